@@ -94,7 +94,7 @@ static sw_status make_net(struct sw_predictor *p, struct sw_err *err)
 	p->data.vocab = p->want.vocab;
 	p->data.train.rows = 1;
 	p->data.val.rows = ROWS_MOST;
-	rc = sw_net_create(&p->net, p->ops, p->q, &p->model, &p->trainer, &p->data, 0, &why);
+	rc = sw_net_create(&p->net, p->ops, p->q, &p->model, &p->trainer, &p->data, NULL, 0, &why);
 	return rc == SW_OK ? SW_OK : sw_err_set(err, rc, "%s: %s", p->file.show, why.msg);
 }
 

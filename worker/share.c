@@ -1,4 +1,7 @@
 #include "worker/share.h"
+#include "base/memory.h"
+#include "worker/net/stages.h"
+#include <stdlib.h>
 
 size_t sw_share_of_data(const struct sw_runner *r)
 {
@@ -28,16 +31,38 @@ sw_status sw_share_of_trial(const struct sw_runner *r, const struct sw_data *dat
 	return SW_OK;
 }
 
+/* The model of t's stage, or m; *own is the caller's to free. NULL: there is no memory for it, or no
+ * such stage. */
+static const struct sw_model *stage_of(const struct sw_model *m, const struct sw_trainer *t,
+				       struct sw_model **own)
+{
+	size_t first[SW_STAGES_MAX + 1], weights, running;
+
+	*own = NULL;
+	if (t->stages <= 1)
+		return m;
+	if (sw_stages_cut(m, t, first, NULL) == SW_OK)
+		*own = sw_malloc(sizeof **own);
+	if (*own)
+		sw_stages_model(*own, m, first[t->stage], first[t->stage + 1], &weights, &running);
+	return *own;
+}
+
 /* The arena's bytes and the library's; SIZE_MAX: no address holds them. */
 static size_t arena_bytes(const struct sw_runner *r, const struct sw_model *m, struct sw_trainer t,
 			  const struct sw_data *data)
 {
+	struct sw_model *own;
 	struct sw_layout at;
+	size_t bytes = SIZE_MAX;
 
 	t.stage_row = data->streamed ? sw_data_row_bytes(data) : 0;
-	return sw_layout_make(&at, m, &t, data->train.rows, data->val.rows, r->ops, NULL) == SW_OK
-		       ? at.bytes + at.library
-		       : SIZE_MAX;
+	m = stage_of(m, &t, &own);
+	if (m &&
+	    sw_layout_make(&at, m, &t, data->train.rows, data->val.rows, r->ops, NULL) == SW_OK)
+		bytes = at.bytes + at.library;
+	free(own);
+	return bytes;
 }
 
 void sw_share_make_room(const struct sw_runner *r, const struct sw_model *m,

@@ -11,6 +11,7 @@
 
 struct loop {
 	struct sw_net net;
+	struct sw_trainer trainer; /* with this rank's stage */
 	const struct sw_data *data;
 	const struct sw_train_hooks *hooks;
 	int32_t *order; /* [data->train.rows] */
@@ -26,7 +27,7 @@ static bool leads(const struct loop *l)
 /* Rank 0's word, to all: on all of them the trial is dropped, or on none. */
 static sw_status go_on(struct loop *l, bool on)
 {
-	const sw_status rc = l->net.comm ? sw_comm_go(l->net.comm, &on) : SW_OK;
+	const sw_status rc = sw_net_go(&l->net, &on);
 
 	l->dropped = !on;
 	return rc;
@@ -59,24 +60,27 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 
 	e->train_loss = m.loss_sum / m.rows;
 	e->samples_per_s = (double)rows * 1e6 / (double)(us > 0 ? us : 1);
-	return SW_OK;
+	return sw_net_bubble(&l->net, us, &e->bubble);
 }
 
-/* This rank's share of the validation rows. Ranks may take it in different batches: rank 0 asks its
- * hook before each, but its word comes behind them all. */
+/* This rank's share of the validation rows. Ranks may take it in different batches, but for those of
+ * a pipeline: rank 0 asks its hook before each, but its word comes behind them all. */
 static sw_status eval_rows(struct loop *l)
 {
-	const size_t rows = l->data->val.rows, batch = l->net.at.eval_batch;
+	const size_t rows = l->data->val.rows;
 	const size_t share = sw_layout_share(rows, l->net.trainer->ranks);
-	const size_t first = l->net.comm ? sw_comm_rank(l->net.comm) * share : 0;
+	const size_t first = sw_net_data_rank(&l->net) * share;
 	const size_t end = first + share < rows ? first + share : rows;
+	size_t batch = 0;
 	sw_status rc = sw_net_metrics_zero(&l->net);
 
+	if (rc == SW_OK)
+		rc = sw_net_eval_rows(&l->net, &batch);
 	for (size_t at = first; rc == SW_OK && at < end; at += batch) {
-		if (leads(l) && !l->hooks->go_on(l->hooks->ctx)) {
-			l->dropped = true;
+		if (leads(l) && !l->dropped)
+			l->dropped = !l->hooks->go_on(l->hooks->ctx);
+		if (l->dropped && l->net.stages.n == 1) /* else the others wait for its values */
 			return SW_OK;
-		}
 		rc = sw_net_eval(&l->net, l->data, at, end - at < batch ? end - at : batch);
 	}
 	return rc;
@@ -90,8 +94,8 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 	if (rc != SW_OK)
 		return rc;
 	rc = eval_rows(l);
-	/* from the first row, so that each counts once */
-	while (rc == SW_NOMEM) {
+	/* from the first row, so that each counts once; not where other stages have gone on */
+	while (rc == SW_NOMEM && l->net.stages.n == 1) {
 		rc = sw_net_shrink(&l->net, l->data);
 		if (rc != SW_OK) /* as of a step: what it says, not the want of memory before */
 			return rc;
@@ -174,8 +178,9 @@ static sw_status ranks_check(const struct sw_ops *ops, const struct sw_trainer *
 			     const struct sw_comm *comm, struct sw_err *err)
 {
 	const uint64_t ranks = trainer->ranks ? trainer->ranks : 1;
+	const uint64_t stages = trainer->stages ? trainer->stages : 1;
 
-	if (ranks != (comm ? sw_comm_world(comm) : 1))
+	if (ranks * stages != (comm ? sw_comm_world(comm) : 1))
 		return sw_err_set(err, SW_INVALID, "the trainer is not for as many ranks");
 	if (comm && sw_comm_on_devices(comm) != (strcmp(ops->name, "cpu") != 0))
 		return sw_err_set(err, SW_UNSUPPORTED,
@@ -186,10 +191,16 @@ static sw_status ranks_check(const struct sw_ops *ops, const struct sw_trainer *
 
 /* Before anybody asks how much memory is left: sums of devices take some. */
 static sw_status ranks_begin(const struct sw_ops *ops, struct sw_queue *q, struct sw_comm *comm,
-			     struct sw_err *err)
+			     struct sw_trainer *t, struct sw_err *err)
 {
-	const sw_status rc = comm ? sw_comm_devices(comm, err) : SW_OK;
+	sw_status rc = SW_OK;
 
+	if (comm && t->stages > 1) {
+		t->stage = sw_comm_rank(comm) % t->stages;
+		sw_comm_stages(comm, (unsigned)t->stages);
+	}
+	if (comm)
+		rc = sw_comm_devices(comm, err);
 	if (rc == SW_OK && comm) /* a sum whose rank is gone would be waited for without end */
 		ops->watch(q, sw_comm_look, comm);
 	return rc;
@@ -199,7 +210,6 @@ static sw_status train(struct loop *l, enum sw_train_end *end, struct sw_err *er
 {
 	sw_status rc = SW_NOMEM;
 
-	l->net.comm = l->hooks->comm;
 	l->order = sw_malloc(l->data->train.rows * sizeof *l->order);
 	if (l->order)
 		rc = epochs(l, end, err);
@@ -224,15 +234,16 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 		       const struct sw_train_hooks *hooks, enum sw_train_end *end,
 		       struct sw_err *err)
 {
-	struct loop l = {.data = data, .hooks = hooks};
+	struct loop l = {.data = data, .hooks = hooks, .trainer = *trainer};
 	struct sw_err why = SW_ERR_INIT;
 	sw_status rc = ranks_check(ops, trainer, hooks->comm, &why);
 
 	*end = SW_TRAIN_DONE;
 	if (rc == SW_OK)
-		rc = ranks_begin(ops, q, hooks->comm, &why);
+		rc = ranks_begin(ops, q, hooks->comm, &l.trainer, &why);
 	if (rc == SW_OK)
-		rc = sw_net_create(&l.net, ops, q, model, trainer, data, seed, &why);
+		rc = sw_net_create(&l.net, ops, q, model, &l.trainer, data, hooks->comm, seed,
+				   &why);
 	if (rc == SW_OK)
 		rc = train(&l, end, &why);
 	if (rc != SW_OK && hooks->comm && *sw_comm_why(hooks->comm))

@@ -6,8 +6,8 @@
  *              change when it ends, never what it is. So is a curve with an interruption: begun
  *              again from the state after any epoch (worker/file/checkpoint.h), the rest has the
  *              same bits.
- * Ranks        With hooks->comm the loop runs on each of its ranks, over the same model, data,
- *              trainer and seed. Rank 0's hooks decide: whether the next batch is trained on, what
+ * Ranks        With hooks->comm the loop runs on each of its ranks, trainer->ranks times
+ *              trainer->stages, over the same model, data, trainer and seed. Rank 0's hooks decide: whether the next batch is trained on, what
  *              state all begin from, whether they go on after an epoch. Losses are those of all
  *              ranks, on each, so that they end alike. The curve is that of one rank whose
  *              micro_batch is a rank's share of a batch: the weights to the bit, losses but for the
@@ -29,6 +29,7 @@ struct sw_epoch {
 	double val_macro_f1;           /* NaN: the backend does not count classes */
 	double val_mae, val_r2;        /* of numbers */
 	double samples_per_s;          /* training alone, of all ranks */
+	double bubble;      /* of a pipeline: the part of it that its ranks waited; else NaN */
 	bool last;          /* no other one follows: all are done, or patience is at its end */
 	struct sw_net *net; /* as the epoch left it; the loop's, valid during the call */
 };
@@ -43,7 +44,7 @@ enum sw_train_end {
 /* Of several ranks only rank 0's are called. */
 struct sw_train_hooks {
 	void *ctx;
-	/* The ranks that train this together, as many as trainer->ranks; NULL: one alone. Borrowed. */
+	/* The ranks that train this together; NULL: one alone. Borrowed. */
 	struct sw_comm *comm;
 	/* Once, before the first epoch; NULL: from scratch. May put a state into the net, and says
 	 * in *epoch (0) how many epochs that has. */

@@ -59,7 +59,7 @@ static sw_status make(struct train_job *job, enum sw_precision precision, struct
 	status = sw_model_compile(&job->model, sw_json_get(spec, "model"), NULL, &task, err);
 	if (status == SW_OK)
 		status = sw_net_create(&job->net, &job->ops, job->q, &job->model, &job->trainer,
-				       &job->data, 1, err);
+				       &job->data, NULL, 1, err);
 	job->net.comm = comm;
 	job->flops = sw_model_flops(&job->model);
 	job->at = job->data.train.rows;

@@ -198,8 +198,8 @@ static void net_make(struct check *k, const struct sw_model *m, const struct sw_
 	struct sw_err err = SW_ERR_INIT;
 	int32_t order[ROWS];
 
-	ck_assert_msg(sw_net_create(&k->net, &sw_ops_cpu, q, m, t, &k->data, k->c->seed, &err) ==
-			      SW_OK,
+	ck_assert_msg(sw_net_create(&k->net, &sw_ops_cpu, q, m, t, &k->data, NULL, k->c->seed,
+				    &err) == SW_OK,
 		      "%s: %s", k->c->list, err.msg);
 	for (int32_t i = 0; i < ROWS; i++)
 		order[i] = (i * 5 + 2) % ROWS;

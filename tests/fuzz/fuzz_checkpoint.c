@@ -42,7 +42,8 @@ static void must(bool fact)
 
 static void net_make(struct sw_net *net, uint64_t seed)
 {
-	must(sw_net_create(net, &sw_ops_cpu, queue, &model, &trainer, &shape, seed, NULL) == SW_OK);
+	must(sw_net_create(net, &sw_ops_cpu, queue, &model, &trainer, &shape, NULL, seed, NULL) ==
+	     SW_OK);
 }
 
 static uint8_t *file_take(const char *from, size_t *n)

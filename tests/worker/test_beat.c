@@ -79,8 +79,9 @@ static void rows_shuffled(void)
 
 static void net_made(void)
 {
-	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &model, &trainer, &data, 5, NULL),
-			 SW_OK);
+	ck_assert_int_eq(
+		sw_net_create(&net, &sw_ops_cpu, queue, &model, &trainer, &data, NULL, 5, NULL),
+		SW_OK);
 }
 
 static void step_made(void)

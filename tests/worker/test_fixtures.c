@@ -169,8 +169,8 @@ static void net_make(const cJSON *options, size_t optimizer, size_t micro)
 				      .batch_size = data.train.rows,
 				      .micro_batch = micro,
 				      .epochs = 1};
-	ck_assert_msg(sw_net_create(&net, &sw_ops_cpu, queue, &model, &trainer, &data, 1, &err) ==
-			      SW_OK,
+	ck_assert_msg(sw_net_create(&net, &sw_ops_cpu, queue, &model, &trainer, &data, NULL, 1,
+				    &err) == SW_OK,
 		      "%s", err.msg);
 	weights_make();
 	for (int32_t i = 0; i < 16; i++)

@@ -156,7 +156,8 @@ static void *taker_main(void *arg)
 {
 	struct taker *t = arg;
 
-	t->status = sw_net_create(&t->net, t->ops, NULL, t->model, &whole_batch, t->data, 1, NULL);
+	t->status = sw_net_create(&t->net, t->ops, NULL, t->model, &whole_batch, t->data, NULL, 1,
+				  NULL);
 	return NULL;
 }
 

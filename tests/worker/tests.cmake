@@ -39,6 +39,7 @@ target_compile_definitions(test_worker_fixtures PRIVATE SW_FIXTURES="${CMAKE_CUR
 sw_test(worker/net/test_net.c sw_worker m)
 sw_test(worker/net/test_gang.c sw_worker m)
 sw_test(worker/net/test_gang_end.c sw_worker m)
+sw_test(worker/net/test_pipeline.c sw_worker m)
 
 # As the targets of tests/proto: every build replays the corpus.
 foreach(target data checkpoint)

@@ -270,6 +270,19 @@ size_t sw_layout_share(size_t rows, uint64_t ranks)
 	return ranks > 1 ? rows / ranks + (rows % ranks != 0) : rows;
 }
 
+/* Before any want of memory. */
+static size_t first_micro(size_t share, const struct sw_trainer *t)
+{
+	const size_t most = sw_layout_share(share, t->stages > 1 ? t->microbatches : 1);
+
+	return t->micro_batch && t->micro_batch < most ? (size_t)t->micro_batch : most;
+}
+
+static size_t parts_of(const struct sw_layout *at)
+{
+	return (at->share + at->micro - 1) / at->micro;
+}
+
 static void place_stage(struct sw_layout *out, const struct sw_trainer *t, size_t *at)
 {
 	const size_t each = t->stage_row;
@@ -291,9 +304,7 @@ static void place_stage(struct sw_layout *out, const struct sw_trainer *t, size_
  * Staged rows come a step at a time. */
 static size_t graph_steps(const struct sw_layout *at, const struct sw_model *m, size_t train_rows)
 {
-	const size_t parts = (at->share + at->micro - 1) / at->micro,
-		     whole = train_rows / at->batch;
-	const size_t ops = 2 * parts * (m->ops_n + 2);
+	const size_t ops = 2 * parts_of(at) * (m->ops_n + 2), whole = train_rows / at->batch;
 	size_t best = 1;
 
 	if (at->stage_rows)
@@ -338,15 +349,18 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 	memset(out, 0, sizeof *out);
 	out->batch = t->batch_size < train_rows ? (size_t)t->batch_size : train_rows;
 	out->share = sw_layout_share(out->batch, t->ranks);
-	out->micro = t->micro_batch && t->micro_batch < out->share ? (size_t)t->micro_batch
-								   : out->share;
+	out->micro = first_micro(out->share, t);
+	out->copies = t->stages > 1 ? sw_stages_copies((unsigned)t->stages, (unsigned)t->stage,
+						       parts_of(out))
+				    : 1;
 	place_fixed(out, m, t, train_rows, &out->kept);
 	out->steps = graph_steps(out, m, train_rows);
 	out->rows = place(&at, times(times(out->steps, out->batch), sizeof(int32_t)));
 	out->part = place(&at, out->micro < out->share ? times(m->weights_n, ELEMENT) : 0);
 	fixed = plus(out->kept, at);
 	train_work = workspace(m, ops, out->micro, true);
-	train = pack(m, &m->train, ops, t->precision, out->micro, out->train);
+	out->stride = pack(m, &m->train, ops, t->precision, out->micro, out->train);
+	train = times(out->stride, out->copies);
 	eval = eval_pack(out, m, t, ops, sw_layout_share(val_rows, t->ranks),
 			 plus(train, train_work),
 			 t->memory == 0      ? SIZE_MAX

@@ -13,6 +13,7 @@
 
 #include "kernels/ops.h"
 #include "worker/net/model.h"
+#include "worker/net/stages.h"
 #include "worker/net/trainer.h"
 
 /* Steps of one graph at most. */
@@ -52,15 +53,17 @@ struct sw_layout {
 	size_t part; /* float[weights_n]: gradients of a part but the first, where micro < share */
 	size_t product; /* of products that a library makes: ops.h, precision() */
 	size_t product_bytes;
-	size_t copy; /* of the weights, as products at another precision read them */
-	size_t work; /* scratch */
-	size_t train[SW_MODEL_MAX_BUFFERS];
+	size_t copy;   /* of the weights, as products at another precision read them */
+	size_t work;   /* scratch */
+	size_t copies; /* of training's buffers: a pipeline's parts that are under way at once */
+	size_t stride; /* bytes from one to the next */
+	size_t train[SW_MODEL_MAX_BUFFERS]; /* of copy 0 */
 	size_t eval[SW_MODEL_MAX_BUFFERS];
 	size_t bytes;   /* both pieces */
 	size_t library; /* beside them: what products_open takes */
 };
 
-/* ops: whose scratch memory is counted. SW_TOO_BIG when the sizes do not fit an address. */
+/* m: with t->stages that of stage t->stage. ops: whose scratch memory is counted. SW_TOO_BIG when the sizes do not fit an address. */
 SW_NODISCARD sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 				      const struct sw_trainer *t, size_t train_rows,
 				      size_t val_rows, const struct sw_ops *ops,

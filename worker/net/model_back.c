@@ -173,5 +173,8 @@ void sw_model_back(struct sw_model *m)
 			back_op(&b, i);
 	}
 	m->input_grad = m->task.received ? b.grad[0] : SW_NO_BUFFER;
+	/* while it is sent, value 0 of another part comes to this one's place */
 	sw_model_plan_touch(&m->train, m->input_grad, (uint16_t)(2 * n + 2));
+	if (m->task.received)
+		sw_model_plan_touch(&m->train, m->train.value[0], (uint16_t)(2 * n + 2));
 }

@@ -34,7 +34,7 @@ static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
 static sw_status library_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
 {
 	const struct sw_trainer t = trainer_of(net, data);
-	sw_status rc = sw_layout_fit(&net->at, net->model, &t, data->train.rows, data->val.rows,
+	sw_status rc = sw_layout_fit(&net->at, net->own, &t, data->train.rows, data->val.rows,
 				     net->ops, SIZE_MAX / 2, &net->oom_events, err);
 
 	if (rc != SW_OK || net->at.product_bytes == 0)
@@ -65,7 +65,7 @@ static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, str
 	if (ops->memory(&free_bytes, &total) == SW_OK && free_bytes < most)
 		most = free_bytes;
 	do {
-		rc = sw_layout_fit(&net->at, net->model, &t, data->train.rows, data->val.rows, ops,
+		rc = sw_layout_fit(&net->at, net->own, &t, data->train.rows, data->val.rows, ops,
 				   most, &net->oom_events, err);
 		if (rc != SW_OK)
 			return rc;
@@ -90,7 +90,7 @@ static sw_status part_zero(const struct sw_net *net)
 	if (net->at.micro == net->at.share)
 		return SW_OK;
 	return net->ops->zero(net->q, net->parts + net->at.part,
-			      net->model->weights_n * sizeof(float));
+			      net->own->weights_n * sizeof(float));
 }
 
 /* What a step must not lose lies in the first piece, which stays where it is. */
@@ -111,7 +111,7 @@ sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data)
 		const size_t most = net->at.bytes;
 
 		part.micro_batch = (net->at.micro + 1) / 2;
-		rc = sw_layout_fit(&net->at, net->model, &part, data->train.rows, data->val.rows,
+		rc = sw_layout_fit(&net->at, net->own, &part, data->train.rows, data->val.rows,
 				   net->ops, most, &more, NULL);
 		net->oom_events += 1 + more;
 		assert(net->at.kept == kept);
@@ -172,18 +172,24 @@ static sw_status precision_take(const struct sw_net *net, struct sw_err *err)
 
 sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_queue *q,
 			const struct sw_model *model, const struct sw_trainer *trainer,
-			const struct sw_data *data, uint64_t seed, struct sw_err *err)
+			const struct sw_data *data, struct sw_comm *comm, uint64_t seed,
+			struct sw_err *err)
 {
 	sw_status rc;
 
 	memset(net, 0, sizeof *net);
 	net->ops = ops;
 	net->q = q;
-	net->model = model;
+	net->model = net->own = model;
 	net->trainer = trainer;
+	net->comm = comm;
 	net->seed = seed;
 	net->best_loss = (double)INFINITY;
-	rc = arena_take(net, data, err);
+	rc = sw_net_stages_take(net, err);
+	if (rc == SW_OK)
+		rc = arena_take(net, data, err);
+	if (rc == SW_OK)
+		rc = sw_net_stages_agree(net, data);
 	if (rc == SW_OK)
 		rc = precision_take(net, err);
 	if (rc == SW_OK)
@@ -206,42 +212,10 @@ void sw_net_destroy(struct sw_net *net)
 		net->ops->free(net->arena);
 	}
 	free(net->best.weights);
+	free(net->stages.own);
 	net->best = (struct sw_net_best){0};
+	net->stages.own = NULL;
 	net->arena = net->parts = NULL;
-}
-
-size_t sw_net_sets(const struct sw_net *net)
-{
-	return 1 + net->at.states_n;
-}
-
-static char *set_at(const struct sw_net *net, size_t set)
-{
-	return net->arena + (set == 0 ? net->at.weights : net->at.state[set - 1]);
-}
-
-sw_status sw_net_set_download(const struct sw_net *net, size_t set, float *host)
-{
-	return net->ops->download(net->q, host, set_at(net, set),
-				  net->model->weights_n * sizeof *host);
-}
-
-sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host)
-{
-	return net->ops->upload(net->q, set_at(net, set), host,
-				net->model->weights_n * sizeof *host);
-}
-
-sw_status sw_net_running_download(const struct sw_net *net, float *host)
-{
-	return net->ops->download(net->q, host, net->arena + net->at.running,
-				  net->model->running_n * sizeof *host);
-}
-
-sw_status sw_net_running_upload(struct sw_net *net, const float *host)
-{
-	return net->ops->upload(net->q, net->arena + net->at.running, host,
-				net->model->running_n * sizeof *host);
 }
 
 sw_status sw_net_best_take(struct sw_net *net, uint64_t epoch, double value)
@@ -280,7 +254,7 @@ sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows)
 
 static size_t counts_bytes(const struct sw_net *net)
 {
-	return net->trainer->classes ? net->model->task.outputs * 3 * sizeof(int64_t) : 0;
+	return net->trainer->classes ? net->own->task.outputs * 3 * sizeof(int64_t) : 0;
 }
 
 sw_status sw_net_metrics_zero(struct sw_net *net)
@@ -316,7 +290,7 @@ static sw_status counts_sum(struct sw_net *net, int64_t *counts, size_t n)
 
 sw_status sw_net_macro_f1(struct sw_net *net, double *out)
 {
-	const size_t C = net->model->task.outputs;
+	const size_t C = net->own->task.outputs;
 	int64_t *counts;
 	double sum = 0;
 	size_t seen = 0;

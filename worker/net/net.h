@@ -15,6 +15,11 @@
  *          the gradients are summed in this order while the backward pass goes on: the weights have
  *          the bits of one net with micro_batch = at.share, on every rank. Memory that is short
  *          before the sum begins is this rank's matter; after that it is an error.
+ * Pipeline With trainer->stages the rows of one of trainer->ranks go through as many nets, each with
+ *          some of the model's operations (stages.h): rank d * stages + s is stage s. A net's arena
+ *          has its own operations' weights alone; weights and state of all can be had on rank 0. The
+ *          bits are those of one net with the same micro-batches, but where gradients are clipped:
+ *          the norm's sum has another order. Memory that is short in a step is an error.
  * Graphs   Where the backend has them, the step on a whole batch is recorded once it has been made
  *          once, and given again as one call: the same bits. So are at.steps of them in a row,
  *          where so many are left. The last, smaller batch of an epoch and evaluation are calls.
@@ -31,6 +36,7 @@
 #include "worker/data/data.h"
 #include "worker/net/layout.h"
 #include "worker/net/model.h"
+#include "worker/net/stages.h"
 #include "worker/net/trainer.h"
 
 #define SW_NET_GRAPH_TRIES 3
@@ -43,14 +49,26 @@ struct sw_net_best {
 	float *weights; /* the host's: [weights_n], then the running statistics [running_n] */
 };
 
+/* Where a pipeline's stages lie in the model; n 1: no pipeline, all is this net's. */
+struct sw_net_stages {
+	unsigned n, mine;
+	struct sw_model *own; /* this stage's; NULL: no pipeline */
+	/* floats of the whole model's in front of stage s, and those of all behind the last */
+	size_t weights[SW_STAGES_MAX + 1], running[SW_STAGES_MAX + 1];
+	double share[SW_STAGES_MAX]; /* of the model's work */
+	int64_t waited_us;           /* for other stages, since who reads it set it to 0 */
+};
+
 struct sw_net {
 	const struct sw_ops *ops;
 	struct sw_queue *q;
 	const struct sw_model *model;
+	const struct sw_model *own; /* what this net works on: model, or a stage of it */
+	struct sw_net_stages stages;
 	const struct sw_trainer *trainer;
 	struct sw_layout at;
 	uint64_t seed;
-	struct sw_comm *comm;     /* of trainer->ranks; NULL: alone. The loop's to set */
+	struct sw_comm *comm;     /* of the ranks; NULL: alone. Borrowed */
 	uint64_t step;            /* optimizer steps made */
 	uint64_t epoch;           /* that is trained now, for augmentation: the loop's to set */
 	uint64_t steps_per_epoch; /* for schedules */
@@ -73,24 +91,27 @@ struct sw_net {
 	bool no_graphs;
 	unsigned graph_misses; /* how often a step was not recorded, or its graph did not start */
 	bool agreed;           /* of ranks on devices: all have the graphs that they need */
-	bool summing;          /* of the step at hand the ranks' sum has begun */
+	bool shared;           /* of the step at hand other ranks have something already */
 };
 
 /* What the model is to do with the data. */
 struct sw_task sw_net_task(const struct sw_data *data, bool classes);
 
-/* Weights as PyTorch makes them by default, from seed: linear and conv2d kaiming_uniform with a =
+/* comm: the ranks, trainer->ranks times trainer->stages, which call this together where there are
+ * stages; NULL: one alone. Weights as PyTorch makes them by default, from seed: linear and conv2d kaiming_uniform with a =
  * sqrt 5 (U(-1/sqrt(fan in), 1/sqrt(fan in)), biases the same); attention's first product
- * xavier_uniform and its biases 0; norms 1 and 0; embeddings and positions N(0, 1). model and
- * trainer are borrowed. */
+ * xavier_uniform and its biases 0; norms 1 and 0; embeddings and positions N(0, 1). model,
+ * trainer and comm are borrowed. SW_INVALID: the model has not so many stages. */
 SW_NODISCARD sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops,
 				     struct sw_queue *q, const struct sw_model *model,
 				     const struct sw_trainer *trainer, const struct sw_data *data,
-				     uint64_t seed, struct sw_err *err);
+				     struct sw_comm *comm, uint64_t seed, struct sw_err *err);
 void sw_net_destroy(struct sw_net *net); /* a zeroed one is allowed */
 
 /* A net's state is some sets of float[model->weights_n]: set 0 the weights, then the optimizer's
- * (sgd: the velocity, with momentum only; adam, adamw: both moments). host has the same gaps. */
+ * (sgd: the velocity, with momentum only; adam, adamw: both moments). host has the same gaps. Of a
+ * pipeline these four are rank 0's to call, for the whole model, while the others are in sw_net_go
+ * or sw_net_state_share. */
 size_t sw_net_sets(const struct sw_net *net);
 SW_NODISCARD sw_status sw_net_set_download(const struct sw_net *net, size_t set,
 					   float *host); /* waits */
@@ -99,8 +120,12 @@ SW_NODISCARD sw_status sw_net_set_upload(struct sw_net *net, size_t set, const f
 SW_NODISCARD sw_status sw_net_running_download(const struct sw_net *net, float *host);
 SW_NODISCARD sw_status sw_net_running_upload(struct sw_net *net, const float *host);
 
-/* Rank 0's running statistics become all ranks'; and all of its state, with *epoch, a number that
- * goes with it. Nothing without comm. SW_NOMEM; what the backend or comm says. */
+/* Rank 0's word, to all: *on of the others becomes what it is there. Nothing without comm. */
+SW_NODISCARD sw_status sw_net_go(struct sw_net *net, bool *on);
+
+/* Rank 0's running statistics become all ranks', or those of its pipeline's stages; and all of its
+ * state, with *epoch, a number that goes with it. Nothing without comm. SW_NOMEM; what the backend or
+ * comm says. */
 SW_NODISCARD sw_status sw_net_running_share(struct sw_net *net);
 SW_NODISCARD sw_status sw_net_state_share(struct sw_net *net, uint64_t *epoch);
 
@@ -118,6 +143,15 @@ SW_NODISCARD sw_status sw_net_train(struct sw_net *net, const struct sw_data *da
  * at.grads; no step. */
 SW_NODISCARD sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first,
 				       size_t rows);
+/* The part of us that ranks of a pipeline, all together, have waited for each other since the last
+ * call. On devices, where the host does not see it, what it would be by counted work. NaN: no
+ * pipeline. All ranks call it. */
+SW_NODISCARD sw_status sw_net_bubble(struct sw_net *net, int64_t us, double *out);
+/* Which of the ranks that share each batch this one's pipeline is. */
+unsigned sw_net_data_rank(const struct sw_net *net);
+/* Rows of an evaluation at once that suit all stages. All ranks of a pipeline call it. */
+SW_NODISCARD sw_status sw_net_eval_rows(const struct sw_net *net, size_t *rows);
+
 /* Sums metrics over the validation rows [first, first + rows), rows <= at.eval_batch. After SW_NOMEM
  * some of these may have been counted. */
 SW_NODISCARD sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first,
@@ -129,7 +163,7 @@ SW_NODISCARD sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *d
 /* What the last evaluation's last operation wrote: float[its rows][outputs]; backend memory. */
 const float *sw_net_output(const struct sw_net *net);
 SW_NODISCARD sw_status sw_net_metrics_zero(struct sw_net *net);
-/* Of all ranks together, as are the classes' counts. */
+/* Of all ranks together, as are the classes' counts; the last stages alone have some. */
 SW_NODISCARD sw_status sw_net_metrics(struct sw_net *net, struct sw_metrics *out); /* waits */
 /* The mean of the classes' F1 over the rows evaluated; classes that no row has and none was taken
  * for are left out. NaN where there is none (no_counts). Waits. */

@@ -103,7 +103,7 @@ static sw_status elements(const struct sw_net_pass *p, const struct grads *g)
 
 static sw_status op_backward(const struct sw_net_pass *p, const struct sw_back *step)
 {
-	const struct sw_model *m = p->net->model;
+	const struct sw_model *m = p->net->own;
 	const struct sw_op *op = &m->op[step->op];
 	const struct grads g = {.op = op,
 				.x = sw_net_value(p, op->in),
@@ -146,7 +146,7 @@ static sw_status sum(const struct sw_net_pass *p, const struct sw_back *step, si
 
 sw_status sw_net_backward(const struct sw_net_pass *p)
 {
-	const struct sw_model *m = p->net->model;
+	const struct sw_model *m = p->net->own;
 	size_t final = m->weights_n; /* the gradients from here on are */
 	sw_status rc = SW_OK;
 

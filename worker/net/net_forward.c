@@ -6,14 +6,17 @@ static const struct sw_norm norm = {.eps = 1e-5f, .momentum = 0.1f};
 
 float *sw_net_buffer(const struct sw_net_pass *p, uint16_t buffer)
 {
-	const size_t *at = p->train ? p->net->at.train : p->net->at.eval;
+	const struct sw_layout *at = &p->net->at;
 
-	return buffer == SW_NO_BUFFER ? NULL : sw_net_part(p->net, at[buffer]);
+	if (buffer == SW_NO_BUFFER)
+		return NULL;
+	return sw_net_part(p->net,
+			   p->train ? at->train[buffer] + p->copy * at->stride : at->eval[buffer]);
 }
 
 static const struct sw_plan *plan(const struct sw_net_pass *p)
 {
-	return p->train ? &p->net->model->train : &p->net->model->eval;
+	return p->train ? &p->net->own->train : &p->net->own->eval;
 }
 
 const float *sw_net_value(const struct sw_net_pass *p, size_t value)
@@ -65,7 +68,7 @@ sw_status sw_net_dropout(const struct sw_net_pass *p, const struct sw_op *op, co
 
 struct sw_pooled sw_net_pooled(const struct sw_net_pass *p, size_t pool)
 {
-	const struct sw_op *op = &p->net->model->op[pool];
+	const struct sw_op *op = &p->net->own->op[pool];
 
 	return (struct sw_pooled){
 		.p = sw_layout_window(op, p->rows),
@@ -78,7 +81,7 @@ struct sw_pooled sw_net_pooled(const struct sw_net_pass *p, size_t pool)
 static sw_status conv_pooled(const struct sw_net_pass *p, size_t pool)
 {
 	const struct sw_net *net = p->net;
-	const struct sw_op *op = &net->model->op[net->model->op[pool].mate];
+	const struct sw_op *op = &net->own->op[net->own->op[pool].mate];
 	const float *w = sw_net_floats(net, net->at.weights);
 	const struct sw_conv conv = sw_layout_conv(op, p->rows);
 	const struct sw_pooled m = sw_net_pooled(p, pool);
@@ -124,7 +127,7 @@ static sw_status plain(const struct sw_net_pass *p, const struct sw_op *op, cons
 static sw_status op_forward(const struct sw_net_pass *p, size_t i)
 {
 	const struct sw_net *net = p->net;
-	const struct sw_op *op = &net->model->op[i];
+	const struct sw_op *op = &net->own->op[i];
 	const float *x = sw_net_value(p, op->in), *w = sw_net_floats(net, net->at.weights);
 	const float *b = op->b_n ? w + op->b : NULL;
 	float *y = sw_net_buffer(p, plan(p)->value[i + 1]);
@@ -163,7 +166,7 @@ static sw_status op_forward(const struct sw_net_pass *p, size_t i)
 
 sw_status sw_net_forward(const struct sw_net_pass *p)
 {
-	const struct sw_model *m = p->net->model;
+	const struct sw_model *m = p->net->own;
 	sw_status rc = SW_OK;
 
 	for (size_t i = 0; rc == SW_OK && i < m->ops_n; i++) {

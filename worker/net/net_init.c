@@ -74,7 +74,7 @@ static void op_init(const struct sw_net *net, const struct sw_op *op, float *w)
 
 static sw_status running_init(struct sw_net *net)
 {
-	const struct sw_model *m = net->model;
+	const struct sw_model *m = net->own;
 	float *r = sw_calloc(m->running_n, sizeof *r);
 	sw_status rc;
 
@@ -83,14 +83,14 @@ static sw_status running_init(struct sw_net *net)
 	for (size_t i = 0; i < m->ops_n; i++)
 		if (m->op[i].kind == SW_OP_BATCHNORM)
 			fill(r + m->op[i].var, m->op[i].to.c, 1.0f);
-	rc = sw_net_running_upload(net, r);
+	rc = sw_net_own_running_upload(net, r);
 	free(r);
 	return rc;
 }
 
 sw_status sw_net_weights_init(struct sw_net *net)
 {
-	const struct sw_model *m = net->model;
+	const struct sw_model *m = net->own;
 	float *w = sw_calloc(m->weights_n, sizeof *w);
 	sw_status rc;
 
@@ -100,7 +100,7 @@ sw_status sw_net_weights_init(struct sw_net *net)
 		sw_beat();
 		op_init(net, &m->op[i], w);
 	}
-	rc = sw_net_set_upload(net, 0, w);
+	rc = sw_net_own_upload(net, 0, w);
 	free(w);
 	return rc == SW_OK && m->running_n ? running_init(net) : rc;
 }

@@ -14,6 +14,7 @@ struct sw_net_pass {
 	const int32_t *length; /* int32[rows], or NULL */
 	float *grads;          /* float[weights_n]: where the parameters' gradients go */
 	unsigned parts;        /* the last pass of a rank's rows: ranks that have any; else 0 */
+	size_t copy;           /* of the buffers: that this pass has */
 };
 
 /* Of a step's rows, one rank's: [from, to), none for the last ranks of a small batch. */
@@ -28,6 +29,15 @@ struct sw_net_rows {
 	struct sw_data_part part;
 	const int32_t *index, *number;
 	unsigned buffer; /* of the feed; 0 without one */
+};
+
+/* A rank's part of a step's rows, as it goes through the net in passes. */
+struct sw_net_batch {
+	struct sw_net *net;
+	const struct sw_data *data;
+	const struct sw_net_rows *from;
+	const struct sw_net_share *mine;
+	size_t rows; /* the step's */
 };
 
 static inline float *sw_net_floats(const struct sw_net *net, size_t offset)
@@ -100,6 +110,37 @@ SW_NODISCARD sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_
 SW_NODISCARD sw_status sw_net_all(const struct sw_net *net, bool mine, bool *all);
 /* The weights' first values (net_init.c). */
 SW_NODISCARD sw_status sw_net_weights_init(struct sw_net *net);
+
+/* net_run.c: of part k, forward (without the loss), and backward: with the loss on the last stage, else
+ * from the last value's gradient, which is in its buffer. */
+struct sw_net_pass sw_net_pass_of(const struct sw_net_batch *b, size_t k);
+SW_NODISCARD sw_status sw_net_part_forward(const struct sw_net_batch *b, size_t k);
+SW_NODISCARD sw_status sw_net_part_backward(const struct sw_net_batch *b, size_t k);
+
+/* net_pipeline.c: all parts of a batch, as this net's stage comes to them. */
+SW_NODISCARD sw_status sw_net_parts(const struct sw_net_batch *b);
+/* Value 0 of an evaluation, from the stage before; its last value, to the one behind. */
+SW_NODISCARD sw_status sw_net_value_receive(const struct sw_net_pass *p);
+SW_NODISCARD sw_status sw_net_value_send(const struct sw_net_pass *p);
+/* norm2 of this stage's gradients becomes that of all stages'. */
+SW_NODISCARD sw_status sw_net_norm_sum(struct sw_net *net, double *norm2);
+/* Cuts the model; nothing without stages. Then, with memory: the same micro-batch on all ranks. */
+SW_NODISCARD sw_status sw_net_stages_take(struct sw_net *net, struct sw_err *err);
+SW_NODISCARD sw_status sw_net_stages_agree(struct sw_net *net, const struct sw_data *data);
+
+static inline bool sw_net_is_first(const struct sw_net *net)
+{
+	return net->stages.mine == 0;
+}
+
+static inline bool sw_net_is_last(const struct sw_net *net)
+{
+	return net->stages.mine + 1 == net->stages.n;
+}
+
+/* net_state.c: of this net's own operations. */
+SW_NODISCARD sw_status sw_net_own_upload(const struct sw_net *net, size_t set, const float *host);
+SW_NODISCARD sw_status sw_net_own_running_upload(const struct sw_net *net, const float *host);
 
 /* net_run.c: the gradients of rows that lie ready; by calls alone. */
 SW_NODISCARD sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,

@@ -21,16 +21,26 @@ static struct sw_images images(const struct sw_net *net, const struct sw_data *d
 				  .shift = data->shift};
 }
 
+/* How many tokens of each of the pass's rows count, where the data say so. */
+static sw_status gather_lengths(const struct sw_net_pass *p, const struct sw_net_rows *from)
+{
+	float *to = sw_net_buffer(p, p->net->own->train.length);
+
+	if (!from->part.length || !to)
+		return SW_OK;
+	return p->net->ops->gather_i32(p->net->q, from->part.length, from->index + p->first,
+				       (int32_t *)(void *)to, p->rows, 1);
+}
+
 /* The pass's rows of training data: their input into its buffer. */
-static sw_status gather(const struct sw_net_pass *p, const struct sw_data *data,
-			const struct sw_net_rows *from)
+static sw_status gather_inputs(const struct sw_net_pass *p, const struct sw_data *data,
+			       const struct sw_net_rows *from)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_data_part *part = &from->part;
 	const int32_t *index = from->index + p->first;
 	struct sw_images im = images(net, data, part, true);
-	float *x = sw_net_buffer(p, net->model->train.value[0]);
-	sw_status rc;
+	float *x = sw_net_buffer(p, net->own->train.value[0]);
 
 	im.number = from->number ? from->number + p->first : NULL;
 	if (data->input.kind == SW_SHAPE_IMAGE)
@@ -38,13 +48,8 @@ static sw_status gather(const struct sw_net_pass *p, const struct sw_data *data,
 					      index, x, p->rows, &im);
 	if (data->input.kind != SW_SHAPE_TOKENS)
 		return net->ops->gather(net->q, part->x, index, x, p->rows, data->features);
-	rc = net->ops->gather_i32(net->q, part->token, index, (int32_t *)(void *)x, p->rows,
-				  data->input.t);
-	if (rc != SW_OK || !part->length)
-		return rc;
-	return net->ops->gather_i32(net->q, part->length, index,
-				    (int32_t *)(void *)sw_net_buffer(p, net->model->train.length),
-				    p->rows, 1);
+	return net->ops->gather_i32(net->q, part->token, index, (int32_t *)(void *)x, p->rows,
+				    data->input.t);
 }
 
 /* Where a row has several labels: those of all the step's rows, and how many of them are one. Losses
@@ -68,7 +73,7 @@ static sw_status loss(const struct sw_net_pass *p, const struct sw_net_rows *fro
 		      size_t all)
 {
 	const struct sw_net *net = p->net;
-	const struct sw_model *m = net->model;
+	const struct sw_model *m = net->own;
 	const size_t width = m->task.outputs, labels = m->task.labels, rows = p->rows * labels;
 	const float *z = sw_net_value(p, m->ops_n);
 	float *g = sw_net_buffer(p, m->loss_grad);
@@ -88,47 +93,58 @@ static sw_status loss(const struct sw_net_pass *p, const struct sw_net_rows *fro
 }
 
 /* Parts after the first make their gradients apart, and then add them: the sum has the same bits
- * wherever its parts were made. rows: the step's. */
-static sw_status part_gradient(struct sw_net *net, const struct sw_data *data,
-			       const struct sw_net_rows *from, const struct sw_net_share *mine,
-			       size_t at, size_t rows)
+ * wherever its parts were made. */
+struct sw_net_pass sw_net_pass_of(const struct sw_net_batch *b, size_t k)
 {
-	const size_t left = mine->to - at, micro = net->at.micro;
+	struct sw_net *net = b->net;
+	const size_t micro = net->at.micro, at = b->mine->from + k * micro;
+	const size_t left = b->mine->to - at;
 	struct sw_net_pass p = {.net = net,
 				.train = true,
 				.rows = left < micro ? left : micro,
 				.first = at,
-				.grads = at == mine->from ? sw_net_floats(net, net->at.grads)
-							  : sw_net_part(net, net->at.part),
-				.parts = left <= micro ? mine->parts : 0};
-	sw_status rc;
+				.grads = k == 0 ? sw_net_floats(net, net->at.grads)
+						: sw_net_part(net, net->at.part),
+				.parts = left <= micro ? b->mine->parts : 0,
+				.copy = k % net->at.copies};
 
-	if (from->part.length)
-		p.length =
-			(const int32_t *)(const void *)sw_net_buffer(&p, net->model->train.length);
-	rc = gather(&p, data, from);
-	if (rc == SW_OK)
-		rc = sw_net_forward(&p);
-	if (rc == SW_OK)
-		rc = loss(&p, from, at, rows);
-	if (rc == SW_OK)
-		rc = sw_net_backward(&p);
-	return rc;
+	if (b->from->part.length)
+		p.length = (const int32_t *)(const void *)sw_net_buffer(&p, net->own->train.length);
+	return p;
+}
+
+sw_status sw_net_part_forward(const struct sw_net_batch *b, size_t k)
+{
+	const struct sw_net_pass p = sw_net_pass_of(b, k);
+	sw_status rc = gather_lengths(&p, b->from);
+
+	if (rc == SW_OK && sw_net_is_first(b->net))
+		rc = gather_inputs(&p, b->data, b->from);
+	return rc == SW_OK ? sw_net_forward(&p) : rc;
+}
+
+sw_status sw_net_part_backward(const struct sw_net_batch *b, size_t k)
+{
+	const struct sw_net_pass p = sw_net_pass_of(b, k);
+	const sw_status rc = sw_net_is_last(b->net) ? loss(&p, b->from, p.first, b->rows) : SW_OK;
+
+	return rc == SW_OK ? sw_net_backward(&p) : rc;
 }
 
 sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 			     const struct sw_net_rows *from, size_t rows)
 {
 	const struct sw_net_share mine = sw_net_share_of(net, rows);
+	const struct sw_net_batch b = {net, data, from, &mine, rows};
 	sw_status rc = SW_OK;
 
-	net->summing = false;
-	if (mine.from < mine.to)
+	net->shared = net->stages.n > 1;
+	if (mine.from < mine.to && sw_net_is_last(net))
 		rc = gather_labels(net, data, from, rows);
 	if (rc == SW_OK && mine.from < mine.to)
 		rc = sw_net_weights_ready(net);
-	for (size_t at = mine.from; rc == SW_OK && at < mine.to; at += net->at.micro)
-		rc = part_gradient(net, data, from, &mine, at, rows);
+	if (rc == SW_OK)
+		rc = sw_net_parts(&b);
 	return rc == SW_OK && net->comm ? sw_net_grads_sum(net, &mine) : rc;
 }
 
@@ -140,17 +156,20 @@ static sw_status eval_input(struct sw_net_pass *p, const struct sw_data *data,
 {
 	struct sw_net *net = p->net;
 	const struct sw_images im = images(net, data, part, false);
-	const struct sw_plan *plan = &net->model->eval;
+	const struct sw_plan *plan = &net->own->eval;
 	const size_t rows = p->rows;
 	int32_t index[256];
 	sw_status rc = SW_OK;
 
+	if (part->length)
+		p->length = part->length + first;
+	if (!sw_net_is_first(net))
+		return sw_net_value_receive(p);
 	if (data->input.kind == SW_SHAPE_TOKENS) {
 		p->x = part->token + first * data->input.t;
-		p->length = part->length ? part->length + first : NULL;
 		return SW_OK;
 	}
-	if (!net->model->task.gathered) {
+	if (!net->own->task.gathered) {
 		p->x = part->x + first * data->features;
 		return SW_OK;
 	}
@@ -172,7 +191,7 @@ static sw_status eval_input(struct sw_net_pass *p, const struct sw_data *data,
 
 const float *sw_net_output(const struct sw_net *net)
 {
-	const uint16_t buffer = net->model->eval.value[net->model->ops_n];
+	const uint16_t buffer = net->own->eval.value[net->own->ops_n];
 
 	return sw_net_part(net, net->at.eval[buffer]);
 }
@@ -182,7 +201,7 @@ static sw_status eval_sums(const struct sw_net_pass *p, const struct sw_data_par
 			   size_t first)
 {
 	struct sw_net *net = p->net;
-	const struct sw_model *m = net->model;
+	const struct sw_model *m = net->own;
 	const size_t labels = m->task.labels, rows = p->rows * labels;
 	const float *z = sw_net_value(p, m->ops_n);
 	sw_status rc;
@@ -218,7 +237,7 @@ sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t fir
 	if (rc == SW_OK)
 		rc = sw_net_forward(&p);
 	if (rc == SW_OK)
-		rc = eval_sums(&p, &from.part, first);
+		rc = sw_net_is_last(net) ? eval_sums(&p, &from.part, first) : sw_net_value_send(&p);
 	if (rc == SW_OK)
 		rc = sw_net_feed_fetch(net, data, false, next, left < rows ? left : rows);
 	return rc;

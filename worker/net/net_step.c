@@ -18,11 +18,13 @@ static sw_status optimizer_step(struct sw_net *net)
 	const struct sw_ops *ops = net->ops;
 	float *w = sw_net_floats(net, net->at.weights);
 	const float *g = sw_net_floats(net, net->at.grads);
-	const size_t n = net->model->weights_n;
+	const size_t n = net->own->weights_n;
 	sw_status rc = SW_OK;
 
 	if (t->clip_norm > 0)
 		rc = ops->norm2(net->q, g, norm2_of(net), n);
+	if (rc == SW_OK && t->clip_norm > 0 && net->stages.n > 1)
+		rc = sw_net_norm_sum(net, norm2_of(net));
 	if (rc != SW_OK)
 		return rc;
 	if (t->optimizer != SW_SGD)
@@ -67,7 +69,7 @@ sw_status sw_net_precision(const struct sw_net *net)
 
 sw_status sw_net_weights_ready(const struct sw_net *net)
 {
-	return net->ops->weights(net->q, sw_net_floats(net, net->at.weights), net->model->weights_n,
+	return net->ops->weights(net->q, sw_net_floats(net, net->at.weights), net->own->weights_n,
 				 net->parts + net->at.copy);
 }
 
@@ -128,7 +130,7 @@ static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 	if (rc == SW_OK)
 		rc = sw_net_gradient_of(net, data, from, rows);
 	/* other ranks may have had a part of the sum already: then it is the end for all */
-	while (rc == SW_NOMEM && !net->summing) {
+	while (rc == SW_NOMEM && !net->shared) {
 		rc = sw_net_shrink(net, data);
 		if (rc != SW_OK) /* a device that was lost meanwhile is no want of memory */
 			return rc;

@@ -34,6 +34,7 @@ struct sw_trainer {
 	uint64_t ranks;        /* that share each batch and the validation rows; 0 and 1: one */
 	uint64_t stages;       /* of a pipeline, through which a rank's rows go; 0 and 1: none */
 	uint64_t microbatches; /* of a pipeline: in so many parts */
+	uint64_t stage;        /* of these, a net's own; the loop's to set */
 	uint64_t micro_batch;  /* rows that the device works on at once; 0: all of a rank's */
 	size_t memory;         /* most bytes of the arena and library; 0: what the device has */
 	size_t stage_row;      /* bytes of a row that is staged; 0: the data lie on the device */

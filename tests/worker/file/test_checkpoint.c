@@ -36,7 +36,8 @@ static void net_make(struct sw_net *net, const struct sw_model *m, const struct 
 {
 	struct sw_err err = SW_ERR_INIT;
 
-	ck_assert_int_eq(sw_net_create(net, &sw_ops_cpu, queue, m, t, &data, seed, &err), SW_OK);
+	ck_assert_int_eq(sw_net_create(net, &sw_ops_cpu, queue, m, t, &data, NULL, seed, &err),
+			 SW_OK);
 }
 
 /* A net that has made three steps, its state in the file. */

@@ -33,8 +33,9 @@ static void setup(void)
 	model.card = card;
 	snprintf(from, sizeof from, "%s/7-9.ckpt", folder);
 	snprintf(to, sizeof to, "%s/model.safetensors", folder);
-	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &model, &adamw, &data, 99, &err),
-			 SW_OK);
+	ck_assert_int_eq(
+		sw_net_create(&net, &sw_ops_cpu, queue, &model, &adamw, &data, NULL, 99, &err),
+		SW_OK);
 	ck_assert_msg(sw_checkpoint_write(&net, &id, folder, &err) == SW_OK, "%s", err.msg);
 	sw_net_destroy(&net);
 }
@@ -75,8 +76,9 @@ START_TEST(export_has_the_weights_of_the_best_epoch)
 
 	for (int32_t i = 0; i < 32; i++)
 		order[i] = i;
-	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &model, &adamw, &data, 99, &err),
-			 SW_OK);
+	ck_assert_int_eq(
+		sw_net_create(&net, &sw_ops_cpu, queue, &model, &adamw, &data, NULL, 99, &err),
+		SW_OK);
 	ck_assert_int_eq(sw_net_order(&net, order, 32), SW_OK);
 	for (int i = 0; i < 2; i++) {
 		ck_assert_int_eq(sw_net_train(&net, &data, 0, &(size_t){0}), SW_OK);

@@ -21,6 +21,7 @@ struct rank {
 	uint64_t state[STEPS_MOST]; /* after each step: a hash of weights and optimizer sets */
 	size_t reports;
 	struct sw_epoch e[EPOCHS];
+	uint64_t whole[EPOCHS]; /* a hash of the whole model's weights, state and statistics */
 	size_t micro;
 	unsigned oom_events;
 	unsigned fired; /* of the fault that its spoil() armed */
@@ -28,7 +29,7 @@ struct rank {
 
 struct gang {
 	const char *layers;
-	struct sw_trainer trainer; /* ranks is set by the run */
+	struct sw_trainer trainer; /* ranks is set by the run, from the world and stages */
 	unsigned world;
 	const char *transport;
 	size_t stop_after; /* go_on says no to the call after so many; 0: never */
@@ -90,13 +91,34 @@ static inline bool gang_go_on(void *ctx)
 	return !gang.stop_after || gang.asked++ < gang.stop_after;
 }
 
+static inline uint64_t hash_whole(const struct sw_net *net)
+{
+	const size_t n = net->model->weights_n + net->model->running_n;
+	float *host = calloc(n, sizeof *host);
+	uint64_t h = 14695981039346656037u;
+
+	ck_assert_ptr_nonnull(host);
+	for (size_t i = 0; i < sw_net_sets(net); i++) {
+		ck_assert_int_eq(sw_net_set_download(net, i, host), SW_OK);
+		h = hash_floats(h, host, net->model->weights_n);
+	}
+	if (net->model->running_n > 0) {
+		ck_assert_int_eq(sw_net_running_download(net, host), SW_OK);
+		h = hash_floats(h, host, net->model->running_n);
+	}
+	free(host);
+	return h;
+}
+
 static inline bool gang_report(void *ctx, const struct sw_epoch *e)
 {
 	const struct sw_checkpoint_id id = {.sweep = 1, .trial = 2, .epoch = e->epoch};
 
 	(void)ctx;
-	if (gang.me->reports < EPOCHS)
+	if (gang.me->reports < EPOCHS) {
 		gang.me->e[gang.me->reports] = *e;
+		gang.me->whole[gang.me->reports] = hash_whole(e->net);
+	}
 	gang.me->reports++;
 	gang.me->micro = e->net->at.micro;
 	gang.me->oom_events = e->net->oom_events;
@@ -132,7 +154,9 @@ static inline void rank_train(unsigned rank, struct sw_comm *comm)
 	gang.me = &gang.rank[rank];
 	gang.asked = 0;
 	memset(gang.me, 0, sizeof *gang.me);
-	t.ranks = gang.world;
+	t.ranks = gang.world / (t.stages && gang.world > 1 ? t.stages : 1);
+	if (gang.world == 1)
+		t.stages = 1;
 	ops.sgd_step = noted_sgd;
 	ops.adam_step = noted_adam;
 	model_make(&m, gang.layers, t.classes);

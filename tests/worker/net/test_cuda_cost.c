@@ -131,7 +131,8 @@ static void open_on(const struct sw_ops *ops)
 	ck_assert_msg(sw_model_compile(&model, preset, NULL, &task, &err) == SW_OK, "%s", err.msg);
 	ck_assert_uint_eq(model.parameters, WEIGHTS);
 	ck_assert_ptr_nonnull(data.train.u8); /* as the table takes its rows */
-	ck_assert_msg(sw_net_create(&net, ops, queue, &model, &trainer, &data, 3, &err) == SW_OK,
+	ck_assert_msg(sw_net_create(&net, ops, queue, &model, &trainer, &data, NULL, 3, &err) ==
+			      SW_OK,
 		      "%s", err.msg);
 	net.epoch = 1;
 	ck_assert_int_eq(sw_net_order(&net, order, ROW_N), SW_OK);

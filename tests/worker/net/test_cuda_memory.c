@@ -81,7 +81,7 @@ struct one {
 static void one_open(struct one *o, const struct sw_ops *ops, uint64_t seed)
 {
 	ck_assert_int_eq(ops->queue_create(&o->q), SW_OK);
-	ck_assert_int_eq(sw_net_create(&o->net, ops, o->q, &model, &adam, &data, seed, NULL),
+	ck_assert_int_eq(sw_net_create(&o->net, ops, o->q, &model, &adam, &data, NULL, seed, NULL),
 			 SW_OK);
 }
 

@@ -136,9 +136,9 @@ START_TEST(gang_is_evaluated_with_the_statistics_of_rank_0)
 	gang_run(4, "shm");
 	ranks_are_alike();
 	model_make(&model, normed, true);
-	ck_assert_int_eq(
-		sw_net_create(&net, &sw_ops_cpu, queue, &model, &gang.trainer, &data, 9, NULL),
-		SW_OK);
+	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &model, &gang.trainer, &data, NULL,
+				       9, NULL),
+			 SW_OK);
 	snprintf(path, sizeof path, "%s/2-4.ckpt", folder);
 	ck_assert_int_eq(sw_checkpoint_read(&net, &id, path, NULL), SW_OK);
 	ck_assert_int_eq(sw_net_metrics_zero(&net), SW_OK);

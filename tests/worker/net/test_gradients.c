@@ -288,7 +288,7 @@ START_TEST(gradient_of_a_random_net_is_the_slope_of_its_loss)
 				      .label_smoothing = _i % 4 ? 0 : 0.1,
 				      .batch_size = ROW_N,
 				      .epochs = 1};
-	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &model, &trainer, &data,
+	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &model, &trainer, &data, NULL,
 				       (uint64_t)_i, &err),
 			 SW_OK);
 	order_set();

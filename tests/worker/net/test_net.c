@@ -112,7 +112,8 @@ static void gradient(const struct sw_model *m, uint64_t batch, uint64_t micro, s
 		order[i] = 3 * i;
 	t.batch_size = batch;
 	t.micro_batch = micro;
-	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, m, &t, &data, 3, NULL), SW_OK);
+	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, m, &t, &data, NULL, 3, NULL),
+			 SW_OK);
 	ck_assert_int_eq(sw_net_order(&net, order, 32), SW_OK);
 	ck_assert_int_eq(sw_net_gradient(&net, &data, first, batch), SW_OK);
 	memcpy(g, net.arena + net.at.grads, m->weights_n * sizeof *g);
@@ -224,7 +225,8 @@ START_TEST(net_metrics_are_those_of_its_outputs)
 	struct sw_net net;
 
 	model_make(&m, plain, true);
-	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &m, &adam, &data, 5, &err), SW_OK);
+	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &m, &adam, &data, NULL, 5, &err),
+			 SW_OK);
 	ck_assert_int_eq(sw_net_metrics_zero(&net), SW_OK);
 	ck_assert_int_eq(sw_net_eval(&net, &data, 0, data.val.rows), SW_OK);
 	for (size_t i = 0; i < data.val.rows; i++) {

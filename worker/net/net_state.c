@@ -1,0 +1,240 @@
+/* worker/net/net_state.c — a net's weights, state and statistics: in host memory, and from rank 0 to all.
+ *
+ * Of a pipeline rank 0 has its own stage's alone. While it reads or sets those of the whole model, the
+ * others wait for its word, which says what they are to do with it: so it may do so at any time
+ * between two steps, as often as it likes, and they need not know when a checkpoint is due. */
+#include "base/memory.h"
+#include "worker/net/net_internal.h"
+#include <stdlib.h>
+
+/* Rank 0's words; FETCH and PUT with a set's number. */
+enum { STOP, GO, FETCH, PUT = FETCH + 4, WORDS = PUT + 4 };
+#define RUNNING 3 /* the set of running statistics */
+_Static_assert(RUNNING > sizeof((struct sw_layout *)NULL)->state / sizeof(size_t),
+	       "a number behind the weights' and the optimizer's");
+
+size_t sw_net_sets(const struct sw_net *net)
+{
+	return 1 + net->at.states_n;
+}
+
+/* --- of the own operations --- */
+
+static char *set_at(const struct sw_net *net, size_t set)
+{
+	return net->arena + (set == RUNNING ? net->at.running
+			     : set == 0     ? net->at.weights
+					    : net->at.state[set - 1]);
+}
+
+static size_t own_bytes(const struct sw_net *net, size_t set)
+{
+	return (set == RUNNING ? net->own->running_n : net->own->weights_n) * sizeof(float);
+}
+
+static sw_status own_download(const struct sw_net *net, size_t set, float *host)
+{
+	return net->ops->download(net->q, host, set_at(net, set), own_bytes(net, set));
+}
+
+sw_status sw_net_own_upload(const struct sw_net *net, size_t set, const float *host)
+{
+	return net->ops->upload(net->q, set_at(net, set), host, own_bytes(net, set));
+}
+
+sw_status sw_net_own_running_upload(const struct sw_net *net, const float *host)
+{
+	return sw_net_own_upload(net, RUNNING, host);
+}
+
+/* --- of the whole model --- */
+
+static const size_t *fronts(const struct sw_net *net, size_t set)
+{
+	return set == RUNNING ? net->stages.running : net->stages.weights;
+}
+
+static size_t whole_n(const struct sw_net *net, size_t set)
+{
+	return set == RUNNING ? net->model->running_n : net->model->weights_n;
+}
+
+/* host, float[whole_n], of every rank becomes the set of rank 0's pipeline. */
+static sw_status set_gather(const struct sw_net *net, size_t set, float *host)
+{
+	const size_t *front = fronts(net, set);
+	sw_status rc = own_download(net, set, host + front[net->stages.mine]);
+
+	for (unsigned s = 0; rc == SW_OK && s < net->stages.n; s++)
+		rc = sw_comm_broadcast(net->comm, s, host + front[s],
+				       (front[s + 1] - front[s]) * sizeof *host);
+	return rc;
+}
+
+/* host of rank 0 becomes the set of all; host of the others is written. */
+static sw_status set_spread(const struct sw_net *net, size_t set, float *host)
+{
+	const sw_status rc =
+		sw_comm_broadcast(net->comm, 0, host, whole_n(net, set) * sizeof *host);
+
+	return rc == SW_OK ? sw_net_own_upload(net, set, host + fronts(net, set)[net->stages.mine])
+			   : rc;
+}
+
+static sw_status say(const struct sw_net *net, size_t word)
+{
+	unsigned char byte = (unsigned char)word;
+
+	return sw_comm_broadcast(net->comm, 0, &byte, 1);
+}
+
+static sw_status set_download(const struct sw_net *net, size_t set, float *host)
+{
+	sw_status rc;
+
+	if (net->stages.n == 1)
+		return own_download(net, set, host);
+	rc = say(net, FETCH + set);
+	return rc == SW_OK ? set_gather(net, set, host) : rc;
+}
+
+static sw_status set_upload(const struct sw_net *net, size_t set, const float *host)
+{
+	sw_status rc;
+
+	if (net->stages.n == 1)
+		return sw_net_own_upload(net, set, host);
+	rc = say(net, PUT + set);
+	/* rank 0's is only read */
+	return rc == SW_OK ? set_spread(net, set, (float *)(uintptr_t)host) : rc;
+}
+
+sw_status sw_net_set_download(const struct sw_net *net, size_t set, float *host)
+{
+	return set_download(net, set, host);
+}
+
+sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host)
+{
+	return set_upload(net, set, host);
+}
+
+sw_status sw_net_running_download(const struct sw_net *net, float *host)
+{
+	return set_download(net, RUNNING, host);
+}
+
+sw_status sw_net_running_upload(struct sw_net *net, const float *host)
+{
+	return set_upload(net, RUNNING, host);
+}
+
+/* --- rank 0's word --- */
+
+static sw_status set_serve(const struct sw_net *net, size_t set, bool put)
+{
+	float *host = sw_malloc(whole_n(net, set) * sizeof *host);
+	sw_status rc = SW_NOMEM;
+
+	if (host)
+		rc = put ? set_spread(net, set, host) : set_gather(net, set, host);
+	free(host);
+	return rc;
+}
+
+/* Does what rank 0 says, until it says whether they go on. */
+static sw_status obey(const struct sw_net *net, bool *on)
+{
+	unsigned char word = FETCH;
+	sw_status rc = SW_OK;
+
+	while (rc == SW_OK && word >= FETCH) {
+		rc = sw_comm_broadcast(net->comm, 0, &word, 1);
+		if (rc == SW_OK && word >= WORDS)
+			rc = SW_INTERNAL;
+		else if (rc == SW_OK && word >= FETCH)
+			rc = set_serve(net, (word - FETCH) % 4u, word >= PUT);
+	}
+	*on = word == GO;
+	return rc;
+}
+
+sw_status sw_net_go(struct sw_net *net, bool *on)
+{
+	if (!net->comm)
+		return SW_OK;
+	if (net->stages.n == 1)
+		return sw_comm_go(net->comm, on);
+	return sw_comm_rank(net->comm) == 0 ? say(net, *on ? GO : STOP) : obey(net, on);
+}
+
+/* --- rank 0's state --- */
+
+/* What is of stage s on its first rank becomes that of all ranks of that stage. */
+static sw_status set_share(struct sw_net *net, size_t set, float *host)
+{
+	const size_t *front = fronts(net, set);
+	sw_status rc = SW_OK;
+
+	for (unsigned s = 0; rc == SW_OK && s < net->stages.n; s++) {
+		const bool lead = sw_comm_rank(net->comm) == s;
+
+		if (lead)
+			rc = own_download(net, set, host);
+		if (rc == SW_OK)
+			rc = sw_comm_broadcast(net->comm, s, host,
+					       (front[s + 1] - front[s]) * sizeof *host);
+		if (rc == SW_OK && !lead && s == net->stages.mine)
+			rc = sw_net_own_upload(net, set, host);
+	}
+	return rc;
+}
+
+sw_status sw_net_running_share(struct sw_net *net)
+{
+	float *host;
+	sw_status rc;
+
+	if (!net->comm || net->model->running_n == 0 || sw_comm_world(net->comm) == net->stages.n)
+		return SW_OK;
+	host = sw_malloc(net->model->running_n * sizeof *host);
+	rc = host ? set_share(net, RUNNING, host) : SW_NOMEM;
+	free(host);
+	return rc;
+}
+
+static sw_status sets_share(struct sw_net *net)
+{
+	float *host = sw_malloc(net->model->weights_n * sizeof *host);
+	sw_status rc = host ? SW_OK : SW_NOMEM;
+
+	for (size_t set = 0; rc == SW_OK && set < sw_net_sets(net); set++)
+		rc = set_share(net, set, host);
+	free(host);
+	return rc == SW_OK ? sw_net_running_share(net) : rc;
+}
+
+sw_status sw_net_state_share(struct sw_net *net, uint64_t *epoch)
+{
+	struct {
+		uint64_t epoch, step, stale, seed; /* a copy of another trial has that one's seed */
+		double best_loss;
+	} head = {*epoch, net->step, net->stale, net->seed, net->best_loss};
+	bool on = true;
+	sw_status rc;
+
+	if (!net->comm)
+		return SW_OK;
+	/* a pipeline's ranks have what rank 0 has put; else all are as the seed made them */
+	rc = net->stages.n > 1 ? sw_net_go(net, &on) : SW_OK;
+	if (rc == SW_OK)
+		rc = sw_comm_broadcast(net->comm, 0, &head, sizeof head);
+	if (rc != SW_OK)
+		return rc;
+	*epoch = head.epoch;
+	net->step = head.step;
+	net->stale = head.stale;
+	net->seed = head.seed;
+	net->best_loss = head.best_loss;
+	return net->stages.n > 1 ? SW_OK : sets_share(net);
+}
