@@ -9,7 +9,8 @@ file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cpu/*.c
 list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/kernels/cpu/isa.c)
 add_library(sw_double STATIC ${sources} float64/isa_all.c
 	${CMAKE_SOURCE_DIR}/kernels/step.c ${CMAKE_SOURCE_DIR}/worker/net/layout.c
-	${CMAKE_SOURCE_DIR}/worker/net/trainer.c ${CMAKE_SOURCE_DIR}/worker/data/npy.c
+	${CMAKE_SOURCE_DIR}/worker/net/stages.c ${CMAKE_SOURCE_DIR}/worker/net/trainer.c
+	${CMAKE_SOURCE_DIR}/worker/data/npy.c
 	${CMAKE_SOURCE_DIR}/worker/data/shuffle.c)
 # -w: warnings are for the build that ships
 target_compile_options(sw_double PRIVATE -O2 -DSW_CPU_ROLLED -w)
