@@ -40,6 +40,8 @@ sw_test(worker/net/test_net.c sw_worker m)
 sw_test(worker/net/test_gang.c sw_worker m)
 sw_test(worker/net/test_gang_end.c sw_worker m)
 sw_test(worker/net/test_pipeline.c sw_worker m)
+sw_test(worker/net/test_pipeline_end.c sw_worker m)
+sw_test(worker/net/test_stages.c sw_worker)
 
 # As the targets of tests/proto: every build replays the corpus.
 foreach(target data checkpoint)

@@ -59,11 +59,20 @@ static size_t whole_n(const struct sw_net *net, size_t set)
 	return set == RUNNING ? net->model->running_n : net->model->weights_n;
 }
 
+/* A rank that cannot take its part in what rank 0 has asked for ends all: rank 0 may go on after an
+ * error, as when a checkpoint cannot be written, and they would wait for each other. */
+static sw_status all_or_none(const struct sw_net *net, sw_status rc)
+{
+	if (rc != SW_OK)
+		sw_comm_abort(net->comm, rc, sw_status_str(rc));
+	return rc;
+}
+
 /* host, float[whole_n], of every rank becomes the set of rank 0's pipeline. */
 static sw_status set_gather(const struct sw_net *net, size_t set, float *host)
 {
 	const size_t *front = fronts(net, set);
-	sw_status rc = own_download(net, set, host + front[net->stages.mine]);
+	sw_status rc = all_or_none(net, own_download(net, set, host + front[net->stages.mine]));
 
 	for (unsigned s = 0; rc == SW_OK && s < net->stages.n; s++)
 		rc = sw_comm_broadcast(net->comm, s, host + front[s],
@@ -74,11 +83,11 @@ static sw_status set_gather(const struct sw_net *net, size_t set, float *host)
 /* host of rank 0 becomes the set of all; host of the others is written. */
 static sw_status set_spread(const struct sw_net *net, size_t set, float *host)
 {
+	const float *own = host + fronts(net, set)[net->stages.mine];
 	const sw_status rc =
 		sw_comm_broadcast(net->comm, 0, host, whole_n(net, set) * sizeof *host);
 
-	return rc == SW_OK ? sw_net_own_upload(net, set, host + fronts(net, set)[net->stages.mine])
-			   : rc;
+	return rc == SW_OK ? all_or_none(net, sw_net_own_upload(net, set, own)) : rc;
 }
 
 static sw_status say(const struct sw_net *net, size_t word)

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#define WORLD_MOST 4
+#define WORLD_MOST 6
 #define STEPS_MOST 256
 #define EPOCHS     8
 
@@ -39,6 +39,7 @@ struct gang {
 	/* Makes another table of a rank's, after the fork. */
 	void (*spoil)(struct sw_ops *ops, unsigned rank);
 	struct rank *rank; /* [WORLD_MOST], shared between the processes */
+	pid_t pid[WORLD_MOST];
 	/* in a rank's process: */
 	struct rank *me;
 	size_t asked;
@@ -187,29 +188,36 @@ static inline void rank_process(struct sw_comm_place place, unsigned rank)
 	exit(0); /* and what was leaked is found */
 }
 
-/* Runs the gang to its end: what each rank saw is in gang.rank. */
-static inline void gang_run(unsigned world, const char *transport)
+/* Starts the ranks of a gang, two or more. */
+static inline void gang_start(unsigned world, const char *transport)
 {
 	struct sw_comm_place place = {.rank = 0};
-	pid_t pids[WORLD_MOST];
-	int status;
 
 	gang.world = world;
-	if (world == 1) {
-		rank_train(0, NULL);
-		return;
-	}
 	ck_assert_int_eq(sw_comm_meet(&place, transport, world, NULL), SW_OK);
 	for (unsigned r = 0; r < world; r++) {
 		memset(&gang.rank[r], 0, sizeof gang.rank[r]);
-		pids[r] = fork();
-		ck_assert_int_ge(pids[r], 0);
-		if (pids[r] == 0)
+		gang.pid[r] = fork();
+		ck_assert_int_ge(gang.pid[r], 0);
+		if (gang.pid[r] == 0)
 			rank_process(place, r);
 	}
 	close(place.fd);
+}
+
+/* Runs the gang to its end: what each rank saw is in gang.rank. */
+static inline void gang_run(unsigned world, const char *transport)
+{
+	int status;
+
+	if (world == 1) {
+		gang.world = 1;
+		rank_train(0, NULL);
+		return;
+	}
+	gang_start(world, transport);
 	for (unsigned r = 0; r < world; r++) {
-		ck_assert_int_eq(waitpid(pids[r], &status, 0), pids[r]);
+		ck_assert_int_eq(waitpid(gang.pid[r], &status, 0), gang.pid[r]);
 		ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "rank %u of %u: %x", r,
 			      world, status);
 	}

@@ -1,0 +1,309 @@
+/* tests/worker/net/test_pipeline_end.c — the stages of a pipeline end alike, whatever ends them; their
+ * checkpoints are those of one rank; memory that is short makes all parts smaller. */
+#include "tests/run.h"
+#include "tests/worker/net/gang.h"
+#include <signal.h>
+
+/* 131 rows of 163 are trained on, and 32 validated. */
+#define EPOCH_STEPS 5
+
+static const char numbers[] =
+	"{\"format\": \"synthetic\", \"features\": 13, \"rows\": 163, \"classes\": 7}";
+static const char layers[] = "[{\"dropout\": 0.1}, {\"linear\": 24}, \"relu\", {\"linear\": 16}, "
+			     "\"relu\", {\"linear\": 7}]";
+static const char normed[] = "[{\"linear\": 24}, \"batchnorm\", \"relu\", {\"linear\": 16}, "
+			     "\"batchnorm\", {\"linear\": 7}]";
+
+static void setup(void)
+{
+	gang_setup(numbers, true, 0);
+	gang.layers = layers;
+	gang.trainer = (struct sw_trainer){.classes = true,
+					   .optimizer = SW_ADAM,
+					   .lr = 0.01,
+					   .beta1 = 0.9,
+					   .beta2 = 0.999,
+					   .eps = 1e-8,
+					   .batch_size = 32,
+					   .epochs = 4,
+					   .stages = 3,
+					   .microbatches = 4};
+}
+
+/* One rank with the parts of a pipeline. */
+static struct rank alone(void)
+{
+	gang.trainer.micro_batch = gang.trainer.batch_size / gang.trainer.microbatches;
+	gang_run(1, NULL);
+	gang.trainer.micro_batch = 0;
+	ck_assert_msg(gang.rank[0].rc == SW_OK, "%s", gang.rank[0].line);
+	return gang.rank[0];
+}
+
+static void all_ended(enum sw_train_end end, size_t reports, size_t steps)
+{
+	for (unsigned r = 0; r < gang.world; r++) {
+		ck_assert_msg(gang.rank[r].rc == SW_OK, "rank %u: %s", r, gang.rank[r].line);
+		ck_assert_int_eq(gang.rank[r].end, end);
+		ck_assert_uint_eq(gang.rank[r].steps, steps);
+		ck_assert_uint_eq(gang.rank[r].reports, r == 0 ? reports : 0);
+	}
+}
+
+/* All ranks ended with rc, and lines that have these words. */
+static void all_failed(sw_status rc, const char *words)
+{
+	for (unsigned r = 0; r < gang.world; r++) {
+		ck_assert_msg(gang.rank[r].rc == rc, "rank %u of %u: %d, %s", r, gang.world,
+			      (int)gang.rank[r].rc, gang.rank[r].line);
+		ck_assert_msg(strstr(gang.rank[r].line, words) != NULL, "rank %u of %u: %s", r,
+			      gang.world, gang.rank[r].line);
+	}
+}
+
+/* Before each step, and in the evaluation behind the fifth, after which they end. */
+START_TEST(pipeline_that_is_stopped_ends_before_the_same_step)
+{
+	const size_t epoch = EPOCH_STEPS + 1, asked = (size_t)_i + 1, left = asked % epoch;
+
+	gang.stop_after = asked;
+	gang_run(3, "shm");
+	all_ended(SW_TRAIN_DROPPED, asked / epoch,
+		  asked / epoch * EPOCH_STEPS + (left < EPOCH_STEPS ? left : EPOCH_STEPS));
+}
+END_TEST
+
+START_TEST(pipeline_whose_report_is_refused_ends)
+{
+	gang.refuses = true;
+	gang_run(3, "shm");
+	all_ended(SW_TRAIN_DROPPED, 1, EPOCH_STEPS);
+}
+END_TEST
+
+START_TEST(pipeline_that_diverges_ends_on_all_ranks)
+{
+	gang.trainer.optimizer = SW_SGD;
+	gang.trainer.lr = 1e30;
+	gang.layers = "[{\"linear\": 24}, {\"linear\": 9}, {\"linear\": 7}]";
+	gang_run(3, "shm");
+	all_ended(SW_TRAIN_DIVERGED, 1, EPOCH_STEPS);
+}
+END_TEST
+
+/* Trials may pause on one number of slots and go on on another. _i & 1: with statistics of norms;
+ * _i & 2: two pipelines that share each batch, against two ranks. */
+START_TEST(pipeline_writes_the_checkpoint_of_one_rank_and_reads_it)
+{
+	const unsigned pipelines = _i & 2 ? 2 : 1, world = 3 * pipelines;
+	char path[128];
+	struct rank before;
+
+	if (_i & 1)
+		gang.layers = normed;
+	gang.keeps = true;
+	gang.trainer.stages = 1;
+	gang.trainer.micro_batch = 32 / pipelines / 4;
+	gang_run(pipelines, "shm");
+	gang.trainer.micro_batch = 0;
+	gang.trainer.stages = 3;
+	before = gang.rank[0];
+	ck_assert_uint_eq(before.reports, 4);
+	snprintf(path, sizeof path, "%s/2-4.ckpt", folder);
+	size_t n, again;
+	unsigned char *one = file_read(path, &n), *many;
+
+	/* on from what one wrote, to the same file */
+	gang.from = 2;
+	gang_run(world, "shm");
+	all_ended(SW_TRAIN_DONE, 2, (size_t)2 * EPOCH_STEPS);
+	ck_assert_uint_eq(gang.rank[0].whole[1], before.whole[3]);
+	reports_are_of(&before, 2, 1e-12, true);
+	many = file_read(path, &again);
+	ck_assert_uint_eq(again, n);
+	ck_assert_mem_eq(one, many, n);
+	free(one);
+	free(many);
+
+	/* and on from what the pipeline wrote */
+	gang.trainer.stages = 1;
+	gang.trainer.micro_batch = 32 / pipelines / 4;
+	gang.from = 3;
+	gang_run(pipelines, "shm");
+	ck_assert_uint_eq(gang.rank[0].whole[0], before.whole[3]);
+}
+END_TEST
+
+START_TEST(pipeline_without_its_checkpoint_ends_with_the_line_of_rank_0)
+{
+	gang.from = 2;
+	gang_run(3, "shm");
+	all_failed(gang.rank[0].rc, "the checkpoint 2-2.ckpt cannot be read");
+	ck_assert_int_ne(gang.rank[0].rc, SW_OK);
+}
+END_TEST
+
+/* All stages take the parts of the one that has least memory. */
+START_TEST(pipeline_that_is_short_of_memory_takes_smaller_parts)
+{
+	struct sw_model whole, own;
+	struct sw_layout at;
+	struct sw_trainer t = gang.trainer;
+	size_t first[SW_STAGES_MAX + 1], weights, running;
+	struct rank one;
+
+	t.ranks = 1;
+	model_make(&whole, layers, true);
+	ck_assert_int_eq(sw_stages_cut(&whole, &t, first, NULL), SW_OK);
+	sw_stages_model(&own, &whole, 0, first[1], &weights, &running);
+	t.micro_batch = 2;
+	ck_assert_int_eq(
+		sw_layout_make(&at, &own, &t, data.train.rows, data.val.rows, &sw_ops_cpu, NULL),
+		SW_OK);
+	gang.trainer.memory = at.bytes;
+	gang_run(3, "shm");
+	all_ended(SW_TRAIN_DONE, 4, (size_t)4 * EPOCH_STEPS);
+	ck_assert_uint_eq(gang.rank[0].micro, 2);
+	ck_assert_uint_gt(gang.rank[0].oom_events, 0);
+	const uint64_t is = gang.rank[0].whole[3];
+
+	gang.trainer.memory = 0;
+	gang.trainer.microbatches = 16;
+	one = alone();
+	ck_assert_uint_eq(one.micro, 2);
+	ck_assert_uint_eq(one.whole[3], is);
+}
+END_TEST
+
+START_TEST(pipeline_that_has_not_the_memory_of_a_row_ends)
+{
+	gang.trainer.memory = 1000;
+	gang_run(3, "shm");
+	for (unsigned r = 0; r < 3; r++)
+		ck_assert_int_eq(gang.rank[r].rc, SW_NOMEM);
+}
+END_TEST
+
+static unsigned calls, fail_from; /* of a rank's own process: call numbers from 1 */
+static unsigned spoiled;          /* the rank */
+static sw_status fail_with;       /* SW_OK: it is killed */
+
+static sw_status failing_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
+				 float *y, size_t B, size_t in, size_t out, enum sw_act act,
+				 void *keep)
+{
+	if (++calls == fail_from) {
+		if (fail_with != SW_OK)
+			return fail_with;
+		(void)kill(getpid(), SIGKILL);
+	}
+	return sw_ops_cpu.linear_forward(q, x, w, b, y, B, in, out, act, keep);
+}
+
+static void spoil_forward(struct sw_ops *ops, unsigned rank)
+{
+	if (rank == spoiled)
+		ops->linear_forward = failing_forward;
+}
+
+/* _i: the rank. Others may have values of the step already, so that smaller parts are no way out. */
+START_TEST(pipeline_with_a_rank_that_fails_ends_with_its_error)
+{
+	spoiled = (unsigned)_i;
+	fail_from = 7;
+	gang.spoil = spoil_forward;
+	fail_with = SW_UNSUPPORTED;
+	gang_run(3, "shm");
+	all_failed(SW_UNSUPPORTED, "linear is not supported on cpu");
+	fail_with = SW_NOMEM;
+	gang_run(3, "tcp");
+	all_failed(SW_NOMEM, "out of memory");
+}
+END_TEST
+
+/* _i / 4: the rank; _i % 4: in the first parts of a step, amid it, in an evaluation */
+START_TEST(pipeline_whose_rank_is_killed_ends_on_all_others)
+{
+	static const unsigned from[] = {1, 3, 6, 21};
+	const char *transport = _i % 2 ? "shm" : "tcp";
+	char words[64];
+	int status;
+
+	spoiled = (unsigned)_i / 4;
+	fail_from = from[_i % 4];
+	fail_with = SW_OK;
+	gang.spoil = spoil_forward;
+	gang_start(3, transport);
+	for (unsigned r = 0; r < 3; r++) {
+		ck_assert_int_eq(waitpid(gang.pid[r], &status, 0), gang.pid[r]);
+		ck_assert(r == spoiled ? WIFSIGNALED(status)
+				       : WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+	snprintf(words, sizeof words, "rank %u of 3 has ended", spoiled);
+	for (unsigned r = 0; r < 3; r++) {
+		if (r == spoiled)
+			continue;
+		ck_assert_int_eq(gang.rank[r].rc, SW_PEER_LOST);
+		ck_assert_msg(strstr(gang.rank[r].line, words) != NULL, "rank %u: %s", r,
+			      gang.rank[r].line);
+	}
+}
+END_TEST
+
+#ifdef SW_FAULTS
+static unsigned fail_nth;
+
+static void spoil_malloc(struct sw_ops *ops, unsigned rank)
+{
+	(void)ops;
+	if (rank == spoiled)
+		sw_fault_arm(SW_FAULT_MALLOC, fail_nth, false);
+}
+
+/* _i: the rank. Where a smaller arena makes it good, all go on; else all end. */
+START_TEST(pipeline_with_a_rank_without_memory_fails_cleanly_at_each_call)
+{
+	unsigned failed = 0;
+
+	gang.layers = normed;
+	gang.trainer.epochs = 2;
+	gang.keeps = true;
+	gang.spoil = spoil_malloc;
+	spoiled = (unsigned)_i;
+	for (fail_nth = 1;; fail_nth++) {
+		ck_assert_uint_lt(fail_nth, 200);
+		gang_run(3, "shm");
+		for (unsigned r = 0; r < 3; r++)
+			ck_assert_msg(gang.rank[r].rc == gang.rank[0].rc, "rank %u: %s", r,
+				      gang.rank[r].line);
+		ck_assert_msg(gang.rank[0].rc == SW_OK || gang.rank[0].rc == SW_NOMEM, "%s",
+			      gang.rank[0].line);
+		failed += gang.rank[0].rc != SW_OK;
+		if (gang.rank[spoiled].fired == 0)
+			break;
+	}
+	ck_assert_uint_gt(failed, 5);
+	ck_assert_int_eq(gang.rank[0].rc, SW_OK);
+}
+END_TEST
+#endif
+
+SUITE(tcase)
+{
+	tcase_add_checked_fixture(tcase, setup, gang_teardown);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, pipeline_that_is_stopped_ends_before_the_same_step, 0,
+			    2 * (EPOCH_STEPS + 1));
+	tcase_add_test(tcase, pipeline_whose_report_is_refused_ends);
+	tcase_add_test(tcase, pipeline_that_diverges_ends_on_all_ranks);
+	tcase_add_loop_test(tcase, pipeline_writes_the_checkpoint_of_one_rank_and_reads_it, 0, 4);
+	tcase_add_test(tcase, pipeline_without_its_checkpoint_ends_with_the_line_of_rank_0);
+	tcase_add_test(tcase, pipeline_that_is_short_of_memory_takes_smaller_parts);
+	tcase_add_test(tcase, pipeline_that_has_not_the_memory_of_a_row_ends);
+	tcase_add_loop_test(tcase, pipeline_with_a_rank_that_fails_ends_with_its_error, 0, 3);
+	tcase_add_loop_test(tcase, pipeline_whose_rank_is_killed_ends_on_all_others, 0, 12);
+#ifdef SW_FAULTS
+	tcase_add_loop_test(tcase, pipeline_with_a_rank_without_memory_fails_cleanly_at_each_call,
+			    0, 3);
+#endif
+}
