@@ -35,7 +35,7 @@ BEYOND = {
     "a space that can be counted": r"grid needs a list",
     "a folder that `sweep submit` fills in": r"`sweep submit` fills in|must be an absolute path",
     "a macro that needs another key": r"needs \"program\"",
-    "ranks against slots": r"each rank has one slot",
+    "ranks against slots": r"each rank has one slot|data ranks are \d+ ranks",
 }
 
 
@@ -206,7 +206,7 @@ SPOTS = {
     "plateau": (driven(plateau={}), ("plateau",)),
     "resources": (driven(resources={}), ("resources",)),
     "checkpoint": ({**TRAINED, "checkpoint": {}}, ("checkpoint",)),
-    "parallel": ({**TRAINED, "parallel": {"data": 2}, "resources": {"cpu_slots": 2}}, ("parallel",)),
+    "parallel": ({**TRAINED, "parallel": {"data": 1, "pipeline": 2}, "resources": {"cpu_slots": 2}}, ("parallel",)),
     "run": (PROGRAM, ("run",)),
 }
 
