@@ -50,6 +50,7 @@ sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at, str
 	if (rc != SW_OK)
 		return rc;
 	c->devices = strcmp(at->transport, "nccl") == 0;
+	c->stages = 1;
 	c->beaten_us = c->awake_us = sw_clock_mono_us();
 	rc = sw_comm_barrier(c);
 	if (rc != SW_OK) {
@@ -123,6 +124,17 @@ unsigned sw_comm_world(const struct sw_comm *c)
 	return c->world;
 }
 
+void sw_comm_stages(struct sw_comm *c, unsigned stages)
+{
+	assert(stages >= 1 && c->world % stages == 0 && c->nccl == NULL);
+	c->stages = stages;
+}
+
+uint64_t comm_all(const struct sw_comm *c)
+{
+	return UINT64_MAX >> (SW_COMM_WORLD_MAX - c->world);
+}
+
 const char *sw_comm_why(const struct sw_comm *c)
 {
 	return c->why;
@@ -194,7 +206,8 @@ sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk 
 {
 	static const char *const names[] = {[COMM_SUM] = "a sum",
 					    [COMM_BROADCAST] = "a broadcast",
-					    [COMM_GATHER] = "all_gather"};
+					    [COMM_GATHER] = "all_gather",
+					    [COMM_MOVE] = "an exchange"};
 	char line[sizeof c->why];
 
 	if (chunk->kind == (uint32_t)kind && chunk->bytes == bytes)
@@ -243,7 +256,7 @@ static sw_status send_chunk(struct sw_comm *c, enum comm_kind kind, const char *
 		return c->failed;
 	if (n > 0)
 		memcpy(to, p, n);
-	c->table->publish(c, kind, n);
+	c->table->publish(c, kind, n, comm_all(c));
 	return SW_OK;
 }
 
@@ -298,6 +311,74 @@ sw_status sw_comm_all_gather(struct sw_comm *c, const void *mine, void *all, siz
 sw_status sw_comm_barrier(struct sw_comm *c)
 {
 	return sw_comm_all_gather(c, NULL, NULL, 0);
+}
+
+/* --- between two ranks --- */
+
+struct move {
+	char *p;
+	size_t bytes; /* that are left */
+};
+
+static size_t next_bytes(const struct move *m)
+{
+	return m->bytes < COMM_CHUNK ? m->bytes : COMM_CHUNK;
+}
+
+/* The next n bytes have gone their way. */
+static void move_on(struct move *m, size_t n)
+{
+	m->p += n;
+	m->bytes -= n;
+}
+
+/* A piece of each; false where neither can be moved now. */
+static bool move_pieces(struct sw_comm *c, unsigned peer, struct move *out, struct move *in)
+{
+	struct comm_chunk chunk;
+	bool moved = false;
+	void *to;
+
+	if (out->bytes > 0 && (to = c->table->room(c)) != NULL) {
+		const size_t n = next_bytes(out);
+
+		memcpy(to, out->p, n);
+		c->table->publish(c, COMM_MOVE, n, UINT64_C(1) << peer);
+		move_on(out, n);
+		moved = true;
+	}
+	if (in->bytes > 0 && c->table->peek(c, peer, &chunk)) {
+		const size_t n = next_bytes(in);
+
+		if (comm_expect(c, peer, &chunk, COMM_MOVE, n) != SW_OK)
+			return true;
+		memcpy(in->p, chunk.data, n);
+		c->table->release(c, peer);
+		move_on(in, n);
+		moved = true;
+	}
+	return moved;
+}
+
+sw_status sw_comm_exchange(struct sw_comm *c, void *stream, unsigned peer, const float *out,
+			   size_t out_n, float *in, size_t in_n)
+{
+	struct move to = {(char *)(uintptr_t)out, out_n * sizeof *out};
+	struct move from = {(char *)in, in_n * sizeof *in};
+	unsigned lost = c->world;
+
+	assert(peer < c->world && peer != c->rank);
+	if (c->nccl != NULL)
+		return sw_nccl_exchange(c->nccl, stream, peer, out, out_n, in, in_n);
+	while (c->failed == SW_OK && (to.bytes > 0 || from.bytes > 0)) {
+		if (move_pieces(c, peer, &to, &from))
+			continue;
+		if (lost < c->world)
+			return comm_lose(c, lost, false);
+		comm_sums_go_on(c);
+		c->table->idle(c, &lost);
+	}
+	return c->failed;
 }
 
 sw_status sw_comm_go(struct sw_comm *c, bool *on)

@@ -1,11 +1,11 @@
 /*
- * worker/comm/comm.h — what the ranks of one trial do together: sums, broadcasts, waits; and how a
- * rank that is lost is noticed by all others.
+ * worker/comm/comm.h — what the ranks of one trial do together: sums, broadcasts, exchanges, waits;
+ * and how a rank that is lost is noticed by all others.
  *
- * Order    All ranks make the same calls in the same order, with the same sizes. A sum is made in
- *          rank order, ((r0 + r1) + r2) + ..., by every rank: all have the same bits (a NaN's
- *          payload apart). Between sw_comm_sum_begin and sw_comm_sum_end nothing else is called but
- *          beat and abort.
+ * Order    All ranks make the same calls in the same order, with the same sizes; of exchanges the two
+ *          ranks of each. A sum is made in rank order, ((r0 + r1) + r2) + ..., by every rank: all
+ *          have the same bits (a NaN's payload apart). Between sw_comm_sum_begin and sw_comm_sum_end
+ *          nothing else is called but exchange, beat and abort.
  * Faults   Every wait has a limit. A rank shows life by sw_comm_beat; one that is silent for 8 s (56
  *          while its process computes, or waits for a disk) is taken for lost and killed (SIGKILL) by
  *          whoever waits for it, one that has ended is noticed within 200 ms. After an error all further calls return the same one: close is what is left.
@@ -63,6 +63,11 @@ unsigned sw_comm_world(const struct sw_comm *c);
 SW_NODISCARD sw_status sw_comm_sum(struct sw_comm *c, enum sw_comm_type type, void *p, size_t n,
 				   unsigned parts);
 
+/* Sums that are begun are from now on each of the ranks r, r + stages, r + 2 stages, ..., as many as
+ * that are, and their `parts` are counted among these. By all ranks, and before sw_comm_devices;
+ * stages divides the world. 1, as after open: sums of all. */
+void sw_comm_stages(struct sw_comm *c, unsigned stages);
+
 /* The same, begun: p is final on this rank, and is left alone until the end. Does not wait, unless
  * 64 sums have begun; what has come of begun sums is added, so that later calls find less to do.
  * stream: NULL, unless the comm is on devices: then p is a device's, final and left alone in the
@@ -72,6 +77,13 @@ SW_NODISCARD sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float 
 					 unsigned parts);
 /* All that were begun are sums now, or in the order of their stream. */
 SW_NODISCARD sw_status sw_comm_sum_end(struct sw_comm *c);
+
+/* out: float[out_n] to the peer, in: float[in_n] from it, which it gives to its exchanges with this
+ * rank in the same order; either may be none (n 0). Two ranks that both send and receive in one call
+ * never wait for each other's end. The peer need not have come while 8 MiB suffice. stream: as of
+ * sw_comm_sum_begin; then out is read, and in there, in the order of that stream. */
+SW_NODISCARD sw_status sw_comm_exchange(struct sw_comm *c, void *stream, unsigned peer,
+					const float *out, size_t out_n, float *in, size_t in_n);
 
 /* p: `bytes` bytes of rank `from`, for all. That rank waits for nobody while 8 MiB suffice. */
 SW_NODISCARD sw_status sw_comm_broadcast(struct sw_comm *c, unsigned from, void *p, size_t bytes);

@@ -1,11 +1,11 @@
 /*
- * worker/comm/comm_internal.h — what the collectives stand on: each rank writes one stream of chunks
- * that every other rank reads, in order. A transport (shm, tcp) is a table of functions that moves
- * them; what a chunk means is the collectives' matter (comm.c, comm_sum.c).
+ * worker/comm/comm_internal.h — what the collectives stand on: from each rank to each other one a
+ * stream of chunks, which are read in order. A transport (shm, tcp) is a table of functions that
+ * moves them; what a chunk means is the collectives' matter (comm.c, comm_sum.c).
  *
- * A rank's chunk waits in a slot until every other rank has read it (shm) or it was sent to all
- * (tcp). All ranks go through the streams in the same order, and whoever is furthest behind has all
- * that it needs or is the one that must write: so waits never form a circle.
+ * A rank's chunk waits in a slot until all that it is for have read it (shm) or it was sent to them
+ * (tcp). Of what two ranks do together both go through the streams in the same order, and whoever is
+ * furthest behind has all that it needs or is the one that must write: so waits never form a circle.
  */
 #ifndef SW_WORKER_COMM_COMM_INTERNAL_H
 #define SW_WORKER_COMM_COMM_INTERNAL_H
@@ -20,16 +20,17 @@
 #define COMM_LOOK_US      ((int64_t)100000) /* between two looks at the others, while it waits */
 #define SW_COMM_SILENT_US ((int64_t)8 * 1000000)
 
-enum comm_kind { COMM_SUM, COMM_BROADCAST, COMM_GATHER };
+enum comm_kind { COMM_SUM, COMM_BROADCAST, COMM_GATHER, COMM_MOVE };
 
 struct comm_chunk {
 	uint32_t kind, bytes; /* bytes <= COMM_CHUNK */
 	const void *data;     /* aligned to 64 bytes */
 };
 
+/* Of ranks first, first + stride, ...: the first `parts` of `n` have a part in it. */
 struct comm_sum {
 	enum sw_comm_type type;
-	unsigned parts;
+	unsigned first, stride, n, parts;
 	char *p;
 	size_t bytes, published, done;
 };
@@ -37,6 +38,8 @@ struct comm_sum {
 struct sw_comm {
 	const struct comm_table *table;
 	unsigned rank, world;
+	unsigned
+		stages; /* ranks whose sums that are begun are not this one's lie between; 1: none */
 	sw_status failed; /* SW_OK until something ended it all */
 	char why[256];
 	int64_t silent_us, beaten_us; /* the limit; when this rank last showed life */
@@ -56,11 +59,12 @@ struct comm_table {
 	sw_status (*open)(struct sw_comm **out, const struct sw_comm_place *at, int64_t silent_us,
 			  struct sw_err *err);
 	void (*close)(struct sw_comm *c);
-	/* Where the next chunk of the own stream may be written, COMM_CHUNK bytes; NULL: no slot is
-	 * free. The same until it is published. */
+	/* Where the next chunk may be written, COMM_CHUNK bytes; NULL: no slot is free. The same until
+	 * it is published. */
 	void *(*room)(struct sw_comm *c);
-	void (*publish)(struct sw_comm *c, enum comm_kind kind, size_t bytes);
-	/* The next chunk of a peer's stream, if it is there; valid until it is released. */
+	/* to: bit r for rank r; its own counts for nothing. */
+	void (*publish)(struct sw_comm *c, enum comm_kind kind, size_t bytes, uint64_t to);
+	/* The next chunk of a peer's stream to this rank, if it is there; valid until it is released. */
 	bool (*peek)(struct sw_comm *c, unsigned from, struct comm_chunk *out);
 	void (*release)(struct sw_comm *c, unsigned from);
 	/* Waits until something may have come, at most COMM_LOOK_US, and looks at the others now and
@@ -87,6 +91,11 @@ bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, p
 /* A chunk that is there must be the one that this rank expects. */
 sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk *chunk,
 		      enum comm_kind kind, size_t bytes);
+
+/* Every rank's bit. */
+uint64_t comm_all(const struct sw_comm *c);
+/* Begun sums, as far as they come without a wait: other ranks may need this one's part. */
+void comm_sums_go_on(struct sw_comm *c);
 
 /* to[n] = from[n] + to[n]; bytes: whole elements, both of at most COMM_CHUNK */
 void comm_add(enum sw_comm_type type, void *restrict to, const void *restrict from, size_t bytes);

@@ -2,19 +2,22 @@
  * worker/comm/comm_shm.c — ranks of one machine: a segment of memory that all of them map (a memfd,
  * without a name: it goes with the last of them).
  *
- * For each rank the segment has a member and COMM_SLOTS slots of a chunk each. Rank w alone writes
- * member w and its slots, but for the bell, which all ring.
+ * For each rank the segment has a member, with a lane to each other rank, and COMM_SLOTS slots of a
+ * chunk each. Rank w alone writes member w and its slots, but for the bell, which all ring, and of its
+ * lane to r the word `read`, which is r's.
  *
- *   w writes slot s, ticket[k % COMM_SLOTS] = {kind, bytes, s}, then published = k + 1 (release)
- *   r reads published > k (acquire), the ticket, the slot, then sets read[w] = k + 1 (release)
+ *   w writes slot s, of its lane to r ticket[k % COMM_SLOTS] = {kind, bytes, s}, then published =
+ *     k + 1 (release); so for each r that the chunk is for
+ *   r reads published > k (acquire), the ticket, the slot, then sets read = k + 1 (release)
  *
  * 1. r reads of chunk k what w wrote: its acquire load saw a release store that came after the
  *    writes.
- * 2. w writes a slot, or a ticket, again only after every other rank's read[w] > k (acquire), k the
- *    chunk that used it last: all reads of it came before those release stores. Slot s is taken from
- *    w's own set of free slots, and goes back there only so; ticket k % COMM_SLOTS is free then too,
- *    as chunk k - COMM_SLOTS still holds a slot otherwise, and all slots would be taken.
- * 3. No wake-up is missed: who has changed published or read[] increments the bell of whoever may
+ * 2. w writes a slot, or a ticket, again only after read > k (acquire) in each lane that had it, k the
+ *    chunk there that used it last: all reads of it came before those release stores. Slot s is taken
+ *    from w's own set of free slots, and goes back there only so, when none of its readers is left;
+ *    ticket k % COMM_SLOTS is free then too, as chunk k - COMM_SLOTS of the lane still holds a slot
+ *    otherwise, and all slots would be taken.
+ * 3. No wake-up is missed: who has changed published or read increments the bell of whoever may
  *    wait for it, then looks whether it sleeps. Who waits has loaded its bell before it looked for
  *    what it needs, then says that it sleeps, and FUTEX_WAIT compares the bell with that load. All
  *    four are sequentially consistent: if the look came before the word, the increment came before
@@ -56,12 +59,16 @@ struct ticket {
 	uint32_t kind, bytes, slot;
 };
 
+struct lane {
+	_Alignas(LINE) atomic_ullong published;
+	_Alignas(LINE) atomic_ullong read; /* the other's */
+	_Alignas(LINE) struct ticket ticket[COMM_SLOTS];
+};
+
 struct member {
 	_Alignas(LINE) atomic_uint bell; /* a futex */
 	atomic_uint sleeps;
-	_Alignas(LINE) atomic_ullong published;
-	_Alignas(LINE) atomic_ullong read[SW_COMM_WORLD_MAX]; /* of each rank's chunks */
-	_Alignas(LINE) struct ticket ticket[COMM_SLOTS];
+	struct lane to[SW_COMM_WORLD_MAX];
 	_Alignas(LINE) atomic_llong beat_us; /* monotonic, which all processes share */
 	atomic_uint state;
 	/* written before it is HERE: */
@@ -76,8 +83,12 @@ struct segment {
 	atomic_uint aborted;
 	uint32_t why; /* written before it is ABORTED */
 	char line[256];
-	struct member member[SW_COMM_WORLD_MAX];
-	_Alignas(4096) unsigned char slot[][COMM_SLOTS][COMM_CHUNK]; /* [world] */
+	struct member member[]; /* [world], then slots */
+};
+
+/* Of one rank. */
+struct slots {
+	_Alignas(4096) unsigned char slot[COMM_SLOTS][COMM_CHUNK];
 };
 
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
@@ -87,21 +98,33 @@ _Static_assert(COMM_SLOTS == 64, "free slots are the bits of a word");
 struct shm {
 	struct sw_comm comm; /* the first: it is cast to this */
 	struct segment *seg;
+	struct slots *slots; /* [world] */
 	size_t bytes;
 	struct member *me;
 	unsigned seen; /* of the own bell */
 	unsigned looks;
 	bool looks_known;
-	int64_t look_us;          /* next look at the others */
-	uint64_t free;            /* bit s: slot s */
-	unsigned room;            /* the slot that was given, or COMM_SLOTS */
-	uint64_t published, back; /* chunks: that were written; whose slots are free again */
-	uint64_t read[SW_COMM_WORLD_MAX];
+	int64_t look_us;           /* next look at the others */
+	uint64_t free;             /* bit s: slot s */
+	unsigned room;             /* the slot that was given, or COMM_SLOTS */
+	unsigned left[COMM_SLOTS]; /* ranks that have yet to read it */
+	struct {
+		uint64_t published,
+			back;  /* chunks to it: all; those that it has read, as far as known */
+		uint64_t read; /* of its chunks */
+	} peer[SW_COMM_WORLD_MAX];
 };
+
+static size_t slots_at(unsigned world)
+{
+	const size_t at = sizeof(struct segment) + world * sizeof(struct member);
+
+	return (at + _Alignof(struct slots) - 1) / _Alignof(struct slots) * _Alignof(struct slots);
+}
 
 static size_t segment_bytes(unsigned world)
 {
-	return sizeof(struct segment) + world * sizeof(((struct segment *)0)->slot[0]);
+	return slots_at(world) + world * sizeof(struct slots);
 }
 
 /* --- the lead's --- */
@@ -117,7 +140,7 @@ static sw_status shm_meet(struct sw_comm_place *at, struct sw_err *err)
 
 	/* All of its memory now: later a want of it would be SIGBUS. */
 	if (fd >= 0 && (why = posix_fallocate(fd, 0, (off_t)bytes)) == 0) {
-		seg = mmap(NULL, sizeof *seg, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		seg = mmap(NULL, slots_at(at->world), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		why = errno;
 	}
 	if (seg == MAP_FAILED) {
@@ -131,7 +154,7 @@ static sw_status shm_meet(struct sw_comm_place *at, struct sw_err *err)
 	seg->world = at->world;
 	for (unsigned r = 0; r < at->world; r++)
 		atomic_init(&seg->member[r].beat_us, sw_clock_mono_us());
-	(void)munmap(seg, sizeof *seg);
+	(void)munmap(seg, slots_at(at->world));
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	at->fd = fd;
 	return SW_OK;
@@ -153,6 +176,7 @@ static sw_status map_segment(struct shm *s, const struct sw_comm_place *at, stru
 	if (s->seg == MAP_FAILED)
 		return sw_err_set(err, SW_NOMEM, "the memory that the ranks share: %s",
 				  strerror(errno));
+	s->slots = (struct slots *)(void *)((char *)s->seg + slots_at(at->world));
 	if (s->seg->magic == MAGIC && s->seg->world == at->world)
 		return SW_OK;
 	(void)munmap(s->seg, s->bytes);
@@ -212,20 +236,22 @@ static void shm_close(struct sw_comm *c)
 	free(s);
 }
 
-/* Slots that all others have read are free again. */
+/* Slots whose readers have all read them are free again. */
 static void take_back(struct shm *s)
 {
-	uint64_t least = s->published;
-
 	for (unsigned r = 0; r < s->comm.world; r++) {
-		if (r == s->comm.rank)
+		struct lane *lane = &s->me->to[r];
+
+		if (s->peer[r].back == s->peer[r].published)
 			continue;
-		const uint64_t read = atomic_load_explicit(&s->seg->member[r].read[s->comm.rank],
-							   memory_order_acquire);
-		least = read < least ? read : least;
+		const uint64_t read = atomic_load_explicit(&lane->read, memory_order_acquire);
+		for (; s->peer[r].back < read; s->peer[r].back++) {
+			const unsigned slot = lane->ticket[s->peer[r].back % COMM_SLOTS].slot;
+
+			if (--s->left[slot] == 0)
+				s->free |= UINT64_C(1) << slot;
+		}
 	}
-	for (; s->back < least; s->back++)
-		s->free |= UINT64_C(1) << s->me->ticket[s->back % COMM_SLOTS].slot;
 }
 
 static void *shm_room(struct sw_comm *c)
@@ -238,41 +264,52 @@ static void *shm_room(struct sw_comm *c)
 			return NULL;
 		s->room = (unsigned)__builtin_ctzll(s->free);
 	}
-	return s->seg->slot[c->rank][s->room];
+	return s->slots[c->rank].slot[s->room];
 }
 
-static void shm_publish(struct sw_comm *c, enum comm_kind kind, size_t bytes)
+static void shm_publish(struct sw_comm *c, enum comm_kind kind, size_t bytes, uint64_t to)
 {
 	struct shm *s = (struct shm *)c;
+	const unsigned slot = s->room;
 
-	assert(s->room < COMM_SLOTS && bytes <= COMM_CHUNK);
-	s->me->ticket[s->published % COMM_SLOTS] =
-		(struct ticket){.kind = (uint32_t)kind, .bytes = (uint32_t)bytes, .slot = s->room};
-	s->free &= ~(UINT64_C(1) << s->room);
+	assert(slot < COMM_SLOTS && bytes <= COMM_CHUNK);
 	s->room = COMM_SLOTS;
-	atomic_store_explicit(&s->me->published, ++s->published, memory_order_release);
-	ring_all(s);
+	s->left[slot] = 0;
+	for (unsigned r = 0; r < c->world; r++) {
+		struct lane *lane = &s->me->to[r];
+
+		if (r == c->rank || !(to >> r & 1))
+			continue;
+		s->left[slot]++;
+		lane->ticket[s->peer[r].published++ % COMM_SLOTS] = (struct ticket){
+			.kind = (uint32_t)kind, .bytes = (uint32_t)bytes, .slot = slot};
+		atomic_store_explicit(&lane->published, s->peer[r].published, memory_order_release);
+		ring(&s->seg->member[r]);
+	}
+	if (s->left[slot] > 0)
+		s->free &= ~(UINT64_C(1) << slot);
 }
 
 static bool shm_peek(struct sw_comm *c, unsigned from, struct comm_chunk *out)
 {
 	struct shm *s = (struct shm *)c;
-	const struct member *m = &s->seg->member[from];
-	const struct ticket *t = &m->ticket[s->read[from] % COMM_SLOTS];
+	const struct lane *lane = &s->seg->member[from].to[c->rank];
+	const struct ticket *t = &lane->ticket[s->peer[from].read % COMM_SLOTS];
 
-	if (atomic_load_explicit(&m->published, memory_order_acquire) == s->read[from])
+	if (atomic_load_explicit(&lane->published, memory_order_acquire) == s->peer[from].read)
 		return false;
 	*out = (struct comm_chunk){
-		.kind = t->kind, .bytes = t->bytes, .data = s->seg->slot[from][t->slot]};
+		.kind = t->kind, .bytes = t->bytes, .data = s->slots[from].slot[t->slot]};
 	return true;
 }
 
 static void shm_release(struct sw_comm *c, unsigned from)
 {
 	struct shm *s = (struct shm *)c;
+	struct member *m = &s->seg->member[from];
 
-	atomic_store_explicit(&s->me->read[from], ++s->read[from], memory_order_release);
-	ring(&s->seg->member[from]);
+	atomic_store_explicit(&m->to[c->rank].read, ++s->peer[from].read, memory_order_release);
+	ring(m);
 }
 
 /* --- waits, and what ends them --- */

@@ -1,5 +1,5 @@
-/* worker/comm/comm_sum.c — sums: every rank publishes its part chunk by chunk, and adds the chunks of
- * all in rank order into its own memory. What is published is a copy, so a chunk of p is written
+/* worker/comm/comm_sum.c — sums: each of their ranks publishes its part chunk by chunk, and adds the
+ * chunks of all in rank order into its own memory. What is published is a copy, so a chunk of p is written
  * only after it has left. */
 #include "worker/comm/comm_internal.h"
 #include "worker/comm/nccl.h"
@@ -27,20 +27,40 @@ static size_t next_bytes(const struct comm_sum *s, size_t from)
 	return s->bytes - from < COMM_CHUNK ? s->bytes - from : COMM_CHUNK;
 }
 
+/* Which of the sum's ranks this one is, from 0; the rank that is number i; all of them as bits. */
+static unsigned number_in(const struct sw_comm *c, const struct comm_sum *s)
+{
+	return (c->rank - s->first) / s->stride;
+}
+
+static unsigned rank_of(const struct comm_sum *s, unsigned i)
+{
+	return s->first + i * s->stride;
+}
+
+static uint64_t all_of(const struct comm_sum *s)
+{
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < s->n; i++)
+		all |= UINT64_C(1) << rank_of(s, i);
+	return all;
+}
+
 /* False: there is nothing to publish, or no room. */
 static bool publish_one(struct sw_comm *c)
 {
 	while (c->sums_publishing < c->sums_begun) {
 		struct comm_sum *s = &c->sum[c->sums_publishing % COMM_SUMS];
 
-		if (c->rank < s->parts && s->published < s->bytes) {
+		if (number_in(c, s) < s->parts && s->published < s->bytes) {
 			const size_t n = next_bytes(s, s->published);
 			void *to = c->table->room(c);
 
 			if (to == NULL)
 				return false;
 			memcpy(to, s->p + s->published, n);
-			c->table->publish(c, COMM_SUM, n);
+			c->table->publish(c, COMM_SUM, n, all_of(s));
 			s->published += n;
 			c->ahead++;
 			return true;
@@ -56,18 +76,18 @@ static const char *part_at(const struct comm_chunk *chunk, size_t at)
 	return (const char *)chunk->data + at;
 }
 
-/* to: this rank's part, if it has one. chunk: of the others. */
-static void add_in_order(const struct sw_comm *c, const struct comm_sum *s, char *to, size_t bytes,
+/* mine: this rank's number in the sum. to: its part, if it has one. chunk: of the others. */
+static void add_in_order(const struct comm_sum *s, unsigned mine, char *to, size_t bytes,
 			 const struct comm_chunk *chunk)
 {
-	const unsigned before = c->rank < s->parts ? c->rank : s->parts;
+	const unsigned before = mine < s->parts ? mine : s->parts;
 	char sum[BLOCK] __attribute__((aligned(64)));
 
 	for (size_t at = 0; at < bytes; at += BLOCK) {
 		const size_t n = bytes - at < BLOCK ? bytes - at : BLOCK;
 		char *const p = to + at;
 
-		if (c->rank >= s->parts) { /* p gets the sum of the others */
+		if (mine >= s->parts) { /* p gets the sum of the others */
 			memcpy(p, part_at(&chunk[0], at), n);
 			for (unsigned r = 1; r < before; r++)
 				comm_add(s->type, p, part_at(&chunk[r], at), n);
@@ -92,26 +112,27 @@ static sw_status sum_one(struct sw_comm *c, bool *moved)
 	struct comm_sum *s = &c->sum[c->sums_done % COMM_SUMS];
 	struct comm_chunk chunk[SW_COMM_WORLD_MAX] = {{0}};
 	const size_t n = next_bytes(s, s->done);
+	const unsigned mine = number_in(c, s);
 
 	*moved = false;
-	if (c->rank < s->parts && n > 0 && s->published == s->done)
+	if (mine < s->parts && n > 0 && s->published == s->done)
 		return SW_OK;
-	for (unsigned r = 0; n > 0 && r < s->parts; r++) {
-		if (r == c->rank)
+	for (unsigned i = 0; n > 0 && i < s->parts; i++) {
+		if (i == mine)
 			continue;
-		if (!c->table->peek(c, r, &chunk[r]))
+		if (!c->table->peek(c, rank_of(s, i), &chunk[i]))
 			return c->failed;
-		const sw_status rc = comm_expect(c, r, &chunk[r], COMM_SUM, n);
+		const sw_status rc = comm_expect(c, rank_of(s, i), &chunk[i], COMM_SUM, n);
 		if (rc != SW_OK)
 			return rc;
 	}
 	*moved = true;
 	if (n > 0) {
-		add_in_order(c, s, s->p + s->done, n, chunk);
-		for (unsigned r = 0; r < s->parts; r++)
-			if (r != c->rank)
-				c->table->release(c, r);
-		c->ahead -= c->rank < s->parts;
+		add_in_order(s, mine, s->p + s->done, n, chunk);
+		for (unsigned i = 0; i < s->parts; i++)
+			if (i != mine)
+				c->table->release(c, rank_of(s, i));
+		c->ahead -= mine < s->parts;
 		s->done += n;
 	}
 	if (s->done == s->bytes) {
@@ -144,33 +165,44 @@ static sw_status complete(struct sw_comm *c, size_t left)
 	return c->failed;
 }
 
+/* stride: 1, all ranks; else those whose number differs by a multiple of it. */
 static sw_status begin_sum(struct sw_comm *c, enum sw_comm_type type, void *p, size_t n,
-			   unsigned parts)
+			   unsigned stride, unsigned parts)
 {
-	assert(parts >= 1 && parts <= c->world);
-	if (c->failed != SW_OK || c->world == 1)
+	const unsigned world = c->world / stride;
+
+	assert(parts >= 1 && parts <= world);
+	if (c->failed != SW_OK || world == 1)
 		return c->failed;
 	if (complete(c, COMM_SUMS - 1) != SW_OK)
 		return c->failed;
-	c->sum[c->sums_begun++ % COMM_SUMS] =
-		(struct comm_sum){.type = type, .parts = parts, .p = p, .bytes = n * size_of(type)};
+	c->sum[c->sums_begun++ % COMM_SUMS] = (struct comm_sum){.type = type,
+								.first = c->rank % stride,
+								.stride = stride,
+								.n = world,
+								.parts = parts,
+								.p = p,
+								.bytes = n * size_of(type)};
 	return SW_OK;
 }
 
-sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n, unsigned parts)
+void comm_sums_go_on(struct sw_comm *c)
 {
 	bool moved = true;
 
-	if (c->nccl != NULL)
-		return sw_nccl_sum(c->nccl, stream, p, n);
-
-	if (begin_sum(c, SW_COMM_F32, p, n, parts) != SW_OK)
-		return c->failed;
 	while (publish_one(c))
 		;
 	while (moved && c->sums_done < c->sums_begun)
 		if (sum_one(c, &moved) != SW_OK)
 			break;
+}
+
+sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n, unsigned parts)
+{
+	if (c->nccl != NULL)
+		return sw_nccl_sum(c->nccl, stream, p, n);
+	if (begin_sum(c, SW_COMM_F32, p, n, c->stages, parts) == SW_OK)
+		comm_sums_go_on(c);
 	return c->failed;
 }
 
@@ -182,7 +214,7 @@ sw_status sw_comm_sum_end(struct sw_comm *c)
 sw_status sw_comm_sum(struct sw_comm *c, enum sw_comm_type type, void *p, size_t n, unsigned parts)
 {
 	assert(c->failed != SW_OK || c->sums_done == c->sums_begun);
-	const sw_status rc = begin_sum(c, type, p, n, parts);
+	const sw_status rc = begin_sum(c, type, p, n, 1, parts);
 
 	return rc != SW_OK ? rc : complete(c, 0);
 }

@@ -1,6 +1,6 @@
 /*
  * worker/comm/comm_tcp.c — ranks that share no memory: each has a connection to every other, and
- * sends its stream of chunks on all of them. Sockets never block; what moves them is a wait
+ * sends its chunks on those of the ranks that they are for. Sockets never block; what moves them is a wait
  * (tcp_idle), a chunk that is published or looked for, and each beat, so that they go on while this
  * rank computes.
  *
@@ -50,16 +50,16 @@ static void say(struct tcp_peer *p, uint32_t kind, const void *body, size_t n)
 	p->words_n += sizeof head + n;
 }
 
-static bool has_to_send(const struct tcp *t, const struct tcp_peer *p)
+static bool has_to_send(const struct tcp_peer *p)
 {
 	return p->fd >= 0 && !p->deaf && !p->ended &&
-	       (p->sent < t->published || p->words_sent < p->words_n);
+	       (p->sent < p->published || p->words_sent < p->words_n);
 }
 
 /* What the connection takes of words and chunks. */
 static void send_to(struct tcp *t, struct tcp_peer *p)
 {
-	while (has_to_send(t, p)) {
+	while (has_to_send(p)) {
 		const bool word = p->words_sent < p->words_n && !is_mid_chunk(p);
 		struct iovec part[2];
 		struct msghdr m = {.msg_iov = part, .msg_iovlen = 1};
@@ -68,13 +68,13 @@ static void send_to(struct tcp *t, struct tcp_peer *p)
 			part[0] = (struct iovec){p->words + p->words_sent,
 						 p->words_n - p->words_sent};
 		} else {
-			const unsigned k = p->sent % COMM_SLOTS;
-			const struct tcp_head *head = &t->ticket[k].head;
+			const struct tcp_out *out = &p->out[p->sent % COMM_SLOTS];
+			const struct tcp_head *head = &out->head;
 			const size_t at = p->sent_bytes, h = sizeof *head;
 
 			part[0] = (struct iovec){(char *)head + (at < h ? at : h),
 						 at < h ? h - at : 0};
-			part[1] = (struct iovec){t->slot + t->ticket[k].slot * COMM_CHUNK +
+			part[1] = (struct iovec){t->slot + out->slot * COMM_CHUNK +
 							 (at < h ? 0 : at - h),
 						 head->bytes - (at < h ? 0 : at - h)};
 			m.msg_iovlen = 2;
@@ -91,10 +91,12 @@ static void send_to(struct tcp *t, struct tcp_peer *p)
 			continue;
 		}
 		p->sent_bytes += (size_t)n;
-		if (p->sent_bytes ==
-		    sizeof(struct tcp_head) + t->ticket[p->sent % COMM_SLOTS].head.bytes) {
+		const struct tcp_out *out = &p->out[p->sent % COMM_SLOTS];
+		if (p->sent_bytes == sizeof out->head + out->head.bytes) {
 			p->sent_bytes = 0;
 			p->sent++;
+			if (--t->left[out->slot] == 0)
+				t->free |= UINT64_C(1) << out->slot;
 		}
 	}
 }
@@ -174,34 +176,36 @@ static void read_from(struct tcp *t, struct tcp_peer *p)
 static void *tcp_room(struct sw_comm *c)
 {
 	struct tcp *t = (struct tcp *)c;
-	uint64_t least = t->published;
 
-	if (t->room < COMM_SLOTS)
-		return t->slot + t->room * COMM_CHUNK;
-	for (unsigned r = 0; r < c->world; r++)
-		if (r != c->rank && t->peer[r].sent < least)
-			least = t->peer[r].sent;
-	for (; t->back < least; t->back++)
-		t->free |= UINT64_C(1) << t->ticket[t->back % COMM_SLOTS].slot;
-	if (t->free == 0)
-		return NULL;
-	t->room = (unsigned)__builtin_ctzll(t->free);
+	if (t->room == COMM_SLOTS) {
+		if (t->free == 0)
+			return NULL;
+		t->room = (unsigned)__builtin_ctzll(t->free);
+	}
 	return t->slot + t->room * COMM_CHUNK;
 }
 
-static void tcp_publish(struct sw_comm *c, enum comm_kind kind, size_t bytes)
+static void tcp_publish(struct sw_comm *c, enum comm_kind kind, size_t bytes, uint64_t to)
 {
 	struct tcp *t = (struct tcp *)c;
-	const unsigned k = t->published % COMM_SLOTS;
+	const unsigned slot = t->room;
+	const struct tcp_out out = {.head = {.kind = (uint32_t)kind, .bytes = (uint32_t)bytes},
+				    .slot = slot};
 
-	assert(t->room < COMM_SLOTS && bytes <= COMM_CHUNK);
-	t->ticket[k].head = (struct tcp_head){.kind = (uint32_t)kind, .bytes = (uint32_t)bytes};
-	t->ticket[k].slot = t->room;
-	t->free &= ~(UINT64_C(1) << t->room);
+	assert(slot < COMM_SLOTS && bytes <= COMM_CHUNK);
 	t->room = COMM_SLOTS;
-	t->published++;
-	for (unsigned r = 0; r < c->world; r++)
-		send_to(t, &t->peer[r]);
+	to &= comm_all(c) & ~(UINT64_C(1) << c->rank);
+	t->left[slot] = (unsigned)__builtin_popcountll(to);
+	if (to != 0)
+		t->free &= ~(UINT64_C(1) << slot);
+	for (unsigned r = 0; r < c->world; r++) {
+		struct tcp_peer *p = &t->peer[r];
+
+		if (!(to >> r & 1))
+			continue;
+		p->out[p->published++ % COMM_SLOTS] = out;
+		send_to(t, p);
+	}
 }
 
 static bool tcp_peek(struct sw_comm *c, unsigned from, struct comm_chunk *out)
@@ -297,8 +301,7 @@ static void tcp_idle(struct sw_comm *c, unsigned *lost)
 		struct tcp_peer *p = &t->peer[r];
 
 		fds[r] = (struct pollfd){.fd = p->ended ? -1 : p->fd};
-		fds[r].events =
-			(short)((is_full(p) ? 0 : POLLIN) | (has_to_send(t, p) ? POLLOUT : 0));
+		fds[r].events = (short)((is_full(p) ? 0 : POLLIN) | (has_to_send(p) ? POLLOUT : 0));
 		if (fds[r].events == 0)
 			fds[r].fd = -1; /* its end would wake this rank again and again */
 		ended |= p->ended && !p->bye;
@@ -337,7 +340,7 @@ static void farewell(struct tcp *t, int64_t limit_us)
 			p->ended |= n == 0;
 			if (p->fd < 0 || p->ended || p->deaf)
 				continue;
-			if (!has_to_send(t, p) &&
+			if (!has_to_send(p) &&
 			    (ioctl(p->fd, SIOCOUTQ, &queued) != 0 || queued == 0))
 				continue;
 			fds[r] = (struct pollfd){.fd = p->fd, .events = POLLIN};

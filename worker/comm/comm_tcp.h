@@ -26,9 +26,13 @@ struct tcp_peer {
 	int64_t heard_us;
 	bool ended, deaf; /* nothing more comes from it; nothing more is sent to it */
 	bool bye;         /* it has closed, and needs nobody any more */
-	/* To it: own chunks that were sent, and bytes of the next, its head included. Words go
-	 * between two chunks. */
-	uint64_t sent;
+	/* To it: chunks that are for it, those that were sent, and bytes of the next, its head
+	 * included. Words go between two chunks. */
+	uint64_t published, sent;
+	struct tcp_out {
+		struct tcp_head head;
+		unsigned slot;
+	} out[COMM_SLOTS];
 	size_t sent_bytes;
 	char words[TCP_WORDS];
 	size_t words_n, words_sent;
@@ -44,14 +48,11 @@ struct tcp_peer {
 struct tcp {
 	struct sw_comm comm; /* the first: it is cast to this */
 	struct tcp_peer peer[SW_COMM_WORLD_MAX];
-	int64_t look_us, beat_us;       /* next look at the others; next beat that is sent */
-	char *slot;                     /* [COMM_SLOTS][COMM_CHUNK] */
-	uint64_t free, published, back; /* as in comm_shm.c */
+	int64_t look_us, beat_us; /* next look at the others; next beat that is sent */
+	char *slot;               /* [COMM_SLOTS][COMM_CHUNK] */
+	uint64_t free;            /* as in comm_shm.c */
 	unsigned room;
-	struct {
-		struct tcp_head head;
-		unsigned slot;
-	} ticket[COMM_SLOTS];
+	unsigned left[COMM_SLOTS]; /* ranks to which it has yet to be sent */
 };
 
 sw_status tcp_meet(struct sw_comm_place *at, struct sw_err *err);

@@ -35,6 +35,10 @@ struct calls {
 	int (*state)(void *comm, int *state);
 	int (*sum)(const void *from, void *to, size_t n, int type, int op, void *comm,
 		   void *stream);
+	int (*group_start)(void);
+	int (*send)(const void *from, size_t n, int type, int peer, void *comm, void *stream);
+	int (*receive)(void *to, size_t n, int type, int peer, void *comm, void *stream);
+	int (*group_end)(void);
 	int (*finalize)(void *comm);
 	int (*destroy)(void *comm);
 	int (*abort)(void *comm);
@@ -43,9 +47,20 @@ struct calls {
 };
 
 static const char *const symbols[] = {
-	"ncclGetVersion",     "ncclGetUniqueId",  "ncclCommInitRankConfig", "ncclCommGetAsyncError",
-	"ncclAllReduce",      "ncclCommFinalize", "ncclCommDestroy",        "ncclCommAbort",
-	"ncclGetErrorString", "ncclGetLastError",
+	"ncclGetVersion",
+	"ncclGetUniqueId",
+	"ncclCommInitRankConfig",
+	"ncclCommGetAsyncError",
+	"ncclAllReduce",
+	"ncclGroupStart",
+	"ncclSend",
+	"ncclRecv",
+	"ncclGroupEnd",
+	"ncclCommFinalize",
+	"ncclCommDestroy",
+	"ncclCommAbort",
+	"ncclGetErrorString",
+	"ncclGetLastError",
 };
 #define SYMBOLS (sizeof symbols / sizeof symbols[0])
 _Static_assert(sizeof(struct calls) == SYMBOLS * sizeof(void (*)(void)), "a symbol is a call");
@@ -56,10 +71,13 @@ static const struct {
 } pinned[] = {{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "Simple"}, {"NCCL_NVLS_ENABLE", "0"}};
 #define PINNED (sizeof pinned / sizeof pinned[0])
 
+/* Of all ranks, and of those whose sums are begun together, where these are others. */
+enum { ALL, STAGE, COMMS };
+
 struct sw_nccl {
 	struct sw_comm *c;
 	struct calls call;
-	void *comm; /* NULL: none, or aborted */
+	void *comm[COMMS]; /* NULL: none, or aborted */
 	int version;
 };
 
@@ -82,9 +100,9 @@ static sw_status status_of(int result)
 }
 
 /* Ends the comm, unless something did; what stands. */
-static sw_status failed(struct sw_nccl *n, const char *symbol, int result)
+static sw_status failed(struct sw_nccl *n, const char *symbol, int result, int which)
 {
-	const char *more = n->comm ? n->call.last_error(n->comm) : NULL;
+	const char *more = n->comm[which] ? n->call.last_error(n->comm[which]) : NULL;
 	char line[sizeof n->c->why];
 
 	(void)snprintf(line, sizeof line, "%s on rank %u: %s%s%s", symbol, n->c->rank,
@@ -94,7 +112,7 @@ static sw_status failed(struct sw_nccl *n, const char *symbol, int result)
 }
 
 /* Until the call that said result is done. Only then may the next one be made. */
-static sw_status await(struct sw_nccl *n, const char *symbol, int result)
+static sw_status await(struct sw_nccl *n, const char *symbol, int result, int which)
 {
 	const struct timespec moment = {.tv_nsec = 100000};
 	const int64_t end_us = sw_clock_mono_us() + 8 * n->c->silent_us;
@@ -102,7 +120,7 @@ static sw_status await(struct sw_nccl *n, const char *symbol, int result)
 	while (result == IN_PROGRESS) {
 		if (sw_comm_look(n->c) != SW_OK)
 			return n->c->failed;
-		const int asked = n->call.state(n->comm, &result);
+		const int asked = n->call.state(n->comm[which], &result);
 
 		if (asked != SUCCESS)
 			result = asked;
@@ -114,7 +132,7 @@ static sw_status await(struct sw_nccl *n, const char *symbol, int result)
 		}
 		(void)nanosleep(&moment, NULL);
 	}
-	return result == SUCCESS ? n->c->failed : failed(n, symbol, result);
+	return result == SUCCESS ? n->c->failed : failed(n, symbol, result, which);
 }
 
 /* --- beginning and end --- */
@@ -137,25 +155,46 @@ static sw_status load_library(struct sw_nccl *n, struct sw_err *err)
 	return SW_OK;
 }
 
-static sw_status meet(struct sw_nccl *n)
+/* The id that rank `from` has drawn, for all. */
+static sw_status id_share(struct sw_nccl *n, unsigned from, struct id *id)
+{
+	const int result = n->c->rank == from ? n->call.unique_id(id) : SUCCESS;
+
+	if (result != SUCCESS)
+		return failed(n, "ncclGetUniqueId", result, ALL);
+	return sw_comm_broadcast(n->c, from, id, sizeof *id);
+}
+
+static sw_status init(struct sw_nccl *n, int which, const struct id *id, unsigned world,
+		      unsigned rank)
 {
 	struct config config = {
 		.size = sizeof config, .magic = MAGIC, .version = VERSION_2_14, .blocking = 0};
-	struct id id = {{0}};
-	int result = n->call.version(&n->version);
+
+	return await(n, "ncclCommInitRankConfig",
+		     n->call.init(&n->comm[which], (int)world, *id, (int)rank, &config), which);
+}
+
+static sw_status meet(struct sw_nccl *n)
+{
+	const unsigned stages = n->c->stages, world = n->c->world, rank = n->c->rank;
+	struct id id = {{0}}, mine = id;
+	const int result = n->call.version(&n->version);
+	sw_status rc;
 
 	if (result != SUCCESS)
-		return failed(n, "ncclGetVersion", result);
-	if (n->c->rank == 0)
-		result = n->call.unique_id(&id);
-	if (result != SUCCESS)
-		return failed(n, "ncclGetUniqueId", result);
-	const sw_status rc = sw_comm_broadcast(n->c, 0, &id, sizeof id);
-
-	if (rc != SW_OK)
+		return failed(n, "ncclGetVersion", result, ALL);
+	rc = id_share(n, 0, &id);
+	if (rc == SW_OK)
+		rc = init(n, ALL, &id, world, rank);
+	if (stages == 1 || stages == world)
 		return rc;
-	result = n->call.init(&n->comm, (int)n->c->world, id, (int)n->c->rank, &config);
-	return await(n, "ncclCommInitRankConfig", result);
+	for (unsigned s = 0; rc == SW_OK && s < stages; s++) {
+		rc = id_share(n, s, &id);
+		if (s == rank % stages)
+			mine = id;
+	}
+	return rc == SW_OK ? init(n, STAGE, &mine, world / stages, rank / stages) : rc;
 }
 
 sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *err)
@@ -186,12 +225,13 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 
 void sw_nccl_abort(struct sw_nccl *n)
 {
-	void *comm = n ? n->comm : NULL;
+	for (int i = 0; n && i < COMMS; i++) {
+		void *comm = n->comm[i];
 
-	if (comm == NULL)
-		return;
-	n->comm = NULL;
-	(void)n->call.abort(comm); /* which frees it, too */
+		n->comm[i] = NULL;
+		if (comm)
+			(void)n->call.abort(comm); /* which frees it, too */
+	}
 }
 
 /* In order when all went well: then no rank waits for another any more. */
@@ -199,34 +239,70 @@ void sw_nccl_close(struct sw_nccl *n)
 {
 	if (n == NULL)
 		return;
-	if (n->c->failed == SW_OK && n->comm != NULL &&
-	    await(n, "ncclCommFinalize", n->call.finalize(n->comm)) == SW_OK) {
-		(void)n->call.destroy(n->comm);
-		n->comm = NULL;
+	for (int i = COMMS; i-- > 0 && n->c->failed == SW_OK;) {
+		void *comm = n->comm[i];
+
+		if (comm == NULL ||
+		    await(n, "ncclCommFinalize", n->call.finalize(comm), i) != SW_OK)
+			continue;
+		(void)n->call.destroy(comm);
+		n->comm[i] = NULL;
 	}
 	sw_nccl_abort(n);
 	free(n);
 }
 
-/* --- sums --- */
+/* --- what streams do --- */
 
 sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count)
 {
-	if (n->c->failed != SW_OK || count == 0)
+	const int which = n->c->stages == 1 ? ALL : STAGE;
+
+	if (n->c->failed != SW_OK || count == 0 || n->c->world == n->c->stages)
 		return n->c->failed;
-	return await(n, "ncclAllReduce", n->call.sum(p, p, count, FLOAT32, SUM, n->comm, stream));
+	return await(n, "ncclAllReduce",
+		     n->call.sum(p, p, count, FLOAT32, SUM, n->comm[which], stream), which);
+}
+
+/* In a group: else each of two ranks that send first would wait for the other to receive. */
+sw_status sw_nccl_exchange(struct sw_nccl *n, void *stream, unsigned peer, const float *out,
+			   size_t out_n, float *in, size_t in_n)
+{
+	const char *symbol = "ncclGroupStart";
+	int result, ended;
+
+	if (n->c->failed != SW_OK || (out_n == 0 && in_n == 0))
+		return n->c->failed;
+	result = n->call.group_start();
+	if (result != SUCCESS)
+		return failed(n, symbol, result, ALL);
+	if (out_n > 0) {
+		symbol = "ncclSend";
+		result = n->call.send(out, out_n, FLOAT32, (int)peer, n->comm[ALL], stream);
+	}
+	if (in_n > 0 && (result == SUCCESS || result == IN_PROGRESS)) {
+		symbol = "ncclRecv";
+		result = n->call.receive(in, in_n, FLOAT32, (int)peer, n->comm[ALL], stream);
+	}
+	ended = n->call.group_end(); /* after an error, too */
+	if (result != SUCCESS && result != IN_PROGRESS)
+		return failed(n, symbol, result, ALL);
+	return await(n, "ncclGroupEnd", ended, ALL);
 }
 
 void sw_nccl_look(struct sw_nccl *n)
 {
-	int state = SUCCESS;
+	for (int i = 0; i < COMMS; i++) {
+		int state = SUCCESS;
 
-	if (n->comm == NULL)
-		return;
-	const int asked = n->call.state(n->comm, &state);
+		if (n->comm[i] == NULL)
+			continue;
+		const int asked = n->call.state(n->comm[i], &state);
 
-	if (asked != SUCCESS || (state != SUCCESS && state != IN_PROGRESS))
-		(void)failed(n, "ncclCommGetAsyncError", asked != SUCCESS ? asked : state);
+		if (asked != SUCCESS || (state != SUCCESS && state != IN_PROGRESS))
+			(void)failed(n, "ncclCommGetAsyncError", asked != SUCCESS ? asked : state,
+				     i);
+	}
 }
 
 void sw_nccl_describe(const struct sw_nccl *n, char *text, size_t cap)

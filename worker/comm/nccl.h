@@ -34,6 +34,10 @@ void sw_nccl_close(struct sw_nccl *n);
 /* p: float[count], the device's; the sum of all ranks' when stream comes to it. */
 SW_NODISCARD sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count);
 
+/* out: float[out_n], in: float[in_n], the device's: as sw_comm_exchange, one group of NCCL's. */
+SW_NODISCARD sw_status sw_nccl_exchange(struct sw_nccl *n, void *stream, unsigned peer,
+					const float *out, size_t out_n, float *in, size_t in_n);
+
 /* Whether what was given has failed: then the comm has. Does not wait. */
 void sw_nccl_look(struct sw_nccl *n);
 /* NULL is allowed, and a second time. */

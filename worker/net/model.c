@@ -135,17 +135,23 @@ sw_status sw_model_compile(struct sw_model *out, const cJSON *model, const cJSON
 	return SW_OK;
 }
 
+double sw_model_op_flops(const struct sw_model *m, size_t i)
+{
+	const struct sw_op *op = &m->op[i];
+	bool first = !m->task.received;
+
+	if (op->kind != SW_OP_LINEAR && op->kind != SW_OP_CONV2D)
+		return 0;
+	while (first && i-- > 0)
+		first = m->op[i].kind != SW_OP_LINEAR && m->op[i].kind != SW_OP_CONV2D;
+	return (first ? 4 : 6) * (double)op->fan_in * (double)sw_shape_count(&op->to);
+}
+
 double sw_model_flops(const struct sw_model *m)
 {
-	double sum = 0, times = 4;
+	double sum = 0;
 
-	for (size_t i = 0; i < m->ops_n; i++) {
-		const struct sw_op *op = &m->op[i];
-
-		if (op->kind != SW_OP_LINEAR && op->kind != SW_OP_CONV2D)
-			continue;
-		sum += times * (double)op->fan_in * (double)sw_shape_count(&op->to);
-		times = 6;
-	}
+	for (size_t i = 0; i < m->ops_n; i++)
+		sum += sw_model_op_flops(m, i);
 	return sum;
 }

@@ -127,6 +127,7 @@ struct sw_task {
 	size_t labels;  /* a row's: 1, or a token's each */
 	bool classes;   /* else numbers */
 	bool gathered;  /* evaluation too takes its rows through gather_image */
+	bool received;  /* value 0 is another model's last: its gradient is wanted */
 };
 
 struct sw_model {
@@ -139,9 +140,10 @@ struct sw_model {
 	struct sw_plan train, eval;
 	struct sw_back back[3 * SW_MODEL_MAX_OPS];
 	size_t back_n;
-	uint16_t loss_grad; /* the buffer of the loss's gradient */
-	char summary[128];  /* "64-128-relu-10" */
-	const char *card;   /* what goes with its weights (worker/file/card.h), or NULL; borrowed */
+	uint16_t loss_grad;  /* the buffer of the last value's gradient, which the loss writes */
+	uint16_t input_grad; /* of value 0's, where that is received; else SW_NO_BUFFER */
+	char summary[128];   /* "64-128-relu-10" */
+	const char *card; /* what goes with its weights (worker/file/card.h), or NULL; borrowed */
 };
 
 SW_NODISCARD sw_status sw_model_compile(struct sw_model *out, const cJSON *model,
@@ -151,6 +153,8 @@ SW_NODISCARD sw_status sw_model_compile(struct sw_model *out, const cJSON *model
 /* Operations of a row's training step: two for each multiply-add of its linear and conv2d layers,
  * forward and for both gradients, of which the first layer's input has none. */
 double sw_model_flops(const struct sw_model *m);
+/* Of them operation i's. */
+double sw_model_op_flops(const struct sw_model *m, size_t i);
 
 /* "conv", "gelu", ... */
 const char *sw_model_op_name(enum sw_op_kind kind);

@@ -1,7 +1,7 @@
 /*
  * worker/net/model_back.c — the backward pass: which gradient lies where.
  *
- * From the loss to the first operation with parameters. A value's gradient is the sum over its
+ * From the loss to the first operation with parameters, or to value 0 where that is received. A value's gradient is the sum over its
  * readers. The first of them (from the end) gives it a buffer; the others add to it. A sum passes
  * its own gradient on to both of its inputs, so that one buffer may be the gradient of several
  * values: then it is read, and written only by the last of them.
@@ -156,6 +156,7 @@ void sw_model_back(struct sw_model *m)
 
 	for (size_t v = 0; v <= n; v++)
 		b.grad[v] = SW_NO_BUFFER;
+	b.wanted[0] = m->task.received;
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_op *op = &m->op[i];
 
@@ -171,4 +172,6 @@ void sw_model_back(struct sw_model *m)
 		if (b.wanted[i + 1] && b.grad[i + 1] != SW_NO_BUFFER)
 			back_op(&b, i);
 	}
+	m->input_grad = m->task.received ? b.grad[0] : SW_NO_BUFFER;
+	sw_model_plan_touch(&m->train, m->input_grad, (uint16_t)(2 * n + 2));
 }

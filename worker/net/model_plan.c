@@ -137,7 +137,7 @@ static void plan_inputs(const struct sw_model *m, struct sw_plan *p, bool train)
 	const bool tokens = m->task.input.kind == SW_SHAPE_TOKENS;
 
 	p->value[0] = p->length = p->index = SW_NO_BUFFER;
-	if (train || m->task.gathered)
+	if (train || m->task.gathered || m->task.received)
 		p->value[0] = sw_model_plan_buffer(p, sw_shape_count(&m->task.input), 0, 0);
 	if (train && tokens) {
 		p->length = sw_model_plan_buffer(p, 1, 0, 0);

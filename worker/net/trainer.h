@@ -31,11 +31,13 @@ struct sw_trainer {
 	double clip_norm, label_smoothing; /* 0: none */
 	double val_fraction;
 	uint64_t batch_size, epochs, step_epochs;
-	uint64_t ranks;       /* that share each batch and the validation rows; 0 and 1: one */
-	uint64_t micro_batch; /* rows that the device works on at once; 0: all of a rank's */
-	size_t memory;        /* most bytes of the arena and library; 0: what the device has */
-	size_t stage_row;     /* bytes of a row that is staged; 0: the data lie on the device */
-	uint64_t patience;    /* epochs without a lower val_loss; 0: no end but the last epoch */
+	uint64_t ranks;        /* that share each batch and the validation rows; 0 and 1: one */
+	uint64_t stages;       /* of a pipeline, through which a rank's rows go; 0 and 1: none */
+	uint64_t microbatches; /* of a pipeline: in so many parts */
+	uint64_t micro_batch;  /* rows that the device works on at once; 0: all of a rank's */
+	size_t memory;         /* most bytes of the arena and library; 0: what the device has */
+	size_t stage_row;      /* bytes of a row that is staged; 0: the data lie on the device */
+	uint64_t patience;     /* epochs without a lower val_loss; 0: no end but the last epoch */
 	uint64_t split_seed;
 };
 
