@@ -44,5 +44,10 @@ void sw_gang_json(struct sw_jw *w, const struct sw_daemon *d, const struct sw_sp
 	sw_jw_kint(w, "ranks", cost.ranks);
 	sw_jw_knum(w, "alone_s", cost.alone_s);
 	sw_jw_knum(w, "step_s", cost.gang_s);
+	if (cost.stages > 0) {
+		sw_jw_kint(w, "stages", cost.stages);
+		sw_jw_knum(w, "heaviest", cost.heaviest);
+		sw_jw_knum(w, "bubble", cost.bubble);
+	}
 	sw_jw_obj_end(w);
 }

@@ -47,7 +47,12 @@ bool sw_gang_cost_of(const struct sw_spec *spec, const struct sw_speccheck *fact
 	const double flops_s = gpu ? SW_PACE_GPU_FLOPS : SW_PACE_CORE_FLOPS * cores;
 	const double work = facts->flops / flops_s, calls = (double)facts->launches * call_s;
 
-	out->ranks = sw_spec_ranks(spec);
+	*out = (struct sw_gang_cost){.ranks = sw_spec_ranks(spec)};
+	if (staged) {
+		out->stages = spec->stages;
+		out->heaviest = facts->stage_flops / facts->flops;
+		out->bubble = (spec->stages - 1.0) / (spec->microbatches + spec->stages - 1.0);
+	}
 	out->alone_s = work + calls;
 	out->gang_s = staged ? pipeline_s(spec, facts, flops_s, call_s)
 			     : work / spec->data_ranks + calls;

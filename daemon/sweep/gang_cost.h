@@ -34,6 +34,9 @@ struct sw_speccheck;
 struct sw_gang_cost {
 	unsigned ranks;
 	double alone_s, gang_s; /* seconds a step */
+	unsigned stages;        /* of a pipeline; else 0, as the next two */
+	double heaviest;        /* the heaviest stage's part of a step's operations */
+	double bubble;          /* the part of a step that a stage waits, at least */
 };
 
 /* Of the largest configuration, on slots of so many cores, or on GPUs. False: no gang, or no facts. */

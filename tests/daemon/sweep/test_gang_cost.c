@@ -30,6 +30,7 @@ START_TEST(gang_cost_row_is_the_work_the_calls_and_the_sum)
 
 	ck_assert(sw_gang_cost_of(&spec, &facts, rows[_i].cores, &cost));
 	ck_assert_uint_eq(cost.ranks, rows[_i].ranks);
+	ck_assert_uint_eq(cost.stages, 0);
 	ck_assert_double_eq_tol(cost.alone_s * 1e3, rows[_i].alone_ms, 1e-9);
 	ck_assert_double_eq_tol(cost.gang_s * 1e3, rows[_i].gang_ms, 1e-9);
 }
@@ -41,21 +42,21 @@ static const struct {
 	unsigned data, stages, microbatches;
 	double gpu;
 	const char *transport;
-	double alone_us, gang_us; /* by hand */
+	double alone_us, gang_us, heaviest, bubble; /* by hand */
 } staged[] = {
 	/* 4 + 2 - 1 times: 500 us / 4, 10 calls of half a us, twice 20 us and no bytes */
-	{50e6, 25e6, 0, 1000, 1, 2, 4, 0, "shm", 1010, 850},
+	{50e6, 25e6, 0, 1000, 1, 2, 4, 0, "shm", 1010, 850, .5, .2},
 	/* 60 us of the whole batch's bytes / 4, twice a micro-batch */
-	{50e6, 25e6, 480000, 1000, 1, 2, 4, 0, "shm", 1010, 1000},
+	{50e6, 25e6, 480000, 1000, 1, 2, 4, 0, "shm", 1010, 1000, .5, .2},
 	/* a cut that is not in the middle */
-	{50e6, 40e6, 0, 1000, 1, 2, 4, 0, "shm", 1010, 1225},
+	{50e6, 40e6, 0, 1000, 1, 2, 4, 0, "shm", 1010, 1225, .8, .2},
 	/* four stages: 8 + 4 - 1 times 250 us / 8, 5 calls, twice 20 us */
-	{50e6, 12.5e6, 0, 1000, 1, 4, 8, 0, "shm", 1010, 811.25},
+	{50e6, 12.5e6, 0, 1000, 1, 4, 8, 0, "shm", 1010, 811.25, .25, 3.0 / 11},
 	/* two data ranks: half the rows each, and a sum of half the weights: 20 us and 50 us */
-	{50e6, 25e6, 480000, 200000, 2, 2, 4, 0, "shm", 1010, 682.5},
-	{50e6, 25e6, 0, 1000, 1, 2, 4, 0, "tcp", 1010, 1650},
+	{50e6, 25e6, 480000, 200000, 2, 2, 4, 0, "shm", 1010, 682.5, .5, .2},
+	{50e6, 25e6, 0, 1000, 1, 2, 4, 0, "tcp", 1010, 1650, .5, .2},
 	/* GPUs: 5000 us / 4, 10 launches of 3.5 us, twice 30 us */
-	{30e9, 15e9, 0, 1000, 1, 2, 4, 2, NULL, 10070, 6725},
+	{30e9, 15e9, 0, 1000, 1, 2, 4, 2, NULL, 10070, 6725, .5, .2},
 };
 
 START_TEST(gang_cost_of_a_pipeline_is_that_of_its_heaviest_stage)
@@ -76,6 +77,9 @@ START_TEST(gang_cost_of_a_pipeline_is_that_of_its_heaviest_stage)
 	ck_assert_uint_eq(cost.ranks, staged[_i].data * staged[_i].stages);
 	ck_assert_double_eq_tol(cost.alone_s * 1e6, staged[_i].alone_us, 1e-6);
 	ck_assert_double_eq_tol(cost.gang_s * 1e6, staged[_i].gang_us, 1e-6);
+	ck_assert_uint_eq(cost.stages, staged[_i].stages);
+	ck_assert_double_eq_tol(cost.heaviest, staged[_i].heaviest, 1e-9);
+	ck_assert_double_eq_tol(cost.bubble, staged[_i].bubble, 1e-9);
 }
 END_TEST
 
