@@ -30,7 +30,7 @@ BEYOND = {
                                     r"|run in a circle|one for each of the values|have a sum above",
     "layers against each other and the data": r"the last layer is|does not fit an image|comes to it"
                                               r"|do not divide the width|nothing to train"
-                                              r"|leave nothing of an image|leaves none to validate",
+                                              r"|leave nothing of an image|leaves none to validate|cannot be cut into",
     "files and their contents": r"No such file|no data set is named|has no column|columns beside",
     "a space that can be counted": r"grid needs a list",
     "a folder that `sweep submit` fills in": r"`sweep submit` fills in|must be an absolute path",
