@@ -98,6 +98,22 @@ static void gang_line(struct sw_cli *c, const cJSON *gang)
 			  alone->valuedouble * 1e3, step->valuedouble * 1e3, ranks);
 }
 
+/* "a pipeline of 2 stages: the heaviest has 54% of the work; each waits at least 20% of a step" */
+static void pipeline_line(struct sw_cli *c, const cJSON *gang)
+{
+	const cJSON *heaviest = sw_json_get(gang, "heaviest"),
+		    *bubble = sw_json_get(gang, "bubble");
+	uint64_t stages;
+
+	if (!cJSON_IsNumber(heaviest) || !cJSON_IsNumber(bubble) ||
+	    !sw_json_u64(sw_json_get(gang, "stages"), &stages))
+		return;
+	(void)sw_buf_addf(&c->out,
+			  "a pipeline of %" PRIu64 " stages: the heaviest has %.0f%% of the work; "
+			  "each waits at least %.0f%% of a step\n",
+			  stages, heaviest->valuedouble * 100, bubble->valuedouble * 100);
+}
+
 int sw_verb_validate(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
@@ -129,6 +145,7 @@ int sw_verb_validate(struct sw_cli *c)
 		(void)sw_buf_adds(&c->out, "\n");
 		memory_line(c, r.result);
 		gang_line(c, sw_json_get(r.result, "gang"));
+		pipeline_line(c, sw_json_get(r.result, "gang"));
 		sw_model_text(c, sw_json_get(sent, "spec"));
 	}
 	cJSON_Delete(sent);

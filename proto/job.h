@@ -41,6 +41,10 @@ struct sw_job {
 	/* Processes that it is started as; 0: one. Of a program RANK and WORLD_SIZE say which. A
 	 * trainer's are written where there are several, and share each batch. */
 	uint64_t ranks;
+	/* Of a trainer whose ranks are a pipeline of several stages: how many, and the micro-batches
+	 * of a step; else 0, not written. Rank d * stages + s has stage s of the d-th part of each
+	 * batch. */
+	uint64_t stages, microbatches;
 	const char *
 		transport; /* of a trainer with ranks: "shm", "tcp", or "nccl"; else NULL, not written */
 	/* Of a program; else 0 and NULL, and not written. command, run, log and cookie always. */

@@ -241,7 +241,9 @@ struct sw_spec {
 	double gpu;   /* resources.gpu: the part of one, or how many; 0: not given; -1: it is 0 */
 	unsigned cpu; /* resources.cpu: cores of a program, default 1 */
 	unsigned cpu_slots;    /* resources.cpu_slots: whole CPU slots; 0: not given */
-	unsigned data_ranks;   /* parallel.data: ranks that share a batch; 0: not given */
+	unsigned data_ranks;   /* parallel.data: ranks that share a batch; 0: no "parallel" */
+	unsigned stages;       /* parallel.pipeline, of each of them; 0: no "parallel" */
+	unsigned microbatches; /* parallel.microbatches: of a pipeline of several stages; else 0 */
 	const char *transport; /* parallel.transport: "shm" or "tcp"; NULL: not given */
 	bool launch_ranks;     /* run.launch "rank": a process for each of them, or for each GPU */
 	struct sw_spec_checkpoint checkpoint;
@@ -282,6 +284,12 @@ SW_NODISCARD sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const str
 					   const cJSON *early_terminate, struct sw_err *err);
 /* Does a client run the trials, by ask, report and tell? */
 bool sw_spec_driven(const struct sw_spec *s);
+/* The processes of a trial with "parallel": rank d * stages + s has stage s of the d-th part of each
+ * batch. 0: no "parallel". */
+static inline unsigned sw_spec_ranks(const struct sw_spec *s)
+{
+	return s->data_ranks * s->stages;
+}
 /* The step at which a trial ends by the pruner's rungs, max_t; 0: there are none. */
 uint64_t sw_spec_max_t(const struct sw_spec *s);
 

@@ -4,6 +4,7 @@
 #include "spec/layers.h"
 #include "spec/spec_internal.h"
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -200,6 +201,46 @@ static void warn_dataset(struct sw_spec *s)
 			     "\"standardize\" has no effect: \"normalize\" gives the constants");
 }
 
+/* The smallest batch_size of a trial. */
+static double least_batch(const struct sw_spec *s)
+{
+	const struct sw_trainer_option *o = sw_trainer_option_find("batch_size");
+	const struct sw_spec_param *p = sw_spec_option_param(s, o->name);
+	const cJSON *fixed = sw_spec_fixed_option(s, o->name), *v;
+	double least = o->max;
+
+	if (p == NULL || fixed != NULL)
+		return cJSON_IsNumber(fixed) ? fixed->valuedouble : o->fallback;
+	if (p->values == NULL)
+		return p->has_min ? p->min : o->min;
+	cJSON_ArrayForEach (v, p->values)
+		if (cJSON_IsNumber(v) && v->valuedouble < least)
+			least = v->valuedouble;
+	return least;
+}
+
+static void warn_pipeline(struct sw_spec *s)
+{
+	static const char at[] = "/parallel/microbatches";
+	const unsigned parts = s->microbatches, usual = 4 * s->stages;
+
+	if (s->stages <= 1)
+		return;
+	const double idle = s->stages - 1, rows = least_batch(s),
+		     share = ceil(rows / s->data_ranks);
+	if (parts < s->stages)
+		sw_spec_warn(s, at,
+			     "with %u micro-batch%s each of the %u stages waits %.0f%% of a step; "
+			     "with %u (the default) %.0f%%",
+			     parts, parts == 1 ? "" : "es", s->stages, 100 * idle / (parts + idle),
+			     usual, 100 * idle / (usual + idle));
+	if (share < parts)
+		sw_spec_warn(s, at,
+			     "a data rank has %.0f rows of a batch of %.0f, fewer than %u "
+			     "micro-batches: some are empty",
+			     share, rows, parts);
+}
+
 void sw_spec_warn_all(struct sw_spec *s)
 {
 	warn_inert(s);
@@ -220,4 +261,5 @@ void sw_spec_warn_all(struct sw_spec *s)
 	warn_layers(s);
 	warn_dataset(s);
 	warn_options(s);
+	warn_pipeline(s);
 }

@@ -5,6 +5,7 @@
 #include "worker/corner.h"
 #include "worker/data/data.h"
 #include "worker/net/net.h"
+#include "worker/net/stages.h"
 #include "worker/net/trainer.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,10 @@
 struct facts {
 	const struct sw_ops *gpu; /* NULL: none */
 	size_t features, classes, rows, parameters, bytes, data_bytes;
-	double flops;    /* of a step */
-	size_t launches; /* of kernels, about */
+	double flops;       /* of a step */
+	size_t launches;    /* of kernels, about */
+	double stage_flops; /* of a pipeline's heaviest stage, a step; 0: there is none */
+	double cut_bytes;   /* that most cross between two stages in a step, forward */
 };
 
 static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
@@ -39,31 +42,80 @@ static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
 	return sw_err_at(err, rc, why.ptr, "%s", why.msg);
 }
 
+/* *bytes becomes the arena's where it takes more: on a CPU, or, where there is one, on a GPU. */
+static sw_status check_arena(const struct sw_model *m, const struct sw_trainer *t,
+			     const struct sw_data *data, const struct sw_ops *gpu, size_t *bytes,
+			     struct sw_err *err)
+{
+	struct sw_layout layout, on_gpu = {0};
+	sw_status rc =
+		sw_layout_make(&layout, m, t, data->train.rows, data->val.rows, &sw_ops_cpu, err);
+
+	if (rc == SW_OK && gpu)
+		rc = sw_layout_make(&on_gpu, m, t, data->train.rows, data->val.rows, gpu, err);
+	if (rc != SW_OK)
+		return rc;
+	on_gpu.bytes += on_gpu.library;
+	if (layout.bytes > *bytes)
+		*bytes = layout.bytes;
+	if (on_gpu.bytes > *bytes)
+		*bytes = on_gpu.bytes;
+	return SW_OK;
+}
+
+/* Stage s. It keeps the rows of all its micro-batches under way: counted as if it worked on them at
+ * once. */
+static sw_status check_stage(const struct sw_model *m, const struct sw_trainer *t,
+			     const size_t *first, unsigned s, const struct sw_data *data,
+			     struct facts *out, size_t *bytes, struct sw_err *err)
+{
+	const double rows = (double)t->batch_size;
+	const double flops = sw_stages_flops(m, first[s], first[s + 1]) * rows;
+	const double crosses = (double)sw_shape_count(sw_model_shape(m, first[s])) * rows;
+	const size_t share = sw_layout_share((size_t)t->batch_size, t->ranks);
+	const size_t parts = (size_t)t->microbatches;
+	struct sw_trainer part = *t;
+	size_t weights, running;
+	struct sw_model stage;
+
+	if (flops > out->stage_flops)
+		out->stage_flops = flops;
+	if (s > 0 && crosses * sizeof(float) > out->cut_bytes)
+		out->cut_bytes = crosses * sizeof(float);
+	part.micro_batch =
+		(share + parts - 1) / parts * sw_stages_copies((unsigned)t->stages, s, parts);
+	sw_stages_model(&stage, m, first[s], first[s + 1], &weights, &running);
+	return check_arena(&stage, &part, data, out->gpu, bytes, err);
+}
+
 static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 			     const struct sw_trainer *t, const struct sw_data *data,
 			     struct facts *out, struct sw_err *err)
 {
-	struct sw_err why = SW_ERR_INIT;
-	struct sw_layout layout, on_gpu = {0};
-	struct sw_model model;
-	sw_status rc;
-
 	const struct sw_task task = sw_net_task(data, t->classes);
+	const char *at = "/trainer/model";
+	struct sw_err why = SW_ERR_INIT;
+	size_t first[SW_STAGES_MAX + 1], bytes = 0;
+	struct sw_model model;
 
-	rc = sw_model_compile(&model, sw_json_get(s->trainer, "model"), params, &task, &why);
-	if (rc == SW_OK)
-		rc = sw_layout_make(&layout, &model, t, data->train.rows, data->val.rows,
-				    &sw_ops_cpu, &why);
-	if (rc == SW_OK && out->gpu)
-		rc = sw_layout_make(&on_gpu, &model, t, data->train.rows, data->val.rows, out->gpu,
-				    &why);
+	sw_status rc =
+		sw_model_compile(&model, sw_json_get(s->trainer, "model"), params, &task, &why);
+	out->stage_flops = out->cut_bytes = 0;
+	if (rc == SW_OK && t->stages > 1) {
+		rc = sw_stages_cut(&model, t, first, &why);
+		if (rc != SW_OK)
+			at = "/parallel/pipeline";
+		for (unsigned i = 0; rc == SW_OK && i < t->stages; i++)
+			rc = check_stage(&model, t, first, i, data, out, &bytes, &why);
+	} else if (rc == SW_OK) {
+		rc = check_arena(&model, t, data, out->gpu, &bytes, &why);
+	}
 	if (rc != SW_OK) {
-		sw_err_prefix(&why, "/trainer/model");
+		sw_err_prefix(&why, at);
 		return sw_err_at(err, rc, why.ptr, "%s", why.msg);
 	}
 	out->parameters = model.parameters;
-	on_gpu.bytes += on_gpu.library;
-	out->bytes = data->bytes + (on_gpu.bytes > layout.bytes ? on_gpu.bytes : layout.bytes);
+	out->bytes = data->bytes + bytes;
 	out->flops = sw_model_flops(&model) * (double)t->batch_size;
 	/* rows and labels, the loss and its gradient, the optimizer */
 	out->launches = model.ops_n + model.back_n + 5;
@@ -82,6 +134,8 @@ static sw_status check_point(const struct sw_corner *c, const struct sw_data *da
 		rc = sw_trainer_resolve(&t, c->spec->trainer, params, sw_spec_max_t(c->spec),
 					c->spec->seed, err);
 	t.ranks = c->spec->data_ranks;
+	t.stages = c->spec->stages;
+	t.microbatches = c->spec->microbatches;
 	if (rc == SW_OK)
 		rc = check_model(c->spec, params, &t, data, out, err);
 	cJSON_Delete(params);
@@ -231,6 +285,10 @@ static void write_facts(struct sw_jw *w, const struct facts *f)
 	sw_jw_kint(w, "data_bytes", (int64_t)f->data_bytes);
 	sw_jw_knum(w, "flops", f->flops);
 	sw_jw_kint(w, "launches", (int64_t)f->launches);
+	if (f->stage_flops > 0) {
+		sw_jw_knum(w, "stage_flops", f->stage_flops);
+		sw_jw_kint(w, "cut_bytes", (int64_t)f->cut_bytes);
+	}
 	sw_jw_key(w, "metrics");
 	sw_jw_arr(w);
 	sw_jw_str(w, "train_loss");

@@ -6,7 +6,8 @@
  * points near them where these break a constraint (worker/corner.h). `parameters` and `bytes`
  * (arena and data set) are those of the point that takes most memory of up to 2,000 around the
  * largest values; 0 where the constraints leave none that is found. The arena is the larger one of a
- * CPU's and, where gpu says so, a GPU's, which has room for what libraries need there.
+ * CPU's and, where gpu says so, a GPU's, which has room for what libraries need there. Of a pipeline
+ * it is that of the largest stage, and a model that cannot be cut into its stages is refused.
  */
 #ifndef SW_WORKER_CHECK_H
 #define SW_WORKER_CHECK_H
@@ -17,7 +18,8 @@
 
 /* gpu: a GPU's table, of which only what counts bytes is called; NULL: none is there. spec: the JSON
  * text of a sweep spec. Appends one JSON object, without a newline:
- * {"ok": true, "features", "classes" (0: regression), "rows", "parameters", "bytes", "metrics"} or
+ * {"ok": true, "features", "classes" (0: regression), "rows", "parameters", "bytes", "metrics", ...},
+ * of a pipeline with "stage_flops" and "cut_bytes" (daemon/slot/speccheck.h), or
  * {"ok": false, "pointer", "message"}. Failures to write latch in out. */
 void sw_check_spec(const char *spec, size_t len, const struct sw_ops *gpu, struct sw_buf *out);
 

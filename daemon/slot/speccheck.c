@@ -62,6 +62,18 @@ static bool read_count(const cJSON *verdict, const char *key, int64_t *out)
 	return true;
 }
 
+/* What is left out stays 0. */
+static void read_work(const cJSON *verdict, struct sw_speccheck *out)
+{
+	const cJSON *flops = sw_json_get(verdict, "flops"),
+		    *stage = sw_json_get(verdict, "stage_flops");
+
+	if (cJSON_IsNumber(flops))
+		out->flops = flops->valuedouble;
+	if (cJSON_IsNumber(stage) && read_count(verdict, "cut_bytes", &out->cut_bytes))
+		out->stage_flops = stage->valuedouble;
+}
+
 /* {"ok": true, ...} or {"ok": false, "pointer": P, "message": M} */
 static void read_verdict(struct sw_check *c, struct sw_err *err)
 {
@@ -83,8 +95,8 @@ static void read_verdict(struct sw_check *c, struct sw_err *err)
 	    !read_count(v, "data_bytes", &c->facts.data_bytes) ||
 	    !read_count(v, "launches", &c->facts.launches))
 		c->facts = (struct sw_speccheck){.parameters = 0};
-	else if (cJSON_IsNumber(sw_json_get(v, "flops")))
-		c->facts.flops = sw_json_get(v, "flops")->valuedouble;
+	else
+		read_work(v, &c->facts);
 	cJSON_Delete(v);
 }
 

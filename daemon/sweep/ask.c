@@ -130,7 +130,7 @@ static void set_resume(struct sw_live *live, const struct sw_action *start, stru
 /* How the ranks of a trainer's trial exchange gradients; NULL: it has one. */
 static const char *transport_of(const struct sw_spec *spec)
 {
-	if (spec->data_ranks <= 1)
+	if (sw_spec_ranks(spec) <= 1)
 		return NULL;
 	if (spec->gpu > 1)
 		return "nccl";
@@ -151,7 +151,9 @@ static void write_job(struct sw_live *live, const struct sw_slot *s, const struc
 		.max_t = sw_spec_max_t(live->spec),
 		.metric = live->metric,
 		.goal = live->maximize ? "maximize" : "minimize",
-		.ranks = live->spec->data_ranks > 1 ? live->spec->data_ranks : 0,
+		.ranks = sw_spec_ranks(live->spec) > 1 ? sw_spec_ranks(live->spec) : 0,
+		.stages = live->spec->stages > 1 ? live->spec->stages : 0,
+		.microbatches = live->spec->microbatches,
 		.transport = transport_of(live->spec),
 	};
 	struct job_paths paths;

@@ -3,7 +3,8 @@
  *   trial.ask      "1.1", "2.3@9" (attempt 3, from the checkpoint of step 9), "4.1<2" (a child of
  *                  2), "1.1 to 20.1", "1.1 3.1 to 21.1" (every second); "none, busy" without one
  *   worker.next    "gets 1/2.1" (sweep 1, trial 2, attempt 1), "@9" as above; "nothing"; of a
- *                  program also "runs train.py in /home to /logs/1/2.log"
+ *                  program also "runs train.py in /home to /logs/1/2.log", of a trainer's gang
+ *                  "on 4 ranks by shm", and of a pipeline "in 2 stages of 8 parts"
  *   sweep.get      "RUNNING: 2 RUNNING, 1 PENDING", its cause in brackets
  *   sweep.watch    "snapshot RUNNING: 1 RUNNING, 2 COMPLETED" (trial by trial); "update ...",
  *                  "reset ..." follow
@@ -107,6 +108,12 @@ static void show_next(struct fixture_text *t, const cJSON *r)
 	fixture_say(t, "gets %lld/", number_of(r, "sweep"));
 	say_trial(t, r);
 	const cJSON *command = cJSON_GetObjectItem(r, "command");
+	if (command == NULL && number_of(r, "ranks") != 0)
+		fixture_say(t, " on %lld ranks by %s", number_of(r, "ranks"),
+			    text_of(r, "transport"));
+	if (cJSON_GetObjectItem(r, "stages") != NULL)
+		fixture_say(t, " in %lld stages of %lld parts", number_of(r, "stages"),
+			    number_of(r, "microbatches"));
 	if (command == NULL)
 		return;
 	fixture_say(t, " runs %s in %s", cJSON_GetArrayItem(command, 0)->valuestring,

@@ -30,12 +30,12 @@ BEYOND = {
                                     r"|run in a circle|one for each of the values|have a sum above",
     "layers against each other and the data": r"the last layer is|does not fit an image|comes to it"
                                               r"|do not divide the width|nothing to train"
-                                              r"|leave nothing of an image|leaves none to validate",
+                                              r"|leave nothing of an image|leaves none to validate|cannot be cut into",
     "files and their contents": r"No such file|no data set is named|has no column|columns beside",
     "a space that can be counted": r"grid needs a list",
     "a folder that `sweep submit` fills in": r"`sweep submit` fills in|must be an absolute path",
     "a macro that needs another key": r"needs \"program\"",
-    "ranks against slots": r"each rank has one slot",
+    "ranks against slots": r"each rank has one slot|data ranks are \d+ ranks",
 }
 
 
@@ -206,7 +206,7 @@ SPOTS = {
     "plateau": (driven(plateau={}), ("plateau",)),
     "resources": (driven(resources={}), ("resources",)),
     "checkpoint": ({**TRAINED, "checkpoint": {}}, ("checkpoint",)),
-    "parallel": ({**TRAINED, "parallel": {"data": 2}, "resources": {"cpu_slots": 2}}, ("parallel",)),
+    "parallel": ({**TRAINED, "parallel": {"data": 1, "pipeline": 2}, "resources": {"cpu_slots": 2}}, ("parallel",)),
     "run": (PROGRAM, ("run",)),
 }
 

@@ -35,13 +35,15 @@
 	",\"log\":\"/s/logs/1/2.log\",\"cookie\":\"1f-2-0\",\"cores\":13,\"ranks\":3,"             \
 	"\"visible\":\"GPU-1,GPU-2\"}"
 
-/* A trainer's, with ranks. */
-#define RANKS                                                                                      \
+/* A trainer's, with ranks; and with stages, where a row has them. */
+#define RANKS(more)                                                                                \
 	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
 	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
 	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
 	"\"checkpoint_dir\":\"/c\",\"trainer\":{\"epochs\":11},\"max_t\":12,\"metric\":\"loss\","  \
-	"\"goal\":\"minimize\",\"ranks\":4,\"visible\":null,\"transport\":\"tcp\"}"
+	"\"goal\":\"minimize\",\"ranks\":4,\"visible\":null,\"transport\":\"tcp\"" more "}"
+
+#define STAGES ",\"stages\":2,\"microbatches\":8"
 
 static cJSON *parsed(const char *text)
 {
@@ -128,16 +130,36 @@ END_TEST
 
 START_TEST(job_of_several_ranks_is_written_and_read_back)
 {
-	cJSON *tree = parsed(RANKS);
+	cJSON *tree = parsed(RANKS(""));
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_job job = full(sw_json_get(tree, "trainer"));
 
 	job.ranks = 4;
 	job.transport = "tcp";
-	written(&job, RANKS);
+	written(&job, RANKS(""));
 	memset(&job, 0xa5, sizeof job);
 	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
-	written(&job, RANKS);
+	written(&job, RANKS(""));
+	cJSON_Delete(tree);
+}
+END_TEST
+
+START_TEST(job_of_a_pipeline_is_written_and_read_back)
+{
+	cJSON *tree = parsed(RANKS(STAGES));
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_job job = full(sw_json_get(tree, "trainer"));
+
+	job.ranks = 4;
+	job.transport = "tcp";
+	job.stages = 2;
+	job.microbatches = 8;
+	written(&job, RANKS(STAGES));
+	memset(&job, 0xa5, sizeof job);
+	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
+	ck_assert_uint_eq(job.stages, 2);
+	ck_assert_uint_eq(job.microbatches, 8);
+	written(&job, RANKS(STAGES));
 	cJSON_Delete(tree);
 }
 END_TEST
@@ -228,6 +250,8 @@ static const struct bad_key bad[] = {
 	{"goal", "true", "a string"},
 	{"ranks", "1.5", NUMBER},
 	{"transport", "1", "a string"},
+	{"stages", "-2", NUMBER},
+	{"microbatches", "\"8\"", NUMBER},
 };
 
 static const struct bad_key bad_of_program[] = {
@@ -263,7 +287,7 @@ static void refused(const char *text, const struct bad_key *k)
 
 START_TEST(job_with_a_bad_key_is_refused_by_its_name)
 {
-	refused(RANKS, &bad[_i]);
+	refused(RANKS(STAGES), &bad[_i]);
 }
 END_TEST
 
@@ -314,6 +338,7 @@ SUITE(tcase)
 	tcase_add_test(tcase, job_is_written_and_read_back);
 	tcase_add_test(tcase, job_of_a_program_is_written_and_read_back);
 	tcase_add_test(tcase, job_of_several_ranks_is_written_and_read_back);
+	tcase_add_test(tcase, job_of_a_pipeline_is_written_and_read_back);
 	tcase_add_rows(tcase, job_without_an_optional_key_is_read, optional);
 	tcase_add_rows(tcase, job_with_a_bad_key_is_refused_by_its_name, bad);
 	tcase_add_rows(tcase, job_of_a_program_with_a_bad_key_is_refused_by_its_name,

@@ -32,6 +32,40 @@ START_TEST(parallel_ranks_are_as_many_as_the_slots)
 }
 END_TEST
 
+#define STAGED TRAINED ",'parallel':{'pipeline':"
+
+/* The stages, the data ranks and the micro-batches of each row. */
+static const struct {
+	const char *text;
+	unsigned data, stages, microbatches, ranks;
+} staged[] = {
+	{STAGED "2},'resources':{'cpu_slots':2}}", 1, 2, 8, 2},
+	{STAGED "4},'resources':{'gpu':4}}", 1, 4, 16, 4},
+	{STAGED "2,'microbatches':3,'data':1},'resources':{'cpu_slots':2}}", 1, 2, 3, 2},
+	{STAGED "2,'microbatches':1024,'data':3},'resources':{'cpu_slots':6}}", 3, 2, 1024, 6},
+	{STAGED "8,'data':8,'transport':'tcp'},'resources':{'cpu_slots':64}}", 8, 8, 32, 64},
+	{STAGED "64},'resources':{'cpu_slots':64}}", 1, 64, 256, 64},
+	{STAGED "1},'resources':{'cpu_slots':1}}", 1, 1, 0, 1},
+	{STAGED "1,'data':2},'resources':{'cpu_slots':2}}", 2, 1, 0, 2},
+	{TRAINED ",'parallel':{'data':2},'resources':{'cpu_slots':2}}", 2, 1, 0, 2},
+	{TRAINED "}", 0, 0, 0, 0},
+};
+
+START_TEST(parallel_row_has_these_stages)
+{
+	struct sw_spec *s = read_spec(staged[_i].text);
+
+	ck_assert_uint_eq(s->data_ranks, staged[_i].data);
+	ck_assert_uint_eq(s->stages, staged[_i].stages);
+	ck_assert_uint_eq(s->microbatches, staged[_i].microbatches);
+	ck_assert_uint_eq(sw_spec_ranks(s), staged[_i].ranks);
+	sw_spec_destroy(s);
+}
+END_TEST
+
+#define PART                                                                                       \
+	"\"micro_batch\" is not for a pipeline: give parallel.microbatches, the number of parts "  \
+	"that a batch goes through it in"
 #define SLOTS_NEED                                                                                 \
 	"\"cpu_slots\" needs \"command\" or \"program\", or, with a trainer, \"parallel\""
 
@@ -40,12 +74,54 @@ static const struct {
 } refused[] = {
 	{HEAD ",'parallel':2}", "/parallel",
 	 "\"parallel\" must be an object like {\"data\": 2}, not a number"},
-	{HEAD ",'parallel':{}}", "/parallel/data",
-	 "\"data\" is missing: how many slots share each batch of a trial"},
+	{HEAD ",'parallel':{'transport':'shm'}}", "/parallel",
+	 "\"parallel\" needs \"data\", how many slots share each batch, or \"pipeline\", how many "
+	 "share the layers"},
 	{HEAD ",'parallel':{'data':65}}", "/parallel/data", "\"data\" must be at most 64"},
 	{HEAD ",'parallel':{'data':0}}", "/parallel/data", "\"data\" must be at least 1"},
+	{HEAD ",'parallel':{'data':2,'tensor':2}}", "/parallel/tensor",
+	 "unknown key \"tensor\"; known here: data, pipeline, microbatches, transport"},
 	{HEAD ",'parallel':{'data':2,'stages':2}}", "/parallel/stages",
-	 "unknown key \"stages\"; known here: data, transport"},
+	 "unknown key \"stages\"; did you mean \"pipeline\"?"},
+	{HEAD ",'parallel':{'pipeline':2,'micro_batch':2}}", "/parallel/micro_batch",
+	 "unknown key \"micro_batch\"; did you mean \"microbatches\"?"},
+	{HEAD ",'parallel':{'pipeline':0}}", "/parallel/pipeline",
+	 "\"pipeline\" must be at least 1"},
+	{HEAD ",'parallel':{'pipeline':65}}", "/parallel/pipeline",
+	 "\"pipeline\" must be at most 64"},
+	{HEAD ",'parallel':{'pipeline':13,'data':5}}", "/parallel/pipeline",
+	 "13 stages of 5 data ranks are 65 ranks: at most 64"},
+	{HEAD ",'parallel':{'data':2,'microbatches':4}}", "/parallel/microbatches",
+	 "\"microbatches\" needs a \"pipeline\" of 2 stages or more"},
+	{HEAD ",'parallel':{'pipeline':1,'microbatches':4}}", "/parallel/microbatches",
+	 "\"microbatches\" needs a \"pipeline\" of 2 stages or more"},
+	{HEAD ",'parallel':{'pipeline':2,'microbatches':0}}", "/parallel/microbatches",
+	 "\"microbatches\" must be at least 1"},
+	{HEAD ",'parallel':{'pipeline':2,'microbatches':1025}}", "/parallel/microbatches",
+	 "\"microbatches\" must be at most 1024"},
+	{STAGED "2}}", "/parallel",
+	 "\"parallel\" needs a slot for each rank: \"resources\": {\"cpu_slots\": 2} or {\"gpu\": "
+	 "2}"},
+	{STAGED "2},'resources':{'cpu_slots':3}}", "/parallel/pipeline",
+	 "\"pipeline\" is 2 and \"cpu_slots\" is 3: each rank has one slot"},
+	{STAGED "3,'data':2},'resources':{'cpu_slots':3}}", "/parallel",
+	 "\"data\" 2 times \"pipeline\" 3 is 6, and \"cpu_slots\" is 3: each rank has one slot"},
+	{STAGED "2,'data':2},'resources':{'gpu':2}}", "/parallel",
+	 "\"data\" 2 times \"pipeline\" 2 is 4, and \"gpu\" is 2: each rank has one GPU"},
+	{STAGED "2,'transport':'tcp'},'resources':{'gpu':2}}", "/parallel/transport",
+	 "\"transport\" is for CPU slots: GPUs exchange gradients by NCCL"},
+	{HEAD ",'parallel':{'pipeline':2},'resources':{'cpu_slots':2},'program':'a.py',"
+	      "'run':{'cwd':'/'}}",
+	 "/parallel",
+	 "\"parallel\" is for \"trainer\": a program has ranks by \"run\": {\"launch\": "
+	 "\"rank\"}"},
+	{"{" METRIC ",'parameters':{'lr':{'value':0.1}},'trainer':{'dataset':{'name':'digits'},"
+	 "'model':[{'linear':10}],'micro_batch':8},'parallel':{'pipeline':2},'resources':{'cpu_"
+	 "slots':2}}",
+	 "/trainer/micro_batch", PART},
+	{"{" METRIC ",'parameters':{'micro_batch':{'values':[1,2]}},'trainer':{'dataset':{'name':'"
+	 "digits'},'model':[{'linear':10}]},'parallel':{'pipeline':2},'resources':{'cpu_slots':2}}",
+	 "/parameters/micro_batch", PART},
 	{HEAD ",'parallel':{'data':2,'transport':'nccl'}}", "/parallel/transport",
 	 "\"transport\" must be \"shm\" or \"tcp\""},
 	{HEAD ",'parallel':{'data':2,'transport':1}}", "/parallel/transport",
@@ -79,8 +155,45 @@ START_TEST(parallel_row_is_refused_with_one_line)
 }
 END_TEST
 
+#define LOSS "{'method':'random','metric':{'name':'val_loss','goal':'minimize'},'parameters':"
+#define NET  ",'trainer':{'dataset':{'name':'digits'},'model':[{'linear':10}]},"
+#define LR   "{'lr':{'value':0.1}}"
+#define TWO  "'resources':{'cpu_slots':2},'parallel':{'pipeline':2"
+#define FOUR "'resources':{'cpu_slots':4},'parallel':{'pipeline':2,'data':2"
+#define AT   "/parallel/microbatches"
+
+static const struct {
+	const char *text, *want[4];
+} warned[] = {
+	{LOSS LR NET TWO "}}", {NULL}},
+	{LOSS LR NET TWO ",'microbatches':2}}", {NULL}},
+	{LOSS LR NET TWO ",'microbatches':32}}", {NULL}}, /* the batch has 32 rows */
+	{LOSS LR NET TWO ",'microbatches':1}}",
+	 {AT, "with 1 micro-batch each of the 2 stages waits 50% of a step; with 8 (the default) "
+	      "11%"}},
+	{LOSS LR NET TWO ",'microbatches':33}}",
+	 {AT, "a data rank has 32 rows of a batch of 32, fewer than 33 micro-batches: some are "
+	      "empty"}},
+	{LOSS "{'batch_size':{'values':[31,15,64]}}" NET FOUR "}}", {NULL}},
+	{LOSS "{'batch_size':{'values':[31,14,64]}}" NET FOUR "}}",
+	 {AT, "a data rank has 7 rows of a batch of 14, fewer than 8 micro-batches: some are "
+	      "empty"}},
+	{LOSS "{'batch_size':{'min':2,'max':64}}" NET TWO ",'microbatches':4}}",
+	 {AT, "a data rank has 2 rows of a batch of 2, fewer than 4 micro-batches: some are "
+	      "empty"}},
+	{LOSS "{'batch_size':{'value':64}}" NET TWO ",'microbatches':64}}", {NULL}},
+};
+
+START_TEST(parallel_row_is_warned_of)
+{
+	check_warned(warned[_i].text, warned[_i].want, ROWS(warned[_i].want));
+}
+END_TEST
+
 SUITE(tcase)
 {
 	tcase_add_test(tcase, parallel_ranks_are_as_many_as_the_slots);
+	tcase_add_rows(tcase, parallel_row_has_these_stages, staged);
+	tcase_add_rows(tcase, parallel_row_is_warned_of, warned);
 	tcase_add_rows(tcase, parallel_row_is_refused_with_one_line, refused);
 }

@@ -18,6 +18,10 @@
 	"\"],\"method\":\"random\",\"metric\":{\"name\":\"val_loss\"},"                            \
 	"\"parameters\":{\"lr\":{\"min\":0.1,\"max\":0.2}" params                                  \
 	"},\"run_cap\":4,\"trainer\":{" trainer "}}"
+#define STAGED(n, params, trainer)                                                                 \
+	"{\"method\":\"random\",\"metric\":{\"name\":\"val_loss\"},\"parameters\":{"               \
+	"\"lr\":{\"value\":0.1}" params "},\"run_cap\":4,\"resources\":{\"cpu_slots\":" #n         \
+	"},\"parallel\":{\"pipeline\":" #n "},\"trainer\":{" trainer "}}"
 #define WINE "\"dataset\":{\"name\":\"wine\"}"
 
 static const struct {
@@ -110,6 +114,55 @@ static double bytes_of(const char *spec)
 	sw_buf_fini(&out);
 	return bytes;
 }
+
+#define THREE WINE ",\"model\":[{\"linear\":\"l1\"},\"relu\",{\"linear\":3}]"
+#define DEEP                                                                                       \
+	"\"dataset\":{\"name\":\"digits\"},\"model\":{\"preset\":\"mlp\",\"outputs\":10,"          \
+	"\"depth\":\"d\",\"width\":512},\"optimizer\":\"adam\""
+#define NO_CUT                                                                                     \
+	"{\"ok\":false,\"pointer\":\"/parallel/pipeline\",\"message\":\"the model cannot be cut "  \
+	"into "
+
+/* What is in the answer. */
+static const struct {
+	const char *spec, *says;
+} staged[] = {
+	/* 13 to 16, no gradient for the rows, times 32 rows; 16 floats of each row cross */
+	{STAGED(2, ",\"l1\":{\"values\":[4,16,8]}", THREE),
+	 "\"stage_flops\":26624,\"cut_bytes\":2048,"},
+	{STAGED(2, ",\"l1\":{\"value\":4},\"batch_size\":{\"value\":8}", THREE),
+	 "\"stage_flops\":1664,\"cut_bytes\":128,"},
+	{STAGED(3, ",\"l1\":{\"value\":4}", THREE), NO_CUT "3 stages"},
+	{STAGED(2, "", WINE ",\"model\":[{\"linear\":3}]"), NO_CUT "2 stages"},
+	/* one corner is enough */
+	{STAGED(4, ",\"d\":{\"values\":[1,3]}", DEEP), NO_CUT "4 stages"},
+	{STAGED(4, ",\"d\":{\"values\":[4,3]}", DEEP), "{\"ok\":true,"},
+};
+
+START_TEST(check_of_a_pipeline_says_what_its_stages_have)
+{
+	struct sw_buf out;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(staged[_i].spec, strlen(staged[_i].spec), NULL, &out);
+	ck_assert_msg(strstr(out.data, staged[_i].says) != NULL, "%s\nhas not\n%s", out.data,
+		      staged[_i].says);
+	sw_buf_fini(&out);
+}
+END_TEST
+
+/* Each stage has its own weights, gradients and rows: that of the largest counts. */
+START_TEST(check_of_a_pipeline_takes_less_memory_than_one_slot)
+{
+	const double one = bytes_of(STAGED(1, ",\"d\":{\"value\":8}", DEEP));
+	const double two = bytes_of(STAGED(2, ",\"d\":{\"value\":8}", DEEP));
+	const double four = bytes_of(STAGED(4, ",\"d\":{\"value\":8}", DEEP));
+
+	ck_assert_double_lt(two, .8 * one);
+	ck_assert_double_lt(four, .7 * two);
+	ck_assert_double_gt(four, .1 * one);
+}
+END_TEST
 
 /* Two spaces whose largest trials are one: that of the right. */
 static const struct {
@@ -246,6 +299,8 @@ END_TEST
 SUITE(tcase)
 {
 	tcase_add_rows(tcase, check_answers_one_object, specs);
+	tcase_add_rows(tcase, check_of_a_pipeline_says_what_its_stages_have, staged);
+	tcase_add_test(tcase, check_of_a_pipeline_takes_less_memory_than_one_slot);
 	tcase_add_rows(tcase, check_finds_the_trial_that_takes_most_memory, spaces);
 	tcase_add_test(tcase, check_counts_the_memory_of_products_on_a_gpu);
 	tcase_add_test(tcase, check_looks_at_what_the_constraints_leave);
