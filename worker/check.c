@@ -63,8 +63,6 @@ static sw_status check_arena(const struct sw_model *m, const struct sw_trainer *
 	return SW_OK;
 }
 
-/* Stage s. It keeps the rows of all its micro-batches under way: counted as if it worked on them at
- * once. */
 static sw_status check_stage(const struct sw_model *m, const struct sw_trainer *t,
 			     const size_t *first, unsigned s, const struct sw_data *data,
 			     struct facts *out, size_t *bytes, struct sw_err *err)
@@ -72,9 +70,7 @@ static sw_status check_stage(const struct sw_model *m, const struct sw_trainer *
 	const double rows = (double)t->batch_size;
 	const double flops = sw_stages_flops(m, first[s], first[s + 1]) * rows;
 	const double crosses = (double)sw_shape_count(sw_model_shape(m, first[s])) * rows;
-	const size_t share = sw_layout_share((size_t)t->batch_size, t->ranks);
-	const size_t parts = (size_t)t->microbatches;
-	struct sw_trainer part = *t;
+	struct sw_trainer own = *t;
 	size_t weights, running;
 	struct sw_model stage;
 
@@ -82,10 +78,9 @@ static sw_status check_stage(const struct sw_model *m, const struct sw_trainer *
 		out->stage_flops = flops;
 	if (s > 0 && crosses * sizeof(float) > out->cut_bytes)
 		out->cut_bytes = crosses * sizeof(float);
-	part.micro_batch =
-		(share + parts - 1) / parts * sw_stages_copies((unsigned)t->stages, s, parts);
+	own.stage = s;
 	sw_stages_model(&stage, m, first[s], first[s + 1], &weights, &running);
-	return check_arena(&stage, &part, data, out->gpu, bytes, err);
+	return check_arena(&stage, &own, data, out->gpu, bytes, err);
 }
 
 static sw_status check_model(const struct sw_spec *s, const cJSON *params,

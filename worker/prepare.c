@@ -37,11 +37,14 @@ static sw_status prepare_model(struct sw_prepared *p, const struct sw_runner *r,
 {
 	const struct sw_task task = sw_net_task(p->data, p->trainer.classes);
 	const cJSON *model = sw_json_get(j->trainer, "model");
+	size_t first[SW_STAGES_MAX + 1];
 	sw_status rc = sw_share_of_trial(r, p->data, &p->trainer, err);
 
 	if (rc != SW_OK)
 		return rc;
 	rc = sw_model_compile(&p->model, model, j->params, &task, err);
+	if (rc == SW_OK && p->trainer.stages > 1)
+		rc = sw_stages_cut(&p->model, &p->trainer, first, err);
 	p->impossible = rc != SW_OK && is_drawn(model, j->params);
 	return rc;
 }
@@ -55,7 +58,9 @@ sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r, const str
 					  j->data_seed, &why);
 
 	p->impossible = rc == SW_INVALID && strncmp(why.ptr, "/parameters/", 12) == 0;
-	p->trainer.ranks = j->ranks;
+	p->trainer.stages = j->stages > 1 ? j->stages : 1;
+	p->trainer.microbatches = j->microbatches;
+	p->trainer.ranks = j->ranks / p->trainer.stages;
 	if (rc == SW_OK) {
 		prefix = "/trainer/dataset";
 		rc = prepare_data(p, r, j, &why);

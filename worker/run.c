@@ -32,7 +32,7 @@ struct run {
 };
 
 /* What an epoch reports. */
-#define METRICS_MOST 12
+#define METRICS_MOST 13
 struct metric {
 	const char *name;
 	double value;
@@ -142,6 +142,19 @@ static void log_sums(const struct run *r)
 	sw_session_log(r->session, "gradients are summed by %s", text);
 }
 
+/* Which part of the work each stage of a pipeline has. */
+static void log_stages(const struct run *r, const struct sw_net *net)
+{
+	char text[8 * SW_STAGES_MAX] = "";
+	size_t n = 0;
+
+	for (unsigned s = 0; s < net->stages.n; s++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%.0f %%", s ? ", " : "",
+				      100 * net->stages.share[s]);
+	if (net->stages.n > 1)
+		sw_session_log(r->session, "stages have %s of the work", text);
+}
+
 /* Loads the checkpoint of resume_step, else the one before it. A trial's own state can be made
  * again from its seed; a trial that began from another's checkpoint cannot start from scratch. */
 static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err)
@@ -154,6 +167,7 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 
 	r->kept_us = sw_clock_mono_us();
 	log_sums(r);
+	log_stages(r, net);
 	sw_share_trim(r->runner, &r->ready.trainer, net);
 	if (net->oom_events)
 		log_micro(r, net);
@@ -274,6 +288,8 @@ static size_t list_metrics(const struct sw_epoch *e, struct metric m[METRICS_MOS
 		m[n++] = (struct metric){"val_r2", e->val_r2};
 	}
 	m[n++] = (struct metric){"samples_per_s", round(e->samples_per_s)};
+	if (!isnan(e->bubble))
+		m[n++] = (struct metric){"pipeline_bubble", e->bubble};
 	if (e->net->oom_events) {
 		m[n++] = (struct metric){"oom_events", (double)e->net->oom_events};
 		m[n++] = (struct metric){"micro_batch", (double)e->net->at.micro};
@@ -324,6 +340,24 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	return on && e->epoch == r->job->until ? sw_session_settle(r->session) : on;
 }
 
+static void log_ranks(const struct run *r)
+{
+	const struct sw_trainer *t = &r->ready.trainer;
+	char share[64] = "batches go";
+
+	if (t->stages == 1) {
+		sw_session_log(r->session, "%" PRIu64 " ranks share each batch, over %s", t->ranks,
+			       r->job->transport);
+		return;
+	}
+	if (t->ranks > 1)
+		snprintf(share, sizeof share, "%" PRIu64 " pipelines share each batch; it goes",
+			 t->ranks);
+	sw_session_log(r->session,
+		       "%s in %" PRIu64 " micro-batches through %" PRIu64 " stages, over %s", share,
+		       t->microbatches, t->stages, r->job->transport);
+}
+
 static void log_start(const struct run *r)
 {
 	char parameters[32], train[32], val[32];
@@ -340,8 +374,7 @@ static void log_start(const struct run *r)
 		sw_session_log(r->session, "products in %s",
 			       sw_trainer_precision_name(r->ready.trainer.precision));
 	if (r->gang)
-		sw_session_log(r->session, "%u ranks share each batch, over %s",
-			       sw_comm_world(sw_gang_comm(r->gang)), r->job->transport);
+		log_ranks(r);
 	if (r->ready.data->streamed)
 		sw_session_log(r->session, "the data set stays in the host's memory: batches are "
 					   "fetched while the one before is trained on");
