@@ -338,15 +338,15 @@ static bool has_ended(const struct member *m)
 {
 	struct sw_process p;
 
-	if (atomic_load(&m->state) == CLOSED)
-		return true;
 	if (!sw_process_read(m->pid, &p)) /* or there is no /proc, or no descriptor left for it */
 		return kill(m->pid, 0) != 0 && errno == ESRCH;
 	return p.state == 'Z' || p.state == 'X' || (m->start != 0 && p.start != m->start);
 }
 
-/* Of all others the first that is lost. A silent one is killed, after the word that it is. */
-static void look(struct shm *s, int64_t now_us, bool closed_too, unsigned *lost)
+/* Of all others the first that is lost. A silent one is killed, after the word that it is. One that
+ * has closed counts as silent, no more: a chunk comes to one of its readers after the other, and who has
+ * it may have all and be gone while others still wait for it. */
+static void look(struct shm *s, int64_t now_us, unsigned *lost)
 {
 	struct sw_comm *c = &s->comm;
 
@@ -355,20 +355,21 @@ static void look(struct shm *s, int64_t now_us, bool closed_too, unsigned *lost)
 	sw_beat();
 	for (unsigned r = 0; r < c->world; r++) {
 		struct member *m = &s->seg->member[r];
-		const bool here = atomic_load(&m->state) != ABSENT;
+		const unsigned state = atomic_load(&m->state);
 
 		if (r == c->rank)
 			continue;
-		if (here && (closed_too || atomic_load(&m->state) != CLOSED) && has_ended(m)) {
+		/* again: it may have closed, and then ended */
+		if (state == HERE && has_ended(m) && atomic_load(&m->state) == HERE) {
 			*lost = r;
 			return;
 		}
 		const int64_t beat_us = atomic_load_explicit(&m->beat_us, memory_order_relaxed);
 
-		if (!comm_is_silent(c, beat_us, now_us, here ? m->pid : 0))
+		if (!comm_is_silent(c, beat_us, now_us, state == HERE ? m->pid : 0))
 			continue;
-		(void)comm_lose(c, r, true);
-		if (here && m->start != 0)
+		(void)comm_lose(c, r, state != CLOSED);
+		if (state == HERE && m->start != 0)
 			(void)sw_process_signal(
 				&(struct sw_process){.pid = m->pid, .start = m->start}, SIGKILL);
 		return;
@@ -408,21 +409,16 @@ static void await_bell(struct shm *s)
 	atomic_store(&s->me->sleeps, 0);
 }
 
-static void look_now(struct sw_comm *c, bool closed_too, unsigned *lost)
+static void shm_look(struct sw_comm *c, unsigned *lost)
 {
 	struct shm *s = (struct shm *)c;
 	const int64_t now_us = sw_clock_mono_us();
 
 	if (now_us >= s->look_us)
-		look(s, now_us, closed_too, lost);
+		look(s, now_us, lost);
 	/* After the look: who has said why it ends, and has ended, is not lost. */
 	if (c->failed == SW_OK && atomic_load(&s->seg->aborted) == ABORTED)
 		(void)comm_fail(c, (sw_status)s->seg->why, s->seg->line);
-}
-
-static void shm_look(struct sw_comm *c, unsigned *lost)
-{
-	look_now(c, false, lost);
 }
 
 static void shm_idle(struct sw_comm *c, unsigned *lost)
@@ -431,7 +427,7 @@ static void shm_idle(struct sw_comm *c, unsigned *lost)
 
 	await_bell(s);
 	s->seen = atomic_load(&s->me->bell);
-	look_now(c, true, lost);
+	shm_look(c, lost);
 }
 
 const struct comm_table comm_shm = {
