@@ -127,6 +127,7 @@ unsigned sw_comm_world(const struct sw_comm *c)
 void sw_comm_stages(struct sw_comm *c, unsigned stages)
 {
 	assert(stages >= 1 && c->world % stages == 0 && c->nccl == NULL);
+	assert(c->failed != SW_OK || c->sums_done == c->sums_begun);
 	c->stages = stages;
 }
 
@@ -332,14 +333,16 @@ static void move_on(struct move *m, size_t n)
 	m->bytes -= n;
 }
 
-/* A piece of each; false where neither can be moved now. */
-static bool move_pieces(struct sw_comm *c, unsigned peer, struct move *out, struct move *in)
+/* A piece of each; false where neither can be moved now. may_send: or a slot that begun sums need
+ * would be taken before them. */
+static bool move_pieces(struct sw_comm *c, unsigned peer, struct move *out, struct move *in,
+			bool may_send)
 {
 	struct comm_chunk chunk;
 	bool moved = false;
 	void *to;
 
-	if (out->bytes > 0 && (to = c->table->room(c)) != NULL) {
+	if (may_send && out->bytes > 0 && (to = c->table->room(c)) != NULL) {
 		const size_t n = next_bytes(out);
 
 		memcpy(to, out->p, n);
@@ -370,12 +373,16 @@ sw_status sw_comm_exchange(struct sw_comm *c, void *stream, unsigned peer, const
 	assert(peer < c->world && peer != c->rank);
 	if (c->nccl != NULL)
 		return sw_nccl_exchange(c->nccl, stream, peer, out, out_n, in, in_n);
+	/* Chunks of both would come in any order. */
+	assert(c->failed != SW_OK || c->sums_done == c->sums_begun ||
+	       peer % c->stages != c->rank % c->stages);
 	while (c->failed == SW_OK && (to.bytes > 0 || from.bytes > 0)) {
-		if (move_pieces(c, peer, &to, &from))
+		const bool may_send = comm_sums_go_on(c);
+
+		if (c->failed != SW_OK || move_pieces(c, peer, &to, &from, may_send))
 			continue;
 		if (lost < c->world)
 			return comm_lose(c, lost, false);
-		comm_sums_go_on(c);
 		c->table->idle(c, &lost);
 	}
 	return c->failed;

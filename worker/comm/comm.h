@@ -2,13 +2,17 @@
  * worker/comm/comm.h — what the ranks of one trial do together: sums, broadcasts, exchanges, waits;
  * and how a rank that is lost is noticed by all others.
  *
- * Order    All ranks make the same calls in the same order, with the same sizes; of exchanges the two
- *          ranks of each. A sum is made in rank order, ((r0 + r1) + r2) + ..., by every rank: all
- *          have the same bits (a NaN's payload apart). Between sw_comm_sum_begin and sw_comm_sum_end
- *          nothing else is called but exchange, beat and abort.
+ * Order    All ranks make the same calls in the same order, with the same sizes. An exchange is made
+ *          by its two ranks, a sum of stages by those of one: then there is one order of all calls that
+ *          each rank's own keeps to. A sum is made in rank order, ((r0 + r1) + r2) + ..., by every
+ *          rank: all have the same bits (a NaN's payload apart). Between sw_comm_sum_begin and
+ *          sw_comm_sum_end nothing else is called but beat, abort and exchanges, those with ranks
+ *          that have no part in these sums.
  * Faults   Every wait has a limit. A rank shows life by sw_comm_beat; one that is silent for 8 s (56
  *          while its process computes, or waits for a disk) is taken for lost and killed (SIGKILL) by
- *          whoever waits for it, one that has ended is noticed within 200 ms. After an error all further calls return the same one: close is what is left.
+ *          whoever waits for it, one that has ended is noticed within 200 ms, one that has closed
+ *          counts as silent. After an error all further calls return the same one: close is what is
+ *          left.
  * Silence  SWEEPD_COMM_SILENT_MS in the environment is another limit, for tests.
  * Memory   All buffers are the host's and the caller's; none may overlap.
  * Errors   SW_PEER_LOST; what a rank has passed to sw_comm_abort; SW_INTERNAL: the ranks do not make
@@ -51,7 +55,8 @@ SW_NODISCARD sw_status sw_comm_meet(struct sw_comm_place *at, const char *transp
 SW_NODISCARD sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at,
 				    struct sw_err *err);
 /* NULL is allowed. Does not wait for the others, but (tcp) until what this rank has sent has left it,
- * within the limit of silence. If they still wait for this rank, it is lost. */
+ * within the limit of silence. If they still wait, for whomever, when the limit is over, it is lost: so
+ * the last thing that ranks do together is a call of all. */
 void sw_comm_close(struct sw_comm *c);
 
 unsigned sw_comm_rank(const struct sw_comm *c);
@@ -78,10 +83,12 @@ SW_NODISCARD sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float 
 /* All that were begun are sums now, or in the order of their stream. */
 SW_NODISCARD sw_status sw_comm_sum_end(struct sw_comm *c);
 
-/* out: float[out_n] to the peer, in: float[in_n] from it, which it gives to its exchanges with this
- * rank in the same order; either may be none (n 0). Two ranks that both send and receive in one call
- * never wait for each other's end. The peer need not have come while 8 MiB suffice. stream: as of
- * sw_comm_sum_begin; then out is read, and in there, in the order of that stream. */
+/* out: float[out_n] to the peer, in: float[in_n] from it, whose exchanges with this rank come in the
+ * same order, with the same sizes; either may be none (n 0). Two ranks that both send and receive in
+ * one call never wait for each other's end. To send, the peer need not have come while 8 MiB suffice
+ * for this and for what else is on its way from this rank. stream: as of sw_comm_sum_begin; then out is
+ * read, and in is there, in the order of that stream, which waits for the peer's, and the first of
+ * two ranks is back when both have come. */
 SW_NODISCARD sw_status sw_comm_exchange(struct sw_comm *c, void *stream, unsigned peer,
 					const float *out, size_t out_n, float *in, size_t in_n);
 

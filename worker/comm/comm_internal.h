@@ -4,8 +4,9 @@
  * moves them; what a chunk means is the collectives' matter (comm.c, comm_sum.c).
  *
  * A rank's chunk waits in a slot until all that it is for have read it (shm) or it was sent to them
- * (tcp). Of what two ranks do together both go through the streams in the same order, and whoever is
- * furthest behind has all that it needs or is the one that must write: so waits never form a circle.
+ * (tcp). There is one order of all calls that each rank's own keeps to (comm.h), and a rank takes slots
+ * in its order: so of the first call that is not done no chunk waits for a slot that a later one holds,
+ * whoever is furthest behind has all that it needs or must write, and waits never form a circle.
  */
 #ifndef SW_WORKER_COMM_COMM_INTERNAL_H
 #define SW_WORKER_COMM_COMM_INTERNAL_H
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 
 #define COMM_CHUNK        ((size_t)128 * 1024) /* bytes; two of them and two of the caller's fit an L2 */
-#define COMM_SLOTS        64                   /* a stream's chunks on their way: 8 MiB */
+#define COMM_SLOTS        64                   /* a rank's chunks on their way: 8 MiB */
 #define COMM_SUMS         64                   /* that are begun and not complete */
 #define COMM_LOOK_US      ((int64_t)100000) /* between two looks at the others, while it waits */
 #define SW_COMM_SILENT_US ((int64_t)8 * 1000000)
@@ -38,8 +39,7 @@ struct comm_sum {
 struct sw_comm {
 	const struct comm_table *table;
 	unsigned rank, world;
-	unsigned
-		stages; /* ranks whose sums that are begun are not this one's lie between; 1: none */
+	unsigned stages;  /* the next rank whose begun sums are this one's is so far away */
 	sw_status failed; /* SW_OK until something ended it all */
 	char why[256];
 	int64_t silent_us, beaten_us; /* the limit; when this rank last showed life */
@@ -69,10 +69,10 @@ struct comm_table {
 	void (*release)(struct sw_comm *c, unsigned from);
 	/* Waits until something may have come, at most COMM_LOOK_US, and looks at the others now and
 	 * then. *lost: a rank that was found ended, else untouched; what it published before may be
-	 * all that is waited for. Sets c->failed where nothing can be waited for any more. */
+	 * all that is waited for. One that has closed in order is not: others may wait for what a third
+	 * gave to both, so it counts as silent. Sets c->failed where nothing can be waited for any more. */
 	void (*idle)(struct sw_comm *c, unsigned *lost);
-	/* The same without a wait, for a rank that waits for its device: a rank that has closed in
-	 * order counts as silent, for it has given all that it had to give. NULL: tcp. */
+	/* The same without a wait, for a rank that waits for its device. NULL: tcp. */
 	void (*look)(struct sw_comm *c, unsigned *lost);
 	void (*beat)(struct sw_comm *c); /* c->beaten_us is now */
 	/* c->failed and c->why to all others, unless one was faster. */
@@ -94,8 +94,9 @@ sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk 
 
 /* Every rank's bit. */
 uint64_t comm_all(const struct sw_comm *c);
-/* Begun sums, as far as they come without a wait: other ranks may need this one's part. */
-void comm_sums_go_on(struct sw_comm *c);
+/* Begun sums, as far as they come without a wait: other ranks may need this one's part. True: all of
+ * that is published. */
+bool comm_sums_go_on(struct sw_comm *c);
 
 /* to[n] = from[n] + to[n]; bytes: whole elements, both of at most COMM_CHUNK */
 void comm_add(enum sw_comm_type type, void *restrict to, const void *restrict from, size_t bytes);

@@ -344,8 +344,8 @@ static bool has_ended(const struct member *m)
 }
 
 /* Of all others the first that is lost. A silent one is killed, after the word that it is. One that
- * has closed in order has given all that it had to give, and others may still wait for a third that
- * has not yet given them the same: it is lost only when that takes as long as silence may. */
+ * has closed counts as silent, no more: a chunk comes to one of its readers after the other, and who has
+ * it may have all and be gone while others still wait for it. */
 static void look(struct shm *s, int64_t now_us, unsigned *lost)
 {
 	struct sw_comm *c = &s->comm;
@@ -359,6 +359,7 @@ static void look(struct shm *s, int64_t now_us, unsigned *lost)
 
 		if (r == c->rank)
 			continue;
+		/* again: it may have closed, and then ended */
 		if (state == HERE && has_ended(m) && atomic_load(&m->state) == HERE) {
 			*lost = r;
 			return;

@@ -1,6 +1,6 @@
 /* worker/comm/comm_sum.c — sums: each of their ranks publishes its part chunk by chunk, and adds the
- * chunks of all in rank order into its own memory. What is published is a copy, so a chunk of p is written
- * only after it has left. */
+ * chunks of all in rank order into its own memory. What is published is a copy, so a chunk of p is
+ * written only after it has left. */
 #include "worker/comm/comm_internal.h"
 #include "worker/comm/nccl.h"
 #include <assert.h>
@@ -186,7 +186,7 @@ static sw_status begin_sum(struct sw_comm *c, enum sw_comm_type type, void *p, s
 	return SW_OK;
 }
 
-void comm_sums_go_on(struct sw_comm *c)
+bool comm_sums_go_on(struct sw_comm *c)
 {
 	bool moved = true;
 
@@ -195,6 +195,7 @@ void comm_sums_go_on(struct sw_comm *c)
 	while (moved && c->sums_done < c->sums_begun)
 		if (sum_one(c, &moved) != SW_OK)
 			break;
+	return c->sums_publishing == c->sums_begun;
 }
 
 sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n, unsigned parts)
@@ -202,7 +203,7 @@ sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n,
 	if (c->nccl != NULL)
 		return sw_nccl_sum(c->nccl, stream, p, n);
 	if (begin_sum(c, SW_COMM_F32, p, n, c->stages, parts) == SW_OK)
-		comm_sums_go_on(c);
+		(void)comm_sums_go_on(c);
 	return c->failed;
 }
 

@@ -1,21 +1,25 @@
 /*
- * worker/comm/nccl.h — sums on GPUs by NCCL, of a comm whose transport is "nccl": shm carries all that
- * the host says (this library's id, rank 0's word, metrics, faults), NCCL the gradients.
+ * worker/comm/nccl.h — sums and exchanges on GPUs by NCCL, of a comm whose transport is "nccl": shm
+ * carries all that the host says (this library's ids, rank 0's word, metrics, faults), NCCL the
+ * gradients, and what crosses a pipeline's cuts.
  *
  * Library  libnccl.so.2, 2.14 or later, opened when it is first needed; nothing links it.
- * Order    Fixed for the same GPUs, library and settings, and of two ranks that of the other transports: a + b is
- *          b + a. Three or more add in the ring's order, not in rank order. For that the algorithm
- *          is pinned by the environment, unless the user has set it: NCCL_ALGO=Ring,
- *          NCCL_PROTO=Simple, NCCL_NVLS_ENABLE=0 (a switch would add in an order of its own).
- *          sw_nccl_describe() says what holds.
+ * Order    Fixed for the same GPUs, library and settings, and of two ranks that of the other
+ *          transports: a + b is b + a. Three or more add in the ring's order, not in rank order. For
+ *          that the algorithm is pinned by the environment, unless the user has set it:
+ *          NCCL_ALGO=Ring, NCCL_PROTO=Simple, NCCL_NVLS_ENABLE=0 (a switch would add in an order of
+ *          its own). sw_nccl_describe() says what holds.
  * Zeros    All ranks take part in each sum: one without rows must add zeros. The sum of -0s of ranks
  *          with rows is then 0, where the other transports say -0.
  * Waits    Calls of NCCL do not block; each is asked after until it is done, while the rank looks
  *          at the others (sw_comm_look), and for at most 8 times the limit of silence.
  * Faults   What fails ends the comm: the line names NCCL's call. Aborted, whatever streams were given
  *          ends soon, of unknown outcome. Once it was, all calls but abort and close are refused.
- * Graphs   Sums may be recorded (ops.h), after the same were made outside of a recording, on all
- *          ranks or none, and all recordings end before sw_nccl_close, which waits for them.
+ * Graphs   Sums and exchanges may be recorded (ops.h), after the same were made outside of a
+ *          recording, on all ranks or none, and all recordings end before sw_nccl_close, which waits
+ *          for them.
+ * Stages   Sums of stages have a communicator of their own: on another stream they run beside
+ *          exchanges.
  */
 #ifndef SW_WORKER_COMM_NCCL_H
 #define SW_WORKER_COMM_NCCL_H
@@ -31,7 +35,7 @@ SW_NODISCARD sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, str
 /* NULL is allowed. */
 void sw_nccl_close(struct sw_nccl *n);
 
-/* p: float[count], the device's; the sum of all ranks' when stream comes to it. */
+/* p: float[count], the device's; the sum of all ranks', or its stage's, when stream comes to it. */
 SW_NODISCARD sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count);
 
 /* out: float[out_n], in: float[in_n], the device's: as sw_comm_exchange, one group of NCCL's. */

@@ -1,5 +1,6 @@
 /* tests/worker/comm/test_comm.c — what ranks do together has the bits of the same done alone, over
  * both transports. */
+#include "tests/worker/comm/draws.h"
 #include "tests/worker/comm/gang.h"
 #include "worker/comm/comm_internal.h"
 #include <sched.h>
@@ -8,27 +9,6 @@
 #define CASES             (2 * GANG_MAX)
 #define CASE_TRANSPORT(i) transports[(i) % 2]
 #define CASE_WORLD(i)     (1 + (unsigned)(i) / 2)
-
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
-/* The i-th number of a rank in a turn: of very different sizes, so that another order of adding has
- * other bits. */
-static uint64_t draw(unsigned rank, unsigned turn, size_t i)
-{
-	return mix(mix(((uint64_t)turn << 32) + rank + 1) + i);
-}
-
-static double number(unsigned rank, unsigned turn, size_t i)
-{
-	const uint64_t x = draw(rank, turn, i);
-
-	return ((double)(x >> 11) / 9007199254740992.0 - 0.5) * (double)(1u << (x & 15));
-}
 
 static void element(enum sw_comm_type type, void *p, unsigned rank, unsigned turn, size_t i)
 {

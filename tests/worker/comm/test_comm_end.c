@@ -48,6 +48,38 @@ static sw_status in_begun_sums(struct sw_comm *c)
 	return rc != SW_OK ? rc : sw_comm_sum_end(c);
 }
 
+/* Each two neighbours, one pair after the other. */
+static sw_status in_exchange(struct sw_comm *c)
+{
+	const unsigned rank = sw_comm_rank(c), last = sw_comm_world(c) - 1;
+	sw_status rc = SW_OK;
+
+	if (rank > 0)
+		rc = sw_comm_exchange(c, NULL, rank - 1, arena, 70000, arena + 150000, 150000);
+	if (rc == SW_OK && rank < last)
+		rc = sw_comm_exchange(c, NULL, rank + 1, arena, 150000, arena + 150000, 70000);
+	return rc;
+}
+
+/* More than the slots hold, when rank 1 has come: what else rank 0 says, as why it ends, comes behind. */
+static sw_status in_one_way(struct sw_comm *c)
+{
+	const size_t n = 300000;
+	sw_status rc = SW_OK;
+
+	if (sw_comm_rank(c) == 0)
+		rc = sw_comm_exchange(c, NULL, 1, NULL, 0, arena, 1);
+	else if (sw_comm_rank(c) == 1)
+		rc = sw_comm_exchange(c, NULL, 0, arena, 1, NULL, 0);
+	for (int i = 0; i < 9 && rc == SW_OK; i++) {
+		if (sw_comm_rank(c) == 0)
+			rc = sw_comm_exchange(c, NULL, 1, arena, n, NULL, 0);
+		else if (sw_comm_rank(c) == 1)
+			rc = sw_comm_exchange(c, NULL, 0, NULL, 0, arena, n);
+	}
+	return rc;
+}
+
 static sw_status in_broadcast(struct sw_comm *c)
 {
 	return sw_comm_broadcast(c, sw_comm_world(c) - 1, arena, sizeof arena);
@@ -68,7 +100,8 @@ static sw_status in_go(struct sw_comm *c)
 }
 
 static sw_status (*const places[])(struct sw_comm *c) = {
-	in_sum, in_small_sum, in_begun_sums, in_broadcast, in_all_gather, sw_comm_barrier, in_go,
+	in_sum,     in_small_sum, in_begun_sums,   in_broadcast, in_all_gather,
+	in_one_way, in_exchange,  sw_comm_barrier, in_go,
 };
 
 /* --- a rank gives up --- */
@@ -262,6 +295,27 @@ START_TEST(rank_that_closes_early_is_lost)
 }
 END_TEST
 
+/* Rank 0 has closed while the others wait for each other. */
+static sw_status leave_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	sw_status rc = sw_comm_barrier(c);
+
+	(void)me, (void)ctx;
+	if (sw_comm_rank(c) == 0)
+		return rc;
+	if (sw_comm_rank(c) == 1)
+		(void)poll(NULL, 0, 500); /* the wait of rank 2 is what is tested */
+	if (rc == SW_OK)
+		rc = sw_comm_exchange(c, NULL, 3 - sw_comm_rank(c), arena, 5, arena + 5, 5);
+	return rc;
+}
+
+START_TEST(rank_that_has_closed_is_not_lost_while_others_wait)
+{
+	gang_run(transports[_i], 3, leave_first, NULL);
+}
+END_TEST
+
 /* What was sent before reaches all, however late they read it: 8 MiB that fit no socket. */
 static sw_status leave_last_word(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
@@ -341,6 +395,7 @@ SUITE(tcase)
 	tcase_add_loop_test(tcase, rank_that_computes_for_long_is_not_lost, 0, 2);
 	tcase_add_loop_test(tcase, gang_that_is_stopped_as_a_whole_goes_on, 0, 2);
 	tcase_add_loop_test(tcase, rank_that_closes_early_is_lost, 0, FAULTS);
+	tcase_add_loop_test(tcase, rank_that_has_closed_is_not_lost_while_others_wait, 0, 2);
 	tcase_add_loop_test(tcase, last_words_of_a_rank_reach_all, 0, 6);
 	tcase_add_loop_test(tcase, rank_that_never_comes_is_lost, 0, 2);
 	tcase_add_loop_test(tcase, ranks_that_do_not_do_the_same_are_told, 0, 2);

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define WORLD 3
+#define WORLD 4
 #define N     200000 /* seven chunks */
 #define TURNS 60
 
@@ -74,6 +74,34 @@ static sw_status turn_of_all(struct sw_comm *c, struct rank *me, unsigned turn, 
 	return rc;
 }
 
+/* Exchanges of both pipelines of two stages, beside their sums. */
+static sw_status turn_of_stages(struct sw_comm *c, struct rank *me, unsigned turn, float *p)
+{
+	const unsigned r = sw_comm_rank(c), parts = 1 + turn % 2;
+	const float of_all = (float)(r % 2 + 1) + (parts > 1 ? (float)(r % 2 + 3) : 0);
+	float *out = p + N / 2, *in = p + N / 2 + N / 4;
+	sw_status rc;
+
+	for (size_t i = 0; i < N; i++)
+		p[i] = (float)(r + 1) * (float)((i + turn) % 1000);
+	sw_comm_stages(c, 2);
+	rc = sw_comm_sum_begin(c, NULL, p, N / 2, parts);
+	for (unsigned i = 0; i < 4 && rc == SW_OK; i++)
+		rc = sw_comm_exchange(c, NULL, r ^ 1, out + i * N / 16, i == turn % 4 ? 0 : N / 16,
+				      in + i * N / 16, i == turn % 4 ? 0 : N / 16);
+	if (rc == SW_OK)
+		rc = sw_comm_sum_end(c);
+	sw_comm_stages(c, 1);
+	for (size_t i = 0; i < N / 2 && rc == SW_OK; i++)
+		if (p[i] != of_all * (float)((i + turn) % 1000))
+			me->bad = "a stage's sum is another";
+	for (size_t i = 0; i < N / 4 && rc == SW_OK; i++)
+		if (i / (N / 16) != turn % 4 &&
+		    in[i] != (float)((r ^ 1) + 1) * (float)((N / 2 + i + turn) % 1000))
+			me->bad = "what was exchanged is another";
+	return rc;
+}
+
 static void *live(void *arg)
 {
 	struct rank *me = arg;
@@ -82,8 +110,11 @@ static void *live(void *arg)
 	float *p = malloc(N * sizeof *p);
 
 	me->rc = sw_comm_open(&c, &me->place, &err);
-	for (unsigned turn = 0; turn < TURNS && me->rc == SW_OK && me->bad == NULL; turn++)
+	for (unsigned turn = 0; turn < TURNS && me->rc == SW_OK && me->bad == NULL; turn++) {
 		me->rc = turn_of_all(c, me, turn, p);
+		if (me->rc == SW_OK)
+			me->rc = turn_of_stages(c, me, turn, p);
+	}
 	if (me->place.rank == 1 && me->rc == SW_OK)
 		sw_comm_abort(c, SW_NOMEM, "the last word");
 	if (me->rc == SW_OK)
