@@ -9,6 +9,7 @@
  */
 #include "base/log.h"
 #include "base/memory.h"
+#include "daemon/api/gang_json.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
@@ -20,7 +21,6 @@
 #include "daemon/slot/slot.h"
 #include "daemon/slot/speccheck.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/gang_cost.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/need.h"
 #include "daemon/sweep/precision.h"
@@ -123,47 +123,6 @@ static void warn_of_memory(struct sw_jw *w, const struct submit *s,
 	sw_jw_str(w, line);
 }
 
-/* By a slot that may take a trial of it. */
-static bool gang_cost(const struct submit *s, const struct sw_speccheck *facts,
-		      struct sw_gang_cost *out)
-{
-	const struct sw_daemon *d = s->call->d;
-
-	for (size_t i = 0; i < d->slot_n; i++)
-		if (d->slots[i].device.gpu == (s->spec->gpu > 1))
-			return sw_gang_cost_of(s->spec, facts, d->slots[i].device.cores, out);
-	return false;
-}
-
-static void warn_of_gang(struct sw_jw *w, const struct submit *s, const struct sw_speccheck *facts)
-{
-	struct sw_gang_cost cost;
-	char line[240];
-
-	if (!gang_cost(s, facts, &cost) || cost.gang_s < cost.alone_s)
-		return;
-	(void)snprintf(line, sizeof line,
-		       "/parallel: a step of the largest configuration takes about %.2g ms on one "
-		       "slot and %.2g ms on %u (estimated): %u trials at once get more done",
-		       cost.alone_s * 1e3, cost.gang_s * 1e3, cost.ranks, cost.ranks);
-	sw_jw_str(w, line);
-}
-
-static void write_gang(struct sw_jw *w, const struct submit *s, const struct sw_speccheck *facts)
-{
-	struct sw_gang_cost cost;
-
-	if (!gang_cost(s, facts, &cost)) {
-		sw_jw_knull(w, "gang");
-		return;
-	}
-	sw_jw_kobj(w, "gang");
-	sw_jw_kint(w, "ranks", cost.ranks);
-	sw_jw_knum(w, "alone_s", cost.alone_s);
-	sw_jw_knum(w, "step_s", cost.gang_s);
-	sw_jw_obj_end(w);
-}
-
 static void write_warnings(struct sw_jw *w, const struct submit *s,
 			   const struct sw_speccheck *facts)
 {
@@ -202,7 +161,7 @@ static void write_warnings(struct sw_jw *w, const struct submit *s,
 	if (sw_sweep_run_cap(s->sched) == 0)
 		sw_jw_str(w, "no run_cap: the sweep goes on until it is cancelled");
 	warn_of_memory(w, s, facts);
-	warn_of_gang(w, s, facts);
+	sw_gang_json_warning(w, d, s->spec, facts);
 	warn_of_grid(w, s);
 	for (size_t i = 0; i < s->spec->n_warnings; i++) {
 		const struct sw_err *warning = &s->spec->warnings[i];
@@ -247,7 +206,7 @@ static void accept_validate(struct submit *s, const struct sw_speccheck *facts)
 		sw_jw_knull(&w, "weights");
 		sw_jw_knull(&w, "bytes");
 	}
-	write_gang(&w, s, facts);
+	sw_gang_json(&w, s->call->d, s->spec, facts);
 	sw_jw_kint_opt(&w, "points", points > 0, (int64_t)points);
 	sw_jw_karr(&w, "rungs");
 	for (size_t k = 0; k < sw_pruner_rung_n(pruner, 0); k++)
