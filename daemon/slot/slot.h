@@ -65,6 +65,7 @@ struct sw_slot {
 	/* BUSY: the trial */
 	int64_t sweep, trial, attempt;
 	int64_t busy_since_us;
+	unsigned lost_rank;  /* of a trial on several: that which ended first, as its worker says */
 	uint64_t from_step;  /* where the attempt began; UINT64_MAX: not known */
 	bool program;        /* its last trial, too: what that forked may outlive the worker */
 	int64_t heard_ms;    /* adopted: when it was last heard of; 0: the worker has said hello */
