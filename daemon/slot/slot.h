@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "daemon/slot/device.h"
 #include "daemon/slot/gpu_usage.h"
+#include "daemon/slot/losses.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +46,7 @@ struct sw_worker {
 	unsigned suspects; /* trials that ran when it ended: which of several did it nobody knows */
 	unsigned solo;     /* as many trials run one at a time, to find out */
 	bool clearing; /* what its programs left is being ended: no next process, no lost trial yet */
+	struct sw_losses losses; /* of a GPU */
 	int64_t kept_for; /* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/place.h */
 };
 
