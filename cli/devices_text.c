@@ -12,10 +12,10 @@ static enum sw_tint tint_of(const cJSON *state)
 	static const struct {
 		const char *state;
 		enum sw_tint tint;
-	} tints[] = {{"BUSY", SW_TINT_CYAN},      {"DOWN", SW_TINT_RED},
-		     {"IDLE", SW_TINT_GREEN},     {"OK", SW_TINT_GREEN},
-		     {"HELD", SW_TINT_YELLOW},    {"HOT", SW_TINT_YELLOW},
-		     {"FREEING", SW_TINT_YELLOW}, {"STARTING", SW_TINT_YELLOW}};
+	} tints[] = {
+		{"BUSY", SW_TINT_CYAN},  {"DOWN", SW_TINT_RED},       {"OUT", SW_TINT_RED},
+		{"IDLE", SW_TINT_GREEN}, {"OK", SW_TINT_GREEN},       {"HELD", SW_TINT_YELLOW},
+		{"HOT", SW_TINT_YELLOW}, {"FREEING", SW_TINT_YELLOW}, {"STARTING", SW_TINT_YELLOW}};
 
 	for (size_t i = 0; cJSON_IsString(state) && i < sizeof tints / sizeof tints[0]; i++)
 		if (strcmp(state->valuestring, tints[i].state) == 0)

@@ -37,7 +37,7 @@ static int look_once(struct sw_cli *c, const struct sw_look *look)
 /* What is not as it should be stands out. */
 static enum sw_tint tint_of(const char *line)
 {
-	if (strstr(line, " DOWN ") != NULL)
+	if (strstr(line, " DOWN ") != NULL || strstr(line, " OUT ") != NULL)
 		return SW_TINT_RED;
 	if (strstr(line, " HELD ") != NULL || strstr(line, " HOT ") != NULL ||
 	    strstr(line, " other ") != NULL)

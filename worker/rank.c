@@ -71,6 +71,13 @@ sw_status sw_rank_agree(struct sw_comm *c, sw_status mine, bool *impossible, str
 	return rc;
 }
 
+unsigned sw_rank_named(const char *line)
+{
+	unsigned rank;
+
+	return sscanf(line, "rank %2u", &rank) == 1 && rank < SW_COMM_WORLD_MAX ? rank : 0;
+}
+
 /* --- the start --- */
 
 static int complain(const struct rank *r, const char *line)

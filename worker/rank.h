@@ -29,6 +29,10 @@ struct sw_rank_start {
 SW_NODISCARD sw_status sw_rank_agree(struct sw_comm *c, sw_status mine, bool *impossible,
 				     struct sw_err *err);
 
+/* The rank that is to blame, by a line of sw_rank_agree or sw_comm_why; 0 also where it names none. All
+ * ranks have the line of the one that found the fault, and nothing beside it. */
+unsigned sw_rank_named(const char *line);
+
 /* Runs its part of the trial. Returns the exit status: 0 also where all ranks end with one's error. */
 int sw_rank_serve(void);
 

@@ -471,6 +471,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	}
 	r.crowded = rc == SW_NOMEM && ready->data && ready->model.ops_n > 0 &&
 		    sw_share_would_do(runner, &ready->model, &ready->trainer, ready->data);
+	runner->lost_rank = sw_rank_named(why.msg);
 	if (rc == SW_PEER_LOST)
 		log_lost(&r, &why);
 	sw_gang_end(r.gang, rc == SW_PEER_LOST);

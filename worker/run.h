@@ -17,8 +17,9 @@ struct sw_runner {
 	/* Most bytes of all trials that run at once, a data set that they share among them, of
 	 * which each has an equal part; 0: no cap. */
 	size_t memory;
-	unsigned lanes; /* how many these are; 0 is 1 */
-	bool streams;   /* a data set over half of the memory is streamed */
+	unsigned lanes;     /* how many these are; 0 is 1 */
+	bool streams;       /* a data set over half of the memory is streamed */
+	unsigned lost_rank; /* after SW_DEVICE_LOST, SW_PEER_LOST: which it was */
 };
 
 /* Runs the job and finishes it in the session; with several ranks as rank 0 (worker/gang.h). What is

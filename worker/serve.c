@@ -37,9 +37,10 @@ static int complain(const char *name, const char *line)
 }
 
 /* The device, or another rank. */
-static int end_with_loss(struct sw_session *s, sw_status rc, const struct sw_err *err)
+static int end_with_loss(struct sw_session *s, sw_status rc, unsigned rank,
+			 const struct sw_err *err)
 {
-	sw_session_bye(s, err->msg);
+	sw_session_bye(s, err->msg, rank);
 	(void)complain(NULL, err->msg); /* it names the device, or the rank */
 	return rc == SW_DEVICE_LOST ? SW_WORKER_EXIT_DEVICE : 1;
 }
@@ -60,10 +61,10 @@ static int lane_work(struct lane *l)
 		else
 			rc = sw_run_job(&l->runner, s, job, &err);
 		if (rc != SW_OK)
-			return end_with_loss(s, rc, &err);
+			return end_with_loss(s, rc, l->runner.lost_rank, &err);
 	}
 	if (sw_session_ended(s) == SW_SESSION_EXIT) {
-		sw_session_bye(s, sw_session_why(s));
+		sw_session_bye(s, sw_session_why(s), 0);
 		return 0;
 	}
 	return complain(name, sw_session_why(s));

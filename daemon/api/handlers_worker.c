@@ -125,11 +125,12 @@ void sw_handle_worker_log(struct sw_call *call)
 
 void sw_handle_worker_bye(struct sw_call *call)
 {
-	const struct sw_slot *s = slot_of(call);
+	struct sw_slot *s = slot_of(call);
 	struct sw_buf out;
 
 	if (s == NULL)
 		return;
+	s->lost_rank = (unsigned)sw_call_int(call, "rank", 0);
 	sw_log(SW_LOG_INFO, "worker.bye", "slot=%d cause=\"%s\"", s->index,
 	       sw_call_str(call, "cause", ""));
 	sw_buf_init(&out, SW_REPLY_MAX);

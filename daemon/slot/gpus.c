@@ -210,10 +210,18 @@ void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
 
 /* --- questions --- */
 
+static bool is_out(const struct sw_slot *s, const char **why)
+{
+	*why = s->worker->losses.out;
+	return **why != '\0';
+}
+
 bool sw_gpus_may_start(struct sw_daemon *d, const struct sw_slot *s, const char **why)
 {
 	const struct sw_card *c = sw_gpus_card(d, s);
 
+	if (is_out(s, why))
+		return false;
 	*why = c != NULL ? c->why : "";
 	/* A worker without a trial heats nothing, and is ready when the GPU has cooled down. */
 	return c == NULL || c->state == SW_CARD_OK || c->state == SW_CARD_HOT;
@@ -232,6 +240,8 @@ bool sw_gpus_may_begin(struct sw_daemon *d, const struct sw_slot *s, const char 
 {
 	const struct sw_card *c = sw_gpus_card(d, s);
 
+	if (is_out(s, why))
+		return false;
 	*why = c != NULL ? c->why : "";
 	return c == NULL || c->state == SW_CARD_OK;
 }
@@ -276,19 +286,23 @@ static void write_milli(struct sw_jw *w, const char *key, int64_t v)
 	sw_jw_knum_opt(w, key, v >= 0, (double)v / 1e3);
 }
 
-static void write_card(struct sw_jw *w, const struct sw_card *c, size_t index,
+static void write_card(struct sw_jw *w, const struct sw_card *c, const struct sw_slot *s,
 		       const struct sw_card_ours *ours)
 {
 	const struct sw_nvml_card *now = &c->now;
+	const char *out, *why;
+	const bool is = is_out(s, &out);
+
+	why = is ? out : c->why;
 
 	sw_jw_obj(w);
-	sw_jw_kint(w, "gpu", now->part.is ? (int64_t)now->part.gpu : (int64_t)index);
+	sw_jw_kint(w, "gpu", now->part.is ? (int64_t)now->part.gpu : (int64_t)s->device.index);
 	sw_jw_kint_opt(w, "part", now->part.is, (int64_t)now->part.number);
 	sw_jw_kstr(w, "name", now->name[0] != '\0' ? now->name : NULL);
 	sw_jw_kstr(w, "uuid", now->uuid[0] != '\0' ? now->uuid : NULL);
 	sw_jw_kstr(w, "bus", now->bus[0] != '\0' ? now->bus : NULL);
-	sw_jw_kstr(w, "state", sw_card_state_name(c->state));
-	sw_jw_kstr(w, "cause", c->why[0] != '\0' ? c->why : NULL);
+	sw_jw_kstr(w, "state", is ? "OUT" : sw_card_state_name(c->state));
+	sw_jw_kstr(w, "cause", *why != '\0' ? why : NULL);
 	write_count(w, "memory_total", now->total);
 	write_count(w, "memory_used", now->used);
 	write_count(w, "memory_free", now->free);
@@ -331,8 +345,7 @@ void sw_gpus_write(struct sw_daemon *d, struct sw_jw *w)
 			if (sw_gpus_card(d, worker->slots) == NULL)
 				continue;
 			ours.here = worker->proc != NULL;
-			write_card(w, &g->card[worker->slots->device.index],
-				   worker->slots->device.index, &ours);
+			write_card(w, &g->card[worker->slots->device.index], worker->slots, &ours);
 		}
 	}
 	sw_jw_arr_end(w);

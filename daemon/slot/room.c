@@ -61,11 +61,11 @@ static bool is_gpu_free(const struct sw_worker *w)
 
 /* One that is hot, or awaits memory, is soon back; one that is down or held may never be, and no more
  * may one whose worker ends again and again. */
-static bool comes_back(const struct sw_worker *w)
+bool sw_room_comes_back(const struct sw_worker *w)
 {
 	const struct sw_card *c = sw_gpus_card(w->slots->d, w->slots);
 
-	return w->early <= SW_WORKER_EARLY_MAX &&
+	return w->losses.out[0] == '\0' && w->early <= SW_WORKER_EARLY_MAX &&
 	       (c == NULL || (c->state != SW_CARD_DOWN && c->state != SW_CARD_HELD));
 }
 
@@ -80,7 +80,8 @@ static unsigned count_gpus(const struct sw_daemon *d, const struct sw_room_need 
 		const struct sw_worker *w = &d->workers[i];
 
 		n += is_gpu_for(w, need) &&
-		     (which == GPUS_ALL || (which == GPUS_FREE ? is_gpu_free(w) : comes_back(w)));
+		     (which == GPUS_ALL ||
+		      (which == GPUS_FREE ? is_gpu_free(w) : sw_room_comes_back(w)));
 	}
 	return n;
 }
@@ -93,6 +94,16 @@ unsigned sw_room_gpus(const struct sw_daemon *d, const struct sw_room_need *need
 bool sw_room_has(const struct sw_slot *s, const struct sw_worker *w)
 {
 	return w == s->worker || (w->slots->device.gpu && w->slots->holder == s->index);
+}
+
+struct sw_worker *sw_room_gpu(const struct sw_slot *s, unsigned rank)
+{
+	const struct sw_daemon *d = s->d;
+
+	for (size_t i = 0; rank > 0 && i < d->worker_n; i++)
+		if (&d->workers[i] != s->worker && sw_room_has(s, &d->workers[i]) && --rank == 0)
+			return &d->workers[i];
+	return rank == 0 ? s->worker : NULL;
 }
 
 static enum sw_room room_on_gpus(const struct sw_slot *s, const struct sw_room_need *need)
@@ -186,7 +197,7 @@ static bool is_larger_elsewhere(const struct sw_slot *s, int64_t bytes)
 		const struct sw_worker *w = &d->workers[i];
 		const struct sw_card *c = sw_gpus_card(s->d, w->slots);
 
-		if (c != NULL && comes_back(w) && bytes <= capacity_of(w->slots))
+		if (c != NULL && sw_room_comes_back(w) && bytes <= capacity_of(w->slots))
 			return true;
 	}
 	return false;

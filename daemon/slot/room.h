@@ -51,6 +51,11 @@ unsigned sw_room_lanes(const struct sw_slot *s);
 unsigned sw_room_gpus(const struct sw_daemon *d, const struct sw_room_need *need);
 /* Is this one of the GPUs of the slot's trial: its own, or one whose lanes it holds? */
 bool sw_room_has(const struct sw_slot *s, const struct sw_worker *w);
+/* The GPU of that rank of the slot's trial: 0 is its own, the others come in their order. NULL: it has
+ * fewer. */
+struct sw_worker *sw_room_gpu(const struct sw_slot *s, unsigned rank);
+/* Will the GPU, if it takes no trial now, soon do so by itself? */
+bool sw_room_comes_back(const struct sw_worker *w);
 /* Does the slot compute in TF32 and BF16, as far as is known? */
 bool sw_room_has_precision(const struct sw_slot *s);
 /* Lanes, or CPU slots, that a trial takes there; 0: it does not go there. */

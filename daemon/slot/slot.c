@@ -5,6 +5,7 @@
 #include "daemon/net/conn.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/gpus.h"
+#include "daemon/slot/losses.h"
 #include "daemon/slot/room.h"
 #include <stdio.h>
 #include <string.h>
@@ -60,6 +61,7 @@ void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t atte
 	s->trial = trial;
 	s->attempt = attempt;
 	s->from_step = UINT64_MAX;
+	s->lost_rank = 0;
 	s->program = program;
 	s->busy_since_us = s->d->clock->mono_us();
 	s->usage = (struct sw_gpu_usage){.any = false};
@@ -95,6 +97,7 @@ void sw_slot_done(struct sw_slot *s)
 {
 	if (s->state != SW_SLOT_BUSY)
 		return;
+	sw_losses_none(s);
 	s->worker->useful = true;
 	s->worker->cause[0] = '\0';
 	forget_trial(s);

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "daemon/slot/device.h"
 #include "daemon/slot/gpu_usage.h"
+#include "daemon/slot/losses.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +46,7 @@ struct sw_worker {
 	unsigned suspects; /* trials that ran when it ended: which of several did it nobody knows */
 	unsigned solo;     /* as many trials run one at a time, to find out */
 	bool clearing; /* what its programs left is being ended: no next process, no lost trial yet */
+	struct sw_losses losses; /* of a GPU */
 	int64_t kept_for; /* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/place.h */
 };
 
@@ -65,6 +67,7 @@ struct sw_slot {
 	/* BUSY: the trial */
 	int64_t sweep, trial, attempt;
 	int64_t busy_since_us;
+	unsigned lost_rank;  /* of a trial on several: that which ended first, as its worker says */
 	uint64_t from_step;  /* where the attempt began; UINT64_MAX: not known */
 	bool program;        /* its last trial, too: what that forked may outlive the worker */
 	int64_t heard_ms;    /* adopted: when it was last heard of; 0: the worker has said hello */

@@ -7,6 +7,7 @@
 #include "daemon/slot/executor.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/leftover.h"
+#include "daemon/slot/losses.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/worker_line.h"
 #include "proto/silence.h"
@@ -91,8 +92,8 @@ static void set_slots(struct sw_worker *w, enum sw_slot_state state, int64_t now
 	}
 }
 
-/* Does a trial of the last process wait for a look at its GPU? */
-static bool has_dying(const struct sw_worker *w)
+/* After the end of its process: one that waits for a look at its GPU. */
+static bool has_trial(const struct sw_worker *w)
 {
 	for (unsigned k = 0; k < w->slot_n; k++)
 		if (w->slots[k].state == SW_SLOT_BUSY)
@@ -109,7 +110,7 @@ static void start_worker(struct sw_worker *w)
 	const char *why;
 	struct sw_worker_line line;
 
-	if (d->phase != SW_UP || w->clearing || has_dying(w) || !sw_gpus_may_start(d, first, &why))
+	if (d->phase != SW_UP || w->clearing || has_trial(w) || !sw_gpus_may_start(d, first, &why))
 		return; /* the tick comes again */
 	draw_id(w->id);
 	w->started_us = d->clock->mono_us();
@@ -135,10 +136,17 @@ static void start_worker(struct sw_worker *w)
 /* --- a process ends --- */
 
 /* If several ran, any of them may have ended the process: none is blamed, and as many trials run
- * alone there now. The one that does it again is. */
+ * alone there now. The one that does it again is, unless it is the GPU that does so. */
 static void lose_to_end(struct sw_slot *s, const char *cause)
 {
-	sw_slot_lose(s, s->worker->suspects <= 1, cause);
+	const bool blamed = s->state == SW_SLOT_BUSY && s->worker->suspects <= 1;
+	const struct sw_worker *out = blamed ? sw_losses_attempt(s) : NULL;
+	char said[80];
+
+	if (out != NULL)
+		(void)snprintf(said, sizeof said, "%s is taken out: %s", out->slots->device.card,
+			       cause);
+	sw_slot_lose(s, blamed && out == NULL, out != NULL ? said : cause);
 }
 
 static void count_suspects(struct sw_worker *w)
@@ -299,9 +307,10 @@ static void settle_dying(struct sw_daemon *d, int64_t now_us)
 static void end_on_lost_gpu(struct sw_worker *w)
 {
 	char lost[64];
-
 	struct sw_slot *lead = w->slots->holder >= 0 ? &w->slots->d->slots[w->slots->holder] : NULL;
 
+	if (lead != NULL || has_trial(w))
+		sw_losses_gpu(w);
 	(void)snprintf(lost, sizeof lost, "%s is lost", w->slots->device.card);
 	/* It is one of several of a trial: that ends everywhere. */
 	if (lead != NULL && lead->worker != w) {

@@ -15,14 +15,43 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* If fewer GPUs are left than a trial of several takes, one of those that do not soon come back; NULL:
+ * there are enough. */
+static const struct sw_slot *find_missing(const struct sw_daemon *d,
+					  const struct sw_room_need *need, unsigned *left)
+{
+	const struct sw_slot *missing = NULL;
+
+	*left = 0;
+	for (size_t i = 0; i < d->worker_n; i++) {
+		const struct sw_slot *s = d->workers[i].slots;
+
+		if (sw_room_takes(s, need) == 0)
+			continue;
+		if (sw_room_comes_back(s->worker))
+			++*left;
+		else
+			missing = s;
+	}
+	return *left < need->gpus ? missing : NULL;
+}
+
 bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
 	const struct sw_daemon *d = live->d;
-	const struct sw_slot *bad = NULL;
+	const struct sw_slot *bad = NULL, *missing;
 	const char *why;
 	char waits[80];
+	unsigned left;
 
+	missing = need.gpus > 1 ? find_missing(d, &need, &left) : NULL;
+	if (missing != NULL) {
+		(void)snprintf(out, cap, "waits for %u GPUs, %u %s left: %s: %s", need.gpus, left,
+			       left == 1 ? "is" : "are", missing->device.card,
+			       sw_slot_cause(missing));
+		return true;
+	}
 	for (size_t i = 0; i < d->slot_n; i++) {
 		const struct sw_slot *s = &d->slots[i];
 

@@ -38,16 +38,13 @@ static void make_folders(const struct sw_live *live)
 /* The GPUs of the slot's trial, as CUDA_VISIBLE_DEVICES has them, its own first. */
 static const char *write_visible(const struct sw_slot *s, char *out, size_t cap)
 {
-	const struct sw_daemon *d = s->d;
+	const struct sw_worker *w;
 	size_t n = 0;
 
 	*out = '\0';
-	for (size_t i = 0; i <= d->worker_n; i++) {
-		const struct sw_worker *w = i == 0 ? s->worker : &d->workers[i - 1];
+	for (unsigned rank = 0; (w = sw_room_gpu(s, rank)) != NULL; rank++) {
 		const struct sw_device *device = &w->slots->device;
 
-		if ((i > 0 && w == s->worker) || !sw_room_has(s, w))
-			continue;
 		if (device->uuid[0] != '\0')
 			n += (size_t)snprintf(out + n, cap - n, "%s%s", n > 0 ? "," : "",
 					      device->uuid);

@@ -1,26 +1,23 @@
 #include "daemon/sweep/spare.h"
 #include "daemon/daemon.h"
-#include "daemon/slot/gpus.h"
+#include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/need.h"
 #include <math.h>
 #include <stdio.h>
 
-/* Lanes that trials of the sweep go to. One that is hot or awaits memory is soon back. */
+/* Lanes that trials of the sweep go to, now or soon. */
 static unsigned count_lanes(const struct sw_live *live)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
-	struct sw_daemon *d = live->d;
+	const struct sw_daemon *d = live->d;
 	unsigned n = 0;
 
 	for (size_t i = 0; i < d->slot_n; i++) {
 		const struct sw_slot *s = &d->slots[i];
-		const struct sw_card *c = sw_gpus_card(d, s);
 
-		n += s->device.gpu && sw_room_takes(s, &need) > 0 &&
-		     s->worker->early <= SW_WORKER_EARLY_MAX &&
-		     (c == NULL || (c->state != SW_CARD_DOWN && c->state != SW_CARD_HELD));
+		n += s->device.gpu && sw_room_takes(s, &need) > 0 && sw_room_comes_back(s->worker);
 	}
 	return n;
 }

@@ -8,7 +8,7 @@
 
 /* How the words after a verb become parameters: a letter a word, the last ones may be missing.
  * t trial, a attempt, q seq, s step, v value of the metric, e state, n count, w wait_s, r run_cap,
- * c cause, x text, p params, j more keys (these four take the rest); o another metric and
+ * b rank, c cause, x text, p params, j more keys (these four take the rest); o another metric and
  * k a checkpoint take none. S: the sweep. */
 static const struct verb {
 	const char *word, *client, *worker, *args;
@@ -35,13 +35,13 @@ static const struct verb {
 	{"drain", "daemon.drain", NULL, ""},
 	{"next", NULL, "worker.next", ""},
 	{"log", NULL, "worker.log", "Stax"},
-	{"bye", NULL, "worker.bye", ""},
+	{"bye", NULL, "worker.bye", "b"},
 };
 
 static void add_arg(struct fixture_text *t, char letter, const char *word, const char *rest)
 {
-	static const char *const keys[] = {"t trial", "a attempt", "q seq",    "s step",
-					   "n count", "w wait_s",  "r run_cap"};
+	static const char *const keys[] = {"t trial", "a attempt", "q seq",     "s step",
+					   "n count", "w wait_s",  "r run_cap", "b rank"};
 
 	for (size_t i = 0; i < ROWS(keys); i++)
 		if (keys[i][0] == letter)

@@ -129,6 +129,25 @@ START_TEST(ranks_agree_on_the_first_that_is_not_ready)
 }
 END_TEST
 
+START_TEST(ranks_are_named_by_the_lines_of_their_ends)
+{
+	static const struct {
+		const char *line;
+		unsigned rank;
+	} lines[] = {{"rank 1 of 2 has ended", 1},
+		     {"rank 63 of 64 is silent for 8 s", 63},
+		     {"rank 2: CUDA: an illegal memory access", 2},
+		     {"rank 0 of 2 has ended", 0},
+		     {"a rank of 2 has not come", 0},
+		     {"NCCL does not get done", 0},
+		     {"rank 64: none has it", 0},
+		     {"", 0}};
+
+	for (size_t i = 0; i < ROWS(lines); i++)
+		ck_assert_uint_eq(sw_rank_named(lines[i].line), lines[i].rank);
+}
+END_TEST
+
 /* --- they start and end --- */
 
 START_TEST(ranks_that_are_told_of_an_error_end_by_themselves)
@@ -164,6 +183,7 @@ START_TEST(rank_that_was_killed_is_lost_with_its_signal)
 		rc = sw_comm_go(sw_gang_comm(gang), &on);
 	while (rc == SW_OK && (rc = sw_comm_barrier(sw_gang_comm(gang))) == SW_OK);
 	ck_assert_int_eq(rc, SW_PEER_LOST);
+	ck_assert_uint_eq(sw_rank_named(sw_comm_why(sw_gang_comm(gang))), 1);
 	ck_assert_str_eq(sw_gang_how(gang), "signal 9");
 	sw_gang_end(gang, true);
 	ck_assert(!has_children());
@@ -216,6 +236,7 @@ SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, ranks_agree_on_the_first_that_is_not_ready);
+	tcase_add_test(tcase, ranks_are_named_by_the_lines_of_their_ends);
 	tcase_add_loop_test(tcase, ranks_that_are_told_of_an_error_end_by_themselves, 0, 2);
 	tcase_add_test(tcase, rank_that_was_killed_is_lost_with_its_signal);
 	tcase_add_test(tcase, transport_that_is_unknown_starts_none);

@@ -360,7 +360,7 @@ void sw_session_release(struct sw_session *s)
 	sw_session_job_clear(s);
 }
 
-void sw_session_bye(struct sw_session *s, const char *cause)
+void sw_session_bye(struct sw_session *s, const char *cause, unsigned rank)
 {
 	struct sw_buf params;
 	struct sw_jw w;
@@ -371,6 +371,7 @@ void sw_session_bye(struct sw_session *s, const char *cause)
 	sw_jw_init(&w, &params);
 	sw_jw_obj(&w);
 	sw_jw_kstr(&w, "cause", cause);
+	sw_jw_kint(&w, "rank", rank);
 	sw_jw_obj_end(&w);
 	if (params.failed == SW_OK && sw_session_request(s, "worker.bye", params.data) != 0)
 		sw_session_write(s);

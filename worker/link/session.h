@@ -89,8 +89,9 @@ void sw_session_finish(struct sw_session *s, const char *state, const char *caus
 /* Forgets the trial: for one that was dropped. */
 void sw_session_release(struct sw_session *s);
 
-/* Says why this worker ends by itself, if a daemon is there; waits for nothing. */
-void sw_session_bye(struct sw_session *s, const char *cause);
+/* Says why this worker ends by itself, if a daemon is there; waits for nothing. rank: that of its trial
+ * which was lost. */
+void sw_session_bye(struct sw_session *s, const char *cause, unsigned rank);
 
 /* Why the trial at hand was dropped ("decision stop", ...), or "". */
 const char *sw_session_dropped(const struct sw_session *s);

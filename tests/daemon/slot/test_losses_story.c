@@ -1,0 +1,143 @@
+/* tests/daemon/slot/test_losses_story.c — GPUs that lose attempts again and again. */
+#include "tests/daemon/fixture.h"
+
+#define OUT(what)                                                                                  \
+	"lost 3 attempts in a row (" what "): it takes no trial until sweepd is started again"
+
+#define BOTH "w0 hello", "welcome", "w1 hello", "welcome"
+/* The trial that GPU 0 has is lost with its worker, which comes again and gets another one. */
+#define AGAIN(next)                                                                                \
+	"w0 dies signal:9", "", "time 3", "worker 0 starts", "w0 hello", "welcome", "w0 next", next
+#define BOTH_AGAIN(next, other)                                                                    \
+	"w0 dies signal:9", "", "w1 dies signal:9", "", "time 9",                                  \
+		"worker 0 starts; worker 1 starts", BOTH, "w0 next", next, "w1 next", other
+/* The second rank of a trial on both GPUs is lost, by which the first ends. */
+#define RANK_LOST "w0 bye 1", "ok", "w0 dies exit:1", ""
+#define RANK_AGAIN(next)                                                                           \
+	RANK_LOST, "time 3", "worker 0 starts", "w0 hello", "welcome", "w0 next", next
+#define GPU_LOST                                                                                   \
+	"card 1 lost", "worker 1 is killed; w1 cut", "card 1 fine", "", "time 2",                  \
+		"worker 1 starts", "w1 hello", "welcome"
+
+/* what happens, and what comes of it */
+/* clang-format off */
+static const struct story stories[] = {
+	{"a GPU that loses three attempts in a row is taken out, and the last is not the trial's fault",
+	 "gpu:0,1", "'run_cap':9",
+	 {BOTH,
+	  "w1 next", "gets 1/1.1",
+	  "w0 next", "gets 1/2.1",
+	  AGAIN("gets 1/2.2"),
+	  AGAIN("gets 1/2.3"),
+	  "w0 dies signal:9", "",
+	  "time 9", "",
+	  "a devices", "gpu:0 DOWN (" OUT("1/2, 1/2, 1/2") "), gpu:1 BUSY 1/1",
+	  "rows SELECT kind, trial, cause FROM event",
+	  "ask 0 -; ask 0 -; lost 2 signal:9; ask 0 -; lost 2 signal:9; ask 0 -; "
+	  "release 2 gpu:0 is taken out: signal:9",
+	  "w1 tell 1 1 FAILED", "1 FAILED",
+	  "w1 next", "gets 1/2.4",
+	  "w1 tell 2 4 FAILED", "2 FAILED",
+	  "daemon restarts", "worker 1 is found; worker 0 starts",
+	  "w0 hello", "welcome",
+	  "w0 next", "gets 1/3.1"}},
+	{"a trial that the other GPU loses, too, is to blame, and the first takes trials again",
+	 "gpu:0,1", "'run_cap':9",
+	 {BOTH,
+	  "w1 next", "gets 1/1.1",
+	  "w0 next", "gets 1/2.1",
+	  AGAIN("gets 1/2.2"),
+	  AGAIN("gets 1/2.3"),
+	  "w0 dies signal:9", "",
+	  "w1 tell 1 1 FAILED", "1 FAILED",
+	  "w1 next", "gets 1/2.4",
+	  "w1 dies signal:9", "",
+	  "a trial 2", "2 FAILED (signal:9)",
+	  "time 3", "worker 0 starts; worker 1 starts",
+	  "w0 hello", "welcome",
+	  "w0 next", "gets 1/3.1"}},
+	{"losses of several trials count as those of one", "gpu:0,1", "'run_cap':9,'retries':0",
+	 {BOTH,
+	  "w0 next", "gets 1/1.1",
+	  AGAIN("gets 1/2.1"),
+	  AGAIN("gets 1/3.1"),
+	  "w0 dies signal:9", "",
+	  "a trial 3", "3 PENDING (gpu:0 is taken out: signal:9)",
+	  "a devices", "gpu:0 DOWN (" OUT("1/1, 1/2, 1/3") "), gpu:1 IDLE",
+	  "w1 next", "gets 1/3.2"}},
+	{"an attempt that ends on it begins the count anew", "gpu:0,1", "'run_cap':9,'retries':0",
+	 {BOTH,
+	  "w0 next", "gets 1/1.1",
+	  AGAIN("gets 1/2.1"),
+	  AGAIN("gets 1/3.1"),
+	  "w0 tell 3 1 FAILED", "3 FAILED",
+	  "w0 next", "gets 1/4.1",
+	  AGAIN("gets 1/5.1"),
+	  AGAIN("gets 1/6.1")}},
+	{"the only GPU is never taken out", "gpu:0", "'run_cap':9,'retries':0",
+	 {"w0 hello", "welcome",
+	  "w0 next", "gets 1/1.1",
+	  AGAIN("gets 1/2.1"),
+	  AGAIN("gets 1/3.1"),
+	  "w0 dies signal:9", "",
+	  "time 9", "worker 0 starts",
+	  "a trial 3", "3 FAILED (signal:9)"}},
+	{"where both lose what they run none is taken out", "gpu:0,1", "'run_cap':9,'retries':0",
+	 {BOTH,
+	  "w0 next", "gets 1/1.1",
+	  "w1 next", "gets 1/2.1",
+	  BOTH_AGAIN("gets 1/3.1", "gets 1/4.1"),
+	  BOTH_AGAIN("gets 1/5.1", "gets 1/6.1"),
+	  BOTH_AGAIN("gets 1/7.1", "gets 1/8.1"),
+	  BOTH_AGAIN("gets 1/9.1", "")}},
+	{"a GPU that is lost and comes back three times is taken out", "gpu:0,1", "'run_cap':9",
+	 {BOTH,
+	  "w1 next", "gets 1/1.1",
+	  GPU_LOST,
+	  "w1 next", "gets 1/1.2",
+	  GPU_LOST,
+	  GPU_LOST, /* without a trial: that is no loss */
+	  "w1 next", "gets 1/1.3",
+	  "card 1 lost", "worker 1 is killed; w1 cut",
+	  "card 1 fine", "",
+	  "time 9", "",
+	  "a devices", "gpu:0 IDLE, gpu:1 DOWN (" OUT("GPU lost, GPU lost, GPU lost") ")"}},
+	{"of a trial on two GPUs that of the rank which was lost is taken out, and it waits",
+	 "gpu:0,1", NULL,
+	 {"a train 'resources':{'gpu':2},'parallel':{'data':2}", "sweep 1",
+	  BOTH,
+	  "w0 next", "gets 1/1.1",
+	  RANK_AGAIN("gets 1/1.2"),
+	  RANK_AGAIN("gets 1/1.3"),
+	  RANK_LOST,
+	  "time 3", "worker 0 starts",
+	  "w0 hello", "welcome",
+	  "w0 next", "",
+	  "a trial 1", "1 PENDING (gpu:1 is taken out: exit:1)",
+	  "a devices", "gpu:0 IDLE (exit:1), gpu:1 IDLE (" OUT("1/1, 1/1, 1/1") ")",
+	  "a get",
+	  "RUNNING: 1 PENDING (waits for 2 GPUs, 1 is left: gpu:1: " OUT("1/1, 1/1, 1/1") ")",
+	  "a train 'resources':{'gpu':1}", "sweep 2; w0 gets 2/1.1",
+	  "w1 next", ""}},
+	{"of a trial on two GPUs the first is blamed if its worker says nothing", "gpu:0,1", NULL,
+	 {"a train 'resources':{'gpu':2},'parallel':{'data':2}", "sweep 1",
+	  BOTH,
+	  "w0 next", "gets 1/1.1",
+	  AGAIN("gets 1/1.2"),
+	  AGAIN("gets 1/1.3"),
+	  "w0 dies signal:9", "",
+	  "time 9", "",
+	  "a devices", "gpu:0 DOWN (" OUT("1/1, 1/1, 1/1") "), gpu:1 IDLE"}},
+	{"a GPU that its trial has lost blames no rank that it has not", "gpu:0,1", "'run_cap':9",
+	 {BOTH,
+	  "w0 next", "gets 1/1.1",
+	  "w0 bye 63", "ok",
+	  AGAIN("gets 1/1.2"),
+	  AGAIN("gets 1/1.3"),
+	  "w0 dies signal:9", "",
+	  "time 9", "",
+	  "a devices", "gpu:0 DOWN (" OUT("1/1, 1/1, 1/1") "), gpu:1 IDLE"}},
+};
+/* clang-format on */
+
+STORIES(stories)
