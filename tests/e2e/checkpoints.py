@@ -6,7 +6,7 @@ import subprocess
 
 from harness import BIN, DEADLINE, ROOT, environment
 
-TIMES = {"samples_per_s"}
+TIMES = {"samples_per_s", "pipeline_bubble"}
 
 
 def example(name, **more):

@@ -42,18 +42,18 @@ def test_rank_lost_at_any_moment_ends_the_attempt_and_the_next_has_the_same_curv
     rng = random.Random(rank * 2 + (how == signal.SIGKILL))
     daemon = start("cpu:2", SWEEPD_COMM_SILENT_MS=str(SILENT_S * 1000))
     client = daemon.client()
-    spec = shared(long())
-    whole = undisturbed(client, {**spec, "run_cap": 2}, 2)[1]
+    whole = {n: undisturbed(client, {**shared(long(), stages=n), "run_cap": 2}, 2)[1] for n in (1, 2)}
     machine = Machine(daemon, client)
     for moment in range(MOMENTS):
-        sweep = client.submit(shared(long(), transport=["shm", "tcp"][moment % 2]))
+        stages = [2, 1, 1, 2][moment % 4]
+        sweep = client.submit(shared(long(), transport=["shm", "tcp"][moment % 2], stages=stages))
         pids = wait_until(lambda: ranks(client, sweep, 2), "both ranks")
         step = rng.choice([0, rng.randrange(1, 30)])
         wait_until(lambda: (client.trials(sweep)[0]["step"] or 0) >= step, f"step {step}")
         time.sleep(rng.uniform(0, 0.02))
         took = strike(client, sweep, pids, rank, how)
         assert took < SILENT_S + 4, took
-        first = check_again(client, sweep, whole)
+        first = check_again(client, sweep, whole[stages])
         lines = [line for line in log(client, sweep, 1) if line.startswith("lost: ")]
         if rank == 1:
             assert len(lines) == 1, lines

@@ -1,0 +1,81 @@
+"""A trial whose layers lie on several slots: the curve of one slot with the same micro-batches, and its files."""
+import pytest
+
+from checkpoints import assert_continued, curve, curves, log, replay, undisturbed
+from gangs import FACTS, MICROBATCHES, Machine, alone, long, ranks, shared, small
+from harness import wait_until
+from test_gang import assert_close, weights
+from test_pbt import check_copies, copies
+
+LAYERS = [{"linear": "width"}, "relu", {"residual": [{"linear": "width"}, "tanh"]}, {"linear": "width"}, "relu",
+          {"dropout": 0.1}, {"linear": 3}]
+
+
+@pytest.mark.parametrize("transport", ["shm", "tcp"])
+@pytest.mark.parametrize("stages", [2, 3])
+def test_pipeline_trains_as_one_slot_does_in_parts(start, tmp_path, stages, transport):
+    daemon = start(f"cpu:{stages}")
+    client = daemon.client()
+    machine = Machine(daemon, client)
+    spec = small(layers=LAYERS, checkpoint={"keep": "all"})
+    many = client.submit(shared(spec, stages, transport, stages))
+    one = client.submit(alone(spec, MICROBATCHES))
+    for sweep in (many, one):
+        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2, log(client, sweep, 1)
+    for trial in (1, 2):
+        assert_close(curve(client, many, trial), curve(client, one, trial))
+        assert weights(daemon, many, trial, tmp_path) == weights(daemon, one, trial, tmp_path)
+        said = log(client, many, trial)
+        assert f"batches go in {MICROBATCHES} micro-batches through {stages} stages, over {transport}" in said
+        assert any(line.startswith("stages have ") and line.count("%") == stages for line in said), said
+        assert all(0 < r["metrics"]["pipeline_bubble"] < 1 for r in client.reports(many, trial))
+    machine.check()
+
+
+def test_two_pipelines_train_as_two_ranks_do_in_parts(start, tmp_path):
+    daemon = start("cpu:4")
+    client = daemon.client()
+    machine = Machine(daemon, client)
+    spec = small(layers=LAYERS, checkpoint={"keep": "all"}, parameters={**FACTS, "batch_size": {"value": 18}})
+    many = client.submit(shared(spec, 4, stages=2))
+    two = client.submit({**shared(spec), "trainer": {**spec["trainer"], "micro_batch": 18 // 2 // MICROBATCHES}})
+    for sweep in (many, two):
+        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2, log(client, sweep, 1)
+    for trial in (1, 2):
+        assert_close(curve(client, many, trial), curve(client, two, trial))
+        assert weights(daemon, many, trial, tmp_path) == weights(daemon, two, trial, tmp_path)
+    assert any(line.startswith("2 pipelines share each batch; it goes in 3 micro-batches through 2 stages")
+               for line in log(client, many, 1))
+    machine.check()
+
+
+def test_asha_promote_pauses_pipelines_and_continues_every_curve_exactly(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    spec = shared(small(run_cap=9, epochs=9, parameters={**FACTS, "lr": {"min": 0.001, "max": 0.2}}), stages=2)
+    whole = undisturbed(client, spec, 9)
+    sweep = client.submit({**spec, "early_terminate": {"type": "asha", "variant": "promote", "max_t": 9,
+                                                       "grace_period": 1, "reduction_factor": 3}})
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert sum(t["attempt"] > 1 for t in client.trials(sweep)) >= 3
+    assert_continued(curves(client, sweep), whole)
+    replay(daemon, sweep)
+
+
+def test_children_of_pbt_go_on_from_weights_of_pipelines(start):
+    client = start("cpu:2").client()
+    spec = shared(copies(), stages=2)
+    sweep = client.submit(spec)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert any(child for _, child in check_copies(client, sweep, spec).items())
+
+
+def test_cancelled_pipeline_leaves_nothing(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    machine = Machine(daemon, client)
+    sweep = client.submit(shared(long(epochs=100000), stages=2))
+    wait_until(lambda: ranks(client, sweep, 2), "both ranks")
+    wait_until(lambda: (client.trials(sweep)[0]["step"] or 0) > 1, "an epoch")
+    client.call("sweep.cancel", sweep=sweep)
+    machine.check()
