@@ -81,10 +81,13 @@ if(TARGET sw_cuda_shim) # without a C++ compiler there is none
 	set_target_properties(fake_nccl PROPERTIES OUTPUT_NAME nccl SUFFIX .so.2
 		C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/nccl)
 	sw_test(worker/comm/test_nccl.c sw_cuda_shim sw_worker)
+	sw_test(worker/comm/test_nccl_exchange.c sw_cuda_shim sw_worker)
+	sw_test(worker/comm/test_nccl_rules.c sw_cuda_shim sw_worker)
+	sw_test(worker/comm/test_nccl_host.c sw_worker)
 	sw_test(worker/net/test_cuda_gang.c sw_cuda_shim sw_worker m)
-	foreach(test test_worker_nccl test_worker_cuda_gang)
-		target_link_libraries(${test} PRIVATE -Wl,--no-as-needed fake_nccl)
-		set_target_properties(${test} PROPERTIES ENABLE_EXPORTS ON)
+	foreach(test nccl nccl_exchange nccl_rules nccl_host cuda_gang)
+		target_link_libraries(test_worker_${test} PRIVATE -Wl,--no-as-needed fake_nccl)
+		set_target_properties(test_worker_${test} PROPERTIES ENABLE_EXPORTS ON)
 	endforeach()
 endif()
 if(TARGET sw_cuda_shim AND TARGET sw_cuda) # the same on a GPU; skipped, and said so, where there is none

@@ -1,15 +1,19 @@
 /*
  * tests/worker/comm/fake_nccl.c — a stand-in for libnccl.so.2: its symbols, for ranks of one machine,
- * which meet in a file that the unique id names. Sums are made in rank order when the stream comes
- * to them: a stream of the stand-in device (cuda_shim), recorded or not; without that device (a
- * stream NULL) within the call.
+ * which meet in a file that the unique id names. Sums are made in rank order, and a group's sends and
+ * receives together, when the stream comes to them: a stream of the stand-in device (cuda_shim),
+ * recorded or not; without that device (a stream NULL) within the call. A send is done when it was
+ * received: NCCL keeps to no more.
  *
  * What NCCL's rules forbid ends the process with a line: a call while the one before is in
  * progress or after an error, a type or an operation that is not meant, memory that is no device's,
- * sums in another order than the other ranks', an end without ncclCommFinalize.
+ * sums in another order than the other ranks', a receive of another size than its send, a peer that
+ * there is not, an end without ncclCommFinalize. So does what NCCL allows and nothing here means: a send
+ * without a group, a group in a group, of nothing, of two streams, or with another call in it.
  */
 #include "tests/worker/comm/fake_nccl.h"
 #include "tests/kernels/cuda_shim/shim.h"
+#include "tests/worker/comm/fake_nccl_api.h"
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -20,12 +24,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define API __attribute__((visibility("default")))
-
 #define RANKS  8
 #define FLOATS ((size_t)1 << 20) /* of a sum at most */
-
-enum { SUCCESS, INTERNAL = 3, IN_PROGRESS = 7 };
+#define MOVED  ((size_t)1 << 18) /* of a send */
+#define MOVES  8                 /* of a group */
 
 /* The device's and the test's; not there in a process without them. */
 #pragma weak sw_fake_nccl
@@ -41,18 +43,16 @@ struct member {
 	float data[FLOATS];
 };
 
+/* What one rank sends to another, one at a time. */
+struct lane {
+	atomic_ullong sent, taken;
+	size_t n;
+	float data[MOVED];
+};
+
 struct meeting {
 	struct member member[RANKS];
-};
-
-struct id {
-	char path[128];
-};
-
-struct config {
-	size_t size;
-	unsigned magic, version;
-	int blocking;
+	struct lane lane[RANKS][RANKS]; /* [from][to] */
 };
 
 struct comm {
@@ -66,21 +66,9 @@ struct comm {
 };
 
 static struct comm *comms;
+static char drawn[128];           /* the file of the id that was drawn last */
 static struct sw_fake_nccl alone; /* in a process that has none */
 #define fake (*(&sw_fake_nccl != NULL ? &sw_fake_nccl : &alone))
-
-API int ncclGetVersion(int *version);
-API int ncclGetUniqueId(struct id *id);
-API int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
-			       const struct config *config);
-API int ncclCommGetAsyncError(struct comm *c, int *state);
-API int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, struct comm *c,
-		      cudaStream_t stream);
-API int ncclCommFinalize(struct comm *c);
-API int ncclCommDestroy(struct comm *c);
-API int ncclCommAbort(struct comm *c);
-API const char *ncclGetErrorString(int result);
-API const char *ncclGetLastError(struct comm *c);
 
 __attribute__((format(printf, 1, 2), noreturn)) static void refuse(const char *fmt, ...)
 {
@@ -102,6 +90,33 @@ static bool fails(void)
 		return false;
 	fake.fired = true;
 	return true;
+}
+
+struct move {
+	float *p;
+	size_t n;
+	int peer;
+	bool send, posted, done;
+	unsigned long long k; /* a send's number in its lane */
+};
+
+struct group {
+	struct comm *c;
+	unsigned n;
+	struct move move[MOVES];
+};
+
+/* That is being said. */
+static struct {
+	bool open, failed;
+	cudaStream_t stream;
+	struct group of;
+} now;
+
+static void outside(const char *symbol)
+{
+	if (now.open)
+		refuse("%s in a group", symbol);
 }
 
 static void ready(const struct comm *c, const char *symbol)
@@ -126,6 +141,7 @@ int ncclGetUniqueId(struct id *id)
 {
 	int fd;
 
+	outside("ncclGetUniqueId");
 	if (fails())
 		return INTERNAL;
 	memset(id, 0, sizeof *id);
@@ -134,6 +150,7 @@ int ncclGetUniqueId(struct id *id)
 	if (fd < 0 || ftruncate(fd, sizeof(struct meeting)) != 0)
 		refuse("no file to meet in");
 	close(fd);
+	memcpy(drawn, id->path, sizeof drawn);
 	return SUCCESS;
 }
 
@@ -144,6 +161,7 @@ int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
 	struct comm *c = calloc(1, sizeof *c);
 	void *at;
 
+	outside("ncclCommInitRankConfig");
 	if (config->magic != 0xcafebeef || config->version < 21400 ||
 	    config->size < sizeof *config || config->blocking != 0)
 		refuse("a configuration that is none, or blocks");
@@ -182,9 +200,10 @@ static bool all_here(const struct comm *c)
 
 int ncclCommGetAsyncError(struct comm *c, int *state)
 {
+	outside("ncclCommGetAsyncError");
 	if (c->aborted)
 		refuse("ncclCommGetAsyncError after the end");
-	if (fails())
+	if (!(fake.idle_passes && c->met && !c->waits) && fails())
 		return INTERNAL;
 	if (fake.stuck || (!c->met && !all_here(c))) {
 		*state = IN_PROGRESS;
@@ -200,6 +219,7 @@ int ncclCommGetAsyncError(struct comm *c, int *state)
 
 int ncclCommFinalize(struct comm *c)
 {
+	outside("ncclCommFinalize");
 	ready(c, "ncclCommFinalize");
 	c->finalized = true;
 	c->waits = 1;
@@ -212,19 +232,23 @@ int ncclCommFinalize(struct comm *c)
 
 int ncclCommDestroy(struct comm *c)
 {
+	outside("ncclCommDestroy");
 	if (!c->finalized || c->waits)
 		refuse("ncclCommDestroy before ncclCommFinalize is done");
 	c->aborted = true;
+	fake.ends++;
 	return SUCCESS;
 }
 
 int ncclCommAbort(struct comm *c)
 {
+	outside("ncclCommAbort");
 	if (c->aborted)
 		refuse("ncclCommAbort after the end");
 	c->aborted = true;
 	fake.aborts++;
 	(void)unlink(c->path);
+	(void)unlink(drawn); /* perhaps nobody has come to it */
 	return SUCCESS;
 }
 
@@ -237,6 +261,36 @@ const char *ncclGetLastError(struct comm *c)
 {
 	(void)c;
 	return "the stand-in was told to";
+}
+
+/* --- what streams do --- */
+
+static void on_device(const char *symbol, const void *p, size_t n, cudaStream_t stream)
+{
+	if ((stream != NULL) != (sw_shim_queue != NULL) ||
+	    (stream && !sw_shim_on_device(p, n * sizeof(float))))
+		refuse("%s of what is no device's memory or stream", symbol);
+}
+
+/* Gives arg to the stream, or runs it now. */
+static int give(struct comm *c, cudaStream_t stream, bool (*run)(void *), const void *arg,
+		size_t bytes)
+{
+	const struct timespec moment = {.tv_nsec = 100000};
+	void *own = malloc(bytes);
+
+	if (!own)
+		abort();
+	memcpy(own, arg, bytes);
+	fake.given++;
+	c->waits = fake.given % 3; /* some are done at once */
+	if (stream && sw_shim_queue(stream, run, own) != cudaSuccess)
+		return 1;
+	while (!stream && !run(own))
+		nanosleep(&moment, NULL);
+	if (!stream)
+		free(own);
+	return c->waits ? IN_PROGRESS : SUCCESS;
 }
 
 /* --- sums --- */
@@ -310,31 +364,137 @@ static bool sum_run(void *arg)
 int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, struct comm *c,
 		  cudaStream_t stream)
 {
-	const struct timespec moment = {.tv_nsec = 100000};
-	struct sum *s;
-
+	outside("ncclAllReduce");
 	ready(c, "ncclAllReduce");
 	if (from != to || n == 0 || n > FLOATS || type != 7 || op != 0)
 		refuse("ncclAllReduce of %zu of type %d, operation %d", n, type, op);
-	if ((stream != NULL) != (sw_shim_queue != NULL) ||
-	    (stream && !sw_shim_on_device(to, n * sizeof(float))))
-		refuse("ncclAllReduce of what is no device's memory or stream");
+	on_device("ncclAllReduce", to, n, stream);
 	if (fails()) {
 		c->error = INTERNAL;
 		return INTERNAL;
 	}
-	s = malloc(sizeof *s);
-	if (!s)
-		abort();
-	*s = (struct sum){.c = c, .p = to, .n = n};
-	fake.given++;
-	c->waits = fake.given % 3; /* some are done at once */
-	if (stream)
-		return sw_shim_queue(stream, sum_run, s) != cudaSuccess ? 1
-		       : c->waits                                       ? IN_PROGRESS
-									: SUCCESS;
-	while (!sum_run(s))
-		nanosleep(&moment, NULL);
-	free(s);
-	return c->waits ? IN_PROGRESS : SUCCESS;
+	return give(c, stream, sum_run, &(struct sum){.c = c, .p = to, .n = n}, sizeof(struct sum));
+}
+
+/* --- groups --- */
+
+static bool send_run(struct lane *l, struct move *m)
+{
+	if (!m->posted) {
+		m->k = atomic_load(&l->sent);
+		if (atomic_load(&l->taken) < m->k) /* one before it is on its way */
+			return false;
+		l->n = m->n;
+		memcpy(l->data, m->p, m->n * sizeof *m->p);
+		atomic_store(&l->sent, m->k + 1);
+		m->posted = true;
+	}
+	return atomic_load(&l->taken) > m->k;
+}
+
+static bool receive_run(struct lane *l, const struct move *m, int rank)
+{
+	const unsigned long long k = atomic_load(&l->taken);
+
+	if (atomic_load(&l->sent) == k)
+		return false;
+	if (l->n != m->n)
+		refuse("receive %llu of rank %d from rank %d is of %zu floats, its send of %zu", k,
+		       rank, m->peer, m->n, l->n);
+	memcpy(m->p, l->data, m->n * sizeof *m->p);
+	atomic_store(&l->taken, k + 1);
+	return true;
+}
+
+static bool group_run(void *arg)
+{
+	struct group *g = arg;
+	struct meeting *at = g->c->at;
+	const int rank = g->c->rank;
+	bool done = true;
+
+	for (unsigned i = 0; i < g->n && !g->c->aborted; i++) {
+		struct move *m = &g->move[i];
+
+		if (!m->done)
+			m->done = m->send ? send_run(&at->lane[rank][m->peer], m)
+					  : receive_run(&at->lane[m->peer][rank], m, rank);
+		done = done && m->done;
+	}
+	if (g->c->aborted || !done)
+		return g->c->aborted;
+	if (sw_shim_look_at)
+		sw_shim_launch_begin();
+	for (unsigned i = 0; i < g->n; i++) {
+		struct move *m = &g->move[i];
+
+		m->posted = m->done = false; /* a recorded one comes again */
+		if (sw_shim_look_at)
+			sw_shim_look_at(m->p, m->n * sizeof *m->p, !m->send);
+	}
+	fake.moves += g->n;
+	return true;
+}
+
+int ncclGroupStart(void)
+{
+	outside("ncclGroupStart");
+	if (fails())
+		return INTERNAL;
+	now.open = true;
+	now.failed = false;
+	now.of = (struct group){0};
+	return SUCCESS;
+}
+
+static int move_say(const char *symbol, struct move m, int type, struct comm *c,
+		    cudaStream_t stream)
+{
+	if (!now.open)
+		refuse("%s without a group", symbol);
+	ready(c, symbol);
+	if (m.n == 0 || m.n > MOVED || type != 7)
+		refuse("%s of %zu of type %d", symbol, m.n, type);
+	if (m.peer < 0 || m.peer >= c->world || m.peer == c->rank)
+		refuse("%s of rank %d of %d with rank %d", symbol, c->rank, c->world, m.peer);
+	on_device(symbol, m.p, m.n, stream);
+	if (now.of.n == MOVES || (now.of.n && (now.of.c != c || now.stream != stream)))
+		refuse("%s: a group of too many, or of two communicators or streams", symbol);
+	now.of.c = c;
+	now.stream = stream;
+	if (fails()) {
+		c->error = INTERNAL;
+		now.failed = true;
+		return INTERNAL;
+	}
+	now.of.move[now.of.n++] = m;
+	return SUCCESS;
+}
+
+int ncclSend(const void *from, size_t n, int type, int peer, struct comm *c, cudaStream_t stream)
+{
+	const struct move m = {.p = (float *)(uintptr_t)from, .n = n, .peer = peer, .send = true};
+
+	return move_say("ncclSend", m, type, c, stream);
+}
+
+int ncclRecv(void *to, size_t n, int type, int peer, struct comm *c, cudaStream_t stream)
+{
+	return move_say("ncclRecv", (struct move){.p = to, .n = n, .peer = peer}, type, c, stream);
+}
+
+int ncclGroupEnd(void)
+{
+	if (!now.open)
+		refuse("ncclGroupEnd without a group");
+	now.open = false;
+	if (!now.of.c)
+		refuse("a group of nothing");
+	if (now.failed)
+		return INTERNAL;
+	if (fails()) {
+		now.of.c->error = INTERNAL;
+		return INTERNAL;
+	}
+	return give(now.of.c, now.stream, group_run, &now.of, sizeof now.of);
 }

@@ -8,9 +8,11 @@
 struct sw_fake_nccl {
 	unsigned fail_at; /* the nth call from now on fails, once; 0: none */
 	bool stuck;       /* no call gets done */
+	bool idle_passes; /* questions while none is in progress are no calls: they come by chance */
 	/* Told by the stand-in: */
 	bool fired;
-	unsigned calls, given, sums, aborts; /* sums: that were made */
+	unsigned calls, given, aborts, ends; /* ends: in order */
+	unsigned sums, moves;                /* that were made; sends and receives */
 };
 
 extern struct sw_fake_nccl sw_fake_nccl;
