@@ -139,6 +139,7 @@ LEARNED = {
     "resnet18": (1, 2, 0.6, "val_accuracy"),
     "resnet18-2ranks": (1, 3, 0.6, "val_accuracy"),
     "transformer": (3, 4, 0.7, "val_accuracy"),
+    "transformer-pipeline": (2, 5, 0.9, "val_accuracy"),
     "regression": (4, 100, 0.4, "val_r2"),
 }
 

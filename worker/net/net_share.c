@@ -26,10 +26,10 @@ struct sw_net_share sw_net_share_of(const struct sw_net *net, size_t rows)
 				     .parts = (unsigned)((rows + n - 1) / n)};
 }
 
-/* Whether there are others that have gradients of the same weights. */
+/* Whether gradients are summed: a pipeline alone has no other with gradients of its weights. */
 static bool sums(const struct sw_net *net)
 {
-	return net->comm && sw_comm_world(net->comm) > net->stages.n;
+	return net->comm && (net->stages.n == 1 || sw_comm_world(net->comm) > net->stages.n);
 }
 
 sw_status sw_net_grads_final(const struct sw_net_pass *p, size_t from, size_t *to)
