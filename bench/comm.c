@@ -9,7 +9,7 @@
  *
  * Each rank is a process on a core of its own, as far as there are cores. A round makes each sum and
  * each copy once or, if that is short, as often as 4 MiB need; a row shows the best of its
- * rounds.
+ * rounds. Of overlap it makes four pairs of steps; rows show medians, and quartiles of their ratio.
  */
 #include "worker/comm/comm.h"
 #include "bench/lib/flags.h"
