@@ -4,7 +4,8 @@
  *
  * lenet-cifar  the preset (l1 120, l2 84) on the synthetic images of CIFAR's shape
  * mlp          64-64-32-10 on digits
- * Both: SGD with momentum 0.9, cross entropy, rows in an order of each epoch's own.
+ * wide         five linear layers of 1024 on images of that many pixels: 5 buckets of gradients
+ * All: SGD with momentum 0.9, cross entropy, rows in an order of each epoch's own.
  */
 #ifndef SW_BENCH_LIB_TRAIN_JOB_H
 #define SW_BENCH_LIB_TRAIN_JOB_H
