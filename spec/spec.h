@@ -243,6 +243,7 @@ struct sw_spec {
 	unsigned cpu_slots;    /* resources.cpu_slots: whole CPU slots; 0: not given */
 	unsigned data_ranks;   /* parallel.data: ranks that share a batch; 0: not given */
 	const char *transport; /* parallel.transport: "shm" or "tcp"; NULL: not given */
+	bool sync_batchnorm;   /* parallel.sync_batchnorm: statistics of all ranks' rows */
 	bool launch_ranks;     /* run.launch "rank": a process for each of them, or for each GPU */
 	struct sw_spec_checkpoint checkpoint;
 	/* What runs the trials: one of them; neither: the client does, by ask, report and tell. */

@@ -55,7 +55,7 @@ sw_status sw_spec_resources_read(struct sw_spec *s, const cJSON *v, struct sw_er
 
 static sw_status parallel_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"data", "transport"};
+	static const char *const known[] = {"data", "transport", "sync_batchnorm"};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
 	const cJSON *how = sw_json_get(v, "transport");
 	uint64_t ranks = 0;
@@ -67,6 +67,10 @@ static sw_status parallel_fields(struct sw_spec *s, const cJSON *v, struct sw_er
 	if (rc == SW_OK)
 		rc = sw_spec_key_u64(v, "data", 1, SW_SPEC_MAX_RANKS, &ranks, err);
 	s->data_ranks = (unsigned)ranks;
+	if (rc == SW_OK)
+		rc = sw_spec_key_bool(v, "sync_batchnorm", &s->sync_batchnorm, err);
+	if (rc == SW_OK && s->sync_batchnorm && ranks < 2)
+		rc = sw_spec_key_wrong("sync_batchnorm", err, "needs \"data\" of 2 or more");
 	if (rc != SW_OK || how == NULL)
 		return rc;
 	s->transport = cJSON_GetStringValue(how);
@@ -117,6 +121,11 @@ sw_status sw_spec_resources_check(const struct sw_spec *s, struct sw_err *err)
 				 "\"run\": {\"launch\": \"rank\"}");
 	if (s->trainer == NULL)
 		return sw_err_at(err, SW_INVALID, "/parallel", "\"parallel\" needs \"trainer\"");
+	/* ranks would have different numbers of parts, and no pairs of them */
+	if (s->sync_batchnorm && cJSON_GetNumberValue(sw_json_get(s->trainer, "micro_batch")) > 0)
+		return sw_err_at(err, SW_INVALID, "/trainer/micro_batch",
+				 "\"micro_batch\" does not go with \"sync_batchnorm\": each rank's "
+				 "rows are one part");
 	if (s->needs_gpu)
 		return gpus_check(s, err);
 	if (s->cpu_slots == 0)

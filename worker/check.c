@@ -82,6 +82,7 @@ static sw_status check_point(const struct sw_corner *c, const struct sw_data *da
 		rc = sw_trainer_resolve(&t, c->spec->trainer, params, sw_spec_max_t(c->spec),
 					c->spec->seed, err);
 	t.ranks = c->spec->data_ranks;
+	t.sync_batchnorm = c->spec->sync_batchnorm;
 	if (rc == SW_OK)
 		rc = check_model(c->spec, params, &t, data, out, err);
 	cJSON_Delete(params);

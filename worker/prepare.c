@@ -56,6 +56,7 @@ sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r, const str
 
 	p->impossible = rc == SW_INVALID && strncmp(why.ptr, "/parameters/", 12) == 0;
 	p->trainer.ranks = j->ranks;
+	p->trainer.sync_batchnorm = j->sync_batchnorm;
 	if (rc == SW_OK) {
 		prefix = "/trainer/dataset";
 		rc = prepare_data(p, r, j, &why);

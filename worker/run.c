@@ -342,6 +342,8 @@ static void log_start(const struct run *r)
 	if (r->gang)
 		sw_session_log(r->session, "%u ranks share each batch, over %s",
 			       sw_comm_world(sw_gang_comm(r->gang)), r->job->transport);
+	if (r->ready.trainer.sync_batchnorm)
+		sw_session_log(r->session, "batch norms take the rows of all ranks");
 	if (r->ready.data->streamed)
 		sw_session_log(r->session, "the data set stays in the host's memory: batches are "
 					   "fetched while the one before is trained on");

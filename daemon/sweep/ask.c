@@ -153,6 +153,7 @@ static void write_job(struct sw_live *live, const struct sw_slot *s, const struc
 		.goal = live->maximize ? "maximize" : "minimize",
 		.ranks = live->spec->data_ranks > 1 ? live->spec->data_ranks : 0,
 		.transport = transport_of(live->spec),
+		.sync_batchnorm = live->spec->sync_batchnorm,
 	};
 	struct job_paths paths;
 	struct sw_program_job program;

@@ -38,6 +38,7 @@ sw_test(worker/test_fixtures.c sw_worker m)
 target_compile_definitions(test_worker_fixtures PRIVATE SW_FIXTURES="${CMAKE_CURRENT_SOURCE_DIR}/worker/fixtures")
 sw_test(worker/net/test_net.c sw_worker m)
 sw_test(worker/net/test_gang.c sw_worker m)
+sw_test(worker/net/test_gang_sync.c sw_worker m)
 sw_test(worker/net/test_gang_end.c sw_worker m)
 
 # As the targets of tests/proto: every build replays the corpus.

@@ -5,7 +5,7 @@
  * Order    All ranks make the same calls in the same order, with the same sizes. A sum is made in
  *          rank order, ((r0 + r1) + r2) + ..., by every rank: all have the same bits (a NaN's
  *          payload apart). Between sw_comm_sum_begin and sw_comm_sum_end nothing else is called but
- *          beat and abort.
+ *          sw_comm_sum_now, beat and abort.
  * Faults   Every wait has a limit. A rank shows life by sw_comm_beat; one that is silent for 8 s (56
  *          while its process computes, or waits for a disk) is taken for lost and killed (SIGKILL) by
  *          whoever waits for it, one that has ended is noticed within 200 ms. After an error all further calls return the same one: close is what is left.
@@ -70,6 +70,11 @@ SW_NODISCARD sw_status sw_comm_sum(struct sw_comm *c, enum sw_comm_type type, vo
  * on have zeros there. */
 SW_NODISCARD sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n,
 					 unsigned parts);
+/* A sum of doubles that the next operation of a step reads: as sw_comm_sum, also between begin and
+ * end, and then those that were begun are made before it. On devices p is a device's, and the sum of
+ * all ranks' when stream comes to it, as in sw_comm_sum_begin. */
+SW_NODISCARD sw_status sw_comm_sum_now(struct sw_comm *c, void *stream, double *p, size_t n,
+				       unsigned parts);
 /* All that were begun are sums now, or in the order of their stream. */
 SW_NODISCARD sw_status sw_comm_sum_end(struct sw_comm *c);
 

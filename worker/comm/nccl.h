@@ -33,6 +33,7 @@ void sw_nccl_close(struct sw_nccl *n);
 
 /* p: float[count], the device's; the sum of all ranks' when stream comes to it. */
 SW_NODISCARD sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count);
+SW_NODISCARD sw_status sw_nccl_sum_f64(struct sw_nccl *n, void *stream, double *p, size_t count);
 
 /* Whether what was given has failed: then the comm has. Does not wait. */
 void sw_nccl_look(struct sw_nccl *n);

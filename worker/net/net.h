@@ -15,6 +15,10 @@
  *          the gradients are summed in this order while the backward pass goes on: the weights have
  *          the bits of one net with micro_batch = at.share, on every rank. Memory that is short
  *          before the sum begins is this rank's matter; after that it is an error.
+ * Batch norms of ranks   take the statistics of a rank's part, or with trainer->sync_batchnorm those
+ *          of all rows of the step: the sums go between the ranks in mid-pass, forward and
+ *          backward. A rank's rows are then one part, and too little memory for it is SW_NOMEM; a
+ *          rank without rows makes a pass of none.
  * Graphs   Where the backend has them, the step on a whole batch is recorded once it has been made
  *          once, and given again as one call: the same bits. So are at.steps of them in a row,
  *          where so many are left. The last, smaller batch of an epoch and evaluation are calls.

@@ -98,6 +98,7 @@ static sw_status part_gradient(struct sw_net *net, const struct sw_data *data,
 				.train = true,
 				.rows = left < micro ? left : micro,
 				.first = at,
+				.all = rows,
 				.grads = at == mine->from ? sw_net_floats(net, net->at.grads)
 							  : sw_net_part(net, net->at.part),
 				.parts = left <= micro ? mine->parts : 0};
@@ -120,15 +121,20 @@ sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 			     const struct sw_net_rows *from, size_t rows)
 {
 	const struct sw_net_share mine = sw_net_share_of(net, rows);
+	/* a rank without rows makes a pass of none, for its part in the sums of batch norms */
+	const bool passes = mine.from < mine.to || sw_net_synced(net);
+	size_t at = mine.from;
 	sw_status rc = SW_OK;
 
 	net->summing = false;
-	if (mine.from < mine.to)
+	if (passes)
 		rc = gather_labels(net, data, from, rows);
-	if (rc == SW_OK && mine.from < mine.to)
+	if (rc == SW_OK && passes)
 		rc = sw_net_weights_ready(net);
-	for (size_t at = mine.from; rc == SW_OK && at < mine.to; at += net->at.micro)
+	for (bool more = passes; rc == SW_OK && more; more = at < mine.to) {
 		rc = part_gradient(net, data, from, &mine, at, rows);
+		at += net->at.micro;
+	}
 	return rc == SW_OK && net->comm ? sw_net_grads_sum(net, &mine) : rc;
 }
 

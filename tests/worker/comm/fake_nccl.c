@@ -22,8 +22,10 @@
 
 #define API __attribute__((visibility("default")))
 
-#define RANKS  8
-#define FLOATS ((size_t)1 << 20) /* of a sum at most */
+#define RANKS 8
+#define BYTES ((size_t)4 << 20) /* of a sum at most */
+
+enum { FLOAT32 = 7, FLOAT64 = 8 };
 
 enum { SUCCESS, INTERNAL = 3, IN_PROGRESS = 7 };
 
@@ -38,7 +40,7 @@ struct member {
 	atomic_uint here;
 	atomic_ullong posted, taken; /* sums */
 	unsigned long long hash;     /* of all sums up to the one that is posted */
-	float data[FLOATS];
+	char data[BYTES] __attribute__((aligned(8)));
 };
 
 struct meeting {
@@ -243,10 +245,16 @@ const char *ncclGetLastError(struct comm *c)
 
 struct sum {
 	struct comm *c;
-	float *p;
+	void *p;
 	size_t n;
+	int type;
 	bool posted;
 };
+
+static size_t sum_bytes(const struct sum *s)
+{
+	return s->n * (s->type == FLOAT64 ? sizeof(double) : sizeof(float));
+}
 
 /* Number k of this rank's sums. false: not all others have read the one before. */
 static bool sum_post(const struct sum *s, unsigned long long k)
@@ -257,11 +265,31 @@ static bool sum_post(const struct sum *s, unsigned long long k)
 	for (int r = 0; r < c->world; r++)
 		if (atomic_load(&c->at->member[r].taken) < k)
 			return false;
-	c->hash = (c->hash ^ s->n) * 0x100000001b3u + 1;
+	c->hash = (c->hash ^ s->n ^ (unsigned long long)s->type << 32) * 0x100000001b3u + 1;
 	me->hash = c->hash;
-	memcpy(me->data, s->p, s->n * sizeof *s->p);
+	memcpy(me->data, s->p, sum_bytes(s));
 	atomic_store(&me->posted, k + 1);
 	return true;
+}
+
+/* In rank order. */
+#define ADD(type)                                                                                  \
+	for (size_t i = 0; i < s->n; i++) {                                                        \
+		type sum = ((const type *)(const void *)at->member[0].data)[i];                    \
+                                                                                                   \
+		for (int r = 1; r < s->c->world; r++)                                              \
+			sum += ((const type *)(const void *)at->member[r].data)[i];                \
+		((type *)s->p)[i] = sum;                                                           \
+	}
+
+static void sum_add(const struct sum *s)
+{
+	const struct meeting *at = s->c->at;
+
+	if (s->type == FLOAT64)
+		ADD(double)
+	else
+		ADD(float)
 }
 
 static bool sum_take(const struct sum *s, unsigned long long k)
@@ -273,15 +301,9 @@ static bool sum_take(const struct sum *s, unsigned long long k)
 			return false;
 	for (int r = 0; r < c->world; r++)
 		if (c->at->member[r].hash != c->hash)
-			refuse("sum %llu of rank %d, of %zu floats, is not that of rank %d", k,
-			       c->rank, s->n, r);
-	for (size_t i = 0; i < s->n; i++) {
-		float sum = c->at->member[0].data[i];
-
-		for (int r = 1; r < c->world; r++)
-			sum += c->at->member[r].data[i];
-		s->p[i] = sum;
-	}
+			refuse("sum %llu of rank %d, %zu of type %d, is not that of rank %d", k,
+			       c->rank, s->n, s->type, r);
+	sum_add(s);
 	atomic_store(&c->at->member[c->rank].taken, k + 1);
 	return true;
 }
@@ -302,7 +324,7 @@ static bool sum_run(void *arg)
 	fake.sums++;
 	if (sw_shim_look_at) {
 		sw_shim_launch_begin();
-		sw_shim_look_at(s->p, s->n * sizeof *s->p, true);
+		sw_shim_look_at(s->p, sum_bytes(s), true);
 	}
 	return true;
 }
@@ -314,10 +336,13 @@ int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, struct
 	struct sum *s;
 
 	ready(c, "ncclAllReduce");
-	if (from != to || n == 0 || n > FLOATS || type != 7 || op != 0)
+	const struct sum asked = {.c = c, .p = to, .n = n, .type = type};
+
+	if (from != to || n == 0 || sum_bytes(&asked) > BYTES ||
+	    (type != FLOAT32 && type != FLOAT64) || op != 0)
 		refuse("ncclAllReduce of %zu of type %d, operation %d", n, type, op);
 	if ((stream != NULL) != (sw_shim_queue != NULL) ||
-	    (stream && !sw_shim_on_device(to, n * sizeof(float))))
+	    (stream && !sw_shim_on_device(to, sum_bytes(&asked))))
 		refuse("ncclAllReduce of what is no device's memory or stream");
 	if (fails()) {
 		c->error = INTERNAL;
@@ -326,7 +351,7 @@ int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, struct
 	s = malloc(sizeof *s);
 	if (!s)
 		abort();
-	*s = (struct sum){.c = c, .p = to, .n = n};
+	*s = asked;
 	fake.given++;
 	c->waits = fake.given % 3; /* some are done at once */
 	if (stream)
