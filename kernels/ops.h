@@ -47,7 +47,7 @@ extern "C" {
 #endif
 
 #define SW_OPS_ALIGN   ((size_t)64)
-#define SW_OPS_VERSION 11 /* of this table's layout; a module made for another is refused */
+#define SW_OPS_VERSION 12 /* of this table's layout; a module made for another is refused */
 #define SW_OPS_LOOK_US 100
 
 struct sw_queue; /* opaque, one per backend: a stream with its handles and workspace */
@@ -286,6 +286,31 @@ struct sw_ops {
 					const float *mean, const float *rstd, const float *dy,
 					float *dx, float *dgamma, float *dbeta, size_t B, size_t C,
 					size_t S);
+	/* The two above over rows that lie with several queues, in processes of their own perhaps: each
+	 * calls _sums for its B rows, which may be 0; then the sums of all are added up, number by
+	 * number; and each calls _summed with those. N: the values of a channel in all of them.
+	 * sums: double[C][2], 8-byte aligned: here of x and of x^2. A variance made of these loses
+	 * (mean / deviation)^2 2^-53 of itself: more than the rounding of x to float has cost it
+	 * only where float no longer tells the values apart. It is never below 0. */
+	sw_status (*batchnorm_sums)(struct sw_queue *q, const float *x, double *sums, size_t B,
+				    size_t C, size_t S);
+	/* All as of batchnorm_train, with the mean and the variance that sums have. */
+	sw_status (*batchnorm_train_summed)(struct sw_queue *q, const float *x, const double *sums,
+					    const float *gamma, const float *beta,
+					    float *running_mean, float *running_var, float *y,
+					    float *mean, float *rstd, size_t N, size_t B, size_t C,
+					    size_t S, struct sw_norm n);
+	/* sums: of dy and of dy (x - mean). dgamma, dbeta: float[C], of these B rows alone. */
+	sw_status (*batchnorm_backward_sums)(struct sw_queue *q, const float *x, const float *mean,
+					     const float *rstd, const float *dy, double *sums,
+					     float *dgamma, float *dbeta, size_t B, size_t C,
+					     size_t S);
+	/* dx may be dy */
+	sw_status (*batchnorm_backward_summed)(struct sw_queue *q, const float *x,
+					       const float *gamma, const float *mean,
+					       const float *rstd, const float *dy,
+					       const double *sums, float *dx, size_t N, size_t B,
+					       size_t C, size_t S);
 	/* x, y: float[R][D]; gamma, beta: float[D]; over the D values of a row, biased variance;
 	 * mean, rstd: float[R], or NULL in evaluation (both). y may be x in evaluation. */
 	sw_status (*layernorm_forward)(struct sw_queue *q, const float *x, const float *gamma,

@@ -22,7 +22,7 @@ enum job_kind {
 static const struct job_field {
 	const char *key;
 	enum job_kind kind;
-	enum { ALWAYS, OF_PROGRAM, NEEDED_OF_PROGRAM, OF_RANKS, OF_TRAINER_RANKS, OF_STAGES } when;
+	enum { ALWAYS, OF_PROGRAM, NEEDED_OF_PROGRAM, OF_RANKS, OF_TRAINER_RANKS, OF_STAGES, OF_SYNC } when;
 	size_t offset;
 } job_fields[] = {
 	{"sweep", NUMBER, ALWAYS, offsetof(struct sw_job, sweep)},
@@ -57,6 +57,7 @@ static const struct job_field {
 	{"transport", TEXT, OF_TRAINER_RANKS, offsetof(struct sw_job, transport)},
 	{"stages", NUMBER_OR_ZERO, OF_STAGES, offsetof(struct sw_job, stages)},
 	{"microbatches", NUMBER_OR_ZERO, OF_STAGES, offsetof(struct sw_job, microbatches)},
+	{"sync_batchnorm", FLAG, OF_SYNC, offsetof(struct sw_job, sync_batchnorm)},
 };
 
 #define JOB_FIELD_N (sizeof job_fields / sizeof *job_fields)
@@ -117,6 +118,8 @@ static bool is_written(const struct job_field *f, const struct sw_job *job)
 		return !program && ranks;
 	case OF_STAGES:
 		return !program && job->stages > 1;
+	case OF_SYNC:
+		return job->sync_batchnorm;
 	}
 	return false;
 }

@@ -47,6 +47,7 @@ struct sw_job {
 	uint64_t stages, microbatches;
 	const char *
 		transport; /* of a trainer with ranks: "shm", "tcp", or "nccl"; else NULL, not written */
+	bool sync_batchnorm; /* of a trainer with ranks; written where it is so */
 	/* Of a program; else 0 and NULL, and not written. command, run, log and cookie always. */
 	const cJSON *command; /* an array: spec/command.h expands its macros */
 	const char *program;  /* for ${program}; NULL: none */

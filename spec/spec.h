@@ -245,6 +245,7 @@ struct sw_spec {
 	unsigned stages;       /* parallel.pipeline, of each of them; 0: no "parallel" */
 	unsigned microbatches; /* parallel.microbatches: of a pipeline of several stages; else 0 */
 	const char *transport; /* parallel.transport: "shm" or "tcp"; NULL: not given */
+	bool sync_batchnorm;   /* parallel.sync_batchnorm: statistics of all ranks' rows */
 	bool launch_ranks;     /* run.launch "rank": a process for each of them, or for each GPU */
 	struct sw_spec_checkpoint checkpoint;
 	/* What runs the trials: one of them; neither: the client does, by ask, report and tell. */

@@ -78,9 +78,23 @@ static sw_status read_microbatches(struct sw_spec *s, const cJSON *v, struct sw_
 	return rc;
 }
 
+static sw_status read_sync(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	const sw_status rc = sw_spec_key_bool(v, "sync_batchnorm", &s->sync_batchnorm, err);
+
+	if (rc != SW_OK || !s->sync_batchnorm)
+		return rc;
+	if (s->stages > 1)
+		return sw_spec_key_wrong("sync_batchnorm", err, "is not for a pipeline");
+	return s->data_ranks > 1
+		       ? SW_OK
+		       : sw_spec_key_wrong("sync_batchnorm", err, "needs \"data\" of 2 or more");
+}
+
 static sw_status parallel_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"data", "pipeline", "microbatches", "transport"};
+	static const char *const known[] = {"data", "pipeline", "microbatches", "transport",
+					    "sync_batchnorm"};
 	static const struct sw_spec_hint hints[] = {{"stages", "pipeline", NULL},
 						    {"micro_batch", "microbatches", NULL}};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), hints, SW_SPEC_N(hints)};
@@ -100,6 +114,8 @@ static sw_status parallel_fields(struct sw_spec *s, const cJSON *v, struct sw_er
 	s->stages = (unsigned)stages;
 	if (rc == SW_OK)
 		rc = read_microbatches(s, v, err);
+	if (rc == SW_OK)
+		rc = read_sync(s, v, err);
 	if (rc == SW_OK && sw_spec_ranks(s) > SW_SPEC_MAX_RANKS)
 		rc = sw_spec_at_key(err, "pipeline",
 				    "%u stages of %u data ranks are %u ranks: at most %d",
@@ -115,7 +131,13 @@ static sw_status check_micro_batch(const struct sw_spec *s, struct sw_err *err)
 			  : sw_spec_param_find(s, "micro_batch") >= 0 ? "/parameters/micro_batch"
 								      : NULL;
 
-	if (s->stages <= 1 || trainer == NULL || ptr == NULL)
+	if (trainer == NULL || ptr == NULL)
+		return SW_OK;
+	if (s->sync_batchnorm) /* ranks could have different numbers of parts, and no pairs of them */
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "\"micro_batch\" does not go with \"sync_batchnorm\": each rank's "
+				 "rows are one part");
+	if (s->stages <= 1)
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, ptr,
 			 "\"micro_batch\" is not for a pipeline: give parallel.microbatches, the "

@@ -131,6 +131,7 @@ static sw_status check_point(const struct sw_corner *c, const struct sw_data *da
 	t.ranks = c->spec->data_ranks;
 	t.stages = c->spec->stages;
 	t.microbatches = c->spec->microbatches;
+	t.sync_batchnorm = c->spec->sync_batchnorm;
 	if (rc == SW_OK)
 		rc = check_model(c->spec, params, &t, data, out, err);
 	cJSON_Delete(params);

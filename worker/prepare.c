@@ -61,6 +61,7 @@ sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r, const str
 	p->trainer.stages = j->stages > 1 ? j->stages : 1;
 	p->trainer.microbatches = j->microbatches;
 	p->trainer.ranks = j->ranks / p->trainer.stages;
+	p->trainer.sync_batchnorm = j->sync_batchnorm;
 	if (rc == SW_OK) {
 		prefix = "/trainer/dataset";
 		rc = prepare_data(p, r, j, &why);

@@ -375,6 +375,8 @@ static void log_start(const struct run *r)
 			       sw_trainer_precision_name(r->ready.trainer.precision));
 	if (r->gang)
 		log_ranks(r);
+	if (r->ready.trainer.sync_batchnorm)
+		sw_session_log(r->session, "batch norms take the rows of all ranks");
 	if (r->ready.data->streamed)
 		sw_session_log(r->session, "the data set stays in the host's memory: batches are "
 					   "fetched while the one before is trained on");

@@ -89,8 +89,8 @@ bool sw_share_would_do(const struct sw_runner *r, const struct sw_model *m,
 	struct sw_trainer least = *t;
 	size_t free_bytes, total, bytes;
 
-	least.micro_batch = 1;
-	least.memory = 1; /* evaluation, too, a row at a time */
+	least.micro_batch = t->sync_batchnorm ? 0 : 1; /* there a rank's rows stay together */
+	least.memory = 1;                              /* evaluation, too, a row at a time */
 	bytes = arena_bytes(r, m, least, data);
 	if (t->memory && bytes > t->memory)
 		return false;

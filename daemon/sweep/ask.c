@@ -155,6 +155,7 @@ static void write_job(struct sw_live *live, const struct sw_slot *s, const struc
 		.stages = live->spec->stages > 1 ? live->spec->stages : 0,
 		.microbatches = live->spec->microbatches,
 		.transport = transport_of(live->spec),
+		.sync_batchnorm = live->spec->sync_batchnorm,
 	};
 	struct job_paths paths;
 	struct sw_program_job program;

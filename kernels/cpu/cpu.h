@@ -69,6 +69,19 @@ sw_status sw_cpu_batchnorm_backward(struct sw_queue *q, const float *x, const fl
 				    const float *mean, const float *rstd, const float *dy,
 				    float *dx, float *dgamma, float *dbeta, size_t B, size_t C,
 				    size_t S);
+sw_status sw_cpu_batchnorm_sums(struct sw_queue *q, const float *x, double *sums, size_t B,
+				size_t C, size_t S);
+sw_status sw_cpu_batchnorm_train_summed(struct sw_queue *q, const float *x, const double *sums,
+					const float *gamma, const float *beta, float *running_mean,
+					float *running_var, float *y, float *mean, float *rstd,
+					size_t N, size_t B, size_t C, size_t S, struct sw_norm n);
+sw_status sw_cpu_batchnorm_backward_sums(struct sw_queue *q, const float *x, const float *mean,
+					 const float *rstd, const float *dy, double *sums,
+					 float *dgamma, float *dbeta, size_t B, size_t C, size_t S);
+sw_status sw_cpu_batchnorm_backward_summed(struct sw_queue *q, const float *x, const float *gamma,
+					   const float *mean, const float *rstd, const float *dy,
+					   const double *sums, float *dx, size_t N, size_t B,
+					   size_t C, size_t S);
 sw_status sw_cpu_layernorm_forward(struct sw_queue *q, const float *x, const float *gamma,
 				   const float *beta, float *y, float *mean, float *rstd, size_t R,
 				   size_t D, struct sw_norm n);

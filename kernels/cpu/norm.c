@@ -1,6 +1,6 @@
 /* kernels/cpu/norm.c — batch and layer normalisation. Sums are made in double: a mean of many
  * floats far from zero keeps its digits, and two passes (mean, then squares around it) keep those
- * of the variance. */
+ * of the variance. Where ranks share the rows one pass is all there is: ops.h says what it costs. */
 #include "kernels/cpu/cpu.h"
 #include <math.h>
 #include <string.h>
@@ -76,23 +76,29 @@ static void move_running(float *running, double value, float momentum)
 	*running = (float)((double)*running + (double)momentum * (value - (double)*running));
 }
 
+/* Of N values, the squares around their mean. */
+static void channel_keep(double m, double squares, size_t N, struct sw_norm n, float *running_mean,
+			 float *running_var, float *mean, float *rstd)
+{
+	*mean = (float)m;
+	*rstd = (float)(1 / sqrt(squares / (double)N + (double)n.eps));
+	move_running(running_mean, m, n.momentum);
+	if (N > 1)
+		move_running(running_var, squares / (double)(N - 1), n.momentum);
+}
+
 sw_status sw_cpu_batchnorm_train(struct sw_queue *q, const float *x, const float *gamma,
 				 const float *beta, float *running_mean, float *running_var,
 				 float *y, float *mean, float *rstd, size_t B, size_t C, size_t S,
 				 struct sw_norm n)
 {
-	const double N = (double)(B * S);
-
 	(void)q;
 	for (size_t c = 0; c < C && B && S; c++) {
 		double m, squares;
 
 		channel_stats(x, B, C, S, c, &m, &squares);
-		mean[c] = (float)m;
-		rstd[c] = (float)(1 / sqrt(squares / N + (double)n.eps));
-		move_running(&running_mean[c], m, n.momentum);
-		if (B * S > 1)
-			move_running(&running_var[c], squares / (N - 1), n.momentum);
+		channel_keep(m, squares, B * S, n, &running_mean[c], &running_var[c], &mean[c],
+			     &rstd[c]);
 		for (size_t b = 0; b < B; b++)
 			center_scale(x + (b * C + c) * S, y + (b * C + c) * S, S, mean[c],
 				     rstd[c] * gamma[c], beta[c]);
@@ -126,6 +132,19 @@ static void center_backward(const float *x, const float *dy, float *dx, size_t n
 		dx[i] = a * (dy[i] - mean_dy) - k * (x[i] - mean);
 }
 
+/* What the channel adds up to of dy, and of dy (x - mean). */
+static void channel_gradients(const float *x, const float *dy, float mean, size_t B, size_t C,
+			      size_t S, size_t c, double *all, double *product)
+{
+	*all = *product = 0;
+	for (size_t b = 0; b < B; b++) {
+		const size_t at = (b * C + c) * S;
+
+		*all += sum(dy + at, S);
+		*product += sum_product(x + at, dy + at, mean, S);
+	}
+}
+
 sw_status sw_cpu_batchnorm_backward(struct sw_queue *q, const float *x, const float *gamma,
 				    const float *mean, const float *rstd, const float *dy,
 				    float *dx, float *dgamma, float *dbeta, size_t B, size_t C,
@@ -136,13 +155,9 @@ sw_status sw_cpu_batchnorm_backward(struct sw_queue *q, const float *x, const fl
 	(void)q;
 	for (size_t c = 0; c < C; c++) {
 		const double r = B && S ? (double)rstd[c] : 0;
-		double all = 0, product = 0;
+		double all, product;
 
-		for (size_t b = 0; b < B; b++) {
-			all += sum(dy + (b * C + c) * S, S);
-			product +=
-				sum_product(x + (b * C + c) * S, dy + (b * C + c) * S, mean[c], S);
-		}
+		channel_gradients(x, dy, mean[c], B, C, S, c, &all, &product);
 		dbeta[c] = (float)all;
 		dgamma[c] = (float)(product * r);
 		for (size_t b = 0; b < B && S; b++)
@@ -150,6 +165,74 @@ sw_status sw_cpu_batchnorm_backward(struct sw_queue *q, const float *x, const fl
 					dx + (b * C + c) * S, S, mean[c], gamma[c] * rstd[c],
 					(float)(all / N),
 					(float)((double)gamma[c] * r * r * r * product / N));
+	}
+	return SW_OK;
+}
+
+/* --- of rows that ranks share --- */
+
+sw_status sw_cpu_batchnorm_sums(struct sw_queue *q, const float *x, double *sums, size_t B,
+				size_t C, size_t S)
+{
+	(void)q;
+	for (size_t c = 0; c < C; c++) {
+		sums[2 * c] = sums[2 * c + 1] = 0;
+		for (size_t b = 0; b < B; b++) {
+			sums[2 * c] += sum(x + (b * C + c) * S, S);
+			sums[2 * c + 1] += sum_square(x + (b * C + c) * S, 0, S);
+		}
+	}
+	return SW_OK;
+}
+
+sw_status sw_cpu_batchnorm_train_summed(struct sw_queue *q, const float *x, const double *sums,
+					const float *gamma, const float *beta, float *running_mean,
+					float *running_var, float *y, float *mean, float *rstd,
+					size_t N, size_t B, size_t C, size_t S, struct sw_norm n)
+{
+	(void)q;
+	for (size_t c = 0; c < C && N; c++) {
+		const double m = sums[2 * c] / (double)N;
+		const double squares = sums[2 * c + 1] - sums[2 * c] * m;
+
+		/* below 0 by rounding alone; a NaN stays */
+		channel_keep(m, squares < 0 ? 0 : squares, N, n, &running_mean[c], &running_var[c],
+			     &mean[c], &rstd[c]);
+		for (size_t b = 0; b < B; b++)
+			center_scale(x + (b * C + c) * S, y + (b * C + c) * S, S, mean[c],
+				     rstd[c] * gamma[c], beta[c]);
+	}
+	return SW_OK;
+}
+
+sw_status sw_cpu_batchnorm_backward_sums(struct sw_queue *q, const float *x, const float *mean,
+					 const float *rstd, const float *dy, double *sums,
+					 float *dgamma, float *dbeta, size_t B, size_t C, size_t S)
+{
+	(void)q;
+	for (size_t c = 0; c < C; c++) {
+		channel_gradients(x, dy, mean[c], B, C, S, c, &sums[2 * c], &sums[2 * c + 1]);
+		dbeta[c] = (float)sums[2 * c];
+		dgamma[c] = B && S ? (float)(sums[2 * c + 1] * (double)rstd[c]) : 0;
+	}
+	return SW_OK;
+}
+
+sw_status sw_cpu_batchnorm_backward_summed(struct sw_queue *q, const float *x, const float *gamma,
+					   const float *mean, const float *rstd, const float *dy,
+					   const double *sums, float *dx, size_t N, size_t B,
+					   size_t C, size_t S)
+{
+	(void)q;
+	for (size_t c = 0; c < C && N; c++) {
+		const double r = (double)rstd[c], all = sums[2 * c] / (double)N;
+		const double product = sums[2 * c + 1] / (double)N;
+
+		for (size_t b = 0; b < B; b++)
+			center_backward(x + (b * C + c) * S, dy + (b * C + c) * S,
+					dx + (b * C + c) * S, S, mean[c], gamma[c] * rstd[c],
+					(float)all,
+					(float)((double)gamma[c] * r * r * r * product));
 	}
 	return SW_OK;
 }

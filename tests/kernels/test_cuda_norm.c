@@ -123,6 +123,133 @@ START_TEST(batchnorm_backward_is_as_on_cpu)
 }
 END_TEST
 
+/* --- batchnorm over rows that lie apart: here are some of 3 B + 1 rows --- */
+
+/* x, sums */
+static sw_status shared_sums(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+			     const void *ctx)
+{
+	const struct call *c = ctx;
+
+	return o->batchnorm_sums(q, p[0], p[1], c->B, c->C, c->S);
+}
+
+/* x, sums, gamma, beta, running_mean, running_var, y, mean, rstd */
+static sw_status shared_train(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+			      const void *ctx)
+{
+	const struct call *c = ctx;
+
+	return o->batchnorm_train_summed(q, p[0], p[1], p[2], p[3], p[4], p[5],
+					 p[c->in_place ? 0 : 6], p[7], p[8], (3 * c->B + 1) * c->S,
+					 c->B, c->C, c->S, norm);
+}
+
+/* Such as (3 B + 1) S values may have; of the last channel rounding has made less than nothing. */
+static double *sums_of_all(const struct shape *s, int gradients)
+{
+	double *sums = calloc(2 * s->C + 1, sizeof *sums);
+	const float *x = twin_noise(2 * s->C, 6);
+	const double N = (double)((3 * s->B + 1) * s->S);
+
+	ck_assert_ptr_nonnull(sums);
+	for (size_t c = 0; c < s->C; c++) {
+		sums[2 * c] = (double)x[2 * c] * N;
+		sums[2 * c + 1] = gradients ? (double)x[2 * c + 1] * N
+					    : sums[2 * c] * sums[2 * c] / N +
+						      (fabs((double)x[2 * c + 1]) + 0.01) * N;
+	}
+	if (s->C > 0 && !gradients)
+		sums[2 * s->C - 1] = sums[2 * s->C - 2] * sums[2 * s->C - 2] / fmax(N, 1) - 1e-9;
+	return sums;
+}
+
+START_TEST(batchnorm_of_shared_rows_is_as_on_cpu)
+{
+	const struct shape *s = &shapes[_i];
+	const size_t n = s->B * s->C * s->S;
+	double *all = sums_of_all(s, 0);
+
+	for (int way = 0; way < 2; way++) {
+		const struct call c = {s->B, s->C, s->S, way};
+		const struct twin_buf sums[] = {
+			{TWIN_F32, n, way ? far(n, 1) : twin_noise(n, 1), 0},
+			{TWIN_F64, 2 * s->C, NULL, 1e-12},
+		};
+		const struct twin_buf b[] = {
+			{TWIN_F32, n, twin_noise(n, 1), 1e-5},
+			{TWIN_F64, 2 * s->C, all, 0},
+			{TWIN_F32, s->C, twin_noise(s->C, 2), 0},
+			{TWIN_F32, s->C, twin_noise(s->C, 3), 0},
+			{TWIN_F32, s->C, twin_noise(s->C, 4), TOL},
+			{TWIN_F32, s->C, positive(s->C, 5), TOL},
+			{TWIN_F32, n, NULL, TOL},
+			{TWIN_F32, s->C, NULL, TOL},
+			{TWIN_F32, s->C, NULL, TOL},
+		};
+
+		twin_check("batchnorm_sums", shared_sums, &c, sums, ROWS(sums));
+		twin_check("batchnorm_train_summed", shared_train, &c, b, ROWS(b));
+	}
+	free(all);
+}
+END_TEST
+
+/* x, mean, rstd, dy, sums, dgamma, dbeta */
+static sw_status shared_gradients(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+				  const void *ctx)
+{
+	const struct call *c = ctx;
+
+	return o->batchnorm_backward_sums(q, p[0], p[1], p[2], p[3], p[4], p[5], p[6], c->B, c->C,
+					  c->S);
+}
+
+/* x, gamma, mean, rstd, dy, sums, dx */
+static sw_status shared_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+				 const void *ctx)
+{
+	const struct call *c = ctx;
+
+	return o->batchnorm_backward_summed(q, p[0], p[1], p[2], p[3], p[4], p[5],
+					    p[c->in_place ? 4 : 6], (3 * c->B + 1) * c->S, c->B,
+					    c->C, c->S);
+}
+
+START_TEST(batchnorm_backward_of_shared_rows_is_as_on_cpu)
+{
+	const struct shape *s = &shapes[_i];
+	const size_t n = s->B * s->C * s->S;
+	double *all = sums_of_all(s, 1);
+
+	for (int way = 0; way < 2; way++) {
+		const struct call c = {s->B, s->C, s->S, way};
+		const struct twin_buf sums[] = {
+			{TWIN_F32, n, twin_noise(n, 1), 0},
+			{TWIN_F32, s->C, twin_noise(s->C, 3), 0},
+			{TWIN_F32, s->C, positive(s->C, 4), 0},
+			{TWIN_F32, n, twin_noise(n, 5), 0},
+			{TWIN_F64, 2 * s->C, NULL, 1e-12},
+			{TWIN_F32, s->C, NULL, TOL},
+			{TWIN_F32, s->C, NULL, TOL},
+		};
+		const struct twin_buf b[] = {
+			{TWIN_F32, n, twin_noise(n, 1), 0},
+			{TWIN_F32, s->C, twin_noise(s->C, 2), 0},
+			{TWIN_F32, s->C, twin_noise(s->C, 3), 0},
+			{TWIN_F32, s->C, positive(s->C, 4), 0},
+			{TWIN_F32, n, twin_noise(n, 5), 2e-6},
+			{TWIN_F64, 2 * s->C, all, 0},
+			{TWIN_F32, n, NULL, 2e-6},
+		};
+
+		twin_check("batchnorm_backward_sums", shared_gradients, &c, sums, ROWS(sums));
+		twin_check("batchnorm_backward_summed", shared_backward, &c, b, ROWS(b));
+	}
+	free(all);
+}
+END_TEST
+
 /* --- layernorm: B rows of C values --- */
 
 static const struct shape rows[] = {
@@ -341,6 +468,8 @@ SUITE(tcase)
 	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
 	tcase_add_rows(tcase, batchnorm_forward_is_as_on_cpu, shapes);
 	tcase_add_rows(tcase, batchnorm_backward_is_as_on_cpu, shapes);
+	tcase_add_rows(tcase, batchnorm_of_shared_rows_is_as_on_cpu, shapes);
+	tcase_add_rows(tcase, batchnorm_backward_of_shared_rows_is_as_on_cpu, shapes);
 	tcase_add_rows(tcase, layernorm_forward_is_as_on_cpu, rows);
 	tcase_add_rows(tcase, layernorm_backward_is_as_on_cpu, rows);
 	tcase_add_test(tcase, norm2_of_any_length_is_as_on_cpu);

@@ -45,6 +45,8 @@
 
 #define STAGES ",\"stages\":2,\"microbatches\":8"
 
+#define SYNC ",\"sync_batchnorm\":true"
+
 static cJSON *parsed(const char *text)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -128,18 +130,22 @@ START_TEST(job_of_a_program_is_written_and_read_back)
 }
 END_TEST
 
+/* _i: without sync_batchnorm, and with it */
 START_TEST(job_of_several_ranks_is_written_and_read_back)
 {
-	cJSON *tree = parsed(RANKS(""));
+	const char *text = _i ? RANKS(SYNC) : RANKS("");
+	cJSON *tree = parsed(text);
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_job job = full(sw_json_get(tree, "trainer"));
 
 	job.ranks = 4;
 	job.transport = "tcp";
-	written(&job, RANKS(""));
+	job.sync_batchnorm = _i;
+	written(&job, text);
 	memset(&job, 0xa5, sizeof job);
 	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
-	written(&job, RANKS(""));
+	ck_assert(job.sync_batchnorm == _i);
+	written(&job, text);
 	cJSON_Delete(tree);
 }
 END_TEST
@@ -337,7 +343,7 @@ SUITE(tcase)
 {
 	tcase_add_test(tcase, job_is_written_and_read_back);
 	tcase_add_test(tcase, job_of_a_program_is_written_and_read_back);
-	tcase_add_test(tcase, job_of_several_ranks_is_written_and_read_back);
+	tcase_add_loop_test(tcase, job_of_several_ranks_is_written_and_read_back, 0, 2);
 	tcase_add_test(tcase, job_of_a_pipeline_is_written_and_read_back);
 	tcase_add_rows(tcase, job_without_an_optional_key_is_read, optional);
 	tcase_add_rows(tcase, job_with_a_bad_key_is_refused_by_its_name, bad);

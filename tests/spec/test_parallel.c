@@ -14,6 +14,12 @@ START_TEST(parallel_ranks_are_as_many_as_the_slots)
 	struct sw_spec *most = read_spec(
 		TRAINED ",'parallel':{'data':64,'transport':'tcp'},'resources':{'cpu_slots':64}}");
 	struct sw_spec *none = read_spec(TRAINED "}");
+	struct sw_spec *synced = read_spec(
+		TRAINED
+		",'parallel':{'data':2,'sync_batchnorm':true},'resources':{'cpu_slots':2}}");
+	struct sw_spec *one = read_spec(
+		TRAINED
+		",'parallel':{'data':1,'sync_batchnorm':false},'resources':{'cpu_slots':1}}");
 
 	ck_assert_uint_eq(two->data_ranks, 2);
 	ck_assert_uint_eq(two->cpu_slots, 2);
@@ -24,8 +30,12 @@ START_TEST(parallel_ranks_are_as_many_as_the_slots)
 	sw_spec_destroy(gpus);
 	ck_assert_uint_eq(most->data_ranks, 64);
 	ck_assert_str_eq(most->transport, "tcp");
+	ck_assert(!most->sync_batchnorm);
 	ck_assert_uint_eq(none->data_ranks, 0);
 	ck_assert_ptr_null(none->transport);
+	ck_assert(synced->sync_batchnorm && !one->sync_batchnorm && !none->sync_batchnorm);
+	sw_spec_destroy(synced);
+	sw_spec_destroy(one);
 	sw_spec_destroy(two);
 	sw_spec_destroy(most);
 	sw_spec_destroy(none);
@@ -80,7 +90,8 @@ static const struct {
 	{HEAD ",'parallel':{'data':65}}", "/parallel/data", "\"data\" must be at most 64"},
 	{HEAD ",'parallel':{'data':0}}", "/parallel/data", "\"data\" must be at least 1"},
 	{HEAD ",'parallel':{'data':2,'tensor':2}}", "/parallel/tensor",
-	 "unknown key \"tensor\"; known here: data, pipeline, microbatches, transport"},
+	 "unknown key \"tensor\"; known here: data, pipeline, microbatches, transport, "
+	 "sync_batchnorm"},
 	{HEAD ",'parallel':{'data':2,'stages':2}}", "/parallel/stages",
 	 "unknown key \"stages\"; did you mean \"pipeline\"?"},
 	{HEAD ",'parallel':{'pipeline':2,'micro_batch':2}}", "/parallel/micro_batch",
@@ -126,6 +137,17 @@ static const struct {
 	 "\"transport\" must be \"shm\" or \"tcp\""},
 	{HEAD ",'parallel':{'data':2,'transport':1}}", "/parallel/transport",
 	 "\"transport\" must be \"shm\" or \"tcp\""},
+	{HEAD ",'parallel':{'data':2,'sync_batchnorm':1}}", "/parallel/sync_batchnorm",
+	 "\"sync_batchnorm\" must be true or false, not a number"},
+	{HEAD ",'parallel':{'data':1,'sync_batchnorm':true}}", "/parallel/sync_batchnorm",
+	 "\"sync_batchnorm\" needs \"data\" of 2 or more"},
+	{HEAD ",'parallel':{'data':2,'pipeline':2,'sync_batchnorm':true}}",
+	 "/parallel/sync_batchnorm", "\"sync_batchnorm\" is not for a pipeline"},
+	{"{" METRIC ",'parameters':{'lr':{'value':0.1}},'trainer':{'dataset':{'name':'digits'},"
+	 "'micro_batch':4,'model':[{'linear':10}]},'parallel':{'data':2,'sync_batchnorm':true},"
+	 "'resources':{'cpu_slots':2}}",
+	 "/trainer/micro_batch",
+	 "\"micro_batch\" does not go with \"sync_batchnorm\": each rank's rows are one part"},
 	{HEAD ",'parallel':{'data':2}}", "/parallel", "\"parallel\" needs \"trainer\""},
 	{HEAD ",'parallel':{'data':2},'resources':{'cpu_slots':2},'program':'a.py',"
 	      "'run':{'cwd':'/'}}",

@@ -6,7 +6,7 @@
  *          by its two ranks, a sum of stages by those of one: then there is one order of all calls that
  *          each rank's own keeps to. A sum is made in rank order, ((r0 + r1) + r2) + ..., by every
  *          rank: all have the same bits (a NaN's payload apart). Between sw_comm_sum_begin and
- *          sw_comm_sum_end nothing else is called but beat, abort and exchanges, those with ranks
+ *          sw_comm_sum_end nothing else is called but sw_comm_sum_now, beat, abort and exchanges, those with ranks
  *          that have no part in these sums.
  * Faults   Every wait has a limit. A rank shows life by sw_comm_beat; one that is silent for 8 s (56
  *          while its process computes, or waits for a disk) is taken for lost and killed (SIGKILL) by
@@ -80,6 +80,11 @@ void sw_comm_stages(struct sw_comm *c, unsigned stages);
  * on have zeros there. */
 SW_NODISCARD sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n,
 					 unsigned parts);
+/* A sum of doubles that the next operation of a step reads: as sw_comm_sum, also between begin and
+ * end, and then those that were begun are made before it. On devices p is a device's, and the sum of
+ * all ranks' when stream comes to it, as in sw_comm_sum_begin. */
+SW_NODISCARD sw_status sw_comm_sum_now(struct sw_comm *c, void *stream, double *p, size_t n,
+				       unsigned parts);
 /* All that were begun are sums now, or in the order of their stream. */
 SW_NODISCARD sw_status sw_comm_sum_end(struct sw_comm *c);
 

@@ -13,7 +13,7 @@
 /* --- of nccl.h, as every version since 2.14 has it --- */
 
 enum result { SUCCESS, CUDA_ERROR, SYSTEM_ERROR, REMOTE_ERROR = 6, IN_PROGRESS = 7 };
-enum { FLOAT32 = 7, SUM = 0 };
+enum { FLOAT32 = 7, FLOAT64 = 8, SUM = 0 };
 
 struct id {
 	char bytes[128];
@@ -254,14 +254,22 @@ void sw_nccl_close(struct sw_nccl *n)
 
 /* --- what streams do --- */
 
-sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count)
+static sw_status sum_of(struct sw_nccl *n, void *stream, void *p, size_t count, int type, int which)
 {
-	const int which = n->c->stages == 1 ? ALL : STAGE;
-
 	if (n->c->failed != SW_OK || count == 0 || n->comm[which] == NULL) /* of one rank */
 		return n->c->failed;
 	return await(n, "ncclAllReduce",
-		     n->call.sum(p, p, count, FLOAT32, SUM, n->comm[which], stream), which);
+		     n->call.sum(p, p, count, type, SUM, n->comm[which], stream), which);
+}
+
+sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count)
+{
+	return sum_of(n, stream, p, count, FLOAT32, n->c->stages == 1 ? ALL : STAGE);
+}
+
+sw_status sw_nccl_sum_f64(struct sw_nccl *n, void *stream, double *p, size_t count)
+{
+	return sum_of(n, stream, p, count, FLOAT64, ALL);
 }
 
 /* In a group: else each of two ranks that send first would wait for the other to receive. */

@@ -37,6 +37,7 @@ void sw_nccl_close(struct sw_nccl *n);
 
 /* p: float[count], the device's; the sum of all ranks', or its stage's, when stream comes to it. */
 SW_NODISCARD sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count);
+SW_NODISCARD sw_status sw_nccl_sum_f64(struct sw_nccl *n, void *stream, double *p, size_t count);
 
 /* out: float[out_n], in: float[in_n], the device's: as sw_comm_exchange, one group of NCCL's. */
 SW_NODISCARD sw_status sw_nccl_exchange(struct sw_nccl *n, void *stream, unsigned peer,

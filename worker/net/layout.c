@@ -190,8 +190,10 @@ static size_t pack(const struct sw_model *m, const struct sw_plan *p, const stru
 	return all;
 }
 
-/* The largest scratch memory of an operation. */
-static size_t workspace(const struct sw_model *m, const struct sw_ops *ops, size_t rows, bool train)
+/* The largest scratch memory of an operation; synced: of training, where batch norms leave sums in
+ * it for other ranks. */
+static size_t workspace(const struct sw_model *m, const struct sw_ops *ops, size_t rows, bool train,
+			bool synced)
 {
 	size_t most = 0;
 
@@ -207,6 +209,8 @@ static size_t workspace(const struct sw_model *m, const struct sw_ops *ops, size
 			bytes = ops->attention_workspace(&attention);
 		else if (op->kind == SW_OP_EMBEDDING && train)
 			bytes = ops->embedding_workspace(rows * op->to.t, op->vocab, op->to.d);
+		else if (op->kind == SW_OP_BATCHNORM && synced)
+			bytes = 2 * op->from.c * sizeof(double);
 		most = bytes > most ? bytes : most;
 	}
 	return aligned(most);
@@ -254,7 +258,7 @@ static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const s
 		rows = out->stage_rows;
 	rows = rows ? rows : 1;
 	for (;;) {
-		*work = workspace(m, ops, rows, false);
+		*work = workspace(m, ops, rows, false, false);
 		bytes = pack(m, &m->eval, ops, t->precision, rows, out->eval);
 		if (rows == 1 || (plus(bytes, *work) <= most &&
 				  !(alone && products(m, ops, t->precision, rows))))
@@ -358,7 +362,7 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 	out->rows = place(&at, times(times(out->steps, out->batch), sizeof(int32_t)));
 	out->part = place(&at, out->micro < out->share ? times(m->weights_n, ELEMENT) : 0);
 	fixed = plus(out->kept, at);
-	train_work = workspace(m, ops, out->micro, true);
+	train_work = workspace(m, ops, out->micro, true, t->sync_batchnorm);
 	out->stride = pack(m, &m->train, ops, t->precision, out->micro, out->train);
 	train = times(out->stride, out->copies);
 	eval = eval_pack(out, m, t, ops, sw_layout_share(val_rows, t->ranks),
@@ -397,6 +401,11 @@ sw_status sw_layout_fit(struct sw_layout *out, const struct sw_model *m, const s
 			return sw_err_set(err, SW_NOMEM,
 					  "a row at a time needs %zu bytes, there are %zu",
 					  out->bytes, most);
+		if (t->sync_batchnorm)
+			return sw_err_set(err, SW_NOMEM,
+					  "the %zu rows of a rank, in one part for sync_batchnorm, "
+					  "need %zu bytes, there are %zu",
+					  out->micro, out->bytes, most);
 		part.micro_batch = (out->micro + 1) / 2;
 	}
 }

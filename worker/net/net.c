@@ -102,7 +102,8 @@ sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data)
 	unsigned more;
 	sw_status rc;
 
-	if (net->at.micro == 1)
+	/* where the parts of ranks are summed in mid-pass, each rank has one */
+	if (net->at.micro == 1 || net->trainer->sync_batchnorm)
 		return SW_NOMEM;
 	sw_net_forget(net); /* then nothing uses the piece */
 	pthread_mutex_lock(&taking);

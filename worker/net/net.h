@@ -20,6 +20,10 @@
  *          has its own operations' weights alone; weights and state of all can be had on rank 0. The
  *          bits are those of one net with the same micro-batches, but where gradients are clipped:
  *          the norm's sum has another order. Memory that is short in a step is an error.
+ * Batch norms of ranks   take the statistics of a rank's part, or with trainer->sync_batchnorm those
+ *          of all rows of the step: the sums go between the ranks in mid-pass, forward and
+ *          backward. A rank's rows are then one part, and too little memory for it is SW_NOMEM; a
+ *          rank without rows makes a pass of none.
  * Graphs   Where the backend has them, the step on a whole batch is recorded once it has been made
  *          once, and given again as one call: the same bits. So are at.steps of them in a row,
  *          where so many are left. The last, smaller batch of an epoch and evaluation are calls.

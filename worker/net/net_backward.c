@@ -32,6 +32,27 @@ static sw_status products(const struct sw_net_pass *p, const struct grads *g)
 					 sw_net_width(&op->to), op->act, g->saved);
 }
 
+/* Of a batch norm with the statistics of all ranks' rows. */
+static sw_status batchnorm_synced(const struct sw_net_pass *p, const struct grads *g)
+{
+	const struct sw_net *net = p->net;
+	const struct sw_op *op = g->op;
+	const float *gamma = sw_net_floats(net, net->at.weights) + op->w;
+	const float *mean = g->saved, *rstd = g->saved + (op->var - op->mean);
+	const size_t C = op->from.c, S = op->from.h * op->from.w;
+	double *sums = sw_net_doubles(net);
+	sw_status rc = net->ops->batchnorm_backward_sums(net->q, g->x, mean, rstd, g->dy, sums,
+							 p->grads + op->w, p->grads + op->b,
+							 p->rows, C, S);
+
+	if (rc == SW_OK)
+		rc = sw_net_sums_now(net, sums, 2 * C, p->parts);
+	if (rc != SW_OK)
+		return rc;
+	return net->ops->batchnorm_backward_summed(net->q, g->x, gamma, mean, rstd, g->dy, sums,
+						   g->dx, p->all * S, p->rows, C, S);
+}
+
 static sw_status norms(const struct sw_net_pass *p, const struct grads *g)
 {
 	const struct sw_net *net = p->net;
@@ -39,6 +60,8 @@ static sw_status norms(const struct sw_net_pass *p, const struct grads *g)
 	const float *gamma = sw_net_floats(net, net->at.weights) + op->w;
 	const size_t R = sw_net_row_n(&op->from, p->rows);
 
+	if (op->kind == SW_OP_BATCHNORM && sw_net_synced(net))
+		return batchnorm_synced(p, g);
 	if (op->kind == SW_OP_BATCHNORM)
 		return net->ops->batchnorm_backward(net->q, g->x, gamma, g->saved,
 						    g->saved + (op->var - op->mean), g->dy, g->dx,

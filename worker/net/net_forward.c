@@ -27,6 +27,26 @@ const float *sw_net_value(const struct sw_net_pass *p, size_t value)
 	return buffer == SW_NO_BUFFER ? p->x : sw_net_buffer(p, buffer);
 }
 
+/* Mean and variance of all ranks' rows. */
+static sw_status batchnorm_synced(const struct sw_net_pass *p, const struct sw_op *op,
+				  const float *x, float *y, float *saved)
+{
+	const struct sw_net *net = p->net;
+	const float *w = sw_net_floats(net, net->at.weights);
+	float *running = sw_net_floats(net, net->at.running);
+	const size_t C = op->from.c, S = op->from.h * op->from.w;
+	double *sums = sw_net_doubles(net);
+	sw_status rc = net->ops->batchnorm_sums(net->q, x, sums, p->rows, C, S);
+
+	if (rc == SW_OK)
+		rc = sw_net_sums_now(net, sums, 2 * C, p->parts);
+	if (rc != SW_OK)
+		return rc;
+	return net->ops->batchnorm_train_summed(
+		net->q, x, sums, w + op->w, w + op->b, running + op->mean, running + op->var, y,
+		saved, saved + (op->var - op->mean), p->all * S, p->rows, C, S, norm);
+}
+
 static sw_status batchnorm(const struct sw_net_pass *p, const struct sw_op *op, const float *x,
 			   float *y, float *saved)
 {
@@ -39,6 +59,8 @@ static sw_status batchnorm(const struct sw_net_pass *p, const struct sw_op *op, 
 	if (!p->train)
 		return net->ops->batchnorm_eval(net->q, x, w + op->w, w + op->b, running + op->mean,
 						running + op->var, y, p->rows, C, S, norm);
+	if (sw_net_synced(net))
+		return batchnorm_synced(p, op, x, y, saved);
 	return net->ops->batchnorm_train(net->q, x, w + op->w, w + op->b, running + op->mean,
 					 running + op->var, y, saved, saved + second, p->rows, C, S,
 					 norm);

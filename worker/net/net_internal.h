@@ -13,6 +13,7 @@ struct sw_net_pass {
 	const void *x;         /* value 0: float or int32 */
 	const int32_t *length; /* int32[rows], or NULL */
 	float *grads;          /* float[weights_n]: where the parameters' gradients go */
+	size_t all;            /* the step's rows, of all ranks */
 	unsigned parts;        /* the last pass of a rank's rows: ranks that have any; else 0 */
 	size_t copy;           /* of the buffers: that this pass has */
 };
@@ -64,6 +65,12 @@ static inline const int32_t *sw_net_order_at(const struct sw_net *net)
 	return (const int32_t *)(const void *)(net->arena + net->at.order);
 }
 
+/* Whether batch norms take the rows of all ranks. */
+static inline bool sw_net_synced(const struct sw_net *net)
+{
+	return net->comm && net->trainer->sync_batchnorm;
+}
+
 static inline struct sw_metrics *sw_net_sums(const struct sw_net *net)
 {
 	return (struct sw_metrics *)(void *)(net->arena + net->at.metrics);
@@ -72,6 +79,11 @@ static inline struct sw_metrics *sw_net_sums(const struct sw_net *net)
 static inline float *sw_net_work(const struct sw_net *net)
 {
 	return sw_net_part(net, net->at.work);
+}
+
+static inline double *sw_net_doubles(const struct sw_net *net)
+{
+	return (double *)(void *)sw_net_work(net);
 }
 
 /* Rows of a product or a norm: the tokens' each have one. */
@@ -106,6 +118,11 @@ struct sw_net_share sw_net_share_of(const struct sw_net *net, size_t rows);
 SW_NODISCARD sw_status sw_net_grads_final(const struct sw_net_pass *p, size_t from, size_t *to);
 /* The sums end; a rank without rows has its part in them here. */
 SW_NODISCARD sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine);
+/* sums: backend memory, double[n]; those of the first `parts` ranks for what the queue is given from
+ * here on. By all ranks: of batch norms in each pass, also one without rows, and between the sums of
+ * gradients, too. */
+SW_NODISCARD sw_status sw_net_sums_now(const struct sw_net *net, double *sums, size_t n,
+				       unsigned parts);
 /* Whether all ranks say yes. */
 SW_NODISCARD sw_status sw_net_all(const struct sw_net *net, bool mine, bool *all);
 /* The weights' first values (net_init.c). */

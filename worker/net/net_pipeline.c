@@ -144,7 +144,8 @@ static sw_status with_behind(const struct sw_net_batch *b, size_t out, size_t in
 sw_status sw_net_parts(const struct sw_net_batch *b)
 {
 	const size_t rows = b->mine->to - b->mine->from, micro = b->net->at.micro;
-	const size_t n = (rows + micro - 1) / micro; /* also: no part */
+	/* also none; but one of no rows where batch norms have sums with other ranks */
+	const size_t n = rows == 0 && sw_net_synced(b->net) ? 1 : (rows + micro - 1) / micro;
 	const size_t behind = b->net->stages.n - 1 - b->net->stages.mine;
 	const size_t warm = behind < n ? behind : n;
 	size_t f = 0, k = 0; /* parts that have gone forward, and backward */
@@ -197,9 +198,7 @@ sw_status sw_net_norm_sum(struct sw_net *net, double *norm2)
 	/* ranks that share a batch have the same gradients: once is enough */
 	if (sw_net_data_rank(net) > 0)
 		rc = net->ops->zero(net->q, norm2, sizeof *norm2);
-	if (rc == SW_OK)
-		rc = sw_comm_sum(net->comm, SW_COMM_F64, norm2, 1, sw_comm_world(net->comm));
-	return rc;
+	return rc == SW_OK ? sw_net_sums_now(net, norm2, 1, sw_comm_world(net->comm)) : rc;
 }
 
 /* Of n parts that each take a stage its share of the work: all wait for the heaviest. */

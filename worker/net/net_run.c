@@ -103,6 +103,7 @@ struct sw_net_pass sw_net_pass_of(const struct sw_net_batch *b, size_t k)
 				.train = true,
 				.rows = left < micro ? left : micro,
 				.first = at,
+				.all = b->rows,
 				.grads = k == 0 ? sw_net_floats(net, net->at.grads)
 						: sw_net_part(net, net->at.part),
 				.parts = left <= micro ? b->mine->parts : 0,
@@ -136,12 +137,14 @@ sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 {
 	const struct sw_net_share mine = sw_net_share_of(net, rows);
 	const struct sw_net_batch b = {net, data, from, &mine, rows};
+	/* a rank without rows makes a pass of none, for its part in the sums of batch norms */
+	const bool passes = mine.from < mine.to || sw_net_synced(net);
 	sw_status rc = SW_OK;
 
 	net->shared = net->stages.n > 1;
-	if (mine.from < mine.to && sw_net_is_last(net))
+	if (passes && sw_net_is_last(net))
 		rc = gather_labels(net, data, from, rows);
-	if (rc == SW_OK && mine.from < mine.to)
+	if (rc == SW_OK && passes)
 		rc = sw_net_weights_ready(net);
 	if (rc == SW_OK)
 		rc = sw_net_parts(&b);

@@ -59,7 +59,8 @@ sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine)
 	const struct sw_net_pass none = {
 		.net = net, .grads = sw_net_floats(net, net->at.grads), .parts = mine->parts};
 	const struct sw_model *m = net->own;
-	const bool idle = mine->from == mine->to;
+	/* else its pass of no rows has left zeros, and begun the sums between those of batch norms */
+	const bool idle = mine->from == mine->to && !sw_net_synced(net);
 	size_t to = m->weights_n;
 	sw_status rc = SW_OK;
 
@@ -72,6 +73,17 @@ sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine)
 			rc = sw_net_grads_final(&none, m->op[i].w, &to);
 	if (rc == SW_OK)
 		rc = sw_comm_sum_end(net->comm);
+	return rc == SW_OK ? net->ops->join(net->q) : rc;
+}
+
+sw_status sw_net_sums_now(const struct sw_net *net, double *sums, size_t n, unsigned parts)
+{
+	void *stream;
+	sw_status rc = net->ops->fork(net->q, &stream);
+
+	if (rc == SW_OK)
+		rc = sw_comm_sum_now(net->comm, stream, sums, n, parts);
+	/* gradients' sums in the same stream are waited for, too: it has one order */
 	return rc == SW_OK ? net->ops->join(net->q) : rc;
 }
 

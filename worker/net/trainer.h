@@ -26,6 +26,7 @@ struct sw_trainer {
 	bool classes;                /* cross_entropy, else mse */
 	bool nesterov;
 	bool standardize;
+	bool sync_batchnorm; /* of several ranks: statistics are those of all ranks' rows */
 	double lr, momentum, weight_decay, beta1, beta2, eps;
 	double warmup_epochs, gamma;
 	double clip_norm, label_smoothing; /* 0: none */

@@ -7,10 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#define EVENT_TIMES 8 /* whose clocks are kept */
+
 struct sw_shim_event {
 	cudaStream_t stream; /* of the last record */
 	unsigned recorded, done;
-	struct sw_shim_clock clock;  /* when it was done last */
+	/* of the last times that it was done: a wait is for the one before it, though later ones may
+	 * be done by then */
+	struct sw_shim_clock clock[EVENT_TIMES];
 	struct sw_shim_mark *marked; /* the last record is one of a graph; NULL: it is not */
 };
 
@@ -199,9 +203,20 @@ static bool event_done(void *arg)
 {
 	cudaEvent_t e = ((struct event_arg *)arg)->event;
 
-	e->done++;
-	e->clock = sw_shim_line_now->clock;
+	e->clock[e->done++ % EVENT_TIMES] = sw_shim_line_now->clock;
 	return true;
+}
+
+/* What is known by the time that it was recorded so often, and done. */
+static const struct sw_shim_clock *event_clock(const struct sw_shim_event *e, unsigned times)
+{
+	static const struct sw_shim_clock none;
+
+	if (times == 0)
+		return &none;
+	if (e->done - times >= EVENT_TIMES) /* forgotten: the oldest that is not */
+		times = e->done - EVENT_TIMES + 1;
+	return &e->clock[(times - 1) % EVENT_TIMES];
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
@@ -239,7 +254,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e)
 		return entered;
 	if (e->stream) {
 		stream_wait(e->stream, e, e->recorded);
-		host_knows(&e->clock);
+		host_knows(event_clock(e, e->recorded));
 	}
 	return sw_shim_enter(NULL);
 }
@@ -255,7 +270,7 @@ cudaError_t cudaEventQuery(cudaEvent_t e)
 		(void)stream_step(e->stream);
 		return sw_shim_fail(sw_shim.lost ? cudaErrorIllegalAddress : cudaErrorNotReady);
 	}
-	host_knows(&e->clock);
+	host_knows(event_clock(e, e->recorded));
 	return sw_shim_enter(NULL);
 }
 
@@ -266,7 +281,7 @@ static bool wait_run(void *arg)
 
 	if (!stream_run(w->event->stream, w->event, w->times))
 		return false;
-	sw_shim_clock_join(&sw_shim_line_now->clock, &w->event->clock);
+	sw_shim_clock_join(&sw_shim_line_now->clock, event_clock(w->event, w->times));
 	return true;
 }
 

@@ -24,10 +24,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RANKS  8
-#define FLOATS ((size_t)1 << 20) /* of a sum at most */
-#define MOVED  ((size_t)1 << 18) /* of a send */
-#define MOVES  8                 /* of a group */
+#define RANKS 8
+#define BYTES ((size_t)4 << 20) /* of a sum at most */
+#define MOVED ((size_t)1 << 18) /* of a send */
+#define MOVES 8                 /* of a group */
+
+enum { FLOAT32 = 7, FLOAT64 = 8 };
 
 /* The device's and the test's; not there in a process without them. */
 #pragma weak sw_fake_nccl
@@ -40,7 +42,7 @@ struct member {
 	atomic_uint here;
 	atomic_ullong posted, taken; /* sums */
 	unsigned long long hash;     /* of all sums up to the one that is posted */
-	float data[FLOATS];
+	char data[BYTES] __attribute__((aligned(8)));
 };
 
 /* What one rank sends to another, one at a time. */
@@ -265,10 +267,9 @@ const char *ncclGetLastError(struct comm *c)
 
 /* --- what streams do --- */
 
-static void on_device(const char *symbol, const void *p, size_t n, cudaStream_t stream)
+static void on_device(const char *symbol, const void *p, size_t bytes, cudaStream_t stream)
 {
-	if ((stream != NULL) != (sw_shim_queue != NULL) ||
-	    (stream && !sw_shim_on_device(p, n * sizeof(float))))
+	if ((stream != NULL) != (sw_shim_queue != NULL) || (stream && !sw_shim_on_device(p, bytes)))
 		refuse("%s of what is no device's memory or stream", symbol);
 }
 
@@ -297,10 +298,16 @@ static int give(struct comm *c, cudaStream_t stream, bool (*run)(void *), const 
 
 struct sum {
 	struct comm *c;
-	float *p;
+	void *p;
 	size_t n;
+	int type;
 	bool posted;
 };
+
+static size_t sum_bytes(const struct sum *s)
+{
+	return s->n * (s->type == FLOAT64 ? sizeof(double) : sizeof(float));
+}
 
 /* Number k of this rank's sums. false: not all others have read the one before. */
 static bool sum_post(const struct sum *s, unsigned long long k)
@@ -311,11 +318,31 @@ static bool sum_post(const struct sum *s, unsigned long long k)
 	for (int r = 0; r < c->world; r++)
 		if (atomic_load(&c->at->member[r].taken) < k)
 			return false;
-	c->hash = (c->hash ^ s->n) * 0x100000001b3u + 1;
+	c->hash = (c->hash ^ s->n ^ (unsigned long long)s->type << 32) * 0x100000001b3u + 1;
 	me->hash = c->hash;
-	memcpy(me->data, s->p, s->n * sizeof *s->p);
+	memcpy(me->data, s->p, sum_bytes(s));
 	atomic_store(&me->posted, k + 1);
 	return true;
+}
+
+/* In rank order. */
+#define ADD(type)                                                                                  \
+	for (size_t i = 0; i < s->n; i++) {                                                        \
+		type sum = ((const type *)(const void *)at->member[0].data)[i];                    \
+                                                                                                   \
+		for (int r = 1; r < s->c->world; r++)                                              \
+			sum += ((const type *)(const void *)at->member[r].data)[i];                \
+		((type *)s->p)[i] = sum;                                                           \
+	}
+
+static void sum_add(const struct sum *s)
+{
+	const struct meeting *at = s->c->at;
+
+	if (s->type == FLOAT64)
+		ADD(double)
+	else
+		ADD(float)
 }
 
 static bool sum_take(const struct sum *s, unsigned long long k)
@@ -327,15 +354,9 @@ static bool sum_take(const struct sum *s, unsigned long long k)
 			return false;
 	for (int r = 0; r < c->world; r++)
 		if (c->at->member[r].hash != c->hash)
-			refuse("sum %llu of rank %d, of %zu floats, is not that of rank %d", k,
-			       c->rank, s->n, r);
-	for (size_t i = 0; i < s->n; i++) {
-		float sum = c->at->member[0].data[i];
-
-		for (int r = 1; r < c->world; r++)
-			sum += c->at->member[r].data[i];
-		s->p[i] = sum;
-	}
+			refuse("sum %llu of rank %d, %zu of type %d, is not that of rank %d", k,
+			       c->rank, s->n, s->type, r);
+	sum_add(s);
 	atomic_store(&c->at->member[c->rank].taken, k + 1);
 	return true;
 }
@@ -356,7 +377,7 @@ static bool sum_run(void *arg)
 	fake.sums++;
 	if (sw_shim_look_at) {
 		sw_shim_launch_begin();
-		sw_shim_look_at(s->p, s->n * sizeof *s->p, true);
+		sw_shim_look_at(s->p, sum_bytes(s), true);
 	}
 	return true;
 }
@@ -366,14 +387,17 @@ int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, struct
 {
 	outside("ncclAllReduce");
 	ready(c, "ncclAllReduce");
-	if (from != to || n == 0 || n > FLOATS || type != 7 || op != 0)
+	const struct sum asked = {.c = c, .p = to, .n = n, .type = type};
+
+	if (from != to || n == 0 || sum_bytes(&asked) > BYTES ||
+	    (type != FLOAT32 && type != FLOAT64) || op != 0)
 		refuse("ncclAllReduce of %zu of type %d, operation %d", n, type, op);
-	on_device("ncclAllReduce", to, n, stream);
+	on_device("ncclAllReduce", to, sum_bytes(&asked), stream);
 	if (fails()) {
 		c->error = INTERNAL;
 		return INTERNAL;
 	}
-	return give(c, stream, sum_run, &(struct sum){.c = c, .p = to, .n = n}, sizeof(struct sum));
+	return give(c, stream, sum_run, &asked, sizeof asked);
 }
 
 /* --- groups --- */
@@ -457,7 +481,7 @@ static int move_say(const char *symbol, struct move m, int type, struct comm *c,
 		refuse("%s of %zu of type %d", symbol, m.n, type);
 	if (m.peer < 0 || m.peer >= c->world || m.peer == c->rank)
 		refuse("%s of rank %d of %d with rank %d", symbol, c->rank, c->world, m.peer);
-	on_device(symbol, m.p, m.n, stream);
+	on_device(symbol, m.p, m.n * sizeof *m.p, stream);
 	if (now.of.n == MOVES || (now.of.n && (now.of.c != c || now.stream != stream)))
 		refuse("%s: a group of too many, or of two communicators or streams", symbol);
 	now.of.c = c;

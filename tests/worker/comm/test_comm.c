@@ -176,6 +176,45 @@ START_TEST(begun_sums_have_bits_of_rank_order)
 }
 END_TEST
 
+/* A sum of doubles between such buckets: right when the call is back, as are the buckets in the end. */
+static sw_status buckets_and_now(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	enum { N = 60000, EACH = 20000, DOUBLES = 500 };
+	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
+	static float p[N];
+	double now[DOUBLES];
+	sw_status rc = SW_OK;
+
+	(void)ctx;
+	for (unsigned turn = 0; turn < 40 && rc == SW_OK && *me->bad == '\0'; turn++) {
+		const unsigned parts = 1 + (unsigned)(mix(turn) % world);
+
+		for (size_t i = 0; i < N; i++)
+			element(SW_COMM_F32, p, rank, turn, i);
+		for (size_t at = 0; at < N && rc == SW_OK; at += EACH) {
+			for (size_t i = 0; i < DOUBLES; i++)
+				element(SW_COMM_F64, now, rank, turn + 1000, i);
+			rc = sw_comm_sum_begin(c, NULL, p + at, EACH, parts);
+			if (rc == SW_OK)
+				rc = sw_comm_sum_now(c, NULL, now, DOUBLES, parts);
+			if (rc == SW_OK &&
+			    !is_sum(me, SW_COMM_F64, (char *)now, DOUBLES, parts, turn + 1000))
+				return rc;
+		}
+		if (rc == SW_OK)
+			rc = sw_comm_sum_end(c);
+		if (rc == SW_OK)
+			(void)is_sum(me, SW_COMM_F32, (char *)p, N, parts, turn);
+	}
+	return rc;
+}
+
+START_TEST(sum_between_begun_ones_is_there_at_once)
+{
+	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), buckets_and_now, NULL);
+}
+END_TEST
+
 /* The others begin only when rank 0 is back from all that must not wait. */
 static sw_status rank_0_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
@@ -332,6 +371,7 @@ SUITE(tcase)
 	tcase_add_loop_test(tcase, sum_of_any_size_has_bits_of_rank_order, 0, CASES);
 	tcase_add_loop_test(tcase, sums_in_a_row_use_slots_again, 0, CASES);
 	tcase_add_loop_test(tcase, begun_sums_have_bits_of_rank_order, 0, CASES);
+	tcase_add_loop_test(tcase, sum_between_begun_ones_is_there_at_once, 0, CASES);
 	tcase_add_loop_test(tcase, rank_0_begins_and_says_its_word_without_waiting, 0, CASES);
 	tcase_add_loop_test(tcase, broadcast_and_all_gather_give_all_the_same, 0, CASES);
 	tcase_add_loop_test(tcase, barrier_is_left_when_all_have_come, 0, CASES);

@@ -88,6 +88,66 @@ START_TEST(nccl_sums_by_calls_and_recorded)
 }
 END_TEST
 
+/* --- doubles, which the work waits for while floats are summed --- */
+
+enum { DOUBLES = 3 };
+
+static sw_status step_now(float *g, double *d)
+{
+	void *stream;
+	sw_status rc = o->fork(q, &stream);
+
+	if (rc == SW_OK)
+		rc = sw_comm_sum_begin(comm, stream, g, N, sw_comm_world(comm));
+	if (rc == SW_OK)
+		rc = sw_comm_sum_now(comm, stream, d, DOUBLES, sw_comm_world(comm));
+	return rc == SW_OK ? o->join(q) : rc;
+}
+
+/* Each step adds up what the one before has left on all ranks alike. */
+static void doubles_by_calls_and_recorded(unsigned rank)
+{
+	const unsigned world = sw_comm_world(comm);
+	float *g = zeros();
+	double live[DOUBLES];
+	struct sw_graph *graph = NULL;
+	void *d;
+
+	for (unsigned i = 0; i < DOUBLES; i++)
+		live[i] = 0.1 * (double)(rank + 1) + (double)i;
+	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_OK);
+	ck_assert_int_eq(o->alloc(&d, sizeof live), SW_OK);
+	ck_assert_int_eq(o->upload(q, d, live, sizeof live), SW_OK);
+	ck_assert_int_eq(step_now(g, d), SW_OK);
+	ck_assert_int_eq(o->graph_begin(q), SW_OK);
+	ck_assert_int_eq(step_now(g, d), SW_OK);
+	ck_assert_int_eq(o->graph_end(q, &graph), SW_OK);
+	ck_assert_int_eq(o->graph_run(q, graph), SW_OK);
+	ck_assert_int_eq(o->download(q, live, d, sizeof live), SW_OK);
+	for (unsigned i = 0; i < DOUBLES; i++) {
+		double sum = 0;
+
+		for (unsigned r = 0; r < world; r++)
+			sum += 0.1 * (double)(r + 1) + (double)i;
+		ck_assert_double_eq_tol(live[i], sum * (double)world, 1e-14);
+	}
+	ck_assert_uint_eq(sw_fake_nccl.sums, 2 * 2);
+	o->graph_free(graph);
+	o->free(d);
+	o->free(g);
+	sw_comm_devices_end(comm);
+	ck_assert_int_eq(sw_comm_barrier(comm), SW_OK);
+	rank_close();
+	ck_assert_uint_eq(sw_shim.live, 0);
+}
+
+/* _i: the ranks */
+START_TEST(nccl_sums_doubles_that_the_work_waits_for)
+{
+	ranks_run_well((unsigned)_i, doubles_by_calls_and_recorded);
+}
+END_TEST
+
 /* --- order with the work --- */
 
 #ifdef SW_SHIM_WATCH
@@ -288,6 +348,7 @@ SUITE(tcase)
 {
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, nccl_sums_by_calls_and_recorded, 1, 4);
+	tcase_add_loop_test(tcase, nccl_sums_doubles_that_the_work_waits_for, 1, 4);
 #ifdef SW_SHIM_WATCH
 	tcase_add_loop_test_raise_signal(tcase, shim_aborts_at_a_sum_that_is_not_in_order, SIGABRT,
 					 0, 4);

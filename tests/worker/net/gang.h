@@ -11,6 +11,7 @@
 
 #define WORLD_MOST 6
 #define STEPS_MOST 256
+#define LAST_MOST  2048
 #define EPOCHS     8
 
 struct rank {
@@ -19,6 +20,10 @@ struct rank {
 	char line[320]; /* of an error */
 	size_t steps;
 	uint64_t state[STEPS_MOST]; /* after each step: a hash of weights and optimizer sets */
+	float last[LAST_MOST];      /* the weights after the last step, as many as fit */
+	size_t last_n;
+	uint64_t norms; /* a hash of what batch norms with sync have left */
+	unsigned idle;  /* passes of them without rows */
 	size_t reports;
 	struct sw_epoch e[EPOCHS];
 	uint64_t whole[EPOCHS]; /* a hash of the whole model's weights, state and statistics */
@@ -65,6 +70,8 @@ static inline void note_step(const float *w, const float *a, const float *b, siz
 	if (me->steps < STEPS_MOST)
 		me->state[me->steps] = h;
 	me->steps++;
+	me->last_n = n < LAST_MOST ? n : LAST_MOST;
+	memcpy(me->last, w, me->last_n * sizeof *w);
 }
 
 static inline sw_status noted_sgd(struct sw_queue *q, float *w, const float *g, float *v, size_t n,

@@ -25,8 +25,11 @@ static struct rank {
 	double loss[EPOCHS][2];
 	float set[EPOCHS][3][WEIGHTS_MOST];
 	size_t reports, sets;
+	float evaluated[WEIGHTS_MOST];   /* with batch norms: the weights of its last evaluation */
 	unsigned graph_runs, sums, left; /* left: of the device, in the end */
 } * ranks;
+
+static struct rank *own; /* of this process */
 
 static pid_t pids[WORLD_MOST];
 static size_t kill_at, asked; /* rank 1 is killed when rank 0 is asked so often; 0: never */
@@ -68,6 +71,7 @@ static void rank_train(const struct sw_ops *ops, const struct sw_trainer *t, str
 	enum sw_train_end end;
 
 	memset(me, 0, sizeof *me);
+	own = me;
 	ck_assert_uint_le(model.weights_n, WEIGHTS_MOST);
 	sw_shim.graph_runs = 0;
 	sw_fake_nccl.sums = 0;
@@ -175,6 +179,74 @@ static sw_status no_graphs(struct sw_queue *q)
 	return SW_UNSUPPORTED;
 }
 
+/* --- batch norms over the rows of all ranks --- */
+
+/* No bias is right in front of a norm: its gradient would be 0 but for rounding, and Adam divides it by
+ * its own size. */
+static const char normed[] = "[{\"linear\": 20}, \"relu\", \"batchnorm\", {\"dropout\": 0.2}, "
+			     "{\"linear\": 12}, \"tanh\", \"batchnorm\", {\"linear\": 3}]";
+#define FIRST_NORM 2
+
+/* All weights, from those of the first batch norm. */
+static sw_status noted_eval(struct sw_queue *q, const float *x, const float *gamma,
+			    const float *beta, const float *running_mean, const float *running_var,
+			    float *y, size_t B, size_t C, size_t S, struct sw_norm n)
+{
+	const sw_status rc = C == model.op[FIRST_NORM].from.c
+				     ? cuda->download(q, own->evaluated,
+						      gamma - model.op[FIRST_NORM].w,
+						      model.weights_n * sizeof *own->evaluated)
+				     : SW_OK;
+
+	return rc != SW_OK ? rc
+			   : cuda->batchnorm_eval(q, x, gamma, beta, running_mean, running_var, y,
+						  B, C, S, n);
+}
+
+/* Sums in another order: rounding, and what Adam and the steps since have made of it. Without sync a
+ * weight is 0.01 off at once. */
+#define NEAR 1e-4
+
+/* _i & 1: the optimizer; _i & 2: without graphs; _i / 4: two ranks, or three, of which the last has no
+ * rows of the last batch */
+START_TEST(gang_on_devices_with_sync_is_one_rank_with_the_whole_batch)
+{
+	struct sw_ops noted = *cuda;
+	const struct sw_ops *const tables[] = {&noted, &noted, &noted};
+	struct sw_trainer t = _i & 1 ? adam : sgd;
+	const unsigned world = 2 + (unsigned)_i / 4;
+	static struct rank one;
+	int ends[WORLD_MOST];
+
+	model_make(normed);
+	noted.batchnorm_eval = noted_eval;
+	if (_i & 2)
+		noted.graph_begin = no_graphs;
+	t.epochs = 2; /* a stand-in device takes its time for them */
+	ck_assert_uint_le(data.train.rows % 25, 18);
+	rank_train(&noted, &t, NULL, &one);
+	ck_assert_msg(one.rc == SW_OK, "%s", one.line);
+	t.sync_batchnorm = true;
+	gang_run(world, t, tables);
+	gang_ends(world, ends);
+	for (unsigned r = 0; r < world; r++) {
+		ck_assert_msg(ends[r] == 0 && ranks[r].rc == SW_OK, "rank %u: %x, %s", r, ends[r],
+			      ranks[r].line);
+		ck_assert_mem_eq(ranks[r].evaluated, ranks[0].evaluated, sizeof ranks[r].evaluated);
+		ck_assert_uint_eq(ranks[r].left, 0);
+		ck_assert_uint_eq(ranks[r].sums, ranks[0].sums);
+		ck_assert_uint_eq(ranks[r].graph_runs,
+				  _i & 2 ? 0 : t.epochs * (data.train.rows / t.batch_size) - 1);
+	}
+	for (size_t k = 0; k < model.weights_n; k++)
+		ck_assert_double_eq_tol((double)ranks[0].evaluated[k], (double)one.evaluated[k],
+					NEAR);
+	for (size_t e = 0; e < t.epochs; e++)
+		for (int i = 0; i < 2; i++)
+			ck_assert_double_eq_tol(ranks[0].loss[e][i], one.loss[e][i], NEAR);
+}
+END_TEST
+
 /* _i: which ranks have no graphs, by bits: then none has */
 START_TEST(gang_on_devices_has_graphs_on_all_ranks_or_on_none)
 {
@@ -257,6 +329,51 @@ static sw_status join_never(struct sw_queue *q)
 	return SW_OK;
 }
 
+static unsigned left_out, times; /* of the calls the one that is not made */
+
+static sw_status fork_but_once(struct sw_queue *q, void **stream)
+{
+	static void *known;
+	sw_status rc = SW_OK;
+
+	if (++times != left_out)
+		rc = cuda->fork(q, &known);
+	*stream = known;
+	return rc;
+}
+
+static sw_status join_but_once(struct sw_queue *q)
+{
+	return ++times == left_out ? SW_OK : cuda->join(q);
+}
+
+/* A step has five forks and five joins, of which the last are of the gradients' sum; the others are of
+ * the two norms' sums, forward and backward. The first fork makes the stream. */
+static const struct {
+	bool fork;
+	unsigned nth;
+} unsynced[] = {{false, 1}, {false, 2}, {false, 3}, {false, 4}, {true, 2}, {true, 3}, {true, 4}};
+
+START_TEST(shim_aborts_at_a_batch_norm_that_does_not_wait_for_sums)
+{
+	struct sw_ops wrong = *cuda;
+	const struct sw_ops *const tables[] = {&wrong};
+	struct sw_trainer t = sgd;
+	int end;
+
+	model_make(normed);
+	t.sync_batchnorm = true;
+	left_out = unsynced[_i].nth;
+	if (unsynced[_i].fork)
+		wrong.fork = fork_but_once;
+	else
+		wrong.join = join_but_once;
+	gang_run(1, t, tables);
+	gang_ends(1, &end);
+	ck_assert(WIFSIGNALED(end) && WTERMSIG(end) == SIGABRT);
+}
+END_TEST
+
 /* _i: the fork is forgotten, the join */
 START_TEST(shim_aborts_at_a_net_that_does_not_wait_for_sums)
 {
@@ -295,11 +412,14 @@ SUITE(tcase)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, gang_on_devices_has_the_bits_of_one_rank, 0,
 			    2 * (int)ROWS(shapes));
+	tcase_add_loop_test(tcase, gang_on_devices_with_sync_is_one_rank_with_the_whole_batch, 0,
+			    8);
 	tcase_add_loop_test(tcase, gang_on_devices_has_graphs_on_all_ranks_or_on_none, 1, 4);
 	tcase_add_test(tcase, gang_on_devices_waits_for_the_last_graph);
 	tcase_add_test(tcase, gang_on_devices_whose_rows_are_staged_has_the_same_bits);
 	tcase_add_loop_test(tcase, gang_on_devices_ends_when_a_rank_is_killed, 0, 2);
 #ifdef SW_SHIM_WATCH
+	tcase_add_rows(tcase, shim_aborts_at_a_batch_norm_that_does_not_wait_for_sums, unsynced);
 	tcase_add_loop_test(tcase, shim_aborts_at_a_net_that_does_not_wait_for_sums, 0, 2);
 #endif
 }

@@ -1,0 +1,364 @@
+/* tests/kernels/test_norms.c — batch and layer normalisation of the CPU table against references in
+ * double: rows that lie together, and those that ranks share. */
+#include "tests/kernels/gradient.h"
+#include "tests/run.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* --- norms: x, gamma, beta --- */
+
+struct norm {
+	size_t B, C, S; /* layernorm: C rows of S in B groups of none */
+	float *mean, *rstd;
+};
+
+#define CHANNELS 16 /* at most */
+
+static const struct norm norms[] = {
+	{2, 1, 1, NULL, NULL},  {2, 3, 1, NULL, NULL},  {17, 5, 1, NULL, NULL},
+	{1, 2, 13, NULL, NULL}, {3, 4, 49, NULL, NULL}, {2, 16, 9, NULL, NULL},
+};
+
+static void normalise(const double *x, double *y, size_t n, size_t step, size_t run, double gamma,
+		      double beta)
+{
+	double mean = 0, var = 0;
+
+#define AT(i) ((i) / run * step + (i) % run)
+	for (size_t i = 0; i < n; i++)
+		mean += x[AT(i)] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		var += (x[AT(i)] - mean) * (x[AT(i)] - mean) / (double)n;
+	for (size_t i = 0; i < n; i++)
+		y[AT(i)] = (x[AT(i)] - mean) / sqrt(var + 1e-2) * gamma + beta;
+#undef AT
+}
+
+/* eps 1e-2, so that the slopes of two close values stay mild */
+static const struct sw_norm eps = {.eps = 1e-2f, .momentum = 0.1f};
+
+static void batchnorm_reference(const void *shape, double *const *in, double *out)
+{
+	const struct norm *n = shape;
+
+	for (size_t c = 0; c < n->C; c++)
+		normalise(in[0] + c * n->S, out + c * n->S, n->B * n->S, n->C * n->S, n->S,
+			  in[1][c], in[2][c]);
+}
+
+static sw_status batchnorm_forward(const void *shape, float *const *in, float *out)
+{
+	const struct norm *n = shape;
+	float *running = gradient_noise(2 * n->C, 9);
+	const sw_status status = sw_ops_cpu.batchnorm_train(NULL, in[0], in[1], in[2], running,
+							    running + n->C, out, n->mean, n->rstd,
+							    n->B, n->C, n->S, eps);
+
+	free(running);
+	return status;
+}
+
+static sw_status batchnorm_backward(const void *shape, float *const *in, const float *out,
+				    float *dy, float *const *din)
+{
+	const struct norm *n = shape;
+
+	(void)out;
+	return sw_ops_cpu.batchnorm_backward(NULL, in[0], in[1], n->mean, n->rstd, dy, din[0],
+					     din[1], din[2], n->B, n->C, n->S);
+}
+
+START_TEST(batchnorm_and_its_gradient_match_the_reference)
+{
+	struct norm n = norms[_i];
+	const struct gradient_case g = {
+		.name = "batchnorm",
+		.ins = 3,
+		.n = {n.B * n.C * n.S, n.C, n.C},
+		.out_n = n.B * n.C * n.S,
+		.tol = 2e-5,
+		.shape = &n,
+		.reference = batchnorm_reference,
+		.forward = batchnorm_forward,
+		.backward = batchnorm_backward,
+	};
+
+	n.mean = gradient_noise(n.C, 1);
+	n.rstd = gradient_noise(n.C, 1);
+	gradient_check(&g);
+	free(n.mean);
+	free(n.rstd);
+}
+END_TEST
+
+START_TEST(batchnorm_moves_its_statistics_and_evaluates_with_them)
+{
+	const float x[4] = {1, 2, 3, 6}, gamma = 2, beta = 1;
+	const struct sw_norm n = {.eps = 0, .momentum = 0.25f};
+	float mean = 4, var = 8, y[4], m, r;
+
+	ck_assert_int_eq(sw_ops_cpu.batchnorm_train(NULL, x, &gamma, &beta, &mean, &var, y, &m, &r,
+						    2, 1, 2, n),
+			 SW_OK);
+	/* mean 3, biased variance 14 / 4, unbiased 14 / 3 */
+	ck_assert_float_eq_tol(mean, 0.75f * 4 + 0.25f * 3, 1e-6f);
+	ck_assert_float_eq_tol(var, 0.75f * 8 + 0.25f * 14 / 3, 1e-6f);
+	ck_assert_float_eq_tol(y[0], (1 - 3) / sqrtf(3.5f) * 2 + 1, 1e-6f);
+	mean = 2;
+	var = 4;
+	ck_assert_int_eq(
+		sw_ops_cpu.batchnorm_eval(NULL, x, &gamma, &beta, &mean, &var, y, 2, 1, 2, n),
+		SW_OK);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_float_eq_tol(y[i], (x[i] - 2) / 2 * 2 + 1, 1e-6f);
+	/* One value has no variance: the running one stays. */
+	ck_assert_int_eq(sw_ops_cpu.batchnorm_train(NULL, x, &gamma, &beta, &mean, &var, y, &m, &r,
+						    1, 1, 1, eps),
+			 SW_OK);
+	ck_assert(var == 4 && y[0] == 1);
+}
+END_TEST
+
+/* --- batchnorm over rows that lie apart, with two ranks --- */
+
+#define RANKS 2
+
+/* The first row of a rank's, of which the last of them has more. */
+static size_t first_row(const struct norm *n, size_t rank)
+{
+	return rank * n->B / RANKS;
+}
+
+/* What the ranks have made, added up. */
+static void add_up(double (*sums)[2 * CHANNELS], size_t C)
+{
+	for (size_t k = 0; k < 2 * C; k++)
+		sums[0][k] += sums[1][k];
+}
+
+static sw_status shared_forward(const void *shape, float *const *in, float *out)
+{
+	const struct norm *n = shape;
+	const size_t row = n->C * n->S;
+	double sums[RANKS][2 * CHANNELS];
+	float *running = gradient_noise(2 * n->C, 9);
+	sw_status status = SW_OK;
+
+	for (size_t r = 0; r < RANKS && status == SW_OK; r++)
+		status = sw_ops_cpu.batchnorm_sums(NULL, in[0] + first_row(n, r) * row, sums[r],
+						   first_row(n, r + 1) - first_row(n, r), n->C,
+						   n->S);
+	add_up(sums, n->C);
+	for (size_t r = 0; r < RANKS && status == SW_OK; r++)
+		status = sw_ops_cpu.batchnorm_train_summed(
+			NULL, in[0] + first_row(n, r) * row, sums[0], in[1], in[2], running,
+			running + n->C, out + first_row(n, r) * row, n->mean, n->rstd, n->B * n->S,
+			first_row(n, r + 1) - first_row(n, r), n->C, n->S, eps);
+	free(running);
+	return status;
+}
+
+static sw_status shared_backward(const void *shape, float *const *in, const float *out, float *dy,
+				 float *const *din)
+{
+	const struct norm *n = shape;
+	const size_t row = n->C * n->S;
+	double sums[RANKS][2 * CHANNELS];
+	float own[RANKS][2][CHANNELS];
+	sw_status status = SW_OK;
+
+	(void)out;
+	for (size_t r = 0; r < RANKS && status == SW_OK; r++)
+		status = sw_ops_cpu.batchnorm_backward_sums(
+			NULL, in[0] + first_row(n, r) * row, n->mean, n->rstd,
+			dy + first_row(n, r) * row, sums[r], own[r][0], own[r][1],
+			first_row(n, r + 1) - first_row(n, r), n->C, n->S);
+	add_up(sums, n->C);
+	for (size_t k = 0; k < n->C; k++) {
+		din[1][k] = own[0][0][k] + own[1][0][k];
+		din[2][k] = own[0][1][k] + own[1][1][k];
+	}
+	for (size_t r = 0; r < RANKS && status == SW_OK; r++)
+		status = sw_ops_cpu.batchnorm_backward_summed(
+			NULL, in[0] + first_row(n, r) * row, in[1], n->mean, n->rstd,
+			dy + first_row(n, r) * row, sums[0], din[0] + first_row(n, r) * row,
+			n->B * n->S, first_row(n, r + 1) - first_row(n, r), n->C, n->S);
+	return status;
+}
+
+/* One of a single row leaves the first rank without any. */
+START_TEST(batchnorm_of_shared_rows_and_its_gradient_match_the_reference)
+{
+	struct norm n = norms[_i];
+	const struct gradient_case g = {
+		.name = "batchnorm of shared rows",
+		.ins = 3,
+		.n = {n.B * n.C * n.S, n.C, n.C},
+		.out_n = n.B * n.C * n.S,
+		.tol = 2e-5,
+		.shape = &n,
+		.reference = batchnorm_reference,
+		.forward = shared_forward,
+		.backward = shared_backward,
+	};
+
+	n.mean = gradient_noise(n.C, 1);
+	n.rstd = gradient_noise(n.C, 1);
+	gradient_check(&g);
+	free(n.mean);
+	free(n.rstd);
+}
+END_TEST
+
+/* As batchnorm_moves_its_statistics_and_evaluates_with_them, whose rows these are. */
+START_TEST(batchnorm_of_shared_rows_moves_the_statistics_of_all)
+{
+	const float x[4] = {1, 2, 3, 6}, gamma = 2, beta = 1;
+	const struct sw_norm n = {.eps = 0, .momentum = 0.25f};
+	double sums[2][2];
+
+	for (size_t r = 0; r < 2; r++)
+		ck_assert_int_eq(sw_ops_cpu.batchnorm_sums(NULL, x + 2 * r, sums[r], 1, 1, 2),
+				 SW_OK);
+	ck_assert(sums[0][0] == 3 && sums[0][1] == 5 && sums[1][0] == 9 && sums[1][1] == 45);
+	sums[0][0] += sums[1][0];
+	sums[0][1] += sums[1][1];
+	for (size_t B = 0; B < 2; B++) { /* also where a rank has no rows */
+		float mean = 4, var = 8, y[2] = {7, 7}, m, r;
+
+		ck_assert_int_eq(sw_ops_cpu.batchnorm_train_summed(NULL, x, sums[0], &gamma, &beta,
+								   &mean, &var, y, &m, &r, 4, B, 1,
+								   2, n),
+				 SW_OK);
+		ck_assert_float_eq_tol(mean, 0.75f * 4 + 0.25f * 3, 1e-6f);
+		ck_assert_float_eq_tol(var, 0.75f * 8 + 0.25f * 14 / 3, 1e-6f);
+		ck_assert_float_eq_tol(m, 3, 1e-6f);
+		ck_assert_float_eq_tol(r, 1 / sqrtf(3.5f), 1e-6f);
+		ck_assert_float_eq_tol(y[0], B ? (1 - 3) / sqrtf(3.5f) * 2 + 1 : 7, 1e-6f);
+	}
+}
+END_TEST
+
+/* One value for all rows has no variance, and rounding makes none below 0; nor does it hide a NaN. */
+START_TEST(batchnorm_of_shared_rows_has_no_variance_below_zero)
+{
+	const float one = 1, zero = 0;
+	float x[7], y[7], mean, rstd, running[2] = {0, 0};
+	double sums[2];
+
+	for (unsigned k = 0; k < 200; k++) {
+		for (size_t i = 0; i < 7; i++)
+			x[i] = 1e6f * (1 + (float)k * 0.0137f);
+		ck_assert_int_eq(sw_ops_cpu.batchnorm_sums(NULL, x, sums, 7, 1, 1), SW_OK);
+		ck_assert_int_eq(sw_ops_cpu.batchnorm_train_summed(NULL, x, sums, &one, &zero,
+								   running, running + 1, y, &mean,
+								   &rstd, 7, 7, 1, 1, eps),
+				 SW_OK);
+		ck_assert_msg(running[1] >= 0 && rstd <= 10.0001f && fabsf(y[0]) < 0.7f,
+			      "%g: variance %g, rstd %g, y %g", (double)x[0], (double)running[1],
+			      (double)rstd, (double)y[0]);
+	}
+	sums[1] = NAN;
+	ck_assert_int_eq(sw_ops_cpu.batchnorm_train_summed(NULL, x, sums, &one, &zero, running,
+							   running + 1, y, &mean, &rstd, 7, 7, 1, 1,
+							   eps),
+			 SW_OK);
+	ck_assert(isnan(rstd) && isnan(y[0]) && isnan(running[1]));
+}
+END_TEST
+
+/* A mean far from zero must not eat the variance's digits. */
+START_TEST(norms_of_values_far_from_zero_keep_their_digits)
+{
+	enum { N = 64 };
+	float x[N], y[N], mean[1], rstd[1], running[2] = {0, 0};
+	const float one = 1, zero = 0;
+	float ones[N], zeros[N] = {0};
+	double sums[2];
+
+	for (size_t i = 0; i < N; i++) {
+		x[i] = 4096 + (i % 2 ? 0.5f : -0.5f);
+		ones[i] = 1;
+	}
+	ck_assert_int_eq(sw_ops_cpu.batchnorm_train(NULL, x, &one, &zero, running, running + 1, y,
+						    mean, rstd, N, 1, 1, (struct sw_norm){0, 0}),
+			 SW_OK);
+	for (size_t i = 0; i < N; i++)
+		ck_assert_float_eq_tol(y[i], i % 2 ? 1.0f : -1.0f, 1e-5f);
+	ck_assert_int_eq(sw_ops_cpu.batchnorm_sums(NULL, x, sums, N, 1, 1), SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.batchnorm_train_summed(NULL, x, sums, &one, &zero, running,
+							   running + 1, y, mean, rstd, N, N, 1, 1,
+							   (struct sw_norm){0, 0}),
+			 SW_OK);
+	for (size_t i = 0; i < N; i++)
+		ck_assert_float_eq_tol(y[i], i % 2 ? 1.0f : -1.0f, 1e-5f);
+	ck_assert_int_eq(sw_ops_cpu.layernorm_forward(NULL, x, ones, zeros, y, NULL, NULL, 1, N,
+						      (struct sw_norm){0, 0}),
+			 SW_OK);
+	for (size_t i = 0; i < N; i++)
+		ck_assert_float_eq_tol(y[i], i % 2 ? 1.0f : -1.0f, 1e-5f);
+}
+END_TEST
+
+static void layernorm_reference(const void *shape, double *const *in, double *out)
+{
+	const struct norm *n = shape;
+
+	for (size_t r = 0; r < n->C; r++) {
+		normalise(in[0] + r * n->S, out + r * n->S, n->S, n->S, n->S, 1, 0);
+		for (size_t d = 0; d < n->S; d++)
+			out[r * n->S + d] = out[r * n->S + d] * in[1][d] + in[2][d];
+	}
+}
+
+static sw_status layernorm_forward(const void *shape, float *const *in, float *out)
+{
+	const struct norm *n = shape;
+
+	return sw_ops_cpu.layernorm_forward(NULL, in[0], in[1], in[2], out, n->mean, n->rstd, n->C,
+					    n->S, eps);
+}
+
+static sw_status layernorm_backward(const void *shape, float *const *in, const float *out,
+				    float *dy, float *const *din)
+{
+	const struct norm *n = shape;
+
+	(void)out;
+	return sw_ops_cpu.layernorm_backward(NULL, in[0], in[1], n->mean, n->rstd, dy, din[0],
+					     din[1], din[2], n->C, n->S);
+}
+
+START_TEST(layernorm_and_its_gradient_match_the_reference)
+{
+	struct norm n = norms[_i];
+	const struct gradient_case g = {
+		.name = "layernorm",
+		.ins = 3,
+		.n = {n.C * n.S, n.S, n.S},
+		.out_n = n.C * n.S,
+		.tol = 2e-5,
+		.shape = &n,
+		.reference = layernorm_reference,
+		.forward = layernorm_forward,
+		.backward = layernorm_backward,
+	};
+
+	n.mean = gradient_noise(n.C, 1);
+	n.rstd = gradient_noise(n.C, 1);
+	gradient_check(&g);
+	free(n.mean);
+	free(n.rstd);
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_rows(tcase, batchnorm_and_its_gradient_match_the_reference, norms);
+	tcase_add_test(tcase, batchnorm_moves_its_statistics_and_evaluates_with_them);
+	tcase_add_rows(tcase, batchnorm_of_shared_rows_and_its_gradient_match_the_reference, norms);
+	tcase_add_test(tcase, batchnorm_of_shared_rows_moves_the_statistics_of_all);
+	tcase_add_test(tcase, batchnorm_of_shared_rows_has_no_variance_below_zero);
+	tcase_add_test(tcase, norms_of_values_far_from_zero_keep_their_digits);
+	tcase_add_rows(tcase, layernorm_and_its_gradient_match_the_reference, norms);
+}
