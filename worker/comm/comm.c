@@ -366,7 +366,7 @@ static bool move_pieces(struct sw_comm *c, unsigned peer, struct move *out, stru
 sw_status sw_comm_exchange(struct sw_comm *c, void *stream, unsigned peer, const float *out,
 			   size_t out_n, float *in, size_t in_n)
 {
-	struct move to = {(char *)(uintptr_t)out, out_n * sizeof *out};
+	struct move to = {(char *)out, out_n * sizeof *out};
 	struct move from = {(char *)in, in_n * sizeof *in};
 	unsigned lost = c->world;
 

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "worker/comm/comm_internal.h"
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,6 +183,7 @@ static sw_status meet(struct sw_nccl *n)
 	const int result = n->call.version(&n->version);
 	sw_status rc;
 
+	assert(stages >= 1);
 	if (result != SUCCESS)
 		return failed(n, "ncclGetVersion", result, ALL);
 	rc = id_share(n, 0, &id);

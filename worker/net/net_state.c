@@ -115,7 +115,7 @@ static sw_status set_upload(const struct sw_net *net, size_t set, const float *h
 		return sw_net_own_upload(net, set, host);
 	rc = say(net, PUT + set);
 	/* rank 0's is only read */
-	return rc == SW_OK ? set_spread(net, set, (float *)(uintptr_t)host) : rc;
+	return rc == SW_OK ? set_spread(net, set, (float *)host) : rc;
 }
 
 sw_status sw_net_set_download(const struct sw_net *net, size_t set, float *host)

@@ -108,7 +108,7 @@ static double choose(const struct choice *c, double most_work,
 		     size_t first[SW_STAGES_MAX + 1])
 {
 	/* best[to]: of stages 0 to s, whose last ends at place `to`; from: where that one begins */
-	uint16_t from[SW_STAGES_MAX][SW_MODEL_MAX_OPS + 1];
+	uint16_t from[SW_STAGES_MAX][SW_MODEL_MAX_OPS + 1] = {{0}};
 	double best[SW_MODEL_MAX_OPS + 1], before[SW_MODEL_MAX_OPS + 1];
 
 	for (size_t k = 0; k < c->n; k++)
