@@ -1,6 +1,6 @@
 /*
- * kernels/cuda/channels.cuh — x: float[B][C][S] as its channels, of which large ones are cut into parts: a
- * block's way over the values of one.
+ * kernels/cuda/channels.cuh — x: float[B][C][S] as its channels, of which large ones are cut into
+ * parts: a block's way over the values of one.
  */
 #ifndef SW_KERNELS_CUDA_CHANNELS_CUH
 #define SW_KERNELS_CUDA_CHANNELS_CUH
