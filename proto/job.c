@@ -22,7 +22,15 @@ enum job_kind {
 static const struct job_field {
 	const char *key;
 	enum job_kind kind;
-	enum { ALWAYS, OF_PROGRAM, NEEDED_OF_PROGRAM, OF_RANKS, OF_TRAINER_RANKS, OF_STAGES, OF_SYNC } when;
+	enum {
+		ALWAYS,
+		OF_PROGRAM,
+		NEEDED_OF_PROGRAM,
+		OF_RANKS,
+		OF_TRAINER_RANKS,
+		OF_STAGES,
+		OF_SYNC
+	} when;
 	size_t offset;
 } job_fields[] = {
 	{"sweep", NUMBER, ALWAYS, offsetof(struct sw_job, sweep)},
