@@ -4,7 +4,8 @@
 #define OUT(what)                                                                                  \
 	"lost 3 attempts in a row (" what "): it takes no trial until sweepd is started again"
 
-#define BOTH "w0 hello", "welcome", "w1 hello", "welcome"
+#define BY_BOTH " on 2 ranks by nccl"
+#define BOTH    "w0 hello", "welcome", "w1 hello", "welcome"
 /* The trial that GPU 0 has is lost with its worker, which comes again and gets another one. */
 #define AGAIN(next)                                                                                \
 	"w0 dies signal:9", "", "time 3", "worker 0 starts", "w0 hello", "welcome", "w0 next", next
@@ -106,9 +107,9 @@ static const struct story stories[] = {
 	 "gpu:0,1", NULL,
 	 {"a train 'resources':{'gpu':2},'parallel':{'data':2}", "sweep 1",
 	  BOTH,
-	  "w0 next", "gets 1/1.1",
-	  RANK_AGAIN("gets 1/1.2"),
-	  RANK_AGAIN("gets 1/1.3"),
+	  "w0 next", "gets 1/1.1" BY_BOTH,
+	  RANK_AGAIN("gets 1/1.2" BY_BOTH),
+	  RANK_AGAIN("gets 1/1.3" BY_BOTH),
 	  RANK_LOST,
 	  "time 3", "worker 0 starts",
 	  "w0 hello", "welcome",
@@ -122,9 +123,9 @@ static const struct story stories[] = {
 	{"of a trial on two GPUs the first is blamed if its worker says nothing", "gpu:0,1", NULL,
 	 {"a train 'resources':{'gpu':2},'parallel':{'data':2}", "sweep 1",
 	  BOTH,
-	  "w0 next", "gets 1/1.1",
-	  AGAIN("gets 1/1.2"),
-	  AGAIN("gets 1/1.3"),
+	  "w0 next", "gets 1/1.1" BY_BOTH,
+	  AGAIN("gets 1/1.2" BY_BOTH),
+	  AGAIN("gets 1/1.3" BY_BOTH),
 	  "w0 dies signal:9", "",
 	  "time 9", "",
 	  "a devices", "gpu:0 DOWN (" OUT("1/1, 1/1, 1/1") "), gpu:1 IDLE"}},
