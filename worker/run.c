@@ -7,6 +7,7 @@
 #include "worker/gang.h"
 #include "worker/prepare.h"
 #include "worker/rank.h"
+#include "worker/run_log.h"
 #include "worker/share.h"
 #include "worker/train.h"
 #include <inttypes.h>
@@ -38,22 +39,6 @@ struct metric {
 	double value;
 };
 
-/* n with commas between thousands: "1,438". Returns out. */
-static const char *show_count(uint64_t n, char out[32])
-{
-	char digits[24];
-	const int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
-	char *to = out;
-
-	for (int i = 0; i < len; i++) {
-		if (i > 0 && (len - i) % 3 == 0)
-			*to++ = ',';
-		*to++ = digits[i];
-	}
-	*to = '\0';
-	return out;
-}
-
 /* JSON has no NaN: the wire's words for it are strings. */
 static void write_metric(struct sw_jw *w, const char *name, double v)
 {
@@ -61,6 +46,12 @@ static void write_metric(struct sw_jw *w, const char *name, double v)
 		sw_jw_knum(w, name, v);
 	else
 		sw_jw_kstr(w, name, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+}
+
+/* Whether the ranks' end is known: what fails after it follows from that. */
+static bool are_over(const struct run *r)
+{
+	return r->gang && *sw_comm_why(sw_gang_comm(r->gang));
 }
 
 static bool on_step(void *ctx)
@@ -102,57 +93,13 @@ static sw_status begin_before(struct run *r, struct sw_net *net, struct sw_err *
 				       last->msg, id.epoch);
 			return SW_OK;
 		}
-		if (rc == SW_DEVICE_LOST)
+		if (rc == SW_DEVICE_LOST || are_over(r))
 			return rc;
 		sw_session_log(r->session, "%s", last->msg);
 		*last = why;
 		below = id.epoch;
 	}
 	return SW_NOT_FOUND;
-}
-
-/* Logs how a cap on memory, or the device, has split the batch. */
-static void log_micro(struct run *r, const struct sw_net *net)
-{
-	char bytes[32];
-	size_t norms = 0;
-
-	for (size_t i = 0; i < net->model->ops_n; i++)
-		norms += net->model->op[i].kind == SW_OP_BATCHNORM;
-	sw_session_log(r->session,
-		       "memory: batches of %zu rows in parts of %zu, %s bytes, after %u halvings",
-		       net->at.batch, net->at.micro, show_count(net->at.bytes, bytes),
-		       net->oom_events);
-	if (norms)
-		sw_session_log(r->session,
-			       "memory: %zu batch norms take the statistics of parts: the curve is "
-			       "another one than with whole batches",
-			       norms);
-}
-
-/* How devices add: three or more in an order that this fixes. */
-static void log_sums(const struct run *r)
-{
-	const struct sw_comm *c = sw_gang_comm(r->gang);
-	char text[200];
-
-	if (!c || !sw_comm_on_devices(c))
-		return;
-	sw_comm_describe(c, text, sizeof text);
-	sw_session_log(r->session, "gradients are summed by %s", text);
-}
-
-/* Which part of the work each stage of a pipeline has. */
-static void log_stages(const struct run *r, const struct sw_net *net)
-{
-	char text[8 * SW_STAGES_MAX] = "";
-	size_t n = 0;
-
-	for (unsigned s = 0; s < net->stages.n; s++)
-		n += (size_t)snprintf(text + n, sizeof text - n, "%s%.0f %%", s ? ", " : "",
-				      100 * net->stages.share[s]);
-	if (net->stages.n > 1)
-		sw_session_log(r->session, "stages have %s of the work", text);
 }
 
 /* Loads the checkpoint of resume_step, else the one before it. A trial's own state can be made
@@ -166,11 +113,8 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 	sw_status rc = SW_NOT_FOUND;
 
 	r->kept_us = sw_clock_mono_us();
-	log_sums(r);
-	log_stages(r, net);
 	sw_share_trim(r->runner, &r->ready.trainer, net);
-	if (net->oom_events)
-		log_micro(r, net);
+	sw_run_log_net(r->session, net);
 	if (j->resume_step == 0)
 		return SW_OK;
 	if (!j->checkpoint)
@@ -197,13 +141,13 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 		}
 		return SW_OK;
 	}
-	if (rc == SW_DEVICE_LOST || id.trial != j->trial)
+	if (rc == SW_DEVICE_LOST || are_over(r) || id.trial != j->trial)
 		return sw_err_set(err, rc, "%s", why.msg);
 	r->again = j->checkpoint != NULL;
 	rc = r->again ? begin_before(r, net, &why, epoch) : SW_NOT_FOUND;
 	if (rc == SW_OK)
 		return SW_OK;
-	if (rc == SW_DEVICE_LOST || j->parent)
+	if (rc == SW_DEVICE_LOST || are_over(r) || j->parent)
 		return sw_err_set(err, rc, "%s", why.msg);
 	sw_session_log(r->session, "%s: the trial starts from scratch", why.msg);
 	return SW_OK;
@@ -229,7 +173,7 @@ static void note_best(struct run *r, const struct sw_epoch *e, const struct metr
 		    (best->epoch != 0 && !is_better(r, m[i].value, best->value)))
 			continue;
 		r->improved = sw_net_best_take(e->net, e->epoch, m[i].value) == SW_OK;
-		if (!r->improved)
+		if (!r->improved && !are_over(r))
 			sw_session_log(r->session,
 				       "the weights of epoch %" PRIu64
 				       ", its best so far, cannot be held: no memory",
@@ -266,7 +210,8 @@ static bool keep_checkpoint(struct run *r, const struct sw_epoch *e)
 	r->kept_us = sw_clock_mono_us(); /* a full disk is not tried at every step */
 	if (sw_checkpoint_write(e->net, &id, r->job->checkpoint_dir, &why) == SW_OK)
 		return true;
-	sw_session_log(r->session, "%s", why.msg);
+	if (!are_over(r))
+		sw_session_log(r->session, "%s", why.msg);
 	return false;
 }
 
@@ -338,48 +283,6 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	on = !r->no_memory && sw_session_report(r->session, e->epoch, metrics.data, kept);
 	sw_buf_fini(&metrics);
 	return on && e->epoch == r->job->until ? sw_session_settle(r->session) : on;
-}
-
-static void log_ranks(const struct run *r)
-{
-	const struct sw_trainer *t = &r->ready.trainer;
-	char share[64] = "batches go";
-
-	if (t->stages == 1) {
-		sw_session_log(r->session, "%" PRIu64 " ranks share each batch, over %s", t->ranks,
-			       r->job->transport);
-		return;
-	}
-	if (t->ranks > 1)
-		snprintf(share, sizeof share, "%" PRIu64 " pipelines share each batch; it goes",
-			 t->ranks);
-	sw_session_log(r->session,
-		       "%s in %" PRIu64 " micro-batches through %" PRIu64 " stages, over %s", share,
-		       t->microbatches, t->stages, r->job->transport);
-}
-
-static void log_start(const struct run *r)
-{
-	char parameters[32], train[32], val[32];
-
-	sw_session_log(r->session,
-		       "started on %s: %s, %s parameters, %s train / %s validation rows, batch "
-		       "%" PRIu64 ", %s, lr %.4g",
-		       r->runner->device, r->ready.model.summary,
-		       show_count(r->ready.model.parameters, parameters),
-		       show_count(r->ready.data->train.rows, train),
-		       show_count(r->ready.data->val.rows, val), r->ready.trainer.batch_size,
-		       sw_trainer_optimizer_name(r->ready.trainer.optimizer), r->ready.trainer.lr);
-	if (r->ready.trainer.precision != SW_FP32)
-		sw_session_log(r->session, "products in %s",
-			       sw_trainer_precision_name(r->ready.trainer.precision));
-	if (r->gang)
-		log_ranks(r);
-	if (r->ready.trainer.sync_batchnorm)
-		sw_session_log(r->session, "batch norms take the rows of all ranks");
-	if (r->ready.data->streamed)
-		sw_session_log(r->session, "the data set stays in the host's memory: batches are "
-					   "fetched while the one before is trained on");
 }
 
 static void fail_trial(struct run *r, sw_status rc, const struct sw_err *err)
@@ -466,7 +369,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	rc = prepare_trial(&r, &why);
 	hooks.comm = sw_gang_comm(r.gang);
 	if (rc == SW_OK) {
-		log_start(&r);
+		sw_run_log_start(s, runner->device, job, ready);
 		sw_share_make_room(runner, &ready->model, &ready->trainer, ready->data);
 		rc = sw_train_run(runner->ops, runner->q, &ready->model, ready->data,
 				  &ready->trainer, job->seed, &hooks, &end, &why);

@@ -87,11 +87,17 @@ bool sw_share_would_do(const struct sw_runner *r, const struct sw_model *m,
 		       const struct sw_trainer *t, const struct sw_data *data)
 {
 	struct sw_trainer least = *t;
-	size_t free_bytes, total, bytes;
+	size_t free_bytes, total, bytes = 0;
 
 	least.micro_batch = t->sync_batchnorm ? 0 : 1; /* there a rank's rows stay together */
 	least.memory = 1;                              /* evaluation, too, a row at a time */
-	bytes = arena_bytes(r, m, least, data);
+	/* of a pipeline the largest stage counts, whichever rank lacked the memory */
+	least.stage = 0;
+	do {
+		const size_t mine = arena_bytes(r, m, least, data);
+
+		bytes = mine > bytes ? mine : bytes;
+	} while (++least.stage < least.stages);
 	if (t->memory && bytes > t->memory)
 		return false;
 	return r->ops->memory(&free_bytes, &total) == SW_OK && bytes <= total &&

@@ -217,18 +217,6 @@ static sw_status train(struct loop *l, enum sw_train_end *end, struct sw_err *er
 	return rc;
 }
 
-/* Nothing happens if another rank has done so. */
-static void end_all(struct sw_comm *comm, sw_status why, const char *msg)
-{
-	char line[360];
-
-	if (sw_comm_rank(comm) > 0)
-		snprintf(line, sizeof line, "rank %u: %s", sw_comm_rank(comm), msg);
-	else
-		snprintf(line, sizeof line, "%s", msg);
-	sw_comm_abort(comm, why, line);
-}
-
 sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struct sw_model *model,
 		       const struct sw_data *data, const struct sw_trainer *trainer, uint64_t seed,
 		       const struct sw_train_hooks *hooks, enum sw_train_end *end,
@@ -246,15 +234,16 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 				   &why);
 	if (rc == SW_OK)
 		rc = train(&l, end, &why);
-	if (rc != SW_OK && hooks->comm && *sw_comm_why(hooks->comm))
+	if (rc != SW_OK && hooks->comm && *sw_comm_why(hooks->comm)) {
+		why = (struct sw_err)SW_ERR_INIT; /* what a hook says of it follows from that */
 		(void)sw_err_set(&why, rc, "%s", sw_comm_why(hooks->comm));
-	else if (rc == SW_UNSUPPORTED && l.net.lacks)
+	} else if (rc == SW_UNSUPPORTED && l.net.lacks)
 		(void)sw_err_set(&why, rc, "%s is not supported on %s", l.net.lacks, ops->name);
 	else if (rc != SW_OK)
 		(void)sw_err_set(&why, rc, "training failed on %s: %s", ops->name,
 				 sw_status_str(rc));
 	if (rc != SW_OK && hooks->comm)
-		end_all(hooks->comm, rc, why.msg);
+		sw_comm_give_up(hooks->comm, rc, why.msg);
 	ops->watch(q, NULL, NULL); /* sums of other ranks are done, or have been aborted */
 	sw_net_destroy(&l.net);
 	if (hooks->comm)

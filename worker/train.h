@@ -11,7 +11,7 @@
  *              state all begin from, whether they go on after an epoch. Losses are those of all
  *              ranks, on each, so that they end alike. The curve is that of one rank whose
  *              micro_batch is a rank's share of a batch: the weights to the bit, losses but for the
- *              order of their sums.
+ *              order of their sums (of a pipeline see net.h).
  */
 #ifndef SW_WORKER_TRAIN_H
 #define SW_WORKER_TRAIN_H

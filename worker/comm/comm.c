@@ -162,6 +162,17 @@ void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line)
 	c->table->abort(c);
 }
 
+void sw_comm_give_up(struct sw_comm *c, sw_status why, const char *msg)
+{
+	char line[sizeof c->why];
+
+	if (c->rank > 0)
+		(void)snprintf(line, sizeof line, "rank %u: %s", c->rank, msg);
+	else
+		(void)snprintf(line, sizeof line, "%s", msg);
+	sw_comm_abort(c, why, line);
+}
+
 sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
 {
 	if (c->failed == SW_OK) {

@@ -133,6 +133,8 @@ void sw_comm_beat(struct sw_comm *c);
 /* All ranks' waits, now and later, end with `why` (not SW_OK) and the line; the first that is given,
  * by any rank, counts. The others learn of it as soon as they wait. */
 void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line);
+/* The same for an error of this rank's own: the line begins with "rank 1: ", but rank 0's with nothing. */
+void sw_comm_give_up(struct sw_comm *c, sw_status why, const char *msg);
 /* The line of the error that ended it, e.g. "rank 1 of 2 has ended"; "" before. */
 const char *sw_comm_why(const struct sw_comm *c);
 

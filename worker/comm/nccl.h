@@ -18,8 +18,7 @@
  * Graphs   Sums and exchanges may be recorded (ops.h), after the same were made outside of a
  *          recording, on all ranks or none, and all recordings end before sw_nccl_close, which waits
  *          for them.
- * Stages   Sums of stages have a communicator of their own: on another stream they run beside
- *          exchanges.
+ * Stages   Sums of stages have a communicator of their own.
  */
 #ifndef SW_WORKER_COMM_NCCL_H
 #define SW_WORKER_COMM_NCCL_H

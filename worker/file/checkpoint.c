@@ -193,9 +193,9 @@ static sw_status give(const struct file *f, struct sw_net *net, size_t sets, str
 		rc = sw_net_set_upload(net, set, f->set + set * m->weights_n);
 	if (rc == SW_OK && m->running_n)
 		rc = sw_net_running_upload(net, f->set + sets * m->weights_n);
+	/* of a pipeline it may be another rank's want of memory, or its end */
 	if (rc != SW_OK)
-		return sw_err_set(err, SW_DEVICE_LOST, "cannot be put on the device: %s",
-				  sw_status_str(rc));
+		return sw_err_set(err, rc, "cannot be put on the device: %s", sw_status_str(rc));
 	return SW_OK;
 }
 

@@ -17,7 +17,8 @@
  *          before the sum begins is this rank's matter; after that it is an error.
  * Pipeline With trainer->stages the rows of one of trainer->ranks go through as many nets, each with
  *          some of the model's operations (stages.h): rank d * stages + s is stage s. A net's arena
- *          has its own operations' weights alone; weights and state of all can be had on rank 0. The
+ *          has its own operations' weights alone; weights and state of all can be had on rank 0, and then for a
+ *          moment lie in the host memory of every rank. The
  *          bits are those of one net with the same micro-batches, but where gradients are clipped:
  *          the norm's sum has another order. Memory that is short in a step is an error.
  * Batch norms of ranks   take the statistics of a rank's part, or with trainer->sync_batchnorm those

@@ -19,7 +19,7 @@
 static sw_status cut(struct sw_net *net, struct sw_err *err)
 {
 	struct sw_net_stages *st = &net->stages;
-	const double all = sw_model_flops(net->model);
+	const double all = sw_stages_work(net->model, 0, net->model->ops_n);
 	size_t first[SW_STAGES_MAX + 1];
 	sw_status rc = sw_stages_cut(net->model, net->trainer, first, err);
 
@@ -31,7 +31,7 @@ static sw_status cut(struct sw_net *net, struct sw_err *err)
 	for (unsigned s = 0; s < st->n; s++) {
 		sw_stages_model(st->own, net->model, first[s], first[s + 1], &st->weights[s],
 				&st->running[s]);
-		st->share[s] = sw_stages_flops(net->model, first[s], first[s + 1]) / all;
+		st->share[s] = sw_stages_work(net->model, first[s], first[s + 1]) / all;
 	}
 	if (st->mine + 1 < st->n)
 		sw_stages_model(st->own, net->model, first[st->mine], first[st->mine + 1],
@@ -51,38 +51,41 @@ sw_status sw_net_stages_take(struct sw_net *net, struct sw_err *err)
 	return st->n > 1 ? cut(net, err) : SW_OK;
 }
 
-/* The least of all ranks' numbers. */
-static sw_status least_of(const struct sw_net *net, size_t mine, size_t *out)
+/* The least and the most of all ranks' numbers. */
+static sw_status bounds_of(const struct sw_net *net, size_t mine, size_t *least, size_t *most)
 {
 	size_t all[SW_COMM_WORLD_MAX];
 	const sw_status rc = sw_comm_all_gather(net->comm, &mine, all, sizeof mine);
 
-	*out = mine;
-	for (unsigned r = 0; rc == SW_OK && r < sw_comm_world(net->comm); r++)
-		*out = all[r] < *out ? all[r] : *out;
+	*least = *most = mine;
+	for (unsigned r = 0; rc == SW_OK && r < sw_comm_world(net->comm); r++) {
+		*least = all[r] < *least ? all[r] : *least;
+		*most = all[r] > *most ? all[r] : *most;
+	}
 	return rc;
 }
 
 sw_status sw_net_stages_agree(struct sw_net *net, const struct sw_data *data)
 {
-	size_t least = 0;
-	sw_status rc = net->stages.n > 1 ? SW_OK : SW_UNSUPPORTED;
+	size_t least = 0, most = 1;
+	sw_status rc = SW_OK;
 
-	if (rc != SW_OK) /* each rank's own matter */
-		return SW_OK;
-	/* all halve from the same number: by so many times they come to the same again */
-	do {
-		rc = least_of(net, net->at.micro, &least);
+	/* all halve from the same number; one that lacks memory still may come out below the others,
+	 * for more parts have more buffers: so until none differs */
+	while (rc == SW_OK && net->stages.n > 1 && least != most) {
+		rc = bounds_of(net, net->at.micro, &least, &most);
 		while (rc == SW_OK && net->at.micro > least)
 			rc = sw_net_shrink(net, data);
-	} while (rc == SW_OK && net->at.micro != least);
+	}
 	return rc;
 }
 
 sw_status sw_net_eval_rows(const struct sw_net *net, size_t *rows)
 {
+	size_t most;
+
 	*rows = net->at.eval_batch;
-	return net->stages.n > 1 ? least_of(net, net->at.eval_batch, rows) : SW_OK;
+	return net->stages.n > 1 ? bounds_of(net, net->at.eval_batch, rows, &most) : SW_OK;
 }
 
 /* --- between stages --- */
@@ -92,7 +95,6 @@ static sw_status move(struct sw_net *net, bool behind, const float *out, size_t 
 		      size_t in_n)
 {
 	const unsigned me = sw_comm_rank(net->comm), peer = behind ? me + 1 : me - 1;
-	const int64_t began_us = sw_clock_mono_us();
 	void *stream;
 	sw_status rc;
 
@@ -101,8 +103,16 @@ static sw_status move(struct sw_net *net, bool behind, const float *out, size_t 
 	rc = net->ops->fork(net->q, &stream);
 	if (rc == SW_OK)
 		rc = sw_comm_exchange(net->comm, stream, peer, out, out_n, in, in_n);
-	if (rc == SW_OK)
-		rc = net->ops->join(net->q);
+	return rc == SW_OK ? net->ops->join(net->q) : rc;
+}
+
+/* The same in a step, whose waits are counted. */
+static sw_status move_in_step(struct sw_net *net, bool behind, const float *out, size_t out_n,
+			      float *in, size_t in_n)
+{
+	const int64_t began_us = sw_clock_mono_us();
+	const sw_status rc = move(net, behind, out, out_n, in, in_n);
+
 	net->stages.waited_us += sw_clock_mono_us() - began_us;
 	return rc;
 }
@@ -122,9 +132,10 @@ static sw_status with_before(const struct sw_net_batch *b, size_t out, size_t in
 
 	if (sw_net_is_first(b->net))
 		return SW_OK;
-	return move(b->net, false, sw_net_buffer(&from, m->input_grad),
-		    out == none ? 0 : floats_of(&from, 0), sw_net_buffer(&to, m->train.value[0]),
-		    in == none ? 0 : floats_of(&to, 0));
+	return move_in_step(b->net, false, sw_net_buffer(&from, m->input_grad),
+			    out == none ? 0 : floats_of(&from, 0),
+			    sw_net_buffer(&to, m->train.value[0]),
+			    in == none ? 0 : floats_of(&to, 0));
 }
 
 /* With the stage behind: the last value of part out goes there, the gradient of part in's comes. */
@@ -136,9 +147,10 @@ static sw_status with_behind(const struct sw_net_batch *b, size_t out, size_t in
 
 	if (sw_net_is_last(b->net))
 		return SW_OK;
-	return move(b->net, true, sw_net_buffer(&from, m->train.value[m->ops_n]),
-		    out == none ? 0 : floats_of(&from, m->ops_n), sw_net_buffer(&to, m->loss_grad),
-		    in == none ? 0 : floats_of(&to, m->ops_n));
+	return move_in_step(b->net, true, sw_net_buffer(&from, m->train.value[m->ops_n]),
+			    out == none ? 0 : floats_of(&from, m->ops_n),
+			    sw_net_buffer(&to, m->loss_grad),
+			    in == none ? 0 : floats_of(&to, m->ops_n));
 }
 
 sw_status sw_net_parts(const struct sw_net_batch *b)

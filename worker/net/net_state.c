@@ -64,7 +64,7 @@ static size_t whole_n(const struct sw_net *net, size_t set)
 static sw_status all_or_none(const struct sw_net *net, sw_status rc)
 {
 	if (rc != SW_OK)
-		sw_comm_abort(net->comm, rc, sw_status_str(rc));
+		sw_comm_give_up(net->comm, rc, sw_status_str(rc));
 	return rc;
 }
 
@@ -97,17 +97,20 @@ static sw_status say(const struct sw_net *net, size_t word)
 	return sw_comm_broadcast(net->comm, 0, &byte, 1);
 }
 
-static sw_status set_download(const struct sw_net *net, size_t set, float *host)
+sw_status sw_net_set_download(const struct sw_net *net, size_t set, float *host)
 {
 	sw_status rc;
 
 	if (net->stages.n == 1)
 		return own_download(net, set, host);
 	rc = say(net, FETCH + set);
-	return rc == SW_OK ? set_gather(net, set, host) : rc;
+	if (rc == SW_OK)
+		rc = set_gather(net, set, host);
+	/* a rank that could not take part has ended all: rank 0 may have needed nothing of it */
+	return rc == SW_OK ? sw_comm_barrier(net->comm) : rc;
 }
 
-static sw_status set_upload(const struct sw_net *net, size_t set, const float *host)
+sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host)
 {
 	sw_status rc;
 
@@ -115,27 +118,19 @@ static sw_status set_upload(const struct sw_net *net, size_t set, const float *h
 		return sw_net_own_upload(net, set, host);
 	rc = say(net, PUT + set);
 	/* rank 0's is only read */
-	return rc == SW_OK ? set_spread(net, set, (float *)host) : rc;
-}
-
-sw_status sw_net_set_download(const struct sw_net *net, size_t set, float *host)
-{
-	return set_download(net, set, host);
-}
-
-sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host)
-{
-	return set_upload(net, set, host);
+	if (rc == SW_OK)
+		rc = set_spread(net, set, (float *)host);
+	return rc == SW_OK ? sw_comm_barrier(net->comm) : rc;
 }
 
 sw_status sw_net_running_download(const struct sw_net *net, float *host)
 {
-	return set_download(net, RUNNING, host);
+	return sw_net_set_download(net, RUNNING, host);
 }
 
 sw_status sw_net_running_upload(struct sw_net *net, const float *host)
 {
-	return set_upload(net, RUNNING, host);
+	return sw_net_set_upload(net, RUNNING, host);
 }
 
 /* --- rank 0's word --- */
@@ -143,12 +138,12 @@ sw_status sw_net_running_upload(struct sw_net *net, const float *host)
 static sw_status set_serve(const struct sw_net *net, size_t set, bool put)
 {
 	float *host = sw_malloc(whole_n(net, set) * sizeof *host);
-	sw_status rc = SW_NOMEM;
+	sw_status rc = all_or_none(net, host ? SW_OK : SW_NOMEM);
 
-	if (host)
+	if (rc == SW_OK)
 		rc = put ? set_spread(net, set, host) : set_gather(net, set, host);
 	free(host);
-	return rc;
+	return rc == SW_OK ? sw_comm_barrier(net->comm) : rc;
 }
 
 /* Does what rank 0 says, until it says whether they go on. */

@@ -25,6 +25,27 @@ double sw_stages_flops(const struct sw_model *m, size_t from, size_t to)
 	return sum;
 }
 
+/* Of a row, in operations. */
+static double op_work(const struct sw_model *m, size_t i)
+{
+	const struct sw_op *op = &m->op[i];
+	const double elements = (double)sw_shape_count(&op->to);
+	double work = sw_model_op_flops(m, i);
+
+	if (op->kind == SW_OP_ATTENTION) /* q k^T and p v, forward and for two gradients */
+		work += 12.0 * (double)op->to.t * elements;
+	return sw_model_passes(op, true) ? work : work + ELEMENT_OPS * elements;
+}
+
+double sw_stages_work(const struct sw_model *m, size_t from, size_t to)
+{
+	double sum = 0;
+
+	for (size_t i = from; i < to; i++)
+		sum += op_work(m, i);
+	return sum;
+}
+
 /* --- places for a cut --- */
 
 static bool reads_before(const struct sw_op *op, size_t value)
@@ -72,13 +93,10 @@ static void list_places(struct choice *c)
 			sum.op = i;
 			c->at[c->n++] = sum;
 		}
-		sum.work += sw_model_op_flops(m, i);
-		if (op->kind == SW_OP_ATTENTION) /* q k^T and p v, forward and for two gradients */
-			sum.work += 12.0 * (double)op->to.t * elements;
+		sum.work += op_work(m, i);
 		sum.weights += (double)(op->w_n + op->b_n);
 		if (sw_model_passes(op, true))
 			continue;
-		sum.work += ELEMENT_OPS * elements;
 		sum.kept += elements;
 		if (op->kind == SW_OP_ATTENTION)
 			sum.kept += (double)(op->heads * op->to.t * op->to.t);

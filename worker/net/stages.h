@@ -5,9 +5,10 @@
  * Cuts     Between two operations where one value crosses: all that lies behind reads that value or
  *          later ones, so that no residual is open, and no two operations that one call makes are
  *          taken apart. Each stage has parameters.
- * Balance  Of all such cuts those whose heaviest stage has the fewest operations a row; among those
- *          that are within a tenth of it, the ones whose largest stage needs least memory: of
- *          parameters, and of what is kept for the rows under way.
+ * Balance  Of all such cuts those whose heaviest stage has least work: counted are products, and by
+ *          an estimate what each element that is written costs. Among those that are within a tenth
+ *          of it, the ones whose largest stage needs least memory: of parameters, and of what is kept
+ *          for the rows under way.
  * Pure     The same cuts on every rank.
  */
 #ifndef SW_WORKER_NET_STAGES_H
@@ -24,6 +25,8 @@
 SW_NODISCARD sw_status sw_stages_cut(const struct sw_model *m, const struct sw_trainer *t,
 				     size_t first[SW_STAGES_MAX + 1], struct sw_err *err);
 
+/* Of m's [from, to): what the cuts balance, in operations a row. */
+double sw_stages_work(const struct sw_model *m, size_t from, size_t to);
 /* Operations of a row's training step, as sw_model_flops(), of m's [from, to). */
 double sw_stages_flops(const struct sw_model *m, size_t from, size_t to);
 

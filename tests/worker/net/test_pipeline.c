@@ -107,7 +107,9 @@ static void pipeline_run(unsigned stages, unsigned world, unsigned parts, const 
 	gang.transport = transport;
 	gang_run(world, transport);
 	all_ended_well();
-	ck_assert(gang.rank[0].e[0].bubble > 0 && gang.rank[0].e[0].bubble < 1);
+	for (size_t i = 0; i < gang.rank[0].reports; i++)
+		ck_assert_msg(gang.rank[0].e[i].bubble > 0 && gang.rank[0].e[i].bubble < 1,
+			      "epoch %zu: %g of its steps waited", i + 1, gang.rank[0].e[i].bubble);
 }
 
 static const struct {

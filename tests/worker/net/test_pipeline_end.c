@@ -175,6 +175,34 @@ START_TEST(pipeline_that_is_short_of_memory_takes_smaller_parts)
 }
 END_TEST
 
+/* Half the rows may need more: more parts have more buffers. Then a rank comes out below all others, and
+ * they follow. */
+START_TEST(pipeline_whose_parts_need_more_when_they_are_smaller_agrees_all_the_same)
+{
+	unsigned halved = 0;
+
+	gang.layers = "[{\"linear\": 24}, \"batchnorm\", \"relu\", {\"linear\": 24}, "
+		      "\"batchnorm\", \"relu\", {\"linear\": 24}, \"batchnorm\", \"relu\", "
+		      "{\"linear\": 400}, \"batchnorm\", \"relu\", {\"linear\": 7}]";
+	gang.trainer.stages = 4;
+	gang.trainer.epochs = 1;
+	for (gang.trainer.microbatches = 1; gang.trainer.microbatches < 3;
+	     gang.trainer.microbatches++)
+		for (gang.trainer.memory = 40000; gang.trainer.memory < 360000;
+		     gang.trainer.memory += 12288) {
+			gang_run(4, "shm");
+			for (unsigned r = 0; r < 4; r++)
+				ck_assert_msg(gang.rank[r].rc == gang.rank[0].rc &&
+						      (gang.rank[r].rc == SW_OK ||
+						       gang.rank[r].rc == SW_NOMEM),
+					      "%zu bytes: rank %u: %s", gang.trainer.memory, r,
+					      gang.rank[r].line);
+			halved += gang.rank[0].rc == SW_OK && gang.rank[0].oom_events > 0;
+		}
+	ck_assert_uint_gt(halved, 2);
+}
+END_TEST
+
 START_TEST(pipeline_that_has_not_the_memory_of_a_row_ends)
 {
 	gang.trainer.memory = 1000;
@@ -250,6 +278,69 @@ START_TEST(pipeline_whose_rank_is_killed_ends_on_all_others)
 }
 END_TEST
 
+static unsigned moved; /* sets that went to or from the device, in a rank's own process */
+
+static sw_status failing_download(struct sw_queue *q, void *to, const void *from, size_t n)
+{
+	return ++moved == fail_from ? SW_DEVICE_LOST : sw_ops_cpu.download(q, to, from, n);
+}
+
+static sw_status deadly_upload(struct sw_queue *q, void *to, const void *from, size_t n)
+{
+	if (++moved == fail_from)
+		(void)kill(getpid(), SIGKILL);
+	return sw_ops_cpu.upload(q, to, from, n);
+}
+
+static void spoil_moves(struct sw_ops *ops, unsigned rank)
+{
+	if (rank != spoiled)
+		return;
+	if (fail_with == SW_OK)
+		ops->upload = deadly_upload;
+	else
+		ops->download = failing_download;
+}
+
+/* Which rank it was is known to rank 0, whatever it was doing then. _i: the call */
+START_TEST(pipeline_whose_rank_loses_its_device_says_which)
+{
+	spoiled = 1;
+	fail_from = (unsigned)_i;
+	fail_with = SW_DEVICE_LOST;
+	gang.keeps = true;
+	gang.spoil = spoil_moves;
+	gang_run(3, "shm");
+	ck_assert_int_eq(gang.rank[1].rc, SW_DEVICE_LOST);
+	ck_assert_int_ne(gang.rank[0].rc, SW_OK);
+	ck_assert_msg(strncmp(gang.rank[0].line, "rank 1: ", 8) == 0, "%s", gang.rank[0].line);
+}
+END_TEST
+
+/* More than the slots hold, so that rank 0 is still sending it. _i: the call */
+START_TEST(pipeline_whose_rank_is_killed_while_it_goes_on_from_a_checkpoint_says_so)
+{
+	gang.layers = "[{\"linear\": 1600}, {\"linear\": 1600}, \"relu\", {\"linear\": 7}]";
+	gang.trainer.stages = 2;
+	gang.trainer.epochs = 1;
+	gang.keeps = true;
+	gang_run(2, "shm");
+	all_ended(SW_TRAIN_DONE, 1, EPOCH_STEPS);
+	gang.keeps = false;
+	gang.trainer.epochs = 2;
+	gang.from = 1;
+	spoiled = 1;
+	fail_with = SW_OK;
+	fail_from = (unsigned)_i; /* the first are those of its beginning */
+	gang.spoil = spoil_moves;
+	gang_start(2, "shm");
+	for (unsigned r = 0; r < 2; r++)
+		ck_assert_int_eq(waitpid(gang.pid[r], NULL, 0), gang.pid[r]);
+	ck_assert_int_eq(gang.rank[0].rc, SW_PEER_LOST);
+	ck_assert_str_eq(gang.rank[0].line, "rank 1 of 2 has ended");
+}
+END_TEST
+
 #ifdef SW_FAULTS
 static unsigned fail_nth;
 
@@ -299,6 +390,12 @@ SUITE(tcase)
 	tcase_add_loop_test(tcase, pipeline_writes_the_checkpoint_of_one_rank_and_reads_it, 0, 4);
 	tcase_add_test(tcase, pipeline_without_its_checkpoint_ends_with_the_line_of_rank_0);
 	tcase_add_test(tcase, pipeline_that_is_short_of_memory_takes_smaller_parts);
+	tcase_add_test(tcase,
+		       pipeline_whose_parts_need_more_when_they_are_smaller_agrees_all_the_same);
+	tcase_add_loop_test(tcase, pipeline_whose_rank_loses_its_device_says_which, 1, 8);
+	tcase_add_loop_test(
+		tcase, pipeline_whose_rank_is_killed_while_it_goes_on_from_a_checkpoint_says_so, 1,
+		5);
 	tcase_add_test(tcase, pipeline_that_has_not_the_memory_of_a_row_ends);
 	tcase_add_loop_test(tcase, pipeline_with_a_rank_that_fails_ends_with_its_error, 0, 3);
 	tcase_add_loop_test(tcase, pipeline_whose_rank_is_killed_ends_on_all_others, 0, 12);

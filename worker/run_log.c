@@ -1,0 +1,111 @@
+#include "worker/run_log.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+/* n with commas between thousands: "1,438". Returns out. */
+static const char *show_count(uint64_t n, char out[32])
+{
+	char digits[24];
+	const int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
+	char *to = out;
+
+	for (int i = 0; i < len; i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = '\0';
+	return out;
+}
+
+static void log_ranks(struct sw_session *s, const struct sw_trainer *t, const char *transport)
+{
+	char share[64] = "batches go";
+
+	if (t->stages == 1) {
+		sw_session_log(s, "%" PRIu64 " ranks share each batch, over %s", t->ranks,
+			       transport);
+		return;
+	}
+	if (t->ranks > 1)
+		snprintf(share, sizeof share, "%" PRIu64 " pipelines share each batch; it goes",
+			 t->ranks);
+	sw_session_log(s, "%s in %" PRIu64 " micro-batches through %" PRIu64 " stages, over %s",
+		       share, t->microbatches, t->stages, transport);
+}
+
+void sw_run_log_start(struct sw_session *s, const char *device, const struct sw_job *job,
+		      const struct sw_prepared *ready)
+{
+	char parameters[32], train[32], val[32];
+
+	sw_session_log(s,
+		       "started on %s: %s, %s parameters, %s train / %s validation rows, batch "
+		       "%" PRIu64 ", %s, lr %.4g",
+		       device, ready->model.summary,
+		       show_count(ready->model.parameters, parameters),
+		       show_count(ready->data->train.rows, train),
+		       show_count(ready->data->val.rows, val), ready->trainer.batch_size,
+		       sw_trainer_optimizer_name(ready->trainer.optimizer), ready->trainer.lr);
+	if (ready->trainer.precision != SW_FP32)
+		sw_session_log(s, "products in %s",
+			       sw_trainer_precision_name(ready->trainer.precision));
+	if (job->ranks > 1)
+		log_ranks(s, &ready->trainer, job->transport);
+	if (ready->trainer.sync_batchnorm)
+		sw_session_log(s, "batch norms take the rows of all ranks");
+	if (ready->data->streamed)
+		sw_session_log(s, "the data set stays in the host's memory: batches are "
+				  "fetched while the one before is trained on");
+}
+
+/* Logs how a cap on memory, or the device, has split the batch. */
+static void log_micro(struct sw_session *s, const struct sw_net *net)
+{
+	char bytes[32];
+	size_t norms = 0;
+
+	for (size_t i = 0; i < net->model->ops_n; i++)
+		norms += net->model->op[i].kind == SW_OP_BATCHNORM;
+	sw_session_log(
+		s, "memory: batches of %zu rows in parts of %zu, %s bytes, after %u halvings",
+		net->at.batch, net->at.micro, show_count(net->at.bytes, bytes), net->oom_events);
+	if (norms)
+		sw_session_log(s,
+			       "memory: %zu batch norms take the statistics of parts: the curve is "
+			       "another one than with whole batches",
+			       norms);
+}
+
+/* How devices add: three or more in an order that this fixes. */
+static void log_sums(struct sw_session *s, const struct sw_comm *c)
+{
+	char text[200];
+
+	if (!sw_comm_on_devices(c))
+		return;
+	sw_comm_describe(c, text, sizeof text);
+	sw_session_log(s, "gradients are summed by %s", text);
+}
+
+/* Which part of the work each stage of a pipeline has. */
+static void log_stages(struct sw_session *s, const struct sw_net *net)
+{
+	char text[8 * SW_STAGES_MAX] = "";
+	size_t n = 0;
+
+	for (unsigned k = 0; k < net->stages.n; k++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%.0f %%", k ? ", " : "",
+				      100 * net->stages.share[k]);
+	if (net->stages.n > 1)
+		sw_session_log(s, "stages have %s of the work", text);
+}
+
+void sw_run_log_net(struct sw_session *s, const struct sw_net *net)
+{
+	if (net->comm)
+		log_sums(s, net->comm);
+	log_stages(s, net);
+	if (net->oom_events)
+		log_micro(s, net);
+}
