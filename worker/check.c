@@ -19,6 +19,7 @@ struct facts {
 	double flops;       /* of a step */
 	size_t launches;    /* of kernels, about */
 	double stage_flops; /* of a pipeline's heaviest stage, a step; 0: there is none */
+	size_t parts;       /* micro-batches of a rank's rows, of a pipeline */
 	double cut_bytes;   /* that most cross between two stages in a step, forward */
 };
 
@@ -70,6 +71,8 @@ static sw_status check_stage(const struct sw_model *m, const struct sw_trainer *
 	const double rows = (double)t->batch_size;
 	const double flops = sw_stages_flops(m, first[s], first[s + 1]) * rows;
 	const double crosses = (double)sw_shape_count(sw_model_shape(m, first[s])) * rows;
+	const size_t share = sw_layout_share((size_t)t->batch_size, t->ranks);
+	const size_t micro = sw_layout_share(share, t->microbatches);
 	struct sw_trainer own = *t;
 	size_t weights, running;
 	struct sw_model stage;
@@ -79,6 +82,7 @@ static sw_status check_stage(const struct sw_model *m, const struct sw_trainer *
 	if (s > 0 && crosses * sizeof(float) > out->cut_bytes)
 		out->cut_bytes = crosses * sizeof(float);
 	own.stage = s;
+	out->parts = sw_layout_share(share, micro);
 	sw_stages_model(&stage, m, first[s], first[s + 1], &weights, &running);
 	return check_arena(&stage, &own, data, out->gpu, bytes, err);
 }
@@ -283,6 +287,7 @@ static void write_facts(struct sw_jw *w, const struct facts *f)
 	sw_jw_kint(w, "launches", (int64_t)f->launches);
 	if (f->stage_flops > 0) {
 		sw_jw_knum(w, "stage_flops", f->stage_flops);
+		sw_jw_kint(w, "parts", (int64_t)f->parts);
 		sw_jw_kint(w, "cut_bytes", (int64_t)f->cut_bytes);
 	}
 	sw_jw_key(w, "metrics");

@@ -70,7 +70,8 @@ static void read_work(const cJSON *verdict, struct sw_speccheck *out)
 
 	if (cJSON_IsNumber(flops))
 		out->flops = flops->valuedouble;
-	if (cJSON_IsNumber(stage) && read_count(verdict, "cut_bytes", &out->cut_bytes))
+	if (cJSON_IsNumber(stage) && read_count(verdict, "cut_bytes", &out->cut_bytes) &&
+	    read_count(verdict, "parts", &out->parts))
 		out->stage_flops = stage->valuedouble;
 }
 

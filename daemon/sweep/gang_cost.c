@@ -27,12 +27,12 @@ static double exchange_s(enum way way, double bytes)
 static double pipeline_s(const struct sw_spec *spec, const struct sw_speccheck *facts,
 			 double flops_s, double call_s)
 {
-	const double parts = (double)spec->microbatches * spec->data_ranks;
+	const double parts = (double)facts->parts * spec->data_ranks;
 	const double work = facts->stage_flops / parts / flops_s;
 	const double calls = (double)facts->launches / spec->stages * call_s;
 	const double pass = exchange_s(way_of(spec), (double)facts->cut_bytes / parts);
 
-	return (spec->microbatches + spec->stages - 1) * (work + calls + 2 * pass);
+	return ((double)facts->parts + spec->stages - 1) * (work + calls + 2 * pass);
 }
 
 bool sw_gang_cost_of(const struct sw_spec *spec, const struct sw_speccheck *facts, unsigned cores,
@@ -41,7 +41,7 @@ bool sw_gang_cost_of(const struct sw_spec *spec, const struct sw_speccheck *fact
 	const bool gpu = spec->gpu > 1, staged = spec->stages > 1;
 
 	if (sw_spec_ranks(spec) <= 1 || facts->launches <= 0 || (!gpu && cores == 0) ||
-	    (staged && !(facts->stage_flops > 0)))
+	    (staged && (!(facts->stage_flops > 0) || facts->parts <= 0)))
 		return false;
 	const double call_s = gpu ? SW_PACE_LAUNCH_S : SW_PACE_CALL_S;
 	const double flops_s = gpu ? SW_PACE_GPU_FLOPS : SW_PACE_CORE_FLOPS * cores;
@@ -51,7 +51,7 @@ bool sw_gang_cost_of(const struct sw_spec *spec, const struct sw_speccheck *fact
 	if (staged) {
 		out->stages = spec->stages;
 		out->heaviest = facts->stage_flops / facts->flops;
-		out->bubble = (spec->stages - 1.0) / (spec->microbatches + spec->stages - 1.0);
+		out->bubble = (spec->stages - 1.0) / ((double)facts->parts + spec->stages - 1.0);
 	}
 	out->alone_s = work + calls;
 	out->gang_s = staged ? pipeline_s(spec, facts, flops_s, call_s)

@@ -129,9 +129,11 @@ static const struct {
 } staged[] = {
 	/* 13 to 16, no gradient for the rows, times 32 rows; 16 floats of each row cross */
 	{STAGED(2, ",\"l1\":{\"values\":[4,16,8]}", THREE),
-	 "\"stage_flops\":26624,\"cut_bytes\":2048,"},
+	 "\"stage_flops\":26624,\"parts\":8,\"cut_bytes\":2048,"},
 	{STAGED(2, ",\"l1\":{\"value\":4},\"batch_size\":{\"value\":8}", THREE),
-	 "\"stage_flops\":1664,\"cut_bytes\":128,"},
+	 "\"stage_flops\":1664,\"parts\":8,\"cut_bytes\":128,"},
+	/* no more than rows */
+	{STAGED(2, ",\"l1\":{\"value\":4},\"batch_size\":{\"value\":3}", THREE), "\"parts\":3,"},
 	{STAGED(3, ",\"l1\":{\"value\":4}", THREE), NO_CUT "3 stages"},
 	{STAGED(2, "", WINE ",\"model\":[{\"linear\":3}]"), NO_CUT "2 stages"},
 	/* one corner is enough */

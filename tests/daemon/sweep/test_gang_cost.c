@@ -39,7 +39,7 @@ END_TEST
 static const struct {
 	double flops, stage_flops;
 	int64_t cut_bytes, weights;
-	unsigned data, stages, microbatches;
+	unsigned data, stages, parts;
 	double gpu;
 	const char *transport;
 	double alone_us, gang_us, heaviest, bubble; /* by hand */
@@ -63,13 +63,13 @@ START_TEST(gang_cost_of_a_pipeline_is_that_of_its_heaviest_stage)
 {
 	const struct sw_spec spec = {.data_ranks = staged[_i].data,
 				     .stages = staged[_i].stages,
-				     .microbatches = staged[_i].microbatches,
 				     .gpu = staged[_i].gpu,
 				     .transport = staged[_i].transport};
 	const struct sw_speccheck facts = {.flops = staged[_i].flops,
 					   .launches = 20,
 					   .parameters = staged[_i].weights,
 					   .stage_flops = staged[_i].stage_flops,
+					   .parts = staged[_i].parts,
 					   .cut_bytes = staged[_i].cut_bytes};
 	struct sw_gang_cost cost;
 
