@@ -82,7 +82,8 @@ def test_loss_of_a_rank_counts_once_against_retries(start):
     client = start("cpu:3").client()
     sweep = client.submit(shared(long(epochs=100000, retries=2), ranks=3))
     for attempt in (1, 2, 3):
-        wait_until(lambda: any(r["attempt"] == attempt for r in client.reports(sweep, 1)), f"attempt {attempt}")
+        wait_until(lambda: client.trials(sweep) and any(r["attempt"] == attempt for r in client.reports(sweep, 1)),
+                   f"attempt {attempt}")
         pids = ranks(client, sweep, 3)
         began = time.monotonic()
         os.kill(pids[2], signal.SIGKILL)
