@@ -52,7 +52,16 @@ def ranks(client, sweep, world):
     """The processes of all ranks of the sweep's running trial, rank 0 first; or None."""
     first = lead(client, sweep)
     others = children(first) if first else []
-    return [first, *others] if len(others) == world - 1 and all(map(alive, others)) else None
+    return [first, *others] if len(others) == world - 1 and all(alive(o) and is_rank(o) for o in others) else None
+
+
+def is_rank(pid):
+    """Whether it has begun: one that is stopped before that stops who starts it, who waits for that (vfork)."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().split(b"\0")[1:2] == [b"rank"]
+    except OSError:
+        return False
 
 
 class Machine:
