@@ -14,6 +14,12 @@
 #define LAST_MOST  2048
 #define EPOCHS     8
 
+/* Of struct sw_trainer. */
+#define ADAMW                                                                                      \
+	.optimizer = SW_ADAMW, .lr = 0.003, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,             \
+	.weight_decay = 0.01
+#define SGD .lr = 0.02, .momentum = 0.9, .nesterov = true
+
 struct rank {
 	sw_status rc;
 	enum sw_train_end end;
@@ -320,6 +326,17 @@ static inline void reports_are_of(const struct rank *one, size_t skip, double to
 		near(a->val_r2, b->val_r2, tolerance, "val_r2", i);
 		if (a->classes)
 			near(a->val_macro_f1, b->val_macro_f1, tolerance, "val_macro_f1", i);
+	}
+}
+
+/* All ranks ended with rc, and lines that have these words. */
+static inline void all_failed(sw_status rc, const char *words)
+{
+	for (unsigned r = 0; r < gang.world; r++) {
+		ck_assert_msg(gang.rank[r].rc == rc, "rank %u of %u: %d, %s", r, gang.world,
+			      (int)gang.rank[r].rc, gang.rank[r].line);
+		ck_assert_msg(strstr(gang.rank[r].line, words) != NULL, "rank %u of %u: %s", r,
+			      gang.world, gang.rank[r].line);
 	}
 }
 

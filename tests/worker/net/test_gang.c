@@ -3,11 +3,6 @@
 #include "tests/run.h"
 #include "tests/worker/net/gang.h"
 
-#define ADAMW                                                                                      \
-	.optimizer = SW_ADAMW, .lr = 0.003, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,             \
-	.weight_decay = 0.01
-#define SGD .lr = 0.02, .momentum = 0.9, .nesterov = true
-
 /* Of 163 rows 131 are trained on: with batches of 32 the last has 3 rows, fewer than 4 ranks; one of
  * 30 is not divided by 4, and its last one leaves two of 4 ranks without rows. */
 static const struct {

@@ -149,17 +149,6 @@ START_TEST(gang_is_evaluated_with_the_statistics_of_rank_0)
 }
 END_TEST
 
-/* All ranks ended with rc, and lines that have these words. */
-static void all_failed(sw_status rc, const char *words)
-{
-	for (unsigned r = 0; r < gang.world; r++) {
-		ck_assert_msg(gang.rank[r].rc == rc, "rank %u of %u: %d, %s", r, gang.world,
-			      (int)gang.rank[r].rc, gang.rank[r].line);
-		ck_assert_msg(strstr(gang.rank[r].line, words) != NULL, "rank %u of %u: %s", r,
-			      gang.world, gang.rank[r].line);
-	}
-}
-
 START_TEST(gang_without_its_checkpoint_ends_with_the_line_of_rank_0)
 {
 	gang.from = 2;

@@ -3,8 +3,6 @@
 #include "tests/run.h"
 #include "tests/worker/net/gang.h"
 
-#define SGD .lr = 0.02, .momentum = 0.9, .nesterov = true
-
 /* Of 163 rows 131 are trained on: batches of 32 leave 3 to the last, those of 30 leave 11, those of 43
  * leave 2, and some ranks without rows, of 2 already. */
 static const struct {

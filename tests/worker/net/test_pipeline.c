@@ -3,11 +3,6 @@
 #include "tests/run.h"
 #include "tests/worker/net/gang.h"
 
-#define ADAMW                                                                                      \
-	.optimizer = SW_ADAMW, .lr = 0.003, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,             \
-	.weight_decay = 0.01
-#define SGD .lr = 0.02, .momentum = 0.9, .nesterov = true
-
 /* Last batches of an epoch are smaller, some of them than there are parts. */
 static const struct {
 	const char *dataset, *layers;

@@ -50,17 +50,6 @@ static void all_ended(enum sw_train_end end, size_t reports, size_t steps)
 	}
 }
 
-/* All ranks ended with rc, and lines that have these words. */
-static void all_failed(sw_status rc, const char *words)
-{
-	for (unsigned r = 0; r < gang.world; r++) {
-		ck_assert_msg(gang.rank[r].rc == rc, "rank %u of %u: %d, %s", r, gang.world,
-			      (int)gang.rank[r].rc, gang.rank[r].line);
-		ck_assert_msg(strstr(gang.rank[r].line, words) != NULL, "rank %u of %u: %s", r,
-			      gang.world, gang.rank[r].line);
-	}
-}
-
 /* Before each step, and in the evaluation behind the fifth, after which they end. */
 START_TEST(pipeline_that_is_stopped_ends_before_the_same_step)
 {
