@@ -1,18 +1,51 @@
 #include "proto/methods.h"
 #include "base/memory.h"
 #include "proto/json.h"
-#include "proto/method_table.h"
 #include "proto/nearest.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* methods.json, embedded by the build. */
-extern const char sw_methods_json[];
-extern const unsigned long sw_methods_json_len;
+/* methods.json, and the OpenRPC document made from it, embedded by the build. */
+extern const char sw_methods_json[], sw_openrpc_json[];
+extern const unsigned long sw_methods_json_len, sw_openrpc_json_len;
 
-const char *const sw_param_type_names[PARAM_TYPE_N] = {
+enum sw_param_type {
+	PARAM_OBJECT,
+	PARAM_ARRAY,
+	PARAM_STRING,
+	PARAM_INTEGER,
+	PARAM_NUMBER,
+	PARAM_BOOLEAN,
+	PARAM_TYPE_N
+};
+
+/* One parameter; strings and trees point into the document. */
+struct sw_method_param {
+	const char *name;
+	enum sw_param_type type;
+	bool required;
+	double min, max;    /* of a number, both ends allowed */
+	double max_bytes;   /* of a string */
+	const cJSON *words; /* of a string: the array of those allowed, or NULL */
+};
+
+struct sw_method {
+	const char *name;
+	struct sw_method_param *params;
+	const char **names; /* of the parameters, for suggestions */
+	size_t n_params;
+};
+
+struct sw_methods {
+	cJSON *doc;
+	struct sw_method *all;
+	size_t n;
+	size_t *order; /* indices of all[] by name */
+};
+
+static const char *const param_type_names[PARAM_TYPE_N] = {
 	[PARAM_OBJECT] = "object",   [PARAM_ARRAY] = "array",   [PARAM_STRING] = "string",
 	[PARAM_INTEGER] = "integer", [PARAM_NUMBER] = "number", [PARAM_BOOLEAN] = "boolean",
 };
@@ -48,7 +81,7 @@ static sw_status load_param(struct sw_method_param *p, const cJSON *v, const cha
 	p->name = sw_json_text(v, "name", NULL);
 	if (p->name == NULL || type == NULL)
 		return wrong(err, method, "a parameter without name or type");
-	while (t < PARAM_TYPE_N && strcmp(type, sw_param_type_names[t]) != 0)
+	while (t < PARAM_TYPE_N && strcmp(type, param_type_names[t]) != 0)
 		t++;
 	if (t == PARAM_TYPE_N)
 		return wrong(err, method, "a parameter of unknown type");
@@ -73,7 +106,6 @@ static sw_status load_method(struct sw_method *m, const cJSON *v, struct sw_err 
 		return wrong(err, name != NULL ? name : "a method",
 			     "name, summary, params or result is missing");
 	m->name = name;
-	m->tree = v;
 	const size_t n = (size_t)cJSON_GetArraySize(params);
 	m->params = sw_calloc(n + 1, sizeof *m->params);
 	m->names = sw_calloc(n + 1, sizeof *m->names);
@@ -182,11 +214,17 @@ int sw_methods_find(const struct sw_methods *m, const char *name)
 	return -1;
 }
 
+const char *sw_methods_openrpc(size_t *n)
+{
+	*n = sw_openrpc_json_len;
+	return sw_openrpc_json;
+}
+
 /* --- checking --- */
 
 static sw_status wrong_type(const char *ptr, const struct sw_method_param *p, struct sw_err *err)
 {
-	const char *type = sw_param_type_names[p->type];
+	const char *type = param_type_names[p->type];
 
 	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be %s %s", p->name,
 			 strchr("aeiou", type[0]) != NULL ? "an" : "a", type);

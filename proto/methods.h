@@ -1,13 +1,13 @@
 /*
  * proto/methods.h — the method table, made from methods.json (embedded at build time).
  *
- * methods.json is the one source: this table, the checking of parameters, rpc.discover and
- * docs/protocol.md all come from it.
+ * methods.json is the one source: this table and the checking of parameters are read from it when
+ * the daemon starts; rpc.discover's answer and docs/protocol.md are made from it by
+ * scripts/gen-protocol.
  */
 #ifndef SW_PROTO_METHODS_H
 #define SW_PROTO_METHODS_H
 
-#include "base/buf.h"
 #include "base/status.h"
 #include <cjson/cJSON.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ int sw_methods_find(const struct sw_methods *m, const char *name);
 SW_NODISCARD sw_status sw_methods_check(const struct sw_methods *m, size_t i, const cJSON *params,
 					struct sw_err *err);
 
-/* The OpenRPC 1.2.6 document (https://spec.open-rpc.org), as JSON text, for rpc.discover. */
-void sw_methods_openrpc(const struct sw_methods *m, struct sw_buf *out);
+/* The OpenRPC 1.2.6 document (https://spec.open-rpc.org), as JSON text of *n bytes and a NUL. */
+const char *sw_methods_openrpc(size_t *n);
 
 #endif

@@ -43,7 +43,7 @@ static void write_fields(struct sw_schema *m, const struct sw_spec_pruner_type *
 			 const cJSON *words)
 {
 	const struct sw_spec none = {.n_metrics = 1};
-	struct sw_spec_pruner defaults = {.kind = t->kind};
+	struct sw_pruner_config defaults = {.kind = t->kind};
 	struct sw_spec_pruner_reading r = {.out = &defaults, .spec = &none};
 
 	if (t->defaults != NULL)

@@ -10,6 +10,7 @@
 #define SW_SPEC_SPEC_H
 
 #include "base/dist.h"
+#include "base/pruning.h"
 #include "base/status.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -28,7 +29,6 @@
 #define SW_SPEC_MAX_TERMS       64   /* of one side of a constraint */
 #define SW_SPEC_MAX_FACTORS     4    /* parameters multiplied in one term */
 #define SW_SPEC_MAX_METRICS     8
-#define SW_SPEC_MAX_PERTURB     8 /* perturbation_factors */
 #define SW_SPEC_MAX_WEIGHT      1e6
 #define SW_SPEC_MAX_TIME_S      1e9
 #define SW_SPEC_MAX_GPU_HOURS   1e6
@@ -99,81 +99,6 @@ struct sw_spec_constraint {
 	const char *op; /* "<", "<=", ">", ">=", "==" or "!=" */
 };
 
-/* "early_terminate". Steps are the reports'; values are as reported, not oriented. */
-enum sw_spec_pruner_kind {
-	SW_SPEC_PRUNER_NONE,
-	SW_SPEC_PRUNER_ASHA,    /* asha: variant "stop" */
-	SW_SPEC_PRUNER_PROMOTE, /* asha: variant "promote" */
-	SW_SPEC_PRUNER_HYPERBAND,
-	SW_SPEC_PRUNER_MEDIAN,
-	SW_SPEC_PRUNER_PATIENCE,
-	SW_SPEC_PRUNER_THRESHOLD,
-	SW_SPEC_PRUNER_PBT
-};
-
-struct sw_spec_asha {
-	uint64_t grace_period;     /* default 1; at most max_t */
-	uint64_t max_t;            /* default: the trainer's epochs, else 100 */
-	uint64_t reduction_factor; /* default 4, as Ray's; at least 2 */
-	uint64_t brackets;         /* default 1 */
-	uint64_t min_results;      /* default: reduction_factor; no part of "promote" */
-};
-
-/* Bands at min_iter * eta^k (k from 0), or at max_iter / eta^i (i from 1 to s), each at least 1. */
-struct sw_spec_hyperband {
-	uint64_t min_iter; /* 0: max_iter and s were given */
-	uint64_t max_iter, s;
-	uint64_t eta; /* default 3; at least 2 */
-	bool strict;
-	uint64_t epochs; /* of every trial; 0: not known before they run */
-};
-
-struct sw_spec_median {
-	bool running_mean; /* Ray's rule and keys; else Optuna's */
-	/* Ray's */
-	uint64_t grace_period; /* default 1 */
-	uint64_t min_samples;  /* min_samples_required; default 3 */
-	/* Optuna's */
-	uint64_t startup_trials; /* n_startup_trials; default 5 */
-	uint64_t warmup_steps;   /* n_warmup_steps; default 0 */
-	uint64_t interval_steps; /* default 1 */
-	uint64_t min_trials;     /* n_min_trials; default 1 */
-};
-
-struct sw_spec_patience {
-	uint64_t patience; /* reports, at least 1 */
-	double min_delta;  /* default 0 */
-};
-
-struct sw_spec_threshold {
-	bool has_lower, has_upper; /* at least one of them */
-	double lower, upper;       /* lower < upper where both are given */
-	uint64_t warmup_steps;     /* n_warmup_steps; default 0 */
-	uint64_t interval_steps;   /* default 1 */
-};
-
-struct sw_spec_pbt {
-	uint64_t perturbation_interval; /* steps, at least 1 */
-	uint64_t burn_in_period;        /* default 0 */
-	double quantile_fraction;       /* default 0.25; above 0, at most 0.5 */
-	double resample_probability;    /* default 0.25; 0 to 1 */
-	size_t n_factors;
-	double factors[SW_SPEC_MAX_PERTURB]; /* default 1.2 and 0.8; each above 0 */
-	bool mutate[SW_SPEC_MAX_PARAMS];     /* by parameter: may it change? At least one does */
-	uint64_t epochs;                     /* of every trial; 0: not known before they run */
-};
-
-/* The part that its kind names is set, the others are zero. */
-struct sw_spec_pruner {
-	enum sw_spec_pruner_kind kind;
-	struct sw_spec_asha asha; /* of ASHA and PROMOTE */
-	struct sw_spec_hyperband hyperband;
-	struct sw_spec_median median;
-	struct sw_spec_patience patience;
-	struct sw_spec_threshold threshold;
-	struct sw_spec_pbt pbt;
-};
-
 /* The sweep ends when the best `top` completed trials no longer differ. */
 struct sw_spec_plateau {
 	uint64_t top;      /* default 10, at least 2; 0: no plateau was asked for */
@@ -220,8 +145,8 @@ struct sw_spec {
 	size_t n_conds;
 	struct sw_spec_constraint *constraints;
 	size_t n_constraints;
-	struct sw_spec_pruner pruner;
-	bool has_target; /* metric.target; of one metric only */
+	struct sw_pruner_config pruner; /* "early_terminate" */
+	bool has_target;                /* metric.target; of one metric only */
 	double target;
 	struct sw_spec_plateau plateau;
 	const cJSON *init; /* the user's points, tried first: objects; NULL: none */
@@ -281,7 +206,7 @@ void sw_spec_destroy(struct sw_spec *s); /* NULL is allowed */
 
 /* An "early_terminate" other than the spec's own, for the same sweep; *out is zeroed first. Errors
  * are relative to it ("/max_t"). */
-SW_NODISCARD sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const struct sw_spec *s,
+SW_NODISCARD sw_status sw_spec_pruner_read(struct sw_pruner_config *out, const struct sw_spec *s,
 					   const cJSON *early_terminate, struct sw_err *err);
 /* Does a client run the trials, by ask, report and tell? */
 bool sw_spec_driven(const struct sw_spec *s);

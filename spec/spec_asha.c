@@ -30,7 +30,7 @@ static void defaults(struct sw_spec_pruner_reading *r)
 {
 	uint64_t epochs = 0;
 
-	r->out->asha = (struct sw_spec_asha){
+	r->out->asha = (struct sw_asha_config){
 		.grace_period = 1, .max_t = 100, .reduction_factor = 4, .brackets = 1};
 	if (sw_json_u64(sw_json_get(r->spec->trainer, "epochs"), &epochs) && epochs > 0)
 		r->out->asha.max_t = epochs;
@@ -49,20 +49,20 @@ static sw_status read_variant(struct sw_spec_pruner_reading *r, struct sw_err *e
 	if (strcmp(word, names[1]) != 0)
 		return sw_spec_unknown("variant", word, names, SW_SPEC_N(names),
 				       ": it must be \"stop\" or \"promote\"", "/variant", err);
-	r->out->kind = SW_SPEC_PRUNER_PROMOTE;
+	r->out->kind = SW_PRUNER_PROMOTE;
 	return SW_OK;
 }
 
 static sw_status finish_asha(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
-	struct sw_spec_asha *a = &r->out->asha;
+	struct sw_asha_config *a = &r->out->asha;
 	const char *grace = r->given[GRACE_PERIOD] != NULL ? r->given[GRACE_PERIOD]
 							   : fields[GRACE_PERIOD].names[0];
 	const char *last = r->given[MAX_T] != NULL ? r->given[MAX_T] : fields[MAX_T].names[0];
 	const sw_status rc = read_variant(r, err);
 	if (rc != SW_OK)
 		return rc;
-	if (r->out->kind == SW_SPEC_PRUNER_PROMOTE && r->given[MIN_RESULTS] != NULL)
+	if (r->out->kind == SW_PRUNER_PROMOTE && r->given[MIN_RESULTS] != NULL)
 		return sw_err_at(err, SW_INVALID, "/min_results",
 				 "\"min_results\" is of variant \"stop\": a rung promotes none "
 				 "before it has reduction_factor results");
@@ -77,7 +77,7 @@ static sw_status finish_asha(struct sw_spec_pruner_reading *r, struct sw_err *er
 
 const struct sw_spec_pruner_type sw_spec_pruner_asha = {
 	.name = "asha",
-	.kind = SW_SPEC_PRUNER_ASHA,
+	.kind = SW_PRUNER_ASHA,
 	.fields = fields,
 	.n_fields = SW_SPEC_N(fields),
 	.more = {"variant"},

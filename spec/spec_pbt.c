@@ -14,6 +14,7 @@ static const struct sw_spec_pruner_field fields[] = {
 };
 /* clang-format on */
 _Static_assert(SW_SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+_Static_assert(SW_SPEC_MAX_PARAMS <= SW_PBT_PARAMS_MAX, "each parameter has its flag");
 
 static const struct sw_spec_hint hints[] = {
 	{"population_size", NULL, "the sweep's \"run_cap\" is the size of the population"},
@@ -29,13 +30,13 @@ static const struct sw_spec_hint hints[] = {
 
 static void defaults(struct sw_spec_pruner_reading *r)
 {
-	r->out->pbt = (struct sw_spec_pbt){.quantile_fraction = 0.25,
-					   .resample_probability = 0.25,
-					   .n_factors = 2,
-					   .factors = {1.2, 0.8}};
+	r->out->pbt = (struct sw_pbt_config){.quantile_fraction = 0.25,
+					     .resample_probability = 0.25,
+					     .factor_n = 2,
+					     .factor = {1.2, 0.8}};
 }
 
-static sw_status read_factors(struct sw_spec_pbt *p, const cJSON *v, struct sw_err *err)
+static sw_status read_factors(struct sw_pbt_config *p, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *item;
 
@@ -44,20 +45,20 @@ static sw_status read_factors(struct sw_spec_pbt *p, const cJSON *v, struct sw_e
 	if (!cJSON_IsArray(v))
 		return sw_spec_must_be(v, "perturbation_factors", "an array like [1.2, 0.8]", err);
 	const int n = cJSON_GetArraySize(v);
-	if (n < 1 || n > SW_SPEC_MAX_PERTURB)
+	if (n < 1 || n > SW_PBT_FACTORS_MAX)
 		return sw_err_at(err, SW_INVALID, "/perturbation_factors",
 				 "\"perturbation_factors\" has %d of them: it takes 1 to %d", n,
-				 SW_SPEC_MAX_PERTURB);
-	p->n_factors = 0;
+				 SW_PBT_FACTORS_MAX);
+	p->factor_n = 0;
 	cJSON_ArrayForEach (item, v) {
 		const sw_status rc = sw_spec_read_real(item, "perturbation_factors", 0, true, 1e6,
-						       &p->factors[p->n_factors], err);
+						       &p->factor[p->factor_n], err);
 		if (rc != SW_OK) {
 			(void)snprintf(err->ptr, sizeof err->ptr, "/perturbation_factors/%zu",
-				       p->n_factors);
+				       p->factor_n);
 			return rc;
 		}
-		p->n_factors++;
+		p->factor_n++;
 	}
 	return SW_OK;
 }
@@ -92,8 +93,8 @@ static sw_status mutate_default(struct sw_spec_pruner_reading *r, const bool *na
 	bool any = false;
 
 	for (size_t i = 0; i < s->n_params; i++) {
-		r->out->pbt.mutate[i] = !named[i] && cannot_change(s, i, sizes) == NULL;
-		any = any || r->out->pbt.mutate[i];
+		r->out->pbt.fixed[i] = named[i] || cannot_change(s, i, sizes) != NULL;
+		any = any || !r->out->pbt.fixed[i];
 	}
 	return any ? SW_OK
 		   : sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
@@ -114,12 +115,12 @@ static sw_status mutate_one(struct sw_spec_pruner_reading *r, const cJSON *v, co
 	const int i = sw_spec_param_find(r->spec, name);
 	if (i < 0)
 		return sw_spec_no_param(r->spec, "hyperparam_mutations", name, ptr, err);
-	if (r->out->pbt.mutate[i])
+	if (!r->out->pbt.fixed[i])
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is there twice", name);
 	const char *why = cannot_change(r->spec, (size_t)i, sizes);
 	if (why != NULL)
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s", name, why);
-	r->out->pbt.mutate[i] = true;
+	r->out->pbt.fixed[i] = false;
 	return SW_OK;
 }
 
@@ -142,6 +143,8 @@ static sw_status read_mutations(struct sw_spec_pruner_reading *r, const cJSON *v
 	if (v->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
 				 "\"hyperparam_mutations\" is empty: no parameter would change");
+	for (size_t i = 0; i < r->spec->n_params; i++)
+		r->out->pbt.fixed[i] = true;
 	cJSON_ArrayForEach (item, v) {
 		(void)snprintf(ptr, sizeof ptr, "/hyperparam_mutations/%zu", n++);
 		const sw_status rc = mutate_one(r, item, sizes, ptr, err);
@@ -163,13 +166,13 @@ static sw_status finish_pbt(struct sw_spec_pruner_reading *r, struct sw_err *err
 	sw_status rc = read_factors(&r->out->pbt, sw_json_get(r->v, "perturbation_factors"), err);
 	if (rc == SW_OK)
 		rc = read_mutations(r, sw_json_get(r->v, "hyperparam_mutations"), err);
-	r->out->pbt.epochs = sw_spec_pruner_epochs(r->spec);
+	r->out->pbt.last_step = sw_spec_pruner_epochs(r->spec);
 	return rc;
 }
 
 const struct sw_spec_pruner_type sw_spec_pruner_pbt = {
 	.name = "pbt",
-	.kind = SW_SPEC_PRUNER_PBT,
+	.kind = SW_PRUNER_PBT,
 	.fields = fields,
 	.n_fields = SW_SPEC_N(fields),
 	.more = {"perturbation_factors", "hyperparam_mutations"},

@@ -186,13 +186,13 @@ static sw_status read_field(struct sw_spec_pruner_reading *r, const struct sw_sp
 	return sw_spec_read_bool(v, *name, at, err);
 }
 
-sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const struct sw_spec *s,
+sw_status sw_spec_pruner_read(struct sw_pruner_config *out, const struct sw_spec *s,
 			      const cJSON *early_terminate, struct sw_err *err)
 {
 	struct sw_spec_pruner_reading r = {.out = out, .spec = s, .v = early_terminate};
 	const struct sw_spec_pruner_type *t;
 
-	*out = (struct sw_spec_pruner){.kind = SW_SPEC_PRUNER_NONE};
+	*out = (struct sw_pruner_config){.kind = SW_PRUNER_NONE};
 	if (!cJSON_IsObject(early_terminate))
 		return sw_err_at(err, SW_INVALID, "",
 				 "\"early_terminate\" must be an object like {\"type\": \"asha\"}, "
@@ -227,8 +227,7 @@ sw_status sw_spec_early_terminate_read(struct sw_spec *s, const cJSON *v, struct
 
 uint64_t sw_spec_max_t(const struct sw_spec *s)
 {
-	const bool rungs = s->pruner.kind == SW_SPEC_PRUNER_ASHA ||
-			   s->pruner.kind == SW_SPEC_PRUNER_PROMOTE;
+	const bool rungs = s->pruner.kind == SW_PRUNER_ASHA || s->pruner.kind == SW_PRUNER_PROMOTE;
 
 	return rungs ? s->pruner.asha.max_t : 0;
 }

@@ -15,14 +15,14 @@ enum sw_spec_field_kind { FIELD_U64, FIELD_REAL, FIELD_BOOL };
 struct sw_spec_pruner_field {
 	const char *names[PRUNER_MAX_NAMES];
 	enum sw_spec_field_kind kind;
-	size_t at;         /* in struct sw_spec_pruner */
+	size_t at;         /* in struct sw_pruner_config */
 	double least;      /* FIELD_U64: most is PRUNER_MOST */
 	bool open;         /* FIELD_REAL: above least */
 	double most;       /* FIELD_REAL */
 	const char *needs; /* not NULL: it must be given; the line's end */
 };
 
-#define PRUNER_AT(part) offsetof(struct sw_spec_pruner, part)
+#define PRUNER_AT(part) offsetof(struct sw_pruner_config, part)
 #define PRUNER_COUNT(name, part, least_)                                                           \
 	{                                                                                          \
 		.names = {name}, .kind = FIELD_U64, .at = PRUNER_AT(part), .least = (least_)       \
@@ -35,7 +35,7 @@ struct sw_spec_pruner_field {
 
 /* One spec's early_terminate, as far as it has been read. */
 struct sw_spec_pruner_reading {
-	struct sw_spec_pruner *out;
+	struct sw_pruner_config *out;
 	const struct sw_spec *spec;
 	const cJSON *v;
 	const char *given[PRUNER_MAX_FIELDS]; /* the name a field goes by in v; NULL: not given */
@@ -43,7 +43,7 @@ struct sw_spec_pruner_reading {
 
 struct sw_spec_pruner_type {
 	const char *name;
-	enum sw_spec_pruner_kind kind;
+	enum sw_pruner_kind kind;
 	const struct sw_spec_pruner_field *fields;
 	size_t n_fields;
 	const char *more[2]; /* keys that finish() reads by itself */

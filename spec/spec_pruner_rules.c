@@ -7,6 +7,8 @@
 
 enum { MIN_ITER, MAX_ITER, S, ETA, STRICT };
 
+#define STEP_MAX ((uint64_t)1 << 53) /* beyond it a step is no number of JSON's any more */
+
 static const struct sw_spec_pruner_field hyperband_fields[] = {
 	[MIN_ITER] = PRUNER_COUNT("min_iter", hyperband.min_iter, 1),
 	[MAX_ITER] = PRUNER_COUNT("max_iter", hyperband.max_iter, 1),
@@ -32,7 +34,7 @@ static void hyperband_defaults(struct sw_spec_pruner_reading *r)
 }
 
 /* Bands below 1 are none, as in W&B. */
-static sw_status bands_from_max(struct sw_spec_hyperband *h, struct sw_err *err)
+static sw_status bands_from_max(struct sw_hyperband_config *h, struct sw_err *err)
 {
 	uint64_t band = h->max_iter, n = 0;
 
@@ -53,9 +55,11 @@ static sw_status bands_from_max(struct sw_spec_hyperband *h, struct sw_err *err)
 /* W&B's files may have all three: "max_iter" with "s" wins (spec/spec_warn_pruner.c says so). */
 static sw_status hyperband_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
-	struct sw_spec_hyperband *h = &r->out->hyperband;
+	struct sw_hyperband_config *h = &r->out->hyperband;
 
-	h->epochs = sw_spec_pruner_epochs(r->spec);
+	h->last_step = sw_spec_pruner_epochs(r->spec);
+	if (h->last_step == 0)
+		h->last_step = STEP_MAX;
 	if (r->given[MAX_ITER] != NULL && r->given[S] != NULL)
 		return bands_from_max(h, err);
 	h->max_iter = 0;
@@ -72,7 +76,7 @@ static sw_status hyperband_finish(struct sw_spec_pruner_reading *r, struct sw_er
 
 const struct sw_spec_pruner_type sw_spec_pruner_hyperband = {
 	.name = "hyperband",
-	.kind = SW_SPEC_PRUNER_HYPERBAND,
+	.kind = SW_PRUNER_HYPERBAND,
 	.fields = hyperband_fields,
 	.n_fields = SW_SPEC_N(hyperband_fields),
 	.hints = hyperband_hints,
@@ -104,11 +108,11 @@ static const struct sw_spec_hint median_hints[] = {
 
 static void median_defaults(struct sw_spec_pruner_reading *r)
 {
-	r->out->median = (struct sw_spec_median){.grace_period = 1,
-						 .min_samples = 3,
-						 .startup_trials = 5,
-						 .interval_steps = 1,
-						 .min_trials = 1};
+	r->out->median = (struct sw_median_config){.grace_period = 1,
+						   .min_samples = 3,
+						   .startup_trials = 5,
+						   .interval_steps = 1,
+						   .min_trials = 1};
 }
 
 static sw_status median_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
@@ -135,7 +139,7 @@ static sw_status median_finish(struct sw_spec_pruner_reading *r, struct sw_err *
 
 const struct sw_spec_pruner_type sw_spec_pruner_median = {
 	.name = "median",
-	.kind = SW_SPEC_PRUNER_MEDIAN,
+	.kind = SW_PRUNER_MEDIAN,
 	.fields = median_fields,
 	.n_fields = SW_SPEC_N(median_fields),
 	.hints = median_hints,
@@ -163,7 +167,7 @@ static const struct sw_spec_hint patience_hints[] = {
 
 const struct sw_spec_pruner_type sw_spec_pruner_patience = {
 	.name = "patience",
-	.kind = SW_SPEC_PRUNER_PATIENCE,
+	.kind = SW_PRUNER_PATIENCE,
 	.fields = patience_fields,
 	.n_fields = SW_SPEC_N(patience_fields),
 	.hints = patience_hints,
@@ -194,7 +198,7 @@ static void threshold_defaults(struct sw_spec_pruner_reading *r)
 
 static sw_status threshold_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
-	struct sw_spec_threshold *t = &r->out->threshold;
+	struct sw_threshold_config *t = &r->out->threshold;
 
 	t->has_lower = r->given[LOWER] != NULL;
 	t->has_upper = r->given[UPPER] != NULL;
@@ -210,7 +214,7 @@ static sw_status threshold_finish(struct sw_spec_pruner_reading *r, struct sw_er
 
 const struct sw_spec_pruner_type sw_spec_pruner_threshold = {
 	.name = "threshold",
-	.kind = SW_SPEC_PRUNER_THRESHOLD,
+	.kind = SW_PRUNER_THRESHOLD,
 	.fields = threshold_fields,
 	.n_fields = SW_SPEC_N(threshold_fields),
 	.hints = threshold_hints,

@@ -3,7 +3,7 @@
 #include "spec/spec_internal.h"
 
 /* Rungs below the last step of the bracket that begins highest. */
-static uint64_t rungs_below_top(const struct sw_spec_asha *a)
+static uint64_t rungs_below_top(const struct sw_asha_config *a)
 {
 	uint64_t n = 0;
 
@@ -20,9 +20,9 @@ static uint64_t rungs_below_top(const struct sw_spec_asha *a)
  * than all before it; so k rungs take k * (rf - 1) + 1 trials before one can pass them all. */
 static void warn_promote(struct sw_spec *s)
 {
-	const struct sw_spec_asha *a = &s->pruner.asha;
+	const struct sw_asha_config *a = &s->pruner.asha;
 
-	if (s->pruner.kind != SW_SPEC_PRUNER_PROMOTE || s->run_cap == 0)
+	if (s->pruner.kind != SW_PRUNER_PROMOTE || s->run_cap == 0)
 		return;
 	const uint64_t rungs = rungs_below_top(a);
 	const uint64_t least = rungs * (a->reduction_factor - 1) + 1;
@@ -36,32 +36,32 @@ static void warn_promote(struct sw_spec *s)
 }
 
 /* The first step at which the pruner can judge anything. */
-static uint64_t first_judged(const struct sw_spec_pruner *p)
+static uint64_t first_judged(const struct sw_pruner_config *p)
 {
 	uint64_t step = p->hyperband.min_iter;
 
 	switch (p->kind) {
-	case SW_SPEC_PRUNER_HYPERBAND:
+	case SW_PRUNER_HYPERBAND:
 		if (step > 0)
 			return step;
 		step = p->hyperband.max_iter;
 		for (uint64_t i = 0; i < p->hyperband.s; i++)
 			step /= p->hyperband.eta;
 		return step;
-	case SW_SPEC_PRUNER_MEDIAN:
+	case SW_PRUNER_MEDIAN:
 		return p->median.running_mean ? p->median.grace_period : p->median.warmup_steps;
-	case SW_SPEC_PRUNER_PATIENCE:
+	case SW_PRUNER_PATIENCE:
 		return p->patience.patience + 1;
-	case SW_SPEC_PRUNER_THRESHOLD:
+	case SW_PRUNER_THRESHOLD:
 		return p->threshold.warmup_steps;
-	case SW_SPEC_PRUNER_PBT: /* at the last step there is nothing left to go on with */
+	case SW_PRUNER_PBT: /* at the last step there is nothing left to go on with */
 		return (p->pbt.perturbation_interval > p->pbt.burn_in_period
 				? p->pbt.perturbation_interval
 				: p->pbt.burn_in_period) +
 		       1;
-	case SW_SPEC_PRUNER_NONE:
-	case SW_SPEC_PRUNER_ASHA:
-	case SW_SPEC_PRUNER_PROMOTE:
+	case SW_PRUNER_NONE:
+	case SW_PRUNER_ASHA:
+	case SW_PRUNER_PROMOTE:
 		break;
 	}
 	return 0;
@@ -71,11 +71,11 @@ static uint64_t first_judged(const struct sw_spec_pruner *p)
 static void warn_bands(struct sw_spec *s)
 {
 	const cJSON *v = sw_json_get(s->tree, "early_terminate");
-	const struct sw_spec_hyperband *h = &s->pruner.hyperband;
+	const struct sw_hyperband_config *h = &s->pruner.hyperband;
 	static const char at[] = "/early_terminate";
 	uint64_t n = 0;
 
-	if (s->pruner.kind != SW_SPEC_PRUNER_HYPERBAND)
+	if (s->pruner.kind != SW_PRUNER_HYPERBAND)
 		return;
 	if (h->max_iter == 0 && sw_json_get(v, "max_iter") != NULL)
 		sw_spec_warn(s, at,
@@ -112,7 +112,7 @@ static void warn_epochs(struct sw_spec *s)
 			(unsigned long long)max_t);
 	if (first <= epochs)
 		return;
-	if (s->pruner.kind == SW_SPEC_PRUNER_PBT)
+	if (s->pruner.kind == SW_PRUNER_PBT)
 		sw_spec_warn(s, "/early_terminate/perturbation_interval",
 			     "trials are never compared: a trial has %llu epochs, and the first "
 			     "comparison would be at step %llu",
@@ -132,7 +132,7 @@ void sw_spec_warn_pruner(struct sw_spec *s)
 		sw_spec_warn(s, "/gpu_hours",
 			     "\"gpu_hours\" has no effect: trials that you drive hold no slot");
 	/* a population's children come on top of run_cap */
-	if (s->run_cap > 0 && s->run_cap < s->plateau.top && s->pruner.kind != SW_SPEC_PRUNER_PBT)
+	if (s->run_cap > 0 && s->run_cap < s->plateau.top && s->pruner.kind != SW_PRUNER_PBT)
 		sw_spec_warn(
 			s, "/plateau/top",
 			"\"plateau\" has no effect: it looks at the best %llu completed trials, "

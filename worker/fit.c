@@ -1,13 +1,13 @@
 #include "worker/fit.h"
 #include "base/memory.h"
 #include "kernels/backend.h"
+#include "proto/checkpoint_path.h"
 #include "proto/json.h"
 #include "worker/file/card.h"
 #include "worker/file/checkpoint.h"
 #include "worker/file/export.h"
 #include "worker/train.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +67,7 @@ static sw_status write_out(struct fit *f, struct sw_net *net)
 
 	if (rc != SW_OK)
 		return rc;
-	snprintf(path, sizeof path, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", folder, f->id.trial,
-		 f->id.epoch);
+	sw_checkpoint_path(path, sizeof path, folder, f->id.trial, f->id.epoch);
 	rc = sw_checkpoint_write(net, &f->id, folder, &f->err);
 	if (rc == SW_OK)
 		rc = sw_export(path, f->out, &is, &f->err);

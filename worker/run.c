@@ -2,6 +2,7 @@
 #include "base/beat.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "proto/checkpoint_path.h"
 #include "proto/json.h"
 #include "worker/file/checkpoint.h"
 #include "worker/gang.h"
@@ -83,8 +84,7 @@ static sw_status begin_before(struct run *r, struct sw_net *net, struct sw_err *
 		struct sw_err why = SW_ERR_INIT;
 		sw_status rc;
 
-		snprintf(path, sizeof path, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", j->checkpoint_dir,
-			 id.trial, id.epoch);
+		sw_checkpoint_path(path, sizeof path, j->checkpoint_dir, id.trial, id.epoch);
 		rc = sw_checkpoint_read(net, &id, path, &why);
 		if (rc == SW_OK) {
 			*epoch = id.epoch;
@@ -119,7 +119,7 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 		return SW_OK;
 	if (!j->checkpoint)
 		sw_err_set(&why, rc, "there is no checkpoint of step %" PRIu64, j->resume_step);
-	else if (!sw_checkpoint_name(j->checkpoint, &id.trial, &id.epoch))
+	else if (!sw_checkpoint_path_read(j->checkpoint, &id.trial, &id.epoch))
 		sw_err_set(&why, rc, "the checkpoint's name is not valid");
 	else {
 		id.epoch = j->resume_step;

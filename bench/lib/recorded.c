@@ -1,7 +1,5 @@
 #include "bench/lib/recorded.h"
-#include "bench/lib/boost.h"
 #include "bench/lib/objective.h"
-#include "bench/lib/stats.h"
 #include "bench/lib/tuning.h"
 #include <assert.h>
 #include <math.h>
@@ -15,7 +13,6 @@
 #define NEAR     12
 #define MAX_D    16
 #define MOST     1024 /* configurations */
-#define FOLDS    5
 #define MAX_LINE 1024
 
 /* child[0] 0: a leaf, and curve its mean. */
@@ -101,7 +98,7 @@ static bool read_table(struct recorded *r, const char *path)
 		ok = read_line(r, line, raw, &rows);
 	if (f != NULL)
 		(void)fclose(f);
-	ok = ok && r->n >= FOLDS;
+	ok = ok && r->n > 0;
 	if (ok)
 		set_noise(r, raw);
 	free(raw);
@@ -208,20 +205,17 @@ static size_t grow(struct growing *g, size_t *row, size_t n)
 	return at;
 }
 
-/* On all configurations but those of the fold (FOLDS: of none). */
-static void grow_forest(const struct recorded *r, size_t fold, struct forest *f)
+static void grow_forest(const struct recorded *r, struct forest *f)
 {
-	size_t row[MOST], n;
+	size_t row[MOST];
 
 	*f = (struct forest){.node = NULL};
 	for (size_t k = 0; k < TREES; k++) {
 		struct growing g = {.r = r, .f = f, .seed = k + 1};
 
-		n = 0;
 		for (size_t i = 0; i < r->n; i++)
-			if (i % FOLDS != fold)
-				row[n++] = i;
-		f->root[k] = grow(&g, row, n);
+			row[i] = i;
+		f->root[k] = grow(&g, row, r->n);
 	}
 }
 
@@ -248,12 +242,29 @@ const char *bench_recorded_name(size_t i)
 	return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
+/* Of gradient boosting: rate, depth, least rows of a leaf, share of rows, share of columns. */
+static struct sw_space *boost_space(void)
+{
+	static const struct sw_param params[] = {
+		{.dist = SW_DIST_LOG_UNIFORM, .min = 0.003, .max = 1},
+		{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 6},
+		{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 50},
+		{.dist = SW_DIST_UNIFORM, .min = 0.2, .max = 1},
+		{.dist = SW_DIST_UNIFORM, .min = 0.1, .max = 1}};
+	struct sw_space *const s = bench_space_new();
+
+	for (size_t k = 0; k < sizeof params / sizeof *params; k++)
+		bench_add(s, params[k]);
+	bench_space_seal(s);
+	return s;
+}
+
 struct sw_space *bench_recorded_space(const char *name)
 {
 	for (size_t i = 0; bench_tuning_name(i) != NULL; i++)
 		if (strcmp(bench_tuning_name(i), name) == 0)
 			return bench_tuning_space(i);
-	return bench_boost_space();
+	return boost_space();
 }
 
 static struct sw_space *space(void *ctx)
@@ -336,7 +347,7 @@ int bench_recorded_open(struct bench_family *out, const char *name)
 		destroy(r);
 		return -1;
 	}
-	grow_forest(r, FOLDS, &r->forest);
+	grow_forest(r, &r->forest);
 	*out = (struct bench_family){.name = name, .space = space, .curve = curve, .ctx = r};
 	return 0;
 }
@@ -346,61 +357,4 @@ void bench_recorded_close(struct bench_family *f)
 	if (f->ctx != NULL)
 		destroy(f->ctx);
 	f->ctx = NULL;
-}
-
-/* ---- the check ---- */
-
-static double rank_correlation(const struct recorded *r, size_t epoch, double most)
-{
-	double a[MOST], b[MOST], rank_a[MOST], rank_b[MOST], ab = 0, aa = 0, bb = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->n; i++) {
-		if (r->y[i][BENCH_EPOCHS - 1] <= most) {
-			a[n] = r->y[i][epoch - 1];
-			b[n++] = r->y[i][BENCH_EPOCHS - 1];
-		}
-	}
-	bench_stat_ranks(a, n, rank_a);
-	bench_stat_ranks(b, n, rank_b);
-	for (size_t i = 0; i < n; i++) {
-		const double da = rank_a[i] - (double)(n + 1) / 2;
-		const double db = rank_b[i] - (double)(n + 1) / 2;
-
-		ab += da * db;
-		aa += da * da;
-		bb += db * db;
-	}
-	return ab / sqrt(aa * bb);
-}
-
-void bench_recorded_test(const struct bench_family *f, struct bench_recorded_check *out)
-{
-	static const size_t epochs[] = {1, 3, 9};
-	const struct recorded *const r = f->ctx;
-	double end[MOST] = {0}, mean = 0, off = 0, all = 0;
-
-	assert(r->n >= FOLDS); /* read_table() saw to it */
-	for (size_t i = 0; i < r->n; i++) {
-		end[i] = r->y[i][BENCH_EPOCHS - 1];
-		mean += end[i] / (double)r->n;
-	}
-	for (size_t fold = 0; fold < FOLDS; fold++) {
-		struct forest forest;
-		double guess[BENCH_EPOCHS];
-
-		grow_forest(r, fold, &forest);
-		for (size_t i = fold; i < r->n; i += FOLDS) {
-			foretell(&forest, r->x[i], guess);
-			off += (guess[BENCH_EPOCHS - 1] - end[i]) *
-			       (guess[BENCH_EPOCHS - 1] - end[i]);
-			all += (end[i] - mean) * (end[i] - mean);
-		}
-		free(forest.node);
-	}
-	out->r2 = 1 - off / all;
-	const double most = bench_stat_quantile(end, r->n, 0.2);
-
-	for (size_t k = 0; k < 3; k++)
-		out->rank[k] = rank_correlation(r, epochs[k], most);
 }

@@ -1,6 +1,6 @@
 /*
- * bench/lib/recorded.h — recorded curves of real trainings as a family: a table that bench/record.c
- * made, and a surrogate for the configurations that are not in it.
+ * bench/lib/recorded.h — recorded curves of real trainings as a family: a table (bench/curves), and
+ * a surrogate for the configurations that are not in it.
  *
  * File     bench/curves/NAME.csv. A line a training: the configuration's number; its coordinates in
  *          the unit cube, in 1/10000; the loss after each of 27 epochs, as 1000 times its natural
@@ -22,13 +22,6 @@
 #define BENCH_RECORDED_MOST  3000 /* 1000 ln loss */
 #define BENCH_RECORDED_TWINS 75
 
-/* How well the surrogate foretells configurations that it has not seen: five folds. */
-struct bench_recorded_check {
-	double r2;      /* of the logarithm of the final loss */
-	double rank[3]; /* rank correlation of epochs 1, 3, 9 with the last, within the best fifth
-			   of the table's configurations */
-};
-
 /* "digits", "breast_cancer", "diabetes", "boost"; NULL past the last. */
 const char *bench_recorded_name(size_t i);
 /* What is searched there; the caller's. */
@@ -37,6 +30,5 @@ struct sw_space *bench_recorded_space(const char *name);
  * -1 with a line on stderr. */
 int bench_recorded_open(struct bench_family *out, const char *name);
 void bench_recorded_close(struct bench_family *f);
-void bench_recorded_test(const struct bench_family *f, struct bench_recorded_check *out);
 
 #endif

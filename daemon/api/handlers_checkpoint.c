@@ -4,6 +4,7 @@
 #include "daemon/daemon.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/live.h"
+#include "proto/checkpoint_path.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <string.h>
@@ -35,8 +36,7 @@ static void find_file(struct sw_db *db, struct sw_lookup *q)
 	q->rc = sw_read_trial(db, q->sweep, q->trial, take_step, f, &q->err);
 	if (q->rc != SW_OK)
 		return;
-	(void)snprintf(path, sizeof path, "%s/%lld-%lld.ckpt", f->folder, (long long)q->trial,
-		       (long long)f->step);
+	sw_checkpoint_path(path, sizeof path, f->folder, (uint64_t)q->trial, (uint64_t)f->step);
 	if (f->step == 0 || stat(path, &st) != 0) {
 		q->rc = sw_err_set(
 			&q->err, SW_NOT_FOUND,

@@ -14,9 +14,11 @@
 void sw_handle_rpc_discover(struct sw_call *call)
 {
 	struct sw_buf out;
+	size_t n;
+	const char *document = sw_methods_openrpc(&n);
 
 	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_methods_openrpc(call->d->methods, &out);
+	(void)sw_buf_add(&out, document, n);
 	sw_call_result(call, &out);
 }
 

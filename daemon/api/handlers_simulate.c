@@ -106,7 +106,7 @@ static void run_simulate(void *arg)
 {
 	struct simulation *s = arg;
 	const struct sw_curves *c = &s->curves;
-	struct sw_spec_pruner pruner;
+	struct sw_pruner_config pruner;
 	struct sw_simulate_config config = {
 		.seed = c->seed,
 		.maximize = c->spec->maximize,
@@ -116,7 +116,7 @@ static void run_simulate(void *arg)
 	};
 
 	s->rc = sw_spec_pruner_read(&pruner, c->spec, s->wanted, &s->err);
-	if (s->rc == SW_OK && pruner.kind == SW_SPEC_PRUNER_PBT)
+	if (s->rc == SW_OK && pruner.kind == SW_PRUNER_PBT)
 		s->rc = sw_err_at(&s->err, SW_INVALID, "/type",
 				  "\"pbt\" trains trials from one another's checkpoints, and what "
 				  "they would have reported is in no stored curve");
@@ -127,7 +127,7 @@ static void run_simulate(void *arg)
 	if (s->lanes == 0)
 		s->lanes = c->lanes;
 	config.lanes = s->lanes;
-	sw_plan_pruner(&config.pruner, &pruner, c->spec);
+	config.pruner = sw_plan_pruner(&pruner, c->spec->maximize);
 	s->rc = sw_simulate(&config, &s->result, &s->err);
 }
 

@@ -191,6 +191,19 @@ static void name_place(struct sw_err *err, const struct sw_spec *spec)
 	prefix_param(err, &spec->params[i]);
 }
 
+struct sw_pruner_config sw_plan_pruner(const struct sw_pruner_config *p, bool maximize)
+{
+	struct sw_pruner_config c = *p;
+
+	if (maximize) {
+		c.threshold.has_lower = p->threshold.has_upper;
+		c.threshold.has_upper = p->threshold.has_lower;
+		c.threshold.lower = -p->threshold.upper;
+		c.threshold.upper = -p->threshold.lower;
+	}
+	return c;
+}
+
 sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint64_t seed,
 			uint64_t slice, uint64_t version, const struct sw_plan_priors *priors,
 			struct sw_err *err)
@@ -222,7 +235,7 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 	if (sw_samplers_find(spec->method, &config.sampler) != SW_OK)
 		return sw_err_at(err, SW_INVALID, "/method", "no sampler is called \"%s\"",
 				 spec->method);
-	sw_plan_pruner(&config.pruner, &spec->pruner, spec);
+	config.pruner = sw_plan_pruner(&spec->pruner, spec->maximize);
 	if (priors != NULL) {
 		config.n_prior = priors->n;
 		config.prior = priors->values;

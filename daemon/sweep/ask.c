@@ -15,6 +15,7 @@
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/program_job.h"
 #include "daemon/sweep/suggest.h"
+#include "proto/checkpoint_path.h"
 #include "proto/job.h"
 #include "proto/json.h"
 #include "sched/num/rng.h"
@@ -110,9 +111,8 @@ static void set_resume(struct sw_live *live, const struct sw_action *start, stru
 		return;
 	}
 	if (start->from != 0) {
-		(void)snprintf(paths->checkpoint, sizeof paths->checkpoint, "%s/%llu-%llu.ckpt",
-			       paths->folder, (unsigned long long)start->from,
-			       (unsigned long long)start->resume_step);
+		sw_checkpoint_path(paths->checkpoint, sizeof paths->checkpoint, paths->folder,
+				   start->from, start->resume_step);
 		job->checkpoint = paths->checkpoint;
 	}
 	if (!keeps)

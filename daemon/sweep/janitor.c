@@ -6,6 +6,7 @@
 #include "daemon/die.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/live.h"
+#include "proto/checkpoint_path.h"
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -20,9 +21,10 @@ bool sw_janitor_read_name(const char *name, struct sw_checkpoint *out, bool *who
 	unsigned long long trial, step;
 	char rest[16];
 
-	*whole = sscanf(name, "%19llu-%19llu%15s", &trial, &step, rest) == 3 &&
-		 strcmp(rest, ".ckpt") == 0;
-	if (!*whole && sscanf(name, ".tmp-%19llu-%19llu", &trial, &step) != 2) {
+	*whole = sw_checkpoint_path_read(name, &out->trial, &out->step);
+	if (*whole)
+		return true;
+	if (sscanf(name, ".tmp-%19llu-%19llu", &trial, &step) != 2) {
 		if (sscanf(name, "%19llu.%15s", &trial, rest) != 2 ||
 		    (strcmp(rest, "resume") != 0 && strncmp(rest, "live-", 5) != 0))
 			return false;
@@ -144,12 +146,6 @@ void sw_janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct sw_
 	(void)rmdir(path);
 }
 
-static void name_of(const struct sw_checkpoint *file, char name[64])
-{
-	(void)snprintf(name, 64, "%llu-%llu.ckpt", (unsigned long long)file->trial,
-		       (unsigned long long)file->step);
-}
-
 /* The bytes of a folder's checkpoints. */
 static uint64_t folder_bytes(DIR *dir)
 {
@@ -171,16 +167,15 @@ static uint64_t folder_bytes(DIR *dir)
 static void shrink_folder(const struct sw_janitor *j, struct task *t)
 {
 	DIR *dir = sw_janitor_open(j->d, t->what.sweep);
-	char name[64];
+	char name[SW_CHECKPOINT_NAME_MAX];
 
 	if (dir == NULL)
 		return;
 	uint64_t bytes = folder_bytes(dir);
 	for (size_t i = 0; i < t->keeps.n && bytes > t->most; i++) {
 		struct sw_janitor_one *k = &t->keeps.v[i];
-		const struct sw_checkpoint file = {.trial = k->trial, .step = k->from};
 
-		name_of(&file, name);
+		sw_checkpoint_path(name, sizeof name, NULL, k->trial, k->from);
 		const uint64_t of_it = sw_tree_bytes(dirfd(dir), name);
 		remove_file(dirfd(dir), name);
 		bytes -= bytes < of_it ? bytes : of_it;
@@ -198,11 +193,11 @@ static void shrink_folder(const struct sw_janitor *j, struct task *t)
 static void remove_one(const struct sw_janitor *j, const struct sw_checkpoint *file)
 {
 	DIR *dir = sw_janitor_open(j->d, file->sweep);
-	char name[64];
+	char name[SW_CHECKPOINT_NAME_MAX];
 
 	if (dir == NULL)
 		return;
-	name_of(file, name);
+	sw_checkpoint_path(name, sizeof name, NULL, file->trial, file->step);
 	remove_file(dirfd(dir), name);
 	(void)closedir(dir);
 }

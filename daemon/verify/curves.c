@@ -213,7 +213,7 @@ static sw_status check_spec(const struct sw_curves *c, int64_t sweep, struct sw_
 		return sw_err_set(err, SW_CONFLICT,
 				  "sweep %" PRId64 " has %zu metrics, and a pruner goes by one",
 				  sweep, c->spec->n_metrics);
-	if (c->spec->pruner.kind == SW_SPEC_PRUNER_PBT)
+	if (c->spec->pruner.kind == SW_PRUNER_PBT)
 		return sw_err_set(err, SW_CONFLICT,
 				  "sweep %" PRId64 " was a population (pbt): its trials go on from "
 				  "one another, which another pruner would not have let them",

@@ -103,7 +103,7 @@ static void explore(const struct explorer *e, const struct sw_value *donor, stru
 		unit[i] = draw(e, i, DRAW_VALUE);
 	sw_space_decode(e->space, unit, fresh);
 	for (size_t i = 0; i < e->n; i++) {
-		if (e->c->mutate != NULL && !e->c->mutate[i])
+		if (e->c->fixed[i])
 			values[i] = donor[i];
 		else if (draw(e, i, DRAW_RESAMPLE) < e->c->resample_probability)
 			values[i] = fresh[i];
@@ -118,7 +118,6 @@ void sw_pbt_explore(const struct sw_pbt_config *c, const struct sw_space *space,
 {
 	struct explorer e = {c, space, sw_space_size(space), seed, child, 0};
 	struct sw_value from[SW_SPACE_MAX_PARAMS];
-	bool fixed[SW_SPACE_MAX_PARAMS];
 
 	assert(e.n <= SW_SPACE_MAX_PARAMS);
 	/* The donor's values may stand where the child's are written. */
@@ -128,9 +127,7 @@ void sw_pbt_explore(const struct sw_pbt_config *c, const struct sw_space *space,
 		if (sw_space_feasible(space, values))
 			return;
 	}
-	for (size_t i = 0; i < e.n; i++)
-		fixed[i] = c->mutate != NULL && !c->mutate[i];
-	if (sw_space_repair(space, seed, child, fixed, values)) {
+	if (sw_space_repair(space, seed, child, c->fixed, values)) {
 		sw_space_canonical(space, values);
 		return;
 	}

@@ -20,7 +20,6 @@ sw_status sw_pruner_new(struct sw_pruner **out, const struct sw_pruner_ops *ops,
 	}
 	p->ops = ops;
 	p->config = *config;
-	p->config.pbt.mutate = NULL; /* borrowed, and of no use here */
 	*out = p;
 	return SW_OK;
 }

@@ -21,6 +21,7 @@
 #ifndef SW_SCHED_PRUNER_PRUNER_H
 #define SW_SCHED_PRUNER_PRUNER_H
 
+#include "base/pruning.h"
 #include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,77 +29,6 @@
 
 #define SW_PRUNE_TRIAL_MAX INT32_MAX
 #define SW_PRUNE_CAUSE_MAX 120 /* bytes that explain() may write, the NUL included */
-#define SW_PBT_FACTORS_MAX 8
-
-enum sw_pruner_kind {
-	SW_PRUNER_NONE,
-	SW_PRUNER_ASHA,      /* sched/pruner/asha.h */
-	SW_PRUNER_PROMOTE,   /* sched/pruner/promote.c */
-	SW_PRUNER_HYPERBAND, /* sched/pruner/hyperband.c */
-	SW_PRUNER_MEDIAN,    /* sched/pruner/median.c */
-	SW_PRUNER_PATIENCE,  /* sched/pruner/patience.c */
-	SW_PRUNER_THRESHOLD, /* sched/pruner/threshold.c */
-	SW_PRUNER_PBT,       /* sched/pruner/pbt.c */
-	SW_PRUNER_KIND_N
-};
-
-struct sw_asha_config {
-	uint64_t grace_period;     /* >= 1 */
-	uint64_t max_t;            /* >= grace_period */
-	uint64_t reduction_factor; /* >= 2 */
-	uint64_t brackets;         /* >= 1, each with at least one rung */
-	uint64_t min_results;      /* >= 1; PROMOTE does not look at it */
-};
-
-/* Bands: min_iter * eta^k, or max_iter / eta^i for i = 1..s (rounded down). One of the two is 0. */
-struct sw_hyperband_config {
-	uint64_t min_iter;
-	uint64_t max_iter, s;
-	uint64_t eta;       /* >= 2 */
-	uint64_t last_step; /* from min_iter up no band lies beyond it, but the first; 0: no end */
-	bool strict;        /* compare the value at the band; else the best so far */
-};
-
-struct sw_median_config {
-	bool running_mean;                  /* Ray's rule; else Optuna's */
-	uint64_t grace_period, min_samples; /* Ray's */
-	uint64_t startup_trials, warmup_steps, interval_steps,
-		min_trials; /* Optuna's; last two >= 1 */
-};
-
-struct sw_patience_config {
-	uint64_t patience; /* >= 1, reports */
-	double min_delta;  /* >= 0 */
-};
-
-struct sw_threshold_config {
-	bool has_lower, has_upper; /* at least one */
-	double lower, upper; /* oriented: for a metric to maximise they are turned and swapped */
-	uint64_t warmup_steps, interval_steps; /* interval_steps >= 1 */
-};
-
-struct sw_pbt_config {
-	uint64_t perturbation_interval; /* >= 1 */
-	uint64_t burn_in_period;
-	double quantile_fraction;    /* in [0, 0.5] */
-	double resample_probability; /* in [0, 1] */
-	double factor[SW_PBT_FACTORS_MAX];
-	size_t factor_n; /* >= 1 */
-	uint64_t
-		last_step; /* a trial's last: it completes there, and is not judged; 0: not known */
-	const bool *mutate; /* [space size], borrowed; NULL: every one. Read by sw_pbt_explore()
-			       alone */
-};
-
-struct sw_pruner_config {
-	enum sw_pruner_kind kind;
-	struct sw_asha_config asha; /* ASHA and PROMOTE */
-	struct sw_hyperband_config hyperband;
-	struct sw_median_config median;
-	struct sw_patience_config patience;
-	struct sw_threshold_config threshold;
-	struct sw_pbt_config pbt;
-};
 
 enum sw_verdict {
 	SW_VERDICT_CONTINUE,

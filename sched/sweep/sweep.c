@@ -33,22 +33,10 @@ static sw_status check_config(const struct sw_sweep_config *c, struct sw_err *er
 /* What the sweep keeps beside what it is given. */
 static sw_status make_arrays(struct sw_sweep *s)
 {
-	const bool *mutate = s->config.pruner.pbt.mutate;
-	const size_t n = sw_space_size(s->space);
-
 	s->epoch = sw_calloc(1, sizeof *s->epoch);
 	if (s->epoch == NULL)
 		return SW_NOMEM;
 	s->epoch_n = 1;
-	/* The caller's array may be gone by the time of the first child. */
-	s->config.pruner.pbt.mutate = NULL;
-	if (mutate != NULL && s->config.pruner.kind == SW_PRUNER_PBT) {
-		s->mutate = sw_malloc(n * sizeof *s->mutate);
-		if (s->mutate == NULL)
-			return SW_NOMEM;
-		memcpy(s->mutate, mutate, n * sizeof *mutate);
-		s->config.pruner.pbt.mutate = s->mutate;
-	}
 	if (s->config.plateau.top == 0)
 		return SW_OK;
 	s->plateau.top = sw_malloc(s->config.plateau.top * sizeof *s->plateau.top);
@@ -114,7 +102,6 @@ void sw_sweep_destroy(struct sw_sweep *s)
 		sw_space_destroy(s->epoch[i].space);
 	}
 	free(s->epoch);
-	free(s->mutate);
 	free(s->plateau.top);
 	sw_pruner_destroy(s->pruner);
 	free(s);

@@ -79,16 +79,16 @@ struct sw_sweep_config {
 	size_t n_metrics; /* 1..SW_METRICS_MAX; 0 counts as 1. With several there is no pruner */
 	bool maximize_more[SW_METRICS_MAX - 1]; /* of the metrics after the first */
 	enum sw_sampler_kind sampler;
-	bool shuffle;                   /* grid */
-	size_t n_init;                  /* the user's points, tried first */
-	const struct sw_value *init;    /* [n_init][space size]; copied */
-	size_t n_prior;                 /* trials of earlier sweeps that the sampler learns from */
-	const struct sw_value *prior;   /* [n_prior][space size]; copied */
-	const double *prior_y;          /* [n_prior][n_metrics], as reported, finite; copied */
-	struct sw_pruner_config pruner; /* pbt.mutate: [space size] or NULL; copied */
-	uint64_t run_cap;               /* most trials; 0: no cap (a grid ends by itself) */
-	uint64_t max_concurrent;        /* most running trials; 0: no limit */
-	unsigned retries;               /* lost attempts that a trial survives */
+	bool shuffle;                 /* grid */
+	size_t n_init;                /* the user's points, tried first */
+	const struct sw_value *init;  /* [n_init][space size]; copied */
+	size_t n_prior;               /* trials of earlier sweeps that the sampler learns from */
+	const struct sw_value *prior; /* [n_prior][space size]; copied */
+	const double *prior_y;        /* [n_prior][n_metrics], as reported, finite; copied */
+	struct sw_pruner_config pruner;
+	uint64_t run_cap;        /* most trials; 0: no cap (a grid ends by itself) */
+	uint64_t max_concurrent; /* most running trials; 0: no limit */
+	unsigned retries;        /* lost attempts that a trial survives */
 	bool has_target;
 	double target; /* as reported: a value at least as good ends the sweep */
 	struct sw_plateau plateau;

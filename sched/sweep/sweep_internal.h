@@ -42,7 +42,6 @@ struct sw_sweep {
 	struct sw_pending pending;
 	struct sw_sampler_config sampling; /* what the sampler was made from */
 	struct sw_value *init;             /* sampling.init */
-	bool *mutate;                      /* config.pruner.pbt.mutate */
 	bool learns;                       /* the sampler does: a history is kept */
 	struct sw_history history;         /* all of it */
 	bool masked;                       /* ranges were edited: the sampler sees `seen` instead */

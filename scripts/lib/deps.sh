@@ -10,12 +10,12 @@
 
 deps_build="gcc libc6-dev cmake ninja-build pkg-config libuv1-dev libsqlite3-dev libcjson-dev
 	libopenblas-dev liblapacke-dev libnlopt-dev libsmartcols-dev libncurses-dev libyaml-dev
-	libxxhash-dev"
+	libxxhash-dev python3"
 # One version of the formatter and of the linter: each has its own mind. Both systems carry 14;
 # where apt has it no longer, scripts/check skips the two and counts that.
 deps_numpy="python3 python3-numpy"
-deps_gpu="g++ check python3"
-deps_check="g++ check python3 python3-pytest python3-pytest-xdist python3-jsonschema clang clang-format-14 clang-tidy-14 netcat-openbsd"
+deps_gpu="g++ check"
+deps_check="g++ check python3-pytest python3-pytest-xdist python3-jsonschema clang clang-format-14 clang-tidy-14 netcat-openbsd"
 
 # deps_missing NAME...: those that are not installed.
 deps_missing() {

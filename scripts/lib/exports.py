@@ -4,8 +4,8 @@
 Each that is not static must be named by another file, a macro or an inline function. If none but
 its own file does, it should be static. If tests or bench do and the product does not at all, not
 even its own file, it should go or stand in the list below; an entry that is not needed is a
-finding too, so the list only shrinks. sw_handle_*() are named by a macro that pastes their
-names. One line for each finding; status 1 if there is any.
+finding too, so the list only shrinks. Macros paste the names of sw_handle_*() and of what
+kernels/ops_list.h lists. One line for each finding; status 1 if there is any.
 """
 
 import os
@@ -43,8 +43,10 @@ def main():
     product = source.Program(root, source.files(root))
     others = source.Program(root, source.files(root, ("tests", "bench")))
     unused, tested = {}, {}
+    listed = "|".join(re.findall(r"^SW_OP\(\w+, (\w+),", product.code["kernels/ops_list.h"], re.M))
+    pasted = re.compile(r"sw_handle_\w+|sw_(cpu|cuda)_(%s)" % listed)
     for name, home in product.home.items():
-        if name.startswith("sw_handle_") or any(names(product, path, name) for path in product.code if path != home):
+        if pasted.fullmatch(name) or any(names(product, path, name) for path in product.code if path != home):
             continue
         if not any(name in words for words in others.words.values()):
             unused[name] = home

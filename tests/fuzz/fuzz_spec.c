@@ -11,41 +11,41 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* What is said of each field in spec/spec.h. */
 static void check_pruner(const struct sw_spec *s)
 {
-	const struct sw_spec_pruner *p = &s->pruner;
+	const struct sw_pruner_config *p = &s->pruner;
 	bool holds = true, any = false;
 
 	switch (p->kind) {
-	case SW_SPEC_PRUNER_NONE:
+	case SW_PRUNER_NONE:
 		break;
-	case SW_SPEC_PRUNER_ASHA:
-	case SW_SPEC_PRUNER_PROMOTE:
+	case SW_PRUNER_ASHA:
+	case SW_PRUNER_PROMOTE:
 		holds = p->asha.grace_period >= 1 && p->asha.grace_period <= p->asha.max_t &&
 			p->asha.reduction_factor >= 2 && p->asha.brackets >= 1 &&
 			p->asha.min_results >= 1;
 		break;
-	case SW_SPEC_PRUNER_HYPERBAND:
+	case SW_PRUNER_HYPERBAND:
 		holds = p->hyperband.eta >= 2 &&
 			(p->hyperband.min_iter > 0 ? p->hyperband.s == 0
 						   : p->hyperband.s > 0 && p->hyperband.s < 64);
 		break;
-	case SW_SPEC_PRUNER_MEDIAN:
+	case SW_PRUNER_MEDIAN:
 		holds = p->median.interval_steps >= 1 && p->median.min_trials >= 1;
 		break;
-	case SW_SPEC_PRUNER_PATIENCE:
+	case SW_PRUNER_PATIENCE:
 		holds = p->patience.patience >= 1 && p->patience.min_delta >= 0;
 		break;
-	case SW_SPEC_PRUNER_THRESHOLD:
+	case SW_PRUNER_THRESHOLD:
 		holds = p->threshold.has_lower || p->threshold.has_upper;
 		break;
-	case SW_SPEC_PRUNER_PBT:
+	case SW_PRUNER_PBT:
 		for (size_t i = 0; i < s->n_params; i++)
-			any = any || p->pbt.mutate[i];
-		holds = any && s->run_cap >= 2 && p->pbt.n_factors >= 1 &&
+			any = any || !p->pbt.fixed[i];
+		holds = any && s->run_cap >= 2 && p->pbt.factor_n >= 1 &&
 			p->pbt.perturbation_interval >= 1 && p->pbt.quantile_fraction > 0 &&
 			p->pbt.quantile_fraction <= 0.5;
 		break;
 	}
-	if (!holds || (s->n_metrics > 1 && p->kind != SW_SPEC_PRUNER_NONE))
+	if (!holds || (s->n_metrics > 1 && p->kind != SW_PRUNER_NONE))
 		abort();
 }
 

@@ -41,20 +41,20 @@ static const struct {
 START_TEST(pbt_is_read_with_its_defaults)
 {
 	struct sw_spec *s = read_spec(good[_i].text);
-	const struct sw_spec_pbt *p = &s->pruner.pbt;
+	const struct sw_pbt_config *p = &s->pruner.pbt;
 	char mutate[8] = "";
 
-	ck_assert_int_eq(s->pruner.kind, SW_SPEC_PRUNER_PBT);
+	ck_assert_int_eq(s->pruner.kind, SW_PRUNER_PBT);
 	ck_assert_uint_eq(sw_spec_max_t(s), 0);
 	ck_assert_uint_eq(p->perturbation_interval, good[_i].interval);
 	ck_assert_uint_eq(p->burn_in_period, good[_i].burn_in);
 	ck_assert_double_eq(p->quantile_fraction, good[_i].quantile);
 	ck_assert_double_eq(p->resample_probability, good[_i].resample);
-	ck_assert_uint_eq(p->n_factors, good[_i].n_factors);
-	ck_assert_double_eq(p->factors[0], good[_i].first);
-	ck_assert_double_eq(p->factors[p->n_factors - 1], good[_i].last);
+	ck_assert_uint_eq(p->factor_n, good[_i].n_factors);
+	ck_assert_double_eq(p->factor[0], good[_i].first);
+	ck_assert_double_eq(p->factor[p->factor_n - 1], good[_i].last);
 	for (size_t i = 0; i < s->n_params; i++)
-		mutate[i] = p->mutate[i] ? '1' : '0';
+		mutate[i] = p->fixed[i] ? '0' : '1';
 	ck_assert_str_eq(mutate, good[_i].mutate);
 	ck_assert_uint_eq(s->n_warnings, 0);
 	sw_spec_destroy(s);
@@ -82,7 +82,7 @@ START_TEST(pbt_knows_the_epochs_that_all_members_have)
 {
 	struct sw_spec *s = read_spec(lengths[_i].text);
 
-	ck_assert_uint_eq(s->pruner.pbt.epochs, lengths[_i].epochs);
+	ck_assert_uint_eq(s->pruner.pbt.last_step, lengths[_i].epochs);
 	sw_spec_destroy(s);
 }
 END_TEST

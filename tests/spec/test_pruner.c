@@ -8,32 +8,32 @@
 #define PRUNED(text) HEAD ",'early_terminate':{" text "}}"
 
 /* What a spec's pruner was read as, in one line. */
-static void show(const struct sw_spec_pruner *p, char *out, size_t cap)
+static void show(const struct sw_pruner_config *p, char *out, size_t cap)
 {
-	const struct sw_spec_asha *a = &p->asha;
-	const struct sw_spec_hyperband *h = &p->hyperband;
-	const struct sw_spec_median *m = &p->median;
-	const struct sw_spec_threshold *t = &p->threshold;
+	const struct sw_asha_config *a = &p->asha;
+	const struct sw_hyperband_config *h = &p->hyperband;
+	const struct sw_median_config *m = &p->median;
+	const struct sw_threshold_config *t = &p->threshold;
 	int n = 0;
 
 #define ULL(x) ((unsigned long long)(x))
 	switch (p->kind) {
-	case SW_SPEC_PRUNER_NONE:
+	case SW_PRUNER_NONE:
 		n = snprintf(out, cap, "none");
 		break;
-	case SW_SPEC_PRUNER_ASHA:
-	case SW_SPEC_PRUNER_PROMOTE:
+	case SW_PRUNER_ASHA:
+	case SW_PRUNER_PROMOTE:
 		n = snprintf(out, cap, "%s %llu..%llu rf%llu b%llu m%llu",
-			     p->kind == SW_SPEC_PRUNER_ASHA ? "stop" : "promote",
-			     ULL(a->grace_period), ULL(a->max_t), ULL(a->reduction_factor),
-			     ULL(a->brackets), ULL(a->min_results));
+			     p->kind == SW_PRUNER_ASHA ? "stop" : "promote", ULL(a->grace_period),
+			     ULL(a->max_t), ULL(a->reduction_factor), ULL(a->brackets),
+			     ULL(a->min_results));
 		break;
-	case SW_SPEC_PRUNER_HYPERBAND:
+	case SW_PRUNER_HYPERBAND:
 		n = snprintf(out, cap, "hyperband min%llu max%llu s%llu eta%llu%s",
 			     ULL(h->min_iter), ULL(h->max_iter), ULL(h->s), ULL(h->eta),
 			     h->strict ? " strict" : "");
 		break;
-	case SW_SPEC_PRUNER_MEDIAN:
+	case SW_PRUNER_MEDIAN:
 		n = m->running_mean
 			    ? snprintf(out, cap, "ray grace%llu samples%llu", ULL(m->grace_period),
 				       ULL(m->min_samples))
@@ -41,16 +41,16 @@ static void show(const struct sw_spec_pruner *p, char *out, size_t cap)
 				       ULL(m->startup_trials), ULL(m->warmup_steps),
 				       ULL(m->interval_steps), ULL(m->min_trials));
 		break;
-	case SW_SPEC_PRUNER_PATIENCE:
+	case SW_PRUNER_PATIENCE:
 		n = snprintf(out, cap, "patience %llu %g", ULL(p->patience.patience),
 			     p->patience.min_delta);
 		break;
-	case SW_SPEC_PRUNER_THRESHOLD:
+	case SW_PRUNER_THRESHOLD:
 		n = snprintf(out, cap, "threshold %d:%g %d:%g warmup%llu every%llu", t->has_lower,
 			     t->lower, t->has_upper, t->upper, ULL(t->warmup_steps),
 			     ULL(t->interval_steps));
 		break;
-	case SW_SPEC_PRUNER_PBT:
+	case SW_PRUNER_PBT:
 		n = snprintf(out, cap, "pbt");
 		break;
 	}
@@ -282,7 +282,7 @@ START_TEST(pruner_of_another_kind_is_read_for_the_same_sweep)
 		read_spec(TRAIN "{" REST ",'epochs':9},'early_terminate':{'type':'asha','eta':2}}");
 	cJSON *other = parse("{'type':'asha','variant':'promote'}");
 	cJSON *wrong = parse("{'type':'median','grace_period':0}");
-	struct sw_spec_pruner p;
+	struct sw_pruner_config p;
 	struct sw_err err = SW_ERR_INIT;
 	char line[160];
 

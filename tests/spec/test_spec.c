@@ -134,7 +134,7 @@ START_TEST(spec_defaults_are_those_of_the_docs)
 	ck_assert_double_eq(s->gpu, 0.0); /* not said */
 	ck_assert_uint_eq(s->cpu, 1);
 	ck_assert_ptr_null(s->trainer);
-	ck_assert_int_eq(s->pruner.kind, SW_SPEC_PRUNER_ASHA);
+	ck_assert_int_eq(s->pruner.kind, SW_PRUNER_ASHA);
 	ck_assert_uint_eq(s->pruner.asha.grace_period, 1);
 	ck_assert_uint_eq(s->pruner.asha.max_t, 100);
 	ck_assert_uint_eq(s->pruner.asha.reduction_factor, 4);

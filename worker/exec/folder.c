@@ -1,6 +1,7 @@
 #include "worker/exec/folder.h"
 #include "base/beat.h"
 #include "base/tree.h"
+#include "proto/checkpoint_path.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -149,7 +150,7 @@ sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err)
 {
 	char to[PATH_MAX];
 
-	(void)snprintf(to, sizeof to, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", l->dir, l->trial, step);
+	sw_checkpoint_path(to, sizeof to, l->dir, l->trial, step);
 	if (!sw_tree_walk(AT_FDCWD, l->path, sync_one, NULL))
 		return fail(err, l->path, "it cannot be synced");
 	/* of an earlier attempt, which did not report it */

@@ -2,6 +2,7 @@
 #include "base/beat.h"
 #include "base/fault.h"
 #include "base/memory.h"
+#include "proto/checkpoint_path.h"
 #include "worker/file/checkpoint_format.h"
 #include <assert.h>
 #include <dirent.h>
@@ -34,16 +35,6 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-bool sw_checkpoint_name(const char *path, uint64_t *trial, uint64_t *epoch)
-{
-	char again[64];
-
-	if (sscanf(base_name(path), "%" SCNu64 "-%" SCNu64, trial, epoch) != 2)
-		return false;
-	snprintf(again, sizeof again, "%" PRIu64 "-%" PRIu64 ".ckpt", *trial, *epoch);
-	return strcmp(again, base_name(path)) == 0;
-}
-
 uint64_t sw_checkpoint_before(const char *dir, uint64_t trial, uint64_t below)
 {
 	uint64_t found = 0, its, epoch;
@@ -53,8 +44,8 @@ uint64_t sw_checkpoint_before(const char *dir, uint64_t trial, uint64_t below)
 	if (!folder)
 		return 0;
 	while ((e = readdir(folder)) != NULL)
-		if (sw_checkpoint_name(e->d_name, &its, &epoch) && its == trial && epoch > found &&
-		    epoch < below)
+		if (sw_checkpoint_path_read(e->d_name, &its, &epoch) && its == trial &&
+		    epoch > found && epoch < below)
 			found = epoch;
 	(void)closedir(folder);
 	return found;

@@ -48,7 +48,4 @@ SW_NODISCARD sw_status sw_checkpoint_read(struct sw_net *net, const struct sw_ch
  * there is none, or the folder cannot be read. Cost: one pass over the folder. */
 uint64_t sw_checkpoint_before(const char *dir, uint64_t trial, uint64_t below);
 
-/* The trial and the epoch that a file's name speaks of. false: it is no name of a checkpoint. */
-bool sw_checkpoint_name(const char *path, uint64_t *trial, uint64_t *epoch);
-
 #endif

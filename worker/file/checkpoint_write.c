@@ -2,6 +2,7 @@
 #include "base/beat.h"
 #include "base/fault.h"
 #include "base/memory.h"
+#include "proto/checkpoint_path.h"
 #include "worker/file/checkpoint_format.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -200,7 +201,7 @@ static sw_status write_in(struct sw_net *net, const struct sw_checkpoint_id *id,
 	struct file f = {.fd = -1};
 	sw_status rc;
 
-	snprintf(path, sizeof path, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", dir, id->trial, id->epoch);
+	sw_checkpoint_path(path, sizeof path, dir, id->trial, id->epoch);
 	snprintf(tmp, sizeof tmp, "%s/.tmp-%" PRIu64 "-%" PRIu64 "-XXXXXX", dir, id->trial,
 		 id->epoch);
 	errno = 0;

@@ -105,62 +105,10 @@ static void plan(const char *early, bool maximize, struct sw_pruner_config *out,
 			  maximize ? "maximize" : "minimize", early);
 	ck_assert_msg(sw_json_parse(&v, text.data, text.len, &err) == SW_OK, "%s", err.msg);
 	ck_assert_msg(sw_spec_read(spec, v, &err) == SW_OK, "%s at %s", err.msg, err.ptr);
-	sw_plan_pruner(out, &(*spec)->pruner, *spec);
+	*out = sw_plan_pruner(&(*spec)->pruner, maximize);
 	cJSON_Delete(v);
 	sw_buf_fini(&text);
 }
-
-START_TEST(pruner_of_each_type_is_planned_with_its_settings)
-{
-	struct sw_pruner_config c;
-	struct sw_spec *spec = NULL;
-
-	plan("{\"type\":\"asha\",\"max_t\":81,\"brackets\":2}", false, &c, &spec);
-	ck_assert_int_eq(c.kind, SW_PRUNER_ASHA);
-	ck_assert_uint_eq(c.asha.max_t, 81);
-	ck_assert_uint_eq(c.asha.reduction_factor, 4);
-	ck_assert_uint_eq(c.asha.min_results, 4);
-	ck_assert_uint_eq(c.asha.brackets, 2);
-	sw_spec_destroy(spec);
-	plan("{\"type\":\"asha\",\"variant\":\"promote\",\"eta\":3}", false, &c, &spec);
-	ck_assert_int_eq(c.kind, SW_PRUNER_PROMOTE);
-	ck_assert_uint_eq(c.asha.reduction_factor, 3);
-	sw_spec_destroy(spec);
-	plan("{\"type\":\"hyperband\",\"max_iter\":27,\"s\":2,\"strict\":true}", false, &c, &spec);
-	ck_assert_int_eq(c.kind, SW_PRUNER_HYPERBAND);
-	ck_assert_uint_eq(c.hyperband.max_iter, 27);
-	ck_assert_uint_eq(c.hyperband.s, 2);
-	ck_assert_uint_eq(c.hyperband.min_iter, 0);
-	ck_assert(c.hyperband.strict && c.hyperband.eta == 3);
-	sw_spec_destroy(spec);
-	plan("{\"type\":\"median\",\"grace_period\":2,\"min_samples_required\":4}", false, &c,
-	     &spec);
-	ck_assert_int_eq(c.kind, SW_PRUNER_MEDIAN);
-	ck_assert(c.median.running_mean);
-	ck_assert_uint_eq(c.median.grace_period, 2);
-	ck_assert_uint_eq(c.median.min_samples, 4);
-	sw_spec_destroy(spec);
-	plan("{\"type\":\"median\",\"n_startup_trials\":7,\"n_min_trials\":2}", false, &c, &spec);
-	ck_assert(!c.median.running_mean);
-	ck_assert_uint_eq(c.median.startup_trials, 7);
-	ck_assert_uint_eq(c.median.min_trials, 2);
-	ck_assert_uint_eq(c.median.interval_steps, 1);
-	sw_spec_destroy(spec);
-	plan("{\"type\":\"patience\",\"patience\":5,\"min_delta\":0.25}", false, &c, &spec);
-	ck_assert_int_eq(c.kind, SW_PRUNER_PATIENCE);
-	ck_assert_uint_eq(c.patience.patience, 5);
-	ck_assert_double_eq(c.patience.min_delta, 0.25);
-	sw_spec_destroy(spec);
-	plan("{\"type\":\"pbt\",\"perturbation_interval\":4,\"hyperparam_mutations\":[\"y\"]}",
-	     false, &c, &spec);
-	ck_assert_int_eq(c.kind, SW_PRUNER_PBT);
-	ck_assert_uint_eq(c.pbt.perturbation_interval, 4);
-	ck_assert_uint_eq(c.pbt.factor_n, 2);
-	ck_assert_double_eq(c.pbt.factor[0], 1.2);
-	ck_assert(!c.pbt.mutate[0] && c.pbt.mutate[1]);
-	sw_spec_destroy(spec);
-}
-END_TEST
 
 START_TEST(threshold_turns_round_where_higher_is_better)
 {
@@ -189,6 +137,5 @@ SUITE(tcase)
 {
 	tcase_add_rows(tcase, decision_row_is_said_in_its_pruner_s_words, words);
 	tcase_add_rows(tcase, place_row_says_who_comes_before, places);
-	tcase_add_test(tcase, pruner_of_each_type_is_planned_with_its_settings);
 	tcase_add_test(tcase, threshold_turns_round_where_higher_is_better);
 }

@@ -372,14 +372,19 @@ START_TEST(explore_changes_by_factor_or_neighbour)
 }
 END_TEST
 
+static void fix_all_but_units(struct sw_pbt_config *c)
+{
+	for (size_t i = 0; i < PARAMS; i++)
+		c->fixed[i] = i != UNITS;
+}
+
 START_TEST(explore_resamples_and_keeps_what_may_not_change)
 {
-	const bool mutate[PARAMS] = {[UNITS] = true};
-	const struct sw_pbt_config c = {
-		.resample_probability = 1, .factor = {1.2}, .factor_n = 1, .mutate = mutate};
+	struct sw_pbt_config c = {.resample_probability = 1, .factor = {1.2}, .factor_n = 1};
 	struct sw_space *s = make_space(false);
 	double sum = 0;
 
+	fix_all_but_units(&c);
 	for (uint64_t child = 1; child <= 1000; child++) {
 		struct sw_value v[PARAMS], again[PARAMS];
 
@@ -422,11 +427,11 @@ END_TEST
 START_TEST(explore_that_finds_nothing_keeps_the_donor)
 {
 	/* units <= power, but only units may change, and only to what is above power. */
-	const bool mutate[PARAMS] = {[UNITS] = true};
-	const struct sw_pbt_config c = {.factor = {50}, .factor_n = 1, .mutate = mutate};
+	struct sw_pbt_config c = {.factor = {50}, .factor_n = 1};
 	struct sw_space *s = make_space(true);
 	struct sw_value v[PARAMS];
 
+	fix_all_but_units(&c);
 	for (uint64_t child = 1; child <= 50; child++) {
 		sw_pbt_explore(&c, s, SEED, child, donor, v);
 		ck_assert(v[UNITS].number <= 16); /* walked, or the donor's */

@@ -161,7 +161,7 @@ struct population {
 	uint64_t rng, n, children;
 };
 
-static struct sw_sweep *make(uint64_t seed, uint64_t n, uint64_t *rng, bool *mutate)
+static struct sw_sweep *make(uint64_t seed, uint64_t n, uint64_t *rng)
 {
 	const struct sw_param p[] = {
 		{.dist = SW_DIST_LOG_UNIFORM, .min = 1e-4, .max = 1},
@@ -184,9 +184,8 @@ static struct sw_sweep *make(uint64_t seed, uint64_t n, uint64_t *rng, bool *mut
 	for (size_t i = 0; i < ROWS(p); i++)
 		ck_assert_int_eq(sw_space_add(space, &p[i], NULL), SW_OK);
 	with.pruner.pbt.last_step = LAST;
-	with.pruner.pbt.mutate = mutate;
+	with.pruner.pbt.fixed[2] = true;
 	ck_assert_int_eq(sw_sweep_create(&s, &with, space, NULL), SW_OK);
-	memset(mutate, 0, ROWS(p) * sizeof *mutate); /* it was copied */
 	return s;
 }
 
@@ -272,10 +271,9 @@ static void take_one(struct population *p)
 static void run_population(uint64_t seed, uint64_t *children)
 {
 	struct population p = {.rng = seed};
-	bool mutate[3] = {true, true, false};
 
 	p.n = 2 + below(&p.rng, 10);
-	p.s = make(seed, p.n, &p.rng, mutate);
+	p.s = make(seed, p.n, &p.rng);
 	for (int i = 0; i < 20000 && sw_sweep_state(p.s) == SW_SWEEP_RUNNING; i++) {
 		const uint64_t trial = any_running(&p);
 
