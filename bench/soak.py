@@ -17,8 +17,10 @@ Exit status 0 if all three are 0, each sweep has ended, `sweepd replay` agrees, 
 becomes a user without a name, so that programs that are not dumpable are hidden, and the number of processes bounded.
 """
 import collections
+import contextlib
 import ctypes
 import glob
+import itertools
 import os
 import random
 import resource
@@ -28,6 +30,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "clients", "python")]
@@ -65,12 +68,13 @@ def become_nobody(folder):
             sys.exit(f"soak: user {os.getuid()} cannot read {path}: run it as an ordinary user who can")
 
 
-def stat_of(pid):
-    """(parent, state, name)"""
-    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        name, _, rest = file.read().partition("(")[2].rpartition(")")
-    state, parent = rest.split()[:2]
-    return int(parent), state, name
+def send(pid, number):
+    """Whether it was there to be signalled."""
+    try:
+        os.kill(pid, number)
+        return True
+    except ProcessLookupError:
+        return False
 
 
 class Soak:
@@ -82,8 +86,8 @@ class Soak:
         self.peak, self.faults = collections.Counter(), []
         self.deck, self.live, self.folders, self.since = [], {}, {}, {}
         self.left, self.left_paths = collections.Counter(), set()
-        self.over = threading.Event()
-        self.shm = set(os.listdir("/dev/shm"))
+        self.number = itertools.count(1)
+        self.over, self.shm = threading.Event(), set(os.listdir("/dev/shm"))
         self.clients = [threading.Thread(target=self.drive, args=(n,), daemon=True) for n in range(CLIENTS)]
         for thread in self.clients:
             thread.start()
@@ -113,13 +117,20 @@ class Soak:
             spec = shared(long(epochs=27, **more), stages=2 if what == "pipeline" else 1)
         return what, spec, folder
 
-    def submit(self):
-        what, spec, folder = self.card()
-        sweep = self.client.submit(spec)
-        self.live[sweep] = what
+    def submit(self, client, what, spec):
+        """A submit that a kill has cut short may have been taken: its name says so."""
+        spec["name"] = f"{what}-{next(self.number)}"
+        taken = []
+        while not taken:
+            try:
+                taken = [client.submit(spec)]
+            except sweepd.SweepdError as error:
+                if error.code:
+                    raise
+                taken = [row["sweep"] for row in client.sweeps() if row["name"] == spec["name"]]
+        self.live[taken[0]] = what
         self.made[what] += 1
-        if folder:
-            self.folders[sweep] = folder
+        return taken[0]
 
     def look_at_sweeps(self):
         for sweep in list(self.live):
@@ -154,20 +165,8 @@ class Soak:
     def drive(self, number):
         """A client that asks, reports and tells, sweep after sweep, whatever becomes of the daemon."""
         rng, client = random.Random(number), sweepd.Client(self.daemon.socket, patience_s=60)
-        count = 0
         while not self.over.is_set():
-            count += 1
-            name = f"driven-{number}-{count}"
-            spec = driven(name=name, run_cap=20, lease_s=5, early_terminate=rng.choice(PRUNERS))
-            try:
-                sweep = client.submit(spec)
-            except sweepd.SweepdError:  # cut by a kill: it may have been taken
-                rows = [row["sweep"] for row in client.sweeps() if row["name"] == name]
-                if not rows:
-                    continue
-                sweep = rows[0]
-            self.live[sweep] = "ask/tell"
-            self.made["ask/tell"] += 1
+            sweep = self.submit(client, "ask/tell", driven(run_cap=20, lease_s=5, early_terminate=rng.choice(PRUNERS)))
             asked = {}
             while asked.get("reason") != "done":
                 asked = client.ask(sweep)
@@ -203,27 +202,24 @@ class Soak:
     # Processes
 
     def tree(self):
-        """{pid: (parent, state, name)} of all that descends from this process."""
-        every = {}
+        """{pid: (parent, state, name)} of all that descends from this process, which reaps its orphans meanwhile."""
+        every, found, more = {}, {}, [os.getpid()]
         for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
             try:
-                every[pid] = stat_of(pid)
-            except (OSError, ValueError):
-                pass
-        found, more = {}, [os.getpid()]
-        while more:
-            parent = more.pop()
-            for pid, stat in every.items():
-                if stat[0] == parent and pid not in found:
-                    found[pid] = stat
-                    more.append(pid)
-        return found
-
-    def reap(self):
-        """What a reaper does with orphans; the daemon is waited for by its own."""
-        for pid, (parent, state, _) in self.tree().items():
-            if parent == os.getpid() and state == "Z" and pid != getattr(self.daemon.process, "pid", 0):
+                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                    name, _, rest = file.read().partition("(")[2].rpartition(")")
+            except OSError:
+                continue
+            state, parent = rest.split()[:2]
+            if parent == str(os.getpid()) and state == "Z" and pid != getattr(self.daemon.process, "pid", 0):
                 os.waitpid(pid, os.WNOHANG)
+            else:
+                every[pid] = int(parent), state, name
+        while more:
+            children = [pid for pid, stat in every.items() if stat[0] == more[-1]]
+            more[-1:] = children
+            found |= {pid: every[pid] for pid in children}
+        return found
 
     def those(self, what):
         """Processes of one sort that live: daemon, worker, rank (of a gang), program."""
@@ -243,15 +239,8 @@ class Soak:
         end = time.monotonic() + 1
         while not (pids := self.those(what)) and time.monotonic() < end:
             time.sleep(0.02)
-        return self.signal(self.rng.choice(pids), number) if pids else None
-
-    @staticmethod
-    def signal(pid, number):
-        try:
-            os.kill(pid, number)
-            return pid
-        except ProcessLookupError:
-            return None
+        pid = self.rng.choice(pids) if pids else None
+        return pid if pid and send(pid, number) else None
 
     def kill(self):
         what = self.rng.choices(list(WEIGHTS), WEIGHTS.values())[0]
@@ -264,7 +253,7 @@ class Soak:
             other = self.rng.choice(["worker", "program", None])
             if other and self.strike(other, signal.SIGKILL):
                 self.kills[other] += 1
-            self.signal(pid, signal.SIGCONT)
+            send(pid, signal.SIGCONT)
             what = f"SIGSTOP {victim}"
         elif what == "SIGTERM":
             self.end_daemon()
@@ -276,7 +265,7 @@ class Soak:
                     time.sleep(0.02)
             self.daemon.kill9()
             for pid in self.those("worker") if what != "daemon" else []:
-                self.signal(pid, signal.SIGKILL)
+                send(pid, signal.SIGKILL)
             self.daemon.start()
         elif self.strike(what, signal.SIGKILL) is None:
             return
@@ -292,10 +281,9 @@ class Soak:
             time.sleep(0.05)
         for pid, name in self.those_left().items():
             self.left[f"after SIGTERM ({name})"] += 1
-            self.signal(pid, signal.SIGKILL)
+            send(pid, signal.SIGKILL)
 
     def those_left(self):
-        self.reap()
         return {pid: name for pid, (_, state, name) in self.tree().items() if state not in "ZX"}
 
     def measure(self):
@@ -314,7 +302,6 @@ class Soak:
     # The run
 
     def look(self):
-        self.reap()
         self.measure()
         self.look_at_sweeps()
         self.look_at_locks()
@@ -330,7 +317,10 @@ class Soak:
                 second = now
                 self.look()
             if sum(what != "ask/tell" for what in list(self.live.values())) < LIVE:
-                self.submit()
+                what, spec, folder = self.card()
+                sweep = self.submit(self.client, what, spec)
+                if folder:
+                    self.folders[sweep] = folder
             if now >= begun + minute * 60:
                 print(self.line(minute), flush=True)
                 minute += 1
@@ -377,7 +367,8 @@ class Soak:
         status, lines, errors = replay(database(self.daemon))
         if status:
             self.faults.append(f"sweepd replay ended with {status}: {lines[-1:]} {errors.strip()}")
-        self.left["in /dev/shm"] += len(set(os.listdir("/dev/shm")) - self.shm)
+        self.left["in /dev/shm"] += sum(e.stat().st_uid == os.getuid() and e.name not in self.shm
+                                        for e in os.scandir("/dev/shm"))
         for name, bound in (("daemon MB", RSS_MB), ("daemon fds", FDS), ("processes", PROCESSES), ("zombies", ZOMBIES)):
             if self.peak[name] > bound:
                 self.faults.append(f"{self.peak[name]} {name} at most, over {bound}")
@@ -400,19 +391,22 @@ class Soak:
         """Whatever happened: no process stays, and no folder but that of a run that died."""
         for _ in range(100):
             for pid in self.those_left():
-                self.signal(pid, signal.SIGKILL)
+                send(pid, signal.SIGKILL)
             time.sleep(0.05)
-            if not self.those_left():
-                break
+        shutil.rmtree(self.daemon.short, ignore_errors=True)
 
 
 def main():
     words = [word for word in sys.argv[1:] if word != "--quick"]
     minutes = 0.5 if len(words) < len(sys.argv) - 1 else float(words[0]) if words else 24
     seed = int(words[1]) if len(words) > 1 else 1
+    warnings.simplefilter("ignore")  # what submit() says of trials that would be faster on one slot
     signal.alarm(int(minutes * 60) + 600)  # a run that hangs ends
     signal.signal(signal.SIGALRM, lambda *_: sys.exit("soak: it hangs"))
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    for old in glob.glob(os.path.join(ROOT, "build", "soak-*")):
+        with contextlib.suppress(OSError):
+            os.rmdir(old)  # of a run that went well, whose user could only empty it
     folder = tempfile.mkdtemp(dir=os.path.join(ROOT, "build"), prefix="soak-")
     become_nobody(folder)
     os.umask(0o077)
