@@ -40,7 +40,7 @@ from gangs import long, shared  # noqa: E402
 from harness import BIN, ENDED, Daemon, asha, driven, trained  # noqa: E402
 from programs import own  # noqa: E402
 from replays import database, replay  # noqa: E402
-from soak_program import is_held, note  # noqa: E402
+from soak_program import is_held, last_word, note  # noqa: E402
 
 KINDS = "plain", "prints", "stubborn", "helpers", "title", "undumpable"
 SLOTS, LIVE, CLIENTS, STEPS = 5, 4, 2, 9
@@ -155,9 +155,9 @@ class Soak:
                     del self.since[path]
                 elif now - since > LEFT_S and path not in self.left_paths:
                     self.left_paths.add(path)
-                    kind = os.path.basename(folder).split("-")[0]
-                    with open(path, encoding="ascii") as file:
-                        self.left[f"of an ended attempt ({kind}, {file.read() or 'begun'})"] += 1
+                    what = f"of an ended attempt ({os.path.basename(folder).split('-')[0]}, {last_word(path)})"
+                    self.left[what] += 1
+                    print(f"{time.strftime('%H:%M:%S')} left: {what}: {sweep}/{trial}, attempt {attempt}", flush=True)
             if not held and sweep not in self.live:
                 del self.folders[sweep]
                 shutil.rmtree(folder)
@@ -180,7 +180,7 @@ class Soak:
             for seq, step in enumerate(range(handed["resume_step"] + 1, STEPS + 1), 1):
                 loss = handed["params"]["x"] + 1 / step
                 decision = client.report(sweep, trial, attempt, seq, step, {"loss": loss})
-                note(self.path("told"), sweep, trial, step, repr(loss))
+                note(self.path("told"), sweep, trial, step, repr(loss), decision)
                 time.sleep(0.05)
                 if decision != "continue":
                     return
@@ -337,14 +337,21 @@ class Soak:
             self.faults.append(f"sweep {sweep} ({what}) has not ended: {self.client.sweep(sweep)['counts']}")
 
     def lost(self):
-        """(answered, those of them that are not stored), after a kill and a start."""
+        """Answered, those of them that are not stored, those again that were told to stop: after a kill and a start.
+
+        A program whose attempt has ended is told to stop by the answer to its next report, which is not stored.
+        """
         self.daemon.kill9()
         self.daemon.start()
-        answered = {(int(s), int(t), int(n), float(x)) for name in ("answered", "told") for s, t, n, x in self.lines(name)}
+        answered = {}  # was each answer to it "stop"?
+        for sweep, trial, step, loss, decision in self.lines("answered") + self.lines("told"):
+            row = int(sweep), int(trial), int(step), float(loss)
+            answered[row] = answered.get(row, True) and decision == "stop"
         stored = set()
-        for sweep, trial in sorted({row[:2] for row in answered}):
+        for sweep, trial in {row[:2] for row in answered}:
             stored |= {(sweep, trial, r["step"], r["metrics"]["loss"]) for r in self.client.reports(sweep, trial)}
-        return answered, sorted(answered - stored)
+        lost = sorted(answered.keys() - stored)
+        return len(answered), [row for row in lost if not answered[row]], sum(answered[row] for row in lost)
 
     def overlaps(self):
         """How often, by kind of program and what the earlier attempt had been told last; each pair counts once."""
@@ -361,7 +368,7 @@ class Soak:
     def finish(self):
         """The table; 0 if nothing was wrong."""
         self.drain()
-        answered, lost = self.lost()
+        answered, lost, told = self.lost()
         trials = sum(sum(row["counts"].values()) for row in self.client.sweeps())
         self.end_daemon()
         status, lines, errors = replay(database(self.daemon))
@@ -378,7 +385,8 @@ class Soak:
         for title, rows in (("kills", self.kills), ("sweeps made", self.made), ("sweeps ended", self.ended),
                             ("at most", self.peak), ("overlaps", overlaps), ("left", self.left)):
             print(f"{title}: " + (", ".join(f"{n} {name}" for name, n in sorted(rows.items()) if n) or "none"))
-        print(f"trials {trials}, reports checked {len(answered)}; sweepd replay: {lines[-1] if lines else errors}")
+        print(f"trials {trials}, reports checked {answered} ({told} of an attempt that had ended, answered stop, not "
+              f"stored); sweepd replay: {lines[-1] if lines else errors}")
         for row in lost[:10]:
             print("lost: sweep %d, trial %d, step %d, loss %r" % row)
         for fault in self.faults:

@@ -4,6 +4,7 @@ Each of its processes holds a lock on a file of the attempt, from here until the
 lock belongs to the open file, which forks inherit and no kill survives. So the program itself sees whether
 another attempt of its trial runs, and the driver sees what is left of an attempt, whatever its environment says.
 """
+import contextlib
 import fcntl
 import os
 import struct
@@ -33,6 +34,13 @@ def note(path, *words):
     os.close(fd)
 
 
+def last_word(path):
+    """What rank 0 of an attempt wrote into its lock's file when it was told to end."""
+    with contextlib.suppress(FileNotFoundError), open(path.rpartition(".")[0] + ".0", encoding="ascii") as file:
+        return file.read() or "begun"
+    return "begun"
+
+
 def lock_attempt(kind):
     """Locks the attempt's file, then looks at all others of the trial: of two that overlap, one sees it."""
     sweep, trial = os.environ["SWEEPD_TRIAL"].split("/")
@@ -47,8 +55,7 @@ def lock_attempt(kind):
         else:  # ranks of one attempt run together
             twice = name.split(".")[2] != me.split(".")[1] and is_held(name)
         if twice:
-            with open(name, encoding="ascii") as file:
-                note("../overlaps", kind, sweep, trial, *sorted([me, name[len("lock."):]]), file.read() or "begun")
+            note("../overlaps", kind, sweep, trial, *sorted([me, name[len("lock."):]]), last_word(name))
     return mine
 
 
@@ -128,7 +135,7 @@ def main(kind, steps):
             if decision is None:
                 note("../refused", trial, attempt, step)
             else:
-                note("../answered", *trial.split("/"), step, repr(loss))
+                note("../answered", *trial.split("/"), step, repr(loss), decision)
             if decision != "continue":
                 return linger(str(decision))
         os.pwrite(mine, b"done", 0)
