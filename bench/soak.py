@@ -97,7 +97,7 @@ class Soak:
     def card(self):
         """(what, spec, folder) of the next sweep, each sort of them as often as the others."""
         if not self.deck:
-            self.deck = [*KINDS, *KINDS, "ranks", "trainer", "gang", "pipeline"]
+            self.deck = [*KINDS, *KINDS, "ranks", "trainer", *2 * ["gang", "pipeline"]]
             self.rng.shuffle(self.deck)
         what, pruner, folder = self.deck.pop(), self.rng.choice(PRUNERS), None
         more = {"early_terminate": pruner, "retries": 100, "seed": self.rng.randrange(1 << 30), "run_cap": 6}
@@ -113,8 +113,8 @@ class Soak:
         elif what == "trainer":
             spec = trained(epochs=STEPS, **more)
         else:
-            more |= {"run_cap": 3, "early_terminate": self.rng.choice([None, asha(variant="promote")])}
-            spec = shared(long(epochs=27, **more), stages=2 if what == "pipeline" else 1)
+            more |= {"run_cap": 3, "early_terminate": self.rng.choice([None, asha(variant="promote", max_t=81)])}
+            spec = shared(long(epochs=81, **more), stages=2 if what == "pipeline" else 1)
         return what, spec, folder
 
     def submit(self, client, what, spec):
