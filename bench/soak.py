@@ -16,6 +16,7 @@ What is counted:
 Exit status 0 if all three are 0, each sweep has ended, `sweepd replay` agrees, and the bounds below held. As root it
 becomes a user without a name, so that programs that are not dumpable are hidden, and the number of processes bounded.
 """
+import argparse
 import collections
 import contextlib
 import ctypes
@@ -235,8 +236,8 @@ class Soak:
         return sorted(found)
 
     def strike(self, what, number):
-        """Signals one of them; its pid, or None if there was none for a second."""
-        end = time.monotonic() + 1
+        """Signals one of them; its pid, or None if there was none for three seconds."""
+        end = time.monotonic() + 3
         while not (pids := self.those(what)) and time.monotonic() < end:
             time.sleep(0.02)
         pid = self.rng.choice(pids) if pids else None
@@ -405,9 +406,12 @@ class Soak:
 
 
 def main():
-    words = [word for word in sys.argv[1:] if word != "--quick"]
-    minutes = 0.5 if len(words) < len(sys.argv) - 1 else float(words[0]) if words else 24
-    seed = int(words[1]) if len(words) > 1 else 1
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("minutes", type=float, nargs="?", default=24)
+    parser.add_argument("seed", type=int, nargs="?", default=1)
+    parser.add_argument("--quick", action="store_true", help="half a minute of kills")
+    args = parser.parse_args()
+    minutes, seed = 0.5 if args.quick else args.minutes, args.seed
     warnings.simplefilter("ignore")  # what submit() says of trials that would be faster on one slot
     signal.alarm(int(minutes * 60) + 600)  # a run that hangs ends
     signal.signal(signal.SIGALRM, lambda *_: sys.exit("soak: it hangs"))
