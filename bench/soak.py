@@ -1,0 +1,438 @@
+"""bench/soak.py — never two attempts of a trial at once, nothing left, no report lost, while all is killed
+
+    scripts/bench soak [MINUTES] [SEED]     24 minutes and seed 1 if not given
+    scripts/bench soak --quick              about a minute
+
+Sweeps of programs of six kinds, of gangs, of pipelines and of built-in trainers on five CPU slots, and clients that
+ask and tell, all at once and again and again. Meanwhile daemon, workers, programs and ranks are killed (kill -9),
+stopped (SIGSTOP) and go on, and the daemon is ended (SIGTERM) and started, in an order that the seed draws.
+
+What is counted:
+- overlaps: by the programs themselves. Each process of an attempt holds a lock (soak_program.py) until it has ended.
+- left: what runs 20 s after its attempt has ended, by those locks; what runs 5 s after the daemon's SIGTERM, as
+  descendants of this process, which takes in all orphans (PR_SET_CHILD_SUBREAPER): no mark of sweepd is looked at.
+- lost: answers are written down by who gets them, and each must be in trial.reports after a last kill and start.
+
+Exit status 0 if all three are 0, each sweep has ended, `sweepd replay` agrees, and the bounds below held. As root it
+becomes a user without a name, so that programs that are not dumpable are hidden, and the number of processes bounded.
+"""
+import argparse
+import collections
+import contextlib
+import ctypes
+import glob
+import itertools
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import warnings
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "clients", "python")]
+
+import sweepd  # noqa: E402
+from gangs import long, shared  # noqa: E402
+from harness import BIN, ENDED, Daemon, asha, driven, trained  # noqa: E402
+from programs import own  # noqa: E402
+from replays import database, replay  # noqa: E402
+from soak_program import is_held, last_word, note  # noqa: E402
+
+KINDS = "plain", "prints", "stubborn", "helpers", "title", "undumpable"
+SLOTS, LIVE, CLIENTS, STEPS = 5, 4, 2, 9
+LEFT_S, TERM_S, DRAIN_S = 20, 5, 120
+RSS_MB, FDS, PROCESSES, ZOMBIES = 100, 100, 200, 50  # more is a fault
+# Kills: how often, beside the others; every PAUSE_S on average.
+WEIGHTS = {"daemon": 25, "daemon + workers": 10, "worker": 25, "program": 20, "rank": 6, "stop": 9, "SIGTERM": 5}
+PAUSE_S = 1.2
+PRUNERS = [None, asha(max_t=STEPS), asha(max_t=STEPS, variant="promote"), asha(max_t=STEPS, variant="promote"),
+           {"type": "pbt", "perturbation_interval": 3}]
+
+
+def become_nobody(folder):
+    """A user that no other process has, if this is root."""
+    if os.getuid() == 0:
+        uid = 61000 + os.getpid() % 4000
+        os.chown(folder, uid, uid)
+        os.setgroups([])
+        os.setgid(uid)
+        os.setuid(uid)
+        resource.setrlimit(resource.RLIMIT_NPROC, (2 * PROCESSES, 2 * PROCESSES))
+    os.environ["HOME"] = folder
+    for path in (sys.executable, os.path.join(BIN, "sweepd"), os.path.join(ROOT, "data")):
+        if not os.access(path, os.R_OK):
+            sys.exit(f"soak: user {os.getuid()} cannot read {path}: run it as an ordinary user who can")
+
+
+def send(pid, number):
+    """Whether it was there to be signalled."""
+    try:
+        os.kill(pid, number)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+class Soak:
+    def __init__(self, folder, seed):
+        self.folder, self.rng = folder, random.Random(seed)
+        self.daemon = Daemon(folder, f"cpu:{SLOTS}").start()
+        self.client = sweepd.Client(self.daemon.socket, patience_s=60)
+        self.kills, self.made, self.ended = collections.Counter(), collections.Counter(), collections.Counter()
+        self.peak, self.faults = collections.Counter(), []
+        self.deck, self.live, self.folders, self.since = [], {}, {}, {}
+        self.left, self.left_paths = collections.Counter(), set()
+        self.number = itertools.count(1)
+        self.over, self.shm = threading.Event(), set(os.listdir("/dev/shm"))
+        self.clients = [threading.Thread(target=self.drive, args=(n,), daemon=True) for n in range(CLIENTS)]
+        for thread in self.clients:
+            thread.start()
+
+    # Sweeps
+
+    def card(self):
+        """(what, spec, folder) of the next sweep, each sort of them as often as the others."""
+        if not self.deck:
+            self.deck = [*KINDS, *KINDS, "ranks", "trainer", *2 * ["gang", "pipeline"]]
+            self.rng.shuffle(self.deck)
+        what, pruner, folder = self.deck.pop(), self.rng.choice(PRUNERS), None
+        more = {"early_terminate": pruner, "retries": 100, "seed": self.rng.randrange(1 << 30), "run_cap": 6}
+        if what in KINDS or what == "ranks":
+            kind, run = what, {"grace_s": 2}
+            if what == "ranks":
+                kind = self.rng.choice(KINDS)
+                run["launch"] = "rank"
+                more |= {"resources": {"cpu_slots": 2}, "run_cap": 3}
+            folder = tempfile.mkdtemp(dir=self.folder, prefix=f"{kind}-")
+            spec = own(folder, "", run=run, **more, command=[
+                sys.executable, "-S", os.path.join(ROOT, "bench", "soak_program.py"), kind, str(STEPS)])
+        elif what == "trainer":
+            spec = trained(epochs=STEPS, **more)
+        else:
+            more |= {"run_cap": 3, "early_terminate": self.rng.choice([None, asha(variant="promote", max_t=81)])}
+            spec = shared(long(epochs=81, **more), stages=2 if what == "pipeline" else 1)
+        return what, spec, folder
+
+    def submit(self, client, what, spec):
+        """A submit that a kill has cut short may have been taken: its name says so."""
+        spec["name"] = f"{what}-{next(self.number)}"
+        taken = []
+        while not taken:
+            try:
+                taken = [client.submit(spec)]
+            except sweepd.SweepdError as error:
+                if error.code:
+                    raise
+                taken = [row["sweep"] for row in client.sweeps() if row["name"] == spec["name"]]
+        self.live[taken[0]] = what
+        self.made[what] += 1
+        return taken[0]
+
+    def look_at_sweeps(self):
+        for sweep in list(self.live):
+            state = self.client.sweep(sweep)["state"]
+            if state == "PAUSED":  # by itself: its first trials were killed before they reported
+                self.client.resume(sweep)
+                self.ended["PAUSED and resumed"] += 1
+            elif state in ENDED:
+                del self.live[sweep]
+                self.ended[state] += 1
+
+    def look_at_locks(self):
+        """Attempts that have ended and whose processes have not; folders of ended sweeps go."""
+        now = time.monotonic()
+        for sweep, folder in list(self.folders.items()):
+            running = {(t["trial"], t["attempt"]) for t in self.client.trials(sweep) if t["state"] == "RUNNING"}
+            held = [path for path in glob.glob(os.path.join(folder, "lock.*")) if is_held(path)]
+            for path in held:
+                trial, attempt, _ = map(int, os.path.basename(path).split(".")[1:])
+                since = self.since.setdefault(path, now)
+                if (trial, attempt) in running:
+                    del self.since[path]
+                elif now - since > LEFT_S and path not in self.left_paths:
+                    self.left_paths.add(path)
+                    what = f"of an ended attempt ({os.path.basename(folder).split('-')[0]}, {last_word(path)})"
+                    self.left[what] += 1
+                    print(f"{time.strftime('%H:%M:%S')} left: {what}: {sweep}/{trial}, attempt {attempt}", flush=True)
+            if not held and sweep not in self.live:
+                del self.folders[sweep]
+                shutil.rmtree(folder)
+
+    def drive(self, number):
+        """A client that asks, reports and tells, sweep after sweep, whatever becomes of the daemon."""
+        rng, client = random.Random(number), sweepd.Client(self.daemon.socket, patience_s=60)
+        while not self.over.is_set():
+            sweep = self.submit(client, "ask/tell", driven(run_cap=20, lease_s=5, early_terminate=rng.choice(PRUNERS)))
+            asked = {}
+            while asked.get("reason") != "done":
+                asked = client.ask(sweep)
+                for handed in asked["trials"]:
+                    self.attempt(client, sweep, handed)
+                time.sleep(0.02)
+
+    def attempt(self, client, sweep, handed):
+        trial, attempt = handed["trial"], handed["attempt"]
+        try:
+            for seq, step in enumerate(range(handed["resume_step"] + 1, STEPS + 1), 1):
+                loss = handed["params"]["x"] + 1 / step
+                decision = client.report(sweep, trial, attempt, seq, step, {"loss": loss})
+                note(self.path("told"), sweep, trial, step, repr(loss), decision)
+                time.sleep(0.05)
+                if decision != "continue":
+                    return
+            client.tell(sweep, trial, attempt)
+        except sweepd.SweepdError as error:
+            if error.code != -32002:  # CONFLICT: its lease ran out while the daemon was away
+                raise
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def lines(self, name):
+        try:
+            with open(self.path(name), encoding="ascii") as file:
+                return [line.split() for line in file]
+        except FileNotFoundError:
+            return []
+
+    # Processes
+
+    def tree(self):
+        """{pid: (parent, state, name)} of all that descends from this process, which reaps its orphans meanwhile."""
+        every, found, more = {}, {}, [os.getpid()]
+        for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                    name, _, rest = file.read().partition("(")[2].rpartition(")")
+            except OSError:
+                continue
+            state, parent = rest.split()[:2]
+            if parent == str(os.getpid()) and state == "Z" and pid != getattr(self.daemon.process, "pid", 0):
+                os.waitpid(pid, os.WNOHANG)
+            else:
+                every[pid] = int(parent), state, name
+        while more:
+            children = [pid for pid, stat in every.items() if stat[0] == more[-1]]
+            more[-1:] = children
+            found |= {pid: every[pid] for pid in children}
+        return found
+
+    def those(self, what):
+        """Processes of one sort that live: daemon, worker, rank (of a gang), program."""
+        tree, found = self.tree(), []
+        for pid, (parent, state, name) in tree.items():
+            sort = "program"
+            if name == "sweepd":
+                sort = "daemon"
+            elif name == "sweep-worker":
+                sort = "rank" if tree.get(parent, ("", "", ""))[2] == "sweep-worker" else "worker"
+            if sort == what and state not in "ZX":
+                found.append(pid)
+        return sorted(found)
+
+    def strike(self, what, number):
+        """Signals one of them; its pid, or None if there was none for three seconds."""
+        end = time.monotonic() + 3
+        while not (pids := self.those(what)) and time.monotonic() < end:
+            time.sleep(0.02)
+        pid = self.rng.choice(pids) if pids else None
+        return pid if pid and send(pid, number) else None
+
+    def kill(self):
+        what = self.rng.choices(list(WEIGHTS), WEIGHTS.values())[0]
+        if what == "stop":
+            victim = self.rng.choice(["daemon", "worker", "program", "rank"])
+            pid = self.strike(victim, signal.SIGSTOP)
+            if pid is None:
+                return
+            time.sleep(self.rng.uniform(0.05, 2))
+            other = self.rng.choice(["worker", "program", None])
+            if other and self.strike(other, signal.SIGKILL):
+                self.kills[other] += 1
+            send(pid, signal.SIGCONT)
+            what = f"SIGSTOP {victim}"
+        elif what == "SIGTERM":
+            self.end_daemon()
+            self.daemon.start()
+        elif what.startswith("daemon"):
+            if what != "daemon" and self.rng.random() < 0.5:  # while some program has been told to end
+                before, end = len(self.lines("lingering")), time.monotonic() + 3
+                while len(self.lines("lingering")) == before and time.monotonic() < end:
+                    time.sleep(0.02)
+            self.daemon.kill9()
+            for pid in self.those("worker") if what != "daemon" else []:
+                send(pid, signal.SIGKILL)
+            self.daemon.start()
+        elif self.strike(what, signal.SIGKILL) is None:
+            return
+        self.kills[what] += 1
+
+    def end_daemon(self):
+        """SIGTERM: it ends with 0, and nothing of it is left."""
+        status = self.daemon.term()
+        if status:
+            self.faults.append(f"sweepd ended with {status} at SIGTERM")
+        end = time.monotonic() + TERM_S
+        while self.those_left() and time.monotonic() < end:
+            time.sleep(0.05)
+        for pid, name in self.those_left().items():
+            self.left[f"after SIGTERM ({name})"] += 1
+            send(pid, signal.SIGKILL)
+
+    def those_left(self):
+        return {pid: name for pid, (_, state, name) in self.tree().items() if state not in "ZX"}
+
+    def measure(self):
+        if self.daemon.process.poll() is not None:
+            raise SystemExit(f"soak: sweepd ended by itself with {self.daemon.process.poll()}: {self.daemon.tail()}")
+        pid, tree = self.daemon.process.pid, self.tree()
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            rss = int(file.read().split()[1]) * resource.getpagesize() >> 20
+        now = {"daemon MB": rss, "daemon fds": len(os.listdir(f"/proc/{pid}/fd")), "processes": len(tree),
+               "zombies": sum(state == "Z" and parent != os.getpid() for parent, state, _ in tree.values())}
+        self.peak |= collections.Counter(now)
+        if now["processes"] > 2 * PROCESSES:
+            raise SystemExit(f"soak: {now['processes']} processes: ended before the machine is full")
+        return now
+
+    # The run
+
+    def look(self):
+        self.measure()
+        self.look_at_sweeps()
+        self.look_at_locks()
+
+    def run(self, minutes):
+        begun, second, minute = time.monotonic(), 0, 1
+        kill_at = begun + 1
+        while (now := time.monotonic()) < begun + minutes * 60:
+            if now >= kill_at:
+                self.kill()
+                kill_at = time.monotonic() + self.rng.expovariate(1 / PAUSE_S)
+            if now - second >= 1:
+                second = now
+                self.look()
+            if sum(what != "ask/tell" for what in list(self.live.values())) < LIVE:
+                what, spec, folder = self.card()
+                sweep = self.submit(self.client, what, spec)
+                if folder:
+                    self.folders[sweep] = folder
+            if now >= begun + minute * 60:
+                print(self.line(minute), flush=True)
+                minute += 1
+            time.sleep(0.05)
+
+    def drain(self):
+        """No more kills: each sweep ends, and each process of an ended one."""
+        self.over.set()
+        end = time.monotonic() + DRAIN_S
+        while (self.live or self.folders or any(t.is_alive() for t in self.clients)) and time.monotonic() < end:
+            self.look()
+            time.sleep(0.2)
+        for sweep, what in self.live.items():
+            self.faults.append(f"sweep {sweep} ({what}) has not ended: {self.client.sweep(sweep)['counts']}")
+
+    def lost(self):
+        """Answered, those of them that are not stored, those again that were told to stop: after a kill and a start.
+
+        A program whose attempt has ended is told to stop by the answer to its next report, which is not stored.
+        """
+        self.daemon.kill9()
+        self.daemon.start()
+        answered = {}  # was each answer to it "stop"?
+        for sweep, trial, step, loss, decision in self.lines("answered") + self.lines("told"):
+            row = int(sweep), int(trial), int(step), float(loss)
+            answered[row] = answered.get(row, True) and decision == "stop"
+        stored = set()
+        for sweep, trial in {row[:2] for row in answered}:
+            stored |= {(sweep, trial, r["step"], r["metrics"]["loss"]) for r in self.client.reports(sweep, trial)}
+        lost = sorted(answered.keys() - stored)
+        return len(answered), [row for row in lost if not answered[row]], sum(answered[row] for row in lost)
+
+    def overlaps(self):
+        """How often, by kind of program and what the earlier attempt had been told last; each pair counts once."""
+        pairs = {tuple(words[1:5]): f"{words[0]}, {words[5]}" for words in self.lines("overlaps")}
+        return collections.Counter(pairs.values())
+
+    def line(self, minute):
+        now = self.measure()
+        return (f"{time.strftime('%H:%M:%S')} {minute} min: {sum(self.made.values())} sweeps, {len(self.live)} live; "
+                f"{sum(self.kills.values())} kills; answered {len(self.lines('answered'))} + {len(self.lines('told'))}; "
+                f"overlaps {sum(self.overlaps().values())}, left {sum(self.left.values())}; "
+                + ", ".join(f"{n} {name}" for name, n in now.items()))
+
+    def finish(self):
+        """The table; 0 if nothing was wrong."""
+        self.drain()
+        answered, lost, told = self.lost()
+        trials = sum(sum(row["counts"].values()) for row in self.client.sweeps())
+        self.end_daemon()
+        status, lines, errors = replay(database(self.daemon))
+        if status:
+            self.faults.append(f"sweepd replay ended with {status}: {lines[-1:]} {errors.strip()}")
+        self.left["in /dev/shm"] += sum(e.stat().st_uid == os.getuid() and e.name not in self.shm
+                                        for e in os.scandir("/dev/shm"))
+        for name, bound in (("daemon MB", RSS_MB), ("daemon fds", FDS), ("processes", PROCESSES), ("zombies", ZOMBIES)):
+            if self.peak[name] > bound:
+                self.faults.append(f"{self.peak[name]} {name} at most, over {bound}")
+        if self.lines("refused"):
+            self.faults.append(f"{len(self.lines('refused'))} reports were refused")
+        overlaps = self.overlaps()
+        for title, rows in (("kills", self.kills), ("sweeps made", self.made), ("sweeps ended", self.ended),
+                            ("at most", self.peak), ("overlaps", overlaps), ("left", self.left)):
+            print(f"{title}: " + (", ".join(f"{n} {name}" for name, n in sorted(rows.items()) if n) or "none"))
+        print(f"trials {trials}, reports checked {answered} ({told} of an attempt that had ended, answered stop, not "
+              f"stored); sweepd replay: {lines[-1] if lines else errors}")
+        for row in lost[:10]:
+            print("lost: sweep %d, trial %d, step %d, loss %r" % row)
+        for fault in self.faults:
+            print("fault:", fault)
+        wrong = [sum(overlaps.values()), sum(self.left.values()), len(lost), len(self.faults)]
+        print("soak: %d overlaps, %d left, %d lost, %d other faults (all are to be 0)" % tuple(wrong))
+        return int(any(wrong))
+
+    def close(self):
+        """Whatever happened: no process stays, and no folder but that of a run that died."""
+        for _ in range(100):
+            for pid in self.those_left():
+                send(pid, signal.SIGKILL)
+            time.sleep(0.05)
+        shutil.rmtree(self.daemon.short, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("minutes", type=float, nargs="?", default=24)
+    parser.add_argument("seed", type=int, nargs="?", default=1)
+    parser.add_argument("--quick", action="store_true", help="half a minute of kills")
+    args = parser.parse_args()
+    minutes, seed = 0.5 if args.quick else args.minutes, args.seed
+    warnings.simplefilter("ignore")  # what submit() says of trials that would be faster on one slot
+    signal.alarm(int(minutes * 60) + 600)  # a run that hangs ends
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit("soak: it hangs"))
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    for old in glob.glob(os.path.join(ROOT, "build", "soak-*")):
+        with contextlib.suppress(OSError):
+            os.rmdir(old)  # of a run that went well, whose user could only empty it
+    folder = tempfile.mkdtemp(dir=os.path.join(ROOT, "build"), prefix="soak-")
+    become_nobody(folder)
+    os.umask(0o077)
+    print(f"soak: {minutes:g} minutes, seed {seed}, as user {os.getuid()}, in {folder}", flush=True)
+    soak = Soak(folder, seed)
+    try:
+        soak.run(minutes)
+        status = soak.finish()
+    finally:
+        soak.close()
+    if status == 0:
+        shutil.rmtree(folder, ignore_errors=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
