@@ -7,8 +7,9 @@
  *
  * With one core times are the process's CPU time, with more the clock's; of each the best of
  * several rounds, which take turns: what else the machine does lowers no figure by much, and the
- * same ones. Without --threads one core is measured and, where there are as many, two. --profile
- * prints where a step's time goes.
+ * same ones. More cores also take turns with one, by the clock: "of one core" is the median of the
+ * pairs' ratios, and its quartiles. Without --threads one core is measured and, where there are as
+ * many, two. --profile prints where a step's time goes.
  */
 #include "bench/lib/flags.h"
 #include "bench/lib/table.h"
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #define ROUNDS 5
+#define PAIRS  8 /* of each round: one core, then all */
 
 enum { NUMPY, TORCH, PEERS };
 
@@ -46,7 +48,8 @@ static const struct {
 struct result {
 	bool done;
 	unsigned threads;
-	double flops, gemm, rate, peer[PEERS]; /* samples a second */
+	double flops, gemm, rate, peer[PEERS];     /* samples a second */
+	double of_one[ROUNDS * PAIRS], quarter[3]; /* times the rate of one core, with more */
 };
 
 static double seconds(unsigned threads)
@@ -97,6 +100,33 @@ static double job_rate(struct train_job *job, unsigned threads, double s)
 	return (double)(steps * job->net.at.batch) / took;
 }
 
+/* One core and several in turns: other load falls on both. */
+static double pairs_rate(struct train_job *job, unsigned threads, double s, double *of_one)
+{
+	double best = 0;
+
+	for (int i = 0; i < PAIRS; i++) {
+		sw_ops_cpu_threads(1);
+		const double one = job_rate(job, threads, s / PAIRS);
+
+		sw_ops_cpu_threads(threads);
+		const double all = job_rate(job, threads, s / PAIRS);
+
+		if (one <= 0 || all <= 0)
+			return 0;
+		of_one[i] = all / one;
+		best = larger(best, all);
+	}
+	return best;
+}
+
+static int compare_reals(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
 /* All in turns. The pools of threads of others spin for a while after their work: they are given
  * time to come to rest where cores are shared. */
 static bool run(const struct options *o, size_t i, struct train_peer *peers, struct result *r)
@@ -113,7 +143,9 @@ static bool run(const struct options *o, size_t i, struct train_peer *peers, str
 	}
 	r->flops = job.flops;
 	for (int round = 0; good && round < ROUNDS; round++) {
-		const double rate = job_rate(&job, r->threads, s);
+		const double rate = r->threads == 1 ? job_rate(&job, 1, s)
+						    : pairs_rate(&job, r->threads, s,
+								 &r->of_one[round * PAIRS]);
 
 		good = rate > 0;
 		r->rate = larger(r->rate, rate);
@@ -125,6 +157,9 @@ static bool run(const struct options *o, size_t i, struct train_peer *peers, str
 				usleep(300000);
 		}
 	}
+	qsort(r->of_one, ROUNDS * PAIRS, sizeof *r->of_one, compare_reals);
+	for (size_t k = 0; k < 3; k++)
+		r->quarter[k] = r->of_one[(k + 1) * ROUNDS * PAIRS / 4];
 	r->done = good;
 	if (!good)
 		fprintf(stderr, "a step of %s, batch %zu, failed\n", runs[i].net, runs[i].batch);
@@ -148,17 +183,22 @@ static void row_print(size_t i, const struct result *r)
 	       r->rate, r->rate * r->flops * 1e-9, 100 * r->rate * r->flops * 1e-9 / r->gemm);
 	for (int k = 0; k < PEERS; k++)
 		peer_print(r, k);
+	if (r->threads > 1)
+		printf("  %.2f [%.2f, %.2f]", r->quarter[1], r->quarter[0], r->quarter[2]);
 	printf("\n");
 	fflush(stdout);
 }
 
 static void row_csv(FILE *csv, size_t i, const struct result *r, const struct train_peer *peers)
 {
-	fprintf(csv, "sweepd,%s,%zu,%u,%.0f,%.2f,%.2f\n", runs[i].net, runs[i].batch, r->threads,
+	fprintf(csv, "sweepd,%s,%zu,%u,%.0f,%.2f,%.2f,", runs[i].net, runs[i].batch, r->threads,
 		r->rate, r->rate * r->flops * 1e-9, r->gemm);
+	if (r->threads > 1)
+		fprintf(csv, "%.3f", r->quarter[1]);
+	fprintf(csv, "\n");
 	for (int k = 0; k < PEERS; k++)
 		if (r->peer[k] > 0)
-			fprintf(csv, "%s,%s,%zu,%u,%.0f,%.2f,%.2f\n", peers[k].name, runs[i].net,
+			fprintf(csv, "%s,%s,%zu,%u,%.0f,%.2f,%.2f,\n", peers[k].name, runs[i].net,
 				runs[i].batch, r->threads, r->peer[k], r->peer[k] * r->flops * 1e-9,
 				r->gemm);
 }
@@ -179,9 +219,10 @@ static bool runs_all(const struct options *o, unsigned threads, struct result *r
 		if (peers[k].pid == 0)
 			printf("%s left out: %s\n", what[k], peers[k].why);
 	}
-	printf("%-12s %6s %6s %12s %9s %8s %12s %7s %12s %7s\n", "net", "batch", "cores",
+	printf("%-12s %6s %6s %12s %9s %8s %12s %7s %12s %7s%s\n", "net", "batch", "cores",
 	       "samples/s", "GFLOP/s", "of sgemm", peers[NUMPY].pid ? peers[NUMPY].name : "numpy",
-	       "ratio", peers[TORCH].pid ? peers[TORCH].name : "PyTorch", "ratio");
+	       "ratio", peers[TORCH].pid ? peers[TORCH].name : "PyTorch", "ratio",
+	       threads > 1 ? "  of one core" : "");
 	for (size_t i = 0; i < RUNS; i++) {
 		r[i].threads = threads;
 		r[i].gemm = gemm;
@@ -251,7 +292,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	if (csv)
-		fputs("of,net,batch,threads,samples_per_s,gflops,sgemm_gflops\n", csv);
+		fputs("of,net,batch,threads,samples_per_s,gflops,sgemm_gflops,of_one_core\n", csv);
 	good = runs_all(&o, o.threads ? (unsigned)o.threads : 1, one, csv);
 	if (o.threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) > 1)
 		good = runs_all(&o, 2, more, csv) && good;

@@ -122,7 +122,19 @@ struct pass {
 	float *y, *dx;
 	size_t parts;
 	int with_db;
+	unsigned char *cleared; /* of each slot: its flat images were */
 };
+
+/* What lies between rows stays zero from one image to the next. */
+static void slot_clear(const struct pass *p, size_t slot)
+{
+	if (p->cleared[slot])
+		return;
+	p->cleared[slot] = 1;
+	memset(p->r.x + slot * p->r.x_n, 0, p->r.x_n * sizeof *p->r.x);
+	if (p->dy)
+		memset(p->r.dy + slot * p->r.dy_n, 0, p->r.dy_n * sizeof *p->r.dy);
+}
 
 /* The images of part i of n. */
 static size_t first_image(const struct pass *p, size_t part)
@@ -137,6 +149,7 @@ static void forward_part(void *ctx, size_t part, size_t slot)
 	const size_t image = p->c->C * p->c->H * p->c->W, out = p->c->O * p->f.oh * p->f.ow;
 	float *x = p->r.x + slot * p->r.x_n, *scratch = p->r.scratch + slot * p->r.scratch_n;
 
+	slot_clear(p, slot);
 	for (size_t n = first_image(p, part); n < first_image(p, part + 1); n++) {
 		l->fill(&p->f.in, p->c->C, p->x + n * image, NULL, x);
 		l->correlate(&p->f, x, p->r.packed, p->bias, p->y + n * out, scratch);
@@ -147,10 +160,16 @@ void sw_cpu_conv_direct_forward(const float *x, const float *w, const float *b, 
 				const struct sw_conv *c, enum sw_act act, void *work)
 {
 	const struct room r = room_of(c, work);
-	struct pass p = {.c = c, .f = forward_of(c, act), .r = r, .x = x, .bias = b, .y = y};
+	unsigned char cleared[SW_CPU_THREADS_MAX] = {0};
+	struct pass p = {.c = c,
+			 .f = forward_of(c, act),
+			 .r = r,
+			 .x = x,
+			 .bias = b,
+			 .y = y,
+			 .cleared = cleared};
 
 	assert(r.x != NULL);
-	memset(r.x, 0, r.slots * r.x_n * sizeof *r.x);
 	sw_cpu_loops()->pack(&p.f, w, 0, r.packed);
 	p.parts = c->B < 2 * r.slots ? c->B : 2 * r.slots;
 	sw_cpu_parallel(p.parts, forward_part, &p);
@@ -167,6 +186,7 @@ static void backward_part(void *ctx, size_t part, size_t slot)
 	float *scratch = p->r.scratch + slot * p->r.scratch_n;
 	float *sums = p->r.sums + part * p->r.sums_n, *bias = p->r.bias + part * p->r.bias_n;
 
+	slot_clear(p, slot);
 	for (size_t n = first_image(p, part); n < first_image(p, part + 1); n++) {
 		l->fill(&p->f.in, c->C, p->x + n * image, NULL, x);
 		l->fill(&p->b.in, c->O, p->dy + n * out, p->mask ? p->mask + n * out : NULL, dy);
@@ -192,6 +212,7 @@ void sw_cpu_conv_direct_backward(const float *x, const float *w, const float *y,
 {
 	const struct sw_cpu_loops *l = sw_cpu_loops();
 	const struct room r = room_of(c, work);
+	unsigned char cleared[SW_CPU_THREADS_MAX] = {0};
 	struct pass p = {.c = c,
 			 .f = forward_of(c, SW_ACT_NONE),
 			 .b = backward_of(c),
@@ -201,11 +222,10 @@ void sw_cpu_conv_direct_backward(const float *x, const float *w, const float *y,
 			 .dy = dy,
 			 .dx = dx,
 			 .parts = r.groups,
-			 .with_db = db != NULL};
+			 .with_db = db != NULL,
+			 .cleared = cleared};
 
 	assert(r.x != NULL && r.dy != NULL && r.sums != NULL && r.bias != NULL);
-	memset(r.x, 0, r.slots * r.x_n * sizeof *r.x);
-	memset(r.dy, 0, r.slots * r.dy_n * sizeof *r.dy);
 	memset(r.sums, 0, r.groups * r.sums_n * sizeof *r.sums);
 	memset(r.bias, 0, r.groups * r.bias_n * sizeof *r.bias);
 	if (dx)

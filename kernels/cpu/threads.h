@@ -13,7 +13,7 @@
 
 #define SW_CPU_THREADS_MAX 64
 
-/* slot: below sw_cpu_threads(), two parts that run at once have two of them */
+/* slot: below sw_cpu_threads() and the number of parts; two parts that run at once have two */
 typedef void sw_cpu_part(void *ctx, size_t part, size_t slot);
 
 unsigned sw_cpu_threads(void);

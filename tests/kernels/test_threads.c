@@ -4,6 +4,11 @@
 #include "tests/kernels/gradient.h"
 #include "tests/run.h"
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,7 +123,9 @@ START_TEST(results_have_the_same_bits_with_any_number_of_threads)
 {
 	float *want = NULL;
 
-	for (unsigned threads = 1; threads <= 4; threads++) {
+	/* so often that calls are both shared and done alone by each number of threads */
+	for (unsigned call = 0; call < 160; call++) {
+		const unsigned threads = 1 + call / 40;
 		size_t n;
 		float *got;
 
@@ -140,10 +147,63 @@ START_TEST(results_have_the_same_bits_with_any_number_of_threads)
 }
 END_TEST
 
+/* A helper that is held in a signal's handler: one that gets no time of a core. */
+static sem_t held, freed;
+static pthread_t helper;
+static atomic_bool helped;
+
+static void stay(int signo)
+{
+	(void)signo;
+	sem_post(&held);
+	while (sem_wait(&freed) != 0)
+		;
+}
+
+/* The caller's part lasts until the helper has begun the other. */
+static void meet_part(void *ctx, size_t part, size_t slot)
+{
+	(void)ctx, (void)part;
+	if (slot == 0)
+		while (!atomic_load(&helped))
+			sched_yield();
+	else
+		helper = pthread_self();
+	atomic_store(&helped, true);
+}
+
+static void helper_hold(void)
+{
+	ck_assert_int_eq(sem_init(&held, 0, 0), 0);
+	ck_assert_int_eq(sem_init(&freed, 0, 0), 0);
+	ck_assert_ptr_ne(signal(SIGUSR1, stay), SIG_ERR);
+	sw_ops_cpu_threads(2);
+	sw_cpu_parallel(2, meet_part, NULL);
+	ck_assert_int_eq(pthread_kill(helper, SIGUSR1), 0);
+	while (sem_wait(&held) != 0)
+		;
+}
+
+START_TEST(a_call_does_not_wait_for_a_helper_that_has_taken_nothing)
+{
+	float *want, *got;
+	size_t n;
+
+	sw_ops_cpu_threads(1);
+	want = conv_all(&convs[0], &n);
+	helper_hold();
+	got = conv_all(&convs[0], &n);
+	ck_assert_mem_eq(want, got, n * sizeof *got);
+	free(want);
+	free(got);
+}
+END_TEST
+
 SUITE(tcase)
 {
 	tcase_add_test(tcase, parallel_runs_each_part_once);
 	tcase_add_test(tcase, parallel_of_two_callers_does_both);
+	tcase_add_test(tcase, a_call_does_not_wait_for_a_helper_that_has_taken_nothing);
 	tcase_add_loop_test(tcase, results_have_the_same_bits_with_any_number_of_threads, 0,
 			    (int)(ROWS(convs) + ROWS(linears)));
 }
