@@ -27,7 +27,7 @@ PAGES = sorted(os.path.relpath(p, ROOT) for pattern in (
 # Blocks that are not run: page, how each begins, why.
 NOT_RUN = [
     ("README.md", "scripts/demo ", "builds and installs; the last stage of scripts/check runs it"),
-    ("docs/coming-from.md", "sweep import --from optuna", "reads files of other tools; test_import.py has them"),
+    ("docs/coming-from.md", "python3 -m sweepd.importer", "reads files of other tools; test_import.py has them"),
 ]
 # Blocks that are files, by their names in the reader's folder.
 FILES = [("docs/coming-from.md", "import argparse", "train.py"),
