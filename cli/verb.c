@@ -17,6 +17,7 @@ const struct sw_verb sw_verbs[] = {
 	 "sweep schema > sweep.schema.json, and in the spec \"$schema\": \"./sweep.schema.json\":\n"
 	 "editors then complete its keys and mark mistakes. No daemon is needed.\n"},
 	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "ls", "lists all sweeps, the newest first",
+	 "A long list leaves the newest above the top of the terminal: sweep ls | head.\n"
 	 "With several metrics no single trial is the best: \"3 on the front\" counts the trials\n"
 	 "that no other beats.\n"},
 	{"show", sw_verb_show, SW_REF_EITHER, 1, 1, 0, "show SWEEP | show SWEEP/TRIAL",
