@@ -46,11 +46,9 @@ spec = {k: v for k, v in spec.items() if v is not None}
 print(json.dumps(spec))' "$1" "$2" | sweep submit - --watch >/dev/null; }
 """
 BEFORE = {
-    # The page's script and its file, and studies as the tools write them.
+    # The page's script and its file.
     "docs/coming-from.md": """awk '/^```/ {f = ++k == 3 ? "train.py" : k == 5 ? "sweep.yaml" : "/dev/null"; next}
 k % 2 {print >f}' docs/coming-from.md
-""" + f"""{sys.executable} -c 'import sys; sys.path.insert(0, "{ROOT}/tests/e2e"); import test_import as t
-t.rdb("study.db", [("mine", ["MINIMIZE"], None, t.TRIALS)]); t.nni("nni.sqlite"); t.ray("ray_results/exp")'
 """,
     "docs/predict.md": DAEMON + "sweep submit examples/digits.json --watch >/dev/null\n"
                                 "sweep checkpoint 1 --out model.safetensors\ncp data/digits.csv new.csv\n",

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 import warnings
-from typing import Any, Deque, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._client import Client
 from ._connection import Connection
@@ -283,7 +283,7 @@ class _Sender:
     """Requests on one connection, several without an answer."""
 
     def __init__(self, path: str) -> None:
-        self.connection, self.waiting = Connection(path), collections.deque()  # type: Connection, Deque[int]
+        self.connection, self.waiting = Connection(path), collections.deque([0][:0])
 
     def send(self, method: str, **params: Any) -> None:
         while len(self.waiting) >= FLIGHT:
