@@ -222,7 +222,16 @@ def test_ray_folder_that_is_wrong_is_one_line(daemon, client, tmp_path):
     (tmp_path / "broken" / name / "result.json").write_text('{"loss": 1,}\n')
     ray_folder(tmp_path / "large", states=False)
     (tmp_path / "large" / name / "params.json").write_text('{"lr": "%s"}' % ("x" * (1 << 20)))
+    odd = [("experiment_state-1.json", b'{"trial_data": [5]}'), ("experiment_state-1.json", b'{"trial_data": [["{}"]]}'),
+           (f"{name}/params.json", b"\xff"), (f"{name}/params.json", b'{"a":' * 5000),
+           (f"{name}/result.json", b'{"training_iteration": 1, "loss": %s}\n' % (b"9" * 400)),
+           (f"{name}/result.json", b"[" * 3000 + b"\n")]
+    for i, (file, content) in enumerate(odd):
+        ray_folder(tmp_path / f"odd{i}", states=False)
+        (tmp_path / f"odd{i}" / file).write_bytes(content)
     for args, status, line in (
+            *(([tmp_path / f"odd{i}", "--goal", "minimize", "--metric", "loss"], 1, "not as ray writes it")
+              for i in range(len(odd))),
             ([tmp_path / "empty"], 2, "--goal"), ([tmp_path / "no", "--goal", "minimize"], 1, "No such file"),
             ([tmp_path / "empty", "--goal", "minimize"], 1, "there is no trial of Ray Tune in it"),
             ([tmp_path / "broken", "--goal", "minimize"], 1, f"{name}/result.json:1: "),

@@ -95,10 +95,6 @@ class Trial:
                 raise
         self._over.set()
 
-    def cancelled(self) -> None:
-        """Notes that nothing more is to be done for it: its sweep was cancelled."""
-        self._decided("stop")
-
     def _decided(self, decision: str) -> str:
         if decision != "continue":
             self.decision = decision

@@ -27,7 +27,7 @@ from ._space import wire_names, wire_values
 CHUNK, FLIGHT = 100, 64  # trials that run at once; requests without an answer, of which a daemon takes 256
 LINE = 1 << 20  # bytes: what the daemon takes, and what is read of one file of a trial
 FILE = 64 << 20  # bytes of an experiment's state
-MOST_TRIALS, MOST_CHOICES, MOST_REPORTS = 100_000, 1000, 10_000
+MOST_TRIALS, MOST_CHOICES = 1_000_000, 1000
 Body = Dict[str, Any]
 
 
@@ -77,9 +77,7 @@ def read_optuna(path: str, name: Optional[str], metric: Optional[str]) -> Study:
     several = len(study.directions) > 1
     if several and metric:
         raise SweepdError("the study has several objectives, and --metric names one")
-    metrics = own or [f"value_{i}" if several else metric or "value" for i in range(len(study.directions))]
-    if metric:
-        metrics = [metric]
+    metrics = [metric] if metric else own or [f"value_{i}" if several else "value" for i in range(len(study.directions))]
     plain = wire_names(dict.fromkeys(key for trial in trials for key in trial.distributions))
     kinds: Dict[str, List[Any]] = {}
     past = []
@@ -111,9 +109,7 @@ def _storage(optuna: Any, path: str) -> Any:
         first = file.read(1)
     if first != b"{":
         return optuna.storages.RDBStorage(f"sqlite:///{os.path.abspath(path)}", skip_table_creation=True)
-    if hasattr(optuna.storages, "journal"):
-        return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(path))
-    return optuna.storages.JournalStorage(optuna.storages.JournalFileStorage(path))  # before Optuna 4
+    return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(path))
 
 
 def _optuna_body(kinds: Sequence[Any]) -> Body:
@@ -209,7 +205,7 @@ def _ray_reports(path: str) -> Iterator[Tuple[int, Dict[str, float]]]:
         return
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(iter(lambda: file.readline(LINE), ""), 1):
-            if not line.endswith("\n"):
+            if not line.endswith("\n") and len(line) < LINE:
                 return  # a writer died here, or still writes
             try:
                 row = json.loads(line)
@@ -267,15 +263,12 @@ def _active(study: Study) -> Tuple[List[Past], int]:
                 body["when"] = {on: list(values.values())}
                 break
 
-    def fits(trial: Past) -> bool:
-        for name, body in study.parameters.items():
-            needed = all(on in trial.params and json.dumps(trial.params[on]) in map(json.dumps, values)
-                         for on, values in body.get("when", {}).items())
-            if needed != (name in trial.params):
-                return False
-        return True
+    def needs(trial: Past, body: Body) -> bool:
+        return all(on in trial.params and json.dumps(trial.params[on]) in map(json.dumps, values)
+                   for on, values in body.get("when", {}).items())
 
-    fit = [trial for trial in study.trials if fits(trial)]
+    fit = [trial for trial in study.trials
+           if all(needs(trial, body) == (name in trial.params) for name, body in study.parameters.items())]
     return fit, len(study.trials) - len(fit)
 
 
@@ -286,12 +279,11 @@ class _Sender:
         self.connection, self.waiting = Connection(path), collections.deque([0][:0])
 
     def send(self, method: str, **params: Any) -> None:
-        while len(self.waiting) >= FLIGHT:
-            self.connection.receive(self.waiting.popleft())
+        self.settle(FLIGHT - 1)
         self.waiting.append(self.connection.send(method, params))
 
-    def settle(self) -> None:
-        while self.waiting:
+    def settle(self, most: int = 0) -> None:
+        while len(self.waiting) > most:
             self.connection.receive(self.waiting.popleft())
 
 
@@ -304,7 +296,7 @@ def _play(sender: _Sender, sweep: int, chunk: Sequence[Past]) -> None:
         raise SweepdError(f"sweep {sweep} handed out {len(handed)} of {len(chunk)} trials")
     for trial, given in zip(chunk, handed):
         who = {"sweep": sweep, "trial": given["trial"], "attempt": given["attempt"]}
-        for seq, (step, metrics) in enumerate(trial.reports[-MOST_REPORTS:], 1):
+        for seq, (step, metrics) in enumerate(trial.reports, 1):
             sender.send("trial.report", **who, seq=seq, step=step, metrics=to_wire(metrics))
         sender.send("trial.tell", **who, state=trial.state, **({"metrics": to_wire(trial.last)} if trial.last else {}))
     sender.settle()
@@ -360,8 +352,11 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         print(send(study, f"{'Optuna' if given.tool == 'optuna' else 'Ray Tune'}: {given.path}"))
     except (SweepdError, OSError, EOFError) as error:
         print(f"{given.path}: {error}", file=sys.stderr)
-        return 1
-    return 0
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        print(f"{given.path}: not as {given.tool} writes it: {type(error).__name__}: {error}", file=sys.stderr)
+    else:
+        return 0
+    return 1
 
 
 if __name__ == "__main__":

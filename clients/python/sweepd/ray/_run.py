@@ -88,7 +88,7 @@ class _Driver(Driver):
             self.fail_fast = False
             self.client.cancel(self.sweep)
             for other in self.running:
-                other.trial.cancelled()
+                other.trial._decided("stop")
 
     def tick(self) -> None:
         alive = {it.trial.number for it in self.running}
