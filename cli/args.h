@@ -34,9 +34,6 @@ enum sw_opt {
 	SW_OPT_FORMAT = 1048576,
 	SW_OPT_LEASE = 2097152,
 	SW_OPT_FOLLOW = 4194304,
-	SW_OPT_FROM = 8388608,
-	SW_OPT_METRIC = 16777216,
-	SW_OPT_GOAL = 33554432,
 };
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
@@ -48,7 +45,7 @@ struct sw_args {
 	const char *verb; /* NULL: none; all texts are argv's */
 	const char *word[SW_ARGS_MAX];
 	size_t n_words;
-	const char *socket, *state, *scope, *early_terminate, *out, *format, *from, *metric, *goal;
+	const char *socket, *state, *scope, *early_terminate, *out, *format;
 	uint64_t n, run_cap, workers, epochs;
 	const char *max_concurrent, *weight, *time_budget, *gpu_hours, *lease,
 		*target;                /* as written */

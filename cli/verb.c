@@ -16,15 +16,8 @@ const struct sw_verb sw_verbs[] = {
 	 "prints the JSON Schema of a spec, for editors",
 	 "sweep schema > sweep.schema.json, and in the spec \"$schema\": \"./sweep.schema.json\":\n"
 	 "editors then complete its keys and mark mistakes. No daemon is needed.\n"},
-	{"import", sw_verb_import, SW_REF_NONE, 1, 2, SW_OPT_FROM | SW_OPT_METRIC | SW_OPT_GOAL,
-	 "import --from TOOL PATH", "makes a sweep of a study of Optuna, Ray Tune or NNI",
-	 "With all its trials that have ended: `warm_start` and `refine` can name it.\n"
-	 "  --from optuna FILE [STUDY]   an SQLite storage or a journal\n"
-	 "  --from nni FILE              an experiment's nni.sqlite\n"
-	 "  --from ray FOLDER --goal minimize|maximize   an experiment's folder\n"
-	 "--metric NAME: what the value is called here; for ray, which number is compared\n"
-	 "(default: Optuna's name of it or \"value\", \"default\" for nni, Tune's own metric).\n"},
 	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "ls", "lists all sweeps, the newest first",
+	 "A long list leaves the newest above the top of the terminal: sweep ls | head.\n"
 	 "With several metrics no single trial is the best: \"3 on the front\" counts the trials\n"
 	 "that no other beats.\n"},
 	{"show", sw_verb_show, SW_REF_EITHER, 1, 1, 0, "show SWEEP | show SWEEP/TRIAL",
@@ -229,7 +222,11 @@ int sw_verb_main(int argc, char *const *argv)
 	const sw_status ready = sw_cli_init(&c, &args, &err); /* the first error stands */
 	int status;
 
-	if (parsed != SW_OK || ready != SW_OK) {
+	if (ready == SW_OK && args.verb != NULL && strcmp(args.verb, "import") == 0) {
+		sw_cli_say(&c, "import: the Python package does it (clients/python): python3 -m "
+			       "sweepd.importer optuna|ray PATH");
+		status = SW_EXIT_USAGE;
+	} else if (parsed != SW_OK || ready != SW_OK) {
 		status = sw_cli_usage(&c, "%s", err.msg);
 	} else {
 		status = dispatch(&c);

@@ -7,7 +7,6 @@
 
 int sw_verb_submit(struct sw_cli *c);
 int sw_verb_validate(struct sw_cli *c);
-int sw_verb_import(struct sw_cli *c);
 int sw_verb_ls(struct sw_cli *c);
 int sw_verb_show(struct sw_cli *c);
 int sw_verb_trials(struct sw_cli *c);

@@ -264,3 +264,18 @@ def test_live_table_fits_terminals_of_any_size(daemon, client, rows, columns):
         client.tell(sweep, t, metrics={"loss": 1})
     status, _ = in_terminal(daemon, ["watch", sweep], rows=rows, columns=columns)
     assert status == 0
+
+
+def test_what_a_terminal_would_obey_is_masked_there_and_exact_in_a_pipe(daemon, client):
+    """A value's escape sequence, C1 control and reversed text, by --csv, rpc and --json."""
+    value = "a\x1b]0;title\x07b\x9bc\u202ed\x7f"
+    sweep = client.submit(driven(parameters={"x": {"values": [value]}}, run_cap=1))
+    client.ask(sweep)
+    for args in (["trials", sweep, "--csv"], ["rpc", "trial.list", json.dumps({"sweep": sweep})],
+                 ["trials", sweep, "--json"]):
+        status, drawn = in_terminal(daemon, args, LANG="C.UTF-8")
+        text = drawn.decode()
+        assert status == 0 and "title" in text and not set(text) & set("\x1b\x07\x9b\u202e\x7f"), (args, text)
+        status, out, _ = sweep_command(daemon, *map(str, args))
+        got = out if "--csv" in args else json.loads(out)["trials"][0]["params"]["x"]
+        assert value in got, (args, got)

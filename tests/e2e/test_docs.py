@@ -27,7 +27,7 @@ PAGES = sorted(os.path.relpath(p, ROOT) for pattern in (
 # Blocks that are not run: page, how each begins, why.
 NOT_RUN = [
     ("README.md", "scripts/demo ", "builds and installs; the last stage of scripts/check runs it"),
-    ("docs/coming-from.md", "sweep import --from optuna", "reads files of other tools; test_import.py has them"),
+    ("docs/coming-from.md", "python3 -m sweepd.importer", "reads files of other tools; test_import.py has them"),
 ]
 # Blocks that are files, by their names in the reader's folder.
 FILES = [("docs/coming-from.md", "import argparse", "train.py"),
@@ -46,11 +46,9 @@ spec = {k: v for k, v in spec.items() if v is not None}
 print(json.dumps(spec))' "$1" "$2" | sweep submit - --watch >/dev/null; }
 """
 BEFORE = {
-    # The page's script and its file, and studies as the tools write them.
+    # The page's script and its file.
     "docs/coming-from.md": """awk '/^```/ {f = ++k == 3 ? "train.py" : k == 5 ? "sweep.yaml" : "/dev/null"; next}
 k % 2 {print >f}' docs/coming-from.md
-""" + f"""{sys.executable} -c 'import sys; sys.path.insert(0, "{ROOT}/tests/e2e"); import test_import as t
-t.rdb("study.db", [("mine", ["MINIMIZE"], None, t.TRIALS)]); t.nni("nni.sqlite"); t.ray("ray_results/exp")'
 """,
     "docs/predict.md": DAEMON + "sweep submit examples/digits.json --watch >/dev/null\n"
                                 "sweep checkpoint 1 --out model.safetensors\ncp data/digits.csv new.csv\n",

@@ -1,117 +1,71 @@
-"""`sweep import`: studies of Optuna, NNI and Ray Tune, in files as those tools write them, become sweeps."""
+"""python -m sweepd.importer: studies of Optuna, written by Optuna, and folders as Ray Tune writes them, become sweeps."""
 import json
 import os
-import sqlite3
+import subprocess
+import sys
 
 import pytest
 
-from harness import sweep_command
+from harness import ROOT, environment, sweep_command
 
-STATES = ["RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING"]
-
-
-def dist(kind, **attributes):
-    return json.dumps({"name": kind, "attributes": attributes})
-
-
-LR = dist("FloatDistribution", step=None, low=1e-4, high=0.1, log=True)
-UNITS = dist("IntDistribution", log=False, step=16, low=16, high=128)
-DROP = dist("FloatDistribution", step=0.1, low=0.0, high=0.5, log=False)
-ODD = dist("IntDistribution", log=False, step=2, low=1, high=9)
-OPT = dist("CategoricalDistribution", choices=["sgd", "adam", None, True, 1.5])
-MOMENTUM = dist("FloatDistribution", step=None, low=0.0, high=0.95, log=False)
-
-
-def trial(state, lr, opt, *, momentum=None, steps=(), values=None, extra=()):
-    """A trial as Optuna keeps it: of a category the index, of an integer a real."""
-    params = [("lr", lr, LR), ("units", 48.0, UNITS), ("drop", 0.30000000000000004, DROP), ("odd", 5.0, ODD),
-              ("opt", float(opt), OPT)]
-    if momentum is not None:
-        params.append(("momentum", momentum, MOMENTUM))
-    return {"state": state, "params": params + list(extra), "steps": list(steps), "values": values}
-
-
-TRIALS = [
-    trial("COMPLETE", 0.01, 0, momentum=0.5, steps=[(1, 2.0), (0, 3.0)], values=[2.0]),
-    trial("COMPLETE", 0.02, 1, steps=[(0, 2.5), (1, None), (2, 2.25)], values=[1.5]),
-    trial("PRUNED", 0.1, 2, steps=[(0, 9.0)], values=[9.0]),
-    {"state": "FAIL", "params": [("lr", 0.05, LR)], "steps": [], "values": None},
-    trial("FAIL", 0.05, 1),
-    trial("RUNNING", 0.03, 1, steps=[(0, 1.0)]),
-    trial("COMPLETE", 0.0001, 3, values=[None]),
-]
-
-
-def rdb(path, studies):
-    """Optuna's SQLite storage, of what is read the tables and columns that it has."""
-    db = sqlite3.connect(path)
-    db.executescript("""
-        CREATE TABLE studies (study_id INTEGER PRIMARY KEY, study_name VARCHAR(512));
-        CREATE TABLE study_directions (study_direction_id INTEGER PRIMARY KEY, direction VARCHAR(8), study_id INTEGER,
-            objective INTEGER);
-        CREATE TABLE study_system_attributes (id INTEGER PRIMARY KEY, study_id INTEGER, "key" TEXT, value_json TEXT);
-        CREATE TABLE trials (trial_id INTEGER PRIMARY KEY, number INTEGER, study_id INTEGER, state VARCHAR(8));
-        CREATE TABLE trial_params (param_id INTEGER PRIMARY KEY, trial_id INTEGER, param_name TEXT, param_value FLOAT,
-            distribution_json TEXT);
-        CREATE TABLE trial_values (id INTEGER PRIMARY KEY, trial_id INTEGER, objective INTEGER, value FLOAT);
-        CREATE TABLE trial_intermediate_values (id INTEGER PRIMARY KEY, trial_id INTEGER, step INTEGER,
-            intermediate_value FLOAT);""")
-    for s, (name, directions, metrics, trials) in enumerate(studies, 1):
-        db.execute("INSERT INTO studies VALUES (?, ?)", (s, name))
-        for i, direction in enumerate(directions):
-            db.execute("INSERT INTO study_directions (direction, study_id, objective) VALUES (?, ?, ?)",
-                       (direction, s, i))
-        if metrics:
-            db.execute("INSERT INTO study_system_attributes (study_id, key, value_json) VALUES (?, ?, ?)",
-                       (s, "study:metric_names", json.dumps(metrics)))
-        for number, t in enumerate(trials):
-            at = db.execute("INSERT INTO trials (number, study_id, state) VALUES (?, ?, ?)",
-                            (number, s, t["state"])).lastrowid
-            for p in t["params"]:
-                db.execute("INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) "
-                           "VALUES (?, ?, ?, ?)", (at, *p))
-            for i, v in enumerate(t["values"] or []):
-                db.execute("INSERT INTO trial_values (trial_id, objective, value) VALUES (?, ?, ?)", (at, i, v))
-            for step in t["steps"]:
-                db.execute("INSERT INTO trial_intermediate_values (trial_id, step, intermediate_value) "
-                           "VALUES (?, ?, ?)", (at, *step))
-    db.commit()
-    db.close()
-
-
-def journal(path, studies):
-    """Optuna's journal: Python's JSON, with its NaN. The last line is one that a dying writer left."""
-    n = 0
-    with open(path, "w", encoding="utf-8") as f:
-        def op(code, **more):
-            f.write(json.dumps({"op_code": code, "worker_id": "w", **more}) + "\n")
-        for s, (name, directions, metrics, trials) in enumerate(studies):
-            op(0, study_name=name, directions=[1 if d == "MINIMIZE" else 2 for d in directions])
-            if metrics:
-                op(3, study_id=s, system_attr={"study:metric_names": metrics})
-            for t in trials:
-                op(4, study_id=s, datetime_start="2026-01-01T00:00:00.000000")
-                for param, v, distribution in t["params"]:
-                    op(5, trial_id=n, param_name=param, param_value_internal=v, distribution=distribution)
-                for step, v in t["steps"]:
-                    op(7, trial_id=n, step=step, intermediate_value=float("nan") if v is None else v)
-                if t["state"] != "RUNNING":
-                    values = t["values"] and [float("nan") if v is None else v for v in t["values"]]
-                    op(6, trial_id=n, state=STATES.index(t["state"]), values=values)
-                n += 1
-        f.write('{"op_code": 4, "stu')
+PACKAGE = os.path.join(ROOT, "clients", "python")
 
 
 def run(daemon, *args):
-    status, out, err = sweep_command(daemon, "import", *map(str, args))
-    return status, out, err
+    done = subprocess.run([sys.executable, "-m", "sweepd.importer", *map(str, args)], capture_output=True, text=True,
+                          env=environment(PYTHONPATH=PACKAGE, SWEEPD_SOCKET=daemon.socket))
+    return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("write, file", [(rdb, "o.db"), (journal, "j.log")])
-def test_optuna_study_becomes_a_sweep(daemon, client, tmp_path, write, file):
-    write(tmp_path / file, [("demo", ["MINIMIZE"], None, TRIALS)])
-    status, out, err = run(daemon, "--from", "optuna", tmp_path / file)
-    assert (status, out) == (0, "sweep 1: 3 COMPLETED, 1 PRUNED, 1 FAILED\n"), err
+@pytest.fixture
+def optuna():
+    """Not in Debian: where it is not installed the tests that need it are skipped, and counted."""
+    it = pytest.importorskip("optuna")
+    it.logging.set_verbosity(it.logging.ERROR)
+    return it
+
+
+def storage(optuna, kind, folder):
+    """A storage of Optuna, and its file."""
+    path = str(folder / f"study.{kind}")
+    if kind == "db":
+        return optuna.storages.RDBStorage(f"sqlite:///{path}"), path
+    return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(path)), path
+
+
+def fill(optuna, study):
+    """Trials of every state. "momentum" is there where "opt" is "sgd"; one trial lacks what no value explains."""
+    state, dist = optuna.trial.TrialState, optuna.distributions
+    lr, units = dist.FloatDistribution(1e-4, 0.1, log=True), dist.IntDistribution(16, 128, step=16)
+    drop, odd = dist.FloatDistribution(0.0, 0.5, step=0.1), dist.IntDistribution(1, 9, step=2)
+    opt = dist.CategoricalDistribution(["sgd", "adam", None, True, 1.5])
+
+    def add(word, lr_value, choice, *, momentum=None, width=0.95, steps=None, value=None, less=False):
+        params = {"lr": lr_value, "units": 48, "drop": 0.30000000000000004, "odd": 5, "opt": choice}
+        kinds = {"lr": lr, "units": units, "drop": drop, "odd": odd, "opt": opt}
+        if momentum is not None:
+            params["momentum"], kinds["momentum"] = momentum, dist.FloatDistribution(0.0, width)
+        if less:
+            params, kinds = {"lr": lr_value}, {"lr": lr}
+        study.add_trial(optuna.trial.create_trial(state=word, params=params, distributions=kinds, value=value,
+                                                  intermediate_values=steps or {}))
+
+    add(state.COMPLETE, 0.01, "sgd", momentum=0.5, width=0.9, steps={1: 2.0, 0: 3.0}, value=2.0)
+    add(state.COMPLETE, 0.02, "adam", steps={0: 2.5, 1: float("nan"), 2: 2.25}, value=1.5)
+    add(state.PRUNED, 0.1, None, steps={0: 9.0})
+    add(state.FAIL, 0.05, "adam", less=True)
+    add(state.FAIL, 0.05, "adam")
+    add(state.RUNNING, 0.03, "adam", steps={0: 1.0})
+    add(state.COMPLETE, 0.0001, True, value=float("inf"))
+    add(state.COMPLETE, 0.03, "sgd", momentum=0.1, value=1.25)
+
+
+@pytest.mark.parametrize("kind", ["db", "log"])
+def test_optuna_study_becomes_a_sweep(daemon, client, tmp_path, optuna, kind):
+    at, file = storage(optuna, kind, tmp_path)
+    fill(optuna, optuna.create_study(storage=at, study_name="demo"))
+    status, out, err = run(daemon, "optuna", file)
+    assert (status, out) == (0, "sweep 1: 4 COMPLETED, 1 PRUNED, 1 FAILED\n"), err
     assert "1 trials are left out: they had not ended" in err and "1 trials are left out: they lack" in err
     sweep = client.sweep(1)
     assert (sweep["state"], sweep["name"], sweep["metric"], sweep["goal"]) == ("COMPLETED", "demo", "value", "minimize")
@@ -123,90 +77,64 @@ def test_optuna_study_becomes_a_sweep(daemon, client, tmp_path, write, file):
         "opt": {"values": ["sgd", "adam", None, True, 1.5]},
         "momentum": {"distribution": "uniform", "min": 0.0, "max": 0.95, "when": {"opt": ["sgd"]}}}
     rows = client.trials(1)
-    assert [r["state"] for r in rows] == ["COMPLETED", "COMPLETED", "PRUNED", "FAILED", "INFEASIBLE"]
+    assert [r["state"] for r in rows] == ["COMPLETED", "COMPLETED", "PRUNED", "FAILED", "INFEASIBLE", "COMPLETED"]
     assert [r["value"] for r in rows[:3]] == [2.0, 1.5, 9.0]
     assert rows[0]["params"] == {"lr": 0.01, "units": 48, "drop": 0.3, "odd": 5, "opt": "sgd", "momentum": 0.5}
     assert [(r["step"], r["metrics"]["value"]) for r in client.reports(1, 1)] == [(1, 3.0), (2, 2.0)]
     assert [(r["step"], r["metrics"]["value"]) for r in client.reports(1, 2)] == [(1, 2.5), (3, 2.25), (4, 1.5)]
 
 
-def test_imported_sweep_teaches_another(daemon, client, tmp_path):
-    rdb(tmp_path / "o.db", [("demo", ["MAXIMIZE"], None, TRIALS[:3])])
-    assert run(daemon, "--from", "optuna", tmp_path / "o.db", "--metric", "accuracy")[0] == 0
-    space = client.sweep(1)["spec"]["parameters"]
+def test_optuna_study_of_a_search_teaches_another(daemon, client, tmp_path, optuna):
+    """What optimize() left, more trials than are played at once; its URL and a name that a spec does not allow."""
+    at, file = storage(optuna, "db", tmp_path)
+    study = optuna.create_study(storage=at, direction="maximize", sampler=optuna.samplers.RandomSampler(1))
+    study.optimize(lambda trial: -trial.suggest_float("learning rate", 0, 1) ** 2, n_trials=130)
+    status, out, err = run(daemon, "optuna", f"sqlite:///{file}", "--metric", "accuracy")
+    assert (status, out) == (0, "sweep 1: 130 COMPLETED, 0 PRUNED, 0 FAILED\n"), err
+    assert [t["value"] for t in client.trials(1)] == pytest.approx([t.value for t in study.trials])
     warm = client.submit({"method": "tpe", "metric": {"name": "accuracy", "goal": "maximize"}, "warm_start": [1],
-                          "parameters": space, "run_cap": 2})
+                          "parameters": client.sweep(1)["spec"]["parameters"], "run_cap": 2})
     client.ask(warm)
-    assert client.call("trial.why", sweep=warm, trial=1)["suggestion"]["earlier"] == [{"sweep": 1, "results": 2}]
-    fine = client.submit({"name": "fine", "refine": {"of": 1, "top": 1, "points": 2}})
+    assert client.call("trial.why", sweep=warm, trial=1)["suggestion"]["earlier"] == [{"sweep": 1, "results": 130}]
+    fine = client.submit({"name": "fine", "refine": {"of": 1, "top": 3, "points": 2}})
     assert client.sweep(fine)["points"] > 1
 
 
-@pytest.mark.parametrize("write, file", [(rdb, "o.db"), (journal, "j.log")])
-def test_optuna_study_of_several_objectives_is_named(daemon, client, tmp_path, write, file):
-    two = [trial("COMPLETE", 0.01, 1, values=[0.5, 0.75]), trial("COMPLETE", 0.02, 1, values=[0.25, 0.5])]
-    write(tmp_path / file, [("one", ["MINIMIZE"], None, TRIALS[:1]),
-                            ("two", ["MINIMIZE", "MAXIMIZE"], ["loss", "acc"], two)])
-    status, _, err = run(daemon, "--from", "optuna", tmp_path / file)
-    assert status == 1 and "several studies in it, name one after the file: one, two" in err
-    status, out, err = run(daemon, "--from", "optuna", tmp_path / file, "two")
+@pytest.mark.parametrize("kind", ["db", "log"])
+def test_optuna_study_of_several_objectives_is_named(daemon, client, tmp_path, optuna, kind):
+    at, file = storage(optuna, kind, tmp_path)
+    optuna.create_study(storage=at, study_name="one")
+    two = optuna.create_study(storage=at, study_name="two", directions=["minimize", "maximize"])
+    two.set_metric_names(["loss", "acc"])
+    x = optuna.distributions.FloatDistribution(0, 1)
+    for values in ([0.5, 0.75], [0.25, 0.5]):
+        two.add_trial(optuna.trial.create_trial(params={"x": values[0]}, distributions={"x": x}, values=values))
+    status, _, err = run(daemon, "optuna", file)
+    assert status == 1 and "several studies are in it, name one after the file: one, two" in err
+    status, out, err = run(daemon, "optuna", file, "two")
     assert (status, out, err) == (0, "sweep 1: 2 COMPLETED, 0 PRUNED, 0 FAILED\n", "")
     assert [t["metrics"] for t in client.trials(1)] == [{"loss": 0.5, "acc": 0.75}, {"loss": 0.25, "acc": 0.5}]
     assert client.sweep(1)["spec"]["metrics"][1] == {"name": "acc", "goal": "maximize"}
     assert len(client.call("sweep.best", sweep=1)["trials"]) == 2
 
 
-def nni(path, *, space=None, mode="maximize"):
-    """NNI's database: its schema, and JSON in JSON."""
-    space = space or {"lr": {"_type": "loguniform", "_value": [1e-4, 0.1]}, "n": {"_type": "randint", "_value": [1, 9]},
-                      "act": {"_type": "choice", "_value": ["relu", "tanh"]},
-                      "sd": {"_type": "normal", "_value": [0, 2]}, "q": {"_type": "quniform", "_value": [0, 1, 0.25]}}
-    db = sqlite3.connect(path)
-    db.executescript("""
-        create table TrialJobEvent (timestamp integer, trialJobId text, event text, data text, logPath text,
-            sequenceId integer, message text);
-        create table MetricData (timestamp integer, trialJobId text, parameterId text, type text, sequence integer,
-            data text);
-        create table ExperimentProfile (params text, id text, execDuration integer, startTime integer,
-            endTime integer, logDir text, nextSequenceId integer, revision integer);""")
-    for revision in (1, 2):
-        params = {"experimentName": "mnist", "searchSpace": space if revision == 2 else {},
-                  "tuner": {"name": "TPE", "classArgs": {"optimize_mode": mode}}}
-        db.execute("insert into ExperimentProfile (params, revision) values (?, ?)", (json.dumps(params), revision))
-    for i, (end, final) in enumerate((("SUCCEEDED", 0.9), ("EARLY_STOPPED", None), ("FAILED", None), ("RUNNING", None),
-                                      ("SUCCEEDED", {"default": 0.8, "loss": 1}))):
-        data = {"parameter_id": i, "parameter_source": "algorithm", "parameter_index": 0,
-                "parameters": {"lr": 0.01, "n": 8, "act": "relu", "sd": -1.5, "q": 0.75}}
-        for event in ("WAITING", "RUNNING", end):
-            db.execute("insert into TrialJobEvent (trialJobId, event, data) values (?, ?, ?)",
-                       (f"T{i}", event, json.dumps(data) if event == "WAITING" else None))
-        for s in range(2):
-            db.execute("insert into MetricData (trialJobId, type, sequence, data) values (?, 'PERIODICAL', ?, ?)",
-                       (f"T{i}", s, json.dumps(str(0.5 + s / 10))))
-        if final is not None:
-            db.execute("insert into MetricData (trialJobId, type, sequence, data) values (?, 'FINAL', 0, ?)",
-                       (f"T{i}", json.dumps(json.dumps(final))))
-    db.commit()
-    db.close()
+def test_optuna_file_that_is_wrong_is_one_line(daemon, client, tmp_path, optuna):
+    (tmp_path / "text").write_text("hello\n")
+    (tmp_path / "j.log").write_text('{"op_code": 0, "study_name": "s", "directions": [1]}\n{"op_code": 4,}\n{}\n')
+    (tmp_path / "nothing").write_text("")
+    at, _ = storage(optuna, "db", tmp_path)
+    optuna.create_study(storage=at, study_name="s").ask()
+    for args, line in (
+            ([tmp_path / "no"], "No such file"), ([tmp_path / "text"], "Optuna cannot read it"),
+            ([tmp_path / "nothing"], "Optuna cannot read it"), ([tmp_path / "j.log"], "Optuna cannot read it"),
+            ([tmp_path / "study.db"], "no trial in it has ended"),
+            ([tmp_path / "study.db", "t"], "there is no study 't' in it: s")):
+        status, out, err = run(daemon, "optuna", *args)
+        assert status == 1 and out == "" and line in err and err.count("\n") == 1, (args, err)
+    assert client.call("sweep.list")["sweeps"] == [] and os.path.getsize(tmp_path / "nothing") == 0
 
 
-def test_nni_experiment_becomes_a_sweep(daemon, client, tmp_path):
-    nni(tmp_path / "nni.sqlite")
-    status, out, err = run(daemon, "--from", "nni", tmp_path / "nni.sqlite")
-    assert (status, out) == (0, "sweep 1: 2 COMPLETED, 1 PRUNED, 1 FAILED\n"), err
-    sweep = client.sweep(1)
-    assert (sweep["name"], sweep["metric"], sweep["goal"]) == ("mnist", "default", "maximize")
-    assert sweep["spec"]["parameters"] == {
-        "lr": {"distribution": "log_uniform_values", "min": 1e-4, "max": 0.1},
-        "n": {"distribution": "int_uniform", "min": 1, "max": 8}, "act": {"values": ["relu", "tanh"]},
-        "sd": {"distribution": "normal", "mu": 0, "sigma": 2},
-        "q": {"distribution": "q_uniform", "min": 0.0, "max": 1.0, "q": 0.25}}
-    assert [(t["state"], t["value"]) for t in client.trials(1)] == [
-        ("COMPLETED", 0.9), ("PRUNED", 0.6), ("FAILED", 0.6), ("COMPLETED", 0.8)]
-    assert [r["metrics"]["default"] for r in client.reports(1, 1)] == [0.5, 0.6, 0.9]
-
-
-def ray(folder, *, states=True):
+def ray_folder(folder, *, states=True):
     """An experiment's folder: Python's JSON, trials as JSON in strings. A dying writer left each last line."""
     os.makedirs(folder)
     rows = []
@@ -233,8 +161,8 @@ def ray(folder, *, states=True):
 
 
 def test_ray_experiment_becomes_a_sweep(daemon, client, tmp_path):
-    ray(tmp_path / "exp")
-    status, out, err = run(daemon, "--from", "ray", tmp_path / "exp", "--goal", "minimize")
+    ray_folder(tmp_path / "exp")
+    status, out, err = run(daemon, "ray", tmp_path / "exp", "--goal", "minimize")
     assert (status, out) == (0, "sweep 1: 2 COMPLETED, 0 PRUNED, 1 FAILED\n"), err
     sweep = client.sweep(1)
     assert (sweep["name"], sweep["metric"], sweep["goal"]) == ("exp", "loss", "minimize")
@@ -252,45 +180,68 @@ def test_ray_experiment_becomes_a_sweep(daemon, client, tmp_path):
 
 
 def test_ray_folder_without_its_state_needs_the_metric(daemon, client, tmp_path):
-    ray(tmp_path / "exp", states=False)
-    status, _, err = run(daemon, "--from", "ray", tmp_path / "exp", "--goal", "maximize")
+    ray_folder(tmp_path / "exp", states=False)
+    status, _, err = run(daemon, "ray", tmp_path / "exp", "--goal", "maximize")
     assert status == 1 and "--metric says which of these is compared: loss, val/acc" in err
-    status, out, _ = run(daemon, "--from", "ray", tmp_path / "exp", "--goal", "maximize", "--metric", "val/acc")
+    status, out, _ = run(daemon, "ray", tmp_path / "exp", "--goal", "maximize", "--metric", "val/acc")
     assert (status, out) == (0, "sweep 1: 4 COMPLETED, 0 PRUNED, 0 FAILED\n")
     assert client.sweep(1)["best"]["value"] == 0.75
     assert client.sweep(1)["spec"]["parameters"]["depth"] == {"values": [3, 5, 7, None]}  # numbers, and one that is none
 
 
-def test_what_is_wrong_is_one_line(daemon, client, tmp_path):
-    (tmp_path / "text").write_text("hello\n")
-    (tmp_path / "j.log").write_text('{"op_code": 0, "study_name": "s", "directions": [1]}\n{"op_code": 4,}\n')
-    rdb(tmp_path / "none.db", [])
-    rdb(tmp_path / "open.db", [("s", ["MINIMIZE"], None, [TRIALS[5]])])
-    rdb(tmp_path / "dist.db", [("s", ["MINIMIZE"], None, [
-        {"state": "COMPLETE", "params": [("x", 1.0, dist("Mine", a=1))], "steps": [], "values": [1.0]}])])
-    rdb(tmp_path / "name.db", [("s", ["MINIMIZE"], None, [
-        {"state": "COMPLETE", "params": [("two words", 1.0, LR)], "steps": [], "values": [1.0]}])])
-    nni(tmp_path / "nested.sqlite", space={"a": {"_type": "mutable", "_value": [1]}})
+def test_ray_run_of_ray_becomes_a_sweep(daemon, client, tmp_path):
+    """By the real Ray where it is installed: its files are what the folder above says."""
+    pytest.importorskip("ray.tune")
+    script = tmp_path / "run.py"
+    script.write_text("""
+import sys
+from ray import tune
+def train(config):
+    for i in range(3):
+        tune.report({"loss": config["lr"] + config["opt"]["wd"] + 1 / (i + 1)})
+    if config["n"] == 2:
+        raise ValueError("no")
+tune.Tuner(train, param_space={"lr": tune.uniform(0.1, 0.2), "n": tune.grid_search([1, 2, 3]), "opt": {"wd": 0.5}},
+           tune_config=tune.TuneConfig(metric="loss", mode="min", max_concurrent_trials=1),
+           run_config=tune.RunConfig(name="exp", storage_path=sys.argv[1], verbose=0)).fit()
+""")
+    subprocess.run([sys.executable, script, tmp_path], env=environment(RAY_USAGE_STATS_ENABLED="0"), check=True,
+                   capture_output=True)
+    status, out, err = run(daemon, "ray", tmp_path / "exp", "--goal", "minimize")
+    assert (status, out, err) == (0, "sweep 1: 2 COMPLETED, 0 PRUNED, 1 FAILED\n", "")
+    assert client.sweep(1)["metric"] == "loss"
+    space = client.sweep(1)["spec"]["parameters"]
+    assert space["n"] == {"distribution": "int_uniform", "min": 1, "max": 3} and space["opt.wd"] == {"value": 0.5}
+    assert [r["step"] for r in client.reports(1, 1)] == [1, 2, 3]
+
+
+def test_ray_folder_that_is_wrong_is_one_line(daemon, client, tmp_path):
     (tmp_path / "empty").mkdir()
-    for args, line in (
-            (["nofrom"], "--from optuna, nni or ray"), (["--from", "hyperopt", "x"], "--from optuna, nni or ray"),
-            (["--from", "optuna", "x", "y", "z"], "one word too many: 'z'"),
-            (["--from", "nni", "x", "y"], "one word too many: 'y'"),
-            (["--from", "optuna", "x", "--goal", "minimize"], "takes no --goal"),
-            (["--from", "optuna", tmp_path / "no"], "unable to open"),
-            (["--from", "optuna", tmp_path / "text"], "not a storage of Optuna"),
-            (["--from", "nni", tmp_path / "text"], "not an nni.sqlite"),
-            (["--from", "nni", tmp_path / "none.db"], "not an nni.sqlite: no such table"),
-            (["--from", "nni", tmp_path / "nested.sqlite"], 'parameter "a" is of a type that is not known'),
-            (["--from", "optuna", tmp_path / "j.log"], "j.log:2: "),
-            (["--from", "optuna", tmp_path / "none.db"], "there is no study in it"),
-            (["--from", "optuna", tmp_path / "open.db"], "no trial in it has ended"),
-            (["--from", "optuna", tmp_path / "open.db", "t"], 'there is no study "t" in it: s'),
-            (["--from", "optuna", tmp_path / "dist.db"], 'parameter "x" has a distribution that is not known'),
-            (["--from", "optuna", tmp_path / "name.db"], "two words"),
-            (["--from", "ray", tmp_path / "empty"], "--goal minimize or"),
-            (["--from", "ray", tmp_path / "empty", "--goal", "minimize"], "there is no trial of Ray Tune in it"),
-            (["--from", "ray", tmp_path / "no", "--goal", "minimize"], "No such file")):
-        status, out, err = run(daemon, *args)
-        assert status in (1, 2) and out == "" and line in err and err.count("\n") == 1, (args, err)
+    ray_folder(tmp_path / "broken", states=False)
+    name = min(entry for entry in os.listdir(tmp_path / "broken"))
+    (tmp_path / "broken" / name / "result.json").write_text('{"loss": 1,}\n')
+    ray_folder(tmp_path / "large", states=False)
+    (tmp_path / "large" / name / "params.json").write_text('{"lr": "%s"}' % ("x" * (1 << 20)))
+    odd = [("experiment_state-1.json", b'{"trial_data": [5]}'), ("experiment_state-1.json", b'{"trial_data": [["{}"]]}'),
+           (f"{name}/params.json", b"\xff"), (f"{name}/params.json", b'{"a":' * 5000),
+           (f"{name}/result.json", b'{"training_iteration": 1, "loss": %s}\n' % (b"9" * 400)),
+           (f"{name}/result.json", b"[" * 3000 + b"\n")]
+    for i, (file, content) in enumerate(odd):
+        ray_folder(tmp_path / f"odd{i}", states=False)
+        (tmp_path / f"odd{i}" / file).write_bytes(content)
+    for args, status, line in (
+            *(([tmp_path / f"odd{i}", "--goal", "minimize", "--metric", "loss"], 1, "not as ray writes it")
+              for i in range(len(odd))),
+            ([tmp_path / "empty"], 2, "--goal"), ([tmp_path / "no", "--goal", "minimize"], 1, "No such file"),
+            ([tmp_path / "empty", "--goal", "minimize"], 1, "there is no trial of Ray Tune in it"),
+            ([tmp_path / "broken", "--goal", "minimize"], 1, f"{name}/result.json:1: "),
+            ([tmp_path / "large", "--goal", "minimize"], 1, "params.json: more than 1 MiB")):
+        got, out, err = run(daemon, "ray", *args)
+        assert got == status and out == "" and line in err and (status == 2 or err.count("\n") == 1), (args, err)
     assert client.call("sweep.list")["sweeps"] == []
+
+
+def test_sweep_import_says_where_it_went(daemon):
+    for args in (["--from", "optuna", "x.db"], ["x"], []):
+        status, out, err = sweep_command(daemon, "import", *args)
+        assert status == 2 and out == "" and "python3 -m sweepd.importer optuna|ray PATH" in err and err.count("\n") == 1

@@ -131,6 +131,14 @@ def test_study_whose_ranges_and_layers_change_from_trial_to_trial(user):
     assert all(row["value"] == sum(row["params"].values()) - row["params"]["n_layers"] for row in done)
 
 
+def test_studies_without_a_name_of_one_moment_are_two(user):
+    studies = [optuna.create_study() for _ in range(2)]
+    for study in studies:
+        study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+    names = {user.sweep(study.sweep)["name"] for study in studies}
+    assert len(names) == 2 and all(name.startswith("no-name-") for name in names)  # as Optuna's
+
+
 def test_study_of_trials_that_fail(user):
     def objective(trial):
         x = trial.suggest_float("x", 0, 1)

@@ -145,6 +145,61 @@ def test_failed_trials_run_again_from_their_checkpoint_and_then_raise(user):
     assert not grid.get_best_result().error or grid.get_best_result().metrics["loss"] == 2
 
 
+def test_report_takes_metrics_by_that_name(user):
+    """As Ray's documentation writes it."""
+    def fn(config):
+        tune.report(metrics={"loss": config["x"]}, checkpoint=tune.Checkpoint.from_dict({"x": config["x"]}))
+
+    best = quiet_run(fn, config={"x": tune.uniform(0, 1)}, num_samples=2).best_trial
+    assert best.last_result["loss"] == best.config["x"] == best.checkpoint.to_dict()["x"]
+
+
+class Counting(tune.Trainable):
+    """Each iteration's result, and a checkpoint that says how many there were."""
+
+    def step(self):
+        return {"loss": self.config["x"] / (self.training_iteration + 1), "done": self.training_iteration + 1 == 5}
+
+    def save_checkpoint(self, checkpoint_dir):
+        return {"iterations": self.training_iteration}
+
+
+@pytest.mark.parametrize("more, last", [({}, 5), ({"stop": {"training_iteration": 3}}, 3),
+                                        ({"scheduler": ASHAScheduler(max_t=3, grace_period=3)}, 3)],
+                         ids=["done", "stop", "scheduler"])
+def test_checkpoint_at_end_is_there_whatever_ends_the_trial(user, more, last):
+    tuner = tune.Tuner(Counting, param_space={"x": tune.uniform(0, 1)},
+                       tune_config=tune.TuneConfig("loss", "min", scheduler=more.get("scheduler")),
+                       run_config=tune.RunConfig(verbose=0, stop=more.get("stop"), checkpoint_config=tune.CheckpointConfig(
+                           checkpoint_frequency=2, checkpoint_at_end=True)))
+    (result,) = tuner.fit()
+    assert result.checkpoint.to_dict() == {"iterations": last}
+    assert [step for step, _ in result._trial.checkpoints] == sorted({2, last} | ({4} if last > 3 else set()))
+    with pytest.raises(ValueError, match="checkpoint_at_end is for a Trainable"):
+        quiet_run(lambda config: None, checkpoint_at_end=True)
+
+
+def test_fail_fast_ends_the_run_with_the_first_error(user):
+    """fit() gives what there is, run() raises; a trial beside it is ended, and none follows."""
+    def fn(config):
+        while True:
+            tune.report(loss=1)
+            if config["bad"]:
+                raise ValueError("bad luck")
+
+    space = {"bad": tune.grid_search([False, True, True, True])}
+    grid = tune.Tuner(fn, param_space=space, tune_config=tune.TuneConfig("loss", "min"), run_config=tune.RunConfig(
+        verbose=0, failure_config=tune.FailureConfig(fail_fast=True))).fit()
+    assert len(grid) == 2 and grid.num_errors == 1 and "bad luck" in str(grid.errors[0])
+    assert sorted(trial.status for trial in grid._analysis.trials) == ["ERROR", "TERMINATED"]
+    for how in (True, "raise"):
+        with pytest.raises(tune.TuneError, match="bad luck"):
+            quiet_run(fn, config=space, fail_fast=how)
+    assert {user.sweep(n)["state"] for n in (1, 2, 3)} == {"CANCELLED"}
+    with pytest.raises(ValueError, match="max_failures must be 0"):
+        quiet_run(fn, config=space, fail_fast=True, max_failures=1)
+
+
 def test_dict_checkpoints_and_num_to_keep(user):
     def fn(config):
         for i in range(3):

@@ -19,7 +19,6 @@ Row = Dict[str, Any]
 ENDED = ("COMPLETED", "CANCELLED", "FAILED")
 # Twice is not the same as once for these: they are not sent again when the connection broke under them.
 ONCE = ("sweep.submit", "trial.enqueue")
-BUSY_S = 0.2
 
 
 class Client:
@@ -55,13 +54,13 @@ class Client:
                 self._connection.close()
             self._connection = None
 
-    def call(self, method: str, **params: Any) -> Any:
-        """Any method of docs/protocol.md. Parameters that are None are left out."""
-        params = {name: value for name, value in params.items() if value is not None}
-        end = time.monotonic() + self.patience_s
+    def call(self, method: str, params: Optional[Mapping[str, Any]] = None, /, **named: Any) -> Any:
+        """Any method of docs/protocol.md. `params` goes as it is; of those given by name, None are left out."""
+        params = {**(params or {}), **{name: value for name, value in named.items() if value is not None}}
+        patience = _Patience(self)
         with self._lock:
             while True:
-                connection = self._connection = self._connection or self._connect()
+                connection = self._connection = self._connection or patience.connect()
                 try:
                     return connection.call(method, params)
                 except (OSError, EOFError) as error:
@@ -69,28 +68,17 @@ class Client:
                     if method in ONCE:
                         raise SweepdError(f"the connection broke during {method}: it may or may not have been carried "
                                           f"out ({error})") from error
+                    patience.wait(error)
                 except SweepdError as error:
-                    if error.code != BUSY or time.monotonic() > end:
+                    if error.code not in (BUSY, 0):
                         raise
                     self.close()  # it was not carried out: too much waits, or the daemon stops and another one comes
-                    time.sleep(BUSY_S)
+                    if error.code == 0:
+                        raise  # no answer of a daemon's: nothing that follows it can be believed
+                    patience.wait(error)
                 except BaseException:  # Ctrl-C between a request and its answer
                     self.close()
                     raise
-
-    def _connect(self) -> Connection:
-        end, pause, said = time.monotonic() + self.patience_s, 0.02, False
-        while True:
-            try:
-                return Connection(self.socket)
-            except OSError as error:
-                if time.monotonic() > end:
-                    raise SweepdError(f"no daemon answers at {self.socket}: {error}") from error
-            if pause >= 1 and not said:
-                said = True
-                print(f"sweepd: no daemon answers at {self.socket}: waiting for it", file=sys.stderr)
-            time.sleep(pause)
-            pause = min(pause * 1.5, 2)
 
     # Sweeps
 
@@ -131,19 +119,22 @@ class Client:
 
     def watch(self, sweep: int) -> Iterator[Row]:
         """The sweep as it is, then as it changes; ends when the sweep does (docs/protocol.md, sweep.watch)."""
+        patience = _Patience(self)
         while True:
-            connection = self._connect()
+            connection = patience.connect()
             try:
                 update = connection.call("sweep.watch", {"sweep": sweep})
-                yield update
-                while update["state"] not in ENDED:
-                    update = connection.note()
+                while True:
+                    patience = _Patience(self)
                     yield update
-                return
-            except (OSError, EOFError):
-                continue
+                    if update.get("state") in ENDED:
+                        return
+                    update = connection.note()
+            except (OSError, EOFError) as error:
+                broke = error
             finally:
                 connection.close()
+            patience.wait(broke)
 
     def wait(self, sweep: int) -> Row:
         """Returns once the sweep has ended, with its last state."""
@@ -239,6 +230,33 @@ class Client:
     def info(self) -> Row:
         """The daemon's version, paths and uptime."""
         return self.call("daemon.info")
+
+
+class _Patience:
+    """How long, and at what pace, a daemon is tried that does not answer: for patience_s since it last did."""
+
+    def __init__(self, client: Client) -> None:
+        self._path, self._end, self._pause, self._said = client.socket, time.monotonic() + client.patience_s, 0.02, False
+
+    def connect(self) -> Connection:
+        while True:
+            try:
+                return Connection(self._path)
+            except OSError as error:
+                self.wait(error)
+
+    def wait(self, error: Exception) -> None:
+        """Sleeps until the next try; past the end it raises."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            if isinstance(error, SweepdError):
+                raise error
+            raise SweepdError(f"no daemon answers at {self._path}: {error}") from error
+        if self._pause >= 1 and not self._said:
+            self._said = True
+            print(f"sweepd: no daemon answers at {self._path}: waiting for it", file=sys.stderr)
+        time.sleep(min(self._pause, left))
+        self._pause = min(self._pause * 1.5, 2)
 
 
 def _spec(spec: Union[Mapping[str, Any], str]) -> Row:

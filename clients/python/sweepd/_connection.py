@@ -5,7 +5,7 @@ import json
 import os
 import socket
 import struct
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Mapping
 
 from ._errors import SweepdError
 
@@ -14,7 +14,7 @@ class Connection:
     """Not for several threads at once. OSError and EOFError mean that it is broken."""
 
     def __init__(self, path: str) -> None:
-        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket, self._path = socket.socket(socket.AF_UNIX), path
         self._buffer = b""
         self._id = 0
         self.notes: List[Dict[str, Any]] = []
@@ -30,29 +30,54 @@ class Connection:
     def close(self) -> None:
         self._socket.close()
 
-    def call(self, method: str, params: Dict[str, Any]) -> Any:
+    def call(self, method: str, params: Mapping[str, Any]) -> Any:
+        """The result. SweepdError: what the daemon refuses; with code 0, what comes is no answer of a daemon's."""
+        return self.receive(self.send(method, params))
+
+    def send(self, method: str, params: Mapping[str, Any]) -> int:
+        """Sends a request; gives its id. Answers come in the order of the requests."""
         self._id += 1
         request = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
         self._socket.sendall(json.dumps(request, allow_nan=False).encode() + b"\n")
+        return self._id
+
+    def receive(self, number: int) -> Any:
+        """The result of the request with this id."""
         while True:
-            reply = self.read()
+            reply = self._read()
             if "method" in reply:
-                self.notes.append(reply["params"])
-            elif "error" in reply:
-                error = reply["error"]
-                raise SweepdError(error["message"], error["code"], (error.get("data") or {}).get("pointer", ""))
-            else:
+                self.notes.append(reply)
+                continue
+            error = reply.get("error")
+            if reply.get("id") == number and isinstance(reply.get("result"), dict):
                 return reply["result"]
+            if reply.get("id") in (number, None) and isinstance(error, dict) and isinstance(error.get("code"), int):
+                data = error.get("data")
+                raise SweepdError(str(error.get("message")), error["code"],
+                                  data.get("pointer", "") if isinstance(data, dict) else "")
+            raise self._odd(reply)
 
     def note(self) -> Dict[str, Any]:
         """The params of the next notification."""
-        return self.notes.pop(0) if self.notes else self.read()["params"]
+        message = self.notes.pop(0) if self.notes else self._read()
+        if not isinstance(message.get("params"), dict):
+            raise self._odd(message)
+        return message["params"]
 
-    def read(self) -> Any:
+    def _read(self) -> Dict[str, Any]:
         while b"\n" not in self._buffer:
             chunk = self._socket.recv(1 << 16)
             if not chunk:
                 raise EOFError("the daemon closed the connection")
             self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
-        return json.loads(line.decode())
+        try:
+            message = json.loads(line.decode())
+        except (ValueError, RecursionError):
+            message = None
+        if not isinstance(message, dict):
+            raise self._odd(line)
+        return message
+
+    def _odd(self, what: Any) -> SweepdError:
+        return SweepdError(f"what listens at {self._path} does not answer as sweepd does: {str(what)[:100]}")

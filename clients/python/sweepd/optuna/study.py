@@ -6,6 +6,7 @@ import enum
 import os
 import threading
 import time
+import uuid
 import warnings
 from typing import Any, Callable, Container, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
@@ -326,7 +327,7 @@ def create_study(*, storage: Any = None, sampler: Optional[BaseSampler] = None, 
     goals = [_direction(word) for word in (directions or [direction or "minimize"])]
     if storage is not None:
         warnings.warn("storage is not used: the daemon keeps every study by its study_name", stacklevel=2)
-    name = study_name or f"study-{os.getpid()}-{time.strftime('%Y%m%d-%H%M%S')}"
+    name = study_name or f"no-name-{uuid.uuid4()}"
     study = Study(name, goals, sampler or TPESampler(), pruner or MedianPruner())
     if study_name is not None and (load_if_exists or storage is not None):
         found = load(study)

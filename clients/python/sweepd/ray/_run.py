@@ -10,7 +10,7 @@ import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from .._client import Client
-from .._driver import Driver, checkpoint_path
+from .._driver import Driver, Running, checkpoint_path, checkpoints
 from .._loop import Trial as Handle
 from .._tune import check_fork
 from ._reporter import CLIReporter
@@ -29,7 +29,7 @@ INSTEAD = {
     "trial_executor": "a run is of one machine",
     "server_port": "the daemon has its own socket",
 }
-IGNORED = {"local_dir", "storage_path", "log_to_file", "checkpoint_score_attr", "checkpoint_at_end",
+IGNORED = {"local_dir", "storage_path", "log_to_file", "checkpoint_score_attr",
            "reuse_actors", "trial_name_creator", "trial_dirname_creator", "export_formats", "queue_trials",
            "checkpoint_keep_all_ranks", "checkpoint_upload_from_workers", "chdir_to_trial_dir", "_experiment_checkpoint_dir"}
 cluster: Dict[str, Optional[int]] = {"num_cpus": None, "num_gpus": None}  # as ray.init() said
@@ -43,7 +43,7 @@ class _Driver(Driver):
     reporter: Optional[CLIReporter]
     planned: Optional[int]
     max_failures: float
-    fail_fast: bool
+    fail_fast: Any  # true: the first error ends the run; "raise": and run() raises at once
     time_attr: str
 
     def search(self, metric: Optional[str], mode: Optional[str]) -> ExperimentAnalysis:
@@ -77,10 +77,18 @@ class _Driver(Driver):
         self.failures[trial.number] = self.failures.get(trial.number, 0) + 1
         if self.max_failures < 0 or self.failures[trial.number] <= self.max_failures:
             return True
-        if self.fail_fast:
+        if str(self.fail_fast).lower() == "raise":
             raise TuneError(f"{self.trials[trial.number]}: {text}")
         self.trials[trial.number].error_msg = text
         return False
+
+    def ended(self, it: Running) -> None:
+        super().ended(it)
+        if self.fail_fast and self.trials[it.trial.number].error_msg:
+            self.fail_fast = False
+            self.client.cancel(self.sweep)
+            for other in self.running:
+                other.trial._decided("stop")
 
     def tick(self) -> None:
         alive = {it.trial.number for it in self.running}
@@ -98,7 +106,8 @@ class _Driver(Driver):
                 it.state = row["state"]
                 if it.status == "ERROR":
                     it.error_msg = it.error_msg or row["cause"]
-                it.checkpoints = [(step, path) for step, path in it.checkpoints if os.path.isdir(path)]
+                it.checkpoints = [(step, checkpoint_path(self.folder, it.number, step))
+                                  for step in checkpoints(self.folder, it.number)]
         return [self.trials[number] for number in sorted(self.trials)]
 
 
@@ -139,13 +148,18 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
         mode: Optional[str] = None, stop: Any = None, time_budget_s: Any = None,
         config: Optional[Mapping[str, Any]] = None, resources_per_trial: Optional[Mapping[str, Any]] = None,
         num_samples: int = 1, search_alg: Optional[Searcher] = None, scheduler: Optional[TrialScheduler] = None,
-        keep_checkpoints_num: Optional[int] = None, checkpoint_freq: int = 0, verbose: int = 1,
-        progress_reporter: Optional[CLIReporter] = None, max_failures: float = 0, fail_fast: bool = False,
+        keep_checkpoints_num: Optional[int] = None, checkpoint_freq: int = 0,
+        checkpoint_at_end: bool = False, verbose: int = 1,
+        progress_reporter: Optional[CLIReporter] = None, max_failures: float = 0, fail_fast: Any = False,
         raise_on_failed_trial: bool = True, max_concurrent_trials: Optional[int] = None,
         **more: Any) -> ExperimentAnalysis:
     """Runs num_samples trials of a function or a Trainable, each in a process of its own, and waits for them."""
     _check(more, stop, search_alg, scheduler)
     check_fork()
+    if fail_fast and max_failures:
+        raise ValueError("max_failures must be 0 if fail_fast is given")
+    if checkpoint_at_end and not inspect.isclass(run_or_experiment):
+        raise ValueError("checkpoint_at_end is for a Trainable: a function reports its last checkpoint itself")
     scheduler, search = scheduler or FIFOScheduler(), search_alg or BasicVariantGenerator()
     metric, mode = metric or scheduler.metric or search.metric, mode or scheduler.mode or search.mode
     if mode not in (None, "min", "max"):
@@ -163,12 +177,12 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
     every = checkpoint_freq or (scheduler.settings["perturbation_interval"] if population else 0)
 
     def main(given: Dict[str, Any]) -> None:
-        trial_main(trainable, functools.partial(session, given["trial_id"]), every, given["config"])
+        trial_main(trainable, functools.partial(session, given["trial_id"]), every, checkpoint_at_end, given["config"])
 
     driver = _Driver(client, sweep, main, key, n, shares)
     driver.threads = max(1, int(resources.get("cpu", resources.get("CPU", 1)) or 1))
     driver.space, driver.name, driver.planned = space, _title(trainable), spec.get("run_cap")
-    driver.max_failures, driver.fail_fast, driver.keep_all = max_failures, bool(fail_fast), keep_checkpoints_num != 1
+    driver.max_failures, driver.fail_fast, driver.keep_all = max_failures, fail_fast, keep_checkpoints_num != 1
     driver.reporter = progress_reporter or (CLIReporter() if verbose else None)
     analysis = driver.search(metric, mode)
     errors = [trial for trial in analysis.trials if trial.status == "ERROR"]

@@ -8,6 +8,7 @@ import math
 import os
 import pickle
 import shutil
+import signal
 import socket
 import time
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional
@@ -27,6 +28,7 @@ class Session:
         self.trial_id, self.name, self.time_attr, self.metric, self.stop = trial_id, name, time_attr, metric, stop
         # A trial without a checkpoint begins again: its first reports are known, and answered with "continue".
         self.iteration = _trial.resume_step() if _trial.resume_dir() and time_attr == ITERATION else 0
+        self.step = self.iteration
         self.started = self.last = time.time()
 
     def report(self, metrics: Mapping[str, Any], checkpoint: Optional[Checkpoint]) -> None:
@@ -40,7 +42,7 @@ class Session:
                   "time_total_s": now - self.started, "timestamp": int(now), "pid": os.getpid(),
                   "hostname": socket.gethostname(), "trial_id": self.trial_id}
         self.last = now
-        step = int(result[self.time_attr]) if self.time_attr in result else self.iteration
+        self.step = step = int(result[self.time_attr]) if self.time_attr in result else self.iteration
         numbers = {name: value for name, value in metrics.items() if name not in OURS and _is_number(value)}
         if self.metric == ITERATION:
             numbers[ITERATION] = self.iteration
@@ -80,10 +82,10 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def report(_metrics: Any = None, *, checkpoint: Optional[Checkpoint] = None, **metrics: Any) -> None:
+def report(metrics: Any = None, *, checkpoint: Optional[Checkpoint] = None, **named: Any) -> None:
     """Reports a trial's metrics, as a dict or by name, with a checkpoint. Outside a trial they are printed."""
-    result = dict(_metrics) if isinstance(_metrics, Mapping) else {} if _metrics is None else {"_metric": _metrics}
-    result.update(metrics)
+    result = dict(metrics) if isinstance(metrics, Mapping) else {} if metrics is None else {"_metric": metrics}
+    result.update(named)
     if _session is not None:
         _session.report(result, checkpoint)
     else:
@@ -164,7 +166,22 @@ class Trainable:
         """Called at the end."""
 
 
-def _loop(kind: Callable[[], Trainable], every: int, config: Dict[str, Any]) -> None:
+def _save(it: Trainable, folder: str) -> None:
+    data = it.save_checkpoint(folder)
+    if isinstance(data, dict):
+        with open(os.path.join(folder, DICT), "wb") as file:
+            pickle.dump(data, file)
+
+
+def _save_end(it: Trainable, kept: str) -> None:
+    """The last checkpoint, where the driver keeps them; it gives a trial that was told to end some seconds."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.mkdir(f"{kept}.part")
+    _save(it, f"{kept}.part")
+    os.rename(f"{kept}.part", kept)
+
+
+def _loop(kind: Callable[[], Trainable], every: int, at_end: bool, config: Dict[str, Any]) -> None:
     it = kind()
     it.config = config
     it.setup(config)
@@ -179,23 +196,24 @@ def _loop(kind: Callable[[], Trainable], every: int, config: Dict[str, Any]) -> 
             result = it.step()
             it.training_iteration += 1
             if every and it.training_iteration % every == 0:
-                live = _trial.checkpoint_dir()
-                data = it.save_checkpoint(live)
-                if isinstance(data, dict):
-                    with open(os.path.join(live, DICT), "wb") as file:
-                        pickle.dump(data, file)
+                _save(it, _trial.checkpoint_dir())
             report(result)
+    except SystemExit as end:
+        kept = f"{_trial.checkpoint_dir()}-{_session.step}.ckpt"
+        if at_end and getattr(end, "decision", "stop") == "stop" and not os.path.isdir(kept):
+            _save_end(it, kept)
+        raise
     finally:
         it.cleanup()
 
 
-def trial_main(trainable: Callable[..., Any], session: Callable[[], Session], every: int,
+def trial_main(trainable: Callable[..., Any], session: Callable[[], Session], every: int, at_end: bool,
                config: Dict[str, Any]) -> None:
     """What a trial's process runs."""
     global _session
     _session = session()
     if isinstance(trainable, type):
-        _loop(trainable, every, config)  # type: ignore[arg-type]
+        _loop(trainable, every, at_end, config)  # type: ignore[arg-type]
         return
     keywords = {"checkpoint_dir": _trial.resume_dir()} if takes(trainable, "checkpoint_dir") else {}
     value = trainable(config, **keywords)

@@ -11,19 +11,21 @@ from .search import Searcher
 
 
 class CheckpointConfig:
-    """Which checkpoints are kept: the last, with num_to_keep=1; else all. checkpoint_frequency is for classes."""
+    """Which checkpoints are kept: the last, with num_to_keep=1; else all. checkpoint_frequency and checkpoint_at_end are
+    for classes."""
 
     def __init__(self, num_to_keep: Optional[int] = None, checkpoint_score_attribute: Optional[str] = None,
                  checkpoint_score_order: Optional[str] = None, checkpoint_frequency: int = 0,
                  checkpoint_at_end: Optional[bool] = None) -> None:
-        del checkpoint_score_attribute, checkpoint_score_order, checkpoint_at_end
+        del checkpoint_score_attribute, checkpoint_score_order
         self.num_to_keep, self.checkpoint_frequency = num_to_keep, checkpoint_frequency or 0
+        self.checkpoint_at_end = bool(checkpoint_at_end)
 
 
 class FailureConfig:
     """How often a trial that failed runs again, from its last checkpoint."""
 
-    def __init__(self, max_failures: int = 0, fail_fast: bool = False) -> None:
+    def __init__(self, max_failures: int = 0, fail_fast: Any = False) -> None:
         self.max_failures, self.fail_fast = max_failures, fail_fast
 
 
@@ -73,6 +75,7 @@ class Tuner:
             "progress_reporter": how.progress_reporter, "callbacks": how.callbacks, "sync_config": how.sync_config,
             "keep_checkpoints_num": how.checkpoint_config.num_to_keep,
             "checkpoint_freq": how.checkpoint_config.checkpoint_frequency,
+            "checkpoint_at_end": how.checkpoint_config.checkpoint_at_end,
             "max_failures": how.failure_config.max_failures, "fail_fast": how.failure_config.fail_fast}
         analysis: ExperimentAnalysis = run(self._trainable, raise_on_failed_trial=False, **arguments)
         self._results = ResultGrid(analysis)
