@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,9 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#define LOCK_TRIES    50
+#define LOCK_PAUSE_MS 20
 
 static sw_status make_dir(const char *path, struct sw_err *err)
 {
@@ -100,7 +104,10 @@ static sw_status take_lock(const char *dir, int *lock_fd, struct sw_err *err)
 	if (fd < 0)
 		return sw_err_set(err, errno == ENOSPC ? SW_FULL : SW_IO, "cannot open %s: %s",
 				  path, errno == ELOOP ? "it is a link" : strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+	/* A daemon that was killed a moment ago has its lock until the kernel has taken it down. */
+	for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+		if (errno == EWOULDBLOCK && tries < LOCK_TRIES && poll(NULL, 0, LOCK_PAUSE_MS) == 0)
+			continue;
 		const ssize_t n = read(fd, pid, sizeof pid - 1);
 
 		if (n > 0)
