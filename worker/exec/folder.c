@@ -5,34 +5,50 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SYNC_BYTES ((off64_t)64 * 1024 * 1024) /* between two beats */
+/* So many files are synced one by one; for more, their whole file system is. Measured on ext4: 256
+ * take 0.3 s one by one, 10,000 take 9.8 s, and 0.2 s by syncfs(2). */
+#define SYNC_EACH ((size_t)256)
 
 /* --- all below a folder --- */
 
-static bool sync_one(int at, const char *name, bool folder, void *arg)
+/* Data goes to the disk in parts: a sync of a large file would take longer than a worker may be
+ * silent. */
+static void write_out(int fd, unsigned flags)
 {
 	struct stat st;
-	bool good = true;
-	const int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	(void)arg;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return;
+	for (off64_t from = 0; from < st.st_size; from += SYNC_BYTES) {
+		sw_beat();
+		(void)sync_file_range(fd, from, SYNC_BYTES, flags);
+	}
+}
+
+/* synced: how many were; NULL: one alone. */
+static bool sync_one(int at, const char *name, bool folder, void *synced)
+{
+	size_t *n = synced;
+	const int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool good = true;
+
 	if (fd < 0)
 		return errno == ELOOP || errno == ENXIO; /* a link, a socket: nothing to sync */
-	/* in parts: a sync of a large file would take longer than a worker may be silent */
-	for (off64_t from = 0;
-	     !folder && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && from < st.st_size && good;
-	     from += SYNC_BYTES) {
-		sw_beat();
-		(void)sync_file_range(fd, from, SYNC_BYTES,
-				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-					      SYNC_FILE_RANGE_WAIT_AFTER);
-	}
-	good = fsync(fd) == 0 || errno == EINVAL; /* EINVAL: a pipe or the like */
+	const bool each = n == NULL || (*n)++ < SYNC_EACH;
+	if (!folder)
+		write_out(fd, each ? SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					      SYNC_FILE_RANGE_WAIT_AFTER
+				   : SYNC_FILE_RANGE_WRITE);
+	if (each)
+		good = fsync(fd) == 0 || errno == EINVAL; /* EINVAL: a pipe or the like */
 	const int code = errno;
 
 	close(fd);
@@ -40,9 +56,45 @@ static bool sync_one(int at, const char *name, bool folder, void *arg)
 	return good;
 }
 
-static void remove_all(const char *path)
+static void *sync_system(void *fd)
 {
-	(void)sw_tree_remove(AT_FDCWD, path);
+	return (void *)(intptr_t)(syncfs(*(const int *)fd) == 0 ? 0 : errno);
+}
+
+/* The whole file system that the folder is on, with what others have written there: it may take
+ * long, and beats meanwhile. */
+static bool sync_around(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct timespec until;
+	pthread_t thread;
+	void *code = NULL;
+
+	if (fd < 0)
+		return false;
+	if (pthread_create(&thread, NULL, sync_system, &fd) != 0)
+		code = sync_system(&fd);
+	else
+		do {
+			sw_beat();
+			(void)clock_gettime(CLOCK_REALTIME, &until);
+			until.tv_sec++;
+		} while (pthread_timedjoin_np(thread, &code, &until) == ETIMEDOUT);
+	close(fd);
+	errno = (int)(intptr_t)code;
+	return errno == 0;
+}
+
+static bool sync_all(const char *path)
+{
+	size_t n = 0;
+
+	return sw_tree_walk(AT_FDCWD, path, sync_one, &n) && (n <= SYNC_EACH || sync_around(path));
+}
+
+static bool remove_all(const char *path)
+{
+	return sw_tree_remove(AT_FDCWD, path) || errno == ENOENT;
 }
 
 /* --- one folder --- */
@@ -98,10 +150,10 @@ static void take_left(const struct sw_folder *l, uint64_t attempt, const char *r
 		if (access(path, F_OK) != 0)
 			continue;
 		if (!taken && !is_empty(path)) {
-			remove_all(resume);
+			(void)remove_all(resume);
 			taken = rename(path, resume) == 0;
 		}
-		remove_all(path);
+		(void)remove_all(path);
 	}
 }
 
@@ -150,11 +202,11 @@ sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err)
 	char to[PATH_MAX];
 
 	(void)snprintf(to, sizeof to, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", l->dir, l->trial, step);
-	if (!sw_tree_walk(AT_FDCWD, l->path, sync_one, NULL))
+	if (!sync_all(l->path))
 		return fail(err, l->path, "it cannot be synced");
 	/* of an earlier attempt, which did not report it */
 	if (access(to, F_OK) == 0)
-		remove_all(to);
+		(void)remove_all(to); /* else the next line fails */
 	if (rename(l->path, to) != 0)
 		return fail(err, to, "no checkpoint");
 	if (mkdir(l->path, 0700) != 0)
@@ -166,16 +218,18 @@ sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err)
 	return SW_OK;
 }
 
-void sw_folder_close(struct sw_folder *l, bool for_next)
+bool sw_folder_close(struct sw_folder *l, bool for_next)
 {
 	char resume[PATH_MAX];
+	bool good = true;
 
 	if (!l->dir)
-		return;
+		return true;
 	if (*l->path && (!for_next || is_empty(l->path)))
-		remove_all(l->path);
+		good = remove_all(l->path);
 	(void)snprintf(resume, sizeof resume, "%s/%" PRIu64 ".resume", l->dir, l->trial);
 	/* most trials never had one: no more than a look */
 	if (!for_next && access(resume, F_OK) == 0)
-		remove_all(resume);
+		good = remove_all(resume) && good;
+	return good;
 }
