@@ -284,7 +284,7 @@ def test_answers_that_nobody_reads_are_bounded_in_memory(daemon):
         hog.send(batch)
     wait_until(lambda: any(hog.closed() for hog in hogs), "the end of the first of them")
     calm(daemon.client())
-    assert peak_mib(daemon) < 300
+    assert peak_mib(daemon) < 200
 
 
 @pytest.mark.once("a sanitizer takes memory of its own")
