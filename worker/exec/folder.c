@@ -56,33 +56,39 @@ static bool sync_one(int at, const char *name, bool folder, void *synced)
 	return good;
 }
 
-static void *sync_system(void *fd)
+struct system_sync {
+	int fd, code; /* code: errno's, or 0 */
+};
+
+static void *sync_system(void *arg)
 {
-	return (void *)(intptr_t)(syncfs(*(const int *)fd) == 0 ? 0 : errno);
+	struct system_sync *s = arg;
+
+	s->code = syncfs(s->fd) == 0 ? 0 : errno;
+	return NULL;
 }
 
 /* The whole file system that the folder is on, with what others have written there: it may take
  * long, and beats meanwhile. */
 static bool sync_around(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct system_sync s = {.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
 	struct timespec until;
 	pthread_t thread;
-	void *code = NULL;
 
-	if (fd < 0)
+	if (s.fd < 0)
 		return false;
-	if (pthread_create(&thread, NULL, sync_system, &fd) != 0)
-		code = sync_system(&fd);
+	if (pthread_create(&thread, NULL, sync_system, &s) != 0)
+		(void)sync_system(&s);
 	else
 		do {
 			sw_beat();
 			(void)clock_gettime(CLOCK_REALTIME, &until);
 			until.tv_sec++;
-		} while (pthread_timedjoin_np(thread, &code, &until) == ETIMEDOUT);
-	close(fd);
-	errno = (int)(intptr_t)code;
-	return errno == 0;
+		} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
+	close(s.fd);
+	errno = s.code;
+	return s.code == 0;
 }
 
 static bool sync_all(const char *path)
