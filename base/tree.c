@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 struct visitor {
 	bool (*see)(int at, const char *name, bool folder, void *arg);
 	void *arg;
+	bool (*too_deep)(int at, const char *name, void *arg); /* for a folder; NULL: an error */
 };
 
 static bool walk_folder(int at, const char *name, int depth, const struct visitor *v);
@@ -27,8 +29,10 @@ static bool walk_entry(int at, const char *name, int depth, const struct visitor
 	sw_beat();
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return false;
-	return S_ISDIR(st.st_mode) ? walk_folder(at, name, depth + 1, v)
-				   : v->see(at, name, false, v->arg);
+	if (!S_ISDIR(st.st_mode))
+		return v->see(at, name, false, v->arg);
+	return depth + 1 >= DEPTH_MAX && v->too_deep ? v->too_deep(at, name, v->arg)
+						     : walk_folder(at, name, depth + 1, v);
 }
 
 static bool walk_folder(int at, const char *name, int depth, const struct visitor *v)
@@ -56,7 +60,7 @@ static bool walk_folder(int at, const char *name, int depth, const struct visito
 bool sw_tree_walk(int at, const char *name,
 		  bool (*see)(int at, const char *name, bool folder, void *arg), void *arg)
 {
-	const struct visitor v = {see, arg};
+	const struct visitor v = {see, arg, NULL};
 
 	return walk_folder(at, name, 0, &v);
 }
@@ -67,12 +71,49 @@ static bool unlink_one(int at, const char *name, bool folder, void *arg)
 	return unlinkat(at, name, folder ? AT_REMOVEDIR : 0) == 0;
 }
 
+struct top {
+	int fd; /* of the folder that is removed */
+	unsigned long moved;
+};
+
+/* Moves a folder up, under a number that nothing there is in the way of. */
+static bool move_up(int at, const char *name, void *arg)
+{
+	struct top *top = arg;
+	char to[24];
+	bool good;
+
+	do {
+		(void)snprintf(to, sizeof to, "%lu", ++top->moved);
+		good = renameat(at, name, top->fd, to) == 0;
+	} while (!good && (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR));
+	return good;
+}
+
+/* What is too deep for one walk is moved up, for the next one. */
 bool sw_tree_remove(int at, const char *name)
 {
+	struct top top = {.moved = 0};
+	const struct visitor v = {unlink_one, &top, move_up};
+	unsigned long before;
+	bool good;
+
 	if (unlinkat(at, name, 0) == 0)
 		return true;
 	/* EPERM: what POSIX says of a folder; Linux says EISDIR */
-	return (errno == EISDIR || errno == EPERM) && sw_tree_walk(at, name, unlink_one, NULL);
+	if (errno != EISDIR && errno != EPERM)
+		return false;
+	top.fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	do {
+		before = top.moved;
+		good = walk_folder(at, name, 0, &v);
+	} while (!good && top.moved > before && (errno == ENOTEMPTY || errno == EEXIST));
+	const int code = errno;
+
+	if (top.fd >= 0)
+		(void)close(top.fd);
+	errno = code;
+	return good;
 }
 
 static bool add_bytes(int at, const char *name, bool folder, void *arg)

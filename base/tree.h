@@ -16,7 +16,7 @@
 bool sw_tree_walk(int at, const char *name,
 		  bool (*see)(int at, const char *name, bool folder, void *arg), void *arg);
 
-/* Removes a file, or a folder with all that is in it. */
+/* Removes a file, or a folder with all that is in it, however deep. */
 bool sw_tree_remove(int at, const char *name);
 
 /* Bytes of a file, or of the files below a folder; 0 of what is not there. */

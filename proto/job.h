@@ -51,7 +51,7 @@ struct sw_job {
 	/* Of a program; else 0 and NULL, and not written. command, run, log and cookie always. */
 	const cJSON *command; /* an array: spec/command.h expands its macros */
 	const char *program;  /* for ${program}; NULL: none */
-	const cJSON *run;     /* an object: cwd (always), env, grace_s, on_oom (docs/spec.md) */
+	const cJSON *run;     /* an object: cwd (always), env, on_oom, and limits (docs/spec.md) */
 	const char *log;      /* absolute path: where its output goes */
 	const char *cookie;   /* SWEEPD_COOKIE, the slot's: by it all that it forked is found */
 	uint64_t cores;       /* that it, or each rank, may use; 0: all of its worker's */

@@ -181,7 +181,7 @@ struct sw_spec {
 	int precision_param;
 	const cJSON *command; /* of the spec, or usual_command */
 	const char *program;  /* of a command: for ${program}; NULL: none */
-	const cJSON *run;     /* of a command: cwd (always), env, grace_s, on_oom */
+	const cJSON *run;     /* of a command: cwd (always), env, on_oom, and limits */
 	cJSON *usual_command; /* what "program" alone stands for; owned */
 	size_t n_warnings;    /* what is allowed, but likely a mistake */
 	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];

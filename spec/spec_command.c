@@ -8,6 +8,7 @@
 
 #define MAX_VARIABLES 256
 #define MAX_GRACE_S   3600.0
+#define MAX_PROCESSES 4194304 /* the most that Linux has */
 
 bool sw_spec_driven(const struct sw_spec *s)
 {
@@ -141,18 +142,25 @@ static sw_status check_launch(struct sw_spec *s, const cJSON *v, struct sw_err *
 
 static sw_status check_run(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"cwd", "env", "grace_s", "on_oom", "launch"};
+	static const char *const known[] = {"cwd",    "env",       "grace_s",   "on_oom",
+					    "launch", "timeout_s", "silence_s", "max_processes"};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
-	const cJSON *grace = sw_json_get(v, "grace_s");
 	double seconds;
+	uint64_t processes;
 
 	sw_status rc = sw_spec_check_keys(v, &keys, err);
 	if (rc == SW_OK)
 		rc = check_cwd(sw_json_get(v, "cwd"), err);
 	if (rc == SW_OK)
 		rc = check_env(sw_json_get(v, "env"), err);
-	if (rc == SW_OK && grace != NULL)
-		rc = sw_spec_read_real(grace, "grace_s", 0, false, MAX_GRACE_S, &seconds, err);
+	if (rc == SW_OK)
+		rc = sw_spec_key_real(v, "grace_s", 0, false, MAX_GRACE_S, &seconds, err);
+	if (rc == SW_OK)
+		rc = sw_spec_key_real(v, "timeout_s", 0, true, SW_SPEC_MAX_TIME_S, &seconds, err);
+	if (rc == SW_OK)
+		rc = sw_spec_key_real(v, "silence_s", 0, true, SW_SPEC_MAX_TIME_S, &seconds, err);
+	if (rc == SW_OK)
+		rc = sw_spec_key_u64(v, "max_processes", 1, MAX_PROCESSES, &processes, err);
 	if (rc == SW_OK)
 		rc = check_on_oom(s, sw_json_get(v, "on_oom"), err);
 	if (rc == SW_OK)

@@ -118,6 +118,26 @@ fail:
 	sw_conn_close(c); /* an answer that cannot be sent must not be skipped */
 }
 
+/* Appends a message's answers, or takes them where there is nothing before them: a copy of a large
+ * batch would double what it takes. */
+static void add_answers(struct sw_buf *out, struct sw_message *m)
+{
+	if (m->batch && m->out.len > 0)
+		(void)sw_buf_adds(&m->out, "]");
+	if (m->out.len > 0)
+		(void)sw_buf_adds(&m->out, "\n");
+	if (out->len == 0 && out->failed == SW_OK) {
+		const struct sw_buf none = *out;
+
+		*out = m->out;
+		m->out = none;
+		return;
+	}
+	if (m->out.failed != SW_OK)
+		out->failed = m->out.failed;
+	(void)sw_buf_add(out, m->out.data, m->out.len);
+}
+
 /* Sends what stands ready at the head of the queue. */
 static void flush(struct sw_conn *c)
 {
@@ -125,17 +145,10 @@ static void flush(struct sw_conn *c)
 
 	sw_buf_init(&out, ANSWER_MAX);
 	while (c->head != NULL && c->head->n_open == 0 && !sw_conn_is_slow(c) &&
-	       out.len < SW_CONN_MAX_BACKLOG) {
+	       (out.len == 0 || out.len + c->head->out.len < SW_CONN_MAX_BACKLOG)) {
 		struct sw_message *m = c->head;
 
-		if (m->out.failed != SW_OK)
-			out.failed = m->out.failed;
-		if (m->out.len > 0) {
-			(void)sw_buf_add(&out, m->out.data, m->out.len);
-			if (m->batch)
-				(void)sw_buf_adds(&out, "]");
-			(void)sw_buf_adds(&out, "\n");
-		}
+		add_answers(&out, m);
 		c->head = m->next;
 		if (c->head == NULL)
 			c->tail = NULL;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,10 +104,32 @@ START_TEST(tree_too_deep_is_refused)
 	}
 	ck_assert(!sw_tree_walk(at, "d", count, &left));
 	ck_assert_int_eq(errno, ELOOP);
-	for (size_t n; (n = strlen(path)) > 1;) { /* by hand: the last was not made */
-		path[n - 2] = '\0';
-		ck_assert_int_eq(unlinkat(at, path, AT_REMOVEDIR), 0);
+}
+END_TEST
+
+/* Deeper than a path can be long, with files and links on each floor, and names like those that
+ * folders are moved to. */
+START_TEST(tree_of_any_depth_is_removed)
+{
+	int folder = dup(at), left;
+	struct rlimit few = {40, 40};
+
+	for (int i = 0; i < 3000; i++) {
+		const char *name = i % 3 ? "d" : "2";
+
+		ck_assert_int_eq(mkdirat(folder, name, 0700), 0);
+		ck_assert_int_eq(symlinkat("/nowhere", folder, i % 2 ? "1" : "link"), 0);
+		left = openat(folder, name, O_RDONLY | O_DIRECTORY);
+		ck_assert_int_ge(left, 0);
+		(void)close(folder);
+		folder = left;
 	}
+	(void)close(folder);
+	ck_assert_int_eq(symlinkat("../outside", at, "2/out"), 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	ck_assert_msg(sw_tree_remove(at, "2"), "%s", strerror(errno));
+	ck_assert_int_ne(faccessat(at, "2", F_OK, 0), 0);
+	ck_assert_int_eq(faccessat(at, "outside/five", F_OK, 0), 0);
 }
 END_TEST
 
@@ -118,4 +141,5 @@ SUITE(tcase)
 	tcase_add_test(tcase, tree_that_is_a_file_or_a_link_or_nothing);
 	tcase_add_test(tcase, tree_walk_ends_when_it_is_told);
 	tcase_add_test(tcase, tree_too_deep_is_refused);
+	tcase_add_test(tcase, tree_of_any_depth_is_removed);
 }

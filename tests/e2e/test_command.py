@@ -101,6 +101,46 @@ def test_program_ends_as_its_exit_says(start, tmp_path, script, state, cause):
     assert (trial["state"], trial["cause"]) == (state, cause), trial
 
 
+@pytest.mark.parametrize("key, script, words", [
+    ("timeout_s", "while True: report(loss=1)", "this attempt ran for 3 s (run.timeout_s)"),
+    ("silence_s", "report(loss=1)\nwhile True: print('busy', flush=True); time.sleep(0.1)",
+     "no report for 3 s (run.silence_s)"),
+    ("max_processes", """
+report(loss=1)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)  # its helpers, too: only SIGKILL ends them
+for _ in range(3): subprocess.Popen(["sleep", "1000"], start_new_session=True)
+while True: time.sleep(1)""", "it had more than 3 processes (run.max_processes)"),
+])
+def test_program_over_a_limit_is_ended(start, tmp_path, key, script, words):
+    daemon = start("cpu:1")
+    sweep, trial = ended(daemon.client(), own(tmp_path, script, run={key: 3}))
+    cause = "max-processes" if key == "max_processes" else "timeout"
+    assert (trial["state"], trial["cause"]) == ("FAILED", cause), trial
+    assert trial["step"] >= 1
+    assert words in sweep_command(daemon, "log", f"{sweep}/1")[1]
+    assert not marked(daemon)
+
+
+def test_report_that_is_not_stored_is_a_warning_in_python(start, tmp_path):
+    daemon = start("cpu:1")
+    sweep, trial = ended(daemon.client(), own(tmp_path, """
+        import sweepd, warnings
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            sweepd.report(2, loss=1)
+            sweepd.report(2, loss=9)
+            sweepd.report(3, loss=9, **{f"metric_{i}": 0.5 for i in range(4000)})
+            sweepd.report(4, loss=2)
+        print([str(w.message) for w in seen if w.filename == __file__])
+    """))
+    assert (trial["state"], trial["step"]) == ("COMPLETED", 4), output(daemon, sweep, 1)
+    assert output(daemon, sweep, 1) == (
+        "['sweepd did not store a report: line 2: step 2 after step 2: steps rise', "
+        "'sweepd did not store a report: line 3: a report has at most 65536 bytes']\n")
+    assert [r["step"] for r in daemon.client().reports(sweep, 1)] == [2, 4]
+    assert "left out of the socket: line 3: a report has" in sweep_command(daemon, "log", f"{sweep}/1")[1]
+
+
 @pytest.mark.parametrize("change, cause", [
     ({"command": ["no-such-program-anywhere"]}, "cannot start no-such-program-anywhere: it is in no folder of PATH"),
     ({"command": ["/dev/null"]}, "cannot start /dev/null: Permission denied"),

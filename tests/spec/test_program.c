@@ -42,7 +42,8 @@ START_TEST(program_takes_every_key_of_run)
 {
 	struct sw_spec *s =
 		read_spec(RUN("'env':{'A_1':'x','_b':''},'grace_s':0.5,'on_oom':{'halve':'bs'}"));
-	struct sw_spec *one = read_spec(RUN("'env':{},'grace_s':0,'on_oom':{'halve':'one'}"));
+	struct sw_spec *one = read_spec(RUN("'env':{},'grace_s':0,'timeout_s':0.5,'silence_s':9e8,'"
+					    "max_processes':1,'on_oom':{'halve':'one'}"));
 
 	ck_assert_ptr_eq(s->run, sw_json_get(s->tree, "run"));
 	sw_spec_destroy(s);
@@ -78,7 +79,8 @@ static const struct {
 	 "submit` fills in its own)"},
 	{PROGRAM ",'run':{'cwd':'me'}}", "/run/cwd", "\"cwd\" must be an absolute path"},
 	{RUN("'dir':'/'"), "/run/dir",
-	 "unknown key \"dir\"; known here: cwd, env, grace_s, on_oom, launch"},
+	 "unknown key \"dir\"; known here: cwd, env, grace_s, on_oom, launch, timeout_s, "
+	 "silence_s, max_processes"},
 	{RUN("'env':['A']"), "/run/env",
 	 "\"env\" must be an object like {\"OMP_NUM_THREADS\": \"2\"}"},
 	{RUN("'env':{'A=':'b'}"), "/run/env/A=", "\"A=\" is no variable's name"},
@@ -89,6 +91,9 @@ static const struct {
 	 "variables named SWEEPD_... are sweepd's"},
 	{RUN("'grace_s':-1"), "/run/grace_s", "\"grace_s\" must be at least 0"},
 	{RUN("'grace_s':3601"), "/run/grace_s", "\"grace_s\" must be at most 3600"},
+	{RUN("'timeout_s':0"), "/run/timeout_s", "\"timeout_s\" must be above 0"},
+	{RUN("'silence_s':'5m'"), "/run/silence_s", "\"silence_s\" must be a number, not a string"},
+	{RUN("'max_processes':0"), "/run/max_processes", "\"max_processes\" must be at least 1"},
 	{RUN("'on_oom':'halve'"), "/run/on_oom",
 	 "\"on_oom\" must be an object like {\"halve\": \"batch_size\"}"},
 	{RUN("'on_oom':{}"), "/run/on_oom",

@@ -1,6 +1,7 @@
 sw_test(worker/exec/test_exec.c sw_worker Threads::Threads)
 sw_test(worker/exec/test_environment.c sw_worker)
 sw_test(worker/exec/test_lines.c sw_worker)
+sw_test(worker/exec/test_answers.c sw_worker)
 sw_test(worker/exec/test_reported.c sw_worker)
 sw_test(worker/exec/test_folder.c sw_worker)
 sw_test(worker/exec/test_program.c sw_worker)

@@ -7,6 +7,7 @@
 #include "spec/command.h"
 #include "worker/exec/exec_internal.h"
 #include "worker/exec/oom.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,23 @@ static void watch(struct pollfd *fds, size_t *n, int fd, bool wanted)
 		fds[(*n)++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
+/* The socket is written to as well. */
+static void watch_socket(const struct sw_exec *t, struct pollfd *fds, size_t *n, bool reads)
+{
+	const short in = reads ? POLLIN : 0, out = t->answers.n > 0 ? POLLOUT : 0;
+
+	if ((in || out) && t->program.metrics >= 0)
+		fds[(*n)++] = (struct pollfd){.fd = t->program.metrics, .events = in | out};
+}
+
+static void serve_socket(struct sw_exec *t, const struct pollfd *fd)
+{
+	if (t->answers.n > 0)
+		sw_answers_send(&t->answers, fd->fd);
+	if (fd->events & POLLIN)
+		(void)sw_lines_read(&t->metrics, fd->fd);
+}
+
 static void reap_at_times(struct sw_exec *t)
 {
 	const int64_t now_us = sw_clock_mono_us();
@@ -46,7 +64,7 @@ void sw_exec_pump(struct sw_exec *t, int timeout_ms)
 	size_t n = 0, own;
 
 	watch(fds, &n, p->pidfd, !p->ended);
-	watch(fds, &n, p->metrics, !t->metrics.ended && !waits);
+	watch_socket(t, fds, &n, !t->metrics.ended && !waits);
 	watch(fds, &n, p->out, !t->out.ended && sw_exec_may_print(t));
 	watch(fds, &n, p->err, !t->err.ended);
 	own = n;
@@ -60,7 +78,7 @@ void sw_exec_pump(struct sw_exec *t, int timeout_ms)
 		else if (fds[i].fd == p->pidfd)
 			(void)sw_program_has_ended(p);
 		else if (fds[i].fd == p->metrics)
-			(void)sw_lines_read(&t->metrics, p->metrics);
+			serve_socket(t, &fds[i]);
 		else
 			(void)sw_lines_read(fds[i].fd == p->out ? &t->out : &t->err, fds[i].fd);
 	do
@@ -224,6 +242,8 @@ static sw_status start(struct sw_exec *t, struct sw_err *err)
 	sw_lines_init(&t->metrics);
 	sw_lines_init(&t->out);
 	sw_lines_init(&t->err);
+	sw_answers_init(&t->answers);
+	t->heard_us = sw_clock_mono_us();
 	sw_ranks_reset(&t->others);
 	t->step = t->live.step;
 	t->by_socket = t->asked = t->held = t->said_oom = false;
@@ -249,7 +269,7 @@ static sw_status start(struct sw_exec *t, struct sw_err *err)
 static int64_t patience_us(struct sw_exec *t)
 {
 	const struct sw_program *p = &t->program;
-	const bool knows = p->ended || t->failed_rank || sw_exec_tell_end(t);
+	const bool knows = !t->overdue && (p->ended || t->failed_rank || sw_exec_tell_end(t));
 
 	if (!knows || sw_session_ended(t->session) == SW_SESSION_EXIT)
 		return 0;
@@ -259,9 +279,11 @@ static int64_t patience_us(struct sw_exec *t)
 /* Until it has ended, or must; then nothing of it is left. */
 static void run(struct sw_exec *t)
 {
+	int left_ms;
+
 	while (t->going && !t->saving && !sw_program_has_ended(&t->program) &&
-	       t->failed_rank == 0) {
-		sw_exec_pump(t, LOOK_MS);
+	       t->failed_rank == 0 && (left_ms = sw_exec_left_ms(t)) > 0) {
+		sw_exec_pump(t, left_ms < LOOK_MS ? left_ms : LOOK_MS);
 		t->failed_rank = sw_ranks_failed(&t->others);
 	}
 	if (t->program.ended)
@@ -306,7 +328,7 @@ static bool tries_less(struct sw_exec *t)
 		cJSON_GetStringValue(sw_json_get(sw_json_get(t->job->run, "on_oom"), "halve"));
 	double now;
 
-	if (!t->going || !t->said_oom || !ended_badly(t) || !name)
+	if (!t->going || t->overdue || !t->said_oom || !ended_badly(t) || !name)
 		return false;
 	if (!sw_oom_halve(t->params, name, &now)) {
 		sw_session_log(t->session, "out of memory, and %.100s cannot be halved", name);
@@ -334,12 +356,28 @@ static void finish_badly(struct sw_exec *t, const struct sw_program *p, const ch
 		sw_session_finish(t->session, "FAILED", cause);
 }
 
-/* How a program that ended by itself ends its trial. */
+static void finish_overdue(struct sw_exec *t)
+{
+	const double limit = sw_json_number(t->job->run, t->overdue, 0);
+	const bool many = strcmp(t->overdue, "max_processes") == 0;
+	const bool silent = strcmp(t->overdue, "silence_s") == 0;
+
+	sw_session_log(t->session, "ended: %s %g %s (run.%s)",
+		       many     ? "it had more than"
+		       : silent ? "no report for"
+				: "this attempt ran for",
+		       limit, many ? "processes" : "s", t->overdue);
+	sw_session_finish(t->session, "FAILED", many ? "max-processes" : "timeout");
+}
+
+/* How a program that has ended ends its trial. */
 static void finish(struct sw_exec *t)
 {
 	const struct sw_rank *r = t->failed_rank ? &t->others.v[t->failed_rank - 1] : NULL;
 
-	if (ended_badly(t))
+	if (t->overdue)
+		finish_overdue(t);
+	else if (ended_badly(t))
 		finish_badly(t, r ? &r->program : &t->program, r ? r->last_words : t->last_words);
 	/* one that goes on has reported before: the daemon knows whether the metric was in it */
 	else if (t->has_metric || t->job->resume_step || *t->live.resume)
@@ -354,11 +392,14 @@ static void conclude(struct sw_exec *t, const struct sw_err *err)
 	const bool open = sw_session_ended(t->session) == SW_SESSION_OPEN;
 	/* whoever resumes the trial needs what it kept; one that has ended is resumed by nobody */
 	const bool for_next = !open || (*why && strcmp(why, "decision stop") != 0);
+	const bool unreported = open && !*why && !sw_folder_is_empty(&t->live);
 
-	if (open && !*why && !sw_folder_is_empty(&t->live))
+	if (!sw_folder_close(&t->live, for_next))
+		sw_session_log(t->session, "SWEEPD_CHECKPOINT_DIR cannot be deleted: %s",
+			       strerror(errno));
+	else if (unreported)
 		sw_session_log(t->session, "deleted what SWEEPD_CHECKPOINT_DIR holds: it was not "
 					   "reported with \"checkpoint\": true");
-	sw_folder_close(&t->live, for_next);
 	remove_json(t);
 	if (*why)
 		sw_session_log(t->session, "ended after step %" PRIu64 ": %s", t->told, why);
@@ -410,6 +451,7 @@ void sw_exec_job(const struct sw_place *place, struct sw_session *s, const struc
 	t->session = s;
 	t->job = job;
 	t->going = true;
+	t->started_us = sw_clock_mono_us();
 	sw_program_init(&t->program);
 	sw_output_init(&t->log, job->log);
 	sw_beat_to(session_beat, s, SW_BEAT_US); /* for what syncs and removes folders */
@@ -417,7 +459,7 @@ void sw_exec_job(const struct sw_place *place, struct sw_session *s, const struc
 		while (again && start(t, &err) == SW_OK) {
 			run(t);
 			t->repeat_to = t->told;
-			again = t->saving ? goes_on(t) : tries_less(t);
+			again = (t->saving ? goes_on(t) : tries_less(t)) && !t->overdue;
 		}
 	settle(t);
 	conclude(t, &err);

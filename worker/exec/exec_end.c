@@ -3,6 +3,7 @@
 #include "proto/json.h"
 #include "worker/exec/exec_internal.h"
 #include <signal.h>
+#include <string.h>
 
 #define GRACE_S 10.0
 #define EXIT_US                                                                                    \
@@ -15,6 +16,9 @@ static int64_t grace_us(const struct sw_exec *t)
 	const cJSON *v = sw_json_get(t->job->run, "grace_s");
 	const int64_t us = (int64_t)((cJSON_IsNumber(v) ? v->valuedouble : GRACE_S) * 1e6);
 
+	/* one that forks and forks has none */
+	if (t->overdue && strcmp(t->overdue, "max_processes") == 0)
+		return 0;
 	return sw_session_ended(t->session) == SW_SESSION_EXIT && us > EXIT_US ? EXIT_US : us;
 }
 

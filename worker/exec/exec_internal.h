@@ -1,15 +1,19 @@
-/* worker/exec/exec_internal.h — what exec.c (from start to finish), exec_report.c (its lines) and
- * exec_end.c (its end) share. */
+/* worker/exec/exec_internal.h — what exec.c (from start to finish), exec_report.c (its lines),
+ * exec_limit.c (for how long) and exec_end.c (its end) share. */
 #ifndef SW_WORKER_EXEC_EXEC_INTERNAL_H
 #define SW_WORKER_EXEC_EXEC_INTERNAL_H
 
 #include "base/buf.h"
+#include "worker/exec/answers.h"
 #include "worker/exec/exec.h"
 #include "worker/exec/folder.h"
 #include "worker/exec/lines.h"
 #include "worker/exec/output.h"
 #include "worker/exec/program.h"
 #include "worker/exec/ranks.h"
+
+/* Why a line is no report; each is said in the trial's log a few times. */
+enum sw_exec_odd { SW_EXEC_ODD_LENGTH, SW_EXEC_ODD_LINE, SW_EXEC_ODD_STEP, SW_EXEC_ODD_N };
 
 struct sw_exec {
 	const struct sw_place *place;
@@ -24,6 +28,8 @@ struct sw_exec {
 	struct sw_ranks others;
 	size_t failed_rank; /* of the others, for which the run was ended; 0: none */
 	struct sw_lines metrics, out, err;
+	struct sw_answers answers;
+	int64_t heard_us;     /* its last report, or the answer to that; at first its start */
 	uint64_t step;        /* of its last line */
 	bool by_socket;       /* it reports there: what it prints is no report */
 	bool asked;           /* a line of the socket waits for its answer */
@@ -44,7 +50,11 @@ struct sw_exec {
 	uint64_t told;      /* the highest step that was reported, before this attempt too */
 	uint64_t repeat_to; /* steps up to here come again from a program that began anew */
 	bool has_metric, until_met;
-	bool odd_line, odd_step, odd_value; /* the trial's log says so already */
+	int64_t started_us;
+	int64_t counted_us;          /* when its processes were */
+	const char *overdue;         /* the key of `run` that ends it; NULL: none */
+	uint64_t odd[SW_EXEC_ODD_N]; /* lines that were left out */
+	bool odd_value;              /* the trial's log says so already */
 	int64_t reaped_us;
 };
 
@@ -62,6 +72,9 @@ bool sw_exec_answer(struct sw_exec *t);
 bool sw_exec_tell_end(struct sw_exec *t);
 /* Makes the live folder a checkpoint where there is something in it. */
 bool sw_exec_keep(struct sw_exec *t, uint64_t step);
+
+/* exec_limit.c: milliseconds that its program has; 0: `overdue` says of what there are no more. */
+int sw_exec_left_ms(struct sw_exec *t);
 
 /* exec_end.c: ends the program and all that it left; first it may end by itself for so long. */
 void sw_exec_end(struct sw_exec *t, int64_t patience_us);

@@ -5,24 +5,24 @@
 #include "worker/exec/oom.h"
 #include "worker/exec/reported.h"
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* Reports by stdout that may wait for their answers: below what would make the session wait. */
 #define WAITING_MAX (SW_SESSION_OUTSTANDING / 2)
+#define ODD_NAMED   3 /* lines of each kind that the trial's log names */
 
 /* --- answers --- */
 
-/* A program that does not read its answers loses them: it does not wait for them either. */
 static void say(struct sw_exec *t, const char *line)
 {
+	sw_answers_add(&t->answers, line);
 	if (t->program.metrics >= 0)
-		(void)!send(t->program.metrics, line, strlen(line), MSG_NOSIGNAL | MSG_DONTWAIT);
+		sw_answers_send(&t->answers, t->program.metrics);
 }
 
-static void say_pair(struct sw_exec *t, const char *key, const char *value)
+/* NULL: without that key. */
+static void say_object(struct sw_exec *t, const char *decision, const char *key, const char *value)
 {
 	struct sw_buf b;
 	struct sw_jw w;
@@ -30,7 +30,10 @@ static void say_pair(struct sw_exec *t, const char *key, const char *value)
 	sw_buf_init(&b, 4096);
 	sw_jw_init(&w, &b);
 	sw_jw_obj(&w);
-	sw_jw_kstr(&w, key, value);
+	if (decision)
+		sw_jw_kstr(&w, "decision", decision);
+	if (key)
+		sw_jw_kstr(&w, key, value);
 	sw_jw_obj_end(&w);
 	if (sw_buf_adds(&b, "\n") == SW_OK)
 		say(t, b.data);
@@ -40,11 +43,12 @@ static void say_pair(struct sw_exec *t, const char *key, const char *value)
 static void say_end(struct sw_exec *t)
 {
 	const char *why = sw_session_dropped(t->session), *refused = sw_session_refused(t->session);
+	const bool pause = strcmp(why, "decision pause") == 0;
 
 	if (*refused)
-		say_pair(t, "error", refused);
+		say_object(t, NULL, "error", refused);
 	else
-		say_pair(t, "decision", strcmp(why, "decision pause") == 0 ? "pause" : "stop");
+		say_object(t, pause ? "pause" : "stop", NULL, NULL);
 }
 
 bool sw_exec_tell_end(struct sw_exec *t)
@@ -62,7 +66,8 @@ bool sw_exec_answer(struct sw_exec *t)
 	if (!t->going || !(t->asked || t->held) || sw_session_waiting(t->session) > 0)
 		return false;
 	if (t->asked)
-		say(t, "{\"decision\":\"continue\"}\n");
+		say(t, SW_ANSWERS_GOON);
+	t->heard_us = sw_clock_mono_us();
 	t->asked = t->held = false;
 	return true;
 }
@@ -112,38 +117,46 @@ static void report_step(struct sw_exec *t, struct sw_reported *r, uint64_t step,
 	t->since_us = sw_clock_mono_us();
 }
 
-/* Says in the trial's log what is wrong with its lines, of each kind once. */
-static SW_PRINTF(3, 4) void complain(struct sw_exec *t, bool *said, const char *fmt, ...)
+/* A line that is no report: the answer says why, and for the first of each kind the trial's log. */
+static void leave_out(struct sw_exec *t, enum sw_exec_odd kind, const char *why, bool socket)
 {
-	char text[300];
-	va_list args;
+	const uint64_t line = socket ? t->metrics.number : t->out.number;
+	char text[200];
 
-	if (*said)
-		return;
-	*said = true;
-	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
-	sw_session_log(t->session, "reports: %s", text);
+	(void)snprintf(text, sizeof text, "line %" PRIu64 ": %s", line, why);
+	if (t->odd[kind]++ < ODD_NAMED)
+		sw_session_log(t->session, "reports: left out of %s: %s%s",
+			       socket ? "the socket" : "stdout", text,
+			       t->odd[kind] == ODD_NAMED ? "; more of this kind are not named"
+							 : "");
+	if (socket)
+		say_object(t, "continue", "not_stored", text);
 }
 
-/* A line that was read. true: it is a report for the daemon, which answers. */
-static bool take_step(struct sw_exec *t, struct sw_reported *r, bool socket)
+/* A report that was read. */
+static void take_step(struct sw_exec *t, struct sw_reported *r, bool socket)
 {
-	const uint64_t step = r->has_step ? r->step : t->step + 1;
+	const uint64_t step = r->has_step ? r->step : t->step + 1, last = t->step;
+	char why[80];
 
+	t->heard_us = sw_clock_mono_us();
 	t->has_metric |= r->has_metric || (socket && !t->job->metric);
-	if (*r->left_out)
-		complain(t, &t->odd_value, "%s is left out: it is no number", r->left_out);
-	t->step = step > t->step ? step : t->step;
+	if (*r->left_out && !t->odd_value)
+		sw_session_log(t->session, "reports: %s is left out: it is no number", r->left_out);
+	t->odd_value |= *r->left_out != '\0';
+	t->step = step > last ? step : last;
 	if (step > t->told) {
 		report_step(t, r, step, socket);
-		return true;
+		return;
 	}
+	(void)snprintf(why, sizeof why,
+		       step ? "step %" PRIu64 " after step %" PRIu64 ": steps rise"
+			    : "steps begin with 1",
+		       step, last);
 	if (step > t->repeat_to || step == 0)
-		complain(t, &t->odd_step,
-			 "step %" PRIu64 " is left out: steps rise, and begin with 1", step);
-	return false;
+		leave_out(t, SW_EXEC_ODD_STEP, why, socket);
+	else if (socket)
+		say(t, SW_ANSWERS_GOON);
 }
 
 /* A line of the socket; of stdout one that may be a report. */
@@ -151,17 +164,18 @@ static void take_report(struct sw_exec *t, const char *line, size_t len, bool so
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_reported r;
+
+	if (socket ? t->metrics.cut : t->out.cut) {
+		leave_out(t, SW_EXEC_ODD_LENGTH, "a report has at most 65536 bytes", socket);
+		return;
+	}
 	const sw_status rc = sw_reported_read(&r, line, len, t->job->metric, &err);
-	bool answered_later = false;
 
 	if (rc == SW_OK && (socket || r.has_metric))
-		answered_later = take_step(t, &r, socket);
-	else if (socket)
-		complain(t, &t->odd_line, "a line is left out: %s",
-			 *err.msg ? err.msg : sw_status_str(rc));
+		take_step(t, &r, socket);
+	else if (socket || r.has_metric)
+		leave_out(t, SW_EXEC_ODD_LINE, *err.msg ? err.msg : sw_status_str(rc), socket);
 	sw_reported_fini(&r);
-	if (socket && !answered_later)
-		say(t, "{\"decision\":\"continue\"}\n");
 }
 
 /* --- lines --- */
@@ -235,4 +249,5 @@ void sw_exec_take_lines(struct sw_exec *t)
 	take_others(t);
 	take_metrics(t);
 	take_stdout(t);
+	sw_output_flush(&t->log);
 }

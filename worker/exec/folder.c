@@ -6,34 +6,50 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SYNC_BYTES ((off64_t)64 * 1024 * 1024) /* between two beats */
+/* So many files are synced one by one; for more, their whole file system is. Measured on ext4: 256
+ * take 0.3 s one by one, 10,000 take 9.8 s, and 0.2 s by syncfs(2). */
+#define SYNC_EACH ((size_t)256)
 
 /* --- all below a folder --- */
 
-static bool sync_one(int at, const char *name, bool folder, void *arg)
+/* Data goes to the disk in parts: a sync of a large file would take longer than a worker may be
+ * silent. */
+static void write_out(int fd, unsigned flags)
 {
 	struct stat st;
-	bool good = true;
-	const int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	(void)arg;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return;
+	for (off64_t from = 0; from < st.st_size; from += SYNC_BYTES) {
+		sw_beat();
+		(void)sync_file_range(fd, from, SYNC_BYTES, flags);
+	}
+}
+
+/* synced: how many were; NULL: one alone. */
+static bool sync_one(int at, const char *name, bool folder, void *synced)
+{
+	size_t *n = synced;
+	const int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool good = true;
+
 	if (fd < 0)
 		return errno == ELOOP || errno == ENXIO; /* a link, a socket: nothing to sync */
-	/* in parts: a sync of a large file would take longer than a worker may be silent */
-	for (off64_t from = 0;
-	     !folder && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && from < st.st_size && good;
-	     from += SYNC_BYTES) {
-		sw_beat();
-		(void)sync_file_range(fd, from, SYNC_BYTES,
-				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-					      SYNC_FILE_RANGE_WAIT_AFTER);
-	}
-	good = fsync(fd) == 0 || errno == EINVAL; /* EINVAL: a pipe or the like */
+	const bool each = n == NULL || (*n)++ < SYNC_EACH;
+	if (!folder)
+		write_out(fd, each ? SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					      SYNC_FILE_RANGE_WAIT_AFTER
+				   : SYNC_FILE_RANGE_WRITE);
+	if (each)
+		good = fsync(fd) == 0 || errno == EINVAL; /* EINVAL: a pipe or the like */
 	const int code = errno;
 
 	close(fd);
@@ -41,9 +57,51 @@ static bool sync_one(int at, const char *name, bool folder, void *arg)
 	return good;
 }
 
-static void remove_all(const char *path)
+struct system_sync {
+	int fd, code; /* code: errno's, or 0 */
+};
+
+static void *sync_system(void *arg)
 {
-	(void)sw_tree_remove(AT_FDCWD, path);
+	struct system_sync *s = arg;
+
+	s->code = syncfs(s->fd) == 0 ? 0 : errno;
+	return NULL;
+}
+
+/* The whole file system that the folder is on, with what others have written there: it may take
+ * long, and beats meanwhile. */
+static bool sync_around(const char *path)
+{
+	struct system_sync s = {.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	struct timespec until;
+	pthread_t thread;
+
+	if (s.fd < 0)
+		return false;
+	if (pthread_create(&thread, NULL, sync_system, &s) != 0)
+		(void)sync_system(&s);
+	else
+		do {
+			sw_beat();
+			(void)clock_gettime(CLOCK_REALTIME, &until);
+			until.tv_sec++;
+		} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
+	close(s.fd);
+	errno = s.code;
+	return s.code == 0;
+}
+
+static bool sync_all(const char *path)
+{
+	size_t n = 0;
+
+	return sw_tree_walk(AT_FDCWD, path, sync_one, &n) && (n <= SYNC_EACH || sync_around(path));
+}
+
+static bool remove_all(const char *path)
+{
+	return sw_tree_remove(AT_FDCWD, path) || errno == ENOENT;
 }
 
 /* --- one folder --- */
@@ -99,10 +157,10 @@ static void take_left(const struct sw_folder *l, uint64_t attempt, const char *r
 		if (access(path, F_OK) != 0)
 			continue;
 		if (!taken && !is_empty(path)) {
-			remove_all(resume);
+			(void)remove_all(resume);
 			taken = rename(path, resume) == 0;
 		}
-		remove_all(path);
+		(void)remove_all(path);
 	}
 }
 
@@ -151,11 +209,11 @@ sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err)
 	char to[PATH_MAX];
 
 	sw_checkpoint_path(to, sizeof to, l->dir, l->trial, step);
-	if (!sw_tree_walk(AT_FDCWD, l->path, sync_one, NULL))
+	if (!sync_all(l->path))
 		return fail(err, l->path, "it cannot be synced");
 	/* of an earlier attempt, which did not report it */
 	if (access(to, F_OK) == 0)
-		remove_all(to);
+		(void)remove_all(to); /* else the next line fails */
 	if (rename(l->path, to) != 0)
 		return fail(err, to, "no checkpoint");
 	if (mkdir(l->path, 0700) != 0)
@@ -167,16 +225,18 @@ sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err)
 	return SW_OK;
 }
 
-void sw_folder_close(struct sw_folder *l, bool for_next)
+bool sw_folder_close(struct sw_folder *l, bool for_next)
 {
 	char resume[PATH_MAX];
+	bool good = true;
 
 	if (!l->dir)
-		return;
+		return true;
 	if (*l->path && (!for_next || is_empty(l->path)))
-		remove_all(l->path);
+		good = remove_all(l->path);
 	(void)snprintf(resume, sizeof resume, "%s/%" PRIu64 ".resume", l->dir, l->trial);
 	/* most trials never had one: no more than a look */
 	if (!for_next && access(resume, F_OK) == 0)
-		remove_all(resume);
+		good = remove_all(resume) && good;
+	return good;
 }

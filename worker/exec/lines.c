@@ -6,7 +6,8 @@
 void sw_lines_init(struct sw_lines *l)
 {
 	l->from = l->n = 0;
-	l->skip = l->ended = false;
+	l->skip = l->ended = l->cut = false;
+	l->number = 0;
 }
 
 bool sw_lines_read(struct sw_lines *l, int fd)
@@ -37,6 +38,8 @@ static void take_line(struct sw_lines *l, size_t to, size_t next, char **line, s
 	*line = l->data + l->from;
 	*len = to - l->from;
 	l->from = next;
+	l->number++;
+	l->cut = l->skip;
 }
 
 /* Makes room behind what was not taken. false: all of the room is one line's. */

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define SW_LINES_MAX ((size_t)64 * 1024)
 
@@ -18,6 +19,9 @@ struct sw_lines {
 	size_t from, n; /* data[from..n) is not taken yet */
 	bool skip;      /* up to the next newline: the rest of a line that was cut */
 	bool ended;     /* nothing more comes */
+	/* of the line that was given last: */
+	uint64_t number; /* from 1 */
+	bool cut;        /* it was over the limit */
 	char data[SW_LINES_MAX + 1];
 };
 

@@ -4,16 +4,26 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 void sw_output_init(struct sw_output *o, const char *path)
 {
-	*o = (struct sw_output){.path = path, .fd = -1};
+	o->path = path;
+	o->fd = -1;
+	o->size = 0;
+	o->n = 0;
+}
+
+void sw_output_flush(struct sw_output *o)
+{
+	if (o->fd >= 0 && o->n > 0)
+		(void)!write(o->fd, o->gathered, o->n);
+	o->n = 0;
 }
 
 void sw_output_close(struct sw_output *o)
 {
+	sw_output_flush(o);
 	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;
@@ -29,20 +39,22 @@ static void open_file(struct sw_output *o)
 
 void sw_output_line(struct sw_output *o, const char *who, const char *line, size_t len)
 {
-	const struct iovec parts[3] = {{.iov_base = (void *)who, .iov_len = strlen(who)},
-				       {.iov_base = (void *)line, .iov_len = len},
-				       {.iov_base = (void *)"\n", .iov_len = 1}};
-	const off_t whole = (off_t)(strlen(who) + len + 1);
+	const size_t before = strlen(who), whole = before + len + 1;
 	char old[PATH_MAX];
 
 	if (o->fd < 0)
 		open_file(o);
-	if (o->fd >= 0 && o->size > 0 && o->size + whole > SW_OUTPUT_MAX &&
+	if (o->fd >= 0 && o->size > 0 && o->size + (off_t)whole > SW_OUTPUT_MAX &&
 	    (size_t)snprintf(old, sizeof old, "%s.1", o->path) < sizeof old &&
 	    rename(o->path, old) == 0) {
 		sw_output_close(o);
 		open_file(o);
 	}
-	if (o->fd >= 0 && writev(o->fd, parts, 3) > 0)
-		o->size += whole;
+	o->size += (off_t)whole;
+	if (o->n + whole > sizeof o->gathered)
+		sw_output_flush(o);
+	memcpy(o->gathered + o->n, who, before);
+	memcpy(o->gathered + o->n + before, line, len);
+	o->gathered[o->n + whole - 1] = '\n';
+	o->n += whole;
 }

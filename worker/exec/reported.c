@@ -102,8 +102,11 @@ sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len
 	}
 	sw_jw_init(&w, &out->text);
 	sw_jw_obj(&w);
-	for (const cJSON *v = tree->child; rc == SW_OK && v; v = v->next)
-		rc = take_value(out, &w, v, metric, err);
+	for (const cJSON *v = tree->child; v; v = v->next) {
+		const sw_status one = take_value(out, &w, v, metric, err);
+
+		rc = rc == SW_OK ? one : rc;
+	}
 	sw_jw_obj_end(&w);
 	cJSON_Delete(tree);
 	return rc == SW_OK ? out->text.failed : rc;

@@ -24,7 +24,8 @@ struct sw_reported {
 	struct sw_buf text; /* JSON text of the metrics */
 };
 
-/* metric: the sweep's; NULL: none. SW_INVALID: no JSON object, or a step that is no whole number.
+/* metric: the sweep's; NULL: none. SW_INVALID: no JSON object, or a step that is no whole number
+ * (has_metric is right then, too).
  * sw_reported_fini() either way. */
 SW_NODISCARD sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len,
 					const char *metric, struct sw_err *err);

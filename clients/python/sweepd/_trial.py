@@ -10,6 +10,7 @@ import os
 import socket
 import tempfile
 import threading
+import warnings
 from typing import Any, Dict, Mapping, Optional
 
 from ._errors import Pruned, SweepdError
@@ -35,7 +36,8 @@ def params(defaults: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
 
 
 def report(step: Optional[int] = None, checkpoint: bool = False, **metrics: Any) -> None:
-    """Reports a step's metrics (default: the next step). Raises Pruned if the trial is to end.
+    """Reports a step's metrics (default: the next step). Raises Pruned if the trial is to end. A report that cannot be
+    stored, such as one of a step that was reported before or one over 64 KiB, is a warning: the trial goes on.
 
     `checkpoint`: what lies in checkpoint_dir() is complete, and is the trial's checkpoint of this step; the folder is
     empty afterwards. If the trial is lost it resumes from there.
@@ -64,6 +66,8 @@ def send(line: Mapping[str, Any]) -> None:
         raise SweepdError(answer["error"])
     if answer["decision"] != "continue":
         raise Pruned(answer["decision"])
+    if "not_stored" in answer:
+        warnings.warn(f"sweepd did not store a report: {answer['not_stored']}", stacklevel=3)
 
 
 def checkpoint_dir() -> str:

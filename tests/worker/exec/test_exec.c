@@ -3,6 +3,7 @@
 #include "tests/run.h"
 #include "tests/worker/link/session_daemon.h"
 #include "tests/worker/trial.h"
+#include "worker/exec/answers.h"
 #include "worker/exec/exec.h"
 #include <signal.h>
 
@@ -10,6 +11,8 @@
 #define SAY(json) "echo '" json "' >&3; read -r a <&3 && echo \"$a\" >> said; "
 
 static const char *script, *more; /* of a job; more: keys of it */
+static const char *limits = "\"timeout_s\":1000,\"silence_s\":1000"; /* of its `run` */
+static int row;
 static uint64_t attempts;
 
 static void setup(void)
@@ -44,9 +47,9 @@ static void give(void)
 		"\"seed\":1,\"data_seed\":1,\"params\":{\"b\":6},\"metric\":\"loss\","
 		"\"goal\":\"minimize\",\"checkpoint_dir\":\"%s/c\",\"log\":\"%s/log\","
 		"\"cookie\":\"test-%d\",\"command\":[\"/bin/sh\",\"%s/script\",\"${args}\"],"
-		"\"run\":{\"cwd\":\"%s\",\"grace_s\":60,\"on_oom\":{\"halve\":\"b\"}}%s}}\n",
+		"\"run\":{\"cwd\":\"%s\",\"grace_s\":60,%s,\"on_oom\":{\"halve\":\"b\"}}%s}}\n",
 		expect("worker.next", NULL, NULL), (int)attempts, folder, folder, (int)getpid(),
-		folder, folder, more ? more : "");
+		folder, folder, limits, more ? more : "");
 	say(job);
 }
 
@@ -109,6 +112,12 @@ static void holds(const char *name, const char *text)
 		problem(name, f ? got : "no file");
 }
 
+static void wants_log(const char *text)
+{
+	if (!strstr(d.logs, text))
+		problem("log", d.logs);
+}
+
 /* The process whose number the file has is gone, or is not. */
 static void lives(const char *name, bool alive)
 {
@@ -147,20 +156,117 @@ static void *three_reports(void *arg)
 	take(7, 0.125, false, "continue");
 	told("COMPLETED", "");
 	no_more();
-	holds("said", "{\"decision\":\"continue\"}\n{\"decision\":\"continue\"}\n"
-		      "{\"decision\":\"continue\"}\n{\"decision\":\"continue\"}\n"
-		      "{\"decision\":\"continue\"}\n");
-	if (!strstr(d.logs, "step 2 is left out") || !strstr(d.logs, "it is no JSON object"))
+#define NOT_STORED(why) "{\"decision\":\"continue\",\"not_stored\":\"line " why "\"}\n"
+	holds("said",
+	      SW_ANSWERS_GOON SW_ANSWERS_GOON NOT_STORED("3: step 2 after step 2: steps rise")
+		      NOT_STORED("4: it is no JSON object")
+			      NOT_STORED("5: \\\"step\\\" must be a whole number")
+				      NOT_STORED("6: a report has at most 65536 bytes")
+					      SW_ANSWERS_GOON);
+	wants_log("reports: left out of the socket: line 3: step 2 after step 2");
+	wants_log("reports: left out of the socket: line 4: it is no JSON object");
+	wants_log("reports: left out of the socket: line 6: a report has at most 65536 bytes");
+	return arg;
+}
+
+/* Lines that are no reports are answered as well, and say so: a program waits for each. */
+START_TEST(exec_answers_each_line)
+{
+	script = SAY("{\"loss\":0.5}") SAY("{\"loss\":0.25}") SAY("{\"step\":2,\"loss\":9}")
+		SAY("nonsense")
+			SAY("{\"step\":2.5,\"loss\":9}") "printf '{\"loss\":1%070000d}\\n' 1 "
+							 ">&3; read -r a <&3 && echo "
+							 "\"$a\" >> "
+							 "said; " SAY("{\"step\":7,\"loss\":"
+								      "0.125}");
+	run_jobs(three_reports);
+}
+END_TEST
+
+/* A line too long, or with a step that is none, or with one that falls, is no report of stdout. */
+static void *flood(void *arg)
+{
+	give();
+	take(1, 0.5, false, "continue");
+	take(2, 0.25, false, "continue");
+	told("COMPLETED", "");
+	no_more();
+	wants_log("reports: left out of stdout: line 2: step 1 after step 1");
+	wants_log("reports: left out of stdout: line 4: step 1 after step 1");
+	wants_log("reports: left out of stdout: line 102: \"step\" must");
+	wants_log("reports: left out of stdout: line 103: a report has at most");
+	wants_log("more of this kind are not named");
+	if (strstr(d.logs, "line 5: "))
 		problem("log", d.logs);
 	return arg;
 }
 
-/* Lines that are no reports are answered as well: a program waits for each. */
-START_TEST(exec_answers_each_line)
+START_TEST(exec_names_a_few_lines_of_a_flood)
 {
-	script = SAY("{\"loss\":0.5}") SAY("{\"loss\":0.25}") SAY("{\"step\":2,\"loss\":9}")
-		SAY("nonsense") SAY("{\"step\":7,\"loss\":0.125}");
-	run_jobs(three_reports);
+	script = "echo '{\"loss\":0.5}'; i=0; while [ $((i += 1)) -le 100 ]; do echo "
+		 "'{\"step\":1,\"loss\":0.5}'; done; echo '{\"step\":null,\"loss\":1}'; "
+		 "printf '{\"loss\":1%070000d}\\n' 1; echo '{\"loss\":0.25}'";
+	run_jobs(flood);
+}
+END_TEST
+
+static void *many_answers(void *arg)
+{
+	give();
+	take(6000, 0.25, false, "continue");
+	told("COMPLETED", "");
+	no_more();
+	holds("n", "6000 1\n");
+	return arg;
+}
+
+/* A program may write all that it has, and then read. Steps that an earlier attempt reported ask
+ * nothing of the daemon. */
+START_TEST(exec_loses_no_answer_of_a_program_that_reads_late)
+{
+	more = ",\"resume_step\":1";
+	script = "i=1; { echo nonsense; while [ $((i += 1)) -lt 6000 ]; do echo "
+		 "'{\"step\":1,\"loss\":0.5}'; done; echo '{\"step\":6000,\"loss\":0.25}'; } >&3; "
+		 "i=0; bad=0; while [ $((i += 1)) -le 6000 ]; do read -r a <&3; case $a in "
+		 "*not_stored*) bad=$((bad + 1));; esac; done; echo $((i - 1)) $bad > n";
+	run_jobs(many_answers);
+	more = NULL;
+}
+END_TEST
+
+static const struct {
+	const char *limit, *script, *log;
+	bool reports;
+} overdue[] = {
+	{"\"timeout_s\":2", "trap 'echo term > term; exit' TERM; while :; do sleep 9 & wait; done",
+	 "ended: this attempt ran for 2 s (run.timeout_s)", false},
+	{"\"silence_s\":2",
+	 "trap 'echo term > term; exit' TERM; while :; do echo no report; sleep 0.02; done",
+	 "ended: no report for 2 s (run.silence_s)", false},
+	{"\"silence_s\":2",
+	 "trap 'echo term > term; exit' TERM; echo '{\"loss\":0.5}'; while :; do sleep 9 & wait; "
+	 "done",
+	 "ended: no report for 2 s (run.silence_s)", true},
+};
+
+static void *times_out(void *arg)
+{
+	give();
+	if (overdue[row].reports)
+		take(1, 0.5, false, "continue");
+	told("FAILED", "timeout");
+	no_more();
+	holds("term", "term\n");
+	wants_log(overdue[row].log);
+	return arg;
+}
+
+START_TEST(exec_ends_a_program_whose_time_is_over)
+{
+	row = _i;
+	limits = overdue[_i].limit;
+	script = overdue[_i].script;
+	run_jobs(times_out);
 }
 END_TEST
 
@@ -356,6 +462,9 @@ SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, exec_answers_each_line);
+	tcase_add_test(tcase, exec_names_a_few_lines_of_a_flood);
+	tcase_add_test(tcase, exec_loses_no_answer_of_a_program_that_reads_late);
+	tcase_add_rows(tcase, exec_ends_a_program_whose_time_is_over, overdue);
 	tcase_add_test(tcase, exec_says_why_a_report_was_refused);
 	tcase_add_test(tcase, exec_ends_all_of_a_program_that_is_stopped);
 	tcase_add_test(tcase, exec_keeps_the_folder_at_until_and_goes_on);

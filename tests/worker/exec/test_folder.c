@@ -2,6 +2,7 @@
 #include "tests/run.h"
 #include "tests/worker/trial.h"
 #include "worker/exec/folder.h"
+#include <sys/syscall.h>
 
 static struct sw_folder live;
 static struct sw_job job;
@@ -115,6 +116,46 @@ START_TEST(live_folder_left_behind_goes_where_the_job_has_a_checkpoint)
 }
 END_TEST
 
+static size_t n_fsync, n_syncfs;
+
+/* In place of the C library's. */
+int fsync(int fd)
+{
+	n_fsync++;
+	return (int)syscall(SYS_fsync, fd);
+}
+
+int syncfs(int fd)
+{
+	n_syncfs++;
+	return (int)syscall(SYS_syncfs, fd);
+}
+
+static const struct {
+	int files;
+	size_t syncs,
+		systems; /* one by one, with the live folder and the one that it is in; of the file system */
+} many[] = {{20, 22, 0}, {1000, 257, 1}};
+
+/* An fsync for each of 30,000 files takes a minute. */
+START_TEST(live_folder_of_many_files_is_synced_by_its_file_system)
+{
+	struct sw_err err = SW_ERR_INIT;
+	char name[16];
+
+	open_attempt(1);
+	for (int i = 0; i < many[_i].files; i++) {
+		(void)snprintf(name, sizeof name, "%d", i);
+		put(live.path, name);
+	}
+	n_fsync = n_syncfs = 0;
+	ck_assert_msg(sw_folder_keep(&live, 9, &err) == SW_OK, "%s", err.msg);
+	ck_assert_uint_eq(n_fsync, many[_i].syncs);
+	ck_assert_uint_eq(n_syncfs, many[_i].systems);
+	sw_folder_close(&live, false);
+}
+END_TEST
+
 START_TEST(live_checkpoint_that_is_gone_is_said)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -153,6 +194,7 @@ SUITE(tcase)
 	tcase_add_test(tcase, live_folder_of_a_lost_attempt_is_what_the_next_goes_on_from);
 	tcase_add_test(tcase, live_folder_that_is_kept_becomes_the_checkpoint);
 	tcase_add_test(tcase, live_folder_left_behind_goes_where_the_job_has_a_checkpoint);
+	tcase_add_rows(tcase, live_folder_of_many_files_is_synced_by_its_file_system, many);
 	tcase_add_test(tcase, live_checkpoint_that_is_gone_is_said);
 	tcase_add_test(tcase, live_folder_without_a_place_is_none);
 }

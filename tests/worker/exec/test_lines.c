@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static struct sw_lines lines;
@@ -157,6 +159,40 @@ START_TEST(output_at_its_limit_becomes_the_older_file)
 }
 END_TEST
 
+static size_t n_writes;
+
+/* In place of the C library's. */
+ssize_t writev(int fd, const struct iovec *parts, int n)
+{
+	n_writes++;
+	return syscall(SYS_writev, fd, parts, n);
+}
+
+ssize_t write(int fd, const void *bytes, size_t n)
+{
+	n_writes++;
+	return syscall(SYS_write, fd, bytes, n);
+}
+
+START_TEST(output_of_short_lines_is_gathered)
+{
+	char path[] = "/tmp/sw-output-XXXXXX";
+	struct sw_output o;
+	struct stat st;
+
+	ck_assert_int_ge(mkstemp(path), 0);
+	sw_output_init(&o, path);
+	n_writes = 0;
+	for (int i = 0; i < 100000; i++)
+		sw_output_line(&o, "", "y", 1);
+	sw_output_close(&o);
+	ck_assert_uint_le(n_writes, 4);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_size, 200000);
+	unlink(path);
+}
+END_TEST
+
 START_TEST(output_without_a_folder_is_lost)
 {
 	struct sw_output o;
@@ -176,5 +212,6 @@ SUITE(tcase)
 	tcase_add_test(tcase, lines_over_the_limit_are_cut);
 	tcase_add_test(tcase, lines_of_a_long_progress_bar_are_its_last_state);
 	tcase_add_test(tcase, output_at_its_limit_becomes_the_older_file);
+	tcase_add_test(tcase, output_of_short_lines_is_gathered);
 	tcase_add_test(tcase, output_without_a_folder_is_lost);
 }

@@ -1,0 +1,42 @@
+#include "worker/exec/answers.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+void sw_answers_init(struct sw_answers *a)
+{
+	a->n = a->counted = 0;
+}
+
+static bool add_text(struct sw_answers *a, const char *line)
+{
+	const size_t len = strlen(line);
+
+	if (a->n + len > sizeof a->text)
+		return false;
+	memcpy(a->text + a->n, line, len);
+	a->n += len;
+	return true;
+}
+
+void sw_answers_add(struct sw_answers *a, const char *line)
+{
+	if (a->counted > 0 || !add_text(a, line))
+		a->counted++;
+}
+
+void sw_answers_send(struct sw_answers *a, int fd)
+{
+	while (a->n > 0) {
+		const ssize_t n = send(fd, a->text, a->n, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			a->n = a->counted = 0;
+		if (n <= 0)
+			return;
+		a->n -= (size_t)n;
+		memmove(a->text, a->text + n, a->n);
+		while (a->counted > 0 && add_text(a, SW_ANSWERS_GOON))
+			a->counted--;
+	}
+}
