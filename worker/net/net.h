@@ -154,6 +154,9 @@ SW_NODISCARD sw_status sw_net_gradient(struct sw_net *net, const struct sw_data 
 SW_NODISCARD sw_status sw_net_bubble(struct sw_net *net, int64_t us, double *out);
 /* Which of the ranks that share each batch this one's pipeline is. */
 unsigned sw_net_data_rank(const struct sw_net *net);
+/* The validation rows that this rank evaluates: [*first, *end), perhaps none. */
+void sw_net_eval_share(const struct sw_net *net, const struct sw_data *data, size_t *first,
+		       size_t *end);
 /* Rows of an evaluation at once that suit all stages. All ranks of a pipeline call it. */
 SW_NODISCARD sw_status sw_net_eval_rows(const struct sw_net *net, size_t *rows);
 
