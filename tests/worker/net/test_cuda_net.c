@@ -107,7 +107,14 @@ START_TEST(net_of_another_precision_is_near_and_has_its_own_bits)
 	t.precision = (enum sw_precision)_i;
 	ck_assert_int_eq(train(&part, cuda, &t, NULL), SW_OK);
 	ck_assert_double_lt(largest_difference(&whole, &part), 0.05);
-	ck_assert(memcmp(whole.loss, part.loss, sizeof whole.loss) != 0);
+#ifdef SW_TEST_GPU
+	/* cuBLAS may make products as small as these in fp32, whatever the math mode is */
+	const bool own = _i == SW_BF16;
+#else
+	const bool own = true;
+#endif
+	if (own)
+		ck_assert(memcmp(whole.loss, part.loss, sizeof whole.loss) != 0);
 	ck_assert_int_eq(train(&again, cuda, &t, NULL), SW_OK);
 	same_bits(&part, &again);
 	t.micro_batch = 7;
