@@ -128,6 +128,28 @@ START_TEST(net_of_another_precision_is_near_and_has_its_own_bits)
 }
 END_TEST
 
+/* Of 25 rows forward and dx of the layer 1024 to 512 are large enough, not its dw, and no product of the
+ * others; of 8 rows none is. */
+START_TEST(net_knows_which_part_of_its_products_tf32_takes)
+{
+	const double all = 4 * 13 * 1024 + 6 * 1024 * 512 + 6 * 512 * 3;
+	const double want = _i == 8 ? 0 : 4 * 1024 * 512 / all;
+	struct sw_trainer t = sgd;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_net net;
+
+	model_make("[{\"linear\": 1024}, \"relu\", {\"linear\": 512}, \"relu\", {\"linear\": 3}]");
+	t.batch_size = (uint64_t)_i;
+	t.precision = SW_TF32;
+	sw_cuda_linear_force(2);
+	ck_assert_msg(sw_net_create(&net, cuda, queue, &model, &t, &data, NULL, 3, &err) == SW_OK,
+		      "%s", err.msg);
+	ck_assert_double_eq_tol(sw_net_tf32_share(&net), want, 1e-12);
+	sw_net_destroy(&net);
+	sw_cuda_linear_force(0);
+}
+END_TEST
+
 #ifndef SW_TEST_GPU
 static sw_status no_copy(struct sw_queue *on, const float *w, size_t n, void *copy)
 {
@@ -314,6 +336,8 @@ SUITE(tcase)
 #endif
 	tcase_add_loop_test(tcase, net_of_another_precision_is_near_and_has_its_own_bits, SW_TF32,
 			    SW_BF16 + 1);
+	tcase_add_loop_test(tcase, net_knows_which_part_of_its_products_tf32_takes, 8, 9);
+	tcase_add_loop_test(tcase, net_knows_which_part_of_its_products_tf32_takes, 25, 26);
 #ifndef SW_TEST_GPU
 	tcase_add_loop_test(tcase, net_of_bf16_has_the_bits_of_operands_rounded_for_each_product, 0,
 			    2);
