@@ -106,6 +106,11 @@ void sw_run_log_net(struct sw_session *s, const struct sw_net *net)
 	if (net->comm)
 		log_sums(s, net->comm);
 	log_stages(s, net);
+	if (net->trainer->precision == SW_TF32)
+		sw_session_log(s,
+			       "tf32 is expected of %.0f %% of the products' arithmetic (cuBLAS on "
+			       "an H100); smaller products stay fp32",
+			       100 * sw_net_tf32_share(net));
 	if (net->oom_events)
 		log_micro(s, net);
 }

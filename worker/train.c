@@ -67,13 +67,10 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
  * a pipeline: rank 0 asks its hook before each, but its word comes behind them all. */
 static sw_status eval_rows(struct loop *l)
 {
-	const size_t rows = l->data->val.rows;
-	const size_t share = sw_layout_share(rows, l->net.trainer->ranks);
-	const size_t first = sw_net_data_rank(&l->net) * share;
-	const size_t end = first + share < rows ? first + share : rows;
-	size_t batch = 0;
+	size_t batch = 0, first, end;
 	sw_status rc = sw_net_metrics_zero(&l->net);
 
+	sw_net_eval_share(&l->net, l->data, &first, &end);
 	if (rc == SW_OK)
 		rc = sw_net_eval_rows(&l->net, &batch);
 	for (size_t at = first; rc == SW_OK && at < end; at += batch) {

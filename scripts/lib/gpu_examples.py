@@ -24,7 +24,7 @@ LARGE = ("resnet18.json",)
 
 def shortened(path, trials, epochs):
     """The example's parameters and trainer by random search without a pruner: each trial is then a
-    function of its number. None: it has no trainer."""
+    function of its number; and on one slot, for gpu_gangs.py tries several. None: it has no trainer."""
     with open(path, encoding="utf-8") as file:
         spec = json.load(file)
     if "trainer" not in spec:

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from gpus import CUDA, NEEDS_FAKES, NVML, SMALL
+from gpus import CUDA, FAKES, NEEDS_FAKES, NVML, SMALL
 from harness import BIN, DEADLINE, ROOT, environment, wait_until
 
 pytestmark = [NEEDS_FAKES, pytest.mark.once("starts programs that others test")]
@@ -19,6 +19,7 @@ pytestmark = [NEEDS_FAKES, pytest.mark.once("starts programs that others test")]
 STAND_INS = {
     "nvidia-smi": f"""#!/bin/sh
 case " $FAULTS " in *" wedged "*) exec sleep 1000 ;; esac
+case $1 in *=compute_cap,uuid) sed -n 's/.* uuid=\\([^ ]*\\) .*/9.0, \\1/p' "$TREE/nvml"; exit ;; esac
 [ "$2" = 0 ] || {{ echo "No devices were found"; exit 6; }}
 case $3 in
 *=name) echo "NVIDIA H100 80GB HBM3" ;;
@@ -43,15 +44,29 @@ case $1 in
 esac
 """,
     "compute-sanitizer": """#!/bin/sh
-# --tool TOOL --error-exitcode N COMMAND...
+# --tool TOOL --print-limit N COMMAND...; nvidia: findings in cuBLAS's kernels, of each tool
 echo "$2 $(basename "$5")" >>"$TREE/sanitized"
+tool=$2 errors=0
+finding() {
+	errors=$((errors + 1))
+	printf '========= %s\n' "$@" =========
+}
 case " $FAULTS $5" in
-*" $2 "*gpu_cuda_ops) echo "========= Invalid __global__ write of size 4 bytes"
-	echo "========= ERROR SUMMARY: 1 error"
-	exit "$4" ;;
+*" $tool "*gpu_cuda_ops) finding "Invalid __global__ write of size 4 bytes" \
+	"    at void sw_map_kernel<relu>(float *, unsigned long)+0x90" "    by thread (0,0,0) in block (0,0,0)" ;;
+esac
+case " $FAULTS $5" in *" nvidia "*bench_lanes)
+	[ $tool = memcheck ] || finding \
+		"Error: Race reported between Write access at void cutlass::Kernel2<forward_kernel>(T1)+0xa0" \
+		"    and Read access at void cutlass::Kernel2<forward_kernel>(T1)+0x1b0 [4 hazards]"
+	finding 'Program hit cudaErrorInvalidValue (error 1) on CUDA API call to cudaFuncSetAttribute.' \
+		"    Saved host backtrace up to driver entry point at error" "        Host Frame: [0x1] in libcublas.so.13" ;;
 esac
 shift 4
-"$@"
+status=0
+"$@" || status=$?
+case " $FAULTS " in *" crashed "*) ;; *) echo "========= ERROR SUMMARY: $errors errors" ;; esac
+exit $status
 """,
     # as Nsight Compute writes it: a step by calls, two by a graph, which begins with a kernel of its own
     "ncu": """#!/bin/sh
@@ -109,6 +124,10 @@ TEST = """#!/bin/sh
 case " $FAULTS " in *" twin "*) echo "test_cuda_ops.c:12: relu: 3 is not 4"; exit 1 ;; *" skipped "*) exit 77 ;; esac
 """
 
+NCCL = """#!/bin/sh
+case " $FAULTS " in *" nccl "*) echo "ncclCommInitRankConfig on rank 0: internal error, as there is no GPU" ;; esac
+"""
+
 TESTFILE = """add_test("kernels/gpu_cuda_ops" "{at}/tests/test_kernels_gpu_cuda_ops")
 set_tests_properties("kernels/gpu_cuda_ops" PROPERTIES SKIP_RETURN_CODE "77")
 add_test("worker/gpu_cuda_net" "/bin/true")
@@ -141,7 +160,7 @@ def put(path, text):
 
 
 class Tree:
-    def __init__(self, at):
+    def __init__(self, at, cards=4):
         self.at = at
         self.bin = at / "path"
         self.logs = at / "build-gpu" / "gpu-check"
@@ -149,9 +168,10 @@ class Tree:
         for name in ("path", "scripts/lib", "bench", "tests", "examples", "built/bin", "built/tests"):
             (at / name).mkdir(parents=True)
         for name in ("scripts/gpu-check", "scripts/lib/deps.sh", "scripts/lib/gpu_examples.py",
-                     "scripts/lib/gpu_verdict.py", "bench/train_peer_gpu.py", "examples/digits.json"):
+                     "scripts/lib/gpu_findings.py", "scripts/lib/gpu_gangs.py", "scripts/lib/gpu_verdict.py",
+                     "bench/train_peer_gpu.py", "examples/digits.json"):
             shutil.copy(os.path.join(ROOT, name), at / name)
-        for name in ("tests/e2e", "data"):
+        for name in ("tests/e2e", "data", "kernels"):
             (at / name).symlink_to(os.path.join(ROOT, name))
         for name, text in STAND_INS.items():
             put(self.bin / name, text)
@@ -159,15 +179,22 @@ class Tree:
             (at / "built" / "bin" / name).symlink_to(os.path.join(BIN, name))
         put(at / "built/bin/bench_lanes", LANES)
         put(at / "built/tests/test_kernels_gpu_cuda_ops", TEST)
+        put(at / "built/tests/test_worker_nccl_real", NCCL)
         (at / "built/CTestTestfile.cmake").write_text(TESTFILE.format(at=at / "built"))
-        card = " ".join(f"{k}={v}" for k, v in SMALL.items())
-        (at / "nvml").write_text(f"card {card}\n")
+        self.cards(cards)
+
+    def cards(self, n):
+        """So many of one kind; the first is the one that is checked."""
+        each = [{**SMALL, "uuid": SMALL["uuid"] if i == 0 else f"GPU-{i}"} for i in range(n)]
+        (self.at / "nvml").write_text("".join(
+            "card " + " ".join(f"{k}={v}" for k, v in card.items()) + "\n" for card in each))
 
     def env(self, **more):
         return environment(**{
             "PATH": f"{self.bin}:{os.environ['PATH']}", "TREE": str(self.at), "SW_DEPS": "skip", "FAULTS": "",
             "SW_TORCH_PYTHON": str(self.bin / "torch"), "SWEEPD_NVML": NVML, "SWEEPD_CUDA_MODULE": CUDA,
-            "SWEEPD_FAKE_NVML": str(self.at / "nvml"), "SWEEPD_FAKE_CUDA_BREAKS": str(self.at / "breaks"), **more})
+            "SWEEPD_FAKE_NVML": str(self.at / "nvml"), "SWEEPD_FAKE_CUDA_BREAKS": str(self.at / "breaks"),
+            "LD_LIBRARY_PATH": os.path.join(FAKES, "nccl"), **more})
 
     def run(self, *options, **env):
         return subprocess.run([self.at / "scripts" / "gpu-check", *options], env=self.env(**env), cwd="/",
@@ -176,6 +203,7 @@ class Tree:
     def without_examples(self):
         """Stages that start daemons, passed: what a test is not about."""
         put(self.at / "scripts/lib/gpu_examples.py", "")
+        self.cards(1)
 
     def kept(self):
         return {path.suffix[1:]: path.read_text() for path in self.results.iterdir()}
@@ -196,17 +224,20 @@ def after(text, stage):
     return next(line for line in text.splitlines() if line[6:58].strip() == stage)[58:]
 
 
+MORE = ["2 GPUs: the bits of one, and lost ranks", "4 GPUs: data x pipeline, and lost ranks"]
 ALL = ["build for sm_90", "a net trains on the card", "each kernel beside its CPU twin",
-       "lenet-cifar, batch 4, lanes", "lenet-cifar, batch 4, instructions a step", "lenet-cifar, batch 128, lanes",
+       "NCCL: a communicator of one rank", "lenet-cifar, batch 4, lanes",
+       "lenet-cifar, batch 4, instructions a step", "lenet-cifar, batch 128, lanes",
        "lenet-cifar, batch 128, tf32", "lenet-cifar, batch 128, bf16", "mlp, batch 16, lanes", "PyTorch, the same nets",
        "examples twice: the same bits", "examples in 32 lanes: the bits of one",
        "examples beside the CPU: first epochs alike",
+       *MORE,
        *(f"compute-sanitizer {tool}" for tool in ("memcheck", "synccheck", "initcheck", "racecheck"))]
 
 
 @pytest.mark.long
 def test_a_card_that_is_right_passes_every_stage_and_the_results_are_kept(tree):
-    done = tree.run()
+    done = tree.run(FAULTS="nvidia")
     assert done.returncode == 0 and done.stderr == "", done
     assert stages(done.stdout) == {stage: "ok" for stage in ALL}, done.stdout
     lines = done.stdout.splitlines()
@@ -234,6 +265,48 @@ def test_a_card_that_is_right_passes_every_stage_and_the_results_are_kept(tree):
     assert ["PyTorch", "mlp", "16", "eager", "1", "80000", "", "", "", ""] in table
     log = (tree.logs / "twice.log").read_text()
     assert "1 examples, 0 did not end well, 0 trials differ" in log, log
+    for name, world in (("gangs2", 2), ("gangs4", 4)):
+        log = (tree.logs / f"{name}.log").read_text()
+        assert [f"rank {r} of {world} killed" in log for r in range(world)] == [True] * world, log
+    assert "racecheck: 0 findings are ours, 4 are in what NVIDIA wrote" in (tree.logs / "racecheck.log").read_text()
+
+
+def test_card_whose_sums_are_wrong_or_whose_nccl_does_not_begin_fails(tree):
+    tree.without_examples()
+    tree.cards(2)
+    done = tree.run("--quick", FAULTS="nccl", SWEEPD_FAKE_NCCL_WRONG="1")
+    words = stages(done.stdout)
+    assert [words[stage] for stage in (ALL[3], *MORE)] == ["FAIL", "FAIL", "skip"], done.stdout
+    assert "the weights have other bits" in done.stdout and "rank 1 of 2 killed" in done.stdout
+
+
+def test_rank_whose_loss_takes_too_long_to_end_the_others_is_told(tree):
+    env = {**tree.env(), "SWEEPD_BIN": BIN}
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/lib/gpu_gangs.py"), BIN,
+                           f"{SMALL['uuid']},GPU-1", "--limit", "0"], env=env, capture_output=True, text=True)
+    assert done.returncode == 1 and "rank 1 killed: " in done.stdout and "s, at most 0" in done.stdout, done
+
+
+@pytest.mark.parametrize("faults, ours, theirs, status", [
+    ("nvidia", 0, 2, "ok"), ("nvidia racecheck", 1, 2, "FAIL"), ("crashed", 0, 0, "FAIL")])
+def test_only_findings_in_our_own_kernels_count(tree, faults, ours, theirs, status):
+    tree.without_examples()
+    done = tree.run(FAULTS=faults)
+    assert stages(done.stdout)["compute-sanitizer racecheck"] == status, done.stdout
+    log = (tree.logs / "racecheck.log").read_text()
+    assert f"racecheck: {ours} findings are ours, {2 * theirs} are in what NVIDIA wrote" in log, log
+    assert stages(done.stdout)["compute-sanitizer memcheck"] == ("FAIL" if "crashed" in faults else "ok")
+
+
+def test_wrong_address_in_a_kernel_of_nvidia_counts_for_memcheck():
+    """It has it most likely from us."""
+    text = ("========= Invalid __global__ read of size 4 bytes\n=========     at void cutlass::Kernel2<T>(T1)+0x90\n"
+            "=========\n========= ERROR SUMMARY: 1 error\n")
+    for tool, status in (("memcheck", 9), ("initcheck", 0)):
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/lib/gpu_findings.py"), tool], input=text,
+                              capture_output=True, text=True)
+        assert done.returncode == status and done.stdout.startswith(text), done
+
 
 
 def without(tree, name):
@@ -274,7 +347,8 @@ def test_what_fails_is_said_and_the_rest_goes_on(tree):
     words = stages(done.stdout)
     assert {stage for stage, word in words.items() if word == "FAIL"} == {
         "each kernel beside its CPU twin", "mlp, batch 16, lanes", *ALL[-4:]}, done.stdout
-    assert {stage for stage, word in words.items() if word == "skip"} == {"lenet-cifar, batch 4, instructions a step"}
+    assert {stage for stage, word in words.items() if word == "skip"} == {
+        "lenet-cifar, batch 4, instructions a step", *MORE}
     assert list(words) == ALL
     text = done.stdout
     assert "relu: 3 is not 4" in text and "of 2 tests 1 have run and passed" in text
@@ -287,7 +361,7 @@ def test_what_fails_is_said_and_the_rest_goes_on(tree):
     assert predicted_and("", "", "", f"not measured: {why}")[4] in text
     assert "??  mlp batch 16: one lane over PyTorch eager: not measured, at least 1" in text
     assert f"7 failed (each kernel beside its CPU twin; mlp, batch 16, lanes; {'; '.join(ALL[-4:])}; " \
-           "what must hold), 1 skipped (lenet-cifar, batch 4, instructions a step), total " in text
+           "what must hold), 3 skipped (lenet-cifar, batch 4, instructions a step; " in text
     assert done.stdout.splitlines()[-2] in tree.kept()["txt"]
 
 
@@ -301,7 +375,7 @@ def test_tools_that_are_missing_are_skipped_and_named(tree):
     words = stages(done.stdout)
     assert {stage for stage, word in words.items() if word != "ok"} == {
         "lenet-cifar, batch 4, instructions a step", "PyTorch, the same nets", "lenet-cifar, batch 128, tf32",
-        "lenet-cifar, batch 128, bf16", *ALL[-4:]} and "FAIL" not in words.values(), done.stdout
+        "lenet-cifar, batch 128, bf16", *MORE, *ALL[-4:]} and "FAIL" not in words.values(), done.stdout
     assert predicted_and("", "", "", "not measured: no ncu")[4] in done.stdout.splitlines()
     assert ": no compute-sanitizer" in after(done.stdout, "compute-sanitizer memcheck")
     assert ": no Python with PyTorch" in after(done.stdout, "PyTorch, the same nets")
@@ -321,7 +395,8 @@ def test_where_no_net_trains_only_what_shows_why_is_run(tree):
     assert done.returncode == 1, done
     assert stages(done.stdout) == {
         "build for sm_90": "ok", "a net trains on the card": "FAIL", "each kernel beside its CPU twin": "ok",
-        "lanes, examples": "skip", "compute-sanitizer memcheck": "FAIL"}, done.stdout
+        "NCCL: a communicator of one rank": "ok", "lanes, examples, several GPUs": "skip",
+        "compute-sanitizer memcheck": "FAIL"}, done.stdout
     assert "does not start: an illegal memory access" in done.stdout
     table = predicted_and(*["not measured"] * 5, planned=None)
     assert [line for line in done.stdout.splitlines() if line in table] == table, done.stdout

@@ -82,18 +82,28 @@ START_TEST(graph_refuses_what_would_wait_and_stays_whole)
 }
 END_TEST
 
-START_TEST(graph_of_a_thread_that_allocates_is_none_and_the_queue_goes_on)
+/* CUDA does not say whether the thread that records may allocate beside it: the stand-in refuses, and of
+ * a GPU both answers are right. The stream's memory is untouched by either. */
+START_TEST(graph_of_a_thread_that_allocates_is_whole_or_none_and_the_queue_goes_on)
 {
 	float *x = floats(3, 1);
 	struct sw_graph *g;
 	void *more;
+	sw_status allocated, ended;
 
 	ck_assert_int_eq(o->graph_begin(q), SW_OK);
-	ck_assert_int_eq(o->alloc(&more, 64), SW_UNSUPPORTED);
+	allocated = o->alloc(&more, 64);
 	ck_assert_int_eq(o->zero(q, x, sizeof *x), SW_OK);
-	ck_assert_int_eq(o->graph_end(q, &g), SW_UNSUPPORTED);
-	ck_assert_ptr_null(g);
+	ended = o->graph_end(q, &g);
+#ifndef SW_TEST_GPU
+	ck_assert_int_eq(allocated, SW_UNSUPPORTED);
+	ck_assert_int_eq(ended, SW_UNSUPPORTED);
+#endif
+	ck_assert(allocated == SW_OK || allocated == SW_UNSUPPORTED);
+	ck_assert_int_eq(ended, g ? SW_OK : SW_UNSUPPORTED);
 	ck_assert_float_eq(value(x), 1);
+	o->graph_free(g);
+	o->free(more);
 	ck_assert_int_eq(o->zero(q, x, sizeof *x), SW_OK);
 	ck_assert_float_eq(value(x), 0);
 	o->free(x);
@@ -341,7 +351,8 @@ SUITE(tcase)
 	tcase_add_checked_fixture(tcase, queue_setup, queue_teardown);
 	tcase_add_test(tcase, graph_runs_its_calls_with_what_memory_holds_then);
 	tcase_add_test(tcase, graph_refuses_what_would_wait_and_stays_whole);
-	tcase_add_test(tcase, graph_of_a_thread_that_allocates_is_none_and_the_queue_goes_on);
+	tcase_add_test(tcase,
+		       graph_of_a_thread_that_allocates_is_whole_or_none_and_the_queue_goes_on);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, graph_without_memory_fails_cleanly);
 #endif

@@ -152,8 +152,13 @@ SW_NODISCARD sw_status sw_net_gradient(struct sw_net *net, const struct sw_data 
  * call. On devices, where the host does not see it, what it would be by counted work. NaN: no
  * pipeline. All ranks call it. */
 SW_NODISCARD sw_status sw_net_bubble(struct sw_net *net, int64_t us, double *out);
+/* The part of the products' arithmetic that is large enough for TF32, by what is known of an H100. */
+double sw_net_tf32_share(const struct sw_net *net);
 /* Which of the ranks that share each batch this one's pipeline is. */
 unsigned sw_net_data_rank(const struct sw_net *net);
+/* The validation rows that this rank evaluates: [*first, *end), perhaps none. */
+void sw_net_eval_share(const struct sw_net *net, const struct sw_data *data, size_t *first,
+		       size_t *end);
 /* Rows of an evaluation at once that suit all stages. All ranks of a pipeline call it. */
 SW_NODISCARD sw_status sw_net_eval_rows(const struct sw_net *net, size_t *rows);
 

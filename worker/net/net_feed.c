@@ -5,7 +5,9 @@
  *   copies         | t+1 to stage 1 | ...      | t+2 to stage 0 |
  *   queue    | step t on stage 0       | step t+1 on stage 1  |
  *
- * Of several ranks that share a batch each fetches all of its rows.
+ * Of several ranks that share a batch each fetches its own rows, to where they lie in the batch's; and
+ * the labels of all, for how many count is of the whole batch. What a pipeline's later stages are
+ * given comes from the one before, so these fetch no inputs.
  *
  * Two stages by turns: what is fetched goes where the batch at hand does not lie. A stage holds,
  * each aligned, inputs[stage_rows], labels[stage_rows], lengths[stage_rows]. */
@@ -98,16 +100,19 @@ static const void *inputs(const struct sw_data_part *part)
 			     : (const void *)part->x;
 }
 
-/* One piece of a batch: gathered, and on its way. */
+/* One piece of a batch, of some of its rows: gathered, and on its way. */
 static sw_status piece(const struct sw_net *net, unsigned k, size_t at, const void *src,
-		       const int32_t *order, size_t rows, size_t row)
+		       const int32_t *order, const struct sw_net_share *some, size_t row)
 {
+	const size_t n = some->to - some->from;
+
+	at += some->from * row;
 	char *host = net->feed->pinned[k] + at;
 
-	if (row == 0)
+	if (n == 0 || row == 0)
 		return SW_OK;
-	sw_data_rows_take(host, src, order, rows, row);
-	return net->ops->transfer(net->q, k, net->arena + net->at.stage[k] + at, host, rows * row);
+	sw_data_rows_take(host, src, order + some->from, n, row);
+	return net->ops->transfer(net->q, k, net->arena + net->at.stage[k] + at, host, n * row);
 }
 
 sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train,
@@ -121,19 +126,21 @@ sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool
 		return SW_OK;
 	const int32_t *order = train ? f->order + first : f->rows;
 	const unsigned k = 1 - f->last;
+	const struct sw_net_share all = {.to = rows};
+	const struct sw_net_share mine = train ? sw_net_share_of(net, rows) : all;
 
 	f->at[k].there = false;
 	rc = net->ops->transfer_read(net->q, k);
 	for (size_t i = 0; !train && i < rows; i++)
 		f->rows[i] = (int32_t)(first + i);
-	if (rc == SW_OK)
-		rc = piece(net, k, 0, inputs(part), order, rows, f->x_row);
+	if (rc == SW_OK && sw_net_is_first(net))
+		rc = piece(net, k, 0, inputs(part), order, &mine, f->x_row);
 	if (rc == SW_OK)
 		rc = piece(net, k, f->label_at,
 			   part->label ? (const void *)part->label : (const void *)part->target,
-			   order, rows, f->label_row);
+			   order, &all, f->label_row);
 	if (rc == SW_OK)
-		rc = piece(net, k, f->length_at, part->length, order, rows, f->length_row);
+		rc = piece(net, k, f->length_at, part->length, order, &mine, f->length_row);
 	if (rc == SW_OK)
 		f->at[k] = (struct fetched){true, train, first, rows};
 	return rc;

@@ -176,8 +176,8 @@ SW_NODISCARD sw_status sw_net_feed_create(struct sw_net *net, const struct sw_da
 void sw_net_feed_destroy(struct sw_net *net);
 /* The coming epoch's order is copied, and what was fetched ahead will not be asked for. */
 void sw_net_feed_order(struct sw_net *net, const int32_t *order, size_t rows);
-/* Begins to fetch rows: [first, first + rows) of the order, or of the validation part; at most
- * at.stage_rows. Waits for nothing but an earlier copy from the same memory. */
+/* Begins to fetch rows: of [first, first + rows) of the order this rank's share, or such rows of the
+ * validation part; at most at.stage_rows. Waits for nothing but an earlier copy from the same memory. */
 SW_NODISCARD sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train,
 					 size_t first, size_t rows);
 /* Where such rows are for what the queue is given from here on: out->part's are the batch's alone

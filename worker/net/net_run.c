@@ -225,13 +225,25 @@ static sw_status eval_sums(const struct sw_net_pass *p, const struct sw_data_par
 	return net->no_counts ? SW_OK : rc;
 }
 
+void sw_net_eval_share(const struct sw_net *net, const struct sw_data *data, size_t *first,
+		       size_t *end)
+{
+	const size_t rows = data->val.rows, share = sw_layout_share(rows, net->trainer->ranks);
+	const size_t from = sw_net_data_rank(net) * share;
+
+	*first = from < rows ? from : rows;
+	*end = rows - *first < share ? rows : *first + share;
+}
+
 sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
 {
-	const size_t next = first + rows, left = data->val.rows - next;
+	const size_t next = first + rows;
 	struct sw_net_pass p = {.net = net, .rows = rows};
 	struct sw_net_rows from;
+	size_t mine, end;
 	sw_status rc = sw_net_feed_take(net, data, false, first, rows, &from);
 
+	sw_net_eval_share(net, data, &mine, &end);
 	first = from.number ? 0 : first; /* those that are staged are the batch's alone */
 	if (rc == SW_OK)
 		rc = eval_input(&p, data, &from.part, first);
@@ -241,7 +253,8 @@ sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t fir
 		rc = sw_net_forward(&p);
 	if (rc == SW_OK)
 		rc = sw_net_is_last(net) ? eval_sums(&p, &from.part, first) : sw_net_value_send(&p);
-	if (rc == SW_OK)
-		rc = sw_net_feed_fetch(net, data, false, next, left < rows ? left : rows);
+	if (rc == SW_OK && next < end)
+		rc = sw_net_feed_fetch(net, data, false, next,
+				       end - next < rows ? end - next : rows);
 	return rc;
 }

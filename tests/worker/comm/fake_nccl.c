@@ -2,8 +2,9 @@
  * tests/worker/comm/fake_nccl.c — a stand-in for libnccl.so.2: its symbols, for ranks of one machine,
  * which meet in a file that the unique id names. Sums are made in rank order, and a group's sends and
  * receives together, when the stream comes to them: a stream of the stand-in device (cuda_shim),
- * recorded or not; without that device (a stream NULL) within the call. A send is done when it was
- * received: NCCL keeps to no more.
+ * recorded or not; without that device (a stream NULL) within the call, which then waits for no rank
+ * that has ended, as NCCL's waits for none. A send is done when it was received: NCCL keeps to no more.
+ * With SWEEPD_FAKE_NCCL_WRONG in the environment the first number of each sum is wrong.
  *
  * What NCCL's rules forbid ends the process with a line: a call while the one before is in
  * progress or after an error, a type or an operation that is not meant, memory that is no device's,
@@ -15,12 +16,14 @@
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/worker/comm/fake_nccl_api.h"
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,7 +42,7 @@ enum { FLOAT32 = 7, FLOAT64 = 8 };
 #pragma weak sw_shim_look_at
 
 struct member {
-	atomic_uint here;
+	atomic_uint here;            /* the process */
 	atomic_ullong posted, taken; /* sums */
 	unsigned long long hash;     /* of all sums up to the one that is posted */
 	char data[BYTES] __attribute__((aligned(8)));
@@ -188,7 +191,7 @@ int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
 		(void)unlink(c->path);
 		return INTERNAL;
 	}
-	atomic_store(&c->at->member[rank].here, 1);
+	atomic_store(&c->at->member[rank].here, (unsigned)getpid());
 	return IN_PROGRESS;
 }
 
@@ -273,6 +276,21 @@ static void on_device(const char *symbol, const void *p, size_t bytes, cudaStrea
 		refuse("%s of what is no device's memory or stream", symbol);
 }
 
+static bool rank_is_gone(const struct comm *c)
+{
+	bool gone = false;
+
+	for (int r = 0; r < c->world && !gone; r++) {
+		struct pollfd p = {.events = POLLIN};
+
+		p.fd = (int)syscall(SYS_pidfd_open, atomic_load(&c->at->member[r].here), 0);
+		gone = p.fd < 0 || poll(&p, 1, 0) > 0;
+		if (p.fd >= 0)
+			close(p.fd);
+	}
+	return gone;
+}
+
 /* Gives arg to the stream, or runs it now. */
 static int give(struct comm *c, cudaStream_t stream, bool (*run)(void *), const void *arg,
 		size_t bytes)
@@ -287,7 +305,7 @@ static int give(struct comm *c, cudaStream_t stream, bool (*run)(void *), const 
 	c->waits = fake.given % 3; /* some are done at once */
 	if (stream && sw_shim_queue(stream, run, own) != cudaSuccess)
 		return 1;
-	while (!stream && !run(own))
+	while (!stream && !run(own) && !rank_is_gone(c))
 		nanosleep(&moment, NULL);
 	if (!stream)
 		free(own);
@@ -343,6 +361,8 @@ static void sum_add(const struct sum *s)
 		ADD(double)
 	else
 		ADD(float)
+	if (s->type != FLOAT64 && getenv("SWEEPD_FAKE_NCCL_WRONG"))
+		((float *)s->p)[0] += 0.5f;
 }
 
 static bool sum_take(const struct sum *s, unsigned long long k)

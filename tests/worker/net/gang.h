@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#define WORLD_MOST 6
+#define WORLD_MOST 8
 #define STEPS_MOST 256
 #define LAST_MOST  2048
 #define EPOCHS     8
@@ -36,6 +36,7 @@ struct rank {
 	size_t micro;
 	unsigned oom_events;
 	unsigned fired; /* of the fault that its spoil() armed */
+	size_t fetched; /* bytes of transfers, where its spoil() counts them */
 };
 
 struct gang {

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""scripts/lib/gpu_gangs.py BIN GPU,GPU[,...] [--data N] [--pipeline N] [--limit S]   (scripts/gpu-check)
+
+Trains one trial on as many GPUs as data x pipeline, and the same without stages, or else on one GPU with batches in
+as many parts. The weights must have the same bits where at most two add them up (more do in the ring's order), and
+each step its graph. Then each rank of another trial is killed in turn: within S seconds (10) nothing of the attempt may
+be left, and the log must name the rank. Status 0: all as it must be.
+"""
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BATCH, MICROBATCHES = 64, 4
+NEAR = 1e-4  # losses of the last epoch, where the order of a sum differs
+
+
+def spec(gpus, epochs, **more):
+    trainer = {"dataset": {"name": "digits"}, "epochs": epochs, "batch_size": BATCH, **more.pop("trainer", {}),
+               "model": [{"linear": 256}, "relu", {"linear": 256}, "relu", {"linear": 10}]}
+    return {"name": "gangs", "method": "grid", "metric": {"name": "val_loss"}, "seed": 3, "retries": 0,
+            "parameters": {"lr": {"values": [0.05]}}, "resources": {"gpu": gpus}, "trainer": trainer, **more}
+
+
+def trained(harness, daemon, client, name, given):
+    """(weights, reports) of the trial; its log is shown if it has no end as it should."""
+    sweep = client.submit(given)
+    state = client.wait_sweep(sweep, timeout=300)["state"]
+    reports = client.reports(sweep, 1)
+    path = os.path.join(daemon.directory, f"{name}.safetensors")
+    status, _, error = harness.sweep_command(daemon, "checkpoint", f"{sweep}/1", "--out", path)
+    missed = [r for r in reports if "graph_misses" in r["metrics"]]
+    if status or state != "COMPLETED" or missed:
+        sys.exit(f"{name}: {state}, {len(missed)} epochs with steps that were no graph: {error}\n"
+                 f"{harness.sweep_command(daemon, 'log', f'{sweep}/1')[1]}")
+    with open(path, "rb") as file:
+        head = int.from_bytes(file.read(8), "little")  # safetensors: the head has the sweep's number
+        return file.read()[head:], reports
+
+
+def alike(one, gang, exact):
+    """Why they are not; or None."""
+    losses = [reports[-1]["metrics"]["val_loss"] for _, reports in (one, gang)]
+    if exact and one[0] != gang[0]:
+        return f"the weights have other bits; val_loss is {losses[1]}, and {losses[0]}"
+    if len(one[1]) != len(gang[1]) or not abs(losses[0] - losses[1]) <= NEAR * abs(losses[0]):
+        return f"val_loss is {losses[1]}, and {losses[0]}"
+    return None
+
+
+def killed(harness, gangs, daemon, client, given, rank, limit):
+    """Why the end of a rank is not that of all in time; or None."""
+    world = given["resources"]["gpu"]
+    sweep = client.submit(given)
+    pids = harness.wait_until(lambda: gangs.ranks(client, sweep, world), "all ranks", 120)
+    harness.wait_until(lambda: client.reports(sweep, 1), "an epoch", 120)
+    began = time.monotonic()
+    os.kill(pids[rank], signal.SIGKILL)
+
+    def ended():
+        state = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]["state"]
+        return state != "RUNNING" and not any(map(harness.alive, pids))
+
+    harness.wait_until(ended, f"the end of all ranks after that of rank {rank}", 120)
+    took = time.monotonic() - began
+    harness.wait_until(lambda: all(s["state"] == "IDLE" for s in client.slots()), "free GPUs", 120)
+    print(f"rank {rank} of {world} killed: all ended after {took:.1f} s", flush=True)
+    if rank and f"lost: rank {rank} of {world}" not in harness.sweep_command(daemon, "log", f"{sweep}/1")[1]:
+        return f"rank {rank} killed: the trial's log does not name it"
+    return f"rank {rank} killed: {took:.1f} s, at most {limit:g}" if took > limit else None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bin")
+    parser.add_argument("gpus")
+    parser.add_argument("--data", type=int, default=2)
+    parser.add_argument("--pipeline", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=10)
+    options = parser.parse_args()
+    os.environ["SWEEPD_BIN"] = os.path.abspath(options.bin)
+    sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
+    import gangs
+    import harness  # reads SWEEPD_BIN
+
+    world, stages = options.data * options.pipeline, options.pipeline
+    data = {"data": options.data}
+    parallel = {**data, "pipeline": stages, "microbatches": MICROBATCHES} if stages > 1 else data
+    part = {"trainer": {"micro_batch": BATCH // options.data // (MICROBATCHES if stages > 1 else 1)}}
+    plain = spec(options.data, 3, parallel=data, **part) if stages > 1 else spec(1, 3, **part)
+    wrong = []
+    with tempfile.TemporaryDirectory() as directory:
+        given = {k: v for k, v in os.environ.items() if k.startswith("SWEEPD_") and k != "SWEEPD_BIN"}
+        daemon = harness.Daemon(directory, "gpu:" + options.gpus).start(**given)
+        try:
+            client = daemon.client(timeout=300)
+            harness.wait_until(lambda: all(s["state"] == "IDLE" for s in client.slots()), "free GPUs", 120)
+            one = trained(harness, daemon, client, "plain", plain)
+            gang = trained(harness, daemon, client, "gang", spec(world, 3, parallel=parallel))
+            wrong.append(alike(one, gang, options.data <= 2))
+            endless = spec(world, 1000000, parallel=parallel)
+            wrong += [killed(harness, gangs, daemon, client, endless, rank, options.limit) for rank in range(world)]
+        finally:
+            daemon.stop()
+    wrong = [line for line in wrong if line]
+    print("\n".join(wrong) if wrong else f"{parallel}: the weights are right, and each lost rank was the end of all")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
