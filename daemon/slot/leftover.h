@@ -2,7 +2,7 @@
  * daemon/slot/leftover.h — what the user's programs left running when their worker ended.
  *
  * A worker ends all that its program forked. One that was killed cannot; then the daemon does, by
- * the slot's cookie in their environment (base/process.h).
+ * the mark that the slot's cookie makes (base/process.h).
  */
 #ifndef SW_DAEMON_SLOT_LEFTOVER_H
 #define SW_DAEMON_SLOT_LEFTOVER_H
