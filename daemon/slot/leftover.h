@@ -7,13 +7,15 @@
 #ifndef SW_DAEMON_SLOT_LEFTOVER_H
 #define SW_DAEMON_SLOT_LEFTOVER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sw_daemon;
 struct sw_worker;
 
-/* Ends what is left of the worker's slots, on libuv's pool; then calls done, on the loop. */
-void sw_leftover_end(struct sw_worker *w, void (*done)(struct sw_worker *w));
+/* Ends what is left of the worker's slots, on libuv's pool; then calls done, on the loop. False: none
+ * has a program, and done is not called. */
+bool sw_leftover_end(struct sw_worker *w, void (*done)(struct sw_worker *w));
 /* The same of one slot, at once: before the loop. A look at all processes, some milliseconds. */
 void sw_leftover_end_now(const struct sw_daemon *d, int32_t slot);
 
