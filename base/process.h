@@ -3,7 +3,10 @@
  * environment has a mark, and a signal that reaches no other process.
  *
  * What a program forked away (setsid, a double fork) is found by its mark: an entry of the
- * environment that it began with, which its children inherit.
+ * environment that it began with, and a number made of that entry as its soft RLIMIT_LOCKS. Its
+ * children inherit both. The number is there for a process that was given another environment,
+ * wrote a title over it (setproctitle), or lets nobody read it (PR_SET_DUMPABLE): Linux has not
+ * used that limit since 2.4.25, and /proc shows it to everybody (proc(5): limits).
  *
  * Threads  Any. A look at all costs about 10 µs a process of the machine, so it is no work for a loop.
  * Errors   A process that has ended meanwhile, or is another user's, counts as not there.
@@ -28,15 +31,22 @@ bool sw_process_read(pid_t pid, struct sw_process *out);
 /* All of them, in (*out)[0..*n); the caller frees it. SW_NOMEM; SW_IO: there is no /proc. */
 SW_NODISCARD sw_status sw_process_list(struct sw_process **out, size_t *n);
 
-/* Is "NAME=value" an entry of the environment? Of a huge one only the first 2 MiB are read. */
+/* The soft RLIMIT_LOCKS that marks as "NAME=value" does. */
+uint64_t sw_process_mark(const char *entry);
+/* Is "NAME=value" its mark? Of a huge environment only the first 2 MiB are read. */
 bool sw_process_marked(pid_t pid, const char *entry);
 
 /* Sends the signal, unless the process that was looked at has ended: its number may be another's
  * by now. false: nothing was sent. */
 bool sw_process_signal(const struct sw_process *p, int sig);
 
-/* SIGKILL to all processes with this entry, but the caller's own, until two looks find none, 10 ms
- * apart; for at most 2 s. Returns how many were killed. */
+/* SIGKILL to whatever is the newest process of the machine for so long, where it has this mark: in a
+ * chain of forks, each of which ends at once, a look at all processes meets none that lives. Returns
+ * how many got it. */
+size_t sw_process_chase_marked(const char *entry, int64_t us);
+
+/* SIGKILL to all processes with this mark, but the caller's own, until two looks and the 10 ms
+ * before each find none; for at most 2 s. Returns how many were killed. */
 size_t sw_process_end_marked(const char *entry);
 
 #endif

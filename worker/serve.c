@@ -1,13 +1,17 @@
 #include "worker/serve.h"
+#include "base/beat.h"
 #include "base/memory.h"
 #include "kernels/backend.h"
 #include "worker/exec/exec.h"
+#include "worker/exec/program.h"
 #include "worker/run.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define REAP_US ((int64_t)1000000)
 
 struct lane {
 	struct lanes *all;
@@ -45,6 +49,22 @@ static int end_with_loss(struct sw_session *s, sw_status rc, unsigned rank,
 	return rc == SW_DEVICE_LOST ? SW_WORKER_EXIT_DEVICE : 1;
 }
 
+static void reap_idle(void *ctx)
+{
+	(void)ctx;
+	sw_program_reap();
+}
+
+/* What SIGKILL did not end in time, and has ended since, is this worker's child still. */
+static bool next_job(struct sw_session *s, const struct sw_job **job)
+{
+	sw_beat_to(reap_idle, NULL, REAP_US);
+	const bool got = sw_session_next(s, job);
+
+	sw_beat_to(NULL, NULL, 0);
+	return got;
+}
+
 /* Trials until the session ends. Returns the exit status. */
 static int lane_work(struct lane *l)
 {
@@ -53,7 +73,7 @@ static int lane_work(struct lane *l)
 	struct sw_err err = SW_ERR_INIT;
 	const struct sw_job *job;
 
-	while (sw_session_next(s, &job)) {
+	while (next_job(s, &job)) {
 		sw_status rc = SW_OK;
 
 		if (job->command)

@@ -49,10 +49,15 @@ static void on_end(uv_work_t *work, int status)
 	free(l);
 }
 
-void sw_leftover_end(struct sw_worker *w, void (*done)(struct sw_worker *w))
+bool sw_leftover_end(struct sw_worker *w, void (*done)(struct sw_worker *w))
 {
-	struct leftover *l = sw_calloc(1, sizeof *l);
+	bool program = false;
 
+	for (unsigned k = 0; k < w->slot_n; k++)
+		program = program || w->slots[k].program;
+	if (!program)
+		return false;
+	struct leftover *l = sw_calloc(1, sizeof *l);
 	if (l == NULL)
 		sw_daemon_die("end what a worker left", SW_NOMEM);
 	l->work.data = l;
@@ -60,4 +65,5 @@ void sw_leftover_end(struct sw_worker *w, void (*done)(struct sw_worker *w))
 	l->done = done;
 	if (uv_queue_work(w->slots->d->loop, &l->work, run_end, on_end) != 0)
 		sw_daemon_die("end what a worker left", SW_INTERNAL);
+	return true;
 }

@@ -2,18 +2,20 @@
  * daemon/slot/leftover.h — what the user's programs left running when their worker ended.
  *
  * A worker ends all that its program forked. One that was killed cannot; then the daemon does, by
- * the slot's cookie in their environment (base/process.h).
+ * the mark that the slot's cookie makes (base/process.h).
  */
 #ifndef SW_DAEMON_SLOT_LEFTOVER_H
 #define SW_DAEMON_SLOT_LEFTOVER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sw_daemon;
 struct sw_worker;
 
-/* Ends what is left of the worker's slots, on libuv's pool; then calls done, on the loop. */
-void sw_leftover_end(struct sw_worker *w, void (*done)(struct sw_worker *w));
+/* Ends what is left of the worker's slots, on libuv's pool; then calls done, on the loop. False: none
+ * has a program, and done is not called. */
+bool sw_leftover_end(struct sw_worker *w, void (*done)(struct sw_worker *w));
 /* The same of one slot, at once: before the loop. A look at all processes, some milliseconds. */
 void sw_leftover_end_now(const struct sw_daemon *d, int32_t slot);
 

@@ -72,10 +72,32 @@ bool sw_slot_has(const struct sw_slot *s, int64_t sweep, int64_t trial, int64_t 
 	return s->sweep == sweep && s->trial == trial && s->attempt == attempt;
 }
 
+const struct sw_slot *sw_slot_ending(const struct sw_daemon *d, int64_t sweep, int64_t trial)
+{
+	for (size_t i = 0; i < d->slot_n; i++) {
+		const struct sw_slot *s = &d->slots[i];
+
+		if (s->program && s->state != SW_SLOT_BUSY &&
+		    (s->last_trial == 0 || (s->last_sweep == sweep && s->last_trial == trial)))
+			return s;
+	}
+	return NULL;
+}
+
+void sw_slot_keep_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *job)
+{
+	s->next = call;
+	s->job = *job;
+	*job = (struct sw_buf){.max = job->max};
+}
+
 static void forget_trial(struct sw_slot *s)
 {
 	struct sw_worker *w = s->worker;
 
+	sw_slot_next_end(s); /* it never began */
+	s->last_sweep = s->sweep;
+	s->last_trial = s->trial;
 	s->sweep = s->trial = s->attempt = 0;
 	s->heard_ms = 0;
 	/* One that its worker outlived has shown that it ends no worker. */
@@ -179,6 +201,7 @@ void sw_slot_next_end(struct sw_slot *s)
 	sw_buf_init(&none, 16);
 	(void)sw_buf_adds(&none, "{}");
 	sw_call_result(s->next, &none);
+	sw_buf_fini(&s->job);
 	s->next = NULL;
 }
 
@@ -208,6 +231,7 @@ void sw_slot_next(struct sw_slot *s, struct sw_call *call)
 	/* It asks for a new trial, so it has none: one that the daemon still counts as its own
 	 * ended without a word (its START never arrived, or its worker dropped it). */
 	sw_slot_lose(s, false, "dropped by its worker");
+	s->program = false; /* before a worker asks it has ended all that its last one was */
 	s->state = SW_SLOT_IDLE;
 	s->next = call;
 	s->next_since_us = s->d->clock->mono_us();

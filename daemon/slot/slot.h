@@ -14,6 +14,7 @@
 #ifndef SW_DAEMON_SLOT_SLOT_H
 #define SW_DAEMON_SLOT_SLOT_H
 
+#include "base/buf.h"
 #include "base/status.h"
 #include "daemon/slot/device.h"
 #include "daemon/slot/gpu_usage.h"
@@ -62,14 +63,16 @@ struct sw_slot {
 	bool beats;           /* its worker said that it is never silent for long */
 	struct sw_call *next; /* a held worker.next */
 	int64_t next_since_us;
-	int64_t since_us; /* of STARTING, or of losing the connection */
+	struct sw_buf job; /* BUSY, and `next` is held still: its answer (sw_slot_keep_job()) */
+	int64_t since_us;  /* of STARTING, or of losing the connection */
 
 	/* BUSY: the trial */
 	int64_t sweep, trial, attempt;
 	int64_t busy_since_us;
-	unsigned lost_rank;  /* of a trial on several: that which ended first, as its worker says */
-	uint64_t from_step;  /* where the attempt began; UINT64_MAX: not known */
-	bool program;        /* its last trial, too: what that forked may outlive the worker */
+	unsigned lost_rank; /* of a trial on several: that which ended first, as its worker says */
+	uint64_t from_step; /* where the attempt began; UINT64_MAX: not known */
+	bool program; /* it is the user's own; or its last one was, and the worker still ends it */
+	int64_t last_sweep, last_trial; /* which one; 0: an earlier daemon's, not known */
 	int64_t heard_ms;    /* adopted: when it was last heard of; 0: the worker has said hello */
 	unsigned lanes_used; /* that it has, this slot among them */
 	int64_t bytes;       /* that it takes at most; 0: not known */
@@ -99,7 +102,7 @@ const char *sw_slot_state_name(enum sw_slot_state state);
 long sw_slot_pid(const struct sw_slot *s); /* 0: none */
 /* Why it is down, or why its GPU takes no trial; "" for no reason. */
 const char *sw_slot_cause(const struct sw_slot *s);
-/* By this in its environment all that the slot's trial forked is found (SWEEPD_COOKIE). It is the
+/* By this (SWEEPD_COOKIE, base/process.h) all that the slot's trial forked is found. It is the
  * same for each daemon on this state directory, and for no other slot. */
 void sw_slot_cookie(const struct sw_daemon *d, int32_t slot, char out[64]);
 size_t sw_slot_busy_n(const struct sw_daemon *d, int64_t sweep); /* 0: of any sweep */
@@ -109,6 +112,11 @@ size_t sw_slot_busy_n(const struct sw_daemon *d, int64_t sweep); /* 0: of any sw
 /* The slot, whose worker runs, has this trial from now on. program: it is the user's own. */
 void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt, bool program);
 bool sw_slot_has(const struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt);
+/* Another slot whose worker still ends the program of the trial's attempt before; NULL: none. */
+const struct sw_slot *sw_slot_ending(const struct sw_daemon *d, int64_t sweep, int64_t trial);
+/* The slot has a trial that must not begin yet: the answer to its worker.next waits, and is taken
+ * over with what `job` holds. A trial that ends meanwhile ends the call. */
+void sw_slot_keep_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *job);
 /* The slot's trial is over (told, or decided): the slot is free for the next. */
 void sw_slot_done(struct sw_slot *s);
 /* The same through its worker, and told as lost. Nothing happens to a slot without a trial. */

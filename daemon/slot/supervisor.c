@@ -70,6 +70,18 @@ static void record_worker(struct sw_worker *w, const char *handle)
 	commit_rows(w->slots->d, tx, on_recorded, w);
 }
 
+/* After the ends of the attempts, which are changes of their own, and of what programs left: a
+ * daemon that is killed in between still finds the process, sees that it is gone, and ends both
+ * itself. */
+static void delete_rows(const struct sw_worker *w)
+{
+	struct sw_tx *tx = begin_rows();
+
+	for (unsigned k = 0; k < w->slot_n; k++)
+		sw_tx_slot_delete(tx, w->slots[k].index);
+	commit_rows(w->slots->d, tx, NULL, NULL);
+}
+
 /* --- a process starts --- */
 
 static void on_ended(void *user, const char *cause, const char *said);
@@ -225,22 +237,11 @@ static void on_cleared(struct sw_worker *w)
 
 	w->clearing = false;
 	settle_dying(d, now_us);
+	if (d->phase == SW_UP) /* else the store may be closed; the next start looks again */
+		delete_rows(w);
 	if (w->proc == NULL && now_us >= w->retry_us)
 		start_worker(w);
 	d->slots_due = true;
-}
-
-/* Programs outlive a worker that was killed. */
-static void clear_worker(struct sw_worker *w)
-{
-	bool program = false;
-
-	for (unsigned k = 0; k < w->slot_n; k++)
-		program = program || w->slots[k].program;
-	if (!program)
-		return;
-	w->clearing = true;
-	sw_leftover_end(w, on_cleared);
 }
 
 static void on_ended(void *user, const char *cause, const char *said)
@@ -263,18 +264,14 @@ static void on_ended(void *user, const char *cause, const char *said)
 	sw_gpus_worker_ended(d, first, pid);
 	/* All are counted before the first is let go of: each is blamed only if it was alone. */
 	count_suspects(w);
-	clear_worker(w);
-	struct sw_tx *tx = begin_rows();
+	w->clearing = sw_leftover_end(w, on_cleared);
 	for (unsigned k = 0; k < w->slot_n; k++) {
 		if (w->slots[k].state == SW_SLOT_BUSY)
 			look_at_gpus(&w->slots[k], pid);
 		end_slot(&w->slots[k], cause, now_us);
-		sw_tx_slot_delete(tx, w->slots[k].index);
 	}
-	/* After the ends of the attempts, which are changes of their own: a daemon that is
-	 * killed in between still finds the process, sees that it is gone, and ends the attempts
-	 * itself. */
-	commit_rows(d, tx, NULL, NULL);
+	if (!w->clearing)
+		delete_rows(w);
 	w->retry_us = now_us + retry_wait_us(w);
 	if (w->retry_us == now_us)
 		start_worker(w);
@@ -445,7 +442,7 @@ static void tick_slot(struct sw_slot *s, int64_t now_us)
 {
 	struct sw_worker *w = s->worker;
 
-	if (s->next != NULL && now_us - s->next_since_us > HOLD_US)
+	if (s->next != NULL && s->state != SW_SLOT_BUSY && now_us - s->next_since_us > HOLD_US)
 		sw_slot_next_end(s);
 	/* Each lane has a connection of its own, and each must be heard of. */
 	if (w->proc != NULL && now_us - silent_since(s, now_us) > s->d->silent_us) {

@@ -85,6 +85,8 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 		       err.msg);
 		return true;
 	}
+	/* Until it asks for a trial, it may still end the program of one that has ended. */
+	s->program = true;
 	struct sw_live *live = find_running_on(d, s->index, &trial);
 	if (live != NULL)
 		sw_slot_begin(s, live->sweep, (int64_t)trial,
@@ -95,12 +97,9 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	return true;
 }
 
-/* An attempt is over whose worker is gone: what its program left is, too, before another begins. */
 static void end_attempt(struct sw_live *live, enum sw_event_kind kind, uint64_t trial,
 			const char *cause, int64_t heard_ms)
 {
-	if (live->spec->command != NULL && live->runs[trial - 1].slot >= 0)
-		sw_leftover_end_now(live->d, live->runs[trial - 1].slot);
 	sw_driver_attempt_over(live, kind, trial, sw_sweep_trial(live->sched, trial)->attempt,
 			       cause, heard_ms);
 }
@@ -130,6 +129,8 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 		release_trial_on(d, (int32_t)row->slot);
 		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
 	}
+	/* What programs left there, also of a trial that had ended: before the slot has another. */
+	sw_leftover_end_now(d, (int32_t)row->slot);
 	/* The row is deleted even if the process is gone, or the next start would find it again. */
 	struct sw_change *c = sw_change_begin(d, NULL);
 	sw_tx_slot_delete(c->tx, row->slot);

@@ -165,6 +165,36 @@ static void write_job(struct sw_live *live, const struct sw_slot *s, const struc
 	sw_job_write(out, &job, params);
 }
 
+/* The attempt before paused, and its program still has its grace on another slot: two of one trial
+ * must not run at once. The job is given by sw_ask_give_kept(). */
+static void keep_job(struct sw_change *c, struct sw_slot *s, const struct sw_slot *before)
+{
+	char line[120];
+	const struct sw_row_log row = {.sweep = s->sweep,
+				       .trial = s->trial,
+				       .attempt = s->attempt,
+				       .time_ms = c->now_ms,
+				       .line = line};
+
+	(void)snprintf(line, sizeof line, "begins on %s once the attempt before has ended on %s",
+		       s->device.name, before->device.name);
+	sw_tx_log(c->tx, &row);
+	sw_slot_keep_job(s, c->call, &c->reply);
+	c->call = NULL;
+}
+
+void sw_ask_give_kept(struct sw_slot *s)
+{
+	/* An empty change: its answer comes behind the hand-out, which may not be stored yet. */
+	struct sw_change *c = sw_change_begin(s->d, s->next);
+
+	sw_buf_fini(&c->reply);
+	c->reply = s->job;
+	s->job = (struct sw_buf){.max = 0};
+	s->next = NULL;
+	sw_change_commit(c);
+}
+
 bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, const struct sw_room_need *need,
 		     struct sw_call *call)
 {
@@ -197,6 +227,11 @@ bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, const struct sw_ro
 		sw_daemon_die("hand out a trial", params.failed);
 	write_job(live, s, start, params.data, &c->reply);
 	sw_buf_fini(&params);
+	const struct sw_slot *before = s->program && start->attempt > 1
+					       ? sw_slot_ending(live->d, s->sweep, s->trial)
+					       : NULL;
+	if (before != NULL)
+		keep_job(c, s, before);
 	sw_change_commit(c);
 	return true;
 }

@@ -19,6 +19,9 @@ struct sw_room_need;
 bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, const struct sw_room_need *need,
 		     struct sw_call *call);
 
+/* Gives the slot the job that was kept for it (sw_slot_keep_job()). */
+void sw_ask_give_kept(struct sw_slot *s);
+
 /* Answers trial.ask: at once, or when there is a suggestion, or a trial, for it. */
 void sw_ask_answer(struct sw_live *live, struct sw_call *call);
 /* The same with the suggestions that there are. */

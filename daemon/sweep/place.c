@@ -305,12 +305,25 @@ static void feed_worker(struct sw_daemon *d, const struct sw_worker *w, bool *mo
 	for (unsigned k = 0; k < w->slot_n; k++) {
 		struct sw_slot *s = &w->slots[k];
 
-		if (s->holder >= 0 || s->next == NULL || !sw_gpus_may_begin(d, s, &why))
+		if (s->holder >= 0 || s->state == SW_SLOT_BUSY || s->next == NULL ||
+		    !sw_gpus_may_begin(d, s, &why))
 			continue;
 		while (s->next != NULL && feed_slot(d, s, moved))
 			continue;
-		if (s->next != NULL)
+		if (s->next != NULL && s->state != SW_SLOT_BUSY)
 			return; /* nothing for it: nor for the other lanes of its GPU */
+	}
+}
+
+/* Trials that waited for the end of their attempt before may begin. */
+static void give_kept_jobs(struct sw_daemon *d)
+{
+	for (size_t i = 0; i < d->slot_n; i++) {
+		struct sw_slot *s = &d->slots[i];
+
+		if (s->state == SW_SLOT_BUSY && s->next != NULL &&
+		    sw_slot_ending(d, s->sweep, s->trial) == NULL)
+			sw_ask_give_kept(s);
 	}
 }
 
@@ -318,6 +331,7 @@ void sw_place_flush(struct sw_daemon *d)
 {
 	if (!d->slots_due)
 		return;
+	give_kept_jobs(d);
 	for (bool moved = !d->draining && d->phase == SW_UP; moved;) {
 		moved = false;
 		for (size_t i = 0; i < d->worker_n; i++)

@@ -258,6 +258,7 @@ class Daemon:
         self.devices = devices
         self.more = list(more)  # options of sweepd
         self.log = os.path.join(self.directory, "log")
+        self.before = []  # words before sweepd's own: setpriv and its options
         self.process = None
         self.clients = []
         self.workers = set()
@@ -266,7 +267,7 @@ class Daemon:
         assert self.process is None
         with open(os.path.join(self.directory, "stderr"), "ab") as stderr:
             self.process = subprocess.Popen(
-                [os.path.join(BIN, "sweepd"), "--state", self.state, "--socket", self.socket,
+                [*self.before, os.path.join(BIN, "sweepd"), "--state", self.state, "--socket", self.socket,
                  "--devices", self.devices, "--log", self.log, "--log-level", "debug", *self.more],
                 cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr,
                 env=environment(**env))

@@ -10,11 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define CHASE_US 1000 /* it comes again until nothing is left */
 
 /* The lanes' programs. It is held from a start until the program is listed, and over each wait for
  * any child: nobody but its lane reaps a program. */
@@ -140,6 +143,25 @@ static sw_status cannot_start(struct sw_err *err, const char *file, const char *
 			  "cannot start %.200s: %s", file, strerror(code));
 }
 
+/* The program has the mark from its first moment, before it could hide from anybody: it inherits
+ * the limit, which is the worker's own for as long. So no daemon has to be told of it first, and
+ * one that is away keeps no program waiting. Where the limit cannot be set the environment alone
+ * has the mark. */
+static int spawn_marked(pid_t *pid, const char *file, char *const argv[], char *const env[],
+			const char *cwd, const char *mark, const struct ways *w)
+{
+	struct rlimit own = {.rlim_max = 0};
+	const bool set = getrlimit(RLIMIT_LOCKS, &own) == 0;
+	const struct rlimit marked = {.rlim_cur = sw_process_mark(mark), .rlim_max = own.rlim_max};
+
+	if (set)
+		(void)setrlimit(RLIMIT_LOCKS, &marked);
+	const int code = spawn(pid, file, argv, env, cwd, w);
+	if (set)
+		(void)setrlimit(RLIMIT_LOCKS, &own);
+	return code;
+}
+
 sw_status sw_program_start(struct sw_program *p, const char *file, char *const argv[],
 			   char *const env[], const char *cwd, const char *mark, struct sw_err *err)
 {
@@ -151,7 +173,7 @@ sw_status sw_program_start(struct sw_program *p, const char *file, char *const a
 		return sw_err_set(err, SW_IO, "cannot start a program: %s", strerror(errno));
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pthread_mutex_lock(&lock);
-	code = spawn(&p->pid, file, argv, env, cwd, &w);
+	code = spawn_marked(&p->pid, file, argv, env, cwd, mark, &w);
 	if (code == 0) {
 		p->mark = mark;
 		p->next = programs;
@@ -196,11 +218,11 @@ bool sw_program_has_ended(struct sw_program *p)
 	return p->ended;
 }
 
-/* Is the process some lane's program, which its lane reaps? With the lock. */
+/* Is the process some lane's program, which its lane reaps? 0: is there any? With the lock. */
 static bool is_listed(pid_t pid)
 {
 	for (const struct sw_program *p = programs; p; p = p->next)
-		if (p->pid == pid && !p->ended)
+		if ((p->pid == pid || pid == 0) && !p->ended)
 			return true;
 	return false;
 }
@@ -213,7 +235,8 @@ void sw_program_reap(void)
 	for (;;) {
 		info.si_pid = 0;
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 ||
-		    is_listed(info.si_pid))
+		    is_listed(info.si_pid) ||
+		    getpgid(info.si_pid) == getpgrp()) /* a trainer's rank, its gang's */
 			break;
 		(void)waitpid(info.si_pid, NULL, WNOHANG);
 	}
@@ -261,7 +284,8 @@ static void find_tree(const struct sw_program *p, const struct sw_process *all, 
 	}
 }
 
-/* Sends a signal (0: none) to all that is left; how many they are. */
+/* Sends a signal (0: none) to all that is left; how many they are. Before SIGKILL they are stopped:
+ * none starts what another one was. */
 static size_t look(const struct sw_program *p, int sig)
 {
 	struct sw_process *all;
@@ -274,9 +298,14 @@ static size_t look(const struct sw_program *p, int sig)
 	mine = calloc(n ? n : 1, sizeof *mine);
 	if (mine)
 		find_tree(p, all, n, mine);
+	for (size_t i = 0; sig == SIGKILL && mine && i < n; i++)
+		if (mine[i] && all[i].state != 'Z')
+			(void)sw_process_signal(&all[i], SIGSTOP);
 	for (size_t i = 0; mine && i < n; i++)
 		if (mine[i] && all[i].state != 'Z' && (sig == 0 || sw_process_signal(&all[i], sig)))
 			count++;
+	if (sig == SIGKILL)
+		(void)sw_process_chase_marked(p->mark, CHASE_US);
 	free(mine);
 	free(all);
 	return count;
@@ -290,16 +319,18 @@ size_t sw_program_signal(const struct sw_program *p, int sig)
 bool sw_program_is_left(const struct sw_program *p)
 {
 	siginfo_t info;
+	bool others;
 
 	if (!p->ended)
 		return true;
 	sw_program_reap();
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD)
 		return false;
-	if (look(p, 0) > 0)
-		return true;
-	sw_program_reap(); /* what ended between the two looks */
-	return false;
+	pthread_mutex_lock(&lock);
+	others = is_listed(0);
+	pthread_mutex_unlock(&lock);
+	/* Every child is its own. A chain of forks slips through a look, not through this. */
+	return !others || look(p, 0) > 0 || look(p, 0) > 0;
 }
 
 void sw_program_close(struct sw_program *p)

@@ -2,7 +2,7 @@
  * worker/exec/program.h — a trial's program as a process, with all that it starts.
  *
  * It leads a session of its own. The worker is a subreaper: what outlives its parent, even in a
- * session of its own, becomes a child of the worker. With several lanes the mark in its environment
+ * session of its own, becomes a child of the worker. With several lanes its mark (base/process.h)
  * says which lane's it is. So a program that has ended without leaving anything behind costs no
  * look at /proc.
  *

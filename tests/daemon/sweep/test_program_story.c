@@ -3,6 +3,15 @@
 
 #define PROGRAM "'program':'train.py','run':{'cwd':'/home'}"
 
+/* Trial 1 has paused on w0, which still ends its program, and w1 is to go on with it. */
+#define ENDING                                                                                     \
+	"a submit " PROGRAM ",'run_cap':2,'early_terminate':{'type':'asha','variant':'promote',"   \
+	"'max_t':4,'grace_period':1,'reduction_factor':2}",                                        \
+		"sweep 1", "w0 hello && w1 hello", "welcome; w1 welcome", "w0 next",               \
+		"gets 1/1.1 runs ${env} in /home to /logs/1/1.log", "w1 next",                     \
+		"gets 1/2.1 runs ${env} in /home to /logs/1/2.log", "w0 keep 1 1 1 1 0.1",         \
+		"pause", "w1 keep 2 1 1 1 0.5", "pause", "w1 next", ""
+
 /* what happens, and what comes of it */
 /* clang-format off */
 static const struct story stories[] = {
@@ -93,6 +102,29 @@ static const struct story stories[] = {
 	  "time 5", "",
 	  "w0 tell 4 1 FAILED", "4 FAILED",
 	  "w0 next", ""}},
+	{"a paused trial begins once its program has ended elsewhere", "cpu:2", NULL,
+	 {ENDING,
+	  "time 30", "",
+	  "rows SELECT attempt, line FROM log",
+	  "2 begins on cpu:1 once the attempt before has ended on cpu:0",
+	  "w0 next", "w1 gets 1/1.2@1 runs ${env} in /home to /logs/1/1.log"}},
+	{"a paused trial begins once the worker that ended its program is gone", "cpu:2", NULL,
+	 {ENDING,
+	  "pool holds", "",
+	  "w0 dies signal:9", "",
+	  "pool works", "worker 0 starts; w1 gets 1/1.2@1 runs ${env} in /home to /logs/1/1.log"}},
+	{"a trial that is cancelled before it begins is not given out", "cpu:2", NULL,
+	 {ENDING,
+	  "a cancel-trial 1", "w1 nothing; w1 is told to stop 1/1.2; 1 CANCELLED",
+	  "w1 next", "",
+	  "w0 next", ""}},
+	{"after a restart a trial begins again once its program has ended elsewhere", "cpu:2", NULL,
+	 {ENDING,
+	  "daemon restarts", "worker 0 is found; worker 1 is found",
+	  "w1 hello", "welcome",
+	  "w1 next", "",
+	  "w0 hello", "welcome",
+	  "w0 next", "w1 gets 1/1.3@1 runs ${env} in /home to /logs/1/1.log"}},
 	{"clients cannot run a program's trials", "cpu:1", NULL,
 	 {"a submit " PROGRAM ",'run_cap':3", "sweep 1",
 	  "a ask", "refused -32002 /sweep: sweep 1 has a trainer or a command: sweepd's own workers "
