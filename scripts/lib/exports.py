@@ -5,7 +5,7 @@ Each that is not static must be named by another file, a macro or an inline func
 its own file does, it should be static. If tests or bench do and the product does not at all, not
 even its own file, it should go or stand in the list below; an entry that is not needed is a
 finding too, so the list only shrinks. sw_handle_*() are named by a macro that pastes their
-names. One line for each finding; status 1 if there is any.
+names, and openblas_*() stand in for OpenBLAS's own. One line for each finding; status 1 if there is any.
 """
 
 import os
@@ -44,7 +44,7 @@ def main():
     others = source.Program(root, source.files(root, ("tests", "bench")))
     unused, tested = {}, {}
     for name, home in product.home.items():
-        if name.startswith("sw_handle_") or any(names(product, path, name) for path in product.code if path != home):
+        if name.startswith(("sw_handle_", "openblas_")) or any(names(product, path, name) for path in product.code if path != home):
             continue
         if not any(name in words for words in others.words.values()):
             unused[name] = home
