@@ -9,9 +9,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define EXIT_USAGE 2
-#define EXIT_START 3 /* the state directory or the socket could not be used */
+#define EXIT_START 3 /* the state directory, the socket, threads or memory could not be had */
+
+/* One for each thread of libuv's pool and the loop's: those that may be in OpenBLAS at once. */
+#define BLAS_BUFFERS 5
+/* Address space that must be left: those buffers, 128 MiB each, and the threads' stacks. */
+#define SPACE_BYTES ((size_t)(128 * BLAS_BUFFERS + 64) << 20)
+
+/* Instead of OpenBLAS's own, which reads OPENBLAS_NUM_THREADS: it makes its threads while it is
+ * loaded, and again after each fork, and one that it cannot make ends the process with SIGINT.
+ * sched/bayes uses one in any case. */
+int openblas_num_threads_env(void);
+int openblas_num_threads_env(void)
+{
+	return 1;
+}
+
+/* OpenBLAS's own, from outside its headers. A buffer that was had once is used again; one that is
+ * not to be had is asked for again without end, so they are had at the start. */
+void *blas_memory_alloc(int unused);
+void blas_memory_free(void *buffer);
+
+static void take_buffers(void)
+{
+	void *buffer[BLAS_BUFFERS];
+
+	for (int i = 0; i < BLAS_BUFFERS; i++)
+		buffer[i] = blas_memory_alloc(0);
+	for (int i = 0; i < BLAS_BUFFERS; i++)
+		blas_memory_free(buffer[i]);
+}
 
 static sw_status open_log(const struct sw_config *c, struct sw_err *err)
 {
@@ -20,6 +51,39 @@ static sw_status open_log(const struct sw_config *c, struct sw_err *err)
 	/* Its folder may be the state directory, which is made later. */
 	const sw_status rc = sw_statedir_parents(c->log, err);
 	return rc == SW_OK ? sw_log_open(c->log, c->log_level, err) : rc;
+}
+
+static void on_no_thread(int sig)
+{
+	static const char line[] =
+		"sweepd: the system gives it no more threads (see ulimit -u and ulimit -v)\n";
+
+	(void)sig;
+	(void)!write(STDERR_FILENO, line, sizeof line - 1);
+	_exit(EXIT_START);
+}
+
+static void no_work(uv_work_t *work)
+{
+	(void)work;
+}
+
+/* libuv makes its pool's threads with the first job, and aborts if the system refuses one. It does
+ * so here, where nothing has been promised to anyone. */
+static bool make_threads(uv_loop_t *loop)
+{
+	static uv_work_t first;
+	void *space =
+		mmap(NULL, SPACE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (space == MAP_FAILED)
+		return false;
+	(void)munmap(space, SPACE_BYTES);
+	take_buffers();
+	(void)signal(SIGABRT, on_no_thread);
+	const int rc = uv_queue_work(loop, &first, no_work, NULL);
+	(void)signal(SIGABRT, SIG_DFL);
+	return rc == 0;
 }
 
 int main(int argc, char **argv)
@@ -48,6 +112,11 @@ int main(int argc, char **argv)
 	}
 	if (loop == NULL) {
 		(void)fprintf(stderr, "sweepd: cannot create the event loop\n");
+		return EXIT_START;
+	}
+	if (!make_threads(loop)) {
+		(void)fprintf(stderr, "sweepd: it needs %zu MiB of address space (see ulimit -v)\n",
+			      SPACE_BYTES >> 20);
 		return EXIT_START;
 	}
 	if (sw_daemon_start(&daemon, loop, &sw_clock_system, &sw_executor_local, &config, &err) !=

@@ -188,6 +188,14 @@ static bool tell_lost(const char *path)
 
 	(void)snprintf(name, sizeof name, "%s-wal", path);
 	const struct sw_wal_lost lost = sw_wal_walk(name);
+	if (lost.commits == 0 && (lost.found > 0 || lost.rest > 0))
+		sw_log(SW_LOG_INFO, "store.wal",
+		       "path=\"%s\" commits=%lld left_out_bytes=%lld why=\"the last daemon was "
+		       "killed: "
+		       "so many commits were found in its log; what lies behind them is of earlier "
+		       "ones, "
+		       "of one that was cut short, or of a log that was\"",
+		       name, (long long)lost.found, (long long)lost.rest);
 	if (lost.commits == 0)
 		return false;
 	sw_log(SW_LOG_WARN, "store.wal",

@@ -114,19 +114,25 @@ static bool check_frame(struct log *l, bool *follows)
 static struct sw_wal_lost walk_frames(struct log *l, bool right)
 {
 	struct sw_wal_lost lost = {.frame = 0};
-	int64_t whole = 0;
+	int64_t whole = 0, end = 0; /* of the last commit that SQLite takes */
 
 	for (int64_t n = 1;; n++) {
 		const off_t at = (off_t)HEADER + (off_t)(n - 1) * (off_t)(FRAME + l->page);
 		bool follows;
 
-		if (!read_at(l, l->frame, FRAME + l->page, at))
+		if (!read_at(l, l->frame, FRAME + l->page, at)) {
+			lost.rest = lseek(l->fd, 0, SEEK_END) - end;
 			return lost;
+		}
 		const bool good = check_frame(l, &follows);
 		if (right && !follows) {
 			right = false;
 			lost.frame = n;
 			continue;
+		}
+		if (right && big_word(l->frame + 4) != 0) {
+			lost.found++;
+			end = at + (off_t)(FRAME + l->page);
 		}
 		whole += !right && good;
 		if (!right && good && big_word(l->frame + 4) != 0) { /* it ends a commit */

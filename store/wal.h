@@ -8,8 +8,8 @@
  * Counted behind it is what nothing but damage, or a loss of power in the middle of a commit,
  * leaves there: whole frames of the log's own run (its salts) up to the last one that ends a
  * commit. What else may lie there in ordinary life is not: frames of an earlier run, and those of a
- * commit that kill -9 cut short and a later one wrote over in part. A log that ends early shows
- * nothing.
+ * commit that kill -9 cut short and a later one wrote over in part. A log that was cut short
+ * looks as after a crash: how many commits were found is all that can be said.
  *
  * Source   SQLite, "Database File Format", section 4: The Write-Ahead Log.
  */
@@ -22,6 +22,8 @@ struct sw_wal_lost {
 	int64_t frame;   /* the first that is not right, from 1; 0: the log's header */
 	int64_t frames;  /* whole ones behind it, up to the last that ends a commit */
 	int64_t commits; /* that end among these; 0: nothing is known to be lost */
+	int64_t found;   /* commits in front of it: what SQLite takes */
+	int64_t rest;    /* bytes behind the last of them, which it leaves out */
 };
 
 /* path: the log's. One that is not there, or cannot be read, has lost nothing that could be told.

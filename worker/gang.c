@@ -141,8 +141,8 @@ static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
 		if (input >= 0)
 			close(input);
 		if (code != 0)
-			return sw_err_set(err, code == ENOMEM ? SW_NOMEM : SW_IO,
-					  "cannot start rank %zu: %s", i + 1, strerror(code));
+			return sw_err_set(err, SW_BUSY, "cannot start rank %zu: %s", i + 1,
+					  strerror(code));
 	}
 	return SW_OK;
 }

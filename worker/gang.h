@@ -17,8 +17,8 @@
 
 struct sw_gang; /* opaque */
 
-/* Starts the job's other ranks and waits until all have met. SW_PEER_LOST: one did not come; SW_NOMEM,
- * SW_IO, SW_UNSUPPORTED: none was started. Cost: 15 ms. */
+/* Starts the job's other ranks and waits until all have met. SW_PEER_LOST: one did not come; SW_BUSY,
+ * SW_NOMEM, SW_IO, SW_UNSUPPORTED: none was started. Cost: 15 ms. */
 SW_NODISCARD sw_status sw_gang_start(struct sw_gang **out, const struct sw_runner *r,
 				     const struct sw_job *job, struct sw_err *err);
 

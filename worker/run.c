@@ -289,6 +289,10 @@ static void fail_trial(struct run *r, sw_status rc, const struct sw_err *err)
 {
 	char line[sizeof err->ptr + sizeof err->msg + 20];
 
+	if (rc == SW_BUSY) { /* no process for a rank: the machine's trouble, which passes */
+		sw_session_refuse(r->session, err->msg);
+		return;
+	}
 	snprintf(line, sizeof line, "%s%s%s%s", r->crowded ? "no memory now: " : "", err->ptr,
 		 *err->ptr ? ": " : "", err->msg);
 	sw_session_log(r->session, "%s: %s", r->ready.impossible ? "infeasible" : "failed", line);

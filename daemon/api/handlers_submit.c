@@ -24,6 +24,7 @@
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/need.h"
 #include "daemon/sweep/precision.h"
+#include "daemon/sweep/program_job.h"
 #include "daemon/sweep/recheck.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
@@ -48,7 +49,8 @@ struct submit {
 	sw_status rc; /* of the stage under way */
 	struct sw_err err;
 	uint64_t seed;
-	bool store; /* submit; else validate */
+	bool store;        /* submit; else validate */
+	char program[480]; /* the warning about it; "": none */
 	bool warmed;
 };
 
@@ -163,6 +165,8 @@ static void write_warnings(struct sw_jw *w, const struct submit *s,
 	warn_of_memory(w, s, facts);
 	sw_gang_json_warning(w, d, s->spec, facts);
 	warn_of_grid(w, s);
+	if (*s->program != '\0')
+		sw_jw_str(w, s->program);
 	for (size_t i = 0; i < s->spec->n_warnings; i++) {
 		const struct sw_err *warning = &s->spec->warnings[i];
 		char line[sizeof warning->ptr + sizeof warning->msg + 2];
@@ -336,6 +340,8 @@ static void run_build(void *arg)
 		run_read(s);
 	if (s->rc != SW_OK || (s->spec->n_warm_start > 0 && !s->warmed))
 		return;
+	if (s->spec->command != NULL)
+		sw_program_job_warning(s->spec, s->program, sizeof s->program);
 	s->rc = print_spec(s);
 	if (s->rc == SW_OK)
 		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, SW_SETTLE_SLICE, 0,
@@ -387,10 +393,11 @@ static bool is_large(const cJSON *v, size_t *left)
 	return *left == 0;
 }
 
-/* Conditions and constraints are tried at thousands of points, a grid's at each of up to 10^6. */
+/* Conditions and constraints are tried at thousands of points, a grid's at each of up to 10^6; a
+ * program's file may lie on a disk that is far away. */
 static bool is_long(const struct sw_spec *spec)
 {
-	return spec->n_constraints > 0 || spec->n_conds > 0;
+	return spec->n_constraints > 0 || spec->n_conds > 0 || spec->command != NULL;
 }
 
 static void read_spec(struct submit *s, const cJSON *spec)

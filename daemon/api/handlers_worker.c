@@ -69,7 +69,7 @@ void sw_handle_worker_next(struct sw_call *call)
 	struct sw_slot *s = slot_of(call);
 
 	if (s != NULL)
-		sw_slot_next(s, call);
+		sw_slot_next(s, call, sw_call_str(call, "refused", NULL));
 }
 
 /* The sweep of a worker's trial. NULL: answered. */

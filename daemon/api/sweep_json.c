@@ -72,6 +72,8 @@ static const char *cause_of(const struct sw_live *live, char *text, size_t cap)
 {
 	const bool ended = live->ended_ms != 0;
 
+	if (live->state == SW_SWEEP_PAUSED && *sw_sweep_cause(live->sched) != '\0')
+		return sw_sweep_cause(live->sched);
 	if (!ended && live->note[0] != '\0')
 		return live->note;
 	if (!ended && sw_sweep_settling(live->sched)) {

@@ -158,8 +158,7 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 			takes = sw_room_takes(&d->slots[i], &need);
 			free = sw_room_lanes(&d->slots[i]);
 		}
-		idle += sw_room_is_free(&d->slots[i]) &&
-			sw_gpus_may_begin(d->slots[i].d, &d->slots[i], &why) &&
+		idle += sw_room_is_free(&d->slots[i]) && sw_slot_may_begin(&d->slots[i], &why) &&
 			!sw_place_hinders(&d->slots[i], live, not, sizeof not );
 	}
 	if (takes > 1)
@@ -171,7 +170,7 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 	for (size_t i = 0; i < d->slot_n && i < SLOTS_SHOWN; i++) {
 		const struct sw_slot *s = &d->slots[i];
 
-		const bool ready = sw_gpus_may_begin(s->d, s, &why);
+		const bool ready = sw_slot_may_begin(s, &why);
 
 		(void)sw_buf_addf(out, ", %s ", s->device.name);
 		if (!ready)
@@ -235,7 +234,10 @@ void sw_why_waiting(const struct sw_live *live, struct sw_buf *out)
 		return;
 	}
 	if (live->state == SW_SWEEP_PAUSED) {
-		(void)sw_buf_adds(out, "waits: the sweep is paused");
+		const char *cause = sw_sweep_cause(live->sched);
+
+		(void)sw_buf_addf(out, "waits: the sweep is paused%s%s", *cause != '\0' ? ": " : "",
+				  cause);
 		return;
 	}
 	if (live->settings.max_concurrent > 0 &&

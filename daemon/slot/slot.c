@@ -1,5 +1,6 @@
 #include "daemon/slot/slot.h"
 #include "base/buf.h"
+#include "base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
@@ -10,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define WAIT_MAX_US ((int64_t)30 * 1000000)
 
 const char *sw_slot_state_name(enum sw_slot_state state)
 {
@@ -28,9 +31,17 @@ const char *sw_slot_cause(const struct sw_slot *s)
 	const char *why;
 
 	/* What the GPU has against it comes first: a worker that is down there waits for that. */
-	if (!sw_gpus_may_begin(s->d, s, &why))
+	if (!sw_slot_may_begin(s, &why))
 		return why;
 	return s->worker->cause;
+}
+
+bool sw_slot_may_begin(const struct sw_slot *s, const char **why)
+{
+	if (!sw_gpus_may_begin(s->d, s, why))
+		return false;
+	*why = s->worker->cause;
+	return s->rest_us == 0;
 }
 
 void sw_slot_cookie(const struct sw_daemon *d, int32_t slot, char out[64])
@@ -121,6 +132,7 @@ void sw_slot_done(struct sw_slot *s)
 		return;
 	sw_losses_none(s);
 	s->worker->useful = true;
+	s->refusals = 0;
 	s->worker->cause[0] = '\0';
 	forget_trial(s);
 	s->state = rest_state(s);
@@ -225,12 +237,30 @@ void sw_slot_conn_gone(struct sw_conn *c)
 	sw_slot_next_end(s); /* its answer goes nowhere, but every call must be answered */
 }
 
-void sw_slot_next(struct sw_slot *s, struct sw_call *call)
+int64_t sw_slot_wait_us(unsigned before)
+{
+	return before < 5 ? (int64_t)1000000 << before : WAIT_MAX_US;
+}
+
+static void rest_slot(struct sw_slot *s, const char *refused)
+{
+	const int64_t us = sw_slot_wait_us(s->refusals++);
+
+	s->rest_us = s->d->clock->mono_us() + us;
+	(void)snprintf(s->worker->cause, sizeof s->worker->cause, "%s", refused);
+	sw_log(SW_LOG_WARN, "worker.refused", "slot=%d trial=%lld/%lld rest_s=%lld why=\"%s\"",
+	       s->index, (long long)s->sweep, (long long)s->trial, (long long)(us / 1000000),
+	       refused);
+}
+
+void sw_slot_next(struct sw_slot *s, struct sw_call *call, const char *refused)
 {
 	sw_slot_next_end(s);
+	if (refused != NULL)
+		rest_slot(s, refused);
 	/* It asks for a new trial, so it has none: one that the daemon still counts as its own
 	 * ended without a word (its START never arrived, or its worker dropped it). */
-	sw_slot_lose(s, false, "dropped by its worker");
+	sw_slot_lose(s, false, refused != NULL ? refused : "dropped by its worker");
 	s->program = false; /* before a worker asks it has ended all that its last one was */
 	s->state = SW_SLOT_IDLE;
 	s->next = call;

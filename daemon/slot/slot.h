@@ -64,6 +64,8 @@ struct sw_slot {
 	struct sw_call *next; /* a held worker.next */
 	int64_t next_since_us;
 	struct sw_buf job; /* BUSY, and `next` is held still: its answer (sw_slot_keep_job()) */
+	int64_t rest_us;   /* it takes no trial before this moment; 0: it does */
+	unsigned refusals; /* starts of a program in a row that the machine refused there */
 	int64_t since_us;  /* of STARTING, or of losing the connection */
 
 	/* BUSY: the trial */
@@ -133,8 +135,13 @@ struct sw_slot *sw_slot_of(struct sw_conn *c, struct sw_err *err);
 struct sw_slot *sw_slot_find(struct sw_daemon *d, int64_t slot, const char *id);
 /* beats: see worker.hello; a worker of an earlier version, found again, does not, and is let be. */
 void sw_slot_hello(struct sw_slot *s, struct sw_conn *c, bool beats);
-/* Takes the call: it is answered with a trial, or with none after a while. */
-void sw_slot_next(struct sw_slot *s, struct sw_call *call);
+/* How long a slot waits after a failure, by how many were before it: 1, 2, 4 ... 30 s. */
+int64_t sw_slot_wait_us(unsigned before);
+/* May it begin a trial? *why: why not (its GPU, or a start that the machine refused). */
+bool sw_slot_may_begin(const struct sw_slot *s, const char **why);
+/* Takes the call: it is answered with a trial, or with none after a while. refused: why the machine
+ * let its trial not begin, which is no fault of the trial; NULL: it did not refuse. */
+void sw_slot_next(struct sw_slot *s, struct sw_call *call, const char *refused);
 /* Answers a held worker.next with none, if there is one. */
 void sw_slot_next_end(struct sw_slot *s);
 /* Closes its connection, if it has one. */

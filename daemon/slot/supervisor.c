@@ -16,10 +16,9 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#define HOLD_US      ((int64_t)20 * 1000000) /* a worker.next is held no longer */
-#define RETRY_MAX_US ((int64_t)30 * 1000000)
-#define YOUNG_US     ((int64_t)10 * 1000000)
-#define LOOK_US      ((int64_t)30 * 1000000) /* a GPU is looked at no longer */
+#define HOLD_US  ((int64_t)20 * 1000000) /* a worker.next is held no longer */
+#define YOUNG_US ((int64_t)10 * 1000000)
+#define LOOK_US  ((int64_t)30 * 1000000) /* a GPU is looked at no longer */
 
 /* --- the rows of slots, by which a later daemon finds their workers --- */
 
@@ -113,6 +112,13 @@ static bool has_trial(const struct sw_worker *w)
 	return false;
 }
 
+/* In how long the next process is started: at once, then after 2, 4 ... up to 30 s. */
+static int64_t retry_wait_us(const struct sw_worker *w)
+{
+	return w->early <= SW_WORKER_EARLY_MAX ? 0
+					       : sw_slot_wait_us(w->early - SW_WORKER_EARLY_MAX);
+}
+
 static void start_worker(struct sw_worker *w)
 {
 	const struct sw_slot *first = w->slots;
@@ -137,7 +143,8 @@ static void start_worker(struct sw_worker *w)
 		(void)snprintf(w->cause, sizeof w->cause, "%s", err.msg);
 		w->id[0] = '\0';
 		set_slots(w, SW_SLOT_DOWN, w->started_us);
-		w->retry_us = w->started_us + RETRY_MAX_US;
+		w->early++;
+		w->retry_us = w->started_us + retry_wait_us(w);
 		return;
 	}
 	sw_log(SW_LOG_INFO, "worker.start", "slot=%d device=%s pid=%ld", first->index,
@@ -216,16 +223,6 @@ static void end_slot(struct sw_slot *s, const char *cause, int64_t now_us)
 	lose_to_end(s, cause);
 	s->died_us = 0;
 	s->state = SW_SLOT_DOWN;
-}
-
-/* In how long the next process is started: at once, then after 2, 4 ... up to 30 s. */
-static int64_t retry_wait_us(const struct sw_worker *w)
-{
-	if (w->early <= SW_WORKER_EARLY_MAX)
-		return 0;
-	const unsigned over = w->early - SW_WORKER_EARLY_MAX;
-	const int64_t us = (int64_t)1000000 << (over < 6 ? over : 5);
-	return us < RETRY_MAX_US ? us : RETRY_MAX_US;
 }
 
 static void settle_dying(struct sw_daemon *d, int64_t now_us);
@@ -444,6 +441,10 @@ static void tick_slot(struct sw_slot *s, int64_t now_us)
 
 	if (s->next != NULL && s->state != SW_SLOT_BUSY && now_us - s->next_since_us > HOLD_US)
 		sw_slot_next_end(s);
+	if (s->rest_us != 0 && now_us >= s->rest_us) {
+		s->rest_us = 0;
+		s->d->slots_due = true;
+	}
 	/* Each lane has a connection of its own, and each must be heard of. */
 	if (w->proc != NULL && now_us - silent_since(s, now_us) > s->d->silent_us) {
 		sw_log(SW_LOG_WARN, "worker.silent", "slot=%d pid=%ld", s->index, sw_slot_pid(s));

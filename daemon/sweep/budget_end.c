@@ -4,33 +4,57 @@
 #include "daemon/sweep/live.h"
 #include <stdio.h>
 
-static bool has_budget(const struct sw_live *live)
+#define ALIKE_MAX 5 /* first trials that fail alike: the others would, too */
+
+static bool fails_alike(const struct sw_live *live, const char **cause)
 {
-	return live->ended_ms == 0 && live->sched != NULL && !sw_sweep_settling(live->sched) &&
-	       (live->budget.time_s > 0 || live->budget.gpu_hours > 0);
+	return !live->driven && live->state == SW_SWEEP_RUNNING &&
+	       sw_sweep_alike(live->sched, cause) >= ALIKE_MAX;
 }
 
-/* In a change of its own. */
+static bool has_budget(const struct sw_live *live)
+{
+	const char *cause;
+
+	return live->ended_ms == 0 && live->sched != NULL && !sw_sweep_settling(live->sched) &&
+	       (live->budget.time_s > 0 || live->budget.gpu_hours > 0 || fails_alike(live, &cause));
+}
+
+static void pause_alike(struct sw_live *live, const char *why)
+{
+	char cause[SW_CAUSE_MAX];
+
+	(void)snprintf(
+		cause, sizeof cause,
+		"%d trials FAILED alike before any value came (sweep trials %lld lists them, "
+		"sweep resume %lld goes on): %.100s",
+		ALIKE_MAX, (long long)live->sweep, (long long)live->sweep, why);
+	sw_driver_end(live, SW_EVENT_PAUSE, cause);
+}
+
+/* In a change of its own. Failures come first: they say what to mend. */
 static void end_if_spent(struct sw_live *live)
 {
 	const struct sw_budget *b = &live->budget;
 	const int64_t now_ms = live->d->clock->wall_ms();
-	char cause[SW_CAUSE_MAX];
+	char cause[SW_CAUSE_MAX] = "";
+	const char *why;
 
 	if (!has_budget(live))
 		return;
 	/* What a stuck disk cannot take would be lost: the budget is looked at again after it. */
 	if (sw_store_stuck(live->d->store) != NULL || live->d->phase != SW_UP)
 		return;
-	if (b->time_s > 0 && (double)sw_budget_ran_ms(b, now_ms) >= b->time_s * 1e3)
+	if (fails_alike(live, &why))
+		pause_alike(live, why);
+	else if (b->time_s > 0 && (double)sw_budget_ran_ms(b, now_ms) >= b->time_s * 1e3)
 		(void)snprintf(cause, sizeof cause, "time budget of %.10g s is spent", b->time_s);
 	else if (b->gpu_hours > 0 &&
 		 (double)sw_budget_gpu_ms(live, now_ms) >= b->gpu_hours * SW_BUDGET_HOUR_MS)
 		(void)snprintf(cause, sizeof cause, "GPU budget of %.10g hours is spent",
 			       b->gpu_hours);
-	else
-		return;
-	sw_driver_end(live, SW_EVENT_STOP, cause);
+	if (*cause != '\0')
+		sw_driver_end(live, SW_EVENT_STOP, cause);
 }
 
 void sw_budget_end_tick(struct sw_daemon *d)

@@ -1,5 +1,6 @@
 /*
- * daemon/sweep/budget_end.h — ends a sweep when a budget of it is spent.
+ * daemon/sweep/budget_end.h — ends a sweep when a budget of it is spent, and pauses one of
+ * whose first trials all fail alike.
  *
  * It looks at all sweeps with each tick, and at the end of a turn of the loop at those that changed in
  * it.

@@ -57,7 +57,7 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 
 		if (sw_room_takes(s, &need) == 0 || sw_spare_waits(s, live, waits, sizeof waits))
 			continue;
-		if (s->state != SW_SLOT_DOWN && sw_gpus_may_begin(s->d, s, &why))
+		if (s->state != SW_SLOT_DOWN && sw_slot_may_begin(s, &why))
 			return false;
 		bad = s;
 	}
@@ -306,7 +306,7 @@ static void feed_worker(struct sw_daemon *d, const struct sw_worker *w, bool *mo
 		struct sw_slot *s = &w->slots[k];
 
 		if (s->holder >= 0 || s->state == SW_SLOT_BUSY || s->next == NULL ||
-		    !sw_gpus_may_begin(d, s, &why))
+		    !sw_slot_may_begin(s, &why))
 			continue;
 		while (s->next != NULL && feed_slot(d, s, moved))
 			continue;

@@ -5,11 +5,15 @@
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/live.h"
 #include "proto/job.h"
+#include "proto/json.h"
+#include "spec/command.h"
 #include "spec/spec.h"
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FOLDER "logs"
 
@@ -77,4 +81,44 @@ void sw_program_job_fill(const struct sw_live *live, const struct sw_slot *s,
 		job->ranks = spec->gpu > 1 ? (uint64_t)spec->gpu : spec->cpu_slots;
 	else if (spec->cpu_slots > 0)
 		job->cores = (uint64_t)spec->cpu_slots * s->device.cores;
+}
+
+static bool has_file(const char *folder, size_t n, const char *name, int may)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof path, "%.*s/%s", *name == '/' ? 0 : (int)n, folder, name);
+	return access(path, may) == 0;
+}
+
+static bool path_has(const char *path, const char *name)
+{
+	for (;; path++) {
+		const size_t n = strcspn(path, ":");
+
+		if (has_file(path, n, name, X_OK))
+			return true;
+		path += n;
+		if (*path == '\0')
+			return false;
+	}
+}
+
+void sw_program_job_warning(const struct sw_spec *spec, char *line, size_t cap)
+{
+	const char *cwd = sw_json_text(spec->run, "cwd", ""), *usual = getenv("PATH");
+	const char *path = sw_json_text(sw_json_get(spec->run, "env"), "PATH", usual);
+	const char *word = cJSON_GetStringValue(spec->command->child);
+
+	*line = '\0';
+	if (spec->program != NULL && sw_command_has(spec->command, "program") &&
+	    !has_file(cwd, strlen(cwd), spec->program, R_OK))
+		(void)snprintf(line, cap, "/program: %.200s in %.200s: %s", spec->program, cwd,
+			       strerror(errno));
+	else if (word == NULL || strstr(word, "${") != NULL)
+		return;
+	else if (strchr(word, '/') != NULL && !has_file(cwd, strlen(cwd), word, X_OK))
+		(void)snprintf(line, cap, "/command/0: %.200s: %s", word, strerror(errno));
+	else if (strchr(word, '/') == NULL && path != NULL && !path_has(path, word))
+		(void)snprintf(line, cap, "/command/0: %.200s: it is in no folder of PATH", word);
 }

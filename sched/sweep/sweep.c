@@ -134,6 +134,12 @@ const char *sw_sweep_cause(const struct sw_sweep *s)
 	return s->cause;
 }
 
+uint64_t sw_sweep_alike(const struct sw_sweep *s, const char **cause)
+{
+	*cause = s->last_failure;
+	return s->best_trial == 0 ? s->alike : 0;
+}
+
 const char *sw_sweep_end_cause(const struct sw_sweep *s)
 {
 	return s->ending ? s->end_cause : "";

@@ -104,7 +104,7 @@ enum sw_event_kind {
 	SW_EVENT_RELEASE, /* trial, attempt, cause: ended through no fault of the trial (lease
 				  expired, daemon stopped); does not count */
 	SW_EVENT_CANCEL_TRIAL, /* trial */
-	SW_EVENT_PAUSE,
+	SW_EVENT_PAUSE,        /* cause: why the daemon pauses it; NULL: a user does */
 	SW_EVENT_RESUME,
 	SW_EVENT_CANCEL,
 	SW_EVENT_FAIL,    /* cause: the sweep cannot go on */
@@ -150,7 +150,7 @@ struct sw_event {
 	enum sw_trial_state end;                /* TELL */
 	uint64_t run_cap;                       /* EXTEND */
 	const struct sw_edit *edit;             /* EDIT; borrowed */
-	const char *cause; /* TELL, LOST, RELEASE, FAIL, STOP; borrowed; NULL: none */
+	const char *cause; /* TELL, LOST, RELEASE, PAUSE, FAIL, STOP; borrowed; NULL: none */
 };
 
 enum sw_action_kind {
@@ -232,6 +232,9 @@ enum sw_sweep_state sw_sweep_state(const struct sw_sweep *s);
 const char *sw_sweep_state_name(enum sw_sweep_state state);
 SW_NODISCARD sw_status sw_sweep_state_find(const char *name, enum sw_sweep_state *out);
 const char *sw_sweep_cause(const struct sw_sweep *s); /* "" for none */
+/* How many of the last trials, since the sweep was last resumed, ended FAILED with *cause (valid
+ * until the next step); 0 once some value came. */
+uint64_t sw_sweep_alike(const struct sw_sweep *s, const char **cause);
 /* What a sweep that is about to end will have as its cause; "" for none, and for one that is
  * not. */
 const char *sw_sweep_end_cause(const struct sw_sweep *s);

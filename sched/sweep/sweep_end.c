@@ -221,8 +221,12 @@ void sw_sweep_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state end, c
 	action->end = end;
 	sw_cause_set(action->cause, cause, "");
 	sw_sweep_learn_end(s, trial, end);
-	if (end == SW_TRIAL_FAILED)
+	if (end == SW_TRIAL_FAILED) {
+		s->alike = strcmp(s->last_failure, action->cause) == 0 ? s->alike + 1 : 1;
 		memcpy(s->last_failure, action->cause, sizeof s->last_failure);
+	} else if (end != SW_TRIAL_CANCELLED) { /* that says nothing of the others */
+		s->alike = 0;
+	}
 	if (end == SW_TRIAL_COMPLETED && s->last != NULL)
 		note_completed(s, s->last[(trial - 1) * s->sampling.n_metrics]);
 }

@@ -73,6 +73,7 @@ struct sw_sweep {
 	} kill;
 	char cause[SW_CAUSE_MAX];
 	char last_failure[SW_CAUSE_MAX]; /* cause of the last trial that ended FAILED */
+	uint64_t alike;                  /* trials in a row that did so with that cause */
 };
 
 #define SW_CAUSE_ENDED "sweep-ended"

@@ -45,14 +45,13 @@ void sw_cause_set(char to[SW_CAUSE_MAX], const char *cause, const char *fallback
 static sw_status on_pause(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			  struct sw_err *err)
 {
-	(void)ev;
 	if (sw_sweep_ended(s))
 		return sw_sweep_refuse_ended(s, err);
 	if (s->state == SW_SWEEP_PAUSED)
 		return sw_err_set(err, SW_CONFLICT, "the sweep is paused already");
 	const sw_status rc = sw_actions_reserve(out, 1, err);
 	if (rc == SW_OK)
-		sw_sweep_enter(s, SW_SWEEP_PAUSED, NULL, out);
+		sw_sweep_enter(s, SW_SWEEP_PAUSED, ev->cause, out);
 	return rc;
 }
 
@@ -65,8 +64,10 @@ static sw_status on_resume(struct sw_sweep *s, const struct sw_event *ev, struct
 	if (s->state != SW_SWEEP_PAUSED)
 		return sw_err_set(err, SW_CONFLICT, "the sweep is not paused");
 	const sw_status rc = sw_actions_reserve(out, 1, err);
-	if (rc == SW_OK)
+	if (rc == SW_OK) {
+		s->alike = 0;
 		sw_sweep_enter(s, SW_SWEEP_RUNNING, NULL, out);
+	}
 	return rc;
 }
 

@@ -405,6 +405,8 @@ static void conclude(struct sw_exec *t, const struct sw_err *err)
 		sw_session_log(t->session, "ended after step %" PRIu64 ": %s", t->told, why);
 	if (*why || !open) {
 		sw_session_release(t->session);
+	} else if (err->code == SW_BUSY) { /* the machine's trouble, which passes */
+		sw_session_refuse(t->session, err->msg);
 	} else if (err->code != SW_OK) {
 		sw_session_log(t->session, "failed: %s", err->msg);
 		sw_session_finish(t->session, "FAILED", err->msg);

@@ -137,8 +137,8 @@ static sw_status cannot_start(struct sw_err *err, const char *file, const char *
 	return sw_err_set(err,
 			  code == ENOENT   ? SW_NOT_FOUND
 			  : code == EACCES ? SW_DENIED
-			  : code == ENOMEM ? SW_NOMEM
-			  : code == EAGAIN ? SW_IO
+			  : code == ENOMEM ? SW_BUSY
+			  : code == EAGAIN ? SW_BUSY
 					   : SW_INVALID,
 			  "cannot start %.200s: %s", file, strerror(code));
 }
@@ -170,7 +170,7 @@ sw_status sw_program_start(struct sw_program *p, const char *file, char *const a
 
 	sw_program_init(p);
 	if (!ways_open(&w))
-		return sw_err_set(err, SW_IO, "cannot start a program: %s", strerror(errno));
+		return sw_err_set(err, SW_BUSY, "cannot start a program: %s", strerror(errno));
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pthread_mutex_lock(&lock);
 	code = spawn_marked(&p->pid, file, argv, env, cwd, mark, &w);
@@ -198,7 +198,7 @@ sw_status sw_program_start(struct sw_program *p, const char *file, char *const a
 	(void)kill(p->pid, SIGKILL);
 	(void)waitpid(p->pid, NULL, 0);
 	sw_program_close(p);
-	return sw_err_set(err, SW_IO, "cannot watch a program: %s", strerror(code));
+	return sw_err_set(err, SW_BUSY, "cannot watch a program: %s", strerror(code));
 }
 
 /* --- its end, and that of what it started --- */

@@ -30,8 +30,9 @@ struct sw_program {
 
 void sw_program_init(struct sw_program *p);
 
-/* file: as sw_program_find() gives it. mark: an entry of env. cwd: an absolute path. SW_NOT_FOUND, SW_DENIED, SW_INVALID: what is wrong
- * with it; SW_IO: the machine has no process or descriptor left. */
+/* file: as sw_program_find() gives it. mark: an entry of env. cwd: an absolute path. SW_NOT_FOUND,
+ * SW_DENIED, SW_INVALID: what is wrong with it; SW_BUSY: the machine has no process, memory or
+ * descriptor left. */
 SW_NODISCARD sw_status sw_program_start(struct sw_program *p, const char *file, char *const argv[],
 					char *const env[], const char *cwd, const char *mark,
 					struct sw_err *err);

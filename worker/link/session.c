@@ -189,6 +189,21 @@ static void wait_round(struct sw_session *s, int64_t since)
 	wait_round_with(s, NULL, 0, WAIT_MS, since);
 }
 
+static void next_request(struct sw_session *s)
+{
+	struct sw_buf params;
+	struct sw_jw w;
+
+	sw_buf_init(&params, 4096);
+	sw_jw_init_obj(&w, &params);
+	if (*s->refused)
+		sw_jw_kstr(&w, "refused", s->refused);
+	sw_jw_obj_end(&w);
+	if (params.failed == SW_OK)
+		s->next_id = sw_session_request(s, "worker.next", params.data);
+	sw_buf_fini(&params);
+}
+
 bool sw_session_next(struct sw_session *s, const struct sw_job **job)
 {
 	const int64_t since = sw_clock_mono_us();
@@ -197,7 +212,7 @@ bool sw_session_next(struct sw_session *s, const struct sw_job **job)
 	sw_session_job_clear(s);
 	while (s->end == SW_SESSION_OPEN && !s->has_job) {
 		if (s->greeted && s->next_id == 0 && sw_clock_mono_us() >= s->resend_at)
-			s->next_id = sw_session_request(s, "worker.next", "{}");
+			next_request(s);
 		wait_round(s, since);
 	}
 	if (s->end != SW_SESSION_OPEN)
@@ -352,6 +367,12 @@ void sw_session_finish(struct sw_session *s, const char *state, const char *caus
 	if (s->end == SW_SESSION_OPEN && !*s->drop && tell_make(s, state, cause ? cut : NULL))
 		while (s->end == SW_SESSION_OPEN && !*s->drop && !s->told)
 			wait_round(s, since);
+	sw_session_job_clear(s);
+}
+
+void sw_session_refuse(struct sw_session *s, const char *why)
+{
+	snprintf(s->refused, sizeof s->refused, "%s", why);
 	sw_session_job_clear(s);
 }
 

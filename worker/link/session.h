@@ -86,6 +86,9 @@ void sw_session_log(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
  * unless it was dropped before. state: "COMPLETED", "FAILED", "INFEASIBLE"; cause may be NULL. */
 void sw_session_finish(struct sw_session *s, const char *state, const char *cause);
 
+/* Forgets the trial, and says with the next call that the machine let it not begin, and why. */
+void sw_session_refuse(struct sw_session *s, const char *why);
+
 /* Forgets the trial: for one that was dropped. */
 void sw_session_release(struct sw_session *s);
 

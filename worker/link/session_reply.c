@@ -58,6 +58,7 @@ static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, 
 		s->resend_at = sw_clock_mono_us() + BUSY_WAIT_US;
 		return;
 	}
+	s->refused[0] = '\0';
 	if (error) {
 		sw_session_quit(s, SW_SESSION_REFUSED, "the daemon gives no trial: %s",
 				error_text(error));

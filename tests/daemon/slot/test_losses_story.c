@@ -10,7 +10,7 @@
 #define AGAIN(next)                                                                                \
 	"w0 dies signal:9", "", "time 3", "worker 0 starts", "w0 hello", "welcome", "w0 next", next
 #define BOTH_AGAIN(next, other)                                                                    \
-	"w0 dies signal:9", "", "w1 dies signal:9", "", "time 9",                                  \
+	"w0 dies signal:9", "", "w1 dies exit:1", "", "time 9",                                    \
 		"worker 0 starts; worker 1 starts", BOTH, "w0 next", next, "w1 next", other
 /* The second rank of a trial on both GPUs is lost, by which the first ends. */
 #define RANK_LOST "w0 bye 1", "ok", "w0 dies exit:1", ""

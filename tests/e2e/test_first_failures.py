@@ -1,0 +1,65 @@
+"""First trials that all fail in the same way: the sweep pauses and says why, before it has used up its run cap."""
+import os
+
+import pytest
+
+from harness import sweep_command
+from programs import own
+from replays import database, replay
+
+FIRST = 5
+
+
+@pytest.mark.parametrize("script, more, cause", [
+    ("", {"command": ["no-such-program", "${args}"]}, "cannot start no-such-program: it is in no folder of PATH"),
+    ("report(lost=1)", {}, "no-metric"),
+    ("sys.exit(7)", {}, "exit:7")])
+def test_sweep_whose_first_trials_fail_alike_pauses_with_the_cause(start, tmp_path, script, more, cause):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, script, run_cap=200, **more))
+    for round_n in (1, 2):
+        got = client.wait_sweep(sweep, {"PAUSED"})
+        assert got["cause"].startswith(f"{FIRST} trials FAILED alike before any value came (sweep trials {sweep} lists"), got
+        assert got["cause"].endswith(cause), got
+        # a trial of the other slot may have begun, and failed, before
+        assert FIRST * round_n <= got["counts"]["FAILED"] + got["counts"]["RUNNING"] <= (FIRST + 2) * round_n, got
+        assert cause in sweep_command(daemon, "ls")[1]
+        if round_n == 1:
+            daemon.kill9()
+            daemon.start()
+            client = daemon.client()
+            assert client.sweep(sweep)["cause"] == got["cause"]
+            assert sweep_command(daemon, "resume", sweep)[0] == 0
+    client.call("trial.enqueue", sweep=sweep, params={"x": 0.5})
+    last = client.trials(sweep)[-1]["trial"]
+    assert cause in client.call("trial.why", sweep=sweep, trial=last)["text"]
+    status, out, err = replay(database(daemon))
+    assert status == 0, out + err
+
+
+def test_sweep_that_had_a_value_or_other_causes_goes_on(start, tmp_path):
+    client = start("cpu:1").client()
+    for script in ("os.environ['SWEEPD_TRIAL'].endswith('/1') and report(loss=1); sys.exit(7)",
+                   "sys.exit(int(os.environ['SWEEPD_TRIAL'].split('/')[1]) % 2 + 1)"):
+        got = client.wait_sweep(client.submit(own(tmp_path, script, run_cap=8)))
+        assert got["counts"]["FAILED"] == 8, got
+
+
+@pytest.mark.parametrize("more, warning", [
+    ({"command": ["no-such-program"]}, "/command/0: no-such-program: it is in no folder of PATH"),
+    ({"command": ["./nothing"]}, "/command/0: ./nothing: No such file or directory"),
+    ({"command": ["./program.py"]}, "/command/0: ./program.py: Permission denied"),
+    ({"command": None, "program": "train.py"}, "/program: train.py in "),
+    ({"command": None, "program": "program.py"}, None),
+    ({"command": ["${envvar:SHELL}", "-c", "true"]}, None),
+    ({"command": ["tool"], "run": {"env": {"PATH": "FOLDER/bin"}}}, None)])
+def test_validate_and_submit_look_for_the_program(client, tmp_path, more, warning):
+    os.mkdir(tmp_path / "bin")
+    os.symlink("/bin/true", tmp_path / "bin" / "tool")
+    run = {"cwd": str(tmp_path), "env": {k: v.replace("FOLDER", str(tmp_path))
+                                         for k, v in more.get("run", {}).get("env", {}).items()}}
+    spec = own(tmp_path, "", **{**more, "run": run})
+    for method in ("sweep.validate", "sweep.submit"):
+        said = [line for line in client.call(method, spec=spec)["warnings"] if line.startswith(("/command", "/program"))]
+        assert said == [] if warning is None else len(said) == 1 and said[0].startswith(warning), said
