@@ -66,7 +66,7 @@ void sw_comm_close(struct sw_comm *c)
 {
 	if (c == NULL)
 		return;
-	sw_comm_devices_end(c);
+	(void)sw_nccl_close(c->nccl); /* whoever closes ends anyway */
 	c->table->close(c);
 }
 
@@ -79,10 +79,12 @@ sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err)
 	return sw_nccl_open(&c->nccl, c, err);
 }
 
-void sw_comm_devices_end(struct sw_comm *c)
+sw_status sw_comm_devices_end(struct sw_comm *c)
 {
-	sw_nccl_close(c->nccl);
+	const sw_status rc = sw_nccl_close(c->nccl);
+
 	c->nccl = NULL;
+	return rc;
 }
 
 bool sw_comm_on_devices(const struct sw_comm *c)
@@ -159,7 +161,6 @@ void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line)
 	if (c->failed != SW_OK)
 		return;
 	(void)comm_fail(c, why, line);
-	c->table->abort(c);
 }
 
 void sw_comm_give_up(struct sw_comm *c, sw_status why, const char *msg)
@@ -178,6 +179,7 @@ sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
 	if (c->failed == SW_OK) {
 		c->failed = why;
 		(void)snprintf(c->why, sizeof c->why, "%s", line);
+		c->table->abort(c);     /* first: no rank is to take this one for silent */
 		sw_nccl_abort(c->nccl); /* or streams wait for a rank that is gone */
 	}
 	return c->failed;

@@ -113,8 +113,8 @@ SW_NODISCARD sw_status sw_comm_go(struct sw_comm *c, bool *on);
  * (nccl.h). */
 SW_NODISCARD sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err);
 /* Ends that: by all ranks, when their sums are done and recordings of them are gone; after an error
- * by each for itself. Nothing if it was not begun. */
-void sw_comm_devices_end(struct sw_comm *c);
+ * by each for itself. Nothing if it was not begun. SW_DEVICE_LOST: as of sw_nccl_close (nccl.h). */
+SW_NODISCARD sw_status sw_comm_devices_end(struct sw_comm *c);
 /* Whether sums that are begun are sums of devices' memory. */
 bool sw_comm_on_devices(const struct sw_comm *c);
 /* How they are made, in words; "" before sw_comm_devices. */

@@ -81,9 +81,9 @@ struct comm_table {
 
 extern const struct comm_table comm_shm, comm_tcp;
 
-/* Ends it on this rank: the first counts. Returns the one that stands. */
+/* Ends it, and tells the others: the first counts. Returns the one that stands. */
 sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line);
-/* The same for a lost rank, and tells the others. */
+/* The same for a lost rank. */
 sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent);
 /* Has the rank that last showed life at since_us been silent for too long? pid: its process, 0: not
  * known. */

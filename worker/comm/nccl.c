@@ -1,15 +1,19 @@
 #include "worker/comm/nccl.h"
+#include "base/beat.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "worker/comm/comm_internal.h"
 #include <assert.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define LIBRARY "libnccl.so.2"
+/* From 2.22.0 on communicators may be aborted in a group. */
+#define OLDEST 22200
 
 /* --- of nccl.h, as every version since 2.14 has it --- */
 
@@ -80,6 +84,9 @@ struct sw_nccl {
 	struct calls call;
 	void *comm[COMMS]; /* NULL: none, or aborted */
 	int version;
+	void *aborted[COMMS]; /* the thread's */
+	pthread_t thread;
+	bool aborts; /* it has begun */
 };
 
 /* --- what it says --- */
@@ -176,6 +183,24 @@ static sw_status init(struct sw_nccl *n, int which, const struct id *id, unsigne
 		     n->call.init(&n->comm[which], (int)world, *id, (int)rank, &config), which);
 }
 
+static size_t version_write(const struct sw_nccl *n, char *text, size_t cap)
+{
+	return (size_t)snprintf(text, cap, "NCCL %d.%d.%d", n->version / 10000,
+				n->version / 100 % 100, n->version % 100);
+}
+
+static sw_status too_old(struct sw_nccl *n)
+{
+	char is[40], line[120];
+
+	(void)version_write(n, is, sizeof is);
+	(void)snprintf(line, sizeof line,
+		       "several GPUs in one trial need NCCL 2.22 or later; " LIBRARY " is of %s",
+		       is);
+	sw_comm_give_up(n->c, SW_UNSUPPORTED, line);
+	return n->c->failed;
+}
+
 static sw_status meet(struct sw_nccl *n)
 {
 	const unsigned stages = n->c->stages, world = n->c->world, rank = n->c->rank;
@@ -186,6 +211,8 @@ static sw_status meet(struct sw_nccl *n)
 	assert(stages >= 1);
 	if (result != SUCCESS)
 		return failed(n, "ncclGetVersion", result, ALL);
+	if (n->version < OLDEST)
+		return too_old(n);
 	rc = id_share(n, 0, &id);
 	if (rc == SW_OK)
 		rc = init(n, ALL, &id, world, rank);
@@ -218,29 +245,59 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 		rc = meet(n);
 	if (rc != SW_OK) {
 		(void)sw_err_set(err, rc, "%s", c->why);
-		sw_nccl_close(n);
-		return rc;
+		return sw_nccl_close(n) == SW_OK ? rc : SW_DEVICE_LOST;
 	}
 	*out = n;
 	return SW_OK;
 }
 
+/* Both in one group: one's end waits for the device, where the other's work may wait for a rank that
+ * is gone. */
+static void *abort_both(void *arg)
+{
+	const struct sw_nccl *n = arg;
+	const bool group = n->call.group_start() == SUCCESS;
+
+	for (int i = 0; i < COMMS; i++)
+		if (n->aborted[i])
+			(void)n->call.abort(n->aborted[i]); /* which frees it, too */
+	if (group)
+		(void)n->call.group_end();
+	return NULL;
+}
+
+/* By a thread: the end of a communicator waits for that of all graphs with calls of it, which the
+ * caller has. */
 void sw_nccl_abort(struct sw_nccl *n)
 {
-	for (int i = 0; n && i < COMMS; i++) {
-		void *comm = n->comm[i];
+	if (n == NULL || n->aborts || (n->comm[ALL] == NULL && n->comm[STAGE] == NULL))
+		return;
+	memcpy(n->aborted, n->comm, sizeof n->aborted);
+	memset(n->comm, 0, sizeof n->comm);
+	n->aborts = pthread_create(&n->thread, NULL, abort_both, n) == 0;
+	if (!n->aborts)
+		(void)abort_both(n);
+}
 
-		n->comm[i] = NULL;
-		if (comm)
-			(void)n->call.abort(comm); /* which frees it, too */
+static bool abort_is_done(struct sw_nccl *n)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	const int64_t end_us = sw_clock_mono_us() + n->c->silent_us / 4;
+
+	while (pthread_tryjoin_np(n->thread, NULL) != 0) {
+		if (sw_clock_mono_us() > end_us)
+			return false;
+		sw_beat();
+		(void)nanosleep(&moment, NULL);
 	}
+	return true;
 }
 
 /* In order when all went well: then no rank waits for another any more. */
-void sw_nccl_close(struct sw_nccl *n)
+sw_status sw_nccl_close(struct sw_nccl *n)
 {
 	if (n == NULL)
-		return;
+		return SW_OK;
 	for (int i = COMMS; i-- > 0 && n->c->failed == SW_OK;) {
 		void *comm = n->comm[i];
 
@@ -251,7 +308,10 @@ void sw_nccl_close(struct sw_nccl *n)
 		n->comm[i] = NULL;
 	}
 	sw_nccl_abort(n);
+	if (n->aborts && !abort_is_done(n))
+		return SW_DEVICE_LOST; /* n is the thread's for good */
 	free(n);
+	return SW_OK;
 }
 
 /* --- what streams do --- */
@@ -317,8 +377,7 @@ void sw_nccl_look(struct sw_nccl *n)
 
 void sw_nccl_describe(const struct sw_nccl *n, char *text, size_t cap)
 {
-	size_t at = (size_t)snprintf(text, cap, "NCCL %d.%d.%d", n->version / 10000,
-				     n->version / 100 % 100, n->version % 100);
+	size_t at = version_write(n, text, cap);
 
 	for (size_t i = 0; i < PINNED && at < cap; i++)
 		at += (size_t)snprintf(text + at, cap - at, ", %s=%s", pinned[i].name,

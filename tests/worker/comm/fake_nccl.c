@@ -5,6 +5,11 @@
  * recorded or not; without that device (a stream NULL) within the call. A send is done when it was
  * received: NCCL keeps to no more.
  *
+ * An abort is as NCCL's (src/init.cc, commReclaim, of 2.22 to 2.28): at once the device leaves what it was
+ * given. Then the caller, or in a group its end, waits until no graph is left that has recorded a call of
+ * the communicator, and to give its memory back until the device does nothing: so for work of another one
+ * that waits for a rank, too.
+ *
  * What NCCL's rules forbid ends the process with a line: a call while the one before is in
  * progress or after an error, a type or an operation that is not meant, memory that is no device's,
  * sums in another order than the other ranks', a receive of another size than its send, a peer that
@@ -37,6 +42,8 @@ enum { FLOAT32 = 7, FLOAT64 = 8 };
 #pragma weak sw_shim_on_device
 #pragma weak sw_shim_launch_begin
 #pragma weak sw_shim_look_at
+#pragma weak sw_shim_graphs
+#pragma weak sw_shim_spoiled
 
 struct member {
 	atomic_uint here;
@@ -62,7 +69,8 @@ struct comm {
 	int rank, world, error;
 	unsigned waits; /* questions that are answered with "in progress" */
 	unsigned long long hash;
-	bool finalized, aborted, met;
+	bool finalized, met, recorded;
+	atomic_bool aborted, stuck; /* stuck: on the device, where it waits for another rank */
 	char path[128];
 	struct comm *next; /* all that ever were: streams may still hold sums of them */
 };
@@ -108,9 +116,11 @@ struct group {
 	struct move move[MOVES];
 };
 
-/* That is being said. */
-static struct {
+/* That is being said, by this thread. */
+static _Thread_local struct {
 	bool open, failed;
+	struct comm *aborts[2];
+	unsigned aborts_n;
 	cudaStream_t stream;
 	struct group of;
 } now;
@@ -135,7 +145,7 @@ static void ready(const struct comm *c, const char *symbol)
 
 int ncclGetVersion(int *version)
 {
-	*version = 22809;
+	*version = fake.version ? fake.version : 22809;
 	return fails() ? INTERNAL : SUCCESS;
 }
 
@@ -242,15 +252,40 @@ int ncclCommDestroy(struct comm *c)
 	return SUCCESS;
 }
 
+/* Whether the device does work of another communicator that waits for a rank. */
+static bool others_are_stuck(const struct comm *c)
+{
+	for (const struct comm *o = comms; o; o = o->next)
+		if (o != c && o->stuck && !o->aborted)
+			return true;
+	return false;
+}
+
+static void comm_reclaim(struct comm *c)
+{
+	struct timespec moment = {.tv_sec = fake.abort_ms / 1000,
+				  .tv_nsec = fake.abort_ms % 1000 * 1000000L};
+
+	(void)nanosleep(&moment, NULL);
+	moment = (struct timespec){.tv_nsec = 100000};
+	while ((c->recorded && sw_shim_graphs > 0) || others_are_stuck(c))
+		(void)nanosleep(&moment, NULL);
+	(void)unlink(c->path);
+	(void)unlink(drawn); /* perhaps nobody has come to it */
+	fake.aborts++;
+}
+
 int ncclCommAbort(struct comm *c)
 {
-	outside("ncclCommAbort");
+	if (now.open && (now.of.c || now.aborts_n == 2))
+		refuse("ncclCommAbort in a group of other calls, or of too many");
 	if (c->aborted)
 		refuse("ncclCommAbort after the end");
 	c->aborted = true;
-	fake.aborts++;
-	(void)unlink(c->path);
-	(void)unlink(drawn); /* perhaps nobody has come to it */
+	if (now.open)
+		now.aborts[now.aborts_n++] = c;
+	else
+		comm_reclaim(c);
 	return SUCCESS;
 }
 
@@ -284,7 +319,12 @@ static int give(struct comm *c, cudaStream_t stream, bool (*run)(void *), const 
 		abort();
 	memcpy(own, arg, bytes);
 	fake.given++;
+	if (stream && sw_shim_spoiled(stream)) { /* CUDA's error is the communicator's end */
+		free(own);
+		return c->error = CUDA_ERROR;
+	}
 	c->waits = fake.given % 3; /* some are done at once */
+	c->recorded |= stream && stream->graph;
 	if (stream && sw_shim_queue(stream, run, own) != cudaSuccess)
 		return 1;
 	while (!stream && !run(own))
@@ -361,9 +401,8 @@ static bool sum_take(const struct sum *s, unsigned long long k)
 	return true;
 }
 
-static bool sum_run(void *arg)
+static bool sum_step(struct sum *s)
 {
-	struct sum *s = arg;
 	const unsigned long long k = atomic_load(&s->c->at->member[s->c->rank].taken);
 
 	if (s->c->aborted)
@@ -380,6 +419,15 @@ static bool sum_run(void *arg)
 		sw_shim_look_at(s->p, sum_bytes(s), true);
 	}
 	return true;
+}
+
+static bool sum_run(void *arg)
+{
+	struct sum *s = arg;
+	const bool done = sum_step(s);
+
+	s->c->stuck = !done;
+	return done;
 }
 
 int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, struct comm *c,
@@ -430,9 +478,8 @@ static bool receive_run(struct lane *l, const struct move *m, int rank)
 	return true;
 }
 
-static bool group_run(void *arg)
+static bool group_step(struct group *g)
 {
-	struct group *g = arg;
 	struct meeting *at = g->c->at;
 	const int rank = g->c->rank;
 	bool done = true;
@@ -460,6 +507,15 @@ static bool group_run(void *arg)
 	return true;
 }
 
+static bool group_run(void *arg)
+{
+	struct group *g = arg;
+	const bool done = group_step(g);
+
+	g->c->stuck = !done;
+	return done;
+}
+
 int ncclGroupStart(void)
 {
 	outside("ncclGroupStart");
@@ -467,6 +523,7 @@ int ncclGroupStart(void)
 		return INTERNAL;
 	now.open = true;
 	now.failed = false;
+	now.aborts_n = 0;
 	now.of = (struct group){0};
 	return SUCCESS;
 }
@@ -474,7 +531,7 @@ int ncclGroupStart(void)
 static int move_say(const char *symbol, struct move m, int type, struct comm *c,
 		    cudaStream_t stream)
 {
-	if (!now.open)
+	if (!now.open || now.aborts_n)
 		refuse("%s without a group", symbol);
 	ready(c, symbol);
 	if (m.n == 0 || m.n > MOVED || type != 7)
@@ -512,6 +569,10 @@ int ncclGroupEnd(void)
 	if (!now.open)
 		refuse("ncclGroupEnd without a group");
 	now.open = false;
+	for (unsigned i = 0; i < now.aborts_n; i++) /* NCCL does so at once, in threads */
+		comm_reclaim(now.aborts[i]);
+	if (now.aborts_n)
+		return SUCCESS;
 	if (!now.of.c)
 		refuse("a group of nothing");
 	if (now.failed)

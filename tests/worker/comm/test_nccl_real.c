@@ -45,7 +45,7 @@ SUITE(tcase)
 		puts("no NCCL here: skipped");
 		exit(77);
 	}
-	if (!version || version(&is) != 0 || is < 21400) {
+	if (!version || version(&is) != 0 || is < 22200) {
 		printf("a library without a version, or too old: %d\n", is);
 		exit(1);
 	}
