@@ -186,20 +186,20 @@ sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
 }
 
 /* One long operation, or a disk that is slow, gives no sign of life, but is no standstill. */
-static bool is_at_work(pid_t pid)
+static bool is_at_work(pid_t tid)
 {
 	struct sw_process p;
 
-	return pid != 0 && sw_process_read(pid, &p) && (p.state == 'R' || p.state == 'D');
+	return tid != 0 && sw_process_read(tid, &p) && (p.state == 'R' || p.state == 'D');
 }
 
-bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t pid)
+bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t tid)
 {
 	const int64_t us = now_us - (since_us > c->awake_us ? since_us : c->awake_us);
 
 	if (us < c->silent_us)
 		return false;
-	return us >= AT_WORK * c->silent_us || !is_at_work(pid);
+	return us >= AT_WORK * c->silent_us || !is_at_work(tid);
 }
 
 sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent)

@@ -85,9 +85,9 @@ extern const struct comm_table comm_shm, comm_tcp;
 sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line);
 /* The same for a lost rank. */
 sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent);
-/* Has the rank that last showed life at since_us been silent for too long? pid: its process, 0: not
- * known. */
-bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t pid);
+/* Has the rank that last showed life at since_us been silent for too long? tid: the thread whose work it
+ * is, 0: not known. */
+bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t tid);
 /* A chunk that is there must be the one that this rank expects. */
 sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk *chunk,
 		      enum comm_kind kind, size_t bytes);

@@ -70,11 +70,17 @@ static const char *const symbols[] = {
 #define SYMBOLS (sizeof symbols / sizeof symbols[0])
 _Static_assert(sizeof(struct calls) == SYMBOLS * sizeof(void (*)(void)), "a symbol is a call");
 
-/* What fixes the order of a sum. */
+/* What fixes the order of a sum, where more than two ranks leave a choice; then what ranks of one machine
+ * need: no other interface, which a firewall may guard, and no registering of buffers that a graph has,
+ * which fails for some. A user's own value counts. */
 static const struct {
 	const char *name, *value;
-} pinned[] = {{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "Simple"}, {"NCCL_NVLS_ENABLE", "0"}};
-#define PINNED (sizeof pinned / sizeof pinned[0])
+	unsigned above; /* so many ranks */
+} settings[] = {{"NCCL_ALGO", "Ring", 2},
+		{"NCCL_NVLS_ENABLE", "0", 2},
+		{"NCCL_SOCKET_IFNAME", "lo", 0},
+		{"NCCL_GRAPH_REGISTER", "0", 0}};
+#define SETTINGS (sizeof settings / sizeof settings[0])
 
 /* Of all ranks, and of those whose sums are begun together, where these are others. */
 enum { ALL, STAGE, COMMS };
@@ -84,6 +90,7 @@ struct sw_nccl {
 	struct calls call;
 	void *comm[COMMS]; /* NULL: none, or aborted */
 	int version;
+	bool set[SETTINGS];   /* by this, not by a user */
 	void *aborted[COMMS]; /* the thread's */
 	pthread_t thread;
 	bool aborts; /* it has begun */
@@ -236,8 +243,9 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 	if (n == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for what a rank keeps of NCCL");
 	n->c = c;
-	for (size_t i = 0; i < PINNED; i++)
-		(void)setenv(pinned[i].name, pinned[i].value, 0);
+	for (size_t i = 0; i < SETTINGS; i++) /* before NCCL has a thread, which may read them */
+		n->set[i] = c->world > settings[i].above && getenv(settings[i].name) == NULL &&
+			    setenv(settings[i].name, settings[i].value, 0) == 0;
 	rc = load_library(n, &why);
 	if (rc != SW_OK)
 		sw_comm_abort(c, rc, why.msg); /* the others would wait for this rank */
@@ -309,7 +317,10 @@ sw_status sw_nccl_close(struct sw_nccl *n)
 	}
 	sw_nccl_abort(n);
 	if (n->aborts && !abort_is_done(n))
-		return SW_DEVICE_LOST; /* n is the thread's for good */
+		return SW_DEVICE_LOST;        /* n is the thread's for good */
+	for (size_t i = 0; i < SETTINGS; i++) /* a program of a later trial gets this environment */
+		if (n->set[i])
+			(void)unsetenv(settings[i].name);
 	free(n);
 	return SW_OK;
 }
@@ -379,7 +390,11 @@ void sw_nccl_describe(const struct sw_nccl *n, char *text, size_t cap)
 {
 	size_t at = version_write(n, text, cap);
 
-	for (size_t i = 0; i < PINNED && at < cap; i++)
-		at += (size_t)snprintf(text + at, cap - at, ", %s=%s", pinned[i].name,
-				       getenv(pinned[i].name));
+	for (size_t i = 0; i < SETTINGS && at < cap; i++) {
+		const char *value = getenv(settings[i].name);
+
+		if (value)
+			at += (size_t)snprintf(text + at, cap - at, ", %s=%s", settings[i].name,
+					       value);
+	}
 }

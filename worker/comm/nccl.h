@@ -7,8 +7,10 @@
  * Order    Fixed for the same GPUs, library and settings, and of two ranks that of the other
  *          transports: a + b is b + a. Three or more add in the ring's order, not in rank order. For
  *          that the algorithm is pinned by the environment, unless the user has set it:
- *          NCCL_ALGO=Ring, NCCL_PROTO=Simple, NCCL_NVLS_ENABLE=0 (a switch would add in an order of
- *          its own). sw_nccl_describe() says what holds.
+ *          NCCL_ALGO=Ring, NCCL_NVLS_ENABLE=0 (a switch would add in an order of its own). The protocol
+ *          is NCCL's choice by the size. sw_nccl_describe() says what holds.
+ * Process  Between open and close NCCL's settings are in the environment: no other thread reads or
+ *          changes it meanwhile. One at a time.
  * Zeros    All ranks take part in each sum: one without rows must add zeros. The sum of -0s of ranks
  *          with rows is then 0, where the other transports say -0.
  * Waits    Calls of NCCL do not block; each is asked after until it is done, while the rank looks

@@ -177,8 +177,11 @@ int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
 	if (config->magic != 0xcafebeef || config->version < 21400 ||
 	    config->size < sizeof *config || config->blocking != 0)
 		refuse("a configuration that is none, or blocks");
-	if (!getenv("NCCL_ALGO") || !getenv("NCCL_PROTO") || !getenv("NCCL_NVLS_ENABLE"))
+	if (world > 2 && (!getenv("NCCL_ALGO") || !getenv("NCCL_NVLS_ENABLE")))
 		refuse("the order of sums is not pinned");
+	if (!getenv("NCCL_SOCKET_IFNAME") || !getenv("NCCL_GRAPH_REGISTER"))
+		refuse("the way to ranks of this machine, or what graphs may register, is not "
+		       "said");
 	if (world < 1 || world > RANKS || rank < 0 || rank >= world)
 		refuse("rank %d of %d", rank, world);
 	*out = NULL;

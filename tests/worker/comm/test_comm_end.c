@@ -1,7 +1,9 @@
 /* tests/worker/comm/test_comm_end.c — a rank that gives up, ends, is killed or stopped ends all
  * others, each with the same reason, and nothing is left of any. */
 #include "tests/worker/comm/gang.h"
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* A row: a transport, a world of 2 to 4, and who is at fault. */
 #define FAULTS 18
@@ -221,12 +223,71 @@ static sw_status compute(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return sw_comm_sum(c, SW_COMM_F32, &one, 1, sw_comm_world(c));
 }
 
+static void *live_beside(void *ctx)
+{
+	gang_live(ctx, 1, compute, NULL);
+	return NULL;
+}
+
+/* _i: rank 1's work is that of its process's first thread, or of another one, as a lane's is */
 START_TEST(rank_that_computes_for_long_is_not_lost)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct gang g = {.world = 2};
+	pthread_t thread;
+	pid_t pid;
+
+	setenv("SWEEPD_COMM_SILENT_MS", "1000", 1);
+	g.rank = mmap(NULL, 2 * sizeof *g.rank, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	ck_assert_int_eq(sw_comm_meet(&g.place, "shm", 2, &err), SW_OK);
+	gang_fork(&g, 0, compute, NULL);
+	pid = fork();
+	if (pid == 0) {
+		if (_i == 1 && pthread_create(&thread, NULL, live_beside, &g) == 0)
+			(void)pthread_join(thread, NULL);
+		gang_live(&g, 1, compute, NULL);
+	}
+	g.rank[1].pid = pid;
+	close(g.place.fd);
+	gang_wait(&g);
+	for (unsigned r = 0; r < g.world; r++)
+		gang_check(&g, r, SW_OK, "");
+	gang_fini(&g);
+}
+END_TEST
+
+/* Rank 1's ticket names a slot that there is not, as a fault of memory might have it. */
+static sw_status break_ticket(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	enum { BROADCAST = 1, BYTES = 12345 };
+	struct gang *g = ctx;
+	static char p[BYTES];
+	struct stat st;
+	uint32_t *word;
+
+	if (sw_comm_rank(c) == 0)
+		gang_await(g, 1, 1);
+	const sw_status rc = sw_comm_broadcast(c, 1, p, BYTES);
+
+	if (sw_comm_rank(c) == 1) {
+		ck_assert_int_eq(fstat(g->place.fd, &st), 0);
+		word = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    g->place.fd, 0);
+		ck_assert_ptr_ne(word, MAP_FAILED);
+		while (word[0] != BROADCAST || word[1] != BYTES)
+			word++;
+		word[2] = UINT32_MAX;
+		atomic_store(&me->done, 1);
+	}
+	return rc == SW_OK ? sw_comm_barrier(c) : rc;
+}
+
+START_TEST(ticket_of_no_slot_crashes_no_rank)
 {
 	struct gang g;
 
-	setenv("SWEEPD_COMM_SILENT_MS", "1000", 1);
-	gang_start(&g, transports[_i], 2, compute, NULL);
+	gang_start(&g, "shm", 2, break_ticket, &g);
 	gang_wait(&g);
 	for (unsigned r = 0; r < g.world; r++)
 		gang_check(&g, r, SW_OK, "");
@@ -393,6 +454,7 @@ SUITE(tcase)
 	tcase_add_loop_test(tcase, killed_rank_ends_all, 0, FAULTS);
 	tcase_add_loop_test(tcase, stopped_rank_is_killed_and_ends_all, 0, FAULTS);
 	tcase_add_loop_test(tcase, rank_that_computes_for_long_is_not_lost, 0, 2);
+	tcase_add_test(tcase, ticket_of_no_slot_crashes_no_rank);
 	tcase_add_loop_test(tcase, gang_that_is_stopped_as_a_whole_goes_on, 0, 2);
 	tcase_add_loop_test(tcase, rank_that_closes_early_is_lost, 0, FAULTS);
 	tcase_add_loop_test(tcase, rank_that_has_closed_is_not_lost_while_others_wait, 0, 2);

@@ -55,7 +55,11 @@ static void sum_by_calls_and_recorded(unsigned rank)
 	ck_assert_msg(sw_comm_devices(comm, &err) == SW_OK, "%s", err.msg);
 	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_OK);
 	sw_comm_describe(comm, text, sizeof text);
-	ck_assert_str_eq(text, "NCCL 2.28.9, NCCL_ALGO=Ring, NCCL_PROTO=Tree, NCCL_NVLS_ENABLE=0");
+	ck_assert_str_eq(text, sw_comm_world(comm) > 2
+				       ? "NCCL 2.28.9, NCCL_ALGO=Tree, NCCL_NVLS_ENABLE=0, "
+					 "NCCL_SOCKET_IFNAME=lo, NCCL_GRAPH_REGISTER=0"
+				       : "NCCL 2.28.9, NCCL_ALGO=Tree, NCCL_SOCKET_IFNAME=lo, "
+					 "NCCL_GRAPH_REGISTER=0");
 	ck_assert_int_eq(step(x, g, w), SW_OK);
 	expect(w, sw_comm_world(comm), 1);
 	ck_assert_int_eq(o->graph_begin(q), SW_OK);
@@ -74,6 +78,8 @@ static void sum_by_calls_and_recorded(unsigned rank)
 	ck_assert_int_eq(sw_comm_devices_end(comm), SW_OK);
 	sw_comm_describe(comm, text, sizeof text);
 	ck_assert_str_eq(text, "");
+	ck_assert_ptr_null(getenv("NCCL_SOCKET_IFNAME")); /* programs get this environment */
+	ck_assert_str_eq(getenv("NCCL_ALGO"), "Tree");
 	ck_assert_int_eq(sw_comm_barrier(comm), SW_OK);
 	rank_close();
 	ck_assert_uint_eq(sw_shim.live, 0);
@@ -83,7 +89,7 @@ static void sum_by_calls_and_recorded(unsigned rank)
 /* _i: the ranks */
 START_TEST(nccl_sums_by_calls_and_recorded)
 {
-	ck_assert_int_eq(setenv("NCCL_PROTO", "Tree", 1), 0); /* the user's word */
+	ck_assert_int_eq(setenv("NCCL_ALGO", "Tree", 1), 0); /* the user's word */
 	ranks_run_well((unsigned)_i, sum_by_calls_and_recorded);
 }
 END_TEST
@@ -255,6 +261,9 @@ END_TEST
 
 static void is_too_old(unsigned rank)
 {
+	bool on = true;
+
+	ck_assert_int_eq(sw_comm_go(comm, &on), SW_OK); /* rank 0 has come */
 	sw_fake_nccl.version = rank == 1 ? 22105 : 22203;
 	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_UNSUPPORTED);
 	ck_assert_str_eq(err.msg, "rank 1: several GPUs in one trial need NCCL 2.22 or later; "
