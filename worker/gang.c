@@ -95,8 +95,8 @@ static int spawn_rank(struct child *c, int input, int meeting, char *gpu)
 	if (code != 0)
 		goto out;
 	if (posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) |
-	    (meeting >= 0 ? posix_spawn_file_actions_adddup2(&actions, meeting, SW_RANK_FD) : 0) |
-	    posix_spawn_file_actions_addclosefrom_np(&actions, SW_RANK_FD + (meeting >= 0)))
+	    posix_spawn_file_actions_adddup2(&actions, meeting, SW_RANK_FD) |
+	    posix_spawn_file_actions_addclosefrom_np(&actions, SW_RANK_FD + 1))
 		code = ENOMEM;
 	else
 		code = posix_spawn(&c->pid, "/proc/self/exe", &actions, NULL, argv, env);
@@ -126,7 +126,7 @@ static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
 
 	/* of several GPUs each rank sees its own alone */
 	snprintf(start.device, sizeof start.device, "%s", visible ? "gpu:0" : r->opens);
-	start.place.fd = strcmp(lead->transport, "tcp") == 0 ? -1 : SW_RANK_FD;
+	start.place.fd = SW_RANK_FD;
 	for (size_t i = 0; i < g->n; i++) {
 		char gpu[160] = "CUDA_VISIBLE_DEVICES=";
 		int input, code;
@@ -135,10 +135,8 @@ static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
 			name_of(visible, i + 1, gpu + strlen(gpu), sizeof gpu - strlen(gpu));
 		start.place.rank = (unsigned)i + 1;
 		input = write_start(&start, job);
-		code = input < 0
-			       ? errno
-			       : spawn_rank(&g->child[i], input, start.place.fd < 0 ? -1 : lead->fd,
-					    visible ? gpu : NULL);
+		code = input < 0 ? errno
+				 : spawn_rank(&g->child[i], input, lead->fd, visible ? gpu : NULL);
 		if (input >= 0)
 			close(input);
 		if (code != 0)

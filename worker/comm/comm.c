@@ -9,11 +9,9 @@
 
 #define AT_WORK 7 /* of the limit of silence, for a rank that computes or waits for a disk */
 
-static const struct comm_table *table_of(const char *transport)
+static bool is_transport(const char *name)
 {
-	if (strcmp(transport, "shm") == 0 || strcmp(transport, "nccl") == 0)
-		return &comm_shm;
-	return strcmp(transport, "tcp") == 0 ? &comm_tcp : NULL;
+	return strcmp(name, "shm") == 0 || strcmp(name, "nccl") == 0;
 }
 
 static int64_t silent_us(void)
@@ -27,26 +25,23 @@ static int64_t silent_us(void)
 sw_status sw_comm_meet(struct sw_comm_place *at, const char *transport, unsigned world,
 		       struct sw_err *err)
 {
-	const struct comm_table *table = table_of(transport);
-
 	assert(world >= 1 && world <= SW_COMM_WORLD_MAX);
 	*at = (struct sw_comm_place){.world = world, .fd = -1};
-	if (table == NULL)
+	if (!is_transport(transport))
 		return sw_err_set(err, SW_UNSUPPORTED, "no transport is called %s", transport);
 	(void)snprintf(at->transport, sizeof at->transport, "%s", transport);
-	return table->meet(at, err);
+	return comm_shm.meet(at, err);
 }
 
 sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at, struct sw_err *err)
 {
-	const struct comm_table *table = table_of(at->transport);
 	struct sw_comm *c = NULL;
 
 	*out = NULL;
 	assert(at->world >= 1 && at->world <= SW_COMM_WORLD_MAX && at->rank < at->world);
-	if (table == NULL)
+	if (!is_transport(at->transport))
 		return sw_err_set(err, SW_UNSUPPORTED, "no transport is called %s", at->transport);
-	sw_status rc = table->open(&c, at, silent_us(), err);
+	sw_status rc = comm_shm.open(&c, at, silent_us(), err);
 	if (rc != SW_OK)
 		return rc;
 	c->devices = strcmp(at->transport, "nccl") == 0;
@@ -105,7 +100,7 @@ sw_status sw_comm_look(void *comm)
 	struct sw_comm *c = comm;
 	unsigned lost = c->world;
 
-	if (c->failed == SW_OK && c->table->look != NULL)
+	if (c->failed == SW_OK)
 		c->table->look(c, &lost);
 	if (c->failed == SW_OK && lost < c->world)
 		(void)comm_lose(c, lost, false);
@@ -131,11 +126,6 @@ void sw_comm_stages(struct sw_comm *c, unsigned stages)
 	assert(stages >= 1 && c->world % stages == 0 && c->nccl == NULL);
 	assert(c->failed != SW_OK || c->sums_done == c->sums_begun);
 	c->stages = stages;
-}
-
-uint64_t comm_all(const struct sw_comm *c)
-{
-	return UINT64_MAX >> (SW_COMM_WORLD_MAX - c->world);
 }
 
 const char *sw_comm_why(const struct sw_comm *c)
@@ -260,6 +250,12 @@ static sw_status comm_await(struct sw_comm *c, unsigned from, enum comm_kind kin
 		c->table->idle(c, &lost);
 	}
 	return c->failed != SW_OK ? c->failed : comm_expect(c, from, out, kind, bytes);
+}
+
+/* Every rank's bit. */
+static uint64_t comm_all(const struct sw_comm *c)
+{
+	return UINT64_MAX >> (SW_COMM_WORLD_MAX - c->world);
 }
 
 static sw_status send_chunk(struct sw_comm *c, enum comm_kind kind, const char *p, size_t n)
