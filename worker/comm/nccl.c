@@ -120,9 +120,9 @@ static sw_status failed(struct sw_nccl *n, const char *symbol, int result, int w
 	const char *more = n->comm[which] ? n->call.last_error(n->comm[which]) : NULL;
 	char line[sizeof n->c->why];
 
-	(void)snprintf(line, sizeof line, "%s on rank %u: %s%s%s", symbol, n->c->rank,
-		       n->call.words(result), more && *more ? ": " : "", more ? more : "");
-	sw_comm_abort(n->c, status_of(result), line);
+	(void)snprintf(line, sizeof line, "%s: %s%s%s", symbol, n->call.words(result),
+		       more && *more ? ": " : "", more ? more : "");
+	sw_comm_give_up(n->c, status_of(result), line);
 	return n->c->failed;
 }
 
