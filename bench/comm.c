@@ -1,7 +1,7 @@
 /*
  * bench/comm.c — bytes per second of a sum among ranks, beside memcpy.
  *
- *   shm, tcp   sw_comm_sum of floats: each rank gives so many bytes and gets the sum of all
+ *   shm        sw_comm_sum of floats: each rank gives so many bytes and gets the sum of all
  *   step       lenet-cifar at batch 128: one rank alone, and ranks that share each batch
  *   overlap    a step of a net with several buckets of gradients (worker/net/net_share.c): summed
  *              beside backward, as the trainer does, and in turn with that by one sum after it
@@ -231,7 +231,7 @@ static void run(struct sw_comm_place at, struct bench_table *t)
 	sw_comm_close(c);
 }
 
-static void measure_transport(const char *transport, unsigned world, struct bench_table *t)
+static void measure_shm(unsigned world, struct bench_table *t)
 {
 	struct sw_comm_place at;
 	struct sw_err err = SW_ERR_INIT;
@@ -239,7 +239,7 @@ static void measure_transport(const char *transport, unsigned world, struct benc
 	int status;
 
 	(void)sched_getaffinity(0, sizeof all, &all);
-	if (sw_comm_meet(&at, transport, world, &err) != SW_OK)
+	if (sw_comm_meet(&at, "shm", world, &err) != SW_OK)
 		fail(err.msg);
 	for (unsigned r = 1; r < world; r++) {
 		const pid_t pid = fork();
@@ -284,10 +284,8 @@ int main(int argc, char **argv)
 		step[steps++] =
 			(struct step){.transport = "alone", .ranks = 1, .s = measure_step(NULL)};
 	(void)sched_setaffinity(0, sizeof all, &all);
-	for (size_t i = 0; i < o.ranks.n; i++) {
-		measure_transport("shm", (unsigned)o.ranks.v[i], t);
-		measure_transport("tcp", (unsigned)o.ranks.v[i], t);
-	}
+	for (size_t i = 0; i < o.ranks.n; i++)
+		measure_shm((unsigned)o.ranks.v[i], t);
 	const int rc = bench_table_end(t, o.csv);
 
 	for (size_t i = 0; i < steps; i++)

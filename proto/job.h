@@ -45,8 +45,8 @@ struct sw_job {
 	 * of a step; else 0, not written. Rank d * stages + s has stage s of the d-th part of each
 	 * batch. */
 	uint64_t stages, microbatches;
-	const char *
-		transport; /* of a trainer with ranks: "shm", "tcp", or "nccl"; else NULL, not written */
+	const char
+		*transport;  /* of a trainer with ranks: "shm" or "nccl"; else NULL, not written */
 	bool sync_batchnorm; /* of a trainer with ranks; written where it is so */
 	/* Of a program; else 0 and NULL, and not written. command, run, log and cookie always. */
 	const cJSON *command; /* an array: spec/command.h expands its macros */

@@ -169,7 +169,7 @@ struct sw_spec {
 	unsigned data_ranks;   /* parallel.data: ranks that share a batch; 0: no "parallel" */
 	unsigned stages;       /* parallel.pipeline, of each of them; 0: no "parallel" */
 	unsigned microbatches; /* parallel.microbatches: of a pipeline of several stages; else 0 */
-	const char *transport; /* parallel.transport: "shm" or "tcp"; NULL: not given */
+	const char *transport; /* parallel.transport: "shm", of old specs "tcp"; NULL: not given */
 	bool sync_batchnorm;   /* parallel.sync_batchnorm: statistics of all ranks' rows */
 	bool launch_ranks;     /* run.launch "rank": a process for each of them, or for each GPU */
 	struct sw_spec_checkpoint checkpoint;

@@ -56,9 +56,13 @@ sw_status sw_spec_resources_read(struct sw_spec *s, const cJSON *v, struct sw_er
 static sw_status read_transport(struct sw_spec *s, const cJSON *how, struct sw_err *err)
 {
 	s->transport = cJSON_GetStringValue(how);
-	if (s->transport == NULL ||
-	    (strcmp(s->transport, "shm") != 0 && strcmp(s->transport, "tcp") != 0))
-		return sw_spec_key_wrong("transport", err, "must be \"shm\" or \"tcp\"");
+	if (s->transport != NULL && strcmp(s->transport, "tcp") == 0)
+		(void)sw_err_at(
+			&s->refused, SW_INVALID, "/parallel/transport",
+			"\"transport\": \"tcp\" is no more: CPU slots of one machine exchange "
+			"data in shared memory; leave it out");
+	else if (s->transport == NULL || strcmp(s->transport, "shm") != 0)
+		return sw_spec_key_wrong("transport", err, "must be \"shm\"");
 	return SW_OK;
 }
 

@@ -95,8 +95,8 @@ static int spawn_rank(struct child *c, int input, int meeting, char *gpu)
 	if (code != 0)
 		goto out;
 	if (posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) |
-	    (meeting >= 0 ? posix_spawn_file_actions_adddup2(&actions, meeting, SW_RANK_FD) : 0) |
-	    posix_spawn_file_actions_addclosefrom_np(&actions, SW_RANK_FD + (meeting >= 0)))
+	    posix_spawn_file_actions_adddup2(&actions, meeting, SW_RANK_FD) |
+	    posix_spawn_file_actions_addclosefrom_np(&actions, SW_RANK_FD + 1))
 		code = ENOMEM;
 	else
 		code = posix_spawn(&c->pid, "/proc/self/exe", &actions, NULL, argv, env);
@@ -124,8 +124,9 @@ static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
 				      .memory = r->memory,
 				      .streams = r->streams};
 
-	snprintf(start.device, sizeof start.device, "%s", r->opens);
-	start.place.fd = strcmp(lead->transport, "tcp") == 0 ? -1 : SW_RANK_FD;
+	/* of several GPUs each rank sees its own alone */
+	snprintf(start.device, sizeof start.device, "%s", visible ? "gpu:0" : r->opens);
+	start.place.fd = SW_RANK_FD;
 	for (size_t i = 0; i < g->n; i++) {
 		char gpu[160] = "CUDA_VISIBLE_DEVICES=";
 		int input, code;
@@ -134,10 +135,8 @@ static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
 			name_of(visible, i + 1, gpu + strlen(gpu), sizeof gpu - strlen(gpu));
 		start.place.rank = (unsigned)i + 1;
 		input = write_start(&start, job);
-		code = input < 0
-			       ? errno
-			       : spawn_rank(&g->child[i], input, start.place.fd < 0 ? -1 : lead->fd,
-					    visible ? gpu : NULL);
+		code = input < 0 ? errno
+				 : spawn_rank(&g->child[i], input, lead->fd, visible ? gpu : NULL);
 		if (input >= 0)
 			close(input);
 		if (code != 0)
@@ -219,18 +218,13 @@ struct sw_comm *sw_gang_comm(const struct sw_gang *g)
 
 /* --- the end --- */
 
-/* Takes the status if it has ended; wait: when it has. */
-static void reap(struct child *c, bool wait)
+/* Takes the status if it has ended. */
+static void reap(struct child *c)
 {
 	siginfo_t info = {0};
 
-	int rc;
-
-	do
-		rc = c->pid ? waitid(P_PID, (id_t)c->pid, &info, WEXITED | (wait ? 0 : WNOHANG))
-			    : 0;
-	while (rc != 0 && errno == EINTR);
-	if (c->pid == 0 || (rc == 0 && info.si_pid == 0))
+	if (c->pid == 0 ||
+	    (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0))
 		return;
 	c->pid = 0;
 	c->code = info.si_code == CLD_EXITED ? info.si_status : 0;
@@ -244,7 +238,7 @@ static void await_end(struct sw_gang *g)
 
 	while (sw_clock_mono_us() < until_us) {
 		for (size_t i = 0; i < g->n; i++) {
-			reap(&g->child[i], false);
+			reap(&g->child[i]);
 			if (g->child[i].pid == 0)
 				return;
 		}
@@ -259,7 +253,7 @@ const char *sw_gang_how(struct sw_gang *g)
 	for (size_t i = 0; i < g->n; i++) {
 		const struct child *c = &g->child[i];
 
-		reap(&g->child[i], false);
+		reap(&g->child[i]);
 		/* a rank that has found another one lost has ended, too, but by itself */
 		if (c->pid == 0 && c->signal)
 			snprintf(g->how, sizeof g->how, "signal %d", c->signal);
@@ -269,41 +263,36 @@ const char *sw_gang_how(struct sw_gang *g)
 	return g->how;
 }
 
-/* Is any left? Waits for a change. */
-static bool are_left(struct sw_gang *g)
+/* Waits for all, within the limit. */
+static void await_all(struct sw_gang *g)
 {
-	bool left = false;
+	const int64_t until_us = sw_clock_mono_us() + END_US;
 
 	for (size_t i = 0; i < g->n; i++) {
 		struct pollfd fd = {.fd = g->child[i].pidfd, .events = POLLIN};
 
-		reap(&g->child[i], false);
-		if (g->child[i].pid == 0)
-			continue;
-		(void)poll(&fd, 1, TURN_MS);
-		reap(&g->child[i], false);
-		left = left || g->child[i].pid != 0;
+		for (reap(&g->child[i]); g->child[i].pid != 0; reap(&g->child[i])) {
+			if (sw_clock_mono_us() > until_us)
+				break;
+			(void)poll(&fd, 1, TURN_MS);
+			sw_beat();
+		}
 	}
-	return left;
 }
 
 void sw_gang_end(struct sw_gang *g, bool at_once)
 {
-	const int64_t until_us = sw_clock_mono_us() + END_US;
-
 	if (!g)
 		return;
-	while (!at_once && are_left(g) && sw_clock_mono_us() < until_us)
-		sw_beat();
-	for (size_t i = 0; i < g->n; i++) {
-		struct child *c = &g->child[i];
-
-		if (c->pid != 0)
-			(void)kill(c->pid, SIGKILL);
-		reap(c, true);
-		if (c->pidfd >= 0)
-			close(c->pidfd);
-	}
+	if (!at_once)
+		await_all(g);
+	for (size_t i = 0; i < g->n; i++)
+		if (g->child[i].pid != 0)
+			(void)kill(g->child[i].pid, SIGKILL);
+	await_all(g);
+	for (size_t i = 0; i < g->n; i++)
+		if (g->child[i].pidfd >= 0)
+			close(g->child[i].pidfd);
 	/* not before: a rank that still waits would take this one for lost */
 	sw_comm_close(g->comm);
 	free(g->child);

@@ -132,9 +132,7 @@ static const char *transport_of(const struct sw_spec *spec)
 {
 	if (sw_spec_ranks(spec) <= 1)
 		return NULL;
-	if (spec->gpu > 1)
-		return "nccl";
-	return spec->transport != NULL ? spec->transport : "shm";
+	return spec->gpu > 1 ? "nccl" : "shm";
 }
 
 static void write_job(struct sw_live *live, const struct sw_slot *s, const struct sw_action *start,

@@ -3,15 +3,12 @@
 #include "daemon/sweep/pace.h"
 #include "spec/spec.h"
 #include <stddef.h>
-#include <string.h>
 
-enum way { OVER_SHM, OVER_TCP, OVER_NCCL };
+enum way { OVER_SHM, OVER_NCCL };
 
 static enum way way_of(const struct sw_spec *spec)
 {
-	if (spec->gpu > 1)
-		return OVER_NCCL;
-	return spec->transport != NULL && strcmp(spec->transport, "tcp") == 0 ? OVER_TCP : OVER_SHM;
+	return spec->gpu > 1 ? OVER_NCCL : OVER_SHM;
 }
 
 /* Of so many bytes, from rank to rank or summed. */

@@ -19,16 +19,15 @@ struct sw_spec;
 struct sw_speccheck;
 
 /* What the ranks of a machine need for a sum, or to pass a value on, beside its bytes, and a second's
- * bytes: of shared memory
- * [0], of sockets [1] and of GPUs [2]. The bytes of the first two are about half of what two ranks
+ * bytes: of shared memory [0] and of GPUs [1]. The bytes of the first are about half of what two ranks
  * had in `scripts/bench comm` from 256 KiB on; all else is a guess. */
 #define SW_GANG_COST_WAIT_S                                                                        \
 	{                                                                                          \
-		20e-6, 100e-6, 30e-6                                                               \
+		20e-6, 30e-6                                                                       \
 	}
 #define SW_GANG_COST_BYTES_S                                                                       \
 	{                                                                                          \
-		8e9, 2e9, 2e10                                                                     \
+		8e9, 2e10                                                                          \
 	}
 
 struct sw_gang_cost {

@@ -8,11 +8,11 @@ MICROBATCHES = 3
 FACTS = {"lr": {"value": 0.05}, "width": {"value": 16}, "batch_size": {"value": 15}}
 
 
-def shared(spec, ranks=2, transport=None, stages=1):
+def shared(spec, ranks=2, stages=1):
     """The same trials on several slots each: pipelines of so many stages, with MICROBATCHES."""
     pipeline = {"pipeline": stages, "microbatches": MICROBATCHES} if stages > 1 else {}
     return {**spec, "resources": {"cpu_slots": ranks},
-            "parallel": {"data": ranks // stages, **pipeline, **({"transport": transport} if transport else {})}}
+            "parallel": {"data": ranks // stages, **pipeline}}
 
 
 def alone(spec, ranks=2):

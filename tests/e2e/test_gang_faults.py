@@ -46,7 +46,7 @@ def test_rank_lost_at_any_moment_ends_the_attempt_and_the_next_has_the_same_curv
     machine = Machine(daemon, client)
     for moment in range(MOMENTS):
         stages = [2, 1, 1, 2][moment % 4]
-        sweep = client.submit(shared(long(), transport=["shm", "tcp"][moment % 2], stages=stages))
+        sweep = client.submit(shared(long(), stages=stages))
         pids = wait_until(lambda: ranks(client, sweep, 2), "both ranks")
         step = rng.choice([0, rng.randrange(1, 30)])
         wait_until(lambda: (client.trials(sweep)[0]["step"] or 0) >= step, f"step {step}")

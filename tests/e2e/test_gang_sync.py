@@ -16,8 +16,8 @@ def net(**more):
                       "parameters": PARAMETERS, **more})
 
 
-def synced(spec, world=2, transport=None):
-    spec = shared(spec, world, transport)
+def synced(spec, world=2):
+    spec = shared(spec, world)
     spec["parallel"]["sync_batchnorm"] = True
     return spec
 
@@ -29,10 +29,9 @@ def furthest(got, want):
                for step, metrics in want.items() for name in ("train_loss", "val_loss"))
 
 
-@pytest.mark.parametrize("transport", ["shm", "tcp"])
-def test_gang_with_sync_has_the_curve_of_one_slot(start, transport):
+def test_gang_with_sync_has_the_curve_of_one_slot(start):
     client = start("cpu:2").client()
-    sweeps = [client.submit(spec) for spec in (net(), synced(net(), 2, transport), shared(net(), 2, transport))]
+    sweeps = [client.submit(spec) for spec in (net(), synced(net(), 2), shared(net(), 2))]
     for sweep in sweeps:
         assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2, log(client, sweep, 1)
     one, with_sync, without = sweeps

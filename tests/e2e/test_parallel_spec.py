@@ -40,11 +40,9 @@ def test_validate_says_what_a_step_takes_alone_and_as_a_gang(start, tmp_path):
     assert client.call("sweep.validate", spec=trained())["gang"] is None
 
 
-@pytest.mark.parametrize("transport", ["shm", "tcp"])
-def test_gang_that_loses_is_warned_of(start, transport):
+def test_gang_that_loses_is_warned_of(start):
     client = start("cpu:2").client()
     spec = gang(2)
-    spec["parallel"]["transport"] = transport
     got = client.call("sweep.validate", spec=spec)
     assert got["gang"]["step_s"] > got["gang"]["alone_s"]
     line = next(w for w in got["warnings"] if w.startswith("/parallel"))
@@ -104,7 +102,8 @@ def test_gang_of_more_slots_than_there_are_waits_and_says_so(start):
     ({"parallel": {"pipeline": 3}}, "/spec/parallel/pipeline", '"pipeline" is 3 and "cpu_slots" is 2'),
     ({"parallel": {"data": 2, "pipeline": 2}}, "/spec/parallel", 'times "pipeline" 2 is 4, and "cpu_slots" is 2'),
     ({"parallel": {"data": 2, "microbatches": 4}}, "/spec/parallel/microbatches", 'needs a "pipeline"'),
-    ({"parallel": {"transport": "tcp"}}, "/spec/parallel", 'needs "data"'),
+    ({"parallel": {"transport": "shm"}}, "/spec/parallel", 'needs "data"'),
+    ({"parallel": {"data": 2, "transport": "tcp"}}, "/spec/parallel/transport", "in shared memory; leave it out"),
     ({"parallel": {"pipeline": 2}, "parameters": {"micro_batch": {"values": [8, 16]}}}, "/spec/parameters/micro_batch",
      "give parallel.microbatches"),
 ])

@@ -11,14 +11,13 @@ LAYERS = [{"linear": "width"}, "relu", {"residual": [{"linear": "width"}, "tanh"
           {"dropout": 0.1}, {"linear": 3}]
 
 
-@pytest.mark.parametrize("transport", ["shm", "tcp"])
 @pytest.mark.parametrize("stages", [2, 3])
-def test_pipeline_trains_as_one_slot_does_in_parts(start, tmp_path, stages, transport):
+def test_pipeline_trains_as_one_slot_does_in_parts(start, tmp_path, stages):
     daemon = start(f"cpu:{stages}")
     client = daemon.client()
     machine = Machine(daemon, client)
     spec = small(layers=LAYERS, checkpoint={"keep": "all"})
-    many = client.submit(shared(spec, stages, transport, stages))
+    many = client.submit(shared(spec, stages, stages))
     one = client.submit(alone(spec, MICROBATCHES))
     for sweep in (many, one):
         assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2, log(client, sweep, 1)
@@ -26,7 +25,7 @@ def test_pipeline_trains_as_one_slot_does_in_parts(start, tmp_path, stages, tran
         assert_close(curve(client, many, trial), curve(client, one, trial))
         assert weights(daemon, many, trial, tmp_path) == weights(daemon, one, trial, tmp_path)
         said = log(client, many, trial)
-        assert f"batches go in {MICROBATCHES} micro-batches through {stages} stages, over {transport}" in said
+        assert f"batches go in {MICROBATCHES} micro-batches through {stages} stages, over shm" in said
         assert any(line.startswith("stages have ") and line.count("%") == stages for line in said), said
         assert all(0 < r["metrics"]["pipeline_bubble"] < 1 for r in client.reports(many, trial))
     machine.check()

@@ -41,7 +41,7 @@
 	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
 	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
 	"\"checkpoint_dir\":\"/c\",\"trainer\":{\"epochs\":11},\"max_t\":12,\"metric\":\"loss\","  \
-	"\"goal\":\"minimize\",\"ranks\":4,\"visible\":null,\"transport\":\"tcp\"" more "}"
+	"\"goal\":\"minimize\",\"ranks\":4,\"visible\":null,\"transport\":\"shm\"" more "}"
 
 #define STAGES ",\"stages\":2,\"microbatches\":8"
 
@@ -139,7 +139,7 @@ START_TEST(job_of_several_ranks_is_written_and_read_back)
 	struct sw_job job = full(sw_json_get(tree, "trainer"));
 
 	job.ranks = 4;
-	job.transport = "tcp";
+	job.transport = "shm";
 	job.sync_batchnorm = _i;
 	written(&job, text);
 	memset(&job, 0xa5, sizeof job);
@@ -157,7 +157,7 @@ START_TEST(job_of_a_pipeline_is_written_and_read_back)
 	struct sw_job job = full(sw_json_get(tree, "trainer"));
 
 	job.ranks = 4;
-	job.transport = "tcp";
+	job.transport = "shm";
 	job.stages = 2;
 	job.microbatches = 8;
 	written(&job, RANKS(STAGES));

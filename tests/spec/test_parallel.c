@@ -12,7 +12,9 @@ START_TEST(parallel_ranks_are_as_many_as_the_slots)
 		read_spec(TRAINED ",'parallel':{'data':2},'resources':{'cpu_slots':2}}");
 	struct sw_spec *gpus = read_spec(TRAINED ",'parallel':{'data':2},'resources':{'gpu':2}}");
 	struct sw_spec *most = read_spec(
-		TRAINED ",'parallel':{'data':64,'transport':'tcp'},'resources':{'cpu_slots':64}}");
+		TRAINED ",'parallel':{'data':64,'transport':'shm'},'resources':{'cpu_slots':64}}");
+	struct sw_spec *old = read_spec(
+		TRAINED ",'parallel':{'data':2,'transport':'tcp'},'resources':{'cpu_slots':2}}");
 	struct sw_spec *none = read_spec(TRAINED "}");
 	struct sw_spec *synced = read_spec(
 		TRAINED
@@ -29,8 +31,11 @@ START_TEST(parallel_ranks_are_as_many_as_the_slots)
 	ck_assert(gpus->gpu == 2.0);
 	sw_spec_destroy(gpus);
 	ck_assert_uint_eq(most->data_ranks, 64);
-	ck_assert_str_eq(most->transport, "tcp");
+	ck_assert_str_eq(most->transport, "shm");
 	ck_assert(!most->sync_batchnorm);
+	ck_assert_int_eq(most->refused.code, SW_OK);
+	ck_assert_str_eq(old->refused.ptr, "/parallel/transport"); /* where it is new */
+	sw_spec_destroy(old);
 	ck_assert_uint_eq(none->data_ranks, 0);
 	ck_assert_ptr_null(none->transport);
 	ck_assert(synced->sync_batchnorm && !one->sync_batchnorm && !none->sync_batchnorm);
@@ -53,7 +58,7 @@ static const struct {
 	{STAGED "4},'resources':{'gpu':4}}", 1, 4, 16, 4},
 	{STAGED "2,'microbatches':3,'data':1},'resources':{'cpu_slots':2}}", 1, 2, 3, 2},
 	{STAGED "2,'microbatches':1024,'data':3},'resources':{'cpu_slots':6}}", 3, 2, 1024, 6},
-	{STAGED "8,'data':8,'transport':'tcp'},'resources':{'cpu_slots':64}}", 8, 8, 32, 64},
+	{STAGED "8,'data':8,'transport':'shm'},'resources':{'cpu_slots':64}}", 8, 8, 32, 64},
 	{STAGED "64},'resources':{'cpu_slots':64}}", 1, 64, 256, 64},
 	{STAGED "1},'resources':{'cpu_slots':1}}", 1, 1, 0, 1},
 	{STAGED "1,'data':2},'resources':{'cpu_slots':2}}", 2, 1, 0, 2},
@@ -119,7 +124,7 @@ static const struct {
 	 "\"data\" 2 times \"pipeline\" 3 is 6, and \"cpu_slots\" is 3: each rank has one slot"},
 	{STAGED "2,'data':2},'resources':{'gpu':2}}", "/parallel",
 	 "\"data\" 2 times \"pipeline\" 2 is 4, and \"gpu\" is 2: each rank has one GPU"},
-	{STAGED "2,'transport':'tcp'},'resources':{'gpu':2}}", "/parallel/transport",
+	{STAGED "2,'transport':'shm'},'resources':{'gpu':2}}", "/parallel/transport",
 	 "\"transport\" is for CPU slots: GPUs exchange gradients by NCCL"},
 	{HEAD ",'parallel':{'pipeline':2},'resources':{'cpu_slots':2},'program':'a.py',"
 	      "'run':{'cwd':'/'}}",
@@ -134,9 +139,9 @@ static const struct {
 	 "digits'},'model':[{'linear':10}]},'parallel':{'pipeline':2},'resources':{'cpu_slots':2}}",
 	 "/parameters/micro_batch", PART},
 	{HEAD ",'parallel':{'data':2,'transport':'nccl'}}", "/parallel/transport",
-	 "\"transport\" must be \"shm\" or \"tcp\""},
+	 "\"transport\" must be \"shm\""},
 	{HEAD ",'parallel':{'data':2,'transport':1}}", "/parallel/transport",
-	 "\"transport\" must be \"shm\" or \"tcp\""},
+	 "\"transport\" must be \"shm\""},
 	{HEAD ",'parallel':{'data':2,'sync_batchnorm':1}}", "/parallel/sync_batchnorm",
 	 "\"sync_batchnorm\" must be true or false, not a number"},
 	{HEAD ",'parallel':{'data':1,'sync_batchnorm':true}}", "/parallel/sync_batchnorm",

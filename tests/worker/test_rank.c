@@ -28,9 +28,11 @@ static void teardown(void)
 	cJSON_Delete(params);
 }
 
+static const char *opens = "cpu:0", *visible;
+
 static sw_status start(struct sw_gang **gang, unsigned world, const char *transport)
 {
-	const struct sw_runner runner = {.opens = "cpu:0", .cores = 1};
+	const struct sw_runner runner = {.opens = opens, .cores = 1};
 	const struct sw_job job = {.sweep = 1,
 				   .trial = 1,
 				   .attempt = 1,
@@ -38,6 +40,7 @@ static sw_status start(struct sw_gang **gang, unsigned world, const char *transp
 				   .data_seed = 5,
 				   .ranks = world,
 				   .transport = transport,
+				   .visible = visible,
 				   .trainer = trainer,
 				   .params = params};
 
@@ -152,12 +155,11 @@ END_TEST
 
 START_TEST(ranks_that_are_told_of_an_error_end_by_themselves)
 {
-	static const char *const transports[] = {"shm", "tcp"};
 	const size_t files = descriptors();
 	bool impossible = false;
 	struct sw_gang *gang;
 
-	ck_assert_int_eq(start(&gang, 3, transports[_i]), SW_OK);
+	ck_assert_int_eq(start(&gang, 3, "shm"), SW_OK);
 	ck_assert_uint_eq(sw_comm_world(sw_gang_comm(gang)), 3);
 	ck_assert_int_eq(sw_rank_agree(sw_gang_comm(gang), SW_OK, &impossible, &err), SW_OK);
 	sw_comm_abort(sw_gang_comm(gang), SW_CONFLICT, "enough");
@@ -200,6 +202,51 @@ START_TEST(transport_that_is_unknown_starts_none)
 }
 END_TEST
 
+/* Whatever number rank 0's has. The stand-in has no other than gpu:0. */
+START_TEST(rank_opens_the_only_gpu_that_it_sees)
+{
+	bool impossible = false;
+	struct sw_gang *gang;
+	char module[4096] = "";
+
+	ck_assert_int_gt(readlink("/proc/self/exe", module, sizeof module - 40), 0);
+	strcpy(strrchr(module, '/'), "/fake_cuda.so");
+	ck_assert_int_eq(setenv("SWEEPD_CUDA_MODULE", module, 1), 0);
+	opens = "gpu:2";
+	visible = "GPU-a,GPU-b";
+	ck_assert_int_eq(start(&gang, 2, "shm"), SW_OK);
+	ck_assert_msg(sw_rank_agree(sw_gang_comm(gang), SW_OK, &impossible, &err) == SW_OK, "%s",
+		      err.msg);
+	sw_gang_end(gang, true);
+}
+END_TEST
+
+int __real_kill(pid_t pid, int sig);
+int __wrap_kill(pid_t pid, int sig);
+static bool deathless;
+
+int __wrap_kill(pid_t pid, int sig)
+{
+	return deathless && sig == SIGKILL ? 0 : __real_kill(pid, sig);
+}
+
+/* As one that waits for a driver that does not answer: a signal is for later. */
+START_TEST(rank_that_does_not_die_is_left)
+{
+	struct sw_gang *gang;
+	pid_t child;
+
+	ck_assert_int_eq(start(&gang, 2, "shm"), SW_OK);
+	child = only_child();
+	ck_assert_int_eq(kill(child, SIGSTOP), 0);
+	deathless = true;
+	sw_gang_end(gang, true);
+	deathless = false;
+	ck_assert_int_eq(kill(child, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}
+END_TEST
+
 #ifdef SW_FAULTS
 START_TEST(start_without_memory_leaves_nothing)
 {
@@ -237,8 +284,10 @@ SUITE(tcase)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, ranks_agree_on_the_first_that_is_not_ready);
 	tcase_add_test(tcase, ranks_are_named_by_the_lines_of_their_ends);
-	tcase_add_loop_test(tcase, ranks_that_are_told_of_an_error_end_by_themselves, 0, 2);
+	tcase_add_test(tcase, ranks_that_are_told_of_an_error_end_by_themselves);
 	tcase_add_test(tcase, rank_that_was_killed_is_lost_with_its_signal);
+	tcase_add_test(tcase, rank_opens_the_only_gpu_that_it_sees);
+	tcase_add_test(tcase, rank_that_does_not_die_is_left);
 	tcase_add_test(tcase, transport_that_is_unknown_starts_none);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, start_without_memory_leaves_nothing);

@@ -9,11 +9,9 @@
 
 #define AT_WORK 7 /* of the limit of silence, for a rank that computes or waits for a disk */
 
-static const struct comm_table *table_of(const char *transport)
+static bool is_transport(const char *name)
 {
-	if (strcmp(transport, "shm") == 0 || strcmp(transport, "nccl") == 0)
-		return &comm_shm;
-	return strcmp(transport, "tcp") == 0 ? &comm_tcp : NULL;
+	return strcmp(name, "shm") == 0 || strcmp(name, "nccl") == 0;
 }
 
 static int64_t silent_us(void)
@@ -27,26 +25,23 @@ static int64_t silent_us(void)
 sw_status sw_comm_meet(struct sw_comm_place *at, const char *transport, unsigned world,
 		       struct sw_err *err)
 {
-	const struct comm_table *table = table_of(transport);
-
 	assert(world >= 1 && world <= SW_COMM_WORLD_MAX);
 	*at = (struct sw_comm_place){.world = world, .fd = -1};
-	if (table == NULL)
+	if (!is_transport(transport))
 		return sw_err_set(err, SW_UNSUPPORTED, "no transport is called %s", transport);
 	(void)snprintf(at->transport, sizeof at->transport, "%s", transport);
-	return table->meet(at, err);
+	return comm_shm.meet(at, err);
 }
 
 sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at, struct sw_err *err)
 {
-	const struct comm_table *table = table_of(at->transport);
 	struct sw_comm *c = NULL;
 
 	*out = NULL;
 	assert(at->world >= 1 && at->world <= SW_COMM_WORLD_MAX && at->rank < at->world);
-	if (table == NULL)
+	if (!is_transport(at->transport))
 		return sw_err_set(err, SW_UNSUPPORTED, "no transport is called %s", at->transport);
-	sw_status rc = table->open(&c, at, silent_us(), err);
+	sw_status rc = comm_shm.open(&c, at, silent_us(), err);
 	if (rc != SW_OK)
 		return rc;
 	c->devices = strcmp(at->transport, "nccl") == 0;
@@ -66,7 +61,7 @@ void sw_comm_close(struct sw_comm *c)
 {
 	if (c == NULL)
 		return;
-	sw_comm_devices_end(c);
+	(void)sw_nccl_close(c->nccl); /* whoever closes ends anyway */
 	c->table->close(c);
 }
 
@@ -79,10 +74,12 @@ sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err)
 	return sw_nccl_open(&c->nccl, c, err);
 }
 
-void sw_comm_devices_end(struct sw_comm *c)
+sw_status sw_comm_devices_end(struct sw_comm *c)
 {
-	sw_nccl_close(c->nccl);
+	const sw_status rc = sw_nccl_close(c->nccl);
+
 	c->nccl = NULL;
+	return rc;
 }
 
 bool sw_comm_on_devices(const struct sw_comm *c)
@@ -103,7 +100,7 @@ sw_status sw_comm_look(void *comm)
 	struct sw_comm *c = comm;
 	unsigned lost = c->world;
 
-	if (c->failed == SW_OK && c->table->look != NULL)
+	if (c->failed == SW_OK)
 		c->table->look(c, &lost);
 	if (c->failed == SW_OK && lost < c->world)
 		(void)comm_lose(c, lost, false);
@@ -131,11 +128,6 @@ void sw_comm_stages(struct sw_comm *c, unsigned stages)
 	c->stages = stages;
 }
 
-uint64_t comm_all(const struct sw_comm *c)
-{
-	return UINT64_MAX >> (SW_COMM_WORLD_MAX - c->world);
-}
-
 const char *sw_comm_why(const struct sw_comm *c)
 {
 	return c->why;
@@ -159,7 +151,6 @@ void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line)
 	if (c->failed != SW_OK)
 		return;
 	(void)comm_fail(c, why, line);
-	c->table->abort(c);
 }
 
 void sw_comm_give_up(struct sw_comm *c, sw_status why, const char *msg)
@@ -178,26 +169,27 @@ sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
 	if (c->failed == SW_OK) {
 		c->failed = why;
 		(void)snprintf(c->why, sizeof c->why, "%s", line);
+		c->table->abort(c);     /* first: no rank is to take this one for silent */
 		sw_nccl_abort(c->nccl); /* or streams wait for a rank that is gone */
 	}
 	return c->failed;
 }
 
 /* One long operation, or a disk that is slow, gives no sign of life, but is no standstill. */
-static bool is_at_work(pid_t pid)
+static bool is_at_work(pid_t tid)
 {
 	struct sw_process p;
 
-	return pid != 0 && sw_process_read(pid, &p) && (p.state == 'R' || p.state == 'D');
+	return tid != 0 && sw_process_read(tid, &p) && (p.state == 'R' || p.state == 'D');
 }
 
-bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t pid)
+bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t tid)
 {
 	const int64_t us = now_us - (since_us > c->awake_us ? since_us : c->awake_us);
 
 	if (us < c->silent_us)
 		return false;
-	return us >= AT_WORK * c->silent_us || !is_at_work(pid);
+	return us >= AT_WORK * c->silent_us || !is_at_work(tid);
 }
 
 sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent)
@@ -258,6 +250,12 @@ static sw_status comm_await(struct sw_comm *c, unsigned from, enum comm_kind kin
 		c->table->idle(c, &lost);
 	}
 	return c->failed != SW_OK ? c->failed : comm_expect(c, from, out, kind, bytes);
+}
+
+/* Every rank's bit. */
+static uint64_t comm_all(const struct sw_comm *c)
+{
+	return UINT64_MAX >> (SW_COMM_WORLD_MAX - c->world);
 }
 
 static sw_status send_chunk(struct sw_comm *c, enum comm_kind kind, const char *p, size_t n)

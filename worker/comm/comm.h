@@ -27,23 +27,20 @@
 #include <stddef.h>
 
 #define SW_COMM_WORLD_MAX 64
-#define SW_COMM_SECRET_N  16
 
 struct sw_comm; /* opaque; one per rank */
 
 /* What a rank is told: plain bytes, so that a lead may hand it to a child as it is. */
 struct sw_comm_place {
 	unsigned rank, world;
-	char transport[8]; /* "shm", "tcp" or "nccl": shm with sums on devices */
-	int fd; /* shm, nccl: the segment, the same for all; tcp: rank 0's listening socket, else -1 */
-	char at[64];                            /* tcp: where rank 0 listens, "127.0.0.1:40213" */
-	unsigned char secret[SW_COMM_SECRET_N]; /* tcp: only who shows it is let in */
+	char transport[8]; /* "shm", or "nccl": shm with sums on devices */
+	int fd;            /* the segment, the same for all */
 };
 
 enum sw_comm_type { SW_COMM_F32, SW_COMM_F64, SW_COMM_I64 };
 
-/* The lead's, before it starts the ranks: rank 0's place. The others get a copy with their rank;
- * with tcp without the descriptor. at->fd (closed on exec) is the caller's, who closes it when all
+/* The lead's, before it starts the ranks: rank 0's place. The others get a copy with their rank.
+ * at->fd (closed on exec) is the caller's, who closes it when all
  * ranks have theirs. shm: takes 8 MiB of memory a rank, until the last of them is closed.
  * SW_UNSUPPORTED: an unknown transport; SW_NOMEM; SW_IO. */
 SW_NODISCARD sw_status sw_comm_meet(struct sw_comm_place *at, const char *transport, unsigned world,
@@ -54,8 +51,7 @@ SW_NODISCARD sw_status sw_comm_meet(struct sw_comm_place *at, const char *transp
  * *out is NULL. */
 SW_NODISCARD sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at,
 				    struct sw_err *err);
-/* NULL is allowed. Does not wait for the others, but (tcp) until what this rank has sent has left it,
- * within the limit of silence. If they still wait, for whomever, when the limit is over, it is lost: so
+/* NULL is allowed. Does not wait for the others. If they still wait, for whomever, when the limit is over, it is lost: so
  * the last thing that ranks do together is a call of all. */
 void sw_comm_close(struct sw_comm *c);
 
@@ -113,8 +109,8 @@ SW_NODISCARD sw_status sw_comm_go(struct sw_comm *c, bool *on);
  * (nccl.h). */
 SW_NODISCARD sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err);
 /* Ends that: by all ranks, when their sums are done and recordings of them are gone; after an error
- * by each for itself. Nothing if it was not begun. */
-void sw_comm_devices_end(struct sw_comm *c);
+ * by each for itself. Nothing if it was not begun. SW_DEVICE_LOST: as of sw_nccl_close (nccl.h). */
+SW_NODISCARD sw_status sw_comm_devices_end(struct sw_comm *c);
 /* Whether sums that are begun are sums of devices' memory. */
 bool sw_comm_on_devices(const struct sw_comm *c);
 /* How they are made, in words; "" before sw_comm_devices. */
@@ -127,7 +123,7 @@ SW_NODISCARD sw_status sw_comm_look(void *comm);
 
 /* A sign of life; NULL is allowed. Waits of this room give it, and sw_beat() (base/beat.h),
  * themselves; other work that may take long calls it every 100 ms, by a listener of sw_beat().
- * Cost: a store (shm); a few bytes to each rank (tcp). */
+ * Cost: a store. */
 void sw_comm_beat(struct sw_comm *c);
 
 /* All ranks' waits, now and later, end with `why` (not SW_OK) and the line; the first that is given,

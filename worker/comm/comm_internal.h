@@ -1,10 +1,8 @@
 /*
  * worker/comm/comm_internal.h — what the collectives stand on: from each rank to each other one a
- * stream of chunks, which are read in order. A transport (shm, tcp) is a table of functions that
- * moves them; what a chunk means is the collectives' matter (comm.c, comm_sum.c).
+ * stream of chunks, which are read in order. A table of functions (comm_shm.c) moves them; what a chunk means is the collectives' matter (comm.c, comm_sum.c).
  *
- * A rank's chunk waits in a slot until all that it is for have read it (shm) or it was sent to them
- * (tcp). There is one order of all calls that each rank's own keeps to (comm.h), and a rank takes slots
+ * A rank's chunk waits in a slot until all that it is for have read it. There is one order of all calls that each rank's own keeps to (comm.h), and a rank takes slots
  * in its order: so of the first call that is not done no chunk waits for a slot that a later one holds,
  * whoever is furthest behind has all that it needs or must write, and waits never form a circle.
  */
@@ -72,28 +70,26 @@ struct comm_table {
 	 * all that is waited for. One that has closed in order is not: others may wait for what a third
 	 * gave to both, so it counts as silent. Sets c->failed where nothing can be waited for any more. */
 	void (*idle)(struct sw_comm *c, unsigned *lost);
-	/* The same without a wait, for a rank that waits for its device. NULL: tcp. */
+	/* The same without a wait, for a rank that waits for its device. */
 	void (*look)(struct sw_comm *c, unsigned *lost);
 	void (*beat)(struct sw_comm *c); /* c->beaten_us is now */
 	/* c->failed and c->why to all others, unless one was faster. */
 	void (*abort)(struct sw_comm *c);
 };
 
-extern const struct comm_table comm_shm, comm_tcp;
+extern const struct comm_table comm_shm;
 
-/* Ends it on this rank: the first counts. Returns the one that stands. */
+/* Ends it, and tells the others: the first counts. Returns the one that stands. */
 sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line);
-/* The same for a lost rank, and tells the others. */
+/* The same for a lost rank. */
 sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent);
-/* Has the rank that last showed life at since_us been silent for too long? pid: its process, 0: not
- * known. */
-bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t pid);
+/* Has the rank that last showed life at since_us been silent for too long? tid: the thread whose work it
+ * is, 0: not known. */
+bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t tid);
 /* A chunk that is there must be the one that this rank expects. */
 sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk *chunk,
 		      enum comm_kind kind, size_t bytes);
 
-/* Every rank's bit. */
-uint64_t comm_all(const struct sw_comm *c);
 /* Begun sums, as far as they come without a wait: other ranks may need this one's part. True: all of
  * that is published. */
 bool comm_sums_go_on(struct sw_comm *c);

@@ -23,6 +23,9 @@
  *    four are sequentially consistent: if the look came before the word, the increment came before
  *    the comparison. The limit of a wait would cover it nevertheless.
  *
+ * What a ticket says is of this machine's memory, no more: a slot that there is not would be read outside
+ * of the segment, so its number is cut, and bytes are compared (comm_expect).
+ *
  * Which slot: the lowest free one, not the next in turn. Ranks in step use two or three, which stay
  * in their caches.
  */
@@ -72,7 +75,7 @@ struct member {
 	_Alignas(LINE) atomic_llong beat_us; /* monotonic, which all processes share */
 	atomic_uint state;
 	/* written before it is HERE: */
-	pid_t pid;
+	pid_t pid, tid; /* tid: of the thread whose work it is */
 	uint64_t start; /* as struct sw_process has it; 0: unknown */
 	cpu_set_t cores;
 };
@@ -203,6 +206,7 @@ static sw_status shm_open_rank(struct sw_comm **out, const struct sw_comm_place 
 	s->free = UINT64_MAX;
 	s->room = COMM_SLOTS;
 	s->me->pid = getpid();
+	s->me->tid = (pid_t)syscall(SYS_gettid);
 	s->me->start = sw_process_read(s->me->pid, &self) ? self.start : 0;
 	if (sched_getaffinity(0, sizeof s->me->cores, &s->me->cores) != 0)
 		CPU_ZERO(&s->me->cores);
@@ -246,7 +250,8 @@ static void take_back(struct shm *s)
 			continue;
 		const uint64_t read = atomic_load_explicit(&lane->read, memory_order_acquire);
 		for (; s->peer[r].back < read; s->peer[r].back++) {
-			const unsigned slot = lane->ticket[s->peer[r].back % COMM_SLOTS].slot;
+			const unsigned slot =
+				lane->ticket[s->peer[r].back % COMM_SLOTS].slot % COMM_SLOTS;
 
 			if (--s->left[slot] == 0)
 				s->free |= UINT64_C(1) << slot;
@@ -298,8 +303,9 @@ static bool shm_peek(struct sw_comm *c, unsigned from, struct comm_chunk *out)
 
 	if (atomic_load_explicit(&lane->published, memory_order_acquire) == s->peer[from].read)
 		return false;
-	*out = (struct comm_chunk){
-		.kind = t->kind, .bytes = t->bytes, .data = s->slots[from].slot[t->slot]};
+	*out = (struct comm_chunk){.kind = t->kind,
+				   .bytes = t->bytes,
+				   .data = s->slots[from].slot[t->slot % COMM_SLOTS]};
 	return true;
 }
 
@@ -366,7 +372,7 @@ static void look(struct shm *s, int64_t now_us, unsigned *lost)
 		}
 		const int64_t beat_us = atomic_load_explicit(&m->beat_us, memory_order_relaxed);
 
-		if (!comm_is_silent(c, beat_us, now_us, state == HERE ? m->pid : 0))
+		if (!comm_is_silent(c, beat_us, now_us, state == HERE ? m->tid : 0))
 			continue;
 		(void)comm_lose(c, r, state != CLOSED);
 		if (state == HERE && m->start != 0)

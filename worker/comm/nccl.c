@@ -1,15 +1,19 @@
 #include "worker/comm/nccl.h"
+#include "base/beat.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "worker/comm/comm_internal.h"
 #include <assert.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define LIBRARY "libnccl.so.2"
+/* From 2.22.0 on communicators may be aborted in a group. */
+#define OLDEST 22200
 
 /* --- of nccl.h, as every version since 2.14 has it --- */
 
@@ -66,11 +70,17 @@ static const char *const symbols[] = {
 #define SYMBOLS (sizeof symbols / sizeof symbols[0])
 _Static_assert(sizeof(struct calls) == SYMBOLS * sizeof(void (*)(void)), "a symbol is a call");
 
-/* What fixes the order of a sum. */
+/* What fixes the order of a sum, where more than two ranks leave a choice; then what ranks of one machine
+ * need: no other interface, which a firewall may guard, and no registering of buffers that a graph has,
+ * which fails for some. A user's own value counts. */
 static const struct {
 	const char *name, *value;
-} pinned[] = {{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "Simple"}, {"NCCL_NVLS_ENABLE", "0"}};
-#define PINNED (sizeof pinned / sizeof pinned[0])
+	unsigned above; /* so many ranks */
+} settings[] = {{"NCCL_ALGO", "Ring", 2},
+		{"NCCL_NVLS_ENABLE", "0", 2},
+		{"NCCL_SOCKET_IFNAME", "lo", 0},
+		{"NCCL_GRAPH_REGISTER", "0", 0}};
+#define SETTINGS (sizeof settings / sizeof settings[0])
 
 /* Of all ranks, and of those whose sums are begun together, where these are others. */
 enum { ALL, STAGE, COMMS };
@@ -80,6 +90,10 @@ struct sw_nccl {
 	struct calls call;
 	void *comm[COMMS]; /* NULL: none, or aborted */
 	int version;
+	bool set[SETTINGS];   /* by this, not by a user */
+	void *aborted[COMMS]; /* the thread's */
+	pthread_t thread;
+	bool aborts; /* it has begun */
 };
 
 /* --- what it says --- */
@@ -106,9 +120,9 @@ static sw_status failed(struct sw_nccl *n, const char *symbol, int result, int w
 	const char *more = n->comm[which] ? n->call.last_error(n->comm[which]) : NULL;
 	char line[sizeof n->c->why];
 
-	(void)snprintf(line, sizeof line, "%s on rank %u: %s%s%s", symbol, n->c->rank,
-		       n->call.words(result), more && *more ? ": " : "", more ? more : "");
-	sw_comm_abort(n->c, status_of(result), line);
+	(void)snprintf(line, sizeof line, "%s: %s%s%s", symbol, n->call.words(result),
+		       more && *more ? ": " : "", more ? more : "");
+	sw_comm_give_up(n->c, status_of(result), line);
 	return n->c->failed;
 }
 
@@ -176,6 +190,24 @@ static sw_status init(struct sw_nccl *n, int which, const struct id *id, unsigne
 		     n->call.init(&n->comm[which], (int)world, *id, (int)rank, &config), which);
 }
 
+static size_t version_write(const struct sw_nccl *n, char *text, size_t cap)
+{
+	return (size_t)snprintf(text, cap, "NCCL %d.%d.%d", n->version / 10000,
+				n->version / 100 % 100, n->version % 100);
+}
+
+static sw_status too_old(struct sw_nccl *n)
+{
+	char is[40], line[120];
+
+	(void)version_write(n, is, sizeof is);
+	(void)snprintf(line, sizeof line,
+		       "several GPUs in one trial need NCCL 2.22 or later; " LIBRARY " is of %s",
+		       is);
+	sw_comm_give_up(n->c, SW_UNSUPPORTED, line);
+	return n->c->failed;
+}
+
 static sw_status meet(struct sw_nccl *n)
 {
 	const unsigned stages = n->c->stages, world = n->c->world, rank = n->c->rank;
@@ -186,6 +218,8 @@ static sw_status meet(struct sw_nccl *n)
 	assert(stages >= 1);
 	if (result != SUCCESS)
 		return failed(n, "ncclGetVersion", result, ALL);
+	if (n->version < OLDEST)
+		return too_old(n);
 	rc = id_share(n, 0, &id);
 	if (rc == SW_OK)
 		rc = init(n, ALL, &id, world, rank);
@@ -209,8 +243,9 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 	if (n == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for what a rank keeps of NCCL");
 	n->c = c;
-	for (size_t i = 0; i < PINNED; i++)
-		(void)setenv(pinned[i].name, pinned[i].value, 0);
+	for (size_t i = 0; i < SETTINGS; i++) /* before NCCL has a thread, which may read them */
+		n->set[i] = c->world > settings[i].above && getenv(settings[i].name) == NULL &&
+			    setenv(settings[i].name, settings[i].value, 0) == 0;
 	rc = load_library(n, &why);
 	if (rc != SW_OK)
 		sw_comm_abort(c, rc, why.msg); /* the others would wait for this rank */
@@ -218,29 +253,59 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 		rc = meet(n);
 	if (rc != SW_OK) {
 		(void)sw_err_set(err, rc, "%s", c->why);
-		sw_nccl_close(n);
-		return rc;
+		return sw_nccl_close(n) == SW_OK ? rc : SW_DEVICE_LOST;
 	}
 	*out = n;
 	return SW_OK;
 }
 
+/* Both in one group: one's end waits for the device, where the other's work may wait for a rank that
+ * is gone. */
+static void *abort_both(void *arg)
+{
+	const struct sw_nccl *n = arg;
+	const bool group = n->call.group_start() == SUCCESS;
+
+	for (int i = 0; i < COMMS; i++)
+		if (n->aborted[i])
+			(void)n->call.abort(n->aborted[i]); /* which frees it, too */
+	if (group)
+		(void)n->call.group_end();
+	return NULL;
+}
+
+/* By a thread: the end of a communicator waits for that of all graphs with calls of it, which the
+ * caller has. */
 void sw_nccl_abort(struct sw_nccl *n)
 {
-	for (int i = 0; n && i < COMMS; i++) {
-		void *comm = n->comm[i];
+	if (n == NULL || n->aborts || (n->comm[ALL] == NULL && n->comm[STAGE] == NULL))
+		return;
+	memcpy(n->aborted, n->comm, sizeof n->aborted);
+	memset(n->comm, 0, sizeof n->comm);
+	n->aborts = pthread_create(&n->thread, NULL, abort_both, n) == 0;
+	if (!n->aborts)
+		(void)abort_both(n);
+}
 
-		n->comm[i] = NULL;
-		if (comm)
-			(void)n->call.abort(comm); /* which frees it, too */
+static bool abort_is_done(struct sw_nccl *n)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	const int64_t end_us = sw_clock_mono_us() + n->c->silent_us / 4;
+
+	while (pthread_tryjoin_np(n->thread, NULL) != 0) {
+		if (sw_clock_mono_us() > end_us)
+			return false;
+		sw_beat();
+		(void)nanosleep(&moment, NULL);
 	}
+	return true;
 }
 
 /* In order when all went well: then no rank waits for another any more. */
-void sw_nccl_close(struct sw_nccl *n)
+sw_status sw_nccl_close(struct sw_nccl *n)
 {
 	if (n == NULL)
-		return;
+		return SW_OK;
 	for (int i = COMMS; i-- > 0 && n->c->failed == SW_OK;) {
 		void *comm = n->comm[i];
 
@@ -251,7 +316,13 @@ void sw_nccl_close(struct sw_nccl *n)
 		n->comm[i] = NULL;
 	}
 	sw_nccl_abort(n);
+	if (n->aborts && !abort_is_done(n))
+		return SW_DEVICE_LOST;        /* n is the thread's for good */
+	for (size_t i = 0; i < SETTINGS; i++) /* a program of a later trial gets this environment */
+		if (n->set[i])
+			(void)unsetenv(settings[i].name);
 	free(n);
+	return SW_OK;
 }
 
 /* --- what streams do --- */
@@ -317,10 +388,13 @@ void sw_nccl_look(struct sw_nccl *n)
 
 void sw_nccl_describe(const struct sw_nccl *n, char *text, size_t cap)
 {
-	size_t at = (size_t)snprintf(text, cap, "NCCL %d.%d.%d", n->version / 10000,
-				     n->version / 100 % 100, n->version % 100);
+	size_t at = version_write(n, text, cap);
 
-	for (size_t i = 0; i < PINNED && at < cap; i++)
-		at += (size_t)snprintf(text + at, cap - at, ", %s=%s", pinned[i].name,
-				       getenv(pinned[i].name));
+	for (size_t i = 0; i < SETTINGS && at < cap; i++) {
+		const char *value = getenv(settings[i].name);
+
+		if (value)
+			at += (size_t)snprintf(text + at, cap - at, ", %s=%s", settings[i].name,
+					       value);
+	}
 }

@@ -3,18 +3,22 @@
  * carries all that the host says (this library's ids, rank 0's word, metrics, faults), NCCL the
  * gradients, and what crosses a pipeline's cuts.
  *
- * Library  libnccl.so.2, 2.14 or later, opened when it is first needed; nothing links it.
+ * Library  libnccl.so.2, 2.22 or later, opened when it is first needed; nothing links it.
  * Order    Fixed for the same GPUs, library and settings, and of two ranks that of the other
  *          transports: a + b is b + a. Three or more add in the ring's order, not in rank order. For
  *          that the algorithm is pinned by the environment, unless the user has set it:
- *          NCCL_ALGO=Ring, NCCL_PROTO=Simple, NCCL_NVLS_ENABLE=0 (a switch would add in an order of
- *          its own). sw_nccl_describe() says what holds.
+ *          NCCL_ALGO=Ring, NCCL_NVLS_ENABLE=0 (a switch would add in an order of its own). The protocol
+ *          is NCCL's choice by the size. sw_nccl_describe() says what holds.
+ * Process  Between open and close NCCL's settings are in the environment: no other thread reads or
+ *          changes it meanwhile. One at a time.
  * Zeros    All ranks take part in each sum: one without rows must add zeros. The sum of -0s of ranks
  *          with rows is then 0, where the other transports say -0.
  * Waits    Calls of NCCL do not block; each is asked after until it is done, while the rank looks
  *          at the others (sw_comm_look), and for at most 8 times the limit of silence.
  * Faults   What fails ends the comm: the line names NCCL's call. Aborted, whatever streams were given
  *          ends soon, of unknown outcome. Once it was, all calls but abort and close are refused.
+ *          A thread makes NCCL's calls for that: they wait until graphs with sums or exchanges are
+ *          freed, which is the caller's to do, before it closes.
  * Graphs   Sums and exchanges may be recorded (ops.h), after the same were made outside of a
  *          recording, on all ranks or none, and all recordings end before sw_nccl_close, which waits
  *          for them.
@@ -31,8 +35,9 @@ struct sw_nccl;
  * old; SW_NOMEM; SW_DEVICE_LOST, SW_PEER_LOST, SW_IO, SW_INTERNAL: what NCCL says; what ends c.
  * Seconds. */
 SW_NODISCARD sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *err);
-/* NULL is allowed. */
-void sw_nccl_close(struct sw_nccl *n);
+/* NULL is allowed. SW_DEVICE_LOST: aborted, it does not get done within a quarter of the limit of silence;
+ * then the process is to end by _exit. */
+sw_status sw_nccl_close(struct sw_nccl *n);
 
 /* p: float[count], the device's; the sum of all ranks', or its stage's, when stream comes to it. */
 SW_NODISCARD sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count);
@@ -44,7 +49,7 @@ SW_NODISCARD sw_status sw_nccl_exchange(struct sw_nccl *n, void *stream, unsigne
 
 /* Whether what was given has failed: then the comm has. Does not wait. */
 void sw_nccl_look(struct sw_nccl *n);
-/* NULL is allowed, and a second time. */
+/* Begins the end. NULL is allowed, and a second time. */
 void sw_nccl_abort(struct sw_nccl *n);
 
 /* Version and settings, as "NCCL 2.28.9, NCCL_ALGO=Ring, ...". */

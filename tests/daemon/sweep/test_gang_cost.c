@@ -8,21 +8,18 @@ static const struct {
 	double flops;
 	int64_t launches, weights;
 	unsigned ranks, cores;
-	const char *transport;
 	double alone_ms, gang_ms; /* by hand, from the figures of the two headers */
 } rows[] = {
-	{50e6, 20, 1000, 2, 1, "shm", 1.01, .5305},
-	{50e6, 20, 1000, 4, 1, "shm", 1.01, .2805},
-	{50e6, 20, 1000, 2, 2, "shm", .51, .2805},
-	{50e6, 20, 1000000, 2, 1, "shm", 1.01, 1.03}, /* its gradients are too many */
-	{50e6, 20, 1000, 2, 1, "tcp", 1.01, .612},
-	{1e6, 20, 1000, 2, 1, "shm", .03, .0405}, /* too short a step */
+	{50e6, 20, 1000, 2, 1, 1.01, .5305},
+	{50e6, 20, 1000, 4, 1, 1.01, .2805},
+	{50e6, 20, 1000, 2, 2, .51, .2805},
+	{50e6, 20, 1000000, 2, 1, 1.01, 1.03}, /* its gradients are too many */
+	{1e6, 20, 1000, 2, 1, .03, .0405},     /* too short a step */
 };
 
 START_TEST(gang_cost_row_is_the_work_the_calls_and_the_sum)
 {
-	const struct sw_spec spec = {
-		.data_ranks = rows[_i].ranks, .stages = 1, .transport = rows[_i].transport};
+	const struct sw_spec spec = {.data_ranks = rows[_i].ranks, .stages = 1};
 	const struct sw_speccheck facts = {.flops = rows[_i].flops,
 					   .launches = rows[_i].launches,
 					   .parameters = rows[_i].weights};
@@ -41,30 +38,26 @@ static const struct {
 	int64_t cut_bytes, weights;
 	unsigned data, stages, parts;
 	double gpu;
-	const char *transport;
 	double alone_us, gang_us, heaviest, bubble; /* by hand */
 } staged[] = {
 	/* 4 + 2 - 1 times: 500 us / 4, 10 calls of half a us, twice 20 us and no bytes */
-	{50e6, 25e6, 0, 1000, 1, 2, 4, 0, "shm", 1010, 850, .5, .2},
+	{50e6, 25e6, 0, 1000, 1, 2, 4, 0, 1010, 850, .5, .2},
 	/* 60 us of the whole batch's bytes / 4, twice a micro-batch */
-	{50e6, 25e6, 480000, 1000, 1, 2, 4, 0, "shm", 1010, 1000, .5, .2},
+	{50e6, 25e6, 480000, 1000, 1, 2, 4, 0, 1010, 1000, .5, .2},
 	/* a cut that is not in the middle */
-	{50e6, 40e6, 0, 1000, 1, 2, 4, 0, "shm", 1010, 1225, .8, .2},
+	{50e6, 40e6, 0, 1000, 1, 2, 4, 0, 1010, 1225, .8, .2},
 	/* four stages: 8 + 4 - 1 times 250 us / 8, 5 calls, twice 20 us */
-	{50e6, 12.5e6, 0, 1000, 1, 4, 8, 0, "shm", 1010, 811.25, .25, 3.0 / 11},
+	{50e6, 12.5e6, 0, 1000, 1, 4, 8, 0, 1010, 811.25, .25, 3.0 / 11},
 	/* two data ranks: half the rows each, and a sum of half the weights: 20 us and 50 us */
-	{50e6, 25e6, 480000, 200000, 2, 2, 4, 0, "shm", 1010, 682.5, .5, .2},
-	{50e6, 25e6, 0, 1000, 1, 2, 4, 0, "tcp", 1010, 1650, .5, .2},
+	{50e6, 25e6, 480000, 200000, 2, 2, 4, 0, 1010, 682.5, .5, .2},
 	/* GPUs: 5000 us / 4, 10 launches of 3.5 us, twice 30 us */
-	{30e9, 15e9, 0, 1000, 1, 2, 4, 2, NULL, 10070, 6725, .5, .2},
+	{30e9, 15e9, 0, 1000, 1, 2, 4, 2, 10070, 6725, .5, .2},
 };
 
 START_TEST(gang_cost_of_a_pipeline_is_that_of_its_heaviest_stage)
 {
-	const struct sw_spec spec = {.data_ranks = staged[_i].data,
-				     .stages = staged[_i].stages,
-				     .gpu = staged[_i].gpu,
-				     .transport = staged[_i].transport};
+	const struct sw_spec spec = {
+		.data_ranks = staged[_i].data, .stages = staged[_i].stages, .gpu = staged[_i].gpu};
 	const struct sw_speccheck facts = {.flops = staged[_i].flops,
 					   .launches = 20,
 					   .parameters = staged[_i].weights,

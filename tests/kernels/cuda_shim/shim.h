@@ -5,6 +5,7 @@
 #define SW_TESTS_CUDA_SHIM_SHIM_H
 
 #include <cuda_runtime.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -100,6 +101,7 @@ struct sw_shim {
 };
 
 extern struct sw_shim sw_shim;
+extern atomic_uint sw_shim_graphs; /* that live, also while they are recorded */
 
 /* Runs all that streams were given, as far as it does not wait for another process: a device goes
  * on by itself. */
@@ -166,6 +168,8 @@ int sw_shim_fault(enum sw_shim_call call);
 void sw_shim_disturb(void);
 /* Takes op into the graph that s records. */
 void sw_shim_record(cudaStream_t s, struct sw_shim_op *op);
+/* Whether what s records is good for nothing already; false: it records nothing. */
+bool sw_shim_spoiled(cudaStream_t s);
 /* An event in it; NULL: no memory. */
 struct sw_shim_mark *sw_shim_graph_mark(cudaStream_t s);
 /* s waits for m: s or m is of a graph, m NULL is not. */

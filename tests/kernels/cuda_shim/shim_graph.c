@@ -40,6 +40,7 @@ struct sw_shim_graph {
 
 static _Thread_local cudaStream_t recording;
 static atomic_uint disturbances;
+atomic_uint sw_shim_graphs;
 
 void sw_shim_disturb(void)
 {
@@ -92,6 +93,7 @@ static void graph_drop(struct sw_shim_graph *g)
 	}
 	free(g);
 	sw_shim.live--;
+	sw_shim_graphs--;
 }
 
 static void branch_open(struct sw_shim_graph *g, cudaStream_t s)
@@ -125,7 +127,13 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode mo
 	branch_open(g, s);
 	recording = s;
 	sw_shim.live++;
+	sw_shim_graphs++;
 	return cudaSuccess;
+}
+
+bool sw_shim_spoiled(cudaStream_t s)
+{
+	return s->graph && (s->graph->spoiled || s->graph->disturbed != disturbances);
 }
 
 /* What is wrong with all that was recorded. */

@@ -225,6 +225,8 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 
 	if (fault(SW_SHIM_MARK) != cudaSuccess)
 		return cudaPeekAtLastError();
+	if (sw_shim_spoiled(s))
+		return sw_shim_fail(cudaErrorStreamCaptureInvalidated);
 	sw_shim.events++;
 	e->marked = s->graph ? sw_shim_graph_mark(s) : NULL;
 	if (s->graph)

@@ -6,6 +6,11 @@
  * that has ended, as NCCL's waits for none. A send is done when it was received: NCCL keeps to no more.
  * With SWEEPD_FAKE_NCCL_WRONG in the environment the first number of each sum is wrong.
  *
+ * An abort is as NCCL's (src/init.cc, commReclaim, of 2.22 to 2.28): at once the device leaves what it was
+ * given. Then the caller, or in a group its end, waits until no graph is left that has recorded a call of
+ * the communicator, and to give its memory back until the device does nothing: so for work of another one
+ * that waits for a rank, too.
+ *
  * What NCCL's rules forbid ends the process with a line: a call while the one before is in
  * progress or after an error, a type or an operation that is not meant, memory that is no device's,
  * sums in another order than the other ranks', a receive of another size than its send, a peer that
@@ -40,6 +45,8 @@ enum { FLOAT32 = 7, FLOAT64 = 8 };
 #pragma weak sw_shim_on_device
 #pragma weak sw_shim_launch_begin
 #pragma weak sw_shim_look_at
+#pragma weak sw_shim_graphs
+#pragma weak sw_shim_spoiled
 
 struct member {
 	atomic_uint here;            /* the process */
@@ -65,7 +72,8 @@ struct comm {
 	int rank, world, error;
 	unsigned waits; /* questions that are answered with "in progress" */
 	unsigned long long hash;
-	bool finalized, aborted, met;
+	bool finalized, met, recorded;
+	atomic_bool aborted, stuck; /* stuck: on the device, where it waits for another rank */
 	char path[128];
 	struct comm *next; /* all that ever were: streams may still hold sums of them */
 };
@@ -111,9 +119,11 @@ struct group {
 	struct move move[MOVES];
 };
 
-/* That is being said. */
-static struct {
+/* That is being said, by this thread. */
+static _Thread_local struct {
 	bool open, failed;
+	struct comm *aborts[2];
+	unsigned aborts_n;
 	cudaStream_t stream;
 	struct group of;
 } now;
@@ -138,7 +148,7 @@ static void ready(const struct comm *c, const char *symbol)
 
 int ncclGetVersion(int *version)
 {
-	*version = 22809;
+	*version = fake.version ? fake.version : 22809;
 	return fails() ? INTERNAL : SUCCESS;
 }
 
@@ -170,8 +180,11 @@ int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
 	if (config->magic != 0xcafebeef || config->version < 21400 ||
 	    config->size < sizeof *config || config->blocking != 0)
 		refuse("a configuration that is none, or blocks");
-	if (!getenv("NCCL_ALGO") || !getenv("NCCL_PROTO") || !getenv("NCCL_NVLS_ENABLE"))
+	if (world > 2 && (!getenv("NCCL_ALGO") || !getenv("NCCL_NVLS_ENABLE")))
 		refuse("the order of sums is not pinned");
+	if (!getenv("NCCL_SOCKET_IFNAME") || !getenv("NCCL_GRAPH_REGISTER"))
+		refuse("the way to ranks of this machine, or what graphs may register, is not "
+		       "said");
 	if (world < 1 || world > RANKS || rank < 0 || rank >= world)
 		refuse("rank %d of %d", rank, world);
 	*out = NULL;
@@ -245,15 +258,40 @@ int ncclCommDestroy(struct comm *c)
 	return SUCCESS;
 }
 
+/* Whether the device does work of another communicator that waits for a rank. */
+static bool others_are_stuck(const struct comm *c)
+{
+	for (const struct comm *o = comms; o; o = o->next)
+		if (o != c && o->stuck && !o->aborted)
+			return true;
+	return false;
+}
+
+static void comm_reclaim(struct comm *c)
+{
+	struct timespec moment = {.tv_sec = fake.abort_ms / 1000,
+				  .tv_nsec = fake.abort_ms % 1000 * 1000000L};
+
+	(void)nanosleep(&moment, NULL);
+	moment = (struct timespec){.tv_nsec = 100000};
+	while ((c->recorded && sw_shim_graphs > 0) || others_are_stuck(c))
+		(void)nanosleep(&moment, NULL);
+	(void)unlink(c->path);
+	(void)unlink(drawn); /* perhaps nobody has come to it */
+	fake.aborts++;
+}
+
 int ncclCommAbort(struct comm *c)
 {
-	outside("ncclCommAbort");
+	if (now.open && (now.of.c || now.aborts_n == 2))
+		refuse("ncclCommAbort in a group of other calls, or of too many");
 	if (c->aborted)
 		refuse("ncclCommAbort after the end");
 	c->aborted = true;
-	fake.aborts++;
-	(void)unlink(c->path);
-	(void)unlink(drawn); /* perhaps nobody has come to it */
+	if (now.open)
+		now.aborts[now.aborts_n++] = c;
+	else
+		comm_reclaim(c);
 	return SUCCESS;
 }
 
@@ -302,7 +340,12 @@ static int give(struct comm *c, cudaStream_t stream, bool (*run)(void *), const 
 		abort();
 	memcpy(own, arg, bytes);
 	fake.given++;
+	if (stream && sw_shim_spoiled(stream)) { /* CUDA's error is the communicator's end */
+		free(own);
+		return c->error = CUDA_ERROR;
+	}
 	c->waits = fake.given % 3; /* some are done at once */
+	c->recorded |= stream && stream->graph;
 	if (stream && sw_shim_queue(stream, run, own) != cudaSuccess)
 		return 1;
 	while (!stream && !run(own) && !rank_is_gone(c))
@@ -381,9 +424,8 @@ static bool sum_take(const struct sum *s, unsigned long long k)
 	return true;
 }
 
-static bool sum_run(void *arg)
+static bool sum_step(struct sum *s)
 {
-	struct sum *s = arg;
 	const unsigned long long k = atomic_load(&s->c->at->member[s->c->rank].taken);
 
 	if (s->c->aborted)
@@ -400,6 +442,15 @@ static bool sum_run(void *arg)
 		sw_shim_look_at(s->p, sum_bytes(s), true);
 	}
 	return true;
+}
+
+static bool sum_run(void *arg)
+{
+	struct sum *s = arg;
+	const bool done = sum_step(s);
+
+	s->c->stuck = !done;
+	return done;
 }
 
 int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, struct comm *c,
@@ -450,9 +501,8 @@ static bool receive_run(struct lane *l, const struct move *m, int rank)
 	return true;
 }
 
-static bool group_run(void *arg)
+static bool group_step(struct group *g)
 {
-	struct group *g = arg;
 	struct meeting *at = g->c->at;
 	const int rank = g->c->rank;
 	bool done = true;
@@ -480,6 +530,15 @@ static bool group_run(void *arg)
 	return true;
 }
 
+static bool group_run(void *arg)
+{
+	struct group *g = arg;
+	const bool done = group_step(g);
+
+	g->c->stuck = !done;
+	return done;
+}
+
 int ncclGroupStart(void)
 {
 	outside("ncclGroupStart");
@@ -487,6 +546,7 @@ int ncclGroupStart(void)
 		return INTERNAL;
 	now.open = true;
 	now.failed = false;
+	now.aborts_n = 0;
 	now.of = (struct group){0};
 	return SUCCESS;
 }
@@ -494,7 +554,7 @@ int ncclGroupStart(void)
 static int move_say(const char *symbol, struct move m, int type, struct comm *c,
 		    cudaStream_t stream)
 {
-	if (!now.open)
+	if (!now.open || now.aborts_n)
 		refuse("%s without a group", symbol);
 	ready(c, symbol);
 	if (m.n == 0 || m.n > MOVED || type != 7)
@@ -532,6 +592,10 @@ int ncclGroupEnd(void)
 	if (!now.open)
 		refuse("ncclGroupEnd without a group");
 	now.open = false;
+	for (unsigned i = 0; i < now.aborts_n; i++) /* NCCL does so at once, in threads */
+		comm_reclaim(now.aborts[i]);
+	if (now.aborts_n)
+		return SUCCESS;
 	if (!now.of.c)
 		refuse("a group of nothing");
 	if (now.failed)

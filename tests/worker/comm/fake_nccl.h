@@ -3,16 +3,20 @@
 #ifndef SW_TESTS_WORKER_COMM_FAKE_NCCL_H
 #define SW_TESTS_WORKER_COMM_FAKE_NCCL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 struct sw_fake_nccl {
-	unsigned fail_at; /* the nth call from now on fails, once; 0: none */
-	bool stuck;       /* no call gets done */
+	unsigned fail_at;  /* the nth call from now on fails, once; 0: none */
+	bool stuck;        /* no call gets done */
+	int version;       /* 0: 22809, as NCCL writes 2.28.9 */
+	unsigned abort_ms; /* that the end of an aborted communicator takes */
 	bool idle_passes; /* questions while none is in progress are no calls: they come by chance */
 	/* Told by the stand-in: */
 	bool fired;
-	unsigned calls, given, aborts, ends; /* ends: in order */
-	unsigned sums, moves;                /* that were made; sends and receives */
+	unsigned calls, given, ends; /* ends: in order */
+	atomic_uint aborts;          /* that are done */
+	unsigned sums, moves;        /* that were made; sends and receives */
 };
 
 extern struct sw_fake_nccl sw_fake_nccl;

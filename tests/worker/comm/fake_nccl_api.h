@@ -7,7 +7,7 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { SUCCESS, INTERNAL = 3, IN_PROGRESS = 7 };
+enum { SUCCESS, CUDA_ERROR, INTERNAL = 3, IN_PROGRESS = 7 };
 
 struct id {
 	char path[128];

@@ -22,8 +22,6 @@
 #define GANG_MAX      4
 #define GANG_LIMIT_MS 20000 /* of a whole gang; nothing here takes a second */
 
-static const char *const transports[] = {"shm", "tcp"};
-
 struct gang_rank {
 	sw_status rc;   /* of open, or of what the function returned */
 	char why[320];  /* the line */
@@ -66,10 +64,6 @@ static inline void gang_live(struct gang *g, unsigned r, gang_main *run, void *c
 	size_t fds;
 
 	place.rank = r;
-	if (r > 0 && strcmp(place.transport, "tcp") == 0) {
-		close(place.fd);
-		place.fd = -1;
-	}
 	fds = gang_fds();
 	me->rc = sw_comm_open(&c, &place, &err);
 	if (me->rc != SW_OK) {

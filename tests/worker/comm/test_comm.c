@@ -1,14 +1,13 @@
 /* tests/worker/comm/test_comm.c — what ranks do together has the bits of the same done alone, over
- * both transports. */
+ * shared memory. */
 #include "tests/worker/comm/draws.h"
 #include "tests/worker/comm/gang.h"
 #include "worker/comm/comm_internal.h"
 #include <sched.h>
 
-/* A row: a transport and a world. */
-#define CASES             (2 * GANG_MAX)
-#define CASE_TRANSPORT(i) transports[(i) % 2]
-#define CASE_WORLD(i)     (1 + (unsigned)(i) / 2)
+/* A row: a world. */
+#define CASES         GANG_MAX
+#define CASE_WORLD(i) (1 + (unsigned)(i))
 
 static void element(enum sw_comm_type type, void *p, unsigned rank, unsigned turn, size_t i)
 {
@@ -104,7 +103,7 @@ static sw_status sums(struct sw_comm *c, struct gang_rank *me, void *ctx)
 
 START_TEST(sum_of_any_size_has_bits_of_rank_order)
 {
-	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), sums, NULL);
+	gang_run("shm", CASE_WORLD(_i), sums, NULL);
 }
 END_TEST
 
@@ -133,7 +132,7 @@ static sw_status many(struct sw_comm *c, struct gang_rank *me, void *ctx)
 
 START_TEST(sums_in_a_row_use_slots_again)
 {
-	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), many, NULL);
+	gang_run("shm", CASE_WORLD(_i), many, NULL);
 }
 END_TEST
 
@@ -172,7 +171,7 @@ static sw_status buckets(struct sw_comm *c, struct gang_rank *me, void *ctx)
 
 START_TEST(begun_sums_have_bits_of_rank_order)
 {
-	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), buckets, NULL);
+	gang_run("shm", CASE_WORLD(_i), buckets, NULL);
 }
 END_TEST
 
@@ -211,7 +210,7 @@ static sw_status buckets_and_now(struct sw_comm *c, struct gang_rank *me, void *
 
 START_TEST(sum_between_begun_ones_is_there_at_once)
 {
-	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), buckets_and_now, NULL);
+	gang_run("shm", CASE_WORLD(_i), buckets_and_now, NULL);
 }
 END_TEST
 
@@ -253,7 +252,7 @@ START_TEST(rank_0_begins_and_says_its_word_without_waiting)
 	int gate[2];
 
 	ck_assert_int_eq(pipe(gate), 0);
-	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), rank_0_first, gate);
+	gang_run("shm", CASE_WORLD(_i), rank_0_first, gate);
 }
 END_TEST
 
@@ -299,7 +298,7 @@ static sw_status copies(struct sw_comm *c, struct gang_rank *me, void *ctx)
 
 START_TEST(broadcast_and_all_gather_give_all_the_same)
 {
-	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), copies, NULL);
+	gang_run("shm", CASE_WORLD(_i), copies, NULL);
 }
 END_TEST
 
@@ -322,7 +321,7 @@ static sw_status barriers(struct sw_comm *c, struct gang_rank *me, void *ctx)
 
 START_TEST(barrier_is_left_when_all_have_come)
 {
-	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), barriers, NULL);
+	gang_run("shm", CASE_WORLD(_i), barriers, NULL);
 }
 END_TEST
 
@@ -361,7 +360,7 @@ START_TEST(all_stop_at_rank_0s_word)
 	for (unsigned k = 0; k < 3; k++) {
 		unsigned stop = (unsigned)(mix((unsigned)_i * 3 + k) % 200);
 
-		gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), steps, &stop);
+		gang_run("shm", CASE_WORLD(_i), steps, &stop);
 	}
 }
 END_TEST

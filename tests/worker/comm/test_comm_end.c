@@ -1,15 +1,14 @@
 /* tests/worker/comm/test_comm_end.c — a rank that gives up, ends, is killed or stopped ends all
  * others, each with the same reason, and nothing is left of any. */
 #include "tests/worker/comm/gang.h"
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
-/* A row: a transport, a world of 2 to 4, and who is at fault. */
-#define FAULTS 18
+/* A world of 2 to 4, and who is at fault. */
 static const struct fault {
 	unsigned world, rank;
-} faults[FAULTS / 2] = {{2, 0}, {2, 1}, {3, 0}, {3, 1}, {3, 2}, {4, 0}, {4, 1}, {4, 2}, {4, 3}};
-#define FAULT(i)     faults[(i) / 2]
-#define TRANSPORT(i) transports[(i) % 2]
+} faults[] = {{2, 0}, {2, 1}, {3, 0}, {3, 1}, {3, 2}, {4, 0}, {4, 1}, {4, 2}, {4, 3}};
 
 static uint64_t chance(void)
 {
@@ -134,10 +133,10 @@ static sw_status give_up(struct sw_comm *c, struct gang_rank *me, void *ctx)
 START_TEST(rank_that_gives_up_tells_all_why)
 {
 	for (unsigned place = 0; place < ROWS(places); place++) {
-		struct giving_up up = {.rank = FAULT(_i).rank, .place = place};
+		struct giving_up up = {.rank = faults[_i].rank, .place = place};
 		struct gang g;
 
-		gang_start(&g, TRANSPORT(_i), FAULT(_i).world, give_up, &up);
+		gang_start(&g, "shm", faults[_i].world, give_up, &up);
 		gang_wait(&g);
 		for (unsigned r = 0; r < g.world; r++)
 			gang_check(&g, r, SW_NOMEM, "no memory for the rows");
@@ -163,13 +162,13 @@ static sw_status work(struct sw_comm *c, struct gang_rank *me, void *ctx)
 }
 
 /* Does that to the rank at a random moment. The others learn it within the limit. */
-static void lose(const char *transport, unsigned world, unsigned rank, int sig, const char *how)
+static void lose(unsigned world, unsigned rank, int sig, const char *how)
 {
 	struct gang g;
 	char line[64];
 	int64_t at_us;
 
-	gang_start(&g, transport, world, work, NULL);
+	gang_start(&g, "shm", world, work, NULL);
 	gang_await(&g, rank, 1 + (unsigned)(chance() % 60));
 	for (uint64_t k = chance() % 20000; k > 0; k--) /* no wait: any moment of a turn */
 		at_us = sw_clock_mono_us();
@@ -194,7 +193,7 @@ START_TEST(killed_rank_ends_all)
 	const size_t fds = gang_fds();
 
 	for (int k = 0; k < 8; k++)
-		lose(TRANSPORT(_i), FAULT(_i).world, FAULT(_i).rank, SIGKILL, "has ended");
+		lose(faults[_i].world, faults[_i].rank, SIGKILL, "has ended");
 	ck_assert_uint_eq(gang_fds(), fds);
 }
 END_TEST
@@ -203,7 +202,7 @@ START_TEST(stopped_rank_is_killed_and_ends_all)
 {
 	setenv("SWEEPD_COMM_SILENT_MS", "1000", 1);
 	for (int k = 0; k < 2; k++)
-		lose(TRANSPORT(_i), FAULT(_i).world, FAULT(_i).rank, SIGSTOP, "is silent for 1 s");
+		lose(faults[_i].world, faults[_i].rank, SIGSTOP, "is silent for 1 s");
 }
 END_TEST
 
@@ -221,12 +220,71 @@ static sw_status compute(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return sw_comm_sum(c, SW_COMM_F32, &one, 1, sw_comm_world(c));
 }
 
+static void *live_beside(void *ctx)
+{
+	gang_live(ctx, 1, compute, NULL);
+	return NULL;
+}
+
+/* _i: rank 1's work is that of its process's first thread, or of another one, as a lane's is */
 START_TEST(rank_that_computes_for_long_is_not_lost)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct gang g = {.world = 2};
+	pthread_t thread;
+	pid_t pid;
+
+	setenv("SWEEPD_COMM_SILENT_MS", "1000", 1);
+	g.rank = mmap(NULL, 2 * sizeof *g.rank, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	ck_assert_int_eq(sw_comm_meet(&g.place, "shm", 2, &err), SW_OK);
+	gang_fork(&g, 0, compute, NULL);
+	pid = fork();
+	if (pid == 0) {
+		if (_i == 1 && pthread_create(&thread, NULL, live_beside, &g) == 0)
+			(void)pthread_join(thread, NULL);
+		gang_live(&g, 1, compute, NULL);
+	}
+	g.rank[1].pid = pid;
+	close(g.place.fd);
+	gang_wait(&g);
+	for (unsigned r = 0; r < g.world; r++)
+		gang_check(&g, r, SW_OK, "");
+	gang_fini(&g);
+}
+END_TEST
+
+/* Rank 1's ticket names a slot that there is not, as a fault of memory might have it. */
+static sw_status break_ticket(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	enum { BROADCAST = 1, BYTES = 12345 };
+	struct gang *g = ctx;
+	static char p[BYTES];
+	struct stat st;
+	uint32_t *word;
+
+	if (sw_comm_rank(c) == 0)
+		gang_await(g, 1, 1);
+	const sw_status rc = sw_comm_broadcast(c, 1, p, BYTES);
+
+	if (sw_comm_rank(c) == 1) {
+		ck_assert_int_eq(fstat(g->place.fd, &st), 0);
+		word = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    g->place.fd, 0);
+		ck_assert_ptr_ne(word, MAP_FAILED);
+		while (word[0] != BROADCAST || word[1] != BYTES)
+			word++;
+		word[2] = UINT32_MAX;
+		atomic_store(&me->done, 1);
+	}
+	return rc == SW_OK ? sw_comm_barrier(c) : rc;
+}
+
+START_TEST(ticket_of_no_slot_crashes_no_rank)
 {
 	struct gang g;
 
-	setenv("SWEEPD_COMM_SILENT_MS", "1000", 1);
-	gang_start(&g, transports[_i], 2, compute, NULL);
+	gang_start(&g, "shm", 2, break_ticket, &g);
 	gang_wait(&g);
 	for (unsigned r = 0; r < g.world; r++)
 		gang_check(&g, r, SW_OK, "");
@@ -241,7 +299,7 @@ START_TEST(gang_that_is_stopped_as_a_whole_goes_on)
 	unsigned far[GANG_MAX];
 
 	setenv("SWEEPD_COMM_SILENT_MS", "1000", 1);
-	gang_start(&g, transports[_i], 3, work, NULL);
+	gang_start(&g, "shm", 3, work, NULL);
 	gang_await(&g, 0, 20);
 	for (unsigned r = 0; r < g.world; r++)
 		ck_assert_int_eq(kill(g.rank[r].pid, SIGSTOP), 0);
@@ -281,13 +339,13 @@ static sw_status leave_early(struct sw_comm *c, struct gang_rank *me, void *ctx)
 
 START_TEST(rank_that_closes_early_is_lost)
 {
-	struct fault f = FAULT(_i);
+	struct fault f = faults[_i];
 	struct gang g;
 	char line[64];
 
 	setenv("SWEEPD_COMM_SILENT_MS", "500", 1);
 	(void)snprintf(line, sizeof line, "rank %u of %u has ended", f.rank, f.world);
-	gang_start(&g, TRANSPORT(_i), f.world, leave_early, &f);
+	gang_start(&g, "shm", f.world, leave_early, &f);
 	gang_wait(&g);
 	for (unsigned r = 0; r < f.world; r++)
 		gang_check(&g, r, r == f.rank ? SW_OK : SW_PEER_LOST, r == f.rank ? "" : line);
@@ -312,11 +370,11 @@ static sw_status leave_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
 
 START_TEST(rank_that_has_closed_is_not_lost_while_others_wait)
 {
-	gang_run(transports[_i], 3, leave_first, NULL);
+	gang_run("shm", 3, leave_first, NULL);
 }
 END_TEST
 
-/* What was sent before reaches all, however late they read it: 8 MiB that fit no socket. */
+/* What was sent before reaches all, however late they read it: all of its slots. */
 static sw_status leave_last_word(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
 	static unsigned char p[8 << 20];
@@ -340,7 +398,7 @@ static sw_status leave_last_word(struct sw_comm *c, struct gang_rank *me, void *
 
 START_TEST(last_words_of_a_rank_reach_all)
 {
-	gang_run(transports[_i % 2], 2 + (unsigned)_i / 2, leave_last_word, NULL);
+	gang_run("shm", 2 + (unsigned)_i, leave_last_word, NULL);
 }
 END_TEST
 
@@ -357,7 +415,7 @@ START_TEST(rank_that_never_comes_is_lost)
 
 	setenv("SWEEPD_COMM_SILENT_MS", "500", 1);
 	(void)snprintf(line, sizeof line, "rank 2 of 3 is silent for 0.5 s");
-	gang_start_but(&g, transports[_i], 3, 2, nothing, NULL);
+	gang_start_but(&g, "shm", 3, 2, nothing, NULL);
 	gang_wait(&g);
 	gang_check(&g, 0, SW_PEER_LOST, line);
 	gang_check(&g, 1, SW_PEER_LOST, NULL);
@@ -377,7 +435,7 @@ START_TEST(ranks_that_do_not_do_the_same_are_told)
 {
 	struct gang g;
 
-	gang_start(&g, transports[_i], 2, differ, NULL);
+	gang_start(&g, "shm", 2, differ, NULL);
 	gang_wait(&g);
 	for (unsigned r = 0; r < 2; r++) {
 		gang_check(&g, r, SW_INTERNAL, NULL);
@@ -389,14 +447,15 @@ END_TEST
 
 SUITE(tcase)
 {
-	tcase_add_loop_test(tcase, rank_that_gives_up_tells_all_why, 0, FAULTS);
-	tcase_add_loop_test(tcase, killed_rank_ends_all, 0, FAULTS);
-	tcase_add_loop_test(tcase, stopped_rank_is_killed_and_ends_all, 0, FAULTS);
+	tcase_add_rows(tcase, rank_that_gives_up_tells_all_why, faults);
+	tcase_add_rows(tcase, killed_rank_ends_all, faults);
+	tcase_add_rows(tcase, stopped_rank_is_killed_and_ends_all, faults);
 	tcase_add_loop_test(tcase, rank_that_computes_for_long_is_not_lost, 0, 2);
-	tcase_add_loop_test(tcase, gang_that_is_stopped_as_a_whole_goes_on, 0, 2);
-	tcase_add_loop_test(tcase, rank_that_closes_early_is_lost, 0, FAULTS);
-	tcase_add_loop_test(tcase, rank_that_has_closed_is_not_lost_while_others_wait, 0, 2);
-	tcase_add_loop_test(tcase, last_words_of_a_rank_reach_all, 0, 6);
-	tcase_add_loop_test(tcase, rank_that_never_comes_is_lost, 0, 2);
-	tcase_add_loop_test(tcase, ranks_that_do_not_do_the_same_are_told, 0, 2);
+	tcase_add_test(tcase, ticket_of_no_slot_crashes_no_rank);
+	tcase_add_test(tcase, gang_that_is_stopped_as_a_whole_goes_on);
+	tcase_add_rows(tcase, rank_that_closes_early_is_lost, faults);
+	tcase_add_test(tcase, rank_that_has_closed_is_not_lost_while_others_wait);
+	tcase_add_loop_test(tcase, last_words_of_a_rank_reach_all, 0, 3);
+	tcase_add_test(tcase, rank_that_never_comes_is_lost);
+	tcase_add_test(tcase, ranks_that_do_not_do_the_same_are_told);
 }

@@ -36,7 +36,8 @@ static sw_status turns(struct sw_comm *c, struct gang_rank *me, void *ctx)
 				GANG_BAD(me, "turn %u: what was exchanged is another", turn);
 		}
 	}
-	sw_comm_devices_end(c);
+	if (sw_comm_devices_end(c) != SW_OK)
+		GANG_BAD(me, "NCCL does not end");
 	return rc == SW_OK ? sw_comm_barrier(c) : rc;
 }
 

@@ -43,7 +43,6 @@ struct gang {
 	const char *layers;
 	struct sw_trainer trainer; /* ranks is set by the run, from the world and stages */
 	unsigned world;
-	const char *transport;
 	size_t stop_after; /* go_on says no to the call after so many; 0: never */
 	uint64_t from;     /* goes on after this epoch, whose checkpoint is in the folder */
 	bool keeps;        /* writes a checkpoint after each epoch */
@@ -191,8 +190,6 @@ static inline void rank_process(struct sw_comm_place place, unsigned rank)
 	struct sw_comm *comm;
 
 	place.rank = rank;
-	if (rank > 0 && strcmp(place.transport, "tcp") == 0)
-		place.fd = -1;
 	me->rc = sw_comm_open(&comm, &place, &err);
 	snprintf(me->line, sizeof me->line, "%s", err.msg);
 	if (me->rc == SW_OK)
@@ -202,12 +199,12 @@ static inline void rank_process(struct sw_comm_place place, unsigned rank)
 }
 
 /* Starts the ranks of a gang, two or more. */
-static inline void gang_start(unsigned world, const char *transport)
+static inline void gang_start(unsigned world)
 {
 	struct sw_comm_place place = {.rank = 0};
 
 	gang.world = world;
-	ck_assert_int_eq(sw_comm_meet(&place, transport, world, NULL), SW_OK);
+	ck_assert_int_eq(sw_comm_meet(&place, "shm", world, NULL), SW_OK);
 	for (unsigned r = 0; r < world; r++) {
 		memset(&gang.rank[r], 0, sizeof gang.rank[r]);
 		gang.pid[r] = fork();
@@ -219,7 +216,7 @@ static inline void gang_start(unsigned world, const char *transport)
 }
 
 /* Runs the gang to its end: what each rank saw is in gang.rank. */
-static inline void gang_run(unsigned world, const char *transport)
+static inline void gang_run(unsigned world)
 {
 	int status;
 
@@ -228,7 +225,7 @@ static inline void gang_run(unsigned world, const char *transport)
 		rank_train(0, NULL);
 		return;
 	}
-	gang_start(world, transport);
+	gang_start(world);
 	for (unsigned r = 0; r < world; r++) {
 		ck_assert_int_eq(waitpid(gang.pid[r], &status, 0), gang.pid[r]);
 		ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "rank %u of %u: %x", r,
@@ -296,8 +293,7 @@ static inline void steps_are_of(const struct rank *one, size_t skip)
 	ck_assert_uint_eq(lead->steps, one->steps - skip);
 	for (size_t i = 0; i < lead->steps; i++)
 		ck_assert_msg(lead->state[i] == one->state[skip + i],
-			      "%u ranks (%s): step %zu has not the bits of one rank", gang.world,
-			      gang.transport ? gang.transport : "alone", i + 1);
+			      "%u ranks: step %zu has not the bits of one rank", gang.world, i + 1);
 }
 
 static inline void near(double got, double want, double tolerance, const char *what, size_t i)

@@ -128,20 +128,29 @@ START_TEST(gang_on_devices_has_graphs_on_all_ranks_or_on_none)
 }
 END_TEST
 
+static bool spoiled_early;
+
 static sw_status spoiled_begin(struct sw_queue *q)
 {
 	static unsigned times;
+	const bool spoiled = times++ < 2;
+	sw_status rc;
 
-	sw_shim.spoil = times++ < 2;
-	return cuda->graph_begin(q);
+	sw_shim.spoil = spoiled && !spoiled_early;
+	rc = cuda->graph_begin(q);
+	if (spoiled && spoiled_early)
+		sw_shim_disturb();
+	return rc;
 }
 
-/* Rank 1's first two recordings fail: the others' graphs wait for its third. */
+/* Rank 1's first two recordings fail: the others' graphs wait for its third. _i: they are spoiled when all
+ * is recorded; before a call of NCCL is, which would be the end of the communicator */
 START_TEST(gang_on_devices_waits_for_the_last_graph)
 {
 	struct sw_ops spoiled = *cuda;
 	const struct sw_ops *const tables[] = {NULL, &spoiled};
 
+	spoiled_early = _i;
 	spoiled.graph_begin = spoiled_begin;
 	gang_is_one(2, sgd, tables);
 	ck_assert_uint_eq(ranks[0].graph_runs, EPOCHS * (data.train.rows / sgd.batch_size) - 3);
@@ -270,7 +279,7 @@ SUITE(tcase)
 	tcase_add_loop_test(tcase, gang_on_devices_with_sync_is_one_rank_with_the_whole_batch, 0,
 			    8);
 	tcase_add_loop_test(tcase, gang_on_devices_has_graphs_on_all_ranks_or_on_none, 1, 4);
-	tcase_add_test(tcase, gang_on_devices_waits_for_the_last_graph);
+	tcase_add_loop_test(tcase, gang_on_devices_waits_for_the_last_graph, 0, 2);
 	tcase_add_test(tcase, gang_on_devices_whose_rows_are_staged_has_the_same_bits);
 	tcase_add_loop_test(tcase, gang_on_devices_ends_when_a_rank_is_killed, 0, 2);
 #ifdef SW_SHIM_WATCH

@@ -64,22 +64,21 @@ static size_t share(unsigned world)
 static struct rank alone(uint64_t micro)
 {
 	gang.trainer.micro_batch = micro;
-	gang_run(1, NULL);
+	gang_run(1);
 	gang.trainer.micro_batch = 0;
 	ck_assert_msg(gang.rank[0].rc == SW_OK, "%s", gang.rank[0].line);
 	ck_assert_uint_eq(gang.rank[0].reports, gang.trainer.epochs);
 	return gang.rank[0];
 }
 
-static void gang_has_the_bits_of_parts(size_t i, unsigned world, const char *transport)
+static void gang_has_the_bits_of_parts(size_t i, unsigned world)
 {
 	struct rank parts, whole;
 
 	case_setup(i, 0);
 	parts = alone(share(world));
 	whole = alone(0);
-	gang.transport = transport;
-	gang_run(world, transport);
+	gang_run(world);
 	ranks_are_alike();
 	steps_are_of(&parts, 0);
 	reports_are_of(&parts, 0, 1e-12, !cases[i].norms);
@@ -93,13 +92,7 @@ START_TEST(gang_of_ranks_has_the_bits_of_one_rank_in_parts)
 	static const unsigned worlds[] = {2, 3, 4};
 	const unsigned world = worlds[(size_t)_i % ROWS(worlds)];
 
-	gang_has_the_bits_of_parts((size_t)_i / ROWS(worlds), world, "shm");
-}
-END_TEST
-
-START_TEST(gang_over_tcp_has_the_same_bits)
-{
-	gang_has_the_bits_of_parts((size_t)_i, _i % 2 ? 4 : 2, "tcp");
+	gang_has_the_bits_of_parts((size_t)_i / ROWS(worlds), world);
 }
 END_TEST
 
@@ -157,7 +150,7 @@ START_TEST(gang_whose_rows_are_streamed_has_the_same_bits_and_each_rank_fetches_
 	gang.trainer.stages = stages;
 	gang.trainer.microbatches = stages;
 	gang.spoil = counting;
-	gang_run(world, "shm");
+	gang_run(world);
 	gang.trainer.stages = 1;
 	if (pipeline) {
 		for (unsigned r = 0; r < world; r++)
@@ -186,7 +179,7 @@ START_TEST(gang_sums_large_nets_by_buckets)
 	gang.trainer = (struct sw_trainer){SGD, .classes = true, .batch_size = 8, .epochs = 1,
 					   .clip_norm = 1};
 	parts = alone(3);
-	gang_run(3, "shm");
+	gang_run(3);
 	ranks_are_alike();
 	steps_are_of(&parts, 0);
 	gang_teardown();
@@ -201,7 +194,7 @@ START_TEST(gang_of_ranks_in_parts_has_the_same_curve)
 	case_setup((size_t)_i, 0);
 	whole = alone(0);
 	gang.trainer.micro_batch = 5;
-	gang_run(2, "shm");
+	gang_run(2);
 	ranks_are_alike();
 	ck_assert_uint_eq(gang.rank[0].micro, 5);
 	reports_are_of(&whole, 0, 2e-4, true);
@@ -213,7 +206,6 @@ SUITE(tcase)
 {
 	tcase_add_loop_test(tcase, gang_of_ranks_has_the_bits_of_one_rank_in_parts, 0,
 			    3 * (int)ROWS(cases));
-	tcase_add_loop_test(tcase, gang_over_tcp_has_the_same_bits, 0, (int)ROWS(cases));
 	tcase_add_loop_test(
 		tcase, gang_whose_rows_are_streamed_has_the_same_bits_and_each_rank_fetches_its_own,
 		0, 2 * (int)ROWS(cases) + 1);

@@ -29,7 +29,7 @@ static void setup(void)
 static struct rank alone(unsigned world)
 {
 	gang.trainer.micro_batch = 32 / world;
-	gang_run(1, NULL);
+	gang_run(1);
 	gang.trainer.micro_batch = 0;
 	ck_assert_msg(gang.rank[0].rc == SW_OK, "%s", gang.rank[0].line);
 	return gang.rank[0];
@@ -38,7 +38,7 @@ static struct rank alone(unsigned world)
 START_TEST(gang_that_is_stopped_ends_before_the_same_step)
 {
 	gang.stop_after = (size_t)_i + 1;
-	gang_run(3, "shm");
+	gang_run(3);
 	if (_i == 0)
 		ck_assert_uint_eq(gang.rank[0].steps, 1);
 	ranks_are_alike();
@@ -54,7 +54,7 @@ END_TEST
 START_TEST(gang_whose_report_is_refused_ends)
 {
 	gang.refuses = true;
-	gang_run(4, "shm");
+	gang_run(4);
 	ranks_are_alike();
 	ck_assert_int_eq(gang.rank[0].end, SW_TRAIN_DROPPED);
 	ck_assert_uint_eq(gang.rank[0].reports, 1);
@@ -68,14 +68,14 @@ START_TEST(gang_without_a_better_loss_ends_by_patience)
 	gang.trainer.epochs = 40;
 	gang.trainer.patience = 3;
 	gang.keeps = true;
-	gang_run(2, "shm");
+	gang_run(2);
 	ranks_are_alike();
 	ck_assert_int_eq(gang.rank[0].end, SW_TRAIN_STALE);
 	ck_assert_uint_eq(gang.rank[0].reports, 4);
 	ck_assert(gang.rank[0].e[3].last);
 	/* how long was waited is known to all ranks of another attempt */
 	gang.from = 3;
-	gang_run(2, "shm");
+	gang_run(2);
 	ranks_are_alike();
 	ck_assert_int_eq(gang.rank[0].end, SW_TRAIN_STALE);
 	ck_assert_uint_eq(gang.rank[0].reports, 1);
@@ -87,7 +87,7 @@ START_TEST(gang_that_diverges_ends_on_all_ranks)
 	gang.trainer.optimizer = SW_SGD;
 	gang.trainer.lr = 1e30;
 	gang.layers = "[{\"linear\": 24}, {\"linear\": 7}]";
-	gang_run(4, "shm");
+	gang_run(4);
 	ranks_are_alike();
 	ck_assert_int_eq(gang.rank[0].end, SW_TRAIN_DIVERGED);
 	ck_assert_uint_eq(gang.rank[0].reports, 1);
@@ -102,7 +102,7 @@ START_TEST(gang_goes_on_from_a_checkpoint_bit_for_bit)
 	gang.keeps = true;
 	one = alone(4);
 	gang.from = 2;
-	gang_run(4, "shm");
+	gang_run(4);
 	ranks_are_alike();
 	steps_are_of(&one, (size_t)2 * EPOCH_STEPS);
 	reports_are_of(&one, 2, 1e-12, true);
@@ -112,7 +112,7 @@ START_TEST(gang_goes_on_from_a_checkpoint_bit_for_bit)
 	steps_are_of(&one, (size_t)3 * EPOCH_STEPS);
 	reports_are_of(&one, 3, 1e-12, true);
 	gang.from = 4; /* all epochs are done */
-	gang_run(4, "shm");
+	gang_run(4);
 	for (unsigned r = 0; r < 4; r++) {
 		ck_assert_int_eq(gang.rank[r].rc, SW_OK);
 		ck_assert_int_eq(gang.rank[r].end, SW_TRAIN_DONE);
@@ -133,7 +133,7 @@ START_TEST(gang_is_evaluated_with_the_statistics_of_rank_0)
 
 	gang.layers = normed;
 	gang.keeps = true;
-	gang_run(4, "shm");
+	gang_run(4);
 	ranks_are_alike();
 	model_make(&model, normed, true);
 	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &model, &gang.trainer, &data, NULL,
@@ -152,7 +152,7 @@ END_TEST
 START_TEST(gang_without_its_checkpoint_ends_with_the_line_of_rank_0)
 {
 	gang.from = 2;
-	gang_run(3, "shm");
+	gang_run(3);
 	all_failed(gang.rank[0].rc, "the checkpoint 2-2.ckpt cannot be read");
 	ck_assert_int_ne(gang.rank[0].rc, SW_OK);
 }
@@ -186,7 +186,7 @@ START_TEST(gang_with_a_rank_that_fails_ends_with_its_error)
 	fail_with = SW_UNSUPPORTED;
 	fail_from = fail_to = 7;
 	gang.spoil = spoil_backward;
-	gang_run(3, "shm");
+	gang_run(3);
 	all_failed(SW_UNSUPPORTED, "training failed on cpu: not supported");
 }
 END_TEST
@@ -201,7 +201,7 @@ START_TEST(gang_with_a_rank_short_of_memory_goes_on)
 	fail_to = 8;
 	one = alone(1);
 	gang.spoil = spoil_backward;
-	gang_run(2, "shm");
+	gang_run(2);
 	ranks_are_alike();
 	ck_assert_uint_eq(gang.rank[0].steps, one.steps);
 	reports_are_of(&one, 0, 1e-4, true);
@@ -221,7 +221,7 @@ START_TEST(gang_with_a_rank_short_of_memory_in_the_sum_ends)
 	fail_width = 2000;
 	fail_from = fail_to = 4; /* of two parts a step */
 	gang.spoil = spoil_backward;
-	gang_run(2, "shm");
+	gang_run(2);
 	all_failed(SW_NOMEM, "out of memory");
 	ck_assert_uint_eq(gang.rank[0].steps, 1);
 	ck_assert_uint_eq(gang.rank[1].steps, 1);
@@ -247,7 +247,7 @@ START_TEST(gang_with_a_rank_short_of_memory_in_evaluation_begins_it_again)
 	const struct rank one = alone(2);
 
 	gang.spoil = spoil_counts;
-	gang_run(2, "shm");
+	gang_run(2);
 	ranks_are_alike();
 	reports_are_of(&one, 0, 1e-4, true);
 }
@@ -274,7 +274,7 @@ START_TEST(gang_with_a_rank_without_memory_fails_cleanly_at_each_call)
 	fail_rank = (unsigned)_i;
 	for (fail_nth = 1;; fail_nth++) {
 		ck_assert_uint_lt(fail_nth, 100);
-		gang_run(3, "shm");
+		gang_run(3);
 		if (gang.rank[0].rc == SW_OK)
 			ranks_are_alike();
 		else

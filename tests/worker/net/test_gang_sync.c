@@ -54,7 +54,7 @@ static struct rank alone(size_t i)
 	gang_setup(cases[i].dataset, cases[i].trainer.classes, 0);
 	gang.layers = cases[i].layers;
 	gang.trainer = cases[i].trainer;
-	gang_run(1, NULL);
+	gang_run(1);
 	ck_assert_msg(gang.rank[0].rc == SW_OK, "%s", gang.rank[0].line);
 	ck_assert_uint_eq(gang.rank[0].reports, gang.trainer.epochs);
 	return gang.rank[0];
@@ -88,14 +88,14 @@ static void note_norms(struct sw_ops *ops, unsigned rank)
 #define FAR  2e-3
 
 /* _i % 3: the ranks but 2; _i / 3: the case */
-static void gang_of(size_t i, const char *transport)
+static void gang_of(size_t i)
 {
 	const unsigned world = 2 + (unsigned)i % 3;
 	const struct rank one = alone(i / 3);
 
 	gang.trainer.sync_batchnorm = true;
 	gang.spoil = note_norms;
-	gang_run(world, transport);
+	gang_run(world);
 	ranks_are_alike();
 	for (unsigned r = 0; r < world; r++)
 		ck_assert_msg(gang.rank[r].norms == gang.rank[0].norms,
@@ -109,13 +109,7 @@ static void gang_of(size_t i, const char *transport)
 
 START_TEST(gang_with_sync_is_one_rank_with_the_whole_batch)
 {
-	gang_of((size_t)_i, "shm");
-}
-END_TEST
-
-START_TEST(gang_with_sync_over_tcp_is_one_rank_with_the_whole_batch)
-{
-	gang_of((size_t)_i, "tcp");
+	gang_of((size_t)_i);
 }
 END_TEST
 
@@ -123,7 +117,7 @@ START_TEST(gang_without_sync_is_far_from_one_rank)
 {
 	const struct rank one = alone((size_t)_i);
 
-	gang_run(2, "shm");
+	gang_run(2);
 	ranks_are_alike();
 	ck_assert_msg(distance(&one) > FAR, "%g", distance(&one));
 	gang_teardown();
@@ -138,11 +132,11 @@ START_TEST(gang_with_sync_and_without_norms_has_the_bits_of_parts)
 	gang_setup(cases[0].dataset, true, 0);
 	gang.layers = "[{\"linear\": 24}, \"layernorm\", \"relu\", {\"linear\": 5}]";
 	gang.trainer = cases[0].trainer;
-	gang_run(3, "shm");
+	gang_run(3);
 	ranks_are_alike();
 	plain = gang.rank[0];
 	gang.trainer.sync_batchnorm = true;
-	gang_run(3, "shm");
+	gang_run(3);
 	ranks_are_alike();
 	steps_are_of(&plain, 0);
 	reports_are_of(&plain, 0, 0, true);
@@ -173,10 +167,10 @@ START_TEST(gang_with_sync_whose_part_does_not_fit_ends)
 {
 	synced();
 	gang.trainer.memory = 20000;
-	gang_run(2, "shm");
+	gang_run(2);
 	all_end_for_want_of_memory("the 16 rows of a rank, in one part for sync_batchnorm, need ");
 	gang.trainer.sync_batchnorm = false;
-	gang_run(2, "shm");
+	gang_run(2);
 	ranks_are_alike();
 	ck_assert_uint_gt(gang.rank[0].oom_events, 0);
 	gang_teardown();
@@ -200,7 +194,7 @@ START_TEST(gang_with_sync_that_runs_short_of_memory_ends)
 {
 	synced();
 	gang.spoil = run_short;
-	gang_run(2, "shm");
+	gang_run(2);
 	all_end_for_want_of_memory("training failed on cpu");
 	ck_assert_uint_eq(gang.rank[0].steps, 2);
 	ck_assert_uint_eq(gang.rank[1].oom_events, 0);
@@ -211,8 +205,6 @@ END_TEST
 SUITE(tcase)
 {
 	tcase_add_loop_test(tcase, gang_with_sync_is_one_rank_with_the_whole_batch, 0,
-			    3 * (int)ROWS(cases));
-	tcase_add_loop_test(tcase, gang_with_sync_over_tcp_is_one_rank_with_the_whole_batch, 0,
 			    3 * (int)ROWS(cases));
 	tcase_add_rows(tcase, gang_without_sync_is_far_from_one_rank, cases);
 	tcase_add_test(tcase, gang_with_sync_and_without_norms_has_the_bits_of_parts);

@@ -65,7 +65,7 @@ static struct rank unstaged(unsigned world, uint64_t micro)
 
 	gang.trainer.stages = 1;
 	gang.trainer.micro_batch = micro;
-	gang_run(world, "shm");
+	gang_run(world);
 	gang.trainer.micro_batch = 0;
 	gang.trainer.stages = stages;
 	ck_assert_msg(gang.rank[0].rc == SW_OK, "%s", gang.rank[0].line);
@@ -95,12 +95,11 @@ static void models_are_of(const struct rank *one)
 			      (int)gang.trainer.stages, (int)gang.trainer.microbatches, i + 1);
 }
 
-static void pipeline_run(unsigned stages, unsigned world, unsigned parts, const char *transport)
+static void pipeline_run(unsigned stages, unsigned world, unsigned parts)
 {
 	gang.trainer.stages = stages;
 	gang.trainer.microbatches = parts;
-	gang.transport = transport;
-	gang_run(world, transport);
+	gang_run(world);
 	all_ended_well();
 	for (size_t i = 0; i < gang.rank[0].reports; i++)
 		ck_assert_msg(gang.rank[0].e[i].bubble > 0 && gang.rank[0].e[i].bubble < 1,
@@ -112,14 +111,13 @@ static const struct {
 } shapes[] = {{2, 1}, {2, 4}, {3, 2}, {3, 5}, {4, 3}, {4, 8}};
 
 /* case: _i / shapes; the fifth model has fewer places for a cut */
-static void pipeline_has_the_bits_of_one(size_t i, unsigned stages, unsigned parts,
-					 const char *transport)
+static void pipeline_has_the_bits_of_one(size_t i, unsigned stages, unsigned parts)
 {
 	struct rank one;
 
 	case_setup(i, 0);
 	one = unstaged(1, up(gang.trainer.batch_size, parts));
-	pipeline_run(stages, stages, parts, transport);
+	pipeline_run(stages, stages, parts);
 	models_are_of(&one);
 	reports_are_of(&one, 0, 1e-12, true);
 	gang_teardown();
@@ -129,14 +127,7 @@ START_TEST(pipeline_has_the_bits_of_one_rank_with_the_same_parts)
 {
 	const size_t k = (size_t)_i % ROWS(shapes);
 
-	pipeline_has_the_bits_of_one((size_t)_i / ROWS(shapes), shapes[k].stages, shapes[k].parts,
-				     "shm");
-}
-END_TEST
-
-START_TEST(pipeline_over_tcp_has_the_same_bits)
-{
-	pipeline_has_the_bits_of_one((size_t)_i, _i % 2 ? 4 : 2, 4, "tcp");
+	pipeline_has_the_bits_of_one((size_t)_i / ROWS(shapes), shapes[k].stages, shapes[k].parts);
 }
 END_TEST
 
@@ -144,18 +135,17 @@ END_TEST
  * they are one rank with two. */
 START_TEST(pipelines_that_share_batches_have_the_bits_of_ranks_that_do)
 {
-	const char *transport = _i % 2 ? "tcp" : "shm";
 	struct rank two, one;
 
 	case_setup((size_t)_i, 0);
 	const size_t share = up(gang.trainer.batch_size, 2);
 
 	two = unstaged(2, up(share, 3));
-	pipeline_run(2, 4, 3, transport);
+	pipeline_run(2, 4, 3);
 	models_are_of(&two);
 	reports_are_of(&two, 0, 1e-12, true);
 	one = unstaged(1, share);
-	pipeline_run(2, 4, 1, transport);
+	pipeline_run(2, 4, 1);
 	/* running statistics are those of the first pipeline's parts */
 	if (!cases[_i].norms)
 		models_are_of(&one);
@@ -171,7 +161,7 @@ START_TEST(pipeline_whose_rows_are_streamed_has_the_same_bits)
 	case_setup((size_t)_i, 1);
 	ck_assert(data.streamed);
 	one = unstaged(1, up(gang.trainer.batch_size, 4));
-	pipeline_run(2, 2, 4, "shm");
+	pipeline_run(2, 2, 4);
 	models_are_of(&one);
 	reports_are_of(&one, 0, 1e-12, true);
 	gang_teardown();
@@ -189,7 +179,7 @@ START_TEST(pipeline_with_large_values_does_not_stand_still)
 		"[{\"linear\": 12000}, \"relu\", {\"linear\": 16}, \"relu\", {\"linear\": 5}]";
 	gang.trainer = (struct sw_trainer){SGD, .classes = true, .batch_size = 1024, .epochs = 1};
 	one = unstaged(1, 256);
-	pipeline_run(2, 2, 4, "shm");
+	pipeline_run(2, 2, 4);
 	models_are_of(&one);
 	gang_teardown();
 }
@@ -200,7 +190,6 @@ SUITE(tcase)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, pipeline_has_the_bits_of_one_rank_with_the_same_parts, 0,
 			    (int)(ROWS(shapes) * ROWS(cases)));
-	tcase_add_loop_test(tcase, pipeline_over_tcp_has_the_same_bits, 0, (int)ROWS(cases));
 	tcase_add_loop_test(tcase, pipelines_that_share_batches_have_the_bits_of_ranks_that_do, 0,
 			    (int)ROWS(cases));
 	tcase_add_loop_test(tcase, pipeline_whose_rows_are_streamed_has_the_same_bits, 0,

@@ -34,7 +34,7 @@ static void setup(void)
 static struct rank alone(void)
 {
 	gang.trainer.micro_batch = gang.trainer.batch_size / gang.trainer.microbatches;
-	gang_run(1, NULL);
+	gang_run(1);
 	gang.trainer.micro_batch = 0;
 	ck_assert_msg(gang.rank[0].rc == SW_OK, "%s", gang.rank[0].line);
 	return gang.rank[0];
@@ -56,7 +56,7 @@ START_TEST(pipeline_that_is_stopped_ends_before_the_same_step)
 	const size_t epoch = EPOCH_STEPS + 1, asked = (size_t)_i + 1, left = asked % epoch;
 
 	gang.stop_after = asked;
-	gang_run(3, "shm");
+	gang_run(3);
 	all_ended(SW_TRAIN_DROPPED, asked / epoch,
 		  asked / epoch * EPOCH_STEPS + (left < EPOCH_STEPS ? left : EPOCH_STEPS));
 }
@@ -65,7 +65,7 @@ END_TEST
 START_TEST(pipeline_whose_report_is_refused_ends)
 {
 	gang.refuses = true;
-	gang_run(3, "shm");
+	gang_run(3);
 	all_ended(SW_TRAIN_DROPPED, 1, EPOCH_STEPS);
 }
 END_TEST
@@ -75,7 +75,7 @@ START_TEST(pipeline_that_diverges_ends_on_all_ranks)
 	gang.trainer.optimizer = SW_SGD;
 	gang.trainer.lr = 1e30;
 	gang.layers = "[{\"linear\": 24}, {\"linear\": 9}, {\"linear\": 7}]";
-	gang_run(3, "shm");
+	gang_run(3);
 	all_ended(SW_TRAIN_DIVERGED, 1, EPOCH_STEPS);
 }
 END_TEST
@@ -93,7 +93,7 @@ START_TEST(pipeline_writes_the_checkpoint_of_one_rank_and_reads_it)
 	gang.keeps = true;
 	gang.trainer.stages = 1;
 	gang.trainer.micro_batch = 32 / pipelines / 4;
-	gang_run(pipelines, "shm");
+	gang_run(pipelines);
 	gang.trainer.micro_batch = 0;
 	gang.trainer.stages = 3;
 	before = gang.rank[0];
@@ -104,7 +104,7 @@ START_TEST(pipeline_writes_the_checkpoint_of_one_rank_and_reads_it)
 
 	/* on from what one wrote, to the same file */
 	gang.from = 2;
-	gang_run(world, "shm");
+	gang_run(world);
 	all_ended(SW_TRAIN_DONE, 2, (size_t)2 * EPOCH_STEPS);
 	ck_assert_uint_eq(gang.rank[0].whole[1], before.whole[3]);
 	reports_are_of(&before, 2, 1e-12, true);
@@ -118,7 +118,7 @@ START_TEST(pipeline_writes_the_checkpoint_of_one_rank_and_reads_it)
 	gang.trainer.stages = 1;
 	gang.trainer.micro_batch = 32 / pipelines / 4;
 	gang.from = 3;
-	gang_run(pipelines, "shm");
+	gang_run(pipelines);
 	ck_assert_uint_eq(gang.rank[0].whole[0], before.whole[3]);
 }
 END_TEST
@@ -126,7 +126,7 @@ END_TEST
 START_TEST(pipeline_without_its_checkpoint_ends_with_the_line_of_rank_0)
 {
 	gang.from = 2;
-	gang_run(3, "shm");
+	gang_run(3);
 	all_failed(gang.rank[0].rc, "the checkpoint 2-2.ckpt cannot be read");
 	ck_assert_int_ne(gang.rank[0].rc, SW_OK);
 }
@@ -150,7 +150,7 @@ START_TEST(pipeline_that_is_short_of_memory_takes_smaller_parts)
 		sw_layout_make(&at, &own, &t, data.train.rows, data.val.rows, &sw_ops_cpu, NULL),
 		SW_OK);
 	gang.trainer.memory = at.bytes;
-	gang_run(3, "shm");
+	gang_run(3);
 	all_ended(SW_TRAIN_DONE, 4, (size_t)4 * EPOCH_STEPS);
 	ck_assert_uint_eq(gang.rank[0].micro, 2);
 	ck_assert_uint_gt(gang.rank[0].oom_events, 0);
@@ -179,7 +179,7 @@ START_TEST(pipeline_whose_parts_need_more_when_they_are_smaller_agrees_all_the_s
 	     gang.trainer.microbatches++)
 		for (gang.trainer.memory = 40000; gang.trainer.memory < 360000;
 		     gang.trainer.memory += 12288) {
-			gang_run(4, "shm");
+			gang_run(4);
 			for (unsigned r = 0; r < 4; r++)
 				ck_assert_msg(gang.rank[r].rc == gang.rank[0].rc &&
 						      (gang.rank[r].rc == SW_OK ||
@@ -195,7 +195,7 @@ END_TEST
 START_TEST(pipeline_that_has_not_the_memory_of_a_row_ends)
 {
 	gang.trainer.memory = 1000;
-	gang_run(3, "shm");
+	gang_run(3);
 	for (unsigned r = 0; r < 3; r++)
 		ck_assert_int_eq(gang.rank[r].rc, SW_NOMEM);
 }
@@ -230,10 +230,10 @@ START_TEST(pipeline_with_a_rank_that_fails_ends_with_its_error)
 	fail_from = 7;
 	gang.spoil = spoil_forward;
 	fail_with = SW_UNSUPPORTED;
-	gang_run(3, "shm");
+	gang_run(3);
 	all_failed(SW_UNSUPPORTED, "linear is not supported on cpu");
 	fail_with = SW_NOMEM;
-	gang_run(3, "tcp");
+	gang_run(3);
 	all_failed(SW_NOMEM, "out of memory");
 }
 END_TEST
@@ -242,7 +242,6 @@ END_TEST
 START_TEST(pipeline_whose_rank_is_killed_ends_on_all_others)
 {
 	static const unsigned from[] = {1, 3, 6, 21};
-	const char *transport = _i % 2 ? "shm" : "tcp";
 	char words[64];
 	int status;
 
@@ -250,7 +249,7 @@ START_TEST(pipeline_whose_rank_is_killed_ends_on_all_others)
 	fail_from = from[_i % 4];
 	fail_with = SW_OK;
 	gang.spoil = spoil_forward;
-	gang_start(3, transport);
+	gang_start(3);
 	for (unsigned r = 0; r < 3; r++) {
 		ck_assert_int_eq(waitpid(gang.pid[r], &status, 0), gang.pid[r]);
 		ck_assert(r == spoiled ? WIFSIGNALED(status)
@@ -299,7 +298,7 @@ START_TEST(pipeline_whose_rank_loses_its_device_says_which)
 	fail_with = SW_DEVICE_LOST;
 	gang.keeps = true;
 	gang.spoil = spoil_moves;
-	gang_run(3, "shm");
+	gang_run(3);
 	ck_assert_int_eq(gang.rank[1].rc, SW_DEVICE_LOST);
 	ck_assert_int_ne(gang.rank[0].rc, SW_OK);
 	ck_assert_msg(strncmp(gang.rank[0].line, "rank 1: ", 8) == 0, "%s", gang.rank[0].line);
@@ -313,7 +312,7 @@ START_TEST(pipeline_whose_rank_is_killed_while_it_goes_on_from_a_checkpoint_says
 	gang.trainer.stages = 2;
 	gang.trainer.epochs = 1;
 	gang.keeps = true;
-	gang_run(2, "shm");
+	gang_run(2);
 	all_ended(SW_TRAIN_DONE, 1, EPOCH_STEPS);
 	gang.keeps = false;
 	gang.trainer.epochs = 2;
@@ -322,7 +321,7 @@ START_TEST(pipeline_whose_rank_is_killed_while_it_goes_on_from_a_checkpoint_says
 	fail_with = SW_OK;
 	fail_from = (unsigned)_i; /* the first are those of its beginning */
 	gang.spoil = spoil_moves;
-	gang_start(2, "shm");
+	gang_start(2);
 	for (unsigned r = 0; r < 2; r++)
 		ck_assert_int_eq(waitpid(gang.pid[r], NULL, 0), gang.pid[r]);
 	ck_assert_int_eq(gang.rank[0].rc, SW_PEER_LOST);
@@ -352,7 +351,7 @@ START_TEST(pipeline_with_a_rank_without_memory_fails_cleanly_at_each_call)
 	spoiled = (unsigned)_i;
 	for (fail_nth = 1;; fail_nth++) {
 		ck_assert_uint_lt(fail_nth, 200);
-		gang_run(3, "shm");
+		gang_run(3);
 		for (unsigned r = 0; r < 3; r++)
 			ck_assert_msg(gang.rank[r].rc == gang.rank[0].rc, "rank %u: %s", r,
 				      gang.rank[r].line);
