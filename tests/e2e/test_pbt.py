@@ -149,7 +149,9 @@ def test_pbt_with_workers_and_daemon_killed_continues_every_curve_exactly(start,
 def test_pbt_with_damaged_checkpoints_starts_members_from_scratch_and_fails_children(start):
     daemon = start("cpu:2")
     client = daemon.client()
-    sweep = client.submit(copies())
+    spec = copies()
+    spec["trainer"]["epochs"] = 5 * EPOCHS  # so that it is met while members are paused
+    sweep = client.submit(spec)
     wait_until(lambda: len([t for t in client.trials(sweep) if t["state"] == "PAUSED"]) >= 4,
                "paused members")
     client.call("sweep.pause", sweep=sweep)
@@ -157,7 +159,7 @@ def test_pbt_with_damaged_checkpoints_starts_members_from_scratch_and_fails_chil
     harm_files(daemon, sweep, damage)
     client.call("sweep.resume", sweep=sweep)
     client.wait_sweep(sweep)
-    child = check_copies(client, sweep, copies())
+    child = check_copies(client, sweep, spec)
     scratch = 0
     for t in client.trials(sweep):
         lines = [x for x in log(client, sweep, t["trial"]) if "is damaged: its checksum" in x]

@@ -203,4 +203,4 @@ def test_log_cut_by_kill_9_is_nothing_to_warn_of(daemon):
         client.receive()
         daemon.kill9()
         daemon.start()
-    assert "store.wal" not in log(daemon)
+    assert "warn store.wal" not in log(daemon)
