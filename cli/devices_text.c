@@ -181,11 +181,6 @@ sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw
 		sw_term_add(out, nvml->valuestring, look->utf8, 0);
 		(void)sw_buf_adds(out, "\n\n");
 	}
-	const cJSON *line;
-	cJSON_ArrayForEach (line, sw_json_get(list, "auto")) {
-		sw_term_add(out, cJSON_IsString(line) ? line->valuestring : "", look->utf8, 0);
-		(void)sw_buf_adds(out, line->next != NULL ? "\n" : "\n\n");
-	}
 	sw_grid_heads(&g, slots, sizeof slots / sizeof slots[0]);
 	cJSON_ArrayForEach (s, sw_json_get(list, "slots")) {
 		add_slot(&g, s, look->utf8);

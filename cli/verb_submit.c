@@ -83,21 +83,6 @@ static void memory_line(struct sw_cli *c, const cJSON *result)
 	(void)sw_buf_adds(&c->out, " weights\n");
 }
 
-/* "a step of the largest trial: about 12 ms on one slot, 6.4 ms on 2 (estimated)" */
-static void gang_line(struct sw_cli *c, const cJSON *gang)
-{
-	const cJSON *alone = sw_json_get(gang, "alone_s"), *step = sw_json_get(gang, "step_s");
-	uint64_t ranks;
-
-	if (!cJSON_IsNumber(alone) || !cJSON_IsNumber(step) ||
-	    !sw_json_u64(sw_json_get(gang, "ranks"), &ranks))
-		return;
-	(void)sw_buf_addf(&c->out,
-			  "a step of the largest trial: about %.2g ms on one slot, %.2g ms on "
-			  "%" PRIu64 " (estimated)\n",
-			  alone->valuedouble * 1e3, step->valuedouble * 1e3, ranks);
-}
-
 /* "a pipeline of 2 stages: the heaviest has 54% of the work; each waits at least 20% of a step" */
 static void pipeline_line(struct sw_cli *c, const cJSON *gang)
 {
@@ -144,7 +129,6 @@ int sw_verb_validate(struct sw_cli *c)
 		}
 		(void)sw_buf_adds(&c->out, "\n");
 		memory_line(c, r.result);
-		gang_line(c, sw_json_get(r.result, "gang"));
 		pipeline_line(c, sw_json_get(r.result, "gang"));
 		sw_model_text(c, sw_json_get(sent, "spec"));
 	}

@@ -22,6 +22,7 @@ static bool give_sweep(struct sw_cols *c, void *arg)
 		.slice = sw_col_int(c, 14),
 		.sampler_version = sw_col_int(c, 15),
 		.bytes = sw_col_int(c, 16),
+		.data_bytes = sw_col_int(c, 17),
 	};
 
 	return c->bad == 0 && g->sweep(&row, g->arg);
@@ -33,7 +34,8 @@ sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb, v
 	/* 0 is before the first number, so "all" is the whole range of the key. */
 	static const char sql[] =
 		"SELECT sweep, name, spec, state, cause, metric, method, seed, maximize, driven,"
-		" run_cap, created_ms, ended_ms, uid, slice, sampler_version, bytes FROM sweep"
+		" run_cap, created_ms, ended_ms, uid, slice, sampler_version, bytes,"
+		" data_bytes FROM sweep"
 		" WHERE sweep BETWEEN ?1 AND ?2 ORDER BY sweep";
 	const int64_t range[] = {sweep == 0 ? INT64_MIN : sweep, sweep == 0 ? INT64_MAX : sweep};
 	struct sw_give g = {.sweep = cb, .arg = arg};

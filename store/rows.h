@@ -29,6 +29,7 @@ struct sw_row_sweep {
 	int64_t slice;           /* most trials that a step of its end ends; 0: all */
 	int64_t sampler_version; /* that its suggestions are from */
 	int64_t bytes;           /* that a trial takes at most; 0: not known */
+	int64_t data_bytes;      /* of these its data set's; 0: not known */
 };
 
 struct sw_row_trial {

@@ -5,18 +5,19 @@
 
 extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
 	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[], sw_schema_8_sql[],
-	sw_schema_9_sql[]; /* schema.sql etc., compiled in */
+	sw_schema_9_sql[], sw_schema_10_sql[]; /* schema.sql etc., compiled in */
 
 static const char *const own_steps[] = {
-	sw_schema_sql,   /* 0 to 1: an empty file */
-	sw_schema_2_sql, /* 1 to 2 */
-	sw_schema_3_sql, /* 2 to 3 */
-	sw_schema_4_sql, /* 3 to 4 */
-	sw_schema_5_sql, /* 4 to 5 */
-	sw_schema_6_sql, /* 5 to 6 */
-	sw_schema_7_sql, /* 6 to 7 */
-	sw_schema_8_sql, /* 7 to 8 */
-	sw_schema_9_sql, /* 8 to 9 */
+	sw_schema_sql,    /* 0 to 1: an empty file */
+	sw_schema_2_sql,  /* 1 to 2 */
+	sw_schema_3_sql,  /* 2 to 3 */
+	sw_schema_4_sql,  /* 3 to 4 */
+	sw_schema_5_sql,  /* 4 to 5 */
+	sw_schema_6_sql,  /* 5 to 6 */
+	sw_schema_7_sql,  /* 6 to 7 */
+	sw_schema_8_sql,  /* 7 to 8 */
+	sw_schema_9_sql,  /* 8 to 9 */
+	sw_schema_10_sql, /* 9 to 10 */
 };
 _Static_assert(sizeof own_steps / sizeof own_steps[0] == SW_STORE_SCHEMA_VERSION,
 	       "a version is a step");

@@ -4,8 +4,10 @@
 const struct sw_op_def sw_op_sweep_insert = {
 	"insert sweep",
 	{"INSERT INTO sweep (sweep, name, spec, state, cause, metric, method, seed, maximize,"
-	 " driven, run_cap, created_ms, ended_ms, uid, slice, sampler_version, bytes)"
-	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"},
+	 " driven, run_cap, created_ms, ended_ms, uid, slice, sampler_version, bytes,"
+	 " data_bytes)"
+	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,"
+	 " ?18)"},
 	{false},
 };
 
@@ -29,6 +31,7 @@ void sw_tx_sweep_insert(struct sw_tx *tx, const struct sw_row_sweep *row)
 	sw_tx_int(tx, row->slice);
 	sw_tx_int(tx, row->sampler_version);
 	sw_tx_int(tx, row->bytes);
+	sw_tx_int(tx, row->data_bytes);
 }
 
 const struct sw_op_def sw_op_sweep_state = {

@@ -5,7 +5,6 @@
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/ask_wait.h"
-#include "daemon/sweep/spare.h"
 #include "daemon/sweep/suggest.h"
 #include "proto/json.h"
 #include <math.h>
@@ -59,7 +58,6 @@ void sw_handle_device_list(struct sw_call *call)
 	sw_buf_init(&out, SW_REPLY_MAX);
 	sw_jw_init_obj(&w, &out);
 	sw_gpus_write(d, &w);
-	sw_spare_write(d, &w);
 	sw_jw_karr(&w, "slots");
 	for (size_t i = 0; i < d->slot_n; i++)
 		write_slot(&w, &d->slots[i], d->clock->mono_us());

@@ -25,7 +25,6 @@
 #include "daemon/sweep/need.h"
 #include "daemon/sweep/precision.h"
 #include "daemon/sweep/program_job.h"
-#include "daemon/sweep/recheck.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
 #include "proto/json.h"
@@ -163,7 +162,7 @@ static void write_warnings(struct sw_jw *w, const struct submit *s,
 	if (sw_sweep_run_cap(s->sched) == 0)
 		sw_jw_str(w, "no run_cap: the sweep goes on until it is cancelled");
 	warn_of_memory(w, s, facts);
-	sw_gang_json_warning(w, d, s->spec, facts);
+	sw_gang_json_warning(w, s->spec, facts);
 	warn_of_grid(w, s);
 	if (*s->program != '\0')
 		sw_jw_str(w, s->program);
@@ -210,7 +209,7 @@ static void accept_validate(struct submit *s, const struct sw_speccheck *facts)
 		sw_jw_knull(&w, "weights");
 		sw_jw_knull(&w, "bytes");
 	}
-	sw_gang_json(&w, s->call->d, s->spec, facts);
+	sw_gang_json(&w, s->spec, facts);
 	sw_jw_kint_opt(&w, "points", points > 0, (int64_t)points);
 	sw_jw_karr(&w, "rungs");
 	for (size_t k = 0; k < sw_pruner_rung_n(pruner, 0); k++)
@@ -239,6 +238,7 @@ static void store_sweep(struct sw_change *c, const struct sw_live *live, const c
 		.uid = c->uid,
 		.slice = SW_SETTLE_SLICE,
 		.bytes = live->bytes,
+		.data_bytes = live->data_bytes,
 		.sampler_version = SW_SAMPLER_VERSION,
 	};
 
@@ -260,7 +260,7 @@ static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 	if (live == NULL || sw_suggest_attach(live) != SW_OK)
 		sw_daemon_die("add a sweep", SW_NOMEM);
 	live->bytes = facts->bytes;
-	sw_recheck_take(live, facts);
+	live->data_bytes = facts->data_bytes;
 	s->spec = NULL; /* they are the live sweep's now */
 	s->sched = NULL;
 	store_sweep(c, live, s->text.data);

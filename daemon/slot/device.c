@@ -34,11 +34,10 @@ static unsigned count_cores(void)
 	return n < 1 ? 1 : (unsigned)n;
 }
 
-static sw_status add_cpus(struct slot_list *l, unsigned n, bool spare, struct sw_err *err)
+static sw_status add_cpus(struct slot_list *l, unsigned n, struct sw_err *err)
 {
 	const unsigned all = count_cores();
-	struct sw_device d = {
-		.cores = spare || all / n == 0 ? 1 : all / n, .lanes = 1, .spare = spare};
+	struct sw_device d = {.cores = all / n == 0 ? 1 : all / n, .lanes = 1};
 	sw_status rc = SW_OK;
 
 	for (; rc == SW_OK && d.index < n; d.index++) {
@@ -267,7 +266,6 @@ static bool is_visible(const struct sw_nvml_view *view, size_t i)
 static sw_status add_auto(struct slot_list *l, const struct sw_nvml_view *view, const char *spec,
 			  struct sw_err *err)
 {
-	const unsigned cores = count_cores();
 	const char *p = spec + 4;
 	long lanes = 1;
 	sw_status rc = SW_OK;
@@ -281,10 +279,7 @@ static sw_status add_auto(struct slot_list *l, const struct sw_nvml_view *view, 
 		if (view->card[i].health == SW_NVML_OK && !view->card[i].divided &&
 		    is_visible(view, i))
 			rc = add_card(l, view, (unsigned)i, (unsigned)lanes, err);
-	if (rc != SW_OK || l->n == 0)
-		return rc == SW_OK ? add_cpus(l, cores, false, err) : rc;
-	/* A lane's thread keeps a core busy. */
-	return cores > l->n ? add_cpus(l, cores - (unsigned)l->n, true, err) : SW_OK;
+	return rc == SW_OK && l->n == 0 ? add_cpus(l, count_cores(), err) : rc;
 }
 
 static bool has_parts(const struct sw_nvml_view *view, size_t gpu)
@@ -357,7 +352,7 @@ static sw_status add_part(struct slot_list *l, const struct sw_nvml_view *view, 
 		for (size_t i = 0; i < l->n; i++)
 			if (!l->v[i].gpu)
 				return sw_err_set(err, SW_INVALID, "--devices: cpu: twice");
-		return add_cpus(l, (unsigned)n, false, err);
+		return add_cpus(l, (unsigned)n, err);
 	}
 	if (strncmp(part, "gpu:", 4) == 0)
 		return add_gpus(l, view, part + 4, syntax, err);

@@ -12,7 +12,6 @@
 
 struct sw_device {
 	bool gpu;
-	bool spare; /* a core that "auto" leaves over beside GPUs: for trials that are worth it */
 	unsigned
 		index; /* of the card in a view of NVML, which is the GPU's number; of the CPU slot */
 	unsigned cores;       /* processor cores for its worker */
@@ -26,8 +25,7 @@ struct sw_device {
 /*
  * "cpu:N" N slots that share the cores; "gpu:LIST" the GPUs of a list of numbers and UUIDs (or the
  * beginning of one), each with ":N" or ":auto" for N or many lanes; "auto" or "auto:N": every
- * healthy GPU that CUDA_VISIBLE_DEVICES, where it is set, does not hide, and a spare slot for each
- * core that is left when each lane has one; without a GPU one slot a core;
+ * healthy GPU that CUDA_VISIBLE_DEVICES, where it is set, does not hide; without a GPU one slot a core;
  * "none". Several may be joined by "+": "gpu:0,1:4+cpu:2". A GPU that is divided into parts (MIG) has
  * no slot; each part is named as a GPU is, "0m1" for number 1 of GPU 0. The lanes of a GPU are slots
  * one after the other. view: what NVML said; NULL: nothing, and then numbers alone name GPUs, whether they are

@@ -71,7 +71,6 @@ void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t atte
 	s->sweep = sweep;
 	s->trial = trial;
 	s->attempt = attempt;
-	s->from_step = UINT64_MAX;
 	s->lost_rank = 0;
 	s->program = program;
 	s->busy_since_us = s->d->clock->mono_us();

@@ -72,7 +72,6 @@ struct sw_slot {
 	int64_t sweep, trial, attempt;
 	int64_t busy_since_us;
 	unsigned lost_rank; /* of a trial on several: that which ended first, as its worker says */
-	uint64_t from_step; /* where the attempt began; UINT64_MAX: not known */
 	bool program; /* it is the user's own; or its last one was, and the worker still ends it */
 	int64_t last_sweep, last_trial; /* which one; 0: an earlier daemon's, not known */
 	int64_t heard_ms;    /* adopted: when it was last heard of; 0: the worker has said hello */

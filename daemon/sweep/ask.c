@@ -218,7 +218,6 @@ bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, const struct sw_ro
 	sw_slot_begin(s, live->sweep, (int64_t)start->trial, start->attempt,
 		      live->spec->command != NULL);
 	sw_room_take(s, need); /* before the job is written: it names the GPUs */
-	s->from_step = start->resume_step;
 	sw_buf_init(&params, SW_REPLY_MAX);
 	write_params(live, start->trial, create, &params);
 	if (params.failed != SW_OK)

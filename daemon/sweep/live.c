@@ -136,6 +136,7 @@ struct sw_live *sw_live_restore(struct sw_daemon *d, const struct sw_row_sweep *
 	live->seed = (uint64_t)row->seed;
 	live->run_cap = row->run_cap;
 	live->bytes = row->bytes;
+	live->data_bytes = row->data_bytes;
 	live->created_ms = row->created_ms;
 	live->ended_ms = row->ended_ms;
 	/* A damaged row is no reason to refuse all other sweeps: this one does not run. */

@@ -14,7 +14,6 @@
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/marks.h"
-#include "daemon/sweep/pace.h"
 #include "sched/sweep/share.h"
 #include "sched/sweep/sweep.h"
 #include "spec/spec.h"
@@ -53,9 +52,7 @@ struct sw_live {
 	int64_t run_cap; /* sw_sweep_asked_cap(); 0: none */
 	int64_t created_ms, ended_ms;
 	int64_t bytes;      /* that a trial takes at most; 0: not known */
-	int64_t data_bytes; /* of these its data set's; 0: not known, as after a restart */
-	int64_t recheck_us; /* daemon/sweep/recheck.h: not before this moment of the monotonic clock;
-			       INT64_MAX: its facts are known, or asked for */
+	int64_t data_bytes; /* of these its data set's; 0: not known */
 	enum sw_sweep_state state;
 
 	struct sw_spec *spec;   /* NULL while unloaded */
@@ -68,7 +65,6 @@ struct sw_live {
 	bool metric_seen; /* some report carried the metric */
 	char note[240];   /* said as `cause` while the sweep runs; "" for none */
 
-	struct sw_pace pace;   /* cores beside GPUs */
 	struct sw_share share; /* running: trials on slots now */
 	/* Of its next trial, monotonic: since when it is short of slots in its turn, and since when
 	 * slots are kept for it (daemon/sweep/place.h); 0: it is not, none are. */

@@ -8,8 +8,6 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/need.h"
-#include "daemon/sweep/recheck.h"
-#include "daemon/sweep/spare.h"
 #include "daemon/sweep/suggest.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +40,6 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 	const struct sw_daemon *d = live->d;
 	const struct sw_slot *bad = NULL, *missing;
 	const char *why;
-	char waits[80];
 	unsigned left;
 
 	missing = need.gpus > 1 ? find_missing(d, &need, &left) : NULL;
@@ -55,7 +52,7 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 	for (size_t i = 0; i < d->slot_n; i++) {
 		const struct sw_slot *s = &d->slots[i];
 
-		if (sw_room_takes(s, &need) == 0 || sw_spare_waits(s, live, waits, sizeof waits))
+		if (sw_room_takes(s, &need) == 0)
 			continue;
 		if (s->state != SW_SLOT_DOWN && sw_slot_may_begin(s, &why))
 			return false;
@@ -109,8 +106,6 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char 
 		(void)snprintf(kept, sizeof kept, ", kept for it%s", since);
 	if (!sw_room_is_free(s))
 		return false;
-	if (sw_spare_waits(s, live, out, cap))
-		return true;
 	if (need.gpus > 1 && sw_room_for(s, &need) != SW_ROOM_YES) {
 		(void)snprintf(out, cap, "it takes %u GPUs, %u free%s", need.gpus,
 			       sw_room_gpus(live->d, &need), kept);
@@ -164,16 +159,6 @@ struct picks {
 	size_t n;
 };
 
-/* Does a core that is left over wait for other trials than this sweep's? */
-static bool is_spared(const struct sw_slot *s, struct sw_live *live)
-{
-	char why[80];
-
-	if (s->device.spare || s->device.lanes > 1) /* a core's speed, and what lanes share */
-		sw_recheck(live);
-	return sw_spare_waits(s, live, why, sizeof why);
-}
-
 static bool suits(const struct sw_slot *s, const struct sw_live *live)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
@@ -195,8 +180,7 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 			continue;
 		}
 		/* Again once it is ready: which trial is next may be known only then. */
-		if (!suits(s, live) || is_spared(s, live) || !sw_suggest_ready(live, 1) ||
-		    !suits(s, live))
+		if (!suits(s, live) || !sw_suggest_ready(live, 1) || !suits(s, live))
 			continue;
 		if (p->n == PICKS) { /* keep the one that would be served */
 			struct sw_share share[PICKS];

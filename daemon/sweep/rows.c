@@ -238,10 +238,6 @@ static void end_attempt(struct sw_change *c, struct sw_live *live, const struct 
 
 		if (!sw_slot_has(s, live->sweep, (int64_t)a->trial, a->attempt))
 			return;
-		const uint64_t step = sw_sweep_trial(live->sched, a->trial)->step;
-		if (step > s->from_step)
-			sw_pace_add(&live->pace, s->device.gpu, (double)ms / 1e3,
-				    (double)(step - s->from_step));
 		sw_slot_done(s);
 	}
 }

@@ -200,9 +200,6 @@ static void check_line(const char *word, const char *rest)
 	if (is(word, "bytes"))
 		(void)sscanf(rest, "%" SCNd64 "%" SCNd64, &fixture_check.facts.bytes,
 			     &fixture_check.facts.data_bytes);
-	else if (is(word, "step"))
-		(void)sscanf(rest, "%lf%" SCNd64, &fixture_check.facts.flops,
-			     &fixture_check.facts.launches);
 }
 
 static void workers_line(const char *word, const char *rest)

@@ -20,7 +20,7 @@
  *             clock set S
  *   disk      disk holds | full | breaks | behind | removed | works
  *   pool      pool holds | works | one (does one job and holds on)
- *   checks    check holds | works | refuses WHY | bytes N [N of the data set] | step FLOPS LAUNCHES
+ *   checks    check holds | works | refuses WHY | bytes N [N of the data set]
  *   GPUs      card N fine | lost | ecc | hot | held | leaks | small | silent (of two)
  *   workers   workers stubborn | willing | fail | start | pid N
  *   daemon    daemon stopping (it begins to) | stops | dies (killed: nothing more is stored) |

@@ -1,7 +1,5 @@
 sw_test(daemon/slot/test_card.c sw_daemon)
 sw_test(daemon/sweep/test_marks.c sw_daemon)
-sw_test(daemon/sweep/test_pace.c sw_daemon)
-sw_test(daemon/sweep/test_gang_cost.c sw_daemon)
 sw_test(daemon/sweep/test_gang_sim.c sw_daemon)
 sw_test(daemon/sweep/test_checkpoint.c sw_daemon)
 sw_test(daemon/slot/test_device.c sw_daemon)

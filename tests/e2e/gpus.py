@@ -85,11 +85,6 @@ def wait_idle(client):
     return wait_until(lambda: all(s["state"] == "IDLE" for s in client.slots()) and client.slots(), "idle slots")
 
 
-def on_gpus(slots):
-    """The devices of the slots but for the cores that "auto" leaves over."""
-    return [s["device"] for s in slots if s["device"].startswith("gpu")]
-
-
 @pytest.fixture
 def machine(tmp_path):
     """machine(devices, *cards) gives a running daemon on a fresh rig; all end with the test."""

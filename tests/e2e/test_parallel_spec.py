@@ -26,37 +26,23 @@ def staged(stages, data=1, **more):
     return large(stages * data, **{"parallel": {"pipeline": stages, "data": data}, "layers": DEEP, **more})
 
 
-def test_validate_says_what_a_step_takes_alone_and_as_a_gang(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    got = client.call("sweep.validate", spec=large(2))
-    cost = got["gang"]
-    assert cost["ranks"] == 2 and 0.4 < cost["step_s"] / cost["alone_s"] < 1, cost
-    assert not any("at once get more done" in line for line in got["warnings"]), got
-    (tmp_path / "spec.json").write_text(json.dumps(large(2)), encoding="utf-8")
-    status, out, err = sweep_command(daemon, "validate", str(tmp_path / "spec.json"))
-    line = re.search(r"a step of the largest trial: about ([0-9.]+) ms on one slot, ([0-9.]+) ms on 2 \(estimated\)\n", out)
-    assert status == 0 and line and float(line[2]) < float(line[1]), (out, err)
+def test_gang_that_loses_is_warned_of(start):
+    client = start("cpu:2").client()
+    small, large_one = (client.call("sweep.validate", spec=spec) for spec in (gang(2), large(2)))
+    line = next(w for w in small["warnings"] if w.startswith("/parallel"))
+    assert "too few for 2 slots" in line and "2 trials at once get more done" in line
+    assert not any("at once get more done" in line for line in large_one["warnings"]), large_one
+    assert large_one["gang"] == {"ranks": 2}
     assert client.call("sweep.validate", spec=trained())["gang"] is None
 
 
-def test_gang_that_loses_is_warned_of(start):
-    client = start("cpu:2").client()
-    spec = gang(2)
-    got = client.call("sweep.validate", spec=spec)
-    assert got["gang"]["step_s"] > got["gang"]["alone_s"]
-    line = next(w for w in got["warnings"] if w.startswith("/parallel"))
-    assert "on one slot" in line and "2 trials at once get more done" in line
-
-
-def test_validate_says_what_a_step_of_a_pipeline_takes(start, tmp_path):
+def test_validate_says_how_a_pipeline_is_cut(start, tmp_path):
     daemon = start("cpu:4")
     client = daemon.client()
     two, four = (client.call("sweep.validate", spec=spec)["gang"] for spec in (staged(2), staged(2, 2)))
     assert (two["ranks"], four["ranks"]) == (2, 4)
     assert two["stages"] == four["stages"] == 2 and two["bubble"] == pytest.approx(1 / 9)
-    assert 0.5 <= two["heaviest"] < 0.8 and 0.5 < two["step_s"] / two["alone_s"] < 1, two
-    assert four["step_s"] < two["step_s"], (two, four)
+    assert 0.5 <= two["heaviest"] < 0.8, two
     (tmp_path / "spec.json").write_text(json.dumps(staged(2)), encoding="utf-8")
     status, out, err = sweep_command(daemon, "validate", str(tmp_path / "spec.json"))
     line = re.search(r"a pipeline of 2 stages: the heaviest has (\d+)% of the work; each waits at least 11% of a step\n", out)
@@ -64,11 +50,10 @@ def test_validate_says_what_a_step_of_a_pipeline_takes(start, tmp_path):
     assert "stages" not in client.call("sweep.validate", spec=large(2))["gang"]
 
 
-def test_pipeline_that_loses_or_waits_much_is_warned_of(start):
+def test_pipeline_that_waits_much_is_warned_of(start):
     client = start("cpu:2").client()
     spec = staged(2, parallel={"pipeline": 2, "microbatches": 1})
     lines = client.call("sweep.validate", spec=spec)["warnings"]
-    assert any("2 trials at once get more done" in line for line in lines), lines
     assert any(line.startswith("/parallel/microbatches: with 1 micro-batch ") for line in lines), lines
     spec = staged(2, parallel={"pipeline": 2, "microbatches": 1024})
     lines = client.call("sweep.validate", spec=spec)["warnings"]

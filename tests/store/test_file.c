@@ -62,12 +62,12 @@ static void write_at(const struct fixture *f, off_t at, const void *bytes, size_
 
 static void damage_newer(struct fixture *f)
 {
-	raw_sql(f, "PRAGMA user_version = 10; DROP TABLE meta");
+	raw_sql(f, "PRAGMA user_version = 11; DROP TABLE meta");
 }
 
 static void damage_version(struct fixture *f)
 {
-	raw_sql(f, "UPDATE meta SET value = 10 WHERE key = 'schema'");
+	raw_sql(f, "UPDATE meta SET value = 11 WHERE key = 'schema'");
 }
 
 static void damage_version_gone(struct fixture *f)
@@ -146,8 +146,8 @@ static const struct {
 	const char *says;
 } damages[] = {
 	{"newer", damage_newer, SW_CONFLICT,
-	 " was written by a newer sweepd (schema 10, this one knows 9)"},
-	{"versions differ", damage_version, SW_IO, "it says schema 9 and schema 10"},
+	 " was written by a newer sweepd (schema 11, this one knows 10)"},
+	{"versions differ", damage_version, SW_IO, "it says schema 10 and schema 11"},
 	{"version row gone", damage_version_gone, SW_IO, "no number there"},
 	{"version row of text", damage_version_text, SW_IO, "no number there"},
 	{"version negative", damage_version_negative, SW_IO, "not a sweepd database"},

@@ -71,23 +71,6 @@ START_TEST(device_row_gives_its_slots_or_one_line)
 }
 END_TEST
 
-/* "auto" leaves over what cores there are beside a core for each lane; nothing else does. */
-static void check_spares(const char *spec, const struct sw_device *v, size_t n)
-{
-	const size_t cores = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
-	size_t lanes = 0, spares = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		lanes += v[i].gpu;
-		spares += v[i].spare;
-		ck_assert(!v[i].spare || (!v[i].gpu && v[i].cores == 1));
-	}
-	ck_assert_uint_eq(lanes + spares, n);
-	ck_assert_uint_eq(spares, strncmp(spec, "auto", 4) == 0 && n > 0 && cores > lanes
-					  ? cores - lanes
-					  : 0);
-}
-
 /* GPU-aa11, GPU-bb11, which is lost, and GPU-cc11; where n is 5 the first is divided into MIG-xx11 and
  * MIG-yy11. To be freed. */
 static struct sw_nvml_view *make_view(size_t n, const char *visible)
@@ -132,7 +115,6 @@ static void check_machine(const struct machine *row, size_t cards)
 		strcat(names, v[i].name);
 		strncat(names, v[i].uuid + 4, 1);
 	}
-	check_spares(row->spec, v, n);
 	if (row->slots != NULL) {
 		ck_assert_msg(rc == SW_OK, "%s: %s", row->spec, err.msg);
 		ck_assert_str_eq(names, row->slots);
