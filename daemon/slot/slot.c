@@ -125,6 +125,21 @@ static enum sw_slot_state rest_state(const struct sw_slot *s)
 	return s->conn != NULL ? SW_SLOT_IDLE : SW_SLOT_STARTING;
 }
 
+int64_t sw_slot_wait_us(unsigned before)
+{
+	return before < 5 ? (int64_t)1000000 << before : WAIT_MAX_US;
+}
+
+static void rest_slot(struct sw_slot *s, unsigned before, const char *why)
+{
+	const int64_t us = sw_slot_wait_us(before);
+
+	s->rest_us = s->d->clock->mono_us() + us;
+	(void)snprintf(s->worker->cause, sizeof s->worker->cause, "%s", why);
+	sw_log(SW_LOG_WARN, "worker.rest", "slot=%d rest_s=%lld why=\"%s\"", s->index,
+	       (long long)(us / 1000000), why);
+}
+
 void sw_slot_done(struct sw_slot *s)
 {
 	if (s->state != SW_SLOT_BUSY)
@@ -136,6 +151,29 @@ void sw_slot_done(struct sw_slot *s)
 	forget_trial(s);
 	s->state = rest_state(s);
 	s->since_us = s->d->clock->mono_us();
+}
+
+/* Did the last trial of some other slot end otherwise than by such a failure? */
+static bool others_work(const struct sw_slot *s)
+{
+	const struct sw_slot *o = s->d->slots;
+
+	for (size_t i = 0; i < s->d->slot_n; i++, o++)
+		if (o != s && o->last_trial != 0 && o->failures == 0)
+			return true;
+	return false;
+}
+
+void sw_slot_failed(struct sw_slot *s, const char *cause)
+{
+	char why[sizeof s->worker->cause];
+
+	if (++s->failures < SW_SLOT_FAILURES || !others_work(s))
+		return;
+	(void)snprintf(why, sizeof why,
+		       "%u trials in a row failed there before they reported: %.100s", s->failures,
+		       cause);
+	rest_slot(s, s->failures - SW_SLOT_FAILURES, why);
 }
 
 void sw_slot_lose(struct sw_slot *s, bool blamed, const char *cause)
@@ -236,27 +274,11 @@ void sw_slot_conn_gone(struct sw_conn *c)
 	sw_slot_next_end(s); /* its answer goes nowhere, but every call must be answered */
 }
 
-int64_t sw_slot_wait_us(unsigned before)
-{
-	return before < 5 ? (int64_t)1000000 << before : WAIT_MAX_US;
-}
-
-static void rest_slot(struct sw_slot *s, const char *refused)
-{
-	const int64_t us = sw_slot_wait_us(s->refusals++);
-
-	s->rest_us = s->d->clock->mono_us() + us;
-	(void)snprintf(s->worker->cause, sizeof s->worker->cause, "%s", refused);
-	sw_log(SW_LOG_WARN, "worker.refused", "slot=%d trial=%lld/%lld rest_s=%lld why=\"%s\"",
-	       s->index, (long long)s->sweep, (long long)s->trial, (long long)(us / 1000000),
-	       refused);
-}
-
 void sw_slot_next(struct sw_slot *s, struct sw_call *call, const char *refused)
 {
 	sw_slot_next_end(s);
 	if (refused != NULL)
-		rest_slot(s, refused);
+		rest_slot(s, s->refusals++, refused);
 	/* It asks for a new trial, so it has none: one that the daemon still counts as its own
 	 * ended without a word (its START never arrived, or its worker dropped it). */
 	sw_slot_lose(s, false, refused != NULL ? refused : "dropped by its worker");

@@ -66,6 +66,7 @@ struct sw_slot {
 	struct sw_buf job; /* BUSY, and `next` is held still: its answer (sw_slot_keep_job()) */
 	int64_t rest_us;   /* it takes no trial before this moment; 0: it does */
 	unsigned refusals; /* starts of a program in a row that the machine refused there */
+	unsigned failures; /* trials in a row that FAILED there without a report */
 	int64_t since_us;  /* of STARTING, or of losing the connection */
 
 	/* BUSY: the trial */
@@ -120,6 +121,10 @@ const struct sw_slot *sw_slot_ending(const struct sw_daemon *d, int64_t sweep, i
 void sw_slot_keep_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *job);
 /* The slot's trial is over (told, or decided): the slot is free for the next. */
 void sw_slot_done(struct sw_slot *s);
+/* After it: the trial FAILED and had reported nothing. From the SW_SLOT_FAILURES-th in a row on, while
+ * others work, the slot rests, longer each time: what is broken there would use up the sweep. */
+void sw_slot_failed(struct sw_slot *s, const char *cause);
+#define SW_SLOT_FAILURES 5
 /* The same through its worker, and told as lost. Nothing happens to a slot without a trial. */
 void sw_slot_lose(struct sw_slot *s, bool blamed, const char *cause);
 /* After a commit: tells the worker to drop this attempt, if it still has it. slot: -1 for none. */

@@ -4,12 +4,10 @@
 #include "daemon/sweep/live.h"
 #include <stdio.h>
 
-#define ALIKE_MAX 5 /* first trials that fail alike: the others would, too */
-
 static bool fails_alike(const struct sw_live *live, const char **cause)
 {
 	return !live->driven && live->state == SW_SWEEP_RUNNING &&
-	       sw_sweep_alike(live->sched, cause) >= ALIKE_MAX;
+	       sw_sweep_fails(live->sched, cause);
 }
 
 static bool has_budget(const struct sw_live *live)
@@ -28,7 +26,7 @@ static void pause_alike(struct sw_live *live, const char *why)
 		cause, sizeof cause,
 		"%d trials FAILED alike before any value came (sweep trials %lld lists them, "
 		"sweep resume %lld goes on): %.100s",
-		ALIKE_MAX, (long long)live->sweep, (long long)live->sweep, why);
+		SW_SWEEP_FIRST, (long long)live->sweep, (long long)live->sweep, why);
 	sw_driver_end(live, SW_EVENT_PAUSE, cause);
 }
 

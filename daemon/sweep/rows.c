@@ -19,6 +19,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WHY_MAX   ((size_t)64 * 1024)
 #define STATE_MAX ((size_t)16 * 1024 * 1024)
@@ -239,6 +240,10 @@ static void end_attempt(struct sw_change *c, struct sw_live *live, const struct 
 		if (!sw_slot_has(s, live->sweep, (int64_t)a->trial, a->attempt))
 			return;
 		sw_slot_done(s);
+		if (strcmp(state, "FAILED") != 0 || sw_sweep_trial(live->sched, a->trial)->step > 0)
+			s->failures = 0;
+		else
+			sw_slot_failed(s, a->cause);
 	}
 }
 

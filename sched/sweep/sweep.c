@@ -36,6 +36,7 @@ static sw_status make_arrays(struct sw_sweep *s)
 	s->epoch = sw_calloc(1, sizeof *s->epoch);
 	if (s->epoch == NULL)
 		return SW_NOMEM;
+	s->judged_from = 1;
 	s->epoch_n = 1;
 	if (s->config.plateau.top == 0)
 		return SW_OK;
@@ -134,10 +135,10 @@ const char *sw_sweep_cause(const struct sw_sweep *s)
 	return s->cause;
 }
 
-uint64_t sw_sweep_alike(const struct sw_sweep *s, const char **cause)
+bool sw_sweep_fails(const struct sw_sweep *s, const char **cause)
 {
-	*cause = s->last_failure;
-	return s->best_trial == 0 ? s->alike : 0;
+	*cause = s->first_failure;
+	return s->best_trial == 0 && s->judged_from != UINT64_MAX && s->alike == SW_SWEEP_FIRST;
 }
 
 const char *sw_sweep_end_cause(const struct sw_sweep *s)

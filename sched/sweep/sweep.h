@@ -232,9 +232,10 @@ enum sw_sweep_state sw_sweep_state(const struct sw_sweep *s);
 const char *sw_sweep_state_name(enum sw_sweep_state state);
 SW_NODISCARD sw_status sw_sweep_state_find(const char *name, enum sw_sweep_state *out);
 const char *sw_sweep_cause(const struct sw_sweep *s); /* "" for none */
-/* How many of the last trials, since the sweep was last resumed, ended FAILED with *cause (valid
- * until the next step); 0 once some value came. */
-uint64_t sw_sweep_alike(const struct sw_sweep *s, const char **cause);
+#define SW_SWEEP_FIRST 5
+/* Have the first SW_SWEEP_FIRST trials, or those after it was last resumed, all ended FAILED with *cause
+ * (valid until the next step), and no value came? */
+bool sw_sweep_fails(const struct sw_sweep *s, const char **cause);
 /* What a sweep that is about to end will have as its cause; "" for none, and for one that is
  * not. */
 const char *sw_sweep_end_cause(const struct sw_sweep *s);

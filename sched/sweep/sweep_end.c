@@ -207,6 +207,21 @@ void sw_sweep_reopen(struct sw_sweep *s, struct sw_actions *out)
 
 /* --- ends --- */
 
+/* By their numbers: where some configurations fail at once, the first to end fail alike beside
+ * others that run well. */
+static void judge_first(struct sw_sweep *s, uint64_t trial, enum sw_trial_state end,
+			const char *cause)
+{
+	if (trial < s->judged_from || trial - s->judged_from >= SW_SWEEP_FIRST)
+		return;
+	if (s->alike == 0)
+		sw_cause_set(s->first_failure, cause, "");
+	if (end == SW_TRIAL_FAILED && strcmp(s->first_failure, cause) == 0)
+		s->alike++;
+	else
+		s->judged_from = UINT64_MAX;
+}
+
 void sw_sweep_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state end, const char *cause,
 		  struct sw_actions *out)
 {
@@ -221,12 +236,9 @@ void sw_sweep_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state end, c
 	action->end = end;
 	sw_cause_set(action->cause, cause, "");
 	sw_sweep_learn_end(s, trial, end);
-	if (end == SW_TRIAL_FAILED) {
-		s->alike = strcmp(s->last_failure, action->cause) == 0 ? s->alike + 1 : 1;
+	if (end == SW_TRIAL_FAILED)
 		memcpy(s->last_failure, action->cause, sizeof s->last_failure);
-	} else if (end != SW_TRIAL_CANCELLED) { /* that says nothing of the others */
-		s->alike = 0;
-	}
+	judge_first(s, trial, end, action->cause);
 	if (end == SW_TRIAL_COMPLETED && s->last != NULL)
 		note_completed(s, s->last[(trial - 1) * s->sampling.n_metrics]);
 }

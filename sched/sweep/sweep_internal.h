@@ -73,7 +73,10 @@ struct sw_sweep {
 	} kill;
 	char cause[SW_CAUSE_MAX];
 	char last_failure[SW_CAUSE_MAX]; /* cause of the last trial that ended FAILED */
-	uint64_t alike;                  /* trials in a row that did so with that cause */
+	/* Of the trials from judged_from on, SW_SWEEP_FIRST in number: those that have ended, each
+	 * FAILED with this cause. UINT64_MAX: one ended otherwise. */
+	uint64_t judged_from, alike;
+	char first_failure[SW_CAUSE_MAX];
 };
 
 #define SW_CAUSE_ENDED "sweep-ended"

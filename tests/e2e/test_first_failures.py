@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from harness import sweep_command
+from harness import sweep_command, wait_until
 from programs import own
 from replays import database, replay
 
@@ -44,6 +44,43 @@ def test_sweep_that_had_a_value_or_other_causes_goes_on(start, tmp_path):
                    "sys.exit(int(os.environ['SWEEPD_TRIAL'].split('/')[1]) % 2 + 1)"):
         got = client.wait_sweep(client.submit(own(tmp_path, script, run_cap=8)))
         assert got["counts"]["FAILED"] == 8, got
+
+
+def test_first_that_run_well_keep_the_sweep_going_while_others_fail(start, tmp_path):
+    client = start("cpu:3").client()
+    sweep = client.submit(own(tmp_path, """
+        if int(os.environ["SWEEPD_TRIAL"].split("/")[1]) > 2:
+            sys.exit(7)
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+        report(loss=1)
+        """, run_cap=9))
+    wait_until(lambda: client.sweep(sweep)["counts"]["FAILED"] == 7, "seven failures beside two that run")
+    assert client.sweep(sweep)["state"] == "RUNNING"
+    (tmp_path / "go").touch()
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2
+
+
+def test_slot_where_all_fails_while_others_work_rests(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, """
+        try:  # the slot of the second trial is the broken one
+            if os.environ["SWEEPD_TRIAL"].endswith("/2"):
+                open("broken", "x").write(os.environ["SWEEPD_COOKIE"])
+            if open("broken").read() == os.environ["SWEEPD_COOKIE"]:
+                sys.exit(7)
+        except OSError:
+            pass
+        report(loss=1)
+        if os.environ["SWEEPD_TRIAL"].endswith("/3"):
+            while not os.path.exists("go"):
+                time.sleep(0.01)
+        """, run_cap=60))
+    cause = "5 trials in a row failed there before they reported: exit:7"
+    wait_until(lambda: cause in sweep_command(daemon, "devices")[1], "a slot that rests")
+    (tmp_path / "go").touch()
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] > 30  # most would have failed there
 
 
 @pytest.mark.parametrize("more, warning", [
