@@ -232,6 +232,14 @@ static void make_values(struct rig *r)
 	add(r, "}}}}");
 }
 
+static void make_keys(struct rig *r)
+{
+	begin_request(r, "daemon.info");
+	for (int i = 0; i < 90000; i++)
+		add(r, "%s\"k%d\":1", i > 0 ? "," : "", i);
+	add(r, "}}");
+}
+
 static void make_asks(struct rig *r)
 {
 	r->len = 0;
@@ -277,6 +285,7 @@ static const struct attack {
 	{"256 specs with an equality in flight", make_equality, 1, 256, 0, false, false},
 	{"specs with a when of 9,000 values", make_when, 1, 16, 0, false, false},
 	{"specs with 90,000 values", make_values, 1, 4, 0, false, false},
+	{"requests of 90,000 keys", make_keys, 1, 4, 0, false, false},
 	{"batches of 60 asks of 1,000", make_asks, 1, 2, 8, false, false},
 	{"batches of 1,000 requests", make_batch, 1, 16, 0, false, false},
 	{"pages unread on 120 connections", make_pages, 120, 256, 0, true, false},

@@ -154,7 +154,8 @@ static void tick_stopping(struct sw_daemon *d, int64_t now_us)
 	}
 	/* Idle before the poll: what finishes after a look at the queue would be lost with its
 	 * answer. */
-	const bool idle = sw_store_queued(d->store) == 0 && d->pool.running == 0;
+	const bool idle = sw_store_queued(d->store) == 0 && d->pools[SW_POOL_LINE].running == 0 &&
+			  d->pools[SW_POOL_LONG].running == 0;
 	sw_store_poll(d->store);
 	if ((!idle || sw_store_queued(d->store) > 0) &&
 	    now_us < d->stop_deadline_us + STOP_STORE_US)

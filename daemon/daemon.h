@@ -90,10 +90,10 @@ struct sw_daemon {
 
 	struct sw_check *checks, *checks_waiting; /* lists; daemon/slot/speccheck.c */
 	size_t check_n, check_waiting_n;
-	struct {
+	struct sw_pool {
 		struct sw_turns turns;
 		unsigned running;
-	} pool; /* computing for requests; daemon/net/pool.h */
+	} pools[2]; /* computing for requests; daemon/net/pool.h: of each kind */
 
 	int64_t started_us;
 	int64_t tick_us;      /* of the last tick */

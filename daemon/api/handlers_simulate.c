@@ -174,7 +174,7 @@ static void on_read(void *arg)
 				   "too many requests wait for the store; try again");
 	}
 	if (s->rc == SW_OK)
-		sw_pool_start(&s->job, s->call, run_simulate, on_simulated, s);
+		sw_pool_start(&s->job, SW_POOL_LONG, s->call->conn, run_simulate, on_simulated, s);
 	else
 		answer(s);
 }

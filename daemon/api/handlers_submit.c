@@ -365,7 +365,7 @@ static void on_warm(void *arg)
 	if (s->rc != SW_OK)
 		refuse_submit(s, &s->err);
 	else
-		sw_pool_start(&s->job, s->call, run_build, on_built, s);
+		sw_pool_start(&s->job, SW_POOL_LONG, s->call->conn, run_build, on_built, s);
 }
 
 static void on_built(void *arg, bool stopping)
@@ -408,7 +408,7 @@ static void read_spec(struct submit *s, const cJSON *spec)
 	if (!large)
 		run_read(s);
 	if (large || (s->rc == SW_OK && is_long(s->spec))) {
-		sw_pool_start(&s->job, s->call, run_build, on_built, s);
+		sw_pool_start(&s->job, SW_POOL_LONG, s->call->conn, run_build, on_built, s);
 		return;
 	}
 	if (s->rc == SW_OK)

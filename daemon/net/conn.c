@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void go_on_later(struct sw_conn *c);
 static void start_reading(struct sw_conn *c);
 
 /* --- the end --- */
@@ -98,9 +97,8 @@ static bool turn_is_over(const struct sw_conn *c)
 /* Starts at least one, so that a batch comes to its end however late its turn begins. */
 static void start_requests(struct sw_conn *c, struct sw_message *m)
 {
-	do
+	for (bool over = false; m->rest != NULL && !c->closing && !over; over = turn_is_over(c))
 		c->d->conn_events->request(c, m);
-	while (m->rest != NULL && !c->closing && !turn_is_over(c));
 }
 
 static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status framing)
@@ -125,14 +123,19 @@ static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status
 		c->d->n_errors++;
 	} else {
 		c->d->conn_events->line(c, m, line, len);
-		if (m->rest != NULL)
-			start_requests(c, m);
+		start_requests(c, m);
 	}
 	assert(c->n_open > 1); /* sw_conn_read_lines() holds one: the connection is still there */
-	if (m->rest != NULL && !c->closing)
+	if ((m->rest != NULL || m->unread) && !c->closing)
 		c->batch = m; /* it stays open until all of it is started */
 	else
 		sw_conn_answered(c, m);
+}
+
+/* Nothing can be started: what is under way comes first. */
+static bool must_wait(const struct sw_conn *c)
+{
+	return c->batch != NULL ? c->batch->unread : sw_conn_is_full(c);
 }
 
 /* The next of what the peer has sent. False: nothing more can be started now. */
@@ -141,6 +144,8 @@ static bool take_next(struct sw_conn *c)
 	char *line;
 	size_t len;
 
+	if (must_wait(c))
+		return false;
 	if (c->batch != NULL) {
 		start_requests(c, c->batch);
 		/* NULL: one of them closed the connection, which has ended it */
@@ -148,8 +153,6 @@ static bool take_next(struct sw_conn *c)
 			end_batch(c);
 		return true;
 	}
-	if (sw_conn_is_full(c))
-		return false;
 	const sw_status rc = sw_frame_next(&c->frame, &line, &len);
 	if (rc == SW_OK && line == NULL)
 		return false;
@@ -176,7 +179,7 @@ void sw_conn_read_lines(struct sw_conn *c)
 	if (c->d->turn_us >= SW_CONN_TURN_ALL_US) { /* others have had this turn of the loop */
 		(void)uv_read_stop((uv_stream_t *)&c->pipe);
 		c->stopped = true;
-		go_on_later(c);
+		sw_conn_go_on_later(c);
 		sw_frame_rest(&c->frame);
 		sw_conn_charge(c);
 		return;
@@ -193,13 +196,13 @@ void sw_conn_read_lines(struct sw_conn *c)
 		return;
 	}
 	const bool waits = c->batch != NULL || sw_frame_pending(&c->frame);
-	const bool full = c->batch == NULL && sw_conn_is_full(c);
+	const bool full = must_wait(c);
 	if (full || !sw_frame_unfinished(&c->frame))
 		c->partial_us = 0;
 	else if (c->partial_us == 0 || had_line) /* a byte now and then does not start it anew */
 		c->partial_us = c->turn_us;
 	if (waits && !full)
-		go_on_later(c);
+		sw_conn_go_on_later(c);
 	const bool stop = full || c->is_later;
 	if (stop && !c->stopped)
 		(void)uv_read_stop((uv_stream_t *)&c->pipe);
@@ -211,10 +214,12 @@ void sw_conn_read_lines(struct sw_conn *c)
 }
 
 /* Waits for the next turn, behind the connections that wait already. */
-static void go_on_later(struct sw_conn *c)
+void sw_conn_go_on_later(struct sw_conn *c)
 {
 	struct sw_daemon *d = c->d;
 
+	if (c->is_later)
+		return;
 	c->next_later = NULL;
 	*d->later_tail = c;
 	d->later_tail = &c->next_later;

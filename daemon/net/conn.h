@@ -21,7 +21,8 @@
  *          after 10 minutes without a byte.
  *          Of one turn of the loop: about SW_CONN_TURN_US for the requests of a connection, be they
  *          in one batch or in many lines, and SW_CONN_TURN_ALL_US for those of all; the rest waits
- *          in a queue for the next turn.
+ *          in a queue for the next turn. What stands behind a long line waits until the pool has
+ *          read that (daemon/net/dispatch.c).
  *          Of all connections: SW_CONN_MAX_HELD bytes in memory; beyond it the connection that
  *          takes most is cut.
  *
@@ -32,6 +33,7 @@
 #define SW_DAEMON_NET_CONN_H
 
 #include "base/buf.h"
+#include "daemon/net/pool.h"
 #include "proto/frame.h"
 #include "store/store.h"
 #include <cjson/cJSON.h>
@@ -58,7 +60,7 @@ struct sw_slot;
 /* How the rooms above are told; d->conn_events, none of them NULL. */
 struct sw_conn_events {
 	/* A line: reads it into m->tree and sets m->rest to its first request, or writes the error
-	 * into m->out. */
+	 * into m->out. Or sets m->unread, does that later, and calls sw_conn_go_on_later(). */
 	void (*line)(struct sw_conn *c, struct sw_message *m, const char *line, size_t len);
 	/* Starts the request at m->rest and moves that to the next one. */
 	void (*request)(struct sw_conn *c, struct sw_message *m);
@@ -77,6 +79,7 @@ struct sw_message {
 	size_t counted;    /* bytes of `out` that are in ready_bytes */
 	const cJSON *rest; /* the first request that is not started yet; NULL: none */
 	bool batch;
+	bool unread; /* its line is still to be read, on the pool */
 };
 
 struct sw_conn {
@@ -87,13 +90,13 @@ struct sw_conn {
 	struct sw_conn *next_later; /* d->later */
 	struct sw_frame frame;
 	struct sw_message *head, *tail;
-	struct sw_message *batch; /* whose requests go on in the next turn; NULL: none */
+	struct sw_message *batch; /* not all of its requests are started; NULL: none */
 	size_t n_messages;
-	size_t n_open;                /* calls not answered yet, over all messages */
-	size_t asked;                 /* bytes of the lines that those messages came in */
-	uint32_t serial;              /* counts the daemon's connections from 1 */
-	struct sw_store_client reads; /* the store's account of it */
-	struct sw_turns_client jobs;  /* and that of daemon/net/pool.h */
+	size_t n_open;                          /* calls not answered yet, over all messages */
+	size_t asked;                           /* bytes of the lines that those messages came in */
+	uint32_t serial;                        /* counts the daemon's connections from 1 */
+	struct sw_store_client reads;           /* the store's account of it */
+	struct sw_turns_client jobs[SW_POOL_N]; /* and those of daemon/net/pool.h */
 	/* Kept here for rooms above, and nothing to this one. */
 	struct sw_slot *slot;   /* a worker's, once it said hello (daemon/slot/supervisor.c) */
 	struct sw_holds *holds; /* trials that it holds (daemon/sweep/hold.c) */
@@ -124,6 +127,8 @@ void sw_conn_push(struct sw_conn *c, const char *method, const char *params);
 
 /* For call.c: a call of message m was answered (its text is in m->out). */
 void sw_conn_answered(struct sw_conn *c, struct sw_message *m);
+/* For dispatch.c: its line is read, and it goes on in the next turn of the loop. */
+void sw_conn_go_on_later(struct sw_conn *c);
 
 bool sw_conn_is_slow(const struct sw_conn *c);          /* much waits to be read: no more is sent */
 bool sw_conn_is_full(const struct sw_conn *c);          /* no more should be made for it */
