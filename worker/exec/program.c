@@ -218,11 +218,20 @@ bool sw_program_has_ended(struct sw_program *p)
 	return p->ended;
 }
 
-/* Is the process some lane's program, which its lane reaps? 0: is there any? With the lock. */
+/* Is the process some lane's program, which its lane reaps? With the lock. */
 static bool is_listed(pid_t pid)
 {
 	for (const struct sw_program *p = programs; p; p = p->next)
-		if ((p->pid == pid || pid == 0) && !p->ended)
+		if (p->pid == pid && !p->ended)
+			return true;
+	return false;
+}
+
+/* Is there a program of another lane, whose orphans are this worker's children, too? With the lock. */
+static bool has_company(const struct sw_program *of)
+{
+	for (const struct sw_program *p = programs; p; p = p->next)
+		if (strcmp(p->mark, of->mark) != 0)
 			return true;
 	return false;
 }
@@ -327,7 +336,7 @@ bool sw_program_is_left(const struct sw_program *p)
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD)
 		return false;
 	pthread_mutex_lock(&lock);
-	others = is_listed(0);
+	others = has_company(p);
 	pthread_mutex_unlock(&lock);
 	/* Every child is its own. A chain of forks slips through a look, not through this. */
 	return !others || look(p, 0) > 0 || look(p, 0) > 0;

@@ -2,6 +2,7 @@
 #include "base/beat.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "proto/json.h"
 #include "proto/rpc.h"
 #include "proto/silence.h"
@@ -373,6 +374,7 @@ void sw_session_finish(struct sw_session *s, const char *state, const char *caus
 void sw_session_refuse(struct sw_session *s, const char *why)
 {
 	snprintf(s->refused, sizeof s->refused, "%s", why);
+	sw_text_plain(s->refused); /* also what is left of a character that was cut */
 	sw_session_job_clear(s);
 }
 

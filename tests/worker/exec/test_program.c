@@ -142,6 +142,24 @@ START_TEST(program_tree_has_what_forked_away)
 END_TEST
 
 /* Two lanes: the signals of one reach nothing of the other, whether it is an orphan or not. */
+START_TEST(program_that_left_nothing_is_over_while_another_lanes_left_something)
+{
+	struct sw_program mine, other;
+
+	start(&other, "sleep 1000 & echo x", "M=1");
+	wait_said(&other);
+	wait_ended(&other);
+	start(&mine, "exit 0", "M=2");
+	wait_ended(&mine);
+	ck_assert(!sw_program_is_left(&mine));
+	ck_assert(sw_program_is_left(&other));
+	(void)sw_program_signal(&other, SIGKILL);
+	wait_gone(&other);
+	sw_program_close(&mine);
+	sw_program_close(&other);
+}
+END_TEST
+
 START_TEST(program_tree_ends_without_another_lanes)
 {
 	struct sw_program a, b;
@@ -175,5 +193,6 @@ SUITE(tcase)
 	tcase_add_rows(tcase, program_that_cannot_start_is_said, wrong);
 	tcase_add_test(tcase, program_is_found_in_path);
 	tcase_add_test(tcase, program_tree_has_what_forked_away);
+	tcase_add_test(tcase, program_that_left_nothing_is_over_while_another_lanes_left_something);
 	tcase_add_test(tcase, program_tree_ends_without_another_lanes);
 }
