@@ -15,6 +15,7 @@
 #include "bench/lib/table.h"
 #include "bench/lib/train_job.h"
 #include "bench/lib/train_peer.h"
+#include "kernels/cpu/threads.h"
 #include <cblas.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,16 +101,23 @@ static double job_rate(struct train_job *job, unsigned threads, double s)
 	return (double)(steps * job->net.at.batch) / took;
 }
 
+/* Without measuring anew whether they are faster. */
+static void cores_use(unsigned n)
+{
+	sw_cpu_threads_set(n);
+	openblas_set_num_threads((int)n);
+}
+
 /* One core and several in turns: other load falls on both. */
 static double pairs_rate(struct train_job *job, unsigned threads, double s, double *of_one)
 {
 	double best = 0;
 
 	for (int i = 0; i < PAIRS; i++) {
-		sw_ops_cpu_threads(1);
+		cores_use(1);
 		const double one = job_rate(job, threads, s / PAIRS);
 
-		sw_ops_cpu_threads(threads);
+		cores_use(threads);
 		const double all = job_rate(job, threads, s / PAIRS);
 
 		if (one <= 0 || all <= 0)
@@ -142,6 +150,7 @@ static bool run(const struct options *o, size_t i, struct train_peer *peers, str
 		return false;
 	}
 	r->flops = job.flops;
+	sw_ops_cpu_threads(r->threads);
 	for (int round = 0; good && round < ROUNDS; round++) {
 		const double rate = r->threads == 1 ? job_rate(&job, 1, s)
 						    : pairs_rate(&job, r->threads, s,

@@ -160,7 +160,8 @@ struct sw_ops {
 /* The CPU table. Threads: its own and OpenBLAS's, see sw_ops_cpu_threads(). */
 extern const struct sw_ops sw_ops_cpu;
 
-/* Cores that an entry may use, at least 1; call before work is queued. */
+/* Cores that an entry may use, at least 1; call before work is queued, and before each trial's: whether
+ * several are faster at it is measured then. */
 void sw_ops_cpu_threads(unsigned cores);
 
 /* What the module libsweepd-cuda.so exports under the name SW_OPS_CUDA_OPEN: makes `device` (its

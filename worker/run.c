@@ -375,6 +375,8 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	if (rc == SW_OK) {
 		sw_run_log_start(s, runner->device, job, ready);
 		sw_share_make_room(runner, &ready->model, &ready->trainer, ready->data);
+		if (runner->ops == &sw_ops_cpu)
+			sw_ops_cpu_threads(runner->cores);
 		rc = sw_train_run(runner->ops, runner->q, &ready->model, ready->data,
 				  &ready->trainer, job->seed, &hooks, &end, &why);
 	}

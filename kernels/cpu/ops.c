@@ -18,6 +18,7 @@ void sw_ops_cpu_threads(unsigned cores)
 {
 	sw_cpu_threads_set(cores);
 	openblas_set_num_threads((int)sw_cpu_threads());
+	sw_cpu_parallel_begin();
 }
 
 static void describe(char *text, size_t cap)

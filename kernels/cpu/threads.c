@@ -27,7 +27,7 @@ static struct {
 	atomic_size_t left; /* parts that are not done */
 	atomic_uint asleep; /* helpers */
 	/* see way_judge() */
-	int64_t since, best[2]; /* ns */
+	int64_t began, since, until, best[2]; /* ns */
 	int calls, turn;
 	bool pays;
 } pool = {
@@ -132,33 +132,55 @@ static void await_parts(void)
 
 /* Help does not pay if parts are small beside the waking of a helper, or if two cores are slower at
  * once than one. That is measured: in turns, TURNS times in all, a WINDOW of calls is shared and
- * the next done alone. The way with the best window has the next REST calls. */
+ * the next done alone. The way with the best window is kept for REST times as long as that took, so
+ * that looking costs little, for small calls and large ones. */
 #define TURNS  8
 #define WINDOW 32
-#define REST   8192
+#define REST   16
+
+void sw_cpu_parallel_begin(void)
+{
+	pthread_mutex_lock(&pool.busy);
+	pool.turn = 0;
+	pool.calls = 0;
+	pool.began = pool.since = now_ns();
+	pthread_mutex_unlock(&pool.busy);
+}
 
 static bool way_shared(void)
 {
 	return pool.turn < TURNS ? pool.turn % 2 == 0 : pool.pays;
 }
 
+static void way_rest(int64_t now)
+{
+	if (now < pool.until)
+		return;
+	pool.turn = 0;
+	pool.began = pool.since = now;
+}
+
 /* After a call. What lies between calls counts: it, too, is slower beside a helper. A narrow lead
  * may be noise: then one core stays free for others. */
 static void way_judge(void)
 {
+	const int64_t now = now_ns(), spent = now - pool.since;
 	const int way = pool.turn % 2;
 
-	if (++pool.calls < (pool.turn < TURNS ? WINDOW : REST))
+	if (pool.turn == TURNS) {
+		way_rest(now);
 		return;
-	const int64_t now = now_ns(), spent = now - pool.since;
-
-	if (pool.turn < TURNS && (pool.turn < 2 || spent < pool.best[way]))
+	}
+	if (++pool.calls < WINDOW)
+		return;
+	if (pool.turn < 2 || spent < pool.best[way])
 		pool.best[way] = spent;
-	pool.turn = (pool.turn + 1) % (TURNS + 1);
-	if (pool.turn == TURNS)
-		pool.pays = pool.best[0] < pool.best[1] - pool.best[1] / 32;
 	pool.calls = 0;
 	pool.since = now;
+	if (++pool.turn < TURNS)
+		return;
+	pool.pays = pool.best[0] < pool.best[1] - pool.best[1] / 32;
+	pool.until = now + REST * (now - pool.began);
 }
 
 static void parts_shared(size_t parts, sw_cpu_part *run, void *ctx)
