@@ -70,7 +70,7 @@ def test_validate_and_submit_look_for_the_program(client, tmp_path, more, warnin
 def test_watchers_of_a_sweep_that_the_daemon_paused_end_with_the_cause(start, tmp_path):
     daemon = start("cpu:1")
     path = tmp_path / "spec.json"
-    path.write_text(json.dumps(own(tmp_path, "", command=["./" + "a" * 3 + "\u65e5\u672c" * 30], run_cap=20)))
+    path.write_text(json.dumps(own(tmp_path, "", command=["./" + "a" * 3 + "\u65e5\u672c" * 20], run_cap=20)))
     for args in (["submit", path, "--watch"], ["watch", 1]):
         status, _, err = sweep_command(daemon, *args, timeout=20)
         assert status == 1 and "sweep 1 is paused: 5 trials FAILED alike" in err, err
