@@ -143,9 +143,14 @@ uint64_t sw_view_ended_n(const struct sw_view *v)
 	return n;
 }
 
+bool sw_view_halted(const struct sw_view *v)
+{
+	return cJSON_IsTrue(sw_json_get(v->head, "halted"));
+}
+
 bool sw_view_ended(const struct sw_view *v)
 {
 	const char *state = sw_view_text(v, "state", "RUNNING");
 
-	return strcmp(state, "RUNNING") != 0 && strcmp(state, "PAUSED") != 0;
+	return sw_view_halted(v) || (strcmp(state, "RUNNING") != 0 && strcmp(state, "PAUSED") != 0);
 }

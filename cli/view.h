@@ -42,7 +42,9 @@ void sw_view_fini(struct sw_view *v);
  * the view then stays as it was. SW_NOMEM: some trials may be missing. O(n log n) in the trials. */
 SW_NODISCARD sw_status sw_view_merge(struct sw_view *v, cJSON *message, int64_t now_us);
 
-/* Has the sweep ended (a state other than RUNNING and PAUSED)? False before the first message. */
+/* Did the daemon pause the sweep? Its cause says why. */
+bool sw_view_halted(const struct sw_view *v);
+/* Has the sweep ended, or halted? False before the first message. */
 bool sw_view_ended(const struct sw_view *v);
 
 /* Members of the head, with a default where they are missing or of another type. */

@@ -382,10 +382,12 @@ static int conclude(struct watch *w, sw_status rc, const struct sw_err *err)
 		say_goes_on(w);
 	status = sw_cli_failed(w->cli, rc, err);
 	for (size_t i = 0; status == SW_EXIT_DONE && i < w->n; i++)
-		if (strcmp(sw_view_text(&w->views[i], "state", ""), "FAILED") == 0) {
+		if (sw_view_halted(&w->views[i]) ||
+		    strcmp(sw_view_text(&w->views[i], "state", ""), "FAILED") == 0) {
 			(void)sw_cli_flush(w->cli); /* the line comes after the table */
-			sw_cli_say(w->cli, "sweep %llu failed: %s",
+			sw_cli_say(w->cli, "sweep %llu %s: %s",
 				   (unsigned long long)w->views[i].sweep,
+				   sw_view_halted(&w->views[i]) ? "is paused" : "failed",
 				   sw_view_text(&w->views[i], "cause", "no cause given"));
 			status = SW_EXIT_REFUSED;
 		}

@@ -15,10 +15,12 @@
 #define EXIT_USAGE 2
 #define EXIT_START 3 /* the state directory, the socket, threads or memory could not be had */
 
-/* One for each thread of libuv's pool and the loop's: those that may be in OpenBLAS at once. */
+#define POOL_THREADS "4" /* of libuv, whatever UV_THREADPOOL_SIZE says: they are counted here */
+/* One for each of those and the loop's: the threads that may be in OpenBLAS at once. */
 #define BLAS_BUFFERS 5
-/* Address space that must be left: those buffers, 128 MiB each, and the threads' stacks. */
-#define SPACE_BYTES ((size_t)(128 * BLAS_BUFFERS + 64) << 20)
+/* Address space that must be left: so many buffers, and the threads' stacks. */
+#define BUFFER_MIB 128
+#define STACKS_MIB 64
 
 /* Instead of OpenBLAS's own, which reads OPENBLAS_NUM_THREADS: it makes its threads while it is
  * loaded, and again after each fork, and one that it cannot make ends the process with SIGINT.
@@ -68,20 +70,40 @@ static void no_work(uv_work_t *work)
 	(void)work;
 }
 
+/* As OpenBLAS takes it: the kernel may refuse one call what it gives several. */
+static bool has_space(void)
+{
+	void *space[BLAS_BUFFERS + 1];
+	bool all = true;
+
+	for (int i = 0; i <= BLAS_BUFFERS; i++) {
+		space[i] = mmap(NULL, (size_t)(i > 0 ? BUFFER_MIB : STACKS_MIB) << 20,
+				PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		all = all && space[i] != MAP_FAILED;
+	}
+	for (int i = 0; i <= BLAS_BUFFERS; i++)
+		if (space[i] != MAP_FAILED)
+			(void)munmap(space[i], (size_t)(i > 0 ? BUFFER_MIB : STACKS_MIB) << 20);
+	return all;
+}
+
 /* libuv makes its pool's threads with the first job, and aborts if the system refuses one. It does
  * so here, where nothing has been promised to anyone. */
 static bool make_threads(uv_loop_t *loop)
 {
 	static uv_work_t first;
-	void *space =
-		mmap(NULL, SPACE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const char *size = getenv("UV_THREADPOOL_SIZE");
+	char *const users = size != NULL ? strdup(size) : NULL; /* the programs get it back */
 
-	if (space == MAP_FAILED)
+	if (!has_space())
 		return false;
-	(void)munmap(space, SPACE_BYTES);
 	take_buffers();
 	(void)signal(SIGABRT, on_no_thread);
+	(void)setenv("UV_THREADPOOL_SIZE", POOL_THREADS, 1);
 	const int rc = uv_queue_work(loop, &first, no_work, NULL);
+	(void)(users != NULL ? setenv("UV_THREADPOOL_SIZE", users, 1)
+			     : unsetenv("UV_THREADPOOL_SIZE"));
+	free(users);
 	(void)signal(SIGABRT, SIG_DFL);
 	return rc == 0;
 }
@@ -115,8 +137,10 @@ int main(int argc, char **argv)
 		return EXIT_START;
 	}
 	if (!make_threads(loop)) {
-		(void)fprintf(stderr, "sweepd: it needs %zu MiB of address space (see ulimit -v)\n",
-			      SPACE_BYTES >> 20);
+		(void)fprintf(stderr,
+			      "sweepd: it needs %d MiB of address space (see ulimit -v; "
+			      "/proc/sys/vm/overcommit_memory)\n",
+			      BLAS_BUFFERS * BUFFER_MIB + STACKS_MIB);
 		return EXIT_START;
 	}
 	if (sw_daemon_start(&daemon, loop, &sw_clock_system, &sw_executor_local, &config, &err) !=

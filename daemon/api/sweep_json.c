@@ -105,6 +105,10 @@ void sw_sweep_json(struct sw_jw *w, const struct sw_live *live, int64_t now_ms)
 	sw_jw_kstr(w, "name", live->name);
 	sw_jw_kstr(w, "state", sw_sweep_state_name(live->state));
 	sw_jw_kstr(w, "cause", *cause != '\0' ? cause : NULL);
+	/* A user's pause has no cause of its own; what is wrong may be noted beside it. */
+	sw_jw_kbool(w, "halted",
+		    live->state == SW_SWEEP_PAUSED && *sw_sweep_cause(live->sched) != '\0' &&
+			    !sw_sweep_settling(live->sched));
 	sw_jw_kstr(w, "method", live->method);
 	sw_jw_kstr(w, "metric", live->metric);
 	sw_jw_kstr(w, "goal", live->maximize ? "maximize" : "minimize");

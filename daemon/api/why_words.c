@@ -204,6 +204,14 @@ void sw_why_slots(const struct sw_live *live, int64_t trial, struct sw_buf *out)
 		if (d->slots[i].state == SW_SLOT_BUSY && d->slots[i].sweep == live->sweep &&
 		    d->slots[i].trial == trial)
 			lead = &d->slots[i];
+	if (lead != NULL && lead->job.data != NULL) {
+		const struct sw_slot *before = sw_slot_ending(d, live->sweep, trial);
+
+		(void)sw_buf_addf(out, " on %s once the attempt before has ended on %s",
+				  lead->device.name,
+				  before != NULL ? before->device.name : "its slot");
+		return;
+	}
 	if (lead == NULL || lead->lanes_used <= 1)
 		return;
 	(void)sw_buf_addf(out, " on %s with", lead->device.name);

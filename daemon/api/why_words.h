@@ -19,7 +19,8 @@ void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_ro
  * members take turns whatever their rank. */
 void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, struct sw_buf *out);
 
-/* " on cpu:0 with cpu:1, cpu:2" of a trial that runs on several slots; else nothing. */
+/* " on cpu:0 with cpu:1, cpu:2" of a trial that runs on several slots; or what one waits
+ * for whose attempt before has not ended; else nothing. */
 void sw_why_slots(const struct sw_live *live, int64_t trial, struct sw_buf *out);
 /* What a trial waits for whose sweep is settling (sched/sweep/sweep.h): its end. */
 void sw_why_settling(const struct sw_live *live, struct sw_buf *out);

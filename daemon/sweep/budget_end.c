@@ -3,6 +3,7 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
 #include <stdio.h>
+#include <string.h>
 
 static bool fails_alike(const struct sw_live *live, const char **cause)
 {
@@ -21,12 +22,19 @@ static bool has_budget(const struct sw_live *live)
 static void pause_alike(struct sw_live *live, const char *why)
 {
 	char cause[SW_CAUSE_MAX];
-
-	(void)snprintf(
+	const int n = snprintf(
 		cause, sizeof cause,
 		"%d trials FAILED alike before any value came (sweep trials %lld lists them, "
-		"sweep resume %lld goes on): %.100s",
-		SW_SWEEP_FIRST, (long long)live->sweep, (long long)live->sweep, why);
+		"sweep resume %lld goes on): ",
+		SW_SWEEP_FIRST, (long long)live->sweep, (long long)live->sweep);
+	const size_t room = sizeof cause - (size_t)n, len = strlen(why);
+	const bool cut = len >= room;
+
+	/* The reason stands at the end. What is left of a character goes, too. */
+	if (cut)
+		for (why += len + sizeof "..." - room; ((unsigned char)*why & 0xC0) == 0x80;)
+			why++;
+	(void)snprintf(cause + n, room, "%s%s", cut ? "..." : "", why);
 	sw_driver_end(live, SW_EVENT_PAUSE, cause);
 }
 

@@ -1,4 +1,5 @@
 """First trials that all fail in the same way: the sweep pauses and says why, before it has used up its run cap."""
+import json
 import os
 
 import pytest
@@ -6,6 +7,7 @@ import pytest
 from harness import sweep_command, wait_until
 from programs import own
 from replays import database, replay
+from test_python import sweepd
 
 FIRST = 5
 
@@ -100,3 +102,16 @@ def test_validate_and_submit_look_for_the_program(client, tmp_path, more, warnin
     for method in ("sweep.validate", "sweep.submit"):
         said = [line for line in client.call(method, spec=spec)["warnings"] if line.startswith(("/command", "/program"))]
         assert said == [] if warning is None else len(said) == 1 and said[0].startswith(warning), said
+
+
+def test_watchers_of_a_sweep_that_the_daemon_paused_end_with_the_cause(start, tmp_path):
+    daemon = start("cpu:1")
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(own(tmp_path, "", command=["./" + "a" * 3 + "\u65e5\u672c" * 20], run_cap=20)))
+    for args in (["submit", path, "--watch"], ["watch", 1]):
+        status, _, err = sweep_command(daemon, *args, timeout=20)
+        assert status == 1 and "sweep 1 is paused: 5 trials FAILED alike" in err, err
+        assert err.endswith(": No such file or directory\n") and "\ufffd" not in err, err
+    with sweepd.Client(daemon.socket) as user, pytest.raises(sweepd.SweepdError, match="paused: 5 trials"):
+        user.wait(1)
+    daemon.client().call("sweep.resume", sweep=1)

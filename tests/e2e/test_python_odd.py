@@ -113,3 +113,14 @@ def test_call_takes_a_dict_or_names(odd):
     client.call("trial.enqueue", sweep=1, params={"x": 2}, other=None)
     assert [(request["method"], request["params"]) for request in server.requests] == [
         ("sweep.edit", {"sweep": 1, "lease_s": None}), ("trial.enqueue", {"sweep": 1, "params": {"x": 2}})]
+
+
+def test_watch_waits_for_a_busy_daemon(odd):
+    n = []
+
+    def answer(_):
+        n.append(1)
+        return ('{"id": 1, "error": {"code": %d, "message": "busy"}}' % sweepd._errors.BUSY if len(n) < 3 else
+                '{"id": 1, "result": {"state": "COMPLETED"}}')
+
+    assert len(list(sweepd.Client(odd(answer, once=True).path).watch(1))) == 1

@@ -130,16 +130,19 @@ class Client:
                     if update.get("state") in ENDED:
                         return
                     update = connection.note()
-            except (OSError, EOFError) as error:
+            except (OSError, EOFError, SweepdError) as error:
+                if isinstance(error, SweepdError) and error.code != BUSY:
+                    raise
                 broke = error
             finally:
                 connection.close()
             patience.wait(broke)
 
     def wait(self, sweep: int) -> Row:
-        """Returns once the sweep has ended, with its last state."""
-        for _ in self.watch(sweep):
-            pass
+        """Returns once the sweep has ended, with its last state. SweepdError: the daemon paused it, and says why."""
+        for update in self.watch(sweep):
+            if update.get("halted"):
+                raise SweepdError(f"sweep {sweep} is paused: {update.get('cause')}")
         return self.sweep(sweep)
 
     def pause(self, sweep: int) -> None:
@@ -254,7 +257,8 @@ class _Patience:
             raise SweepdError(f"no daemon answers at {self._path}: {error}") from error
         if self._pause >= 1 and not self._said:
             self._said = True
-            print(f"sweepd: no daemon answers at {self._path}: waiting for it", file=sys.stderr)
+            what = str(error) if isinstance(error, SweepdError) else f"no daemon answers at {self._path}"
+            print(f"sweepd: {what}: waiting for it", file=sys.stderr)
         time.sleep(min(self._pause, left))
         self._pause = min(self._pause * 1.5, 2)
 
