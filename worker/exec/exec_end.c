@@ -27,11 +27,6 @@ static bool is_left(const struct sw_exec *t)
 	return sw_program_is_left(&t->program) || sw_ranks_are_left(&t->others);
 }
 
-static size_t signal_all(const struct sw_exec *t, int sig)
-{
-	return sw_program_signal(&t->program, sig) + sw_ranks_signal(&t->others, sig);
-}
-
 /* Waits until nothing is left, at most so long; each look is followed by a signal where sig is not
  * 0. true: nothing is left. */
 static bool wait_gone(struct sw_exec *t, int64_t us, int sig)
@@ -45,7 +40,7 @@ static bool wait_gone(struct sw_exec *t, int64_t us, int sig)
 		if (left <= 0)
 			return false;
 		if (sig != 0)
-			(void)signal_all(t, sig);
+			(void)sw_program_signal(&t->program, sig);
 		/* only the program itself says that it has ended */
 		if (t->program.ended || sig != 0)
 			pause_ms = pause_ms * 2 < PAUSE_MAX ? pause_ms * 2 : PAUSE_MAX;
@@ -60,8 +55,9 @@ void sw_exec_end(struct sw_exec *t, int64_t patience_us)
 {
 	if (wait_gone(t, patience_us, 0))
 		return;
-	(void)signal_all(t, SIGTERM);
+	(void)sw_program_signal(&t->program, SIGTERM);
 	if (wait_gone(t, grace_us(t), 0) || wait_gone(t, KILL_US, SIGKILL))
 		return;
-	sw_session_log(t->session, "%zu processes of it cannot be ended", signal_all(t, SIGKILL));
+	sw_session_log(t->session, "%zu processes of it cannot be ended",
+		       sw_program_signal(&t->program, SIGKILL));
 }

@@ -24,7 +24,7 @@ static void count_processes(struct sw_exec *t, int64_t now_us)
 	if (most >= NO_LIMIT || now_us - t->counted_us < COUNT_US)
 		return;
 	t->counted_us = now_us;
-	if ((double)(sw_program_signal(&t->program, 0) + sw_ranks_signal(&t->others, 0)) > most)
+	if ((double)sw_program_signal(&t->program, 0) > most)
 		t->overdue = "max_processes";
 }
 

@@ -218,17 +218,17 @@ bool sw_program_has_ended(struct sw_program *p)
 	return p->ended;
 }
 
-/* Is the process some lane's program, which its lane reaps? With the lock. */
-static bool is_listed(pid_t pid)
+/* The program that the process is, which its lane reaps, or NULL. With the lock. */
+static const struct sw_program *find_listed(pid_t pid)
 {
 	for (const struct sw_program *p = programs; p; p = p->next)
 		if (p->pid == pid && !p->ended)
-			return true;
-	return false;
+			return p;
+	return NULL;
 }
 
-/* Is there a program of another lane, whose orphans are this worker's children, too? With the lock. */
-static bool has_company(const struct sw_program *of)
+/* Has another lane a program? One that has ended may still have orphans. With the lock. */
+static bool has_others(const struct sw_program *of)
 {
 	for (const struct sw_program *p = programs; p; p = p->next)
 		if (strcmp(p->mark, of->mark) != 0)
@@ -244,7 +244,7 @@ void sw_program_reap(void)
 	for (;;) {
 		info.si_pid = 0;
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 ||
-		    is_listed(info.si_pid) ||
+		    find_listed(info.si_pid) ||
 		    getpgid(info.si_pid) == getpgrp()) /* a trainer's rank, its gang's */
 			break;
 		(void)waitpid(info.si_pid, NULL, WNOHANG);
@@ -260,17 +260,20 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Is this one the program, or an orphan of it, which is now the worker's child? With the lock. */
+/* Is this one the program or another rank of its trial, or an orphan of them, which is now the
+ * worker's child? With the lock. */
 static bool is_root(const struct sw_program *p, const struct sw_process *of)
 {
+	const struct sw_program *listed = find_listed(of->pid);
+
 	if (of->parent != getpid())
 		return false;
-	if (is_listed(of->pid))
-		return of->pid == p->pid && !p->ended;
-	return (programs == p && !p->next) || sw_process_marked(of->pid, p->mark);
+	if (listed)
+		return strcmp(listed->mark, p->mark) == 0;
+	return !has_others(p) || sw_process_marked(of->pid, p->mark);
 }
 
-/* Sets mine[i] for the program, its orphans, and all below them. */
+/* Sets mine[i] for the program, its trial's other ranks, their orphans, and all below them. */
 static void find_tree(const struct sw_program *p, const struct sw_process *all, size_t n,
 		      bool *mine)
 {
@@ -336,7 +339,7 @@ bool sw_program_is_left(const struct sw_program *p)
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD)
 		return false;
 	pthread_mutex_lock(&lock);
-	others = has_company(p);
+	others = has_others(p);
 	pthread_mutex_unlock(&lock);
 	/* Every child is its own. A chain of forks slips through a look, not through this. */
 	return !others || look(p, 0) > 0 || look(p, 0) > 0;

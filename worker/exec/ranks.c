@@ -145,16 +145,6 @@ bool sw_ranks_are_left(const struct sw_ranks *r)
 	return false;
 }
 
-size_t sw_ranks_signal(const struct sw_ranks *r, int sig)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i].program.pid != 0)
-			n += sw_program_signal(&r->v[i].program, sig);
-	return n;
-}
-
 void sw_ranks_close(struct sw_ranks *r)
 {
 	for (size_t i = 0; i < r->n; i++)

@@ -48,9 +48,7 @@ void sw_ranks_end_lines(struct sw_ranks *r);
 
 /* The first that failed, or 0. */
 size_t sw_ranks_failed(const struct sw_ranks *r);
-/* As of one program: is anything left of them; who got the signal. */
-bool sw_ranks_are_left(const struct sw_ranks *r);
-size_t sw_ranks_signal(const struct sw_ranks *r, int sig);
+bool sw_ranks_are_left(const struct sw_ranks *r); /* as of one program */
 /* Closes those that were started. How each ended stays known until: */
 void sw_ranks_close(struct sw_ranks *r);
 void sw_ranks_reset(struct sw_ranks *r); /* before they are started again */

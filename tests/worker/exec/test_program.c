@@ -142,24 +142,6 @@ START_TEST(program_tree_has_what_forked_away)
 END_TEST
 
 /* Two lanes: the signals of one reach nothing of the other, whether it is an orphan or not. */
-START_TEST(program_that_left_nothing_is_over_while_another_lanes_left_something)
-{
-	struct sw_program mine, other;
-
-	start(&other, "sleep 1000 & echo x", "M=1");
-	wait_said(&other);
-	wait_ended(&other);
-	start(&mine, "exit 0", "M=2");
-	wait_ended(&mine);
-	ck_assert(!sw_program_is_left(&mine));
-	ck_assert(sw_program_is_left(&other));
-	(void)sw_program_signal(&other, SIGKILL);
-	wait_gone(&other);
-	sw_program_close(&mine);
-	sw_program_close(&other);
-}
-END_TEST
-
 START_TEST(program_tree_ends_without_another_lanes)
 {
 	struct sw_program a, b;
@@ -186,6 +168,44 @@ START_TEST(program_tree_ends_without_another_lanes)
 }
 END_TEST
 
+/* Both programs have ended, and one of them left something: the other's lane does not wait. */
+START_TEST(program_that_ended_waits_for_no_other_lanes_orphan)
+{
+	struct sw_program a, b;
+
+	start(&a, "exit 0", "M=a");
+	start(&b, "sleep 1000 & echo; exit 0", "M=b");
+	wait_said(&b);
+	wait_ended(&a);
+	wait_ended(&b);
+	ck_assert(!sw_program_is_left(&a));
+	ck_assert_uint_eq(sw_program_signal(&a, 0), 0);
+	ck_assert(sw_program_is_left(&b));
+	sw_program_close(&a);
+	ck_assert_uint_eq(sw_program_signal(&b, SIGKILL), 1);
+	wait_gone(&b);
+	sw_program_close(&b);
+}
+END_TEST
+
+/* Two ranks have one mark: each process counts once. */
+START_TEST(program_processes_of_two_ranks_count_once)
+{
+	struct sw_program a, b;
+
+	start(&a, "sleep 1000 & echo; wait", "M=a");
+	start(&b, "exec sleep 1000", "M=a");
+	wait_said(&a);
+	ck_assert_uint_eq(sw_program_signal(&b, 0), 3);
+	ck_assert_uint_eq(sw_program_signal(&a, SIGKILL), 3);
+	wait_ended(&a);
+	wait_ended(&b);
+	wait_gone(&a);
+	sw_program_close(&a);
+	sw_program_close(&b);
+}
+END_TEST
+
 SUITE(tcase)
 {
 	tcase_add_test(tcase, program_says_how_it_ended);
@@ -193,6 +213,7 @@ SUITE(tcase)
 	tcase_add_rows(tcase, program_that_cannot_start_is_said, wrong);
 	tcase_add_test(tcase, program_is_found_in_path);
 	tcase_add_test(tcase, program_tree_has_what_forked_away);
-	tcase_add_test(tcase, program_that_left_nothing_is_over_while_another_lanes_left_something);
 	tcase_add_test(tcase, program_tree_ends_without_another_lanes);
+	tcase_add_test(tcase, program_that_ended_waits_for_no_other_lanes_orphan);
+	tcase_add_test(tcase, program_processes_of_two_ranks_count_once);
 }
