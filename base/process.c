@@ -15,6 +15,11 @@
 #define END_US          ((int64_t)2 * 1000000)
 #define CHASE_US        10000
 
+bool sw_process_lacks(int code)
+{
+	return code == EAGAIN || code == ENOMEM || code == EMFILE || code == ENFILE;
+}
+
 bool sw_process_read(pid_t pid, struct sw_process *out)
 {
 	char path[64], text[1024];

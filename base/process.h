@@ -26,6 +26,9 @@ struct sw_process {
 	uint64_t start; /* clock ticks since boot: with pid its identity */
 };
 
+/* Is errno's code for a want that may pass: of a process, memory or a descriptor? */
+bool sw_process_lacks(int code);
+
 bool sw_process_read(pid_t pid, struct sw_process *out);
 
 /* All of them, in (*out)[0..*n); the caller frees it. SW_NOMEM; SW_IO: there is no /proc. */

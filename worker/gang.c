@@ -2,10 +2,12 @@
 #include "base/beat.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "proto/frame.h"
 #include "worker/rank.h"
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -140,8 +142,8 @@ static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
 		if (input >= 0)
 			close(input);
 		if (code != 0)
-			return sw_err_set(err, SW_BUSY, "cannot start rank %zu: %s", i + 1,
-					  strerror(code));
+			return sw_err_set(err, sw_process_lacks(code) ? SW_BUSY : SW_IO,
+					  "cannot start rank %zu: %s", i + 1, strerror(code));
 	}
 	return SW_OK;
 }
@@ -280,6 +282,21 @@ static void await_all(struct sw_gang *g)
 	}
 }
 
+static void *reap_left(void *pid)
+{
+	(void)waitpid((pid_t)(intptr_t)pid, NULL, 0);
+	return NULL;
+}
+
+/* Else its zombie would hide those of programs from the idle worker (sw_program_reap). */
+static void leave(pid_t pid)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, reap_left, (void *)(intptr_t)pid) == 0)
+		(void)pthread_detach(thread);
+}
+
 void sw_gang_end(struct sw_gang *g, bool at_once)
 {
 	if (!g)
@@ -290,9 +307,12 @@ void sw_gang_end(struct sw_gang *g, bool at_once)
 		if (g->child[i].pid != 0)
 			(void)kill(g->child[i].pid, SIGKILL);
 	await_all(g);
-	for (size_t i = 0; i < g->n; i++)
+	for (size_t i = 0; i < g->n; i++) {
+		if (g->child[i].pid != 0)
+			leave(g->child[i].pid);
 		if (g->child[i].pidfd >= 0)
 			close(g->child[i].pidfd);
+	}
 	/* not before: a rank that still waits would take this one for lost */
 	sw_comm_close(g->comm);
 	free(g->child);

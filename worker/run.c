@@ -24,6 +24,7 @@ struct run {
 	struct sw_prepared ready;
 	struct sw_gang *gang; /* NULL: it is alone */
 	uint64_t epoch;       /* finished last */
+	bool refused;         /* the machine has none of what its ranks need to start */
 	bool no_memory;       /* for a report */
 	bool crowded;         /* it would have had the memory that it lacked, without others */
 	bool stale;           /* it was at the end of patience when it was lost */
@@ -289,7 +290,7 @@ static void fail_trial(struct run *r, sw_status rc, const struct sw_err *err)
 {
 	char line[sizeof err->ptr + sizeof err->msg + 20];
 
-	if (rc == SW_BUSY) { /* no process for a rank: the machine's trouble, which passes */
+	if (r->refused) { /* it passes */
 		sw_session_refuse(r->session, err->msg);
 		return;
 	}
@@ -321,6 +322,7 @@ static sw_status prepare_trial(struct run *r, struct sw_err *err)
 	const struct sw_job *j = r->job;
 	sw_status rc = j->ranks > 1 ? sw_gang_start(&r->gang, r->runner, j, err) : SW_OK;
 
+	r->refused = rc == SW_BUSY;
 	if (rc == SW_OK)
 		rc = sw_prepare(&r->ready, r->runner, j, err);
 	return r->gang ? sw_rank_agree(sw_gang_comm(r->gang), rc, &r->ready.impossible, err) : rc;
@@ -383,6 +385,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	r.crowded = rc == SW_NOMEM && ready->data && ready->model.ops_n > 0 &&
 		    sw_share_would_do(runner, &ready->model, &ready->trainer, ready->data);
 	runner->lost_rank = sw_rank_named(why.msg);
+	runner->stuck = r.gang && sw_comm_devices_end(sw_gang_comm(r.gang)) != SW_OK;
 	if (rc == SW_PEER_LOST)
 		log_lost(&r, &why);
 	sw_gang_end(r.gang, rc == SW_PEER_LOST);
@@ -399,5 +402,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 		fail_trial(&r, rc, &why);
 	else
 		end_trial(&r, end);
-	return SW_OK;
+	return runner->stuck ? sw_err_set(err, SW_DEVICE_LOST,
+					  "%s: NCCL does not get done with its end", runner->device)
+			     : SW_OK;
 }

@@ -20,6 +20,7 @@ struct sw_runner {
 	unsigned lanes;     /* how many these are; 0 is 1 */
 	bool streams;       /* a data set over half of the memory is streamed */
 	unsigned lost_rank; /* after SW_DEVICE_LOST, SW_PEER_LOST: which it was */
+	bool stuck;         /* then: the process must end by _exit */
 };
 
 /* Runs the job and finishes it in the session; with several ranks as rank 0 (worker/gang.h). What is

@@ -41,11 +41,13 @@ static int complain(const char *name, const char *line)
 }
 
 /* The device, or another rank. */
-static int end_with_loss(struct sw_session *s, sw_status rc, unsigned rank,
+static int end_with_loss(struct sw_session *s, sw_status rc, const struct sw_runner *r,
 			 const struct sw_err *err)
 {
-	sw_session_bye(s, err->msg, rank);
+	sw_session_bye(s, err->msg, r->lost_rank);
 	(void)complain(NULL, err->msg); /* it names the device, or the rank */
+	if (rc == SW_PEER_LOST && r->stuck)
+		_exit(1); /* as of a lost device, nothing can be taken down */
 	return rc == SW_DEVICE_LOST ? SW_WORKER_EXIT_DEVICE : 1;
 }
 
@@ -81,7 +83,7 @@ static int lane_work(struct lane *l)
 		else
 			rc = sw_run_job(&l->runner, s, job, &err);
 		if (rc != SW_OK)
-			return end_with_loss(s, rc, l->runner.lost_rank, &err);
+			return end_with_loss(s, rc, &l->runner, &err);
 	}
 	if (sw_session_ended(s) == SW_SESSION_EXIT) {
 		sw_session_bye(s, sw_session_why(s), 0);

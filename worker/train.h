@@ -54,7 +54,7 @@ struct sw_train_hooks {
 };
 
 /* What ends one rank with an error ends all: comm is told of it, and err of the others has its line
- * (sw_comm_why). */
+ * (sw_comm_why). Then sw_comm_devices_end says whether the process can do more. */
 SW_NODISCARD sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q,
 				    const struct sw_model *model, const struct sw_data *data,
 				    const struct sw_trainer *trainer, uint64_t seed,

@@ -216,6 +216,17 @@ def net(gpus, epochs, **more):
                         "model": [{"linear": 24}, "relu", {"linear": 10}]}}
 
 
+def test_trainer_whose_rank_finds_its_gpu_taken_fails(machine, tmp_path):
+    """As under EXCLUSIVE_PROCESS: the other GPU's own worker has it, and will not let go."""
+    client = machine("gpu:0,1", *cards(2), env={**NCCL, "SWEEPD_FAKE_CUDA_EXCLUSIVE": str(tmp_path)}).client()
+    wait_slots(client, "IDLE", "IDLE")
+    sweep = client.submit(net(2, 4, parallel={"data": 2}))
+    client.wait_sweep(sweep)
+    trial, = client.trials(sweep)
+    assert (trial["state"], trial["attempt"]) == ("FAILED", 1), trial
+    assert "rank 1: gpu:0 is held by another process" in trial["cause"]
+
+
 def ranks_of(worker):
     """The environments of the ranks that a worker has started."""
     found = []

@@ -1,11 +1,15 @@
 /*
  * tests/fake/cuda.c — a stand-in for libsweepd-cuda.so: the CPU's table under the name "cuda", so
  * that whole sweeps run on slots gpu:N where there is no GPU. A file at SWEEPD_FAKE_CUDA_BREAKS
- * makes every later call a sticky error, as an illegal address does.
+ * makes every later call a sticky error, as an illegal address does. With SWEEPD_FAKE_CUDA_EXCLUSIVE, a
+ * folder, a GPU is for one process alone.
  */
 #include "kernels/ops.h"
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static struct sw_ops table;
@@ -24,6 +28,20 @@ static sw_status download(struct sw_queue *q, void *dst, const void *src, size_t
 	return rc == SW_OK ? broken() : rc;
 }
 
+/* For as long as the process lives. */
+static bool is_taken(void)
+{
+	const char *folder = getenv("SWEEPD_FAKE_CUDA_EXCLUSIVE");
+	char path[4096];
+	int fd;
+
+	if (folder == NULL)
+		return false;
+	(void)snprintf(path, sizeof path, "%s/%s", folder, getenv("CUDA_VISIBLE_DEVICES"));
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0;
+}
+
 static void describe(char *text, size_t cap)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -38,6 +56,8 @@ sw_status sw_ops_cuda_open(int device, const struct sw_ops **out, struct sw_err 
 	*out = NULL;
 	if (device > 0) /* a worker sees its own GPU alone */
 		return sw_err_set(err, SW_NOT_FOUND, "no GPU %d", device);
+	if (is_taken())
+		return sw_err_set(err, SW_BUSY, "gpu:%d is held by another process", device);
 	table = sw_ops_cpu;
 	table.name = "cuda";
 	table.describe = describe;

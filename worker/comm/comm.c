@@ -11,7 +11,8 @@
 
 static bool is_transport(const char *name)
 {
-	return strcmp(name, "shm") == 0 || strcmp(name, "nccl") == 0;
+	return strcmp(name, "shm") == 0 || strcmp(name, "tcp") == 0 /* an old daemon's */ ||
+	       strcmp(name, "nccl") == 0;
 }
 
 static int64_t silent_us(void)
@@ -61,7 +62,7 @@ void sw_comm_close(struct sw_comm *c)
 {
 	if (c == NULL)
 		return;
-	(void)sw_nccl_close(c->nccl); /* whoever closes ends anyway */
+	sw_nccl_close(c->nccl); /* whoever closes ends anyway */
 	c->table->close(c);
 }
 
@@ -76,10 +77,9 @@ sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err)
 
 sw_status sw_comm_devices_end(struct sw_comm *c)
 {
-	const sw_status rc = sw_nccl_close(c->nccl);
-
+	sw_nccl_close(c->nccl);
 	c->nccl = NULL;
-	return rc;
+	return c->stuck ? SW_DEVICE_LOST : SW_OK;
 }
 
 bool sw_comm_on_devices(const struct sw_comm *c)

@@ -6,10 +6,10 @@
  *          by its two ranks, a sum of stages by those of one: then there is one order of all calls that
  *          each rank's own keeps to. A sum is made in rank order, ((r0 + r1) + r2) + ..., by every
  *          rank: all have the same bits (a NaN's payload apart). Between sw_comm_sum_begin and
- *          sw_comm_sum_end nothing else is called but sw_comm_sum_now, beat, abort and exchanges, those with ranks
- *          that have no part in these sums.
+ *          sw_comm_sum_end nothing else is called but sw_comm_sum_now, beat, abort and exchanges,
+ *          those with ranks that have no part in these sums.
  * Faults   Every wait has a limit. A rank shows life by sw_comm_beat; one that is silent for 8 s (56
- *          while its process computes, or waits for a disk) is taken for lost and killed (SIGKILL) by
+ *          while its thread computes, or waits for a disk) is taken for lost and killed (SIGKILL) by
  *          whoever waits for it, one that has ended is noticed within 200 ms, one that has closed
  *          counts as silent. After an error all further calls return the same one: close is what is
  *          left.
@@ -42,7 +42,7 @@ enum sw_comm_type { SW_COMM_F32, SW_COMM_F64, SW_COMM_I64 };
 /* The lead's, before it starts the ranks: rank 0's place. The others get a copy with their rank.
  * at->fd (closed on exec) is the caller's, who closes it when all
  * ranks have theirs. shm: takes 8 MiB of memory a rank, until the last of them is closed.
- * SW_UNSUPPORTED: an unknown transport; SW_NOMEM; SW_IO. */
+ * SW_UNSUPPORTED: an unknown transport; SW_BUSY: no memory or descriptor now; SW_IO. */
 SW_NODISCARD sw_status sw_comm_meet(struct sw_comm_place *at, const char *transport, unsigned world,
 				    struct sw_err *err);
 
@@ -51,8 +51,8 @@ SW_NODISCARD sw_status sw_comm_meet(struct sw_comm_place *at, const char *transp
  * *out is NULL. */
 SW_NODISCARD sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at,
 				    struct sw_err *err);
-/* NULL is allowed. Does not wait for the others. If they still wait, for whomever, when the limit is over, it is lost: so
- * the last thing that ranks do together is a call of all. */
+/* NULL is allowed. Does not wait for the others. If they still wait, for whomever, when the limit is
+ * over, it is lost: so the last thing that ranks do together is a call of all. */
 void sw_comm_close(struct sw_comm *c);
 
 unsigned sw_comm_rank(const struct sw_comm *c);
@@ -109,8 +109,9 @@ SW_NODISCARD sw_status sw_comm_go(struct sw_comm *c, bool *on);
  * (nccl.h). */
 SW_NODISCARD sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err);
 /* Ends that: by all ranks, when their sums are done and recordings of them are gone; after an error
- * by each for itself. Nothing if it was not begun. SW_DEVICE_LOST: as of sw_nccl_close (nccl.h). */
-SW_NODISCARD sw_status sw_comm_devices_end(struct sw_comm *c);
+ * by each for itself. Nothing if it was not begun. SW_DEVICE_LOST, now and at later calls: aborted,
+ * it does not get done within the limit of silence; then the process is to end by _exit. */
+sw_status sw_comm_devices_end(struct sw_comm *c);
 /* Whether sums that are begun are sums of devices' memory. */
 bool sw_comm_on_devices(const struct sw_comm *c);
 /* How they are made, in words; "" before sw_comm_devices. */
@@ -129,7 +130,8 @@ void sw_comm_beat(struct sw_comm *c);
 /* All ranks' waits, now and later, end with `why` (not SW_OK) and the line; the first that is given,
  * by any rank, counts. The others learn of it as soon as they wait. */
 void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line);
-/* The same for an error of this rank's own: the line begins with "rank 1: ", but rank 0's with nothing. */
+/* The same for an error of this rank's own: the line begins with "rank 1: ", but rank 0's with
+ * nothing. */
 void sw_comm_give_up(struct sw_comm *c, sw_status why, const char *msg);
 /* The line of the error that ended it, e.g. "rank 1 of 2 has ended"; "" before. */
 const char *sw_comm_why(const struct sw_comm *c);

@@ -1,10 +1,12 @@
 /*
  * worker/comm/comm_internal.h — what the collectives stand on: from each rank to each other one a
- * stream of chunks, which are read in order. A table of functions (comm_shm.c) moves them; what a chunk means is the collectives' matter (comm.c, comm_sum.c).
+ * stream of chunks, which are read in order. A table of functions (comm_shm.c) moves them; what a
+ * chunk means is the collectives' matter (comm.c, comm_sum.c).
  *
- * A rank's chunk waits in a slot until all that it is for have read it. There is one order of all calls that each rank's own keeps to (comm.h), and a rank takes slots
- * in its order: so of the first call that is not done no chunk waits for a slot that a later one holds,
- * whoever is furthest behind has all that it needs or must write, and waits never form a circle.
+ * A rank's chunk waits in a slot until all that it is for have read it. There is one order of all
+ * calls that each rank's own keeps to (comm.h), and a rank takes slots in its order: so of the first
+ * call that is not done no chunk waits for a slot that a later one holds, whoever is furthest behind
+ * has all that it needs or must write, and waits never form a circle.
  */
 #ifndef SW_WORKER_COMM_COMM_INTERNAL_H
 #define SW_WORKER_COMM_COMM_INTERNAL_H
@@ -48,6 +50,7 @@ struct sw_comm {
 	size_t sums_done, sums_publishing, sums_begun;
 	struct sw_nccl *nccl; /* sums of devices' memory; NULL: none, or not begun */
 	bool devices;         /* it is to be begun */
+	bool stuck;           /* its end does not get done */
 	size_t ahead;         /* own chunks of sums that are published and not yet added to */
 };
 

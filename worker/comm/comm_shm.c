@@ -149,7 +149,7 @@ static sw_status shm_meet(struct sw_comm_place *at, struct sw_err *err)
 	if (seg == MAP_FAILED) {
 		if (fd >= 0)
 			(void)close(fd);
-		return sw_err_set(err, why == ENOMEM || why == ENOSPC ? SW_NOMEM : SW_IO,
+		return sw_err_set(err, sw_process_lacks(why) || why == ENOSPC ? SW_BUSY : SW_IO,
 				  "no %zu bytes of memory for the ranks to share: %s", bytes,
 				  strerror(why));
 	}

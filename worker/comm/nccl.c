@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,8 @@ struct sw_nccl {
 	bool set[SETTINGS];   /* by this, not by a user */
 	void *aborted[COMMS]; /* the thread's */
 	pthread_t thread;
-	bool aborts; /* it has begun */
+	sem_t go;    /* it waits for this */
+	bool aborts; /* it has begun; false: it has nothing to do */
 };
 
 /* --- what it says --- */
@@ -233,6 +235,27 @@ static sw_status meet(struct sw_nccl *n)
 	return rc == SW_OK ? init(n, STAGE, &mine, world / stages, rank / stages) : rc;
 }
 
+/* By a thread: the end of a communicator waits for that of all graphs with calls of it, which the
+ * caller has. Both in one group: one's end waits for the device, where the other's work may wait for
+ * a rank that is gone. */
+static void *abort_both(void *arg)
+{
+	struct sw_nccl *n = arg;
+	bool group;
+
+	while (sem_wait(&n->go) != 0)
+		;
+	if (!n->aborts)
+		return NULL;
+	group = n->call.group_start() == SUCCESS;
+	for (int i = 0; i < COMMS; i++)
+		if (n->aborted[i])
+			(void)n->call.abort(n->aborted[i]); /* which frees it, too */
+	if (group)
+		(void)n->call.group_end();
+	return NULL;
+}
+
 sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *err)
 {
 	struct sw_nccl *n = sw_calloc(1, sizeof *n);
@@ -243,6 +266,11 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 	if (n == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for what a rank keeps of NCCL");
 	n->c = c;
+	(void)sem_init(&n->go, 0, 0);
+	if (pthread_create(&n->thread, NULL, abort_both, n) != 0) { /* later is too late */
+		free(n);
+		return sw_err_set(err, SW_BUSY, "no thread for the end of NCCL");
+	}
 	for (size_t i = 0; i < SETTINGS; i++) /* before NCCL has a thread, which may read them */
 		n->set[i] = c->world > settings[i].above && getenv(settings[i].name) == NULL &&
 			    setenv(settings[i].name, settings[i].value, 0) == 0;
@@ -253,44 +281,27 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 		rc = meet(n);
 	if (rc != SW_OK) {
 		(void)sw_err_set(err, rc, "%s", c->why);
-		return sw_nccl_close(n) == SW_OK ? rc : SW_DEVICE_LOST;
+		sw_nccl_close(n);
+		return rc;
 	}
 	*out = n;
 	return SW_OK;
 }
 
-/* Both in one group: one's end waits for the device, where the other's work may wait for a rank that
- * is gone. */
-static void *abort_both(void *arg)
-{
-	const struct sw_nccl *n = arg;
-	const bool group = n->call.group_start() == SUCCESS;
-
-	for (int i = 0; i < COMMS; i++)
-		if (n->aborted[i])
-			(void)n->call.abort(n->aborted[i]); /* which frees it, too */
-	if (group)
-		(void)n->call.group_end();
-	return NULL;
-}
-
-/* By a thread: the end of a communicator waits for that of all graphs with calls of it, which the
- * caller has. */
 void sw_nccl_abort(struct sw_nccl *n)
 {
 	if (n == NULL || n->aborts || (n->comm[ALL] == NULL && n->comm[STAGE] == NULL))
 		return;
 	memcpy(n->aborted, n->comm, sizeof n->aborted);
 	memset(n->comm, 0, sizeof n->comm);
-	n->aborts = pthread_create(&n->thread, NULL, abort_both, n) == 0;
-	if (!n->aborts)
-		(void)abort_both(n);
+	n->aborts = true;
+	(void)sem_post(&n->go);
 }
 
 static bool abort_is_done(struct sw_nccl *n)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
-	const int64_t end_us = sw_clock_mono_us() + n->c->silent_us / 4;
+	const int64_t end_us = sw_clock_mono_us() + n->c->silent_us;
 
 	while (pthread_tryjoin_np(n->thread, NULL) != 0) {
 		if (sw_clock_mono_us() > end_us)
@@ -302,10 +313,10 @@ static bool abort_is_done(struct sw_nccl *n)
 }
 
 /* In order when all went well: then no rank waits for another any more. */
-sw_status sw_nccl_close(struct sw_nccl *n)
+void sw_nccl_close(struct sw_nccl *n)
 {
 	if (n == NULL)
-		return SW_OK;
+		return;
 	for (int i = COMMS; i-- > 0 && n->c->failed == SW_OK;) {
 		void *comm = n->comm[i];
 
@@ -316,13 +327,17 @@ sw_status sw_nccl_close(struct sw_nccl *n)
 		n->comm[i] = NULL;
 	}
 	sw_nccl_abort(n);
-	if (n->aborts && !abort_is_done(n))
-		return SW_DEVICE_LOST;        /* n is the thread's for good */
+	if (!n->aborts)
+		(void)sem_post(&n->go);
+	if (!abort_is_done(n)) {
+		n->c->stuck = true; /* n is the thread's for good */
+		return;
+	}
+	(void)sem_destroy(&n->go);
 	for (size_t i = 0; i < SETTINGS; i++) /* a program of a later trial gets this environment */
 		if (n->set[i])
 			(void)unsetenv(settings[i].name);
 	free(n);
-	return SW_OK;
 }
 
 /* --- what streams do --- */

@@ -32,12 +32,11 @@
 struct sw_nccl;
 
 /* By all ranks, when the process has taken its device. SW_UNSUPPORTED: no library, or it is too
- * old; SW_NOMEM; SW_DEVICE_LOST, SW_PEER_LOST, SW_IO, SW_INTERNAL: what NCCL says; what ends c.
- * Seconds. */
+ * old; SW_NOMEM; SW_DEVICE_LOST, SW_PEER_LOST, SW_IO, SW_INTERNAL: what NCCL says; what ends c;
+ * SW_BUSY: no thread. Seconds. */
 SW_NODISCARD sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *err);
-/* NULL is allowed. SW_DEVICE_LOST: aborted, it does not get done within a quarter of the limit of silence;
- * then the process is to end by _exit. */
-sw_status sw_nccl_close(struct sw_nccl *n);
+/* NULL is allowed. sw_comm_devices_end says whether it got done. */
+void sw_nccl_close(struct sw_nccl *n);
 
 /* p: float[count], the device's; the sum of all ranks', or its stage's, when stream comes to it. */
 SW_NODISCARD sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count);

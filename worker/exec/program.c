@@ -135,11 +135,10 @@ static sw_status cannot_start(struct sw_err *err, const char *file, const char *
 	if (!S_ISDIR(st.st_mode))
 		return sw_err_set(err, SW_INVALID, "run.cwd: %.200s: not a folder", cwd);
 	return sw_err_set(err,
-			  code == ENOENT   ? SW_NOT_FOUND
-			  : code == EACCES ? SW_DENIED
-			  : code == ENOMEM ? SW_BUSY
-			  : code == EAGAIN ? SW_BUSY
-					   : SW_INVALID,
+			  code == ENOENT           ? SW_NOT_FOUND
+			  : code == EACCES         ? SW_DENIED
+			  : sw_process_lacks(code) ? SW_BUSY
+						   : SW_INVALID,
 			  "cannot start %.200s: %s", file, strerror(code));
 }
 

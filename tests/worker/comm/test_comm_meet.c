@@ -4,6 +4,7 @@
 #include "tests/worker/comm/gang.h"
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 /* --- places that are none --- */
 
@@ -27,6 +28,24 @@ START_TEST(place_that_is_none_is_refused)
 	ck_assert_int_eq(sw_comm_open(&c, &other, &err), SW_INVALID);
 	close(other.fd);
 	close(at.fd);
+	/* a daemon that has run since before the worker's program was replaced says so */
+	ck_assert_int_eq(sw_comm_meet(&at, "tcp", 2, &err), SW_OK);
+	close(at.fd);
+}
+END_TEST
+
+START_TEST(meeting_without_a_descriptor_is_for_later)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_comm_place at;
+	struct rlimit own, none;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &own), 0);
+	none = own;
+	none.rlim_cur = 0;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ck_assert_int_eq(sw_comm_meet(&at, "shm", 2, &err), SW_BUSY);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &own), 0);
 }
 END_TEST
 
@@ -108,6 +127,7 @@ END_TEST
 SUITE(tcase)
 {
 	tcase_add_test(tcase, place_that_is_none_is_refused);
+	tcase_add_test(tcase, meeting_without_a_descriptor_is_for_later);
 #ifdef SW_FAULTS
 	tcase_add_loop_test(tcase, meeting_survives_each_failure, 0, SW_FAULT_KIND_N);
 	tcase_add_loop_test(tcase, rank_that_cannot_open_is_lost, 0, SW_FAULT_KIND_N);
