@@ -345,6 +345,18 @@ static bool tell_make(struct sw_session *s, const char *state, const char *cause
 	return s->tell != NULL;
 }
 
+/* Copies at most max bytes, not through the middle of a UTF-8 sequence. */
+static void copy_cut(char *to, size_t max, const char *text)
+{
+	size_t n = strnlen(text, max + 1);
+
+	if (n > max)
+		for (n = max; n > 0 && (text[n] & 0xC0) == 0x80; n--)
+			;
+	memcpy(to, text, n);
+	to[n] = '\0';
+}
+
 void sw_session_finish(struct sw_session *s, const char *state, const char *cause)
 {
 	const int64_t since = sw_clock_mono_us();
@@ -356,15 +368,8 @@ void sw_session_finish(struct sw_session *s, const char *state, const char *caus
 		state = "FAILED";
 		cause = s->failed;
 	}
-	if (cause) {
-		size_t n = (size_t)snprintf(cut, sizeof cut, "%s", cause);
-
-		/* not through the middle of a UTF-8 sequence */
-		if (n >= sizeof cut)
-			for (n = sizeof cut - 1; n > 0 && (cause[n] & 0xC0) == 0x80; n--)
-				;
-		cut[n] = '\0';
-	}
+	if (cause)
+		copy_cut(cut, sizeof cut - 1, cause);
 	if (s->end == SW_SESSION_OPEN && !*s->drop && tell_make(s, state, cause ? cut : NULL))
 		while (s->end == SW_SESSION_OPEN && !*s->drop && !s->told)
 			wait_round(s, since);
@@ -373,8 +378,8 @@ void sw_session_finish(struct sw_session *s, const char *state, const char *caus
 
 void sw_session_refuse(struct sw_session *s, const char *why)
 {
-	snprintf(s->refused, sizeof s->refused, "%s", why);
-	sw_text_plain(s->refused); /* also what is left of a character that was cut */
+	copy_cut(s->refused, sizeof s->refused - 1, why);
+	sw_text_plain(s->refused);
 	sw_session_job_clear(s);
 }
 

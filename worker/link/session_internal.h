@@ -46,7 +46,7 @@ struct sw_session {
 	int64_t resend_at;    /* µs: the daemon was busy, not before */
 	char *tell;           /* params of worker.tell, or NULL */
 	bool told;            /* it was answered */
-	char refused[180];    /* why the machine let the last trial not begin; "": it did */
+	char refused[121];    /* why the machine let the last trial not begin; "": it did */
 	struct sw_buf logs;   /* whole notification lines that wait for a connection */
 };
 

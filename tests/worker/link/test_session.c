@@ -318,6 +318,33 @@ START_TEST(session_reads_where_a_trial_goes_on)
 }
 END_TEST
 
+static void *long_refusal_script(void *arg)
+{
+	char line[1024] = "";
+
+	give_job();
+	if (!fgets(line, sizeof line, d.in) || !strstr(line, "\"refused\":\"x\xe2\x82\xac") ||
+	    strstr(line, "\xef\xbf\xbd") || strstr(line, "ufffd"))
+		problem("refused", line);
+	say("{\"jsonrpc\":\"2.0\",\"method\":\"worker.exit\"}\n");
+	return arg;
+}
+
+START_TEST(session_cuts_a_refusal_between_characters)
+{
+	const struct sw_job *job;
+	char why[302] = "x"; /* each further character has 3 bytes */
+
+	for (size_t i = 0; i < 300; i += 3)
+		memcpy(why + 1 + i, "\xe2\x82\xac", 3);
+	start(long_refusal_script, 10000);
+	next();
+	sw_session_refuse(s, why);
+	ck_assert(!sw_session_next(s, &job));
+	stop();
+}
+END_TEST
+
 SUITE(tcase)
 {
 	tcase_add_test(tcase, session_runs_a_trial_from_next_to_tell);
@@ -330,4 +357,5 @@ SUITE(tcase)
 	tcase_add_test(tcase, silence_has_a_limit_of_a_minute);
 	tcase_add_test(tcase, session_settles_when_all_reports_are_answered);
 	tcase_add_rows(tcase, session_reads_where_a_trial_goes_on, jobs);
+	tcase_add_test(tcase, session_cuts_a_refusal_between_characters);
 }
