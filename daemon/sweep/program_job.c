@@ -86,9 +86,13 @@ void sw_program_job_fill(const struct sw_live *live, const struct sw_slot *s,
 static bool has_file(const char *folder, size_t n, const char *name, int may)
 {
 	char path[PATH_MAX];
+	struct stat st;
 
 	(void)snprintf(path, sizeof path, "%.*s/%s", *name == '/' ? 0 : (int)n, folder, name);
-	return access(path, may) == 0;
+	if (access(path, may) != 0 || stat(path, &st) != 0)
+		return false;
+	errno = EISDIR;
+	return !S_ISDIR(st.st_mode);
 }
 
 static bool path_has(const char *path, const char *name)

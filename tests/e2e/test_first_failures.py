@@ -89,6 +89,7 @@ def test_slot_where_all_fails_while_others_work_rests(start, tmp_path):
     ({"command": ["no-such-program"]}, "/command/0: no-such-program: it is in no folder of PATH"),
     ({"command": ["./nothing"]}, "/command/0: ./nothing: No such file or directory"),
     ({"command": ["./program.py"]}, "/command/0: ./program.py: Permission denied"),
+    ({"command": ["./bin"]}, "/command/0: ./bin: Is a directory"),
     ({"command": None, "program": "train.py"}, "/program: train.py in "),
     ({"command": None, "program": "program.py"}, None),
     ({"command": ["${envvar:SHELL}", "-c", "true"]}, None),

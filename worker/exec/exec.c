@@ -181,9 +181,15 @@ static sw_status start_words(struct sw_exec *t, struct sw_program *p, char *cons
 				  argv[0] ? argv[0] : "nothing");
 	if (p == &t->program)
 		log_start(t, argv);
-	return sw_program_start(p, file, argv, e->list,
-				cJSON_GetStringValue(sw_json_get(t->job->run, "cwd")), t->mark,
-				err);
+	const sw_status rc = sw_program_start(p, file, argv, e->list,
+					      cJSON_GetStringValue(sw_json_get(t->job->run, "cwd")),
+					      t->mark, err);
+	if (rc == SW_OK && !p->marked && p == &t->program)
+		sw_session_log(t->session,
+			       "the limit of file locks (ulimit -Hx) is too low for a mark: "
+			       "if this worker is killed, what hides its environment is "
+			       "not found");
+	return rc;
 }
 
 static sw_status start_with(struct sw_exec *t, struct sw_program *p, struct sw_environment *e,

@@ -144,18 +144,16 @@ static sw_status cannot_start(struct sw_err *err, const char *file, const char *
 
 /* The program has the mark from its first moment, before it could hide from anybody: it inherits
  * the limit, which is the worker's own for as long. So no daemon has to be told of it first, and
- * one that is away keeps no program waiting. Where the limit cannot be set the environment alone
- * has the mark. */
-static int spawn_marked(pid_t *pid, const char *file, char *const argv[], char *const env[],
-			const char *cwd, const char *mark, const struct ways *w)
+ * one that is away keeps no program waiting. */
+static int spawn_marked(struct sw_program *p, const char *file, char *const argv[],
+			char *const env[], const char *cwd, const char *mark, const struct ways *w)
 {
 	struct rlimit own = {.rlim_max = 0};
 	const bool set = getrlimit(RLIMIT_LOCKS, &own) == 0;
 	const struct rlimit marked = {.rlim_cur = sw_process_mark(mark), .rlim_max = own.rlim_max};
 
-	if (set)
-		(void)setrlimit(RLIMIT_LOCKS, &marked);
-	const int code = spawn(pid, file, argv, env, cwd, w);
+	p->marked = set && setrlimit(RLIMIT_LOCKS, &marked) == 0;
+	const int code = spawn(&p->pid, file, argv, env, cwd, w);
 	if (set)
 		(void)setrlimit(RLIMIT_LOCKS, &own);
 	return code;
@@ -172,7 +170,7 @@ sw_status sw_program_start(struct sw_program *p, const char *file, char *const a
 		return sw_err_set(err, SW_BUSY, "cannot start a program: %s", strerror(errno));
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pthread_mutex_lock(&lock);
-	code = spawn_marked(&p->pid, file, argv, env, cwd, mark, &w);
+	code = spawn_marked(p, file, argv, env, cwd, mark, &w);
 	if (code == 0) {
 		p->mark = mark;
 		p->next = programs;

@@ -25,6 +25,7 @@ struct sw_program {
 	bool ended;              /* it was reaped, and: */
 	int code, signal;        /* its exit status, or the signal that ended it (else 0) */
 	const char *mark;        /* borrowed */
+	bool marked;             /* by its limit of file locks, too (base/process.h) */
 	struct sw_program *next; /* of all lanes, from sw_program_start() to sw_program_close() */
 };
 
