@@ -124,7 +124,15 @@ uint64_t sw_process_mark(const char *entry)
 	return hash;
 }
 
-static bool has_limit(pid_t pid, uint64_t mark)
+static bool holds_one(const char *text, size_t len, const char *const *entry, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (holds_entry(text, len, entry[i]))
+			return true;
+	return false;
+}
+
+static bool has_limit(pid_t pid, const char *const *entry, size_t n)
 {
 	static const char name[] = "Max file locks";
 	char path[64], text[4096];
@@ -132,25 +140,29 @@ static bool has_limit(pid_t pid, uint64_t mark)
 	(void)snprintf(path, sizeof path, "/proc/%ld/limits", (long)pid);
 	text[read_whole(path, text, sizeof text - 1)] = '\0';
 	const char *line = strstr(text, name);
-	return line != NULL && strtoull(line + sizeof name, NULL, 10) == mark;
+	const uint64_t limit = line != NULL ? strtoull(line + sizeof name, NULL, 10) : 0;
+
+	for (size_t i = 0; limit != 0 && i < n; i++)
+		if (sw_process_mark(entry[i]) == limit)
+			return true;
+	return false;
 }
 
-bool sw_process_marked(pid_t pid, const char *entry)
+bool sw_process_marked(pid_t pid, const char *const *entry, size_t n)
 {
 	char path[64], few[16384];
-	size_t n;
 
-	if (has_limit(pid, sw_process_mark(entry)))
+	if (has_limit(pid, entry, n))
 		return true;
 	(void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
-	n = read_whole(path, few, sizeof few);
-	if (n < sizeof few)
-		return holds_entry(few, n, entry);
+	size_t len = read_whole(path, few, sizeof few);
+	if (len < sizeof few)
+		return holds_one(few, len, entry, n);
 	char *all = sw_malloc(ENVIRONMENT_MAX);
 	if (all == NULL)
 		return false;
-	n = read_whole(path, all, ENVIRONMENT_MAX);
-	const bool is = holds_entry(all, n, entry);
+	len = read_whole(path, all, ENVIRONMENT_MAX);
+	const bool is = holds_one(all, len, entry, n);
 
 	free(all);
 	return is;
@@ -173,7 +185,7 @@ bool sw_process_signal(const struct sw_process *p, int sig)
 	return sent;
 }
 
-size_t sw_process_chase_marked(const char *entry, int64_t us)
+size_t sw_process_chase_marked(const char *const *entry, size_t n_entries, int64_t us)
 {
 	const int64_t until = sw_clock_mono_us() + us;
 	struct sw_process newest;
@@ -187,7 +199,8 @@ size_t sw_process_chase_marked(const char *entry, int64_t us)
 		const char *last = strrchr(text, ' ');
 		if (last == NULL || !sw_process_read((pid_t)atol(last), &newest) ||
 		    newest.pid == sent_to || newest.state == 'Z' ||
-		    !sw_process_marked(newest.pid, entry) || !sw_process_signal(&newest, SIGKILL))
+		    !sw_process_marked(newest.pid, entry, n_entries) ||
+		    !sw_process_signal(&newest, SIGKILL))
 			continue;
 		sent_to = newest.pid;
 		n++;
@@ -197,17 +210,17 @@ size_t sw_process_chase_marked(const char *entry, int64_t us)
 
 /* One look. Returns how many with the mark are left; those that this look met first are added to
  * *killed. */
-static size_t kill_marked(const char *entry, size_t *killed)
+static size_t kill_marked(const char *const *entry, size_t n_entries, size_t *killed)
 {
 	struct sw_process *all;
-	size_t n, left = sw_process_chase_marked(entry, CHASE_US);
+	size_t n, left = sw_process_chase_marked(entry, n_entries, CHASE_US);
 
 	*killed += left;
 	if (sw_process_list(&all, &n) != SW_OK)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		if (all[i].pid == getpid() || all[i].state == 'Z' ||
-		    !sw_process_marked(all[i].pid, entry))
+		    !sw_process_marked(all[i].pid, entry, n_entries))
 			continue;
 		left++;
 		*killed += sw_process_signal(&all[i], SIGKILL);
@@ -216,7 +229,7 @@ static size_t kill_marked(const char *entry, size_t *killed)
 	return left;
 }
 
-size_t sw_process_end_marked(const char *entry)
+size_t sw_process_end_marked(const char *const *entry, size_t n)
 {
 	const int64_t until = sw_clock_mono_us() + END_US;
 	size_t killed = 0, again = 0;
@@ -225,7 +238,7 @@ size_t sw_process_end_marked(const char *entry)
 	/* What was forked while a look went on is met by the next. One that has not run its program
 	 * yet has no environment of its own: hence the second. */
 	for (size_t *count = &killed;; count = &again) {
-		clean = kill_marked(entry, count) > 0 ? 0 : clean + 1;
+		clean = kill_marked(entry, n, count) > 0 ? 0 : clean + 1;
 		if (clean == 2 || sw_clock_mono_us() >= until)
 			return killed;
 	}

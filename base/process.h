@@ -36,20 +36,20 @@ SW_NODISCARD sw_status sw_process_list(struct sw_process **out, size_t *n);
 
 /* The soft RLIMIT_LOCKS that marks as "NAME=value" does. */
 uint64_t sw_process_mark(const char *entry);
-/* Is "NAME=value" its mark? Of a huge environment only the first 2 MiB are read. */
-bool sw_process_marked(pid_t pid, const char *entry);
+/* Is one of these n "NAME=value" its mark? Of a huge environment only the first 2 MiB are read. */
+bool sw_process_marked(pid_t pid, const char *const *entry, size_t n);
 
 /* Sends the signal, unless the process that was looked at has ended: its number may be another's
  * by now. false: nothing was sent. */
 bool sw_process_signal(const struct sw_process *p, int sig);
 
-/* SIGKILL to whatever is the newest process of the machine for so long, where it has this mark: in a
+/* SIGKILL to whatever is the newest process of the machine for so long, where it has such a mark: in a
  * chain of forks, each of which ends at once, a look at all processes meets none that lives. Returns
  * how many got it. */
-size_t sw_process_chase_marked(const char *entry, int64_t us);
+size_t sw_process_chase_marked(const char *const *entry, size_t n, int64_t us);
 
-/* SIGKILL to all processes with this mark, but the caller's own, until two looks and the 10 ms
+/* SIGKILL to all processes with one of these marks, but the caller's own, until two looks and the 10 ms
  * before each find none; for at most 2 s. Returns how many were killed. */
-size_t sw_process_end_marked(const char *entry);
+size_t sw_process_end_marked(const char *const *entry, size_t n);
 
 #endif

@@ -14,16 +14,24 @@ struct leftover {
 	void (*done)(struct sw_worker *w);
 };
 
-void sw_leftover_end_now(const struct sw_daemon *d, int32_t slot)
+void sw_leftover_end_now(const struct sw_daemon *d, const int32_t *slot, size_t n)
 {
-	char cookie[64], entry[96];
-	size_t n;
+	char(*text)[96] = sw_calloc(n, sizeof *text), cookie[64];
+	const char **entry = sw_calloc(n, sizeof *entry);
 
-	sw_slot_cookie(d, slot, cookie);
-	(void)snprintf(entry, sizeof entry, "SWEEPD_COOKIE=%s", cookie);
-	n = sw_process_end_marked(entry);
-	if (n > 0)
-		sw_log(SW_LOG_WARN, "program.left", "slot=%d killed=%zu", slot, n);
+	if (text == NULL || entry == NULL)
+		sw_daemon_die("end what a worker left", SW_NOMEM);
+	for (size_t i = 0; i < n; i++) {
+		sw_slot_cookie(d, slot[i], cookie);
+		(void)snprintf(text[i], sizeof text[i], "SWEEPD_COOKIE=%s", cookie);
+		entry[i] = text[i];
+	}
+	const size_t killed = sw_process_end_marked(entry, n);
+	if (killed > 0)
+		sw_log(SW_LOG_WARN, "program.left", "slot=%d slots=%zu killed=%zu", slot[0], n,
+		       killed);
+	free(text);
+	free(entry);
 }
 
 static void run_end(uv_work_t *work)
@@ -34,7 +42,7 @@ static void run_end(uv_work_t *work)
 	/* Nothing of the slots changes meanwhile: the worker has no process, and gets no trial. */
 	for (unsigned k = 0; k < w->slot_n; k++)
 		if (w->slots[k].program)
-			sw_leftover_end_now(w->slots[k].d, w->slots[k].index);
+			sw_leftover_end_now(w->slots[k].d, &w->slots[k].index, 1);
 }
 
 static void on_end(uv_work_t *work, int status)

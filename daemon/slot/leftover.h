@@ -8,6 +8,7 @@
 #define SW_DAEMON_SLOT_LEFTOVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct sw_daemon;
@@ -16,7 +17,7 @@ struct sw_worker;
 /* Ends what is left of the worker's slots, on libuv's pool; then calls done, on the loop. False: none
  * has a program, and done is not called. */
 bool sw_leftover_end(struct sw_worker *w, void (*done)(struct sw_worker *w));
-/* The same of one slot, at once: before the loop. A look at all processes, some milliseconds. */
-void sw_leftover_end_now(const struct sw_daemon *d, int32_t slot);
+/* The same of these slots, at once: before the loop. Looks at all processes, for 20 ms at least. */
+void sw_leftover_end_now(const struct sw_daemon *d, const int32_t *slot, size_t n);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/leftover.h"
 #include "daemon/slot/room.h"
@@ -26,6 +27,8 @@ struct slot_rows {
 	char worker[33]; /* of the process that the last rows were about */
 	int64_t first;   /* its first row */
 	sw_row_slot_cb *cb;
+	int32_t *gone; /* [gone_n]: slots whose worker is not that of their row any more */
+	size_t gone_n;
 	sw_status rc;
 	struct sw_err err;
 };
@@ -129,13 +132,26 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 		release_trial_on(d, (int32_t)row->slot);
 		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
 	}
-	/* What programs left there, also of a trial that had ended: before the slot has another. */
-	sw_leftover_end_now(d, (int32_t)row->slot);
-	/* The row is deleted even if the process is gone, or the next start would find it again. */
-	struct sw_change *c = sw_change_begin(d, NULL);
-	sw_tx_slot_delete(c->tx, row->slot);
-	sw_change_commit(c);
+	if (!sw_array_resize(&r->gone, r->gone_n + 1, sizeof *r->gone))
+		sw_daemon_die("adopt workers", SW_NOMEM);
+	r->gone[r->gone_n++] = (int32_t)row->slot;
 	return true;
+}
+
+/* What programs left there, also of trials that had ended: before a slot has another. In one look at
+ * all processes, which takes long where there are many. Then the rows go, even if the process is gone,
+ * or the next start would find them again. */
+static void clear_gone(struct slot_rows *r)
+{
+	if (r->gone_n > 0) {
+		struct sw_change *c = sw_change_begin(r->d, NULL);
+
+		sw_leftover_end_now(r->d, r->gone, r->gone_n);
+		for (size_t i = 0; i < r->gone_n; i++)
+			sw_tx_slot_delete(c->tx, r->gone[i]);
+		sw_change_commit(c);
+	}
+	free(r->gone);
 }
 
 static void read_slot_rows(struct sw_db *db, void *arg)
@@ -243,6 +259,7 @@ sw_status sw_adopt_workers(struct sw_daemon *d, struct sw_err *err)
 		struct slot_rows r = {.d = d, .lanes = lanes, .cb = passes[i]};
 
 		sw_store_read_now(d->store, read_slot_rows, &r);
+		clear_gone(&r);
 		if (r.rc != SW_OK)
 			rc = sw_err_set(err, SW_IO, "cannot read the slots from the store: %s",
 					r.err.msg);

@@ -60,6 +60,11 @@ START_TEST(process_list_has_a_child_and_whose_it_is)
 }
 END_TEST
 
+static bool is_marked(pid_t pid, const char *entry)
+{
+	return sw_process_marked(pid, &entry, 1);
+}
+
 START_TEST(process_mark_is_the_whole_entry)
 {
 	const pid_t child = start("exec sleep 1000", mark);
@@ -67,10 +72,10 @@ START_TEST(process_mark_is_the_whole_entry)
 
 	(void)snprintf(longer, sizeof longer, "%s0", mark);
 	(void)snprintf(shorter, sizeof shorter, "%.*s", (int)strlen(mark) - 1, mark);
-	ck_assert(sw_process_marked(child, mark));
-	ck_assert(!sw_process_marked(child, longer));
-	ck_assert(!sw_process_marked(child, shorter));
-	ck_assert(!sw_process_marked(getpid(), mark));
+	ck_assert(is_marked(child, mark));
+	ck_assert(!is_marked(child, longer));
+	ck_assert(!is_marked(child, shorter));
+	ck_assert(!is_marked(getpid(), mark));
 	kill(child, SIGKILL);
 	end_of(child);
 }
@@ -99,7 +104,7 @@ static size_t count_marked(void)
 
 	ck_assert_int_eq(sw_process_list(&all, &n), SW_OK);
 	for (size_t i = 0; i < n; i++)
-		found += sw_process_marked(all[i].pid, mark);
+		found += is_marked(all[i].pid, mark);
 	free(all);
 	return found;
 }
@@ -107,6 +112,7 @@ static size_t count_marked(void)
 /* The second one has left its session and its parent, and ignores SIGTERM. */
 START_TEST(process_end_marked_ends_what_forked_away)
 {
+	static const char *const marks[] = {"SWEEPD_COOKIE=of nobody", mark};
 	const pid_t other = start("exec sleep 1000", "SWEEPD_COOKIE=another");
 	const pid_t child = start(
 		"trap '' TERM; setsid sh -c 'sleep 1000 & sleep 1000 &' ; exec sleep 1000", mark);
@@ -114,7 +120,7 @@ START_TEST(process_end_marked_ends_what_forked_away)
 	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	while (count_marked() != 3)
 		;
-	ck_assert_uint_ge(sw_process_end_marked(mark), 3);
+	ck_assert_uint_ge(sw_process_end_marked(marks, 2), 3);
 	ck_assert_uint_eq(count_marked(), 0);
 	ck_assert_int_eq(end_of(child), SIGKILL);
 	ck_assert_int_eq(waitpid(other, NULL, WNOHANG), 0);

@@ -267,7 +267,7 @@ static bool is_root(const struct sw_program *p, const struct sw_process *of)
 		return false;
 	if (listed)
 		return strcmp(listed->mark, p->mark) == 0;
-	return !has_others(p) || sw_process_marked(of->pid, p->mark);
+	return !has_others(p) || sw_process_marked(of->pid, &p->mark, 1);
 }
 
 /* Sets mine[i] for the program, its trial's other ranks, their orphans, and all below them. */
@@ -314,7 +314,7 @@ static size_t look(const struct sw_program *p, int sig)
 		if (mine[i] && all[i].state != 'Z' && (sig == 0 || sw_process_signal(&all[i], sig)))
 			count++;
 	if (sig == SIGKILL)
-		(void)sw_process_chase_marked(p->mark, CHASE_US);
+		(void)sw_process_chase_marked(&p->mark, 1, CHASE_US);
 	free(mine);
 	free(all);
 	return count;

@@ -44,7 +44,7 @@ START_TEST(leftover_of_the_slot_is_ended_and_no_other)
 		pid[k] = start_marked(cookie[k]);
 	}
 	ck_assert_str_ne(cookie[0], cookie[1]);
-	sw_leftover_end_now(&d, 1);
+	sw_leftover_end_now(&d, (int32_t[]){2, 1}, 2);
 	ck_assert_int_eq(waitpid(pid[1], &status, 0), pid[1]);
 	ck_assert(WIFSIGNALED(status));
 	ck_assert_int_eq(WTERMSIG(status), SIGKILL);
