@@ -19,6 +19,7 @@ static struct {
 	pthread_mutex_t lock; /* of those who sleep */
 	pthread_cond_t go, done;
 	unsigned made; /* helpers, whose slots are 1 .. made */
+	size_t slot[SW_CPU_THREADS_MAX];
 	/* of the call: they hold for whoever has a part of it */
 	sw_cpu_part *run;
 	void *ctx;
@@ -96,7 +97,7 @@ static void await_offer(size_t slot)
 
 static void *help(void *arg)
 {
-	const size_t slot = (size_t)(uintptr_t)arg;
+	const size_t slot = *(const size_t *)arg;
 
 	for (;;) {
 		await_offer(slot);
@@ -111,7 +112,8 @@ static unsigned helpers_make(unsigned n)
 	while (pool.made < n) {
 		pthread_t thread;
 
-		if (pthread_create(&thread, NULL, help, (void *)(uintptr_t)(pool.made + 1)) != 0)
+		pool.slot[pool.made] = pool.made + 1;
+		if (pthread_create(&thread, NULL, help, &pool.slot[pool.made]) != 0)
 			break;
 		pthread_detach(thread);
 		pool.made++;
