@@ -92,12 +92,13 @@ static bool has_space(void)
 static bool make_threads(uv_loop_t *loop)
 {
 	static uv_work_t first;
-	const char *size = getenv("UV_THREADPOOL_SIZE");
-	char *const users = size != NULL ? strdup(size) : NULL; /* the programs get it back */
 
 	if (!has_space())
 		return false;
 	take_buffers();
+	const char *size = getenv("UV_THREADPOOL_SIZE");
+	char *const users = size != NULL ? strdup(size) : NULL; /* the programs get it back */
+
 	(void)signal(SIGABRT, on_no_thread);
 	(void)setenv("UV_THREADPOOL_SIZE", POOL_THREADS, 1);
 	const int rc = uv_queue_work(loop, &first, no_work, NULL);
