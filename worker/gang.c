@@ -282,19 +282,28 @@ static void await_all(struct sw_gang *g)
 	}
 }
 
-static void *reap_left(void *pid)
+static void *reap_left(void *arg)
 {
-	(void)waitpid((pid_t)(intptr_t)pid, NULL, 0);
+	pid_t *pid = arg;
+
+	(void)waitpid(*pid, NULL, 0);
+	free(pid);
 	return NULL;
 }
 
 /* Else its zombie would hide those of programs from the idle worker (sw_program_reap). */
 static void leave(pid_t pid)
 {
+	pid_t *of = sw_malloc(sizeof *of);
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, reap_left, (void *)(intptr_t)pid) == 0)
+	if (of == NULL)
+		return;
+	*of = pid;
+	if (pthread_create(&thread, NULL, reap_left, of) == 0)
 		(void)pthread_detach(thread);
+	else
+		free(of);
 }
 
 void sw_gang_end(struct sw_gang *g, bool at_once)
