@@ -2,7 +2,7 @@
  * base/dist.h — the distributions that a parameter's values are drawn from: the one vocabulary of
  * the spec, the samplers and the worker.
  *
- * Names    W&B's. Aliases (W&B's of exponents, Ray's, Optuna's) are resolved by spec/spec_param.c.
+ * Names    W&B's. Aliases (W&B's of exponents, Ray's, Optuna's) are resolved by spec/read/param.c.
  */
 #ifndef SW_BASE_DIST_H
 #define SW_BASE_DIST_H

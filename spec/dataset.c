@@ -1,7 +1,8 @@
 /* "trainer.dataset": the keys of each format and which of them go together. */
 #include "spec/dataset.h"
 #include "proto/json.h"
-#include "spec/spec_internal.h"
+#include "spec/keys.h"
+#include "spec/spec.h"
 #include <math.h>
 #include <string.h>
 

@@ -45,7 +45,7 @@ struct sw_spec_group {
 	const cJSON *when;                  /* or NULL; what it says holds for all inside */
 };
 
-struct sw_spec_place {
+struct sw_spec_value {
 	const cJSON *v;
 	size_t i;
 };
@@ -70,7 +70,7 @@ struct sw_spec_param {
 	const cJSON *value;    /* constant: any JSON value */
 	const double *weights; /* or NULL; as many as values */
 	size_t n_values;
-	struct sw_spec_place *sorted; /* the values, for sw_spec_value_find() */
+	struct sw_spec_value *sorted; /* the values, for sw_spec_value_find() */
 };
 
 /* child is active only where parent is active and has one of the values. */

@@ -1,0 +1,201 @@
+#include "spec/keys.h"
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include "spec/spec.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *sw_spec_kind(const cJSON *v)
+{
+	if (cJSON_IsObject(v))
+		return "an object";
+	if (cJSON_IsArray(v))
+		return "an array";
+	if (cJSON_IsString(v))
+		return "a string";
+	if (cJSON_IsNumber(v))
+		return "a number";
+	return cJSON_IsBool(v) ? "true or false" : "null";
+}
+
+static bool has_no_effect(const char *key, const struct sw_spec_keys *keys)
+{
+	for (size_t i = 0; i < keys->n_hints; i++)
+		if (strcmp(keys->hints[i].key, key) == 0)
+			return keys->hints[i].use == NULL && keys->hints[i].line == NULL;
+	return false;
+}
+
+static sw_status unknown_key(const char *key, const struct sw_spec_keys *keys, struct sw_err *err)
+{
+	char ptr[sizeof err->ptr] = "", list[246] = "; known here: ";
+	size_t n = strlen(list);
+
+	sw_json_pointer_add(ptr, sizeof ptr, key);
+	for (size_t i = 0; i < keys->n_hints; i++) {
+		const struct sw_spec_hint *h = &keys->hints[i];
+		if (strcmp(h->key, key) != 0)
+			continue;
+		if (h->use != NULL)
+			return sw_err_at(err, SW_INVALID, ptr,
+					 "unknown key \"%s\"; did you mean \"%s\"?", key, h->use);
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "\"%s\" is not supported by this version: %s", key, h->line);
+	}
+	for (size_t i = 0; i < keys->n_known; i++) {
+		if (n + strlen(keys->known[i]) + sizeof ", , ..." > sizeof list) {
+			(void)snprintf(list + n, sizeof list - n, ", ...");
+			break;
+		}
+		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i > 0 ? ", " : "",
+				      keys->known[i]);
+	}
+	return sw_spec_unknown("key", key, keys->known, keys->n_known, list, ptr, err);
+}
+
+sw_status sw_spec_check_keys(const cJSON *object, const struct sw_spec_keys *keys,
+			     struct sw_err *err)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, object) {
+		size_t i = 0;
+		while (i < keys->n_known && strcmp(keys->known[i], v->string) != 0)
+			i++;
+		if (i == keys->n_known && !has_no_effect(v->string, keys))
+			return unknown_key(v->string, keys, err);
+	}
+	return SW_OK;
+}
+
+sw_status sw_spec_unknown(const char *what, const char *name, const char *const *known, size_t n,
+			  const char *tail, const char *ptr, struct sw_err *err)
+{
+	const char *near = sw_nearest(name, known, n);
+
+	if (near != NULL)
+		return sw_err_at(err, SW_INVALID, ptr, "unknown %s \"%s\"; did you mean \"%s\"?",
+				 what, name, near);
+	return sw_err_at(err, SW_INVALID, ptr, "unknown %s \"%.64s\"%s", what, name, tail);
+}
+
+sw_status sw_spec_at_key(struct sw_err *err, const char *key, const char *fmt, ...)
+{
+	char line[sizeof err->msg], ptr[sizeof err->ptr] = "";
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	sw_json_pointer_add(ptr, sizeof ptr, key);
+	return sw_err_at(err, SW_INVALID, ptr, "%s", line);
+}
+
+sw_status sw_spec_key_wrong(const char *key, struct sw_err *err, const char *what)
+{
+	return sw_spec_at_key(err, key, "\"%s\" %s", key, what);
+}
+
+sw_status sw_spec_must_be(const cJSON *v, const char *key, const char *want, struct sw_err *err)
+{
+	return sw_spec_at_key(err, key, "\"%s\" must be %s, not %s", key, want, sw_spec_kind(v));
+}
+
+sw_status sw_spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t max,
+			   uint64_t *out, struct sw_err *err)
+{
+	char what[96];
+
+	if (!cJSON_IsNumber(v))
+		return sw_spec_must_be(v, key, "an integer", err);
+	if (v->valuedouble != floor(v->valuedouble))
+		return sw_spec_key_wrong(key, err, "must be an integer, not a fraction");
+	if (v->valuedouble < (double)min)
+		(void)snprintf(what, sizeof what, "must be at least %llu", (unsigned long long)min);
+	else if (v->valuedouble > (double)max)
+		(void)snprintf(what, sizeof what, "must be at most %llu", (unsigned long long)max);
+	else if (sw_json_u64(v, out))
+		return SW_OK;
+	return sw_spec_key_wrong(key, err, what);
+}
+
+sw_status sw_spec_read_real(const cJSON *v, const char *key, double min, bool open, double max,
+			    double *out, struct sw_err *err)
+{
+	char what[96], end[32];
+
+	if (!cJSON_IsNumber(v) || !isfinite(v->valuedouble))
+		return sw_spec_must_be(v, key, "a number", err);
+	const bool low = open ? v->valuedouble <= min : v->valuedouble < min;
+	if (!low && v->valuedouble <= max) {
+		*out = v->valuedouble;
+		return SW_OK;
+	}
+	sw_json_num_text(low ? min : max, end);
+	(void)snprintf(what, sizeof what, "must be %s %s",
+		       low && open ? "above" : (low ? "at least" : "at most"), end);
+	return sw_spec_key_wrong(key, err, what);
+}
+
+sw_status sw_spec_read_bool(const cJSON *v, const char *key, bool *out, struct sw_err *err)
+{
+	if (!cJSON_IsBool(v))
+		return sw_spec_must_be(v, key, "true or false", err);
+	*out = cJSON_IsTrue(v) != 0;
+	return SW_OK;
+}
+
+sw_status sw_spec_key_u64(const cJSON *object, const char *key, uint64_t min, uint64_t max,
+			  uint64_t *out, struct sw_err *err)
+{
+	const cJSON *v = sw_json_get(object, key);
+
+	return v == NULL ? SW_OK : sw_spec_read_u64(v, key, min, max, out, err);
+}
+
+sw_status sw_spec_key_real(const cJSON *object, const char *key, double min, bool open, double max,
+			   double *out, struct sw_err *err)
+{
+	const cJSON *v = sw_json_get(object, key);
+
+	return v == NULL ? SW_OK : sw_spec_read_real(v, key, min, open, max, out, err);
+}
+
+sw_status sw_spec_key_bool(const cJSON *object, const char *key, bool *out, struct sw_err *err)
+{
+	const cJSON *v = sw_json_get(object, key);
+
+	return v == NULL ? SW_OK : sw_spec_read_bool(v, key, out, err);
+}
+
+/* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they make a line show what it does not
+ * say. */
+static bool turns_text(const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	if (p[0] != 0xe2)
+		return false;
+	if (p[1] == 0x80)
+		return p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xaa && p[2] <= 0xae);
+	return p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9;
+}
+
+sw_status sw_spec_read_label(const cJSON *v, const char *key, const char **out, struct sw_err *err)
+{
+	if (!cJSON_IsString(v))
+		return sw_spec_must_be(v, key, "a string", err);
+	const size_t n = strlen(v->valuestring);
+	if (n == 0)
+		return sw_spec_key_wrong(key, err, "is empty");
+	if (n > SW_SPEC_MAX_NAME)
+		return sw_spec_key_wrong(key, err, "is longer than 64 bytes");
+	for (const char *p = v->valuestring; *p != '\0'; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f || turns_text(p))
+			return sw_spec_key_wrong(key, err,
+						 "has a control or text-direction character in it");
+	*out = v->valuestring;
+	return SW_OK;
+}

@@ -1,0 +1,448 @@
+/*
+ * "constraints": comparisons between parameters, as text.
+ *
+ *   constraint   sum op sum            op: < <= > >= == !=
+ *   sum          [+ -] product, then any number of + product, - product
+ *   product      factor, then any number of * factor, / factor
+ *   factor       number | name | `name` | ( sum ) | - factor
+ *
+ * Read by recursive descent straight into polynomials: a sum of terms, each a number times a few
+ * parameters. What is divided by must be a number. A name may have - . / in it, so it goes on until
+ * a character that no name has: "a-b" is a name, "a - b" is a difference.
+ */
+#include "base/memory.h"
+#include "spec/read/read.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PARENTHESES 16
+
+struct poly {
+	struct sw_spec_term term[SW_SPEC_MAX_TERMS];
+	size_t n;
+	double constant;
+};
+
+struct reader {
+	const struct sw_spec *spec;
+	const char *text, *at;
+	unsigned depth;
+	struct sw_err *err;
+};
+
+/* The column of a place, from 1, in characters (bytes that begin one). */
+static sw_status fail_at(const struct reader *r, const char *place, const char *fmt, ...)
+	SW_PRINTF(3, 4);
+static sw_status fail_at(const struct reader *r, const char *place, const char *fmt, ...)
+{
+	char line[240];
+	size_t column = 1;
+	va_list ap;
+
+	for (const char *p = r->text; p < place; p++)
+		column += ((unsigned char)*p & 0xc0) != 0x80;
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	return sw_err_set(r->err, SW_INVALID, "column %zu: %s", column, line);
+}
+
+static void skip_space(struct reader *r)
+{
+	r->at += strspn(r->at, " \t\r\n");
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool in_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
+	       (c != '\0' && strchr("_-./", c) != NULL);
+}
+
+/* --- polynomials --- */
+
+static bool same_factors(const struct sw_spec_term *a, const struct sw_spec_term *b)
+{
+	return a->n_factors == b->n_factors &&
+	       memcmp(a->factor, b->factor, a->n_factors * sizeof a->factor[0]) == 0;
+}
+
+static sw_status add_term(struct reader *r, struct poly *p, const struct sw_spec_term *t,
+			  const char *place)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		if (!same_factors(&p->term[i], t))
+			continue;
+		p->term[i].coef += t->coef;
+		if (p->term[i].coef == 0)
+			p->term[i] = p->term[--p->n];
+		return SW_OK;
+	}
+	if (p->n == SW_SPEC_MAX_TERMS)
+		return fail_at(r, place, "more than %d terms", SW_SPEC_MAX_TERMS);
+	if (t->coef != 0)
+		p->term[p->n++] = *t;
+	return SW_OK;
+}
+
+/* *to += sign * *p */
+static sw_status add_poly(struct reader *r, struct poly *to, const struct poly *p, double sign,
+			  const char *place)
+{
+	to->constant += sign * p->constant;
+	for (size_t i = 0; i < p->n; i++) {
+		struct sw_spec_term t = p->term[i];
+
+		t.coef *= sign;
+		const sw_status rc = add_term(r, to, &t, place);
+		if (rc != SW_OK)
+			return rc;
+	}
+	return SW_OK;
+}
+
+static void scale_poly(struct poly *p, double by)
+{
+	p->constant *= by;
+	for (size_t i = 0; i < p->n; i++)
+		p->term[i].coef *= by;
+	if (by == 0)
+		p->n = 0;
+}
+
+/* a times b: the factors of both, in rising order. */
+static sw_status multiply_terms(struct reader *r, const struct sw_spec_term *a,
+				const struct sw_spec_term *b, struct sw_spec_term *out,
+				const char *place)
+{
+	size_t i = 0, k = 0;
+
+	*out = (struct sw_spec_term){.coef = a->coef * b->coef};
+	if (a->n_factors + b->n_factors > SW_SPEC_MAX_FACTORS)
+		return fail_at(r, place, "more than %d parameters multiplied", SW_SPEC_MAX_FACTORS);
+	while (i < a->n_factors || k < b->n_factors) {
+		const bool left = k == b->n_factors ||
+				  (i < a->n_factors && a->factor[i] <= b->factor[k]);
+		out->factor[out->n_factors++] = left ? a->factor[i++] : b->factor[k++];
+	}
+	return SW_OK;
+}
+
+/* *to *= *p */
+static sw_status multiply_polys(struct reader *r, struct poly *to, const struct poly *p,
+				const char *place)
+{
+	const struct poly old = *to;
+
+	scale_poly(to, p->constant);
+	for (size_t i = 0; i < p->n; i++) {
+		struct sw_spec_term t = p->term[i];
+
+		t.coef *= old.constant;
+		sw_status rc = add_term(r, to, &t, place);
+		for (size_t k = 0; rc == SW_OK && k < old.n; k++) {
+			rc = multiply_terms(r, &old.term[k], &p->term[i], &t, place);
+			if (rc == SW_OK)
+				rc = add_term(r, to, &t, place);
+		}
+		if (rc != SW_OK)
+			return rc;
+	}
+	return SW_OK;
+}
+
+/* --- the text --- */
+
+/* A decimal number, unless a name goes on behind it ("2nd", "1-a"). */
+static const char *number_end(const char *p)
+{
+	const char *digits = p;
+
+	p += strspn(p, "0123456789");
+	if (*p == '.') {
+		digits += p == digits; /* ".5" has its digits behind the point */
+		p++;
+		p += strspn(p, "0123456789");
+	}
+	if (p == digits)
+		return NULL;
+	if (*p == 'e' || *p == 'E') {
+		const char *e = p + 1 + (p[1] == '+' || p[1] == '-');
+		if (is_digit(*e))
+			p = e + strspn(e, "0123456789");
+	}
+	return in_name(*p) ? NULL : p;
+}
+
+static sw_status read_number(struct reader *r, const char *end, struct poly *out)
+{
+	char text[64];
+	const size_t n = (size_t)(end - r->at);
+
+	if (n >= sizeof text)
+		return fail_at(r, r->at, "a number of over 63 characters");
+	memcpy(text, r->at, n);
+	text[n] = '\0';
+	out->constant = strtod(text, NULL);
+	if (!isfinite(out->constant))
+		return fail_at(r, r->at, "%s is beyond what a number can hold", text);
+	r->at = end;
+	return SW_OK;
+}
+
+/* The first value of a parameter that is no number, or NULL. */
+static const cJSON *not_a_number(const struct sw_spec_param *p)
+{
+	const cJSON *v;
+
+	if (p->value != NULL)
+		return cJSON_IsNumber(p->value) ? NULL : p->value;
+	cJSON_ArrayForEach (v, p->values) {
+		if (!cJSON_IsNumber(v))
+			return v;
+	}
+	return NULL;
+}
+
+static sw_status unknown_name(struct reader *r, const char *name, const char *place)
+{
+	const char *near = sw_spec_param_nearest(r->spec, name);
+
+	if (strpbrk(name, "-/") != NULL && near == NULL)
+		return fail_at(
+			r, place,
+			"no parameter is called \"%s\" (a - or / that is meant as an operator "
+			"needs spaces around it)",
+			name);
+	if (near != NULL)
+		return fail_at(r, place, "no parameter is called \"%s\"; did you mean \"%s\"?",
+			       name, near);
+	return fail_at(r, place, "no parameter is called \"%s\"", name);
+}
+
+static sw_status read_name(struct reader *r, struct poly *out)
+{
+	const char *place = r->at, *start = r->at, *end;
+	char name[SW_SPEC_MAX_PARAM_NAME + 1];
+
+	if (*start == '`') {
+		end = strchr(++start, '`');
+		if (end == NULL)
+			return fail_at(r, place, "a ` without another one");
+		r->at = end + 1;
+	} else {
+		for (end = start; in_name(*end);)
+			end++;
+		r->at = end;
+	}
+	const size_t n = (size_t)(end - start);
+	if (n == 0)
+		return fail_at(r, place, "a name is missing between ` and `");
+	if (n >= sizeof name)
+		return fail_at(r, place, "a name of over %d bytes", SW_SPEC_MAX_PARAM_NAME);
+	memcpy(name, start, n);
+	name[n] = '\0';
+	const int i = sw_spec_param_find(r->spec, name);
+	if (i < 0)
+		return unknown_name(r, name, place);
+	const cJSON *v = not_a_number(&r->spec->params[i]);
+	if (v != NULL)
+		return fail_at(r, place, "a constraint compares numbers, and \"%s\" can be %s",
+			       name, sw_spec_kind(v));
+	out->n = 1;
+	out->term[0] = (struct sw_spec_term){.coef = 1, .n_factors = 1, .factor = {(uint16_t)i}};
+	return SW_OK;
+}
+
+static sw_status read_sum(struct reader *r, struct poly *out);
+
+static sw_status read_inside(struct reader *r, struct poly *out)
+{
+	const char *place = r->at++;
+
+	if (r->depth == MAX_PARENTHESES)
+		return fail_at(r, place, "more than %d parentheses open", MAX_PARENTHESES);
+	r->depth++;
+	const sw_status rc = read_sum(r, out);
+	r->depth--;
+	if (rc != SW_OK)
+		return rc;
+	skip_space(r);
+	if (*r->at != ')')
+		return fail_at(r, place, "a ( without its )");
+	r->at++;
+	return SW_OK;
+}
+
+static sw_status read_factor(struct reader *r, struct poly *out)
+{
+	double sign = 1;
+	sw_status rc;
+
+	out->n = 0;
+	out->constant = 0;
+	for (skip_space(r); *r->at == '-' || *r->at == '+'; skip_space(r))
+		sign = *r->at++ == '-' ? -sign : sign;
+	const char *end = is_digit(*r->at) || *r->at == '.' ? number_end(r->at) : NULL;
+	if (end != NULL)
+		rc = read_number(r, end, out);
+	else if (*r->at == '(')
+		rc = read_inside(r, out);
+	else if (*r->at == '`' || in_name(*r->at))
+		rc = read_name(r, out);
+	else if (*r->at == '\0')
+		rc = fail_at(r, r->at, "the text ends where a number or a parameter must stand");
+	else
+		rc = fail_at(r, r->at, "a number or a parameter must stand here");
+	if (rc == SW_OK && sign < 0)
+		scale_poly(out, -1);
+	return rc;
+}
+
+static sw_status read_product(struct reader *r, struct poly *out)
+{
+	struct poly next;
+
+	sw_status rc = read_factor(r, out);
+	for (skip_space(r); rc == SW_OK && (*r->at == '*' || *r->at == '/'); skip_space(r)) {
+		const char *place = r->at++;
+
+		rc = read_factor(r, &next);
+		if (rc != SW_OK)
+			break;
+		if (*place == '*')
+			rc = multiply_polys(r, out, &next, place);
+		else if (next.n > 0)
+			rc = fail_at(r, place, "only a number can be divided by");
+		else if (next.constant == 0)
+			rc = fail_at(r, place, "division by 0");
+		else
+			for (size_t i = 0; i <= out->n; i++)
+				*(i < out->n ? &out->term[i].coef : &out->constant) /=
+					next.constant;
+	}
+	return rc;
+}
+
+static sw_status read_sum(struct reader *r, struct poly *out)
+{
+	struct poly next;
+
+	sw_status rc = read_product(r, out);
+	for (skip_space(r); rc == SW_OK && (*r->at == '+' || *r->at == '-'); skip_space(r)) {
+		const char *place = r->at++;
+
+		rc = read_product(r, &next);
+		if (rc == SW_OK)
+			rc = add_poly(r, out, &next, *place == '-' ? -1 : 1, place);
+	}
+	return rc;
+}
+
+static sw_status read_op(struct reader *r, const char **out)
+{
+	static const char *const ops[] = {"<=", ">=", "==", "!=", "<", ">"};
+	const char *place = r->at;
+
+	for (size_t i = 0; i < SW_SPEC_N(ops); i++) {
+		if (strncmp(place, ops[i], strlen(ops[i])) != 0)
+			continue;
+		*out = ops[i];
+		r->at += strlen(ops[i]);
+		if (*r->at != '=' && *r->at != '<' && *r->at != '>')
+			return SW_OK;
+		return fail_at(r, place, "no such comparison: < <= > >= == and != are known");
+	}
+	if (*place == '=')
+		return fail_at(r, place, "a single = ; write == , <= or >=");
+	if (*place == '\0')
+		return fail_at(r, place, "a comparison is missing: < <= > >= == or !=");
+	return fail_at(r, place, "a comparison must stand here (< <= > >= == or !=), or + - * /");
+}
+
+static bool all_finite(const struct poly *p)
+{
+	bool finite = isfinite(p->constant) != 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		finite = finite && isfinite(p->term[i].coef);
+	return finite;
+}
+
+static sw_status keep_sum(const struct poly *p, struct sw_spec_sum *out, struct sw_err *err)
+{
+	out->constant = p->constant;
+	if (p->n == 0)
+		return SW_OK;
+	out->terms = sw_malloc(p->n * sizeof *out->terms);
+	if (out->terms == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	memcpy(out->terms, p->term, p->n * sizeof *out->terms);
+	out->n_terms = p->n;
+	return SW_OK;
+}
+
+static sw_status read_constraint(const struct sw_spec *s, struct sw_spec_constraint *c,
+				 struct sw_err *err)
+{
+	struct reader r = {.spec = s, .text = c->text, .at = c->text, .err = err};
+	struct poly left, right;
+	sw_status rc;
+
+	if ((rc = read_sum(&r, &left)) != SW_OK || (rc = read_op(&r, &c->op)) != SW_OK ||
+	    (rc = read_sum(&r, &right)) != SW_OK)
+		return rc;
+	if (*r.at == '<' || *r.at == '>' || *r.at == '=' || *r.at == '!')
+		return fail_at(&r, r.at, "a second comparison: write two constraints");
+	if (*r.at != '\0')
+		return fail_at(&r, r.at, "the constraint should end here, or go on with + - * /");
+	if (left.n == 0 && right.n == 0)
+		return sw_err_set(err, SW_INVALID, "the constraint names no parameter");
+	if (!all_finite(&left) || !all_finite(&right))
+		return sw_err_set(err, SW_INVALID, "the numbers are beyond what a number can hold");
+	rc = keep_sum(&left, &c->left, err);
+	return rc == SW_OK ? keep_sum(&right, &c->right, err) : rc;
+}
+
+sw_status sw_spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	const cJSON *one;
+
+	if (!cJSON_IsArray(v))
+		return sw_spec_must_be(v, "constraints", "an array like [\"l2 <= l1\"]", err);
+	const size_t n = (size_t)cJSON_GetArraySize(v);
+	if (n > SW_SPEC_MAX_CONSTRAINTS)
+		return sw_err_at(err, SW_INVALID, "/constraints", "more than %d constraints",
+				 SW_SPEC_MAX_CONSTRAINTS);
+	s->constraints = sw_calloc(n + 1, sizeof *s->constraints);
+	if (s->constraints == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	cJSON_ArrayForEach (one, v) {
+		char ptr[48];
+		sw_status rc;
+
+		(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", s->n_constraints);
+		struct sw_spec_constraint *c = &s->constraints[s->n_constraints++];
+		c->text = cJSON_GetStringValue(one);
+		if (c->text == NULL)
+			rc = sw_err_set(err, SW_INVALID, "a constraint is a string, not %s",
+					sw_spec_kind(one));
+		else if (strlen(c->text) > SW_SPEC_MAX_TEXT)
+			rc = sw_err_set(err, SW_INVALID, "a constraint of over %d bytes",
+					SW_SPEC_MAX_TEXT);
+		else
+			rc = read_constraint(s, c, err);
+		if (rc != SW_OK) {
+			sw_err_prefix(err, ptr);
+			return rc;
+		}
+	}
+	return SW_OK;
+}

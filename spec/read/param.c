@@ -1,0 +1,366 @@
+/* One parameter of the search space: W&B's forms, and the names that Ray and Optuna give them. */
+#include "proto/json.h"
+#include "spec/dist_keys.h"
+#include "spec/read/read.h"
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Those of Ray's arguments come last: they go with Ray's distributions alone. */
+static const char *const known[] = {
+	"value",      "values", "probabilities", "distribution", "min", "max",
+	"q",          "mu",     "sigma",         "log",          "a",   "b",
+	"when",       "lower",  "upper",         "mean",         "sd",  "categories",
+	"grid_search"};
+enum { N_OURS = 13 };
+
+static const struct sw_spec_hint hints[] = {
+	{"low", "min", NULL},
+	{"lower", "min", NULL},
+	{"minimum", "min", NULL},
+	{"high", "max", NULL},
+	{"upper", "max", NULL},
+	{"maximum", "max", NULL},
+	{"step", "q", NULL},
+	{"std", "sigma", NULL},
+	{"choices", "values", NULL},
+	{"choice", "values", NULL},
+	{"categories", "values", NULL},
+	{"mean", "mu", NULL},
+	{"sd", "sigma", NULL},
+	{"alpha", "a", NULL},
+	{"beta", "b", NULL},
+	{"grid", "grid_search", NULL},
+	{"weights", "probabilities", NULL},
+	{"type", "distribution", NULL},
+	{"dist", "distribution", NULL},
+	{"constant", "value", NULL},
+	{"default", "value", NULL},
+};
+
+static const struct sw_spec_hint refused[] = {
+	{"sample_from", NULL, "use values"},
+	{"int", NULL, "use int_uniform"},
+	{"float", NULL, "use uniform"},
+};
+
+/* The key that the spec used: ours, or Ray's for the same. */
+static const char *key_of(const cJSON *v, const char *key)
+{
+	for (size_t i = 0; sw_json_get(v, key) == NULL && i < SW_SPEC_DIST_ALIAS_N; i++)
+		if (strcmp(sw_spec_dist_aliases[i].key, key) == 0 &&
+		    sw_json_get(v, sw_spec_dist_aliases[i].ray) != NULL)
+			return sw_spec_dist_aliases[i].ray;
+	return key;
+}
+
+static const cJSON *get_key(const cJSON *v, const char *key)
+{
+	return sw_json_get(v, key_of(v, key));
+}
+
+static sw_status check_aliases(const cJSON *v, struct sw_err *err)
+{
+	for (size_t i = 0; i < SW_SPEC_DIST_ALIAS_N; i++) {
+		const char *used = key_of(v, sw_spec_dist_aliases[i].key),
+			   *ray = sw_spec_dist_aliases[i].ray;
+
+		if (strcmp(used, ray) != 0 && sw_json_get(v, ray) != NULL)
+			return sw_spec_at_key(err, ray, "\"%s\" and \"%s\" mean the same: give one",
+					      used, ray);
+	}
+	return SW_OK;
+}
+
+static const struct sw_spec_dist *dist_by_name(const char *name)
+{
+	for (size_t i = 0; i < SW_SPEC_DIST_N; i++)
+		if (strcmp(sw_spec_dist_name(&sw_spec_dists[i]), name) == 0)
+			return &sw_spec_dists[i];
+	return NULL;
+}
+
+/* The row of a distribution under its own name. */
+static const struct sw_spec_dist *dist_own(enum sw_dist dist)
+{
+	const struct sw_spec_dist *d = dist_by_name(sw_dist_name(dist));
+
+	assert(d != NULL);
+	return d;
+}
+
+static sw_status unknown_dist(const char *name, struct sw_err *err)
+{
+	const char *names[SW_SPEC_DIST_N];
+
+	for (size_t i = 0; i < SW_SPEC_N(refused); i++)
+		if (strcmp(refused[i].key, name) == 0)
+			return sw_spec_at_key(
+				err, "distribution",
+				"distribution \"%s\" is not supported by this version: %s", name,
+				refused[i].line);
+	for (size_t i = 0; i < SW_SPEC_DIST_N; i++)
+		names[i] = sw_spec_dist_name(&sw_spec_dists[i]);
+	return sw_spec_unknown(
+		"distribution", name, names, SW_SPEC_DIST_N,
+		": uniform, log_uniform_values, int_uniform, q_uniform, categorical, pow2, normal, "
+		"log_normal and others are known",
+		"/distribution", err);
+}
+
+/* {"log": true, "min", "max"}: Optuna's way to say so; its suggest_int() has integers. */
+static const struct sw_spec_dist *dist_of_log(const cJSON *v)
+{
+	if (get_key(v, "q") != NULL)
+		return dist_own(SW_DIST_Q_LOG_UNIFORM);
+	return dist_own(sw_json_is_integer(get_key(v, "min")) &&
+					sw_json_is_integer(get_key(v, "max"))
+				? SW_DIST_INT_LOG_UNIFORM
+				: SW_DIST_LOG_UNIFORM);
+}
+
+/* W&B's defaults. *by: the words that the error for a key out of place uses. */
+static sw_status dist_find(const cJSON *v, const struct sw_spec_dist **out, char by[64],
+			   struct sw_err *err)
+{
+	const cJSON *given = sw_json_get(v, "distribution"), *log = sw_json_get(v, "log");
+	const cJSON *min = sw_json_get(v, "min"), *max = sw_json_get(v, "max");
+	const char *key = "min";
+
+	if (log != NULL && !cJSON_IsBool(log))
+		return sw_spec_must_be(log, "log", "true or false", err);
+	if (given != NULL) {
+		if (!cJSON_IsString(given))
+			return sw_spec_must_be(given, "distribution", "a string", err);
+		if (log != NULL)
+			return sw_spec_at_key(err, "log",
+					      "\"log\" does not go with \"distribution\"");
+		*out = dist_by_name(given->valuestring); /* sw_spec_param_read() has looked */
+		(void)snprintf(by, 64, "distribution \"%s\"", given->valuestring);
+		return SW_OK;
+	}
+	if (sw_json_get(v, "value") != NULL) {
+		key = "value";
+		*out = dist_own(SW_DIST_CONSTANT);
+	} else if (get_key(v, "values") != NULL) {
+		key = key_of(v, "values");
+		*out = dist_own(SW_DIST_CATEGORICAL);
+	} else if (min == NULL && max == NULL) {
+		return sw_err_set(err, SW_INVALID,
+				  "a parameter needs \"value\", \"values\", \"min\" and \"max\", "
+				  "or a \"distribution\"");
+	} else if (cJSON_IsTrue(log)) {
+		*out = dist_of_log(v);
+	} else if (sw_json_get(v, "q") != NULL) {
+		*out = dist_own(SW_DIST_Q_UNIFORM);
+	} else {
+		*out = dist_own(sw_json_is_integer(min) && sw_json_is_integer(max)
+					? SW_DIST_INT_UNIFORM
+					: SW_DIST_UNIFORM);
+	}
+	assert(*out != NULL);
+	if (log != NULL && (*out)->needs != RANGE)
+		return sw_spec_at_key(err, "log", "\"log\" does not go with \"%s\"", key);
+	(void)snprintf(by, 64, "\"%s\"", key);
+	return SW_OK;
+}
+
+/* Every key that the distribution needs, none that it does not take. */
+static sw_status check_fields(const cJSON *v, const struct sw_spec_dist *d, const char *by,
+			      struct sw_err *err)
+{
+	assert(d != NULL);
+	for (size_t i = 0; i < SW_SPEC_DIST_FIELD_N; i++) {
+		const char *key = key_of(v, sw_spec_dist_fields[i].key);
+		const bool given = sw_json_get(v, key) != NULL;
+		if (given && ((d->needs | d->may) & sw_spec_dist_fields[i].bit) == 0)
+			return sw_spec_at_key(err, key, "\"%s\" does not go with %s", key, by);
+		if (!given && (d->needs & sw_spec_dist_fields[i].bit) != 0)
+			return sw_spec_at_key(err, key, "\"%s\" is missing (%s needs it)", key, by);
+	}
+	return SW_OK;
+}
+
+static sw_status read_number(const cJSON *v, const char *name, double *out, bool *has,
+			     struct sw_err *err)
+{
+	const char *key = key_of(v, name);
+	const cJSON *number = sw_json_get(v, key);
+
+	if (number == NULL)
+		return SW_OK;
+	if (!cJSON_IsNumber(number))
+		return sw_spec_must_be(number, key, "a number", err);
+	*out = number->valuedouble;
+	if (has != NULL)
+		*has = true;
+	return SW_OK;
+}
+
+/* exp() of the bounds, and a word of warning where they look like values. */
+static sw_status from_exponents(struct sw_spec_param *p, const struct sw_spec_dist *d,
+				struct sw_err *warning, struct sw_err *err)
+{
+	const double low = p->min, high = p->max;
+
+	p->min = exp(low);
+	p->max = exp(high);
+	if (!isfinite(p->max) || !isfinite(p->min))
+		return sw_spec_at_key(
+			err, isfinite(p->max) ? "min" : "max",
+			"min and max of %s are exponents of e, and e^%g is not finite; %s "
+			"takes the values themselves",
+			sw_spec_dist_name(d), isfinite(p->max) ? low : high, sw_dist_name(d->is));
+	if (p->min == 0 || p->max == 0)
+		return sw_spec_at_key(
+			err, p->min == 0 ? "min" : "max",
+			"min and max of %s are exponents of e, and e^%g is 0; %s takes the "
+			"values themselves",
+			sw_spec_dist_name(d), p->min == 0 ? low : high, sw_dist_name(d->is));
+	if (low > 0 && low < 1 && high <= 1)
+		(void)!sw_err_set(warning, SW_INVALID,
+				  "min and max of %s are exponents of e: values go from %.6g to "
+				  "%.6g; %s takes the values themselves",
+				  sw_spec_dist_name(d), p->min, p->max, sw_dist_name(d->is));
+	return SW_OK;
+}
+
+static sw_status check_integer(const cJSON *v, const char *name, double x,
+			       const struct sw_spec_dist *d, struct sw_err *err)
+{
+	const char *key = key_of(v, name);
+
+	if (x == floor(x) && fabs(x) <= SW_JSON_MAX_INT)
+		return SW_OK;
+	return sw_spec_at_key(err, key, "\"%s\" of %s must be an integer below 2^53", key,
+			      sw_spec_dist_name(d));
+}
+
+static bool is_written_as_integer(const cJSON *v)
+{
+	return cJSON_IsNumber(v) && (v->type & SW_JSON_REAL) == 0;
+}
+
+sw_status sw_spec_param_check_new(const cJSON *v, struct sw_err *err)
+{
+	const cJSON *min = sw_json_get(v, "min"), *max = sw_json_get(v, "max");
+	const char *key = sw_json_is_integer(min) ? "max" : "min";
+
+	if (sw_json_get(v, "distribution") != NULL || sw_json_get(v, "q") != NULL ||
+	    !is_written_as_integer(min) || !is_written_as_integer(max) ||
+	    (sw_json_is_integer(min) && sw_json_is_integer(max)))
+		return SW_OK;
+	return sw_spec_at_key(
+		err, key,
+		"\"%s\" of %s must be an integer below 2^53; for reals write it with a point "
+		"or an exponent",
+		key, cJSON_IsTrue(sw_json_get(v, "log")) ? "int_log_uniform" : "int_uniform");
+}
+
+/* Ray's randint(lower, upper) ends at upper - 1. */
+static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v,
+			       const struct sw_spec_dist *d, struct sw_err *err)
+{
+	if (!(p->min < p->max))
+		return sw_spec_at_key(
+			err, key_of(v, "max"),
+			"%s leaves \"%s\" out: it must be above \"%s\" (int_uniform and "
+			"int_log_uniform include it)",
+			sw_spec_dist_name(d), key_of(v, "max"), key_of(v, "min"));
+	p->max -= 1;
+	return SW_OK;
+}
+
+/* JSON.stringify(-5.0) is "-5". Few integers of a search are negative, and for 0 or 1 one writes
+ * values or a boolean. */
+static void warn_of_integers(const struct sw_spec_param *p, const cJSON *v,
+			     const struct sw_spec_dist *d, struct sw_err *warning)
+{
+	if (sw_json_get(v, "distribution") != NULL || (p->min >= 0 && (p->min != 0 || p->max != 1)))
+		return;
+	(void)!sw_err_set(warning, SW_INVALID,
+			  "whole numbers from %.0f to %.0f are drawn; for reals write %.0f.0, or "
+			  "\"distribution\": \"uniform\"; for whole numbers \"%s\" says so",
+			  p->min, p->max, p->min, sw_dist_name(d->is));
+}
+
+static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struct sw_spec_dist *d,
+			    struct sw_err *warning, struct sw_err *err)
+{
+	sw_status rc;
+
+	if ((d->needs & RANGE) == 0)
+		return SW_OK;
+	if ((rc = read_number(v, "min", &p->min, &p->has_min, err)) != SW_OK ||
+	    (rc = read_number(v, "max", &p->max, &p->has_max, err)) != SW_OK)
+		return rc;
+	if ((d->flags & INTEGERS) != 0 &&
+	    ((rc = check_integer(v, "min", p->min, d, err)) != SW_OK ||
+	     (rc = check_integer(v, "max", p->max, d, err)) != SW_OK ||
+	     (rc = check_integer(v, "q", p->q, d, err)) != SW_OK))
+		return rc;
+	if ((d->flags & INTEGERS) != 0)
+		warn_of_integers(p, v, d, warning);
+	if ((d->flags & OPEN) != 0)
+		return leave_out_max(p, v, d, err);
+	return (d->flags & EXPONENTS) != 0 ? from_exponents(p, d, warning, err) : SW_OK;
+}
+
+static sw_status not_an_object(const cJSON *v, struct sw_err *err)
+{
+	if (cJSON_IsArray(v))
+		return sw_err_set(err, SW_INVALID,
+				  "a parameter must be an object; for a choice write {\"values\": "
+				  "[...]}");
+	return sw_err_set(err, SW_INVALID,
+			  "a parameter must be an object; for a constant write {\"value\": ...}");
+}
+
+/* "lower" is a word of Ray's distributions; elsewhere it is a mistake for "min". */
+static sw_status check_keys(const cJSON *v, struct sw_err *err)
+{
+	const char *name = cJSON_GetStringValue(sw_json_get(v, "distribution"));
+	const struct sw_spec_dist *d = name != NULL ? dist_by_name(name) : NULL;
+	const bool rays = (d != NULL && (d->flags & RAYS) != 0) ||
+			  (name == NULL && sw_json_get(v, "grid_search") != NULL);
+	const struct sw_spec_keys keys = {known, rays ? SW_SPEC_N(known) : N_OURS, hints,
+					  SW_SPEC_N(hints)};
+
+	return sw_spec_check_keys(v, &keys, err);
+}
+
+sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *warning,
+			     struct sw_err *err)
+{
+	const struct sw_spec_dist *d = NULL;
+	char by[64] = "";
+	sw_status rc;
+
+	p->q = 1;
+	p->sigma = 1;
+	p->a = 1;
+	p->b = 1;
+	if (!cJSON_IsObject(v))
+		return not_an_object(v, err);
+	/* A distribution that is not known comes first: its own keys are no mistakes. */
+	const cJSON *named = sw_json_get(v, "distribution");
+	if (cJSON_IsString(named) && dist_by_name(named->valuestring) == NULL)
+		return unknown_dist(named->valuestring, err);
+	if ((rc = check_keys(v, err)) != SW_OK || (rc = check_aliases(v, err)) != SW_OK ||
+	    (rc = dist_find(v, &d, by, err)) != SW_OK ||
+	    (rc = check_fields(v, d, by, err)) != SW_OK)
+		return rc;
+	assert(d != NULL);
+	p->dist = d->is;
+	p->value = sw_json_get(v, "value");
+	if ((rc = read_number(v, "q", &p->q, &p->has_q, err)) != SW_OK ||
+	    (rc = read_number(v, "mu", &p->mu, NULL, err)) != SW_OK ||
+	    (rc = read_number(v, "sigma", &p->sigma, NULL, err)) != SW_OK ||
+	    (rc = read_number(v, "a", &p->a, NULL, err)) != SW_OK ||
+	    (rc = read_number(v, "b", &p->b, NULL, err)) != SW_OK ||
+	    (rc = read_range(p, v, d, warning, err)) != SW_OK ||
+	    (rc = sw_spec_values_read(p, v, key_of(v, "values"), err)) != SW_OK)
+		return rc;
+	return sw_spec_weights_read(p, v, err);
+}

@@ -1,0 +1,183 @@
+/* Type "pbt": population based training, with Ray's keys. */
+#include "proto/json.h"
+#include "spec/read/pruner_type.h"
+#include <stdio.h>
+
+/* clang-format off */
+static const struct sw_spec_pruner_field fields[] = {
+	{.names = {"perturbation_interval"}, .at = PRUNER_AT(pbt.perturbation_interval), .least = 1,
+	 .needs = "the steps between two comparisons with the population"},
+	PRUNER_COUNT("burn_in_period", pbt.burn_in_period, 0),
+	{.names = {"quantile_fraction"}, .kind = FIELD_REAL, .at = PRUNER_AT(pbt.quantile_fraction),
+	 .open = true, .most = 0.5},
+	PRUNER_REAL("resample_probability", pbt.resample_probability, 0, 1),
+};
+/* clang-format on */
+_Static_assert(SW_SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+_Static_assert(SW_SPEC_MAX_PARAMS <= SW_PBT_PARAMS_MAX, "each parameter has its flag");
+
+static const struct sw_spec_hint hints[] = {
+	{"population_size", NULL, "the sweep's \"run_cap\" is the size of the population"},
+	{"population", NULL, "the sweep's \"run_cap\" is the size of the population"},
+	{"max_t", NULL, "a trial ends after the trainer's epochs, or when you say so"},
+	{"hyperparam_bounds", NULL, "the bounds are those of \"parameters\""},
+	{"mutations", "hyperparam_mutations", NULL},
+	{"custom_explore_fn", NULL, "numbers are multiplied by one of perturbation_factors"},
+	{"synch", NULL, "members do not wait for each other: leave it out"},
+	{"log_config", NULL, "every change is kept with the trial: leave it out"},
+	{"require_attrs", NULL, "leave it out"},
+};
+
+static void defaults(struct sw_spec_pruner_reading *r)
+{
+	r->out->pbt = (struct sw_pbt_config){.quantile_fraction = 0.25,
+					     .resample_probability = 0.25,
+					     .factor_n = 2,
+					     .factor = {1.2, 0.8}};
+}
+
+static sw_status read_factors(struct sw_pbt_config *p, const cJSON *v, struct sw_err *err)
+{
+	const cJSON *item;
+
+	if (v == NULL)
+		return SW_OK;
+	if (!cJSON_IsArray(v))
+		return sw_spec_must_be(v, "perturbation_factors", "an array like [1.2, 0.8]", err);
+	const int n = cJSON_GetArraySize(v);
+	if (n < 1 || n > SW_PBT_FACTORS_MAX)
+		return sw_err_at(err, SW_INVALID, "/perturbation_factors",
+				 "\"perturbation_factors\" has %d of them: it takes 1 to %d", n,
+				 SW_PBT_FACTORS_MAX);
+	p->factor_n = 0;
+	cJSON_ArrayForEach (item, v) {
+		const sw_status rc = sw_spec_read_real(item, "perturbation_factors", 0, true, 1e6,
+						       &p->factor[p->factor_n], err);
+		if (rc != SW_OK) {
+			(void)snprintf(err->ptr, sizeof err->ptr, "/perturbation_factors/%zu",
+				       p->factor_n);
+			return rc;
+		}
+		p->factor_n++;
+	}
+	return SW_OK;
+}
+
+static bool is_constant(const struct sw_spec_param *p)
+{
+	return p->dist == SW_DIST_CONSTANT;
+}
+
+/* Why a parameter cannot change from a trial to one that goes on from its checkpoint; NULL: it
+ * can. */
+static const char *cannot_change(const struct sw_spec *s, size_t i, const bool *sizes)
+{
+	const struct sw_spec_param *p = &s->params[i];
+
+	if (is_constant(p))
+		return "is a constant: it cannot change";
+	if (sizes[i])
+		return "is the size of a layer: a checkpoint fits one size only";
+	if (s->trainer != NULL && sw_spec_option_param(s, "optimizer") == p)
+		return "is the optimizer: a checkpoint holds the state of one";
+	if (s->trainer != NULL && sw_spec_option_param(s, "epochs") == p)
+		return "is how long a trial trains, which is the same for all members";
+	return NULL;
+}
+
+/* All that can change, but what the model's layers name. */
+static sw_status mutate_default(struct sw_spec_pruner_reading *r, const bool *named,
+				const bool *sizes, struct sw_err *err)
+{
+	const struct sw_spec *s = r->spec;
+	bool any = false;
+
+	for (size_t i = 0; i < s->n_params; i++) {
+		r->out->pbt.fixed[i] = named[i] || cannot_change(s, i, sizes) != NULL;
+		any = any || !r->out->pbt.fixed[i];
+	}
+	return any ? SW_OK
+		   : sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
+			       "no parameter can change from one member to the next: each is a "
+			       "constant, in the model's layers, the optimizer or the epochs");
+}
+
+static sw_status mutate_one(struct sw_spec_pruner_reading *r, const cJSON *v, const bool *sizes,
+			    const char *ptr, struct sw_err *err)
+{
+	const char *name = cJSON_GetStringValue(v);
+
+	if (name == NULL)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "\"hyperparam_mutations\" has %s in it: it lists names of "
+				 "parameters",
+				 sw_spec_kind(v));
+	const int i = sw_spec_param_find(r->spec, name);
+	if (i < 0)
+		return sw_spec_no_param(r->spec, "hyperparam_mutations", name, ptr, err);
+	if (!r->out->pbt.fixed[i])
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is there twice", name);
+	const char *why = cannot_change(r->spec, (size_t)i, sizes);
+	if (why != NULL)
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s", name, why);
+	r->out->pbt.fixed[i] = false;
+	return SW_OK;
+}
+
+static sw_status read_mutations(struct sw_spec_pruner_reading *r, const cJSON *v,
+				struct sw_err *err)
+{
+	bool named[SW_SPEC_MAX_PARAMS] = {false}, sizes[SW_SPEC_MAX_PARAMS] = {false};
+	const cJSON *item;
+	char ptr[64];
+	size_t n = 0;
+
+	sw_spec_model_names(r->spec, named, sizes);
+	if (v == NULL)
+		return mutate_default(r, named, sizes, err);
+	if (!cJSON_IsArray(v))
+		return sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
+				 "\"hyperparam_mutations\" must be an array of names of "
+				 "parameters, not %s: what they may become is in \"parameters\"",
+				 sw_spec_kind(v));
+	if (v->child == NULL)
+		return sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
+				 "\"hyperparam_mutations\" is empty: no parameter would change");
+	for (size_t i = 0; i < r->spec->n_params; i++)
+		r->out->pbt.fixed[i] = true;
+	cJSON_ArrayForEach (item, v) {
+		(void)snprintf(ptr, sizeof ptr, "/hyperparam_mutations/%zu", n++);
+		const sw_status rc = mutate_one(r, item, sizes, ptr, err);
+		if (rc != SW_OK)
+			return rc;
+	}
+	return SW_OK;
+}
+
+static sw_status finish_pbt(struct sw_spec_pruner_reading *r, struct sw_err *err)
+{
+	if (r->spec->run_cap < 2)
+		return sw_err_at(err, SW_INVALID, "",
+				 r->spec->run_cap == 0
+					 ? "type \"pbt\" needs the sweep's \"run_cap\": it is the "
+					   "size of the population"
+					 : "type \"pbt\" needs a \"run_cap\" of 2 or more: it is "
+					   "the size of the population");
+	sw_status rc = read_factors(&r->out->pbt, sw_json_get(r->v, "perturbation_factors"), err);
+	if (rc == SW_OK)
+		rc = read_mutations(r, sw_json_get(r->v, "hyperparam_mutations"), err);
+	r->out->pbt.last_step = sw_spec_epochs(r->spec);
+	return rc;
+}
+
+const struct sw_spec_pruner_type sw_spec_pruner_pbt = {
+	.name = "pbt",
+	.kind = SW_PRUNER_PBT,
+	.fields = fields,
+	.n_fields = SW_SPEC_N(fields),
+	.more = {"perturbation_factors", "hyperparam_mutations"},
+	.hints = hints,
+	.n_hints = SW_SPEC_N(hints),
+	.defaults = defaults,
+	.finish = finish_pbt,
+};

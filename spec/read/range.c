@@ -1,0 +1,31 @@
+/* Another range for a parameter of a sweep that goes on: does it suit what the trainer makes of
+ * it? */
+#include "base/memory.h"
+#include "spec/read/read.h"
+#include <stdlib.h>
+#include <string.h>
+
+sw_status sw_spec_range_check(const struct sw_spec *s, size_t param, double min, double max,
+			      struct sw_err *err)
+{
+	if (s->trainer == NULL)
+		return SW_OK;
+	struct sw_spec *with =
+		sw_malloc(sizeof *with); /* its warnings are too much for the stack */
+	struct sw_spec_param *params = sw_malloc(s->n_params * sizeof *params);
+	sw_status rc = SW_NOMEM;
+
+	if (with != NULL && params != NULL) {
+		memcpy(params, s->params, s->n_params * sizeof *params);
+		params[param].min = min;
+		params[param].max = max;
+		*with = *s;
+		with->params = params;
+		rc = sw_spec_trainer_check(with, err);
+	} else {
+		rc = sw_err_set(err, SW_NOMEM, "no memory to check a range");
+	}
+	free(params);
+	free(with);
+	return rc;
+}

@@ -1,0 +1,106 @@
+/* spec/read/read.h — the readers of a spec, by key; spec.c calls them in order. Pointers in errors
+ * are relative to what a function was given; its caller puts its own pointer in front
+ * (sw_err_prefix). Internal to spec/. */
+#ifndef SW_SPEC_READ_READ_H
+#define SW_SPEC_READ_READ_H
+
+#include "spec/keys.h"
+#include "spec/query.h"
+#include "spec/trainer_options.h"
+
+/* The keys at the top of a spec. */
+const struct sw_spec_keys *sw_spec_top_keys(void);
+
+/* Reads one parameter (name, body) into *p. Weights are the caller's to free. A likely mistake goes
+ * to *warning. */
+SW_NODISCARD sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v,
+					  struct sw_err *warning, struct sw_err *err);
+
+/* The list under `key` and "probabilities" (spec/read/values.c); none is no error. */
+SW_NODISCARD sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
+					   struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON *v,
+					    struct sw_err *err);
+
+/* "parameters": fills params and groups, then conds. Errors and warnings are relative to the
+ * spec. */
+SW_NODISCARD sw_status sw_spec_parameters_read(struct sw_spec *s, const cJSON *v,
+					       struct sw_err *err);
+/* The conditions of the parameters that have been read. */
+SW_NODISCARD sw_status sw_spec_when_read(struct sw_spec *s, struct sw_err *err);
+/* "constraints", read after "parameters". Errors are relative to the spec. */
+SW_NODISCARD sw_status sw_spec_constraints_read(struct sw_spec *s, const cJSON *v,
+						struct sw_err *err);
+/* Frees params, groups, conds and constraints. */
+void sw_spec_space_fini(struct sw_spec *s);
+
+/* "metric" and "metrics". Errors are relative to the spec. */
+SW_NODISCARD sw_status sw_spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+
+/* What a search starts from (spec/read/search.c). Errors are relative to the spec. */
+SW_NODISCARD sw_status sw_spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_warm_start_read(struct sw_spec *s, const cJSON *v,
+					       struct sw_err *err);
+/* Fails where a parameter without a "distribution" has integers for bounds that a double cannot
+ * tell from their neighbours: older versions drew reals between them. */
+SW_NODISCARD sw_status sw_spec_param_check_new(const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_refine_check(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_suggest_wait_read(struct sw_spec *s, const cJSON *v,
+						 struct sw_err *err);
+
+/* "early_terminate", read after "trainer". Errors are relative to the spec. */
+SW_NODISCARD sw_status sw_spec_early_terminate_read(struct sw_spec *s, const cJSON *v,
+						    struct sw_err *err);
+
+/* When a sweep ends, and its share of the slots (spec/read/budget.c). Errors are relative to the
+ * spec. */
+SW_NODISCARD sw_status sw_spec_run_cap_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_max_concurrent_read(struct sw_spec *s, const cJSON *v,
+						   struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_time_budget_read(struct sw_spec *s, const cJSON *v,
+						struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_gpu_hours_read(struct sw_spec *s, const cJSON *v,
+					      struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_weight_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+
+/* "resources" and "parallel" (spec/read/resources.c), and whether they suit each other and what
+ * runs the trials, all of which have been read. Errors are relative to the spec. */
+SW_NODISCARD sw_status sw_spec_resources_read(struct sw_spec *s, const cJSON *v,
+					      struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_parallel_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_resources_check(const struct sw_spec *s, struct sw_err *err);
+
+/* "checkpoint", read after "trainer". Errors are relative to the spec. */
+SW_NODISCARD sw_status sw_spec_checkpoint_read(struct sw_spec *s, const cJSON *v,
+					       struct sw_err *err);
+
+/* "command", "program" and "run" (spec/read/command.c), and whether they suit each other. Errors are relative to the spec. */
+SW_NODISCARD sw_status sw_spec_command_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_program_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_run_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *err);
+
+/* Checks "trainer" against the parameters, and that each parameter is used. Errors are relative to
+ * the spec ("/trainer/..." or "/parameters/..."). */
+SW_NODISCARD sw_status sw_spec_trainer_check(const struct sw_spec *s, struct sw_err *err);
+/* Sets s->precision and s->precision_param, which is -1, by a trainer that passed. */
+void sw_spec_trainer_precision(struct sw_spec *s);
+/* The model's layers, part of the above; marks used[] the parameters that they name. */
+SW_NODISCARD sw_status sw_spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
+					   struct sw_err *err);
+/* Marks named[] the parameters that the model's layer list names, and sizes[] those of them that
+ * are the size of a layer; the trainer has been checked. Nothing without a trainer. */
+void sw_spec_model_names(const struct sw_spec *s, bool *named, bool *sizes);
+/* SW_INVALID at "/parameters/NAME..." unless every value of p suits the option o. */
+SW_NODISCARD sw_status sw_spec_param_suits(const struct sw_spec_param *p,
+					   const struct sw_trainer_option *o, struct sw_err *err);
+/* Is v a literal that the option takes? why[cap]: "must be ..." either way. */
+bool sw_spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *why, size_t cap);
+/* The words of a choice for a message: "\"sgd\", \"adam\" or \"adamw\"". Returns out. */
+const char *sw_spec_choices(const struct sw_trainer_option *o, char *out, size_t cap);
+
+#endif

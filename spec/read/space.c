@@ -1,0 +1,246 @@
+/* "parameters": the tree of groups, flattened, and the names that come of it. */
+#include "base/memory.h"
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include "spec/read/read.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sw_spec_space_fini(struct sw_spec *s)
+{
+	for (size_t i = 0; i < s->n_params; i++) {
+		free((void *)s->params[i].weights);
+		free(s->params[i].sorted);
+		if (s->params[i].name != s->params[i].key)
+			free((void *)s->params[i].name);
+	}
+	for (size_t i = 0; i < s->n_constraints; i++) {
+		free(s->constraints[i].left.terms);
+		free(s->constraints[i].right.terms);
+	}
+	free(s->params);
+	free(s->groups);
+	free(s->conds);
+	free(s->constraints);
+}
+
+/* --- names --- */
+
+static bool name_ok(const char *name)
+{
+	const size_t n = strlen(name);
+	const char *const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "_0123456789";
+
+	if (n == 0 || n > SW_SPEC_MAX_PARAM_NAME || strchr(letters, name[0]) == NULL)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (strchr(letters, name[i]) == NULL && strchr("-./", name[i]) == NULL)
+			return false;
+	return true;
+}
+
+static sw_status bad_name(struct sw_err *err)
+{
+	return sw_err_set(err, SW_INVALID,
+			  "a parameter's name is 1 to %d of the characters a-z A-Z 0-9 _ - . / and "
+			  "starts with a letter, a digit or _",
+			  SW_SPEC_MAX_PARAM_NAME);
+}
+
+/* p->name of one in a group: the keys of its groups and its own, with dots between. */
+static sw_status join_name(struct sw_spec_param *p, struct sw_err *err)
+{
+	size_t n = strlen(p->key);
+
+	for (const struct sw_spec_group *g = p->group; g != NULL; g = g->parent)
+		n += strlen(g->key) + 1;
+	if (n > SW_SPEC_MAX_PARAM_NAME)
+		return sw_err_set(err, SW_INVALID,
+				  "the name is %zu bytes long with those of its groups; at most %d "
+				  "are allowed",
+				  n, SW_SPEC_MAX_PARAM_NAME);
+	char *name = sw_malloc(n + 1);
+	if (name == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	const char *part = p->key;
+	const struct sw_spec_group *g = p->group;
+	name[n] = '\0';
+	for (;;) { /* from the back */
+		const size_t len = strlen(part);
+		n -= len;
+		memcpy(name + n, part, len);
+		if (g == NULL)
+			break;
+		name[--n] = '.';
+		part = g->key;
+		g = g->parent;
+	}
+	p->name = name;
+	return SW_OK;
+}
+
+static sw_status make_name(struct sw_spec *s, struct sw_spec_param *p, struct sw_err *err)
+{
+	if (!name_ok(p->key))
+		return bad_name(err);
+	const sw_status rc = p->group != NULL ? join_name(p, err) : SW_OK;
+	if (rc != SW_OK || sw_spec_param_find(s, p->name) == p - s->params)
+		return rc;
+	return sw_err_set(err, SW_INVALID, "there is another parameter called \"%s\"", p->name);
+}
+
+/* --- the tree --- */
+
+static bool is_group(const cJSON *v)
+{
+	return cJSON_IsObject(v) && sw_json_get(v, "parameters") != NULL;
+}
+
+static void count_tree(const cJSON *params, size_t *n_params, size_t *n_groups)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, params) {
+		if (!is_group(v)) {
+			++*n_params;
+			continue;
+		}
+		++*n_groups;
+		count_tree(sw_json_get(v, "parameters"), n_params, n_groups);
+	}
+}
+
+/* Ray tries each value of a grid_search; here that is what the method does. */
+static void warn_grid(struct sw_spec *s, const char *ptr, const cJSON *v)
+{
+	const char *dist = cJSON_GetStringValue(sw_json_get(v, "distribution"));
+	const bool grid = sw_json_get(v, "grid_search") != NULL ||
+			  (dist != NULL && strcmp(dist, "grid_search") == 0);
+
+	if (grid && strcmp(s->method, "grid") != 0)
+		sw_spec_warn(
+			s, ptr,
+			"grid_search is drawn like \"values\": only method \"grid\" tries each of "
+			"them");
+}
+
+static sw_status read_one(struct sw_spec *s, const struct sw_spec_group *group, const cJSON *v,
+			  struct sw_err *err)
+{
+	struct sw_spec_param *p = &s->params[s->n_params++];
+	char ptr[sizeof err->ptr] = "";
+	struct sw_err warning = SW_ERR_INIT;
+	sw_status rc;
+
+	p->key = v->string;
+	p->name = v->string;
+	p->group = group;
+	p->when = sw_json_get(v, "when");
+	rc = make_name(s, p, err);
+	if (rc == SW_OK)
+		rc = sw_spec_param_read(p, v, &warning, err);
+	sw_spec_param_pointer(p, ptr, sizeof ptr);
+	if (rc != SW_OK) {
+		sw_err_prefix(err, ptr);
+		return rc;
+	}
+	if (warning.code != SW_OK)
+		sw_spec_warn(s, ptr, "%s", warning.msg);
+	warn_grid(s, ptr, v);
+	if (s->refused.code == SW_OK && sw_spec_param_check_new(v, &s->refused) != SW_OK)
+		sw_err_prefix(&s->refused, ptr);
+	return SW_OK;
+}
+
+static sw_status check_group(const cJSON *v, struct sw_err *err)
+{
+	static const char *const known[] = {"parameters", "when"};
+	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
+	const cJSON *params = sw_json_get(v, "parameters"), *other;
+
+	if (!name_ok(v->string))
+		return bad_name(err);
+	cJSON_ArrayForEach (other, v) {
+		if (strcmp(other->string, "value") == 0 || strcmp(other->string, "values") == 0 ||
+		    strcmp(other->string, "min") == 0 || strcmp(other->string, "max") == 0 ||
+		    strcmp(other->string, "distribution") == 0)
+			return sw_spec_at_key(
+				err, other->string,
+				"\"%s\" does not go with \"parameters\": this is a group",
+				other->string);
+	}
+	const sw_status rc = sw_spec_check_keys(v, &keys, err);
+	if (rc != SW_OK)
+		return rc;
+	if (!cJSON_IsObject(params))
+		return sw_spec_must_be(params, "parameters", "an object of parameters by name",
+				       err);
+	if (params->child == NULL)
+		return sw_err_at(err, SW_INVALID, "/parameters",
+				 "\"parameters\" is empty: a group needs at least one");
+	return SW_OK;
+}
+
+/* A group stands where a parameter of its key would. */
+static void prefix_group(const struct sw_spec_group *g, struct sw_err *err)
+{
+	const struct sw_spec_param as = {.key = g->key, .group = g->parent};
+	char ptr[sizeof err->ptr];
+
+	sw_spec_param_pointer(&as, ptr, sizeof ptr);
+	sw_err_prefix(err, ptr);
+}
+
+/* As deep as JSON may be nested here: 32. */
+static sw_status read_tree(struct sw_spec *s, const struct sw_spec_group *group,
+			   const cJSON *params, struct sw_err *err)
+{
+	const cJSON *v;
+	sw_status rc = SW_OK;
+
+	cJSON_ArrayForEach (v, params) {
+		if (!is_group(v)) {
+			rc = read_one(s, group, v, err);
+		} else {
+			struct sw_spec_group *g = &s->groups[s->n_groups++];
+
+			g->key = v->string;
+			g->parent = group;
+			g->when = sw_json_get(v, "when");
+			rc = check_group(v, err);
+			if (rc != SW_OK) {
+				prefix_group(g, err);
+			} else {
+				rc = read_tree(s, g, sw_json_get(v, "parameters"), err);
+			}
+		}
+		if (rc != SW_OK)
+			return rc;
+	}
+	return SW_OK;
+}
+
+sw_status sw_spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	size_t n_params = 0, n_groups = 0;
+
+	if (!cJSON_IsObject(v))
+		return sw_spec_must_be(v, "parameters", "an object of parameters by name", err);
+	if (v->child == NULL)
+		return sw_err_at(err, SW_INVALID, "/parameters",
+				 "\"parameters\" is empty: a sweep needs at least one");
+	count_tree(v, &n_params, &n_groups);
+	if (n_params > SW_SPEC_MAX_PARAMS || n_groups > SW_SPEC_MAX_GROUPS)
+		return sw_err_at(err, SW_INVALID, "/parameters",
+				 "\"parameters\" has more than 256 %s",
+				 n_params > SW_SPEC_MAX_PARAMS ? "parameters" : "groups");
+	/* One more: a group without parameters is seen to be one in read_tree(). */
+	s->params = sw_calloc(n_params + 1, sizeof *s->params);
+	s->groups = sw_calloc(n_groups + 1, sizeof *s->groups);
+	if (s->params == NULL || s->groups == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	const sw_status rc = read_tree(s, NULL, v, err);
+	return rc == SW_OK ? sw_spec_when_read(s, err) : rc;
+}

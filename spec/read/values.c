@@ -1,0 +1,158 @@
+/* The values of a categorical parameter, and what they weigh. */
+#include "base/memory.h"
+#include "proto/json.h"
+#include "spec/read/read.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int value_compare(const cJSON *a, const cJSON *b);
+
+static int list_compare(const cJSON *a, const cJSON *b)
+{
+	const cJSON *x = a->child, *y = b->child;
+
+	for (; x != NULL && y != NULL; x = x->next, y = y->next) {
+		const int d = value_compare(x, y);
+
+		if (d != 0)
+			return d;
+	}
+	return (x != NULL) - (y != NULL);
+}
+
+/* Kind first, then the value itself. */
+static int value_compare(const cJSON *a, const cJSON *b)
+{
+	const int ka = a->type & 0xff, kb = b->type & 0xff;
+
+	if (ka != kb)
+		return ka < kb ? -1 : 1;
+	if (a->child != NULL || b->child != NULL)
+		return list_compare(a, b);
+	if (cJSON_IsString(a))
+		return strcmp(a->valuestring, b->valuestring);
+	if (cJSON_IsNumber(a))
+		return (a->valuedouble > b->valuedouble) - (a->valuedouble < b->valuedouble);
+	return 0;
+}
+
+static int by_value(const void *pa, const void *pb)
+{
+	const struct sw_spec_value *a = pa, *b = pb;
+	const int d = value_compare(a->v, b->v);
+
+	return d != 0 ? d : (a->i > b->i) - (a->i < b->i);
+}
+
+size_t sw_spec_value_find(const struct sw_spec_param *p, const cJSON *v)
+{
+	size_t low = 0, high = p->n_values;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+		const int d = value_compare(v, p->sorted[mid].v);
+
+		if (d == 0)
+			return p->sorted[mid].i;
+		if (d < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return p->n_values;
+}
+
+/* Sorts p->values; none of them may stand there twice. */
+static sw_status sort_values(struct sw_spec_param *p, const char *key, struct sw_err *err)
+{
+	const size_t n = p->n_values;
+	struct sw_spec_value *sorted = sw_calloc(n, sizeof *sorted);
+	size_t i = 0, found = 0; /* 0: none, since the first of its kind is never the second */
+	const cJSON *v;
+	char ptr[48];
+
+	p->sorted = sorted;
+	if (sorted == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	cJSON_ArrayForEach (v, p->values) {
+		sorted[i] = (struct sw_spec_value){v, i};
+		i++;
+	}
+	qsort(sorted, n, sizeof *sorted, by_value);
+	for (i = 1; i < n; i++)
+		if (value_compare(sorted[i - 1].v, sorted[i].v) == 0 &&
+		    (found == 0 || sorted[i].i < found))
+			found = sorted[i].i;
+	if (found == 0)
+		return SW_OK;
+	(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, found);
+	return sw_err_at(err, SW_INVALID, ptr,
+			 "a value is listed twice; to favour it use \"probabilities\"");
+}
+
+sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
+			      struct sw_err *err)
+{
+	const cJSON *values = sw_json_get(v, key), *value;
+	char ptr[48];
+	size_t i = 0;
+
+	if (values == NULL)
+		return SW_OK;
+	(void)snprintf(ptr, sizeof ptr, "/%s", key);
+	if (!cJSON_IsArray(values))
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be an array, not %s", key,
+				 sw_spec_kind(values));
+	p->n_values = (size_t)cJSON_GetArraySize(values);
+	if (p->n_values == 0)
+		return sw_err_at(err, SW_INVALID, ptr, "%s is empty", key);
+	if (p->n_values > SW_SPEC_MAX_VALUES)
+		return sw_err_at(err, SW_INVALID, ptr, "more than %d values", SW_SPEC_MAX_VALUES);
+	cJSON_ArrayForEach (value, values) {
+		(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, i++);
+		/* Groups are objects in a trial's JSON: a value that is one could not be told
+		 * from them. */
+		if (sw_json_has_object(value))
+			return sw_err_at(err, SW_INVALID, ptr,
+					 "a value must be a number, a string, true, false, null or "
+					 "a list of these, not %s",
+					 cJSON_IsArray(value) ? "a list with an object"
+							      : sw_spec_kind(value));
+	}
+	p->values = values;
+	return sort_values(p, key, err);
+}
+
+sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *err)
+{
+	const cJSON *list = sw_json_get(v, "probabilities"), *one;
+	double *weights, sum = 0;
+	char ptr[48];
+	size_t i = 0;
+
+	if (list == NULL)
+		return SW_OK;
+	if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != p->n_values)
+		return sw_err_at(
+			err, SW_INVALID, "/probabilities",
+			"\"probabilities\" must be an array of %zu numbers, one for each of "
+			"the values",
+			p->n_values);
+	weights = sw_calloc(p->n_values, sizeof *weights);
+	p->weights = weights;
+	if (weights == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	cJSON_ArrayForEach (one, list) {
+		(void)snprintf(ptr, sizeof ptr, "/probabilities/%zu", i);
+		if (!cJSON_IsNumber(one) || one->valuedouble < 0)
+			return sw_err_at(err, SW_INVALID, ptr,
+					 "a probability must be a number, 0 or more");
+		sum += weights[i++] = one->valuedouble;
+	}
+	if (!(sum > 0) || !isfinite(sum))
+		return sw_err_at(err, SW_INVALID, "/probabilities",
+				 "the probabilities must have a sum above 0");
+	return SW_OK;
+}

@@ -1,0 +1,317 @@
+/* "when": which parameter is active where. Names, kinds and circles are checked here; whether a
+ * number is one that the parent can have, where the search space is built. */
+#include "base/memory.h"
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include "spec/read/read.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_continuous(const struct sw_spec_param *p)
+{
+	switch (p->dist) {
+	case SW_DIST_UNIFORM:
+	case SW_DIST_LOG_UNIFORM:
+	case SW_DIST_INV_LOG_UNIFORM:
+	case SW_DIST_NORMAL:
+	case SW_DIST_LOG_NORMAL:
+	case SW_DIST_BETA:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static sw_status no_such_value(const struct sw_spec_param *p, const cJSON *v, const char *ptr,
+			       struct sw_err *err)
+{
+	const char *words[64], *near = NULL;
+	const cJSON *one;
+	size_t n = 0;
+
+	cJSON_ArrayForEach (one, p->values) {
+		if (cJSON_IsString(one) && n < SW_SPEC_N(words))
+			words[n++] = one->valuestring;
+	}
+	if (cJSON_IsString(v))
+		near = sw_nearest(v->valuestring, words, n);
+	if (near != NULL)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "\"%s\" never is \"%.64s\"; did you mean \"%.64s\"?", p->name,
+				 v->valuestring, near);
+	if (cJSON_IsString(v))
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" never is \"%.64s\"", p->name,
+				 v->valuestring);
+	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" never has this value", p->name);
+}
+
+static sw_status check_value(const struct sw_spec_param *p, const cJSON *v, const char *ptr,
+			     struct sw_err *err)
+{
+	if (p->value != NULL)
+		return sw_spec_same(p->value, v) ? SW_OK : no_such_value(p, v, ptr, err);
+	if (p->values != NULL)
+		return sw_spec_value_find(p, v) < p->n_values ? SW_OK
+							      : no_such_value(p, v, ptr, err);
+	if (cJSON_IsNumber(v))
+		return SW_OK;
+	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is a number, never %s", p->name,
+			 sw_spec_kind(v));
+}
+
+static sw_status no_such_parent(const struct sw_spec *s, const char *name, const char *ptr,
+				struct sw_err *err)
+{
+	const char *near = sw_spec_param_nearest(s, name);
+
+	if (near != NULL)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "no parameter is called \"%.128s\"; did you mean \"%s\"?", name,
+				 near);
+	return sw_err_at(err, SW_INVALID, ptr, "no parameter is called \"%.128s\"", name);
+}
+
+/* One entry of a "when": name -> value or values. ptr: its place, room for an index behind it. */
+static sw_status check_entry(const struct sw_spec *s, const cJSON *entry, char *ptr, size_t cap,
+			     struct sw_err *err)
+{
+	const int parent = sw_spec_param_find(s, entry->string);
+	const cJSON *v;
+	sw_status rc = SW_OK;
+	char at[16];
+	size_t i = 0;
+
+	if (parent < 0)
+		return no_such_parent(s, entry->string, ptr, err);
+	const struct sw_spec_param *p = &s->params[parent];
+	if (is_continuous(p))
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "\"%s\" is continuous: a condition needs values that can be "
+				 "listed (values, integers, pow2 or a q)",
+				 p->name);
+	if (!cJSON_IsArray(entry))
+		return check_value(p, entry, ptr, err);
+	if (entry->child == NULL)
+		return sw_err_at(err, SW_INVALID, ptr, "the list is empty: it would never hold");
+	const size_t n = strlen(ptr);
+	cJSON_ArrayForEach (v, entry) {
+		(void)snprintf(at, sizeof at, "%zu", i++);
+		ptr[n] = '\0';
+		sw_json_pointer_add(ptr, cap, at);
+		rc = check_value(p, v, ptr, err);
+		if (rc != SW_OK)
+			return rc;
+	}
+	ptr[n] = '\0';
+	return SW_OK;
+}
+
+/* when: one object; ptr: its place. *values: how many it lists. */
+static sw_status check_when(const struct sw_spec *s, const cJSON *when, const char *ptr,
+			    size_t *values, struct sw_err *err)
+{
+	char place[sizeof err->ptr];
+	const cJSON *entry;
+
+	if (!cJSON_IsObject(when))
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "\"when\" must be an object like {\"optimizer\": [\"sgd\"]}, not "
+				 "%s",
+				 sw_spec_kind(when));
+	if (when->child == NULL)
+		return sw_err_at(err, SW_INVALID, ptr, "\"when\" is empty");
+	*values = 0;
+	cJSON_ArrayForEach (entry, when) {
+		(void)snprintf(place, sizeof place, "%s", ptr);
+		sw_json_pointer_add(place, sizeof place, entry->string);
+		const int n = cJSON_IsArray(entry) ? cJSON_GetArraySize(entry) : 1;
+		*values += (size_t)n;
+		if (*values > SW_SPEC_MAX_WHEN)
+			return sw_err_at(err, SW_INVALID, place, "more than %d values",
+					 SW_SPEC_MAX_WHEN);
+		const sw_status rc = check_entry(s, entry, place, sizeof place, err);
+		if (rc != SW_OK)
+			return rc;
+	}
+	return SW_OK;
+}
+
+/* --- from objects to conditions --- */
+
+static sw_status add_cond(struct sw_spec *s, size_t cap, const struct sw_spec_cond *c,
+			  struct sw_err *err)
+{
+	char ptr[sizeof err->ptr];
+
+	sw_spec_cond_pointer(s, c, ptr, sizeof ptr);
+	if (c->child == c->parent)
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" cannot depend on itself",
+				 s->params[c->child].name);
+	for (size_t i = s->n_conds; i-- > 0 && s->conds[i].child == c->child;)
+		if (s->conds[i].parent == c->parent)
+			return sw_err_at(err, SW_INVALID, ptr,
+					 "a group around \"%s\" depends on \"%s\" already",
+					 s->params[c->child].name, s->params[c->parent].name);
+	if (s->n_conds == cap)
+		return sw_err_at(err, SW_INTERNAL, ptr, "more conditions than were counted");
+	s->conds[s->n_conds++] = *c;
+	return SW_OK;
+}
+
+static sw_status add_when(struct sw_spec *s, size_t cap, size_t child,
+			  const struct sw_spec_group *group, const cJSON *when, struct sw_err *err)
+{
+	const cJSON *entry;
+
+	cJSON_ArrayForEach (entry, when) {
+		const bool many = cJSON_IsArray(entry) != 0;
+		const struct sw_spec_cond c = {
+			.child = child,
+			.parent = (size_t)sw_spec_param_find(s, entry->string),
+			.group = group,
+			.allowed = entry,
+			.n = many ? (size_t)cJSON_GetArraySize(entry) : 1,
+		};
+		const sw_status rc = add_cond(s, cap, &c, err);
+		if (rc != SW_OK)
+			return rc;
+	}
+	return SW_OK;
+}
+
+static sw_status add_groups(struct sw_spec *s, size_t cap, size_t child,
+			    const struct sw_spec_group *group, struct sw_err *err)
+{
+	if (group == NULL)
+		return SW_OK;
+	const sw_status rc = add_groups(s, cap, child, group->parent, err);
+	return rc == SW_OK ? add_when(s, cap, child, group, group->when, err) : rc;
+}
+
+/* --- circles --- */
+
+/* Goes from a parameter that no order settles to one that it waits for, until it comes round. */
+static sw_status circle(const struct sw_spec *s, const bool *settled, size_t at, struct sw_err *err)
+{
+	size_t seen[SW_SPEC_MAX_PARAMS + 1] = {0}, step = 0, n = 0;
+	size_t path[SW_SPEC_MAX_PARAMS + 1];
+	char list[200] = "", ptr[sizeof err->ptr] = "";
+
+	while (seen[at] == 0) {
+		path[step] = at;
+		seen[at] = ++step;
+		size_t i = 0;
+		while (s->conds[i].child != at || settled[s->conds[i].parent])
+			i++;
+		sw_spec_cond_pointer(s, &s->conds[i], ptr, sizeof ptr);
+		at = s->conds[i].parent;
+	}
+	for (size_t i = seen[at] - 1; i < step && n < sizeof list; i++)
+		n += (size_t)snprintf(list + n, sizeof list - n, "\"%s\" needs ",
+				      s->params[path[i]].name);
+	return sw_err_at(err, SW_INVALID, ptr, "the conditions run in a circle: %s\"%s\"", list,
+			 s->params[at].name);
+}
+
+static sw_status check_circles(const struct sw_spec *s, struct sw_err *err)
+{
+	bool settled[SW_SPEC_MAX_PARAMS], moved = true;
+
+	for (size_t i = 0; i < s->n_params; i++)
+		settled[i] = false;
+	while (moved) {
+		bool waits[SW_SPEC_MAX_PARAMS] = {false};
+
+		for (size_t i = 0; i < s->n_conds; i++)
+			if (!settled[s->conds[i].parent])
+				waits[s->conds[i].child] = true;
+		moved = false;
+		for (size_t i = 0; i < s->n_params; i++) {
+			moved = moved || (!settled[i] && !waits[i]);
+			settled[i] = !waits[i];
+		}
+	}
+	for (size_t i = 0; i < s->n_params; i++)
+		if (!settled[i])
+			return circle(s, settled, i, err);
+	return SW_OK;
+}
+
+/* How many entries and values the conditions of one parameter have, with those of its groups. */
+static sw_status count_one(const struct sw_spec_param *p, size_t *entries, size_t *values,
+			   struct sw_err *err)
+{
+	const cJSON *entry;
+	char ptr[sizeof err->ptr] = "";
+
+	cJSON_ArrayForEach (entry, p->when) {
+		++*entries;
+		*values += cJSON_IsArray(entry) ? (size_t)cJSON_GetArraySize(entry) : 1;
+	}
+	for (const struct sw_spec_group *g = p->group; g != NULL; g = g->parent) {
+		cJSON_ArrayForEach (entry, g->when) {
+			++*entries;
+			*values += cJSON_IsArray(entry) ? (size_t)cJSON_GetArraySize(entry) : 1;
+		}
+	}
+	if (*values <= SW_SPEC_MAX_WHEN)
+		return SW_OK;
+	sw_spec_param_pointer(p, ptr, sizeof ptr);
+	return sw_err_at(err, SW_INVALID, ptr,
+			 "the conditions up to here list more than %d values (those of a group "
+			 "count for each parameter in it)",
+			 SW_SPEC_MAX_WHEN);
+}
+
+/* Each "when" as it stands, once, however many parameters it holds for. */
+static sw_status check_all(const struct sw_spec *s, struct sw_err *err)
+{
+	size_t n = 0;
+	sw_status rc = SW_OK;
+
+	for (size_t i = 0; rc == SW_OK && i < s->n_params; i++) {
+		const struct sw_spec_param *p = &s->params[i];
+		char ptr[sizeof err->ptr];
+
+		if (p->when == NULL)
+			continue;
+		sw_spec_param_pointer(p, ptr, sizeof ptr);
+		sw_json_pointer_add(ptr, sizeof ptr, "when");
+		rc = check_when(s, p->when, ptr, &n, err);
+	}
+	for (size_t i = 0; rc == SW_OK && i < s->n_groups; i++) {
+		const struct sw_spec_group *g = &s->groups[i];
+		const struct sw_spec_param as = {.key = g->key, .group = g->parent};
+		char ptr[sizeof err->ptr];
+
+		if (g->when == NULL)
+			continue;
+		sw_spec_param_pointer(&as, ptr, sizeof ptr);
+		sw_json_pointer_add(ptr, sizeof ptr, "when");
+		rc = check_when(s, g->when, ptr, &n, err);
+	}
+	return rc;
+}
+
+sw_status sw_spec_when_read(struct sw_spec *s, struct sw_err *err)
+{
+	size_t entries = 0, values = 0;
+	sw_status rc = SW_OK;
+
+	for (size_t i = 0; rc == SW_OK && i < s->n_params; i++)
+		rc = count_one(&s->params[i], &entries, &values, err);
+	if (rc == SW_OK)
+		rc = check_all(s, err);
+	if (rc != SW_OK || entries == 0)
+		return rc;
+	s->conds = sw_calloc(entries, sizeof *s->conds);
+	if (s->conds == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	for (size_t i = 0; rc == SW_OK && i < s->n_params; i++) {
+		rc = add_groups(s, entries, i, s->params[i].group, err);
+		if (rc == SW_OK)
+			rc = add_when(s, entries, i, NULL, s->params[i].when, err);
+	}
+	return rc == SW_OK ? check_circles(s, err) : rc;
+}

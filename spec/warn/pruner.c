@@ -1,0 +1,144 @@
+/* What a spec says of pruning and budgets that is likely a mistake. */
+#include "proto/json.h"
+#include "spec/warn/warn.h"
+
+/* Rungs below the last step of the bracket that begins highest. */
+static uint64_t rungs_below_top(const struct sw_asha_config *a)
+{
+	uint64_t n = 0;
+
+	for (uint64_t step = a->grace_period; step < a->max_t; n++) {
+		if (step > a->max_t / a->reduction_factor)
+			step = a->max_t;
+		else
+			step *= a->reduction_factor;
+	}
+	return n >= a->brackets ? n - (a->brackets - 1) : 0;
+}
+
+/* A rung with n results has promoted n - (rf - 1) of them at most, which is when each is better
+ * than all before it; so k rungs take k * (rf - 1) + 1 trials before one can pass them all. */
+static void warn_promote(struct sw_spec *s)
+{
+	const struct sw_asha_config *a = &s->pruner.asha;
+
+	if (s->pruner.kind != SW_PRUNER_PROMOTE || s->run_cap == 0)
+		return;
+	const uint64_t rungs = rungs_below_top(a);
+	const uint64_t least = rungs * (a->reduction_factor - 1) + 1;
+	if (s->run_cap < least)
+		sw_spec_warn(
+			s, "/run_cap",
+			"no trial can be promoted to max_t %llu: %llu rungs below it take %llu "
+			"trials at least, and run_cap is %llu",
+			(unsigned long long)a->max_t, (unsigned long long)rungs,
+			(unsigned long long)least, (unsigned long long)s->run_cap);
+}
+
+/* The first step at which the pruner can judge anything. */
+static uint64_t first_judged(const struct sw_pruner_config *p)
+{
+	uint64_t step = p->hyperband.min_iter;
+
+	switch (p->kind) {
+	case SW_PRUNER_HYPERBAND:
+		if (step > 0)
+			return step;
+		step = p->hyperband.max_iter;
+		for (uint64_t i = 0; i < p->hyperband.s; i++)
+			step /= p->hyperband.eta;
+		return step;
+	case SW_PRUNER_MEDIAN:
+		return p->median.running_mean ? p->median.grace_period : p->median.warmup_steps;
+	case SW_PRUNER_PATIENCE:
+		return p->patience.patience + 1;
+	case SW_PRUNER_THRESHOLD:
+		return p->threshold.warmup_steps;
+	case SW_PRUNER_PBT: /* at the last step there is nothing left to go on with */
+		return (p->pbt.perturbation_interval > p->pbt.burn_in_period
+				? p->pbt.perturbation_interval
+				: p->pbt.burn_in_period) +
+		       1;
+	case SW_PRUNER_NONE:
+	case SW_PRUNER_ASHA:
+	case SW_PRUNER_PROMOTE:
+		break;
+	}
+	return 0;
+}
+
+/* W&B takes "min_iter", or "max_iter" with "s", and drops what is left over without a word. */
+static void warn_bands(struct sw_spec *s)
+{
+	const cJSON *v = sw_json_get(s->tree, "early_terminate");
+	const struct sw_hyperband_config *h = &s->pruner.hyperband;
+	static const char at[] = "/early_terminate";
+	uint64_t n = 0;
+
+	if (s->pruner.kind != SW_PRUNER_HYPERBAND)
+		return;
+	if (h->max_iter == 0 && sw_json_get(v, "max_iter") != NULL)
+		sw_spec_warn(s, at,
+			     "\"max_iter\" has no effect without \"s\": the bands begin at "
+			     "min_iter");
+	else if (h->max_iter == 0 && sw_json_get(v, "s") != NULL)
+		sw_spec_warn(s, at,
+			     "\"s\" has no effect without \"max_iter\": from min_iter up "
+			     "there are as many bands as a trial reaches");
+	if (h->max_iter == 0)
+		return;
+	if (sw_json_get(v, "min_iter") != NULL)
+		sw_spec_warn(s, at,
+			     "\"min_iter\" has no effect: max_iter and s say where the "
+			     "bands are");
+	if (sw_json_u64(sw_json_get(v, "s"), &n) && n > h->s)
+		sw_spec_warn(s, at, "\"s\" is %llu, but a band below step 1 is none: %llu are left",
+			     (unsigned long long)n, (unsigned long long)h->s);
+}
+
+static void warn_epochs(struct sw_spec *s)
+{
+	const uint64_t max_t = sw_spec_max_t(s), first = first_judged(&s->pruner);
+	uint64_t epochs = 0;
+
+	if (!sw_json_u64(sw_spec_fixed_option(s, "epochs"), &epochs))
+		return;
+	if (epochs < max_t)
+		sw_spec_warn(
+			s, "/trainer/epochs",
+			"rungs above %llu are never reached: a trial has %llu epochs, and max_t "
+			"is %llu",
+			(unsigned long long)epochs, (unsigned long long)epochs,
+			(unsigned long long)max_t);
+	if (first <= epochs)
+		return;
+	if (s->pruner.kind == SW_PRUNER_PBT)
+		sw_spec_warn(s, "/early_terminate/perturbation_interval",
+			     "trials are never compared: a trial has %llu epochs, and the first "
+			     "comparison would be at step %llu",
+			     (unsigned long long)epochs, (unsigned long long)first - 1);
+	else
+		sw_spec_warn(s, "/early_terminate",
+			     "no trial is ever judged: it has %llu epochs, and the first step that "
+			     "counts is %llu",
+			     (unsigned long long)epochs, (unsigned long long)first);
+}
+
+void sw_spec_warn_pruner(struct sw_spec *s)
+{
+	warn_bands(s);
+	warn_promote(s);
+	if (s->gpu_hours > 0 && sw_spec_driven(s))
+		sw_spec_warn(s, "/gpu_hours",
+			     "\"gpu_hours\" has no effect: trials that you drive hold no slot");
+	/* a population's children come on top of run_cap */
+	if (s->run_cap > 0 && s->run_cap < s->plateau.top && s->pruner.kind != SW_PRUNER_PBT)
+		sw_spec_warn(
+			s, "/plateau/top",
+			"\"plateau\" has no effect: it looks at the best %llu completed trials, "
+			"and "
+			"run_cap is %llu",
+			(unsigned long long)s->plateau.top, (unsigned long long)s->run_cap);
+	if (s->trainer != NULL)
+		warn_epochs(s);
+}
