@@ -304,3 +304,24 @@ void sw_jw_kraw(struct sw_jw *w, const char *key, const char *json)
 	sw_jw_key(w, key);
 	sw_jw_raw(w, json);
 }
+
+void sw_json_pointer_add(char *ptr, size_t cap, const char *token)
+{
+	size_t n = strlen(ptr);
+
+	if (n + 1 >= cap)
+		return;
+	ptr[n++] = '/';
+	for (; *token != '\0'; token++) {
+		const char *as = *token == '~' ? "~0" : *token == '/' ? "~1" : NULL;
+		if (n + (as != NULL ? 2 : 1) >= cap)
+			break;
+		if (as != NULL) {
+			ptr[n++] = as[0];
+			ptr[n++] = as[1];
+		} else {
+			ptr[n++] = *token;
+		}
+	}
+	ptr[n] = '\0';
+}
