@@ -22,6 +22,7 @@
 #include "daemon/sweep/recover.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
+#include "daemon/sweep/wait.h"
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -103,6 +104,7 @@ static void on_stepped(struct sw_change *c, struct sw_live *h)
 }
 
 static const struct sw_driver_events driver_events = {.stepped = on_stepped};
+static const struct sw_suggest_events suggest_events = {.ready = sw_ask_answer_now};
 
 /* --- the loop's own beats --- */
 
@@ -256,10 +258,12 @@ void sw_daemon_stop(struct sw_daemon *d)
 	sw_server_stop(d);
 	sw_supervisor_stop_all(d, false);
 	sw_speccheck_stop_all(d);
-	sw_suggest_refuse_all(d, "the daemon is stopping");
-	sw_asks_refuse_all(d, "the daemon is stopping");
+	sw_wait_refuse_all(d, SW_WAIT_SUGGESTION, "the daemon is stopping");
+	sw_wait_refuse_all(d, SW_WAIT_TRIAL, "the daemon is stopping");
 	sw_ask_end_all(d);
-	sw_settle_refuse_all(d);
+	sw_wait_refuse_all(d, SW_WAIT_END,
+			   "the daemon is stopping; the sweep's end goes on when it is started "
+			   "again");
 	(void)uv_timer_start(&d->tick, on_tick, 0, 20);
 }
 
@@ -314,6 +318,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 				.executor = executor,
 				.slot_events = &sw_place_events,
 				.driver_events = &driver_events,
+				.suggest_events = &suggest_events,
 				.config = *config,
 				.lock_fd = -1,
 				.conn_events = &conn_events,

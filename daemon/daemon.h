@@ -32,6 +32,7 @@ struct sw_handler;
 struct sw_live;
 struct sw_slot;
 struct sw_slot_events;
+struct sw_suggest_events;
 struct sw_worker;
 
 struct sw_daemon {
@@ -68,6 +69,7 @@ struct sw_daemon {
 	size_t sweep_n, sweep_cap;
 
 	const struct sw_driver_events *driver_events;
+	const struct sw_suggest_events *suggest_events;
 	struct sw_suggester *suggest_dirty; /* list; daemon/sweep/suggest.c */
 	struct sw_live *asks_dirty;         /* list; daemon/sweep/ask_wait.c */
 	struct sw_long_ask *long_asks;      /* list; daemon/sweep/ask.c */

@@ -4,8 +4,7 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/ask_wait.h"
-#include "daemon/sweep/suggest.h"
+#include "daemon/sweep/wait.h"
 #include "proto/json.h"
 #include <math.h>
 #include <unistd.h>
@@ -104,7 +103,7 @@ void sw_handle_daemon_stats(struct sw_call *call)
 	sw_jw_kint(&w, "errors", (int64_t)d->n_errors);
 	sw_jw_kint(&w, "reports", (int64_t)d->n_reports);
 	sw_jw_kint(&w, "queued", (int64_t)sw_store_queued(d->store));
-	sw_jw_kint(&w, "asks_waiting", (int64_t)sw_asks_waiting(d));
+	sw_jw_kint(&w, "asks_waiting", (int64_t)sw_wait_n(d, SW_WAIT_TRIAL));
 	sw_jw_kstr(&w, "stuck", sw_store_stuck(d->store));
 	sw_jw_kint(&w, "sweeps", (int64_t)d->sweep_n);
 	sw_jw_obj_end(&w);
@@ -113,14 +112,15 @@ void sw_handle_daemon_stats(struct sw_call *call)
 
 void sw_handle_daemon_drain(struct sw_call *call)
 {
+	static const char why[] = "the daemon is draining: it hands out no more trials";
 	struct sw_daemon *d = call->d;
 	struct sw_buf out;
 	struct sw_jw w;
 
 	if (!d->draining)
 		sw_log(SW_LOG_INFO, "daemon.drain", "running=%zu", sw_slot_busy_n(d, 0));
-	sw_suggest_refuse_all(d, "the daemon is draining: it hands out no more trials");
-	sw_asks_refuse_all(d, "the daemon is draining: it hands out no more trials");
+	sw_wait_refuse_all(d, SW_WAIT_SUGGESTION, why);
+	sw_wait_refuse_all(d, SW_WAIT_TRIAL, why);
 	d->draining = true; /* the tick ends the daemon once no slot is busy */
 	sw_buf_init(&out, SW_REPLY_MAX);
 	sw_jw_init_obj(&w, &out);

@@ -9,7 +9,6 @@
 #include "daemon/plan/plan.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/live.h"
@@ -324,6 +323,24 @@ static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *e
 	return true;
 }
 
+/* Keeps a call for which there is no trial now. False: it does not wish to wait (any longer), or the
+ * sweep has ended: it is to be answered. */
+static bool keep_asking(struct sw_live *live, struct sw_call *call)
+{
+	struct sw_waits *all = &live->waits[SW_WAIT_TRIAL];
+	const int64_t until_us = call->since_us + (int64_t)(sw_call_num(call, "wait_s", 0.0) * 1e6);
+
+	if (sw_call_gone(call) || live->ended_ms != 0 || live->d->draining ||
+	    live->d->phase != SW_UP || all->n == SW_ASKS_MAX ||
+	    live->d->clock->mono_us() >= until_us)
+		return false;
+	struct sw_wait *w = sw_wait_add(all, call);
+	if (w == NULL)
+		return false;
+	w->until_us = until_us;
+	return true;
+}
+
 /* Hands out for a while, then lets the loop turn; the rest follows once this much is stored.
  * Suggestions made ahead of time are handed out in one go, because a result that came between two
  * slices would make the prepared ones stale. */
@@ -351,7 +368,7 @@ static void hand_out(struct sw_long_ask *a)
 		sw_change_commit(c);
 		return;
 	}
-	if (a->given == 0 && err.code != SW_INVALID && sw_asks_keep(live, a->call)) {
+	if (a->given == 0 && err.code != SW_INVALID && keep_asking(live, a->call)) {
 		sw_change_drop(c);
 		sw_buf_fini(&a->reply);
 		free(a);
@@ -404,10 +421,8 @@ void sw_ask_answer_now(struct sw_live *live, struct sw_call *call)
 
 void sw_ask_answer(struct sw_live *live, struct sw_call *call)
 {
-	const int64_t count = sw_call_int(call, "count", 1);
-
-	if (sw_suggest_has(live, (uint64_t)count))
+	if (sw_suggest_has(live, call))
 		sw_ask_answer_now(live, call);
 	else
-		sw_suggest_park(live, call, count);
+		sw_suggest_wait(live, call);
 }

@@ -9,11 +9,11 @@
 #define SW_DAEMON_SWEEP_LIVE_H
 
 #include "base/status.h"
-#include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/budget.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/marks.h"
+#include "daemon/sweep/wait.h"
 #include "sched/sweep/share.h"
 #include "sched/sweep/sweep.h"
 #include "spec/spec.h"
@@ -79,16 +79,15 @@ struct sw_live {
 
 	bool settling; /* in the daemon's list of those whose end goes on in slices */
 	struct sw_live *next_settling;
-	struct sw_call *settle_call; /* answered when it has ended; NULL: nobody waits */
 
 	struct sw_suggester *suggest; /* NULL: its sampler needs none */
-	struct sw_asks asks;          /* that wait for a trial */
+	struct sw_waits waits[SW_WAIT_REASONS];
+	bool asks_dirty; /* in the daemon's list of those whose waiting asks are to be served */
+	struct sw_live *next_asks_dirty;
 
 	struct sw_marks changes; /* since the last update to its watchers was read */
 	struct sw_watch *watch;  /* who watches: kept here for daemon/api/watch.c; NULL: nobody
 				      ever did */
-
-	struct sw_waiting *waiting; /* calls that wait for the state machine to be loaded */
 };
 
 /* The sweep that the call names. NULL: there is none, and the call was answered ("no sweep 9; the last

@@ -133,12 +133,6 @@ static struct rebuild *new_rebuild(const struct sw_live *live)
 
 /* --- on demand --- */
 
-struct sw_waiting {
-	struct sw_waiting *next;
-	struct sw_call *call;
-	void (*then)(struct sw_live *live, struct sw_call *call);
-};
-
 struct load {
 	struct sw_live *live;
 	struct rebuild *b;
@@ -153,30 +147,48 @@ static void on_loaded(void *arg)
 {
 	struct load *l = arg;
 	struct sw_live *live = l->live;
-	struct sw_waiting *w = live->waiting, *next;
+	/* Taken first: what they go on with may need the sweep again. */
+	struct sw_waits waits = live->waits[SW_WAIT_LOAD];
 	struct sw_replay *r = &l->b->replay;
-	sw_status rc = r->rc == SW_OK ? attach(live, l->b) : r->rc;
+	const sw_status rc = r->rc == SW_OK ? attach(live, l->b) : r->rc;
 
-	live->waiting = NULL; /* first: what they go on with may need the sweep again */
-	for (; w != NULL; w = next) {
-		next = w->next;
+	live->waits[SW_WAIT_LOAD] = (struct sw_waits){.n = 0};
+	while (waits.head != NULL) {
+		void (*then)(struct sw_live *, struct sw_call *) = waits.head->then;
+		struct sw_call *call = sw_wait_take(&waits, &waits.head);
+
 		if (rc != SW_OK)
-			sw_call_error(w->call, &r->err);
+			sw_call_error(call, &r->err);
 		else if (live->d->phase == SW_UP)
-			w->then(live, w->call);
+			then(live, call);
 		else
-			sw_call_refuse(w->call, SW_BUSY, "", "the daemon is stopping");
-		free(w);
+			sw_call_refuse(call, SW_BUSY, "", "the daemon is stopping");
 	}
 	free_rebuild(l->b);
 	free(l);
 }
 
+/* Begins a load. False: no memory, or too much waits for the store. */
+static bool start_load(struct sw_live *live, const struct sw_call *call)
+{
+	struct load *l = sw_calloc(1, sizeof *l);
+	struct rebuild *b = new_rebuild(live);
+
+	if (l != NULL && b != NULL) {
+		*l = (struct load){.live = live, .b = b};
+		if (sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads, run_load,
+				  on_loaded, l) == SW_OK)
+			return true;
+	}
+	if (b != NULL)
+		free_rebuild(b);
+	free(l);
+	return false;
+}
+
 void sw_recover_need(struct sw_call *call, void (*then)(struct sw_live *live, struct sw_call *call))
 {
 	struct sw_live *live = sw_live_of(call);
-	struct sw_waiting *w;
-	struct load *l;
 
 	if (live == NULL)
 		return;
@@ -185,33 +197,15 @@ void sw_recover_need(struct sw_call *call, void (*then)(struct sw_live *live, st
 		then(live, call);
 		return;
 	}
-	w = sw_calloc(1, sizeof *w);
-	if (w == NULL)
-		goto nomem;
-	*w = (struct sw_waiting){.call = call, .then = then};
-	if (live->waiting != NULL) { /* a load is under way: wait for it, behind earlier calls */
-		struct sw_waiting *last = live->waiting;
-
-		while (last->next != NULL)
-			last = last->next;
-		last->next = w;
-		return;
+	struct sw_waits *waits = &live->waits[SW_WAIT_LOAD];
+	const bool first = waits->n == 0; /* else a load is under way */
+	struct sw_wait *w = sw_wait_add(waits, call);
+	if (w != NULL) {
+		w->then = then;
+		if (!first || start_load(live, call))
+			return;
+		(void)sw_wait_take(waits, &waits->head);
 	}
-	l = sw_calloc(1, sizeof *l);
-	if (l != NULL)
-		*l = (struct load){.live = live, .b = new_rebuild(live)};
-	if (l == NULL || l->b == NULL ||
-	    sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads, run_load, on_loaded,
-			  l) != SW_OK) {
-		if (l != NULL && l->b != NULL)
-			free_rebuild(l->b);
-		free(l);
-		free(w);
-		goto nomem;
-	}
-	live->waiting = w;
-	return;
-nomem:
 	sw_call_refuse(call, SW_BUSY, "", "cannot load sweep %lld now; try again",
 		       (long long)live->sweep);
 }

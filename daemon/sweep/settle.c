@@ -4,7 +4,6 @@
 #include "daemon/net/call.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
-#include "proto/json.h"
 #include <assert.h>
 
 void sw_settle_recovered(struct sw_live *live)
@@ -37,8 +36,9 @@ void sw_settle_stepped(struct sw_change *c, struct sw_live *live)
 
 void sw_settle_wait(struct sw_live *live, struct sw_call *call)
 {
-	assert(live->settle_call == NULL);
-	live->settle_call = call;
+	assert(live->waits[SW_WAIT_END].n == 0);
+	if (sw_wait_add(&live->waits[SW_WAIT_END], call) == NULL)
+		sw_daemon_die("end a sweep", SW_NOMEM);
 }
 
 static void on_slice(void *arg)
@@ -67,25 +67,11 @@ void sw_settle_go(struct sw_daemon *d)
 		d->settling = live->next_settling;
 		live->next_settling = NULL;
 		live->settling = false;
-		c->call = live->settle_call;
-		live->settle_call = NULL;
+		c->call = sw_wait_take(&live->waits[SW_WAIT_END], &live->waits[SW_WAIT_END].head);
 		if (c->call != NULL)
 			sw_live_write_state(live, false, &c->reply);
 		sw_marks_note(&live->changes, 0); /* its state, which no trial's mark tells */
 	}
 	sw_change_after(c, on_slice, d);
 	sw_change_commit(c);
-}
-
-void sw_settle_refuse_all(struct sw_daemon *d)
-{
-	for (struct sw_live *live = d->settling; live != NULL; live = live->next_settling) {
-		struct sw_call *call = live->settle_call;
-
-		live->settle_call = NULL;
-		if (call != NULL)
-			sw_call_refuse(call, SW_BUSY, "",
-				       "the daemon is stopping; the sweep's end goes on when it is "
-				       "started again");
-	}
 }

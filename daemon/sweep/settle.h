@@ -26,7 +26,5 @@ void sw_settle_go(struct sw_daemon *d);
 /* The call is answered with that once the sweep has ended. One a sweep: a second word is
  * refused. */
 void sw_settle_wait(struct sw_live *live, struct sw_call *call);
-/* The daemon is stopping: those who wait are told. */
-void sw_settle_refuse_all(struct sw_daemon *d);
 
 #endif

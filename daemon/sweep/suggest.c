@@ -3,7 +3,6 @@
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
-#include "daemon/sweep/ask.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/suggest_internal.h"
@@ -236,8 +235,9 @@ void sw_suggest_plan(struct sw_suggester *s)
 		let_go(s);
 		return;
 	}
-	for (const struct sw_parked *p = s->parked; p != NULL && wanted < QUEUE_MAX; p = p->next)
-		wanted += (size_t)p->count;
+	for (const struct sw_wait *w = sw_suggest_asks(s)->head; w != NULL && wanted < QUEUE_MAX;
+	     w = w->next)
+		wanted += (size_t)sw_suggest_count(w->call);
 	/* A sweep near its run_cap, or with a trial to run again, needs fewer. */
 	wanted = (size_t)sw_sweep_wants_suggestions(sweep_of(s), wanted);
 	if (wanted == 0)
@@ -272,30 +272,25 @@ static bool enough(struct sw_suggester *s, uint64_t n, int64_t since_us)
 void sw_suggest_serve(struct sw_suggester *s)
 {
 	const int64_t now_us = s->live->d->clock->mono_us();
+	struct sw_waits *asks = sw_suggest_asks(s);
 
-	while (s->parked != NULL) {
-		struct sw_parked *p = s->parked;
-
+	for (const struct sw_wait *w = asks->head; w != NULL; w = asks->head) {
 		/* The first that must wait holds up those behind it, so that asks are answered in
 		 * the order in which they came. */
-		if (!sw_call_gone(p->call) && s->live->ended_ms == 0 &&
-		    !enough(s, (uint64_t)p->count, p->since_us) &&
-		    now_us - p->since_us < SW_SUGGEST_MAX_US)
+		if (!sw_call_gone(w->call) && s->live->ended_ms == 0 &&
+		    !enough(s, sw_suggest_count(w->call), w->since_us) &&
+		    now_us - w->since_us < SW_SUGGEST_MAX_US)
 			return;
-		s->parked = p->next;
-		if (s->parked == NULL)
-			s->parked_tail = &s->parked;
-		s->parked_n--;
-		sw_ask_answer_now(s->live, p->call);
-		free(p);
+		s->live->d->suggest_events->ready(s->live, sw_wait_take(asks, &asks->head));
 	}
 }
 
-bool sw_suggest_has(struct sw_live *live, uint64_t n)
+bool sw_suggest_has(struct sw_live *live, const struct sw_call *call)
 {
 	struct sw_suggester *s = live->suggest;
 
-	return s == NULL || (s->parked == NULL && enough(s, n, live->d->clock->mono_us()));
+	return s == NULL || (sw_suggest_asks(s)->n == 0 &&
+			     enough(s, sw_suggest_count(call), live->d->clock->mono_us()));
 }
 
 bool sw_suggest_ready(struct sw_live *live, uint64_t n)
@@ -304,7 +299,7 @@ bool sw_suggest_ready(struct sw_live *live, uint64_t n)
 
 	if (s == NULL)
 		return true;
-	if (s->parked == NULL && enough(s, n, s->since_us)) {
+	if (sw_suggest_asks(s)->n == 0 && enough(s, n, s->since_us)) {
 		s->since_us = 0;
 		return true;
 	}
@@ -374,7 +369,6 @@ sw_status sw_suggest_attach(struct sw_live *live)
 	if (s == NULL)
 		return SW_NOMEM;
 	s->live = live;
-	s->parked_tail = &s->parked;
 	s->work.data = s;
 	s->epoch = sw_sweep_epoch(live->sched);
 	sw_history_init(&s->history, sw_space_size(config->space), config->n_metrics);
@@ -390,7 +384,7 @@ void sw_suggest_free_all(struct sw_daemon *d)
 
 		if (s == NULL)
 			continue;
-		assert(!s->busy && s->parked == NULL);
+		assert(!s->busy && sw_suggest_asks(s)->n == 0);
 		let_go(s);
 		free(s);
 		d->sweeps[i]->suggest = NULL;

@@ -28,14 +28,21 @@ struct sw_daemon;
 struct sw_live;
 struct sw_suggester;
 
+/* How those above are told; d->suggest_events, none of them NULL. */
+struct sw_suggest_events {
+	/* A trial.ask that waited is to be answered now, with the suggestions that there are. */
+	void (*ready)(struct sw_live *live, struct sw_call *call);
+};
+
 /* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for who adds a sweep, or
  * rebuilds one. SW_NOMEM. */
 SW_NODISCARD sw_status sw_suggest_attach(struct sw_live *live);
 void sw_suggest_free_all(struct sw_daemon *d); /* after the loop has ended */
 
-/* Can a trial.ask for n that comes now be answered at once? If not, sw_suggest_park() it: it waits
+/* Can a trial.ask that comes now be answered at once? If not, sw_suggest_wait() keeps it: it waits
  * from then on, whatever others waited before it. */
-bool sw_suggest_has(struct sw_live *live, uint64_t n);
+bool sw_suggest_has(struct sw_live *live, const struct sw_call *call);
+void sw_suggest_wait(struct sw_live *live, struct sw_call *call);
 /* Can the next n ASKs of slots be taken now? True when they need no suggestion. When not, work is
  * under way, and d->slots_due follows. */
 bool sw_suggest_ready(struct sw_live *live, uint64_t n);
@@ -48,11 +55,6 @@ bool sw_suggest_peek(const struct sw_live *live, struct sw_suggestion **out);
 void sw_suggest_changed(struct sw_live *live);
 void sw_suggest_flush(struct sw_daemon *d); /* at the end of each turn of the loop */
 
-/* Keeps a trial.ask until it can be answered. */
-void sw_suggest_park(struct sw_live *live, struct sw_call *call, int64_t count);
-
 void sw_suggest_tick(struct sw_daemon *d, int64_t now_us); /* the long limit */
-/* Answers all that wait: the daemon drains or stops. */
-void sw_suggest_refuse_all(struct sw_daemon *d, const char *why);
 
 #endif

@@ -8,18 +8,9 @@
 #include "sched/space/history.h"
 #include <uv.h>
 
-struct sw_parked {
-	struct sw_parked *next;
-	struct sw_call *call;
-	int64_t count;
-	int64_t since_us;
-};
-
 struct sw_suggester {
 	struct sw_live *live;
 	struct sw_suggest_queue queue;
-	struct sw_parked *parked, **parked_tail;
-	size_t parked_n;
 	int64_t since_us;  /* since when a slot waits; 0: none does */
 	int64_t handed_us; /* when a prepared one was handed out last */
 	struct sw_suggester *next_dirty;
@@ -48,7 +39,9 @@ void sw_suggest_serve(struct sw_suggester *s); /* answers the asks that can be a
 void sw_suggest_plan(struct sw_suggester *s);  /* begins what is worth doing now, if anything is */
 
 /* suggest_wait.c */
-int64_t sw_suggest_oldest(const struct sw_suggester *s); /* since when; 0: nobody waits */
+struct sw_waits *sw_suggest_asks(const struct sw_suggester *s); /* those that wait for one */
+uint64_t sw_suggest_count(const struct sw_call *call);          /* how many it asks for */
+int64_t sw_suggest_oldest(const struct sw_suggester *s);        /* since when; 0: nobody waits */
 bool sw_suggest_is_late(const struct sw_suggester *s, int64_t since_us);
 /* Some are prepared, nobody waits for more, and one was just handed out: whoever took it may come
  * for the next, and the model would compete with all that it takes to answer. The timer comes

@@ -1,11 +1,9 @@
 /* daemon/sweep/suggest_wait.c — parked asks and slots wait for a suggestion, each until a
  * deadline. */
-#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/suggest_internal.h"
-#include <stdlib.h>
 
 #define REST_US   ((int64_t)2000)        /* after a hand-out: see sw_suggest_rests() */
 #define FORGET_US ((int64_t)5 * 1000000) /* after which a slot that says no more does not wait */
@@ -15,14 +13,25 @@ static int64_t wait_limit_us(const struct sw_suggester *s)
 	return (int64_t)s->live->spec->suggest_wait_ms * 1000;
 }
 
+struct sw_waits *sw_suggest_asks(const struct sw_suggester *s)
+{
+	return &s->live->waits[SW_WAIT_SUGGESTION];
+}
+
+uint64_t sw_suggest_count(const struct sw_call *call)
+{
+	return (uint64_t)sw_call_int(call, "count", 1);
+}
+
 int64_t sw_suggest_oldest(const struct sw_suggester *s)
 {
-	const int64_t parked = s->parked != NULL ? s->parked->since_us : 0;
+	const struct sw_wait *first = sw_suggest_asks(s)->head;
+	const int64_t asks_us = first != NULL ? first->since_us : 0;
 
 	/* 0 means that nobody waits, so it is not the earlier of two. */
-	if (parked == 0 || s->since_us == 0)
-		return parked + s->since_us;
-	return parked < s->since_us ? parked : s->since_us;
+	if (asks_us == 0 || s->since_us == 0)
+		return asks_us + s->since_us;
+	return asks_us < s->since_us ? asks_us : s->since_us;
 }
 
 bool sw_suggest_is_late(const struct sw_suggester *s, int64_t since_us)
@@ -42,7 +51,7 @@ static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
 	int64_t next = s->since_us != 0 && s->since_us + wait > now_us ? s->since_us + wait
 								       : INT64_MAX;
 
-	for (const struct sw_parked *p = s->parked; p != NULL; p = p->next)
+	for (const struct sw_wait *p = sw_suggest_asks(s)->head; p != NULL; p = p->next)
 		if (p->since_us + wait > now_us && p->since_us + wait < next)
 			next = p->since_us + wait;
 	if (rest_until(s) > now_us && rest_until(s) < next)
@@ -92,7 +101,7 @@ bool sw_suggest_rests(struct sw_suggester *s)
 {
 	struct sw_daemon *d = s->live->d;
 
-	if (s->queue.n == 0 || s->parked != NULL || s->since_us != 0 ||
+	if (s->queue.n == 0 || sw_suggest_asks(s)->n > 0 || s->since_us != 0 ||
 	    d->clock->mono_us() >= rest_until(s))
 		return false;
 	arm(d, REST_US / 1000 + 1);
@@ -105,21 +114,16 @@ void sw_suggest_arm(struct sw_suggester *s)
 	arm(s->live->d, (uint64_t)s->live->spec->suggest_wait_ms + 1);
 }
 
-void sw_suggest_park(struct sw_live *live, struct sw_call *call, int64_t count)
+void sw_suggest_wait(struct sw_live *live, struct sw_call *call)
 {
 	struct sw_suggester *s = live->suggest;
-	struct sw_parked *p = s->parked_n < SW_SUGGEST_MAX_ASK ? sw_calloc(1, sizeof *p) : NULL;
+	struct sw_waits *asks = sw_suggest_asks(s);
 
-	if (p == NULL) {
+	if (asks->n == SW_SUGGEST_MAX_ASK || sw_wait_add(asks, call) == NULL) {
 		sw_call_refuse(call, SW_BUSY, "", "%zu asks wait for suggestions; try again",
-			       s->parked_n);
+			       asks->n);
 		return;
 	}
-	*p = (struct sw_parked){
-		.call = call, .count = count, .since_us = live->d->clock->mono_us()};
-	*s->parked_tail = p;
-	s->parked_tail = &p->next;
-	s->parked_n++;
 	sw_suggest_arm(s);
 	sw_suggest_plan(s);
 }
@@ -131,27 +135,10 @@ void sw_suggest_tick(struct sw_daemon *d, int64_t now_us)
 
 		if (s == NULL)
 			continue;
-		if (s->parked != NULL && now_us - s->parked->since_us >= SW_SUGGEST_MAX_US)
+		const struct sw_wait *first = sw_suggest_asks(s)->head;
+		if (first != NULL && now_us - first->since_us >= SW_SUGGEST_MAX_US)
 			sw_suggest_serve(s);
 		if (s->since_us != 0 && now_us - s->since_us > wait_limit_us(s) + FORGET_US)
 			s->since_us = 0; /* a slot that still waits says so again */
-	}
-}
-
-void sw_suggest_refuse_all(struct sw_daemon *d, const char *why)
-{
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		struct sw_suggester *s = d->sweeps[i]->suggest;
-
-		while (s != NULL && s->parked != NULL) {
-			struct sw_parked *p = s->parked;
-
-			s->parked = p->next;
-			s->parked_n--;
-			sw_call_refuse(p->call, SW_BUSY, "", "%s", why);
-			free(p);
-		}
-		if (s != NULL)
-			s->parked_tail = &s->parked;
 	}
 }
