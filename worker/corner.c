@@ -1,10 +1,7 @@
 #include "worker/corner.h"
 #include "base/memory.h"
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#define MOVES 20000
 
 /* The smallest or largest number of a list; words count as they stand: the first. */
 static const cJSON *item_extreme(const struct sw_spec_param *p, bool largest)
@@ -143,118 +140,24 @@ static bool holds(const struct sw_corner *c, const struct sw_spec_constraint *k)
 	return k->op[0] == '<' ? l < r : l > r;
 }
 
-/* first: one that is broken, where there is any. */
-static size_t broken(const struct sw_corner *c, size_t *first)
+bool sw_corner_holds(const struct sw_corner *c)
 {
-	size_t n = 0;
-
-	for (size_t i = c->spec->n_constraints; i-- > 0;)
-		if (!holds(c, &c->spec->constraints[i])) {
-			*first = i;
-			n++;
-		}
-	return n;
-}
-
-size_t sw_corner_broken(const struct sw_corner *c)
-{
-	size_t first;
-
-	return broken(c, &first);
-}
-
-static bool names(const struct sw_spec_constraint *k, size_t param)
-{
-	const struct sw_spec_sum *const side[] = {&k->left, &k->right};
-
-	for (size_t i = 0; i < 2; i++)
-		for (size_t t = 0; t < side[i]->n_terms; t++)
-			for (size_t f = 0; f < side[i]->terms[t].n_factors; f++)
-				if (side[i]->terms[t].factor[f] == param)
-					return true;
-	return false;
-}
-
-bool sw_corner_bound(const struct sw_spec *s, size_t a, size_t b)
-{
-	for (size_t i = 0; i < s->n_constraints; i++)
-		if (names(&s->constraints[i], a) && names(&s->constraints[i], b))
-			return true;
-	return false;
-}
-
-/* splitmix64, for nothing that a trial would see */
-static uint64_t next(uint64_t *state)
-{
-	uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
-/* One of the parameters that a constraint names; n_params where it names none. */
-static size_t one_of(const struct sw_spec *s, const struct sw_spec_constraint *k, uint64_t *state)
-{
-	const struct sw_spec_sum *const side[] = {&k->left, &k->right};
-	size_t n = 0, at = s->n_params;
-
-	for (size_t i = 0; i < 2; i++)
-		for (size_t t = 0; t < side[i]->n_terms; t++)
-			for (size_t f = 0; f < side[i]->terms[t].n_factors; f++)
-				if (next(state) % ++n == 0)
-					at = side[i]->terms[t].factor[f];
-	return at;
-}
-
-/* Moves one parameter of a broken constraint at a time, and stays where no more are broken. */
-static bool repair(struct sw_corner *c)
-{
-	uint64_t state = 1;
-	size_t first = 0, n = broken(c, &first);
-
-	for (unsigned moves = 0; n > 0 && moves < MOVES; moves++) {
-		const size_t i = one_of(c->spec, &c->spec->constraints[first], &state);
-
-		if (i == c->spec->n_params)
+	for (size_t i = 0; i < c->spec->n_constraints; i++)
+		if (!holds(c, &c->spec->constraints[i]))
 			return false;
-		const unsigned char was = c->pick[i];
-		size_t other = first, now;
-
-		c->pick[i] = (unsigned char)(next(&state) % sw_corner_choices(&c->spec->params[i]));
-		now = broken(c, &other);
-		if (now > n) {
-			c->pick[i] = was;
-		} else {
-			n = now;
-			first = other;
-		}
-	}
-	return n == 0;
-}
-
-sw_status sw_corner_any(struct sw_corner *c, const struct sw_spec *spec, struct sw_err *err)
-{
-	c->spec = spec;
-	c->pick = sw_calloc(spec->n_params, 1);
-	if (!c->pick)
-		return sw_err_set(err, SW_NOMEM, "no memory to check the sweep");
-	return SW_OK;
+	return true;
 }
 
 sw_status sw_corner_init(struct sw_corner *c, const struct sw_spec *spec, bool largest,
 			 struct sw_err *err)
 {
-	const sw_status rc = sw_corner_any(c, spec, err);
-
-	if (rc != SW_OK)
-		return rc;
+	c->spec = spec;
+	c->pick = sw_calloc(spec->n_params, 1);
+	if (!c->pick)
+		return sw_err_set(err, SW_NOMEM, "no memory to check the sweep");
 	for (size_t i = 0; i < spec->n_params; i++)
 		c->pick[i] = largest && sw_corner_choices(&spec->params[i]) > 1;
-	if (repair(c))
-		return SW_OK;
-	sw_corner_fini(c);
-	return SW_NOT_FOUND;
+	return SW_OK;
 }
 
 void sw_corner_fini(struct sw_corner *c)
