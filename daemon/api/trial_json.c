@@ -1,5 +1,6 @@
 #include "daemon/api/trial_json.h"
 #include "base/log.h"
+#include "sched/sweep/trial.h"
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ void sw_trial_json(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_
 	double seconds = row->seconds;
 
 	if (row->ended_ms == 0 && row->started_ms != 0 && now_ms > row->started_ms &&
-	    row->state[0] == 'R')
+	    strcmp(row->state, sw_trial_state_name(SW_TRIAL_RUNNING)) == 0)
 		seconds += (double)(now_ms - row->started_ms) / 1000.0;
 	sw_jw_kint(w, "trial", row->trial);
 	sw_jw_kint(w, "attempt", row->attempt);

@@ -116,7 +116,7 @@ void sw_driver_attempt_over(struct sw_live *live, enum sw_event_kind kind, uint6
 	struct sw_err err = SW_ERR_INIT;
 
 	/* A worker's end, a lease and a tell may all be about one attempt: the first one counts. */
-	if (t == NULL || t->state != SW_TRIAL_RUNNING || t->attempt != attempt)
+	if (!sw_trial_runs(t, attempt))
 		return;
 	/* A change of its own: no call stands behind the end of a process or of a lease. */
 	struct sw_change *c = sw_change_begin(live->d, NULL);

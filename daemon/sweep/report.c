@@ -197,26 +197,6 @@ static sw_status step_report(struct sw_change *c, struct sw_live *live, const st
 	return SW_OK;
 }
 
-/* The answer to a late report from an attempt that is no longer live: "stop" if the daemon itself
- * ended the trial, "pause" if it paused it. NULL: the report is refused. */
-static const char *late_answer(const struct sw_live *live, const struct sw_trial *t)
-{
-	const uint64_t max_t = sw_spec_max_t(live->spec);
-
-	switch ((enum sw_trial_state)t->state) {
-	case SW_TRIAL_PAUSED:
-		return sw_names_decision(SW_DECISION_PAUSE);
-	case SW_TRIAL_PRUNED:
-	case SW_TRIAL_INFEASIBLE:
-	case SW_TRIAL_CANCELLED:
-		return sw_names_decision(SW_DECISION_STOP);
-	case SW_TRIAL_COMPLETED:
-		return max_t > 0 && t->step >= max_t ? sw_names_decision(SW_DECISION_STOP) : NULL;
-	default:
-		return NULL;
-	}
-}
-
 /* An answer may follow from a decision that is not stored yet. An empty change waits in the queue
  * behind that decision, and so does the answer. */
 static void answer_stored(struct sw_live *live, struct sw_call *call, const char *decision)
@@ -225,6 +205,19 @@ static void answer_stored(struct sw_live *live, struct sw_call *call, const char
 
 	answer_decision(&c->reply, decision);
 	sw_change_commit(c);
+}
+
+/* Tells the trial's last attempt, which is over, what became of it. False: the scheduler has no word
+ * for that, and the call is refused. */
+static bool answer_late(struct sw_live *live, struct sw_call *call, uint64_t trial,
+			uint32_t attempt)
+{
+	enum sw_decision decision;
+
+	if (!sw_sweep_late(live->sched, trial, attempt, sw_spec_max_t(live->spec), &decision))
+		return false;
+	answer_stored(live, call, sw_names_decision(decision));
+	return true;
 }
 
 void sw_report_answer(struct sw_live *live, struct sw_call *call)
@@ -249,15 +242,13 @@ void sw_report_answer(struct sw_live *live, struct sw_call *call)
 		answer_repeat(live, call, &e, t->attempt);
 		return;
 	}
-	if (t != NULL && t->attempt == e.attempt && late_answer(live, t) != NULL) {
-		answer_stored(live, call, late_answer(live, t));
+	if (answer_late(live, call, e.trial, e.attempt))
 		return;
-	}
 	sw_buf_init(&text, SW_FRAME_MAX);
 	if (!read_metrics(live, metrics, &e, &text, &err)) {
 		sw_call_error(call, &err);
-	} else if (!e.has_value && !live->metric_seen && live->spec->command == NULL && t != NULL &&
-		   t->state == SW_TRIAL_RUNNING && t->attempt == e.attempt) {
+	} else if (!e.has_value && !live->metric_seen && live->spec->command == NULL &&
+		   sw_trial_runs(t, e.attempt)) {
 		refuse_metric(live, call, metrics);
 	} else {
 		struct sw_change *c = sw_change_begin(live->d, call);
@@ -281,26 +272,24 @@ void sw_report_answer(struct sw_live *live, struct sw_call *call)
 void sw_report_heartbeat(struct sw_live *live, struct sw_call *call)
 {
 	const uint64_t trial = (uint64_t)sw_call_int(call, "trial", 0);
-	const int64_t attempt = sw_call_int(call, "attempt", 0);
+	const uint32_t attempt = (uint32_t)sw_call_int(call, "attempt", 0);
 	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
 
-	if (t != NULL && (int64_t)t->attempt == attempt && t->state == SW_TRIAL_RUNNING) {
+	if (sw_trial_runs(t, attempt)) {
 		sw_hold_take(call->conn, live, trial);
 		answer_stored(live, call, sw_names_decision(SW_DECISION_CONTINUE));
 		return;
 	}
-	if (t != NULL && (int64_t)t->attempt == attempt && late_answer(live, t) != NULL) {
-		answer_stored(live, call, late_answer(live, t));
+	if (answer_late(live, call, trial, attempt))
 		return;
-	}
 	if (t == NULL)
 		sw_call_refuse(call, SW_NOT_FOUND, "/trial", "there is no trial %llu",
 			       (unsigned long long)trial);
 	else
 		sw_call_refuse(call, SW_CONFLICT, "/attempt",
-			       "attempt %lld of trial %llu is not running: its last is %u, and the "
+			       "attempt %u of trial %llu is not running: its last is %u, and the "
 			       "trial is %s",
-			       (long long)attempt, (unsigned long long)trial, t->attempt,
+			       attempt, (unsigned long long)trial, t->attempt,
 			       sw_trial_state_name((enum sw_trial_state)t->state));
 }
 
@@ -366,7 +355,7 @@ void sw_report_tell(struct sw_live *live, struct sw_call *call)
 	struct sw_change *c = sw_change_begin(live->d, call);
 	sw_status rc = sw_trial_state_find(sw_call_str(call, "state", ""), &e.end);
 
-	if (rc == SW_OK && t != NULL && t->attempt == e.attempt && t->state == SW_TRIAL_RUNNING)
+	if (rc == SW_OK && sw_trial_runs(t, e.attempt))
 		rc = tell_metrics(c, live, call, t, &e, &err);
 	/* A trial that the daemon ended or paused, or that was told before, keeps its state, and
 	 * the answer names that. */

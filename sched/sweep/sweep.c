@@ -192,6 +192,27 @@ const struct sw_pruner *sw_sweep_pruner(const struct sw_sweep *s)
 	return s->pruner;
 }
 
+bool sw_sweep_late(const struct sw_sweep *s, uint64_t trial, uint32_t attempt, uint64_t max_t,
+		   enum sw_decision *out)
+{
+	const struct sw_trial *t = sw_sweep_trial(s, trial);
+
+	if (t == NULL || t->attempt != attempt)
+		return false;
+	*out = t->state == SW_TRIAL_PAUSED ? SW_DECISION_PAUSE : SW_DECISION_STOP;
+	switch ((enum sw_trial_state)t->state) {
+	case SW_TRIAL_PAUSED:
+	case SW_TRIAL_PRUNED:
+	case SW_TRIAL_INFEASIBLE:
+	case SW_TRIAL_CANCELLED:
+		return true;
+	case SW_TRIAL_COMPLETED:
+		return max_t > 0 && t->step >= max_t; /* else it told its end itself */
+	default:
+		return false;
+	}
+}
+
 sw_status sw_sweep_place(const struct sw_sweep *s, uint64_t trial, struct sw_pruner_place *out)
 {
 	const struct sw_trial *t = sw_sweep_trial(s, trial);

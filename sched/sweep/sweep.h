@@ -248,6 +248,11 @@ enum sw_sweep_state sw_sweep_end_state(const struct sw_sweep *s);
 uint64_t sw_sweep_trial_n(const struct sw_sweep *s); /* trials made; they are 1..n */
 const struct sw_trial *sw_sweep_trial(const struct sw_sweep *s,
 				      uint64_t trial); /* NULL: none such */
+/* What a late word of the trial's last attempt, which is over, is answered with: STOP where sweepd
+ * itself ended the trial (at max_t, too; 0: it has none), PAUSE where it paused it. False: the word
+ * is refused. */
+bool sw_sweep_late(const struct sw_sweep *s, uint64_t trial, uint32_t attempt, uint64_t max_t,
+		   enum sw_decision *out);
 void sw_sweep_counts(const struct sw_sweep *s, uint64_t counts[SW_TRIAL_STATE_N]);
 uint64_t
 sw_sweep_run_cap(const struct sw_sweep *s); /* the grid's size when that is smaller; 0: none */

@@ -42,6 +42,11 @@ bool sw_trial_ended(enum sw_trial_state s)
 	return s >= SW_TRIAL_COMPLETED;
 }
 
+bool sw_trial_runs(const struct sw_trial *t, uint32_t attempt)
+{
+	return t != NULL && t->attempt == attempt && t->state == SW_TRIAL_RUNNING;
+}
+
 bool sw_trial_may_move(enum sw_trial_state from, enum sw_trial_state to)
 {
 	assert(from < SW_TRIAL_STATE_N && to < SW_TRIAL_STATE_N);

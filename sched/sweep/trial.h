@@ -48,6 +48,8 @@ struct sw_trial {
 const char *sw_trial_state_name(enum sw_trial_state s);
 SW_NODISCARD sw_status sw_trial_state_find(const char *name, enum sw_trial_state *out);
 bool sw_trial_ended(enum sw_trial_state s); /* COMPLETED and the states after it */
+/* Is this attempt its live one? NULL: there is no such trial. */
+bool sw_trial_runs(const struct sw_trial *t, uint32_t attempt);
 bool sw_trial_may_move(enum sw_trial_state from, enum sw_trial_state to);
 void sw_trial_move(struct sw_trial *t, enum sw_trial_state to);
 
