@@ -117,31 +117,6 @@ void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, str
 
 /* --- waits --- */
 
-/* Of the sweeps that want a slot such as this one wants, the one that gets the next. */
-static const struct sw_live *next_served(const struct sw_live *live, size_t *rivals)
-{
-	const struct sw_daemon *d = live->d;
-	struct sw_share pair[2] = {live->share};
-	const struct sw_live *first = live;
-
-	*rivals = 0;
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		const struct sw_live *o = d->sweeps[i];
-
-		if (o == live || o->driven || o->ended_ms != 0 || o->sched == NULL ||
-		    !sw_sweep_has_work(o->sched) || (live->spec->needs_gpu && !o->spec->needs_gpu))
-			continue;
-		(*rivals)++;
-		/* The pick of two goes to the lower number where they are level. */
-		const size_t low = o->sweep < first->sweep ? 0 : 1;
-		pair[low] = o->share;
-		pair[1 - low] = first->share;
-		if (sw_share_pick(pair, 2) == low)
-			first = o;
-	}
-	return first;
-}
-
 static void add_slots(const struct sw_live *live, struct sw_buf *out)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
@@ -149,7 +124,7 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 	size_t suits = 0, idle = 0;
 	unsigned takes = 1, free = 0; /* of CPU slots: all at once */
 	const char *why;
-	char not [80];
+	char hinder[80];
 	for (size_t i = 0; i < d->slot_n; i++) {
 		if (sw_room_takes(&d->slots[i], &need) == 0)
 			continue;
@@ -159,7 +134,7 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 			free = sw_room_lanes(&d->slots[i]);
 		}
 		idle += sw_room_is_free(&d->slots[i]) && sw_slot_may_begin(&d->slots[i], &why) &&
-			!sw_place_hinders(&d->slots[i], live, not, sizeof not );
+			!sw_place_hinders(&d->slots[i], live, hinder, sizeof hinder);
 	}
 	if (takes > 1)
 		(void)sw_buf_addf(out, "waits for %u CPU slots at once: %zu of %zu suit, %u free",
@@ -175,8 +150,8 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 		(void)sw_buf_addf(out, ", %s ", s->device.name);
 		if (!ready)
 			(void)sw_buf_addf(out, "takes none (%s)", why);
-		else if (sw_place_hinders(s, live, not, sizeof not ))
-			(void)sw_buf_addf(out, "free (%s)", not );
+		else if (sw_place_hinders(s, live, hinder, sizeof hinder))
+			(void)sw_buf_addf(out, "free (%s)", hinder);
 		else if (s->holder >= 0)
 			(void)sw_buf_addf(out, "held by %lld/%lld with %s",
 					  (long long)d->slots[s->holder].sweep,
@@ -266,7 +241,7 @@ void sw_why_waiting(const struct sw_live *live, struct sw_buf *out)
 		return;
 	}
 	add_slots(live, out);
-	const struct sw_live *first = next_served(live, &rivals);
+	const struct sw_live *first = sw_place_next(live, &rivals);
 	if (rivals == 0)
 		return;
 	(void)sw_buf_addf(out, "; the next goes to sweep %lld (weight %.6g, %llu on slots",

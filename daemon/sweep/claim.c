@@ -1,15 +1,19 @@
 #include "daemon/sweep/claim.h"
 
-static size_t pick_least_served(const struct sw_claim *v, size_t n)
+bool sw_claim_is_before(const struct sw_share *a, const struct sw_share *b)
+{
+	const struct sw_share pair[2] = {*b, *a};
+
+	return sw_share_pick(pair, 2) == 1; /* of two that are level it takes the first */
+}
+
+size_t sw_claim_least(const struct sw_claim *v, size_t n)
 {
 	size_t best = 0;
 
-	for (size_t i = 1; i < n; i++) {
-		const struct sw_share pair[2] = {v[best].share, v[i].share};
-
-		if (sw_share_pick(pair, 2) == 1)
+	for (size_t i = 1; i < n; i++)
+		if (sw_claim_is_before(&v[i].share, &v[best].share))
 			best = i;
-	}
 	return best;
 }
 
@@ -18,7 +22,7 @@ void *sw_claim_pick(struct sw_claim *v, size_t n, sw_claim_room_cb *room, void *
 {
 	*kept = NULL;
 	for (; n > 0; n--) {
-		const size_t best = pick_least_served(v, n);
+		const size_t best = sw_claim_least(v, n);
 		struct sw_claim *t = &v[best];
 		const enum sw_claim_room has = room(t->who, user);
 

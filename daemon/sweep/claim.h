@@ -14,6 +14,7 @@
 #define SW_DAEMON_SWEEP_CLAIM_H
 
 #include "sched/sweep/share.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,11 @@ struct sw_claim {
 	 * the caller's to zero when the trial has begun. */
 	int64_t *short_us;
 };
+
+/* Was a served less than b? Not if they are level. */
+bool sw_claim_is_before(const struct sw_share *a, const struct sw_share *b);
+/* The index of the one that was served least; of those that are level the first. */
+size_t sw_claim_least(const struct sw_claim *v, size_t n);
 
 /* Asked only of a sweep whose turn it is. */
 typedef enum sw_claim_room sw_claim_room_cb(void *who, void *user);

@@ -166,6 +166,32 @@ static bool suits(const struct sw_slot *s, const struct sw_live *live)
 	return sw_room_takes(s, &need) > 0;
 }
 
+/* Does sweepd itself give out its trials, and is it not over? */
+static bool is_open(const struct sw_live *live)
+{
+	return !live->driven && live->ended_ms == 0 && live->sched != NULL;
+}
+
+const struct sw_live *sw_place_next(const struct sw_live *live, size_t *rivals)
+{
+	const struct sw_daemon *d = live->d;
+	const struct sw_live *first = NULL;
+
+	*rivals = 0;
+	/* In the order of their numbers, which decides between those that are level. */
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		const struct sw_live *o = d->sweeps[i];
+
+		if (o != live && (!is_open(o) || !sw_sweep_has_work(o->sched) ||
+				  (live->spec->needs_gpu && !o->spec->needs_gpu)))
+			continue;
+		*rivals += o != live;
+		if (first == NULL || sw_claim_is_before(&o->share, &first->share))
+			first = o;
+	}
+	return first;
+}
+
 /* The sweeps that have work for the slot. */
 static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct picks *p)
 {
@@ -173,7 +199,7 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 	for (size_t i = 0; i < d->sweep_n; i++) {
 		struct sw_live *live = d->sweeps[i];
 
-		if (live->driven || live->ended_ms != 0 || live->sched == NULL)
+		if (!is_open(live))
 			continue;
 		if (!sw_sweep_has_work(live->sched)) { /* paused, for one: its wait is over */
 			live->short_us = live->kept_us = 0;
@@ -183,11 +209,7 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 		if (!suits(s, live) || !sw_suggest_ready(live, 1) || !suits(s, live))
 			continue;
 		if (p->n == PICKS) { /* keep the one that would be served */
-			struct sw_share share[PICKS];
-
-			for (size_t k = 0; k < PICKS; k++)
-				share[k] = p->claim[k].share;
-			p->claim[0] = p->claim[sw_share_pick(share, PICKS)];
+			p->claim[0] = p->claim[sw_claim_least(p->claim, PICKS)];
 			p->n = 1;
 		}
 		p->claim[p->n++] = (struct sw_claim){live, live->share, &live->short_us};

@@ -31,6 +31,10 @@ int64_t sw_place_keep_us(void);
 /* If d->slots_due: gives free slots the work there is. */
 void sw_place_flush(struct sw_daemon *d);
 
+/* Of this sweep and those that want a slot such as it wants (*rivals), the one that gets the next.
+ * O(sweeps). */
+const struct sw_live *sw_place_next(const struct sw_live *live, size_t *rivals);
+
 /* True, and one line in out, when no slot that would do for a trial of the sweep is up. */
 bool sw_place_short(const struct sw_live *live, char *out, size_t cap);
 /* True, and a few words in out, when the slot is up and free and still not for the sweep's next
