@@ -3,17 +3,14 @@
  *
  *   shm        sw_comm_sum of floats: each rank gives so many bytes and gets the sum of all
  *   step       lenet-cifar at batch 128: one rank alone, and ranks that share each batch
- *   overlap    a step of a net with several buckets of gradients (worker/net/net_share.c): summed
- *              beside backward, as the trainer does, and in turn with that by one sum after it
  *   memcpy     all ranks copy as many bytes at the same time, each its own, in the same round
  *
  * Each rank is a process on a core of its own, as far as there are cores. A round makes each sum and
  * each copy once or, if that is short, as often as 4 MiB need; a row shows the best of its
- * rounds. Of overlap it makes four pairs of steps; rows show medians, and quartiles of their ratio.
+ * rounds.
  */
 #include "worker/comm/comm.h"
 #include "bench/lib/flags.h"
-#include "bench/lib/overlap.h"
 #include "bench/lib/table.h"
 #include "bench/lib/train_job.h"
 #include <sched.h>
@@ -33,7 +30,6 @@ static struct options {
 	size_t rounds;
 	struct bench_counts ranks;
 	const char *csv;
-	bool overlap_only;
 } o = {.rounds = 15, .ranks = {.v = {2, 4}, .n = 2}};
 
 static struct {
@@ -144,47 +140,6 @@ static double measure_step(struct sw_comm *c)
 	return best;
 }
 
-static void print_overlap(struct bench_table *t, const struct sw_comm_place *at, size_t batch,
-			  const struct overlap *v)
-{
-	const struct {
-		const char *what;
-		double s;
-	} row[] = {{"sums beside backward", v->beside.s}, {"one late sum", v->late.s},
-		   {"that sum alone", v->sum.s},          {"computing beside", v->beside.cpu_s},
-		   {"computing late", v->late.cpu_s},     {"computing of that sum", v->sum.cpu_s}};
-	char text[BENCH_CELL];
-
-	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		bench_table_row(t, at->transport);
-		bench_table_number(t, 1, at->world, 0);
-		bench_table_number(t, 2, (double)(v->weights_n * sizeof(float)), 0);
-		bench_table_number(t, 3, 1e6 * row[i].s, 1);
-		(void)snprintf(text, sizeof text, "wide x%zu: %s", batch, row[i].what);
-		bench_table_text(t, 7, text);
-	}
-	bench_table_row(t, at->transport);
-	bench_table_number(t, 1, at->world, 0);
-	(void)snprintf(text, sizeof text, "wide x%zu: late/beside %.3f [%.3f %.3f]", batch,
-		       v->ratio[1], v->ratio[0], v->ratio[2]);
-	bench_table_text(t, 7, text);
-}
-
-static void measure_overlap(struct sw_comm *c, const struct sw_comm_place *at,
-			    struct bench_table *t)
-{
-	static const size_t batch[] = {32, 128};
-	struct sw_err err = SW_ERR_INIT;
-	struct overlap v;
-
-	for (size_t i = 0; i < sizeof batch / sizeof *batch; i++) {
-		if (overlap_measure(&v, c, "wide", batch[i], 4 * o.rounds, &err) != SW_OK)
-			fail(err.msg);
-		if (at->rank == 0)
-			print_overlap(t, at, batch[i], &v);
-	}
-}
-
 static void pin(unsigned core)
 {
 	cpu_set_t one;
@@ -223,11 +178,7 @@ static void run(struct sw_comm_place at, struct bench_table *t)
 	pin(at.rank % cores);
 	if (sw_comm_open(&c, &at, &err) != SW_OK)
 		fail(err.msg);
-	if (!o.overlap_only)
-		run_sums(&at, c, cores, t);
-	if (at.world <=
-	    cores) /* ranks that take turns on a core have nothing beside which to sum */
-		measure_overlap(c, &at, t);
+	run_sums(&at, c, cores, t);
 	sw_comm_close(c);
 }
 
@@ -268,8 +219,6 @@ int main(int argc, char **argv)
 		{"rounds", BENCH_COUNT, &o.rounds, 1, 1000,
 		 .help = "N  of each size, the best is shown (15)"},
 		{"ranks", BENCH_COUNTS, &o.ranks, 2, SW_COMM_WORLD_MAX, .help = "N,N  (2,4)"},
-		{"overlap", BENCH_YES, &o.overlap_only,
-		 .help = "steps with and without overlap alone"},
 		{"csv", BENCH_TEXT, &o.csv, .help = "FILE  the rows"},
 		{.name = NULL}};
 
@@ -280,9 +229,7 @@ int main(int argc, char **argv)
 
 	(void)sched_getaffinity(0, sizeof all, &all);
 	pin(0);
-	if (!o.overlap_only)
-		step[steps++] =
-			(struct step){.transport = "alone", .ranks = 1, .s = measure_step(NULL)};
+	step[steps++] = (struct step){.transport = "alone", .ranks = 1, .s = measure_step(NULL)};
 	(void)sched_setaffinity(0, sizeof all, &all);
 	for (size_t i = 0; i < o.ranks.n; i++)
 		measure_shm((unsigned)o.ranks.v[i], t);
@@ -291,11 +238,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < steps; i++)
 		printf("step  %-5s  %u ranks  %7.0f us  %.2f times as fast\n", step[i].transport,
 		       step[i].ranks, 1e6 * step[i].s, step[0].s / step[i].s);
-	if (!o.overlap_only)
-		printf("comm: %.1f GB/s (shm, %u ranks, %zu KiB: bytes of each rank; %.1f times as "
-		       "long as "
-		       "a "
-		       "memcpy of them)\n",
-		       figure.gb, figure.ranks, FIGURE / 1024, figure.of_copy);
+	printf("comm: %.1f GB/s (shm, %u ranks, %zu KiB: bytes of each rank; %.1f times as long as "
+	       "a "
+	       "memcpy of them)\n",
+	       figure.gb, figure.ranks, FIGURE / 1024, figure.of_copy);
 	return rc == 0 ? 0 : 1;
 }

@@ -9,7 +9,7 @@
  * several rounds, which take turns: what else the machine does lowers no figure by much, and the
  * same ones. More cores also take turns with one, by the clock: "of one core" is the median of the
  * pairs' ratios, and its quartiles. Without --threads one core is measured and, where there are as
- * many, two. --profile prints where a step's time goes.
+ * many, two.
  */
 #include "bench/lib/flags.h"
 #include "bench/lib/table.h"
@@ -31,7 +31,6 @@ struct options {
 	size_t threads; /* 0: one, and two */
 	const char *net, *csv, *python[PEERS];
 	size_t batch;
-	bool profile;
 };
 
 /* must: times PyTorch's rate on one core; 0: nothing is asked */
@@ -172,8 +171,6 @@ static bool run(const struct options *o, size_t i, struct train_peer *peers, str
 	r->done = good;
 	if (!good)
 		fprintf(stderr, "a step of %s, batch %zu, failed\n", runs[i].net, runs[i].batch);
-	if (good && o->profile)
-		good = train_job_profile(&job, 2000 / runs[i].batch + 20) == SW_OK;
 	train_job_free(&job);
 	return good;
 }
@@ -285,7 +282,6 @@ int main(int argc, char **argv)
 		 .help = "N  (one, and two where there are)"},
 		{"net", BENCH_TEXT, &o.net, .help = "NAME  lenet-cifar or mlp (both)"},
 		{"batch", BENCH_COUNT, &o.batch, 1, 1e6, .help = "B  (each of the table)"},
-		{"profile", BENCH_YES, &o.profile, .help = "where a step's time goes"},
 		{"numpy", BENCH_TEXT, &o.python[NUMPY], .help = "PYTHON  one with numpy"},
 		{"torch", BENCH_TEXT, &o.python[TORCH], .help = "PYTHON  one with PyTorch"},
 		{"csv", BENCH_TEXT, &o.csv, .help = "FILE  the rows"},

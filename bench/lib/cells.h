@@ -1,6 +1,5 @@
 /*
- * bench/lib/cells.h — every sampler on every subject, many seeds: the runs and their medians. What
- * bench_search and bench_tune share.
+ * bench/lib/cells.h — every sampler on every subject, many seeds: the runs and their medians.
  *
  * A cell is (subject, sampler, trials in parallel); it holds a run for each seed. Regret is (truth
  * of the trial with the best seen value - optimum) / scale, after 25, 50 and 100% of the trials.
@@ -25,10 +24,7 @@ struct bench_options {
 	struct bench_counts parallel; /* a mode each */
 	size_t most_parallel;         /* that may be asked for; 0: BENCH_MAX_PARALLEL */
 	size_t budget;                /* trials a run; 0: the bench's default */
-	size_t folds;                 /* tune: training runs a trial */
-	bool own_seeds;               /* tune: each trial trains with seeds of its own */
-	size_t full;  /* asha: full trainings that a sweep may take; 0: its own number */
-	size_t again; /* tune: fresh trainings of the best trial, that judge it; 0: none */
+	size_t full; /* asha: full trainings that a sweep may take; 0: its own number */
 	bool quick;
 };
 

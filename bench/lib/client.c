@@ -12,7 +12,8 @@
 
 #define CHUNK ((size_t)65536)
 
-int bench_client_dial(const char *path)
+/* A connected socket; -1: nothing accepts. */
+static int dial(const char *path)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -32,7 +33,7 @@ int bench_client_connect(struct bench_client *c, const char *path)
 	const double end = bench_now() + 20;
 
 	memset(c, 0, sizeof *c);
-	while ((c->fd = bench_client_dial(path)) < 0) {
+	while ((c->fd = dial(path)) < 0) {
 		if (bench_now() > end)
 			return -1;
 		(void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);

@@ -17,9 +17,6 @@ struct bench_client {
 	size_t out_len, out_cap;
 };
 
-/* A connected socket; -1: nothing accepts. */
-int bench_client_dial(const char *path);
-
 /* Tries again until something accepts, at most 20 s. 0 or -1. */
 int bench_client_connect(struct bench_client *c, const char *path);
 void bench_client_close(struct bench_client *c);

@@ -5,27 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- texts ---- */
+/* ---- texts: the length of what was written to line ---- */
 
-size_t bench_ask_text(char line[BENCH_LINE], long sweep, size_t count)
+static size_t ask_text(char line[BENCH_LINE], long sweep)
 {
 	return (size_t)snprintf(line, BENCH_LINE,
 				"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"trial.ask\","
-				"\"params\":{\"sweep\":%ld,\"count\":%zu}}",
-				sweep, count);
+				"\"params\":{\"sweep\":%ld,\"count\":1}}",
+				sweep);
 }
 
-size_t bench_report_text(char line[BENCH_LINE], long sweep, long trial, long step,
-			 const char *metric, const char *value)
+/* The loss after the first step: value is JSON. */
+static size_t report_text(char line[BENCH_LINE], long sweep, long trial, const char *value)
 {
 	return (size_t)snprintf(line, BENCH_LINE,
 				"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"trial.report\","
-				"\"params\":{\"sweep\":%ld,\"trial\":%ld,\"attempt\":1,\"seq\":%ld,"
-				"\"step\":%ld,\"metrics\":{\"%s\":%s}}}",
-				sweep, trial, step, step, metric, value);
+				"\"params\":{\"sweep\":%ld,\"trial\":%ld,\"attempt\":1,\"seq\":1,"
+				"\"step\":1,\"metrics\":{\"loss\":%s}}}",
+				sweep, trial, value);
 }
 
-size_t bench_tell_text(char line[BENCH_LINE], long sweep, long trial)
+static size_t tell_text(char line[BENCH_LINE], long sweep, long trial)
 {
 	return (size_t)snprintf(line, BENCH_LINE,
 				"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"trial.tell\","
@@ -34,7 +34,8 @@ size_t bench_tell_text(char line[BENCH_LINE], long sweep, long trial)
 				sweep, trial);
 }
 
-double bench_number_after(const char *line, const char *key)
+/* The number behind the key ("\"trial\":") in a line; 0: there is none. */
+static double number_after(const char *line, const char *key)
 {
 	const char *at = strstr(line, key);
 
@@ -62,7 +63,7 @@ long bench_submit(struct bench_client *c, const char *spec)
 
 	assert(n > 0 && (size_t)n < sizeof line);
 	const char *answer = bench_request(c, line, (size_t)n);
-	const long sweep = answer != NULL ? (long)bench_number_after(answer, "\"sweep\":") : 0;
+	const long sweep = answer != NULL ? (long)number_after(answer, "\"sweep\":") : 0;
 
 	return sweep > 0 ? sweep : -1;
 }
@@ -144,14 +145,14 @@ static size_t make_driven(void *ctx, size_t lane, char line[BENCH_LINE])
 
 	switch ((enum stage)at->stage) {
 	case REPORT:
-		return bench_report_text(line, d->sweep, at->trial, 1, "loss", at->value);
+		return report_text(line, d->sweep, at->trial, at->value);
 	case TELL:
-		return bench_tell_text(line, d->sweep, at->trial);
+		return tell_text(line, d->sweep, at->trial);
 	default:
 		if (d->left == 0)
 			return 0;
 		d->left--;
-		return bench_ask_text(line, d->sweep, 1);
+		return ask_text(line, d->sweep);
 	}
 }
 
@@ -163,7 +164,7 @@ static int take_driven(void *ctx, size_t lane, const char *line)
 	if (strstr(line, "\"error\"") != NULL)
 		return -1;
 	if (at->stage == ASK) {
-		at->trial = (long)bench_number_after(line, "\"trial\":");
+		at->trial = (long)number_after(line, "\"trial\":");
 		if (at->trial < 1)
 			return -1;
 		d->value(line, at->trial, at->value);

@@ -12,19 +12,9 @@
 
 #define BENCH_LINE ((size_t)512)
 
-/* ---- texts: the length of what was written to line ---- */
-
-size_t bench_ask_text(char line[BENCH_LINE], long sweep, size_t count);
-/* metric: its name; value: a number as JSON. Step and sequence number are the same. */
-size_t bench_report_text(char line[BENCH_LINE], long sweep, long trial, long step,
-			 const char *metric, const char *value);
-size_t bench_tell_text(char line[BENCH_LINE], long sweep, long trial);
-
 /* One request, and its answer, borrowed until the next read; NULL, with a line on stderr, where that
  * is an error. */
 const char *bench_request(struct bench_client *c, const char *line, size_t len);
-/* The number behind the key ("\"trial\":") in a line; 0: there is none. */
-double bench_number_after(const char *line, const char *key);
 /* Submits the spec (JSON). The sweep's number; below 0: refused. */
 long bench_submit(struct bench_client *c, const char *spec);
 

@@ -51,8 +51,6 @@ struct bench_objective {
 	/* seed, trial: what the noise depends on. false: the trial has no value. */
 	bool (*value)(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
 		      struct bench_value *out);
-	/* NULL: value() says it. Asked of the best trial so far alone, where it is dear. */
-	double (*truth)(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial);
 	void *ctx;
 	void (*fini)(void *ctx); /* NULL: nothing to do */
 };

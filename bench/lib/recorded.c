@@ -1,19 +1,33 @@
 #include "bench/lib/recorded.h"
 #include "bench/lib/objective.h"
-#include "bench/lib/tuning.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TREES    60
-#define LEAF     2
-#define REPEATS  3
-#define NEAR     12
-#define MAX_D    16
-#define MOST     1024 /* configurations */
-#define MAX_LINE 1024
+#define TREES        60
+#define LEAF         2
+#define REPEATS      3
+#define NEAR         12
+#define MAX_D        16
+#define MOST         1024 /* configurations */
+#define MAX_LINE     1024
+#define MAX_SEARCHED 7
+
+#define PARAM(d, a, b)                                                                             \
+	{                                                                                          \
+		.dist = SW_DIST_##d, .min = (a), .max = (b)                                        \
+	}
+#define LOG(a, b)     PARAM(LOG_UNIFORM, a, b)
+#define REAL(a, b)    PARAM(UNIFORM, a, b)
+#define INT(a, b)     PARAM(INT_UNIFORM, a, b)
+#define INT_LOG(a, b) PARAM(INT_LOG_UNIFORM, a, b)
+#define POW2(a, b)    PARAM(POW2, a, b)
+#define CHOICE(n)                                                                                  \
+	{                                                                                          \
+		.dist = SW_DIST_CATEGORICAL, .n_choices = (n)                                      \
+	}
 
 /* child[0] 0: a leaf, and curve its mean. */
 struct node {
@@ -235,43 +249,59 @@ static void foretell(const struct forest *f, const double *x, double *curve)
 
 /* ---- the family ---- */
 
+/* What was searched there: the columns of each table. */
+static const struct searched {
+	const char *name;
+	size_t n;
+	struct sw_param param[MAX_SEARCHED];
+	size_t only_sgd; /* a parameter of the first choice of parameter 0; 0: none */
+} searched[] = {
+	{.name = "digits",
+	 .n = 7,
+	 .param = {CHOICE(2), LOG(1e-4, 3), REAL(0, 0.99), LOG(1e-6, 0.3), POW2(16, 256),
+		   INT_LOG(8, 128), REAL(0, 0.7)},
+	 .only_sgd = 2},
+	{.name = "breast_cancer",
+	 .n = 6,
+	 .param = {CHOICE(2), LOG(1e-5, 1), LOG(1e-6, 1), POW2(8, 128), CHOICE(3), INT_LOG(2, 64)}},
+	{.name = "diabetes",
+	 .n = 6,
+	 .param = {CHOICE(2), LOG(1e-5, 10), LOG(1e-5, 10), POW2(8, 128), INT(1, 64),
+		   REAL(0, 0.7)}},
+	/* gradient boosting: rate, depth, least rows of a leaf, share of rows, share of columns */
+	{.name = "boost",
+	 .n = 5,
+	 .param = {LOG(0.003, 1), INT(1, 6), INT_LOG(1, 50), REAL(0.2, 1), REAL(0.1, 1)}},
+};
+
 const char *bench_recorded_name(size_t i)
 {
-	static const char *const names[] = {"digits", "breast_cancer", "diabetes", "boost"};
-
-	return i < sizeof names / sizeof *names ? names[i] : NULL;
+	return i < sizeof searched / sizeof *searched ? searched[i].name : NULL;
 }
 
-/* Of gradient boosting: rate, depth, least rows of a leaf, share of rows, share of columns. */
-static struct sw_space *boost_space(void)
+static struct sw_space *space_named(const char *name)
 {
-	static const struct sw_param params[] = {
-		{.dist = SW_DIST_LOG_UNIFORM, .min = 0.003, .max = 1},
-		{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 6},
-		{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 50},
-		{.dist = SW_DIST_UNIFORM, .min = 0.2, .max = 1},
-		{.dist = SW_DIST_UNIFORM, .min = 0.1, .max = 1}};
 	struct sw_space *const s = bench_space_new();
+	const struct sw_value sgd = {.choice = 0};
+	size_t i = 0;
 
-	for (size_t k = 0; k < sizeof params / sizeof *params; k++)
-		bench_add(s, params[k]);
+	while (strcmp(searched[i].name, name) != 0)
+		i++;
+	for (size_t k = 0; k < searched[i].n; k++)
+		bench_add(s, searched[i].param[k]);
+	if (searched[i].only_sgd > 0) {
+		const sw_status rc = sw_space_when(s, searched[i].only_sgd, 0, &sgd, 1, NULL);
+		assert(rc == SW_OK);
+	}
 	bench_space_seal(s);
 	return s;
-}
-
-struct sw_space *bench_recorded_space(const char *name)
-{
-	for (size_t i = 0; bench_tuning_name(i) != NULL; i++)
-		if (strcmp(bench_tuning_name(i), name) == 0)
-			return bench_tuning_space(i);
-	return boost_space();
 }
 
 static struct sw_space *space(void *ctx)
 {
 	const struct recorded *const r = ctx;
 
-	return bench_recorded_space(r->name);
+	return space_named(r->name);
 }
 
 /* Which of the trainings whose level is among the NEAR nearest. */
@@ -331,7 +361,7 @@ int bench_recorded_open(struct bench_family *out, const char *name)
 
 	assert(r != NULL);
 	r->name = name;
-	r->space = bench_recorded_space(name);
+	r->space = space_named(name);
 	r->d = sw_space_size(r->space);
 	r->x = calloc(MOST, sizeof *r->x);
 	r->y = calloc(MOST, sizeof *r->y);

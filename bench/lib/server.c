@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -129,46 +128,6 @@ int bench_server_stop(pid_t pid)
 	if (pid <= 0 || kill(pid, SIGTERM) != 0 || waitpid(pid, &status, 0) != pid)
 		return -1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/* Ticks of processor time that the daemon has used. */
-static long used_ticks(pid_t pid)
-{
-	char path[64], text[1024];
-	FILE *f;
-	size_t n;
-
-	(void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-	f = fopen(path, "r");
-	n = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
-	text[n] = '\0';
-	if (f != NULL)
-		(void)fclose(f);
-	const char *at = strrchr(text, ')');
-	long user = 0, system = 0;
-	for (int field = 3; at != NULL && field <= 15; field++) {
-		at = strchr(at + 1, ' ');
-		if (at != NULL && field == 14)
-			user = strtol(at, NULL, 10);
-		if (at != NULL && field == 15)
-			system = strtol(at, NULL, 10);
-	}
-	return user + system;
-}
-
-void bench_server_rest(pid_t pid)
-{
-	const struct timespec pause = {.tv_nsec = 20 * 1000000};
-	const double until = bench_now() + 20;
-	long last = -1;
-
-	for (int still = 0; still < 3 && bench_now() < until;) {
-		const long now = used_ticks(pid);
-
-		still = now == last ? still + 1 : 0;
-		last = now;
-		(void)nanosleep(&pause, NULL);
-	}
 }
 
 /* ---- the rig ---- */

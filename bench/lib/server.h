@@ -28,9 +28,6 @@ int bench_rig_open(struct bench_rig *r, const char *where, const char *devices);
 /* 0; or -1, with a line on stderr, where sweepd did not end cleanly: then the folder stays. */
 int bench_rig_close(struct bench_rig *r);
 
-/* Waits until it has computed nothing for 60 ms (a tick is 10), at most 20 s. */
-void bench_server_rest(pid_t pid);
-
 /* SIGTERM, then waits. The exit status, or -1. */
 int bench_server_stop(pid_t pid);
 

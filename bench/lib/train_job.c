@@ -13,11 +13,6 @@ static const struct {
 	 "{\"dataset\":{\"format\":\"synthetic\",\"image\":[3,32,32],\"rows\":2560,\"classes\":10},"
 	 "\"model\":{\"preset\":\"lenet-cifar\",\"l1\":120,\"l2\":84},\"optimizer\":\"sgd\","
 	 "\"lr\":0.001,\"momentum\":0.9}"},
-	{"wide",
-	 "{\"dataset\":{\"format\":\"synthetic\",\"image\":[1,32,32],\"rows\":640,\"classes\":10},"
-	 "\"model\":[\"flatten\",{\"linear\":1024},\"relu\",{\"linear\":1024},\"relu\","
-	 "{\"linear\":1024},\"relu\",{\"linear\":1024},\"relu\",{\"linear\":1024},\"relu\","
-	 "{\"linear\":10}],\"optimizer\":\"sgd\",\"lr\":0.001,\"momentum\":0.9}"},
 	{"mlp", "{\"dataset\":{\"name\":\"digits\"},\"model\":[{\"linear\":64},\"relu\","
 		"{\"linear\":32},\"relu\",{\"linear\":10}],\"optimizer\":\"sgd\","
 		"\"lr\":0.001,\"momentum\":0.9}"},

@@ -4,7 +4,6 @@
  *
  * lenet-cifar  the preset (l1 120, l2 84) on the synthetic images of CIFAR's shape
  * mlp          64-64-32-10 on digits
- * wide         five linear layers of 1024 on images of that many pixels: 5 buckets of gradients
  * All: SGD with momentum 0.9, cross entropy, rows in an order of each epoch's own.
  */
 #ifndef SW_BENCH_LIB_TRAIN_JOB_H
@@ -17,8 +16,8 @@ struct train_job {
 	struct sw_trainer trainer;
 	struct sw_data data;
 	struct sw_net net;
-	struct sw_ops ops; /* the CPU's, or those that are timed */
-	bool borrowed;     /* the data are another job's */
+	struct sw_ops ops;
+	bool borrowed; /* the data are another job's */
 	struct sw_queue *q;
 	int32_t *order;
 	uint64_t epoch;
@@ -37,8 +36,5 @@ SW_NODISCARD sw_status train_job_make_on(struct train_job *job, const struct sw_
 void train_job_free(struct train_job *job);
 /* One step of `batch` rows, or as many as net.h gives in one go: net.step counts them. */
 SW_NODISCARD sw_status train_job_step(struct train_job *job);
-/* Prints where a step's time goes, the least of so many steps: the entries in the order of their
- * calls, and what lies between them; microseconds a row. */
-SW_NODISCARD sw_status train_job_profile(struct train_job *job, size_t steps);
 
 #endif

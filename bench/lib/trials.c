@@ -74,9 +74,7 @@ static sw_status tell(struct runner *r)
 	r->n_pending--;
 	if (good && y.seen < r->best_seen) {
 		r->best_seen = y.seen;
-		r->best_truth = p->objective->truth != NULL
-					? p->objective->truth(p->objective->ctx, v, p->seed, trial)
-					: y.truth;
+		r->best_truth = y.truth;
 	}
 	r->out->curve[r->out->told++] = r->best_truth;
 	return sw_history_observe(&r->h, (struct sw_obs){.trial = trial, .kind = kind},
