@@ -17,7 +17,7 @@ struct lane {
 	struct lanes *all;
 	struct sw_session *session;
 	struct sw_runner runner;
-	struct sw_place place;
+	struct sw_site site;
 	char name[40];
 	pthread_t thread;
 };
@@ -79,7 +79,7 @@ static int lane_work(struct lane *l)
 		sw_status rc = SW_OK;
 
 		if (job->command)
-			sw_exec_job(&l->place, s, job);
+			sw_exec_job(&l->site, s, job);
 		else
 			rc = sw_run_job(&l->runner, s, job, &err);
 		if (rc != SW_OK)
@@ -152,7 +152,7 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 				       .memory = c->memory,
 				       .lanes = c->lanes,
 				       .streams = strcmp(all->ops->name, "cpu") != 0};
-	l->place = (struct sw_place){
+	l->site = (struct sw_site){
 		.socket = c->socket, .device = c->device, .name = l->name, .cores = c->cores};
 	rc = all->ops->queue_create(&l->runner.q);
 	return rc == SW_OK ? sw_session_create(&l->session, &session, err) : rc;

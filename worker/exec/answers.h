@@ -1,8 +1,10 @@
 /*
- * worker/exec/answers.h — the answers that a program has not read yet. None of them is lost, however
- * many reports it writes before it reads, and a program that never reads is not held up by them.
+ * worker/exec/answers.h — the answers that a program has not read yet. None of them is lost,
+ * however many reports it writes before it reads, and a program that never reads is not held up by
+ * them.
  *
- * Bounds   SW_ANSWERS_MAX bytes of text. What is behind them is only counted, and becomes "continue".
+ * Bounds   SW_ANSWERS_MAX bytes of text. What is behind them is only counted, and becomes
+ *          "continue".
  */
 #ifndef SW_WORKER_EXEC_ANSWERS_H
 #define SW_WORKER_EXEC_ANSWERS_H

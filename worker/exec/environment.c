@@ -87,8 +87,7 @@ void sw_environment_set_number(struct sw_environment *e, const char *name, uint6
 	sw_environment_set(e, name, text);
 }
 
-static void add_ours(struct sw_environment *e, const struct sw_job *job,
-		     const struct sw_place *place)
+static void add_ours(struct sw_environment *e, const struct sw_job *job, const struct sw_site *site)
 {
 	char trial[48];
 
@@ -96,7 +95,7 @@ static void add_ours(struct sw_environment *e, const struct sw_job *job,
 	add_variable(e, OURS "COOKIE", job->cookie);
 	add_variable(e, OURS "TRIAL", trial);
 	add_number(e, OURS "ATTEMPT", job->attempt);
-	add_variable(e, OURS "SOCKET", place->socket);
+	add_variable(e, OURS "SOCKET", site->socket);
 	add_number(e, OURS "METRICS_FD", SW_PROGRAM_METRICS_FD);
 }
 
@@ -138,29 +137,29 @@ static void add_workers(struct sw_environment *e)
 }
 
 void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
-			 const struct sw_place *place, const char *params,
-			 const struct sw_folder *live)
+			 const struct sw_site *site, const char *params,
+			 const struct sw_folder *folder)
 {
 	const cJSON *env = sw_json_get(job->run, "env");
 
 	*e = (struct sw_environment){0};
-	add_ours(e, job, place);
+	add_ours(e, job, site);
 	add_variable(e, OURS "PARAMS", params);
-	if (*live->path)
-		add_variable(e, OURS "CHECKPOINT_DIR", live->path);
-	if (*live->resume)
-		add_variable(e, OURS "RESUME", live->resume);
-	if (live->step)
-		add_number(e, OURS "RESUME_STEP", live->step);
+	if (*folder->path)
+		add_variable(e, OURS "CHECKPOINT_DIR", folder->path);
+	if (*folder->resume)
+		add_variable(e, OURS "RESUME", folder->resume);
+	if (folder->step)
+		add_number(e, OURS "RESUME_STEP", folder->step);
 	for (const cJSON *v = env ? env->child : NULL; v; v = v->next)
 		if (cJSON_IsString(v) && strncmp(v->string, OURS, strlen(OURS)) != 0)
 			add_variable(e, v->string, v->valuestring);
 	if (job->visible)
 		add_variable(e, "CUDA_VISIBLE_DEVICES", job->visible);
 	else
-		add_devices(e, place->device);
+		add_devices(e, site->device);
 	add_workers(e);
-	add_number(e, "OMP_NUM_THREADS", job->cores ? job->cores : place->cores);
+	add_number(e, "OMP_NUM_THREADS", job->cores ? job->cores : site->cores);
 }
 
 void sw_environment_fini(struct sw_environment *e)

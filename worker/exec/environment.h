@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 /* Where a program runs. */
-struct sw_place {
+struct sw_site {
 	const char *socket; /* the daemon's: a path */
 	const char *device; /* "cpu:0", "gpu:1", as the worker numbers it */
 	const char *name;   /* as people do, with the lane */
@@ -27,8 +27,8 @@ struct sw_environment {
 
 /* params: JSON text. */
 void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
-			 const struct sw_place *place, const char *params,
-			 const struct sw_folder *live);
+			 const struct sw_site *site, const char *params,
+			 const struct sw_folder *folder);
 void sw_environment_fini(struct sw_environment *e);
 
 /* In place of what the name had; NULL: nothing. */

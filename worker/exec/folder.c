@@ -119,7 +119,7 @@ static bool is_empty(const char *path)
 	return n == 0;
 }
 
-static void live_path(const struct sw_folder *l, uint64_t attempt, char out[PATH_MAX])
+static void working_path(const struct sw_folder *l, uint64_t attempt, char out[PATH_MAX])
 {
 	(void)snprintf(out, PATH_MAX, "%s/%" PRIu64 ".live-%" PRIu64, l->dir, l->trial, attempt);
 }
@@ -147,13 +147,13 @@ static bool make_folder(const char *dir)
 	return (mkdir(above, 0700) == 0 || errno == EEXIST) && mkdir(dir, 0700) == 0;
 }
 
-/* The newest live folder that an earlier attempt left becomes `resume`; older ones go. */
+/* The newest working folder that an earlier attempt left becomes `resume`; older ones go. */
 static void take_left(const struct sw_folder *l, uint64_t attempt, const char *resume, bool wanted)
 {
 	char path[PATH_MAX];
 
 	for (bool taken = !wanted; attempt-- > 1;) {
-		live_path(l, attempt, path);
+		working_path(l, attempt, path);
 		if (access(path, F_OK) != 0)
 			continue;
 		if (!taken && !is_empty(path)) {
@@ -189,7 +189,7 @@ sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *job, struct s
 		take_left(l, job->attempt, resume, !job->checkpoint);
 	if (!job->checkpoint && job->attempt > 1 && !is_empty(resume))
 		memcpy(l->resume, resume, sizeof resume);
-	live_path(l, job->attempt, l->path);
+	working_path(l, job->attempt, l->path);
 	if (mkdir(l->path, 0700) == 0 || errno == EEXIST)
 		return SW_OK;
 	if (errno == ENOENT && make_folder(l->dir) && mkdir(l->path, 0700) == 0)

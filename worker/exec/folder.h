@@ -3,8 +3,8 @@
  *
  *   <dir>/7.live-2   SWEEPD_CHECKPOINT_DIR of attempt 2 of trial 7
  *   <dir>/7-9.ckpt   what was in it at the report of step 9: synced and at rest, a checkpoint
- *   <dir>/7.resume   the live folder of an attempt that was lost. It has another name now, so that
- *                    what may be left of that attempt does not write into it.
+ *   <dir>/7.resume   the working folder of an attempt that was lost. It has another name now, so
+ *                    that what may be left of that attempt does not write into it.
  *
  * Errors   One line in err, which names the folder and not its path. Without a folder a trial goes
  *          on; it then begins again from scratch when it is lost.
@@ -20,20 +20,20 @@
 struct sw_folder {
 	const char *dir; /* NULL: the trial has none */
 	uint64_t trial;
-	char path[PATH_MAX];   /* of the live folder; "": there is none */
+	char path[PATH_MAX];   /* the working folder; "": there is none */
 	char resume[PATH_MAX]; /* what the program goes on from; "": from scratch */
-	uint64_t step;         /* after which that goes on; 0: nobody knows */
+	uint64_t step;         /* after which that goes on; 0: unknown */
 };
 
-/* Makes the attempt's live folder and finds what it goes on from: the job's checkpoint, else the
- * live folder that a lost attempt left. SW_NOT_FOUND: the checkpoint is not there. */
+/* Makes the attempt's working folder and finds what it goes on from: the job's checkpoint, else the
+ * working folder that a lost attempt left. SW_NOT_FOUND: the checkpoint is not there. */
 SW_NODISCARD sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *job,
 				      struct sw_err *err);
 
-/* Is there nothing in the live folder, or none? */
+/* Is there nothing in the working folder, or none? */
 bool sw_folder_is_empty(const struct sw_folder *l);
 
-/* Makes the live folder the checkpoint of a step, and a new one that is empty. What this attempt
+/* Makes the working folder the checkpoint of a step, and a new one that is empty. What this attempt
  * began from before is needed no more: a program that is started again goes on from here. SW_OK:
  * all of it is on the disk. Beats while it syncs (base/beat.h). */
 SW_NODISCARD sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err);

@@ -1,32 +1,38 @@
 #include "worker/exec/ranks.h"
 #include "base/memory.h"
 #include "spec/spec.h"
+#include "worker/exec/oom.h"
 #include "worker/link/session.h"
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-_Static_assert(4 + 3 * (SW_SPEC_MAX_RANKS - 1) <= SW_SESSION_FDS, "each rank has three to watch");
+_Static_assert(1 + 3 * SW_SPEC_MAX_RANKS <= SW_SESSION_FDS, "each rank has three to watch");
 
-sw_status sw_ranks_init(struct sw_ranks *r, size_t world, struct sw_err *err)
+sw_status sw_ranks_init(struct sw_ranks *r, size_t world, const char *log, struct sw_err *err)
 {
-	*r = (struct sw_ranks){0};
-	if (world < 2)
-		return SW_OK;
+	*r = (struct sw_ranks){.n = 0};
+	sw_output_init(&r->log, log);
 	if (world > SW_SPEC_MAX_RANKS)
 		return sw_err_set(err, SW_INVALID, "%zu ranks: at most %d", world,
 				  SW_SPEC_MAX_RANKS);
-	r->v = sw_calloc(world - 1, sizeof *r->v);
+	world = world ? world : 1;
+	r->v = sw_calloc(world, sizeof *r->v);
 	if (!r->v)
 		return sw_err_set(err, SW_NOMEM, "no memory for a program");
-	r->n = world - 1;
+	r->n = world;
 	sw_ranks_reset(r);
 	return SW_OK;
 }
 
 void sw_ranks_reset(struct sw_ranks *r)
 {
+	sw_lines_init(&r->metrics);
+	r->failed = 0;
+	r->said_oom = false;
 	for (size_t i = 0; i < r->n; i++) {
 		struct sw_rank *k = &r->v[i];
 
@@ -39,13 +45,15 @@ void sw_ranks_reset(struct sw_ranks *r)
 
 void sw_ranks_fini(struct sw_ranks *r)
 {
+	sw_output_close(&r->log);
 	free(r->v);
-	*r = (struct sw_ranks){0};
+	r->v = NULL;
+	r->n = 0;
 }
 
 /* --- where they meet --- */
 
-/* 0: none. */
+/* A port that nobody uses now, or 0. */
 static unsigned free_port(void)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -85,56 +93,97 @@ void sw_ranks_number(struct sw_environment *e, size_t rank)
 
 /* --- what they write --- */
 
-static void watch(struct pollfd *fds, size_t *n, int fd, bool ended)
+static void watch(struct pollfd *fds, size_t *n, int fd, short events)
 {
-	if (!ended && fd >= 0)
-		fds[(*n)++] = (struct pollfd){.fd = fd, .events = POLLIN};
+	if (events && fd >= 0)
+		fds[(*n)++] = (struct pollfd){.fd = fd, .events = events};
 }
 
-void sw_ranks_watch(const struct sw_ranks *r, struct pollfd *fds, size_t *n)
+void sw_ranks_watch(const struct sw_ranks *r, short socket, bool prints, struct pollfd *fds,
+		    size_t *n)
 {
+	watch(fds, n, r->v[0].program.metrics, socket);
 	for (size_t i = 0; i < r->n; i++) {
 		const struct sw_rank *k = &r->v[i];
 
-		watch(fds, n, k->program.pidfd, k->program.ended);
-		watch(fds, n, k->program.out, k->out.ended);
-		watch(fds, n, k->program.err, k->err.ended);
+		watch(fds, n, k->program.pidfd, k->program.ended ? 0 : POLLIN);
+		watch(fds, n, k->program.out, k->out.ended || (i == 0 && !prints) ? 0 : POLLIN);
+		watch(fds, n, k->program.err, k->err.ended ? 0 : POLLIN);
+	}
+}
+
+void sw_ranks_take(struct sw_ranks *r, int fd)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		struct sw_rank *k = &r->v[i];
+
+		if (fd == k->program.pidfd)
+			(void)sw_program_has_ended(&k->program);
+		else if (fd == k->program.out)
+			(void)sw_lines_read(&k->out, fd);
+		else if (fd == k->program.err)
+			(void)sw_lines_read(&k->err, fd);
+		else if (fd == k->program.metrics && i == 0)
+			(void)sw_lines_read(&r->metrics, fd);
 	}
 }
 
 bool sw_ranks_read(struct sw_ranks *r)
 {
-	bool more = false;
+	bool more = sw_lines_read(&r->metrics, r->v[0].program.metrics);
 
 	for (size_t i = 0; i < r->n; i++) {
 		struct sw_rank *k = &r->v[i];
 
-		if (k->program.pid == 0)
+		if (k->program.pid == 0) /* another rank could not be started */
 			continue;
 		(void)sw_program_has_ended(&k->program);
-		more |= !k->out.ended && sw_lines_read(&k->out, k->program.out);
-		more |= !k->err.ended && sw_lines_read(&k->err, k->program.err);
+		more |= sw_lines_read(&k->out, k->program.out);
+		more |= sw_lines_read(&k->err, k->program.err);
 	}
 	return more;
 }
 
 void sw_ranks_end_lines(struct sw_ranks *r)
 {
+	r->metrics.ended = true;
 	for (size_t i = 0; i < r->n; i++)
 		r->v[i].out.ended = r->v[i].err.ended = true;
 }
 
+void sw_ranks_keep_lines(struct sw_ranks *r)
+{
+	char *line;
+	size_t len;
+
+	for (size_t i = 0; i < r->n; i++) {
+		struct sw_rank *k = &r->v[i];
+		char who[32] = "";
+
+		if (i > 0)
+			(void)snprintf(who, sizeof who, "[rank %zu] ", i);
+		while (sw_lines_next(&k->err, &line, &len)) {
+			sw_output_line(&r->log, who, line, len);
+			r->said_oom = r->said_oom || sw_oom_said(line);
+			if (line[strspn(line, " \t")] != '\0')
+				(void)snprintf(k->last_words, sizeof k->last_words, "%s", line);
+		}
+		while (i > 0 && sw_lines_next(&k->out, &line, &len))
+			sw_output_line(&r->log, who, line, len);
+	}
+}
+
 /* --- their end --- */
 
-size_t sw_ranks_failed(const struct sw_ranks *r)
+bool sw_ranks_have_failed(struct sw_ranks *r)
 {
-	for (size_t i = 0; i < r->n; i++) {
+	for (size_t i = 1; i < r->n && r->failed == 0; i++) {
 		const struct sw_program *p = &r->v[i].program;
 
 		if (p->ended && (p->code != 0 || p->signal != 0))
-			return i + 1;
+			r->failed = i;
 	}
-	return 0;
+	return r->failed != 0;
 }
 
 bool sw_ranks_are_left(const struct sw_ranks *r)

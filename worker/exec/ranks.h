@@ -1,19 +1,21 @@
 /*
- * worker/exec/ranks.h — the other processes of a program that is started once for each rank, and
- * what each finds in its environment.
+ * worker/exec/ranks.h — the processes of one run of a program, one for each rank, what they write,
+ * and what each finds in its environment.
  *
  *   RANK, LOCAL_RANK               0 up to WORLD_SIZE - 1
  *   WORLD_SIZE, LOCAL_WORLD_SIZE   how many there are
  *   MASTER_ADDR, MASTER_PORT       where they meet: rank 0 listens there
  *
  * as torch.distributed reads them (its page "Environment variable initialization"). Rank 0 is the
- * trial's program: it alone reports. The others have no SWEEPD_METRICS_FD; what they print is kept.
+ * trial's program, and most programs have no other: it alone reports. The others have no
+ * SWEEPD_METRICS_FD; the trial's log keeps what they print.
  */
 #ifndef SW_WORKER_EXEC_RANKS_H
 #define SW_WORKER_EXEC_RANKS_H
 
 #include "worker/exec/environment.h"
 #include "worker/exec/lines.h"
+#include "worker/exec/output.h"
 #include "worker/exec/program.h"
 #include <poll.h>
 
@@ -24,12 +26,19 @@ struct sw_rank {
 };
 
 struct sw_ranks {
-	struct sw_rank *v; /* rank 1 is v[0] */
-	size_t n;          /* 0: the program is one process */
+	struct sw_rank *v; /* rank i is v[i] */
+	size_t n;
+	struct sw_lines metrics; /* of rank 0's socket */
+	size_t failed;           /* the first other rank that failed; 0: none */
+	bool said_oom;           /* on stderr */
+	struct sw_output log;
+	int64_t reaped_us; /* when their orphans were reaped last */
 };
 
-/* For a job's ranks, none of which runs. SW_NOMEM. */
-SW_NODISCARD sw_status sw_ranks_init(struct sw_ranks *r, size_t world, struct sw_err *err);
+/* For a job's ranks (0: a program that is one process), none of which runs. log: where what they
+ * print is kept, borrowed. SW_NOMEM. */
+SW_NODISCARD sw_status sw_ranks_init(struct sw_ranks *r, size_t world, const char *log,
+				     struct sw_err *err);
 void sw_ranks_fini(struct sw_ranks *r);
 
 /* Sets the variables above for rank 0, at a free port of this machine. Another process may take the
@@ -38,17 +47,22 @@ SW_NODISCARD sw_status sw_ranks_meet(struct sw_environment *e, size_t world, str
 /* Then for another one. */
 void sw_ranks_number(struct sw_environment *e, size_t rank);
 
-/* Appends what is to be watched: 3 descriptors a rank at most. */
-void sw_ranks_watch(const struct sw_ranks *r, struct pollfd *fds, size_t *n);
-/* Reads what has come, without waiting. False: nothing came. */
+/* Appends the descriptors to be watched: 4 of rank 0, whose socket the caller may want to read or
+ * write and whose stdout it may want to leave, and 3 of each other. */
+void sw_ranks_watch(const struct sw_ranks *r, short socket, bool prints, struct pollfd *fds,
+		    size_t *n);
+/* Reads what has come at a descriptor, without waiting. Also sees that a rank has ended. */
+void sw_ranks_take(struct sw_ranks *r, int fd);
+/* Reads what has come at all of them. False: nothing came. */
 bool sw_ranks_read(struct sw_ranks *r);
-
 /* Nothing more comes from them. */
 void sw_ranks_end_lines(struct sw_ranks *r);
+/* Keeps the lines that are no reports: all but the stdout of rank 0. */
+void sw_ranks_keep_lines(struct sw_ranks *r);
 
-/* The first that failed, or 0. */
-size_t sw_ranks_failed(const struct sw_ranks *r);
 bool sw_ranks_are_left(const struct sw_ranks *r); /* as of one program */
+/* Looks for one of the others that has failed. */
+bool sw_ranks_have_failed(struct sw_ranks *r);
 /* Closes those that were started. How each ended stays known until: */
 void sw_ranks_close(struct sw_ranks *r);
 void sw_ranks_reset(struct sw_ranks *r); /* before they are started again */

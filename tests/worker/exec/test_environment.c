@@ -8,19 +8,18 @@
 #include <string.h>
 
 static struct sw_environment e;
-static struct sw_folder live;
+static struct sw_folder folder;
 static cJSON *run;
 static struct sw_job job;
-static struct sw_place place;
+static struct sw_site site;
 
 static void setup(void)
 {
 	run = cJSON_Parse(
 		"{\"env\":{\"DATA\":\"/data\",\"HOME\":\"/other\",\"SWEEPD_TRIAL\":\"9/9\"}}");
 	job = (struct sw_job){.sweep = 1, .trial = 7, .attempt = 2, .cookie = "1f-2-0", .run = run};
-	place = (struct sw_place){
-		.socket = "/run/s", .device = "cpu:0", .name = "cpu:0", .cores = 4};
-	live = (struct sw_folder){.path = "/live", .resume = "", .step = 0};
+	site = (struct sw_site){.socket = "/run/s", .device = "cpu:0", .name = "cpu:0", .cores = 4};
+	folder = (struct sw_folder){.path = "/live", .resume = "", .step = 0};
 	clearenv();
 	setenv("HOME", "/home/me", 1);
 	setenv("PATH", "/bin", 1);
@@ -35,7 +34,7 @@ static void teardown(void)
 
 static void make(void)
 {
-	sw_environment_make(&e, &job, &place, "{\"x\":1}", &live);
+	sw_environment_make(&e, &job, &site, "{\"x\":1}", &folder);
 	ck_assert(!e.failed);
 }
 
@@ -77,7 +76,7 @@ END_TEST
 
 START_TEST(environment_names_what_it_goes_on_from)
 {
-	live = (struct sw_folder){.path = "", .resume = "/dir/7-9.ckpt", .step = 9};
+	folder = (struct sw_folder){.path = "", .resume = "/dir/7-9.ckpt", .step = 9};
 	job.cores = 2;
 	make();
 	want("SWEEPD_CHECKPOINT_DIR", NULL);
@@ -126,7 +125,7 @@ static const struct {
 
 START_TEST(environment_shows_the_card_of_the_slot)
 {
-	place.device = cards[_i].device;
+	site.device = cards[_i].device;
 	if (cards[_i].worker)
 		setenv("CUDA_VISIBLE_DEVICES", cards[_i].worker, 1);
 	make();
@@ -141,7 +140,7 @@ START_TEST(environment_without_memory_says_so)
 
 	for (;; nth++) {
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_environment_make(&e, &job, &place, "{}", &live);
+		sw_environment_make(&e, &job, &site, "{}", &folder);
 		if (sw_fault_fired(SW_FAULT_MALLOC) == 0)
 			break;
 		ck_assert(e.failed);

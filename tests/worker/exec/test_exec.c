@@ -137,14 +137,14 @@ static void lives(const char *name, bool alive)
 
 static void run_jobs(void *(*daemon)(void *))
 {
-	const struct sw_place place = {
+	const struct sw_site site = {
 		.socket = "/s", .device = "cpu:0", .name = "cpu:0", .cores = 1};
 	const struct sw_job *job;
 
 	file_write("script", script, strlen(script));
 	start(daemon, 60000);
 	while (sw_session_next(s, &job))
-		sw_exec_job(&place, s, job);
+		sw_exec_job(&site, s, job);
 	stop();
 }
 

@@ -4,7 +4,7 @@
 #include "worker/exec/folder.h"
 #include <sys/syscall.h>
 
-static struct sw_folder live;
+static struct sw_folder own;
 static struct sw_job job;
 
 static void setup(void)
@@ -29,7 +29,7 @@ static void open_attempt(uint64_t attempt)
 	struct sw_err err = SW_ERR_INIT;
 
 	job.attempt = attempt;
-	ck_assert_msg(sw_folder_open(&live, &job, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_folder_open(&own, &job, &err) == SW_OK, "%s", err.msg);
 }
 
 static void put(const char *dir, const char *name)
@@ -48,69 +48,69 @@ static bool is_there(const char *name)
 	return access(path, F_OK) == 0;
 }
 
-START_TEST(live_folder_of_a_lost_attempt_is_what_the_next_goes_on_from)
+START_TEST(folder_of_a_lost_attempt_is_what_the_next_goes_on_from)
 {
 	open_attempt(1);
-	ck_assert_str_eq(live.resume, "");
-	put(live.path, "state");
+	ck_assert_str_eq(own.resume, "");
+	put(own.path, "state");
 	/* lost: nobody closes it. Attempts 2 and 3 keep nothing of their own. */
 	for (uint64_t attempt = 2; attempt <= 3; attempt++) {
 		open_attempt(attempt);
 		ck_assert(is_there("7.resume/state"));
-		ck_assert_str_eq(strrchr(live.resume, '/'), "/7.resume");
+		ck_assert_str_eq(strrchr(own.resume, '/'), "/7.resume");
 		ck_assert(!is_there("7.live-1"));
-		ck_assert(sw_folder_is_empty(&live));
-		ck_assert_uint_eq(live.step, 0);
+		ck_assert(sw_folder_is_empty(&own));
+		ck_assert_uint_eq(own.step, 0);
 	}
-	put(live.path, "newer");
+	put(own.path, "newer");
 	open_attempt(4);
 	ck_assert(is_there("7.resume/newer") && !is_there("7.resume/state"));
-	sw_folder_close(&live, false);
+	sw_folder_close(&own, false);
 	ck_assert_uint_eq(names_in(folder, NULL), 0);
 }
 END_TEST
 
-START_TEST(live_folder_that_is_kept_becomes_the_checkpoint)
+START_TEST(folder_that_is_kept_becomes_the_checkpoint)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char deep[PATH_MAX + 8];
 
 	open_attempt(1);
-	put(live.path, "state");
-	(void)snprintf(deep, sizeof deep, "%s/deep", live.path);
+	put(own.path, "state");
+	(void)snprintf(deep, sizeof deep, "%s/deep", own.path);
 	ck_assert_int_eq(mkdir(deep, 0700), 0);
 	put(deep, "more");
 	ck_assert_int_eq(symlink("/no/such/file", strcat(deep, "/link")), 0);
-	ck_assert_msg(sw_folder_keep(&live, 9, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_folder_keep(&own, 9, &err) == SW_OK, "%s", err.msg);
 	ck_assert(is_there("7-9.ckpt/state") && is_there("7-9.ckpt/deep/more"));
-	ck_assert(sw_folder_is_empty(&live) && is_there("7.live-1"));
-	ck_assert_uint_eq(live.step, 9);
+	ck_assert(sw_folder_is_empty(&own) && is_there("7.live-1"));
+	ck_assert_uint_eq(own.step, 9);
 	/* the same step once more, by a program that began again: the newer one counts */
-	put(live.path, "again");
-	ck_assert_int_eq(sw_folder_keep(&live, 9, &err), SW_OK);
+	put(own.path, "again");
+	ck_assert_int_eq(sw_folder_keep(&own, 9, &err), SW_OK);
 	ck_assert(is_there("7-9.ckpt/again") && !is_there("7-9.ckpt/state"));
-	sw_folder_close(&live, true);
+	sw_folder_close(&own, true);
 	ck_assert_uint_eq(names_in(folder, NULL), 1);
 }
 END_TEST
 
-START_TEST(live_folder_left_behind_goes_where_the_job_has_a_checkpoint)
+START_TEST(folder_left_behind_goes_where_the_job_has_a_checkpoint)
 {
 	char path[200];
 
 	open_attempt(1);
-	put(live.path, "state");
-	sw_folder_close(&live, true);
+	put(own.path, "state");
+	sw_folder_close(&own, true);
 	ck_assert(is_there("7.live-1/state"));
 	(void)snprintf(path, sizeof path, "%s/3-4.ckpt", folder);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	job.checkpoint = path;
 	job.resume_step = 4;
 	open_attempt(2);
-	ck_assert_str_eq(live.resume, path);
-	ck_assert_uint_eq(live.step, 4);
+	ck_assert_str_eq(own.resume, path);
+	ck_assert_uint_eq(own.step, 4);
 	ck_assert(!is_there("7.live-1") && !is_there("7.resume"));
-	sw_folder_close(&live, false);
+	sw_folder_close(&own, false);
 	ck_assert(is_there("3-4.ckpt")); /* another trial's */
 	ck_assert_uint_eq(names_in(folder, NULL), 1);
 }
@@ -133,12 +133,12 @@ int syncfs(int fd)
 
 static const struct {
 	int files;
-	size_t syncs,
-		systems; /* one by one, with the live folder and the one that it is in; of the file system */
+	size_t syncs;   /* one by one, with the working folder and the one that it is in */
+	size_t systems; /* of the whole file system */
 } many[] = {{20, 22, 0}, {1000, 257, 1}};
 
 /* An fsync for each of 30,000 files takes a minute. */
-START_TEST(live_folder_of_many_files_is_synced_by_its_file_system)
+START_TEST(folder_of_many_files_is_synced_by_its_file_system)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char name[16];
@@ -146,17 +146,17 @@ START_TEST(live_folder_of_many_files_is_synced_by_its_file_system)
 	open_attempt(1);
 	for (int i = 0; i < many[_i].files; i++) {
 		(void)snprintf(name, sizeof name, "%d", i);
-		put(live.path, name);
+		put(own.path, name);
 	}
 	n_fsync = n_syncfs = 0;
-	ck_assert_msg(sw_folder_keep(&live, 9, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_folder_keep(&own, 9, &err) == SW_OK, "%s", err.msg);
 	ck_assert_uint_eq(n_fsync, many[_i].syncs);
 	ck_assert_uint_eq(n_syncfs, many[_i].systems);
-	sw_folder_close(&live, false);
+	sw_folder_close(&own, false);
 }
 END_TEST
 
-START_TEST(live_checkpoint_that_is_gone_is_said)
+START_TEST(folder_checkpoint_that_is_gone_is_said)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char path[200];
@@ -164,37 +164,37 @@ START_TEST(live_checkpoint_that_is_gone_is_said)
 	(void)snprintf(path, sizeof path, "%s/7-4.ckpt", folder);
 	job.checkpoint = path;
 	job.attempt = 2;
-	ck_assert_int_eq(sw_folder_open(&live, &job, &err), SW_NOT_FOUND);
+	ck_assert_int_eq(sw_folder_open(&own, &job, &err), SW_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(err.msg, "7-4.ckpt"));
 	ck_assert_ptr_null(strstr(err.msg, folder));
-	ck_assert_str_eq(live.resume, "");
+	ck_assert_str_eq(own.resume, "");
 }
 END_TEST
 
-START_TEST(live_folder_without_a_place_is_none)
+START_TEST(folder_without_a_place_is_none)
 {
 	struct sw_err err = SW_ERR_INIT;
 
 	job.checkpoint_dir = NULL;
-	ck_assert_int_eq(sw_folder_open(&live, &job, &err), SW_OK);
-	ck_assert_str_eq(live.path, "");
-	ck_assert(sw_folder_is_empty(&live));
-	sw_folder_close(&live, false);
+	ck_assert_int_eq(sw_folder_open(&own, &job, &err), SW_OK);
+	ck_assert_str_eq(own.path, "");
+	ck_assert(sw_folder_is_empty(&own));
+	sw_folder_close(&own, false);
 	job.checkpoint_dir = "/dev/null/x";
-	ck_assert_int_eq(sw_folder_open(&live, &job, &err), SW_IO);
-	ck_assert_str_eq(live.path, "");
-	ck_assert(sw_folder_is_empty(&live));
-	sw_folder_close(&live, false);
+	ck_assert_int_eq(sw_folder_open(&own, &job, &err), SW_IO);
+	ck_assert_str_eq(own.path, "");
+	ck_assert(sw_folder_is_empty(&own));
+	sw_folder_close(&own, false);
 }
 END_TEST
 
 SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, live_folder_of_a_lost_attempt_is_what_the_next_goes_on_from);
-	tcase_add_test(tcase, live_folder_that_is_kept_becomes_the_checkpoint);
-	tcase_add_test(tcase, live_folder_left_behind_goes_where_the_job_has_a_checkpoint);
-	tcase_add_rows(tcase, live_folder_of_many_files_is_synced_by_its_file_system, many);
-	tcase_add_test(tcase, live_checkpoint_that_is_gone_is_said);
-	tcase_add_test(tcase, live_folder_without_a_place_is_none);
+	tcase_add_test(tcase, folder_of_a_lost_attempt_is_what_the_next_goes_on_from);
+	tcase_add_test(tcase, folder_that_is_kept_becomes_the_checkpoint);
+	tcase_add_test(tcase, folder_left_behind_goes_where_the_job_has_a_checkpoint);
+	tcase_add_rows(tcase, folder_of_many_files_is_synced_by_its_file_system, many);
+	tcase_add_test(tcase, folder_checkpoint_that_is_gone_is_said);
+	tcase_add_test(tcase, folder_without_a_place_is_none);
 }

@@ -1,0 +1,167 @@
+#include "worker/exec/asked.h"
+#include "proto/frame.h"
+#include "proto/json.h"
+#include "spec/command.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEF_PATH "/usr/local/bin:/usr/bin:/bin"
+
+sw_status sw_asked_open(struct sw_asked *a, struct sw_err *err)
+{
+	const struct sw_job *j = a->job;
+	struct sw_err why = SW_ERR_INIT;
+	const sw_status rc = sw_folder_open(&a->folder, j, &why);
+
+	if (rc != SW_OK && j->parent)
+		return sw_err_set(err, rc, "%s", why.msg);
+	if (rc != SW_OK)
+		sw_session_log(a->session, "%s: the trial starts from scratch", why.msg);
+	(void)snprintf(a->mark, sizeof a->mark, "SWEEPD_COOKIE=%s", j->cookie);
+	a->params = cJSON_Duplicate(j->params, true);
+	return a->params ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for a program");
+}
+
+/* --- the file for ${args_json_file} --- */
+
+/* It stands beside the output. */
+static void json_path(const struct sw_asked *a, char path[PATH_MAX])
+{
+	(void)snprintf(path, PATH_MAX, "%s.json", a->job->log);
+}
+
+static sw_status write_json(const struct sw_asked *a, const char *params, struct sw_err *err)
+{
+	char path[PATH_MAX];
+	FILE *f;
+	bool good;
+
+	json_path(a, path);
+	if (!sw_command_has(a->job->command, "args_json_file"))
+		return SW_OK; /* no word of the command names it */
+	f = fopen(path, "we");
+	good = f && fputs(params, f) >= 0;
+	if (f && fclose(f) != 0)
+		good = false;
+	return good ? SW_OK
+		    : sw_err_set(err, SW_IO, "the file for ${args_json_file} cannot be written");
+}
+
+void sw_asked_close(struct sw_asked *a)
+{
+	char path[PATH_MAX];
+
+	json_path(a, path);
+	if (sw_command_has(a->job->command, "args_json_file"))
+		(void)unlink(path);
+	cJSON_Delete(a->params);
+	a->params = NULL;
+}
+
+/* --- the start --- */
+
+static const char *variable(void *environment, const char *name)
+{
+	return sw_environment_get(environment, name);
+}
+
+static void log_start(struct sw_asked *a, char *const argv[])
+{
+	char line[300];
+	size_t n = 0;
+
+	for (; *argv && n < sizeof line - 1; argv++)
+		n += (size_t)snprintf(line + n, sizeof line - n, " %s", *argv);
+	sw_session_log(a->session, "started on %s:%s%s", a->site->name, line,
+		       n >= sizeof line ? "..." : "");
+	if (*a->folder.resume)
+		sw_session_log(a->session, "goes on from %s", strrchr(a->folder.resume, '/') + 1);
+}
+
+/* Finds the program of an expanded command and starts it. first: rank 0, for which the trial's log
+ * speaks. */
+static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool first,
+			     char *const argv[], struct sw_environment *e, struct sw_err *err)
+{
+	const char *path = sw_environment_get(e, "PATH");
+	char file[PATH_MAX];
+
+	if (!argv[0] || !sw_program_find(argv[0], path ? path : DEF_PATH, file, sizeof file))
+		return sw_err_set(err, SW_NOT_FOUND,
+				  "cannot start %.200s: it is in no folder of PATH",
+				  argv[0] ? argv[0] : "nothing");
+	if (first)
+		log_start(a, argv);
+	const sw_status rc = sw_program_start(p, file, argv, e->list,
+					      cJSON_GetStringValue(sw_json_get(a->job->run, "cwd")),
+					      a->mark, err);
+	if (rc == SW_OK && !p->marked && first)
+		sw_session_log(a->session,
+			       "the limit of file locks (ulimit -Hx) is too low for a mark: "
+			       "if this worker is killed, what hides its environment is "
+			       "not found");
+	return rc;
+}
+
+static sw_status start_rank(struct sw_asked *a, struct sw_program *p, bool first,
+			    struct sw_environment *e, struct sw_err *err)
+{
+	const char *path = sw_environment_get(e, "PATH");
+	char json[PATH_MAX], found[PATH_MAX], **argv = NULL;
+	const bool python = sw_program_find("python", path ? path : DEF_PATH, found, sizeof found);
+	const struct sw_command_values values = {.params = a->params,
+						 .program = a->job->program,
+						 .interpreter = python ? NULL : "python3",
+						 .json_file = json,
+						 .variable = variable,
+						 .user = e};
+	sw_status rc;
+
+	if (e->failed)
+		return sw_err_set(err, SW_NOMEM, "no memory for a program");
+	json_path(a, json);
+	rc = sw_command_expand(&argv, a->job->command, &values, err);
+	if (rc == SW_OK)
+		rc = start_words(a, p, first, argv, e, err);
+	free(argv);
+	return rc;
+}
+
+/* The file is written before the first rank, which may read it while others are started. */
+static sw_status start_ranks(struct sw_asked *a, struct sw_ranks *r, const char *params,
+			     struct sw_environment *e, struct sw_err *err)
+{
+	sw_status rc = a->job->ranks ? sw_ranks_meet(e, r->n, err) : SW_OK;
+
+	if (rc == SW_OK)
+		rc = write_json(a, params, err);
+	for (size_t i = 0; rc == SW_OK && i < r->n; i++) {
+		if (i > 0)
+			sw_ranks_number(e, i);
+		rc = start_rank(a, &r->v[i].program, i == 0, e, err);
+	}
+	return rc;
+}
+
+sw_status sw_asked_start(struct sw_asked *a, struct sw_ranks *r, struct sw_err *err)
+{
+	struct sw_environment e = {0};
+	struct sw_buf params;
+	struct sw_jw w;
+	sw_status rc;
+
+	sw_buf_init(&params, SW_FRAME_MAX);
+	sw_jw_init(&w, &params);
+	sw_jw_cjson(&w, a->params);
+	if (params.failed == SW_OK) {
+		sw_environment_make(&e, a->job, a->site, params.data, &a->folder);
+		rc = start_ranks(a, r, params.data, &e, err);
+	} else {
+		rc = sw_err_set(err, SW_NOMEM, "no memory for a program");
+	}
+	sw_environment_fini(&e);
+	sw_buf_fini(&params);
+	return rc;
+}

@@ -1,0 +1,104 @@
+#include "worker/exec/pump.h"
+#include "base/clock.h"
+#include "proto/json.h"
+#include <signal.h>
+
+#define REAP_US     ((int64_t)1000000)
+#define DRAIN_READS 32 /* what a pipe may hold, and no more of one that is written for ever */
+#define GRACE_S     10.0
+#define EXIT_US     ((int64_t)2000000)  /* the daemon kills a worker 3 s after it told it to end */
+#define KILL_US     ((int64_t)10000000) /* then a process that SIGKILL does not end is given up */
+#define PAUSE_MAX   50                  /* milliseconds between two looks at /proc */
+
+static void reap_at_times(struct sw_ranks *r)
+{
+	const int64_t now_us = sw_clock_mono_us();
+
+	if (now_us - r->reaped_us < REAP_US)
+		return;
+	r->reaped_us = now_us;
+	sw_program_reap();
+}
+
+void sw_pump_once(struct sw_reports *r, int timeout_ms)
+{
+	struct sw_asked *a = r->asked;
+	const struct sw_program *p = &r->ranks->v[0].program;
+	struct pollfd fds[SW_SESSION_FDS];
+	const bool waits = sw_reports_wait(r) && !p->ended;
+	const short in = r->ranks->metrics.ended || waits ? 0 : POLLIN;
+	size_t n = 0;
+
+	sw_ranks_watch(r->ranks, (short)(in | (r->answers.n > 0 ? POLLOUT : 0)),
+		       sw_reports_may_print(r), fds, &n);
+	a->going = sw_session_wait(a->session, fds, n, timeout_ms, waits ? r->since_us : 0);
+	for (size_t i = 0; i < n; i++) {
+		if (fds[i].revents == 0)
+			continue;
+		if (fds[i].fd == p->metrics && r->answers.n > 0)
+			sw_answers_send(&r->answers, fds[i].fd);
+		if (fds[i].events & POLLIN)
+			sw_ranks_take(r->ranks, fds[i].fd);
+	}
+	sw_reports_take(r);
+	reap_at_times(r->ranks);
+}
+
+void sw_pump_drain(struct sw_reports *r)
+{
+	bool more = true;
+
+	for (int i = 0; more && i < DRAIN_READS; i++) {
+		more = sw_ranks_read(r->ranks);
+		sw_reports_take(r);
+	}
+}
+
+/* Waits until nothing is left, at most so long; each look is followed by a signal where sig is not
+ * 0. true: nothing is left. */
+static bool wait_gone(struct sw_reports *r, int64_t us, int sig)
+{
+	const struct sw_program *p = &r->ranks->v[0].program;
+	const int64_t until = sw_clock_mono_us() + us;
+	int pause_ms = 1;
+
+	while (sw_ranks_are_left(r->ranks)) {
+		const int64_t left = until - sw_clock_mono_us();
+
+		if (left <= 0)
+			return false;
+		if (sig != 0)
+			(void)sw_program_signal(p, sig);
+		/* only the program itself says that it has ended */
+		if (p->ended || sig != 0)
+			pause_ms = pause_ms * 2 < PAUSE_MAX ? pause_ms * 2 : PAUSE_MAX;
+		else
+			pause_ms = 1000;
+		sw_pump_once(r, left / 1000 + 1 < pause_ms ? (int)(left / 1000 + 1) : pause_ms);
+	}
+	return true;
+}
+
+static int64_t grace_us(const struct sw_asked *a)
+{
+	const int64_t us = (int64_t)(sw_json_number(a->job->run, "grace_s", GRACE_S) * 1e6);
+
+	return sw_session_ended(a->session) == SW_SESSION_EXIT && us > EXIT_US ? EXIT_US : us;
+}
+
+void sw_pump_end(struct sw_reports *r, int64_t patience_us, bool has_grace)
+{
+	const struct sw_program *p = &r->ranks->v[0].program;
+
+	if (!wait_gone(r, patience_us, 0)) {
+		(void)sw_program_signal(p, SIGTERM);
+		if (!wait_gone(r, has_grace ? grace_us(r->asked) : 0, 0) &&
+		    !wait_gone(r, KILL_US, SIGKILL))
+			sw_session_log(r->asked->session, "%zu processes of it cannot be ended",
+				       sw_program_signal(p, SIGKILL));
+	}
+	sw_pump_drain(r);
+	sw_ranks_end_lines(r->ranks); /* also a last line without an end counts now */
+	sw_reports_take(r);
+	sw_ranks_close(r->ranks);
+}

@@ -1,0 +1,260 @@
+#include "worker/exec/reports.h"
+#include "base/clock.h"
+#include "proto/json.h"
+#include "worker/exec/reported.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Reports by stdout that may wait for their answers: below what would make the session wait. */
+#define WAITING_MAX (SW_SESSION_OUTSTANDING / 2)
+#define ODD_NAMED   3 /* lines of each kind that the trial's log names */
+
+static const struct sw_program *program_of(const struct sw_reports *r)
+{
+	return &r->ranks->v[0].program;
+}
+
+void sw_reports_begin(struct sw_reports *r)
+{
+	sw_answers_init(&r->answers);
+	r->heard_us = sw_clock_mono_us();
+	r->step = r->asked->folder.step;
+	r->by_socket = r->due = r->held = false;
+}
+
+/* --- answers --- */
+
+static void say(struct sw_reports *r, const char *line)
+{
+	sw_answers_add(&r->answers, line);
+	if (program_of(r)->metrics >= 0)
+		sw_answers_send(&r->answers, program_of(r)->metrics);
+}
+
+/* decision, key: NULL leaves it out. */
+static void say_object(struct sw_reports *r, const char *decision, const char *key,
+		       const char *value)
+{
+	struct sw_buf b;
+	struct sw_jw w;
+
+	sw_buf_init(&b, 4096);
+	sw_jw_init(&w, &b);
+	sw_jw_obj(&w);
+	if (decision)
+		sw_jw_kstr(&w, "decision", decision);
+	if (key)
+		sw_jw_kstr(&w, key, value);
+	sw_jw_obj_end(&w);
+	if (sw_buf_adds(&b, "\n") == SW_OK)
+		say(r, b.data);
+	sw_buf_fini(&b);
+}
+
+static void say_end(struct sw_reports *r)
+{
+	const char *why = sw_session_dropped(r->asked->session);
+	const char *refused = sw_session_refused(r->asked->session);
+	const bool pause = strcmp(why, "decision pause") == 0;
+
+	if (*refused)
+		say_object(r, NULL, "error", refused);
+	else
+		say_object(r, pause ? "pause" : "stop", NULL, NULL);
+}
+
+bool sw_reports_wait(const struct sw_reports *r)
+{
+	return r->due || r->held;
+}
+
+bool sw_reports_tell_end(struct sw_reports *r)
+{
+	const bool told = r->due && !program_of(r)->ended;
+
+	if (told)
+		say_end(r);
+	r->due = r->held = false;
+	return told;
+}
+
+/* Answers the program if the daemon has answered, so that further lines may be taken. */
+static bool answer(struct sw_reports *r)
+{
+	if (!r->asked->going || !sw_reports_wait(r) || sw_session_waiting(r->asked->session) > 0)
+		return false;
+	if (r->due)
+		say(r, SW_ANSWERS_GOON);
+	r->heard_us = sw_clock_mono_us();
+	r->due = r->held = false;
+	return true;
+}
+
+/* --- reports --- */
+
+/* Makes the folder a checkpoint if there is something in it. */
+static bool keep_folder(struct sw_asked *a, uint64_t step)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	if (sw_folder_is_empty(&a->folder))
+		return false;
+	if (sw_folder_keep(&a->folder, step, &err) == SW_OK)
+		return true;
+	sw_session_log(a->session, "%s", err.msg);
+	return false;
+}
+
+/* Must nothing write into the folder before this step is reported? */
+static bool must_rest(const struct sw_job *j, uint64_t step, bool at_until)
+{
+	return at_until || (j->checkpoint_every && step % j->checkpoint_every == 0) ||
+	       (j->checkpoint_end && j->max_t && step >= j->max_t);
+}
+
+static void report_step(struct sw_reports *r, uint64_t step, const char *metrics, bool kept)
+{
+	r->told = step;
+	r->asked->going = sw_session_report(r->asked->session, step, metrics, kept);
+}
+
+static void take_new_step(struct sw_reports *r, struct sw_reported *line, uint64_t step,
+			  bool socket)
+{
+	struct sw_asked *a = r->asked;
+	const bool at_until = a->job->until && step >= a->job->until && !r->until_met;
+	const bool rest = must_rest(a->job, step, at_until);
+
+	r->until_met |= at_until;
+	if (rest && !socket && !program_of(r)->ended && !sw_folder_is_empty(&a->folder)) {
+		/* It does not wait for an answer, and may be writing: sw_reports_save() goes on. */
+		r->saving = true;
+		r->saving_step = step;
+		r->saving_metrics = line->text;
+		sw_buf_init(&line->text, 0);
+		return;
+	}
+	report_step(r, step, line->text.data, (rest || line->checkpoint) && keep_folder(a, step));
+	r->due = socket;
+	r->held = !socket && at_until;
+	r->since_us = sw_clock_mono_us();
+}
+
+void sw_reports_save(struct sw_reports *r)
+{
+	if (r->asked->going)
+		report_step(r, r->saving_step, r->saving_metrics.data,
+			    keep_folder(r->asked, r->saving_step));
+	sw_buf_fini(&r->saving_metrics);
+	r->saving = false;
+}
+
+/* A line that is no report: the answer says why, and for the first of each kind the trial's log. */
+static void leave_out(struct sw_reports *r, enum sw_reports_odd kind, const char *why, bool socket)
+{
+	const uint64_t line = socket ? r->ranks->metrics.number : r->ranks->v[0].out.number;
+	char text[200];
+
+	(void)snprintf(text, sizeof text, "line %" PRIu64 ": %s", line, why);
+	if (r->odd[kind]++ < ODD_NAMED)
+		sw_session_log(r->asked->session, "reports: left out of %s: %s%s",
+			       socket ? "the socket" : "stdout", text,
+			       r->odd[kind] == ODD_NAMED ? "; more of this kind are not named"
+							 : "");
+	if (socket)
+		say_object(r, "continue", "not_stored", text);
+}
+
+static void take_step(struct sw_reports *r, struct sw_reported *line, bool socket)
+{
+	const uint64_t step = line->has_step ? line->step : r->step + 1, last = r->step;
+	char why[80];
+
+	r->heard_us = sw_clock_mono_us();
+	r->has_metric |= line->has_metric || (socket && !r->asked->job->metric);
+	if (*line->left_out && !r->odd_value)
+		sw_session_log(r->asked->session, "reports: %s is left out: it is no number",
+			       line->left_out);
+	r->odd_value |= *line->left_out != '\0';
+	r->step = step > last ? step : last;
+	if (step > r->told) {
+		take_new_step(r, line, step, socket);
+		return;
+	}
+	(void)snprintf(why, sizeof why,
+		       step ? "step %" PRIu64 " after step %" PRIu64 ": steps rise"
+			    : "steps begin with 1",
+		       step, last);
+	if (step > r->repeat_to || step == 0)
+		leave_out(r, SW_REPORTS_ODD_STEP, why, socket);
+	else if (socket)
+		say(r, SW_ANSWERS_GOON); /* an earlier run reported this step: the daemon has it */
+}
+
+/* A line of the socket, or of stdout one that may be a report. */
+static void take_line(struct sw_reports *r, const char *line, size_t len, bool socket)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_reported read;
+
+	if (socket ? r->ranks->metrics.cut : r->ranks->v[0].out.cut) {
+		leave_out(r, SW_REPORTS_ODD_LENGTH, "a report has at most 65536 bytes", socket);
+		return;
+	}
+	const sw_status rc = sw_reported_read(&read, line, len, r->asked->job->metric, &err);
+
+	if (rc == SW_OK && (socket || read.has_metric))
+		take_step(r, &read, socket);
+	else if (socket || read.has_metric)
+		leave_out(r, SW_REPORTS_ODD_LINE, *err.msg ? err.msg : sw_status_str(rc), socket);
+	sw_reported_fini(&read);
+}
+
+/* --- lines --- */
+
+static void take_socket(struct sw_reports *r)
+{
+	char *line;
+	size_t len;
+
+	while ((program_of(r)->ended || !sw_reports_wait(r)) &&
+	       sw_lines_next(&r->ranks->metrics, &line, &len)) {
+		r->by_socket = true;
+		if (r->asked->going && !r->saving)
+			take_line(r, line, len, true);
+		else
+			say_end(r);
+	}
+}
+
+bool sw_reports_may_print(const struct sw_reports *r)
+{
+	/* of one that has ended every line counts, and what is left is bounded */
+	return program_of(r)->ended ||
+	       (!r->held && (sw_session_waiting(r->asked->session) < WAITING_MAX || r->by_socket ||
+			     !r->asked->going));
+}
+
+static void take_stdout(struct sw_reports *r)
+{
+	char *line;
+	size_t len;
+
+	while (sw_reports_may_print(r) && sw_lines_next(&r->ranks->v[0].out, &line, &len)) {
+		sw_output_line(&r->ranks->log, "", line, len);
+		if (r->asked->going && !r->saving && !r->by_socket &&
+		    line[strspn(line, " \t")] == '{')
+			take_line(r, line, len, false);
+	}
+}
+
+void sw_reports_take(struct sw_reports *r)
+{
+	do {
+		sw_ranks_keep_lines(r->ranks);
+		take_socket(r);
+		take_stdout(r);
+		sw_output_flush(&r->ranks->log);
+	} while (answer(r));
+}
