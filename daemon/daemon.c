@@ -23,6 +23,7 @@
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
 #include "daemon/sweep/wait.h"
+#include "proto/methods.h"
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
 /* Each only notes it: what follows is done at the end of this turn of the loop, or after the commit. */
 static void on_stepped(struct sw_change *c, struct sw_live *h)
 {
-	h->d->slots_due |= !h->driven;
+	h->d->slot.due |= !h->driven;
 	sw_budget_end_changed(h);
 	sw_suggest_changed(h);
 	sw_asks_changed(h);
@@ -131,10 +132,10 @@ static void close_everything(struct sw_daemon *d)
 {
 	d->phase = SW_CLOSING;
 	sw_conn_flush_all(d);
-	while (d->conns != NULL)
-		sw_conn_close(d->conns);
+	while (d->net.conns != NULL)
+		sw_conn_close(d->net.conns);
 	close_handle((uv_handle_t *)&d->tick);
-	close_handle((uv_handle_t *)&d->suggest);
+	close_handle((uv_handle_t *)&d->sweep.suggest_timer);
 	close_handle((uv_handle_t *)&d->feed);
 	close_handle((uv_handle_t *)&d->flush);
 	close_handle((uv_handle_t *)&d->sigterm);
@@ -142,7 +143,7 @@ static void close_everything(struct sw_daemon *d)
 	close_handle((uv_handle_t *)&d->sighup);
 	close_handle((uv_handle_t *)&d->store_wake);
 	sw_gpus_stop(d); /* it wakes the loop until then */
-	close_handle((uv_handle_t *)&d->gpu_wake);
+	close_handle((uv_handle_t *)&d->slot.gpu_wake);
 }
 
 static void tick_stopping(struct sw_daemon *d, int64_t now_us)
@@ -156,8 +157,8 @@ static void tick_stopping(struct sw_daemon *d, int64_t now_us)
 	}
 	/* Idle before the poll: what finishes after a look at the queue would be lost with its
 	 * answer. */
-	const bool idle = sw_store_queued(d->store) == 0 && d->pools[SW_POOL_LINE].running == 0 &&
-			  d->pools[SW_POOL_LONG].running == 0;
+	const bool idle = sw_store_queued(d->store) == 0 && d->pool[SW_POOL_LINE].running == 0 &&
+			  d->pool[SW_POOL_LONG].running == 0;
 	sw_store_poll(d->store);
 	if ((!idle || sw_store_queued(d->store) > 0) &&
 	    now_us < d->stop_deadline_us + STOP_STORE_US)
@@ -273,9 +274,9 @@ static void init_handles(struct sw_daemon *d)
 {
 	/* None of these can fail on Linux but uv_async_init (no descriptors), and that is asserted:
 	 * nothing has been promised to anyone yet. */
-	(void)uv_pipe_init(d->loop, &d->listener, 0);
+	(void)uv_pipe_init(d->loop, &d->net.listener, 0);
 	(void)uv_timer_init(d->loop, &d->tick);
-	(void)uv_timer_init(d->loop, &d->suggest);
+	(void)uv_timer_init(d->loop, &d->sweep.suggest_timer);
 	(void)uv_timer_init(d->loop, &d->feed);
 	(void)uv_prepare_init(d->loop, &d->flush);
 	(void)uv_signal_init(d->loop, &d->sigterm);
@@ -283,11 +284,12 @@ static void init_handles(struct sw_daemon *d)
 	(void)uv_signal_init(d->loop, &d->sighup);
 	int rc = uv_async_init(d->loop, &d->store_wake, on_store);
 	assert(rc == 0);
-	rc = uv_async_init(d->loop, &d->gpu_wake, on_gpus);
+	rc = uv_async_init(d->loop, &d->slot.gpu_wake, on_gpus);
 	assert(rc == 0);
-	d->listener.data = d->tick.data = d->feed.data = d->suggest.data = d->flush.data = d;
-	d->sigterm.data = d->sigint.data = d->sighup.data = d->store_wake.data = d->gpu_wake.data =
-		d;
+	d->net.listener.data = d->tick.data = d->feed.data = d->sweep.suggest_timer.data =
+		d->flush.data = d;
+	d->sigterm.data = d->sigint.data = d->sighup.data = d->store_wake.data =
+		d->slot.gpu_wake.data = d;
 }
 
 static sw_status start_beats(struct sw_daemon *d, struct sw_err *err)
@@ -315,22 +317,21 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 
 	*d = (struct sw_daemon){.loop = loop,
 				.clock = clock,
-				.executor = executor,
-				.slot_events = &sw_place_events,
-				.driver_events = &driver_events,
-				.suggest_events = &suggest_events,
 				.config = *config,
 				.lock_fd = -1,
-				.conn_events = &conn_events,
-				.handlers = handlers,
-				.handler_n = sizeof handlers / sizeof handlers[0]};
+				.net = {.events = &conn_events,
+					.handlers = handlers,
+					.handler_n = sizeof handlers / sizeof handlers[0]},
+				.slot = {.executor = executor, .events = &sw_place_events},
+				.sweep = {.driver_events = &driver_events,
+					  .suggest_events = &suggest_events,
+					  .keep_us = sw_place_keep_us()}};
 	d->started_us = d->clock->mono_us();
-	d->tick_us = d->hold_tick_us = d->started_us;
-	d->keep_us = sw_place_keep_us();
-	d->later_tail = &d->later;
+	d->tick_us = d->sweep.hold_tick_us = d->started_us;
+	d->net.later_tail = &d->net.later;
 	(void)d->clock->wall_ms(); /* stored times count from here */
 	init_handles(d);
-	rc = sw_methods_load(&d->methods, err);
+	rc = sw_methods_load(&d->net.methods, err);
 	if (rc == SW_OK)
 		rc = sw_dispatch_verify(d, err);
 	if (rc == SW_OK)
@@ -358,7 +359,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	sw_supervisor_start(d);
 	sw_log(SW_LOG_INFO, "daemon.start",
 	       "version=%s pid=%ld socket=%s state=%s slots=%zu sweeps=%zu", SW_VERSION,
-	       (long)getpid(), d->config.socket, d->config.state, d->slot_n, d->sweep_n);
+	       (long)getpid(), d->config.socket, d->config.state, d->slot.slot_n, d->sweep.sweep_n);
 	sw_settle_go(d); /* what the last stop interrupted */
 	return SW_OK;
 }
@@ -373,7 +374,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_suggest_free_all(d);
 	sw_live_free_all(d);
 	sw_janitor_free(d);
-	sw_methods_destroy(d->methods);
+	sw_methods_destroy(d->net.methods);
 	if (d->lock_fd >= 0)
 		(void)close(d->lock_fd);
 }

@@ -6,6 +6,7 @@
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/wait.h"
 #include "proto/json.h"
+#include "proto/methods.h"
 #include <math.h>
 #include <unistd.h>
 
@@ -58,8 +59,8 @@ void sw_handle_device_list(struct sw_call *call)
 	sw_jw_init_obj(&w, &out);
 	sw_gpus_write(d, &w);
 	sw_jw_karr(&w, "slots");
-	for (size_t i = 0; i < d->slot_n; i++)
-		write_slot(&w, &d->slots[i], d->clock->mono_us());
+	for (size_t i = 0; i < d->slot.slot_n; i++)
+		write_slot(&w, &d->slot.slots[i], d->clock->mono_us());
 	sw_jw_arr_end(&w);
 	sw_jw_obj_end(&w);
 	sw_call_result(call, &out);
@@ -81,8 +82,8 @@ void sw_handle_daemon_info(struct sw_call *call)
 	sw_jw_kstr(&w, "state_dir", d->config.state);
 	sw_jw_kstr(&w, "socket", d->config.socket);
 	sw_jw_kstr(&w, "devices", d->config.devices);
-	sw_jw_kint(&w, "slots", (int64_t)d->slot_n);
-	sw_jw_kint(&w, "sweeps", (int64_t)d->sweep_n);
+	sw_jw_kint(&w, "slots", (int64_t)d->slot.slot_n);
+	sw_jw_kint(&w, "sweeps", (int64_t)d->sweep.sweep_n);
 	sw_jw_kbool(&w, "draining", d->draining);
 	sw_jw_kstr(&w, "libuv", uv_version_string());
 	sw_jw_kstr(&w, "sqlite", sw_store_engine());
@@ -98,14 +99,14 @@ void sw_handle_daemon_stats(struct sw_call *call)
 
 	sw_buf_init(&out, SW_REPLY_MAX);
 	sw_jw_init_obj(&w, &out);
-	sw_jw_kint(&w, "connections", (int64_t)d->conn_n);
-	sw_jw_kint(&w, "requests", (int64_t)d->n_requests);
-	sw_jw_kint(&w, "errors", (int64_t)d->n_errors);
-	sw_jw_kint(&w, "reports", (int64_t)d->n_reports);
+	sw_jw_kint(&w, "connections", (int64_t)d->net.conn_n);
+	sw_jw_kint(&w, "requests", (int64_t)d->net.n_requests);
+	sw_jw_kint(&w, "errors", (int64_t)d->net.n_errors);
+	sw_jw_kint(&w, "reports", (int64_t)d->sweep.n_reports);
 	sw_jw_kint(&w, "queued", (int64_t)sw_store_queued(d->store));
 	sw_jw_kint(&w, "asks_waiting", (int64_t)sw_wait_n(d, SW_WAIT_TRIAL));
 	sw_jw_kstr(&w, "stuck", sw_store_stuck(d->store));
-	sw_jw_kint(&w, "sweeps", (int64_t)d->sweep_n);
+	sw_jw_kint(&w, "sweeps", (int64_t)d->sweep.sweep_n);
 	sw_jw_obj_end(&w);
 	sw_call_result(call, &out);
 }

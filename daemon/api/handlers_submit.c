@@ -18,8 +18,8 @@ static size_t cpus_of(const struct sw_submit *s)
 	const struct sw_daemon *d = s->call->d;
 	size_t cpus = 0;
 
-	for (size_t i = 0; i < d->slot_n; i++)
-		cpus += !d->slots[i].device.gpu && sw_room_takes(&d->slots[i], &need) > 0;
+	for (size_t i = 0; i < d->slot.slot_n; i++)
+		cpus += !d->slot.slots[i].device.gpu && sw_room_takes(&d->slot.slots[i], &need) > 0;
 	return cpus;
 }
 
@@ -67,13 +67,13 @@ static void write_warnings(const struct sw_submit *s, struct sw_jw *w)
 {
 	struct sw_room_need need = sw_need_of_spec(s->spec);
 	const struct sw_daemon *d = s->call->d;
-	bool suits = d->slot_n == 0;
+	bool suits = d->slot.slot_n == 0;
 
 	need.precision = false; /* it has a line of its own */
-	for (size_t i = 0; i < d->slot_n; i++)
-		suits = suits || sw_room_takes(&d->slots[i], &need) > 0;
+	for (size_t i = 0; i < d->slot.slot_n; i++)
+		suits = suits || sw_room_takes(&d->slot.slots[i], &need) > 0;
 	sw_jw_karr(w, "warnings");
-	if (!sw_spec_driven(s->spec) && d->slot_n == 0)
+	if (!sw_spec_driven(s->spec) && d->slot.slot_n == 0)
 		sw_jw_str(w, "this daemon has no slots (--devices none): its trials will wait");
 	else if (!sw_spec_driven(s->spec) && !suits)
 		sw_jw_str(w, need.gpus > 1 ? "there are fewer GPUs than resources.gpu asks for: "

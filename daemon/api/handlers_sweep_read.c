@@ -146,7 +146,7 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 void sw_handle_sweep_list(struct sw_call *call)
 {
 	struct list_question *l = sw_lookup_create(call, NULL, sizeof *l, read_list);
-	const int64_t after = sw_call_int(call, "after", 0), n = (int64_t)call->d->sweep_n;
+	const int64_t after = sw_call_int(call, "after", 0), n = (int64_t)call->d->sweep.sweep_n;
 
 	if (l == NULL)
 		return;

@@ -122,9 +122,9 @@ static int64_t count_taken(const struct sw_daemon *d, int64_t sweep)
 {
 	int64_t n = 0;
 
-	for (size_t i = 0; i < d->slot_n; i++) {
-		const struct sw_slot *s = &d->slots[i];
-		const struct sw_slot *lead = s->holder >= 0 ? &d->slots[s->holder] : s;
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		const struct sw_slot *s = &d->slot.slots[i];
+		const struct sw_slot *lead = s->holder >= 0 ? &d->slot.slots[s->holder] : s;
 
 		n += lead->state == SW_SLOT_BUSY && (sweep == 0 || lead->sweep == sweep);
 	}
@@ -136,7 +136,7 @@ static void write_slots(struct sw_jw *w, const struct sw_live *live)
 	sw_jw_kobj(w, "slots");
 	sw_jw_kint(w, "mine", count_taken(live->d, live->sweep));
 	sw_jw_kint(w, "busy", count_taken(live->d, 0));
-	sw_jw_kint(w, "total", (int64_t)live->d->slot_n);
+	sw_jw_kint(w, "total", (int64_t)live->d->slot.slot_n);
 	sw_jw_obj_end(w);
 }
 
@@ -218,16 +218,16 @@ static void drop_watcher(struct sw_live *live, struct sw_watcher **at)
 
 void sw_watch_free_all(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		free(d->sweeps[i]->watch); /* its watchers went with their connections */
-		d->sweeps[i]->watch = NULL;
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		free(d->sweep.sweeps[i]->watch); /* its watchers went with their connections */
+		d->sweep.sweeps[i]->watch = NULL;
 	}
 }
 
 void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 {
-	for (size_t i = 0; c->n_watches > 0 && i < d->sweep_n; i++) {
-		struct sw_live *live = d->sweeps[i];
+	for (size_t i = 0; c->n_watches > 0 && i < d->sweep.sweep_n; i++) {
+		struct sw_live *live = d->sweep.sweeps[i];
 
 		if (live->watch == NULL)
 			continue;
@@ -440,9 +440,9 @@ static void on_feed(uv_timer_t *t)
 	struct sw_daemon *d = t->data;
 	bool any = false;
 
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		any = any || is_watched(d->sweeps[i]);
-		feed_watchers(d->sweeps[i]);
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		any = any || is_watched(d->sweep.sweeps[i]);
+		feed_watchers(d->sweep.sweeps[i]);
 	}
 	if (!any)
 		(void)uv_timer_stop(t);

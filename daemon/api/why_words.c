@@ -125,25 +125,26 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 	unsigned takes = 1, free = 0; /* of CPU slots: all at once */
 	const char *why;
 	char hinder[80];
-	for (size_t i = 0; i < d->slot_n; i++) {
-		if (sw_room_takes(&d->slots[i], &need) == 0)
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		if (sw_room_takes(&d->slot.slots[i], &need) == 0)
 			continue;
 		suits++;
-		if (!d->slots[i].device.gpu) {
-			takes = sw_room_takes(&d->slots[i], &need);
-			free = sw_room_lanes(&d->slots[i]);
+		if (!d->slot.slots[i].device.gpu) {
+			takes = sw_room_takes(&d->slot.slots[i], &need);
+			free = sw_room_lanes(&d->slot.slots[i]);
 		}
-		idle += sw_room_is_free(&d->slots[i]) && sw_slot_may_begin(&d->slots[i], &why) &&
-			!sw_place_hinders(&d->slots[i], live, hinder, sizeof hinder);
+		idle += sw_room_is_free(&d->slot.slots[i]) &&
+			sw_slot_may_begin(&d->slot.slots[i], &why) &&
+			!sw_place_hinders(&d->slot.slots[i], live, hinder, sizeof hinder);
 	}
 	if (takes > 1)
 		(void)sw_buf_addf(out, "waits for %u CPU slots at once: %zu of %zu suit, %u free",
-				  takes, suits, d->slot_n, free);
+				  takes, suits, d->slot.slot_n, free);
 	else
 		(void)sw_buf_addf(out, "waits for a %sslot: %zu of %zu suit, %zu free",
-				  live->spec->needs_gpu ? "GPU " : "", suits, d->slot_n, idle);
-	for (size_t i = 0; i < d->slot_n && i < SLOTS_SHOWN; i++) {
-		const struct sw_slot *s = &d->slots[i];
+				  live->spec->needs_gpu ? "GPU " : "", suits, d->slot.slot_n, idle);
+	for (size_t i = 0; i < d->slot.slot_n && i < SLOTS_SHOWN; i++) {
+		const struct sw_slot *s = &d->slot.slots[i];
 
 		const bool ready = sw_slot_may_begin(s, &why);
 
@@ -154,9 +155,9 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 			(void)sw_buf_addf(out, "free (%s)", hinder);
 		else if (s->holder >= 0)
 			(void)sw_buf_addf(out, "held by %lld/%lld with %s",
-					  (long long)d->slots[s->holder].sweep,
-					  (long long)d->slots[s->holder].trial,
-					  d->slots[s->holder].device.name);
+					  (long long)d->slot.slots[s->holder].sweep,
+					  (long long)d->slot.slots[s->holder].trial,
+					  d->slot.slots[s->holder].device.name);
 		else if (s->state == SW_SLOT_BUSY)
 			(void)sw_buf_addf(out, "held by %lld/%lld", (long long)s->sweep,
 					  (long long)s->trial);
@@ -165,8 +166,8 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 					       : s->state == SW_SLOT_STARTING ? "starting"
 									      : "free");
 	}
-	if (d->slot_n > SLOTS_SHOWN)
-		(void)sw_buf_addf(out, ", and %zu more", d->slot_n - SLOTS_SHOWN);
+	if (d->slot.slot_n > SLOTS_SHOWN)
+		(void)sw_buf_addf(out, ", and %zu more", d->slot.slot_n - SLOTS_SHOWN);
 }
 
 void sw_why_slots(const struct sw_live *live, int64_t trial, struct sw_buf *out)
@@ -175,10 +176,10 @@ void sw_why_slots(const struct sw_live *live, int64_t trial, struct sw_buf *out)
 	const struct sw_slot *lead = NULL;
 	unsigned n = 0;
 
-	for (size_t i = 0; i < d->slot_n && lead == NULL; i++)
-		if (d->slots[i].state == SW_SLOT_BUSY && d->slots[i].sweep == live->sweep &&
-		    d->slots[i].trial == trial)
-			lead = &d->slots[i];
+	for (size_t i = 0; i < d->slot.slot_n && lead == NULL; i++)
+		if (d->slot.slots[i].state == SW_SLOT_BUSY &&
+		    d->slot.slots[i].sweep == live->sweep && d->slot.slots[i].trial == trial)
+			lead = &d->slot.slots[i];
 	if (lead != NULL && lead->job.data != NULL) {
 		const struct sw_slot *before = sw_slot_ending(d, live->sweep, trial);
 
@@ -190,9 +191,10 @@ void sw_why_slots(const struct sw_live *live, int64_t trial, struct sw_buf *out)
 	if (lead == NULL || lead->lanes_used <= 1)
 		return;
 	(void)sw_buf_addf(out, " on %s with", lead->device.name);
-	for (size_t i = 0; i < d->slot_n; i++)
-		if (d->slots[i].holder == lead->index && n++ < SLOTS_SHOWN)
-			(void)sw_buf_addf(out, "%s %s", n > 1 ? "," : "", d->slots[i].device.name);
+	for (size_t i = 0; i < d->slot.slot_n; i++)
+		if (d->slot.slots[i].holder == lead->index && n++ < SLOTS_SHOWN)
+			(void)sw_buf_addf(out, "%s %s", n > 1 ? "," : "",
+					  d->slot.slots[i].device.name);
 	if (n > SLOTS_SHOWN)
 		(void)sw_buf_addf(out, " and %u more", n - SLOTS_SHOWN);
 }

@@ -68,7 +68,7 @@ void sw_call_error_code(struct sw_call *call, int code, const struct sw_err *err
 {
 	struct sw_buf *out = open_answer(call);
 
-	call->d->n_errors++;
+	call->d->net.n_errors++;
 	if (out != NULL)
 		sw_rpc_write_error(out, call->id, code, err);
 	finish_call(call);

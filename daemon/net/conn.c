@@ -33,15 +33,15 @@ static void on_closed(uv_handle_t *h)
 static void leave_later(struct sw_conn *c)
 {
 	struct sw_daemon *d = c->d;
-	struct sw_conn **p = &d->later;
+	struct sw_conn **p = &d->net.later;
 
 	if (!c->is_later)
 		return;
 	while (*p != c)
 		p = &(*p)->next_later;
 	*p = c->next_later;
-	if (d->later_tail == &c->next_later)
-		d->later_tail = p;
+	if (d->net.later_tail == &c->next_later)
+		d->net.later_tail = p;
 	c->is_later = false;
 }
 
@@ -64,11 +64,11 @@ void sw_conn_close(struct sw_conn *c)
 	if (c->prev != NULL)
 		c->prev->next = c->next;
 	else
-		d->conns = c->next;
+		d->net.conns = c->next;
 	if (c->next != NULL)
 		c->next->prev = c->prev;
-	d->conn_n--;
-	for (struct sw_conn **p = &d->dirty; c->dirty && *p != NULL; p = &(*p)->next_dirty)
+	d->net.conn_n--;
+	for (struct sw_conn **p = &d->net.dirty; c->dirty && *p != NULL; p = &(*p)->next_dirty)
 		if (*p == c) {
 			*p = c->next_dirty;
 			break;
@@ -82,7 +82,7 @@ void sw_conn_close(struct sw_conn *c)
 		sw_buf_fini(&m->out);
 	sw_conn_charge(c);
 	/* Last: it is off all lists, so those above cannot meet it there while they let go. */
-	d->conn_events->gone(c);
+	d->net.events->gone(c);
 	uv_close((uv_handle_t *)&c->pipe, on_closed);
 }
 
@@ -98,7 +98,7 @@ static bool turn_is_over(const struct sw_conn *c)
 static void start_requests(struct sw_conn *c, struct sw_message *m)
 {
 	for (bool over = false; m->rest != NULL && !c->closing && !over; over = turn_is_over(c))
-		c->d->conn_events->request(c, m);
+		c->d->net.events->request(c, m);
 }
 
 static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status framing)
@@ -120,9 +120,9 @@ static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status
 		(void)sw_err_set(&err, SW_TOO_BIG, "the line is longer than %zu bytes",
 				 SW_FRAME_MAX);
 		sw_rpc_write_error(&m->out, NULL, SW_RPC_LIMIT, &err);
-		c->d->n_errors++;
+		c->d->net.n_errors++;
 	} else {
-		c->d->conn_events->line(c, m, line, len);
+		c->d->net.events->line(c, m, line, len);
 		start_requests(c, m);
 	}
 	assert(c->n_open > 1); /* sw_conn_read_lines() holds one: the connection is still there */
@@ -176,7 +176,7 @@ void sw_conn_read_lines(struct sw_conn *c)
 	if (c->is_later)
 		return;
 	c->turn_us = c->d->clock->mono_us();
-	if (c->d->turn_us >= SW_CONN_TURN_ALL_US) { /* others have had this turn of the loop */
+	if (c->d->net.turn_us >= SW_CONN_TURN_ALL_US) { /* others have had this turn of the loop */
 		(void)uv_read_stop((uv_stream_t *)&c->pipe);
 		c->stopped = true;
 		sw_conn_go_on_later(c);
@@ -190,7 +190,7 @@ void sw_conn_read_lines(struct sw_conn *c)
 		had_line = had_line || more;
 	}
 	c->n_open--;
-	c->d->turn_us += c->d->clock->mono_us() - c->turn_us;
+	c->d->net.turn_us += c->d->clock->mono_us() - c->turn_us;
 	if (c->closing) {
 		sw_conn_free_when_done(c);
 		return;
@@ -221,22 +221,22 @@ void sw_conn_go_on_later(struct sw_conn *c)
 	if (c->is_later)
 		return;
 	c->next_later = NULL;
-	*d->later_tail = c;
-	d->later_tail = &c->next_later;
+	*d->net.later_tail = c;
+	d->net.later_tail = &c->next_later;
 	c->is_later = true;
 	(void)uv_async_send(&d->store_wake); /* the loop does not sleep meanwhile */
 }
 
 void sw_conn_go_on(struct sw_daemon *d)
 {
-	d->turn_us = 0;
-	while (d->later != NULL && d->turn_us < SW_CONN_TURN_US) {
-		struct sw_conn *c = d->later;
+	d->net.turn_us = 0;
+	while (d->net.later != NULL && d->net.turn_us < SW_CONN_TURN_US) {
+		struct sw_conn *c = d->net.later;
 
 		leave_later(c);
 		sw_conn_read_lines(c);
 	}
-	if (d->later != NULL)
+	if (d->net.later != NULL)
 		(void)uv_async_send(&d->store_wake);
 }
 
@@ -294,10 +294,10 @@ static bool admit(struct sw_conn *c)
 	c->pid = peer.pid;
 	if (peer.uid != geteuid() && peer.uid != 0)
 		(void)sw_err_set(&err, SW_DENIED, "this sweepd belongs to another user");
-	else if (c->d->conn_n > c->d->conn_max)
+	else if (c->d->net.conn_n > c->d->net.conn_max)
 		(void)sw_err_set(&err, SW_TOO_BIG,
 				 "%zu connections are open, the most that are allowed",
-				 c->d->conn_max);
+				 c->d->net.conn_max);
 	if (err.code == SW_OK)
 		return true;
 	sw_log(SW_LOG_WARN, "conn.refused", "pid=%ld uid=%ld why=\"%s\"", (long)peer.pid,
@@ -317,7 +317,7 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
 
 	/* libuv is deaf to the listener until this one is accepted: the next turn comes back for
 	 * it. */
-	d->accept_owed = c == NULL;
+	d->net.accept_owed = c == NULL;
 	if (c == NULL)
 		return;
 	c->d = d;
@@ -328,12 +328,12 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
 		return;
 	}
 	c->pipe.data = c;
-	c->next = d->conns;
-	if (d->conns != NULL)
-		d->conns->prev = c;
-	d->conns = c;
-	d->conn_n++;
-	c->serial = ++d->conn_serial != 0 ? d->conn_serial : ++d->conn_serial; /* 0: nobody's */
+	c->next = d->net.conns;
+	if (d->net.conns != NULL)
+		d->net.conns->prev = c;
+	d->net.conns = c;
+	d->net.conn_n++;
+	c->serial = ++d->net.serial != 0 ? d->net.serial : ++d->net.serial; /* 0: nobody's */
 	c->active_us = d->clock->mono_us();
 	if (uv_accept(listener, (uv_stream_t *)&c->pipe) != 0 || !admit(c)) {
 		sw_conn_close(c);

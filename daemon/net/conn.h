@@ -57,7 +57,7 @@ struct sw_holds;
 struct sw_message;
 struct sw_slot;
 
-/* How the rooms above are told; d->conn_events, none of them NULL. */
+/* How the rooms above are told; d->net.events, none of them NULL. */
 struct sw_conn_events {
 	/* A line: reads it into m->tree and sets m->rest to its first request, or writes the error
 	 * into m->out. Or sets m->unread, does that later, and calls sw_conn_go_on_later(). */
@@ -85,9 +85,9 @@ struct sw_message {
 struct sw_conn {
 	uv_pipe_t pipe;
 	struct sw_daemon *d;
-	struct sw_conn *prev, *next; /* d->conns */
+	struct sw_conn *prev, *next; /* d->net.conns */
 	struct sw_conn *next_dirty;
-	struct sw_conn *next_later; /* d->later */
+	struct sw_conn *next_later; /* d->net.later */
 	struct sw_frame frame;
 	struct sw_message *head, *tail;
 	struct sw_message *batch; /* not all of its requests are started; NULL: none */
@@ -109,11 +109,11 @@ struct sw_conn {
 	int64_t slow_us;     /* since when the peer takes nothing of much that waits; 0: it does */
 	uint64_t sent;       /* bytes ever given to the socket */
 	size_t ready_bytes;  /* of answers that wait to be sent */
-	size_t bytes;        /* its part of d->conn_bytes */
+	size_t bytes;        /* its part of d->net.bytes */
 	uint64_t slow_taken; /* bytes that the peer had taken then */
 	atomic_bool closing; /* the reader's thread may look, to spare work for one that has gone */
 	bool closed, dirty, stopped;
-	bool is_later; /* it stands in d->later */
+	bool is_later; /* it stands in d->net.later */
 };
 
 /* Accepts one pending connection. Refuses strangers (SO_PEERCRED) and anyone over the limit. */

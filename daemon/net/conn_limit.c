@@ -22,7 +22,7 @@ void sw_conn_charge(struct sw_conn *c)
 					: sw_frame_bytes(&c->frame) + c->asked * TREE_FACTOR +
 						  c->ready_bytes + sw_conn_backlog(c);
 
-	c->d->conn_bytes += bytes - c->bytes;
+	c->d->net.bytes += bytes - c->bytes;
 	c->bytes = bytes;
 }
 
@@ -30,19 +30,19 @@ void sw_conn_charge(struct sw_conn *c)
  * little. */
 void sw_conn_shed(struct sw_daemon *d)
 {
-	while (d->conn_bytes > SW_CONN_MAX_HELD) {
+	while (d->net.bytes > SW_CONN_MAX_HELD) {
 		struct sw_conn *next;
 		size_t most = 0;
 
-		for (const struct sw_conn *c = d->conns; c != NULL; c = c->next)
+		for (const struct sw_conn *c = d->net.conns; c != NULL; c = c->next)
 			most = c->bytes > most ? c->bytes : most;
-		for (struct sw_conn *c = d->conns; c != NULL && d->conn_bytes > SW_CONN_MAX_HELD;
+		for (struct sw_conn *c = d->net.conns; c != NULL && d->net.bytes > SW_CONN_MAX_HELD;
 		     c = next) {
 			next = c->next;
 			if (c->bytes <= most / 2)
 				continue;
 			sw_conn_close(c);
-			d->shed_n++;
+			d->net.shed_n++;
 		}
 	}
 }
@@ -64,7 +64,7 @@ static const char *overdue(struct sw_conn *c, int64_t now_us)
 	if (c->partial_us != 0 && now_us - c->partial_us > PARTIAL_LIMIT_US)
 		return "its line was never finished";
 	if (c->n_open == 0 && backlog == 0 && now_us - c->active_us > IDLE_LIMIT_US &&
-	    !c->d->conn_events->busy(c))
+	    !c->d->net.events->busy(c))
 		return "idle";
 	return NULL;
 }
@@ -73,14 +73,14 @@ void sw_conn_tick(struct sw_daemon *d, int64_t now_us)
 {
 	struct sw_conn *c, *next;
 
-	if (d->shed_n > 0)
+	if (d->net.shed_n > 0)
 		sw_log(SW_LOG_WARN, "conn.shed",
 		       "n=%zu why=\"all clients together took too much memory; those that took "
 		       "most "
 		       "of it were cut\"",
-		       d->shed_n);
-	d->shed_n = 0;
-	for (c = d->conns; c != NULL; c = next) {
+		       d->net.shed_n);
+	d->net.shed_n = 0;
+	for (c = d->net.conns; c != NULL; c = next) {
 		const char *why = overdue(c, now_us);
 
 		next = c->next;

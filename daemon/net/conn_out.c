@@ -56,8 +56,8 @@ static void mark_dirty(struct sw_conn *c)
 	if (c->dirty || c->closing)
 		return;
 	c->dirty = true;
-	c->next_dirty = c->d->dirty;
-	c->d->dirty = c;
+	c->next_dirty = c->d->net.dirty;
+	c->d->net.dirty = c;
 }
 
 size_t sw_conn_backlog(const struct sw_conn *c)
@@ -171,8 +171,8 @@ void sw_conn_flush_all(struct sw_daemon *d)
 	struct sw_conn *c, *next;
 
 	sw_conn_shed(d);
-	c = d->dirty;
-	d->dirty = NULL; /* what becomes dirty from here on is for the next turn */
+	c = d->net.dirty;
+	d->net.dirty = NULL; /* what becomes dirty from here on is for the next turn */
 	for (; c != NULL; c = next) {
 		next = c->next_dirty;
 		c->next_dirty = NULL;
@@ -184,7 +184,7 @@ void sw_conn_flush_all(struct sw_daemon *d)
 			sw_conn_read_lines(c);
 	}
 	/* A message that became ready meanwhile without a byte to send has no other wake-up. */
-	if (d->dirty != NULL)
+	if (d->net.dirty != NULL)
 		(void)uv_async_send(&d->store_wake);
 }
 

@@ -19,23 +19,23 @@
 
 static const struct sw_handler *find_handler(const struct sw_daemon *d, const char *method)
 {
-	for (size_t i = 0; i < d->handler_n; i++)
-		if (strcmp(d->handlers[i].method, method) == 0)
-			return &d->handlers[i];
+	for (size_t i = 0; i < d->net.handler_n; i++)
+		if (strcmp(d->net.handlers[i].method, method) == 0)
+			return &d->net.handlers[i];
 	return NULL;
 }
 
 sw_status sw_dispatch_verify(const struct sw_daemon *d, struct sw_err *err)
 {
-	assert(d->handler_n <= HANDLER_MAX);
-	for (size_t i = 0; i < sw_methods_size(d->methods); i++)
-		if (find_handler(d, sw_methods_name(d->methods, i)) == NULL)
+	assert(d->net.handler_n <= HANDLER_MAX);
+	for (size_t i = 0; i < sw_methods_size(d->net.methods); i++)
+		if (find_handler(d, sw_methods_name(d->net.methods, i)) == NULL)
 			return sw_err_set(err, SW_INTERNAL, "methods.json: %s has no handler",
-					  sw_methods_name(d->methods, i));
-	for (size_t i = 0; i < d->handler_n; i++)
-		if (sw_methods_find(d->methods, d->handlers[i].method) < 0)
+					  sw_methods_name(d->net.methods, i));
+	for (size_t i = 0; i < d->net.handler_n; i++)
+		if (sw_methods_find(d->net.methods, d->net.handlers[i].method) < 0)
 			return sw_err_set(err, SW_INTERNAL, "%s is not in methods.json",
-					  d->handlers[i].method);
+					  d->net.handlers[i].method);
 	return SW_OK;
 }
 
@@ -45,9 +45,9 @@ static void unknown_method(struct sw_call *call, const char *method)
 	const char *names[HANDLER_MAX];
 	struct sw_err err = SW_ERR_INIT;
 
-	for (size_t i = 0; i < d->handler_n; i++)
-		names[i] = d->handlers[i].method;
-	const char *near = sw_nearest(method, names, d->handler_n);
+	for (size_t i = 0; i < d->net.handler_n; i++)
+		names[i] = d->net.handlers[i].method;
+	const char *near = sw_nearest(method, names, d->net.handler_n);
 	if (near != NULL)
 		(void)sw_err_set(&err, SW_NOT_FOUND,
 				 "unknown method \"%.64s\"; did you mean \"%s\"?", method, near);
@@ -61,7 +61,7 @@ static void unknown_method(struct sw_call *call, const char *method)
 static void envelope_error(struct sw_conn *c, struct sw_message *m, const cJSON *id, int code,
 			   const struct sw_err *err)
 {
-	c->d->n_errors++;
+	c->d->net.n_errors++;
 	if (m->batch)
 		(void)sw_buf_adds(&m->out, m->out.len == 0 ? "[" : ",");
 	sw_rpc_write_error(&m->out, id, code, err);
@@ -75,7 +75,7 @@ void sw_dispatch_request(struct sw_conn *c, struct sw_message *m)
 	struct sw_call *call;
 
 	m->rest = v->next; /* first: the request may close the connection */
-	c->d->n_requests++;
+	c->d->net.n_requests++;
 	if (sw_rpc_request_read(v, &req, &err) != SW_OK) {
 		envelope_error(c, m, req.id, SW_RPC_INVALID_REQUEST, &err);
 		return;
@@ -85,10 +85,10 @@ void sw_dispatch_request(struct sw_conn *c, struct sw_message *m)
 		sw_conn_close(c);
 		return;
 	}
-	const int method = sw_methods_find(c->d->methods, req.method);
+	const int method = sw_methods_find(c->d->net.methods, req.method);
 	if (method < 0)
 		unknown_method(call, req.method);
-	else if (sw_methods_check(c->d->methods, (size_t)method, req.params, &err) != SW_OK)
+	else if (sw_methods_check(c->d->net.methods, (size_t)method, req.params, &err) != SW_OK)
 		sw_call_error(call, &err);
 	else
 		find_handler(c->d, req.method)->fn(call);

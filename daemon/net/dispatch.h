@@ -1,7 +1,7 @@
 /*
  * daemon/net/dispatch.h — from a line to the handlers of its requests.
  *
- * The handlers are the rooms' above, which put their table into d->handlers.
+ * The handlers are the rooms' above, which put their table into d->net.handlers.
  */
 #ifndef SW_DAEMON_NET_DISPATCH_H
 #define SW_DAEMON_NET_DISPATCH_H

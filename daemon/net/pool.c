@@ -51,8 +51,8 @@ static void start_next(struct sw_daemon *d, struct sw_pool *pool)
 void sw_pool_start(struct sw_pool_job *job, enum sw_pool_kind kind, struct sw_conn *c,
 		   void (*run)(void *arg), void (*done)(void *arg, bool stopping), void *arg)
 {
-	_Static_assert(sizeof c->d->pools / sizeof *c->d->pools == SW_POOL_N, "one of each kind");
-	struct sw_pool *pool = &c->d->pools[kind];
+	_Static_assert(sizeof c->d->pool / sizeof *c->d->pool == SW_POOL_N, "one of each kind");
+	struct sw_pool *pool = &c->d->pool[kind];
 
 	*job = (struct sw_pool_job){.c = c, .pool = pool, .run = run, .done = done, .arg = arg};
 	job->work.data = job;

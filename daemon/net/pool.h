@@ -15,11 +15,15 @@
 #include <uv.h>
 
 struct sw_conn;
-struct sw_pool;
 
 #define SW_POOL_AT_ONCE 2 /* of a kind; fewer where the loop would be left without a core */
 
 enum sw_pool_kind { SW_POOL_LINE, SW_POOL_LONG, SW_POOL_N };
+
+struct sw_pool {
+	struct sw_turns turns;
+	unsigned running;
+};
 
 struct sw_pool_job {
 	struct sw_turn turn; /* first: a turn is its job */

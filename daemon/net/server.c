@@ -63,17 +63,17 @@ static void on_connection(uv_stream_t *listener, int status)
 
 	if (status < 0)
 		sw_log(SW_LOG_WARN, "server.accept", "why=\"%s\"", uv_strerror(status));
-	else if (d->accepted_n++ < ACCEPTS_A_TURN)
+	else if (d->net.accepted_n++ < ACCEPTS_A_TURN)
 		sw_conn_accept(d, listener);
 	else
-		d->accept_owed = true;
+		d->net.accept_owed = true;
 }
 
 void sw_server_turn(struct sw_daemon *d)
 {
-	d->accepted_n = 0;
-	if (d->accept_owed && !uv_is_closing((uv_handle_t *)&d->listener))
-		sw_conn_accept(d, (uv_stream_t *)&d->listener);
+	d->net.accepted_n = 0;
+	if (d->net.accept_owed && !uv_is_closing((uv_handle_t *)&d->net.listener))
+		sw_conn_accept(d, (uv_stream_t *)&d->net.listener);
 }
 
 /* A user who may rename the socket could put another in its place and be taken for this daemon. */
@@ -120,12 +120,12 @@ sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err)
 		rc = clear_path(path, err);
 	if (rc != SW_OK)
 		return rc;
-	d->conn_max = conn_limit();
+	d->net.conn_max = conn_limit();
 	mask = umask(0177); /* the socket is 0600 from its first moment */
-	uv = uv_pipe_bind(&d->listener, path);
+	uv = uv_pipe_bind(&d->net.listener, path);
 	(void)umask(mask);
 	if (uv == 0)
-		uv = uv_listen((uv_stream_t *)&d->listener, 1024, on_connection);
+		uv = uv_listen((uv_stream_t *)&d->net.listener, 1024, on_connection);
 	if (uv != 0)
 		return sw_err_set(err, SW_IO, "cannot listen at %s: %s", path, uv_strerror(uv));
 	return SW_OK;
@@ -134,6 +134,6 @@ sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err)
 void sw_server_stop(struct sw_daemon *d)
 {
 	/* libuv removes the socket file when it closes a pipe that it bound. */
-	if (!uv_is_closing((uv_handle_t *)&d->listener))
-		uv_close((uv_handle_t *)&d->listener, NULL);
+	if (!uv_is_closing((uv_handle_t *)&d->net.listener))
+		uv_close((uv_handle_t *)&d->net.listener, NULL);
 }

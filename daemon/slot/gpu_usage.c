@@ -25,7 +25,7 @@ static double millijoules(const struct sw_nvml_card *last, const struct sw_nvml_
 /* The trial that has the GPU as one of several, from a slot of another; NULL: none. */
 static struct sw_slot *leader_elsewhere(const struct sw_slot *slots)
 {
-	struct sw_slot *lead = slots->holder >= 0 ? &slots->d->slots[slots->holder] : NULL;
+	struct sw_slot *lead = slots->holder >= 0 ? &slots->d->slot.slots[slots->holder] : NULL;
 
 	return lead != NULL && lead->worker != slots->worker ? lead : NULL;
 }
@@ -36,10 +36,10 @@ static int64_t bytes_on_gpus(const struct sw_slot *s)
 	struct sw_daemon *d = s->d;
 	int64_t bytes = 0;
 
-	for (size_t i = 0; i < d->worker_n; i++) {
-		const struct sw_card *c = sw_gpus_card(d, d->workers[i].slots);
+	for (size_t i = 0; i < d->slot.worker_n; i++) {
+		const struct sw_card *c = sw_gpus_card(d, d->slot.workers[i].slots);
 
-		if (c != NULL && sw_room_has(s, &d->workers[i]))
+		if (c != NULL && sw_room_has(s, &d->slot.workers[i]))
 			bytes += c->ours;
 	}
 	return bytes;
@@ -113,9 +113,9 @@ struct sw_gpu_usage sw_gpu_usage_end(const struct sw_slot *s)
 	for (unsigned k = 0; k < w->slot_n; k++)
 		if (w->slots[k].state == SW_SLOT_BUSY)
 			lanes += w->slots[k].lanes_used;
-	for (size_t i = 0; lanes > 0 && i < d->worker_n; i++)
-		if (sw_room_has(s, &d->workers[i]))
-			add_tail(&u, s, sw_gpus_card(d, d->workers[i].slots),
+	for (size_t i = 0; lanes > 0 && i < d->slot.worker_n; i++)
+		if (sw_room_has(s, &d->slot.workers[i]))
+			add_tail(&u, s, sw_gpus_card(d, d->slot.workers[i].slots),
 				 (double)s->lanes_used / lanes);
 	return u;
 }

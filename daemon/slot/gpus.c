@@ -18,7 +18,7 @@ static void on_wake(void *user)
 {
 	struct sw_daemon *d = user;
 
-	(void)uv_async_send(&d->gpu_wake); /* safe from any thread */
+	(void)uv_async_send(&d->slot.gpu_wake); /* safe from any thread */
 }
 
 static void read_nvml_times(struct sw_gpus *g)
@@ -42,21 +42,21 @@ static sw_status create_gpus(struct sw_daemon *d, struct sw_err *err)
 {
 	struct stat st;
 
-	d->gpus = sw_calloc(1, sizeof *d->gpus);
-	if (d->gpus == NULL)
+	d->slot.gpus = sw_calloc(1, sizeof *d->slot.gpus);
+	if (d->slot.gpus == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	read_nvml_times(d->gpus);
+	read_nvml_times(d->slot.gpus);
 	/* In a container with process numbers of its own NVML's mean nothing. */
-	d->gpus->hidden = stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != FIRST_PID_NS;
+	d->slot.gpus->hidden = stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != FIRST_PID_NS;
 	for (size_t i = 0; i < SW_NVML_CARDS; i++)
-		sw_card_init(&d->gpus->card[i]);
+		sw_card_init(&d->slot.gpus->card[i]);
 	return SW_OK;
 }
 
 /* NVML is not asked any more. */
 static void give_nvml_up(struct sw_daemon *d, const struct sw_err *err)
 {
-	struct sw_gpus *g = d->gpus;
+	struct sw_gpus *g = d->slot.gpus;
 
 	sw_log(SW_LOG_WARN, "device.nvml", "why=\"%s\"", err->msg);
 	g->err = *err;
@@ -75,7 +75,7 @@ sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
 	rc = create_gpus(d, err);
 	if (rc != SW_OK)
 		return rc;
-	struct sw_gpus *g = d->gpus;
+	struct sw_gpus *g = d->slot.gpus;
 	if (sw_card_poll_start(&g->poll, d->clock, g->every_ms, on_wake, d) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory or no thread to watch the GPUs");
 	/* "auto" and UUIDs mean nothing before NVML has said what there is. */
@@ -91,21 +91,21 @@ sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
 
 void sw_gpus_stop(struct sw_daemon *d)
 {
-	if (d->gpus == NULL)
+	if (d->slot.gpus == NULL)
 		return;
-	sw_card_poll_stop(d->gpus->poll, 1000);
-	d->gpus->poll = NULL;
+	sw_card_poll_stop(d->slot.gpus->poll, 1000);
+	d->slot.gpus->poll = NULL;
 }
 
 void sw_gpus_free(struct sw_daemon *d)
 {
-	free(d->gpus);
-	d->gpus = NULL;
+	free(d->slot.gpus);
+	d->slot.gpus = NULL;
 }
 
 const struct sw_nvml_view *sw_gpus_view(const struct sw_daemon *d)
 {
-	return d->gpus != NULL && d->gpus->poll != NULL ? &d->gpus->view : NULL;
+	return d->slot.gpus != NULL && d->slot.gpus->poll != NULL ? &d->slot.gpus->view : NULL;
 }
 
 struct sw_card *sw_gpus_card(struct sw_daemon *d, const struct sw_slot *s)
@@ -113,7 +113,7 @@ struct sw_card *sw_gpus_card(struct sw_daemon *d, const struct sw_slot *s)
 	/* A number is taken on trust without NVML, and may be larger than any that it knows. */
 	if (!s->device.gpu || sw_gpus_view(d) == NULL || s->device.index >= SW_NVML_CARDS)
 		return NULL;
-	return &d->gpus->card[s->device.index];
+	return &d->slot.gpus->card[s->device.index];
 }
 
 /* --- readings --- */
@@ -123,15 +123,15 @@ static size_t list_sessions(const struct sw_daemon *d, int64_t *out)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < d->worker_n; i++)
-		if (d->workers[i].slots->device.gpu && d->workers[i].proc != NULL)
-			out[n++] = d->executor->pid(d->workers[i].proc);
+	for (size_t i = 0; i < d->slot.worker_n; i++)
+		if (d->slot.workers[i].slots->device.gpu && d->slot.workers[i].proc != NULL)
+			out[n++] = d->slot.executor->pid(d->slot.workers[i].proc);
 	return n;
 }
 
 static void judge_card(struct sw_daemon *d, struct sw_worker *w, struct sw_card_ours *ours)
 {
-	struct sw_gpus *g = d->gpus;
+	struct sw_gpus *g = d->slot.gpus;
 	const size_t i = w->slots->device.index;
 	struct sw_card *c = &g->card[i];
 	const struct sw_nvml_card last = c->now;
@@ -164,17 +164,17 @@ bool sw_gpus_judge(struct sw_daemon *d)
 
 	if (sw_gpus_view(d) == NULL)
 		return false;
-	ours.hidden = d->gpus->hidden;
+	ours.hidden = d->slot.gpus->hidden;
 	ours.n = list_sessions(d, session);
-	for (size_t i = 0; i < d->worker_n; i++)
-		if (sw_gpus_card(d, d->workers[i].slots) != NULL)
-			judge_card(d, &d->workers[i], &ours);
+	for (size_t i = 0; i < d->slot.worker_n; i++)
+		if (sw_gpus_card(d, d->slot.workers[i].slots) != NULL)
+			judge_card(d, &d->slot.workers[i], &ours);
 	return true;
 }
 
 bool sw_gpus_on_reading(struct sw_daemon *d)
 {
-	struct sw_gpus *g = d->gpus;
+	struct sw_gpus *g = d->slot.gpus;
 	struct sw_err err = SW_ERR_INIT;
 
 	if (g == NULL || g->poll == NULL || d->phase == SW_CLOSING ||
@@ -186,7 +186,7 @@ bool sw_gpus_on_reading(struct sw_daemon *d)
 
 void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
 {
-	struct sw_gpus *g = d->gpus;
+	struct sw_gpus *g = d->slot.gpus;
 	char why[80];
 
 	if (g == NULL || g->poll == NULL)
@@ -196,15 +196,15 @@ void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
 		return;
 	(void)snprintf(why, sizeof why, "NVML has not answered for %lld s",
 		       (long long)((now_us - g->heard_us) / 1000000));
-	for (size_t i = 0; i < d->worker_n; i++) {
-		const struct sw_slot *s = d->workers[i].slots;
+	for (size_t i = 0; i < d->slot.worker_n; i++) {
+		const struct sw_slot *s = d->slot.workers[i].slots;
 		struct sw_card *c = sw_gpus_card(d, s);
 
 		if (c == NULL || !sw_card_silent(c, why))
 			continue;
 		sw_log(SW_LOG_WARN, "device.state", "device=%s state=DOWN why=\"%s\"",
 		       s->device.card, why);
-		d->slots_due = true; /* cores may take what waited for it */
+		d->slot.due = true; /* cores may take what waited for it */
 	}
 }
 
@@ -261,7 +261,7 @@ void sw_gpus_worker_ended(struct sw_daemon *d, const struct sw_slot *s, int64_t 
 		return;
 	sw_card_worker_ended(c, session, d->clock->mono_us());
 	/* Its trials wait for this look (sw_gpus_looked_at()): not for the next one in turn. */
-	sw_card_poll_now(d->gpus->poll);
+	sw_card_poll_now(d->slot.gpus->poll);
 }
 
 bool sw_gpus_looked_at(struct sw_daemon *d, const struct sw_slot *s, int64_t since_us, bool *failed)
@@ -271,7 +271,7 @@ bool sw_gpus_looked_at(struct sw_daemon *d, const struct sw_slot *s, int64_t sin
 	*failed = c != NULL && (sw_card_is_lost(c) || c->ecc > c->ecc_first);
 	/* A reading that was begun before the end may be older than the fault. A card that is DOWN
 	 * is not read, or says nothing new. */
-	return c == NULL || d->gpus->begun_us > since_us || c->state == SW_CARD_DOWN;
+	return c == NULL || d->slot.gpus->begun_us > since_us || c->state == SW_CARD_DOWN;
 }
 
 /* --- device.list --- */
@@ -333,14 +333,14 @@ void sw_gpus_write(struct sw_daemon *d, struct sw_jw *w)
 {
 	int64_t session[SW_DEVICE_MAX_SLOTS];
 	struct sw_card_ours ours = {.session = session};
-	const struct sw_gpus *g = d->gpus;
+	const struct sw_gpus *g = d->slot.gpus;
 
 	sw_jw_karr(w, "gpus");
 	if (sw_gpus_view(d) != NULL) {
 		ours.hidden = g->hidden;
 		ours.n = list_sessions(d, session);
-		for (size_t i = 0; i < d->worker_n; i++) {
-			const struct sw_worker *worker = &d->workers[i];
+		for (size_t i = 0; i < d->slot.worker_n; i++) {
+			const struct sw_worker *worker = &d->slot.workers[i];
 
 			if (sw_gpus_card(d, worker->slots) == NULL)
 				continue;

@@ -22,7 +22,7 @@ static void strike_trial(struct sw_worker *w, const struct sw_losses_of *of)
 	sw_log(SW_LOG_INFO, "device.back",
 	       "device=%s why=\"another GPU has lost trial %lld/%lld, too\"", w->slots->device.card,
 	       (long long)of->sweep, (long long)of->trial);
-	w->slots->d->slots_due = true;
+	w->slots->d->slot.due = true;
 }
 
 /* Do at least as many others take trials, and lost none last? */
@@ -30,8 +30,8 @@ static bool stands_out(const struct sw_daemon *d)
 {
 	unsigned ill = 0, well = 0;
 
-	for (size_t i = 0; i < d->worker_n; i++) {
-		const struct sw_worker *w = &d->workers[i];
+	for (size_t i = 0; i < d->slot.worker_n; i++) {
+		const struct sw_worker *w = &d->slot.workers[i];
 
 		if (w->losses.n > 0)
 			ill++;
@@ -85,9 +85,9 @@ const struct sw_worker *sw_losses_attempt(const struct sw_slot *s)
 		return NULL;
 	if (w == NULL) /* a worker says what it likes */
 		w = s->worker;
-	for (size_t i = 0; i < d->worker_n; i++)
-		if (&d->workers[i] != w)
-			strike_trial(&d->workers[i], &of);
+	for (size_t i = 0; i < d->slot.worker_n; i++)
+		if (&d->slot.workers[i] != w)
+			strike_trial(&d->slot.workers[i], &of);
 	return add_loss(w, &of) ? w : NULL;
 }
 

@@ -23,11 +23,11 @@ unsigned sw_room_lanes(const struct sw_slot *s)
 	unsigned n = 0;
 	bool busy = false;
 
-	for (size_t k = 0; k < d->slot_n; k++) {
-		if (!are_together(s, &d->slots[k]))
+	for (size_t k = 0; k < d->slot.slot_n; k++) {
+		if (!are_together(s, &d->slot.slots[k]))
 			continue;
-		n += sw_room_is_free(&d->slots[k]);
-		busy = busy || d->slots[k].state == SW_SLOT_BUSY;
+		n += sw_room_is_free(&d->slot.slots[k]);
+		busy = busy || d->slot.slots[k].state == SW_SLOT_BUSY;
 	}
 	return s->device.gpu && busy && s->worker->solo > 0 ? 0 : n;
 }
@@ -76,8 +76,8 @@ static unsigned count_gpus(const struct sw_daemon *d, const struct sw_room_need 
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < d->worker_n; i++) {
-		const struct sw_worker *w = &d->workers[i];
+	for (size_t i = 0; i < d->slot.worker_n; i++) {
+		const struct sw_worker *w = &d->slot.workers[i];
 
 		n += is_gpu_for(w, need) &&
 		     (which == GPUS_ALL ||
@@ -100,9 +100,10 @@ struct sw_worker *sw_room_gpu(const struct sw_slot *s, unsigned rank)
 {
 	const struct sw_daemon *d = s->d;
 
-	for (size_t i = 0; rank > 0 && i < d->worker_n; i++)
-		if (&d->workers[i] != s->worker && sw_room_has(s, &d->workers[i]) && --rank == 0)
-			return &d->workers[i];
+	for (size_t i = 0; rank > 0 && i < d->slot.worker_n; i++)
+		if (&d->slot.workers[i] != s->worker && sw_room_has(s, &d->slot.workers[i]) &&
+		    --rank == 0)
+			return &d->slot.workers[i];
 	return rank == 0 ? s->worker : NULL;
 }
 
@@ -134,8 +135,8 @@ static void take_gpus(struct sw_slot *s, const struct sw_room_need *need)
 		struct sw_worker *best = NULL;
 		int link, most = -1;
 
-		for (size_t i = 0; i < d->worker_n; i++) {
-			struct sw_worker *w = &d->workers[i];
+		for (size_t i = 0; i < d->slot.worker_n; i++) {
+			struct sw_worker *w = &d->slot.workers[i];
 
 			if (w == s->worker || !is_gpu_for(w, need) || !is_gpu_free(w))
 				continue;
@@ -166,8 +167,8 @@ unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 		return lanes;
 	if (need->cpu_slots == 0 && need->cores <= s->device.cores)
 		return lanes;
-	for (size_t k = 0; k < d->slot_n; k++)
-		all += !d->slots[k].device.gpu;
+	for (size_t k = 0; k < d->slot.slot_n; k++)
+		all += !d->slot.slots[k].device.gpu;
 	const unsigned n = need->cpu_slots ? need->cpu_slots
 					   : (need->cores - 1) / s->device.cores + 1;
 	return n <= all ? n : 0;
@@ -193,8 +194,8 @@ static bool is_larger_elsewhere(const struct sw_slot *s, int64_t bytes)
 
 	if (bytes <= capacity_of(s))
 		return false;
-	for (size_t i = 0; i < d->worker_n; i++) {
-		const struct sw_worker *w = &d->workers[i];
+	for (size_t i = 0; i < d->slot.worker_n; i++) {
+		const struct sw_worker *w = &d->slot.workers[i];
 		const struct sw_card *c = sw_gpus_card(s->d, w->slots);
 
 		if (c != NULL && sw_room_comes_back(w) && bytes <= capacity_of(w->slots))
@@ -240,8 +241,8 @@ static unsigned count_up_cpus(const struct sw_daemon *d)
 {
 	unsigned n = 0;
 
-	for (size_t k = 0; k < d->slot_n; k++)
-		n += !d->slots[k].device.gpu && d->slots[k].state != SW_SLOT_DOWN;
+	for (size_t k = 0; k < d->slot.slot_n; k++)
+		n += !d->slot.slots[k].device.gpu && d->slot.slots[k].state != SW_SLOT_DOWN;
 	return n;
 }
 
@@ -250,8 +251,8 @@ static bool comes_at_once(const struct sw_daemon *d, unsigned takes)
 {
 	bool any = false;
 
-	for (size_t k = 0; k < d->slot_n; k++) {
-		const struct sw_slot *s = &d->slots[k];
+	for (size_t k = 0; k < d->slot.slot_n; k++) {
+		const struct sw_slot *s = &d->slot.slots[k];
 
 		if (s->device.gpu || s->holder >= 0 || s->state == SW_SLOT_DOWN ||
 		    s->state == SW_SLOT_IDLE)
@@ -298,8 +299,8 @@ void sw_room_take(struct sw_slot *s, const struct sw_room_need *need)
 		return;
 	}
 	/* Lanes whose worker is not up yet count: of a trial that was adopted they are its own. */
-	for (size_t k = 0; k < d->slot_n && s->lanes_used < n; k++) {
-		struct sw_slot *o = &d->slots[k];
+	for (size_t k = 0; k < d->slot.slot_n && s->lanes_used < n; k++) {
+		struct sw_slot *o = &d->slot.slots[k];
 
 		if (o != s && are_together(s, o) && o->state != SW_SLOT_BUSY && o->holder < 0) {
 			o->holder = s->index;
@@ -313,7 +314,7 @@ void sw_room_leave(struct sw_slot *s)
 	struct sw_daemon *d = s->d;
 
 	if (s->lanes_used > 1)
-		for (size_t k = 0; k < d->slot_n; k++)
-			if (d->slots[k].holder == s->index)
-				d->slots[k].holder = -1;
+		for (size_t k = 0; k < d->slot.slot_n; k++)
+			if (d->slot.slots[k].holder == s->index)
+				d->slot.slots[k].holder = -1;
 }

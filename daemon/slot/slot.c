@@ -23,7 +23,7 @@ const char *sw_slot_state_name(enum sw_slot_state state)
 
 long sw_slot_pid(const struct sw_slot *s)
 {
-	return s->worker->proc != NULL ? s->d->executor->pid(s->worker->proc) : 0;
+	return s->worker->proc != NULL ? s->d->slot.executor->pid(s->worker->proc) : 0;
 }
 
 const char *sw_slot_cause(const struct sw_slot *s)
@@ -57,9 +57,9 @@ size_t sw_slot_busy_n(const struct sw_daemon *d, int64_t sweep)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < d->slot_n; i++)
-		n += d->slots[i].state == SW_SLOT_BUSY &&
-		     (sweep == 0 || d->slots[i].sweep == sweep);
+	for (size_t i = 0; i < d->slot.slot_n; i++)
+		n += d->slot.slots[i].state == SW_SLOT_BUSY &&
+		     (sweep == 0 || d->slot.slots[i].sweep == sweep);
 	return n;
 }
 
@@ -84,8 +84,8 @@ bool sw_slot_has(const struct sw_slot *s, int64_t sweep, int64_t trial, int64_t 
 
 const struct sw_slot *sw_slot_ending(const struct sw_daemon *d, int64_t sweep, int64_t trial)
 {
-	for (size_t i = 0; i < d->slot_n; i++) {
-		const struct sw_slot *s = &d->slots[i];
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		const struct sw_slot *s = &d->slot.slots[i];
 
 		if (s->program && s->state != SW_SLOT_BUSY &&
 		    (s->last_trial == 0 || (s->last_sweep == sweep && s->last_trial == trial)))
@@ -156,9 +156,9 @@ void sw_slot_done(struct sw_slot *s)
 /* Did the last trial of some other slot end otherwise than by such a failure? */
 static bool others_work(const struct sw_slot *s)
 {
-	const struct sw_slot *o = s->d->slots;
+	const struct sw_slot *o = s->d->slot.slots;
 
-	for (size_t i = 0; i < s->d->slot_n; i++, o++)
+	for (size_t i = 0; i < s->d->slot.slot_n; i++, o++)
 		if (o != s && o->last_trial != 0 && o->failures == 0)
 			return true;
 	return false;
@@ -194,7 +194,7 @@ void sw_slot_lose(struct sw_slot *s, bool blamed, const char *cause)
 	/* Before it is told: the end of an attempt frees the slot that has it (sw_slot_done()),
 	 * which would call this worker useful. */
 	forget_trial(s);
-	s->d->slot_events->lost(s->d, &lost);
+	s->d->slot.events->lost(s->d, &lost);
 }
 
 void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_t trial,
@@ -202,11 +202,11 @@ void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_
 {
 	char params[128];
 
-	if (slot < 0 || (size_t)slot >= d->slot_n || d->slots[slot].conn == NULL)
+	if (slot < 0 || (size_t)slot >= d->slot.slot_n || d->slot.slots[slot].conn == NULL)
 		return; /* a worker without a link is told when it says hello */
 	(void)snprintf(params, sizeof params, "{\"sweep\":%lld,\"trial\":%lld,\"attempt\":%lld}",
 		       (long long)sweep, (long long)trial, (long long)attempt);
-	sw_conn_push(d->slots[slot].conn, "worker.stop", params);
+	sw_conn_push(d->slot.slots[slot].conn, "worker.stop", params);
 }
 
 /* --- the link to its worker --- */
@@ -222,9 +222,9 @@ struct sw_slot *sw_slot_of(struct sw_conn *c, struct sw_err *err)
 
 struct sw_slot *sw_slot_find(struct sw_daemon *d, int64_t slot, const char *id)
 {
-	if (slot < 0 || (uint64_t)slot >= d->slot_n || *id == '\0')
+	if (slot < 0 || (uint64_t)slot >= d->slot.slot_n || *id == '\0')
 		return NULL;
-	struct sw_slot *s = &d->slots[slot];
+	struct sw_slot *s = &d->slot.slots[slot];
 	return strcmp(s->worker->id, id) == 0 ? s : NULL;
 }
 
@@ -286,5 +286,5 @@ void sw_slot_next(struct sw_slot *s, struct sw_call *call, const char *refused)
 	s->state = SW_SLOT_IDLE;
 	s->next = call;
 	s->next_since_us = s->d->clock->mono_us();
-	s->d->slots_due = true;
+	s->d->slot.due = true;
 }

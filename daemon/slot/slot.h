@@ -8,7 +8,7 @@
  *   IDLE -> STARTING (lost its connection);  any -> DOWN (the process ended)
  *
  * daemon/slot/supervisor.h starts and ends the processes. Whose trial runs is not known here:
- * sweep, trial and attempt are numbers, and what becomes of an attempt is told by d->slot_events.
+ * sweep, trial and attempt are numbers, and what becomes of an attempt is told by d->slot.events.
  * Memory   d owns slots and workers (sw_supervisor_open(), sw_supervisor_free()).
  */
 #ifndef SW_DAEMON_SLOT_SLOT_H
@@ -54,7 +54,7 @@ struct sw_worker {
 struct sw_slot {
 	struct sw_daemon *d;
 	struct sw_worker *worker;
-	int32_t index; /* in d->slots: its number everywhere */
+	int32_t index; /* in d->slot.slots: its number everywhere */
 	struct sw_device device;
 	enum sw_slot_state state;
 
@@ -94,9 +94,9 @@ struct sw_slot_lost {
 	int64_t heard_ms;  /* when it was last heard of; 0: now */
 };
 
-/* How the rooms above are told; d->slot_events, none of them NULL. */
+/* How the rooms above are told; d->slot.events, none of them NULL. */
 struct sw_slot_events {
-	/* The slot has let go of it. That a slot is free is not told: d->slots_due. */
+	/* The slot has let go of it. That a slot is free is not told: d->slot.due. */
 	void (*lost)(struct sw_daemon *d, const struct sw_slot_lost *lost);
 };
 

@@ -114,10 +114,10 @@ static void unlink_check(struct sw_check *c)
 {
 	struct sw_daemon *d = c->d;
 
-	for (struct sw_check **p = &d->checks; *p != NULL; p = &(*p)->next)
+	for (struct sw_check **p = &d->slot.checks; *p != NULL; p = &(*p)->next)
 		if (*p == c) {
 			*p = c->next;
-			d->check_n--;
+			d->slot.check_n--;
 			return;
 		}
 }
@@ -225,8 +225,8 @@ static struct sw_check *create_check(struct sw_daemon *d, const char *spec, sw_s
 
 static bool has_gpus(const struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->slot_n; i++)
-		if (d->slots[i].device.gpu)
+	for (size_t i = 0; i < d->slot.slot_n; i++)
+		if (d->slot.slots[i].device.gpu)
 			return true;
 	return false;
 }
@@ -275,9 +275,9 @@ static void run_check(struct sw_check *c)
 	(void)uv_timer_init(d->loop, &c->limit);
 	c->n_open = 4;
 	/* Counted before it is started: the one that fails leaves like one that has ended. */
-	c->next = d->checks;
-	d->checks = c;
-	d->check_n++;
+	c->next = d->slot.checks;
+	d->slot.checks = c;
+	d->slot.check_n++;
 	const int rc = spawn_check(c);
 	c->process.data = c; /* uv_spawn() sets the handle anew, also when it fails */
 	if (rc == 0)
@@ -291,11 +291,11 @@ static void run_check(struct sw_check *c)
 
 static void start_waiting(struct sw_daemon *d)
 {
-	while (d->checks_waiting != NULL && d->check_n < SW_SPECCHECK_AT_ONCE) {
-		struct sw_check *c = d->checks_waiting;
+	while (d->slot.checks_waiting != NULL && d->slot.check_n < SW_SPECCHECK_AT_ONCE) {
+		struct sw_check *c = d->slot.checks_waiting;
 
-		d->checks_waiting = c->next;
-		d->check_waiting_n--;
+		d->slot.checks_waiting = c->next;
+		d->slot.check_waiting_n--;
 		run_check(c);
 	}
 }
@@ -303,11 +303,11 @@ static void start_waiting(struct sw_daemon *d)
 sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec, sw_speccheck_cb *done,
 			     void *user, struct sw_err *err)
 {
-	struct sw_check **last = &d->checks_waiting, *c;
+	struct sw_check **last = &d->slot.checks_waiting, *c;
 
 	if (d->phase != SW_UP)
 		return sw_err_set(err, SW_BUSY, "the daemon is stopping");
-	if (d->check_waiting_n >= SW_SPECCHECK_WAITING)
+	if (d->slot.check_waiting_n >= SW_SPECCHECK_WAITING)
 		return sw_err_set(err, SW_BUSY, "%d specs wait to be checked; try again",
 				  SW_SPECCHECK_WAITING);
 	c = create_check(d, spec, done, user);
@@ -316,7 +316,7 @@ sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec, sw_speccheck
 	while (*last != NULL)
 		last = &(*last)->next;
 	*last = c;
-	d->check_waiting_n++;
+	d->slot.check_waiting_n++;
 	start_waiting(d);
 	return SW_OK;
 }
@@ -327,15 +327,15 @@ void sw_speccheck_stop_all(struct sw_daemon *d)
 	struct sw_check *c;
 
 	(void)sw_err_set(&err, SW_BUSY, "the daemon is stopping");
-	while ((c = d->checks_waiting) != NULL) {
-		d->checks_waiting = c->next;
-		d->check_waiting_n--;
+	while ((c = d->slot.checks_waiting) != NULL) {
+		d->slot.checks_waiting = c->next;
+		d->slot.check_waiting_n--;
 		answer_check(c, &err);
 		sw_buf_fini(&c->output);
 		free(c->spec);
 		free(c);
 	}
-	for (struct sw_check *next = d->checks; (c = next) != NULL;) {
+	for (struct sw_check *next = d->slot.checks; (c = next) != NULL;) {
 		next = c->next;
 		answer_check(c, &err);
 		if (c->exited) /* and something else holds its output open */

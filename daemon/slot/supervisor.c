@@ -50,7 +50,7 @@ static void on_recorded(void *arg)
 		return;
 	for (unsigned k = 0; k < w->slot_n; k++)
 		w->slots[k].since_us = w->slots->d->clock->mono_us();
-	w->slots->d->executor->tell(w->proc, w->id);
+	w->slots->d->slot.executor->tell(w->proc, w->id);
 }
 
 static void record_worker(struct sw_worker *w, const char *handle)
@@ -137,8 +137,8 @@ static void start_worker(struct sw_worker *w)
 	(void)snprintf(log, sizeof log, "%s/worker-%d.log", d->config.state, first->index);
 	w->starts++;
 	w->useful = false;
-	if (d->executor->start(d->loop, line.argv, line.env, log, on_ended, w, &w->proc, handle,
-			       sizeof handle, &err) != SW_OK) {
+	if (d->slot.executor->start(d->loop, line.argv, line.env, log, on_ended, w, &w->proc,
+				    handle, sizeof handle, &err) != SW_OK) {
 		sw_log(SW_LOG_ERROR, "worker.start", "slot=%d why=\"%s\"", first->index, err.msg);
 		(void)snprintf(w->cause, sizeof w->cause, "%s", err.msg);
 		w->id[0] = '\0';
@@ -148,7 +148,7 @@ static void start_worker(struct sw_worker *w)
 		return;
 	}
 	sw_log(SW_LOG_INFO, "worker.start", "slot=%d device=%s pid=%ld", first->index,
-	       first->device.name, d->executor->pid(w->proc));
+	       first->device.name, d->slot.executor->pid(w->proc));
 	record_worker(w, handle);
 }
 
@@ -184,9 +184,9 @@ static void look_at_gpus(const struct sw_slot *s, int64_t session)
 {
 	struct sw_daemon *d = s->d;
 
-	for (size_t i = 0; i < d->worker_n; i++)
-		if (&d->workers[i] != s->worker && sw_room_has(s, &d->workers[i]))
-			sw_gpus_worker_ended(d, d->workers[i].slots, session);
+	for (size_t i = 0; i < d->slot.worker_n; i++)
+		if (&d->slot.workers[i] != s->worker && sw_room_has(s, &d->slot.workers[i]))
+			sw_gpus_worker_ended(d, d->slot.workers[i].slots, session);
 }
 
 /* Have all of them been looked at since its worker's end? *failed: one of them, by its hardware. */
@@ -196,8 +196,8 @@ static bool gpus_looked_at(const struct sw_slot *s, const char **failed)
 	bool all = true, bad;
 
 	*failed = NULL;
-	for (size_t i = 0; i < d->worker_n; i++) {
-		const struct sw_worker *w = &d->workers[i];
+	for (size_t i = 0; i < d->slot.worker_n; i++) {
+		const struct sw_worker *w = &d->slot.workers[i];
 
 		if (!sw_room_has(s, w))
 			continue;
@@ -238,7 +238,7 @@ static void on_cleared(struct sw_worker *w)
 		delete_rows(w);
 	if (w->proc == NULL && now_us >= w->retry_us)
 		start_worker(w);
-	d->slots_due = true;
+	d->slot.due = true;
 }
 
 static void on_ended(void *user, const char *cause, const char *said)
@@ -272,15 +272,15 @@ static void on_ended(void *user, const char *cause, const char *said)
 	w->retry_us = now_us + retry_wait_us(w);
 	if (w->retry_us == now_us)
 		start_worker(w);
-	d->slots_due = true; /* its trial may suit another slot that waits */
+	d->slot.due = true; /* its trial may suit another slot that waits */
 }
 
 /* Trials whose worker ended go on elsewhere once their GPU was looked at, and nothing of them is
  * left. */
 static void settle_dying(struct sw_daemon *d, int64_t now_us)
 {
-	for (size_t i = 0; i < d->slot_n; i++) {
-		struct sw_slot *s = &d->slots[i];
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		struct sw_slot *s = &d->slot.slots[i];
 		char lost[64];
 		const char *failed;
 
@@ -301,7 +301,8 @@ static void settle_dying(struct sw_daemon *d, int64_t now_us)
 static void end_on_lost_gpu(struct sw_worker *w)
 {
 	char lost[64];
-	struct sw_slot *lead = w->slots->holder >= 0 ? &w->slots->d->slots[w->slots->holder] : NULL;
+	struct sw_slot *lead = w->slots->holder >= 0 ? &w->slots->d->slot.slots[w->slots->holder]
+						     : NULL;
 
 	if (lead != NULL || has_trial(w))
 		sw_losses_gpu(w);
@@ -311,22 +312,22 @@ static void end_on_lost_gpu(struct sw_worker *w)
 		look_at_gpus(lead, sw_slot_pid(lead));
 		sw_slot_lose(lead, false, lost);
 		if (lead->worker->proc != NULL)
-			lead->d->executor->stop(lead->worker->proc, true);
+			lead->d->slot.executor->stop(lead->worker->proc, true);
 	}
 	for (unsigned k = 0; k < w->slot_n; k++)
 		sw_slot_lose(&w->slots[k], false, lost);
 	if (w->proc != NULL)
-		w->slots->d->executor->stop(w->proc, true);
+		w->slots->d->slot.executor->stop(w->proc, true);
 }
 
 /* What follows from the last reading of the GPUs. */
 static void act_on_gpus(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->worker_n; i++)
-		if (sw_gpus_lost(d, d->workers[i].slots))
-			end_on_lost_gpu(&d->workers[i]);
+	for (size_t i = 0; i < d->slot.worker_n; i++)
+		if (sw_gpus_lost(d, d->slot.workers[i].slots))
+			end_on_lost_gpu(&d->slot.workers[i]);
 	settle_dying(d, d->clock->mono_us());
-	d->slots_due = true; /* a GPU may have cooled down, or its memory come back */
+	d->slot.due = true; /* a GPU may have cooled down, or its memory come back */
 }
 
 void sw_supervisor_on_reading(struct sw_daemon *d)
@@ -340,23 +341,23 @@ void sw_supervisor_on_reading(struct sw_daemon *d)
 static sw_status make_slots(struct sw_daemon *d, const struct sw_device *devices, size_t n,
 			    struct sw_err *err)
 {
-	d->slots = sw_calloc(n + 1, sizeof *d->slots);
-	d->workers = sw_calloc(n + 1, sizeof *d->workers);
-	if (d->slots == NULL || d->workers == NULL)
+	d->slot.slots = sw_calloc(n + 1, sizeof *d->slot.slots);
+	d->slot.workers = sw_calloc(n + 1, sizeof *d->slot.workers);
+	if (d->slot.slots == NULL || d->slot.workers == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++) {
-		struct sw_slot *s = &d->slots[i];
+		struct sw_slot *s = &d->slot.slots[i];
 
 		if (devices[i].lane == 0)
-			d->workers[d->worker_n++].slots = s;
+			d->slot.workers[d->slot.worker_n++].slots = s;
 		s->d = d;
-		s->worker = &d->workers[d->worker_n - 1];
+		s->worker = &d->slot.workers[d->slot.worker_n - 1];
 		s->worker->slot_n++;
 		s->index = (int32_t)i;
 		s->device = devices[i];
 		s->holder = -1;
 	}
-	d->slot_n = n;
+	d->slot.slot_n = n;
 	return SW_OK;
 }
 
@@ -367,7 +368,7 @@ sw_status sw_supervisor_open(struct sw_daemon *d, struct sw_err *err)
 	sw_status rc = sw_gpus_start(d, err);
 	char left_out[240];
 
-	d->silent_us = sw_silent_us();
+	d->slot.silent_us = sw_silent_us();
 	if (rc == SW_OK)
 		rc = sw_device_parse(d->config.devices, sw_gpus_view(d), &devices, &n, err);
 	if (rc != SW_OK)
@@ -383,7 +384,7 @@ sw_status sw_supervisor_adopt(struct sw_worker *w, const char *id, const char *h
 			      struct sw_err *err)
 {
 	struct sw_daemon *d = w->slots->d;
-	const sw_status rc = d->executor->adopt(d->loop, handle, on_ended, w, &w->proc, err);
+	const sw_status rc = d->slot.executor->adopt(d->loop, handle, on_ended, w, &w->proc, err);
 
 	if (rc != SW_OK)
 		return rc;
@@ -398,12 +399,12 @@ bool sw_supervisor_dismiss(struct sw_daemon *d, int64_t slot, const char *handle
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_proc *p = NULL;
 
-	if (d->executor->adopt(d->loop, handle, NULL, NULL, &p, &err) != SW_OK)
+	if (d->slot.executor->adopt(d->loop, handle, NULL, NULL, &p, &err) != SW_OK)
 		return false;
 	sw_log(SW_LOG_INFO, "worker.dismissed", "slot=%lld pid=%ld", (long long)slot,
-	       d->executor->pid(p));
-	d->executor->stop(p, true);
-	d->executor->forget(p);
+	       d->slot.executor->pid(p));
+	d->slot.executor->stop(p, true);
+	d->slot.executor->forget(p);
 	return true;
 }
 
@@ -413,9 +414,9 @@ void sw_supervisor_start(struct sw_daemon *d)
 	 * whether a worker may be started there, is known from here on. */
 	if (sw_gpus_judge(d))
 		act_on_gpus(d);
-	for (size_t i = 0; i < d->worker_n; i++)
-		if (d->workers[i].proc == NULL)
-			start_worker(&d->workers[i]);
+	for (size_t i = 0; i < d->slot.worker_n; i++)
+		if (d->slot.workers[i].proc == NULL)
+			start_worker(&d->slot.workers[i]);
 }
 
 /* --- time, and the end --- */
@@ -443,54 +444,54 @@ static void tick_slot(struct sw_slot *s, int64_t now_us)
 		sw_slot_next_end(s);
 	if (s->rest_us != 0 && now_us >= s->rest_us) {
 		s->rest_us = 0;
-		s->d->slots_due = true;
+		s->d->slot.due = true;
 	}
 	/* Each lane has a connection of its own, and each must be heard of. */
-	if (w->proc != NULL && now_us - silent_since(s, now_us) > s->d->silent_us) {
+	if (w->proc != NULL && now_us - silent_since(s, now_us) > s->d->slot.silent_us) {
 		sw_log(SW_LOG_WARN, "worker.silent", "slot=%d pid=%ld", s->index, sw_slot_pid(s));
 		sw_slot_disconnect(s);
 		s->since_us = now_us; /* one line, not one a tick, until on_ended() */
-		s->d->executor->stop(w->proc, true);
+		s->d->slot.executor->stop(w->proc, true);
 	}
 }
 
 void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us)
 {
 	settle_dying(d, now_us);
-	for (size_t i = 0; i < d->slot_n; i++)
-		tick_slot(&d->slots[i], now_us);
-	for (size_t i = 0; i < d->worker_n; i++)
-		if (d->workers[i].proc == NULL && now_us >= d->workers[i].retry_us)
-			start_worker(&d->workers[i]);
+	for (size_t i = 0; i < d->slot.slot_n; i++)
+		tick_slot(&d->slot.slots[i], now_us);
+	for (size_t i = 0; i < d->slot.worker_n; i++)
+		if (d->slot.workers[i].proc == NULL && now_us >= d->slot.workers[i].retry_us)
+			start_worker(&d->slot.workers[i]);
 }
 
 void sw_supervisor_stop_all(struct sw_daemon *d, bool hard)
 {
-	for (size_t i = 0; i < d->slot_n; i++) {
-		sw_slot_lose(&d->slots[i], false, "shutdown");
-		sw_slot_next_end(&d->slots[i]);
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		sw_slot_lose(&d->slot.slots[i], false, "shutdown");
+		sw_slot_next_end(&d->slot.slots[i]);
 	}
-	for (size_t i = 0; i < d->worker_n; i++)
-		if (d->workers[i].proc != NULL)
-			d->executor->stop(d->workers[i].proc, hard);
+	for (size_t i = 0; i < d->slot.worker_n; i++)
+		if (d->slot.workers[i].proc != NULL)
+			d->slot.executor->stop(d->slot.workers[i].proc, hard);
 }
 
 bool sw_supervisor_all_down(const struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->worker_n; i++)
-		if (d->workers[i].proc != NULL)
+	for (size_t i = 0; i < d->slot.worker_n; i++)
+		if (d->slot.workers[i].proc != NULL)
 			return false;
 	return true;
 }
 
 void sw_supervisor_free(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->worker_n; i++)
-		if (d->workers[i].proc != NULL)
-			d->executor->forget(d->workers[i].proc);
-	free(d->slots);
-	free(d->workers);
-	d->slots = NULL;
-	d->workers = NULL;
-	d->slot_n = d->worker_n = 0;
+	for (size_t i = 0; i < d->slot.worker_n; i++)
+		if (d->slot.workers[i].proc != NULL)
+			d->slot.executor->forget(d->slot.workers[i].proc);
+	free(d->slot.slots);
+	free(d->slot.workers);
+	d->slot.slots = NULL;
+	d->slot.workers = NULL;
+	d->slot.slot_n = d->slot.worker_n = 0;
 }

@@ -35,8 +35,8 @@ struct slot_rows {
 
 static struct sw_live *find_running_on(struct sw_daemon *d, int32_t slot, uint64_t *trial)
 {
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		struct sw_live *live = d->sweeps[i];
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		struct sw_live *live = d->sweep.sweeps[i];
 
 		if (live->sched == NULL || live->driven)
 			continue;
@@ -58,7 +58,7 @@ static bool count_row(const struct sw_row_slot *row, void *arg)
 		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
 		r->first = row->slot;
 	}
-	if (r->first >= 0 && (uint64_t)r->first < r->d->slot_n)
+	if (r->first >= 0 && (uint64_t)r->first < r->d->slot.slot_n)
 		r->lanes[r->first]++;
 	return true;
 }
@@ -71,9 +71,9 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	struct sw_slot *s;
 	uint64_t trial = 0;
 
-	if (row->slot < 0 || (uint64_t)row->slot >= d->slot_n)
+	if (row->slot < 0 || (uint64_t)row->slot >= d->slot.slot_n)
 		return true;
-	s = &d->slots[row->slot];
+	s = &d->slot.slots[row->slot];
 	if (strcmp(row->device, s->device.name) != 0 || strlen(row->worker) >= sizeof s->worker->id)
 		return true;
 	struct sw_worker *w = s->worker;
@@ -123,8 +123,8 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 	struct slot_rows *r = arg;
 	struct sw_daemon *d = r->d;
 
-	if (row->slot >= 0 && (uint64_t)row->slot < d->slot_n &&
-	    strcmp(row->worker, d->slots[row->slot].worker->id) == 0)
+	if (row->slot >= 0 && (uint64_t)row->slot < d->slot.slot_n &&
+	    strcmp(row->worker, d->slot.slots[row->slot].worker->id) == 0)
 		return true;
 	if (strcmp(row->worker, r->worker) == 0) { /* another lane of one that was just ended */
 		release_trial_on(d, (int32_t)row->slot);
@@ -202,15 +202,15 @@ static int64_t stored_heard_ms(const struct sw_live *live, uint64_t trial)
  * held may have ended too, but nobody knows until its worker says hello. */
 static void release_orphans(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		struct sw_live *live = d->sweeps[i];
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		struct sw_live *live = d->sweep.sweeps[i];
 
 		if (live->sched == NULL || live->driven)
 			continue;
 		for (uint64_t t = 1; t <= sw_sweep_trial_n(live->sched); t++) {
 			const struct sw_run *run = &live->runs[t - 1];
-			struct sw_slot *s = run->slot >= 0 && (size_t)run->slot < d->slot_n
-						    ? &d->slots[run->slot]
+			struct sw_slot *s = run->slot >= 0 && (size_t)run->slot < d->slot.slot_n
+						    ? &d->slot.slots[run->slot]
 						    : NULL;
 
 			if (run->started_ms == 0)
@@ -228,12 +228,12 @@ static void release_orphans(struct sw_daemon *d)
  * lane that another trial runs on. */
 static void take_rooms(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->slot_n; i++) {
-		struct sw_slot *s = &d->slots[i];
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		struct sw_slot *s = &d->slot.slots[i];
 
 		if (s->state != SW_SLOT_BUSY)
 			continue;
-		const struct sw_live *live = d->sweeps[s->sweep - 1];
+		const struct sw_live *live = d->sweep.sweeps[s->sweep - 1];
 		struct sw_room_need need = sw_need_of_next(live);
 		need.precision = false; /* it runs there */
 		if (need.gpus <= 1) {
@@ -243,14 +243,14 @@ static void take_rooms(struct sw_daemon *d)
 		/* Which other GPUs it has is not stored. */
 		sw_slot_lose(s, false, "restart with several GPUs");
 		if (s->worker->proc != NULL)
-			d->executor->stop(s->worker->proc, true);
+			d->slot.executor->stop(s->worker->proc, true);
 	}
 }
 
 sw_status sw_adopt_workers(struct sw_daemon *d, struct sw_err *err)
 {
 	sw_row_slot_cb *const passes[] = {count_row, adopt_row, dismiss_row};
-	unsigned *lanes = sw_calloc(d->slot_n + 1, sizeof *lanes);
+	unsigned *lanes = sw_calloc(d->slot.slot_n + 1, sizeof *lanes);
 	sw_status rc = SW_OK;
 
 	if (lanes == NULL)

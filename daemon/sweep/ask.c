@@ -234,7 +234,7 @@ bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, const struct sw_ro
 
 /* A trial.ask under way. */
 struct sw_long_ask {
-	struct sw_long_ask *next; /* d->long_asks */
+	struct sw_long_ask *next; /* d->sweep.long_asks */
 	struct sw_live *live;
 	struct sw_call *call;
 	int64_t left;  /* trials still wanted */
@@ -249,15 +249,15 @@ static void next_slice(void *arg);
  * a time holds the loop, and no report waits for many of them at the disk. */
 static void go_on_after(struct sw_change *c)
 {
-	if (c->d->ask_slice)
+	if (c->d->sweep.ask_slice)
 		return;
-	c->d->ask_slice = true;
+	c->d->sweep.ask_slice = true;
 	sw_change_after(c, next_slice, c->d);
 }
 
 static void go_on_later(struct sw_long_ask *a)
 {
-	struct sw_long_ask **p = &a->live->d->long_asks;
+	struct sw_long_ask **p = &a->live->d->sweep.long_asks;
 
 	while (*p != NULL)
 		p = &(*p)->next;
@@ -302,7 +302,7 @@ static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 	sw_buf_fini(&c->reply);
 	c->reply = a->reply;
 	free(a);
-	if (c->d->phase == SW_UP && (many || c->d->long_asks != NULL))
+	if (c->d->phase == SW_UP && (many || c->d->sweep.long_asks != NULL))
 		go_on_after(c);
 	sw_change_commit(c); /* an empty one too: the answer keeps its place */
 }
@@ -383,21 +383,21 @@ static void next_slice(void *arg)
 {
 	struct sw_daemon *d = arg;
 
-	d->ask_slice = false;
-	while (d->long_asks != NULL && !d->ask_slice) {
-		struct sw_long_ask *a = d->long_asks;
+	d->sweep.ask_slice = false;
+	while (d->sweep.long_asks != NULL && !d->sweep.ask_slice) {
+		struct sw_long_ask *a = d->sweep.long_asks;
 
-		d->long_asks = a->next;
+		d->sweep.long_asks = a->next;
 		hand_out(a);
 	}
 }
 
 void sw_ask_end_all(struct sw_daemon *d)
 {
-	while (d->long_asks != NULL) {
-		struct sw_long_ask *a = d->long_asks;
+	while (d->sweep.long_asks != NULL) {
+		struct sw_long_ask *a = d->sweep.long_asks;
 
-		d->long_asks = a->next;
+		d->sweep.long_asks = a->next;
 		finish_ask(a, sw_change_begin(d, a->call));
 	}
 }
@@ -413,7 +413,7 @@ void sw_ask_answer_now(struct sw_live *live, struct sw_call *call)
 	sw_buf_init(&a->reply, SW_REPLY_MAX);
 	sw_jw_init_obj(&a->w, &a->reply);
 	sw_jw_karr(&a->w, "trials");
-	if (a->left > ASK_FEW && live->d->ask_slice)
+	if (a->left > ASK_FEW && live->d->sweep.ask_slice)
 		go_on_later(a);
 	else
 		hand_out(a);

@@ -9,8 +9,8 @@ void sw_asks_changed(struct sw_live *live)
 	if (live->waits[SW_WAIT_TRIAL].n == 0 || live->asks_dirty)
 		return;
 	live->asks_dirty = true;
-	live->next_asks_dirty = live->d->asks_dirty;
-	live->d->asks_dirty = live;
+	live->next_asks_dirty = live->d->sweep.asks_dirty;
+	live->d->sweep.asks_dirty = live;
 }
 
 /* Serves only those that wait now: one that finds nothing is kept again, at the end of the list,
@@ -28,28 +28,28 @@ static void serve_asking(struct sw_live *live)
 
 void sw_asks_flush(struct sw_daemon *d)
 {
-	struct sw_live *live = d->asks_dirty, *next;
+	struct sw_live *live = d->sweep.asks_dirty, *next;
 
-	d->asks_dirty = NULL; /* what changes from here on is for the next turn */
+	d->sweep.asks_dirty = NULL; /* what changes from here on is for the next turn */
 	for (; live != NULL; live = next) {
 		next = live->next_asks_dirty;
 		live->asks_dirty = false;
 		serve_asking(live);
 	}
-	if (d->asks_dirty != NULL)
+	if (d->sweep.asks_dirty != NULL)
 		(void)uv_async_send(&d->store_wake);
 }
 
 void sw_asks_tick(struct sw_daemon *d, int64_t now_us)
 {
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		struct sw_waits *all = &d->sweeps[i]->waits[SW_WAIT_TRIAL];
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		struct sw_waits *all = &d->sweep.sweeps[i]->waits[SW_WAIT_TRIAL];
 
 		for (struct sw_wait **at = &all->head; *at != NULL;) {
 			if (now_us < (*at)->until_us && !sw_call_gone((*at)->call))
 				at = &(*at)->next;
 			else
-				sw_ask_answer_now(d->sweeps[i], sw_wait_take(all, at));
+				sw_ask_answer_now(d->sweep.sweeps[i], sw_wait_take(all, at));
 		}
 	}
 }

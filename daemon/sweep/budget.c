@@ -29,8 +29,8 @@ int64_t sw_budget_gpu_ms(const struct sw_live *live, int64_t now_ms)
 {
 	int64_t ms = live->budget.gpu_ms;
 
-	for (size_t i = 0; i < live->d->slot_n; i++) {
-		const struct sw_slot *s = &live->d->slots[i];
+	for (size_t i = 0; i < live->d->slot.slot_n; i++) {
+		const struct sw_slot *s = &live->d->slot.slots[i];
 
 		/* Slots, not trials: a live attempt with a GPU holds a slot, and slots are few. */
 		if (s->state != SW_SLOT_BUSY || s->sweep != live->sweep)

@@ -65,8 +65,8 @@ static void end_if_spent(struct sw_live *live)
 
 void sw_budget_end_tick(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->sweep_n; i++)
-		end_if_spent(d->sweeps[i]);
+	for (size_t i = 0; i < d->sweep.sweep_n; i++)
+		end_if_spent(d->sweep.sweeps[i]);
 }
 
 void sw_budget_end_changed(struct sw_live *live)
@@ -74,16 +74,16 @@ void sw_budget_end_changed(struct sw_live *live)
 	if (live->budget_dirty || !has_budget(live))
 		return;
 	live->budget_dirty = true;
-	live->next_dirty = live->d->budget_dirty;
-	live->d->budget_dirty = live;
+	live->next_dirty = live->d->sweep.budget_dirty;
+	live->d->sweep.budget_dirty = live;
 }
 
 void sw_budget_end_flush(struct sw_daemon *d)
 {
-	while (d->budget_dirty != NULL) {
-		struct sw_live *live = d->budget_dirty;
+	while (d->sweep.budget_dirty != NULL) {
+		struct sw_live *live = d->sweep.budget_dirty;
 
-		d->budget_dirty = live->next_dirty;
+		d->sweep.budget_dirty = live->next_dirty;
 		live->budget_dirty = false;
 		end_if_spent(live);
 	}

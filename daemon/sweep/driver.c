@@ -90,7 +90,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_live *live, const struct
 	remove_after(c, live, &files);
 	/* Last those above, which may look at all that the step has left. */
 	sw_marks_stepped(&live->changes, event, &c->actions);
-	live->d->driver_events->stepped(c, live);
+	live->d->sweep.driver_events->stepped(c, live);
 	return SW_OK;
 }
 

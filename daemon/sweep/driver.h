@@ -15,7 +15,7 @@
 struct sw_call;
 struct sw_live;
 
-/* How those above are told; d->driver_events, none of them NULL. */
+/* How those above are told; d->sweep.driver_events, none of them NULL. */
 struct sw_driver_events {
 	/* A step was taken and is in the change: they may have steps of their own to take,
 	 * later. */

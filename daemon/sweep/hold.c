@@ -24,7 +24,7 @@ struct sw_holds { /* a connection's */
 
 static struct sw_run *run_of(const struct sw_daemon *d, const struct held *held)
 {
-	return &d->sweeps[held->sweep - 1]->runs[held->trial - 1];
+	return &d->sweep.sweeps[held->sweep - 1]->runs[held->trial - 1];
 }
 
 /* Drops trials that ended or went to another connection. The list only grows until then. */
@@ -87,7 +87,7 @@ void sw_hold_drop_conn(struct sw_conn *c)
 		return;
 	compact_holds(c);
 	for (size_t i = 0; i < all->n; i++) {
-		const struct sw_live *live = c->d->sweeps[all->v[i].sweep - 1];
+		const struct sw_live *live = c->d->sweep.sweeps[all->v[i].sweep - 1];
 		struct sw_run *run = run_of(c->d, &all->v[i]);
 
 		run->conn = 0;
@@ -148,14 +148,14 @@ static void shift_deadlines(struct sw_live *live, int64_t us)
 
 void sw_hold_tick(struct sw_daemon *d, int64_t now_us)
 {
-	const int64_t since_us = now_us - d->hold_tick_us;
+	const int64_t since_us = now_us - d->sweep.hold_tick_us;
 	/* The process was stopped, or the machine; or nothing can be stored. */
 	const bool deaf = since_us > DEAF_US || sw_store_stuck(d->store) != NULL ||
 			  !sw_store_has_room(d->store);
 
-	d->hold_tick_us = now_us;
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		struct sw_live *live = d->sweeps[i];
+	d->sweep.hold_tick_us = now_us;
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		struct sw_live *live = d->sweep.sweeps[i];
 
 		if (!live->driven || live->sched == NULL || live->ended_ms != 0)
 			continue;

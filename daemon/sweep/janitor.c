@@ -221,7 +221,7 @@ static void run_tasks(uv_work_t *work)
 /* Forgets the ended trials whose file the budget took. */
 static void note_shrunk(struct sw_daemon *d, const struct task *t)
 {
-	struct sw_keeping *k = &d->sweeps[t->what.sweep - 1]->keeping;
+	struct sw_keeping *k = &d->sweep.sweeps[t->what.sweep - 1]->keeping;
 
 	for (size_t i = 0; i < t->keeps.n && t->keeps.v[i].from == 0; i++)
 		for (size_t m = 0; m < k->ended_n; m++)
@@ -284,10 +284,10 @@ struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_live *live)
 /* Room for n more tasks. */
 static struct sw_janitor *need_janitor(struct sw_daemon *d, size_t n)
 {
-	struct sw_janitor *j = d->janitor;
+	struct sw_janitor *j = d->sweep.janitor;
 
 	if (j == NULL) {
-		j = d->janitor = sw_calloc(1, sizeof *j);
+		j = d->sweep.janitor = sw_calloc(1, sizeof *j);
 		if (j == NULL)
 			sw_daemon_die("remove checkpoints", SW_NOMEM);
 		j->d = d;
@@ -314,7 +314,7 @@ void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_
 		j->todo[j->todo_n++] = (struct task){.what = v[i]};
 		if (v[i].trial == 0)
 			j->todo[j->todo_n - 1].keeps =
-				sw_janitor_keeps_of_ended(d->sweeps[v[i].sweep - 1]);
+				sw_janitor_keeps_of_ended(d->sweep.sweeps[v[i].sweep - 1]);
 	}
 	start_tasks(j);
 }
@@ -364,12 +364,12 @@ void sw_janitor_shrink(struct sw_live *live)
 
 void sw_janitor_free(struct sw_daemon *d)
 {
-	struct sw_janitor *j = d->janitor;
+	struct sw_janitor *j = d->sweep.janitor;
 
 	if (j == NULL)
 		return;
 	assert(!j->busy);
 	free_tasks(j->todo, j->todo_n);
 	free(j);
-	d->janitor = NULL;
+	d->sweep.janitor = NULL;
 }

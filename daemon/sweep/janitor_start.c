@@ -186,8 +186,8 @@ static void clean_sweep(struct sw_daemon *d, long long sweep)
 	struct found f = {.rc = SW_OK};
 	struct sw_janitor_keeps keeps = {.n = 0};
 
-	if ((unsigned long long)sweep <= d->sweep_n) {
-		f.live = d->sweeps[sweep - 1];
+	if ((unsigned long long)sweep <= d->sweep.sweep_n) {
+		f.live = d->sweep.sweeps[sweep - 1];
 		f.live->has_checkpoints = true;
 		list_folder(&f, d, sweep);
 		sw_store_read_now(d->store, read_found, &f);
@@ -207,10 +207,10 @@ void sw_janitor_start(struct sw_daemon *d)
 	const struct dirent *e;
 	DIR *dir = sw_janitor_open(d, 0);
 
-	for (size_t i = 0; i < d->sweep_n; i++)
-		if (d->sweeps[i]->ended_ms == 0 && d->sweeps[i]->sched != NULL &&
-		    !d->sweeps[i]->driven)
-			note_open(d, d->sweeps[i]);
+	for (size_t i = 0; i < d->sweep.sweep_n; i++)
+		if (d->sweep.sweeps[i]->ended_ms == 0 && d->sweep.sweeps[i]->sched != NULL &&
+		    !d->sweep.sweeps[i]->driven)
+			note_open(d, d->sweep.sweeps[i]);
 	if (dir == NULL)
 		return;
 	while ((e = readdir(dir)) != NULL) {

@@ -11,14 +11,14 @@ struct sw_live *sw_live_of(struct sw_call *call)
 	const int64_t sweep = sw_call_int(call, "sweep", 0);
 	const struct sw_daemon *d = call->d;
 
-	if (sweep >= 1 && (uint64_t)sweep <= d->sweep_n)
-		return d->sweeps[sweep - 1];
-	if (d->sweep_n == 0)
+	if (sweep >= 1 && (uint64_t)sweep <= d->sweep.sweep_n)
+		return d->sweep.sweeps[sweep - 1];
+	if (d->sweep.sweep_n == 0)
 		sw_call_refuse(call, SW_NOT_FOUND, "/sweep", "no sweep %lld; there is none yet",
 			       (long long)sweep);
 	else
 		sw_call_refuse(call, SW_NOT_FOUND, "/sweep", "no sweep %lld; the last one is %zu",
-			       (long long)sweep, d->sweep_n);
+			       (long long)sweep, d->sweep.sweep_n);
 	return NULL;
 }
 
@@ -51,14 +51,15 @@ static struct sw_live *push_live(struct sw_daemon *d, const char *name, const ch
 	live->method = sw_strdup(method);
 	if (live->name == NULL || live->metric == NULL || live->method == NULL)
 		goto fail;
-	if (!sw_array_reserve(&d->sweeps, &d->sweep_cap, d->sweep_n + 1, sizeof(struct sw_live *)))
+	if (!sw_array_reserve(&d->sweep.sweeps, &d->sweep.sweep_cap, d->sweep.sweep_n + 1,
+			      sizeof(struct sw_live *)))
 		goto fail;
 	live->d = d;
 	live->next_ev = 1;
 	live->oldest = 1;
 	/* Numbers are dense and from 1: a sweep is found by its place, and never leaves it. */
-	d->sweeps[d->sweep_n++] = live;
-	live->sweep = (int64_t)d->sweep_n;
+	d->sweep.sweeps[d->sweep.sweep_n++] = live;
+	live->sweep = (int64_t)d->sweep.sweep_n;
 	return live;
 fail:
 	free_live(live);
@@ -70,8 +71,8 @@ static size_t active_shares(const struct sw_live *live, bool waiting, struct sw_
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < live->d->sweep_n; i++) {
-		const struct sw_live *o = live->d->sweeps[i];
+	for (size_t i = 0; i < live->d->sweep.sweep_n; i++) {
+		const struct sw_live *o = live->d->sweep.sweeps[i];
 
 		if (o != live && !o->driven && o->sched != NULL && o->state == SW_SWEEP_RUNNING &&
 		    (!waiting || sw_sweep_has_work(o->sched)))
@@ -82,7 +83,7 @@ static size_t active_shares(const struct sw_live *live, bool waiting, struct sw_
 
 void sw_live_level(struct sw_live *live)
 {
-	struct sw_share *active = sw_malloc((live->d->sweep_n + 1) * sizeof *active);
+	struct sw_share *active = sw_malloc((live->d->sweep.sweep_n + 1) * sizeof *active);
 
 	if (active == NULL)
 		return; /* a backlog is no reason to fail */
@@ -147,11 +148,11 @@ struct sw_live *sw_live_restore(struct sw_daemon *d, const struct sw_row_sweep *
 
 void sw_live_free_all(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->sweep_n; i++)
-		free_live(d->sweeps[i]);
-	free(d->sweeps);
-	d->sweeps = NULL;
-	d->sweep_n = d->sweep_cap = 0;
+	for (size_t i = 0; i < d->sweep.sweep_n; i++)
+		free_live(d->sweep.sweeps[i]);
+	free(d->sweep.sweeps);
+	d->sweep.sweeps = NULL;
+	d->sweep.sweep_n = d->sweep.sweep_cap = 0;
 }
 
 void sw_live_write_state(const struct sw_live *live, bool run_cap, struct sw_buf *out)

@@ -21,8 +21,8 @@ static const struct sw_slot *find_missing(const struct sw_daemon *d,
 	const struct sw_slot *missing = NULL;
 
 	*left = 0;
-	for (size_t i = 0; i < d->worker_n; i++) {
-		const struct sw_slot *s = d->workers[i].slots;
+	for (size_t i = 0; i < d->slot.worker_n; i++) {
+		const struct sw_slot *s = d->slot.workers[i].slots;
 
 		if (sw_room_takes(s, need) == 0)
 			continue;
@@ -49,8 +49,8 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 			       sw_slot_cause(missing));
 		return true;
 	}
-	for (size_t i = 0; i < d->slot_n; i++) {
-		const struct sw_slot *s = &d->slots[i];
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		const struct sw_slot *s = &d->slot.slots[i];
 
 		if (sw_room_takes(s, &need) == 0)
 			continue;
@@ -64,12 +64,12 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 		(void)snprintf(out, cap, "waits for a slot: %s %s%s%s", bad->device.name,
 			       bad->state == SW_SLOT_DOWN ? "is down" : "takes no trial",
 			       *cause != '\0' ? ": " : "", cause);
-	} else if (d->slot_n == 0) {
+	} else if (d->slot.slot_n == 0) {
 		(void)snprintf(out, cap, "waits for a slot: this daemon has none (--devices none)");
 	} else if (need.precision) {
 		(void)snprintf(out, cap,
 			       "waits for a slot that computes in %s: none of the %zu does",
-			       sw_need_precision(live), d->slot_n);
+			       sw_need_precision(live), d->slot.slot_n);
 	} else if (need.cpu_slots > 1) {
 		(void)snprintf(out, cap, "waits for %u CPU slots: this daemon has fewer",
 			       need.cpu_slots);
@@ -80,7 +80,7 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 			       need.cores);
 	} else {
 		(void)snprintf(out, cap, "waits for a %s: none of the %zu slots %s",
-			       need.gpu > 0.0 ? "GPU" : "CPU slot", d->slot_n,
+			       need.gpu > 0.0 ? "GPU" : "CPU slot", d->slot.slot_n,
 			       need.gpu > 0.0 ? "has one" : "is one");
 	}
 	return true;
@@ -101,7 +101,7 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char 
 
 	*out = '\0';
 	if (kept_for != 0)
-		write_since(live->d->sweeps[kept_for - 1], since, sizeof since);
+		write_since(live->d->sweep.sweeps[kept_for - 1], since, sizeof since);
 	if (kept_for == live->sweep)
 		(void)snprintf(kept, sizeof kept, ", kept for it%s", since);
 	if (!sw_room_is_free(s))
@@ -179,8 +179,8 @@ const struct sw_live *sw_place_next(const struct sw_live *live, size_t *rivals)
 
 	*rivals = 0;
 	/* In the order of their numbers, which decides between those that are level. */
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		const struct sw_live *o = d->sweeps[i];
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		const struct sw_live *o = d->sweep.sweeps[i];
 
 		if (o != live && (!is_open(o) || !sw_sweep_has_work(o->sched) ||
 				  (live->spec->needs_gpu && !o->spec->needs_gpu)))
@@ -196,8 +196,8 @@ const struct sw_live *sw_place_next(const struct sw_live *live, size_t *rivals)
 static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct picks *p)
 {
 	p->n = 0;
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		struct sw_live *live = d->sweeps[i];
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		struct sw_live *live = d->sweep.sweeps[i];
 
 		if (!is_open(live))
 			continue;
@@ -223,8 +223,8 @@ static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_live
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < d->worker_n; i++) {
-		const struct sw_worker *w = &d->workers[i];
+	for (size_t i = 0; i < d->slot.worker_n; i++) {
+		const struct sw_worker *w = &d->slot.workers[i];
 		const char *why;
 
 		if (w->kept_for == live->sweep && w != than && w->proc != NULL &&
@@ -269,7 +269,7 @@ static struct sw_live *pick_sweep(struct sw_daemon *d, struct sw_slot *s)
 	gather_picks(d, s, &p);
 	/* Decided anew each time: the sweep that it was kept for may have ended, or be served. */
 	s->worker->kept_for = 0;
-	live = sw_claim_pick(p.claim, p.n, room_of_claim, s, now_us, d->keep_us, &kept);
+	live = sw_claim_pick(p.claim, p.n, room_of_claim, s, now_us, d->sweep.keep_us, &kept);
 	if (kept != NULL) {
 		struct sw_live *for_it = kept;
 
@@ -324,8 +324,8 @@ static void feed_worker(struct sw_daemon *d, const struct sw_worker *w, bool *mo
 /* Trials that waited for the end of their attempt before may begin. */
 static void give_kept_jobs(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->slot_n; i++) {
-		struct sw_slot *s = &d->slots[i];
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		struct sw_slot *s = &d->slot.slots[i];
 
 		if (s->state == SW_SLOT_BUSY && s->next != NULL &&
 		    sw_slot_ending(d, s->sweep, s->trial) == NULL)
@@ -335,23 +335,23 @@ static void give_kept_jobs(struct sw_daemon *d)
 
 void sw_place_flush(struct sw_daemon *d)
 {
-	if (!d->slots_due)
+	if (!d->slot.due)
 		return;
 	give_kept_jobs(d);
 	for (bool moved = !d->draining && d->phase == SW_UP; moved;) {
 		moved = false;
-		for (size_t i = 0; i < d->worker_n; i++)
-			feed_worker(d, &d->workers[i], &moved);
+		for (size_t i = 0; i < d->slot.worker_n; i++)
+			feed_worker(d, &d->slot.workers[i], &moved);
 	}
 	/* Cleared last, because each trial that was handed out has set it again. */
-	d->slots_due = false;
+	d->slot.due = false;
 }
 
 /* LOST counts against the trial, which runs again only so often; RELEASE does not. */
 static void on_lost(struct sw_daemon *d, const struct sw_slot_lost *lost)
 {
 	sw_driver_attempt_over(
-		d->sweeps[lost->sweep - 1], lost->blamed ? SW_EVENT_LOST : SW_EVENT_RELEASE,
+		d->sweep.sweeps[lost->sweep - 1], lost->blamed ? SW_EVENT_LOST : SW_EVENT_RELEASE,
 		(uint64_t)lost->trial, (uint32_t)lost->attempt, lost->cause, lost->heard_ms);
 }
 

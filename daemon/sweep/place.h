@@ -23,12 +23,12 @@ struct sw_live;
 struct sw_slot;
 struct sw_slot_events;
 
-/* For d->slot_events. */
+/* For d->slot.events. */
 extern const struct sw_slot_events sw_place_events;
 
-/* For d->keep_us: SW_PLACE_KEEP_US, or what SWEEPD_KEEP_MS in the environment says, for tests. */
+/* For d->sweep.keep_us: SW_PLACE_KEEP_US, or what SWEEPD_KEEP_MS in the environment says, for tests. */
 int64_t sw_place_keep_us(void);
-/* If d->slots_due: gives free slots the work there is. */
+/* If d->slot.due: gives free slots the work there is. */
 void sw_place_flush(struct sw_daemon *d);
 
 /* Of this sweep and those that want a slot such as it wants (*rivals), the one that gets the next.

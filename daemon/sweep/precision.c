@@ -16,8 +16,8 @@ static size_t count_without_precision(const struct sw_daemon *d, const struct sw
 	need.precision = false;
 	*all = 0;
 	*known = NULL;
-	for (size_t i = 0; i < d->slot_n; i++) {
-		const struct sw_slot *slot = &d->slots[i];
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		const struct sw_slot *slot = &d->slot.slots[i];
 
 		if (sw_room_takes(slot, &need) == 0)
 			continue;

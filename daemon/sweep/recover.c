@@ -221,8 +221,8 @@ static bool restore_row(const struct sw_row_sweep *row, void *arg)
 {
 	struct restore *r = arg;
 
-	if (row->sweep != (int64_t)r->d->sweep_n + 1 || row->name == NULL || row->metric == NULL ||
-	    row->method == NULL || row->state == NULL)
+	if (row->sweep != (int64_t)r->d->sweep.sweep_n + 1 || row->name == NULL ||
+	    row->metric == NULL || row->method == NULL || row->state == NULL)
 		r->rc = SW_IO; /* the file is damaged */
 	else if (sw_live_restore(r->d, row) == NULL)
 		r->rc = SW_NOMEM;
@@ -270,8 +270,8 @@ sw_status sw_recover_all(struct sw_daemon *d, struct sw_err *err)
 				  sw_status_str(r.rc));
 	/* One that has ended is rebuilt when it is asked for: a start costs what goes on, not what
 	 * was. */
-	for (size_t i = 0; rc == SW_OK && i < d->sweep_n; i++)
-		if (d->sweeps[i]->ended_ms == 0)
-			rc = recover(d->sweeps[i], err);
+	for (size_t i = 0; rc == SW_OK && i < d->sweep.sweep_n; i++)
+		if (d->sweep.sweeps[i]->ended_ms == 0)
+			rc = recover(d->sweep.sweeps[i], err);
 	return rc;
 }

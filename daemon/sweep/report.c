@@ -189,7 +189,7 @@ static sw_status step_report(struct sw_change *c, struct sw_live *live, const st
 	add_report_row(c, live, e, metrics, e->final ? "end" : *decision);
 	if (c->call != NULL)
 		sw_hold_take(c->call->conn, live, e->trial);
-	live->d->n_reports++;
+	live->d->sweep.n_reports++;
 	if (e->has_value) {
 		live->metric_seen = true;
 		live->note[0] = '\0';

@@ -140,9 +140,9 @@ static void on_create(struct sw_change *c, struct sw_live *live, const struct sw
 /* The part of the slot's GPU that a trial of this sweep has, or how many; 0: there is none. */
 static double share_of(const struct sw_live *live, int32_t slot)
 {
-	if (slot < 0 || !live->d->slots[slot].device.gpu)
+	if (slot < 0 || !live->d->slot.slots[slot].device.gpu)
 		return 0.0;
-	const struct sw_slot *s = &live->d->slots[slot];
+	const struct sw_slot *s = &live->d->slot.slots[slot];
 	if (live->spec->gpu > 1)
 		return live->spec->gpu;
 	return (double)sw_device_lanes(&s->device, live->spec->gpu) / s->device.lanes;
@@ -203,7 +203,7 @@ static unsigned slots_of(const struct sw_live *live, const struct sw_run *run)
 {
 	const struct sw_daemon *d = live->d;
 
-	return (size_t)run->slot < d->slot_n ? d->slots[run->slot].lanes_used : 0;
+	return (size_t)run->slot < d->slot.slot_n ? d->slot.slots[run->slot].lanes_used : 0;
 }
 
 /* The live attempt of a trial, if there is one, is over: rows and accounts. */
@@ -221,8 +221,8 @@ static void end_attempt(struct sw_change *c, struct sw_live *live, const struct 
 
 	if (run->started_ms == 0)
 		return;
-	if (run->slot >= 0 && (size_t)run->slot < live->d->slot_n)
-		add_usage(&row, &live->d->slots[run->slot]);
+	if (run->slot >= 0 && (size_t)run->slot < live->d->slot.slot_n)
+		add_usage(&row, &live->d->slot.slots[run->slot]);
 	sw_tx_attempt_end(c->tx, &row);
 	const int64_t ms = ended_ms > run->started_ms ? ended_ms - run->started_ms : 0;
 	run->seconds += (float)ms / 1000.0f;
@@ -234,8 +234,8 @@ static void end_attempt(struct sw_change *c, struct sw_live *live, const struct 
 	live->share.running--;
 	sw_claim_account(&live->share, ms * 1000, slots_of(live, run));
 	live->budget.gpu_ms += ms * run->gpu / SW_RUN_GPU;
-	if ((size_t)run->slot < live->d->slot_n) {
-		struct sw_slot *s = &live->d->slots[run->slot];
+	if ((size_t)run->slot < live->d->slot.slot_n) {
+		struct sw_slot *s = &live->d->slot.slots[run->slot];
 
 		if (!sw_slot_has(s, live->sweep, (int64_t)a->trial, a->attempt))
 			return;

@@ -8,7 +8,7 @@
 
 void sw_settle_recovered(struct sw_live *live)
 {
-	struct sw_live **at = &live->d->settling;
+	struct sw_live **at = &live->d->sweep.settling;
 
 	if (live->settling || !sw_sweep_settling(live->sched))
 		return;
@@ -30,7 +30,7 @@ void sw_settle_stepped(struct sw_change *c, struct sw_live *live)
 	sw_settle_recovered(live);
 	/* Not before the commit: a slice changes rows that this step has just written, and would
 	 * hold up its answer. */
-	if (live->settling && !live->d->slice_busy)
+	if (live->settling && !live->d->sweep.slice_busy)
 		sw_change_after(c, on_stored, live->d);
 }
 
@@ -45,26 +45,27 @@ static void on_slice(void *arg)
 {
 	struct sw_daemon *d = arg;
 
-	d->slice_busy = false;
+	d->sweep.slice_busy = false;
 	sw_settle_go(d);
 }
 
 void sw_settle_go(struct sw_daemon *d)
 {
 	static const struct sw_event event = {.kind = SW_EVENT_SETTLE};
-	struct sw_live *live = d->settling;
+	struct sw_live *live = d->sweep.settling;
 	struct sw_err err = SW_ERR_INIT;
 
-	if (live == NULL || d->slice_busy || d->phase != SW_UP)
+	if (live == NULL || d->sweep.slice_busy || d->phase != SW_UP)
 		return;
-	d->slice_busy = true; /* from before the step, which would else ask for another slice */
+	d->sweep.slice_busy =
+		true; /* from before the step, which would else ask for another slice */
 	struct sw_change *c = sw_change_begin(d, NULL);
 	if (sw_driver_step(c, live, &event, -1, &err) != SW_OK)
 		sw_daemon_die("end a sweep", err.code); /* it said that it wants one */
 	if (!sw_sweep_settling(live->sched)) {
 		/* The answer to the cancel that began it goes with the last slice's commit, which
 		 * is what makes it true. */
-		d->settling = live->next_settling;
+		d->sweep.settling = live->next_settling;
 		live->next_settling = NULL;
 		live->settling = false;
 		c->call = sw_wait_take(&live->waits[SW_WAIT_END], &live->waits[SW_WAIT_END].head);

@@ -95,7 +95,7 @@ static void accept_submit(struct sw_submit *s)
 	struct sw_jw w;
 
 	sw_jw_init_obj(&w, &c->reply);
-	sw_jw_kint(&w, "sweep", (int64_t)d->sweep_n + 1);
+	sw_jw_kint(&w, "sweep", (int64_t)d->sweep.sweep_n + 1);
 	s->answer(s, &w); /* before the live sweep takes spec and sched */
 	sw_jw_obj_end(&w);
 	struct sw_live *live = sw_live_add(d, s->spec, s->sched, s->seed, c->now_ms);
@@ -111,7 +111,7 @@ static void accept_submit(struct sw_submit *s)
 	sw_log(SW_LOG_INFO, "sweep.submit", "sweep=%lld name=\"%s\" method=%s uid=%lld",
 	       (long long)live->sweep, live->name, live->method, (long long)c->uid);
 	sw_change_commit(c);
-	d->slots_due = true;
+	d->slot.due = true;
 }
 
 static void on_checked(void *user, const struct sw_err *err, const struct sw_speccheck *facts)

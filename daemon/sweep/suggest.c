@@ -127,7 +127,7 @@ static void on_job(uv_work_t *work, int status)
 	}
 	sw_suggest_serve(s);
 	/* Slots get theirs before the next job is planned: see on_flush() in daemon.c. */
-	s->live->d->slots_due = true;
+	s->live->d->slot.due = true;
 	sw_suggest_changed(s->live);
 }
 
@@ -281,7 +281,7 @@ void sw_suggest_serve(struct sw_suggester *s)
 		    !enough(s, sw_suggest_count(w->call), w->since_us) &&
 		    now_us - w->since_us < SW_SUGGEST_MAX_US)
 			return;
-		s->live->d->suggest_events->ready(s->live, sw_wait_take(asks, &asks->head));
+		s->live->d->sweep.suggest_events->ready(s->live, sw_wait_take(asks, &asks->head));
 	}
 }
 
@@ -339,16 +339,16 @@ void sw_suggest_changed(struct sw_live *live)
 	if (s->dirty)
 		return;
 	s->dirty = true;
-	s->next_dirty = live->d->suggest_dirty;
-	live->d->suggest_dirty = s;
+	s->next_dirty = live->d->sweep.suggest_dirty;
+	live->d->sweep.suggest_dirty = s;
 }
 
 void sw_suggest_flush(struct sw_daemon *d)
 {
-	while (d->suggest_dirty != NULL) {
-		struct sw_suggester *s = d->suggest_dirty;
+	while (d->sweep.suggest_dirty != NULL) {
+		struct sw_suggester *s = d->sweep.suggest_dirty;
 
-		d->suggest_dirty = s->next_dirty;
+		d->sweep.suggest_dirty = s->next_dirty;
 		s->dirty = false;
 		sw_suggest_serve(s);
 		sw_suggest_plan(s);
@@ -379,14 +379,14 @@ sw_status sw_suggest_attach(struct sw_live *live)
 
 void sw_suggest_free_all(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		struct sw_suggester *s = d->sweeps[i]->suggest;
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		struct sw_suggester *s = d->sweep.sweeps[i]->suggest;
 
 		if (s == NULL)
 			continue;
 		assert(!s->busy && sw_suggest_asks(s)->n == 0);
 		let_go(s);
 		free(s);
-		d->sweeps[i]->suggest = NULL;
+		d->sweep.sweeps[i]->suggest = NULL;
 	}
 }

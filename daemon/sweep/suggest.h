@@ -28,7 +28,7 @@ struct sw_daemon;
 struct sw_live;
 struct sw_suggester;
 
-/* How those above are told; d->suggest_events, none of them NULL. */
+/* How those above are told; d->sweep.suggest_events, none of them NULL. */
 struct sw_suggest_events {
 	/* A trial.ask that waited is to be answered now, with the suggestions that there are. */
 	void (*ready)(struct sw_live *live, struct sw_call *call);
@@ -44,7 +44,7 @@ void sw_suggest_free_all(struct sw_daemon *d); /* after the loop has ended */
 bool sw_suggest_has(struct sw_live *live, const struct sw_call *call);
 void sw_suggest_wait(struct sw_live *live, struct sw_call *call);
 /* Can the next n ASKs of slots be taken now? True when they need no suggestion. When not, work is
- * under way, and d->slots_due follows. */
+ * under way, and d->slot.due follows. */
 bool sw_suggest_ready(struct sw_live *live, uint64_t n);
 
 /* Is an ASK possible now at all? False: it wants a suggestion that is not there. *out holds what to

@@ -64,9 +64,9 @@ static void on_deadline(uv_timer_t *timer);
 /* All sweeps share the timer, so one may only bring it forward. */
 static void arm(struct sw_daemon *d, uint64_t ms)
 {
-	if (!uv_is_active((const uv_handle_t *)&d->suggest) ||
-	    uv_timer_get_due_in(&d->suggest) > ms)
-		(void)uv_timer_start(&d->suggest, on_deadline, ms, 0);
+	if (!uv_is_active((const uv_handle_t *)&d->sweep.suggest_timer) ||
+	    uv_timer_get_due_in(&d->sweep.suggest_timer) > ms)
+		(void)uv_timer_start(&d->sweep.suggest_timer, on_deadline, ms, 0);
 }
 
 static void on_deadline(uv_timer_t *timer)
@@ -74,12 +74,12 @@ static void on_deadline(uv_timer_t *timer)
 	struct sw_daemon *d = timer->data;
 	int64_t next = INT64_MAX;
 
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		struct sw_suggester *s = d->sweeps[i]->suggest;
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		struct sw_suggester *s = d->sweep.sweeps[i]->suggest;
 
 		if (s != NULL && sw_suggest_is_late(s, sw_suggest_oldest(s))) {
 			sw_suggest_serve(s);
-			d->slots_due = true;
+			d->slot.due = true;
 			sw_suggest_changed(s->live);
 		} else if (s != NULL && s->handed_us != 0) {
 			sw_suggest_plan(s); /* it may have rested */
@@ -87,8 +87,8 @@ static void on_deadline(uv_timer_t *timer)
 	}
 	/* Only after all were served, for each may have changed who waits. */
 	const int64_t now_us = d->clock->mono_us();
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		const struct sw_suggester *s = d->sweeps[i]->suggest;
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		const struct sw_suggester *s = d->sweep.sweeps[i]->suggest;
 		const int64_t at_us = s != NULL ? next_deadline(s, now_us) : INT64_MAX;
 
 		next = at_us < next ? at_us : next;
@@ -130,8 +130,8 @@ void sw_suggest_wait(struct sw_live *live, struct sw_call *call)
 
 void sw_suggest_tick(struct sw_daemon *d, int64_t now_us)
 {
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		struct sw_suggester *s = d->sweeps[i]->suggest;
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		struct sw_suggester *s = d->sweep.sweeps[i]->suggest;
 
 		if (s == NULL)
 			continue;

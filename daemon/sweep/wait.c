@@ -38,8 +38,8 @@ struct sw_call *sw_wait_take(struct sw_waits *waits, struct sw_wait **at)
 
 void sw_wait_refuse_all(struct sw_daemon *d, enum sw_wait_reason why, const char *line)
 {
-	for (size_t i = 0; i < d->sweep_n; i++) {
-		struct sw_waits *waits = &d->sweeps[i]->waits[why];
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		struct sw_waits *waits = &d->sweep.sweeps[i]->waits[why];
 
 		while (waits->head != NULL)
 			sw_call_refuse(sw_wait_take(waits, &waits->head), SW_BUSY, "", "%s", line);
@@ -50,7 +50,7 @@ size_t sw_wait_n(const struct sw_daemon *d, enum sw_wait_reason why)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < d->sweep_n; i++)
-		n += d->sweeps[i]->waits[why].n;
+	for (size_t i = 0; i < d->sweep.sweep_n; i++)
+		n += d->sweep.sweeps[i]->waits[why].n;
 	return n;
 }

@@ -43,14 +43,12 @@ static void set_up(void)
 	ck_assert_int_eq(setenv("SWEEPD_NVML", SW_TEST_NVML, 1), 0);
 	ck_assert_int_eq(setenv("SWEEPD_NVML_MS", "3600000,60000,30000", 1), 0);
 	ck_assert_int_eq(uv_loop_init(&loop), 0);
-	d = (struct sw_daemon){.loop = &loop,
-			       .clock = &sw_clock_system,
-			       .slots = slots,
-			       .slot_n = SLOTS,
-			       .workers = workers,
-			       .worker_n = 3};
+	d = (struct sw_daemon){
+		.loop = &loop,
+		.clock = &sw_clock_system,
+		.slot = {.slots = slots, .slot_n = SLOTS, .workers = workers, .worker_n = 3}};
 	strcpy(d.config.devices, "gpu:0:2,1+cpu:1");
-	ck_assert_int_eq(uv_async_init(&loop, &d.gpu_wake, on_async), 0);
+	ck_assert_int_eq(uv_async_init(&loop, &d.slot.gpu_wake, on_async), 0);
 	for (int32_t i = 0; i < SLOTS; i++)
 		slots[i] = (struct sw_slot){.d = &d, .index = i, .holder = -1};
 	slots[0].device = (struct sw_device){.gpu = true, .lanes = 2};
@@ -66,7 +64,7 @@ static void tear_down(void)
 {
 	sw_gpus_stop(&d);
 	sw_gpus_free(&d);
-	uv_close((uv_handle_t *)&d.gpu_wake, NULL);
+	uv_close((uv_handle_t *)&d.slot.gpu_wake, NULL);
 	(void)uv_run(&loop, UV_RUN_DEFAULT);
 	ck_assert_int_eq(uv_loop_close(&loop), 0);
 	(void)unlink(path);
@@ -108,7 +106,7 @@ START_TEST(gpus_without_a_worker_wait_for_a_reading_that_began_since)
 
 	ck_assert_int_eq(sw_gpus_start(&d, &err), SW_OK);
 	ck_assert(sw_gpus_judge(&d));
-	const int64_t died_us = d.gpus->begun_us;
+	const int64_t died_us = d.slot.gpus->begun_us;
 	ck_assert(!sw_gpus_looked_at(&d, &slots[0], died_us, &failed));
 	ck_assert(!failed);
 	ck_assert(sw_gpus_looked_at(&d, &slots[0], died_us - 1, &failed));
@@ -119,9 +117,9 @@ START_TEST(gpus_without_a_worker_wait_for_a_reading_that_began_since)
 	ck_assert(sw_gpus_looked_at(&d, &slots[3], INT64_MAX, &failed)); /* no GPU to look at */
 	/* a driver that says nothing any more puts the card down, and then there is nothing to
 	 * see */
-	sw_gpus_tick(&d, d.gpus->heard_us + (int64_t)3660000 * 1000 - 1);
+	sw_gpus_tick(&d, d.slot.gpus->heard_us + (int64_t)3660000 * 1000 - 1);
 	ck_assert(!sw_gpus_looked_at(&d, &slots[0], died_us, &failed));
-	sw_gpus_tick(&d, d.gpus->heard_us + (int64_t)3660000 * 1000);
+	sw_gpus_tick(&d, d.slot.gpus->heard_us + (int64_t)3660000 * 1000);
 	ck_assert(sw_gpus_looked_at(&d, &slots[0], died_us, &failed));
 	ck_assert(!failed);
 }
@@ -144,7 +142,7 @@ START_TEST(gpus_without_memory_fail_cleanly_at_each_call)
 		if (rc == SW_OK && fired) {
 			unwatched++;
 			ck_assert_ptr_null(sw_gpus_view(&d));
-			ck_assert_int_eq(d.gpus->err.code, SW_NOMEM);
+			ck_assert_int_eq(d.slot.gpus->err.code, SW_NOMEM);
 			ck_assert_ptr_null(sw_gpus_card(&d, &slots[0]));
 			ck_assert(!sw_gpus_judge(&d));
 		} else if (fired) {

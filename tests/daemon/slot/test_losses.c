@@ -16,11 +16,9 @@ static struct sw_daemon d;
 /* n GPUs, of which NVML says nothing, and a CPU slot. */
 static void make_machine(unsigned n)
 {
-	d = (struct sw_daemon){.slots = slots,
-			       .slot_n = n + 1,
-			       .workers = workers,
-			       .worker_n = n + 1,
-			       .clock = &sw_clock_system};
+	d = (struct sw_daemon){
+		.clock = &sw_clock_system,
+		.slot = {.slots = slots, .slot_n = n + 1, .workers = workers, .worker_n = n + 1}};
 	for (unsigned i = 0; i <= n; i++) {
 		workers[i] = (struct sw_worker){.slots = &slots[i], .slot_n = 1};
 		slots[i] = (struct sw_slot){.d = &d,
@@ -116,7 +114,7 @@ START_TEST(losses_row_takes_out_what_stands_out)
 
 	make_machine(rows[_i].gpus);
 	blamed = play(rows[_i].events);
-	for (unsigned i = 0; i < d.slot_n; i++) {
+	for (unsigned i = 0; i < d.slot.slot_n; i++) {
 		const bool out = strchr(rows[_i].out, (int)('0' + i)) != NULL;
 
 		ck_assert_msg(sw_gpus_may_begin(&d, &slots[i], &why) == !out, "%s: slot %u: \"%s\"",

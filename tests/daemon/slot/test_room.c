@@ -23,8 +23,11 @@ static void make_machine(const char *state)
 {
 	const unsigned n = (unsigned)strlen(state);
 
-	d = (struct sw_daemon){
-		.slots = slots, .slot_n = n + 1, .workers = workers, .worker_n = 2, .gpus = &gpus};
+	d = (struct sw_daemon){.slot = {.slots = slots,
+					.slot_n = n + 1,
+					.workers = workers,
+					.worker_n = 2,
+					.gpus = &gpus}};
 	/* never asked: it only has to be there */
 	gpus = (struct sw_gpus){.poll = (struct sw_card_poll *)&gpus};
 	for (unsigned i = 0; i < 2; i++) {
@@ -255,11 +258,11 @@ END_TEST
 static void make_cpus(const char *state)
 {
 	make_machine(state);
-	for (unsigned i = 0; i < d.slot_n; i++) {
+	for (unsigned i = 0; i < d.slot.slot_n; i++) {
 		slots[i].worker = &workers[1];
 		slots[i].device = (struct sw_device){.lanes = 1, .index = i, .cores = 2};
 	}
-	slots[d.slot_n - 1].state = SW_SLOT_BUSY;
+	slots[d.slot.slot_n - 1].state = SW_SLOT_BUSY;
 }
 
 static const struct {

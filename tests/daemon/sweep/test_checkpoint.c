@@ -247,7 +247,7 @@ START_TEST(checkpoint_budget_spares_the_best_and_what_a_child_begins_from)
 	struct sw_heir *heir = malloc(sizeof *heir);
 	uv_loop_t loop;
 	struct sw_live live = {.sweep = 1}, *sweeps[] = {&live};
-	struct sw_daemon d = {.loop = &loop, .sweeps = sweeps, .sweep_n = 1};
+	struct sw_daemon d = {.loop = &loop, .sweep = {.sweeps = sweeps, .sweep_n = 1}};
 	struct sw_err err = SW_ERR_INIT;
 
 	ck_assert_ptr_nonnull(mkdtemp(state));

@@ -188,7 +188,7 @@ START_TEST(budget_counts_ended_and_live_attempts_on_gpus_alone)
 		{.started_ms = 1000, .slot = 1}, /* on cores */
 		{.started_ms = 1400, .slot = 4, .gpu = SW_RUN_GPU},
 	};
-	struct sw_daemon d = {.slots = slots, .slot_n = ROWS(slots)};
+	struct sw_daemon d = {.slot = {.slots = slots, .slot_n = ROWS(slots)}};
 	const struct sw_live live = {
 		.d = &d, .sweep = 1, .runs = runs, .budget = {.gpu_hours = 1, .gpu_ms = 70}};
 

@@ -163,7 +163,7 @@ static void make_world(uint64_t seed)
 	}
 	w.loses = draw(2) == 0;
 	w.d = (struct sw_daemon){
-		.slots = w.slot, .slot_n = slots, .workers = w.worker, .worker_n = slots};
+		.slot = {.slots = w.slot, .slot_n = slots, .workers = w.worker, .worker_n = slots}};
 	for (unsigned k = 0; k < slots; k++) {
 		w.worker[k] = (struct sw_worker){.slots = &w.slot[k], .slot_n = 1};
 		w.slot[k] = (struct sw_slot){.d = &w.d,
@@ -263,14 +263,14 @@ static unsigned count_slots(enum sw_slot_state state)
 {
 	unsigned n = 0;
 
-	for (size_t k = 0; k < w.d.slot_n; k++)
+	for (size_t k = 0; k < w.d.slot.slot_n; k++)
 		n += state == SW_SLOT_IDLE ? sw_room_is_free(&w.slot[k]) : w.slot[k].state == state;
 	return n;
 }
 
 static void check_slots(void)
 {
-	for (size_t k = 0; k < w.d.slot_n; k++) {
+	for (size_t k = 0; k < w.d.slot.slot_n; k++) {
 		const struct sw_slot *s = &w.slot[k];
 		unsigned has = 1;
 
@@ -280,7 +280,7 @@ static void check_slots(void)
 				      "slot %zu is held by %d", k, s->holder);
 		if (s->state != SW_SLOT_BUSY)
 			continue;
-		for (size_t i = 0; i < w.d.slot_n; i++)
+		for (size_t i = 0; i < w.d.slot.slot_n; i++)
 			has += w.slot[i].holder == (int32_t)k;
 		ck_assert_msg(has == w.run[k].of->takes, "a trial of %u slots has %u",
 			      w.run[k].of->takes, has);
@@ -290,10 +290,10 @@ static void check_slots(void)
 static void check_progress(void)
 {
 	const unsigned free = count_slots(SW_SLOT_IDLE), busy = count_slots(SW_SLOT_BUSY);
-	const unsigned up = (unsigned)w.d.slot_n - count_slots(SW_SLOT_DOWN);
+	const unsigned up = (unsigned)w.d.slot.slot_n - count_slots(SW_SLOT_DOWN);
 	bool kept = false;
 
-	for (size_t k = 0; k < w.d.slot_n; k++)
+	for (size_t k = 0; k < w.d.slot.slot_n; k++)
 		kept = kept || (sw_room_is_free(&w.slot[k]) && w.worker[k].kept_for != 0);
 	for (size_t i = 0; i < w.sweep_n; i++) {
 		struct sim_sweep *s = &w.sweep[i];
@@ -310,7 +310,7 @@ static void check_progress(void)
 			s->waits_us = w.now_us;
 		ck_assert_msg(s->waits_us < 0 || w.now_us - s->waits_us <= w.bound_us,
 			      "sweep %zu has waited for %.1f s for %u of %zu slots", i + 1,
-			      (double)(w.now_us - s->waits_us) / 1e6, s->takes, w.d.slot_n);
+			      (double)(w.now_us - s->waits_us) / 1e6, s->takes, w.d.slot.slot_n);
 		ck_assert_msg(s->kept_us == 0 || s->disturbed ||
 				      w.now_us - s->kept_us <= (int64_t)w.sweep_n * w.longest_us,
 			      "slots are kept for sweep %zu for %.1f s", i + 1,
@@ -339,7 +339,7 @@ static void step_sched(struct sim_sweep *s, const struct sw_event *e)
 	ck_assert_msg(sw_sweep_step(s->sched, e, &w.actions, &err) == SW_OK, "%s", err.msg);
 	/* A population ends members that wait or run elsewhere. */
 	for (size_t i = 0; i < w.actions.n; i++)
-		for (size_t k = 0; k < w.d.slot_n; k++)
+		for (size_t k = 0; k < w.d.slot.slot_n; k++)
 			if (w.actions.v[i].kind == SW_ACTION_STOP &&
 			    w.slot[k].state == SW_SLOT_BUSY && w.run[k].of == s &&
 			    w.run[k].trial == w.actions.v[i].trial)
@@ -404,7 +404,7 @@ static struct sw_slot *next_moment(void)
 	struct sw_slot *best = NULL;
 	int64_t at = INT64_MAX;
 
-	for (size_t k = 0; k < w.d.slot_n; k++) {
+	for (size_t k = 0; k < w.d.slot.slot_n; k++) {
 		const struct sim_slot *r = &w.run[k];
 		const int64_t t = r->next_us < r->up_us ? r->next_us : r->up_us;
 
@@ -426,7 +426,7 @@ static void run_world(uint64_t seed)
 	do {
 		for (bool moved = true; moved;) {
 			moved = false;
-			for (size_t k = 0; k < w.d.slot_n; k++)
+			for (size_t k = 0; k < w.d.slot.slot_n; k++)
 				moved = feed(&w.slot[k]) || moved;
 		}
 		check_slots();
@@ -438,7 +438,7 @@ static void run_world(uint64_t seed)
 			s->state = SW_SLOT_IDLE;
 			w.run[s->index].up_us = INT64_MAX;
 		} else if (w.loses && draw(40) == 0) {
-			lose_slot(&w.slot[draw(w.d.slot_n)]);
+			lose_slot(&w.slot[draw(w.d.slot.slot_n)]);
 		} else {
 			report(s);
 		}

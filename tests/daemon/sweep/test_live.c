@@ -59,7 +59,7 @@ START_TEST(sweep_row_comes_level_with_those_that_wait)
 	const struct sw_event ask = {.kind = SW_EVENT_ASK};
 	struct sw_actions actions = {0};
 	struct sw_live live[SWEEPS], *sweeps[SWEEPS];
-	struct sw_daemon d = {.sweeps = sweeps, .sweep_n = SWEEPS};
+	struct sw_daemon d = {.sweep = {.sweeps = sweeps, .sweep_n = SWEEPS}};
 
 	for (size_t i = 0; i < SWEEPS; i++) {
 		sweeps[i] = &live[i];

@@ -1,0 +1,29 @@
+/* daemon/net/state.h — d->net: what the socket's room keeps of its own. */
+#ifndef SW_DAEMON_NET_STATE_H
+#define SW_DAEMON_NET_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct sw_daemon_net {
+	uv_pipe_t listener;
+	const struct sw_conn_events *events;
+	const struct sw_handler *handlers; /* [handler_n] */
+	size_t handler_n;
+	struct sw_methods *methods;
+	struct sw_conn *conns; /* list */
+	size_t conn_n, conn_max;
+	bool accept_owed;                    /* one waits that there was no memory or no time for */
+	unsigned accepted_n;                 /* in this turn of the loop */
+	struct sw_conn *dirty;               /* conns with answers ready to be sent */
+	struct sw_conn *later, **later_tail; /* conns whose requests go on in the next turn */
+	int64_t turn_us;                     /* that this turn of the loop spent on requests */
+	size_t bytes;                        /* that all conns hold in memory */
+	size_t shed_n;                       /* cut for want of memory since the last tick */
+	uint32_t serial;                     /* of the newest conn */
+	uint64_t n_requests, n_errors;
+};
+
+#endif

@@ -1,0 +1,26 @@
+/* daemon/slot/state.h — d->slot: the slots, their workers, and the checks of specs. */
+#ifndef SW_DAEMON_SLOT_STATE_H
+#define SW_DAEMON_SLOT_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct sw_daemon_slot {
+	struct sw_slot *slots; /* [slot_n] */
+	size_t slot_n;
+	struct sw_worker *workers; /* [worker_n]: one for each slot, or for all lanes of a GPU */
+	size_t worker_n;
+	bool due; /* there may be work for slots that are free: at the end of this turn */
+	const struct sw_slot_events *events;
+	const struct sw_executor *executor; /* starts the workers */
+	struct sw_gpus *gpus;               /* daemon/slot/gpus.h; NULL: no slot may have one */
+	uv_async_t gpu_wake;
+	int64_t silent_us; /* a worker that is silent for longer is ended */
+
+	struct sw_check *checks, *checks_waiting; /* lists; daemon/slot/speccheck.c */
+	size_t check_n, check_waiting_n;
+};
+
+#endif
