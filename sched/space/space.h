@@ -143,7 +143,7 @@ void sw_space_canonical(const struct sw_space *s, struct sw_value *values);
 /* The same configuration: the same active parameters, with the same values. */
 bool sw_space_equal(const struct sw_space *s, const struct sw_value *a, const struct sw_value *b);
 
-/* --- constraints (sched/space/space_constraint.c) --- */
+/* --- constraints (sched/space/space_constraint.c, space_probe.c) --- */
 
 /* Adds a constraint; it is copied. It applies where each parameter that it names is active. Sums of
  * decimals are compared to within rounding (0.1 + 0.2 <= 0.3 holds); integers, and two values

@@ -161,27 +161,6 @@ void sw_sweep_counts(const struct sw_sweep *s, uint64_t counts[SW_TRIAL_STATE_N]
 	memcpy(counts, s->counts, sizeof s->counts);
 }
 
-enum sw_idle sw_sweep_idle(const struct sw_sweep *s)
-{
-	const uint64_t most = s->config.max_concurrent;
-
-	if (s->state != SW_SWEEP_RUNNING)
-		return s->state == SW_SWEEP_PAUSED ? SW_IDLE_PAUSED : SW_IDLE_DONE;
-	if (s->ending)
-		return SW_IDLE_WAITING;
-	if (most != 0 && s->counts[SW_TRIAL_RUNNING] >= most)
-		return SW_IDLE_BUSY;
-	return s->counts[SW_TRIAL_PENDING] > 0 || sw_sweep_can_create(s) ||
-			       sw_sweep_resumable(s) != 0
-		       ? SW_IDLE_NOT
-		       : SW_IDLE_WAITING;
-}
-
-bool sw_sweep_has_work(const struct sw_sweep *s)
-{
-	return sw_sweep_idle(s) == SW_IDLE_NOT;
-}
-
 uint64_t sw_sweep_epoch(const struct sw_sweep *s)
 {
 	return s->epoch_n - 1;

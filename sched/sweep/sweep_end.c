@@ -28,29 +28,6 @@ const char *sw_sweep_trial_cause(const struct sw_sweep *s)
 	return s->kill.on ? s->kill.cause : SW_CAUSE_ENDED;
 }
 
-/* A sampler that ends, ends the sweep; trials that the user enqueued come on top of its points. */
-uint64_t sw_sweep_base_cap(const struct sw_sweep *s)
-{
-	const uint64_t points = sw_sweep_points(s);
-	const uint64_t end = points != 0 ? points + s->given.n - s->given.children : 0;
-
-	if (s->user_cap == 0 || end == 0)
-		return s->user_cap + end;
-	return s->user_cap < end ? s->user_cap : end;
-}
-
-uint64_t sw_sweep_run_cap(const struct sw_sweep *s)
-{
-	const uint64_t base = sw_sweep_base_cap(s);
-
-	return base != 0 ? base + s->given.children : 0;
-}
-
-uint64_t sw_sweep_asked_cap(const struct sw_sweep *s)
-{
-	return s->user_cap != 0 ? s->user_cap + s->given.children : sw_sweep_run_cap(s);
-}
-
 /* The cause of a sweep that has nothing left to make: empty unless its grid came to its end. */
 static void note_grid_end(const struct sw_sweep *s, char cause[SW_CAUSE_MAX])
 {
@@ -65,27 +42,6 @@ static void note_grid_end(const struct sw_sweep *s, char cause[SW_CAUSE_MAX])
 	if (s->user_cap > end)
 		(void)snprintf(cause + n, SW_CAUSE_MAX - (size_t)n, ", run_cap is %" PRIu64,
 			       s->user_cap);
-}
-
-bool sw_sweep_can_create(const struct sw_sweep *s)
-{
-	const uint64_t cap = sw_sweep_run_cap(s);
-
-	return !s->ending && (cap == 0 || s->trial_n < cap);
-}
-
-uint64_t sw_sweep_resumable(const struct sw_sweep *s)
-{
-	return s->ending ? 0 : sw_pruner_next(s->pruner);
-}
-
-void sw_sweep_tell_waiting(struct sw_sweep *s)
-{
-	const uint64_t cap = sw_sweep_run_cap(s);
-	const uint64_t unmade = !sw_sweep_can_create(s) ? 0 : cap == 0 ? 1 : cap - s->trial_n;
-
-	/* A trial that waits for its end in a slice does not wait for a lane. */
-	sw_pruner_waiting(s->pruner, s->ending ? 0 : s->counts[SW_TRIAL_PENDING], unmade);
 }
 
 void sw_sweep_move(struct sw_sweep *s, struct sw_trial *t, enum sw_trial_state to)

@@ -6,9 +6,11 @@
  *   sweep_trial.c     events that concern one trial
  *   sweep_lost.c      a trial whose worker is gone: whether it runs again
  *   sweep_make.c      new trials: of the sampler, of the user, of a population
+ *   sweep_left.c      what is left to run, and which trial is next
  *   sweep_learn.c     where values come from (sampler, suggestion, user), what the sampler is told
  *   sweep_seen.c      what of it the sampler may see once ranges were edited
  *   sweep_edit.c      EDIT
+ *   sweep_action.c    the actions of an event, causes
  *
  * A handler works in this order, so that a refused event and SW_NOMEM change nothing: check the
  * event, reserve what it needs, then change the state, which cannot fail.
@@ -114,6 +116,14 @@ sw_status sw_sweep_create_trial(struct sw_sweep *s, const struct sw_suggestion *
 sw_status sw_sweep_given_reserve(struct sw_sweep *s, struct sw_err *err);
 /* A changed copy of the donor that waits for a lane (one action). There is room. */
 void sw_sweep_spawn(struct sw_sweep *s, uint64_t donor, struct sw_actions *out);
+
+/* sweep_left.c */
+/* The cap without the children that came on top of it; 0: none. */
+uint64_t sw_sweep_base_cap(const struct sw_sweep *s);
+bool sw_sweep_can_create(const struct sw_sweep *s);    /* budget and points are left */
+uint64_t sw_sweep_resumable(const struct sw_sweep *s); /* what the pruner would resume; 0: none */
+/* Tells the pruner how many trials wait outside its queue. */
+void sw_sweep_tell_waiting(struct sw_sweep *s);
 /* Those that do not wait any more leave the front of the waiting ones: done after each event, so
  * that pending.v[0] is the lowest number that waits, if any does. */
 void sw_sweep_trim_pending(struct sw_sweep *s);
@@ -151,12 +161,6 @@ sw_status sw_sweep_on_edit(struct sw_sweep *s, const struct sw_event *ev, struct
 /* sweep_end.c */
 bool sw_sweep_ended(const struct sw_sweep *s);
 sw_status sw_sweep_refuse_ended(const struct sw_sweep *s, struct sw_err *err); /* ended, ending */
-/* The cap without the children that came on top of it; 0: none. */
-uint64_t sw_sweep_base_cap(const struct sw_sweep *s);
-bool sw_sweep_can_create(const struct sw_sweep *s);    /* budget and points are left */
-uint64_t sw_sweep_resumable(const struct sw_sweep *s); /* what the pruner would resume; 0: none */
-/* Tells the pruner how many trials wait outside its queue. */
-void sw_sweep_tell_waiting(struct sw_sweep *s);
 
 /* The one way a trial changes its state here: keeps the counts. */
 void sw_sweep_move(struct sw_sweep *s, struct sw_trial *t, enum sw_trial_state to);
@@ -191,7 +195,7 @@ void sw_sweep_settle(struct sw_sweep *s, struct sw_actions *out);
 sw_status sw_sweep_on_settle(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			     struct sw_err *err);
 
-/* sweep_step.c */
+/* sweep_action.c */
 /* Room for n more actions. */
 SW_NODISCARD sw_status sw_actions_reserve(struct sw_actions *a, size_t n, struct sw_err *err);
 

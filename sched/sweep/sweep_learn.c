@@ -142,44 +142,6 @@ sw_status sw_sweep_learn_grow(struct sw_sweep *s, uint64_t trial_cap)
 										   : SW_NOMEM;
 }
 
-uint64_t sw_sweep_made(const struct sw_sweep *s)
-{
-	return s->trial_n - s->given.n;
-}
-
-uint64_t sw_sweep_points(const struct sw_sweep *s)
-{
-	const uint64_t points = sw_sampler_points(s->sampler);
-
-	return points != 0 ? points + s->config.n_init : 0;
-}
-
-uint64_t sw_sweep_wants_suggestions(const struct sw_sweep *s, uint64_t asks)
-{
-	const uint64_t most = s->config.max_concurrent, running = s->counts[SW_TRIAL_RUNNING];
-	const uint64_t cap = sw_sweep_run_cap(s);
-	const uint64_t made = sw_sweep_made(s), init = s->sampling.n_init;
-
-	if (!s->learns || !sw_sweep_has_work(s) || !sw_sweep_can_create(s))
-		return 0;
-	if (most != 0 && asks > most - running)
-		asks = most - running;
-	const uint64_t pending = sw_sweep_pending_next(s) ? s->counts[SW_TRIAL_PENDING] : 0;
-	asks = asks > pending ? asks - pending : 0;
-	/* Paused trials that may go on come before new ones. */
-	asks -= sw_pruner_next_n(s->pruner, asks);
-	if (cap != 0 && asks > cap - s->trial_n)
-		asks = cap - s->trial_n;
-	/* Points that the user listed need no sampler. */
-	const uint64_t given = made < init ? init - made : 0;
-	return asks > given ? asks - given : 0;
-}
-
-bool sw_sweep_wants_suggestion(const struct sw_sweep *s)
-{
-	return sw_sweep_wants_suggestions(s, 1) > 0;
-}
-
 bool sw_sweep_learns(const struct sw_sweep *s)
 {
 	return s->learns;

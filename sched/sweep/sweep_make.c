@@ -1,4 +1,4 @@
-/* New trials: of the sampler, of the user, of a population. And which of them wait. */
+/* New trials: of the sampler, of the user, of a population. */
 #include "base/memory.h"
 #include "sched/pruner/pbt_explore.h"
 #include "sched/sweep/sweep.h"
@@ -239,33 +239,4 @@ sw_status sw_sweep_next(const struct sw_sweep *s, const struct sw_suggestion *gi
 		return SW_NOT_FOUND;
 	memcpy(values, given->values, sw_space_size(s->space) * sizeof *values);
 	return SW_OK;
-}
-
-void sw_sweep_trim_pending(struct sw_sweep *s)
-{
-	/* A trial that was cancelled while it waited leaves the heap when it comes to the top. */
-	while (s->pending.n > 0 && s->trial[s->pending.v[0] - 1].state != SW_TRIAL_PENDING)
-		(void)sw_pending_pop(&s->pending);
-}
-
-/* True if, in a population, a paused member or one that is not made yet goes before the first that
- * is pending. Members take turns by their steps: children that always went first could go on for
- * ever. */
-static bool is_overtaken(const struct sw_sweep *s)
-{
-	const uint64_t first = s->pending.v[0], paused = sw_sweep_resumable(s);
-	const uint64_t its = s->trial[first - 1].resume_step;
-
-	if (sw_pruner_kind(s->pruner) != SW_PRUNER_PBT)
-		return false;
-	if (paused == 0)
-		return its > 0 && sw_sweep_can_create(s);
-	const uint64_t ours = s->trial[paused - 1].resume_step;
-
-	return ours < its || (ours == its && paused < first);
-}
-
-bool sw_sweep_pending_next(const struct sw_sweep *s)
-{
-	return s->counts[SW_TRIAL_PENDING] > 0 && !is_overtaken(s);
 }

@@ -1,0 +1,107 @@
+/* Is there anything to try? Looks at all points if they are few, else at draws, then a walk and a
+ * search from them. */
+#include "sched/num/rng.h"
+#include "sched/space/space.h"
+#include "sched/space/space_internal.h"
+#include <stdio.h>
+
+/* The number of points when all of them can be looked at, else 0. */
+static uint64_t points_of(const struct sw_space *s)
+{
+	uint64_t points = 1;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const uint64_t levels = s->v[i].levels;
+
+		if (levels == 0 || levels > SW_SPACE_PROBES / points)
+			return 0;
+		points *= levels;
+	}
+	return points;
+}
+
+static void probe_at(const struct sw_space *s, uint64_t seed, bool all, uint64_t k,
+		     struct sw_value *values)
+{
+	double unit[SW_SPACE_MAX_PARAMS];
+
+	if (!all) {
+		for (size_t i = 0; i < s->n; i++)
+			unit[i] = sw_rng_unit(seed, SW_RNG_SAMPLE, k + 1, (uint32_t)i);
+		sw_space_decode(s, unit, values);
+		return;
+	}
+	for (size_t i = s->n; i-- > 0; k /= s->v[i].levels)
+		values[i] = sw_space_level(s, i, k % s->v[i].levels);
+}
+
+/* Counts the constraints that the point breaks; false: none. */
+static bool count_broken(const struct sw_space *s, const struct sw_value *values, uint32_t *broken)
+{
+	bool active[SW_SPACE_MAX_PARAMS], any = false;
+
+	sw_space_active(s, values, active);
+	for (size_t i = 0; i < s->n_constraints; i++) {
+		const bool breaks = sw_space_is_broken(s, &s->constraints[i], values, active);
+
+		broken[i] += breaks;
+		any = any || breaks;
+	}
+	return any;
+}
+
+/* Where draws found nothing: the values of the last of them are the walk's start. */
+static enum sw_solved find_point(const struct sw_space *s, uint64_t seed, struct sw_probe *found)
+{
+	found->is_rare = true;
+	if (sw_space_repair(s, seed, 0, NULL, found->values))
+		return SW_SOLVED;
+	found->by_search = true;
+	return sw_space_solve(s, seed, 0, NULL, SW_SOLVE_PROBE, found->values);
+}
+
+static sw_status no_point(uint64_t n, uint32_t breaks, size_t worst, bool is_all, bool is_proven,
+			  struct sw_err *err)
+{
+	char ptr[48];
+
+	(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", worst);
+	if (is_proven)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "no point of the space meets the constraints: of %s%llu this one "
+				 "breaks %lu",
+				 is_all ? "all its " : "", (unsigned long long)n,
+				 (unsigned long)breaks);
+	return sw_err_at(err, SW_INVALID, ptr,
+			 "no point was found that meets the constraints, by %llu draws and a "
+			 "search of %zu steps; of the draws this one breaks %lu",
+			 (unsigned long long)n, SW_SOLVE_PROBE, (unsigned long)breaks);
+}
+
+sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_probe *found,
+			 struct sw_err *err)
+{
+	struct sw_probe own, *const p = found != NULL ? found : &own;
+	uint32_t broken[SW_SPACE_MAX_CONSTRAINTS] = {0};
+	const uint64_t points = points_of(s), n = points > 0 ? points : SW_SPACE_PROBES;
+	enum sw_solved solved = SW_SOLVED_NONE; /* once all points are seen */
+	size_t worst = 0;
+
+	p->is_rare = p->by_search = false;
+	if (s->n_constraints == 0)
+		return SW_OK;
+	/* Where all points can be looked at, finding none is a proof. */
+	for (uint64_t k = 0; k < n; k++) {
+		probe_at(s, seed, points > 0, k, p->values);
+		if (!count_broken(s, p->values, broken))
+			return SW_OK;
+	}
+	if (points == 0)
+		solved = find_point(s, seed, p);
+	if (solved == SW_SOLVED)
+		return SW_OK;
+	for (size_t i = 1; i < s->n_constraints; i++)
+		if (broken[i] > broken[worst])
+			worst = i;
+	return no_point(n, broken[worst], worst, points > 0, solved == SW_SOLVED_NONE, err);
+}
