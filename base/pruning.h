@@ -16,17 +16,27 @@
 #define SW_PBT_FACTORS_MAX 8
 #define SW_PBT_PARAMS_MAX  256 /* parameters of a sweep */
 
+/* TYPE(name, KIND): "type" is the name. sched/pruner makes an asha by sw_asha_make(), the spec reads
+ * it by sw_spec_pruner_asha, and so on. A VARIANT is made likewise, and read by the type before it.
+ * A new one goes last (docs/develop.md). */
+#define SW_PRUNERS(TYPE, VARIANT)                                                                  \
+	TYPE(asha, ASHA)                                                                           \
+	VARIANT(promote, PROMOTE)                                                                  \
+	TYPE(hyperband, HYPERBAND)                                                                 \
+	TYPE(median, MEDIAN)                                                                       \
+	TYPE(patience, PATIENCE)                                                                   \
+	TYPE(threshold, THRESHOLD)                                                                 \
+	TYPE(pbt, PBT)
+#define SW_NO_ROW(name, KIND)
+#define SW_ONE_ROW(name, KIND) +1
+
 enum sw_pruner_kind {
 	SW_PRUNER_NONE,
-	SW_PRUNER_ASHA,      /* type asha, variant stop: sched/pruner/asha.c */
-	SW_PRUNER_PROMOTE,   /* type asha, variant promote: sched/pruner/promote.c */
-	SW_PRUNER_HYPERBAND, /* sched/pruner/hyperband.c, and so on */
-	SW_PRUNER_MEDIAN,
-	SW_PRUNER_PATIENCE,
-	SW_PRUNER_THRESHOLD,
-	SW_PRUNER_PBT
+#define SW_ROW(name, KIND) SW_PRUNER_##KIND,
+	SW_PRUNERS(SW_ROW, SW_ROW)
+#undef SW_ROW
 };
-#define SW_PRUNER_KIND_N (SW_PRUNER_PBT + 1)
+#define SW_PRUNER_KIND_N (1 SW_PRUNERS(SW_ONE_ROW, SW_ONE_ROW))
 
 struct sw_asha_config {
 	uint64_t grace_period;     /* >= 1 */
@@ -79,6 +89,7 @@ struct sw_pbt_config {
 /* The part that its kind names is set, the others are zero. */
 struct sw_pruner_config {
 	enum sw_pruner_kind kind;
+	uint64_t first_step;        /* at which it can judge, for a warning; 0: any, or not known */
 	struct sw_asha_config asha; /* ASHA and PROMOTE */
 	struct sw_hyperband_config hyperband;
 	struct sw_median_config median;

@@ -81,6 +81,20 @@ sw_status sw_spec_unknown(const char *what, const char *name, const char *const 
 	return sw_err_at(err, SW_INVALID, ptr, "unknown %s \"%.64s\"%s", what, name, tail);
 }
 
+const char *sw_spec_one_of(const char *const *words, char *out, size_t cap)
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; words[i] != NULL && n < cap; i++)
+		n += (size_t)snprintf(out + n, cap - n, "%s\"%s\"",
+				      i == 0                 ? ""
+				      : words[i + 1] == NULL ? " or "
+							     : ", ",
+				      words[i]);
+	return out;
+}
+
 sw_status sw_spec_at_key(struct sw_err *err, const char *key, const char *fmt, ...)
 {
 	char line[sizeof err->msg], ptr[sizeof err->ptr] = "";

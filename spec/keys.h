@@ -55,6 +55,8 @@ SW_NODISCARD sw_status sw_spec_key_bool(const cJSON *object, const char *key, bo
 SW_NODISCARD sw_status sw_spec_read_label(const cJSON *v, const char *key, const char **out,
 					  struct sw_err *err);
 
+/* The words, up to the NULL behind them, for a message: "sgd", "adam" or "adamw". Returns out. */
+const char *sw_spec_one_of(const char *const *words, char *out, size_t cap);
 /* SW_INVALID at "/key", with a formatted line. */
 SW_NODISCARD sw_status sw_spec_at_key(struct sw_err *err, const char *key, const char *fmt, ...)
 	SW_PRINTF(3, 4);

@@ -43,8 +43,9 @@ struct sw_pruner {
 /* Each checks its part of the configuration, and makes the object with sw_pruner_new(). */
 typedef sw_status sw_pruner_make(struct sw_pruner **out, const struct sw_pruner_config *config,
 				 struct sw_err *err);
-sw_pruner_make sw_asha_make, sw_promote_make, sw_hyperband_make, sw_median_make, sw_patience_make,
-	sw_threshold_make, sw_pbt_make;
+#define SW_ROW(name, KIND) sw_pruner_make sw_##name##_make;
+SW_PRUNERS(SW_ROW, SW_ROW)
+#undef SW_ROW
 
 /* An object of ops->size bytes, all 0 but its table and its configuration; n rungs are copied into
  * it, where it has any. */

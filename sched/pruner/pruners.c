@@ -23,22 +23,20 @@ static sw_status make_none(struct sw_pruner **out, const struct sw_pruner_config
 	return sw_pruner_new(out, &none_ops, config, NULL, 0, 0, err);
 }
 
+/* clang-format off */
 static sw_pruner_make *const makers[SW_PRUNER_KIND_N] = {
-	[SW_PRUNER_NONE] = make_none,
-	[SW_PRUNER_ASHA] = sw_asha_make,
-	[SW_PRUNER_PROMOTE] = sw_promote_make,
-	[SW_PRUNER_HYPERBAND] = sw_hyperband_make,
-	[SW_PRUNER_MEDIAN] = sw_median_make,
-	[SW_PRUNER_PATIENCE] = sw_patience_make,
-	[SW_PRUNER_THRESHOLD] = sw_threshold_make,
-	[SW_PRUNER_PBT] = sw_pbt_make,
+	make_none,
+#define SW_ROW(name, KIND) sw_##name##_make,
+	SW_PRUNERS(SW_ROW, SW_ROW)
+#undef SW_ROW
 };
+/* clang-format on */
 
 sw_status sw_pruners_create(struct sw_pruner **out, const struct sw_pruner_config *config,
 			    uint64_t seed, struct sw_err *err)
 {
 	*out = NULL;
-	if ((unsigned)config->kind >= SW_PRUNER_KIND_N || makers[config->kind] == NULL)
+	if ((unsigned)config->kind >= SW_PRUNER_KIND_N)
 		return sw_err_at(err, SW_INVALID, "/type", "there is no such pruner");
 	const sw_status rc = makers[config->kind](out, config, err);
 	if (rc != SW_OK)

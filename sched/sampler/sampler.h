@@ -14,6 +14,7 @@
 #ifndef SW_SCHED_SAMPLER_SAMPLER_H
 #define SW_SCHED_SAMPLER_SAMPLER_H
 
+#include "base/sampling.h"
 #include "base/status.h"
 #include "sched/sampler/suggestion.h"
 #include "sched/space/history.h"
@@ -28,16 +29,6 @@
 #define SW_SAMPLER_LEVELS_MAX 64
 
 struct sw_sampler; /* opaque; made by sched/sweep/samplers.h */
-
-enum sw_sampler_kind {
-	SW_SAMPLER_RANDOM,
-	SW_SAMPLER_GRID,
-	SW_SAMPLER_SOBOL,
-	SW_SAMPLER_TPE,
-	SW_SAMPLER_BOHB,
-	SW_SAMPLER_BAYES,
-	SW_SAMPLER_KIND_N
-};
 
 struct sw_sampler_config {
 	enum sw_sampler_kind kind;

@@ -43,12 +43,9 @@ struct sw_sampler {
 SW_NODISCARD sw_status sw_sampler_make(struct sw_sampler **out, const struct sw_sampler_ops *ops,
 				       const struct sw_sampler_config *config, struct sw_err *err);
 
-extern const struct sw_sampler_ops sw_sampler_random_ops;
-extern const struct sw_sampler_ops sw_sampler_grid_ops;
-extern const struct sw_sampler_ops sw_sampler_sobol_ops;
-extern const struct sw_sampler_ops sw_sampler_tpe_ops;
-extern const struct sw_sampler_ops sw_sampler_bohb_ops;
-extern const struct sw_sampler_ops sw_sampler_bayes_ops;
+#define SW_ROW(name, KIND) extern const struct sw_sampler_ops sw_sampler_##name##_ops;
+SW_SAMPLERS(SW_ROW)
+#undef SW_ROW
 
 /* A point of the space, uniform in the unit cube, that breaks no constraint: trial t's draws of the
  * stream, up to SW_SAMPLER_TRIES of them, then the last of them repaired (sw_space_repair()), then

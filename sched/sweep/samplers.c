@@ -4,15 +4,15 @@
 #include <string.h>
 
 static const struct sw_sampler_ops *const all[SW_SAMPLER_KIND_N] = {
-	[SW_SAMPLER_RANDOM] = &sw_sampler_random_ops, [SW_SAMPLER_GRID] = &sw_sampler_grid_ops,
-	[SW_SAMPLER_SOBOL] = &sw_sampler_sobol_ops,   [SW_SAMPLER_TPE] = &sw_sampler_tpe_ops,
-	[SW_SAMPLER_BOHB] = &sw_sampler_bohb_ops,     [SW_SAMPLER_BAYES] = &sw_sampler_bayes_ops,
+#define SW_ROW(name, KIND) &sw_sampler_##name##_ops,
+	SW_SAMPLERS(SW_ROW)
+#undef SW_ROW
 };
 
 sw_status sw_samplers_find(const char *name, enum sw_sampler_kind *out)
 {
 	for (size_t i = 0; i < SW_SAMPLER_KIND_N; i++) {
-		if (all[i] != NULL && strcmp(all[i]->name, name) == 0) {
+		if (strcmp(all[i]->name, name) == 0) {
 			*out = (enum sw_sampler_kind)i;
 			return SW_OK;
 		}
@@ -22,13 +22,13 @@ sw_status sw_samplers_find(const char *name, enum sw_sampler_kind *out)
 
 const char *sw_samplers_name(enum sw_sampler_kind kind)
 {
-	assert((size_t)kind < SW_SAMPLER_KIND_N && all[kind] != NULL);
+	assert((size_t)kind < SW_SAMPLER_KIND_N);
 	return all[kind]->name;
 }
 
 sw_status sw_samplers_create(struct sw_sampler **out, const struct sw_sampler_config *config,
 			     struct sw_err *err)
 {
-	assert((size_t)config->kind < SW_SAMPLER_KIND_N && all[config->kind] != NULL);
+	assert((size_t)config->kind < SW_SAMPLER_KIND_N);
 	return sw_sampler_make(out, all[config->kind], config, err);
 }

@@ -4,8 +4,7 @@
 
 #include "sched/sampler/sampler.h"
 
-/* The names a spec uses ("random", "grid", "sobol", "tpe", "bohb", "bayes"). SW_INVALID for any
- * other. */
+/* By the name that a spec uses (base/sampling.h). SW_INVALID: there is none. */
 SW_NODISCARD sw_status sw_samplers_find(const char *name, enum sw_sampler_kind *out);
 const char *sw_samplers_name(enum sw_sampler_kind kind);
 

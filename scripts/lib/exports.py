@@ -5,7 +5,7 @@ Each that is not static must be named by another file, a macro or an inline func
 its own file does, it should be static. If tests or bench do and the product does not at all, not
 even its own file, it should go or stand in the list below; an entry that is not needed is a
 finding too, so the list only shrinks. Macros paste the names of sw_handle_*() and of what
-kernels/ops_list.h lists; openblas_*() stand in for OpenBLAS's own. One line for each finding; status 1 if there is any.
+kernels/ops_list.h and base/pruning.h list; openblas_*() stand in for OpenBLAS's own. One line for each finding; status 1 if there is any.
 """
 
 import os
@@ -44,7 +44,8 @@ def main():
     others = source.Program(root, source.files(root, ("tests", "bench")))
     unused, tested = {}, {}
     listed = "|".join(re.findall(r"^SW_OP\(\w+, (\w+),", product.code["kernels/ops_list.h"], re.M))
-    pasted = re.compile(r"sw_handle_\w+|openblas_\w+|sw_(cpu|cuda)_(%s)" % listed)
+    pruners = "|".join(re.findall(r"^\t(?:TYPE|VARIANT)\((\w+),", product.code["base/pruning.h"], re.M))
+    pasted = re.compile(r"sw_handle_\w+|openblas_\w+|sw_(cpu|cuda)_(%s)|sw_(%s)_make" % (listed, pruners))
     for name, home in product.home.items():
         if pasted.fullmatch(name) or any(names(product, path, name) for path in product.code if path != home):
             continue

@@ -8,20 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *sw_spec_choices(const struct sw_trainer_option *o, char *out, size_t cap)
-{
-	size_t n = 0;
-
-	out[0] = '\0';
-	for (size_t i = 0; o->choices[i] != NULL && n < cap; i++)
-		n += (size_t)snprintf(out + n, cap - n, "%s\"%s\"",
-				      i == 0                      ? ""
-				      : o->choices[i + 1] == NULL ? " or "
-								  : ", ",
-				      o->choices[i]);
-	return out;
-}
-
 bool sw_spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *why, size_t cap)
 {
 	char low[32], high[32];
@@ -32,7 +18,8 @@ bool sw_spec_option_value(const struct sw_trainer_option *o, const cJSON *v, cha
 	}
 	if (o->kind == SW_OPTION_CHOICE) {
 		char list[120];
-		(void)snprintf(why, cap, "must be %s", sw_spec_choices(o, list, sizeof list));
+		(void)snprintf(why, cap, "must be %s",
+			       sw_spec_one_of(o->choices, list, sizeof list));
 		const char *word = cJSON_GetStringValue(v);
 		for (size_t i = 0; word != NULL && o->choices[i] != NULL; i++)
 			if (strcmp(o->choices[i], word) == 0)

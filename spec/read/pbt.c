@@ -166,7 +166,12 @@ static sw_status finish_pbt(struct sw_spec_pruner_reading *r, struct sw_err *err
 	sw_status rc = read_factors(&r->out->pbt, sw_json_get(r->v, "perturbation_factors"), err);
 	if (rc == SW_OK)
 		rc = read_mutations(r, sw_json_get(r->v, "hyperparam_mutations"), err);
-	r->out->pbt.last_step = sw_spec_epochs(r->spec);
+	struct sw_pbt_config *p = &r->out->pbt;
+	p->last_step = sw_spec_epochs(r->spec);
+	/* One more: at the last step there is nothing left to go on with. */
+	r->out->first_step = 1 + (p->perturbation_interval > p->burn_in_period
+					  ? p->perturbation_interval
+					  : p->burn_in_period);
 	return rc;
 }
 

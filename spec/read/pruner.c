@@ -5,12 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* clang-format off */
 const struct sw_spec_pruner_type *const sw_spec_pruner_types[SW_SPEC_PRUNER_TYPE_N] = {
-	&sw_spec_pruner_asha,     &sw_spec_pruner_hyperband, &sw_spec_pruner_median,
-	&sw_spec_pruner_patience, &sw_spec_pruner_threshold, &sw_spec_pruner_pbt,
+#define SW_ROW(name, KIND) &sw_spec_pruner_##name,
+	SW_PRUNERS(SW_ROW, SW_NO_ROW)
+#undef SW_ROW
 };
-
-#define TYPES "\"asha\", \"hyperband\", \"median\", \"patience\", \"threshold\" or \"pbt\""
+static const char *const names[SW_SPEC_PRUNER_TYPE_N + 1] = {
+#define SW_ROW(name, KIND) #name,
+	SW_PRUNERS(SW_ROW, SW_NO_ROW)
+#undef SW_ROW
+};
+/* clang-format on */
 
 /* Names of other tools, and what they are here. */
 static const struct {
@@ -40,28 +46,29 @@ static const struct {
 
 static sw_status unknown_type(const char *name, struct sw_err *err)
 {
-	const char *names[SW_SPEC_PRUNER_TYPE_N];
+	char known[100], tail[130];
 
 	for (size_t i = 0; i < SW_SPEC_N(elsewhere); i++)
 		if (strcmp(elsewhere[i].type, name) == 0)
 			return sw_err_at(err, SW_INVALID, "/type", "unknown type \"%s\": %s", name,
 					 elsewhere[i].line);
-	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++)
-		names[i] = sw_spec_pruner_types[i]->name;
-	return sw_spec_unknown("type", name, names, SW_SPEC_PRUNER_TYPE_N, ": type must be " TYPES,
-			       "/type", err);
+	(void)snprintf(tail, sizeof tail, ": type must be %s",
+		       sw_spec_one_of(names, known, sizeof known));
+	return sw_spec_unknown("type", name, names, SW_SPEC_PRUNER_TYPE_N, tail, "/type", err);
 }
 
 static sw_status read_type(const cJSON *v, const struct sw_spec_pruner_type **out,
 			   struct sw_err *err)
 {
 	const cJSON *type = sw_json_get(v, "type");
+	char known[100];
 
 	*out = NULL;
+	(void)sw_spec_one_of(names, known, sizeof known);
 	if (type == NULL)
-		return sw_err_at(err, SW_INVALID, "/type", "\"type\" is missing: " TYPES);
+		return sw_err_at(err, SW_INVALID, "/type", "\"type\" is missing: %s", known);
 	if (!cJSON_IsString(type))
-		return sw_spec_must_be(type, "type", TYPES, err);
+		return sw_spec_must_be(type, "type", known, err);
 	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++)
 		if (strcmp(sw_spec_pruner_types[i]->name, type->valuestring) == 0)
 			*out = sw_spec_pruner_types[i];

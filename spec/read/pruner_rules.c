@@ -34,8 +34,9 @@ static void hyperband_defaults(struct sw_spec_pruner_reading *r)
 }
 
 /* Bands below 1 are none, as in W&B. */
-static sw_status bands_from_max(struct sw_hyperband_config *h, struct sw_err *err)
+static sw_status bands_from_max(struct sw_pruner_config *p, struct sw_err *err)
 {
+	struct sw_hyperband_config *h = &p->hyperband;
 	uint64_t band = h->max_iter, n = 0;
 
 	while (n < h->s && band >= h->eta) {
@@ -49,6 +50,7 @@ static sw_status bands_from_max(struct sw_hyperband_config *h, struct sw_err *er
 				 (unsigned long long)h->max_iter, (unsigned long long)h->eta);
 	h->s = n;
 	h->min_iter = 0;
+	p->first_step = band;
 	return SW_OK;
 }
 
@@ -61,9 +63,10 @@ static sw_status hyperband_finish(struct sw_spec_pruner_reading *r, struct sw_er
 	if (h->last_step == 0)
 		h->last_step = STEP_MAX;
 	if (r->given[MAX_ITER] != NULL && r->given[S] != NULL)
-		return bands_from_max(h, err);
+		return bands_from_max(r->out, err);
 	h->max_iter = 0;
 	h->s = 0;
+	r->out->first_step = h->min_iter;
 	if (r->given[MIN_ITER] != NULL)
 		return SW_OK;
 	if (r->given[MAX_ITER] == NULL)
@@ -127,7 +130,9 @@ static sw_status median_finish(struct sw_spec_pruner_reading *r, struct sw_err *
 		else
 			optuna = r->given[i];
 	}
-	r->out->median.running_mean = ray != NULL;
+	struct sw_median_config *m = &r->out->median;
+	m->running_mean = ray != NULL;
+	r->out->first_step = m->running_mean ? m->grace_period : m->warmup_steps;
 	if (ray == NULL || optuna == NULL)
 		return SW_OK;
 	return sw_spec_at_key(
@@ -165,6 +170,13 @@ static const struct sw_spec_hint patience_hints[] = {
 	{"wrapped_pruner", NULL, "a sweep has one pruner: leave it out"},
 };
 
+static sw_status patience_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
+{
+	(void)err;
+	r->out->first_step = r->out->patience.patience + 1;
+	return SW_OK;
+}
+
 const struct sw_spec_pruner_type sw_spec_pruner_patience = {
 	.name = "patience",
 	.kind = SW_PRUNER_PATIENCE,
@@ -172,6 +184,7 @@ const struct sw_spec_pruner_type sw_spec_pruner_patience = {
 	.n_fields = SW_SPEC_N(patience_fields),
 	.hints = patience_hints,
 	.n_hints = SW_SPEC_N(patience_hints),
+	.finish = patience_finish,
 };
 
 /* --- threshold: Optuna's --- */
@@ -202,6 +215,7 @@ static sw_status threshold_finish(struct sw_spec_pruner_reading *r, struct sw_er
 
 	t->has_lower = r->given[LOWER] != NULL;
 	t->has_upper = r->given[UPPER] != NULL;
+	r->out->first_step = t->warmup_steps;
 	if (!t->has_lower && !t->has_upper)
 		return sw_err_at(err, SW_INVALID, "/upper",
 				 "\"upper\" is missing, and \"lower\" too: give one of them, or "

@@ -54,11 +54,10 @@ struct sw_spec_pruner_type {
 	sw_status (*finish)(struct sw_spec_pruner_reading *r, struct sw_err *err);
 };
 
-extern const struct sw_spec_pruner_type sw_spec_pruner_asha, sw_spec_pruner_hyperband,
-	sw_spec_pruner_median, sw_spec_pruner_patience, sw_spec_pruner_threshold,
-	sw_spec_pruner_pbt;
-
-#define SW_SPEC_PRUNER_TYPE_N ((size_t)6)
+#define SW_ROW(name, KIND) extern const struct sw_spec_pruner_type sw_spec_pruner_##name;
+SW_PRUNERS(SW_ROW, SW_NO_ROW)
+#undef SW_ROW
+#define SW_SPEC_PRUNER_TYPE_N ((size_t)(0 SW_PRUNERS(SW_ONE_ROW, SW_NO_ROW)))
 extern const struct sw_spec_pruner_type *const sw_spec_pruner_types[SW_SPEC_PRUNER_TYPE_N];
 
 #endif

@@ -100,7 +100,5 @@ SW_NODISCARD sw_status sw_spec_param_suits(const struct sw_spec_param *p,
 					   const struct sw_trainer_option *o, struct sw_err *err);
 /* Is v a literal that the option takes? why[cap]: "must be ..." either way. */
 bool sw_spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *why, size_t cap);
-/* The words of a choice for a message: "\"sgd\", \"adam\" or \"adamw\"". Returns out. */
-const char *sw_spec_choices(const struct sw_trainer_option *o, char *out, size_t cap);
 
 #endif

@@ -1,27 +1,37 @@
 /* "method", and what a search starts from: "init", "warm_start", "refine", "shuffle",
  * "suggest_wait_ms". */
+#include "base/sampling.h"
 #include "proto/json.h"
-#include "spec/read/read.h"
+#include "spec/read/pruner_type.h"
 #include <stdio.h>
 #include <string.h>
 
-#define METHODS "\"random\", \"grid\", \"sobol\", \"tpe\", \"bohb\" or \"bayes\""
+/* clang-format off */
+const char *const sw_spec_methods[] = {
+#define SW_ROW(name, KIND) #name,
+	SW_SAMPLERS(SW_ROW)
+#undef SW_ROW
+	NULL
+};
+/* clang-format on */
+#define METHOD_N (SW_SPEC_N(sw_spec_methods) - 1)
 
 sw_status sw_spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const char *const have[] = {"random", "grid", "sobol", "tpe", "bohb", "bayes"};
 	static const struct {
 		const char *name, *use;
 	} also[] = {{"gp", "bayes"},         {"bayesian", "bayes"}, {"bayesopt", "bayes"},
 		    {"grid_search", "grid"}, {"qmc", "sobol"},      {"optuna", "tpe"}};
 	static const char *const later[] = {"custom", "cmaes"};
-	static const char *const pruners[] = {"asha", "hyperband", "median", "pbt"};
+	char known[100], tail[130];
 
+	(void)sw_spec_one_of(sw_spec_methods, known, sizeof known);
+	(void)snprintf(tail, sizeof tail, ": method must be %s", known);
 	if (!cJSON_IsString(v))
-		return sw_spec_must_be(v, "method", METHODS, err);
-	for (size_t i = 0; i < SW_SPEC_N(have); i++)
-		if (strcmp(have[i], v->valuestring) == 0) {
-			s->method = have[i];
+		return sw_spec_must_be(v, "method", known, err);
+	for (size_t i = 0; i < METHOD_N; i++)
+		if (strcmp(sw_spec_methods[i], v->valuestring) == 0) {
+			s->method = sw_spec_methods[i];
 			return SW_OK;
 		}
 	for (size_t i = 0; i < SW_SPEC_N(also); i++)
@@ -32,18 +42,16 @@ sw_status sw_spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *
 	for (size_t i = 0; i < SW_SPEC_N(later); i++)
 		if (strcmp(later[i], v->valuestring) == 0)
 			return sw_err_at(err, SW_INVALID, "/method",
-					 "method \"%s\" is not supported by this version: method "
-					 "must be " METHODS,
-					 later[i]);
-	for (size_t i = 0; i < SW_SPEC_N(pruners); i++)
-		if (strcmp(pruners[i], v->valuestring) == 0)
+					 "method \"%s\" is not supported by this version%s",
+					 later[i], tail);
+	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++)
+		if (strcmp(sw_spec_pruner_types[i]->name, v->valuestring) == 0)
 			return sw_err_at(
 				err, SW_INVALID, "/method",
-				"\"%s\" is a type of \"early_terminate\", beside a method: "
-				"method must be " METHODS,
-				pruners[i]);
-	return sw_spec_unknown("method", v->valuestring, have, SW_SPEC_N(have),
-			       ": method must be " METHODS, "/method", err);
+				"\"%s\" is a type of \"early_terminate\", beside a method%s",
+				v->valuestring, tail);
+	return sw_spec_unknown("method", v->valuestring, sw_spec_methods, METHOD_N, tail, "/method",
+			       err);
 }
 
 sw_status sw_spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)

@@ -77,7 +77,7 @@ static sw_status check_reference(const struct sw_spec *s, const struct sw_traine
 				 o->name);
 	if (o->kind == SW_OPTION_CHOICE)
 		return sw_err_at(err, SW_INVALID, ptr, "unknown %s \"%.64s\": %s%s", o->name, name,
-				 sw_spec_choices(o, list, sizeof list),
+				 sw_spec_one_of(o->choices, list, sizeof list),
 				 o->searched ? ", or the name of a parameter" : "");
 	if (!o->searched)
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be %s, not a string", o->name,

@@ -28,8 +28,9 @@ static void check_top(struct sw_schema *m, const cJSON *top)
 static void write_definitions(struct sw_schema *m, const cJSON *by_hand)
 {
 	static void (*const made[])(struct sw_schema *) = {
-		sw_schema_parameter, sw_schema_early_terminate, sw_schema_trainer,
-		sw_schema_dataset,   sw_schema_model,           sw_schema_layer};
+		sw_schema_method,  sw_schema_parameter, sw_schema_early_terminate,
+		sw_schema_trainer, sw_schema_dataset,   sw_schema_model,
+		sw_schema_layer};
 
 	sw_schema_open(m, "definitions");
 	sw_schema_describe(m, by_hand, NULL);

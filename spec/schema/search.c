@@ -1,10 +1,17 @@
-/* The definitions of what a search is made of: parameters and pruners. */
+/* The definitions of what a search is made of: methods, pruners and parameters. */
 #include "spec/dist_keys.h"
 #include "spec/read/pruner_type.h"
 #include "spec/read/read.h"
 #include "spec/schema/write.h"
 #include <float.h>
 #include <string.h>
+
+void sw_schema_method(struct sw_schema *m)
+{
+	sw_schema_open(m, "method");
+	sw_schema_choices(m, sw_spec_methods);
+	sw_jw_obj_end(&m->w);
+}
 
 /* --- pruners --- */
 

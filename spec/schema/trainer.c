@@ -8,14 +8,6 @@
 
 /* --- options of the trainer, of layers and of presets --- */
 
-static void write_choices(struct sw_schema *m, const char *const *choices)
-{
-	sw_schema_list(m, "enum");
-	for (size_t i = 0; choices[i] != NULL; i++)
-		sw_jw_str(&m->w, choices[i]);
-	sw_jw_arr_end(&m->w);
-}
-
 /* What a literal must be. */
 static void write_literal(struct sw_schema *m, const struct sw_trainer_option *o)
 {
@@ -24,7 +16,7 @@ static void write_literal(struct sw_schema *m, const struct sw_trainer_option *o
 		sw_jw_kstr(&m->w, "type", "boolean");
 		return;
 	case SW_OPTION_CHOICE:
-		write_choices(m, o->choices);
+		sw_schema_choices(m, o->choices);
 		return;
 	case SW_OPTION_INTEGER:
 	case SW_OPTION_REAL:

@@ -77,6 +77,14 @@ void sw_schema_constant(struct sw_schema *m, const char *key, const char *word)
 	sw_jw_obj_end(&m->w);
 }
 
+void sw_schema_choices(struct sw_schema *m, const char *const *choices)
+{
+	sw_schema_list(m, "enum");
+	for (size_t i = 0; choices[i] != NULL; i++)
+		sw_jw_str(&m->w, choices[i]);
+	sw_jw_arr_end(&m->w);
+}
+
 void sw_schema_close(struct sw_schema *m)
 {
 	sw_jw_kbool(&m->w, "additionalProperties", false);

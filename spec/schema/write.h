@@ -24,6 +24,7 @@ void sw_schema_close(struct sw_schema *m);                 /* and it has no othe
 void sw_schema_list(struct sw_schema *m, const char *key);
 void sw_schema_reference(struct sw_schema *m, const char *key, const char *to);
 void sw_schema_constant(struct sw_schema *m, const char *key, const char *word);
+void sw_schema_choices(struct sw_schema *m, const char *const *choices);    /* NULL comes last */
 void sw_schema_required(struct sw_schema *m, const char *a, const char *b); /* b may be NULL */
 void sw_schema_not_both(struct sw_schema *m, const char *a, const char *b);
 /* "allOf": the list, to be ended by the caller; and the rules among the words. */
@@ -31,6 +32,7 @@ void sw_schema_rules(struct sw_schema *m);
 void sw_schema_more_rules(struct sw_schema *m, const cJSON *words);
 
 /* The definitions. */
+void sw_schema_method(struct sw_schema *m);
 void sw_schema_trainer(struct sw_schema *m);
 void sw_schema_layer(struct sw_schema *m);
 void sw_schema_model(struct sw_schema *m);

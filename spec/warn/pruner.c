@@ -35,38 +35,6 @@ static void warn_promote(struct sw_spec *s)
 			(unsigned long long)least, (unsigned long long)s->run_cap);
 }
 
-/* The first step at which the pruner can judge anything. */
-static uint64_t first_judged(const struct sw_pruner_config *p)
-{
-	uint64_t step = p->hyperband.min_iter;
-
-	switch (p->kind) {
-	case SW_PRUNER_HYPERBAND:
-		if (step > 0)
-			return step;
-		step = p->hyperband.max_iter;
-		for (uint64_t i = 0; i < p->hyperband.s; i++)
-			step /= p->hyperband.eta;
-		return step;
-	case SW_PRUNER_MEDIAN:
-		return p->median.running_mean ? p->median.grace_period : p->median.warmup_steps;
-	case SW_PRUNER_PATIENCE:
-		return p->patience.patience + 1;
-	case SW_PRUNER_THRESHOLD:
-		return p->threshold.warmup_steps;
-	case SW_PRUNER_PBT: /* at the last step there is nothing left to go on with */
-		return (p->pbt.perturbation_interval > p->pbt.burn_in_period
-				? p->pbt.perturbation_interval
-				: p->pbt.burn_in_period) +
-		       1;
-	case SW_PRUNER_NONE:
-	case SW_PRUNER_ASHA:
-	case SW_PRUNER_PROMOTE:
-		break;
-	}
-	return 0;
-}
-
 /* W&B takes "min_iter", or "max_iter" with "s", and drops what is left over without a word. */
 static void warn_bands(struct sw_spec *s)
 {
@@ -98,7 +66,7 @@ static void warn_bands(struct sw_spec *s)
 
 static void warn_epochs(struct sw_spec *s)
 {
-	const uint64_t max_t = sw_spec_max_t(s), first = first_judged(&s->pruner);
+	const uint64_t max_t = sw_spec_max_t(s), first = s->pruner.first_step;
 	uint64_t epochs = 0;
 
 	if (!sw_json_u64(sw_spec_fixed_option(s, "epochs"), &epochs))
