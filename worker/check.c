@@ -16,11 +16,11 @@
 struct facts {
 	const struct sw_ops *gpu; /* NULL: none */
 	size_t features, classes, rows, parameters, bytes, data_bytes;
-	double flops;       /* of a step */
+	double flops;       /* of a batch */
 	size_t launches;    /* of kernels, about */
-	double stage_flops; /* of a pipeline's heaviest stage, a step; 0: there is none */
+	double stage_flops; /* of a pipeline's heaviest stage, a batch; 0: there is none */
 	size_t parts;       /* micro-batches of a rank's rows, of a pipeline */
-	double cut_bytes;   /* that most cross between two stages in a step, forward */
+	double cut_bytes;   /* that most cross between two stages for a batch, forward */
 };
 
 static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,

@@ -2,7 +2,7 @@
  * worker/gang.h — a trial on several devices at once: the worker that has it is rank 0 and starts
  * the others as its children, which train with it and end with it.
  *
- *   start -> agree (worker/rank.h) -> train, all in step (worker/train.h) -> end
+ *   start -> agree (worker/rank.h) -> train, all together (worker/train.h) -> end
  *
  * Faults   A rank that ends, or is silent, ends the trial's attempt on all (worker/comm/comm.h). A
  *          child whose parent dies gets SIGKILL; children are in the worker's process group, which

@@ -1,5 +1,5 @@
 /*
- * worker/prepare.h — what a trial needs before its first step, made ready on the device where it
+ * worker/prepare.h — what a trial needs before its first batch, made ready on the device where it
  * runs: its options, its data, its model. Each rank of a trial does so for itself.
  */
 #ifndef SW_WORKER_PREPARE_H

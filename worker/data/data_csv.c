@@ -233,14 +233,14 @@ static sw_status grow_rows(struct sw_csv_reader *r, struct sw_err *err)
 /* Names of columns and classes go into JSON, and are looked for again in other files. */
 static sw_status text_check(const char *path, const char *text, size_t len, struct sw_err *err)
 {
-	size_t line = 1, step;
+	size_t line = 1, n;
 
 	if (strlen(text) != len)
 		return sw_err_at(err, SW_INVALID, "/path", "%s has a NUL byte: not a text", path);
-	for (size_t i = 0; i < len; i += step) {
-		step = sw_utf8_step(text + i, len - i);
+	for (size_t i = 0; i < len; i += n) {
+		n = sw_utf8_step(text + i, len - i);
 		line += text[i] == '\n';
-		if (step == 0)
+		if (n == 0)
 			return sw_err_at(err, SW_INVALID, "/path",
 					 "%s: line %zu has the byte 0x%02x, which is not UTF-8: "
 					 "convert the file (iconv -t UTF-8)",

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STAGE_BYTES ((size_t)1 << 20) /* that go to the device at once, or one row */
-#define BEAT_EACH   64                /* rows, of up to 1 GiB each */
+#define PACK_BYTES ((size_t)1 << 20) /* that go to the device at once, or one row */
+#define BEAT_EACH  64                /* rows, of up to 1 GiB each */
 
 static size_t aligned(size_t bytes)
 {
@@ -73,29 +73,29 @@ void sw_data_rows_take(void *dst, const void *src, const int32_t *order, size_t 
 	}
 }
 
-/* dst[i] = src[order[i]], rows of `bytes` bytes, by way of stage; NULL: dst is the host's. */
+/* dst[i] = src[order[i]], rows of `bytes` bytes, by way of `pack`; NULL: dst is the host's. */
 static sw_status rows_upload(const struct sw_ops *ops, struct sw_queue *q, void *dst,
 			     const void *src, const int32_t *order, size_t rows, size_t bytes,
-			     char *stage)
+			     char *pack)
 {
-	const size_t at_once = bytes < STAGE_BYTES ? STAGE_BYTES / bytes : 1;
+	const size_t at_once = bytes < PACK_BYTES ? PACK_BYTES / bytes : 1;
 	sw_status rc = SW_OK;
 
-	if (!stage) {
+	if (!pack) {
 		sw_data_rows_take(dst, src, order, rows, bytes);
 		return SW_OK;
 	}
 	for (size_t first = 0; rc == SW_OK && first < rows; first += at_once) {
 		const size_t n = rows - first < at_once ? rows - first : at_once;
 
-		sw_data_rows_take(stage, src, order + first, n, bytes);
-		rc = ops->upload(q, (char *)dst + first * bytes, stage, n * bytes);
+		sw_data_rows_take(pack, src, order + first, n, bytes);
+		rc = ops->upload(q, (char *)dst + first * bytes, pack, n * bytes);
 	}
 	return rc;
 }
 
 static sw_status part_upload(const struct sw_data *d, const struct sw_data_part *part,
-			     const struct sw_raw *raw, const int32_t *order, char *stage,
+			     const struct sw_raw *raw, const int32_t *order, char *pack,
 			     struct sw_queue *q)
 {
 	const size_t four = 4;
@@ -104,17 +104,17 @@ static sw_status part_upload(const struct sw_data *d, const struct sw_data_part 
 			   : raw->u8 ? (const void *)raw->u8
 				     : (const void *)raw->token;
 	sw_status rc = rows_upload(d->ops, q, x, from, order, part->rows,
-				   d->features * (raw->u8 ? 1 : four), stage);
+				   d->features * (raw->u8 ? 1 : four), pack);
 
 	if (rc == SW_OK && part->label)
 		rc = rows_upload(d->ops, q, part->label, raw->label, order, part->rows,
-				 d->labels * four, stage);
+				 d->labels * four, pack);
 	if (rc == SW_OK && part->target)
 		rc = rows_upload(d->ops, q, part->target, raw->value, order, part->rows, four,
-				 stage);
+				 pack);
 	if (rc == SW_OK && part->length)
 		rc = rows_upload(d->ops, q, part->length, raw->length, order, part->rows, four,
-				 stage);
+				 pack);
 	return rc;
 }
 
@@ -135,7 +135,7 @@ sw_status sw_data_place(struct sw_data *d, const struct sw_raw *raw, const float
 			struct sw_err *err)
 {
 	const size_t row = 4 * (d->features > d->labels ? d->features : d->labels);
-	char *stage = NULL, *at;
+	char *pack = NULL, *at;
 	sw_status rc;
 
 	d->streamed = device_bytes != 0 && d->bytes > device_bytes;
@@ -143,9 +143,9 @@ sw_status sw_data_place(struct sw_data *d, const struct sw_raw *raw, const float
 		d->host = sw_malloc(d->bytes);
 		d->bytes = channels_bytes(d);
 	} else {
-		stage = sw_malloc(row > STAGE_BYTES ? row : STAGE_BYTES);
+		pack = sw_malloc(row > PACK_BYTES ? row : PACK_BYTES);
 	}
-	if (!stage && !d->host)
+	if (!pack && !d->host)
 		return sw_err_set(err, SW_NOMEM, "no memory to take the data set to the device");
 	rc = device_take(d, err);
 	if (rc == SW_OK) {
@@ -159,15 +159,15 @@ sw_status sw_data_place(struct sw_data *d, const struct sw_raw *raw, const float
 		}
 	}
 	if (rc == SW_OK)
-		rc = part_upload(d, &d->val, raw, order, stage, q);
+		rc = part_upload(d, &d->val, raw, order, pack, q);
 	if (rc == SW_OK)
 		/* the validation rows are the first */
-		rc = part_upload(d, &d->train, raw, order + (raw->rows - d->train.rows), stage, q);
+		rc = part_upload(d, &d->train, raw, order + (raw->rows - d->train.rows), pack, q);
 	/* other queues may use it, too; and after a failure it is freed */
 	const sw_status synced = d->ops->sync(q);
 
 	rc = rc == SW_OK ? synced : rc;
-	free(stage);
+	free(pack);
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "the data set does not get to the device: %s",
 				  sw_status_str(rc));

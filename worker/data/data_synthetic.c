@@ -192,11 +192,11 @@ static int32_t token_row(const struct sw_dataset *set, size_t row, size_t label,
 {
 	const size_t t = set->tokens, n = t - word(set, ROW, row, 1) % (t / 2 + 1);
 	const uint32_t ids = (uint32_t)set->vocab - 1;
-	const size_t step = label % 2 == 0 ? 1 : CYCLE - 1;
+	const size_t stride = label % 2 == 0 ? 1 : CYCLE - 1;
 	size_t at = word(set, ROW, row, 2) % CYCLE;
 
 	memset(out, 0, t * sizeof *out);
-	for (size_t i = 0; i < n; i++, at = (at + step) % CYCLE) {
+	for (size_t i = 0; i < n; i++, at = (at + stride) % CYCLE) {
 		const struct sw_philox_words w = place_words(set, row, i);
 
 		if (w.v[0] % 256 < set->noise)

@@ -205,7 +205,7 @@ static sw_status take_best(const struct file *f, const struct sw_net *net,
 static sw_status load(struct file *f, struct sw_net *net, const struct sw_checkpoint_head *h,
 		      struct sw_err *err)
 {
-	/* Without momentum there is no velocity: a zero one is the same to the first step that
+	/* Without momentum there is no velocity: a zero one is the same to the first update that
 	 * has some, and one that nobody reads any more is left in the file. */
 	const size_t theirs = 1 + h->states_n, ours = sw_net_sets(net);
 	const size_t sets = theirs < ours ? theirs : ours;
@@ -230,13 +230,13 @@ static sw_status load(struct file *f, struct sw_net *net, const struct sw_checkp
 		rc = give(f, net, sets, err);
 	if (rc != SW_OK)
 		return rc;
-	net->step = h->step;
+	net->step = h->updates;
 	net->seed = h->seed;
 	net->best_loss = h->best_loss;
 	net->stale = h->stale;
 	free(net->best.weights);
 	net->best = (struct sw_net_best){
-		.epoch = h->best_epoch, .step = h->best_step, .value = h->best_value};
+		.epoch = h->best_epoch, .step = h->best_updates, .value = h->best_value};
 	net->best.weights = f->best;
 	f->best = NULL;
 	return SW_OK;

@@ -227,7 +227,7 @@ sw_status sw_checkpoint_decode(struct sw_checkpoint_head *out,
 		.id = {.sweep = get(in + 24, 8),
 		       .trial = get(in + 32, 8),
 		       .epoch = get(in + 40, 8)},
-		.step = get(in + 48, 8),
+		.updates = get(in + 48, 8),
 		.seed = get(in + 56, 8),
 		.optimizer = (uint32_t)get(in + 64, 4),
 		.states_n = (uint32_t)get(in + 68, 4),
@@ -241,7 +241,7 @@ sw_status sw_checkpoint_decode(struct sw_checkpoint_head *out,
 
 	if (h.version >= 5) {
 		h.best_epoch = get(in + 112, 8);
-		h.best_step = get(in + 120, 8);
+		h.best_updates = get(in + 120, 8);
 		h.best_value = to_double(get(in + 128, 8));
 	}
 	*out = h;

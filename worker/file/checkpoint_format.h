@@ -16,7 +16,8 @@ struct sw_checkpoint_head {
 	uint32_t version, layers_n, optimizer, states_n;
 	uint64_t bytes; /* of the file */
 	struct sw_checkpoint_id id;
-	uint64_t step, seed, parameters;
+	uint64_t updates; /* of the optimizer */
+	uint64_t seed, parameters;
 	uint64_t running; /* floats of running statistics, without gaps */
 	double best_loss;
 	uint64_t stale;
@@ -25,7 +26,7 @@ struct sw_checkpoint_head {
 	/* Of the best epoch by the sweep's metric. Its weights and running statistics stand behind all
 	 * else unless it is the last epoch. */
 	uint64_t best_epoch; /* 0: none is known */
-	uint64_t best_step;
+	uint64_t best_updates;
 	double best_value;
 };
 

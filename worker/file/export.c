@@ -65,9 +65,9 @@ static uint64_t epoch(const struct sw_checkpoint_head *h)
 	return sw_checkpoint_has_best(h) ? h->best_epoch : h->id.epoch;
 }
 
-static uint64_t step(const struct sw_checkpoint_head *h)
+static uint64_t updates_of(const struct sw_checkpoint_head *h)
 {
-	return sw_checkpoint_has_best(h) ? h->best_step : h->step;
+	return sw_checkpoint_has_best(h) ? h->best_updates : h->updates;
 }
 
 static void metadata(const struct export *x, struct sw_jw *w, const cJSON *card)
@@ -79,7 +79,7 @@ static void metadata(const struct export *x, struct sw_jw *w, const cJSON *card)
 	} numbers[] = {{"sweep", h->id.sweep},
 		       {"trial", h->id.trial},
 		       {"epoch", epoch(h)},
-		       {"step", step(h)}};
+		       {"step", updates_of(h)}};
 	const cJSON *one;
 	char text[24];
 
@@ -240,7 +240,7 @@ static sw_status copy(const struct export *x, uint64_t from, uint64_t n, struct 
 static sw_status write_all(struct export *x, struct sw_err *err)
 {
 	const struct sw_checkpoint_head *h = &x->head;
-	const int64_t steps = (int64_t)step(h);
+	const int64_t updates = (int64_t)updates_of(h);
 	uint32_t counters = 0;
 	sw_status rc = make_header(x, &counters, err);
 
@@ -250,7 +250,7 @@ static sw_status write_all(struct export *x, struct sw_err *err)
 	if (rc == SW_OK)
 		rc = export_put(x, x->header.data, x->header.len, err);
 	for (uint32_t i = 0; rc == SW_OK && i < counters; i++)
-		rc = export_put(x, &steps, sizeof steps, err);
+		rc = export_put(x, &updates, sizeof updates, err);
 	if (rc == SW_OK)
 		rc = copy(x, sw_checkpoint_best_at(h), 4 * h->parameters, err);
 	if (rc == SW_OK)

@@ -66,31 +66,6 @@ void sw_session_destroy(struct sw_session *s)
 	free(s);
 }
 
-void sw_session_quit(struct sw_session *s, enum sw_session_end end, const char *fmt, ...)
-{
-	va_list args;
-
-	if (s->end != SW_SESSION_OPEN)
-		return;
-	s->end = end;
-	va_start(args, fmt);
-	vsnprintf(s->why, sizeof s->why, fmt, args);
-	va_end(args);
-}
-
-void sw_session_drop(struct sw_session *s, const char *fmt, ...)
-{
-	va_list args;
-
-	if (*s->drop)
-		return;
-	va_start(args, fmt);
-	vsnprintf(s->drop, sizeof s->drop, fmt, args);
-	va_end(args);
-	while (s->n)
-		sw_session_report_pop(s);
-}
-
 enum sw_session_end sw_session_ended(const struct sw_session *s)
 {
 	return s->end;
@@ -114,38 +89,6 @@ const char *sw_session_refused(const struct sw_session *s)
 size_t sw_session_waiting(const struct sw_session *s)
 {
 	return s->n;
-}
-
-struct report *sw_session_report_at(struct sw_session *s, size_t i)
-{
-	return &s->spool[(s->head + i) % SW_SESSION_SPOOL];
-}
-
-void sw_session_report_pop(struct sw_session *s)
-{
-	struct report *r = sw_session_report_at(s, 0);
-
-	free(r->params);
-	r->params = NULL;
-	s->head = (s->head + 1) % SW_SESSION_SPOOL;
-	s->n--;
-	s->sent -= s->sent > 0;
-}
-
-void sw_session_job_clear(struct sw_session *s)
-{
-	while (s->n)
-		sw_session_report_pop(s);
-	free(s->tell);
-	cJSON_Delete(s->job_tree);
-	s->job_tree = NULL;
-	s->tell = NULL;
-	s->tell_id = 0;
-	s->told = false;
-	s->has_job = false;
-	s->seq = 0;
-	s->drop[0] = s->failed[0] = '\0';
-	s->job = (struct sw_job){0};
 }
 
 /* Milliseconds until the session gives up: away_ms after `since` or after its loss, whichever is

@@ -1,5 +1,5 @@
-/* worker/link/session_internal.h — what session.c (the trial's side), session_link.c (the socket)
- * and session_reply.c (what the daemon says) share. */
+/* worker/link/session_internal.h — a session from its roof to its ground: session.c (the trial's
+ * side), session_link.c (the socket), session_reply.c (what the daemon says), session_state.c. */
 #ifndef SW_WORKER_LINK_SESSION_INTERNAL_H
 #define SW_WORKER_LINK_SESSION_INTERNAL_H
 
@@ -50,10 +50,13 @@ struct sw_session {
 	struct sw_buf logs;   /* whole notification lines that wait for a connection */
 };
 
-/* Ends the session (the first reason stays). */
+/* session_state.c: ends the session, or drops its trial (the first reason stays). */
 void sw_session_quit(struct sw_session *s, enum sw_session_end end, const char *fmt, ...)
 	SW_PRINTF(3, 4);
 void sw_session_drop(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
+struct report *sw_session_report_at(struct sw_session *s, size_t i);
+void sw_session_report_pop(struct sw_session *s);
+void sw_session_job_clear(struct sw_session *s);
 
 /* session_link.c: one round of connect, write, read; waits at most timeout_ms for something to
  * happen, also to the n <= SW_SESSION_FDS descriptors. */
@@ -66,9 +69,5 @@ void sw_session_flush(struct sw_session *s);
 
 /* session_reply.c: one line from the daemon. */
 void sw_session_line(struct sw_session *s, const char *line, size_t len);
-
-struct report *sw_session_report_at(struct sw_session *s, size_t i);
-void sw_session_report_pop(struct sw_session *s);
-void sw_session_job_clear(struct sw_session *s);
 
 #endif
