@@ -176,7 +176,8 @@ static sw_status look_at(struct climb *c, struct sw_err *err)
 
 /* From point to point, a parameter at a time, as long as a trial there takes more memory: a larger
  * stride makes a net smaller, and words have no order. The largest corner alone is 14% short on
- * examples/digits_bayes.json ("sgd" stands before "adam"), and trials share a GPU by this figure. */
+ * examples/digits_bayes.json ("sgd" stands before "adam"), and trials share a GPU by this
+ * figure. */
 static sw_status climb(const struct sw_corner *from, const struct sw_data *data, struct facts *most,
 		       struct sw_err *err)
 {

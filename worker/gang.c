@@ -64,8 +64,8 @@ static void name_of(const char *list, size_t i, char *out, size_t cap)
 	snprintf(out, cap, "%.*s", (int)strcspn(list, ","), list);
 }
 
-/* The worker's environment, with another GPU: one malloc()ed block, whose strings are borrowed. NULL:
- * no memory. */
+/* The worker's environment, with another GPU: one malloc()ed block, whose strings are borrowed.
+ * NULL: no memory. */
 static char **environment_with(char *visible)
 {
 	static const char name[] = "CUDA_VISIBLE_DEVICES=";

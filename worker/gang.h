@@ -17,8 +17,8 @@
 
 struct sw_gang; /* opaque */
 
-/* Starts the job's other ranks and waits until all have met. SW_PEER_LOST: one did not come; SW_BUSY,
- * SW_NOMEM, SW_IO, SW_UNSUPPORTED: none was started. Cost: 15 ms. */
+/* Starts the job's other ranks and waits until all have met. SW_PEER_LOST: one did not come;
+ * SW_BUSY, SW_NOMEM, SW_IO, SW_UNSUPPORTED: none was started. Cost: 15 ms. */
 SW_NODISCARD sw_status sw_gang_start(struct sw_gang **out, const struct sw_runner *r,
 				     const struct sw_job *job, struct sw_err *err);
 
@@ -27,8 +27,9 @@ struct sw_comm *sw_gang_comm(const struct sw_gang *g); /* NULL of NULL */
 /* After SW_PEER_LOST: how the rank ended, where that is known: "signal 9", or "". */
 const char *sw_gang_how(struct sw_gang *g);
 
-/* Ends the ranks: those that do not end by themselves within 2 s, or all at once, by SIGKILL. One that
- * does not die of it within 2 s, for a driver holds it, is left to the system. NULL is allowed. */
+/* Ends the ranks: those that do not end by themselves within 2 s, or all at once, by SIGKILL. One
+ * that does not die of it within 2 s, for a driver holds it, is left to the system. NULL is
+ * allowed. */
 void sw_gang_end(struct sw_gang *g, bool at_once);
 
 #endif

@@ -211,7 +211,8 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "check") == 0 && strcmp(argv[2], "gpu") == 0)
 		return check_main(true);
 	if (argc == 2 && strcmp(argv[1], "rank") == 0)
-		_exit(sw_rank_serve()); /* nothing is taken down: the trial's end does not wait for that */
+		/* nothing is taken down: the trial's end does not wait for that */
+		_exit(sw_rank_serve());
 	if (argc == 2 && strcmp(argv[1], "fit") == 0)
 		return fit_main();
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "export") == 0)

@@ -1,6 +1,7 @@
 /*
  * worker/rank.h — `sweep-worker rank`: one rank of a trial that several share, but the first. It is
- * started by the worker that has the trial (worker/gang.h), speaks to nobody else, and ends with it.
+ * started by the worker that has the trial (worker/gang.h), speaks to nobody else, and ends with
+ * it.
  */
 #ifndef SW_WORKER_RANK_H
 #define SW_WORKER_RANK_H
@@ -29,11 +30,12 @@ struct sw_rank_start {
 SW_NODISCARD sw_status sw_rank_agree(struct sw_comm *c, sw_status mine, bool *impossible,
 				     struct sw_err *err);
 
-/* The rank that is to blame, by a line of sw_rank_agree or sw_comm_why; 0 also where it names none. All
- * ranks have the line of the one that found the fault, and nothing beside it. */
+/* The rank that is to blame, by a line of sw_rank_agree or sw_comm_why; 0 also where it names none.
+ * All ranks have the line of the one that found the fault, and nothing beside it. */
 unsigned sw_rank_named(const char *line);
 
-/* Runs its part of the trial. Returns the exit status: 0 also where all ranks end with one's error. */
+/* Runs its part of the trial. Returns the exit status: 0 also where all ranks end with one's
+ * error. */
 int sw_rank_serve(void);
 
 #endif

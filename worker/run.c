@@ -187,7 +187,7 @@ static bool checkpoint_wanted(const struct run *r, const struct sw_epoch *e)
 	const struct sw_job *j = r->job;
 
 	if (!j->checkpoint_dir || !isfinite(e->train_loss) || !isfinite(e->val_loss))
-		return false;
+		return false; /* a diverged trial goes on from nowhere */
 	if (e->epoch <= j->resume_step)
 		return r->again && e->epoch == j->resume_step;
 	return e->epoch == j->until ||
@@ -195,8 +195,8 @@ static bool checkpoint_wanted(const struct run *r, const struct sw_epoch *e)
 	       (j->checkpoint_end && (e->last || e->epoch == j->max_t)) ||
 	       (j->checkpoint_s &&
 		sw_clock_mono_us() - r->kept_us >= (int64_t)j->checkpoint_s * 1000000) ||
-	       /* it may be stopped at any report: what may be the sweep's best is not only in memory.
-		* Of equals the earlier trial is the best, so that a tie counts, too */
+	       /* It may be stopped at any report, so what may be the sweep's best goes to the
+		* disk. Of equals the earlier trial is the best, so that a tie counts, too. */
 	       (j->checkpoint_record && r->improved &&
 		(!j->record || !is_better(r, *j->record, e->net->best.value)));
 }

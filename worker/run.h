@@ -23,10 +23,10 @@ struct sw_runner {
 	bool stuck;         /* then: the process must end by _exit */
 };
 
-/* Runs the job and finishes it in the session; with several ranks as rank 0 (worker/gang.h). What is
- * wrong with the trial is told, and SW_OK here. SW_DEVICE_LOST: the device is unusable, the process
- * must end and the trial is not to blame. SW_PEER_LOST: another rank is lost; the process ends, by
- * which the daemon knows that the attempt is. */
+/* Runs the job and finishes it in the session; with several ranks as rank 0 (worker/gang.h). What
+ * is wrong with the trial is told, and SW_OK here. SW_DEVICE_LOST: the device is unusable, the
+ * process must end and the trial is not to blame. SW_PEER_LOST: another rank is lost; the process
+ * ends, by which the daemon knows that the attempt is. */
 SW_NODISCARD sw_status sw_run_job(struct sw_runner *r, struct sw_session *s,
 				  const struct sw_job *job, struct sw_err *err);
 

@@ -31,8 +31,8 @@ sw_status sw_share_of_trial(const struct sw_runner *r, const struct sw_data *dat
 	return SW_OK;
 }
 
-/* The model of t's stage, or m; *own is the caller's to free. NULL: there is no memory for it, or no
- * such stage. */
+/* The model of t's stage, or m; *own is the caller's to free. NULL: there is no memory for it, or
+ * no such stage. */
 static const struct sw_model *stage_of(const struct sw_model *m, const struct sw_trainer *t,
 				       struct sw_model **own)
 {

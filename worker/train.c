@@ -63,8 +63,8 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	return sw_net_bubble(&l->net, us, &e->bubble);
 }
 
-/* This rank's share of the validation rows. Ranks may take it in different batches, but for those of
- * a pipeline: rank 0 asks its hook before each, but its word comes behind them all. */
+/* This rank's share of the validation rows. Ranks may take it in different batches, but for those
+ * of a pipeline: rank 0 asks its hook before each, but its word comes behind them all. */
 static sw_status eval_rows(struct loop *l)
 {
 	size_t batch = 0, first, end;

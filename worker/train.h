@@ -7,11 +7,12 @@
  *              again from the state after any epoch (worker/file/checkpoint.h), the rest has the
  *              same bits.
  * Ranks        With hooks->comm the loop runs on each of its ranks, trainer->ranks times
- *              trainer->stages, over the same model, data, trainer and seed. Rank 0's hooks decide: whether the next batch is trained on, what
- *              state all begin from, whether they go on after an epoch. Losses are those of all
- *              ranks, on each, so that they end alike. The curve is that of one rank whose
- *              micro_batch is a rank's share of a batch: the weights to the bit, losses but for the
- *              order of their sums (of a pipeline see net.h).
+ *              trainer->stages, over the same model, data, trainer and seed. Rank 0's hooks decide:
+ *              whether the next batch is trained on, what state all begin from, whether they go on
+ *              after an epoch. Losses are those of all ranks, on each, so that they end alike. The
+ *              curve is that of one rank whose micro_batch is a rank's share of a batch: the
+ *              weights to the bit, losses but for the order of their sums (of a pipeline see
+ *              net.h).
  */
 #ifndef SW_WORKER_TRAIN_H
 #define SW_WORKER_TRAIN_H

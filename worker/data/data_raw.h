@@ -4,8 +4,9 @@
  *
  * Reading  With keep false all is read and checked that can be wrong, but no rows are kept: only
  *          the counts and the labels.
- * Memory   sw_data_raw_alloc() knows the bytes before the first row is read, and refuses what is over
- *          SW_RAW_MAX_BYTES or more than is free. sw_data_raw_fini() frees, also after a failure.
+ * Memory   sw_data_raw_alloc() knows the bytes before the first row is read, and refuses what is
+ *          over SW_RAW_MAX_BYTES or more than is free. sw_data_raw_fini() frees, also after a
+ *          failure.
  * Errors   SW_NOT_FOUND, SW_IO, SW_TOO_BIG, SW_NOMEM, SW_INVALID: one line with the path, what is
  *          wrong, at which byte or row, what was expected and what was found. Pointers start at the
  *          data set's object ("/path").

@@ -29,10 +29,11 @@ struct sw_checkpoint_id {
 	uint64_t epoch;        /* the last finished one */
 };
 
-/* With net->best, the weights of the best epoch so far. Makes dir, and the folder that it is in, when they are not there. SW_FULL: no space or quota, or
- * a limit on sizes; SW_IO; SW_TOO_BIG: the path; SW_NOMEM; SW_DEVICE_LOST. What had this name
- * before is then still there, unless only the sync of the folder failed, which comes last.
- * Cost: a download and a write of 4 bytes for each parameter and optimizer state, three syncs. */
+/* With net->best, the weights of the best epoch so far. Makes dir, and the folder that it is in,
+ * when they are not there. SW_FULL: no space or quota, or a limit on sizes; SW_IO; SW_TOO_BIG: the
+ * path; SW_NOMEM; SW_DEVICE_LOST. What had this name before is then still there, unless only the
+ * sync of the folder failed, which comes last. Cost: a download and a write of 4 bytes for each
+ * parameter and optimizer state, three syncs. */
 SW_NODISCARD sw_status sw_checkpoint_write(struct sw_net *net, const struct sw_checkpoint_id *id,
 					   const char *dir, struct sw_err *err);
 

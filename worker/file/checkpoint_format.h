@@ -23,8 +23,8 @@ struct sw_checkpoint_head {
 	uint64_t stale;
 	uint32_t tensors_n;
 	uint32_t card_n; /* bytes; 0: there is none */
-	/* Of the best epoch by the sweep's metric. Its weights and running statistics stand behind all
-	 * else unless it is the last epoch. */
+	/* Of the best epoch by the sweep's metric. Its weights and running statistics stand behind
+	 * all else unless it is the last epoch. */
 	uint64_t best_epoch; /* 0: none is known */
 	uint64_t best_updates;
 	double best_value;

@@ -1,4 +1,5 @@
-/* worker/file/checkpoint_write.c — a checkpoint on its way out: beside its name, synced, renamed. */
+/* worker/file/checkpoint_write.c — a checkpoint on its way out: beside its name, synced,
+ * renamed. */
 #include "base/beat.h"
 #include "base/fault.h"
 #include "base/memory.h"

@@ -59,7 +59,7 @@ static sw_status table(const struct export *x, uint32_t i, struct sw_checkpoint_
 	return rc == SW_OK ? sw_checkpoint_tensor_decode(t, n, line, err) : rc;
 }
 
-/* What is exported are the weights of the best epoch, of a file that knows none those of the last. */
+/* Exports the best epoch's weights, or the last one's if the file records no best. */
 static uint64_t epoch(const struct sw_checkpoint_head *h)
 {
 	return sw_checkpoint_has_best(h) ? h->best_epoch : h->id.epoch;

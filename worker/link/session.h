@@ -63,9 +63,9 @@ bool sw_session_next(struct sw_session *s, const struct sw_job **job);
 bool sw_session_go_on(struct sw_session *s);
 
 /* The same, but waits until something happens on the link or to one of the n <= SW_SESSION_FDS
- * descriptors (as poll(2) has them, revents set to 0 before), at most timeout_ms. since_us: since when (monotonic) the answer
- * to a report is waited for, so that the session gives up after away_ms; 0: nobody waits. Once the
- * session has ended only the descriptors are waited for. */
+ * descriptors (as poll(2) has them, revents set to 0 before), at most timeout_ms. since_us: since
+ * when (monotonic) the answer to a report is waited for, so that the session gives up after
+ * away_ms; 0: nobody waits. Once the session has ended only the descriptors are waited for. */
 bool sw_session_wait(struct sw_session *s, struct pollfd *fds, size_t n, int timeout_ms,
 		     int64_t since_us);
 
@@ -92,8 +92,8 @@ void sw_session_refuse(struct sw_session *s, const char *why);
 /* Forgets the trial: for one that was dropped. */
 void sw_session_release(struct sw_session *s);
 
-/* Says why this worker ends by itself, if a daemon is there; waits for nothing. rank: that of its trial
- * which was lost. */
+/* Says why this worker ends by itself, if a daemon is there; waits for nothing. rank: that of its
+ * trial which was lost. */
 void sw_session_bye(struct sw_session *s, const char *cause, unsigned rank);
 
 /* Why the trial at hand was dropped ("decision stop", ...), or "". */

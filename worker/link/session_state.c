@@ -1,4 +1,5 @@
-/* worker/link/session_state.c — what holds of a session and of its trial, whatever the socket does. */
+/* worker/link/session_state.c — what holds of a session and of its trial, whatever the socket
+ * does. */
 #include "worker/link/session_internal.h"
 #include <stdarg.h>
 #include <stdio.h>
