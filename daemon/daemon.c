@@ -98,9 +98,8 @@ static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
 static void on_stepped(struct sw_change *c, struct sw_live *h)
 {
 	h->d->slot.due |= !h->driven;
-	sw_budget_end_changed(h);
+	sw_live_due(h);
 	sw_suggest_changed(h);
-	sw_asks_changed(h);
 	sw_settle_stepped(c, h);
 }
 
@@ -109,15 +108,29 @@ static const struct sw_suggest_events suggest_events = {.ready = sw_ask_answer_n
 
 /* --- the loop's own beats --- */
 
+static void look_at_due(struct sw_daemon *d)
+{
+	struct sw_live *live = d->sweep.due, *next;
+
+	d->sweep.due = NULL; /* those that change from here on are for the next turn */
+	for (; live != NULL; live = next) {
+		next = live->next_due;
+		live->due = false;
+		sw_budget_end_look(live);
+		sw_suggest_go_on(live);
+		sw_asks_serve(live);
+	}
+	if (d->sweep.due != NULL)
+		(void)uv_async_send(&d->store_wake);
+}
+
 static void on_flush(uv_prepare_t *p)
 {
 	sw_conn_go_on(p->data);
 	sw_conn_flush_all(p->data); /* answers first */
 	sw_server_turn(p->data);
 	sw_place_flush(p->data);
-	sw_budget_end_flush(p->data);
-	sw_suggest_flush(p->data);
-	sw_asks_flush(p->data);
+	look_at_due(p->data);
 	sw_conn_flush_all(p->data);
 }
 

@@ -4,7 +4,6 @@
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
-#include "daemon/sweep/budget_end.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/live.h"
@@ -116,7 +115,7 @@ static void edit_loaded(struct sw_live *live, struct sw_call *call)
 		return;
 	}
 	sw_marks_note(&live->changes, 0);
-	sw_budget_end_changed(live);
+	sw_live_due(live);
 }
 
 void sw_handle_sweep_edit(struct sw_call *call)

@@ -4,18 +4,9 @@
 #include "daemon/sweep/ask.h"
 #include "daemon/sweep/live.h"
 
-void sw_asks_changed(struct sw_live *live)
-{
-	if (live->waits[SW_WAIT_TRIAL].n == 0 || live->asks_dirty)
-		return;
-	live->asks_dirty = true;
-	live->next_asks_dirty = live->d->sweep.asks_dirty;
-	live->d->sweep.asks_dirty = live;
-}
-
 /* Serves only those that wait now: one that finds nothing is kept again, at the end of the list,
  * and would be met for ever. */
-static void serve_asking(struct sw_live *live)
+void sw_asks_serve(struct sw_live *live)
 {
 	struct sw_waits *all = &live->waits[SW_WAIT_TRIAL];
 
@@ -24,20 +15,6 @@ static void serve_asking(struct sw_live *live)
 			return;
 		sw_ask_answer(live, sw_wait_take(all, &all->head));
 	}
-}
-
-void sw_asks_flush(struct sw_daemon *d)
-{
-	struct sw_live *live = d->sweep.asks_dirty, *next;
-
-	d->sweep.asks_dirty = NULL; /* what changes from here on is for the next turn */
-	for (; live != NULL; live = next) {
-		next = live->next_asks_dirty;
-		live->asks_dirty = false;
-		serve_asking(live);
-	}
-	if (d->sweep.asks_dirty != NULL)
-		(void)uv_async_send(&d->store_wake);
 }
 
 void sw_asks_tick(struct sw_daemon *d, int64_t now_us)

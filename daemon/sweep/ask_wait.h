@@ -3,7 +3,7 @@
  * the sweep has a trial for it, has ended, or its time is over.
  *
  * They are served in the order in which they came, at the end of a turn of the loop in which their
- * sweep has changed. Asks that wait for a suggestion are daemon/sweep/suggest.h's meanwhile.
+ * sweep is due. Asks that wait for a suggestion are daemon/sweep/suggest.h's meanwhile.
  */
 #ifndef SW_DAEMON_SWEEP_ASK_WAIT_H
 #define SW_DAEMON_SWEEP_ASK_WAIT_H
@@ -13,8 +13,7 @@
 struct sw_daemon;
 struct sw_live;
 
-void sw_asks_changed(struct sw_live *live);             /* a step was taken */
-void sw_asks_flush(struct sw_daemon *d);                /* each turn of the loop */
+void sw_asks_serve(struct sw_live *live);
 void sw_asks_tick(struct sw_daemon *d, int64_t now_us); /* those whose time is over */
 
 #endif

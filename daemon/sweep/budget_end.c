@@ -39,7 +39,7 @@ static void pause_alike(struct sw_live *live, const char *why)
 }
 
 /* In a change of its own. Failures come first: they say what to mend. */
-static void end_if_spent(struct sw_live *live)
+void sw_budget_end_look(struct sw_live *live)
 {
 	const struct sw_budget *b = &live->budget;
 	const int64_t now_ms = live->d->clock->wall_ms();
@@ -66,25 +66,5 @@ static void end_if_spent(struct sw_live *live)
 void sw_budget_end_tick(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->sweep.sweep_n; i++)
-		end_if_spent(d->sweep.sweeps[i]);
-}
-
-void sw_budget_end_changed(struct sw_live *live)
-{
-	if (live->budget_dirty || !has_budget(live))
-		return;
-	live->budget_dirty = true;
-	live->next_dirty = live->d->sweep.budget_dirty;
-	live->d->sweep.budget_dirty = live;
-}
-
-void sw_budget_end_flush(struct sw_daemon *d)
-{
-	while (d->sweep.budget_dirty != NULL) {
-		struct sw_live *live = d->sweep.budget_dirty;
-
-		d->sweep.budget_dirty = live->next_dirty;
-		live->budget_dirty = false;
-		end_if_spent(live);
-	}
+		sw_budget_end_look(d->sweep.sweeps[i]);
 }

@@ -155,6 +155,15 @@ void sw_live_free_all(struct sw_daemon *d)
 	d->sweep.sweep_n = d->sweep.sweep_cap = 0;
 }
 
+void sw_live_due(struct sw_live *live)
+{
+	if (live->due)
+		return;
+	live->due = true;
+	live->next_due = live->d->sweep.due;
+	live->d->sweep.due = live;
+}
+
 void sw_live_write_state(const struct sw_live *live, bool run_cap, struct sw_buf *out)
 {
 	struct sw_jw w;

@@ -64,14 +64,14 @@ struct sw_live {
 	int64_t hold_us;  /* no trial is given back before this moment of the monotonic clock */
 	bool metric_seen; /* some report carried the metric */
 	char note[240];   /* said as `cause` while the sweep runs; "" for none */
+	bool due;         /* in d->sweep.due */
+	struct sw_live *next_due;
 
 	struct sw_share share; /* running: trials on slots now */
 	/* Of its next trial, monotonic: since when it is short of slots in its turn, and since when
 	 * slots are kept for it (daemon/sweep/place.h); 0: it is not, none are. */
 	int64_t short_us, kept_us;
 	struct sw_budget budget;
-	bool budget_dirty; /* in the daemon's list of those to look at */
-	struct sw_live *next_dirty;
 	struct sw_settings settings; /* as edits have left them */
 	bool has_checkpoints;        /* its folder was made */
 	struct sw_heirs heirs;       /* open trials that need another's checkpoint */
@@ -82,8 +82,6 @@ struct sw_live {
 
 	struct sw_suggester *suggest; /* NULL: its sampler needs none */
 	struct sw_waits waits[SW_WAIT_REASONS];
-	bool asks_dirty; /* in the daemon's list of those whose waiting asks are to be served */
-	struct sw_live *next_asks_dirty;
 
 	struct sw_marks changes; /* since the last update to its watchers was read */
 	struct sw_watch *watch;  /* who watches: kept here for daemon/api/watch.c; NULL: nobody
@@ -105,6 +103,10 @@ void sw_live_free_all(struct sw_daemon *d);
  * newcomer, or one that was paused, ended or held back, gets its share from now on and no backlog.
  * O(sweeps). */
 void sw_live_level(struct sw_live *live);
+
+/* At the end of this turn of the loop its budget, its suggestions and its waiting asks are looked
+ * at. */
+void sw_live_due(struct sw_live *live);
 
 /* The answer to a change of its state: the sweep, its state, and its run_cap if that is asked for. */
 void sw_live_write_state(const struct sw_live *live, bool run_cap, struct sw_buf *out);

@@ -336,23 +336,15 @@ void sw_suggest_changed(struct sw_live *live)
 	if (s->queue.n < had)
 		s->handed_us = live->d->clock->mono_us();
 	/* Planned at the end of the turn, so that many steps in one turn start one job. */
-	if (s->dirty)
-		return;
-	s->dirty = true;
-	s->next_dirty = live->d->sweep.suggest_dirty;
-	live->d->sweep.suggest_dirty = s;
+	sw_live_due(live);
 }
 
-void sw_suggest_flush(struct sw_daemon *d)
+void sw_suggest_go_on(struct sw_live *live)
 {
-	while (d->sweep.suggest_dirty != NULL) {
-		struct sw_suggester *s = d->sweep.suggest_dirty;
-
-		d->sweep.suggest_dirty = s->next_dirty;
-		s->dirty = false;
-		sw_suggest_serve(s);
-		sw_suggest_plan(s);
-	}
+	if (live->suggest == NULL)
+		return;
+	sw_suggest_serve(live->suggest);
+	sw_suggest_plan(live->suggest);
 }
 
 /* --- life --- */

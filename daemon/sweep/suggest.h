@@ -53,7 +53,8 @@ bool sw_suggest_peek(const struct sw_live *live, struct sw_suggestion **out);
 
 /* A step has changed the sweep: what was handed out leaves the queue, what is stale is renewed. */
 void sw_suggest_changed(struct sw_live *live);
-void sw_suggest_flush(struct sw_daemon *d); /* at the end of each turn of the loop */
+/* The sweep is due: answers the asks that can be answered, and begins what is worth doing. */
+void sw_suggest_go_on(struct sw_live *live);
 
 void sw_suggest_tick(struct sw_daemon *d, int64_t now_us); /* the long limit */
 

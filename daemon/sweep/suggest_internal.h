@@ -13,8 +13,6 @@ struct sw_suggester {
 	struct sw_suggest_queue queue;
 	int64_t since_us;  /* since when a slot waits; 0: none does */
 	int64_t handed_us; /* when a prepared one was handed out last */
-	struct sw_suggester *next_dirty;
-	bool dirty; /* something changed: plan() at the end of this turn of the loop */
 
 	/* The job's own while busy, the loop's otherwise. */
 	struct sw_sampler *sampler; /* NULL: made with the next chain */
