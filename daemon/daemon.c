@@ -17,9 +17,9 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/janitor.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/place.h"
 #include "daemon/sweep/recover.h"
+#include "daemon/sweep/running.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
 #include "daemon/sweep/wait.h"
@@ -95,10 +95,10 @@ static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
 /* --- the driver's side --- */
 
 /* Each only notes it: what follows is done at the end of this turn of the loop, or after the commit. */
-static void on_stepped(struct sw_change *c, struct sw_live *h)
+static void on_stepped(struct sw_change *c, struct sw_running *h)
 {
 	h->d->slot.due |= !h->driven;
-	sw_live_due(h);
+	sw_running_due(h);
 	sw_suggest_changed(h);
 	sw_settle_stepped(c, h);
 }
@@ -110,7 +110,7 @@ static const struct sw_suggest_events suggest_events = {.ready = sw_ask_answer_n
 
 static void look_at_due(struct sw_daemon *d)
 {
-	struct sw_live *live = d->sweep.due, *next;
+	struct sw_running *live = d->sweep.due, *next;
 
 	d->sweep.due = NULL; /* those that change from here on are for the next turn */
 	for (; live != NULL; live = next) {
@@ -385,7 +385,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_gpus_free(d);
 	sw_watch_free_all(d);
 	sw_suggest_free_all(d);
-	sw_live_free_all(d);
+	sw_running_free_all(d);
 	sw_janitor_free(d);
 	sw_methods_destroy(d->net.methods);
 	if (d->lock_fd >= 0)

@@ -3,7 +3,7 @@
 #include "daemon/api/lookup.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/checkpoint.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "proto/checkpoint_path.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void find_file(struct sw_db *db, struct sw_lookup *q)
 
 void sw_handle_trial_checkpoint(struct sw_call *call)
 {
-	struct sw_live *live = sw_live_of(call);
+	struct sw_running *live = sw_running_of(call);
 	char folder[FOLDER_MAX];
 	struct sw_err err = SW_ERR_INIT;
 

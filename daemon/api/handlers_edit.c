@@ -6,15 +6,15 @@
 #include "daemon/die.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/edit.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/recover.h"
+#include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* sched knows parameters by index, "/parameters/2/min"; the call has them by name. */
-static void name_field(const struct sw_live *live, struct sw_err *err)
+static void name_field(const struct sw_running *live, struct sw_err *err)
 {
 	static const char params[] = "/parameters/", constraints[] = "/constraints/";
 	char ptr[sizeof err->ptr] = "/ranges", rest[sizeof err->ptr], *end;
@@ -44,7 +44,7 @@ static void name_field(const struct sw_live *live, struct sw_err *err)
 	(void)strncat(err->ptr, rest, sizeof err->ptr - strlen(err->ptr) - 1);
 }
 
-static void answer_edit(struct sw_change *c, const struct sw_live *live, const char *stored)
+static void answer_edit(struct sw_change *c, const struct sw_running *live, const char *stored)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *tree = NULL;
@@ -62,7 +62,7 @@ static void answer_edit(struct sw_change *c, const struct sw_live *live, const c
 }
 
 /* One event, whatever it holds: the replay takes it in its place. */
-static sw_status take_edits(struct sw_live *live, struct sw_call *call, const struct sw_edits *e,
+static sw_status take_edits(struct sw_running *live, struct sw_call *call, const struct sw_edits *e,
 			    struct sw_err *err)
 {
 	struct sw_settings settings = live->settings;
@@ -82,7 +82,7 @@ static sw_status take_edits(struct sw_live *live, struct sw_call *call, const st
 		sw_settings_edit(&settings, e);
 		sw_settings_use(live, &settings);
 		if (e->sched.has_max_concurrent) /* it may have been held back */
-			sw_live_level(live);
+			sw_running_level(live);
 		sw_log(SW_LOG_INFO, "sweep.edit", "sweep=%lld uid=%lld edit=\"%s\"",
 		       (long long)live->sweep, (long long)c->uid, text.data);
 		answer_edit(c, live, text.data);
@@ -92,7 +92,7 @@ static sw_status take_edits(struct sw_live *live, struct sw_call *call, const st
 	return rc;
 }
 
-static void edit_loaded(struct sw_live *live, struct sw_call *call)
+static void edit_loaded(struct sw_running *live, struct sw_call *call)
 {
 	struct sw_edits *e = sw_calloc(1, sizeof *e); /* its ranges are too much for the stack */
 	struct sw_err err = SW_ERR_INIT;
@@ -114,8 +114,8 @@ static void edit_loaded(struct sw_live *live, struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
-	sw_marks_note(&live->changes, 0);
-	sw_live_due(live);
+	sw_marks_note(&live->view.changes, 0);
+	sw_running_due(live);
 }
 
 void sw_handle_sweep_edit(struct sw_call *call)

@@ -2,9 +2,9 @@
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
 #include "daemon/daemon.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/output.h"
 #include "daemon/sweep/program_job.h"
+#include "daemon/sweep/running.h"
 #include "sched/sweep/trial.h"
 #include "store/read.h"
 #include <inttypes.h>
@@ -67,7 +67,7 @@ void sw_handle_trial_output(struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
-	struct sw_live *live = sw_live_of(call);
+	struct sw_running *live = sw_running_of(call);
 	struct output_question *o =
 		live != NULL ? sw_lookup_create(call, live, sizeof *o, read_output) : NULL;
 	if (o == NULL)

@@ -9,7 +9,7 @@
 #include "daemon/net/conn.h"
 #include "daemon/net/pool.h"
 #include "daemon/plan/plan.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "daemon/verify/curves.h"
 #include "proto/json.h"
 #include "sched/sweep/simulate.h"
@@ -23,7 +23,7 @@ struct simulation {
 	int64_t sweep;
 	uint64_t lanes; /* 0: as many as the sweep had at most */
 	cJSON *wanted;  /* the "early_terminate" */
-	const struct sw_live *live;
+	const struct sw_running *live;
 	struct sw_curves curves;
 	bool more; /* curves are still to be read */
 	struct sw_simulate_result result;
@@ -179,7 +179,7 @@ static void on_read(void *arg)
 		answer(s);
 }
 
-static struct simulation *create(struct sw_call *call, const struct sw_live *live,
+static struct simulation *create(struct sw_call *call, const struct sw_running *live,
 				 struct sw_err *err)
 {
 	struct simulation *s;
@@ -211,7 +211,7 @@ static struct simulation *create(struct sw_call *call, const struct sw_live *liv
 void sw_handle_sweep_simulate(struct sw_call *call)
 {
 	struct sw_err err = SW_ERR_INIT;
-	const struct sw_live *live = sw_live_of(call);
+	const struct sw_running *live = sw_running_of(call);
 
 	if (live == NULL)
 		return;

@@ -5,8 +5,8 @@
 #include "daemon/api/trial_json.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/recover.h"
+#include "daemon/sweep/running.h"
 #include "daemon/sweep/settle.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 /* --- pause, resume, cancel, extend --- */
 
-static void control_sweep(struct sw_live *live, struct sw_call *call, enum sw_event_kind kind)
+static void control_sweep(struct sw_running *live, struct sw_call *call, enum sw_event_kind kind)
 {
 	const struct sw_event event = {.kind = kind,
 				       .run_cap = (uint64_t)sw_call_int(call, "run_cap", 0)};
@@ -26,14 +26,14 @@ static void control_sweep(struct sw_live *live, struct sw_call *call, enum sw_ev
 		sw_settle_wait(live, call);
 		c->call = NULL;
 	} else {
-		sw_live_write_state(live, kind == SW_EVENT_EXTEND, &c->reply);
+		sw_running_write_state(live, kind == SW_EVENT_EXTEND, &c->reply);
 	}
 	sw_change_commit(c);
-	sw_marks_note(&live->changes, 0);
+	sw_marks_note(&live->view.changes, 0);
 }
 
 #define CONTROL(verb, event)                                                                       \
-	static void verb##_loaded(struct sw_live *live, struct sw_call *call)                      \
+	static void verb##_loaded(struct sw_running *live, struct sw_call *call)                   \
 	{                                                                                          \
 		control_sweep(live, call, event);                                                  \
 	}                                                                                          \
@@ -101,7 +101,7 @@ static void read_best(struct sw_db *db, struct sw_lookup *q)
 
 void sw_handle_sweep_best(struct sw_call *call)
 {
-	struct sw_live *live = sw_live_of(call);
+	struct sw_running *live = sw_running_of(call);
 	struct best_question *b;
 
 	if (live == NULL || (b = sw_lookup_create(call, live, sizeof *b, read_best)) == NULL)

@@ -8,8 +8,8 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/edit.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/recover.h"
+#include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <string.h>
@@ -232,7 +232,7 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_obj_end(&q->w);
 }
 
-static void get_loaded(struct sw_live *live, struct sw_call *call)
+static void get_loaded(struct sw_running *live, struct sw_call *call)
 {
 	struct get_question *g = sw_lookup_create(call, live, sizeof *g, read_get);
 

@@ -6,12 +6,12 @@
 #include "daemon/plan/plan.h"
 #include "daemon/sweep/ask.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/recover.h"
 #include "daemon/sweep/report.h"
+#include "daemon/sweep/running.h"
 #include "proto/json.h"
 
-typedef void loaded_fn(struct sw_live *live, struct sw_call *call);
+typedef void loaded_fn(struct sw_running *live, struct sw_call *call);
 
 /* Loads the sweep of the call and goes on there. */
 static void with_sweep(struct sw_call *call, loaded_fn *then)
@@ -23,7 +23,7 @@ static void with_sweep(struct sw_call *call, loaded_fn *then)
 /* The same for what only the client may do that drives the sweep: ask, report and tell. */
 static void with_driven(struct sw_call *call, loaded_fn *then)
 {
-	const struct sw_live *live = sw_change_allowed(call) ? sw_live_of(call) : NULL;
+	const struct sw_running *live = sw_change_allowed(call) ? sw_running_of(call) : NULL;
 
 	if (live != NULL && live->driven)
 		sw_recover_need(call, then);
@@ -34,7 +34,7 @@ static void with_driven(struct sw_call *call, loaded_fn *then)
 			       (long long)live->sweep);
 }
 
-static void ask_loaded(struct sw_live *live, struct sw_call *call)
+static void ask_loaded(struct sw_running *live, struct sw_call *call)
 {
 	if (live->d->draining)
 		sw_call_refuse(call, SW_BUSY, "",
@@ -64,7 +64,7 @@ void sw_handle_trial_tell(struct sw_call *call)
 }
 
 /* A trial of the user's own: what he does not name is drawn. */
-static void enqueue_loaded(struct sw_live *live, struct sw_call *call)
+static void enqueue_loaded(struct sw_running *live, struct sw_call *call)
 {
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 	struct sw_event event = {.kind = SW_EVENT_ENQUEUE, .values = values};
@@ -95,7 +95,7 @@ void sw_handle_trial_enqueue(struct sw_call *call)
 	with_sweep(call, enqueue_loaded);
 }
 
-static void cancel_loaded(struct sw_live *live, struct sw_call *call)
+static void cancel_loaded(struct sw_running *live, struct sw_call *call)
 {
 	const struct sw_event event = {.kind = SW_EVENT_CANCEL_TRIAL,
 				       .trial = (uint64_t)sw_call_int(call, "trial", 0)};

@@ -3,7 +3,7 @@
 #include "daemon/api/lookup.h"
 #include "daemon/api/trial_json.h"
 #include "daemon/daemon.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct page_question {
 static void *ask_page(struct sw_call *call, size_t size,
 		      void (*work)(struct sw_db *db, struct sw_lookup *q))
 {
-	struct sw_live *live = sw_live_of(call);
+	struct sw_running *live = sw_running_of(call);
 
 	return live != NULL ? sw_lookup_create(call, live, size, work) : NULL;
 }

@@ -5,8 +5,8 @@
 #include "daemon/api/why_source.h"
 #include "daemon/api/why_words.h"
 #include "daemon/daemon.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/recover.h"
+#include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <string.h>
@@ -181,7 +181,7 @@ static void why_fini(struct sw_lookup *q)
 	sw_buf_fini(&y->facts);
 }
 
-static void why_loaded(struct sw_live *live, struct sw_call *call)
+static void why_loaded(struct sw_running *live, struct sw_call *call)
 {
 	struct why_question *y = sw_lookup_create(call, live, sizeof *y, read_why);
 

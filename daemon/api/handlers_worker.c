@@ -5,8 +5,8 @@
 #include "daemon/net/conn.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/report.h"
+#include "daemon/sweep/running.h"
 #include "proto/json.h"
 
 /* The slot that the call's connection speaks for. NULL: answered. */
@@ -73,9 +73,9 @@ void sw_handle_worker_next(struct sw_call *call)
 }
 
 /* The sweep of a worker's trial. NULL: answered. */
-static struct sw_live *sweep_of(struct sw_call *call)
+static struct sw_running *sweep_of(struct sw_call *call)
 {
-	struct sw_live *live = slot_of(call) != NULL ? sw_live_of(call) : NULL;
+	struct sw_running *live = slot_of(call) != NULL ? sw_running_of(call) : NULL;
 
 	if (live == NULL || (live->sched != NULL && !live->driven))
 		return live;
@@ -86,7 +86,7 @@ static struct sw_live *sweep_of(struct sw_call *call)
 
 void sw_handle_worker_report(struct sw_call *call)
 {
-	struct sw_live *live = sweep_of(call);
+	struct sw_running *live = sweep_of(call);
 
 	if (live != NULL)
 		sw_report_answer(live, call);
@@ -94,7 +94,7 @@ void sw_handle_worker_report(struct sw_call *call)
 
 void sw_handle_worker_tell(struct sw_call *call)
 {
-	struct sw_live *live = sweep_of(call);
+	struct sw_running *live = sweep_of(call);
 
 	if (live != NULL)
 		sw_report_tell(live, call);
@@ -102,7 +102,7 @@ void sw_handle_worker_tell(struct sw_call *call)
 
 void sw_handle_worker_log(struct sw_call *call)
 {
-	struct sw_live *live = sweep_of(call);
+	struct sw_running *live = sweep_of(call);
 
 	if (live == NULL)
 		return;

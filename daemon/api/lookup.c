@@ -3,11 +3,11 @@
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "store/store.h"
 #include <stdlib.h>
 
-void *sw_lookup_create(struct sw_call *call, struct sw_live *live, size_t size,
+void *sw_lookup_create(struct sw_call *call, struct sw_running *live, size_t size,
 		       void (*work)(struct sw_db *db, struct sw_lookup *q))
 {
 	struct sw_lookup *q = sw_calloc(1, size);

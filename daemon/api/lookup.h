@@ -17,14 +17,14 @@
 
 struct sw_call;
 struct sw_db;
-struct sw_live;
+struct sw_running;
 
 struct sw_lookup {
 	struct sw_call *call;
 	void (*work)(struct sw_db *db, struct sw_lookup *q); /* reader's thread */
 	void (*done)(struct sw_lookup *q); /* loop: completes the answer; NULL: `work` wrote it */
 	void (*fini)(struct sw_lookup *q); /* loop: frees what the question holds; NULL: nothing */
-	struct sw_live *live;              /* for done alone */
+	struct sw_running *live;           /* for done alone */
 	int64_t sweep, trial, now_ms;
 	bool is_long;   /* no few rows by their keys: SW_READ_LONG */
 	struct sw_jw w; /* writes out */
@@ -35,7 +35,7 @@ struct sw_lookup {
 
 /* A zeroed question of that size for this call: sweep and trial are taken from its parameters.
  * NULL: the call was answered with an error. */
-void *sw_lookup_create(struct sw_call *call, struct sw_live *live, size_t size,
+void *sw_lookup_create(struct sw_call *call, struct sw_running *live, size_t size,
 		       void (*work)(struct sw_db *db, struct sw_lookup *q));
 /* Runs it. Takes it. */
 void sw_lookup_run(struct sw_lookup *q);

@@ -1,6 +1,6 @@
 #include "daemon/api/sweep_json.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/place.h"
+#include "daemon/sweep/running.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ static bool is_past_bands(const struct sw_pruner *p, size_t k)
 	       sw_pruner_rung_count(p, 0, k - 1) == 0 && sw_pruner_rung_count(p, 0, k) == 0;
 }
 
-static void write_rungs(struct sw_jw *w, const struct sw_live *live)
+static void write_rungs(struct sw_jw *w, const struct sw_running *live)
 {
 	const struct sw_pruner *p = sw_sweep_pruner(live->sched);
 	const uint32_t brackets = p != NULL ? sw_pruner_bracket_n(p) : 0;
@@ -40,7 +40,7 @@ static void write_rungs(struct sw_jw *w, const struct sw_live *live)
 	sw_jw_arr_end(w);
 }
 
-void sw_sweep_json_progress(struct sw_jw *w, const struct sw_live *live)
+void sw_sweep_json_progress(struct sw_jw *w, const struct sw_running *live)
 {
 	const uint64_t max_t = sw_spec_max_t(live->spec);
 	uint64_t counts[SW_TRIAL_STATE_N];
@@ -51,14 +51,14 @@ void sw_sweep_json_progress(struct sw_jw *w, const struct sw_live *live)
 	sw_jw_kint_opt(w, "max_t", max_t > 0, (int64_t)max_t);
 }
 
-double sw_sweep_json_seconds(const struct sw_live *live, int64_t now_ms)
+double sw_sweep_json_seconds(const struct sw_running *live, int64_t now_ms)
 {
 	const int64_t end = live->ended_ms != 0 ? live->ended_ms : now_ms;
 
 	return end > live->created_ms ? (double)(end - live->created_ms) / 1000.0 : 0.0;
 }
 
-static void write_settings(struct sw_jw *w, const struct sw_live *live)
+static void write_settings(struct sw_jw *w, const struct sw_running *live)
 {
 	const struct sw_settings *s = &live->settings;
 
@@ -68,7 +68,7 @@ static void write_settings(struct sw_jw *w, const struct sw_live *live)
 }
 
 /* Why it ended; of one that goes on what is wrong, or what will end it. "" for nothing. */
-static const char *cause_of(const struct sw_live *live, char *text, size_t cap)
+static const char *cause_of(const struct sw_running *live, char *text, size_t cap)
 {
 	const bool ended = live->ended_ms != 0;
 
@@ -91,12 +91,12 @@ static const char *cause_of(const struct sw_live *live, char *text, size_t cap)
 	}
 	const char *cause = sw_sweep_cause(live->sched);
 	if (*cause == '\0' && live->state == SW_SWEEP_RUNNING && !live->driven &&
-	    live->share.running == 0 && sw_place_short(live, text, cap))
+	    live->claim.share.running == 0 && sw_place_short(live, text, cap))
 		return text;
 	return cause;
 }
 
-void sw_sweep_json(struct sw_jw *w, const struct sw_live *live, int64_t now_ms)
+void sw_sweep_json(struct sw_jw *w, const struct sw_running *live, int64_t now_ms)
 {
 	char text[480];
 	const char *cause = cause_of(live, text, sizeof text);

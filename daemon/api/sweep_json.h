@@ -6,17 +6,17 @@
 #include "sched/sweep/sweep.h"
 #include <stdint.h>
 
-struct sw_live;
+struct sw_running;
 
 void sw_sweep_json_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N]); /* "counts" */
 /* The members "counts", "rungs" and "max_t" of a sweep whose state machine is there. */
-void sw_sweep_json_progress(struct sw_jw *w, const struct sw_live *live);
+void sw_sweep_json_progress(struct sw_jw *w, const struct sw_running *live);
 
 /* The members that sweep.get and sweep.watch share. */
-void sw_sweep_json(struct sw_jw *w, const struct sw_live *live,
+void sw_sweep_json(struct sw_jw *w, const struct sw_running *live,
 		   int64_t now_ms); /* its state machine is loaded */
 
-double sw_sweep_json_seconds(const struct sw_live *live,
+double sw_sweep_json_seconds(const struct sw_running *live,
 			     int64_t now_ms); /* since it was submitted */
 
 #endif

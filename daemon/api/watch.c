@@ -6,7 +6,7 @@
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct sw_watch { /* a sweep's */
 
 /* One read for a snapshot or an update: pieces of JSON that finish() puts together on the loop. */
 struct feed {
-	struct sw_live *live;
+	struct sw_running *live;
 	uint64_t number;      /* in the order in which they were asked for */
 	struct sw_call *call; /* a snapshot's; NULL: an update for all watchers */
 	int64_t sweep, now_ms, rows, last;
@@ -112,7 +112,7 @@ static void read_feed(struct sw_db *db, void *arg)
 
 /* --- on the loop --- */
 
-static bool has_ended(const struct sw_live *live)
+static bool has_ended(const struct sw_running *live)
 {
 	return live->ended_ms != 0;
 }
@@ -131,7 +131,7 @@ static int64_t count_taken(const struct sw_daemon *d, int64_t sweep)
 	return n;
 }
 
-static void write_slots(struct sw_jw *w, const struct sw_live *live)
+static void write_slots(struct sw_jw *w, const struct sw_running *live)
 {
 	sw_jw_kobj(w, "slots");
 	sw_jw_kint(w, "mine", count_taken(live->d, live->sweep));
@@ -141,7 +141,7 @@ static void write_slots(struct sw_jw *w, const struct sw_live *live)
 }
 
 /* The time left, when the trials to come take as long as those that ended. */
-static void write_eta(struct sw_jw *w, const struct sw_live *live, double seconds)
+static void write_eta(struct sw_jw *w, const struct sw_running *live, double seconds)
 {
 	const uint64_t cap = sw_sweep_run_cap(live->sched);
 	uint64_t counts[SW_TRIAL_STATE_N], ended = 0;
@@ -164,7 +164,7 @@ static void write_eta(struct sw_jw *w, const struct sw_live *live, double second
  * every commit before it, shows at least that. */
 static void write_head(struct feed *f)
 {
-	const struct sw_live *live = f->live;
+	const struct sw_running *live = f->live;
 	const double seconds = sw_sweep_json_seconds(live, f->now_ms);
 	struct sw_jw w;
 
@@ -201,37 +201,37 @@ static struct sw_buf write_view(struct feed *f)
 	return out;
 }
 
-static bool is_watched(const struct sw_live *live)
+static bool is_watched(const struct sw_running *live)
 {
-	return live->watch != NULL && live->watch->watchers != NULL;
+	return live->view.watch != NULL && live->view.watch->watchers != NULL;
 }
 
-static void drop_watcher(struct sw_live *live, struct sw_watcher **at)
+static void drop_watcher(struct sw_running *live, struct sw_watcher **at)
 {
 	struct sw_watcher *w = *at;
 
 	*at = w->next;
 	w->conn->n_watches--;
 	free(w);
-	live->changes.watched = is_watched(live);
+	live->view.changes.watched = is_watched(live);
 }
 
 void sw_watch_free_all(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
-		free(d->sweep.sweeps[i]->watch); /* its watchers went with their connections */
-		d->sweep.sweeps[i]->watch = NULL;
+		free(d->sweep.sweeps[i]->view.watch); /* its watchers went with their connections */
+		d->sweep.sweeps[i]->view.watch = NULL;
 	}
 }
 
 void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 {
 	for (size_t i = 0; c->n_watches > 0 && i < d->sweep.sweep_n; i++) {
-		struct sw_live *live = d->sweep.sweeps[i];
+		struct sw_running *live = d->sweep.sweeps[i];
 
-		if (live->watch == NULL)
+		if (live->view.watch == NULL)
 			continue;
-		for (struct sw_watcher **at = &live->watch->watchers; *at != NULL;)
+		for (struct sw_watcher **at = &live->view.watch->watchers; *at != NULL;)
 			if ((*at)->conn == c)
 				drop_watcher(live, at);
 			else
@@ -242,20 +242,20 @@ void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 static void on_feed(uv_timer_t *t);
 
 /* The watcher of a connection, made if need be. NULL: no memory. */
-static struct sw_watcher *add_watcher(struct sw_live *live, struct sw_conn *c)
+static struct sw_watcher *add_watcher(struct sw_running *live, struct sw_conn *c)
 {
 	struct sw_watcher *w;
 
-	for (w = live->watch->watchers; w != NULL; w = w->next)
+	for (w = live->view.watch->watchers; w != NULL; w = w->next)
 		if (w->conn == c)
 			return w; /* once is enough */
 	w = sw_calloc(1, sizeof *w);
 	if (w == NULL)
 		return NULL;
-	w->next = live->watch->watchers;
+	w->next = live->view.watch->watchers;
 	w->conn = c;
-	live->watch->watchers = w;
-	live->changes.watched = true;
+	live->view.watch->watchers = w;
+	live->view.changes.watched = true;
 	c->n_watches++;
 	if (!uv_is_active((uv_handle_t *)&live->d->feed)) /* a running one is not put off */
 		(void)uv_timer_start(&live->d->feed, on_feed, SW_WATCH_MS, SW_WATCH_MS);
@@ -265,10 +265,10 @@ static struct sw_watcher *add_watcher(struct sw_live *live, struct sw_conn *c)
 static void on_snapshot(void *arg)
 {
 	struct feed *f = arg;
-	struct sw_live *live = f->live;
+	struct sw_running *live = f->live;
 	struct sw_conn *c = f->call->conn;
 
-	for (struct sw_watcher **at = &live->watch->watchers; *at != NULL; at = &(*at)->next) {
+	for (struct sw_watcher **at = &live->view.watch->watchers; *at != NULL; at = &(*at)->next) {
 		if ((*at)->conn != c)
 			continue;
 		if (f->rc == SW_OK && !f->ends) {
@@ -280,7 +280,7 @@ static void on_snapshot(void *arg)
 		break;
 	}
 	/* What ended meanwhile must still be told, though nothing more may change. */
-	live->changes.any = true;
+	live->view.changes.any = true;
 	if (f->rc != SW_OK) {
 		sw_call_error(f->call, &f->err);
 	} else {
@@ -291,17 +291,17 @@ static void on_snapshot(void *arg)
 	free_feed(f);
 }
 
-static struct feed *new_feed(struct sw_live *live)
+static struct feed *new_feed(struct sw_running *live)
 {
 	struct feed *f;
 
-	if (live->watch == NULL)
-		live->watch = sw_calloc(1, sizeof *live->watch);
-	f = live->watch != NULL ? sw_calloc(1, sizeof *f) : NULL;
+	if (live->view.watch == NULL)
+		live->view.watch = sw_calloc(1, sizeof *live->view.watch);
+	f = live->view.watch != NULL ? sw_calloc(1, sizeof *f) : NULL;
 	if (f == NULL)
 		return NULL;
 	f->live = live;
-	f->number = ++live->watch->feeds;
+	f->number = ++live->view.watch->feeds;
 	f->sweep = live->sweep;
 	f->maximize = live->maximize;
 	f->now_ms = live->d->clock->wall_ms();
@@ -312,7 +312,7 @@ static struct feed *new_feed(struct sw_live *live)
 	return f;
 }
 
-void sw_watch_start(struct sw_live *live, struct sw_call *call)
+void sw_watch_start(struct sw_running *live, struct sw_call *call)
 {
 	/* A connection that has closed is told of no more: it would stay a watcher for ever. */
 	struct feed *f = sw_call_gone(call) ? NULL : new_feed(live);
@@ -329,7 +329,7 @@ void sw_watch_start(struct sw_live *live, struct sw_call *call)
 			return;
 	}
 	if (f != NULL) {
-		struct sw_watcher **at = &live->watch->watchers;
+		struct sw_watcher **at = &live->view.watch->watchers;
 
 		while (*at != NULL && ((*at)->conn != call->conn || (*at)->ready))
 			at = &(*at)->next;
@@ -346,9 +346,9 @@ static bool has_room(const struct sw_watcher *w)
 }
 
 /* A fresh snapshot goes to everyone, other updates to those that missed none. */
-static void send_update(struct sw_live *live, const struct feed *f, const char *text)
+static void send_update(struct sw_running *live, const struct feed *f, const char *text)
 {
-	for (struct sw_watcher *w = live->watch->watchers, *next; w != NULL; w = next) {
+	for (struct sw_watcher *w = live->view.watch->watchers, *next; w != NULL; w = next) {
 		next = w->next;
 		if (!w->ready || f->number < w->from || (w->behind && !f->snapshot))
 			continue;
@@ -361,12 +361,12 @@ static void send_update(struct sw_live *live, const struct feed *f, const char *
 static void on_update(void *arg)
 {
 	struct feed *f = arg;
-	struct sw_live *live = f->live;
+	struct sw_running *live = f->live;
 	bool sent = false;
 
-	live->watch->feeding = false;
+	live->view.watch->feeding = false;
 	for (size_t i = f->read_n; i < f->changed_n; i++)
-		sw_marks_note(&live->changes, f->changed[i]); /* had no place in this one */
+		sw_marks_note(&live->view.changes, f->changed[i]); /* had no place in this one */
 	if (f->rc == SW_OK) {
 		struct sw_buf out = write_view(f);
 
@@ -376,11 +376,12 @@ static void on_update(void *arg)
 		sw_buf_fini(&out);
 	}
 	if (!sent)
-		live->changes.overflowed = true; /* what it had to tell is told by the next one */
+		live->view.changes.overflowed =
+			true; /* what it had to tell is told by the next one */
 	/* Whoever got the update that shows the end has got the last one. */
-	const bool last = sent && f->ends && has_ended(live) && live->changes.n == 0 &&
-			  !live->changes.overflowed;
-	for (struct sw_watcher **at = &live->watch->watchers; last && *at != NULL;) {
+	const bool last = sent && f->ends && has_ended(live) && live->view.changes.n == 0 &&
+			  !live->view.changes.overflowed;
+	for (struct sw_watcher **at = &live->view.watch->watchers; last && *at != NULL;) {
 		if ((*at)->ready && !(*at)->behind)
 			drop_watcher(live, at);
 		else
@@ -390,17 +391,17 @@ static void on_update(void *arg)
 }
 
 /* Does someone wait for a fresh snapshot that could be sent now? */
-static bool someone_behind(const struct sw_live *live)
+static bool someone_behind(const struct sw_running *live)
 {
-	for (const struct sw_watcher *w = live->watch->watchers; w != NULL; w = w->next)
+	for (const struct sw_watcher *w = live->view.watch->watchers; w != NULL; w = w->next)
 		if (w->behind && has_room(w))
 			return true;
 	return false;
 }
 
-static void feed_watchers(struct sw_live *live)
+static void feed_watchers(struct sw_running *live)
 {
-	struct sw_marks *c = &live->changes;
+	struct sw_marks *c = &live->view.changes;
 
 	if (!is_watched(live))
 		return;
@@ -409,7 +410,7 @@ static void feed_watchers(struct sw_live *live)
 		c->overflowed = true;
 		return;
 	}
-	if (live->watch->feeding)
+	if (live->view.watch->feeding)
 		return;
 	const bool fresh = c->overflowed || someone_behind(live);
 	if (!fresh && !c->any && c->n == 0)
@@ -430,7 +431,7 @@ static void feed_watchers(struct sw_live *live)
 		free_feed(f);
 		return;
 	}
-	live->watch->feeding = true;
+	live->view.watch->feeding = true;
 	/* What changes from here on is for the next update. */
 	sw_marks_seen(c, f->changed_n, fresh);
 }

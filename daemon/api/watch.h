@@ -14,12 +14,12 @@
 struct sw_call;
 struct sw_conn;
 struct sw_daemon;
-struct sw_live;
+struct sw_running;
 
 #define SW_WATCH_MS 200
 
 /* Answers the call with a snapshot and adds its connection as a watcher. */
-void sw_watch_start(struct sw_live *live, struct sw_call *call);
+void sw_watch_start(struct sw_running *live, struct sw_call *call);
 void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c);
 void sw_watch_free_all(struct sw_daemon *d); /* after the loop has ended */
 

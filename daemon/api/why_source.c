@@ -1,5 +1,5 @@
 #include "daemon/api/why_source.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #define LN_PLAIN (-700) /* an improvement below e^this is no number: its logarithm is said */
 
 struct telling {
-	const struct sw_live *live;
+	const struct sw_running *live;
 	struct sw_origin origin;
 	const char *source;
 	uint64_t n_init, point, points; /* point: of its source; 0: none, or no number of them */
@@ -246,7 +246,7 @@ static void write_text(const struct telling *t, struct sw_buf *out)
 	say_nearest(sw_json_get(t->facts, "nearest"), out);
 }
 
-void sw_why_source(const struct sw_live *live, uint64_t trial, const char *facts,
+void sw_why_source(const struct sw_running *live, uint64_t trial, const char *facts,
 		   struct sw_buf *json, struct sw_buf *text)
 {
 	struct telling t = {.live = live, .origin = sw_sweep_origin(live->sched, trial)};

@@ -3,9 +3,9 @@
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/need.h"
 #include "daemon/sweep/place.h"
+#include "daemon/sweep/running.h"
 #include <stdio.h>
 
 #define SLOTS_SHOWN 8
@@ -117,7 +117,7 @@ void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, str
 
 /* --- waits --- */
 
-static void add_slots(const struct sw_live *live, struct sw_buf *out)
+static void add_slots(const struct sw_running *live, struct sw_buf *out)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
 	const struct sw_daemon *d = live->d;
@@ -170,7 +170,7 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 		(void)sw_buf_addf(out, ", and %zu more", d->slot.slot_n - SLOTS_SHOWN);
 }
 
-void sw_why_slots(const struct sw_live *live, int64_t trial, struct sw_buf *out)
+void sw_why_slots(const struct sw_running *live, int64_t trial, struct sw_buf *out)
 {
 	const struct sw_daemon *d = live->d;
 	const struct sw_slot *lead = NULL;
@@ -199,7 +199,7 @@ void sw_why_slots(const struct sw_live *live, int64_t trial, struct sw_buf *out)
 		(void)sw_buf_addf(out, " and %u more", n - SLOTS_SHOWN);
 }
 
-void sw_why_settling(const struct sw_live *live, struct sw_buf *out)
+void sw_why_settling(const struct sw_running *live, struct sw_buf *out)
 {
 	const char *why = sw_sweep_end_cause(live->sched);
 
@@ -208,7 +208,7 @@ void sw_why_settling(const struct sw_live *live, struct sw_buf *out)
 			  *why != '\0' ? ": " : "", why);
 }
 
-void sw_why_waiting(const struct sw_live *live, struct sw_buf *out)
+void sw_why_waiting(const struct sw_running *live, struct sw_buf *out)
 {
 	uint64_t counts[SW_TRIAL_STATE_N];
 	size_t rivals;
@@ -243,16 +243,16 @@ void sw_why_waiting(const struct sw_live *live, struct sw_buf *out)
 		return;
 	}
 	add_slots(live, out);
-	const struct sw_live *first = sw_place_next(live, &rivals);
+	const struct sw_running *first = sw_place_next(live, &rivals);
 	if (rivals == 0)
 		return;
 	(void)sw_buf_addf(out, "; the next goes to sweep %lld (weight %.6g, %llu on slots",
 			  (long long)first->sweep, first->settings.weight,
-			  (unsigned long long)first->share.running);
+			  (unsigned long long)first->claim.share.running);
 	if (first == live)
 		(void)sw_buf_addf(out, "), this one, before %zu other%s", rivals,
 				  rivals == 1 ? "" : "s");
 	else
 		(void)sw_buf_addf(out, "; this one: weight %.6g, %llu)", live->settings.weight,
-				  (unsigned long long)live->share.running);
+				  (unsigned long long)live->claim.share.running);
 }

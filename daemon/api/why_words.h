@@ -8,7 +8,7 @@
 #include "store/rows.h"
 #include <stdbool.h>
 
-struct sw_live;
+struct sw_running;
 
 /* "at rung 9: rank 5 of 12, cutoff 0.413, value 0.447": what the pruner of that kind looked at, in
  * its own words. brackets: there are several, so the row's is named. Any thread. */
@@ -21,11 +21,11 @@ void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, str
 
 /* " on cpu:0 with cpu:1, cpu:2" of a trial that runs on several slots; or what one waits
  * for whose attempt before has not ended; else nothing. */
-void sw_why_slots(const struct sw_live *live, int64_t trial, struct sw_buf *out);
+void sw_why_slots(const struct sw_running *live, int64_t trial, struct sw_buf *out);
 /* What a trial waits for whose sweep is settling (sched/sweep/sweep.h): its end. */
-void sw_why_settling(const struct sw_live *live, struct sw_buf *out);
+void sw_why_settling(const struct sw_running *live, struct sw_buf *out);
 
 /* What a trial that waits waits for, and who has it. */
-void sw_why_waiting(const struct sw_live *live, struct sw_buf *out);
+void sw_why_waiting(const struct sw_running *live, struct sw_buf *out);
 
 #endif

@@ -14,8 +14,8 @@
 #include "daemon/slot/room.h"
 #include "daemon/slot/supervisor.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/need.h"
+#include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +33,10 @@ struct slot_rows {
 	struct sw_err err;
 };
 
-static struct sw_live *find_running_on(struct sw_daemon *d, int32_t slot, uint64_t *trial)
+static struct sw_running *find_running_on(struct sw_daemon *d, int32_t slot, uint64_t *trial)
 {
 	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
-		struct sw_live *live = d->sweep.sweeps[i];
+		struct sw_running *live = d->sweep.sweeps[i];
 
 		if (live->sched == NULL || live->driven)
 			continue;
@@ -90,7 +90,7 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	}
 	/* Until it asks for a trial, it may still end the program of one that has ended. */
 	s->program = true;
-	struct sw_live *live = find_running_on(d, s->index, &trial);
+	struct sw_running *live = find_running_on(d, s->index, &trial);
 	if (live != NULL)
 		sw_slot_begin(s, live->sweep, (int64_t)trial,
 			      sw_sweep_trial(live->sched, trial)->attempt,
@@ -100,7 +100,7 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	return true;
 }
 
-static void end_attempt(struct sw_live *live, enum sw_event_kind kind, uint64_t trial,
+static void end_attempt(struct sw_running *live, enum sw_event_kind kind, uint64_t trial,
 			const char *cause, int64_t heard_ms)
 {
 	sw_driver_attempt_over(live, kind, trial, sw_sweep_trial(live->sched, trial)->attempt,
@@ -111,7 +111,7 @@ static void end_attempt(struct sw_live *live, enum sw_event_kind kind, uint64_t 
 static void release_trial_on(struct sw_daemon *d, int32_t slot)
 {
 	uint64_t trial = 0;
-	struct sw_live *live = find_running_on(d, slot, &trial);
+	struct sw_running *live = find_running_on(d, slot, &trial);
 
 	if (live != NULL)
 		end_attempt(live, SW_EVENT_RELEASE, trial, "slot removed", 0);
@@ -164,7 +164,7 @@ static void read_slot_rows(struct sw_db *db, void *arg)
 /* --- when an attempt was last heard of --- */
 
 struct heard {
-	const struct sw_live *live;
+	const struct sw_running *live;
 	uint64_t trial;
 	int64_t ms;
 };
@@ -190,7 +190,7 @@ static void read_heard_row(struct sw_db *db, void *arg)
 
 /* When the live attempt was last heard of, by what is stored. Budgets count up to
  * then. */
-static int64_t stored_heard_ms(const struct sw_live *live, uint64_t trial)
+static int64_t stored_heard_ms(const struct sw_running *live, uint64_t trial)
 {
 	struct heard q = {.live = live, .trial = trial, .ms = live->runs[trial - 1].started_ms};
 
@@ -203,7 +203,7 @@ static int64_t stored_heard_ms(const struct sw_live *live, uint64_t trial)
 static void release_orphans(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
-		struct sw_live *live = d->sweep.sweeps[i];
+		struct sw_running *live = d->sweep.sweeps[i];
 
 		if (live->sched == NULL || live->driven)
 			continue;
@@ -233,7 +233,7 @@ static void take_rooms(struct sw_daemon *d)
 
 		if (s->state != SW_SLOT_BUSY)
 			continue;
-		const struct sw_live *live = d->sweep.sweeps[s->sweep - 1];
+		const struct sw_running *live = d->sweep.sweeps[s->sweep - 1];
 		struct sw_room_need need = sw_need_of_next(live);
 		need.precision = false; /* it runs there */
 		if (need.gpus <= 1) {

@@ -11,8 +11,8 @@
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/program_job.h"
+#include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest.h"
 #include "proto/checkpoint_path.h"
 #include "proto/job.h"
@@ -47,7 +47,7 @@ static const struct sw_action *find_start(const struct sw_actions *actions,
 
 /* A new trial's parameters are in its CREATE action. The scheduler knows those of a later attempt,
  * or makes them again. */
-static void write_params(struct sw_live *live, uint64_t trial, const struct sw_action *create,
+static void write_params(struct sw_running *live, uint64_t trial, const struct sw_action *create,
 			 struct sw_buf *out)
 {
 	const struct sw_space *space = sw_sweep_space(live->sched);
@@ -71,7 +71,7 @@ struct wanted {
 	bool end, best, record;
 };
 
-static struct wanted wanted_of(const struct sw_live *live)
+static struct wanted wanted_of(const struct sw_running *live)
 {
 	const struct sw_spec_checkpoint *c = &live->spec->checkpoint;
 	struct wanted w = {.every = sw_pruner_every(sw_sweep_pruner(live->sched)),
@@ -93,8 +93,8 @@ struct job_paths {
 };
 
 /* Sets the checkpoint that the attempt goes on from, and the folder for those that it writes. */
-static void set_resume(struct sw_live *live, const struct sw_action *start, struct job_paths *paths,
-		       struct sw_job *job)
+static void set_resume(struct sw_running *live, const struct sw_action *start,
+		       struct job_paths *paths, struct sw_job *job)
 {
 	const struct wanted wanted = wanted_of(live);
 	const bool keeps = start->until != 0 || wanted.every != 0 || wanted.end;
@@ -122,7 +122,7 @@ static void set_resume(struct sw_live *live, const struct sw_action *start, stru
 	job->checkpoint_end = wanted.end;
 	job->checkpoint_best = wanted.best;
 	job->checkpoint_record = wanted.record;
-	job->record = live->keeping.has_record ? &live->keeping.record : NULL;
+	job->record = live->files.keeping.has_record ? &live->files.keeping.record : NULL;
 	job->checkpoint_dir = paths->folder;
 }
 
@@ -134,8 +134,8 @@ static const char *transport_of(const struct sw_spec *spec)
 	return spec->gpu > 1 ? "nccl" : "shm";
 }
 
-static void write_job(struct sw_live *live, const struct sw_slot *s, const struct sw_action *start,
-		      const char *params, struct sw_buf *out)
+static void write_job(struct sw_running *live, const struct sw_slot *s,
+		      const struct sw_action *start, const char *params, struct sw_buf *out)
 {
 	struct sw_job job = {
 		.sweep = (uint64_t)live->sweep,
@@ -192,7 +192,7 @@ void sw_ask_give_kept(struct sw_slot *s)
 	sw_change_commit(c);
 }
 
-bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, const struct sw_room_need *need,
+bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw_room_need *need,
 		     struct sw_call *call)
 {
 	struct sw_event event = {.kind = SW_EVENT_ASK};
@@ -235,7 +235,7 @@ bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, const struct sw_ro
 /* A trial.ask under way. */
 struct sw_long_ask {
 	struct sw_long_ask *next; /* d->sweep.long_asks */
-	struct sw_live *live;
+	struct sw_running *live;
 	struct sw_call *call;
 	int64_t left;  /* trials still wanted */
 	int64_t given; /* trials in the reply */
@@ -325,7 +325,7 @@ static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *e
 
 /* Keeps a call for which there is no trial now. False: it does not wish to wait (any longer), or the
  * sweep has ended: it is to be answered. */
-static bool keep_asking(struct sw_live *live, struct sw_call *call)
+static bool keep_asking(struct sw_running *live, struct sw_call *call)
 {
 	struct sw_waits *all = &live->waits[SW_WAIT_TRIAL];
 	const int64_t until_us = call->since_us + (int64_t)(sw_call_num(call, "wait_s", 0.0) * 1e6);
@@ -346,7 +346,7 @@ static bool keep_asking(struct sw_live *live, struct sw_call *call)
  * slices would make the prepared ones stale. */
 static void hand_out(struct sw_long_ask *a)
 {
-	struct sw_live *live = a->live;
+	struct sw_running *live = a->live;
 	const int64_t until_us = live->suggest != NULL ? INT64_MAX
 						       : live->d->clock->mono_us() + ASK_TURN_US;
 	struct sw_err err = SW_ERR_INIT;
@@ -402,7 +402,7 @@ void sw_ask_end_all(struct sw_daemon *d)
 	}
 }
 
-void sw_ask_answer_now(struct sw_live *live, struct sw_call *call)
+void sw_ask_answer_now(struct sw_running *live, struct sw_call *call)
 {
 	struct sw_long_ask *a = sw_calloc(1, sizeof *a);
 
@@ -419,7 +419,7 @@ void sw_ask_answer_now(struct sw_live *live, struct sw_call *call)
 		hand_out(a);
 }
 
-void sw_ask_answer(struct sw_live *live, struct sw_call *call)
+void sw_ask_answer(struct sw_running *live, struct sw_call *call)
 {
 	if (sw_suggest_has(live, call))
 		sw_ask_answer_now(live, call);

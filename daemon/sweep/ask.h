@@ -9,7 +9,7 @@
 
 struct sw_call;
 struct sw_daemon;
-struct sw_live;
+struct sw_running;
 struct sw_slot;
 
 struct sw_room_need;
@@ -18,16 +18,16 @@ struct sw_room_need;
 
 /* Gives the slot a trial of the sweep, which takes that much room (there is as much), as the answer of
  * its worker.next. False: there was none, and the call is still open. */
-bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, const struct sw_room_need *need,
+bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw_room_need *need,
 		     struct sw_call *call);
 
 /* Gives the slot the job that was kept for it (sw_slot_keep_job()). */
 void sw_ask_give_kept(struct sw_slot *s);
 
 /* Answers trial.ask: at once, or when there is a suggestion, or a trial, for it. */
-void sw_ask_answer(struct sw_live *live, struct sw_call *call);
+void sw_ask_answer(struct sw_running *live, struct sw_call *call);
 /* The same with the suggestions that there are. */
-void sw_ask_answer_now(struct sw_live *live, struct sw_call *call);
+void sw_ask_answer_now(struct sw_running *live, struct sw_call *call);
 
 /* The daemon stops: asks that want many are answered with what they have. */
 void sw_ask_end_all(struct sw_daemon *d);

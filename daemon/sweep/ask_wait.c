@@ -2,11 +2,11 @@
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/sweep/ask.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 
 /* Serves only those that wait now: one that finds nothing is kept again, at the end of the list,
  * and would be met for ever. */
-void sw_asks_serve(struct sw_live *live)
+void sw_asks_serve(struct sw_running *live)
 {
 	struct sw_waits *all = &live->waits[SW_WAIT_TRIAL];
 

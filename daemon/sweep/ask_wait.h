@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 struct sw_daemon;
-struct sw_live;
+struct sw_running;
 
-void sw_asks_serve(struct sw_live *live);
+void sw_asks_serve(struct sw_running *live);
 void sw_asks_tick(struct sw_daemon *d, int64_t now_us); /* those whose time is over */
 
 #endif

@@ -1,7 +1,7 @@
 #include "daemon/sweep/budget.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include <math.h>
 
@@ -25,7 +25,7 @@ int64_t sw_budget_ran_ms(const struct sw_budget *b, int64_t now_ms)
 	return b->ran_ms + (b->since_ms != 0 && now_ms > b->since_ms ? now_ms - b->since_ms : 0);
 }
 
-int64_t sw_budget_gpu_ms(const struct sw_live *live, int64_t now_ms)
+int64_t sw_budget_gpu_ms(const struct sw_running *live, int64_t now_ms)
 {
 	int64_t ms = live->budget.gpu_ms;
 
@@ -48,7 +48,7 @@ static void write_limit(struct sw_jw *w, const char *key, double v)
 	sw_jw_knum_opt(w, key, v > 0, v);
 }
 
-void sw_budget_write(const struct sw_live *live, int64_t now_ms, struct sw_jw *w)
+void sw_budget_write(const struct sw_running *live, int64_t now_ms, struct sw_jw *w)
 {
 	const int64_t ran_ms = sw_budget_ran_ms(&live->budget, now_ms);
 	const int64_t gpu_ms = sw_budget_gpu_ms(live, now_ms);

@@ -14,7 +14,7 @@
 
 #define SW_BUDGET_HOUR_MS 3600000.0
 
-struct sw_live;
+struct sw_running;
 struct sw_jw;
 
 struct sw_budget {
@@ -27,9 +27,9 @@ struct sw_budget {
 /* The sweep is (or is not) RUNNING from now on. Told again, nothing changes. */
 void sw_budget_state(struct sw_budget *b, bool running, int64_t now_ms);
 int64_t sw_budget_ran_ms(const struct sw_budget *b, int64_t now_ms);
-int64_t sw_budget_gpu_ms(const struct sw_live *live, int64_t now_ms); /* O(slots) */
+int64_t sw_budget_gpu_ms(const struct sw_running *live, int64_t now_ms); /* O(slots) */
 
 /* "budget": {"time_s": 60, "time_used_s": 12.5, "gpu_hours": null, "gpu_used_hours": 0} */
-void sw_budget_write(const struct sw_live *live, int64_t now_ms, struct sw_jw *w);
+void sw_budget_write(const struct sw_running *live, int64_t now_ms, struct sw_jw *w);
 
 #endif

@@ -1,17 +1,17 @@
 #include "daemon/sweep/budget_end.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include <stdio.h>
 #include <string.h>
 
-static bool fails_alike(const struct sw_live *live, const char **cause)
+static bool fails_alike(const struct sw_running *live, const char **cause)
 {
 	return !live->driven && live->state == SW_SWEEP_RUNNING &&
 	       sw_sweep_fails(live->sched, cause);
 }
 
-static bool has_budget(const struct sw_live *live)
+static bool has_budget(const struct sw_running *live)
 {
 	const char *cause;
 
@@ -19,7 +19,7 @@ static bool has_budget(const struct sw_live *live)
 	       (live->budget.time_s > 0 || live->budget.gpu_hours > 0 || fails_alike(live, &cause));
 }
 
-static void pause_alike(struct sw_live *live, const char *why)
+static void pause_alike(struct sw_running *live, const char *why)
 {
 	char cause[SW_CAUSE_MAX];
 	const int n = snprintf(
@@ -39,7 +39,7 @@ static void pause_alike(struct sw_live *live, const char *why)
 }
 
 /* In a change of its own. Failures come first: they say what to mend. */
-void sw_budget_end_look(struct sw_live *live)
+void sw_budget_end_look(struct sw_running *live)
 {
 	const struct sw_budget *b = &live->budget;
 	const int64_t now_ms = live->d->clock->wall_ms();

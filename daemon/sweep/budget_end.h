@@ -8,9 +8,9 @@
 #define SW_DAEMON_SWEEP_BUDGET_END_H
 
 struct sw_daemon;
-struct sw_live;
+struct sw_running;
 
-void sw_budget_end_look(struct sw_live *live);
+void sw_budget_end_look(struct sw_running *live);
 void sw_budget_end_tick(struct sw_daemon *d);
 
 #endif

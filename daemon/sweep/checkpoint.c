@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 
 /* --- names --- */
 
-sw_status sw_checkpoint_folder(struct sw_live *live, bool make, char *out, size_t cap,
+sw_status sw_checkpoint_folder(struct sw_running *live, bool make, char *out, size_t cap,
 			       struct sw_err *err)
 {
 	const char *state = live->d->config.state;
@@ -37,13 +37,13 @@ sw_status sw_checkpoint_folder(struct sw_live *live, bool make, char *out, size_
 		if (make && (lstat(out, &st) != 0 || !S_ISDIR(st.st_mode)))
 			return sw_err_set(err, SW_IO, "%s is a link, or not a folder", out);
 	}
-	live->has_checkpoints = live->has_checkpoints || make;
+	live->files.made = live->files.made || make;
 	return SW_OK;
 }
 
 /* --- who needs what --- */
 
-struct sw_checkpoint sw_checkpoint_of(const struct sw_live *live, uint64_t trial)
+struct sw_checkpoint sw_checkpoint_of(const struct sw_running *live, uint64_t trial)
 {
 	const struct sw_trial *t = live->driven ? NULL : sw_sweep_trial(live->sched, trial);
 	struct sw_checkpoint c = {.sweep = live->sweep};
@@ -94,9 +94,9 @@ static void close_open(struct sw_keeping *k, size_t at)
 	k->gone_n = 0;
 }
 
-struct sw_keeping_open *sw_checkpoint_open(struct sw_live *live, uint64_t trial)
+struct sw_keeping_open *sw_checkpoint_open(struct sw_running *live, uint64_t trial)
 {
-	struct sw_keeping *k = &live->keeping;
+	struct sw_keeping *k = &live->files.keeping;
 	bool found;
 	const size_t at = open_at(k, trial, &found);
 
@@ -111,9 +111,9 @@ struct sw_keeping_open *sw_checkpoint_open(struct sw_live *live, uint64_t trial)
 	return &k->open[at];
 }
 
-void sw_checkpoint_ended(struct sw_live *live, const struct sw_keeping_ended *file)
+void sw_checkpoint_ended(struct sw_running *live, const struct sw_keeping_ended *file)
 {
-	struct sw_keeping *k = &live->keeping;
+	struct sw_keeping *k = &live->files.keeping;
 
 	if (!sw_array_reserve(&k->ended, &k->ended_cap, k->ended_n + 1, sizeof *k->ended))
 		sw_daemon_die("note a checkpoint", SW_NOMEM);
@@ -121,14 +121,14 @@ void sw_checkpoint_ended(struct sw_live *live, const struct sw_keeping_ended *fi
 }
 
 /* Is it better by the sweep's metric? */
-static bool is_better(const struct sw_live *live, double value, double than)
+static bool is_better(const struct sw_running *live, double value, double than)
 {
 	return live->maximize ? value > than : value < than;
 }
 
-void sw_checkpoint_record(struct sw_live *live, double value)
+void sw_checkpoint_record(struct sw_running *live, double value)
 {
-	struct sw_keeping *k = &live->keeping;
+	struct sw_keeping *k = &live->files.keeping;
 
 	if (!k->has_record || is_better(live, value, k->record))
 		k->record = value;
@@ -136,9 +136,9 @@ void sw_checkpoint_record(struct sw_live *live, double value)
 }
 
 /* A trial that failed is nobody's best, and its record none: the best of the others is. */
-static void forget_record(struct sw_live *live)
+static void forget_record(struct sw_running *live)
 {
-	struct sw_keeping *k = &live->keeping;
+	struct sw_keeping *k = &live->files.keeping;
 
 	k->has_record = false;
 	for (size_t i = 0; i < k->open_n; i++)
@@ -149,9 +149,9 @@ static void forget_record(struct sw_live *live)
 			sw_checkpoint_record(live, k->ended[i].value);
 }
 
-size_t sw_checkpoint_best(const struct sw_live *live)
+size_t sw_checkpoint_best(const struct sw_running *live)
 {
-	const struct sw_keeping *k = &live->keeping;
+	const struct sw_keeping *k = &live->files.keeping;
 	size_t best = k->ended_n;
 
 	for (size_t i = 0; i < k->ended_n; i++) {
@@ -165,9 +165,9 @@ size_t sw_checkpoint_best(const struct sw_live *live)
 	return best;
 }
 
-static bool is_kept(const struct sw_live *live, const struct sw_checkpoint *file)
+static bool is_kept(const struct sw_running *live, const struct sw_checkpoint *file)
 {
-	const struct sw_keeping *k = &live->keeping;
+	const struct sw_keeping *k = &live->files.keeping;
 
 	for (size_t i = 0; i < k->ended_n; i++)
 		if (k->ended[i].trial == file->trial && k->ended[i].step == file->step)
@@ -175,27 +175,27 @@ static bool is_kept(const struct sw_live *live, const struct sw_checkpoint *file
 	return false;
 }
 
-bool sw_checkpoint_has_heir(const struct sw_live *live, uint64_t trial, uint64_t step)
+bool sw_checkpoint_has_heir(const struct sw_running *live, uint64_t trial, uint64_t step)
 {
-	for (size_t i = 0; i < live->heirs.n; i++)
-		if (live->heirs.v[i].from == trial && live->heirs.v[i].step == step)
+	for (size_t i = 0; i < live->files.heirs.n; i++)
+		if (live->files.heirs.v[i].from == trial && live->files.heirs.v[i].step == step)
 			return true;
 	return false;
 }
 
-static bool is_needed(const struct sw_live *live, const struct sw_checkpoint *file)
+static bool is_needed(const struct sw_running *live, const struct sw_checkpoint *file)
 {
 	const struct sw_checkpoint own = sw_checkpoint_of(live, file->trial);
 	const struct sw_trial *t = sw_sweep_trial(live->sched, file->trial);
 	bool found;
-	const size_t at = open_at(&live->keeping, file->trial, &found);
+	const size_t at = open_at(&live->files.keeping, file->trial, &found);
 
 	/* Three may need it: the trial itself, the trial again should its last one prove damaged,
 	 * and a child that has none of its own yet. */
 	if (sw_trial_ended((enum sw_trial_state)t->state) ? is_kept(live, file)
 							  : is_same_file(&own, file))
 		return true;
-	if (found && live->keeping.open[at].before == file->step)
+	if (found && live->files.keeping.open[at].before == file->step)
 		return true;
 	return sw_checkpoint_has_heir(live, file->trial, file->step);
 }
@@ -207,16 +207,16 @@ static void add_unneeded(struct sw_unneeded *out, const struct sw_checkpoint *fi
 	out->v[out->n++] = *file;
 }
 
-static void release(struct sw_unneeded *out, const struct sw_live *live,
+static void release(struct sw_unneeded *out, const struct sw_running *live,
 		    const struct sw_checkpoint *file)
 {
 	if (file->trial != 0 && !is_needed(live, file))
 		add_unneeded(out, file);
 }
 
-static void add_heir(struct sw_live *live, uint64_t child, uint64_t from, uint64_t step)
+static void add_heir(struct sw_running *live, uint64_t child, uint64_t from, uint64_t step)
 {
-	struct sw_heirs *v = &live->heirs;
+	struct sw_heirs *v = &live->files.heirs;
 
 	if (!sw_array_reserve(&v->v, &v->cap, v->n + 1, sizeof *v->v))
 		sw_daemon_die("note a checkpoint", SW_NOMEM);
@@ -224,9 +224,9 @@ static void add_heir(struct sw_live *live, uint64_t child, uint64_t from, uint64
 }
 
 /* The trial has one of its own now, or needs none. */
-static void drop_heir(struct sw_unneeded *out, struct sw_live *live, uint64_t child)
+static void drop_heir(struct sw_unneeded *out, struct sw_running *live, uint64_t child)
 {
-	struct sw_heirs *v = &live->heirs;
+	struct sw_heirs *v = &live->files.heirs;
 
 	for (size_t i = 0; i < v->n; i++) {
 		if (v->v[i].child != child)
@@ -239,30 +239,30 @@ static void drop_heir(struct sw_unneeded *out, struct sw_live *live, uint64_t ch
 	}
 }
 
-void sw_checkpoint_created(struct sw_live *live, const struct sw_action *create)
+void sw_checkpoint_created(struct sw_running *live, const struct sw_action *create)
 {
 	if (!live->driven && create->from != 0 && create->from != create->trial)
 		add_heir(live, create->trial, create->from, create->resume_step);
 }
 
 /* The one before a trial's last goes. */
-static void release_before(struct sw_unneeded *out, struct sw_live *live, uint64_t trial)
+static void release_before(struct sw_unneeded *out, struct sw_running *live, uint64_t trial)
 {
 	bool found;
-	const size_t at = open_at(&live->keeping, trial, &found);
+	const size_t at = open_at(&live->files.keeping, trial, &found);
 
-	if (!found || live->keeping.open[at].before == 0)
+	if (!found || live->files.keeping.open[at].before == 0)
 		return;
 	const struct sw_checkpoint file = {
-		.sweep = live->sweep, .trial = trial, .step = live->keeping.open[at].before};
-	live->keeping.open[at].before = 0;
+		.sweep = live->sweep, .trial = trial, .step = live->files.keeping.open[at].before};
+	live->files.keeping.open[at].before = 0;
 	release(out, live, &file);
 }
 
 /* Of the trials that have ended only the best and the last that was COMPLETED stay. */
-static void keep_best_and_last(struct sw_unneeded *out, struct sw_live *live)
+static void keep_best_and_last(struct sw_unneeded *out, struct sw_running *live)
 {
-	struct sw_keeping *k = &live->keeping;
+	struct sw_keeping *k = &live->files.keeping;
 	const size_t best = sw_checkpoint_best(live);
 	size_t last = k->ended_n, n = 0;
 	struct sw_checkpoint gone[4];
@@ -287,11 +287,11 @@ static void keep_best_and_last(struct sw_unneeded *out, struct sw_live *live)
 }
 
 /* A trial has ended: does its last checkpoint stay, and what goes for it? */
-static void settle_trial(struct sw_unneeded *out, struct sw_live *live, uint64_t trial)
+static void settle_trial(struct sw_unneeded *out, struct sw_running *live, uint64_t trial)
 {
 	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
 	const struct sw_checkpoint last = sw_checkpoint_of(live, trial);
-	struct sw_keeping *k = &live->keeping;
+	struct sw_keeping *k = &live->files.keeping;
 	struct sw_keeping_ended file = {
 		.trial = trial, .step = last.step, .completed = t->state == SW_TRIAL_COMPLETED};
 	bool found;
@@ -322,7 +322,7 @@ static void settle_trial(struct sw_unneeded *out, struct sw_live *live, uint64_t
 
 /* A trial has reported a value. With one metric its best counts, as for who asks for the best trial;
  * with several the last, as for the front. */
-static void take_value(struct sw_live *live, struct sw_keeping_open *open, double value)
+static void take_value(struct sw_running *live, struct sw_keeping_open *open, double value)
 {
 	if (live->spec->n_metrics > 1) {
 		open->has_value = isfinite(value);
@@ -338,8 +338,9 @@ static void take_value(struct sw_live *live, struct sw_keeping_open *open, doubl
 }
 
 /* The trial of a report has another last checkpoint, or another value. */
-static void take_report(struct sw_unneeded *out, struct sw_live *live, const struct sw_event *event,
-			const struct sw_checkpoint *before, const struct sw_checkpoint *now)
+static void take_report(struct sw_unneeded *out, struct sw_running *live,
+			const struct sw_event *event, const struct sw_checkpoint *before,
+			const struct sw_checkpoint *now)
 {
 	const uint64_t trial = event->trial;
 	const bool fresh = now->trial == trial && !is_same_file(now, before);
@@ -360,7 +361,7 @@ static void take_report(struct sw_unneeded *out, struct sw_live *live, const str
 	release(out, live, before);
 }
 
-void sw_checkpoint_stepped(struct sw_live *live, const struct sw_event *event,
+void sw_checkpoint_stepped(struct sw_running *live, const struct sw_event *event,
 			   const struct sw_checkpoint *before, const struct sw_actions *step,
 			   struct sw_unneeded *out)
 {
@@ -379,8 +380,7 @@ void sw_checkpoint_stepped(struct sw_live *live, const struct sw_event *event,
 		} else if (a->kind == SW_ACTION_END) {
 			drop_heir(out, live, a->trial);
 			settle_trial(out, live, a->trial);
-		} else if (a->kind == SW_ACTION_SWEEP && live->has_checkpoints &&
-			   live->ended_ms != 0) {
+		} else if (a->kind == SW_ACTION_SWEEP && live->files.made && live->ended_ms != 0) {
 			/* Trial 0 stands for the folder: what nobody keeps of a sweep that has
 			 * ended goes in one sweep through it. */
 			const struct sw_checkpoint all = {.sweep = live->sweep,
@@ -391,7 +391,7 @@ void sw_checkpoint_stepped(struct sw_live *live, const struct sw_event *event,
 	}
 }
 
-void sw_checkpoint_recovered(struct sw_live *live)
+void sw_checkpoint_recovered(struct sw_running *live)
 {
 	const uint64_t n = sw_sweep_trial_n(live->sched);
 

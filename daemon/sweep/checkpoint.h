@@ -24,7 +24,7 @@
 struct sw_action;
 struct sw_actions;
 struct sw_event;
-struct sw_live;
+struct sw_running;
 
 /* One file. trial 0: none; as something to remove, all of an ended sweep's up to trial `step`. */
 struct sw_checkpoint {
@@ -65,11 +65,11 @@ struct sw_keeping {
 };
 
 /* The path of the sweep's folder; `make`: it is there after SW_OK. */
-SW_NODISCARD sw_status sw_checkpoint_folder(struct sw_live *live, bool make, char *out, size_t cap,
-					    struct sw_err *err);
+SW_NODISCARD sw_status sw_checkpoint_folder(struct sw_running *live, bool make, char *out,
+					    size_t cap, struct sw_err *err);
 
 /* What the trial's next attempt goes on from. None: from scratch, or a client keeps its own. */
-struct sw_checkpoint sw_checkpoint_of(const struct sw_live *live, uint64_t trial);
+struct sw_checkpoint sw_checkpoint_of(const struct sw_running *live, uint64_t trial);
 
 /* Files that nobody goes on from once a step is stored. Zeroed is none; v is the caller's. */
 struct sw_unneeded {
@@ -80,21 +80,21 @@ struct sw_unneeded {
 
 /* A step has made a trial; a step has been taken, before which the trial of the event (0: none)
  * stood at `before`: adds what nobody needs any more. */
-void sw_checkpoint_created(struct sw_live *live, const struct sw_action *create);
-void sw_checkpoint_stepped(struct sw_live *live, const struct sw_event *event,
+void sw_checkpoint_created(struct sw_running *live, const struct sw_action *create);
+void sw_checkpoint_stepped(struct sw_running *live, const struct sw_event *event,
 			   const struct sw_checkpoint *before, const struct sw_actions *step,
 			   struct sw_unneeded *out);
 /* A sweep was rebuilt: who needs another's. */
-void sw_checkpoint_recovered(struct sw_live *live);
+void sw_checkpoint_recovered(struct sw_running *live);
 
-/* The trial's place in live->keeping.open, made if it is not there. Die without memory. */
-struct sw_keeping_open *sw_checkpoint_open(struct sw_live *live, uint64_t trial);
-void sw_checkpoint_ended(struct sw_live *live, const struct sw_keeping_ended *file);
+/* The trial's place in live->files.keeping.open, made if it is not there. Die without memory. */
+struct sw_keeping_open *sw_checkpoint_open(struct sw_running *live, uint64_t trial);
+void sw_checkpoint_ended(struct sw_running *live, const struct sw_keeping_ended *file);
 /* A trial has reported the value, which may be the sweep's record. */
-void sw_checkpoint_record(struct sw_live *live, double value);
-/* The place in live->keeping.ended of the best one; ended_n: none has a value. */
-size_t sw_checkpoint_best(const struct sw_live *live);
+void sw_checkpoint_record(struct sw_running *live, double value);
+/* The place in live->files.keeping.ended of the best one; ended_n: none has a value. */
+size_t sw_checkpoint_best(const struct sw_running *live);
 /* Does a child of the population that has not its own yet go on from this one? */
-bool sw_checkpoint_has_heir(const struct sw_live *live, uint64_t trial, uint64_t step);
+bool sw_checkpoint_has_heir(const struct sw_running *live, uint64_t trial, uint64_t step);
 
 #endif

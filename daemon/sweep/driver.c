@@ -6,16 +6,16 @@
 #include "daemon/net/call.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/janitor.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/marks.h"
 #include "daemon/sweep/names.h"
 #include "daemon/sweep/rows.h"
+#include "daemon/sweep/running.h"
 #include <stdlib.h>
 
 /* Files that go once their step is stored: before, a crash would leave a trial that goes on from
  * one of them. */
 struct leftovers {
-	struct sw_live *live;
+	struct sw_running *live;
 	struct sw_unneeded files;
 };
 
@@ -30,7 +30,8 @@ static void on_stored(void *arg)
 	free(l);
 }
 
-static void remove_after(struct sw_change *c, struct sw_live *live, const struct sw_unneeded *files)
+static void remove_after(struct sw_change *c, struct sw_running *live,
+			 const struct sw_unneeded *files)
 {
 	if (files->n == 0 && !files->shrink)
 		return;
@@ -42,7 +43,8 @@ static void remove_after(struct sw_change *c, struct sw_live *live, const struct
 	sw_change_after(c, on_stored, l);
 }
 
-static void add_event(struct sw_change *c, const struct sw_live *live, const struct sw_event *event)
+static void add_event(struct sw_change *c, const struct sw_running *live,
+		      const struct sw_event *event)
 {
 	const struct sw_row_event row = {
 		.sweep = live->sweep,
@@ -59,7 +61,7 @@ static void add_event(struct sw_change *c, const struct sw_live *live, const str
 	sw_tx_event(c->tx, &row);
 }
 
-sw_status sw_driver_step(struct sw_change *c, struct sw_live *live, const struct sw_event *event,
+sw_status sw_driver_step(struct sw_change *c, struct sw_running *live, const struct sw_event *event,
 			 int32_t slot, struct sw_err *err)
 {
 	/* The step moves what the event's trial goes on from, and the old one may then go. */
@@ -89,12 +91,12 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_live *live, const struct
 	sw_checkpoint_stepped(live, event, &before, &c->actions, &files);
 	remove_after(c, live, &files);
 	/* Last those above, which may look at all that the step has left. */
-	sw_marks_stepped(&live->changes, event, &c->actions);
+	sw_marks_stepped(&live->view.changes, event, &c->actions);
 	live->d->sweep.driver_events->stepped(c, live);
 	return SW_OK;
 }
 
-struct sw_change *sw_driver_change(struct sw_live *live, struct sw_call *call,
+struct sw_change *sw_driver_change(struct sw_running *live, struct sw_call *call,
 				   const struct sw_event *event)
 {
 	struct sw_change *c = sw_change_begin(live->d, call);
@@ -107,7 +109,7 @@ struct sw_change *sw_driver_change(struct sw_live *live, struct sw_call *call,
 	return NULL;
 }
 
-void sw_driver_attempt_over(struct sw_live *live, enum sw_event_kind kind, uint64_t trial,
+void sw_driver_attempt_over(struct sw_running *live, enum sw_event_kind kind, uint64_t trial,
 			    uint32_t attempt, const char *cause, int64_t over_ms)
 {
 	const struct sw_trial *t = live->sched != NULL ? sw_sweep_trial(live->sched, trial) : NULL;
@@ -134,7 +136,7 @@ void sw_driver_attempt_over(struct sw_live *live, enum sw_event_kind kind, uint6
 	sw_change_commit(c);
 }
 
-void sw_driver_end(struct sw_live *live, enum sw_event_kind kind, const char *cause)
+void sw_driver_end(struct sw_running *live, enum sw_event_kind kind, const char *cause)
 {
 	const struct sw_event event = {.kind = kind, .cause = cause};
 	struct sw_change *c = sw_change_begin(live->d, NULL);
@@ -147,7 +149,7 @@ void sw_driver_end(struct sw_live *live, enum sw_event_kind kind, const char *ca
 		sw_change_drop(c);
 }
 
-void sw_driver_fail(struct sw_live *live, const char *cause)
+void sw_driver_fail(struct sw_running *live, const char *cause)
 {
 	sw_log(SW_LOG_ERROR, "sweep.failed", "sweep=%lld why=\"%s\"", (long long)live->sweep,
 	       cause);

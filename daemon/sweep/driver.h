@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 struct sw_call;
-struct sw_live;
+struct sw_running;
 
 /* How those above are told; d->sweep.driver_events, none of them NULL. */
 struct sw_driver_events {
 	/* A step was taken and is in the change: they may have steps of their own to take,
 	 * later. */
-	void (*stepped)(struct sw_change *c, struct sw_live *live);
+	void (*stepped)(struct sw_change *c, struct sw_running *live);
 };
 
 /*
@@ -27,23 +27,23 @@ struct sw_driver_events {
  * step's actions are in the change until the next one, the event's number, too. An error means that
  * nothing changed. For a REPORT the caller adds the report's row with that number.
  */
-SW_NODISCARD sw_status sw_driver_step(struct sw_change *c, struct sw_live *live,
+SW_NODISCARD sw_status sw_driver_step(struct sw_change *c, struct sw_running *live,
 				      const struct sw_event *event, int32_t slot,
 				      struct sw_err *err);
 
 /* The change of one step that a call asked for, to be answered and committed. NULL: the step was
  * refused, and the call has the error. */
-struct sw_change *sw_driver_change(struct sw_live *live, struct sw_call *call,
+struct sw_change *sw_driver_change(struct sw_running *live, struct sw_call *call,
 				   const struct sw_event *event);
 
 /* The sweep ends by itself with that cause, in a change of its own: FAIL (no point can be found any
  * more) or STOP (a budget is spent). */
-void sw_driver_end(struct sw_live *live, enum sw_event_kind kind, const char *cause);
-void sw_driver_fail(struct sw_live *live, const char *cause);
+void sw_driver_end(struct sw_running *live, enum sw_event_kind kind, const char *cause);
+void sw_driver_fail(struct sw_running *live, const char *cause);
 
 /* An attempt on a slot ended by itself, at over_ms (0: now): LOST or RELEASE, in a change of its
  * own. Nothing happens when that attempt is no longer live. */
-void sw_driver_attempt_over(struct sw_live *live, enum sw_event_kind kind, uint64_t trial,
+void sw_driver_attempt_over(struct sw_running *live, enum sw_event_kind kind, uint64_t trial,
 			    uint32_t attempt, const char *cause, int64_t over_ms);
 
 #endif

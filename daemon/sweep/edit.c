@@ -1,5 +1,5 @@
 #include "daemon/sweep/edit.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "proto/nearest.h"
 #include <stdio.h>
 #include <string.h>
@@ -37,10 +37,10 @@ void sw_settings_edit(struct sw_settings *s, const struct sw_edits *e)
 	}
 }
 
-void sw_settings_use(struct sw_live *live, const struct sw_settings *s)
+void sw_settings_use(struct sw_running *live, const struct sw_settings *s)
 {
 	/* The account is kept at its place among the others: a new weight gives no backlog. */
-	sw_share_reweigh(&live->share, s->weight);
+	sw_share_reweigh(&live->claim.share, s->weight);
 	live->budget.time_s = s->time_s;
 	live->budget.gpu_hours = s->gpu_hours;
 	/* The next scan for silent clients was put off by the old lease, and this one may be
@@ -171,7 +171,7 @@ sw_status sw_edits_read(struct sw_edits *e, const struct sw_spec *spec, const cJ
 
 /* --- out --- */
 
-static void write_ranges(struct sw_jw *w, const struct sw_edits *e, const struct sw_live *live,
+static void write_ranges(struct sw_jw *w, const struct sw_edits *e, const struct sw_running *live,
 			 bool old)
 {
 	const struct sw_space *space = sw_sweep_space(live->sched);
@@ -191,7 +191,7 @@ static void write_ranges(struct sw_jw *w, const struct sw_edits *e, const struct
 	sw_jw_obj_end(w);
 }
 
-void sw_edits_write(const struct sw_edits *e, const struct sw_live *live, struct sw_buf *out)
+void sw_edits_write(const struct sw_edits *e, const struct sw_running *live, struct sw_buf *out)
 {
 	const struct sw_settings *was = &live->settings;
 	struct sw_jw w;

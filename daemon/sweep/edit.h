@@ -17,7 +17,7 @@
 #include "spec/spec.h"
 #include <stdbool.h>
 
-struct sw_live;
+struct sw_running;
 
 struct sw_edits {
 	struct sw_edit sched; /* its ranges are these */
@@ -37,7 +37,7 @@ struct sw_settings {
 void sw_settings_init(struct sw_settings *s, const struct sw_spec *spec);
 void sw_settings_edit(struct sw_settings *s, const struct sw_edits *e);
 /* Makes them those of the sweep. */
-void sw_settings_use(struct sw_live *live, const struct sw_settings *s);
+void sw_settings_use(struct sw_running *live, const struct sw_settings *s);
 
 /* SW_INVALID with a pointer into `object`: an unknown parameter (the nearest is named), one whose
  * range cannot be edited, a range that is none, nothing to change. */
@@ -45,7 +45,7 @@ SW_NODISCARD sw_status sw_edits_read(struct sw_edits *out, const struct sw_spec 
 				     const cJSON *object, struct sw_err *err);
 
 /* The edit as it is stored. Before it is taken: "from" is read from the sweep. */
-void sw_edits_write(const struct sw_edits *e, const struct sw_live *live, struct sw_buf *out);
+void sw_edits_write(const struct sw_edits *e, const struct sw_running *live, struct sw_buf *out);
 
 /* The array of changes of a stored edit: [{"key": "run_cap", "from": 40, "to": 80}]. */
 void sw_edits_changes(const cJSON *stored, struct sw_jw *w);

@@ -4,7 +4,7 @@
 #include "daemon/die.h"
 #include "daemon/net/conn.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include <stdlib.h>
 
 #define RELEASE_MAX 1000                   /* trials of a sweep that one tick gives back */
@@ -57,7 +57,7 @@ static void add_held(struct sw_conn *c, struct held held)
 	all->v[all->n++] = held;
 }
 
-void sw_hold_take(struct sw_conn *c, struct sw_live *live, uint64_t trial)
+void sw_hold_take(struct sw_conn *c, struct sw_running *live, uint64_t trial)
 {
 	struct sw_run *run = &live->runs[trial - 1];
 
@@ -87,7 +87,7 @@ void sw_hold_drop_conn(struct sw_conn *c)
 		return;
 	compact_holds(c);
 	for (size_t i = 0; i < all->n; i++) {
-		const struct sw_live *live = c->d->sweep.sweeps[all->v[i].sweep - 1];
+		const struct sw_running *live = c->d->sweep.sweeps[all->v[i].sweep - 1];
 		struct sw_run *run = run_of(c->d, &all->v[i]);
 
 		run->conn = 0;
@@ -104,7 +104,7 @@ void sw_hold_drop_conn(struct sw_conn *c)
 
 /* Gives back the overdue trials of one sweep. A trial that is heard of is due later, so no scan is
  * needed before the one that was silent longest is due. */
-static void release_overdue(struct sw_live *live, int64_t now_us)
+static void release_overdue(struct sw_running *live, int64_t now_us)
 {
 	const bool lease = live->settings.lease_s > 0;
 	const int64_t limit_us =
@@ -139,7 +139,7 @@ static void release_overdue(struct sw_live *live, int64_t now_us)
 }
 
 /* Moves all deadlines by the time in which nothing could be heard: no grace and no lease ran. */
-static void shift_deadlines(struct sw_live *live, int64_t us)
+static void shift_deadlines(struct sw_running *live, int64_t us)
 {
 	live->hold_us += us;
 	for (uint64_t trial = live->oldest; trial <= sw_sweep_trial_n(live->sched); trial++)
@@ -155,7 +155,7 @@ void sw_hold_tick(struct sw_daemon *d, int64_t now_us)
 
 	d->sweep.hold_tick_us = now_us;
 	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
-		struct sw_live *live = d->sweep.sweeps[i];
+		struct sw_running *live = d->sweep.sweeps[i];
 
 		if (!live->driven || live->sched == NULL || live->ended_ms != 0)
 			continue;

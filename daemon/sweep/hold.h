@@ -19,14 +19,14 @@
 
 struct sw_conn;
 struct sw_daemon;
-struct sw_live;
+struct sw_running;
 
 #define SW_HOLD_GRACE_S 60
 
 /* The trial was handed to the connection, or it spoke of it: if it runs, and clients drive the
  * sweep, the connection holds it from now on, and the lease begins anew. Amortised O(1). Dies
  * without memory: see sw_daemon_die(). */
-void sw_hold_take(struct sw_conn *c, struct sw_live *live, uint64_t trial);
+void sw_hold_take(struct sw_conn *c, struct sw_running *live, uint64_t trial);
 /* The connection closes: the grace of what it holds begins. O(trials it holds). */
 void sw_hold_drop_conn(struct sw_conn *c);
 /* Does it hold a trial? O(trials it has held lately). */

@@ -5,7 +5,7 @@
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/sweep/checkpoint.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "proto/checkpoint_path.h"
 #include <assert.h>
 #include <dirent.h>
@@ -221,7 +221,7 @@ static void run_tasks(uv_work_t *work)
 /* Forgets the ended trials whose file the budget took. */
 static void note_shrunk(struct sw_daemon *d, const struct task *t)
 {
-	struct sw_keeping *k = &d->sweep.sweeps[t->what.sweep - 1]->keeping;
+	struct sw_keeping *k = &d->sweep.sweeps[t->what.sweep - 1]->files.keeping;
 
 	for (size_t i = 0; i < t->keeps.n && t->keeps.v[i].from == 0; i++)
 		for (size_t m = 0; m < k->ended_n; m++)
@@ -269,13 +269,14 @@ static void start_tasks(struct sw_janitor *j)
 		sw_daemon_die("remove checkpoints", SW_INTERNAL);
 }
 
-struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_live *live)
+struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_running *live)
 {
 	struct sw_janitor_keeps k = {.n = 0};
 
-	for (size_t i = 0; i < live->keeping.ended_n; i++)
-		sw_janitor_keep(&k, live->keeping.ended[i].trial, live->keeping.ended[i].step,
-				live->keeping.ended[i].step);
+	for (size_t i = 0; i < live->files.keeping.ended_n; i++)
+		sw_janitor_keep(&k, live->files.keeping.ended[i].trial,
+				live->files.keeping.ended[i].step,
+				live->files.keeping.ended[i].step);
 	if (k.n > 0)
 		qsort(k.v, k.n, sizeof *k.v, sw_janitor_by_trial);
 	return k;
@@ -336,9 +337,9 @@ static int worse_first(const void *a, const void *b)
 	return (x->file.trial < y->file.trial) - (x->file.trial > y->file.trial);
 }
 
-void sw_janitor_shrink(struct sw_live *live)
+void sw_janitor_shrink(struct sw_running *live)
 {
-	const struct sw_keeping *k = &live->keeping;
+	const struct sw_keeping *k = &live->files.keeping;
 	const size_t best = sw_checkpoint_best(live);
 	struct sw_janitor *j = need_janitor(live->d, 1);
 	struct task t = {.what = {.sweep = live->sweep},

@@ -9,12 +9,12 @@
 #include <dirent.h>
 
 struct sw_daemon;
-struct sw_live;
+struct sw_running;
 
 /* Removes them in the background, after the commit of what made them unneeded. */
 void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_t n);
 /* Removes what is over the sweep's max_mb, the same way. */
-void sw_janitor_shrink(struct sw_live *live);
+void sw_janitor_shrink(struct sw_running *live);
 /* At start, before the loop: what belongs to no stored trial, and what is not needed. */
 void sw_janitor_start(struct sw_daemon *d);
 void sw_janitor_free(struct sw_daemon *d); /* after the loop has ended */
@@ -35,7 +35,7 @@ struct sw_janitor_keeps {
 void sw_janitor_keep(struct sw_janitor_keeps *k, uint64_t trial, uint64_t from, uint64_t to);
 int sw_janitor_by_trial(const void *a, const void *b); /* qsort's order */
 /* Of the sweep's trials that have ended. v is the caller's. */
-struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_live *live);
+struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_running *live);
 
 /* "12-27.ckpt"; or what is no checkpoint yet: a worker's file under way, ".tmp-12-27-Ab3dEf", and the
  * folders of a program, "12.live-1" and "12.resume" (worker/exec/folder.h), as if of the last step. */

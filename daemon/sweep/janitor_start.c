@@ -6,7 +6,7 @@
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/sweep/janitor.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 /* A running trial keeps all its files from the last reported one on: its worker may have written
  * more than it could report. A program's keeps them until the next attempt begins. */
-static struct sw_janitor_keeps keeps_of_open(const struct sw_live *live)
+static struct sw_janitor_keeps keeps_of_open(const struct sw_running *live)
 {
 	const uint64_t n = sw_sweep_trial_n(live->sched);
 	struct sw_janitor_keeps k = sw_janitor_keeps_of_ended(live);
@@ -31,8 +31,8 @@ static struct sw_janitor_keeps keeps_of_open(const struct sw_live *live)
 		if (c.trial != 0)
 			sw_janitor_keep(&k, c.trial, c.step, c.step);
 	}
-	for (size_t i = 0; i < live->keeping.open_n; i++) {
-		const struct sw_keeping_open *o = &live->keeping.open[i];
+	for (size_t i = 0; i < live->files.keeping.open_n; i++) {
+		const struct sw_keeping_open *o = &live->files.keeping.open[i];
 
 		if (o->before != 0 && !o->gone)
 			sw_janitor_keep(&k, o->trial, o->before, o->before);
@@ -44,7 +44,7 @@ static struct sw_janitor_keeps keeps_of_open(const struct sw_live *live)
 
 /* Files of a sweep at start, and what the store says of their trials. */
 struct found {
-	struct sw_live *live;
+	struct sw_running *live;
 	struct found_file {
 		uint64_t trial, step;
 		int64_t ended_ms; /* 0: it has not */
@@ -163,7 +163,7 @@ static void take_found(struct found *f)
 
 /* A trial that goes on may have reported its best before it wrote any file: what it writes later is
  * kept by that. */
-static void note_open(struct sw_daemon *d, struct sw_live *live)
+static void note_open(struct sw_daemon *d, struct sw_running *live)
 {
 	const uint64_t n = sw_sweep_trial_n(live->sched);
 	struct found f = {.live = live, .rc = SW_OK};
@@ -188,7 +188,7 @@ static void clean_sweep(struct sw_daemon *d, long long sweep)
 
 	if ((unsigned long long)sweep <= d->sweep.sweep_n) {
 		f.live = d->sweep.sweeps[sweep - 1];
-		f.live->has_checkpoints = true;
+		f.live->files.made = true;
 		list_folder(&f, d, sweep);
 		sw_store_read_now(d->store, read_found, &f);
 		if (f.rc == SW_OK)

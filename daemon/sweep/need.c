@@ -1,5 +1,5 @@
 #include "daemon/sweep/need.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest.h"
 #include "spec/spec.h"
 
@@ -15,7 +15,7 @@ struct sw_room_need sw_need_of_spec(const struct sw_spec *spec)
 	};
 }
 
-struct sw_room_need sw_need_of_next(const struct sw_live *live)
+struct sw_room_need sw_need_of_next(const struct sw_running *live)
 {
 	struct sw_room_need need = sw_need_of_spec(live->spec);
 
@@ -26,7 +26,7 @@ struct sw_room_need sw_need_of_next(const struct sw_live *live)
 	return need;
 }
 
-const char *sw_need_precision(const struct sw_live *live)
+const char *sw_need_precision(const struct sw_running *live)
 {
 	const struct sw_spec *spec = live->spec;
 	struct sw_value values[SW_SPACE_MAX_PARAMS];

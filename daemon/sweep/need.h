@@ -12,15 +12,15 @@
 
 #include "daemon/slot/room.h"
 
-struct sw_live;
+struct sw_running;
 struct sw_spec;
 
 /* What each trial of the spec takes; bytes are not known. */
 struct sw_room_need sw_need_of_spec(const struct sw_spec *spec);
 /* What the loaded sweep's next trial takes, with its bytes and its own precision. */
-struct sw_room_need sw_need_of_next(const struct sw_live *live);
+struct sw_room_need sw_need_of_next(const struct sw_running *live);
 /* What that trial computes its products in if it takes more than fp32, a word. NULL: fp32, or there is
  * no next one, or it is not known before it begins. */
-const char *sw_need_precision(const struct sw_live *live);
+const char *sw_need_precision(const struct sw_running *live);
 
 #endif

@@ -6,8 +6,8 @@
 #include "daemon/sweep/ask.h"
 #include "daemon/sweep/claim.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/need.h"
+#include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static const struct sw_slot *find_missing(const struct sw_daemon *d,
 	return *left < need->gpus ? missing : NULL;
 }
 
-bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
+bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
 	const struct sw_daemon *d = live->d;
@@ -87,13 +87,13 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 }
 
 /* " for 12 s": how long slots have been kept for its next trial. */
-static void write_since(const struct sw_live *live, char *out, size_t cap)
+static void write_since(const struct sw_running *live, char *out, size_t cap)
 {
 	(void)snprintf(out, cap, " for %lld s",
-		       (long long)((live->d->clock->mono_us() - live->kept_us) / 1000000));
+		       (long long)((live->d->clock->mono_us() - live->claim.kept_us) / 1000000));
 }
 
-bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char *out, size_t cap)
+bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, char *out, size_t cap)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
 	const int64_t kept_for = s->worker->kept_for;
@@ -159,7 +159,7 @@ struct picks {
 	size_t n;
 };
 
-static bool suits(const struct sw_slot *s, const struct sw_live *live)
+static bool suits(const struct sw_slot *s, const struct sw_running *live)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
 
@@ -167,26 +167,26 @@ static bool suits(const struct sw_slot *s, const struct sw_live *live)
 }
 
 /* Does sweepd itself give out its trials, and is it not over? */
-static bool is_open(const struct sw_live *live)
+static bool is_open(const struct sw_running *live)
 {
 	return !live->driven && live->ended_ms == 0 && live->sched != NULL;
 }
 
-const struct sw_live *sw_place_next(const struct sw_live *live, size_t *rivals)
+const struct sw_running *sw_place_next(const struct sw_running *live, size_t *rivals)
 {
 	const struct sw_daemon *d = live->d;
-	const struct sw_live *first = NULL;
+	const struct sw_running *first = NULL;
 
 	*rivals = 0;
 	/* In the order of their numbers, which decides between those that are level. */
 	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
-		const struct sw_live *o = d->sweep.sweeps[i];
+		const struct sw_running *o = d->sweep.sweeps[i];
 
 		if (o != live && (!is_open(o) || !sw_sweep_has_work(o->sched) ||
 				  (live->spec->needs_gpu && !o->spec->needs_gpu)))
 			continue;
 		*rivals += o != live;
-		if (first == NULL || sw_claim_is_before(&o->share, &first->share))
+		if (first == NULL || sw_claim_is_before(&o->claim.share, &first->claim.share))
 			first = o;
 	}
 	return first;
@@ -197,12 +197,12 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 {
 	p->n = 0;
 	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
-		struct sw_live *live = d->sweep.sweeps[i];
+		struct sw_running *live = d->sweep.sweeps[i];
 
 		if (!is_open(live))
 			continue;
 		if (!sw_sweep_has_work(live->sched)) { /* paused, for one: its wait is over */
-			live->short_us = live->kept_us = 0;
+			live->claim.short_us = live->claim.kept_us = 0;
 			continue;
 		}
 		/* Again once it is ready: which trial is next may be known only then. */
@@ -212,13 +212,14 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 			p->claim[0] = p->claim[sw_claim_least(p->claim, PICKS)];
 			p->n = 1;
 		}
-		p->claim[p->n++] = (struct sw_claim){live, live->share, &live->short_us};
+		p->claim[p->n++] =
+			(struct sw_claim){live, live->claim.share, &live->claim.short_us};
 	}
 }
 
 /* Are as many GPUs as its trial takes, one or several, being cleared for this sweep, others than the
  * worker's? */
-static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_live *live,
+static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_running *live,
 				 const struct sw_worker *than, unsigned gpus)
 {
 	unsigned n = 0;
@@ -236,7 +237,7 @@ static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_live
 
 static enum sw_claim_room room_of_claim(void *who, void *user)
 {
-	const struct sw_live *live = who;
+	const struct sw_running *live = who;
 	const struct sw_slot *s = user;
 	const struct sw_room_need need = sw_need_of_next(live);
 
@@ -259,10 +260,10 @@ static enum sw_claim_room room_of_claim(void *who, void *user)
 }
 
 /* The sweep that the slot's next trial is of; NULL: none, or the slot is kept for one. */
-static struct sw_live *pick_sweep(struct sw_daemon *d, struct sw_slot *s)
+static struct sw_running *pick_sweep(struct sw_daemon *d, struct sw_slot *s)
 {
 	const int64_t now_us = d->clock->mono_us();
-	struct sw_live *live;
+	struct sw_running *live;
 	struct picks p;
 	void *kept;
 
@@ -271,11 +272,11 @@ static struct sw_live *pick_sweep(struct sw_daemon *d, struct sw_slot *s)
 	s->worker->kept_for = 0;
 	live = sw_claim_pick(p.claim, p.n, room_of_claim, s, now_us, d->sweep.keep_us, &kept);
 	if (kept != NULL) {
-		struct sw_live *for_it = kept;
+		struct sw_running *for_it = kept;
 
 		s->worker->kept_for = for_it->sweep;
-		if (for_it->kept_us == 0)
-			for_it->kept_us = now_us;
+		if (for_it->claim.kept_us == 0)
+			for_it->claim.kept_us = now_us;
 	}
 	return live;
 }
@@ -285,7 +286,7 @@ static struct sw_live *pick_sweep(struct sw_daemon *d, struct sw_slot *s)
 static bool feed_slot(struct sw_daemon *d, struct sw_slot *s, bool *moved)
 {
 	struct sw_call *call = s->next;
-	struct sw_live *live = pick_sweep(d, s);
+	struct sw_running *live = pick_sweep(d, s);
 
 	if (live == NULL)
 		return false;
@@ -293,7 +294,7 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s, bool *moved)
 	const struct sw_room_need need = sw_need_of_next(live);
 	s->next = NULL; /* the hand-out answers it */
 	if (sw_ask_hand_out(live, s, &need, call)) {
-		live->short_us = live->kept_us = 0;
+		live->claim.short_us = live->claim.kept_us = 0;
 		*moved = *moved || live->spec->precision_param >= 0;
 		return false;
 	}

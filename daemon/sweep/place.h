@@ -19,7 +19,7 @@
 #define SW_PLACE_KEEP_US ((int64_t)5 * 1000000)
 
 struct sw_daemon;
-struct sw_live;
+struct sw_running;
 struct sw_slot;
 struct sw_slot_events;
 
@@ -33,12 +33,13 @@ void sw_place_flush(struct sw_daemon *d);
 
 /* Of this sweep and those that want a slot such as it wants (*rivals), the one that gets the next.
  * O(sweeps). */
-const struct sw_live *sw_place_next(const struct sw_live *live, size_t *rivals);
+const struct sw_running *sw_place_next(const struct sw_running *live, size_t *rivals);
 
 /* True, and one line in out, when no slot that would do for a trial of the sweep is up. */
-bool sw_place_short(const struct sw_live *live, char *out, size_t cap);
+bool sw_place_short(const struct sw_running *live, char *out, size_t cap);
 /* True, and a few words in out, when the slot is up and free and still not for the sweep's next
  * trial: too few lanes or bytes beside what runs there, or a GPU that waits for something else. */
-bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char *out, size_t cap);
+bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, char *out,
+		      size_t cap);
 
 #endif

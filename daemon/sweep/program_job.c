@@ -3,7 +3,7 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "proto/job.h"
 #include "proto/json.h"
 #include "spec/command.h"
@@ -24,7 +24,7 @@ void sw_program_job_log(const struct sw_daemon *d, int64_t sweep, uint64_t trial
 		       (long long)sweep, (unsigned long long)trial);
 }
 
-static void make_folders(const struct sw_live *live)
+static void make_folders(const struct sw_running *live)
 {
 	const char *state = live->d->config.state;
 	char path[SW_PROGRAM_JOB_LOG_MAX];
@@ -59,7 +59,7 @@ static const char *write_visible(const struct sw_slot *s, char *out, size_t cap)
 	return out;
 }
 
-void sw_program_job_fill(const struct sw_live *live, const struct sw_slot *s,
+void sw_program_job_fill(const struct sw_running *live, const struct sw_slot *s,
 			 struct sw_program_job *room, struct sw_job *job)
 {
 	const struct sw_spec *spec = live->spec;

@@ -16,7 +16,7 @@
 
 struct sw_daemon;
 struct sw_job;
-struct sw_live;
+struct sw_running;
 struct sw_slot;
 
 /* Room for what a job points to until it is written. */
@@ -27,7 +27,7 @@ struct sw_program_job {
 
 /* Fills in the job's part about programs; nothing for a sweep with a trainer. The folder of the
  * log is made; if it cannot be made, that is logged, and the worker will say so, too. */
-void sw_program_job_fill(const struct sw_live *live, const struct sw_slot *s,
+void sw_program_job_fill(const struct sw_running *live, const struct sw_slot *s,
 			 struct sw_program_job *room, struct sw_job *job);
 
 /* Is the program there, as a slot would start it? Writes one line if it is not, else ""; the trials

@@ -4,8 +4,8 @@
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/replay.h"
+#include "daemon/sweep/running.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
 #include "store/read.h"
@@ -88,11 +88,11 @@ static void free_rebuild(struct rebuild *b)
 }
 
 /* Moves what was rebuilt into the sweep. */
-static sw_status attach(struct sw_live *live, struct rebuild *b)
+static sw_status attach(struct sw_running *live, struct rebuild *b)
 {
 	struct sw_replay *r = &b->replay;
 	const uint64_t n = sw_sweep_trial_n(r->sched);
-	const sw_status rc = sw_live_runs(live, n);
+	const sw_status rc = sw_running_runs(live, n);
 
 	if (rc != SW_OK)
 		return sw_err_set(&r->err, rc, "out of memory");
@@ -107,9 +107,9 @@ static sw_status attach(struct sw_live *live, struct rebuild *b)
 	live->run_cap = (int64_t)sw_sweep_asked_cap(r->sched);
 	for (uint64_t i = 0; i < n; i++)
 		if (live->runs[i].started_ms != 0 && live->runs[i].slot >= 0)
-			live->share.running++;
-	live->share.ended = (uint64_t)b->use.attempts;
-	live->share.ended_us = b->use.ms * 1000;
+			live->claim.share.running++;
+	live->claim.share.ended = (uint64_t)b->use.attempts;
+	live->claim.share.ended_us = b->use.ms * 1000;
 	live->budget = r->budget;
 	live->budget.gpu_ms = b->use.gpu_ms;
 	sw_settings_use(live, &r->settings);
@@ -120,7 +120,7 @@ static sw_status attach(struct sw_live *live, struct rebuild *b)
 	return sw_suggest_attach(live);
 }
 
-static struct rebuild *new_rebuild(const struct sw_live *live)
+static struct rebuild *new_rebuild(const struct sw_running *live)
 {
 	struct rebuild *b = sw_calloc(1, sizeof *b);
 
@@ -134,7 +134,7 @@ static struct rebuild *new_rebuild(const struct sw_live *live)
 /* --- on demand --- */
 
 struct load {
-	struct sw_live *live;
+	struct sw_running *live;
 	struct rebuild *b;
 };
 
@@ -146,7 +146,7 @@ static void run_load(struct sw_db *db, void *arg)
 static void on_loaded(void *arg)
 {
 	struct load *l = arg;
-	struct sw_live *live = l->live;
+	struct sw_running *live = l->live;
 	/* Taken first: what they go on with may need the sweep again. */
 	struct sw_waits waits = live->waits[SW_WAIT_LOAD];
 	struct sw_replay *r = &l->b->replay;
@@ -154,7 +154,7 @@ static void on_loaded(void *arg)
 
 	live->waits[SW_WAIT_LOAD] = (struct sw_waits){.n = 0};
 	while (waits.head != NULL) {
-		void (*then)(struct sw_live *, struct sw_call *) = waits.head->then;
+		void (*then)(struct sw_running *, struct sw_call *) = waits.head->then;
 		struct sw_call *call = sw_wait_take(&waits, &waits.head);
 
 		if (rc != SW_OK)
@@ -169,7 +169,7 @@ static void on_loaded(void *arg)
 }
 
 /* Begins a load. False: no memory, or too much waits for the store. */
-static bool start_load(struct sw_live *live, const struct sw_call *call)
+static bool start_load(struct sw_running *live, const struct sw_call *call)
 {
 	struct load *l = sw_calloc(1, sizeof *l);
 	struct rebuild *b = new_rebuild(live);
@@ -186,9 +186,10 @@ static bool start_load(struct sw_live *live, const struct sw_call *call)
 	return false;
 }
 
-void sw_recover_need(struct sw_call *call, void (*then)(struct sw_live *live, struct sw_call *call))
+void sw_recover_need(struct sw_call *call,
+		     void (*then)(struct sw_running *live, struct sw_call *call))
 {
-	struct sw_live *live = sw_live_of(call);
+	struct sw_running *live = sw_running_of(call);
 
 	if (live == NULL)
 		return;
@@ -224,7 +225,7 @@ static bool restore_row(const struct sw_row_sweep *row, void *arg)
 	if (row->sweep != (int64_t)r->d->sweep.sweep_n + 1 || row->name == NULL ||
 	    row->metric == NULL || row->method == NULL || row->state == NULL)
 		r->rc = SW_IO; /* the file is damaged */
-	else if (sw_live_restore(r->d, row) == NULL)
+	else if (sw_running_restore(r->d, row) == NULL)
 		r->rc = SW_NOMEM;
 	return r->rc == SW_OK;
 }
@@ -239,7 +240,7 @@ static void run_restore(struct sw_db *db, void *arg)
 		r->rc = rc;
 }
 
-static sw_status recover(struct sw_live *live, struct sw_err *err)
+static sw_status recover(struct sw_running *live, struct sw_err *err)
 {
 	struct rebuild *b = new_rebuild(live);
 	sw_status rc;

@@ -9,7 +9,7 @@
 
 struct sw_call;
 struct sw_daemon;
-struct sw_live;
+struct sw_running;
 
 /* At start, before the loop runs: every stored sweep, those that have not ended with their state
  * machine. */
@@ -21,6 +21,6 @@ SW_NODISCARD sw_status sw_recover_all(struct sw_daemon *d, struct sw_err *err);
  * that fails, the call is answered with an error instead.
  */
 void sw_recover_need(struct sw_call *call,
-		     void (*then)(struct sw_live *live, struct sw_call *call));
+		     void (*then)(struct sw_running *live, struct sw_call *call));
 
 #endif

@@ -6,8 +6,8 @@
 #include "daemon/plan/metrics.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/names.h"
+#include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -76,7 +76,7 @@ static void on_repeat(void *arg)
 /* A report that was acknowledged before gets the same answer again, from the store. So does one of
  * an attempt that was replaced since: a client that lost the answer "pause" may ask again after the
  * trial was resumed. */
-static void answer_repeat(struct sw_live *live, struct sw_call *call, const struct sw_event *e,
+static void answer_repeat(struct sw_running *live, struct sw_call *call, const struct sw_event *e,
 			  uint32_t last)
 {
 	struct repeat *r = sw_calloc(1, sizeof *r);
@@ -98,19 +98,19 @@ static void answer_repeat(struct sw_live *live, struct sw_call *call, const stru
 
 /* A program may report other metrics first; the sweep says what its reports lack until one has the
  * metric. */
-static void note_metric(struct sw_live *live, const cJSON *metrics)
+static void note_metric(struct sw_running *live, const cJSON *metrics)
 {
 	struct sw_err err = SW_ERR_INIT;
 
 	sw_metrics_explain(live->metric, metrics, &err);
 	(void)snprintf(live->note, sizeof live->note, "%.239s", err.msg);
-	sw_marks_note(&live->changes, 0);
+	sw_marks_note(&live->view.changes, 0);
 }
 
 /* Answers a report that lacks the metric while no earlier one had it. A sweep with a trainer fails
  * at once, for its later reports would lack it too; a client that runs its own loop can correct its
  * next report. */
-static void refuse_metric(struct sw_live *live, struct sw_call *call, const cJSON *metrics)
+static void refuse_metric(struct sw_running *live, struct sw_call *call, const cJSON *metrics)
 {
 	struct sw_err err = SW_ERR_INIT;
 
@@ -128,7 +128,7 @@ static void refuse_metric(struct sw_live *live, struct sw_call *call, const cJSO
 	sw_change_commit(c);
 }
 
-static bool read_metrics(const struct sw_live *live, const cJSON *metrics, struct sw_event *e,
+static bool read_metrics(const struct sw_running *live, const cJSON *metrics, struct sw_event *e,
 			 struct sw_buf *text, struct sw_err *err)
 {
 	sw_status rc = sw_metrics_read(metrics, live->metric, &e->has_value, &e->value, text, err);
@@ -142,7 +142,7 @@ static bool read_metrics(const struct sw_live *live, const cJSON *metrics, struc
 	return rc == SW_OK;
 }
 
-static bool all_finite(const struct sw_live *live, const struct sw_event *e)
+static bool all_finite(const struct sw_running *live, const struct sw_event *e)
 {
 	bool finite = sw_metrics_finite(e->value);
 
@@ -151,7 +151,7 @@ static bool all_finite(const struct sw_live *live, const struct sw_event *e)
 	return finite;
 }
 
-static void add_report_row(struct sw_change *c, const struct sw_live *live,
+static void add_report_row(struct sw_change *c, const struct sw_running *live,
 			   const struct sw_event *e, const char *metrics, const char *verdict)
 {
 	const bool finite = e->has_value && all_finite(live, e);
@@ -175,7 +175,7 @@ static void add_report_row(struct sw_change *c, const struct sw_live *live,
 }
 
 /* One report into the change. The decision is what the client gets. */
-static sw_status step_report(struct sw_change *c, struct sw_live *live, const struct sw_event *e,
+static sw_status step_report(struct sw_change *c, struct sw_running *live, const struct sw_event *e,
 			     const char *metrics, const char **decision, struct sw_err *err)
 {
 	const sw_status rc = sw_driver_step(c, live, e, -1, err);
@@ -199,7 +199,7 @@ static sw_status step_report(struct sw_change *c, struct sw_live *live, const st
 
 /* An answer may follow from a decision that is not stored yet. An empty change waits in the queue
  * behind that decision, and so does the answer. */
-static void answer_stored(struct sw_live *live, struct sw_call *call, const char *decision)
+static void answer_stored(struct sw_running *live, struct sw_call *call, const char *decision)
 {
 	struct sw_change *c = sw_change_begin(live->d, call);
 
@@ -209,7 +209,7 @@ static void answer_stored(struct sw_live *live, struct sw_call *call, const char
 
 /* Tells the trial's last attempt, which is over, what became of it. False: the scheduler has no word
  * for that, and the call is refused. */
-static bool answer_late(struct sw_live *live, struct sw_call *call, uint64_t trial,
+static bool answer_late(struct sw_running *live, struct sw_call *call, uint64_t trial,
 			uint32_t attempt)
 {
 	enum sw_decision decision;
@@ -220,7 +220,7 @@ static bool answer_late(struct sw_live *live, struct sw_call *call, uint64_t tri
 	return true;
 }
 
-void sw_report_answer(struct sw_live *live, struct sw_call *call)
+void sw_report_answer(struct sw_running *live, struct sw_call *call)
 {
 	const cJSON *metrics = sw_json_get(call->params, "metrics");
 	struct sw_event e = {
@@ -269,7 +269,7 @@ void sw_report_answer(struct sw_live *live, struct sw_call *call)
 
 /* --- heartbeat --- */
 
-void sw_report_heartbeat(struct sw_live *live, struct sw_call *call)
+void sw_report_heartbeat(struct sw_running *live, struct sw_call *call)
 {
 	const uint64_t trial = (uint64_t)sw_call_int(call, "trial", 0);
 	const uint32_t attempt = (uint32_t)sw_call_int(call, "attempt", 0);
@@ -295,7 +295,7 @@ void sw_report_heartbeat(struct sw_live *live, struct sw_call *call)
 
 /* --- tell --- */
 
-void sw_report_state(struct sw_buf *out, const struct sw_live *live, uint64_t trial)
+void sw_report_state(struct sw_buf *out, const struct sw_running *live, uint64_t trial)
 {
 	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
 	struct sw_jw w;
@@ -308,7 +308,7 @@ void sw_report_state(struct sw_buf *out, const struct sw_live *live, uint64_t tr
 
 /* Takes the metrics of a tell as one last report, in the tell's own change: both are stored or
  * neither is. */
-static sw_status tell_metrics(struct sw_change *c, struct sw_live *live, struct sw_call *call,
+static sw_status tell_metrics(struct sw_change *c, struct sw_running *live, struct sw_call *call,
 			      const struct sw_trial *t, const struct sw_event *tell,
 			      struct sw_err *err)
 {
@@ -342,7 +342,7 @@ static sw_status tell_metrics(struct sw_change *c, struct sw_live *live, struct 
 	return rc;
 }
 
-void sw_report_tell(struct sw_live *live, struct sw_call *call)
+void sw_report_tell(struct sw_running *live, struct sw_call *call)
 {
 	struct sw_event e = {
 		.kind = SW_EVENT_TELL,

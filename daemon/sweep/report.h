@@ -9,18 +9,18 @@
 
 struct sw_buf;
 struct sw_call;
-struct sw_live;
+struct sw_running;
 
 /* Answers trial.report and worker.report; the parameters stand in the call. */
-void sw_report_answer(struct sw_live *live, struct sw_call *call);
+void sw_report_answer(struct sw_running *live, struct sw_call *call);
 
 /* Answers trial.heartbeat: the client that holds the trial is there. */
-void sw_report_heartbeat(struct sw_live *live, struct sw_call *call);
+void sw_report_heartbeat(struct sw_running *live, struct sw_call *call);
 
 /* Answers trial.tell and worker.tell. */
-void sw_report_tell(struct sw_live *live, struct sw_call *call);
+void sw_report_tell(struct sw_running *live, struct sw_call *call);
 
 /* {"trial", "state"}: what a tell is answered with, and a cancel. */
-void sw_report_state(struct sw_buf *out, const struct sw_live *live, uint64_t trial);
+void sw_report_state(struct sw_buf *out, const struct sw_running *live, uint64_t trial);
 
 #endif

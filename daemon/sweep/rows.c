@@ -12,8 +12,8 @@
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/claim.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/names.h"
+#include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest_state.h"
 #include "daemon/sweep/suggest_why.h"
 #include <assert.h>
@@ -40,7 +40,7 @@ static void send_stop(void *arg)
 	free(s);
 }
 
-static void stop_after(struct sw_change *c, int32_t slot, const struct sw_live *live,
+static void stop_after(struct sw_change *c, int32_t slot, const struct sw_running *live,
 		       const struct sw_action *a)
 {
 	if (slot < 0)
@@ -56,7 +56,7 @@ static void stop_after(struct sw_change *c, int32_t slot, const struct sw_live *
 	sw_change_after(c, send_stop, s);
 }
 
-static void add_log(struct sw_change *c, const struct sw_live *live, const struct sw_action *a,
+static void add_log(struct sw_change *c, const struct sw_running *live, const struct sw_action *a,
 		    const char *fmt, const char *text)
 {
 	struct sw_buf b;
@@ -88,7 +88,7 @@ static char *take_text(struct sw_buf *b)
 
 /* Stores how the trial came about, and what the sampler needs to go on from there: a replay reads
  * it back and does not run the model again. */
-static void add_suggestion(struct sw_change *c, const struct sw_live *live,
+static void add_suggestion(struct sw_change *c, const struct sw_running *live,
 			   const struct sw_action *a)
 {
 	const struct sw_suggestion *s = a->suggestion;
@@ -114,11 +114,11 @@ static void add_suggestion(struct sw_change *c, const struct sw_live *live,
 	free(text);
 }
 
-static void on_create(struct sw_change *c, struct sw_live *live, const struct sw_action *a)
+static void on_create(struct sw_change *c, struct sw_running *live, const struct sw_action *a)
 {
 	struct sw_buf params;
 
-	if (sw_live_runs(live, a->trial) != SW_OK)
+	if (sw_running_runs(live, a->trial) != SW_OK)
 		sw_daemon_die("record a trial", SW_NOMEM);
 	sw_buf_init(&params, SW_REPLY_MAX);
 	sw_plan_params(live->spec, sw_sweep_space(live->sched), a->values, &params);
@@ -138,7 +138,7 @@ static void on_create(struct sw_change *c, struct sw_live *live, const struct sw
 }
 
 /* The part of the slot's GPU that a trial of this sweep has, or how many; 0: there is none. */
-static double share_of(const struct sw_live *live, int32_t slot)
+static double share_of(const struct sw_running *live, int32_t slot)
 {
 	if (slot < 0 || !live->d->slot.slots[slot].device.gpu)
 		return 0.0;
@@ -148,7 +148,7 @@ static double share_of(const struct sw_live *live, int32_t slot)
 	return (double)sw_device_lanes(&s->device, live->spec->gpu) / s->device.lanes;
 }
 
-static void on_start(struct sw_change *c, struct sw_live *live, const struct sw_action *a,
+static void on_start(struct sw_change *c, struct sw_running *live, const struct sw_action *a,
 		     int32_t slot)
 {
 	struct sw_run *run = &live->runs[a->trial - 1];
@@ -178,7 +178,7 @@ static void on_start(struct sw_change *c, struct sw_live *live, const struct sw_
 	if (a->trial < live->oldest)
 		live->oldest = a->trial;
 	if (slot >= 0)
-		live->share.running++;
+		live->claim.share.running++;
 	sw_tx_attempt_start(c->tx, &attempt);
 	sw_tx_trial_state(c->tx, &trial);
 }
@@ -199,7 +199,7 @@ static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
 }
 
 /* Slots that the attempt had; 0: not known, as its own is gone. */
-static unsigned slots_of(const struct sw_live *live, const struct sw_run *run)
+static unsigned slots_of(const struct sw_running *live, const struct sw_run *run)
 {
 	const struct sw_daemon *d = live->d;
 
@@ -207,7 +207,7 @@ static unsigned slots_of(const struct sw_live *live, const struct sw_run *run)
 }
 
 /* The live attempt of a trial, if there is one, is over: rows and accounts. */
-static void end_attempt(struct sw_change *c, struct sw_live *live, const struct sw_action *a,
+static void end_attempt(struct sw_change *c, struct sw_running *live, const struct sw_action *a,
 			const char *state)
 {
 	struct sw_run *run = &live->runs[a->trial - 1];
@@ -230,9 +230,9 @@ static void end_attempt(struct sw_change *c, struct sw_live *live, const struct 
 	run->conn = 0;
 	if (run->slot < 0)
 		return;
-	assert(live->share.running > 0);
-	live->share.running--;
-	sw_claim_account(&live->share, ms * 1000, slots_of(live, run));
+	assert(live->claim.share.running > 0);
+	live->claim.share.running--;
+	sw_claim_account(&live->claim.share, ms * 1000, slots_of(live, run));
 	live->budget.gpu_ms += ms * run->gpu / SW_RUN_GPU;
 	if ((size_t)run->slot < live->d->slot.slot_n) {
 		struct sw_slot *s = &live->d->slot.slots[run->slot];
@@ -247,7 +247,7 @@ static void end_attempt(struct sw_change *c, struct sw_live *live, const struct 
 	}
 }
 
-static void on_over(struct sw_change *c, struct sw_live *live, const struct sw_action *a,
+static void on_over(struct sw_change *c, struct sw_running *live, const struct sw_action *a,
 		    enum sw_trial_state state, bool counts)
 {
 	const bool retry = a->kind == SW_ACTION_RETRY;
@@ -269,7 +269,7 @@ static void on_over(struct sw_change *c, struct sw_live *live, const struct sw_a
 		add_log(c, live, a, name, a->cause);
 }
 
-static void on_sweep(struct sw_change *c, struct sw_live *live, const struct sw_action *a)
+static void on_sweep(struct sw_change *c, struct sw_running *live, const struct sw_action *a)
 {
 	const bool ended = a->sweep != SW_SWEEP_RUNNING && a->sweep != SW_SWEEP_PAUSED;
 
@@ -277,7 +277,7 @@ static void on_sweep(struct sw_change *c, struct sw_live *live, const struct sw_
 	live->ended_ms = ended ? c->now_ms : 0;
 	sw_budget_state(&live->budget, live->state == SW_SWEEP_RUNNING, c->now_ms);
 	if (live->state == SW_SWEEP_RUNNING) /* it was paused or had ended: it gets no backlog */
-		sw_live_level(live);
+		sw_running_level(live);
 	sw_tx_sweep_state(c->tx, live->sweep, sw_sweep_state_name(a->sweep),
 			  *a->cause != '\0' ? a->cause : NULL, live->ended_ms, live->run_cap);
 	sw_log(SW_LOG_INFO, "sweep.state",
@@ -285,8 +285,8 @@ static void on_sweep(struct sw_change *c, struct sw_live *live, const struct sw_
 	       (long long)live->sweep, sw_sweep_state_name(a->sweep), a->cause);
 }
 
-static void on_decide(struct sw_change *c, const struct sw_live *live, const struct sw_event *event,
-		      const struct sw_action *a)
+static void on_decide(struct sw_change *c, const struct sw_running *live,
+		      const struct sw_event *event, const struct sw_action *a)
 {
 	const struct sw_judgement *j = &a->judgement;
 
@@ -308,7 +308,7 @@ static void on_decide(struct sw_change *c, const struct sw_live *live, const str
 	sw_tx_decision(c->tx, &row);
 }
 
-void sw_rows_action(struct sw_change *c, struct sw_live *live, const struct sw_event *event,
+void sw_rows_action(struct sw_change *c, struct sw_running *live, const struct sw_event *event,
 		    int32_t slot, const struct sw_action *a)
 {
 	switch (a->kind) {

@@ -5,10 +5,10 @@
 
 #include "daemon/sweep/change.h"
 
-struct sw_live;
+struct sw_running;
 
 /* slot: where a START goes (-1: a client). Dies without memory. */
-void sw_rows_action(struct sw_change *c, struct sw_live *live, const struct sw_event *event,
+void sw_rows_action(struct sw_change *c, struct sw_running *live, const struct sw_event *event,
 		    int32_t slot, const struct sw_action *a);
 
 #endif

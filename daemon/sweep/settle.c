@@ -3,21 +3,21 @@
 #include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include <assert.h>
 
-void sw_settle_recovered(struct sw_live *live)
+void sw_settle_recovered(struct sw_running *live)
 {
-	struct sw_live **at = &live->d->sweep.settling;
+	struct sw_running **at = &live->d->sweep.settling;
 
-	if (live->settling || !sw_sweep_settling(live->sched))
+	if (live->end.settling || !sw_sweep_settling(live->sched))
 		return;
 	/* At the end: sweeps end in the order in which they were told to, however long each
 	 * takes. */
 	while (*at != NULL)
-		at = &(*at)->next_settling;
+		at = &(*at)->end.next;
 	*at = live;
-	live->settling = true;
+	live->end.settling = true;
 }
 
 static void on_stored(void *arg)
@@ -25,16 +25,16 @@ static void on_stored(void *arg)
 	sw_settle_go(arg);
 }
 
-void sw_settle_stepped(struct sw_change *c, struct sw_live *live)
+void sw_settle_stepped(struct sw_change *c, struct sw_running *live)
 {
 	sw_settle_recovered(live);
 	/* Not before the commit: a slice changes rows that this step has just written, and would
 	 * hold up its answer. */
-	if (live->settling && !live->d->sweep.slice_busy)
+	if (live->end.settling && !live->d->sweep.slice_busy)
 		sw_change_after(c, on_stored, live->d);
 }
 
-void sw_settle_wait(struct sw_live *live, struct sw_call *call)
+void sw_settle_wait(struct sw_running *live, struct sw_call *call)
 {
 	assert(live->waits[SW_WAIT_END].n == 0);
 	if (sw_wait_add(&live->waits[SW_WAIT_END], call) == NULL)
@@ -52,7 +52,7 @@ static void on_slice(void *arg)
 void sw_settle_go(struct sw_daemon *d)
 {
 	static const struct sw_event event = {.kind = SW_EVENT_SETTLE};
-	struct sw_live *live = d->sweep.settling;
+	struct sw_running *live = d->sweep.settling;
 	struct sw_err err = SW_ERR_INIT;
 
 	if (live == NULL || d->sweep.slice_busy || d->phase != SW_UP)
@@ -65,13 +65,13 @@ void sw_settle_go(struct sw_daemon *d)
 	if (!sw_sweep_settling(live->sched)) {
 		/* The answer to the cancel that began it goes with the last slice's commit, which
 		 * is what makes it true. */
-		d->sweep.settling = live->next_settling;
-		live->next_settling = NULL;
-		live->settling = false;
+		d->sweep.settling = live->end.next;
+		live->end.next = NULL;
+		live->end.settling = false;
 		c->call = sw_wait_take(&live->waits[SW_WAIT_END], &live->waits[SW_WAIT_END].head);
 		if (c->call != NULL)
-			sw_live_write_state(live, false, &c->reply);
-		sw_marks_note(&live->changes, 0); /* its state, which no trial's mark tells */
+			sw_running_write_state(live, false, &c->reply);
+		sw_marks_note(&live->view.changes, 0); /* its state, which no trial's mark tells */
 	}
 	sw_change_after(c, on_slice, d);
 	sw_change_commit(c);

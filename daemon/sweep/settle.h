@@ -14,17 +14,17 @@
 struct sw_call;
 struct sw_change;
 struct sw_daemon;
-struct sw_live;
+struct sw_running;
 
 /* A step was taken: if the sweep wants slices, the first follows the step's commit. */
-void sw_settle_stepped(struct sw_change *c, struct sw_live *live);
+void sw_settle_stepped(struct sw_change *c, struct sw_running *live);
 /* The sweep was rebuilt: it may want its next slice. */
-void sw_settle_recovered(struct sw_live *live);
+void sw_settle_recovered(struct sw_running *live);
 /* Begins the next slice, if one is due and none is under way. */
 void sw_settle_go(struct sw_daemon *d);
 
 /* The call is answered with that once the sweep has ended. One a sweep: a second word is
  * refused. */
-void sw_settle_wait(struct sw_live *live, struct sw_call *call);
+void sw_settle_wait(struct sw_running *live, struct sw_call *call);
 
 #endif

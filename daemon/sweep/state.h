@@ -8,16 +8,16 @@
 #include <uv.h>
 
 struct sw_daemon_sweep {
-	struct sw_live **sweeps; /* sweeps[i] is sweep i + 1 */
+	struct sw_running **sweeps; /* sweeps[i] is sweep i + 1 */
 	size_t sweep_n, sweep_cap;
-	struct sw_live *due; /* list: looked at at the end of this turn of the loop */
+	struct sw_running *due; /* list: looked at at the end of this turn of the loop */
 
 	const struct sw_driver_events *driver_events;
 	const struct sw_suggest_events *suggest_events;
 	uv_timer_t suggest_timer;      /* suggest_wait_ms of asks; runs only while one waits */
 	struct sw_long_ask *long_asks; /* list; daemon/sweep/ask.c */
 	bool ask_slice;                /* a slice of those is to begin */
-	struct sw_live *settling;      /* list; daemon/sweep/settle.c */
+	struct sw_running *settling;   /* list; daemon/sweep/settle.c */
 	bool slice_busy;               /* a slice of the first is being stored */
 	struct sw_janitor *janitor;    /* daemon/sweep/janitor.c; NULL: nothing to do so far */
 	int64_t keep_us;               /* how long slots are not kept yet; daemon/sweep/place.h */

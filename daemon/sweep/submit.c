@@ -8,9 +8,9 @@
 #include "daemon/plan/plan.h"
 #include "daemon/plan/refine.h"
 #include "daemon/sweep/change.h"
-#include "daemon/sweep/live.h"
 #include "daemon/sweep/precision.h"
 #include "daemon/sweep/program_job.h"
+#include "daemon/sweep/running.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
 #include "proto/json.h"
@@ -64,7 +64,7 @@ static void accept_validate(struct sw_submit *s)
 	free_submit(s);
 }
 
-static void store_sweep(struct sw_change *c, const struct sw_live *live, const char *spec)
+static void store_sweep(struct sw_change *c, const struct sw_running *live, const char *spec)
 {
 	const struct sw_row_sweep row = {
 		.sweep = live->sweep,
@@ -98,7 +98,7 @@ static void accept_submit(struct sw_submit *s)
 	sw_jw_kint(&w, "sweep", (int64_t)d->sweep.sweep_n + 1);
 	s->answer(s, &w); /* before the live sweep takes spec and sched */
 	sw_jw_obj_end(&w);
-	struct sw_live *live = sw_live_add(d, s->spec, s->sched, s->seed, c->now_ms);
+	struct sw_running *live = sw_running_add(d, s->spec, s->sched, s->seed, c->now_ms);
 	if (live == NULL || sw_suggest_attach(live) != SW_OK)
 		sw_daemon_die("add a sweep", SW_NOMEM);
 	live->bytes = s->facts.bytes;

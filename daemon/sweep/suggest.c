@@ -4,7 +4,7 @@
 #include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest_internal.h"
 #include "sched/sweep/samplers.h"
 #include <assert.h>
@@ -285,7 +285,7 @@ void sw_suggest_serve(struct sw_suggester *s)
 	}
 }
 
-bool sw_suggest_has(struct sw_live *live, const struct sw_call *call)
+bool sw_suggest_has(struct sw_running *live, const struct sw_call *call)
 {
 	struct sw_suggester *s = live->suggest;
 
@@ -293,7 +293,7 @@ bool sw_suggest_has(struct sw_live *live, const struct sw_call *call)
 			     enough(s, sw_suggest_count(call), live->d->clock->mono_us()));
 }
 
-bool sw_suggest_ready(struct sw_live *live, uint64_t n)
+bool sw_suggest_ready(struct sw_running *live, uint64_t n)
 {
 	struct sw_suggester *s = live->suggest;
 
@@ -311,7 +311,7 @@ bool sw_suggest_ready(struct sw_live *live, uint64_t n)
 	return false;
 }
 
-bool sw_suggest_peek(const struct sw_live *live, struct sw_suggestion **out)
+bool sw_suggest_peek(const struct sw_running *live, struct sw_suggestion **out)
 {
 	const struct sw_suggester *s = live->suggest;
 
@@ -325,7 +325,7 @@ bool sw_suggest_peek(const struct sw_live *live, struct sw_suggestion **out)
 	return true;
 }
 
-void sw_suggest_changed(struct sw_live *live)
+void sw_suggest_changed(struct sw_running *live)
 {
 	struct sw_suggester *s = live->suggest;
 
@@ -336,10 +336,10 @@ void sw_suggest_changed(struct sw_live *live)
 	if (s->queue.n < had)
 		s->handed_us = live->d->clock->mono_us();
 	/* Planned at the end of the turn, so that many steps in one turn start one job. */
-	sw_live_due(live);
+	sw_running_due(live);
 }
 
-void sw_suggest_go_on(struct sw_live *live)
+void sw_suggest_go_on(struct sw_running *live)
 {
 	if (live->suggest == NULL)
 		return;
@@ -349,7 +349,7 @@ void sw_suggest_go_on(struct sw_live *live)
 
 /* --- life --- */
 
-sw_status sw_suggest_attach(struct sw_live *live)
+sw_status sw_suggest_attach(struct sw_running *live)
 {
 	const struct sw_sampler_config *config = sw_sweep_sampler_config(live->sched);
 

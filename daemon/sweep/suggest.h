@@ -25,36 +25,36 @@
 
 struct sw_call;
 struct sw_daemon;
-struct sw_live;
+struct sw_running;
 struct sw_suggester;
 
 /* How those above are told; d->sweep.suggest_events, none of them NULL. */
 struct sw_suggest_events {
 	/* A trial.ask that waited is to be answered now, with the suggestions that there are. */
-	void (*ready)(struct sw_live *live, struct sw_call *call);
+	void (*ready)(struct sw_running *live, struct sw_call *call);
 };
 
 /* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for who adds a sweep, or
  * rebuilds one. SW_NOMEM. */
-SW_NODISCARD sw_status sw_suggest_attach(struct sw_live *live);
+SW_NODISCARD sw_status sw_suggest_attach(struct sw_running *live);
 void sw_suggest_free_all(struct sw_daemon *d); /* after the loop has ended */
 
 /* Can a trial.ask that comes now be answered at once? If not, sw_suggest_wait() keeps it: it waits
  * from then on, whatever others waited before it. */
-bool sw_suggest_has(struct sw_live *live, const struct sw_call *call);
-void sw_suggest_wait(struct sw_live *live, struct sw_call *call);
+bool sw_suggest_has(struct sw_running *live, const struct sw_call *call);
+void sw_suggest_wait(struct sw_running *live, struct sw_call *call);
 /* Can the next n ASKs of slots be taken now? True when they need no suggestion. When not, work is
  * under way, and d->slot.due follows. */
-bool sw_suggest_ready(struct sw_live *live, uint64_t n);
+bool sw_suggest_ready(struct sw_running *live, uint64_t n);
 
 /* Is an ASK possible now at all? False: it wants a suggestion that is not there. *out holds what to
  * pass with the event (NULL: nothing). Valid until the next step. */
-bool sw_suggest_peek(const struct sw_live *live, struct sw_suggestion **out);
+bool sw_suggest_peek(const struct sw_running *live, struct sw_suggestion **out);
 
 /* A step has changed the sweep: what was handed out leaves the queue, what is stale is renewed. */
-void sw_suggest_changed(struct sw_live *live);
+void sw_suggest_changed(struct sw_running *live);
 /* The sweep is due: answers the asks that can be answered, and begins what is worth doing. */
-void sw_suggest_go_on(struct sw_live *live);
+void sw_suggest_go_on(struct sw_running *live);
 
 void sw_suggest_tick(struct sw_daemon *d, int64_t now_us); /* the long limit */
 

@@ -9,7 +9,7 @@
 #include <uv.h>
 
 struct sw_suggester {
-	struct sw_live *live;
+	struct sw_running *live;
 	struct sw_suggest_queue queue;
 	int64_t since_us;  /* since when a slot waits; 0: none does */
 	int64_t handed_us; /* when a prepared one was handed out last */

@@ -2,7 +2,7 @@
  * deadline. */
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest_internal.h"
 
 #define REST_US   ((int64_t)2000)        /* after a hand-out: see sw_suggest_rests() */
@@ -114,7 +114,7 @@ void sw_suggest_arm(struct sw_suggester *s)
 	arm(s->live->d, (uint64_t)s->live->spec->suggest_wait_ms + 1);
 }
 
-void sw_suggest_wait(struct sw_live *live, struct sw_call *call)
+void sw_suggest_wait(struct sw_running *live, struct sw_call *call)
 {
 	struct sw_suggester *s = live->suggest;
 	struct sw_waits *asks = sw_suggest_asks(s);

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include <stdlib.h>
 
 struct sw_wait *sw_wait_add(struct sw_waits *waits, struct sw_call *call)

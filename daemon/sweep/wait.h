@@ -14,7 +14,7 @@
 
 struct sw_call;
 struct sw_daemon;
-struct sw_live;
+struct sw_running;
 
 enum sw_wait_reason {
 	SW_WAIT_TRIAL, /* a trial.ask with wait_s that found nothing; daemon/sweep/ask_wait.h */
@@ -27,9 +27,9 @@ enum sw_wait_reason {
 struct sw_wait {
 	struct sw_wait *next;
 	struct sw_call *call;
-	int64_t since_us;                                         /* when it was added */
-	int64_t until_us;                                         /* of SW_WAIT_TRIAL */
-	void (*then)(struct sw_live *live, struct sw_call *call); /* of SW_WAIT_LOAD */
+	int64_t since_us;                                            /* when it was added */
+	int64_t until_us;                                            /* of SW_WAIT_TRIAL */
+	void (*then)(struct sw_running *live, struct sw_call *call); /* of SW_WAIT_LOAD */
 };
 
 struct sw_waits {

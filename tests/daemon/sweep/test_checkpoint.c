@@ -4,7 +4,7 @@
 #include "daemon/plan/plan.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/janitor.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 	"{\"metric\":{\"name\":\"loss\"},\"method\":\"random\",\"run_cap\":60,"                    \
 	"\"parameters\":{\"lr\":{\"min\":0.25,\"max\":0.5}}}"
 
-static void fill(struct sw_live *live)
+static void fill(struct sw_running *live)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *tree = NULL;
@@ -32,19 +32,19 @@ static void fill(struct sw_live *live)
 	cJSON_Delete(tree);
 }
 
-static void empty(struct sw_live *live)
+static void empty(struct sw_running *live)
 {
 	sw_sweep_destroy(live->sched);
 	sw_spec_destroy(live->spec);
-	free(live->heirs.v);
-	free(live->keeping.open);
-	free(live->keeping.ended);
+	free(live->files.heirs.v);
+	free(live->files.keeping.open);
+	free(live->files.keeping.ended);
 }
 
 /* --- random lives beside a model --- */
 
 struct life {
-	struct sw_live live;
+	struct sw_running live;
 	struct sw_unneeded gone;
 	struct sw_actions actions;
 	bool disk[TRIALS + 1][STEPS + 1];              /* files that are there */
@@ -156,7 +156,7 @@ START_TEST(checkpoint_of_open_trials_stay_while_others_end)
 			report(&l, other);
 		compare(&l, all);
 	}
-	ck_assert_uint_le(l.live.keeping.open_n, 1); /* room was given back on the way */
+	ck_assert_uint_le(l.live.files.keeping.open_n, 1); /* room was given back on the way */
 	free(l.gone.v);
 	sw_actions_fini(&l.actions);
 	empty(&l.live);
@@ -203,11 +203,11 @@ START_TEST(checkpoint_of_the_trial_with_the_best_report_stays)
 	says(&l, 2, 3, false);
 	says(&l, 2, 2, true);
 	ends(&l, 2, SW_TRIAL_COMPLETED);
-	ck_assert_double_eq(l.live.keeping.record, 1);
+	ck_assert_double_eq(l.live.files.keeping.record, 1);
 	says(&l, 4, 0.5, true);
-	ck_assert_double_eq(l.live.keeping.record, 0.5);
+	ck_assert_double_eq(l.live.files.keeping.record, 0.5);
 	ends(&l, 4, SW_TRIAL_FAILED);
-	ck_assert_double_eq(l.live.keeping.record, 1);
+	ck_assert_double_eq(l.live.files.keeping.record, 1);
 	says(&l, 3, 4, true);
 	ends(&l, 3, SW_TRIAL_COMPLETED);
 	ck_assert(l.disk[1][1] && !l.disk[2][2] && l.disk[3][1] && !l.disk[4][1]);
@@ -246,7 +246,7 @@ START_TEST(checkpoint_budget_spares_the_best_and_what_a_child_begins_from)
 	char state[] = "/tmp/sw-checkpoint-XXXXXX", path[200];
 	struct sw_heir *heir = malloc(sizeof *heir);
 	uv_loop_t loop;
-	struct sw_live live = {.sweep = 1}, *sweeps[] = {&live};
+	struct sw_running live = {.sweep = 1}, *sweeps[] = {&live};
 	struct sw_daemon d = {.loop = &loop, .sweep = {.sweeps = sweeps, .sweep_n = 1}};
 	struct sw_err err = SW_ERR_INIT;
 
@@ -268,15 +268,15 @@ START_TEST(checkpoint_budget_spares_the_best_and_what_a_child_begins_from)
 	}
 	ck_assert_ptr_nonnull(heir);
 	*heir = (struct sw_heir){.child = 9, .from = _i == 0 ? 0 : 4, .step = 8};
-	live.heirs.v = heir;
-	live.heirs.n = live.heirs.cap = 1;
+	live.files.heirs.v = heir;
+	live.files.heirs.n = live.files.heirs.cap = 1;
 	sw_janitor_shrink(&live);
 	ck_assert_int_eq(uv_run(&loop, UV_RUN_DEFAULT), 0);
 	ck_assert(there(state, 1, 8));
 	ck_assert_int_eq(there(state, 4, 8), _i == 1);
 	ck_assert_int_eq(there(state, 3, 8), false);
 	ck_assert_int_eq(there(state, 2, 8), _i == 0); /* 1 and 4 are 0.8 MB already */
-	ck_assert_uint_eq(live.keeping.ended_n, 2);
+	ck_assert_uint_eq(live.files.keeping.ended_n, 2);
 	for (uint64_t t = 1; t <= 4; t++) {
 		(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/1/%llu-8.ckpt",
 			       state, (unsigned long long)t);

@@ -4,7 +4,7 @@
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/budget.h"
 #include "daemon/sweep/edit.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include <stdlib.h>
@@ -69,18 +69,18 @@ START_TEST(edit_row_is_refused_at_its_place)
 END_TEST
 
 /* A sweep as far as an edit looks at it. */
-static void fill_host(struct sw_live *live)
+static void fill_host(struct sw_running *live)
 {
 	struct sw_settings settings;
 	struct sw_err err = SW_ERR_INIT;
 
-	*live = (struct sw_live){.spec = read_spec(SPEC), .run_cap = 40};
+	*live = (struct sw_running){.spec = read_spec(SPEC), .run_cap = 40};
 	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, 0, 0, NULL, &err), SW_OK);
 	sw_settings_init(&settings, live->spec);
 	sw_settings_use(live, &settings);
 }
 
-static void drop_host(struct sw_live *live)
+static void drop_host(struct sw_running *live)
 {
 	sw_sweep_destroy(live->sched);
 	sw_spec_destroy(live->spec);
@@ -93,7 +93,7 @@ static void drop_host(struct sw_live *live)
 
 START_TEST(edit_is_written_with_what_was_and_read_back_the_same)
 {
-	struct sw_live live;
+	struct sw_running live;
 	struct sw_edits e, again;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_settings settings;
@@ -130,10 +130,10 @@ START_TEST(edit_is_written_with_what_was_and_read_back_the_same)
 		"\"from\":{\"min\":1,\"max\":8},\"to\":{\"min\":2,\"max\":4}}]");
 	settings = live.settings;
 	sw_settings_edit(&settings, &again);
-	live.share.used_us = 1000;
+	live.claim.share.used_us = 1000;
 	sw_settings_use(&live, &settings);
-	ck_assert_double_eq(live.share.weight, 3);
-	ck_assert_int_eq(live.share.used_us, 1500); /* as much served as before */
+	ck_assert_double_eq(live.claim.share.weight, 3);
+	ck_assert_int_eq(live.claim.share.used_us, 1500); /* as much served as before */
 	ck_assert_double_eq(live.budget.time_s, 60);
 	ck_assert(live.settings.has_target && live.settings.max_concurrent == 4);
 	cJSON_Delete(v);
@@ -189,7 +189,7 @@ START_TEST(budget_counts_ended_and_live_attempts_on_gpus_alone)
 		{.started_ms = 1400, .slot = 4, .gpu = SW_RUN_GPU},
 	};
 	struct sw_daemon d = {.slot = {.slots = slots, .slot_n = ROWS(slots)}};
-	const struct sw_live live = {
+	const struct sw_running live = {
 		.d = &d, .sweep = 1, .runs = runs, .budget = {.gpu_hours = 1, .gpu_ms = 70}};
 
 	ck_assert_int_eq(sw_budget_gpu_ms(&live, 1500), 70 + 500 + 100);

@@ -46,7 +46,7 @@ struct sim_sweep {
 	struct sw_room_need need;
 	unsigned takes;
 	int64_t step_us;           /* of its trials, about */
-	int64_t short_us, kept_us; /* as in struct sw_live */
+	int64_t short_us, kept_us; /* as in struct sw_running */
 	int64_t waits_us;          /* since when it has work that would fit, and began none; -1 */
 	bool disturbed;            /* a trial or a slot was lost while slots were kept for it */
 };

@@ -1,4 +1,4 @@
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sw_live *sw_live_of(struct sw_call *call)
+struct sw_running *sw_running_of(struct sw_call *call)
 {
 	const int64_t sweep = sw_call_int(call, "sweep", 0);
 	const struct sw_daemon *d = call->d;
@@ -22,7 +22,7 @@ struct sw_live *sw_live_of(struct sw_call *call)
 	return NULL;
 }
 
-static void free_live(struct sw_live *live)
+static void free_live(struct sw_running *live)
 {
 	if (live == NULL)
 		return;
@@ -32,17 +32,17 @@ static void free_live(struct sw_live *live)
 	free(live->metric);
 	free(live->method);
 	free(live->runs);
-	sw_marks_fini(&live->changes);
-	free(live->heirs.v);
-	free(live->keeping.open);
-	free(live->keeping.ended);
+	sw_marks_fini(&live->view.changes);
+	free(live->files.heirs.v);
+	free(live->files.keeping.open);
+	free(live->files.keeping.ended);
 	free(live);
 }
 
-static struct sw_live *push_live(struct sw_daemon *d, const char *name, const char *metric,
-				 const char *method)
+static struct sw_running *push_live(struct sw_daemon *d, const char *name, const char *metric,
+				    const char *method)
 {
-	struct sw_live *live = sw_calloc(1, sizeof *live);
+	struct sw_running *live = sw_calloc(1, sizeof *live);
 
 	if (live == NULL)
 		return NULL;
@@ -52,7 +52,7 @@ static struct sw_live *push_live(struct sw_daemon *d, const char *name, const ch
 	if (live->name == NULL || live->metric == NULL || live->method == NULL)
 		goto fail;
 	if (!sw_array_reserve(&d->sweep.sweeps, &d->sweep.sweep_cap, d->sweep.sweep_n + 1,
-			      sizeof(struct sw_live *)))
+			      sizeof(struct sw_running *)))
 		goto fail;
 	live->d = d;
 	live->next_ev = 1;
@@ -67,21 +67,21 @@ fail:
 }
 
 /* The accounts of the others that share the slots: of those that wait for one, or of all. */
-static size_t active_shares(const struct sw_live *live, bool waiting, struct sw_share *to)
+static size_t active_shares(const struct sw_running *live, bool waiting, struct sw_share *to)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < live->d->sweep.sweep_n; i++) {
-		const struct sw_live *o = live->d->sweep.sweeps[i];
+		const struct sw_running *o = live->d->sweep.sweeps[i];
 
 		if (o != live && !o->driven && o->sched != NULL && o->state == SW_SWEEP_RUNNING &&
 		    (!waiting || sw_sweep_has_work(o->sched)))
-			to[n++] = o->share;
+			to[n++] = o->claim.share;
 	}
 	return n;
 }
 
-void sw_live_level(struct sw_live *live)
+void sw_running_level(struct sw_running *live)
 {
 	struct sw_share *active = sw_malloc((live->d->sweep.sweep_n + 1) * sizeof *active);
 
@@ -92,17 +92,17 @@ void sw_live_level(struct sw_live *live)
 	size_t n = active_shares(live, true, active);
 	if (n == 0)
 		n = active_shares(live, false, active);
-	const int64_t level_us = n > 0 ? sw_share_join(active, n, live->share.weight) : 0;
+	const int64_t level_us = n > 0 ? sw_share_join(active, n, live->claim.share.weight) : 0;
 	/* Lifted only: one that has had more than the others has to wait for them all the same. */
-	if (live->share.used_us < level_us)
-		live->share.used_us = level_us;
+	if (live->claim.share.used_us < level_us)
+		live->claim.share.used_us = level_us;
 	free(active);
 }
 
-struct sw_live *sw_live_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
-			    uint64_t seed, int64_t now_ms)
+struct sw_running *sw_running_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
+				  uint64_t seed, int64_t now_ms)
 {
-	struct sw_live *live = push_live(d, spec->name, spec->metric, spec->method);
+	struct sw_running *live = push_live(d, spec->name, spec->metric, spec->method);
 
 	if (live == NULL) {
 		sw_spec_destroy(spec);
@@ -122,13 +122,13 @@ struct sw_live *sw_live_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 	sw_settings_init(&settings, spec);
 	sw_settings_use(live, &settings);
 	sw_budget_state(&live->budget, true, now_ms);
-	sw_live_level(live);
+	sw_running_level(live);
 	return live;
 }
 
-struct sw_live *sw_live_restore(struct sw_daemon *d, const struct sw_row_sweep *row)
+struct sw_running *sw_running_restore(struct sw_daemon *d, const struct sw_row_sweep *row)
 {
-	struct sw_live *live = push_live(d, row->name, row->metric, row->method);
+	struct sw_running *live = push_live(d, row->name, row->metric, row->method);
 
 	if (live == NULL)
 		return NULL;
@@ -146,7 +146,7 @@ struct sw_live *sw_live_restore(struct sw_daemon *d, const struct sw_row_sweep *
 	return live;
 }
 
-void sw_live_free_all(struct sw_daemon *d)
+void sw_running_free_all(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->sweep.sweep_n; i++)
 		free_live(d->sweep.sweeps[i]);
@@ -155,7 +155,7 @@ void sw_live_free_all(struct sw_daemon *d)
 	d->sweep.sweep_n = d->sweep.sweep_cap = 0;
 }
 
-void sw_live_due(struct sw_live *live)
+void sw_running_due(struct sw_running *live)
 {
 	if (live->due)
 		return;
@@ -164,7 +164,7 @@ void sw_live_due(struct sw_live *live)
 	live->d->sweep.due = live;
 }
 
-void sw_live_write_state(const struct sw_live *live, bool run_cap, struct sw_buf *out)
+void sw_running_write_state(const struct sw_running *live, bool run_cap, struct sw_buf *out)
 {
 	struct sw_jw w;
 
@@ -176,7 +176,7 @@ void sw_live_write_state(const struct sw_live *live, bool run_cap, struct sw_buf
 	sw_jw_obj_end(&w);
 }
 
-sw_status sw_live_runs(struct sw_live *live, uint64_t n)
+sw_status sw_running_runs(struct sw_running *live, uint64_t n)
 {
 	const size_t had = live->run_cap_n;
 

@@ -1,12 +1,12 @@
 /*
- * daemon/sweep/live.h — a sweep as the daemon holds it: the spec, the state machine, and what runs
+ * daemon/sweep/running.h — a sweep as the daemon holds it: the spec, the state machine, and what runs
  * where.
  *
  * The state machine of a sweep that ended before this start is not in memory until someone needs it
  * (daemon/sweep/recover.h); everything else about it comes from the store.
  */
-#ifndef SW_DAEMON_SWEEP_LIVE_H
-#define SW_DAEMON_SWEEP_LIVE_H
+#ifndef SW_DAEMON_SWEEP_RUNNING_H
+#define SW_DAEMON_SWEEP_RUNNING_H
 
 #include "base/status.h"
 #include "daemon/sweep/budget.h"
@@ -41,7 +41,7 @@ struct sw_run {
 	uint32_t conn;      /* the connection that holds it (daemon/sweep/hold.h); 0: none */
 };
 
-struct sw_live {
+struct sw_running {
 	struct sw_daemon *d;
 	int64_t sweep;
 	char *name;
@@ -65,53 +65,59 @@ struct sw_live {
 	bool metric_seen; /* some report carried the metric */
 	char note[240];   /* said as `cause` while the sweep runs; "" for none */
 	bool due;         /* in d->sweep.due */
-	struct sw_live *next_due;
+	struct sw_running *next_due;
 
-	struct sw_share share; /* running: trials on slots now */
-	/* Of its next trial, monotonic: since when it is short of slots in its turn, and since when
-	 * slots are kept for it (daemon/sweep/place.h); 0: it is not, none are. */
-	int64_t short_us, kept_us;
+	struct {
+		struct sw_share share; /* running: trials on slots now */
+		/* Of its next trial, monotonic: since when it is short of slots in its turn, and
+		 * since when slots are kept for it; 0: it is not, none are. */
+		int64_t short_us, kept_us;
+	} claim; /* on slots; daemon/sweep/place.h */
 	struct sw_budget budget;
 	struct sw_settings settings; /* as edits have left them */
-	bool has_checkpoints;        /* its folder was made */
-	struct sw_heirs heirs;       /* open trials that need another's checkpoint */
-	struct sw_keeping keeping;   /* files beside those */
-
-	bool settling; /* in the daemon's list of those whose end goes on in slices */
-	struct sw_live *next_settling;
+	struct {
+		bool made;                 /* its folder was */
+		struct sw_heirs heirs;     /* open trials that need another's checkpoint */
+		struct sw_keeping keeping; /* files beside those */
+	} files;                           /* daemon/sweep/checkpoint.h */
+	struct {
+		bool settling; /* in d->sweep.settling */
+		struct sw_running *next;
+	} end; /* in slices; daemon/sweep/settle.h */
 
 	struct sw_suggester *suggest; /* NULL: its sampler needs none */
 	struct sw_waits waits[SW_WAIT_REASONS];
 
-	struct sw_marks changes; /* since the last update to its watchers was read */
-	struct sw_watch *watch;  /* who watches: kept here for daemon/api/watch.c; NULL: nobody
-				      ever did */
+	struct {
+		struct sw_marks changes; /* since the last update to its watchers was read */
+		struct sw_watch *watch;  /* NULL: nobody ever watched it */
+	} view;                          /* daemon/api/watch.h */
 };
 
 /* The sweep that the call names. NULL: there is none, and the call was answered ("no sweep 9; the last
  * one is 3"). */
-struct sw_live *sw_live_of(struct sw_call *call);
+struct sw_running *sw_running_of(struct sw_call *call);
 
 /* A new sweep; takes spec and sched. The caller stores it. NULL: no memory. */
-struct sw_live *sw_live_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
-			    uint64_t seed, int64_t now_ms);
+struct sw_running *sw_running_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
+				  uint64_t seed, int64_t now_ms);
 /* A stored sweep, without its state machine. */
-struct sw_live *sw_live_restore(struct sw_daemon *d, const struct sw_row_sweep *row);
-void sw_live_free_all(struct sw_daemon *d);
+struct sw_running *sw_running_restore(struct sw_daemon *d, const struct sw_row_sweep *row);
+void sw_running_free_all(struct sw_daemon *d);
 
 /* Lifts its account of slot time to that of the least served of the sweeps that wait for slots: a
  * newcomer, or one that was paused, ended or held back, gets its share from now on and no backlog.
  * O(sweeps). */
-void sw_live_level(struct sw_live *live);
+void sw_running_level(struct sw_running *live);
 
 /* At the end of this turn of the loop its budget, its suggestions and its waiting asks are looked
  * at. */
-void sw_live_due(struct sw_live *live);
+void sw_running_due(struct sw_running *live);
 
 /* The answer to a change of its state: the sweep, its state, and its run_cap if that is asked for. */
-void sw_live_write_state(const struct sw_live *live, bool run_cap, struct sw_buf *out);
+void sw_running_write_state(const struct sw_running *live, bool run_cap, struct sw_buf *out);
 
 /* Room for the run of every trial up to n. */
-SW_NODISCARD sw_status sw_live_runs(struct sw_live *live, uint64_t n);
+SW_NODISCARD sw_status sw_running_runs(struct sw_running *live, uint64_t n);
 
 #endif

@@ -1,8 +1,8 @@
-/* tests/daemon/sweep/test_live.c — where a sweep's account of slot time stands when it comes or
+/* tests/daemon/sweep/test_running.c — where a sweep's account of slot time stands when it comes or
  * comes back. */
 #include "daemon/daemon.h"
 #include "daemon/plan/plan.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static const struct {
 	"{\"metric\":{\"name\":\"loss\"},\"method\":\"random\",\"max_concurrent\":1,"              \
 	"\"parameters\":{\"lr\":{\"min\":0.25,\"max\":0.5}}}"
 
-static void fill(struct sw_live *live)
+static void fill(struct sw_running *live)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *tree = NULL;
@@ -58,22 +58,23 @@ START_TEST(sweep_row_comes_level_with_those_that_wait)
 {
 	const struct sw_event ask = {.kind = SW_EVENT_ASK};
 	struct sw_actions actions = {0};
-	struct sw_live live[SWEEPS], *sweeps[SWEEPS];
+	struct sw_running live[SWEEPS], *sweeps[SWEEPS];
 	struct sw_daemon d = {.sweep = {.sweeps = sweeps, .sweep_n = SWEEPS}};
 
 	for (size_t i = 0; i < SWEEPS; i++) {
 		sweeps[i] = &live[i];
-		live[i] = (struct sw_live){.d = &d,
-					   .state = rows[_i].v[i].state,
-					   .driven = rows[_i].v[i].driven,
-					   .share = {.weight = 1, .used_us = rows[_i].v[i].used}};
+		live[i] = (struct sw_running){
+			.d = &d,
+			.state = rows[_i].v[i].state,
+			.driven = rows[_i].v[i].driven,
+			.claim.share = {.weight = 1, .used_us = rows[_i].v[i].used}};
 		fill(&live[i]);
 		if (rows[_i].v[i].busy)
 			ck_assert_int_eq(sw_sweep_step(live[i].sched, &ask, &actions, NULL), SW_OK);
 	}
-	sw_live_level(&live[0]);
-	ck_assert_msg(live[0].share.used_us == rows[_i].level, "%s: %lld", rows[_i].name,
-		      (long long)live[0].share.used_us);
+	sw_running_level(&live[0]);
+	ck_assert_msg(live[0].claim.share.used_us == rows[_i].level, "%s: %lld", rows[_i].name,
+		      (long long)live[0].claim.share.used_us);
 	for (size_t i = 0; i < SWEEPS; i++) {
 		sw_sweep_destroy(live[i].sched);
 		sw_spec_destroy(live[i].spec);
