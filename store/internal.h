@@ -59,23 +59,29 @@ SW_NODISCARD sw_status sw_schema_check(sqlite3 *conn, const char *path, struct s
 
 /* --- row operations (tx.c) --- */
 
+/* All of them; each is defined, beside the function that puts its values, in a tx_*.c. */
+#define SW_OPS(X)                                                                                  \
+	X(SWEEP_INSERT, sweep_insert)                                                              \
+	X(SWEEP_STATE, sweep_state)                                                                \
+	X(TRIAL_INSERT, trial_insert)                                                              \
+	X(TRIAL_STATE, trial_state)                                                                \
+	X(ATTEMPT_START, attempt_start)                                                            \
+	X(ATTEMPT_END, attempt_end)                                                                \
+	X(REPORT, report)                                                                          \
+	X(DECISION, decision)                                                                      \
+	X(EVENT, event)                                                                            \
+	X(LOG, log)                                                                                \
+	X(SUGGESTION, suggestion)                                                                  \
+	X(SAMPLER, sampler)                                                                        \
+	X(PRIOR, prior)                                                                            \
+	X(SLOT_PUT, slot_put)                                                                      \
+	X(SLOT_DELETE, slot_delete)
+
 enum sw_op {
-	SW_OP_SWEEP_INSERT,
-	SW_OP_SWEEP_STATE,
-	SW_OP_TRIAL_INSERT,
-	SW_OP_TRIAL_STATE,
-	SW_OP_ATTEMPT_START,
-	SW_OP_ATTEMPT_END,
-	SW_OP_REPORT,
-	SW_OP_DECISION,
-	SW_OP_EVENT,
-	SW_OP_LOG,
-	SW_OP_SUGGESTION,
-	SW_OP_SAMPLER,
-	SW_OP_PRIOR,
-	SW_OP_SLOT_PUT,
-	SW_OP_SLOT_DELETE,
-	SW_OP_N
+#define SW_OP_ENUM(op, name) SW_OP_##op,
+	SW_OPS(SW_OP_ENUM)
+#undef SW_OP_ENUM
+		SW_OP_N
 };
 
 #define SW_OP_SQL_MAX 3
@@ -88,10 +94,9 @@ struct sw_op_def {
 	bool any_rows[SW_OP_SQL_MAX]; /* else the statement must change exactly one row */
 };
 
-extern const struct sw_op_def sw_op_sweep_insert, sw_op_sweep_state, sw_op_trial_insert,
-	sw_op_trial_state, sw_op_attempt_start, sw_op_attempt_end, sw_op_report, sw_op_decision,
-	sw_op_event, sw_op_log, sw_op_suggestion, sw_op_sampler, sw_op_prior, sw_op_slot_put,
-	sw_op_slot_delete;
+#define SW_OP_EXTERN(op, name) extern const struct sw_op_def sw_op_##name;
+SW_OPS(SW_OP_EXTERN)
+#undef SW_OP_EXTERN
 extern const struct sw_op_def *const sw_op_defs[SW_OP_N];
 
 /* One item of a queue: a write (tx set, and the job is part of it) or a read (work set). */
@@ -120,6 +125,10 @@ struct sw_tx {
 
 void sw_tx_op(struct sw_tx *tx, enum sw_op op); /* begins an operation; its values follow */
 void sw_tx_int(struct sw_tx *tx, int64_t v);
+void sw_tx_ints(struct sw_tx *tx, const int64_t *v, size_t n);
+#define SW_TX_INTS(tx, ...)                                                                        \
+	sw_tx_ints(tx, (const int64_t[]){__VA_ARGS__},                                             \
+		   sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 void sw_tx_real(struct sw_tx *tx, double v); /* not finite: latches SW_INVALID */
 void sw_tx_real_opt(struct sw_tx *tx, bool has, double v);
 void sw_tx_text(struct sw_tx *tx, const char *s);     /* NULL: latches SW_INVALID */
@@ -280,7 +289,7 @@ void sw_db_close(struct sw_db *db);
 
 /* --- the store --- */
 
-struct sw_place {
+struct sw_inode {
 	dev_t dev;
 	ino_t ino;
 };
@@ -298,7 +307,7 @@ struct sw_store {
 	char *path;
 	struct sw_store_hooks hooks;
 	struct sw_writer writer; /* the writer's thread */
-	struct sw_place at[2];   /* the files that were opened: the database, its log */
+	struct sw_inode at[2];   /* the files that were opened: the database, its log */
 	pthread_t writer_thread;
 	struct sw_reader readers[SW_READ_KINDS];
 	bool polling;         /* owner's */

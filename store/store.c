@@ -97,7 +97,7 @@ static void close_readers(struct sw_store *s)
 }
 
 /* false: one is not there. */
-static bool find_files(const char *path, struct sw_place at[2])
+static bool find_files(const char *path, struct sw_inode at[2])
 {
 	static const char *const suffixes[] = {"", "-wal"};
 	char name[PATH_MAX + 16];
@@ -107,14 +107,14 @@ static bool find_files(const char *path, struct sw_place at[2])
 		(void)snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
 		if (stat(name, &st) != 0)
 			return false;
-		at[i] = (struct sw_place){.dev = st.st_dev, .ino = st.st_ino};
+		at[i] = (struct sw_inode){.dev = st.st_dev, .ino = st.st_ino};
 	}
 	return true;
 }
 
 bool sw_store_in_place(const struct sw_store *s)
 {
-	struct sw_place now[2];
+	struct sw_inode now[2];
 
 	if (!find_files(s->path, now))
 		return false;

@@ -16,21 +16,9 @@
 #include <string.h>
 
 const struct sw_op_def *const sw_op_defs[SW_OP_N] = {
-	[SW_OP_SWEEP_INSERT] = &sw_op_sweep_insert,
-	[SW_OP_SWEEP_STATE] = &sw_op_sweep_state,
-	[SW_OP_TRIAL_INSERT] = &sw_op_trial_insert,
-	[SW_OP_TRIAL_STATE] = &sw_op_trial_state,
-	[SW_OP_ATTEMPT_START] = &sw_op_attempt_start,
-	[SW_OP_ATTEMPT_END] = &sw_op_attempt_end,
-	[SW_OP_REPORT] = &sw_op_report,
-	[SW_OP_DECISION] = &sw_op_decision,
-	[SW_OP_EVENT] = &sw_op_event,
-	[SW_OP_LOG] = &sw_op_log,
-	[SW_OP_SUGGESTION] = &sw_op_suggestion,
-	[SW_OP_SAMPLER] = &sw_op_sampler,
-	[SW_OP_PRIOR] = &sw_op_prior,
-	[SW_OP_SLOT_PUT] = &sw_op_slot_put,
-	[SW_OP_SLOT_DELETE] = &sw_op_slot_delete,
+#define ROW(op, name) [SW_OP_##op] = &sw_op_##name,
+	SW_OPS(ROW)
+#undef ROW
 };
 
 sw_status sw_tx_create(struct sw_tx **out)
@@ -85,6 +73,12 @@ static void put_null(struct sw_tx *tx)
 void sw_tx_int(struct sw_tx *tx, int64_t v)
 {
 	put_value(tx, SW_VALUE_INT, &v, sizeof v);
+}
+
+void sw_tx_ints(struct sw_tx *tx, const int64_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sw_tx_int(tx, v[i]);
 }
 
 void sw_tx_real(struct sw_tx *tx, double v)

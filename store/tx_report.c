@@ -30,13 +30,8 @@ const struct sw_op_def sw_op_report = {
 void sw_tx_report(struct sw_tx *tx, const struct sw_row_report *row)
 {
 	sw_tx_op(tx, SW_OP_REPORT);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->trial);
-	sw_tx_int(tx, row->attempt);
-	sw_tx_int(tx, row->seq);
-	sw_tx_int(tx, row->ev);
-	sw_tx_int(tx, row->step);
-	sw_tx_int(tx, row->time_ms);
+	SW_TX_INTS(tx, row->sweep, row->trial, row->attempt, row->seq, row->ev, row->step,
+		   row->time_ms);
 	sw_tx_real_opt(tx, row->has_value, row->value);
 	sw_tx_int(tx, row->diverged);
 	sw_tx_text(tx, row->verdict);
@@ -54,16 +49,9 @@ const struct sw_op_def sw_op_decision = {
 void sw_tx_decision(struct sw_tx *tx, const struct sw_row_decision *row)
 {
 	sw_tx_op(tx, SW_OP_DECISION);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->trial);
-	sw_tx_int(tx, row->attempt);
-	sw_tx_int(tx, row->seq);
+	SW_TX_INTS(tx, row->sweep, row->trial, row->attempt, row->seq);
 	sw_tx_text(tx, row->verdict);
-	sw_tx_int(tx, row->bracket);
-	sw_tx_int(tx, row->rung);
-	sw_tx_int(tx, row->n);
-	sw_tx_int(tx, row->better);
-	sw_tx_int(tx, row->keep);
+	SW_TX_INTS(tx, row->bracket, row->rung, row->n, row->better, row->keep);
 	sw_tx_real_opt(tx, row->has_cutoff, row->cutoff);
 	sw_tx_real(tx, row->value);
 }
@@ -85,9 +73,6 @@ const struct sw_op_def sw_op_log = {
 void sw_tx_log(struct sw_tx *tx, const struct sw_row_log *row)
 {
 	sw_tx_op(tx, SW_OP_LOG);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->trial);
-	sw_tx_int(tx, row->attempt);
-	sw_tx_int(tx, row->time_ms);
+	SW_TX_INTS(tx, row->sweep, row->trial, row->attempt, row->time_ms);
 	sw_tx_text(tx, row->line);
 }

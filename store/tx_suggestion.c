@@ -10,9 +10,7 @@ const struct sw_op_def sw_op_suggestion = {
 void sw_tx_suggestion(struct sw_tx *tx, const struct sw_row_suggestion *row)
 {
 	sw_tx_op(tx, SW_OP_SUGGESTION);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->trial);
-	sw_tx_int(tx, row->known);
+	SW_TX_INTS(tx, row->sweep, row->trial, row->known);
 	sw_tx_text(tx, row->why);
 }
 
@@ -26,8 +24,7 @@ const struct sw_op_def sw_op_sampler = {
 void sw_tx_sampler(struct sw_tx *tx, const struct sw_row_sampler *row)
 {
 	sw_tx_op(tx, SW_OP_SAMPLER);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->trial);
+	SW_TX_INTS(tx, row->sweep, row->trial);
 	sw_tx_text(tx, row->state);
 }
 
@@ -41,10 +38,8 @@ const struct sw_op_def sw_op_prior = {
 void sw_tx_prior(struct sw_tx *tx, const struct sw_row_prior *row)
 {
 	sw_tx_op(tx, SW_OP_PRIOR);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->n);
+	SW_TX_INTS(tx, row->sweep, row->n);
 	sw_tx_text(tx, row->params);
 	sw_tx_text(tx, row->y);
-	sw_tx_int(tx, row->from_sweep);
-	sw_tx_int(tx, row->from_trial);
+	SW_TX_INTS(tx, row->from_sweep, row->from_trial);
 }

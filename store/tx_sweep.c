@@ -21,17 +21,9 @@ void sw_tx_sweep_insert(struct sw_tx *tx, const struct sw_row_sweep *row)
 	sw_tx_text_opt(tx, row->cause);
 	sw_tx_text_opt(tx, row->metric);
 	sw_tx_text_opt(tx, row->method);
-	sw_tx_int(tx, row->seed);
-	sw_tx_int(tx, row->maximize);
-	sw_tx_int(tx, row->driven);
-	sw_tx_int(tx, row->run_cap);
-	sw_tx_int(tx, row->created_ms);
-	sw_tx_int(tx, row->ended_ms);
-	sw_tx_int(tx, row->uid);
-	sw_tx_int(tx, row->slice);
-	sw_tx_int(tx, row->sampler_version);
-	sw_tx_int(tx, row->bytes);
-	sw_tx_int(tx, row->data_bytes);
+	SW_TX_INTS(tx, row->seed, row->maximize, row->driven, row->run_cap, row->created_ms,
+		   row->ended_ms, row->uid, row->slice, row->sampler_version, row->bytes,
+		   row->data_bytes);
 }
 
 const struct sw_op_def sw_op_sweep_state = {
@@ -44,9 +36,7 @@ void sw_tx_sweep_state(struct sw_tx *tx, int64_t sweep, const char *state, const
 		       int64_t ended_ms, int64_t run_cap)
 {
 	sw_tx_op(tx, SW_OP_SWEEP_STATE);
-	sw_tx_int(tx, sweep);
-	sw_tx_int(tx, ended_ms);
-	sw_tx_int(tx, run_cap);
+	SW_TX_INTS(tx, sweep, ended_ms, run_cap);
 	sw_tx_text(tx, state);
 	sw_tx_text_opt(tx, cause);
 }
@@ -61,14 +51,10 @@ const struct sw_op_def sw_op_event = {
 void sw_tx_event(struct sw_tx *tx, const struct sw_row_event *row)
 {
 	sw_tx_op(tx, SW_OP_EVENT);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->ev);
+	SW_TX_INTS(tx, row->sweep, row->ev);
 	sw_tx_text(tx, row->kind);
-	sw_tx_int(tx, row->trial);
-	sw_tx_int(tx, row->attempt);
+	SW_TX_INTS(tx, row->trial, row->attempt);
 	sw_tx_text_opt(tx, row->state);
 	sw_tx_text_opt(tx, row->cause);
-	sw_tx_int(tx, row->run_cap);
-	sw_tx_int(tx, row->time_ms);
-	sw_tx_int(tx, row->uid);
+	SW_TX_INTS(tx, row->run_cap, row->time_ms, row->uid);
 }

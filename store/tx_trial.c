@@ -12,20 +12,15 @@ const struct sw_op_def sw_op_trial_insert = {
 void sw_tx_trial_insert(struct sw_tx *tx, const struct sw_row_trial *row)
 {
 	sw_tx_op(tx, SW_OP_TRIAL_INSERT);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->trial);
+	SW_TX_INTS(tx, row->sweep, row->trial);
 	sw_tx_text(tx, row->state);
 	sw_tx_text_opt(tx, row->cause);
 	sw_tx_text(tx, row->params);
-	sw_tx_int(tx, row->attempt);
-	sw_tx_int(tx, row->step);
+	SW_TX_INTS(tx, row->attempt, row->step);
 	sw_tx_real_opt(tx, row->has_value, row->value);
-	sw_tx_int(tx, row->created_ms);
-	sw_tx_int(tx, row->started_ms);
-	sw_tx_int(tx, row->ended_ms);
+	SW_TX_INTS(tx, row->created_ms, row->started_ms, row->ended_ms);
 	sw_tx_real(tx, row->seconds);
-	sw_tx_int(tx, row->parent);
-	sw_tx_int(tx, row->resume_step);
+	SW_TX_INTS(tx, row->parent, row->resume_step);
 }
 
 const struct sw_op_def sw_op_trial_state = {
@@ -39,13 +34,10 @@ const struct sw_op_def sw_op_trial_state = {
 void sw_tx_trial_state(struct sw_tx *tx, const struct sw_row_trial *row)
 {
 	sw_tx_op(tx, SW_OP_TRIAL_STATE);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->trial);
+	SW_TX_INTS(tx, row->sweep, row->trial);
 	sw_tx_text(tx, row->state);
 	sw_tx_text_opt(tx, row->cause);
-	sw_tx_int(tx, row->attempt);
-	sw_tx_int(tx, row->started_ms);
-	sw_tx_int(tx, row->ended_ms);
+	SW_TX_INTS(tx, row->attempt, row->started_ms, row->ended_ms);
 	sw_tx_real(tx, row->seconds);
 }
 
@@ -62,17 +54,11 @@ const struct sw_op_def sw_op_attempt_start = {
 void sw_tx_attempt_start(struct sw_tx *tx, const struct sw_row_attempt *row)
 {
 	sw_tx_op(tx, SW_OP_ATTEMPT_START);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->trial);
-	sw_tx_int(tx, row->attempt);
-	sw_tx_int(tx, row->ev);
-	sw_tx_int(tx, row->slot);
-	sw_tx_int(tx, row->started_ms);
-	sw_tx_int(tx, row->ended_ms);
+	SW_TX_INTS(tx, row->sweep, row->trial, row->attempt, row->ev, row->slot, row->started_ms,
+		   row->ended_ms);
 	sw_tx_text(tx, row->state);
 	sw_tx_text_opt(tx, row->cause);
-	sw_tx_int(tx, row->resume_step);
-	sw_tx_int(tx, row->gpu);
+	SW_TX_INTS(tx, row->resume_step, row->gpu);
 	sw_tx_real(tx, row->share);
 }
 
@@ -87,10 +73,7 @@ const struct sw_op_def sw_op_attempt_end = {
 void sw_tx_attempt_end(struct sw_tx *tx, const struct sw_row_attempt *row)
 {
 	sw_tx_op(tx, SW_OP_ATTEMPT_END);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->trial);
-	sw_tx_int(tx, row->attempt);
-	sw_tx_int(tx, row->ended_ms);
+	SW_TX_INTS(tx, row->sweep, row->trial, row->attempt, row->ended_ms);
 	sw_tx_text(tx, row->state);
 	sw_tx_text_opt(tx, row->cause);
 	sw_tx_real_opt(tx, row->has_usage, row->gpu_bytes);
