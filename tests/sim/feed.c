@@ -257,6 +257,25 @@ static void check_wants(const struct sim_feed *f, const struct sim_event *e, boo
 		  "suggestion not wanted", "and a trial was made");
 }
 
+/* What ASK hands out is what it was said to hand out; a new point of a sampler that learns is not
+ * known before. */
+static void check_foreseen(const struct sim_feed *f, const struct sim_event *e, sw_status foreseen,
+			   const struct sw_value *next)
+{
+	struct sw_value values[SIM_PARAMS];
+
+	if (e->ev.kind != SW_EVENT_ASK)
+		return;
+	SIM_CHECK((e->rc == SW_OK) >= (foreseen == SW_OK), "foreseen", "and nothing handed out");
+	SIM_CHECK(sw_sweep_learns(f->sweep) || (e->rc == SW_OK) == (foreseen == SW_OK),
+		  "unforeseen", "and something was handed out");
+	if (e->rc != SW_OK || foreseen != SW_OK)
+		return;
+	SIM_CHECK(sw_sweep_values(f->sweep, e->started, values) == SW_OK &&
+			  sw_space_equal(sw_sweep_space(f->sweep), values, next),
+		  "foreseen values", "trial %" PRIu64, e->started);
+}
+
 static void count(struct sim_feed *f, const struct sim_event *e)
 {
 	f->stats->events++;
@@ -283,28 +302,28 @@ sw_status sim_feed_event(struct sim_feed *f, struct sim_event e)
 {
 	sw_status rc;
 
-	if (!f->plan->cheap || e.restart)
-		keep(f, &e); /* before it happens, so that it is there when it fails */
+	keep(f, &e); /* before it happens, so that it is there when it fails */
 	if (e.restart) {
 		f->stats->torn += sw_sweep_settling(f->sweep);
 		restart(f);
 		return SW_OK;
 	}
 	const bool wanted = sw_sweep_wants_suggestion(f->sweep);
+	struct sw_value next[SIM_PARAMS];
+	const sw_status foreseen = sw_sweep_next(f->sweep, NULL, next);
 	if (e.nomem == 0 || !without_memory(f, &e, &rc))
 		rc = sw_sweep_step(f->sweep, bind(&e), &f->actions, NULL);
 	e.rc = rc;
 	for (size_t i = 0; i < f->actions.n; i++)
 		if (f->actions.v[i].kind == SW_ACTION_START)
 			e.started = f->actions.v[i].trial;
-	if (!f->plan->cheap) {
-		f->log[f->n - 1] = e;
-		f->digest[f->n - 1] = digest(f->plan, &f->actions);
-		keep_suggestion(f);
-		check_wants(f, &e, wanted);
-	}
-	sim_oracle_check(f->oracle, &e, rc, &f->actions, sw_pruner_next(sw_sweep_pruner(f->sweep)));
-	if (!f->plan->cheap && (f->n & 31) == 0) {
+	f->log[f->n - 1] = e;
+	f->digest[f->n - 1] = digest(f->plan, &f->actions);
+	keep_suggestion(f);
+	check_wants(f, &e, wanted);
+	check_foreseen(f, &e, foreseen, next);
+	sim_oracle_check(f->oracle, &e, rc, &f->actions);
+	if ((f->n & 31) == 0) {
 		sim_oracle_compare(f->oracle, f->sweep);
 		sweep_invariant(f->sweep);
 	}

@@ -1,10 +1,9 @@
 /*
- * sim [--seeds A..B] [--seed N [-v]] [--first] [--scale]   Whole sweeps on virtual time; a seed is
- * a run.
+ * sim [--seeds A..B] [--seed N [-v]] [--first]   Whole sweeps on virtual time; a seed is a run.
  *
  * Status 0: every run kept every invariant. A run that did not prints its seed and the fewest
  * events that break the same invariant. -v prints every event of a seed. --first ends at the first
- * run that fails, in one line. --scale times one large sweep for each form of asha.
+ * run that fails, in one line.
  */
 #include "tests/sim/sim.h"
 #include <inttypes.h>
@@ -177,14 +176,14 @@ static int run_seeds(uint64_t from, uint64_t to, bool verbose)
 
 static int usage(void)
 {
-	(void)fprintf(stderr, "usage: sim [--seeds A..B] [--seed N [-v]] [--first] [--scale]\n");
+	(void)fprintf(stderr, "usage: sim [--seeds A..B] [--seed N [-v]] [--first]\n");
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
 	uint64_t from = 1, to = 200;
-	bool verbose = false, scale = false;
+	bool verbose = false;
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--seeds") == 0 && i + 1 < argc) {
@@ -202,11 +201,9 @@ int main(int argc, char **argv)
 			verbose = true;
 		} else if (strcmp(argv[i], "--first") == 0) {
 			only_first = true;
-		} else if (strcmp(argv[i], "--scale") == 0) {
-			scale = true;
 		} else {
 			return usage();
 		}
 	}
-	return scale ? sim_scale(from) : run_seeds(from, to, verbose);
+	return run_seeds(from, to, verbose);
 }

@@ -258,8 +258,7 @@ static void cancel_trial(struct sim_oracle *o, const struct sw_event *ev, struct
 	sim_oracle_end(o, a, ev->trial, SW_TRIAL_CANCELLED, "cancelled");
 }
 
-static void apply(struct sim_oracle *o, const struct sim_event *e, struct sim_answer *a,
-		  uint64_t next)
+static void apply(struct sim_oracle *o, const struct sim_event *e, struct sim_answer *a)
 {
 	const struct sw_event *const ev = &e->ev;
 
@@ -307,7 +306,6 @@ static void apply(struct sim_oracle *o, const struct sim_event *e, struct sim_an
 	default: /* SETTLE */
 		break;
 	}
-	sim_oracle_hint(o, next);
 	sim_oracle_settle(o, a, ev->kind == SW_EVENT_SETTLE);
 }
 
@@ -327,13 +325,8 @@ const char *sim_event_name(enum sw_event_kind kind)
 	return events[kind];
 }
 
-void sim_oracle_hint(struct sim_oracle *o, uint64_t next)
-{
-	o->hint = next;
-}
-
 void sim_oracle_check(struct sim_oracle *o, const struct sim_event *e, sw_status rc,
-		      const struct sw_actions *actions, uint64_t next)
+		      const struct sw_actions *actions)
 {
 	struct sim_answer a = {.v = actions->v, .n = actions->n, .event = events[e->ev.kind]};
 	const sw_status want = expect(o, e);
@@ -345,7 +338,7 @@ void sim_oracle_check(struct sim_oracle *o, const struct sim_event *e, sw_status
 	SIM_CHECK(rc == SW_OK || a.n == 0, "refused", "%s was refused and has actions", a.event);
 	if (rc != SW_OK)
 		return;
-	apply(o, e, &a, next);
+	apply(o, e, &a);
 	SIM_CHECK(a.i == a.n, "action too many", "%s: \"%s\" of trial %" PRIu64, a.event,
 		  kinds[a.v[a.i].kind], a.v[a.i].trial);
 	const uint64_t cap = sim_oracle_cap(o);
@@ -365,7 +358,7 @@ void sim_oracle_compare(const struct sim_oracle *o, const struct sw_sweep *s)
 		  sw_sweep_settling(s) ? "" : "not");
 	SIM_CHECK(sw_sweep_has_work(s) == sim_oracle_has_work(o), "says work",
 		  "the sweep has %s work", sw_sweep_has_work(s) ? "" : "no");
-	if (o->plan->sweep.pruner.kind == SW_PRUNER_PROMOTE && !o->plan->cheap)
+	if (o->plan->sweep.pruner.kind == SW_PRUNER_PROMOTE)
 		sim_asha_compare(o, s);
 	sw_sweep_counts(s, counts);
 	for (size_t i = 0; i < SW_TRIAL_STATE_N; i++)

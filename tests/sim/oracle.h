@@ -63,7 +63,6 @@ struct sim_oracle {
 	uint64_t enqueued, children;
 	bool has_target;
 	double target;
-	uint64_t hint;      /* cheap: what the pruner said of sim_prune_next() */
 	bool closed;        /* about to end: no more trials are made */
 	bool settling;      /* an end in slices has left some */
 	uint64_t settle_at; /* the first trial that the next slice looks at */
@@ -154,7 +153,7 @@ uint64_t sim_asha_until(const struct sim_oracle *o, const struct sim_trial *t);
 enum sw_verdict sim_asha_report(struct sim_oracle *o, const struct sw_event *ev, double y,
 				const struct sw_judgement *j);
 
-void sim_asha_insert(const struct sim_oracle *o, struct sim_rung *r, double y, uint64_t trial);
+void sim_asha_insert(struct sim_rung *r, double y, uint64_t trial);
 struct sim_rung *sim_asha_record(struct sim_oracle *o, uint64_t trial, uint64_t step, double y,
 				 double *judged, size_t *rung);
 

@@ -52,9 +52,9 @@ void sim_asha_fini(struct sim_oracle *o)
 			free(o->rung[b][k].v);
 }
 
-void sim_asha_insert(const struct sim_oracle *o, struct sim_rung *r, double y, uint64_t trial)
+void sim_asha_insert(struct sim_rung *r, double y, uint64_t trial)
 {
-	size_t low = o->plan->cheap ? r->n : 0, high = r->n; /* cheap: no order is kept */
+	size_t low = 0, high = r->n;
 
 	if (r->n == r->cap) {
 		r->cap = r->cap == 0 ? 64 : 2 * r->cap;
@@ -105,7 +105,7 @@ struct sim_rung *sim_asha_record(struct sim_oracle *o, uint64_t trial, uint64_t 
 			continue;
 		*judged = at ? y : t->value;
 		*rung = k;
-		sim_asha_insert(o, r, *judged, trial);
+		sim_asha_insert(r, *judged, trial);
 		highest = r;
 	}
 	t->valued = step;
@@ -118,16 +118,10 @@ static uint64_t share_of(const struct sim_oracle *o, const struct sim_rung *r)
 	return r->n / config(o)->reduction_factor;
 }
 
-/* In a large sweep ranks are counted now and then, and believed in between. */
-static uint64_t rank(const struct sim_oracle *o, const struct sim_rung *r, double y, uint64_t said)
-{
-	return o->plan->cheap && r->n % 512 != 0 ? said : better(r, y);
-}
-
 static void check_judgement(const struct sim_oracle *o, const struct sim_rung *r, double y,
 			    uint64_t trial, const struct sw_judgement *j)
 {
-	const uint64_t share = share_of(o, r), place = rank(o, r, y, j->better);
+	const uint64_t share = share_of(o, r), place = better(r, y);
 	const bool stop = o->plan->sweep.pruner.kind == SW_PRUNER_ASHA;
 	const uint64_t keep = stop && share < 1 ? 1 : share;
 
@@ -145,7 +139,7 @@ static void check_judgement(const struct sim_oracle *o, const struct sim_rung *r
 		  r->step, (uint64_t)r->n, keep, j->keep);
 	const bool all = keep == 0 || (stop && r->n < config(o)->min_results);
 	const double cutoff = all ? NAN : r->v[keep - 1].y;
-	SIM_CHECK(o->plan->cheap || (all && isnan(j->cutoff)) ||
+	SIM_CHECK((all && isnan(j->cutoff)) ||
 			  j->cutoff == (o->plan->sweep.maximize ? -cutoff : cutoff),
 		  "cutoff", "rung %" PRIu64 ": %g, not %g", r->step, j->cutoff, cutoff);
 	SIM_CHECK(j->value == (o->plan->sweep.maximize ? -y : y), "value judged", "trial %" PRIu64,

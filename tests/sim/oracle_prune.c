@@ -33,8 +33,6 @@ uint64_t sim_prune_next(const struct sim_oracle *o)
 {
 	if (o->closed)
 		return 0;
-	if (o->plan->cheap)
-		return o->hint;
 	if (kind(o) == SW_PRUNER_PBT)
 		return sim_pbt_next(o);
 	return kind(o) == SW_PRUNER_PROMOTE ? sim_asha_next(o) : 0;

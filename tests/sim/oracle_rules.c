@@ -121,9 +121,9 @@ enum sw_verdict sim_median_report(struct sim_oracle *o, const struct sw_event *e
 		/* One after another, as sched/pruner/median.c: what is equal stays equal. */
 		t->reports++;
 		t->mean += y / t->reports - t->mean / t->reports;
-		sim_asha_insert(o, at, t->mean, ev->trial);
+		sim_asha_insert(at, t->mean, ev->trial);
 	} else if (!c->running_mean) {
-		sim_asha_insert(o, at, y, ev->trial);
+		sim_asha_insert(at, y, ev->trial);
 	}
 	return judged && t->best > m ? SW_VERDICT_STOP : SW_VERDICT_CONTINUE;
 }

@@ -73,15 +73,13 @@ struct sim_trial *sim_oracle_created(struct sim_oracle *o, struct sim_answer *a,
 
 /* Who is to be handed out: what waits, then who may go on, then a new one (0). In a population they
  * take turns by the steps at which they stand, and new ones stand at 0. */
-static uint64_t who(const struct sim_oracle *o, const struct sim_answer *a)
+static uint64_t who(const struct sim_oracle *o)
 {
 	const uint64_t paused = sim_prune_next(o);
 	uint64_t trial = 1;
 
 	if (o->counts[SW_TRIAL_PENDING] == 0)
 		return paused;
-	if (o->plan->cheap && a->i < a->n)
-		return a->v[a->i].trial;
 	while (o->trial[trial - 1].state != SW_TRIAL_PENDING)
 		trial++;
 	if (o->plan->sweep.pruner.kind != SW_PRUNER_PBT)
@@ -93,7 +91,7 @@ static uint64_t who(const struct sim_oracle *o, const struct sim_answer *a)
 
 void sim_oracle_on_ask(struct sim_oracle *o, struct sim_answer *a)
 {
-	uint64_t trial = who(o, a);
+	uint64_t trial = who(o);
 
 	if (trial == 0) {
 		(void)sim_oracle_created(o, a, false);

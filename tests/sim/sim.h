@@ -9,7 +9,6 @@
  *   oracle*.c       what must come out of each event, by a plain model of its own
  *   shrink.c        fewest events that still break the same invariant
  *   print.c         plans and events as lines
- *   scale.c         one large sweep, timed
  *
  * The world makes events; the feed gives them to the sweep and to the oracle and keeps them. A kept
  * list of events is a run of its own: fed again without the world, it does the same. That is what a
@@ -75,7 +74,6 @@ struct sim_plan {
 	double user_s;       /* between two doings of the user: mean */
 	bool doomed;         /* every trial goes wrong */
 	uint64_t calm_after; /* events after which faults stop */
-	bool cheap;          /* the oracle leaves out what costs more than O(log trials) */
 };
 
 /* One thing that happened to the sweep. */
@@ -138,12 +136,9 @@ double sim_curve_at(const struct sim_plan *p, const struct sw_value *v, uint64_t
 struct sim_oracle; /* oracle.h */
 struct sim_oracle *sim_oracle_create(const struct sim_plan *p);
 void sim_oracle_destroy(struct sim_oracle *o);
-/* The sweep answered ev with rc and actions. Fails the run when it should not have. next: what it
- * would resume now; only a large sweep's oracle believes it. */
+/* The sweep answered ev with rc and actions. Fails the run when it should not have. */
 void sim_oracle_check(struct sim_oracle *o, const struct sim_event *e, sw_status rc,
-		      const struct sw_actions *actions, uint64_t next);
-/* Large sweeps: who may go on next is not looked for but told. */
-void sim_oracle_hint(struct sim_oracle *o, uint64_t next);
+		      const struct sw_actions *actions);
 /* What the sweep says of itself agrees with what its actions said. O(trials). */
 void sim_oracle_compare(const struct sim_oracle *o, const struct sw_sweep *s);
 
@@ -182,6 +177,5 @@ void sim_print_plan(const struct sim_plan *p);
 void sim_print_event(size_t i, const struct sim_event *e, const struct sw_actions *actions);
 const char *sim_pruner_name(enum sw_pruner_kind kind);
 const char *sim_event_name(enum sw_event_kind kind);
-int sim_scale(uint64_t seed);
 
 #endif

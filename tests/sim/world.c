@@ -197,11 +197,8 @@ static sw_status feed(struct sim_world *w, struct sim_event e)
 {
 	struct sim_feed *const f = w->feed;
 
-	if (e.ev.kind == SW_EVENT_REPORT || e.ev.kind == SW_EVENT_ASK ||
-	    e.ev.kind == SW_EVENT_SETTLE)
-		e.nomem = fault(w, w->plan->nomem, SIM_FAULT_NOMEM)
-				  ? 1 + (unsigned)sim_below(&w->rng, 6)
-				  : 0;
+	e.nomem = fault(w, w->plan->nomem, SIM_FAULT_NOMEM) ? 1 + (unsigned)sim_below(&w->rng, 8)
+							    : 0;
 	if (fault(w, w->plan->restart, SIM_FAULT_RESTART))
 		(void)sim_feed_event(f, (struct sim_event){.restart = true});
 	const sw_status rc = sim_feed_event(f, e);

@@ -1,6 +1,5 @@
 /* tests/sched/sweep/test_sweep_edit.c — ranges edited while a sweep runs: what trials have, what
  * new ones get, and what the sampler may know. */
-#include "base/fault.h"
 #include "sched/sweep/samplers.h"
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
@@ -379,53 +378,6 @@ START_TEST(sweep_range_that_leaves_nothing_is_refused)
 }
 END_TEST
 
-#ifdef SW_FAULTS
-START_TEST(sweep_edit_without_memory_changes_nothing)
-{
-	struct sw_sweep *s = make_sweep(kinds[_i], true, true);
-	struct sw_actions actions = {0};
-	const struct sw_range range[] = {{X, 0.1, 0.7}, {N, 2, 6}};
-	const struct sw_edit edit = {
-		.has_run_cap = true, .run_cap = 77, .n_ranges = ROWS(range), .ranges = range};
-	const struct sw_event ev = {.kind = SW_EVENT_EDIT, .edit = &edit};
-	static struct made made[20];
-	sw_status rc = SW_NOMEM;
-	unsigned failures = 0;
-
-	for (size_t i = 0; i < ROWS(made); i++) {
-		made[i] = ask(s, &actions);
-		if (i % 3 != 0)
-			finish(s, &actions, i + 1, &made[i]);
-	}
-	for (unsigned nth = 1; rc == SW_NOMEM; nth++) {
-		struct sw_err e = SW_ERR_INIT;
-
-		sw_actions_fini(&actions);
-		ck_assert_uint_lt(nth, 200);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		rc = sw_sweep_step(s, &ev, &actions, &e);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		sweep_invariant(s);
-		check_values(s, made, ROWS(made));
-		if (rc == SW_OK)
-			break;
-		ck_assert_int_eq(rc, SW_NOMEM);
-		ck_assert(e.msg[0] != '\0');
-		ck_assert_uint_eq(sw_sweep_epoch(s), 0);
-		ck_assert_uint_eq(sw_sweep_run_cap(s), 200);
-		ck_assert_double_eq(sw_space_param(sw_sweep_space(s), X)->max, 1);
-		failures++;
-	}
-	ck_assert_uint_gt(failures, 5);
-	ck_assert_uint_eq(sw_sweep_epoch(s), 1);
-	ck_assert_uint_eq(sw_sweep_run_cap(s), 77);
-	(void)ask(s, &actions);
-	sw_actions_fini(&actions);
-	sw_sweep_destroy(s);
-}
-END_TEST
-#endif
-
 SUITE(tcase)
 {
 	tcase_add_loop_test(tcase, sweep_edited_range_holds_for_new_trials_alone, 0,
@@ -435,7 +387,4 @@ SUITE(tcase)
 	tcase_add_loop_test(tcase, sweep_suggestion_after_an_edit_can_be_made_elsewhere, 0, 3);
 	tcase_add_test(tcase, sweep_narrowed_parent_may_leave_its_child_inactive);
 	tcase_add_test(tcase, sweep_range_that_leaves_nothing_is_refused);
-#ifdef SW_FAULTS
-	tcase_add_rows(tcase, sweep_edit_without_memory_changes_nothing, kinds);
-#endif
 }
