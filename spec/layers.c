@@ -36,16 +36,16 @@ const struct sw_layer_form sw_layer_forms[SW_LAYER_FORM_N] = {
 	{SW_FORM_RESIDUAL, "residual", {{0}}, 0, false, false,
 	 "{\"residual\": [{\"linear\": 64}, \"relu\"]}"},
 	{SW_FORM_RELU, "relu", {{0}}, 0, true, false, "\"relu\""},
-	{SW_FORM_TANH, "tanh", {{0}}, 0, true, false, "\"tanh\""},
-	{SW_FORM_GELU, "gelu", {{0}}, 0, true, false, "\"gelu\""},
-	{SW_FORM_SIGMOID, "sigmoid", {{0}}, 0, true, false, "\"sigmoid\""},
+	{SW_FORM_PLAIN, "tanh", {{0}}, 0, true, false, "\"tanh\""},
+	{SW_FORM_PLAIN, "gelu", {{0}}, 0, true, false, "\"gelu\""},
+	{SW_FORM_PLAIN, "sigmoid", {{0}}, 0, true, false, "\"sigmoid\""},
 	{SW_FORM_BATCHNORM, "batchnorm", {{0}}, 0, true, false, "\"batchnorm\""},
 	{SW_FORM_BATCHNORM, "batchnorm1d", {{0}}, 0, true, false, "\"batchnorm1d\""},
 	{SW_FORM_BATCHNORM, "batchnorm2d", {{0}}, 0, true, false, "\"batchnorm2d\""},
 	{SW_FORM_LAYERNORM, "layernorm", {{0}}, 0, true, false, "\"layernorm\""},
-	{SW_FORM_FLATTEN, "flatten", {{0}}, 0, true, false, "\"flatten\""},
+	{SW_FORM_PLAIN, "flatten", {{0}}, 0, true, false, "\"flatten\""},
 	{SW_FORM_GLOBAL_AVGPOOL, "global_avgpool", {{0}}, 0, true, false, "\"global_avgpool\""},
-	{SW_FORM_MEAN_TOKENS, "mean_tokens", {{0}}, 0, true, false, "\"mean_tokens\""},
+	{SW_FORM_PLAIN, "mean_tokens", {{0}}, 0, true, false, "\"mean_tokens\""},
 };
 /* clang-format on */
 

@@ -173,7 +173,7 @@ static void number_check(struct check *k, size_t i, double scale, const struct s
 	ck_assert_msg(good,
 		      "%s: %s at %s: a gradient of %.12g where the slope is %.12g (seed %u, micro "
 		      "%zu, loops %d, blas %d)",
-		      k->c->list, sw_model_op_name(op->kind), op->path, k->g[i], at, k->c->seed,
+		      k->c->list, sw_op_name(op->kind), op->path, k->g[i], at, k->c->seed,
 		      k->c->micro, k->c->isa, k->c->blas);
 }
 

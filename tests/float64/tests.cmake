@@ -3,13 +3,11 @@
 # which chooses by the machine: in double every build of the loops is plain C.
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cpu/*.c
 	${CMAKE_SOURCE_DIR}/worker/comm/*.c
-	${CMAKE_SOURCE_DIR}/worker/net/model*.c
-	${CMAKE_SOURCE_DIR}/worker/net/net*.c
+	${CMAKE_SOURCE_DIR}/worker/net/*.c
 	${CMAKE_SOURCE_DIR}/worker/data/data*.c)
 list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/kernels/cpu/isa.c)
 add_library(sw_double STATIC ${sources} float64/isa_all.c
-	${CMAKE_SOURCE_DIR}/kernels/step.c ${CMAKE_SOURCE_DIR}/worker/net/layout.c
-	${CMAKE_SOURCE_DIR}/worker/net/stages.c ${CMAKE_SOURCE_DIR}/worker/net/trainer.c
+	${CMAKE_SOURCE_DIR}/kernels/step.c
 	${CMAKE_SOURCE_DIR}/worker/data/npy.c
 	${CMAKE_SOURCE_DIR}/worker/data/shuffle.c)
 # -w: warnings are for the build that ships

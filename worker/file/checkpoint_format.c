@@ -9,33 +9,7 @@ _Static_assert(sizeof(float) == 4, "a checkpoint's floats have 4 bytes");
 
 static const unsigned char magic[8] = {'S', 'W', 'C', 'K', 'P', 'T', '\r', '\n'};
 
-/* The file's numbers for operations: never renumbered. */
-static const struct {
-	enum sw_op_kind kind;
-	uint32_t code;
-	const char *name;
-} kinds[] = {
-	{SW_OP_LINEAR, 1, "linear"},
-	{SW_OP_RELU, 2, "relu"},
-	{SW_OP_TANH, 3, "tanh"},
-	{SW_OP_DROPOUT, 4, "dropout"},
-	{SW_OP_GELU, 5, "gelu"},
-	{SW_OP_SIGMOID, 6, "sigmoid"},
-	{SW_OP_FLATTEN, 7, "flatten"},
-	{SW_OP_CONV2D, 8, "conv2d"},
-	{SW_OP_MAXPOOL2D, 9, "maxpool2d"},
-	{SW_OP_AVGPOOL2D, 10, "avgpool2d"},
-	{SW_OP_BATCHNORM, 11, "batchnorm"},
-	{SW_OP_LAYERNORM, 12, "layernorm"},
-	{SW_OP_ADD, 13, "add"},
-	{SW_OP_EMBEDDING, 14, "embedding"},
-	{SW_OP_POSITION, 15, "positional"},
-	{SW_OP_ATTENTION, 16, "attention"},
-	{SW_OP_TOKEN_MEAN, 17, "mean_tokens"},
-};
-#define KINDS_N (sizeof kinds / sizeof *kinds)
-
-/* And for optimizers. */
+/* The file's numbers for optimizers: never renumbered. */
 static const uint32_t optimizer_codes[] = {[SW_SGD] = 0, [SW_ADAM] = 2, [SW_ADAMW] = 1};
 
 static const char *optimizer_of(uint32_t code)
@@ -61,19 +35,11 @@ static uint64_t get(const unsigned char *at, size_t bytes)
 	return v;
 }
 
-static uint32_t kind_code(enum sw_op_kind kind)
-{
-	for (size_t i = 0; i < KINDS_N; i++)
-		if (kinds[i].kind == kind)
-			return kinds[i].code;
-	return 0; /* of no layer: such a file is read by nobody */
-}
-
 static const char *code_name(uint32_t code)
 {
-	for (size_t i = 0; i < KINDS_N; i++)
-		if (kinds[i].code == code)
-			return kinds[i].name;
+	for (enum sw_op_kind k = 0; k < SW_OP_KINDS_N; k++)
+		if (sw_op_id(k) == code)
+			return sw_op_name(k);
 	return "unknown";
 }
 
@@ -208,7 +174,7 @@ size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_
 		put_number(out + 128, of_double(net->best.value), 8);
 	}
 	for (size_t i = 0; i < m->ops_n; i++, at += CHECKPOINT_LAYER) {
-		put_number(at, kind_code(m->op[i].kind), 4);
+		put_number(at, sw_op_id(m->op[i].kind), 4);
 		put_number(at + 4, details(&m->op[i]), 4);
 		put_number(at + 8, width(&m->op[i], &m->op[i].from), 8);
 		put_number(at + 16, width(&m->op[i], &m->op[i].to), 8);
@@ -298,7 +264,7 @@ sw_status sw_checkpoint_tensor_decode(struct sw_checkpoint_tensor *out, uint64_t
 /* "linear 64 x 128", "relu 128" */
 static const char *layer_show(char out[80], uint32_t code, uint64_t in, uint64_t to)
 {
-	if (code == kinds[0].code)
+	if (code == sw_op_id(SW_OP_LINEAR))
 		snprintf(out, 80, "linear %" PRIu64 " x %" PRIu64, in, to);
 	else
 		snprintf(out, 80, "%s %" PRIu64, code_name(code), to);
@@ -315,7 +281,7 @@ static sw_status layers_fit(const struct sw_checkpoint_head *h, const unsigned c
 		const uint32_t code = (uint32_t)get(at, 4);
 		const uint64_t in = get(at + 8, 8), out = get(at + 16, 8);
 		const uint64_t our_in = width(op, &op->from), our_out = width(op, &op->to);
-		const bool same = code == kind_code(op->kind) && in == our_in && out == our_out;
+		const bool same = code == sw_op_id(op->kind) && in == our_in && out == our_out;
 
 		if (same && (uint32_t)get(at + 4, 4) == details(op))
 			continue;
@@ -328,7 +294,7 @@ static sw_status layers_fit(const struct sw_checkpoint_head *h, const unsigned c
 		return sw_err_set(err, SW_INVALID,
 				  "has other shapes: the layer at /%zu is %s, the trial's is %s", i,
 				  layer_show(theirs, code, in, out),
-				  layer_show(ours, kind_code(op->kind), our_in, our_out));
+				  layer_show(ours, sw_op_id(op->kind), our_in, our_out));
 	}
 	if (h->layers_n != m->ops_n)
 		return sw_err_set(err, SW_INVALID,

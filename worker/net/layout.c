@@ -18,37 +18,6 @@
 /* Of a buffer: a float, in whose place an int32 may lie. */
 #define ELEMENT sizeof(float)
 
-struct sw_conv sw_layout_conv(const struct sw_op *op, size_t rows)
-{
-	return (struct sw_conv){.B = rows,
-				.C = op->from.c,
-				.H = op->from.h,
-				.W = op->from.w,
-				.O = op->to.c,
-				.kh = op->kernel_h,
-				.kw = op->kernel_w,
-				.stride = op->stride,
-				.pad = op->pad};
-}
-
-struct sw_window sw_layout_window(const struct sw_op *op, size_t rows)
-{
-	return (struct sw_window){.B = rows,
-				  .C = op->from.c,
-				  .H = op->from.h,
-				  .W = op->from.w,
-				  .kh = op->kernel_h,
-				  .kw = op->kernel_w,
-				  .stride = op->stride,
-				  .pad = op->pad};
-}
-
-struct sw_attention sw_layout_attention(const struct sw_op *op, size_t rows)
-{
-	return (struct sw_attention){
-		.B = rows, .T = op->to.t, .D = op->to.d, .heads = op->heads, .causal = op->causal};
-}
-
 /* Sizes that cannot be addressed become SIZE_MAX, and stay so. */
 static size_t times(size_t a, size_t b)
 {
@@ -128,32 +97,14 @@ static size_t find_place(const struct sw_plan *p, const struct placed *placed, s
 	return at;
 }
 
-/* A linear layer's rows: the tokens' each have one. */
-static size_t linear_rows(const struct sw_op *op, size_t rows)
-{
-	return op->from.kind == SW_SHAPE_TOKENS ? times(rows, op->from.t) : rows;
-}
-
-static size_t linear_width(const struct sw_shape *s)
-{
-	return s->kind == SW_SHAPE_TOKENS ? s->d : sw_shape_count(s);
-}
-
-static size_t linear_products(const struct sw_op *op, const struct sw_ops *ops, enum sw_precision p,
-			      size_t rows)
-{
-	return ops->linear_products(p, linear_rows(op, rows), linear_width(&op->from),
-				    linear_width(&op->to));
-}
-
 /* Bytes that a linear layer's forward leaves to its backward: none where no library makes its
  * products. */
 static size_t kept_bytes(const struct sw_op *op, const struct sw_ops *ops, enum sw_precision p,
 			 size_t rows)
 {
-	const size_t n = times(linear_rows(op, rows), linear_width(&op->from));
+	const size_t n = times(sw_op_rows(&op->from, rows), sw_op_width(&op->from));
 
-	return linear_products(op, ops, p, rows) ? aligned(ops->weights_copy(p, n)) : 0;
+	return sw_op_products(op, ops, p, rows) ? aligned(ops->weights_copy(p, n)) : 0;
 }
 
 /* Places of the plan's buffers for so many rows, from 0. Returns the bytes of all. */
@@ -190,27 +141,15 @@ static size_t pack(const struct sw_model *m, const struct sw_plan *p, const stru
 	return all;
 }
 
-/* The largest scratch memory of an operation; synced: of training, where batch norms leave sums in
- * it for other ranks. */
+/* The largest scratch memory of an operation. */
 static size_t workspace(const struct sw_model *m, const struct sw_ops *ops, size_t rows, bool train,
 			bool synced)
 {
 	size_t most = 0;
 
 	for (size_t i = 0; i < m->ops_n; i++) {
-		const struct sw_op *op = &m->op[i];
-		const struct sw_conv conv = sw_layout_conv(op, rows);
-		const struct sw_attention attention = sw_layout_attention(op, rows);
-		size_t bytes = 0;
+		const size_t bytes = sw_op_work(&m->op[i], ops, rows, train, synced);
 
-		if (op->kind == SW_OP_CONV2D)
-			bytes = ops->conv2d_workspace(&conv);
-		else if (op->kind == SW_OP_ATTENTION)
-			bytes = ops->attention_workspace(&attention);
-		else if (op->kind == SW_OP_EMBEDDING && train)
-			bytes = ops->embedding_workspace(rows * op->to.t, op->vocab, op->to.d);
-		else if (op->kind == SW_OP_BATCHNORM && synced)
-			bytes = 2 * op->from.c * sizeof(double);
 		most = bytes > most ? bytes : most;
 	}
 	return aligned(most);
@@ -223,14 +162,8 @@ static size_t products(const struct sw_model *m, const struct sw_ops *ops, enum 
 	size_t most = 0;
 
 	for (size_t i = 0; i < m->ops_n; i++) {
-		const struct sw_op *op = &m->op[i];
-		const struct sw_conv conv = sw_layout_conv(op, rows);
-		size_t bytes = 0;
+		const size_t bytes = sw_op_products(&m->op[i], ops, p, rows);
 
-		if (op->kind == SW_OP_LINEAR)
-			bytes = linear_products(op, ops, p, rows);
-		else if (op->kind == SW_OP_CONV2D)
-			bytes = ops->conv2d_products(p, &conv);
 		most = bytes > most ? bytes : most;
 	}
 	return aligned(most);
@@ -267,6 +200,11 @@ static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const s
 	}
 	out->eval_batch = rows;
 	return bytes;
+}
+
+size_t sw_layout_copies(unsigned stages, unsigned s, size_t n)
+{
+	return stages - s < n ? stages - s : n;
 }
 
 size_t sw_layout_share(size_t rows, uint64_t ranks)
@@ -354,7 +292,7 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 	out->batch = t->batch_size < train_rows ? (size_t)t->batch_size : train_rows;
 	out->share = sw_layout_share(out->batch, t->ranks);
 	out->micro = first_micro(out->share, t);
-	out->copies = t->stages > 1 ? sw_stages_copies((unsigned)t->stages, (unsigned)t->stage,
+	out->copies = t->stages > 1 ? sw_layout_copies((unsigned)t->stages, (unsigned)t->stage,
 						       parts_of(out))
 				    : 1;
 	place_fixed(out, m, t, train_rows, &out->kept);

@@ -11,9 +11,7 @@
 #ifndef SW_WORKER_NET_LAYOUT_H
 #define SW_WORKER_NET_LAYOUT_H
 
-#include "kernels/ops.h"
 #include "worker/net/model.h"
-#include "worker/net/stages.h"
 #include "worker/net/trainer.h"
 
 /* Steps of one graph at most. */
@@ -76,13 +74,12 @@ SW_NODISCARD sw_status sw_layout_fit(struct sw_layout *out, const struct sw_mode
 				     const struct sw_ops *ops, size_t most, unsigned *halved,
 				     struct sw_err *err);
 
+/* Micro-batches that stage s has begun and not ended at most, of n in all: 1F1B, "PipeDream-Flush" of
+ * Narayanan et al. 2021 (Memory-Efficient Pipeline-Parallel DNN Training), section 3. */
+size_t sw_layout_copies(unsigned stages, unsigned s, size_t n);
+
 /* Rows of one rank, where so many ranks share rows: the first ones have so many, the last fewer, or
  * none. */
 size_t sw_layout_share(size_t rows, uint64_t ranks);
-
-/* The shapes that kernels take, for rows rows. */
-struct sw_conv sw_layout_conv(const struct sw_op *op, size_t rows);
-struct sw_window sw_layout_window(const struct sw_op *op, size_t rows);
-struct sw_attention sw_layout_attention(const struct sw_op *op, size_t rows);
 
 #endif

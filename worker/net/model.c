@@ -4,31 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const words[] = {
-	[SW_OP_LINEAR] = "linear",
-	[SW_OP_RELU] = "relu",
-	[SW_OP_TANH] = "tanh",
-	[SW_OP_DROPOUT] = "dropout",
-	[SW_OP_GELU] = "gelu",
-	[SW_OP_SIGMOID] = "sigmoid",
-	[SW_OP_FLATTEN] = "flatten",
-	[SW_OP_CONV2D] = "conv2d",
-	[SW_OP_MAXPOOL2D] = "maxpool2d",
-	[SW_OP_AVGPOOL2D] = "avgpool2d",
-	[SW_OP_BATCHNORM] = "batchnorm",
-	[SW_OP_LAYERNORM] = "layernorm",
-	[SW_OP_ADD] = "add",
-	[SW_OP_EMBEDDING] = "embedding",
-	[SW_OP_POSITION] = "positional",
-	[SW_OP_ATTENTION] = "attention",
-	[SW_OP_TOKEN_MEAN] = "mean_tokens",
-};
-
-const char *sw_model_op_name(enum sw_op_kind kind)
-{
-	return words[kind];
-}
-
 static void summary_add(struct sw_model *m, const struct sw_op *op)
 {
 	const size_t n = strlen(m->summary), cap = sizeof m->summary - n;
@@ -45,7 +20,7 @@ static void summary_add(struct sw_model *m, const struct sw_op *op)
 	else if (op->kind == SW_OP_ATTENTION)
 		snprintf(at, cap, "-attention(%zu)", op->heads);
 	else
-		snprintf(at, cap, "-%s", words[op->kind]);
+		snprintf(at, cap, "-%s", sw_op_name(op->kind));
 }
 
 static void summary(struct sw_model *m)
@@ -133,25 +108,4 @@ sw_status sw_model_compile(struct sw_model *out, const cJSON *model, const cJSON
 	summary(out);
 	sw_model_plan(out);
 	return SW_OK;
-}
-
-double sw_model_op_flops(const struct sw_model *m, size_t i)
-{
-	const struct sw_op *op = &m->op[i];
-	bool first = !m->task.received;
-
-	if (op->kind != SW_OP_LINEAR && op->kind != SW_OP_CONV2D)
-		return 0;
-	while (first && i-- > 0)
-		first = m->op[i].kind != SW_OP_LINEAR && m->op[i].kind != SW_OP_CONV2D;
-	return (first ? 4 : 6) * (double)op->fan_in * (double)sw_shape_count(&op->to);
-}
-
-double sw_model_flops(const struct sw_model *m)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < m->ops_n; i++)
-		sum += sw_model_op_flops(m, i);
-	return sum;
 }

@@ -21,8 +21,7 @@
 #define SW_WORKER_NET_MODEL_H
 
 #include "base/status.h"
-#include "kernels/shapes.h"
-#include "worker/data/shape.h"
+#include "worker/net/op.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,60 +30,6 @@
 #define SW_MODEL_MAX_OPS     512
 #define SW_MODEL_MAX_BUFFERS (5 * SW_MODEL_MAX_OPS + 8)
 #define SW_MODEL_MAX_WIDTH   1000000
-
-enum sw_op_kind {
-	SW_OP_LINEAR,
-	SW_OP_RELU,
-	SW_OP_TANH,
-	SW_OP_DROPOUT,
-	SW_OP_GELU,
-	SW_OP_SIGMOID,
-	SW_OP_FLATTEN,
-	SW_OP_CONV2D,
-	SW_OP_MAXPOOL2D,
-	SW_OP_AVGPOOL2D,
-	SW_OP_BATCHNORM,
-	SW_OP_LAYERNORM,
-	SW_OP_ADD,
-	SW_OP_EMBEDDING,
-	SW_OP_POSITION,
-	SW_OP_ATTENTION,
-	SW_OP_TOKEN_MEAN
-};
-
-/* How an operation's parameters begin; w and b, as PyTorch's layer of that kind has them. */
-enum sw_init {
-	SW_INIT_NONE,
-	SW_INIT_FAN_IN,  /* both U(-1/sqrt(fan in), 1/sqrt(fan in)) */
-	SW_INIT_XAVIER,  /* w U(-a, a), a = sqrt(6 / (fan in + fan out)); b 0 */
-	SW_INIT_NO_BIAS, /* w as FAN_IN, b 0 */
-	SW_INIT_NORM,    /* w 1, b 0 */
-	SW_INIT_NORMAL   /* w N(0, 1) */
-};
-
-struct sw_op {
-	enum sw_op_kind kind;
-	enum sw_init init;
-	char path[48];   /* of its layer: "2", in residuals "3.body.0", "3.projection"; "" when it
-			    is longer */
-	uint32_t layer;  /* number in the list */
-	uint32_t tensor; /* number of w in it, b is the next: for random streams */
-	size_t in, in2;  /* values that it reads; in2: of ADD */
-	struct sw_shape from, to;
-	bool fused;      /* relu: the operation before it has done this */
-	bool pooled;     /* conv2d, maxpool2d: one call makes both ... */
-	size_t mate;     /* ... and this is the other */
-	enum sw_act act; /* linear, conv2d */
-	bool causal;
-	size_t kernel_h, kernel_w, stride, pad;
-	size_t heads, vocab;
-	float p; /* dropout */
-	/* parameters: first floats in the weights and how many; 0: none. w: linear float[out][in],
-	 * conv2d float[o][c][k][k], norms gamma, embedding and position a table; b: bias, beta */
-	size_t w, w_n, b, b_n;
-	size_t fan_in;
-	size_t mean, var; /* batchnorm: first floats in the running statistics, to.c each */
-};
 
 /* n consecutive uses of memory: from the first time that it is written to the last that it is
  * read. */
@@ -155,9 +100,6 @@ SW_NODISCARD sw_status sw_model_compile(struct sw_model *out, const cJSON *model
 double sw_model_flops(const struct sw_model *m);
 /* Of them operation i's. */
 double sw_model_op_flops(const struct sw_model *m, size_t i);
-
-/* "conv", "gelu", ... */
-const char *sw_model_op_name(enum sw_op_kind kind);
 
 /* The value's shape and elements a row. */
 const struct sw_shape *sw_model_shape(const struct sw_model *m, size_t value);

@@ -25,14 +25,14 @@ static size_t count(const struct back *b, size_t value)
 static void emit(struct back *b, struct sw_back step)
 {
 	b->m->back[b->m->back_n++] = step;
-	sw_model_plan_touch(&b->m->train, step.dy, b->now);
-	sw_model_plan_touch(&b->m->train, step.dx, b->now);
-	sw_model_plan_touch(&b->m->train, step.other, b->now);
+	sw_plan_touch(&b->m->train, step.dy, b->now);
+	sw_plan_touch(&b->m->train, step.dx, b->now);
+	sw_plan_touch(&b->m->train, step.other, b->now);
 }
 
 static uint16_t fresh(struct back *b, size_t value)
 {
-	return sw_model_plan_buffer(&b->m->train, count(b, value), 0, b->now);
+	return sw_plan_buffer(&b->m->train, count(b, value), 0, b->now);
 }
 
 /* What lies in `from` is a part of the value's gradient. own: nobody else's. */
@@ -63,23 +63,6 @@ static void contribute(struct back *b, size_t value, uint16_t from, bool own)
 	}
 }
 
-/* May dx be dy? */
-static bool in_place(const struct sw_op *op)
-{
-	switch (op->kind) {
-	case SW_OP_RELU:
-	case SW_OP_TANH:
-	case SW_OP_SIGMOID:
-	case SW_OP_GELU:
-	case SW_OP_DROPOUT:
-	case SW_OP_BATCHNORM:
-	case SW_OP_LAYERNORM:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* linear and conv2d with relu mask dy where it lies: they need it alone. */
 static uint16_t own_dy(struct back *b, size_t i, uint16_t dy)
 {
@@ -102,8 +85,8 @@ static uint16_t pooling(struct back *b, const struct sw_op *op)
 {
 	if (op->kind != SW_OP_CONV2D || !op->pooled)
 		return SW_NO_BUFFER;
-	sw_model_plan_touch(&b->m->train, b->m->train.value[op->mate + 1], b->now);
-	sw_model_plan_touch(&b->m->train, b->m->train.saved[op->mate], b->now);
+	sw_plan_touch(&b->m->train, b->m->train.value[op->mate + 1], b->now);
+	sw_plan_touch(&b->m->train, b->m->train.saved[op->mate], b->now);
 	return b->grad[op->mate + 1];
 }
 
@@ -114,7 +97,7 @@ static void back_op(struct back *b, size_t i)
 	uint16_t dy = b->grad[i + 1], dx = SW_NO_BUFFER;
 
 	b->users[dy]--; /* consumed here */
-	if (sw_model_passes(op, true)) {
+	if (sw_op_passes(op, true)) {
 		contribute(b, op->in, dy, b->users[dy] == 0);
 		return;
 	}
@@ -130,7 +113,7 @@ static void back_op(struct back *b, size_t i)
 	/* the norms write theirs whether it is wanted or not */
 	if ((b->wanted[op->in] && op->kind != SW_OP_POSITION) || op->kind == SW_OP_BATCHNORM ||
 	    op->kind == SW_OP_LAYERNORM)
-		dx = in_place(op) && b->users[dy] == 0 ? dy : fresh(b, op->in);
+		dx = sw_op_back_in_place(op) && b->users[dy] == 0 ? dy : fresh(b, op->in);
 	if (op->kind != SW_OP_MAXPOOL2D || !op->pooled)
 		emit(b, (struct sw_back){.kind = SW_BACK_OP,
 					 .op = (uint16_t)i,
@@ -138,11 +121,11 @@ static void back_op(struct back *b, size_t i)
 					 .dx = dx,
 					 .other = pooling(b, op),
 					 .value = (uint16_t)op->in});
-	if (sw_model_needs_x(op))
-		sw_model_plan_touch(&m->train, m->train.value[op->in], b->now);
-	if (sw_model_needs_y(op))
-		sw_model_plan_touch(&m->train, m->train.value[i + 1], b->now);
-	sw_model_plan_touch(&m->train, m->train.saved[i], b->now);
+	if (sw_op_keeps_x(op))
+		sw_plan_touch(&m->train, m->train.value[op->in], b->now);
+	if (sw_op_keeps_y(op))
+		sw_plan_touch(&m->train, m->train.value[i + 1], b->now);
+	sw_plan_touch(&m->train, m->train.saved[i], b->now);
 	if (op->kind == SW_OP_POSITION && b->wanted[op->in])
 		contribute(b, op->in, dy, b->users[dy] == 0);
 	else if (b->wanted[op->in] && dx != SW_NO_BUFFER)
@@ -174,7 +157,7 @@ void sw_model_back(struct sw_model *m)
 	}
 	m->input_grad = m->task.received ? b.grad[0] : SW_NO_BUFFER;
 	/* while it is sent, value 0 of another part comes to this one's place */
-	sw_model_plan_touch(&m->train, m->input_grad, (uint16_t)(2 * n + 2));
+	sw_plan_touch(&m->train, m->input_grad, (uint16_t)(2 * n + 2));
 	if (m->task.received)
-		sw_model_plan_touch(&m->train, m->train.value[0], (uint16_t)(2 * n + 2));
+		sw_plan_touch(&m->train, m->train.value[0], (uint16_t)(2 * n + 2));
 }

@@ -44,12 +44,8 @@ const char *sw_model_shape_text(const struct sw_shape *s, char out[80]);
 /* Both plans and the backward pass (model_plan.c, model_back.c). */
 void sw_model_plan(struct sw_model *m);
 void sw_model_back(struct sw_model *m);
-uint16_t sw_model_plan_buffer(struct sw_plan *p, size_t row, size_t fixed, uint16_t from);
-void sw_model_plan_touch(struct sw_plan *p, uint16_t buffer, uint16_t when);
-/* Of operation i: what its backward pass reads beside dy. */
-bool sw_model_needs_x(const struct sw_op *op);
-bool sw_model_needs_y(const struct sw_op *op);
-/* Passes its value on as it is: fused relu, flatten, and in evaluation dropout. */
-bool sw_model_passes(const struct sw_op *op, bool train);
+/* Of buffers.c. */
+uint16_t sw_plan_buffer(struct sw_plan *p, size_t row, size_t fixed, uint16_t from);
+void sw_plan_touch(struct sw_plan *p, uint16_t buffer, uint16_t when);
 
 #endif

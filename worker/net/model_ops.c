@@ -328,7 +328,7 @@ sw_status sw_model_residual_end(struct sw_model *m, size_t x, size_t body,
 	bool does = false;
 
 	for (size_t i = x; i < m->ops_n; i++)
-		does = does || !sw_model_passes(&m->op[i], true);
+		does = does || !sw_op_passes(&m->op[i], true);
 	if (!does)
 		return sw_err_at(at->err, SW_INVALID, at->ptr, "the residual's list does nothing");
 	if (!same_shape(sw_model_shape(m, x), &to)) {

@@ -168,16 +168,8 @@ static sw_status add_layer(struct sw_model *m, const struct sw_layer_item *item,
 	switch (item->form->id) {
 	case SW_FORM_RELU:
 		return add_relu(m, at, !first);
-	case SW_FORM_TANH:
-		return add_simple(m, SW_OP_TANH, at);
-	case SW_FORM_GELU:
-		return add_simple(m, SW_OP_GELU, at);
-	case SW_FORM_SIGMOID:
-		return add_simple(m, SW_OP_SIGMOID, at);
-	case SW_FORM_FLATTEN:
-		return add_simple(m, SW_OP_FLATTEN, at);
-	case SW_FORM_MEAN_TOKENS:
-		return add_simple(m, SW_OP_TOKEN_MEAN, at);
+	case SW_FORM_PLAIN:
+		return add_simple(m, sw_op_find(item->form->name), at);
 	case SW_FORM_GLOBAL_AVGPOOL:
 		return add_global_avgpool(m, at);
 	case SW_FORM_BATCHNORM:

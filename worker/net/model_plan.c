@@ -7,109 +7,27 @@
  * An operation writes over what it reads where nobody else reads that: not in this pass, and not
  * in the backward pass, where its own or the writer's derivative may be made from it.
  */
-#include "kernels/ops.h"
 #include "worker/net/model_internal.h"
-#include <string.h>
-
-bool sw_model_needs_x(const struct sw_op *op)
-{
-	switch (op->kind) {
-	case SW_OP_LINEAR:
-	case SW_OP_CONV2D:
-	case SW_OP_GELU:
-	case SW_OP_BATCHNORM:
-	case SW_OP_LAYERNORM:
-	case SW_OP_EMBEDDING:
-	case SW_OP_ATTENTION:
-		return true;
-	default:
-		return false;
-	}
-}
-
-bool sw_model_needs_y(const struct sw_op *op)
-{
-	switch (op->kind) {
-	case SW_OP_RELU:
-		return !op->fused;
-	case SW_OP_TANH:
-	case SW_OP_SIGMOID:
-		return true;
-	default:
-		return op->act != SW_ACT_NONE;
-	}
-}
-
-bool sw_model_passes(const struct sw_op *op, bool train)
-{
-	return op->kind == SW_OP_FLATTEN || op->fused || (op->kind == SW_OP_DROPOUT && !train);
-}
-
-/* May the operation's y be its x? */
-static bool can_overwrite(const struct sw_op *op, bool train)
-{
-	switch (op->kind) {
-	case SW_OP_RELU:
-	case SW_OP_TANH:
-	case SW_OP_SIGMOID:
-	case SW_OP_DROPOUT:
-	case SW_OP_ADD:
-	case SW_OP_POSITION:
-		return true;
-	case SW_OP_GELU:
-	case SW_OP_BATCHNORM:
-	case SW_OP_LAYERNORM:
-		return !train;
-	default:
-		return false;
-	}
-}
-
-uint16_t sw_model_plan_buffer(struct sw_plan *p, size_t row, size_t fixed, uint16_t from)
-{
-	p->buffer[p->buffers_n] =
-		(struct sw_buffer){.row = row, .fixed = fixed, .from = from, .to = from};
-	return (uint16_t)p->buffers_n++;
-}
-
-void sw_model_plan_touch(struct sw_plan *p, uint16_t buffer, uint16_t when)
-{
-	if (buffer != SW_NO_BUFFER && p->buffer[buffer].to < when)
-		p->buffer[buffer].to = when;
-}
 
 /* Does operation i overwrite its input? readers: of each value. */
 static bool overwrites(const struct sw_model *m, size_t i, const uint16_t *readers, bool train)
 {
 	size_t v = m->op[i].in;
 
-	if (!can_overwrite(&m->op[i], train))
+	if (!sw_op_in_place(&m->op[i], train))
 		return false;
 	/* a sum of a value with itself has no room */
-	while (v && readers[v] == 1 && sw_model_passes(&m->op[v - 1], train))
+	while (v && readers[v] == 1 && sw_op_passes(&m->op[v - 1], train))
 		v = m->op[v - 1].in;
-	return v && readers[v] == 1 && !(train && sw_model_needs_y(&m->op[v - 1]));
+	return v && readers[v] == 1 && !(train && sw_op_keeps_y(&m->op[v - 1]));
 }
 
-/* What the operation keeps for its backward pass, or needs for itself. */
 static uint16_t plan_saved(struct sw_plan *p, const struct sw_op *op, uint16_t now, bool train)
 {
-	const size_t to = SW_OPS_ALIGN / sizeof(float);
+	size_t row, fixed;
 
-	if (op->kind == SW_OP_ATTENTION)
-		return sw_model_plan_buffer(p, op->heads * op->to.t * op->to.t, 0, now);
-	if (!train)
-		return SW_NO_BUFFER;
-	if (op->kind == SW_OP_LINEAR) /* of what size, the backend says: layout.c */
-		return sw_model_plan_buffer(p, 0, 0, now);
-	if (op->kind == SW_OP_BATCHNORM)
-		return sw_model_plan_buffer(p, 0, 2 * ((op->from.c + to - 1) / to * to), now);
-	if (op->kind == SW_OP_LAYERNORM)
-		return sw_model_plan_buffer(
-			p, op->from.kind == SW_SHAPE_TOKENS ? 2 * op->from.t : 2, 0, now);
-	if (op->kind == SW_OP_MAXPOOL2D)
-		return sw_model_plan_buffer(p, sw_shape_count(&op->to), 0, now);
-	return SW_NO_BUFFER;
+	return sw_op_saves(op, train, &row, &fixed) ? sw_plan_buffer(p, row, fixed, now)
+						    : SW_NO_BUFFER;
 }
 
 /* Convolutions whose output goes to a maximum pooling alone: nobody else reads the map between. */
@@ -138,13 +56,13 @@ static void plan_inputs(const struct sw_model *m, struct sw_plan *p, bool train)
 
 	p->value[0] = p->length = p->index = SW_NO_BUFFER;
 	if (train || m->task.gathered || m->task.received)
-		p->value[0] = sw_model_plan_buffer(p, sw_shape_count(&m->task.input), 0, 0);
+		p->value[0] = sw_plan_buffer(p, sw_shape_count(&m->task.input), 0, 0);
 	if (train && tokens) {
-		p->length = sw_model_plan_buffer(p, 1, 0, 0);
-		sw_model_plan_touch(p, p->length, (uint16_t)(2 * n + 1));
+		p->length = sw_plan_buffer(p, 1, 0, 0);
+		sw_plan_touch(p, p->length, (uint16_t)(2 * n + 1));
 	}
 	if (!train && m->task.gathered)
-		p->index = sw_model_plan_buffer(p, 1, 0, 0);
+		p->index = sw_plan_buffer(p, 1, 0, 0);
 }
 
 static void plan_forward(const struct sw_model *m, struct sw_plan *p, const uint16_t *readers,
@@ -156,18 +74,18 @@ static void plan_forward(const struct sw_model *m, struct sw_plan *p, const uint
 		const struct sw_op *op = &m->op[i];
 		const uint16_t now = (uint16_t)(i + 1);
 
-		sw_model_plan_touch(p, p->value[op->in], now);
+		sw_plan_touch(p, p->value[op->in], now);
 		if (op->kind == SW_OP_ADD)
-			sw_model_plan_touch(p, p->value[op->in2], now);
+			sw_plan_touch(p, p->value[op->in2], now);
 		if (op->kind == SW_OP_MAXPOOL2D && op->pooled) /* the convolution is made now */
-			sw_model_plan_touch(p, p->value[m->op[op->mate].in], now);
-		if (sw_model_passes(op, train) || overwrites(m, i, readers, train))
+			sw_plan_touch(p, p->value[m->op[op->mate].in], now);
+		if (sw_op_passes(op, train) || overwrites(m, i, readers, train))
 			p->value[i + 1] = p->value[op->in];
 		else
-			p->value[i + 1] = sw_model_plan_buffer(p, sw_shape_count(&op->to), 0, now);
+			p->value[i + 1] = sw_plan_buffer(p, sw_shape_count(&op->to), 0, now);
 		p->saved[i] = plan_saved(p, op, now, train);
 	}
-	sw_model_plan_touch(p, p->value[m->ops_n], (uint16_t)(m->ops_n + 1));
+	sw_plan_touch(p, p->value[m->ops_n], (uint16_t)(m->ops_n + 1));
 }
 
 void sw_model_plan(struct sw_model *m)

@@ -1,4 +1,5 @@
 #include "worker/net/stages.h"
+#include "worker/net/layout.h"
 #include "worker/net/model_internal.h"
 #include <assert.h>
 #include <math.h>
@@ -11,20 +12,6 @@
 /* How far from the best balance of work memory may take it. */
 #define SLACK 1.1
 
-size_t sw_stages_copies(unsigned stages, unsigned s, size_t n)
-{
-	return stages - s < n ? stages - s : n;
-}
-
-double sw_stages_flops(const struct sw_model *m, size_t from, size_t to)
-{
-	double sum = 0;
-
-	for (size_t i = from; i < to; i++)
-		sum += sw_model_op_flops(m, i);
-	return sum;
-}
-
 /* Of a row, in operations. */
 static double op_work(const struct sw_model *m, size_t i)
 {
@@ -34,7 +21,7 @@ static double op_work(const struct sw_model *m, size_t i)
 
 	if (op->kind == SW_OP_ATTENTION) /* q k^T and p v, forward and for two gradients */
 		work += 12.0 * (double)op->to.t * elements;
-	return sw_model_passes(op, true) ? work : work + ELEMENT_OPS * elements;
+	return sw_op_passes(op, true) ? work : work + ELEMENT_OPS * elements;
 }
 
 double sw_stages_work(const struct sw_model *m, size_t from, size_t to)
@@ -95,7 +82,7 @@ static void list_places(struct choice *c)
 		}
 		sum.work += op_work(m, i);
 		sum.weights += (double)(op->w_n + op->b_n);
-		if (sw_model_passes(op, true))
+		if (sw_op_passes(op, true))
 			continue;
 		sum.kept += elements;
 		if (op->kind == SW_OP_ATTENTION)
@@ -113,7 +100,7 @@ static double work_of(const struct choice *c, unsigned s, size_t from, size_t to
 
 static double memory_of(const struct choice *c, unsigned s, size_t from, size_t to)
 {
-	const double copies = (double)sw_stages_copies(c->stages, s, c->parts);
+	const double copies = (double)sw_layout_copies(c->stages, s, c->parts);
 
 	return (c->at[to].weights - c->at[from].weights) * c->sets +
 	       (c->at[to].kept - c->at[from].kept) * c->rows * copies;

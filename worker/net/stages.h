@@ -30,10 +30,6 @@ double sw_stages_work(const struct sw_model *m, size_t from, size_t to);
 /* Operations of a row's training step, as sw_model_flops(), of m's [from, to). */
 double sw_stages_flops(const struct sw_model *m, size_t from, size_t to);
 
-/* Micro-batches that stage s has begun and not ended at most, of n in all: 1F1B, "PipeDream-Flush" of
- * Narayanan et al. 2021 (Memory-Efficient Pipeline-Parallel DNN Training), section 3. */
-size_t sw_stages_copies(unsigned stages, unsigned s, size_t n);
-
 /* The model of m's operations [from, to), with plans of its own: its value 0 is what crosses the cut
  * in front of it, its weights and running statistics are *weights and *running floats behind the
  * beginning of m's. out: the caller's. */

@@ -1,9 +1,9 @@
-/* worker/net/net_share.c — what ranks share: a step's rows, the sum of their gradients.
+/* worker/net/sums.c — what ranks share: a step's rows, the sum of their gradients.
  *
  * Gradients lie in the order of the operations, and the backward pass makes them from the last on.
  * So behind each operation's a suffix of the arena is final. It is summed in buckets, which other
  * ranks add up while this one still makes those in front of them. */
-#include "worker/net/net_internal.h"
+#include "worker/net/internal.h"
 #include <assert.h>
 
 /* Floats of a bucket at least, but of the first tensors' of the net. A sum has a cost of its own, a

@@ -1,6 +1,6 @@
-/* worker/net/net_internal.h — what the files of worker/net/net.h share. */
-#ifndef SW_WORKER_NET_NET_INTERNAL_H
-#define SW_WORKER_NET_NET_INTERNAL_H
+/* worker/net/internal.h — what the files of worker/net/net.h share. */
+#ifndef SW_WORKER_NET_INTERNAL_H
+#define SW_WORKER_NET_INTERNAL_H
 
 #include "worker/net/net.h"
 
@@ -86,31 +86,60 @@ static inline double *sw_net_doubles(const struct sw_net *net)
 	return (double *)(void *)sw_net_work(net);
 }
 
-/* Rows of a product or a norm: the tokens' each have one. */
-static inline size_t sw_net_row_n(const struct sw_shape *s, size_t rows)
+static inline const struct sw_plan *sw_net_plan(const struct sw_net_pass *p)
 {
-	return s->kind == SW_SHAPE_TOKENS ? rows * s->t : rows;
+	return p->train ? &p->net->own->train : &p->net->own->eval;
 }
 
-static inline size_t sw_net_width(const struct sw_shape *s)
+/* A buffer of the pass's plan; NULL for none. */
+static inline float *sw_net_buffer(const struct sw_net_pass *p, uint16_t buffer)
 {
-	return s->kind == SW_SHAPE_TOKENS ? s->d : sw_shape_count(s);
+	const struct sw_layout *at = &p->net->at;
+
+	if (buffer == SW_NO_BUFFER)
+		return NULL;
+	return sw_net_part(p->net,
+			   p->train ? at->train[buffer] + p->copy * at->stride : at->eval[buffer]);
 }
 
-/* A buffer of the pass's plan, NULL for none; a value; what operation i saved. */
-float *sw_net_buffer(const struct sw_net_pass *p, uint16_t buffer);
-const float *sw_net_value(const struct sw_net_pass *p, size_t value);
+static inline const float *sw_net_value(const struct sw_net_pass *p, size_t value)
+{
+	const uint16_t buffer = sw_net_plan(p)->value[value];
 
-/* What a pooled convolution writes; pool: the pooling's number (net_forward.c). */
-struct sw_pooled sw_net_pooled(const struct sw_net_pass *p, size_t pool);
-/* Dropout, of values or of their gradients: the mask is made anew each time (net_forward.c). */
-SW_NODISCARD sw_status sw_net_dropout(const struct sw_net_pass *p, const struct sw_op *op,
-				      const float *x, float *y);
-/* All operations; *out: what the last wrote (net_forward.c). */
-SW_NODISCARD sw_status sw_net_forward(const struct sw_net_pass *p);
-/* From the loss's gradient, which lies in its buffer, to the parameters' (net_backward.c). */
-SW_NODISCARD sw_status sw_net_backward(const struct sw_net_pass *p);
-/* net_share.c. This rank's of a step's rows. */
+	/* the rows may lie in the data set, and be passed on from there */
+	return buffer == SW_NO_BUFFER ? p->x : sw_net_buffer(p, buffer);
+}
+
+static inline bool sw_net_is_first(const struct sw_net *net)
+{
+	return net->stages.mine == 0;
+}
+
+static inline bool sw_net_is_last(const struct sw_net *net)
+{
+	return net->stages.mine + 1 == net->stages.n;
+}
+
+/* --- memory.c: the arena, and the weights' first values in it --- */
+
+SW_NODISCARD sw_status sw_net_arena_take(struct sw_net *net, const struct sw_data *data,
+					 struct sw_err *err);
+/* init.c */
+SW_NODISCARD sw_status sw_net_weights_init(struct sw_net *net);
+/* state.c: of this net's own operations. */
+SW_NODISCARD sw_status sw_net_own_upload(const struct sw_net *net, size_t set, const float *host);
+SW_NODISCARD sw_status sw_net_own_running_upload(const struct sw_net *net, const float *host);
+
+/* --- device.c --- */
+
+/* Tells the queue how products are made, and where their scratch memory is. */
+SW_NODISCARD sw_status sw_net_precision(const struct sw_net *net);
+/* The same of the weights as they are: before a pass that reads what another has changed. */
+SW_NODISCARD sw_status sw_net_weights_ready(const struct sw_net *net);
+
+/* --- sums.c: what is summed over the ranks that share a batch --- */
+
+/* This rank's of a step's rows. */
 struct sw_net_share sw_net_share_of(const struct sw_net *net, size_t rows);
 /* Of the pass's gradients [from, *to) are final, which they were from *to on before: *to becomes
  * from, unless they wait for more of their bucket. Those of a later part are added to the first's;
@@ -125,52 +154,76 @@ SW_NODISCARD sw_status sw_net_sums_now(const struct sw_net *net, double *sums, s
 				       unsigned parts);
 /* Whether all ranks say yes. */
 SW_NODISCARD sw_status sw_net_all(const struct sw_net *net, bool mine, bool *all);
-/* The weights' first values (net_init.c). */
-SW_NODISCARD sw_status sw_net_weights_init(struct sw_net *net);
 
-/* net_run.c: of part k, forward (without the loss), and backward: with the loss on the last stage, else
- * from the last value's gradient, which is in its buffer. */
-struct sw_net_pass sw_net_pass_of(const struct sw_net_batch *b, size_t k);
-SW_NODISCARD sw_status sw_net_part_forward(const struct sw_net_batch *b, size_t k);
-SW_NODISCARD sw_status sw_net_part_backward(const struct sw_net_batch *b, size_t k);
+/* --- ranks.c: the ranks of a pipeline --- */
 
-/* net_pipeline.c: all parts of a batch, as this net's stage comes to them. */
-SW_NODISCARD sw_status sw_net_parts(const struct sw_net_batch *b);
+/* Cuts the model; nothing without stages. Then, with memory: the same micro-batch on all ranks. */
+SW_NODISCARD sw_status sw_net_stages_take(struct sw_net *net, struct sw_err *err);
+SW_NODISCARD sw_status sw_net_stages_agree(struct sw_net *net, const struct sw_data *data);
+/* out goes to a neighbour, in comes from it; in the queue's order. */
+SW_NODISCARD sw_status sw_net_move(struct sw_net *net, bool behind, const float *out, size_t out_n,
+				   float *in, size_t in_n);
+/* Of the pass's rows. */
+size_t sw_net_value_floats(const struct sw_net_pass *p, size_t value);
 /* Value 0 of an evaluation, from the stage before; its last value, to the one behind. */
 SW_NODISCARD sw_status sw_net_value_receive(const struct sw_net_pass *p);
 SW_NODISCARD sw_status sw_net_value_send(const struct sw_net_pass *p);
 /* norm2 of this stage's gradients becomes that of all stages'. */
 SW_NODISCARD sw_status sw_net_norm_sum(struct sw_net *net, double *norm2);
-/* Cuts the model; nothing without stages. Then, with memory: the same micro-batch on all ranks. */
-SW_NODISCARD sw_status sw_net_stages_take(struct sw_net *net, struct sw_err *err);
-SW_NODISCARD sw_status sw_net_stages_agree(struct sw_net *net, const struct sw_data *data);
 
-static inline bool sw_net_is_first(const struct sw_net *net)
-{
-	return net->stages.mine == 0;
-}
+/* --- a pass: forward.c, backward.c --- */
 
-static inline bool sw_net_is_last(const struct sw_net *net)
-{
-	return net->stages.mine + 1 == net->stages.n;
-}
+/* What a pooled convolution writes; pool: the pooling's number. */
+struct sw_pooled sw_net_pooled(const struct sw_net_pass *p, size_t pool);
+/* Dropout, of values or of their gradients: the mask is made anew each time. */
+SW_NODISCARD sw_status sw_net_dropout(const struct sw_net_pass *p, const struct sw_op *op,
+				      const float *x, float *y);
+/* All operations. */
+SW_NODISCARD sw_status sw_net_forward(const struct sw_net_pass *p);
+/* From the loss's gradient, which lies in its buffer, to the parameters'. */
+SW_NODISCARD sw_status sw_net_backward(const struct sw_net_pass *p);
 
-/* net_state.c: of this net's own operations. */
-SW_NODISCARD sw_status sw_net_own_upload(const struct sw_net *net, size_t set, const float *host);
-SW_NODISCARD sw_status sw_net_own_running_upload(const struct sw_net *net, const float *host);
+/* --- batch.c: the parts of a batch --- */
 
-/* net_run.c: the gradients of rows that lie ready; by calls alone. */
+struct sw_images sw_net_images(const struct sw_net *net, const struct sw_data *data,
+			       const struct sw_data_part *part, bool train);
+/* Where a row has several labels: those of all the step's rows, and how many of them are one. */
+SW_NODISCARD sw_status sw_net_labels(struct sw_net *net, const struct sw_data *data,
+				     const struct sw_net_rows *from, size_t rows);
+/* Of part k, forward (without the loss), and backward: with the loss on the last stage, else from
+ * the last value's gradient, which is in its buffer. */
+struct sw_net_pass sw_net_pass_of(const struct sw_net_batch *b, size_t k);
+SW_NODISCARD sw_status sw_net_part_forward(const struct sw_net_batch *b, size_t k);
+SW_NODISCARD sw_status sw_net_part_backward(const struct sw_net_batch *b, size_t k);
+
+/* --- pipeline.c --- */
+
+/* The gradients of rows that lie ready; by calls alone. */
 SW_NODISCARD sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 					  const struct sw_net_rows *from, size_t rows);
 
-/* net_step.c: forgets what was recorded, for it is no longer so. */
-void sw_net_forget(struct sw_net *net);
-/* Tells the queue how products are made, and where their scratch memory is. */
-SW_NODISCARD sw_status sw_net_precision(const struct sw_net *net);
-/* The same of the weights as they are: before a pass that reads what another has changed. */
-SW_NODISCARD sw_status sw_net_weights_ready(const struct sw_net *net);
+/* --- graph.c --- */
 
-/* net_feed.c. Nothing of it does anything for a data set that lies on the device, but that take
+/* n steps in a row, the first of them on these rows. */
+struct sw_net_steps {
+	const struct sw_data *data;
+	const struct sw_net_rows *from;
+	size_t n;
+};
+/* Records what `give` gives to the queue. SW_OK with *out NULL: it was not recorded, and nothing was
+ * given. */
+SW_NODISCARD sw_status sw_net_graph_record(struct sw_net *net, const struct sw_net_steps *steps,
+					   sw_status (*give)(struct sw_net *,
+							     const struct sw_net_steps *),
+					   struct sw_graph **out);
+/* A graph was not recorded, or did not start: after some times the trial goes on by calls. */
+void sw_net_graph_missed(struct sw_net *net);
+/* Forgets what was recorded, for it is no longer so. */
+void sw_net_forget(struct sw_net *net);
+
+/* --- feed.c --- */
+
+/* Nothing of it does anything for a data set that lies on the device, but that take
  * says so. create: net->feed; destroy: when nothing of the queue's uses a stage any more. */
 SW_NODISCARD sw_status sw_net_feed_create(struct sw_net *net, const struct sw_data *data);
 void sw_net_feed_destroy(struct sw_net *net);

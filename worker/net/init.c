@@ -1,8 +1,8 @@
-/* worker/net/net_init.c — the weights that a seed begins with. */
+/* worker/net/init.c — the weights that a seed begins with. */
 #include "base/beat.h"
 #include "base/memory.h"
 #include "kernels/philox.h"
-#include "worker/net/net_internal.h"
+#include "worker/net/internal.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
-/* worker/net/net_step.c — an optimizer step: given as calls, and from the second on a whole batch
+/* worker/net/step.c — an optimizer step: given as calls, and from the second on a whole batch
  * as one graph, alone or with those after it, where the backend has them.
  *
  * All that differs from step to step lies on the device: the epoch's order, and a struct sw_head,
  * uploaded before each launch, whose steps are as many as the graph's. So the calls of two steps
  * are the same, and so are their bits. */
-#include "worker/net/net_internal.h"
+#include "worker/net/internal.h"
 #include <string.h>
 
 static double *norm2_of(const struct sw_net *net)
@@ -44,33 +44,6 @@ static sw_status optimizer_step(struct sw_net *net)
 					     .nesterov = t->nesterov,
 					     .max_norm = (float)t->clip_norm},
 			     sw_net_step(net), norm2_of(net));
-}
-
-void sw_net_forget(struct sw_net *net)
-{
-	(void)net->ops->sync(net->q); /* a failure is told by the next call */
-	for (int i = 0; i < 2; i++) {
-		if (net->graph[i])
-			net->ops->graph_free(net->graph[i]);
-		net->graph[i] = NULL;
-		net->made[i] = false;
-	}
-	if (net->many)
-		net->ops->graph_free(net->many);
-	net->many = NULL;
-}
-
-sw_status sw_net_precision(const struct sw_net *net)
-{
-	void *work = net->at.product_bytes ? net->parts + net->at.product : NULL;
-
-	return net->ops->precision(net->q, net->trainer->precision, work, net->at.product_bytes);
-}
-
-sw_status sw_net_weights_ready(const struct sw_net *net)
-{
-	return net->ops->weights(net->q, sw_net_floats(net, net->at.weights), net->own->weights_n,
-				 net->parts + net->at.copy);
 }
 
 /* What the coming n steps need to know, on its way to the device. */
@@ -146,30 +119,21 @@ static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 	return rc;
 }
 
-/* Another lane can disturb a recording, or leave too little memory for it: the next steps try
- * again, and the trial goes on by calls after the last try. */
-static void graph_missed(struct sw_net *net)
-{
-	net->graph_misses++;
-	net->no_graphs = net->graph_misses == SW_NET_GRAPH_TRIES;
-}
-
-/* The calls of n steps in a row, each with its own rows and its own struct sw_step. The rows are
- * copied first, from a place in the order that differs from run to run to one that does not. */
-static sw_status steps_give(struct sw_net *net, const struct sw_data *data,
-			    const struct sw_net_rows *from, size_t n)
+/* The calls of steps in a row, each with its own rows and its own struct sw_step. The rows are copied
+ * first, from a place in the order that differs from run to run to one that does not. */
+static sw_status steps_give(struct sw_net *net, const struct sw_net_steps *s)
 {
 	const struct sw_head *head = (const void *)(net->arena + net->at.step);
 	int32_t *rows = (int32_t *)(void *)(net->parts + net->at.rows);
-	sw_status rc = net->ops->gather_i32(net->q, sw_net_order_at(net), head->row, rows, n,
+	sw_status rc = net->ops->gather_i32(net->q, sw_net_order_at(net), head->row, rows, s->n,
 					    net->at.batch);
 
-	for (size_t k = 0; rc == SW_OK && k < n; k++) {
-		struct sw_net_rows own = *from;
+	for (size_t k = 0; rc == SW_OK && k < s->n; k++) {
+		struct sw_net_rows own = *s->from;
 
 		*(own.number ? &own.number : &own.index) = rows + k * net->at.batch;
 		net->place = k;
-		rc = sw_net_gradient_of(net, data, &own, net->at.batch);
+		rc = sw_net_gradient_of(net, s->data, &own, net->at.batch);
 		if (rc == SW_OK)
 			rc = optimizer_step(net);
 	}
@@ -177,39 +141,11 @@ static sw_status steps_give(struct sw_net *net, const struct sw_data *data,
 	return rc;
 }
 
-/* SW_OK with *out NULL: it was not recorded; nothing was given to the queue. */
-static sw_status steps_record(struct sw_net *net, const struct sw_data *data,
-			      const struct sw_net_rows *from, size_t n, struct sw_graph **out)
-{
-	const struct sw_ops *ops = net->ops;
-	sw_status rc = ops->graph_begin(net->q), ended;
-
-	*out = NULL;
-	if (rc == SW_UNSUPPORTED) {
-		net->no_graphs = true;
-		return SW_OK;
-	}
-	if (rc == SW_OK) {
-		rc = steps_give(net, data, from, n);
-		ended = ops->graph_end(net->q, out);
-		if (rc == SW_OK)
-			rc = ended;
-		if (rc != SW_OK && *out) {
-			ops->graph_free(*out);
-			*out = NULL;
-		}
-	}
-	if (rc != SW_OK)
-		graph_missed(net);
-	return rc == SW_DEVICE_LOST ? rc : SW_OK;
-}
-
 /* The steps whose heads are on the device, as one graph. *done stays false where it was not. */
-static sw_status steps_run(struct sw_net *net, const struct sw_data *data,
-			   const struct sw_net_rows *from, size_t n, bool *done)
+static sw_status steps_run(struct sw_net *net, const struct sw_net_steps *s, bool *done)
 {
-	struct sw_graph **graph = n > 1 ? &net->many : &net->graph[from->buffer];
-	sw_status rc = *graph ? SW_OK : steps_record(net, data, from, n, graph);
+	struct sw_graph **graph = s->n > 1 ? &net->many : &net->graph[s->from->buffer];
+	sw_status rc = *graph ? SW_OK : sw_net_graph_record(net, s, steps_give, graph);
 
 	if (rc != SW_OK || !*graph)
 		return rc;
@@ -219,30 +155,30 @@ static sw_status steps_run(struct sw_net *net, const struct sw_data *data,
 		return rc;
 	/* a graph that does not start has done nothing */
 	sw_net_forget(net);
-	graph_missed(net);
+	sw_net_graph_missed(net);
 	return SW_OK;
 }
 
 /* Whether this rank's graph of a step may run: when all ranks have theirs. They ask one another until
  * each has all that it needs; then all know it. */
-static sw_status ranks_agree(struct sw_net *net, const struct sw_data *data,
-			     const struct sw_net_rows *from, bool *graph)
+static sw_status ranks_agree(struct sw_net *net, const struct sw_net_steps *s, bool *graph)
 {
-	struct sw_graph **mine = &net->graph[from->buffer];
+	const unsigned buffer = s->from->buffer;
+	struct sw_graph **mine = &net->graph[buffer];
 	sw_status rc;
 
 	*graph = true;
 	if (net->agreed)
 		return SW_OK;
-	rc = sw_net_all(net, net->made[from->buffer] && !net->no_graphs, graph);
+	rc = sw_net_all(net, net->made[buffer] && !net->no_graphs, graph);
 	if (rc != SW_OK || !*graph)
 		return rc;
 	if (!*mine)
-		rc = steps_record(net, data, from, 1, mine);
+		rc = sw_net_graph_record(net, s, steps_give, mine);
 	if (rc == SW_OK)
 		rc = sw_net_all(net, *mine != NULL, graph);
 	if (rc == SW_OK && *graph)
-		rc = sw_net_all(net, !net->feed || net->graph[1 - from->buffer], &net->agreed);
+		rc = sw_net_all(net, !net->feed || net->graph[1 - buffer], &net->agreed);
 	return rc;
 }
 
@@ -252,25 +188,25 @@ sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t fi
 	const size_t batch = net->at.batch, rows = left < batch ? left : batch;
 	const bool graphs = !net->no_graphs && !net->comm;
 	const bool many = graphs && net->made[0] && left >= net->at.steps * batch;
-	size_t n = many ? net->at.steps : 1;
 	struct sw_net_rows from;
+	struct sw_net_steps steps = {data, &from, many ? net->at.steps : 1};
 	bool done = false, graph;
-	sw_status rc = step_begin(net, data, first, rows, n, &from);
+	sw_status rc = step_begin(net, data, first, rows, steps.n, &from);
 
 	graph = rc == SW_OK && graphs && rows == batch && net->made[from.buffer];
 	/* sums that the host makes are no part of a graph */
 	if (rc == SW_OK && rows == batch && net->comm && sw_comm_on_devices(net->comm))
-		rc = ranks_agree(net, data, &from, &graph);
+		rc = ranks_agree(net, &steps, &graph);
 	if (rc == SW_OK && graph)
-		rc = steps_run(net, data, &from, n, &done);
+		rc = steps_run(net, &steps, &done);
 	if (rc == SW_OK && !done) {
-		n = 1; /* the first of those on the device */
+		steps.n = 1; /* the first of those on the device */
 		rc = step_calls(net, data, &from, rows);
 	}
 	if (rc != SW_OK)
 		return rc;
-	net->step += n;
-	*next = first + (n - 1) * batch + rows;
+	net->step += steps.n;
+	*next = first + (steps.n - 1) * batch + rows;
 	left = net->order_n - *next;
 	return sw_net_feed_fetch(net, data, true, *next, left < rows ? left : rows);
 }

@@ -1,4 +1,4 @@
-/* worker/net/net_feed.c — batches of a data set that does not lie on the device: the rows are
+/* worker/net/feed.c — batches of a data set that does not lie on the device: the rows are
  * gathered into pinned memory and copied to a stage in the arena while the step before still runs.
  *
  *   host     | gather t+1 | ...          | gather t+2 |
@@ -12,7 +12,7 @@
  * Two stages by turns: what is fetched goes where the batch at hand does not lie. A stage holds,
  * each aligned, inputs[stage_rows], labels[stage_rows], lengths[stage_rows]. */
 #include "base/memory.h"
-#include "worker/net/net_internal.h"
+#include "worker/net/internal.h"
 #include <stdlib.h>
 #include <string.h>
 

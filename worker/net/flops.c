@@ -1,5 +1,31 @@
-/* worker/net/net_tf32.c — how much of a net's products TF32 takes. */
-#include "worker/net/net_internal.h"
+/* worker/net/flops.c — the arithmetic of a step's products, and how much of it TF32 takes. */
+#include "worker/net/internal.h"
+
+double sw_model_op_flops(const struct sw_model *m, size_t i)
+{
+	const struct sw_op *op = &m->op[i];
+	bool first = !m->task.received;
+
+	if (op->kind != SW_OP_LINEAR && op->kind != SW_OP_CONV2D)
+		return 0;
+	while (first && i-- > 0)
+		first = m->op[i].kind != SW_OP_LINEAR && m->op[i].kind != SW_OP_CONV2D;
+	return (first ? 4 : 6) * (double)op->fan_in * (double)sw_shape_count(&op->to);
+}
+
+double sw_stages_flops(const struct sw_model *m, size_t from, size_t to)
+{
+	double sum = 0;
+
+	for (size_t i = from; i < to; i++)
+		sum += sw_model_op_flops(m, i);
+	return sum;
+}
+
+double sw_model_flops(const struct sw_model *m)
+{
+	return sw_stages_flops(m, 0, m->ops_n);
+}
 
 /* From which sizes on cuBLAS has kernels in TF32, as it counts m, n and k. Second-hand: NVIDIA says
  * nothing of it; PyTorch's found it by shapes that they tried on an H100 with CUDA 12.8
@@ -14,8 +40,8 @@ static double op_taken(const struct sw_net *net, size_t i, bool dx)
 {
 	const struct sw_op *op = &net->own->op[i];
 	const size_t rows = net->at.micro, in = op->fan_in;
-	const struct sw_conv conv = sw_layout_conv(op, rows);
-	size_t n = sw_net_row_n(&op->from, rows), out = sw_net_width(&op->to);
+	const struct sw_conv conv = sw_op_conv(op, rows);
+	size_t n = sw_op_rows(&op->from, rows), out = sw_op_width(&op->to);
 
 	if (op->kind == SW_OP_LINEAR)
 		return net->ops->linear_products(SW_TF32, n, in, out) == 0

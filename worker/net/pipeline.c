@@ -1,0 +1,138 @@
+/* worker/net/pipeline.c — the parts of a batch on their way through the stages: one forward, one
+ * backward in turn (1F1B, see stages.h).
+ *
+ *   stage 0  F0 F1 F2 .  .  B0 F3 B1 F4 B2 ...      of three stages; F forward, B backward
+ *   stage 1     F0 F1 .  B0 F2 B1 F3 B2 ...         stage s begins with 2 - s forward passes
+ *   stage 2        F0 B0 F1 B1 F2 B2 ...
+ *
+ * Without a pipeline a net is first and last stage at once. All stages have the same parts, and add
+ * their gradients up in the order of the parts: the bits of one net. Where two neighbours have something
+ * for each other, they exchange it in one call, so that neither waits for the other to receive. */
+#include "base/clock.h"
+#include "base/memory.h"
+#include "worker/net/internal.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* The same in a step, whose waits are counted. */
+static sw_status move_in_step(struct sw_net *net, bool behind, const float *out, size_t out_n,
+			      float *in, size_t in_n)
+{
+	const int64_t began_us = sw_clock_mono_us();
+	const sw_status rc = sw_net_move(net, behind, out, out_n, in, in_n);
+
+	net->stages.waited_us += sw_clock_mono_us() - began_us;
+	return rc;
+}
+
+/* With the stage before: the gradient of part out's value 0 goes there, value 0 of part in comes. A
+ * part that is `none` is none. */
+static sw_status with_before(const struct sw_net_batch *b, size_t out, size_t in, size_t none)
+{
+	const struct sw_model *m = b->net->own;
+	const struct sw_net_pass from = sw_net_pass_of(b, out == none ? 0 : out);
+	const struct sw_net_pass to = sw_net_pass_of(b, in == none ? 0 : in);
+
+	if (sw_net_is_first(b->net))
+		return SW_OK;
+	return move_in_step(b->net, false, sw_net_buffer(&from, m->input_grad),
+			    out == none ? 0 : sw_net_value_floats(&from, 0),
+			    sw_net_buffer(&to, m->train.value[0]),
+			    in == none ? 0 : sw_net_value_floats(&to, 0));
+}
+
+/* With the stage behind: the last value of part out goes there, the gradient of part in's comes. */
+static sw_status with_behind(const struct sw_net_batch *b, size_t out, size_t in, size_t none)
+{
+	const struct sw_model *m = b->net->own;
+	const struct sw_net_pass from = sw_net_pass_of(b, out == none ? 0 : out);
+	const struct sw_net_pass to = sw_net_pass_of(b, in == none ? 0 : in);
+
+	if (sw_net_is_last(b->net))
+		return SW_OK;
+	return move_in_step(b->net, true, sw_net_buffer(&from, m->train.value[m->ops_n]),
+			    out == none ? 0 : sw_net_value_floats(&from, m->ops_n),
+			    sw_net_buffer(&to, m->loss_grad),
+			    in == none ? 0 : sw_net_value_floats(&to, m->ops_n));
+}
+
+static sw_status parts(const struct sw_net_batch *b)
+{
+	const size_t rows = b->mine->to - b->mine->from, micro = b->net->at.micro;
+	/* also none; but one of no rows where batch norms have sums with other ranks */
+	const size_t n = rows == 0 && sw_net_synced(b->net) ? 1 : (rows + micro - 1) / micro;
+	const size_t behind = b->net->stages.n - 1 - b->net->stages.mine;
+	const size_t warm = behind < n ? behind : n;
+	size_t f = 0, k = 0; /* parts that have gone forward, and backward */
+	sw_status rc = SW_OK;
+
+	for (; rc == SW_OK && f < warm; f++) {
+		rc = with_before(b, n, f, n);
+		if (rc == SW_OK)
+			rc = sw_net_part_forward(b, f);
+		if (rc == SW_OK)
+			rc = with_behind(b, f, n, n);
+	}
+	if (rc == SW_OK && f < n)
+		rc = with_before(b, n, f, n);
+	for (; rc == SW_OK && k < n; k++, f++) {
+		const bool forward = f < n;
+
+		if (forward)
+			rc = sw_net_part_forward(b, f);
+		if (rc == SW_OK)
+			rc = with_behind(b, forward ? f : n, k, n);
+		if (rc == SW_OK)
+			rc = sw_net_part_backward(b, k);
+		if (rc == SW_OK)
+			rc = with_before(b, k, f + 1 < n ? f + 1 : n, n);
+	}
+	return rc;
+}
+
+sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
+			     const struct sw_net_rows *from, size_t rows)
+{
+	const struct sw_net_share mine = sw_net_share_of(net, rows);
+	const struct sw_net_batch b = {net, data, from, &mine, rows};
+	/* a rank without rows makes a pass of none, for its part in the sums of batch norms */
+	const bool passes = mine.from < mine.to || sw_net_synced(net);
+	sw_status rc = SW_OK;
+
+	net->shared = net->stages.n > 1;
+	if (passes && sw_net_is_last(net))
+		rc = sw_net_labels(net, data, from, rows);
+	if (rc == SW_OK && passes)
+		rc = sw_net_weights_ready(net);
+	if (rc == SW_OK)
+		rc = parts(&b);
+	return rc == SW_OK && net->comm ? sw_net_grads_sum(net, &mine) : rc;
+}
+
+/* Of n parts that each take a stage its share of the work: all wait for the heaviest. */
+static double counted_bubble(const struct sw_net *net)
+{
+	const struct sw_net_stages *st = &net->stages;
+	const double parts = ceil((double)net->at.share / (double)net->at.micro);
+	double most = 0;
+
+	for (unsigned s = 0; s < st->n; s++)
+		most = st->share[s] > most ? st->share[s] : most;
+	return 1 - parts / (st->n * most * (parts + st->n - 1));
+}
+
+sw_status sw_net_bubble(struct sw_net *net, int64_t us, double *out)
+{
+	double waited[2] = {(double)net->stages.waited_us, (double)us};
+	sw_status rc;
+
+	*out = (double)NAN;
+	net->stages.waited_us = 0;
+	if (net->stages.n == 1)
+		return SW_OK;
+	rc = sw_comm_sum(net->comm, SW_COMM_F64, waited, 2, sw_comm_world(net->comm));
+	*out = sw_comm_on_devices(net->comm) ? counted_bubble(net)
+	       : waited[1] > 0               ? waited[0] / waited[1]
+					     : 0;
+	return rc;
+}

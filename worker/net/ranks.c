@@ -1,0 +1,125 @@
+/* worker/net/ranks.c — the ranks of a pipeline: which operations are whose, what goes from one to the
+ * next, and what they agree on. */
+#include "base/memory.h"
+#include "worker/net/internal.h"
+
+static sw_status cut(struct sw_net *net, struct sw_err *err)
+{
+	struct sw_net_stages *st = &net->stages;
+	const double all = sw_stages_work(net->model, 0, net->model->ops_n);
+	size_t first[SW_STAGES_MAX + 1];
+	sw_status rc = sw_stages_cut(net->model, net->trainer, first, err);
+
+	if (rc != SW_OK)
+		return rc;
+	st->own = sw_malloc(sizeof *st->own);
+	if (!st->own)
+		return sw_err_set(err, SW_NOMEM, "no memory for a stage's model");
+	for (unsigned s = 0; s < st->n; s++) {
+		sw_stages_model(st->own, net->model, first[s], first[s + 1], &st->weights[s],
+				&st->running[s]);
+		st->share[s] = sw_stages_work(net->model, first[s], first[s + 1]) / all;
+	}
+	if (st->mine + 1 < st->n)
+		sw_stages_model(st->own, net->model, first[st->mine], first[st->mine + 1],
+				&st->weights[st->mine], &st->running[st->mine]);
+	net->own = st->own;
+	return SW_OK;
+}
+
+sw_status sw_net_stages_take(struct sw_net *net, struct sw_err *err)
+{
+	struct sw_net_stages *st = &net->stages;
+
+	st->n = net->trainer->stages > 1 ? (unsigned)net->trainer->stages : 1;
+	st->mine = net->comm ? sw_comm_rank(net->comm) % st->n : 0;
+	st->weights[st->n] = net->model->weights_n;
+	st->running[st->n] = net->model->running_n;
+	return st->n > 1 ? cut(net, err) : SW_OK;
+}
+
+/* The least and the most of all ranks' numbers. */
+static sw_status bounds_of(const struct sw_net *net, size_t mine, size_t *least, size_t *most)
+{
+	size_t all[SW_COMM_WORLD_MAX];
+	const sw_status rc = sw_comm_all_gather(net->comm, &mine, all, sizeof mine);
+
+	*least = *most = mine;
+	for (unsigned r = 0; rc == SW_OK && r < sw_comm_world(net->comm); r++) {
+		*least = all[r] < *least ? all[r] : *least;
+		*most = all[r] > *most ? all[r] : *most;
+	}
+	return rc;
+}
+
+sw_status sw_net_stages_agree(struct sw_net *net, const struct sw_data *data)
+{
+	size_t least = 0, most = 1;
+	sw_status rc = SW_OK;
+
+	/* all halve from the same number; one that lacks memory still may come out below the others,
+	 * for more parts have more buffers: so until none differs */
+	while (rc == SW_OK && net->stages.n > 1 && least != most) {
+		rc = bounds_of(net, net->at.micro, &least, &most);
+		while (rc == SW_OK && net->at.micro > least)
+			rc = sw_net_shrink(net, data);
+	}
+	return rc;
+}
+
+sw_status sw_net_eval_rows(const struct sw_net *net, size_t *rows)
+{
+	size_t most;
+
+	*rows = net->at.eval_batch;
+	return net->stages.n > 1 ? bounds_of(net, net->at.eval_batch, rows, &most) : SW_OK;
+}
+
+/* --- between stages --- */
+
+/* out to a neighbour, in from it; of the queue's order. */
+sw_status sw_net_move(struct sw_net *net, bool behind, const float *out, size_t out_n, float *in,
+		      size_t in_n)
+{
+	const unsigned me = sw_comm_rank(net->comm), peer = behind ? me + 1 : me - 1;
+	void *stream;
+	sw_status rc;
+
+	if (out_n == 0 && in_n == 0)
+		return SW_OK;
+	rc = net->ops->fork(net->q, &stream);
+	if (rc == SW_OK)
+		rc = sw_comm_exchange(net->comm, stream, peer, out, out_n, in, in_n);
+	return rc == SW_OK ? net->ops->join(net->q) : rc;
+}
+
+size_t sw_net_value_floats(const struct sw_net_pass *p, size_t value)
+{
+	return p->rows * sw_shape_count(sw_model_shape(p->net->own, value));
+}
+
+sw_status sw_net_value_receive(const struct sw_net_pass *p)
+{
+	const struct sw_model *m = p->net->own;
+
+	return sw_net_move(p->net, false, NULL, 0, sw_net_buffer(p, m->eval.value[0]),
+			   sw_net_value_floats(p, 0));
+}
+
+sw_status sw_net_value_send(const struct sw_net_pass *p)
+{
+	const struct sw_model *m = p->net->own;
+
+	return sw_net_move(p->net, true, sw_net_value(p, m->ops_n),
+			   sw_net_value_floats(p, m->ops_n), NULL, 0);
+}
+
+sw_status sw_net_norm_sum(struct sw_net *net, double *norm2)
+{
+	sw_status rc = SW_OK;
+
+	/* ranks that share a batch have the same gradients: once is enough */
+	if (sw_net_data_rank(net) > 0)
+		rc = net->ops->zero(net->q, norm2, sizeof *norm2);
+	return rc == SW_OK ? sw_net_sums_now(net, norm2, 1, sw_comm_world(net->comm)) : rc;
+}
