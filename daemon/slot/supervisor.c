@@ -209,14 +209,19 @@ static bool gpus_looked_at(const struct sw_slot *s, const char **failed)
 }
 
 /* One slot of a process that ended. Its trial is lost at once, or once its GPU was looked at and
- * what a program left is ended: else the next attempt would run beside it. */
+ * what a program left is ended: else the next attempt would run beside it. With several GPUs what the
+ * worker said last is read before that, too: which rank was lost. */
 static void end_slot(struct sw_slot *s, const char *cause, int64_t now_us)
 {
+	const bool waits = s->state == SW_SLOT_BUSY &&
+			   (s->program || sw_gpus_card(s->d, s) != NULL);
+
 	sw_slot_next_end(s);
-	sw_slot_disconnect(s);
+	if (!waits || sw_room_gpu(s, 1) == NULL)
+		sw_slot_disconnect(s);
 	/* Set while the trial is let go of: it does not count as one that its worker outlived. */
 	s->died_us = now_us;
-	if (s->state == SW_SLOT_BUSY && (s->program || sw_gpus_card(s->d, s) != NULL)) {
+	if (waits) {
 		(void)snprintf(s->died, sizeof s->died, "%s", cause);
 		return;
 	}
@@ -286,9 +291,11 @@ static void settle_dying(struct sw_daemon *d, int64_t now_us)
 
 		if (s->state != SW_SLOT_BUSY || s->died_us == 0 || s->worker->clearing)
 			continue;
+		const bool known = gpus_looked_at(s, &failed) && s->conn == NULL;
 		/* A driver that hangs must not keep the trial for ever. */
-		if (!gpus_looked_at(s, &failed) && now_us - s->died_us < LOOK_US)
+		if (!known && now_us - s->died_us < LOOK_US)
 			continue;
+		sw_slot_disconnect(s);
 		(void)snprintf(lost, sizeof lost, "%s failed", failed != NULL ? failed : "");
 		if (failed != NULL)
 			sw_slot_lose(s, false, lost);

@@ -244,7 +244,7 @@ static void daemon_line(const char *word, const char *rest)
 /* "a ask && b get": at once. The first of them is who speaks. */
 static const struct fixture_peer *say_all(const char *line)
 {
-	const struct fixture_peer *first = NULL, *p;
+	const struct fixture_peer *first = NULL;
 	char one[3000];
 
 	for (const char *end; line != NULL; line = end != NULL ? end + 4 : NULL) {
@@ -252,7 +252,9 @@ static const struct fixture_peer *say_all(const char *line)
 		const size_t n = end != NULL ? (size_t)(end - line) : strlen(line);
 		ck_assert_uint_lt(n, sizeof one);
 		(void)snprintf(one, sizeof one, "%.*s", (int)n, line);
-		p = fixture_say_line(one, socket_path());
+		if (worker_dies(one))
+			continue;
+		const struct fixture_peer *const p = fixture_say_line(one, socket_path());
 		if (first == NULL)
 			first = p;
 	}
@@ -287,7 +289,7 @@ static void play_line(const char *line)
 		fixture_store_alter(state, line + one);
 	else if (is(what, "rows"))
 		fixture_store_ask(line + one, &fixture_seen);
-	else if (!worker_dies(line))
+	else
 		settle(say_all(line));
 	settle(NULL);
 }

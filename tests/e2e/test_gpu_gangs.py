@@ -85,8 +85,10 @@ def test_ranks_are_as_many_as_the_gpus_and_see_them_all(machine, tmp_path):
     spec["run"]["launch"] = "rank"
     sweep = client.submit(spec)
     got = [seen(tmp_path, sweep, rank=r) for r in range(2)]
+    pair = got[0]["CUDA_VISIBLE_DEVICES"]  # that whose worker asks first is the first
+    assert sorted(pair.split(",")) == ["GPU-0", "GPU-1"]
     assert [(g["LOCAL_RANK"], g["WORLD_SIZE"], g["CUDA_VISIBLE_DEVICES"]) for g in got] == [
-        (str(r), "2", "GPU-0,GPU-1") for r in range(2)]
+        (str(r), "2", pair) for r in range(2)]
     (tmp_path / "go").touch()
     assert client.wait_sweep(sweep)["state"] == "COMPLETED", output(daemon, sweep, 1)
 
