@@ -153,6 +153,7 @@ uint64_t sim_asha_until(const struct sim_oracle *o, const struct sim_trial *t);
 enum sw_verdict sim_asha_report(struct sim_oracle *o, const struct sw_event *ev, double y,
 				const struct sw_judgement *j);
 
+uint64_t sim_asha_better(const struct sim_rung *r, double y); /* values at the rung */
 void sim_asha_insert(struct sim_rung *r, double y, uint64_t trial);
 struct sim_rung *sim_asha_record(struct sim_oracle *o, uint64_t trial, uint64_t step, double y,
 				 double *judged, size_t *rung);

@@ -73,7 +73,7 @@ void sim_asha_insert(struct sim_rung *r, double y, uint64_t trial)
 	r->n++;
 }
 
-static uint64_t better(const struct sim_rung *r, double y)
+uint64_t sim_asha_better(const struct sim_rung *r, double y)
 {
 	uint64_t n = 0;
 
@@ -121,7 +121,7 @@ static uint64_t share_of(const struct sim_oracle *o, const struct sim_rung *r)
 static void check_judgement(const struct sim_oracle *o, const struct sim_rung *r, double y,
 			    uint64_t trial, const struct sw_judgement *j)
 {
-	const uint64_t share = share_of(o, r), place = better(r, y);
+	const uint64_t share = share_of(o, r), place = sim_asha_better(r, y);
 	const bool stop = o->plan->sweep.pruner.kind == SW_PRUNER_ASHA;
 	const uint64_t keep = stop && share < 1 ? 1 : share;
 

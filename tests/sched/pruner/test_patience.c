@@ -1,5 +1,4 @@
-/* tests/sched/pruner/test_patience.c — patience and threshold: rules of a line or two, against the
- * same rule said over the whole list of reports. */
+/* tests/sched/pruner/test_patience.c — patience and threshold, rules of a line or two. */
 #include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 
@@ -11,8 +10,6 @@
 	{                                                                                          \
 		.kind = SW_PRUNER_THRESHOLD, .threshold = { __VA_ARGS__ }                          \
 	}
-
-enum { MAX_REPORTS = 80 };
 
 static const struct refused refused[] = {
 	{PATIENCE(0, 0), "/patience", "patience must be at least 1, and at most 4294967295"},
@@ -35,56 +32,6 @@ START_TEST(patience_bad_config_is_refused)
 }
 END_TEST
 
-/* Reports since the one that last improved by more than min_delta on those that did before. */
-static size_t in_vain(const double *v, size_t n, double min_delta)
-{
-	size_t last = 0;
-
-	for (size_t i = 1; i < n; i++)
-		if (v[i] < v[last] - min_delta)
-			last = i;
-	return n - 1 - last;
-}
-
-START_TEST(patience_random_history_agrees_with_the_list)
-{
-	for (uint64_t seed = (uint64_t)_i * 1000; seed < (uint64_t)(_i + 1) * 1000; seed++) {
-		uint64_t rng = seed, step = 0;
-		const uint64_t patience = 1 + below(&rng, 6), values = 1 + below(&rng, 20);
-		const double delta = (double)below(&rng, 3) / 2.0;
-		const struct sw_pruner_config c = PATIENCE(patience, delta);
-		struct sw_pruner *p = make_pruner(&c, 1);
-		struct sw_prune_trial t;
-		double v[MAX_REPORTS];
-
-		sw_pruner_enter(p, 1, &t);
-		for (size_t n = 1; n <= MAX_REPORTS; n++) {
-			struct sw_judgement want = {.cutoff = NAN, .value = NAN};
-
-			if (n > 1 && below(&rng, 6) == 0) { /* again, from a checkpoint */
-				sw_pruner_begin(p, 1, &t, below(&rng, step));
-				const struct sw_judgement again = report(p, 1, &t, step, -1e9);
-				compare_judgements(&again, &want, seed, (int)n);
-			}
-			step += 1 + below(&rng, 3);
-			v[n - 1] = (double)below(&rng, values);
-			const size_t vain = in_vain(v, n, delta);
-			const struct sw_judgement got = report(p, 1, &t, step, v[n - 1]);
-			if (vain >= patience)
-				want = (struct sw_judgement){.verdict = SW_VERDICT_STOP,
-							     .rung = step,
-							     .n = vain,
-							     .cutoff = v[n - 1 - vain],
-							     .value = v[n - 1]};
-			compare_judgements(&got, &want, seed, (int)n);
-			if (got.verdict == SW_VERDICT_STOP)
-				break;
-		}
-		sw_pruner_destroy(p);
-	}
-}
-END_TEST
-
 START_TEST(patience_of_equal_values_runs_out)
 {
 	const struct sw_pruner_config c = PATIENCE(2, 0);
@@ -100,48 +47,6 @@ START_TEST(patience_of_equal_values_runs_out)
 	sw_pruner_explain(p, &j, why);
 	ck_assert_str_eq(why, "step 9: 2 reports without improvement on 0.5");
 	sw_pruner_destroy(p);
-}
-END_TEST
-
-START_TEST(threshold_random_history_agrees_with_the_list)
-{
-	for (uint64_t seed = (uint64_t)_i * 1000; seed < (uint64_t)(_i + 1) * 1000; seed++) {
-		uint64_t rng = seed, step = 0, before = 0;
-		const struct sw_threshold_config l = {.has_lower = below(&rng, 2) == 0,
-						      .lower = 1.0,
-						      .has_upper = true,
-						      .upper = 1.0 + (double)below(&rng, 20),
-						      .warmup_steps = below(&rng, 9),
-						      .interval_steps = 1 + below(&rng, 5)};
-		const struct sw_pruner_config c = {.kind = SW_PRUNER_THRESHOLD, .threshold = l};
-		struct sw_pruner *p = make_pruner(&c, 1);
-		struct sw_prune_trial t;
-
-		sw_pruner_enter(p, 1, &t);
-		for (int n = 0; n < MAX_REPORTS; n++) {
-			const double value = (double)below(&rng, 22);
-			struct sw_judgement want = {.cutoff = NAN, .value = NAN};
-			bool first = false;
-
-			before = step;
-			step += 1 + below(&rng, 3);
-			/* Is there a step of the grid above the last report, up to this one? */
-			for (uint64_t s = l.warmup_steps; s <= step; s += l.interval_steps)
-				first = first || s > before || before == 0;
-			const bool low = l.has_lower && value<l.lower, high = value> l.upper;
-			if (first && (low || high))
-				want = (struct sw_judgement){.verdict = SW_VERDICT_STOP,
-							     .rung = step,
-							     .n = 1,
-							     .cutoff = low ? l.lower : l.upper,
-							     .value = value};
-			const struct sw_judgement got = report(p, 1, &t, step, value);
-			compare_judgements(&got, &want, seed, n);
-			if (got.verdict == SW_VERDICT_STOP)
-				break;
-		}
-		sw_pruner_destroy(p);
-	}
 }
 END_TEST
 
@@ -209,9 +114,7 @@ END_TEST
 SUITE(tcase)
 {
 	tcase_add_rows(tcase, patience_bad_config_is_refused, refused);
-	tcase_add_loop_test(tcase, patience_random_history_agrees_with_the_list, 0, 10);
 	tcase_add_test(tcase, patience_of_equal_values_runs_out);
-	tcase_add_loop_test(tcase, threshold_random_history_agrees_with_the_list, 0, 10);
 	tcase_add_loop_test(tcase, threshold_says_which_side, 0, 2);
 	tcase_add_test(tcase, none_answers_every_question);
 #ifdef SW_FAULTS

@@ -1,11 +1,7 @@
-/* tests/sched/sweep/test_sweep_promote.c — sweeps of the promote variant: stories, and whole sweeps
- * under random events beside a plain model of the paper's get_job (Li et al., arXiv:1810.05934,
- * Algorithm 2), in which a free lane looks at every rung from the top and sorts all that it ever
- * recorded. */
+/* tests/sched/sweep/test_sweep_promote.c — sweeps of the promote variant, as stories. Whole sweeps
+ * beside the paper's get_job: tests/sim. */
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
-#include "tests/sched/pruner/promote_model.h"
-#include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/story.h"
 #include <math.h>
 
@@ -207,209 +203,65 @@ END_TEST
 
 /* --- whole sweeps --- */
 
-static void compare(const struct sw_sweep *s, const struct model *m, uint64_t seed, int event)
+static uint64_t any_running(const struct sw_sweep *s, uint64_t *rng)
 {
-	ck_assert_uint_eq(sw_sweep_trial_n(s), m->n);
-	for (uint64_t i = 1; i <= m->n; i++) {
-		const struct sw_trial *t = sw_sweep_trial(s, i);
+	const uint64_t n = sw_sweep_trial_n(s), from = below(rng, n + 1);
 
-		if (t->state == m->t[i].state && t->attempt == m->t[i].attempt &&
-		    t->resume_step == m->t[i].resume_step &&
-		    (t->state != SW_TRIAL_RUNNING || t->step == m->t[i].step))
-			continue; /* an assertion each time would cost more than the sweep */
-		ck_abort_msg(
-			"seed %" PRIu64 " event %d trial %" PRIu64 ": %s attempt %u resume %" PRIu64
-			" step %" PRIu64 ", the model says %s %u %" PRIu64 " %" PRIu64,
-			seed, event, i, sw_trial_state_name((enum sw_trial_state)t->state),
-			t->attempt, t->resume_step, t->step, sw_trial_state_name(m->t[i].state),
-			m->t[i].attempt, m->t[i].resume_step, m->t[i].step);
-	}
+	for (uint64_t i = 0; i < n; i++)
+		if (sw_sweep_trial(s, 1 + (from + i) % n)->state == SW_TRIAL_RUNNING)
+			return 1 + (from + i) % n;
+	return 0;
 }
 
-struct run {
-	struct sw_sweep *s;
-	struct sw_actions actions;
-	struct model *m;
-	struct sw_sweep_config c;
-	uint64_t seed, rng, promoted, lost;
-	int event;
-};
-
-static void ask_one(struct run *r)
+static void report_one(struct sw_sweep *s, struct sw_actions *actions, uint64_t trial,
+		       uint64_t *rng)
 {
-	const uint64_t want = model_job(r->m, r->c.max_concurrent);
-	const struct sw_event ev = {.kind = SW_EVENT_ASK};
-	const sw_status rc = sw_sweep_step(r->s, &ev, &r->actions, NULL);
-
-	ck_assert_int_eq(rc, want != 0 ? SW_OK : SW_EXHAUSTED);
-	if (want == 0)
-		return;
-	const struct sw_action *start = &r->actions.v[r->actions.n - 1];
-	ck_assert_msg(start->kind == SW_ACTION_START && start->trial == want,
-		      "seed %" PRIu64 " event %d: trial %" PRIu64 ", the model says %" PRIu64,
-		      r->seed, r->event, start->trial, want);
-	r->promoted += want <= r->m->n && r->m->t[want].state == SW_TRIAL_PAUSED;
-	model_start(r->m, want);
-	ck_assert_uint_eq(start->resume_step, r->m->t[want].resume_step);
-	ck_assert_uint_eq(start->from, start->resume_step != 0 ? want : 0);
-}
-
-static void report_one(struct run *r, uint64_t trial)
-{
-	const struct model_trial *t = &r->m->t[trial];
+	const struct sw_trial *t = sw_sweep_trial(s, trial);
 	const struct sw_event ev = {.kind = SW_EVENT_REPORT,
 				    .trial = trial,
 				    .attempt = t->attempt,
 				    .seq = t->seq + 1,
-				    .step = t->step + 1 + below(&r->rng, 3) / 2 * below(&r->rng, 6),
+				    .step = t->step + 1 + below(rng, 3),
 				    .has_value = true,
-				    .checkpoint = below(&r->rng, 4) == 0,
-				    .value = (double)below(&r->rng, 20)};
+				    .value = (double)below(rng, 20)};
 
-	ck_assert_int_eq(sw_sweep_step(r->s, &ev, &r->actions, NULL), SW_OK);
-	const enum sw_trial_state now = model_report(
-		r->m, trial, ev.step, r->c.maximize ? -ev.value : ev.value, ev.checkpoint);
-	ck_assert_int_eq(r->actions.v[0].kind, SW_ACTION_DECIDE);
-	ck_assert_int_eq(r->actions.v[0].decision, now == SW_TRIAL_RUNNING  ? SW_DECISION_CONTINUE
-						   : now == SW_TRIAL_PAUSED ? SW_DECISION_PAUSE
-									    : SW_DECISION_STOP);
+	ck_assert_int_eq(sw_sweep_step(s, &ev, actions, NULL), SW_OK);
 }
-
-/* An attempt ends without the trial, or the trial does. */
-static void break_one(struct run *r, uint64_t trial)
-{
-	struct model_trial *t = &r->m->t[trial];
-	struct sw_event ev = {.trial = trial, .attempt = t->attempt};
-
-	switch (below(&r->rng, 4)) {
-	case 0:
-		ev.kind = SW_EVENT_LOST;
-		t->state = ++t->lost > r->c.retries ? SW_TRIAL_FAILED : SW_TRIAL_PENDING;
-		r->lost++;
-		break;
-	case 1:
-		ev.kind = SW_EVENT_RELEASE;
-		t->state = SW_TRIAL_PENDING;
-		break;
-	case 2:
-		ev.kind = SW_EVENT_TELL;
-		ev.end = below(&r->rng, 2) == 0 ? SW_TRIAL_COMPLETED : SW_TRIAL_FAILED;
-		t->state = ev.end == SW_TRIAL_COMPLETED && !t->has_value ? SW_TRIAL_FAILED : ev.end;
-		break;
-	default:
-		ev.kind = SW_EVENT_CANCEL_TRIAL;
-		t->state = SW_TRIAL_CANCELLED;
-		break;
-	}
-	ck_assert_int_eq(sw_sweep_step(r->s, &ev, &r->actions, NULL), SW_OK);
-}
-
-static void make_run(struct run *r, struct model *m, uint64_t seed)
-{
-	*r = (struct run){.m = m, .seed = seed, .rng = seed};
-	const uint64_t rf = 2 + below(&r->rng, 3), grace = 1 + below(&r->rng, 2);
-	const uint64_t max_t = grace + below(&r->rng, 40);
-
-	*m = (struct model){.cap = 1 + below(&r->rng, TRIALS), .max_t = max_t, .rf = rf};
-	for (uint64_t step = grace; step < max_t; step *= rf)
-		m->step[m->rungs++] = step;
-	r->c = (struct sw_sweep_config){
-		.seed = seed,
-		.maximize = below(&r->rng, 2) == 0,
-		.run_cap = m->cap,
-		.max_concurrent = below(&r->rng, 3) == 0 ? 0 : 1 + below(&r->rng, 12),
-		.retries = (unsigned)below(&r->rng, 3),
-		.pruner = {.kind = SW_PRUNER_PROMOTE, .asha = {grace, max_t, rf, 1, 1}}};
-	ck_assert_int_eq(sw_sweep_create(&r->s, &r->c, story_space(FREE), NULL), SW_OK);
-}
-
-START_TEST(sweep_promote_hands_out_what_get_job_would)
-{
-	static struct model model;
-	uint64_t promoted = 0, lost = 0, pruned = 0, completed = 0;
-
-	for (uint64_t seed = (uint64_t)_i * 50 + 1; seed <= (uint64_t)_i * 50 + 50; seed++) {
-		struct run r;
-		bool ended = false;
-		uint64_t counts[SW_TRIAL_STATE_N];
-
-		make_run(&r, &model, seed);
-		for (; !ended && r.event < 100000; r.event++) {
-			const uint64_t trial = 1 + below(&r.rng, model.n + 1);
-			const bool runs = trial <= model.n &&
-					  model.t[trial].state == SW_TRIAL_RUNNING;
-
-			if (runs && below(&r.rng, 40) == 0)
-				break_one(&r, trial);
-			else if (runs)
-				report_one(&r, trial);
-			else
-				ask_one(&r);
-			ended = model_settle(&model);
-			compare(r.s, &model, seed, r.event);
-			if (r.event % 4 == 0) {
-				sweep_invariant(r.s);
-				ck_assert_int_eq(sw_sweep_has_work(r.s),
-						 !ended && model_job(&model, r.c.max_concurrent) !=
-								   0);
-			}
-			ck_assert_int_eq(sw_sweep_state(r.s) >= SW_SWEEP_COMPLETED, ended);
-		}
-		ck_assert_uint_eq(model.n, model.cap);
-		sw_sweep_counts(r.s, counts);
-		pruned += counts[SW_TRIAL_PRUNED];
-		completed += counts[SW_TRIAL_COMPLETED];
-		promoted += r.promoted;
-		lost += r.lost;
-		sw_actions_fini(&r.actions);
-		sw_sweep_destroy(r.s);
-	}
-	ck_assert_uint_gt(promoted, 400);
-	ck_assert_uint_gt(lost, 20);
-	ck_assert_uint_gt(pruned, 400);
-	ck_assert_uint_gt(completed, 40);
-}
-END_TEST
 
 /* How many suggestions the next asks take, against asking. */
 START_TEST(sweep_wants_suggestions_counts_the_promotions_before_them)
 {
+	const struct sw_event ask = {.kind = SW_EVENT_ASK};
 	uint64_t mixed = 0;
 
 	for (uint64_t seed = 1; seed <= 30; seed++) {
-		static struct model model;
-		struct run r;
+		uint64_t rng = seed, trial;
+		struct sw_actions actions = {0};
+		const struct sw_sweep_config c = {
+			.seed = seed,
+			.sampler = SW_SAMPLER_TPE,
+			.run_cap = 1 + below(&rng, 50),
+			.max_concurrent = below(&rng, 3) == 0 ? 0 : 1 + below(&rng, 12),
+			.pruner = {.kind = SW_PRUNER_PROMOTE,
+				   .asha = {1 + below(&rng, 2), 20, 2 + below(&rng, 3), 1, 1}}};
+		struct sw_sweep *s;
 
-		make_run(&r, &model, seed);
-		sw_sweep_destroy(r.s);
-		r.c.sampler = SW_SAMPLER_TPE;
-		ck_assert_int_eq(sw_sweep_create(&r.s, &r.c, story_space(FREE), NULL), SW_OK);
-		for (bool ended = false; !ended && r.event < 300; r.event++) {
-			const uint64_t trial = 1 + below(&r.rng, model.n + 1);
+		ck_assert_int_eq(sw_sweep_create(&s, &c, story_space(FREE), NULL), SW_OK);
+		for (int e = 0; sw_sweep_state(s) == SW_SWEEP_RUNNING && e < 300; e++) {
+			const uint64_t want = sw_sweep_wants_suggestions(s, 7);
+			uint64_t made = sw_sweep_trial_n(s), asked = 0;
 
-			if (r.event % 10 == 0) { /* ask as often as it can be asked */
-				const uint64_t want = sw_sweep_wants_suggestions(r.s, 7);
-				uint64_t made = 0, resumed = 0;
-
-				for (int i = 0; i < 7; i++) {
-					const uint64_t before = model.n;
-					const bool wants = sw_sweep_wants_suggestion(r.s);
-					const uint64_t job = model_job(&model, r.c.max_concurrent);
-
-					resumed += job != 0 && job <= before;
-					ask_one(&r);
-					made += model.n > before;
-					ck_assert_int_eq(wants, model.n > before);
-				}
-				ck_assert_uint_eq(made, want);
-				mixed += made > 0 && resumed > 0;
-			} else if (trial <= model.n && model.t[trial].state == SW_TRIAL_RUNNING) {
-				report_one(&r, trial);
-			}
-			ended = model_settle(&model);
+			for (int i = 0; e % 10 == 0 && i < 7; i++)
+				asked += sw_sweep_step(s, &ask, &actions, NULL) == SW_OK;
+			made = sw_sweep_trial_n(s) - made;
+			ck_assert(e % 10 != 0 || made == want);
+			mixed += made > 0 && asked > made;
+			trial = any_running(s, &rng);
+			if (trial != 0)
+				report_one(s, &actions, trial, &rng);
 		}
-		sw_actions_fini(&r.actions);
-		sw_sweep_destroy(r.s);
+		sw_actions_fini(&actions);
+		sw_sweep_destroy(s);
 	}
 	ck_assert_uint_gt(mixed, 20);
 }
@@ -417,9 +269,7 @@ END_TEST
 
 SUITE(tcase)
 {
-	tcase_set_timeout(tcase, 240);
 	tcase_add_rows(tcase, sweep_story_goes_as_told, stories);
 	tcase_add_test(tcase, sweep_place_says_where_a_paused_trial_stands);
-	tcase_add_loop_test(tcase, sweep_promote_hands_out_what_get_job_would, 0, 3);
 	tcase_add_test(tcase, sweep_wants_suggestions_counts_the_promotions_before_them);
 }
