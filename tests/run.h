@@ -1,14 +1,21 @@
 /*
- * tests/run.h — the main of a suite of Check tests. A test file ends with
+ * tests/run.h — the main of a suite of Check tests, which a test joins where it stands:
  *
- *	SUITE(tcase)
+ *	TEST(buf_append_keeps_bytes_and_nul)
  *	{
- *		tcase_add_test(tcase, buf_append_keeps_bytes_and_nul);
- *		tcase_add_rows(tcase, rpc_request_is_read, requests);
+ *		...
  *	}
  *
- * Each test runs in a process of its own. One that hangs is ended after 120 s times
- * CK_TIMEOUT_MULTIPLIER; tcase_set_timeout() says otherwise.
+ *	TEST_ROWS(rpc_request_is_read, requests)
+ *	{
+ *		... requests[_i] ...
+ *	}
+ *
+ *	RUN_TESTS(setup, teardown)
+ *
+ * setup and teardown run around each test; NULL: there is none. A suite that needs more says it in
+ * SUITE(tcase) instead, as Check has it. Each test runs in a process of its own. One that hangs is
+ * ended after 120 s times CK_TIMEOUT_MULTIPLIER; tcase_set_timeout() says otherwise.
  */
 #ifndef SW_TESTS_RUN_H
 #define SW_TESTS_RUN_H
@@ -27,6 +34,29 @@
 /* The test once for each row of a table; `_i` is the row. */
 #define tcase_add_rows(tcase, test, table) tcase_add_loop_test(tcase, test, 0, (int)ROWS(table))
 
+/* The tests of this file, in their order. */
+static inline TCase *suite_tests(void)
+{
+	static TCase *tcase;
+
+	if (tcase == NULL)
+		tcase = tcase_create("");
+	return tcase;
+}
+
+/* The test once for each `_i` from `from` up to, without, `to`. */
+#define TEST_LOOP(name, from, to)                                                                  \
+	static void name##_fn(int _i);                                                             \
+	__attribute__((constructor)) static void name##_add(void)                                  \
+	{                                                                                          \
+		static const TTest test = {#name, name##_fn, __FILE__, __LINE__};                  \
+		tcase_add_loop_test(suite_tests(), &test, from, to);                               \
+	}                                                                                          \
+	static void name##_fn(int _i CK_ATTRIBUTE_UNUSED)
+
+#define TEST(name)             TEST_LOOP(name, 0, 1)
+#define TEST_ROWS(name, table) TEST_LOOP(name, 0, (int)ROWS(table))
+
 #define SUITE(tcase)                                                                               \
 	static void suite_fill(TCase *tcase);                                                      \
 	int main(void)                                                                             \
@@ -35,18 +65,23 @@
 	}                                                                                          \
 	static void suite_fill(TCase *tcase)
 
+#define RUN_TESTS(setup, teardown)                                                                 \
+	SUITE(tcase)                                                                               \
+	{                                                                                          \
+		tcase_add_checked_fixture(tcase, setup, teardown);                                 \
+	}
+
 /* A process's exit status: 0 if all passed. */
 static inline int suite_run(const char *file, void (*fill)(TCase *tcase))
 {
 	const char *name = strrchr(file, '/');
 	Suite *suite = suite_create(name != NULL ? name + 1 : file);
-	TCase *tcase = tcase_create("");
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
-	fill(tcase);
+	suite_add_tcase(suite, suite_tests());
+	tcase_set_timeout(suite_tests(), 120);
+	fill(suite_tests());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

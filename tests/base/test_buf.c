@@ -4,7 +4,7 @@
 #include "tests/run.h"
 #include <string.h>
 
-START_TEST(buf_append_keeps_bytes_and_nul)
+TEST(buf_append_keeps_bytes_and_nul)
 {
 	struct sw_buf b;
 
@@ -17,9 +17,8 @@ START_TEST(buf_append_keeps_bytes_and_nul)
 	ck_assert_int_eq(strncmp(b.data, "2,3,", 4), 0);
 	sw_buf_fini(&b);
 }
-END_TEST
 
-START_TEST(buf_over_its_limit_latches_and_keeps_what_it_had)
+TEST(buf_over_its_limit_latches_and_keeps_what_it_had)
 {
 	struct sw_buf b;
 
@@ -30,10 +29,9 @@ START_TEST(buf_over_its_limit_latches_and_keeps_what_it_had)
 	ck_assert_str_eq(b.data, "12345678");
 	ck_assert_ptr_null(sw_buf_take(&b, NULL));
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(buf_without_memory_fails_cleanly_at_each_call)
+TEST(buf_without_memory_fails_cleanly_at_each_call)
 {
 	unsigned fired = 1;
 
@@ -52,10 +50,9 @@ START_TEST(buf_without_memory_fails_cleanly_at_each_call)
 		sw_buf_fini(&b);
 	}
 }
-END_TEST
 #endif
 
-START_TEST(err_keeps_the_first_error_on_one_line)
+TEST(err_keeps_the_first_error_on_one_line)
 {
 	struct sw_err e = SW_ERR_INIT;
 
@@ -65,14 +62,5 @@ START_TEST(err_keeps_the_first_error_on_one_line)
 	ck_assert_str_eq(e.msg, "a?bc");
 	ck_assert_str_eq(e.ptr, "/parameters/lr/min");
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, buf_append_keeps_bytes_and_nul);
-	tcase_add_test(tcase, buf_over_its_limit_latches_and_keeps_what_it_had);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, buf_without_memory_fails_cleanly_at_each_call);
-#endif
-	tcase_add_test(tcase, err_keeps_the_first_error_on_one_line);
-}
+RUN_TESTS(NULL, NULL)

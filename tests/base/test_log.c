@@ -52,7 +52,7 @@ static FILE *open_log(void)
 	return file;
 }
 
-START_TEST(log_value_cannot_end_its_quotes)
+TEST_ROWS(log_value_cannot_end_its_quotes, values)
 {
 	char line[2048], want[256];
 	FILE *file = open_log();
@@ -65,9 +65,8 @@ START_TEST(log_value_cannot_end_its_quotes)
 	ck_assert_str_eq(strchr(line, 'Z') + 1, want);
 	(void)fclose(file);
 }
-END_TEST
 
-START_TEST(log_long_line_is_cut_and_ended)
+TEST(log_long_line_is_cut_and_ended)
 {
 	char line[2048], value[3000];
 	FILE *file = open_log();
@@ -81,9 +80,8 @@ START_TEST(log_long_line_is_cut_and_ended)
 	ck_assert_ptr_eq(strchr(line, '\n'), line + strlen(line) - 1);
 	(void)fclose(file);
 }
-END_TEST
 
-START_TEST(error_holds_nothing_that_a_line_does_not_show)
+TEST(error_holds_nothing_that_a_line_does_not_show)
 {
 	struct sw_err err = SW_ERR_INIT;
 
@@ -91,10 +89,9 @@ START_TEST(error_holds_nothing_that_a_line_does_not_show)
 	ck_assert_str_eq(err.msg, "no \"x???" E_ACUTE "\"");
 	ck_assert_str_eq(err.ptr, "/a?");
 }
-END_TEST
 
 /* Every code point is either left as it is or one '?'. */
-START_TEST(plain_line_keeps_what_is_shown)
+TEST(plain_line_keeps_what_is_shown)
 {
 	static const struct {
 		unsigned from, to;
@@ -115,12 +112,5 @@ START_TEST(plain_line_keeps_what_is_shown)
 		ck_assert_msg(strcmp(text, harmful ? "?z" : was) == 0, "U+%04X: %s", c, text);
 	}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, log_value_cannot_end_its_quotes, values);
-	tcase_add_test(tcase, log_long_line_is_cut_and_ended);
-	tcase_add_test(tcase, error_holds_nothing_that_a_line_does_not_show);
-	tcase_add_test(tcase, plain_line_keeps_what_is_shown);
-}
+RUN_TESTS(NULL, NULL)

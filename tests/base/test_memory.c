@@ -4,7 +4,7 @@
 #include "tests/run.h"
 #include <stdlib.h>
 
-START_TEST(array_grows_and_keeps_what_it_held)
+TEST(array_grows_and_keeps_what_it_held)
 {
 	int *v = NULL;
 	size_t cap = 0;
@@ -22,9 +22,8 @@ START_TEST(array_grows_and_keeps_what_it_held)
 	ck_assert_int_eq(v[999], 1000);
 	free(v);
 }
-END_TEST
 
-START_TEST(array_without_elements_is_there)
+TEST(array_without_elements_is_there)
 {
 	double *v = NULL;
 
@@ -32,10 +31,9 @@ START_TEST(array_without_elements_is_there)
 	ck_assert_ptr_nonnull(v);
 	free(v);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(array_without_memory_is_as_it_was)
+TEST(array_without_memory_is_as_it_was)
 {
 	int *v = NULL, *was;
 	size_t cap = 0;
@@ -51,14 +49,6 @@ START_TEST(array_without_memory_is_as_it_was)
 	ck_assert_int_eq(v[2], 7);
 	free(v);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, array_grows_and_keeps_what_it_held);
-	tcase_add_test(tcase, array_without_elements_is_there);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, array_without_memory_is_as_it_was);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -14,7 +14,7 @@ static const struct {
 	 {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 };
 
-START_TEST(philox_known_counter_gives_its_answer)
+TEST_ROWS(philox_known_counter_gives_its_answer, answers)
 {
 	struct sw_philox_words c;
 
@@ -24,9 +24,5 @@ START_TEST(philox_known_counter_gives_its_answer)
 	for (int k = 0; k < 4; k++)
 		ck_assert_uint_eq(c.v[k], answers[_i].out[k]);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, philox_known_counter_gives_its_answer, answers);
-}
+RUN_TESTS(NULL, NULL)

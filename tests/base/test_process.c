@@ -44,7 +44,7 @@ static int end_of(pid_t pid)
 	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-START_TEST(process_list_has_a_child_and_whose_it_is)
+TEST(process_list_has_a_child_and_whose_it_is)
 {
 	const pid_t child = start("exec sleep 1000", mark);
 	struct sw_process *all;
@@ -58,14 +58,13 @@ START_TEST(process_list_has_a_child_and_whose_it_is)
 	kill(child, SIGKILL);
 	ck_assert_int_eq(end_of(child), SIGKILL);
 }
-END_TEST
 
 static bool is_marked(pid_t pid, const char *entry)
 {
 	return sw_process_marked(pid, &entry, 1);
 }
 
-START_TEST(process_mark_is_the_whole_entry)
+TEST(process_mark_is_the_whole_entry)
 {
 	const pid_t child = start("exec sleep 1000", mark);
 	char longer[80], shorter[64];
@@ -79,9 +78,8 @@ START_TEST(process_mark_is_the_whole_entry)
 	kill(child, SIGKILL);
 	end_of(child);
 }
-END_TEST
 
-START_TEST(process_signal_reaches_no_later_one)
+TEST(process_signal_reaches_no_later_one)
 {
 	const pid_t child = start("exec sleep 1000", mark);
 	struct sw_process p, other;
@@ -95,7 +93,6 @@ START_TEST(process_signal_reaches_no_later_one)
 	ck_assert_int_eq(end_of(child), SIGTERM);
 	ck_assert(!sw_process_signal(&p, SIGKILL));
 }
-END_TEST
 
 static size_t count_marked(void)
 {
@@ -110,7 +107,7 @@ static size_t count_marked(void)
 }
 
 /* The second one has left its session and its parent, and ignores SIGTERM. */
-START_TEST(process_end_marked_ends_what_forked_away)
+TEST(process_end_marked_ends_what_forked_away)
 {
 	static const char *const marks[] = {"SWEEPD_COOKIE=of nobody", mark};
 	const pid_t other = start("exec sleep 1000", "SWEEPD_COOKIE=another");
@@ -127,13 +124,5 @@ START_TEST(process_end_marked_ends_what_forked_away)
 	kill(other, SIGKILL);
 	end_of(other);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, process_list_has_a_child_and_whose_it_is);
-	tcase_add_test(tcase, process_mark_is_the_whole_entry);
-	tcase_add_test(tcase, process_signal_reaches_no_later_one);
-	tcase_add_test(tcase, process_end_marked_ends_what_forked_away);
-}
+RUN_TESTS(setup, NULL)

@@ -22,7 +22,8 @@ static void put(const char *name, const char *text)
 	(void)close(fd);
 }
 
-/* a/one (3 bytes), a/b/two (4 bytes), a/b/link -> ../../outside (a folder with a file of 5 bytes) */
+/* a/one (3 bytes), a/b/two (4 bytes), a/b/link -> ../../outside (a folder with a file of 5
+ * bytes) */
 static void begin(void)
 {
 	(void)snprintf(root, sizeof root, "/tmp/sw_tree.XXXXXX");
@@ -44,23 +45,21 @@ static void end(void)
 	ck_assert_int_ne(access(root, F_OK), 0);
 }
 
-START_TEST(tree_bytes_are_those_of_files_below_it)
+TEST(tree_bytes_are_those_of_files_below_it)
 {
 	ck_assert_uint_eq(sw_tree_bytes(at, "a"), 3 + 4 + strlen("../../outside"));
 	ck_assert_uint_eq(sw_tree_bytes(at, "a/b/two"), 4);
 	ck_assert_uint_eq(sw_tree_bytes(at, "none"), 0);
 }
-END_TEST
 
-START_TEST(tree_removed_leaves_what_links_lead_to)
+TEST(tree_removed_leaves_what_links_lead_to)
 {
 	ck_assert(sw_tree_remove(at, "a"));
 	ck_assert_int_ne(faccessat(at, "a", F_OK, 0), 0);
 	ck_assert_int_eq(faccessat(at, "outside/five", F_OK, 0), 0);
 }
-END_TEST
 
-START_TEST(tree_that_is_a_file_or_a_link_or_nothing)
+TEST(tree_that_is_a_file_or_a_link_or_nothing)
 {
 	put("file", "x");
 	ck_assert_int_eq(symlinkat("outside", at, "link"), 0);
@@ -70,7 +69,6 @@ START_TEST(tree_that_is_a_file_or_a_link_or_nothing)
 	ck_assert(!sw_tree_remove(at, "none"));
 	ck_assert_int_eq(errno, ENOENT);
 }
-END_TEST
 
 static bool count(int folder, const char *name, bool is_folder, void *arg)
 {
@@ -82,7 +80,7 @@ static bool count(int folder, const char *name, bool is_folder, void *arg)
 	return --*left > 0;
 }
 
-START_TEST(tree_walk_ends_when_it_is_told)
+TEST(tree_walk_ends_when_it_is_told)
 {
 	int left = 100, few = 2;
 
@@ -91,9 +89,8 @@ START_TEST(tree_walk_ends_when_it_is_told)
 	ck_assert(!sw_tree_walk(at, "a", count, &few));
 	ck_assert_int_eq(few, 0);
 }
-END_TEST
 
-START_TEST(tree_too_deep_is_refused)
+TEST(tree_too_deep_is_refused)
 {
 	char path[200] = "d";
 	int left = 100;
@@ -105,11 +102,10 @@ START_TEST(tree_too_deep_is_refused)
 	ck_assert(!sw_tree_walk(at, "d", count, &left));
 	ck_assert_int_eq(errno, ELOOP);
 }
-END_TEST
 
 /* Deeper than a path can be long, with files and links on each floor, and names like those that
  * folders are moved to. */
-START_TEST(tree_of_any_depth_is_removed)
+TEST(tree_of_any_depth_is_removed)
 {
 	int folder = dup(at), left;
 	struct rlimit few = {40, 40};
@@ -131,15 +127,5 @@ START_TEST(tree_of_any_depth_is_removed)
 	ck_assert_int_ne(faccessat(at, "2", F_OK, 0), 0);
 	ck_assert_int_eq(faccessat(at, "outside/five", F_OK, 0), 0);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, begin, end);
-	tcase_add_test(tcase, tree_bytes_are_those_of_files_below_it);
-	tcase_add_test(tcase, tree_removed_leaves_what_links_lead_to);
-	tcase_add_test(tcase, tree_that_is_a_file_or_a_link_or_nothing);
-	tcase_add_test(tcase, tree_walk_ends_when_it_is_told);
-	tcase_add_test(tcase, tree_too_deep_is_refused);
-	tcase_add_test(tcase, tree_of_any_depth_is_removed);
-}
+RUN_TESTS(begin, end)

@@ -39,7 +39,7 @@ static bool is_free(const struct sw_turn *turn, void *arg)
 	return !((const struct work *)turn)->held;
 }
 
-START_TEST(turns_of_one_client_keep_their_order)
+TEST(turns_of_one_client_keep_their_order)
 {
 	struct sw_turns t = {.n = 0};
 	struct sw_turns_client c = {.used_us = 0};
@@ -55,9 +55,8 @@ START_TEST(turns_of_one_client_keep_their_order)
 	ck_assert_ptr_null(take(&t));
 	ck_assert_uint_eq(t.n, 0);
 }
-END_TEST
 
-START_TEST(turns_of_two_that_cost_unlike_share_the_time)
+TEST(turns_of_two_that_cost_unlike_share_the_time)
 {
 	struct sw_turns t = {.n = 0};
 	struct sw_turns_client slow = {.used_us = 0}, quick = {.used_us = 0};
@@ -76,7 +75,6 @@ START_TEST(turns_of_two_that_cost_unlike_share_the_time)
 	}
 	ck_assert_int_le(llabs(had[0] - had[1]), 100);
 }
-END_TEST
 
 static void add_hogs(struct sw_turns *t, struct sw_turns_client *hogs, int each)
 {
@@ -87,7 +85,7 @@ static void add_hogs(struct sw_turns *t, struct sw_turns_client *hogs, int each)
 	}
 }
 
-START_TEST(turns_newcomer_among_equals_is_next)
+TEST(turns_newcomer_among_equals_is_next)
 {
 	static struct sw_turns_client hogs[HOGS];
 	struct sw_turns t = {.n = 0};
@@ -98,10 +96,9 @@ START_TEST(turns_newcomer_among_equals_is_next)
 	const struct work *w = take(&t);
 	ck_assert_int_eq(w->number, 1);
 }
-END_TEST
 
 /* Each newcomer asks for one thing, and another comes in its place. */
-START_TEST(turns_newcomers_without_end_hold_up_nobody_for_ever)
+TEST(turns_newcomers_without_end_hold_up_nobody_for_ever)
 {
 	static struct sw_turns_client newcomers[3000];
 	static struct work theirs[3000];
@@ -125,10 +122,9 @@ START_TEST(turns_newcomers_without_end_hold_up_nobody_for_ever)
 	}
 	ck_assert_uint_le(served, 130); /* about two rounds of all that wait */
 }
-END_TEST
 
 /* One that comes back as soon as it was answered, and whose work takes little. */
-START_TEST(turns_small_work_among_many_hogs_waits_for_one_at_most)
+TEST(turns_small_work_among_many_hogs_waits_for_one_at_most)
 {
 	static struct sw_turns_client hogs[HOGS];
 	struct sw_turns t = {.n = 0};
@@ -149,9 +145,8 @@ START_TEST(turns_small_work_among_many_hogs_waits_for_one_at_most)
 			(void)add(&t, &calm, 1);
 	}
 }
-END_TEST
 
-START_TEST(turns_one_that_was_away_has_no_claim)
+TEST(turns_one_that_was_away_has_no_claim)
 {
 	struct sw_turns t = {.n = 0};
 	struct sw_turns_client busy = {.used_us = 0}, away = {.used_us = 0};
@@ -174,9 +169,8 @@ START_TEST(turns_one_that_was_away_has_no_claim)
 	ck_assert_int_ge(first, 9);
 	ck_assert_int_le(first, 11);
 }
-END_TEST
 
-START_TEST(turns_work_that_may_not_run_is_passed_over)
+TEST(turns_work_that_may_not_run_is_passed_over)
 {
 	struct sw_turns t = {.n = 0};
 	struct sw_turns_client a = {.used_us = 0}, b = {.used_us = 5};
@@ -192,16 +186,5 @@ START_TEST(turns_work_that_may_not_run_is_passed_over)
 	w = (struct work *)sw_turns_take(&t, is_free, NULL);
 	ck_assert_int_eq(w->number, 1);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, turns_of_one_client_keep_their_order);
-	tcase_add_test(tcase, turns_of_two_that_cost_unlike_share_the_time);
-	tcase_add_test(tcase, turns_newcomer_among_equals_is_next);
-	tcase_add_test(tcase, turns_newcomers_without_end_hold_up_nobody_for_ever);
-	tcase_add_test(tcase, turns_small_work_among_many_hogs_waits_for_one_at_most);
-	tcase_add_test(tcase, turns_one_that_was_away_has_no_claim);
-	tcase_add_test(tcase, turns_work_that_may_not_run_is_passed_over);
-}
+RUN_TESTS(setup, NULL)

@@ -126,7 +126,7 @@ static const struct net_case cases[] = {
 #define CASES_N ROWS(cases)
 
 /* _i / 4: the case; _i % 4: three builds of the loops, and BLAS */
-START_TEST(gradients_of_each_layer_and_combination_are_slopes)
+TEST_LOOP(gradients_of_each_layer_and_combination_are_slopes, 0, 4 * (int)CASES_N)
 {
 	struct net_case c = cases[_i / 4];
 
@@ -135,7 +135,6 @@ START_TEST(gradients_of_each_layer_and_combination_are_slopes)
 	c.blas = _i % 4 == 3 ? 2 : 0;
 	case_check(&c);
 }
-END_TEST
 
 /* --- lists made by chance --- */
 
@@ -234,7 +233,7 @@ static struct sw_model *random_make(struct net_case *c, unsigned i)
 	return m;
 }
 
-START_TEST(gradients_of_a_random_net_are_slopes)
+TEST_LOOP(gradients_of_a_random_net_are_slopes, 0, 10)
 {
 	struct net_case c;
 
@@ -243,10 +242,9 @@ START_TEST(gradients_of_a_random_net_are_slopes)
 		case_check(&c);
 	}
 }
-END_TEST
 
 /* Every operation, in the lists by hand and in those by chance. */
-START_TEST(nets_that_are_checked_hold_every_operation)
+TEST(nets_that_are_checked_hold_every_operation)
 {
 	size_t by_hand[SW_OP_KINDS_N] = {0}, by_chance[SW_OP_KINDS_N] = {0};
 	struct sw_err err = SW_ERR_INIT;
@@ -271,12 +269,5 @@ START_TEST(nets_that_are_checked_hold_every_operation)
 			      sw_op_name((enum sw_op_kind)k));
 	}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, gradients_of_each_layer_and_combination_are_slopes, 0,
-			    4 * (int)CASES_N);
-	tcase_add_loop_test(tcase, gradients_of_a_random_net_are_slopes, 0, 10);
-	tcase_add_test(tcase, nets_that_are_checked_hold_every_operation);
-}
+RUN_TESTS(NULL, NULL)

@@ -187,7 +187,7 @@ static void check_row(const struct ask *a, size_t i, int last)
 		ck_assert_uint_eq((unsigned)a->step[i], t->best_step[a->maximize]);
 }
 
-START_TEST(best_agrees_with_the_plain_computation)
+TEST_ROWS(best_agrees_with_the_plain_computation, scopes)
 {
 	struct fixture f;
 
@@ -230,7 +230,6 @@ START_TEST(best_agrees_with_the_plain_computation)
 	}
 	fixture_fini(&f);
 }
-END_TEST
 
 static const char *const bad_scopes[] = {"",
 					 "LAST",
@@ -247,7 +246,7 @@ static const char *const bad_scopes[] = {"",
 					 "last-avg",
 					 "last-5-avg; --"};
 
-START_TEST(best_of_an_unknown_scope_is_refused)
+TEST_ROWS(best_of_an_unknown_scope_is_refused, bad_scopes)
 {
 	struct fixture f;
 	struct ask a = {.scope = bad_scopes[_i], .n = 1};
@@ -258,9 +257,8 @@ START_TEST(best_of_an_unknown_scope_is_refused)
 	ck_assert_str_eq(a.err.ptr, "/scope");
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(best_of_means_that_overflow_leaves_them_out)
+TEST(best_of_means_that_overflow_leaves_them_out)
 {
 	struct fixture f;
 	struct ask a = {.scope = "avg", .n = 5};
@@ -278,7 +276,6 @@ START_TEST(best_of_means_that_overflow_leaves_them_out)
 	ck_assert_int_eq(a.trial[0], 2);
 	fixture_fini(&f);
 }
-END_TEST
 
 /* --- a trial that was lost at step 4 with a checkpoint of step 2 --- */
 
@@ -372,7 +369,7 @@ static void check_curve(struct fixture *f, double all, double avg, double last_2
 	ck_assert_str_eq(c.metrics, metrics);
 }
 
-START_TEST(curve_goes_on_from_the_step_that_an_attempt_resumed_at)
+TEST(curve_goes_on_from_the_step_that_an_attempt_resumed_at)
 {
 	struct fixture f;
 	struct sw_tx *tx = tx_new();
@@ -404,12 +401,5 @@ START_TEST(curve_goes_on_from_the_step_that_an_attempt_resumed_at)
 	check_curve(&f, 4, NAN, NAN, NAN, "{\"step\":5}");
 	fixture_fini(&f);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, best_agrees_with_the_plain_computation, scopes);
-	tcase_add_rows(tcase, best_of_an_unknown_scope_is_refused, bad_scopes);
-	tcase_add_test(tcase, curve_goes_on_from_the_step_that_an_attempt_resumed_at);
-	tcase_add_test(tcase, best_of_means_that_overflow_leaves_them_out);
-}
+RUN_TESTS(NULL, NULL)

@@ -66,7 +66,7 @@ static void commit_report(struct fixture *f, int64_t seq, size_t text, unsigned 
 	ck_assert_int_eq(sw_store_commit(f->store, tx, count_done, done), SW_OK);
 }
 
-START_TEST(full_disk_waits_and_heals_with_nothing_lost)
+TEST(full_disk_waits_and_heals_with_nothing_lost)
 {
 	struct fixture f;
 	unsigned done = 0;
@@ -115,9 +115,8 @@ START_TEST(full_disk_waits_and_heals_with_nothing_lost)
 	ck_assert_int_eq(umount2(f.dir, MNT_DETACH), 0);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(file_locked_by_another_waits_and_heals)
+TEST(file_locked_by_another_waits_and_heals)
 {
 	struct fixture f;
 	sqlite3 *other;
@@ -136,12 +135,11 @@ START_TEST(file_locked_by_another_waits_and_heals)
 	ck_assert_int_eq(reports_in(&f), 1);
 	fixture_fini(&f);
 }
-END_TEST
 
 #ifdef SW_FAULTS
 #include "tests/store/fault_vfs.h"
 
-START_TEST(full_at_each_write_commits_in_the_end)
+TEST(full_at_each_write_commits_in_the_end)
 {
 	struct fixture f;
 	unsigned done = 0, fired = 1;
@@ -161,9 +159,8 @@ START_TEST(full_at_each_write_commits_in_the_end)
 	ck_assert_int_eq(f.fatal.code, SW_OK);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(stuck_store_acknowledges_nothing_until_there_is_space)
+TEST(stuck_store_acknowledges_nothing_until_there_is_space)
 {
 	struct fixture f;
 	unsigned done = 0;
@@ -182,9 +179,8 @@ START_TEST(stuck_store_acknowledges_nothing_until_there_is_space)
 	ck_assert_int_eq(reports_in(&f), 9);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(quota_exceeded_waits_and_heals)
+TEST(quota_exceeded_waits_and_heals)
 {
 	struct fixture f;
 	unsigned done = 0;
@@ -201,9 +197,8 @@ START_TEST(quota_exceeded_waits_and_heals)
 	ck_assert_int_eq(reports_in(&f), 1);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(close_of_a_stuck_store_gives_up_and_leaves_a_whole_file)
+TEST(close_of_a_stuck_store_gives_up_and_leaves_a_whole_file)
 {
 	struct fixture f;
 	unsigned done = 0;
@@ -221,7 +216,6 @@ START_TEST(close_of_a_stuck_store_gives_up_and_leaves_a_whole_file)
 	ck_assert_int_eq(reports_in(&f), 1);
 	fixture_fini(&f);
 }
-END_TEST
 
 /* Until n commits are acknowledged or the store is dead. */
 static void wait_settled(struct fixture *f, const unsigned *done, unsigned n)
@@ -252,7 +246,7 @@ static const struct {
 	{"sync, and then every one", FAULT_SYNC, SQLITE_IOERR_FSYNC, true},
 };
 
-START_TEST(io_failure_at_each_call_is_fatal_and_keeps_what_was_acknowledged)
+TEST_ROWS(io_failure_at_each_call_is_fatal_and_keeps_what_was_acknowledged, failures)
 {
 	unsigned fired = 1, walked = 0;
 
@@ -292,9 +286,8 @@ START_TEST(io_failure_at_each_call_is_fatal_and_keeps_what_was_acknowledged)
 	}
 	ck_assert_uint_gt(walked, 3);
 }
-END_TEST
 
-START_TEST(open_with_a_failure_at_each_call_says_so)
+TEST_LOOP(open_with_a_failure_at_each_call_says_so, 0, 4)
 {
 	static const struct {
 		int ops, code;
@@ -328,21 +321,9 @@ START_TEST(open_with_a_failure_at_each_call_says_so)
 	}
 	ck_assert_uint_gt(walked, 0);
 }
-END_TEST
 #endif
 
 SUITE(tcase)
 {
 	tcase_set_timeout(tcase, 240);
-	tcase_add_test(tcase, full_disk_waits_and_heals_with_nothing_lost);
-	tcase_add_test(tcase, file_locked_by_another_waits_and_heals);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, full_at_each_write_commits_in_the_end);
-	tcase_add_test(tcase, stuck_store_acknowledges_nothing_until_there_is_space);
-	tcase_add_test(tcase, quota_exceeded_waits_and_heals);
-	tcase_add_test(tcase, close_of_a_stuck_store_gives_up_and_leaves_a_whole_file);
-	tcase_add_rows(tcase, io_failure_at_each_call_is_fatal_and_keeps_what_was_acknowledged,
-		       failures);
-	tcase_add_loop_test(tcase, open_with_a_failure_at_each_call_says_so, 0, 4);
-#endif
 }

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-START_TEST(file_is_private_whatever_the_umask)
+TEST(file_is_private_whatever_the_umask)
 {
 	static const char *const suffixes[] = {"", "-wal", "-shm"};
 	struct fixture f;
@@ -27,7 +27,6 @@ START_TEST(file_is_private_whatever_the_umask)
 	ck_assert_uint_eq(st.st_mode & 0777, 0600);
 	fixture_fini(&f);
 }
-END_TEST
 
 /* A store with rows, closed: one file. */
 static void begin_closed(struct fixture *f)
@@ -161,7 +160,7 @@ static const struct {
 	{"no folder", damage_no_folder, SW_IO, "No such file"},
 };
 
-START_TEST(file_that_is_not_right_is_refused_with_a_line)
+TEST_ROWS(file_that_is_not_right_is_refused_with_a_line, damages)
 {
 	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
@@ -176,7 +175,6 @@ START_TEST(file_that_is_not_right_is_refused_with_a_line)
 	(void)rmdir(f.path);
 	fixture_fini(&f);
 }
-END_TEST
 
 static bool on_report(const struct sw_row_report *r, void *arg)
 {
@@ -212,7 +210,7 @@ static void read_all(struct sw_db *db, void *arg)
 	(*(unsigned *)arg)++;
 }
 
-START_TEST(file_with_a_flipped_byte_is_refused_or_read)
+TEST(file_with_a_flipped_byte_is_refused_or_read)
 {
 	struct fixture f;
 	struct stat st;
@@ -246,7 +244,6 @@ START_TEST(file_with_a_flipped_byte_is_refused_or_read)
 	ck_assert_uint_gt(read, 10);
 	fixture_fini(&f);
 }
-END_TEST
 
 static int64_t version_of(sqlite3 *conn)
 {
@@ -257,7 +254,7 @@ static int64_t version_of(sqlite3 *conn)
 	return v;
 }
 
-START_TEST(schema_goes_up_step_by_step_and_whole_steps_only)
+TEST(schema_goes_up_step_by_step_and_whole_steps_only)
 {
 	static const char *const steps[] = {
 		("CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT;"
@@ -284,9 +281,8 @@ START_TEST(schema_goes_up_step_by_step_and_whole_steps_only)
 	ck_assert_int_eq(sw_schema_migrate(conn, "P", steps, 1, &err), SW_CONFLICT);
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
 }
-END_TEST
 
-START_TEST(creation_cut_short_leaves_nothing_in_the_way)
+TEST(creation_cut_short_leaves_nothing_in_the_way)
 {
 	struct fixture f;
 	char fresh[128];
@@ -301,14 +297,8 @@ START_TEST(creation_cut_short_leaves_nothing_in_the_way)
 	ck_assert_int_ne(stat(fresh, &st), 0);
 	fixture_fini(&f);
 }
-END_TEST
 
 SUITE(tcase)
 {
 	tcase_set_timeout(tcase, 240);
-	tcase_add_test(tcase, file_is_private_whatever_the_umask);
-	tcase_add_rows(tcase, file_that_is_not_right_is_refused_with_a_line, damages);
-	tcase_add_test(tcase, file_with_a_flipped_byte_is_refused_or_read);
-	tcase_add_test(tcase, schema_goes_up_step_by_step_and_whole_steps_only);
-	tcase_add_test(tcase, creation_cut_short_leaves_nothing_in_the_way);
 }

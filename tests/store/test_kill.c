@@ -107,7 +107,7 @@ static int64_t run_and_kill(struct fixture *f, int64_t from, int64_t want)
 	return last;
 }
 
-START_TEST(killed_writer_loses_nothing_it_acknowledged)
+TEST(killed_writer_loses_nothing_it_acknowledged)
 {
 	struct fixture f;
 	uint64_t x = 99;
@@ -126,9 +126,8 @@ START_TEST(killed_writer_loses_nothing_it_acknowledged)
 	}
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(log_cut_anywhere_leaves_whole_transactions)
+TEST(log_cut_anywhere_leaves_whole_transactions)
 {
 	struct fixture f;
 	uint64_t x = 7;
@@ -158,11 +157,8 @@ START_TEST(log_cut_anywhere_leaves_whole_transactions)
 	}
 	fixture_fini(&f);
 }
-END_TEST
 
 SUITE(tcase)
 {
 	tcase_set_timeout(tcase, 240);
-	tcase_add_test(tcase, killed_writer_loses_nothing_it_acknowledged);
-	tcase_add_test(tcase, log_cut_anywhere_leaves_whole_transactions);
 }

@@ -124,7 +124,7 @@ static void look(struct sw_db *db, void *arg)
 	ck_assert_msg(read, "%s", err.msg);
 }
 
-START_TEST(file_of_an_earlier_version_comes_up_with_its_rows)
+TEST_LOOP(file_of_an_earlier_version_comes_up_with_its_rows, 1, SW_STORE_SCHEMA_VERSION)
 {
 	const struct sw_row_report report = {.sweep = 1,
 					     .trial = 1,
@@ -161,9 +161,8 @@ START_TEST(file_of_an_earlier_version_comes_up_with_its_rows)
 	ck_assert_int_eq(then.resume_step, 3);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(program_that_knows_less_refuses_the_file)
+TEST_LOOP(program_that_knows_less_refuses_the_file, 1, SW_STORE_SCHEMA_VERSION)
 {
 	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
@@ -185,10 +184,9 @@ START_TEST(program_that_knows_less_refuses_the_file)
 	fixture_open(&f); /* and left it as it was */
 	fixture_fini(&f);
 }
-END_TEST
 
 /* A migrated file and a new one have the same tables and indices. */
-START_TEST(migrated_schema_is_that_of_a_new_file)
+TEST(migrated_schema_is_that_of_a_new_file)
 {
 	static const char sum[] =
 		"SELECT count(*) FROM main.sqlite_schema m"
@@ -218,9 +216,8 @@ START_TEST(migrated_schema_is_that_of_a_new_file)
 	fixture_fini(&old);
 	fixture_fini(&fresh);
 }
-END_TEST
 
-START_TEST(replay_reads_one_index_and_no_table)
+TEST(replay_reads_one_index_and_no_table)
 {
 	static const char plan[] =
 		"EXPLAIN QUERY PLAN SELECT ev, trial, attempt, seq, step, time_ms, value, diverged,"
@@ -243,14 +240,5 @@ START_TEST(replay_reads_one_index_and_no_table)
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
 	fixture_fini(&f);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, file_of_an_earlier_version_comes_up_with_its_rows, 1,
-			    SW_STORE_SCHEMA_VERSION);
-	tcase_add_loop_test(tcase, program_that_knows_less_refuses_the_file, 1,
-			    SW_STORE_SCHEMA_VERSION);
-	tcase_add_test(tcase, migrated_schema_is_that_of_a_new_file);
-	tcase_add_test(tcase, replay_reads_one_index_and_no_table);
-}
+RUN_TESTS(NULL, NULL)

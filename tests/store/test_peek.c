@@ -41,7 +41,7 @@ static bool is_there(const struct fixture *f, const char *tail)
 	return stat(path, &st) == 0;
 }
 
-START_TEST(peek_of_a_store_in_use_is_a_snapshot_and_stops_no_commit)
+TEST(peek_of_a_store_in_use_is_a_snapshot_and_stops_no_commit)
 {
 	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
@@ -60,9 +60,8 @@ START_TEST(peek_of_a_store_in_use_is_a_snapshot_and_stops_no_commit)
 	sw_peek_close(db);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(peek_of_a_file_alone_leaves_nothing_beside_it)
+TEST(peek_of_a_file_alone_leaves_nothing_beside_it)
 {
 	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
@@ -78,10 +77,9 @@ START_TEST(peek_of_a_file_alone_leaves_nothing_beside_it)
 	ck_assert(!is_there(&f, "-wal") && !is_there(&f, "-shm"));
 	fixture_fini(&f);
 }
-END_TEST
 
 /* It is read without locks then, so what was read may be of two moments. */
-START_TEST(peek_of_a_file_alone_that_is_opened_meanwhile_says_so)
+TEST(peek_of_a_file_alone_that_is_opened_meanwhile_says_so)
 {
 	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
@@ -95,7 +93,6 @@ START_TEST(peek_of_a_file_alone_that_is_opened_meanwhile_says_so)
 	sw_peek_close(db);
 	fixture_fini(&f);
 }
-END_TEST
 
 static void write_file(const char *path, const char *bytes, size_t n)
 {
@@ -106,7 +103,7 @@ static void write_file(const char *path, const char *bytes, size_t n)
 	ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(peek_of_what_is_no_store_is_refused)
+TEST(peek_of_what_is_no_store_is_refused)
 {
 	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
@@ -127,7 +124,6 @@ START_TEST(peek_of_what_is_no_store_is_refused)
 	sw_peek_close(NULL);
 	fixture_fini(&f);
 }
-END_TEST
 
 static bool keep_attempt(const struct sw_row_attempt *row, void *arg)
 {
@@ -141,7 +137,7 @@ static bool keep_decision(const struct sw_row_decision *row, void *arg)
 	return true;
 }
 
-START_TEST(peek_finds_one_row_and_what_belongs_to_none)
+TEST(peek_finds_one_row_and_what_belongs_to_none)
 {
 	const struct sw_row_attempt attempt = {
 		.sweep = 1, .trial = 1, .attempt = 2, .ev = 7, .state = "RUNNING"};
@@ -187,10 +183,9 @@ START_TEST(peek_finds_one_row_and_what_belongs_to_none)
 	sw_peek_close(db);
 	fixture_fini(&f);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(peek_without_memory_is_refused_cleanly)
+TEST(peek_without_memory_is_refused_cleanly)
 {
 	struct fixture f;
 	unsigned fired = 1;
@@ -213,17 +208,6 @@ START_TEST(peek_without_memory_is_refused_cleanly)
 	}
 	fixture_fini(&f);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, peek_of_a_store_in_use_is_a_snapshot_and_stops_no_commit);
-	tcase_add_test(tcase, peek_of_a_file_alone_leaves_nothing_beside_it);
-	tcase_add_test(tcase, peek_of_a_file_alone_that_is_opened_meanwhile_says_so);
-	tcase_add_test(tcase, peek_of_what_is_no_store_is_refused);
-	tcase_add_test(tcase, peek_finds_one_row_and_what_belongs_to_none);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, peek_without_memory_is_refused_cleanly);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -42,7 +42,7 @@ static void setup(void)
 	ck_assert_int_eq(pthread_mutex_init(&at.gate, NULL), 0);
 }
 
-START_TEST(read_behind_what_another_has_queued_is_next)
+TEST(read_behind_what_another_has_queued_is_next)
 {
 	struct sw_store_client hog = {0}, calm = {0};
 	struct ask asks[N + 1];
@@ -65,9 +65,8 @@ START_TEST(read_behind_what_another_has_queued_is_next)
 	ck_assert_int_eq(at.order[0] + at.order[1], 1);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(read_that_is_short_does_not_wait_for_a_long_one)
+TEST(read_that_is_short_does_not_wait_for_a_long_one)
 {
 	struct ask ask;
 	unsigned done = 0, opened = 0;
@@ -86,7 +85,6 @@ START_TEST(read_that_is_short_does_not_wait_for_a_long_one)
 	fixture_wait(&f, &opened, 1);
 	fixture_fini(&f);
 }
-END_TEST
 
 /* --- what the rare rows among a sweep's many events cost --- */
 
@@ -115,7 +113,7 @@ static void rare_work(struct sw_db *db, void *arg)
 		sqlite3_stmt_status(db->stmts[SW_Q_ENQUEUED], SQLITE_STMTSTATUS_VM_STEP, 0);
 }
 
-START_TEST(read_of_edits_and_enqueued_looks_at_no_other_event)
+TEST(read_of_edits_and_enqueued_looks_at_no_other_event)
 {
 	struct fixture f;
 	struct rare r = {.n = 0};
@@ -137,12 +135,5 @@ START_TEST(read_of_edits_and_enqueued_looks_at_no_other_event)
 	ck_assert_int_lt(r.enqueue_steps, EVENTS);
 	fixture_fini(&f);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, read_behind_what_another_has_queued_is_next);
-	tcase_add_test(tcase, read_that_is_short_does_not_wait_for_a_long_one);
-	tcase_add_test(tcase, read_of_edits_and_enqueued_looks_at_no_other_event);
-}
+RUN_TESTS(setup, NULL)

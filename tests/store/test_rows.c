@@ -277,7 +277,7 @@ static const struct {
 	{"slots", slots, 0, 0, SW_OK, "0 gpu:0 w2 NULL\n"},
 };
 
-START_TEST(rows_written_come_back_the_same)
+TEST_ROWS(rows_written_come_back_the_same, rows)
 {
 	struct fixture f;
 	struct seen s = {.limit = rows[_i].limit, .next = rows[_i].next};
@@ -305,9 +305,8 @@ START_TEST(rows_written_come_back_the_same)
 	}
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(log_keeps_the_last_thousand_lines)
+TEST(log_keeps_the_last_thousand_lines)
 {
 	struct fixture f;
 	struct seen s = {.limit = 0};
@@ -332,9 +331,8 @@ START_TEST(log_keeps_the_last_thousand_lines)
 	ck_assert_str_eq(s.text, "1/1 a1 1006 x\n1/1 a1 1007 x\n");
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(row_that_must_not_be_stored_is_refused_whole)
+TEST(row_that_must_not_be_stored_is_refused_whole)
 {
 	struct fixture f;
 	const struct sw_row_trial no_params = {.sweep = 1, .trial = 2, .state = "PENDING"};
@@ -355,11 +353,5 @@ START_TEST(row_that_must_not_be_stored_is_refused_whole)
 	ck_assert_uint_eq(done, 0);
 	fixture_fini(&f);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, rows_written_come_back_the_same, rows);
-	tcase_add_test(tcase, log_keeps_the_last_thousand_lines);
-	tcase_add_test(tcase, row_that_must_not_be_stored_is_refused_whole);
-}
+RUN_TESTS(NULL, NULL)

@@ -29,7 +29,7 @@ static void on_done(void *arg)
 	}
 }
 
-START_TEST(commit_callbacks_run_in_the_order_of_the_calls)
+TEST(commit_callbacks_run_in_the_order_of_the_calls)
 {
 	static struct tag tags[N];
 	struct fixture f;
@@ -48,9 +48,8 @@ START_TEST(commit_callbacks_run_in_the_order_of_the_calls)
 	ck_assert_uint_eq(sw_store_queued(f.store), 0);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(commit_from_a_callback_is_committed_too)
+TEST(commit_from_a_callback_is_committed_too)
 {
 	struct fixture f;
 	struct tag t = {&f, 0, 20};
@@ -63,7 +62,6 @@ START_TEST(commit_from_a_callback_is_committed_too)
 		ck_assert_uint_eq(order[i], i);
 	fixture_fini(&f);
 }
-END_TEST
 
 struct look {
 	struct fixture *f;
@@ -93,7 +91,7 @@ static void look_done(void *arg)
 	((struct look *)arg)->done++;
 }
 
-START_TEST(read_sees_every_write_enqueued_before_it)
+TEST(read_sees_every_write_enqueued_before_it)
 {
 	static struct look looks[N];
 	struct fixture f;
@@ -116,9 +114,8 @@ START_TEST(read_sees_every_write_enqueued_before_it)
 	ck_assert_int_eq(looks[N - 1].n, N);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(read_now_waits_for_the_writer)
+TEST(read_now_waits_for_the_writer)
 {
 	struct fixture f;
 	struct look l = {.n = 0};
@@ -135,9 +132,8 @@ START_TEST(read_now_waits_for_the_writer)
 	}
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(close_commits_all_that_waits)
+TEST(close_commits_all_that_waits)
 {
 	struct fixture f;
 	struct look l = {.n = 0};
@@ -155,7 +151,6 @@ START_TEST(close_commits_all_that_waits)
 	ck_assert_int_eq(l.n, 20000);
 	fixture_fini(&f);
 }
-END_TEST
 
 struct gate {
 	pthread_mutex_t lock;
@@ -176,7 +171,7 @@ static void hold_done(void *arg)
 	((struct gate *)arg)->done++;
 }
 
-START_TEST(queue_over_its_limit_has_no_room_and_still_takes_what_happened)
+TEST(queue_over_its_limit_has_no_room_and_still_takes_what_happened)
 {
 	struct fixture f;
 	unsigned done = 0, most = 0;
@@ -199,9 +194,8 @@ START_TEST(queue_over_its_limit_has_no_room_and_still_takes_what_happened)
 	ck_assert(sw_store_has_room(f.store));
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(close_with_a_read_at_work_runs_no_callback)
+TEST(close_with_a_read_at_work_runs_no_callback)
 {
 	struct fixture f;
 	struct gate g = {PTHREAD_MUTEX_INITIALIZER, 0};
@@ -218,7 +212,6 @@ START_TEST(close_with_a_read_at_work_runs_no_callback)
 	ck_assert_uint_eq(g.done, 0);
 	fixture_fini(&f);
 }
-END_TEST
 
 static bool ask_again(const struct sw_row_sweep *r, void *arg)
 {
@@ -241,7 +234,7 @@ static void nested_work(struct sw_db *db, void *arg)
 	*(unsigned *)arg = 1;
 }
 
-START_TEST(query_inside_itself_is_refused)
+TEST(query_inside_itself_is_refused)
 {
 	struct fixture f;
 	unsigned ran = 0;
@@ -251,9 +244,8 @@ START_TEST(query_inside_itself_is_refused)
 	ck_assert_uint_eq(ran, 1);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(operation_on_a_row_that_is_not_there_ends_the_store)
+TEST(operation_on_a_row_that_is_not_there_ends_the_store)
 {
 	struct fixture f;
 	struct look l = {.n = 0};
@@ -276,9 +268,8 @@ START_TEST(operation_on_a_row_that_is_not_there_ends_the_store)
 	ck_assert_uint_eq(l.done, 0);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(same_key_twice_ends_the_store_with_its_name)
+TEST(same_key_twice_ends_the_store_with_its_name)
 {
 	struct fixture f;
 	struct sw_tx *tx = tx_new();
@@ -291,10 +282,9 @@ START_TEST(same_key_twice_ends_the_store_with_its_name)
 	ck_assert_ptr_nonnull(strstr(f.fatal.msg, "insert trial 1 1: UNIQUE"));
 	fixture_fini(&f);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(store_without_memory_fails_cleanly_at_each_call)
+TEST(store_without_memory_fails_cleanly_at_each_call)
 {
 	struct fixture f;
 	unsigned fired = 1, done = 0, good = 0;
@@ -327,9 +317,8 @@ START_TEST(store_without_memory_fails_cleanly_at_each_call)
 	ck_assert_uint_gt(good, 0);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(open_without_memory_fails_cleanly_at_each_call)
+TEST(open_without_memory_fails_cleanly_at_each_call)
 {
 	unsigned fired = 1;
 
@@ -350,23 +339,6 @@ START_TEST(open_without_memory_fails_cleanly_at_each_call)
 		fixture_fini(&f);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, commit_callbacks_run_in_the_order_of_the_calls);
-	tcase_add_test(tcase, commit_from_a_callback_is_committed_too);
-	tcase_add_test(tcase, read_sees_every_write_enqueued_before_it);
-	tcase_add_test(tcase, read_now_waits_for_the_writer);
-	tcase_add_test(tcase, close_commits_all_that_waits);
-	tcase_add_test(tcase, queue_over_its_limit_has_no_room_and_still_takes_what_happened);
-	tcase_add_test(tcase, close_with_a_read_at_work_runs_no_callback);
-	tcase_add_test(tcase, query_inside_itself_is_refused);
-	tcase_add_test(tcase, operation_on_a_row_that_is_not_there_ends_the_store);
-	tcase_add_test(tcase, same_key_twice_ends_the_store_with_its_name);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, store_without_memory_fails_cleanly_at_each_call);
-	tcase_add_test(tcase, open_without_memory_fails_cleanly_at_each_call);
-#endif
-}
+RUN_TESTS(NULL, NULL)

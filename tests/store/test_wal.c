@@ -118,7 +118,7 @@ static void check_told(const char *what, long at, int damaged)
 	ck_assert_int_eq(lost.found, ROW_N - gone);
 }
 
-START_TEST(log_with_a_flipped_byte_tells_what_is_lost)
+TEST(log_with_a_flipped_byte_tells_what_is_lost)
 {
 	uint64_t x = 5;
 	int told = 0;
@@ -140,9 +140,8 @@ START_TEST(log_with_a_flipped_byte_tells_what_is_lost)
 	}
 	ck_assert_int_gt(told, 200);
 }
-END_TEST
 
-START_TEST(log_with_a_hole_tells_what_is_lost)
+TEST(log_with_a_hole_tells_what_is_lost)
 {
 	put_rows(ROW_N);
 	copy_files();
@@ -153,9 +152,8 @@ START_TEST(log_with_a_hole_tells_what_is_lost)
 		check_told("hole", at, (int)(n / FRAME) + 2);
 	}
 }
-END_TEST
 
-START_TEST(log_names_the_first_bad_frame_and_counts_the_rest)
+TEST(log_names_the_first_bad_frame_and_counts_the_rest)
 {
 	put_rows(10);
 	sql("CREATE TABLE u (x)");
@@ -174,9 +172,8 @@ START_TEST(log_names_the_first_bad_frame_and_counts_the_rest)
 	change(3, 1, 1); /* its order of bytes */
 	ck_assert_int_eq(sw_wal_walk(copy_wal).commits, 11);
 }
-END_TEST
 
-START_TEST(log_that_ends_early_tells_how_many_commits_were_found)
+TEST(log_that_ends_early_tells_how_many_commits_were_found)
 {
 	put_rows(ROW_N);
 	copy_files();
@@ -194,9 +191,8 @@ START_TEST(log_that_ends_early_tells_how_many_commits_were_found)
 	ck_assert_int_eq(unlink(copy_wal), 0);
 	ck_assert_int_eq(sw_wal_walk(copy_wal).commits, 0);
 }
-END_TEST
 
-START_TEST(log_of_a_new_run_says_nothing_of_the_old_frames_behind)
+TEST(log_of_a_new_run_says_nothing_of_the_old_frames_behind)
 {
 	put_rows(ROW_N);
 	sql("PRAGMA wal_checkpoint(RESTART)");
@@ -211,9 +207,8 @@ START_TEST(log_of_a_new_run_says_nothing_of_the_old_frames_behind)
 	ck_assert_int_eq(sw_wal_walk(copy_wal).frame, 1);
 	ck_assert_int_eq(sw_wal_walk(copy_wal).commits, 2);
 }
-END_TEST
 
-START_TEST(log_says_nothing_of_a_commit_that_was_cut_short_and_written_over)
+TEST(log_says_nothing_of_a_commit_that_was_cut_short_and_written_over)
 {
 	put_rows(5);
 	/* More than the cache holds goes to the log before its end, which never comes. */
@@ -229,16 +224,9 @@ START_TEST(log_says_nothing_of_a_commit_that_was_cut_short_and_written_over)
 	ck_assert_int_eq(sw_wal_walk(copy_wal).commits, 0);
 	ck_assert_int_eq(rows_found(), 7);
 }
-END_TEST
 
 SUITE(tcase)
 {
-	tcase_set_timeout(tcase, 240);
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, log_with_a_flipped_byte_tells_what_is_lost);
-	tcase_add_test(tcase, log_with_a_hole_tells_what_is_lost);
-	tcase_add_test(tcase, log_names_the_first_bad_frame_and_counts_the_rest);
-	tcase_add_test(tcase, log_that_ends_early_tells_how_many_commits_were_found);
-	tcase_add_test(tcase, log_of_a_new_run_says_nothing_of_the_old_frames_behind);
-	tcase_add_test(tcase, log_says_nothing_of_a_commit_that_was_cut_short_and_written_over);
+	tcase_set_timeout(tcase, 240);
 }

@@ -132,7 +132,7 @@ static const struct {
 	{"checkpoint read", checkpoint_read, 10},
 };
 
-START_TEST(each_long_work_beats)
+TEST(each_long_work_beats)
 {
 	for (size_t i = 0; i < ROWS(works); i++) {
 		beats = 0;
@@ -146,9 +146,8 @@ START_TEST(each_long_work_beats)
 	}
 	sw_net_destroy(&net);
 }
-END_TEST
 
-START_TEST(beats_are_heard_at_most_every_so_often)
+TEST(beats_are_heard_at_most_every_so_often)
 {
 	beats = 0;
 	sw_beat_to(count, &beats, INT64_C(3600) * 1000000);
@@ -163,7 +162,6 @@ START_TEST(beats_are_heard_at_most_every_so_often)
 	sw_beat();
 	ck_assert_uint_eq(beats, 2);
 }
-END_TEST
 
 static struct sw_data_cache *cache;
 static sem_t reading, waits;
@@ -209,7 +207,7 @@ static void let_go(void *ctx)
 		sem_post(ctx);
 }
 
-START_TEST(lane_that_waits_for_the_data_set_of_another_beats)
+TEST(lane_that_waits_for_the_data_set_of_another_beats)
 {
 	pthread_t other;
 
@@ -225,12 +223,5 @@ START_TEST(lane_that_waits_for_the_data_set_of_another_beats)
 	pthread_join(other, NULL);
 	sw_data_cache_destroy(cache);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, trial_setup, trial_teardown);
-	tcase_add_test(tcase, each_long_work_beats);
-	tcase_add_test(tcase, beats_are_heard_at_most_every_so_often);
-	tcase_add_test(tcase, lane_that_waits_for_the_data_set_of_another_beats);
-}
+RUN_TESTS(trial_setup, trial_teardown)

@@ -81,7 +81,7 @@ static const struct {
 	{"[]", "{\"ok\":false,\"pointer\":\"\",\"message\":"},
 };
 
-START_TEST(check_answers_one_object)
+TEST_ROWS(check_answers_one_object, specs)
 {
 	struct sw_buf out;
 
@@ -96,7 +96,6 @@ START_TEST(check_answers_one_object)
 				 strstr(specs[_i].says, "\"classes\":0") == NULL);
 	sw_buf_fini(&out);
 }
-END_TEST
 
 #define IMAGES "\"dataset\":{\"format\":\"synthetic\",\"image\":[1,8,8],\"rows\":50,\"classes\":4}"
 static double bytes_of(const char *spec)
@@ -141,7 +140,7 @@ static const struct {
 	{STAGED(4, ",\"d\":{\"values\":[4,3]}", DEEP), "{\"ok\":true,"},
 };
 
-START_TEST(check_of_a_pipeline_says_what_its_stages_have)
+TEST_ROWS(check_of_a_pipeline_says_what_its_stages_have, staged)
 {
 	struct sw_buf out;
 
@@ -151,10 +150,9 @@ START_TEST(check_of_a_pipeline_says_what_its_stages_have)
 		      staged[_i].says);
 	sw_buf_fini(&out);
 }
-END_TEST
 
 /* Each stage has its own weights, gradients and rows: that of the largest counts. */
-START_TEST(check_of_a_pipeline_takes_less_memory_than_one_slot)
+TEST(check_of_a_pipeline_takes_less_memory_than_one_slot)
 {
 	const double one = bytes_of(STAGED(1, ",\"d\":{\"value\":8}", DEEP));
 	const double two = bytes_of(STAGED(2, ",\"d\":{\"value\":8}", DEEP));
@@ -164,7 +162,6 @@ START_TEST(check_of_a_pipeline_takes_less_memory_than_one_slot)
 	ck_assert_double_lt(four, .7 * two);
 	ck_assert_double_gt(four, .1 * one);
 }
-END_TEST
 
 /* Two spaces whose largest trials are one: that of the right. */
 static const struct {
@@ -183,11 +180,10 @@ static const struct {
 	 SPEC("", WINE ",\"model\":[{\"linear\":64},{\"linear\":3}]")},
 };
 
-START_TEST(check_finds_the_trial_that_takes_most_memory)
+TEST_ROWS(check_finds_the_trial_that_takes_most_memory, spaces)
 {
 	ck_assert_double_eq(bytes_of(spaces[_i].space), bytes_of(spaces[_i].largest));
 }
-END_TEST
 
 #define TWO_KERNELS                                                                                \
 	IMAGES ",\"model\":[{\"conv2d\":{\"out\":2,\"kernel\":\"k\"}},{\"conv2d\":{\"out\":2,"     \
@@ -200,7 +196,7 @@ END_TEST
 	"\"min\":16,\"max\":65536}"
 
 /* What the constraints leave out is no reason to refuse, and is no trial's memory. */
-START_TEST(check_looks_at_what_the_constraints_leave)
+TEST(check_looks_at_what_the_constraints_leave)
 {
 	static const char *const refused = SPEC(KERNELS, TWO_KERNELS);
 	struct sw_buf out;
@@ -214,10 +210,9 @@ START_TEST(check_looks_at_what_the_constraints_leave)
 	ck_assert_double_lt(bytes_of(BOUND("a * b <= 65536", WIDTHS, WIDE)), 5e7);
 	ck_assert_double_gt(bytes_of(BOUND("a * b <= 65536", WIDTHS, WIDE)), 2e6);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(check_without_memory_answers_all_the_same)
+TEST(check_without_memory_answers_all_the_same)
 {
 	static const char *const spec = BOUND("k + j <= 9", KERNELS, TWO_KERNELS);
 
@@ -239,11 +234,10 @@ START_TEST(check_without_memory_answers_all_the_same)
 			break;
 	}
 }
-END_TEST
 #endif
 
 /* Each core has scratch memory of its own in a convolution: a slot may have them all. */
-START_TEST(check_counts_the_memory_of_as_many_cores_as_there_are)
+TEST(check_counts_the_memory_of_as_many_cores_as_there_are)
 {
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	const struct sw_conv conv = {32, 3, 32, 32, 6, 5, 5, 1, 0};
@@ -259,7 +253,6 @@ START_TEST(check_counts_the_memory_of_as_many_cores_as_there_are)
 	ck_assert_uint_eq(sw_ops_cpu.conv2d_workspace(&conv), most);
 	sw_buf_fini(&out);
 }
-END_TEST
 
 static size_t library_products(enum sw_precision p, size_t B, size_t in, size_t out)
 {
@@ -287,7 +280,7 @@ static double bytes_on(const struct sw_ops *gpu)
 
 /* Where trials may run on a GPU, what a library needs there counts: memory that it is lent, and its
  * own. */
-START_TEST(check_counts_the_memory_of_products_on_a_gpu)
+TEST(check_counts_the_memory_of_products_on_a_gpu)
 {
 	struct sw_ops gpu = sw_ops_cpu;
 
@@ -296,18 +289,5 @@ START_TEST(check_counts_the_memory_of_products_on_a_gpu)
 	gpu.linear_products = library_products;
 	ck_assert_double_eq(bytes_on(&gpu), bytes_on(NULL) + 0x1p25 + 0x1p24);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, check_answers_one_object, specs);
-	tcase_add_rows(tcase, check_of_a_pipeline_says_what_its_stages_have, staged);
-	tcase_add_test(tcase, check_of_a_pipeline_takes_less_memory_than_one_slot);
-	tcase_add_rows(tcase, check_finds_the_trial_that_takes_most_memory, spaces);
-	tcase_add_test(tcase, check_counts_the_memory_of_products_on_a_gpu);
-	tcase_add_test(tcase, check_looks_at_what_the_constraints_leave);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, check_without_memory_answers_all_the_same);
-#endif
-	tcase_add_test(tcase, check_counts_the_memory_of_as_many_cores_as_there_are);
-}
+RUN_TESTS(NULL, NULL)

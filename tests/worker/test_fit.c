@@ -79,7 +79,7 @@ static const struct {
 	{",\"epochs\":9,\"patience\":1,\"lr\":1e-9", "", 9},
 };
 
-START_TEST(fit_is_of_all_rows_and_as_long_as_it_is_asked)
+TEST_ROWS(fit_is_of_all_rows_and_as_long_as_it_is_asked, lengths)
 {
 	struct sw_err err = SW_ERR_INIT;
 	unsigned char *bytes, *again;
@@ -107,9 +107,8 @@ START_TEST(fit_is_of_all_rows_and_as_long_as_it_is_asked)
 	free(bytes);
 	free(again);
 }
-END_TEST
 
-START_TEST(fit_of_numbers_finds_their_line)
+TEST(fit_of_numbers_finds_their_line)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_fit out;
@@ -125,7 +124,6 @@ START_TEST(fit_of_numbers_finds_their_line)
 	ck_assert_uint_eq(out.rows, 5);
 	ck_assert_double_lt(out.train_loss, 1e-6);
 }
-END_TEST
 
 static const struct {
 	const char *input, *ptr, *says;
@@ -155,7 +153,7 @@ static const struct {
 	 "", "cannot write beside /nowhere/m.safetensors: No such file or directory"},
 };
 
-START_TEST(fit_that_cannot_be_says_why_and_leaves_no_file)
+TEST_ROWS(fit_that_cannot_be_says_why_and_leaves_no_file, wrong)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_fit out;
@@ -167,10 +165,9 @@ START_TEST(fit_that_cannot_be_says_why_and_leaves_no_file)
 		ck_assert_str_eq(err.ptr, wrong[_i].ptr);
 	ck_assert_uint_eq(files_in_folder(), 1);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(fit_that_fails_anywhere_leaves_what_was_there)
+TEST_LOOP(fit_that_fails_anywhere_leaves_what_was_there, 0, 2)
 {
 	const enum sw_fault_kind kind = _i ? SW_FAULT_IO : SW_FAULT_MALLOC;
 	unsigned fired = 1, n = 0;
@@ -200,16 +197,6 @@ START_TEST(fit_that_fails_anywhere_leaves_what_was_there)
 	}
 	ck_assert_uint_ge(n, 15);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, folder_remove);
-	tcase_add_rows(tcase, fit_is_of_all_rows_and_as_long_as_it_is_asked, lengths);
-	tcase_add_test(tcase, fit_of_numbers_finds_their_line);
-	tcase_add_rows(tcase, fit_that_cannot_be_says_why_and_leaves_no_file, wrong);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, fit_that_fails_anywhere_leaves_what_was_there, 0, 2);
-#endif
-}
+RUN_TESTS(setup, folder_remove)

@@ -338,7 +338,7 @@ static void eval_near(const cJSON *want, double tolerance)
 
 /* _i: the net and the instructions; micro-batches of 0 (all), 2 and 4 where no statistics are the
  * batch's. */
-START_TEST(fixture_gives_the_reference_output_loss_and_gradients)
+TEST_LOOP(fixture_gives_the_reference_output_loss_and_gradients, 0, 3 * ROWS(names))
 {
 	static const int isas[] = {SW_CPU_PLAIN, SW_CPU_AVX2, SW_CPU_AVX512};
 	const char *name = names[_i / 3];
@@ -362,10 +362,9 @@ START_TEST(fixture_gives_the_reference_output_loss_and_gradients)
 	}
 	printf("%s, instructions %d: at most %.2g of the tolerance\n", name, isas[_i % 3], worst);
 }
-END_TEST
 
 /* _i: the net and the optimizer */
-START_TEST(fixture_after_three_steps_is_where_the_reference_is)
+TEST_LOOP(fixture_after_three_steps_is_where_the_reference_is, 0, 4 * ROWS(names))
 {
 	const char *name = names[_i / 4], *optimizer = optimizers[_i % 4];
 	const cJSON *want;
@@ -387,14 +386,9 @@ START_TEST(fixture_after_three_steps_is_where_the_reference_is)
 	eval_near(sw_json_get(want, "eval"), 1e-3);
 	printf("%s, %s: at most %.2g of the tolerance\n", name, optimizer, worst);
 }
-END_TEST
 
 SUITE(tcase)
 {
-	tcase_set_timeout(tcase, 300);
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, fixture_gives_the_reference_output_loss_and_gradients, 0,
-			    3 * ROWS(names));
-	tcase_add_loop_test(tcase, fixture_after_three_steps_is_where_the_reference_is, 0,
-			    4 * ROWS(names));
+	tcase_set_timeout(tcase, 300);
 }

@@ -98,7 +98,7 @@ static void teardown(void)
 }
 
 /* _i: cores that the CPU's entries share */
-START_TEST(lanes_at_once_have_the_curves_of_lanes_alone)
+TEST_LOOP(lanes_at_once_have_the_curves_of_lanes_alone, 1, 3)
 {
 	static struct lane alone[LANES], together[LANES];
 
@@ -118,7 +118,6 @@ START_TEST(lanes_at_once_have_the_curves_of_lanes_alone)
 		ck_assert_mem_eq(together[k].curve, alone[k].curve, sizeof alone[k].curve);
 	}
 }
-END_TEST
 
 /* A device of few bytes, some of which are to stay free, and whose answer takes its time. */
 #define STAYS ((size_t)64 << 10)
@@ -162,7 +161,7 @@ static void *taker_main(void *arg)
 }
 
 /* Each fits alone; together they go in parts, or say that nothing is left. */
-START_TEST(lanes_that_take_memory_at_once_leave_what_is_to_stay_free)
+TEST(lanes_that_take_memory_at_once_leave_what_is_to_stay_free)
 {
 	const struct sw_data_want want = {.classes = true, .val_fraction = 0.2};
 	static struct taker takers[LANES];
@@ -201,10 +200,9 @@ START_TEST(lanes_that_take_memory_at_once_leave_what_is_to_stay_free)
 	cJSON_Delete(set);
 	cJSON_Delete(layers);
 }
-END_TEST
 
 /* What is held stays, however many others are asked for; what is not goes by its age. */
-START_TEST(cache_keeps_what_is_held)
+TEST(cache_keeps_what_is_held)
 {
 	cJSON *set = cJSON_Parse("{\"name\": \"wine\"}");
 	struct sw_data_want want = {.classes = true, .val_fraction = 0.2};
@@ -235,12 +233,5 @@ START_TEST(cache_keeps_what_is_held)
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 11);
 	cJSON_Delete(set);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, lanes_at_once_have_the_curves_of_lanes_alone, 1, 3);
-	tcase_add_test(tcase, lanes_that_take_memory_at_once_leave_what_is_to_stay_free);
-	tcase_add_test(tcase, cache_keeps_what_is_held);
-}
+RUN_TESTS(setup, teardown)

@@ -74,7 +74,7 @@ static const struct {
 	 "2,2,0,0.731058579\n"},
 };
 
-START_TEST(predictions_are_those_of_the_model)
+TEST_ROWS(predictions_are_those_of_the_model, good)
 {
 	struct sw_err err = SW_ERR_INIT;
 	const char *bytes = good[_i].bytes;
@@ -91,7 +91,6 @@ START_TEST(predictions_are_those_of_the_model)
 		ck_assert_str_eq(written, good[_i].out);
 	}
 }
-END_TEST
 
 static const struct {
 	int model;
@@ -142,7 +141,7 @@ static const struct {
 	{TOKENS, "ids.bin", "\x01\0\x03", 3, NULL, "the id at byte 2 is cut short", NULL},
 };
 
-START_TEST(rows_that_are_not_the_models_have_one_line)
+TEST_ROWS(rows_that_are_not_the_models_have_one_line, bad)
 {
 	struct sw_err err = SW_ERR_INIT;
 
@@ -153,9 +152,8 @@ START_TEST(rows_that_are_not_the_models_have_one_line)
 		      bad[_i].says);
 	ck_assert_str_eq(written, bad[_i].out ? bad[_i].out : "");
 }
-END_TEST
 
-START_TEST(rows_that_are_not_there_or_a_folder_have_one_line)
+TEST(rows_that_are_not_there_or_a_folder_have_one_line)
 {
 	struct sw_err err = SW_ERR_INIT, again = SW_ERR_INIT;
 
@@ -165,10 +163,9 @@ START_TEST(rows_that_are_not_there_or_a_folder_have_one_line)
 	ck_assert_int_eq(predict("", NULL, &again), SW_INVALID);
 	ck_assert_ptr_nonnull(strstr(again.msg, "is a folder: name the file to predict on"));
 }
-END_TEST
 
 /* More rows than a batch, and a row longer than a block of the file. */
-START_TEST(predictions_of_many_rows_are_in_their_order)
+TEST(predictions_of_many_rows_are_in_their_order)
 {
 	struct sw_err err = SW_ERR_INIT;
 	const size_t rows = 1000;
@@ -196,7 +193,6 @@ START_TEST(predictions_of_many_rows_are_in_their_order)
 	ck_assert_str_eq(at, "");
 	free(text);
 }
-END_TEST
 
 /* --- models that are none --- */
 
@@ -243,7 +239,7 @@ static const struct {
 	{NULL, {"dtype", "F16"}, "the tensor \"0.weight\" is not of type F32"},
 };
 
-START_TEST(model_that_makes_no_sense_has_one_line)
+TEST_ROWS(model_that_makes_no_sense_has_one_line, wrong)
 {
 	struct sw_err err = SW_ERR_INIT;
 
@@ -255,9 +251,8 @@ START_TEST(model_that_makes_no_sense_has_one_line)
 		      wrong[_i].says);
 	ck_assert_str_eq(written, "");
 }
-END_TEST
 
-START_TEST(model_of_any_other_length_is_refused)
+TEST(model_of_any_other_length_is_refused)
 {
 	unsigned char bytes[4096];
 	char path[128];
@@ -282,10 +277,9 @@ START_TEST(model_of_any_other_length_is_refused)
 		ck_assert_str_eq(written, "");
 	}
 }
-END_TEST
 
 /* Whatever byte is changed: an answer or a line, and no more. */
-START_TEST(model_with_any_byte_changed_is_read_or_refused)
+TEST(model_with_any_byte_changed_is_read_or_refused)
 {
 	unsigned char bytes[4096];
 	size_t n, refused = 0;
@@ -311,9 +305,8 @@ START_TEST(model_with_any_byte_changed_is_read_or_refused)
 	}
 	ck_assert_uint_gt(refused, n / 3);
 }
-END_TEST
 
-START_TEST(predictions_that_nobody_reads_end_without_an_error)
+TEST(predictions_that_nobody_reads_end_without_an_error)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char model[128], data[128];
@@ -329,10 +322,9 @@ START_TEST(predictions_that_nobody_reads_end_without_an_error)
 	ck_assert_int_eq(sw_predict(model, data, NULL, ends[1], 1, &err), SW_OK);
 	close(ends[1]);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(prediction_that_fails_anywhere_has_a_line)
+TEST_LOOP(prediction_that_fails_anywhere_has_a_line, 0, 6)
 {
 	static const int of[] = {NUMBERS, IMAGE, TOKENS};
 	const enum sw_fault_kind kind = _i % 2 ? SW_FAULT_IO : SW_FAULT_MALLOC;
@@ -359,21 +351,6 @@ START_TEST(prediction_that_fails_anywhere_has_a_line)
 	}
 	ck_assert_uint_ge(n, kind == SW_FAULT_IO ? 5 : 10);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
-	tcase_add_rows(tcase, predictions_are_those_of_the_model, good);
-	tcase_add_rows(tcase, rows_that_are_not_the_models_have_one_line, bad);
-	tcase_add_test(tcase, rows_that_are_not_there_or_a_folder_have_one_line);
-	tcase_add_test(tcase, predictions_of_many_rows_are_in_their_order);
-	tcase_add_rows(tcase, model_that_makes_no_sense_has_one_line, wrong);
-	tcase_add_test(tcase, model_of_any_other_length_is_refused);
-	tcase_add_test(tcase, model_with_any_byte_changed_is_read_or_refused);
-	tcase_add_test(tcase, predictions_that_nobody_reads_end_without_an_error);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, prediction_that_fails_anywhere_has_a_line, 0, 6);
-#endif
-}
+RUN_TESTS(folder_make, folder_remove)

@@ -1,6 +1,6 @@
 /*
- * The ranks of a trial as processes: this program is each of them, as the worker is. What they agree on,
- * how they end, and what is left when one cannot be started.
+ * The ranks of a trial as processes: this program is each of them, as the worker is. What they
+ * agree on, how they end, and what is left when one cannot be started.
  */
 #include "base/fault.h"
 #include "tests/run.h"
@@ -126,16 +126,15 @@ static void agree(const sw_status says[3], sw_status want, const char *line, boo
 	close(speaker[0].place.fd);
 }
 
-START_TEST(ranks_agree_on_the_first_that_is_not_ready)
+TEST(ranks_agree_on_the_first_that_is_not_ready)
 {
 	agree((sw_status[3]){SW_OK, SW_OK, SW_OK}, SW_OK, "", false);
 	agree((sw_status[3]){SW_OK, SW_NOMEM, SW_INVALID}, SW_NOMEM, "rank 1: line of 1", false);
 	agree((sw_status[3]){SW_OK, SW_OK, SW_INVALID}, SW_INVALID, "rank 2: line of 2", true);
 	agree((sw_status[3]){SW_IO, SW_IO, SW_IO}, SW_IO, "line of 0", false);
 }
-END_TEST
 
-START_TEST(ranks_are_named_by_the_lines_of_their_ends)
+TEST(ranks_are_named_by_the_lines_of_their_ends)
 {
 	static const struct {
 		const char *line;
@@ -152,11 +151,10 @@ START_TEST(ranks_are_named_by_the_lines_of_their_ends)
 	for (size_t i = 0; i < ROWS(lines); i++)
 		ck_assert_uint_eq(sw_rank_named(lines[i].line), lines[i].rank);
 }
-END_TEST
 
 /* --- they start and end --- */
 
-START_TEST(ranks_that_are_told_of_an_error_end_by_themselves)
+TEST(ranks_that_are_told_of_an_error_end_by_themselves)
 {
 	const size_t files = descriptors();
 	bool impossible = false;
@@ -170,9 +168,8 @@ START_TEST(ranks_that_are_told_of_an_error_end_by_themselves)
 	ck_assert(!has_children());
 	ck_assert_uint_eq(descriptors(), files);
 }
-END_TEST
 
-START_TEST(rank_that_was_killed_is_lost_with_its_signal)
+TEST(rank_that_was_killed_is_lost_with_its_signal)
 {
 	siginfo_t info = {0};
 	bool impossible = false;
@@ -193,9 +190,8 @@ START_TEST(rank_that_was_killed_is_lost_with_its_signal)
 	sw_gang_end(gang, true);
 	ck_assert(!has_children());
 }
-END_TEST
 
-START_TEST(transport_that_is_unknown_starts_none)
+TEST(transport_that_is_unknown_starts_none)
 {
 	struct sw_gang *gang;
 
@@ -203,10 +199,9 @@ START_TEST(transport_that_is_unknown_starts_none)
 	ck_assert_ptr_null(gang);
 	ck_assert(!has_children());
 }
-END_TEST
 
 /* Whatever number rank 0's has. The stand-in has no other than gpu:0. */
-START_TEST(rank_opens_the_only_gpu_that_it_sees)
+TEST(rank_opens_the_only_gpu_that_it_sees)
 {
 	bool impossible = false;
 	struct sw_gang *gang;
@@ -224,7 +219,6 @@ START_TEST(rank_opens_the_only_gpu_that_it_sees)
 		      "%s", err.msg);
 	sw_gang_end(gang, true);
 }
-END_TEST
 
 int __real_kill(pid_t pid, int sig);
 int __wrap_kill(pid_t pid, int sig);
@@ -236,7 +230,7 @@ int __wrap_kill(pid_t pid, int sig)
 }
 
 /* As one that waits for a driver that does not answer: a signal is for later. */
-START_TEST(rank_that_does_not_die_is_left)
+TEST(rank_that_does_not_die_is_left)
 {
 	struct sw_gang *gang;
 	pid_t child;
@@ -251,7 +245,6 @@ START_TEST(rank_that_does_not_die_is_left)
 	while (has_children()) /* or its zombie hides a program's that the idle worker reaps */
 		(void)poll(NULL, 0, 1);
 }
-END_TEST
 
 int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attr, char *const argv[], char *const env[]);
@@ -272,7 +265,7 @@ static const struct {
 	      {ENFILE, SW_BUSY}, {EACCES, SW_IO},   {ENOENT, SW_IO}};
 
 /* Only what passes is the machine's trouble, not the trial's. */
-START_TEST(rank_that_cannot_start_is_said)
+TEST_ROWS(rank_that_cannot_start_is_said, spawns)
 {
 	struct sw_gang *gang;
 
@@ -280,10 +273,9 @@ START_TEST(rank_that_cannot_start_is_said)
 	ck_assert_int_eq(start(&gang, 2, "shm"), spawns[_i].rc);
 	ck_assert_msg(strncmp(err.msg, "cannot start rank 1: ", 21) == 0, "%s", err.msg);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(start_without_memory_leaves_nothing)
+TEST(start_without_memory_leaves_nothing)
 {
 	const size_t files = descriptors();
 	struct sw_gang *gang;
@@ -304,7 +296,6 @@ START_TEST(start_without_memory_leaves_nothing)
 	ck_assert_uint_gt(n, 2);
 	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 }
-END_TEST
 #endif
 
 /* Before main: what the lead has started is no run of the tests. */
@@ -314,18 +305,4 @@ __attribute__((constructor)) static void be_rank(int argc, char **argv)
 		_exit(sw_rank_serve());
 }
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, ranks_agree_on_the_first_that_is_not_ready);
-	tcase_add_test(tcase, ranks_are_named_by_the_lines_of_their_ends);
-	tcase_add_test(tcase, ranks_that_are_told_of_an_error_end_by_themselves);
-	tcase_add_test(tcase, rank_that_was_killed_is_lost_with_its_signal);
-	tcase_add_test(tcase, rank_opens_the_only_gpu_that_it_sees);
-	tcase_add_test(tcase, rank_that_does_not_die_is_left);
-	tcase_add_rows(tcase, rank_that_cannot_start_is_said, spawns);
-	tcase_add_test(tcase, transport_that_is_unknown_starts_none);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, start_without_memory_leaves_nothing);
-#endif
-}
+RUN_TESTS(setup, teardown)

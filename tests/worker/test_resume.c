@@ -161,7 +161,7 @@ static void record_fini(struct record *r)
 		free(r->set[k]);
 }
 
-START_TEST(resume_after_any_epoch_continues_the_curve)
+TEST_LOOP(resume_after_any_epoch_continues_the_curve, 0, CONFIGS)
 {
 	const struct config *c = &configs[_i];
 	struct record whole = {.step = 0};
@@ -183,9 +183,8 @@ START_TEST(resume_after_any_epoch_continues_the_curve)
 	}
 	record_fini(&whole);
 }
-END_TEST
 
-START_TEST(resume_after_each_epoch_continues_the_curve)
+TEST_LOOP(resume_after_each_epoch_continues_the_curve, 0, CONFIGS)
 {
 	const struct config *c = &configs[_i];
 	struct record whole = {.step = 0}, r = {.step = 0};
@@ -199,11 +198,10 @@ START_TEST(resume_after_each_epoch_continues_the_curve)
 	record_fini(&r);
 	record_fini(&whole);
 }
-END_TEST
 
 /* Stopped before a batch at random, over and over, and begun again from the last checkpoint: ends
  * with the weights of the run that nobody stopped. */
-START_TEST(resume_from_the_last_checkpoint_after_a_stop_at_any_batch)
+TEST_LOOP(resume_from_the_last_checkpoint_after_a_stop_at_any_batch, 0, 50)
 {
 	const struct config *c = &configs[(size_t)_i % CONFIGS];
 	struct record whole = {.step = 0}, r = {.step = 0};
@@ -229,10 +227,9 @@ START_TEST(resume_from_the_last_checkpoint_after_a_stop_at_any_batch)
 	record_fini(&r);
 	record_fini(&whole);
 }
-END_TEST
 
 /* pbt: the shapes are the donor's, the hyperparameters are not. */
-START_TEST(resume_with_other_hyperparameters_begins_at_the_donors_weights)
+TEST(resume_with_other_hyperparameters_begins_at_the_donors_weights)
 {
 	struct config c = configs[0], other = c;
 	struct record donor = {.step = 0}, child = {.step = 0}, same = {.step = 0};
@@ -259,14 +256,5 @@ START_TEST(resume_with_other_hyperparameters_begins_at_the_donors_weights)
 	record_fini(&child);
 	record_fini(&same);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, trial_setup, trial_teardown);
-	tcase_add_loop_test(tcase, resume_after_any_epoch_continues_the_curve, 0, CONFIGS);
-	tcase_add_loop_test(tcase, resume_after_each_epoch_continues_the_curve, 0, CONFIGS);
-	tcase_add_loop_test(tcase, resume_from_the_last_checkpoint_after_a_stop_at_any_batch, 0,
-			    50);
-	tcase_add_test(tcase, resume_with_other_hyperparameters_begins_at_the_donors_weights);
-}
+RUN_TESTS(trial_setup, trial_teardown)

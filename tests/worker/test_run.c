@@ -238,7 +238,7 @@ static const struct {
 	{cannot_write, "there is no checkpoint of step 2: the trial starts from scratch\n"},
 };
 
-START_TEST(run_with_pauses_has_the_curve_of_one_without)
+TEST_ROWS(run_with_pauses_has_the_curve_of_one_without, equal)
 {
 	play(whole_run);
 	ck_assert_double_gt(whole.val_loss[1], whole.val_loss[EPOCHS]);
@@ -246,7 +246,6 @@ START_TEST(run_with_pauses_has_the_curve_of_one_without)
 	same(&whole, &got, 1);
 	logged(equal[_i].log);
 }
-END_TEST
 
 static int gone;
 
@@ -256,7 +255,7 @@ static void *own_unusable_thread(void *arg)
 	return own_unusable(&gone);
 }
 
-START_TEST(run_whose_checkpoint_is_unusable_starts_from_scratch)
+TEST_LOOP(run_whose_checkpoint_is_unusable_starts_from_scratch, 0, 2)
 {
 	gone = _i;
 	play(whole_run);
@@ -268,7 +267,6 @@ START_TEST(run_whose_checkpoint_is_unusable_starts_from_scratch)
 		    "from scratch\n");
 	logged("goes on after step 2 of trial 3/7\n");
 }
-END_TEST
 
 static void *all_unusable_thread(void *arg)
 {
@@ -281,7 +279,7 @@ static void *all_unusable_thread(void *arg)
 	"the checkpoint 7-1.ckpt is damaged: its checksum is wrong: the trial starts from "        \
 	"scratch\n"
 
-START_TEST(run_whose_checkpoints_are_all_unusable_has_a_line_for_each)
+TEST_LOOP(run_whose_checkpoints_are_all_unusable_has_a_line_for_each, 0, 2)
 {
 	gone = _i;
 	play(whole_run);
@@ -290,9 +288,8 @@ START_TEST(run_whose_checkpoints_are_all_unusable_has_a_line_for_each)
 	logged(_i ? "the checkpoint 7-3.ckpt cannot be read: No such file or directory\n" REST
 		  : "the checkpoint 7-3.ckpt is damaged: its checksum is wrong\n" REST);
 }
-END_TEST
 
-START_TEST(run_from_a_parents_checkpoint_is_the_parents_curve)
+TEST(run_from_a_parents_checkpoint_is_the_parents_curve)
 {
 	play(whole_run);
 	play(clones);
@@ -302,17 +299,15 @@ START_TEST(run_from_a_parents_checkpoint_is_the_parents_curve)
 	ck_assert_double_lt(fabs(child.val_loss[3] - whole.val_loss[3]),
 			    fabs(whole.val_loss[1] - whole.val_loss[3]));
 }
-END_TEST
 
-START_TEST(run_whose_parents_checkpoint_is_unusable_fails)
+TEST(run_whose_parents_checkpoint_is_unusable_fails)
 {
 	play(parents_unusable);
 }
-END_TEST
 
 /* What the cap counts is all that the worker has: sets of earlier trials go where they are over
  * it. */
-START_TEST(run_under_a_cap_keeps_of_earlier_data_what_fits)
+TEST_LOOP(run_under_a_cap_keeps_of_earlier_data_what_fits, 0, 2)
 {
 	struct sw_runner runner = {.ops = &sw_ops_cpu, .q = queue, .device = "cpu:0"};
 	size_t both;
@@ -329,7 +324,6 @@ START_TEST(run_under_a_cap_keeps_of_earlier_data_what_fits)
 	ck_assert_uint_eq(sw_data_cache_loads(runner.cache), _i ? 4 : 3);
 	sw_data_cache_destroy(runner.cache);
 }
-END_TEST
 
 static size_t left; /* bytes that are free on the device */
 
@@ -342,7 +336,7 @@ static sw_status memory_left(size_t *free_bytes, size_t *total_bytes)
 
 /* Without a cap a set that nobody uses stays, until it takes the room of a trial's whole batches.
  * _i: is there too little? */
-START_TEST(run_that_lacks_room_drops_earlier_data_and_keeps_its_own)
+TEST_LOOP(run_that_lacks_room_drops_earlier_data_and_keeps_its_own, 0, 2)
 {
 	struct sw_ops ops = sw_ops_cpu;
 	struct sw_runner runner = {.ops = &ops, .q = queue, .device = "cpu:0"};
@@ -361,7 +355,6 @@ START_TEST(run_that_lacks_room_drops_earlier_data_and_keeps_its_own)
 	ck_assert_uint_eq(sw_data_cache_loads(runner.cache), _i ? 3 : 2);
 	sw_data_cache_destroy(runner.cache);
 }
-END_TEST
 
 static sw_status graph_without_memory(struct sw_queue *q)
 {
@@ -369,7 +362,7 @@ static sw_status graph_without_memory(struct sw_queue *q)
 	return SW_NOMEM;
 }
 
-START_TEST(run_that_has_no_graphs_says_so)
+TEST(run_that_has_no_graphs_says_so)
 {
 	struct sw_ops ops = sw_ops_cpu;
 	struct sw_runner runner = {.ops = &ops, .q = queue, .device = "cpu:0"};
@@ -388,18 +381,5 @@ START_TEST(run_that_has_no_graphs_says_so)
 	       "without, which takes longer\n");
 	ck_assert_ptr_null(strstr(strstr(d.logs, "made a graph") + 1, "made a graph"));
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, trial_setup, trial_teardown);
-	tcase_add_test(tcase, run_that_has_no_graphs_says_so);
-	tcase_add_rows(tcase, run_with_pauses_has_the_curve_of_one_without, equal);
-	tcase_add_loop_test(tcase, run_whose_checkpoint_is_unusable_starts_from_scratch, 0, 2);
-	tcase_add_loop_test(tcase, run_whose_checkpoints_are_all_unusable_has_a_line_for_each, 0,
-			    2);
-	tcase_add_test(tcase, run_from_a_parents_checkpoint_is_the_parents_curve);
-	tcase_add_test(tcase, run_whose_parents_checkpoint_is_unusable_fails);
-	tcase_add_loop_test(tcase, run_under_a_cap_keeps_of_earlier_data_what_fits, 0, 2);
-	tcase_add_loop_test(tcase, run_that_lacks_room_drops_earlier_data_and_keeps_its_own, 0, 2);
-}
+RUN_TESTS(trial_setup, trial_teardown)

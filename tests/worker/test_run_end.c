@@ -1,4 +1,5 @@
-/* tests/worker/test_run_end.c — the state that a trial ends in, and the cause that the daemon is told. */
+/* tests/worker/test_run_end.c — the state that a trial ends in, and the cause that the daemon is
+ * told. */
 #include "tests/run.h"
 #include "tests/worker/trial_daemon.h"
 
@@ -162,7 +163,7 @@ static void *lacks_memory(void *arg)
 
 /* --- the worker's side --- */
 
-START_TEST(run_without_a_better_loss_ends_with_patience_as_its_cause)
+TEST(run_without_a_better_loss_ends_with_patience_as_its_cause)
 {
 	play(loses_patience);
 	logged("ended after epoch 2: patience: val_loss not lower for 1 epoch\n");
@@ -170,19 +171,16 @@ START_TEST(run_without_a_better_loss_ends_with_patience_as_its_cause)
 	play(is_stopped_before_patience);
 	ck_assert_msg(strstr(d.logs, "patience") == NULL, "%s", d.logs);
 }
-END_TEST
 
-START_TEST(run_that_is_lost_at_the_end_of_patience_ends_there)
+TEST(run_that_is_lost_at_the_end_of_patience_ends_there)
 {
 	play(is_lost_without_patience);
 }
-END_TEST
 
-START_TEST(run_that_its_parameters_make_impossible_is_infeasible)
+TEST(run_that_its_parameters_make_impossible_is_infeasible)
 {
 	play(draws_the_impossible);
 }
-END_TEST
 
 static sw_status short_memory(size_t *free_bytes, size_t *total_bytes)
 {
@@ -200,7 +198,7 @@ static sw_status no_backward(struct sw_queue *q, const float *x, const float *w,
 	return SW_NOMEM;
 }
 
-START_TEST(run_that_others_leave_no_memory_has_failed_and_is_not_infeasible)
+TEST_LOOP(run_that_others_leave_no_memory_has_failed_and_is_not_infeasible, 0, 3)
 {
 	struct sw_ops ops = sw_ops_cpu;
 	struct sw_runner runner = {.ops = &ops, .q = queue, .device = "cpu:0"};
@@ -212,22 +210,11 @@ START_TEST(run_that_others_leave_no_memory_has_failed_and_is_not_infeasible)
 	play_as(&runner, lacks_memory);
 	sw_data_cache_destroy(runner.cache);
 }
-END_TEST
 
-START_TEST(run_that_diverges_leaves_no_checkpoint)
+TEST(run_that_diverges_leaves_no_checkpoint)
 {
 	play(diverges);
 	ck_assert_uint_eq(names_in(folder, NULL), 0);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, trial_setup, trial_teardown);
-	tcase_add_test(tcase, run_without_a_better_loss_ends_with_patience_as_its_cause);
-	tcase_add_test(tcase, run_that_is_lost_at_the_end_of_patience_ends_there);
-	tcase_add_test(tcase, run_that_its_parameters_make_impossible_is_infeasible);
-	tcase_add_loop_test(tcase, run_that_others_leave_no_memory_has_failed_and_is_not_infeasible,
-			    0, 3);
-	tcase_add_test(tcase, run_that_diverges_leaves_no_checkpoint);
-}
+RUN_TESTS(trial_setup, trial_teardown)

@@ -98,7 +98,7 @@ static const struct sw_trainer adamw = {.classes = true,
 					.epochs = EPOCHS};
 
 /* _i & 1: the optimizer, _i & 2: the model */
-START_TEST(train_digits_learns_and_repeats_bit_for_bit)
+TEST_LOOP(train_digits_learns_and_repeats_bit_for_bit, 0, 4)
 {
 	const struct sw_trainer t = _i & 1 ? adamw : sgd;
 	const char *model = _i & 2 ? dropped : mlp;
@@ -122,9 +122,8 @@ START_TEST(train_digits_learns_and_repeats_bit_for_bit)
 		ck_assert(a.e[i].train_loss != other.e[i].train_loss);
 	}
 }
-END_TEST
 
-START_TEST(train_regression_lowers_the_loss)
+TEST(train_regression_lowers_the_loss)
 {
 	struct sw_trainer t = sgd;
 	struct curve c = {.n = 0};
@@ -140,9 +139,8 @@ START_TEST(train_regression_lowers_the_loss)
 	ck_assert_double_lt(c.e[EPOCHS - 1].val_loss, 5000);
 	ck_assert_double_gt(c.e[EPOCHS - 1].val_loss, 1000);
 }
-END_TEST
 
-START_TEST(train_diverging_reports_it_once_and_ends)
+TEST(train_diverging_reports_it_once_and_ends)
 {
 	struct sw_trainer t = sgd;
 	struct curve c = {.n = 0};
@@ -156,9 +154,8 @@ START_TEST(train_diverging_reports_it_once_and_ends)
 	ck_assert_uint_eq(c.n, 1);
 	ck_assert(!isfinite(c.e[0].train_loss));
 }
-END_TEST
 
-START_TEST(train_dropped_ends_before_the_next_batch)
+TEST(train_dropped_ends_before_the_next_batch)
 {
 	struct curve c = {.stop_after = 50};
 	enum sw_train_end end;
@@ -169,12 +166,11 @@ START_TEST(train_dropped_ends_before_the_next_batch)
 	ck_assert_uint_eq(c.batches, 51);
 	ck_assert_uint_eq(c.n, 1); /* 45 batches and 2 of validation an epoch */
 }
-END_TEST
 
 #ifdef SW_FAULTS
 /* _i 1: memory stays away. 0: one call fails, which a smaller arena makes good where it was for
  * one of the arena's two pieces. */
-START_TEST(train_without_memory_fails_cleanly_at_each_call)
+TEST_LOOP(train_without_memory_fails_cleanly_at_each_call, 0, 2)
 {
 	struct sw_trainer t = sgd;
 	unsigned fired = 1, survived = 0;
@@ -198,10 +194,9 @@ START_TEST(train_without_memory_fails_cleanly_at_each_call)
 	}
 	ck_assert_uint_eq(survived, _i == 1 ? 0 : 2);
 }
-END_TEST
 #endif
 
-START_TEST(train_that_fits_no_memory_says_so_before_it_takes_any)
+TEST(train_that_fits_no_memory_says_so_before_it_takes_any)
 {
 	struct curve c = {.n = 0};
 	enum sw_train_end end;
@@ -212,17 +207,5 @@ START_TEST(train_that_fits_no_memory_says_so_before_it_takes_any)
 			       sgd, 3, &end),
 			 SW_NOMEM);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, train_digits_learns_and_repeats_bit_for_bit, 0, 4);
-	tcase_add_test(tcase, train_regression_lowers_the_loss);
-	tcase_add_test(tcase, train_diverging_reports_it_once_and_ends);
-	tcase_add_test(tcase, train_dropped_ends_before_the_next_batch);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, train_without_memory_fails_cleanly_at_each_call, 0, 2);
-#endif
-	tcase_add_test(tcase, train_that_fits_no_memory_says_so_before_it_takes_any);
-}
+RUN_TESTS(setup, teardown)

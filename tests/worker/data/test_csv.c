@@ -73,7 +73,7 @@ static const struct {
 	{"1,2\n3,4\n", false, NULL, -3, "/label", " has 2 columns: there is no column -3 (from 0)"},
 };
 
-START_TEST(csv_malformed_gives_its_line)
+TEST_ROWS(csv_malformed_gives_its_line, bad)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data_csv csv;
@@ -90,9 +90,8 @@ START_TEST(csv_malformed_gives_its_line)
 	ck_assert_str_eq(err.ptr, bad[_i].ptr);
 	ck_assert_ptr_null(csv.x);
 }
-END_TEST
 
-START_TEST(csv_of_every_dialect_is_read)
+TEST(csv_of_every_dialect_is_read)
 {
 	static const char *const texts[] = {
 		"a,y,b\n1,red,-2.5\n3e1,blue,.5\n",
@@ -118,9 +117,8 @@ START_TEST(csv_of_every_dialect_is_read)
 		sw_data_csv_fini(&csv);
 	}
 }
-END_TEST
 
-START_TEST(csv_quoted_cells_keep_commas_quotes_and_lines)
+TEST(csv_quoted_cells_keep_commas_quotes_and_lines)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data_csv csv;
@@ -139,9 +137,8 @@ START_TEST(csv_quoted_cells_keep_commas_quotes_and_lines)
 	ck_assert_str_eq(csv.label[0], "a \"b\", c\nd");
 	sw_data_csv_fini(&csv);
 }
-END_TEST
 
-START_TEST(csv_missing_or_no_file_is_said)
+TEST(csv_missing_or_no_file_is_said)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data_csv csv;
@@ -156,11 +153,10 @@ START_TEST(csv_missing_or_no_file_is_said)
 		SW_INVALID);
 	ck_assert_str_eq(err.msg, "/tmp is not a file");
 }
-END_TEST
 
 #ifdef SW_FAULTS
 /* _i: the kind of failure; every failure point of reading 300 rows. */
-START_TEST(csv_fails_cleanly_at_each_point)
+TEST_LOOP(csv_fails_cleanly_at_each_point, 0, 2)
 {
 	const enum sw_fault_kind kind = _i ? SW_FAULT_IO : SW_FAULT_MALLOC;
 	static char text[8192];
@@ -186,17 +182,6 @@ START_TEST(csv_fails_cleanly_at_each_point)
 		sw_data_csv_fini(&csv);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, NULL, teardown);
-	tcase_add_rows(tcase, csv_malformed_gives_its_line, bad);
-	tcase_add_test(tcase, csv_of_every_dialect_is_read);
-	tcase_add_test(tcase, csv_quoted_cells_keep_commas_quotes_and_lines);
-	tcase_add_test(tcase, csv_missing_or_no_file_is_said);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, csv_fails_cleanly_at_each_point, 0, 2);
-#endif
-}
+RUN_TESTS(NULL, teardown)

@@ -69,7 +69,7 @@ static const struct {
 	 "unknown key \"lable\"; did you mean \"label\"?"},
 };
 
-START_TEST(source_wrong_gives_its_line)
+TEST_ROWS(source_wrong_gives_its_line, sources)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data_source source;
@@ -80,10 +80,9 @@ START_TEST(source_wrong_gives_its_line)
 	ck_assert_str_eq(err.ptr, sources[_i].ptr);
 	cJSON_Delete(json);
 }
-END_TEST
 
 /* Feature a is the row, so a row can be found again after the split. */
-START_TEST(classes_are_numbered_in_sorted_order)
+TEST(classes_are_numbered_in_sorted_order)
 {
 	static const struct {
 		const char *text;
@@ -115,9 +114,8 @@ START_TEST(classes_are_numbered_in_sorted_order)
 		sw_data_fini(&data);
 	}
 }
-END_TEST
 
-START_TEST(standardising_uses_the_training_rows_alone)
+TEST(standardising_uses_the_training_rows_alone)
 {
 	const struct sw_data_want want = {
 		.val_fraction = 0.25, .split_seed = 3, .standardize = true};
@@ -140,7 +138,6 @@ START_TEST(standardising_uses_the_training_rows_alone)
 	ck_assert_double_eq_tol(squares / 6, 1, 1e-5);
 	sw_data_fini(&data);
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -154,7 +151,7 @@ static const struct {
 	{"a,y\n1,2\n2,3\n", true, 0.2, "", "val_fraction 0.2 of 2 rows leaves none to validate on"},
 };
 
-START_TEST(data_unfit_for_the_loss_gives_its_line)
+TEST_ROWS(data_unfit_for_the_loss_gives_its_line, unfit)
 {
 	struct sw_data_want want = half;
 	struct sw_err err = SW_ERR_INIT;
@@ -168,9 +165,8 @@ START_TEST(data_unfit_for_the_loss_gives_its_line)
 	ck_assert_str_eq(err.ptr, unfit[_i].ptr);
 	ck_assert_ptr_null(data.memory);
 }
-END_TEST
 
-START_TEST(cache_reads_once_until_something_changes)
+TEST(cache_reads_once_until_something_changes)
 {
 	struct sw_data_want want = half;
 	struct sw_err err = SW_ERR_INIT;
@@ -200,10 +196,9 @@ START_TEST(cache_reads_once_until_something_changes)
 	sw_data_cache_destroy(cache);
 	cJSON_Delete(json);
 }
-END_TEST
 
 /* The held one stays whatever is asked for; of the others those go that were used first. */
-START_TEST(cache_is_trimmed_to_bytes_but_for_what_is_held)
+TEST(cache_is_trimmed_to_bytes_but_for_what_is_held)
 {
 	struct sw_data_want want = half;
 	struct sw_data_cache *cache;
@@ -241,10 +236,9 @@ START_TEST(cache_is_trimmed_to_bytes_but_for_what_is_held)
 	sw_data_cache_destroy(cache);
 	cJSON_Delete(json);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(data_without_memory_fails_cleanly_at_each_call)
+TEST(data_without_memory_fails_cleanly_at_each_call)
 {
 	unsigned fired = 1;
 
@@ -263,7 +257,6 @@ START_TEST(data_without_memory_fails_cleanly_at_each_call)
 		sw_data_fini(&data);
 	}
 }
-END_TEST
 #endif
 
 static const struct {
@@ -296,7 +289,7 @@ static const struct {
 	 "nesterov must be true or false"},
 };
 
-START_TEST(trainer_takes_parameter_then_literal_then_default)
+TEST_ROWS(trainer_takes_parameter_then_literal_then_default, options)
 {
 	cJSON *trainer = cJSON_Parse(options[_i].trainer),
 	      *params = cJSON_Parse(options[_i].params);
@@ -321,19 +314,5 @@ START_TEST(trainer_takes_parameter_then_literal_then_default)
 	ck_assert_uint_eq(t.split_seed, 5);
 	ck_assert(t.classes && t.standardize);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, NULL, teardown);
-	tcase_add_rows(tcase, source_wrong_gives_its_line, sources);
-	tcase_add_test(tcase, classes_are_numbered_in_sorted_order);
-	tcase_add_test(tcase, standardising_uses_the_training_rows_alone);
-	tcase_add_rows(tcase, data_unfit_for_the_loss_gives_its_line, unfit);
-	tcase_add_test(tcase, cache_reads_once_until_something_changes);
-	tcase_add_test(tcase, cache_is_trimmed_to_bytes_but_for_what_is_held);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, data_without_memory_fails_cleanly_at_each_call);
-#endif
-	tcase_add_rows(tcase, trainer_takes_parameter_then_literal_then_default, options);
-}
+RUN_TESTS(NULL, teardown)

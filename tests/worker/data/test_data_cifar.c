@@ -55,7 +55,7 @@ static void rows_check(const struct sw_data_part *part, size_t add, unsigned *se
 	}
 }
 
-START_TEST(cifar10_is_split_by_seed_with_every_row_once)
+TEST(cifar10_is_split_by_seed_with_every_row_once)
 {
 	unsigned seen[6 * PER] = {0};
 	struct sw_data data;
@@ -77,9 +77,8 @@ START_TEST(cifar10_is_split_by_seed_with_every_row_once)
 		ck_assert_uint_eq(seen[i], 1);
 	sw_data_fini(&data);
 }
-END_TEST
 
-START_TEST(cifar10_validates_on_its_test_part)
+TEST(cifar10_validates_on_its_test_part)
 {
 	unsigned seen[6 * PER] = {0};
 	struct sw_data data;
@@ -96,9 +95,8 @@ START_TEST(cifar10_validates_on_its_test_part)
 		ck_assert_uint_eq(seen[i], 1);
 	sw_data_fini(&data);
 }
-END_TEST
 
-START_TEST(cifar_names_its_classes_where_a_file_does)
+TEST(cifar_names_its_classes_where_a_file_does)
 {
 	static const struct {
 		const char *text; /* NULL: there is no file */
@@ -131,9 +129,8 @@ START_TEST(cifar_names_its_classes_where_a_file_does)
 	ck_assert_ptr_null(data.about.classes);
 	sw_data_fini(&data);
 }
-END_TEST
 
-START_TEST(cifar100_has_fine_or_coarse_labels)
+TEST(cifar100_has_fine_or_coarse_labels)
 {
 	unsigned seen[6 * PER] = {0};
 	struct sw_data data;
@@ -154,10 +151,9 @@ START_TEST(cifar100_has_fine_or_coarse_labels)
 	rows_check(&data.train, 0, seen);
 	sw_data_fini(&data);
 }
-END_TEST
 
 /* Of the training rows, in each channel: mean 0 and deviation 1 after scale and shift. */
-START_TEST(channels_are_measured_on_the_training_rows)
+TEST(channels_are_measured_on_the_training_rows)
 {
 	struct sw_data_want want = as_classes;
 	struct sw_data data;
@@ -183,9 +179,8 @@ START_TEST(channels_are_measured_on_the_training_rows)
 	}
 	sw_data_fini(&data);
 }
-END_TEST
 
-START_TEST(channels_take_the_constants_that_are_given)
+TEST(channels_take_the_constants_that_are_given)
 {
 	struct sw_data data;
 
@@ -213,7 +208,6 @@ START_TEST(channels_take_the_constants_that_are_given)
 		"}",
 		as_classes, "/normalize/mean", "\"normalize\" is for 1 channels, the data has 3");
 }
-END_TEST
 
 static const struct damage broken[] = {
 	{"data_batch_1.bin", GONE, 0, 0, "/path", "@/data_batch_1.bin: No such file or directory"},
@@ -242,16 +236,15 @@ static const struct damage broken[] = {
 	 "@/test_batch.bin: byte 3073 (row 1) is the label 77, expected 0 to 9"},
 };
 
-START_TEST(cifar10_damaged_gets_its_line)
+TEST_ROWS(cifar10_damaged_gets_its_line, broken)
 {
 	ten_put();
 	batch_fill(1, 1);
 	damage_put(&broken[_i], batch, PER * ROW);
 	refused(TESTED, as_classes, broken[_i].ptr, broken[_i].says);
 }
-END_TEST
 
-START_TEST(cifar_that_is_something_else_gets_its_line)
+TEST(cifar_that_is_something_else_gets_its_line)
 {
 	static const unsigned char gz[] = {0x1f, 0x8b, 8, 0};
 
@@ -276,17 +269,15 @@ START_TEST(cifar_that_is_something_else_gets_its_line)
 	refused(HUNDRED, want, "",
 		"the loss \"mse\" needs numbers to predict, the labels of CIFAR-100 are classes");
 }
-END_TEST
 
-START_TEST(cifar_without_memory_or_disk_fails_cleanly_at_each_call)
+TEST(cifar_without_memory_or_disk_fails_cleanly_at_each_call)
 {
 	ten_put();
 	put("batches.meta.txt", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n", 20);
 	walk_faults(TESTED, as_classes);
 }
-END_TEST
 
-START_TEST(cache_sees_that_any_file_changed)
+TEST(cache_sees_that_any_file_changed)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data_cache *cache;
@@ -308,19 +299,5 @@ START_TEST(cache_sees_that_any_file_changed)
 	sw_data_cache_destroy(cache);
 	cJSON_Delete(json);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
-	tcase_add_test(tcase, cifar10_is_split_by_seed_with_every_row_once);
-	tcase_add_test(tcase, cifar10_validates_on_its_test_part);
-	tcase_add_test(tcase, cifar_names_its_classes_where_a_file_does);
-	tcase_add_test(tcase, cifar100_has_fine_or_coarse_labels);
-	tcase_add_test(tcase, channels_are_measured_on_the_training_rows);
-	tcase_add_test(tcase, channels_take_the_constants_that_are_given);
-	tcase_add_loop_test(tcase, cifar10_damaged_gets_its_line, 0, ROWS(broken));
-	tcase_add_test(tcase, cifar_that_is_something_else_gets_its_line);
-	tcase_add_test(tcase, cifar_without_memory_or_disk_fails_cleanly_at_each_call);
-	tcase_add_test(tcase, cache_sees_that_any_file_changed);
-}
+RUN_TESTS(folder_make, folder_remove)

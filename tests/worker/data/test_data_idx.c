@@ -55,7 +55,7 @@ static unsigned rows_check(const struct sw_data_part *part, unsigned from)
 	return seen;
 }
 
-START_TEST(idx_folder_is_split_or_has_its_test_part)
+TEST(idx_folder_is_split_or_has_its_test_part)
 {
 	struct sw_data data;
 
@@ -75,9 +75,8 @@ START_TEST(idx_folder_is_split_or_has_its_test_part)
 		sw_data_fini(&data);
 	}
 }
-END_TEST
 
-START_TEST(idx_of_four_dimensions_has_channels)
+TEST(idx_of_four_dimensions_has_channels)
 {
 	static const unsigned char head[] = {0, 0, 8, 4, 0, 0, 0, ROW_N, 0,
 					     0, 0, 2, 0, 0, 0, 1, 0,     0};
@@ -94,7 +93,6 @@ START_TEST(idx_of_four_dimensions_has_channels)
 	ck_assert_uint_eq(data.features, 2);
 	sw_data_fini(&data);
 }
-END_TEST
 
 #define IMG "t10k-images-idx3-ubyte"
 #define LAB "t10k-labels-idx1-ubyte"
@@ -124,7 +122,7 @@ static const struct damage broken[] = {
 	{LAB, CUT, 13, 0, "/path", "@/" LAB " has 13 bytes, its header says 14"},
 };
 
-START_TEST(idx_damaged_gets_its_line)
+TEST_ROWS(idx_damaged_gets_its_line, broken)
 {
 	const struct damage *d = &broken[_i];
 	const bool of_labels = strcmp(d->file, LAB) == 0;
@@ -134,9 +132,8 @@ START_TEST(idx_damaged_gets_its_line)
 		   of_labels ? sizeof labels : sizeof images);
 	refused(TESTED, as_classes, d->ptr, d->says);
 }
-END_TEST
 
-START_TEST(idx_parts_that_do_not_fit_get_their_line)
+TEST(idx_parts_that_do_not_fit_get_their_line)
 {
 	set_put();
 	labels[7] = ROW_N - 1;
@@ -158,21 +155,11 @@ START_TEST(idx_parts_that_do_not_fit_get_their_line)
 	refused(FOLDER, as_classes, "/path",
 		"@/train-labels-idx1-ubyte is compressed: gunzip it first");
 }
-END_TEST
 
-START_TEST(idx_without_memory_or_disk_fails_cleanly_at_each_call)
+TEST(idx_without_memory_or_disk_fails_cleanly_at_each_call)
 {
 	set_put();
 	walk_faults(PAIR, as_classes);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
-	tcase_add_test(tcase, idx_folder_is_split_or_has_its_test_part);
-	tcase_add_test(tcase, idx_of_four_dimensions_has_channels);
-	tcase_add_loop_test(tcase, idx_damaged_gets_its_line, 0, ROWS(broken));
-	tcase_add_test(tcase, idx_parts_that_do_not_fit_get_their_line);
-	tcase_add_test(tcase, idx_without_memory_or_disk_fails_cleanly_at_each_call);
-}
+RUN_TESTS(folder_make, folder_remove)

@@ -62,7 +62,7 @@ static void rows_check(const struct sw_data *data)
 	ck_assert_uint_eq(seen, 15);
 }
 
-START_TEST(npy_of_every_dtype_and_version_becomes_floats)
+TEST(npy_of_every_dtype_and_version_becomes_floats)
 {
 	static const double f8[] = {0, 1, 10, 11, 20, 21, 30, 31};
 	static const uint8_t u1[] = {0, 1, 10, 11, 20, 21, 30, 31}, yu1[] = {0, 2, 0, 1};
@@ -107,9 +107,8 @@ START_TEST(npy_of_every_dtype_and_version_becomes_floats)
 		}
 	}
 }
-END_TEST
 
-START_TEST(npy_given_validation_part_is_kept_apart)
+TEST(npy_given_validation_part_is_kept_apart)
 {
 	static const float other[] = {5, 5, 6, 6, 7, 7, 8, 8};
 	struct sw_data data;
@@ -123,9 +122,8 @@ START_TEST(npy_given_validation_part_is_kept_apart)
 	ck_assert_mem_eq(data.val.x, other, sizeof other);
 	sw_data_fini(&data);
 }
-END_TEST
 
-START_TEST(npy_of_values_is_for_regression)
+TEST(npy_of_values_is_for_regression)
 {
 	static const double y[] = {0.5, -1, 2.25, 1e6};
 	struct sw_data_want want = as_classes;
@@ -144,9 +142,8 @@ START_TEST(npy_of_values_is_for_regression)
 	refused(PAIR, as_classes, "/label_path",
 		"@/y.npy: byte 128 (row 0) is the label 0.5, expected an integer from 0 to 65535");
 }
-END_TEST
 
-START_TEST(npy_images_are_channels_first_and_bytes_stay_bytes)
+TEST(npy_images_are_channels_first_and_bytes_stay_bytes)
 {
 	static const struct {
 		const char *shape, *image;
@@ -193,7 +190,6 @@ START_TEST(npy_images_are_channels_first_and_bytes_stay_bytes)
 		as_classes, "/image",
 		"@/x.npy has rows of 6 numbers, an image of 1 x 2 x 2 needs 4");
 }
-END_TEST
 
 static const struct damage broken[] = {
 	{"x.npy", GONE, 0, 0, "/path", "@/x.npy: No such file or directory"},
@@ -220,7 +216,7 @@ static const struct damage broken[] = {
 	{"x.npy", SET, 134, 0x80, "/path", NULL},
 };
 
-START_TEST(npy_damaged_gets_its_line)
+TEST_ROWS(npy_damaged_gets_its_line, broken)
 {
 	const struct damage *d = &broken[_i];
 
@@ -239,7 +235,6 @@ START_TEST(npy_damaged_gets_its_line)
 		d->at == 131 ? "@/x.npy: byte 132 (row 0, column 1) is inf: not a finite float"
 			     : "@/x.npy: byte 144 (row 2, column 0) is nan: not a finite float");
 }
-END_TEST
 
 static const struct {
 	const char *text, *says; /* NULL: it is fine */
@@ -287,7 +282,7 @@ static const struct {
 };
 
 /* Each header in memory of exactly its size; and each beginning of it, which is never fine. */
-START_TEST(npy_header_is_read_or_refused)
+TEST_ROWS(npy_header_is_read_or_refused, headers)
 {
 	const size_t n = strlen(headers[_i].text);
 
@@ -309,9 +304,8 @@ START_TEST(npy_header_is_read_or_refused)
 			ck_assert_int_ne(status, SW_OK);
 	}
 }
-END_TEST
 
-START_TEST(npy_parts_that_do_not_fit_get_their_line)
+TEST(npy_parts_that_do_not_fit_get_their_line)
 {
 	static const int64_t wrong[] = {0, -1, 1, 0}, same[] = {3, 3, 3, 3};
 	static const int64_t big[] = {0, 65536, 1, 0};
@@ -345,10 +339,9 @@ START_TEST(npy_parts_that_do_not_fit_get_their_line)
 		rows4, 32));
 	refused(PAIR, as_classes, "/path", "@/x.npy: the header says over 1 TiB of data");
 }
-END_TEST
 
 /* A trial's cause is short: of a long path the end is shown. */
-START_TEST(npy_of_a_long_path_shows_its_end)
+TEST(npy_of_a_long_path_shows_its_end)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char spec[512], path[200];
@@ -362,25 +355,11 @@ START_TEST(npy_of_a_long_path_shows_its_end)
 	snprintf(spec, sizeof spec, "...%.71s/x.npy: No such file or directory", path);
 	ck_assert_str_eq(err.msg, spec);
 }
-END_TEST
 
-START_TEST(npy_without_memory_or_disk_fails_cleanly_at_each_call)
+TEST(npy_without_memory_or_disk_fails_cleanly_at_each_call)
 {
 	set_put();
 	walk_faults(TESTED, as_classes);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
-	tcase_add_test(tcase, npy_of_every_dtype_and_version_becomes_floats);
-	tcase_add_test(tcase, npy_given_validation_part_is_kept_apart);
-	tcase_add_test(tcase, npy_of_values_is_for_regression);
-	tcase_add_test(tcase, npy_images_are_channels_first_and_bytes_stay_bytes);
-	tcase_add_loop_test(tcase, npy_damaged_gets_its_line, 0, ROWS(broken));
-	tcase_add_loop_test(tcase, npy_header_is_read_or_refused, 0, ROWS(headers));
-	tcase_add_test(tcase, npy_parts_that_do_not_fit_get_their_line);
-	tcase_add_test(tcase, npy_of_a_long_path_shows_its_end);
-	tcase_add_test(tcase, npy_without_memory_or_disk_fails_cleanly_at_each_call);
-}
+RUN_TESTS(folder_make, folder_remove)

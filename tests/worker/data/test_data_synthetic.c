@@ -41,7 +41,7 @@ static const struct {
 	 true, 0xb2c67f3c8758699a, 0xba10671780f03287},
 };
 
-START_TEST(synthetic_rows_are_the_same_everywhere)
+TEST_ROWS(synthetic_rows_are_the_same_everywhere, made)
 {
 	struct sw_data_want want = as_classes;
 	struct sw_data data;
@@ -59,7 +59,6 @@ START_TEST(synthetic_rows_are_the_same_everywhere)
 		      (unsigned long long)y);
 	sw_data_fini(&data);
 }
-END_TEST
 
 static bool same_row(const float *a, const float *b)
 {
@@ -67,7 +66,7 @@ static bool same_row(const float *a, const float *b)
 }
 
 /* A row does not depend on how many there are. */
-START_TEST(synthetic_rows_are_a_function_of_seed_and_row)
+TEST(synthetic_rows_are_a_function_of_seed_and_row)
 {
 	static const char *const spec[] = {
 		"{\"format\":\"synthetic\",\"features\":4,\"rows\":100}",
@@ -96,7 +95,6 @@ START_TEST(synthetic_rows_are_a_function_of_seed_and_row)
 	for (int i = 0; i < 3; i++)
 		sw_data_fini(&data[i]);
 }
-END_TEST
 
 /* The part of validation rows nearest to the mean of their class's training rows. */
 static double nearest_mean(const struct sw_data *d)
@@ -141,7 +139,7 @@ static double nearest_mean(const struct sw_data *d)
 	return (double)right / (double)d->val.rows;
 }
 
-START_TEST(synthetic_classes_can_be_told_apart_but_not_by_noise_alone)
+TEST(synthetic_classes_can_be_told_apart_but_not_by_noise_alone)
 {
 	static const struct {
 		const char *spec;
@@ -165,7 +163,6 @@ START_TEST(synthetic_classes_can_be_told_apart_but_not_by_noise_alone)
 		sw_data_fini(&data);
 	}
 }
-END_TEST
 
 /* The part of validation rows whose class the training rows' counts of tokens say. */
 static double counts_say(const struct sw_data *d)
@@ -209,7 +206,7 @@ static double counts_say(const struct sw_data *d)
 }
 
 /* Which tokens there are tells the pair of classes, and no more. */
-START_TEST(synthetic_tokens_tell_the_pair_of_classes_and_end_in_padding)
+TEST(synthetic_tokens_tell_the_pair_of_classes_and_end_in_padding)
 {
 	static const struct {
 		const char *noise;
@@ -240,11 +237,10 @@ START_TEST(synthetic_tokens_tell_the_pair_of_classes_and_end_in_padding)
 		sw_data_fini(&data);
 	}
 }
-END_TEST
 
 /* Without noise: a token's follower in one class is what it follows in the other of the pair, and
  * after eight it comes again. */
-START_TEST(synthetic_tokens_have_the_order_of_their_class)
+TEST(synthetic_tokens_have_the_order_of_their_class)
 {
 	int32_t after[4][200] = {{0}}, before[4][200] = {{0}};
 	struct sw_data data;
@@ -273,10 +269,9 @@ START_TEST(synthetic_tokens_have_the_order_of_their_class)
 	ck_assert_uint_eq(pairs, 16);
 	sw_data_fini(&data);
 }
-END_TEST
 
 /* The step to the next token is the same but for noise, and what noise hits by chance. */
-START_TEST(synthetic_next_token_follows_by_one_step)
+TEST(synthetic_next_token_follows_by_one_step)
 {
 	struct sw_data data;
 	size_t same[49] = {0}, steps = 0, most = 0;
@@ -299,9 +294,8 @@ START_TEST(synthetic_next_token_follows_by_one_step)
 	ck_assert_double_eq_tol((double)most / (double)steps, 0.755, 0.02);
 	sw_data_fini(&data);
 }
-END_TEST
 
-START_TEST(synthetic_values_are_near_a_linear_form)
+TEST(synthetic_values_are_near_a_linear_form)
 {
 	struct sw_data_want want = as_classes;
 	struct sw_data data;
@@ -327,7 +321,6 @@ START_TEST(synthetic_values_are_near_a_linear_form)
 	ck_assert_double_gt(left, 0);
 	sw_data_fini(&data);
 }
-END_TEST
 
 static const struct {
 	const char *spec;
@@ -366,17 +359,16 @@ static const struct {
 	 "2147483647 rows of 268435456 values are over 1 TiB"},
 };
 
-START_TEST(synthetic_refused_gets_its_line)
+TEST_ROWS(synthetic_refused_gets_its_line, refusals)
 {
 	struct sw_data_want want = as_classes;
 
 	want.classes = refusals[_i].classes;
 	refused(refusals[_i].spec, want, refusals[_i].ptr, refusals[_i].says);
 }
-END_TEST
 
 /* What is more than the machine has is refused before a page of it is touched. */
-START_TEST(synthetic_over_the_free_memory_is_refused)
+TEST(synthetic_over_the_free_memory_is_refused)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data data;
@@ -387,9 +379,8 @@ START_TEST(synthetic_over_the_free_memory_is_refused)
 			 SW_NOMEM);
 	ck_assert_ptr_nonnull(strstr(err.msg, "the data set needs 1048592000000 bytes to be read"));
 }
-END_TEST
 
-START_TEST(synthetic_without_memory_fails_cleanly_at_each_call)
+TEST(synthetic_without_memory_fails_cleanly_at_each_call)
 {
 	for (size_t i = 0; i < ROWS(made); i++) {
 		struct sw_data_want want = as_classes;
@@ -398,19 +389,5 @@ START_TEST(synthetic_without_memory_fails_cleanly_at_each_call)
 		walk_faults(made[i].spec, want);
 	}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
-	tcase_add_loop_test(tcase, synthetic_rows_are_the_same_everywhere, 0, ROWS(made));
-	tcase_add_test(tcase, synthetic_rows_are_a_function_of_seed_and_row);
-	tcase_add_test(tcase, synthetic_classes_can_be_told_apart_but_not_by_noise_alone);
-	tcase_add_test(tcase, synthetic_tokens_tell_the_pair_of_classes_and_end_in_padding);
-	tcase_add_test(tcase, synthetic_tokens_have_the_order_of_their_class);
-	tcase_add_test(tcase, synthetic_next_token_follows_by_one_step);
-	tcase_add_test(tcase, synthetic_values_are_near_a_linear_form);
-	tcase_add_loop_test(tcase, synthetic_refused_gets_its_line, 0, ROWS(refusals));
-	tcase_add_test(tcase, synthetic_over_the_free_memory_is_refused);
-	tcase_add_test(tcase, synthetic_without_memory_fails_cleanly_at_each_call);
-}
+RUN_TESTS(folder_make, folder_remove)

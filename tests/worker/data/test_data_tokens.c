@@ -26,7 +26,7 @@ static void set_put(size_t item)
 	put("y.bin", y, write_ids(y, labels, 4, item));
 }
 
-START_TEST(rows_have_one_label_and_end_before_their_padding)
+TEST(rows_have_one_label_and_end_before_their_padding)
 {
 	static const int32_t length[] = {3, 2, 1, 3};
 	struct sw_data data;
@@ -57,9 +57,8 @@ START_TEST(rows_have_one_label_and_end_before_their_padding)
 		sw_data_fini(&data);
 	}
 }
-END_TEST
 
-START_TEST(text_is_cut_into_rows_whose_labels_are_the_next_ids)
+TEST(text_is_cut_into_rows_whose_labels_are_the_next_ids)
 {
 	struct sw_data data;
 
@@ -83,7 +82,6 @@ START_TEST(text_is_cut_into_rows_whose_labels_are_the_next_ids)
 	}
 	sw_data_fini(&data);
 }
-END_TEST
 
 static const struct {
 	struct damage d;
@@ -116,7 +114,7 @@ static const struct {
 	 TEXT ",\"dtype\":\"uint32\"}"},
 };
 
-START_TEST(tokens_damaged_get_their_line)
+TEST_ROWS(tokens_damaged_get_their_line, broken)
 {
 	const struct damage *d = &broken[_i].d;
 	const bool of_labels = strcmp(d->file, "y.bin") == 0;
@@ -125,9 +123,8 @@ START_TEST(tokens_damaged_get_their_line)
 	damage_put(d, of_labels ? y : x, of_labels ? 8 : 24);
 	refused(broken[_i].spec, as_classes, d->ptr, d->says);
 }
-END_TEST
 
-START_TEST(ids_and_labels_out_of_range_get_their_line)
+TEST(ids_and_labels_out_of_range_get_their_line)
 {
 	static const uint32_t big[] = {0, 1, 65536, 1}, same[] = {7, 7, 7, 7};
 
@@ -143,22 +140,12 @@ START_TEST(ids_and_labels_out_of_range_get_their_line)
 	refused(TEXT ",\"dtype\":\"uint32\"}", as_classes, "/path",
 		"@/x.bin: byte 32 is the id 4278190080, expected 0 to 2147483646");
 }
-END_TEST
 
-START_TEST(tokens_without_memory_or_disk_fail_cleanly_at_each_call)
+TEST(tokens_without_memory_or_disk_fail_cleanly_at_each_call)
 {
 	set_put(2);
 	walk_faults(LABELLED "}", as_classes);
 	walk_faults(TEXT ",\"val_path\":\"@/x.bin\"}", as_classes);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
-	tcase_add_test(tcase, rows_have_one_label_and_end_before_their_padding);
-	tcase_add_test(tcase, text_is_cut_into_rows_whose_labels_are_the_next_ids);
-	tcase_add_loop_test(tcase, tokens_damaged_get_their_line, 0, ROWS(broken));
-	tcase_add_test(tcase, ids_and_labels_out_of_range_get_their_line);
-	tcase_add_test(tcase, tokens_without_memory_or_disk_fail_cleanly_at_each_call);
-}
+RUN_TESTS(folder_make, folder_remove)

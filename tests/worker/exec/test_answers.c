@@ -43,7 +43,7 @@ static void want(const char *line, int times)
 	}
 }
 
-START_TEST(answers_keep_their_order_and_number)
+TEST(answers_keep_their_order_and_number)
 {
 	add(SW_ANSWERS_GOON, 1000);
 	add(ODD, 1);
@@ -53,9 +53,8 @@ START_TEST(answers_keep_their_order_and_number)
 	want(SW_ANSWERS_GOON, 200000);
 	ck_assert_int_eq(recv(way[1], &answers, 1, MSG_DONTWAIT), -1);
 }
-END_TEST
 
-START_TEST(answers_to_nobody_are_forgotten)
+TEST(answers_to_nobody_are_forgotten)
 {
 	add(SW_ANSWERS_GOON, 10000);
 	ck_assert_uint_gt(answers.n, 0);
@@ -63,11 +62,5 @@ START_TEST(answers_to_nobody_are_forgotten)
 	sw_answers_send(&answers, way[0]);
 	ck_assert_uint_eq(answers.n + answers.counted, 0);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, answers_keep_their_order_and_number);
-	tcase_add_test(tcase, answers_to_nobody_are_forgotten);
-}
+RUN_TESTS(setup, NULL)

@@ -48,7 +48,7 @@ static void want(const char *name, const char *value)
 		ck_assert_msg(!got, "%s: %s", name, got);
 }
 
-START_TEST(environment_has_ours_then_the_specs_then_the_workers)
+TEST(environment_has_ours_then_the_specs_then_the_workers)
 {
 	size_t home = 0;
 
@@ -72,9 +72,8 @@ START_TEST(environment_has_ours_then_the_specs_then_the_workers)
 	ck_assert_uint_eq(home, 1);
 	ck_assert_ptr_null(e.list[e.n]);
 }
-END_TEST
 
-START_TEST(environment_names_what_it_goes_on_from)
+TEST(environment_names_what_it_goes_on_from)
 {
 	folder = (struct sw_folder){.path = "", .resume = "/dir/7-9.ckpt", .step = 9};
 	job.cores = 2;
@@ -84,9 +83,8 @@ START_TEST(environment_names_what_it_goes_on_from)
 	want("SWEEPD_RESUME_STEP", "9");
 	want("OMP_NUM_THREADS", "2");
 }
-END_TEST
 
-START_TEST(environment_of_a_rank_has_its_number_once)
+TEST(environment_of_a_rank_has_its_number_once)
 {
 	struct sw_err err = SW_ERR_INIT;
 	size_t ranks = 0, ports = 0;
@@ -113,7 +111,6 @@ START_TEST(environment_of_a_rank_has_its_number_once)
 	ck_assert_uint_eq(ports, 1);
 	ck_assert_ptr_null(e.list[e.n]);
 }
-END_TEST
 
 static const struct {
 	const char *device, *worker, *program; /* CUDA_VISIBLE_DEVICES */
@@ -123,7 +120,7 @@ static const struct {
 	{"gpu:2", "4,6", "2"},
 };
 
-START_TEST(environment_shows_the_card_of_the_slot)
+TEST_ROWS(environment_shows_the_card_of_the_slot, cards)
 {
 	site.device = cards[_i].device;
 	if (cards[_i].worker)
@@ -131,10 +128,9 @@ START_TEST(environment_shows_the_card_of_the_slot)
 	make();
 	want("CUDA_VISIBLE_DEVICES", cards[_i].program);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(environment_without_memory_says_so)
+TEST(environment_without_memory_says_so)
 {
 	unsigned nth = 1;
 
@@ -150,17 +146,6 @@ START_TEST(environment_without_memory_says_so)
 	ck_assert(!e.failed);
 	ck_assert_uint_gt(nth, 10);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, environment_has_ours_then_the_specs_then_the_workers);
-	tcase_add_test(tcase, environment_names_what_it_goes_on_from);
-	tcase_add_test(tcase, environment_of_a_rank_has_its_number_once);
-	tcase_add_rows(tcase, environment_shows_the_card_of_the_slot, cards);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, environment_without_memory_says_so);
-#endif
-}
+RUN_TESTS(setup, teardown)

@@ -7,8 +7,8 @@
 #include "worker/exec/exec.h"
 #include <signal.h>
 
-/* A report by the socket; its answer is the next line of the file `said`. */
-#define SAY(json) "echo '" json "' >&3; read -r a <&3 && echo \"$a\" >> said; "
+/* `say JSON` is a report by the socket; its answer is the next line of the file `said`. */
+#define SAY "say() { echo \"$1\" >&3; read -r a <&3 && echo \"$a\" >> said; }\n"
 
 static const char *script, *more; /* of a job; more: keys of it */
 static const char *limits = "\"timeout_s\":1000,\"silence_s\":1000"; /* of its `run` */
@@ -140,8 +140,10 @@ static void run_jobs(void *(*daemon)(void *))
 	const struct sw_site site = {
 		.socket = "/s", .device = "cpu:0", .name = "cpu:0", .cores = 1};
 	const struct sw_job *job;
+	char text[2000];
 
-	file_write("script", script, strlen(script));
+	snprintf(text, sizeof text, "%s%s", SAY, script);
+	file_write("script", text, strlen(text));
 	start(daemon, 60000);
 	while (sw_session_next(s, &job))
 		sw_exec_job(&site, s, job);
@@ -170,18 +172,13 @@ static void *three_reports(void *arg)
 }
 
 /* Lines that are no reports are answered as well, and say so: a program waits for each. */
-START_TEST(exec_answers_each_line)
+TEST(exec_answers_each_line)
 {
-	script = SAY("{\"loss\":0.5}") SAY("{\"loss\":0.25}") SAY("{\"step\":2,\"loss\":9}")
-		SAY("nonsense")
-			SAY("{\"step\":2.5,\"loss\":9}") "printf '{\"loss\":1%070000d}\\n' 1 "
-							 ">&3; read -r a <&3 && echo "
-							 "\"$a\" >> "
-							 "said; " SAY("{\"step\":7,\"loss\":"
-								      "0.125}");
+	script = "say '{\"loss\":0.5}'; say '{\"loss\":0.25}'; say '{\"step\":2,\"loss\":9}'; "
+		 "say nonsense; say '{\"step\":2.5,\"loss\":9}'; "
+		 "say $(printf '{\"loss\":1%070000d}' 1); say '{\"step\":7,\"loss\":0.125}'";
 	run_jobs(three_reports);
 }
-END_TEST
 
 /* A line too long, or with a step that is none, or with one that falls, is no report of stdout. */
 static void *flood(void *arg)
@@ -201,14 +198,13 @@ static void *flood(void *arg)
 	return arg;
 }
 
-START_TEST(exec_names_a_few_lines_of_a_flood)
+TEST(exec_names_a_few_lines_of_a_flood)
 {
 	script = "echo '{\"loss\":0.5}'; i=0; while [ $((i += 1)) -le 100 ]; do echo "
 		 "'{\"step\":1,\"loss\":0.5}'; done; echo '{\"step\":null,\"loss\":1}'; "
 		 "printf '{\"loss\":1%070000d}\\n' 1; echo '{\"loss\":0.25}'";
 	run_jobs(flood);
 }
-END_TEST
 
 static void *many_answers(void *arg)
 {
@@ -222,7 +218,7 @@ static void *many_answers(void *arg)
 
 /* A program may write all that it has, and then read. Steps that an earlier attempt reported ask
  * nothing of the daemon. */
-START_TEST(exec_loses_no_answer_of_a_program_that_reads_late)
+TEST(exec_loses_no_answer_of_a_program_that_reads_late)
 {
 	more = ",\"resume_step\":1";
 	script = "i=1; { echo nonsense; while [ $((i += 1)) -lt 6000 ]; do echo "
@@ -232,7 +228,6 @@ START_TEST(exec_loses_no_answer_of_a_program_that_reads_late)
 	run_jobs(many_answers);
 	more = NULL;
 }
-END_TEST
 
 static const struct {
 	const char *limit, *script, *log;
@@ -261,14 +256,13 @@ static void *times_out(void *arg)
 	return arg;
 }
 
-START_TEST(exec_ends_a_program_whose_time_is_over)
+TEST_ROWS(exec_ends_a_program_whose_time_is_over, overdue)
 {
 	row = _i;
 	limits = overdue[_i].limit;
 	script = overdue[_i].script;
 	run_jobs(times_out);
 }
-END_TEST
 
 static void *one_refused(void *arg)
 {
@@ -280,12 +274,11 @@ static void *one_refused(void *arg)
 	return arg;
 }
 
-START_TEST(exec_says_why_a_report_was_refused)
+TEST(exec_says_why_a_report_was_refused)
 {
-	script = SAY("{\"loss\":0.5}") "exit 1";
+	script = "say '{\"loss\":0.5}'; exit 1";
 	run_jobs(one_refused);
 }
-END_TEST
 
 static void *stopped(void *arg)
 {
@@ -299,17 +292,15 @@ static void *stopped(void *arg)
 	return arg;
 }
 
-START_TEST(exec_ends_all_of_a_program_that_is_stopped)
+TEST(exec_ends_all_of_a_program_that_is_stopped)
 {
-	script =
-		"echo $$ > pid; (setsid sh -c 'trap \"echo term > term; exit\" TERM; echo $$ > "
-		"away.part; "
-		"mv away.part away; while :; do sleep 1000 & wait; done' 3>&- > /dev/null 2>&1 &)\n"
-		"while [ ! -e away ]; do :; done\n" SAY(
-			"{\"loss\":0.5}") "while :; do sleep 1000 & wait; done";
+	script = "echo $$ > pid; (setsid sh -c 'trap \"echo term > term; exit\" TERM; "
+		 "echo $$ > away.part; mv away.part away; while :; do sleep 1000 & wait; done' "
+		 "3>&- > /dev/null 2>&1 &)\n"
+		 "while [ ! -e away ]; do :; done\n"
+		 "say '{\"loss\":0.5}'; while :; do sleep 1000 & wait; done";
 	run_jobs(stopped);
 }
-END_TEST
 
 static void *until_by_socket(void *arg)
 {
@@ -323,42 +314,22 @@ static void *until_by_socket(void *arg)
 	no_more();
 	holds("c/7-2.ckpt/state", "two\n");
 	holds("begun", "begun\nbegun\n");
-	holds("went", "three\n"); /* it was in the live folder when the trial was paused */
+	holds("went", "three\n"); /* it was in the working folder when the trial was paused */
 	return arg;
 }
 
-START_TEST(exec_keeps_the_folder_at_until_and_goes_on)
+TEST(exec_keeps_the_folder_at_until_and_goes_on)
 {
 	more = ",\"until\":2";
-	script =
-		"echo begun >> begun\n"
-		"if [ -n \"$SWEEPD_RESUME\" ]; then cat $SWEEPD_RESUME/state > went; " SAY(
-			"{\"ste"
-			"p\":4,"
-			"\"loss"
-			"\":0."
-			"5}") "exit; fi\n" SAY("{\"loss\":0.5}") "echo two > "
-								 "$SWEEPD_CHECKPOINT_DIR/"
-								 "state; " SAY(
-									 "{\"loss\":0.25}") "echo "
-											    "three "
-											    "> "
-											    "$SWEEP"
-											    "D_"
-											    "CHECKP"
-											    "OINT_"
-											    "DIR/"
-											    "state;"
-											    " " SAY("{\"l"
-												    "oss"
-												    "\":"
-												    "0."
-												    "125"
-												    "}");
+	script = "echo begun >> begun\n"
+		 "if [ -n \"$SWEEPD_RESUME\" ]; then cat $SWEEPD_RESUME/state > went; "
+		 "say '{\"step\":4,\"loss\":0.5}'; exit; fi\n"
+		 "say '{\"loss\":0.5}'; echo two > $SWEEPD_CHECKPOINT_DIR/state; "
+		 "say '{\"loss\":0.25}'; echo three > $SWEEPD_CHECKPOINT_DIR/state; "
+		 "say '{\"loss\":0.125}'";
 	run_jobs(until_by_socket);
 	more = NULL;
 }
-END_TEST
 
 /* It has ended before the report comes, so what it keeps is at rest. */
 static void *until_by_stdout(void *arg)
@@ -383,7 +354,7 @@ static void *until_by_stdout(void *arg)
 	return arg;
 }
 
-START_TEST(exec_ends_a_program_that_prints_before_its_folder_is_kept)
+TEST(exec_ends_a_program_that_prints_before_its_folder_is_kept)
 {
 	more = ",\"until\":2";
 	script = "if [ -n \"$SWEEPD_RESUME\" ]; then echo $(cat $SWEEPD_RESUME/state) "
@@ -393,7 +364,6 @@ START_TEST(exec_ends_a_program_that_prints_before_its_folder_is_kept)
 	run_jobs(until_by_stdout);
 	more = NULL;
 }
-END_TEST
 
 static void *from_step_two(void *arg)
 {
@@ -406,14 +376,13 @@ static void *from_step_two(void *arg)
 	return arg;
 }
 
-START_TEST(exec_reports_no_step_that_an_earlier_attempt_reported)
+TEST(exec_reports_no_step_that_an_earlier_attempt_reported)
 {
 	more = ",\"resume_step\":2";
-	script = SAY("{\"loss\":1}") SAY("{\"loss\":0.5}") SAY("{\"loss\":0.25}");
+	script = "say '{\"loss\":1}'; say '{\"loss\":0.5}'; say '{\"loss\":0.25}'";
 	run_jobs(from_step_two);
 	more = NULL;
 }
-END_TEST
 
 static void *halved(void *arg)
 {
@@ -428,13 +397,13 @@ static void *halved(void *arg)
 	return arg;
 }
 
-START_TEST(exec_halves_while_memory_runs_out)
+TEST(exec_halves_while_memory_runs_out)
 {
-	script = "echo $1 >> args; " SAY("{\"step\":1,\"loss\":6}") "if [ $1 != --b=6 ]; then " SAY(
-		"{\"step\":2,\"loss\":3}") "fi; echo std::bad_alloc >&2; exit 1";
+	script = "echo $1 >> args; say '{\"step\":1,\"loss\":6}'; "
+		 "if [ $1 != --b=6 ]; then say '{\"step\":2,\"loss\":3}'; fi; "
+		 "echo std::bad_alloc >&2; exit 1";
 	run_jobs(halved);
 }
-END_TEST
 
 /* What was written before the end counts, whoever reads it and when. */
 static void *last_lines(void *arg)
@@ -450,26 +419,11 @@ static void *last_lines(void *arg)
 	return arg;
 }
 
-START_TEST(exec_takes_what_a_program_wrote_before_its_end)
+TEST(exec_takes_what_a_program_wrote_before_its_end)
 {
 	script = "echo '{\"loss\":0.5}' >&3; echo '{\"loss\":0.25}' >&3; echo last words >&2; exit "
 		 "4";
 	run_jobs(last_lines);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, exec_answers_each_line);
-	tcase_add_test(tcase, exec_names_a_few_lines_of_a_flood);
-	tcase_add_test(tcase, exec_loses_no_answer_of_a_program_that_reads_late);
-	tcase_add_rows(tcase, exec_ends_a_program_whose_time_is_over, overdue);
-	tcase_add_test(tcase, exec_says_why_a_report_was_refused);
-	tcase_add_test(tcase, exec_ends_all_of_a_program_that_is_stopped);
-	tcase_add_test(tcase, exec_keeps_the_folder_at_until_and_goes_on);
-	tcase_add_test(tcase, exec_ends_a_program_that_prints_before_its_folder_is_kept);
-	tcase_add_test(tcase, exec_reports_no_step_that_an_earlier_attempt_reported);
-	tcase_add_test(tcase, exec_halves_while_memory_runs_out);
-	tcase_add_test(tcase, exec_takes_what_a_program_wrote_before_its_end);
-}
+RUN_TESTS(setup, teardown)

@@ -48,7 +48,7 @@ static bool is_there(const char *name)
 	return access(path, F_OK) == 0;
 }
 
-START_TEST(folder_of_a_lost_attempt_is_what_the_next_goes_on_from)
+TEST(folder_of_a_lost_attempt_is_what_the_next_goes_on_from)
 {
 	open_attempt(1);
 	ck_assert_str_eq(own.resume, "");
@@ -68,9 +68,8 @@ START_TEST(folder_of_a_lost_attempt_is_what_the_next_goes_on_from)
 	sw_folder_close(&own, false);
 	ck_assert_uint_eq(names_in(folder, NULL), 0);
 }
-END_TEST
 
-START_TEST(folder_that_is_kept_becomes_the_checkpoint)
+TEST(folder_that_is_kept_becomes_the_checkpoint)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char deep[PATH_MAX + 8];
@@ -92,9 +91,8 @@ START_TEST(folder_that_is_kept_becomes_the_checkpoint)
 	sw_folder_close(&own, true);
 	ck_assert_uint_eq(names_in(folder, NULL), 1);
 }
-END_TEST
 
-START_TEST(folder_left_behind_goes_where_the_job_has_a_checkpoint)
+TEST(folder_left_behind_goes_where_the_job_has_a_checkpoint)
 {
 	char path[200];
 
@@ -114,7 +112,6 @@ START_TEST(folder_left_behind_goes_where_the_job_has_a_checkpoint)
 	ck_assert(is_there("3-4.ckpt")); /* another trial's */
 	ck_assert_uint_eq(names_in(folder, NULL), 1);
 }
-END_TEST
 
 static size_t n_fsync, n_syncfs;
 
@@ -138,7 +135,7 @@ static const struct {
 } many[] = {{20, 22, 0}, {1000, 257, 1}};
 
 /* An fsync for each of 30,000 files takes a minute. */
-START_TEST(folder_of_many_files_is_synced_by_its_file_system)
+TEST_ROWS(folder_of_many_files_is_synced_by_its_file_system, many)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char name[16];
@@ -154,9 +151,8 @@ START_TEST(folder_of_many_files_is_synced_by_its_file_system)
 	ck_assert_uint_eq(n_syncfs, many[_i].systems);
 	sw_folder_close(&own, false);
 }
-END_TEST
 
-START_TEST(folder_checkpoint_that_is_gone_is_said)
+TEST(folder_checkpoint_that_is_gone_is_said)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char path[200];
@@ -169,9 +165,8 @@ START_TEST(folder_checkpoint_that_is_gone_is_said)
 	ck_assert_ptr_null(strstr(err.msg, folder));
 	ck_assert_str_eq(own.resume, "");
 }
-END_TEST
 
-START_TEST(folder_without_a_place_is_none)
+TEST(folder_without_a_place_is_none)
 {
 	struct sw_err err = SW_ERR_INIT;
 
@@ -186,15 +181,5 @@ START_TEST(folder_without_a_place_is_none)
 	ck_assert(sw_folder_is_empty(&own));
 	sw_folder_close(&own, false);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, folder_of_a_lost_attempt_is_what_the_next_goes_on_from);
-	tcase_add_test(tcase, folder_that_is_kept_becomes_the_checkpoint);
-	tcase_add_test(tcase, folder_left_behind_goes_where_the_job_has_a_checkpoint);
-	tcase_add_rows(tcase, folder_of_many_files_is_synced_by_its_file_system, many);
-	tcase_add_test(tcase, folder_checkpoint_that_is_gone_is_said);
-	tcase_add_test(tcase, folder_without_a_place_is_none);
-}
+RUN_TESTS(setup, teardown)

@@ -44,7 +44,7 @@ static void want(const char *expected)
 	}
 }
 
-START_TEST(lines_come_whole_however_they_are_written)
+TEST(lines_come_whole_however_they_are_written)
 {
 	put("one\ntw", 6);
 	want("one");
@@ -55,9 +55,8 @@ START_TEST(lines_come_whole_however_they_are_written)
 	want("four");
 	want(NULL);
 }
-END_TEST
 
-START_TEST(lines_without_an_end_come_once_nothing_follows)
+TEST(lines_without_an_end_come_once_nothing_follows)
 {
 	put("one\ntwo", 7);
 	close(way[1]);
@@ -66,7 +65,6 @@ START_TEST(lines_without_an_end_come_once_nothing_follows)
 	want(NULL);
 	ck_assert(lines.ended);
 }
-END_TEST
 
 static const struct {
 	const char *written, *line;
@@ -76,16 +74,15 @@ static const struct {
 	       {"\r\n", ""},
 	       {"\r\r\rx\n", "x"}};
 
-START_TEST(lines_begin_anew_at_a_carriage_return)
+TEST_ROWS(lines_begin_anew_at_a_carriage_return, returns)
 {
 	put(returns[_i].written, strlen(returns[_i].written));
 	want(returns[_i].line);
 	want(NULL);
 }
-END_TEST
 
 /* Its rest is not kept, and what follows it is whole. */
-START_TEST(lines_over_the_limit_are_cut)
+TEST(lines_over_the_limit_are_cut)
 {
 	static char text[3 * SW_LINES_MAX], cut[SW_LINES_MAX + 1];
 
@@ -103,10 +100,9 @@ START_TEST(lines_over_the_limit_are_cut)
 	want(cut);
 	want("last");
 }
-END_TEST
 
 /* A progress bar of any length is one short line. */
-START_TEST(lines_of_a_long_progress_bar_are_its_last_state)
+TEST(lines_of_a_long_progress_bar_are_its_last_state)
 {
 	char state[64];
 
@@ -121,9 +117,8 @@ START_TEST(lines_of_a_long_progress_bar_are_its_last_state)
 	want("20000 of 20000");
 	want("next");
 }
-END_TEST
 
-START_TEST(output_at_its_limit_becomes_the_older_file)
+TEST(output_at_its_limit_becomes_the_older_file)
 {
 	char path[] = "/tmp/sw-output-XXXXXX", old[64], line[1000];
 	struct sw_output o;
@@ -157,7 +152,6 @@ START_TEST(output_at_its_limit_becomes_the_older_file)
 	unlink(old);
 	unlink(path);
 }
-END_TEST
 
 static size_t n_writes;
 
@@ -174,7 +168,7 @@ ssize_t write(int fd, const void *bytes, size_t n)
 	return syscall(SYS_write, fd, bytes, n);
 }
 
-START_TEST(output_of_short_lines_is_gathered)
+TEST(output_of_short_lines_is_gathered)
 {
 	char path[] = "/tmp/sw-output-XXXXXX";
 	struct sw_output o;
@@ -191,9 +185,8 @@ START_TEST(output_of_short_lines_is_gathered)
 	ck_assert_int_eq(st.st_size, 200000);
 	unlink(path);
 }
-END_TEST
 
-START_TEST(output_without_a_folder_is_lost)
+TEST(output_without_a_folder_is_lost)
 {
 	struct sw_output o;
 
@@ -201,17 +194,5 @@ START_TEST(output_without_a_folder_is_lost)
 	sw_output_line(&o, "", "x", 1);
 	sw_output_close(&o);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, lines_come_whole_however_they_are_written);
-	tcase_add_test(tcase, lines_without_an_end_come_once_nothing_follows);
-	tcase_add_rows(tcase, lines_begin_anew_at_a_carriage_return, returns);
-	tcase_add_test(tcase, lines_over_the_limit_are_cut);
-	tcase_add_test(tcase, lines_of_a_long_progress_bar_are_its_last_state);
-	tcase_add_test(tcase, output_at_its_limit_becomes_the_older_file);
-	tcase_add_test(tcase, output_of_short_lines_is_gathered);
-	tcase_add_test(tcase, output_without_a_folder_is_lost);
-}
+RUN_TESTS(setup, NULL)

@@ -46,7 +46,7 @@ static void wait_gone(const struct sw_program *p)
 		(void)poll(NULL, 0, 1);
 }
 
-START_TEST(program_says_how_it_ended)
+TEST(program_says_how_it_ended)
 {
 	struct sw_program p;
 
@@ -61,10 +61,9 @@ START_TEST(program_says_how_it_ended)
 	ck_assert_int_eq(p.signal, SIGKILL);
 	sw_program_close(&p);
 }
-END_TEST
 
 /* The worker ignores SIGINT and SIGPIPE; what it starts does not. */
-START_TEST(program_has_signals_and_descriptors_of_its_own)
+TEST(program_has_signals_and_descriptors_of_its_own)
 {
 	struct sw_program p;
 	const int other = fcntl(STDIN_FILENO, F_DUPFD, 50); /* not closed on exec */
@@ -81,7 +80,6 @@ START_TEST(program_has_signals_and_descriptors_of_its_own)
 	ck_assert_int_eq(p.code, 0);
 	sw_program_close(&p);
 }
-END_TEST
 
 static const struct {
 	const char *file, *cwd, *says;
@@ -94,7 +92,7 @@ static const struct {
 	{"/bin/sh", "/dev/null", "run.cwd: /dev/null: not a folder", SW_INVALID},
 };
 
-START_TEST(program_that_cannot_start_is_said)
+TEST_ROWS(program_that_cannot_start_is_said, wrong)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char *const argv[] = {"x", NULL}, *const env[] = {"M=1", NULL};
@@ -107,9 +105,8 @@ START_TEST(program_that_cannot_start_is_said)
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 	ck_assert_int_eq(errno, ECHILD);
 }
-END_TEST
 
-START_TEST(program_is_found_in_path)
+TEST(program_is_found_in_path)
 {
 	char out[100];
 
@@ -121,10 +118,9 @@ START_TEST(program_is_found_in_path)
 	ck_assert(!sw_program_find("", "/bin", out, sizeof out));
 	ck_assert(!sw_program_find("bin", "/", out, sizeof out)); /* a folder */
 }
-END_TEST
 
 /* Its child leaves its session and its parent, ignores SIGTERM, and has another environment. */
-START_TEST(program_tree_has_what_forked_away)
+TEST(program_tree_has_what_forked_away)
 {
 	struct sw_program p;
 
@@ -139,10 +135,9 @@ START_TEST(program_tree_has_what_forked_away)
 	wait_gone(&p);
 	sw_program_close(&p);
 }
-END_TEST
 
 /* Two lanes: the signals of one reach nothing of the other, whether it is an orphan or not. */
-START_TEST(program_tree_ends_without_another_lanes)
+TEST(program_tree_ends_without_another_lanes)
 {
 	struct sw_program a, b;
 	static const char *const script =
@@ -166,10 +161,9 @@ START_TEST(program_tree_ends_without_another_lanes)
 	wait_gone(&b);
 	sw_program_close(&b);
 }
-END_TEST
 
 /* Both programs have ended, and one of them left something: the other's lane does not wait. */
-START_TEST(program_that_ended_waits_for_no_other_lanes_orphan)
+TEST(program_that_ended_waits_for_no_other_lanes_orphan)
 {
 	struct sw_program a, b;
 
@@ -186,10 +180,9 @@ START_TEST(program_that_ended_waits_for_no_other_lanes_orphan)
 	wait_gone(&b);
 	sw_program_close(&b);
 }
-END_TEST
 
 /* Two ranks have one mark: each process counts once. */
-START_TEST(program_processes_of_two_ranks_count_once)
+TEST(program_processes_of_two_ranks_count_once)
 {
 	struct sw_program a, b;
 
@@ -204,16 +197,5 @@ START_TEST(program_processes_of_two_ranks_count_once)
 	sw_program_close(&a);
 	sw_program_close(&b);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, program_says_how_it_ended);
-	tcase_add_test(tcase, program_has_signals_and_descriptors_of_its_own);
-	tcase_add_rows(tcase, program_that_cannot_start_is_said, wrong);
-	tcase_add_test(tcase, program_is_found_in_path);
-	tcase_add_test(tcase, program_tree_has_what_forked_away);
-	tcase_add_test(tcase, program_tree_ends_without_another_lanes);
-	tcase_add_test(tcase, program_that_ended_waits_for_no_other_lanes_orphan);
-	tcase_add_test(tcase, program_processes_of_two_ranks_count_once);
-}
+RUN_TESTS(NULL, NULL)

@@ -32,7 +32,7 @@ static const struct {
 	{"", NULL, 0, false, false, false, NULL},
 };
 
-START_TEST(report_is_read_from_a_line)
+TEST_ROWS(report_is_read_from_a_line, reports)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_reported r;
@@ -52,7 +52,6 @@ START_TEST(report_is_read_from_a_line)
 	}
 	sw_reported_fini(&r);
 }
-END_TEST
 
 static const struct {
 	const char *line;
@@ -70,11 +69,10 @@ static const struct {
 	{"", false},
 };
 
-START_TEST(oom_is_known_by_what_programs_say)
+TEST_ROWS(oom_is_known_by_what_programs_say, said)
 {
 	ck_assert_int_eq(sw_oom_said(said[_i].line), said[_i].oom);
 }
-END_TEST
 
 static const struct {
 	const char *params, *after; /* NULL: not halved */
@@ -84,7 +82,7 @@ static const struct {
 	{"{\"b\":-64}", NULL},        {"{\"b\":\"64\"}", NULL},   {"{\"c\":64}", NULL},
 };
 
-START_TEST(oom_halves_a_number)
+TEST_ROWS(oom_halves_a_number, halves)
 {
 	cJSON *params;
 	struct sw_buf b;
@@ -101,11 +99,5 @@ START_TEST(oom_halves_a_number)
 	sw_buf_fini(&b);
 	cJSON_Delete(params);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, report_is_read_from_a_line, reports);
-	tcase_add_rows(tcase, oom_is_known_by_what_programs_say, said);
-	tcase_add_rows(tcase, oom_halves_a_number, halves);
-}
+RUN_TESTS(NULL, NULL)

@@ -105,7 +105,7 @@ static sw_status make(int i, char **out, struct sw_err *err)
 	return status;
 }
 
-START_TEST(card_says_what_the_model_takes)
+TEST_LOOP(card_says_what_the_model_takes, 0, 3)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *card = NULL;
@@ -124,10 +124,9 @@ START_TEST(card_says_what_the_model_takes)
 	cJSON_Delete(card);
 	free(text);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(card_without_memory_fails_cleanly_at_each_call)
+TEST_LOOP(card_without_memory_fails_cleanly_at_each_call, 0, 3)
 {
 	unsigned fired = 1, n = 0;
 
@@ -148,14 +147,6 @@ START_TEST(card_without_memory_fails_cleanly_at_each_call)
 	}
 	ck_assert_uint_ge(n, 10);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, card_says_what_the_model_takes, 0, 3);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, card_without_memory_fails_cleanly_at_each_call, 0, 3);
-#endif
-}
+RUN_TESTS(setup, teardown)

@@ -98,7 +98,7 @@ static const struct {
 	     {&sgd, &momentum},
 	     {&momentum, &sgd}};
 
-START_TEST(checkpoint_read_gives_what_was_written)
+TEST_ROWS(checkpoint_read_gives_what_was_written, pairs)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_net a, b;
@@ -119,9 +119,8 @@ START_TEST(checkpoint_read_gives_what_was_written)
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);
 }
-END_TEST
 
-START_TEST(checkpoint_with_any_byte_changed_is_refused)
+TEST(checkpoint_with_any_byte_changed_is_refused)
 {
 	static const unsigned char flips[] = {0x01, 0x80, 0xff};
 	unsigned char *bytes;
@@ -145,9 +144,8 @@ START_TEST(checkpoint_with_any_byte_changed_is_refused)
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);
 }
-END_TEST
 
-START_TEST(checkpoint_of_any_other_length_is_refused)
+TEST(checkpoint_of_any_other_length_is_refused)
 {
 	unsigned char *bytes;
 	struct sw_net a, b;
@@ -167,7 +165,6 @@ START_TEST(checkpoint_of_any_other_length_is_refused)
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);
 }
-END_TEST
 
 static void sum_again(unsigned char *bytes, size_t n)
 {
@@ -178,7 +175,7 @@ static void sum_again(unsigned char *bytes, size_t n)
 }
 
 /* Version 4 knew no best epoch, version 3 had no card either; they were otherwise the same. */
-START_TEST(checkpoint_of_a_version_before_is_read_and_another_refused)
+TEST(checkpoint_of_a_version_before_is_read_and_another_refused)
 {
 	unsigned char *bytes;
 	struct sw_net a, b;
@@ -210,11 +207,10 @@ START_TEST(checkpoint_of_a_version_before_is_read_and_another_refused)
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);
 }
-END_TEST
 
-/* The weights of another epoch stand beside the last's, and come back; those of the last stand there
- * once. */
-START_TEST(checkpoint_has_the_best_epoch_beside_the_last)
+/* The weights of another epoch stand beside the last's, and come back; those of the last stand
+ * there once. */
+TEST_LOOP(checkpoint_has_the_best_epoch_beside_the_last, 0, 2)
 {
 	const size_t weights = model.weights_n * sizeof(float);
 	const uint64_t best = _i ? 9 : 4;
@@ -244,9 +240,8 @@ START_TEST(checkpoint_has_the_best_epoch_beside_the_last)
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);
 }
-END_TEST
 
-START_TEST(checkpoint_with_a_card_is_read_without_it)
+TEST(checkpoint_with_a_card_is_read_without_it)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_net a, b;
@@ -271,7 +266,6 @@ START_TEST(checkpoint_with_a_card_is_read_without_it)
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);
 }
-END_TEST
 
 /* Trials that this checkpoint does not fit, and the line that each is told. */
 static const struct {
@@ -290,7 +284,7 @@ static const struct {
 	{layers, &adamw, "holds the state of sgd, the trial trains with adamw"},
 };
 
-START_TEST(checkpoint_of_other_shapes_says_which)
+TEST_ROWS(checkpoint_of_other_shapes_says_which, misfits)
 {
 	struct sw_model other;
 	struct sw_net a, b;
@@ -302,9 +296,8 @@ START_TEST(checkpoint_of_other_shapes_says_which)
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);
 }
-END_TEST
 
-START_TEST(checkpoint_that_is_not_the_one_meant_says_whose_it_is)
+TEST(checkpoint_that_is_not_the_one_meant_says_whose_it_is)
 {
 	static const struct sw_checkpoint_id others[] = {{13, 7, 9}, {12, 8, 9}, {12, 7, 8}};
 	struct sw_net a, b;
@@ -327,9 +320,8 @@ START_TEST(checkpoint_that_is_not_the_one_meant_says_whose_it_is)
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);
 }
-END_TEST
 
-START_TEST(checkpoint_folder_is_made_but_no_state_directory)
+TEST(checkpoint_folder_is_made_but_no_state_directory)
 {
 	char dir[160];
 	struct sw_net a;
@@ -348,9 +340,8 @@ START_TEST(checkpoint_folder_is_made_but_no_state_directory)
 	ck_assert_int_eq(rmdir(dir), 0);
 	sw_net_destroy(&a);
 }
-END_TEST
 
-START_TEST(checkpoint_that_meets_a_limit_on_sizes_leaves_the_old_one)
+TEST(checkpoint_that_meets_a_limit_on_sizes_leaves_the_old_one)
 {
 	struct rlimit limit, small;
 	struct sw_net a, b;
@@ -383,7 +374,6 @@ START_TEST(checkpoint_that_meets_a_limit_on_sizes_leaves_the_old_one)
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);
 }
-END_TEST
 
 #ifdef SW_FAULTS
 /* The walk over the failures of one kind. Whatever fails, the name holds the old file or, when the
@@ -466,36 +456,15 @@ static void walk_read(enum sw_fault_kind kind)
 	sw_net_destroy(&b);
 }
 
-START_TEST(checkpoint_written_with_a_failure_at_each_call_leaves_a_whole_file)
+TEST_LOOP(checkpoint_written_with_a_failure_at_each_call_leaves_a_whole_file, 0, 2)
 {
 	walk_write(_i ? SW_FAULT_IO : SW_FAULT_MALLOC);
 }
-END_TEST
 
-START_TEST(checkpoint_read_with_a_failure_at_each_call_leaves_the_net)
+TEST_LOOP(checkpoint_read_with_a_failure_at_each_call_leaves_the_net, 0, 2)
 {
 	walk_read(_i ? SW_FAULT_IO : SW_FAULT_MALLOC);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, trial_teardown);
-	tcase_add_rows(tcase, checkpoint_read_gives_what_was_written, pairs);
-	tcase_add_test(tcase, checkpoint_with_any_byte_changed_is_refused);
-	tcase_add_test(tcase, checkpoint_of_any_other_length_is_refused);
-	tcase_add_test(tcase, checkpoint_of_a_version_before_is_read_and_another_refused);
-	tcase_add_loop_test(tcase, checkpoint_has_the_best_epoch_beside_the_last, 0, 2);
-	tcase_add_test(tcase, checkpoint_with_a_card_is_read_without_it);
-	tcase_add_rows(tcase, checkpoint_of_other_shapes_says_which, misfits);
-	tcase_add_test(tcase, checkpoint_that_is_not_the_one_meant_says_whose_it_is);
-	tcase_add_test(tcase, checkpoint_folder_is_made_but_no_state_directory);
-	tcase_add_test(tcase, checkpoint_that_meets_a_limit_on_sizes_leaves_the_old_one);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(
-		tcase, checkpoint_written_with_a_failure_at_each_call_leaves_a_whole_file, 0, 2);
-	tcase_add_loop_test(tcase, checkpoint_read_with_a_failure_at_each_call_leaves_the_net, 0,
-			    2);
-#endif
-}
+RUN_TESTS(setup, trial_teardown)

@@ -43,7 +43,7 @@ static void setup(void)
 /* The weights 13 x 4 + 4 + 3 x 4 + 4 x 3 + 3, the statistics 8, the counter; no optimizer. */
 #define TENSOR_BYTES (4 * (13 * 4 + 4 + 4 + 4 + 4 * 3 + 3) + 4 * 8 + 8)
 
-START_TEST(export_has_the_weights_and_no_more)
+TEST(export_has_the_weights_and_no_more)
 {
 	struct sw_err err = SW_ERR_INIT;
 	unsigned char *bytes;
@@ -63,10 +63,9 @@ START_TEST(export_has_the_weights_and_no_more)
 		strstr((char *)bytes + 8, "\"sweepd\":\"1\",\"model\":\"[\\\"relu\\\"]\"}"));
 	free(bytes);
 }
-END_TEST
 
 /* Of a file with another epoch's weights those are exported, its norms and its steps. */
-START_TEST(export_has_the_weights_of_the_best_epoch)
+TEST(export_has_the_weights_of_the_best_epoch)
 {
 	struct sw_err err = SW_ERR_INIT;
 	int32_t order[32];
@@ -101,9 +100,8 @@ START_TEST(export_has_the_weights_of_the_best_epoch)
 	free(bytes);
 	sw_net_destroy(&net);
 }
-END_TEST
 
-START_TEST(export_of_a_file_with_any_byte_changed_is_refused)
+TEST(export_of_a_file_with_any_byte_changed_is_refused)
 {
 	unsigned char *bytes;
 	size_t n;
@@ -121,10 +119,9 @@ START_TEST(export_of_a_file_with_any_byte_changed_is_refused)
 	ck_assert_uint_eq(names_in(folder, NULL), 1);
 	free(bytes);
 }
-END_TEST
 
 /* The checksum is right, so it is only the names that are wrong. */
-START_TEST(export_of_two_tensors_of_one_name_is_refused)
+TEST(export_of_two_tensors_of_one_name_is_refused)
 {
 	static const struct {
 		const char *name, *line; /* of the second tensor, "0.bias" */
@@ -158,10 +155,9 @@ START_TEST(export_of_two_tensors_of_one_name_is_refused)
 	}
 	free(bytes);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(export_that_fails_anywhere_leaves_what_was_there)
+TEST_LOOP(export_that_fails_anywhere_leaves_what_was_there, 0, 2)
 {
 	const enum sw_fault_kind kind = _i ? SW_FAULT_IO : SW_FAULT_MALLOC;
 	unsigned fired = 1, n = 0;
@@ -188,10 +184,9 @@ START_TEST(export_that_fails_anywhere_leaves_what_was_there)
 	}
 	ck_assert_uint_ge(n, kind == SW_FAULT_IO ? 12 : 2);
 }
-END_TEST
 #endif
 
-START_TEST(export_of_no_file_says_so)
+TEST(export_of_no_file_says_so)
 {
 	struct sw_err err = SW_ERR_INIT;
 
@@ -200,17 +195,5 @@ START_TEST(export_of_no_file_says_so)
 			 "the checkpoint 1-2.ckpt cannot be read: No such file or directory");
 	ck_assert_int_eq(sw_export(from, "/nowhere/model", &is, NULL), SW_IO);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, trial_teardown);
-	tcase_add_test(tcase, export_has_the_weights_and_no_more);
-	tcase_add_test(tcase, export_has_the_weights_of_the_best_epoch);
-	tcase_add_test(tcase, export_of_a_file_with_any_byte_changed_is_refused);
-	tcase_add_test(tcase, export_of_two_tensors_of_one_name_is_refused);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, export_that_fails_anywhere_leaves_what_was_there, 0, 2);
-#endif
-	tcase_add_test(tcase, export_of_no_file_says_so);
-}
+RUN_TESTS(setup, trial_teardown)

@@ -4,7 +4,7 @@
 #include "tests/run.h"
 #include "tests/worker/link/session_daemon.h"
 
-START_TEST(session_runs_a_trial_from_next_to_tell)
+TEST(session_runs_a_trial_from_next_to_tell)
 {
 	const struct sw_job *job;
 
@@ -22,7 +22,6 @@ START_TEST(session_runs_a_trial_from_next_to_tell)
 	ck_assert_str_eq(sw_session_why(s), "the daemon gives no trial: go away");
 	stop();
 }
-END_TEST
 
 /* How a daemon may end a trial, and what the session says of it. */
 static const char *const ends[] = {"decision stop", "decision pause", "the daemon stopped it",
@@ -60,7 +59,7 @@ static void *end_thread(void *arg)
 	return end_script(&end_kind);
 }
 
-START_TEST(session_drops_the_trial_when_told)
+TEST_ROWS(session_drops_the_trial_when_told, ends)
 {
 	end_kind = _i;
 	start(end_thread, 10000);
@@ -72,7 +71,6 @@ START_TEST(session_drops_the_trial_when_told)
 	next();
 	stop();
 }
-END_TEST
 
 static void *reconnect_script(void *arg)
 {
@@ -96,7 +94,7 @@ static void *reconnect_script(void *arg)
 	return arg;
 }
 
-START_TEST(session_reconnects_and_sends_again_what_was_not_answered)
+TEST(session_reconnects_and_sends_again_what_was_not_answered)
 {
 	start(reconnect_script, 10000);
 	next();
@@ -108,7 +106,6 @@ START_TEST(session_reconnects_and_sends_again_what_was_not_answered)
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_OPEN);
 	stop();
 }
-END_TEST
 
 static void *disowned_script(void *arg)
 {
@@ -120,7 +117,7 @@ static void *disowned_script(void *arg)
 	return arg;
 }
 
-START_TEST(session_drops_a_trial_that_is_no_longer_its_own)
+TEST(session_drops_a_trial_that_is_no_longer_its_own)
 {
 	start(disowned_script, 10000);
 	next();
@@ -130,7 +127,6 @@ START_TEST(session_drops_a_trial_that_is_no_longer_its_own)
 	next();
 	stop();
 }
-END_TEST
 
 static void *busy_script(void *arg)
 {
@@ -148,7 +144,7 @@ static void *busy_script(void *arg)
 	return arg;
 }
 
-START_TEST(session_sends_again_in_order_when_the_daemon_was_busy)
+TEST(session_sends_again_in_order_when_the_daemon_was_busy)
 {
 	start(busy_script, 10000);
 	next();
@@ -158,7 +154,6 @@ START_TEST(session_sends_again_in_order_when_the_daemon_was_busy)
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_OPEN);
 	stop();
 }
-END_TEST
 
 static void *invalid_script(void *arg)
 {
@@ -173,7 +168,7 @@ static void *invalid_script(void *arg)
 	return arg;
 }
 
-START_TEST(session_tells_failed_when_a_report_is_invalid)
+TEST(session_tells_failed_when_a_report_is_invalid)
 {
 	start(invalid_script, 10000);
 	next();
@@ -183,7 +178,6 @@ START_TEST(session_tells_failed_when_a_report_is_invalid)
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);
 	stop();
 }
-END_TEST
 
 static void *listen_script(void *arg)
 {
@@ -199,7 +193,7 @@ static void *listen_script(void *arg)
 	return arg;
 }
 
-START_TEST(session_of_a_worker_that_has_nothing_to_say_sends_empty_lines)
+TEST(session_of_a_worker_that_has_nothing_to_say_sends_empty_lines)
 {
 	setenv("SWEEPD_SILENT_MS", "6", 1);
 	start(listen_script, 10000);
@@ -210,9 +204,8 @@ START_TEST(session_of_a_worker_that_has_nothing_to_say_sends_empty_lines)
 	ck_assert_uint_eq(d.beats, 3);
 	unsetenv("SWEEPD_SILENT_MS");
 }
-END_TEST
 
-START_TEST(silence_has_a_limit_of_a_minute)
+TEST(silence_has_a_limit_of_a_minute)
 {
 	static const char *const none[] = {"", "0", "-1", "x", "60001"};
 
@@ -226,7 +219,6 @@ START_TEST(silence_has_a_limit_of_a_minute)
 	ck_assert_int_eq(sw_silent_us(), 2500000);
 	unsetenv("SWEEPD_SILENT_MS");
 }
-END_TEST
 
 static bool answered; /* by the daemon; the socket orders it before what the session then knows */
 
@@ -247,7 +239,7 @@ static void *settle_script(void *arg)
 	return arg;
 }
 
-START_TEST(session_settles_when_all_reports_are_answered)
+TEST(session_settles_when_all_reports_are_answered)
 {
 	start(settle_script, 10000);
 	next();
@@ -261,7 +253,6 @@ START_TEST(session_settles_when_all_reports_are_answered)
 	ck_assert_str_eq(sw_session_dropped(s), "decision pause");
 	stop();
 }
-END_TEST
 
 #define PATHS "\"checkpoint\":\"/c/3-9.ckpt\",\"checkpoint_dir\":\"/c\""
 #define HEAD                                                                                       \
@@ -288,7 +279,7 @@ static void *jobs_script(void *arg)
 	return arg;
 }
 
-START_TEST(session_reads_where_a_trial_goes_on)
+TEST_ROWS(session_reads_where_a_trial_goes_on, jobs)
 {
 	const struct sw_job *job;
 
@@ -316,7 +307,6 @@ START_TEST(session_reads_where_a_trial_goes_on)
 	}
 	stop();
 }
-END_TEST
 
 static void *long_refusal_script(void *arg)
 {
@@ -330,7 +320,7 @@ static void *long_refusal_script(void *arg)
 	return arg;
 }
 
-START_TEST(session_cuts_a_refusal_between_characters)
+TEST(session_cuts_a_refusal_between_characters)
 {
 	const struct sw_job *job;
 	char why[302] = "x"; /* each further character has 3 bytes */
@@ -343,19 +333,5 @@ START_TEST(session_cuts_a_refusal_between_characters)
 	ck_assert(!sw_session_next(s, &job));
 	stop();
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, session_runs_a_trial_from_next_to_tell);
-	tcase_add_rows(tcase, session_drops_the_trial_when_told, ends);
-	tcase_add_test(tcase, session_reconnects_and_sends_again_what_was_not_answered);
-	tcase_add_test(tcase, session_drops_a_trial_that_is_no_longer_its_own);
-	tcase_add_test(tcase, session_sends_again_in_order_when_the_daemon_was_busy);
-	tcase_add_test(tcase, session_tells_failed_when_a_report_is_invalid);
-	tcase_add_test(tcase, session_of_a_worker_that_has_nothing_to_say_sends_empty_lines);
-	tcase_add_test(tcase, silence_has_a_limit_of_a_minute);
-	tcase_add_test(tcase, session_settles_when_all_reports_are_answered);
-	tcase_add_rows(tcase, session_reads_where_a_trial_goes_on, jobs);
-	tcase_add_test(tcase, session_cuts_a_refusal_between_characters);
-}
+RUN_TESTS(NULL, NULL)

@@ -10,7 +10,7 @@ static void *refused_script(void *arg)
 	return arg;
 }
 
-START_TEST(session_refused_at_hello_ends)
+TEST(session_refused_at_hello_ends)
 {
 	const struct sw_job *job;
 
@@ -20,7 +20,6 @@ START_TEST(session_refused_at_hello_ends)
 	ck_assert_str_eq(sw_session_why(s), "the daemon refuses this worker: unknown worker w1");
 	stop();
 }
-END_TEST
 
 static void *garbage_script(void *arg)
 {
@@ -30,7 +29,7 @@ static void *garbage_script(void *arg)
 	return arg;
 }
 
-START_TEST(session_with_a_peer_that_speaks_otherwise_ends)
+TEST(session_with_a_peer_that_speaks_otherwise_ends)
 {
 	const struct sw_job *job;
 
@@ -39,9 +38,8 @@ START_TEST(session_with_a_peer_that_speaks_otherwise_ends)
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_BROKEN);
 	stop();
 }
-END_TEST
 
-START_TEST(session_without_a_daemon_gives_up_only_when_it_waits)
+TEST(session_without_a_daemon_gives_up_only_when_it_waits)
 {
 	const struct sw_job *job;
 
@@ -54,7 +52,6 @@ START_TEST(session_without_a_daemon_gives_up_only_when_it_waits)
 	ck_assert_ptr_nonnull(strstr(sw_session_why(s), "no daemon at /tmp/"));
 	stop();
 }
-END_TEST
 
 static void *leave_script(void *arg)
 {
@@ -65,7 +62,7 @@ static void *leave_script(void *arg)
 	return arg;
 }
 
-START_TEST(session_spools_until_full_then_waits_and_gives_up)
+TEST(session_spools_until_full_then_waits_and_gives_up)
 {
 	uint64_t kept = 0;
 
@@ -78,9 +75,8 @@ START_TEST(session_spools_until_full_then_waits_and_gives_up)
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_LOST);
 	stop();
 }
-END_TEST
 
-START_TEST(session_ends_at_once_when_woken)
+TEST(session_ends_at_once_when_woken)
 {
 	const struct sw_job *job;
 
@@ -90,10 +86,9 @@ START_TEST(session_ends_at_once_when_woken)
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);
 	stop();
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(session_without_memory_ends_cleanly_at_each_call)
+TEST(session_without_memory_ends_cleanly_at_each_call)
 {
 	unsigned fired = 1;
 
@@ -137,17 +132,6 @@ START_TEST(session_without_memory_ends_cleanly_at_each_call)
 		unlink(d.path);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, session_refused_at_hello_ends);
-	tcase_add_test(tcase, session_with_a_peer_that_speaks_otherwise_ends);
-	tcase_add_test(tcase, session_without_a_daemon_gives_up_only_when_it_waits);
-	tcase_add_test(tcase, session_spools_until_full_then_waits_and_gives_up);
-	tcase_add_test(tcase, session_ends_at_once_when_woken);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, session_without_memory_ends_cleanly_at_each_call);
-#endif
-}
+RUN_TESTS(NULL, NULL)
