@@ -7,13 +7,19 @@ static struct curve whole; /* of a trial that nothing interrupts */
 
 /* --- what the daemon does --- */
 
+/* The trial must end well, and be the last one. Returns arg, for a script. */
+static void *completed(void *arg)
+{
+	told("COMPLETED", NULL);
+	no_more();
+	return arg;
+}
+
 static void *whole_run(void *arg)
 {
 	give(&(struct give){.trial = 7, .attempt = 1});
 	steps(&whole, 1, EPOCHS);
-	told("COMPLETED", NULL);
-	no_more();
-	return arg;
+	return completed(arg);
 }
 
 static void *pauses(void *arg)
@@ -26,9 +32,7 @@ static void *pauses(void *arg)
 	take(&got, 3, NULL, "continue");
 	take(&got, 4, "7-4.ckpt", "continue"); /* promoted at once */
 	take(&got, 5, NULL, "continue");
-	told("COMPLETED", NULL);
-	no_more();
-	return arg;
+	return completed(arg);
 }
 
 static void *every(void *arg)
@@ -39,9 +43,7 @@ static void *every(void *arg)
 	take(&got, 3, NULL, "continue");
 	take(&got, 4, "7-4.ckpt", "continue");
 	take(&got, 5, NULL, "continue");
-	told("COMPLETED", NULL);
-	no_more();
-	return arg;
+	return completed(arg);
 }
 
 /* The record is the value of its third epoch, so that one and each better one is written. */
@@ -58,9 +60,7 @@ static void *beats_the_record(void *arg)
 		snprintf(name, sizeof name, "7-%d.ckpt", (int)at);
 		take(&got, at, better && best <= whole.val_loss[3] ? name : NULL, "continue");
 	}
-	told("COMPLETED", NULL);
-	no_more();
-	return arg;
+	return completed(arg);
 }
 
 /* The daemon is away while the decision is waited for. */
@@ -77,56 +77,52 @@ static void *hangs_up(void *arg)
 	take(&got, 2, "7-2.ckpt", "pause");
 	give(&(struct give){.trial = 7, .attempt = 2, .resume_step = 2, .checkpoint = "7-2.ckpt"});
 	steps(&got, 3, 5);
-	told("COMPLETED", NULL);
-	no_more();
-	return arg;
+	return completed(arg);
+}
+
+static int gone;
+
+/* A checkpoint is gone, or damaged. */
+static void spoil(const char *name)
+{
+	char path[200];
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	if (gone)
+		unlink(path);
+	else
+		damage(name);
 }
 
 /* Its own checkpoint is damaged or gone: from scratch, only what is new is reported. */
 static void *own_unusable(void *arg)
 {
-	char path[200];
-
 	give(&(struct give){.trial = 7, .attempt = 1, .until = 2});
 	take(&got, 1, NULL, "continue");
 	take(&got, 2, "7-2.ckpt", "pause");
-	snprintf(path, sizeof path, "%s/7-2.ckpt", folder);
-	if (*(int *)arg)
-		unlink(path);
-	else
-		damage("7-2.ckpt");
+	spoil("7-2.ckpt");
 	give(&(struct give){
 		.trial = 7, .attempt = 2, .resume_step = 2, .checkpoint = "7-2.ckpt", .until = 3});
 	take(&got, 3, "7-3.ckpt", "stop");
 	/* it was made again on the way, and can be used */
 	give(&(struct give){.trial = 7, .attempt = 3, .resume_step = 2, .checkpoint = "7-2.ckpt"});
 	steps(&got, 3, 5);
-	told("COMPLETED", NULL);
-	no_more();
-	return NULL;
+	return completed(arg);
 }
 
 /* All of its own are damaged, or the newest is gone. */
 static void *all_unusable(void *arg)
 {
-	char path[200];
-
 	give(&(struct give){.trial = 7, .attempt = 1, .every = 1, .until = 3});
 	take(&got, 1, "7-1.ckpt", "continue");
 	take(&got, 2, "7-2.ckpt", "continue");
 	take(&got, 3, "7-3.ckpt", "pause");
-	snprintf(path, sizeof path, "%s/7-3.ckpt", folder);
-	if (*(int *)arg)
-		unlink(path);
-	else
-		damage("7-3.ckpt");
+	spoil("7-3.ckpt");
 	damage("7-2.ckpt");
 	damage("7-1.ckpt");
 	give(&(struct give){.trial = 7, .attempt = 2, .resume_step = 3, .checkpoint = "7-3.ckpt"});
 	steps(&got, 4, 5);
-	told("COMPLETED", NULL);
-	no_more();
-	return NULL;
+	return completed(arg);
 }
 
 /* There is no room for it: the trial goes on without, and starts from scratch when it is
@@ -138,9 +134,7 @@ static void *cannot_write(void *arg)
 	take(&got, 2, NULL, "pause");
 	give(&(struct give){.trial = 7, .attempt = 2, .resume_step = 2});
 	steps(&got, 3, 5);
-	told("COMPLETED", NULL);
-	no_more();
-	return arg;
+	return completed(arg);
 }
 
 static struct curve child;
@@ -171,9 +165,7 @@ static void *clones(void *arg)
 			    .lr = 0.02,
 			    .checkpoint = "7-2.ckpt"});
 	steps(&child, 3, 5);
-	told("COMPLETED", NULL);
-	no_more();
-	return arg;
+	return completed(arg);
 }
 
 /* What began from another trial cannot be made again from a seed. */
@@ -247,31 +239,17 @@ TEST_ROWS(run_with_pauses_has_the_curve_of_one_without, equal)
 	logged(equal[_i].log);
 }
 
-static int gone;
-
-static void *own_unusable_thread(void *arg)
-{
-	(void)arg;
-	return own_unusable(&gone);
-}
-
 TEST_LOOP(run_whose_checkpoint_is_unusable_starts_from_scratch, 0, 2)
 {
 	gone = _i;
 	play(whole_run);
-	play(own_unusable_thread);
+	play(own_unusable);
 	same(&whole, &got, 1);
 	logged(_i ? "the checkpoint 7-2.ckpt cannot be read: No such file or directory: the trial "
 		    "starts from scratch\n"
 		  : "the checkpoint 7-2.ckpt is damaged: its checksum is wrong: the trial starts "
 		    "from scratch\n");
 	logged("goes on after step 2 of trial 3/7\n");
-}
-
-static void *all_unusable_thread(void *arg)
-{
-	(void)arg;
-	return all_unusable(&gone);
 }
 
 #define REST                                                                                       \
@@ -283,7 +261,7 @@ TEST_LOOP(run_whose_checkpoints_are_all_unusable_has_a_line_for_each, 0, 2)
 {
 	gone = _i;
 	play(whole_run);
-	play(all_unusable_thread);
+	play(all_unusable);
 	same(&whole, &got, 1);
 	logged(_i ? "the checkpoint 7-3.ckpt cannot be read: No such file or directory\n" REST
 		  : "the checkpoint 7-3.ckpt is damaged: its checksum is wrong\n" REST);

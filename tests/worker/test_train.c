@@ -1,9 +1,8 @@
 /* tests/worker/test_train.c — real training on the digits: it learns, and bit-equal twice. */
 #include "base/fault.h"
 #include "tests/run.h"
-#include "worker/train.h"
+#include "tests/worker/trial.h"
 #include <math.h>
-#include <string.h>
 
 #define EPOCHS 8
 
@@ -13,9 +12,6 @@ struct curve {
 	size_t stop_after; /* batches; 0: never */
 	size_t batches;
 };
-
-static struct sw_queue *q;
-static struct sw_data data;
 
 static bool go_on(void *ctx)
 {
@@ -33,36 +29,6 @@ static bool report(void *ctx, const struct sw_epoch *e)
 	return true;
 }
 
-static void load(const char *name, bool classes)
-{
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_data_source source;
-	cJSON *json = cJSON_CreateObject();
-
-	cJSON_AddStringToObject(json, "name", name);
-	ck_assert_msg(sw_data_source_read(&source, json, &err) == SW_OK, "%s", err.msg);
-	ck_assert_msg(sw_data_load(&data, &source,
-				   (struct sw_data_want){.classes = classes,
-							 .val_fraction = 0.2,
-							 .split_seed = 7,
-							 .standardize = true},
-				   &sw_ops_cpu, q, &err) == SW_OK,
-		      "%s", err.msg);
-	cJSON_Delete(json);
-}
-
-static void setup(void)
-{
-	ck_assert_int_eq(sw_ops_cpu.queue_create(&q), SW_OK);
-	sw_ops_cpu_threads(1);
-}
-
-static void teardown(void)
-{
-	sw_data_fini(&data);
-	sw_ops_cpu.queue_destroy(q);
-}
-
 static sw_status train(struct curve *c, const char *model, struct sw_trainer t, uint64_t seed,
 		       enum sw_train_end *end)
 {
@@ -77,7 +43,7 @@ static sw_status train(struct curve *c, const char *model, struct sw_trainer t, 
 	status = sw_model_compile(&m, layers, NULL, &task, &err);
 	cJSON_Delete(layers);
 	if (status == SW_OK)
-		status = sw_train_run(&sw_ops_cpu, q, &m, &data, &t, seed, &hooks, end, &err);
+		status = sw_train_run(&sw_ops_cpu, queue, &m, &data, &t, seed, &hooks, end, &err);
 	return status;
 }
 
@@ -105,7 +71,7 @@ TEST_LOOP(train_digits_learns_and_repeats_bit_for_bit, 0, 4)
 	struct curve a = {.n = 0}, b = {.n = 0}, other = {.n = 0};
 	enum sw_train_end end;
 
-	load("digits", true);
+	data_load("digits", true);
 	ck_assert_uint_eq(data.train.rows, 1438);
 	ck_assert_uint_eq(data.val.rows, 359);
 	ck_assert_int_eq(train(&a, model, t, 3, &end), SW_OK);
@@ -129,7 +95,7 @@ TEST(train_regression_lowers_the_loss)
 	struct curve c = {.n = 0};
 	enum sw_train_end end;
 
-	load("diabetes", false);
+	data_load("diabetes", false);
 	ck_assert_uint_eq(data.classes, 0);
 	t.classes = false;
 	t.lr = 0.001;
@@ -146,7 +112,7 @@ TEST(train_diverging_reports_it_once_and_ends)
 	struct curve c = {.n = 0};
 	enum sw_train_end end;
 
-	load("diabetes", false);
+	data_load("diabetes", false);
 	t.classes = false;
 	t.lr = 1e6;
 	ck_assert_int_eq(train(&c, "[{\"linear\": 1}]", t, 3, &end), SW_OK);
@@ -160,7 +126,7 @@ TEST(train_dropped_ends_before_the_next_batch)
 	struct curve c = {.stop_after = 50};
 	enum sw_train_end end;
 
-	load("digits", true);
+	data_load("digits", true);
 	ck_assert_int_eq(train(&c, mlp, sgd, 3, &end), SW_OK);
 	ck_assert_int_eq(end, SW_TRAIN_DROPPED);
 	ck_assert_uint_eq(c.batches, 51);
@@ -175,7 +141,7 @@ TEST_LOOP(train_without_memory_fails_cleanly_at_each_call, 0, 2)
 	struct sw_trainer t = sgd;
 	unsigned fired = 1, survived = 0;
 
-	load("wine", true);
+	data_load("wine", true);
 	t.epochs = 1;
 	for (unsigned nth = 1; fired != 0; nth++) {
 		struct curve c = {.n = 0};
@@ -201,11 +167,11 @@ TEST(train_that_fits_no_memory_says_so_before_it_takes_any)
 	struct curve c = {.n = 0};
 	enum sw_train_end end;
 
-	load("wine", true);
+	data_load("wine", true);
 	ck_assert_int_eq(train(&c,
 			       "[{\"linear\": 1000000}, {\"linear\": 1000000}, {\"linear\": 3}]",
 			       sgd, 3, &end),
 			 SW_NOMEM);
 }
 
-RUN_TESTS(setup, teardown)
+RUN_TESTS(trial_setup, trial_teardown)

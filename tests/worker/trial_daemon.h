@@ -103,27 +103,6 @@ static inline void take(struct curve *c, uint64_t step, const char *checkpoint,
 		answer(id, result);
 }
 
-/* The trial must end so; cause: what its cause has in it, or NULL. */
-static inline void told(const char *state, const char *cause)
-{
-	cJSON *m;
-	const int id = expect_message("worker.tell", &m);
-	const cJSON *params = sw_json_get(m, "params"), *s_ = sw_json_get(params, "state");
-	const cJSON *why = sw_json_get(params, "cause");
-
-	if (!cJSON_IsString(s_) || strcmp(s_->valuestring, state) != 0)
-		problem("state", cJSON_IsString(s_) ? s_->valuestring : NULL);
-	if (cause && (!cJSON_IsString(why) || !strstr(why->valuestring, cause)))
-		problem("cause", cJSON_IsString(why) ? why->valuestring : NULL);
-	cJSON_Delete(m);
-	answer(id, "{}");
-}
-
-static inline void no_more(void)
-{
-	refuse(expect("worker.next", NULL, NULL), -32006, "no more");
-}
-
 /* Flips one bit in the middle of a file of the folder. */
 static inline void damage(const char *name)
 {

@@ -1,48 +1,22 @@
 /* tests/worker/data/test_data.c — sources, classes, the split, standardising, the cache; and
  * options. */
-#include "base/fault.h"
-#include "proto/json.h"
-#include "tests/run.h"
-#include "worker/data/data.h"
+#include "tests/worker/data/data_set.h"
 #include "worker/net/trainer.h"
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-static char path[64], spec[160];
+#define SET "{\"format\":\"csv\",\"path\":\"@/d.csv\",\"label\":\"y\"}"
 
-static void put(const char *text)
+static void table_put(const char *text)
 {
-	FILE *f;
-
-	snprintf(path, sizeof path, "/tmp/sw-data-%d.csv", (int)getpid());
-	snprintf(spec, sizeof spec, "{\"format\":\"csv\",\"path\":\"%s\",\"label\":\"y\"}", path);
-	f = fopen(path, "w");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_int_ge(fputs(text, f), 0);
-	ck_assert_int_eq(fclose(f), 0);
+	put("d.csv", text, strlen(text));
 }
 
-static void teardown(void)
+static cJSON *set_json(void)
 {
-	unlink(path);
+	char text[1024];
+
+	return cJSON_Parse(with_folder(SET, text));
 }
-
-static sw_status load(struct sw_data *out, struct sw_data_want want, struct sw_err *err)
-{
-	struct sw_data_source source;
-	cJSON *json = cJSON_Parse(spec);
-	sw_status status = sw_data_source_read(&source, json, err);
-
-	if (status == SW_OK)
-		status = sw_data_load(out, &source, want, &sw_ops_cpu, NULL, err);
-	cJSON_Delete(json);
-	return status;
-}
-
-static const struct sw_data_want half = {
-	.classes = true, .val_fraction = 0.5, .split_seed = 1, .standardize = false};
 
 static const struct {
 	const char *json, *ptr, *says;
@@ -98,8 +72,8 @@ TEST(classes_are_numbered_in_sorted_order)
 		struct sw_data data;
 		unsigned seen = 0;
 
-		put(tables[t].text);
-		ck_assert_msg(load(&data, half, &err) == SW_OK, "%s", err.msg);
+		table_put(tables[t].text);
+		ck_assert_msg(load(&data, SET, as_classes, &err) == SW_OK, "%s", err.msg);
 		ck_assert_uint_eq(data.classes, 3);
 		ck_assert_uint_eq(data.train.rows, 2);
 		ck_assert_uint_eq(data.val.rows, 2);
@@ -123,9 +97,10 @@ TEST(standardising_uses_the_training_rows_alone)
 	struct sw_data data;
 	double sum = 0, squares = 0;
 
-	put("a,const,y\n1,5.1,1\n2,5.1,2\n30,5.1,3\n4,5.1,4\n50,5.1,5\n6,5.1,6\n70,5.1,7\n8,5.1,"
-	    "8\n");
-	ck_assert_msg(load(&data, want, &err) == SW_OK, "%s", err.msg);
+	table_put("a,const,y\n1,5.1,1\n2,5.1,2\n30,5.1,3\n4,5.1,4\n50,5.1,5\n6,5.1,6\n70,5.1,7\n8,"
+		  "5.1,"
+		  "8\n");
+	ck_assert_msg(load(&data, SET, want, &err) == SW_OK, "%s", err.msg);
 	ck_assert_uint_eq(data.classes, 0);
 	ck_assert_uint_eq(data.train.rows, 6);
 	for (size_t i = 0; i < 6; i++) {
@@ -153,14 +128,14 @@ static const struct {
 
 TEST_ROWS(data_unfit_for_the_loss_gives_its_line, unfit)
 {
-	struct sw_data_want want = half;
+	struct sw_data_want want = as_classes;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data data;
 
 	want.classes = unfit[_i].classes;
 	want.val_fraction = unfit[_i].val_fraction;
-	put(unfit[_i].text);
-	ck_assert_int_eq(load(&data, want, &err), SW_INVALID);
+	table_put(unfit[_i].text);
+	ck_assert_int_eq(load(&data, SET, want, &err), SW_INVALID);
 	ck_assert_str_eq(err.msg, unfit[_i].says);
 	ck_assert_str_eq(err.ptr, unfit[_i].ptr);
 	ck_assert_ptr_null(data.memory);
@@ -168,14 +143,14 @@ TEST_ROWS(data_unfit_for_the_loss_gives_its_line, unfit)
 
 TEST(cache_reads_once_until_something_changes)
 {
-	struct sw_data_want want = half;
+	struct sw_data_want want = as_classes;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data_cache *cache;
 	const struct sw_data *a, *b;
 	cJSON *json;
 
-	put("a,y\n0,0\n1,1\n2,0\n3,1\n");
-	json = cJSON_Parse(spec);
+	table_put("a,y\n0,0\n1,1\n2,0\n3,1\n");
+	json = set_json();
 	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu, NULL), SW_OK);
 	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &a, &err), SW_OK);
 	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_OK);
@@ -187,10 +162,10 @@ TEST(cache_reads_once_until_something_changes)
 	want.split_seed = 11; /* the latest is still there */
 	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 11);
-	put("a,y\n0,0\n1,1\n2,0\n3,1\n4,1\n5,1\n");
+	table_put("a,y\n0,0\n1,1\n2,0\n3,1\n4,1\n5,1\n");
 	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_OK);
 	ck_assert_uint_eq(b->train.rows, 3);
-	put("ragged\n");
+	table_put("ragged\n");
 	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_INVALID);
 	ck_assert_ptr_null(b);
 	sw_data_cache_destroy(cache);
@@ -200,14 +175,14 @@ TEST(cache_reads_once_until_something_changes)
 /* The held one stays whatever is asked for; of the others those go that were used first. */
 TEST(cache_is_trimmed_to_bytes_but_for_what_is_held)
 {
-	struct sw_data_want want = half;
+	struct sw_data_want want = as_classes;
 	struct sw_data_cache *cache;
 	const struct sw_data *held, *b;
 	cJSON *json;
 	size_t bytes;
 
-	put("a,y\n0,0\n1,1\n2,0\n3,1\n");
-	json = cJSON_Parse(spec);
+	table_put("a,y\n0,0\n1,1\n2,0\n3,1\n");
+	json = set_json();
 	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu, NULL), SW_OK);
 	ck_assert_int_eq(sw_data_cache_hold(cache, NULL, json, want, &held, NULL), SW_OK);
 	bytes = held->bytes;
@@ -225,7 +200,7 @@ TEST(cache_is_trimmed_to_bytes_but_for_what_is_held)
 	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 5);
 	sw_data_cache_trim(cache, 0);
-	want.split_seed = half.split_seed;
+	want.split_seed = as_classes.split_seed;
 	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
 	ck_assert_ptr_eq(b, held);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 5);
@@ -242,7 +217,7 @@ TEST(data_without_memory_fails_cleanly_at_each_call)
 {
 	unsigned fired = 1;
 
-	put("a,y\n0,0\n1,1\n2,0\n3,1\n");
+	table_put("a,y\n0,0\n1,1\n2,0\n3,1\n");
 	for (unsigned nth = 1; fired != 0; nth++) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_data data = {0};
@@ -250,7 +225,7 @@ TEST(data_without_memory_fails_cleanly_at_each_call)
 
 		ck_assert_uint_lt(nth, 100);
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		status = load(&data, half, &err);
+		status = load(&data, SET, as_classes, &err);
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 		ck_assert_int_eq(status, fired ? SW_NOMEM : SW_OK);
@@ -315,4 +290,4 @@ TEST_ROWS(trainer_takes_parameter_then_literal_then_default, options)
 	ck_assert(t.classes && t.standardize);
 }
 
-RUN_TESTS(NULL, teardown)
+RUN_TESTS(folder_make, folder_remove)

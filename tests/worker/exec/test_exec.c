@@ -75,27 +75,6 @@ static void take(uint64_t step, double loss, bool checkpoint, const char *decisi
 	answer(id, result);
 }
 
-static void told(const char *state, const char *cause)
-{
-	cJSON *m;
-	const int id = expect_message("worker.tell", &m);
-	const cJSON *params = sw_json_get(m, "params");
-	const char *s_ = cJSON_GetStringValue(sw_json_get(params, "state"));
-	const char *why = cJSON_GetStringValue(sw_json_get(params, "cause"));
-
-	if (!s_ || strcmp(s_, state) != 0)
-		problem("state", s_);
-	if (strcmp(why ? why : "", cause) != 0)
-		problem("cause", why);
-	cJSON_Delete(m);
-	answer(id, "{}");
-}
-
-static void no_more(void)
-{
-	refuse(expect("worker.next", NULL, NULL), -32006, "no more");
-}
-
 /* The file of the folder has this text. */
 static void holds(const char *name, const char *text)
 {

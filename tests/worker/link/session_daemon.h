@@ -149,6 +149,28 @@ static inline void refuse(int id, int code, const char *message)
 	say(line);
 }
 
+/* The trial must end so. cause: what its cause has in it; "": there is none; NULL: any. */
+static inline void told(const char *state, const char *cause)
+{
+	cJSON *m;
+	const int id = expect_message("worker.tell", &m);
+	const cJSON *params = sw_json_get(m, "params");
+	const char *end = cJSON_GetStringValue(sw_json_get(params, "state"));
+	const char *why = cJSON_GetStringValue(sw_json_get(params, "cause"));
+
+	if (!end || strcmp(end, state) != 0)
+		problem("state", end);
+	if (cause && (*cause ? !why || !strstr(why, cause) : why != NULL))
+		problem("cause", why);
+	cJSON_Delete(m);
+	answer(id, "{}");
+}
+
+static inline void no_more(void)
+{
+	refuse(expect("worker.next", NULL, NULL), -32006, "no more");
+}
+
 /* hello, then a trial */
 static inline void give_job(void)
 {
