@@ -1,6 +1,6 @@
 /*
- * base/clock.h — the two clocks: of limits and waits, and of what is stored or shown; and a table of
- * them, so that tests can run a daemon on a time of their own.
+ * base/clock.h — the two clocks: of limits and waits, and of what is stored or shown; and a table
+ * of them, so that tests can run a daemon on a time of their own.
  *
  * The second starts at the wall clock's time and then counts what passes (CLOCK_BOOTTIME, time in
  * which the machine slept included). It does not follow a wall clock that is set while the process

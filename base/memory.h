@@ -17,8 +17,9 @@ void *sw_calloc(size_t n, size_t size);
 void *sw_realloc(void *p, size_t n);
 char *sw_strdup(const char *s);
 
-/* Room for n elements of `size` bytes; array: the address of the pointer to the first of them, which
- * may be NULL. Never fewer than there were are asked for. False: no memory, and all is as it was. */
+/* Room for n elements of `size` bytes; array: the address of the pointer to the first of them,
+ * which may be NULL. Never fewer than there were are asked for. False: no memory, and all is as it
+ * was. */
 bool sw_array_resize(void *array, size_t n, size_t size);
 /* The same where n may fit already, *cap being how many do: by doubling it, from 8 on. */
 bool sw_array_reserve(void *array, size_t *cap, size_t n, size_t size);

@@ -176,7 +176,7 @@ bool sw_process_signal(const struct sw_process *p, int sig)
 
 	if (fd < 0 && errno != ENOSYS)
 		return false;
-	/* It is looked at after the descriptor holds it: then it is the one that gets the signal. */
+	/* The look comes after the descriptor holds it, so it is the one that gets the signal. */
 	if (sw_process_read(p->pid, &now) && now.start == p->start)
 		sent = (fd < 0 ? kill(p->pid, sig)
 			       : (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0)) == 0;

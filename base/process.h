@@ -8,7 +8,8 @@
  * wrote a title over it (setproctitle), or lets nobody read it (PR_SET_DUMPABLE): Linux has not
  * used that limit since 2.4.25, and /proc shows it to everybody (proc(5): limits).
  *
- * Threads  Any. A look at all costs about 10 µs a process of the machine, so it is no work for a loop.
+ * Threads  Any. A look at all costs about 10 µs a process of the machine, so it is no work for a
+ *          loop.
  * Errors   A process that has ended meanwhile, or is another user's, counts as not there.
  */
 #ifndef SW_BASE_PROCESS_H
@@ -43,13 +44,13 @@ bool sw_process_marked(pid_t pid, const char *const *entry, size_t n);
  * by now. false: nothing was sent. */
 bool sw_process_signal(const struct sw_process *p, int sig);
 
-/* SIGKILL to whatever is the newest process of the machine for so long, where it has such a mark: in a
- * chain of forks, each of which ends at once, a look at all processes meets none that lives. Returns
- * how many got it. */
+/* SIGKILL to whatever is the newest process of the machine for so long, where it has such a mark:
+ * in a chain of forks, each of which ends at once, a look at all processes meets none that lives.
+ * Returns how many got it. */
 size_t sw_process_chase_marked(const char *const *entry, size_t n, int64_t us);
 
-/* SIGKILL to all processes with one of these marks, but the caller's own, until two looks and the 10 ms
- * before each find none; for at most 2 s. Returns how many were killed. */
+/* SIGKILL to all processes with one of these marks, but the caller's own, until two looks and the
+ * 10 ms before each find none; for at most 2 s. Returns how many were killed. */
 size_t sw_process_end_marked(const char *const *entry, size_t n);
 
 #endif

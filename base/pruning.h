@@ -1,6 +1,6 @@
 /*
- * base/pruning.h — what a pruner is configured with: the one vocabulary of the spec, which fills it,
- * and of sched/pruner, which prunes by it.
+ * base/pruning.h — what a pruner is configured with: the one vocabulary of the spec, which fills
+ * it, and of sched/pruner, which prunes by it.
  *
  * Names    The keys of "early_terminate" (docs/spec.md), where the defaults are, too.
  * Units    Steps are the reports'. Values are the metric's in the spec; in sched they are oriented,
@@ -16,9 +16,9 @@
 #define SW_PBT_FACTORS_MAX 8
 #define SW_PBT_PARAMS_MAX  256 /* parameters of a sweep */
 
-/* TYPE(name, KIND): "type" is the name. sched/pruner makes an asha by sw_asha_make(), the spec reads
- * it by sw_spec_pruner_asha, and so on. A VARIANT is made likewise, and read by the type before it.
- * A new one goes last (docs/develop.md). */
+/* TYPE(name, KIND): "type" is the name. sched/pruner makes an asha by sw_asha_make(), the spec
+ * reads it by sw_spec_pruner_asha, and so on. A VARIANT is made likewise, and read by the type
+ * before it. A new one goes last (docs/develop.md). */
 #define SW_PRUNERS(TYPE, VARIANT)                                                                  \
 	TYPE(asha, ASHA)                                                                           \
 	VARIANT(promote, PROMOTE)                                                                  \

@@ -5,9 +5,9 @@
  * had least if its work takes as long as its last did: fair queueing by virtual time. One that
  * comes with nothing waiting starts level with those that wait: what it did not use while it was
  * away is no claim. Of equals the one that came last goes first. So a client that asks for a small
- * thing now and then does not stand behind what a hundred others have piled up. The level rises with
- * the time that passes, shared by all that wait, so that no number of newcomers can go before one
- * client for ever.
+ * thing now and then does not stand behind what a hundred others have piled up. The level rises
+ * with the time that passes, shared by all that wait, so that no number of newcomers can go before
+ * one client for ever.
  *
  * Threads  None of its own: whoever calls holds the lock.
  * Memory   All of it is the caller's; a client stays while its work waits or is to be charged.

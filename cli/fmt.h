@@ -38,8 +38,8 @@ void sw_fmt_json(struct sw_buf *b, const cJSON *v, const char *indent, bool utf8
 /* A bar of `columns` columns, ratio in [0, 1] of it full; eighths with UTF-8, # and . without. */
 void sw_fmt_bar(struct sw_buf *b, double ratio, int columns, bool utf8);
 
-/* For qsort() of names (char *) of metrics: by bytes, and those of time ("seconds", "samples_per_s",
- * "epoch_ms"), which differ between two runs of the same sweep, last. */
+/* For qsort() of names (char *) of metrics: by bytes, and those of time ("seconds",
+ * "samples_per_s", "epoch_ms"), which differ between two runs of the same sweep, last. */
 int sw_fmt_times_last(const void *a, const void *b);
 
 #endif

@@ -77,7 +77,7 @@ static sw_status next(struct reader *r, yaml_event_t *e)
 
 /* --- values --- */
 
-/* Counts a value and all below it: an alias stands for what may have aliases in it, or much text. */
+/* Counts a value and all below it: what an alias stands for may hold aliases, or much text. */
 static sw_status count(struct reader *r, const cJSON *v, yaml_mark_t at)
 {
 	const cJSON *child;

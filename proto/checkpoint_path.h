@@ -1,6 +1,6 @@
 /*
- * proto/checkpoint_path.h — the name of a trial's state: TRIAL-STEP.ckpt, a file of the trainer's or a
- * folder of a program's.
+ * proto/checkpoint_path.h — the name of a trial's state: TRIAL-STEP.ckpt, a file of the trainer's
+ * or a folder of a program's.
  *
  * Worker and daemon share the folder that it lies in, so the name is part of what they agree on. A
  * file that is still written has another one, ".tmp-...", and is renamed when it is whole.

@@ -41,9 +41,9 @@ struct sw_job {
 	/* Processes that it is started as; 0: one. Of a program RANK and WORLD_SIZE say which. A
 	 * trainer's are written where there are several, and share each batch. */
 	uint64_t ranks;
-	/* Of a trainer whose ranks are a pipeline of several stages: how many, and the micro-batches
-	 * of a step; else 0, not written. Rank d * stages + s has stage s of the d-th part of each
-	 * batch. */
+	/* Of a trainer whose ranks are a pipeline of several stages: how many, and the
+	 * micro-batches of a step; else 0, not written. Rank d * stages + s has stage s of the d-th
+	 * part of each batch. */
 	uint64_t stages, microbatches;
 	const char
 		*transport;  /* of a trainer with ranks: "shm" or "nccl"; else NULL, not written */
@@ -55,8 +55,8 @@ struct sw_job {
 	const char *log;      /* absolute path: where its output goes */
 	const char *cookie;   /* SWEEPD_COOKIE, the slot's: by it all that it forked is found */
 	uint64_t cores;       /* that it, or each rank, may use; 0: all of its worker's */
-	const char *
-		visible; /* of several GPUs: CUDA_VISIBLE_DEVICES of all, rank 0's first; else NULL */
+	/* Of several GPUs: CUDA_VISIBLE_DEVICES of all, rank 0's first; else NULL. */
+	const char *visible;
 	const cJSON *params; /* an object, names to values; sw_job_write() has them as text */
 };
 

@@ -33,8 +33,8 @@ enum sw_dataset_format {
 
 extern const char *const sw_dataset_formats[SW_DATASET_FORMAT_N]; /* "csv", "cifar10", ... */
 
-/* A key, and the formats that it goes with: a bit each, and that of SW_DATASET_FORMAT_N for a "name"
- * in a format's place. */
+/* A key, and the formats that it goes with: a bit each, and that of SW_DATASET_FORMAT_N for a
+ * "name" in a format's place. */
 struct sw_dataset_key {
 	const char *name;
 	unsigned formats;

@@ -1,9 +1,10 @@
 /*
  * spec/schema.h — the sweep spec as a JSON Schema (draft 07), for editors.
  *
- * Keys, choices, ranges and defaults come from the tables that the reader of a spec uses; schema.json
- * has the words, and what stands in no table. The schema takes every spec that sw_spec_read() takes,
- * and some that it refuses: what depends on several keys can often not be said.
+ * Keys, choices, ranges and defaults come from the tables that the reader of a spec uses;
+ * schema.json has the words, and what stands in no table. The schema takes every spec that
+ * sw_spec_read() takes, and some that it refuses: what depends on several keys can often not be
+ * said.
  * Pure
  */
 #ifndef SW_SPEC_SCHEMA_H

@@ -52,11 +52,10 @@ struct sw_spec_value {
 	size_t i;
 };
 
-/* One parameter. `dist` after defaults were applied (W&B's rules: "value" makes a constant, "values"
- * a categorical, "min" and "max" int_uniform when both are integers and uniform otherwise, with "q"
- * q_uniform) and aliases resolved. W&B's log_uniform, inv_log_uniform and q_log_uniform, whose
- * bounds are exponents of e, arrive here as the _values form with min and max turned into values.
- * "probabilities" gives weights. */
+/* One parameter, after W&B's defaults: "value" makes a constant, "values" a categorical, "min" and
+ * "max" an int_uniform if both are integers, else a uniform, and with "q" a q_uniform. Aliases are
+ * resolved. W&B's log_uniform, inv_log_uniform and q_log_uniform, whose bounds are exponents of e,
+ * are the _values form here, with values for min and max. "probabilities" gives weights. */
 struct sw_spec_param {
 	const char *name;                  /* with its groups': "opt.wd" */
 	const char *key;                   /* its own: "wd" */
@@ -212,8 +211,8 @@ SW_NODISCARD sw_status sw_spec_pruner_read(struct sw_pruner_config *out, const s
 					   const cJSON *early_terminate, struct sw_err *err);
 /* Does a client run the trials, by ask, report and tell? */
 bool sw_spec_driven(const struct sw_spec *s);
-/* The processes of a trial with "parallel": rank d * stages + s has stage s of the d-th part of each
- * batch. 0: no "parallel". */
+/* The processes of a trial with "parallel": rank d * stages + s has stage s of the d-th part of
+ * each batch. 0: no "parallel". */
 static inline unsigned sw_spec_ranks(const struct sw_spec *s)
 {
 	return s->data_ranks * s->stages;

@@ -1,7 +1,7 @@
 /*
  * spec/trainer_options.h — the trainer's options, with their ranges and defaults: one table for the
- * spec check and the worker. docs/spec.md says what each means; a test holds its ranges and defaults
- * to this table.
+ * spec check and the worker. docs/spec.md says what each means; a test holds its ranges and
+ * defaults to this table.
  *
  * An option stands in "trainer" as a literal or as the name of a parameter, or it is a parameter
  * itself: then each trial has its own value.

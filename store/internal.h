@@ -77,7 +77,7 @@ SW_NODISCARD sw_status sw_schema_check(sqlite3 *conn, const char *path, struct s
 	X(SLOT_PUT, slot_put)                                                                      \
 	X(SLOT_DELETE, slot_delete)
 
-enum sw_op {
+enum sw_store_op {
 #define SW_OP_ENUM(op, name) SW_OP_##op,
 	SW_OPS(SW_OP_ENUM)
 #undef SW_OP_ENUM
@@ -123,7 +123,7 @@ struct sw_tx {
 	sw_status failed; /* SW_INVALID: a value that must never be stored */
 };
 
-void sw_tx_op(struct sw_tx *tx, enum sw_op op); /* begins an operation; its values follow */
+void sw_tx_op(struct sw_tx *tx, enum sw_store_op op); /* begins an operation; its values follow */
 void sw_tx_int(struct sw_tx *tx, int64_t v);
 void sw_tx_ints(struct sw_tx *tx, const int64_t *v, size_t n);
 #define SW_TX_INTS(tx, ...)                                                                        \
@@ -145,8 +145,8 @@ struct sw_op_value {
 #define SW_OP_VALUES_MAX 20
 
 /* Reads the operation at *at and moves on; false at the end. */
-bool sw_tx_next(const struct sw_tx *tx, size_t *at, enum sw_op *op, struct sw_op_value *values,
-		unsigned *n);
+bool sw_tx_next(const struct sw_tx *tx, size_t *at, enum sw_store_op *op,
+		struct sw_op_value *values, unsigned *n);
 
 /* --- the writing connection (writer.c) --- */
 

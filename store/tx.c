@@ -46,7 +46,7 @@ static void tx_put(struct sw_tx *tx, const void *bytes, size_t n)
 	(void)sw_buf_add(&tx->ops, bytes, n); /* latches */
 }
 
-void sw_tx_op(struct sw_tx *tx, enum sw_op op)
+void sw_tx_op(struct sw_tx *tx, enum sw_store_op op)
 {
 	const unsigned char head[2] = {(unsigned char)op, 0};
 
@@ -130,8 +130,8 @@ static const char *get_bytes(const struct sw_tx *tx, size_t *at, void *out, size
 	return p;
 }
 
-bool sw_tx_next(const struct sw_tx *tx, size_t *at, enum sw_op *op, struct sw_op_value *values,
-		unsigned *n)
+bool sw_tx_next(const struct sw_tx *tx, size_t *at, enum sw_store_op *op,
+		struct sw_op_value *values, unsigned *n)
 {
 	unsigned char head[2], type;
 	uint32_t len;
@@ -140,7 +140,7 @@ bool sw_tx_next(const struct sw_tx *tx, size_t *at, enum sw_op *op, struct sw_op
 		return false;
 	(void)get_bytes(tx, at, head, sizeof head);
 	assert(head[0] < SW_OP_N && head[1] <= SW_OP_VALUES_MAX);
-	*op = (enum sw_op)head[0];
+	*op = (enum sw_store_op)head[0];
 	*n = head[1];
 	for (unsigned i = 0; i < *n; i++) {
 		struct sw_op_value *v = &values[i];

@@ -1,4 +1,5 @@
-/* store/writer.c — the writing connection: operations become statements, a group one transaction. */
+/* store/writer.c — the writing connection: operations become statements, a group
+ * becomes a transaction. */
 #include "store/internal.h"
 #include <errno.h>
 #include <stdio.h>
@@ -85,7 +86,7 @@ static int bind(sqlite3_stmt *q, const struct sw_op_value *values, int n)
 }
 
 /* "insert a report of 12 7 1 5": the leading integers are the row's key. */
-static void describe(char *out, size_t cap, enum sw_op op, const struct sw_op_value *values,
+static void describe(char *out, size_t cap, enum sw_store_op op, const struct sw_op_value *values,
 		     unsigned n)
 {
 	int at = snprintf(out, cap, "%s", sw_op_defs[op]->name);
@@ -94,7 +95,7 @@ static void describe(char *out, size_t cap, enum sw_op op, const struct sw_op_va
 		at += snprintf(out + at, cap - (size_t)at, " %lld", (long long)values[i].i);
 }
 
-static sw_status run_op(struct sw_writer *w, enum sw_op op, const struct sw_op_value *values,
+static sw_status run_op(struct sw_writer *w, enum sw_store_op op, const struct sw_op_value *values,
 			unsigned n, struct sw_err *err)
 {
 	const struct sw_op_def *def = sw_op_defs[op];
@@ -134,7 +135,7 @@ static sw_status run_plain(struct sw_writer *w, sqlite3_stmt *q, const char *doi
 static sw_status run_jobs(struct sw_writer *w, const struct sw_store_job *jobs, struct sw_err *err)
 {
 	struct sw_op_value values[SW_OP_VALUES_MAX];
-	enum sw_op op;
+	enum sw_store_op op;
 	unsigned n;
 	sw_status rc = SW_OK;
 

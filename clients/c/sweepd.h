@@ -53,8 +53,8 @@ int sweepd_string(const char *name, char *text, size_t size);
 
 /* Reports a step: the text between the braces of a JSON object of numbers. Steps rise from 1.
  * checkpoint: not 0 if what lies in the folder is complete; the folder is empty afterwards, and a
- * trial that is lost goes on from there. Waits for the decision. A report that is not stored, such as
- * one of a step that was reported before, is said on stderr, and the trial goes on. */
+ * trial that is lost goes on from there. Waits for the decision. A report that is not stored, such
+ * as one of a step that was reported before, is said on stderr, and the trial goes on. */
 enum sweepd_decision sweepd_report(long step, const char *metrics, int checkpoint);
 
 /* The trial's own folder, which may be written to at any time; NULL: there is none. */

@@ -18,7 +18,7 @@ static size_t place(const struct sw_stair *s, double a)
 }
 
 /* Of all that are wide enough the narrowest is the highest. */
-const struct sw_step *sw_stair_cover(const struct sw_stair *s, double a, double b)
+const struct sw_stair_step *sw_stair_cover(const struct sw_stair *s, double a, double b)
 {
 	const size_t at = place(s, a);
 
@@ -44,6 +44,6 @@ void sw_stair_add(struct sw_stair *s, double a, double b)
 	}
 	s->area += (right - (first > 0 ? s->step[first - 1].a : 0)) * (b - below);
 	memmove(s->step + first + 1, s->step + end, (s->n - end) * sizeof *s->step);
-	s->step[first] = (struct sw_step){a, b};
+	s->step[first] = (struct sw_stair_step){a, b};
 	s->n = s->n - (end - first) + 1;
 }

@@ -16,18 +16,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct sw_step {
+struct sw_stair_step {
 	double a, b;
 };
 
 struct sw_stair {
-	struct sw_step *step; /* [n] */
+	struct sw_stair_step *step; /* [n] */
 	size_t n;
 	double area; /* of steps above 0; where some are not, it means nothing */
 };
 
 /* The step that covers (a, b), the narrowest of them; NULL: it stands out. */
-const struct sw_step *sw_stair_cover(const struct sw_stair *s, double a, double b);
+const struct sw_stair_step *sw_stair_cover(const struct sw_stair *s, double a, double b);
 
 /* Adds (a, b) unless it is covered; the steps that it covers go. */
 void sw_stair_add(struct sw_stair *s, double a, double b);

@@ -20,7 +20,7 @@
 
 struct volume {
 	double *level[SW_METRICS_MAX + 1]; /* [m]: the rows [n][m] of that level */
-	struct sw_step *stair;             /* [n] */
+	struct sw_stair_step *stair;       /* [n] */
 	size_t work;
 	bool over;
 };

@@ -33,11 +33,11 @@ static sw_status check_config(const struct sw_sweep_config *c, struct sw_err *er
 /* What the sweep keeps beside what it is given. */
 static sw_status make_arrays(struct sw_sweep *s)
 {
-	s->epoch = sw_calloc(1, sizeof *s->epoch);
-	if (s->epoch == NULL)
+	s->ranges = sw_calloc(1, sizeof *s->ranges);
+	if (s->ranges == NULL)
 		return SW_NOMEM;
 	s->judged_from = 1;
-	s->epoch_n = 1;
+	s->ranges_n = 1;
 	if (s->config.plateau.top == 0)
 		return SW_OK;
 	s->plateau.top = sw_malloc(s->config.plateau.top * sizeof *s->plateau.top);
@@ -83,7 +83,7 @@ sw_status sw_sweep_create(struct sw_sweep **out, const struct sw_sweep_config *c
 		return rc;
 	}
 	/* From here on the space is the sweep's. */
-	s->epoch[0].space = space;
+	s->ranges[0].space = space;
 	s->user_cap = config->run_cap;
 	sw_sweep_tell_waiting(s);
 	*out = s;
@@ -97,12 +97,12 @@ void sw_sweep_destroy(struct sw_sweep *s)
 	sw_pending_fini(&s->pending);
 	free(s->trial);
 	sw_sweep_learn_fini(s);
-	/* The present space and sampler are those of the last epoch. */
-	for (size_t i = 0; i < s->epoch_n; i++) {
-		sw_sampler_destroy(s->epoch[i].sampler);
-		sw_space_destroy(s->epoch[i].space);
+	/* The present space and sampler are those of the last ranges. */
+	for (size_t i = 0; i < s->ranges_n; i++) {
+		sw_sampler_destroy(s->ranges[i].sampler);
+		sw_space_destroy(s->ranges[i].space);
 	}
-	free(s->epoch);
+	free(s->ranges);
 	free(s->plateau.top);
 	sw_pruner_destroy(s->pruner);
 	free(s);
@@ -163,7 +163,7 @@ void sw_sweep_counts(const struct sw_sweep *s, uint64_t counts[SW_TRIAL_STATE_N]
 
 uint64_t sw_sweep_epoch(const struct sw_sweep *s)
 {
-	return s->epoch_n - 1;
+	return s->ranges_n - 1;
 }
 
 const struct sw_pruner *sw_sweep_pruner(const struct sw_sweep *s)

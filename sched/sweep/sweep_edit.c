@@ -102,8 +102,8 @@ static sw_status remake(struct sw_sweep *s, const struct sw_edit *e, struct rema
 		rc = sw_sweep_seen_make(s, out->space, &out->seen);
 		out->has_seen = rc == SW_OK;
 	}
-	/* Room for the epoch is taken now, for once the ranges are taken nothing may fail. */
-	if (rc == SW_OK && !sw_array_resize(&s->epoch, s->epoch_n + 1, sizeof *s->epoch))
+	/* Room for the ranges is taken now, for once they are there nothing may fail. */
+	if (rc == SW_OK && !sw_array_resize(&s->ranges, s->ranges_n + 1, sizeof *s->ranges))
 		rc = SW_NOMEM;
 	return rc != SW_NOMEM ? rc : sw_err_set(err, rc, "no memory for other ranges");
 }
@@ -113,13 +113,13 @@ static void take_ranges(struct sw_sweep *s, const struct remade *r)
 	if (s->learns) {
 		/* The past is kept by value; what its sampler has learnt is of no use any more. */
 		sw_sampler_destroy(s->sampler);
-		s->epoch[s->epoch_n - 1].sampler = NULL;
+		s->ranges[s->ranges_n - 1].sampler = NULL;
 		sw_history_fini(&s->seen);
 		s->seen = r->seen;
 		s->masked = true;
 	}
 	sw_suggestion_fini(&s->suggestion); /* its state, above all */
-	s->epoch[s->epoch_n++] = (struct sw_epoch){
+	s->ranges[s->ranges_n++] = (struct sw_sweep_ranges){
 		.made = sw_sweep_made(s), .space = r->space, .sampler = r->sampler};
 	s->space = r->space;
 	s->sampler = r->sampler;

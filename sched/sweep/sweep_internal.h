@@ -22,18 +22,18 @@
 #include "sched/sweep/sweep.h"
 
 /* The ranges that hold from a suggestion on. */
-struct sw_epoch {
+struct sw_sweep_ranges {
 	uint64_t made;              /* suggestions made before it */
 	struct sw_space *space;     /* owned */
-	struct sw_sampler *sampler; /* owned; NULL in a past epoch of a sampler that learns */
+	struct sw_sampler *sampler; /* owned; NULL in the past, of a sampler that learns */
 };
 
 struct sw_sweep {
 	struct sw_sweep_config config;
-	struct sw_space *space;     /* that of the last epoch */
-	struct sw_sampler *sampler; /* the same */
-	struct sw_epoch *epoch;     /* [epoch_n], `made` never falls */
-	size_t epoch_n;
+	struct sw_space *space;         /* that of the last ranges */
+	struct sw_sampler *sampler;     /* the same */
+	struct sw_sweep_ranges *ranges; /* [ranges_n], `made` never falls */
+	size_t ranges_n;
 	struct sw_pruner *pruner;
 	enum sw_sweep_state state;
 	uint64_t user_cap;      /* the user's run cap as it stands; 0: none */

@@ -91,7 +91,7 @@ sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err)
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "no memory for the sweep");
 	rc = sw_samplers_create(&s->sampler, &s->sampling, err);
-	s->epoch[0].sampler = s->sampler;
+	s->ranges[0].sampler = s->sampler;
 	if (rc != SW_OK) {
 		/* Constraints stand beside the parameters in a spec, all else that it points at
 		 * within them. */

@@ -192,15 +192,15 @@ uint64_t sw_sweep_from(const struct sw_sweep *s, uint64_t trial)
 	return t->inherited ? sw_sweep_parent(s, trial) : trial;
 }
 
-/* The epoch in which suggestion number `made` was. */
-static const struct sw_epoch *epoch_of(const struct sw_sweep *s, uint64_t made)
+/* The ranges in which suggestion number `made` was. */
+static const struct sw_sweep_ranges *ranges_of(const struct sw_sweep *s, uint64_t made)
 {
-	size_t i = s->epoch_n - 1;
+	size_t i = s->ranges_n - 1;
 
-	/* There is an epoch for each edit of a range: few. */
-	while (i > 0 && s->epoch[i].made >= made)
+	/* Each edit of a range makes new ones: they are few. */
+	while (i > 0 && s->ranges[i].made >= made)
 		i--;
-	return &s->epoch[i];
+	return &s->ranges[i];
 }
 
 sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_value *values)
@@ -217,7 +217,7 @@ sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_va
 	}
 	const size_t i = given_before(s, trial, &found);
 	if (!found)
-		return sw_sampler_next(epoch_of(s, trial - i)->sampler, trial - i, values);
+		return sw_sampler_next(ranges_of(s, trial - i)->sampler, trial - i, values);
 	memcpy(values, s->given.values + i * n, n * sizeof *values);
 	return SW_OK;
 }

@@ -1,5 +1,5 @@
-/* spec/read/pruner_type.h — what the types of "early_terminate" are made of: a table of keys each, and
- * a function for what a table cannot say. Internal to spec/. */
+/* spec/read/pruner_type.h — what the types of "early_terminate" are made of: a table of keys each,
+ * and a function for what a table cannot say. Internal to spec/. */
 #ifndef SW_SPEC_READ_PRUNER_TYPE_H
 #define SW_SPEC_READ_PRUNER_TYPE_H
 

@@ -78,7 +78,8 @@ SW_NODISCARD sw_status sw_spec_resources_check(const struct sw_spec *s, struct s
 SW_NODISCARD sw_status sw_spec_checkpoint_read(struct sw_spec *s, const cJSON *v,
 					       struct sw_err *err);
 
-/* "command", "program" and "run" (spec/read/command.c), and whether they suit each other. Errors are relative to the spec. */
+/* "command", "program" and "run" (spec/read/command.c), and whether they suit each other. Errors
+ * are relative to the spec. */
 SW_NODISCARD sw_status sw_spec_command_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_program_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_run_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);

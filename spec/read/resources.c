@@ -137,7 +137,8 @@ static sw_status check_micro_batch(const struct sw_spec *s, struct sw_err *err)
 
 	if (trainer == NULL || ptr == NULL)
 		return SW_OK;
-	if (s->sync_batchnorm) /* ranks could have different numbers of parts, and no pairs of them */
+	/* Ranks could have different numbers of parts, and statistics need one of each rank. */
+	if (s->sync_batchnorm)
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"micro_batch\" does not go with \"sync_batchnorm\": each rank's "
 				 "rows are one part");

@@ -1,5 +1,5 @@
-/* tests/e2e/chain.c — a chain of forks: NAME LINKS. Each process starts the next, in a session of its own, and ends;
- * none lives for longer than that takes. */
+/* tests/e2e/chain.c — a chain of forks: NAME LINKS. Each process starts the next, in a session of
+ * its own, and ends; none lives for longer than that takes. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>

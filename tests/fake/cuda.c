@@ -1,8 +1,8 @@
 /*
  * tests/fake/cuda.c — a stand-in for libsweepd-cuda.so: the CPU's table under the name "cuda", so
  * that whole sweeps run on slots gpu:N where there is no GPU. A file at SWEEPD_FAKE_CUDA_BREAKS
- * makes every later call a sticky error, as an illegal address does. With SWEEPD_FAKE_CUDA_EXCLUSIVE, a
- * folder, a GPU is for one process alone.
+ * makes every later call a sticky error, as an illegal address does. With
+ * SWEEPD_FAKE_CUDA_EXCLUSIVE, a folder, a GPU is for one process alone.
  */
 #include "kernels/ops.h"
 #include <fcntl.h>

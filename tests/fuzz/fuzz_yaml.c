@@ -1,4 +1,4 @@
-/* Any bytes as YAML: JSON that is valid but for its depth, which aliases may add to, or one line. */
+/* Any bytes as YAML: one line, or JSON that is valid but for its depth, as aliases add to it. */
 #include "cli/yaml.h"
 #include "proto/json.h"
 #include <stdint.h>

@@ -94,7 +94,7 @@ MUTATIONS = [
      "if (!sw_sweep_ended(s) && !s->settling)", "if (!sw_sweep_ended(s))"),
     # --- edits, memory ---
     ("after an edit old trials take new values", "sweep_make.c",
-     "while (i > 0 && s->epoch[i].made >= made)", "while (false)"),
+     "while (i > 0 && s->ranges[i].made >= made)", "while (false)"),
     ("an edited target forgets the best so far", "sweep_edit.c",
      "if (s->best_trial != 0)", "if (false)"),
     ("the sampler moves on before there is memory", "sweep_make.c",

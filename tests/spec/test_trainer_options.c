@@ -1,5 +1,5 @@
-/* tests/spec/test_trainer_options.c — docs/spec.md says each option's default and range as the table
- * has them. */
+/* tests/spec/test_trainer_options.c — docs/spec.md says each option's default and range as the
+ * table has them. */
 #include "spec/trainer_options.h"
 #include "tests/run.h"
 #include <math.h>

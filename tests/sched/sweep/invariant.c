@@ -58,10 +58,10 @@ static void given_invariant(const struct sw_sweep *s)
 		children += s->given.parent[i] != 0;
 	}
 	assert(children == s->given.children);
-	for (size_t i = 1; i < s->epoch_n; i++)
-		assert(s->epoch[i - 1].made <= s->epoch[i].made);
-	assert(s->epoch[s->epoch_n - 1].made <= sw_sweep_made(s));
-	assert(s->epoch[s->epoch_n - 1].space == s->space);
+	for (size_t i = 1; i < s->ranges_n; i++)
+		assert(s->ranges[i - 1].made <= s->ranges[i].made);
+	assert(s->ranges[s->ranges_n - 1].made <= sw_sweep_made(s));
+	assert(s->ranges[s->ranges_n - 1].space == s->space);
 }
 
 static void pending_invariant(const struct sw_sweep *s)
