@@ -16,7 +16,7 @@
 #define BOOL(n, f) {.name = (n), .kind = SW_OPTION_BOOLEAN, .fallback = (f), .searched = true}
 #define POOL INT("kernel", 1, 1e4, NAN), INT("stride", 0, 1e4, 0), INT("padding", 0, 1e4, 0)
 
-const struct sw_layer_form sw_layer_forms[SW_LAYER_FORM_N] = {
+const struct sw_layer_form sw_layer_forms[] = {
 	{SW_FORM_LINEAR, "linear", {INT("out", 1, 1e6, NAN), BOOL("bias", 1)}, 2, false, true,
 	 "{\"linear\": 64}"},
 	{SW_FORM_CONV2D, "conv2d",
@@ -49,13 +49,15 @@ const struct sw_layer_form sw_layer_forms[SW_LAYER_FORM_N] = {
 };
 /* clang-format on */
 
+const size_t sw_layer_forms_n = N(sw_layer_forms);
+
 static const char *const later[] = {"conv1d",     "conv3d",    "softmax", "silu",
 				    "leaky_relu", "lstm",      "gru",     "rnn",
 				    "upsample",   "groupnorm", "softplus"};
 
 static const struct sw_layer_form *form_find(const char *name)
 {
-	for (size_t i = 0; i < SW_LAYER_FORM_N; i++)
+	for (size_t i = 0; i < N(sw_layer_forms); i++)
 		if (strcmp(sw_layer_forms[i].name, name) == 0)
 			return &sw_layer_forms[i];
 	return NULL;
@@ -63,16 +65,16 @@ static const struct sw_layer_form *form_find(const char *name)
 
 static sw_status unknown_layer(const char *name, const char *ptr, struct sw_err *err)
 {
-	const char *names[SW_LAYER_FORM_N];
+	const char *names[N(sw_layer_forms)];
 
 	for (size_t i = 0; i < N(later); i++)
 		if (strcmp(later[i], name) == 0)
 			return sw_err_at(err, SW_INVALID, ptr,
 					 "layer \"%s\" is not supported by this version", name);
-	for (size_t i = 0; i < SW_LAYER_FORM_N; i++)
+	for (size_t i = 0; i < N(sw_layer_forms); i++)
 		names[i] = sw_layer_forms[i].name;
 	return sw_spec_unknown(
-		"layer", name, names, SW_LAYER_FORM_N,
+		"layer", name, names, N(sw_layer_forms),
 		": linear, conv2d, maxpool2d, avgpool2d, global_avgpool, flatten, relu, tanh, "
 		"gelu, "
 		"sigmoid, dropout, batchnorm, layernorm, embedding, positional, attention, "

@@ -50,8 +50,8 @@ struct sw_layer_form {
 	const char *example; /* as its document writes it */
 };
 
-#define SW_LAYER_FORM_N ((size_t)20)
-extern const struct sw_layer_form sw_layer_forms[SW_LAYER_FORM_N];
+extern const struct sw_layer_form sw_layer_forms[];
+extern const size_t sw_layer_forms_n;
 
 /* One layer of a list. */
 struct sw_layer_item {

@@ -132,11 +132,11 @@ static void write_layer_value(struct sw_schema *m, const struct sw_layer_form *f
 /* A word, or an object with one key. */
 void sw_schema_layer(struct sw_schema *m)
 {
-	const cJSON *words = sw_schema_section(m, m->words, "layers", SW_LAYER_FORM_N);
+	const cJSON *words = sw_schema_section(m, m->words, "layers", sw_layer_forms_n);
 
 	sw_schema_open(m, "layer");
 	sw_schema_list(m, "anyOf");
-	for (size_t i = 0; i < SW_LAYER_FORM_N; i++) {
+	for (size_t i = 0; i < sw_layer_forms_n; i++) {
 		const struct sw_layer_form *f = &sw_layer_forms[i];
 		if (!f->word)
 			continue;
@@ -150,7 +150,7 @@ void sw_schema_layer(struct sw_schema *m)
 	sw_jw_kint(&m->w, "minProperties", 1);
 	sw_jw_kint(&m->w, "maxProperties", 1);
 	sw_schema_open(m, "properties");
-	for (size_t i = 0; i < SW_LAYER_FORM_N; i++) {
+	for (size_t i = 0; i < sw_layer_forms_n; i++) {
 		const struct sw_layer_form *f = &sw_layer_forms[i];
 		if (f->keys_n == 0 && f->id != SW_FORM_RESIDUAL)
 			continue;

@@ -18,58 +18,27 @@ static const size_t lengths[] = {
 
 /* --- elementwise --- */
 
-static sw_status relu_forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			      const void *n)
-{
-	return o->relu_forward(q, p[0], p[1], *(const size_t *)n);
-}
+/* x -> y, and with what backward reads, dy -> dx. */
+#define EACH(name)                                                                                 \
+	static sw_status name##_forward(const struct sw_ops *o, struct sw_queue *q,                \
+					void *const *p, const void *n)                             \
+	{                                                                                          \
+		return o->name##_forward(q, p[0], p[1], *(const size_t *)n);                       \
+	}                                                                                          \
+	static sw_status name##_backward(const struct sw_ops *o, struct sw_queue *q,               \
+					 void *const *p, const void *n)                            \
+	{                                                                                          \
+		return o->name##_backward(q, p[0], p[1], p[2], *(const size_t *)n);                \
+	}
+EACH(relu)
+EACH(tanh)
+EACH(sigmoid)
+EACH(gelu)
 
 static sw_status relu_in_place(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 			       const void *n)
 {
 	return o->relu_forward(q, p[0], p[0], *(const size_t *)n);
-}
-
-static sw_status relu_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			       const void *n)
-{
-	return o->relu_backward(q, p[0], p[1], p[2], *(const size_t *)n);
-}
-
-static sw_status tanh_forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			      const void *n)
-{
-	return o->tanh_forward(q, p[0], p[1], *(const size_t *)n);
-}
-
-static sw_status tanh_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			       const void *n)
-{
-	return o->tanh_backward(q, p[0], p[1], p[2], *(const size_t *)n);
-}
-
-static sw_status sigmoid_forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-				 const void *n)
-{
-	return o->sigmoid_forward(q, p[0], p[1], *(const size_t *)n);
-}
-
-static sw_status sigmoid_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-				  const void *n)
-{
-	return o->sigmoid_backward(q, p[0], p[1], p[2], *(const size_t *)n);
-}
-
-static sw_status gelu_forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			      const void *n)
-{
-	return o->gelu_forward(q, p[0], p[1], *(const size_t *)n);
-}
-
-static sw_status gelu_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			       const void *n)
-{
-	return o->gelu_backward(q, p[0], p[1], p[2], *(const size_t *)n);
 }
 
 static sw_status add(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *n)

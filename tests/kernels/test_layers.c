@@ -61,9 +61,11 @@ static sw_status elementwise_backward(const void *shape, float *const *in, const
 	return status;
 }
 
+#define ACTIVATIONS_N 4
+
 static struct elementwise elementwise_of(int i)
 {
-	const struct elementwise all[] = {
+	const struct elementwise all[ACTIVATIONS_N] = {
 		{"relu", 37, relu, sw_ops_cpu.relu_forward, sw_ops_cpu.relu_backward, 0},
 		{"tanh", 37, tanh, sw_ops_cpu.tanh_forward, sw_ops_cpu.tanh_backward, 0},
 		{"sigmoid", 37, sigmoid, sw_ops_cpu.sigmoid_forward, sw_ops_cpu.sigmoid_backward,
@@ -153,8 +155,10 @@ END_TEST
 SUITE(tcase)
 {
 	sw_ops_cpu_threads(1);
-	tcase_add_loop_test(tcase, activations_and_their_gradients_match_the_reference, 0, 4);
-	tcase_add_loop_test(tcase, activations_of_the_far_ends_are_finite_and_pass_a_nan_on, 0, 4);
+	tcase_add_loop_test(tcase, activations_and_their_gradients_match_the_reference, 0,
+			    ACTIVATIONS_N);
+	tcase_add_loop_test(tcase, activations_of_the_far_ends_are_finite_and_pass_a_nan_on, 0,
+			    ACTIVATIONS_N);
 	tcase_add_test(tcase, sums_add_in_place_and_apart);
 	tcase_add_test(tcase, dropout_of_parts_is_that_of_the_whole);
 }
