@@ -47,7 +47,7 @@ extern "C" {
 #endif
 
 #define SW_OPS_ALIGN   ((size_t)64)
-#define SW_OPS_VERSION 12 /* of this table's layout; a module made for another is refused */
+#define SW_OPS_VERSION 13 /* of this table's layout; a module made for another is refused */
 #define SW_OPS_LOOK_US 100
 
 struct sw_queue; /* opaque, one per backend: a stream with its handles and workspace */

@@ -107,6 +107,12 @@ SW_OP(sw_status, gelu_forward, (struct sw_queue *q, const float *x, float *y, si
 /* x: what gelu_forward read, so it must not have been in place */
 SW_OP(sw_status, gelu_backward, (struct sw_queue *q, const float *x, const float *dy, float *dx,
       size_t n))
+/* y = x / (1 + exp(-x)) */
+SW_OP(sw_status, silu_forward, (struct sw_queue *q, const float *x, float *y, size_t n))
+/* x: what silu_forward read, so it must not have been in place. With s = 1 / (1 + exp(-x)):
+ * dx = dy s (1 + x (1 - s)) */
+SW_OP(sw_status, silu_backward, (struct sw_queue *q, const float *x, const float *dy, float *dx,
+      size_t n))
 /* y = a + b; y may be a or b */
 SW_OP(sw_status, add, (struct sw_queue *q, const float *a, const float *b, float *y, size_t n))
 /* y += x; apart */

@@ -39,6 +39,7 @@ const struct sw_layer_form sw_layer_forms[] = {
 	{SW_FORM_PLAIN, "tanh", {{0}}, 0, true, false, "\"tanh\""},
 	{SW_FORM_PLAIN, "gelu", {{0}}, 0, true, false, "\"gelu\""},
 	{SW_FORM_PLAIN, "sigmoid", {{0}}, 0, true, false, "\"sigmoid\""},
+	{SW_FORM_PLAIN, "silu", {{0}}, 0, true, false, "\"silu\""},
 	{SW_FORM_BATCHNORM, "batchnorm", {{0}}, 0, true, false, "\"batchnorm\""},
 	{SW_FORM_BATCHNORM, "batchnorm1d", {{0}}, 0, true, false, "\"batchnorm1d\""},
 	{SW_FORM_BATCHNORM, "batchnorm2d", {{0}}, 0, true, false, "\"batchnorm2d\""},
@@ -51,9 +52,8 @@ const struct sw_layer_form sw_layer_forms[] = {
 
 const size_t sw_layer_forms_n = N(sw_layer_forms);
 
-static const char *const later[] = {"conv1d",     "conv3d",    "softmax", "silu",
-				    "leaky_relu", "lstm",      "gru",     "rnn",
-				    "upsample",   "groupnorm", "softplus"};
+static const char *const later[] = {"conv1d", "conv3d", "softmax",  "leaky_relu", "lstm",
+				    "gru",    "rnn",    "upsample", "groupnorm",  "softplus"};
 
 static const struct sw_layer_form *form_find(const char *name)
 {
@@ -76,8 +76,8 @@ static sw_status unknown_layer(const char *name, const char *ptr, struct sw_err 
 	return sw_spec_unknown(
 		"layer", name, names, N(sw_layer_forms),
 		": linear, conv2d, maxpool2d, avgpool2d, global_avgpool, flatten, relu, tanh, "
-		"gelu, "
-		"sigmoid, dropout, batchnorm, layernorm, embedding, positional, attention, "
+		"gelu, silu, sigmoid, dropout, batchnorm, layernorm, embedding, positional, "
+		"attention, "
 		"mean_tokens and residual are known",
 		ptr, err);
 }

@@ -114,6 +114,27 @@ sw_status sw_cpu_gelu_backward(struct sw_queue *q, const float *x, const float *
 	return SW_OK;
 }
 
+sw_status sw_cpu_silu_forward(struct sw_queue *q, const float *x, float *y, size_t n)
+{
+	(void)q;
+	for (size_t i = 0; i < n; i++)
+		y[i] = x[i] / (1.0f + expf(-x[i]));
+	return SW_OK;
+}
+
+sw_status sw_cpu_silu_backward(struct sw_queue *q, const float *x, const float *dy, float *dx,
+			       size_t n)
+{
+	(void)q;
+	for (size_t i = 0; i < n; i++) {
+		const float v = x[i], s = 1.0f / (1.0f + expf(-v));
+
+		/* at infinity one factor is 0, and infinity * 0 no number */
+		dx[i] = dy[i] * (isinf(v) ? s : s * (1.0f + v * (1.0f - s)));
+	}
+	return SW_OK;
+}
+
 static void add_apart(const float *restrict a, const float *restrict b, float *restrict y, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -112,6 +112,34 @@ sw_status sw_cuda_gelu_backward(struct sw_queue *q, const float *x, const float 
 	return sw_cuda_map(q, n, gelu_gradient(), dx, x, dy);
 }
 
+struct silu {
+	__device__ float operator()(float x) const
+	{
+		return x / (1.0f + expf(-x));
+	}
+};
+
+sw_status sw_cuda_silu_forward(struct sw_queue *q, const float *x, float *y, size_t n)
+{
+	return sw_cuda_map(q, n, silu(), y, x);
+}
+
+struct silu_gradient {
+	__device__ float operator()(float x, float dy) const
+	{
+		const float s = 1.0f / (1.0f + expf(-x));
+
+		/* at infinity one factor is 0, and infinity * 0 no number */
+		return dy * (isinf(x) ? s : s * (1.0f + x * (1.0f - s)));
+	}
+};
+
+sw_status sw_cuda_silu_backward(struct sw_queue *q, const float *x, const float *dy, float *dx,
+				size_t n)
+{
+	return sw_cuda_map(q, n, silu_gradient(), dx, x, dy);
+}
+
 struct sum {
 	__device__ float operator()(float a, float b) const
 	{

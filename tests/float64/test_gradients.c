@@ -19,7 +19,8 @@ static const struct net_case cases[] = {
 	{FLAT, .list = "[{\"linear\": 6}, \"relu\", {\"linear\": 5}, \"relu\", {\"linear\": 4}]"},
 	{FLAT,
 	 .list = "[{\"linear\": 6}, \"tanh\", {\"linear\": 5}, \"sigmoid\", {\"linear\": 5}, "
-		 "\"gelu\", {\"linear\": {\"out\": 4, \"bias\": false}}]",
+		 "\"silu\", {\"linear\": 5}, \"gelu\", {\"linear\": {\"out\": 4, \"bias\": "
+		 "false}}]",
 	 .smooth = 0.1},
 	{FLAT, .list = "[{\"linear\": 6}, \"relu\", {\"linear\": 1}]", .numbers = true, .micro = 4},
 	/* in place: several of them over one value, and where that must not be */
@@ -146,8 +147,8 @@ static void say(const char *text)
 	strcat(list, text);
 }
 
-static const char *const any[] = {"\"tanh\"", "\"gelu\"", "\"sigmoid\"",       "\"layernorm\"",
-				  "\"relu\"", "\"relu\"", "{\"dropout\": 0.2}"};
+static const char *const any[] = {"\"tanh\"",      "\"gelu\"", "\"sigmoid\"", "\"silu\"",
+				  "\"layernorm\"", "\"relu\"", "\"relu\"",    "{\"dropout\": 0.2}"};
 static const char *const own[][10] = {
 	[SW_SHAPE_FLAT] = {"{\"linear\": 7}", "{\"linear\": 5}", "{\"linear\": 3}", "\"batchnorm\"",
 			   "\"flatten\"", "{\"linear\": {\"out\": 6, \"bias\": false}}"},

@@ -34,6 +34,7 @@ EACH(relu)
 EACH(tanh)
 EACH(sigmoid)
 EACH(gelu)
+EACH(silu)
 
 static sw_status relu_in_place(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 			       const void *n)
@@ -83,6 +84,8 @@ static const struct {
 	{"sigmoid_backward", sigmoid_backward, 2, 1, 0},
 	{"gelu_forward", gelu_forward, 1, 1, 5e-7},
 	{"gelu_backward", gelu_backward, 2, 1, 1e-6},
+	{"silu_forward", silu_forward, 1, 1, 1e-6},
+	{"silu_backward", silu_backward, 2, 1, 1e-6},
 	{"add", add, 2, 1, 0},
 	{"add in place", add_in_place, 2, 0, 0},
 	{"accumulate", accumulate, 2, 0, 0},

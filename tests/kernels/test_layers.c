@@ -33,6 +33,11 @@ static double gelu(double x)
 	return x * (1 + erf(x / sqrt(2))) / 2;
 }
 
+static double silu(double x)
+{
+	return x * sigmoid(x);
+}
+
 static void elementwise_reference(const void *shape, double *const *in, double *out)
 {
 	const struct elementwise *e = shape;
@@ -61,7 +66,7 @@ static sw_status elementwise_backward(const void *shape, float *const *in, const
 	return status;
 }
 
-#define ACTIVATIONS_N 4
+#define ACTIVATIONS_N 5
 
 static struct elementwise elementwise_of(int i)
 {
@@ -71,6 +76,7 @@ static struct elementwise elementwise_of(int i)
 		{"sigmoid", 37, sigmoid, sw_ops_cpu.sigmoid_forward, sw_ops_cpu.sigmoid_backward,
 		 0},
 		{"gelu", 37, gelu, sw_ops_cpu.gelu_forward, sw_ops_cpu.gelu_backward, 1},
+		{"silu", 37, silu, sw_ops_cpu.silu_forward, sw_ops_cpu.silu_backward, 1},
 	};
 
 	return all[i];

@@ -33,6 +33,7 @@ SW_OP_ROW(EMBEDDING, "embedding", 14, SW_OP_KEEPS_X, embedding)
 SW_OP_ROW(POSITION, "positional", 15, SW_OP_IN_PLACE, position)
 SW_OP_ROW(ATTENTION, "attention", 16, SW_OP_KEEPS_X, attention)
 SW_OP_ROW(TOKEN_MEAN, "mean_tokens", 17, 0, token_mean)
+SW_OP_EACH(SILU, silu, 18, SW_OP_KEEPS_X)
 
 /* clang-format on */
 #undef SW_OP_ROW
