@@ -1,9 +1,9 @@
 #include "worker/prepare.h"
 #include "proto/json.h"
 #include "spec/param_value.h"
+#include "worker/allowance.h"
 #include "worker/file/card.h"
 #include "worker/net/net.h"
-#include "worker/share.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static sw_status prepare_data(struct sw_prepared *p, const struct sw_runner *r,
 					  .val_fraction = p->trainer.val_fraction,
 					  .split_seed = p->trainer.split_seed,
 					  .standardize = p->trainer.standardize,
-					  .device_bytes = sw_share_of_data(r),
+					  .device_bytes = sw_allowance_of_data(r),
 					  .most = r->streams ? 0 : r->memory};
 
 	return sw_data_cache_hold(r->cache, r->q, sw_json_get(j->trainer, "dataset"), want,
@@ -38,7 +38,7 @@ static sw_status prepare_model(struct sw_prepared *p, const struct sw_runner *r,
 	const struct sw_task task = sw_net_task(p->data, p->trainer.classes);
 	const cJSON *model = sw_json_get(j->trainer, "model");
 	size_t first[SW_STAGES_MAX + 1];
-	sw_status rc = sw_share_of_trial(r, p->data, &p->trainer, err);
+	sw_status rc = sw_allowance_of_trial(r, p->data, &p->trainer, err);
 
 	if (rc != SW_OK)
 		return rc;

@@ -3,8 +3,8 @@
 #include "base/memory.h"
 #include "kernels/backend.h"
 #include "proto/json.h"
+#include "worker/allowance.h"
 #include "worker/prepare.h"
-#include "worker/share.h"
 #include "worker/train.h"
 #include <assert.h>
 #include <poll.h>

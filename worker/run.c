@@ -4,12 +4,12 @@
 #include "base/clock.h"
 #include "proto/checkpoint_path.h"
 #include "proto/json.h"
+#include "worker/allowance.h"
 #include "worker/file/checkpoint.h"
 #include "worker/gang.h"
 #include "worker/prepare.h"
 #include "worker/rank.h"
 #include "worker/run_log.h"
-#include "worker/share.h"
 #include "worker/train.h"
 #include <inttypes.h>
 #include <math.h>
@@ -114,7 +114,7 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 	sw_status rc = SW_NOT_FOUND;
 
 	r->kept_us = sw_clock_mono_us();
-	sw_share_trim(r->runner, &r->ready.trainer, net);
+	sw_allowance_trim(r->runner, &r->ready.trainer, net);
 	sw_run_log_net(r->session, net);
 	if (j->resume_step == 0)
 		return SW_OK;
@@ -376,14 +376,14 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	hooks.comm = sw_gang_comm(r.gang);
 	if (rc == SW_OK) {
 		sw_run_log_start(s, runner->device, job, ready);
-		sw_share_make_room(runner, &ready->model, &ready->trainer, ready->data);
+		sw_allowance_make_room(runner, &ready->model, &ready->trainer, ready->data);
 		if (runner->ops == &sw_ops_cpu)
 			sw_ops_cpu_threads(runner->cores);
 		rc = sw_train_run(runner->ops, runner->q, &ready->model, ready->data,
 				  &ready->trainer, job->seed, &hooks, &end, &why);
 	}
 	r.crowded = rc == SW_NOMEM && ready->data && ready->model.ops_n > 0 &&
-		    sw_share_would_do(runner, &ready->model, &ready->trainer, ready->data);
+		    sw_allowance_would_do(runner, &ready->model, &ready->trainer, ready->data);
 	runner->lost_rank = sw_rank_named(why.msg);
 	runner->stuck = r.gang && sw_comm_devices_end(sw_gang_comm(r.gang)) != SW_OK;
 	if (rc == SW_PEER_LOST)

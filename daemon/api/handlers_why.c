@@ -75,7 +75,7 @@ static void read_why(struct sw_db *db, struct sw_lookup *q)
 
 static void explain_paused(const struct why_question *y, struct sw_buf *out)
 {
-	struct sw_pruner_place place;
+	struct sw_pruner_turn place;
 
 	if (sw_sweep_settling(y->q.live->sched)) {
 		sw_why_settling(y->q.live, out);
@@ -105,7 +105,7 @@ static void explain_pruned(const struct why_question *y, const char *cause, stru
 /* What waits and where is the queue's, for programs. */
 static void write_queue(const struct why_question *y, struct sw_jw *w)
 {
-	struct sw_pruner_place p;
+	struct sw_pruner_turn p;
 
 	if (strcmp(y->state, "PAUSED") != 0 ||
 	    sw_sweep_place(y->q.live->sched, (uint64_t)y->q.trial, &p) != SW_OK) {

@@ -80,7 +80,7 @@ void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_ro
 
 /* --- queues --- */
 
-void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, struct sw_buf *out)
+void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_turn *p, struct sw_buf *out)
 {
 	if (kind == SW_PRUNER_PBT) { /* its turn comes, whatever its rank */
 		(void)sw_buf_addf(out,

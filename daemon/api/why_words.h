@@ -17,7 +17,7 @@ void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_ro
 
 /* "waits at rung 9: rank 2 of 12, of which the best 4 go on; 1 comes before it"; a population's
  * members take turns whatever their rank. */
-void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, struct sw_buf *out);
+void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_turn *p, struct sw_buf *out);
 
 /* " on cpu:0 with cpu:1, cpu:2" of a trial that runs on several slots; or what one waits
  * for whose attempt before has not ended; else nothing. */

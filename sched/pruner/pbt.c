@@ -154,8 +154,8 @@ static uint64_t next_n(const struct sw_pruner *p, uint64_t most)
 	return n < most ? n : most;
 }
 
-static void place(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
-		  struct sw_pruner_place *out)
+static void turn(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
+		 struct sw_pruner_turn *out)
 {
 	const struct pbt *b = of(p);
 
@@ -190,7 +190,7 @@ static const struct sw_pruner_ops ops = {
 	.next_n = next_n,
 	.resumed = resumed,
 	.until = until,
-	.place = place,
+	.turn = turn,
 	.explain = explain,
 	.invariant = invariant,
 };

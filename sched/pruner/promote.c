@@ -107,8 +107,8 @@ static uint64_t until(const struct sw_pruner *p, const struct sw_prune_trial *t)
 	return p->config.asha.max_t;
 }
 
-static void place(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
-		  struct sw_pruner_place *out)
+static void turn(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
+		 struct sw_pruner_turn *out)
 {
 	const struct sw_ostree *own = paused_at(p, t), *rung;
 
@@ -149,7 +149,7 @@ static const struct sw_pruner_ops ops = {
 	.next_n = next_n,
 	.resumed = resumed,
 	.until = until,
-	.place = place,
+	.turn = turn,
 	.rung_cutoff = rung_cutoff,
 	.invariant = invariant,
 };

@@ -122,12 +122,12 @@ uint64_t sw_pruner_every(const struct sw_pruner *p)
 	return p->config.kind == SW_PRUNER_PBT ? p->config.pbt.perturbation_interval : 0;
 }
 
-void sw_pruner_place(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
-		     struct sw_pruner_place *out)
+void sw_pruner_turn(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
+		    struct sw_pruner_turn *out)
 {
-	assert(t->paused && p->ops->place != NULL);
-	*out = (struct sw_pruner_place){.rung = 0};
-	p->ops->place(p, trial, t, out);
+	assert(t->paused && p->ops->turn != NULL);
+	*out = (struct sw_pruner_turn){.rung = 0};
+	p->ops->turn(p, trial, t, out);
 }
 
 uint32_t sw_pruner_bracket_n(const struct sw_pruner *p)

@@ -43,9 +43,9 @@ struct sw_judgement {
 	uint64_t rung;   /* the step of the rung judged (without rungs: the step of the report) */
 	uint64_t n;      /* values there, this one included (patience: reports in a row) */
 	uint64_t better; /* of them strictly better: the rank is better + 1 */
-	uint64_t keep;   /* how many places go on */
-	double cutoff; /* the value of the last place that goes on (oriented); NaN when all go on */
-	double value;  /* the value judged (oriented) */
+	uint64_t keep;   /* how many go on */
+	double cutoff;   /* the value of the last that goes on (oriented); NaN when all go on */
+	double value;    /* the value judged (oriented) */
 	uint32_t bracket;
 	uint64_t donor; /* pbt: STOP because this trial is cloned; 0 else */
 };
@@ -104,8 +104,8 @@ uint64_t sw_pruner_until(const struct sw_pruner *p, const struct sw_prune_trial 
 /* Checkpoints are wanted every so many steps; 0: none are. */
 uint64_t sw_pruner_every(const struct sw_pruner *p);
 
-/* Where a paused trial stands. */
-struct sw_pruner_place {
+/* When a paused trial is resumed: how it stands at its rung. */
+struct sw_pruner_turn {
 	uint64_t rung;  /* step */
 	uint64_t rank;  /* from 1, among all values ever recorded there; ties: the earlier trial
 			   first */
@@ -115,8 +115,8 @@ struct sw_pruner_place {
 			   those of its own rung that are better */
 };
 /* t->paused must be set. O(rungs + log n). */
-void sw_pruner_place(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
-		     struct sw_pruner_place *out);
+void sw_pruner_turn(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
+		    struct sw_pruner_turn *out);
 
 /* The rungs (bands) of a bracket, rising; 0 for pruners without. Bracket 0 has all of them. */
 uint32_t sw_pruner_bracket_n(const struct sw_pruner *p); /* >= 1 */

@@ -24,8 +24,8 @@ struct sw_pruner_ops {
 	uint64_t (*next_n)(const struct sw_pruner *p, uint64_t most);
 	void (*resumed)(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t);
 	uint64_t (*until)(const struct sw_pruner *p, const struct sw_prune_trial *t);
-	void (*place)(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
-		      struct sw_pruner_place *out);
+	void (*turn)(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
+		     struct sw_pruner_turn *out);
 	double (*rung_cutoff)(const struct sw_pruner *p, uint32_t bracket, size_t k);
 	void (*explain)(const struct sw_pruner *p, const struct sw_judgement *j, char *to,
 			size_t size);

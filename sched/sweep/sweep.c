@@ -192,7 +192,7 @@ bool sw_sweep_late(const struct sw_sweep *s, uint64_t trial, uint32_t attempt, u
 	}
 }
 
-sw_status sw_sweep_place(const struct sw_sweep *s, uint64_t trial, struct sw_pruner_place *out)
+sw_status sw_sweep_place(const struct sw_sweep *s, uint64_t trial, struct sw_pruner_turn *out)
 {
 	const struct sw_trial *t = sw_sweep_trial(s, trial);
 
@@ -200,7 +200,7 @@ sw_status sw_sweep_place(const struct sw_sweep *s, uint64_t trial, struct sw_pru
 		return SW_NOT_FOUND;
 	if (t->state != SW_TRIAL_PAUSED)
 		return SW_CONFLICT;
-	sw_pruner_place(s->pruner, trial, &t->prune, out);
+	sw_pruner_turn(s->pruner, trial, &t->prune, out);
 	return SW_OK;
 }
 

@@ -315,7 +315,7 @@ const unsigned char *sw_sweep_sampler_state(const struct sw_sweep *s, size_t *n)
 const struct sw_pruner *sw_sweep_pruner(const struct sw_sweep *s); /* never NULL */
 /* Where a PAUSED trial stands. SW_NOT_FOUND; SW_CONFLICT: it is not paused. */
 SW_NODISCARD sw_status sw_sweep_place(const struct sw_sweep *s, uint64_t trial,
-				      struct sw_pruner_place *out);
+				      struct sw_pruner_turn *out);
 const struct sw_space *sw_sweep_space(const struct sw_sweep *s);
 
 #endif

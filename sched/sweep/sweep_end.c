@@ -202,11 +202,11 @@ void sw_sweep_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state end, c
 /* A paused trial that nothing will bring on. */
 static void end_paused(struct sw_sweep *s, uint64_t trial, struct sw_actions *out)
 {
-	struct sw_pruner_place place = {.rung = 0};
+	struct sw_pruner_turn place = {.rung = 0};
 	char cause[SW_CAUSE_MAX] = SW_CAUSE_ENDED;
 
 	if (sw_pruner_kind(s->pruner) == SW_PRUNER_PROMOTE) {
-		sw_pruner_place(s->pruner, trial, &s->trial[trial - 1].prune, &place);
+		sw_pruner_turn(s->pruner, trial, &s->trial[trial - 1].prune, &place);
 		(void)snprintf(cause, sizeof cause,
 			       "rung %" PRIu64 ": rank %" PRIu64 " of %" PRIu64 ", not promoted",
 			       place.rung, place.rank, place.n);

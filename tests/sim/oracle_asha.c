@@ -233,7 +233,7 @@ void sim_asha_compare(const struct sim_oracle *o, const struct sw_sweep *s)
 
 			for (size_t at = 0; at < r->n; at++) {
 				const struct sim_trial *const t = &o->trial[r->v[at].trial - 1];
-				struct sw_pruner_place place = {.rung = 0};
+				struct sw_pruner_turn place = {.rung = 0};
 
 				if (t->state != SW_TRIAL_PAUSED || t->rung != k)
 					continue;

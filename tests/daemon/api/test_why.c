@@ -52,7 +52,7 @@ END_TEST
 
 static const struct {
 	enum sw_pruner_kind kind;
-	struct sw_pruner_place place;
+	struct sw_pruner_turn place;
 	const char *says;
 } places[] = {
 	{SW_PRUNER_PROMOTE,

@@ -168,7 +168,7 @@ START_TEST(sweep_place_says_where_a_paused_trial_stands)
 {
 	const struct sw_sweep_config c = {PROMOTE, .run_cap = 9};
 	struct sw_actions actions = {0};
-	struct sw_pruner_place place;
+	struct sw_pruner_turn place;
 	struct sw_sweep *s;
 	char line[80];
 

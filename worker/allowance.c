@@ -1,9 +1,9 @@
-#include "worker/share.h"
+#include "worker/allowance.h"
 #include "base/memory.h"
 #include "worker/net/stages.h"
 #include <stdlib.h>
 
-size_t sw_share_of_data(const struct sw_runner *r)
+size_t sw_allowance_of_data(const struct sw_runner *r)
 {
 	size_t most = r->memory, free_bytes, total;
 
@@ -19,8 +19,8 @@ static unsigned lanes_of(const struct sw_runner *r)
 	return r->lanes ? r->lanes : 1;
 }
 
-sw_status sw_share_of_trial(const struct sw_runner *r, const struct sw_data *data,
-			    struct sw_trainer *t, struct sw_err *err)
+sw_status sw_allowance_of_trial(const struct sw_runner *r, const struct sw_data *data,
+				struct sw_trainer *t, struct sw_err *err)
 {
 	if (r->memory == 0)
 		return SW_OK;
@@ -65,8 +65,8 @@ static size_t arena_bytes(const struct sw_runner *r, const struct sw_model *m, s
 	return bytes;
 }
 
-void sw_share_make_room(const struct sw_runner *r, const struct sw_model *m,
-			const struct sw_trainer *t, const struct sw_data *data)
+void sw_allowance_make_room(const struct sw_runner *r, const struct sw_model *m,
+			    const struct sw_trainer *t, const struct sw_data *data)
 {
 	size_t free_bytes, total;
 
@@ -75,7 +75,8 @@ void sw_share_make_room(const struct sw_runner *r, const struct sw_model *m,
 		sw_data_cache_trim(r->cache, 0);
 }
 
-void sw_share_trim(const struct sw_runner *r, const struct sw_trainer *t, const struct sw_net *net)
+void sw_allowance_trim(const struct sw_runner *r, const struct sw_trainer *t,
+		       const struct sw_net *net)
 {
 	const size_t arenas = net->at.bytes + net->at.library + (lanes_of(r) - 1) * t->memory;
 
@@ -83,8 +84,8 @@ void sw_share_trim(const struct sw_runner *r, const struct sw_trainer *t, const 
 		sw_data_cache_trim(r->cache, r->memory > arenas ? r->memory - arenas : 0);
 }
 
-bool sw_share_would_do(const struct sw_runner *r, const struct sw_model *m,
-		       const struct sw_trainer *t, const struct sw_data *data)
+bool sw_allowance_would_do(const struct sw_runner *r, const struct sw_model *m,
+			   const struct sw_trainer *t, const struct sw_data *data)
 {
 	struct sw_trainer least = *t;
 	size_t free_bytes, total, bytes = 0;
