@@ -8,7 +8,7 @@ size_t sw_allowance_of_data(const struct sw_runner *r)
 	size_t most = r->memory, free_bytes, total;
 
 	if (!r->streams)
-		return 0;
+		return 0; /* on a CPU the host's memory is the device's */
 	if (most == 0 && r->ops->memory(&free_bytes, &total) == SW_OK)
 		most = free_bytes;
 	return most / 2 ? most / 2 : 1;
@@ -23,7 +23,7 @@ sw_status sw_allowance_of_trial(const struct sw_runner *r, const struct sw_data 
 				struct sw_trainer *t, struct sw_err *err)
 {
 	if (r->memory == 0)
-		return SW_OK;
+		return SW_OK; /* without a cap the device's own memory is the bound */
 	if (data->bytes >= r->memory)
 		return sw_err_set(err, SW_NOMEM, "the data set has %zu bytes, a trial may have %zu",
 				  data->bytes, r->memory);
@@ -100,7 +100,7 @@ bool sw_allowance_would_do(const struct sw_runner *r, const struct sw_model *m,
 		bytes = mine > bytes ? mine : bytes;
 	} while (++least.stage < least.stages);
 	if (t->memory && bytes > t->memory)
-		return false;
+		return false; /* over its own share: more room on the device would not help */
 	return r->ops->memory(&free_bytes, &total) == SW_OK && bytes <= total &&
 	       data->bytes <= total - bytes;
 }

@@ -8,8 +8,8 @@
 #include "worker/net/net.h"
 #include "worker/run.h"
 
-/* What a data set may have on the device: half of the memory, so that arenas have room beside it.
- * 0: no limit. */
+/* Bytes that a data set may have on the device: half of the memory, so that arenas have room beside
+ * it. 0: no limit. */
 size_t sw_allowance_of_data(const struct sw_runner *r);
 
 /* t->memory: of a cap each lane may have an equal part of what the data set leaves. SW_NOMEM: it

@@ -240,7 +240,7 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 		return sw_err_at(err, SW_INVALID, "/trainer", "there is no trainer to check");
 	/* scratch memory grows with a slot's cores, which may be all that there are */
 	sw_ops_cpu_threads(cores > 1 ? (unsigned)cores : 1);
-	/* what the data set needs to know is no parameter: any point will do */
+	/* the parameters do not change the data set, so any point will do */
 	rc = sw_corner_init(&corner, s, false, err);
 	if (rc == SW_OK)
 		rc = sw_corner_params(&small, &corner, err);

@@ -3,9 +3,9 @@
 #include "kernels/backend.h"
 #include "proto/checkpoint_path.h"
 #include "proto/json.h"
-#include "worker/file/card.h"
 #include "worker/file/checkpoint.h"
 #include "worker/file/export.h"
+#include "worker/file/label.h"
 #include "worker/train.h"
 #include <errno.h>
 #include <math.h>
@@ -21,7 +21,7 @@ struct fit {
 	struct sw_trainer trainer;
 	struct sw_data data;
 	struct sw_model model;
-	char *card;
+	char *label;
 	struct sw_checkpoint_id id;
 	uint64_t stop; /* after this epoch, of those that the schedule is for; 0: after the last */
 	const char *out;
@@ -58,7 +58,8 @@ static sw_status folder_try(const struct fit *f, struct sw_err *err)
 	return rc;
 }
 
-/* By way of a checkpoint in a folder of its own beside the file: what an export is made of. */
+/* Exports by way of a checkpoint in a folder of its own beside the file, since an export is made of
+ * one. */
 static sw_status write_out(struct fit *f, struct sw_net *net)
 {
 	char folder[4096], path[4096 + 96];
@@ -132,9 +133,9 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 	if (rc != SW_OK)
 		sw_err_prefix(err, "/trainer/model");
 	if (rc == SW_OK)
-		rc = sw_card_make(&f->card, trainer, sw_json_get(f->input, "params"), &f->data,
-				  err);
-	f->model.card = f->card;
+		rc = sw_label_make(&f->label, trainer, sw_json_get(f->input, "params"), &f->data,
+				   err);
+	f->model.label = f->label;
 	return rc;
 }
 
@@ -191,7 +192,7 @@ sw_status sw_fit_run(struct sw_fit *out, const cJSON *input, unsigned cores, str
 	if (rc != SW_OK) /* unless there is a line already */
 		(void)sw_err_set(err, rc, "the fit failed: %s", sw_status_str(rc));
 	sw_data_fini(&f->data);
-	free(f->card);
+	free(f->label);
 	if (f->q)
 		f->ops->queue_destroy(f->q);
 	free(f);

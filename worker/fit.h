@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What was trained, and the last epoch's loss over all rows. */
+/* The trained model's sweep and trial, and the last epoch's loss over all rows. */
 struct sw_fit {
 	uint64_t sweep, trial; /* as the input says */
 	size_t rows, epochs;

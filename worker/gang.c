@@ -39,7 +39,7 @@ struct sw_gang {
 
 /* --- the start --- */
 
-/* What a rank reads on its standard input. -1 with errno. */
+/* Makes the file that a rank reads on its standard input. -1 with errno. */
 static int write_start(const struct sw_rank_start *start, const struct sw_buf *job)
 {
 	const int fd = memfd_create("sweepd-rank", MFD_CLOEXEC);
@@ -227,7 +227,7 @@ static void reap(struct child *c)
 
 	if (c->pid == 0 ||
 	    (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0))
-		return;
+		return; /* it was reaped before, or still runs */
 	c->pid = 0;
 	c->code = info.si_code == CLD_EXITED ? info.si_status : 0;
 	c->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
@@ -291,14 +291,15 @@ static void *reap_left(void *arg)
 	return NULL;
 }
 
-/* Else its zombie would hide those of programs from the idle worker (sw_program_reap). */
+/* Reaps the process in a thread. A zombie that is left would hide those of programs from the idle
+ * worker (sw_program_reap). */
 static void leave(pid_t pid)
 {
 	pid_t *of = sw_malloc(sizeof *of);
 	pthread_t thread;
 
 	if (of == NULL)
-		return;
+		return; /* the zombie stays: without memory nothing better can be done */
 	*of = pid;
 	if (pthread_create(&thread, NULL, reap_left, of) == 0)
 		(void)pthread_detach(thread);

@@ -37,7 +37,7 @@
 
 static int wake[2] = {-1, -1};
 
-/* What its errors begin with: `sweep` runs it under its own name, and its errors are that one's. */
+/* The name that its errors begin with: `sweep` runs it under its own name, and shows its errors. */
 static const char *program = "sweep-worker";
 
 /* A pipe, not a mask: OpenBLAS's threads exist before main and would take the signal's default. */
@@ -111,8 +111,8 @@ static int check_main(bool on_gpus)
 	struct sw_buf in, out;
 	int failed = 1;
 
-	/* Bytes are counted, no GPU is used. Without the module there is none to count for: the
-	 * worker of its slot says so. */
+	/* Counts bytes and uses no GPU. Without the module there is nothing to count for: the
+	 * worker of a GPU's slot says so. */
 	if (on_gpus && setenv("CUDA_VISIBLE_DEVICES", "", 1) == 0 &&
 	    sw_backend_gpu_sizes(&gpu, NULL) != SW_OK)
 		gpu = NULL;
@@ -179,7 +179,7 @@ static int predict_main(const char *model, const char *data, const char *format)
 		       : complain(err.msg);
 }
 
-/* Not an argument: every user of the machine may read those. */
+/* The id is no argument: every user of the machine may read those. */
 static bool read_id(char *id, size_t cap)
 {
 	size_t n = 0;

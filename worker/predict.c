@@ -18,7 +18,7 @@ struct predict {
 	struct sw_rows *rows;
 	struct sw_buf out;
 	int to;
-	bool left; /* nobody reads any more */
+	bool left; /* the reader has gone */
 	uint64_t row;
 	double *share; /* [outputs] */
 };
@@ -116,7 +116,7 @@ static void line(struct predict *d, const float *z, size_t place)
 		(void)sw_buf_addf(b, "%zu,", place + 1);
 	if (!p->classes) {
 		(void)sw_buf_addf(b, "%.9g\n", (double)z[0]);
-		return;
+		return; /* a value has no probabilities */
 	}
 	const size_t best = shares(p, z, d->share);
 

@@ -105,7 +105,7 @@ static size_t aligned(size_t bytes)
 	return (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
 }
 
-/* What the data set's own loader makes of mean and deviation (worker/data/data.c). */
+/* As the data set's own loader makes scale and shift of mean and deviation (worker/data/data.c). */
 static sw_status channels(struct sw_predictor *p, char *at)
 {
 	const size_t c = p->want.shape.c;
@@ -150,7 +150,7 @@ static sw_status batch_memory(struct sw_predictor *p, struct sw_err *err)
 		return no_memory(p, err);
 	rc = p->ops->alloc(&p->memory, x + y + length + aligned(image ? 8 * p->want.shape.c : 0));
 	at = p->memory;
-	if (rc == SW_OK) /* the labels: nobody looks at the loss */
+	if (rc == SW_OK) /* the labels: the loss is not used */
 		rc = p->ops->zero(p->q, at + x, y);
 	if (image && p->want.bytes)
 		val->u8 = (uint8_t *)at;
@@ -177,7 +177,7 @@ sw_status sw_predictor_open(struct sw_predictor *p, const char *path, unsigned c
 	p->file.fd = -1;
 	rc = sw_safetensors_open(&p->file, path, err);
 	if (rc == SW_OK)
-		rc = sw_predictor_card(p, err);
+		rc = sw_predictor_label(p, err);
 	if (rc == SW_OK)
 		rc = compile(p, err);
 	if (rc == SW_OK)

@@ -34,8 +34,8 @@ SW_NODISCARD sw_status sw_predictor_open(struct sw_predictor *p, const char *pat
 					 struct sw_err *err);
 void sw_predictor_close(struct sw_predictor *p);
 
-/* The metadata alone (predictor_card.c). */
-SW_NODISCARD sw_status sw_predictor_card(struct sw_predictor *p, struct sw_err *err);
+/* The metadata alone (predictor_label.c). */
+SW_NODISCARD sw_status sw_predictor_label(struct sw_predictor *p, struct sw_err *err);
 
 /* The n rows in p->x and p->length, to p->z. */
 SW_NODISCARD sw_status sw_predictor_run(struct sw_predictor *p, size_t n, struct sw_err *err);

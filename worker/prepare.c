@@ -2,7 +2,7 @@
 #include "proto/json.h"
 #include "spec/param_value.h"
 #include "worker/allowance.h"
-#include "worker/file/card.h"
+#include "worker/file/label.h"
 #include "worker/net/net.h"
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +45,8 @@ static sw_status prepare_model(struct sw_prepared *p, const struct sw_runner *r,
 	rc = sw_model_compile(&p->model, model, j->params, &task, err);
 	if (rc == SW_OK && p->trainer.stages > 1)
 		rc = sw_stages_cut(&p->model, &p->trainer, first, err);
+	/* a model of fixed numbers fails in every trial: then it is no point of the space that is
+	 * impossible, but the spec that is wrong */
 	p->impossible = rc != SW_OK && is_drawn(model, j->params);
 	return rc;
 }
@@ -72,8 +74,8 @@ sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r, const str
 	}
 	if (rc == SW_OK && j->checkpoint_dir) {
 		prefix = "/trainer";
-		rc = sw_card_make(&p->card, j->trainer, j->params, p->data, &why);
-		p->model.card = p->card;
+		rc = sw_label_make(&p->label, j->trainer, j->params, p->data, &why);
+		p->model.label = p->label;
 	}
 	if (rc == SW_OK)
 		return SW_OK;
@@ -84,7 +86,7 @@ sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r, const str
 void sw_prepared_release(struct sw_prepared *p, const struct sw_runner *r)
 {
 	sw_data_cache_release(r->cache, p->data);
-	free(p->card);
+	free(p->label);
 	p->data = NULL;
-	p->card = NULL;
+	p->label = NULL;
 }

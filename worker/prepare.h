@@ -13,7 +13,7 @@ struct sw_prepared {
 	struct sw_trainer trainer;
 	struct sw_model model;
 	const struct sw_data *data; /* held in the runner's cache; NULL: not yet */
-	char *card;                 /* worker/file/card.h, for a job with checkpoints; else NULL */
+	char *label;                /* worker/file/label.h, for a job with checkpoints; else NULL */
 	bool impossible; /* after an error: the trial's parameters make no net, others may */
 };
 

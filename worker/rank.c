@@ -20,7 +20,7 @@
 
 struct rank {
 	struct sw_rank_start start;
-	cJSON *tree; /* what the job points into */
+	cJSON *tree; /* the job points into it */
 	struct sw_job job;
 	struct sw_runner runner;
 	struct sw_prepared ready;
@@ -100,7 +100,7 @@ static bool read_whole(void *to, size_t n, off_t from)
 	return true;
 }
 
-/* false: nobody, or another program, has started this one. */
+/* false: this process was not started by sw_gang_start(). */
 static bool read_start(struct rank *r, struct sw_err *err)
 {
 	const off_t head = sizeof r->start;
@@ -157,8 +157,8 @@ static sw_status rank_work(struct rank *r, struct sw_err *err)
 	return rc;
 }
 
-/* Not all have met. A lead that is alive knows that, too, and ends its children; one that has been
- * stopped would stay so. */
+/* Not all have met. A lead that is alive knows that, too, and ends its children; one that was
+ * stopped would wait for ever. */
 static void outlive_lead(const struct rank *r)
 {
 	(void)poll(NULL, 0, MEETING_MS);
@@ -182,6 +182,6 @@ int sw_rank_serve(void)
 	if (rc == SW_OK)
 		rc = rank_work(&r, &err);
 	sw_comm_close(r.comm);
-	/* Of the trial's own errors all know. What it holds goes with the process. */
+	/* All ranks know the trial's own errors. Its memory goes with the process. */
 	return rc == SW_PEER_LOST || !r.comm ? complain(&r, err.msg) : 0;
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* What it finds on standard input, before the job's JSON: both are the same program. */
+/* The head of its standard input, before the job's JSON: both ends are the same program. */
 struct sw_rank_start {
 	struct sw_comm_place place;
 	pid_t lead;      /* its parent */
@@ -21,7 +21,7 @@ struct sw_rank_start {
 	bool streams;  /* as struct sw_runner */
 };
 
-/* Where it has the descriptor of struct sw_comm_place. */
+/* The number of the descriptor of struct sw_comm_place. */
 #define SW_RANK_FD 3
 
 /* All ranks call it with how they are prepared: that of the first one, by number, that is not ready

@@ -34,7 +34,7 @@ struct run {
 	bool missed;     /* the log has a line of graphs that were not made */
 };
 
-/* What an epoch reports. */
+/* The metrics of an epoch's report. */
 #define METRICS_MOST 13
 struct metric {
 	const char *name;
@@ -50,7 +50,7 @@ static void write_metric(struct sw_jw *w, const char *name, double v)
 		sw_jw_kstr(w, name, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
 }
 
-/* Whether the ranks' end is known: what fails after it follows from that. */
+/* Is the ranks' end known? A failure after it follows from that. */
 static bool are_over(const struct run *r)
 {
 	return r->gang && *sw_comm_why(sw_gang_comm(r->gang));
@@ -95,7 +95,7 @@ static sw_status begin_before(struct run *r, struct sw_net *net, struct sw_err *
 			return SW_OK;
 		}
 		if (rc == SW_DEVICE_LOST || are_over(r))
-			return rc;
+			return rc; /* an older checkpoint would fail in the same way */
 		sw_session_log(r->session, "%s", last->msg);
 		*last = why;
 		below = id.epoch;
@@ -117,7 +117,7 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 	sw_allowance_trim(r->runner, &r->ready.trainer, net);
 	sw_run_log_net(r->session, net);
 	if (j->resume_step == 0)
-		return SW_OK;
+		return SW_OK; /* it begins from its seed */
 	if (!j->checkpoint)
 		sw_err_set(&why, rc, "there is no checkpoint of step %" PRIu64, j->resume_step);
 	else if (!sw_checkpoint_path_read(j->checkpoint, &id.trial, &id.epoch))
@@ -168,7 +168,7 @@ static void note_best(struct run *r, const struct sw_epoch *e, const struct metr
 	r->improved = false;
 	if (!j->checkpoint_best || !j->checkpoint_dir || !j->metric || !isfinite(e->train_loss) ||
 	    !isfinite(e->val_loss))
-		return;
+		return; /* no checkpoint would hold them, or the trial ends here */
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(m[i].name, j->metric) != 0 || !isfinite(m[i].value) ||
 		    (best->epoch != 0 && !is_better(r, m[i].value, best->value)))
@@ -249,7 +249,7 @@ static size_t list_metrics(const struct sw_epoch *e, struct metric m[METRICS_MOS
 static void log_misses(struct run *r, const struct sw_net *net)
 {
 	if (r->missed || net->graph_misses == 0)
-		return;
+		return; /* once is enough */
 	r->missed = true;
 	sw_session_log(r->session, "a step could not be made a graph (tries that failed: %u): %s",
 		       net->graph_misses,
@@ -328,7 +328,7 @@ static sw_status prepare_trial(struct run *r, struct sw_err *err)
 	return r->gang ? sw_rank_agree(sw_gang_comm(r->gang), rc, &r->ready.impossible, err) : rc;
 }
 
-/* err: what it says is then how the rank was lost. */
+/* err: says how the rank was lost. */
 static void log_lost(struct run *r, struct sw_err *err)
 {
 	const char *how = r->gang ? sw_gang_how(r->gang) : "";

@@ -6,13 +6,13 @@
 #include "worker/data/data.h"
 #include "worker/link/session.h"
 
-/* Of one lane; ops and cache are shared. */
+/* A lane's own; ops and cache are shared. */
 struct sw_runner {
 	const struct sw_ops *ops;
 	struct sw_queue *q;
 	struct sw_data_cache *cache;
 	const char *device; /* "cpu:0", "gpu:0.3", for logs */
-	const char *opens;  /* what sw_backend_open() takes, for other ranks of a trial, and: */
+	const char *opens;  /* as sw_backend_open() takes it, for other ranks of a trial, and: */
 	unsigned cores;     /* that a CPU may use */
 	/* Most bytes of all trials that run at once, a data set that they share among them, of
 	 * which each has an equal part; 0: no cap. */

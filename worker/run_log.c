@@ -77,18 +77,18 @@ static void log_micro(struct sw_session *s, const struct sw_net *net)
 			       norms);
 }
 
-/* How devices add: three or more in an order that this fixes. */
+/* Says how devices add: three or more in an order that this fixes. */
 static void log_sums(struct sw_session *s, const struct sw_comm *c)
 {
 	char text[200];
 
 	if (!sw_comm_on_devices(c))
-		return;
+		return; /* on a host ranks add in the order of their numbers */
 	sw_comm_describe(c, text, sizeof text);
 	sw_session_log(s, "gradients are summed by %s", text);
 }
 
-/* Which part of the work each stage of a pipeline has. */
+/* Says which part of the work each stage of a pipeline has. */
 static void log_stages(struct sw_session *s, const struct sw_net *net)
 {
 	char text[8 * SW_STAGES_MAX] = "";

@@ -1,4 +1,4 @@
-/* worker/run_log.h — what the log of a trial says of how it is trained. */
+/* worker/run_log.h — a trial's log says how it is trained. */
 #ifndef SW_WORKER_RUN_LOG_H
 #define SW_WORKER_RUN_LOG_H
 
@@ -10,7 +10,8 @@
 /* Once all is prepared: device, model, rows, ranks. */
 void sw_run_log_start(struct sw_session *s, const char *device, const struct sw_job *job,
 		      const struct sw_prepared *ready);
-/* Once it has its memory: the parts of a batch, a pipeline's stages, who makes the ranks' sums. */
+/* Called once the net has its memory. Logs the parts of a batch, a pipeline's stages, who makes the
+ * ranks' sums. */
 void sw_run_log_net(struct sw_session *s, const struct sw_net *net);
 
 #endif

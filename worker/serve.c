@@ -57,7 +57,8 @@ static void reap_idle(void *ctx)
 	sw_program_reap();
 }
 
-/* What SIGKILL did not end in time, and has ended since, is this worker's child still. */
+/* Programs that SIGKILL did not end in time, and that have ended since, are still this worker's
+ * children: it reaps them while it waits. */
 static bool next_job(struct sw_session *s, const struct sw_job **job)
 {
 	sw_beat_to(reap_idle, NULL, REAP_US);
@@ -86,6 +87,7 @@ static int lane_work(struct lane *l)
 			return end_with_loss(s, rc, &l->runner, &err);
 	}
 	if (sw_session_ended(s) == SW_SESSION_EXIT) {
+		/* told to end: no failure, and the daemon need not wait for the socket to close */
 		sw_session_bye(s, sw_session_why(s), 0);
 		return 0;
 	}
@@ -94,7 +96,7 @@ static int lane_work(struct lane *l)
 
 static void wake_all(const struct sw_serve *c)
 {
-	/* nobody reads the byte, so that the pipe stays readable for every lane */
+	/* the byte is never read, so that the pipe stays readable for every lane */
 	const ssize_t n = write(c->wake[1], "", 1);
 
 	(void)n; /* a full pipe is readable, too */

@@ -48,7 +48,7 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	for (size_t at = 0; rc == SW_OK && at < rows;) {
 		rc = go_on(l, !leads(l) || l->hooks->go_on(l->hooks->ctx));
 		if (rc == SW_OK && l->dropped)
-			return SW_OK;
+			return SW_OK; /* an epoch that is not whole has no metrics */
 		if (rc == SW_OK)
 			rc = sw_net_train(&l->net, l->data, at, &at);
 	}
@@ -94,10 +94,11 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 	/* from the first row, so that each counts once; not where other stages have gone on */
 	while (rc == SW_NOMEM && l->net.stages.n == 1) {
 		rc = sw_net_shrink(&l->net, l->data);
-		if (rc != SW_OK) /* as of a step: what it says, not the want of memory before */
+		if (rc != SW_OK) /* a step's own failure counts, not the want of memory before */
 			return rc;
 		rc = eval_rows(l);
 	}
+	/* rank 0's word, so that all drop the trial at the same place or none does */
 	if (rc == SW_OK)
 		rc = go_on(l, !l->dropped);
 	if (rc == SW_OK && l->dropped)
@@ -232,7 +233,7 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 	if (rc == SW_OK)
 		rc = train(&l, end, &why);
 	if (rc != SW_OK && hooks->comm && *sw_comm_why(hooks->comm)) {
-		why = (struct sw_err)SW_ERR_INIT; /* what a hook says of it follows from that */
+		why = (struct sw_err)SW_ERR_INIT; /* a hook's error only follows from that */
 		(void)sw_err_set(&why, rc, "%s", sw_comm_why(hooks->comm));
 	} else if (rc == SW_UNSUPPORTED && l.net.lacks)
 		(void)sw_err_set(&why, rc, "%s is not supported on %s", l.net.lacks, ops->name);

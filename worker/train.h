@@ -42,7 +42,7 @@ enum sw_train_end {
 	SW_TRAIN_DIVERGED, /* a loss that is no finite number was reported */
 };
 
-/* Of several ranks only rank 0's are called. */
+/* Only rank 0's hooks are called. */
 struct sw_train_hooks {
 	void *ctx;
 	/* The ranks that train this together; NULL: one alone. Borrowed. */
@@ -54,7 +54,7 @@ struct sw_train_hooks {
 	bool (*report)(void *ctx, const struct sw_epoch *e); /* after each epoch; false: drop */
 };
 
-/* What ends one rank with an error ends all: comm is told of it, and err of the others has its line
+/* An error that ends one rank ends all: comm is told of it, and err of the others has its line
  * (sw_comm_why). Then sw_comm_devices_end says whether the process can do more. */
 SW_NODISCARD sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q,
 				    const struct sw_model *model, const struct sw_data *data,

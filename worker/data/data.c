@@ -45,7 +45,8 @@ struct moments {
 	double mean, var;
 };
 
-/* Of channel c over the training rows, in the units of the file. The sums of bytes are exact. */
+/* Mean and deviation of channel c over the training rows, in the units of the file. The sums of
+ * bytes are exact. */
 static struct moments bytes_measure(const struct sw_raw *raw, const int32_t *order, size_t n_val,
 				    size_t c)
 {

@@ -26,8 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where rows come from: the data set's options, and the file or folder they lie in. Borrows from
- * the JSON. */
+/* The source of rows: the data set's options, and the file or folder they lie in. Borrows from the
+ * JSON. */
 struct sw_data_source {
 	struct sw_dataset set;
 	char path[SW_DATASET_MAX_PATH]; /* "" for a synthetic one */
@@ -35,7 +35,7 @@ struct sw_data_source {
 	const char *label;              /* CSV: a column of the header, or NULL */
 };
 
-/* What of a data set a trainer asks for. */
+/* The form of a data set that a trainer asks for. */
 struct sw_data_want {
 	bool classes; /* labels are classes; else numbers to regress on */
 	double val_fraction;
@@ -48,7 +48,7 @@ struct sw_data_want {
 	size_t most; /* a set of more bytes than this is refused before it is made; 0: any */
 };
 
-/* Where "backend" stands, the host's memory when the set is streamed. */
+/* Arrays that are marked "backend" lie in the host's memory when the set is streamed. */
 struct sw_data_part {
 	size_t rows;
 	float *x;        /* backend: float[rows][features]; an IMAGE's is [c][h][w] */
@@ -59,8 +59,8 @@ struct sw_data_part {
 	float *target;   /* backend: float[rows][1], or NULL */
 };
 
-/* What who predicts with the model later must know of the rows that it was trained on: JSON lists,
- * in the host's memory, each NULL where there is none. */
+/* Facts of the training rows that are needed to predict with the model later: JSON lists, in the
+ * host's memory, each NULL where there is none. */
 struct sw_data_about {
 	char *columns; /* the features' names, in their order */
 	char *label;   /* the name of the column that is predicted: a JSON string */
@@ -106,7 +106,7 @@ SW_NODISCARD sw_status sw_data_load(struct sw_data *out, const struct sw_data_so
 				    struct sw_data_want want, const struct sw_ops *ops,
 				    struct sw_queue *q, struct sw_err *err);
 void sw_data_fini(struct sw_data *d);
-/* Of a row with its labels. */
+/* Bytes of a row with its labels. */
 size_t sw_data_row_bytes(const struct sw_data *d);
 /* dst[i] = src[order[i]], rows of so many bytes, in the host's memory. */
 void sw_data_rows_take(void *dst, const void *src, const int32_t *order, size_t rows, size_t bytes);

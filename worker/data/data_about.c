@@ -1,4 +1,4 @@
-/* worker/data/data_about.c — what is known of a data set's columns and classes, as JSON lists. */
+/* worker/data/data_about.c — the columns and classes of a data set, as JSON lists. */
 #include "proto/json.h"
 #include "worker/data/data_raw.h"
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define IDLE_MOST 4 /* sets that nobody holds */
+#define IDLE_MOST 4 /* sets without a holder */
 
 struct entry {
 	struct entry *next;
@@ -67,8 +67,8 @@ static void entry_free(struct entry *e)
 	free(e);
 }
 
-/* Drops sets that nobody holds, those first that were used least lately, until there are at most
- * `keep` of them, and all sets have at most `most` bytes. */
+/* Drops sets without a holder, the least lately used first, until there are at most `keep` of them,
+ * and all sets have at most `most` bytes. */
 static void drop_idle(struct sw_data_cache *c, size_t keep, size_t most)
 {
 	for (;;) {
@@ -167,7 +167,7 @@ static sw_status load_entry(struct sw_data_cache *c, struct sw_queue *q, struct 
 	return rc == SW_OK ? SW_OK : sw_err_at(err, rc, first.ptr, "%s", first.msg);
 }
 
-/* A new entry of the list, held by nobody. Takes spec. */
+/* A new entry of the list, without a holder. Takes spec. */
 static sw_status entry_make(struct sw_data_cache *c, struct sw_queue *q, char *spec,
 			    const struct sw_data_source *source, struct sw_data_want want,
 			    uint64_t stamp, struct entry **out, struct sw_err *err)

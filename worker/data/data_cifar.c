@@ -164,8 +164,8 @@ static bool names_list(struct sw_buf *list, char *text, size_t n, int32_t classe
 	return found == classes;
 }
 
-/* From the file that lies beside the rows. Where there is none, or what is in it does not fit, the
- * classes have their numbers: nothing is learnt from a name. */
+/* Reads the names of classes from the file beside the rows. Without that file, or if its lines do
+ * not fit, the classes have their numbers: training does not need the names. */
 static sw_status names_read(struct sw_raw *out, const struct sw_data_source *source,
 			    const struct cifar *c, struct sw_err *err)
 {

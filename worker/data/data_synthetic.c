@@ -26,7 +26,7 @@
 #define GRID      4
 #define MAX_GRIDS ((size_t)1 << 28) /* bytes */
 
-/* Which numbers a Philox block is for: its layer. */
+/* The use of a Philox block's numbers is its layer. */
 enum { CENTRE = 1, ROW, NOISE, WEIGHT };
 
 static uint32_t word(const struct sw_dataset *set, uint32_t what, uint64_t step, uint64_t index)
@@ -59,7 +59,7 @@ static void grids_make(const struct sw_dataset *set, uint8_t *grid)
 }
 
 /* A picture's value at i of n places, its grid drawn large: the grid's index and the part, in
- * 1/256, of the next. What is shifted out of the picture is its edge. */
+ * 1/256, of the next. A picture that is shifted repeats its edge. */
 static void place_of(int64_t i, size_t n, uint32_t *cell, uint32_t *part)
 {
 	const int64_t last = n > 1 ? (int64_t)n - 1 : 1;
@@ -78,7 +78,7 @@ struct column {
 	uint32_t cell, part;
 };
 
-/* What rows share. Images: the grids and a row of places; the next token: int32[t + 1]. */
+/* All rows share these. Images: the grids and a row of places; the next token: int32[t + 1]. */
 struct scratch {
 	uint8_t *grid;
 	struct column *column;
@@ -181,7 +181,7 @@ static float values_make(const struct sw_dataset *set, size_t row, float *out)
 
 #define CYCLE 8
 
-/* What place i of a row is made from: whether it is noise, and which id then. */
+/* The numbers that make place i of a row: whether it is noise, and which id then. */
 static struct sw_philox_words place_words(const struct sw_dataset *set, size_t row, size_t i)
 {
 	return sw_philox_block(set->seed, SW_PHILOX_SYNTHETIC, NOISE, row, i);

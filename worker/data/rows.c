@@ -69,7 +69,7 @@ static sw_status in_folder(struct sw_rows *r, const char *path, char out[SW_DATA
 			  sw_data_file_show(path, show));
 }
 
-/* What a file's first bytes and its size say; else what the model was trained on. */
+/* The format by a file's first bytes and its size, else the one that the model was trained on. */
 static void guess(struct sw_rows *r, const char *path)
 {
 	const struct sw_rows_want *w = &r->want;

@@ -21,7 +21,7 @@
 #include <cjson/cJSON.h>
 #include <stdint.h>
 
-/* What the model was trained on. Borrowed. */
+/* The data that the model was trained on. Borrowed. */
 struct sw_rows_want {
 	enum sw_dataset_format format;
 	struct sw_shape shape;

@@ -161,7 +161,7 @@ static sw_status unknown(const struct rows_csv *c, const char *name, bool *used,
 			  close ? "\"?" : ": its first line must name the columns");
 }
 
-/* Which column of the file is which feature. used: bool[features]. */
+/* Finds the column of the file that each feature is. used: bool[features]. */
 static sw_status match(struct rows_csv *c, bool *used, struct sw_err *err)
 {
 	size_t from = 0, n = 0;

@@ -13,7 +13,7 @@ static bool add_text(struct sw_answers *a, const char *line)
 	const size_t len = strlen(line);
 
 	if (a->n + len > sizeof a->text)
-		return false;
+		return false; /* the caller counts it instead */
 	memcpy(a->text + a->n, line, len);
 	a->n += len;
 	return true;
@@ -21,6 +21,7 @@ static bool add_text(struct sw_answers *a, const char *line)
 
 void sw_answers_add(struct sw_answers *a, const char *line)
 {
+	/* behind one that is only counted all are: the order of the answers is theirs */
 	if (a->counted > 0 || !add_text(a, line))
 		a->counted++;
 }
@@ -33,7 +34,7 @@ void sw_answers_send(struct sw_answers *a, int fd)
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			a->n = a->counted = 0;
 		if (n <= 0)
-			return;
+			return; /* the socket is full: poll(2) says when it takes more */
 		a->n -= (size_t)n;
 		memmove(a->text, a->text + n, a->n);
 		while (a->counted > 0 && add_text(a, SW_ANSWERS_GOON))

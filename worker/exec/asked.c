@@ -15,6 +15,7 @@ sw_status sw_asked_open(struct sw_asked *a, struct sw_err *err)
 	struct sw_err why = SW_ERR_INIT;
 	const sw_status rc = sw_folder_open(&a->folder, j, &why);
 
+	/* a trial can be made again from its seed, a copy of another one cannot */
 	if (rc != SW_OK && j->parent)
 		return sw_err_set(err, rc, "%s", why.msg);
 	if (rc != SW_OK)

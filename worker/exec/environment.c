@@ -49,7 +49,7 @@ static void add_variable(struct sw_environment *e, const char *name, const char 
 	char *entry;
 
 	if (sw_environment_get(e, name))
-		return;
+		return; /* of two with one name the first counts */
 	entry = sw_malloc(n);
 	if (entry)
 		(void)snprintf(entry, n, "%s=%s", name, value);
@@ -107,6 +107,7 @@ static void add_devices(struct sw_environment *e, const char *device)
 	char text[128];
 
 	if (strncmp(device, "gpu:", 4) != 0) {
+		/* empty, not unset: a trial on CPU cores must not take a GPU that others use */
 		add_variable(e, "CUDA_VISIBLE_DEVICES", "");
 		return;
 	}

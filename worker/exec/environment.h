@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where a program runs. */
+/* The place in the machine where a program runs. */
 struct sw_site {
 	const char *socket; /* the daemon's: a path */
 	const char *device; /* "cpu:0", "gpu:1", as the worker numbers it */

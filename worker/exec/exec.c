@@ -45,13 +45,14 @@ static sw_status start(struct trial *t, struct sw_err *err)
 	return rc;
 }
 
-/* How long it may take to end by itself. */
+/* Microseconds that it may take to end by itself. */
 static int64_t patience_us(struct trial *t)
 {
 	const struct sw_program *p = &t->ranks.v[0].program;
 	const bool knows = !t->limit.overdue &&
 			   (p->ended || t->ranks.failed || sw_reports_tell_end(&t->reports));
 
+	/* one that knows nothing has no reason to end; an exiting worker has no time to wait */
 	if (!knows || sw_session_ended(t->asked.session) == SW_SESSION_EXIT)
 		return 0;
 	return t->ranks.n > 1 && p->ended && p->code == 0 && p->signal == 0 ? RANKS_US
@@ -68,21 +69,23 @@ static int left_ms(struct trial *t)
 	return sw_limit_left_ms(&t->limit, t->asked.job->run, &t->ranks.v[0].program, r->heard_us);
 }
 
-/* Until it has ended, or must; then nothing of it is left. */
+/* Hears the program until it has ended, or must end; then nothing of it is left. */
 static void run(struct trial *t)
 {
 	struct sw_program *p = &t->ranks.v[0].program;
 	int ms;
 
+	/* a report that is to be saved ends the run, too: nothing may write into its folder then */
 	while (t->asked.going && !t->reports.saving && !sw_program_has_ended(p) &&
 	       !sw_ranks_have_failed(&t->ranks) && (ms = left_ms(t)) > 0)
 		sw_pump_once(&t->reports, ms < LOOK_MS ? ms : LOOK_MS);
+	/* what it wrote before its end counts, and says whether it waits for an answer */
 	if (p->ended)
 		sw_pump_drain(&t->reports);
 	end_run(t, patience_us(t));
 }
 
-/* Waits for the answers to all reports; nobody writes any more. */
+/* Waits for the answers to all reports; the program has ended and writes no more. */
 static void settle(struct sw_asked *a)
 {
 	const int64_t since_us = sw_clock_mono_us();
@@ -105,7 +108,7 @@ static bool ended_badly(const struct sw_ranks *r)
 	return r->failed || r->v[0].program.code != 0 || r->v[0].program.signal != 0;
 }
 
-/* Its memory ran out and a smaller parameter is to be tried. */
+/* Did its memory run out, and is there a smaller parameter to try? */
 static bool tries_less(struct trial *t)
 {
 	struct sw_session *s = t->asked.session;
@@ -126,7 +129,7 @@ static bool tries_less(struct trial *t)
 
 /* --- from job to finish --- */
 
-/* A program that ended badly: of several ranks the first that did says why. */
+/* Ends the trial of a program that ended badly: of several ranks the first that did says why. */
 static void finish_badly(struct sw_session *s, const struct sw_ranks *r)
 {
 	const struct sw_rank *k = &r->v[r->failed];
@@ -157,7 +160,7 @@ static void finish_overdue(struct sw_session *s, const char *overdue, double lim
 	sw_session_finish(s, "FAILED", many ? "max-processes" : "timeout");
 }
 
-/* How a program that has ended ends its trial. */
+/* Tells the daemon how a program that has ended ends its trial. */
 static void finish(const struct trial *t)
 {
 	const struct sw_job *j = t->asked.job;
@@ -185,6 +188,7 @@ static void conclude(struct trial *t, const struct sw_err *err)
 	const bool for_next = !open || (*why && strcmp(why, "decision stop") != 0);
 	const bool unreported = open && !*why && !sw_folder_is_empty(folder);
 
+	/* before the daemon is told: it may start the next attempt at once, on the same folder */
 	if (!sw_folder_close(folder, for_next))
 		sw_session_log(s, "SWEEPD_CHECKPOINT_DIR cannot be deleted: %s", strerror(errno));
 	else if (unreported)
@@ -230,6 +234,8 @@ void sw_exec_job(const struct sw_site *site, struct sw_session *s, const struct 
 	    sw_asked_open(&t->asked, &err) == SW_OK)
 		while (again && start(t, &err) == SW_OK) {
 			run(t);
+			/* the next run repeats the steps since its checkpoint: each is reported
+			 * once */
 			t->reports.repeat_to = t->reports.told;
 			again = (t->reports.saving ? goes_on(t) : tries_less(t)) &&
 				!t->limit.overdue;

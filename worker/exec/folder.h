@@ -38,8 +38,8 @@ bool sw_folder_is_empty(const struct sw_folder *l);
  * all of it is on the disk. Beats while it syncs (base/beat.h). */
 SW_NODISCARD sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err);
 
-/* for_next: the next attempt may need what is in the folders. Else they are removed; false: they
- * could not be, and errno says why. */
+/* for_next: the folders stay, for the next attempt. Else they are removed; false: they could not
+ * be, and errno says why. */
 bool sw_folder_close(struct sw_folder *l, bool for_next);
 
 #endif

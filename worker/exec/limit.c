@@ -39,6 +39,6 @@ int sw_limit_left_ms(struct sw_limit *l, const cJSON *run, const struct sw_progr
 
 	count_processes(l, run, p, now_us);
 	if (l->overdue)
-		return 0;
+		return 0; /* the run ends now */
 	return us < INT32_MAX ? (int)(us / 1000) + 1 : INT32_MAX / 1000;
 }

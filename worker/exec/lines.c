@@ -15,7 +15,7 @@ bool sw_lines_read(struct sw_lines *l, int fd)
 	ssize_t n;
 
 	if (l->ended || l->n == SW_LINES_MAX)
-		return false;
+		return false; /* no room until lines are taken: the program waits in its pipe */
 	n = read(fd, l->data + l->n, SW_LINES_MAX - l->n);
 	if (n > 0)
 		l->n += (size_t)n;
@@ -72,12 +72,12 @@ bool sw_lines_next(struct sw_lines *l, char **line, size_t *len)
 			take_line(l, at, at + 1, line, len);
 			return true;
 		}
-		if (!make_room(l)) {
+		if (!make_room(l)) { /* a line over the limit: its start now, the rest is skipped */
 			l->skip = true;
 			take_line(l, l->n, l->n, line, len);
 			return true;
 		}
-		if (l->ended && l->n > 0) {
+		if (l->ended && l->n > 0) { /* the last line may lack its newline */
 			take_line(l, l->n, l->n, line, len);
 			return true;
 		}

@@ -26,7 +26,7 @@ bool sw_oom_halve(cJSON *params, const char *name, double *now)
 	cJSON *v = cJSON_GetObjectItemCaseSensitive(params, name);
 
 	if (!cJSON_IsNumber(v) || v->valuedouble / 2 < 1)
-		return false;
+		return false; /* a batch of less than one row is none */
 	*now = sw_json_is_integer(v) ? floor(v->valuedouble / 2) : v->valuedouble / 2;
 	cJSON_SetNumberValue(v, *now);
 	return true;

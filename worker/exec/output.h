@@ -22,7 +22,7 @@ struct sw_output {
 };
 
 void sw_output_init(struct sw_output *o, const char *path);
-/* who: what stands before the line, as "[rank 1] ". It is in the file after the next flush. */
+/* who: a prefix, as "[rank 1] ". The line is in the file after the next flush. */
 void sw_output_line(struct sw_output *o, const char *who, const char *line, size_t len);
 void sw_output_flush(struct sw_output *o);
 void sw_output_close(struct sw_output *o);

@@ -19,8 +19,8 @@
 
 #define CHASE_US 1000 /* it comes again until nothing is left */
 
-/* The lanes' programs. It is held from a start until the program is listed, and over each wait for
- * any child: nobody but its lane reaps a program. */
+/* The lanes' programs. The lock is held from a start until the program is listed, and over each
+ * wait for any child, so that only its own lane reaps a program. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sw_program *programs;
 
@@ -84,7 +84,8 @@ static bool ways_open(struct ways *w)
 	return false;
 }
 
-/* Signals as a shell's child has them: what the worker ignores would stay ignored. */
+/* Gives the program the signals that a shell's child has: it would inherit what the worker
+ * ignores. */
 static int set_attributes(posix_spawnattr_t *attr)
 {
 	static const int taken[] = {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ, SIGHUP, SIGQUIT, SIGCHLD};
@@ -100,8 +101,8 @@ static int set_attributes(posix_spawnattr_t *attr)
 						      POSIX_SPAWN_SETSIGDEF);
 }
 
-/* What posix_spawn() does is done by a child that shares the worker's memory until it runs the
- * program: no page is copied. Returns 0 or errno's code. */
+/* posix_spawn() makes a child that shares the worker's memory until it runs the program: no page is
+ * copied. Returns 0 or errno's code. */
 static int spawn(pid_t *pid, const char *file, char *const argv[], char *const env[],
 		 const char *cwd, const struct ways *w)
 {
@@ -142,9 +143,9 @@ static sw_status cannot_start(struct sw_err *err, const char *file, const char *
 			  "cannot start %.200s: %s", file, strerror(code));
 }
 
-/* The program has the mark from its first moment, before it could hide from anybody: it inherits
- * the limit, which is the worker's own for as long. So no daemon has to be told of it first, and
- * one that is away keeps no program waiting. */
+/* The program has the mark from its first moment, before it could hide: it inherits the limit,
+ * which is the worker's own for as long. So the daemon need not be told of it first, and while the
+ * daemon is away programs start all the same. */
 static int spawn_marked(struct sw_program *p, const char *file, char *const argv[],
 			char *const env[], const char *cwd, const char *mark, const struct ways *w)
 {
@@ -168,6 +169,7 @@ sw_status sw_program_start(struct sw_program *p, const char *file, char *const a
 	sw_program_init(p);
 	if (!ways_open(&w))
 		return sw_err_set(err, SW_BUSY, "cannot start a program: %s", strerror(errno));
+	/* before the first program: orphans of those that were started earlier are init's */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pthread_mutex_lock(&lock);
 	code = spawn_marked(p, file, argv, env, cwd, mark, &w);
@@ -179,6 +181,7 @@ sw_status sw_program_start(struct sw_program *p, const char *file, char *const a
 		p->pid = 0;
 	}
 	pthread_mutex_unlock(&lock);
+	/* the program has its ends now; ours would keep the pipes open after its end */
 	ways_close(&w, 1);
 	if (code != 0) {
 		ways_close(&w, 0);
@@ -215,7 +218,7 @@ bool sw_program_has_ended(struct sw_program *p)
 	return p->ended;
 }
 
-/* The program that the process is, which its lane reaps, or NULL. With the lock. */
+/* The listed program that is this process, which its lane reaps, or NULL. Called with the lock. */
 static const struct sw_program *find_listed(pid_t pid)
 {
 	for (const struct sw_program *p = programs; p; p = p->next)
@@ -224,7 +227,7 @@ static const struct sw_program *find_listed(pid_t pid)
 	return NULL;
 }
 
-/* Has another lane a program? One that has ended may still have orphans. With the lock. */
+/* Has another lane a program? One that has ended may still have orphans. Called with the lock. */
 static bool has_others(const struct sw_program *of)
 {
 	for (const struct sw_program *p = programs; p; p = p->next)
@@ -258,13 +261,13 @@ static int by_pid(const void *a, const void *b)
 }
 
 /* Is this one the program or another rank of its trial, or an orphan of them, which is now the
- * worker's child? With the lock. */
+ * worker's child? Called with the lock. */
 static bool is_root(const struct sw_program *p, const struct sw_process *of)
 {
 	const struct sw_program *listed = find_listed(of->pid);
 
 	if (of->parent != getpid())
-		return false;
+		return false; /* orphans become the worker's children: it is a subreaper */
 	if (listed)
 		return strcmp(listed->mark, p->mark) == 0;
 	return !has_others(p) || sw_process_marked(of->pid, &p->mark, 1);
@@ -302,7 +305,7 @@ static size_t look(const struct sw_program *p, int sig)
 	bool *mine;
 
 	if (sw_process_list(&all, &n) != SW_OK)
-		return 0;
+		return 0; /* no memory: the caller looks again */
 	qsort(all, n, sizeof *all, by_pid);
 	mine = calloc(n ? n : 1, sizeof *mine);
 	if (mine)
@@ -332,6 +335,7 @@ bool sw_program_is_left(const struct sw_program *p)
 
 	if (!p->ended)
 		return true;
+	/* the cheap question first: without children there is nothing to look for in /proc */
 	sw_program_reap();
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD)
 		return false;

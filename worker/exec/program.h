@@ -54,8 +54,8 @@ void sw_program_reap(void);
 /* Closes its descriptors and forgets it. */
 void sw_program_close(struct sw_program *p);
 
-/* Where `name` is in the folders of `path` (as PATH has them), or itself if it has a slash. false:
- * nowhere. */
+/* Finds `name` in the folders of `path` (as PATH has them); a name with a slash is taken as it is.
+ * false: it is in none of them. */
 bool sw_program_find(const char *name, const char *path, char *out, size_t cap);
 
 #endif

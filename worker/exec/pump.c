@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #define REAP_US     ((int64_t)1000000)
-#define DRAIN_READS 32 /* what a pipe may hold, and no more of one that is written for ever */
+#define DRAIN_READS 32 /* enough for a full pipe; a bound for one that is written for ever */
 #define GRACE_S     10.0
 #define EXIT_US     ((int64_t)2000000)  /* the daemon kills a worker 3 s after it told it to end */
 #define KILL_US     ((int64_t)10000000) /* then a process that SIGKILL does not end is given up */
@@ -15,7 +15,7 @@ static void reap_at_times(struct sw_ranks *r)
 	const int64_t now_us = sw_clock_mono_us();
 
 	if (now_us - r->reaped_us < REAP_US)
-		return;
+		return; /* a second at the most passes until a zombie is gone */
 	r->reaped_us = now_us;
 	sw_program_reap();
 }
@@ -31,12 +31,14 @@ void sw_pump_once(struct sw_reports *r, int timeout_ms)
 
 	sw_ranks_watch(r->ranks, (short)(in | (r->answers.n > 0 ? POLLOUT : 0)),
 		       sw_reports_may_print(r), fds, &n);
+	/* while the program waits for an answer, so does the session: then it gives up in time */
 	a->going = sw_session_wait(a->session, fds, n, timeout_ms, waits ? r->since_us : 0);
 	for (size_t i = 0; i < n; i++) {
 		if (fds[i].revents == 0)
 			continue;
 		if (fds[i].fd == p->metrics && r->answers.n > 0)
 			sw_answers_send(&r->answers, fds[i].fd);
+		/* a socket that is only written to is not read: its line waits for an answer */
 		if (fds[i].events & POLLIN)
 			sw_ranks_take(r->ranks, fds[i].fd);
 	}

@@ -53,7 +53,7 @@ void sw_ranks_fini(struct sw_ranks *r)
 
 /* --- where they meet --- */
 
-/* A port that nobody uses now, or 0. */
+/* A free port, or 0. */
 static unsigned free_port(void)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -87,7 +87,7 @@ void sw_ranks_number(struct sw_environment *e, size_t rank)
 {
 	sw_environment_set_number(e, "RANK", rank);
 	sw_environment_set_number(e, "LOCAL_RANK", rank);
-	if (rank > 0) /* nobody would answer there */
+	if (rank > 0) /* its reports would have no reader */
 		sw_environment_set(e, "SWEEPD_METRICS_FD", NULL);
 }
 

@@ -82,6 +82,7 @@ bool sw_reports_tell_end(struct sw_reports *r)
 /* Answers the program if the daemon has answered, so that further lines may be taken. */
 static bool answer(struct sw_reports *r)
 {
+	/* an answer means that the daemon has the report, on its disk */
 	if (!r->asked->going || !sw_reports_wait(r) || sw_session_waiting(r->asked->session) > 0)
 		return false;
 	if (r->due)
@@ -99,7 +100,7 @@ static bool keep_folder(struct sw_asked *a, uint64_t step)
 	struct sw_err err = SW_ERR_INIT;
 
 	if (sw_folder_is_empty(&a->folder))
-		return false;
+		return false; /* this program keeps nothing */
 	if (sw_folder_keep(&a->folder, step, &err) == SW_OK)
 		return true;
 	sw_session_log(a->session, "%s", err.msg);
@@ -136,6 +137,7 @@ static void take_new_step(struct sw_reports *r, struct sw_reported *line, uint64
 		return;
 	}
 	report_step(r, step, line->text.data, (rest || line->checkpoint) && keep_folder(a, step));
+	/* stdout has no answers; at `until` it is not read on before the decision is known */
 	r->due = socket;
 	r->held = !socket && at_until;
 	r->since_us = sw_clock_mono_us();

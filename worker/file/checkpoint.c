@@ -42,7 +42,7 @@ uint64_t sw_checkpoint_before(const char *dir, uint64_t trial, uint64_t below)
 	DIR *folder = sw_fault_hit(SW_FAULT_IO) ? NULL : opendir(dir);
 
 	if (!folder)
-		return 0;
+		return 0; /* the trial starts from scratch then */
 	while ((e = readdir(folder)) != NULL)
 		if (sw_checkpoint_path_read(e->d_name, &its, &epoch) && its == trial &&
 		    epoch > found && epoch < below)
@@ -91,7 +91,7 @@ sw_status sw_checkpoint_take(int fd, void *out, size_t n, uint64_t offset, struc
 			continue;
 		if (got < 0)
 			return sw_err_set(err, SW_IO, "cannot be read: %s", strerror(errno));
-		if (got == 0)
+		if (got == 0) /* its size was checked: another process cuts it */
 			return sw_err_set(err, SW_INVALID, "was cut short while it was read");
 		at += got;
 		offset += (uint64_t)got;
@@ -106,7 +106,7 @@ static sw_status file_take(const struct file *f, void *out, size_t n, uint64_t o
 	return sw_checkpoint_take(f->fd, out, n, offset, err);
 }
 
-/* The whole file against the sum at its end. */
+/* Checks the whole file against the sum at its end. */
 static sw_status check_sum(struct file *f, uint64_t bytes, struct sw_err *err)
 {
 	unsigned char theirs[CHECKPOINT_SUM], ours[CHECKPOINT_SUM];
@@ -153,7 +153,7 @@ static sw_status take_set(const struct file *f, const struct sw_model *m, float 
 	return rc;
 }
 
-/* And the running statistics, into running: float[running_n]. */
+/* Reads the running statistics into running: float[running_n]. */
 static sw_status take_running(const struct file *f, const struct sw_net *net, float *running,
 			      uint64_t offset, struct sw_err *err)
 {
@@ -165,7 +165,7 @@ static sw_status take_running(const struct file *f, const struct sw_net *net, fl
 		const size_t n = op->to.c * sizeof *running;
 
 		if (op->kind != SW_OP_BATCHNORM)
-			continue;
+			continue; /* only these have running statistics */
 		rc = file_take(f, running + op->mean, n, offset, err);
 		if (rc == SW_OK)
 			rc = file_take(f, running + op->var, n, offset + n, err);
@@ -174,7 +174,7 @@ static sw_status take_running(const struct file *f, const struct sw_net *net, fl
 	return rc;
 }
 
-/* What was read, onto the device. */
+/* Puts the tensors that were read onto the device. */
 static sw_status give(const struct file *f, struct sw_net *net, size_t sets, struct sw_err *err)
 {
 	const struct sw_model *m = net->model;
@@ -190,7 +190,7 @@ static sw_status give(const struct file *f, struct sw_net *net, size_t sets, str
 	return SW_OK;
 }
 
-/* The best epoch's, into best: float[weights_n + running_n]. */
+/* Reads the best epoch's tensors into best: float[weights_n + running_n]. */
 static sw_status take_best(const struct file *f, const struct sw_net *net,
 			   const struct sw_checkpoint_head *h, float *best, struct sw_err *err)
 {
@@ -205,8 +205,8 @@ static sw_status take_best(const struct file *f, const struct sw_net *net,
 static sw_status load(struct file *f, struct sw_net *net, const struct sw_checkpoint_head *h,
 		      struct sw_err *err)
 {
-	/* Without momentum there is no velocity: a zero one is the same to the first update that
-	 * has some, and one that nobody reads any more is left in the file. */
+	/* Without momentum there is no velocity. A zero one is the same to the first update that
+	 * has some, and one that is needed no more is left in the file. */
 	const size_t theirs = 1 + h->states_n, ours = sw_net_sets(net);
 	const size_t sets = theirs < ours ? theirs : ours;
 	const size_t weights_n = net->model->weights_n, running_n = net->model->running_n;
@@ -230,6 +230,7 @@ static sw_status load(struct file *f, struct sw_net *net, const struct sw_checkp
 		rc = give(f, net, sets, err);
 	if (rc != SW_OK)
 		return rc;
+	/* last, so that a net that could not be filled is as it was */
 	net->step = h->updates;
 	net->seed = h->seed;
 	net->best_loss = h->best_loss;
@@ -242,7 +243,7 @@ static sw_status load(struct file *f, struct sw_net *net, const struct sw_checkp
 	return SW_OK;
 }
 
-/* The header, if all that does not need a net is right. */
+/* Reads the header and checks all that does not need a net. */
 static sw_status check(struct file *f, struct sw_checkpoint_head *h, struct sw_err *err)
 {
 	unsigned char head[CHECKPOINT_FIXED];

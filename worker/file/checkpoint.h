@@ -6,7 +6,7 @@
  * that these three numbers, the weights and the optimizer's tensors are all the state there is.
  *
  * Format   docs/checkpoint.md has it in full: little endian, a header, the layer list, the
- *          model's card, float32 tensors without gaps, XXH3-128 over all of it. Nothing in it is a
+ *          model's label, float32 tensors without gaps, XXH3-128 over all of it. Nothing in it is a
  *          path or is executed.
  * Shapes   It holds no hyperparameter: a trial with another learning rate, batch size, momentum or
  *          dropout may go on from it (pbt). Layers and the optimizer must be the same.
@@ -21,7 +21,7 @@
 
 #include "worker/net/net.h"
 
-/* Read are this one, 4, which knows of no best epoch, and 3, which has no card either. */
+/* Read are this one, 4, which knows of no best epoch, and 3, which has no label either. */
 #define SW_CHECKPOINT_VERSION 5
 
 struct sw_checkpoint_id {

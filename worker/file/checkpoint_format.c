@@ -53,19 +53,19 @@ uint64_t sw_checkpoint_table_at(const struct sw_checkpoint_head *h)
 	return sw_checkpoint_layers_at(h) + (uint64_t)h->layers_n * CHECKPOINT_LAYER;
 }
 
-uint64_t sw_checkpoint_card_at(const struct sw_checkpoint_head *h)
+uint64_t sw_checkpoint_label_at(const struct sw_checkpoint_head *h)
 {
 	return sw_checkpoint_table_at(h) + (uint64_t)h->tensors_n * CHECKPOINT_TENSOR;
 }
 
 uint64_t sw_checkpoint_weights_at(const struct sw_checkpoint_head *h)
 {
-	return sw_checkpoint_card_at(h) + h->card_n;
+	return sw_checkpoint_label_at(h) + h->label_n;
 }
 
-static uint32_t card_bytes(const struct sw_model *m)
+static uint32_t label_bytes(const struct sw_model *m)
 {
-	return m->card ? (uint32_t)strlen(m->card) : 0;
+	return m->label ? (uint32_t)strlen(m->label) : 0;
 }
 
 bool sw_checkpoint_has_best(const struct sw_checkpoint_head *h)
@@ -106,7 +106,8 @@ static uint64_t floats_running(const struct sw_model *m)
 	return n;
 }
 
-/* What tells two operations of one kind and size apart: window, stride, padding, heads. */
+/* A number that differs between two operations of one kind and size: window, stride, padding,
+ * heads. */
 static uint32_t details(const struct sw_op *op)
 {
 	return (uint32_t)(op->kernel_h << 24 ^ op->kernel_w << 16 ^ op->stride << 8 ^ op->pad ^
@@ -147,7 +148,7 @@ size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_
 					     .parameters = m->parameters,
 					     .running = floats_running(m),
 					     .tensors_n = (uint32_t)sw_checkpoint_tensors_n(m),
-					     .card_n = card_bytes(m)};
+					     .label_n = label_bytes(m)};
 	unsigned char *at = out + CHECKPOINT_FIXED;
 
 	memset(out, 0, CHECKPOINT_HEAD);
@@ -167,7 +168,7 @@ size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_
 	put_number(out + 88, of_double(net->best_loss), 8);
 	put_number(out + 96, net->stale, 8);
 	put_number(out + 104, h.tensors_n, 4);
-	put_number(out + 108, h.card_n, 4);
+	put_number(out + 108, h.label_n, 4);
 	if (net->best.epoch != 0) {
 		put_number(out + 112, net->best.epoch, 8);
 		put_number(out + 120, net->best.step, 8);
@@ -202,7 +203,7 @@ sw_status sw_checkpoint_decode(struct sw_checkpoint_head *out,
 		.best_loss = to_double(get(in + 88, 8)),
 		.stale = get(in + 96, 8),
 		.tensors_n = (uint32_t)get(in + 104, 4),
-		.card_n = (uint32_t)get(in + 108, 4),
+		.label_n = (uint32_t)get(in + 108, 4),
 	};
 
 	if (h.version >= 5) {
@@ -224,7 +225,7 @@ sw_status sw_checkpoint_decode(struct sw_checkpoint_head *out,
 	if (h.bytes < size || h.layers_n == 0 || h.layers_n > SW_MODEL_MAX_OPS || h.states_n > 2 ||
 	    h.parameters > size / 4 || h.running > size / 4 ||
 	    h.tensors_n > CHECKPOINT_TENSORS * h.layers_n || h.best_epoch > h.id.epoch ||
-	    h.card_n > (h.version == 3 ? 0 : size) || whole(&h) != size)
+	    h.label_n > (h.version == 3 ? 0 : size) || whole(&h) != size)
 		return sw_err_set(err, SW_INVALID, "is damaged: its lengths are wrong");
 	return SW_OK;
 }

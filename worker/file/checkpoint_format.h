@@ -22,7 +22,7 @@ struct sw_checkpoint_head {
 	double best_loss;
 	uint64_t stale;
 	uint32_t tensors_n;
-	uint32_t card_n; /* bytes; 0: there is none */
+	uint32_t label_n; /* bytes; 0: there is none */
 	/* Of the best epoch by the sweep's metric. Its weights and running statistics stand behind
 	 * all else unless it is the last epoch. */
 	uint64_t best_epoch; /* 0: none is known */
@@ -39,36 +39,40 @@ struct sw_checkpoint_tensor {
 	uint64_t dim[4];  /* the first `rank` of them */
 };
 
-/* Of operation i, in the order of the file; returns how many. And of all operations. */
+/* Lists the tensors of operation i in the order of the file; returns how many they are. The second
+ * counts those of all operations. */
 size_t sw_checkpoint_tensors(const struct sw_model *m, size_t i,
 			     struct sw_checkpoint_tensor out[CHECKPOINT_TENSORS]);
 size_t sw_checkpoint_tensors_n(const struct sw_model *m);
 void sw_checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
 				 const struct sw_checkpoint_tensor *t);
-/* What it says is checked: a name of printable ASCII without quotes, a rank, a size. *n: floats. */
+/* Checks what the line says: a name of printable ASCII without quotes, a rank, a size. *n:
+ * floats. */
 SW_NODISCARD sw_status sw_checkpoint_tensor_decode(struct sw_checkpoint_tensor *out, uint64_t *n,
 						   const unsigned char in[CHECKPOINT_TENSOR],
 						   struct sw_err *err);
 
 /* Are the best epoch's weights others than the last's? */
 bool sw_checkpoint_has_best(const struct sw_checkpoint_head *h);
-/* Where the layer list begins, the table behind it, the card behind that, and the weights. */
+/* Offsets in the file: the layer list, the table behind it, the label behind that, and the
+ * weights. */
 uint64_t sw_checkpoint_layers_at(const struct sw_checkpoint_head *h);
 uint64_t sw_checkpoint_table_at(const struct sw_checkpoint_head *h);
-uint64_t sw_checkpoint_card_at(const struct sw_checkpoint_head *h);
+uint64_t sw_checkpoint_label_at(const struct sw_checkpoint_head *h);
 uint64_t sw_checkpoint_weights_at(const struct sw_checkpoint_head *h);
-/* And the best epoch's weights, the last's where they are the same; its running statistics. */
+/* Offsets of the best epoch's weights and running statistics, which are the last epoch's where that
+ * is the best. */
 uint64_t sw_checkpoint_best_at(const struct sw_checkpoint_head *h);
 uint64_t sw_checkpoint_best_running_at(const struct sw_checkpoint_head *h);
 
-/* --- checkpoint.c: for who writes one --- */
+/* --- checkpoint.c: for a writer --- */
 
 /* For XXH3_freeState(); NULL: no memory. */
 XXH3_state_t *sw_checkpoint_sum_start(void);
 void sw_checkpoint_sum_end(const XXH3_state_t *sum, unsigned char out[CHECKPOINT_SUM]);
 sw_status sw_checkpoint_errno(int code);
 
-/* --- checkpoint.c: for who reads a file without a net --- */
+/* --- checkpoint.c: for a reader without a net --- */
 
 /* Is it a whole checkpoint of this version, with the right checksum? */
 SW_NODISCARD sw_status sw_checkpoint_check(int fd, struct sw_checkpoint_head *out,
@@ -81,8 +85,8 @@ SW_NODISCARD sw_status sw_checkpoint_take(int fd, void *out, size_t n, uint64_t 
 size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net *net,
 			    const struct sw_checkpoint_id *id);
 
-/* The fixed part. size: of the file. What it says of lengths is checked against size, so that
- * nothing is allocated or read by a damaged number. err has a line without the file's name. */
+/* Reads the fixed part. size: of the file; all lengths are checked against it, so that a damaged
+ * number allocates and reads nothing. err has a line without the file's name. */
 SW_NODISCARD sw_status sw_checkpoint_decode(struct sw_checkpoint_head *out,
 					    const unsigned char in[CHECKPOINT_FIXED], uint64_t size,
 					    struct sw_err *err);

@@ -34,7 +34,7 @@ static void shape(struct sw_checkpoint_tensor *t, const struct sw_op *op, size_t
 		t->dim[1] = op->from.h;
 		t->dim[2] = op->from.w;
 	} else if (bias) {
-		return;
+		return; /* one dimension, as above */
 	} else if (op->kind == SW_OP_CONV2D) {
 		t->rank = 4;
 		t->dim[0] = op->to.c;

@@ -47,7 +47,7 @@ static int file_put(struct file *f, const void *bytes, size_t n)
 		sw_beat();
 		if (f->unsynced >= SYNC_EACH && fdatasync(f->fd) != 0)
 			return errno;
-		f->unsynced %= SYNC_EACH;
+		f->unsynced %= SYNC_EACH; /* a rest that is not synced yet counts on */
 	}
 	return 0;
 }
@@ -144,8 +144,8 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 	*code = file_put(f, head, sw_checkpoint_encode(head, net, id));
 	if (*code == 0)
 		*code = put_table(f, net->model);
-	if (*code == 0 && net->model->card)
-		*code = file_put(f, net->model->card, strlen(net->model->card));
+	if (*code == 0 && net->model->label)
+		*code = file_put(f, net->model->label, strlen(net->model->label));
 	for (size_t set = 0; rc == SW_OK && *code == 0 && set < sw_net_sets(net); set++)
 		rc = put_set(f, net, set, code);
 	if (rc == SW_OK && *code == 0 && net->model->running_n)
@@ -208,7 +208,7 @@ static sw_status write_in(struct sw_net *net, const struct sw_checkpoint_id *id,
 	errno = 0;
 	f.fd = sw_fault_hit(SW_FAULT_IO) ? -1 : mkostemp(tmp, O_CLOEXEC);
 	if (f.fd < 0) {
-		*code = errno ? errno : EIO;
+		*code = errno ? errno : EIO; /* the caller makes the line of it */
 		return SW_OK;
 	}
 	errno = 0;

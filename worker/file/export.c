@@ -3,8 +3,8 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "proto/json.h"
-#include "worker/file/card.h"
 #include "worker/file/checkpoint_format.h"
+#include "worker/file/label.h"
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +70,7 @@ static uint64_t updates_of(const struct sw_checkpoint_head *h)
 	return sw_checkpoint_has_best(h) ? h->best_updates : h->updates;
 }
 
-static void metadata(const struct export *x, struct sw_jw *w, const cJSON *card)
+static void metadata(const struct export *x, struct sw_jw *w, const cJSON *label)
 {
 	const struct sw_checkpoint_head *h = &x->head;
 	const struct {
@@ -90,7 +90,7 @@ static void metadata(const struct export *x, struct sw_jw *w, const cJSON *card)
 		snprintf(text, sizeof text, "%" PRIu64, numbers[i].value);
 		sw_jw_kstr(w, numbers[i].name, text);
 	}
-	cJSON_ArrayForEach (one, card)
+	cJSON_ArrayForEach (one, label)
 		if (cJSON_IsString(one))
 			sw_jw_kstr(w, one->string, one->valuestring);
 	sw_jw_obj_end(w);
@@ -138,32 +138,32 @@ static sw_status describe_all(struct export *x, struct sw_jw *w, uint32_t *count
 }
 
 /* *out: what the model is for; NULL where the file does not say. */
-static sw_status card_read(const struct export *x, cJSON **out, struct sw_err *err)
+static sw_status label_read(const struct export *x, cJSON **out, struct sw_err *err)
 {
-	const size_t n = x->head.card_n;
+	const size_t n = x->head.label_n;
 	struct sw_err why = SW_ERR_INIT;
 	char *text;
 	sw_status rc;
 
 	*out = NULL;
 	if (n == 0)
-		return SW_OK;
-	if (n > SW_CARD_MOST)
-		return sw_err_set(err, SW_INVALID, "has a card that is too long");
+		return SW_OK; /* an older version, or a label that was too long to keep */
+	if (n > SW_LABEL_MOST)
+		return sw_err_set(err, SW_INVALID, "has a label that is too long");
 	text = sw_malloc(n);
 	if (!text)
 		return sw_err_set(err, SW_NOMEM, "cannot be exported: no memory");
-	rc = sw_checkpoint_take(x->from, text, n, sw_checkpoint_card_at(&x->head), err);
+	rc = sw_checkpoint_take(x->from, text, n, sw_checkpoint_label_at(&x->head), err);
 	if (rc == SW_OK)
 		rc = sw_json_parse(out, text, n, &why);
 	free(text);
 	if (*why.msg)
-		return sw_err_set(err, rc, "has a card that makes no sense: %s", why.msg);
+		return sw_err_set(err, rc, "has a label that makes no sense: %s", why.msg);
 	return rc;
 }
 
-/* Two tensors of one name, one of the name of a counter: a checkpoint may have the right checksum
- * and still be nobody's. Readers of JSON take the last of two keys, or none. */
+/* Refuses two tensors of one name, or one with the name of a counter. A file may have the right
+ * checksum and still not be sweepd's, and readers of JSON take the last of two keys, or neither. */
 static sw_status header_check(const struct sw_buf *header, struct sw_err *err)
 {
 	struct sw_err why = SW_ERR_INIT;
@@ -179,9 +179,9 @@ static sw_status header_check(const struct sw_buf *header, struct sw_err *err)
 
 static sw_status make_header(struct export *x, uint32_t *counters, struct sw_err *err)
 {
-	cJSON *card;
+	cJSON *label;
 	struct sw_jw w;
-	sw_status rc = card_read(x, &card, err);
+	sw_status rc = label_read(x, &label, err);
 
 	if (rc != SW_OK)
 		return rc;
@@ -189,8 +189,8 @@ static sw_status make_header(struct export *x, uint32_t *counters, struct sw_err
 	(void)sw_buf_add(&x->header, "\0\0\0\0\0\0\0\0", 8);
 	sw_jw_init(&w, &x->header);
 	sw_jw_obj(&w);
-	metadata(x, &w, card);
-	cJSON_Delete(card);
+	metadata(x, &w, label);
+	cJSON_Delete(label);
 	rc = describe_all(x, &w, counters, err);
 	sw_jw_obj_end(&w);
 	while (x->header.failed == SW_OK && x->header.len % 8 != 0)

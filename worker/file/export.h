@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include <stdint.h>
 
-/* What was exported: the weights of this epoch, the best one that the checkpoint has. */
+/* The epoch whose weights were exported: the best one that the checkpoint has. */
 struct sw_exported {
 	uint64_t sweep, trial, epoch;
 };

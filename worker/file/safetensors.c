@@ -42,7 +42,7 @@ static sw_status wrong_header(const struct sw_safetensors *s, const char *why, s
 	return sw_err_set(err, SW_INVALID, "%s is not a safetensors file: %s", s->show, why);
 }
 
-/* Where a tensor lies. */
+/* Reads the bytes from..to of the file that a tensor takes. false: it names none. */
 static bool range(const cJSON *tensor, uint64_t *from, uint64_t *to)
 {
 	const cJSON *offsets = sw_json_get(tensor, "data_offsets");
@@ -52,13 +52,13 @@ static bool range(const cJSON *tensor, uint64_t *from, uint64_t *to)
 	       *from <= *to;
 }
 
-struct place {
+struct span {
 	uint64_t from, to;
 };
 
-static int by_place(const void *a, const void *b)
+static int by_begin(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct span *x = a, *y = b;
 
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
@@ -66,10 +66,10 @@ static int by_place(const void *a, const void *b)
 }
 
 /* The tensors follow each other without gaps, up to the end of the file. */
-static sw_status places_check(const struct sw_safetensors *s, struct sw_err *err)
+static sw_status spans_check(const struct sw_safetensors *s, struct sw_err *err)
 {
 	const size_t most = (size_t)cJSON_GetArraySize(s->header);
-	struct place *at = sw_calloc(most ? most : 1, sizeof *at);
+	struct span *at = sw_calloc(most ? most : 1, sizeof *at);
 	uint64_t end = 0;
 	size_t n = 0;
 	const cJSON *t;
@@ -84,7 +84,7 @@ static sw_status places_check(const struct sw_safetensors *s, struct sw_err *err
 		n++;
 	}
 	if (fine)
-		qsort(at, n, sizeof *at, by_place);
+		qsort(at, n, sizeof *at, by_begin);
 	for (size_t i = 0; fine && i < n; i++) {
 		fine = at[i].from == end;
 		end = at[i].to;
@@ -157,7 +157,7 @@ sw_status sw_safetensors_open(struct sw_safetensors *s, const char *path, struct
 	memcpy(s->show, f.show, sizeof s->show);
 	rc = header_read(s, f.size, err);
 	if (rc == SW_OK)
-		rc = places_check(s, err);
+		rc = spans_check(s, err);
 	if (rc != SW_OK)
 		sw_safetensors_close(s);
 	return rc;
@@ -195,7 +195,7 @@ sw_status sw_safetensors_read(const struct sw_safetensors *s, const char *name, 
 				  s->show, name);
 	for (uint32_t i = 0; same && d && i < rank; i++, d = d->next) {
 		same = sw_json_u64(d, &its) && its == dim[i];
-		n *= dim[i]; /* what a model has fits memory */
+		n *= dim[i]; /* no overflow: the model fits memory */
 	}
 	if (!same || !range(t, &from, &to) || to - from != n * sizeof *out)
 		return sw_err_set(err, SW_INVALID,

@@ -115,7 +115,7 @@ static void wait_round_with(struct sw_session *s, struct pollfd *fds, size_t n, 
 		const int64_t left = patience_left(s, since);
 
 		if (left == 0)
-			return;
+			return; /* it has given up just now */
 		wait = left < wait ? left : wait;
 	}
 	if (s->greeted && s->resend_at > sw_clock_mono_us()) {
@@ -179,6 +179,7 @@ bool sw_session_go_on(struct sw_session *s)
 bool sw_session_wait(struct sw_session *s, struct pollfd *fds, size_t n, int timeout_ms,
 		     int64_t since_us)
 {
+	/* the caller's descriptors count after the end, too: a program is still to be ended */
 	if (s->end == SW_SESSION_OPEN) {
 		wait_round_with(s, fds, n, timeout_ms < WAIT_MS ? timeout_ms : WAIT_MS, since_us);
 		return going(s);
@@ -203,6 +204,7 @@ bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics,
 	struct sw_jw w;
 	struct report *r;
 
+	/* with a daemon the window is the bound, which slows the trial; without one the spool */
 	while (going(s) &&
 	       s->n >= (s->greeted ? (size_t)SW_SESSION_OUTSTANDING : (size_t)SW_SESSION_SPOOL))
 		wait_round(s, since);
@@ -246,7 +248,7 @@ void sw_session_log(struct sw_session *s, const char *fmt, ...)
 	va_list args;
 
 	if (!s->has_job)
-		return;
+		return; /* the lines are a trial's: there is nothing to add them to */
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
@@ -307,6 +309,7 @@ void sw_session_finish(struct sw_session *s, const char *state, const char *caus
 
 	while (s->end == SW_SESSION_OPEN && !*s->drop && s->n > 0)
 		wait_round(s, since);
+	/* a report that was refused outweighs how the trial itself ended */
 	if (*s->failed) {
 		state = "FAILED";
 		cause = s->failed;
@@ -337,7 +340,7 @@ void sw_session_bye(struct sw_session *s, const char *cause, unsigned rank)
 	struct sw_jw w;
 
 	if (!s->greeted)
-		return;
+		return; /* the daemon finds out by the connection that it has lost */
 	sw_buf_init(&params, 4096);
 	sw_jw_init(&w, &params);
 	sw_jw_obj(&w);

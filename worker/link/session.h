@@ -69,7 +69,8 @@ bool sw_session_go_on(struct sw_session *s);
 bool sw_session_wait(struct sw_session *s, struct pollfd *fds, size_t n, int timeout_ms,
 		     int64_t since_us);
 
-/* How many reports have no answer yet; they are answered in order. 0 once the trial is dropped. */
+/* Returns how many reports have no answer yet; they are answered in order. 0 once the trial is
+ * dropped. */
 size_t sw_session_waiting(const struct sw_session *s);
 
 /* Queues a report. metrics: JSON text of an object; checkpoint: one of this step is on the disk.
@@ -99,7 +100,7 @@ void sw_session_bye(struct sw_session *s, const char *cause, unsigned rank);
 /* Why the trial at hand was dropped ("decision stop", ...), or "". */
 const char *sw_session_dropped(const struct sw_session *s);
 
-/* What is wrong with a report that the daemon refused, or "". */
+/* The daemon's words on a report that it refused, or "". */
 const char *sw_session_refused(const struct sw_session *s);
 
 #endif

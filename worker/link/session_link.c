@@ -67,7 +67,7 @@ static void send_hello(struct sw_session *s)
 }
 
 /* Another user's daemon would have its jobs run as this user. It is told nothing, and the socket is
- * tried again as if nobody listened. */
+ * tried again as if none listened. */
 static bool is_stranger(struct sw_session *s)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -85,7 +85,7 @@ static void try_connect(struct sw_session *s)
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 
 	if (s->end != SW_SESSION_OPEN || sw_clock_mono_us() < s->retry_at)
-		return;
+		return; /* an ended session needs no daemon; else it is not time yet */
 	strcpy(at.sun_path, s->config.socket); /* create checked its length */
 	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* a unix socket connects at once or not at all (EAGAIN: its backlog is full) */
@@ -100,19 +100,20 @@ static void try_connect(struct sw_session *s)
 void sw_session_flush(struct sw_session *s)
 {
 	if (!s->greeted || s->end != SW_SESSION_OPEN)
-		return;
+		return; /* before its hello is answered the daemon refuses all else */
 	if (s->logs.len > 0 && sw_buf_add(&s->out, s->logs.data, s->logs.len) == SW_OK)
 		sw_buf_clear(&s->logs);
 	if (*s->drop || sw_clock_mono_us() < s->resend_at)
-		return;
+		return; /* a dropped trial reports nothing more; a busy daemon is spared */
 	while (s->sent < s->n && s->sent < SW_SESSION_OUTSTANDING) {
 		struct report *r = sw_session_report_at(s, s->sent);
 
 		r->id = sw_session_request(s, "worker.report", r->params);
 		if (r->id == 0)
-			return;
+			return; /* the session has ended */
 		s->sent++;
 	}
+	/* the end comes after the last report's answer, which may be another decision */
 	if (s->tell && s->n == 0 && s->tell_id == 0 && !s->told)
 		s->tell_id = sw_session_request(s, "worker.tell", s->tell);
 }
@@ -155,7 +156,7 @@ static void take_lines(struct sw_session *s)
 			return;
 		}
 		if (!line)
-			return;
+			return; /* the rest of it has not come yet */
 		sw_session_line(s, line, len);
 	}
 }
@@ -213,6 +214,7 @@ void sw_session_pump(struct sw_session *s, struct pollfd *more, size_t n, int ti
 	}
 	if (n > 0)
 		memcpy(more, fds + 2, n * sizeof *more);
+	/* an answer may open the window for reports that wait: they go out in the same round */
 	take_lines(s);
 	sw_session_flush(s);
 	sw_session_write(s);

@@ -44,6 +44,7 @@ static void on_hello(struct sw_session *s, const cJSON *result, const cJSON *err
 	}
 	s->greeted = true;
 	s->retry_ms = s->config.retry_ms;
+	/* meanwhile the daemon may have taken the trial for lost and given it to another worker */
 	if (s->has_job && run && !cJSON_IsTrue(run))
 		sw_session_drop(s, "no longer this worker's");
 }
@@ -58,7 +59,7 @@ static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, 
 		s->resend_at = sw_clock_mono_us() + BUSY_WAIT_US;
 		return;
 	}
-	s->refused[0] = '\0';
+	s->refused[0] = '\0'; /* the daemon knows it now */
 	if (error) {
 		sw_session_quit(s, SW_SESSION_REFUSED, "the daemon gives no trial: %s",
 				error_text(error));
@@ -84,7 +85,7 @@ static void on_report(struct sw_session *s, const cJSON *result, const cJSON *er
 	const int code = error_code(error);
 
 	if (error && passing(code)) {
-		/* what was sent after it is refused too, under ids that are then unknown */
+		/* the daemon refuses those sent after it, too; their ids are then unknown */
 		for (size_t i = 0; i < s->sent; i++)
 			sw_session_report_at(s, i)->id = 0;
 		s->sent = 0;
@@ -125,7 +126,8 @@ static void on_notification(struct sw_session *s, const char *method, const cJSO
 		return;
 	}
 	if (strcmp(method, "worker.stop") != 0 || !s->has_job)
-		return;
+		return; /* a notification that this version does not know is no error */
+	/* it may have been sent for a trial that has ended since */
 	if (sw_json_u64(sw_json_get(params, "sweep"), &sweep) && sweep == s->job.sweep &&
 	    sw_json_u64(sw_json_get(params, "trial"), &trial) && trial == s->job.trial &&
 	    sw_json_u64(sw_json_get(params, "attempt"), &attempt) && attempt == s->job.attempt)

@@ -1,5 +1,5 @@
-/* worker/link/session_state.c — what holds of a session and of its trial, whatever the socket
- * does. */
+/* worker/link/session_state.c — the state of a session and of its trial, below socket and
+ * replies. */
 #include "worker/link/session_internal.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@ void sw_session_quit(struct sw_session *s, enum sw_session_end end, const char *
 	va_list args;
 
 	if (s->end != SW_SESSION_OPEN)
-		return;
+		return; /* the first reason says more than what follows from it */
 	s->end = end;
 	va_start(args, fmt);
 	vsnprintf(s->why, sizeof s->why, fmt, args);
@@ -22,10 +22,11 @@ void sw_session_drop(struct sw_session *s, const char *fmt, ...)
 	va_list args;
 
 	if (*s->drop)
-		return;
+		return; /* as above */
 	va_start(args, fmt);
 	vsnprintf(s->drop, sizeof s->drop, fmt, args);
 	va_end(args);
+	/* no reply is waited for: reports of a dropped trial are fenced anyway */
 	while (s->n)
 		sw_session_report_pop(s);
 }

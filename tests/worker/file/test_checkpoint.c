@@ -174,7 +174,7 @@ static void sum_again(unsigned char *bytes, size_t n)
 	memcpy(bytes + n - 16, sum.digest, 16);
 }
 
-/* Version 4 knew no best epoch, version 3 had no card either; they were otherwise the same. */
+/* Version 4 knew no best epoch, version 3 had no label either; they were otherwise the same. */
 TEST(checkpoint_of_a_version_before_is_read_and_another_refused)
 {
 	unsigned char *bytes;
@@ -241,18 +241,18 @@ TEST_LOOP(checkpoint_has_the_best_epoch_beside_the_last, 0, 2)
 	sw_net_destroy(&b);
 }
 
-TEST(checkpoint_with_a_card_is_read_without_it)
+TEST(checkpoint_with_a_label_is_read_without_it)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_net a, b;
 	unsigned char *bytes;
 	size_t n;
 
-	model.card = "{\"sweepd\":\"1\"}";
+	model.label = "{\"sweepd\":\"1\"}";
 	net_written(&a, &adamw);
 	net_make(&b, &model, &adamw, 5);
 	bytes = file_read(path, &n);
-	ck_assert_mem_eq(bytes + 136 + 24 * 4 + 104 * 4, model.card, strlen(model.card));
+	ck_assert_mem_eq(bytes + 136 + 24 * 4 + 104 * 4, model.label, strlen(model.label));
 	ck_assert_msg(sw_checkpoint_read(&b, &id, path, &err) == SW_OK, "%s", err.msg);
 	for (size_t i = 0; i < 3; i++)
 		set_equal(&b, &a, i);

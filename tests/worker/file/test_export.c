@@ -18,7 +18,7 @@ static const struct sw_trainer adamw = {.classes = true,
 static const struct sw_checkpoint_id id = {.sweep = 12, .trial = 7, .epoch = 9};
 
 static struct sw_model model;
-static const char card[] = "{\"sweepd\":\"1\",\"model\":\"[\\\"relu\\\"]\"}";
+static const char label[] = "{\"sweepd\":\"1\",\"model\":\"[\\\"relu\\\"]\"}";
 static char from[160], to[160];
 static struct sw_exported is;
 
@@ -30,7 +30,7 @@ static void setup(void)
 	trial_setup();
 	data_load("wine", true);
 	model_make(&model, "[{\"linear\": 4}, \"batchnorm\", \"relu\", {\"linear\": 3}]", true);
-	model.card = card;
+	model.label = label;
 	snprintf(from, sizeof from, "%s/7-9.ckpt", folder);
 	snprintf(to, sizeof to, "%s/model.safetensors", folder);
 	ck_assert_int_eq(

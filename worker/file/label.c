@@ -1,23 +1,23 @@
-#include "worker/file/card.h"
+#include "worker/file/label.h"
 #include "proto/json.h"
 #include "spec/param_value.h"
 #include "spec/presets.h"
 #include "spec/spec.h"
 
 /* The object, and the text of the value that is written now. */
-struct card {
+struct label {
 	struct sw_buf all, one;
 	struct sw_jw w, v;
 };
 
-static struct sw_jw *card_begin(struct card *c)
+static struct sw_jw *label_begin(struct label *c)
 {
 	sw_buf_clear(&c->one);
 	sw_jw_init(&c->v, &c->one);
 	return &c->v;
 }
 
-static void end(struct card *c, const char *key)
+static void end(struct label *c, const char *key)
 {
 	if (c->one.failed != SW_OK)
 		c->all.failed = c->one.failed;
@@ -62,7 +62,7 @@ static void write_list(struct sw_jw *w, const cJSON *list, const cJSON *params)
 	sw_jw_arr_end(w);
 }
 
-static sw_status write_model(struct card *c, const cJSON *model, const cJSON *params, bool images,
+static sw_status write_model(struct label *c, const cJSON *model, const cJSON *params, bool images,
 			     struct sw_err *err)
 {
 	const cJSON *list = NULL;
@@ -70,20 +70,20 @@ static sw_status write_model(struct card *c, const cJSON *model, const cJSON *pa
 	const sw_status rc = sw_model_list(model, params, images, &owned, &list, err);
 
 	if (rc == SW_OK) {
-		write_list(card_begin(c), list, params);
+		write_list(label_begin(c), list, params);
 		end(c, "model");
 	}
 	cJSON_Delete(owned);
 	return rc;
 }
 
-static void write_input(struct card *c, const struct sw_data *data, const struct sw_dataset *set)
+static void write_input(struct label *c, const struct sw_data *data, const struct sw_dataset *set)
 {
 	static const char *const kinds[] = {[SW_SHAPE_FLAT] = "numbers",
 					    [SW_SHAPE_IMAGE] = "image",
 					    [SW_SHAPE_TOKENS] = "tokens"};
 	const struct sw_shape *s = &data->input;
-	struct sw_jw *w = card_begin(c);
+	struct sw_jw *w = label_begin(c);
 
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "kind", kinds[s->kind]);
@@ -107,9 +107,9 @@ static void write_input(struct card *c, const struct sw_data *data, const struct
 	end(c, "input");
 }
 
-static void write_output(struct card *c, const struct sw_data *data)
+static void write_output(struct label *c, const struct sw_data *data)
 {
-	struct sw_jw *w = card_begin(c);
+	struct sw_jw *w = label_begin(c);
 
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "loss", data->classes ? "cross_entropy" : "mse");
@@ -119,9 +119,9 @@ static void write_output(struct card *c, const struct sw_data *data)
 	end(c, "output");
 }
 
-static void write_dataset(struct card *c, const struct sw_data *data, const struct sw_dataset *set)
+static void write_dataset(struct label *c, const struct sw_data *data, const struct sw_dataset *set)
 {
-	struct sw_jw *w = card_begin(c);
+	struct sw_jw *w = label_begin(c);
 
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "format", sw_dataset_formats[set->format]);
@@ -135,7 +135,7 @@ static void write_dataset(struct card *c, const struct sw_data *data, const stru
 	end(c, "dataset");
 }
 
-static void write_about(struct card *c, const struct sw_data_about *about)
+static void write_about(struct label *c, const struct sw_data_about *about)
 {
 	const struct {
 		const char *key, *text;
@@ -149,22 +149,22 @@ static void write_about(struct card *c, const struct sw_data_about *about)
 			sw_jw_kstr(&c->w, lists[i].key, lists[i].text);
 }
 
-sw_status sw_card_make(char **out, const cJSON *trainer, const cJSON *params,
-		       const struct sw_data *data, struct sw_err *err)
+sw_status sw_label_make(char **out, const cJSON *trainer, const cJSON *params,
+			const struct sw_data *data, struct sw_err *err)
 {
 	struct sw_data_source source;
-	struct card c;
+	struct label c;
 	size_t len;
 	sw_status rc = sw_data_source_read(&source, sw_json_get(trainer, "dataset"), err);
 
 	*out = NULL;
 	if (rc != SW_OK || data->about.too_big)
 		return rc;
-	sw_buf_init(&c.all, SW_CARD_MOST);
-	sw_buf_init(&c.one, SW_CARD_MOST);
+	sw_buf_init(&c.all, SW_LABEL_MOST);
+	sw_buf_init(&c.one, SW_LABEL_MOST);
 	sw_jw_init(&c.w, &c.all);
 	sw_jw_obj(&c.w);
-	sw_jw_int(card_begin(&c), SW_CARD_VERSION);
+	sw_jw_int(label_begin(&c), SW_LABEL_VERSION);
 	end(&c, "sweepd");
 	rc = write_model(&c, sw_json_get(trainer, "model"), params,
 			 data->input.kind == SW_SHAPE_IMAGE, err);

@@ -1,10 +1,10 @@
-/* tests/worker/file/test_card.c — what goes with a model's weights: its list, its input, its
+/* tests/worker/file/test_label.c — what goes with a model's weights: its list, its input, its
  * columns. */
 #include "base/fault.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include "tests/worker/data/data_set.h"
-#include "worker/file/card.h"
+#include "worker/file/label.h"
 
 static struct sw_queue *queue;
 
@@ -25,12 +25,12 @@ static void teardown(void)
 	sw_ops_cpu.queue_destroy(queue);
 }
 
-/* The trainer's text with the folder for "@", its parameters, its loss; what the card holds. */
+/* The trainer's text with the folder for "@", its parameters, its loss; what the label holds. */
 static const struct {
 	const char *trainer, *params;
 	bool classes, standardize;
-	const char *card[9][2]; /* NULL: must not be there */
-} cards[] = {
+	const char *label[9][2]; /* NULL: must not be there */
+} labels[] = {
 	{"{\"dataset\":{\"format\":\"csv\",\"path\":\"@/d.csv\",\"label\":\"kind\"},"
 	 "\"model\":[{\"linear\":\"w\"},\"relu\",{\"residual\":[{\"linear\":{\"out\":\"g.n\","
 	 "\"bias\":false}}]},{\"linear\":2}]}",
@@ -82,10 +82,10 @@ static const struct {
 static sw_status make(int i, char **out, struct sw_err *err)
 {
 	char text[1024];
-	cJSON *trainer = cJSON_Parse(with_folder(cards[i].trainer, text));
-	cJSON *params = cJSON_Parse(cards[i].params);
-	const struct sw_data_want want = {.classes = cards[i].classes,
-					  .standardize = cards[i].standardize,
+	cJSON *trainer = cJSON_Parse(with_folder(labels[i].trainer, text));
+	cJSON *params = cJSON_Parse(labels[i].params);
+	const struct sw_data_want want = {.classes = labels[i].classes,
+					  .standardize = labels[i].standardize,
 					  .val_fraction = 0.5,
 					  .all = true};
 	struct sw_data_source source;
@@ -98,35 +98,35 @@ static sw_status make(int i, char **out, struct sw_err *err)
 	if (status == SW_OK)
 		status = sw_data_load(&data, &source, want, &sw_ops_cpu, queue, err);
 	if (status == SW_OK)
-		status = sw_card_make(out, trainer, params, &data, err);
+		status = sw_label_make(out, trainer, params, &data, err);
 	sw_data_fini(&data);
 	cJSON_Delete(trainer);
 	cJSON_Delete(params);
 	return status;
 }
 
-TEST_LOOP(card_says_what_the_model_takes, 0, 3)
+TEST_LOOP(label_says_what_the_model_takes, 0, 3)
 {
 	struct sw_err err = SW_ERR_INIT;
-	cJSON *card = NULL;
+	cJSON *label = NULL;
 	char *text;
 
 	ck_assert_msg(make(_i, &text, &err) == SW_OK, "%s", err.msg);
-	ck_assert_int_eq(sw_json_parse(&card, text, strlen(text), &err), SW_OK);
+	ck_assert_int_eq(sw_json_parse(&label, text, strlen(text), &err), SW_OK);
 	for (size_t k = 0; k < 9; k++) {
-		const char *key = cards[_i].card[k][0], *want = cards[_i].card[k][1];
-		const cJSON *v = sw_json_get(card, key);
+		const char *key = labels[_i].label[k][0], *want = labels[_i].label[k][1];
+		const cJSON *v = sw_json_get(label, key);
 		const char *is = cJSON_IsString(v) ? v->valuestring : "missing";
 
 		ck_assert_msg(want ? strcmp(is, want) == 0 : v == NULL, "%s: %s, not %s", key, is,
 			      want ? want : "missing");
 	}
-	cJSON_Delete(card);
+	cJSON_Delete(label);
 	free(text);
 }
 
 #ifdef SW_FAULTS
-TEST_LOOP(card_without_memory_fails_cleanly_at_each_call, 0, 3)
+TEST_LOOP(label_without_memory_fails_cleanly_at_each_call, 0, 3)
 {
 	unsigned fired = 1, n = 0;
 

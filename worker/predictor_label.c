@@ -1,8 +1,8 @@
-/* worker/predictor_card.c — the metadata of worker/file/card.h, read back. */
+/* worker/predictor_label.c — the metadata of worker/file/label.h, read back. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "proto/json.h"
-#include "worker/file/card.h"
+#include "worker/file/label.h"
 #include "worker/predictor.h"
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static sw_status part(const struct sw_predictor *p, const char *key, cJSON **out
 
 	*out = NULL;
 	if (!text)
-		return SW_OK;
+		return SW_OK; /* the caller knows which keys must be there */
 	rc = sw_json_parse(out, text, strlen(text), NULL);
 	if (rc == SW_NOMEM)
 		return sw_err_set(err, rc, "no memory to read %s", p->file.show);
@@ -115,7 +115,7 @@ static sw_status output_read(struct sw_predictor *p, struct sw_err *err)
 	return fine ? SW_OK : senseless(p, "output", err);
 }
 
-/* What a CSV file of new rows is compared with. */
+/* The columns that a CSV file of new rows is compared with. */
 static sw_status dataset_read(struct sw_predictor *p, struct sw_err *err)
 {
 	struct sw_rows_want *w = &p->want;
@@ -201,7 +201,7 @@ static sw_status lists_read(struct sw_predictor *p, struct sw_err *err)
 	return rc;
 }
 
-sw_status sw_predictor_card(struct sw_predictor *p, struct sw_err *err)
+sw_status sw_predictor_label(struct sw_predictor *p, struct sw_err *err)
 {
 	const char *version = sw_safetensors_meta(&p->file, "sweepd");
 	char show[44];
@@ -216,7 +216,7 @@ sw_status sw_predictor_card(struct sw_predictor *p, struct sw_err *err)
 	if (strcmp(version, "1") != 0)
 		return sw_err_set(err, SW_INVALID,
 				  "%s has metadata of version %s, this program reads %d",
-				  p->file.show, sw_text_show(version, show), SW_CARD_VERSION);
+				  p->file.show, sw_text_show(version, show), SW_LABEL_VERSION);
 	rc = input_read(p, err);
 	if (rc == SW_OK)
 		rc = output_read(p, err);

@@ -1,5 +1,5 @@
 /*
- * worker/file/card.h — what a model is for, in words that go with its weights: into a checkpoint,
+ * worker/file/label.h — what a model is for, in words that go with its weights: into a checkpoint,
  * and from there into the metadata of a safetensors file (docs/predict.md).
  *
  * Format   A JSON object of strings, each a JSON text itself:
@@ -12,18 +12,18 @@
  *            columns, classes, mean, std   lists, where there are such (struct sw_data_about)
  * Pure     But for the data set's options nothing is read.
  */
-#ifndef SW_WORKER_FILE_CARD_H
-#define SW_WORKER_FILE_CARD_H
+#ifndef SW_WORKER_FILE_LABEL_H
+#define SW_WORKER_FILE_LABEL_H
 
 #include "worker/data/data.h"
 
-#define SW_CARD_VERSION 1
-#define SW_CARD_MOST    ((size_t)8 << 20) /* bytes */
+#define SW_LABEL_VERSION 1
+#define SW_LABEL_MOST    ((size_t)8 << 20) /* bytes */
 
 /* trainer, params: the trial's. data: loaded. *out: freed by the caller; NULL where it would be
  * too long, and then nobody can predict with the model but who knows all that. SW_NOMEM, or what
  * is wrong with the trainer's data set or model. */
-SW_NODISCARD sw_status sw_card_make(char **out, const cJSON *trainer, const cJSON *params,
-				    const struct sw_data *data, struct sw_err *err);
+SW_NODISCARD sw_status sw_label_make(char **out, const cJSON *trainer, const cJSON *params,
+				     const struct sw_data *data, struct sw_err *err);
 
 #endif
