@@ -1,6 +1,5 @@
-/* tests/sched/bayes/test_bayes_metrics.c — bayes with several metrics: it fills a front, and it can
- * be stopped and started anywhere like every sampler. */
-#include "base/fault.h"
+/* tests/sched/bayes/test_bayes_metrics.c — bayes with several metrics: it fills a front, and says by
+ * what a point was chosen. */
 #include "sched/sampler/pareto.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
@@ -112,37 +111,6 @@ START_TEST(front_of_sixty_trials_covers_more_than_two_hundred_at_random)
 }
 END_TEST
 
-static bool same(const struct sw_suggestion *a, const struct sw_suggestion *b)
-{
-	return memcmp(a->values, b->values, D * sizeof *a->values) == 0 &&
-	       a->state_n == b->state_n && memcmp(a->state, b->state, a->state_n) == 0;
-}
-
-/* Two trials are pending at all times. */
-START_TEST(restored_sampler_goes_on_byte_for_byte)
-{
-	struct run r;
-
-	open_run(&r, SW_SAMPLER_BAYES, 2);
-	ask(&r);
-	for (uint64_t t = 1; t <= 30; t++) {
-		struct sw_sampler *const fresh = make_sampler(r.space, SW_SAMPLER_BAYES, 2);
-		struct sw_suggestion got = {.state = NULL};
-
-		ck_assert_int_eq(sw_sampler_restore(fresh, r.last.state, r.last.state_n, NULL),
-				 SW_OK);
-		ck_assert_int_eq(sw_sampler_suggest(fresh, &r.h, r.h.trials + 1, &got, NULL),
-				 SW_OK);
-		ask(&r);
-		ck_assert_msg(same(&got, &r.last), "trial %u", (unsigned)r.h.trials);
-		tell(&r, t);
-		sw_suggestion_fini(&got);
-		sw_sampler_destroy(fresh);
-	}
-	close_run(&r);
-}
-END_TEST
-
 START_TEST(suggestion_says_by_what_it_was_chosen)
 {
 	unsigned n[SW_ACQUISITION_MAX + 1] = {0};
@@ -178,52 +146,9 @@ START_TEST(suggestion_says_by_what_it_was_chosen)
 }
 END_TEST
 
-#ifdef SW_FAULTS
-START_TEST(every_failure_of_memory_is_clean)
-{
-	struct run r;
-	bool fired = true;
-
-	open_run(&r, SW_SAMPLER_BAYES, 2);
-	for (uint64_t t = 1; t <= 12; t++) {
-		ask(&r);
-		tell(&r, t);
-	}
-	struct sw_suggestion want = {.state = NULL};
-
-	ck_assert_int_eq(sw_sampler_suggest(r.s, &r.h, 13, &want, NULL), SW_OK);
-	for (unsigned nth = 1; fired; nth++) {
-		struct sw_sampler *const s = make_sampler(r.space, SW_SAMPLER_BAYES, 2);
-		struct sw_suggestion got = {.state = NULL};
-
-		ck_assert_uint_lt(nth, 2000);
-		ck_assert_int_eq(sw_sampler_restore(s, r.last.state, r.last.state_n, NULL), SW_OK);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc = sw_sampler_suggest(s, &r.h, 13, &got, NULL);
-
-		fired = sw_fault_fired(SW_FAULT_MALLOC) > 0;
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
-		/* On an error the sampler is as before. */
-		if (fired)
-			ck_assert_int_eq(sw_sampler_suggest(s, &r.h, 13, &got, NULL), SW_OK);
-		ck_assert_msg(same(&want, &got), "failure %u", nth);
-		sw_suggestion_fini(&got);
-		sw_sampler_destroy(s);
-	}
-	sw_suggestion_fini(&want);
-	close_run(&r);
-}
-END_TEST
-#endif
-
 SUITE(tcase)
 {
 	tcase_add_loop_test(tcase, front_of_sixty_trials_covers_more_than_two_hundred_at_random, 2,
 			    4);
-	tcase_add_test(tcase, restored_sampler_goes_on_byte_for_byte);
 	tcase_add_test(tcase, suggestion_says_by_what_it_was_chosen);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, every_failure_of_memory_is_clean);
-#endif
 }

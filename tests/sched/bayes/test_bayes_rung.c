@@ -1,6 +1,5 @@
-/* tests/sched/bayes/test_bayes_rung.c — bayes under a pruner as its users meet it: it goes on from
- * a stored state, low rungs do not mislead it, and nothing that a trial may do upsets it. */
-#include "base/fault.h"
+/* tests/sched/bayes/test_bayes_rung.c — bayes under a pruner as its users meet it: low rungs do not
+ * mislead it, and running trials count as what they promise. */
 #include "sched/bayes/bayes.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
@@ -9,66 +8,6 @@
 #include "tests/sched/suite.h"
 #include <math.h>
 #include <string.h>
-
-static const struct sw_param mixed[] = {
-	{.dist = SW_DIST_LOG_UNIFORM, .min = 1e-4, .max = 1},
-	{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 8},
-	{.dist = SW_DIST_CATEGORICAL, .n_choices = 3},
-	{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
-	{.dist = SW_DIST_CONSTANT},
-};
-
-/* The last but one is active with the second choice alone; 0.1 * p1 <= p3 + 0.5 where it is. */
-static struct sw_space *mixed_space(void)
-{
-	const struct sw_value second = {.choice = 1};
-	const struct sw_term left = {.coef = 0.1, .n_factors = 1, .factor = {1}};
-	const struct sw_term right = {.coef = 1, .n_factors = 1, .factor = {3}};
-	const struct sw_constraint c = {.left = {.terms = &left, .n_terms = 1},
-					.right = {.terms = &right, .n_terms = 1, .constant = 0.5},
-					.op = SW_LE};
-	struct sw_space *const s = learn_space(mixed, ROWS(mixed));
-
-	ck_assert_int_eq(sw_space_when(s, 3, 2, &second, 1, NULL), SW_OK);
-	ck_assert_int_eq(sw_space_seal(s, NULL), SW_OK);
-	ck_assert_int_eq(sw_space_constrain(s, &c, NULL), SW_OK);
-	return s;
-}
-
-static double loss_at(const struct sw_value *v, uint32_t level)
-{
-	const double lr = log10(v[0].number) + 2, layers = v[1].number - 3;
-	const double kind[] = {0.4, 0, 0.7};
-
-	return 0.2 * lr * lr + 0.05 * layers * layers + kind[v[2].choice] +
-	       exp(-(double)level) * (2 - lr / 4);
-}
-
-/* Running trials move on: a rung more, or an end of some kind. reached: rungs, 99: ended. */
-static void move_on(struct sw_history *h, uint32_t *reached, uint64_t *rng)
-{
-	for (uint64_t t = 1; t <= h->trials; t++) {
-		const struct sw_value *const v = h->values + (t - 1) * h->n_params;
-		const uint64_t what = below(rng, 20);
-		double y;
-
-		if (reached[t] == 99 || below(rng, 2) == 0)
-			continue;
-		if (what < 14 && reached[t] < RUNG_LEVELS) {
-			y = loss_at(v, reached[t]);
-			learn_tell(h, t, SW_OBS_RUNG, reached[t]++, &y);
-			continue;
-		}
-		y = loss_at(v, reached[t]);
-		learn_tell(h, t,
-			   what < 2    ? SW_OBS_INFEASIBLE
-			   : what == 2 ? SW_OBS_NONE
-			   : what < 6  ? SW_OBS_FINAL
-				       : SW_OBS_PRUNED,
-			   0, what <= 2 ? NULL : &y);
-		reached[t] = 99;
-	}
-}
 
 static void check(const struct sw_space *space, const struct sw_suggestion *s)
 {
@@ -80,55 +19,6 @@ static void check(const struct sw_space *space, const struct sw_suggestion *s)
 		ck_assert(isfinite(s->ei) && s->ei >= 0);
 	}
 }
-
-static void check_same(const struct sw_suggestion *a, const struct sw_suggestion *b)
-{
-	learn_same(a, b, ROWS(mixed));
-	ck_assert_double_eq(a->mean, b->mean);
-	ck_assert_double_eq(a->sd, b->sd);
-	ck_assert_uint_eq(a->state_n, b->state_n);
-	ck_assert_int_eq(memcmp(a->state, b->state, a->state_n), 0);
-}
-
-START_TEST(restored_sampler_goes_on_byte_for_byte)
-{
-	for (uint64_t seed = 1; seed <= 3; seed++) {
-		struct sw_space *const space = mixed_space();
-		struct sw_sampler *const s = rung_sampler(space, seed);
-		struct sw_suggestion last = {.state = NULL}, got, again;
-		uint32_t reached[200] = {0};
-		uint64_t rng = seed;
-		int by_model = 0;
-		struct sw_history h;
-
-		sw_history_init(&h, ROWS(mixed), 1);
-		for (int i = 0; i < 90; i++) {
-			struct sw_sampler *const fresh = rung_sampler(space, seed);
-
-			again = got = (struct sw_suggestion){.state = NULL};
-			ck_assert_int_eq(sw_sampler_restore(fresh, last.state, last.state_n, NULL),
-					 SW_OK);
-			learn_suggest(fresh, &h, &again);
-			learn_suggest(s, &h, &got);
-			check(space, &got);
-			check_same(&got, &again);
-			sw_suggestion_fini(&again);
-			sw_sampler_destroy(fresh);
-			learn_add(&h, got.values);
-			if (below(&rng, 3) != 0)
-				move_on(&h, reached, &rng);
-			sw_suggestion_fini(&last);
-			last = got;
-			by_model += i >= 60 && strcmp(got.source, "gp") == 0;
-		}
-		ck_assert_msg(by_model >= 10, "%d of 30 by the model", by_model);
-		sw_suggestion_fini(&last);
-		sw_history_fini(&h);
-		sw_sampler_destroy(s);
-		sw_space_destroy(space);
-	}
-}
-END_TEST
 
 static void theta_of(const struct sw_suggestion *s, size_t d, struct sw_bayes_memory *m)
 {
@@ -329,49 +219,6 @@ START_TEST(curves_that_cross_lead_to_the_end_that_is_low)
 }
 END_TEST
 
-static double upset(int kind, uint64_t t, uint32_t level)
-{
-	switch (kind) {
-	case 0:
-		return 3.25;
-	case 1:
-		return t % 5 == 0 || level == 0 ? 1e300 * (double)t : (double)t;
-	case 2:
-		return t % 3 == 0 ? -1e308 : 1e308;
-	default:
-		return level == 0 ? 1e308 : 1e-300 * (double)t;
-	}
-}
-
-START_TEST(results_of_any_size_and_failures_do_no_harm)
-{
-	for (int kind = 0; kind < 5; kind++) {
-		struct sw_space *const space = mixed_space();
-		struct sw_sampler *const s = rung_sampler(space, 3);
-		struct sw_suggestion got = {.state = NULL};
-		struct sw_history h;
-
-		sw_history_init(&h, ROWS(mixed), 1);
-		for (uint64_t t = 1; t <= 60; t++) {
-			learn_suggest(s, &h, &got);
-			check(space, &got);
-			learn_add(&h, got.values);
-			for (uint32_t k = 0; kind < 4 && k < t % 5; k++) {
-				const double y = upset(kind, t, k);
-
-				learn_tell(&h, t, SW_OBS_RUNG, k, &y);
-			}
-			if (kind == 4 || t % 7 == 0)
-				learn_tell(&h, t, SW_OBS_INFEASIBLE, 0, NULL);
-			sw_suggestion_fini(&got);
-		}
-		sw_history_fini(&h);
-		sw_sampler_destroy(s);
-		sw_space_destroy(space);
-	}
-}
-END_TEST
-
 static const struct sw_param few[] = {{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 10}};
 
 /* No trial has ended, all have a value at the first rung, and then every point is known. */
@@ -398,73 +245,11 @@ START_TEST(space_that_is_used_up_by_running_trials_goes_on)
 }
 END_TEST
 
-#ifdef SW_FAULTS
-START_TEST(every_failure_of_memory_is_clean)
-{
-	struct sw_space *const space = mixed_space();
-	struct sw_suggestion want = {.state = NULL};
-	uint32_t reached[40] = {0};
-	uint64_t rng = 7;
-	struct sw_history h;
-	struct sw_sampler *s = rung_sampler(space, 5);
-
-	sw_history_init(&h, ROWS(mixed), 1);
-	for (int i = 0; i < 30; i++) {
-		struct sw_suggestion got = {.state = NULL};
-
-		learn_suggest(s, &h, &got);
-		learn_add(&h, got.values);
-		if (i < 28)
-			move_on(&h, reached, &rng);
-		sw_suggestion_fini(&got);
-	}
-	sw_sampler_destroy(s);
-	s = rung_sampler(space, 5);
-	learn_suggest(s, &h, &want);
-	ck_assert_str_eq(want.source, "gp");
-	sw_sampler_destroy(s);
-	for (unsigned nth = 1;; nth++) {
-		const struct sw_sampler_config c = rung_config(space, 5);
-		struct sw_suggestion got = {.state = NULL};
-
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_status rc = sw_samplers_create(&s, &c, NULL);
-		const bool made = rc == SW_OK;
-
-		if (made)
-			rc = sw_sampler_suggest(s, &h, h.trials + 1, &got, NULL);
-		const bool fired = sw_fault_fired(SW_FAULT_MALLOC) > 0;
-
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
-		if (made && fired)
-			learn_suggest(s, &h, &got);
-		if (made) {
-			check_same(&want, &got);
-			sw_suggestion_fini(&got);
-			sw_sampler_destroy(s);
-		}
-		if (!fired)
-			break;
-		ck_assert_uint_lt(nth, 2000);
-	}
-	sw_suggestion_fini(&want);
-	sw_history_fini(&h);
-	sw_space_destroy(space);
-}
-END_TEST
-#endif
-
 SUITE(tcase)
 {
-	tcase_add_test(tcase, restored_sampler_goes_on_byte_for_byte);
 	tcase_add_test(tcase, asks_without_news_are_different_points_of_one_fit);
 	tcase_add_test(tcase, rungs_above_those_known_are_not_for_the_model_to_judge);
 	tcase_add_test(tcase, what_runs_below_the_top_is_believed_there);
 	tcase_add_test(tcase, curves_that_cross_lead_to_the_end_that_is_low);
-	tcase_add_test(tcase, results_of_any_size_and_failures_do_no_harm);
 	tcase_add_test(tcase, space_that_is_used_up_by_running_trials_goes_on);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, every_failure_of_memory_is_clean);
-#endif
 }

@@ -1,7 +1,8 @@
 /* tests/sched/sampler/test_sampler_any.c — every sampler on spaces made at random, of every
  * distribution, with conditions and constraints, through histories in which anything may happen to
- * a trial: each suggestion is a point of the space, and one that a new sampler makes of the stored
- * state and the same history is the same to the last bit. */
+ * a trial: each suggestion is a point of the space, one that a new sampler makes of the stored
+ * state and the same history is the same to the last bit, and want of memory leaves no trace. */
+#include "base/fault.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
@@ -169,6 +170,40 @@ static void check_point(const struct sw_space *space, const struct sw_suggestion
 		ck_assert(isfinite(got->mean) && isfinite(got->sd) && isfinite(got->ei));
 }
 
+#ifdef SW_FAULTS
+/* The same without memory at each allocation in turn: an error, after which the sampler is as it
+ * was. */
+static void check_hindered(const struct sw_sampler_config *c, const struct sw_history *h,
+			   uint64_t made, const struct sw_suggestion *before,
+			   const struct sw_suggestion *got)
+{
+	bool fired = true;
+
+	for (unsigned nth = 1; fired; nth++) {
+		struct sw_suggestion again = {.state = NULL};
+		struct sw_sampler *s;
+
+		ck_assert_uint_lt(nth, 3000);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_status rc = sw_samplers_create(&s, c, NULL);
+		if (rc == SW_OK)
+			rc = sw_sampler_restore(s, before->state, before->state_n, NULL);
+		const bool is_ready = rc == SW_OK;
+		if (is_ready)
+			rc = sw_sampler_suggest(s, h, made, &again, NULL);
+		fired = sw_fault_fired(SW_FAULT_MALLOC) > 0;
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		if (is_ready && fired)
+			ck_assert_int_eq(sw_sampler_suggest(s, h, made, &again, NULL), SW_OK);
+		if (is_ready)
+			learn_same(got, &again, h->n_params);
+		sw_suggestion_fini(&again);
+		sw_sampler_destroy(s);
+	}
+}
+#endif
+
 /* The constraints leave so little that no point was found: an error that says so, of which a
  * sampler that was made has none. */
 static bool is_rare(const struct sw_sampler_config *c, sw_status rc, const struct sw_err *err)
@@ -212,6 +247,19 @@ static void run(const struct sw_sampler_config *c, struct sw_sampler *s, int mod
 			check_point(c->space, &got);
 			if (below(rng, 3) == 0)
 				check_again(c, &h, made, &before, &got);
+#ifdef SW_FAULTS
+			if (h.trials % 20 == 19 && c->seed % 10 == 0)
+				check_hindered(c, &h, made, &before, &got);
+#endif
+			/* One that goes on and is put back is as it was before. */
+			if (below(rng, 4) == 0 && got.state_n > 0) {
+				struct sw_suggestion next = {.state = NULL};
+
+				(void)!sw_sampler_suggest(s, &h, made + 1, &next, NULL);
+				sw_suggestion_fini(&next);
+				ck_assert_int_eq(
+					sw_sampler_restore(s, got.state, got.state_n, NULL), SW_OK);
+			}
 			learn_add(&h, got.values);
 			sw_suggestion_fini(&before);
 			before = got;
@@ -237,6 +285,7 @@ START_TEST(suggestions_are_points_of_any_space_and_can_be_made_again)
 						    .n_metrics = 1 + (below(&rng, 3) == 0),
 						    .shuffle = below(&rng, 2) == 0,
 						    .n_levels = below(&rng, 2) * LEVELS,
+						    .pauses = below(&rng, 2) == 0,
 						    .levels = {1, 3, 9}};
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_sampler *s;

@@ -1,6 +1,5 @@
 /* tests/sched/tpe/test_tpe.c — what a user relies on: it learns, it keeps to the space, it can be
  * replayed. */
-#include "base/fault.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
@@ -378,49 +377,6 @@ START_TEST(tpe_two_metrics_keep_both_ends_of_the_front)
 }
 END_TEST
 
-#ifdef SW_FAULTS
-START_TEST(tpe_each_failed_allocation_is_clean)
-{
-	struct sw_space *space = learn_space(learn_all, ROWS(learn_all));
-	const struct sw_sampler_config c = {
-		.kind = SW_SAMPLER_TPE, .seed = 3, .space = space, .n_metrics = 2};
-	struct sw_suggestion good = {.state = NULL}, out = {.state = NULL};
-	bool ended[41] = {false};
-	uint64_t rng = 1;
-	struct sw_history h;
-	struct sw_sampler *s;
-
-	sw_history_init(&h, ROWS(learn_all), 2);
-	ck_assert_int_eq(sw_samplers_create(&s, &c, NULL), SW_OK);
-	for (int t = 0; t < 40; t++) {
-		learn_suggest(s, &h, &good);
-		learn_add(&h, good.values);
-		learn_news(&h, ended, &rng, 1);
-	}
-	learn_suggest(s, &h, &good);
-	sw_sampler_destroy(s);
-	for (unsigned nth = 1;; nth++) {
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_status rc = sw_samplers_create(&s, &c, NULL);
-		if (rc == SW_OK)
-			rc = sw_sampler_suggest(s, &h, h.trials + 1, &out, NULL);
-		const unsigned fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(rc, fired != 0 ? SW_NOMEM : SW_OK);
-		if (s != NULL) { /* after the failure it is as if nothing was */
-			learn_suggest(s, &h, &out);
-			learn_same(&out, &good, ROWS(learn_all));
-		}
-		sw_sampler_destroy(s);
-		if (fired == 0)
-			break;
-	}
-	sw_history_fini(&h);
-	sw_space_destroy(space);
-}
-END_TEST
-#endif
-
 SUITE(tcase)
 {
 	tcase_add_test(tcase, tpe_starts_with_sobol_and_says_what_it_knew);
@@ -436,7 +392,4 @@ SUITE(tcase)
 	tcase_add_test(tcase, tpe_impossible_constraint_is_an_error);
 	tcase_add_test(tcase, tpe_branches_learn_apart);
 	tcase_add_test(tcase, tpe_two_metrics_keep_both_ends_of_the_front);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, tpe_each_failed_allocation_is_clean);
-#endif
 }
