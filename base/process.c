@@ -24,7 +24,7 @@ bool sw_process_read(pid_t pid, struct sw_process *out)
 {
 	char path[64], text[1024];
 	unsigned long long start;
-	long parent;
+	long parent, session;
 	char state;
 
 	(void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
@@ -36,15 +36,21 @@ bool sw_process_read(pid_t pid, struct sw_process *out)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	const char *p = strrchr(text, ')'); /* the name before it may hold anything */
-	if (p == NULL || sscanf(p + 1, " %c %ld", &state, &parent) != 2)
+	/* "PID (NAME) STATE PARENT GROUP SESSION ...": the name may hold anything. */
+	const char *name = strchr(text, '('), *end = strrchr(text, ')'), *p = end;
+	if (name == NULL || end == NULL ||
+	    sscanf(end + 1, " %c %ld %*d %ld", &state, &parent, &session) != 3)
 		return false;
 	for (int field = 2; p != NULL && field < 22; field++)
 		p = strchr(p + 1, ' ');
 	if (p == NULL || sscanf(p, " %llu", &start) != 1)
 		return false;
-	*out = (struct sw_process){
-		.pid = pid, .parent = (pid_t)parent, .state = state, .start = start};
+	*out = (struct sw_process){.pid = pid,
+				   .parent = (pid_t)parent,
+				   .session = (pid_t)session,
+				   .state = state,
+				   .start = start};
+	(void)snprintf(out->name, sizeof out->name, "%.*s", (int)(end - name - 1), name + 1);
 	return true;
 }
 

@@ -22,7 +22,8 @@
 #include <sys/types.h>
 
 struct sw_process {
-	pid_t pid, parent;
+	pid_t pid, parent, session;
+	char name[32];  /* of its program; may be cut */
 	char state;     /* as proc(5) says: 'R', 'S', ...; 'Z': it only waits to be reaped */
 	uint64_t start; /* clock ticks since boot: with pid its identity */
 };

@@ -94,7 +94,8 @@ static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
 
 /* --- the driver's side --- */
 
-/* Each only notes it: what follows is done at the end of this turn of the loop, or after the commit. */
+/* Each only notes it: what follows is done at the end of this turn of the loop, or after the
+ * commit. */
 static void on_stepped(struct sw_change *c, struct sw_running *h)
 {
 	h->d->slot.due |= !h->driven;

@@ -15,6 +15,7 @@ static bool take_spec(const struct sw_row_sweep *row, void *arg)
 	cJSON *tree = NULL;
 
 	f->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), &f->err);
+	/* A sweep of one metric has no front, and no spec is read for it. */
 	if (f->rc == SW_OK && sw_json_get(tree, "metrics") != NULL)
 		f->rc = sw_spec_read(&f->spec, tree, &f->err);
 	cJSON_Delete(tree);
@@ -64,6 +65,7 @@ static sw_status measure_front(struct sw_front *f)
 			reference[k] = turn_metric(f, k, metric->reference);
 		f->reference[k] = turn_metric(f, k, reference[k]);
 	}
+	/* If it cannot be computed, the front is shown without it. */
 	const sw_status rc = sw_hypervolume(y, f->front_n, m, reference, &f->volume);
 
 	f->has_volume = rc == SW_OK;
@@ -123,6 +125,7 @@ void sw_front_fini(struct sw_front *f)
 void sw_front_write(const struct sw_front *f, struct sw_jw *w)
 {
 	sw_jw_key(w, "pareto");
+	/* One metric: it has a best trial instead. */
 	if (f->spec == NULL) {
 		sw_jw_null(w);
 		return;
@@ -154,6 +157,7 @@ static bool write_trial(const struct sw_row_trial *row, void *arg)
 	const struct writing *at = arg;
 	struct sw_row_trial shown = *row;
 
+	/* The values that the front was made of. */
 	shown.step = at->report->step;
 	shown.metrics = at->report->metrics;
 	shown.value = at->report->value;

@@ -11,6 +11,8 @@ void sw_gang_json_warning(struct sw_jw *w, const struct sw_spec *spec,
 {
 	char line[200];
 
+	/* The figure was measured with CPU slots that share a batch, and says nothing of GPUs or of
+	 * a pipeline alone. */
 	if (spec->gpu > 1 || spec->data_ranks < 2 || facts->flops <= 0 ||
 	    facts->flops > LITTLE_FLOPS)
 		return;

@@ -1,4 +1,5 @@
-/* daemon/api/gang_json.h — a gang as sweep.validate shows it, and a warning where it is of no use. */
+/* daemon/api/gang_json.h — a gang as sweep.validate shows it, and a warning where it is of no
+ * use. */
 #ifndef SW_DAEMON_API_GANG_JSON_H
 #define SW_DAEMON_API_GANG_JSON_H
 

@@ -31,17 +31,10 @@ static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
 	sw_jw_kstr(w, "state", sw_slot_state_name(s->state));
 	sw_jw_kint(w, "cores", s->device.cores);
 	sw_jw_kint_opt(w, "pid", sw_slot_pid(s) != 0, sw_slot_pid(s));
-	if (busy) {
-		sw_jw_kint(w, "sweep", s->sweep);
-		sw_jw_kint(w, "trial", s->trial);
-		sw_jw_kint(w, "attempt", s->attempt);
-		sw_jw_knum(w, "seconds", round((double)(now_us - s->busy_since_us) / 1e3) / 1e3);
-	} else {
-		sw_jw_knull(w, "sweep");
-		sw_jw_knull(w, "trial");
-		sw_jw_knull(w, "attempt");
-		sw_jw_knull(w, "seconds");
-	}
+	sw_jw_kint_opt(w, "sweep", busy, s->sweep);
+	sw_jw_kint_opt(w, "trial", busy, s->trial);
+	sw_jw_kint_opt(w, "attempt", busy, s->attempt);
+	sw_jw_knum_opt(w, "seconds", busy, round((double)(now_us - s->busy_since_us) / 1e3) / 1e3);
 	sw_jw_kint(w, "starts", s->worker->starts);
 	const char *cause = sw_slot_cause(s);
 	sw_jw_kstr(w, "cause", *cause != '\0' ? cause : NULL);

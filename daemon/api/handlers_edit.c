@@ -33,6 +33,7 @@ static void name_field(const struct sw_running *live, struct sw_err *err)
 			k < live->spec->n_constraints ? live->spec->constraints[k].text : "?");
 		return;
 	}
+	/* It points at a limit by its own name. */
 	if (strncmp(err->ptr, params, sizeof params - 1) != 0)
 		return;
 	const unsigned long i = strtoul(err->ptr + sizeof params - 1, &end, 10);
@@ -50,6 +51,7 @@ static void answer_edit(struct sw_change *c, const struct sw_running *live, cons
 	cJSON *tree = NULL;
 	struct sw_jw w;
 
+	/* The daemon has just written it: only memory can be short. */
 	if (sw_json_parse(&tree, stored, strlen(stored), &err) != SW_OK)
 		sw_daemon_die("answer an edit", SW_NOMEM);
 	sw_jw_init_obj(&w, &c->reply);
@@ -71,6 +73,7 @@ static sw_status take_edits(struct sw_running *live, struct sw_call *call, const
 
 	sw_buf_init(&text, SW_REPLY_MAX);
 	sw_edits_write(e, live, &text);
+	/* An edit without its row would be undone by a restart. */
 	if (text.failed != SW_OK)
 		sw_daemon_die("record an edit", text.failed);
 	event.cause = text.data;

@@ -58,13 +58,11 @@ static void read_output(struct sw_db *db, struct sw_lookup *q)
 void sw_handle_trial_output(struct sw_call *call)
 {
 	const char *after = sw_call_str(call, "after", "0.0");
-	struct sw_err err = SW_ERR_INIT;
 	struct sw_output_place at;
 	char more;
 
 	if (sscanf(after, "%19" SCNu64 ".%19" SCNu64 "%c", &at.file, &at.offset, &more) != 2) {
-		(void)sw_err_at(&err, SW_INVALID, "/after", "after is `next` of the page before");
-		sw_call_error(call, &err);
+		sw_call_refuse(call, SW_INVALID, "/after", "after is `next` of the page before");
 		return;
 	}
 	struct sw_running *live = sw_running_of(call);

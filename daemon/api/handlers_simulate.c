@@ -44,6 +44,7 @@ static void end_simulation(struct simulation *s)
 
 static void write_best(struct sw_jw *w, const struct sw_simulate_best *b, const bool *survived)
 {
+	/* No trial came to a value. */
 	if (b->trial == 0) {
 		sw_jw_null(w);
 		return;
@@ -66,10 +67,8 @@ static void write_result(const struct simulation *s, struct sw_buf *out)
 	sw_jw_kint(&w, "workers", (int64_t)s->lanes);
 	sw_jw_kint(&w, "recorded", (int64_t)r->recorded);
 	sw_jw_kint(&w, "resource", (int64_t)r->resource);
-	if (r->recorded > 0)
-		sw_jw_knum(&w, "saved", 1.0 - (double)r->resource / (double)r->recorded);
-	else
-		sw_jw_knull(&w, "saved");
+	sw_jw_knum_opt(&w, "saved", r->recorded > 0,
+		       1.0 - (double)r->resource / (double)r->recorded);
 	sw_jw_knum(&w, "wall_s", r->wall_s);
 	sw_jw_knum(&w, "recorded_wall_s", s->curves.recorded_wall_s);
 	sw_jw_kint(&w, "trials", (int64_t)r->trials);
@@ -124,6 +123,7 @@ static void run_simulate(void *arg)
 		sw_err_prefix(&s->err, "/early_terminate");
 		return;
 	}
+	/* Known only now: it is counted while the curves are read. */
 	if (s->lanes == 0)
 		s->lanes = c->lanes;
 	config.lanes = s->lanes;
@@ -164,14 +164,14 @@ static void on_read(void *arg)
 
 	if (s->rc == SW_OK && d->phase != SW_UP)
 		s->rc = sw_err_set(&s->err, SW_BUSY, "the daemon is stopping");
+	/* Somebody has extended it meanwhile: its curves grow while they are read. */
 	if (s->rc == SW_OK && s->live->ended_ms == 0)
 		s->rc = sw_err_set(&s->err, SW_CONFLICT, "sweep %lld runs again",
 				   (long long)s->sweep);
 	if (s->rc == SW_OK && s->more) { /* others may read in between */
 		if (read_part(s) == SW_OK)
 			return;
-		s->rc = sw_err_set(&s->err, SW_BUSY,
-				   "too many requests wait for the store; try again");
+		s->rc = sw_err_set(&s->err, SW_BUSY, SW_CALL_BUSY);
 	}
 	if (s->rc == SW_OK)
 		sw_pool_start(&s->job, SW_POOL_LONG, s->call->conn, run_simulate, on_simulated, s);
@@ -184,6 +184,7 @@ static struct simulation *create(struct sw_call *call, const struct sw_running *
 {
 	struct simulation *s;
 
+	/* A running sweep's curves are not whole. */
 	if (live->ended_ms == 0) {
 		(void)sw_err_set(err, SW_CONFLICT,
 				 "sweep %lld is %s: it can be simulated once it has ended",
@@ -222,6 +223,6 @@ void sw_handle_sweep_simulate(struct sw_call *call)
 	}
 	if (s->wanted != NULL && read_part(s) == SW_OK)
 		return;
-	s->rc = sw_err_set(&s->err, SW_BUSY, "too many requests wait for the store; try again");
+	s->rc = sw_err_set(&s->err, SW_BUSY, SW_CALL_BUSY);
 	answer(s);
 }

@@ -19,6 +19,7 @@ static bool add_count(const char *state, int64_t n, void *arg)
 	enum sw_trial_state s;
 	uint64_t *counts = arg;
 
+	/* The state of a damaged row is counted nowhere. */
 	if (sw_trial_state_find(state, &s) == SW_OK)
 		counts[s] = (uint64_t)n;
 	return true;
@@ -70,6 +71,7 @@ static void write_best_or_front(struct list_question *l, const struct sw_row_swe
 
 	if (q->rc == SW_OK)
 		q->rc = sw_front_read_row(&f, l->db, row, &q->err);
+	/* It has several metrics. */
 	if (q->rc == SW_OK && f.spec != NULL) {
 		write_list_front(&f, &q->w);
 		sw_front_fini(&f);
@@ -115,6 +117,7 @@ static bool write_sweep_row(const struct sw_row_sweep *row, void *arg)
 {
 	struct list_question *l = arg;
 
+	/* A sweep in another state counts for nothing, and the next one down is read. */
 	if (l->state[0] == '\0' || strcmp(l->state, row->state) == 0) {
 		l->last = row->sweep;
 		l->n++;
@@ -150,6 +153,8 @@ void sw_handle_sweep_list(struct sw_call *call)
 
 	if (l == NULL)
 		return;
+	/* `after` is the last one of the page before; a number that no sweep has is the first
+	 * page. */
 	l->from = after > 0 && after <= n ? after - 1 : n;
 	l->limit = sw_call_int(call, "limit", 100);
 	(void)snprintf(l->state, sizeof l->state, "%s", sw_call_str(call, "state", ""));

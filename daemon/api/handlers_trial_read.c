@@ -189,6 +189,7 @@ static void read_reports(struct sw_db *db, struct sw_lookup *q)
 	struct page_question *p = (struct page_question *)q;
 	char next[48];
 
+	/* An empty page of a trial that is not there would look like one without reports. */
 	if (!trial_exists(db, q))
 		return;
 	sw_jw_obj(&q->w);

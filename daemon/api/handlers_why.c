@@ -41,6 +41,7 @@ static bool write_decision(const struct sw_row_decision *row, void *arg)
 	sw_jw_knum_opt(&q->w, "cutoff", row->has_cutoff, row->cutoff);
 	sw_jw_knum(&q->w, "value", row->value);
 	sw_jw_obj_end(&q->w);
+	/* "pause"; the others are "continue" and "stop". */
 	y->last_paused = row->verdict[0] == 'p';
 	sw_why_decision(y->pruner, y->brackets, row, y->last_words, sizeof y->last_words);
 	return true;
@@ -77,6 +78,7 @@ static void explain_paused(const struct why_question *y, struct sw_buf *out)
 {
 	struct sw_pruner_turn place;
 
+	/* A sweep that is about to end resumes nothing, whatever the rank. */
 	if (sw_sweep_settling(y->q.live->sched)) {
 		sw_why_settling(y->q.live, out);
 		(void)sw_buf_addf(out, "%s%s", y->last_words[0] != '\0' ? "; paused " : "",
@@ -153,6 +155,8 @@ static void explain(const struct why_question *y, struct sw_buf *out)
 static void why_done(struct sw_lookup *q)
 {
 	struct why_question *y = (struct why_question *)q;
+	/* The store's thread has written the decisions alone; the answer is put together here, on
+	 * the loop, where the state machine may be asked. */
 	struct sw_buf decisions = q->out, text, suggestion;
 
 	sw_buf_init(&q->out, SW_REPLY_MAX);
@@ -189,6 +193,7 @@ static void why_loaded(struct sw_running *live, struct sw_call *call)
 		return;
 	y->pruner = sw_pruner_kind(sw_sweep_pruner(live->sched));
 	y->brackets = sw_pruner_bracket_n(sw_sweep_pruner(live->sched)) > 1;
+	/* Asked now, on the loop: the store's thread must not touch the state machine. */
 	y->enqueued = (int64_t)sw_sweep_origin(live->sched, (uint64_t)y->q.trial).enqueued;
 	sw_buf_init(&y->cause, SW_REPLY_MAX);
 	sw_buf_init(&y->facts, SW_REPLY_MAX);

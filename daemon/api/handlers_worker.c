@@ -35,12 +35,14 @@ void sw_handle_worker_hello(struct sw_call *call)
 	struct sw_buf out;
 	struct sw_jw w;
 
+	/* A daemon that stops takes no worker back; the next one does. */
 	if (s == NULL || call->d->phase != SW_UP) {
 		sw_call_refuse(call, SW_DENIED, "",
 			       "slot %lld is not yours: this daemon did not start you",
 			       (long long)slot);
 		return;
 	}
+	/* The id alone is not enough where the process is known. */
 	if (sw_slot_pid(s) != 0 && sw_slot_pid(s) != (long)call->conn->pid) {
 		sw_call_refuse(call, SW_DENIED, "", "slot %lld belongs to another process",
 			       (long long)slot);
@@ -52,6 +54,7 @@ void sw_handle_worker_hello(struct sw_call *call)
 		return;
 	}
 	sw_slot_hello(s, call->conn, cJSON_IsTrue(sw_json_get(call->params, "beats")));
+	/* Where the daemon has given the trial away meanwhile, the worker must drop it. */
 	const bool run = sw_call_int(call, "trial", 0) != 0 && holds_trial(s, call);
 	sw_log(SW_LOG_INFO, "worker.hello", "slot=%d pid=%ld trial=%lld/%lld run=%d", s->index,
 	       sw_slot_pid(s), (long long)sw_call_int(call, "sweep", 0),
@@ -77,6 +80,8 @@ static struct sw_running *sweep_of(struct sw_call *call)
 {
 	struct sw_running *live = slot_of(call) != NULL ? sw_running_of(call) : NULL;
 
+	/* Without a state machine it ended before this start, and none of its trials can be on a
+	 * slot. */
 	if (live == NULL || (live->sched != NULL && !live->driven))
 		return live;
 	sw_call_refuse(call, SW_CONFLICT, "/sweep", "sweep %lld runs no trial on a slot",

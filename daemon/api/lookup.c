@@ -60,9 +60,10 @@ static void on_done(void *arg)
 
 void sw_lookup_run(struct sw_lookup *q)
 {
+	/* Answered by on_done(). */
 	if (sw_store_read(q->call->d->store, q->is_long ? SW_READ_LONG : SW_READ_SHORT,
 			  &q->call->conn->reads, on_work, on_done, q) == SW_OK)
 		return;
-	sw_call_refuse(q->call, SW_BUSY, "", "too many requests wait for the store; try again");
+	sw_call_refuse(q->call, SW_BUSY, "", SW_CALL_BUSY);
 	free_lookup(q);
 }

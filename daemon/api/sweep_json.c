@@ -74,6 +74,7 @@ static const char *cause_of(const struct sw_running *live, char *text, size_t ca
 
 	if (live->state == SW_SWEEP_PAUSED && *sw_sweep_cause(live->sched) != '\0')
 		return sw_sweep_cause(live->sched);
+	/* What is wrong comes before what is to come. */
 	if (!ended && live->note[0] != '\0')
 		return live->note;
 	if (!ended && sw_sweep_settling(live->sched)) {
@@ -90,6 +91,7 @@ static const char *cause_of(const struct sw_running *live, char *text, size_t ca
 		return text;
 	}
 	const char *cause = sw_sweep_cause(live->sched);
+	/* Only while none runs: a sweep that goes on, however slowly, has no cause. */
 	if (*cause == '\0' && live->state == SW_SWEEP_RUNNING && !live->driven &&
 	    live->claim.share.running == 0 && sw_place_short(live, text, cap))
 		return text;

@@ -10,6 +10,8 @@ void sw_trial_json_stored(struct sw_jw *w, const char *key, const char *json, in
 	struct sw_err err = SW_ERR_INIT;
 
 	sw_jw_key(w, key);
+	/* It goes into the answer as it is, so it is checked: a damaged row must not break the
+	 * line. */
 	if (json == NULL || (sw_json_check(json, strlen(json), &err) == SW_OK && *json == '{')) {
 		sw_jw_raw(w, json);
 		return;
@@ -24,6 +26,7 @@ void sw_trial_json(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_
 {
 	double seconds = row->seconds;
 
+	/* The row has the time of attempts that ended; the one that runs is added. */
 	if (row->ended_ms == 0 && row->started_ms != 0 && now_ms > row->started_ms &&
 	    strcmp(row->state, sw_trial_state_name(SW_TRIAL_RUNNING)) == 0)
 		seconds += (double)(now_ms - row->started_ms) / 1000.0;

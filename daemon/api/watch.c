@@ -81,6 +81,7 @@ static bool add_trial(const struct sw_row_trial *row, void *arg)
 
 static bool add_latest(const struct sw_row_trial *row, void *arg)
 {
+	/* Those that run are there already. */
 	return strcmp(row->state, "RUNNING") == 0 || add_trial(row, arg);
 }
 
@@ -104,6 +105,7 @@ static void read_feed(struct sw_db *db, void *arg)
 	while (f->rc == SW_OK && f->read_n < f->changed_n && f->trials.len < UPDATE_FULL) {
 		f->rc = sw_read_trial(db, f->sweep, (int64_t)f->changed[f->read_n++], add_trial, f,
 				      &f->err);
+		/* A trial that is marked and not stored yet comes with its own commit. */
 		if (f->rc == SW_NOT_FOUND)
 			f->rc = SW_OK;
 	}
@@ -229,6 +231,7 @@ void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 	for (size_t i = 0; c->n_watches > 0 && i < d->sweep.sweep_n; i++) {
 		struct sw_running *live = d->sweep.sweeps[i];
 
+		/* Nobody ever watched it. */
 		if (live->view.watch == NULL)
 			continue;
 		for (struct sw_watcher **at = &live->view.watch->watchers; *at != NULL;)
@@ -337,7 +340,7 @@ void sw_watch_start(struct sw_running *live, struct sw_call *call)
 			drop_watcher(live, at);
 		free_feed(f);
 	}
-	sw_call_refuse(call, SW_BUSY, "", "too much waits for the store; try again");
+	sw_call_refuse(call, SW_BUSY, "", SW_CALL_BUSY);
 }
 
 static bool has_room(const struct sw_watcher *w)
@@ -350,6 +353,8 @@ static void send_update(struct sw_running *live, const struct feed *f, const cha
 {
 	for (struct sw_watcher *w = live->view.watch->watchers, *next; w != NULL; w = next) {
 		next = w->next;
+		/* Its snapshot is not out yet, or shows more than this. One that missed an update
+		 * waits for the next snapshot. */
 		if (!w->ready || f->number < w->from || (w->behind && !f->snapshot))
 			continue;
 		w->behind = !has_room(w);
@@ -406,16 +411,20 @@ static void feed_watchers(struct sw_running *live)
 	if (!is_watched(live))
 		return;
 	if (sw_store_stuck(live->d->store) != NULL) {
-		/* A read now would show less than what has changed: all of it is told afterwards. */
+		/* A read now would show less than what has changed: all of it is told
+		 * afterwards. */
 		c->overflowed = true;
 		return;
 	}
+	/* One read at a time: what changes meanwhile is in the next. */
 	if (live->view.watch->feeding)
 		return;
 	const bool fresh = c->overflowed || someone_behind(live);
+	/* Nothing has changed. */
 	if (!fresh && !c->any && c->n == 0)
 		return;
 	struct feed *f = new_feed(live);
+	/* No memory: the marks stay, and the next beat tries again. */
 	if (f == NULL)
 		return;
 	if (fresh) {
@@ -427,6 +436,7 @@ static void feed_watchers(struct sw_running *live)
 		if (f->changed_n > 0)
 			memcpy(f->changed, c->trials, f->changed_n * sizeof *c->trials);
 	}
+	/* The queue is full: the next beat tries again. */
 	if (sw_store_read(live->d->store, SW_READ_LONG, NULL, read_feed, on_update, f) != SW_OK) {
 		free_feed(f);
 		return;
@@ -445,6 +455,7 @@ static void on_feed(uv_timer_t *t)
 		any = any || is_watched(d->sweep.sweeps[i]);
 		feed_watchers(d->sweep.sweeps[i]);
 	}
+	/* add_watcher() starts it again. */
 	if (!any)
 		(void)uv_timer_stop(t);
 }

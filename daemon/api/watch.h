@@ -1,9 +1,9 @@
 /*
  * daemon/api/watch.h — sweep.watch: a snapshot, then at most five updates a second of what changed.
  *
- * An update reads the trials that were noted as changed (daemon/sweep/marks.h) from the store, so it
- * shows what was committed and costs the same however many reports came in between. A watcher that
- * does not read is cut by the limits of its connection (daemon/net/conn.h) and disturbs nobody
+ * An update reads the trials that were noted as changed (daemon/sweep/marks.h) from the store, so
+ * it shows what was committed and costs the same however many reports came in between. A watcher
+ * that does not read is cut by the limits of its connection (daemon/net/conn.h) and disturbs nobody
  * else.
  */
 #ifndef SW_DAEMON_API_WATCH_H

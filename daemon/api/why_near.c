@@ -63,6 +63,7 @@ static sw_status edit_space(struct reading *r, const struct sw_edit *e)
 	double min[SW_SPACE_MAX_PARAMS], max[SW_SPACE_MAX_PARAMS];
 	struct sw_space *edited = NULL;
 
+	/* It changed limits alone. */
 	if (e->n_ranges == 0)
 		return SW_OK;
 	for (size_t i = 0; i < sw_space_size(r->space); i++) {
@@ -116,6 +117,8 @@ static bool encode_point(struct reading *r, const char *params, double *x)
 	cJSON_Delete(tree);
 	if (rc == SW_NOMEM)
 		r->rc = sw_err_set(r->err, rc, "out of memory");
+	/* A point that lacks a parameter, as one of an earlier sweep may, has no distance to
+	 * others. */
 	if (rc != SW_OK || sw_plan_missing(r->space, values, given) != r->d)
 		return false;
 	sw_space_canonical(r->space, values);
@@ -143,6 +146,8 @@ static bool take_before(const struct sw_row_trial *row, void *arg)
 static bool take_prior(const struct sw_row_prior *row, void *arg)
 {
 	struct reading *r = arg;
+	/* Earlier versions did not keep which sweep a row was copied from; of one that learnt from
+	 * a single sweep it is known. */
 	const bool one = row->from_sweep == 0 && r->spec->n_warm_start == 1;
 	const int64_t sweep = one ? (int64_t)r->spec->warm_start[0] : row->from_sweep;
 	size_t i = 0;
@@ -154,6 +159,7 @@ static bool take_prior(const struct sw_row_prior *row, void *arg)
 			r->earlier[r->earlier_n++] = (struct earlier){.sweep = sweep};
 		r->earlier[i].results++;
 	}
+	/* A row that cannot be named is no use as the nearest. */
 	if (r->inside && row->from_sweep != 0)
 		add_point(r, row->params, row->from_sweep, row->from_trial);
 	return r->rc == SW_OK;
@@ -203,6 +209,7 @@ static sw_status read_rows(struct reading *r, struct sw_db *db, int64_t sweep, i
 	const cJSON *near = sw_json_get(r->stored, "nearest");
 	sw_status rc = SW_OK;
 
+	/* A sampler that learns has stored which were nearest. */
 	if (r->inside && (near == NULL || near->child == NULL) && trial > 1)
 		rc = first_status(r, sw_read_trials(db, sweep, NULL, after, trial - 1 - after,
 						    take_before, r, r->err));

@@ -33,6 +33,8 @@ static void find_source(struct telling *t)
 	const struct sw_sweep *s = t->live->sched;
 
 	t->n_init = sw_sweep_sampler_config(s)->n_init;
+	/* In this order: a copy is never the sampler's, and init points come before all
+	 * suggestions. */
 	if (t->origin.parent != 0)
 		t->source = "pbt";
 	else if (t->origin.enqueued != 0)
@@ -169,6 +171,7 @@ static void say_improvement(const cJSON *stored, const char *of, struct sw_buf *
 	const double ei = sw_json_number(stored, "expected_improvement", NAN);
 	const double ln = sw_json_number(stored, "log_expected_improvement", log(ei));
 
+	/* Nothing was stored of it. */
 	if (isnan(ln))
 		return;
 	if (ln < LN_PLAIN)
@@ -259,6 +262,7 @@ void sw_why_source(const struct sw_running *live, uint64_t trial, const char *fa
 	}
 	t.facts = tree;
 	t.stored = sw_json_get(tree, "stored");
+	/* JSON null where nothing was stored. */
 	if (!cJSON_IsObject(t.stored))
 		t.stored = NULL;
 	find_source(&t);

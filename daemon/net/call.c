@@ -40,6 +40,7 @@ static struct sw_buf *open_answer(struct sw_call *call)
 {
 	struct sw_message *m = call->message;
 
+	/* A notification gets no answer, and a closed connection can take none. */
 	if (call->id == NULL || call->conn->closing)
 		return NULL;
 	if (m->batch)
@@ -55,6 +56,8 @@ void sw_call_result(struct sw_call *call, struct sw_buf *result)
 	} else if (result->failed != SW_OK || result->data == NULL) {
 		sw_call_refuse(call, SW_NOMEM, "", "out of memory");
 	} else {
+		/* Not before: an answer that grew too large is refused above, and has one place in
+		 * a batch. */
 		struct sw_buf *out = open_answer(call);
 
 		if (out != NULL)
@@ -85,6 +88,7 @@ void sw_call_refuse(struct sw_call *call, sw_status code, const char *ptr, const
 	char line[sizeof err.msg];
 	va_list ap;
 
+	/* Two steps, because sw_err_at() takes no va_list. */
 	va_start(ap, fmt);
 	(void)vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);

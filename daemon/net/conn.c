@@ -15,6 +15,8 @@ static void start_reading(struct sw_conn *c);
 
 void sw_conn_free_when_done(struct sw_conn *c)
 {
+	/* A call that is still open has the connection's address, and libuv has it until
+	 * on_closed(). */
 	if (!c->closed || c->n_open > 0)
 		return;
 	sw_conn_free_messages(c);
@@ -35,6 +37,7 @@ static void leave_later(struct sw_conn *c)
 	struct sw_daemon *d = c->d;
 	struct sw_conn **p = &d->net.later;
 
+	/* Most connections never wait for a turn. */
 	if (!c->is_later)
 		return;
 	while (*p != c)
@@ -58,6 +61,7 @@ void sw_conn_close(struct sw_conn *c)
 {
 	struct sw_daemon *d = c->d;
 
+	/* Its end may be found twice: by a read, and by a write that fails. */
 	if (c->closing)
 		return;
 	c->closing = true;
@@ -144,6 +148,7 @@ static bool take_next(struct sw_conn *c)
 	char *line;
 	size_t len;
 
+	/* Answers come first: on_written() and sw_conn_flush_all() come back here. */
 	if (must_wait(c))
 		return false;
 	if (c->batch != NULL) {
@@ -154,6 +159,7 @@ static bool take_next(struct sw_conn *c)
 		return true;
 	}
 	const sw_status rc = sw_frame_next(&c->frame, &line, &len);
+	/* The line is not whole yet. */
 	if (rc == SW_OK && line == NULL)
 		return false;
 	take_line(c, line, len, rc);
@@ -173,6 +179,7 @@ void sw_conn_read_lines(struct sw_conn *c)
 {
 	bool had_line = false, more = true;
 
+	/* It has a place in the queue of turns; to begin now would overtake those before it. */
 	if (c->is_later)
 		return;
 	c->turn_us = c->d->clock->mono_us();
@@ -258,8 +265,10 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 	struct sw_daemon *d = c->d;
 
 	(void)buf;
+	/* libuv says so for a read that would have waited: nothing came. */
 	if (n == 0)
 		return;
+	/* The peer has closed, or memory is short (on_alloc()). */
 	if (n < 0) {
 		sw_conn_close(c);
 		return;
@@ -292,6 +301,7 @@ static bool admit(struct sw_conn *c)
 		return false;
 	c->uid = peer.uid;
 	c->pid = peer.pid;
+	/* Root may speak to every daemon: it could read its memory anyhow. */
 	if (peer.uid != geteuid() && peer.uid != 0)
 		(void)sw_err_set(&err, SW_DENIED, "this sweepd belongs to another user");
 	else if (c->d->net.conn_n > c->d->net.conn_max)

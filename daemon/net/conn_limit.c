@@ -22,6 +22,7 @@ void sw_conn_charge(struct sw_conn *c)
 					: sw_frame_bytes(&c->frame) + c->asked * TREE_FACTOR +
 						  c->ready_bytes + sw_conn_backlog(c);
 
+	/* Unsigned arithmetic: a connection that takes less now makes the sum smaller. */
 	c->d->net.bytes += bytes - c->bytes;
 	c->bytes = bytes;
 }
@@ -39,6 +40,8 @@ void sw_conn_shed(struct sw_daemon *d)
 		for (struct sw_conn *c = d->net.conns; c != NULL && d->net.bytes > SW_CONN_MAX_HELD;
 		     c = next) {
 			next = c->next;
+			/* Half as much as the greediest is little: those are cut only if the others
+			 * were not enough. */
 			if (c->bytes <= most / 2)
 				continue;
 			sw_conn_close(c);
@@ -53,6 +56,7 @@ static const char *overdue(struct sw_conn *c, int64_t now_us)
 {
 	const size_t backlog = sw_conn_backlog(c);
 
+	/* So little unread is no sign of a slow reader. */
 	if (backlog < SW_CONN_MAX_BACKLOG / 4) {
 		c->slow_us = 0;
 	} else if (c->slow_us == 0 || c->sent - backlog > c->slow_taken) {
@@ -63,6 +67,7 @@ static const char *overdue(struct sw_conn *c, int64_t now_us)
 	}
 	if (c->partial_us != 0 && now_us - c->partial_us > PARTIAL_LIMIT_US)
 		return "its line was never finished";
+	/* A worker, a watcher and a client that holds a trial are silent by nature. */
 	if (c->n_open == 0 && backlog == 0 && now_us - c->active_us > IDLE_LIMIT_US &&
 	    !c->d->net.events->busy(c))
 		return "idle";

@@ -53,6 +53,7 @@ struct sw_message *sw_conn_push_message(struct sw_conn *c)
 
 static void mark_dirty(struct sw_conn *c)
 {
+	/* It is in the list, or there is nobody to send to. */
 	if (c->dirty || c->closing)
 		return;
 	c->dirty = true;
@@ -99,6 +100,7 @@ static void send_bytes(struct sw_conn *c, struct sw_buf *b)
 	size_t len = 0;
 	char *text;
 
+	/* Nothing to send: a notification alone has no answer. */
 	if (c->closing || b->len == 0) {
 		sw_buf_fini(b);
 		return;
@@ -144,6 +146,8 @@ static void flush(struct sw_conn *c)
 	struct sw_buf out;
 
 	sw_buf_init(&out, ANSWER_MAX);
+	/* In order: an answer that is ready waits for those before it. At most a backlog at a time,
+	 * so that a slow peer holds no more than that. */
 	while (c->head != NULL && c->head->n_open == 0 && !sw_conn_is_slow(c) &&
 	       (out.len == 0 || out.len + c->head->out.len < SW_CONN_MAX_BACKLOG)) {
 		struct sw_message *m = c->head;
@@ -157,6 +161,7 @@ static void flush(struct sw_conn *c)
 		c->ready_bytes -= m->counted;
 		free_message(m);
 	}
+	/* An answer was lost, and the peer would take the next one for it. */
 	if (out.failed != SW_OK) {
 		sw_buf_fini(&out);
 		sw_conn_close(c);
@@ -212,6 +217,7 @@ void sw_conn_notify(struct sw_conn *c, const char *method, const char *params)
 {
 	struct sw_message *m = c->closing ? NULL : sw_conn_push_message(c);
 
+	/* Closed, or no memory for it: a notification may be lost. */
 	if (m == NULL)
 		return;
 	sw_rpc_write_notification(&m->out, method, params);

@@ -76,11 +76,13 @@ void sw_dispatch_request(struct sw_conn *c, struct sw_message *m)
 
 	m->rest = v->next; /* first: the request may close the connection */
 	c->d->net.n_requests++;
+	/* No call is made of it: there may be no id, and there is nothing to run. */
 	if (sw_rpc_request_read(v, &req, &err) != SW_OK) {
 		envelope_error(c, m, req.id, SW_RPC_INVALID_REQUEST, &err);
 		return;
 	}
 	call = sw_call_create(c, m, req.id, req.params);
+	/* Without memory for an answer the order of answers would break. */
 	if (call == NULL) {
 		sw_conn_close(c);
 		return;
@@ -101,6 +103,7 @@ static void find_requests(struct sw_conn *c, struct sw_message *m, sw_status rc,
 		envelope_error(c, m, NULL, sw_rpc_code(rc), err);
 		return;
 	}
+	/* One request is a batch of one whose answer has no brackets. */
 	if (!cJSON_IsArray(m->tree)) {
 		m->rest = m->tree;
 		return;
@@ -135,6 +138,7 @@ static void run_read_line(void *arg)
 {
 	struct long_line *l = arg;
 
+	/* Nobody waits for it any more. */
 	if (!l->job.c->closing)
 		l->rc = sw_json_parse(&l->m->tree, l->text, l->len, &l->err);
 }
@@ -165,6 +169,7 @@ static void read_long_line(struct sw_conn *c, struct sw_message *m, const char *
 	}
 	*l = (struct long_line){.m = m, .rc = SW_BUSY, .err = SW_ERR_INIT, .len = len};
 	memcpy(l->text, line, len);
+	/* Held open, so that neither the message nor the connection is freed under the thread. */
 	m->unread = true;
 	m->n_open++;
 	c->n_open++;

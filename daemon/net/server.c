@@ -22,6 +22,7 @@ static size_t conn_limit(void)
 {
 	struct rlimit r;
 
+	/* Never seen to fail; so few go well with any limit. */
 	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
 		return 256;
 	if (r.rlim_cur < r.rlim_max) {
@@ -47,6 +48,7 @@ static bool answered(const char *path)
 	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	bool yes;
 
+	/* Without a descriptor to ask by, bind() says what is wrong. */
 	if (fd < 0)
 		return false;
 	memcpy(a.sun_path, path, strlen(path) + 1);
@@ -95,6 +97,7 @@ static sw_status clear_path(const char *path, struct sw_err *err)
 {
 	struct stat st;
 
+	/* Nothing is there to clear, or it cannot be seen: bind() says why then. */
 	if (lstat(path, &st) != 0)
 		return SW_OK;
 	if (!S_ISSOCK(st.st_mode))

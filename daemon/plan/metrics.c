@@ -15,6 +15,7 @@ static bool read_number(const cJSON *v, double *out)
 		*out = v->valuedouble + 0.0; /* -0 becomes 0: the store keeps no sign of it */
 		return true;
 	}
+	/* JSON has no NaN and no infinity: clients send them as words. */
 	if (!cJSON_IsString(v))
 		return false;
 	const char *s = v->valuestring;
@@ -63,6 +64,8 @@ sw_status sw_metrics_read(const cJSON *metrics, const char *metric, bool *has_va
 			*has_value = true;
 			*value = number;
 		}
+		/* The store keeps the text: a number that JSON does not know goes back as its
+		 * word. */
 		if (isfinite(number))
 			sw_jw_knum(&w, v->string, number);
 		else
@@ -92,6 +95,7 @@ sw_status sw_metrics_all(const cJSON *metrics, const struct sw_spec *spec, bool 
 			lacks = lacks == NULL ? name : lacks;
 	}
 	*all = lacks == NULL;
+	/* All or none: a report without any of them is one that does not count for the search. */
 	if (has == NULL || lacks == NULL)
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, "/metrics",
@@ -123,8 +127,8 @@ void sw_metrics_explain(const char *metric, const cJSON *metrics, struct sw_err 
 		if (list.failed == SW_OK)
 			(void)sw_buf_addf(&list, "%s%s", list.len > 0 ? ", " : "", v->string);
 	}
-	/* Which of the two names is the slip nobody here can know. The list may be cut: it is
-	 * last. */
+	/* The spec's name or the program's may be the slip, so the line shows both. The list stands
+	 * last, because it may be cut. */
 	if (metrics == NULL || metrics->child == NULL)
 		(void)sw_err_at(err, SW_INVALID, "/metrics",
 				"no report carries the sweep's metric \"%s\": report it (none was "

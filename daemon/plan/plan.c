@@ -24,6 +24,8 @@ static sw_status numbers_of(const struct sw_spec_param *p, double **out, struct 
 	*out = NULL;
 	for (size_t i = 0; i < n; i++, v = v->next)
 		if (!cJSON_IsNumber(v))
+			/* One that is no number: no constraint may name the parameter, and sched
+			 * refuses one that does. */
 			return SW_OK;
 	*out = sw_calloc(n, sizeof **out);
 	if (*out == NULL)
@@ -101,6 +103,7 @@ static sw_status add_constraint(struct sw_space *space, const struct sw_spec_con
 	struct sw_term terms[2][SW_SPEC_MAX_TERMS];
 	struct sw_constraint out = {.op = SW_LT};
 
+	/* The spec was read, so its operator is one of these. */
 	while (strcmp(ops[out.op], c->op) != 0)
 		out.op++;
 	for (size_t side = 0; side < 2; side++) {
@@ -159,14 +162,16 @@ sw_status sw_plan_space(struct sw_space **out, const struct sw_spec *spec, struc
 	return rc;
 }
 
-/* sched names parameters and constraints by index ("/parameters/2/q"); people know the ones by
- * name and the others by their text. */
+/* sched names parameters and constraints by their index ("/parameters/2/q"). A user knows
+ * parameters by their names and constraints by their texts. */
 static void name_place(struct sw_err *err, const struct sw_spec *spec)
 {
 	static const char params[] = "/parameters/", constraints[] = "/constraints/";
 	char rest[sizeof err->ptr], line[sizeof err->msg], *end;
 	const char *at = strstr(err->ptr, constraints);
 
+	/* With or without "/parameters" before it. Its text goes into the line, since the pointer
+	 * shows an index alone. */
 	if (at != NULL && (at == err->ptr || at == err->ptr + sizeof params - 2)) {
 		(void)snprintf(rest, sizeof rest, "%s", at);
 		const unsigned long i = strtoul(rest + sizeof constraints - 1, &end, 10);
@@ -195,6 +200,7 @@ struct sw_pruner_config sw_plan_pruner(const struct sw_pruner_config *p, bool ma
 {
 	struct sw_pruner_config c = *p;
 
+	/* Lower is better inside sched, so the upper bound becomes the lower one. */
 	if (maximize) {
 		c.threshold.has_lower = p->threshold.has_upper;
 		c.threshold.has_upper = p->threshold.has_lower;
@@ -249,6 +255,7 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 		sw_space_destroy(space);
 		return rc;
 	}
+	/* sched copies the points, and takes the space only if it succeeds. */
 	config.init = init;
 	rc = sw_sweep_create(out, &config, space, err);
 	free(init);

@@ -27,8 +27,8 @@ SW_NODISCARD sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec
 SW_NODISCARD sw_status sw_plan_space(struct sw_space **out, const struct sw_spec *spec,
 				     struct sw_err *err);
 
-/* A pruner as sched wants it, for which lower is better: where the metric is maximized, a threshold's
- * bounds turn round. */
+/* A pruner as sched wants it, for which lower is better: where the metric is maximized, a
+ * threshold's bounds turn round. */
 struct sw_pruner_config sw_plan_pruner(const struct sw_pruner_config *p, bool maximize);
 
 /* --- values and JSON (daemon/plan/plan_params.c) --- */

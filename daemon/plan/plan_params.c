@@ -1,4 +1,4 @@
-/* A trial's values as JSON, and back. */
+/* A trial's values become JSON, and JSON becomes values. */
 #include "daemon/plan/plan.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
@@ -50,6 +50,7 @@ void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,
 	for (size_t i = 0; i < spec->n_params; i++) {
 		const struct sw_spec_param *p = &spec->params[i];
 
+		/* A parameter whose condition does not hold is no part of the trial. */
 		if (!active[i])
 			continue;
 		at = enter_group(&w, at, p->group);
@@ -88,6 +89,7 @@ static sw_status no_choice(const struct sw_spec_param *p, const cJSON *v, struct
 				  "\"%.64s\" is not one of the values of \"%s\"; did you mean "
 				  "\"%.64s\"?",
 				  word, p->name, near);
+	/* No value is near enough to be meant. */
 	if (word != NULL)
 		return sw_err_set(err, SW_INVALID, "\"%.64s\" is not one of the values of \"%s\"",
 				  word, p->name);
@@ -125,6 +127,8 @@ sw_status sw_plan_value(const struct sw_spec *spec, const struct sw_space *space
 	if (!isfinite(out->number))
 		return sw_err_set(err, SW_INVALID, "\"%s\" must be a finite number", p->name);
 	const struct sw_value near = sw_space_nearest(space, i, *out);
+	/* 0.1 + 0.2 is meant for 0.3; a value further from its grid is an error, and is left as it
+	 * is for the line that says so. */
 	if (fabs(near.number - out->number) <= 4 * DBL_EPSILON * fabs(out->number))
 		*out = near;
 	return sw_space_check_value(space, i, *out, err);
@@ -171,6 +175,7 @@ static bool is_name(const char *name, const struct sw_spec_group *g, const char 
 		if (len > n || memcmp(name + n - len, part, len) != 0)
 			return false;
 		n -= len;
+		/* The outermost group: a name that goes on before it belongs to another. */
 		if (g == NULL)
 			return n == 0;
 		if (n == 0 || name[--n] != '.')
@@ -200,6 +205,7 @@ static sw_status unknown_param(const struct sw_spec *s, const struct sw_spec_gro
 		if (s->groups[i].parent == g)
 			names[n++] = s->groups[i].key;
 	const char *near = sw_nearest(key, names, n); /* those beside it first */
+	/* None beside it looks alike: perhaps the slip is in the group. */
 	if (near == NULL) {
 		n = 0;
 		for (size_t i = 0; i < s->n_params; i++)
@@ -228,6 +234,7 @@ static sw_status read_member(const struct reader *r, const struct sw_spec_group 
 				  "\"%s\" is a group of parameters: an object, not %s", v->string,
 				  sw_spec_kind(v));
 	if (p == NULL)
+		/* A name written out with its dots, at this level. */
 		p = param_of_dotted(r->spec, g, v->string);
 	if (p == NULL)
 		return unknown_param(r->spec, g, v->string, r->err);
@@ -271,7 +278,9 @@ static bool is_allowed(const struct reader *r, const struct sw_spec_cond *c)
 	return false;
 }
 
-/* off[i]: by what is given, whatever the rest may be. *why: the condition that says so. */
+/* off[i]: by what is given parameter i cannot be active, whatever the rest turns out to be.
+ * why[i] is the condition that says so. A parameter that is off switches off its children, so
+ * the conditions are gone through until nothing moves. */
 static void find_off(const struct reader *r, bool *off, const struct sw_spec_cond **why)
 {
 	bool moved = true;
@@ -293,8 +302,8 @@ static void find_off(const struct reader *r, bool *off, const struct sw_spec_con
 	}
 }
 
-/* "/opt/momentum" for a member of a group's object. A name written out with its dots stands at the
- * top: which of the two it was, the object says. */
+/* "/opt/momentum" for a member of a group's object, "/opt.momentum" where the name was written out
+ * with its dots. The object itself shows which of the two it was. */
 static void point_at(const cJSON *params, const struct sw_spec_param *p, char *ptr, size_t cap)
 {
 	const struct sw_spec_group *path[SW_SPEC_MAX_GROUPS];
@@ -316,7 +325,8 @@ static void point_at(const cJSON *params, const struct sw_spec_param *p, char *p
 	sw_json_pointer_add(ptr, cap, rest);
 }
 
-/* Where a whole point is given, the space says what is active; that is quick. */
+/* The space knows quickly what is active if a whole point is given; only if something else was
+ * named are the conditions gone through for a reason. */
 static sw_status check_active(const struct reader *r, const cJSON *params, const bool *named)
 {
 	const struct sw_spec_cond *why[SW_SPEC_MAX_PARAMS] = {NULL};
@@ -330,6 +340,7 @@ static sw_status check_active(const struct reader *r, const cJSON *params, const
 		return SW_OK;
 	find_off(r, off, why);
 	for (size_t i = 0; i < r->spec->n_params; i++) {
+		/* Not active by the middle values that stand for the rest, but not off for sure. */
 		if (!named[i] || !off[i])
 			continue;
 		const struct sw_spec_param *p = &r->spec->params[i];
@@ -356,12 +367,14 @@ sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
 		middle[i] = 0.5;
 		given[i] = false;
 	}
+	/* Whatever is not given has some value of its range, so that the space can be asked. */
 	sw_space_decode(space, middle, values);
 	sw_status rc = read_group(&r, NULL, params);
 	if (rc != SW_OK)
 		return rc;
 	for (size_t i = 0; i < spec->n_params; i++) {
 		named[i] = given[i];
+		/* A constant is never missing, named or not. */
 		given[i] = given[i] || spec->params[i].value != NULL;
 	}
 	return check_active(&r, params, named);

@@ -1,4 +1,4 @@
-/* What a search starts from: the user's own points ("init"), trials of earlier sweeps. */
+/* A search starts from the user's own points ("init") and from trials of earlier sweeps. */
 #include "base/memory.h"
 #include "daemon/plan/plan.h"
 #include "proto/json.h"
@@ -30,6 +30,7 @@ sw_status sw_plan_point(const struct sw_spec *spec, const struct sw_space *space
 
 	if (rc != SW_OK)
 		return rc;
+	/* A whole point leaves nothing to draw: it meets the constraints or it does not. */
 	if (sw_plan_missing(space, values, given) == sw_space_size(space))
 		return sw_plan_feasible(spec, space, values, err);
 	rc = sw_sampler_fill(space, seed, number, given, values, err);
@@ -46,6 +47,7 @@ sw_status sw_plan_init(const struct sw_spec *spec, const struct sw_space *space,
 
 	*out = NULL;
 	if (spec->n_init == 0)
+		/* Most sweeps have none, and *out says so by NULL. */
 		return SW_OK;
 	struct sw_value *values = sw_malloc(spec->n_init * n * sizeof *values);
 	if (values == NULL)
@@ -112,6 +114,8 @@ sw_status sw_plan_priors_read(struct sw_plan_priors *p, const struct sw_spec *sp
 	}
 	if (rc == SW_OK)
 		rc = sw_plan_read(spec, space, tree, values, given, err);
+	/* What is not active has one value everywhere, or two equal points would be apart for a
+	 * sampler. */
 	if (rc == SW_OK)
 		sw_space_canonical(space, values);
 	if (rc == SW_OK)

@@ -29,6 +29,8 @@ bool sw_refine_wanted(const cJSON *spec)
 
 sw_status sw_refine_check(const cJSON *spec, struct sw_err *err)
 {
+	/* Without "refine" there is nothing to resolve. What is no object at all, the reader of
+	 * specs refuses with a better line. */
 	if (!cJSON_IsObject(spec) || sw_json_get(spec, "refine") == NULL || sw_refine_wanted(spec))
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, "/refine",
@@ -63,6 +65,8 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 	if (r->rc == SW_OK)
 		r->rc = sw_plan_read(r->old, r->space, params, r->values + r->n * n,
 				     r->given + r->n * n, r->err);
+	/* What the trial was given may name parameters that were not active; they say nothing of
+	 * what is good. */
 	if (r->rc == SW_OK)
 		sw_space_active(r->space, r->values + r->n * n, r->given + r->n * n);
 	cJSON_Delete(params);
@@ -97,6 +101,7 @@ static bool list_choices(const struct refine *r, cJSON *list, size_t i)
 	bool ok = true;
 
 	for (size_t k = 0; k < r->n; k++) {
+		/* A trial in which it was not active has no value to list. */
 		bool seen = !r->given[k * n + i];
 
 		for (size_t j = 0; j < k && !seen; j++)
@@ -118,10 +123,11 @@ static struct sw_value value_at(const struct refine *r, size_t i, double u)
 	return values[i];
 }
 
-/* The line on which the points of parameter i lie evenly: the unit interval, which spans what the
- * parameter can be; or, where it has no end and the last of the interval goes anywhere, the value,
- * or its logarithm. half: half a step of so many points over the whole of it, over mu - 2 sigma to
- * mu + 2 sigma where there is no whole. */
+/* The scale on which the points of parameter i lie evenly. For most it is the unit interval, which
+ * spans all that the parameter can be. The normal kinds have no end, and the last of that interval
+ * would reach arbitrarily far: theirs is the value, or its logarithm. half is half the distance of
+ * that many points over the whole scale, or over mu - 2 sigma to mu + 2 sigma where it is
+ * endless. */
 struct line {
 	bool is_endless, is_log;
 	double half;
@@ -150,7 +156,8 @@ static double place_of(const struct refine *r, const struct line *line, size_t i
 {
 	double unit[SW_SPACE_MAX_PARAMS];
 
-	if (line->is_log && !(values[i].number > 0.0)) /* rounded down to 0 */
+	/* A value that its grid rounded down to 0 has no logarithm: half a step stands for it. */
+	if (line->is_log && !(values[i].number > 0.0))
 		return log(sw_space_param(r->space, i)->q / 2.0);
 	if (line->is_endless)
 		return line->is_log ? log(values[i].number) : values[i].number;
@@ -182,10 +189,12 @@ static bool list_points(const struct refine *r, cJSON *list, size_t i)
 		low = at < low ? at : low;
 		high = at > high ? at : high;
 	}
+	/* Half a step further on each side: the best value may lie between two that were tried. */
 	low -= line.half;
 	high += line.half;
 	if (!line.is_endless) {
 		low = low > 0.0 ? low : 0.0;
+		/* 1 itself is outside of the unit interval, which is half open. */
 		high = high < 1.0 - 0x1p-40 ? high : 1.0 - 0x1p-40;
 	}
 	for (uint64_t j = 0; j < r->want.points; j++) {
@@ -193,6 +202,7 @@ static bool list_points(const struct refine *r, cJSON *list, size_t i)
 						    : 0.5;
 		const struct sw_value v = value_on(r, &line, i, low + (high - low) * t);
 
+		/* On a coarse grid neighbouring points are rounded to one value. */
 		if (any && same_value(v, last))
 			continue;
 		ok = ok && add_value(r, list, i, v);
@@ -202,7 +212,8 @@ static bool list_points(const struct refine *r, cJSON *list, size_t i)
 	return ok;
 }
 
-/* None of the best had it: with the values that its condition names gone, it can be no more. */
+/* None of the best trials had it. The values that its condition asks for are left out, too, so it
+ * could never be active. */
 static bool never_active(const struct refine *r, size_t i)
 {
 	const size_t n = sw_space_size(r->space);
@@ -213,7 +224,8 @@ static bool never_active(const struct refine *r, size_t i)
 	return true;
 }
 
-/* Conditions that name it need values of the best, not points between them. */
+/* A condition names values of its parent, so the parent keeps those that the best trials had;
+ * points between them would meet no condition. */
 static bool is_parent(const struct refine *r, size_t i)
 {
 	for (size_t k = 0; k < r->old->n_conds; k++)
@@ -228,6 +240,7 @@ static bool is_kept(const struct refine *r, size_t i, const cJSON *v)
 	const size_t n = sw_space_size(r->space);
 	struct sw_value one = {.choice = 0};
 
+	/* Only a damaged spec has a condition with a value that its parent cannot have. */
 	if (sw_plan_value(r->old, r->space, i, v, &one, NULL) != SW_OK)
 		return false;
 	for (size_t k = 0; k < r->n; k++)
@@ -311,11 +324,13 @@ static bool refine_all(const struct refine *r, cJSON *out, const cJSON *old, siz
 	const cJSON *body;
 
 	cJSON_ArrayForEach (body, old) {
+		/* A group has no number of its own: its parameters are counted one by one. */
 		if (sw_json_get(body, "parameters") != NULL) {
 			if (!refine_group(r, out, body, i))
 				return false;
 			continue;
 		}
+		/* The stored spec has fewer parameters than its tree: it is damaged. */
 		if (*i >= r->old->n_params)
 			return false;
 		if (never_active(r, *i)) {
@@ -372,6 +387,7 @@ static cJSON *write_spec(const struct refine *r, const cJSON *spec)
 	for (size_t k = 0; k < sizeof inherited / sizeof inherited[0]; k++) {
 		const cJSON *v = sw_json_get(r->old_tree, inherited[k]);
 
+		/* What the new spec says itself counts; the rest is the earlier sweep's. */
 		if (v != NULL && sw_json_get(spec, inherited[k]) == NULL &&
 		    !cJSON_AddItemToObject(out, inherited[k], cJSON_Duplicate(v, true)))
 			goto fail;

@@ -26,6 +26,7 @@ static sw_status check_params(struct reading *r, const struct sw_spec *old)
 	for (size_t i = 0; i < r->spec->n_params; i++) {
 		const struct sw_spec_param *p = &r->spec->params[i];
 
+		/* A constant here needs no counterpart: the old trials take its value. */
 		if (p->value == NULL && sw_spec_param_find(old, p->name) < 0)
 			return sw_err_at(r->err, SW_INVALID, r->ptr,
 					 "sweep %lld has no parameter \"%s\"", (long long)r->sweep,
@@ -78,7 +79,8 @@ static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 	return false;
 }
 
-/* Takes out of the object what the new sweep does not know; a group is its parameters' prefix. */
+/* Takes out of the object what the new sweep does not know. A group's parameters have names that
+ * begin with its own. */
 static void drop_unknown(const struct sw_spec *spec, cJSON *object, const char *prefix)
 {
 	cJSON *v = object->child, *next;
@@ -88,6 +90,7 @@ static void drop_unknown(const struct sw_spec *spec, cJSON *object, const char *
 		const int n = snprintf(name, sizeof name, "%s%s", prefix, v->string);
 
 		next = v->next;
+		/* Longer than any name in a spec: sw_plan_read() refuses it. */
 		if (n < 0 || (size_t)n + 1 >= sizeof name)
 			continue;
 		if (sw_spec_param_find(spec, name) >= 0)
@@ -96,6 +99,7 @@ static void drop_unknown(const struct sw_spec *spec, cJSON *object, const char *
 			name[n] = '.';
 			name[n + 1] = '\0';
 			drop_unknown(spec, v, name);
+			/* Some of the group is known. A group that is empty now goes. */
 			if (v->child != NULL)
 				continue;
 		}
@@ -135,6 +139,7 @@ static bool read_y(const struct reading *r, const struct sw_row_trial *row, doub
 	struct sw_err ignored = SW_ERR_INIT;
 	bool finite = true;
 
+	/* One metric: its last value is a column of its own. */
 	if (!r->several) {
 		y[0] = row->value;
 		return true;
@@ -155,8 +160,10 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 	double y[SW_METRICS_MAX];
 	cJSON *params = NULL;
 
+	/* It teaches nothing, which is no error. */
 	if (!row->has_value || !read_y(r, row, y))
 		return true;
+	/* As many as a sampler can use: the rest of the sweep is not read. */
 	if (r->w->priors.n == SW_WARM_MAX)
 		return false;
 	r->rc = sw_json_parse(&params, row->params, strlen(row->params), r->err);
@@ -172,6 +179,8 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 			sw_space_canonical(r->space, values);
 			r->rc = keep_trial(r, row->trial, values, y);
 		} else {
+			/* Counted, not refused: a narrower space is what a second search is for.
+			 * The answer warns of it. */
 			r->w->outside++;
 		}
 	}
@@ -193,6 +202,7 @@ static sw_status read_one(struct reading *r, struct sw_db *db)
 		rc = r->rc;
 	if (rc == SW_NOMEM)
 		return sw_err_set(r->err, SW_NOMEM, "out of memory");
+	/* Nothing to learn from is refused, unless earlier sweeps filled the list. */
 	if (rc == SW_OK && r->taken == 0 && r->w->priors.n < SW_WARM_MAX)
 		rc = sw_err_at(r->err, SW_INVALID, r->ptr,
 			       "sweep %lld has no completed trial that lies in this space",

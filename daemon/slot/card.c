@@ -27,6 +27,8 @@ static bool is_session_of(int64_t session, const struct sw_card_ours *ours)
 
 bool sw_card_is_ours(const struct sw_nvml_proc *p, const struct sw_card_ours *ours)
 {
+	/* Where process numbers are hidden nobody can be told apart: with a worker of ours there,
+	 * all counts as ours. */
 	if (is_session_of(p->session, ours) || (ours->hidden && ours->here > 0))
 		return true;
 	for (size_t i = 0; i < SW_NVML_ABOVE && p->above[i] != 0; i++)
@@ -54,6 +56,7 @@ static void sum_memory(const struct sw_card *c, const struct sw_card_ours *ours,
 		const struct sw_nvml_proc *p = &now->proc[i];
 		const int64_t bytes = p->bytes > 0 ? p->bytes : 0;
 
+		/* What no process has: the driver's, or of one that NVML does not show. */
 		s->rest -= bytes;
 		if (sw_card_is_ours(p, ours)) {
 			s->ours += bytes;
@@ -93,6 +96,7 @@ static void say_strangers(struct sw_card *c, const struct sums *s)
 static enum sw_card_state judge_freeing(struct sw_card *c, const struct sums *s, int64_t now_us,
 					int64_t free_us)
 {
+	/* No worker has ended since its memory was last seen to be back. */
 	if (c->freeing_us == 0)
 		return SW_CARD_OK;
 	if (!s->dead && s->rest <= c->rest + SW_CARD_SMALL) {
@@ -132,6 +136,7 @@ static enum sw_card_state judge_reading(struct sw_card *c, const struct sums *s,
 	const struct sw_nvml_card *now = &c->now;
 
 	c->why[0] = '\0';
+	/* First what is worst. A GPU that cannot be read has no other values to judge. */
 	if (now->health != SW_NVML_OK) {
 		c->xid = 0; /* from now on its readings say whether it was reset */
 		(void)snprintf(c->why, sizeof c->why, "%s: NVML says: %s",
@@ -145,6 +150,7 @@ static enum sw_card_state judge_reading(struct sw_card *c, const struct sums *s,
 	}
 	if (now->ecc >= 0) /* a reading without the count says nothing of the errors */
 		c->ecc = now->ecc;
+	/* The count begins anew when the driver is loaded. */
 	if (c->ecc_first < 0 || c->ecc < c->ecc_first)
 		c->ecc_first = c->ecc;
 	if (c->ecc > c->ecc_first) {
@@ -156,6 +162,7 @@ static enum sw_card_state judge_reading(struct sw_card *c, const struct sums *s,
 	const enum sw_card_state state = judge_freeing(c, s, now_us, free_us);
 	if (state != SW_CARD_OK)
 		return state;
+	/* Less is what a desktop or a monitoring program has. */
 	if (s->strangers > SW_CARD_SMALL) {
 		say_strangers(c, s);
 		return SW_CARD_HELD;
@@ -213,10 +220,12 @@ bool sw_card_silent(struct sw_card *c, const char *why)
 
 void sw_card_worker_ended(struct sw_card *c, int64_t session, int64_t now_us)
 {
+	/* Without a reading before there is none to compare the next one with. */
 	if (c->state == SW_CARD_UNKNOWN)
 		return;
 	c->dead = session;
 	c->freeing_us = now_us;
+	/* What is wrong with it stays the reason. */
 	if (c->state == SW_CARD_DOWN)
 		return;
 	c->state = SW_CARD_FREEING;

@@ -76,6 +76,7 @@ static void *run_poll(void *arg)
 	(void)pthread_mutex_lock(&p->lock);
 	p->rc = rc;
 	p->err = err;
+	/* The owner waits for a first word, which is then the error. */
 	if (rc != SW_OK)
 		tell_owner(p);
 	while (rc == SW_OK && !p->stop) {
@@ -161,6 +162,7 @@ void sw_card_poll_stop(struct sw_card_poll *p, int64_t limit_ms)
 static sw_status take_reading(struct sw_card_poll *p, struct sw_nvml_view *out, int64_t *begun_us,
 			      struct sw_err *err)
 {
+	/* No reading since the last one that was taken. */
 	if (!p->fresh)
 		return SW_BUSY;
 	p->fresh = false;

@@ -14,15 +14,11 @@ struct slot_list {
 
 static sw_status add_slot(struct slot_list *l, const struct sw_device *device, struct sw_err *err)
 {
-	struct sw_device *grown;
-
 	if (l->n == SW_DEVICE_MAX_SLOTS)
 		return sw_err_set(err, SW_INVALID, "--devices: more than %d slots",
 				  SW_DEVICE_MAX_SLOTS);
-	grown = sw_realloc(l->v, (l->n + 1) * sizeof *grown);
-	if (grown == NULL)
+	if (!sw_array_resize(&l->v, l->n + 1, sizeof *l->v))
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	l->v = grown;
 	l->v[l->n++] = *device;
 	return SW_OK;
 }
@@ -116,6 +112,7 @@ static long find_card(const struct sw_nvml_view *view, const char *name)
 	char number[12];
 	long found = -1;
 
+	/* Without NVML a number is all that can be understood. */
 	if (view == NULL) {
 		found = read_number(&p);
 		return *p == '\0' ? found : -1;
@@ -130,6 +127,7 @@ static long find_card(const struct sw_nvml_view *view, const char *name)
 	}
 	for (size_t i = 0; i < view->n && (*name < '0' || *name > '9'); i++)
 		if (strncmp(view->card[i].uuid, name, strlen(name)) == 0) {
+			/* The beginning of two UUIDs names neither. */
 			if (found >= 0)
 				return -1;
 			found = (long)i;
@@ -149,6 +147,7 @@ static sw_status add_card(struct slot_list *l, const struct sw_nvml_view *view, 
 	for (size_t i = 0; i < l->n; i++)
 		if (l->v[i].gpu && l->v[i].index == index)
 			return sw_err_set(err, SW_INVALID, "--devices: %s twice", d.card);
+	/* Known by its UUID: numbers change when a card is added. */
 	if (view != NULL) {
 		memcpy(d.uuid, view->card[index].uuid, sizeof d.uuid);
 		d.capability = view->card[index].capability;
@@ -242,6 +241,7 @@ static bool is_visible(const struct sw_nvml_view *view, size_t i)
 	const char *p = getenv("CUDA_VISIBLE_DEVICES");
 	char name[96];
 
+	/* Nothing is hidden. */
 	if (p == NULL)
 		return true;
 	for (;;) {
@@ -296,11 +296,13 @@ bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char 
 	size_t hidden = 0, ill = 0, whole = 0, n = 0;
 	char why[140] = "", mig[80] = "";
 
+	/* Named GPUs are an error if they cannot be had; only auto leaves out. */
 	if (strncmp(spec, "auto", 4) != 0 || view == NULL)
 		return false;
 	for (size_t i = 0; i < view->n; i++) {
 		const struct sw_nvml_card *c = &view->card[i];
 
+		/* Its parts are counted instead. */
 		if (c->divided && has_parts(view, i))
 			continue;
 		n++;

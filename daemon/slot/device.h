@@ -13,7 +13,8 @@
 struct sw_device {
 	bool gpu;
 	unsigned
-		index; /* of the card in a view of NVML, which is the GPU's number; of the CPU slot */
+		/* of the card in a view of NVML, which is the GPU's number; of the CPU slot */
+		index;
 	unsigned cores;       /* processor cores for its worker */
 	unsigned lane, lanes; /* of the GPU's lanes this one; a CPU slot is its only one */
 	int capability;       /* CUDA's, 80 for 8.0; 0: not known, or a CPU slot */
@@ -25,11 +26,12 @@ struct sw_device {
 /*
  * "cpu:N" N slots that share the cores; "gpu:LIST" the GPUs of a list of numbers and UUIDs (or the
  * beginning of one), each with ":N" or ":auto" for N or many lanes; "auto" or "auto:N": every
- * healthy GPU that CUDA_VISIBLE_DEVICES, where it is set, does not hide; without a GPU one slot a core;
- * "none". Several may be joined by "+": "gpu:0,1:4+cpu:2". A GPU that is divided into parts (MIG) has
- * no slot; each part is named as a GPU is, "0m1" for number 1 of GPU 0. The lanes of a GPU are slots
- * one after the other. view: what NVML said; NULL: nothing, and then numbers alone name GPUs, whether they are
- * there or not. *out is the caller's (free()); NULL and 0 for "none". SW_INVALID with one line.
+ * healthy GPU that CUDA_VISIBLE_DEVICES, where it is set, does not hide; without a GPU one slot a
+ * core; "none". Several may be joined by "+": "gpu:0,1:4+cpu:2". A GPU that is divided into parts
+ * (MIG) has no slot; each part is named as a GPU is, "0m1" for number 1 of GPU 0. The lanes of a
+ * GPU are slots one after the other. view: what NVML said; NULL: nothing, and then numbers alone
+ * name GPUs, whether they are there or not. *out is the caller's (free()); NULL and 0 for "none".
+ * SW_INVALID with one line.
  */
 SW_NODISCARD sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view,
 				       struct sw_device **out, size_t *n, struct sw_err *err);

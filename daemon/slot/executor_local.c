@@ -62,6 +62,7 @@ static void read_last_line(const struct sw_proc *p, char *out, size_t cap)
 	ssize_t n = -1;
 
 	*out = '\0';
+	/* An adopted worker's log is not known, and a missing one says nothing. */
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && st.st_size > p->log_from) {
@@ -74,6 +75,7 @@ static void read_last_line(const struct sw_proc *p, char *out, size_t cap)
 	(void)close(fd);
 	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
 		n--;
+	/* It printed nothing. */
 	if (n <= 0)
 		return;
 	text[n] = '\0';
@@ -195,6 +197,7 @@ static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const mo
 
 static void local_tell(struct sw_proc *p, const char *input)
 {
+	/* It was told, or was adopted. */
 	if (p->input < 0)
 		return;
 	/* far below what a pipe takes, so nobody waits; a worker that has ended is told nothing */
@@ -216,6 +219,7 @@ static sw_status local_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 	if (sscanf(handle, "%ld:%llu:%39s", &pid, &ticks, boot) != 3)
 		return sw_err_set(err, SW_INVALID, "not a handle of this executor");
 	read_boot_id(now_boot);
+	/* No process outlives a boot, and its number may be another's by now. */
 	if (strcmp(boot, now_boot) != 0)
 		return sw_err_set(err, SW_NOT_FOUND, "the machine was restarted since");
 	const int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);

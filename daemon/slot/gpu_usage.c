@@ -7,6 +7,7 @@
 /* The part of the time from `from` to `to` in which the slot's trial ran. */
 static double ran_part(const struct sw_slot *s, int64_t from, int64_t to)
 {
+	/* A trial that began after the reading has used nothing of it. */
 	if (s->state != SW_SLOT_BUSY || to <= from || s->busy_since_us >= to)
 		return 0.0;
 	return s->busy_since_us <= from ? 1.0
@@ -54,10 +55,12 @@ void sw_gpu_usage_add(struct sw_slot *slots, size_t n, const struct sw_card *car
 	struct sw_slot *lead = leader_elsewhere(slots);
 	double lanes = 0.0;
 
+	/* All of this GPU is that trial's, whose slot is another worker's. */
 	if (lead != NULL) {
 		slots = lead;
 		n = 1;
 	}
+	/* Nothing is known of this time; the next reading goes on from itself. */
 	if (card->now.health != SW_NVML_OK || seconds <= 0.0)
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -88,6 +91,7 @@ static void add_tail(struct sw_gpu_usage *u, const struct sw_slot *s, const stru
 {
 	const int64_t now_us = s->d->clock->mono_us();
 
+	/* Never read, or ill: nothing can be added. */
 	if (card == NULL || card->taken_us == 0 || card->now.health != SW_NVML_OK)
 		return;
 	const int64_t from = s->busy_since_us > card->taken_us ? s->busy_since_us : card->taken_us;

@@ -70,6 +70,7 @@ sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
 	struct sw_err why = SW_ERR_INIT;
 	sw_status rc;
 
+	/* A daemon of CPU slots never opens the driver. */
 	if (!sw_device_wants_gpus(d->config.devices))
 		return SW_OK;
 	rc = create_gpus(d, err);
@@ -83,6 +84,7 @@ sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
 	if (rc == SW_BUSY)
 		(void)sw_err_set(&why, SW_BUSY, "NVML does not answer: no word of it in %lld s",
 				 (long long)(g->first_ms / 1000));
+	/* No error of the start: numbered GPUs work without NVML, and `auto` then finds cores. */
 	if (rc != SW_OK)
 		give_nvml_up(d, &why);
 	g->heard_us = d->clock->mono_us();
@@ -200,6 +202,7 @@ void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
 		const struct sw_slot *s = d->slot.workers[i].slots;
 		struct sw_card *c = sw_gpus_card(d, s);
 
+		/* It was silent before: said once. */
 		if (c == NULL || !sw_card_silent(c, why))
 			continue;
 		sw_log(SW_LOG_WARN, "device.state", "device=%s state=DOWN why=\"%s\"",
@@ -216,15 +219,25 @@ static bool is_out(const struct sw_slot *s, const char **why)
 	return **why != '\0';
 }
 
-bool sw_gpus_may_start(struct sw_daemon *d, const struct sw_slot *s, const char **why)
+static bool may_use(struct sw_daemon *d, const struct sw_slot *s, bool hot_too, const char **why)
 {
 	const struct sw_card *c = sw_gpus_card(d, s);
 
 	if (is_out(s, why))
 		return false;
 	*why = c != NULL ? c->why : "";
+	return c == NULL || c->state == SW_CARD_OK || (hot_too && c->state == SW_CARD_HOT);
+}
+
+bool sw_gpus_may_start(struct sw_daemon *d, const struct sw_slot *s, const char **why)
+{
 	/* A worker without a trial heats nothing, and is ready when the GPU has cooled down. */
-	return c == NULL || c->state == SW_CARD_OK || c->state == SW_CARD_HOT;
+	return may_use(d, s, true, why);
+}
+
+bool sw_gpus_may_begin(struct sw_daemon *d, const struct sw_slot *s, const char **why)
+{
+	return may_use(d, s, false, why);
 }
 
 int sw_gpus_link(const struct sw_daemon *d, const struct sw_slot *a, const struct sw_slot *b)
@@ -234,16 +247,6 @@ int sw_gpus_link(const struct sw_daemon *d, const struct sw_slot *a, const struc
 	if (view == NULL || a->device.index >= SW_NVML_CARDS || b->device.index >= SW_NVML_CARDS)
 		return 0;
 	return view->link[a->device.index][b->device.index];
-}
-
-bool sw_gpus_may_begin(struct sw_daemon *d, const struct sw_slot *s, const char **why)
-{
-	const struct sw_card *c = sw_gpus_card(d, s);
-
-	if (is_out(s, why))
-		return false;
-	*why = c != NULL ? c->why : "";
-	return c == NULL || c->state == SW_CARD_OK;
 }
 
 bool sw_gpus_lost(struct sw_daemon *d, const struct sw_slot *s)

@@ -63,6 +63,7 @@ bool sw_leftover_end(struct sw_worker *w, void (*done)(struct sw_worker *w))
 
 	for (unsigned k = 0; k < w->slot_n; k++)
 		program = program || w->slots[k].program;
+	/* A trainer forks nothing, so there is nothing to look for. */
 	if (!program)
 		return false;
 	struct leftover *l = sw_calloc(1, sizeof *l);

@@ -14,8 +14,8 @@
 struct sw_daemon;
 struct sw_worker;
 
-/* Ends what is left of the worker's slots, on libuv's pool; then calls done, on the loop. False: none
- * has a program, and done is not called. */
+/* Ends what is left of the worker's slots, on libuv's pool; then calls done, on the loop. False:
+ * none has a program, and done is not called. */
 bool sw_leftover_end(struct sw_worker *w, void (*done)(struct sw_worker *w));
 /* The same of these slots, at once: before the loop. Looks at all processes, for 20 ms at least. */
 void sw_leftover_end_now(const struct sw_daemon *d, const int32_t *slot, size_t n);

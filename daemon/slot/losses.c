@@ -16,6 +16,7 @@ static void strike_trial(struct sw_worker *w, const struct sw_losses_of *of)
 		if (l->of[i].sweep != of->sweep || l->of[i].trial != of->trial)
 			l->of[kept++] = l->of[i];
 	l->n = kept;
+	/* Nothing was struck, or it was never out. */
 	if (kept == SW_LOSSES_OUT || l->out[0] == '\0')
 		return;
 	l->out[0] = '\0';
@@ -69,6 +70,8 @@ static bool add_loss(struct sw_worker *w, const struct sw_losses_of *of)
 	if (l->n == SW_LOSSES_OUT)
 		memmove(l->of, l->of + 1, --l->n * sizeof l->of[0]);
 	l->of[l->n++] = *of;
+	/* Too few in a row, out already, or the others lose as many: then it is no fault of this
+	 * one. */
 	if (l->n < SW_LOSSES_OUT || l->out[0] != '\0' || !stands_out(w->slots->d))
 		return false;
 	take_out(w);
@@ -81,6 +84,7 @@ const struct sw_worker *sw_losses_attempt(const struct sw_slot *s)
 	struct sw_worker *w = sw_room_gpu(s, s->lost_rank);
 	struct sw_daemon *d = s->d;
 
+	/* A core is not taken out. */
 	if (!s->device.gpu)
 		return NULL;
 	if (w == NULL) /* a worker says what it likes */

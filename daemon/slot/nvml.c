@@ -90,6 +90,7 @@ sw_status sw_nvml_open(struct sw_nvml **out, struct sw_err *err)
 					"no NVIDIA driver that works: NVML says: %s",
 					sw_nvml_words(m, code));
 	}
+	/* From here on sw_nvml_close() ends it; before, NVML was not initialised. */
 	if (rc == SW_OK) {
 		*out = m;
 		return SW_OK;

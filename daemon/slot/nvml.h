@@ -38,8 +38,8 @@ enum sw_nvml_health {
 	SW_NVML_SILENT /* its memory cannot be read */
 };
 
-/* One GPU at one moment, or a part of one (MIG): it computes by itself, with memory of its own. What
- * NVML says of the whole GPU alone a part has from there, but for power and energy. */
+/* One GPU at one moment, or a part of one (MIG): it computes by itself, with memory of its own.
+ * What NVML says of the whole GPU alone a part has from there, but for power and energy. */
 struct sw_nvml_card {
 	enum sw_nvml_health health;
 	char why[96]; /* not SW_NVML_OK: NVML's words */
@@ -68,8 +68,8 @@ struct sw_nvml_view {
 	 * where it was first seen. */
 	size_t n;
 	struct sw_nvml_card card[SW_NVML_CARDS];
-	/* How near two GPUs are to each other, as first read: 100 with NVLink, else less the farther
-	 * apart they are on the bus, 0 not known. Of GPUs, not their parts. */
+	/* How near two GPUs are to each other, as first read: 100 with NVLink, else less the
+	 * farther apart they are on the bus, 0 not known. Of GPUs, not their parts. */
 	uint8_t link[SW_NVML_CARDS][SW_NVML_CARDS];
 };
 

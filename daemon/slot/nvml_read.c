@@ -1,56 +1,31 @@
+#include "base/process.h"
 #include "daemon/slot/nvml_abi.h"
 #include "daemon/slot/xid.h"
 #include <assert.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* --- processes --- */
-
-/* Parent and session of a process, from /proc/PID/stat: "PID (NAME) STATE PARENT GROUP SESSION".
- * name: [cap], or NULL. False: it cannot be seen. */
-static bool look_up_pid(int64_t pid, int64_t *parent, int64_t *session, char *name, size_t cap)
-{
-	char path[64], text[512];
-	long long up, of;
-
-	(void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	const ssize_t n = read(fd, text, sizeof text - 1);
-	(void)close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	const char *from = strchr(text, '('), *to = strrchr(text, ')');
-	if (from == NULL || to == NULL || sscanf(to, ") %*c %lld %*d %lld", &up, &of) != 2)
-		return false;
-	*parent = up;
-	*session = of;
-	if (name != NULL)
-		(void)snprintf(name, cap, "%.*s", (int)(to - from - 1), from + 1);
-	return true;
-}
 
 #define PARENTS 32 /* that are looked up for a process */
 
 static void look_up_proc(struct sw_nvml_proc *p)
 {
-	int64_t parent, session, last;
+	struct sw_process at;
 	size_t n = 0;
 
 	p->session = -1;
-	if (!look_up_pid(p->pid, &parent, &p->session, p->name, sizeof p->name))
-		return;
-	last = p->session;
-	for (int k = 0; k < PARENTS && n < SW_NVML_ABOVE && parent > 1; k++) {
-		if (!look_up_pid(parent, &parent, &session, NULL, 0))
+	if (!sw_process_read((pid_t)p->pid, &at))
+		return; /* it has ended, or is of another container */
+	(void)snprintf(p->name, sizeof p->name, "%s", at.name);
+	p->session = at.session;
+	for (int k = 0; k < PARENTS && n < SW_NVML_ABOVE && at.parent > 1; k++) {
+		const pid_t last = at.session;
+
+		if (!sw_process_read(at.parent, &at))
 			return;
-		if (session != last)
-			p->above[n++] = session;
-		last = session;
+		if (at.session != last)
+			p->above[n++] = at.session;
 	}
 }
 
@@ -184,6 +159,7 @@ static void read_card(struct sw_nvml *m, unsigned index, struct sw_nvml_card *c)
 				   .limit_mw = -1,
 				   .energy_mj = -1,
 				   .ecc = -1};
+	/* Without a handle nothing else can be asked. */
 	if (has_failed(m, c, m->call.handle(index, &device)))
 		return;
 	m->gpus[index] = device;
@@ -214,6 +190,7 @@ static void keep_part(struct sw_nvml *m, const char *uuid, unsigned gpu, unsigne
 
 	while (i < m->part_n && strcmp(m->parts[i].uuid, uuid) != 0)
 		i++;
+	/* More parts than there is room for: they take no trials. */
 	if (m->parts_at + i >= SW_NVML_CARDS)
 		return;
 	struct part *p = &m->parts[i];
@@ -256,6 +233,7 @@ static void read_part(struct sw_nvml *m, const struct part *p, const struct sw_n
 	c->part.number = p->number;
 	c->util = -1;
 	c->power_mw = c->limit_mw = c->energy_mj = -1;
+	/* What is wrong with the GPU is wrong with each part. */
 	if (c->health != SW_NVML_OK)
 		return;
 	if (p->device == NULL) {
@@ -359,6 +337,7 @@ void sw_nvml_read(struct sw_nvml *m, struct sw_nvml_view *out)
 
 	assert(m != NULL);
 	out->n = 0;
+	/* An empty list: each card counts as missing (judge_card()). */
 	if (m->call.count(&n) != NVML_SUCCESS)
 		return;
 	out->n = n < SW_NVML_CARDS ? n : SW_NVML_CARDS;

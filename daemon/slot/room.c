@@ -59,8 +59,8 @@ static bool is_gpu_free(const struct sw_worker *w)
 	return sw_gpus_may_begin(w->slots->d, w->slots, &why);
 }
 
-/* One that is hot, or awaits memory, is soon back; one that is down or held may never be, and no more
- * may one whose worker ends again and again. */
+/* One that is hot, or awaits memory, is soon back; one that is down or held may never be, and no
+ * more may one whose worker ends again and again. */
 bool sw_room_comes_back(const struct sw_worker *w)
 {
 	const struct sw_card *c = sw_gpus_card(w->slots->d, w->slots);
@@ -118,6 +118,7 @@ static enum sw_room room_on_gpus(const struct sw_slot *s, const struct sw_room_n
 static void hold_gpu(struct sw_slot *s, struct sw_worker *w)
 {
 	for (unsigned k = 0; k < w->slot_n; k++) {
+		/* Its own slot has the trial itself. */
 		if (&w->slots[k] == s)
 			continue;
 		w->slots[k].holder = s->index;
@@ -161,10 +162,13 @@ unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 		return is_gpu_for(s->worker, need) && count_gpus(d, need, GPUS_ALL) >= need->gpus
 			       ? s->device.lanes
 			       : 0;
+	/* It computes in fp32 alone. */
 	if (need->precision && !sw_room_has_precision(s))
 		return 0;
+	/* Lanes of one GPU; or a trial that wants the other kind of slot. */
 	if (s->device.gpu || lanes == 0)
 		return lanes;
+	/* One slot has cores enough. */
 	if (need->cpu_slots == 0 && need->cores <= s->device.cores)
 		return lanes;
 	for (size_t k = 0; k < d->slot.slot_n; k++)
@@ -174,8 +178,9 @@ unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 	return n <= all ? n : 0;
 }
 
-/* Bytes of the slot's GPU that trials may have, all of them together; INT64_MAX: not known. A worker
- * has its context and its code once, for all of its lanes, and arenas leave some bytes free. */
+/* Bytes of the slot's GPU that trials may have, all of them together; INT64_MAX: not known. A
+ * worker has its context and its code once, for all of its lanes, and arenas leave some bytes
+ * free. */
 static int64_t capacity_of(const struct sw_slot *s)
 {
 	const struct sw_card *c = sw_gpus_card(s->d, s);
@@ -192,6 +197,7 @@ static bool is_larger_elsewhere(const struct sw_slot *s, int64_t bytes)
 {
 	const struct sw_daemon *d = s->d;
 
+	/* It fits here, once there is room. */
 	if (bytes <= capacity_of(s))
 		return false;
 	for (size_t i = 0; i < d->slot.worker_n; i++) {
@@ -279,6 +285,7 @@ enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *nee
 	if (is_larger_elsewhere(s, need->bytes))
 		return SW_ROOM_LARGER;
 	const unsigned free = sw_room_lanes(s);
+	/* The slot itself is free, so only a culprit that is sought closes the other lanes. */
 	if (free == 0)
 		return SW_ROOM_ALONE;
 	if (takes > free)

@@ -1,6 +1,6 @@
 /*
- * daemon/slot/room.h — is there room for a trial on a slot: lanes and bytes of its GPU, or CPU slots
- * with as many cores as it asks for, or several whole GPUs.
+ * daemon/slot/room.h — is there room for a trial on a slot: lanes and bytes of its GPU, or CPU
+ * slots with as many cores as it asks for, or several whole GPUs.
  *
  * A trial that takes more bytes than the GPU has goes to a larger one if there is one; beside
  * others it goes where its bytes are free. Under --gpu-memory each lane has memory of its own.
@@ -51,8 +51,8 @@ unsigned sw_room_lanes(const struct sw_slot *s);
 unsigned sw_room_gpus(const struct sw_daemon *d, const struct sw_room_need *need);
 /* Is this one of the GPUs of the slot's trial: its own, or one whose lanes it holds? */
 bool sw_room_has(const struct sw_slot *s, const struct sw_worker *w);
-/* The GPU of that rank of the slot's trial: 0 is its own, the others come in their order. NULL: it has
- * fewer. */
+/* The GPU of that rank of the slot's trial: 0 is its own, the others come in their order. NULL:
+ * it has fewer. */
 struct sw_worker *sw_room_gpu(const struct sw_slot *s, unsigned rank);
 /* Will the GPU, if it takes no trial now, soon do so by itself? */
 bool sw_room_comes_back(const struct sw_worker *w);

@@ -142,6 +142,7 @@ static void rest_slot(struct sw_slot *s, unsigned before, const char *why)
 
 void sw_slot_done(struct sw_slot *s)
 {
+	/* Its worker has ended meanwhile, and the trial was let go of then. */
 	if (s->state != SW_SLOT_BUSY)
 		return;
 	sw_losses_none(s);
@@ -168,6 +169,7 @@ void sw_slot_failed(struct sw_slot *s, const char *cause)
 {
 	char why[sizeof s->worker->cause];
 
+	/* A few may be the trials' own fault; and where all slots fail, it is the sweep's. */
 	if (++s->failures < SW_SLOT_FAILURES || !others_work(s))
 		return;
 	(void)snprintf(why, sizeof why,
@@ -185,6 +187,7 @@ void sw_slot_lose(struct sw_slot *s, bool blamed, const char *cause)
 					  .cause = cause,
 					  .heard_ms = s->heard_ms};
 
+	/* It has none to lose. */
 	if (s->state != SW_SLOT_BUSY)
 		return;
 	/* The row of the attempt is written when it is told, and then the slot has let go of it. */
@@ -222,6 +225,7 @@ struct sw_slot *sw_slot_of(struct sw_conn *c, struct sw_err *err)
 
 struct sw_slot *sw_slot_find(struct sw_daemon *d, int64_t slot, const char *id)
 {
+	/* A slot without a process has the id "", which must let nobody in. */
 	if (slot < 0 || (uint64_t)slot >= d->slot.slot_n || *id == '\0')
 		return NULL;
 	struct sw_slot *s = &d->slot.slots[slot];
@@ -245,6 +249,7 @@ void sw_slot_next_end(struct sw_slot *s)
 {
 	struct sw_buf none;
 
+	/* Its worker does not wait. */
 	if (s->next == NULL)
 		return;
 	sw_buf_init(&none, 16);
@@ -264,6 +269,7 @@ void sw_slot_conn_gone(struct sw_conn *c)
 {
 	struct sw_slot *s = c->slot;
 
+	/* A client's connection. */
 	if (s == NULL)
 		return;
 	s->conn = NULL;

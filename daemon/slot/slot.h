@@ -46,9 +46,11 @@ struct sw_worker {
 	char cause[320];        /* why the last one ended */
 	unsigned suspects; /* trials that ran when it ended: which of several did it nobody knows */
 	unsigned solo;     /* as many trials run one at a time, to find out */
-	bool clearing; /* what its programs left is being ended: no next process, no lost trial yet */
+	/* what its programs left is being ended: no next process, no lost trial yet */
+	bool clearing;
 	struct sw_losses losses; /* of a GPU */
-	int64_t kept_for; /* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/place.h */
+	/* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/place.h */
+	int64_t kept_for;
 };
 
 struct sw_slot {
@@ -121,8 +123,9 @@ const struct sw_slot *sw_slot_ending(const struct sw_daemon *d, int64_t sweep, i
 void sw_slot_keep_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *job);
 /* The slot's trial is over (told, or decided): the slot is free for the next. */
 void sw_slot_done(struct sw_slot *s);
-/* After it: the trial FAILED and had reported nothing. From the SW_SLOT_FAILURES-th in a row on, while
- * others work, the slot rests, longer each time: what is broken there would use up the sweep. */
+/* After it: the trial FAILED and had reported nothing. From the SW_SLOT_FAILURES-th in a row on,
+ * while others work, the slot rests, longer each time: what is broken there would use up the
+ * sweep. */
 void sw_slot_failed(struct sw_slot *s, const char *cause);
 #define SW_SLOT_FAILURES 5
 /* The same through its worker, and told as lost. Nothing happens to a slot without a trial. */

@@ -42,6 +42,7 @@ static void on_closed(uv_handle_t *h)
 
 static void close_handles(struct sw_check *c)
 {
+	/* Its end comes from several sides. */
 	if (c->closing)
 		return;
 	c->closing = true;
@@ -62,7 +63,7 @@ static bool read_count(const cJSON *verdict, const char *key, int64_t *out)
 	return true;
 }
 
-/* What is left out stays 0. */
+/* A worker of an earlier version says less; what it leaves out stays 0. */
 static void read_work(const cJSON *verdict, struct sw_speccheck *out)
 {
 	const cJSON *flops = sw_json_get(verdict, "flops"),
@@ -88,6 +89,7 @@ static void read_verdict(struct sw_check *c, struct sw_err *err)
 				c->output.len == 0 ? " (it printed nothing)" : ": ", bad.msg);
 		return;
 	}
+	/* Refused by the worker, in its own words. */
 	if (!cJSON_IsTrue(sw_json_get(v, "ok")))
 		(void)sw_err_at(err, SW_INVALID, sw_json_text(v, "pointer", "/trainer"), "%s",
 				sw_json_text(v, "message", "refused"));
@@ -280,6 +282,7 @@ static void run_check(struct sw_check *c)
 	d->slot.check_n++;
 	const int rc = spawn_check(c);
 	c->process.data = c; /* uv_spawn() sets the handle anew, also when it fails */
+	/* It runs: on_child_exit() and on_read() go on. */
 	if (rc == 0)
 		return;
 	(void)sw_err_at(&err, SW_INTERNAL, "/trainer", "cannot run %s: %s", d->config.worker,

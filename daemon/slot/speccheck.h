@@ -22,8 +22,9 @@ struct sw_speccheck {
 	int64_t data_bytes; /* of the data set */
 	double flops;       /* operations of a step */
 	int64_t launches;   /* of kernels, on a GPU, in a step */
-	/* Of a pipeline, of a step: the heaviest stage's operations, the micro-batches that there are
-	 * rows for, and the bytes of the rows where most cross from a stage to the next. */
+	/* Of a pipeline, of a step: the heaviest stage's operations, the micro-batches that
+	 * there are rows for, and the bytes of the rows where most cross from a stage to the
+	 * next. */
 	double stage_flops;
 	int64_t parts;
 	int64_t cut_bytes;

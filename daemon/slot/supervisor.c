@@ -137,6 +137,8 @@ static void start_worker(struct sw_worker *w)
 	(void)snprintf(log, sizeof log, "%s/worker-%d.log", d->config.state, first->index);
 	w->starts++;
 	w->useful = false;
+	/* An error here is one of the machine (no memory, no descriptor): it is tried again, later
+	 * each time. */
 	if (d->slot.executor->start(d->loop, line.argv, line.env, log, on_ended, w, &w->proc,
 				    handle, sizeof handle, &err) != SW_OK) {
 		sw_log(SW_LOG_ERROR, "worker.start", "slot=%d why=\"%s\"", first->index, err.msg);
@@ -199,6 +201,7 @@ static bool gpus_looked_at(const struct sw_slot *s, const char **failed)
 	for (size_t i = 0; i < d->slot.worker_n; i++) {
 		const struct sw_worker *w = &d->slot.workers[i];
 
+		/* A GPU that the trial has not. */
 		if (!sw_room_has(s, w))
 			continue;
 		all = sw_gpus_looked_at(d, w->slots, s->died_us, &bad) && all;
@@ -209,8 +212,8 @@ static bool gpus_looked_at(const struct sw_slot *s, const char **failed)
 }
 
 /* One slot of a process that ended. Its trial is lost at once, or once its GPU was looked at and
- * what a program left is ended: else the next attempt would run beside it. With several GPUs what the
- * worker said last is read before that, too: which rank was lost. */
+ * what a program left is ended: else the next attempt would run beside it. With several GPUs
+ * what the worker said last is read before that, too: which rank was lost. */
 static void end_slot(struct sw_slot *s, const char *cause, int64_t now_us)
 {
 	const bool waits = s->state == SW_SLOT_BUSY &&
@@ -274,6 +277,7 @@ static void on_ended(void *user, const char *cause, const char *said)
 	}
 	if (!w->clearing)
 		delete_rows(w);
+	/* At once, unless it ends young again and again. */
 	w->retry_us = now_us + retry_wait_us(w);
 	if (w->retry_us == now_us)
 		start_worker(w);
@@ -393,6 +397,7 @@ sw_status sw_supervisor_adopt(struct sw_worker *w, const char *id, const char *h
 	struct sw_daemon *d = w->slots->d;
 	const sw_status rc = d->slot.executor->adopt(d->loop, handle, on_ended, w, &w->proc, err);
 
+	/* Gone, or of another boot: the caller gives its trial back. */
 	if (rc != SW_OK)
 		return rc;
 	(void)snprintf(w->id, sizeof w->id, "%s", id);
@@ -406,6 +411,7 @@ bool sw_supervisor_dismiss(struct sw_daemon *d, int64_t slot, const char *handle
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_proc *p = NULL;
 
+	/* It has ended by itself. */
 	if (d->slot.executor->adopt(d->loop, handle, NULL, NULL, &p, &err) != SW_OK)
 		return false;
 	sw_log(SW_LOG_INFO, "worker.dismissed", "slot=%lld pid=%ld", (long long)slot,

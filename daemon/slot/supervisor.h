@@ -3,7 +3,8 @@
  *
  * A worker that ended is started again at once, later if it ends early again and again. One that
  * outlived an earlier daemon is found again by the handle that the executor gave, and adopted: its
- * slots are STARTING (or BUSY) until it says hello. One that is silent for d->slot.silent_us is ended.
+ * slots are STARTING (or BUSY) until it says hello. One that is silent for d->slot.silent_us is
+ * ended.
  *
  * If several trials ran when a process ended, none is blamed, and as many run alone there before
  * several do again (struct sw_worker: suspects, solo). A trial on a GPU whose worker ended is lost

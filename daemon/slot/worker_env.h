@@ -1,5 +1,5 @@
-/* daemon/slot/worker_env.h — what a program that reads foreign files sees of the daemon's environment:
- * a worker, and `sweep-worker check`. */
+/* daemon/slot/worker_env.h — what a program that reads foreign files sees of the daemon's
+ * environment: a worker, and `sweep-worker check`. */
 #ifndef SW_DAEMON_SLOT_WORKER_ENV_H
 #define SW_DAEMON_SLOT_WORKER_ENV_H
 

@@ -37,6 +37,7 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 		l->argv[n++] = "--lanes";
 		l->argv[n++] = l->lanes;
 	}
+	/* Without a limit the worker takes what is free. */
 	if (most != 0) {
 		l->argv[n++] = "--memory";
 		l->argv[n++] = l->memory;

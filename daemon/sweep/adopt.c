@@ -38,6 +38,7 @@ static struct sw_running *find_running_on(struct sw_daemon *d, int32_t slot, uin
 	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
 		struct sw_running *live = d->sweep.sweeps[i];
 
+		/* It has ended, or its trials run at clients. */
 		if (live->sched == NULL || live->driven)
 			continue;
 		for (uint64_t t = 1; t <= sw_sweep_trial_n(live->sched); t++)
@@ -71,6 +72,7 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	struct sw_slot *s;
 	uint64_t trial = 0;
 
+	/* A slot of an earlier --devices: dismiss_row() ends its worker. */
 	if (row->slot < 0 || (uint64_t)row->slot >= d->slot.slot_n)
 		return true;
 	s = &d->slot.slots[row->slot];
@@ -79,6 +81,7 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	struct sw_worker *w = s->worker;
 	/* A process is adopted by the row of its first slot; the rows of its other lanes follow. */
 	if (s != w->slots) {
+		/* The first lane's row was of another process, or of one that is gone. */
 		if (w->proc == NULL || strcmp(w->id, row->worker) != 0)
 			return true;
 	} else if (r->lanes[row->slot] != w->slot_n) {
@@ -138,9 +141,9 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 	return true;
 }
 
-/* What programs left there, also of trials that had ended: before a slot has another. In one look at
- * all processes, which takes long where there are many. Then the rows go, even if the process is gone,
- * or the next start would find them again. */
+/* What programs left there, also of trials that had ended: before a slot has another. In one
+ * look at all processes, which takes long where there are many. Then the rows go, even if the
+ * process is gone, or the next start would find them again. */
 static void clear_gone(struct slot_rows *r)
 {
 	if (r->gone_n > 0) {
@@ -213,6 +216,7 @@ static void release_orphans(struct sw_daemon *d)
 						    ? &d->slot.slots[run->slot]
 						    : NULL;
 
+			/* It does not run. */
 			if (run->started_ms == 0)
 				continue;
 			if (s != NULL && s->sweep == live->sweep && s->trial == (int64_t)t)
@@ -231,6 +235,7 @@ static void take_rooms(struct sw_daemon *d)
 	for (size_t i = 0; i < d->slot.slot_n; i++) {
 		struct sw_slot *s = &d->slot.slots[i];
 
+		/* Nothing runs there. */
 		if (s->state != SW_SLOT_BUSY)
 			continue;
 		const struct sw_running *live = d->sweep.sweeps[s->sweep - 1];

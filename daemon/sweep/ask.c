@@ -114,6 +114,7 @@ static void set_resume(struct sw_running *live, const struct sw_action *start,
 				   start->from, start->resume_step);
 		job->checkpoint = paths->checkpoint;
 	}
+	/* No file of it would be kept. */
 	if (!keeps)
 		return;
 	job->until = start->until;
@@ -201,6 +202,7 @@ bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
 
+	/* The model is at work: the slot waits for it. */
 	if (!sw_suggest_peek(live, &ready))
 		return false;
 	event.suggestion = ready;
@@ -249,6 +251,7 @@ static void next_slice(void *arg);
  * a time holds the loop, and no report waits for many of them at the disk. */
 static void go_on_after(struct sw_change *c)
 {
+	/* One is due already, and it takes all that wait. */
 	if (c->d->sweep.ask_slice)
 		return;
 	c->d->sweep.ask_slice = true;
@@ -323,8 +326,8 @@ static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *e
 	return true;
 }
 
-/* Keeps a call for which there is no trial now. False: it does not wish to wait (any longer), or the
- * sweep has ended: it is to be answered. */
+/* Keeps a call for which there is no trial now. False: it does not wish to wait (any longer), or
+ * the sweep has ended: it is to be answered. */
 static bool keep_asking(struct sw_running *live, struct sw_call *call)
 {
 	struct sw_waits *all = &live->waits[SW_WAIT_TRIAL];

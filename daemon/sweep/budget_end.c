@@ -46,6 +46,7 @@ void sw_budget_end_look(struct sw_running *live)
 	char cause[SW_CAUSE_MAX] = "";
 	const char *why;
 
+	/* Nothing that could end it. Most sweeps have neither a budget nor failures. */
 	if (!has_budget(live))
 		return;
 	/* What a stuck disk cannot take would be lost: the budget is looked at again after it. */

@@ -85,6 +85,7 @@ static void close_open(struct sw_keeping *k, size_t at)
 	size_t n = 0;
 
 	k->open[at].gone = true;
+	/* Less than half of them are gaps. */
 	if (++k->gone_n * 2 <= k->open_n)
 		return;
 	for (size_t i = 0; i < k->open_n; i++)
@@ -251,6 +252,7 @@ static void release_before(struct sw_unneeded *out, struct sw_running *live, uin
 	bool found;
 	const size_t at = open_at(&live->files.keeping, trial, &found);
 
+	/* It has one file or none. */
 	if (!found || live->files.keeping.open[at].before == 0)
 		return;
 	const struct sw_checkpoint file = {
@@ -320,8 +322,8 @@ static void settle_trial(struct sw_unneeded *out, struct sw_running *live, uint6
 		out->shrink = true;
 }
 
-/* A trial has reported a value. With one metric its best counts, as for who asks for the best trial;
- * with several the last, as for the front. */
+/* A trial has reported a value. With one metric its best counts, as for who asks for the best
+ * trial; with several the last, as for the front. */
 static void take_value(struct sw_running *live, struct sw_keeping_open *open, double value)
 {
 	if (live->spec->n_metrics > 1) {
@@ -329,6 +331,7 @@ static void take_value(struct sw_running *live, struct sw_keeping_open *open, do
 		open->value = value;
 		return;
 	}
+	/* What diverged is nobody's best. */
 	if (!isfinite(value))
 		return;
 	if (!open->has_value || is_better(live, value, open->value))
@@ -345,6 +348,7 @@ static void take_report(struct sw_unneeded *out, struct sw_running *live,
 	const uint64_t trial = event->trial;
 	const bool fresh = now->trial == trial && !is_same_file(now, before);
 
+	/* Neither a file nor a number: nothing of this report is kept. */
 	if (!fresh && !event->has_value)
 		return;
 	struct sw_keeping_open *open = sw_checkpoint_open(live, trial);
@@ -365,6 +369,7 @@ void sw_checkpoint_stepped(struct sw_running *live, const struct sw_event *event
 			   const struct sw_checkpoint *before, const struct sw_actions *step,
 			   struct sw_unneeded *out)
 {
+	/* Clients keep their own files. */
 	if (live->driven)
 		return;
 	if (event->trial != 0 && event->kind == SW_EVENT_REPORT) {

@@ -58,8 +58,8 @@ struct sw_keeping {
 		double value;
 	} * ended;
 	size_t ended_n, ended_cap;
-	/* The best value that a trial has reported: a better one is in a checkpoint when it is reported,
-	 * so that the best trial has its weights on the disk when it is stopped. */
+	/* The best value that a trial has reported: a better one is in a checkpoint when it is
+	 * reported, so that the best trial has its weights on the disk when it is stopped. */
 	bool has_record;
 	double record;
 };

@@ -1,12 +1,13 @@
 /*
  * daemon/sweep/claim.h — which of several sweeps a free slot goes to, or is kept for.
  *
- * A trial may need several slots at once (a gang), all or none: it never holds some while it waits for
- * the others, so gangs cannot wait for each other. It is its sweep's turn when that was served least
- * (sched/sweep/share.h). If the slots are too few then, others get them for keep_us more; from then on
- * those that are free are kept until there are enough. The wait makes the slots go idle for gangs at
- * most once in keep_us; that they are kept at all gives a large gang its share beside small trials; that
- * each slot of a trial counts (sw_claim_account()) gives small trials theirs.
+ * A trial may need several slots at once (a gang), all or none: it never holds some while it waits
+ * for the others, so gangs cannot wait for each other. It is its sweep's turn when that was served
+ * least (sched/sweep/share.h). If the slots are too few then, others get them for keep_us more;
+ * from then on those that are free are kept until there are enough. The wait makes the slots go
+ * idle for gangs at most once in keep_us; that they are kept at all gives a large gang its share
+ * beside small trials; that each slot of a trial counts (sw_claim_account()) gives small trials
+ * theirs.
  *
  * Pure     A function of its arguments.
  */
@@ -41,8 +42,8 @@ size_t sw_claim_least(const struct sw_claim *v, size_t n);
 /* Asked only of a sweep whose turn it is. */
 typedef enum sw_claim_room sw_claim_room_cb(void *who, void *user);
 
-/* Who gets the slot; NULL: none. *kept: for whom it is kept, then; NULL: for none. v is used up. O(n^2)
- * at worst, O(n) if the first fits. */
+/* Who gets the slot; NULL: none. *kept: for whom it is kept, then; NULL: for none. v is used up.
+ * O(n^2) at worst, O(n) if the first fits. */
 void *sw_claim_pick(struct sw_claim *v, size_t n, sw_claim_room_cb *room, void *user,
 		    int64_t now_us, int64_t keep_us, void **kept);
 

@@ -33,6 +33,7 @@ static void on_stored(void *arg)
 static void remove_after(struct sw_change *c, struct sw_running *live,
 			 const struct sw_unneeded *files)
 {
+	/* Most steps leave nothing behind. */
 	if (files->n == 0 && !files->shrink)
 		return;
 	struct leftovers *l = sw_malloc(sizeof *l);

@@ -153,6 +153,7 @@ sw_status sw_edits_read(struct sw_edits *e, const struct sw_spec *spec, const cJ
 	e->sched.has_max_concurrent = read_number(object, "max_concurrent", &v);
 	if (e->sched.has_max_concurrent)
 		e->sched.max_concurrent = (uint64_t)v;
+	/* A worker that is silent is ended by the daemon itself, so a lease would mean nothing. */
 	if (e->has_lease && !sw_spec_driven(spec))
 		return sw_err_at(
 			err, SW_INVALID, "/lease_s",
@@ -176,6 +177,7 @@ static void write_ranges(struct sw_jw *w, const struct sw_edits *e, const struct
 {
 	const struct sw_space *space = sw_sweep_space(live->sched);
 
+	/* An edit of limits alone has no member "ranges". */
 	if (e->sched.n_ranges == 0)
 		return;
 	sw_jw_kobj(w, "ranges");

@@ -33,6 +33,7 @@ static void compact_holds(struct sw_conn *c)
 	struct sw_holds *all = c->holds;
 	size_t n = 0;
 
+	/* Most connections hold nothing. */
 	if (all == NULL)
 		return;
 	for (size_t i = 0; i < all->n; i++)
@@ -61,6 +62,7 @@ void sw_hold_take(struct sw_conn *c, struct sw_running *live, uint64_t trial)
 {
 	struct sw_run *run = &live->runs[trial - 1];
 
+	/* A slot's trial is its worker's; and what has ended is held by nobody. */
 	if (!live->driven || sw_sweep_trial(live->sched, trial)->state != SW_TRIAL_RUNNING)
 		return;
 	run->heard_us = live->d->clock->mono_us();
@@ -114,6 +116,7 @@ static void release_overdue(struct sw_running *live, int64_t now_us)
 	bool first = true;
 	int64_t heard_us = now_us; /* the earliest */
 
+	/* No trial can be overdue before that. */
 	if (now_us < live->hold_us)
 		return;
 	for (uint64_t trial = live->oldest; trial <= n; trial++) {
@@ -125,6 +128,7 @@ static void release_overdue(struct sw_running *live, int64_t now_us)
 			continue;
 		}
 		first = false;
+		/* It waits, or its client is connected. A lease runs for connected clients, too. */
 		if (t->state != SW_TRIAL_RUNNING || (!lease && run->conn != 0))
 			continue;
 		if (now_us - run->heard_us <= limit_us)

@@ -130,6 +130,7 @@ void sw_janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct sw_
 	const struct dirent *e;
 	DIR *dir = sw_janitor_open(d, sweep);
 
+	/* There is no such folder, or it is not one to touch (open_folder() has said why). */
 	if (dir == NULL)
 		return;
 	while ((e = readdir(dir)) != NULL) {
@@ -143,6 +144,7 @@ void sw_janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct sw_
 	(void)closedir(dir);
 	(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/%lld", d->config.state,
 		       (long long)sweep);
+	/* Fails where something is left in it, as it should. */
 	(void)rmdir(path);
 }
 
@@ -258,6 +260,7 @@ static void on_tasks(uv_work_t *work, int status)
 
 static void start_tasks(struct sw_janitor *j)
 {
+	/* on_tasks() comes back for what is added meanwhile. */
 	if (j->busy || j->todo_n == 0)
 		return;
 	j->doing = j->todo;
@@ -294,15 +297,8 @@ static struct sw_janitor *need_janitor(struct sw_daemon *d, size_t n)
 		j->d = d;
 		j->work.data = j;
 	}
-	if (j->todo_n + n > j->todo_cap) {
-		const size_t cap = 2 * (j->todo_n + n);
-		struct task *grown = sw_realloc(j->todo, cap * sizeof *grown);
-
-		if (grown == NULL)
-			sw_daemon_die("remove checkpoints", SW_NOMEM);
-		j->todo = grown;
-		j->todo_cap = cap;
-	}
+	if (!sw_array_reserve(&j->todo, &j->todo_cap, j->todo_n + n, sizeof *j->todo))
+		sw_daemon_die("remove checkpoints", SW_NOMEM);
 	return j;
 }
 
@@ -330,6 +326,7 @@ static int worse_first(const void *a, const void *b)
 {
 	const struct offer *x = a, *y = b;
 
+	/* The files that are named first go first. */
 	if (x->file.has_value != y->file.has_value)
 		return x->file.has_value ? 1 : -1;
 	if (x->file.has_value && (x->file.value < y->file.value || x->file.value > y->file.value))

@@ -1,6 +1,6 @@
 /*
- * daemon/sweep/janitor.h — the files of checkpoints go: those that nobody needs any more, on libuv's
- * pool, and at start (janitor_start.c) what a crash left behind.
+ * daemon/sweep/janitor.h — the files of checkpoints go: those that nobody needs any more, on
+ * libuv's pool, and at start (janitor_start.c) what a crash left behind.
  */
 #ifndef SW_DAEMON_SWEEP_JANITOR_H
 #define SW_DAEMON_SWEEP_JANITOR_H
@@ -37,8 +37,9 @@ int sw_janitor_by_trial(const void *a, const void *b); /* qsort's order */
 /* Of the sweep's trials that have ended. v is the caller's. */
 struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_running *live);
 
-/* "12-27.ckpt"; or what is no checkpoint yet: a worker's file under way, ".tmp-12-27-Ab3dEf", and the
- * folders of a program, "12.live-1" and "12.resume" (worker/exec/folder.h), as if of the last step. */
+/* "12-27.ckpt"; or what is no checkpoint yet: a worker's file under way, ".tmp-12-27-Ab3dEf",
+ * and the folders of a program, "12.live-1" and "12.resume" (worker/exec/folder.h), as if of the
+ * last step. */
 bool sw_janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole);
 /* The folder of a sweep's checkpoints (0: the one that holds the sweeps'), for the caller to close;
  * NULL: there is none. A link is logged and not followed: what it leads to is not the daemon's to

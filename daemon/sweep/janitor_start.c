@@ -24,6 +24,7 @@ static struct sw_janitor_keeps keeps_of_open(const struct sw_running *live)
 			(enum sw_trial_state)sw_sweep_trial(live->sched, trial)->state;
 		const struct sw_checkpoint c = sw_checkpoint_of(live, trial);
 
+		/* Its file is in the list of the ended. */
 		if (sw_trial_ended(state))
 			continue;
 		if (state == SW_TRIAL_RUNNING || live->spec->command != NULL)
@@ -107,6 +108,8 @@ static void list_folder(struct found *f, const struct sw_daemon *d, int64_t swee
 		struct sw_checkpoint file;
 		bool whole;
 
+		/* No name of ours, or one that was never finished: sw_janitor_clean() removes
+		 * those. */
 		if (!sw_janitor_read_name(e->d_name, &file, &whole) || !whole)
 			continue;
 		add_found(f, file.trial, file.step);
@@ -136,6 +139,7 @@ static void take_found(struct found *f)
 		const struct found_file *file = &f->v[i];
 		const uint64_t last = (uint64_t)file->row.resume_step;
 
+		/* Nothing of it is kept; or it was written and never reported. */
 		if (file->failed || file->step > last)
 			continue;
 		const bool several = spec != NULL && spec->n_metrics > 1;

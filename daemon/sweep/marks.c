@@ -9,6 +9,7 @@
 void sw_marks_note(struct sw_marks *c, uint64_t trial)
 {
 	c->any = true;
+	/* The sweep itself; or nobody will read it; or all is told anew anyhow. */
 	if (trial == 0 || !c->watched || c->overflowed)
 		return;
 	for (size_t i = c->n; i > 0 && i + LATEST > c->n; i--)

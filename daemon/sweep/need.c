@@ -33,14 +33,17 @@ const char *sw_need_precision(const struct sw_running *live)
 	bool active[SW_SPACE_MAX_PARAMS];
 	struct sw_suggestion *ready;
 
+	/* The same for all trials; NULL where any slot will do. */
 	if (spec->precision_param < 0)
 		return spec->precision;
 	const size_t i = (size_t)spec->precision_param;
 	const struct sw_spec_param *p = &spec->params[i];
 
+	/* Which trial is next is not known yet: any slot may ask, and is looked at again. */
 	if (!sw_suggest_peek(live, &ready) || sw_sweep_next(live->sched, ready, values) != SW_OK)
 		return NULL;
 	sw_space_active(sw_sweep_space(live->sched), values, active);
+	/* Without the parameter the trainer's default counts, which is fp32. */
 	if (!active[i])
 		return NULL;
 	const cJSON *v = p->value != NULL ? p->value

@@ -21,6 +21,7 @@ static sw_status open_file(const char *path, struct output_file *f, struct sw_er
 	struct stat st;
 
 	f->fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	/* Nothing was written yet, or there is no older part. */
 	if (f->fd < 0 && errno == ENOENT)
 		return SW_OK;
 	if (f->fd < 0 || fstat(f->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -64,7 +65,8 @@ static bool is_begun(const char *s, size_t n)
 				   : 2);
 }
 
-/* Appends what is valid, up to a character that is not whole yet; returns the bytes of data used. */
+/* Appends what is valid, up to a character that is not whole yet; returns the bytes of data
+ * used. */
 static size_t add_text(struct sw_buf *text, const char *data, size_t n)
 {
 	size_t i = 0;
@@ -109,11 +111,13 @@ sw_status sw_output_read(const char *path, const struct sw_output_place *at, siz
 	for (size_t i = 0; i < 2; i++)
 		if (both[i].fd >= 0 && both[i].inode == at->file && at->offset <= both[i].size)
 			k = i;
-	if (k == 2) { /* from the first that is kept */
+	/* The file that the reader was in is gone, or was never there. */
+	if (k == 2) {
 		k = both[0].fd >= 0 ? 0 : 1;
 		page->lost = at->file != 0 && both[k].fd >= 0;
 		page->next = (struct sw_output_place){.file = both[k].inode};
 	}
+	/* The older file is read to its end: on in the newer one. */
 	if (rc == SW_OK && k == 0 && page->next.offset == both[0].size && both[1].fd >= 0) {
 		k = 1;
 		page->next = (struct sw_output_place){.file = both[1].inode};

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* If fewer GPUs are left than a trial of several takes, one of those that do not soon come back; NULL:
- * there are enough. */
+/* If fewer GPUs are left than a trial of several takes, one of those that do not soon come back;
+ * NULL: there are enough. */
 static const struct sw_slot *find_missing(const struct sw_daemon *d,
 					  const struct sw_room_need *need, unsigned *left)
 {
@@ -104,6 +104,7 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 		write_since(live->d->sweep.sweeps[kept_for - 1], since, sizeof since);
 	if (kept_for == live->sweep)
 		(void)snprintf(kept, sizeof kept, ", kept for it%s", since);
+	/* What holds it is shown as that. */
 	if (!sw_room_is_free(s))
 		return false;
 	if (need.gpus > 1 && sw_room_for(s, &need) != SW_ROOM_YES) {
@@ -217,8 +218,8 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 	}
 }
 
-/* Are as many GPUs as its trial takes, one or several, being cleared for this sweep, others than the
- * worker's? */
+/* Are as many GPUs as its trial takes, one or several, being cleared for this sweep, others than
+ * the worker's? */
 static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_running *live,
 				 const struct sw_worker *than, unsigned gpus)
 {
@@ -288,6 +289,7 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s, bool *moved)
 	struct sw_call *call = s->next;
 	struct sw_running *live = pick_sweep(d, s);
 
+	/* No sweep has work for it, or it is kept for one. */
 	if (live == NULL)
 		return false;
 	/* This trial's, which is the next one no more once it is out. */
@@ -336,6 +338,7 @@ static void give_kept_jobs(struct sw_daemon *d)
 
 void sw_place_flush(struct sw_daemon *d)
 {
+	/* Nothing has changed for slots in this turn. */
 	if (!d->slot.due)
 		return;
 	give_kept_jobs(d);

@@ -6,8 +6,8 @@
  * for it. What a trial takes of a GPU's lanes and bytes (daemon/slot/room.h) follows from its
  * spec's resources, and from what its sweep's check said of the largest configuration. If the sweep
  * whose turn it is needs several lanes or CPU slots, or bytes, and too few are free, and they still
- * are after SW_PLACE_KEEP_US, slots are kept for it (daemon/sweep/claim.h): no other sweep gets a CPU
- * slot, or a lane of the one GPU that is cleared for it, until the trial has what it takes.
+ * are after SW_PLACE_KEEP_US, slots are kept for it (daemon/sweep/claim.h): no other sweep gets a
+ * CPU slot, or a lane of the one GPU that is cleared for it, until the trial has what it takes.
  */
 #ifndef SW_DAEMON_SWEEP_PLACE_H
 #define SW_DAEMON_SWEEP_PLACE_H
@@ -26,7 +26,8 @@ struct sw_slot_events;
 /* For d->slot.events. */
 extern const struct sw_slot_events sw_place_events;
 
-/* For d->sweep.keep_us: SW_PLACE_KEEP_US, or what SWEEPD_KEEP_MS in the environment says, for tests. */
+/* For d->sweep.keep_us: SW_PLACE_KEEP_US, or what SWEEPD_KEEP_MS in the environment says, for
+ * tests. */
 int64_t sw_place_keep_us(void);
 /* If d->slot.due: gives free slots the work there is. */
 void sw_place_flush(struct sw_daemon *d);

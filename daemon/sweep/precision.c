@@ -39,6 +39,8 @@ sw_status sw_precision_check(const struct sw_daemon *d, const struct sw_spec *sp
 	size_t all;
 	const size_t n = count_without_precision(d, spec, &all, &known);
 
+	/* fp32; or some slot will do; or none would in fp32 either, which has a warning of its
+	 * own. */
 	if (spec->precision == NULL || n < all || all == 0)
 		return SW_OK;
 	if (known != NULL)

@@ -18,8 +18,8 @@
 struct sw_daemon;
 struct sw_spec;
 
-/* SW_INVALID at the trainer's option, or at the parameter: there are slots that would take its trials,
- * and none computes in a precision that it names. */
+/* SW_INVALID at the trainer's option, or at the parameter: there are slots that would take its
+ * trials, and none computes in a precision that it names. */
 SW_NODISCARD sw_status sw_precision_check(const struct sw_daemon *d, const struct sw_spec *spec,
 					  struct sw_err *err);
 

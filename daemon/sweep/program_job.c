@@ -66,6 +66,7 @@ void sw_program_job_fill(const struct sw_running *live, const struct sw_slot *s,
 
 	if (spec->gpu > 1)
 		job->visible = write_visible(s, room->visible, sizeof room->visible);
+	/* A trainer prints nothing that is kept. */
 	if (spec->command == NULL)
 		return;
 	make_folders(live);
@@ -119,6 +120,7 @@ void sw_program_job_warning(const struct sw_spec *spec, char *line, size_t cap)
 	    !has_file(cwd, strlen(cwd), spec->program, R_OK))
 		(void)snprintf(line, cap, "/program: %.200s in %.200s: %s", spec->program, cwd,
 			       strerror(errno));
+	/* The program differs from trial to trial. */
 	else if (word == NULL || strstr(word, "${") != NULL)
 		return;
 	else if (strchr(word, '/') != NULL && !has_file(cwd, strlen(cwd), word, X_OK))

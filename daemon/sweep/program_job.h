@@ -1,6 +1,6 @@
 /*
- * daemon/sweep/program_job.h — trials that are the user's own program: what their worker is told, and
- * where their output lies.
+ * daemon/sweep/program_job.h — trials that are the user's own program: what their worker is told,
+ * and where their output lies.
  *
  *   <state>/logs/<sweep>/<trial>.log      written by the worker; the part before it in .log.1
  */

@@ -191,6 +191,7 @@ void sw_recover_need(struct sw_call *call,
 {
 	struct sw_running *live = sw_running_of(call);
 
+	/* The call is answered. */
 	if (live == NULL)
 		return;
 	/* At once, so that what a connection asks in a row of a loaded sweep keeps its order. */

@@ -78,6 +78,7 @@ static void find_made(struct sw_replay *r, struct sw_event *e)
 {
 	if (e->kind == SW_EVENT_ENQUEUE)
 		sw_replay_read_made(r, e);
+	/* Its values follow from the seed, or it makes no trial. */
 	if (e->kind != SW_EVENT_ASK || !sw_sweep_wants_suggestion(r->sched))
 		return;
 	if (r->watch != NULL && r->watch->suggest != NULL)
@@ -109,6 +110,7 @@ static void check_verdict(struct sw_replay *r, const struct sw_event *e,
 static void step_replay(struct sw_replay *r, const struct sw_event *e,
 			const struct sw_row_event *event, const struct sw_row_report *report)
 {
+	/* What was read for it is damaged. */
 	if (r->rc != SW_OK)
 		return;
 	r->rc = sw_sweep_step(r->sched, e, &r->actions, &r->err);
@@ -250,6 +252,7 @@ static void read_priors(struct sw_replay *r)
 {
 	struct prior_read p = {.r = r};
 
+	/* It learns from no earlier sweep. */
 	if (r->spec->n_warm_start == 0)
 		return;
 	r->rc = sw_plan_space(&p.space, r->spec, &r->err);

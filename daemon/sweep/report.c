@@ -93,7 +93,7 @@ static void answer_repeat(struct sw_running *live, struct sw_call *call, const s
 			return;
 		free(r);
 	}
-	sw_call_refuse(call, SW_BUSY, "", "too much waits; try again");
+	sw_call_refuse(call, SW_BUSY, "", SW_CALL_BUSY);
 }
 
 /* A program may report other metrics first; the sweep says what its reports lack until one has the
@@ -122,6 +122,7 @@ static void refuse_metric(struct sw_running *live, struct sw_call *call, const c
 	}
 	const struct sw_event fail = {.kind = SW_EVENT_FAIL, .cause = err.msg};
 	struct sw_change *c = sw_driver_change(live, call, &fail);
+	/* The sweep has ended meanwhile; the call has that error. */
 	if (c == NULL)
 		return;
 	answer_decision(&c->reply, "stop");
@@ -180,6 +181,7 @@ static sw_status step_report(struct sw_change *c, struct sw_running *live, const
 {
 	const sw_status rc = sw_driver_step(c, live, e, -1, err);
 
+	/* Refused: out of order, or of an attempt that is over. */
 	if (rc != SW_OK)
 		return rc;
 	*decision = "continue";
@@ -207,8 +209,8 @@ static void answer_stored(struct sw_running *live, struct sw_call *call, const c
 	sw_change_commit(c);
 }
 
-/* Tells the trial's last attempt, which is over, what became of it. False: the scheduler has no word
- * for that, and the call is refused. */
+/* Tells the trial's last attempt, which is over, what became of it. False: the scheduler has no
+ * word for that, and the call is refused. */
 static bool answer_late(struct sw_running *live, struct sw_call *call, uint64_t trial,
 			uint32_t attempt)
 {
@@ -325,6 +327,7 @@ static sw_status tell_metrics(struct sw_change *c, struct sw_running *live, stru
 	struct sw_buf text;
 	sw_status rc = SW_OK;
 
+	/* A tell without metrics: the last report stands. */
 	if (metrics == NULL)
 		return SW_OK;
 	sw_buf_init(&text, SW_FRAME_MAX);

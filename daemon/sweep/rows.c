@@ -43,6 +43,7 @@ static void send_stop(void *arg)
 static void stop_after(struct sw_change *c, int32_t slot, const struct sw_running *live,
 		       const struct sw_action *a)
 {
+	/* A client hears of it by the answer to its next word. */
 	if (slot < 0)
 		return;
 	struct stop *s = sw_malloc(sizeof *s);
@@ -72,6 +73,7 @@ static void add_log(struct sw_change *c, const struct sw_running *live, const st
 				       .attempt = a->attempt,
 				       .time_ms = c->now_ms,
 				       .line = b.data};
+	/* A line that is too long is left out: the cause is in the trial's row, too. */
 	if (b.failed == SW_OK)
 		sw_tx_log(c->tx, &row);
 	sw_buf_fini(&b);
@@ -103,6 +105,7 @@ static void add_suggestion(struct sw_change *c, const struct sw_running *live,
 					      .why = text};
 	sw_tx_suggestion(c->tx, &row);
 	free(text);
+	/* A sampler without a state of its own follows from the history. */
 	if (s->state_n == 0)
 		return;
 	sw_buf_init(&state, STATE_MAX);
@@ -175,6 +178,7 @@ static void on_start(struct sw_change *c, struct sw_running *live, const struct 
 			       .seconds = run->seconds,
 			       .slot = (int16_t)slot,
 			       .gpu = (uint32_t)lround(share * SW_RUN_GPU)};
+	/* A trial that was resumed may be older than all that run. */
 	if (a->trial < live->oldest)
 		live->oldest = a->trial;
 	if (slot >= 0)
@@ -189,6 +193,7 @@ static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
 {
 	const bool its = sw_slot_has(s, row->sweep, row->trial, row->attempt);
 
+	/* A core has no such figures, and those of another trial are not its own. */
 	if (!s->device.gpu || (!its && s->sweep != 0))
 		return;
 	const struct sw_gpu_usage u = its ? sw_gpu_usage_end(s) : s->usage;
@@ -219,6 +224,7 @@ static void end_attempt(struct sw_change *c, struct sw_running *live, const stru
 				     .state = state,
 				     .cause = *a->cause != '\0' ? a->cause : NULL};
 
+	/* It was PENDING or PAUSED: no attempt to end. */
 	if (run->started_ms == 0)
 		return;
 	if (run->slot >= 0 && (size_t)run->slot < live->d->slot.slot_n)
@@ -228,6 +234,7 @@ static void end_attempt(struct sw_change *c, struct sw_running *live, const stru
 	run->seconds += (float)ms / 1000.0f;
 	run->started_ms = 0;
 	run->conn = 0;
+	/* Clients' trials take no slot time and no GPU. */
 	if (run->slot < 0)
 		return;
 	assert(live->claim.share.running > 0);
@@ -237,6 +244,7 @@ static void end_attempt(struct sw_change *c, struct sw_running *live, const stru
 	if ((size_t)run->slot < live->d->slot.slot_n) {
 		struct sw_slot *s = &live->d->slot.slots[run->slot];
 
+		/* The slot let go of it first (sw_slot_lose()), and may have another. */
 		if (!sw_slot_has(s, live->sweep, (int64_t)a->trial, a->attempt))
 			return;
 		sw_slot_done(s);
@@ -290,6 +298,7 @@ static void on_decide(struct sw_change *c, const struct sw_running *live,
 {
 	const struct sw_judgement *j = &a->judgement;
 
+	/* No rung has judged it. */
 	if (j->rung == 0)
 		return;
 	const struct sw_row_decision row = {.sweep = live->sweep,

@@ -1,6 +1,6 @@
 /*
- * daemon/sweep/running.h — a sweep as the daemon holds it: the spec, the state machine, and what runs
- * where.
+ * daemon/sweep/running.h — a sweep as the daemon holds it: the spec, the state machine, and what
+ * runs where.
  *
  * The state machine of a sweep that ended before this start is not in memory until someone needs it
  * (daemon/sweep/recover.h); everything else about it comes from the store.
@@ -94,8 +94,8 @@ struct sw_running {
 	} view;                          /* daemon/api/watch.h */
 };
 
-/* The sweep that the call names. NULL: there is none, and the call was answered ("no sweep 9; the last
- * one is 3"). */
+/* The sweep that the call names. NULL: there is none, and the call was answered ("no sweep 9;
+ * the last one is 3"). */
 struct sw_running *sw_running_of(struct sw_call *call);
 
 /* A new sweep; takes spec and sched. The caller stores it. NULL: no memory. */
@@ -114,7 +114,8 @@ void sw_running_level(struct sw_running *live);
  * at. */
 void sw_running_due(struct sw_running *live);
 
-/* The answer to a change of its state: the sweep, its state, and its run_cap if that is asked for. */
+/* The answer to a change of its state: the sweep, its state, and its run_cap if that is asked
+ * for. */
 void sw_running_write_state(const struct sw_running *live, bool run_cap, struct sw_buf *out);
 
 /* Room for the run of every trial up to n. */

@@ -10,6 +10,7 @@ void sw_settle_recovered(struct sw_running *live)
 {
 	struct sw_running **at = &live->d->sweep.settling;
 
+	/* In the list already, or its end is over in one step. */
 	if (live->end.settling || !sw_sweep_settling(live->sched))
 		return;
 	/* At the end: sweeps end in the order in which they were told to, however long each
@@ -55,6 +56,7 @@ void sw_settle_go(struct sw_daemon *d)
 	struct sw_running *live = d->sweep.settling;
 	struct sw_err err = SW_ERR_INIT;
 
+	/* on_slice() comes back; a daemon that stops leaves the rest to its next start. */
 	if (live == NULL || d->sweep.slice_busy || d->phase != SW_UP)
 		return;
 	d->sweep.slice_busy =

@@ -152,7 +152,7 @@ static void read_store(struct sw_submit *s, void (*work)(struct sw_db *db, void 
 	if (sw_store_read(s->call->d->store, SW_READ_LONG, &s->call->conn->reads, work, done, s) ==
 	    SW_OK)
 		return;
-	sw_call_refuse(s->call, SW_BUSY, "", "too much waits; try again");
+	sw_call_refuse(s->call, SW_BUSY, "", SW_CALL_BUSY);
 	free_submit(s);
 }
 
@@ -181,6 +181,7 @@ static void run_build(void *arg)
 	}
 	if (s->spec == NULL)
 		run_read(s);
+	/* The store comes in between (on_built()), then all goes on here. */
 	if (s->rc != SW_OK || (s->spec->n_warm_start > 0 && !s->warmed))
 		return;
 	if (s->spec->command != NULL)

@@ -4,8 +4,8 @@
  *   refine resolved -> spec read -> earlier trials read -> state machine built -> worker's check ->
  *   stored
  *
- * Anything that needs the store runs on its reader's thread; anything that may take longer than a turn
- * of the loop should runs on the pool. Any stage may end the submission with an error.
+ * Anything that needs the store runs on its reader's thread; anything that may take longer than a
+ * turn of the loop should runs on the pool. Any stage may end the submission with an error.
  */
 #ifndef SW_DAEMON_SWEEP_SUBMIT_H
 #define SW_DAEMON_SWEEP_SUBMIT_H
@@ -44,7 +44,8 @@ struct sw_submit {
 	sw_submit_answer_cb *answer;
 };
 
-/* Takes the call. store: the sweep is added, and the answer follows its commit. Dies without memory. */
+/* Takes the call. store: the sweep is added, and the answer follows its commit. Dies without
+ * memory. */
 void sw_submit_begin(struct sw_call *call, bool store, sw_submit_answer_cb *answer);
 
 #endif

@@ -52,6 +52,7 @@ static void check_epoch(struct sw_suggester *s)
 {
 	const uint64_t epoch = sw_sweep_epoch(sweep_of(s));
 
+	/* The space is the one that all this was made for. */
 	if (s->epoch == epoch)
 		return;
 	s->epoch = epoch;
@@ -229,6 +230,8 @@ void sw_suggest_plan(struct sw_suggester *s)
 {
 	size_t wanted = queue_room(s);
 
+	/* One job at a time: on_job() comes back here. A daemon that hands out no more needs
+	 * none. */
 	if (s->busy || s->live->d->phase != SW_UP || s->live->d->draining)
 		return;
 	if (s->live->ended_ms != 0) {
@@ -240,6 +243,7 @@ void sw_suggest_plan(struct sw_suggester *s)
 		wanted += (size_t)sw_suggest_count(w->call);
 	/* A sweep near its run_cap, or with a trial to run again, needs fewer. */
 	wanted = (size_t)sw_sweep_wants_suggestions(sweep_of(s), wanted);
+	/* Nothing that the sweep will still ask for depends on the model. */
 	if (wanted == 0)
 		return;
 	if (is_fresh(s)) {
@@ -316,6 +320,7 @@ bool sw_suggest_peek(const struct sw_running *live, struct sw_suggestion **out)
 	const struct sw_suggester *s = live->suggest;
 
 	*out = NULL;
+	/* The step makes the values itself. */
 	if (s == NULL || !sw_sweep_wants_suggestion(live->sched))
 		return true;
 	if (s->queue.n == 0)

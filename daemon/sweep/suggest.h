@@ -1,7 +1,7 @@
 /*
  * daemon/sweep/suggest.h — suggestions made ahead of time, on another thread, for samplers that are
- * costly (bayes). Those that are quick make theirs inside the step, unless which slots a trial may go
- * to depends on its values (daemon/sweep/need.h).
+ * costly (bayes). Those that are quick make theirs inside the step, unless which slots a trial may
+ * go to depends on its values (daemon/sweep/need.h).
  *
  * A suggester keeps a queue of prepared suggestions for the next trials, a chain: each takes those
  * before it as pending. Results that arrive make it stale, and a fresh one is begun at once; the
@@ -34,8 +34,8 @@ struct sw_suggest_events {
 	void (*ready)(struct sw_running *live, struct sw_call *call);
 };
 
-/* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for who adds a sweep, or
- * rebuilds one. SW_NOMEM. */
+/* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for who adds a
+ * sweep, or rebuilds one. SW_NOMEM. */
 SW_NODISCARD sw_status sw_suggest_attach(struct sw_running *live);
 void sw_suggest_free_all(struct sw_daemon *d); /* after the loop has ended */
 

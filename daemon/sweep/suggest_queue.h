@@ -1,5 +1,6 @@
 /*
- * daemon/sweep/suggest_queue.h — suggestions that wait to be handed out, those of consecutive trials.
+ * daemon/sweep/suggest_queue.h — suggestions that wait to be handed out, those of consecutive
+ * trials.
  *
  * Memory   Owns the suggestions that were pushed. Zeroed is empty.
  * Threads  None of its own.

@@ -101,6 +101,7 @@ bool sw_suggest_rests(struct sw_suggester *s)
 {
 	struct sw_daemon *d = s->live->d;
 
+	/* Somebody waits, or nothing is prepared: no time to rest. */
 	if (s->queue.n == 0 || sw_suggest_asks(s)->n > 0 || s->since_us != 0 ||
 	    d->clock->mono_us() >= rest_until(s))
 		return false;

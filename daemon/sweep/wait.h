@@ -1,8 +1,8 @@
 /*
  * daemon/sweep/wait.h — calls that wait for something of a sweep, in the order in which they came.
  *
- * live->waits has a list for each reason. The file that keeps a call there answers it: when there is
- * what it waits for, or when its time is over.
+ * live->waits has a list for each reason. The file that keeps a call there answers it: when there
+ * is what it waits for, or when its time is over.
  *
  * Memory   A list owns its waits. Zeroed is empty.
  */

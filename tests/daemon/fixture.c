@@ -1,5 +1,5 @@
-/* tests/daemon/fixture.c — the daemon of a story, and the lines that move it. The one file that knows
- * daemon/daemon.h. */
+/* tests/daemon/fixture.c — the daemon of a story, and the lines that move it. The one file that
+ * knows daemon/daemon.h. */
 #include "tests/daemon/fixture.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
@@ -96,8 +96,8 @@ static void stop_daemon(void)
 	end_daemon();
 }
 
-/* As by SIGKILL: what was not stored never is, and the workers live on. The daemon is then stopped as
- * it should be, on a machine that is off, so that its memory is given back. */
+/* As by SIGKILL: what was not stored never is, and the workers live on. The daemon is then
+ * stopped as it should be, on a machine that is off, so that its memory is given back. */
 static void kill_daemon(void)
 {
 	struct fixture_worker workers[FIXTURE_WORKERS];
@@ -138,7 +138,8 @@ static const char *socket_path(void)
 	return path;
 }
 
-/* The process of a worker's slot ends, and its link with it. False: the line says something else. */
+/* The process of a worker's slot ends, and its link with it. False: the line says something
+ * else. */
 static bool worker_dies(const char *line)
 {
 	char name[12], cause[40], said[100] = "";
@@ -398,8 +399,8 @@ START_TEST(story)
 }
 END_TEST
 
-/* The disk breaks at the story's first commit, at its second ... until it lasts to the end: each time
- * the daemon ends, and the next one accepts what is stored. */
+/* The disk breaks at the story's first commit, at its second ... until it lasts to the end: each
+ * time the daemon ends, and the next one accepts what is stored. */
 START_TEST(story_with_a_broken_disk)
 {
 	const struct story *s = &told[_i];

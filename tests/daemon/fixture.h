@@ -1,12 +1,14 @@
 /*
- * tests/daemon/fixture.h — a daemon as a story: what is said or happens a line, and what comes of it.
+ * tests/daemon/fixture.h — a daemon as a story: what is said or happens a line, and what comes of
+ * it.
  *
  * The daemon is sweepd's own, in this process, with fixture_world.h's machine around it. After each
  * line its loop turns until nothing moves any more. Nothing waits and no time passes, but by a line
  * that says so. After its last line every story ends with the machine's power, and a daemon started
  * on what was stored must accept it (it replays each sweep and compares each decision).
  *
- *   client    NAME ask [N [WAIT_S]] | report T A SEQ STEP VALUE | keep (the same, with a checkpoint) |
+ *   client    NAME ask [N [WAIT_S]] | report T A SEQ STEP VALUE |
+ *             keep T A SEQ STEP VALUE (a report with a checkpoint) |
  *             note T A SEQ STEP (without the metric) | beat T A | tell T A STATE [CAUSE] |
  *             final T A STATE VALUE | enqueue PARAMS | cancel-trial T | trial T | get | pause |
  *             resume | cancel | extend N | edit KEYS | watch | submit KEYS | train KEYS (with a
@@ -14,10 +16,11 @@
  *             send TEXT (`$`: a line's end) | repeat N VERB...
  *             VERB@2 is about sweep 2. LINE && LINE: both at once. What the speaker gets is shown
  *             without a name, what others get with theirs.
- *   worker    w0 hello [S T A] | next | report, keep, note, tell as above | log T A TEXT | bye [RANK] |
- *             dies CAUSE [SAID]: of slot 0; hello's id is that which the daemon gave it
- *   time      time S | jump S (no timer runs meanwhile) | slow US (each look at the clock takes it) |
- *             clock set S
+ *   worker    w0 hello [S T A] | next | report, keep, note, tell as above | log T A TEXT |
+ *             bye [RANK] | dies CAUSE [SAID]
+ *             All of slot 0; hello's id is that which the daemon gave it.
+ *   time      time S | jump S (no timer runs meanwhile) |
+ *             slow US (each look at the clock takes it) | clock set S
  *   disk      disk holds | full | breaks | behind | removed | works
  *   pool      pool holds | works | one (does one job and holds on)
  *   checks    check holds | works | refuses WHY | bytes N [N of the data set]
@@ -47,9 +50,9 @@ struct story {
 	const char *line[96]; /* what happens, what comes of it, ... */
 };
 
-/* The suite of a file of stories: each as it is told, and again with a disk that breaks at its first
- * commit, its second ... SW_STORY_PRINT in the environment: what each line causes is printed, for
- * whoever writes one. */
+/* The suite of a file of stories: each as it is told, and again with a disk that breaks at its
+ * first commit, its second ... SW_STORY_PRINT in the environment: what each line causes is
+ * printed, for whoever writes one. */
 #define STORIES(stories)                                                                           \
 	SUITE(tcase)                                                                               \
 	{                                                                                          \

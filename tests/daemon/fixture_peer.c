@@ -1,4 +1,5 @@
-/* tests/daemon/fixture_peer.c — clients and workers of a story: requests out, answers in short words.
+/* tests/daemon/fixture_peer.c — clients and workers of a story: requests out, answers in short
+ * words.
  *
  *   trial.ask      "1.1", "2.3@9" (attempt 3, from the checkpoint of step 9), "4.1<2" (a child of
  *                  2), "1.1 to 20.1", "1.1 3.1 to 21.1" (every second); "none, busy" without one
@@ -332,8 +333,8 @@ struct fixture_peer *fixture_peer_of(const char *name, const char *path)
 	return p;
 }
 
-/* True: some of what waits has gone. What the daemon has cut takes no more, which is for the story to
- * see. */
+/* True: some of what waits has gone. What the daemon has cut takes no more, which is for the
+ * story to see. */
 static bool send_rest(struct fixture_peer *p)
 {
 	const ssize_t n = p->fd >= 0 && p->out_n > 0 ? send(p->fd, p->out, p->out_n, MSG_NOSIGNAL)

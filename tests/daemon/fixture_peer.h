@@ -16,8 +16,8 @@ struct fixture_peer *fixture_peer_of(const char *name, const char *path);
 void fixture_peer_ask(struct fixture_peer *p, const char *method, const char *params);
 /* Sends text, with ' for " and $ for the end of a line. An answer is shown as it comes. */
 void fixture_peer_send(struct fixture_peer *p, const char *text, size_t n);
-/* Sends what waits and takes what has come, of all of them: what the speaker (NULL: nobody) gets is shown without its
- * name. True: something went or came. */
+/* Sends what waits and takes what has come, of all of them: what the speaker (NULL: nobody) gets
+ * is shown without its name. True: something went or came. */
 bool fixture_peers_read(const struct fixture_peer *speaker);
 /* It reads nothing from now on, or reads again. */
 void fixture_peer_deaf(struct fixture_peer *p, bool deaf);

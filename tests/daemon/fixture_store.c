@@ -1,5 +1,5 @@
-/* tests/daemon/fixture_store.c — the store without threads: the same tables and statements on a file
- * in memory, and the story says when the writer comes round. It takes the place of store.c,
+/* tests/daemon/fixture_store.c — the store without threads: the same tables and statements on a
+ * file in memory, and the story says when the writer comes round. It takes the place of store.c,
  * writer_thread.c and reader.c at link time. */
 #include "base/memory.h"
 #include "store/internal.h"

@@ -1,10 +1,11 @@
 /*
- * tests/daemon/fixture_world.h — what a daemon in a story meets instead of a machine: a clock, timers
- * and a pool of threads that the story turns by hand, workers without processes, a store without
- * threads.
+ * tests/daemon/fixture_world.h — what a daemon in a story meets instead of a machine: a clock,
+ * timers and a pool of threads that the story turns by hand, workers without processes, a store
+ * without threads.
  *
  * The daemon is given the clock and the workers. The rest takes the place of the real thing at link
- * time (libuv's timers and its pool, card_poll.c, speccheck.c, store.c and its threads). Nothing here waits.
+ * time (libuv's timers and its pool, card_poll.c, speccheck.c, store.c and its threads). Nothing
+ * here waits.
  */
 #ifndef SW_TESTS_DAEMON_FIXTURE_WORLD_H
 #define SW_TESTS_DAEMON_FIXTURE_WORLD_H
@@ -40,7 +41,8 @@ extern struct fixture_time {
 	int64_t set_ms;  /* the wall clock was set ahead by so much */
 } fixture_time;
 
-/* The moment of the next timer, at most until_us; then that timer alone runs. False: none is due. */
+/* The moment of the next timer, at most until_us; then that timer alone runs. False: none is
+ * due. */
 bool fixture_timer_next(int64_t until_us);
 void fixture_timers_forget(void);
 
@@ -103,8 +105,8 @@ bool fixture_workers_turn(void);
 /* --- GPUs: two, each of 16 GiB --- */
 
 void fixture_cards_init(void);
-/* fine, lost, ecc (an error that cannot be corrected), hot, held (by a stranger), leaks (memory that
- * no process has), small (2 GiB), silent (NVML hangs). */
+/* fine, lost, ecc (an error that cannot be corrected), hot, held (by a stranger), leaks (memory
+ * that no process has), small (2 GiB), silent (NVML hangs). */
 void fixture_card_is(size_t card, const char *what);
 bool fixture_cards_turn(void); /* true: there was a reading */
 

@@ -1,4 +1,5 @@
-/* tests/daemon/api/test_watch_story.c — sweep.watch: snapshots, updates, the end, and slow readers. */
+/* tests/daemon/api/test_watch_story.c — sweep.watch: snapshots, updates, the end, and slow
+ * readers. */
 #include "tests/daemon/fixture.h"
 
 /* what happens, and what comes of it */

@@ -1,4 +1,5 @@
-/* tests/daemon/net/test_conn_story.c — lines in, answers out in their order, turns, limits of time. */
+/* tests/daemon/net/test_conn_story.c — lines in, answers out in their order, turns, limits of
+ * time. */
 #include "tests/daemon/fixture.h"
 
 /* what happens, and what comes of it */

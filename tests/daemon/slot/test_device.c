@@ -71,8 +71,8 @@ START_TEST(device_row_gives_its_slots_or_one_line)
 }
 END_TEST
 
-/* GPU-aa11, GPU-bb11, which is lost, and GPU-cc11; where n is 5 the first is divided into MIG-xx11 and
- * MIG-yy11. To be freed. */
+/* GPU-aa11, GPU-bb11, which is lost, and GPU-cc11; where n is 5 the first is divided into
+ * MIG-xx11 and MIG-yy11. To be freed. */
 static struct sw_nvml_view *make_view(size_t n, const char *visible)
 {
 	struct sw_nvml_view *view = calloc(1, sizeof *view);

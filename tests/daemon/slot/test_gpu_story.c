@@ -1,4 +1,5 @@
-/* tests/daemon/slot/test_gpu_story.c — the lanes of a GPU, and GPUs that are ill, held or too small. */
+/* tests/daemon/slot/test_gpu_story.c — the lanes of a GPU, and GPUs that are ill, held or too
+ * small. */
 #include "tests/daemon/fixture.h"
 
 #define BF16 "'precision':{'values':['bf16','fp32']}"

@@ -1,4 +1,5 @@
-/* tests/daemon/slot/test_leftover.c — what a slot's program left running is ended, and nothing else. */
+/* tests/daemon/slot/test_leftover.c — what a slot's program left running is ended, and nothing
+ * else. */
 #include "daemon/daemon.h"
 #include "daemon/slot/leftover.h"
 #include "daemon/slot/slot.h"

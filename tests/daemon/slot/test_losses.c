@@ -30,9 +30,10 @@ static void make_machine(unsigned n)
 	}
 }
 
-/* What happens, word by word: "0a" GPU 0 loses an attempt of trial a; "01a" one of trial a, which has
- * GPUs 0 and 1, ends by its last; "0." one ends otherwise, "01." on both; "0!" GPU 0 is lost under one;
- * "0x" GPU 0's worker does not come up any more. True: the last one was to blame. */
+/* What happens, word by word: "0a" GPU 0 loses an attempt of trial a; "01a" one of trial a,
+ * which has GPUs 0 and 1, ends by its last; "0." one ends otherwise, "01." on both; "0!" GPU 0
+ * is lost under one; "0x" GPU 0's worker does not come up any more. True: the last one was to
+ * blame. */
 static bool play(const char *events)
 {
 	bool blamed = false;

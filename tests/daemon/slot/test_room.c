@@ -1,5 +1,5 @@
-/* tests/daemon/slot/test_room.c — which trial finds room on a slot: lanes, bytes, and the lanes that
- * it then has. */
+/* tests/daemon/slot/test_room.c — which trial finds room on a slot: lanes, bytes, and the lanes
+ * that it then has. */
 #include "base/gpu.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"

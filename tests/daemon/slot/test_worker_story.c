@@ -1,4 +1,5 @@
-/* tests/daemon/slot/test_worker_story.c — workers: their link, their trials, their ends, their next daemon. */
+/* tests/daemon/slot/test_worker_story.c — workers: their link, their trials, their ends, their
+ * next daemon. */
 #include "tests/daemon/fixture.h"
 
 /* what happens, and what comes of it */

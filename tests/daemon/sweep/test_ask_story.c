@@ -1,4 +1,5 @@
-/* tests/daemon/sweep/test_ask_story.c — trials handed out to clients, who waits for one, who holds one. */
+/* tests/daemon/sweep/test_ask_story.c — trials handed out to clients, who waits for one, who
+ * holds one. */
 #include "tests/daemon/fixture.h"
 
 /* what happens, and what comes of it */

@@ -1,4 +1,5 @@
-/* tests/daemon/sweep/test_commit_story.c — commits that fail, that wait, and what happens meanwhile. */
+/* tests/daemon/sweep/test_commit_story.c — commits that fail, that wait, and what happens
+ * meanwhile. */
 #include "tests/daemon/fixture.h"
 
 /* what happens, and what comes of it */

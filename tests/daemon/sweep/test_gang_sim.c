@@ -1,15 +1,16 @@
 /*
- * tests/daemon/sweep/test_gang_sim.c — sweeps whose trials take one slot or several, on a few slots that
- * come and go, on virtual time: 1,000 seeds.
+ * tests/daemon/sweep/test_gang_sim.c — sweeps whose trials take one slot or several, on a few slots
+ * that come and go, on virtual time: 1,000 seeds.
  *
- * Real are the state machines of the sweeps (with promote and populations among them), the room on the
- * slots (daemon/slot/room.h) and who gets one (daemon/sweep/claim.h); the world around them is a list of
- * moments. Always true:
+ * Real are the state machines of the sweeps (with promote and populations among them), the room on
+ * the slots (daemon/slot/room.h) and who gets one (daemon/sweep/claim.h); the world around them is
+ * a list of moments. Always true:
  *
  *   all or none   a trial that runs has all its slots, and a slot has one trial
  *   no deadlock   if nothing runs, no sweep has work that the free slots are enough for
  *   no idling     a slot is free beside such work only while it is kept for another sweep
- *   kept briefly  slots are kept for a sweep no longer than the longest trial of each takes, unless one was
+ *   kept briefly  slots are kept for a sweep no longer than the longest trial of each takes, unless
+ *   one was
  *                 lost meanwhile
  *   no starving   a sweep whose trials fit on the slots that are up begins one within `bound`
  */
@@ -174,8 +175,8 @@ static void make_world(uint64_t seed)
 					     .holder = -1};
 		w.run[k] = (struct sim_slot){.next_us = INT64_MAX, .up_us = INT64_MAX};
 	}
-	/* Before it is its turn each other sweep may have been served as much; in its turn it waits for
-	 * keep_us and for the longest trial that runs. */
+	/* Before it is its turn each other sweep may have been served as much; in its turn it
+	 * waits for keep_us and for the longest trial that runs. */
 	w.bound_us = 2 * (int64_t)w.sweep_n * (KEEP_US + w.longest_us);
 }
 

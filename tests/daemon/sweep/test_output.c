@@ -1,4 +1,5 @@
-/* tests/daemon/sweep/test_output.c — a program's output, page by page, while its files turn over. */
+/* tests/daemon/sweep/test_output.c — a program's output, page by page, while its files turn
+ * over. */
 #include "base/fault.h"
 #include "daemon/sweep/output.h"
 #include "tests/run.h"

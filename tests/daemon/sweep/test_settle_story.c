@@ -1,4 +1,5 @@
-/* tests/daemon/sweep/test_settle_story.c — how sweeps end: by a word, in slices, by a budget; and edits. */
+/* tests/daemon/sweep/test_settle_story.c — how sweeps end: by a word, in slices, by a budget;
+ * and edits. */
 #include "tests/daemon/fixture.h"
 
 /* what happens, and what comes of it */

@@ -1,4 +1,5 @@
-/* tests/daemon/sweep/test_suggest_queue.c — suggestions that wait to be handed out, and a sampler's state as text. */
+/* tests/daemon/sweep/test_suggest_queue.c — suggestions that wait to be handed out, and a
+ * sampler's state as text. */
 #include "base/buf.h"
 #include "base/fault.h"
 #include "base/memory.h"
