@@ -27,7 +27,7 @@ SW_NODISCARD sw_status sw_canvas_init(struct sw_canvas *c, int width, int height
 void sw_canvas_fini(struct sw_canvas *c);
 
 /* Writes marked text (cli/header.h) at row, column, in at most max columns; longer text is cut with
- * a mark. What lies outside the canvas is left out. Returns the column after it. */
+ * a mark, and text outside the canvas is left out. Returns the column after it. */
 int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint tint, bool utf8,
 		  const char *marked);
 

@@ -50,8 +50,7 @@ int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struc
 /* sw_cli_call() with the params that were written. Takes their bytes. */
 int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *params,
 			struct sw_reply *r);
-/* What a failed status means for the exit, after its line ("sweep: /ptr: message") has been
- * written. */
+/* The exit status for a failed call, after its line ("sweep: /ptr: message") has been written. */
 int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err);
 
 /* Appends the daemon's result and a newline: the bytes as they came, but on a terminal escaped

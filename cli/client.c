@@ -167,7 +167,7 @@ static sw_status take_line(struct sw_client *c, char **line, size_t *len, struct
 	*line = NULL;
 	if (c->in.len > c->scanned)
 		nl = memchr(c->in.data + c->scanned, '\n', c->in.len - c->scanned);
-	if (nl == NULL) {
+	if (nl == NULL) { /* what was searched is not searched again when more comes */
 		c->scanned = c->in.len;
 		return SW_OK;
 	}
@@ -232,7 +232,7 @@ static sw_status understand(struct sw_reply *r, size_t len, struct sw_err *err)
 		return SW_OK;
 	}
 	id = sw_json_get(r->tree, "id");
-	r->id = sw_json_u64(id, &n) ? (int64_t)n : -1; /* an error that names no id: nobody's */
+	r->id = sw_json_u64(id, &n) ? (int64_t)n : -1; /* an error without an id answers no call */
 	if (sw_json_get(r->tree, "error") != NULL)
 		return refusal(sw_json_get(r->tree, "error"), err);
 	r->result = sw_json_get(r->tree, "result");

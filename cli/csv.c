@@ -17,7 +17,7 @@ static void add_name(struct sw_csv *csv, char ***names, size_t *n, const char *n
 
 	for (size_t i = 0; i < *n; i++)
 		if (strcmp((*names)[i], name) == 0)
-			return;
+			return; /* an earlier trial has it, too: one column */
 	grown = sw_realloc(*names, (*n + 1) * sizeof *grown);
 	if (grown != NULL) {
 		*names = grown;
@@ -30,7 +30,7 @@ static void add_name(struct sw_csv *csv, char ***names, size_t *n, const char *n
 	csv->failed = SW_NOMEM;
 }
 
-/* Parameters in groups have their whole names: "opt.wd". As deep as JSON may be nested. */
+/* Parameters in groups have their whole names: "opt.wd". They nest as deep as JSON may. */
 static void add_params(struct sw_csv *csv, const cJSON *params, const char *prefix)
 {
 	char name[2 * SW_SPEC_MAX_PARAM_NAME];
@@ -133,7 +133,7 @@ static void field(struct sw_buf *out, const cJSON *v)
 	struct sw_jw w;
 
 	if (v == NULL || cJSON_IsNull(v))
-		return;
+		return; /* an empty cell */
 	if (cJSON_IsString(v)) {
 		sw_csv_field(out, v->valuestring);
 		return;

@@ -124,7 +124,7 @@ static bool plain_array(const cJSON *v)
 
 	cJSON_ArrayForEach (e, v) {
 		if ((cJSON_IsArray(e) || cJSON_IsObject(e)) && e->child != NULL)
-			return false;
+			return false; /* an empty one takes no more room than a number */
 	}
 	return true;
 }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the place that is written to can show. */
+/* The abilities of the terminal or file that is written to. */
 struct sw_look {
 	bool utf8;  /* else anything over 0x7e becomes '?' and bars are ASCII */
 	bool color; /* SGR colours are welcome */

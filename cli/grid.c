@@ -51,7 +51,7 @@ void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop)
 
 	assert(g->n_rows == 0);
 	if (g->failed != SW_OK)
-		return;
+		return; /* the caller asks once, at the end */
 	if (!sw_array_reserve(&g->cols, &g->cap_cols, g->n_cols + 1, sizeof *g->cols)) {
 		g->failed = SW_NOMEM;
 		return;
@@ -91,6 +91,7 @@ void sw_grid_row(struct sw_grid *g)
 
 static struct sw_grid_cell *next_cell(struct sw_grid *g)
 {
+	/* a grid that failed may lack the row: its cells go nowhere */
 	if (g->failed != SW_OK || g->n_rows == 0)
 		return NULL;
 	assert(g->at < g->n_cols);
@@ -203,7 +204,7 @@ int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
 	}
 	while (total(out, g->n_cols) > width && drop_one(g, out))
 		;
-	/* What cannot be dropped is cut, from the right. */
+	/* Columns that cannot be dropped are cut, from the right. */
 	for (size_t i = g->n_cols; i-- > 0 && (left = total(out, g->n_cols) - width) > 0;)
 		if (out[i] > 0)
 			out[i] = out[i] - left > 1 ? out[i] - left : 1;

@@ -144,7 +144,7 @@ static void add_bracket(struct sw_buf *b, const cJSON *rungs, double bracket)
 			}
 		}
 		if (high == NULL)
-			return;
+			return; /* this bracket was the last with a rung */
 		const cJSON *cutoff = sw_json_get(high, "cutoff"), *n = sw_json_get(high, "n");
 		if (cJSON_IsNumber(cutoff))
 			sw_fmt_short(cutoff->valuedouble, text);
@@ -160,7 +160,7 @@ static bool add_rungs(struct sw_buf *b, const struct sw_view *v)
 	double most = 0.0;
 
 	if (!cJSON_IsArray(rungs) || rungs->child == NULL)
-		return false;
+		return false; /* its pruner has no rungs, or no trial has reached one */
 	cJSON_ArrayForEach (rung, rungs) {
 		const cJSON *of = sw_json_get(rung, "bracket");
 

@@ -24,7 +24,7 @@ void sw_live_more(struct sw_buf *b, const struct sw_view *v, size_t shown)
 		total += left[s];
 	}
 	if (total == 0)
-		return;
+		return; /* every trial has its row */
 	(void)sw_buf_addf(b, "... %llu more trial%s not shown (", (unsigned long long)total,
 			  total == 1 ? "" : "s");
 	for (size_t s = 0; s < SW_STATE_N; s++) {

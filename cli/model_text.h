@@ -4,7 +4,8 @@
 
 #include "cli/cli.h"
 
-/* Of a spec whose trainer's model is a preset; of another, or of none (NULL), nothing. */
+/* Prints the layers for a spec whose trainer's model is a preset; for another, or none (NULL), it
+ * prints nothing. */
 void sw_model_text(struct sw_cli *c, const cJSON *spec);
 
 #endif

@@ -21,6 +21,7 @@ static void set_colors(void)
 		     {SW_TINT_MAGENTA, COLOR_MAGENTA}};
 
 	if (start_color() == ERR || use_default_colors() == ERR) {
+		/* black on white would be worse than no colours */
 		colored = false;
 		return;
 	}
@@ -34,6 +35,7 @@ bool sw_screen_open(bool color)
 
 	if (screen != NULL || !isatty(STDOUT_FILENO) || term == NULL || strcmp(term, "dumb") == 0)
 		return false;
+	/* unlike initscr(), newterm() does not end the program when it fails */
 	screen = newterm(NULL, stdout, stdin);
 	if (screen == NULL)
 		return false;

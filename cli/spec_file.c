@@ -21,7 +21,7 @@ static sw_status slurp(struct sw_buf *b, const char *name, int fd, struct sw_err
 					  SW_SPEC_FILE_MAX);
 		n = read(fd, b->data + b->len, 16384);
 		if (n == 0)
-			return SW_OK;
+			return SW_OK; /* its end */
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -62,7 +62,8 @@ static void join_lines(char *text, size_t len)
 			text[i] = ' ';
 }
 
-/* By the name's end; stdin by its first character: JSON's specs begin with {. */
+/* The format is seen by the name's end; stdin's by its first character: a spec in JSON begins with
+ * {. */
 static bool is_yaml(const char *path, const struct sw_buf *text)
 {
 	const size_t n = strlen(path);

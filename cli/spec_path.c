@@ -30,7 +30,7 @@ static sw_status make_absolute(const cJSON *dataset, const char *key, bool *chan
 	char path[PATH_SIZE];
 
 	if (!cJSON_IsString(given) || !resolve(given->valuestring, path))
-		return SW_OK;
+		return SW_OK; /* the daemon says what is wrong with it, if anything is */
 	*changed = true;
 	return cJSON_SetValuestring(given, path) != NULL ? SW_OK : SW_NOMEM;
 }

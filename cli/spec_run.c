@@ -46,6 +46,7 @@ static sw_status fill_variable(cJSON *run, const char *name, bool *changed)
 	const char *value = getenv(name);
 	cJSON *env;
 
+	/* the spec's own word counts more than the shell that it is submitted from */
 	if (value == NULL || sw_json_get(sw_json_get(run, "env"), name) != NULL)
 		return SW_OK;
 	env = need_object(run, "env", changed);
@@ -90,7 +91,7 @@ sw_status sw_spec_run_fill(cJSON *spec, bool *changed, struct sw_err *err)
 	const cJSON *command = sw_json_get(spec, "command");
 
 	if (command == NULL && sw_json_get(spec, "program") == NULL)
-		return SW_OK;
+		return SW_OK; /* the worker trains it: no program of the user's runs */
 	cJSON *run = need_object(spec, "run", changed);
 	if (run == NULL)
 		return sw_json_get(spec, "run") != NULL ? SW_OK : SW_NOMEM;

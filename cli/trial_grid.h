@@ -27,7 +27,7 @@ struct sw_trial_grid {
 	bool utf8;
 };
 
-/* As a watcher shows them. */
+/* The grid as a watcher shows it. */
 struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8);
 
 /* Fills an initialised, empty grid; trials are Trial objects (methods.json). A failure latches in

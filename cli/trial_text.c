@@ -84,7 +84,7 @@ static void section(struct sw_cli *c, const char *title, const struct sw_names *
 		    const cJSON *values, int width)
 {
 	if (names->n == 0)
-		return;
+		return; /* no title over nothing */
 	(void)sw_buf_addf(&c->out, "%s\n", title);
 	for (size_t i = 0; i < names->n; i++) {
 		const cJSON *v = sw_json_get(values, names->name[i]);

@@ -53,7 +53,7 @@ int sw_verb_checkpoint(struct sw_cli *c)
 	return status;
 }
 
-/* What sweep-worker fit reads (worker/fit.h). */
+/* The input that sweep-worker fit reads (worker/fit.h). */
 static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJSON *trial,
 			   struct sw_buf *out, struct sw_err *err)
 {
@@ -80,7 +80,7 @@ static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJS
 	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
 	sw_jw_kint(&w, "trial", (int64_t)c->trial);
 	const bool given = (c->args.given & SW_OPT_EPOCHS) != 0;
-	/* what is best by one of several metrics is nobody's best */
+	/* with several metrics no trial is the best */
 	const double stop = !given && spec->n_metrics <= 1
 				    ? sw_json_number(sw_json_get(trial, "best"), "step", 0)
 				    : 0;

@@ -34,7 +34,7 @@ static int look_once(struct sw_cli *c, const struct sw_look *look)
 	return status;
 }
 
-/* What is not as it should be stands out. */
+/* Marks a state that is not as it should be. */
 static enum sw_tint tint_of(const char *line)
 {
 	if (strstr(line, " DOWN ") != NULL || strstr(line, " OUT ") != NULL)
@@ -98,7 +98,7 @@ static bool wait_ms(bool on_screen, int ms)
 		if (interrupted)
 			return false;
 		if (left_ms <= 0)
-			return true;
+			return true;              /* time for the next look */
 		(void)poll(&in, 1, (int)left_ms); /* each outcome is looked at here */
 		const enum sw_key key = on_screen ? sw_screen_key() : SW_KEY_NONE;
 		if (key != SW_KEY_NONE)

@@ -13,6 +13,7 @@ static bool word_number(const char *s, const char *end, double *out)
 	char text[64], *rest;
 	const size_t n = (size_t)(end - s);
 
+	/* strtod() alone would take "inf", "nan" and hexadecimal, too */
 	if (n == 0 || n >= sizeof text || strspn(s, "0123456789+-.eE") < n)
 		return false;
 	memcpy(text, s, n);

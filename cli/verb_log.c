@@ -10,7 +10,7 @@
 #define LOOK_US   250000 /* between two looks with --follow */
 #define MAX_PLACE 48
 
-/* How far both have been read. */
+/* How far the trial's log and its output have been read. */
 struct log {
 	struct sw_cli *c;
 	uint64_t after;
@@ -59,7 +59,7 @@ static int read_lines(struct log *l, bool *more)
 		sw_cli_json(l->c, &r); /* a look that finds nothing new says nothing */
 		l->any = true;
 	}
-	/* `next` stands also after the last page, for who comes back later. */
+	/* `next` stands also after the last page, so that a later call goes on from it. */
 	*more = cJSON_GetArraySize(lines) >= LINES;
 	if (sw_json_u64(sw_json_get(r.result, "next"), &next) && next > l->after)
 		l->after = next;
@@ -94,7 +94,7 @@ static void print_output(struct log *l, const char *text)
 		return;
 	l->any = true;
 	l->middle = text[strlen(text) - 1] != '\n';
-	if (c->look.width == 0) {
+	if (c->look.width == 0) { /* no terminal: a file or another program gets every byte */
 		(void)sw_buf_adds(&c->out, text);
 		return;
 	}

@@ -19,7 +19,8 @@ static void add_progress(struct sw_grid *g, const cJSON *sweep)
 		sw_grid_addf(g, "%llu", (unsigned long long)done);
 }
 
-/* Of several metrics: all of them, and of how many trials none is the best. */
+/* With several metrics it shows all of them, and how many trials are on the front; there is no
+ * best. */
 static void add_several(struct sw_grid *g, const cJSON *sweep, bool utf8)
 {
 	struct sw_buf names;

@@ -132,7 +132,7 @@ static void limits_line(struct sw_cli *c, const struct sw_view *v)
 		(void)sw_buf_adds(&c->out, "\n");
 }
 
-/* Who changed what, and when. */
+/* The edits of the sweep: by whom, what, and when. */
 static void print_edits(struct sw_cli *c, const cJSON *edits)
 {
 	const cJSON *edit;

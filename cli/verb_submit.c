@@ -65,7 +65,7 @@ int sw_verb_submit(struct sw_cli *c)
 	return c->args.given & SW_OPT_WATCH ? sw_watch_run(c, &sweep, 1) : SW_EXIT_DONE;
 }
 
-#define RUNGS_SHOWN 12 /* where nobody says how long a trial runs, there is no end of them */
+#define RUNGS_SHOWN 12 /* without a limit on the steps of a trial the rungs have no end */
 
 /* "memory of the largest trial: 1834560 bytes, its data set among them; 18442 weights" */
 static void memory_line(struct sw_cli *c, const cJSON *result)
@@ -73,7 +73,7 @@ static void memory_line(struct sw_cli *c, const cJSON *result)
 	const cJSON *bytes = sw_json_get(result, "bytes");
 
 	if (!cJSON_IsNumber(bytes))
-		return;
+		return; /* the memory of a user's own program cannot be counted ahead */
 	(void)sw_buf_addf(&c->out,
 			  "memory of the largest trial%s: %.0f bytes, its data set among "
 			  "them; ",

@@ -32,7 +32,7 @@ struct sw_view {
 	uint64_t changes;   /* messages so far */
 	int64_t at_us;      /* monotonic time of the last message */
 	int64_t lost_at_us; /* when the daemon went away; 0: it is there */
-	uint64_t drawn;     /* changes when it was last printed (for who prints) */
+	uint64_t drawn;     /* changes when it was last printed (for its printer) */
 };
 
 void sw_view_init(struct sw_view *v, uint64_t sweep);

@@ -106,7 +106,7 @@ static sw_status take_update(struct watch *w, size_t i, struct sw_reply *r)
 	else if (r->method == NULL && r->id == w->ids[i])
 		key = "result";
 	if (key == NULL)
-		return SW_OK;
+		return SW_OK; /* a message that this version does not know */
 	if (w->json) {
 		size_t n = 0;
 		const char *raw = sw_client_reply_member(r->line, strlen(r->line), key, &n);
@@ -135,7 +135,7 @@ static sw_status drain_view(struct watch *w, size_t i, struct sw_err *err)
 	}
 	sw_client_reply_fini(&r);
 	if (rc == SW_BUSY)
-		return SW_OK;
+		return SW_OK; /* all that had come is taken */
 	if (rc == SW_INVALID || rc == SW_NOMEM) {
 		*err = why;
 		return rc;
@@ -219,7 +219,7 @@ static sw_status show_all(struct watch *w, int64_t *due)
 		return SW_OK;
 	}
 	if (w->shown_at != 0 && now < *due)
-		return SW_OK;
+		return SW_OK; /* changes gather until then: a fast sweep has thousands a second */
 	rc = w->on_screen ? show_screen(w, now) : show_blocks(w, now);
 	w->dirty = false;
 	w->shown_at = now;
@@ -301,7 +301,7 @@ static bool among(const cJSON *trials, const cJSON *trial)
 	const cJSON *t;
 
 	if (!sw_json_u64(sw_json_get(trial, "trial"), &want))
-		return true;
+		return true; /* without a number it is not shown at all */
 	cJSON_ArrayForEach (t, trials) {
 		if (sw_json_u64(sw_json_get(t, "trial"), &have) && have == want)
 			return true;
@@ -338,7 +338,7 @@ static sw_status print_end(struct watch *w, const struct sw_view *v)
 		       (unsigned long long)v->sweep, SW_BLOCK_ROWS);
 	const cJSON *first = fetch_rows(w, "sweep.best", params, &best);
 	if (first != NULL && cJSON_GetArraySize(first) < SW_BLOCK_ROWS) {
-		/* As many again as the best ones, which may all be among them. */
+		/* As many again as the best ones, since those may all be among them. */
 		(void)snprintf(params, sizeof params, "{\"sweep\":%llu,\"limit\":%d}",
 			       (unsigned long long)v->sweep, 2 * SW_BLOCK_ROWS);
 		all = fetch_rows(w, "trial.list", params, &list);
@@ -405,7 +405,7 @@ int sw_watch_run(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 		sw_view_init(&w.views[i], sweeps[i]);
 	for (size_t i = 0; rc == SW_OK && i < n; i++)
 		rc = start_view(&w, i, &err);
-	/* What came before is shown before the terminal is taken over. */
+	/* Shows what came before the terminal is taken over. */
 	if (rc == SW_OK && sw_cli_flush(c) != SW_EXIT_DONE)
 		rc = sw_err_set(&err, SW_INVALID, "nobody reads");
 	if (rc == SW_OK) {

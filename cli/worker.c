@@ -21,7 +21,7 @@ static void worker_path(char out[PATH_MAX + 16])
 	char self[PATH_MAX];
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 
-	if (given != NULL && *given != '\0') {
+	if (given != NULL && *given != '\0') { /* a test's, or one beside another build */
 		(void)snprintf(out, PATH_MAX + 16, "%s", given);
 		return;
 	}

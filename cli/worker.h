@@ -11,7 +11,7 @@
  * An exit status; what went wrong it has said itself. */
 int sw_worker_run(struct sw_cli *c, const char *const *words, const char *input);
 
-/* Of a sweep alone, c->trial becomes its best trial. An exit status. */
+/* If only a sweep is named, c->trial becomes its best trial. Returns an exit status. */
 int sw_worker_trial(struct sw_cli *c);
 
 #endif

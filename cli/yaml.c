@@ -113,7 +113,7 @@ static sw_status copy_of(struct reader *r, const cJSON *v, yaml_mark_t at, cJSON
 static sw_status remember(struct reader *r, const yaml_char_t *anchor, cJSON *v, yaml_mark_t at)
 {
 	if (anchor == NULL)
-		return SW_OK;
+		return SW_OK; /* most nodes have none */
 	if (r->n_anchors == MAX_ANCHORS)
 		return fail(r, at, "more than %d anchors", MAX_ANCHORS);
 	char *name = sw_strdup((const char *)anchor);
@@ -145,7 +145,7 @@ static sw_status check_tag(struct reader *r, const yaml_char_t *given, const cha
 
 	*tag = NULL;
 	if (text == NULL)
-		return SW_OK;
+		return SW_OK; /* the value itself says what it is */
 	for (; strncmp(text, TAG_PREFIX, n) == 0 && *names != NULL; names++)
 		if (strcmp(text + n, *names) == 0) {
 			*tag = *names;

@@ -40,12 +40,12 @@ static bool strip(struct number *n, const char *word)
 	if (word[0] == '-' || word[0] == '+')
 		word++;
 	if (word[0] == '_')
-		return false;
+		return false; /* YAML 1.1 allows them between digits alone */
 	for (; *word != '\0'; word++) {
 		if (*word == '_')
 			continue;
 		if (len == SW_JSON_MAX_NUMBER)
-			return false;
+			return false; /* JSON would refuse it: it stays a text */
 		n->text[len++] = *word;
 	}
 	n->text[len] = '\0';
