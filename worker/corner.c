@@ -53,8 +53,8 @@ static bool is_walked_by_factors(const struct sw_spec_param *p)
 	}
 }
 
-/* Normal and beta kinds, which have no ends: of a normal six deviations leave one draw in a thousand
- * million, a beta ends at 0 and 1 and has neither. */
+/* Normal and beta kinds, which have no ends: of a normal six deviations leave out one draw in a
+ * thousand million, a beta ends at 0 and 1 and has neither. */
 static double endless(const struct sw_spec_param *p, double part)
 {
 	const double v = p->mu + (12 * part - 6) * p->sigma;

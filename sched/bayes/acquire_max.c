@@ -86,7 +86,7 @@ double sw_log_ei_max(size_t m, const double *mean, const double *sd, double best
 		top = fmax(top, mean[k]);
 		wide = fmax(wide, sd[k]);
 	}
-	/* Concave: it falls at least as fast as at its end. Where it is sure to be below best, it
+	/* Concave: it falls at least as fast as at its end. If it is sure to be below best, it
 	 * falls around the largest mean. */
 	double from = best - DROP / fmax(fall, 1e-300);
 

@@ -96,8 +96,8 @@ SW_NODISCARD sw_status sw_bayes_memory_read(struct sw_bayes_memory *m, const uns
 
 /* A trial made by a local step. */
 void sw_bayes_memory_add_local(struct sw_bayes_memory *m, uint64_t trial);
-/* What a result means for the trust region and the stall. y: the result (unless bad); best, median:
- * of the results before it (unless first). d: of the cube. */
+/* A result, as the trust region and the stall take it. y: the result (unless bad); best, median: of
+ * the results before it (unless first). d: of the cube. */
 struct sw_bayes_told {
 	uint64_t trial; /* 0: of an earlier sweep */
 	bool bad, first;

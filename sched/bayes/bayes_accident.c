@@ -144,8 +144,8 @@ static size_t thin(size_t *list, size_t n, size_t most)
 	return most;
 }
 
-/* The subjects that the process is to know: those labelled 1 first, *bad of them. As many of each
- * label as their share is, so that the noise is what it is. Returns how many. */
+/* Chooses the subjects that the process is to know, and returns how many they are: first *bad of
+ * them, which are labelled 1. Each label keeps its share, so that the noise is what it is. */
 static size_t choose(struct sw_bayes_accidents *a, const struct sw_history *h, size_t *bad)
 {
 	size_t n_bad = 0, n_well = 0;
@@ -174,8 +174,8 @@ static size_t choose(struct sw_bayes_accidents *a, const struct sw_history *h, s
 	return *bad + well;
 }
 
-/* What the rows but this one make of its label. var: of the latent function, given all of them; a
- * likelihood more of noise sn leads from the one to the other. */
+/* The mean of a row's label by all other rows. mean and var are of the latent function, given all
+ * rows; taking out this row's likelihood, of noise sn, leads from the one to the other. */
 static double without_itself(double mean, double var, double z, double sn)
 {
 	return (mean / var - z / sn) / (1 / var - 1 / sn);

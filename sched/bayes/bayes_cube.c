@@ -60,7 +60,7 @@ void sw_bayes_cube_read(const struct sw_bayes_cube *c, const struct sw_value *va
 
 	for (size_t i = 0; i < c->n_params; i++)
 		canonical[i] = values[i];
-	/* What is inactive stands at one place, or one configuration would be many points. */
+	/* An inactive parameter stands at one place, or one configuration would be many points. */
 	sw_space_canonical(c->space, canonical);
 	sw_space_encode(c->space, canonical, unit);
 	for (size_t k = 0; k < c->d - c->resource; k++)

@@ -1,4 +1,4 @@
-/* What was told, as rows of the cube, and what is pending. */
+/* The results so far as rows of the cube, and the trials that are pending. */
 #include "base/memory.h"
 #include "sched/bayes/bayes.h"
 #include <assert.h>
@@ -46,7 +46,7 @@ static sw_status reserve_rows(struct sw_bayes_data *b)
 	return SW_OK;
 }
 
-/* Where y belongs in sorted[]: behind its equals. */
+/* The place of y in sorted[]: behind its equals. */
 static size_t place(const struct sw_bayes_data *b, double y)
 {
 	size_t lo = 0, hi = b->n_good;

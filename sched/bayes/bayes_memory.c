@@ -1,4 +1,4 @@
-/* What one suggestion hands on to the next: the fits that the next ones start from, and the trust
+/* One suggestion hands this on to the next: the fits that the next ones start from, and the trust
  * region (Eriksson et al., "Scalable global optimization via local Bayesian optimization" (2019),
  * section 2, for its doubling and halving). */
 #include "base/memory.h"

@@ -244,8 +244,8 @@ static void find_best(struct sw_bayes_model *m)
 	}
 }
 
-/* Rows for what is pending, each with the mean that the rows before it give it. What the last call
- * believed and still waits, unchanged, keeps its row. */
+/* Rows for what is pending, each with the mean that the rows before it give it. A trial that the
+ * last call believed, and that still waits unchanged, keeps its row. */
 static sw_status believe(struct sw_bayes_model *m, const struct sw_bayes_data *b)
 {
 	const size_t d = m->cube->d;

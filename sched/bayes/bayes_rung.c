@@ -135,7 +135,7 @@ static double transformed(const struct sw_bayes_rung_values *r, double y)
 	return fmin(fmax(z, -Z_MOST), Z_MOST);
 }
 
-/* at, z and the transform. What a subject has above the top alone it has at the top. */
+/* at, z and the transform. A subject that has a value above the top alone has it at the top. */
 static void transform_all(struct sw_bayes_rung_values *r)
 {
 	const uint64_t below = ((uint64_t)1 << r->top) - 1;

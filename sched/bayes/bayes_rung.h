@@ -83,7 +83,7 @@ void sw_bayes_rung_fail(struct sw_bayes_rung_values *r, uint64_t trial, bool bad
 double sw_bayes_rung_blind(const struct sw_bayes_rung_values *r);
 /* Fills what stands under it; n_valued > 0. O(n levels + n log n). */
 void sw_bayes_rung_align(struct sw_bayes_rung_values *r);
-/* What z at a rung foretells at the top. */
+/* The z at the top that z at a rung foretells. */
 double sw_bayes_rung_foretell(const struct sw_bayes_rung_values *r, size_t level, double z);
 /* tau of a rung, at most the top. */
 double sw_bayes_rung_tau(const struct sw_bayes_rung_values *r, size_t level);

@@ -173,7 +173,8 @@ static sw_status rate_points(struct sw_bayes_rungs *r)
 	return rc;
 }
 
-/* Of a pending trial. What has values where trials pause is likelier to wait than to run. */
+/* Does a pending trial count as one that runs? If trials pause, one that has values is likelier to
+ * wait than to run. */
 static bool is_believed(const struct sw_bayes_rungs *r, size_t subject)
 {
 	const uint64_t has = r->values.has[subject];
@@ -181,9 +182,10 @@ static bool is_believed(const struct sw_bayes_rungs *r, size_t subject)
 	return has == 0 || (!r->pauses && has >> r->values.top == 0);
 }
 
-/* Trials that run and are not known at the top, each with the mean there that the rows before
- * it give it: what lower rungs say of a trial leaves room for improvement right beside it, and the
- * next worker would start the same once more. Those that the last call believed keep their rows. */
+/* Adds the trials that run and are not known at the top, each with the mean there that the rows
+ * before it give it. Without them the lower rungs would leave room for improvement right beside
+ * such a trial, and the next worker would start the same once more. A trial that the last call
+ * believed keeps its row. */
 static sw_status believe(struct sw_bayes_rungs *r, const struct sw_bayes_data *b)
 {
 	struct sw_bayes_model *const m = &r->model;

@@ -84,7 +84,7 @@ void sw_bayes_rung_choose(const struct sw_bayes_rung_values *r, uint64_t seed,
 
 	for (size_t i = 0; i < r->n; i++) {
 		for (size_t level = 0; next_row(r, seed, i, level, &row); level = row.level + 1) {
-			/* As much again puts the lowest at the top before every other row. */
+			/* Two more put the lowest at the top before every other row. */
 			if (!row.bad && row.level == r->top && row.z <= bar)
 				row.key += 2;
 			consider(row.bad ? &bad : &good, &row);

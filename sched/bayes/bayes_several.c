@@ -135,8 +135,8 @@ static void set_scale(struct sw_bayes_several *s, const struct sw_scalar *scalar
 	}
 }
 
-/* What was reached: told rows by their metrics, pending ones as the models believe. The rows of the
- * first model are where the search starts from. */
+/* Sets the best so far: told rows by their metrics, pending ones as the models believe. The search
+ * starts from the rows of the first model. */
 static void set_best(struct sw_bayes_several *s, const struct sw_bayes_data *b)
 {
 	struct sw_bayes_model *const first = &s->model[0];

@@ -23,7 +23,7 @@ enum { PANEL = 24 }; /* columns of a factor's inverse at once */
 
 static const double LN_2PI = 1.8378770664093454836;
 
-/* What a fit hands through the minimiser. */
+/* A fit hands this through the minimiser. */
 struct target {
 	struct sw_gp *gp;
 	const double *X, *z;
@@ -46,7 +46,7 @@ static sw_status reserve(struct sw_gp *gp, size_t n)
 	return SW_OK;
 }
 
-/* What is kept of the kernel's rows is for one call: it may be much. */
+/* The kernel's rows are kept for one call alone: they may be large. */
 static sw_status load_rows(struct sw_gp *gp, size_t n)
 {
 	size_t kept = 0, rows = 0;
@@ -312,7 +312,7 @@ sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n
 	nlopt_destroy(opt);
 	sw_gp_bound_warps(gp, GP_WARP_MOST);
 	unload(gp);
-	/* Whatever else it ended by (the last digit, a line without a fall), the best stands. */
+	/* It may have ended by the last digit, or by a line without a fall: the best stands. */
 	if (done == NLOPT_OUT_OF_MEMORY || t.best == INFINITY)
 		return SW_NOMEM;
 	memcpy(theta, gp->best, theta_n * sizeof *theta);

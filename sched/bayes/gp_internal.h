@@ -116,10 +116,10 @@ static inline size_t sw_gp_kept_n(const struct sw_gp *gp, size_t m)
 SW_NODISCARD sw_status sw_gp_block_renew(struct sw_gp_block *b, size_t n);
 void sw_gp_block_free(struct sw_gp_block *b);
 
-/* Room for n points, and for `vectors` vectors of the new ld in block. What it held is lost. */
+/* Room for n points, and for `vectors` vectors of the new ld in block. The contents are lost. */
 SW_NODISCARD sw_status sw_gp_points_renew(struct sw_gp_points *p, size_t n, size_t d,
 					  struct sw_gp_block *block, size_t vectors);
-/* What a fit may choose from: |ln c| up to `most`. */
+/* Bounds the warps of a fit: |ln c| up to `most`. */
 void sw_gp_bound_warps(struct sw_gp *gp, double most);
 
 /* As the kernel sees them: warped. */

@@ -119,7 +119,7 @@ sw_status sw_gp_append(struct sw_gp *gp, const double *x)
 	gp->alpha[n] = 0;
 	cblas_dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, (int)n, p->K, (int)p->ld,
 		    row, 1);
-	/* What is left of the diagonal is the latent variance, at least 0, and the noise. */
+	/* The rest of the diagonal is the latent variance, at least 0, and the noise. */
 	const double noise = y->sn + y->jitter;
 	row[n] = sqrt(fmax(y->sf + y->sa + noise - cblas_ddot((int)n, row, 1, row, 1), noise));
 	for (size_t k = 0; k < gp->d; k++)

@@ -11,7 +11,7 @@
 #define STEP_LAST   1e-11  /* in ln x: as Newton's steps go, the next is below a rounding */
 #define LN_LEAST    (-700.0)
 
-/* What of a and b is the same for every x. */
+/* Values of a and b that are the same for every x. */
 struct shape {
 	double a, b, sum;
 	double ln_at_mean; /* ln of x^a (1-x)^b / B(a, b) at the mean, a / (a + b) */

@@ -16,8 +16,8 @@
 #include "base/status.h"
 #include <stddef.h>
 
-/* The value at x, and its gradient into grad[n] (not NULL). Where the function has no value it
- * returns something large and finite (1e10): the step is shortened. */
+/* The value at x, and its gradient into grad[n] (not NULL). If the function has no value it returns
+ * something large and finite (1e10): the step is shortened. */
 typedef double (*sw_bfgs_fn)(const double *x, double *grad, void *arg);
 
 struct sw_bfgs_options {

@@ -50,8 +50,8 @@ static inline bool before(double value, uint32_t id, double v, uint32_t x)
 	return value < v || (value == v && id < x);
 }
 
-/* How many of n sorted entries come before (v, x). Those up to and with (v, x): ask for x + 1. The
- * ids are looked at only where values are equal: they are on other lines of the cache. */
+/* How many of n sorted entries come before (v, x). For the number up to and with (v, x), ask for x
+ * + 1. The ids are looked at only where values are equal: they are on other lines of the cache. */
 static inline uint32_t lower(const double *value, const uint32_t *id, uint32_t n, double v,
 			     uint32_t x)
 {

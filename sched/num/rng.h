@@ -11,7 +11,8 @@
 
 #include <stdint.h>
 
-/* What a number is for; keeps the uses of one seed apart. Never renumber: stored sweeps replay. */
+/* The purpose of a number; it keeps the uses of one seed apart. Never renumber: stored sweeps
+ * replay. */
 enum sw_rng_stream {
 	SW_RNG_SAMPLE = 0,   /* the sampler's draws, one per parameter */
 	SW_RNG_BRACKET = 1,  /* which ASHA bracket a trial joins */

@@ -38,7 +38,7 @@ struct point {
 	double value;
 };
 
-/* What an open trial has reported (Optuna). */
+/* The reports of an open trial (Optuna). */
 struct series {
 	struct point *v;
 	uint32_t n, cap;

@@ -8,9 +8,9 @@
 #include "sched/pruner/pruner.h"
 #include "sched/pruner/rungs.h"
 
-/* What sched/pruner/pruner.h says of each. NULL: the pruner has no such thing (the answer is 0, or
- * nothing is done). All but report may be NULL. What concerns rungs, sched/pruner/pruner.c answers
- * from the object's rungs. */
+/* A pruner's functions, as sched/pruner/pruner.h describes each. NULL: the pruner has no such thing
+ * (the answer is 0, or nothing is done). All but report may be NULL. Questions about rungs are
+ * answered by sched/pruner/pruner.c from the object's rungs. */
 struct sw_pruner_ops {
 	size_t size;                       /* of the object */
 	void (*fini)(struct sw_pruner *p); /* frees what it owns beside its rungs */

@@ -9,7 +9,7 @@
 
 #define SW_SUGGESTION_NEAR 3
 
-/* What a model's point is the best by. */
+/* The acquisition by which a model's point is the best. */
 enum sw_acquisition {
 	SW_ACQUISITION_NONE,  /* no Gaussian process chose the point */
 	SW_ACQUISITION_EI,    /* expected improvement of the metric */

@@ -21,7 +21,7 @@ void sw_history_fini(struct sw_history *h)
 	*h = (struct sw_history){.n_params = h->n_params, .n_metrics = h->n_metrics};
 }
 
-/* What a capacity becomes so that n fit. */
+/* The next capacity that n fit into. */
 static size_t more_than(size_t cap, size_t n)
 {
 	return n < 2 * cap ? 2 * cap : n < 16 ? 16 : n;

@@ -215,7 +215,7 @@ bool sw_space_holds(const struct sw_space *s, const struct sw_value *values);
 
 /* --- points from outside (sched/space/space_check.c) --- */
 
-/* Is this a value that parameter i can have, active or not? SW_INVALID, without a pointer, where it is
+/* Is this a value that parameter i can have, active or not? SW_INVALID, without a pointer, if it is
  * outside the bounds or beside the grid. */
 SW_NODISCARD sw_status sw_space_check_value(const struct sw_space *s, size_t i,
 					    struct sw_value value, struct sw_err *err);

@@ -47,7 +47,7 @@ static sw_status copy_params(struct sw_space *to, const struct sw_space *s, cons
 	return SW_OK;
 }
 
-/* As they are: a value that the parent no longer has never comes, and may come back. */
+/* Copied as they are: a value that the parent no longer has never comes, and may come back. */
 static sw_status copy_conditions(struct sw_space *to, const struct sw_space *s)
 {
 	if (s->n_conds == 0)

@@ -209,8 +209,8 @@ static double middle_of(const struct sw_space_entry *e, double k)
 	return lo + 0.5 * (hi - lo);
 }
 
-/* Where the intervals are as narrow as doubles are dense, rounding may land beside the one meant:
- * walk a few neighbours towards it. The index never falls as u rises. */
+/* If the intervals are as narrow as doubles are dense, rounding may land beside the one meant: walk
+ * a few neighbours towards it. The index never falls as u rises. */
 static double settle(const struct sw_space_entry *e, double k, double u)
 {
 	u = clamp_unit(u);

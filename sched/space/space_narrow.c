@@ -117,7 +117,7 @@ static bool cut(const struct sw_space_entry *e, struct sw_space_range *r, struct
 {
 	const struct sw_space_range old = *r;
 
-	/* What was rounded on the way must not cut off a value that keeps the constraint. */
+	/* Rounding on the way must not cut off a value that keeps the constraint. */
 	to.lo -= fabs(to.lo) * WIDER;
 	to.hi += fabs(to.hi) * WIDER;
 	if (!(to.lo > old.lo) && !(to.hi < old.hi))

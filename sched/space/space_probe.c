@@ -50,7 +50,7 @@ static bool count_broken(const struct sw_space *s, const struct sw_value *values
 	return any;
 }
 
-/* Where draws found nothing: the values of the last of them are the walk's start. */
+/* Looks on if draws found nothing: the walk starts from the values of the last of them. */
 static enum sw_solved find_point(const struct sw_space *s, uint64_t seed, struct sw_probe *found)
 {
 	found->is_rare = true;
@@ -90,7 +90,7 @@ sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_prob
 	p->is_rare = p->by_search = false;
 	if (s->n_constraints == 0)
 		return SW_OK;
-	/* Where all points can be looked at, finding none is a proof. */
+	/* If all points can be looked at, finding none is a proof. */
 	for (uint64_t k = 0; k < n; k++) {
 		probe_at(s, seed, points > 0, k, p->values);
 		if (!count_broken(s, p->values, broken))

@@ -348,8 +348,8 @@ static bool is_named(const struct search *q, size_t param)
 	return any != 0;
 }
 
-/* What is to be found: the parameters that a constraint names, and those that decide whether these
- * are there. All others are drawn. */
+/* The search sets the parameters that a constraint names, and those that decide whether these are
+ * there. All others are drawn. */
 static void begin_search(struct search *q, const bool *fixed, struct sw_space_range *ranges)
 {
 	const struct sw_space *s = q->space;
@@ -362,7 +362,7 @@ static void begin_search(struct search *q, const bool *fixed, struct sw_space_ra
 	look_at_all(q);
 	for (size_t i = 0; i < s->n; i++)
 		named[i] = is_named(q, i);
-	/* What decides whether a named parameter is there must have a value before it. */
+	/* A parameter that decides whether a named one is there must have a value before it. */
 	for (size_t i = s->n_conds; i-- > 0;) { /* the deepest first */
 		q->is_child[s->conds[i].child] = true;
 		if (!named[s->conds[i].child])

@@ -1,6 +1,5 @@
 /*
- * sched/sweep/simulate.h — a sweep's stored curves once more, under another pruner: what would it have
- * done?
+ * sched/sweep/simulate.h — a sweep's stored curves once more, under another pruner.
  *
  * The same trials are handed out in the same order to `lanes` lanes on virtual time. A trial goes
  * along its curve at its own pace until the pruner stops it, or the curve ends. It is the state

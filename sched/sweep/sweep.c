@@ -30,7 +30,7 @@ static sw_status check_config(const struct sw_sweep_config *c, struct sw_err *er
 	return SW_OK;
 }
 
-/* What the sweep keeps beside what it is given. */
+/* Makes the arrays that the sweep keeps beside what it is given. */
 static sw_status make_arrays(struct sw_sweep *s)
 {
 	s->ranges = sw_calloc(1, sizeof *s->ranges);

@@ -122,7 +122,7 @@ struct sw_range {
 	double min, max;
 };
 
-/* What a user changes while the sweep runs. What is wrong in it refuses all of it. */
+/* A user's changes while the sweep runs. If one part is wrong, all of it is refused. */
 struct sw_edit {
 	bool has_run_cap, has_max_concurrent, has_target;
 	uint64_t run_cap;        /* not below the trials made */
@@ -187,14 +187,14 @@ struct sw_action {
 	char cause[SW_CAUSE_MAX]; /* "" for none */
 };
 
-/* What a step wants done, in order. A grown array, kept by the caller between steps. */
+/* The actions that a step asks for, in order. A grown array, kept by the caller between steps. */
 struct sw_actions {
 	struct sw_action *v;
 	size_t n, cap;
 };
 void sw_actions_fini(struct sw_actions *a);
 
-/* What the cause of a sweep whose grid has no further point begins with. */
+/* The cause of a sweep whose grid has no further point begins with this. */
 #define SW_CAUSE_GRID "grid exhausted"
 
 struct sw_sweep; /* opaque */
@@ -233,11 +233,10 @@ const char *sw_sweep_state_name(enum sw_sweep_state state);
 SW_NODISCARD sw_status sw_sweep_state_find(const char *name, enum sw_sweep_state *out);
 const char *sw_sweep_cause(const struct sw_sweep *s); /* "" for none */
 #define SW_SWEEP_FIRST 5
-/* Have the first SW_SWEEP_FIRST trials, or those after it was last resumed, all ended FAILED with *cause
- * (valid until the next step), and no value came? */
+/* Have the first SW_SWEEP_FIRST trials, or those after it was last resumed, all ended FAILED with
+ * *cause (valid until the next step), and no value came? */
 bool sw_sweep_fails(const struct sw_sweep *s, const char **cause);
-/* What a sweep that is about to end will have as its cause; "" for none, and for one that is
- * not. */
+/* The cause that a sweep about to end will have; "" if it has none, or is not about to end. */
 const char *sw_sweep_end_cause(const struct sw_sweep *s);
 /* Does its end go on in slices, so that it wants a SETTLE? */
 bool sw_sweep_settling(const struct sw_sweep *s);
@@ -248,9 +247,8 @@ enum sw_sweep_state sw_sweep_end_state(const struct sw_sweep *s);
 uint64_t sw_sweep_trial_n(const struct sw_sweep *s); /* trials made; they are 1..n */
 const struct sw_trial *sw_sweep_trial(const struct sw_sweep *s,
 				      uint64_t trial); /* NULL: none such */
-/* What a late word of the trial's last attempt, which is over, is answered with: STOP where sweepd
- * itself ended the trial (at max_t, too; 0: it has none), PAUSE where it paused it. False: the word
- * is refused. */
+/* The answer to a late word of the trial's last attempt, which is over: STOP if sweepd itself ended
+ * the trial (at max_t, too; 0: it has none), PAUSE if it paused it. False: the word is refused. */
 bool sw_sweep_late(const struct sw_sweep *s, uint64_t trial, uint32_t attempt, uint64_t max_t,
 		   enum sw_decision *out);
 void sw_sweep_counts(const struct sw_sweep *s, uint64_t counts[SW_TRIAL_STATE_N]);
@@ -290,8 +288,8 @@ enum sw_idle sw_sweep_idle(const struct sw_sweep *s);
 /* The trial that this one is a changed copy of (pbt), or whose checkpoint that one itself went on
  * from while it had none of its own; 0: none. O(log children). */
 uint64_t sw_sweep_parent(const struct sw_sweep *s, uint64_t trial);
-/* Whose checkpoint the trial's next attempt goes on from; 0: none, it starts from scratch. The step
- * is sw_trial's resume_step. O(log children). */
+/* The trial whose checkpoint this trial's next attempt goes on from; 0: it starts from scratch. The
+ * step is sw_trial's resume_step. O(log children). */
 uint64_t sw_sweep_from(const struct sw_sweep *s, uint64_t trial);
 /* Counts the edits of ranges. When it rises, the space, the sampler's configuration, its state and
  * its history are new ones: a copy of them made before, and a suggestion made from it, are void. */
@@ -313,7 +311,7 @@ uint64_t sw_sweep_made(const struct sw_sweep *s); /* suggestions so far; the res
 /* The sampler's state after the last suggestion; n 0: none. Valid until the next step. */
 const unsigned char *sw_sweep_sampler_state(const struct sw_sweep *s, size_t *n);
 const struct sw_pruner *sw_sweep_pruner(const struct sw_sweep *s); /* never NULL */
-/* Where a PAUSED trial stands. SW_NOT_FOUND; SW_CONFLICT: it is not paused. */
+/* The place of a PAUSED trial. SW_NOT_FOUND; SW_CONFLICT: it is not paused. */
 SW_NODISCARD sw_status sw_sweep_place(const struct sw_sweep *s, uint64_t trial,
 				      struct sw_pruner_turn *out);
 const struct sw_space *sw_sweep_space(const struct sw_sweep *s);

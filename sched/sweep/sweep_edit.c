@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What new ranges bring with them. */
+/* The parts that new ranges bring with them. */
 struct remade {
 	struct sw_space *space; /* NULL: the ranges stay */
 	struct sw_sampler *sampler;

@@ -124,8 +124,8 @@ bool sw_sweep_can_create(const struct sw_sweep *s);    /* budget and points are 
 uint64_t sw_sweep_resumable(const struct sw_sweep *s); /* what the pruner would resume; 0: none */
 /* Tells the pruner how many trials wait outside its queue. */
 void sw_sweep_tell_waiting(struct sw_sweep *s);
-/* Those that do not wait any more leave the front of the waiting ones: done after each event, so
- * that pending.v[0] is the lowest number that waits, if any does. */
+/* Takes trials that do not wait any more from the front of the waiting ones. Done after each event,
+ * so that pending.v[0] is the lowest number that waits, if any does. */
 void sw_sweep_trim_pending(struct sw_sweep *s);
 /* Would ASK take the first that waits? Else it resumes a paused one, or makes one. */
 bool sw_sweep_pending_next(const struct sw_sweep *s);
@@ -148,7 +148,7 @@ bool sw_sweep_finite(const struct sw_sweep *s, const struct sw_event *ev); /* ev
 double sw_sweep_turn(const struct sw_sweep *s, double value); /* the first metric, oriented */
 
 /* sweep_seen.c */
-/* What a sampler of this space may see of the history so far: *to was not initialised. */
+/* The part of the history that a sampler of this space may see: *to was not initialised. */
 sw_status sw_sweep_seen_make(const struct sw_sweep *s, const struct sw_space *space,
 			     struct sw_history *to);
 void sw_sweep_seen_trial(struct sw_sweep *s, uint64_t trial); /* it was added to the history */

@@ -1,7 +1,7 @@
 /*
- * Where a trial's values come from (the sampler, a suggestion made elsewhere, the user), and what a
- * sampler that learns is told. A sweep whose sampler does not learn keeps no history: its values
- * can be made again from the trial's number, but for those that the user enqueued.
+ * A trial's values come from the sampler, a suggestion made elsewhere or the user; a sampler that
+ * learns is told how the trial went. A sweep whose sampler does not learn keeps no history: its
+ * values can be made again from the trial's number, but for those that the user enqueued. /
  */
 #include "base/memory.h"
 #include "sched/sweep/samplers.h"
@@ -277,7 +277,8 @@ void sw_sweep_learn_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state 
 	if (!s->learns)
 		return;
 	const double *last = s->last + (trial - 1) * metric_n(s);
-	/* A cancel says nothing of the values. What ends without a finite one is infeasible. */
+	/* A cancel says nothing of the values. A trial that ends without a finite one is
+	 * infeasible. */
 	if (end == SW_TRIAL_CANCELLED)
 		obs.kind = SW_OBS_NONE;
 	else if (end == SW_TRIAL_FAILED)

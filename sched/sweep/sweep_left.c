@@ -1,4 +1,4 @@
-/* What is left to run: the budget, and which trial is next, one that waits, a paused or a new one. */
+/* The budget that is left, and the trial that is next: one that waits, a paused or a new one. */
 #include "sched/sweep/sweep.h"
 #include "sched/sweep/sweep_internal.h"
 

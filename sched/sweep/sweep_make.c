@@ -89,7 +89,7 @@ static struct sw_action *add_given(struct sw_sweep *s, uint64_t parent, struct s
 	struct sw_value *values = g->values + g->n * sw_space_size(s->space);
 
 	assert(g->n < g->cap);
-	/* Whatever an inactive parameter was given, equal points are to look equal. */
+	/* Equal points are to look equal, whatever an inactive parameter was given. */
 	sw_space_canonical(s->space, values);
 	g->trial[g->n] = s->trial_n + 1;
 	g->parent[g->n++] = parent;

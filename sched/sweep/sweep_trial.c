@@ -204,7 +204,7 @@ static void end_pruned(struct sw_sweep *s, uint64_t trial, uint64_t donor, const
 	sw_sweep_spawn(s, donor, out);
 }
 
-/* What the verdict means for the trial (at most two actions). */
+/* Does to the trial what the verdict says (at most two actions). */
 static void obey(struct sw_sweep *s, uint64_t trial, const struct sw_judgement *j,
 		 struct sw_actions *out)
 {

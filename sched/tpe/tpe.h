@@ -73,7 +73,7 @@ struct sw_tpe_pool {
 	struct sw_tpe_front *front; /* NULL with one metric */
 };
 
-/* What the book knows of a trial. Pending ones are a list by number. */
+/* A trial as the book knows it. Pending ones are a list by number. */
 struct sw_tpe_trial {
 	uint64_t before, after; /* pending neighbours; 0: none */
 	size_t rung;            /* 1 + the index of its last RUNG observation; 0: none */
@@ -201,7 +201,7 @@ struct sw_tpe_scored {
 	unsigned candidate;
 };
 
-/* The functions of both kinds' tables, whose options are a struct sw_tpe_config; s->self is a struct
+/* The functions of both kinds' tables; s->ops->options is a struct sw_tpe_config, s->self a struct
  * tpe. */
 SW_NODISCARD sw_status sw_tpe_start(struct sw_sampler *s, struct sw_err *err);
 void sw_tpe_stop(struct sw_sampler *s);

@@ -146,7 +146,7 @@ static void best_drop(struct sw_tpe_pool *p, int64_t ref)
 	memmove(p->best + at, p->best + at + 1, (p->n_best - at) * sizeof *p->best);
 }
 
-/* What was told of one trial. y NULL: infeasible. */
+/* News of one trial. y NULL: infeasible. */
 struct news {
 	int64_t ref;
 	size_t level;

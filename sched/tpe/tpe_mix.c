@@ -318,7 +318,7 @@ double sw_tpe_mix_at(struct sw_tpe_mix *m, const double *unit)
 			break;
 		}
 	}
-	/* The largest term is taken out because a density over many axes underflows. What is below
+	/* The largest term is taken out because a density over many axes underflows. A term below
 	 * e^-40 of it does not reach its last digit. */
 	for (size_t i = 0; i <= m->n; i++)
 		most = fmax(most, m->sum[i]);

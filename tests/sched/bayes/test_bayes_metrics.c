@@ -1,5 +1,5 @@
-/* tests/sched/bayes/test_bayes_metrics.c — bayes with several metrics: it fills a front, and says by
- * what a point was chosen. */
+/* tests/sched/bayes/test_bayes_metrics.c — bayes with several metrics: it fills a front, and says
+ * by what a point was chosen. */
 #include "sched/sampler/pareto.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"

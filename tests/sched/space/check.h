@@ -5,8 +5,8 @@
 #include "sched/space/space.h"
 #include <stdio.h>
 
-/* SW_INVALID at "/<index>" for the first active parameter whose value is outside its bounds or beside
- * its grid, and without a pointer for a broken constraint. */
+/* SW_INVALID at "/<index>" for the first active parameter whose value is outside its bounds or
+ * beside its grid, and without a pointer for a broken constraint. */
 static inline sw_status space_check(const struct sw_space *s, const struct sw_value *values,
 				    struct sw_err *err)
 {
