@@ -31,6 +31,8 @@ static void standardize(float *x, const int32_t *order, size_t rows, size_t n_va
 		/* rounding leaves a constant column a variance near, not at, zero */
 		const double sd = var > 1e-12 * mean * mean && var > 1e-30 ? sqrt(var) : 1.0;
 
+		/* by the training rows' numbers also for validation rows: those must tell
+		 * nothing */
 		moments[f] = mean;
 		moments[features + f] = sd;
 		for (size_t i = 0; i < rows; i++) {
@@ -75,6 +77,7 @@ static struct moments floats_measure(const struct sw_raw *raw, const int32_t *or
 	const double n = (double)(raw->rows - n_val) * (double)plane;
 	struct moments m = {0};
 
+	/* two passes: the squares of floats would lose what one pass subtracts in the end */
 	for (size_t i = n_val; i < raw->rows; i++) {
 		sw_beat();
 		for (size_t k = 0; k < plane; k++)
@@ -236,6 +239,7 @@ sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,
 	sw_data_raw_fini(&raw);
 	if (rc == SW_OK)
 		return SW_OK;
+	/* a failure leaves nothing, whatever it came after */
 	sw_data_fini(out);
 	/* a named set has no "path" in the spec that the pointer could name */
 	if (source->set.name && strcmp(why.ptr, "/path") == 0)

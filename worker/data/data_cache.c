@@ -84,7 +84,7 @@ static void drop_idle(struct sw_data_cache *c, size_t keep, size_t most)
 				oldest = at;
 		}
 		if (!oldest || (idle <= keep && bytes <= most))
-			return;
+			return; /* what running trials hold stays, however large */
 		e = *oldest;
 		*oldest = e->next;
 		entry_free(e);
@@ -126,7 +126,7 @@ static uint64_t stamp_of(const struct sw_data_source *source)
 
 	for (size_t i = 0; sw_data_source_file(source, i, file); i++) {
 		if (stat(file, &st) != 0)
-			continue;
+			continue; /* the reader says that it is missing */
 		h = mix(h, i + 1);
 		h = mix(h, (uint64_t)st.st_ino);
 		h = mix(h, (uint64_t)st.st_size);
@@ -152,6 +152,7 @@ static sw_status load_entry(struct sw_data_cache *c, struct sw_queue *q, struct 
 	struct sw_err first = SW_ERR_INIT;
 	sw_status rc;
 
+	/* first beside all sets that are kept, then alone, then from the host's memory */
 	c->loads++;
 	rc = sw_data_load(&e->data, source, want, c->ops, q, &first);
 	if (rc == SW_NOMEM) {
@@ -232,7 +233,7 @@ sw_status sw_data_cache_hold(struct sw_data_cache *c, struct sw_queue *q, const 
 void sw_data_cache_release(struct sw_data_cache *c, const struct sw_data *data)
 {
 	if (!data)
-		return;
+		return; /* a hold that failed */
 	cache_lock(c);
 	for (struct entry *e = c->entries; e; e = e->next)
 		e->holders -= &e->data == data;

@@ -1,26 +1,20 @@
 #include "worker/data/data_csv.h"
 #include "base/beat.h"
-#include "base/fault.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "proto/nearest.h"
 #include "worker/data/data_files.h"
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define MAX_BYTES   ((off_t)1 << 30)
+#define MAX_BYTES   ((uint64_t)1 << 30)
 #define MAX_COLUMNS ((size_t)65536)
-#define AT_ONCE     ((size_t)16 << 20) /* bytes: between two beats, from a slow disk, too */
-#define NAMES_SHOWN ((size_t)8)        /* columns that an error lists */
+#define NAMES_SHOWN ((size_t)8) /* columns that an error lists */
 
 /* A whole text as a decimal number, infinite where it is too large for a double. */
 static bool decimal(const char *text, double *out)
@@ -43,45 +37,23 @@ bool sw_data_csv_number(const char *text, double *out)
 /* The whole file, NUL-terminated. */
 static sw_status load_text(const char *path, char **out, size_t *len, struct sw_err *err)
 {
-	sw_status rc = SW_OK;
-	struct stat st;
-	char show[44], *text = NULL;
-	size_t n = 0;
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct sw_data_file f;
+	sw_status rc = sw_data_file_open(&f, path, "/path", err);
 
-	if (fd < 0)
-		return sw_err_at(err, errno == ENOENT ? SW_NOT_FOUND : SW_IO, "/path", "%s: %s",
-				 path, strerror(errno));
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-		rc = sw_err_at(err, SW_INVALID, "/path", "%s is not a file", path);
-	} else if (st.st_size > MAX_BYTES) {
-		rc = sw_err_at(err, SW_TOO_BIG, "/path", "%s is over 1 GiB", path);
-	} else if (!(text = sw_malloc((size_t)st.st_size + 1))) {
-		rc = sw_err_set(err, SW_NOMEM, "no memory to read %s", sw_text_show(path, show));
-	}
-	while (rc == SW_OK && n < (size_t)st.st_size) {
-		const size_t left = (size_t)st.st_size - n;
-		const ssize_t got = sw_fault_hit(SW_FAULT_IO)
-					    ? (errno = EIO, -1)
-					    : read(fd, text + n, left < AT_ONCE ? left : AT_ONCE);
-
-		sw_beat();
-		if (got < 0 && errno != EINTR)
-			rc = sw_err_at(err, SW_IO, "/path", "%s: %s", path, strerror(errno));
-		else if (got == 0)
-			break; /* it shrank meanwhile */
-		n += got > 0 ? (size_t)got : 0;
-	}
-	close(fd);
-	if (rc != SW_OK) {
-		free(text);
+	if (rc != SW_OK)
 		return rc;
+	if (f.size > MAX_BYTES)
+		rc = sw_err_at(err, SW_TOO_BIG, "/path", "%s is over 1 GiB", path);
+	else if (!(*out = sw_malloc((size_t)f.size + 1)))
+		rc = sw_err_set(err, SW_NOMEM, "no memory to read %s", f.show);
+	else
+		rc = sw_data_file_read(&f, *out, (size_t)f.size, "the text", err);
+	if (rc == SW_OK) {
+		(*out)[f.size] = '\0';
+		*len = (size_t)f.size;
 	}
-	assert(text != NULL);
-	text[n] = '\0';
-	*out = text;
-	*len = n;
-	return SW_OK;
+	sw_data_file_close(&f);
+	return rc;
 }
 
 /* Ends the quoted cell that starts at `from` (after its quote), in place. Returns what follows the
@@ -124,7 +96,7 @@ sw_status sw_data_csv_next(struct sw_csv_reader *r, size_t *line, struct sw_err 
 	}
 	*line = r->line;
 	if (*r->at == '\0')
-		return SW_OK;
+		return SW_OK; /* no cells: the end */
 	for (;;) {
 		char *start = r->at, *end;
 		sw_status rc;
@@ -313,7 +285,7 @@ static sw_status first_row(struct sw_csv_reader *r, bool header, struct sw_data_
 	if (r->cells == 0)
 		return sw_err_at(err, SW_INVALID, "/path", "%s is empty", r->path);
 	r->columns = r->cells;
-	if (header) {
+	if (header) { /* the names keep the array; rows get another one */
 		r->name = r->cell;
 		r->cell = NULL;
 		r->cap = 0;
@@ -332,12 +304,11 @@ sw_status sw_data_csv_read(struct sw_data_csv *out, const char *path, bool heade
 
 	memset(out, 0, sizeof *out);
 	rc = load_text(path, &out->text, &len, err);
-	if (rc != SW_OK)
-		return rc;
-	r.at = out->text;
-	rc = text_check(path, out->text, len, err);
+	if (rc == SW_OK)
+		rc = text_check(path, out->text, len, err);
 	if (rc != SW_OK)
 		goto out;
+	r.at = out->text;
 	if (strncmp(r.at, "\xef\xbb\xbf", 3) == 0)
 		r.at += 3;
 	rc = first_row(&r, header, label, &line, err);

@@ -81,7 +81,7 @@ static sw_status rows_upload(const struct sw_ops *ops, struct sw_queue *q, void 
 	const size_t at_once = bytes < PACK_BYTES ? PACK_BYTES / bytes : 1;
 	sw_status rc = SW_OK;
 
-	if (!pack) {
+	if (!pack) { /* streamed: the host's memory is where they stay */
 		sw_data_rows_take(dst, src, order, rows, bytes);
 		return SW_OK;
 	}

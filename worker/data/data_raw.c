@@ -69,7 +69,7 @@ sw_status sw_data_raw_wants_classes(const struct sw_data_want *want, const char 
 				    struct sw_err *err)
 {
 	if (want->classes)
-		return SW_OK;
+		return SW_OK; /* the loss is one of classes, too */
 	return sw_err_set(err, SW_INVALID,
 			  "the loss \"mse\" needs numbers to predict, the labels of %s are classes",
 			  format);

@@ -104,7 +104,7 @@ static void either(const char *folder, const char *a, const char *b,
 {
 	snprintf(out, SW_DATASET_MAX_PATH + 64, "%s/%s", folder, a);
 	if (access(out, F_OK) == 0)
-		return;
+		return; /* the published name */
 	snprintf(out, SW_DATASET_MAX_PATH + 64, "%s/%s", folder, b);
 	if (access(out, F_OK) != 0)
 		snprintf(out, SW_DATASET_MAX_PATH + 64, "%s/%s", folder, a);

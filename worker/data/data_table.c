@@ -54,7 +54,7 @@ static sw_status columns_make(struct sw_raw *out, const struct sw_data_csv *csv,
 
 	out->about.label_column = csv->label_column;
 	if (!csv->name)
-		return SW_OK;
+		return SW_OK; /* no header: columns are known by their places */
 	sw_buf_init(&list, SW_DATA_ABOUT_MOST);
 	sw_jw_init(&w, &list);
 	sw_jw_str(&w, csv->name[csv->label_column]);

@@ -320,7 +320,7 @@ sw_status sw_rows_next(struct sw_rows *r, void *x, int32_t *length, size_t most,
 		return sw_rows_csv_next(r->csv, x, most, n, err);
 	*n = least(r->rows - r->at, most);
 	if (*n == 0)
-		return SW_OK;
+		return SW_OK; /* the end of the file */
 	if (r->format == SW_DATASET_NPY)
 		rc = npy_next(r, x, *n, err);
 	else if (r->format == SW_DATASET_IDX)

@@ -100,7 +100,7 @@ static sw_status next(struct rows_csv *c, struct sw_err *err)
 		char *after = c->text + c->at + n;
 		sw_status rc;
 
-		if (n == 0 && c->end) {
+		if (n == 0 && c->end) { /* all rows are given */
 			c->r.cells = 0;
 			return SW_OK;
 		}
@@ -299,7 +299,7 @@ static sw_status take_row(const struct rows_csv *c, void *x, size_t row, struct 
 		double v;
 
 		if (c->map[i] < 0)
-			continue;
+			continue; /* the column that was predicted: any text may stand there */
 		if (!sw_data_csv_number(r->cell[i], &v) || !isfinite((float)v))
 			return sw_data_csv_bad_cell(r, c->line, i, err);
 		if (bytes && !(v >= 0 && v <= 255 && v == floor(v)))

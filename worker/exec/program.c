@@ -296,9 +296,8 @@ static void find_tree(const struct sw_program *p, const struct sw_process *all, 
 	}
 }
 
-/* Sends a signal (0: none) to all that is left; how many they are. Before SIGKILL they are stopped:
- * none starts what another one was. */
-static size_t look(const struct sw_program *p, int sig)
+/* Before SIGKILL all are stopped, so that none starts again what another one was. */
+size_t sw_program_signal(const struct sw_program *p, int sig)
 {
 	struct sw_process *all;
 	size_t n, count = 0;
@@ -323,11 +322,6 @@ static size_t look(const struct sw_program *p, int sig)
 	return count;
 }
 
-size_t sw_program_signal(const struct sw_program *p, int sig)
-{
-	return look(p, sig);
-}
-
 bool sw_program_is_left(const struct sw_program *p)
 {
 	siginfo_t info;
@@ -343,7 +337,7 @@ bool sw_program_is_left(const struct sw_program *p)
 	others = has_others(p);
 	pthread_mutex_unlock(&lock);
 	/* Every child is its own. A chain of forks slips through a look, not through this. */
-	return !others || look(p, 0) > 0 || look(p, 0) > 0;
+	return !others || sw_program_signal(p, 0) > 0 || sw_program_signal(p, 0) > 0;
 }
 
 void sw_program_close(struct sw_program *p)

@@ -44,8 +44,8 @@ bool sw_program_has_ended(struct sw_program *p);
 /* Is anything left of it, itself included? Reaps what has ended. */
 bool sw_program_is_left(const struct sw_program *p);
 
-/* Sends a signal to all that is left of it and of those with the same mark, which are the other
- * ranks of its trial. Returns how many got it. Costs a look at /proc. */
+/* Sends a signal (0: none) to all that is left of it and of those with the same mark, which are the
+ * other ranks of its trial. Returns how many got it. Costs a look at /proc. */
 size_t sw_program_signal(const struct sw_program *p, int sig);
 
 /* Reaps what it left and has ended meanwhile. Costs one system call where there is nothing. */

@@ -1,9 +1,8 @@
 #include "worker/file/safetensors.h"
-#include "base/fault.h"
 #include "base/memory.h"
 #include "proto/json.h"
 #include "worker/data/data_raw.h"
-#include <errno.h>
+#include "worker/file/checkpoint_format.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,24 +16,10 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "floats of a file need
 static sw_status read_at(const struct sw_safetensors *s, void *out, size_t n, uint64_t offset,
 			 struct sw_err *err)
 {
-	char *at = out;
+	struct sw_err why = SW_ERR_INIT;
+	const sw_status rc = sw_checkpoint_take(s->fd, out, n, offset, &why);
 
-	while (n > 0) {
-		const ssize_t got = sw_fault_hit(SW_FAULT_IO) ? (errno = EIO, -1)
-							      : pread(s->fd, at, n, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return sw_err_set(err, SW_IO, "%s: %s", s->show, strerror(errno));
-		if (got == 0)
-			return sw_err_set(err, SW_INVALID, "%s was cut short while it was read",
-					  s->show);
-		at += got;
-		offset += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return SW_OK;
+	return rc == SW_OK ? SW_OK : sw_err_set(err, rc, "%s %s", s->show, why.msg);
 }
 
 static sw_status wrong_header(const struct sw_safetensors *s, const char *why, struct sw_err *err)
