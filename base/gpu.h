@@ -7,12 +7,12 @@
 
 #include <stdint.h>
 
-/* Of a worker's process before its first trial: its context and its code. Estimated: a context has
- * some hundred MiB. */
+/* A worker's process takes these before its first trial, for its context and its code. They are an
+ * estimate: a context has some hundred MiB. */
 #define SW_GPU_CONTEXT_BYTES ((int64_t)512 << 20)
 
-/* What stays free of a GPU, or a fiftieth of it where that is more: for graphs, for code that is
- * loaded at its first use, for what cuBLAS takes in a product. */
+/* These stay free on a GPU, or a fiftieth of it if that is more: for graphs, for code that is
+ * loaded at its first use, and for the workspace of cuBLAS. */
 #define SW_GPU_STAYS_BYTES ((int64_t)256 << 20)
 
 static inline int64_t sw_gpu_stays(int64_t total)

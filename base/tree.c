@@ -90,7 +90,7 @@ static bool move_up(int at, const char *name, void *arg)
 	return good;
 }
 
-/* What is too deep for one walk is moved up, for the next one. */
+/* A folder that is too deep for one walk is moved up, for the next one. */
 bool sw_tree_remove(int at, const char *name)
 {
 	struct top top = {.moved = 0};

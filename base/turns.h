@@ -9,7 +9,7 @@
  * with the time that passes, shared by all that wait, so that no number of newcomers can go before
  * one client for ever.
  *
- * Threads  None of its own: whoever calls holds the lock.
+ * Threads  None of its own: the caller holds the lock.
  * Memory   All of it is the caller's; a client stays while its work waits or is to be charged.
  * Cost     add O(1), take O(clients that wait).
  */
@@ -41,7 +41,7 @@ void sw_turns_add(struct sw_turns *t, struct sw_turns_client *c, struct sw_turn 
 /* NULL: nothing waits, or may() says no to the first of each client. may NULL: all may. */
 struct sw_turn *sw_turns_take(struct sw_turns *t, bool (*may)(const struct sw_turn *w, void *arg),
 			      void *arg);
-/* What the client's work took. */
+/* Charges the client for its work. */
 void sw_turns_charge(struct sw_turns *t, struct sw_turns_client *c, int64_t us);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* How a field stands in JSON. All but NUMBER and OBJECT may be missing or null: then it is 0, NULL
+/* The kind of a field in JSON. All but NUMBER and OBJECT may be missing or null: then it is 0, NULL
  * or false, and is written as such. */
 enum job_kind {
 	NUMBER,         /* uint64_t */

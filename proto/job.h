@@ -38,24 +38,26 @@ struct sw_job {
 	const char *checkpoint_dir; /* absolute path: where it writes its own; NULL: nowhere */
 	const char *metric, *goal;  /* goal: "minimize" or "maximize" */
 	const cJSON *trainer;       /* an object; NULL: the trial is a program */
-	/* Processes that it is started as; 0: one. Of a program RANK and WORLD_SIZE say which. A
-	 * trainer's are written where there are several, and share each batch. */
+	/* How many processes it is started as; 0: one. A program is told its own by RANK and
+	 * WORLD_SIZE. A trainer's share each batch, and are written if they are several. */
 	uint64_t ranks;
-	/* Of a trainer whose ranks are a pipeline of several stages: how many, and the
-	 * micro-batches of a step; else 0, not written. Rank d * stages + s has stage s of the d-th
-	 * part of each batch. */
+	/* If a trainer's ranks are a pipeline: how many stages it has, and how many micro-batches a
+	 * step; else 0, not written. Rank d * stages + s has stage s of the d-th part of each
+	 * batch. */
 	uint64_t stages, microbatches;
 	const char
 		*transport;  /* of a trainer with ranks: "shm" or "nccl"; else NULL, not written */
 	bool sync_batchnorm; /* of a trainer with ranks; written where it is so */
-	/* Of a program; else 0 and NULL, and not written. command, run, log and cookie always. */
+	/* A program's; in a trainer's job they are 0 and NULL, and not written. A program always
+	 * has command, run, log and cookie. */
 	const cJSON *command; /* an array: spec/command.h expands its macros */
 	const char *program;  /* for ${program}; NULL: none */
 	const cJSON *run;     /* an object: cwd (always), env, on_oom, and limits (docs/spec.md) */
 	const char *log;      /* absolute path: where its output goes */
 	const char *cookie;   /* SWEEPD_COOKIE, the slot's: by it all that it forked is found */
 	uint64_t cores;       /* that it, or each rank, may use; 0: all of its worker's */
-	/* Of several GPUs: CUDA_VISIBLE_DEVICES of all, rank 0's first; else NULL. */
+	/* CUDA_VISIBLE_DEVICES of all its GPUs, if they are several: rank 0's comes first. Else
+	 * NULL. */
 	const char *visible;
 	const cJSON *params; /* an object, names to values; sw_job_write() has them as text */
 };

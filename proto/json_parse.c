@@ -40,7 +40,7 @@ sw_status sw_json_parse(cJSON **out, const char *text, size_t len, struct sw_err
 	*out = NULL;
 	if (rc != SW_OK)
 		return rc;
-	/* What passed the check is within cJSON's own limits: only memory can fail it. */
+	/* A text that passed the check is within cJSON's own limits: only memory can fail. */
 	*out = cJSON_ParseWithLength(text, len);
 	if (*out == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");

@@ -64,6 +64,7 @@ static bool find_macro(const char *text, struct found *f)
 	f->start = strstr(text, "${");
 	const char *close = f->start != NULL ? strchr(f->start, '}') : NULL;
 
+	/* A "${" that is never closed is plain text. */
 	if (close == NULL)
 		return false;
 	const char *name = f->start + 2;
@@ -175,7 +176,7 @@ sw_status sw_command_check(const cJSON *command, const char *program, struct sw_
 
 /* --- the expansion --- */
 
-/* The words so far, each with its NUL. */
+/* The words that are done, each with its NUL. */
 struct words {
 	struct sw_buf text;
 	size_t n;
@@ -209,6 +210,7 @@ static void add_parameter(struct words *w, enum macro macro, const cJSON *v)
 {
 	const bool flag = macro == NO_BOOLEAN_FLAGS && cJSON_IsBool(v);
 
+	/* A flag that is false is left out. */
 	if (flag && cJSON_IsFalse(v))
 		return;
 	if (macro != NO_HYPHENS)
@@ -265,6 +267,7 @@ static sw_status expand_word(struct words *w, const char *word,
 	struct found f;
 	sw_status rc = SW_OK;
 
+	/* It stands alone in its word: the check has seen to that. */
 	if (find_macro(word, &f) && f.macro >= ARGS) {
 		cJSON_ArrayForEach (v, values->params)
 			add_parameter(w, f.macro, v);
@@ -279,7 +282,7 @@ static sw_status expand_word(struct words *w, const char *word,
 	return rc;
 }
 
-/* The pointers and, behind them, the words. */
+/* One block: the pointers and, behind them, the words, so that one free() does for both. */
 static char **as_list(const struct words *w)
 {
 	char **list = sw_malloc((w->n + 1) * sizeof *list + w->text.len);

@@ -46,7 +46,7 @@ const struct sw_dataset_key sw_dataset_keys[SW_DATASET_KEY_N] = {
 	{"noise", SYNTHETIC},
 };
 
-/* Every key is known, and goes with the format. */
+/* Checks that every key is known and goes with the format. */
 static sw_status check_keys(const cJSON *dataset, unsigned format, struct sw_err *err)
 {
 	const char *known[SW_DATASET_KEY_N];
@@ -129,7 +129,7 @@ static sw_status read_path(const cJSON *dataset, const char *key, const char **o
 			      SW_DATASET_MAX_PATH - 1);
 }
 
-/* One of two words: *out is whether it is the second. */
+/* Reads one of two words. *out: is it the second? */
 static sw_status read_choice(const cJSON *dataset, const char *key, const char *first,
 			     const char *second, bool *out, struct sw_err *err)
 {
@@ -155,6 +155,7 @@ static sw_status read_image(const cJSON *dataset, struct sw_dataset *out, struct
 			break;
 		product *= n; /* at most 2^48 */
 		out->image[i] = (size_t)n;
+		/* Only the last side tells how large a row is. */
 		if (i == 2 && product <= SW_DATASET_MAX_ROW)
 			return SW_OK;
 	}
@@ -252,7 +253,7 @@ static sw_status read_name(const cJSON *dataset, struct sw_dataset *out, struct 
 	return SW_OK;
 }
 
-/* A column by name; where there is no header, by its number from 0, or -1 for the last. */
+/* The label's column has a name or, if there is no header, a number: from 0, or -1 for the last. */
 static sw_status read_csv(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
 {
 	const cJSON *label = sw_json_get(dataset, "label");
@@ -285,7 +286,7 @@ static sw_status read_csv(const cJSON *dataset, struct sw_dataset *out, struct s
 	return SW_OK;
 }
 
-/* Which of the four paths go together. */
+/* Checks which of the four paths are given together. */
 static sw_status check_paths(const struct sw_dataset *d, struct sw_err *err)
 {
 	if (d->format == SW_DATASET_NPY && d->label_path == NULL)
@@ -326,6 +327,7 @@ static sw_status read_tokens(const cJSON *dataset, struct sw_dataset *out, struc
 	    (rc = read_size(dataset, "pad", 0, ids, &pad, err)) != SW_OK)
 		return rc;
 	out->next_token = out->label_path == NULL;
+	/* Then -1 stands: no row is filled up. */
 	if (sw_json_get(dataset, "pad") == NULL)
 		return SW_OK;
 	out->pad = (int64_t)pad;
@@ -365,6 +367,7 @@ static sw_status read_synthetic(const cJSON *dataset, struct sw_dataset *out, st
 	if (out->tokens == 0 && (out->vocab != 0 || next != NULL))
 		return sw_spec_at_key(err, next != NULL ? "next_token" : "vocab",
 				      "\"vocab\" and \"next_token\" go with \"tokens\"");
+	/* Bytes. */
 	if (out->tokens != 0 && out->vocab == 0)
 		out->vocab = 256;
 	return SW_OK;
@@ -378,7 +381,7 @@ enum sw_dataset_image sw_dataset_images(const struct sw_dataset *d)
 	return d->format == SW_DATASET_NPY ? SW_IMAGES_PERHAPS : SW_IMAGES_NO;
 }
 
-/* Normalisation and augmentation are of images. */
+/* Only images can be normalised and augmented. */
 static sw_status check_image_keys(const struct sw_dataset *d, const cJSON *dataset,
 				  struct sw_err *err)
 {

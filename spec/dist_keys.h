@@ -5,7 +5,7 @@
 
 #include "base/dist.h"
 
-/* What a distribution takes. */
+/* The keys that a distribution takes, a bit each. */
 enum {
 	VALUE = 1,
 	VALUES = 2,
@@ -37,7 +37,7 @@ enum {
 	OPEN = 8       /* max itself is left out */
 };
 
-/* What a spec may say, what it means, and what goes with it. */
+/* A name that a spec may give, the distribution that it means, and the keys that go with it. */
 struct sw_spec_dist {
 	const char *alias; /* NULL: the distribution's own name */
 	enum sw_dist is;

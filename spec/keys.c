@@ -34,6 +34,8 @@ static sw_status unknown_key(const char *key, const struct sw_spec_keys *keys, s
 	size_t n = strlen(list);
 
 	sw_json_pointer_add(ptr, sizeof ptr, key);
+	/* A key that people know from elsewhere has a line of its own; for others the nearest is
+	 * named. */
 	for (size_t i = 0; i < keys->n_hints; i++) {
 		const struct sw_spec_hint *h = &keys->hints[i];
 		if (strcmp(h->key, key) != 0)
@@ -45,6 +47,7 @@ static sw_status unknown_key(const char *key, const struct sw_spec_keys *keys, s
 				 "\"%s\" is not supported by this version: %s", key, h->line);
 	}
 	for (size_t i = 0; i < keys->n_known; i++) {
+		/* An error's line is short: it shows the first keys. */
 		if (n + strlen(keys->known[i]) + sizeof ", , ..." > sizeof list) {
 			(void)snprintf(list + n, sizeof list - n, ", ...");
 			break;
@@ -184,8 +187,8 @@ sw_status sw_spec_key_bool(const cJSON *object, const char *key, bool *out, stru
 	return v == NULL ? SW_OK : sw_spec_read_bool(v, key, out, err);
 }
 
-/* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they make a line show what it does not
- * say. */
+/* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069 turn the direction of text: a terminal would
+ * show another line than the one that is stored. */
 static bool turns_text(const char *s)
 {
 	const unsigned char *p = (const unsigned char *)s;

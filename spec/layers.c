@@ -67,6 +67,7 @@ static sw_status unknown_layer(const char *name, const char *ptr, struct sw_err 
 {
 	const char *names[N(sw_layer_forms)];
 
+	/* PyTorch has these, and they are near to no name of ours. */
 	for (size_t i = 0; i < N(later); i++)
 		if (strcmp(later[i], name) == 0)
 			return sw_err_at(err, SW_INVALID, ptr,
@@ -128,6 +129,7 @@ static sw_status read_object(struct sw_layer_item *out, const cJSON *v, char *pt
 	out->form = form_find(value->string);
 	if (out->form == NULL)
 		return unknown_layer(value->string, ptr, err);
+	/* Its value is a list, which walk_list() goes into. */
 	if (out->form->id == SW_FORM_RESIDUAL) {
 		sw_json_pointer_add(ptr, cap, value->string);
 		if (!cJSON_IsArray(value) || value->child == NULL)
@@ -265,6 +267,7 @@ sw_status sw_layers_walk(const cJSON *model, const struct sw_layer_visit *visit,
 	*any = false;
 	if (cJSON_IsArray(model))
 		return walk_list(model, "", 0, visit, any, err);
+	/* Every preset has layers with parameters. */
 	*any = true;
 	sw_status rc = sw_preset_find(model, &item.form, err);
 	if (rc == SW_OK)

@@ -10,8 +10,8 @@
 #define N(a)      (sizeof(a) / sizeof *(a))
 #define TEXT_MOST ((size_t)1 << 20)
 
-/* What a preset is written from: its object and the writer of the list. named: for people; a
- * parameter's name stands wherever it sets a number. */
+/* The preset's object, and the writer of its list. named: the list is for people, and has a
+ * parameter's name where one sets a number. */
 struct writer {
 	const struct sw_layer_form *form;
 	const cJSON *object, *params;
@@ -76,7 +76,7 @@ sw_status sw_preset_find(const cJSON *model, const struct sw_layer_form **out, s
 
 /* --- values --- */
 
-/* An option's number: where it shapes the list itself, or is a factor of one in it. */
+/* An option's number, for where it says how often something is written, or is multiplied. */
 static double number_of(const struct writer *p, const char *name)
 {
 	const cJSON *v = sw_json_get(p->object, name);
@@ -91,7 +91,7 @@ static double number_of(const struct writer *p, const char *name)
 	return p->form->key[k].fallback;
 }
 
-/* An option as it stands, a name too; else its default. */
+/* Writes an option as it stands, be it a name; else its default. */
 static void value(struct writer *p, const char *name)
 {
 	const cJSON *v = sw_json_get(p->object, name);
@@ -110,7 +110,7 @@ static void with(struct writer *p, const char *layer, const char *name)
 	sw_jw_obj_end(&p->w);
 }
 
-/* The name of the parameter that stands for an option, where names are to stand; else NULL. */
+/* The name of the parameter that gives an option, in a list for people; else NULL. */
 static const char *named(const struct writer *p, const char *name)
 {
 	const cJSON *v = sw_json_get(p->object, name);
@@ -118,7 +118,7 @@ static const char *named(const struct writer *p, const char *name)
 	return p->named && cJSON_IsString(v) ? v->valuestring : NULL;
 }
 
-/* So many times an option: "4 * width" where a name stands for it. */
+/* Writes a multiple of an option: "4 * width" if a name stands for it. */
 static void multiple(struct writer *p, const char *name, double factor)
 {
 	const char *param = named(p, name);
@@ -134,7 +134,8 @@ static void multiple(struct writer *p, const char *name, double factor)
 	}
 }
 
-/* How often what follows is written; where a name says how often, once: {"depth times": [...]}. */
+/* How often the caller writes what follows. If a name says how often: once, in {"depth times":
+ * [...]}. */
 static size_t begin_times(struct writer *p, const char *name)
 {
 	const char *param = named(p, name);
@@ -193,7 +194,7 @@ static void write_mlp(struct writer *p)
 	with(p, "linear", "outputs");
 }
 
-/* width NULL: `out` channels; else so many times that option. */
+/* width NULL: `out` channels; else `out` times the option of that name. */
 static void conv(struct writer *p, const char *width, double out, double kernel, double stride,
 		 bool bias)
 {
@@ -326,6 +327,7 @@ static sw_status make_list(struct writer *p, cJSON **owned, const cJSON **list, 
 
 	*owned = NULL;
 	*list = model;
+	/* It is a list already. */
 	if (cJSON_IsArray(model))
 		return SW_OK;
 	rc = sw_preset_find(model, &p->form, err);

@@ -1,4 +1,4 @@
-/* A spec's fields by name and by place, for those who read it, warn of it or use it. */
+/* A spec's fields by name: the readers of a spec, its warnings and the daemon look them up here. */
 #include "spec/query.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFAULT_EPOCHS 10 /* the trainer's, without a max_t */
+#define DEFAULT_EPOCHS 10 /* the trainer's, where the spec gives none */
 
 bool sw_spec_driven(const struct sw_spec *s)
 {
@@ -45,7 +45,7 @@ const char *sw_spec_param_nearest(const struct sw_spec *s, const char *name)
 
 	for (size_t i = 0; i < s->n_params; i++) {
 		names[i] = s->params[i].name;
-		/* The name inside its group, without the group's. */
+		/* "wd" where there is an "opt.wd": the name inside its group. */
 		const size_t whole = strlen(names[i]);
 		if (whole > n && names[i][whole - n - 1] == '.' &&
 		    strcmp(names[i] + whole - n, name) == 0)
@@ -141,8 +141,10 @@ uint64_t sw_spec_epochs(const struct sw_spec *s)
 {
 	uint64_t n = 0;
 
+	/* Without a trainer it is not known how long a trial is: n is 0. */
 	if (s->trainer == NULL || sw_json_u64(sw_spec_fixed_option(s, "epochs"), &n))
 		return n;
+	/* Epochs that are searched differ from trial to trial. */
 	return sw_spec_option_param(s, "epochs") == NULL ? DEFAULT_EPOCHS : 0;
 }
 
@@ -153,6 +155,7 @@ void sw_spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...)
 	char line[sizeof s->warnings[0].msg];
 	va_list ap;
 
+	/* More are dropped: nobody would read them. */
 	if (s->n_warnings == SW_SPEC_MAX_WARNINGS)
 		return;
 	va_start(ap, fmt);

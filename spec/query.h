@@ -14,7 +14,7 @@ SW_NODISCARD sw_status sw_spec_no_param(const struct sw_spec *s, const char *wha
 const struct sw_spec_param *sw_spec_option_param(const struct sw_spec *s, const char *option);
 /* The value of an option of the trainer that all trials share, where the spec gives it, or NULL. */
 const cJSON *sw_spec_fixed_option(const struct sw_spec *s, const char *option);
-/* How long each trial trains, where all train as long and have a trainer; 0: not known. */
+/* How many epochs each trial trains, if all train as many; 0: not known. */
 uint64_t sw_spec_epochs(const struct sw_spec *s);
 
 /* Adds a warning at a pointer relative to the spec. */

@@ -107,7 +107,7 @@ struct sw_spec_plateau {
 	uint64_t patience; /* default 0 */
 };
 
-/* What files of its trials' states a sweep has (docs/checkpoint.md). */
+/* Which checkpoints of its trials a sweep keeps (docs/checkpoint.md). */
 enum sw_spec_keep {
 	SW_SPEC_KEEP_BEST_AND_LAST, /* of trials that have ended: the best one's, the last one's */
 	SW_SPEC_KEEP_ALL,
@@ -174,11 +174,12 @@ struct sw_spec {
 	bool sync_batchnorm;   /* parallel.sync_batchnorm: statistics of all ranks' rows */
 	bool launch_ranks;     /* run.launch "rank": a process for each of them, or for each GPU */
 	struct sw_spec_checkpoint checkpoint;
-	/* What runs the trials: one of them; neither: the client does, by ask, report and tell. */
+	/* One of trainer and command runs the trials. If both are NULL a client does, by ask,
+	 * report and tell. */
 	const cJSON *trainer;
-	/* Of the trainer's precisions the first that takes more than fp32, a word; NULL: none. */
+	/* The first of the trainer's precisions that is not fp32, a word; NULL: there is none. */
 	const char *precision;
-	/* Where fp32 is among them, the parameter that says which a trial has; else -1. */
+	/* The parameter that says which precision a trial has, if fp32 is among them; else -1. */
 	int precision_param;
 	const cJSON *command; /* of the spec, or usual_command */
 	const char *program;  /* of a command: for ${program}; NULL: none */
@@ -186,8 +187,8 @@ struct sw_spec {
 	cJSON *usual_command; /* what "program" alone stands for; owned */
 	size_t n_warnings;    /* what is allowed, but likely a mistake */
 	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];
-	/* What older versions took, and stored specs may have; whoever takes a new spec refuses it
-	 * by this line. */
+	/* What older versions took, so that stored specs may have it. A new spec is refused with
+	 * this line. */
 	struct sw_err refused;
 };
 

@@ -26,7 +26,8 @@ static const char hardening[] = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_c
 static const char durability[] = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
 				 "PRAGMA journal_size_limit = 67108864;";
 
-/* All three, because a copy beside the log of another day becomes what neither was. */
+/* All three are replaced: a copy of the file beside the log of another day becomes a database that
+ * never was. */
 #define REMEDY                                                                                     \
 	"put a backup back in the place of " SW_STORE_FILE ", " SW_STORE_FILE                      \
 	"-wal and " SW_STORE_FILE "-shm, or remove all three to begin anew"
@@ -94,7 +95,7 @@ static sw_status make_private(const char *path, struct sw_err *err)
 	return rc;
 }
 
-/* What SQLite keeps beside a database that is gone would be taken for the new one's. */
+/* Files that SQLite left beside a database that is gone would be taken for the new one's. */
 static void remove_beside(const char *path)
 {
 	static const char *const suffixes[] = {"-wal", "-shm", "-journal"};

@@ -59,7 +59,7 @@ SW_NODISCARD sw_status sw_schema_check(sqlite3 *conn, const char *path, struct s
 
 /* --- row operations (tx.c) --- */
 
-/* All of them; each is defined, beside the function that puts its values, in a tx_*.c. */
+/* All row operations. Each is defined in a tx_*.c, beside the function that puts its values. */
 #define SW_OPS(X)                                                                                  \
 	X(SWEEP_INSERT, sweep_insert)                                                              \
 	X(SWEEP_STATE, sweep_state)                                                                \
@@ -86,8 +86,8 @@ enum sw_store_op {
 
 #define SW_OP_SQL_MAX 3
 
-/* What an operation does: its values, in the order they were put, are ?1, ?2 ... of each
- * statement. */
+/* The statements of an operation. Its values, in the order they were put, are ?1, ?2 ... of
+ * each. */
 struct sw_op_def {
 	const char *name; /* for error lines: "insert a sweep" */
 	const char *sql[SW_OP_SQL_MAX];
@@ -160,7 +160,8 @@ struct sw_writer {
 
 SW_NODISCARD sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *err);
 void sw_writer_close(struct sw_writer *w);
-/* All jobs in one transaction. SW_FULL and SW_BUSY: nothing was written, may be tried again. */
+/* Applies all jobs in one transaction. SW_FULL and SW_BUSY: nothing was written; it may be tried
+ * again. */
 SW_NODISCARD sw_status sw_writer_apply(struct sw_writer *w, const struct sw_store_job *jobs,
 				       struct sw_err *err);
 /* Moves the log into the file when it is long. A failure is final: a sync may be behind it. */
@@ -228,7 +229,7 @@ SW_NODISCARD sw_status sw_db_query(struct sw_db *db, enum sw_query id, const cha
 /* Takes a row; false: it wants no more. */
 typedef bool sw_db_give_fn(struct sw_cols *c, void *arg);
 
-/* What most of them have as arg: whom the rows are for, and how many have come. */
+/* The arg of most of them: the caller's function for the rows, and how many have come. */
 struct sw_give {
 	union {
 		sw_row_sweep_cb *sweep;
@@ -250,7 +251,7 @@ struct sw_give {
 /* Gives each row to give(), which returns false to end early, and resets. what: for error lines. */
 SW_NODISCARD sw_status sw_db_run(struct sw_db *db, sqlite3_stmt *q, const char *what,
 				 sw_db_give_fn *give, void *arg, struct sw_err *err);
-/* Both: the rows of a question that has no parameters but ints. */
+/* Prepares a question that has no parameters but ints, and runs it. */
 SW_NODISCARD sw_status sw_db_rows(struct sw_db *db, enum sw_query id, const char *sql,
 				  const int64_t *ints, int n_ints, const char *what,
 				  sw_db_give_fn *give, void *arg, struct sw_err *err);
@@ -262,8 +263,8 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 	" FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt = t.attempt"  \
 	" OR NOT EXISTS (SELECT 1 FROM attempt a WHERE a.sweep = t.sweep AND a.trial = t.trial"    \
 	" AND a.attempt > r.attempt AND (a.resume_step = 0 OR a.resume_step < r.step)))"
-/* Of the report that t.value is of, the last that carried the metric (without one the last): a lost
- * attempt's until the next one reports. */
+/* A column of the report that t.value comes from: the last that carried the metric, or else the
+ * last. It is a lost attempt's until the next one reports. */
 #define SW_TRIAL_OF(column)                                                                        \
 	"(SELECT " column " FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial"           \
 	" AND (r.value IS NOT NULL OR t.value IS NULL) ORDER BY r.attempt DESC, r.seq DESC"        \
@@ -318,9 +319,9 @@ struct sw_store {
 	pthread_cond_t to_writer;  /* writes or closing */
 	pthread_cond_t to_readers; /* reads, committed, dead or closing */
 	struct sw_store_jobs writes, done;
-	struct sw_store_client own;       /* whoever reads without a name */
+	struct sw_store_client own;       /* for reads without a name */
 	uint64_t n_enqueued, n_committed; /* writes, since the start */
-	unsigned waiting;                 /* who wait in sw_store_read_now() */
+	unsigned waiting;                 /* threads that wait in sw_store_read_now() */
 	size_t queued_bytes;
 	bool closing, dead;
 	int64_t close_by_us; /* monotonic: when a close gives up on a full disk */

@@ -1,10 +1,10 @@
 /*
- * store/peek.h — a database file opened to be looked at, beside whoever has it open.
+ * store/peek.h — a database file opened to be looked at, while another process may have it open.
  *
  * Nothing is written: no migration, no log folded in, no file made beside it where that can be
  * helped. A file that lies alone (no -wal beside it, so nobody has it open) is read without locks,
  * from a read-only medium too; sw_peek_end() says whether it changed meanwhile. Else SQLite's own
- * locks keep the snapshot, and whoever writes goes on: a reader never holds up a commit.
+ * locks keep the snapshot, and the writer goes on: a reader never holds up a commit.
  *
  * Threads  One thread for each sw_db.
  */

@@ -78,8 +78,8 @@ SW_NODISCARD sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t 
 SW_NODISCARD sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial,
 				      int64_t attempt, int64_t seq, sw_row_report_cb *cb, void *arg,
 				      struct sw_err *err);
-/* Where the trials from `from` to `to` stand, by number: of each the last report of its
- * curve that carried the sweep's metric. Trials FAILED or INFEASIBLE are left out. */
+/* The standing of the trials from `from` to `to`, by number: of each the last report of its curve
+ * that carried the sweep's metric. Trials FAILED or INFEASIBLE are left out. */
 SW_NODISCARD sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t from, int64_t to,
 					sw_row_report_cb *cb, void *arg, struct sw_err *err);
 SW_NODISCARD sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial,

@@ -25,7 +25,7 @@ struct sw_row_sweep {
 	bool driven;     /* by a client's ask, report and tell */
 	int64_t run_cap; /* 0: none */
 	int64_t created_ms, ended_ms;
-	int64_t uid;             /* who submitted it */
+	int64_t uid;             /* the user that submitted it */
 	int64_t slice;           /* most trials that a step of its end ends; 0: all */
 	int64_t sampler_version; /* that its suggestions are from */
 	int64_t bytes;           /* that a trial takes at most; 0: not known */
@@ -67,7 +67,7 @@ struct sw_row_attempt {
 	double joules;
 };
 
-/* What the attempts of a sweep that ended on slots have used. */
+/* The sums of a sweep's attempts that ended on slots. */
 struct sw_row_use {
 	int64_t attempts, ms;
 	int64_t gpu_ms; /* of those whose slot has a GPU, by their share of it */
@@ -105,10 +105,10 @@ struct sw_row_event {
 	const char *cause; /* edit: what was edited, a JSON object */
 	int64_t run_cap;   /* extend */
 	int64_t time_ms;
-	int64_t uid; /* who asked for it; -1: the daemon itself */
+	int64_t uid; /* the user that asked for it; -1: the daemon itself */
 };
 
-/* How a trial's configuration came about. */
+/* The origin of a trial's configuration. */
 struct sw_row_suggestion {
 	int64_t sweep, trial;
 	int64_t known;      /* observations that it knew; read: -1 where none was stored */

@@ -127,7 +127,7 @@ enum sw_read_kind {
 	SW_READ_KINDS
 };
 
-/* Whoever reads: zeroed at first, and there until the last of its reads is done. */
+/* A reader. Zeroed at first, it must stay until the last of its reads is done. */
 struct sw_store_client {
 	struct sw_turns_client kinds[SW_READ_KINDS]; /* the store's */
 };

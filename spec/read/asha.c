@@ -32,6 +32,7 @@ static void defaults(struct sw_spec_pruner_reading *r)
 
 	r->out->asha = (struct sw_asha_config){
 		.grace_period = 1, .max_t = 100, .reduction_factor = 4, .brackets = 1};
+	/* A trial of so many epochs ends there, whatever the pruner says. */
 	if (sw_json_u64(sw_json_get(r->spec->trainer, "epochs"), &epochs) && epochs > 0)
 		r->out->asha.max_t = epochs;
 }
@@ -42,6 +43,7 @@ static sw_status read_variant(struct sw_spec_pruner_reading *r, struct sw_err *e
 	const cJSON *v = sw_json_get(r->v, "variant");
 	const char *word = cJSON_GetStringValue(v);
 
+	/* To stop is the default. */
 	if (v == NULL || (word != NULL && strcmp(word, names[0]) == 0))
 		return SW_OK;
 	if (word == NULL)
@@ -66,6 +68,7 @@ static sw_status finish_asha(struct sw_spec_pruner_reading *r, struct sw_err *er
 		return sw_err_at(err, SW_INVALID, "/min_results",
 				 "\"min_results\" is of variant \"stop\": a rung promotes none "
 				 "before it has reduction_factor results");
+	/* As many results as a rung must have to keep one of them. */
 	if (a->min_results == 0)
 		a->min_results = a->reduction_factor;
 	if (a->grace_period <= a->max_t)

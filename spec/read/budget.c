@@ -1,10 +1,11 @@
-/* When a sweep ends, how much of it runs at once, and its share of the slots. */
+/* The keys that say when a sweep ends, how many trials run at once, and its share of the slots. */
 #include "proto/json.h"
 #include "spec/read/read.h"
 #include <float.h>
 
 sw_status sw_spec_run_cap_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
+	/* 0 may be meant as no limit, so it has a line that says more than a range. */
 	if (cJSON_IsNumber(v) && v->valuedouble == 0)
 		return sw_err_at(err, SW_INVALID, "/run_cap",
 				 "run_cap is 0: a sweep needs at least one trial");

@@ -42,6 +42,7 @@ static sw_status fields(struct sw_spec_checkpoint *p, const cJSON *v, struct sw_
 		rc = read_keep(keep, &p->keep, err);
 	if (rc == SW_OK)
 		rc = sw_spec_key_u64(v, "max_mb", 1, 1000000000, &p->max_mb, err);
+	/* Two keys that contradict each other: one of them is a mistake. */
 	if (rc == SW_OK && p->keep == SW_SPEC_KEEP_NONE && (every != NULL || max_mb != NULL))
 		return sw_err_at(err, SW_INVALID, "/keep",
 				 "with \"keep\": \"none\" there is nothing for \"%s\" to do",

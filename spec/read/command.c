@@ -16,6 +16,7 @@ sw_status sw_spec_program_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 		return sw_err_at(err, SW_INVALID, "/program",
 				 "\"program\" must be the name of a script, such as \"train.py\"");
 	s->program = v->valuestring;
+	/* "command", which is read next, names the program by ${program}. */
 	if (sw_json_get(s->tree, "command") != NULL)
 		return SW_OK;
 	s->command = s->usual_command = sw_command_default();
@@ -71,6 +72,7 @@ static sw_status check_env(const cJSON *env, struct sw_err *err)
 	const cJSON *v;
 	sw_status rc = SW_OK;
 
+	/* "env" adds to the environment, and may be left out. */
 	if (env == NULL)
 		return SW_OK;
 	if (!cJSON_IsObject(env))
@@ -85,7 +87,7 @@ static sw_status check_env(const cJSON *env, struct sw_err *err)
 	return rc;
 }
 
-/* A parameter can be halved if all its values are numbers. */
+/* Only a parameter whose values are all numbers can be halved. */
 static bool is_number(const struct sw_spec_param *p)
 {
 	const cJSON *v;
@@ -104,6 +106,7 @@ static sw_status check_on_oom(const struct sw_spec *s, const cJSON *v, struct sw
 	static const struct sw_spec_keys keys = {known, 1, NULL, 0};
 	const cJSON *halve = sw_json_get(v, "halve");
 
+	/* Without it a trial that runs out of memory has failed. */
 	if (v == NULL)
 		return SW_OK;
 	if (!cJSON_IsObject(v) || v->child == NULL)
@@ -125,6 +128,7 @@ static sw_status check_launch(struct sw_spec *s, const cJSON *v, struct sw_err *
 {
 	const char *how = cJSON_GetStringValue(v);
 
+	/* Once is the default. */
 	if (v == NULL)
 		return SW_OK;
 	if (how == NULL || (strcmp(how, "once") != 0 && strcmp(how, "rank") != 0))
@@ -176,7 +180,8 @@ sw_status sw_spec_run_read(struct sw_spec *s, const cJSON *v, struct sw_err *err
 	return rc;
 }
 
-/* Both are keys of a report with another meaning: such a metric would never be seen. */
+/* A report has "step" and "checkpoint" with a meaning of their own, so a metric of that name would
+ * never be seen. */
 static sw_status check_metrics(const struct sw_spec *s, struct sw_err *err)
 {
 	for (size_t i = 0; i < s->n_metrics; i++) {
@@ -200,6 +205,7 @@ sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *err)
 	if (s->command == NULL && s->run != NULL)
 		return sw_err_at(err, SW_INVALID, "/run",
 				 "\"run\" needs \"command\" or \"program\"");
+	/* A trainer or a client runs the trials. */
 	if (s->command == NULL)
 		return SW_OK;
 	(void)snprintf(ptr, sizeof ptr, "/%s", key);

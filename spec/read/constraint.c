@@ -33,7 +33,8 @@ struct reader {
 	struct sw_err *err;
 };
 
-/* The column of a place, from 1, in characters (bytes that begin one). */
+/* Says the column of a place, from 1. Columns are characters, so only bytes that begin one
+ * count. */
 static sw_status fail_at(const struct reader *r, const char *place, const char *fmt, ...)
 	SW_PRINTF(3, 4);
 static sw_status fail_at(const struct reader *r, const char *place, const char *fmt, ...)
@@ -80,6 +81,8 @@ static sw_status add_term(struct reader *r, struct poly *p, const struct sw_spec
 	for (size_t i = 0; i < p->n; i++) {
 		if (!same_factors(&p->term[i], t))
 			continue;
+		/* The same parameters make one term. If it becomes 0 the last term takes its
+		 * place. */
 		p->term[i].coef += t->coef;
 		if (p->term[i].coef == 0)
 			p->term[i] = p->term[--p->n];
@@ -117,7 +120,8 @@ static void scale_poly(struct poly *p, double by)
 		p->n = 0;
 }
 
-/* a times b: the factors of both, in rising order. */
+/* a times b: the factors of both, merged in rising order, so that equal products are equal
+ * bytes. */
 static sw_status multiply_terms(struct reader *r, const struct sw_spec_term *a,
 				const struct sw_spec_term *b, struct sw_spec_term *out,
 				const char *place)
@@ -141,6 +145,8 @@ static sw_status multiply_polys(struct reader *r, struct poly *to, const struct 
 {
 	const struct poly old = *to;
 
+	/* First the product with p's constant, in place; then with each of its terms, by the
+	 * copy. */
 	scale_poly(to, p->constant);
 	for (size_t i = 0; i < p->n; i++) {
 		struct sw_spec_term t = p->term[i];
@@ -160,7 +166,7 @@ static sw_status multiply_polys(struct reader *r, struct poly *to, const struct 
 
 /* --- the text --- */
 
-/* A decimal number, unless a name goes on behind it ("2nd", "1-a"). */
+/* The end of a decimal number; NULL if a name goes on behind it ("2nd", "1-a"). */
 static const char *number_end(const char *p)
 {
 	const char *digits = p;
@@ -348,6 +354,7 @@ static sw_status read_sum(struct reader *r, struct poly *out)
 
 static sw_status read_op(struct reader *r, const char **out)
 {
+	/* "<=" before "<": the first that fits is taken. */
 	static const char *const ops[] = {"<=", ">=", "==", "!=", "<", ">"};
 	const char *place = r->at;
 
@@ -379,6 +386,7 @@ static bool all_finite(const struct poly *p)
 static sw_status keep_sum(const struct poly *p, struct sw_spec_sum *out, struct sw_err *err)
 {
 	out->constant = p->constant;
+	/* A side without parameters is its constant alone. */
 	if (p->n == 0)
 		return SW_OK;
 	out->terms = sw_malloc(p->n * sizeof *out->terms);

@@ -27,7 +27,7 @@ static sw_status read_reference(struct sw_spec_metric *m, const cJSON *v, struct
 	return SW_OK;
 }
 
-/* One of several can have a reference: where the hypervolume is measured from. */
+/* Only one of several metrics can have a reference, from which their hypervolume is measured. */
 static sw_status read_fields(struct sw_spec_metric *m, const cJSON *v, bool several,
 			     struct sw_err *err)
 {
@@ -73,6 +73,7 @@ sw_status sw_spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *
 		sw_err_prefix(err, "/metric");
 		return rc;
 	}
+	/* Set last: a metric that was refused is none. */
 	s->n_metrics = 1;
 	s->metric = s->metrics[0].name;
 	s->maximize = s->metrics[0].maximize;
@@ -126,6 +127,7 @@ sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 			return rc;
 		}
 	}
+	/* Where there is room for one metric the first stands for all. */
 	s->metric = s->metrics[0].name;
 	s->maximize = s->metrics[0].maximize;
 	return SW_OK;

@@ -1,4 +1,4 @@
-/* The model's layers, and whether the values of a parameter suit what uses it. */
+/* Checks the model's layers, and whether the values of a parameter suit what uses them. */
 #include "proto/json.h"
 #include "spec/layers.h"
 #include "spec/read/read.h"
@@ -54,7 +54,8 @@ static sw_status unsuited(const struct sw_spec_param *p, const struct sw_trainer
 			 why);
 }
 
-/* Are all values of a numeric distribution integers? (Normals and betas reach below 1.) */
+/* Are all values of a numeric distribution integers that suit an option? With a q those of a normal
+ * or a beta are integers too, but they reach below 1. */
 static bool integral(const struct sw_spec_param *p)
 {
 	switch (p->dist) {
@@ -104,6 +105,7 @@ sw_status sw_spec_param_suits(const struct sw_spec_param *p, const struct sw_tra
 
 	if (p->value != NULL || p->values != NULL)
 		return suits_values(p, o, err);
+	/* The 0 is not judged here: `why` gets the words of the option's range. */
 	(void)sw_spec_option_value(o, &end, why, sizeof why);
 	if (o->kind == SW_OPTION_INTEGER && !integral(p))
 		return unsuited(p, o, "",
@@ -112,6 +114,7 @@ sw_status sw_spec_param_suits(const struct sw_spec_param *p, const struct sw_tra
 				err);
 	if (o->kind == SW_OPTION_BOOLEAN || o->kind == SW_OPTION_CHOICE)
 		return unsuited(p, o, "", why, err);
+	/* Bounds are enough: what lies between them suits if they do. */
 	if (p->has_min) {
 		end.valuedouble = lowest(p);
 		if (o->kind == SW_OPTION_INTEGER)
@@ -175,7 +178,7 @@ sw_status sw_spec_model_check(const struct sw_spec *s, const cJSON *model, bool 
 		return sw_err_at(err, SW_INVALID, "/trainer/model", "model is empty");
 	const sw_status rc = sw_layers_walk(model, &visit, &trains, &why);
 	if (rc != SW_OK) {
-		/* what is wrong with a parameter points at the parameter */
+		/* An error of a parameter has the parameter's own pointer. */
 		if (strncmp(why.ptr, "/parameters/", 12) != 0)
 			sw_err_prefix(&why, "/trainer/model");
 		return sw_err_at(err, rc, why.ptr, "%s", why.msg);
@@ -201,6 +204,7 @@ static sw_status note_name(void *ctx, const struct sw_trainer_option *o,
 
 	(void)ptr;
 	(void)err;
+	/* A literal names no parameter. */
 	if (i < 0)
 		return SW_OK;
 	n->named[i] = true;
@@ -214,6 +218,7 @@ void sw_spec_model_names(const struct sw_spec *s, bool *named, bool *sizes)
 	const struct sw_layer_visit visit = {&n, note_name};
 	const cJSON *model = sw_json_get(s->trainer, "model");
 
+	/* Without a trainer no layer names one. */
 	if (model == NULL)
 		return;
 	const sw_status rc = sw_layers_walk(model, &visit, NULL, NULL);

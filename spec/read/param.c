@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Those of Ray's arguments come last: they go with Ray's distributions alone. */
+/* Ray's names for arguments come last: only Ray's distributions take them. */
 static const char *const known[] = {
 	"value",      "values", "probabilities", "distribution", "min", "max",
 	"q",          "mu",     "sigma",         "log",          "a",   "b",
@@ -45,7 +45,7 @@ static const struct sw_spec_hint refused[] = {
 	{"float", NULL, "use uniform"},
 };
 
-/* The key that the spec used: ours, or Ray's for the same. */
+/* The key under which the spec gives it: ours, or Ray's name for it. */
 static const char *key_of(const cJSON *v, const char *key)
 {
 	for (size_t i = 0; sw_json_get(v, key) == NULL && i < SW_SPEC_DIST_ALIAS_N; i++)
@@ -120,7 +120,8 @@ static const struct sw_spec_dist *dist_of_log(const cJSON *v)
 				: SW_DIST_LOG_UNIFORM);
 }
 
-/* W&B's defaults. *by: the words that the error for a key out of place uses. */
+/* Finds the distribution, by W&B's defaults where none is named. *by: what implied it, for the
+ * error of a key that does not go with it. */
 static sw_status dist_find(const cJSON *v, const struct sw_spec_dist **out, char by[64],
 			   struct sw_err *err)
 {
@@ -188,6 +189,7 @@ static sw_status read_number(const cJSON *v, const char *name, double *out, bool
 	const char *key = key_of(v, name);
 	const cJSON *number = sw_json_get(v, key);
 
+	/* The default stays; check_fields() has seen that what is needed is there. */
 	if (number == NULL)
 		return SW_OK;
 	if (!cJSON_IsNumber(number))
@@ -198,7 +200,7 @@ static sw_status read_number(const cJSON *v, const char *name, double *out, bool
 	return SW_OK;
 }
 
-/* exp() of the bounds, and a word of warning where they look like values. */
+/* Turns exponents into bounds; warns where they look like values already. */
 static sw_status from_exponents(struct sw_spec_param *p, const struct sw_spec_dist *d,
 				struct sw_err *warning, struct sw_err *err)
 {
@@ -231,6 +233,7 @@ static sw_status check_integer(const cJSON *v, const char *name, double x,
 {
 	const char *key = key_of(v, name);
 
+	/* Beyond 2^53 a double does not hold every integer. */
 	if (x == floor(x) && fabs(x) <= SW_JSON_MAX_INT)
 		return SW_OK;
 	return sw_spec_at_key(err, key, "\"%s\" of %s must be an integer below 2^53", key,
@@ -247,6 +250,7 @@ sw_status sw_spec_param_check_new(const cJSON *v, struct sw_err *err)
 	const cJSON *min = sw_json_get(v, "min"), *max = sw_json_get(v, "max");
 	const char *key = sw_json_is_integer(min) ? "max" : "min";
 
+	/* Only a plain "min" and "max" in integers were read otherwise. */
 	if (sw_json_get(v, "distribution") != NULL || sw_json_get(v, "q") != NULL ||
 	    !is_written_as_integer(min) || !is_written_as_integer(max) ||
 	    (sw_json_is_integer(min) && sw_json_is_integer(max)))
@@ -272,8 +276,8 @@ static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v,
 	return SW_OK;
 }
 
-/* JSON.stringify(-5.0) is "-5". Few integers of a search are negative, and for 0 or 1 one writes
- * values or a boolean. */
+/* JavaScript writes -5.0 as "-5", so reals can look like integers. Warns where integers are
+ * unlikely: below 0, and from 0 to 1, for which there are values and booleans. */
 static void warn_of_integers(const struct sw_spec_param *p, const cJSON *v,
 			     const struct sw_spec_dist *d, struct sw_err *warning)
 {
@@ -290,6 +294,7 @@ static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struc
 {
 	sw_status rc;
 
+	/* The others have no bounds: they are a list, or a shape such as mu and sigma. */
 	if ((d->needs & RANGE) == 0)
 		return SW_OK;
 	if ((rc = read_number(v, "min", &p->min, &p->has_min, err)) != SW_OK ||
@@ -354,6 +359,7 @@ sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_
 	assert(d != NULL);
 	p->dist = d->is;
 	p->value = sw_json_get(v, "value");
+	/* q comes before the range, which checks that it is an integer where the bounds are. */
 	if ((rc = read_number(v, "q", &p->q, &p->has_q, err)) != SW_OK ||
 	    (rc = read_number(v, "mu", &p->mu, NULL, err)) != SW_OK ||
 	    (rc = read_number(v, "sigma", &p->sigma, NULL, err)) != SW_OK ||

@@ -40,6 +40,7 @@ static sw_status read_factors(struct sw_pbt_config *p, const cJSON *v, struct sw
 {
 	const cJSON *item;
 
+	/* The defaults stay. */
 	if (v == NULL)
 		return SW_OK;
 	if (!cJSON_IsArray(v))
@@ -68,8 +69,8 @@ static bool is_constant(const struct sw_spec_param *p)
 	return p->dist == SW_DIST_CONSTANT;
 }
 
-/* Why a parameter cannot change from a trial to one that goes on from its checkpoint; NULL: it
- * can. */
+/* Why a parameter must stay as it is in a trial that goes on from another's checkpoint; NULL: it
+ * may change. */
 static const char *cannot_change(const struct sw_spec *s, size_t i, const bool *sizes)
 {
 	const struct sw_spec_param *p = &s->params[i];
@@ -85,7 +86,7 @@ static const char *cannot_change(const struct sw_spec *s, size_t i, const bool *
 	return NULL;
 }
 
-/* All that can change, but what the model's layers name. */
+/* By default every parameter mutates that can, but those that the model's layers name. */
 static sw_status mutate_default(struct sw_spec_pruner_reading *r, const bool *named,
 				const bool *sizes, struct sw_err *err)
 {
@@ -115,6 +116,7 @@ static sw_status mutate_one(struct sw_spec_pruner_reading *r, const cJSON *v, co
 	const int i = sw_spec_param_find(r->spec, name);
 	if (i < 0)
 		return sw_spec_no_param(r->spec, "hyperparam_mutations", name, ptr, err);
+	/* All were fixed before the list was read, so one that is not has been named. */
 	if (!r->out->pbt.fixed[i])
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is there twice", name);
 	const char *why = cannot_change(r->spec, (size_t)i, sizes);
@@ -143,6 +145,7 @@ static sw_status read_mutations(struct sw_spec_pruner_reading *r, const cJSON *v
 	if (v->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
 				 "\"hyperparam_mutations\" is empty: no parameter would change");
+	/* What the list does not name stays as it is. */
 	for (size_t i = 0; i < r->spec->n_params; i++)
 		r->out->pbt.fixed[i] = true;
 	cJSON_ArrayForEach (item, v) {

@@ -1,4 +1,4 @@
-/* "early_terminate": which type, and what all types have in common. */
+/* "early_terminate": finds the type, and reads what all types have in common. */
 #include "proto/json.h"
 #include "spec/read/pruner_type.h"
 #include <assert.h>
@@ -87,7 +87,7 @@ static size_t keys_of(const struct sw_spec_pruner_type *t, const char *keys[MAX_
 	for (size_t i = 0; i < SW_SPEC_N(t->more); i++)
 		if (t->more[i] != NULL)
 			keys[n++] = t->more[i];
-	/* The own names first: they are what a line that lists the keys shows. */
+	/* Our own names come first: a line that lists the keys shows no more than those. */
 	for (size_t k = 0; k < PRUNER_MAX_NAMES; k++)
 		for (size_t i = 0; i < t->n_fields; i++)
 			if (t->fields[i].names[k] != NULL)
@@ -122,12 +122,13 @@ static sw_status other_types_key(const struct sw_spec_pruner_type *t, const char
 			return sw_spec_at_key(
 				err, key, "\"%s\" is a key of type \"%s\", and this is type \"%s\"",
 				key, sw_spec_pruner_types[i]->name, t->name);
+	/* No type has it: sw_spec_check_keys() names the nearest key. */
 	return SW_OK;
 }
 
 static sw_status check_keys(const struct sw_spec_pruner_type *t, const cJSON *v, struct sw_err *err)
 {
-	/* Every tool says these with its pruner; here the sweep has them. */
+	/* Other tools give these with the pruner; here they are the sweep's. */
 	static const struct sw_spec_hint common[] = {
 		{"time_attr", NULL, "steps are those of the reports"},
 		{"metric", NULL, "the sweep's \"metric\" is used"},
@@ -172,6 +173,7 @@ static sw_status find_field(struct sw_spec_pruner_reading *r, const struct sw_sp
 		*found = v;
 		*name = f->names[i];
 	}
+	/* The default stays, if the field has one. */
 	if (*found != NULL || f->needs == NULL)
 		return SW_OK;
 	return sw_spec_at_key(err, f->names[0], "\"%s\" is missing: %s", f->names[0], f->needs);
@@ -210,7 +212,7 @@ sw_status sw_spec_pruner_read(struct sw_pruner_config *out, const struct sw_spec
 				 "\"early_terminate\" compares trials by one metric, and the sweep "
 				 "has %zu: leave it out, or give one \"metric\"",
 				 s->n_metrics);
-	/* The type first: the keys of another type are no mistakes of their own. */
+	/* The type comes first: with the wrong one each key would look like a mistake. */
 	sw_status rc = read_type(early_terminate, &t, err);
 	if (rc != SW_OK)
 		return rc;

@@ -1,4 +1,4 @@
-/* The types that judge a trial by a rule of its own: hyperband, median, patience, threshold. */
+/* The types hyperband, median, patience and threshold: each reads its own keys. */
 #include "proto/json.h"
 #include "spec/read/pruner_type.h"
 #include <float.h>
@@ -33,7 +33,7 @@ static void hyperband_defaults(struct sw_spec_pruner_reading *r)
 	r->out->hyperband.eta = 3;
 }
 
-/* Bands below 1 are none, as in W&B. */
+/* Leaves out bands below step 1, as W&B does. */
 static sw_status bands_from_max(struct sw_pruner_config *p, struct sw_err *err)
 {
 	struct sw_hyperband_config *h = &p->hyperband;
@@ -54,7 +54,8 @@ static sw_status bands_from_max(struct sw_pruner_config *p, struct sw_err *err)
 	return SW_OK;
 }
 
-/* W&B's files may have all three: "max_iter" with "s" wins (spec/warn/pruner.c says so). */
+/* W&B's files may have all three keys. "max_iter" with "s" wins, and a warning says so
+ * (spec/warn/pruner.c). */
 static sw_status hyperband_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	struct sw_hyperband_config *h = &r->out->hyperband;
@@ -67,6 +68,7 @@ static sw_status hyperband_finish(struct sw_spec_pruner_reading *r, struct sw_er
 	h->max_iter = 0;
 	h->s = 0;
 	r->out->first_step = h->min_iter;
+	/* The bands go up from there. */
 	if (r->given[MIN_ITER] != NULL)
 		return SW_OK;
 	if (r->given[MAX_ITER] == NULL)
@@ -133,6 +135,7 @@ static sw_status median_finish(struct sw_spec_pruner_reading *r, struct sw_err *
 	struct sw_median_config *m = &r->out->median;
 	m->running_mean = ray != NULL;
 	r->out->first_step = m->running_mean ? m->grace_period : m->warmup_steps;
+	/* The keys are of one rule. */
 	if (ray == NULL || optuna == NULL)
 		return SW_OK;
 	return sw_spec_at_key(

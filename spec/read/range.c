@@ -1,5 +1,5 @@
-/* Another range for a parameter of a sweep that goes on: does it suit what the trainer makes of
- * it? */
+/* Checks a new range of a parameter, of a sweep that goes on, against what the trainer uses it
+ * for. */
 #include "base/memory.h"
 #include "spec/read/read.h"
 #include <stdlib.h>
@@ -8,14 +8,16 @@
 sw_status sw_spec_range_check(const struct sw_spec *s, size_t param, double min, double max,
 			      struct sw_err *err)
 {
+	/* A program or a client takes what it is given. */
 	if (s->trainer == NULL)
 		return SW_OK;
 	struct sw_spec *with =
-		sw_malloc(sizeof *with); /* its warnings are too much for the stack */
+		sw_malloc(sizeof *with); /* its warnings make it too large for the stack */
 	struct sw_spec_param *params = sw_malloc(s->n_params * sizeof *params);
 	sw_status rc = SW_NOMEM;
 
 	if (with != NULL && params != NULL) {
+		/* The trainer's check reads a spec, so it gets a copy with the new range. */
 		memcpy(params, s->params, s->n_params * sizeof *params);
 		params[param].min = min;
 		params[param].max = max;

@@ -38,7 +38,8 @@ void sw_spec_space_fini(struct sw_spec *s);
 SW_NODISCARD sw_status sw_spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 
-/* What a search starts from (spec/read/search.c). Errors are relative to the spec. */
+/* The method, and what the search starts from (spec/read/search.c). Errors are relative to the
+ * spec. */
 SW_NODISCARD sw_status sw_spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_warm_start_read(struct sw_spec *s, const cJSON *v,
@@ -55,8 +56,8 @@ SW_NODISCARD sw_status sw_spec_suggest_wait_read(struct sw_spec *s, const cJSON 
 SW_NODISCARD sw_status sw_spec_early_terminate_read(struct sw_spec *s, const cJSON *v,
 						    struct sw_err *err);
 
-/* When a sweep ends, and its share of the slots (spec/read/budget.c). Errors are relative to the
- * spec. */
+/* The limits of a sweep, and its share of the slots (spec/read/budget.c). Errors are relative to
+ * the spec. */
 SW_NODISCARD sw_status sw_spec_run_cap_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_max_concurrent_read(struct sw_spec *s, const cJSON *v,
 						   struct sw_err *err);

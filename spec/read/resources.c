@@ -36,6 +36,7 @@ static sw_status resource_fields(struct sw_spec *s, const cJSON *v, struct sw_er
 	if (rc == SW_OK && slots > 0 && (gpu != NULL || sw_json_get(v, "cpu") != NULL))
 		return sw_spec_key_wrong("cpu_slots", err,
 					 "must be alone: whole CPU slots, with all their cores");
+	/* CPU slots say that the trial takes no GPU. */
 	if (slots > 0)
 		s->gpu = -1;
 	return rc != SW_OK || gpu == NULL ? rc : read_gpu(s, gpu, err);
@@ -56,6 +57,7 @@ sw_status sw_spec_resources_read(struct sw_spec *s, const cJSON *v, struct sw_er
 static sw_status read_transport(struct sw_spec *s, const cJSON *how, struct sw_err *err)
 {
 	s->transport = cJSON_GetStringValue(how);
+	/* Stored sweeps may have it. They go on; only a new spec is refused. */
 	if (s->transport != NULL && strcmp(s->transport, "tcp") == 0)
 		(void)sw_err_at(
 			&s->refused, SW_INVALID, "/parallel/transport",
@@ -66,12 +68,13 @@ static sw_status read_transport(struct sw_spec *s, const cJSON *how, struct sw_e
 	return SW_OK;
 }
 
-/* Of a pipeline of several stages: more micro-batches leave less of a step idle, and four for each
- * stage a sixth to a fifth. */
+/* The more micro-batches a step has, the less of it each stage waits; with four for each stage, the
+ * default, a sixth to a fifth. */
 static sw_status read_microbatches(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	uint64_t n = 4 * (uint64_t)s->stages;
 
+	/* With one stage nothing is to be overlapped. */
 	if (s->stages <= 1)
 		return sw_json_get(v, "microbatches") == NULL
 			       ? SW_OK
@@ -86,6 +89,7 @@ static sw_status read_sync(struct sw_spec *s, const cJSON *v, struct sw_err *err
 {
 	const sw_status rc = sw_spec_key_bool(v, "sync_batchnorm", &s->sync_batchnorm, err);
 
+	/* Not asked for: each rank has the statistics of its own rows. */
 	if (rc != SW_OK || !s->sync_batchnorm)
 		return rc;
 	if (s->stages > 1)
@@ -127,7 +131,7 @@ static sw_status parallel_fields(struct sw_spec *s, const cJSON *v, struct sw_er
 	return rc != SW_OK || how == NULL ? rc : read_transport(s, how, err);
 }
 
-/* "parallel" is read before the trainer, so that this is the first line about it. */
+/* "parallel" is read before the trainer, so that this line comes before one of the trainer's. */
 static sw_status check_micro_batch(const struct sw_spec *s, struct sw_err *err)
 {
 	const cJSON *trainer = sw_json_get(s->tree, "trainer");
@@ -135,13 +139,15 @@ static sw_status check_micro_batch(const struct sw_spec *s, struct sw_err *err)
 			  : sw_spec_param_find(s, "micro_batch") >= 0 ? "/parameters/micro_batch"
 								      : NULL;
 
+	/* Nobody asked for parts of a batch. */
 	if (trainer == NULL || ptr == NULL)
 		return SW_OK;
-	/* Ranks could have different numbers of parts, and statistics need one of each rank. */
+	/* Ranks could have different numbers of parts, and statistics are over one part of each. */
 	if (s->sync_batchnorm)
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"micro_batch\" does not go with \"sync_batchnorm\": each rank's "
 				 "rows are one part");
+	/* Each data rank may take its rows in parts. */
 	if (s->stages <= 1)
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, ptr,
@@ -160,7 +166,7 @@ sw_status sw_spec_parallel_read(struct sw_spec *s, const cJSON *v, struct sw_err
 
 /* --- both, and what runs the trials --- */
 
-/* The slots are as many as the ranks: n of them by a key of "resources". */
+/* Are there as many slots as ranks? n: by a key of "resources". */
 static sw_status ranks_check(const struct sw_spec *s, double n, const char *key, const char *what,
 			     struct sw_err *err)
 {
@@ -168,6 +174,7 @@ static sw_status ranks_check(const struct sw_spec *s, double n, const char *key,
 	const bool data = sw_json_get(parallel, "data") != NULL,
 		   stages = sw_json_get(parallel, "pipeline") != NULL;
 
+	/* Each rank has a slot of its own. */
 	if (n == (double)sw_spec_ranks(s))
 		return SW_OK;
 	if (data && stages)
@@ -204,6 +211,8 @@ static sw_status slots_check(const struct sw_spec *s, struct sw_err *err)
 
 sw_status sw_spec_resources_check(const struct sw_spec *s, struct sw_err *err)
 {
+	/* Without "parallel" only a program can use several slots: the trainer would not know
+	 * how. */
 	if (s->data_ranks == 0 && s->command == NULL && s->gpu > 1)
 		return sw_err_at(err, SW_INVALID, "/resources/gpu",
 				 "several GPUs need \"command\" or \"program\", or, with a "

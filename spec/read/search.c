@@ -39,6 +39,7 @@ sw_status sw_spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *
 			return sw_err_at(err, SW_INVALID, "/method",
 					 "unknown method \"%s\"; did you mean \"%s\"?",
 					 also[i].name, also[i].use);
+	/* People know these from elsewhere, and no name of ours is near to them. */
 	for (size_t i = 0; i < SW_SPEC_N(later); i++)
 		if (strcmp(later[i], v->valuestring) == 0)
 			return sw_err_at(err, SW_INVALID, "/method",
@@ -71,7 +72,7 @@ sw_status sw_spec_suggest_wait_read(struct sw_spec *s, const cJSON *v, struct sw
 	return sw_spec_read_u64(v, "suggest_wait_ms", 0, 60000, &s->suggest_wait_ms, err);
 }
 
-/* The points themselves are read by whoever knows the space (daemon/plan/plan.c). */
+/* The values of the points are read where the space is known (daemon/plan/plan.c). */
 sw_status sw_spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *point;
@@ -157,6 +158,7 @@ sw_status sw_spec_refine_check(struct sw_spec *s, const cJSON *v, struct sw_err 
 {
 	struct sw_spec_refine refine;
 
+	/* Only the form is checked: what it stands for is in "parameters" by now. */
 	(void)s;
 	return sw_spec_refine_read(&refine, v, err);
 }

@@ -67,7 +67,7 @@ static sw_status join_name(struct sw_spec_param *p, struct sw_err *err)
 	const char *part = p->key;
 	const struct sw_spec_group *g = p->group;
 	name[n] = '\0';
-	for (;;) { /* from the back */
+	for (;;) { /* written from its end, since groups know their parents */
 		const size_t len = strlen(part);
 		n -= len;
 		memcpy(name + n, part, len);
@@ -86,6 +86,7 @@ static sw_status make_name(struct sw_spec *s, struct sw_spec_param *p, struct sw
 	if (!name_ok(p->key))
 		return bad_name(err);
 	const sw_status rc = p->group != NULL ? join_name(p, err) : SW_OK;
+	/* It is among them itself: a namesake would be found before it. */
 	if (rc != SW_OK || sw_spec_param_find(s, p->name) == p - s->params)
 		return rc;
 	return sw_err_set(err, SW_INVALID, "there is another parameter called \"%s\"", p->name);
@@ -112,7 +113,7 @@ static void count_tree(const cJSON *params, size_t *n_params, size_t *n_groups)
 	}
 }
 
-/* Ray tries each value of a grid_search; here that is what the method does. */
+/* Ray tries each value of a grid_search, with any method. Here only method grid does. */
 static void warn_grid(struct sw_spec *s, const char *ptr, const cJSON *v)
 {
 	const char *dist = cJSON_GetStringValue(sw_json_get(v, "distribution"));
@@ -193,7 +194,7 @@ static void prefix_group(const struct sw_spec_group *g, struct sw_err *err)
 	sw_err_prefix(err, ptr);
 }
 
-/* As deep as JSON may be nested here: 32. */
+/* Goes no deeper than JSON may be nested, which is 32. */
 static sw_status read_tree(struct sw_spec *s, const struct sw_spec_group *group,
 			   const cJSON *params, struct sw_err *err)
 {

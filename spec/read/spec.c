@@ -166,6 +166,7 @@ static sw_status read_all(struct sw_spec *s, struct sw_err *err)
 			  sw_json_get(s->tree, readers[i].instead) == NULL))
 			rc = sw_spec_key_wrong(readers[i].key, err, readers[i].missing);
 	}
+	/* What concerns several keys is checked when all have been read. */
 	if (rc == SW_OK)
 		rc = sw_spec_resources_check(s, err);
 	if (rc == SW_OK)
@@ -191,6 +192,7 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 	s->weight = 1;
 	s->precision_param = -1;
 	s->refused = (struct sw_err)SW_ERR_INIT;
+	/* The struct points into a copy of its own, whatever becomes of the caller's tree. */
 	s->tree = cJSON_Duplicate(spec, 1);
 	const sw_status rc = s->tree != NULL ? read_all(s, err)
 					     : sw_err_set(err, SW_NOMEM, "out of memory");

@@ -59,7 +59,7 @@ static bool is_choice(const struct sw_trainer_option *o, const char *word)
 	return false;
 }
 
-/* A string that is none of the option's own words: the name of a parameter, if it may be one. */
+/* A string that is none of the option's own words must be the name of a parameter. */
 static sw_status check_reference(const struct sw_spec *s, const struct sw_trainer_option *o,
 				 const char *name, bool *used, struct sw_err *err)
 {
@@ -93,8 +93,9 @@ static sw_status check_option(const struct sw_spec *s, const struct sw_trainer_o
 	char ptr[64] = "/trainer", why[160];
 
 	if (v == NULL) {
+		/* The default stands. check_used() refuses a parameter that nothing uses. */
 		if (same < 0 || !o->searched)
-			return SW_OK; /* a default, or a parameter that check_used() refuses */
+			return SW_OK;
 		used[same] = true;
 		return sw_spec_param_suits(&s->params[same], o, err);
 	}
@@ -132,6 +133,7 @@ static sw_status check_used(const struct sw_spec *s, const bool *used, struct sw
 
 	while (i < s->n_params && used[i])
 		i++;
+	/* All are used. */
 	if (i == s->n_params)
 		return SW_OK;
 	const char *name = s->params[i].name;
@@ -192,6 +194,7 @@ void sw_spec_trainer_precision(struct sw_spec *s)
 	if (sw_spec_is_precise(v))
 		s->precision = v->valuestring;
 	const int i = sw_spec_param_find(s, v != NULL ? v->valuestring : "precision");
+	/* All trials have the same precision. */
 	if (i < 0)
 		return;
 	const struct sw_spec_param *p = &s->params[i];

@@ -29,6 +29,7 @@ static int value_compare(const cJSON *a, const cJSON *b)
 
 	if (ka != kb)
 		return ka < kb ? -1 : 1;
+	/* Of the same kind, so both are lists, though one may be empty. */
 	if (a->child != NULL || b->child != NULL)
 		return list_compare(a, b);
 	if (cJSON_IsString(a))
@@ -64,7 +65,7 @@ size_t sw_spec_value_find(const struct sw_spec_param *p, const cJSON *v)
 	return p->n_values;
 }
 
-/* Sorts p->values; none of them may stand there twice. */
+/* Sorts p->values, and refuses a value that is listed twice. */
 static sw_status sort_values(struct sw_spec_param *p, const char *key, struct sw_err *err)
 {
 	const size_t n = p->n_values;
@@ -81,6 +82,7 @@ static sw_status sort_values(struct sw_spec_param *p, const char *key, struct sw
 		i++;
 	}
 	qsort(sorted, n, sizeof *sorted, by_value);
+	/* The one to point at is the first in the spec's order. */
 	for (i = 1; i < n; i++)
 		if (value_compare(sorted[i - 1].v, sorted[i].v) == 0 &&
 		    (found == 0 || sorted[i].i < found))
@@ -99,6 +101,7 @@ sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const cha
 	char ptr[48];
 	size_t i = 0;
 
+	/* The distribution takes no list. */
 	if (values == NULL)
 		return SW_OK;
 	(void)snprintf(ptr, sizeof ptr, "/%s", key);
@@ -112,8 +115,7 @@ sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const cha
 		return sw_err_at(err, SW_INVALID, ptr, "more than %d values", SW_SPEC_MAX_VALUES);
 	cJSON_ArrayForEach (value, values) {
 		(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, i++);
-		/* Groups are objects in a trial's JSON: a value that is one could not be told
-		 * from them. */
+		/* A group is an object in a trial's JSON, so a value must not be one. */
 		if (sw_json_has_object(value))
 			return sw_err_at(err, SW_INVALID, ptr,
 					 "a value must be a number, a string, true, false, null or "
@@ -132,6 +134,7 @@ sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON *v, struct s
 	char ptr[48];
 	size_t i = 0;
 
+	/* All values weigh the same. */
 	if (list == NULL)
 		return SW_OK;
 	if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != p->n_values)

@@ -183,6 +183,7 @@ static sw_status add_when(struct sw_spec *s, size_t cap, size_t child,
 static sw_status add_groups(struct sw_spec *s, size_t cap, size_t child,
 			    const struct sw_spec_group *group, struct sw_err *err)
 {
+	/* The outer groups come first. */
 	if (group == NULL)
 		return SW_OK;
 	const sw_status rc = add_groups(s, cap, child, group->parent, err);
@@ -191,7 +192,8 @@ static sw_status add_groups(struct sw_spec *s, size_t cap, size_t child,
 
 /* --- circles --- */
 
-/* Goes from a parameter that no order settles to one that it waits for, until it comes round. */
+/* Goes from a parameter that no order settles to one that it waits for, until one comes again: a
+ * circle. */
 static sw_status circle(const struct sw_spec *s, const bool *settled, size_t at, struct sw_err *err)
 {
 	size_t seen[SW_SPEC_MAX_PARAMS + 1] = {0}, step = 0, n = 0;
@@ -220,6 +222,8 @@ static sw_status check_circles(const struct sw_spec *s, struct sw_err *err)
 
 	for (size_t i = 0; i < s->n_params; i++)
 		settled[i] = false;
+	/* Settles parameters that wait for no other, until none is left or none of the rest can
+	 * be. */
 	while (moved) {
 		bool waits[SW_SPEC_MAX_PARAMS] = {false};
 
@@ -238,7 +242,8 @@ static sw_status check_circles(const struct sw_spec *s, struct sw_err *err)
 	return SW_OK;
 }
 
-/* How many entries and values the conditions of one parameter have, with those of its groups. */
+/* Counts the entries and the values in the conditions of one parameter, with those of its
+ * groups. */
 static sw_status count_one(const struct sw_spec_param *p, size_t *entries, size_t *values,
 			   struct sw_err *err)
 {
@@ -264,7 +269,7 @@ static sw_status count_one(const struct sw_spec_param *p, size_t *entries, size_
 			 SW_SPEC_MAX_WHEN);
 }
 
-/* Each "when" as it stands, once, however many parameters it holds for. */
+/* Checks each "when" once, where it stands, however many parameters it holds for. */
 static sw_status check_all(const struct sw_spec *s, struct sw_err *err)
 {
 	size_t n = 0;
@@ -303,6 +308,7 @@ sw_status sw_spec_when_read(struct sw_spec *s, struct sw_err *err)
 		rc = count_one(&s->params[i], &entries, &values, err);
 	if (rc == SW_OK)
 		rc = check_all(s, err);
+	/* Without conditions all parameters are always active. */
 	if (rc != SW_OK || entries == 0)
 		return rc;
 	s->conds = sw_calloc(entries, sizeof *s->conds);

@@ -15,7 +15,8 @@ void sw_schema_method(struct sw_schema *m)
 
 /* --- pruners --- */
 
-/* The default that the pruner's own function sets; below `least` it sets none. */
+/* Writes the default that the pruner's own function sets. A value below `least` means that there is
+ * none. */
 static void write_field_default(struct sw_schema *m, const struct sw_spec_pruner_field *f,
 				const void *at)
 {
@@ -71,7 +72,7 @@ static void write_fields(struct sw_schema *m, const struct sw_spec_pruner_type *
 	}
 }
 
-/* Of the names of one thing at most one is given. */
+/* At most one of the names of a field may be given. */
 static void write_names_apart(struct sw_schema *m, const struct sw_spec_pruner_field *f)
 {
 	for (size_t a = 0; a < PRUNER_MAX_NAMES && f->names[a] != NULL; a++)

@@ -8,7 +8,7 @@
 
 /* --- options of the trainer, of layers and of presets --- */
 
-/* What a literal must be. */
+/* Writes the kind and the range of a literal. */
 static void write_literal(struct sw_schema *m, const struct sw_trainer_option *o)
 {
 	switch (o->kind) {
@@ -108,7 +108,7 @@ static void write_form(struct sw_schema *m, const struct sw_layer_form *f, bool 
 	sw_jw_kbool(&m->w, "additionalProperties", false);
 }
 
-/* What stands at {"linear": ...}. */
+/* Writes the schema of the value in {"linear": ...}. */
 static void write_layer_value(struct sw_schema *m, const struct sw_layer_form *f)
 {
 	if (f->id == SW_FORM_RESIDUAL) {

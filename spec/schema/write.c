@@ -14,7 +14,8 @@ const cJSON *sw_schema_words(struct sw_schema *m, const cJSON *section, const ch
 	return v;
 }
 
-/* As many words as the table has entries: none is of something else. */
+/* The section must have as many words as the table has entries, so that no word is left of an entry
+ * that is gone. */
 const cJSON *sw_schema_section(struct sw_schema *m, const cJSON *in, const char *name, size_t n)
 {
 	const cJSON *section = sw_schema_words(m, in, name);
@@ -111,7 +112,7 @@ void sw_schema_not_both(struct sw_schema *m, const char *a, const char *b)
 	sw_jw_obj_end(&m->w);
 }
 
-/* An allOf is never empty. */
+/* An allOf must not be empty, so it begins with one that is always true. */
 void sw_schema_rules(struct sw_schema *m)
 {
 	sw_schema_list(m, "allOf");

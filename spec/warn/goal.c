@@ -1,5 +1,5 @@
-/* A metric without "goal" is minimized. One whose name says that more is better likely forgot it,
- * and a sweep that looks for the worst trial ends without an error. */
+/* A metric without "goal" is minimized. If its name says that more is better the goal was likely
+ * forgotten, and the sweep would look for the worst trial without any error. */
 #include "proto/json.h"
 #include "spec/keys.h"
 #include "spec/warn/warn.h"
@@ -12,7 +12,7 @@ static const char *const more_is_better[] = {
 	"f1",  "iou",      "map",    "mcc",    "miou",  "mrr",   "ndcg",  "precision",
 	"r2",  "recall",   "reward", "return", "roc",   "rouge", "score", "top",
 };
-/* Beside such a word these say the contrary: "f1_loss", "brier_score". */
+/* With one of these beside it the name says the contrary: "f1_loss", "brier_score". */
 static const char *const less_is_better[] = {"brier", "cost", "err",    "error",
 					     "fid",   "loss", "regret", "time"};
 
@@ -24,7 +24,7 @@ static bool is_listed(const char *word, size_t len, const char *const *list, siz
 	return false;
 }
 
-/* "acc", also as "acc1"; "f1" has its digit. */
+/* Digits at the end do not count: "acc1" is "acc". But "f1" is a word with its digit. */
 static bool is_word_of(const char *word, size_t len, const char *const *list, size_t n)
 {
 	if (is_listed(word, len, list, n))
@@ -34,8 +34,8 @@ static bool is_word_of(const char *word, size_t len, const char *const *list, si
 	return len > 0 && is_listed(word, len, list, n);
 }
 
-/* Words are what stands between other characters ("val/f1"), and in it what begins with a capital
- * ("valAccuracy"); "mAP" is one all the same. */
+/* Splits a name into words at other characters ("val/f1") and at capitals ("valAccuracy"). The
+ * whole between other characters is tried too, for "mAP". */
 static bool has_word_of(const char *name, const char *const *list, size_t n)
 {
 	const char *token = name, *word = name;

@@ -1,8 +1,8 @@
-/* What a spec says of pruning and budgets that is likely a mistake. */
+/* Likely mistakes about pruning and budgets. */
 #include "proto/json.h"
 #include "spec/warn/warn.h"
 
-/* Rungs below the last step of the bracket that begins highest. */
+/* How many rungs the bracket that begins highest has below the last step. */
 static uint64_t rungs_below_top(const struct sw_asha_config *a)
 {
 	uint64_t n = 0;
@@ -22,6 +22,7 @@ static void warn_promote(struct sw_spec *s)
 {
 	const struct sw_asha_config *a = &s->pruner.asha;
 
+	/* Without a cap new trials come until one is promoted. */
 	if (s->pruner.kind != SW_PRUNER_PROMOTE || s->run_cap == 0)
 		return;
 	const uint64_t rungs = rungs_below_top(a);
@@ -35,7 +36,8 @@ static void warn_promote(struct sw_spec *s)
 			(unsigned long long)least, (unsigned long long)s->run_cap);
 }
 
-/* W&B takes "min_iter", or "max_iter" with "s", and drops what is left over without a word. */
+/* W&B takes "min_iter", or "max_iter" with "s", and ignores the rest without a word. Here the rest
+ * is named. */
 static void warn_bands(struct sw_spec *s)
 {
 	const cJSON *v = sw_json_get(s->tree, "early_terminate");
@@ -53,6 +55,7 @@ static void warn_bands(struct sw_spec *s)
 		sw_spec_warn(s, at,
 			     "\"s\" has no effect without \"max_iter\": from min_iter up "
 			     "there are as many bands as a trial reaches");
+	/* The bands go up from min_iter, and nothing is left over. */
 	if (h->max_iter == 0)
 		return;
 	if (sw_json_get(v, "min_iter") != NULL)
@@ -69,6 +72,7 @@ static void warn_epochs(struct sw_spec *s)
 	const uint64_t max_t = sw_spec_max_t(s), first = s->pruner.first_step;
 	uint64_t epochs = 0;
 
+	/* Epochs that are searched, or a default, are not compared: the default follows max_t. */
 	if (!sw_json_u64(sw_spec_fixed_option(s, "epochs"), &epochs))
 		return;
 	if (epochs < max_t)
@@ -78,6 +82,7 @@ static void warn_epochs(struct sw_spec *s)
 			"is %llu",
 			(unsigned long long)epochs, (unsigned long long)epochs,
 			(unsigned long long)max_t);
+	/* There is a step to judge at. */
 	if (first <= epochs)
 		return;
 	if (s->pruner.kind == SW_PRUNER_PBT)
@@ -99,7 +104,7 @@ void sw_spec_warn_pruner(struct sw_spec *s)
 	if (s->gpu_hours > 0 && sw_spec_driven(s))
 		sw_spec_warn(s, "/gpu_hours",
 			     "\"gpu_hours\" has no effect: trials that you drive hold no slot");
-	/* a population's children come on top of run_cap */
+	/* A population's children come on top of run_cap. */
 	if (s->run_cap > 0 && s->run_cap < s->plateau.top && s->pruner.kind != SW_PRUNER_PBT)
 		sw_spec_warn(
 			s, "/plateau/top",

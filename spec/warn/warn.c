@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Keys of a W&B sweep file that say where its runs are shown, who drives them, or what a run
- * without a value counts as. */
+/* A W&B sweep file has keys for where its runs are shown, what drives them and what a run without a
+ * value counts as. */
 static void warn_inert(struct sw_spec *s)
 {
 	static const char *const inert[] = {"project", "entity", "controller", "apiVersion",
@@ -56,6 +56,7 @@ static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
 	size_t len = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		/* The trainer reports it. */
 		if (strcmp(names[i], metric) == 0)
 			return;
 		len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "",
@@ -78,7 +79,7 @@ static void warn_metrics(struct sw_spec *s)
 	}
 }
 
-/* Says so of those options that the spec has, in the trainer or as a parameter. */
+/* Warns of those of the options that the spec has, in the trainer or as a parameter. */
 static void no_effect(struct sw_spec *s, const char *const *options, size_t n, const char *why,
 		      const char *what)
 {
@@ -87,6 +88,7 @@ static void no_effect(struct sw_spec *s, const char *const *options, size_t n, c
 
 		if (!given(s, options[i]))
 			continue;
+		/* A parameter of the option's own name feeds it. */
 		if (sw_json_get(s->trainer, options[i]) == NULL)
 			(void)snprintf(ptr, sizeof ptr, "/parameters");
 		sw_json_pointer_add(ptr, sizeof ptr, options[i]);
@@ -132,6 +134,7 @@ static sw_status warn_value(void *ctx, const struct sw_trainer_option *o,
 	(void)o;
 	(void)layer;
 	(void)err;
+	/* A literal, or a parameter that every trial has. */
 	if (at < 0 || !sw_spec_param_conditional(s, (size_t)at))
 		return SW_OK;
 	(void)snprintf(whole, sizeof whole, "/trainer/model%s", ptr);
@@ -151,8 +154,8 @@ static void warn_layers(struct sw_spec *s)
 	assert(rc == SW_OK); /* it was checked */
 }
 
-/* A validation part that the data set names leaves nothing to split; constants leave nothing to
- * measure. */
+/* If the data set names its validation part nothing is split; if it gives constants nothing is
+ * measured. */
 static void warn_dataset(struct sw_spec *s)
 {
 	const cJSON *dataset = sw_json_get(s->trainer, "dataset");
@@ -181,6 +184,7 @@ static double least_batch(const struct sw_spec *s)
 	const cJSON *fixed = sw_spec_fixed_option(s, o->name), *v;
 	double least = o->max;
 
+	/* All trials have the same. */
 	if (p == NULL || fixed != NULL)
 		return cJSON_IsNumber(fixed) ? fixed->valuedouble : o->fallback;
 	if (p->values == NULL)
@@ -196,6 +200,7 @@ static void warn_pipeline(struct sw_spec *s)
 	static const char at[] = "/parallel/microbatches";
 	const unsigned parts = s->microbatches, usual = 4 * s->stages;
 
+	/* No rank waits for another stage. */
 	if (s->stages <= 1)
 		return;
 	const double idle = s->stages - 1, rows = least_batch(s),
@@ -227,6 +232,7 @@ void sw_spec_warn_all(struct sw_spec *s)
 	if (s->lease_s > 0 && !sw_spec_driven(s))
 		sw_spec_warn(s, "/lease_s",
 			     "\"lease_s\" has no effect: trials on slots have no lease");
+	/* The rest is about the built-in trainer: nobody knows what a program reports. */
 	if (s->trainer == NULL)
 		return;
 	warn_metrics(s);
