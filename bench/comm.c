@@ -5,8 +5,8 @@
  *   step       lenet-cifar at batch 128: one rank alone, and ranks that share each batch
  *   memcpy     all ranks copy as many bytes at the same time, each its own, in the same round
  *
- * Each rank is a process on a core of its own, as far as there are cores. A round makes each sum and
- * each copy once or, if that is short, as often as 4 MiB need; a row shows the best of its
+ * Each rank is a process on a core of its own, as far as there are cores. A round makes each sum
+ * and each copy once or, if that is short, as often as 4 MiB need; a row shows the best of its
  * rounds.
  */
 #include "worker/comm/comm.h"

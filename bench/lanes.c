@@ -5,11 +5,11 @@
  * (bench/lib/train_job.h).
  *
  * Training steps alone, on whole batches; a trial-epoch is 40,000 rows, as in Ray Tune's tutorial
- * on CIFAR-10. Wall time, from all lanes' start to the end of the last one's work. Memory: MB of all
- * lanes as they were planned, and by how much the device's free memory fell between the first lane
- * and the end of the work. The CSV gets a line a count of lanes: device, net, batch, precision,
- * lanes, rows a second, trial-epochs a second, times one lane (of this run; empty without), MB
- * planned, MB taken.
+ * on CIFAR-10. Wall time, from all lanes' start to the end of the last one's work. Memory: MB of
+ * all lanes as they were planned, and by how much the device's free memory fell between the first
+ * lane and the end of the work. The CSV gets a line a count of lanes: device, net, batch,
+ * precision, lanes, rows a second, trial-epochs a second, times one lane (of this run; empty
+ * without), MB planned, MB taken.
  */
 #include "base/memory.h"
 #include "bench/lib/flags.h"

@@ -12,8 +12,8 @@
 
 #define BENCH_LINE ((size_t)512)
 
-/* One request, and its answer, borrowed until the next read; NULL, with a line on stderr, where that
- * is an error. */
+/* One request, and its answer, borrowed until the next read; NULL, with a line on stderr, where
+ * that is an error. */
 const char *bench_request(struct bench_client *c, const char *line, size_t len);
 /* Submits the spec (JSON). The sweep's number; below 0: refused. */
 long bench_submit(struct bench_client *c, const char *spec);

@@ -24,8 +24,8 @@
 
 /* "digits", "breast_cancer", "diabetes", "boost"; NULL past the last. */
 const char *bench_recorded_name(size_t i);
-/* Reads the table of that name. The family's ctx is owned by the family: bench_recorded_close(). 0, or
- * -1 with a line on stderr. */
+/* Reads the table of that name. The family's ctx is owned by the family: bench_recorded_close(). 0,
+ * or -1 with a line on stderr. */
 int bench_recorded_open(struct bench_family *out, const char *name);
 void bench_recorded_close(struct bench_family *f);
 

@@ -23,7 +23,8 @@ struct bench_rig {
 	struct bench_client c;
 };
 
-/* A new folder under `where`; devices: as sweepd takes them ("none"). 0, or -1 with a line on stderr; bench_rig_close() in either case. */
+/* A new folder under `where`; devices: as sweepd takes them ("none"). 0, or -1 with a line on
+ * stderr; bench_rig_close() in either case. */
 int bench_rig_open(struct bench_rig *r, const char *where, const char *devices);
 /* 0; or -1, with a line on stderr, where sweepd did not end cleanly: then the folder stays. */
 int bench_rig_close(struct bench_rig *r);

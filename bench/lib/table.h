@@ -25,8 +25,8 @@ void bench_table_number(struct bench_table *t, size_t column, double v, int digi
 
 /* To a file; path NULL: nothing. 0, or -1 with a line on stderr. */
 int bench_table_csv(const struct bench_table *t, const char *path);
-/* Prints it, unless it has no rows, aligned, the first column to the left; writes it as bench_table_csv() does; frees
- * it. 0, or -1 with a line on stderr. */
+/* Prints it, unless it has no rows, aligned, the first column to the left; writes it as
+ * bench_table_csv() does; frees it. 0, or -1 with a line on stderr. */
 int bench_table_end(struct bench_table *t, const char *csv);
 
 /* The k-th permille of n sorted values. */

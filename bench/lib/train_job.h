@@ -25,7 +25,8 @@ struct train_job {
 	double flops; /* of a row's step, in products */
 };
 
-/* For the threads that are set now. comm: the ranks that share each batch; NULL: one. err: why not. */
+/* For the threads that are set now. comm: the ranks that share each batch; NULL: one. err: why
+ * not. */
 SW_NODISCARD sw_status train_job_make(struct train_job *job, const char *net, size_t batch,
 				      struct sw_comm *comm, struct sw_err *err);
 /* On the table of a device. like: a job of the same net on that table whose data are shared, or

@@ -15,13 +15,6 @@ from comment_names import COMMENT
 
 MOST = 100
 NOT_YET = """
-bench/comm.c
-bench/lanes.c
-bench/lib/load.h
-bench/lib/recorded.h
-bench/lib/server.h
-bench/lib/table.h
-bench/lib/train_job.h
 kernels/cpu/norm.c
 kernels/cpu/threads.h
 kernels/cuda/batchnorm.cu
@@ -40,11 +33,6 @@ kernels/cuda/product_fused.c
 kernels/cuda/token.cu
 kernels/ops.h
 kernels/ops_list.h
-sched/space/space.h
-sched/sweep/simulate.h
-sched/sweep/sweep.h
-sched/sweep/sweep_left.c
-sched/tpe/tpe.h
 tests/kernels/cuda_queue.h
 tests/kernels/cuda_shim/cub/device/device_radix_sort.cuh
 tests/kernels/cuda_shim/shim.h
@@ -58,8 +46,6 @@ tests/kernels/test_cuda_queue.c
 tests/kernels/test_cuda_space.c
 tests/kernels/test_cuda_tokens.c
 tests/kernels/test_norms.c
-tests/sched/space/check.h
-tests/sched/sweep/test_simulate.c
 tests/worker/comm/fake_nccl.c
 tests/worker/comm/fake_nccl.h
 tests/worker/comm/fake_nccl_api.h
@@ -93,7 +79,6 @@ worker/comm/comm_shm.c
 worker/comm/comm_sum.c
 worker/comm/nccl.c
 worker/comm/nccl.h
-worker/corner.c
 worker/net/backward.c
 worker/net/batch.c
 worker/net/feed.c

@@ -1,5 +1,5 @@
-/* tests/sched/sweep/test_simulate.c — stored curves under another pruner: by hand, and what must hold
- * of any. */
+/* tests/sched/sweep/test_simulate.c — stored curves under another pruner: by hand, and what must
+ * hold of any. */
 #include "base/fault.h"
 #include "sched/sweep/simulate.h"
 #include "tests/run.h"
