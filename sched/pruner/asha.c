@@ -65,7 +65,7 @@ static void judge(const struct sw_asha_config *c, struct sw_ostree *rung,
 	out->n = rung->n;
 	out->better = hit->better;
 	out->keep = places(c, out->n);
-	if (out->n < c->min_results)
+	if (out->n < c->min_results) /* too few to stop anybody */
 		return;
 	out->cutoff = sw_ostree_kth_near(rung, out->keep - 1);
 	if (out->better >= out->keep)

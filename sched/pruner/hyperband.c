@@ -24,7 +24,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	struct sw_rung_hit hit;
 
 	(void)last;
-	if (step <= t->step)
+	if (step <= t->step) /* reported before */
 		return SW_OK;
 	const sw_status rc = sw_rungs_record(&p->rungs, trial, t, step, value, &hit);
 	if (rc != SW_OK)
@@ -36,13 +36,13 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	else if (t->n == 0 || value < t->best)
 		t->best = value;
 	t->n = 1;
-	if (!t->has)
+	if (!t->has) /* no band is reached yet */
 		return SW_OK;
 	const struct sw_ostree *band = sw_rungs_tree(&p->rungs, 0, t->has - 1u);
 	const uint64_t place = band->n / c->eta;
 	const double cutoff = sw_ostree_kth(band, place, NULL);
 	const bool stop = t->best > cutoff;
-	if (!stop && !hit.any)
+	if (!stop && !hit.any) /* no news: only a band or a stop is recorded */
 		return SW_OK;
 	out->verdict = stop ? SW_VERDICT_STOP : SW_VERDICT_CONTINUE;
 	out->rung = sw_rungs_step(&p->rungs, 0, t->has - 1u);

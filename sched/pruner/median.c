@@ -173,7 +173,7 @@ static sw_status report_mean(struct sw_pruner *p, uint64_t trial, struct sw_prun
 		return SW_NOMEM;
 	t->step = step;
 	take_best(t, value);
-	if (!counts)
+	if (!counts) /* still in the grace period */
 		return SW_OK;
 	assert(at != NULL);
 	if (at->tree.n > 0 && at->tree.n >= p->config.median.min_samples)
@@ -253,7 +253,7 @@ static sw_status report_value(struct sw_pruner *p, uint64_t trial, struct sw_pru
 	const uint64_t before = t->step;
 
 	(void)last;
-	if (step <= t->step)
+	if (step <= t->step) /* reported before */
 		return SW_OK;
 	if (reserve_series(m, t) != SW_OK || reserve_step(m, step, &at) != SW_OK ||
 	    open_series(m, t, &point) != SW_OK)

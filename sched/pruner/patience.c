@@ -30,7 +30,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	}
 	if (t->n < UINT32_MAX)
 		t->n++;
-	if (t->n < c->patience)
+	if (t->n < c->patience) /* it may still improve */
 		return SW_OK;
 	*out = (struct sw_judgement){.verdict = SW_VERDICT_STOP,
 				     .rung = step,

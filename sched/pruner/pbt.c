@@ -110,7 +110,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 		ended(p, trial, t, true);
 		return SW_OK;
 	}
-	if (due == 0 || step < due)
+	if (due == 0 || step < due) /* not yet compared */
 		return SW_OK;
 	if (sw_ostree_reserve(&b->score) != SW_OK || sw_ostree_reserve(&b->queue) != SW_OK)
 		return SW_NOMEM;
@@ -124,7 +124,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	out->keep = n - q;
 	if (q > 0)
 		out->cutoff = sw_ostree_kth(&b->score, n - q - 1, NULL);
-	if (last)
+	if (last) /* it ends by itself */
 		return SW_OK;
 	if (out->better >= out->keep) {
 		out->verdict = SW_VERDICT_STOP;
@@ -141,7 +141,7 @@ static uint64_t next(const struct sw_pruner *p)
 {
 	uint32_t trial;
 
-	if (p->unmade > 0 || of(p)->queue.n == 0)
+	if (p->unmade > 0 || of(p)->queue.n == 0) /* new members go first */
 		return 0;
 	(void)sw_ostree_kth(&of(p)->queue, 0, &trial);
 	return trial;

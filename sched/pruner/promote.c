@@ -20,14 +20,14 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 {
 	struct sw_rung_hit hit;
 
-	if (step <= t->step)
+	if (step <= t->step) /* reported before */
 		return SW_OK;
 	const sw_status rc = sw_rungs_record(&p->rungs, trial, t, step, value, &hit);
 	if (rc != SW_OK)
 		return rc;
 	if (step >= p->config.asha.max_t)
 		out->verdict = SW_VERDICT_COMPLETE;
-	if (!hit.any)
+	if (!hit.any) /* between two rungs */
 		return SW_OK;
 	struct sw_ostree *rung = sw_rungs_tree(&p->rungs, t->bracket, hit.k);
 	out->rung = sw_rungs_step(&p->rungs, t->bracket, hit.k);

@@ -218,7 +218,7 @@ static void add_recorded(const struct simulate *r, uint64_t trial)
 
 	if (curve->n > 0)
 		r->out->recorded += p[curve->n - 1].step;
-	if (curve->end == SW_SIMULATE_FAILED)
+	if (curve->end == SW_SIMULATE_FAILED) /* its last value is no result */
 		return;
 	while (i > 0 && !(p[i - 1].has_value && isfinite(p[i - 1].value)))
 		i--;

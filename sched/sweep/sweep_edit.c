@@ -91,7 +91,7 @@ static sw_status remake(struct sw_sweep *s, const struct sw_edit *e, struct rema
 {
 	struct sw_sampler_config sampling = s->sampling;
 
-	if (e->n_ranges == 0)
+	if (e->n_ranges == 0) /* the space and the sampler stay */
 		return SW_OK;
 	sw_status rc = make_space(s, e, &out->space, err);
 	if (rc != SW_OK)

@@ -106,7 +106,7 @@ static bool is_flat(const struct sw_sweep *s, double value)
 	/* The division comes before the sum, because a sum of large values could overflow. */
 	double mean = at < top ? value / (double)top : 0, sum = 0;
 
-	if (s->plateau.n < old)
+	if (s->plateau.n < old) /* fewer values than make a plateau */
 		return false;
 	for (uint64_t i = 0; i < old; i++)
 		mean += s->plateau.top[i] / (double)top;

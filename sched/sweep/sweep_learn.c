@@ -136,7 +136,7 @@ sw_status sw_sweep_learn_reserve(struct sw_sweep *s, struct sw_err *err)
 
 sw_status sw_sweep_learn_grow(struct sw_sweep *s, uint64_t trial_cap)
 {
-	if (!s->learns && s->config.plateau.top == 0)
+	if (!s->learns && s->config.plateau.top == 0) /* nobody asks for last values */
 		return SW_OK;
 	return sw_array_resize(&s->last, trial_cap * metric_n(s), sizeof *s->last) ? SW_OK
 										   : SW_NOMEM;

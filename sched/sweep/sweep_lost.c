@@ -9,6 +9,7 @@ static void retry(struct sw_sweep *s, uint64_t trial, const char *cause, const c
 {
 	struct sw_trial *t = &s->trial[trial - 1];
 
+	/* Nothing runs again in a sweep about to end. */
 	if (s->ending) {
 		sw_sweep_end(s, trial, SW_TRIAL_CANCELLED, sw_sweep_trial_cause(s), out);
 		sw_sweep_settle(s, out);

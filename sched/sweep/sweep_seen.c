@@ -21,7 +21,7 @@ static void add_trial(struct sw_history *to, const struct sw_space *space,
 
 	assert(rc == SW_OK);
 	sw_space_canonical(space, to->values + (to->trials - 1) * to->n_params);
-	if (sw_space_holds(space, values))
+	if (sw_space_holds(space, values)) /* its results will come */
 		return;
 	rc = sw_history_observe(to, (struct sw_obs){.trial = to->trials, .kind = SW_OBS_NONE},
 				NULL);

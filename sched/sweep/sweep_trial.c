@@ -153,7 +153,7 @@ static sw_status judge(struct sw_sweep *s, struct sw_trial *t, const struct sw_e
 				     .cutoff = NAN,
 				     .value = NAN,
 				     .bracket = t->prune.bracket};
-	if (!ev->has_value)
+	if (!ev->has_value) /* nothing to judge */
 		return SW_OK;
 	if (!isfinite(ev->value)) {
 		out->verdict = ev->final ? SW_VERDICT_CONTINUE : SW_VERDICT_STOP;
@@ -193,7 +193,7 @@ static void end_pruned(struct sw_sweep *s, uint64_t trial, uint64_t donor, const
 {
 	char cause[SW_CAUSE_MAX];
 
-	if (donor == 0 || s->ending) {
+	if (donor == 0 || s->ending) { /* nobody to copy, or no time left for a copy */
 		sw_sweep_end(s, trial, SW_TRIAL_PRUNED, why, out);
 		return;
 	}
