@@ -12,7 +12,6 @@
 #include "daemon/statedir.h"
 #include "daemon/sweep/adopt.h"
 #include "daemon/sweep/ask.h"
-#include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/budget_end.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
@@ -119,7 +118,7 @@ static void look_at_due(struct sw_daemon *d)
 		live->due = false;
 		sw_budget_end_look(live);
 		sw_suggest_go_on(live);
-		sw_asks_serve(live);
+		sw_ask_serve(live);
 	}
 	if (d->sweep.due != NULL)
 		(void)uv_async_send(&d->store_wake);
@@ -231,7 +230,7 @@ static void on_tick(uv_timer_t *t)
 		sw_conn_tick(d, now_us);
 		sw_supervisor_tick(d, now_us);
 	}
-	sw_asks_tick(d, now_us);
+	sw_ask_tick(d, now_us);
 	sw_suggest_tick(d, now_us);
 	if (d->draining && sw_slot_busy_n(d, 0) == 0)
 		sw_daemon_stop(d);

@@ -1,11 +1,9 @@
 /* daemon/api/handlers_submit.c — sweep.submit and sweep.validate: what they answer. */
-#include "daemon/api/gang_json.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/change.h"
 #include "daemon/sweep/need.h"
-#include "daemon/sweep/precision.h"
 #include "daemon/sweep/submit.h"
 #include "proto/json.h"
 #include "spec/spec.h"
@@ -28,7 +26,7 @@ static void warn_of_precision(struct sw_jw *w, const struct sw_submit *s)
 {
 	char line[240];
 
-	if (sw_precision_warning(s->call->d, s->spec, line, sizeof line))
+	if (sw_need_warning(s->call->d, s->spec, line, sizeof line))
 		sw_jw_str(w, line);
 }
 
@@ -60,6 +58,28 @@ static void warn_of_memory(struct sw_jw *w, const struct sw_submit *s)
 		       "the data set alone has %lld bytes, and --cpu-memory gives a trial %lld: on "
 		       "a CPU slot each trial will be INFEASIBLE (oom)",
 		       (long long)s->facts.data_bytes, (long long)most);
+	sw_jw_str(w, line);
+}
+
+/* Of a step: two slots of one core gained 13% there (docs/parallel.md). */
+#define LITTLE_FLOPS 3.3e6
+
+/* A step may be too little work for CPU slots to share. */
+static void warn_of_gang(struct sw_jw *w, const struct sw_submit *s)
+{
+	const struct sw_spec *spec = s->spec;
+	char line[200];
+
+	/* The figure was measured with CPU slots that share a batch, and says nothing of GPUs or of
+	 * a pipeline alone. */
+	if (spec->gpu > 1 || spec->data_ranks < 2 || s->facts.flops <= 0 ||
+	    s->facts.flops > LITTLE_FLOPS)
+		return;
+	(void)snprintf(
+		line, sizeof line,
+		"/parallel: a step of the largest configuration is %.2g million operations, too "
+		"few for %u slots to gain by sharing it: %u trials at once get more done",
+		s->facts.flops / 1e6, sw_spec_ranks(spec), sw_spec_ranks(spec));
 	sw_jw_str(w, line);
 }
 
@@ -100,7 +120,7 @@ static void write_warnings(const struct sw_submit *s, struct sw_jw *w)
 	if (sw_sweep_run_cap(s->sched) == 0)
 		sw_jw_str(w, "no run_cap: the sweep goes on until it is cancelled");
 	warn_of_memory(w, s);
-	sw_gang_json_warning(w, s->spec, &s->facts);
+	warn_of_gang(w, s);
 	warn_of_grid(w, s);
 	if (*s->program != '\0')
 		sw_jw_str(w, s->program);
@@ -114,6 +134,25 @@ static void write_warnings(const struct sw_submit *s, struct sw_jw *w)
 	sw_jw_arr_end(w);
 }
 
+/* Null without one. Of a pipeline what the worker has counted of its stages. */
+static void write_gang(struct sw_jw *w, const struct sw_spec *spec,
+		       const struct sw_speccheck *facts)
+{
+	if (sw_spec_ranks(spec) <= 1) {
+		sw_jw_knull(w, "gang");
+		return;
+	}
+	sw_jw_kobj(w, "gang");
+	sw_jw_kint(w, "ranks", sw_spec_ranks(spec));
+	if (spec->stages > 1 && facts->stage_flops > 0 && facts->parts > 0) {
+		sw_jw_kint(w, "stages", spec->stages);
+		sw_jw_knum(w, "heaviest", facts->stage_flops / facts->flops);
+		sw_jw_knum(w, "bubble",
+			   (spec->stages - 1.0) / ((double)facts->parts + spec->stages - 1.0));
+	}
+	sw_jw_obj_end(w);
+}
+
 static void answer_validate(const struct sw_submit *s, struct sw_jw *w)
 {
 	const struct sw_pruner *pruner = sw_sweep_pruner(s->sched);
@@ -125,7 +164,7 @@ static void answer_validate(const struct sw_submit *s, struct sw_jw *w)
 	sw_jw_kint(w, "parameters", (int64_t)s->spec->n_params);
 	sw_jw_kint_opt(w, "weights", known, s->facts.parameters);
 	sw_jw_kint_opt(w, "bytes", known, s->facts.bytes);
-	sw_gang_json(w, s->spec, &s->facts);
+	write_gang(w, s->spec, &s->facts);
 	sw_jw_kint_opt(w, "points", points > 0, (int64_t)points);
 	sw_jw_karr(w, "rungs");
 	for (size_t k = 0; k < sw_pruner_rung_n(pruner, 0); k++)

@@ -158,41 +158,24 @@ void sw_card_poll_stop(struct sw_card_poll *p, int64_t limit_ms)
 	free_poll(p);
 }
 
-/* With the lock. */
-static sw_status take_reading(struct sw_card_poll *p, struct sw_nvml_view *out, int64_t *begun_us,
-			      struct sw_err *err)
-{
-	/* No reading since the last one that was taken. */
-	if (!p->fresh)
-		return SW_BUSY;
-	p->fresh = false;
-	if (p->rc != SW_OK) {
-		*err = p->err;
-		return p->rc;
-	}
-	*out = p->view;
-	*begun_us = p->begun_us;
-	return SW_OK;
-}
-
-sw_status sw_card_poll_take(struct sw_card_poll *p, struct sw_nvml_view *out, int64_t *begun_us,
-			    struct sw_err *err)
-{
-	(void)pthread_mutex_lock(&p->lock);
-	const sw_status rc = take_reading(p, out, begun_us, err);
-	(void)pthread_mutex_unlock(&p->lock);
-	return rc;
-}
-
-sw_status sw_card_poll_wait(struct sw_card_poll *p, int64_t limit_ms, struct sw_nvml_view *out,
+sw_status sw_card_poll_take(struct sw_card_poll *p, int64_t limit_ms, struct sw_nvml_view *out,
 			    int64_t *begun_us, struct sw_err *err)
 {
 	const struct timespec until = moment_in(limit_ms);
+	sw_status rc = SW_BUSY; /* no reading since the last one that was taken */
 
 	(void)pthread_mutex_lock(&p->lock);
-	while (!p->fresh && pthread_cond_timedwait(&p->change, &p->lock, &until) == 0)
+	while (!p->fresh && limit_ms > 0 &&
+	       pthread_cond_timedwait(&p->change, &p->lock, &until) == 0)
 		continue;
-	const sw_status rc = take_reading(p, out, begun_us, err);
+	if (p->fresh) {
+		rc = p->rc;
+		p->fresh = false;
+		*out = p->view;
+		*begun_us = p->begun_us;
+		if (rc != SW_OK)
+			*err = p->err;
+	}
 	(void)pthread_mutex_unlock(&p->lock);
 	return rc;
 }

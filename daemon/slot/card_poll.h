@@ -22,11 +22,9 @@ SW_NODISCARD sw_status sw_card_poll_start(struct sw_card_poll **out, const struc
 void sw_card_poll_stop(struct sw_card_poll *p, int64_t limit_ms);
 
 /* The newest reading, newer than the one that was taken last: SW_OK and when it was begun
- * (monotonic). SW_BUSY: there is none. Else NVML does not work, and the line says why. */
-SW_NODISCARD sw_status sw_card_poll_take(struct sw_card_poll *p, struct sw_nvml_view *out,
-					 int64_t *begun_us, struct sw_err *err);
-/* The same, but waits for one for at most limit_ms. */
-SW_NODISCARD sw_status sw_card_poll_wait(struct sw_card_poll *p, int64_t limit_ms,
+ * (monotonic). Waits for one for at most limit_ms (0: not at all); SW_BUSY: there is none. Else
+ * NVML does not work, and the line says why. */
+SW_NODISCARD sw_status sw_card_poll_take(struct sw_card_poll *p, int64_t limit_ms,
 					 struct sw_nvml_view *out, int64_t *begun_us,
 					 struct sw_err *err);
 /* Asks for a reading that begins after now. */

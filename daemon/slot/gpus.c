@@ -80,7 +80,7 @@ sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
 	if (sw_card_poll_start(&g->poll, d->clock, g->every_ms, on_wake, d) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory or no thread to watch the GPUs");
 	/* "auto" and UUIDs mean nothing before NVML has said what there is. */
-	rc = sw_card_poll_wait(g->poll, g->first_ms, &g->view, &g->begun_us, &why);
+	rc = sw_card_poll_take(g->poll, g->first_ms, &g->view, &g->begun_us, &why);
 	if (rc == SW_BUSY)
 		(void)sw_err_set(&why, SW_BUSY, "NVML does not answer: no word of it in %lld s",
 				 (long long)(g->first_ms / 1000));
@@ -180,7 +180,7 @@ bool sw_gpus_on_reading(struct sw_daemon *d)
 	struct sw_err err = SW_ERR_INIT;
 
 	if (g == NULL || g->poll == NULL || d->phase == SW_CLOSING ||
-	    sw_card_poll_take(g->poll, &g->view, &g->begun_us, &err) != SW_OK)
+	    sw_card_poll_take(g->poll, 0, &g->view, &g->begun_us, &err) != SW_OK)
 		return false;
 	g->heard_us = d->clock->mono_us();
 	return sw_gpus_judge(d);

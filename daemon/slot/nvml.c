@@ -5,40 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REQUIRED 5 /* of the symbols; a library or a card may lack the others */
-
 static const char *const symbols[] = {
-	"nvmlInit_v2",
-	"nvmlDeviceGetCount_v2",
-	"nvmlDeviceGetHandleByIndex_v2",
-	"nvmlDeviceGetUUID",
-	"nvmlDeviceGetMemoryInfo",
-	"nvmlShutdown",
-	"nvmlErrorString",
-	"nvmlDeviceGetName",
-	"nvmlDeviceGetPciInfo_v3",
-	"nvmlDeviceGetMemoryInfo_v2",
-	"nvmlDeviceGetUtilizationRates",
-	"nvmlDeviceGetTemperature",
-	"nvmlDeviceGetTemperatureThreshold",
-	"nvmlDeviceGetPowerUsage",
-	"nvmlDeviceGetEnforcedPowerLimit",
-	"nvmlDeviceGetTotalEnergyConsumption",
-	"nvmlDeviceGetTotalEccErrors",
-	"nvmlDeviceGetCurrentClocksThrottleReasons",
-	"nvmlDeviceGetComputeRunningProcesses_v3",
-	"nvmlDeviceGetGraphicsRunningProcesses_v3",
-	"nvmlDeviceGetCudaComputeCapability",
-	"nvmlDeviceGetMigMode",
-	"nvmlDeviceGetMaxMigDeviceCount",
-	"nvmlDeviceGetMigDeviceHandleByIndex",
-	"nvmlDeviceGetGpuInstanceId",
-	"nvmlEventSetCreate",
-	"nvmlDeviceRegisterEvents",
-	"nvmlEventSetWait_v2",
-	"nvmlEventSetFree",
-	"nvmlDeviceGetP2PStatus",
-	"nvmlDeviceGetTopologyCommonAncestor",
+#define SYMBOL(name, symbol, type, args) symbol,
+	NVML_CALLS(SYMBOL)
+#undef SYMBOL
 };
 #define SYMBOLS (sizeof symbols / sizeof symbols[0])
 _Static_assert(sizeof(struct calls) == SYMBOLS * sizeof(void (*)(void)), "a symbol is a call");
@@ -59,7 +29,7 @@ static sw_status load_library(struct sw_nvml *m, const char *path, struct sw_err
 		return sw_err_set(err, SW_NOT_FOUND, "no NVIDIA driver: %s", dlerror());
 	for (size_t i = 0; i < SYMBOLS; i++) {
 		at[i] = dlsym(m->library, symbols[i]);
-		if (at[i] == NULL && i < REQUIRED)
+		if (at[i] == NULL && i < NVML_REQUIRED)
 			return sw_err_set(err, SW_NOT_FOUND, "%s has no %s", path, symbols[i]);
 	}
 	/* POSIX's way around ISO C, which knows no conversion from object to function pointer. */

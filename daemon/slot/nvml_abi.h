@@ -69,40 +69,56 @@ _Static_assert(sizeof(struct memory) == 24 && sizeof(struct memory_v2) == 40 &&
 		       sizeof(struct event) == 32,
 	       "the library's layouts");
 
-/* Those above the line must be there; a library or a card may lack any other. */
+/* All that is called of the library, by our name and its own. The first NVML_REQUIRED must be
+ * there; a library or a card may lack any other. */
+#define NVML_REQUIRED 5
+#define NVML_CALLS(X)                                                                              \
+	X(init, "nvmlInit_v2", int, (void))                                                        \
+	X(count, "nvmlDeviceGetCount_v2", int, (unsigned *))                                       \
+	X(handle, "nvmlDeviceGetHandleByIndex_v2", int, (unsigned, struct device **))              \
+	X(uuid, "nvmlDeviceGetUUID", int, (struct device *, char *, unsigned))                     \
+	X(memory, "nvmlDeviceGetMemoryInfo", int, (struct device *, struct memory *))              \
+	X(shutdown, "nvmlShutdown", int, (void))                                                   \
+	X(error, "nvmlErrorString", const char *, (int))                                           \
+	X(name, "nvmlDeviceGetName", int, (struct device *, char *, unsigned))                     \
+	X(pci, "nvmlDeviceGetPciInfo_v3", int, (struct device *, struct pci *))                    \
+	X(memory_v2, "nvmlDeviceGetMemoryInfo_v2", int, (struct device *, struct memory_v2 *))     \
+	X(utilization, "nvmlDeviceGetUtilizationRates", int,                                       \
+	  (struct device *, struct utilization *))                                                 \
+	X(temperature, "nvmlDeviceGetTemperature", int, (struct device *, unsigned, unsigned *))   \
+	X(threshold, "nvmlDeviceGetTemperatureThreshold", int,                                     \
+	  (struct device *, unsigned, unsigned *))                                                 \
+	X(power, "nvmlDeviceGetPowerUsage", int, (struct device *, unsigned *))                    \
+	X(power_limit, "nvmlDeviceGetEnforcedPowerLimit", int, (struct device *, unsigned *))      \
+	X(energy, "nvmlDeviceGetTotalEnergyConsumption", int,                                      \
+	  (struct device *, unsigned long long *))                                                 \
+	X(ecc, "nvmlDeviceGetTotalEccErrors", int,                                                 \
+	  (struct device *, int, int, unsigned long long *))                                       \
+	X(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons", int,                              \
+	  (struct device *, unsigned long long *))                                                 \
+	X(compute, "nvmlDeviceGetComputeRunningProcesses_v3", int,                                 \
+	  (struct device *, unsigned *, struct process *))                                         \
+	X(graphics, "nvmlDeviceGetGraphicsRunningProcesses_v3", int,                               \
+	  (struct device *, unsigned *, struct process *))                                         \
+	X(capability, "nvmlDeviceGetCudaComputeCapability", int, (struct device *, int *, int *))  \
+	X(mig_mode, "nvmlDeviceGetMigMode", int, (struct device *, unsigned *, unsigned *))        \
+	X(parts_most, "nvmlDeviceGetMaxMigDeviceCount", int, (struct device *, unsigned *))        \
+	X(part, "nvmlDeviceGetMigDeviceHandleByIndex", int,                                        \
+	  (struct device *, unsigned, struct device **))                                           \
+	X(instance, "nvmlDeviceGetGpuInstanceId", int, (struct device *, unsigned *))              \
+	X(events, "nvmlEventSetCreate", int, (struct event_set **))                                \
+	X(watch, "nvmlDeviceRegisterEvents", int,                                                  \
+	  (struct device *, unsigned long long, struct event_set *))                               \
+	X(wait, "nvmlEventSetWait_v2", int, (struct event_set *, struct event *, unsigned))        \
+	X(unwatch, "nvmlEventSetFree", int, (struct event_set *))                                  \
+	X(p2p, "nvmlDeviceGetP2PStatus", int, (struct device *, struct device *, int, int *))      \
+	X(ancestor, "nvmlDeviceGetTopologyCommonAncestor", int,                                    \
+	  (struct device *, struct device *, int *))
+
 struct calls {
-	int (*init)(void);
-	int (*count)(unsigned *);
-	int (*handle)(unsigned, struct device **);
-	int (*uuid)(struct device *, char *, unsigned);
-	int (*memory)(struct device *, struct memory *);
-	/* --- */
-	int (*shutdown)(void);
-	const char *(*error)(int);
-	int (*name)(struct device *, char *, unsigned);
-	int (*pci)(struct device *, struct pci *);
-	int (*memory_v2)(struct device *, struct memory_v2 *);
-	int (*utilization)(struct device *, struct utilization *);
-	int (*temperature)(struct device *, unsigned, unsigned *);
-	int (*threshold)(struct device *, unsigned, unsigned *);
-	int (*power)(struct device *, unsigned *);
-	int (*power_limit)(struct device *, unsigned *);
-	int (*energy)(struct device *, unsigned long long *);
-	int (*ecc)(struct device *, int, int, unsigned long long *);
-	int (*throttle)(struct device *, unsigned long long *);
-	int (*compute)(struct device *, unsigned *, struct process *);
-	int (*graphics)(struct device *, unsigned *, struct process *);
-	int (*capability)(struct device *, int *, int *);
-	int (*mig_mode)(struct device *, unsigned *, unsigned *);
-	int (*parts_most)(struct device *, unsigned *);
-	int (*part)(struct device *, unsigned, struct device **);
-	int (*instance)(struct device *, unsigned *);
-	int (*events)(struct event_set **);
-	int (*watch)(struct device *, unsigned long long, struct event_set *);
-	int (*wait)(struct event_set *, struct event *, unsigned);
-	int (*unwatch)(struct event_set *);
-	int (*p2p)(struct device *, struct device *, int, int *);
-	int (*ancestor)(struct device *, struct device *, int *);
+#define NVML_CALL(name, symbol, type, args) type(*name) args;
+	NVML_CALLS(NVML_CALL)
+#undef NVML_CALL
 };
 
 /* A part of a GPU that was seen once. */

@@ -6,12 +6,12 @@
 #define SW_DAEMON_SWEEP_ASK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sw_call;
 struct sw_daemon;
 struct sw_running;
 struct sw_slot;
-
 struct sw_room_need;
 
 #define SW_ASKS_MAX 8192 /* of a sweep that wait; more are answered as if they wished no wait */
@@ -28,6 +28,12 @@ void sw_ask_give_kept(struct sw_slot *s);
 void sw_ask_answer(struct sw_running *live, struct sw_call *call);
 /* The same with the suggestions that there are. */
 void sw_ask_answer_now(struct sw_running *live, struct sw_call *call);
+
+/* A trial.ask with wait_s that found nothing waits until the sweep has a trial for it, has
+ * ended, or its time is over. They are served in the order in which they came, when their sweep
+ * is due. Asks that wait for a suggestion are daemon/sweep/suggest.h's meanwhile. */
+void sw_ask_serve(struct sw_running *live);
+void sw_ask_tick(struct sw_daemon *d, int64_t now_us); /* those whose time is over */
 
 /* The daemon stops: asks that want many are answered with what they have. */
 void sw_ask_end_all(struct sw_daemon *d);

@@ -10,8 +10,12 @@
 #ifndef SW_DAEMON_SWEEP_NEED_H
 #define SW_DAEMON_SWEEP_NEED_H
 
+#include "base/status.h"
 #include "daemon/slot/room.h"
+#include <stdbool.h>
+#include <stddef.h>
 
+struct sw_daemon;
 struct sw_running;
 struct sw_spec;
 
@@ -22,5 +26,16 @@ struct sw_room_need sw_need_of_next(const struct sw_running *live);
 /* What that trial computes its products in if it takes more than fp32, a word. NULL: fp32, or
  * there is no next one, or it is not known before it begins. */
 const char *sw_need_precision(const struct sw_running *live);
+
+/* Which slots trials lose by their trainer.precision: a CPU has fp32 alone, and TF32 and BF16 take
+ * a GPU of compute capability SW_ROOM_PRECISION; one whose capability is not known will do. Slots
+ * that would not do in fp32 either count for nothing here. O(slots).
+ *
+ * SW_INVALID at the trainer's option, or at the parameter: there are slots that would take its
+ * trials, and none computes in a precision that it names. */
+SW_NODISCARD sw_status sw_need_check(const struct sw_daemon *d, const struct sw_spec *spec,
+				     struct sw_err *err);
+/* True, and one line in out (cut at cap), when some slots get none of the spec's trials. */
+bool sw_need_warning(const struct sw_daemon *d, const struct sw_spec *spec, char *out, size_t cap);
 
 #endif

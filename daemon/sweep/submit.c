@@ -8,7 +8,7 @@
 #include "daemon/plan/plan.h"
 #include "daemon/plan/refine.h"
 #include "daemon/sweep/change.h"
-#include "daemon/sweep/precision.h"
+#include "daemon/sweep/need.h"
 #include "daemon/sweep/program_job.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/settle.h"
@@ -140,7 +140,7 @@ static void check_submit(struct sw_submit *s)
 
 	if (s->spec->trainer == NULL)
 		on_checked(s, &err, &none);
-	else if (sw_precision_check(s->call->d, s->spec, &err) != SW_OK ||
+	else if (sw_need_check(s->call->d, s->spec, &err) != SW_OK ||
 		 sw_speccheck_start(s->call->d, s->text.data, on_checked, s, &err) != SW_OK)
 		refuse_submit(s, &err);
 }

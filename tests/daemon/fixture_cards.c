@@ -105,26 +105,20 @@ void sw_card_poll_stop(struct sw_card_poll *p, int64_t limit_ms)
 	poll = NULL;
 }
 
-sw_status sw_card_poll_take(struct sw_card_poll *p, struct sw_nvml_view *out, int64_t *begun_us,
-			    struct sw_err *err)
+/* Of no time but at the start, where NVML itself may be missing. */
+sw_status sw_card_poll_take(struct sw_card_poll *p, int64_t limit_ms, struct sw_nvml_view *out,
+			    int64_t *begun_us, struct sw_err *err)
 {
+	if (limit_ms > 0 && view.n == 0)
+		return sw_err_set(err, SW_NOT_FOUND, "there is no NVML");
+	if (limit_ms > 0 && !silent)
+		read_cards();
 	if (!p->fresh)
 		return sw_err_set(err, SW_BUSY, "no reading");
 	p->fresh = false;
 	*out = view;
 	*begun_us = p->begun_us;
 	return SW_OK;
-}
-
-sw_status sw_card_poll_wait(struct sw_card_poll *p, int64_t limit_ms, struct sw_nvml_view *out,
-			    int64_t *begun_us, struct sw_err *err)
-{
-	(void)limit_ms;
-	if (view.n == 0)
-		return sw_err_set(err, SW_NOT_FOUND, "there is no NVML");
-	if (!silent)
-		read_cards();
-	return sw_card_poll_take(p, out, begun_us, err);
 }
 
 void sw_card_poll_now(struct sw_card_poll *p)

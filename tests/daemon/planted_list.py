@@ -24,7 +24,7 @@ FAULTS = [
     ("changes go on while the disk is full", "sweep/change.c", "commit_story",
      "if (stuck != NULL)", "if (false)"),
     # --- sweep: who asks, who waits, who holds ---
-    ("an ask is not answered when its time is over", "sweep/ask_wait.c", "ask_story",
+    ("an ask is not answered when its time is over", "sweep/ask.c", "ask_story",
      "if (now_us < (*at)->until_us &&", "if ("),
     ("asks that wait are served last in, first out", "sweep/wait.c", "ask_story",
      "*waits->tail = w; waits->tail = &w->next;",

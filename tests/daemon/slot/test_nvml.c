@@ -252,9 +252,9 @@ START_TEST(poll_reads_again_and_again_and_at_once_when_asked)
 
 	say("card uuid=GPU-a total=1000 used=1\n");
 	ck_assert_int_eq(sw_card_poll_start(&p, &sw_clock_system, 3600000, on_wake, NULL), SW_OK);
-	ck_assert_int_eq(sw_card_poll_wait(p, 60000, v, &begun_us, &err), SW_OK);
+	ck_assert_int_eq(sw_card_poll_take(p, 60000, v, &begun_us, &err), SW_OK);
 	ck_assert_uint_eq(v->n, 1);
-	ck_assert_int_eq(sw_card_poll_take(p, v, &begun_us, &err), SW_BUSY); /* nothing new */
+	ck_assert_int_eq(sw_card_poll_take(p, 0, v, &begun_us, &err), SW_BUSY); /* nothing new */
 	say("card uuid=GPU-a total=1000 used=1\nxid card=0 xid=13\n");
 	sw_card_poll_now(p);
 	await_wake(2);
@@ -262,13 +262,13 @@ START_TEST(poll_reads_again_and_again_and_at_once_when_asked)
 	sw_card_poll_now(p);
 	await_wake(3);
 	/* the reading between the two is gone, its error is not */
-	ck_assert_int_eq(sw_card_poll_take(p, v, &begun_us, &err), SW_OK);
+	ck_assert_int_eq(sw_card_poll_take(p, 0, v, &begun_us, &err), SW_OK);
 	ck_assert_int_eq(v->card[0].used, 5 * MIB);
 	ck_assert_uint_eq(v->card[0].xid_n, 2);
 	const int64_t asked_us = sw_clock_mono_us();
 	say("");
 	sw_card_poll_now(p); /* else an hour would pass */
-	ck_assert_int_eq(sw_card_poll_wait(p, 60000, v, &begun_us, &err), SW_OK);
+	ck_assert_int_eq(sw_card_poll_take(p, 60000, v, &begun_us, &err), SW_OK);
 	ck_assert_int_ge(begun_us, asked_us);
 	ck_assert_uint_eq(v->n, 0);
 	sw_card_poll_stop(p, 60000);
@@ -286,7 +286,7 @@ START_TEST(poll_says_why_nvml_does_not_work)
 
 	say("init code=9\n");
 	ck_assert_int_eq(sw_card_poll_start(&p, &sw_clock_system, 1, on_wake, NULL), SW_OK);
-	ck_assert_int_eq(sw_card_poll_wait(p, 60000, v, &begun_us, &err), SW_NOT_FOUND);
+	ck_assert_int_eq(sw_card_poll_take(p, 60000, v, &begun_us, &err), SW_NOT_FOUND);
 	ck_assert_msg(strstr(err.msg, "Driver Not Loaded") != NULL, "%s", err.msg);
 	sw_card_poll_stop(p, 60000);
 }
@@ -301,7 +301,7 @@ START_TEST(poll_of_a_driver_that_hangs_is_left_alone)
 
 	say("hang\n");
 	ck_assert_int_eq(sw_card_poll_start(&p, &sw_clock_system, 1, on_wake, NULL), SW_OK);
-	ck_assert_int_eq(sw_card_poll_wait(p, 30, v, &begun_us, &err), SW_BUSY);
+	ck_assert_int_eq(sw_card_poll_take(p, 30, v, &begun_us, &err), SW_BUSY);
 	sw_card_poll_stop(p, 30);
 	say("card uuid=GPU-a total=1000 used=1\n");
 	ck_assert_int_eq(__atomic_load_n(&woken, __ATOMIC_SEQ_CST), 0);
