@@ -1,4 +1,4 @@
-/* The keys that say when a sweep ends, how many trials run at once, and its share of the slots. */
+/* "run_cap" and "plateau": when a sweep ends. */
 #include "proto/json.h"
 #include "spec/read/read.h"
 #include <float.h>
@@ -10,28 +10,6 @@ sw_status sw_spec_run_cap_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 		return sw_err_at(err, SW_INVALID, "/run_cap",
 				 "run_cap is 0: a sweep needs at least one trial");
 	return sw_spec_read_u64(v, "run_cap", 1, 1000000000, &s->run_cap, err);
-}
-
-sw_status sw_spec_max_concurrent_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	return sw_spec_read_u64(v, "max_concurrent", 1, 1000000, &s->max_concurrent, err);
-}
-
-sw_status sw_spec_time_budget_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	return sw_spec_read_real(v, "time_budget_s", 0, true, SW_SPEC_MAX_TIME_S, &s->time_budget_s,
-				 err);
-}
-
-sw_status sw_spec_gpu_hours_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	return sw_spec_read_real(v, "gpu_hours", 0, true, SW_SPEC_MAX_GPU_HOURS, &s->gpu_hours,
-				 err);
-}
-
-sw_status sw_spec_weight_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	return sw_spec_read_real(v, "weight", 0, true, SW_SPEC_MAX_WEIGHT, &s->weight, err);
 }
 
 static sw_status plateau_fields(struct sw_spec_plateau *p, const cJSON *v, struct sw_err *err)

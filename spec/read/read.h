@@ -49,23 +49,13 @@ SW_NODISCARD sw_status sw_spec_warm_start_read(struct sw_spec *s, const cJSON *v
 SW_NODISCARD sw_status sw_spec_param_check_new(const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_refine_check(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status sw_spec_suggest_wait_read(struct sw_spec *s, const cJSON *v,
-						 struct sw_err *err);
 
 /* "early_terminate", read after "trainer". Errors are relative to the spec. */
 SW_NODISCARD sw_status sw_spec_early_terminate_read(struct sw_spec *s, const cJSON *v,
 						    struct sw_err *err);
 
-/* The limits of a sweep, and its share of the slots (spec/read/budget.c). Errors are relative to
- * the spec. */
+/* When a sweep ends (spec/read/budget.c). Errors are relative to the spec. */
 SW_NODISCARD sw_status sw_spec_run_cap_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status sw_spec_max_concurrent_read(struct sw_spec *s, const cJSON *v,
-						   struct sw_err *err);
-SW_NODISCARD sw_status sw_spec_time_budget_read(struct sw_spec *s, const cJSON *v,
-						struct sw_err *err);
-SW_NODISCARD sw_status sw_spec_gpu_hours_read(struct sw_spec *s, const cJSON *v,
-					      struct sw_err *err);
-SW_NODISCARD sw_status sw_spec_weight_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 
 /* "resources" and "parallel" (spec/read/resources.c), and whether they suit each other and what

@@ -67,11 +67,6 @@ sw_status sw_spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 	return SW_OK;
 }
 
-sw_status sw_spec_suggest_wait_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	return sw_spec_read_u64(v, "suggest_wait_ms", 0, 60000, &s->suggest_wait_ms, err);
-}
-
 /* The values of the points are read where the space is known (daemon/plan/plan.c). */
 sw_status sw_spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {

@@ -80,11 +80,6 @@ static sw_status read_seed(struct sw_spec *s, const cJSON *v, struct sw_err *err
 	return sw_spec_read_u64(v, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &s->seed, err);
 }
 
-static sw_status read_retries(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	return sw_spec_read_u64(v, "retries", 0, 100, &s->retries, err);
-}
-
 static sw_status read_lease(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsNumber(v))
@@ -106,44 +101,61 @@ static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *
 	return rc;
 }
 
+/* clang-format off */
+/* Numbers whose key is the name of their field. */
+#define AT(name) .key = #name, .field = offsetof(struct sw_spec, name)
+#define COUNT(name, least, most) {AT(name), .count = true, .min = (least), .max = (most)}
+#define REAL(name, most) {AT(name), .max = (most)}
+/* clang-format on */
+
 /* The order matters: trainer needs the parameters, early_terminate the trainer's epochs
  * and run_cap, and several metrics rule out what comes after them. */
-static const struct {
+static const struct key_reader {
 	const char *key;
 	const char *missing; /* not NULL: the key is required, and this is the line's end */
 	const char *instead; /* another key that may stand for it */
 	sw_status (*read)(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+	/* read NULL: a number, a uint64_t from min to max, or a double above 0. */
+	size_t field;
+	bool count;
+	double min, max;
 } readers[] = {
-	{"name", NULL, NULL, read_name},
-	{"description", NULL, NULL, read_description},
-	{"method", "is missing: \"random\", \"bayes\" or another", NULL, sw_spec_method_read},
-	{"seed", NULL, NULL, read_seed},
-	{"metric", "is missing: {\"name\": ..., \"goal\": \"minimize\"}", "metrics",
-	 sw_spec_metric_read},
-	{"metrics", NULL, NULL, sw_spec_metrics_read},
-	{"parameters", "is missing: what to search over", NULL, sw_spec_parameters_read},
-	{"constraints", NULL, NULL, sw_spec_constraints_read},
-	{"init", NULL, NULL, sw_spec_init_read},
-	{"warm_start", NULL, NULL, sw_spec_warm_start_read},
-	{"refine", NULL, NULL, sw_spec_refine_check},
-	{"shuffle", NULL, NULL, sw_spec_shuffle_read},
-	{"suggest_wait_ms", NULL, NULL, sw_spec_suggest_wait_read},
-	{"run_cap", NULL, NULL, sw_spec_run_cap_read},
-	{"max_concurrent", NULL, NULL, sw_spec_max_concurrent_read},
-	{"time_budget_s", NULL, NULL, sw_spec_time_budget_read},
-	{"gpu_hours", NULL, NULL, sw_spec_gpu_hours_read},
-	{"weight", NULL, NULL, sw_spec_weight_read},
-	{"plateau", NULL, NULL, sw_spec_plateau_read},
-	{"retries", NULL, NULL, read_retries},
-	{"lease_s", NULL, NULL, read_lease},
-	{"resources", NULL, NULL, sw_spec_resources_read},
-	{"parallel", NULL, NULL, sw_spec_parallel_read},
-	{"trainer", NULL, NULL, read_trainer},
-	{"program", NULL, NULL, sw_spec_program_read},
-	{"command", NULL, NULL, sw_spec_command_read},
-	{"run", NULL, NULL, sw_spec_run_read},
-	{"checkpoint", NULL, NULL, sw_spec_checkpoint_read},
-	{"early_terminate", NULL, NULL, sw_spec_early_terminate_read},
+	{.key = "name", .read = read_name},
+	{.key = "description", .read = read_description},
+	{.key = "method",
+	 .missing = "is missing: \"random\", \"bayes\" or another",
+	 .read = sw_spec_method_read},
+	{.key = "seed", .read = read_seed},
+	{.key = "metric",
+	 .missing = "is missing: {\"name\": ..., \"goal\": \"minimize\"}",
+	 .instead = "metrics",
+	 .read = sw_spec_metric_read},
+	{.key = "metrics", .read = sw_spec_metrics_read},
+	{.key = "parameters",
+	 .missing = "is missing: what to search over",
+	 .read = sw_spec_parameters_read},
+	{.key = "constraints", .read = sw_spec_constraints_read},
+	{.key = "init", .read = sw_spec_init_read},
+	{.key = "warm_start", .read = sw_spec_warm_start_read},
+	{.key = "refine", .read = sw_spec_refine_check},
+	{.key = "shuffle", .read = sw_spec_shuffle_read},
+	COUNT(suggest_wait_ms, 0, 60000),
+	{.key = "run_cap", .read = sw_spec_run_cap_read},
+	COUNT(max_concurrent, 1, 1000000),
+	REAL(time_budget_s, SW_SPEC_MAX_TIME_S),
+	REAL(gpu_hours, SW_SPEC_MAX_GPU_HOURS),
+	REAL(weight, SW_SPEC_MAX_WEIGHT),
+	{.key = "plateau", .read = sw_spec_plateau_read},
+	COUNT(retries, 0, 100),
+	{.key = "lease_s", .read = read_lease},
+	{.key = "resources", .read = sw_spec_resources_read},
+	{.key = "parallel", .read = sw_spec_parallel_read},
+	{.key = "trainer", .read = read_trainer},
+	{.key = "program", .read = sw_spec_program_read},
+	{.key = "command", .read = sw_spec_command_read},
+	{.key = "run", .read = sw_spec_run_read},
+	{.key = "checkpoint", .read = sw_spec_checkpoint_read},
+	{.key = "early_terminate", .read = sw_spec_early_terminate_read},
 };
 
 const struct sw_spec_keys *sw_spec_top_keys(void)
@@ -154,13 +166,24 @@ const struct sw_spec_keys *sw_spec_top_keys(void)
 	return &keys;
 }
 
+static sw_status read_number(struct sw_spec *s, const struct key_reader *r, const cJSON *v,
+			     struct sw_err *err)
+{
+	void *field = (char *)s + r->field;
+
+	return r->count
+		       ? sw_spec_read_u64(v, r->key, (uint64_t)r->min, (uint64_t)r->max, field, err)
+		       : sw_spec_read_real(v, r->key, 0, true, r->max, field, err);
+}
+
 static sw_status read_all(struct sw_spec *s, struct sw_err *err)
 {
 	sw_status rc = sw_spec_check_keys(s->tree, sw_spec_top_keys(), err);
 	for (size_t i = 0; rc == SW_OK && i < SW_SPEC_N(readers); i++) {
 		const cJSON *v = sw_json_get(s->tree, readers[i].key);
 		if (v != NULL)
-			rc = readers[i].read(s, v, err);
+			rc = readers[i].read != NULL ? readers[i].read(s, v, err)
+						     : read_number(s, &readers[i], v, err);
 		else if (readers[i].missing != NULL &&
 			 (readers[i].instead == NULL ||
 			  sw_json_get(s->tree, readers[i].instead) == NULL))

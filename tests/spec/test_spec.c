@@ -321,10 +321,6 @@ static const struct {
 	{SET("'validation':'split'") ",'val_fraction':0.1,'standardize':false}}", {NULL}},
 	{NAMED("val_loss") "},'lease_s':5}",
 	 {"/lease_s", "\"lease_s\" has no effect: trials on slots have no lease"}},
-	{NAMED("val_loss") ",'epochs':3},'early_terminate':{'type':'asha','max_t':27}}",
-	 {"/trainer/epochs",
-	  "rungs above 3 are never reached: a trial has 3 epochs, and max_t is 27"}},
-	{NAMED("val_loss") ",'epochs':27},'early_terminate':{'type':'asha','max_t':27}}", {NULL}},
 	{NAMED("val_loss") ",'epochs':3},'early_terminate':{'type':'asha'}}", {NULL}},
 };
 
