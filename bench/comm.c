@@ -93,7 +93,7 @@ static struct best measure(struct sw_comm *c, size_t bytes)
 	return best;
 }
 
-static void print_row(struct bench_table *t, const struct sw_comm_place *at, size_t bytes,
+static void print_row(struct bench_table *t, const struct sw_comm_seat *at, size_t bytes,
 		      unsigned cores, struct best best)
 {
 	const double sum = best.sum, copy = best.copy;
@@ -149,7 +149,7 @@ static void pin(unsigned core)
 	(void)sched_setaffinity(0, sizeof one, &one);
 }
 
-static void run_sums(const struct sw_comm_place *at, struct sw_comm *c, unsigned cores,
+static void run_sums(const struct sw_comm_seat *at, struct sw_comm *c, unsigned cores,
 		     struct bench_table *t)
 {
 	for (size_t bytes = LEAST; bytes <= MOST; bytes *= 4) {
@@ -169,7 +169,7 @@ static void run_sums(const struct sw_comm_place *at, struct sw_comm *c, unsigned
 }
 
 /* A rank's: rank 0 writes the rows. */
-static void run(struct sw_comm_place at, struct bench_table *t)
+static void run(struct sw_comm_seat at, struct bench_table *t)
 {
 	const unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	struct sw_err err = SW_ERR_INIT;
@@ -184,7 +184,7 @@ static void run(struct sw_comm_place at, struct bench_table *t)
 
 static void measure_shm(unsigned world, struct bench_table *t)
 {
-	struct sw_comm_place at;
+	struct sw_comm_seat at;
 	struct sw_err err = SW_ERR_INIT;
 	cpu_set_t all;
 	int status;

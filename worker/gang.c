@@ -117,7 +117,7 @@ out:
 
 /* visible: the GPUs of all ranks; NULL: they have none. */
 static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
-			     const struct sw_comm_place *lead, const char *visible,
+			     const struct sw_comm_seat *lead, const char *visible,
 			     const struct sw_buf *job, struct sw_err *err)
 {
 	struct sw_rank_start start = {.place = *lead,
@@ -174,7 +174,7 @@ sw_status sw_gang_start(struct sw_gang **out, const struct sw_runner *r, const s
 			struct sw_err *err)
 {
 	struct sw_gang *g = sw_calloc(1, sizeof *g);
-	struct sw_comm_place lead = {.fd = -1};
+	struct sw_comm_seat lead = {.fd = -1};
 	struct sw_err why = SW_ERR_INIT;
 	struct sw_buf text;
 	sw_status rc;

@@ -13,7 +13,7 @@
 
 /* The head of its standard input, before the job's JSON: both ends are the same program. */
 struct sw_rank_start {
-	struct sw_comm_place place;
+	struct sw_comm_seat place;
 	pid_t lead;      /* its parent */
 	char device[40]; /* for sw_backend_open() */
 	unsigned cores;
@@ -21,7 +21,7 @@ struct sw_rank_start {
 	bool streams;  /* as struct sw_runner */
 };
 
-/* The number of the descriptor of struct sw_comm_place. */
+/* The number of the descriptor of struct sw_comm_seat. */
 #define SW_RANK_FD 3
 
 /* All ranks call it with how they are prepared: that of the first one, by number, that is not ready

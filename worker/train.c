@@ -195,7 +195,7 @@ static sw_status ranks_begin(const struct sw_ops *ops, struct sw_queue *q, struc
 
 	if (comm && t->stages > 1) {
 		t->stage = sw_comm_rank(comm) % t->stages;
-		sw_comm_stages(comm, (unsigned)t->stages);
+		sw_comm_groups(comm, (unsigned)t->stages);
 	}
 	if (comm)
 		rc = sw_comm_devices(comm, err);

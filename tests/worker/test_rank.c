@@ -78,7 +78,7 @@ static size_t descriptors(void)
 /* --- they agree --- */
 
 struct speaker {
-	struct sw_comm_place place;
+	struct sw_comm_seat place;
 	sw_status says, got;
 	bool impossible;
 	struct sw_err err;

@@ -23,18 +23,18 @@ static int64_t silent_us(void)
 	return ms > 0 && ms <= SW_COMM_SILENT_US / 1000 ? (int64_t)ms * 1000 : SW_COMM_SILENT_US;
 }
 
-sw_status sw_comm_meet(struct sw_comm_place *at, const char *transport, unsigned world,
+sw_status sw_comm_meet(struct sw_comm_seat *at, const char *transport, unsigned world,
 		       struct sw_err *err)
 {
 	assert(world >= 1 && world <= SW_COMM_WORLD_MAX);
-	*at = (struct sw_comm_place){.world = world, .fd = -1};
+	*at = (struct sw_comm_seat){.world = world, .fd = -1};
 	if (!is_transport(transport))
 		return sw_err_set(err, SW_UNSUPPORTED, "no transport is called %s", transport);
 	(void)snprintf(at->transport, sizeof at->transport, "%s", transport);
 	return comm_shm.meet(at, err);
 }
 
-sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at, struct sw_err *err)
+sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_seat *at, struct sw_err *err)
 {
 	struct sw_comm *c = NULL;
 
@@ -46,7 +46,7 @@ sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at, str
 	if (rc != SW_OK)
 		return rc;
 	c->devices = strcmp(at->transport, "nccl") == 0;
-	c->stages = 1;
+	c->groups = 1;
 	c->beaten_us = c->awake_us = sw_clock_mono_us();
 	rc = sw_comm_barrier(c);
 	if (rc != SW_OK) {
@@ -121,11 +121,11 @@ unsigned sw_comm_world(const struct sw_comm *c)
 	return c->world;
 }
 
-void sw_comm_stages(struct sw_comm *c, unsigned stages)
+void sw_comm_groups(struct sw_comm *c, unsigned groups)
 {
-	assert(stages >= 1 && c->world % stages == 0 && c->nccl == NULL);
+	assert(groups >= 1 && c->world % groups == 0 && c->nccl == NULL);
 	assert(c->failed != SW_OK || c->sums_done == c->sums_begun);
-	c->stages = stages;
+	c->groups = groups;
 }
 
 const char *sw_comm_why(const struct sw_comm *c)
@@ -225,7 +225,7 @@ sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk 
 	return c->failed;
 }
 
-/* Waits for a free slot. */
+/* Waits for a free cell. */
 static sw_status comm_room(struct sw_comm *c, void **out)
 {
 	unsigned lost = c->world;
@@ -342,8 +342,8 @@ static void move_on(struct move *m, size_t n)
 	m->bytes -= n;
 }
 
-/* A piece of each; false where neither can be moved now. may_send: or a slot that begun sums need
- * would be taken before them. */
+/* A piece of each; false where neither can be moved now. may_send is false while begun sums have chunks to
+ * write: these need cells first, for they are older. */
 static bool move_pieces(struct sw_comm *c, unsigned peer, struct move *out, struct move *in,
 			bool may_send)
 {
@@ -382,9 +382,9 @@ sw_status sw_comm_exchange(struct sw_comm *c, void *stream, unsigned peer, const
 	assert(peer < c->world && peer != c->rank);
 	if (c->nccl != NULL)
 		return sw_nccl_exchange(c->nccl, stream, peer, out, out_n, in, in_n);
-	/* Chunks of both would come in any order. */
+	/* within a group chunks of sums and of this would come in any order */
 	assert(c->failed != SW_OK || c->sums_done == c->sums_begun ||
-	       peer % c->stages != c->rank % c->stages);
+	       peer % c->groups != c->rank % c->groups);
 	while (c->failed == SW_OK && (to.bytes > 0 || from.bytes > 0)) {
 		const bool may_send = comm_sums_go_on(c);
 

@@ -1,23 +1,44 @@
 /*
- * worker/comm/comm.h — what the ranks of one trial do together: sums, broadcasts, exchanges, waits;
- * and how a rank that is lost is noticed by all others.
+ * worker/comm/comm.h — the ranks of one trial: what they give each other, and how they notice that
+ * one of them is lost.
  *
- * Order    All ranks make the same calls in the same order, with the same sizes. An exchange is made
- *          by its two ranks, a sum of stages by those of one: then there is one order of all calls that
- *          each rank's own keeps to. A sum is made in rank order, ((r0 + r1) + r2) + ..., by every
- *          rank: all have the same bits (a NaN's payload apart). Between sw_comm_sum_begin and
- *          sw_comm_sum_end nothing else is called but sw_comm_sum_now, beat, abort and exchanges,
- *          those with ranks that have no part in these sums.
- * Faults   Every wait has a limit. A rank shows life by sw_comm_beat; one that is silent for 8 s (56
- *          while its thread computes, or waits for a disk) is taken for lost and killed (SIGKILL) by
- *          whoever waits for it, one that has ended is noticed within 200 ms, one that has closed
- *          counts as silent. After an error all further calls return the same one: close is what is
- *          left.
- * Silence  SWEEPD_COMM_SILENT_MS in the environment is another limit, for tests.
- * Memory   All buffers are the host's and the caller's; none may overlap.
- * Errors   SW_PEER_LOST; what a rank has passed to sw_comm_abort; SW_INTERNAL: the ranks do not make
- *          the same calls. sw_comm_why() has the line.
- * Threads  One struct, one thread.
+ * A rank is a process that trains the same trial as the others, on a slot of its own. Ranks share
+ * each batch: every one has all weights, makes the gradients of its own rows, and gets the sum of
+ * all gradients. In a pipeline a rank has some layers only, and hands their values to the next one.
+ *
+ *   once      sw_comm_meet         by the lead, before it starts the ranks: makes their shared memory
+ *             sw_comm_open         by each rank; comes back when all are there
+ *             sw_comm_groups       with a pipeline: whose gradients are of the same weights
+ *             sw_comm_devices      with GPUs: lets NCCL carry what devices hold
+ *   a step    sw_comm_exchange     in a pipeline, with the rank before and the one behind
+ *             sw_comm_sum_begin    for each bucket of gradients, as soon as it is final
+ *             sw_comm_sum_now      for a sum that the next operation needs, as batch norms do
+ *             sw_comm_sum_end      now all buckets are sums
+ *   between   sw_comm_sum, sw_comm_broadcast, sw_comm_all_gather, sw_comm_barrier, sw_comm_go
+ *   at last   sw_comm_devices_end, sw_comm_close
+ *
+ * What always holds:
+ * Order    All ranks make the same calls in the same order, with the same sizes.
+ * Bits     A sum is ((r0 + r1) + r2) + ..., in rank order, on every rank: all have the same bits, but
+ *          for the payload of a NaN.
+ * Waits    Every wait has a limit, and ends when a rank is lost.
+ * Errors   The first error of any rank ends the comm for all. From then on each call returns that
+ *          error, sw_comm_why() has its line, and sw_comm_close is what is left to do. SW_PEER_LOST;
+ *          what a rank has passed to sw_comm_abort; SW_INTERNAL: the ranks' calls differ.
+ * Memory   All buffers are the caller's, in host memory; none may overlap.
+ * Threads  One comm, one thread.
+ *
+ * The exceptions:
+ * Order    Only its two ranks make an exchange, and only its group makes a sum that is begun. There
+ *          still is one order of all calls, and each rank makes its own in that order.
+ * Between  sum_begin and sum_end a rank may only call sum_begin, sum_now, beat, look, abort, and
+ *          exchange with a rank of another group.
+ * Devices  After sw_comm_devices begun sums, sums_now and exchanges are of device memory, in the
+ *          order of the stream that they name, and NCCL chooses the order of additions (nccl.h).
+ * Lost     A rank shows life whenever it waits, and by sw_comm_beat. One that is silent for 8 s counts
+ *          as lost, and whoever waits for it kills it (SIGKILL). While its thread computes or waits
+ *          for a disk the limit is 56 s. A rank that has ended is noticed within 200 ms. One that has
+ *          closed counts as silent. SWEEPD_COMM_SILENT_MS, for tests, sets another limit than 8 s.
  */
 #ifndef SW_WORKER_COMM_COMM_H
 #define SW_WORKER_COMM_COMM_H
@@ -30,105 +51,111 @@
 
 struct sw_comm; /* opaque; one per rank */
 
-/* What a rank is told: plain bytes, so that a lead may hand it to a child as it is. */
-struct sw_comm_place {
+/* What a rank needs to open its comm: plain bytes, so that a lead can hand it to a child as it is. */
+struct sw_comm_seat {
 	unsigned rank, world;
 	char transport[8]; /* "shm", or "nccl": shm with sums on devices */
-	int fd;            /* the segment, the same for all */
+	int fd;            /* the shared memory, the same for all */
 };
 
 enum sw_comm_type { SW_COMM_F32, SW_COMM_F64, SW_COMM_I64 };
 
-/* The lead's, before it starts the ranks: rank 0's place. The others get a copy with their rank.
- * at->fd (closed on exec) is the caller's, who closes it when all
- * ranks have theirs. shm: takes 8 MiB of memory a rank, until the last of them is closed.
- * SW_UNSUPPORTED: an unknown transport; SW_BUSY: no memory or descriptor now; SW_IO. */
-SW_NODISCARD sw_status sw_comm_meet(struct sw_comm_place *at, const char *transport, unsigned world,
+/* --- once --- */
+
+/* By the lead, before it starts the ranks. *at becomes rank 0's seat; the others get a copy with
+ * their own rank. at->fd is closed on exec; the caller closes it when all ranks have theirs. Takes
+ * 8 MiB of memory a rank, until the last of them is closed. SW_UNSUPPORTED: an unknown transport;
+ * SW_BUSY: no memory or descriptor now; SW_IO. */
+SW_NODISCARD sw_status sw_comm_meet(struct sw_comm_seat *at, const char *transport, unsigned world,
 				    struct sw_err *err);
 
-/* Back when all ranks have come, or with SW_PEER_LOST when one has not within the limit of silence.
- * at->fd is borrowed until it is back. SW_NOMEM; SW_IO; SW_INVALID: no such segment. On an error
- * *out is NULL. */
-SW_NODISCARD sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at,
+/* By each rank. Comes back when all ranks have come, or with SW_PEER_LOST when one has not within
+ * the limit of silence. at->fd is borrowed until then. SW_NOMEM; SW_IO; SW_INVALID: at->fd is no
+ * such memory. On an error *out is NULL. */
+SW_NODISCARD sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_seat *at,
 				    struct sw_err *err);
-/* NULL is allowed. Does not wait for the others. If they still wait, for whomever, when the limit is
- * over, it is lost: so the last thing that ranks do together is a call of all. */
-void sw_comm_close(struct sw_comm *c);
 
 unsigned sw_comm_rank(const struct sw_comm *c);
 unsigned sw_comm_world(const struct sw_comm *c);
 
-/* p: type[n]; on all ranks it becomes the sum of those of ranks 0 .. parts - 1 (1 <= parts <= world):
- * what the others have in theirs counts for nothing. I64 wraps. Cost: a copy and a pass for each
- * part, in pieces that stay in the cache. */
-SW_NODISCARD sw_status sw_comm_sum(struct sw_comm *c, enum sw_comm_type type, void *p, size_t n,
-				   unsigned parts);
+/* Ranks r, r + groups, r + 2 groups, ... are a group from now on: sums that are begun are of a group,
+ * and their `parts` are counted in it. By all ranks, and before sw_comm_devices; groups divides the
+ * world. 1, as after open: all ranks are one group. */
+void sw_comm_groups(struct sw_comm *c, unsigned groups);
 
-/* Sums that are begun are from now on each of the ranks r, r + stages, r + 2 stages, ..., as many as
- * that are, and their `parts` are counted among these. By all ranks, and before sw_comm_devices;
- * stages divides the world. 1, as after open: sums of all. */
-void sw_comm_stages(struct sw_comm *c, unsigned stages);
+/* With the transport "nccl", by all ranks, when the process has taken its device, and before the
+ * first sw_comm_sum_begin. Does nothing with other transports, or a second time. Errors are those of
+ * sw_nccl_open (nccl.h). */
+SW_NODISCARD sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err);
+/* Do begun sums lie in device memory? */
+bool sw_comm_on_devices(const struct sw_comm *c);
+/* How they are made, in words; "" before sw_comm_devices. */
+void sw_comm_describe(const struct sw_comm *c, char *text, size_t cap);
 
-/* The same, begun: p is final on this rank, and is left alone until the end. Does not wait, unless
- * 64 sums have begun; what has come of begun sums is added, so that later calls find less to do.
- * stream: NULL, unless the comm is on devices: then p is a device's, final and left alone in the
- * order of that stream, which has the sum when it is done; all ranks' count, so those from `parts`
- * on have zeros there. */
+/* --- a step --- */
+
+/* p: float[n], final on this rank, and left alone until sw_comm_sum_end. It becomes the sum of the
+ * first `parts` ranks of the group; what the others have in theirs counts for nothing. Does not wait,
+ * unless 64 sums have begun; it adds what other ranks' parts have come, so that later calls find less
+ * to do. stream: NULL, or on devices the stream in whose order p is final, and then the sum. There all
+ * ranks' parts count, so those from `parts` on have zeros. */
 SW_NODISCARD sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n,
 					 unsigned parts);
-/* A sum of doubles that the next operation of a step reads: as sw_comm_sum, also between begin and
- * end, and then those that were begun are made before it. On devices p is a device's, and the sum of
- * all ranks' when stream comes to it, as in sw_comm_sum_begin. */
+/* p: double[n] becomes the sum of the first `parts` of all ranks when this is back, or on devices when
+ * stream comes to it. Sums that have begun are made before it. */
 SW_NODISCARD sw_status sw_comm_sum_now(struct sw_comm *c, void *stream, double *p, size_t n,
 				       unsigned parts);
-/* All that were begun are sums now, or in the order of their stream. */
+/* All that have begun are sums now, or in the order of their stream. */
 SW_NODISCARD sw_status sw_comm_sum_end(struct sw_comm *c);
 
-/* out: float[out_n] to the peer, in: float[in_n] from it, whose exchanges with this rank come in the
- * same order, with the same sizes; either may be none (n 0). Two ranks that both send and receive in
- * one call never wait for each other's end. To send, the peer need not have come while 8 MiB suffice
- * for this and for what else is on its way from this rank. stream: as of sw_comm_sum_begin; then out is
- * read, and in is there, in the order of that stream, which waits for the peer's, and the first of
- * two ranks is back when both have come. */
+/* out: float[out_n] goes to the peer, in: float[in_n] comes from it; either may be none (n 0). The
+ * peer makes its exchanges with this rank in the same order, with the same sizes. Two ranks that both
+ * send and receive in one call never wait for each other's end. A rank that only sends does not wait
+ * for the peer while 8 MiB hold all that it has on its way. stream: as of sw_comm_sum_begin; then the
+ * first of the two ranks is back when both have come. */
 SW_NODISCARD sw_status sw_comm_exchange(struct sw_comm *c, void *stream, unsigned peer,
 					const float *out, size_t out_n, float *in, size_t in_n);
 
-/* p: `bytes` bytes of rank `from`, for all. That rank waits for nobody while 8 MiB suffice. */
+/* --- between steps --- */
+
+/* p: type[n] of host memory becomes, on all ranks, the sum of those of ranks 0 .. parts - 1 (1 <=
+ * parts <= world). I64 wraps. Cost: a copy and a pass for each part, in pieces that stay in the
+ * cache. */
+SW_NODISCARD sw_status sw_comm_sum(struct sw_comm *c, enum sw_comm_type type, void *p, size_t n,
+				   unsigned parts);
+/* p: `bytes` bytes of rank `from`, for all. That rank does not wait while 8 MiB hold them. */
 SW_NODISCARD sw_status sw_comm_broadcast(struct sw_comm *c, unsigned from, void *p, size_t bytes);
 /* all: [world][bytes], rank r's `mine` in row r. */
 SW_NODISCARD sw_status sw_comm_all_gather(struct sw_comm *c, const void *mine, void *all,
 					  size_t bytes);
 SW_NODISCARD sw_status sw_comm_barrier(struct sw_comm *c);
-
-/* Rank 0's word, before work that all do or none: its *on becomes that of the others. Rank 0 does
- * not wait for them. */
+/* Rank 0 says whether all do some work, or none does: its *on becomes that of the others. It does not
+ * wait for them. */
 SW_NODISCARD sw_status sw_comm_go(struct sw_comm *c, bool *on);
 
-/* With "nccl": by all ranks, when the process has taken its device, and before the first
- * sw_comm_sum_begin; nothing with other transports, or a second time. Errors as sw_nccl_open's
- * (nccl.h). */
-SW_NODISCARD sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err);
-/* Ends that: by all ranks, when their sums are done and recordings of them are gone; after an error
- * by each for itself. Nothing if it was not begun. SW_DEVICE_LOST, now and at later calls: aborted,
- * it does not get done within the limit of silence; then the process is to end by _exit. */
-sw_status sw_comm_devices_end(struct sw_comm *c);
-/* Whether sums that are begun are sums of devices' memory. */
-bool sw_comm_on_devices(const struct sw_comm *c);
-/* How they are made, in words; "" before sw_comm_devices. */
-void sw_comm_describe(const struct sw_comm *c, char *text, size_t cap);
+/* --- signs of life --- */
 
-/* For a wait of another kind, a device's: shows life, and says what has ended the comm. Does not
+/* A sign of life; NULL is allowed. Waits in this room show life themselves, and call sw_beat()
+ * (base/beat.h). Other work that may take long calls this every 100 ms, by a listener of sw_beat().
+ * Cost: a store. */
+void sw_comm_beat(struct sw_comm *c);
+/* For a wait of another kind, a device's: shows life, and returns what has ended the comm. Does not
  * wait. comm: struct sw_comm *, as ops->watch takes it. Cost: a look at the clock; each 100 ms one
  * at the others. */
 SW_NODISCARD sw_status sw_comm_look(void *comm);
 
-/* A sign of life; NULL is allowed. Waits of this room give it, and sw_beat() (base/beat.h),
- * themselves; other work that may take long calls it every 100 ms, by a listener of sw_beat().
- * Cost: a store. */
-void sw_comm_beat(struct sw_comm *c);
+/* --- the end --- */
 
-/* All ranks' waits, now and later, end with `why` (not SW_OK) and the line; the first that is given,
- * by any rank, counts. The others learn of it as soon as they wait. */
+/* By all ranks, when their sums are done and recordings of them are gone; after an error by each for
+ * itself. Does nothing if sw_comm_devices did not begin. SW_DEVICE_LOST, now and at later calls: NCCL
+ * does not end within the limit of silence; then the process must end by _exit. */
+sw_status sw_comm_devices_end(struct sw_comm *c);
+/* NULL is allowed. Does not wait for the others. A rank that has closed while others wait counts as
+ * lost once the limit is over: so the last thing that ranks do together is a call of all. */
+void sw_comm_close(struct sw_comm *c);
+
+/* All ranks' waits, now and later, end with `why` (not SW_OK) and the line. The first that any rank
+ * gives counts. The others learn of it as soon as they wait. */
 void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line);
 /* The same for an error of this rank's own: the line begins with "rank 1: ", but rank 0's with
  * nothing. */

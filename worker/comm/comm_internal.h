@@ -1,12 +1,11 @@
 /*
- * worker/comm/comm_internal.h — what the collectives stand on: from each rank to each other one a
- * stream of chunks, which are read in order. A table of functions (comm_shm.c) moves them; what a
- * chunk means is the collectives' matter (comm.c, comm_sum.c).
+ * worker/comm/comm_internal.h — how the calls of comm.h are made: each rank sends each other rank a
+ * stream of chunks, which that one reads in order. A table of functions (comm_shm.c) moves chunks;
+ * comm.c and comm_sum.c say what is in them.
  *
- * A rank's chunk waits in a slot until all that it is for have read it. There is one order of all
- * calls that each rank's own keeps to (comm.h), and a rank takes slots in its order: so of the first
- * call that is not done no chunk waits for a slot that a later one holds, whoever is furthest behind
- * has all that it needs or must write, and waits never form a circle.
+ * A rank's chunk lies in one of its cells until all ranks that it is for have read it. All calls fit
+ * one order (comm.h), and each rank takes its cells in that order. So the oldest call that is not done
+ * never waits for a cell that a later one holds: there is no deadlock.
  */
 #ifndef SW_WORKER_COMM_COMM_INTERNAL_H
 #define SW_WORKER_COMM_COMM_INTERNAL_H
@@ -16,7 +15,7 @@
 #include <stdlib.h>
 
 #define COMM_CHUNK        ((size_t)128 * 1024) /* bytes; two of them and two of the caller's fit an L2 */
-#define COMM_SLOTS        64                   /* a rank's chunks on their way: 8 MiB */
+#define COMM_CELLS        64                   /* a rank's cells, a chunk each: 8 MiB */
 #define COMM_SUMS         64                   /* that are begun and not complete */
 #define COMM_LOOK_US      ((int64_t)100000) /* between two looks at the others, while it waits */
 #define SW_COMM_SILENT_US ((int64_t)8 * 1000000)
@@ -39,28 +38,28 @@ struct comm_sum {
 struct sw_comm {
 	const struct comm_table *table;
 	unsigned rank, world;
-	unsigned stages;  /* the next rank whose begun sums are this one's is so far away */
+	unsigned groups;  /* the next rank of this one's group has a number higher by this */
 	sw_status failed; /* SW_OK until something ended it all */
 	char why[256];
 	int64_t silent_us, beaten_us; /* the limit; when this rank last showed life */
-	/* The others' silence before it does not count: this rank had stopped too, with them perhaps,
-	 * or did not look. */
+	/* The others' silence before this does not count: this rank had stopped too, perhaps together
+	 * with them, or did not look. */
 	int64_t awake_us;
 	struct comm_sum sum[COMM_SUMS]; /* [begun % COMM_SUMS], done <= publishing <= begun */
 	size_t sums_done, sums_publishing, sums_begun;
 	struct sw_nccl *nccl; /* sums of devices' memory; NULL: none, or not begun */
-	bool devices;         /* it is to be begun */
-	bool stuck;           /* its end does not get done */
+	bool devices;         /* sw_comm_devices is to begin it */
+	bool stuck;           /* its end did not come in time */
 	size_t ahead;         /* own chunks of sums that are published and not yet added to */
 };
 
 struct comm_table {
-	sw_status (*meet)(struct sw_comm_place *at, struct sw_err *err);
+	sw_status (*meet)(struct sw_comm_seat *at, struct sw_err *err);
 	/* Does not wait for the others, unless it cannot do without. */
-	sw_status (*open)(struct sw_comm **out, const struct sw_comm_place *at, int64_t silent_us,
+	sw_status (*open)(struct sw_comm **out, const struct sw_comm_seat *at, int64_t silent_us,
 			  struct sw_err *err);
 	void (*close)(struct sw_comm *c);
-	/* Where the next chunk may be written, COMM_CHUNK bytes; NULL: no slot is free. The same until
+	/* Where the next chunk may be written, COMM_CHUNK bytes; NULL: no cell is free. The same until
 	 * it is published. */
 	void *(*room)(struct sw_comm *c);
 	/* to: bit r for rank r; its own counts for nothing. */

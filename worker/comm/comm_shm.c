@@ -1,33 +1,32 @@
 /*
- * worker/comm/comm_shm.c — ranks of one machine: a segment of memory that all of them map (a memfd,
- * without a name: it goes with the last of them).
+ * worker/comm/comm_shm.c — ranks of one machine: memory that all of them map (a memfd without a name,
+ * which goes with the last of them).
  *
- * For each rank the segment has a member, with a lane to each other rank, and COMM_SLOTS slots of a
- * chunk each. Rank w alone writes member w and its slots, but for the bell, which all ring, and of its
- * lane to r the word `read`, which is r's.
+ * It has a member for each rank, with a lane to each other rank, and COMM_CELLS cells of a chunk each.
+ * Rank w alone writes member w and its cells, with two exceptions: all ring its bell, and in its lane
+ * to r the word `read` is r's.
  *
- *   w writes slot s, of its lane to r ticket[k % COMM_SLOTS] = {kind, bytes, s}, then published =
- *     k + 1 (release); so for each r that the chunk is for
- *   r reads published > k (acquire), the ticket, the slot, then sets read = k + 1 (release)
+ *   w writes cell s and, in its lane to r, ticket[k % COMM_CELLS] = {kind, bytes, s}; then it sets
+ *     published = k + 1 (release); so for each r that the chunk is for
+ *   r reads published > k (acquire), the ticket, the cell; then it sets read = k + 1 (release)
  *
- * 1. r reads of chunk k what w wrote: its acquire load saw a release store that came after the
+ * 1. r reads what w wrote of chunk k: its acquire load saw a release store that came after the
  *    writes.
- * 2. w writes a slot, or a ticket, again only after read > k (acquire) in each lane that had it, k the
- *    chunk there that used it last: all reads of it came before those release stores. Slot s is taken
- *    from w's own set of free slots, and goes back there only so, when none of its readers is left;
- *    ticket k % COMM_SLOTS is free then too, as chunk k - COMM_SLOTS of the lane still holds a slot
- *    otherwise, and all slots would be taken.
- * 3. No wake-up is missed: who has changed published or read increments the bell of whoever may
- *    wait for it, then looks whether it sleeps. Who waits has loaded its bell before it looked for
- *    what it needs, then says that it sleeps, and FUTEX_WAIT compares the bell with that load. All
- *    four are sequentially consistent: if the look came before the word, the increment came before
- *    the comparison. The limit of a wait would cover it nevertheless.
+ * 2. w writes a cell or a ticket again only when its readers are done: w has seen read > k (acquire)
+ *    in each lane whose chunk k used it, and all reads came before those release stores. Cell s is
+ *    taken from w's set of free cells, and returns there only then. Ticket k % COMM_CELLS is free
+ *    then, too: if chunk k - COMM_CELLS of the lane still held a cell, all cells would be taken.
+ * 3. No wake-up is missed. A rank that changes published or read increments the bell of each rank
+ *    that may wait for it, then looks whether that one sleeps. A rank that waits loads its bell, looks
+ *    for what it needs, says that it sleeps, and FUTEX_WAIT compares the bell with that load. All four
+ *    are sequentially consistent: if the first looked before the second said that it sleeps, then
+ *    the increment came before the comparison. The limit of a wait would cover a miss nevertheless.
  *
- * What a ticket says is of this machine's memory, no more: a slot that there is not would be read outside
- * of the segment, so its number is cut, and bytes are compared (comm_expect).
+ * A ticket is not trusted, for another process writes it: the number of a cell is cut, so that nothing
+ * outside of this memory is read, and its bytes are compared (comm_expect).
  *
- * Which slot: the lowest free one, not the next in turn. Ranks in step use two or three, which stay
- * in their caches.
+ * The lowest free cell is taken, not the next in turn: ranks in step use two or three, which stay in
+ * their caches.
  */
 #include "base/beat.h"
 #include "base/clock.h"
@@ -52,20 +51,20 @@
 
 #define MAGIC 0x316d6d6f63777331u
 #define LINE  64 /* of a cache: what different ranks write lies apart */
-/* Looks at the bell before a rank sleeps: some tens of microseconds. */
+/* So often a rank looks at its bell before it sleeps: some tens of microseconds. */
 #define LOOKS 1000
 
 enum member_state { ABSENT, HERE, CLOSED };
 enum abort_state { NO_ABORT, ABORT_WRITTEN, ABORTED };
 
 struct ticket {
-	uint32_t kind, bytes, slot;
+	uint32_t kind, bytes, cell;
 };
 
 struct lane {
 	_Alignas(LINE) atomic_ullong published;
 	_Alignas(LINE) atomic_ullong read; /* the other's */
-	_Alignas(LINE) struct ticket ticket[COMM_SLOTS];
+	_Alignas(LINE) struct ticket ticket[COMM_CELLS];
 };
 
 struct member {
@@ -86,31 +85,31 @@ struct segment {
 	atomic_uint aborted;
 	uint32_t why; /* written before it is ABORTED */
 	char line[256];
-	struct member member[]; /* [world], then slots */
+	struct member member[]; /* [world], then cells */
 };
 
 /* Of one rank. */
-struct slots {
-	_Alignas(4096) unsigned char slot[COMM_SLOTS][COMM_CHUNK];
+struct cells {
+	_Alignas(4096) unsigned char cell[COMM_CELLS][COMM_CHUNK];
 };
 
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
 	       "atomics of a segment that processes share");
-_Static_assert(COMM_SLOTS == 64, "free slots are the bits of a word");
+_Static_assert(COMM_CELLS == 64, "free cells are the bits of a word");
 
 struct shm {
 	struct sw_comm comm; /* the first: it is cast to this */
 	struct segment *seg;
-	struct slots *slots; /* [world] */
+	struct cells *cells; /* [world] */
 	size_t bytes;
 	struct member *me;
 	unsigned seen; /* of the own bell */
 	unsigned looks;
 	bool looks_known;
 	int64_t look_us;           /* next look at the others */
-	uint64_t free;             /* bit s: slot s */
-	unsigned room;             /* the slot that was given, or COMM_SLOTS */
-	unsigned left[COMM_SLOTS]; /* ranks that have yet to read it */
+	uint64_t free;             /* bit s: cell s */
+	unsigned room;             /* the cell that was given, or COMM_CELLS */
+	unsigned left[COMM_CELLS]; /* ranks that have yet to read it */
 	struct {
 		uint64_t published,
 			back;  /* chunks to it: all; those that it has read, as far as known */
@@ -118,21 +117,21 @@ struct shm {
 	} peer[SW_COMM_WORLD_MAX];
 };
 
-static size_t slots_at(unsigned world)
+static size_t cells_at(unsigned world)
 {
 	const size_t at = sizeof(struct segment) + world * sizeof(struct member);
 
-	return (at + _Alignof(struct slots) - 1) / _Alignof(struct slots) * _Alignof(struct slots);
+	return (at + _Alignof(struct cells) - 1) / _Alignof(struct cells) * _Alignof(struct cells);
 }
 
 static size_t segment_bytes(unsigned world)
 {
-	return slots_at(world) + world * sizeof(struct slots);
+	return cells_at(world) + world * sizeof(struct cells);
 }
 
 /* --- the lead's --- */
 
-static sw_status shm_meet(struct sw_comm_place *at, struct sw_err *err)
+static sw_status shm_meet(struct sw_comm_seat *at, struct sw_err *err)
 {
 	const size_t bytes = segment_bytes(at->world);
 	const int fd = sw_fault_hit(SW_FAULT_IO)
@@ -143,7 +142,7 @@ static sw_status shm_meet(struct sw_comm_place *at, struct sw_err *err)
 
 	/* All of its memory now: later a want of it would be SIGBUS. */
 	if (fd >= 0 && (why = posix_fallocate(fd, 0, (off_t)bytes)) == 0) {
-		seg = mmap(NULL, slots_at(at->world), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		seg = mmap(NULL, cells_at(at->world), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		why = errno;
 	}
 	if (seg == MAP_FAILED) {
@@ -157,7 +156,7 @@ static sw_status shm_meet(struct sw_comm_place *at, struct sw_err *err)
 	seg->world = at->world;
 	for (unsigned r = 0; r < at->world; r++)
 		atomic_init(&seg->member[r].beat_us, sw_clock_mono_us());
-	(void)munmap(seg, slots_at(at->world));
+	(void)munmap(seg, cells_at(at->world));
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	at->fd = fd;
 	return SW_OK;
@@ -165,7 +164,7 @@ static sw_status shm_meet(struct sw_comm_place *at, struct sw_err *err)
 
 /* --- a rank's --- */
 
-static sw_status map_segment(struct shm *s, const struct sw_comm_place *at, struct sw_err *err)
+static sw_status map_segment(struct shm *s, const struct sw_comm_seat *at, struct sw_err *err)
 {
 	struct stat st;
 
@@ -179,7 +178,7 @@ static sw_status map_segment(struct shm *s, const struct sw_comm_place *at, stru
 	if (s->seg == MAP_FAILED)
 		return sw_err_set(err, SW_NOMEM, "the memory that the ranks share: %s",
 				  strerror(errno));
-	s->slots = (struct slots *)(void *)((char *)s->seg + slots_at(at->world));
+	s->cells = (struct cells *)(void *)((char *)s->seg + cells_at(at->world));
 	if (s->seg->magic == MAGIC && s->seg->world == at->world)
 		return SW_OK;
 	(void)munmap(s->seg, s->bytes);
@@ -187,7 +186,7 @@ static sw_status map_segment(struct shm *s, const struct sw_comm_place *at, stru
 			  at->world);
 }
 
-static sw_status shm_open_rank(struct sw_comm **out, const struct sw_comm_place *at,
+static sw_status shm_open_rank(struct sw_comm **out, const struct sw_comm_seat *at,
 			       int64_t silent_us, struct sw_err *err)
 {
 	struct shm *s = sw_calloc(1, sizeof *s);
@@ -204,7 +203,7 @@ static sw_status shm_open_rank(struct sw_comm **out, const struct sw_comm_place 
 		.table = &comm_shm, .rank = at->rank, .world = at->world, .silent_us = silent_us};
 	s->me = &s->seg->member[at->rank];
 	s->free = UINT64_MAX;
-	s->room = COMM_SLOTS;
+	s->room = COMM_CELLS;
 	s->me->pid = getpid();
 	s->me->tid = (pid_t)syscall(SYS_gettid);
 	s->me->start = sw_process_read(s->me->pid, &self) ? self.start : 0;
@@ -240,7 +239,7 @@ static void shm_close(struct sw_comm *c)
 	free(s);
 }
 
-/* Slots whose readers have all read them are free again. */
+/* Cells whose readers have all read them are free again. */
 static void take_back(struct shm *s)
 {
 	for (unsigned r = 0; r < s->comm.world; r++) {
@@ -250,11 +249,11 @@ static void take_back(struct shm *s)
 			continue;
 		const uint64_t read = atomic_load_explicit(&lane->read, memory_order_acquire);
 		for (; s->peer[r].back < read; s->peer[r].back++) {
-			const unsigned slot =
-				lane->ticket[s->peer[r].back % COMM_SLOTS].slot % COMM_SLOTS;
+			const unsigned cell =
+				lane->ticket[s->peer[r].back % COMM_CELLS].cell % COMM_CELLS;
 
-			if (--s->left[slot] == 0)
-				s->free |= UINT64_C(1) << slot;
+			if (--s->left[cell] == 0)
+				s->free |= UINT64_C(1) << cell;
 		}
 	}
 }
@@ -263,49 +262,49 @@ static void *shm_room(struct sw_comm *c)
 {
 	struct shm *s = (struct shm *)c;
 
-	if (s->room == COMM_SLOTS) {
+	if (s->room == COMM_CELLS) {
 		take_back(s);
 		if (s->free == 0)
 			return NULL;
 		s->room = (unsigned)__builtin_ctzll(s->free);
 	}
-	return s->slots[c->rank].slot[s->room];
+	return s->cells[c->rank].cell[s->room];
 }
 
 static void shm_publish(struct sw_comm *c, enum comm_kind kind, size_t bytes, uint64_t to)
 {
 	struct shm *s = (struct shm *)c;
-	const unsigned slot = s->room;
+	const unsigned cell = s->room;
 
-	assert(slot < COMM_SLOTS && bytes <= COMM_CHUNK);
-	s->room = COMM_SLOTS;
-	s->left[slot] = 0;
+	assert(cell < COMM_CELLS && bytes <= COMM_CHUNK);
+	s->room = COMM_CELLS;
+	s->left[cell] = 0;
 	for (unsigned r = 0; r < c->world; r++) {
 		struct lane *lane = &s->me->to[r];
 
 		if (r == c->rank || !(to >> r & 1))
 			continue;
-		s->left[slot]++;
-		lane->ticket[s->peer[r].published++ % COMM_SLOTS] = (struct ticket){
-			.kind = (uint32_t)kind, .bytes = (uint32_t)bytes, .slot = slot};
+		s->left[cell]++;
+		lane->ticket[s->peer[r].published++ % COMM_CELLS] = (struct ticket){
+			.kind = (uint32_t)kind, .bytes = (uint32_t)bytes, .cell = cell};
 		atomic_store_explicit(&lane->published, s->peer[r].published, memory_order_release);
 		ring(&s->seg->member[r]);
 	}
-	if (s->left[slot] > 0)
-		s->free &= ~(UINT64_C(1) << slot);
+	if (s->left[cell] > 0)
+		s->free &= ~(UINT64_C(1) << cell);
 }
 
 static bool shm_peek(struct sw_comm *c, unsigned from, struct comm_chunk *out)
 {
 	struct shm *s = (struct shm *)c;
 	const struct lane *lane = &s->seg->member[from].to[c->rank];
-	const struct ticket *t = &lane->ticket[s->peer[from].read % COMM_SLOTS];
+	const struct ticket *t = &lane->ticket[s->peer[from].read % COMM_CELLS];
 
 	if (atomic_load_explicit(&lane->published, memory_order_acquire) == s->peer[from].read)
 		return false;
 	*out = (struct comm_chunk){.kind = t->kind,
 				   .bytes = t->bytes,
-				   .data = s->slots[from].slot[t->slot % COMM_SLOTS]};
+				   .data = s->cells[from].cell[t->cell % COMM_CELLS]};
 	return true;
 }
 

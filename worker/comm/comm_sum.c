@@ -202,7 +202,7 @@ sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n,
 {
 	if (c->nccl != NULL)
 		return sw_nccl_sum(c->nccl, stream, p, n);
-	if (begin_sum(c, SW_COMM_F32, p, n, c->stages, parts) == SW_OK)
+	if (begin_sum(c, SW_COMM_F32, p, n, c->groups, parts) == SW_OK)
 		(void)comm_sums_go_on(c);
 	return c->failed;
 }

@@ -83,8 +83,8 @@ static const struct {
 		{"NCCL_GRAPH_REGISTER", "0", 0}};
 #define SETTINGS (sizeof settings / sizeof settings[0])
 
-/* Of all ranks, and of those whose sums are begun together, where these are others. */
-enum { ALL, STAGE, COMMS };
+/* Of all ranks, and of this rank's group, where that is another. */
+enum { ALL, GROUP, COMMS };
 
 struct sw_nccl {
 	struct sw_comm *c;
@@ -212,12 +212,12 @@ static sw_status too_old(struct sw_nccl *n)
 
 static sw_status meet(struct sw_nccl *n)
 {
-	const unsigned stages = n->c->stages, world = n->c->world, rank = n->c->rank;
+	const unsigned groups = n->c->groups, world = n->c->world, rank = n->c->rank;
 	struct id id = {{0}}, mine = id;
 	const int result = n->call.version(&n->version);
 	sw_status rc;
 
-	assert(stages >= 1);
+	assert(groups >= 1);
 	if (result != SUCCESS)
 		return failed(n, "ncclGetVersion", result, ALL);
 	if (n->version < OLDEST)
@@ -225,14 +225,14 @@ static sw_status meet(struct sw_nccl *n)
 	rc = id_share(n, 0, &id);
 	if (rc == SW_OK)
 		rc = init(n, ALL, &id, world, rank);
-	if (stages == 1 || stages == world)
+	if (groups == 1 || groups == world)
 		return rc;
-	for (unsigned s = 0; rc == SW_OK && s < stages; s++) {
-		rc = id_share(n, s, &id);
-		if (s == rank % stages)
+	for (unsigned g = 0; rc == SW_OK && g < groups; g++) {
+		rc = id_share(n, g, &id);
+		if (g == rank % groups)
 			mine = id;
 	}
-	return rc == SW_OK ? init(n, STAGE, &mine, world / stages, rank / stages) : rc;
+	return rc == SW_OK ? init(n, GROUP, &mine, world / groups, rank / groups) : rc;
 }
 
 /* By a thread: the end of a communicator waits for that of all graphs with calls of it, which the
@@ -290,7 +290,7 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 
 void sw_nccl_abort(struct sw_nccl *n)
 {
-	if (n == NULL || n->aborts || (n->comm[ALL] == NULL && n->comm[STAGE] == NULL))
+	if (n == NULL || n->aborts || (n->comm[ALL] == NULL && n->comm[GROUP] == NULL))
 		return;
 	memcpy(n->aborted, n->comm, sizeof n->aborted);
 	memset(n->comm, 0, sizeof n->comm);
@@ -352,7 +352,7 @@ static sw_status sum_of(struct sw_nccl *n, void *stream, void *p, size_t count, 
 
 sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count)
 {
-	return sum_of(n, stream, p, count, FLOAT32, n->c->stages == 1 ? ALL : STAGE);
+	return sum_of(n, stream, p, count, FLOAT32, n->c->groups == 1 ? ALL : GROUP);
 }
 
 sw_status sw_nccl_sum_f64(struct sw_nccl *n, void *stream, double *p, size_t count)

@@ -22,7 +22,7 @@
  * Graphs   Sums and exchanges may be recorded (ops.h), after the same were made outside of a
  *          recording, on all ranks or none, and all recordings end before sw_nccl_close, which waits
  *          for them.
- * Stages   Sums of stages have a communicator of their own.
+ * Groups   Sums of a group have a communicator of their own.
  */
 #ifndef SW_WORKER_COMM_NCCL_H
 #define SW_WORKER_COMM_NCCL_H
@@ -38,7 +38,7 @@ SW_NODISCARD sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, str
 /* NULL is allowed. sw_comm_devices_end says whether it got done. */
 void sw_nccl_close(struct sw_nccl *n);
 
-/* p: float[count], the device's; the sum of all ranks', or its stage's, when stream comes to it. */
+/* p: float[count], the device's; the sum of the group's, when stream comes to it. */
 SW_NODISCARD sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count);
 SW_NODISCARD sw_status sw_nccl_sum_f64(struct sw_nccl *n, void *stream, double *p, size_t count);
 

@@ -35,7 +35,7 @@ struct gang_rank {
 
 struct gang {
 	unsigned world;
-	struct sw_comm_place place;
+	struct sw_comm_seat place;
 	struct gang_rank *rank; /* [world], shared with the ranks */
 };
 
@@ -59,7 +59,7 @@ static inline void gang_live(struct gang *g, unsigned r, gang_main *run, void *c
 {
 	struct gang_rank *me = &g->rank[r];
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_comm_place place = g->place;
+	struct sw_comm_seat place = g->place;
 	struct sw_comm *c;
 	size_t fds;
 

@@ -39,7 +39,7 @@ static inline float *floats(float first)
 /* A rank: what one of the ranks does is the test's. */
 typedef void rank_fn(unsigned rank);
 
-static inline void rank_open(const struct sw_comm_place *at)
+static inline void rank_open(const struct sw_comm_seat *at)
 {
 	sw_status rc;
 
@@ -70,7 +70,7 @@ static inline void rank_close(void)
 /* Runs `world` ranks, this process is rank 0; the others' ends, as waitpid has them. */
 static inline void ranks_run(unsigned world, rank_fn *run, int ends[])
 {
-	struct sw_comm_place at;
+	struct sw_comm_seat at;
 	pid_t pid[4];
 
 	ck_assert_msg(sw_comm_meet(&at, "nccl", world, &err) == SW_OK, "%s", err.msg);

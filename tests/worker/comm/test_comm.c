@@ -107,7 +107,7 @@ START_TEST(sum_of_any_size_has_bits_of_rank_order)
 }
 END_TEST
 
-/* Small and large ones by turns, far more chunks than slots; who is late changes. */
+/* Small and large ones by turns, far more chunks than cells; who is late changes. */
 static sw_status many(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
 	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);

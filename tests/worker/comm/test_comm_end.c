@@ -60,7 +60,7 @@ static sw_status in_exchange(struct sw_comm *c)
 	return rc;
 }
 
-/* More than the slots hold, when rank 1 has come: what else rank 0 says, as why it ends, comes behind. */
+/* More than the cells hold, when rank 1 has come: what else rank 0 says, as why it ends, comes behind. */
 static sw_status in_one_way(struct sw_comm *c)
 {
 	const size_t n = 300000;
@@ -254,7 +254,7 @@ START_TEST(rank_that_computes_for_long_is_not_lost)
 }
 END_TEST
 
-/* Rank 1's ticket names a slot that there is not, as a fault of memory might have it. */
+/* Rank 1's ticket names a cell that there is not, as a fault of memory might have it. */
 static sw_status break_ticket(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
 	enum { BROADCAST = 1, BYTES = 12345 };
@@ -374,7 +374,7 @@ START_TEST(rank_that_has_closed_is_not_lost_while_others_wait)
 }
 END_TEST
 
-/* What was sent before reaches all, however late they read it: all of its slots. */
+/* What was sent before reaches all, however late they read it: all of its cells. */
 static sw_status leave_last_word(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
 	static unsigned char p[8 << 20];

@@ -5,8 +5,8 @@
 #include "worker/comm/comm_internal.h"
 
 #define CHUNK_N (COMM_CHUNK / sizeof(float))
-#define SLOTS_N (COMM_SLOTS * CHUNK_N) /* what one rank's slots hold: 8 MiB */
-#define MOST_N  (SLOTS_N + 2 * CHUNK_N + 3)
+#define CELLS_N (COMM_CELLS * CHUNK_N) /* what one rank's cells hold: 8 MiB */
+#define MOST_N  (CELLS_N + 2 * CHUNK_N + 3)
 
 /* What rank `from` sends to rank `to`: whole numbers, which a float has exactly. */
 static float piece(unsigned from, unsigned to, unsigned turn, size_t i)
@@ -84,7 +84,7 @@ START_TEST(exchange_of_any_sizes_arrives)
 }
 END_TEST
 
-/* What is sent waits for nobody while the slots suffice: rank 1 comes when rank 0 is back. */
+/* What is sent waits for nobody while the cells suffice: rank 1 comes when rank 0 is back. */
 static sw_status send_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
 	const int *gate = ctx;
@@ -94,8 +94,8 @@ static sw_status send_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	if (sw_comm_rank(c) == 1 && read(gate[0], &byte, 1) != 1)
 		GANG_BAD(me, "nobody opens the gate");
 	for (unsigned turn = 0; turn < 4 && rc == SW_OK; turn++)
-		rc = sw_comm_rank(c) == 0 ? trade(c, me, 1, SLOTS_N / 4, 0, turn)
-					  : trade(c, me, 0, 0, SLOTS_N / 4, turn);
+		rc = sw_comm_rank(c) == 0 ? trade(c, me, 1, CELLS_N / 4, 0, turn)
+					  : trade(c, me, 0, 0, CELLS_N / 4, turn);
 	if (sw_comm_rank(c) == 0 && write(gate[1], &byte, 1) != 1)
 		GANG_BAD(me, "the gate stays shut");
 	return rc == SW_OK ? sw_comm_barrier(c) : rc;
@@ -310,7 +310,7 @@ static sw_status cross_cuts(struct sw_comm *c, struct gang_rank *me, unsigned st
 	return rc;
 }
 
-#define GRADIENTS 2500003 /* more than the slots hold */
+#define GRADIENTS 2500003 /* more than the cells hold */
 
 static sw_status stage_sums(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
@@ -320,7 +320,7 @@ static sw_status stage_sums(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	int64_t all = 1;
 	sw_status rc = SW_OK;
 
-	sw_comm_stages(c, s->stages);
+	sw_comm_groups(c, s->stages);
 	for (unsigned turn = 0; turn < 6 && rc == SW_OK && *me->bad == '\0'; turn++) {
 		const unsigned parts = 1 + turn % group;
 		const size_t most = turn % 3 == 2 ? 30000 : 900000; /* 30000: over COMM_SUMS */
@@ -359,18 +359,18 @@ START_TEST(sums_of_stages_and_exchanges_go_beside_each_other)
 }
 END_TEST
 
-/* Rank 0 begins a sum that its slots do not hold, and sends what they do not hold either to rank 1,
- * which has yet to hear from rank 2, which waits for the sum: what is sent must leave it slots. */
+/* Rank 0 begins a sum that its cells do not hold, and sends what they do not hold either to rank 1,
+ * which has yet to hear from rank 2, which waits for the sum: what is sent must leave it cells. */
 static sw_status sum_before_send(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
 	const struct shape s = {4, 2};
-	const size_t n = 3 * SLOTS_N;
+	const size_t n = 3 * CELLS_N;
 	const unsigned rank = sw_comm_rank(c);
 	float *p = floats(n);
 	sw_status rc = SW_OK;
 
 	(void)ctx;
-	sw_comm_stages(c, 2);
+	sw_comm_groups(c, 2);
 	for (size_t i = 0; i < n; i++)
 		p[i] = (float)number(rank, 0, i);
 	if (rank % 2 == 0)

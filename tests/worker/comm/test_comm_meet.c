@@ -11,7 +11,7 @@
 START_TEST(place_that_is_none_is_refused)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_comm_place at, other;
+	struct sw_comm_seat at, other;
 	struct sw_comm *c;
 
 	ck_assert_int_eq(sw_comm_meet(&at, "smoke", 2, &err), SW_UNSUPPORTED);
@@ -37,7 +37,7 @@ END_TEST
 START_TEST(meeting_without_a_descriptor_is_for_later)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_comm_place at;
+	struct sw_comm_seat at;
 	struct rlimit own, none;
 
 	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &own), 0);
@@ -61,7 +61,7 @@ START_TEST(meeting_survives_each_failure)
 
 	for (bool fired = true; fired; nth++) {
 		struct sw_err err = SW_ERR_INIT;
-		struct sw_comm_place at;
+		struct sw_comm_seat at;
 		struct sw_comm *c = NULL;
 
 		sw_fault_arm(kind, nth, false);

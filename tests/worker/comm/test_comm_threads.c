@@ -1,6 +1,6 @@
 /*
  * tests/worker/comm/test_comm_threads.c — ranks of shm as threads of one process, so that the thread
- * sanitizer sees the accesses of all: who reads a slot before it is written, or writes it before it
+ * sanitizer sees the accesses of all: who reads a cell before it is written, or writes it before it
  * was read, is a race.
  *
  * It knows memory by its address, so all ranks must map the segment at the same one: mmap and munmap
@@ -41,7 +41,7 @@ int __wrap_munmap(void *p, size_t n)
 }
 
 static struct rank {
-	struct sw_comm_place place;
+	struct sw_comm_seat place;
 	sw_status rc;
 	const char *bad;
 	char why[320];
@@ -84,14 +84,14 @@ static sw_status turn_of_stages(struct sw_comm *c, struct rank *me, unsigned tur
 
 	for (size_t i = 0; i < N; i++)
 		p[i] = (float)(r + 1) * (float)((i + turn) % 1000);
-	sw_comm_stages(c, 2);
+	sw_comm_groups(c, 2);
 	rc = sw_comm_sum_begin(c, NULL, p, N / 2, parts);
 	for (unsigned i = 0; i < 4 && rc == SW_OK; i++)
 		rc = sw_comm_exchange(c, NULL, r ^ 1, out + i * N / 16, i == turn % 4 ? 0 : N / 16,
 				      in + i * N / 16, i == turn % 4 ? 0 : N / 16);
 	if (rc == SW_OK)
 		rc = sw_comm_sum_end(c);
-	sw_comm_stages(c, 1);
+	sw_comm_groups(c, 1);
 	for (size_t i = 0; i < N / 2 && rc == SW_OK; i++)
 		if (p[i] != of_all * (float)((i + turn) % 1000))
 			me->bad = "a stage's sum is another";
@@ -128,7 +128,7 @@ static void *live(void *arg)
 START_TEST(ranks_of_one_process_do_not_race)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_comm_place at;
+	struct sw_comm_seat at;
 	pthread_t thread[WORLD];
 
 	ck_assert_int_eq(sw_comm_meet(&at, "shm", WORLD, &err), SW_OK);

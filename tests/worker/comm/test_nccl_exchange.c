@@ -103,7 +103,7 @@ static void expect(const struct work *k, unsigned rank, int steps)
 
 static void open_devices(void)
 {
-	sw_comm_stages(comm, shape.stages);
+	sw_comm_groups(comm, shape.stages);
 	ck_assert_msg(sw_comm_devices(comm, &err) == SW_OK, "%s", err.msg);
 }
 
@@ -237,7 +237,7 @@ static void may_fail(unsigned rank)
 	struct work k = work_new(rank);
 	sw_status rc;
 
-	sw_comm_stages(comm, shape.stages);
+	sw_comm_groups(comm, shape.stages);
 	rc = sw_comm_barrier(comm); /* all have come now */
 	sw_fake_nccl.idle_passes = true;
 	sw_fake_nccl.fail_at = rank == fail_rank ? fail_at : 0;

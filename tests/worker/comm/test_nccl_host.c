@@ -13,7 +13,7 @@ static sw_status turns(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	sw_status rc;
 
 	(void)ctx;
-	sw_comm_stages(c, 2);
+	sw_comm_groups(c, 2);
 	rc = sw_comm_devices(c, &err);
 	for (unsigned turn = 0; turn < 20 && rc == SW_OK; turn++) {
 		for (unsigned i = 0; i < N; i++) {

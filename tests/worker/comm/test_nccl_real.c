@@ -11,7 +11,7 @@
 START_TEST(nccl_of_one_rank_begins_or_says_why_not)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_comm_place at;
+	struct sw_comm_seat at;
 	struct sw_comm *c;
 	char text[200];
 	sw_status rc;

@@ -6,7 +6,7 @@
 
 static void open_devices(void)
 {
-	sw_comm_stages(comm, 2);
+	sw_comm_groups(comm, 2);
 	ck_assert_msg(sw_comm_devices(comm, &err) == SW_OK, "%s", err.msg);
 }
 

@@ -89,7 +89,7 @@ static inline void rank_train(const struct sw_ops *ops, const struct sw_trainer 
 /* Runs as many ranks; of each the table is what `tables` says, or the CUDA one. */
 static inline void gang_run(unsigned world, struct sw_trainer t, const struct sw_ops *const *tables)
 {
-	struct sw_comm_place at;
+	struct sw_comm_seat at;
 	struct sw_err err = SW_ERR_INIT;
 
 	t.ranks = world / (t.stages > 1 ? t.stages : 1);

@@ -183,7 +183,7 @@ static inline void rank_train(unsigned rank, struct sw_comm *comm)
 	snprintf(gang.me->line, sizeof gang.me->line, "%s", err.msg);
 }
 
-static inline void rank_process(struct sw_comm_place place, unsigned rank)
+static inline void rank_process(struct sw_comm_seat place, unsigned rank)
 {
 	struct rank *me = &gang.rank[rank];
 	struct sw_err err = SW_ERR_INIT;
@@ -201,7 +201,7 @@ static inline void rank_process(struct sw_comm_place place, unsigned rank)
 /* Starts the ranks of a gang, two or more. */
 static inline void gang_start(unsigned world)
 {
-	struct sw_comm_place place = {.rank = 0};
+	struct sw_comm_seat place = {.rank = 0};
 
 	gang.world = world;
 	ck_assert_int_eq(sw_comm_meet(&place, "shm", world, NULL), SW_OK);

@@ -291,7 +291,7 @@ END_TEST
 
 START_TEST(gang_of_another_number_of_ranks_than_its_trainer_says_is_refused)
 {
-	struct sw_comm_place place = {.rank = 0};
+	struct sw_comm_seat place = {.rank = 0};
 	const struct sw_train_hooks hooks = {.go_on = gang_go_on, .report = gang_report};
 	struct sw_train_hooks both = hooks;
 	struct sw_err err = SW_ERR_INIT;
