@@ -1,6 +1,6 @@
 #include "worker/allowance.h"
 #include "base/memory.h"
-#include "worker/net/stages.h"
+#include "worker/model/stages.h"
 #include <stdlib.h>
 
 size_t sw_allowance_of_data(const struct sw_runner *r)

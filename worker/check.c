@@ -4,9 +4,9 @@
 #include "spec/spec.h"
 #include "worker/corner.h"
 #include "worker/data/data.h"
+#include "worker/model/stages.h"
+#include "worker/model/trainer.h"
 #include "worker/net/net.h"
-#include "worker/net/stages.h"
-#include "worker/net/trainer.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MOST ((size_t)256) /* of a batch; fewer where they are large (worker/net/layout.h) */
+#define ROWS_MOST ((size_t)256) /* of a batch; fewer where they are large (worker/model/layout.h) */
 
 static sw_status no_memory(const struct sw_predictor *p, struct sw_err *err)
 {

@@ -5,8 +5,8 @@
 #ifndef SW_WORKER_PREPARE_H
 #define SW_WORKER_PREPARE_H
 
-#include "worker/net/model.h"
-#include "worker/net/trainer.h"
+#include "worker/model/model.h"
+#include "worker/model/trainer.h"
 #include "worker/run.h"
 
 struct sw_prepared {

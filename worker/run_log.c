@@ -110,7 +110,7 @@ void sw_run_log_net(struct sw_session *s, const struct sw_net *net)
 		sw_session_log(s,
 			       "tf32 is expected of %.0f %% of the products' arithmetic (cuBLAS on "
 			       "an H100); smaller products stay fp32",
-			       100 * sw_net_tf32_share(net));
+			       100 * sw_model_tf32_share(net->own, net->ops, net->at.micro));
 	if (net->oom_events)
 		log_micro(s, net);
 }

@@ -18,9 +18,9 @@
 #define SW_WORKER_TRAIN_H
 
 #include "worker/data/data.h"
-#include "worker/net/model.h"
+#include "worker/model/model.h"
+#include "worker/model/trainer.h"
 #include "worker/net/net.h"
-#include "worker/net/trainer.h"
 
 struct sw_epoch {
 	uint64_t epoch; /* from 1 */

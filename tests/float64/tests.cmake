@@ -3,6 +3,7 @@
 # which chooses by the machine: in double every build of the loops is plain C.
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cpu/*.c
 	${CMAKE_SOURCE_DIR}/worker/comm/*.c
+	${CMAKE_SOURCE_DIR}/worker/model/*.c
 	${CMAKE_SOURCE_DIR}/worker/net/*.c
 	${CMAKE_SOURCE_DIR}/worker/data/data*.c)
 list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/kernels/cpu/isa.c)

@@ -342,8 +342,8 @@ static void move_on(struct move *m, size_t n)
 	m->bytes -= n;
 }
 
-/* A piece of each; false where neither can be moved now. may_send is false while begun sums have chunks to
- * write: these need cells first, for they are older. */
+/* A piece of each; false where neither can be moved now. may_send is false while begun sums
+ * have chunks to write: these need cells first, for they are older. */
 static bool move_pieces(struct sw_comm *c, unsigned peer, struct move *out, struct move *in,
 			bool may_send)
 {

@@ -21,7 +21,7 @@ struct call {
                                                                                                    \
 		return c->net->ops->word##_backward(c->net->q, kept, c->dy, c->dx, c->n);          \
 	}
-#include "worker/net/op_list.h"
+#include "worker/model/op_list.h"
 
 static sw_status linear_backward(const struct call *c)
 {
@@ -134,14 +134,14 @@ static sw_status token_mean_backward(const struct call *c)
 						c->op->from.t, c->op->from.d);
 }
 
-/* The plan hands on the gradients of these without a call of theirs (model_back.c). */
+/* The plan hands on the gradients of these without a call of theirs (worker/model/back.c). */
 #define none_backward NULL
 #define add_backward  NULL
 
 static sw_status (*const backward_of[])(const struct call *) = {
 #define SW_OP_ROW(kind, word, id, flags, functions) [SW_OP_##kind] = functions##_backward,
 #define SW_OP_EACH(kind, word, id, flags)           [SW_OP_##kind] = word##_backward,
-#include "worker/net/op_list.h"
+#include "worker/model/op_list.h"
 };
 
 static sw_status op_backward(const struct sw_net_pass *p, const struct sw_back *step)

@@ -14,6 +14,13 @@ struct sw_task sw_net_task(const struct sw_data *data, bool classes)
 				.gathered = data->input.kind == SW_SHAPE_IMAGE};
 }
 
+static sw_status weights_take(struct sw_net *net, struct sw_err *err)
+{
+	const sw_status rc = sw_net_weights_init(net);
+
+	return rc == SW_OK ? SW_OK : sw_err_set(err, rc, "no first weights: %s", sw_status_str(rc));
+}
+
 static sw_status host_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
 {
 	sw_status rc;
@@ -54,6 +61,8 @@ sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_
 	rc = sw_net_stages_take(net, err);
 	if (rc == SW_OK)
 		rc = sw_net_arena_take(net, data, err);
+	if (rc == SW_OK)
+		rc = weights_take(net, err);
 	if (rc == SW_OK)
 		rc = sw_net_stages_agree(net, data);
 	if (rc == SW_OK)

@@ -22,7 +22,7 @@ struct call {
 	{                                                                                          \
 		return c->net->ops->word##_forward(c->net->q, c->x, c->y, c->n);                   \
 	}
-#include "worker/net/op_list.h"
+#include "worker/model/op_list.h"
 
 static sw_status linear_forward(const struct call *c)
 {
@@ -41,17 +41,6 @@ static sw_status conv2d_forward(const struct call *c)
 		return SW_OK;
 	return c->net->ops->conv2d_forward(c->net->q, c->x, c->w, c->b, c->y, &conv, c->op->act,
 					   sw_net_work(c->net));
-}
-
-struct sw_pooled sw_net_pooled(const struct sw_net_pass *p, size_t pool)
-{
-	const struct sw_op *op = &p->net->own->op[pool];
-
-	return (struct sw_pooled){
-		.p = sw_op_window(op, p->rows),
-		.full = sw_net_buffer(p, sw_net_plan(p)->value[op->in]),
-		.y = sw_net_buffer(p, sw_net_plan(p)->value[pool + 1]),
-		.argmax = (int32_t *)(void *)sw_net_buffer(p, sw_net_plan(p)->saved[pool])};
 }
 
 /* The convolution in front of the pooling, and this. */
@@ -129,16 +118,6 @@ static sw_status layernorm_forward(const struct call *c)
 					      sw_op_width(&c->op->from), norm);
 }
 
-sw_status sw_net_dropout(const struct sw_net_pass *p, const struct sw_op *op, const float *x,
-			 float *y)
-{
-	const size_t count = sw_shape_count(&op->to);
-	const struct sw_dropout d = {
-		.seed = p->net->seed, .layer = op->layer, .first = p->first * count, .p = op->p};
-
-	return p->net->ops->dropout(p->net->q, x, y, p->rows * count, d, sw_net_step(p->net));
-}
-
 static sw_status dropout_forward(const struct call *c)
 {
 	return sw_net_dropout(c->p, c->op, c->x, c->y);
@@ -182,7 +161,7 @@ static sw_status token_mean_forward(const struct call *c)
 static sw_status (*const forward_of[])(const struct call *) = {
 #define SW_OP_ROW(kind, word, id, flags, functions) [SW_OP_##kind] = functions##_forward,
 #define SW_OP_EACH(kind, word, id, flags)           [SW_OP_##kind] = word##_forward,
-#include "worker/net/op_list.h"
+#include "worker/model/op_list.h"
 };
 
 sw_status sw_net_forward(const struct sw_net_pass *p)

@@ -120,6 +120,29 @@ static inline bool sw_net_is_last(const struct sw_net *net)
 	return net->stages.mine + 1 == net->stages.n;
 }
 
+/* What a pooled convolution writes; pool: the pooling's number. */
+static inline struct sw_pooled sw_net_pooled(const struct sw_net_pass *p, size_t pool)
+{
+	const struct sw_op *op = &p->net->own->op[pool];
+
+	return (struct sw_pooled){
+		.p = sw_op_window(op, p->rows),
+		.full = sw_net_buffer(p, sw_net_plan(p)->value[op->in]),
+		.y = sw_net_buffer(p, sw_net_plan(p)->value[pool + 1]),
+		.argmax = (int32_t *)(void *)sw_net_buffer(p, sw_net_plan(p)->saved[pool])};
+}
+
+/* Dropout, of values or of their gradients: the mask is made anew each time. */
+static inline sw_status sw_net_dropout(const struct sw_net_pass *p, const struct sw_op *op,
+				       const float *x, float *y)
+{
+	const size_t count = sw_shape_count(&op->to);
+	const struct sw_dropout d = {
+		.seed = p->net->seed, .layer = op->layer, .first = p->first * count, .p = op->p};
+
+	return p->net->ops->dropout(p->net->q, x, y, p->rows * count, d, sw_net_step(p->net));
+}
+
 /* --- memory.c: the arena, and the weights' first values in it --- */
 
 SW_NODISCARD sw_status sw_net_arena_take(struct sw_net *net, const struct sw_data *data,
@@ -173,11 +196,6 @@ SW_NODISCARD sw_status sw_net_norm_sum(struct sw_net *net, double *norm2);
 
 /* --- a pass: forward.c, backward.c --- */
 
-/* What a pooled convolution writes; pool: the pooling's number. */
-struct sw_pooled sw_net_pooled(const struct sw_net_pass *p, size_t pool);
-/* Dropout, of values or of their gradients: the mask is made anew each time. */
-SW_NODISCARD sw_status sw_net_dropout(const struct sw_net_pass *p, const struct sw_op *op,
-				      const float *x, float *y);
 /* All operations. */
 SW_NODISCARD sw_status sw_net_forward(const struct sw_net_pass *p);
 /* From the loss's gradient, which lies in its buffer, to the parameters'. */

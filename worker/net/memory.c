@@ -128,8 +128,6 @@ sw_status sw_net_arena_take(struct sw_net *net, const struct sw_data *data, stru
 	rc = ops->zero(net->q, net->arena, net->at.metrics);
 	if (rc == SW_OK)
 		rc = part_zero(net);
-	if (rc == SW_OK)
-		rc = sw_net_weights_init(net);
 	return rc == SW_OK ? SW_OK
 			   : sw_err_set(err, rc, "no arena of %zu bytes: %s", net->at.bytes,
 					sw_status_str(rc));

@@ -1,7 +1,7 @@
 /*
  * worker/net/net.h — a model with its memory on a device: forward, backward, step.
  *
- * Memory   One arena in two pieces (worker/net/layout.h), taken in create and given back in
+ * Memory   One arena in two pieces (worker/model/layout.h), taken in create and given back in
  *          destroy.
  * Batches  A step's rows go through the device in parts of at.micro rows; gradients add up, and
  *          the optimizer steps once. But for batchnorm, whose statistics are a part's, the sums
@@ -39,10 +39,10 @@
 
 #include "worker/comm/comm.h"
 #include "worker/data/data.h"
-#include "worker/net/layout.h"
-#include "worker/net/model.h"
-#include "worker/net/stages.h"
-#include "worker/net/trainer.h"
+#include "worker/model/layout.h"
+#include "worker/model/model.h"
+#include "worker/model/stages.h"
+#include "worker/model/trainer.h"
 
 #define SW_NET_GRAPH_TRIES 3
 
@@ -152,8 +152,6 @@ SW_NODISCARD sw_status sw_net_gradient(struct sw_net *net, const struct sw_data 
  * call. On devices, where the host does not see it, what it would be by counted work. NaN: no
  * pipeline. All ranks call it. */
 SW_NODISCARD sw_status sw_net_bubble(struct sw_net *net, int64_t us, double *out);
-/* The part of the products' arithmetic that is large enough for TF32, by what is known of an H100. */
-double sw_net_tf32_share(const struct sw_net *net);
 /* Which of the ranks that share each batch this one's pipeline is. */
 unsigned sw_net_data_rank(const struct sw_net *net);
 /* The validation rows that this rank evaluates: [*first, *end), perhaps none. */

@@ -1,7 +1,7 @@
 /* tests/worker/data/test_data.c — sources, classes, the split, standardising, the cache; and
  * options. */
 #include "tests/worker/data/data_set.h"
-#include "worker/net/trainer.h"
+#include "worker/model/trainer.h"
 #include <math.h>
 
 #define SET "{\"format\":\"csv\",\"path\":\"@/d.csv\",\"label\":\"y\"}"

@@ -3,7 +3,7 @@
 #include "base/fault.h"
 #include "kernels/cuda/linear.h"
 #include "tests/worker/net/cuda_train.h"
-#include "worker/net/layout.h"
+#include "worker/model/layout.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -144,7 +144,7 @@ START_TEST(net_knows_which_part_of_its_products_tf32_takes)
 	sw_cuda_linear_force(2);
 	ck_assert_msg(sw_net_create(&net, cuda, queue, &model, &t, &data, NULL, 3, &err) == SW_OK,
 		      "%s", err.msg);
-	ck_assert_double_eq_tol(sw_net_tf32_share(&net), want, 1e-12);
+	ck_assert_double_eq_tol(sw_model_tf32_share(net.own, net.ops, net.at.micro), want, 1e-12);
 	sw_net_destroy(&net);
 	sw_cuda_linear_force(0);
 }

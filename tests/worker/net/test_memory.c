@@ -1,7 +1,7 @@
 /* tests/worker/net/test_memory.c — memory that is short: parts of a batch, the same curve. */
 #include "tests/run.h"
 #include "tests/worker/trial.h"
-#include "worker/net/layout.h"
+#include "worker/model/layout.h"
 #include <limits.h>
 
 #define EPOCHS 4

@@ -1,5 +1,5 @@
 /*
- * worker/net/op_list.h — the operations that a model is made of: one row each.
+ * worker/model/op_list.h — the operations that a model is made of: one row each.
  *
  * SW_OP_ROW(kind, word, id, flags, functions): the word is the one of model lists and of messages;
  * the id stands in checkpoints and is never given to another. `functions` is what the operation's

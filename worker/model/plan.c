@@ -1,5 +1,5 @@
 /*
- * worker/net/model_plan.c — which buffer each value has, and from when to when it is needed.
+ * worker/model/plan.c — which buffer each value has, and from when to when it is needed.
  *
  * Time: operation i runs forward at i + 1, the loss at n + 1, operation i backward at 2 n + 1 - i.
  * A convolution and the pooling behind it are one call where nobody else reads the map between: in
@@ -7,7 +7,7 @@
  * An operation writes over what it reads where nobody else reads that: not in this pass, and not
  * in the backward pass, where its own or the writer's derivative may be made from it.
  */
-#include "worker/net/model_internal.h"
+#include "worker/model/internal.h"
 
 /* Does operation i overwrite its input? readers: of each value. */
 static bool overwrites(const struct sw_model *m, size_t i, const uint16_t *readers, bool train)

@@ -1,4 +1,4 @@
-#include "worker/net/trainer.h"
+#include "worker/model/trainer.h"
 #include "base/text.h"
 #include "proto/json.h"
 #include "spec/param_value.h"

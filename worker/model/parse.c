@@ -1,10 +1,10 @@
-/* worker/net/model_parse.c — the list's words and numbers become operations. */
+/* worker/model/parse.c — the list's words and numbers become operations. */
 #include "base/text.h"
 #include "proto/json.h"
 #include "spec/layers.h"
 #include "spec/param_value.h"
 #include "spec/spec.h"
-#include "worker/net/model_internal.h"
+#include "worker/model/internal.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "worker/net/model.h"
+#include "worker/model/model.h"
 #include "spec/presets.h"
-#include "worker/net/model_internal.h"
+#include "worker/model/internal.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* worker/net/buffers.c — the buffers of a plan: made, and needed for longer. */
-#include "worker/net/model_internal.h"
+/* worker/model/buffers.c — the buffers of a plan: made, and needed for longer. */
+#include "worker/model/internal.h"
 
 uint16_t sw_plan_buffer(struct sw_plan *p, size_t row, size_t fixed, uint16_t from)
 {

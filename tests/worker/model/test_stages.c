@@ -1,7 +1,7 @@
-/* tests/worker/net/test_stages.c — where a model is cut into stages, and what each stage is. */
+/* tests/worker/model/test_stages.c — where a model is cut into stages, and what each stage is. */
 #include "tests/run.h"
-#include "worker/net/layout.h"
-#include "worker/net/stages.h"
+#include "worker/model/layout.h"
+#include "worker/model/stages.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 

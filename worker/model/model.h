@@ -1,5 +1,5 @@
 /*
- * worker/net/model.h — a layer list, compiled: shapes checked, every tensor's place known.
+ * worker/model/model.h — a layer list, compiled: shapes checked, every tensor's place known.
  *
  * The list (spec/layers.h) becomes a straight line of operations. Each reads one value or two and
  * writes a new one: value 0 is the batch, value i + 1 what operation i writes.
@@ -9,7 +9,7 @@
  *
  * A plan says which values lie in which buffer and how long each is needed: training holds what
  * the backward pass reads, evaluation nothing. Buffers are as many elements a row of the batch, so
- * that one plan serves every batch size; worker/net/layout.h gives them places.
+ * that one plan serves every batch size; worker/model/layout.h gives them places.
  *
  * Numbers  Random streams are keyed by the layer's number: its place in the list, those inside
  *          residuals counted on their way.
@@ -17,11 +17,11 @@
  * Errors   Pointers start at the list ("/2/linear").
  * Cost     O(layers).
  */
-#ifndef SW_WORKER_NET_MODEL_H
-#define SW_WORKER_NET_MODEL_H
+#ifndef SW_WORKER_MODEL_MODEL_H
+#define SW_WORKER_MODEL_MODEL_H
 
 #include "base/status.h"
-#include "worker/net/op.h"
+#include "worker/model/op.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,6 +100,8 @@ SW_NODISCARD sw_status sw_model_compile(struct sw_model *out, const cJSON *model
 double sw_model_flops(const struct sw_model *m);
 /* Of them operation i's. */
 double sw_model_op_flops(const struct sw_model *m, size_t i);
+/* The part of them that is large enough for TF32 with so many rows, by what is known of an H100. */
+double sw_model_tf32_share(const struct sw_model *m, const struct sw_ops *ops, size_t rows);
 
 /* The value's shape and elements a row. */
 const struct sw_shape *sw_model_shape(const struct sw_model *m, size_t value);

@@ -1,12 +1,12 @@
 /*
- * worker/net/trainer.h — the options of one trial: what "trainer" and the trial's parameters say.
+ * worker/model/trainer.h — the options of one trial: what "trainer" and the trial's parameters say.
  *
  * An option is, in this order: the parameter of that name, the trainer's literal, the parameter
  * that the trainer names, the default of spec/trainer_options.h.
  * Pure     No state. Errors point into the spec ("/trainer/lr", "/parameters/lr").
  */
-#ifndef SW_WORKER_NET_TRAINER_H
-#define SW_WORKER_NET_TRAINER_H
+#ifndef SW_WORKER_MODEL_TRAINER_H
+#define SW_WORKER_MODEL_TRAINER_H
 
 #include "base/status.h"
 #include "kernels/shapes.h"

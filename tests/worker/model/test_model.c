@@ -1,7 +1,7 @@
-/* tests/worker/net/test_model.c — layer lists, right and wrong, and where tensors lie. */
+/* tests/worker/model/test_model.c — layer lists, right and wrong, and where tensors lie. */
 #include "kernels/ops.h"
 #include "tests/run.h"
-#include "worker/net/layout.h"
+#include "worker/model/layout.h"
 #include <string.h>
 
 static const char params_text[] = "{\"l1\": 24, \"p\": 0.5, \"word\": \"x\", \"half\": 1.5}";

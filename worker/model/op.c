@@ -1,4 +1,4 @@
-#include "worker/net/op.h"
+#include "worker/model/op.h"
 #include <string.h>
 
 static const struct {
@@ -8,7 +8,7 @@ static const struct {
 } rows_of[] = {
 #define SW_OP_ROW(kind, word, id, flags, functions) [SW_OP_##kind] = {word, id, flags},
 #define SW_OP_EACH(kind, word, id, flags)           [SW_OP_##kind] = {#word, id, (flags) | SW_OP_IN_PLACE},
-#include "worker/net/op_list.h"
+#include "worker/model/op_list.h"
 };
 
 const char *sw_op_name(enum sw_op_kind kind)

@@ -1,13 +1,13 @@
 /*
- * worker/net/op.h — an operation of a model, and what is known of its kind: the rows of op_list.h.
+ * worker/model/op.h — an operation of a model, and what is known of its kind: the rows of op_list.h.
  *
  * A new layer is a row here, what it computes in forward.c and backward.c (nothing, where it works
  * element by element), and a form in spec/layers.c. A kind that needs more than other kinds has it
  * in one of the functions below.
  * Pure     No state.
  */
-#ifndef SW_WORKER_NET_OP_H
-#define SW_WORKER_NET_OP_H
+#ifndef SW_WORKER_MODEL_OP_H
+#define SW_WORKER_MODEL_OP_H
 
 #include "kernels/ops.h"
 #include "worker/data/shape.h"
@@ -20,7 +20,7 @@ enum { SW_OP_KEEPS_X = 1, SW_OP_KEEPS_Y = 2, SW_OP_IN_PLACE = 4 };
 
 enum sw_op_kind {
 #define SW_OP_ROW(kind, word, id, flags, functions) SW_OP_##kind,
-#include "worker/net/op_list.h"
+#include "worker/model/op_list.h"
 	SW_OP_KINDS_N
 };
 

@@ -1,5 +1,5 @@
 /*
- * worker/net/stages.h — a pipeline: the operations of a model in as many ranges as there are stages,
+ * worker/model/stages.h — a pipeline: the operations of a model in as many ranges as there are stages,
  * and the model that a stage trains.
  *
  * Cuts     Between two operations where one value crosses: all that lies behind reads that value or
@@ -11,11 +11,11 @@
  *          for the rows under way.
  * Pure     The same cuts on every rank.
  */
-#ifndef SW_WORKER_NET_STAGES_H
-#define SW_WORKER_NET_STAGES_H
+#ifndef SW_WORKER_MODEL_STAGES_H
+#define SW_WORKER_MODEL_STAGES_H
 
-#include "worker/net/model.h"
-#include "worker/net/trainer.h"
+#include "worker/model/model.h"
+#include "worker/model/trainer.h"
 
 #define SW_STAGES_MAX 64
 

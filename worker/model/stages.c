@@ -1,6 +1,6 @@
-#include "worker/net/stages.h"
-#include "worker/net/layout.h"
-#include "worker/net/model_internal.h"
+#include "worker/model/stages.h"
+#include "worker/model/internal.h"
+#include "worker/model/layout.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>

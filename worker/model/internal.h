@@ -1,15 +1,15 @@
-/* worker/net/model_internal.h — what the files of worker/net/model.h share. */
-#ifndef SW_WORKER_NET_MODEL_INTERNAL_H
-#define SW_WORKER_NET_MODEL_INTERNAL_H
+/* worker/model/internal.h — what the files of worker/model/model.h share. */
+#ifndef SW_WORKER_MODEL_INTERNAL_H
+#define SW_WORKER_MODEL_INTERNAL_H
 
-#include "worker/net/model.h"
+#include "worker/model/model.h"
 
-/* The list becomes m->op[], its places in weights and running statistics (model_parse.c). */
+/* The list becomes m->op[], its places in weights and running statistics (parse.c). */
 SW_NODISCARD sw_status sw_model_parse(struct sw_model *m, const cJSON *list, const cJSON *params,
 				      struct sw_err *err);
 
 /* The operations of a layer, or of what a residual needs: appended, m->ops_n grows. Values that
- * are read: in; on success *value is the one that is written (model_ops.c). ptr: for errors. */
+ * are read: in; on success *value is the one that is written (shapes.c). ptr: for errors. */
 struct sw_model_at {
 	const char *ptr;
 	const char *part; /* of a residual: "projection.0"; NULL: none */
@@ -41,7 +41,7 @@ SW_NODISCARD sw_status sw_model_residual_end(struct sw_model *m, size_t x, size_
 /* "64", "3 x 32 x 32", "16 tokens of 64". Returns out. */
 const char *sw_model_shape_text(const struct sw_shape *s, char out[80]);
 
-/* Both plans and the backward pass (model_plan.c, model_back.c). */
+/* Both plans and the backward pass (plan.c, back.c). */
 void sw_model_plan(struct sw_model *m);
 void sw_model_back(struct sw_model *m);
 /* Of buffers.c. */

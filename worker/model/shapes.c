@@ -1,7 +1,7 @@
-/* worker/net/model_ops.c — operations: which shapes they take and make, what parameters they
+/* worker/model/shapes.c — operations: which shapes they take and make, what parameters they
  * have. */
 #include "kernels/ops.h"
-#include "worker/net/model_internal.h"
+#include "worker/model/internal.h"
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "worker/net/layout.h"
+#include "worker/model/layout.h"
 #include <string.h>
 
 /* Evaluation likes large batches: so many rows at least, as long as they take no more memory than

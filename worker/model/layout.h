@@ -1,5 +1,5 @@
 /*
- * worker/net/layout.h — where everything lies in a trial's arena.
+ * worker/model/layout.h — where everything lies in a trial's arena.
  *
  * It has two pieces: what a step must not lose, and what a part of a batch goes through, which a
  * smaller micro-batch takes anew. Buffers that are needed at different times share their bytes: the
@@ -8,11 +8,11 @@
  * alone, and known before anything is allocated.
  * Cost     O(buffers^2).
  */
-#ifndef SW_WORKER_NET_LAYOUT_H
-#define SW_WORKER_NET_LAYOUT_H
+#ifndef SW_WORKER_MODEL_LAYOUT_H
+#define SW_WORKER_MODEL_LAYOUT_H
 
-#include "worker/net/model.h"
-#include "worker/net/trainer.h"
+#include "worker/model/model.h"
+#include "worker/model/trainer.h"
 
 /* Steps of one graph at most. */
 #define SW_LAYOUT_STEPS 32

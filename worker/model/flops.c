@@ -1,5 +1,6 @@
-/* worker/net/flops.c — the arithmetic of a step's products, and how much of it TF32 takes. */
-#include "worker/net/internal.h"
+/* worker/model/flops.c — the arithmetic of a step's products, and how much of it TF32 takes. */
+#include "worker/model/model.h"
+#include "worker/model/stages.h"
 
 double sw_model_op_flops(const struct sw_model *m, size_t i)
 {
@@ -36,35 +37,34 @@ static double taken(size_t m, size_t n, size_t k)
 }
 
 /* Of an operation's products, each as large as the other: forward, dw, and dx unless it is none. */
-static double op_taken(const struct sw_net *net, size_t i, bool dx)
+static double op_taken(const struct sw_op *op, const struct sw_ops *ops, size_t rows, bool dx)
 {
-	const struct sw_op *op = &net->own->op[i];
-	const size_t rows = net->at.micro, in = op->fan_in;
+	const size_t in = op->fan_in;
 	const struct sw_conv conv = sw_op_conv(op, rows);
 	size_t n = sw_op_rows(&op->from, rows), out = sw_op_width(&op->to);
 
 	if (op->kind == SW_OP_LINEAR)
-		return net->ops->linear_products(SW_TF32, n, in, out) == 0
+		return ops->linear_products(SW_TF32, n, in, out) == 0
 			       ? 0
 			       : taken(out, n, in) + taken(in, out, n) + dx * taken(in, n, out);
 	n = rows * op->to.h * op->to.w;
 	out = op->to.c;
-	return net->ops->conv2d_products(SW_TF32, &conv) == 0
+	return ops->conv2d_products(SW_TF32, &conv) == 0
 		       ? 0
 		       : taken(n, out, in) + taken(in, out, n) + dx * taken(n, in, out);
 }
 
-double sw_net_tf32_share(const struct sw_net *net)
+double sw_model_tf32_share(const struct sw_model *m, const struct sw_ops *ops, size_t rows)
 {
 	double all = 0, sum = 0;
 
-	for (size_t i = 0; i < net->own->ops_n; i++) {
-		const struct sw_op *op = &net->own->op[i];
+	for (size_t i = 0; i < m->ops_n; i++) {
+		const struct sw_op *op = &m->op[i];
 		const double one = 2.0 * (double)op->fan_in * (double)sw_shape_count(&op->to);
-		const double flops = sw_model_op_flops(net->own, i); /* of two products, or three */
+		const double flops = sw_model_op_flops(m, i); /* of two products, or three */
 
 		if (flops > 0)
-			sum += one * op_taken(net, i, flops > 2.5 * one);
+			sum += one * op_taken(op, ops, rows, flops > 2.5 * one);
 		all += flops;
 	}
 	return all > 0 ? sum / all : 0;
