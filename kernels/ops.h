@@ -61,9 +61,9 @@ struct sw_ops {
 
 	/* One line about the device for people, NUL-terminated, cut at cap. */
 	void (*describe)(char *text, size_t cap);
-	/* Bytes that a caller should still take by alloc, and all that there are of these, if it had
-	 * the device for itself: not what the backend needs to run and while it works. A moment's
-	 * view. */
+	/* Bytes that a caller should still take by alloc, and all that there are of these, if it
+	 * had the device for itself: not what the backend needs to run and while it works. A
+	 * moment's view. */
 	sw_status (*memory)(size_t *free_bytes, size_t *total_bytes);
 	sw_status (*queue_create)(struct sw_queue **out);
 	void (*queue_destroy)(struct sw_queue *q); /* waits for its work; NULL is allowed */
@@ -109,7 +109,8 @@ struct sw_ops {
 	 * first precision() with bytes, and best before memory() is asked what is left.
 	 * SW_UNSUPPORTED, with a line in err: there is no library. */
 	sw_status (*products_open)(struct sw_queue *q, struct sw_err *err);
-	size_t products_open_bytes; /* of the device that it takes, about; no alloc is made for them */
+	/* of the device that it takes, about; no alloc is made for them */
+	size_t products_open_bytes;
 	/* How q makes products from here on; SW_FP32, without memory, at first. A small product,
 	 * which would gain nothing, may be made in fp32 nevertheless. work: backend memory, q's own
 	 * until the next call, of at least the bytes that *_products says of every product to come
@@ -160,8 +161,8 @@ struct sw_ops {
 /* The CPU table. Threads: its own and OpenBLAS's, see sw_ops_cpu_threads(). */
 extern const struct sw_ops sw_ops_cpu;
 
-/* Cores that an entry may use, at least 1; call before work is queued, and before each trial's: whether
- * several are faster at it is measured then. */
+/* Cores that an entry may use, at least 1; call before work is queued, and before each trial's:
+ * whether several are faster at it is measured then. */
 void sw_ops_cpu_threads(unsigned cores);
 
 /* What the module libsweepd-cuda.so exports under the name SW_OPS_CUDA_OPEN: makes `device` (its

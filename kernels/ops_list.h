@@ -209,8 +209,8 @@ SW_OP(sw_status, attention_backward, (struct sw_queue *q, const float *qkv, cons
 /* --- losses; m is added to. index: int32[B], the row of label or t that row b has, or NULL:
  * b --- */
 
-/* z: float[B][C] logits; label: int32, each that is read in [0, C), or -1: the row is left out of all
- * sums (the caller's duty). With lp[c] = z[c] - max - log(sum(exp(z - max))), a row's loss
+/* z: float[B][C] logits; label: int32, each that is read in [0, C), or -1: the row is left out of
+ * all sums (the caller's duty). With lp[c] = z[c] - max - log(sum(exp(z - max))), a row's loss
  * is -(1 - smooth) lp[label] - smooth / C sum over c of lp[c], smooth in [0, 1]; a row with
  * a NaN logit has loss NaN and is not correct.
  * dz: float[B][C] = scale * (exp(lp[c]) - (1 - smooth) (c == its label) - smooth / C), 0 in a
@@ -229,8 +229,9 @@ SW_OP(sw_status, labels_count, (struct sw_queue *q, const int32_t *label, int32_
  * macro F1 of an evaluation. */
 SW_OP(sw_status, class_counts, (struct sw_queue *q, const float *z, const int32_t *label,
       int64_t *counts, size_t B, size_t C))
-/* y: float[B][O]; t: float of rows of O. A row's loss is the mean over its O of (y - t)^2; the sums for mae and
- * r2 are added too. dy = scale * 2 / O * (y - t); it may be y, and is NULL when not wanted. */
+/* y: float[B][O]; t: float of rows of O. A row's loss is the mean over its O of (y - t)^2; the sums
+ * for mae and r2 are added too. dy = scale * 2 / O * (y - t); it may be y, and is NULL when not
+ * wanted. */
 SW_OP(sw_status, mse, (struct sw_queue *q, const float *y, const float *t, const int32_t *index,
       float *dy, struct sw_metrics *m, float scale, size_t B, size_t O))
 

@@ -1,6 +1,7 @@
 /* kernels/cpu/norm.c — batch and layer normalisation. Sums are made in double: a mean of many
  * floats far from zero keeps its digits, and two passes (mean, then squares around it) keep those
- * of the variance. Where ranks share the rows one pass is all there is: ops.h says what it costs. */
+ * of the variance. Where ranks share the rows one pass is all there is: ops.h says what it
+ * costs. */
 #include "kernels/cpu/cpu.h"
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* kernels/cuda/batchnorm.cu — batch normalisation. Sums are made in double, as in kernels/cpu: mean
  * first, then squares around it.
  *
- * A channel of few values is one block's, in one launch. One of many is cut into parts, by its sizes
- * alone, and takes two launches: the blocks of the first leave the sums of a part each, those of the
- * second put the parts of their channel together, all in the same order, and write a part each.
- * Squares around the means of parts become squares around the channel's:
+ * A channel of few values is one block's, in one launch. One of many is cut into parts, by its
+ * sizes alone, and takes two launches: the blocks of the first leave the sums of a part each, those
+ * of the second put the parts of their channel together, all in the same order, and write a part
+ * each. Squares around the means of parts become squares around the channel's:
  *   squares = sum over the parts of (its squares + its values (its mean - mean)^2)
  *
  * Of rows that ranks share, sums are made in one launch or two, leave the kernel for the other
@@ -359,7 +359,8 @@ sw_status sw_cuda_batchnorm_backward_summed(struct sw_queue *q, const float *x, 
 
 /* --- the sums that ranks add up --- */
 
-/* partial: [C][parts], parts at least 2; sums: [C], a warp each; of a forward pass dgamma is NULL */
+/* partial: [C][parts], parts at least 2; sums: [C], a warp each; of a forward pass dgamma is
+ * NULL */
 static __global__ void batchnorm_together_kernel(const struct sums *partial, struct sums *sums,
 						 const float *rstd, float *dgamma, float *dbeta,
 						 struct channels s)

@@ -1,5 +1,5 @@
-/* kernels/cuda/beside.c — a second stream of a queue, which a library of collectives is given, and the
- * host's waits, which may be for work that waits for another process. */
+/* kernels/cuda/beside.c — a second stream of a queue, which a library of collectives is given, and
+ * the host's waits, which may be for work that waits for another process. */
 #include "kernels/cuda/cuda.h"
 #include <time.h>
 

@@ -52,8 +52,8 @@ sw_status sw_cuda_conv_direct_backward(struct sw_queue *q, const float *x, const
 				       struct sw_cuda_conv_way way);
 
 /* Patches: the same for square kernels of 3 or 5 with stride 1, no size 0. pooled: NULL, or the
- * output is pooled by windows of 2 x 2 beside one another, to pooled and argmax (or NULL): then y is
- * not written. argmax, backward: NULL, or y and dy are those of the pooling. */
+ * output is pooled by windows of 2 x 2 beside one another, to pooled and argmax (or NULL): then y
+ * is not written. argmax, backward: NULL, or y and dy are those of the pooling. */
 size_t sw_cuda_conv_patch_workspace(const struct sw_conv *c, struct sw_cuda_conv_way way);
 sw_status sw_cuda_conv_patch_forward(struct sw_queue *q, const float *x, const float *w,
 				     const float *b, float *y, float *pooled, int32_t *argmax,

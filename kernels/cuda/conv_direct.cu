@@ -32,8 +32,8 @@ static unsigned divide_up(unsigned n, unsigned by)
 	return n / by + (n % by != 0);
 }
 
-/* The gradient before the activation; y: NULL where there is none. Both are loaded, whatever y says:
- * behind a branch the loads of a loop would wait for one another. */
+/* The gradient before the activation; y: NULL where there is none. Both are loaded, whatever y
+ * says: behind a branch the loads of a loop would wait for one another. */
 static __device__ float dz_at(const float *y, const float *dy, unsigned i)
 {
 	const float d = dy[i];

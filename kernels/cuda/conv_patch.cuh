@@ -1,12 +1,12 @@
 /*
- * kernels/cuda/conv_patch.cuh — convolution without columns, by square kernels of 3 or 5 with stride
- * 1: a thread works on patches of 2 x 2 places, so that rows of the image and of the kernel which
- * lie in registers are used several times.
+ * kernels/cuda/conv_patch.cuh — convolution without columns, by square kernels of 3 or 5 with
+ * stride 1: a thread works on patches of 2 x 2 places, so that rows of the image and of the kernel
+ * which lie in registers are used several times.
  *
  * Forward  A block makes 32 patches of CHANNELS planes, a patch a lane; its eight warps share the
- *          terms: warp k takes rows k, k + 8, ... of all kernel rows (channel, i). Partial sums meet
- *          in shared memory and are added from the first warp to the last; bias and relu ride along,
- *          and so does the maximum of a pooling whose windows are the patches.
+ *          terms: warp k takes rows k, k + 8, ... of all kernel rows (channel, i). Partial sums
+ *          meet in shared memory and are added from the first warp to the last; bias and relu ride
+ *          along, and so does the maximum of a pooling whose windows are the patches.
  * dz       Backward, too, looks at patches: relu's mask is applied as they are read, and the
  *          gradient of the pooling is made there: one place of a window has it.
  * dx       As forward, warp k takes outputs k, k + 8, ...: of each all of dz that a patch of the

@@ -93,7 +93,8 @@ struct sw_queue {
 };
 
 /* Takes the GPU for this process, which keeps it until it ends; the same one again is SW_OK.
- * SW_CONFLICT: it has another; SW_NOT_FOUND, SW_BUSY, SW_NOMEM, SW_DEVICE_LOST, each with a line. */
+ * SW_CONFLICT: it has another; SW_NOT_FOUND, SW_BUSY, SW_NOMEM, SW_DEVICE_LOST, each with a
+ * line. */
 sw_status sw_cuda_device_take(int device, struct sw_err *err);
 
 /* The taken device in words; at most cap bytes with the NUL. */

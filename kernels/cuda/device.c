@@ -76,8 +76,8 @@ static sw_status count_devices(int *n, int *driver, int *runtime, struct sw_err 
 	return SW_OK;
 }
 
-/* From which architecture on code waits for the kernel before it, and from which CUDA on that can be
- * recorded. Code of an older one does not wait, on whichever device it runs: a driver translates
+/* From which architecture on code waits for the kernel before it, and from which CUDA on that can
+ * be recorded. Code of an older one does not wait, on whichever device it runs: a driver translates
  * sm_80's for an H100. */
 #define OVERLAP_PTX  90
 #define OVERLAP_CUDA 12030

@@ -1,5 +1,5 @@
-/* kernels/cuda/layernorm.cu — layer normalisation: a warp a row, whose sums are made in double, as in
- * kernels/cpu; the gradients of gamma and beta are sums over columns. */
+/* kernels/cuda/layernorm.cu — layer normalisation: a warp a row, whose sums are made in double, as
+ * in kernels/cpu; the gradients of gamma and beta are sums over columns. */
 #include "kernels/cuda/launch.cuh"
 #include <math.h>
 
@@ -144,7 +144,8 @@ static sw_status columns(struct sw_queue *q, const float *x, const float *mean, 
 }
 
 /* x, dy, dx: float[R][D], dx perhaps dy; gamma: float[D]; mean, rstd: float[R]; a warp a row, of
- * `quads` quads. With h = (x - mean) rstd and e = dy gamma: dx = rstd (e - mean(e) - h mean(e h)) */
+ * `quads` quads. With h = (x - mean) rstd and e = dy gamma: dx = rstd (e - mean(e) - h mean(e
+ * h)) */
 static __global__ void layernorm_backward_kernel(const float *x, const float *gamma,
 						 const float *mean, const float *rstd,
 						 const float *dy, float *dx, size_t R, size_t D,

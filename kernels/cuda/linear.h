@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Small layers: one launch forward and one backward, whatever B, I and O, 0 included; SW_INVALID where
- * a matrix is too large to be counted in 32 bits, which only a size of 0 lets it be. */
+/* Small layers: one launch forward and one backward, whatever B, I and O, 0 included; SW_INVALID
+ * where a matrix is too large to be counted in 32 bits, which only a size of 0 lets it be. */
 sw_status sw_cuda_linear_small_forward(struct sw_queue *q, const float *x, const float *w,
 				       const float *b, float *y, size_t B, size_t I, size_t O,
 				       enum sw_act act);

@@ -110,8 +110,8 @@ sw_status sw_cuda_linear_small_forward(struct sw_queue *q, const float *x, const
 		      : forward<ROWS_MAX>(q, x, w, b, y, d, relu);
 }
 
-/* The gradient before the activation; y: NULL where there is none. Both are loaded, whatever y says:
- * behind a branch the loads of a loop would wait for one another. */
+/* The gradient before the activation; y: NULL where there is none. Both are loaded, whatever y
+ * says: behind a branch the loads of a loop would wait for one another. */
 static __device__ float dz_at(const float *y, const float *dy, unsigned i)
 {
 	const float d = dy[i];

@@ -1,6 +1,6 @@
-/* kernels/cuda/product.c — the one place where cuBLAS makes a product, at the queue's precision, and
- * the memory that it is lent. For bf16 both operands were rounded before; the sum is fp32, as the
- * result. */
+/* kernels/cuda/product.c — the one place where cuBLAS makes a product, at the queue's precision,
+ * and the memory that it is lent. For bf16 both operands were rounded before; the sum is fp32, as
+ * the result. */
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/blas.h"
 
@@ -56,7 +56,8 @@ sw_status sw_cuda_product_status(const struct sw_queue *q, cublasStatus_t e)
 {
 	if (e == CUBLAS_STATUS_SUCCESS)
 		return SW_OK;
-	(void)cudaGetLastError(); /* it may have left one, which the next launch takes for its own */
+	/* it may have left one, which the next launch takes for its own */
+	(void)cudaGetLastError();
 	return q->recording ? SW_UNSUPPORTED : sw_cuda_blas_status(e);
 }
 

@@ -44,16 +44,16 @@ sw_status sw_cuda_operand(struct sw_queue *q, const float *x, size_t n, size_t *
 sw_status sw_cuda_round(struct sw_queue *q, const float *x, void *bf16, size_t n);
 
 /* c: float[n][m] = op(b) op(a) + beta c, over k terms; op, m, n, k, a, lda, b and ldb as cuBLAS
- * sees them, a and b in the queue's form, c dense. None of m, n, k is 0. SW_NOMEM: the queue has not
- * been lent the memory for products. */
+ * sees them, a and b in the queue's form, c dense. None of m, n, k is 0. SW_NOMEM: the queue has
+ * not been lent the memory for products. */
 sw_status sw_cuda_product(struct sw_queue *q, cublasOperation_t ta, cublasOperation_t tb, size_t m,
 			  size_t n, size_t k, const void *a, size_t lda, const void *b, size_t ldb,
 			  float beta, float *c);
 
 /* The same with beta 0 and in the same launch, where *done is 1: bias: float[m] is added to each
  * row of c, or, where that is NULL, sums: float[n] become those of each row's terms of op(b). Where
- * it is 0 cuBLAS has no kernel for the shape or the card, and nothing was done: sw_cuda_product makes
- * the same, but that sums may have other bits. */
+ * it is 0 cuBLAS has no kernel for the shape or the card, and nothing was done: sw_cuda_product
+ * makes the same, but that sums may have other bits. */
 sw_status sw_cuda_product_fused(struct sw_queue *q, cublasOperation_t ta, cublasOperation_t tb,
 				size_t m, size_t n, size_t k, const void *a, size_t lda,
 				const void *b, size_t ldb, float *c, const float *bias, float *sums,

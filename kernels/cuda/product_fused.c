@@ -1,8 +1,8 @@
 /* kernels/cuda/product_fused.c — a product with what lies beside it, in one launch of cuBLASLt.
  *
  * Its relu is not used: it makes a NaN 0, and a net that diverged would not be seen to. Its mask of
- * relu for the way back is a bit matrix that only its own relu writes. Nor are its sums of gradients
- * where operands are rounded: they would be sums of rounded terms.
+ * relu for the way back is a bit matrix that only its own relu writes. Nor are its sums of
+ * gradients where operands are rounded: they would be sums of rounded terms.
  *
  * The algorithm is the first that the library's heuristic names for the shape, the alignment of
  * the pointers and a workspace of one size: nothing that another lane changes. The library itself

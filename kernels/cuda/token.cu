@@ -23,8 +23,9 @@ static size_t chunk_of(size_t N)
 	return places;
 }
 
-/* Chunks of so many places at most: fewer of them may be in smaller chunks, and more of these. A net
- * asks for scratch memory once, for its largest batch, and the last one of an epoch is smaller. */
+/* Chunks of so many places at most: fewer of them may be in smaller chunks, and more of these. A
+ * net asks for scratch memory once, for its largest batch, and the last one of an epoch is
+ * smaller. */
 static size_t chunks_most(size_t N)
 {
 	const size_t chunk = chunk_of(N), chunks = (N - 1) / chunk + 1;
@@ -63,9 +64,9 @@ static sw_status sort_tokens(struct sw_queue *q, struct sorting *s, const int32_
 		(const int32_t *)s->place, s->order, (int)N, 0, bits, q ? q->stream : NULL));
 }
 
-/* As many bytes as CUB needs at most, told without a device: a copy of keys and places, 1 KiB for each
- * tile of 2,048 of them or more (its policies of sm_80 and later have 6,528 or more), and digits. Of
- * InvokeOnesweep in CUB 3.0, whose own answer needs a device. */
+/* As many bytes as CUB needs at most, told without a device: a copy of keys and places, 1 KiB for
+ * each tile of 2,048 of them or more (its policies of sm_80 and later have 6,528 or more), and
+ * digits. Of InvokeOnesweep in CUB 3.0, whose own answer needs a device. */
 static size_t temp_bytes_most(size_t N)
 {
 	return 9 * N + ((size_t)32 << 10);
@@ -111,8 +112,8 @@ static __global__ void places_kernel(int32_t *place, size_t N)
 }
 
 /* token: uint32[N], sorted; order: int32[N]; dy: float[N][D]; dtable: float[V][D]. A warp walks 32
- * columns of a chunk's rows, from the first to the last, eight at a time. What it adds up of a token
- * that began in an earlier chunk is left in heads: float[chunks][D]. */
+ * columns of a chunk's rows, from the first to the last, eight at a time. What it adds up of a
+ * token that began in an earlier chunk is left in heads: float[chunks][D]. */
 #define FLIGHT 8
 static __global__ void add_rows_kernel(const uint32_t *token, const int32_t *order, const float *dy,
 				       float *dtable, float *heads, size_t N, size_t D,

@@ -1,5 +1,5 @@
-/* tests/kernels/cuda_queue.h — a queue of the CUDA table, and floats in its memory: for each test of a
- * suite, on the stand-in (which has none left at its end) or on a GPU. */
+/* tests/kernels/cuda_queue.h — a queue of the CUDA table, and floats in its memory: for each test
+ * of a suite, on the stand-in (which has none left at its end) or on a GPU. */
 #ifndef SW_TESTS_KERNELS_CUDA_QUEUE_H
 #define SW_TESTS_KERNELS_CUDA_QUEUE_H
 

@@ -1,5 +1,5 @@
-/* tests/kernels/test_cuda_beside.c — the stream beside a queue's work: what comes before what, by calls
- * and recorded, and the host's waits for work that does not end. */
+/* tests/kernels/test_cuda_beside.c — the stream beside a queue's work: what comes before what, by
+ * calls and recorded, and the host's waits for work that does not end. */
 #include "tests/kernels/cuda_queue.h"
 #include <cuda_runtime.h>
 #include <signal.h>
@@ -112,7 +112,8 @@ static void run(struct sw_graph *g)
 	ck_assert_int_eq(o->sync(q), SW_OK);
 }
 
-/* _i & 1: recorded; _i & 2: a join is forgotten, else a fork; _i & 4: of a sum that is read alone */
+/* _i & 1: recorded; _i & 2: a join is forgotten, else a fork; _i & 4: of a sum that is read
+ * alone */
 START_TEST(shim_aborts_at_a_forgotten_fork_or_join)
 {
 	float *x = floats(N, 1), *sum = floats(N, 0), *other = floats(N, 0);

@@ -1,5 +1,5 @@
-/* tests/kernels/test_cuda_load.c — the list of kernels that are loaded when a device is taken, on the
- * stand-in device. */
+/* tests/kernels/test_cuda_load.c — the list of kernels that are loaded when a device is taken, on
+ * the stand-in device. */
 #include "base/fault.h"
 #include "kernels/cuda/load.h"
 #include "kernels/ops.h"

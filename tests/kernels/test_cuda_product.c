@@ -283,8 +283,8 @@ END_TEST
 
 /* --- products with more in their launch --- */
 
-/* Why there is no fused product: the library has no such kernel, the bias is not aligned as its kernels
- * want it, or the product itself is refused although an algorithm was found. */
+/* Why there is no fused product: the library has no such kernel, the bias is not aligned as its
+ * kernels want it, or the product itself is refused although an algorithm was found. */
 static const struct {
 	bool unfused, moved;
 	int refusal;

@@ -1,6 +1,6 @@
-/* tests/kernels/test_cuda_space.c — the memory of a device and of its queues: what is taken, lent and
- * given back without a wait, and a cuBLAS that is missing or short of memory. On the stand-in alone,
- * which counts it. */
+/* tests/kernels/test_cuda_space.c — the memory of a device and of its queues: what is taken, lent
+ * and given back without a wait, and a cuBLAS that is missing or short of memory. On the stand-in
+ * alone, which counts it. */
 #include "kernels/cuda/linear.h"
 #include "tests/kernels/cuda_queue.h"
 #include <cublas_v2.h>

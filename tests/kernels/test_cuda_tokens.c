@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- embeddings: up to 32 places the bits are the same; then a token's sums are made of parts --- */
+/* --- embeddings: up to 32 places the bits are the same, then a token's sums are of parts --- */
 
 static const struct table {
 	size_t N, V, D;

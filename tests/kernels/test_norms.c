@@ -239,7 +239,8 @@ START_TEST(batchnorm_of_shared_rows_moves_the_statistics_of_all)
 }
 END_TEST
 
-/* One value for all rows has no variance, and rounding makes none below 0; nor does it hide a NaN. */
+/* One value for all rows has no variance, and rounding makes none below 0; nor does it hide a
+ * NaN. */
 START_TEST(batchnorm_of_shared_rows_has_no_variance_below_zero)
 {
 	enum { N = 1000 };

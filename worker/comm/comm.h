@@ -6,8 +6,8 @@
  * each batch: every one has all weights, makes the gradients of its own rows, and gets the sum of
  * all gradients. In a pipeline a rank has some layers only, and hands their values to the next one.
  *
- *   once      sw_comm_meet         by the lead, before it starts the ranks: makes their shared memory
- *             sw_comm_open         by each rank; comes back when all are there
+ *   once      sw_comm_meet         by the lead, before it starts the ranks: makes their shared
+ *             memory sw_comm_open         by each rank; comes back when all are there
  *             sw_comm_groups       with a pipeline: whose gradients are of the same weights
  *             sw_comm_devices      with GPUs: lets NCCL carry what devices hold
  *   a step    sw_comm_exchange     in a pipeline, with the rank before and the one behind
@@ -19,12 +19,13 @@
  *
  * What always holds:
  * Order    All ranks make the same calls in the same order, with the same sizes.
- * Bits     A sum is ((r0 + r1) + r2) + ..., in rank order, on every rank: all have the same bits, but
- *          for the payload of a NaN.
+ * Bits     A sum is ((r0 + r1) + r2) + ..., in rank order, on every rank: all have the same bits,
+ *          but for the payload of a NaN.
  * Waits    Every wait has a limit, and ends when a rank is lost.
  * Errors   The first error of any rank ends the comm for all. From then on each call returns that
- *          error, sw_comm_why() has its line, and sw_comm_close is what is left to do. SW_PEER_LOST;
- *          what a rank has passed to sw_comm_abort; SW_INTERNAL: the ranks' calls differ.
+ *          error, sw_comm_why() has its line, and sw_comm_close is what is left to do.
+ *          SW_PEER_LOST; what a rank has passed to sw_comm_abort; SW_INTERNAL: the ranks' calls
+ *          differ.
  * Memory   All buffers are the caller's, in host memory; none may overlap.
  * Threads  One comm, one thread.
  *
@@ -35,10 +36,11 @@
  *          exchange with a rank of another group.
  * Devices  After sw_comm_devices begun sums, sums_now and exchanges are of device memory, in the
  *          order of the stream that they name, and NCCL chooses the order of additions (nccl.h).
- * Lost     A rank shows life whenever it waits, and by sw_comm_beat. One that is silent for 8 s counts
- *          as lost, and whoever waits for it kills it (SIGKILL). While its thread computes or waits
- *          for a disk the limit is 56 s. A rank that has ended is noticed within 200 ms. One that has
- *          closed counts as silent. SWEEPD_COMM_SILENT_MS, for tests, sets another limit than 8 s.
+ * Lost     A rank shows life whenever it waits, and by sw_comm_beat. One that is silent for 8 s
+ *          counts as lost, and whoever waits for it kills it (SIGKILL). While its thread computes
+ *          or waits for a disk the limit is 56 s. A rank that has ended is noticed within 200 ms.
+ *          One that has closed counts as silent. SWEEPD_COMM_SILENT_MS, for tests, sets another
+ *          limit than 8 s.
  */
 #ifndef SW_WORKER_COMM_COMM_H
 #define SW_WORKER_COMM_COMM_H
@@ -51,7 +53,8 @@
 
 struct sw_comm; /* opaque; one per rank */
 
-/* What a rank needs to open its comm: plain bytes, so that a lead can hand it to a child as it is. */
+/* What a rank needs to open its comm: plain bytes, so that a lead can hand it to a child as it
+ * is. */
 struct sw_comm_seat {
 	unsigned rank, world;
 	char transport[8]; /* "shm", or "nccl": shm with sums on devices */
@@ -78,14 +81,14 @@ SW_NODISCARD sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_s
 unsigned sw_comm_rank(const struct sw_comm *c);
 unsigned sw_comm_world(const struct sw_comm *c);
 
-/* Ranks r, r + groups, r + 2 groups, ... are a group from now on: sums that are begun are of a group,
- * and their `parts` are counted in it. By all ranks, and before sw_comm_devices; groups divides the
- * world. 1, as after open: all ranks are one group. */
+/* Ranks r, r + groups, r + 2 groups, ... are a group from now on: sums that are begun are of a
+ * group, and their `parts` are counted in it. By all ranks, and before sw_comm_devices; groups
+ * divides the world. 1, as after open: all ranks are one group. */
 void sw_comm_groups(struct sw_comm *c, unsigned groups);
 
 /* With the transport "nccl", by all ranks, when the process has taken its device, and before the
- * first sw_comm_sum_begin. Does nothing with other transports, or a second time. Errors are those of
- * sw_nccl_open (nccl.h). */
+ * first sw_comm_sum_begin. Does nothing with other transports, or a second time. Errors are those
+ * of sw_nccl_open (nccl.h). */
 SW_NODISCARD sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err);
 /* Do begun sums lie in device memory? */
 bool sw_comm_on_devices(const struct sw_comm *c);
@@ -95,24 +98,24 @@ void sw_comm_describe(const struct sw_comm *c, char *text, size_t cap);
 /* --- a step --- */
 
 /* p: float[n], final on this rank, and left alone until sw_comm_sum_end. It becomes the sum of the
- * first `parts` ranks of the group; what the others have in theirs counts for nothing. Does not wait,
- * unless 64 sums have begun; it adds what other ranks' parts have come, so that later calls find less
- * to do. stream: NULL, or on devices the stream in whose order p is final, and then the sum. There all
- * ranks' parts count, so those from `parts` on have zeros. */
+ * first `parts` ranks of the group; what the others have in theirs counts for nothing. Does not
+ * wait, unless 64 sums have begun; it adds what other ranks' parts have come, so that later calls
+ * find less to do. stream: NULL, or on devices the stream in whose order p is final, and then the
+ * sum. There all ranks' parts count, so those from `parts` on have zeros. */
 SW_NODISCARD sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n,
 					 unsigned parts);
-/* p: double[n] becomes the sum of the first `parts` of all ranks when this is back, or on devices when
- * stream comes to it. Sums that have begun are made before it. */
+/* p: double[n] becomes the sum of the first `parts` of all ranks when this is back, or on devices
+ * when stream comes to it. Sums that have begun are made before it. */
 SW_NODISCARD sw_status sw_comm_sum_now(struct sw_comm *c, void *stream, double *p, size_t n,
 				       unsigned parts);
 /* All that have begun are sums now, or in the order of their stream. */
 SW_NODISCARD sw_status sw_comm_sum_end(struct sw_comm *c);
 
 /* out: float[out_n] goes to the peer, in: float[in_n] comes from it; either may be none (n 0). The
- * peer makes its exchanges with this rank in the same order, with the same sizes. Two ranks that both
- * send and receive in one call never wait for each other's end. A rank that only sends does not wait
- * for the peer while 8 MiB hold all that it has on its way. stream: as of sw_comm_sum_begin; then the
- * first of the two ranks is back when both have come. */
+ * peer makes its exchanges with this rank in the same order, with the same sizes. Two ranks that
+ * both send and receive in one call never wait for each other's end. A rank that only sends does
+ * not wait for the peer while 8 MiB hold all that it has on its way. stream: as of
+ * sw_comm_sum_begin; then the first of the two ranks is back when both have come. */
 SW_NODISCARD sw_status sw_comm_exchange(struct sw_comm *c, void *stream, unsigned peer,
 					const float *out, size_t out_n, float *in, size_t in_n);
 
@@ -129,8 +132,8 @@ SW_NODISCARD sw_status sw_comm_broadcast(struct sw_comm *c, unsigned from, void 
 SW_NODISCARD sw_status sw_comm_all_gather(struct sw_comm *c, const void *mine, void *all,
 					  size_t bytes);
 SW_NODISCARD sw_status sw_comm_barrier(struct sw_comm *c);
-/* Rank 0 says whether all do some work, or none does: its *on becomes that of the others. It does not
- * wait for them. */
+/* Rank 0 says whether all do some work, or none does: its *on becomes that of the others. It does
+ * not wait for them. */
 SW_NODISCARD sw_status sw_comm_go(struct sw_comm *c, bool *on);
 
 /* --- signs of life --- */
@@ -146,9 +149,9 @@ SW_NODISCARD sw_status sw_comm_look(void *comm);
 
 /* --- the end --- */
 
-/* By all ranks, when their sums are done and recordings of them are gone; after an error by each for
- * itself. Does nothing if sw_comm_devices did not begin. SW_DEVICE_LOST, now and at later calls: NCCL
- * does not end within the limit of silence; then the process must end by _exit. */
+/* By all ranks, when their sums are done and recordings of them are gone; after an error by each
+ * for itself. Does nothing if sw_comm_devices did not begin. SW_DEVICE_LOST, now and at later
+ * calls: NCCL does not end within the limit of silence; then the process must end by _exit. */
 sw_status sw_comm_devices_end(struct sw_comm *c);
 /* NULL is allowed. Does not wait for the others. A rank that has closed while others wait counts as
  * lost once the limit is over: so the last thing that ranks do together is a call of all. */

@@ -3,9 +3,9 @@
  * stream of chunks, which that one reads in order. A table of functions (comm_shm.c) moves chunks;
  * comm.c and comm_sum.c say what is in them.
  *
- * A rank's chunk lies in one of its cells until all ranks that it is for have read it. All calls fit
- * one order (comm.h), and each rank takes its cells in that order. So the oldest call that is not done
- * never waits for a cell that a later one holds: there is no deadlock.
+ * A rank's chunk lies in one of its cells until all ranks that it is for have read it. All calls
+ * fit one order (comm.h), and each rank takes its cells in that order. So the oldest call that is
+ * not done never waits for a cell that a later one holds: there is no deadlock.
  */
 #ifndef SW_WORKER_COMM_COMM_INTERNAL_H
 #define SW_WORKER_COMM_COMM_INTERNAL_H
@@ -14,7 +14,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define COMM_CHUNK        ((size_t)128 * 1024) /* bytes; two of them and two of the caller's fit an L2 */
+/* bytes; two of them and two of the caller's fit an L2 */
+#define COMM_CHUNK        ((size_t)128 * 1024)
 #define COMM_CELLS        64                   /* a rank's cells, a chunk each: 8 MiB */
 #define COMM_SUMS         64                   /* that are begun and not complete */
 #define COMM_LOOK_US      ((int64_t)100000) /* between two looks at the others, while it waits */
@@ -42,8 +43,8 @@ struct sw_comm {
 	sw_status failed; /* SW_OK until something ended it all */
 	char why[256];
 	int64_t silent_us, beaten_us; /* the limit; when this rank last showed life */
-	/* The others' silence before this does not count: this rank had stopped too, perhaps together
-	 * with them, or did not look. */
+	/* The others' silence before this does not count: this rank had stopped too, perhaps
+	 * together with them, or did not look. */
 	int64_t awake_us;
 	struct comm_sum sum[COMM_SUMS]; /* [begun % COMM_SUMS], done <= publishing <= begun */
 	size_t sums_done, sums_publishing, sums_begun;
@@ -59,18 +60,20 @@ struct comm_table {
 	sw_status (*open)(struct sw_comm **out, const struct sw_comm_seat *at, int64_t silent_us,
 			  struct sw_err *err);
 	void (*close)(struct sw_comm *c);
-	/* Where the next chunk may be written, COMM_CHUNK bytes; NULL: no cell is free. The same until
-	 * it is published. */
+	/* Where the next chunk may be written, COMM_CHUNK bytes; NULL: no cell is free. The same
+	 * until it is published. */
 	void *(*room)(struct sw_comm *c);
 	/* to: bit r for rank r; its own counts for nothing. */
 	void (*publish)(struct sw_comm *c, enum comm_kind kind, size_t bytes, uint64_t to);
-	/* The next chunk of a peer's stream to this rank, if it is there; valid until it is released. */
+	/* The next chunk of a peer's stream to this rank, if it is there; valid until it is
+	 * released. */
 	bool (*peek)(struct sw_comm *c, unsigned from, struct comm_chunk *out);
 	void (*release)(struct sw_comm *c, unsigned from);
-	/* Waits until something may have come, at most COMM_LOOK_US, and looks at the others now and
-	 * then. *lost: a rank that was found ended, else untouched; what it published before may be
-	 * all that is waited for. One that has closed in order is not: others may wait for what a third
-	 * gave to both, so it counts as silent. Sets c->failed where nothing can be waited for any more. */
+	/* Waits until something may have come, at most COMM_LOOK_US, and looks at the others now
+	 * and then. *lost: a rank that was found ended, else untouched; what it published before
+	 * may be all that is waited for. One that has closed in order is not: others may wait for
+	 * what a third gave to both, so it counts as silent. Sets c->failed where nothing can be
+	 * waited for any more. */
 	void (*idle)(struct sw_comm *c, unsigned *lost);
 	/* The same without a wait, for a rank that waits for its device. */
 	void (*look)(struct sw_comm *c, unsigned *lost);
@@ -85,15 +88,15 @@ extern const struct comm_table comm_shm;
 sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line);
 /* The same for a lost rank. */
 sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent);
-/* Has the rank that last showed life at since_us been silent for too long? tid: the thread whose work it
- * is, 0: not known. */
+/* Has the rank that last showed life at since_us been silent for too long? tid: the thread whose
+ * work it is, 0: not known. */
 bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t tid);
 /* A chunk that is there must be the one that this rank expects. */
 sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk *chunk,
 		      enum comm_kind kind, size_t bytes);
 
-/* Begun sums, as far as they come without a wait: other ranks may need this one's part. True: all of
- * that is published. */
+/* Begun sums, as far as they come without a wait: other ranks may need this one's part. True: all
+ * of that is published. */
 bool comm_sums_go_on(struct sw_comm *c);
 
 /* to[n] = from[n] + to[n]; bytes: whole elements, both of at most COMM_CHUNK */

@@ -1,10 +1,10 @@
 /*
- * worker/comm/comm_shm.c — ranks of one machine: memory that all of them map (a memfd without a name,
- * which goes with the last of them).
+ * worker/comm/comm_shm.c — ranks of one machine: memory that all of them map (a memfd without a
+ * name, which goes with the last of them).
  *
- * It has a member for each rank, with a lane to each other rank, and COMM_CELLS cells of a chunk each.
- * Rank w alone writes member w and its cells, with two exceptions: all ring its bell, and in its lane
- * to r the word `read` is r's.
+ * It has a member for each rank, with a lane to each other rank, and COMM_CELLS cells of a chunk
+ * each. Rank w alone writes member w and its cells, with two exceptions: all ring its bell, and in
+ * its lane to r the word `read` is r's.
  *
  *   w writes cell s and, in its lane to r, ticket[k % COMM_CELLS] = {kind, bytes, s}; then it sets
  *     published = k + 1 (release); so for each r that the chunk is for
@@ -12,21 +12,23 @@
  *
  * 1. r reads what w wrote of chunk k: its acquire load saw a release store that came after the
  *    writes.
- * 2. w writes a cell or a ticket again only when its readers are done: w has seen read > k (acquire)
+ * 2. w writes a cell or a ticket again only when its readers are done: w has seen read > k
+ * (acquire)
  *    in each lane whose chunk k used it, and all reads came before those release stores. Cell s is
  *    taken from w's set of free cells, and returns there only then. Ticket k % COMM_CELLS is free
  *    then, too: if chunk k - COMM_CELLS of the lane still held a cell, all cells would be taken.
  * 3. No wake-up is missed. A rank that changes published or read increments the bell of each rank
- *    that may wait for it, then looks whether that one sleeps. A rank that waits loads its bell, looks
- *    for what it needs, says that it sleeps, and FUTEX_WAIT compares the bell with that load. All four
- *    are sequentially consistent: if the first looked before the second said that it sleeps, then
- *    the increment came before the comparison. The limit of a wait would cover a miss nevertheless.
+ *    that may wait for it, then looks whether that one sleeps. A rank that waits loads its bell,
+ *    looks for what it needs, says that it sleeps, and FUTEX_WAIT compares the bell with that load.
+ *    All four are sequentially consistent: if the first looked before the second said that it
+ *    sleeps, then the increment came before the comparison. The limit of a wait would cover a miss
+ *    nevertheless.
  *
- * A ticket is not trusted, for another process writes it: the number of a cell is cut, so that nothing
- * outside of this memory is read, and its bytes are compared (comm_expect).
+ * A ticket is not trusted, for another process writes it: the number of a cell is cut, so that
+ * nothing outside of this memory is read, and its bytes are compared (comm_expect).
  *
- * The lowest free cell is taken, not the next in turn: ranks in step use two or three, which stay in
- * their caches.
+ * The lowest free cell is taken, not the next in turn: ranks in step use two or three, which stay
+ * in their caches.
  */
 #include "base/beat.h"
 #include "base/clock.h"
@@ -349,8 +351,8 @@ static bool has_ended(const struct member *m)
 }
 
 /* Of all others the first that is lost. A silent one is killed, after the word that it is. One that
- * has closed counts as silent, no more: a chunk comes to one of its readers after the other, and who has
- * it may have all and be gone while others still wait for it. */
+ * has closed counts as silent, no more: a chunk comes to one of its readers after the other, and
+ * who has it may have all and be gone while others still wait for it. */
 static void look(struct shm *s, int64_t now_us, unsigned *lost)
 {
 	struct sw_comm *c = &s->comm;

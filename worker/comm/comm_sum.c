@@ -1,13 +1,14 @@
-/* worker/comm/comm_sum.c — sums: each of their ranks publishes its part chunk by chunk, and adds the
- * chunks of all in rank order into its own memory. What is published is a copy, so a chunk of p is
- * written only after it has left. */
+/* worker/comm/comm_sum.c — sums: each of their ranks publishes its part chunk by chunk, and adds
+ * the chunks of all in rank order into its own memory. What is published is a copy, so a chunk of p
+ * is written only after it has left. */
 #include "worker/comm/comm_internal.h"
 #include "worker/comm/nccl.h"
 #include <assert.h>
 #include <string.h>
 
-/* How far a rank that waits runs ahead of the others, in chunks. Ranks in step are one apart; where one
- * was taken off its core, the other has done so much when it comes back. More would leave the cache. */
+/* How far a rank that waits runs ahead of the others, in chunks. Ranks in step are one apart; where
+ * one was taken off its core, the other has done so much when it comes back. More would leave the
+ * cache. */
 #define AHEAD 16
 
 /* What is added at a time where a third operand lies between: it stays in the L1. */

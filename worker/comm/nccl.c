@@ -71,9 +71,9 @@ static const char *const symbols[] = {
 #define SYMBOLS (sizeof symbols / sizeof symbols[0])
 _Static_assert(sizeof(struct calls) == SYMBOLS * sizeof(void (*)(void)), "a symbol is a call");
 
-/* What fixes the order of a sum, where more than two ranks leave a choice; then what ranks of one machine
- * need: no other interface, which a firewall may guard, and no registering of buffers that a graph has,
- * which fails for some. A user's own value counts. */
+/* What fixes the order of a sum, where more than two ranks leave a choice; then what ranks of one
+ * machine need: no other interface, which a firewall may guard, and no registering of buffers that
+ * a graph has, which fails for some. A user's own value counts. */
 static const struct {
 	const char *name, *value;
 	unsigned above; /* so many ranks */
@@ -236,8 +236,8 @@ static sw_status meet(struct sw_nccl *n)
 }
 
 /* By a thread: the end of a communicator waits for that of all graphs with calls of it, which the
- * caller has. Both in one group: one's end waits for the device, where the other's work may wait for
- * a rank that is gone. */
+ * caller has. Both in one group: one's end waits for the device, where the other's work may wait
+ * for a rank that is gone. */
 static void *abort_both(void *arg)
 {
 	struct sw_nccl *n = arg;

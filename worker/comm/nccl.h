@@ -5,23 +5,23 @@
  *
  * Library  libnccl.so.2, 2.22 or later, opened when it is first needed; nothing links it.
  * Order    Fixed for the same GPUs, library and settings, and of two ranks that of the other
- *          transports: a + b is b + a. Three or more add in the ring's order, not in rank order. For
- *          that the algorithm is pinned by the environment, unless the user has set it:
- *          NCCL_ALGO=Ring, NCCL_NVLS_ENABLE=0 (a switch would add in an order of its own). The protocol
- *          is NCCL's choice by the size. sw_nccl_describe() says what holds.
+ *          transports: a + b is b + a. Three or more add in the ring's order, not in rank order.
+ *          For that the algorithm is pinned by the environment, unless the user has set it:
+ *          NCCL_ALGO=Ring, NCCL_NVLS_ENABLE=0 (a switch would add in an order of its own). The
+ *          protocol is NCCL's choice by the size. sw_nccl_describe() says what holds.
  * Process  Between open and close NCCL's settings are in the environment: no other thread reads or
  *          changes it meanwhile. One at a time.
- * Zeros    All ranks take part in each sum: one without rows must add zeros. The sum of -0s of ranks
- *          with rows is then 0, where the other transports say -0.
+ * Zeros    All ranks take part in each sum: one without rows must add zeros. The sum of -0s of
+ *          ranks with rows is then 0, where the other transports say -0.
  * Waits    Calls of NCCL do not block; each is asked after until it is done, while the rank looks
  *          at the others (sw_comm_look), and for at most 8 times the limit of silence.
- * Faults   What fails ends the comm: the line names NCCL's call. Aborted, whatever streams were given
- *          ends soon, of unknown outcome. Once it was, all calls but abort and close are refused.
- *          A thread makes NCCL's calls for that: they wait until graphs with sums or exchanges are
- *          freed, which is the caller's to do, before it closes.
+ * Faults   What fails ends the comm: the line names NCCL's call. Aborted, whatever streams were
+ *          given ends soon, of unknown outcome. Once it was, all calls but abort and close are
+ *          refused. A thread makes NCCL's calls for that: they wait until graphs with sums or
+ *          exchanges are freed, which is the caller's to do, before it closes.
  * Graphs   Sums and exchanges may be recorded (ops.h), after the same were made outside of a
- *          recording, on all ranks or none, and all recordings end before sw_nccl_close, which waits
- *          for them.
+ *          recording, on all ranks or none, and all recordings end before sw_nccl_close, which
+ *          waits for them.
  * Groups   Sums of a group have a communicator of their own.
  */
 #ifndef SW_WORKER_COMM_NCCL_H

@@ -1,10 +1,10 @@
 /*
  * worker/model/back.c — the backward pass: which gradient lies where.
  *
- * From the loss to the first operation with parameters, or to value 0 where that is received. A value's gradient is the sum over its
- * readers. The first of them (from the end) gives it a buffer; the others add to it. A sum passes
- * its own gradient on to both of its inputs, so that one buffer may be the gradient of several
- * values: then it is read, and written only by the last of them.
+ * From the loss to the first operation with parameters, or to value 0 where that is received. A
+ * value's gradient is the sum over its readers. The first of them (from the end) gives it a buffer;
+ * the others add to it. A sum passes its own gradient on to both of its inputs, so that one buffer
+ * may be the gradient of several values: then it is read, and written only by the last of them.
  */
 #include "worker/model/internal.h"
 

@@ -61,7 +61,8 @@ struct sw_layout {
 	size_t library; /* beside them: what products_open takes */
 };
 
-/* m: with t->stages that of stage t->stage. ops: whose scratch memory is counted. SW_TOO_BIG when the sizes do not fit an address. */
+/* m: with t->stages that of stage t->stage. ops: whose scratch memory is counted. SW_TOO_BIG when
+ * the sizes do not fit an address. */
 SW_NODISCARD sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 				      const struct sw_trainer *t, size_t train_rows,
 				      size_t val_rows, const struct sw_ops *ops,
@@ -74,8 +75,8 @@ SW_NODISCARD sw_status sw_layout_fit(struct sw_layout *out, const struct sw_mode
 				     const struct sw_ops *ops, size_t most, unsigned *halved,
 				     struct sw_err *err);
 
-/* Micro-batches that stage s has begun and not ended at most, of n in all: 1F1B, "PipeDream-Flush" of
- * Narayanan et al. 2021 (Memory-Efficient Pipeline-Parallel DNN Training), section 3. */
+/* Micro-batches that stage s has begun and not ended at most, of n in all: 1F1B, "PipeDream-Flush"
+ * of Narayanan et al. 2021 (Memory-Efficient Pipeline-Parallel DNN Training), section 3. */
 size_t sw_layout_copies(unsigned stages, unsigned s, size_t n);
 
 /* Rows of one rank, where so many ranks share rows: the first ones have so many, the last fewer, or

@@ -1,5 +1,6 @@
 /*
- * worker/model/op.h — an operation of a model, and what is known of its kind: the rows of op_list.h.
+ * worker/model/op.h — an operation of a model, and what is known of its kind: the rows of
+ * op_list.h.
  *
  * A new layer is a row here, what it computes in forward.c and backward.c (nothing, where it works
  * element by element), and a form in spec/layers.c. A kind that needs more than other kinds has it

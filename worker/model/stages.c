@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* What an element that an operation writes costs beside its products, in operations of these, forward
- * and backward: it is fetched and written some times. An estimate. */
+/* What an element that an operation writes costs beside its products, in operations of these,
+ * forward and backward: it is fetched and written some times. An estimate. */
 #define ELEMENT_OPS 48.0
 
 /* How far from the best balance of work memory may take it. */
@@ -106,8 +106,8 @@ static double memory_of(const struct choice *c, unsigned s, size_t from, size_t 
 	       (c->at[to].kept - c->at[from].kept) * c->rows * copies;
 }
 
-/* Cuts whose largest stage, by `of`, is the smallest, among those with stages of at most so much work.
- * *first: their places. Returns the largest; INFINITY: there are none. */
+/* Cuts whose largest stage, by `of`, is the smallest, among those with stages of at most so much
+ * work. *first: their places. Returns the largest; INFINITY: there are none. */
 static double choose(const struct choice *c, double most_work,
 		     double (*of)(const struct choice *c, unsigned s, size_t from, size_t to),
 		     size_t first[SW_STAGES_MAX + 1])

@@ -1,5 +1,5 @@
-/* worker/net/backward.c — the plan's backward pass, step by step: of each kind in op_list.h the function
- * that calls its kernel. */
+/* worker/net/backward.c — the plan's backward pass, step by step: of each kind in op_list.h the
+ * function that calls its kernel. */
 #include "base/beat.h"
 #include "worker/net/internal.h"
 

@@ -5,9 +5,9 @@
  *   copies         | t+1 to stage 1 | ...      | t+2 to stage 0 |
  *   queue    | step t on stage 0       | step t+1 on stage 1  |
  *
- * Of several ranks that share a batch each fetches its own rows, to where they lie in the batch's; and
- * the labels of all, for how many count is of the whole batch. What a pipeline's later stages are
- * given comes from the one before, so these fetch no inputs.
+ * Of several ranks that share a batch each fetches its own rows, to where they lie in the batch's;
+ * and the labels of all, for how many count is of the whole batch. What a pipeline's later stages
+ * are given comes from the one before, so these fetch no inputs.
  *
  * Two stages by turns: what is fetched goes where the batch at hand does not lie. A stage holds,
  * each aligned, inputs[stage_rows], labels[stage_rows], lengths[stage_rows]. */

@@ -170,9 +170,9 @@ struct sw_net_share sw_net_share_of(const struct sw_net *net, size_t rows);
 SW_NODISCARD sw_status sw_net_grads_final(const struct sw_net_pass *p, size_t from, size_t *to);
 /* The sums end; a rank without rows has its part in them here. */
 SW_NODISCARD sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine);
-/* sums: backend memory, double[n]; those of the first `parts` ranks for what the queue is given from
- * here on. By all ranks: of batch norms in each pass, also one without rows, and between the sums of
- * gradients, too. */
+/* sums: backend memory, double[n]; those of the first `parts` ranks for what the queue is given
+ * from here on. By all ranks: of batch norms in each pass, also one without rows, and between the
+ * sums of gradients, too. */
 SW_NODISCARD sw_status sw_net_sums_now(const struct sw_net *net, double *sums, size_t n,
 				       unsigned parts);
 /* Whether all ranks say yes. */
@@ -228,8 +228,8 @@ struct sw_net_steps {
 	const struct sw_net_rows *from;
 	size_t n;
 };
-/* Records what `give` gives to the queue. SW_OK with *out NULL: it was not recorded, and nothing was
- * given. */
+/* Records what `give` gives to the queue. SW_OK with *out NULL: it was not recorded, and nothing
+ * was given. */
 SW_NODISCARD sw_status sw_net_graph_record(struct sw_net *net, const struct sw_net_steps *steps,
 					   sw_status (*give)(struct sw_net *,
 							     const struct sw_net_steps *),
@@ -247,8 +247,9 @@ SW_NODISCARD sw_status sw_net_feed_create(struct sw_net *net, const struct sw_da
 void sw_net_feed_destroy(struct sw_net *net);
 /* The coming epoch's order is copied, and what was fetched ahead will not be asked for. */
 void sw_net_feed_order(struct sw_net *net, const int32_t *order, size_t rows);
-/* Begins to fetch rows: of [first, first + rows) of the order this rank's share, or such rows of the
- * validation part; at most at.stage_rows. Waits for nothing but an earlier copy from the same memory. */
+/* Begins to fetch rows: of [first, first + rows) of the order this rank's share, or such rows of
+ * the validation part; at most at.stage_rows. Waits for nothing but an earlier copy from the same
+ * memory. */
 SW_NODISCARD sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train,
 					 size_t first, size_t rows);
 /* Where such rows are for what the queue is given from here on: out->part's are the batch's alone

@@ -16,7 +16,8 @@ static struct sw_trainer trainer_of(const struct sw_net *net, const struct sw_da
  * with them what the device keeps for itself. */
 static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
 
-/* What a library that makes products takes of the device, it takes before anything is shared out. */
+/* What a library that makes products takes of the device, it takes before anything is shared
+ * out. */
 static sw_status library_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
 {
 	const struct sw_trainer t = trainer_of(net, data);

@@ -15,13 +15,15 @@
  *          the gradients are summed in this order while the backward pass goes on: the weights have
  *          the bits of one net with micro_batch = at.share, on every rank. Memory that is short
  *          before the sum begins is this rank's matter; after that it is an error.
- * Pipeline With trainer->stages the rows of one of trainer->ranks go through as many nets, each with
+ * Pipeline With trainer->stages the rows of one of trainer->ranks go through as many nets, each
+ * with
  *          some of the model's operations (stages.h): rank d * stages + s is stage s. A net's arena
- *          has its own operations' weights alone; weights and state of all can be had on rank 0, and then for a
- *          moment lie in the host memory of every rank. The
+ *          has its own operations' weights alone; weights and state of all can be had on rank 0,
+ *          and then for a moment lie in the host memory of every rank. The
  *          bits are those of one net with the same micro-batches, but where gradients are clipped:
  *          the norm's sum has another order. Memory that is short in a step is an error.
- * Batch norms of ranks   take the statistics of a rank's part, or with trainer->sync_batchnorm those
+ * Batch norms of ranks   take the statistics of a rank's part, or with trainer->sync_batchnorm
+ *                        those
  *          of all rows of the step: the sums go between the ranks in mid-pass, forward and
  *          backward. A rank's rows are then one part, and too little memory for it is SW_NOMEM; a
  *          rank without rows makes a pass of none.
@@ -103,10 +105,11 @@ struct sw_net {
 struct sw_task sw_net_task(const struct sw_data *data, bool classes);
 
 /* comm: the ranks, trainer->ranks times trainer->stages, which call this together where there are
- * stages; NULL: one alone. Weights as PyTorch makes them by default, from seed: linear and conv2d kaiming_uniform with a =
- * sqrt 5 (U(-1/sqrt(fan in), 1/sqrt(fan in)), biases the same); attention's first product
- * xavier_uniform and its biases 0; norms 1 and 0; embeddings and positions N(0, 1). model,
- * trainer and comm are borrowed. SW_INVALID: the model has not so many stages. */
+ * stages; NULL: one alone. Weights as PyTorch makes them by default, from seed: linear and conv2d
+ * kaiming_uniform with a = sqrt 5 (U(-1/sqrt(fan in), 1/sqrt(fan in)), biases the same);
+ * attention's first product xavier_uniform and its biases 0; norms 1 and 0; embeddings and
+ * positions N(0, 1). model, trainer and comm are borrowed. SW_INVALID: the model has not so many
+ * stages. */
 SW_NODISCARD sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops,
 				     struct sw_queue *q, const struct sw_model *model,
 				     const struct sw_trainer *trainer, const struct sw_data *data,
@@ -129,8 +132,8 @@ SW_NODISCARD sw_status sw_net_running_upload(struct sw_net *net, const float *ho
 SW_NODISCARD sw_status sw_net_go(struct sw_net *net, bool *on);
 
 /* Rank 0's running statistics become all ranks', or those of its pipeline's stages; and all of its
- * state, with *epoch, a number that goes with it. Nothing without comm. SW_NOMEM; what the backend or
- * comm says. */
+ * state, with *epoch, a number that goes with it. Nothing without comm. SW_NOMEM; what the backend
+ * or comm says. */
 SW_NODISCARD sw_status sw_net_running_share(struct sw_net *net);
 SW_NODISCARD sw_status sw_net_state_share(struct sw_net *net, uint64_t *epoch);
 
@@ -160,8 +163,8 @@ void sw_net_eval_share(const struct sw_net *net, const struct sw_data *data, siz
 /* Rows of an evaluation at once that suit all stages. All ranks of a pipeline call it. */
 SW_NODISCARD sw_status sw_net_eval_rows(const struct sw_net *net, size_t *rows);
 
-/* Sums metrics over the validation rows [first, first + rows), rows <= at.eval_batch. After SW_NOMEM
- * some of these may have been counted. */
+/* Sums metrics over the validation rows [first, first + rows), rows <= at.eval_batch. After
+ * SW_NOMEM some of these may have been counted. */
 SW_NODISCARD sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first,
 				   size_t rows);
 /* Halves the micro-batch of a net that has its arena, and gives back what that needs no more: a

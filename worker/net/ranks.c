@@ -1,5 +1,5 @@
-/* worker/net/ranks.c — the ranks of a pipeline: which operations are whose, what goes from one to the
- * next, and what they agree on. */
+/* worker/net/ranks.c — the ranks of a pipeline: which operations are whose, what goes from one to
+ * the next, and what they agree on. */
 #include "base/memory.h"
 #include "worker/net/internal.h"
 
@@ -57,8 +57,8 @@ sw_status sw_net_stages_agree(struct sw_net *net, const struct sw_data *data)
 	size_t least = 0, most = 1;
 	sw_status rc = SW_OK;
 
-	/* all halve from the same number; one that lacks memory still may come out below the others,
-	 * for more parts have more buffers: so until none differs */
+	/* all halve from the same number; one that lacks memory still may come out below the
+	 * others, for more parts have more buffers: so until none differs */
 	while (rc == SW_OK && net->stages.n > 1 && least != most) {
 		rc = bounds_of(net, net->at.micro, &least, &most);
 		while (rc == SW_OK && net->at.micro > least)

@@ -1,7 +1,8 @@
-/* worker/net/state.c — a net's weights, state and statistics: in host memory, and from rank 0 to all.
+/* worker/net/state.c — a net's weights, state and statistics: in host memory, and from rank 0 to
+ * all.
  *
- * Of a pipeline rank 0 has its own stage's alone. While it reads or sets those of the whole model, the
- * others wait for its word, which says what they are to do with it: so it may do so at any time
+ * Of a pipeline rank 0 has its own stage's alone. While it reads or sets those of the whole model,
+ * the others wait for its word, which says what they are to do with it: so it may do so at any time
  * between two steps, as often as it likes, and they need not know when a checkpoint is due. */
 #include "base/memory.h"
 #include "worker/net/internal.h"

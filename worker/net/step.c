@@ -119,8 +119,8 @@ static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 	return rc;
 }
 
-/* The calls of steps in a row, each with its own rows and its own struct sw_step. The rows are copied
- * first, from a place in the order that differs from run to run to one that does not. */
+/* The calls of steps in a row, each with its own rows and its own struct sw_step. The rows are
+ * copied first, from a place in the order that differs from run to run to one that does not. */
 static sw_status steps_give(struct sw_net *net, const struct sw_net_steps *s)
 {
 	const struct sw_head *head = (const void *)(net->arena + net->at.step);
@@ -159,8 +159,8 @@ static sw_status steps_run(struct sw_net *net, const struct sw_net_steps *s, boo
 	return SW_OK;
 }
 
-/* Whether this rank's graph of a step may run: when all ranks have theirs. They ask one another until
- * each has all that it needs; then all know it. */
+/* Whether this rank's graph of a step may run: when all ranks have theirs. They ask one another
+ * until each has all that it needs; then all know it. */
 static sw_status ranks_agree(struct sw_net *net, const struct sw_net_steps *s, bool *graph)
 {
 	const unsigned buffer = s->from->buffer;

@@ -59,7 +59,8 @@ sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine)
 	const struct sw_net_pass none = {
 		.net = net, .grads = sw_net_floats(net, net->at.grads), .parts = mine->parts};
 	const struct sw_model *m = net->own;
-	/* else its pass of no rows has left zeros, and begun the sums between those of batch norms */
+	/* else its pass of no rows has left zeros, and begun the sums between those of batch
+	 * norms */
 	const bool idle = mine->from == mine->to && !sw_net_synced(net);
 	size_t to = m->weights_n;
 	sw_status rc = SW_OK;

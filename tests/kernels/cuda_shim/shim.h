@@ -63,7 +63,8 @@ enum sw_shim_call {
 	SW_SHIM_PRODUCT
 };
 
-/* The nth call of this kind from now on fails with this error of its library's, once; nth 0: none. */
+/* The nth call of this kind from now on fails with this error of its library's, once; nth 0:
+ * none. */
 struct sw_shim_failure {
 	enum sw_shim_call call;
 	unsigned nth;
@@ -159,7 +160,8 @@ void sw_shim_op_free(struct sw_shim_op *op);
 void sw_shim_launch_begin(void);
 /* Whether that launch is sure to be done before the piece that runs. */
 bool sw_shim_launch_before(uint32_t launch);
-/* The piece that runs reads or writes n bytes, as its launch that began last; p may be the host's. */
+/* The piece that runs reads or writes n bytes, as its launch that began last; p may be the
+ * host's. */
 void sw_shim_look_at(const void *p, size_t n, bool write);
 
 /* The error of a call that was to fail now, else 0. */

@@ -1,6 +1,6 @@
 /* tests/kernels/cuda_shim/shim_blas.c — cuBLAS's products by their definition, summed in float.
- * Columns-first, as cuBLAS: element (i, j) of a matrix with leading dimension ld is at i + j ld. And
- * the library that holds them, for dlopen. */
+ * Columns-first, as cuBLAS: element (i, j) of a matrix with leading dimension ld is at i + j ld.
+ * And the library that holds them, for dlopen. */
 #include "tests/kernels/cuda_shim/shim_blas.h"
 #include "base/memory.h"
 #include "kernels/cuda/blas.h"

@@ -1,6 +1,6 @@
-/* tests/kernels/cuda_shim/shim_stream.c — streams and events of the stand-in. What a stream is given
- * waits in a list until somebody waits for the stream, or asks whether it is done: each question
- * finds one piece more of it done. */
+/* tests/kernels/cuda_shim/shim_stream.c — streams and events of the stand-in. What a stream is
+ * given waits in a list until somebody waits for the stream, or asks whether it is done: each
+ * question finds one piece more of it done. */
 #include "base/memory.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 struct sw_shim_event {
 	cudaStream_t stream; /* of the last record */
 	unsigned recorded, done;
-	/* of the last times that it was done: a wait is for the one before it, though later ones may
-	 * be done by then */
+	/* of the last times that it was done: a wait is for the one before it, though later ones
+	 * may be done by then */
 	struct sw_shim_clock clock[EVENT_TIMES];
 	struct sw_shim_mark *marked; /* the last record is one of a graph; NULL: it is not */
 };

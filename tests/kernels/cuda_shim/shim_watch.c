@@ -9,11 +9,11 @@
  *
  * Each 2 bytes have a cell: who wrote last, and two who read. An access is in order with an earlier
  * one of another launch when streams, events and waits of the host put the launches in order
- * (shim_order.c), with one of the same launch when the thread is the same, when a barrier of their block lies between,
- * or for lanes of one warp a __syncwarp (shuffles order nothing); blocks are never in order with
- * each other. Two that are not, one of them a write, and not both atomic, are a race whatever the
- * values are: the process aborts. Accesses of one byte are taken for all of their cell. Copies, fills,
- * products and collectives are a launch each, of one thread.
+ * (shim_order.c), with one of the same launch when the thread is the same, when a barrier of their
+ * block lies between, or for lanes of one warp a __syncwarp (shuffles order nothing); blocks are
+ * never in order with each other. Two that are not, one of them a write, and not both atomic, are a
+ * race whatever the values are: the process aborts. Accesses of one byte are taken for all of their
+ * cell. Copies, fills, products and collectives are a launch each, of one thread.
  */
 #include "tests/kernels/cuda_shim/shim.h"
 #include <stdint.h>

@@ -1,21 +1,22 @@
 /*
- * tests/worker/comm/fake_nccl.c — a stand-in for libnccl.so.2: its symbols, for ranks of one machine,
- * which meet in a file that the unique id names. Sums are made in rank order, and a group's sends and
- * receives together, when the stream comes to them: a stream of the stand-in device (cuda_shim),
- * recorded or not; without that device (a stream NULL) within the call, which then waits for no rank
- * that has ended, as NCCL's waits for none. A send is done when it was received: NCCL keeps to no more.
- * With SWEEPD_FAKE_NCCL_WRONG in the environment the first number of each sum is wrong.
+ * tests/worker/comm/fake_nccl.c — a stand-in for libnccl.so.2: its symbols, for ranks of one
+ * machine, which meet in a file that the unique id names. Sums are made in rank order, and a
+ * group's sends and receives together, when the stream comes to them: a stream of the stand-in
+ * device (cuda_shim), recorded or not; without that device (a stream NULL) within the call, which
+ * then waits for no rank that has ended, as NCCL's waits for none. A send is done when it was
+ * received: NCCL keeps to no more. With SWEEPD_FAKE_NCCL_WRONG in the environment the first number
+ * of each sum is wrong.
  *
- * An abort is as NCCL's (src/init.cc, commReclaim, of 2.22 to 2.28): at once the device leaves what it was
- * given. Then the caller, or in a group its end, waits until no graph is left that has recorded a call of
- * the communicator, and to give its memory back until the device does nothing: so for work of another one
- * that waits for a rank, too.
+ * An abort is as NCCL's (src/init.cc, commReclaim, of 2.22 to 2.28): at once the device leaves what
+ * it was given. Then the caller, or in a group its end, waits until no graph is left that has
+ * recorded a call of the communicator, and to give its memory back until the device does nothing:
+ * so for work of another one that waits for a rank, too.
  *
  * What NCCL's rules forbid ends the process with a line: a call while the one before is in
  * progress or after an error, a type or an operation that is not meant, memory that is no device's,
  * sums in another order than the other ranks', a receive of another size than its send, a peer that
- * there is not, an end without ncclCommFinalize. So does what NCCL allows and nothing here means: a send
- * without a group, a group in a group, of nothing, of two streams, or with another call in it.
+ * there is not, an end without ncclCommFinalize. So does what NCCL allows and nothing here means: a
+ * send without a group, a group in a group, of nothing, of two streams, or with another call in it.
  */
 #include "tests/worker/comm/fake_nccl.h"
 #include "tests/kernels/cuda_shim/shim.h"

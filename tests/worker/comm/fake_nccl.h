@@ -1,5 +1,5 @@
-/* tests/worker/comm/fake_nccl.h — what a test tells the stand-in for libnccl.so.2, and asks of it: a
- * variable of the test's, for the product alone opens that library. */
+/* tests/worker/comm/fake_nccl.h — what a test tells the stand-in for libnccl.so.2, and asks of it:
+ * a variable of the test's, for the product alone opens that library. */
 #ifndef SW_TESTS_WORKER_COMM_FAKE_NCCL_H
 #define SW_TESTS_WORKER_COMM_FAKE_NCCL_H
 
@@ -11,7 +11,8 @@ struct sw_fake_nccl {
 	bool stuck;        /* no call gets done */
 	int version;       /* 0: 22809, as NCCL writes 2.28.9 */
 	unsigned abort_ms; /* that the end of an aborted communicator takes */
-	bool idle_passes; /* questions while none is in progress are no calls: they come by chance */
+	/* questions while none is in progress are no calls: they come by chance */
+	bool idle_passes;
 	/* Told by the stand-in: */
 	bool fired;
 	unsigned calls, given, ends; /* ends: in order */

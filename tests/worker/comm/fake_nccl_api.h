@@ -1,4 +1,5 @@
-/* tests/worker/comm/fake_nccl_api.h — the part of nccl.h that the stand-in has, as NCCL 2.14 declares it. */
+/* tests/worker/comm/fake_nccl_api.h — the part of nccl.h that the stand-in has, as NCCL 2.14
+ * declares it. */
 #ifndef SW_TESTS_WORKER_COMM_FAKE_NCCL_API_H
 #define SW_TESTS_WORKER_COMM_FAKE_NCCL_API_H
 

@@ -1,5 +1,5 @@
-/* tests/worker/comm/nccl_ranks.h — ranks as processes, each with a stand-in device and the stand-in for
- * NCCL; rank 0 is the test's own. */
+/* tests/worker/comm/nccl_ranks.h — ranks as processes, each with a stand-in device and the stand-in
+ * for NCCL; rank 0 is the test's own. */
 #ifndef SW_TESTS_WORKER_COMM_NCCL_RANKS_H
 #define SW_TESTS_WORKER_COMM_NCCL_RANKS_H
 

@@ -175,7 +175,8 @@ START_TEST(begun_sums_have_bits_of_rank_order)
 }
 END_TEST
 
-/* A sum of doubles between such buckets: right when the call is back, as are the buckets in the end. */
+/* A sum of doubles between such buckets: right when the call is back, as are the buckets in the
+ * end. */
 static sw_status buckets_and_now(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
 	enum { N = 60000, EACH = 20000, DOUBLES = 500 };

@@ -60,7 +60,8 @@ static sw_status in_exchange(struct sw_comm *c)
 	return rc;
 }
 
-/* More than the cells hold, when rank 1 has come: what else rank 0 says, as why it ends, comes behind. */
+/* More than the cells hold, when rank 1 has come: what else rank 0 says, as why it ends, comes
+ * behind. */
 static sw_status in_one_way(struct sw_comm *c)
 {
 	const size_t n = 300000;

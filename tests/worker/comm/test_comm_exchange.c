@@ -1,5 +1,5 @@
-/* tests/worker/comm/test_comm_exchange.c — what two ranks exchange arrives, as a pipeline does it and
- * beside the sums of its stages, whose bits are those of the plain sum. */
+/* tests/worker/comm/test_comm_exchange.c — what two ranks exchange arrives, as a pipeline does it
+ * and beside the sums of its stages, whose bits are those of the plain sum. */
 #include "tests/worker/comm/draws.h"
 #include "tests/worker/comm/gang.h"
 #include "worker/comm/comm_internal.h"

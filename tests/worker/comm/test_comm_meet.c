@@ -1,5 +1,5 @@
-/* tests/worker/comm/test_comm_meet.c — a place that is none is refused, and a meeting that fails leaves
- * nothing. */
+/* tests/worker/comm/test_comm_meet.c — a place that is none is refused, and a meeting that fails
+ * leaves nothing. */
 #include "base/fault.h"
 #include "tests/worker/comm/gang.h"
 #include <fcntl.h>

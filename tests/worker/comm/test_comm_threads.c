@@ -1,10 +1,10 @@
 /*
- * tests/worker/comm/test_comm_threads.c — ranks of shm as threads of one process, so that the thread
- * sanitizer sees the accesses of all: who reads a cell before it is written, or writes it before it
- * was read, is a race.
+ * tests/worker/comm/test_comm_threads.c — ranks of shm as threads of one process, so that the
+ * thread sanitizer sees the accesses of all: who reads a cell before it is written, or writes it
+ * before it was read, is a race.
  *
- * It knows memory by its address, so all ranks must map the segment at the same one: mmap and munmap
- * are the ones below (--wrap).
+ * It knows memory by its address, so all ranks must map the segment at the same one: mmap and
+ * munmap are the ones below (--wrap).
  */
 #include "tests/run.h"
 #include "worker/comm/comm.h"

@@ -1,5 +1,6 @@
-/* tests/worker/comm/test_nccl.c — sums of several ranks' devices, each a process with a stand-in device
- * and the stand-in for NCCL: by calls and recorded, in order with the work, and every way to fail. */
+/* tests/worker/comm/test_nccl.c — sums of several ranks' devices, each a process with a stand-in
+ * device and the stand-in for NCCL: by calls and recorded, in order with the work, and every way to
+ * fail. */
 #include "base/clock.h"
 #include "tests/worker/comm/nccl_ranks.h"
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* tests/worker/comm/test_nccl_exchange.c — what two ranks' devices exchange beside the sums of their
- * stages: by calls and recorded, in order with the work, and every way to fail. */
+/* tests/worker/comm/test_nccl_exchange.c — what two ranks' devices exchange beside the sums of
+ * their stages: by calls and recorded, in order with the work, and every way to fail. */
 #include "tests/worker/comm/nccl_ranks.h"
 #include "worker/rank.h"
 #include <signal.h>
@@ -189,8 +189,8 @@ END_TEST
 #ifdef SW_SHIM_WATCH
 static int forgotten;
 
-/* Of rank 0: 0: no fork before what is sent is written, 1: no join before what came is read; 2, 3: the
- * same, recorded */
+/* Of rank 0: 0: no fork before what is sent is written, 1: no join before what came is read; 2, 3:
+ * the same, recorded */
 static void forget(unsigned rank)
 {
 	struct work k = work_new(rank);

@@ -1,10 +1,11 @@
-/* tests/worker/comm/test_nccl_host.c — the same without a device at all: the stand-in for NCCL moves
- * the host's memory within each call, as worker programs of the end-to-end tests use it. */
+/* tests/worker/comm/test_nccl_host.c — the same without a device at all: the stand-in for NCCL
+ * moves the host's memory within each call, as worker programs of the end-to-end tests use it. */
 #include "tests/worker/comm/gang.h"
 
 enum { N = 70001 };
 
-/* A pipeline of two stages, each twice: what crosses the cut is the rank's number, as is its part. */
+/* A pipeline of two stages, each twice: what crosses the cut is the rank's number, as is its
+ * part. */
 static sw_status turns(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
 	const unsigned rank = sw_comm_rank(c), peer = rank ^ 1;

@@ -1,5 +1,6 @@
-/* tests/worker/comm/test_nccl_real.c — the real library, where it is installed: it has what is asked of
- * it, and takes our configuration for one of its own. Without a GPU it begins nothing, and says so. */
+/* tests/worker/comm/test_nccl_real.c — the real library, where it is installed: it has what is
+ * asked of it, and takes our configuration for one of its own. Without a GPU it begins nothing, and
+ * says so. */
 #include "tests/run.h"
 #include "worker/comm/comm.h"
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-/* tests/worker/comm/test_nccl_rules.c — the stand-in for NCCL ends a process that breaks a rule of groups,
- * of sends or of receives: so no test passes by chance. */
+/* tests/worker/comm/test_nccl_rules.c — the stand-in for NCCL ends a process that breaks a rule of
+ * groups, of sends or of receives: so no test passes by chance. */
 #include "tests/worker/comm/fake_nccl_api.h"
 #include "tests/worker/comm/nccl_ranks.h"
 #include <signal.h>

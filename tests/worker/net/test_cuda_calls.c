@@ -1,7 +1,8 @@
-/* tests/worker/net/test_cuda_calls.c — a training in one lane in which the nth call of CUDA or cuBLAS
- * fails, for each kind of call and each n: it ends as kernels/cuda/status_cuda.h says or goes on with
- * the same bits, but where a fused product was refused, and a lane that trains beside it, and the next
- * trial of its own, see nothing. With data on the device, and with rows that are streamed to it. */
+/* tests/worker/net/test_cuda_calls.c — a training in one lane in which the nth call of CUDA or
+ * cuBLAS fails, for each kind of call and each n: it ends as kernels/cuda/status_cuda.h says or
+ * goes on with the same bits, but where a fused product was refused, and a lane that trains beside
+ * it, and the next trial of its own, see nothing. With data on the device, and with rows that are
+ * streamed to it. */
 #include "kernels/cuda/linear.h"
 #include "tests/worker/net/cuda_train.h"
 #include <cublas_v2.h>

@@ -1,6 +1,6 @@
-/* tests/worker/net/test_cuda_gang.c — ranks on devices: each a process with a stand-in device, sums of
- * gradients by the stand-in for NCCL beside the backward pass, by calls and in graphs. The oracle is
- * one rank that takes batches in as many parts. */
+/* tests/worker/net/test_cuda_gang.c — ranks on devices: each a process with a stand-in device, sums
+ * of gradients by the stand-in for NCCL beside the backward pass, by calls and in graphs. The
+ * oracle is one rank that takes batches in as many parts. */
 #include "base/clock.h"
 #include "tests/worker/net/cuda_gang.h"
 #include <math.h>
@@ -50,8 +50,8 @@ static sw_status no_graphs(struct sw_queue *q)
 
 /* --- batch norms over the rows of all ranks --- */
 
-/* No bias is right in front of a norm: its gradient would be 0 but for rounding, and Adam divides it by
- * its own size. */
+/* No bias is right in front of a norm: its gradient would be 0 but for rounding, and Adam divides
+ * it by its own size. */
 static const char normed[] = "[{\"linear\": 20}, \"relu\", \"batchnorm\", {\"dropout\": 0.2}, "
 			     "{\"linear\": 12}, \"tanh\", \"batchnorm\", {\"linear\": 3}]";
 #define FIRST_NORM 2
@@ -72,12 +72,12 @@ static sw_status noted_eval(struct sw_queue *q, const float *x, const float *gam
 						  B, C, S, n);
 }
 
-/* Sums in another order: rounding, and what Adam and the steps since have made of it. Without sync a
- * weight is 0.01 off at once. */
+/* Sums in another order: rounding, and what Adam and the steps since have made of it. Without sync
+ * a weight is 0.01 off at once. */
 #define NEAR 1e-4
 
-/* _i & 1: the optimizer; _i & 2: without graphs; _i / 4: two ranks, or three, of which the last has no
- * rows of the last batch */
+/* _i & 1: the optimizer; _i & 2: without graphs; _i / 4: two ranks, or three, of which the last has
+ * no rows of the last batch */
 START_TEST(gang_on_devices_with_sync_is_one_rank_with_the_whole_batch)
 {
 	struct sw_ops noted = *cuda;
@@ -143,8 +143,8 @@ static sw_status spoiled_begin(struct sw_queue *q)
 	return rc;
 }
 
-/* Rank 1's first two recordings fail: the others' graphs wait for its third. _i: they are spoiled when all
- * is recorded; before a call of NCCL is, which would be the end of the communicator */
+/* Rank 1's first two recordings fail: the others' graphs wait for its third. _i: they are spoiled
+ * when all is recorded; before a call of NCCL is, which would be the end of the communicator */
 START_TEST(gang_on_devices_waits_for_the_last_graph)
 {
 	struct sw_ops spoiled = *cuda;
@@ -226,8 +226,8 @@ static sw_status join_but_once(struct sw_queue *q)
 	return ++times == left_out ? SW_OK : cuda->join(q);
 }
 
-/* A step has five forks and five joins, of which the last are of the gradients' sum; the others are of
- * the two norms' sums, forward and backward. The first fork makes the stream. */
+/* A step has five forks and five joins, of which the last are of the gradients' sum; the others are
+ * of the two norms' sums, forward and backward. The first fork makes the stream. */
 static const struct {
 	bool fork;
 	unsigned nth;

@@ -1,5 +1,5 @@
-/* tests/worker/net/test_cuda_graph.c — trainings whose steps are graphs, of one step and of many: the
- * bits of calls, whatever differs from step to step, and recordings that fail. */
+/* tests/worker/net/test_cuda_graph.c — trainings whose steps are graphs, of one step and of many:
+ * the bits of calls, whatever differs from step to step, and recordings that fail. */
 #include "tests/worker/net/cuda_train.h"
 #include <stdlib.h>
 

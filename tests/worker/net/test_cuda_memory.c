@@ -1,5 +1,5 @@
-/* tests/worker/net/test_cuda_memory.c — nets that share a device, and one or several of them when its
- * memory is short. The device is the stand-in. */
+/* tests/worker/net/test_cuda_memory.c — nets that share a device, and one or several of them when
+ * its memory is short. The device is the stand-in. */
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/run.h"
 #include "worker/net/net.h"
@@ -124,7 +124,8 @@ static void same(struct one *a, struct one *b, double tolerance)
 	free(b->weights);
 }
 
-/* A step that lacks memory outside of the arena gets what smaller parts of the batch do not need. */
+/* A step that lacks memory outside of the arena gets what smaller parts of the batch do not
+ * need. */
 START_TEST(net_that_shrinks_gives_memory_back)
 {
 	const size_t all = sw_shim.memory_bytes;
@@ -150,8 +151,8 @@ START_TEST(net_that_shrinks_gives_memory_back)
 }
 END_TEST
 
-/* The device is lost while a step that lacks memory takes a smaller piece: that is what it ends with,
- * for a want of memory would be the trial's fault. */
+/* The device is lost while a step that lacks memory takes a smaller piece: that is what it ends
+ * with, for a want of memory would be the trial's fault. */
 START_TEST(device_that_is_lost_in_shrinking_is_told)
 {
 	struct one part;

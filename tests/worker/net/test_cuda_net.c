@@ -128,8 +128,8 @@ START_TEST(net_of_another_precision_is_near_and_has_its_own_bits)
 }
 END_TEST
 
-/* Of 25 rows forward and dx of the layer 1024 to 512 are large enough, not its dw, and no product of the
- * others; of 8 rows none is. */
+/* Of 25 rows forward and dx of the layer 1024 to 512 are large enough, not its dw, and no product
+ * of the others; of 8 rows none is. */
 START_TEST(net_knows_which_part_of_its_products_tf32_takes)
 {
 	const double all = 4 * 13 * 1024 + 6 * 1024 * 512 + 6 * 512 * 3;
@@ -227,7 +227,8 @@ START_TEST(net_trains_without_cublas_unless_it_needs_a_product_of_it)
 END_TEST
 #endif
 
-/* The size of its workspace may decide on cuBLAS's algorithm, and so on bits: neighbours must not. */
+/* The size of its workspace may decide on cuBLAS's algorithm, and so on bits: neighbours must
+ * not. */
 #ifndef SW_TEST_GPU
 START_TEST(net_beside_neighbours_has_the_workspace_of_a_net_alone_or_does_not_fit)
 {

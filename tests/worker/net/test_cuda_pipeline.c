@@ -1,5 +1,5 @@
-/* tests/worker/net/test_cuda_pipeline.c — a model in stages on devices: what crosses a cut goes by the
- * stand-in for NCCL, by calls and in each stage's graph. The oracle is ranks without stages. */
+/* tests/worker/net/test_cuda_pipeline.c — a model in stages on devices: what crosses a cut goes by
+ * the stand-in for NCCL, by calls and in each stage's graph. The oracle is ranks without stages. */
 #include "tests/worker/net/cuda_gang.h"
 
 /* The last batch is smaller, with fewer parts than there are stages. */
@@ -17,7 +17,8 @@ static struct sw_trainer staged(struct sw_trainer t, int i)
 	return t;
 }
 
-/* What ranks that share batches as the pipelines do, with the same parts, but without stages, see. */
+/* What ranks that share batches as the pipelines do, with the same parts, but without stages,
+ * see. */
 static void unstaged(int i, struct sw_trainer t, struct rank *out)
 {
 	const unsigned world = shapes[i].world / shapes[i].stages;
@@ -77,8 +78,8 @@ START_TEST(pipeline_on_devices_has_graphs_on_all_stages_or_on_none)
 }
 END_TEST
 
-/* In the first step, which is made by calls, and later: by calls, or in graphs. Of four ranks rank 0 has
- * one communicator with all, and one with rank 2. */
+/* In the first step, which is made by calls, and later: by calls, or in graphs. Of four ranks rank
+ * 0 has one communicator with all, and one with rank 2. */
 static const struct {
 	int shape;
 	size_t at;

@@ -1,10 +1,10 @@
-/* tests/worker/net/test_gang.c — a batch shared by ranks: the bits of one rank that takes it in parts.
- * Each rank is a process. */
+/* tests/worker/net/test_gang.c — a batch shared by ranks: the bits of one rank that takes it in
+ * parts. Each rank is a process. */
 #include "tests/run.h"
 #include "tests/worker/net/gang.h"
 
-/* Of 163 rows 131 are trained on: with batches of 32 the last has 3 rows, fewer than 4 ranks; one of
- * 30 is not divided by 4, and its last one leaves two of 4 ranks without rows. */
+/* Of 163 rows 131 are trained on: with batches of 32 the last has 3 rows, fewer than 4 ranks; one
+ * of 30 is not divided by 4, and its last one leaves two of 4 ranks without rows. */
 static const struct {
 	const char *dataset, *layers;
 	struct sw_trainer trainer;
@@ -134,8 +134,8 @@ static size_t bytes_of(unsigned ranks, unsigned rank, unsigned stage)
 	return t->epochs * (own * (x + lengths) + all * labels + val);
 }
 
-/* The rows of a batch are fetched to a stage of two, by turns. The last batch is odd. _i: as many cases,
- * each with three ranks and with eight; and a pipeline */
+/* The rows of a batch are fetched to a stage of two, by turns. The last batch is odd. _i: as many
+ * cases, each with three ranks and with eight; and a pipeline */
 START_TEST(gang_whose_rows_are_streamed_has_the_same_bits_and_each_rank_fetches_its_own)
 {
 	const bool pipeline = (size_t)_i == 2 * ROWS(cases);

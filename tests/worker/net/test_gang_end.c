@@ -1,4 +1,5 @@
-/* tests/worker/net/test_gang_end.c — ranks end alike, whatever ends them, and begin from one state. */
+/* tests/worker/net/test_gang_end.c — ranks end alike, whatever ends them, and begin from one
+ * state. */
 #include "tests/run.h"
 #include "tests/worker/net/gang.h"
 
@@ -121,8 +122,8 @@ START_TEST(gang_goes_on_from_a_checkpoint_bit_for_bit)
 }
 END_TEST
 
-/* Whatever share of the validation rows a rank has, rank 0's statistics are those of the report, and
- * of the checkpoint. */
+/* Whatever share of the validation rows a rank has, rank 0's statistics are those of the report,
+ * and of the checkpoint. */
 START_TEST(gang_is_evaluated_with_the_statistics_of_rank_0)
 {
 	const struct sw_checkpoint_id id = {.sweep = 1, .trial = 2, .epoch = 4};

@@ -1,10 +1,10 @@
-/* tests/worker/net/test_gang_sync.c — batch norms over the rows of all ranks: the curve and the weights
- * of one rank with the whole batch, but for rounding. Each rank is a process. */
+/* tests/worker/net/test_gang_sync.c — batch norms over the rows of all ranks: the curve and the
+ * weights of one rank with the whole batch, but for rounding. Each rank is a process. */
 #include "tests/run.h"
 #include "tests/worker/net/gang.h"
 
-/* Of 163 rows 131 are trained on: batches of 32 leave 3 to the last, those of 30 leave 11, those of 43
- * leave 2, and some ranks without rows, of 2 already. */
+/* Of 163 rows 131 are trained on: batches of 32 leave 3 to the last, those of 30 leave 11, those of
+ * 43 leave 2, and some ranks without rows, of 2 already. */
 static const struct {
 	const char *dataset, *layers;
 	struct sw_trainer trainer;

@@ -235,8 +235,8 @@ START_TEST(net_that_runs_short_in_a_step_begins_it_again_in_parts)
 }
 END_TEST
 
-/* One that is short of memory for the last rows of an evaluation, of which the loss has been summed up
- * by then. */
+/* One that is short of memory for the last rows of an evaluation, of which the loss has been summed
+ * up by then. */
 static sw_status short_counts(struct sw_queue *q, const float *z, const int32_t *label,
 			      int64_t *counts, size_t B, size_t C)
 {

@@ -99,8 +99,8 @@ START_TEST(net_in_parts_of_a_batch_trains_the_same)
 }
 END_TEST
 
-/* The gradients of the order's rows [first, first + rows), in batches of `batch` and parts of `micro`,
- * into g: float[m->weights_n]. */
+/* The gradients of the order's rows [first, first + rows), in batches of `batch` and parts of
+ * `micro`, into g: float[m->weights_n]. */
 static void gradient(const struct sw_model *m, uint64_t batch, uint64_t micro, size_t first,
 		     float *g)
 {

@@ -1,5 +1,5 @@
-/* tests/worker/net/test_pipeline.c — a model in stages, each a process with some of its layers: the bits
- * of one rank that takes its batches in the same parts. */
+/* tests/worker/net/test_pipeline.c — a model in stages, each a process with some of its layers: the
+ * bits of one rank that takes its batches in the same parts. */
 #include "tests/run.h"
 #include "tests/worker/net/gang.h"
 
@@ -131,8 +131,8 @@ START_TEST(pipeline_has_the_bits_of_one_rank_with_the_same_parts)
 }
 END_TEST
 
-/* Two pipelines that share each batch are two ranks that do, with the same parts; with one part each
- * they are one rank with two. */
+/* Two pipelines that share each batch are two ranks that do, with the same parts; with one part
+ * each they are one rank with two. */
 START_TEST(pipelines_that_share_batches_have_the_bits_of_ranks_that_do)
 {
 	struct rank two, one;

@@ -1,5 +1,5 @@
-/* tests/worker/net/test_pipeline_end.c — the stages of a pipeline end alike, whatever ends them; their
- * checkpoints are those of one rank; memory that is short makes all parts smaller. */
+/* tests/worker/net/test_pipeline_end.c — the stages of a pipeline end alike, whatever ends them;
+ * their checkpoints are those of one rank; memory that is short makes all parts smaller. */
 #include "tests/run.h"
 #include "tests/worker/net/gang.h"
 #include <signal.h>
@@ -164,8 +164,8 @@ START_TEST(pipeline_that_is_short_of_memory_takes_smaller_parts)
 }
 END_TEST
 
-/* Half the rows may need more: more parts have more buffers. Then a rank comes out below all others, and
- * they follow. */
+/* Half the rows may need more: more parts have more buffers. Then a rank comes out below all
+ * others, and they follow. */
 START_TEST(pipeline_whose_parts_need_more_when_they_are_smaller_agrees_all_the_same)
 {
 	unsigned halved = 0;
@@ -223,7 +223,8 @@ static void spoil_forward(struct sw_ops *ops, unsigned rank)
 		ops->linear_forward = failing_forward;
 }
 
-/* _i: the rank. Others may have values of the step already, so that smaller parts are no way out. */
+/* _i: the rank. Others may have values of the step already, so that smaller parts are no way
+ * out. */
 START_TEST(pipeline_with_a_rank_that_fails_ends_with_its_error)
 {
 	spoiled = (unsigned)_i;

@@ -1,6 +1,6 @@
-/* tests/kernels/cuda_shim/cub/device/device_radix_sort.cuh — stands in for CUB's header of this name:
- * the one call that kernels/cuda makes, as a kernel of one thread. It uses the whole of its scratch
- * memory, and sorts by the bits that it is given alone. */
+/* tests/kernels/cuda_shim/cub/device/device_radix_sort.cuh — stands in for CUB's header of this
+ * name: the one call that kernels/cuda makes, as a kernel of one thread. It uses the whole of its
+ * scratch memory, and sorts by the bits that it is given alone. */
 #ifndef SW_TESTS_CUDA_SHIM_CUB_DEVICE_RADIX_SORT_CUH
 #define SW_TESTS_CUDA_SHIM_CUB_DEVICE_RADIX_SORT_CUH
 
