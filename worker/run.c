@@ -240,21 +240,21 @@ static size_t list_metrics(const struct sw_epoch *e, struct metric m[METRICS_MOS
 		m[n++] = (struct metric){"oom_events", (double)e->net->oom_events};
 		m[n++] = (struct metric){"micro_batch", (double)e->net->at.micro};
 	}
-	if (e->net->graph_misses)
-		m[n++] = (struct metric){"graph_misses", (double)e->net->graph_misses};
+	if (e->net->graphs.misses)
+		m[n++] = (struct metric){"graph_misses", (double)e->net->graphs.misses};
 	return n;
 }
 
 /* Tells once that graphs were not made: the curve is the same, but its time may not be. */
 static void log_misses(struct run *r, const struct sw_net *net)
 {
-	if (r->missed || net->graph_misses == 0)
+	if (r->missed || net->graphs.misses == 0)
 		return; /* once is enough */
 	r->missed = true;
 	sw_session_log(r->session, "a step could not be made a graph (tries that failed: %u): %s",
-		       net->graph_misses,
-		       net->no_graphs ? "the trial goes on without, which takes longer"
-				      : "a later try was good");
+		       net->graphs.misses,
+		       net->graphs.off ? "the trial goes on without, which takes longer"
+				       : "a later try was good");
 }
 
 static bool on_epoch(void *ctx, const struct sw_epoch *e)

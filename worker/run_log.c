@@ -94,17 +94,17 @@ static void log_stages(struct sw_session *s, const struct sw_net *net)
 	char text[8 * SW_STAGES_MAX] = "";
 	size_t n = 0;
 
-	for (unsigned k = 0; k < net->stages.n; k++)
+	for (unsigned k = 0; k < net->ranks.stages; k++)
 		n += (size_t)snprintf(text + n, sizeof text - n, "%s%.0f %%", k ? ", " : "",
-				      100 * net->stages.share[k]);
-	if (net->stages.n > 1)
+				      100 * net->ranks.share[k]);
+	if (net->ranks.stages > 1)
 		sw_session_log(s, "stages have %s of the work", text);
 }
 
 void sw_run_log_net(struct sw_session *s, const struct sw_net *net)
 {
-	if (net->comm)
-		log_sums(s, net->comm);
+	if (net->ranks.comm)
+		log_sums(s, net->ranks.comm);
 	log_stages(s, net);
 	if (net->trainer->precision == SW_TF32)
 		sw_session_log(s,

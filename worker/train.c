@@ -21,7 +21,7 @@ struct loop {
 /* The hooks are this rank's to ask. */
 static bool leads(const struct loop *l)
 {
-	return !l->net.comm || sw_comm_rank(l->net.comm) == 0;
+	return !l->net.ranks.comm || sw_comm_rank(l->net.ranks.comm) == 0;
 }
 
 /* Rank 0's word, to all: on all of them the trial is dropped, or on none. */
@@ -76,7 +76,8 @@ static sw_status eval_rows(struct loop *l)
 	for (size_t at = first; rc == SW_OK && at < end; at += batch) {
 		if (leads(l) && !l->dropped)
 			l->dropped = !l->hooks->go_on(l->hooks->ctx);
-		if (l->dropped && l->net.stages.n == 1) /* else the others wait for its values */
+		if (l->dropped &&
+		    l->net.ranks.stages == 1) /* else the others wait for its values */
 			return SW_OK;
 		rc = sw_net_eval(&l->net, l->data, at, end - at < batch ? end - at : batch);
 	}
@@ -92,7 +93,7 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 		return rc;
 	rc = eval_rows(l);
 	/* from the first row, so that each counts once; not where other stages have gone on */
-	while (rc == SW_NOMEM && l->net.stages.n == 1) {
+	while (rc == SW_NOMEM && l->net.ranks.stages == 1) {
 		rc = sw_net_shrink(&l->net, l->data);
 		if (rc != SW_OK) /* a step's own failure counts, not the want of memory before */
 			return rc;

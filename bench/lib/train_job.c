@@ -60,7 +60,7 @@ static sw_status make(struct train_job *job, enum sw_precision precision, struct
 	if (status == SW_OK)
 		status = sw_net_create(&job->net, &job->ops, job->q, &job->model, &job->trainer,
 				       &job->data, NULL, 1, err);
-	job->net.comm = comm;
+	job->net.ranks.comm = comm;
 	job->flops = sw_model_flops(&job->model);
 	job->at = job->data.train.rows;
 	return status;

@@ -16,8 +16,8 @@
 
 /* bytes; two of them and two of the caller's fit an L2 */
 #define COMM_CHUNK        ((size_t)128 * 1024)
-#define COMM_CELLS        64                   /* a rank's cells, a chunk each: 8 MiB */
-#define COMM_SUMS         64                   /* that are begun and not complete */
+#define COMM_CELLS        64                /* a rank's cells, a chunk each: 8 MiB */
+#define COMM_SUMS         64                /* that are begun and not complete */
 #define COMM_LOOK_US      ((int64_t)100000) /* between two looks at the others, while it waits */
 #define SW_COMM_SILENT_US ((int64_t)8 * 1000000)
 

@@ -55,7 +55,7 @@ sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_
 	net->q = q;
 	net->model = net->own = model;
 	net->trainer = trainer;
-	net->comm = comm;
+	net->ranks.comm = comm;
 	net->seed = seed;
 	net->best_loss = (double)INFINITY;
 	rc = sw_net_stages_take(net, err);
@@ -87,9 +87,9 @@ void sw_net_destroy(struct sw_net *net)
 		net->ops->free(net->arena);
 	}
 	free(net->best.weights);
-	free(net->stages.own);
+	free(net->ranks.own);
 	net->best = (struct sw_net_best){0};
-	net->stages.own = NULL;
+	net->ranks.own = NULL;
 	net->arena = net->parts = NULL;
 }
 
@@ -98,7 +98,7 @@ sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows)
 	if (rows > net->order_cap)
 		return SW_INVALID;
 	net->order_n = rows;
-	net->agreed = false; /* an evaluation may have forgotten graphs */
+	net->graphs.agreed = false; /* an evaluation may have forgotten graphs */
 	sw_net_feed_order(net, order, rows);
 	return net->ops->upload(net->q, net->arena + net->at.order, order, rows * sizeof *order);
 }

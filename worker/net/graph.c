@@ -5,22 +5,22 @@ void sw_net_forget(struct sw_net *net)
 {
 	(void)net->ops->sync(net->q); /* a failure is told by the next call */
 	for (int i = 0; i < 2; i++) {
-		if (net->graph[i])
-			net->ops->graph_free(net->graph[i]);
-		net->graph[i] = NULL;
-		net->made[i] = false;
+		if (net->graphs.whole[i])
+			net->ops->graph_free(net->graphs.whole[i]);
+		net->graphs.whole[i] = NULL;
+		net->graphs.made[i] = false;
 	}
-	if (net->many)
-		net->ops->graph_free(net->many);
-	net->many = NULL;
+	if (net->graphs.many)
+		net->ops->graph_free(net->graphs.many);
+	net->graphs.many = NULL;
 }
 
 /* Another lane can disturb a recording, or leave too little memory for it: the next steps try
  * again, and the trial goes on by calls after the last try. */
 void sw_net_graph_missed(struct sw_net *net)
 {
-	net->graph_misses++;
-	net->no_graphs = net->graph_misses == SW_NET_GRAPH_TRIES;
+	net->graphs.misses++;
+	net->graphs.off = net->graphs.misses == SW_NET_GRAPH_TRIES;
 }
 
 sw_status sw_net_graph_record(struct sw_net *net, const struct sw_net_steps *steps,
@@ -32,7 +32,7 @@ sw_status sw_net_graph_record(struct sw_net *net, const struct sw_net_steps *ste
 
 	*out = NULL;
 	if (rc == SW_UNSUPPORTED) {
-		net->no_graphs = true;
+		net->graphs.off = true;
 		return SW_OK;
 	}
 	if (rc == SW_OK) {

@@ -56,7 +56,7 @@ static inline struct sw_step *sw_net_step(const struct sw_net *net)
 {
 	struct sw_head *head = (struct sw_head *)(void *)(net->arena + net->at.step);
 
-	return &head->step[net->place];
+	return &head->step[net->graphs.at];
 }
 
 /* The epoch's rows. */
@@ -68,7 +68,7 @@ static inline const int32_t *sw_net_order_at(const struct sw_net *net)
 /* Whether batch norms take the rows of all ranks. */
 static inline bool sw_net_synced(const struct sw_net *net)
 {
-	return net->comm && net->trainer->sync_batchnorm;
+	return net->ranks.comm && net->trainer->sync_batchnorm;
 }
 
 static inline struct sw_metrics *sw_net_sums(const struct sw_net *net)
@@ -112,12 +112,12 @@ static inline const float *sw_net_value(const struct sw_net_pass *p, size_t valu
 
 static inline bool sw_net_is_first(const struct sw_net *net)
 {
-	return net->stages.mine == 0;
+	return net->ranks.stage == 0;
 }
 
 static inline bool sw_net_is_last(const struct sw_net *net)
 {
-	return net->stages.mine + 1 == net->stages.n;
+	return net->ranks.stage + 1 == net->ranks.stages;
 }
 
 /* What a pooled convolution writes; pool: the pooling's number. */

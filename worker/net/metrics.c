@@ -22,10 +22,10 @@ sw_status sw_net_metrics(struct sw_net *net, struct sw_metrics *out)
 {
 	const sw_status rc = net->ops->download(net->q, out, sw_net_sums(net), sizeof *out);
 
-	if (rc != SW_OK || !net->comm)
+	if (rc != SW_OK || !net->ranks.comm)
 		return rc;
-	return sw_comm_sum(net->comm, SW_COMM_F64, out, sizeof *out / sizeof(double),
-			   sw_comm_world(net->comm));
+	return sw_comm_sum(net->ranks.comm, SW_COMM_F64, out, sizeof *out / sizeof(double),
+			   sw_comm_world(net->ranks.comm));
 }
 
 /* counts: int64[n], and one more place behind them. A rank without rows does not know whether there
@@ -35,7 +35,8 @@ static sw_status counts_sum(struct sw_net *net, int64_t *counts, size_t n)
 	sw_status rc;
 
 	counts[n] = net->no_counts;
-	rc = sw_comm_sum(net->comm, SW_COMM_I64, counts, n + 1, sw_comm_world(net->comm));
+	rc = sw_comm_sum(net->ranks.comm, SW_COMM_I64, counts, n + 1,
+			 sw_comm_world(net->ranks.comm));
 	net->no_counts = counts[n] != 0;
 	return rc;
 }
@@ -49,13 +50,13 @@ sw_status sw_net_macro_f1(struct sw_net *net, double *out)
 	sw_status rc;
 
 	*out = (double)NAN;
-	if ((net->no_counts && !net->comm) || counts_bytes(net) == 0)
+	if ((net->no_counts && !net->ranks.comm) || counts_bytes(net) == 0)
 		return SW_OK;
 	counts = sw_malloc(counts_bytes(net) + sizeof *counts);
 	if (!counts)
 		return SW_NOMEM;
 	rc = net->ops->download(net->q, counts, net->arena + net->at.classes, counts_bytes(net));
-	if (rc == SW_OK && net->comm)
+	if (rc == SW_OK && net->ranks.comm)
 		rc = counts_sum(net, counts, 3 * C);
 	for (size_t c = 0; rc == SW_OK && !net->no_counts && c < C; c++) {
 		const double tp = (double)counts[c];

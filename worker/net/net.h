@@ -1,40 +1,57 @@
 /*
- * worker/net/net.h — a model with its memory on a device: forward, backward, step.
+ * worker/net/net.h — a model with its memory on a device: trained step by step, and evaluated.
  *
- * Memory   One arena in two pieces (worker/model/layout.h), taken in create and given back in
- *          destroy.
- * Batches  A step's rows go through the device in parts of at.micro rows; gradients add up, and
- *          the optimizer steps once. But for batchnorm, whose statistics are a part's, the sums
- *          are those of the whole batch in another order.
- * Memory that is short   at.micro is halved until the arena fits trainer->memory and the device;
- *          where the backend says SW_NOMEM in a step's gradients it is halved once more, the
- *          second piece given back and a smaller one taken, and the step begun again, from the
- *          metrics that were before it. (Running statistics of
- *          batchnorm take what went through before once more.)
- * Ranks    With comm, each of trainer->ranks nets takes at.share rows of a step, in rank order, and
- *          the gradients are summed in this order while the backward pass goes on: the weights have
- *          the bits of one net with micro_batch = at.share, on every rank. Memory that is short
- *          before the sum begins is this rank's matter; after that it is an error.
- * Pipeline With trainer->stages the rows of one of trainer->ranks go through as many nets, each
- * with
- *          some of the model's operations (stages.h): rank d * stages + s is stage s. A net's arena
- *          has its own operations' weights alone; weights and state of all can be had on rank 0,
- *          and then for a moment lie in the host memory of every rank. The
- *          bits are those of one net with the same micro-batches, but where gradients are clipped:
- *          the norm's sum has another order. Memory that is short in a step is an error.
- * Batch norms of ranks   take the statistics of a rank's part, or with trainer->sync_batchnorm
- *                        those
- *          of all rows of the step: the sums go between the ranks in mid-pass, forward and
- *          backward. A rank's rows are then one part, and too little memory for it is SW_NOMEM; a
- *          rank without rows makes a pass of none.
- * Graphs   Where the backend has them, the step on a whole batch is recorded once it has been made
- *          once, and given again as one call: the same bits. So are at.steps of them in a row,
- *          where so many are left. The last, smaller batch of an epoch and evaluation are calls.
- *          A step whose recording fails is calls, and the next one tries again:
- *          SW_NET_GRAPH_TRIES times in a trial. With comm all steps are calls, but of ranks on
- *          devices: there one step is a graph, its sums in it, on all ranks or on none.
- * Errors   SW_NOMEM when not even a row at a time fits; what the backend says, or comm.
+ *   sw_net_create           takes the memory and makes the first weights
+ *   sw_net_state_share      several ranks: all have rank 0's state, which may be a checkpoint's
+ *   for each epoch:
+ *     sw_net_go             rank 0 says whether there is one more
+ *     sw_net_order          in which order its rows are trained
+ *     sw_net_metrics_zero, sw_net_train until no row is left, sw_net_metrics
+ *     sw_net_running_share  all evaluate with rank 0's running statistics
+ *     sw_net_metrics_zero, sw_net_eval over the rows of sw_net_eval_share, sw_net_metrics,
+ *     sw_net_macro_f1
+ *     sw_net_best_take      keeps the weights, if the epoch is the best so far
+ *   sw_net_set_download, sw_net_running_download
+ *                           between two steps: what a checkpoint holds
+ *   sw_net_destroy
+ *
+ * What always holds:
+ * Memory   One arena in two pieces (worker/model/layout.h), taken in create, given back in destroy.
+ * Parts    A step's rows go through the device in parts of at.micro rows. Gradients add up, and the
+ *          optimizer steps once: the sums are those of the whole batch in another order.
+ * Bits     The same seed, data and at.micro give the same weights, whether steps are calls or
+ *          graphs.
+ * Errors   SW_NOMEM when not even a row at a time fits; what the backend says; with ranks, what
+ *          their comm says.
  * Threads  One queue, one thread.
+ *
+ * Several ranks (trainer->ranks), which have a comm: each has all weights and takes at.share rows
+ * of a step, in rank order. The gradients are summed in this order while the backward pass goes on.
+ * So the weights have the bits of one net with micro_batch = at.share, on every rank.
+ *
+ * A pipeline (trainer->stages): the rows of one of trainer->ranks go through as many nets, each
+ * with some of the model's operations (worker/model/stages.h). Rank d * stages + s is stage s. Its
+ * arena has its own operations' weights alone; rank 0 reads and sets those of all, and for a moment
+ * they lie in the host memory of every rank. The bits are those of one net with the same parts.
+ *
+ * The exceptions:
+ * Memory that is short   at.micro is halved until the arena fits trainer->memory and the device. If
+ *          the backend says SW_NOMEM in a step's gradients, it is halved once more: a smaller
+ *          second piece is taken, and the step begins again, from the metrics that were before it.
+ *          (Running statistics of batch norms then take the rows that had gone through once more.)
+ *          If other ranks have a part of the step's sum already, or the net is a pipeline's, it is
+ *          an error.
+ * Batch norms   take the statistics of a part; with trainer->sync_batchnorm those of all rows of
+ *          the step: the sums go between the ranks in mid-pass, forward and backward. Then a rank's
+ *          rows are one part, too little memory for it is SW_NOMEM, and a rank without rows makes a
+ *          pass of none.
+ * Clipping   In a pipeline the norm's sum has another order than in one net.
+ * Graphs   If the backend has them, the step on a whole batch is made by calls once, then recorded,
+ *          and given again as one call; so are at.steps of them in a row, if so many are left. The
+ *          last, smaller batch of an epoch and evaluation are calls. A step whose recording fails
+ *          is calls, and the next one tries again: SW_NET_GRAPH_TRIES times in a trial. With a comm
+ *          all steps are calls, unless the ranks are on devices: then one step is a graph, its sums
+ *          in it, on all ranks or on none.
  */
 #ifndef SW_WORKER_NET_NET_H
 #define SW_WORKER_NET_NET_H
@@ -48,7 +65,7 @@
 
 #define SW_NET_GRAPH_TRIES 3
 
-/* The best epoch so far, as who judges epochs said. */
+/* best.c: the best epoch so far by the metric of the sweep. */
 struct sw_net_best {
 	uint64_t epoch; /* 0: none */
 	uint64_t step;  /* optimizer steps made then */
@@ -56,14 +73,28 @@ struct sw_net_best {
 	float *weights; /* the host's: [weights_n], then the running statistics [running_n] */
 };
 
-/* Where a pipeline's stages lie in the model; n 1: no pipeline, all is this net's. */
-struct sw_net_stages {
-	unsigned n, mine;
-	struct sw_model *own; /* this stage's; NULL: no pipeline */
+/* graph.c: recorded steps. The first two are by staging buffer. */
+struct sw_net_graphs {
+	struct sw_graph *whole[2]; /* one step; NULL: not recorded yet */
+	bool made[2];              /* its calls were made, so that they can be recorded */
+	struct sw_graph *many;     /* at.steps steps; NULL: not recorded yet */
+	size_t at;                 /* which step of a graph of many is being recorded */
+	unsigned misses; /* how often a step was not recorded, or its graph did not start */
+	bool off;        /* no more tries */
+	bool agreed;     /* of ranks on devices: all have the graphs that they need */
+};
+
+/* ranks.c: the ranks that train together, and where a pipeline's stages lie in the model. */
+struct sw_net_ranks {
+	struct sw_comm *comm; /* NULL: this one is alone. Borrowed */
+	bool shared;          /* of the step at hand other ranks have something already */
+	unsigned stages;      /* 1: no pipeline, all operations are this net's */
+	unsigned stage;       /* this net's */
+	struct sw_model *own; /* the stage's; NULL: no pipeline */
 	/* floats of the whole model's in front of stage s, and those of all behind the last */
 	size_t weights[SW_STAGES_MAX + 1], running[SW_STAGES_MAX + 1];
 	double share[SW_STAGES_MAX]; /* of the model's work */
-	int64_t waited_us;           /* for other stages, since who reads it set it to 0 */
+	int64_t waited_us;           /* for other stages, since sw_net_bubble set it to 0 */
 };
 
 struct sw_net {
@@ -71,45 +102,35 @@ struct sw_net {
 	struct sw_queue *q;
 	const struct sw_model *model;
 	const struct sw_model *own; /* what this net works on: model, or a stage of it */
-	struct sw_net_stages stages;
 	const struct sw_trainer *trainer;
 	struct sw_layout at;
-	uint64_t seed;
-	struct sw_comm *comm;     /* of the ranks; NULL: alone. Borrowed */
-	uint64_t step;            /* optimizer steps made */
-	uint64_t epoch;           /* that is trained now, for augmentation: the loop's to set */
-	uint64_t steps_per_epoch; /* for schedules */
-	/* for patience, of the epochs so far */
-	double best_loss;
-	uint64_t stale;      /* epochs since it was reached */
-	unsigned oom_events; /* how often at.micro was halved for want of memory */
-	bool no_counts;      /* the backend counts no classes: there is no F1 */
-	const char *lacks;   /* the operation that the backend has not, after SW_UNSUPPORTED */
-	char *arena;         /* backend: [at.kept] */
-	char *parts;         /* backend: [at.bytes - at.kept] */
-	struct sw_net_best best;
-	size_t order_n, order_cap; /* rows of the epoch's order, and at most */
+	char *arena;          /* backend: [at.kept] */
+	char *parts;          /* backend: [at.bytes - at.kept] */
 	struct sw_feed *feed; /* of a data set that does not lie on the device; NULL: it does */
-	/* by staging buffer: */
-	struct sw_graph *graph[2]; /* a whole step; NULL: not recorded yet */
-	bool made[2];              /* its calls were made, so that they can be recorded */
-	struct sw_graph *many;     /* at.steps whole steps; NULL: not recorded yet */
-	size_t place;              /* of the step whose calls are made, in a graph of many */
-	bool no_graphs;
-	unsigned graph_misses; /* how often a step was not recorded, or its graph did not start */
-	bool agreed;           /* of ranks on devices: all have the graphs that they need */
-	bool shared;           /* of the step at hand other ranks have something already */
+	struct sw_net_ranks ranks;
+	struct sw_net_graphs graphs;
+	struct sw_net_best best;
+	uint64_t seed;
+	uint64_t step;             /* optimizer steps made */
+	uint64_t epoch;            /* that is trained now, for augmentation: the loop's to set */
+	uint64_t steps_per_epoch;  /* for schedules */
+	double best_loss;          /* of the epochs so far, for patience */
+	uint64_t stale;            /* epochs since it was reached */
+	size_t order_n, order_cap; /* rows of the epoch's order, and at most */
+	unsigned oom_events;       /* how often at.micro was halved because memory was short */
+	bool no_counts;            /* the backend counts no classes: there is no F1 */
+	const char *lacks; /* after SW_UNSUPPORTED: the operation that the backend has not */
 };
 
-/* What the model is to do with the data. */
+/* What the model is to do with the data set. classes: it predicts classes, else numbers. */
 struct sw_task sw_net_task(const struct sw_data *data, bool classes);
 
-/* comm: the ranks, trainer->ranks times trainer->stages, which call this together where there are
- * stages; NULL: one alone. Weights as PyTorch makes them by default, from seed: linear and conv2d
- * kaiming_uniform with a = sqrt 5 (U(-1/sqrt(fan in), 1/sqrt(fan in)), biases the same);
- * attention's first product xavier_uniform and its biases 0; norms 1 and 0; embeddings and
- * positions N(0, 1). model, trainer and comm are borrowed. SW_INVALID: the model has not so many
- * stages. */
+/* comm: of trainer->ranks times trainer->stages ranks, which call this together if there are
+ * stages; NULL: this one is alone. model, trainer and comm are borrowed. SW_INVALID: the model
+ * cannot be cut into so many stages.
+ * The first weights are PyTorch's defaults, from seed: linear and conv2d kaiming_uniform with a =
+ * sqrt 5 (U(-1/sqrt(fan in), 1/sqrt(fan in)), biases the same); attention's first product
+ * xavier_uniform and its biases 0; norms 1 and 0; embeddings and positions N(0, 1). */
 SW_NODISCARD sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops,
 				     struct sw_queue *q, const struct sw_model *model,
 				     const struct sw_trainer *trainer, const struct sw_data *data,

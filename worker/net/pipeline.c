@@ -22,7 +22,7 @@ static sw_status move_in_step(struct sw_net *net, bool behind, const float *out,
 	const int64_t began_us = sw_clock_mono_us();
 	const sw_status rc = sw_net_move(net, behind, out, out_n, in, in_n);
 
-	net->stages.waited_us += sw_clock_mono_us() - began_us;
+	net->ranks.waited_us += sw_clock_mono_us() - began_us;
 	return rc;
 }
 
@@ -62,7 +62,7 @@ static sw_status parts(const struct sw_net_batch *b)
 	const size_t rows = b->mine->to - b->mine->from, micro = b->net->at.micro;
 	/* also none; but one of no rows where batch norms have sums with other ranks */
 	const size_t n = rows == 0 && sw_net_synced(b->net) ? 1 : (rows + micro - 1) / micro;
-	const size_t behind = b->net->stages.n - 1 - b->net->stages.mine;
+	const size_t behind = b->net->ranks.stages - 1 - b->net->ranks.stage;
 	const size_t warm = behind < n ? behind : n;
 	size_t f = 0, k = 0; /* parts that have gone forward, and backward */
 	sw_status rc = SW_OK;
@@ -100,40 +100,40 @@ sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 	const bool passes = mine.from < mine.to || sw_net_synced(net);
 	sw_status rc = SW_OK;
 
-	net->shared = net->stages.n > 1;
+	net->ranks.shared = net->ranks.stages > 1;
 	if (passes && sw_net_is_last(net))
 		rc = sw_net_labels(net, data, from, rows);
 	if (rc == SW_OK && passes)
 		rc = sw_net_weights_ready(net);
 	if (rc == SW_OK)
 		rc = parts(&b);
-	return rc == SW_OK && net->comm ? sw_net_grads_sum(net, &mine) : rc;
+	return rc == SW_OK && net->ranks.comm ? sw_net_grads_sum(net, &mine) : rc;
 }
 
 /* Of n parts that each take a stage its share of the work: all wait for the heaviest. */
 static double counted_bubble(const struct sw_net *net)
 {
-	const struct sw_net_stages *st = &net->stages;
+	const struct sw_net_ranks *r = &net->ranks;
 	const double parts = ceil((double)net->at.share / (double)net->at.micro);
 	double most = 0;
 
-	for (unsigned s = 0; s < st->n; s++)
-		most = st->share[s] > most ? st->share[s] : most;
-	return 1 - parts / (st->n * most * (parts + st->n - 1));
+	for (unsigned s = 0; s < r->stages; s++)
+		most = r->share[s] > most ? r->share[s] : most;
+	return 1 - parts / (r->stages * most * (parts + r->stages - 1));
 }
 
 sw_status sw_net_bubble(struct sw_net *net, int64_t us, double *out)
 {
-	double waited[2] = {(double)net->stages.waited_us, (double)us};
+	double waited[2] = {(double)net->ranks.waited_us, (double)us};
 	sw_status rc;
 
 	*out = (double)NAN;
-	net->stages.waited_us = 0;
-	if (net->stages.n == 1)
+	net->ranks.waited_us = 0;
+	if (net->ranks.stages == 1)
 		return SW_OK;
-	rc = sw_comm_sum(net->comm, SW_COMM_F64, waited, 2, sw_comm_world(net->comm));
-	*out = sw_comm_on_devices(net->comm) ? counted_bubble(net)
-	       : waited[1] > 0               ? waited[0] / waited[1]
-					     : 0;
+	rc = sw_comm_sum(net->ranks.comm, SW_COMM_F64, waited, 2, sw_comm_world(net->ranks.comm));
+	*out = sw_comm_on_devices(net->ranks.comm) ? counted_bubble(net)
+	       : waited[1] > 0                     ? waited[0] / waited[1]
+						   : 0;
 	return rc;
 }

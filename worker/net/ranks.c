@@ -5,47 +5,47 @@
 
 static sw_status cut(struct sw_net *net, struct sw_err *err)
 {
-	struct sw_net_stages *st = &net->stages;
+	struct sw_net_ranks *r = &net->ranks;
 	const double all = sw_stages_work(net->model, 0, net->model->ops_n);
 	size_t first[SW_STAGES_MAX + 1];
 	sw_status rc = sw_stages_cut(net->model, net->trainer, first, err);
 
 	if (rc != SW_OK)
 		return rc;
-	st->own = sw_malloc(sizeof *st->own);
-	if (!st->own)
+	r->own = sw_malloc(sizeof *r->own);
+	if (!r->own)
 		return sw_err_set(err, SW_NOMEM, "no memory for a stage's model");
-	for (unsigned s = 0; s < st->n; s++) {
-		sw_stages_model(st->own, net->model, first[s], first[s + 1], &st->weights[s],
-				&st->running[s]);
-		st->share[s] = sw_stages_work(net->model, first[s], first[s + 1]) / all;
+	for (unsigned s = 0; s < r->stages; s++) {
+		sw_stages_model(r->own, net->model, first[s], first[s + 1], &r->weights[s],
+				&r->running[s]);
+		r->share[s] = sw_stages_work(net->model, first[s], first[s + 1]) / all;
 	}
-	if (st->mine + 1 < st->n)
-		sw_stages_model(st->own, net->model, first[st->mine], first[st->mine + 1],
-				&st->weights[st->mine], &st->running[st->mine]);
-	net->own = st->own;
+	if (r->stage + 1 < r->stages)
+		sw_stages_model(r->own, net->model, first[r->stage], first[r->stage + 1],
+				&r->weights[r->stage], &r->running[r->stage]);
+	net->own = r->own;
 	return SW_OK;
 }
 
 sw_status sw_net_stages_take(struct sw_net *net, struct sw_err *err)
 {
-	struct sw_net_stages *st = &net->stages;
+	struct sw_net_ranks *r = &net->ranks;
 
-	st->n = net->trainer->stages > 1 ? (unsigned)net->trainer->stages : 1;
-	st->mine = net->comm ? sw_comm_rank(net->comm) % st->n : 0;
-	st->weights[st->n] = net->model->weights_n;
-	st->running[st->n] = net->model->running_n;
-	return st->n > 1 ? cut(net, err) : SW_OK;
+	r->stages = net->trainer->stages > 1 ? (unsigned)net->trainer->stages : 1;
+	r->stage = net->ranks.comm ? sw_comm_rank(net->ranks.comm) % r->stages : 0;
+	r->weights[r->stages] = net->model->weights_n;
+	r->running[r->stages] = net->model->running_n;
+	return r->stages > 1 ? cut(net, err) : SW_OK;
 }
 
 /* The least and the most of all ranks' numbers. */
 static sw_status bounds_of(const struct sw_net *net, size_t mine, size_t *least, size_t *most)
 {
 	size_t all[SW_COMM_WORLD_MAX];
-	const sw_status rc = sw_comm_all_gather(net->comm, &mine, all, sizeof mine);
+	const sw_status rc = sw_comm_all_gather(net->ranks.comm, &mine, all, sizeof mine);
 
 	*least = *most = mine;
-	for (unsigned r = 0; rc == SW_OK && r < sw_comm_world(net->comm); r++) {
+	for (unsigned r = 0; rc == SW_OK && r < sw_comm_world(net->ranks.comm); r++) {
 		*least = all[r] < *least ? all[r] : *least;
 		*most = all[r] > *most ? all[r] : *most;
 	}
@@ -59,7 +59,7 @@ sw_status sw_net_stages_agree(struct sw_net *net, const struct sw_data *data)
 
 	/* all halve from the same number; one that lacks memory still may come out below the
 	 * others, for more parts have more buffers: so until none differs */
-	while (rc == SW_OK && net->stages.n > 1 && least != most) {
+	while (rc == SW_OK && net->ranks.stages > 1 && least != most) {
 		rc = bounds_of(net, net->at.micro, &least, &most);
 		while (rc == SW_OK && net->at.micro > least)
 			rc = sw_net_shrink(net, data);
@@ -72,7 +72,7 @@ sw_status sw_net_eval_rows(const struct sw_net *net, size_t *rows)
 	size_t most;
 
 	*rows = net->at.eval_batch;
-	return net->stages.n > 1 ? bounds_of(net, net->at.eval_batch, rows, &most) : SW_OK;
+	return net->ranks.stages > 1 ? bounds_of(net, net->at.eval_batch, rows, &most) : SW_OK;
 }
 
 /* --- between stages --- */
@@ -81,7 +81,7 @@ sw_status sw_net_eval_rows(const struct sw_net *net, size_t *rows)
 sw_status sw_net_move(struct sw_net *net, bool behind, const float *out, size_t out_n, float *in,
 		      size_t in_n)
 {
-	const unsigned me = sw_comm_rank(net->comm), peer = behind ? me + 1 : me - 1;
+	const unsigned me = sw_comm_rank(net->ranks.comm), peer = behind ? me + 1 : me - 1;
 	void *stream;
 	sw_status rc;
 
@@ -89,7 +89,7 @@ sw_status sw_net_move(struct sw_net *net, bool behind, const float *out, size_t 
 		return SW_OK;
 	rc = net->ops->fork(net->q, &stream);
 	if (rc == SW_OK)
-		rc = sw_comm_exchange(net->comm, stream, peer, out, out_n, in, in_n);
+		rc = sw_comm_exchange(net->ranks.comm, stream, peer, out, out_n, in, in_n);
 	return rc == SW_OK ? net->ops->join(net->q) : rc;
 }
 
@@ -121,5 +121,5 @@ sw_status sw_net_norm_sum(struct sw_net *net, double *norm2)
 	/* ranks that share a batch have the same gradients: once is enough */
 	if (sw_net_data_rank(net) > 0)
 		rc = net->ops->zero(net->q, norm2, sizeof *norm2);
-	return rc == SW_OK ? sw_net_sums_now(net, norm2, 1, sw_comm_world(net->comm)) : rc;
+	return rc == SW_OK ? sw_net_sums_now(net, norm2, 1, sw_comm_world(net->ranks.comm)) : rc;
 }

@@ -52,7 +52,7 @@ sw_status sw_net_own_running_upload(const struct sw_net *net, const float *host)
 
 static const size_t *fronts(const struct sw_net *net, size_t set)
 {
-	return set == RUNNING ? net->stages.running : net->stages.weights;
+	return set == RUNNING ? net->ranks.running : net->ranks.weights;
 }
 
 static size_t whole_n(const struct sw_net *net, size_t set)
@@ -65,7 +65,7 @@ static size_t whole_n(const struct sw_net *net, size_t set)
 static sw_status all_or_none(const struct sw_net *net, sw_status rc)
 {
 	if (rc != SW_OK)
-		sw_comm_give_up(net->comm, rc, sw_status_str(rc));
+		sw_comm_give_up(net->ranks.comm, rc, sw_status_str(rc));
 	return rc;
 }
 
@@ -73,10 +73,10 @@ static sw_status all_or_none(const struct sw_net *net, sw_status rc)
 static sw_status set_gather(const struct sw_net *net, size_t set, float *host)
 {
 	const size_t *front = fronts(net, set);
-	sw_status rc = all_or_none(net, own_download(net, set, host + front[net->stages.mine]));
+	sw_status rc = all_or_none(net, own_download(net, set, host + front[net->ranks.stage]));
 
-	for (unsigned s = 0; rc == SW_OK && s < net->stages.n; s++)
-		rc = sw_comm_broadcast(net->comm, s, host + front[s],
+	for (unsigned s = 0; rc == SW_OK && s < net->ranks.stages; s++)
+		rc = sw_comm_broadcast(net->ranks.comm, s, host + front[s],
 				       (front[s + 1] - front[s]) * sizeof *host);
 	return rc;
 }
@@ -84,9 +84,9 @@ static sw_status set_gather(const struct sw_net *net, size_t set, float *host)
 /* host of rank 0 becomes the set of all; host of the others is written. */
 static sw_status set_spread(const struct sw_net *net, size_t set, float *host)
 {
-	const float *own = host + fronts(net, set)[net->stages.mine];
+	const float *own = host + fronts(net, set)[net->ranks.stage];
 	const sw_status rc =
-		sw_comm_broadcast(net->comm, 0, host, whole_n(net, set) * sizeof *host);
+		sw_comm_broadcast(net->ranks.comm, 0, host, whole_n(net, set) * sizeof *host);
 
 	return rc == SW_OK ? all_or_none(net, sw_net_own_upload(net, set, own)) : rc;
 }
@@ -95,33 +95,33 @@ static sw_status say(const struct sw_net *net, size_t word)
 {
 	unsigned char byte = (unsigned char)word;
 
-	return sw_comm_broadcast(net->comm, 0, &byte, 1);
+	return sw_comm_broadcast(net->ranks.comm, 0, &byte, 1);
 }
 
 sw_status sw_net_set_download(const struct sw_net *net, size_t set, float *host)
 {
 	sw_status rc;
 
-	if (net->stages.n == 1)
+	if (net->ranks.stages == 1)
 		return own_download(net, set, host);
 	rc = say(net, FETCH + set);
 	if (rc == SW_OK)
 		rc = set_gather(net, set, host);
 	/* a rank that could not take part has ended all: rank 0 may have needed nothing of it */
-	return rc == SW_OK ? sw_comm_barrier(net->comm) : rc;
+	return rc == SW_OK ? sw_comm_barrier(net->ranks.comm) : rc;
 }
 
 sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host)
 {
 	sw_status rc;
 
-	if (net->stages.n == 1)
+	if (net->ranks.stages == 1)
 		return sw_net_own_upload(net, set, host);
 	rc = say(net, PUT + set);
 	/* rank 0's is only read */
 	if (rc == SW_OK)
 		rc = set_spread(net, set, (float *)host);
-	return rc == SW_OK ? sw_comm_barrier(net->comm) : rc;
+	return rc == SW_OK ? sw_comm_barrier(net->ranks.comm) : rc;
 }
 
 sw_status sw_net_running_download(const struct sw_net *net, float *host)
@@ -144,7 +144,7 @@ static sw_status set_serve(const struct sw_net *net, size_t set, bool put)
 	if (rc == SW_OK)
 		rc = put ? set_spread(net, set, host) : set_gather(net, set, host);
 	free(host);
-	return rc == SW_OK ? sw_comm_barrier(net->comm) : rc;
+	return rc == SW_OK ? sw_comm_barrier(net->ranks.comm) : rc;
 }
 
 /* Does what rank 0 says, until it says whether they go on. */
@@ -154,7 +154,7 @@ static sw_status obey(const struct sw_net *net, bool *on)
 	sw_status rc = SW_OK;
 
 	while (rc == SW_OK && word >= FETCH) {
-		rc = sw_comm_broadcast(net->comm, 0, &word, 1);
+		rc = sw_comm_broadcast(net->ranks.comm, 0, &word, 1);
 		if (rc == SW_OK && word >= WORDS)
 			rc = SW_INTERNAL;
 		else if (rc == SW_OK && word >= FETCH)
@@ -166,11 +166,11 @@ static sw_status obey(const struct sw_net *net, bool *on)
 
 sw_status sw_net_go(struct sw_net *net, bool *on)
 {
-	if (!net->comm)
+	if (!net->ranks.comm)
 		return SW_OK;
-	if (net->stages.n == 1)
-		return sw_comm_go(net->comm, on);
-	return sw_comm_rank(net->comm) == 0 ? say(net, *on ? GO : STOP) : obey(net, on);
+	if (net->ranks.stages == 1)
+		return sw_comm_go(net->ranks.comm, on);
+	return sw_comm_rank(net->ranks.comm) == 0 ? say(net, *on ? GO : STOP) : obey(net, on);
 }
 
 /* --- rank 0's state --- */
@@ -181,15 +181,15 @@ static sw_status set_share(struct sw_net *net, size_t set, float *host)
 	const size_t *front = fronts(net, set);
 	sw_status rc = SW_OK;
 
-	for (unsigned s = 0; rc == SW_OK && s < net->stages.n; s++) {
-		const bool lead = sw_comm_rank(net->comm) == s;
+	for (unsigned s = 0; rc == SW_OK && s < net->ranks.stages; s++) {
+		const bool lead = sw_comm_rank(net->ranks.comm) == s;
 
 		if (lead)
 			rc = own_download(net, set, host);
 		if (rc == SW_OK)
-			rc = sw_comm_broadcast(net->comm, s, host,
+			rc = sw_comm_broadcast(net->ranks.comm, s, host,
 					       (front[s + 1] - front[s]) * sizeof *host);
-		if (rc == SW_OK && !lead && s == net->stages.mine)
+		if (rc == SW_OK && !lead && s == net->ranks.stage)
 			rc = sw_net_own_upload(net, set, host);
 	}
 	return rc;
@@ -200,7 +200,8 @@ sw_status sw_net_running_share(struct sw_net *net)
 	float *host;
 	sw_status rc;
 
-	if (!net->comm || net->model->running_n == 0 || sw_comm_world(net->comm) == net->stages.n)
+	if (!net->ranks.comm || net->model->running_n == 0 ||
+	    sw_comm_world(net->ranks.comm) == net->ranks.stages)
 		return SW_OK;
 	host = sw_malloc(net->model->running_n * sizeof *host);
 	rc = host ? set_share(net, RUNNING, host) : SW_NOMEM;
@@ -228,12 +229,12 @@ sw_status sw_net_state_share(struct sw_net *net, uint64_t *epoch)
 	bool on = true;
 	sw_status rc;
 
-	if (!net->comm)
+	if (!net->ranks.comm)
 		return SW_OK;
 	/* a pipeline's ranks have what rank 0 has put; else all are as the seed made them */
-	rc = net->stages.n > 1 ? sw_net_go(net, &on) : SW_OK;
+	rc = net->ranks.stages > 1 ? sw_net_go(net, &on) : SW_OK;
 	if (rc == SW_OK)
-		rc = sw_comm_broadcast(net->comm, 0, &head, sizeof head);
+		rc = sw_comm_broadcast(net->ranks.comm, 0, &head, sizeof head);
 	if (rc != SW_OK)
 		return rc;
 	*epoch = head.epoch;
@@ -241,5 +242,5 @@ sw_status sw_net_state_share(struct sw_net *net, uint64_t *epoch)
 	net->stale = head.stale;
 	net->seed = head.seed;
 	net->best_loss = head.best_loss;
-	return net->stages.n > 1 ? SW_OK : sets_share(net);
+	return net->ranks.stages > 1 ? SW_OK : sets_share(net);
 }

@@ -23,7 +23,7 @@ static sw_status optimizer_step(struct sw_net *net)
 
 	if (t->clip_norm > 0)
 		rc = ops->norm2(net->q, g, norm2_of(net), n);
-	if (rc == SW_OK && t->clip_norm > 0 && net->stages.n > 1)
+	if (rc == SW_OK && t->clip_norm > 0 && net->ranks.stages > 1)
 		rc = sw_net_norm_sum(net, norm2_of(net));
 	if (rc != SW_OK)
 		return rc;
@@ -103,7 +103,7 @@ static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 	if (rc == SW_OK)
 		rc = sw_net_gradient_of(net, data, from, rows);
 	/* other ranks may have had a part of the sum already: then it is the end for all */
-	while (rc == SW_NOMEM && !net->shared) {
+	while (rc == SW_NOMEM && !net->ranks.shared) {
 		rc = sw_net_shrink(net, data);
 		if (rc != SW_OK) /* a device that was lost meanwhile is no want of memory */
 			return rc;
@@ -115,7 +115,7 @@ static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 	if (rc == SW_OK)
 		rc = optimizer_step(net);
 	if (rc == SW_OK && rows == net->at.batch)
-		net->made[from->buffer] = true;
+		net->graphs.made[from->buffer] = true;
 	return rc;
 }
 
@@ -132,26 +132,27 @@ static sw_status steps_give(struct sw_net *net, const struct sw_net_steps *s)
 		struct sw_net_rows own = *s->from;
 
 		*(own.number ? &own.number : &own.index) = rows + k * net->at.batch;
-		net->place = k;
+		net->graphs.at = k;
 		rc = sw_net_gradient_of(net, s->data, &own, net->at.batch);
 		if (rc == SW_OK)
 			rc = optimizer_step(net);
 	}
-	net->place = 0;
+	net->graphs.at = 0;
 	return rc;
 }
 
 /* The steps whose heads are on the device, as one graph. *done stays false where it was not. */
 static sw_status steps_run(struct sw_net *net, const struct sw_net_steps *s, bool *done)
 {
-	struct sw_graph **graph = s->n > 1 ? &net->many : &net->graph[s->from->buffer];
+	struct sw_graph **graph = s->n > 1 ? &net->graphs.many
+					   : &net->graphs.whole[s->from->buffer];
 	sw_status rc = *graph ? SW_OK : sw_net_graph_record(net, s, steps_give, graph);
 
 	if (rc != SW_OK || !*graph)
 		return rc;
 	rc = net->ops->graph_run(net->q, *graph);
 	*done = rc == SW_OK;
-	if (rc != SW_NOMEM || net->comm) /* of which other ranks know nothing */
+	if (rc != SW_NOMEM || net->ranks.comm) /* of which other ranks know nothing */
 		return rc;
 	/* a graph that does not start has done nothing */
 	sw_net_forget(net);
@@ -164,13 +165,13 @@ static sw_status steps_run(struct sw_net *net, const struct sw_net_steps *s, boo
 static sw_status ranks_agree(struct sw_net *net, const struct sw_net_steps *s, bool *graph)
 {
 	const unsigned buffer = s->from->buffer;
-	struct sw_graph **mine = &net->graph[buffer];
+	struct sw_graph **mine = &net->graphs.whole[buffer];
 	sw_status rc;
 
 	*graph = true;
-	if (net->agreed)
+	if (net->graphs.agreed)
 		return SW_OK;
-	rc = sw_net_all(net, net->made[buffer] && !net->no_graphs, graph);
+	rc = sw_net_all(net, net->graphs.made[buffer] && !net->graphs.off, graph);
 	if (rc != SW_OK || !*graph)
 		return rc;
 	if (!*mine)
@@ -178,7 +179,8 @@ static sw_status ranks_agree(struct sw_net *net, const struct sw_net_steps *s, b
 	if (rc == SW_OK)
 		rc = sw_net_all(net, *mine != NULL, graph);
 	if (rc == SW_OK && *graph)
-		rc = sw_net_all(net, !net->feed || net->graph[1 - buffer], &net->agreed);
+		rc = sw_net_all(net, !net->feed || net->graphs.whole[1 - buffer],
+				&net->graphs.agreed);
 	return rc;
 }
 
@@ -186,16 +188,16 @@ sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t fi
 {
 	size_t left = first < net->order_n ? net->order_n - first : 0;
 	const size_t batch = net->at.batch, rows = left < batch ? left : batch;
-	const bool graphs = !net->no_graphs && !net->comm;
-	const bool many = graphs && net->made[0] && left >= net->at.steps * batch;
+	const bool graphs = !net->graphs.off && !net->ranks.comm;
+	const bool many = graphs && net->graphs.made[0] && left >= net->at.steps * batch;
 	struct sw_net_rows from;
 	struct sw_net_steps steps = {data, &from, many ? net->at.steps : 1};
 	bool done = false, graph;
 	sw_status rc = step_begin(net, data, first, rows, steps.n, &from);
 
-	graph = rc == SW_OK && graphs && rows == batch && net->made[from.buffer];
+	graph = rc == SW_OK && graphs && rows == batch && net->graphs.made[from.buffer];
 	/* sums that the host makes are no part of a graph */
-	if (rc == SW_OK && rows == batch && net->comm && sw_comm_on_devices(net->comm))
+	if (rc == SW_OK && rows == batch && net->ranks.comm && sw_comm_on_devices(net->ranks.comm))
 		rc = ranks_agree(net, &steps, &graph);
 	if (rc == SW_OK && graph)
 		rc = steps_run(net, &steps, &done);

@@ -12,7 +12,7 @@
 
 unsigned sw_net_data_rank(const struct sw_net *net)
 {
-	return net->comm ? sw_comm_rank(net->comm) / net->stages.n : 0;
+	return net->ranks.comm ? sw_comm_rank(net->ranks.comm) / net->ranks.stages : 0;
 }
 
 struct sw_net_share sw_net_share_of(const struct sw_net *net, size_t rows)
@@ -29,7 +29,8 @@ struct sw_net_share sw_net_share_of(const struct sw_net *net, size_t rows)
 /* Whether gradients are summed: a pipeline alone has no other with gradients of its weights. */
 static bool sums(const struct sw_net *net)
 {
-	return net->comm && (net->stages.n == 1 || sw_comm_world(net->comm) > net->stages.n);
+	return net->ranks.comm &&
+	       (net->ranks.stages == 1 || sw_comm_world(net->ranks.comm) > net->ranks.stages);
 }
 
 sw_status sw_net_grads_final(const struct sw_net_pass *p, size_t from, size_t *to)
@@ -49,9 +50,10 @@ sw_status sw_net_grads_final(const struct sw_net_pass *p, size_t from, size_t *t
 		return rc;
 	void *stream;
 
-	net->shared = true;
+	net->ranks.shared = true;
 	rc = net->ops->fork(net->q, &stream);
-	return rc == SW_OK ? sw_comm_sum_begin(net->comm, stream, sum + from, n, p->parts) : rc;
+	return rc == SW_OK ? sw_comm_sum_begin(net->ranks.comm, stream, sum + from, n, p->parts)
+			   : rc;
 }
 
 sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine)
@@ -67,13 +69,13 @@ sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine)
 
 	if (!sums(net))
 		return SW_OK;
-	if (idle && sw_comm_on_devices(net->comm)) /* where all ranks' gradients count */
+	if (idle && sw_comm_on_devices(net->ranks.comm)) /* where all ranks' gradients count */
 		rc = net->ops->zero(net->q, none.grads, to * sizeof *none.grads);
 	for (size_t i = m->ops_n; idle && rc == SW_OK && i-- > 0;)
 		if (m->op[i].w_n)
 			rc = sw_net_grads_final(&none, m->op[i].w, &to);
 	if (rc == SW_OK)
-		rc = sw_comm_sum_end(net->comm);
+		rc = sw_comm_sum_end(net->ranks.comm);
 	return rc == SW_OK ? net->ops->join(net->q) : rc;
 }
 
@@ -83,7 +85,7 @@ sw_status sw_net_sums_now(const struct sw_net *net, double *sums, size_t n, unsi
 	sw_status rc = net->ops->fork(net->q, &stream);
 
 	if (rc == SW_OK)
-		rc = sw_comm_sum_now(net->comm, stream, sums, n, parts);
+		rc = sw_comm_sum_now(net->ranks.comm, stream, sums, n, parts);
 	/* gradients' sums in the same stream are waited for, too: it has one order */
 	return rc == SW_OK ? net->ops->join(net->q) : rc;
 }
@@ -91,7 +93,8 @@ sw_status sw_net_sums_now(const struct sw_net *net, double *sums, size_t n, unsi
 sw_status sw_net_all(const struct sw_net *net, bool mine, bool *all)
 {
 	int64_t no = !mine;
-	const sw_status rc = sw_comm_sum(net->comm, SW_COMM_I64, &no, 1, sw_comm_world(net->comm));
+	const sw_status rc =
+		sw_comm_sum(net->ranks.comm, SW_COMM_I64, &no, 1, sw_comm_world(net->ranks.comm));
 
 	*all = rc == SW_OK && no == 0;
 	return rc;

@@ -119,7 +119,7 @@ static inline bool report(void *ctx, const struct sw_epoch *e)
 	c->micro = e->net->at.micro;
 	c->steps = e->net->at.steps;
 	c->oom_events = e->net->oom_events;
-	c->graph_misses = e->net->graph_misses;
+	c->graph_misses = e->net->graphs.misses;
 #ifndef SW_TEST_GPU
 	c->used = sw_shim.used_bytes;
 #endif
