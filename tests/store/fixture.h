@@ -89,21 +89,24 @@ static inline void fixture_fini(struct fixture *f)
 	pthread_mutex_destroy(&f->lock);
 }
 
+/* Sleeps until the store has woken its owner once more than *seen. True: it has failed. */
+static inline bool fixture_sleep(struct fixture *f, unsigned *seen)
+{
+	pthread_mutex_lock(&f->lock);
+	while (f->wakes == *seen && f->fatal.code == SW_OK)
+		pthread_cond_wait(&f->woken, &f->lock);
+	*seen = f->wakes;
+	const bool failed = f->fatal.code != SW_OK;
+
+	pthread_mutex_unlock(&f->lock);
+	return failed;
+}
+
 /* Polls at each wake until *n is at least want. */
 static inline void fixture_wait(struct fixture *f, const unsigned *n, unsigned want)
 {
-	unsigned seen = 0;
-
-	for (;;) {
-		sw_store_poll(f->store);
-		if (*n >= want)
-			return;
-		pthread_mutex_lock(&f->lock);
-		while (f->wakes == seen)
-			pthread_cond_wait(&f->woken, &f->lock);
-		seen = f->wakes;
-		pthread_mutex_unlock(&f->lock);
-	}
+	for (unsigned seen = 0; sw_store_poll(f->store), *n < want;)
+		ck_assert_msg(!fixture_sleep(f, &seen), "%s", f->fatal.msg);
 }
 
 static inline void fixture_wait_fatal(struct fixture *f)

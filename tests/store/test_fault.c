@@ -36,15 +36,8 @@ static int64_t reports_in(struct fixture *f)
 
 static void wait_stuck(struct fixture *f)
 {
-	unsigned seen = 0;
-
-	while (sw_store_stuck(f->store) == NULL) {
-		pthread_mutex_lock(&f->lock);
-		while (f->wakes == seen)
-			pthread_cond_wait(&f->woken, &f->lock);
-		seen = f->wakes;
-		pthread_mutex_unlock(&f->lock);
-	}
+	for (unsigned seen = 0; sw_store_stuck(f->store) == NULL;)
+		(void)fixture_sleep(f, &seen);
 }
 
 static void commit_report(struct fixture *f, int64_t seq, size_t text, unsigned *done)
@@ -220,19 +213,11 @@ TEST(close_of_a_stuck_store_gives_up_and_leaves_a_whole_file)
 /* Until n commits are acknowledged or the store is dead. */
 static void wait_settled(struct fixture *f, const unsigned *done, unsigned n)
 {
-	bool dead = false;
+	unsigned seen = 0;
 
-	for (unsigned seen = 0; !dead;) {
+	do
 		sw_store_poll(f->store);
-		if (*done >= n)
-			return;
-		pthread_mutex_lock(&f->lock);
-		while (f->wakes == seen && f->fatal.code == SW_OK)
-			pthread_cond_wait(&f->woken, &f->lock);
-		seen = f->wakes;
-		dead = f->fatal.code != SW_OK;
-		pthread_mutex_unlock(&f->lock);
-	}
+	while (*done < n && !fixture_sleep(f, &seen));
 }
 
 static const struct {

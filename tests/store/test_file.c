@@ -59,41 +59,6 @@ static void write_at(const struct fixture *f, off_t at, const void *bytes, size_
 	(void)close(fd);
 }
 
-static void damage_newer(struct fixture *f)
-{
-	raw_sql(f, "PRAGMA user_version = 11; DROP TABLE meta");
-}
-
-static void damage_version(struct fixture *f)
-{
-	raw_sql(f, "UPDATE meta SET value = 11 WHERE key = 'schema'");
-}
-
-static void damage_version_gone(struct fixture *f)
-{
-	raw_sql(f, "DELETE FROM meta");
-}
-
-static void damage_version_text(struct fixture *f)
-{
-	raw_sql(f, "UPDATE meta SET value = 'one' WHERE key = 'schema'");
-}
-
-static void damage_version_negative(struct fixture *f)
-{
-	raw_sql(f, "PRAGMA user_version = -1");
-}
-
-static void damage_stranger(struct fixture *f)
-{
-	raw_sql(f, "PRAGMA application_id = 1");
-}
-
-static void damage_no_table(struct fixture *f)
-{
-	raw_sql(f, "DROP TABLE report");
-}
-
 static void damage_garbage(struct fixture *f)
 {
 	write_at(f, 0, "this is a text file, not a database, and long enough", 52);
@@ -140,24 +105,27 @@ static void damage_no_folder(struct fixture *f)
 
 static const struct {
 	const char *name;
+	const char *sql; /* NULL: damage() does it */
 	void (*damage)(struct fixture *f);
 	sw_status rc;
 	const char *says;
 } damages[] = {
-	{"newer", damage_newer, SW_CONFLICT,
+	{"newer", "PRAGMA user_version = 11; DROP TABLE meta", NULL, SW_CONFLICT,
 	 " was written by a newer sweepd (schema 11, this one knows 10)"},
-	{"versions differ", damage_version, SW_IO, "it says schema 10 and schema 11"},
-	{"version row gone", damage_version_gone, SW_IO, "no number there"},
-	{"version row of text", damage_version_text, SW_IO, "no number there"},
-	{"version negative", damage_version_negative, SW_IO, "not a sweepd database"},
-	{"another program's", damage_stranger, SW_IO, "not a sweepd database"},
-	{"table gone", damage_no_table, SW_IO, "no such table: report"},
-	{"text file", damage_garbage, SW_IO, "not a sweepd database"},
-	{"cut to nothing", damage_empty, SW_IO, "is empty: it was cut short; " REMEDY},
-	{"cut in half", damage_half, SW_IO, "damaged (sqlite 11); " REMEDY},
-	{"pages overwritten", damage_pages, SW_IO, REMEDY},
-	{"a directory", damage_directory, SW_IO, "not a file"},
-	{"no folder", damage_no_folder, SW_IO, "No such file"},
+	{"versions differ", "UPDATE meta SET value = 11 WHERE key = 'schema'", NULL, SW_IO,
+	 "it says schema 10 and schema 11"},
+	{"version row gone", "DELETE FROM meta", NULL, SW_IO, "no number there"},
+	{"version row of text", "UPDATE meta SET value = 'one' WHERE key = 'schema'", NULL, SW_IO,
+	 "no number there"},
+	{"version negative", "PRAGMA user_version = -1", NULL, SW_IO, "not a sweepd database"},
+	{"another program's", "PRAGMA application_id = 1", NULL, SW_IO, "not a sweepd database"},
+	{"table gone", "DROP TABLE report", NULL, SW_IO, "no such table: report"},
+	{"text file", NULL, damage_garbage, SW_IO, "not a sweepd database"},
+	{"cut to nothing", NULL, damage_empty, SW_IO, "is empty: it was cut short; " REMEDY},
+	{"cut in half", NULL, damage_half, SW_IO, "damaged (sqlite 11); " REMEDY},
+	{"pages overwritten", NULL, damage_pages, SW_IO, REMEDY},
+	{"a directory", NULL, damage_directory, SW_IO, "not a file"},
+	{"no folder", NULL, damage_no_folder, SW_IO, "No such file"},
 };
 
 TEST_ROWS(file_that_is_not_right_is_refused_with_a_line, damages)
@@ -166,7 +134,10 @@ TEST_ROWS(file_that_is_not_right_is_refused_with_a_line, damages)
 	struct sw_err err = SW_ERR_INIT;
 
 	begin_closed(&f);
-	damages[_i].damage(&f);
+	if (damages[_i].sql)
+		raw_sql(&f, damages[_i].sql);
+	else
+		damages[_i].damage(&f);
 	const sw_status rc = fixture_try_open(&f, &err);
 	ck_assert_msg(rc == damages[_i].rc, "%s: %d %s", damages[_i].name, rc, err.msg);
 	ck_assert_msg(strstr(err.msg, damages[_i].says) != NULL, "%s: %s", damages[_i].name,

@@ -37,11 +37,7 @@ static void write_for_ever(struct fixture *f, int fd, int64_t seq)
 			_exit(3);
 		sw_store_poll(f->store);
 		while (sw_store_queued(f->store) > 300) {
-			pthread_mutex_lock(&f->lock);
-			while (f->wakes == seen)
-				pthread_cond_wait(&f->woken, &f->lock);
-			seen = f->wakes;
-			pthread_mutex_unlock(&f->lock);
+			(void)fixture_sleep(f, &seen);
 			sw_store_poll(f->store);
 		}
 	}
