@@ -23,6 +23,7 @@ struct facts {
 	double cut_bytes;   /* that most cross between two stages for a batch, forward */
 };
 
+/* Reads the data set without keeping its rows: shapes, classes and bytes are enough. */
 static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
 			    struct sw_data *data, struct sw_err *err)
 {
@@ -64,6 +65,7 @@ static sw_status check_arena(const struct sw_model *m, const struct sw_trainer *
 	return SW_OK;
 }
 
+/* Adds a stage of a pipeline to the facts: its work, and its arena if that is the largest. */
 static sw_status check_stage(const struct sw_model *m, const struct sw_trainer *t,
 			     const size_t *first, unsigned s, const struct sw_data *data,
 			     struct facts *out, size_t *bytes, struct sw_err *err)
@@ -87,6 +89,7 @@ static sw_status check_stage(const struct sw_model *m, const struct sw_trainer *
 	return check_arena(&stage, &own, data, out->gpu, bytes, err);
 }
 
+/* Compiles the model at a point and counts its weights, its work and its arena. */
 static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 			     const struct sw_trainer *t, const struct sw_data *data,
 			     struct facts *out, struct sw_err *err)
@@ -260,6 +263,7 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 	return rc;
 }
 
+/* Writes the answer to a spec that is fine. Figures of a pipeline stand there only for one. */
 static void write_facts(struct sw_jw *w, const struct facts *f)
 {
 	sw_jw_kbool(w, "ok", true);

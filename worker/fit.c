@@ -97,6 +97,7 @@ static bool input_number(const cJSON *input, const char *key, uint64_t *out)
 	return !v || cJSON_IsNull(v) || sw_json_u64(v, out);
 }
 
+/* Makes trainer, data and model ready, on all rows of the data set. */
 static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t epochs,
 			 struct sw_err *err)
 {
@@ -139,6 +140,7 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 	return rc;
 }
 
+/* Trains to the end. Fewer epochs than a trial only where the input says so. */
 static sw_status train(struct fit *f, struct sw_err *err)
 {
 	const struct sw_train_hooks hooks = {.ctx = f, .go_on = go_on, .report = on_epoch};
@@ -165,6 +167,7 @@ static sw_status train(struct fit *f, struct sw_err *err)
 	f->result->sweep = f->id.sweep;
 	f->result->trial = f->id.trial;
 	f->result->rows = f->data.train.rows;
+	/* on_epoch() has written no file then */
 	if (end == SW_TRAIN_DIVERGED)
 		return sw_err_set(err, SW_INVALID, "the loss is not a finite number in epoch %zu",
 				  f->result->epochs);

@@ -42,6 +42,7 @@ struct sw_gang {
 /* Makes the file that a rank reads on its standard input. -1 with errno. */
 static int write_start(const struct sw_rank_start *start, const struct sw_buf *job)
 {
+	/* no pipe: a job may be larger than one holds, and nobody reads before the rank is there */
 	const int fd = memfd_create("sweepd-rank", MFD_CLOEXEC);
 
 	if (fd < 0)
@@ -101,6 +102,7 @@ static int spawn_rank(struct child *c, int input, int meeting, char *gpu)
 	    posix_spawn_file_actions_addclosefrom_np(&actions, SW_RANK_FD + 1))
 		code = ENOMEM;
 	else
+		/* the same program, even if a newer one has taken its place on the disk */
 		code = posix_spawn(&c->pid, "/proc/self/exe", &actions, NULL, argv, env);
 	posix_spawn_file_actions_destroy(&actions);
 	if (code != 0) {
@@ -154,6 +156,7 @@ static sw_status write_job(struct sw_buf *out, const struct sw_job *job)
 	struct sw_job theirs = *job;
 	char *params = cJSON_PrintUnformatted(job->params);
 
+	/* the others get its state by way of rank 0 (sw_net_state_share) */
 	theirs.checkpoint = theirs.checkpoint_dir = NULL;
 	if (params)
 		sw_job_write(out, &theirs, params);
@@ -203,6 +206,7 @@ sw_status sw_gang_start(struct sw_gang **out, const struct sw_runner *r, const s
 		if (rc != SW_OK)
 			rc = not_met(g, rc, &why, err);
 	}
+	/* each rank has its own copy of it */
 	if (lead.fd >= 0)
 		close(lead.fd);
 	sw_buf_fini(&text);
@@ -316,6 +320,7 @@ void sw_gang_end(struct sw_gang *g, bool at_once)
 	for (size_t i = 0; i < g->n; i++)
 		if (g->child[i].pid != 0)
 			(void)kill(g->child[i].pid, SIGKILL);
+	/* a killed process is not gone at once: a driver may still free its device */
 	await_all(g);
 	for (size_t i = 0; i < g->n; i++) {
 		if (g->child[i].pid != 0)

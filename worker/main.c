@@ -105,6 +105,7 @@ static bool read_all(struct sw_buf *in)
 	return false;
 }
 
+/* `sweep-worker check`: a spec on standard input, its facts on standard output. */
 static int check_main(bool on_gpus)
 {
 	const struct sw_ops *gpu = NULL;
@@ -127,6 +128,7 @@ static int check_main(bool on_gpus)
 	return failed ? complain("the spec cannot be read, or the answer not be written") : 0;
 }
 
+/* `sweep-worker fit`: a configuration trained once more, on all cores. */
 static int fit_main(void)
 {
 	struct sw_err err = SW_ERR_INIT;

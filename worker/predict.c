@@ -23,6 +23,7 @@ struct predict {
 	double *share; /* [outputs] */
 };
 
+/* Writes the lines that are gathered. A reader that has gone (head(1)) is no error. */
 static sw_status flush(struct predict *d, struct sw_err *err)
 {
 	const char *at = d->out.data;
@@ -106,6 +107,7 @@ static size_t shares(const struct sw_predictor *p, const float *z, double *share
 	return best;
 }
 
+/* Appends the line of a row; of one with several labels, the line of one of them. */
 static void line(struct predict *d, const float *z, size_t place)
 {
 	const struct sw_predictor *p = &d->p;

@@ -44,6 +44,7 @@ static sw_status tensors(const struct sw_predictor *p, float *set, float *runnin
 	return rc;
 }
 
+/* Reads the tensors and puts them onto the device. */
 static sw_status weights(struct sw_predictor *p, struct sw_err *err)
 {
 	const struct sw_model *m = &p->model;
@@ -63,6 +64,7 @@ static sw_status weights(struct sw_predictor *p, struct sw_err *err)
 
 /* --- the net --- */
 
+/* Compiles the model of the metadata, which names no parameters. */
 static sw_status compile(struct sw_predictor *p, struct sw_err *err)
 {
 	const struct sw_task task = {.input = p->want.shape,
@@ -80,6 +82,7 @@ static sw_status compile(struct sw_predictor *p, struct sw_err *err)
 			  why.ptr, *why.ptr ? ": " : "", why.msg);
 }
 
+/* Makes the net, for evaluation alone: its batch to train on is one row. */
 static sw_status make_net(struct sw_predictor *p, struct sw_err *err)
 {
 	struct sw_err why = SW_ERR_INIT;
@@ -132,6 +135,7 @@ static size_t row_bytes(const struct sw_predictor *p)
 	return p->data.features * (u8 ? 1 : 4);
 }
 
+/* Takes the memory of a batch, on the host and on the device. */
 static sw_status batch_memory(struct sw_predictor *p, struct sw_err *err)
 {
 	const size_t rows = p->net.at.eval_batch, four = 4;

@@ -47,6 +47,7 @@ static bool is(const cJSON *object, const char *key, const char *word)
 	return cJSON_IsString(v) && strcmp(v->valuestring, word) == 0;
 }
 
+/* Reads the shape of a row, within the limits of a data set. */
 static bool shape_read(struct sw_shape *s, const cJSON *input)
 {
 	const cJSON *dims = sw_json_get(input, "shape"), *d;
@@ -72,6 +73,7 @@ static bool shape_read(struct sw_shape *s, const cJSON *input)
 	return true;
 }
 
+/* Reads the form of a row. */
 static sw_status input_read(struct sw_predictor *p, struct sw_err *err)
 {
 	struct sw_rows_want *w = &p->want;
@@ -96,6 +98,7 @@ static sw_status input_read(struct sw_predictor *p, struct sw_err *err)
 	return fine ? SW_OK : senseless(p, "input", err);
 }
 
+/* Reads what the model predicts; sizes that contradict each other are refused. */
 static sw_status output_read(struct sw_predictor *p, struct sw_err *err)
 {
 	cJSON *output;
@@ -181,6 +184,7 @@ static sw_status numbers_read(const struct sw_predictor *p, const char *key, siz
 	return rc != SW_OK || fine ? rc : senseless(p, key, err);
 }
 
+/* Reads names and scales, each as long as the shapes say. */
 static sw_status lists_read(struct sw_predictor *p, struct sw_err *err)
 {
 	const struct sw_shape *s = &p->want.shape;

@@ -32,6 +32,7 @@ static sw_status prepare_data(struct sw_prepared *p, const struct sw_runner *r,
 				  &p->data, err);
 }
 
+/* Compiles the model and cuts it into its stages. */
 static sw_status prepare_model(struct sw_prepared *p, const struct sw_runner *r,
 			       const struct sw_job *j, struct sw_err *err)
 {

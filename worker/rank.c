@@ -54,6 +54,7 @@ sw_status sw_rank_agree(struct sw_comm *c, sw_status mine, bool *impossible, str
 		rc = sw_comm_all_gather(c, &is, all, sizeof is);
 	else
 		sw_comm_abort(c, rc, "no memory for the ranks of a trial");
+	/* each rank looks at the same list, so that all find the same one */
 	while (rc == SW_OK && first < world && all[first].rc == SW_OK)
 		first++;
 	if (rc != SW_OK) {
@@ -150,6 +151,7 @@ static sw_status rank_work(struct rank *r, struct sw_err *err)
 
 	sw_beat_to(rank_beat, r->comm, SW_BEAT_US);
 	rc = prepare_rank(r, err);
+	/* a rank that is not ready comes here, too: the others would wait for it */
 	rc = sw_rank_agree(r->comm, rc, &r->ready.impossible, err);
 	if (rc == SW_OK)
 		rc = sw_train_run(r->runner.ops, r->runner.q, &r->ready.model, r->ready.data,

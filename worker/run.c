@@ -182,6 +182,7 @@ static void note_best(struct run *r, const struct sw_epoch *e, const struct metr
 	}
 }
 
+/* Is this epoch's state to be on the disk before it is reported? */
 static bool checkpoint_wanted(const struct run *r, const struct sw_epoch *e)
 {
 	const struct sw_job *j = r->job;
@@ -257,6 +258,7 @@ static void log_misses(struct run *r, const struct sw_net *net)
 				       : "a later try was good");
 }
 
+/* Reports an epoch. The checkpoint comes first: the report promises it. */
 static bool on_epoch(void *ctx, const struct sw_epoch *e)
 {
 	struct run *r = ctx;
@@ -283,9 +285,11 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	r->no_memory = metrics.failed != SW_OK;
 	on = !r->no_memory && sw_session_report(r->session, e->epoch, metrics.data, kept);
 	sw_buf_fini(&metrics);
+	/* at `until` the decision may be to pause: no batch is trained before it is known */
 	return on && e->epoch == r->job->until ? sw_session_settle(r->session) : on;
 }
 
+/* Tells the daemon why the trial failed, and whose fault that is. */
 static void fail_trial(struct run *r, sw_status rc, const struct sw_err *err)
 {
 	char line[sizeof err->ptr + sizeof err->msg + 20];
@@ -322,6 +326,7 @@ static sw_status prepare_trial(struct run *r, struct sw_err *err)
 	const struct sw_job *j = r->job;
 	sw_status rc = j->ranks > 1 ? sw_gang_start(&r->gang, r->runner, j, err) : SW_OK;
 
+	/* the machine lacks processes or memory just now: the trial is given out again later */
 	r->refused = rc == SW_BUSY;
 	if (rc == SW_OK)
 		rc = sw_prepare(&r->ready, r->runner, j, err);
@@ -340,6 +345,7 @@ static void log_lost(struct run *r, struct sw_err *err)
 	sw_session_log(r->session, "lost: %s", err->msg);
 }
 
+/* Tells the daemon how the training ended. */
 static void end_trial(struct run *r, enum sw_train_end end)
 {
 	struct sw_session *s = r->session;
@@ -382,18 +388,21 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 		rc = sw_train_run(runner->ops, runner->q, &ready->model, ready->data,
 				  &ready->trainer, job->seed, &hooks, &end, &why);
 	}
+	/* would it fit an empty device? then others have the memory, and its parameters are fine */
 	r.crowded = rc == SW_NOMEM && ready->data && ready->model.ops_n > 0 &&
 		    sw_allowance_would_do(runner, &ready->model, &ready->trainer, ready->data);
 	runner->lost_rank = sw_rank_named(why.msg);
 	runner->stuck = r.gang && sw_comm_devices_end(sw_gang_comm(r.gang)) != SW_OK;
 	if (rc == SW_PEER_LOST)
 		log_lost(&r, &why);
+	/* before the daemon is told: it may give the slots of the ranks to another trial at once */
 	sw_gang_end(r.gang, rc == SW_PEER_LOST);
 	r.gang = NULL;
 	sw_prepared_release(ready, runner);
 	sw_beat_to(NULL, NULL, 0);
 	if (rc == SW_OK && r.no_memory)
 		rc = sw_err_set(&why, SW_NOMEM, "no memory for a report");
+	/* neither is told here: the end of the process tells the daemon that the attempt is lost */
 	if (rc == SW_PEER_LOST)
 		return sw_err_set(err, rc, "%s", why.msg);
 	if (rc == SW_DEVICE_LOST)

@@ -102,6 +102,7 @@ static void wake_all(const struct sw_serve *c)
 	(void)n; /* a full pipe is readable, too */
 }
 
+/* The thread of a lane. A lane without a daemon ends the others, too: they have the same one. */
 static void *lane_main(void *arg)
 {
 	struct lane *l = arg;
@@ -134,6 +135,7 @@ static void lane_name(const struct sw_serve *c, unsigned i, char out[40])
 		snprintf(out, 40, "%.*s.%u", (int)(n < 24 ? n : 24), name, i);
 }
 
+/* Makes lane i: its name, its runner with a queue, and its session. */
 static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 {
 	const struct sw_serve *c = all->config;
@@ -156,17 +158,19 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 				       .streams = strcmp(all->ops->name, "cpu") != 0};
 	l->site = (struct sw_site){
 		.socket = c->socket, .device = c->device, .name = l->name, .cores = c->cores};
+	/* a queue of its own, so that the kernels of two lanes overlap */
 	rc = all->ops->queue_create(&l->runner.q);
 	return rc == SW_OK ? sw_session_create(&l->session, &session, err) : rc;
 }
 
+/* Opens the device and makes all lanes. */
 static sw_status lanes_make(struct lanes *all, struct sw_err *err)
 {
 	const struct sw_serve *c = all->config;
 	sw_status rc = sw_backend_open(c->device, c->cores, &all->ops, err);
 
 	if (rc == SW_OK)
-		rc = sw_data_cache_create(&all->cache, all->ops, NULL);
+		rc = sw_data_cache_create(&all->cache, all->ops, NULL); /* shared by all lanes */
 	if (rc != SW_OK)
 		return rc;
 	all->lane = sw_calloc(c->lanes, sizeof *all->lane);

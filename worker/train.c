@@ -33,6 +33,7 @@ static sw_status go_on(struct loop *l, bool on)
 	return rc;
 }
 
+/* Trains on all batches of an epoch, in its own order of rows. */
 static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 {
 	const size_t rows = l->data->train.rows;
@@ -84,6 +85,7 @@ static sw_status eval_rows(struct loop *l)
 	return rc;
 }
 
+/* Evaluates the validation rows; with too little memory in smaller batches. */
 static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 {
 	struct sw_metrics m;
@@ -161,6 +163,7 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 			*end = SW_TRAIN_DROPPED;
 			break;
 		}
+		/* after the report: the daemon keeps the curve up to the epoch that diverged */
 		if (!isfinite(e.train_loss) || !isfinite(e.val_loss)) {
 			*end = SW_TRAIN_DIVERGED;
 			break;
@@ -241,6 +244,7 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 	else if (rc != SW_OK)
 		(void)sw_err_set(&why, rc, "training failed on %s: %s", ops->name,
 				 sw_status_str(rc));
+	/* so that the other ranks end with this error and do not wait for a sum */
 	if (rc != SW_OK && hooks->comm)
 		sw_comm_give_up(hooks->comm, rc, why.msg);
 	ops->watch(q, NULL, NULL); /* sums of other ranks are done, or have been aborted */

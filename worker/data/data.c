@@ -70,6 +70,7 @@ static struct moments bytes_measure(const struct sw_raw *raw, const int32_t *ord
 	return (struct moments){.mean = mean, .var = (double)squares / n - mean * mean};
 }
 
+/* The same of floats. */
 static struct moments floats_measure(const struct sw_raw *raw, const int32_t *order, size_t n_val,
 				     size_t c)
 {
@@ -166,6 +167,7 @@ static sw_status counts_make(struct sw_data *out, const struct sw_raw *raw,
 	return SW_OK;
 }
 
+/* Orders the rows, scales them by the training rows, and takes them to the device. */
 static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_dataset *set,
 		       struct sw_data_want want, struct sw_queue *q, struct sw_err *err)
 {

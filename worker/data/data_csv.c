@@ -134,6 +134,7 @@ sw_status sw_data_csv_next(struct sw_csv_reader *r, size_t *line, struct sw_err 
 	}
 }
 
+/* Refuses a label that no column has; the line names the nearest, or the first few. */
 static sw_status label_unknown(const struct sw_csv_reader *r, const char *name, struct sw_err *err)
 {
 	char show[44], list[NAMES_SHOWN * 48 + 8] = "", one[44];
@@ -154,6 +155,7 @@ static sw_status label_unknown(const struct sw_csv_reader *r, const char *name, 
 			 sw_text_show(name, show), list, r->columns > NAMES_SHOWN ? ", ..." : "");
 }
 
+/* Finds the column of the label, by its name or its number. */
 static sw_status label_find(struct sw_csv_reader *r, struct sw_data_csv_label label,
 			    struct sw_err *err)
 {

@@ -122,6 +122,7 @@ static sw_status shape_check(const struct sw_raw *out, const struct sw_data_idx 
 			 val->f.show, s.c, s.h, s.w, out->shape.c, out->shape.h, out->shape.w);
 }
 
+/* Reads all files of the set, whose headers are read; val: with those of the validation part. */
 static sw_status take_part(struct sw_raw *out, struct sw_data_idx part[4], bool val, bool keep,
 			   struct sw_err *err)
 {

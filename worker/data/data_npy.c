@@ -10,6 +10,7 @@
 
 #define AT_ONCE DATA_NPY_AT_ONCE
 
+/* Reads the header and compares the size of the file with what it says. */
 static sw_status header_read(struct sw_data_npy *a, struct sw_err *err)
 {
 	unsigned char b[12];
@@ -136,6 +137,7 @@ static sw_status bytes_read(struct sw_data_npy *a, uint8_t *out, struct sw_err *
 	return out ? sw_data_file_read(&a->f, out, (size_t)n, "its data", err) : SW_OK;
 }
 
+/* Reads labels that are classes: whole numbers, of whichever type the file has. */
 static sw_status classes_read(struct sw_data_npy *a, int32_t *out, unsigned char *block,
 			      struct sw_err *err)
 {
@@ -216,6 +218,7 @@ static sw_status parts_check(const struct sw_data_npy *a, bool val, struct sw_er
 	return SW_OK;
 }
 
+/* Reads all files of the set, whose headers are read. */
 static sw_status take_arrays(struct sw_raw *out, struct sw_data_npy a[4],
 			     const struct sw_dataset *set, const struct sw_data_want *want,
 			     bool keep, struct sw_err *err)

@@ -41,6 +41,7 @@ size_t sw_data_row_bytes(const struct sw_data *d)
 	return d->features * (d->train.u8 ? 1 : 4) + d->labels * 4 + (d->train.length ? 4 : 0);
 }
 
+/* Sets the pointers of a part to its pieces from `at` on. Returns the end of them. */
 static char *part_place(const struct sw_data *d, const struct sw_raw *raw,
 			struct sw_data_part *part, char *at)
 {
@@ -94,6 +95,7 @@ static sw_status rows_upload(const struct sw_ops *ops, struct sw_queue *q, void 
 	return rc;
 }
 
+/* Takes the rows of a part, and what belongs to them, to their places. */
 static sw_status part_upload(const struct sw_data *d, const struct sw_data_part *part,
 			     const struct sw_raw *raw, const int32_t *order, char *pack,
 			     struct sw_queue *q)

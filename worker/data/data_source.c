@@ -46,6 +46,7 @@ static bool locate(char *out, size_t cap, const char *name)
 	return false;
 }
 
+/* Finds one of the data sets that come with sweepd. */
 static sw_status named_read(struct sw_data_source *out, struct sw_err *err)
 {
 	const char *names[KNOWN_N], *near, *name = out->set.name;

@@ -229,6 +229,7 @@ static void next_row(const struct sw_dataset *set, size_t row, int32_t *text, in
 
 /* --- */
 
+/* Sets the sizes of the set from its options. */
 static sw_status shape_make(struct sw_raw *out, const struct sw_dataset *set,
 			    const struct sw_data_want *want, struct sw_err *err)
 {
@@ -252,6 +253,7 @@ static sw_status shape_make(struct sw_raw *out, const struct sw_dataset *set,
 	return SW_OK;
 }
 
+/* Takes the memory that the making of rows needs. */
 static sw_status scratch_make(struct scratch *s, const struct sw_dataset *set, struct sw_err *err)
 {
 	const size_t grids = set->classes * set->image[0] * GRID * GRID;
@@ -272,6 +274,7 @@ static sw_status scratch_make(struct scratch *s, const struct sw_dataset *set, s
 	return SW_OK;
 }
 
+/* Makes a row and its label. Without memory for rows only the label is made. */
 static void row_make(struct sw_raw *out, const struct sw_dataset *set, size_t row,
 		     const struct scratch *scratch)
 {

@@ -72,6 +72,7 @@ static sw_status columns_make(struct sw_raw *out, const struct sw_data_csv *csv,
 	return rc;
 }
 
+/* Numbers the classes in sorted order: of numbers if all labels are, else of texts. */
 static sw_status classes_make(struct sw_raw *out, const struct sw_data_csv *csv, struct sw_err *err)
 {
 	sw_status rc;
@@ -108,6 +109,7 @@ static sw_status classes_make(struct sw_raw *out, const struct sw_data_csv *csv,
 	return SW_OK;
 }
 
+/* Reads the labels as numbers to predict. */
 static sw_status values_make(struct sw_raw *out, const struct sw_data_csv *csv, struct sw_err *err)
 {
 	char show[44];

@@ -142,6 +142,7 @@ static sw_status lengths_make(struct sw_raw *out, int32_t pad, struct sw_err *er
 	return SW_OK;
 }
 
+/* Reads all files of the set, whose sizes are known. */
 static sw_status take_ids(struct sw_raw *out, struct sw_data_ids s[4], const struct sw_dataset *set,
 			  bool keep, struct sw_err *err)
 {

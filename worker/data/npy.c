@@ -68,6 +68,7 @@ static bool literal(struct scan *s, const char *text)
 	return true;
 }
 
+/* Reads the type of the elements. */
 static sw_status descr(struct scan *s, struct sw_npy *out)
 {
 	static const struct {
@@ -98,6 +99,7 @@ static sw_status descr(struct scan *s, struct sw_npy *out)
 			 s->show, name, name[0] == '>' ? " (big endian)" : "");
 }
 
+/* Reads the order of the elements: only C order is taken. */
 static sw_status order(struct scan *s)
 {
 	if (literal(s, "False"))
@@ -108,6 +110,7 @@ static sw_status order(struct scan *s)
 			 "%s is in Fortran order: save numpy.ascontiguousarray() of it", s->show);
 }
 
+/* Reads the dimensions, a tuple of Python. */
 static sw_status shape(struct scan *s, struct sw_npy *out)
 {
 	if (!take_char(s, '('))
@@ -147,6 +150,7 @@ static sw_status shape(struct scan *s, struct sw_npy *out)
 	return SW_OK;
 }
 
+/* Reads a key and its value. */
 static sw_status entry(struct scan *s, struct sw_npy *out)
 {
 	char key[24];

@@ -97,6 +97,7 @@ static void guess(struct sw_rows *r, const char *path)
 		r->format = SW_DATASET_CSV;
 }
 
+/* Sets the format: the one that was named, or by the file itself. */
 static sw_status format_find(struct sw_rows *r, const char *path, const char *format,
 			     struct sw_err *err)
 {
@@ -126,6 +127,7 @@ static sw_status format_find(struct sw_rows *r, const char *path, const char *fo
 
 /* --- formats of bytes --- */
 
+/* Opens a .npy file and compares its rows with those that the model takes. */
 static sw_status npy_open(struct sw_rows *r, const char *path, struct sw_err *err)
 {
 	struct sw_data_npy *a = &r->npy;
@@ -168,6 +170,7 @@ static sw_status npy_next(struct sw_rows *r, void *x, size_t n, struct sw_err *e
 	return sw_data_npy_floats(a, x, r->at * a->row, (uint64_t)n * a->row, r->block, err);
 }
 
+/* Opens an IDX file of images and compares their size with that of the model. */
 static sw_status idx_open(struct sw_rows *r, const char *path, struct sw_err *err)
 {
 	struct sw_data_idx *x = &r->idx;
@@ -188,6 +191,7 @@ static sw_status idx_open(struct sw_rows *r, const char *path, struct sw_err *er
 	return unfit(r, x->f.show, has, err);
 }
 
+/* Opens a file of CIFAR, which has no header: its size says how many rows it has. */
 static sw_status cifar_open(struct sw_rows *r, const char *path, struct sw_err *err)
 {
 	struct sw_data_file *f = &r->npy.f;
@@ -219,6 +223,7 @@ static sw_status cifar_next(struct sw_rows *r, uint8_t *x, size_t n, struct sw_e
 	return rc;
 }
 
+/* Opens a file of raw ids, which must be whole rows. */
 static sw_status tokens_open(struct sw_rows *r, const char *path, struct sw_err *err)
 {
 	struct sw_data_ids *s = &r->ids;
@@ -236,6 +241,7 @@ static sw_status tokens_open(struct sw_rows *r, const char *path, struct sw_err 
 			  s->f.show, s->n, t, r->rows * t * s->item, s->n % t);
 }
 
+/* Reads rows of ids, and counts the ids in front of the padding. */
 static sw_status tokens_next(struct sw_rows *r, int32_t *x, int32_t *length, size_t n,
 			     struct sw_err *err)
 {
@@ -258,6 +264,7 @@ static sw_status tokens_next(struct sw_rows *r, int32_t *x, int32_t *length, siz
 
 /* --- */
 
+/* Opens the file, or the one that a folder has for it. */
 static sw_status open_as(struct sw_rows *r, const char *path, struct sw_err *err)
 {
 	char inner[SW_DATASET_MAX_PATH + 64];

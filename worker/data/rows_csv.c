@@ -37,6 +37,7 @@ static sw_status no_memory(const struct rows_csv *c, struct sw_err *err)
 
 /* --- the next row as cells --- */
 
+/* Reads on into the block. A row that does not fit makes it larger, up to a limit. */
 static sw_status fill(struct rows_csv *c, struct sw_err *err)
 {
 	ssize_t got;
@@ -199,6 +200,7 @@ static sw_status match(struct rows_csv *c, bool *used, struct sw_err *err)
 	return SW_OK;
 }
 
+/* Finds the columns by their names in the header, in whatever order they stand. */
 static sw_status map_by_name(struct rows_csv *c, struct sw_err *err)
 {
 	bool *used = sw_calloc(c->features, sizeof *used);
@@ -247,6 +249,7 @@ static bool all_numbers(const struct sw_csv_reader *r)
 	return true;
 }
 
+/* Reads the first row and finds out whether it is a header. */
 static sw_status begin_file(struct rows_csv *c, struct sw_err *err)
 {
 	sw_status rc = fill(c, err);
@@ -285,6 +288,7 @@ static sw_status bad_byte(const struct rows_csv *c, size_t column, struct sw_err
 		c->file.show, c->line, column, sw_text_show(c->r.cell[column], cell));
 }
 
+/* Puts the cells of a row into the places of their features. */
 static sw_status take_row(const struct rows_csv *c, void *x, size_t row, struct sw_err *err)
 {
 	const struct sw_csv_reader *r = &c->r;

@@ -33,6 +33,7 @@ static void json_path(const struct sw_asked *a, char path[PATH_MAX])
 	(void)snprintf(path, PATH_MAX, "%s.json", a->job->log);
 }
 
+/* Writes the parameters into the file, for a command that names it. */
 static sw_status write_json(const struct sw_asked *a, const char *params, struct sw_err *err)
 {
 	char path[PATH_MAX];
@@ -68,6 +69,7 @@ static const char *variable(void *environment, const char *name)
 	return sw_environment_get(environment, name);
 }
 
+/* Tells the trial's log the command, and what the program goes on from. */
 static void log_start(struct sw_asked *a, char *const argv[])
 {
 	char line[300];
@@ -106,6 +108,7 @@ static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool firs
 	return rc;
 }
 
+/* Expands the command with the parameters and starts it. */
 static sw_status start_rank(struct sw_asked *a, struct sw_program *p, bool first,
 			    struct sw_environment *e, struct sw_err *err)
 {

@@ -129,6 +129,7 @@ static void add_workers(struct sw_environment *e)
 		char name[256];
 		const size_t n = strcspn(*at, "=");
 
+		/* a SWEEPD_ variable of the worker itself would speak of another trial */
 		if (n >= sizeof name || (*at)[n] != '=' || strncmp(*at, OURS, strlen(OURS)) == 0)
 			continue;
 		memcpy(name, *at, n);
@@ -144,6 +145,7 @@ void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 	const cJSON *env = sw_json_get(job->run, "env");
 
 	*e = (struct sw_environment){0};
+	/* from the strongest to the weakest: of two with one name the first counts */
 	add_ours(e, job, site);
 	add_variable(e, OURS "PARAMS", params);
 	if (*folder->path)

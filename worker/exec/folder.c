@@ -216,12 +216,14 @@ sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err)
 	 * rename below takes only the place of an empty folder. */
 	if (access(to, F_OK) == 0)
 		(void)remove_all(to);
+	/* one step: what has the checkpoint's name is whole */
 	if (rename(l->path, to) != 0)
 		return fail(err, to, "no checkpoint");
 	if (mkdir(l->path, 0700) != 0)
 		(void)fail(err, l->path, "no folder for checkpoints");
 	if (!sync_one(AT_FDCWD, l->dir, true, NULL))
 		return fail(err, to, "its folder cannot be synced");
+	/* a program that is started again goes on from here */
 	memcpy(l->resume, to, sizeof to);
 	l->step = step;
 	return SW_OK;

@@ -51,6 +51,7 @@ void sw_output_line(struct sw_output *o, const char *who, const char *line, size
 		open_file(o);
 	}
 	o->size += (off_t)whole;
+	/* lines gather until the reader has no more of them: one write(2) for many */
 	if (o->n + whole > sizeof o->gathered)
 		sw_output_flush(o);
 	memcpy(o->gathered + o->n, who, before);

@@ -194,6 +194,7 @@ sw_status sw_program_start(struct sw_program *p, const char *file, char *const a
 	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	if (p->pidfd >= 0)
 		return SW_OK;
+	/* without it an end could not be waited for: the program is taken back */
 	code = errno;
 	(void)kill(p->pid, SIGKILL);
 	(void)waitpid(p->pid, NULL, 0);
@@ -304,8 +305,8 @@ size_t sw_program_signal(const struct sw_program *p, int sig)
 	bool *mine;
 
 	if (sw_process_list(&all, &n) != SW_OK)
-		return 0; /* no memory: the caller looks again */
-	qsort(all, n, sizeof *all, by_pid);
+		return 0;                   /* no memory: the caller looks again */
+	qsort(all, n, sizeof *all, by_pid); /* parents are looked up by their numbers */
 	mine = calloc(n ? n : 1, sizeof *mine);
 	if (mine)
 		find_tree(p, all, n, mine);

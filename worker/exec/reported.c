@@ -65,6 +65,7 @@ static bool is_word(const cJSON *v)
 		strcmp(v->valuestring, "-inf") == 0);
 }
 
+/* Takes one member of the report: a number goes into the text for the daemon. */
 static sw_status take_value(struct sw_reported *r, struct sw_jw *w, const cJSON *v,
 			    const char *metric, struct sw_err *err)
 {

@@ -120,6 +120,7 @@ static void report_step(struct sw_reports *r, uint64_t step, const char *metrics
 	r->asked->going = sw_session_report(r->asked->session, step, metrics, kept);
 }
 
+/* Reports a step that the daemon does not know yet, with a checkpoint where one is due. */
 static void take_new_step(struct sw_reports *r, struct sw_reported *line, uint64_t step,
 			  bool socket)
 {
@@ -168,6 +169,7 @@ static void leave_out(struct sw_reports *r, enum sw_reports_odd kind, const char
 		say_object(r, "continue", "not_stored", text);
 }
 
+/* Takes a report, unless the daemon knows its step or its step falls. */
 static void take_step(struct sw_reports *r, struct sw_reported *line, bool socket)
 {
 	const uint64_t step = line->has_step ? line->step : r->step + 1, last = r->step;

@@ -202,6 +202,7 @@ static sw_status take_best(const struct file *f, const struct sw_net *net,
 	return rc;
 }
 
+/* Fills the net: all is read before the device is touched. */
 static sw_status load(struct file *f, struct sw_net *net, const struct sw_checkpoint_head *h,
 		      struct sw_err *err)
 {
@@ -257,6 +258,7 @@ static sw_status check(struct file *f, struct sw_checkpoint_head *h, struct sw_e
 				  (uint64_t)st.st_size);
 	rc = file_take(f, head, sizeof head, 0, err);
 	if (rc == SW_OK)
+		/* lengths before the sum: a file that is cut short says so, and is not "damaged" */
 		rc = sw_checkpoint_decode(h, head, (uint64_t)st.st_size, err);
 	return rc == SW_OK ? check_sum(f, h->bytes, err) : rc;
 }

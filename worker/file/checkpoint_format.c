@@ -272,6 +272,7 @@ static const char *layer_show(char out[80], uint32_t code, uint64_t in, uint64_t
 	return out;
 }
 
+/* Compares the layers of the file with the model's, one after the other. */
 static sw_status layers_fit(const struct sw_checkpoint_head *h, const unsigned char *at,
 			    const struct sw_model *m, struct sw_err *err)
 {

@@ -113,6 +113,7 @@ static int put_best(struct file *f, const struct sw_net *net)
 			 : put_statistics(f, net->model, net->best.weights + net->model->weights_n);
 }
 
+/* Writes the names and shapes of the tensors. 0 or an errno. */
 static int put_table(struct file *f, const struct sw_model *m)
 {
 	struct sw_checkpoint_tensor t[CHECKPOINT_TENSORS];
@@ -141,6 +142,7 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 	f->sum = sw_checkpoint_sum_start();
 	if (!f->set || !f->sum)
 		return SW_NOMEM;
+	/* in the order of docs/checkpoint.md; the sum is that of all bytes before it */
 	*code = file_put(f, head, sw_checkpoint_encode(head, net, id));
 	if (*code == 0)
 		*code = put_table(f, net->model);
@@ -195,6 +197,7 @@ static int publish(int folder, const char *tmp, const char *path)
 	return sw_fault_hit(SW_FAULT_IO) || fsync(folder) != 0 ? errno ? errno : EIO : 0;
 }
 
+/* Writes the file beside its name and renames it. *code: 0 or an errno. */
 static sw_status write_in(struct sw_net *net, const struct sw_checkpoint_id *id, const char *dir,
 			  int folder, int *code)
 {
@@ -213,6 +216,7 @@ static sw_status write_in(struct sw_net *net, const struct sw_checkpoint_id *id,
 	}
 	errno = 0;
 	rc = put_all(&f, net, id, code);
+	/* a network file system may say only now that the disk is full */
 	if (close(f.fd) != 0 && *code == 0)
 		*code = errno;
 	XXH3_freeState(f.sum);

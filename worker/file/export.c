@@ -70,6 +70,7 @@ static uint64_t updates_of(const struct sw_checkpoint_head *h)
 	return sw_checkpoint_has_best(h) ? h->best_updates : h->updates;
 }
 
+/* Writes the file's metadata: the trial, and the model's label as it is. */
 static void metadata(const struct export *x, struct sw_jw *w, const cJSON *label)
 {
 	const struct sw_checkpoint_head *h = &x->head;
@@ -177,6 +178,7 @@ static sw_status header_check(const struct sw_buf *header, struct sw_err *err)
 	return SW_OK;
 }
 
+/* Makes the header: it is padded with blanks, so that the tensors are aligned. */
 static sw_status make_header(struct export *x, uint32_t *counters, struct sw_err *err)
 {
 	cJSON *label;
@@ -199,11 +201,13 @@ static sw_status make_header(struct export *x, uint32_t *counters, struct sw_err
 		rc = sw_err_set(err, x->header.failed, "needs a header that is too long");
 	if (rc == SW_OK)
 		rc = header_check(&x->header, err);
+	/* the length is known only now; its place was left free */
 	for (size_t i = 0; rc == SW_OK && i < 8; i++)
 		x->header.data[i] = (char)((uint64_t)(x->header.len - 8) >> 8 * i);
 	return rc;
 }
 
+/* Writes all n bytes. */
 static sw_status export_put(const struct export *x, const void *bytes, size_t n, struct sw_err *err)
 {
 	const char *at = bytes;
@@ -237,6 +241,7 @@ static sw_status copy(const struct export *x, uint64_t from, uint64_t n, struct 
 	return rc;
 }
 
+/* Writes the header, the counters, the weights and the statistics, in this order. */
 static sw_status write_all(struct export *x, struct sw_err *err)
 {
 	const struct sw_checkpoint_head *h = &x->head;
@@ -262,6 +267,7 @@ static sw_status write_all(struct export *x, struct sw_err *err)
 	return rc;
 }
 
+/* Writes beside the name and renames: a failure leaves what was there before. */
 static sw_status export_to(struct export *x, const char *to, struct sw_err *err)
 {
 	char part[PATH_BYTES + 8];

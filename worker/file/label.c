@@ -33,6 +33,7 @@ static void write_value(struct sw_jw *w, const cJSON *v, const cJSON *params)
 	sw_jw_cjson(w, param ? param : v);
 }
 
+/* Writes a list of layers; a residual one holds a list itself. */
 static void write_list(struct sw_jw *w, const cJSON *list, const cJSON *params)
 {
 	const cJSON *layer, *option;
@@ -77,6 +78,7 @@ static sw_status write_model(struct label *c, const cJSON *model, const cJSON *p
 	return rc;
 }
 
+/* Writes the form of a row as the model takes it. */
 static void write_input(struct label *c, const struct sw_data *data, const struct sw_dataset *set)
 {
 	static const char *const kinds[] = {[SW_SHAPE_FLAT] = "numbers",
@@ -159,7 +161,7 @@ sw_status sw_label_make(char **out, const cJSON *trainer, const cJSON *params,
 
 	*out = NULL;
 	if (rc != SW_OK || data->about.too_big)
-		return rc;
+		return rc; /* too long: the model is written without a label */
 	sw_buf_init(&c.all, SW_LABEL_MOST);
 	sw_buf_init(&c.one, SW_LABEL_MOST);
 	sw_jw_init(&c.w, &c.all);

@@ -89,6 +89,7 @@ static sw_status spans_check(const struct sw_safetensors *s, struct sw_err *err)
 	return SW_OK;
 }
 
+/* Reads the header, a JSON object behind eight bytes of its length. */
 static sw_status header_read(struct sw_safetensors *s, uint64_t size, struct sw_err *err)
 {
 	struct sw_err why = SW_ERR_INIT;
@@ -106,6 +107,7 @@ static sw_status header_read(struct sw_safetensors *s, uint64_t size, struct sw_
 		n = n << 8 | b[i];
 	if (n < 2 || n > HEADER_MAX)
 		return wrong_header(s, "its first 8 bytes are not the length of a header", err);
+	/* before memory is taken for it: the eight bytes may be anything */
 	if (n > size - 8)
 		return sw_err_set(err, SW_INVALID,
 				  "%s is cut short, or is not a safetensors file: it has %" PRIu64

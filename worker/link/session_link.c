@@ -15,6 +15,7 @@
 #define RETRY_MOST_MS 2000
 #define LINES_A_ROUND 64 /* so that a flood of notifications does not hold up training */
 
+/* Forgets the connection, and waits twice as long before the next attempt. */
 static void session_disconnect(struct sw_session *s)
 {
 	if (s->fd >= 0)
@@ -42,6 +43,7 @@ int64_t sw_session_request(struct sw_session *s, const char *method, const char 
 	return 0;
 }
 
+/* Says who this worker is, and which trial it still has. */
 static void send_hello(struct sw_session *s)
 {
 	struct sw_buf params;
@@ -80,6 +82,7 @@ static bool is_stranger(struct sw_session *s)
 	return true;
 }
 
+/* Connects and greets, if it is time for it. */
 static void try_connect(struct sw_session *s)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -143,6 +146,7 @@ void sw_session_write(struct sw_session *s)
 	}
 }
 
+/* Takes the whole lines that have come. */
 static void take_lines(struct sw_session *s)
 {
 	for (int i = 0; i < LINES_A_ROUND && s->fd >= 0; i++) {
@@ -161,6 +165,7 @@ static void take_lines(struct sw_session *s)
 	}
 }
 
+/* Reads once. A peer that has closed is no error. */
 static void read_socket(struct sw_session *s)
 {
 	char *at;

@@ -32,6 +32,7 @@ static bool passing(int code)
 	return code == SW_RPC_BUSY || code == SW_RPC_DISK_FULL || code == SW_RPC_LIMIT;
 }
 
+/* The daemon knows this worker now, and says whether it still has its trial. */
 static void on_hello(struct sw_session *s, const cJSON *result, const cJSON *error)
 {
 	const cJSON *run = sw_json_get(result, "run");
@@ -49,6 +50,7 @@ static void on_hello(struct sw_session *s, const cJSON *result, const cJSON *err
 		sw_session_drop(s, "no longer this worker's");
 }
 
+/* A trial, or an empty answer where there was none in time. */
 static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, const cJSON *error)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -79,6 +81,7 @@ static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, 
 	s->has_job = true;
 }
 
+/* The oldest report has its answer: a decision, or why it was refused. */
 static void on_report(struct sw_session *s, const cJSON *result, const cJSON *error)
 {
 	const cJSON *decision = sw_json_get(result, "decision");
@@ -107,6 +110,7 @@ static void on_report(struct sw_session *s, const cJSON *result, const cJSON *er
 	}
 }
 
+/* The daemon knows the end of the trial. */
 static void on_tell(struct sw_session *s, const cJSON *error)
 {
 	s->tell_id = 0;
@@ -117,6 +121,7 @@ static void on_tell(struct sw_session *s, const cJSON *error)
 	s->told = true;
 }
 
+/* A word that answers no request: to end, or to stop the trial. */
 static void on_notification(struct sw_session *s, const char *method, const cJSON *params)
 {
 	uint64_t sweep, trial, attempt;
@@ -134,6 +139,7 @@ static void on_notification(struct sw_session *s, const char *method, const cJSO
 		sw_session_drop(s, "the daemon stopped it");
 }
 
+/* Finds the request that was answered, by its id. */
 static void on_reply(struct sw_session *s, cJSON **message)
 {
 	const cJSON *id = sw_json_get(*message, "id"), *error = sw_json_get(*message, "error");
