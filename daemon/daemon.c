@@ -179,7 +179,7 @@ static void tick_stopping(struct sw_daemon *d, int64_t now_us)
 	close_everything(d);
 }
 
-/* What is acknowledged in a state that was taken away or replaced would be lost. */
+/* Work that is acknowledged in a state that was taken away or replaced would be lost. */
 static void check_state(const struct sw_daemon *d)
 {
 	const char *what = "the state directory";

@@ -135,7 +135,7 @@ struct sw_row_log {
 	const char *line;
 };
 
-/* Which worker process holds a slot, so that a restarted daemon can find it again. */
+/* The worker process that holds a slot, so that a restarted daemon can find it again. */
 struct sw_row_slot {
 	int64_t slot;
 	const char *device;

@@ -2,12 +2,12 @@
  * store/wal.h — what a damaged write-ahead log would silently take with it.
  *
  * SQLite reads a log up to the first frame that is not right and takes that for its end: after a
- * crash it is. Where a byte in the middle went bad, the commits behind it are dropped without a
+ * crash it is. If a byte in the middle went bad, the commits behind it are dropped without a
  * word. So the log is walked before SQLite opens it, past the first bad frame.
  *
  * Counted behind it is what nothing but damage, or a loss of power in the middle of a commit,
  * leaves there: whole frames of the log's own run (its salts) up to the last one that ends a
- * commit. What else may lie there in ordinary life is not: frames of an earlier run, and those of a
+ * commit. Frames of an earlier run are normal and not counted; so are those of a
  * commit that kill -9 cut short and a later one wrote over in part. A log that was cut short
  * looks as after a crash: how many commits were found is all that can be said.
  *

@@ -1,7 +1,7 @@
 /*
  * store/writer_thread.c — the writer's thread: take all that waits, commit it, say so, again.
  *
- * What it may meet: no room or a locked file (wait, the same group again), anything else (the
+ * It may meet: no room or a locked file (wait, the same group again), anything else (the
  * store is dead: no later commit may be acknowledged, because a failed sync may have dropped pages
  * that a second sync would then call safe).
  */

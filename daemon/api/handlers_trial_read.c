@@ -11,7 +11,7 @@
 
 #define PAGE_SHORT 100 /* rows: more are a long read */
 
-/* What a page is asked for, and how far it came. */
+/* A page: what it is asked for, and how far it came. */
 struct page_question {
 	struct sw_lookup q;
 	int64_t after;    /* that row; of reports the attempt's `seq` */
@@ -101,7 +101,7 @@ void sw_handle_trial_list(struct sw_call *call)
 
 /* --- get --- */
 
-/* What it used of its GPU: null without one, and while nothing is known. */
+/* The attempt's use of its GPU: null without one, and while nothing is known. */
 static void write_usage(struct sw_jw *w, const struct sw_row_attempt *row)
 {
 	static const char *const keys[] = {"gpu_bytes", "gpu_util", "joules"};

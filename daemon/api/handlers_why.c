@@ -16,7 +16,7 @@ struct why_question {
 	enum sw_pruner_kind pruner;
 	bool brackets;    /* it has several */
 	int64_t enqueued; /* of those that the user enqueued the trial is this one; 0: none */
-	/* What the store says. */
+	/* From the store. */
 	char state[16];
 	int64_t attempt, step;
 	struct sw_buf cause, facts; /* of the trial; of how it came about */
@@ -104,7 +104,7 @@ static void explain_pruned(const struct why_question *y, const char *cause, stru
 		(void)sw_buf_addf(out, "stopped %s", y->last_words);
 }
 
-/* What waits and where is the queue's, for programs. */
+/* The trial's place in its queue, for programs. */
 static void write_queue(const struct why_question *y, struct sw_jw *w)
 {
 	struct sw_pruner_turn p;

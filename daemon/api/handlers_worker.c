@@ -54,7 +54,7 @@ void sw_handle_worker_hello(struct sw_call *call)
 		return;
 	}
 	sw_slot_hello(s, call->conn, cJSON_IsTrue(sw_json_get(call->params, "beats")));
-	/* Where the daemon has given the trial away meanwhile, the worker must drop it. */
+	/* If the daemon has given the trial away meanwhile, the worker must drop it. */
 	const bool run = sw_call_int(call, "trial", 0) != 0 && holds_trial(s, call);
 	sw_log(SW_LOG_INFO, "worker.hello", "slot=%d pid=%ld trial=%lld/%lld run=%d", s->index,
 	       sw_slot_pid(s), (long long)sw_call_int(call, "sweep", 0),

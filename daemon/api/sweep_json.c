@@ -74,7 +74,7 @@ static const char *cause_of(const struct sw_running *live, char *text, size_t ca
 
 	if (live->state == SW_SWEEP_PAUSED && *sw_sweep_cause(live->sched) != '\0')
 		return sw_sweep_cause(live->sched);
-	/* What is wrong comes before what is to come. */
+	/* A fault comes before news of the end. */
 	if (!ended && live->note[0] != '\0')
 		return live->note;
 	if (!ended && sw_sweep_settling(live->sched)) {

@@ -282,7 +282,7 @@ static void on_snapshot(void *arg)
 		}
 		break;
 	}
-	/* What ended meanwhile must still be told, though nothing more may change. */
+	/* An end meanwhile must still be told, though nothing more may change. */
 	live->view.changes.any = true;
 	if (f->rc != SW_OK) {
 		sw_call_error(f->call, &f->err);
@@ -383,7 +383,7 @@ static void on_update(void *arg)
 	if (!sent)
 		live->view.changes.overflowed =
 			true; /* what it had to tell is told by the next one */
-	/* Whoever got the update that shows the end has got the last one. */
+	/* A watcher that got the update which shows the end has got its last one. */
 	const bool last = sent && f->ends && has_ended(live) && live->view.changes.n == 0 &&
 			  !live->view.changes.overflowed;
 	for (struct sw_watcher **at = &live->view.watch->watchers; last && *at != NULL;) {
@@ -442,7 +442,7 @@ static void feed_watchers(struct sw_running *live)
 		return;
 	}
 	live->view.watch->feeding = true;
-	/* What changes from here on is for the next update. */
+	/* Changes from here on are for the next update. */
 	sw_marks_seen(c, f->changed_n, fresh);
 }
 

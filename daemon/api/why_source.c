@@ -27,7 +27,7 @@ static bool has_model(const struct telling *t)
 	return t->stored != NULL && !is_source(t, "init");
 }
 
-/* What a suggestion was stored with says where it is from; of all others it is known anyway. */
+/* A suggestion was stored with its source; of all other trials it is known anyway. */
 static void find_source(struct telling *t)
 {
 	const struct sw_sweep *s = t->live->sched;

@@ -22,10 +22,10 @@ void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_turn *p, stru
 /* " on cpu:0 with cpu:1, cpu:2" of a trial that runs on several slots; or what one waits
  * for whose attempt before has not ended; else nothing. */
 void sw_why_slots(const struct sw_running *live, int64_t trial, struct sw_buf *out);
-/* What a trial waits for whose sweep is settling (sched/sweep/sweep.h): its end. */
+/* A trial whose sweep is settling (sched/sweep/sweep.h) waits for its end. */
 void sw_why_settling(const struct sw_running *live, struct sw_buf *out);
 
-/* What a trial that waits waits for, and who has it. */
+/* The thing that a trial waits for, and which trial has it. */
 void sw_why_waiting(const struct sw_running *live, struct sw_buf *out);
 
 #endif

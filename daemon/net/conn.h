@@ -7,7 +7,7 @@
  *
  *   bytes -> frame -> one sw_message a line -> its calls -> answers
  *
- * What a line means is for those above: they are told by struct sw_conn_events.
+ * The meaning of a line is for those above: they are told by struct sw_conn_events.
  *
  * The messages of a connection stand in a queue. A message is ready when all its calls are
  * answered; ready messages leave from the head only, so that a client that pipelines gets its

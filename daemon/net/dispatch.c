@@ -96,7 +96,7 @@ void sw_dispatch_request(struct sw_conn *c, struct sw_message *m)
 		find_handler(c->d, req.method)->fn(call);
 }
 
-/* What is in the line of m, which was read: rc, err and m->tree are what came of it. */
+/* Finds the requests in the line of m, which was read: rc, err and m->tree came of it. */
 static void find_requests(struct sw_conn *c, struct sw_message *m, sw_status rc, struct sw_err *err)
 {
 	if (rc != SW_OK) {

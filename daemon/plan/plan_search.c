@@ -114,8 +114,8 @@ sw_status sw_plan_priors_read(struct sw_plan_priors *p, const struct sw_spec *sp
 	}
 	if (rc == SW_OK)
 		rc = sw_plan_read(spec, space, tree, values, given, err);
-	/* What is not active has one value everywhere, or two equal points would be apart for a
-	 * sampler. */
+	/* A parameter that is not active has one value everywhere, or two equal points would be
+	 * apart for a sampler. */
 	if (rc == SW_OK)
 		sw_space_canonical(space, values);
 	if (rc == SW_OK)

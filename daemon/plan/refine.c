@@ -29,8 +29,8 @@ bool sw_refine_wanted(const cJSON *spec)
 
 sw_status sw_refine_check(const cJSON *spec, struct sw_err *err)
 {
-	/* Without "refine" there is nothing to resolve. What is no object at all, the reader of
-	 * specs refuses with a better line. */
+	/* Without "refine" there is nothing to resolve. A spec that is no object at all, the
+	 * reader of specs refuses with a better line. */
 	if (!cJSON_IsObject(spec) || sw_json_get(spec, "refine") == NULL || sw_refine_wanted(spec))
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, "/refine",
@@ -65,7 +65,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 	if (r->rc == SW_OK)
 		r->rc = sw_plan_read(r->old, r->space, params, r->values + r->n * n,
 				     r->given + r->n * n, r->err);
-	/* What the trial was given may name parameters that were not active; they say nothing of
+	/* The trial may have been given parameters that were not active; they say nothing of
 	 * what is good. */
 	if (r->rc == SW_OK)
 		sw_space_active(r->space, r->values + r->n * n, r->given + r->n * n);
@@ -387,7 +387,7 @@ static cJSON *write_spec(const struct refine *r, const cJSON *spec)
 	for (size_t k = 0; k < sizeof inherited / sizeof inherited[0]; k++) {
 		const cJSON *v = sw_json_get(r->old_tree, inherited[k]);
 
-		/* What the new spec says itself counts; the rest is the earlier sweep's. */
+		/* The new spec's own words count; the rest is the earlier sweep's. */
 		if (v != NULL && sw_json_get(spec, inherited[k]) == NULL &&
 		    !cJSON_AddItemToObject(out, inherited[k], cJSON_Duplicate(v, true)))
 			goto fail;

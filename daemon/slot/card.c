@@ -27,7 +27,7 @@ static bool is_session_of(int64_t session, const struct sw_card_ours *ours)
 
 bool sw_card_is_ours(const struct sw_nvml_proc *p, const struct sw_card_ours *ours)
 {
-	/* Where process numbers are hidden nobody can be told apart: with a worker of ours there,
+	/* With hidden process numbers nobody can be told apart: with a worker of ours there,
 	 * all counts as ours. */
 	if (is_session_of(p->session, ours) || (ours->hidden && ours->here > 0))
 		return true;
@@ -56,7 +56,7 @@ static void sum_memory(const struct sw_card *c, const struct sw_card_ours *ours,
 		const struct sw_nvml_proc *p = &now->proc[i];
 		const int64_t bytes = p->bytes > 0 ? p->bytes : 0;
 
-		/* What no process has: the driver's, or of one that NVML does not show. */
+		/* The rest is the driver's, or of a process that NVML does not show. */
 		s->rest -= bytes;
 		if (sw_card_is_ours(p, ours)) {
 			s->ours += bytes;
@@ -196,8 +196,8 @@ bool sw_card_take(struct sw_card *c, const struct sw_nvml_card *reading,
 		c->ours = s.rest - c->rest; /* NVML names no process: what came with ours */
 	c->strangers = s.strangers;
 	c->taken_us = now_us;
-	/* What no process has while none of ours runs is the driver's own; a worker's memory that
-	 * is on its way back must not count as that. */
+	/* Memory that no process has while none of ours runs is the driver's own; a worker's
+	 * memory that is on its way back must not count as that. */
 	if (ours->here == 0 && c->freeing_us == 0)
 		c->rest = s.rest;
 	c->state = judge_reading(c, &s, now_us, free_us);
@@ -225,7 +225,7 @@ void sw_card_worker_ended(struct sw_card *c, int64_t session, int64_t now_us)
 		return;
 	c->dead = session;
 	c->freeing_us = now_us;
-	/* What is wrong with it stays the reason. */
+	/* The fault that it has stays the reason. */
 	if (c->state == SW_CARD_DOWN)
 		return;
 	c->state = SW_CARD_FREEING;

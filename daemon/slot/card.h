@@ -8,7 +8,7 @@
  *   FREEING  a worker ended there, and its memory is not yet seen to be free
  *   DOWN     lost, silent, uncorrected ECC errors, or memory that did not come back
  *
- * What is judged is a reading of NVML. DOWN ends when the readings are good again; that for ECC
+ * Each reading of NVML is judged. DOWN ends when the readings are good again; that for ECC
  * errors ends with the daemon or a reset of the count, and that for an error after which the GPU
  * must be reset (daemon/slot/xid.h) with the daemon, or when it was lost and is there again.
  * Pure     No clock, no I/O; times are given, in microseconds of the monotonic clock.
@@ -32,7 +32,7 @@ enum sw_card_state {
 	SW_CARD_DOWN
 };
 
-/* Which of a card's processes are workers of this daemon, or what they started. */
+/* The processes of a card that are workers of this daemon, or were started by them. */
 struct sw_card_ours {
 	const int64_t *session; /* [n]: of all workers; each leads a session of its own */
 	size_t n;

@@ -94,7 +94,8 @@ static void *run_poll(void *arg)
 			break;
 	}
 	(void)pthread_mutex_unlock(&p->lock);
-	/* It may hang as well as any other call: who stops it waits for `ended`, with a limit. */
+	/* It may hang as well as any other call: sw_card_poll_stop() waits for `ended`, with a
+	 * limit. */
 	sw_nvml_close(p->nvml);
 	(void)pthread_mutex_lock(&p->lock);
 	p->ended = true;

@@ -41,7 +41,7 @@ SW_NODISCARD sw_status sw_device_parse(const char *spec, const struct sw_nvml_vi
  * part of the lanes of one GPU, at least one. 0: such a trial does not go there. */
 unsigned sw_device_lanes(const struct sw_device *device, double gpu);
 
-/* Where "auto" leaves GPUs out that NVML shows: true, and one line that says how many and why. */
+/* If "auto" leaves out GPUs that NVML shows: true, and one line that says how many and why. */
 bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char *out, size_t cap);
 
 /* Is it written right? Asks nobody what GPUs there are. */

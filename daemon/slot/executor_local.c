@@ -123,7 +123,7 @@ static int open_log(const char *path)
 	struct stat st;
 	const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 
-	/* What earlier workers printed is kept up to a limit, so that a crash can be read. */
+	/* The output of earlier workers is kept up to a limit, so that a crash can be read. */
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > LOG_MAX_BYTES && ftruncate(fd, 0) != 0)
 		(void)0;
 	return fd;

@@ -85,7 +85,7 @@ void sw_gpu_usage_add(struct sw_slot *slots, size_t n, const struct sw_card *car
 	}
 }
 
-/* What one of its GPUs has used since the last reading. */
+/* Adds the use of one of its GPUs since the last reading. */
 static void add_tail(struct sw_gpu_usage *u, const struct sw_slot *s, const struct sw_card *card,
 		     double part)
 {

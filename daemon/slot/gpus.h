@@ -31,14 +31,14 @@ struct sw_gpus {
 	struct sw_card card[SW_NVML_CARDS];
 };
 
-/* Where --devices speaks of GPUs: starts the readings and waits for the first. That NVML does not
+/* If --devices speaks of GPUs, starts the readings and waits for the first. That NVML does not
  * work is no error: sw_gpus_view() is NULL then, and one line is logged. SWEEPD_NVML_MS in the
  * environment, "every,limit,free", stands for the times above. SW_NOMEM. */
 SW_NODISCARD sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err);
 void sw_gpus_stop(struct sw_daemon *d);
 void sw_gpus_free(struct sw_daemon *d);
 
-/* What NVML said first; NULL: it says nothing. */
+/* The first reading of NVML; NULL: there is none. */
 const struct sw_nvml_view *sw_gpus_view(const struct sw_daemon *d);
 
 /* Takes the new reading, if there is one, and judges by it. False: there is none. */

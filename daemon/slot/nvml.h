@@ -39,7 +39,7 @@ enum sw_nvml_health {
 };
 
 /* One GPU at one moment, or a part of one (MIG): it computes by itself, with memory of its own.
- * What NVML says of the whole GPU alone a part has from there, but for power and energy. */
+ * A part has a copy of what NVML reports of the whole GPU only, except power and energy. */
 struct sw_nvml_card {
 	enum sw_nvml_health health;
 	char why[96]; /* not SW_NVML_OK: NVML's words */

@@ -233,7 +233,7 @@ static void read_part(struct sw_nvml *m, const struct part *p, const struct sw_n
 	c->part.number = p->number;
 	c->util = -1;
 	c->power_mw = c->limit_mw = c->energy_mj = -1;
-	/* What is wrong with the GPU is wrong with each part. */
+	/* A fault of the GPU is one of each part. */
 	if (c->health != SW_NVML_OK)
 		return;
 	if (p->device == NULL) {

@@ -30,7 +30,7 @@ const char *sw_slot_cause(const struct sw_slot *s)
 {
 	const char *why;
 
-	/* What the GPU has against it comes first: a worker that is down there waits for that. */
+	/* The GPU's reason comes first: a worker that is down there waits for that. */
 	if (!sw_slot_may_begin(s, &why))
 		return why;
 	return s->worker->cause;
@@ -117,7 +117,7 @@ static void forget_trial(struct sw_slot *s)
 	sw_room_leave(s);
 }
 
-/* Where a slot without a trial is. */
+/* The state of a slot without a trial. */
 static enum sw_slot_state rest_state(const struct sw_slot *s)
 {
 	if (s->worker->proc == NULL)

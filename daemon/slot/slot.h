@@ -42,7 +42,7 @@ struct sw_worker {
 	int64_t retry_us;       /* when to start the next one */
 	bool useful;            /* it finished a trial */
 	unsigned starts, early; /* processes started; those in a row that ended young and useless */
-	unsigned unstored;      /* of those started, how many no later daemon would find yet */
+	unsigned unstored;      /* started, but not yet in the slot table */
 	char cause[320];        /* why the last one ended */
 	unsigned suspects; /* trials that ran when it ended: which of several did it nobody knows */
 	unsigned solo;     /* as many trials run one at a time, to find out */

@@ -331,7 +331,7 @@ static void end_on_lost_gpu(struct sw_worker *w)
 		w->slots->d->slot.executor->stop(w->proc, true);
 }
 
-/* What follows from the last reading of the GPUs. */
+/* Acts on the last reading of the GPUs. */
 static void act_on_gpus(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->slot.worker_n; i++)

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a worker, and the user's program that it runs, may see of the daemon's environment: where
+/* The part of the daemon's environment that a worker, and the user's program in it, may see: where
  * things are and how they are shown. No secrets: a program gets those by the spec's run.env. */
 static bool may_pass(const char *var)
 {

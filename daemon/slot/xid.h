@@ -1,5 +1,5 @@
 /*
- * daemon/slot/xid.h — what the driver's numbered errors (XIDs) mean for who uses the GPU.
+ * daemon/slot/xid.h — what the driver's numbered errors (XIDs) mean for the GPU's users.
  *
  * Pure     Source: NVIDIA's catalogue of XID errors (docs.nvidia.com/deploy/xid-errors).
  */

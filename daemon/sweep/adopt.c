@@ -141,7 +141,7 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 	return true;
 }
 
-/* What programs left there, also of trials that had ended: before a slot has another. In one
+/* Ends what programs left there, also of trials that had ended, before a slot has another. In one
  * look at all processes, which takes long where there are many. Then the rows go, even if the
  * process is gone, or the next start would find them again. */
 static void clear_gone(struct slot_rows *r)
@@ -245,7 +245,7 @@ static void take_rooms(struct sw_daemon *d)
 			sw_room_take(s, &need);
 			continue;
 		}
-		/* Which other GPUs it has is not stored. */
+		/* The other GPUs that it has are not stored. */
 		sw_slot_lose(s, false, "restart with several GPUs");
 		if (s->worker->proc != NULL)
 			d->slot.executor->stop(s->worker->proc, true);

@@ -63,9 +63,9 @@ static void write_params(struct sw_running *live, uint64_t trial, const struct s
 		sw_plan_params(live->spec, space, values, out);
 }
 
-/* Which checkpoints the workers write. A population sets its own: a child goes on from its parent
- * at the population's interval, whatever the spec says of time. A program says itself when its
- * state is whole. */
+/* The checkpoints that the workers write. A population sets its own: a child goes on from its
+ * parent at the population's interval, whatever the spec says of time. A program says itself
+ * when its state is whole. */
 struct wanted {
 	uint64_t every, seconds; /* steps; 0: none */
 	bool end, best, record;
@@ -77,7 +77,7 @@ static struct wanted wanted_of(const struct sw_running *live)
 	struct wanted w = {.every = sw_pruner_every(sw_sweep_pruner(live->sched)),
 			   .end = c->keep != SW_SPEC_KEEP_NONE};
 
-	/* What is best by one of several metrics is nobody's best. */
+	/* With several metrics no trial is the best. */
 	w.best = w.end && live->spec->trainer != NULL && live->spec->n_metrics <= 1;
 	w.record = w.best && w.every == 0;
 	if (w.every == 0 && w.end && live->spec->trainer != NULL) {

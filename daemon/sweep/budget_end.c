@@ -30,7 +30,7 @@ static void pause_alike(struct sw_running *live, const char *why)
 	const size_t room = sizeof cause - (size_t)n, len = strlen(why);
 	const bool cut = len >= room;
 
-	/* The reason stands at the end. What is left of a character goes, too. */
+	/* The reason stands at the end. A character that was cut goes, too. */
 	if (cut)
 		for (why += len + sizeof "..." - room; ((unsigned char)*why & 0xC0) == 0x80;)
 			why++;
@@ -49,7 +49,7 @@ void sw_budget_end_look(struct sw_running *live)
 	/* Nothing that could end it. Most sweeps have neither a budget nor failures. */
 	if (!has_budget(live))
 		return;
-	/* What a stuck disk cannot take would be lost: the budget is looked at again after it. */
+	/* A stuck disk would lose the end: the budget is looked at again after it. */
 	if (sw_store_stuck(live->d->store) != NULL || live->d->phase != SW_UP)
 		return;
 	if (fails_alike(live, &why))

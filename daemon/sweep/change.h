@@ -1,8 +1,8 @@
 /*
  * daemon/sweep/change.h — one transaction: rows gathered, then committed, then acted on.
  *
- * The rule of the house: store first, then act or answer. What is not a row waits for the commit:
- * the answer to who asked, and what was added by sw_change_after().
+ * The rule of the house: store first, then act or answer. Everything else waits for the commit:
+ * the answer to the call, and what was added by sw_change_after().
  */
 #ifndef SW_DAEMON_SWEEP_CHANGE_H
 #define SW_DAEMON_SWEEP_CHANGE_H

@@ -32,7 +32,7 @@ sw_status sw_checkpoint_folder(struct sw_running *live, bool make, char *out, si
 		if (make && mkdir(out, 0700) != 0 && errno != EEXIST)
 			return sw_err_set(err, SW_IO, "cannot make the folder %s: %s", out,
 					  strerror(errno));
-		/* What a worker wrote behind a link would never be removed
+		/* Files behind a link would never be removed
 		 * (daemon/sweep/janitor.c). */
 		if (make && (lstat(out, &st) != 0 || !S_ISDIR(st.st_mode)))
 			return sw_err_set(err, SW_IO, "%s is a link, or not a folder", out);
@@ -331,7 +331,7 @@ static void take_value(struct sw_running *live, struct sw_keeping_open *open, do
 		open->value = value;
 		return;
 	}
-	/* What diverged is nobody's best. */
+	/* A value that diverged is never the best. */
 	if (!isfinite(value))
 		return;
 	if (!open->has_value || is_better(live, value, open->value))

@@ -8,7 +8,7 @@
  * and the one before it (for when the last is damaged); of a paused one the last; what a child goes
  * on from (pbt); and of trials that have ended what the spec's "checkpoint" says: the best one's
  * and the last one's, all, or none, within max_mb, the worst going first. Files go after the commit
- * of what made them unneeded, on libuv's pool (daemon/sweep/janitor.c). What a crash left behind
+ * of what made them unneeded, on libuv's pool (daemon/sweep/janitor.c). Leftovers of a crash
  * goes at the next start.
  */
 #ifndef SW_DAEMON_SWEEP_CHECKPOINT_H
@@ -40,7 +40,7 @@ struct sw_heirs {
 	size_t n, cap;
 };
 
-/* What of a sweep's trials is on the disk beside what the state machine knows of. */
+/* The files of a sweep's trials that the state machine does not know of. */
 struct sw_keeping {
 	/* Trials that have not ended and have reported or have files; by trial. */
 	struct sw_keeping_open {
@@ -68,7 +68,8 @@ struct sw_keeping {
 SW_NODISCARD sw_status sw_checkpoint_folder(struct sw_running *live, bool make, char *out,
 					    size_t cap, struct sw_err *err);
 
-/* What the trial's next attempt goes on from. None: from scratch, or a client keeps its own. */
+/* The file that the trial's next attempt goes on from. None: from scratch, or a client keeps its
+ * own. */
 struct sw_checkpoint sw_checkpoint_of(const struct sw_running *live, uint64_t trial);
 
 /* Files that nobody goes on from once a step is stored. Zeroed is none; v is the caller's. */
@@ -84,7 +85,7 @@ void sw_checkpoint_created(struct sw_running *live, const struct sw_action *crea
 void sw_checkpoint_stepped(struct sw_running *live, const struct sw_event *event,
 			   const struct sw_checkpoint *before, const struct sw_actions *step,
 			   struct sw_unneeded *out);
-/* A sweep was rebuilt: who needs another's. */
+/* A sweep was rebuilt: notes which trials need another's. */
 void sw_checkpoint_recovered(struct sw_running *live);
 
 /* The trial's place in live->files.keeping.open, made if it is not there. Die without memory. */

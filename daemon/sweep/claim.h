@@ -42,8 +42,8 @@ size_t sw_claim_least(const struct sw_claim *v, size_t n);
 /* Asked only of a sweep whose turn it is. */
 typedef enum sw_claim_room sw_claim_room_cb(void *who, void *user);
 
-/* Who gets the slot; NULL: none. *kept: for whom it is kept, then; NULL: for none. v is used up.
- * O(n^2) at worst, O(n) if the first fits. */
+/* The claim that gets the slot, as its `who`; NULL: none. *kept: the one for which it is kept
+ * then, or NULL. v is used up. O(n^2) at worst, O(n) if the first fits. */
 void *sw_claim_pick(struct sw_claim *v, size_t n, sw_claim_room_cb *room, void *user,
 		    int64_t now_us, int64_t keep_us, void **kept);
 

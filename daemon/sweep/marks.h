@@ -21,14 +21,14 @@ struct sw_event;
 struct sw_marks {
 	uint64_t *trials; /* [n], the oldest change first */
 	size_t n, cap;
-	bool watched;    /* set by who watches: trials are to be named */
+	bool watched;    /* somebody watches: trials are to be named */
 	bool any;        /* something changed, be it the sweep itself */
 	bool overflowed; /* too many trials to name */
 };
 
 /* The trial has changed; 0: the sweep itself. O(1). */
 void sw_marks_note(struct sw_marks *c, uint64_t trial);
-/* What a step did to trials and to the sweep. */
+/* Notes the trials that a step has changed, and the sweep. */
 void sw_marks_stepped(struct sw_marks *c, const struct sw_event *event,
 		      const struct sw_actions *step);
 /* Somebody looks now: the oldest n of the trials are no longer changed; with `all`, none is. */

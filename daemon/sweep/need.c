@@ -42,7 +42,7 @@ const char *sw_need_precision(const struct sw_running *live)
 	const size_t i = (size_t)spec->precision_param;
 	const struct sw_spec_param *p = &spec->params[i];
 
-	/* Which trial is next is not known yet: any slot may ask, and is looked at again. */
+	/* The next trial is not known yet: any slot may ask, and is looked at again. */
 	if (!sw_suggest_peek(live, &ready) || sw_sweep_next(live->sched, ready, values) != SW_OK)
 		return NULL;
 	sw_space_active(sw_sweep_space(live->sched), values, active);

@@ -1,7 +1,7 @@
 /*
  * daemon/sweep/need.h — what a trial takes of a slot, and of those beside it (daemon/slot/room.h).
  *
- * Where precision is searched and fp32 is among its values, each trial goes by its own. Trials
+ * If precision is searched and fp32 is among its values, each trial goes by its own. Trials
  * begin in their order: one that waits for a GPU with its precision holds up those behind it,
  * whatever slot they need.
  *
@@ -19,15 +19,15 @@ struct sw_daemon;
 struct sw_running;
 struct sw_spec;
 
-/* What each trial of the spec takes; bytes are not known. */
+/* For each trial of the spec; bytes are not known. */
 struct sw_room_need sw_need_of_spec(const struct sw_spec *spec);
-/* What the loaded sweep's next trial takes, with its bytes and its own precision. */
+/* For the loaded sweep's next trial, with its bytes and its own precision. */
 struct sw_room_need sw_need_of_next(const struct sw_running *live);
-/* What that trial computes its products in if it takes more than fp32, a word. NULL: fp32, or
+/* The precision of that trial's products if it is not fp32, a word. NULL: fp32, or
  * there is no next one, or it is not known before it begins. */
 const char *sw_need_precision(const struct sw_running *live);
 
-/* Which slots trials lose by their trainer.precision: a CPU has fp32 alone, and TF32 and BF16 take
+/* Trials lose slots by their trainer.precision: a CPU has fp32 alone, and TF32 and BF16 take
  * a GPU of compute capability SW_ROOM_PRECISION; one whose capability is not known will do. Slots
  * that would not do in fp32 either count for nothing here. O(slots).
  *

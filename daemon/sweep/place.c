@@ -104,7 +104,7 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 		write_since(live->d->sweep.sweeps[kept_for - 1], since, sizeof since);
 	if (kept_for == live->sweep)
 		(void)snprintf(kept, sizeof kept, ", kept for it%s", since);
-	/* What holds it is shown as that. */
+	/* The trial that holds it is shown instead. */
 	if (!sw_room_is_free(s))
 		return false;
 	if (need.gpus > 1 && sw_room_for(s, &need) != SW_ROOM_YES) {

@@ -50,7 +50,7 @@ static bool take_run(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
-/* Where each running trial runs, and since when. */
+/* Reads where each running trial runs, and since when. */
 static void read_runs(struct rebuild *b, struct sw_db *db)
 {
 	static const char *const states[] = {"RUNNING", "PENDING", "PAUSED"};

@@ -110,7 +110,7 @@ static void check_verdict(struct sw_replay *r, const struct sw_event *e,
 static void step_replay(struct sw_replay *r, const struct sw_event *e,
 			const struct sw_row_event *event, const struct sw_row_report *report)
 {
-	/* What was read for it is damaged. */
+	/* A row that was read for it is damaged. */
 	if (r->rc != SW_OK)
 		return;
 	r->rc = sw_sweep_step(r->sched, e, &r->actions, &r->err);
@@ -119,7 +119,7 @@ static void step_replay(struct sw_replay *r, const struct sw_event *e,
 		(void)sw_err_set(&r->err, r->rc, "out of memory");
 	if (r->rc != SW_OK)
 		return;
-	/* Where the daemon goes on counting. */
+	/* The daemon goes on counting from there. */
 	r->next_ev = r->at_ev + 1;
 	r->metric_seen = r->metric_seen || (report != NULL && e->has_value);
 	sw_budget_state(&r->budget, sw_sweep_state(r->sched) == SW_SWEEP_RUNNING,

@@ -26,7 +26,7 @@
 struct sw_db;
 struct sw_replay;
 
-/* Who watches a replay. Each may set r->rc and r->err, which ends it. */
+/* A watch of a replay. Each function may set r->rc and r->err, which ends it. */
 struct sw_replay_watch {
 	/* Event at_ev was read; next_ev is the number that was due. NULL: nobody asks. */
 	void (*arrived)(struct sw_replay *r);
@@ -45,7 +45,7 @@ struct sw_replay {
 	const struct sw_replay_watch *watch; /* NULL: nobody */
 	void *user;                          /* the watch's */
 
-	/* What came out; spec and sched may be taken (set them to NULL). */
+	/* The result; spec and sched may be taken (set them to NULL). */
 	struct sw_spec *spec;
 	struct sw_sweep *sched;
 	uint64_t next_ev;            /* the number after the last event */

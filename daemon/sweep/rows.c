@@ -187,7 +187,7 @@ static void on_start(struct sw_change *c, struct sw_running *live, const struct 
 	sw_tx_trial_state(c->tx, &trial);
 }
 
-/* What the attempt used of its GPU. A slot that has let go of it keeps the figures till its
+/* Adds the attempt's use of its GPU. A slot that has let go of it keeps the figures till its
  * next. */
 static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
 {

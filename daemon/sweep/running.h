@@ -30,7 +30,7 @@ struct sw_watch;
 
 #define SW_RUN_GPU 60000 /* a whole GPU: what parts are counted in */
 
-/* What the scheduler does not know about a trial: 32 bytes, one for each trial of the sweep. */
+/* A trial, as far as the scheduler does not know it: 32 bytes, one for each of the sweep. */
 struct sw_run {
 	int64_t started_ms; /* wall clock, of the live attempt; 0: it does not run */
 	int64_t heard_us;   /* monotonic: when the live attempt was last spoken of, or lost its

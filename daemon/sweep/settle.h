@@ -4,7 +4,7 @@
  *
  * At most one slice is under way in the whole daemon, and the next begins in the callback of its
  * commit, so that the loop is held for a slice at a time and the writer's queue for one change.
- * What a stop or a crash interrupts goes on at the next start.
+ * An end that a stop or a crash interrupts goes on at the next start.
  */
 #ifndef SW_DAEMON_SWEEP_SETTLE_H
 #define SW_DAEMON_SWEEP_SETTLE_H

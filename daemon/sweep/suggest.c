@@ -358,7 +358,7 @@ sw_status sw_suggest_attach(struct sw_running *live)
 {
 	const struct sw_sampler_config *config = sw_sweep_sampler_config(live->sched);
 
-	/* Where a trial's precision says which slots it may go to, its values are known first. */
+	/* If a trial's precision says which slots it may go to, its values are made first. */
 	if (config->kind != SW_SAMPLER_BAYES &&
 	    !(sw_sweep_learns(live->sched) && live->spec->precision_param >= 0))
 		return SW_OK;

@@ -34,8 +34,8 @@ struct sw_suggest_events {
 	void (*ready)(struct sw_running *live, struct sw_call *call);
 };
 
-/* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for who adds a
- * sweep, or rebuilds one. SW_NOMEM. */
+/* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for the caller
+ * that adds a sweep, or rebuilds one. SW_NOMEM. */
 SW_NODISCARD sw_status sw_suggest_attach(struct sw_running *live);
 void sw_suggest_free_all(struct sw_daemon *d); /* after the loop has ended */
 

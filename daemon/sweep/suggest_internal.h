@@ -41,9 +41,9 @@ struct sw_waits *sw_suggest_asks(const struct sw_suggester *s); /* those that wa
 uint64_t sw_suggest_count(const struct sw_call *call);          /* how many it asks for */
 int64_t sw_suggest_oldest(const struct sw_suggester *s);        /* since when; 0: nobody waits */
 bool sw_suggest_is_late(const struct sw_suggester *s, int64_t since_us);
-/* Some are prepared, nobody waits for more, and one was just handed out: whoever took it may come
- * for the next, and the model would compete with all that it takes to answer. The timer comes
- * back. */
+/* Some are prepared, nobody waits for more, and one was just handed out: the client that took it
+ * may come for the next, and the model would compete with all that it takes to answer. The timer
+ * comes back. */
 bool sw_suggest_rests(struct sw_suggester *s);
 void sw_suggest_arm(struct sw_suggester *s); /* the timer of those who become late */
 

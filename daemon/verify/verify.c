@@ -158,7 +158,7 @@ static void check_whole(struct sw_verify *v)
 	v->trials = sw_sweep_trial_n(v->replay.sched);
 }
 
-/* What ended the replay before its end: the state machine's refusal is a difference, too. */
+/* The replay ended early: the state machine's refusal is a difference, too. */
 static void explain_end(struct sw_verify *v)
 {
 	struct sw_replay *r = &v->replay;

@@ -18,7 +18,7 @@
 #include "base/status.h"
 #include "daemon/sweep/replay.h"
 
-/* What the trial's row must say when it ends. */
+/* The trial's row must say this when it ends. */
 struct sw_verify_trial {
 	uint64_t step; /* of the last report */
 	double value;  /* of the last that had one */
@@ -31,7 +31,7 @@ struct sw_verify {
 	 * know. */
 	void (*progress)(const struct sw_verify *v, uint64_t ev);
 
-	/* What came out. */
+	/* The result. */
 	bool differs;       /* `line` says where first */
 	struct sw_buf line; /* "sweep 3, event 812, trial 17: ..." */
 	uint64_t trials, events, decisions, suggestions;
@@ -71,7 +71,7 @@ void sw_verify_text(struct sw_verify *v, uint64_t trial, const char *what, const
 void sw_verify_int(struct sw_verify *v, uint64_t trial, const char *what, int64_t stored,
 		   uint64_t made);
 
-/* What a step's report and actions left (daemon/verify/verify_rows.c). */
+/* Checks the rows that a step's report and actions left (daemon/verify/verify_rows.c). */
 void sw_verify_report(struct sw_verify *v, const struct sw_event *e,
 		      const struct sw_row_report *row);
 void sw_verify_start(struct sw_verify *v, const struct sw_action *a);
