@@ -199,6 +199,7 @@ static void note_clock(struct sw_daemon *d)
 {
 	const int64_t set_ms = d->clock->set_ms();
 
+	/* Small steps are those of NTP. */
 	if (llabs(set_ms - d->clock_set_ms) < CLOCK_STEP_MS)
 		return;
 	d->clock_set_ms = set_ms;
@@ -264,6 +265,7 @@ static void on_hangup(uv_signal_t *s, int sig)
 
 void sw_daemon_stop(struct sw_daemon *d)
 {
+	/* A second word changes nothing; on_signal() handles a second signal. */
 	if (d->phase != SW_UP)
 		return;
 	sw_log(SW_LOG_INFO, "daemon.stop", "running=%zu", sw_slot_busy_n(d, 0));

@@ -16,6 +16,7 @@
 
 static sw_status make_dir(const char *path, struct sw_err *err)
 {
+	/* A file of that name is found by whatever opens the folder. */
 	if (mkdir(path, 0700) == 0 || errno == EEXIST)
 		return SW_OK;
 	return sw_err_set(err, errno == ENOSPC ? SW_FULL : SW_IO, "cannot create the folder %s: %s",

@@ -96,6 +96,7 @@ static sw_status read_rows(struct sw_front *f, struct sw_db *db, int64_t sweep, 
 		if (rc == SW_OK && f->n > 0)
 			rc = find_front(f);
 	}
+	/* f->err has a line only where a row was at fault. */
 	return rc == SW_OK ? rc
 			   : sw_err_set(err, rc, "%s",
 					f->err.msg[0] != '\0' ? f->err.msg : sw_status_str(rc));

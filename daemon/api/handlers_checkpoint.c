@@ -37,6 +37,7 @@ static void find_file(struct sw_db *db, struct sw_lookup *q)
 	if (q->rc != SW_OK)
 		return;
 	sw_checkpoint_path(path, sizeof path, f->folder, (uint64_t)q->trial, (uint64_t)f->step);
+	/* It never wrote one, or the spec's rules have removed it since. */
 	if (f->step == 0 || stat(path, &st) != 0) {
 		q->rc = sw_err_set(
 			&q->err, SW_NOT_FOUND,
@@ -61,6 +62,8 @@ void sw_handle_trial_checkpoint(struct sw_call *call)
 
 	if (live == NULL)
 		return;
+	/* The path is made on the loop, which owns the sweep; the disk is asked on the store's
+	 * thread. */
 	if (sw_checkpoint_folder(live, false, folder, sizeof folder, &err) != SW_OK) {
 		sw_call_error(call, &err);
 		return;

@@ -111,6 +111,7 @@ void sw_handle_daemon_drain(struct sw_call *call)
 	struct sw_buf out;
 	struct sw_jw w;
 
+	/* Said once, however often it is asked for. */
 	if (!d->draining)
 		sw_log(SW_LOG_INFO, "daemon.drain", "running=%zu", sw_slot_busy_n(d, 0));
 	sw_wait_refuse_all(d, SW_WAIT_SUGGESTION, why);

@@ -36,6 +36,7 @@ static void warn_of_grid(struct sw_jw *w, const struct sw_submit *s)
 	const uint64_t points = sw_sweep_points(s->sched);
 	char line[160];
 
+	/* No grid, or a run_cap that it reaches. */
 	if (points == 0 || s->spec->run_cap <= points)
 		return;
 	(void)snprintf(line, sizeof line,
@@ -52,6 +53,7 @@ static void warn_of_memory(struct sw_jw *w, const struct sw_submit *s)
 	const int64_t most = s->call->d->config.cpu_memory;
 	char line[160];
 
+	/* No limit, or room for the data; or no CPU slot would get one of its trials. */
 	if (most == 0 || s->facts.data_bytes < most || cpus_of(s) == 0)
 		return;
 	(void)snprintf(line, sizeof line,
@@ -156,7 +158,7 @@ static void write_gang(struct sw_jw *w, const struct sw_spec *spec,
 static void answer_validate(const struct sw_submit *s, struct sw_jw *w)
 {
 	const struct sw_pruner *pruner = sw_sweep_pruner(s->sched);
-	const uint64_t points = s->spec->method[0] == 'g' ? sw_sweep_points(s->sched) : 0;
+	const uint64_t points = sw_sweep_points(s->sched);
 	const bool known = s->facts.bytes > 0;
 
 	sw_jw_kbool(w, "ok", true);

@@ -22,6 +22,7 @@ static void control_sweep(struct sw_running *live, struct sw_call *call, enum sw
 
 	if (c == NULL)
 		return;
+	/* Many trials are still to end, in slices: the answer comes with the last of them. */
 	if (kind == SW_EVENT_CANCEL && sw_sweep_settling(live->sched)) {
 		sw_settle_wait(live, call);
 		c->call = NULL;
@@ -72,6 +73,7 @@ static sw_status read_trials(struct sw_db *db, struct best_question *b, const st
 	struct sw_lookup *q = &b->q;
 	const int64_t n = b->n != 0 ? b->n : f->spec != NULL ? FRONT_MOST : 1;
 
+	/* One metric: an index has the best. */
 	if (f->spec == NULL)
 		return sw_read_best(db, q->sweep, b->maximize, b->has_scope ? b->scope : "all", n,
 				    write_best, q, &q->err);

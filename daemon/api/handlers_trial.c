@@ -25,6 +25,7 @@ static void with_driven(struct sw_call *call, loaded_fn *then)
 {
 	const struct sw_running *live = sw_change_allowed(call) ? sw_running_of(call) : NULL;
 
+	/* Asked of the row, before the state machine is loaded for nothing. */
 	if (live != NULL && live->driven)
 		sw_recover_need(call, then);
 	else if (live != NULL)
@@ -80,6 +81,7 @@ static void enqueue_loaded(struct sw_running *live, struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
+	/* The values are whole now; a refusal is of the sweep, such as that it has ended. */
 	struct sw_change *c = sw_driver_change(live, call, &event);
 	if (c == NULL)
 		return;

@@ -86,6 +86,7 @@ static const char *cause_of(const struct sw_running *live, char *text, size_t ca
 			       (unsigned long long)sw_sweep_unsettled(live->sched));
 		return text;
 	}
+	/* Target or plateau: trials that run may end by themselves first. */
 	if (!ended && *sw_sweep_end_cause(live->sched) != '\0') {
 		(void)snprintf(text, cap, "about to end: %s", sw_sweep_end_cause(live->sched));
 		return text;

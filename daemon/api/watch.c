@@ -193,6 +193,7 @@ static struct sw_buf write_view(struct feed *f)
 	sw_buf_init(&f->head, UPDATE_MAX);
 	sw_jw_init(&w, &out);
 	w.comma = true;
+	/* A fresh snapshot instead of an update: its reader must forget all that it has. */
 	if (f->snapshot && f->call == NULL)
 		sw_jw_kbool(&w, "reset", true); /* `trials` is all there is to show */
 	sw_jw_kraw(&w, "best", f->best.len > 0 ? f->best.data : NULL);

@@ -30,6 +30,7 @@ static void by_rank(const struct sw_row_decision *row, const char *place, const 
 static void by_threshold(const struct sw_row_decision *row, const char *value, const char *bound,
 			 char *out, size_t cap)
 {
+	/* Its cutoff is the bound that was crossed. */
 	if (!row->has_cutoff)
 		(void)snprintf(out, cap, "at step %lld: %s lies within the bounds",
 			       (long long)row->rung, value);
@@ -180,6 +181,8 @@ void sw_why_slots(const struct sw_running *live, int64_t trial, struct sw_buf *o
 		if (d->slot.slots[i].state == SW_SLOT_BUSY &&
 		    d->slot.slots[i].sweep == live->sweep && d->slot.slots[i].trial == trial)
 			lead = &d->slot.slots[i];
+	/* The slot is its own already, and the program of the attempt before still ends
+	 * elsewhere. */
 	if (lead != NULL && lead->job.data != NULL) {
 		const struct sw_slot *before = sw_slot_ending(d, live->sweep, trial);
 
@@ -188,6 +191,7 @@ void sw_why_slots(const struct sw_running *live, int64_t trial, struct sw_buf *o
 				  before != NULL ? before->device.name : "its slot");
 		return;
 	}
+	/* A client has it, or one slot is all that it takes. */
 	if (lead == NULL || lead->lanes_used <= 1)
 		return;
 	(void)sw_buf_addf(out, " on %s with", lead->device.name);
@@ -244,6 +248,7 @@ void sw_why_waiting(const struct sw_running *live, struct sw_buf *out)
 	}
 	add_slots(live, out);
 	const struct sw_running *first = sw_place_next(live, &rivals);
+	/* Nobody else wants such a slot. */
 	if (rivals == 0)
 		return;
 	(void)sw_buf_addf(out, "; the next goes to sweep %lld (weight %.6g, %llu on slots",

@@ -84,6 +84,7 @@ static void begin_attempt(struct sw_curves_reading *r, int64_t attempt)
 	r->live = attempt;
 	r->at = 0;
 	for (size_t i = 0; i < r->attempt_n; i++) {
+		/* Each attempt has its own row, in no order that counts here. */
 		if (r->attempt[i].attempt != attempt)
 			continue;
 		r->at = (uint64_t)r->attempt[i].resume_step;
@@ -237,6 +238,7 @@ static void count_lanes(struct sw_curves_reading *r)
 	int64_t now = 0;
 
 	c->lanes = 1;
+	/* No trial ever ran: one lane, and no time. */
 	if (r->moment_n == 0)
 		return;
 	qsort(r->moment, r->moment_n, sizeof *r->moment, by_time);

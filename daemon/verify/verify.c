@@ -164,6 +164,7 @@ static void explain_end(struct sw_verify *v)
 	struct sw_replay *r = &v->replay;
 	char why[sizeof r->err.msg];
 
+	/* It came to its end, or failed to read, or a difference was told before. */
 	if (!r->refused || v->differs)
 		return;
 	(void)snprintf(why, sizeof why, "%s", r->err.msg);

@@ -17,6 +17,7 @@ void sw_verify_differ(struct sw_verify *v, uint64_t trial, const char *fmt, ...)
 	char text[1024];
 	va_list args;
 
+	/* The first difference is told; others follow from it. */
 	if (v->replay.rc != SW_OK || v->differs)
 		return;
 	va_start(args, fmt);
@@ -150,6 +151,7 @@ static void check_metrics(struct sw_verify *v, const struct sw_row_report *row)
 	struct sw_err err = SW_ERR_INIT;
 	double y[SW_METRICS_MAX];
 
+	/* It was fed no number, or has no text to compare. */
 	if (!row->has_value || row->metrics == NULL)
 		return;
 	if (sw_metrics_stored(row->metrics, spec, y, &err) != SW_OK)

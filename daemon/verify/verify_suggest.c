@@ -30,6 +30,7 @@ static sw_status find_sampler(struct sw_verify *v, struct sw_err *err)
 	const struct sw_sweep *s = v->replay.sched;
 	const struct sw_history *h = sw_sweep_history(s);
 
+	/* The space has not been edited since it was made. */
 	if (v->sampler != NULL && v->sampler_epoch == sw_sweep_epoch(s))
 		return SW_OK;
 	sw_sampler_destroy(v->sampler);
@@ -172,6 +173,8 @@ static bool check_row(const struct sw_row_suggestion *row, void *arg)
 					: "a suggestion is stored, the replay needs none");
 		return false;
 	}
+	/* Nothing was learnt, or by a sampler of an earlier version, which this one cannot
+	 * repeat. */
 	if (!learnt || !can_suggest(v))
 		return false;
 	if (row->known < 0 || (uint64_t)row->known != a->suggestion->known)
@@ -195,6 +198,7 @@ static void check_state(struct sw_verify *v, const struct sw_action *a)
 	if (s->state_n == 0)
 		return;
 	v->state_trial = a->trial;
+	/* A later suggestion has overwritten the state. */
 	if (r->state_trial != a->trial)
 		return;
 	if (s->state_n != r->state_n || memcmp(s->state, r->state, r->state_n) != 0)
