@@ -63,7 +63,7 @@ static inline TCase *suite_tests(void)
 	{                                                                                          \
 		return suite_run(__FILE__, suite_fill);                                            \
 	}                                                                                          \
-	static void suite_fill(TCase *tcase)
+	static void suite_fill(TCase *tcase CK_ATTRIBUTE_UNUSED)
 
 #define RUN_TESTS(setup, teardown)                                                                 \
 	SUITE(tcase)                                                                               \

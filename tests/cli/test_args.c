@@ -25,7 +25,7 @@ static sw_status read_line(struct sw_args *a, const char *const *words, struct s
 	return sw_args_read(a, argc, argv, err);
 }
 
-START_TEST(args_options_may_stand_anywhere)
+TEST_LOOP(args_options_may_stand_anywhere, 0, 3)
 {
 	static const char *const lines[][MAX_ARGS] = {
 		{"best", "1", "-n", "3", "--scope", "avg", "--json"},
@@ -43,9 +43,8 @@ START_TEST(args_options_may_stand_anywhere)
 	ck_assert_str_eq(a.scope, "avg");
 	ck_assert_uint_eq(a.given, SW_OPT_JSON | SW_OPT_N | SW_OPT_SCOPE);
 }
-END_TEST
 
-START_TEST(args_dash_alone_and_after_two_dashes_are_words)
+TEST(args_dash_alone_and_after_two_dashes_are_words)
 {
 	static const char *const line[] = {"submit", "-", "--", "--json", NULL};
 	struct sw_err err = SW_ERR_INIT;
@@ -57,7 +56,6 @@ START_TEST(args_dash_alone_and_after_two_dashes_are_words)
 	ck_assert_str_eq(a.word[1], "--json");
 	ck_assert_uint_eq(a.given, 0);
 }
-END_TEST
 
 static const struct {
 	const char *words[MAX_ARGS];
@@ -73,7 +71,7 @@ static const struct {
 	{{"extend", "1", "--run-cap=99999999999999999999"}, "whole number"},
 };
 
-START_TEST(args_wrong_row_says_what_is_wrong)
+TEST_ROWS(args_wrong_row_says_what_is_wrong, wrong)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_args a;
@@ -82,7 +80,6 @@ START_TEST(args_wrong_row_says_what_is_wrong)
 	ck_assert_msg(strstr(err.msg, wrong[_i].says) != NULL, "%s lacks %s", err.msg,
 		      wrong[_i].says);
 }
-END_TEST
 
 static const struct {
 	const char *word;
@@ -101,7 +98,7 @@ static const struct {
 	    {"-1", SW_INVALID, 0, 0},
 	    {" 1", SW_INVALID, 0, 0}};
 
-START_TEST(ref_row_is_read_or_refused)
+TEST_ROWS(ref_row_is_read_or_refused, refs)
 {
 	uint64_t sweep = 0, trial = 0;
 
@@ -111,7 +108,6 @@ START_TEST(ref_row_is_read_or_refused)
 		ck_assert_uint_eq(trial, refs[_i].trial);
 	}
 }
-END_TEST
 
 static const struct {
 	const char *words[MAX_ARGS];
@@ -138,7 +134,7 @@ static const struct {
 	{{"show", "1", "--early-terminate=f"}, SW_EXIT_USAGE},
 };
 
-START_TEST(verb_check_row_gives_its_status)
+TEST_ROWS(verb_check_row_gives_its_status, checks)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_cli c = {.client = NULL};
@@ -148,7 +144,6 @@ START_TEST(verb_check_row_gives_its_status)
 	ck_assert_ptr_nonnull(v);
 	ck_assert_int_eq(sw_verb_check(&c, v), checks[_i].status);
 }
-END_TEST
 
 static const struct {
 	const char *text, *value;
@@ -162,7 +157,7 @@ static const struct {
 	{"{}", NULL},
 };
 
-START_TEST(reply_member_is_found_as_it_came)
+TEST_ROWS(reply_member_is_found_as_it_came, spans)
 {
 	size_t n = 0;
 	const char *got =
@@ -176,7 +171,6 @@ START_TEST(reply_member_is_found_as_it_came)
 	ck_assert_uint_eq(n, strlen(spans[_i].value));
 	ck_assert_int_eq(strncmp(got, spans[_i].value, n), 0);
 }
-END_TEST
 
 /* A listener in a folder of its own; path[108] gets where. */
 static int listen_here(char *dir, char *path)
@@ -211,7 +205,7 @@ static const struct {
 	{NULL, SW_IO, "the daemon closed the connection", ""},
 };
 
-START_TEST(client_answer_row_becomes_a_status)
+TEST_ROWS(client_answer_row_becomes_a_status, answers)
 {
 	char dir[] = "/tmp/sw-cli-XXXXXX", path[108];
 	const int listener = listen_here(dir, path);
@@ -242,10 +236,9 @@ START_TEST(client_answer_row_becomes_a_status)
 	ck_assert_int_eq(sw_client_open(&c, path, 1000, &err), SW_NOT_FOUND);
 	ck_assert_ptr_null(c);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(client_without_memory_fails_cleanly_at_each_call)
+TEST(client_without_memory_fails_cleanly_at_each_call)
 {
 	static const char line[] = "{\"id\":1,\"result\":{\"a\":[1,2,{\"b\":null}]}}\n";
 	char dir[] = "/tmp/sw-cli-XXXXXX", path[108];
@@ -278,10 +271,9 @@ START_TEST(client_without_memory_fails_cleanly_at_each_call)
 	(void)unlink(path);
 	(void)rmdir(dir);
 }
-END_TEST
 #endif
 
-START_TEST(socket_path_follows_the_environment)
+TEST(socket_path_follows_the_environment)
 {
 	char path[SW_SOCKET_PATH_MAX], small[8], deep[200];
 
@@ -299,19 +291,5 @@ START_TEST(socket_path_follows_the_environment)
 	ck_assert_int_eq(setenv("XDG_RUNTIME_DIR", deep, 1), 0);
 	ck_assert_int_eq(sw_socket_path_default(path, sizeof path), SW_TOO_BIG);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, args_options_may_stand_anywhere, 0, 3);
-	tcase_add_test(tcase, args_dash_alone_and_after_two_dashes_are_words);
-	tcase_add_rows(tcase, args_wrong_row_says_what_is_wrong, wrong);
-	tcase_add_rows(tcase, ref_row_is_read_or_refused, refs);
-	tcase_add_rows(tcase, verb_check_row_gives_its_status, checks);
-	tcase_add_rows(tcase, reply_member_is_found_as_it_came, spans);
-	tcase_add_rows(tcase, client_answer_row_becomes_a_status, answers);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, client_without_memory_fails_cleanly_at_each_call);
-#endif
-	tcase_add_test(tcase, socket_path_follows_the_environment);
-}
+RUN_TESTS(NULL, NULL)

@@ -19,7 +19,7 @@ static const struct {
 	      {-0.5, "-0.5"}, {12345.678, "12346"}, {1e-5, "1e-05"},    {1.23456e-5, "1.235e-05"},
 	      {1e12, "1e+12"}};
 
-START_TEST(short_number_keeps_four_digits)
+TEST_ROWS(short_number_keeps_four_digits, shorts)
 {
 	char got[32];
 
@@ -31,7 +31,6 @@ START_TEST(short_number_keeps_four_digits)
 		ck_assert_str_eq(got, shorts[_i].text);
 	ck_assert_uint_le(strlen(got), 10);
 }
-END_TEST
 
 static const struct {
 	double seconds;
@@ -40,14 +39,13 @@ static const struct {
 		 {125, "2m05s"},    {3599.6, "1h00m"}, {7320, "2h02m"},  {86400, "1d00h"},
 		 {273600, "3d04h"}, {-1, "-"},         {NAN, "-"},       {INFINITY, "-"}};
 
-START_TEST(duration_row_gives_its_text)
+TEST_ROWS(duration_row_gives_its_text, durations)
 {
 	char got[32];
 
 	sw_fmt_duration(durations[_i].seconds, got);
 	ck_assert_str_eq(got, durations[_i].text);
 }
-END_TEST
 
 static const struct {
 	const char *in, *utf8, *ascii;
@@ -68,7 +66,7 @@ static const struct {
 	{"\x01\x08", "??", "??", 2},              /* what marks look like */
 };
 
-START_TEST(text_row_becomes_harmless)
+TEST_ROWS(text_row_becomes_harmless, texts)
 {
 	struct sw_buf b;
 
@@ -81,9 +79,8 @@ START_TEST(text_row_becomes_harmless)
 	ck_assert_str_eq(b.data, texts[_i].ascii);
 	sw_buf_fini(&b);
 }
-END_TEST
 
-START_TEST(text_over_its_width_is_cut_with_a_mark)
+TEST(text_over_its_width_is_cut_with_a_mark)
 {
 	struct sw_buf b;
 
@@ -98,7 +95,6 @@ START_TEST(text_over_its_width_is_cut_with_a_mark)
 	ck_assert_int_eq(sw_term_width(b.data, true), 3);
 	sw_buf_fini(&b);
 }
-END_TEST
 
 static const struct {
 	double ratio;
@@ -114,7 +110,7 @@ static const struct {
 	    {0.5, true, "\u2588\u2588\u2591\u2591"},
 	    {0.53125, true, "\u2588\u2588\u258f\u2591"}};
 
-START_TEST(bar_row_gives_its_text)
+TEST_ROWS(bar_row_gives_its_text, bars)
 {
 	struct sw_buf b;
 
@@ -123,7 +119,6 @@ START_TEST(bar_row_gives_its_text)
 	ck_assert_str_eq(b.data, bars[_i].text);
 	sw_buf_fini(&b);
 }
-END_TEST
 
 static const struct {
 	const char *in, *out;
@@ -135,7 +130,7 @@ static const struct {
 	      {"cr\r", "\"cr\r\""},
 	      {"", ""}};
 
-START_TEST(csv_field_is_quoted_when_it_must_be)
+TEST_ROWS(csv_field_is_quoted_when_it_must_be, fields)
 {
 	struct sw_buf b;
 
@@ -146,7 +141,6 @@ START_TEST(csv_field_is_quoted_when_it_must_be)
 	ck_assert_uint_eq(b.len, strlen(fields[_i].out) + 1);
 	sw_buf_fini(&b);
 }
-END_TEST
 
 static cJSON *json(const char *text)
 {
@@ -156,7 +150,7 @@ static cJSON *json(const char *text)
 	return v;
 }
 
-START_TEST(csv_has_spec_order_then_sorted_metrics_then_times)
+TEST(csv_has_spec_order_then_sorted_metrics_then_times)
 {
 	cJSON *spec = json("{\"parameters\":{\"z\":{},\"a\":{}}}");
 	cJSON *one = json("{\"trial\":1,\"attempt\":2,\"state\":\"FAILED\",\"cause\":\"x,y\","
@@ -185,10 +179,9 @@ START_TEST(csv_has_spec_order_then_sorted_metrics_then_times)
 	cJSON_Delete(one);
 	cJSON_Delete(two);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(csv_without_memory_fails_cleanly_at_each_call)
+TEST(csv_without_memory_fails_cleanly_at_each_call)
 {
 	cJSON *spec = json("{\"parameters\":{\"z\":{},\"a\":{}}}");
 	cJSON *one =
@@ -215,10 +208,9 @@ START_TEST(csv_without_memory_fails_cleanly_at_each_call)
 	cJSON_Delete(spec);
 	cJSON_Delete(one);
 }
-END_TEST
 #endif
 
-START_TEST(params_follow_the_given_order_then_their_own)
+TEST(params_follow_the_given_order_then_their_own)
 {
 	cJSON *params = json("{\"x\":1,\"b\":\"two\",\"a\":0.123456789,\"n\":null,\"l\":[1,2]}");
 	cJSON *names = json("[\"a\",\"missing\",\"b\"]");
@@ -231,9 +223,8 @@ START_TEST(params_follow_the_given_order_then_their_own)
 	cJSON_Delete(params);
 	cJSON_Delete(names);
 }
-END_TEST
 
-START_TEST(pretty_json_reads_back_equal)
+TEST(pretty_json_reads_back_equal)
 {
 	cJSON *v = json("{\"a\":[1,0.1,\"x\"],\"b\":{},\"c\":[{\"d\":null}],\"e\":[]}"), *again;
 	struct sw_buf b;
@@ -247,7 +238,6 @@ START_TEST(pretty_json_reads_back_equal)
 	cJSON_Delete(v);
 	sw_buf_fini(&b);
 }
-END_TEST
 
 static const struct {
 	const char *name;
@@ -255,7 +245,7 @@ static const struct {
 } metrics[] = {{"val_loss", false}, {"samples_per_s", true}, {"seconds", true}, {"epoch_ms", true},
 	       {"loss", false},     {"time_total", true},    {"s", false},      {"classes", false}};
 
-START_TEST(metric_row_of_time_stands_last)
+TEST_ROWS(metric_row_of_time_stands_last, metrics)
 {
 	const char *name = metrics[_i].name, *first = "a_s", *last = "zzz";
 
@@ -263,7 +253,6 @@ START_TEST(metric_row_of_time_stands_last)
 	ck_assert_int_eq(sw_fmt_times_last(&name, &last) > 0, metrics[_i].time);
 	ck_assert_int_eq(sw_fmt_times_last(&first, &name) > 0, !metrics[_i].time);
 }
-END_TEST
 
 static const struct {
 	const char *text, *where;
@@ -274,7 +263,7 @@ static const struct {
 	      {"{\n \"a\": 1,\n \"b\": x}", "f.json:3:7: "},
 	      {"", "f.json:1:1: "}};
 
-START_TEST(spec_file_error_names_line_and_column)
+TEST_ROWS(spec_file_error_names_line_and_column, places)
 {
 	struct sw_err why = SW_ERR_INIT, err = SW_ERR_INIT;
 	const char *text = places[_i].text;
@@ -285,9 +274,8 @@ START_TEST(spec_file_error_names_line_and_column)
 		      "%s, not %s", err.msg, places[_i].where);
 	ck_assert_ptr_null(strstr(err.msg, "at byte"));
 }
-END_TEST
 
-START_TEST(marks_become_colours_or_nothing)
+TEST(marks_become_colours_or_nothing)
 {
 	const struct sw_look plain = {.utf8 = true}, color = {.utf8 = true, .color = true};
 	const struct sw_look narrow = {.utf8 = true, .width = 4};
@@ -305,24 +293,8 @@ START_TEST(marks_become_colours_or_nothing)
 	sw_buf_fini(&in);
 	sw_buf_fini(&out);
 }
-END_TEST
 
 SUITE(tcase)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	tcase_add_rows(tcase, short_number_keeps_four_digits, shorts);
-	tcase_add_rows(tcase, duration_row_gives_its_text, durations);
-	tcase_add_rows(tcase, text_row_becomes_harmless, texts);
-	tcase_add_test(tcase, text_over_its_width_is_cut_with_a_mark);
-	tcase_add_rows(tcase, bar_row_gives_its_text, bars);
-	tcase_add_rows(tcase, csv_field_is_quoted_when_it_must_be, fields);
-	tcase_add_test(tcase, csv_has_spec_order_then_sorted_metrics_then_times);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, csv_without_memory_fails_cleanly_at_each_call);
-#endif
-	tcase_add_test(tcase, params_follow_the_given_order_then_their_own);
-	tcase_add_test(tcase, pretty_json_reads_back_equal);
-	tcase_add_rows(tcase, metric_row_of_time_stands_last, metrics);
-	tcase_add_rows(tcase, spec_file_error_names_line_and_column, places);
-	tcase_add_test(tcase, marks_become_colours_or_nothing);
 }

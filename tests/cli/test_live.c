@@ -71,7 +71,7 @@ static const struct {
 	 "trial state        lr    l1 val_accuracy aux val_loss step seconds progress", "... "},
 };
 
-START_TEST(live_table_fits_its_screen)
+TEST_LOOP(live_table_fits_its_screen, 0, 3)
 {
 	struct sw_canvas c;
 	struct sw_view v;
@@ -97,9 +97,8 @@ START_TEST(live_table_fits_its_screen)
 	sw_canvas_fini(&c);
 	sw_view_fini(&v);
 }
-END_TEST
 
-START_TEST(view_message_with_reset_forgets_the_rest)
+TEST(view_message_with_reset_forgets_the_rest)
 {
 	struct sw_view v;
 	cJSON *reset = message("RUNNING", 31, 5);
@@ -115,9 +114,8 @@ START_TEST(view_message_with_reset_forgets_the_rest)
 		ck_assert_uint_ge(v.rows[i].trial, 31);
 	sw_view_fini(&v);
 }
-END_TEST
 
-START_TEST(live_table_has_no_more_line_when_all_fit)
+TEST(live_table_has_no_more_line_when_all_fit)
 {
 	struct sw_canvas c;
 	struct sw_view v;
@@ -144,9 +142,8 @@ START_TEST(live_table_has_no_more_line_when_all_fit)
 	sw_canvas_fini(&c);
 	sw_view_fini(&v);
 }
-END_TEST
 
-START_TEST(live_tables_of_two_sweeps_share_the_height)
+TEST(live_tables_of_two_sweeps_share_the_height)
 {
 	struct sw_canvas c;
 	struct sw_view v[2];
@@ -168,10 +165,9 @@ START_TEST(live_tables_of_two_sweeps_share_the_height)
 	for (size_t i = 0; i < 2; i++)
 		sw_view_fini(&v[i]);
 }
-END_TEST
 
 /* Any size draws: nothing is written outside the cells (a sanitizer sees that it is not). */
-START_TEST(live_table_draws_at_any_size)
+TEST(live_table_draws_at_any_size)
 {
 	struct sw_view v;
 
@@ -188,9 +184,8 @@ START_TEST(live_table_draws_at_any_size)
 		}
 	sw_view_fini(&v);
 }
-END_TEST
 
-START_TEST(live_table_says_that_the_daemon_is_away)
+TEST(live_table_says_that_the_daemon_is_away)
 {
 	struct sw_canvas c;
 	struct sw_view v;
@@ -206,9 +201,8 @@ START_TEST(live_table_says_that_the_daemon_is_away)
 	sw_canvas_fini(&c);
 	sw_view_fini(&v);
 }
-END_TEST
 
-START_TEST(view_keeps_running_trials_and_the_latest)
+TEST(view_keeps_running_trials_and_the_latest)
 {
 	struct sw_view v;
 
@@ -226,9 +220,8 @@ START_TEST(view_keeps_running_trials_and_the_latest)
 	ck_assert(sw_view_ended(&v));
 	sw_view_fini(&v);
 }
-END_TEST
 
-START_TEST(view_refuses_what_is_no_update)
+TEST_LOOP(view_refuses_what_is_no_update, 0, 5)
 {
 	static const char *const texts[] = {"{}", "[]", "{\"state\":\"RUNNING\"}",
 					    "{\"trials\":[]}", "{\"state\":1,\"trials\":[]}"};
@@ -241,10 +234,9 @@ START_TEST(view_refuses_what_is_no_update)
 	ck_assert_ptr_null(v.head);
 	sw_view_fini(&v);
 }
-END_TEST
 
 /* No line of a block is wider than the look allows; with no limit nothing is cut. */
-START_TEST(block_lines_keep_to_the_width)
+TEST_LOOP(block_lines_keep_to_the_width, 0, 4)
 {
 	static const int widths[] = {40, 80, 200, 0};
 	const struct sw_look look = {.utf8 = true, .width = widths[_i]};
@@ -262,10 +254,9 @@ START_TEST(block_lines_keep_to_the_width)
 	sw_buf_fini(&b);
 	sw_view_fini(&v);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(live_table_without_memory_fails_cleanly_at_each_call)
+TEST(live_table_without_memory_fails_cleanly_at_each_call)
 {
 	unsigned fired = 1;
 
@@ -297,22 +288,9 @@ START_TEST(live_table_without_memory_fails_cleanly_at_each_call)
 		sw_buf_fini(&b);
 	}
 }
-END_TEST
 #endif
 
 SUITE(tcase)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	tcase_add_loop_test(tcase, live_table_fits_its_screen, 0, 3);
-	tcase_add_test(tcase, view_message_with_reset_forgets_the_rest);
-	tcase_add_test(tcase, live_table_has_no_more_line_when_all_fit);
-	tcase_add_test(tcase, live_tables_of_two_sweeps_share_the_height);
-	tcase_add_test(tcase, live_table_draws_at_any_size);
-	tcase_add_test(tcase, live_table_says_that_the_daemon_is_away);
-	tcase_add_test(tcase, view_keeps_running_trials_and_the_latest);
-	tcase_add_loop_test(tcase, view_refuses_what_is_no_update, 0, 5);
-	tcase_add_loop_test(tcase, block_lines_keep_to_the_width, 0, 4);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, live_table_without_memory_fails_cleanly_at_each_call);
-#endif
 }

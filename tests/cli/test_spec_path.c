@@ -44,7 +44,7 @@ static const struct {
 	 NULL},
 };
 
-START_TEST(spec_path_row_becomes_its_text)
+TEST_ROWS(spec_path_row_becomes_its_text, rows)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char here[2048], want[4096];
@@ -65,7 +65,6 @@ START_TEST(spec_path_row_becomes_its_text)
 	ck_assert_str_eq(b.data, want);
 	sw_buf_fini(&b);
 }
-END_TEST
 
 #ifdef SW_FAULTS
 static const char *const changed[] = {
@@ -73,7 +72,7 @@ static const char *const changed[] = {
 	"{\"program\": \"t.py\", \"command\": [\"${envvar:SW_A}\"]}",
 };
 
-START_TEST(spec_path_without_memory_fails_cleanly_at_each_call)
+TEST_ROWS(spec_path_without_memory_fails_cleanly_at_each_call, changed)
 {
 	unsigned fired = 1;
 
@@ -95,13 +94,6 @@ START_TEST(spec_path_without_memory_fails_cleanly_at_each_call)
 		sw_buf_fini(&b);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, spec_path_row_becomes_its_text, rows);
-#ifdef SW_FAULTS
-	tcase_add_rows(tcase, spec_path_without_memory_fails_cleanly_at_each_call, changed);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -72,7 +72,7 @@ static const struct {
 	{"\n- 1\n- a: 2\n  b: 3", "[1,{\"a\":2,\"b\":3}]"},
 };
 
-START_TEST(yaml_scalar_becomes_json)
+TEST_ROWS(yaml_scalar_becomes_json, scalars)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char text[128], want[128];
@@ -89,7 +89,6 @@ START_TEST(yaml_scalar_becomes_json)
 	}
 	sw_buf_fini(&b);
 }
-END_TEST
 
 static const struct {
 	const char *yaml, *json;
@@ -114,7 +113,7 @@ static const struct {
 	{"just text", "\"just text\""},
 };
 
-START_TEST(yaml_document_becomes_json)
+TEST_ROWS(yaml_document_becomes_json, documents)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf b;
@@ -124,7 +123,6 @@ START_TEST(yaml_document_becomes_json)
 	ck_assert_int_eq(sw_json_check(b.data, b.len, NULL), SW_OK);
 	sw_buf_fini(&b);
 }
-END_TEST
 
 static const struct {
 	const char *yaml, *line;
@@ -163,7 +161,7 @@ static const struct {
 	{"a: \xff\n", "f.yaml:1:4: invalid leading UTF-8 octet"},
 };
 
-START_TEST(yaml_that_is_wrong_is_one_line_with_its_place)
+TEST_ROWS(yaml_that_is_wrong_is_one_line_with_its_place, refused)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf b;
@@ -173,10 +171,9 @@ START_TEST(yaml_that_is_wrong_is_one_line_with_its_place)
 	ck_assert_uint_eq(b.len, 0);
 	sw_buf_fini(&b);
 }
-END_TEST
 
 /* As deep as JSON may be, and one deeper. */
-START_TEST(yaml_depth_has_json_s_limit)
+TEST(yaml_depth_has_json_s_limit)
 {
 	char text[256];
 	struct sw_buf b;
@@ -196,10 +193,9 @@ START_TEST(yaml_depth_has_json_s_limit)
 		sw_buf_fini(&b);
 	}
 }
-END_TEST
 
 /* Nine lines that stand for 10^9 values. */
-START_TEST(yaml_aliases_of_aliases_end_at_the_limit)
+TEST(yaml_aliases_of_aliases_end_at_the_limit)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf text, b;
@@ -217,10 +213,9 @@ START_TEST(yaml_aliases_of_aliases_end_at_the_limit)
 	sw_buf_fini(&b);
 	sw_buf_fini(&text);
 }
-END_TEST
 
 /* A thousand times a long string: no more of them is made than the result may have bytes. */
-START_TEST(yaml_aliases_of_text_end_at_the_limit)
+TEST(yaml_aliases_of_text_end_at_the_limit)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf text, b;
@@ -236,9 +231,8 @@ START_TEST(yaml_aliases_of_text_end_at_the_limit)
 	sw_buf_fini(&b);
 	sw_buf_fini(&text);
 }
-END_TEST
 
-START_TEST(yaml_mapping_and_anchors_have_a_limit)
+TEST(yaml_mapping_and_anchors_have_a_limit)
 {
 	struct sw_err err = SW_ERR_INIT, other = SW_ERR_INIT;
 	struct sw_buf text, b;
@@ -257,10 +251,9 @@ START_TEST(yaml_mapping_and_anchors_have_a_limit)
 	sw_buf_fini(&b);
 	sw_buf_fini(&text);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(yaml_without_memory_fails_cleanly_at_each_call)
+TEST(yaml_without_memory_fails_cleanly_at_each_call)
 {
 	static const char text[] = "a: &x {b: [1, 2.0], c: y}\nd: {<<: *x, e: *x}\n";
 	unsigned fired = 1;
@@ -279,19 +272,6 @@ START_TEST(yaml_without_memory_fails_cleanly_at_each_call)
 		sw_buf_fini(&b);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, yaml_scalar_becomes_json, scalars);
-	tcase_add_rows(tcase, yaml_document_becomes_json, documents);
-	tcase_add_rows(tcase, yaml_that_is_wrong_is_one_line_with_its_place, refused);
-	tcase_add_test(tcase, yaml_depth_has_json_s_limit);
-	tcase_add_test(tcase, yaml_aliases_of_aliases_end_at_the_limit);
-	tcase_add_test(tcase, yaml_aliases_of_text_end_at_the_limit);
-	tcase_add_test(tcase, yaml_mapping_and_anchors_have_a_limit);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, yaml_without_memory_fails_cleanly_at_each_call);
-#endif
-}
+RUN_TESTS(NULL, NULL)

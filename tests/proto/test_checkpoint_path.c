@@ -2,7 +2,7 @@
 #include "proto/checkpoint_path.h"
 #include "tests/run.h"
 
-START_TEST(checkpoint_path_is_read_back_exactly)
+TEST(checkpoint_path_is_read_back_exactly)
 {
 	static const char *const none[] = {
 		"",          "7-9",       "7-9.ckpt.x", ".tmp-7-9-abcdef", "07-9.ckpt",
@@ -20,9 +20,5 @@ START_TEST(checkpoint_path_is_read_back_exactly)
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
 		ck_assert_msg(!sw_checkpoint_path_read(none[i], &trial, &step), "%s", none[i]);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, checkpoint_path_is_read_back_exactly);
-}
+RUN_TESTS(NULL, NULL)

@@ -42,7 +42,7 @@ static void feed(struct sw_frame *f, const char *bytes, size_t n, size_t piece, 
 
 static const size_t pieces[] = {1, 2, 3, 7, 64, 100000};
 
-START_TEST(frame_lines_come_out_whole_however_they_arrive)
+TEST_ROWS(frame_lines_come_out_whole_however_they_arrive, pieces)
 {
 	static const char text[] = "one\ntwo\r\n\n\r\n\nthree\n{\"a\":1}\r\nfour";
 	struct sw_frame f;
@@ -57,7 +57,6 @@ START_TEST(frame_lines_come_out_whole_however_they_arrive)
 	sw_buf_fini(&seen);
 	sw_frame_fini(&f);
 }
-END_TEST
 
 static const struct {
 	size_t n;
@@ -73,7 +72,7 @@ static const struct {
 	{3 * SW_FRAME_MAX + 17, "\nok\n", "TOO_BIG|ok|ok|"},
 };
 
-START_TEST(frame_line_over_the_limit_is_reported_once_and_skipped)
+TEST_ROWS(frame_line_over_the_limit_is_reported_once_and_skipped, sizes)
 {
 	static const size_t cuts[] = {4096, 65536, 1000003};
 	struct sw_frame f;
@@ -95,9 +94,8 @@ START_TEST(frame_line_over_the_limit_is_reported_once_and_skipped)
 		sw_frame_fini(&f);
 	}
 }
-END_TEST
 
-START_TEST(frame_many_lines_in_one_read_come_out_in_order)
+TEST(frame_many_lines_in_one_read_come_out_in_order)
 {
 	struct sw_frame f;
 	struct sw_buf text;
@@ -122,10 +120,9 @@ START_TEST(frame_many_lines_in_one_read_come_out_in_order)
 	sw_buf_fini(&text);
 	sw_frame_fini(&f);
 }
-END_TEST
 
 /* A reader that never takes lines: room ends, memory does not grow without bound. */
-START_TEST(frame_that_is_never_read_is_bounded)
+TEST(frame_that_is_never_read_is_bounded)
 {
 	struct sw_frame f;
 	char *at;
@@ -142,9 +139,8 @@ START_TEST(frame_that_is_never_read_is_bounded)
 	ck_assert_int_eq(rc, SW_TOO_BIG);
 	sw_frame_fini(&f);
 }
-END_TEST
 
-START_TEST(frame_nul_in_a_line_keeps_its_length)
+TEST(frame_nul_in_a_line_keeps_its_length)
 {
 	struct sw_frame f;
 	char *at, *line;
@@ -159,10 +155,9 @@ START_TEST(frame_nul_in_a_line_keeps_its_length)
 	ck_assert_int_eq(line[3], '\0');
 	sw_frame_fini(&f);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(frame_without_memory_can_be_tried_again)
+TEST(frame_without_memory_can_be_tried_again)
 {
 	struct sw_frame f;
 	char *at, *line;
@@ -180,17 +175,6 @@ START_TEST(frame_without_memory_can_be_tried_again)
 	ck_assert_str_eq(line, "x");
 	sw_frame_fini(&f);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, frame_lines_come_out_whole_however_they_arrive, pieces);
-	tcase_add_rows(tcase, frame_line_over_the_limit_is_reported_once_and_skipped, sizes);
-	tcase_add_test(tcase, frame_many_lines_in_one_read_come_out_in_order);
-	tcase_add_test(tcase, frame_that_is_never_read_is_bounded);
-	tcase_add_test(tcase, frame_nul_in_a_line_keeps_its_length);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, frame_without_memory_can_be_tried_again);
-#endif
-}
+RUN_TESTS(NULL, NULL)

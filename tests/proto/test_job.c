@@ -93,7 +93,7 @@ static void written(const struct sw_job *job, const char *want)
 	sw_buf_fini(&b);
 }
 
-START_TEST(job_is_written_and_read_back)
+TEST(job_is_written_and_read_back)
 {
 	cJSON *tree = parsed(FULL);
 	struct sw_err err = SW_ERR_INIT;
@@ -106,9 +106,8 @@ START_TEST(job_is_written_and_read_back)
 	ck_assert_ptr_eq(job.params, sw_json_get(tree, "params"));
 	cJSON_Delete(tree);
 }
-END_TEST
 
-START_TEST(job_of_a_program_is_written_and_read_back)
+TEST(job_of_a_program_is_written_and_read_back)
 {
 	cJSON *tree = parsed(PROGRAM);
 	struct sw_err err = SW_ERR_INIT;
@@ -128,10 +127,9 @@ START_TEST(job_of_a_program_is_written_and_read_back)
 	written(&job, PROGRAM);
 	cJSON_Delete(tree);
 }
-END_TEST
 
 /* _i: without sync_batchnorm, and with it */
-START_TEST(job_of_several_ranks_is_written_and_read_back)
+TEST_LOOP(job_of_several_ranks_is_written_and_read_back, 0, 2)
 {
 	const char *text = _i ? RANKS(SYNC) : RANKS("");
 	cJSON *tree = parsed(text);
@@ -148,9 +146,8 @@ START_TEST(job_of_several_ranks_is_written_and_read_back)
 	written(&job, text);
 	cJSON_Delete(tree);
 }
-END_TEST
 
-START_TEST(job_of_a_pipeline_is_written_and_read_back)
+TEST(job_of_a_pipeline_is_written_and_read_back)
 {
 	cJSON *tree = parsed(RANKS(STAGES));
 	struct sw_err err = SW_ERR_INIT;
@@ -168,7 +165,6 @@ START_TEST(job_of_a_pipeline_is_written_and_read_back)
 	written(&job, RANKS(STAGES));
 	cJSON_Delete(tree);
 }
-END_TEST
 
 /* What a job may lack, or have as null, and how it is written then. */
 static const struct {
@@ -200,7 +196,7 @@ static void read_as(const cJSON *tree, const char *want)
 	written(&job, want);
 }
 
-START_TEST(job_without_an_optional_key_is_read)
+TEST_ROWS(job_without_an_optional_key_is_read, optional)
 {
 	const char *key = optional[_i].key;
 	cJSON *tree = parsed(FULL), *zero = parsed(optional[_i].value);
@@ -218,7 +214,6 @@ START_TEST(job_without_an_optional_key_is_read)
 	sw_buf_fini(&want);
 	cJSON_Delete(tree);
 }
-END_TEST
 
 #define NUMBER "an integer of at least 0"
 
@@ -291,19 +286,17 @@ static void refused(const char *text, const struct bad_key *k)
 	cJSON_Delete(tree);
 }
 
-START_TEST(job_with_a_bad_key_is_refused_by_its_name)
+TEST_ROWS(job_with_a_bad_key_is_refused_by_its_name, bad)
 {
 	refused(RANKS(STAGES), &bad[_i]);
 }
-END_TEST
 
-START_TEST(job_of_a_program_with_a_bad_key_is_refused_by_its_name)
+TEST_ROWS(job_of_a_program_with_a_bad_key_is_refused_by_its_name, bad_of_program)
 {
 	refused(PROGRAM, &bad_of_program[_i]);
 }
-END_TEST
 
-START_TEST(job_with_a_trainer_and_a_command_is_refused)
+TEST(job_with_a_trainer_and_a_command_is_refused)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_job job;
@@ -315,10 +308,9 @@ START_TEST(job_with_a_trainer_and_a_command_is_refused)
 	written(&job, EMPTY);
 	cJSON_Delete(tree);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(job_without_memory_latches_in_the_buffer)
+TEST(job_without_memory_latches_in_the_buffer)
 {
 	const struct sw_job job = full(NULL);
 	unsigned fired = 1;
@@ -336,21 +328,6 @@ START_TEST(job_without_memory_latches_in_the_buffer)
 		sw_buf_fini(&b);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, job_is_written_and_read_back);
-	tcase_add_test(tcase, job_of_a_program_is_written_and_read_back);
-	tcase_add_loop_test(tcase, job_of_several_ranks_is_written_and_read_back, 0, 2);
-	tcase_add_test(tcase, job_of_a_pipeline_is_written_and_read_back);
-	tcase_add_rows(tcase, job_without_an_optional_key_is_read, optional);
-	tcase_add_rows(tcase, job_with_a_bad_key_is_refused_by_its_name, bad);
-	tcase_add_rows(tcase, job_of_a_program_with_a_bad_key_is_refused_by_its_name,
-		       bad_of_program);
-	tcase_add_test(tcase, job_with_a_trainer_and_a_command_is_refused);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, job_without_memory_latches_in_the_buffer);
-#endif
-}
+RUN_TESTS(NULL, NULL)

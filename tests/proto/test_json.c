@@ -70,7 +70,7 @@ static const struct {
 	{"{\"b\":1,\"a\":1,\"a\":2,\"b\":3}", "/a", "byte 13: the key \"a\" appears twice"},
 };
 
-START_TEST(json_bad_text_is_refused_at_its_place)
+TEST_ROWS(json_bad_text_is_refused_at_its_place, bad)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char want[400] = "not valid JSON at ";
@@ -79,7 +79,6 @@ START_TEST(json_bad_text_is_refused_at_its_place)
 	ck_assert_str_eq(err.msg, strcat(want, bad[_i].msg));
 	ck_assert_str_eq(err.ptr, bad[_i].ptr);
 }
-END_TEST
 
 static const char *const good[] = {
 	"null",
@@ -98,7 +97,7 @@ static const char *const good[] = {
 	"123456789012345678901234567890123456789012345678901234567890123",
 };
 
-START_TEST(json_good_text_is_taken_and_parsed)
+TEST_ROWS(json_good_text_is_taken_and_parsed, good)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *tree = NULL;
@@ -108,9 +107,8 @@ START_TEST(json_good_text_is_taken_and_parsed)
 	ck_assert_ptr_nonnull(tree);
 	cJSON_Delete(tree);
 }
-END_TEST
 
-START_TEST(json_nul_byte_is_refused)
+TEST(json_nul_byte_is_refused)
 {
 	struct sw_err err = SW_ERR_INIT;
 
@@ -119,10 +117,9 @@ START_TEST(json_nul_byte_is_refused)
 	err = (struct sw_err)SW_ERR_INIT;
 	ck_assert_int_eq(sw_json_check("\"\0\"", 3, &err), SW_PARSE);
 }
-END_TEST
 
 /* Each limit: exactly at it passes, one more does not. */
-START_TEST(json_over_a_limit_is_refused)
+TEST(json_over_a_limit_is_refused)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char deep[2 * (SW_JSON_MAX_DEPTH + 1)], digits[SW_JSON_MAX_NUMBER + 1];
@@ -154,9 +151,8 @@ START_TEST(json_over_a_limit_is_refused)
 	ck_assert_ptr_nonnull(strstr(err.msg, "more than 100000 values"));
 	free(many);
 }
-END_TEST
 
-START_TEST(json_text_without_nul_is_not_read_beyond_its_end)
+TEST(json_text_without_nul_is_not_read_beyond_its_end)
 {
 	static const char *const cut[] = {"{\"a\":12", "\"ab", "[1", "tru", "1.5", "\"\\u00e"};
 
@@ -171,7 +167,6 @@ START_TEST(json_text_without_nul_is_not_read_beyond_its_end)
 			free(exact);
 		}
 }
-END_TEST
 
 static const struct {
 	double v;
@@ -195,7 +190,7 @@ static const struct {
 	{-2.5, "-2.5"},
 };
 
-START_TEST(json_number_is_the_shortest_that_reads_back)
+TEST_ROWS(json_number_is_the_shortest_that_reads_back, numbers)
 {
 	char text[32];
 
@@ -203,9 +198,8 @@ START_TEST(json_number_is_the_shortest_that_reads_back)
 	ck_assert_str_eq(text, numbers[_i].text);
 	ck_assert(strtod(text, NULL) == numbers[_i].v);
 }
-END_TEST
 
-START_TEST(json_any_double_reads_back_equal)
+TEST(json_any_double_reads_back_equal)
 {
 	uint64_t x = 88172645463325252u;
 
@@ -222,9 +216,8 @@ START_TEST(json_any_double_reads_back_equal)
 		ck_assert_int_eq(sw_json_check(text, strlen(text), NULL), SW_OK);
 	}
 }
-END_TEST
 
-START_TEST(json_writer_places_commas_and_escapes)
+TEST(json_writer_places_commas_and_escapes)
 {
 	struct sw_buf b;
 	struct sw_jw w;
@@ -257,9 +250,8 @@ START_TEST(json_writer_places_commas_and_escapes)
 	ck_assert_int_eq(sw_json_check(b.data, b.len, NULL), SW_OK);
 	sw_buf_fini(&b);
 }
-END_TEST
 
-START_TEST(json_tree_written_keeps_integers_and_reals_apart)
+TEST(json_tree_written_keeps_integers_and_reals_apart)
 {
 	static const char text[] =
 		"{\"x\\\"1.5\":[1,1.0,-2e3,0.25,\"2.0\",-0.0,9,1E2],\"b\":{\"c\":"
@@ -285,10 +277,9 @@ START_TEST(json_tree_written_keeps_integers_and_reals_apart)
 	cJSON_Delete(tree);
 	sw_buf_fini(&b);
 }
-END_TEST
 
 /* A locale whose decimal point is a comma must change nothing. */
-START_TEST(json_numbers_in_a_comma_locale_keep_their_point)
+TEST(json_numbers_in_a_comma_locale_keep_their_point)
 {
 	static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
 	char text[32];
@@ -304,9 +295,8 @@ START_TEST(json_numbers_in_a_comma_locale_keep_their_point)
 	ck_assert_int_eq(sw_json_check("1.5e300", 7, NULL), SW_OK);
 	(void)setlocale(LC_NUMERIC, "C");
 }
-END_TEST
 
-START_TEST(json_get_and_u64_are_exact)
+TEST(json_get_and_u64_are_exact)
 {
 	static const char text[] = "{\"Key\":1,\"key\":9007199254740991,\"f\":1.5,\"n\":-1,\"s\":"
 				   "\"1\",\"big\":9007199254740992}";
@@ -328,9 +318,8 @@ START_TEST(json_get_and_u64_are_exact)
 	ck_assert_ptr_null(sw_json_get(sw_json_get(tree, "s"), "key"));
 	cJSON_Delete(tree);
 }
-END_TEST
 
-START_TEST(json_pointer_escapes_and_cuts)
+TEST(json_pointer_escapes_and_cuts)
 {
 	char ptr[12] = "";
 
@@ -343,10 +332,9 @@ START_TEST(json_pointer_escapes_and_cuts)
 	sw_json_pointer_add(ptr, sizeof ptr, "x");
 	ck_assert_str_eq(ptr, "/a~1b/~0/lo");
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(json_without_memory_fails_cleanly_at_each_call)
+TEST(json_without_memory_fails_cleanly_at_each_call)
 {
 	cJSON_Hooks hooks = {.malloc_fn = sw_malloc, .free_fn = free};
 	struct sw_buf b;
@@ -375,24 +363,6 @@ START_TEST(json_without_memory_fails_cleanly_at_each_call)
 	cJSON_InitHooks(NULL);
 	sw_buf_fini(&b);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, json_bad_text_is_refused_at_its_place, bad);
-	tcase_add_rows(tcase, json_good_text_is_taken_and_parsed, good);
-	tcase_add_test(tcase, json_nul_byte_is_refused);
-	tcase_add_test(tcase, json_over_a_limit_is_refused);
-	tcase_add_test(tcase, json_text_without_nul_is_not_read_beyond_its_end);
-	tcase_add_rows(tcase, json_number_is_the_shortest_that_reads_back, numbers);
-	tcase_add_test(tcase, json_any_double_reads_back_equal);
-	tcase_add_test(tcase, json_writer_places_commas_and_escapes);
-	tcase_add_test(tcase, json_tree_written_keeps_integers_and_reals_apart);
-	tcase_add_test(tcase, json_numbers_in_a_comma_locale_keep_their_point);
-	tcase_add_test(tcase, json_get_and_u64_are_exact);
-	tcase_add_test(tcase, json_pointer_escapes_and_cuts);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, json_without_memory_fails_cleanly_at_each_call);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -73,7 +73,7 @@ static const struct {
 	 "/worker", "\"worker\" is longer than 64 bytes"},
 };
 
-START_TEST(methods_params_are_checked)
+TEST_ROWS(methods_params_are_checked, rows)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_methods *m = NULL;
@@ -90,9 +90,8 @@ START_TEST(methods_params_are_checked)
 	cJSON_Delete(v);
 	sw_methods_destroy(m);
 }
-END_TEST
 
-START_TEST(methods_are_found_by_name)
+TEST(methods_are_found_by_name)
 {
 	struct sw_methods *m = NULL;
 
@@ -108,9 +107,8 @@ START_TEST(methods_are_found_by_name)
 	sw_methods_destroy(m);
 	sw_methods_destroy(NULL);
 }
-END_TEST
 
-START_TEST(methods_openrpc_lists_every_method)
+TEST(methods_openrpc_lists_every_method)
 {
 	struct sw_methods *m = NULL;
 	cJSON *doc = NULL;
@@ -140,7 +138,6 @@ START_TEST(methods_openrpc_lists_every_method)
 	cJSON_Delete(doc);
 	sw_methods_destroy(m);
 }
-END_TEST
 
 static const struct {
 	const char *word, *near;
@@ -156,7 +153,7 @@ static const struct {
 	{"012345678901234567890123456789012345678901234567890123456789012345", NULL},
 };
 
-START_TEST(nearest_word_is_found_within_its_distance)
+TEST_ROWS(nearest_word_is_found_within_its_distance, words)
 {
 	static const char *const known[] = {"parameters", "method", "seed", "name"};
 	const char *near = sw_nearest(words[_i].word, known, ROWS(known));
@@ -166,10 +163,9 @@ START_TEST(nearest_word_is_found_within_its_distance)
 	else
 		ck_assert_pstr_eq(near, words[_i].near);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(methods_without_memory_fail_cleanly_at_each_call)
+TEST(methods_without_memory_fail_cleanly_at_each_call)
 {
 	cJSON_Hooks hooks = {.malloc_fn = sw_malloc, .free_fn = free};
 	unsigned fired = 1;
@@ -190,16 +186,6 @@ START_TEST(methods_without_memory_fail_cleanly_at_each_call)
 	}
 	cJSON_InitHooks(NULL);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, methods_params_are_checked, rows);
-	tcase_add_test(tcase, methods_are_found_by_name);
-	tcase_add_test(tcase, methods_openrpc_lists_every_method);
-	tcase_add_rows(tcase, nearest_word_is_found_within_its_distance, words);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, methods_without_memory_fail_cleanly_at_each_call);
-#endif
-}
+RUN_TESTS(NULL, NULL)

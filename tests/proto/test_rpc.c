@@ -35,7 +35,7 @@ static void written(const cJSON *v, struct sw_buf *b)
 	sw_jw_cjson(&w, v);
 }
 
-START_TEST(rpc_request_is_read)
+TEST_ROWS(rpc_request_is_read, good)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_rpc_request r;
@@ -55,7 +55,6 @@ START_TEST(rpc_request_is_read)
 	sw_buf_fini(&id);
 	cJSON_Delete(v);
 }
-END_TEST
 
 static const struct {
 	const char *text, *ptr, *msg, *id;
@@ -86,7 +85,7 @@ static const struct {
 	 "id is a number of 2^53 or more, which may lose digits: use a string", "null"},
 };
 
-START_TEST(rpc_bad_request_is_refused_with_its_id)
+TEST_ROWS(rpc_bad_request_is_refused_with_its_id, bad)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_rpc_request r;
@@ -103,9 +102,8 @@ START_TEST(rpc_bad_request_is_refused_with_its_id)
 	sw_buf_fini(&id);
 	cJSON_Delete(v);
 }
-END_TEST
 
-START_TEST(rpc_messages_are_written_as_the_standard_says)
+TEST(rpc_messages_are_written_as_the_standard_says)
 {
 	struct sw_err err = SW_ERR_INIT, bare = {.code = SW_NOT_FOUND};
 	struct sw_buf b;
@@ -137,7 +135,6 @@ START_TEST(rpc_messages_are_written_as_the_standard_says)
 	cJSON_Delete(id);
 	sw_buf_fini(&b);
 }
-END_TEST
 
 static const struct {
 	sw_status status;
@@ -150,16 +147,9 @@ static const struct {
 	{SW_UNSUPPORTED, -32603}, {SW_EXHAUSTED, -32002},
 };
 
-START_TEST(rpc_status_travels_as_its_code)
+TEST_ROWS(rpc_status_travels_as_its_code, codes)
 {
 	ck_assert_int_eq(sw_rpc_code(codes[_i].status), codes[_i].code);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, rpc_request_is_read, good);
-	tcase_add_rows(tcase, rpc_bad_request_is_refused_with_its_id, bad);
-	tcase_add_test(tcase, rpc_messages_are_written_as_the_standard_says);
-	tcase_add_rows(tcase, rpc_status_travels_as_its_code, codes);
-}
+RUN_TESTS(NULL, NULL)
