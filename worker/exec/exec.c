@@ -85,21 +85,12 @@ static void run(struct trial *t)
 	end_run(t, patience_us(t));
 }
 
-/* Waits for the answers to all reports; the program has ended and writes no more. */
-static void settle(struct sw_asked *a)
-{
-	const int64_t since_us = sw_clock_mono_us();
-
-	while (a->going && sw_session_waiting(a->session) > 0)
-		a->going = sw_session_wait(a->session, NULL, 0, LOOK_MS, since_us);
-}
-
 /* The report for which the program was ended: its folder is at rest now. true: the program is to go
  * on from there. */
 static bool goes_on(struct trial *t)
 {
 	sw_reports_save(&t->reports);
-	settle(&t->asked);
+	t->asked.going = sw_session_settle(t->asked.session);
 	return t->asked.going;
 }
 
@@ -240,7 +231,7 @@ void sw_exec_job(const struct sw_site *site, struct sw_session *s, const struct 
 			again = (t->reports.saving ? goes_on(t) : tries_less(t)) &&
 				!t->limit.overdue;
 		}
-	settle(&t->asked);
+	(void)sw_session_settle(t->asked.session);
 	conclude(t, &err);
 	sw_beat_to(NULL, NULL, 0);
 	sw_buf_fini(&t->reports.saving_metrics);

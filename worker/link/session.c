@@ -56,7 +56,7 @@ void sw_session_destroy(struct sw_session *s)
 {
 	if (!s)
 		return;
-	sw_session_job_clear(s);
+	sw_session_release(s);
 	if (s->fd >= 0)
 		close(s->fd);
 	sw_frame_fini(&s->in);
@@ -153,7 +153,7 @@ bool sw_session_next(struct sw_session *s, const struct sw_job **job)
 	const int64_t since = sw_clock_mono_us();
 
 	*job = NULL;
-	sw_session_job_clear(s);
+	sw_session_release(s);
 	while (s->end == SW_SESSION_OPEN && !s->has_job) {
 		if (s->greeted && s->next_id == 0 && sw_clock_mono_us() >= s->resend_at)
 			next_request(s);
@@ -319,19 +319,14 @@ void sw_session_finish(struct sw_session *s, const char *state, const char *caus
 	if (s->end == SW_SESSION_OPEN && !*s->drop && tell_make(s, state, cause ? cut : NULL))
 		while (s->end == SW_SESSION_OPEN && !*s->drop && !s->told)
 			wait_round(s, since);
-	sw_session_job_clear(s);
+	sw_session_release(s);
 }
 
 void sw_session_refuse(struct sw_session *s, const char *why)
 {
 	copy_cut(s->refused, sizeof s->refused - 1, why);
 	sw_text_plain(s->refused);
-	sw_session_job_clear(s);
-}
-
-void sw_session_release(struct sw_session *s)
-{
-	sw_session_job_clear(s);
+	sw_session_release(s);
 }
 
 void sw_session_bye(struct sw_session *s, const char *cause, unsigned rank)

@@ -56,7 +56,6 @@ void sw_session_quit(struct sw_session *s, enum sw_session_end end, const char *
 void sw_session_drop(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
 struct report *sw_session_report_at(struct sw_session *s, size_t i);
 void sw_session_report_pop(struct sw_session *s);
-void sw_session_job_clear(struct sw_session *s);
 
 /* session_link.c: one round of connect, write, read; waits at most timeout_ms for something to
  * happen, also to the n <= SW_SESSION_FDS descriptors. */

@@ -74,7 +74,7 @@ static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, 
 				"the daemon gave a trial that cannot be read: %s", err.msg);
 		return;
 	}
-	sw_session_job_clear(s);
+	sw_session_release(s);
 	s->job_tree = *message; /* the job points into it */
 	*message = NULL;
 	s->job = job;

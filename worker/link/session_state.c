@@ -47,7 +47,7 @@ void sw_session_report_pop(struct sw_session *s)
 	s->sent -= s->sent > 0;
 }
 
-void sw_session_job_clear(struct sw_session *s)
+void sw_session_release(struct sw_session *s)
 {
 	while (s->n)
 		sw_session_report_pop(s);
