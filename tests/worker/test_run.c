@@ -7,22 +7,21 @@ static struct curve whole; /* of a trial that nothing interrupts */
 
 /* --- what the daemon does --- */
 
-/* The trial must end well, and be the last one. Returns arg, for a script. */
-static void *completed(void *arg)
+/* The trial must end well, and be the last one. */
+static void completed(void)
 {
 	told("COMPLETED", NULL);
 	no_more();
-	return arg;
 }
 
-static void *whole_run(void *arg)
+static void whole_run(void)
 {
 	give(&(struct give){.trial = 7, .attempt = 1});
 	steps(&whole, 1, EPOCHS);
-	return completed(arg);
+	completed();
 }
 
-static void *pauses(void *arg)
+static void pauses(void)
 {
 	give(&(struct give){.trial = 7, .attempt = 1, .until = 2});
 	take(&got, 1, NULL, "continue");
@@ -32,10 +31,10 @@ static void *pauses(void *arg)
 	take(&got, 3, NULL, "continue");
 	take(&got, 4, "7-4.ckpt", "continue"); /* promoted at once */
 	take(&got, 5, NULL, "continue");
-	return completed(arg);
+	completed();
 }
 
-static void *every(void *arg)
+static void every(void)
 {
 	give(&(struct give){.trial = 7, .attempt = 1, .every = 2});
 	take(&got, 1, NULL, "continue");
@@ -43,11 +42,11 @@ static void *every(void *arg)
 	take(&got, 3, NULL, "continue");
 	take(&got, 4, "7-4.ckpt", "continue");
 	take(&got, 5, NULL, "continue");
-	return completed(arg);
+	completed();
 }
 
 /* The record is the value of its third epoch, so that one and each better one is written. */
-static void *beats_the_record(void *arg)
+static void beats_the_record(void)
 {
 	double best = INFINITY;
 
@@ -60,11 +59,11 @@ static void *beats_the_record(void *arg)
 		snprintf(name, sizeof name, "7-%d.ckpt", (int)at);
 		take(&got, at, better && best <= whole.val_loss[3] ? name : NULL, "continue");
 	}
-	return completed(arg);
+	completed();
 }
 
 /* The daemon is away while the decision is waited for. */
-static void *hangs_up(void *arg)
+static void hangs_up(void)
 {
 	uint64_t trial = 0;
 
@@ -77,7 +76,7 @@ static void *hangs_up(void *arg)
 	take(&got, 2, "7-2.ckpt", "pause");
 	give(&(struct give){.trial = 7, .attempt = 2, .resume_step = 2, .checkpoint = "7-2.ckpt"});
 	steps(&got, 3, 5);
-	return completed(arg);
+	completed();
 }
 
 static int gone;
@@ -95,7 +94,7 @@ static void spoil(const char *name)
 }
 
 /* Its own checkpoint is damaged or gone: from scratch, only what is new is reported. */
-static void *own_unusable(void *arg)
+static void own_unusable(void)
 {
 	give(&(struct give){.trial = 7, .attempt = 1, .until = 2});
 	take(&got, 1, NULL, "continue");
@@ -107,11 +106,11 @@ static void *own_unusable(void *arg)
 	/* it was made again on the way, and can be used */
 	give(&(struct give){.trial = 7, .attempt = 3, .resume_step = 2, .checkpoint = "7-2.ckpt"});
 	steps(&got, 3, 5);
-	return completed(arg);
+	completed();
 }
 
 /* All of its own are damaged, or the newest is gone. */
-static void *all_unusable(void *arg)
+static void all_unusable(void)
 {
 	give(&(struct give){.trial = 7, .attempt = 1, .every = 1, .until = 3});
 	take(&got, 1, "7-1.ckpt", "continue");
@@ -122,25 +121,25 @@ static void *all_unusable(void *arg)
 	damage("7-1.ckpt");
 	give(&(struct give){.trial = 7, .attempt = 2, .resume_step = 3, .checkpoint = "7-3.ckpt"});
 	steps(&got, 4, 5);
-	return completed(arg);
+	completed();
 }
 
 /* There is no room for it: the trial goes on without, and starts from scratch when it is
  * resumed. */
-static void *cannot_write(void *arg)
+static void cannot_write(void)
 {
 	give(&(struct give){.trial = 7, .attempt = 1, .until = 2, .dir = "/dev/null/x"});
 	take(&got, 1, NULL, "continue");
 	take(&got, 2, NULL, "pause");
 	give(&(struct give){.trial = 7, .attempt = 2, .resume_step = 2});
 	steps(&got, 3, 5);
-	return completed(arg);
+	completed();
 }
 
 static struct curve child;
 
 /* A child goes on from its parent's weights, then from its own. */
-static void *clones(void *arg)
+static void clones(void)
 {
 	give(&(struct give){.trial = 7, .attempt = 1, .until = 2});
 	take(&got, 1, NULL, "continue");
@@ -165,11 +164,11 @@ static void *clones(void *arg)
 			    .lr = 0.02,
 			    .checkpoint = "7-2.ckpt"});
 	steps(&child, 3, 5);
-	return completed(arg);
+	completed();
 }
 
 /* What began from another trial cannot be made again from a seed. */
-static void *parents_unusable(void *arg)
+static void parents_unusable(void)
 {
 	give(&(struct give){.trial = 7, .attempt = 1, .until = 2});
 	take(&got, 1, NULL, "continue");
@@ -191,7 +190,6 @@ static void *parents_unusable(void *arg)
 	give(&(struct give){.trial = 8, .attempt = 4, .resume_step = 2, .parent = 7});
 	told("FAILED", "there is no checkpoint of step 2");
 	no_more();
-	return arg;
 }
 
 /* --- the worker's side --- */
@@ -219,7 +217,7 @@ static void same(const struct curve *a, const struct curve *b, size_t from)
 }
 
 static const struct {
-	void *(*script)(void *);
+	void (*script)(void);
 	const char *log;
 } equal[] = {
 	{pauses, "goes on after step 2 of trial 3/7\n"},

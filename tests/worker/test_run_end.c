@@ -6,7 +6,7 @@
 /* --- what the daemon does --- */
 
 /* So small a rate does not move the loss: the epoch after the first is not better. */
-static void *loses_patience(void *arg)
+static void loses_patience(void)
 {
 	for (unsigned patience = 1; patience <= 2; patience++) {
 		give(&(struct give){.trial = 7, .attempt = 1, .lr = 1e-30, .patience = patience});
@@ -15,12 +15,11 @@ static void *loses_patience(void *arg)
 						: "patience: val_loss not lower for 2 epochs");
 	}
 	no_more();
-	return arg;
 }
 
 /* Lost before it could tell: what its checkpoint knows of waiting is the same end, no epoch more. A
  * copy of it is another trial, which may get better. */
-static void *is_lost_without_patience(void *arg)
+static void is_lost_without_patience(void)
 {
 	give(&(struct give){.trial = 7, .attempt = 1, .lr = 1e-30, .patience = 1, .every = 1});
 	take(&got, 1, "7-1.ckpt", "continue");
@@ -42,20 +41,18 @@ static void *is_lost_without_patience(void *arg)
 			    .checkpoint = "7-2.ckpt"});
 	take(&got, 3, "8-3.ckpt", "stop");
 	no_more();
-	return arg;
 }
 
 /* The daemon has another end for it: nothing is told, and nothing said of patience. */
-static void *is_stopped_before_patience(void *arg)
+static void is_stopped_before_patience(void)
 {
 	give(&(struct give){.trial = 7, .attempt = 1, .lr = 1e-30, .patience = 1});
 	take(&got, 1, NULL, "continue");
 	take(&got, 2, NULL, "stop");
 	no_more();
-	return arg;
 }
 
-static void *diverges(void *arg)
+static void diverges(void)
 {
 	cJSON *m;
 
@@ -66,7 +63,6 @@ static void *diverges(void *arg)
 	cJSON_Delete(m);
 	told("INFEASIBLE", "diverged");
 	no_more();
-	return arg;
 }
 
 /* What the trial's own parameters make impossible says nothing against the others; what is wrong in
@@ -123,7 +119,7 @@ static const struct {
 	{{.set = "{\"name\":\"none\"}"}, "FAILED", "/trainer/dataset"},
 };
 
-static void *draws_the_impossible(void *arg)
+static void draws_the_impossible(void)
 {
 	for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++) {
 		struct give g = impossible[i].give;
@@ -136,7 +132,6 @@ static void *draws_the_impossible(void *arg)
 	give(&(struct give){.trial = 7, .attempt = 1, .until = 1}); /* the worker goes on */
 	take(&got, 1, "7-1.ckpt", "stop");
 	no_more();
-	return arg;
 }
 
 /* What fits no device says something of the trial; what others have taken does not. */
@@ -152,13 +147,12 @@ static const struct {
 
 static int shortage;
 
-static void *lacks_memory(void *arg)
+static void lacks_memory(void)
 {
 	give(&(struct give){
 		.trial = 7, .attempt = 1, .model = "[{\"linear\":1000},{\"linear\":3}]"});
 	told(short_of[shortage].state, short_of[shortage].cause);
 	no_more();
-	return arg;
 }
 
 /* --- the worker's side --- */

@@ -124,7 +124,7 @@ static inline void steps(struct curve *c, uint64_t from, uint64_t to)
 }
 
 /* The worker's side, on the CPU but for the runner's ops: all that the script gives. */
-static inline void play_as(struct sw_runner *runner, void *(*script)(void *))
+static inline void play_as(struct sw_runner *runner, void (*script)(void))
 {
 	struct sw_err err = SW_ERR_INIT;
 	const struct sw_job *job;
@@ -136,7 +136,7 @@ static inline void play_as(struct sw_runner *runner, void *(*script)(void *))
 	stop();
 }
 
-static inline void play(void *(*script)(void *))
+static inline void play(void (*script)(void))
 {
 	struct sw_runner runner = {.ops = &sw_ops_cpu, .q = queue, .device = "cpu:0"};
 

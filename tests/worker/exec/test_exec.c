@@ -114,7 +114,7 @@ static void lives(const char *name, bool alive)
 
 /* --- the worker's side --- */
 
-static void run_jobs(void *(*daemon)(void *))
+static void run_jobs(void (*daemon)(void))
 {
 	const struct sw_site site = {
 		.socket = "/s", .device = "cpu:0", .name = "cpu:0", .cores = 1};
@@ -129,7 +129,7 @@ static void run_jobs(void *(*daemon)(void *))
 	stop();
 }
 
-static void *three_reports(void *arg)
+static void three_reports(void)
 {
 	give();
 	take(1, 0.5, false, "continue");
@@ -147,7 +147,6 @@ static void *three_reports(void *arg)
 	wants_log("reports: left out of the socket: line 3: step 2 after step 2");
 	wants_log("reports: left out of the socket: line 4: it is no JSON object");
 	wants_log("reports: left out of the socket: line 6: a report has at most 65536 bytes");
-	return arg;
 }
 
 /* Lines that are no reports are answered as well, and say so: a program waits for each. */
@@ -160,7 +159,7 @@ TEST(exec_answers_each_line)
 }
 
 /* A line too long, or with a step that is none, or with one that falls, is no report of stdout. */
-static void *flood(void *arg)
+static void flood(void)
 {
 	give();
 	take(1, 0.5, false, "continue");
@@ -174,7 +173,6 @@ static void *flood(void *arg)
 	wants_log("more of this kind are not named");
 	if (strstr(d.logs, "line 5: "))
 		problem("log", d.logs);
-	return arg;
 }
 
 TEST(exec_names_a_few_lines_of_a_flood)
@@ -185,14 +183,13 @@ TEST(exec_names_a_few_lines_of_a_flood)
 	run_jobs(flood);
 }
 
-static void *many_answers(void *arg)
+static void many_answers(void)
 {
 	give();
 	take(6000, 0.25, false, "continue");
 	told("COMPLETED", "");
 	no_more();
 	holds("n", "6000 1\n");
-	return arg;
 }
 
 /* A program may write all that it has, and then read. Steps that an earlier attempt reported ask
@@ -223,7 +220,7 @@ static const struct {
 	 "ended: no report for 2 s (run.silence_s)", true},
 };
 
-static void *times_out(void *arg)
+static void times_out(void)
 {
 	give();
 	if (overdue[row].reports)
@@ -232,7 +229,6 @@ static void *times_out(void *arg)
 	no_more();
 	holds("term", "term\n");
 	wants_log(overdue[row].log);
-	return arg;
 }
 
 TEST_ROWS(exec_ends_a_program_whose_time_is_over, overdue)
@@ -243,14 +239,13 @@ TEST_ROWS(exec_ends_a_program_whose_time_is_over, overdue)
 	run_jobs(times_out);
 }
 
-static void *one_refused(void *arg)
+static void one_refused(void)
 {
 	give();
 	refuse(expect("worker.report", NULL, NULL), -32602, "no such metric");
 	told("FAILED", "report refused: no such metric");
 	no_more();
 	holds("said", "{\"error\":\"report refused: no such metric\"}\n");
-	return arg;
 }
 
 TEST(exec_says_why_a_report_was_refused)
@@ -259,7 +254,7 @@ TEST(exec_says_why_a_report_was_refused)
 	run_jobs(one_refused);
 }
 
-static void *stopped(void *arg)
+static void stopped(void)
 {
 	give();
 	take(1, 0.5, false, "stop");
@@ -268,7 +263,6 @@ static void *stopped(void *arg)
 	lives("pid", false);
 	lives("away", false);
 	holds("term", "term\n");
-	return arg;
 }
 
 TEST(exec_ends_all_of_a_program_that_is_stopped)
@@ -281,7 +275,7 @@ TEST(exec_ends_all_of_a_program_that_is_stopped)
 	run_jobs(stopped);
 }
 
-static void *until_by_socket(void *arg)
+static void until_by_socket(void)
 {
 	give();
 	take(1, 0.5, false, "continue");
@@ -294,7 +288,6 @@ static void *until_by_socket(void *arg)
 	holds("c/7-2.ckpt/state", "two\n");
 	holds("begun", "begun\nbegun\n");
 	holds("went", "three\n"); /* it was in the working folder when the trial was paused */
-	return arg;
 }
 
 TEST(exec_keeps_the_folder_at_until_and_goes_on)
@@ -311,7 +304,7 @@ TEST(exec_keeps_the_folder_at_until_and_goes_on)
 }
 
 /* It has ended before the report comes, so what it keeps is at rest. */
-static void *until_by_stdout(void *arg)
+static void until_by_stdout(void)
 {
 	give();
 	take(1, 0.5, false, "continue");
@@ -330,7 +323,6 @@ static void *until_by_stdout(void *arg)
 	told("COMPLETED", "");
 	no_more();
 	holds("went", "two 2\n");
-	return arg;
 }
 
 TEST(exec_ends_a_program_that_prints_before_its_folder_is_kept)
@@ -344,7 +336,7 @@ TEST(exec_ends_a_program_that_prints_before_its_folder_is_kept)
 	more = NULL;
 }
 
-static void *from_step_two(void *arg)
+static void from_step_two(void)
 {
 	give();
 	take(3, 0.25, false, "continue");
@@ -352,7 +344,6 @@ static void *from_step_two(void *arg)
 	no_more();
 	if (strstr(d.logs, "left out"))
 		problem("log", d.logs);
-	return arg;
 }
 
 TEST(exec_reports_no_step_that_an_earlier_attempt_reported)
@@ -363,7 +354,7 @@ TEST(exec_reports_no_step_that_an_earlier_attempt_reported)
 	more = NULL;
 }
 
-static void *halved(void *arg)
+static void halved(void)
 {
 	give();
 	take(1, 6, false, "continue");
@@ -373,7 +364,6 @@ static void *halved(void *arg)
 	holds("args", "--b=6\n--b=3\n--b=1\n");
 	if (!strstr(d.logs, "again with b 3") || !strstr(d.logs, "b cannot be halved"))
 		problem("log", d.logs);
-	return arg;
 }
 
 TEST(exec_halves_while_memory_runs_out)
@@ -385,7 +375,7 @@ TEST(exec_halves_while_memory_runs_out)
 }
 
 /* What was written before the end counts, whoever reads it and when. */
-static void *last_lines(void *arg)
+static void last_lines(void)
 {
 	give();
 	take(1, 0.5, false, "continue");
@@ -395,7 +385,6 @@ static void *last_lines(void *arg)
 	if (!strstr(d.logs, "ended with exit:4: last words"))
 		problem("log", d.logs);
 	holds("log", "last words\n");
-	return arg;
 }
 
 TEST(exec_takes_what_a_program_wrote_before_its_end)

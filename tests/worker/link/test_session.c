@@ -27,9 +27,10 @@ TEST(session_runs_a_trial_from_next_to_tell)
 static const char *const ends[] = {"decision stop", "decision pause", "the daemon stopped it",
 				   "report refused: fenced", "report refused: gone"};
 
-static void *end_script(void *arg)
+static int kind; /* the row */
+
+static void end_script(void)
 {
-	const int kind = *(int *)arg;
 	int id;
 
 	give_job();
@@ -48,21 +49,12 @@ static void *end_script(void *arg)
 	}
 	/* no tell: the next trial at once */
 	answer(expect("worker.next", NULL, NULL), JOB);
-	return NULL;
-}
-
-static int end_kind;
-
-static void *end_thread(void *arg)
-{
-	(void)arg;
-	return end_script(&end_kind);
 }
 
 TEST_ROWS(session_drops_the_trial_when_told, ends)
 {
-	end_kind = _i;
-	start(end_thread, 10000);
+	kind = _i;
+	start(end_script, 10000);
 	next();
 	(void)sw_session_report(s, 1, "{}", false); /* the answer may be here already */
 	until_dropped();
@@ -72,7 +64,7 @@ TEST_ROWS(session_drops_the_trial_when_told, ends)
 	stop();
 }
 
-static void *reconnect_script(void *arg)
+static void reconnect_script(void)
 {
 	uint64_t trial = 0;
 	int id;
@@ -91,7 +83,6 @@ static void *reconnect_script(void *arg)
 	for (uint64_t seq = 2; seq <= 5; seq++)
 		take_report(seq, "continue");
 	answer(expect("worker.tell", NULL, NULL), "{}");
-	return arg;
 }
 
 TEST(session_reconnects_and_sends_again_what_was_not_answered)
@@ -107,14 +98,13 @@ TEST(session_reconnects_and_sends_again_what_was_not_answered)
 	stop();
 }
 
-static void *disowned_script(void *arg)
+static void disowned_script(void)
 {
 	give_job();
 	hang_up();
 	accept_one();
 	answer(expect("worker.hello", "trial", &(uint64_t){0}), "{\"ok\":true,\"run\":false}");
 	answer(expect("worker.next", NULL, NULL), JOB);
-	return arg;
 }
 
 TEST(session_drops_a_trial_that_is_no_longer_its_own)
@@ -128,7 +118,7 @@ TEST(session_drops_a_trial_that_is_no_longer_its_own)
 	stop();
 }
 
-static void *busy_script(void *arg)
+static void busy_script(void)
 {
 	int first;
 
@@ -141,7 +131,6 @@ static void *busy_script(void *arg)
 	take_report(1, "continue");
 	take_report(2, "continue");
 	answer(expect("worker.tell", NULL, NULL), "{}");
-	return arg;
 }
 
 TEST(session_sends_again_in_order_when_the_daemon_was_busy)
@@ -155,7 +144,7 @@ TEST(session_sends_again_in_order_when_the_daemon_was_busy)
 	stop();
 }
 
-static void *invalid_script(void *arg)
+static void invalid_script(void)
 {
 	char line[1024] = "";
 
@@ -165,7 +154,6 @@ static void *invalid_script(void *arg)
 	    !strstr(line, "\"FAILED\",\"cause\":\"report refused: no such metric\""))
 		problem("tell", line);
 	say("{\"jsonrpc\":\"2.0\",\"method\":\"worker.exit\"}\n");
-	return arg;
 }
 
 TEST(session_tells_failed_when_a_report_is_invalid)
@@ -179,7 +167,7 @@ TEST(session_tells_failed_when_a_report_is_invalid)
 	stop();
 }
 
-static void *listen_script(void *arg)
+static void listen_script(void)
 {
 	char line[8];
 
@@ -190,7 +178,6 @@ static void *listen_script(void *arg)
 		else
 			problem("a line", line);
 	say("{\"jsonrpc\":\"2.0\",\"method\":\"worker.exit\"}\n");
-	return arg;
 }
 
 TEST(session_of_a_worker_that_has_nothing_to_say_sends_empty_lines)
@@ -222,7 +209,7 @@ TEST(silence_has_a_limit_of_a_minute)
 
 static bool answered; /* by the daemon; the socket orders it before what the session then knows */
 
-static void *settle_script(void *arg)
+static void settle_script(void)
 {
 	cJSON *m;
 	int id;
@@ -236,7 +223,6 @@ static void *settle_script(void *arg)
 	__atomic_store_n(&answered, true, __ATOMIC_SEQ_CST);
 	answer(id, "{\"decision\":\"continue\"}");
 	take_report(3, "pause");
-	return arg;
 }
 
 TEST(session_settles_when_all_reports_are_answered)
@@ -271,12 +257,11 @@ static const struct {
 };
 static int jobs_i;
 
-static void *jobs_script(void *arg)
+static void jobs_script(void)
 {
 	accept_one();
 	answer(expect("worker.hello", NULL, NULL), "{\"ok\":true}");
 	answer(expect("worker.next", NULL, NULL), jobs[jobs_i].job);
-	return arg;
 }
 
 TEST_ROWS(session_reads_where_a_trial_goes_on, jobs)
@@ -308,7 +293,7 @@ TEST_ROWS(session_reads_where_a_trial_goes_on, jobs)
 	stop();
 }
 
-static void *long_refusal_script(void *arg)
+static void long_refusal_script(void)
 {
 	char line[1024] = "";
 
@@ -317,7 +302,6 @@ static void *long_refusal_script(void *arg)
 	    strstr(line, "\xef\xbf\xbd") || strstr(line, "ufffd"))
 		problem("refused", line);
 	say("{\"jsonrpc\":\"2.0\",\"method\":\"worker.exit\"}\n");
-	return arg;
 }
 
 TEST(session_cuts_a_refusal_between_characters)

@@ -3,11 +3,10 @@
 #include "tests/run.h"
 #include "tests/worker/link/session_daemon.h"
 
-static void *refused_script(void *arg)
+static void refused_script(void)
 {
 	accept_one();
 	refuse(expect("worker.hello", NULL, NULL), -32006, "unknown worker w1");
-	return arg;
 }
 
 TEST(session_refused_at_hello_ends)
@@ -21,12 +20,11 @@ TEST(session_refused_at_hello_ends)
 	stop();
 }
 
-static void *garbage_script(void *arg)
+static void garbage_script(void)
 {
 	accept_one();
 	(void)expect("worker.hello", NULL, NULL);
 	say("this is no JSON\n");
-	return arg;
 }
 
 TEST(session_with_a_peer_that_speaks_otherwise_ends)
@@ -53,13 +51,12 @@ TEST(session_without_a_daemon_gives_up_only_when_it_waits)
 	stop();
 }
 
-static void *leave_script(void *arg)
+static void leave_script(void)
 {
 	give_job();
 	take_report(1, "continue");
 	hang_up();
 	close(d.listener);
-	return arg;
 }
 
 TEST(session_spools_until_full_then_waits_and_gives_up)
@@ -104,7 +101,8 @@ TEST(session_without_memory_ends_cleanly_at_each_call)
 		snprintf(d.path, sizeof d.path, "/tmp/sw-session-%d", (int)getpid());
 		listen_again();
 		config.socket = d.path;
-		ck_assert_int_eq(pthread_create(&d.thread, NULL, whole_script, NULL), 0);
+		d.script = whole_script;
+		ck_assert_int_eq(pthread_create(&d.thread, NULL, play_script, NULL), 0);
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
 		status = sw_session_create(&s, &config, &err);
 		if (status == SW_OK && sw_session_next(s, &job)) {
