@@ -2,12 +2,134 @@
  * sweep-worker makes a safetensors file of it; of a program it is a folder, which is named.
  * `fit 1/7 --out F`: sweep-worker trains it once more, on all rows. `predict F DATA`: what such a
  * file makes of rows, without a daemon. */
+#include "cli/client.h"
 #include "cli/verb.h"
-#include "cli/worker.h"
 #include "proto/json.h"
 #include "spec/spec.h"
+#include <errno.h>
 #include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* --- sweep-worker, which lies beside this program --- */
+
+extern char **environ;
+
+#define WORDS_MAX 4 /* of sweep-worker */
+
+/* $SWEEPD_WORKER, else the program beside this one. */
+static void worker_path(char out[PATH_MAX + 16])
+{
+	const char *given = getenv("SWEEPD_WORKER");
+	char self[PATH_MAX];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (given != NULL && *given != '\0') { /* a test's, or one beside another build */
+		(void)snprintf(out, PATH_MAX + 16, "%s", given);
+		return;
+	}
+	self[n < 0 ? 0 : n] = '\0';
+	(void)snprintf(out, PATH_MAX + 16, "%s/sweep-worker", n < 0 ? "." : dirname(self));
+}
+
+/* A file without a name that holds the text, read from its start; -1: none can be made. */
+static int text_file(const char *text)
+{
+	FILE *file = tmpfile();
+	int fd = -1;
+
+	if (file == NULL)
+		return -1;
+	if (fputs(text, file) >= 0 && fflush(file) == 0) {
+		fd = dup(fileno(file));
+		if (fd >= 0 && lseek(fd, 0, SEEK_SET) != 0) {
+			(void)close(fd);
+			fd = -1;
+		}
+	}
+	(void)fclose(file);
+	return fd;
+}
+
+/* 0 or an errno; *status is waitpid's. */
+static int spawn(const char *worker, char *const argv[], int in, int *status)
+{
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+	int rc = posix_spawn_file_actions_init(&actions);
+
+	if (rc != 0)
+		return rc;
+	if (in >= 0)
+		rc = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+	if (rc == 0)
+		rc = posix_spawn(&pid, worker, &actions, NULL, argv, environ);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	while (rc == 0 && waitpid(pid, status, 0) < 0 && errno == EINTR)
+		continue;
+	return rc;
+}
+
+/* Runs `sweep-worker WORD ...` and waits for it; its output and errors are this program's. words:
+ * up to WORDS_MAX, NULL behind the last. input: the text of its stdin; NULL: this program's.
+ * An exit status; what went wrong it has said itself. */
+static int run_worker(struct sw_cli *c, const char *const *words, const char *input)
+{
+	/* under this program's name, with which its errors then begin */
+	char worker[PATH_MAX + 16], self[] = "sweep", *argv[WORDS_MAX + 2] = {self};
+	const int in = input != NULL ? text_file(input) : -1;
+	int status = -1, rc = 0;
+
+	worker_path(worker);
+	if (input != NULL && in < 0)
+		rc = errno != 0 ? errno : EIO;
+	for (size_t i = 0; rc == 0 && i < WORDS_MAX && words[i] != NULL; i++) {
+		argv[i + 1] = strdup(words[i]);
+		rc = argv[i + 1] != NULL ? 0 : ENOMEM;
+	}
+	if (rc == 0)
+		rc = spawn(worker, argv, in, &status);
+	if (rc != 0)
+		sw_cli_say(c, "cannot run %s: %s", worker, strerror(rc));
+	else if (WIFSIGNALED(status))
+		sw_cli_say(c, "%s was ended by signal %d", worker, WTERMSIG(status));
+	if (in >= 0)
+		(void)close(in);
+	for (size_t i = 1; i <= WORDS_MAX; i++)
+		free(argv[i]);
+	return rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? SW_EXIT_DONE
+									: SW_EXIT_REFUSED;
+}
+
+/* If only a sweep is named, c->trial becomes its best trial. Returns an exit status. */
+static int choose_trial(struct sw_cli *c)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	int status;
+
+	if (c->trial != 0)
+		return SW_EXIT_DONE;
+	status = sw_cli_fetch_ref(c, "sweep.best", 0, &r);
+	if (status == SW_EXIT_DONE) {
+		const cJSON *trials = sw_json_get(r.result, "trials");
+
+		if (!cJSON_IsArray(trials) ||
+		    !sw_json_u64(sw_json_get(trials->child, "trial"), &c->trial)) {
+			sw_cli_say(c, "no trial has a value yet");
+			status = SW_EXIT_REFUSED;
+		}
+	}
+	sw_client_reply_fini(&r);
+	return status;
+}
+
+/* --- the verbs --- */
 
 /* A program's own files are in a folder, whose form is the program's. */
 static int say_folder(struct sw_cli *c, const cJSON *path, const cJSON *step)
@@ -34,7 +156,7 @@ int sw_verb_checkpoint(struct sw_cli *c)
 	const cJSON *path;
 	int status;
 
-	status = sw_worker_trial(c);
+	status = choose_trial(c);
 	if (status == SW_EXIT_DONE)
 		status = sw_cli_call_ref(c, "trial.checkpoint", &r);
 	path = sw_json_get(r.result, "path");
@@ -47,7 +169,7 @@ int sw_verb_checkpoint(struct sw_cli *c)
 		const char *const words[] = {"export", path->valuestring, c->args.out,
 					     c->args.given & SW_OPT_JSON ? "quiet" : NULL, NULL};
 
-		status = sw_worker_run(c, words, NULL);
+		status = run_worker(c, words, NULL);
 	}
 	sw_client_reply_fini(&r);
 	return status;
@@ -105,7 +227,7 @@ int sw_verb_fit(struct sw_cli *c)
 	if (c->args.out == NULL)
 		return sw_cli_usage(c, "fit needs --out FILE");
 	sw_buf_init(&input, (size_t)16 * 1024 * 1024);
-	status = sw_worker_trial(c);
+	status = choose_trial(c);
 	if (status == SW_EXIT_DONE)
 		status = sw_cli_fetch_ref(c, "sweep.get", 0, &sweep);
 	if (status == SW_EXIT_DONE)
@@ -116,7 +238,7 @@ int sw_verb_fit(struct sw_cli *c)
 		status = SW_EXIT_REFUSED;
 	}
 	if (status == SW_EXIT_DONE)
-		status = sw_worker_run(c, (const char *const[]){"fit", NULL}, input.data);
+		status = run_worker(c, (const char *const[]){"fit", NULL}, input.data);
 	sw_buf_fini(&input);
 	sw_client_reply_fini(&trial);
 	sw_client_reply_fini(&sweep);
@@ -128,5 +250,5 @@ int sw_verb_predict(struct sw_cli *c)
 	const char *const words[] = {"predict", c->args.word[0], c->args.word[1], c->args.format,
 				     NULL};
 
-	return sw_worker_run(c, words, NULL);
+	return run_worker(c, words, NULL);
 }
