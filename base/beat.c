@@ -23,9 +23,11 @@ void sw_beat(void)
 	const int saved = errno; /* a loop may beat between a call and its error */
 	int64_t now_us;
 
+	/* Nobody listens on this thread. */
 	if (listener.listen == NULL)
 		return;
 	now_us = sw_clock_mono_us();
+	/* Loops beat far more often than anybody wants to hear. */
 	if (now_us < listener.next_us)
 		return;
 	listener.next_us = now_us + listener.every_us;

@@ -28,11 +28,13 @@ sw_status sw_buf_reserve(struct sw_buf *b, size_t n)
 {
 	size_t cap = b->cap == 0 ? 64 : b->cap;
 
+	/* The first failure stays, so that a caller may look once, at the end. */
 	if (b->failed != SW_OK)
 		return b->failed;
 	if (n > b->max - b->len)
 		return fail(b, SW_TOO_BIG);
 	const size_t need = b->len + n + 1;
+	/* There is room. cap counts the NUL, too. */
 	if (need <= b->cap)
 		return SW_OK;
 	while (cap < need)
@@ -69,6 +71,7 @@ sw_status sw_buf_addf(struct sw_buf *b, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
+	/* Printed twice: the first time only to count. */
 	const int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	if (n < 0)

@@ -46,6 +46,7 @@ bool sw_array_reserve(void *array, size_t *cap, size_t n, size_t size)
 
 	if (n <= *cap)
 		return true;
+	/* Doubled, so that n elements cost O(n) copies in all. */
 	while (more < n)
 		more *= 2;
 	if (!sw_array_resize(array, more, size))

@@ -26,6 +26,7 @@ static size_t harm_at(const char *s, size_t n)
 		harm = is_among(p + 2, 0xa6, 0xa9);
 	if (!harm)
 		return 0;
+	/* A byte that is no UTF-8 is taken alone. */
 	return len == 0 ? 1 : len;
 }
 

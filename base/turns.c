@@ -7,6 +7,7 @@ void sw_turns_add(struct sw_turns *t, struct sw_turns_client *c, struct sw_turn 
 		c->next = t->waiting;
 		t->waiting = c;
 		t->clients++;
+		/* One that comes back has no claim from when it was away. */
 		if (c->used_us < t->level_us)
 			c->used_us = t->level_us;
 	}
@@ -37,6 +38,7 @@ struct sw_turn *sw_turns_take(struct sw_turns *t, bool (*may)(const struct sw_tu
 		*least = c->next;
 		t->clients--;
 	}
+	/* The level follows the one that is served, which had least. */
 	if (t->level_us < c->used_us)
 		t->level_us = c->used_us;
 	t->n--;

@@ -45,6 +45,7 @@ void sw_frame_fed(struct sw_frame *f, size_t n)
 /* The first newline that has not been looked at, or NULL. */
 static char *newline(const struct sw_frame *f)
 {
+	/* Nothing new has come: each byte is looked at once. */
 	if (f->in.len == f->scanned)
 		return NULL;
 	return memchr(f->in.data + f->scanned, '\n', f->in.len - f->scanned);
@@ -57,6 +58,7 @@ static sw_status unfinished(struct sw_frame *f)
 	const bool over = f->in.len - f->taken > SW_FRAME_MAX + 1;
 	if (f->skipping || over)
 		f->taken = f->in.len;
+	/* A line that is too long is told of once; its rest is dropped as it comes. */
 	if (f->skipping || !over)
 		return SW_OK;
 	f->skipping = true;
@@ -79,6 +81,7 @@ sw_status sw_frame_next(struct sw_frame *f, char **line, size_t *len)
 		f->skipping = false;
 		if (n > 0 && start[n - 1] == '\r')
 			n--;
+		/* The rest of a line that was too long, or an empty one. */
 		if (skip || n == 0)
 			continue;
 		if (n > SW_FRAME_MAX)
@@ -106,6 +109,7 @@ void sw_frame_rest(struct sw_frame *f)
 	const size_t n = waiting(f);
 	struct sw_buf rest;
 
+	/* Most of the memory is in use, or soon will be again. */
 	if (n >= f->in.cap / 4)
 		return;
 	sw_buf_init(&rest, f->in.max);

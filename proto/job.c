@@ -199,6 +199,7 @@ static sw_status read_fields(struct sw_job *out, const cJSON *object, struct sw_
 				    (program && f->when == NEEDED_OF_PROGRAM);
 		const char *must;
 
+		/* It stays 0, NULL or false. */
 		if (!needed && (v == NULL || cJSON_IsNull(v)))
 			continue;
 		must = read_field(f->kind, v, (char *)out + f->offset);
@@ -214,6 +215,7 @@ static sw_status read_fields(struct sw_job *out, const cJSON *object, struct sw_
 
 sw_status sw_job_read(struct sw_job *out, const cJSON *object, struct sw_err *err)
 {
+	/* Fields are set one by one, so a job that is refused is cleared again. */
 	*out = (struct sw_job){0};
 	const sw_status rc = read_fields(out, object, err);
 	if (rc != SW_OK)

@@ -133,6 +133,7 @@ static sw_status scan_escape(struct scan *s)
 
 	if (peek(s) < 1 || strchr("\"\\/bfnrtu", peek(s)) == NULL)
 		return expected(s, "one of \" \\ / b f n r t u after a backslash");
+	/* The others are one letter long. */
 	if (s->text[s->at++] != 'u')
 		return SW_OK;
 	if (scan_hex4(s, &c) != SW_OK)
@@ -141,6 +142,7 @@ static sw_status scan_escape(struct scan *s)
 		return bad_at(s, start, "\\u0000 is not allowed");
 	if (c >= 0xdc00 && c < 0xe000)
 		return bad_at(s, start, "a low surrogate without a high one before it");
+	/* It is a character by itself. */
 	if (c < 0xd800 || c >= 0xdc00)
 		return SW_OK;
 	if (s->len - s->at < 2 || s->text[s->at] != '\\' || s->text[s->at + 1] != 'u')
@@ -226,6 +228,7 @@ static sw_status scan_number(struct scan *s)
 
 	if (peek(s) == '-')
 		s->at++;
+	/* A 0 has no digit behind it, so "01" is refused. */
 	if (peek(s) == '0') {
 		s->at++;
 		if (s->at < s->len && isdigit((unsigned char)s->text[s->at]))
@@ -265,6 +268,7 @@ static sw_status scan_word(struct scan *s)
 			return SW_OK;
 		}
 	}
+	/* Some editors begin a file with one, and its bytes are not seen. */
 	if (s->at == 0 && s->len >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0)
 		return bad(s, "a byte order mark; start with the value");
 	return expected(s, "a value");
@@ -292,6 +296,7 @@ static sw_status scan_key(struct scan *s, const char *want)
 {
 	struct sw_json_key key;
 
+	/* Until the key is whole an error points at the object. */
 	s->stack[s->depth - 1].keyed = false;
 	if (peek(s) != '"')
 		return expected(s, want);
@@ -331,6 +336,7 @@ static sw_status close_object(struct scan *s)
 		first[n - 1] = key; /* the place that the pointer names */
 		return bad_at(s, at, what);
 	}
+	/* Its keys are done with: the outer object's are the last again. */
 	s->n_keys = l->first;
 	return SW_OK;
 }

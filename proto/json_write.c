@@ -151,6 +151,7 @@ void sw_json_num_text(double v, char out[32])
 {
 	char text[64];
 
+	/* Whole numbers are written without an exponent, as people write them. */
 	if (v == floor(v) && fabs(v) <= SW_JSON_MAX_INT) {
 		(void)snprintf(out, 32, "%.0f", v);
 		return;
@@ -219,6 +220,7 @@ static void write_number(struct sw_jw *w, const cJSON *v)
 	const double d = v->valuedouble;
 
 	sw_jw_num(w, d);
+	/* It came as 5.0, and 5 would be another distribution (docs/spec.md). */
 	if ((v->type & SW_JSON_REAL) != 0 && d == floor(d) && fabs(d) <= SW_JSON_MAX_INT)
 		put_text(w, ".0");
 }
@@ -309,6 +311,7 @@ void sw_json_pointer_add(char *ptr, size_t cap, const char *token)
 {
 	size_t n = strlen(ptr);
 
+	/* A pointer that is too long is cut: the error's line still says what is wrong. */
 	if (n + 1 >= cap)
 		return;
 	ptr[n++] = '/';

@@ -281,6 +281,7 @@ static sw_status check_value(const struct sw_method_param *p, const cJSON *v, st
 		return wrong_type(ptr, p, err);
 	if (p->type == PARAM_INTEGER || p->type == PARAM_NUMBER)
 		return check_number(ptr, p, v->valuedouble, err);
+	/* Objects, arrays and booleans have no range. */
 	if (p->type != PARAM_STRING)
 		return SW_OK;
 	if ((double)strlen(v->valuestring) > p->max_bytes)
@@ -309,6 +310,7 @@ sw_status sw_methods_check(const struct sw_methods *m, size_t i, const cJSON *pa
 	const struct sw_method *method = &m->all[i];
 	const cJSON *v;
 
+	/* JSON-RPC allows an empty array for no parameters. */
 	if (cJSON_IsArray(params) && params->child != NULL)
 		return sw_err_set(err, SW_INVALID,
 				  "parameters go by name: params must be an object");
@@ -327,6 +329,7 @@ sw_status sw_methods_check(const struct sw_methods *m, size_t i, const cJSON *pa
 	for (size_t k = 0; k < method->n_params; k++) {
 		const struct sw_method_param *p = &method->params[k];
 		char ptr[sizeof err->ptr] = "";
+		/* Names first, then what is missing: a misspelt one is told of by its own name. */
 		if (!p->required || sw_json_get(params, p->name) != NULL)
 			continue;
 		sw_json_pointer_add(ptr, sizeof ptr, p->name);

@@ -40,9 +40,12 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 const char *sw_nearest(const char *word, const char *const *candidates, size_t n)
 {
 	const size_t len = strlen(word);
+	/* At most one change, and one more for each three letters: beyond that it is another
+	 * word. */
 	size_t best = 1 + len / 3 + 1;
 	const char *found = NULL;
 
+	/* Nobody meant one of ours by a word of that length. */
 	if (len > WORD_MAX)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {

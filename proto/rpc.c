@@ -8,6 +8,7 @@ static sw_status read_id(const cJSON *v, struct sw_rpc_request *out, struct sw_e
 {
 	const cJSON *id = sw_json_get(v, "id");
 
+	/* Without one it is a notification: nothing is answered. */
 	if (id == NULL)
 		return SW_OK;
 	if (!cJSON_IsString(id) && !cJSON_IsNumber(id) && !cJSON_IsNull(id))

@@ -256,3 +256,30 @@ sw_status sw_file_open_reader(sqlite3 **out, const char *path, struct sw_err *er
 {
 	return sw_file_connect(out, path, path, SQLITE_OPEN_READONLY, err);
 }
+
+bool sw_file_inodes(const char *path, struct sw_inode at[2])
+{
+	static const char *const suffixes[] = {"", "-wal"};
+	char name[PATH_MAX + 16];
+	struct stat st;
+
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
+		if (stat(name, &st) != 0)
+			return false;
+		at[i] = (struct sw_inode){.dev = st.st_dev, .ino = st.st_ino};
+	}
+	return true;
+}
+
+bool sw_file_in_place(const char *path, const struct sw_inode at[2])
+{
+	struct sw_inode now[2];
+
+	if (!sw_file_inodes(path, now))
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (now[i].dev != at[i].dev || now[i].ino != at[i].ino)
+			return false;
+	return true;
+}

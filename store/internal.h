@@ -48,6 +48,14 @@ SW_NODISCARD sw_status sw_file_connect(sqlite3 **out, const char *path, const ch
 				       struct sw_err *err);
 /* SW_IO with what SQLite found damaged. Reads the whole file. */
 SW_NODISCARD sw_status sw_file_quick_check(sqlite3 *conn, const char *path, struct sw_err *err);
+struct sw_inode {
+	dev_t dev;
+	ino_t ino;
+};
+/* The database's and its log's. False: one is not there. */
+bool sw_file_inodes(const char *path, struct sw_inode at[2]);
+/* Are they still those? */
+bool sw_file_in_place(const char *path, const struct sw_inode at[2]);
 
 /* steps[k] is the SQL from version k to k + 1; each runs in one transaction with its version. */
 SW_NODISCARD sw_status sw_schema_migrate(sqlite3 *conn, const char *path, const char *const *steps,
@@ -289,11 +297,6 @@ SW_NODISCARD sw_status sw_db_open(struct sw_db *db, const char *path, struct sw_
 void sw_db_close(struct sw_db *db);
 
 /* --- the store --- */
-
-struct sw_inode {
-	dev_t dev;
-	ino_t ino;
-};
 
 /* One kind of reads: its thread and its connection. */
 struct sw_reader {

@@ -5,11 +5,9 @@
 #include "base/memory.h"
 #include "store/internal.h"
 #include <assert.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* --- life --- */
 
@@ -96,32 +94,9 @@ static void close_readers(struct sw_store *s)
 		sw_db_close(&s->readers[k].db);
 }
 
-/* false: one is not there. */
-static bool find_files(const char *path, struct sw_inode at[2])
-{
-	static const char *const suffixes[] = {"", "-wal"};
-	char name[PATH_MAX + 16];
-	struct stat st;
-
-	for (int i = 0; i < 2; i++) {
-		(void)snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
-		if (stat(name, &st) != 0)
-			return false;
-		at[i] = (struct sw_inode){.dev = st.st_dev, .ino = st.st_ino};
-	}
-	return true;
-}
-
 bool sw_store_in_place(const struct sw_store *s)
 {
-	struct sw_inode now[2];
-
-	if (!find_files(s->path, now))
-		return false;
-	for (int i = 0; i < 2; i++)
-		if (now[i].dev != s->at[i].dev || now[i].ino != s->at[i].ino)
-			return false;
-	return true;
+	return sw_file_in_place(s->path, s->at);
 }
 
 static sw_status open_files(struct sw_store *s, struct sw_err *err)
@@ -130,7 +105,7 @@ static sw_status open_files(struct sw_store *s, struct sw_err *err)
 
 	if (rc == SW_OK)
 		rc = open_readers(s, err);
-	if (rc == SW_OK && !find_files(s->path, s->at))
+	if (rc == SW_OK && !sw_file_inodes(s->path, s->at))
 		rc = sw_err_set(err, SW_IO, "open %s: it or its log is gone again", s->path);
 	return rc;
 }

@@ -116,7 +116,7 @@ static bool commit_group(struct sw_store *s, const struct sw_store_jobs *group)
 		struct sw_err err = SW_ERR_INIT;
 		sw_status rc = sw_writer_apply(&s->writer, group->head, &err);
 
-		if (rc == SW_OK && sw_store_in_place(s))
+		if (rc == SW_OK && sw_file_in_place(s->path, s->at))
 			return true;
 		if (rc == SW_OK) /* committed where nobody will find it */
 			rc = sw_err_set(&err, SW_IO, "%s or its log was removed or replaced",
