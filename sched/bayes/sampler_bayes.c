@@ -90,7 +90,6 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 		bayes_free(b);
 		return sw_err_set(err, rc, "no memory for the sampler");
 	}
-	s->points = 0;
 	s->self = b;
 	return SW_OK;
 }

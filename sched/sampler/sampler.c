@@ -41,7 +41,7 @@ sw_status sw_sampler_make(struct sw_sampler **out, const struct sw_sampler_ops *
 		s->config.n_metrics = 1;
 	if (s->config.version == 0)
 		s->config.version = SW_SAMPLER_VERSION;
-	sw_status rc = s->ops->start(s, err);
+	sw_status rc = s->ops->start != NULL ? s->ops->start(s, err) : SW_OK;
 	if (rc == SW_OK && s->points == 0) /* a list of points has seen its own */
 		rc = find_known(s, err);
 	if (rc != SW_OK) {

@@ -6,8 +6,8 @@
 
 struct sw_sampler_ops {
 	const char *name;
-	/* Sets s->points (0: no end), and s->self where the kind keeps something; or refuses the
-	 * space. stop may be NULL. */
+	/* Sets s->points if they have an end, and s->self if the kind keeps something; or refuses
+	 * the space. Both may be NULL. */
 	sw_status (*start)(struct sw_sampler *s, struct sw_err *err);
 	void (*stop)(struct sw_sampler *s);
 	/* Kinds that do not learn: point `made` (from 1, init points not counted; at most s->points

@@ -3,13 +3,6 @@
 #include "sched/num/rng.h"
 #include "sched/sampler/sampler_internal.h"
 
-static sw_status start(struct sw_sampler *s, struct sw_err *err)
-{
-	(void)err;
-	s->points = 0;
-	return SW_OK;
-}
-
 static void point(const struct sw_sampler *s, uint64_t made, uint32_t attempt,
 		  struct sw_value *values)
 {
@@ -22,5 +15,4 @@ static void point(const struct sw_sampler *s, uint64_t made, uint32_t attempt,
 	sw_space_decode(s->space, unit, values);
 }
 
-const struct sw_sampler_ops sw_sampler_random_ops = {
-	.name = "random", .start = start, .point = point};
+const struct sw_sampler_ops sw_sampler_random_ops = {.name = "random", .point = point};

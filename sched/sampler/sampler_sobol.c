@@ -6,13 +6,6 @@
 /* NOLINTNEXTLINE(misc-redundant-expression): the two are equal today */
 _Static_assert(SW_SPACE_MAX_PARAMS <= SW_SOBOL_DIMS, "each parameter has a dimension");
 
-static sw_status start(struct sw_sampler *s, struct sw_err *err)
-{
-	(void)err;
-	s->points = 0;
-	return SW_OK;
-}
-
 static void point(const struct sw_sampler *s, uint64_t made, uint32_t attempt,
 		  struct sw_value *values)
 {
@@ -26,5 +19,4 @@ static void point(const struct sw_sampler *s, uint64_t made, uint32_t attempt,
 	sw_space_decode(s->space, unit, values);
 }
 
-const struct sw_sampler_ops sw_sampler_sobol_ops = {
-	.name = "sobol", .start = start, .point = point};
+const struct sw_sampler_ops sw_sampler_sobol_ops = {.name = "sobol", .point = point};

@@ -275,66 +275,6 @@ START_TEST(known_rows_are_told_apart_from_all)
 }
 END_TEST
 
-/* ---- whoever starts anew goes on the same ---- */
-
-static struct sw_sampler *fresh_sampler(const struct sw_space *space, bool rungs, uint64_t seed)
-{
-	return rungs ? rung_sampler(space, seed) : make_sampler(space, seed);
-}
-
-/* Two trials are pending at all times; verdicts change while they are. */
-static void compare_restarts(bool rungs, uint64_t seed)
-{
-	struct sw_space *const space = learn_space(box, D);
-	struct sw_sampler *const s = fresh_sampler(space, rungs, seed);
-	struct sw_suggestion got = {.state = NULL}, again = {.state = NULL};
-	unsigned char *state = NULL;
-	size_t state_n = 0;
-	struct sw_history h;
-	uint64_t rng = seed;
-
-	sw_history_init(&h, D, 1);
-	for (uint64_t t = 1; t <= 40; t++) {
-		learn_suggest(s, &h, &got);
-		if (state != NULL) {
-			struct sw_sampler *const fresh = fresh_sampler(space, rungs, seed);
-
-			ck_assert_int_eq(sw_sampler_restore(fresh, state, state_n, NULL), SW_OK);
-			learn_suggest(fresh, &h, &again);
-			learn_same(&got, &again, D);
-			ck_assert_double_eq(got.mean, again.mean);
-			sw_suggestion_fini(&again);
-			sw_sampler_destroy(fresh);
-		}
-		free(state);
-		state = got.state;
-		state_n = got.state_n;
-		got.state = NULL;
-		learn_add(&h, got.values);
-		sw_suggestion_fini(&got);
-		if (t < 3)
-			continue;
-		const struct sw_value *const v = h.values + (t - 3) * D;
-		const bool failed = fails(BOTH, v, &rng);
-		const double y = bowl(v);
-
-		if (rungs)
-			learn_tell(&h, t - 2, SW_OBS_RUNG, 0, &y);
-		learn_tell(&h, t - 2, failed ? SW_OBS_FAILED : SW_OBS_FINAL, 0, failed ? NULL : &y);
-	}
-	free(state);
-	sw_history_fini(&h);
-	sw_sampler_destroy(s);
-	sw_space_destroy(space);
-}
-
-START_TEST(restored_sampler_goes_on_byte_for_byte)
-{
-	compare_restarts(false, (uint64_t)_i);
-	compare_restarts(true, (uint64_t)_i);
-}
-END_TEST
-
 /* ---- under a pruner ---- */
 
 /* What failed by accident counts with the values that it had. pauses: a trial that is not among the
@@ -399,6 +339,5 @@ SUITE(tcase)
 	tcase_add_test(tcase, infeasible_trials_are_no_accidents);
 	tcase_add_loop_test(tcase, changed_verdicts_are_announced, 1, 3);
 	tcase_add_test(tcase, known_rows_are_told_apart_from_all);
-	tcase_add_loop_test(tcase, restored_sampler_goes_on_byte_for_byte, 1, 5);
 	tcase_add_loop_test(tcase, scattered_failures_do_not_lead_astray_under_a_pruner, 0, 2);
 }
