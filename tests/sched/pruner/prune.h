@@ -2,7 +2,6 @@
 #ifndef SW_TESTS_SCHED_PRUNER_PRUNE_H
 #define SW_TESTS_SCHED_PRUNER_PRUNE_H
 
-#include "base/fault.h"
 #include "sched/pruner/pruners.h"
 #include "tests/sched/suite.h"
 #include <inttypes.h>
@@ -66,28 +65,5 @@ static inline void check_refused(const struct refused *r)
 	ck_assert_str_eq(e.ptr, r->ptr);
 	ck_assert_str_eq(e.msg, r->msg);
 }
-
-#ifdef SW_FAULTS
-/* Fails each allocation of a creation in turn. */
-static inline void walk_create(const struct sw_pruner_config *c)
-{
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
-		struct sw_pruner *p;
-		struct sw_err e = SW_ERR_INIT;
-
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc = sw_pruners_create(&p, c, 1, &e);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
-		ck_assert_int_eq(e.code, rc);
-		ck_assert_int_eq(p == NULL, fired != 0);
-		sw_pruner_destroy(p);
-	}
-}
-#endif
 
 #endif

@@ -176,17 +176,6 @@ START_TEST(asha_brackets_are_drawn_by_their_rungs)
 }
 END_TEST
 
-#ifdef SW_FAULTS
-START_TEST(asha_without_memory_is_not_made)
-{
-	const struct sw_pruner_config c = CONFIG(1, 27, 3, 3, 3);
-
-	walk_create(&c);
-}
-END_TEST
-
-#endif
-
 SUITE(tcase)
 {
 	tcase_add_rows(tcase, asha_row_gives_its_judgement, rows);
@@ -195,7 +184,4 @@ SUITE(tcase)
 	tcase_add_rows(tcase, asha_bad_config_is_refused, refused);
 	tcase_add_test(tcase, asha_report_over_rungs_fills_each_with_its_own_value);
 	tcase_add_test(tcase, asha_brackets_are_drawn_by_their_rungs);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, asha_without_memory_is_not_made);
-#endif
 }

@@ -84,22 +84,9 @@ START_TEST(hyperband_stops_an_old_trial_by_what_came_later)
 }
 END_TEST
 
-#ifdef SW_FAULTS
-START_TEST(hyperband_without_memory_is_not_made)
-{
-	const struct sw_pruner_config c = CONFIG(.min_iter = 1, .eta = 3);
-
-	walk_create(&c);
-}
-END_TEST
-#endif
-
 SUITE(tcase)
 {
 	tcase_add_rows(tcase, hyperband_ladder_has_its_bands, ladders);
 	tcase_add_rows(tcase, hyperband_bad_config_is_refused, refused);
 	tcase_add_test(tcase, hyperband_stops_an_old_trial_by_what_came_later);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, hyperband_without_memory_is_not_made);
-#endif
 }

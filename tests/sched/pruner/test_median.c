@@ -94,25 +94,10 @@ START_TEST(median_bad_config_is_refused)
 }
 END_TEST
 
-#ifdef SW_FAULTS
-START_TEST(median_without_memory_is_not_made)
-{
-	static const struct sw_pruner_config configs[] = {
-		RAY(.grace_period = 2, .min_samples = 3),
-		OPTUNA(.startup_trials = 2, .interval_steps = 1, .min_trials = 1)};
-
-	walk_create(&configs[_i]);
-}
-END_TEST
-#endif
-
 SUITE(tcase)
 {
 	tcase_add_test(tcase, median_of_optuna_forgets_who_was_pruned);
 	tcase_add_loop_test(tcase, median_one_trial_and_equal_values_go_on, 0, 2);
 	tcase_add_test(tcase, median_of_two_huge_values_is_between_them);
 	tcase_add_rows(tcase, median_bad_config_is_refused, refused);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, median_without_memory_is_not_made, 0, 2);
-#endif
 }

@@ -98,26 +98,10 @@ START_TEST(none_answers_every_question)
 }
 END_TEST
 
-#ifdef SW_FAULTS
-START_TEST(patience_without_memory_is_not_made)
-{
-	static const struct sw_pruner_config c[] = {
-		PATIENCE(1, 0),
-		THRESHOLD(.has_lower = true, .interval_steps = 1),
-		{.kind = SW_PRUNER_NONE}};
-
-	walk_create(&c[_i]);
-}
-END_TEST
-#endif
-
 SUITE(tcase)
 {
 	tcase_add_rows(tcase, patience_bad_config_is_refused, refused);
 	tcase_add_test(tcase, patience_of_equal_values_runs_out);
 	tcase_add_loop_test(tcase, threshold_says_which_side, 0, 2);
 	tcase_add_test(tcase, none_answers_every_question);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, patience_without_memory_is_not_made, 0, 3);
-#endif
 }

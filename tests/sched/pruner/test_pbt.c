@@ -58,16 +58,6 @@ START_TEST(pbt_bad_config_is_refused)
 }
 END_TEST
 
-#ifdef SW_FAULTS
-START_TEST(pbt_without_memory_is_not_made)
-{
-	const struct sw_pruner_config c = CONFIG(.perturbation_interval = 2);
-
-	walk_create(&c);
-}
-END_TEST
-#endif
-
 /* ---- explore ---- */
 
 enum { LR, UNITS, POWER, KIND, CONST, SMALL, SHARE, EIGHTHS, PARAMS };
@@ -212,9 +202,6 @@ SUITE(tcase)
 {
 	tcase_add_test(tcase, pbt_one_member_goes_on_alone);
 	tcase_add_rows(tcase, pbt_bad_config_is_refused, refused);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, pbt_without_memory_is_not_made);
-#endif
 	tcase_add_test(tcase, explore_changes_by_factor_or_neighbour);
 	tcase_add_test(tcase, explore_resamples_and_keeps_what_may_not_change);
 	tcase_add_test(tcase, explore_keeps_constraints_and_ends_are_clipped);

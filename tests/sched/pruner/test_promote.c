@@ -110,16 +110,6 @@ START_TEST(promote_bad_config_is_refused)
 }
 END_TEST
 
-#ifdef SW_FAULTS
-START_TEST(promote_without_memory_is_not_made)
-{
-	const struct sw_pruner_config c = CONFIG(1, 27, 3, 2, 0);
-
-	walk_create(&c);
-}
-END_TEST
-#endif
-
 SUITE(tcase)
 {
 	tcase_add_test(tcase, promote_one_trial_pauses_and_waits);
@@ -128,7 +118,4 @@ SUITE(tcase)
 	tcase_add_test(tcase, promote_with_its_only_rung_at_max_t_never_pauses);
 	tcase_add_rows(tcase, promote_ladder_has_its_top_rung, ladders);
 	tcase_add_rows(tcase, promote_bad_config_is_refused, refused);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, promote_without_memory_is_not_made);
-#endif
 }

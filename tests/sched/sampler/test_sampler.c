@@ -1,6 +1,5 @@
 /* tests/sched/sampler/test_sampler.c — random: order-free points. grid: the product, each point
  * once. */
-#include "base/fault.h"
 #include "sched/num/rng.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
@@ -172,23 +171,6 @@ START_TEST(sampler_name_finds_its_kind)
 }
 END_TEST
 
-#ifdef SW_FAULTS
-START_TEST(sampler_without_memory_is_not_made)
-{
-	struct sw_space *space = make(small, ROWS(small));
-	struct sw_sampler *s;
-	struct sw_err e = SW_ERR_INIT;
-
-	sw_fault_arm(SW_FAULT_MALLOC, 1, false);
-	ck_assert_int_eq(start(&s, SW_SAMPLER_GRID, space, 1, &e), SW_NOMEM);
-	ck_assert_ptr_null(s);
-	ck_assert_int_eq(e.code, SW_NOMEM);
-	ck_assert_uint_eq(sw_fault_fired(SW_FAULT_MALLOC), 1);
-	sw_space_destroy(space);
-}
-END_TEST
-#endif
-
 SUITE(tcase)
 {
 	tcase_add_test(tcase, grid_gives_each_point_once_last_parameter_fastest);
@@ -196,7 +178,4 @@ SUITE(tcase)
 	tcase_add_test(tcase, grid_of_a_billion_points_is_the_largest);
 	tcase_add_test(tcase, random_trial_is_the_same_in_any_order);
 	tcase_add_test(tcase, sampler_name_finds_its_kind);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, sampler_without_memory_is_not_made);
-#endif
 }

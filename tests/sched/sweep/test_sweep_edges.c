@@ -155,9 +155,23 @@ START_TEST(sweep_name_finds_its_state)
 END_TEST
 
 #ifdef SW_FAULTS
+/* A sweep with each of the pruners. */
+static const struct sw_pruner_config pruners[] = {
+	{.kind = SW_PRUNER_NONE},
+	{.kind = SW_PRUNER_ASHA, .asha = {1, 27, 3, 3, 3}},
+	{.kind = SW_PRUNER_PROMOTE, .asha = {1, 27, 3, 2, 0}},
+	{.kind = SW_PRUNER_HYPERBAND, .hyperband = {.min_iter = 1, .eta = 3}},
+	{.kind = SW_PRUNER_MEDIAN, .median = {.running_mean = true, .min_samples = 3}},
+	{.kind = SW_PRUNER_MEDIAN, .median = {.interval_steps = 1, .min_trials = 1}},
+	{.kind = SW_PRUNER_PATIENCE, .patience = {1, 0}},
+	{.kind = SW_PRUNER_THRESHOLD, .threshold = {.has_lower = true, .interval_steps = 1}},
+	{.kind = SW_PRUNER_PBT,
+	 .pbt = {.perturbation_interval = 2, .factor = {1.2, 0.8}, .factor_n = 2}},
+};
+
 START_TEST(sweep_without_memory_is_not_made)
 {
-	const struct sw_sweep_config c = {ASHA, .run_cap = 3};
+	const struct sw_sweep_config c = {.pruner = pruners[_i], .run_cap = 3};
 	unsigned fired = 1;
 
 	for (unsigned nth = 1; fired != 0; nth++) {
@@ -190,6 +204,6 @@ SUITE(tcase)
 	tcase_add_test(tcase, sweep_unknown_event_is_refused);
 	tcase_add_loop_test(tcase, sweep_name_finds_its_state, 0, SW_SWEEP_STATE_N);
 #ifdef SW_FAULTS
-	tcase_add_test(tcase, sweep_without_memory_is_not_made);
+	tcase_add_rows(tcase, sweep_without_memory_is_not_made, pruners);
 #endif
 }

@@ -265,57 +265,8 @@ START_TEST(sweep_config_without_meaning_is_refused)
 }
 END_TEST
 
-/* Against the formula, on values that repeat, fall and jump. */
-START_TEST(sweep_plateau_agrees_with_its_formula)
-{
-	for (uint64_t seed = 1; seed <= 300; seed++) {
-		uint64_t rng = seed, in_a_row = 0;
-		const struct sw_sweep_config c = {.maximize = below(&rng, 2) == 0,
-						  .plateau = {.top = 1 + below(&rng, 6),
-							      .std = 0.05 * (double)below(&rng, 6),
-							      .patience = below(&rng, 4)}};
-		double best[64];
-		struct sw_actions actions = {0};
-		struct sw_sweep *s;
-		bool ended = false;
-
-		ck_assert_int_eq(sw_sweep_create(&s, &c, story_space(FREE), NULL), SW_OK);
-		for (size_t n = 1; n <= 40 && !ended; n++) {
-			const double y = (double)below(&rng, 30) / 40;
-			char line[80];
-			size_t i = n - 1;
-			double mean = 0, var = 0;
-
-			for (; i > 0 && (c.maximize ? best[i - 1] < y : best[i - 1] > y); i--)
-				best[i] = best[i - 1];
-			best[i] = y;
-			const size_t top = (size_t)c.plateau.top;
-			for (size_t k = 0; k < top && n >= top; k++)
-				mean += best[k] / (double)top;
-			for (size_t k = 0; k < top && n >= top; k++)
-				var += (best[k] - mean) * (best[k] - mean) / (double)top;
-			in_a_row = n >= top && sqrt(var) <= c.plateau.std + 1e-12 ? in_a_row + 1
-										  : 0;
-			if (n >= top && fabs(sqrt(var) - c.plateau.std) < 1e-9 && c.plateau.std > 0)
-				break; /* rounding decides */
-			ended = in_a_row > 0 && in_a_row >= c.plateau.patience;
-			ck_assert_str_ne(play(s, &actions, "ask"), "");
-			(void)snprintf(line, sizeof line, "report %zu 1 1 1 %.17g", n, y);
-			ck_assert_str_eq(play(s, &actions, line), "go");
-			(void)snprintf(line, sizeof line, "tell %zu 1 COMPLETED", n);
-			(void)play(s, &actions, line);
-			ck_assert_msg((sw_sweep_state(s) == SW_SWEEP_COMPLETED) == ended,
-				      "seed %llu trial %zu", (unsigned long long)seed, n);
-		}
-		sw_actions_fini(&actions);
-		sw_sweep_destroy(s);
-	}
-}
-END_TEST
-
 SUITE(tcase)
 {
 	tcase_add_rows(tcase, sweep_story_goes_as_told, stories);
 	tcase_add_rows(tcase, sweep_config_without_meaning_is_refused, wrong);
-	tcase_add_test(tcase, sweep_plateau_agrees_with_its_formula);
 }
