@@ -25,7 +25,7 @@ static void teardown(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(statedir_is_made_private_and_locked_once)
+TEST(statedir_is_made_private_and_locked_once)
 {
 	char path[PATH_MAX], again[PATH_MAX];
 	struct sw_err err = SW_ERR_INIT;
@@ -46,9 +46,8 @@ START_TEST(statedir_is_made_private_and_locked_once)
 	ck_assert_int_eq(sw_statedir_open(again, sizeof again, &second, &err), SW_OK);
 	(void)close(second);
 }
-END_TEST
 
-START_TEST(statedir_on_a_file_is_refused)
+TEST(statedir_on_a_file_is_refused)
 {
 	char path[PATH_MAX];
 	struct sw_err err = SW_ERR_INIT;
@@ -62,7 +61,6 @@ START_TEST(statedir_on_a_file_is_refused)
 	ck_assert_ptr_nonnull(strstr(err.msg, path));
 	ck_assert_int_eq(fd, -1);
 }
-END_TEST
 
 /* Modes of a state directory that is there already. */
 static const struct {
@@ -73,7 +71,7 @@ static const struct {
 	{0775, SW_DENIED}, {0707, SW_DENIED}, {0777, SW_DENIED}, {01777, SW_DENIED},
 };
 
-START_TEST(statedir_that_others_may_write_in_is_refused)
+TEST_ROWS(statedir_that_others_may_write_in_is_refused, modes)
 {
 	char path[PATH_MAX];
 	struct sw_err err = SW_ERR_INIT;
@@ -92,9 +90,8 @@ START_TEST(statedir_that_others_may_write_in_is_refused)
 		(void)close(fd);
 	}
 }
-END_TEST
 
-START_TEST(statedir_of_another_user_is_refused)
+TEST(statedir_of_another_user_is_refused)
 {
 	char path[PATH_MAX];
 	struct sw_err err = SW_ERR_INIT;
@@ -110,9 +107,8 @@ START_TEST(statedir_of_another_user_is_refused)
 	ck_assert_ptr_nonnull(strstr(err.msg, "belongs to another user (uid 65534)"));
 	ck_assert_int_eq(fd, -1);
 }
-END_TEST
 
-START_TEST(lock_that_is_a_link_is_refused_and_its_target_stays)
+TEST(lock_that_is_a_link_is_refused_and_its_target_stays)
 {
 	char path[PATH_MAX], lock[PATH_MAX], target[PATH_MAX];
 	struct sw_err err = SW_ERR_INIT;
@@ -133,14 +129,5 @@ START_TEST(lock_that_is_a_link_is_refused_and_its_target_stays)
 	ck_assert_int_eq(st.st_size, 36);
 	ck_assert_int_eq(fd, -1);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, statedir_is_made_private_and_locked_once);
-	tcase_add_test(tcase, statedir_on_a_file_is_refused);
-	tcase_add_rows(tcase, statedir_that_others_may_write_in_is_refused, modes);
-	tcase_add_test(tcase, statedir_of_another_user_is_refused);
-	tcase_add_test(tcase, lock_that_is_a_link_is_refused_and_its_target_stays);
-}
+RUN_TESTS(setup, teardown)

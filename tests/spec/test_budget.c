@@ -11,7 +11,7 @@
 	"{'method':'random','metrics':[{'name':'a'},{'name':'b'}],'parameters':{'x':{'min':0.0,"   \
 	"'max':1.0}}"
 
-START_TEST(budgets_left_out_are_none)
+TEST(budgets_left_out_are_none)
 {
 	struct sw_spec *s = read_spec(HEAD "}");
 
@@ -22,9 +22,8 @@ START_TEST(budgets_left_out_are_none)
 	ck_assert_uint_eq(s->plateau.top, 0);
 	sw_spec_destroy(s);
 }
-END_TEST
 
-START_TEST(budgets_given_reach_the_struct)
+TEST(budgets_given_reach_the_struct)
 {
 	struct sw_spec *s = read_spec(
 		"{'method':'random','metric':{'name':'a','goal':'maximize','target':-0.5},"
@@ -46,7 +45,6 @@ START_TEST(budgets_given_reach_the_struct)
 	sw_spec_destroy(s);
 	sw_spec_destroy(least);
 }
-END_TEST
 
 static const struct {
 	const char *text, *ptr, *msg;
@@ -98,11 +96,10 @@ static const struct {
 	 "\"metric\""},
 };
 
-START_TEST(budget_that_is_wrong_is_refused_at_its_place)
+TEST_ROWS(budget_that_is_wrong_is_refused_at_its_place, bad)
 {
 	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
 }
-END_TEST
 
 static const struct {
 	const char *text, *want[2];
@@ -123,16 +120,9 @@ static const struct {
 	 {NULL}},
 };
 
-START_TEST(budget_without_effect_is_warned_of)
+TEST_ROWS(budget_without_effect_is_warned_of, warned)
 {
 	check_warned(warned[_i].text, warned[_i].want, ROWS(warned[_i].want));
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, budgets_left_out_are_none);
-	tcase_add_test(tcase, budgets_given_reach_the_struct);
-	tcase_add_rows(tcase, budget_that_is_wrong_is_refused_at_its_place, bad);
-	tcase_add_rows(tcase, budget_without_effect_is_warned_of, warned);
-}
+RUN_TESTS(NULL, NULL)

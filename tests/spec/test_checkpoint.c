@@ -4,7 +4,7 @@
 
 #define WITH(text) TRAIN "{" REST "},'checkpoint':" text "}"
 
-START_TEST(checkpoint_left_out_is_by_time_best_and_last)
+TEST(checkpoint_left_out_is_by_time_best_and_last)
 {
 	struct sw_spec *s = read_spec(TRAIN "{" REST "}}");
 	struct sw_spec *empty = read_spec(WITH("{}"));
@@ -16,9 +16,8 @@ START_TEST(checkpoint_left_out_is_by_time_best_and_last)
 	sw_spec_destroy(s);
 	sw_spec_destroy(empty);
 }
-END_TEST
 
-START_TEST(checkpoint_given_reaches_the_struct)
+TEST(checkpoint_given_reaches_the_struct)
 {
 	struct sw_spec *s = read_spec(WITH("{'every':3,'keep':'all','max_mb':500}"));
 	struct sw_spec *best = read_spec(WITH("{'keep':'best-and-last'}"));
@@ -33,7 +32,6 @@ START_TEST(checkpoint_given_reaches_the_struct)
 	sw_spec_destroy(best);
 	sw_spec_destroy(none);
 }
-END_TEST
 
 #define KEEP "\"keep\" must be \"best-and-last\", \"all\" or \"none\""
 
@@ -61,15 +59,9 @@ static const struct {
 	 "unknown key \"checkpoint_config\"; did you mean \"checkpoint\"?"},
 };
 
-START_TEST(checkpoint_that_is_wrong_is_refused_at_its_place)
+TEST_ROWS(checkpoint_that_is_wrong_is_refused_at_its_place, bad)
 {
 	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, checkpoint_left_out_is_by_time_best_and_last);
-	tcase_add_test(tcase, checkpoint_given_reaches_the_struct);
-	tcase_add_rows(tcase, checkpoint_that_is_wrong_is_refused_at_its_place, bad);
-}
+RUN_TESTS(NULL, NULL)

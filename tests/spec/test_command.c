@@ -48,7 +48,7 @@ static const struct {
 	{"['sh','','$HOME ${','}']", "sh||$HOME ${|}|"},
 };
 
-START_TEST(command_macros_become_words)
+TEST_ROWS(command_macros_become_words, expanded)
 {
 	const struct sw_command_values values = {
 		.params = parse(PARAMS),
@@ -72,9 +72,8 @@ START_TEST(command_macros_become_words)
 	cJSON_Delete(command);
 	cJSON_Delete((cJSON *)values.params);
 }
-END_TEST
 
-START_TEST(command_without_parameters_leaves_the_macro_out)
+TEST(command_without_parameters_leaves_the_macro_out)
 {
 	const struct sw_command_values values = {
 		.params = parse("{}"), .interpreter = "python3", .program = "t.py"};
@@ -89,9 +88,8 @@ START_TEST(command_without_parameters_leaves_the_macro_out)
 	cJSON_Delete(command);
 	cJSON_Delete((cJSON *)values.params);
 }
-END_TEST
 
-START_TEST(command_with_a_variable_that_is_not_set_names_it)
+TEST(command_with_a_variable_that_is_not_set_names_it)
 {
 	const struct sw_command_values values = {
 		.params = NULL, .variable = variable, .user = "user"};
@@ -104,9 +102,8 @@ START_TEST(command_with_a_variable_that_is_not_set_names_it)
 	ck_assert_ptr_null(list);
 	cJSON_Delete(command);
 }
-END_TEST
 
-START_TEST(command_variables_are_found_in_turn)
+TEST(command_variables_are_found_in_turn)
 {
 	const char *at = "${program} ${envvar:A}${envvar:B_2} ${envvar:} ${envvar:C";
 	char name[20];
@@ -117,9 +114,8 @@ START_TEST(command_variables_are_found_in_turn)
 	ck_assert_str_eq(name, "B_2");
 	ck_assert(!sw_command_next_variable(&at, name, sizeof name));
 }
-END_TEST
 
-START_TEST(command_knows_which_macros_it_has)
+TEST(command_knows_which_macros_it_has)
 {
 	cJSON *command = parse("['a','--c=${args_json_file}','${args}']");
 
@@ -129,7 +125,6 @@ START_TEST(command_knows_which_macros_it_has)
 	ck_assert(!sw_command_has(command, "envvar"));
 	cJSON_Delete(command);
 }
-END_TEST
 
 #define ARRAY                                                                                      \
 	"\"command\" must be an array like [\"${env}\", \"python3\", \"train.py\", \"${args}\"]; " \
@@ -158,7 +153,7 @@ static const struct {
 	{"['a','${program}']", "/command/1", "${program} needs \"program\""},
 };
 
-START_TEST(command_that_cannot_be_expanded_is_refused)
+TEST_ROWS(command_that_cannot_be_expanded_is_refused, bad)
 {
 	cJSON *command = parse(bad[_i].command);
 	struct sw_err err = SW_ERR_INIT;
@@ -168,9 +163,8 @@ START_TEST(command_that_cannot_be_expanded_is_refused)
 	ck_assert_str_eq(err.ptr, bad[_i].ptr);
 	cJSON_Delete(command);
 }
-END_TEST
 
-START_TEST(command_of_too_many_words_is_refused)
+TEST(command_of_too_many_words_is_refused)
 {
 	cJSON *command = cJSON_CreateArray();
 	struct sw_err err = SW_ERR_INIT;
@@ -183,10 +177,9 @@ START_TEST(command_of_too_many_words_is_refused)
 	ck_assert_str_eq(err.msg, "more than 1000 words");
 	cJSON_Delete(command);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(command_without_memory_is_a_clean_error)
+TEST(command_without_memory_is_a_clean_error)
 {
 	const struct sw_command_values values = {.params = parse(PARAMS), .program = "train.py"};
 	cJSON *command = parse("['${program}','${args}','${args_json}']");
@@ -208,19 +201,6 @@ START_TEST(command_without_memory_is_a_clean_error)
 	cJSON_Delete(command);
 	cJSON_Delete((cJSON *)values.params);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, command_macros_become_words, expanded);
-	tcase_add_test(tcase, command_without_parameters_leaves_the_macro_out);
-	tcase_add_test(tcase, command_with_a_variable_that_is_not_set_names_it);
-	tcase_add_test(tcase, command_variables_are_found_in_turn);
-	tcase_add_test(tcase, command_knows_which_macros_it_has);
-	tcase_add_rows(tcase, command_that_cannot_be_expanded_is_refused, bad);
-	tcase_add_test(tcase, command_of_too_many_words_is_refused);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, command_without_memory_is_a_clean_error);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -81,7 +81,7 @@ static const struct {
 	 "product of at most 2^28"},
 };
 
-START_TEST(dataset_refused_gets_its_line)
+TEST_ROWS(dataset_refused_gets_its_line, refused)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_dataset out;
@@ -92,7 +92,6 @@ START_TEST(dataset_refused_gets_its_line)
 	ck_assert_str_eq(err.ptr, refused[_i].ptr);
 	cJSON_Delete(json);
 }
-END_TEST
 
 static void read_ok(struct sw_dataset *out, cJSON *json)
 {
@@ -101,7 +100,7 @@ static void read_ok(struct sw_dataset *out, cJSON *json)
 	ck_assert_msg(sw_dataset_read(out, json, &err) == SW_OK, "%s: %s", err.ptr, err.msg);
 }
 
-START_TEST(dataset_defaults)
+TEST(dataset_defaults)
 {
 	struct sw_dataset d;
 	cJSON *json = parse("{'format':'cifar10','path':'c'}");
@@ -121,9 +120,8 @@ START_TEST(dataset_defaults)
 	ck_assert(d.next_token && !d.wide && d.pad == -1 && d.vocab == 0);
 	cJSON_Delete(json);
 }
-END_TEST
 
-START_TEST(dataset_keys_are_read)
+TEST(dataset_keys_are_read)
 {
 	struct sw_dataset d;
 	cJSON *json = parse("{'format':'cifar100','path':'c','labels':'coarse','validation':'test',"
@@ -146,11 +144,5 @@ START_TEST(dataset_keys_are_read)
 	ck_assert(d.label == NULL && d.label_column == 3 && !d.header && d.image[2] == 3);
 	cJSON_Delete(json);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, dataset_refused_gets_its_line, refused);
-	tcase_add_test(tcase, dataset_defaults);
-	tcase_add_test(tcase, dataset_keys_are_read);
-}
+RUN_TESTS(NULL, NULL)

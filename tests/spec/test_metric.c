@@ -9,7 +9,7 @@
 #define A           "{'name':'a'}"
 #define B           "{'name':'b','goal':'maximize'}"
 
-START_TEST(metric_alone_is_the_only_one)
+TEST(metric_alone_is_the_only_one)
 {
 	struct sw_spec *s = NULL;
 	cJSON *tree = parse("{'method':'random','metric':" B REST_OF);
@@ -22,9 +22,8 @@ START_TEST(metric_alone_is_the_only_one)
 	sw_spec_destroy(s);
 	cJSON_Delete(tree);
 }
-END_TEST
 
-START_TEST(metrics_reach_the_struct_in_their_order)
+TEST(metrics_reach_the_struct_in_their_order)
 {
 	struct sw_spec *s = NULL;
 	cJSON *tree =
@@ -43,7 +42,6 @@ START_TEST(metrics_reach_the_struct_in_their_order)
 	sw_spec_destroy(s);
 	cJSON_Delete(tree);
 }
-END_TEST
 
 static const struct {
 	const char *text, *ptr, *msg;
@@ -84,13 +82,12 @@ static const struct {
 	 "\"metric\" is missing: {\"name\": ..., \"goal\": \"minimize\"}"},
 };
 
-START_TEST(metrics_that_are_wrong_are_refused_at_their_place)
+TEST_ROWS(metrics_that_are_wrong_are_refused_at_their_place, bad)
 {
 	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
 }
-END_TEST
 
-START_TEST(metrics_that_the_trainer_lacks_are_warned_of_one_by_one)
+TEST(metrics_that_the_trainer_lacks_are_warned_of_one_by_one)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_spec *s = NULL;
@@ -105,7 +102,6 @@ START_TEST(metrics_that_the_trainer_lacks_are_warned_of_one_by_one)
 	sw_spec_destroy(s);
 	cJSON_Delete(tree);
 }
-END_TEST
 
 static const struct {
 	const char *metric;
@@ -132,7 +128,7 @@ static const struct {
 	{"'name':'\xc3\xa9'", false},
 };
 
-START_TEST(metric_that_should_rise_is_warned_of_without_a_goal)
+TEST_ROWS(metric_that_should_rise_is_warned_of_without_a_goal, goals)
 {
 	char text[400], line[160] = "";
 	const char *want[2] = {"/metric", line};
@@ -146,9 +142,8 @@ START_TEST(metric_that_should_rise_is_warned_of_without_a_goal)
 		       (int)strcspn(name, "'"), name);
 	check_warned(text, want, goals[_i].warned ? 2 : 0);
 }
-END_TEST
 
-START_TEST(metrics_that_should_rise_are_warned_of_each_at_its_place)
+TEST(metrics_that_should_rise_are_warned_of_each_at_its_place)
 {
 	static const char *const want[] = {
 		"/metrics/1",
@@ -157,14 +152,5 @@ START_TEST(metrics_that_should_rise_are_warned_of_each_at_its_place)
 
 	check_warned(LIST(B ",{'name':'recall'},{'name':'ms'}"), want, 2);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, metric_alone_is_the_only_one);
-	tcase_add_test(tcase, metrics_reach_the_struct_in_their_order);
-	tcase_add_rows(tcase, metrics_that_are_wrong_are_refused_at_their_place, bad);
-	tcase_add_test(tcase, metrics_that_the_trainer_lacks_are_warned_of_one_by_one);
-	tcase_add_rows(tcase, metric_that_should_rise_is_warned_of_without_a_goal, goals);
-	tcase_add_test(tcase, metrics_that_should_rise_are_warned_of_each_at_its_place);
-}
+RUN_TESTS(NULL, NULL)

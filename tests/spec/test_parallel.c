@@ -6,7 +6,7 @@
 	"{" METRIC ",'parameters':{'lr':{'value':0.1}},'trainer':{'dataset':{'name':'digits'},'"   \
 	"model':[{'linear':10}]}"
 
-START_TEST(parallel_ranks_are_as_many_as_the_slots)
+TEST(parallel_ranks_are_as_many_as_the_slots)
 {
 	struct sw_spec *two =
 		read_spec(TRAINED ",'parallel':{'data':2},'resources':{'cpu_slots':2}}");
@@ -45,7 +45,6 @@ START_TEST(parallel_ranks_are_as_many_as_the_slots)
 	sw_spec_destroy(most);
 	sw_spec_destroy(none);
 }
-END_TEST
 
 #define STAGED TRAINED ",'parallel':{'pipeline':"
 
@@ -66,7 +65,7 @@ static const struct {
 	{TRAINED "}", 0, 0, 0, 0},
 };
 
-START_TEST(parallel_row_has_these_stages)
+TEST_ROWS(parallel_row_has_these_stages, staged)
 {
 	struct sw_spec *s = read_spec(staged[_i].text);
 
@@ -76,7 +75,6 @@ START_TEST(parallel_row_has_these_stages)
 	ck_assert_uint_eq(sw_spec_ranks(s), staged[_i].ranks);
 	sw_spec_destroy(s);
 }
-END_TEST
 
 #define PART                                                                                       \
 	"\"micro_batch\" is not for a pipeline: give parallel.microbatches, the number of parts "  \
@@ -176,11 +174,10 @@ static const struct {
 	{HEAD ",'resources':{'cpu_slots':2}}", "/resources/cpu_slots", SLOTS_NEED},
 };
 
-START_TEST(parallel_row_is_refused_with_one_line)
+TEST_ROWS(parallel_row_is_refused_with_one_line, refused)
 {
 	check_refused(refused[_i].text, refused[_i].ptr, refused[_i].msg);
 }
-END_TEST
 
 #define LOSS "{'method':'random','metric':{'name':'val_loss','goal':'minimize'},'parameters':"
 #define NET  ",'trainer':{'dataset':{'name':'digits'},'model':[{'linear':10}]},"
@@ -211,16 +208,9 @@ static const struct {
 	{LOSS "{'batch_size':{'value':64}}" NET TWO ",'microbatches':64}}", {NULL}},
 };
 
-START_TEST(parallel_row_is_warned_of)
+TEST_ROWS(parallel_row_is_warned_of, warned)
 {
 	check_warned(warned[_i].text, warned[_i].want, ROWS(warned[_i].want));
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, parallel_ranks_are_as_many_as_the_slots);
-	tcase_add_rows(tcase, parallel_row_has_these_stages, staged);
-	tcase_add_rows(tcase, parallel_row_is_warned_of, warned);
-	tcase_add_rows(tcase, parallel_row_is_refused_with_one_line, refused);
-}
+RUN_TESTS(NULL, NULL)

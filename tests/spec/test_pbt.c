@@ -38,7 +38,7 @@ static const struct {
 	 "01100"},
 };
 
-START_TEST(pbt_is_read_with_its_defaults)
+TEST_ROWS(pbt_is_read_with_its_defaults, good)
 {
 	struct sw_spec *s = read_spec(good[_i].text);
 	const struct sw_pbt_config *p = &s->pruner.pbt;
@@ -59,7 +59,6 @@ START_TEST(pbt_is_read_with_its_defaults)
 	ck_assert_uint_eq(s->n_warnings, 0);
 	sw_spec_destroy(s);
 }
-END_TEST
 
 #define UNTOLD(more)                                                                               \
 	"{" METRIC ",'run_cap':8,'parameters':{'lr':{'min':0.01,'max':0.1}" more "},'trainer':{"   \
@@ -78,14 +77,13 @@ static const struct {
 	{UNTOLD(",'epochs':{'min':5,'max':9}"), 0},
 };
 
-START_TEST(pbt_knows_the_epochs_that_all_members_have)
+TEST_ROWS(pbt_knows_the_epochs_that_all_members_have, lengths)
 {
 	struct sw_spec *s = read_spec(lengths[_i].text);
 
 	ck_assert_uint_eq(s->pruner.pbt.last_step, lengths[_i].epochs);
 	sw_spec_destroy(s);
 }
-END_TEST
 
 #define AT        "/early_terminate"
 #define MUT(text) FIVE ",'hyperparam_mutations':" text
@@ -177,11 +175,10 @@ static const struct {
 	 "unknown key \"perturb_interval\"; did you mean \"perturbation_interval\"?"},
 };
 
-START_TEST(pbt_that_is_wrong_is_refused_at_its_place)
+TEST_ROWS(pbt_that_is_wrong_is_refused_at_its_place, bad)
 {
 	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
 }
-END_TEST
 
 static const struct {
 	const char *text, *want[2];
@@ -195,16 +192,9 @@ static const struct {
 				       "first comparison would be at step 20"}},
 };
 
-START_TEST(pbt_without_a_comparison_is_warned_of)
+TEST_ROWS(pbt_without_a_comparison_is_warned_of, warned)
 {
 	check_warned(warned[_i].text, warned[_i].want, ROWS(warned[_i].want));
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, pbt_knows_the_epochs_that_all_members_have, lengths);
-	tcase_add_rows(tcase, pbt_is_read_with_its_defaults, good);
-	tcase_add_rows(tcase, pbt_that_is_wrong_is_refused_at_its_place, bad);
-	tcase_add_rows(tcase, pbt_without_a_comparison_is_warned_of, warned);
-}
+RUN_TESTS(NULL, NULL)

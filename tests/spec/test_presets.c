@@ -32,7 +32,7 @@ static const struct {
 	{"[{\"linear\":3}]", NULL, "[{\"linear\":3}]", true},
 };
 
-START_TEST(preset_becomes_its_list)
+TEST_ROWS(preset_becomes_its_list, lists)
 {
 	cJSON *model = cJSON_Parse(lists[_i].preset), *want = cJSON_Parse(lists[_i].list);
 	cJSON *params = lists[_i].params ? cJSON_Parse(lists[_i].params) : NULL, *owned = NULL;
@@ -49,7 +49,6 @@ START_TEST(preset_becomes_its_list)
 	cJSON_Delete(params);
 	cJSON_Delete(model);
 }
-END_TEST
 
 /* For people: with names wherever a parameter sets a number. */
 static const struct {
@@ -75,7 +74,7 @@ static const struct {
 	{"[{\"linear\":\"w\"}]", "[{\"linear\":\"w\"}]", SW_IMAGES_PERHAPS},
 };
 
-START_TEST(preset_outline_has_the_parameters_names)
+TEST_ROWS(preset_outline_has_the_parameters_names, outlines)
 {
 	cJSON *model = cJSON_Parse(outlines[_i].preset), *want = cJSON_Parse(outlines[_i].list);
 	cJSON *owned = NULL;
@@ -90,7 +89,6 @@ START_TEST(preset_outline_has_the_parameters_names)
 	cJSON_Delete(want);
 	cJSON_Delete(model);
 }
-END_TEST
 
 /* Each "out" of the list and those in it, one after the other: "w 2 * w 2 * w ..." */
 static void outs(const cJSON *v, char *to, size_t cap)
@@ -103,7 +101,7 @@ static void outs(const cJSON *v, char *to, size_t cap)
 		outs(c, to, cap);
 }
 
-START_TEST(preset_outline_of_a_resnet_has_products)
+TEST(preset_outline_of_a_resnet_has_products)
 {
 	cJSON *model = cJSON_Parse("{\"preset\":\"resnet18-cifar\",\"width\":\"w\"}");
 	cJSON *owned = NULL;
@@ -117,7 +115,6 @@ START_TEST(preset_outline_of_a_resnet_has_products)
 	cJSON_Delete(owned);
 	cJSON_Delete(model);
 }
-END_TEST
 
 static size_t count(const cJSON *v, const char *name)
 {
@@ -129,7 +126,7 @@ static size_t count(const cJSON *v, const char *name)
 }
 
 /* Convolutions beside those of projections, which lists do not have. */
-START_TEST(preset_resnets_have_their_layers)
+TEST_LOOP(preset_resnets_have_their_layers, 0, 2)
 {
 	static const struct {
 		const char *preset;
@@ -145,12 +142,5 @@ START_TEST(preset_resnets_have_their_layers)
 	cJSON_Delete(owned);
 	cJSON_Delete(model);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, preset_becomes_its_list, lists);
-	tcase_add_rows(tcase, preset_outline_has_the_parameters_names, outlines);
-	tcase_add_test(tcase, preset_outline_of_a_resnet_has_products);
-	tcase_add_loop_test(tcase, preset_resnets_have_their_layers, 0, 2);
-}
+RUN_TESTS(NULL, NULL)

@@ -9,7 +9,7 @@
 #define CWD     "'run':{'cwd':'/home/me'}"
 #define RUN(x)  PROGRAM ",'run':{'cwd':'/home/me'," x "}}"
 
-START_TEST(program_alone_is_the_usual_command)
+TEST(program_alone_is_the_usual_command)
 {
 	struct sw_spec *s = read_spec(PROGRAM "," CWD "}");
 
@@ -20,9 +20,8 @@ START_TEST(program_alone_is_the_usual_command)
 	ck_assert_str_eq(sw_json_get(s->run, "cwd")->valuestring, "/home/me");
 	sw_spec_destroy(s);
 }
-END_TEST
 
-START_TEST(program_beside_command_is_its_macro)
+TEST(program_beside_command_is_its_macro)
 {
 	struct sw_spec *s =
 		read_spec(PROGRAM ",'command':['uv','run','${program}'],'checkpoint':{}," CWD "}");
@@ -36,9 +35,8 @@ START_TEST(program_beside_command_is_its_macro)
 	sw_spec_destroy(s);
 	sw_spec_destroy(plain);
 }
-END_TEST
 
-START_TEST(program_takes_every_key_of_run)
+TEST(program_takes_every_key_of_run)
 {
 	struct sw_spec *s =
 		read_spec(RUN("'env':{'A_1':'x','_b':''},'grace_s':0.5,'on_oom':{'halve':'bs'}"));
@@ -49,7 +47,6 @@ START_TEST(program_takes_every_key_of_run)
 	sw_spec_destroy(s);
 	sw_spec_destroy(one);
 }
-END_TEST
 
 #define HALVE "\"halve\" must be the name of a parameter that is a number"
 
@@ -112,13 +109,12 @@ static const struct {
 	 "\"every\" is for trainers: a program says itself when its state is whole"},
 };
 
-START_TEST(program_bad_spec_is_refused)
+TEST_ROWS(program_bad_spec_is_refused, bad)
 {
 	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
 }
-END_TEST
 
-START_TEST(program_has_cores_and_no_lease)
+TEST(program_has_cores_and_no_lease)
 {
 	static const char *const want[] = {
 		"/lease_s", "\"lease_s\" has no effect: trials on slots have no lease"};
@@ -129,13 +125,5 @@ START_TEST(program_has_cores_and_no_lease)
 	sw_spec_destroy(s);
 	check_warned(PROGRAM ",'lease_s':5," CWD "}", want, 2);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, program_alone_is_the_usual_command);
-	tcase_add_test(tcase, program_beside_command_is_its_macro);
-	tcase_add_test(tcase, program_takes_every_key_of_run);
-	tcase_add_rows(tcase, program_bad_spec_is_refused, bad);
-	tcase_add_test(tcase, program_has_cores_and_no_lease);
-}
+RUN_TESTS(NULL, NULL)

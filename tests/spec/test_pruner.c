@@ -104,7 +104,7 @@ static const struct {
 	{PRUNED("'type':'threshold','lower':0"), "threshold 1:0 0:0 warmup0 every1"},
 };
 
-START_TEST(pruner_is_read_with_its_defaults)
+TEST_ROWS(pruner_is_read_with_its_defaults, good)
 {
 	struct sw_spec *s = read_spec(good[_i].text);
 	char line[160];
@@ -115,7 +115,6 @@ START_TEST(pruner_is_read_with_its_defaults)
 	ck_assert_uint_eq(sw_spec_max_t(s), rungs ? s->pruner.asha.max_t : 0);
 	sw_spec_destroy(s);
 }
-END_TEST
 
 #define AT "/early_terminate"
 static const struct {
@@ -269,14 +268,13 @@ static const struct {
 	 "\"n_warmup_steps\" must be at least 0"},
 };
 
-START_TEST(pruner_that_is_wrong_is_refused_at_its_place)
+TEST_ROWS(pruner_that_is_wrong_is_refused_at_its_place, bad)
 {
 	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
 }
-END_TEST
 
 /* For sweep.simulate: errors are relative to the object, and the spec is not touched. */
-START_TEST(pruner_of_another_kind_is_read_for_the_same_sweep)
+TEST(pruner_of_another_kind_is_read_for_the_same_sweep)
 {
 	struct sw_spec *s =
 		read_spec(TRAIN "{" REST ",'epochs':9},'early_terminate':{'type':'asha','eta':2}}");
@@ -297,7 +295,6 @@ START_TEST(pruner_of_another_kind_is_read_for_the_same_sweep)
 	cJSON_Delete(other);
 	cJSON_Delete(wrong);
 }
-END_TEST
 
 /* --- warnings --- */
 
@@ -362,11 +359,10 @@ static const struct {
 	{HEAD ",'early_terminate':{'type':'asha','variant':'promote'}}", NONE},
 };
 
-START_TEST(pruner_that_can_do_nothing_is_warned_of)
+TEST_ROWS(pruner_that_can_do_nothing_is_warned_of, warned)
 {
 	check_warned(warned[_i].text, warned[_i].want, ROWS(warned[_i].want));
 }
-END_TEST
 
 /* --- the bound of the warning, against promotion itself --- */
 
@@ -402,7 +398,7 @@ static unsigned made_until_top(unsigned rungs, unsigned rf, const unsigned *scor
 	}
 }
 
-START_TEST(promotion_to_the_top_takes_no_fewer_trials_than_the_warning_says)
+TEST_LOOP(promotion_to_the_top_takes_no_fewer_trials_than_the_warning_says, 0, 9)
 {
 	const unsigned rungs = 1 + (unsigned)_i / 3, rf = 2 + (unsigned)_i % 3;
 	const unsigned least = rungs * (rf - 1) + 1;
@@ -422,14 +418,5 @@ START_TEST(promotion_to_the_top_takes_no_fewer_trials_than_the_warning_says)
 		ck_assert_uint_ge(made_until_top(rungs, rf, score), least);
 	}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, pruner_is_read_with_its_defaults, good);
-	tcase_add_rows(tcase, pruner_that_is_wrong_is_refused_at_its_place, bad);
-	tcase_add_test(tcase, pruner_of_another_kind_is_read_for_the_same_sweep);
-	tcase_add_rows(tcase, pruner_that_can_do_nothing_is_warned_of, warned);
-	tcase_add_loop_test(tcase, promotion_to_the_top_takes_no_fewer_trials_than_the_warning_says,
-			    0, 9);
-}
+RUN_TESTS(NULL, NULL)

@@ -24,7 +24,7 @@ static const struct {
 	{HEAD "}", "x", -1e9, 1e9, NULL, NULL},
 };
 
-START_TEST(range_that_the_trainer_cannot_take_is_refused)
+TEST_ROWS(range_that_the_trainer_cannot_take_is_refused, rows)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_spec *s = read_spec(rows[_i].spec);
@@ -42,10 +42,9 @@ START_TEST(range_that_the_trainer_cannot_take_is_refused)
 	ck_assert_double_eq(s->params[param].max, was);
 	sw_spec_destroy(s);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(range_check_without_memory_says_so)
+TEST(range_check_without_memory_says_so)
 {
 	struct sw_spec *s = read_spec(TRAIN "{" REST "}}");
 	const size_t lr = (size_t)sw_spec_param_find(s, "lr");
@@ -64,13 +63,6 @@ START_TEST(range_check_without_memory_says_so)
 	ck_assert_uint_ge(failed, 2);
 	sw_spec_destroy(s);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, range_that_the_trainer_cannot_take_is_refused, rows);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, range_check_without_memory_says_so);
-#endif
-}
+RUN_TESTS(NULL, NULL)

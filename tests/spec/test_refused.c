@@ -337,13 +337,9 @@ static const struct {
 	 "\"nesterov\" feeds \"nesterov\", which must be true or false, not a number"},
 };
 
-START_TEST(spec_bad_one_is_refused_at_its_place)
+TEST_ROWS(spec_bad_one_is_refused_at_its_place, bad)
 {
 	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, spec_bad_one_is_refused_at_its_place, bad);
-}
+RUN_TESTS(NULL, NULL)

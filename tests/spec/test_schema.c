@@ -23,7 +23,7 @@ static void check_references(const cJSON *v, const cJSON *definitions)
 		check_references(inner, definitions);
 }
 
-START_TEST(schema_has_all_that_it_refers_to)
+TEST(schema_has_all_that_it_refers_to)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf b;
@@ -36,9 +36,8 @@ START_TEST(schema_has_all_that_it_refers_to)
 	cJSON_Delete(tree);
 	sw_buf_fini(&b);
 }
-END_TEST
 
-START_TEST(schema_without_room_is_refused)
+TEST(schema_without_room_is_refused)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf b;
@@ -48,10 +47,9 @@ START_TEST(schema_without_room_is_refused)
 	ck_assert_str_eq(err.msg, "no room for it");
 	sw_buf_fini(&b);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(schema_without_memory_fails_cleanly_at_each_call)
+TEST(schema_without_memory_fails_cleanly_at_each_call)
 {
 	cJSON_Hooks hooks = {.malloc_fn = sw_malloc, .free_fn = free};
 	unsigned fired = 1;
@@ -73,14 +71,6 @@ START_TEST(schema_without_memory_fails_cleanly_at_each_call)
 	}
 	cJSON_InitHooks(NULL);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, schema_has_all_that_it_refers_to);
-	tcase_add_test(tcase, schema_without_room_is_refused);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, schema_without_memory_fails_cleanly_at_each_call);
-#endif
-}
+RUN_TESTS(NULL, NULL)

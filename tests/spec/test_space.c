@@ -9,7 +9,7 @@
 
 /* ---- groups ---- */
 
-START_TEST(spec_groups_are_flattened_in_their_order)
+TEST(spec_groups_are_flattened_in_their_order)
 {
 	static const struct {
 		const char *name, *key, *ptr;
@@ -43,10 +43,9 @@ START_TEST(spec_groups_are_flattened_in_their_order)
 	ck_assert_ptr_null(s->params[2].group->parent->parent);
 	sw_spec_destroy(s);
 }
-END_TEST
 
 /* As a look at each of the values would find it. */
-START_TEST(spec_value_is_found_among_values_of_every_kind)
+TEST(spec_value_is_found_among_values_of_every_kind)
 {
 	struct sw_spec *s = read_spec(SPACE("'x':{'values':['b',7,true,'','7',null,[7],-2.5,false,'"
 					    "a',[],0,[7,7],[[7],7],1e3,'ab',2]}"));
@@ -68,9 +67,8 @@ START_TEST(spec_value_is_found_among_values_of_every_kind)
 	cJSON_Delete(asked);
 	sw_spec_destroy(s);
 }
-END_TEST
 
-START_TEST(spec_value_of_a_grouped_parameter_is_found_by_its_whole_name)
+TEST(spec_value_of_a_grouped_parameter_is_found_by_its_whole_name)
 {
 	cJSON *v = parse("{'a':{'b':{'c':1},'b.d':2},'a.b.e':3,'x.y':4,'s':'text'}");
 
@@ -84,11 +82,10 @@ START_TEST(spec_value_of_a_grouped_parameter_is_found_by_its_whole_name)
 	ck_assert_ptr_null(sw_param_value(NULL, "a.b"));
 	cJSON_Delete(v);
 }
-END_TEST
 
 /* ---- when ---- */
 
-START_TEST(spec_conditions_name_child_parent_and_values)
+TEST(spec_conditions_name_child_parent_and_values)
 {
 	struct sw_spec *s = read_spec(SPACE(
 		"'m':{'min':0.0,'max':1.0,'when':{'opt':'sgd','n':[2,3]}},'n':{'min':1,'max':4},"
@@ -121,7 +118,6 @@ START_TEST(spec_conditions_name_child_parent_and_values)
 	ck_assert(!sw_spec_param_conditional(s, 1));
 	sw_spec_destroy(s);
 }
-END_TEST
 
 /* ---- constraints ---- */
 
@@ -165,7 +161,7 @@ static const struct {
 	{"a*a*a*a < 99", "1*a*a*a*a < 99"},
 };
 
-START_TEST(spec_constraint_becomes_two_sums)
+TEST_ROWS(spec_constraint_becomes_two_sums, constraints)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_spec *s = NULL;
@@ -193,7 +189,6 @@ START_TEST(spec_constraint_becomes_two_sums)
 	sw_buf_fini(&b);
 	sw_spec_destroy(s);
 }
-END_TEST
 
 /* ---- Ray's words ---- */
 
@@ -226,7 +221,7 @@ static const struct {
 	{"{'min':1.0,'max':9,'log':true}", "log_uniform_values", 1, 9, 1, 0, 1, 0},
 };
 
-START_TEST(spec_rays_distribution_is_what_its_name_promises)
+TEST_ROWS(spec_rays_distribution_is_what_its_name_promises, rays)
 {
 	char text[400];
 
@@ -246,9 +241,8 @@ START_TEST(spec_rays_distribution_is_what_its_name_promises)
 	ck_assert_int_eq((int)s->n_warnings, strstr(rays[_i].text, "grid_search") != NULL);
 	sw_spec_destroy(s);
 }
-END_TEST
 
-START_TEST(spec_layer_of_a_conditional_parameter_is_warned_of)
+TEST(spec_layer_of_a_conditional_parameter_is_warned_of)
 {
 	struct sw_spec *s = read_spec(
 		"{'method':'random','metric':{'name':'val_loss'},'parameters':{'depth':{'min':1,"
@@ -264,15 +258,5 @@ START_TEST(spec_layer_of_a_conditional_parameter_is_warned_of)
 			 "number for this layer, and fails");
 	sw_spec_destroy(s);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, spec_groups_are_flattened_in_their_order);
-	tcase_add_test(tcase, spec_value_of_a_grouped_parameter_is_found_by_its_whole_name);
-	tcase_add_test(tcase, spec_conditions_name_child_parent_and_values);
-	tcase_add_rows(tcase, spec_constraint_becomes_two_sums, constraints);
-	tcase_add_rows(tcase, spec_rays_distribution_is_what_its_name_promises, rays);
-	tcase_add_test(tcase, spec_value_is_found_among_values_of_every_kind);
-	tcase_add_test(tcase, spec_layer_of_a_conditional_parameter_is_warned_of);
-}
+RUN_TESTS(NULL, NULL)

@@ -160,11 +160,10 @@ static const struct {
 	 "\"mean\" must be a number, not a string"},
 };
 
-START_TEST(spec_bad_space_is_refused_at_its_place)
+TEST_ROWS(spec_bad_space_is_refused_at_its_place, bad)
 {
 	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
 }
-END_TEST
 
 /* ---- limits ---- */
 
@@ -179,7 +178,7 @@ static sw_status read_text(const char *text, struct sw_err *err)
 	return rc;
 }
 
-START_TEST(spec_name_with_its_groups_has_a_limit)
+TEST(spec_name_with_its_groups_has_a_limit)
 {
 	char inner[200], text[400];
 
@@ -196,9 +195,8 @@ START_TEST(spec_name_with_its_groups_has_a_limit)
 						  "groups; at most 128 are allowed");
 	}
 }
-END_TEST
 
-START_TEST(spec_over_a_limit_of_its_rules_is_refused)
+TEST(spec_over_a_limit_of_its_rules_is_refused)
 {
 	struct sw_err many = SW_ERR_INIT, terms = SW_ERR_INIT, values = SW_ERR_INIT;
 	struct sw_buf b;
@@ -239,10 +237,9 @@ START_TEST(spec_over_a_limit_of_its_rules_is_refused)
 	ck_assert_str_eq(values.ptr, "/parameters/g/parameters/x99");
 	sw_buf_fini(&b);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(spec_space_without_memory_is_a_clean_error)
+TEST(spec_space_without_memory_is_a_clean_error)
 {
 	unsigned fired = 1;
 
@@ -265,15 +262,6 @@ START_TEST(spec_space_without_memory_is_a_clean_error)
 		cJSON_Delete(tree);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, spec_bad_space_is_refused_at_its_place, bad);
-	tcase_add_test(tcase, spec_name_with_its_groups_has_a_limit);
-	tcase_add_test(tcase, spec_over_a_limit_of_its_rules_is_refused);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, spec_space_without_memory_is_a_clean_error);
-#endif
-}
+RUN_TESTS(NULL, NULL)

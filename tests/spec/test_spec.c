@@ -61,7 +61,7 @@ static const struct {
 	{"{'distribution':'q_beta','b':3,'q':0.1}", "q_beta", NAN, NAN, 0.1, 0, 1, 0, 0, 3},
 };
 
-START_TEST(spec_parameter_becomes_its_distribution)
+TEST_ROWS(spec_parameter_becomes_its_distribution, params)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_spec *s = NULL;
@@ -93,9 +93,8 @@ START_TEST(spec_parameter_becomes_its_distribution)
 	ck_assert_int_eq(p->weights != NULL, strstr(params[_i].text, "probabilities':") != NULL);
 	sw_spec_destroy(s);
 }
-END_TEST
 
-START_TEST(spec_exponents_become_values_and_warn_where_they_look_like_values)
+TEST(spec_exponents_become_values_and_warn_where_they_look_like_values)
 {
 	struct sw_spec *s = NULL;
 	cJSON *tree = parse("{" METRIC
@@ -113,9 +112,8 @@ START_TEST(spec_exponents_become_values_and_warn_where_they_look_like_values)
 	sw_spec_destroy(s);
 	cJSON_Delete(tree);
 }
-END_TEST
 
-START_TEST(spec_defaults_are_those_of_the_docs)
+TEST(spec_defaults_are_those_of_the_docs)
 {
 	struct sw_spec *s = NULL;
 	cJSON *tree = parse(HEAD ",'early_terminate':{'type':'asha'}}");
@@ -145,7 +143,6 @@ START_TEST(spec_defaults_are_those_of_the_docs)
 	sw_spec_destroy(NULL);
 	cJSON_Delete(tree);
 }
-END_TEST
 
 static const char whole[] =
 	"{'name':'n','description':'d','method':'grid','seed':7,'metric':{'name':'acc','goal':"
@@ -159,7 +156,7 @@ static const char whole[] =
 	"'optimizer':'opt','nesterov':true,'split_seed':1,'standardize':false,'loss':'mse',"
 	"'val_fraction':0.25,'weight_decay':0.1}}";
 
-START_TEST(spec_every_key_reaches_the_struct)
+TEST(spec_every_key_reaches_the_struct)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_spec *s = NULL;
@@ -190,7 +187,6 @@ START_TEST(spec_every_key_reaches_the_struct)
 	sw_spec_destroy(s);
 	cJSON_Delete(tree);
 }
-END_TEST
 
 static const char *const fine[] = {
 	HEAD ",'name':'Größe \xe2\x9c\x93'}",
@@ -206,7 +202,7 @@ static const char *const fine[] = {
 	"'csv','path':'a','label':'y'},'model':[{'linear':'w'},{'linear':'w'}]}}",
 };
 
-START_TEST(spec_good_one_is_taken)
+TEST_ROWS(spec_good_one_is_taken, fine)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_spec *s = NULL;
@@ -216,7 +212,6 @@ START_TEST(spec_good_one_is_taken)
 	sw_spec_destroy(s);
 	cJSON_Delete(tree);
 }
-END_TEST
 
 #define NAMED(name)                                                                                \
 	"{'method':'random','metric':{'name':'" name                                               \
@@ -324,13 +319,12 @@ static const struct {
 	{NAMED("val_loss") ",'epochs':3},'early_terminate':{'type':'asha'}}", {NULL}},
 };
 
-START_TEST(spec_likely_mistake_is_warned_of)
+TEST_ROWS(spec_likely_mistake_is_warned_of, warned)
 {
 	check_warned(warned[_i].text, warned[_i].want, ROWS(warned[_i].want));
 }
-END_TEST
 
-START_TEST(spec_warnings_over_the_limit_are_dropped)
+TEST(spec_warnings_over_the_limit_are_dropped)
 {
 	struct sw_spec *s = NULL;
 	struct sw_buf b;
@@ -350,10 +344,9 @@ START_TEST(spec_warnings_over_the_limit_are_dropped)
 	cJSON_Delete(tree);
 	sw_buf_fini(&b);
 }
-END_TEST
 
 /* Stored specs may have them: the line is for whoever takes a new spec. */
-START_TEST(spec_with_integers_that_a_double_rounds_says_so_and_is_read)
+TEST(spec_with_integers_that_a_double_rounds_says_so_and_is_read)
 {
 	static const struct {
 		const char *text, *ptr, *msg;
@@ -382,7 +375,6 @@ START_TEST(spec_with_integers_that_a_double_rounds_says_so_and_is_read)
 		cJSON_Delete(tree);
 	}
 }
-END_TEST
 
 /* `count` parameters, or values of one. */
 static sw_status read_many(const char *before, const char *one, const char *after, int count)
@@ -407,7 +399,7 @@ static sw_status read_many(const char *before, const char *one, const char *afte
 	return rc;
 }
 
-START_TEST(spec_over_a_limit_is_refused)
+TEST(spec_over_a_limit_is_refused)
 {
 	const char *const open = "{" METRIC ",'parameters':{";
 
@@ -418,10 +410,9 @@ START_TEST(spec_over_a_limit_is_refused)
 	ck_assert_int_eq(read_many(PARAM "{'values':[", "", "", SW_SPEC_MAX_VALUES + 1),
 			 SW_INVALID);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(spec_without_memory_fails_cleanly_at_each_call)
+TEST(spec_without_memory_fails_cleanly_at_each_call)
 {
 	cJSON_Hooks hooks = {.malloc_fn = sw_malloc, .free_fn = free};
 	cJSON *tree = parse(whole);
@@ -445,7 +436,6 @@ START_TEST(spec_without_memory_fails_cleanly_at_each_call)
 	cJSON_InitHooks(NULL);
 	cJSON_Delete(tree);
 }
-END_TEST
 #endif
 
 #define PRECISE(params, more)                                                                      \
@@ -469,7 +459,7 @@ static const struct {
 	{PRECISE(",'of':{'values':['fp32']}", ",'precision':'of'"), NULL, -1},
 };
 
-START_TEST(spec_precision_is_the_first_beyond_fp32_or_varies)
+TEST_ROWS(spec_precision_is_the_first_beyond_fp32_or_varies, precise)
 {
 	struct sw_spec *s = read_spec(precise[_i].text);
 
@@ -477,21 +467,5 @@ START_TEST(spec_precision_is_the_first_beyond_fp32_or_varies)
 	ck_assert_int_eq(s->precision_param, precise[_i].param);
 	sw_spec_destroy(s);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, spec_precision_is_the_first_beyond_fp32_or_varies, precise);
-	tcase_add_rows(tcase, spec_parameter_becomes_its_distribution, params);
-	tcase_add_test(tcase, spec_exponents_become_values_and_warn_where_they_look_like_values);
-	tcase_add_test(tcase, spec_defaults_are_those_of_the_docs);
-	tcase_add_test(tcase, spec_every_key_reaches_the_struct);
-	tcase_add_rows(tcase, spec_good_one_is_taken, fine);
-	tcase_add_rows(tcase, spec_likely_mistake_is_warned_of, warned);
-	tcase_add_test(tcase, spec_warnings_over_the_limit_are_dropped);
-	tcase_add_test(tcase, spec_with_integers_that_a_double_rounds_says_so_and_is_read);
-	tcase_add_test(tcase, spec_over_a_limit_is_refused);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, spec_without_memory_fails_cleanly_at_each_call);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -72,7 +72,7 @@ static void find_row(const char *name, char row[512])
 }
 
 /* _i: the option */
-START_TEST(trainer_option_has_its_default_and_its_range_in_the_page)
+TEST_LOOP(trainer_option_has_its_default_and_its_range_in_the_page, 0, (int)SW_TRAINER_OPTION_N)
 {
 	static const char *const type[] = {"number", "integer", "boolean", "string"};
 	const struct sw_trainer_option *o = &sw_trainer_options[_i];
@@ -89,9 +89,8 @@ START_TEST(trainer_option_has_its_default_and_its_range_in_the_page)
 			       fallback);
 	ck_assert_msg(strncmp(row, want, strlen(want)) == 0, "the row is\n%s, not\n%s", row, want);
 }
-END_TEST
 
-START_TEST(trainer_option_default_is_a_value_of_its_own)
+TEST_LOOP(trainer_option_default_is_a_value_of_its_own, 0, (int)SW_TRAINER_OPTION_N)
 {
 	const struct sw_trainer_option *o = &sw_trainer_options[_i];
 
@@ -102,19 +101,10 @@ START_TEST(trainer_option_default_is_a_value_of_its_own)
 	ck_assert(o->min_open ? o->fallback > o->min : o->fallback >= o->min);
 	ck_assert(o->max_open ? o->fallback < o->max : o->fallback <= o->max);
 }
-END_TEST
 
-START_TEST(trainer_option_unknown_name_is_none)
+TEST(trainer_option_unknown_name_is_none)
 {
 	ck_assert_ptr_null(sw_trainer_option_find("none"));
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, trainer_option_has_its_default_and_its_range_in_the_page, 0,
-			    (int)SW_TRAINER_OPTION_N);
-	tcase_add_loop_test(tcase, trainer_option_default_is_a_value_of_its_own, 0,
-			    (int)SW_TRAINER_OPTION_N);
-	tcase_add_test(tcase, trainer_option_unknown_name_is_none);
-}
+RUN_TESTS(NULL, NULL)

@@ -41,14 +41,13 @@ static const struct {
 	 "at step 20: rank 8 of 8, cutoff 0.5, value 0.1"},
 };
 
-START_TEST(decision_row_is_said_in_its_pruner_s_words)
+TEST_ROWS(decision_row_is_said_in_its_pruner_s_words, words)
 {
 	char text[256];
 
 	sw_why_decision(words[_i].kind, words[_i].brackets, &words[_i].row, text, sizeof text);
 	ck_assert_str_eq(text, words[_i].says);
 }
-END_TEST
 
 static const struct {
 	enum sw_pruner_kind kind;
@@ -79,7 +78,7 @@ static const struct {
 	 "waits at rung 9: rank 4 of 12, of which the best 4 go on; 2 to be resumed before it"},
 };
 
-START_TEST(place_row_says_who_comes_before)
+TEST_ROWS(place_row_says_who_comes_before, places)
 {
 	struct sw_buf text;
 
@@ -88,7 +87,6 @@ START_TEST(place_row_says_who_comes_before)
 	ck_assert_str_eq(text.data, places[_i].says);
 	sw_buf_fini(&text);
 }
-END_TEST
 
 static void plan(const char *early, bool maximize, struct sw_pruner_config *out,
 		 struct sw_spec **spec)
@@ -110,7 +108,7 @@ static void plan(const char *early, bool maximize, struct sw_pruner_config *out,
 	sw_buf_fini(&text);
 }
 
-START_TEST(threshold_turns_round_where_higher_is_better)
+TEST(threshold_turns_round_where_higher_is_better)
 {
 	struct sw_pruner_config c;
 	struct sw_spec *spec = NULL;
@@ -131,11 +129,5 @@ START_TEST(threshold_turns_round_where_higher_is_better)
 	ck_assert_double_eq(c.threshold.upper, -1);
 	sw_spec_destroy(spec);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, decision_row_is_said_in_its_pruner_s_words, words);
-	tcase_add_rows(tcase, place_row_says_who_comes_before, places);
-	tcase_add_test(tcase, threshold_turns_round_where_higher_is_better);
-}
+RUN_TESTS(NULL, NULL)

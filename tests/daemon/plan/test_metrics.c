@@ -32,7 +32,7 @@ static const struct {
 	{"{\"\": 1}", NULL, "/metrics/", false, 0},
 };
 
-START_TEST(metrics_row_is_read_or_refused_at_its_place)
+TEST_ROWS(metrics_row_is_read_or_refused_at_its_place, rows)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf text;
@@ -60,7 +60,6 @@ START_TEST(metrics_row_is_read_or_refused_at_its_place)
 	sw_buf_fini(&text);
 	cJSON_Delete(v);
 }
-END_TEST
 
 static const struct {
 	const char *metrics, *line;
@@ -75,7 +74,7 @@ static const struct {
 };
 
 /* "did you mean" one of the reported names would be a guess, and in a driver's typo a wrong one. */
-START_TEST(metrics_missing_one_is_named_with_both_ways_out)
+TEST_ROWS(metrics_missing_one_is_named_with_both_ways_out, missing)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *v = NULL;
@@ -88,9 +87,8 @@ START_TEST(metrics_missing_one_is_named_with_both_ways_out)
 	ck_assert_str_eq(err.msg, missing[_i].line);
 	cJSON_Delete(v);
 }
-END_TEST
 
-START_TEST(metrics_that_are_many_leave_room_for_the_way_out)
+TEST(metrics_that_are_many_leave_room_for_the_way_out)
 {
 	char given[4096] = "{";
 	struct sw_err err = SW_ERR_INIT;
@@ -106,11 +104,5 @@ START_TEST(metrics_that_are_many_leave_room_for_the_way_out)
 	ck_assert_str_eq(err.msg + strlen(err.msg) - 5, ", ...");
 	cJSON_Delete(v);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, metrics_row_is_read_or_refused_at_its_place, rows);
-	tcase_add_rows(tcase, metrics_missing_one_is_named_with_both_ways_out, missing);
-	tcase_add_test(tcase, metrics_that_are_many_leave_room_for_the_way_out);
-}
+RUN_TESTS(NULL, NULL)

@@ -42,7 +42,7 @@ static const struct {
 	 "/early_terminate/brackets", ""},
 };
 
-START_TEST(plan_of_a_bad_spec_names_the_field)
+TEST_ROWS(plan_of_a_bad_spec_names_the_field, refused)
 {
 	struct sw_spec *spec = read_spec(refused[_i].spec);
 	struct sw_err err = SW_ERR_INIT;
@@ -54,9 +54,8 @@ START_TEST(plan_of_a_bad_spec_names_the_field)
 	ck_assert_msg(strstr(err.msg, refused[_i].says) != NULL, "%s", err.msg);
 	sw_spec_destroy(spec);
 }
-END_TEST
 
-START_TEST(plan_values_come_back_as_the_spec_wrote_them)
+TEST(plan_values_come_back_as_the_spec_wrote_them)
 {
 	struct sw_spec *spec =
 		read_spec(HEAD "\"method\":\"grid\",\"parameters\":{\"opt\":{\"values\":[\"sgd\","
@@ -90,10 +89,5 @@ START_TEST(plan_values_come_back_as_the_spec_wrote_them)
 	sw_sweep_destroy(sweep);
 	sw_spec_destroy(spec);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, plan_of_a_bad_spec_names_the_field, refused);
-	tcase_add_test(tcase, plan_values_come_back_as_the_spec_wrote_them);
-}
+RUN_TESTS(NULL, NULL)

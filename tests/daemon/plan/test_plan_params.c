@@ -140,7 +140,7 @@ static void check_same(const struct sw_spec *spec, const struct sw_space *space,
 	cJSON_Delete(v);
 }
 
-START_TEST(plan_any_point_comes_back_from_its_json_bit_for_bit)
+TEST(plan_any_point_comes_back_from_its_json_bit_for_bit)
 {
 	struct sw_spec *spec = read_every();
 	struct sw_space *space = space_of(spec);
@@ -162,7 +162,6 @@ START_TEST(plan_any_point_comes_back_from_its_json_bit_for_bit)
 	sw_space_destroy(space);
 	sw_spec_destroy(spec);
 }
-END_TEST
 
 #define NESTED                                                                                     \
 	"'opt':{'values':['sgd','adam']},'lr':{'min':0.5,'max':0.5},'g':{'parameters':{"           \
@@ -170,7 +169,7 @@ END_TEST
 	"'when':{'opt':'adam'}},'z':{'min':3,'max':3}}},"                                          \
 	"'e':{'when':{'opt':'adam'},'parameters':{'y':{'value':4}}},'last':{'value':5}"
 
-START_TEST(plan_json_has_the_active_parameters_alone_in_their_groups)
+TEST(plan_json_has_the_active_parameters_alone_in_their_groups)
 {
 	static const char *const want[] = {
 		"{\"opt\":\"sgd\",\"lr\":0.5,\"g\":{\"m\":1,\"z\":3},\"last\":5}",
@@ -194,7 +193,6 @@ START_TEST(plan_json_has_the_active_parameters_alone_in_their_groups)
 	sw_space_destroy(space);
 	sw_spec_destroy(spec);
 }
-END_TEST
 
 #define READ                                                                                       \
 	"'opt':{'values':['sgd','adam',3]},'m':{'min':0.0,'max':1.0,'when':{'opt':'sgd'}},"        \
@@ -221,7 +219,7 @@ static const struct {
 	{"{'g':{}}", "opt"},
 };
 
-START_TEST(plan_point_may_be_given_in_part_and_in_either_form)
+TEST_ROWS(plan_point_may_be_given_in_part_and_in_either_form, taken)
 {
 	struct sw_spec *spec = read_spec("'parameters':{" READ "}");
 	struct sw_space *space = space_of(spec);
@@ -238,9 +236,8 @@ START_TEST(plan_point_may_be_given_in_part_and_in_either_form)
 	sw_space_destroy(space);
 	sw_spec_destroy(spec);
 }
-END_TEST
 
-START_TEST(plan_value_beside_its_grid_by_rounding_is_moved_onto_it)
+TEST(plan_value_beside_its_grid_by_rounding_is_moved_onto_it)
 {
 	struct sw_spec *spec = read_spec("'parameters':{" READ "}");
 	struct sw_space *space = space_of(spec);
@@ -254,7 +251,6 @@ START_TEST(plan_value_beside_its_grid_by_rounding_is_moved_onto_it)
 	sw_space_destroy(space);
 	sw_spec_destroy(spec);
 }
-END_TEST
 
 static const struct {
 	const char *text, *ptr, *msg;
@@ -290,7 +286,7 @@ static const struct {
 	 "\"g.deep.x\" is not active here: its \"when\" asks for another \"n\""},
 };
 
-START_TEST(plan_what_is_no_point_is_refused_at_its_place)
+TEST_ROWS(plan_what_is_no_point_is_refused_at_its_place, refused)
 {
 	struct sw_spec *spec = read_spec("'parameters':{" READ "}");
 	struct sw_space *space = space_of(spec);
@@ -307,7 +303,6 @@ START_TEST(plan_what_is_no_point_is_refused_at_its_place)
 	sw_space_destroy(space);
 	sw_spec_destroy(spec);
 }
-END_TEST
 
 /* What the spec alone cannot see, told at its place in the spec. */
 static const struct {
@@ -326,7 +321,7 @@ static const struct {
 	 "/parameters/g/parameters/b/min", "min 3 is above max 1"},
 };
 
-START_TEST(plan_space_that_cannot_be_is_refused_at_its_place)
+TEST_ROWS(plan_space_that_cannot_be_is_refused_at_its_place, bad)
 {
 	struct sw_spec *spec = read_spec(bad[_i].params);
 	struct sw_err err = SW_ERR_INIT;
@@ -338,9 +333,8 @@ START_TEST(plan_space_that_cannot_be_is_refused_at_its_place)
 	ck_assert_str_eq(err.ptr, bad[_i].ptr);
 	sw_spec_destroy(spec);
 }
-END_TEST
 
-START_TEST(plan_constraint_of_the_spec_rules_the_space)
+TEST(plan_constraint_of_the_spec_rules_the_space)
 {
 	static const struct {
 		double a, b;
@@ -374,10 +368,9 @@ START_TEST(plan_constraint_of_the_spec_rules_the_space)
 	sw_space_destroy(space);
 	sw_spec_destroy(spec);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(plan_space_without_memory_is_a_clean_error)
+TEST(plan_space_without_memory_is_a_clean_error)
 {
 	struct sw_spec *spec = read_every();
 	unsigned fired = 1;
@@ -398,19 +391,6 @@ START_TEST(plan_space_without_memory_is_a_clean_error)
 	}
 	sw_spec_destroy(spec);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, plan_any_point_comes_back_from_its_json_bit_for_bit);
-	tcase_add_test(tcase, plan_json_has_the_active_parameters_alone_in_their_groups);
-	tcase_add_rows(tcase, plan_point_may_be_given_in_part_and_in_either_form, taken);
-	tcase_add_test(tcase, plan_value_beside_its_grid_by_rounding_is_moved_onto_it);
-	tcase_add_rows(tcase, plan_what_is_no_point_is_refused_at_its_place, refused);
-	tcase_add_rows(tcase, plan_space_that_cannot_be_is_refused_at_its_place, bad);
-	tcase_add_test(tcase, plan_constraint_of_the_spec_rules_the_space);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, plan_space_without_memory_is_a_clean_error);
-#endif
-}
+RUN_TESTS(NULL, NULL)

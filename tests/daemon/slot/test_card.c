@@ -48,7 +48,7 @@ static void take(struct sw_card *c, const struct sw_nvml_card *reading, size_t h
 			      (card)->why, part);                                                  \
 	} while (0)
 
-START_TEST(card_of_a_stranger_is_held_until_it_is_gone)
+TEST(card_of_a_stranger_is_held_until_it_is_gone)
 {
 	struct sw_card c;
 	struct sw_nvml_card r = quiet();
@@ -78,9 +78,8 @@ START_TEST(card_of_a_stranger_is_held_until_it_is_gone)
 	IS(&c, "OK", "");
 	ck_assert_str_eq(c.why, "");
 }
-END_TEST
 
-START_TEST(card_knows_its_own_workers_by_their_session)
+TEST(card_knows_its_own_workers_by_their_session)
 {
 	struct sw_card c;
 	struct sw_nvml_card r = quiet();
@@ -101,9 +100,8 @@ START_TEST(card_knows_its_own_workers_by_their_session)
 	(void)sw_card_take(&c, &r, &hidden, 3 * SECOND, SECOND);
 	IS(&c, "HELD", "pid 4711");
 }
-END_TEST
 
-START_TEST(card_is_given_out_again_when_its_memory_is_back)
+TEST(card_is_given_out_again_when_its_memory_is_back)
 {
 	struct sw_card c;
 	struct sw_nvml_card r = quiet(), full = quiet();
@@ -133,9 +131,8 @@ START_TEST(card_is_given_out_again_when_its_memory_is_back)
 	take(&c, &r, 0, 39);
 	IS(&c, "OK", "");
 }
-END_TEST
 
-START_TEST(card_that_is_hot_waits_until_it_has_cooled)
+TEST(card_that_is_hot_waits_until_it_has_cooled)
 {
 	static const struct {
 		int32_t temp, slowdown;
@@ -161,9 +158,8 @@ START_TEST(card_that_is_hot_waits_until_it_has_cooled)
 			      "reading %zu: %s", i, sw_card_state_name(c.state));
 	}
 }
-END_TEST
 
-START_TEST(card_after_an_error_that_only_a_reset_ends_is_lost_until_then)
+TEST(card_after_an_error_that_only_a_reset_ends_is_lost_until_then)
 {
 	struct sw_card c;
 	struct sw_nvml_card r = quiet(), gone = {.health = SW_NVML_LOST, .why = "gone", .ecc = -1};
@@ -188,9 +184,8 @@ START_TEST(card_after_an_error_that_only_a_reset_ends_is_lost_until_then)
 	IS(&c, "OK", "");
 	ck_assert(!sw_card_is_lost(&c));
 }
-END_TEST
 
-START_TEST(card_with_new_ecc_errors_is_down_until_they_are_reset)
+TEST(card_with_new_ecc_errors_is_down_until_they_are_reset)
 {
 	struct sw_card c;
 	struct sw_nvml_card r = quiet();
@@ -217,10 +212,9 @@ START_TEST(card_with_new_ecc_errors_is_down_until_they_are_reset)
 	take(&c, &r, 0, 7);
 	IS(&c, "DOWN", "1 uncorrected");
 }
-END_TEST
 
 /* In a container NVML may name no process at all. */
-START_TEST(card_without_processes_counts_what_came_with_ours)
+TEST(card_without_processes_counts_what_came_with_ours)
 {
 	struct sw_card_ours ours = {.session = worker, .hidden = true};
 	struct sw_card c;
@@ -238,9 +232,8 @@ START_TEST(card_without_processes_counts_what_came_with_ours)
 	(void)sw_card_take(&c, &r, &ours, 3 * SECOND, 30 * SECOND);
 	ck_assert_int_eq(c.ours, 0);
 }
-END_TEST
 
-START_TEST(card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back)
+TEST(card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back)
 {
 	struct sw_card c;
 	struct sw_nvml_card r = quiet(), silent = {.health = SW_NVML_SILENT, .why = "?", .ecc = -1};
@@ -259,9 +252,8 @@ START_TEST(card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back)
 	take(&c, &r, 0, 4);
 	IS(&c, "OK", "");
 }
-END_TEST
 
-START_TEST(card_that_is_lost_or_silent_is_down_until_it_is_read_again)
+TEST(card_that_is_lost_or_silent_is_down_until_it_is_read_again)
 {
 	struct sw_card c;
 	struct sw_nvml_card r = quiet(), lost = {.health = SW_NVML_LOST,
@@ -287,17 +279,5 @@ START_TEST(card_that_is_lost_or_silent_is_down_until_it_is_read_again)
 	take(&c, &r, 0, 5);
 	IS(&c, "OK", "");
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, card_after_an_error_that_only_a_reset_ends_is_lost_until_then);
-	tcase_add_test(tcase, card_of_a_stranger_is_held_until_it_is_gone);
-	tcase_add_test(tcase, card_knows_its_own_workers_by_their_session);
-	tcase_add_test(tcase, card_is_given_out_again_when_its_memory_is_back);
-	tcase_add_test(tcase, card_that_is_hot_waits_until_it_has_cooled);
-	tcase_add_test(tcase, card_with_new_ecc_errors_is_down_until_they_are_reset);
-	tcase_add_test(tcase, card_without_processes_counts_what_came_with_ours);
-	tcase_add_test(tcase, card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back);
-	tcase_add_test(tcase, card_that_is_lost_or_silent_is_down_until_it_is_read_again);
-}
+RUN_TESTS(NULL, NULL)

@@ -44,7 +44,7 @@ static const struct {
 	{"gpu:0++cpu:1", NULL, "beside + is empty"},
 };
 
-START_TEST(device_row_gives_its_slots_or_one_line)
+TEST_ROWS(device_row_gives_its_slots_or_one_line, rows)
 {
 	struct sw_device *v = NULL;
 	struct sw_err err = SW_ERR_INIT;
@@ -69,7 +69,6 @@ START_TEST(device_row_gives_its_slots_or_one_line)
 		ck_assert_uint_eq(n, 0);
 	}
 }
-END_TEST
 
 /* GPU-aa11, GPU-bb11, which is lost, and GPU-cc11; where n is 5 the first is divided into
  * MIG-xx11 and MIG-yy11. To be freed. */
@@ -145,11 +144,10 @@ static const struct machine machines[] = {
 	{"gpu:x", NULL, NULL, "no such GPU"},
 };
 
-START_TEST(device_row_names_cards_of_the_machine)
+TEST_ROWS(device_row_names_cards_of_the_machine, machines)
 {
 	check_machine(&machines[_i], 3);
 }
-END_TEST
 
 static const struct machine divided[] = {
 	{"auto", NULL, "gpu:2c gpu:0m0x gpu:0m3y", NULL},
@@ -164,14 +162,13 @@ static const struct machine divided[] = {
 	 "divided (MIG), and each part is named by itself; this machine has 4: gpu:1"},
 };
 
-START_TEST(device_row_names_parts_of_a_card)
+TEST_ROWS(device_row_names_parts_of_a_card, divided)
 {
 	struct sw_err err = SW_ERR_INIT;
 
 	check_machine(&divided[_i], 5);
 	ck_assert_int_eq(sw_device_check(divided[_i].spec, &err), SW_OK); /* it is written right */
 }
-END_TEST
 
 static const struct {
 	const char *spec, *visible;
@@ -191,7 +188,7 @@ static const struct {
 	{"auto", NULL, 1, false, NULL},
 };
 
-START_TEST(device_auto_says_what_it_leaves_out)
+TEST_ROWS(device_auto_says_what_it_leaves_out, left_out)
 {
 	struct sw_nvml_view *view = make_view(left_out[_i].cards, left_out[_i].visible);
 	char line[200] = "";
@@ -204,9 +201,8 @@ START_TEST(device_auto_says_what_it_leaves_out)
 	ck_assert(!sw_device_left_out("auto", NULL, line, sizeof line));
 	free(view);
 }
-END_TEST
 
-START_TEST(device_auto_gives_at_least_one_slot)
+TEST(device_auto_gives_at_least_one_slot)
 {
 	struct sw_device *v = NULL;
 	struct sw_err err = SW_ERR_INIT;
@@ -216,9 +212,8 @@ START_TEST(device_auto_gives_at_least_one_slot)
 	ck_assert_uint_ge(n, 1);
 	free(v);
 }
-END_TEST
 
-START_TEST(device_row_gives_a_trial_lanes_by_its_part)
+TEST(device_row_gives_a_trial_lanes_by_its_part)
 {
 	static const struct {
 		bool gpu;
@@ -241,10 +236,9 @@ START_TEST(device_row_gives_a_trial_lanes_by_its_part)
 			      "row %zu: %u lanes", i, sw_device_lanes(&device, trials[i].part));
 	}
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(device_without_memory_fails_cleanly_at_each_call)
+TEST(device_without_memory_fails_cleanly_at_each_call)
 {
 	unsigned fired = 1;
 
@@ -263,18 +257,6 @@ START_TEST(device_without_memory_fails_cleanly_at_each_call)
 		free(v);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, device_row_names_parts_of_a_card, divided);
-	tcase_add_rows(tcase, device_row_gives_its_slots_or_one_line, rows);
-	tcase_add_rows(tcase, device_row_names_cards_of_the_machine, machines);
-	tcase_add_rows(tcase, device_auto_says_what_it_leaves_out, left_out);
-	tcase_add_test(tcase, device_auto_gives_at_least_one_slot);
-	tcase_add_test(tcase, device_row_gives_a_trial_lanes_by_its_part);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, device_without_memory_fails_cleanly_at_each_call);
-#endif
-}
+RUN_TESTS(NULL, NULL)

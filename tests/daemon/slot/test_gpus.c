@@ -70,7 +70,7 @@ static void tear_down(void)
 	(void)unlink(path);
 }
 
-START_TEST(gpus_row_says_what_each_slot_may)
+TEST(gpus_row_says_what_each_slot_may)
 {
 	static const struct {
 		const char *state;
@@ -96,9 +96,8 @@ START_TEST(gpus_row_says_what_each_slot_may)
 		ck_assert_int_eq(*why != '\0', i == 2);
 	}
 }
-END_TEST
 
-START_TEST(gpus_without_a_worker_wait_for_a_reading_that_began_since)
+TEST(gpus_without_a_worker_wait_for_a_reading_that_began_since)
 {
 	struct sw_err err = SW_ERR_INIT;
 	const char *why;
@@ -123,11 +122,10 @@ START_TEST(gpus_without_a_worker_wait_for_a_reading_that_began_since)
 	ck_assert(sw_gpus_looked_at(&d, &slots[0], died_us, &failed));
 	ck_assert(!failed);
 }
-END_TEST
 
 #ifdef SW_FAULTS
 /* The daemon's own memory and the poller's end the start; NVML's leaves the GPUs unwatched. */
-START_TEST(gpus_without_memory_fail_cleanly_at_each_call)
+TEST(gpus_without_memory_fail_cleanly_at_each_call)
 {
 	unsigned fired = 1, unwatched = 0, refused = 0;
 
@@ -159,15 +157,6 @@ START_TEST(gpus_without_memory_fail_cleanly_at_each_call)
 	ck_assert_uint_eq(refused, 2);
 	ck_assert_uint_eq(unwatched, 1);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, gpus_row_says_what_each_slot_may);
-	tcase_add_test(tcase, gpus_without_a_worker_wait_for_a_reading_that_began_since);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, gpus_without_memory_fail_cleanly_at_each_call);
-#endif
-}
+RUN_TESTS(set_up, tear_down)

@@ -33,7 +33,7 @@ static pid_t start_marked(const char *cookie)
 	return pid;
 }
 
-START_TEST(leftover_of_the_slot_is_ended_and_no_other)
+TEST(leftover_of_the_slot_is_ended_and_no_other)
 {
 	struct sw_daemon d = {.lock_fd = open("/dev/null", O_RDONLY)};
 	char cookie[2][64];
@@ -54,9 +54,5 @@ START_TEST(leftover_of_the_slot_is_ended_and_no_other)
 	ck_assert_int_eq(waitpid(pid[0], &status, 0), pid[0]);
 	(void)close(d.lock_fd);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, leftover_of_the_slot_is_ended_and_no_other);
-}
+RUN_TESTS(NULL, NULL)

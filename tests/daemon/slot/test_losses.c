@@ -108,7 +108,7 @@ static const struct {
 	{2, "0a 0b 2a 0c", "0", true},
 };
 
-START_TEST(losses_row_takes_out_what_stands_out)
+TEST_ROWS(losses_row_takes_out_what_stands_out, rows)
 {
 	const char *why;
 	bool blamed;
@@ -125,9 +125,8 @@ START_TEST(losses_row_takes_out_what_stands_out)
 	}
 	ck_assert_msg(blamed == rows[_i].blamed, "%s: blamed %d", rows[_i].events, blamed);
 }
-END_TEST
 
-START_TEST(losses_are_named_by_their_trials)
+TEST(losses_are_named_by_their_trials)
 {
 	make_machine(2);
 	slots[0].sweep = INT64_MAX;
@@ -141,10 +140,5 @@ START_TEST(losses_are_named_by_their_trials)
 			 "9223372036854775807/9223372036854775807): it takes no trial until sweepd "
 			 "is started again");
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, losses_row_takes_out_what_stands_out, 0, ROWS(rows));
-	tcase_add_test(tcase, losses_are_named_by_their_trials);
-}
+RUN_TESTS(NULL, NULL)

@@ -62,7 +62,7 @@ static const char two_cards[] =
 	"proc card=0 pid=999999999 mib=600\nproc card=0 pid=999999999 mib=600 graphics=1\n"
 	"proc card=1 pid=1\nproc card=1 pid=999999998 mib=5 graphics=1\n";
 
-START_TEST(nvml_says_what_each_card_says_and_nothing_else)
+TEST(nvml_says_what_each_card_says_and_nothing_else)
 {
 	read_nvml(two_cards);
 	ck_assert_uint_eq(v->n, 2);
@@ -103,9 +103,8 @@ START_TEST(nvml_says_what_each_card_says_and_nothing_else)
 	ck_assert_uint_eq(v->n, 1);
 	ck_assert_int_eq(v->card[0].health, SW_NVML_SILENT);
 }
-END_TEST
 
-START_TEST(nvml_keeps_the_processes_with_the_most_memory)
+TEST(nvml_keeps_the_processes_with_the_most_memory)
 {
 	char text[4096] = "card uuid=GPU-a total=1000 used=1\n";
 	int64_t least = INT64_MAX;
@@ -119,9 +118,8 @@ START_TEST(nvml_keeps_the_processes_with_the_most_memory)
 		least = v->card[0].proc[i].bytes < least ? v->card[0].proc[i].bytes : least;
 	ck_assert_int_eq(least, 9 * MIB);
 }
-END_TEST
 
-START_TEST(nvml_that_does_not_work_says_so_in_one_line)
+TEST_LOOP(nvml_that_does_not_work_says_so_in_one_line, 0, 4)
 {
 	static const struct {
 		const char *library, *state; /* NULL: the stand-in */
@@ -142,10 +140,9 @@ START_TEST(nvml_that_does_not_work_says_so_in_one_line)
 	ck_assert_ptr_null(m);
 	ck_assert_msg(strstr(err.msg, rows[_i].says) != NULL, "%s", err.msg);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(nvml_without_memory_fails_cleanly)
+TEST(nvml_without_memory_fails_cleanly)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_card_poll *p;
@@ -158,7 +155,6 @@ START_TEST(nvml_without_memory_fails_cleanly)
 	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 	ck_assert_ptr_null(p);
 }
-END_TEST
 #endif
 
 static const char divided[] =
@@ -168,7 +164,7 @@ static const char divided[] =
 	"part card=0 uuid=MIG-y name=Fake_A_3g total=300 used=0\n"
 	"proc part=1 pid=999999999 mib=60\n";
 
-START_TEST(nvml_parts_stand_behind_the_gpus_and_keep_their_places)
+TEST(nvml_parts_stand_behind_the_gpus_and_keep_their_places)
 {
 	read_nvml(divided);
 	ck_assert_uint_eq(v->n, 4);
@@ -196,9 +192,8 @@ START_TEST(nvml_parts_stand_behind_the_gpus_and_keep_their_places)
 		  "used=3\n");
 	ck_assert_int_eq(y->health, SW_NVML_LOST);
 }
-END_TEST
 
-START_TEST(nvml_tells_each_error_once_to_the_card_and_the_parts_that_it_is_of)
+TEST(nvml_tells_each_error_once_to_the_card_and_the_parts_that_it_is_of)
 {
 	char text[sizeof divided + 600];
 
@@ -227,7 +222,6 @@ START_TEST(nvml_tells_each_error_once_to_the_card_and_the_parts_that_it_is_of)
 	ck_assert_uint_eq(v->card[1].xid[0], 95); /* the GPU is lost, whatever follows */
 	ck_assert_uint_eq(v->card[1].xid[1], 45);
 }
-END_TEST
 
 static int woken;
 
@@ -244,7 +238,7 @@ static void await_wake(int n)
 	ck_assert_int_eq(__atomic_load_n(&woken, __ATOMIC_SEQ_CST), n);
 }
 
-START_TEST(poll_reads_again_and_again_and_at_once_when_asked)
+TEST(poll_reads_again_and_again_and_at_once_when_asked)
 {
 	struct sw_card_poll *p = NULL;
 	struct sw_err err = SW_ERR_INIT;
@@ -276,9 +270,8 @@ START_TEST(poll_reads_again_and_again_and_at_once_when_asked)
 	ck_assert_int_eq(then, 4);
 	sw_card_poll_stop(NULL, 0);
 }
-END_TEST
 
-START_TEST(poll_says_why_nvml_does_not_work)
+TEST(poll_says_why_nvml_does_not_work)
 {
 	struct sw_card_poll *p = NULL;
 	struct sw_err err = SW_ERR_INIT;
@@ -290,10 +283,9 @@ START_TEST(poll_says_why_nvml_does_not_work)
 	ck_assert_msg(strstr(err.msg, "Driver Not Loaded") != NULL, "%s", err.msg);
 	sw_card_poll_stop(p, 60000);
 }
-END_TEST
 
 /* In a process of its own, which ends with its thread still in the driver. */
-START_TEST(poll_of_a_driver_that_hangs_is_left_alone)
+TEST(poll_of_a_driver_that_hangs_is_left_alone)
 {
 	static struct sw_card_poll *p; /* no leak: it is left to the thread */
 	struct sw_err err = SW_ERR_INIT;
@@ -306,20 +298,5 @@ START_TEST(poll_of_a_driver_that_hangs_is_left_alone)
 	say("card uuid=GPU-a total=1000 used=1\n");
 	ck_assert_int_eq(__atomic_load_n(&woken, __ATOMIC_SEQ_CST), 0);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, nvml_says_what_each_card_says_and_nothing_else);
-	tcase_add_test(tcase, nvml_parts_stand_behind_the_gpus_and_keep_their_places);
-	tcase_add_test(tcase, nvml_tells_each_error_once_to_the_card_and_the_parts_that_it_is_of);
-	tcase_add_test(tcase, nvml_keeps_the_processes_with_the_most_memory);
-	tcase_add_loop_test(tcase, nvml_that_does_not_work_says_so_in_one_line, 0, 4);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, nvml_without_memory_fails_cleanly);
-#endif
-	tcase_add_test(tcase, poll_reads_again_and_again_and_at_once_when_asked);
-	tcase_add_test(tcase, poll_says_why_nvml_does_not_work);
-	tcase_add_test(tcase, poll_of_a_driver_that_hangs_is_left_alone);
-}
+RUN_TESTS(set_up, tear_down)

@@ -92,7 +92,7 @@ static const struct {
 	{"i", 0, 950, 0, 100, SW_CARD_OK, 1000, false, SW_ROOM_LARGER},
 };
 
-START_TEST(room_row_is_found_or_said_why_not)
+TEST_ROWS(room_row_is_found_or_said_why_not, asked)
 {
 	make_machine(asked[_i].state);
 	workers[0].solo = asked[_i].solo;
@@ -102,7 +102,6 @@ START_TEST(room_row_is_found_or_said_why_not)
 	d.config.gpu_memory = asked[_i].gpu_memory ? 250 : 0;
 	ck_assert_int_eq(room_for(asked[_i].gpu, asked[_i].bytes), asked[_i].room);
 }
-END_TEST
 
 /* Two trials of 300 bytes, 100 of them their data sets', and of these sweeps; asked for 400 with as
  * many of its data set, of 1000 that the GPU has. */
@@ -115,7 +114,7 @@ static const struct {
 	{{1, 1}, 1, 100, 600}, {{1, 1}, 1, 0, 500}, /* how much of it is data is not known */
 };
 
-START_TEST(room_is_taken_by_a_data_set_once)
+TEST_ROWS(room_is_taken_by_a_data_set_once, sharing)
 {
 	struct sw_room_need need = {.sweep = sharing[_i].sweep,
 				    .data_bytes = sharing[_i].data_bytes,
@@ -130,11 +129,10 @@ START_TEST(room_is_taken_by_a_data_set_once)
 	need.bytes++;
 	ck_assert_int_eq(sw_room_for(&slots[0], &need), SW_ROOM_BYTES);
 }
-END_TEST
 
 /* _i: GiB of the GPU. A worker has its context once, however many its lanes; of a large GPU a
  * fiftieth stays free. */
-START_TEST(room_is_not_in_what_cuda_has_for_itself)
+TEST_LOOP(room_is_not_in_what_cuda_has_for_itself, 1, 26)
 {
 	const int64_t total = (int64_t)_i << 30;
 	const int64_t own = SW_GPU_CONTEXT_BYTES + (_i < 13 ? SW_GPU_STAYS_BYTES : total / 50);
@@ -144,9 +142,8 @@ START_TEST(room_is_not_in_what_cuda_has_for_itself)
 	ck_assert_int_eq(room_for(0, total - own - 600), SW_ROOM_YES);
 	ck_assert_int_eq(room_for(0, total - own - 599), SW_ROOM_BYTES);
 }
-END_TEST
 
-START_TEST(room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again)
+TEST(room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again)
 {
 	make_machine("i");
 	gpus.card[1].now.total = OWN + 2000;
@@ -155,7 +152,6 @@ START_TEST(room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again
 	workers[1].early++;
 	ck_assert_int_eq(room_for(0, 1500), SW_ROOM_YES);
 }
-END_TEST
 
 /* Two GPUs for one trial, whose slot is the first of gpu:0. */
 static const struct {
@@ -176,7 +172,7 @@ static const struct {
 	{"ii", SW_CARD_OK, false, false, 3, 0, SW_ROOM_DOWN},
 };
 
-START_TEST(room_of_several_gpus_is_all_their_lanes_or_none)
+TEST_ROWS(room_of_several_gpus_is_all_their_lanes_or_none, whole)
 {
 	const struct sw_room_need need = {.gpu = whole[_i].gpus, .gpus = whole[_i].gpus};
 	const bool begins = whole[_i].room == SW_ROOM_YES;
@@ -200,7 +196,6 @@ START_TEST(room_of_several_gpus_is_all_their_lanes_or_none)
 	ck_assert(slots[1].holder < 0 && slots[2].holder < 0);
 	ck_assert(!sw_room_has(&slots[0], &workers[1]));
 }
-END_TEST
 
 static const struct {
 	bool gpu;
@@ -208,7 +203,7 @@ static const struct {
 	unsigned takes;
 } precise[] = {{true, 90, 1}, {true, 80, 1}, {true, 75, 0}, {true, 0, 1}, {false, 0, 0}};
 
-START_TEST(room_for_tf32_and_bf16_is_on_gpus_that_may_have_it)
+TEST_ROWS(room_for_tf32_and_bf16_is_on_gpus_that_may_have_it, precise)
 {
 	make_machine("i");
 	slots[0].device.gpu = precise[_i].gpu;
@@ -217,15 +212,13 @@ START_TEST(room_for_tf32_and_bf16_is_on_gpus_that_may_have_it)
 			  precise[_i].takes);
 	ck_assert_uint_eq(sw_room_takes(&slots[0], &(struct sw_room_need){.bytes = 1}), 1);
 }
-END_TEST
 
-START_TEST(room_on_a_cpu_slot_is_for_every_trial)
+TEST(room_on_a_cpu_slot_is_for_every_trial)
 {
 	make_machine("i");
 	slots[0].device = (struct sw_device){.lanes = 1};
 	ck_assert_int_eq(room_for(0, INT64_MAX), SW_ROOM_YES);
 }
-END_TEST
 
 static const struct {
 	const char *state;
@@ -241,7 +234,7 @@ static const struct {
 	{"bbib", 1, {-1, -1, 1, -1}, 2},
 };
 
-START_TEST(room_row_is_taken_with_the_next_free_lanes)
+TEST_ROWS(room_row_is_taken_with_the_next_free_lanes, taken)
 {
 	make_machine(taken[_i].state);
 	sw_room_take(&slots[1], &(struct sw_room_need){.gpu = taken[_i].gpu, .bytes = 77});
@@ -252,7 +245,6 @@ START_TEST(room_row_is_taken_with_the_next_free_lanes)
 			      slots[k].holder);
 	ck_assert_int_eq(slots[LANES].holder, -1);
 }
-END_TEST
 
 /* The same machine as CPU slots of 2 cores each, the last one busy. */
 static void make_cpus(const char *state)
@@ -285,7 +277,7 @@ static const struct {
 	{"iiii", 0, 6, 0, SW_ROOM_YES, {-1, -1, -1, -1}},
 };
 
-START_TEST(room_of_several_cores_is_several_cpu_slots)
+TEST_ROWS(room_of_several_cores_is_several_cpu_slots, on_cpus)
 {
 	const struct sw_room_need need = {.cores = on_cpus[_i].cores,
 					  .cpu_slots = on_cpus[_i].cpu_slots};
@@ -302,9 +294,8 @@ START_TEST(room_of_several_cores_is_several_cpu_slots)
 	for (size_t k = 0; k < LANES; k++)
 		ck_assert_int_eq(slots[k].holder, -1);
 }
-END_TEST
 
-START_TEST(room_is_not_awaited_on_cpu_slots_that_are_down)
+TEST(room_is_not_awaited_on_cpu_slots_that_are_down)
 {
 	const struct sw_room_need all = {.cores = 10}, fewer = {.cores = 8};
 
@@ -314,7 +305,6 @@ START_TEST(room_is_not_awaited_on_cpu_slots_that_are_down)
 	ck_assert_int_eq(sw_room_for(&slots[0], &all), SW_ROOM_DOWN);
 	ck_assert_int_eq(sw_room_for(&slots[0], &fewer), SW_ROOM_LANES);
 }
-END_TEST
 
 /* Trials that run on the first slots, by how many each has; others are free, or starting (s). */
 static const struct {
@@ -330,7 +320,7 @@ static const struct {
 	{"bhsi", {2}, 2, SW_ROOM_LANES},       /* the third is soon there */
 };
 
-START_TEST(room_is_not_awaited_where_whichever_trial_ends_leaves_enough)
+TEST_ROWS(room_is_not_awaited_where_whichever_trial_ends_leaves_enough, ends)
 {
 	make_cpus(ends[_i].state);
 	slots[LANES].state = SW_SLOT_DOWN;
@@ -342,20 +332,5 @@ START_TEST(room_is_not_awaited_where_whichever_trial_ends_leaves_enough)
 		sw_room_for(&slots[3], &(struct sw_room_need){.cpu_slots = ends[_i].wants}),
 		ends[_i].room);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, room_is_taken_by_a_data_set_once, sharing);
-	tcase_add_rows(tcase, room_of_several_gpus_is_all_their_lanes_or_none, whole);
-	tcase_add_loop_test(tcase, room_is_not_in_what_cuda_has_for_itself, 1, 26);
-	tcase_add_rows(tcase, room_row_is_found_or_said_why_not, asked);
-	tcase_add_test(tcase,
-		       room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again);
-	tcase_add_rows(tcase, room_for_tf32_and_bf16_is_on_gpus_that_may_have_it, precise);
-	tcase_add_test(tcase, room_on_a_cpu_slot_is_for_every_trial);
-	tcase_add_rows(tcase, room_row_is_taken_with_the_next_free_lanes, taken);
-	tcase_add_rows(tcase, room_of_several_cores_is_several_cpu_slots, on_cpus);
-	tcase_add_test(tcase, room_is_not_awaited_on_cpu_slots_that_are_down);
-	tcase_add_rows(tcase, room_is_not_awaited_where_whichever_trial_ends_leaves_enough, ends);
-}
+RUN_TESTS(NULL, NULL)

@@ -127,7 +127,7 @@ static void compare(const struct life *l, bool all)
 }
 
 /* In the order of their numbers, from the last, or at random: the open ones keep two files each. */
-START_TEST(checkpoint_of_open_trials_stay_while_others_end)
+TEST_LOOP(checkpoint_of_open_trials_stay_while_others_end, 0, 12)
 {
 	static struct sw_daemon d;
 	static struct life l;
@@ -161,7 +161,6 @@ START_TEST(checkpoint_of_open_trials_stay_while_others_end)
 	sw_actions_fini(&l.actions);
 	empty(&l.live);
 }
-END_TEST
 
 /* --- the best --- */
 
@@ -187,7 +186,7 @@ static void ends(struct life *l, uint64_t trial, enum sw_trial_state state)
 }
 
 /* By its best report, whatever it reported last; one that fails is nobody's best. */
-START_TEST(checkpoint_of_the_trial_with_the_best_report_stays)
+TEST(checkpoint_of_the_trial_with_the_best_report_stays)
 {
 	static struct sw_daemon d;
 	static struct life l;
@@ -215,7 +214,6 @@ START_TEST(checkpoint_of_the_trial_with_the_best_report_stays)
 	sw_actions_fini(&l.actions);
 	empty(&l.live);
 }
-END_TEST
 
 /* --- a budget --- */
 
@@ -241,7 +239,7 @@ static bool there(const char *state, uint64_t trial, uint64_t at)
 }
 
 /* Trials 1 to 4 have ended, the later the worse; a child that waits begins from the worst. */
-START_TEST(checkpoint_budget_spares_the_best_and_what_a_child_begins_from)
+TEST_LOOP(checkpoint_budget_spares_the_best_and_what_a_child_begins_from, 0, 2)
 {
 	char state[] = "/tmp/sw-checkpoint-XXXXXX", path[200];
 	struct sw_heir *heir = malloc(sizeof *heir);
@@ -291,12 +289,5 @@ START_TEST(checkpoint_budget_spares_the_best_and_what_a_child_begins_from)
 	empty(&live);
 	ck_assert_int_eq(uv_loop_close(&loop), 0);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, checkpoint_of_open_trials_stay_while_others_end, 0, 12);
-	tcase_add_test(tcase, checkpoint_of_the_trial_with_the_best_report_stays);
-	tcase_add_loop_test(tcase, checkpoint_budget_spares_the_best_and_what_a_child_begins_from,
-			    0, 2);
-}
+RUN_TESTS(NULL, NULL)

@@ -53,7 +53,7 @@ static const struct {
 	{"{\"run_cap\":80,\"ranges\":{\"lr\":3}}", "/ranges/lr", "a range is"},
 };
 
-START_TEST(edit_row_is_refused_at_its_place)
+TEST_ROWS(edit_row_is_refused_at_its_place, refused)
 {
 	struct sw_spec *spec = read_spec(SPEC);
 	struct sw_err err = SW_ERR_INIT;
@@ -66,7 +66,6 @@ START_TEST(edit_row_is_refused_at_its_place)
 	cJSON_Delete(v);
 	sw_spec_destroy(spec);
 }
-END_TEST
 
 /* A sweep as far as an edit looks at it. */
 static void fill_host(struct sw_running *live)
@@ -91,7 +90,7 @@ static void drop_host(struct sw_running *live)
 	"\"target\":0.5,\"ranges\":{\"lr\":{\"min\":0.25,\"max\":0.375},"                          \
 	"\"opt.wd\":{\"min\":2,\"max\":4}}"
 
-START_TEST(edit_is_written_with_what_was_and_read_back_the_same)
+TEST(edit_is_written_with_what_was_and_read_back_the_same)
 {
 	struct sw_running live;
 	struct sw_edits e, again;
@@ -142,7 +141,6 @@ START_TEST(edit_is_written_with_what_was_and_read_back_the_same)
 	sw_buf_fini(&changes);
 	drop_host(&live);
 }
-END_TEST
 
 static const struct {
 	struct {
@@ -164,7 +162,7 @@ static const struct {
 	{{{true, 100}}, 1, 50, 0},
 };
 
-START_TEST(budget_clock_row_runs_while_the_sweep_does)
+TEST_ROWS(budget_clock_row_runs_while_the_sweep_does, clocks)
 {
 	struct sw_budget b = {.ran_ms = 0};
 
@@ -172,9 +170,8 @@ START_TEST(budget_clock_row_runs_while_the_sweep_does)
 		sw_budget_state(&b, clocks[_i].said[i].running, clocks[_i].said[i].at);
 	ck_assert_int_eq(sw_budget_ran_ms(&b, clocks[_i].ask), clocks[_i].ran);
 }
-END_TEST
 
-START_TEST(budget_counts_ended_and_live_attempts_on_gpus_alone)
+TEST(budget_counts_ended_and_live_attempts_on_gpus_alone)
 {
 	struct sw_slot slots[] = {
 		{.state = SW_SLOT_BUSY, .sweep = 1, .trial = 1},
@@ -196,12 +193,5 @@ START_TEST(budget_counts_ended_and_live_attempts_on_gpus_alone)
 	ck_assert_int_eq(sw_budget_gpu_ms(&live, 1200), 70 + 200); /* a clock that was set back */
 	ck_assert_int_eq(sw_budget_gpu_ms(&live, 900), 70);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, edit_row_is_refused_at_its_place, refused);
-	tcase_add_test(tcase, edit_is_written_with_what_was_and_read_back_the_same);
-	tcase_add_test(tcase, budget_counts_ended_and_live_attempts_on_gpus_alone);
-	tcase_add_rows(tcase, budget_clock_row_runs_while_the_sweep_does, clocks);
-}
+RUN_TESTS(NULL, NULL)

@@ -452,7 +452,7 @@ static void run_world(uint64_t seed)
 	sw_actions_fini(&w.actions);
 }
 
-START_TEST(gang_seed_runs_to_its_end)
+TEST_LOOP(gang_seed_runs_to_its_end, 0, SEEDS / A_CASE)
 {
 	for (uint64_t seed = (uint64_t)_i * A_CASE; seed < (uint64_t)(_i + 1) * A_CASE; seed++)
 		run_world(seed);
@@ -460,9 +460,5 @@ START_TEST(gang_seed_runs_to_its_end)
 	       _i * A_CASE, (_i + 1) * A_CASE - 1, (unsigned long long)begun_n,
 	       (double)most_wait_us / 1e6, (double)most_kept_us / 1e6);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, gang_seed_runs_to_its_end, 0, SEEDS / A_CASE);
-}
+RUN_TESTS(NULL, NULL)

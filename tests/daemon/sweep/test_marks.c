@@ -11,7 +11,7 @@ static struct sw_marks watched(uint64_t n)
 	return c;
 }
 
-START_TEST(changes_nobody_watches_name_no_trial)
+TEST(changes_nobody_watches_name_no_trial)
 {
 	struct sw_marks c = {.watched = false};
 
@@ -20,9 +20,8 @@ START_TEST(changes_nobody_watches_name_no_trial)
 	ck_assert_uint_eq(c.n, 0);
 	sw_marks_fini(&c);
 }
-END_TEST
 
-START_TEST(changes_of_a_chatty_trial_name_it_once)
+TEST(changes_of_a_chatty_trial_name_it_once)
 {
 	struct sw_marks c = watched(3);
 
@@ -32,9 +31,8 @@ START_TEST(changes_of_a_chatty_trial_name_it_once)
 	ck_assert_uint_eq(c.n, 3);
 	sw_marks_fini(&c);
 }
-END_TEST
 
-START_TEST(changes_seen_leave_the_later_ones)
+TEST(changes_seen_leave_the_later_ones)
 {
 	struct sw_marks c = watched(10);
 
@@ -49,9 +47,8 @@ START_TEST(changes_seen_leave_the_later_ones)
 	ck_assert_uint_eq(c.n, 0);
 	sw_marks_fini(&c);
 }
-END_TEST
 
-START_TEST(changes_too_many_to_name_overflow_until_all_are_seen)
+TEST(changes_too_many_to_name_overflow_until_all_are_seen)
 {
 	struct sw_marks c = watched(SW_MARKS_MAX);
 
@@ -68,12 +65,5 @@ START_TEST(changes_too_many_to_name_overflow_until_all_are_seen)
 	ck_assert_uint_eq(c.n, 1);
 	sw_marks_fini(&c);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, changes_nobody_watches_name_no_trial);
-	tcase_add_test(tcase, changes_of_a_chatty_trial_name_it_once);
-	tcase_add_test(tcase, changes_seen_leave_the_later_ones);
-	tcase_add_test(tcase, changes_too_many_to_name_overflow_until_all_are_seen);
-}
+RUN_TESTS(NULL, NULL)

@@ -51,7 +51,7 @@ static void reads(struct sw_output_place *at, size_t most, const char *want, boo
 	sw_buf_fini(&text);
 }
 
-START_TEST(output_is_read_page_by_page_and_goes_on)
+TEST(output_is_read_page_by_page_and_goes_on)
 {
 	struct sw_output_place at = {.file = 0};
 
@@ -63,9 +63,8 @@ START_TEST(output_is_read_page_by_page_and_goes_on)
 	put("three\n", 6);
 	reads(&at, 100, "three\n", false, false);
 }
-END_TEST
 
-START_TEST(output_that_turned_over_goes_on_where_it_was)
+TEST(output_that_turned_over_goes_on_where_it_was)
 {
 	struct sw_output_place at = {.file = 0}, first = {.file = 0};
 
@@ -78,9 +77,8 @@ START_TEST(output_that_turned_over_goes_on_where_it_was)
 	reads(&first, 100, "one\ntwo\n", true, false);
 	reads(&first, 100, "three\n", false, false);
 }
-END_TEST
 
-START_TEST(output_that_is_no_longer_kept_is_said_to_be_lost)
+TEST(output_that_is_no_longer_kept_is_said_to_be_lost)
 {
 	struct sw_output_place at = {.file = 0};
 
@@ -98,7 +96,6 @@ START_TEST(output_that_is_no_longer_kept_is_said_to_be_lost)
 	at.offset = 1000; /* of a file that was cut */
 	reads(&at, 100, "two\n", true, true);
 }
-END_TEST
 
 #define BAD "\xef\xbf\xbd"
 
@@ -114,7 +111,7 @@ static const struct {
 	{"\xed\xa0\x80!", 4, BAD BAD BAD "!", ""},
 };
 
-START_TEST(output_that_is_no_text_is_made_text)
+TEST_ROWS(output_that_is_no_text_is_made_text, texts)
 {
 	struct sw_output_place at = {.file = 0};
 
@@ -122,9 +119,8 @@ START_TEST(output_that_is_no_text_is_made_text)
 	reads(&at, 100, texts[_i].want, *texts[_i].rest != '\0', false);
 	reads(&at, 100, texts[_i].rest, false, false);
 }
-END_TEST
 
-START_TEST(output_behind_a_link_is_not_read)
+TEST(output_behind_a_link_is_not_read)
 {
 	const struct sw_output_place at = {.file = 0};
 	struct sw_output_page page;
@@ -138,10 +134,9 @@ START_TEST(output_behind_a_link_is_not_read)
 	ck_assert_uint_eq(text.len, 0);
 	sw_buf_fini(&text);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(output_without_memory_is_a_clean_error)
+TEST(output_without_memory_is_a_clean_error)
 {
 	const struct sw_output_place at = {.file = 0};
 	struct sw_output_page page;
@@ -155,18 +150,6 @@ START_TEST(output_without_memory_is_a_clean_error)
 	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 	sw_buf_fini(&text);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, begin, end);
-	tcase_add_test(tcase, output_is_read_page_by_page_and_goes_on);
-	tcase_add_test(tcase, output_that_turned_over_goes_on_where_it_was);
-	tcase_add_test(tcase, output_that_is_no_longer_kept_is_said_to_be_lost);
-	tcase_add_rows(tcase, output_that_is_no_text_is_made_text, texts);
-	tcase_add_test(tcase, output_behind_a_link_is_not_read);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, output_without_memory_is_a_clean_error);
-#endif
-}
+RUN_TESTS(begin, end)

@@ -54,7 +54,7 @@ static void fill(struct sw_running *live)
 	cJSON_Delete(tree);
 }
 
-START_TEST(sweep_row_comes_level_with_those_that_wait)
+TEST_ROWS(sweep_row_comes_level_with_those_that_wait, rows)
 {
 	const struct sw_event ask = {.kind = SW_EVENT_ASK};
 	struct sw_actions actions = {0};
@@ -81,9 +81,5 @@ START_TEST(sweep_row_comes_level_with_those_that_wait)
 	}
 	sw_actions_fini(&actions);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, sweep_row_comes_level_with_those_that_wait, rows);
-}
+RUN_TESTS(NULL, NULL)

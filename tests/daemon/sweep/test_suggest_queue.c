@@ -24,7 +24,7 @@ static struct sw_suggest_queue make(uint64_t n)
 	return q;
 }
 
-START_TEST(prepared_suggestions_leave_in_their_order)
+TEST(prepared_suggestions_leave_in_their_order)
 {
 	struct sw_suggest_queue q = make(20);
 
@@ -39,9 +39,8 @@ START_TEST(prepared_suggestions_leave_in_their_order)
 	sw_suggest_queue_fini(&q);
 	ck_assert_uint_eq(q.n, 0);
 }
-END_TEST
 
-START_TEST(prepared_suggestions_that_took_other_trials_for_pending_all_leave)
+TEST(prepared_suggestions_that_took_other_trials_for_pending_all_leave)
 {
 	struct sw_suggest_queue q = make(5);
 
@@ -54,9 +53,8 @@ START_TEST(prepared_suggestions_that_took_other_trials_for_pending_all_leave)
 	ck_assert_uint_eq(q.first_made, 5);
 	sw_suggest_queue_fini(&q);
 }
-END_TEST
 
-START_TEST(state_comes_back_from_its_text)
+TEST(state_comes_back_from_its_text)
 {
 	unsigned char *state;
 	size_t n;
@@ -74,10 +72,9 @@ START_TEST(state_comes_back_from_its_text)
 		ck_assert_ptr_null(state);
 	}
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(prepared_push_without_memory_changes_nothing)
+TEST(prepared_push_without_memory_changes_nothing)
 {
 	struct sw_suggest_queue q = make(8);
 	struct sw_suggestion *one = sw_calloc(1, sizeof *one);
@@ -91,15 +88,6 @@ START_TEST(prepared_push_without_memory_changes_nothing)
 	ck_assert_ptr_eq(q.v[8], one);
 	sw_suggest_queue_fini(&q);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, prepared_suggestions_leave_in_their_order);
-	tcase_add_test(tcase, prepared_suggestions_that_took_other_trials_for_pending_all_leave);
-	tcase_add_test(tcase, state_comes_back_from_its_text);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, prepared_push_without_memory_changes_nothing);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -241,7 +241,7 @@ static struct sw_db *open_db(const struct fixture *f)
 	return db;
 }
 
-START_TEST(sweep_recorded_by_hand_replays_as_stored)
+TEST(sweep_recorded_by_hand_replays_as_stored)
 {
 	struct fixture f;
 	struct sw_verify v;
@@ -261,9 +261,8 @@ START_TEST(sweep_recorded_by_hand_replays_as_stored)
 	sw_peek_close(db);
 	fixture_fini(&f);
 }
-END_TEST
 
-START_TEST(sweep_that_is_not_there_is_no_difference)
+TEST(sweep_that_is_not_there_is_no_difference)
 {
 	struct fixture f;
 	struct sw_verify v;
@@ -278,7 +277,6 @@ START_TEST(sweep_that_is_not_there_is_no_difference)
 	sw_peek_close(db);
 	fixture_fini(&f);
 }
-END_TEST
 
 static sw_status read_curves(struct sw_curves *c, struct sw_db *db, int64_t sweep,
 			     struct sw_err *err)
@@ -292,7 +290,7 @@ static sw_status read_curves(struct sw_curves *c, struct sw_db *db, int64_t swee
 	return rc;
 }
 
-START_TEST(curves_are_those_that_were_reported)
+TEST(curves_are_those_that_were_reported)
 {
 	struct fixture f;
 	struct sw_curves c;
@@ -326,7 +324,6 @@ START_TEST(curves_are_those_that_were_reported)
 	sw_peek_close(db);
 	fixture_fini(&f);
 }
-END_TEST
 
 #ifdef SW_FAULTS
 static sw_status verify_once(struct sw_db *db, struct sw_err *err)
@@ -349,7 +346,7 @@ static sw_status curves_once(struct sw_db *db, struct sw_err *err)
 	return rc;
 }
 
-START_TEST(want_of_memory_is_a_clean_error_and_no_difference)
+TEST_LOOP(want_of_memory_is_a_clean_error_and_no_difference, 0, 2)
 {
 	sw_status (*const work[])(struct sw_db * db, struct sw_err * err) = {verify_once,
 									     curves_once};
@@ -373,15 +370,6 @@ START_TEST(want_of_memory_is_a_clean_error_and_no_difference)
 	sw_peek_close(db);
 	fixture_fini(&f);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, sweep_recorded_by_hand_replays_as_stored);
-	tcase_add_test(tcase, sweep_that_is_not_there_is_no_difference);
-	tcase_add_test(tcase, curves_are_those_that_were_reported);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, want_of_memory_is_a_clean_error_and_no_difference, 0, 2);
-#endif
-}
+RUN_TESTS(NULL, NULL)
