@@ -20,7 +20,7 @@ static const struct {
 	{"gpu:0", "no GPU backend here"}, /* the tests have no module beside them */
 };
 
-START_TEST(backend_opens_by_name_or_says_why_not)
+TEST_ROWS(backend_opens_by_name_or_says_why_not, names)
 {
 	struct sw_err err = SW_ERR_INIT;
 	const struct sw_ops *ops;
@@ -36,9 +36,8 @@ START_TEST(backend_opens_by_name_or_says_why_not)
 	ck_assert_ptr_null(ops);
 	ck_assert_msg(strstr(err.msg, names[_i].says) != NULL, "%s", err.msg);
 }
-END_TEST
 
-START_TEST(cpu_memory_is_aligned_zeroed_and_copied)
+TEST(cpu_memory_is_aligned_zeroed_and_copied)
 {
 	size_t avail = 0, total = 0;
 	char text[128], back[3] = "";
@@ -61,10 +60,9 @@ START_TEST(cpu_memory_is_aligned_zeroed_and_copied)
 	ck_assert_int_eq(strncmp(text, "CPU, ", 5), 0);
 	sw_ops_cpu.free(p);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(cpu_without_memory_fails_cleanly)
+TEST(cpu_without_memory_fails_cleanly)
 {
 	struct sw_queue *q;
 	void *p;
@@ -76,14 +74,6 @@ START_TEST(cpu_without_memory_fails_cleanly)
 	ck_assert_ptr_null(p);
 	ck_assert_ptr_null(q);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, backend_opens_by_name_or_says_why_not, names);
-	tcase_add_test(tcase, cpu_memory_is_aligned_zeroed_and_copied);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, cpu_without_memory_fails_cleanly);
-#endif
-}
+RUN_TESTS(NULL, NULL)

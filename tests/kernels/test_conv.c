@@ -72,7 +72,7 @@ static sw_status conv_backward(const void *shape, float *const *in, const float 
 }
 
 /* _i: the shape and, in turn, the instructions */
-START_TEST(conv2d_and_its_gradient_match_the_reference)
+TEST_LOOP(conv2d_and_its_gradient_match_the_reference, 0, SW_CPU_ISA_N *(int)ROWS(convs))
 {
 	const struct sw_conv *c = &convs[(size_t)_i % ROWS(convs)];
 
@@ -97,10 +97,9 @@ START_TEST(conv2d_and_its_gradient_match_the_reference)
 		gradient_check(&g);
 	}
 }
-END_TEST
 
 /* Without a wanted dx, dw and db are the same. */
-START_TEST(conv2d_backward_without_dx_gives_the_same_dw)
+TEST_ROWS(conv2d_backward_without_dx_gives_the_same_dw, convs)
 {
 	const struct sw_conv *c = &convs[_i];
 	const size_t x_n = c->B * c->C * c->H * c->W, w_n = c->O * c->C * c->kh * c->kw;
@@ -129,10 +128,9 @@ START_TEST(conv2d_backward_without_dx_gives_the_same_dw)
 	free(dx);
 	free(dy);
 }
-END_TEST
 
 /* One NaN in x is a NaN in each output whose window holds it, and nowhere else. */
-START_TEST(conv2d_passes_a_nan_on)
+TEST_LOOP(conv2d_passes_a_nan_on, 0, SW_CPU_ISA_N)
 {
 	const struct sw_conv c = {1, 2, 9, 20, 3, 3, 3, 1, 1};
 	const size_t P = 9 * 20, y_n = 3 * P;
@@ -155,9 +153,8 @@ START_TEST(conv2d_passes_a_nan_on)
 	free(w);
 	free(y);
 }
-END_TEST
 
-START_TEST(conv2d_of_no_rows_or_channels_writes_zeros_or_the_bias)
+TEST(conv2d_of_no_rows_or_channels_writes_zeros_or_the_bias)
 {
 	const struct sw_conv none = {0, 2, 4, 4, 3, 3, 3, 1, 1}, flat = {1, 0, 4, 4, 2, 3, 3, 1, 1};
 	float x[1] = {0}, w[54] = {0}, b[3] = {1, -2, 3}, y[32], dw[54], db[3];
@@ -181,7 +178,6 @@ START_TEST(conv2d_of_no_rows_or_channels_writes_zeros_or_the_bias)
 	for (size_t i = 0; i < 32; i++)
 		ck_assert(y[i] == (i < 16 ? 1.0f : 0.0f));
 }
-END_TEST
 
 static const struct sw_conv no_convs[] = {
 	{1, 1, 2, 2, 1, 3, 3, 1, 0},
@@ -191,7 +187,7 @@ static const struct sw_conv no_convs[] = {
 	{1, 1, 1 << 17, 1 << 17, 1, 1, 1, 1, 0},
 };
 
-START_TEST(conv2d_of_a_shape_without_sense_is_refused)
+TEST_ROWS(conv2d_of_a_shape_without_sense_is_refused, no_convs)
 {
 	float one[1] = {0};
 
@@ -202,7 +198,6 @@ START_TEST(conv2d_of_a_shape_without_sense_is_refused)
 						    &no_convs[_i], SW_ACT_NONE, one),
 			 SW_INVALID);
 }
-END_TEST
 
 /* --- linear --- */
 
@@ -251,7 +246,7 @@ static sw_status linear_backward(const void *shape, float *const *in, const floa
 					  v->O, v->act, NULL);
 }
 
-START_TEST(linear_and_its_gradient_match_the_reference)
+TEST_LOOP(linear_and_its_gradient_match_the_reference, 0, SW_CPU_ISA_N *(int)ROWS(linears))
 {
 	const struct linear *v = &linears[(size_t)_i % ROWS(linears)];
 
@@ -274,7 +269,6 @@ START_TEST(linear_and_its_gradient_match_the_reference)
 		gradient_check(&g);
 	}
 }
-END_TEST
 
 /* --- pooling --- */
 
@@ -357,7 +351,7 @@ static sw_status avg_backward(const void *shape, float *const *in, const float *
 	return sw_ops_cpu.avgpool2d_backward(NULL, dy, din[0], shape);
 }
 
-START_TEST(pools_and_their_gradients_match_the_reference)
+TEST_LOOP(pools_and_their_gradients_match_the_reference, 0, SW_CPU_ISA_N *(int)ROWS(windows))
 {
 	const struct sw_window *p = &windows[(size_t)_i % ROWS(windows)];
 	struct gradient_case g = {
@@ -381,9 +375,8 @@ START_TEST(pools_and_their_gradients_match_the_reference)
 	g.backward = avg_backward;
 	gradient_check(&g);
 }
-END_TEST
 
-START_TEST(maxpool_takes_the_first_of_equals_and_any_nan)
+TEST_LOOP(maxpool_takes_the_first_of_equals_and_any_nan, 0, SW_CPU_ISA_N)
 {
 	const struct sw_window p = {1, 1, 2, 40, 2, 2, 2, 0};
 	float x[80], y[20];
@@ -410,7 +403,6 @@ START_TEST(maxpool_takes_the_first_of_equals_and_any_nan)
 		ck_assert_int_eq(at[i], (int32_t)(2 * i));
 	ck_assert(isinf(y[19]));
 }
-END_TEST
 
 static const struct sw_window no_windows[] = {
 	{1, 1, 2, 2, 3, 3, 1, 0},
@@ -419,7 +411,7 @@ static const struct sw_window no_windows[] = {
 	{1, 1, 4, 4, 0, 2, 1, 0},
 };
 
-START_TEST(pools_of_a_shape_without_sense_are_refused)
+TEST_ROWS(pools_of_a_shape_without_sense_are_refused, no_windows)
 {
 	const struct sw_window *p = &no_windows[_i];
 	float x[16] = {0}, y[16] = {0};
@@ -430,21 +422,10 @@ START_TEST(pools_of_a_shape_without_sense_are_refused)
 	ck_assert_int_eq(sw_ops_cpu.avgpool2d_forward(NULL, x, y, p), SW_INVALID);
 	ck_assert_int_eq(sw_ops_cpu.avgpool2d_backward(NULL, y, x, p), SW_INVALID);
 }
-END_TEST
 
-SUITE(tcase)
+static void setup(void)
 {
 	sw_ops_cpu_threads(1);
-	tcase_add_loop_test(tcase, conv2d_and_its_gradient_match_the_reference, 0,
-			    SW_CPU_ISA_N * (int)ROWS(convs));
-	tcase_add_rows(tcase, conv2d_backward_without_dx_gives_the_same_dw, convs);
-	tcase_add_loop_test(tcase, conv2d_passes_a_nan_on, 0, SW_CPU_ISA_N);
-	tcase_add_test(tcase, conv2d_of_no_rows_or_channels_writes_zeros_or_the_bias);
-	tcase_add_rows(tcase, conv2d_of_a_shape_without_sense_is_refused, no_convs);
-	tcase_add_loop_test(tcase, linear_and_its_gradient_match_the_reference, 0,
-			    SW_CPU_ISA_N * (int)ROWS(linears));
-	tcase_add_loop_test(tcase, pools_and_their_gradients_match_the_reference, 0,
-			    SW_CPU_ISA_N * (int)ROWS(windows));
-	tcase_add_loop_test(tcase, maxpool_takes_the_first_of_equals_and_any_nan, 0, SW_CPU_ISA_N);
-	tcase_add_rows(tcase, pools_of_a_shape_without_sense_are_refused, no_windows);
 }
+
+RUN_TESTS(setup, NULL)

@@ -28,7 +28,7 @@ static void step(float *x, float *sum)
 	}
 }
 
-START_TEST(beside_is_in_order_by_calls_and_recorded)
+TEST(beside_is_in_order_by_calls_and_recorded)
 {
 	float *x = floats(N, 1), *sum = floats(N, 0);
 	struct sw_graph *g = NULL;
@@ -56,9 +56,8 @@ START_TEST(beside_is_in_order_by_calls_and_recorded)
 	o->free(x);
 	o->free(sum);
 }
-END_TEST
 
-START_TEST(cpu_has_no_stream_beside)
+TEST(cpu_has_no_stream_beside)
 {
 	int none;
 	void *stream = &none;
@@ -68,10 +67,9 @@ START_TEST(cpu_has_no_stream_beside)
 	ck_assert_int_eq(sw_ops_cpu.join(NULL), SW_OK);
 	sw_ops_cpu.watch(NULL, NULL, NULL);
 }
-END_TEST
 
 /* A stream that is recorded with the queue's and not waited for; and the queue goes on. */
-START_TEST(recording_without_a_join_is_none)
+TEST_LOOP(recording_without_a_join_is_none, 0, 2)
 {
 	float *x = floats(N, 1), *sum = floats(N, 0);
 	struct sw_graph *g = NULL;
@@ -90,7 +88,6 @@ START_TEST(recording_without_a_join_is_none)
 	o->free(x);
 	o->free(sum);
 }
-END_TEST
 
 #ifdef SW_TEST_GPU
 #define beside_teardown queue_teardown
@@ -260,9 +257,6 @@ SUITE(tcase)
 	}
 #endif
 	tcase_add_checked_fixture(tcase, queue_setup, beside_teardown);
-	tcase_add_test(tcase, beside_is_in_order_by_calls_and_recorded);
-	tcase_add_test(tcase, cpu_has_no_stream_beside);
-	tcase_add_loop_test(tcase, recording_without_a_join_is_none, 0, 2);
 #ifndef SW_TEST_GPU
 	tcase_add_loop_test(tcase, waits_end_with_what_the_look_says, 0, 5);
 	tcase_add_loop_test(tcase, fork_and_join_fail_cleanly, 0, 4);

@@ -139,7 +139,7 @@ static sw_status backward(const struct sw_ops *o, struct sw_queue *q, void *cons
 	return status;
 }
 
-START_TEST(conv2d_forward_is_as_on_cpu)
+TEST_ROWS(conv2d_forward_is_as_on_cpu, convs)
 {
 	const struct sw_conv *c = &convs[_i];
 	float *x = twin_noise(in_n(c), 1), *w = twin_noise(weights_n(c), 2),
@@ -167,9 +167,8 @@ START_TEST(conv2d_forward_is_as_on_cpu)
 	}
 	sw_cuda_conv_force(0);
 }
-END_TEST
 
-START_TEST(conv2d_backward_is_as_on_cpu)
+TEST_ROWS(conv2d_backward_is_as_on_cpu, convs)
 {
 	const struct sw_conv *c = &convs[_i];
 	const size_t grads = weights_n(c) + c->O;
@@ -205,7 +204,6 @@ START_TEST(conv2d_backward_is_as_on_cpu)
 		}
 	sw_cuda_conv_force(0);
 }
-END_TEST
 
 /* --- with the pooling behind it --- */
 
@@ -282,7 +280,7 @@ static struct pooled_call pooled_call_of(const struct pooled_row *r, int way)
 	};
 }
 
-START_TEST(conv2d_with_its_pooling_is_as_on_cpu)
+TEST_ROWS(conv2d_with_its_pooling_is_as_on_cpu, pooled_rows)
 {
 	const struct pooled_row *r = &pooled_rows[_i];
 
@@ -312,7 +310,6 @@ START_TEST(conv2d_with_its_pooling_is_as_on_cpu)
 		}
 	sw_cuda_conv_force(0);
 }
-END_TEST
 
 /* Host memory with what the call leaves in y, argmax, dx, dw and db, from the same noise. */
 static float *pooled_bits(const struct pooled_call *s, size_t n, const float *noise, size_t *all)
@@ -346,7 +343,7 @@ static float *pooled_bits(const struct pooled_call *s, size_t n, const float *no
 	return out;
 }
 
-START_TEST(conv2d_with_its_pooling_has_the_bits_of_two_calls)
+TEST_LOOP(conv2d_with_its_pooling_has_the_bits_of_two_calls, 0, ROWS(pooled_rows) - 1)
 {
 	const struct pooled_row *r = &pooled_rows[_i];
 	const float *noise = twin_noise(in_n(&r->c) + weights_n(&r->c) + out_n(&r->c) + 64, 1);
@@ -367,9 +364,8 @@ START_TEST(conv2d_with_its_pooling_has_the_bits_of_two_calls)
 	}
 	sw_cuda_conv_force(0);
 }
-END_TEST
 
-START_TEST(conv2d_over_the_limits_is_refused)
+TEST_LOOP(conv2d_over_the_limits_is_refused, 0, 3)
 {
 	static const struct sw_conv over[] = {
 		{1, (size_t)1 << 16, 300, 300, 1, 256, 256, 1, 0},
@@ -384,19 +380,5 @@ START_TEST(conv2d_over_the_limits_is_refused)
 	twin_check("conv2d_forward", forward, &s, b, ROWS(b));
 	twin_check("conv2d_backward", backward, &s, b, ROWS(b));
 }
-END_TEST
 
-SUITE(tcase)
-{
-	if (!twin_have()) {
-		puts("no GPU here: skipped");
-		exit(77);
-	}
-	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
-	tcase_add_rows(tcase, conv2d_forward_is_as_on_cpu, convs);
-	tcase_add_rows(tcase, conv2d_backward_is_as_on_cpu, convs);
-	tcase_add_rows(tcase, conv2d_with_its_pooling_is_as_on_cpu, pooled_rows);
-	tcase_add_loop_test(tcase, conv2d_with_its_pooling_has_the_bits_of_two_calls, 0,
-			    ROWS(pooled_rows) - 1);
-	tcase_add_loop_test(tcase, conv2d_over_the_limits_is_refused, 0, 3);
-}
+RUN_TWINS()

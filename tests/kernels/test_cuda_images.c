@@ -58,7 +58,7 @@ static const struct images images[] = {
 	{7, 3, 13, 17, 1, 0, 0, 1, 1, 1},
 };
 
-START_TEST(gather_image_has_the_bits_of_the_cpu)
+TEST_ROWS(gather_image_has_the_bits_of_the_cpu, images)
 {
 	const struct images *s = &images[_i];
 	const size_t D = s->C * s->H * s->W, n = s->N * D;
@@ -75,7 +75,6 @@ START_TEST(gather_image_has_the_bits_of_the_cpu)
 
 	twin_check("gather_image", gather_image, s, b, ROWS(b));
 }
-END_TEST
 
 /* --- windows: {B, C, H, W, kh, kw, stride, pad} --- */
 
@@ -141,7 +140,7 @@ static void maxpool_of(const struct sw_window *w, const float *x)
 	twin_check("maxpool2d", maxpool, w, b, ROWS(b));
 }
 
-START_TEST(maxpool2d_has_the_bits_of_the_cpu)
+TEST_ROWS(maxpool2d_has_the_bits_of_the_cpu, windows)
 {
 	const struct sw_window *w = &windows[_i];
 	float *x = twin_noise(in_n(w), 1);
@@ -154,7 +153,6 @@ START_TEST(maxpool2d_has_the_bits_of_the_cpu)
 		x[i] = (float)strtod(i % 2 ? "nan" : "-inf", NULL);
 	maxpool_of(w, x);
 }
-END_TEST
 
 /* p: x, y, dx */
 static sw_status avgpool(const struct sw_ops *o, struct sw_queue *q, void *const *p,
@@ -165,7 +163,7 @@ static sw_status avgpool(const struct sw_ops *o, struct sw_queue *q, void *const
 	return status != SW_OK ? status : o->avgpool2d_backward(q, p[1], p[2], ctx);
 }
 
-START_TEST(avgpool2d_has_the_bits_of_the_cpu)
+TEST_ROWS(avgpool2d_has_the_bits_of_the_cpu, windows)
 {
 	const struct sw_window *w = &windows[_i];
 	const struct twin_buf b[] = {
@@ -176,16 +174,5 @@ START_TEST(avgpool2d_has_the_bits_of_the_cpu)
 
 	twin_check("avgpool2d", avgpool, w, b, ROWS(b));
 }
-END_TEST
 
-SUITE(tcase)
-{
-	if (!twin_have()) {
-		puts("no GPU here: skipped");
-		exit(77);
-	}
-	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
-	tcase_add_rows(tcase, gather_image_has_the_bits_of_the_cpu, images);
-	tcase_add_rows(tcase, maxpool2d_has_the_bits_of_the_cpu, windows);
-	tcase_add_rows(tcase, avgpool2d_has_the_bits_of_the_cpu, windows);
-}
+RUN_TWINS()

@@ -49,7 +49,7 @@ static sw_status forward(const struct sw_ops *o, struct sw_queue *q, void *const
 				 c->act, NULL);
 }
 
-START_TEST(linear_forward_is_as_on_cpu_with_and_without_bias)
+TEST_ROWS(linear_forward_is_as_on_cpu_with_and_without_bias, linears)
 {
 	const struct shape *s = &linears[_i];
 	float *x = twin_noise(s->B * s->I, 1), *w = twin_noise(s->O * s->I, 2);
@@ -76,7 +76,6 @@ START_TEST(linear_forward_is_as_on_cpu_with_and_without_bias)
 	}
 	sw_cuda_linear_force(0);
 }
-END_TEST
 
 /* p: x, w, dy, then out: dw and db laid end to end in one buffer, dx, y */
 static sw_status backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
@@ -90,7 +89,7 @@ static sw_status backward(const struct sw_ops *o, struct sw_queue *q, void *cons
 				  c->dw_alone ? NULL : db, s->B, s->I, s->O, c->act, NULL);
 }
 
-START_TEST(linear_backward_is_as_on_cpu)
+TEST_ROWS(linear_backward_is_as_on_cpu, linears)
 {
 	const struct shape *s = &linears[_i];
 	const size_t weights = s->O * s->I, x_n = s->B * s->I, y_n = s->B * s->O;
@@ -119,7 +118,6 @@ START_TEST(linear_backward_is_as_on_cpu)
 	}
 	sw_cuda_linear_force(0);
 }
-END_TEST
 
 static sw_status linear_over_limit(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 				   const void *ctx)
@@ -134,22 +132,11 @@ static sw_status linear_over_limit(const struct sw_ops *o, struct sw_queue *q, v
 				  SW_ACT_NONE, NULL);
 }
 
-START_TEST(linear_over_the_limit_is_refused)
+TEST(linear_over_the_limit_is_refused)
 {
 	const struct twin_buf b = {TWIN_F32, 1, NULL, 0};
 
 	twin_check("linear", linear_over_limit, NULL, &b, 1);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	if (!twin_have()) {
-		puts("no GPU here: skipped");
-		exit(77);
-	}
-	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
-	tcase_add_rows(tcase, linear_forward_is_as_on_cpu_with_and_without_bias, linears);
-	tcase_add_rows(tcase, linear_backward_is_as_on_cpu, linears);
-	tcase_add_test(tcase, linear_over_the_limit_is_refused);
-}
+RUN_TWINS()

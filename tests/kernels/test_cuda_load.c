@@ -19,7 +19,7 @@ static void kernel_register(size_t i)
 }
 
 /* Else the first launch of each loads it, when a trial may have taken the memory. */
-START_TEST(kernels_are_loaded_when_the_device_is_taken)
+TEST(kernels_are_loaded_when_the_device_is_taken)
 {
 	const struct sw_ops *o;
 	struct sw_err err = SW_ERR_INIT;
@@ -36,11 +36,10 @@ START_TEST(kernels_are_loaded_when_the_device_is_taken)
 	ck_assert_uint_ge(sw_shim.loads - probed, KERNELS_N);
 	ck_assert_int_eq(cudaGetLastError(), cudaSuccess);
 }
-END_TEST
 
 #ifdef SW_FAULTS
 /* One that is not in the list would be loaded in mid-trial. */
-START_TEST(kernel_that_cannot_be_noted_keeps_the_device_from_being_taken)
+TEST(kernel_that_cannot_be_noted_keeps_the_device_from_being_taken)
 {
 	const struct sw_ops *o;
 	struct sw_err err = SW_ERR_INIT;
@@ -55,13 +54,6 @@ START_TEST(kernel_that_cannot_be_noted_keeps_the_device_from_being_taken)
 	ck_assert_int_eq(sw_ops_cuda_open(0, &o, &err), SW_NOMEM);
 	ck_assert_ptr_nonnull(strstr(err.msg, "no memory left"));
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, kernels_are_loaded_when_the_device_is_taken);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, kernel_that_cannot_be_noted_keeps_the_device_from_being_taken);
-#endif
-}
+RUN_TESTS(NULL, NULL)

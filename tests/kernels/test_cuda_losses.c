@@ -43,7 +43,7 @@ static sw_status cross_entropy(const struct sw_ops *o, struct sw_queue *q, void 
 
 static const struct sw_metrics before = {1.5, 2, 3, 4, 5, 6, 7, 8, 9};
 
-START_TEST(cross_entropy_is_as_on_cpu)
+TEST_ROWS(cross_entropy_is_as_on_cpu, shapes)
 {
 	const struct shape *s = &shapes[_i];
 	const size_t n = s->B * s->C;
@@ -64,7 +64,6 @@ START_TEST(cross_entropy_is_as_on_cpu)
 		twin_check("cross_entropy", cross_entropy, &c, b, ROWS(b));
 	}
 }
-END_TEST
 
 /* The label that a table would call correct if it did not see what is at k. */
 static int32_t largest_but(const float *row, size_t C, size_t k)
@@ -78,7 +77,7 @@ static int32_t largest_but(const float *row, size_t C, size_t k)
 }
 
 /* Each value at each place of a row of 35, so that every lane, and a second round, meets it. */
-START_TEST(cross_entropy_of_odd_rows_is_as_on_cpu)
+TEST_LOOP(cross_entropy_of_odd_rows_is_as_on_cpu, 0, 5)
 {
 	static const char *const odd[] = {"nan", "inf", "-inf", "1e38", "-1e38"};
 	const size_t C = 35, B = C + 2;
@@ -116,7 +115,6 @@ START_TEST(cross_entropy_of_odd_rows_is_as_on_cpu)
 		twin_check(odd[_i], cross_entropy, &c, row, ROWS(row));
 	}
 }
-END_TEST
 
 /* p: y, t, metrics, dy, index */
 static sw_status mse(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
@@ -130,7 +128,7 @@ static sw_status mse(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 	return status;
 }
 
-START_TEST(mse_is_as_on_cpu)
+TEST_ROWS(mse_is_as_on_cpu, shapes)
 {
 	const struct shape *s = &shapes[_i];
 	const size_t n = s->B * s->C;
@@ -148,16 +146,5 @@ START_TEST(mse_is_as_on_cpu)
 		twin_check("mse", mse, &c, b, ROWS(b));
 	}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	if (!twin_have()) {
-		puts("no GPU here: skipped");
-		exit(77);
-	}
-	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
-	tcase_add_rows(tcase, cross_entropy_is_as_on_cpu, shapes);
-	tcase_add_loop_test(tcase, cross_entropy_of_odd_rows_is_as_on_cpu, 0, 5);
-	tcase_add_rows(tcase, mse_is_as_on_cpu, shapes);
-}
+RUN_TWINS()

@@ -66,7 +66,7 @@ static float *far(size_t n, unsigned seed)
 	return x;
 }
 
-START_TEST(batchnorm_forward_is_as_on_cpu)
+TEST_ROWS(batchnorm_forward_is_as_on_cpu, shapes)
 {
 	const struct shape *s = &shapes[_i];
 	const size_t n = s->B * s->C * s->S;
@@ -88,7 +88,6 @@ START_TEST(batchnorm_forward_is_as_on_cpu)
 		twin_check("batchnorm_eval", eval, &c, b, ROWS(b));
 	}
 }
-END_TEST
 
 /* x, gamma, mean, rstd, dy, dx, dgamma, dbeta */
 static sw_status backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
@@ -100,7 +99,7 @@ static sw_status backward(const struct sw_ops *o, struct sw_queue *q, void *cons
 				     p[7], c->B, c->C, c->S);
 }
 
-START_TEST(batchnorm_backward_is_as_on_cpu)
+TEST_ROWS(batchnorm_backward_is_as_on_cpu, shapes)
 {
 	const struct shape *s = &shapes[_i];
 	const size_t n = s->B * s->C * s->S;
@@ -121,7 +120,6 @@ START_TEST(batchnorm_backward_is_as_on_cpu)
 		twin_check("batchnorm_backward", backward, &c, b, ROWS(b));
 	}
 }
-END_TEST
 
 /* --- batchnorm over rows that lie apart: here are some of 3 B + 1 rows --- */
 
@@ -164,7 +162,7 @@ static double *sums_of_all(const struct shape *s, int gradients)
 	return sums;
 }
 
-START_TEST(batchnorm_of_shared_rows_is_as_on_cpu)
+TEST_ROWS(batchnorm_of_shared_rows_is_as_on_cpu, shapes)
 {
 	const struct shape *s = &shapes[_i];
 	const size_t n = s->B * s->C * s->S;
@@ -193,7 +191,6 @@ START_TEST(batchnorm_of_shared_rows_is_as_on_cpu)
 	}
 	free(all);
 }
-END_TEST
 
 /* x, mean, rstd, dy, sums, dgamma, dbeta */
 static sw_status shared_gradients(const struct sw_ops *o, struct sw_queue *q, void *const *p,
@@ -216,7 +213,7 @@ static sw_status shared_backward(const struct sw_ops *o, struct sw_queue *q, voi
 					    c->C, c->S);
 }
 
-START_TEST(batchnorm_backward_of_shared_rows_is_as_on_cpu)
+TEST_ROWS(batchnorm_backward_of_shared_rows_is_as_on_cpu, shapes)
 {
 	const struct shape *s = &shapes[_i];
 	const size_t n = s->B * s->C * s->S;
@@ -248,7 +245,6 @@ START_TEST(batchnorm_backward_of_shared_rows_is_as_on_cpu)
 	}
 	free(all);
 }
-END_TEST
 
 /* --- layernorm: B rows of C values --- */
 
@@ -275,7 +271,7 @@ static sw_status layer_eval(const struct sw_ops *o, struct sw_queue *q, void *co
 				    c->C, norm);
 }
 
-START_TEST(layernorm_forward_is_as_on_cpu)
+TEST_ROWS(layernorm_forward_is_as_on_cpu, rows)
 {
 	const struct shape *s = &rows[_i];
 	const size_t n = s->B * s->C;
@@ -295,7 +291,6 @@ START_TEST(layernorm_forward_is_as_on_cpu)
 		twin_check("layernorm_forward, evaluation", layer_eval, &c, b, ROWS(b));
 	}
 }
-END_TEST
 
 /* x, gamma, mean, rstd, dy, dx, dgamma, dbeta */
 static sw_status layer_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
@@ -307,7 +302,7 @@ static sw_status layer_backward(const struct sw_ops *o, struct sw_queue *q, void
 				     p[7], c->B, c->C);
 }
 
-START_TEST(layernorm_backward_is_as_on_cpu)
+TEST_ROWS(layernorm_backward_is_as_on_cpu, rows)
 {
 	const struct shape *s = &rows[_i];
 	const size_t n = s->B * s->C;
@@ -329,7 +324,6 @@ START_TEST(layernorm_backward_is_as_on_cpu)
 		twin_check_sums("layernorm_backward", layer_backward, &c, b, ROWS(b), sums);
 	}
 }
-END_TEST
 
 /* --- counts --- */
 
@@ -345,7 +339,7 @@ static sw_status norm2(const struct sw_ops *o, struct sw_queue *q, void *const *
 	return o->norm2(q, p[0], p[1], *(const size_t *)ctx);
 }
 
-START_TEST(norm2_of_any_length_is_as_on_cpu)
+TEST(norm2_of_any_length_is_as_on_cpu)
 {
 	for (size_t i = 0; i < ROWS(lengths); i++) {
 		const size_t n = lengths[i];
@@ -359,7 +353,6 @@ START_TEST(norm2_of_any_length_is_as_on_cpu)
 		twin_check("norm2 of a NaN", norm2, &n, b, ROWS(b));
 	}
 }
-END_TEST
 
 static sw_status labels_count(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 			      const void *ctx)
@@ -367,7 +360,7 @@ static sw_status labels_count(const struct sw_ops *o, struct sw_queue *q, void *
 	return o->labels_count(q, p[0], p[1], *(const size_t *)ctx);
 }
 
-START_TEST(labels_count_is_as_on_cpu)
+TEST(labels_count_is_as_on_cpu)
 {
 	for (size_t i = 0; i < ROWS(lengths); i++)
 		for (size_t every = 1; every < 4; every++) { /* 1: no label is left */
@@ -381,7 +374,6 @@ START_TEST(labels_count_is_as_on_cpu)
 			twin_check("labels_count", labels_count, &n, b, ROWS(b));
 		}
 }
-END_TEST
 
 /* z, label, counts; twice: they are added to */
 static sw_status class_counts(const struct sw_ops *o, struct sw_queue *q, void *const *p,
@@ -397,7 +389,7 @@ static const struct shape classes[] = {{1, 1, 0},   {2, 2, 0},  {33, 10, 0}, {29
 				       {25, 32, 0}, {9, 33, 0}, {7, 67, 0},  {101, 3, 0},
 				       {0, 3, 0},   {3, 0, 0}};
 
-START_TEST(class_counts_are_as_on_cpu)
+TEST_ROWS(class_counts_are_as_on_cpu, classes)
 {
 	const struct call c = {classes[_i].B, classes[_i].C, 0, 0};
 	const size_t n = c.B * c.C;
@@ -427,7 +419,6 @@ START_TEST(class_counts_are_as_on_cpu)
 	}
 	twin_check("class_counts", class_counts, &c, b, ROWS(b));
 }
-END_TEST
 
 /* label, count, z, dz, metrics: the mean over the labels that count */
 static sw_status counted(const struct sw_ops *o, struct sw_queue *q, void *const *p,
@@ -441,7 +432,7 @@ static sw_status counted(const struct sw_ops *o, struct sw_queue *q, void *const
 						  c->C, 0.1f);
 }
 
-START_TEST(cross_entropy_divides_its_gradient_by_the_count)
+TEST_ROWS(cross_entropy_divides_its_gradient_by_the_count, classes)
 {
 	static const struct sw_metrics before;
 	const struct call c = {classes[_i].B, classes[_i].C, 0, 0};
@@ -457,23 +448,5 @@ START_TEST(cross_entropy_divides_its_gradient_by_the_count)
 		label[i] = -1;
 	twin_check("cross_entropy", counted, &c, b, ROWS(b));
 }
-END_TEST
 
-SUITE(tcase)
-{
-	if (!twin_have()) {
-		puts("no GPU here: skipped");
-		exit(77);
-	}
-	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
-	tcase_add_rows(tcase, batchnorm_forward_is_as_on_cpu, shapes);
-	tcase_add_rows(tcase, batchnorm_backward_is_as_on_cpu, shapes);
-	tcase_add_rows(tcase, batchnorm_of_shared_rows_is_as_on_cpu, shapes);
-	tcase_add_rows(tcase, batchnorm_backward_of_shared_rows_is_as_on_cpu, shapes);
-	tcase_add_rows(tcase, layernorm_forward_is_as_on_cpu, rows);
-	tcase_add_rows(tcase, layernorm_backward_is_as_on_cpu, rows);
-	tcase_add_test(tcase, norm2_of_any_length_is_as_on_cpu);
-	tcase_add_test(tcase, labels_count_is_as_on_cpu);
-	tcase_add_rows(tcase, class_counts_are_as_on_cpu, classes);
-	tcase_add_rows(tcase, cross_entropy_divides_its_gradient_by_the_count, classes);
-}
+RUN_TWINS()

@@ -44,7 +44,7 @@ static const struct {
 	{13000, 1, 0, 0, cudaErrorIllegalAddress, 0, SW_DEVICE_LOST, "does not start"},
 };
 
-START_TEST(open_refused_says_why_in_one_line_and_may_be_tried_again)
+TEST_ROWS(open_refused_says_why_in_one_line_and_may_be_tried_again, refusals)
 {
 	const struct sw_shim good = sw_shim;
 	const struct sw_ops *o;
@@ -63,9 +63,8 @@ START_TEST(open_refused_says_why_in_one_line_and_may_be_tried_again)
 	ck_assert_int_eq(cudaGetLastError(), cudaSuccess); /* nothing is left behind */
 	(void)opened(1);
 }
-END_TEST
 
-START_TEST(open_of_a_second_device_is_refused)
+TEST(open_of_a_second_device_is_refused)
 {
 	const struct sw_ops *o = opened(1), *other;
 	struct sw_err err = SW_ERR_INIT;
@@ -78,10 +77,9 @@ START_TEST(open_of_a_second_device_is_refused)
 	ck_assert_int_eq(strncmp(text, "Shim, 1.0 GiB, ", 15), 0);
 	ck_assert_uint_eq(strlen(text), sizeof text - 1);
 }
-END_TEST
 
 /* Where code waits for the kernel before it, and a recording can say so. */
-START_TEST(kernels_overlap_where_driver_and_code_know_how)
+TEST_LOOP(kernels_overlap_where_driver_and_code_know_how, 0, 4)
 {
 	static const struct {
 		int ptx, driver;
@@ -105,9 +103,8 @@ START_TEST(kernels_overlap_where_driver_and_code_know_how)
 	o->free(p);
 	o->queue_destroy(q);
 }
-END_TEST
 
-START_TEST(no_entry_is_missing)
+TEST(no_entry_is_missing)
 {
 	const struct sw_ops *o = opened(0);
 	void (*entry[(sizeof *o - offsetof(struct sw_ops, describe)) / sizeof(void (*)(void))])(
@@ -117,9 +114,8 @@ START_TEST(no_entry_is_missing)
 	for (size_t i = 0; i < ROWS(entry); i++)
 		ck_assert_msg(entry[i] != NULL, "entry %zu is NULL", i);
 }
-END_TEST
 
-START_TEST(upload_leaves_its_source_free_when_it_returns)
+TEST(upload_leaves_its_source_free_when_it_returns)
 {
 	/* Small ones pass through the slots more often than there are slots. */
 	static const size_t sizes[] = {0,      1, 4096, SW_CUDA_SLOT_BYTES, SW_CUDA_SLOT_BYTES + 1,
@@ -154,10 +150,9 @@ START_TEST(upload_leaves_its_source_free_when_it_returns)
 	o->queue_destroy(q);
 	ck_assert_uint_eq(sw_shim.live, 0);
 }
-END_TEST
 
 /* To count bytes no device is needed, and none is used; with one they are as many. */
-START_TEST(table_without_a_device_counts_bytes_alone)
+TEST(table_without_a_device_counts_bytes_alone)
 {
 	const size_t rows[] = {1, 64, 5000};
 	const struct sw_ops *o = NULL;
@@ -181,9 +176,8 @@ START_TEST(table_without_a_device_counts_bytes_alone)
 	for (int i = 0; i < 3; i++)
 		ck_assert_uint_eq(o->embedding_workspace(rows[i], 50, 8), bytes[i]);
 }
-END_TEST
 
-START_TEST(alloc_over_the_memory_is_refused_and_harms_nothing)
+TEST(alloc_over_the_memory_is_refused_and_harms_nothing)
 {
 	const struct sw_ops *o = opened(0);
 	const size_t stays = (size_t)256 << 20;
@@ -212,10 +206,9 @@ START_TEST(alloc_over_the_memory_is_refused_and_harms_nothing)
 	o->queue_destroy(q);
 	ck_assert_uint_eq(sw_shim.live, 0);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(queue_without_memory_fails_cleanly_at_each_call)
+TEST(queue_without_memory_fails_cleanly_at_each_call)
 {
 	const struct sw_ops *o = opened(0);
 	unsigned fired = 1;
@@ -237,11 +230,10 @@ START_TEST(queue_without_memory_fails_cleanly_at_each_call)
 		ck_assert_int_eq(cudaGetLastError(), cudaSuccess);
 	}
 }
-END_TEST
 #endif
 
 /* The device breaks at the nth piece of work: from some call on all fail, and stay failed. */
-START_TEST(device_lost_is_told_by_every_later_call)
+TEST_LOOP(device_lost_is_told_by_every_later_call, 1, 5)
 {
 	const struct sw_ops *o = opened(0);
 	struct sw_queue *q, *other;
@@ -270,7 +262,6 @@ START_TEST(device_lost_is_told_by_every_later_call)
 	o->queue_destroy(q);
 	ck_assert_uint_eq(sw_shim.live, 0);
 }
-END_TEST
 
 static void *other_thread(void *arg)
 {
@@ -290,7 +281,7 @@ static void *other_thread(void *arg)
 
 /* CUDA's choice of a device is a thread's own: a queue of gpu:1 works in a thread that never chose,
  * and one made there works here. */
-START_TEST(queue_works_in_a_thread_that_did_not_open)
+TEST(queue_works_in_a_thread_that_did_not_open)
 {
 	const struct sw_ops *o = opened(1);
 	pthread_t thread;
@@ -302,10 +293,9 @@ START_TEST(queue_works_in_a_thread_that_did_not_open)
 	o->queue_destroy(q);
 	ck_assert_uint_eq(sw_shim.live, 0);
 }
-END_TEST
 
 /* Cards before Ampere have neither, and cuBLAS does not say so before the first product. */
-START_TEST(precisions_of_an_older_card_are_whole_ones)
+TEST_LOOP(precisions_of_an_older_card_are_whole_ones, 7, 9)
 {
 	const struct sw_ops *o;
 	struct sw_queue *q;
@@ -318,17 +308,15 @@ START_TEST(precisions_of_an_older_card_are_whole_ones)
 	ck_assert_int_eq(o->precision(q, SW_FP32, NULL, 0), SW_OK);
 	o->queue_destroy(q);
 }
-END_TEST
 
-START_TEST(connections_that_the_user_chose_stay)
+TEST(connections_that_the_user_chose_stay)
 {
 	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "4", 1);
 	opened(0);
 	ck_assert_str_eq(getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "4");
 }
-END_TEST
 
-START_TEST(memory_of_a_device_without_pools_is_the_devices)
+TEST(memory_of_a_device_without_pools_is_the_devices)
 {
 	const struct sw_ops *o;
 	void *p;
@@ -339,23 +327,5 @@ START_TEST(memory_of_a_device_without_pools_is_the_devices)
 	o->free(p);
 	ck_assert_uint_eq(sw_shim.frees, 1);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, open_refused_says_why_in_one_line_and_may_be_tried_again, refusals);
-	tcase_add_test(tcase, open_of_a_second_device_is_refused);
-	tcase_add_loop_test(tcase, kernels_overlap_where_driver_and_code_know_how, 0, 4);
-	tcase_add_test(tcase, no_entry_is_missing);
-	tcase_add_test(tcase, upload_leaves_its_source_free_when_it_returns);
-	tcase_add_test(tcase, table_without_a_device_counts_bytes_alone);
-	tcase_add_test(tcase, alloc_over_the_memory_is_refused_and_harms_nothing);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, queue_without_memory_fails_cleanly_at_each_call);
-#endif
-	tcase_add_loop_test(tcase, device_lost_is_told_by_every_later_call, 1, 5);
-	tcase_add_test(tcase, queue_works_in_a_thread_that_did_not_open);
-	tcase_add_loop_test(tcase, precisions_of_an_older_card_are_whole_ones, 7, 9);
-	tcase_add_test(tcase, connections_that_the_user_chose_stay);
-	tcase_add_test(tcase, memory_of_a_device_without_pools_is_the_devices);
-}
+RUN_TESTS(NULL, NULL)

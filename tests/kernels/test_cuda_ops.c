@@ -107,7 +107,7 @@ static sw_status elementwise_askew(const struct sw_ops *o, struct sw_queue *q, v
 	return c->call(o, q, at, &c->n);
 }
 
-START_TEST(elementwise_of_any_length_is_as_on_cpu)
+TEST_ROWS(elementwise_of_any_length_is_as_on_cpu, elementwise)
 {
 	for (size_t i = 0; i < ROWS(lengths); i++) {
 		struct twin_buf b[3];
@@ -121,9 +121,8 @@ START_TEST(elementwise_of_any_length_is_as_on_cpu)
 		twin_check(elementwise[_i].name, elementwise[_i].call, &n, b, bufs);
 	}
 }
-END_TEST
 
-START_TEST(elementwise_of_nan_and_infinity_is_as_on_cpu)
+TEST_ROWS(elementwise_of_nan_and_infinity_is_as_on_cpu, elementwise)
 {
 	static const float odd[] = {0x1p-140f, -0x1p-140f, 0x1p127f, -0x1p127f, 1.0f, -1.0f};
 	const size_t n = 12;
@@ -142,10 +141,9 @@ START_TEST(elementwise_of_nan_and_infinity_is_as_on_cpu)
 	twin_check(elementwise[_i].name, elementwise[_i].call, &n, b,
 		   (size_t)(elementwise[_i].ins + elementwise[_i].outs));
 }
-END_TEST
 
 /* Four at a time, or one by one where an operand does not lie on 16 bytes: the same bits. */
-START_TEST(elementwise_beside_16_bytes_is_as_on_cpu)
+TEST_ROWS(elementwise_beside_16_bytes_is_as_on_cpu, elementwise)
 {
 	const size_t n = 1031;
 
@@ -162,7 +160,6 @@ START_TEST(elementwise_beside_16_bytes_is_as_on_cpu)
 			twin_check(elementwise[_i].name, elementwise_askew, &c, b, bufs);
 	}
 }
-END_TEST
 
 struct dropout_case {
 	size_t n;
@@ -182,7 +179,7 @@ static sw_status dropout(const struct sw_ops *o, struct sw_queue *q, void *const
 			       : o->dropout(q, p[0], p[c->in_place ? 0 : 1], c->n, c->d, p[2]);
 }
 
-START_TEST(dropout_draws_the_mask_of_the_cpu)
+TEST(dropout_draws_the_mask_of_the_cpu)
 {
 	static const float ps[] = {0.0f, 0.1f, 0.5f, 0.999f, 1.0f, -0.1f};
 
@@ -201,7 +198,6 @@ START_TEST(dropout_draws_the_mask_of_the_cpu)
 			twin_check("dropout", dropout, &c, b, ROWS(b));
 		}
 }
-END_TEST
 
 /* --- gather --- */
 
@@ -217,7 +213,7 @@ static sw_status gather(const struct sw_ops *o, struct sw_queue *q, void *const 
 	return status != SW_OK ? status : o->gather_i32(q, p[3], p[1], p[4], c->B, c->T);
 }
 
-START_TEST(gather_takes_the_rows_that_the_cpu_takes)
+TEST(gather_takes_the_rows_that_the_cpu_takes)
 {
 	static const struct gather_case cases[] = {
 		{1, 1, 3, 1},     {2, 3, 1, 5}, {7, 31, 3, 3}, {23, 32, 1, 40}, {29, 33, 3, 11},
@@ -236,7 +232,6 @@ START_TEST(gather_takes_the_rows_that_the_cpu_takes)
 		twin_check("gather", gather, c, b, ROWS(b));
 	}
 }
-END_TEST
 
 /* --- optimizers --- */
 
@@ -296,7 +291,7 @@ static sw_status adam(const struct sw_ops *o, struct sw_queue *q, void *const *p
 	return status;
 }
 
-START_TEST(optimizers_step_with_the_bits_of_the_cpu)
+TEST_ROWS(optimizers_step_with_the_bits_of_the_cpu, lengths)
 {
 	static const struct sw_sgd sgds[] = {
 		{0, 0, 0, 0}, {0, 0.01f, 0, 0.5f}, {0.9f, 0, 0, 0}, {0.9f, 1e-3f, 1, 1e9f}};
@@ -326,19 +321,5 @@ START_TEST(optimizers_step_with_the_bits_of_the_cpu)
 		twin_check("adam_step", adam, &c, b, ROWS(b));
 	}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	if (!twin_have()) {
-		puts("no GPU here: skipped");
-		exit(77);
-	}
-	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
-	tcase_add_rows(tcase, elementwise_of_any_length_is_as_on_cpu, elementwise);
-	tcase_add_rows(tcase, elementwise_of_nan_and_infinity_is_as_on_cpu, elementwise);
-	tcase_add_rows(tcase, elementwise_beside_16_bytes_is_as_on_cpu, elementwise);
-	tcase_add_test(tcase, dropout_draws_the_mask_of_the_cpu);
-	tcase_add_test(tcase, gather_takes_the_rows_that_the_cpu_takes);
-	tcase_add_rows(tcase, optimizers_step_with_the_bits_of_the_cpu, lengths);
-}
+RUN_TWINS()

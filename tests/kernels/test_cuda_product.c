@@ -229,12 +229,11 @@ static void check_bits(const struct shape *s, bool copied)
 	layer_close(&sums);
 }
 
-START_TEST(bf16_layers_have_the_bits_of_rounded_operands)
+TEST_ROWS(bf16_layers_have_the_bits_of_rounded_operands, shapes)
 {
 	check_bits(&shapes[_i], false);
 	check_bits(&shapes[_i], true);
 }
-END_TEST
 
 /* --- what a layer costs --- */
 
@@ -259,7 +258,7 @@ static const struct cost costs[] = {
 	 {{3, 6}, {3, 6}, {3, 6}}},
 };
 
-START_TEST(layer_has_so_many_launches)
+TEST_ROWS(layer_has_so_many_launches, costs)
 {
 	const struct cost *c = &costs[_i];
 	struct layer l = layer_of(&c->shape);
@@ -279,7 +278,6 @@ START_TEST(layer_has_so_many_launches)
 	}
 	layer_close(&l);
 }
-END_TEST
 
 /* --- products with more in their launch --- */
 
@@ -302,7 +300,7 @@ static void refuse_next(int error)
 		.call = SW_SHIM_PRODUCT, .nth = error ? 1 : 0, .error = error};
 }
 
-START_TEST(layer_without_a_fused_product_is_as_one_with_it)
+TEST_ROWS(layer_without_a_fused_product_is_as_one_with_it, lacks)
 {
 	const struct shape s = {.B = 9, .I = 20, .O = 12, .bias = true, .act = SW_ACT_NONE};
 	struct layer fused = layer_of(&s), apart = layer_of(&s);
@@ -341,10 +339,9 @@ START_TEST(layer_without_a_fused_product_is_as_one_with_it)
 	layer_close(&fused);
 	layer_close(&apart);
 }
-END_TEST
 
 /* A net that diverged must be seen to. */
-START_TEST(relu_of_a_nan_stays_one)
+TEST(relu_of_a_nan_stays_one)
 {
 	const struct shape s = {.B = 9, .I = 20, .O = 12, .bias = true, .act = SW_ACT_RELU};
 	struct layer l = layer_of(&s);
@@ -360,10 +357,9 @@ START_TEST(relu_of_a_nan_stays_one)
 	free(y);
 	layer_close(&l);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(fused_product_without_memory_fails_cleanly)
+TEST(fused_product_without_memory_fails_cleanly)
 {
 	const struct shape s = {.B = 9, .I = 20, .O = 12, .bias = true, .act = SW_ACT_NONE};
 	struct layer l = layer_of(&s);
@@ -384,17 +380,6 @@ START_TEST(fused_product_without_memory_fails_cleanly)
 	ck_assert_uint_eq(nth, 6); /* a description, three layouts, the rules; then none */
 	layer_close(&l);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_rows(tcase, bf16_layers_have_the_bits_of_rounded_operands, shapes);
-	tcase_add_rows(tcase, layer_has_so_many_launches, costs);
-	tcase_add_test(tcase, relu_of_a_nan_stays_one);
-	tcase_add_rows(tcase, layer_without_a_fused_product_is_as_one_with_it, lacks);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, fused_product_without_memory_fails_cleanly);
-#endif
-}
+RUN_TESTS(setup, teardown)

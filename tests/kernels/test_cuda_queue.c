@@ -21,7 +21,7 @@ static void nodes_are(unsigned n)
 
 /* --- graphs --- */
 
-START_TEST(graph_runs_its_calls_with_what_memory_holds_then)
+TEST(graph_runs_its_calls_with_what_memory_holds_then)
 {
 	float *x = floats(3, 1), *sum = floats(3, 0);
 	struct sw_graph *g, *none;
@@ -52,9 +52,8 @@ START_TEST(graph_runs_its_calls_with_what_memory_holds_then)
 	o->free(x);
 	o->free(sum);
 }
-END_TEST
 
-START_TEST(graph_refuses_what_would_wait_and_stays_whole)
+TEST(graph_refuses_what_would_wait_and_stays_whole)
 {
 	float *x = floats(3, 1), *sum = floats(3, 0), live[3] = {0};
 	struct sw_graph *g, *none;
@@ -80,11 +79,10 @@ START_TEST(graph_refuses_what_would_wait_and_stays_whole)
 	o->free(x);
 	o->free(sum);
 }
-END_TEST
 
 /* CUDA does not say whether the thread that records may allocate beside it: the stand-in refuses,
  * and of a GPU both answers are right. The stream's memory is untouched by either. */
-START_TEST(graph_of_a_thread_that_allocates_is_whole_or_none_and_the_queue_goes_on)
+TEST(graph_of_a_thread_that_allocates_is_whole_or_none_and_the_queue_goes_on)
 {
 	float *x = floats(3, 1);
 	struct sw_graph *g;
@@ -108,10 +106,9 @@ START_TEST(graph_of_a_thread_that_allocates_is_whole_or_none_and_the_queue_goes_
 	ck_assert_float_eq(value(x), 0);
 	o->free(x);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(graph_without_memory_fails_cleanly)
+TEST(graph_without_memory_fails_cleanly)
 {
 	float *x = floats(3, 1);
 	unsigned fired = 1;
@@ -136,7 +133,6 @@ START_TEST(graph_without_memory_fails_cleanly)
 	ck_assert_int_eq(o->sync(q), SW_OK); /* x was uploaded */
 	o->free(x);
 }
-END_TEST
 #endif
 
 /* --- precision --- */
@@ -173,7 +169,7 @@ enum { B = 5, I = 37, O = 9 };
 static const float odd[] = {1.00390625f, 1.01171875f, -1.00390625f, 3.4e38f, 1e-30f, 0.0f};
 
 /* _i: enum sw_precision. y = x w^T of operands that are rounded, summed as they are. */
-START_TEST(products_have_the_operands_of_their_precision)
+TEST_LOOP(products_have_the_operands_of_their_precision, SW_FP32, SW_BF16 + 1)
 {
 	const enum sw_precision p = (enum sw_precision)_i;
 	static float x[B * I], w[O * I], y[B * O];
@@ -235,9 +231,8 @@ START_TEST(products_have_the_operands_of_their_precision)
 	o->free(dw);
 	o->free(dy);
 }
-END_TEST
 
-START_TEST(cpu_has_whole_products_alone)
+TEST(cpu_has_whole_products_alone)
 {
 	ck_assert_int_eq(sw_ops_cpu.precision(NULL, SW_FP32, NULL, 0), SW_OK);
 	ck_assert_int_eq(sw_ops_cpu.precision(NULL, SW_TF32, NULL, 0), SW_UNSUPPORTED);
@@ -245,12 +240,11 @@ START_TEST(cpu_has_whole_products_alone)
 	ck_assert_uint_eq(sw_ops_cpu.linear_products(SW_BF16, 1 << 20, 1 << 10, 1 << 10), 0);
 	ck_assert_int_eq(sw_ops_cpu.graph_begin(NULL), SW_UNSUPPORTED);
 }
-END_TEST
 
 /* --- transfers --- */
 
 /* Eleven batches through two buffers, each fetched while the one before is summed up. */
-START_TEST(transfers_by_turns_neither_overtake_nor_are_overtaken)
+TEST(transfers_by_turns_neither_overtake_nor_are_overtaken)
 {
 	enum { N = 64, BATCHES = 11 };
 	float *buffer[2] = {floats(N, 0), floats(N, 0)}, *sum = floats(N, 0);
@@ -290,7 +284,6 @@ START_TEST(transfers_by_turns_neither_overtake_nor_are_overtaken)
 	o->free(sum);
 	o->pinned_free(NULL);
 }
-END_TEST
 
 /* --- recordings and other threads --- */
 
@@ -316,7 +309,7 @@ static void *opens(void *arg)
 }
 
 /* Pinning memory, and making and ending handles, spoil what other threads record: they wait. */
-START_TEST(recording_is_not_spoiled_by_another_thread)
+TEST_LOOP(recording_is_not_spoiled_by_another_thread, 0, 2)
 {
 	const struct timespec moment = {.tv_nsec = 50000000};
 	float *x = floats(3, 1), *sum = floats(3, 0);
@@ -336,7 +329,6 @@ START_TEST(recording_is_not_spoiled_by_another_thread)
 	o->free(x);
 	o->free(sum);
 }
-END_TEST
 
 SUITE(tcase)
 {
@@ -349,16 +341,4 @@ SUITE(tcase)
 	}
 #endif
 	tcase_add_checked_fixture(tcase, queue_setup, queue_teardown);
-	tcase_add_test(tcase, graph_runs_its_calls_with_what_memory_holds_then);
-	tcase_add_test(tcase, graph_refuses_what_would_wait_and_stays_whole);
-	tcase_add_test(tcase,
-		       graph_of_a_thread_that_allocates_is_whole_or_none_and_the_queue_goes_on);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, graph_without_memory_fails_cleanly);
-#endif
-	tcase_add_loop_test(tcase, products_have_the_operands_of_their_precision, SW_FP32,
-			    SW_BF16 + 1);
-	tcase_add_test(tcase, cpu_has_whole_products_alone);
-	tcase_add_test(tcase, transfers_by_turns_neither_overtake_nor_are_overtaken);
-	tcase_add_loop_test(tcase, recording_is_not_spoiled_by_another_thread, 0, 2);
 }

@@ -36,7 +36,7 @@ static unsigned seen(enum sw_shim_order order, unsigned n, int barrier)
 	return right;
 }
 
-START_TEST(shim_with_a_barrier_agrees_in_every_order)
+TEST(shim_with_a_barrier_agrees_in_every_order)
 {
 	static const unsigned sizes[] = {1, 2, 31, 32, 33, 256, 1024};
 
@@ -44,7 +44,6 @@ START_TEST(shim_with_a_barrier_agrees_in_every_order)
 		for (size_t i = 0; i < ROWS(sizes); i++)
 			ck_assert_uint_eq(seen((enum sw_shim_order)order, sizes[i], 1), sizes[i]);
 }
-END_TEST
 
 #ifdef SW_SHIM_WATCH
 #define WATCHED true
@@ -75,7 +74,7 @@ static void done(float *p)
 	(void)cudaFree(p);
 }
 
-START_TEST(shim_lets_threads_use_what_is_theirs)
+TEST(shim_lets_threads_use_what_is_theirs)
 {
 	float *p = device(96);
 
@@ -91,7 +90,6 @@ START_TEST(shim_lets_threads_use_what_is_theirs)
 	}
 	done(p);
 }
-END_TEST
 
 /* Each in every order: a race is one whichever thread comes first. */
 START_TEST(shim_aborts_at_a_race)
@@ -145,7 +143,7 @@ START_TEST(shim_aborts_at_an_access_that_is_not_aligned)
 }
 END_TEST
 
-START_TEST(shim_lets_a_kernel_overlap_that_waits)
+TEST(shim_lets_a_kernel_overlap_that_waits)
 {
 	float *p = device(64);
 
@@ -155,7 +153,6 @@ START_TEST(shim_lets_a_kernel_overlap_that_waits)
 	sw_shim_wait(stream, p, 64, SW_SHIM_WAIT_NEVER, 0);
 	done(p);
 }
-END_TEST
 
 /* Which uses nothing: that each thread waits is seen by the watch and without it. */
 START_TEST(shim_aborts_when_a_kernel_that_overlaps_does_not_wait)
@@ -242,7 +239,7 @@ static void two_streams_end(float *p)
 	done(p);
 }
 
-START_TEST(shim_lets_streams_take_turns)
+TEST(shim_lets_streams_take_turns)
 {
 	float *p = two_streams();
 
@@ -275,7 +272,6 @@ START_TEST(shim_lets_streams_take_turns)
 	write_all(stream, p);
 	two_streams_end(p);
 }
-END_TEST
 
 /* _i % 5: what two streams do at a time; from 5 on recorded */
 START_TEST(shim_aborts_at_a_race_of_two_streams)
@@ -314,7 +310,7 @@ START_TEST(shim_aborts_at_a_race_of_two_streams)
 }
 END_TEST
 
-START_TEST(shim_refuses_a_recording_that_is_not_whole)
+TEST(shim_refuses_a_recording_that_is_not_whole)
 {
 	float *p = two_streams();
 	cudaGraph_t graph;
@@ -335,9 +331,8 @@ START_TEST(shim_refuses_a_recording_that_is_not_whole)
 	(void)cudaGetLastError();
 	two_streams_end(p);
 }
-END_TEST
 
-START_TEST(shim_shuffles_threads_by_its_seed)
+TEST(shim_shuffles_threads_by_its_seed)
 {
 	float *p = device(64), *next = device(2), first[64], out[64];
 	unsigned moved = 0, came = 0;
@@ -361,9 +356,8 @@ START_TEST(shim_shuffles_threads_by_its_seed)
 	done(p);
 	done(next);
 }
-END_TEST
 
-START_TEST(shim_runs_nothing_before_it_is_waited_for)
+TEST(shim_runs_nothing_before_it_is_waited_for)
 {
 	float *x = NULL, out = 1.0f;
 
@@ -376,9 +370,8 @@ START_TEST(shim_runs_nothing_before_it_is_waited_for)
 	ck_assert(out == 0.0f);
 	(void)cudaFree(x);
 }
-END_TEST
 
-START_TEST(shim_refuses_an_empty_grid_and_host_pointers)
+TEST(shim_refuses_an_empty_grid_and_host_pointers)
 {
 	float live[2] = {0};
 
@@ -388,14 +381,12 @@ START_TEST(shim_refuses_an_empty_grid_and_host_pointers)
 		cudaMemcpyAsync(live, live + 1, sizeof *live, cudaMemcpyHostToDevice, stream),
 		cudaErrorInvalidValue);
 }
-END_TEST
 
-START_TEST(shim_lets_a_block_go_on_when_some_have_ended)
+TEST(shim_lets_a_block_go_on_when_some_have_ended)
 {
 	sw_shim_leave(stream, 64, 32, 0);
 	ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
 }
-END_TEST
 
 START_TEST(shim_aborts_when_a_lane_has_left_its_warp)
 {
@@ -414,10 +405,8 @@ END_TEST
 SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, shim_with_a_barrier_agrees_in_every_order);
 	tcase_add_test_raise_signal(tcase, shim_without_a_barrier_shows_the_race,
 				    WATCHED ? SIGABRT : 0);
-	tcase_add_test(tcase, shim_lets_threads_use_what_is_theirs);
 	if (WATCHED) {
 		tcase_add_loop_test_raise_signal(tcase, shim_aborts_at_a_race, SIGABRT, 0,
 						 5 * SW_SHIM_ORDER_N);
@@ -435,13 +424,6 @@ SUITE(tcase)
 	} else { /* ends the process by itself, with its own status */
 		tcase_add_loop_exit_test(tcase, shim_aborts_out_of_bounds, 1, 0, 3);
 	}
-	tcase_add_test(tcase, shim_lets_streams_take_turns);
-	tcase_add_test(tcase, shim_refuses_a_recording_that_is_not_whole);
-	tcase_add_test(tcase, shim_shuffles_threads_by_its_seed);
-	tcase_add_test(tcase, shim_runs_nothing_before_it_is_waited_for);
-	tcase_add_test(tcase, shim_refuses_an_empty_grid_and_host_pointers);
-	tcase_add_test(tcase, shim_lets_a_block_go_on_when_some_have_ended);
-	tcase_add_test(tcase, shim_lets_a_kernel_overlap_that_waits);
 	tcase_add_loop_test_raise_signal(
 		tcase, shim_aborts_when_a_kernel_that_overlaps_does_not_wait, SIGABRT, 0, 2);
 	tcase_add_test_raise_signal(tcase, shim_aborts_when_a_lane_has_left_its_warp, SIGABRT);

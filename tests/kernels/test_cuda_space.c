@@ -8,7 +8,7 @@
 
 /* --- memory --- */
 
-START_TEST(memory_is_given_back_without_a_wait_for_the_device)
+TEST(memory_is_given_back_without_a_wait_for_the_device)
 {
 	void *p;
 
@@ -19,9 +19,8 @@ START_TEST(memory_is_given_back_without_a_wait_for_the_device)
 	ck_assert_int_eq(o->alloc(&p, sw_shim.memory_bytes), SW_NOMEM);
 	ck_assert_ptr_null(p);
 }
-END_TEST
 
-START_TEST(memory_given_back_is_free_for_all_at_once)
+TEST(memory_given_back_is_free_for_all_at_once)
 {
 	size_t before, after, total;
 	void *p;
@@ -32,10 +31,9 @@ START_TEST(memory_given_back_is_free_for_all_at_once)
 	ck_assert_int_eq(o->memory(&after, &total), SW_OK);
 	ck_assert_uint_eq(after, before); /* nobody has waited for anything since */
 }
-END_TEST
 
 /* _i: GiB of the device. What CUDA takes while work runs is not for arenas, nor is the context. */
-START_TEST(memory_to_take_leaves_what_the_device_needs_for_itself)
+TEST_LOOP(memory_to_take_leaves_what_the_device_needs_for_itself, 1, 26)
 {
 	const size_t all = sw_shim.memory_bytes, mib = (size_t)1 << 20;
 	const size_t stays = _i < 13 ? 256 * mib : ((size_t)_i << 30) / 50;
@@ -54,9 +52,8 @@ START_TEST(memory_to_take_leaves_what_the_device_needs_for_itself)
 	ck_assert_uint_eq(free_bytes, 0);
 	sw_shim.memory_bytes = all;
 }
-END_TEST
 
-START_TEST(small_uploads_cost_an_event_a_half_of_the_slots)
+TEST(small_uploads_cost_an_event_a_half_of_the_slots)
 {
 	float *x = floats(3, 1);
 	const unsigned before = sw_shim.events;
@@ -67,7 +64,6 @@ START_TEST(small_uploads_cost_an_event_a_half_of_the_slots)
 	ck_assert_float_eq(value(x), 23);
 	o->free(x);
 }
-END_TEST
 
 /* --- what cuBLAS has of a queue --- */
 
@@ -91,7 +87,7 @@ static void *lent(void)
 }
 
 /* cuBLAS takes tens of MB for a handle: a lane whose nets need no product of it has none. */
-START_TEST(queue_has_a_handle_only_for_nets_with_products)
+TEST(queue_has_a_handle_only_for_nets_with_products)
 {
 	const unsigned before = sw_shim.blas.handles;
 	float *x = floats(3, 2);
@@ -110,11 +106,10 @@ START_TEST(queue_has_a_handle_only_for_nets_with_products)
 	o->free(work);
 	o->free(x);
 }
-END_TEST
 
 /* The bits of a product may depend on the size of cuBLAS's workspace: it is what was counted, or
  * there is no product. */
-START_TEST(product_has_the_one_workspace_or_none)
+TEST(product_has_the_one_workspace_or_none)
 {
 	const size_t bytes = o->linear_products(SW_FP32, 1 << 10, 1 << 10, 1 << 10);
 	const size_t all = sw_shim.memory_bytes;
@@ -142,10 +137,9 @@ START_TEST(product_has_the_one_workspace_or_none)
 	o->free(work);
 	o->free(x);
 }
-END_TEST
 
 /* What is lent at the most rows is enough for fewer. */
-START_TEST(products_of_fewer_rows_need_no_more_memory)
+TEST(products_of_fewer_rows_need_no_more_memory)
 {
 	for (int p = SW_FP32; p <= SW_BF16; p++) {
 		size_t linear = 0, conv = 0;
@@ -172,10 +166,9 @@ START_TEST(products_of_fewer_rows_need_no_more_memory)
 		ck_assert_uint_gt(conv, 0);
 	}
 }
-END_TEST
 
 /* Without cuBLAS all works that needs no product of it; what does says what is missing. */
-START_TEST(queue_without_the_library_has_small_products_and_says_what_is_missing)
+TEST(queue_without_the_library_has_small_products_and_says_what_is_missing)
 {
 	struct sw_err err = SW_ERR_INIT, none = SW_ERR_INIT;
 	float *x = floats(3, 2);
@@ -195,9 +188,8 @@ START_TEST(queue_without_the_library_has_small_products_and_says_what_is_missing
 	o->free(lent());
 	o->free(x);
 }
-END_TEST
 
-START_TEST(product_that_cannot_be_recorded_is_no_loss_of_the_device)
+TEST(product_that_cannot_be_recorded_is_no_loss_of_the_device)
 {
 	float *x = floats(3, 2);
 	void *work = lent();
@@ -214,19 +206,17 @@ START_TEST(product_that_cannot_be_recorded_is_no_loss_of_the_device)
 	o->free(work);
 	o->free(x);
 }
-END_TEST
 
-START_TEST(queue_for_which_cublas_has_no_memory_is_no_loss_of_the_device)
+TEST(queue_for_which_cublas_has_no_memory_is_no_loss_of_the_device)
 {
 	sw_shim.blas.starved = true;
 	ck_assert_int_eq(o->products_open(q, NULL), SW_NOMEM);
 	sw_shim.blas.starved = false;
 	o->free(lent());
 }
-END_TEST
 
 /* As cuBLAS says it where it could not load a kernel. */
-START_TEST(product_that_fails_inside_beside_little_memory_is_no_loss_of_the_device)
+TEST(product_that_fails_inside_beside_little_memory_is_no_loss_of_the_device)
 {
 	const size_t all = sw_shim.memory_bytes;
 	float *x = floats(3, 2);
@@ -243,7 +233,6 @@ START_TEST(product_that_fails_inside_beside_little_memory_is_no_loss_of_the_devi
 	o->free(work);
 	o->free(x);
 }
-END_TEST
 
 static const struct {
 	cublasStatus_t said;
@@ -256,7 +245,7 @@ static const struct {
 	{CUBLAS_STATUS_EXECUTION_FAILED, SW_DEVICE_LOST},
 };
 
-START_TEST(product_that_is_refused_says_so)
+TEST_ROWS(product_that_is_refused_says_so, answers)
 {
 	float *x = floats(3, 2);
 	void *work = lent();
@@ -268,30 +257,10 @@ START_TEST(product_that_is_refused_says_so)
 	o->free(work);
 	o->free(x);
 }
-END_TEST
 
-START_TEST(streams_get_all_connections_of_the_driver)
+TEST(streams_get_all_connections_of_the_driver)
 {
 	ck_assert_str_eq(getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32");
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, queue_setup, queue_teardown);
-	tcase_add_test(tcase, memory_is_given_back_without_a_wait_for_the_device);
-	tcase_add_test(tcase, memory_given_back_is_free_for_all_at_once);
-	tcase_add_loop_test(tcase, memory_to_take_leaves_what_the_device_needs_for_itself, 1, 26);
-	tcase_add_test(tcase, small_uploads_cost_an_event_a_half_of_the_slots);
-	tcase_add_test(tcase, queue_has_a_handle_only_for_nets_with_products);
-	tcase_add_test(tcase, product_has_the_one_workspace_or_none);
-	tcase_add_test(tcase, products_of_fewer_rows_need_no_more_memory);
-	tcase_add_test(tcase,
-		       queue_without_the_library_has_small_products_and_says_what_is_missing);
-	tcase_add_test(tcase, product_that_cannot_be_recorded_is_no_loss_of_the_device);
-	tcase_add_test(tcase, queue_for_which_cublas_has_no_memory_is_no_loss_of_the_device);
-	tcase_add_test(tcase,
-		       product_that_fails_inside_beside_little_memory_is_no_loss_of_the_device);
-	tcase_add_rows(tcase, product_that_is_refused_says_so, answers);
-	tcase_add_test(tcase, streams_get_all_connections_of_the_driver);
-}
+RUN_TESTS(queue_setup, queue_teardown)

@@ -35,7 +35,7 @@ static sw_status embedding(const struct sw_ops *o, struct sw_queue *q, void *con
 			       : o->embedding_backward(q, p[1], p[2], p[3], c->N, c->V, c->D, p[4]);
 }
 
-START_TEST(embedding_is_as_on_cpu)
+TEST_ROWS(embedding_is_as_on_cpu, tables)
 {
 	const struct table *s = &tables[_i];
 	const size_t n = s->V * s->D;
@@ -53,10 +53,9 @@ START_TEST(embedding_is_as_on_cpu)
 
 	twin_check("embedding", embedding, &c, b, ROWS(b));
 }
-END_TEST
 
 /* An epoch's last batch is smaller than the one that scratch memory was counted for. */
-START_TEST(fewer_tokens_need_no_more_scratch_memory)
+TEST(fewer_tokens_need_no_more_scratch_memory)
 {
 	size_t before = 0;
 
@@ -68,7 +67,6 @@ START_TEST(fewer_tokens_need_no_more_scratch_memory)
 		before = work;
 	}
 }
-END_TEST
 
 /* --- rows of tokens --- */
 
@@ -95,7 +93,7 @@ static sw_status position(const struct sw_ops *o, struct sw_queue *q, void *cons
 	return status != SW_OK ? status : o->position_backward(q, y, p[3], c->B, c->T, c->D);
 }
 
-START_TEST(position_is_as_on_cpu)
+TEST_ROWS(position_is_as_on_cpu, rows)
 {
 	const struct row *s = &rows[_i];
 	const size_t n = s->B * s->T * s->D, m = s->T * s->D;
@@ -112,7 +110,6 @@ START_TEST(position_is_as_on_cpu)
 		twin_check("position", position, &c, b, ROWS(b));
 	}
 }
-END_TEST
 
 /* Of B rows of at most T tokens: none and all of them, too. */
 static int32_t *lengths(size_t B, size_t T, unsigned seed)
@@ -138,7 +135,7 @@ static sw_status token_mean(const struct sw_ops *o, struct sw_queue *q, void *co
 			       : o->token_mean_backward(q, p[2], length, p[3], c->B, c->T, c->D);
 }
 
-START_TEST(token_mean_is_as_on_cpu_and_reads_no_padding)
+TEST_ROWS(token_mean_is_as_on_cpu_and_reads_no_padding, rows)
 {
 	const struct row *s = &rows[_i];
 	const size_t n = s->B * s->T * s->D;
@@ -160,7 +157,6 @@ START_TEST(token_mean_is_as_on_cpu_and_reads_no_padding)
 		twin_check("token_mean", token_mean, &c, b, ROWS(b));
 	}
 }
-END_TEST
 
 /* --- attention --- */
 
@@ -207,7 +203,7 @@ static size_t work_floats(const struct sw_attention *a)
 	return (cpu > cuda ? cpu : cuda) / sizeof(float);
 }
 
-START_TEST(attention_is_as_on_cpu)
+TEST_ROWS(attention_is_as_on_cpu, shapes)
 {
 	for (int way = 0; way < 4; way++) {
 		struct attention_call c = {shapes[_i], way % 2};
@@ -227,9 +223,8 @@ START_TEST(attention_is_as_on_cpu)
 		twin_check("attention", both, &c, b, ROWS(b));
 	}
 }
-END_TEST
 
-START_TEST(attention_forward_reads_no_values_of_padding)
+TEST_LOOP(attention_forward_reads_no_values_of_padding, 0, 2)
 {
 	struct attention_call c = {{3, 35, 6, 2, _i}, 1};
 	const size_t n = c.a.B * c.a.T * c.a.D;
@@ -251,19 +246,5 @@ START_TEST(attention_forward_reads_no_values_of_padding)
 	}
 	twin_check("attention, NaN behind the rows", forward, &c, b, ROWS(b));
 }
-END_TEST
 
-SUITE(tcase)
-{
-	if (!twin_have()) {
-		puts("no GPU here: skipped");
-		exit(77);
-	}
-	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
-	tcase_add_rows(tcase, embedding_is_as_on_cpu, tables);
-	tcase_add_test(tcase, fewer_tokens_need_no_more_scratch_memory);
-	tcase_add_rows(tcase, position_is_as_on_cpu, rows);
-	tcase_add_rows(tcase, token_mean_is_as_on_cpu_and_reads_no_padding, rows);
-	tcase_add_rows(tcase, attention_is_as_on_cpu, shapes);
-	tcase_add_loop_test(tcase, attention_forward_reads_no_values_of_padding, 0, 2);
-}
+RUN_TWINS()

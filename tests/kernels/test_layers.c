@@ -82,7 +82,7 @@ static struct elementwise elementwise_of(int i)
 	return all[i];
 }
 
-START_TEST(activations_and_their_gradients_match_the_reference)
+TEST_LOOP(activations_and_their_gradients_match_the_reference, 0, ACTIVATIONS_N)
 {
 	struct elementwise e = elementwise_of(_i);
 
@@ -102,9 +102,8 @@ START_TEST(activations_and_their_gradients_match_the_reference)
 		gradient_check(&g);
 	}
 }
-END_TEST
 
-START_TEST(activations_of_the_far_ends_are_finite_and_pass_a_nan_on)
+TEST_LOOP(activations_of_the_far_ends_are_finite_and_pass_a_nan_on, 0, ACTIVATIONS_N)
 {
 	const struct elementwise e = elementwise_of(_i);
 	const float x[] = {100, -100, INFINITY, -INFINITY, NAN}, dy[] = {1, 1, 1, 1, 1};
@@ -119,9 +118,8 @@ START_TEST(activations_of_the_far_ends_are_finite_and_pass_a_nan_on)
 		ck_assert_msg(isfinite(dx[i]), "%s: slope at %g is %g", e.name, (double)x[i],
 			      (double)dx[i]);
 }
-END_TEST
 
-START_TEST(sums_add_in_place_and_apart)
+TEST(sums_add_in_place_and_apart)
 {
 	float a[5] = {1, 2, NAN, 4, 5}, y[5];
 	const float b[5] = {10, 20, 30, INFINITY, 50};
@@ -133,10 +131,9 @@ START_TEST(sums_add_in_place_and_apart)
 	ck_assert_int_eq(sw_ops_cpu.add(NULL, a, b, a, 2), SW_OK);
 	ck_assert(a[0] == 11 && a[1] == 22);
 }
-END_TEST
 
 /* A mask is the whole batch's, whatever the micro-batch that asks. */
-START_TEST(dropout_of_parts_is_that_of_the_whole)
+TEST(dropout_of_parts_is_that_of_the_whole)
 {
 	enum { N = 103 };
 	const struct sw_step step = {.step = 9};
@@ -156,15 +153,10 @@ START_TEST(dropout_of_parts_is_that_of_the_whole)
 		ck_assert_mem_eq(part, whole, sizeof part);
 	}
 }
-END_TEST
 
-SUITE(tcase)
+static void setup(void)
 {
 	sw_ops_cpu_threads(1);
-	tcase_add_loop_test(tcase, activations_and_their_gradients_match_the_reference, 0,
-			    ACTIVATIONS_N);
-	tcase_add_loop_test(tcase, activations_of_the_far_ends_are_finite_and_pass_a_nan_on, 0,
-			    ACTIVATIONS_N);
-	tcase_add_test(tcase, sums_add_in_place_and_apart);
-	tcase_add_test(tcase, dropout_of_parts_is_that_of_the_whole);
 }
+
+RUN_TESTS(setup, NULL)

@@ -74,7 +74,7 @@ static sw_status cross_entropy_backward(const void *shape, float *const *in, con
 	return status;
 }
 
-START_TEST(cross_entropy_and_its_gradient_match_the_reference)
+TEST_ROWS(cross_entropy_and_its_gradient_match_the_reference, losses)
 {
 	const struct loss *l = &losses[_i];
 	const struct gradient_case g = {
@@ -91,9 +91,8 @@ START_TEST(cross_entropy_and_its_gradient_match_the_reference)
 
 	gradient_check(&g);
 }
-END_TEST
 
-START_TEST(cross_entropy_counts_the_label_among_the_first_five)
+TEST(cross_entropy_counts_the_label_among_the_first_five)
 {
 	const float z[] = {
 		7, 6, 5, 4, 3, 2, 1, /* class 4 is the fifth, class 5 the sixth */
@@ -119,9 +118,8 @@ START_TEST(cross_entropy_counts_the_label_among_the_first_five)
 		ck_assert_double_eq(m.rows, cases[i].label >= 0);
 	}
 }
-END_TEST
 
-START_TEST(cross_entropy_without_labels_has_gradient_zero)
+TEST(cross_entropy_without_labels_has_gradient_zero)
 {
 	const float z[3] = {1, NAN, 3};
 	const int32_t none = -1;
@@ -143,9 +141,8 @@ START_TEST(cross_entropy_without_labels_has_gradient_zero)
 		sw_ops_cpu.cross_entropy(NULL, z, &none, NULL, dz, &m, 1.0f, &n, 1, 3, 1.5f),
 		SW_INVALID);
 }
-END_TEST
 
-START_TEST(class_counts_are_those_of_a_confusion_matrix)
+TEST(class_counts_are_those_of_a_confusion_matrix)
 {
 	const float z[] = {3, 1,   2, /* says 0 */
 			   1, 3,   2, /* 1 */
@@ -159,7 +156,6 @@ START_TEST(class_counts_are_those_of_a_confusion_matrix)
 	ck_assert_int_eq(sw_ops_cpu.class_counts(NULL, z, label, counts, 5, 3), SW_OK);
 	ck_assert_mem_eq(counts, want, sizeof want);
 }
-END_TEST
 
 /* --- mse: y, t --- */
 
@@ -194,7 +190,7 @@ static sw_status mse_backward(const void *shape, float *const *in, const float *
 	return sw_ops_cpu.mse(NULL, in[0], in[1], NULL, din[0], &m, dy[0], l->B, l->C);
 }
 
-START_TEST(mse_and_its_gradient_match_the_reference)
+TEST_ROWS(mse_and_its_gradient_match_the_reference, losses)
 {
 	const struct loss *l = &losses[_i];
 	const struct gradient_case g = {
@@ -212,9 +208,8 @@ START_TEST(mse_and_its_gradient_match_the_reference)
 
 	gradient_check(&g);
 }
-END_TEST
 
-START_TEST(mse_sums_what_mae_and_r2_need)
+TEST(mse_sums_what_mae_and_r2_need)
 {
 	const float y[4] = {1, 2, 3, 5}, t[4] = {2, 2, 1, 4};
 	struct sw_metrics m = {0};
@@ -228,14 +223,5 @@ START_TEST(mse_sums_what_mae_and_r2_need)
 	ck_assert_double_eq(m.t_sum, 9);
 	ck_assert_double_eq(m.t_square_sum, 25);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, cross_entropy_and_its_gradient_match_the_reference, losses);
-	tcase_add_test(tcase, cross_entropy_counts_the_label_among_the_first_five);
-	tcase_add_test(tcase, cross_entropy_without_labels_has_gradient_zero);
-	tcase_add_test(tcase, class_counts_are_those_of_a_confusion_matrix);
-	tcase_add_rows(tcase, mse_and_its_gradient_match_the_reference, losses);
-	tcase_add_test(tcase, mse_sums_what_mae_and_r2_need);
-}
+RUN_TESTS(NULL, NULL)

@@ -68,7 +68,7 @@ static sw_status batchnorm_backward(const void *shape, float *const *in, const f
 					     din[1], din[2], n->B, n->C, n->S);
 }
 
-START_TEST(batchnorm_and_its_gradient_match_the_reference)
+TEST_ROWS(batchnorm_and_its_gradient_match_the_reference, norms)
 {
 	struct norm n = norms[_i];
 	const struct gradient_case g = {
@@ -89,9 +89,8 @@ START_TEST(batchnorm_and_its_gradient_match_the_reference)
 	free(n.mean);
 	free(n.rstd);
 }
-END_TEST
 
-START_TEST(batchnorm_moves_its_statistics_and_evaluates_with_them)
+TEST(batchnorm_moves_its_statistics_and_evaluates_with_them)
 {
 	const float x[4] = {1, 2, 3, 6}, gamma = 2, beta = 1;
 	const struct sw_norm n = {.eps = 0, .momentum = 0.25f};
@@ -117,7 +116,6 @@ START_TEST(batchnorm_moves_its_statistics_and_evaluates_with_them)
 			 SW_OK);
 	ck_assert(var == 4 && y[0] == 1);
 }
-END_TEST
 
 /* --- batchnorm over rows that lie apart, with two ranks --- */
 
@@ -187,7 +185,7 @@ static sw_status shared_backward(const void *shape, float *const *in, const floa
 }
 
 /* One of a single row leaves the first rank without any. */
-START_TEST(batchnorm_of_shared_rows_and_its_gradient_match_the_reference)
+TEST_ROWS(batchnorm_of_shared_rows_and_its_gradient_match_the_reference, norms)
 {
 	struct norm n = norms[_i];
 	const struct gradient_case g = {
@@ -208,10 +206,9 @@ START_TEST(batchnorm_of_shared_rows_and_its_gradient_match_the_reference)
 	free(n.mean);
 	free(n.rstd);
 }
-END_TEST
 
 /* As batchnorm_moves_its_statistics_and_evaluates_with_them, whose rows these are. */
-START_TEST(batchnorm_of_shared_rows_moves_the_statistics_of_all)
+TEST(batchnorm_of_shared_rows_moves_the_statistics_of_all)
 {
 	const float x[4] = {1, 2, 3, 6}, gamma = 2, beta = 1;
 	const struct sw_norm n = {.eps = 0, .momentum = 0.25f};
@@ -237,11 +234,10 @@ START_TEST(batchnorm_of_shared_rows_moves_the_statistics_of_all)
 		ck_assert_float_eq_tol(y[0], B ? (1 - 3) / sqrtf(3.5f) * 2 + 1 : 7, 1e-6f);
 	}
 }
-END_TEST
 
 /* One value for all rows has no variance, and rounding makes none below 0; nor does it hide a
  * NaN. */
-START_TEST(batchnorm_of_shared_rows_has_no_variance_below_zero)
+TEST(batchnorm_of_shared_rows_has_no_variance_below_zero)
 {
 	enum { N = 1000 };
 	const float one = 1, zero = 0;
@@ -270,10 +266,9 @@ START_TEST(batchnorm_of_shared_rows_has_no_variance_below_zero)
 			 SW_OK);
 	ck_assert(isnan(rstd) && isnan(y[0]));
 }
-END_TEST
 
 /* A mean far from zero must not eat the variance's digits. */
-START_TEST(norms_of_values_far_from_zero_keep_their_digits)
+TEST(norms_of_values_far_from_zero_keep_their_digits)
 {
 	enum { N = 64 };
 	float x[N], y[N], mean[1], rstd[1], running[2] = {0, 0};
@@ -303,7 +298,6 @@ START_TEST(norms_of_values_far_from_zero_keep_their_digits)
 	for (size_t i = 0; i < N; i++)
 		ck_assert_float_eq_tol(y[i], i % 2 ? 1.0f : -1.0f, 1e-5f);
 }
-END_TEST
 
 static void layernorm_reference(const void *shape, double *const *in, double *out)
 {
@@ -334,7 +328,7 @@ static sw_status layernorm_backward(const void *shape, float *const *in, const f
 					     din[1], din[2], n->C, n->S);
 }
 
-START_TEST(layernorm_and_its_gradient_match_the_reference)
+TEST_ROWS(layernorm_and_its_gradient_match_the_reference, norms)
 {
 	struct norm n = norms[_i];
 	const struct gradient_case g = {
@@ -355,15 +349,5 @@ START_TEST(layernorm_and_its_gradient_match_the_reference)
 	free(n.mean);
 	free(n.rstd);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, batchnorm_and_its_gradient_match_the_reference, norms);
-	tcase_add_test(tcase, batchnorm_moves_its_statistics_and_evaluates_with_them);
-	tcase_add_rows(tcase, batchnorm_of_shared_rows_and_its_gradient_match_the_reference, norms);
-	tcase_add_test(tcase, batchnorm_of_shared_rows_moves_the_statistics_of_all);
-	tcase_add_test(tcase, batchnorm_of_shared_rows_has_no_variance_below_zero);
-	tcase_add_test(tcase, norms_of_values_far_from_zero_keep_their_digits);
-	tcase_add_rows(tcase, layernorm_and_its_gradient_match_the_reference, norms);
-}
+RUN_TESTS(NULL, NULL)

@@ -40,7 +40,7 @@ static void near_all(const char *what, const float *got, const double *want, siz
 }
 
 /* _i: the shape; both paths, own loops and BLAS, are held to the same reference. */
-START_TEST(linear_forward_matches_the_reference)
+TEST_LOOP(linear_forward_matches_the_reference, 0, SHAPES_N)
 {
 	const struct shape s = shapes[_i];
 	static float x[MAX_N], w[MAX_N], b[MAX_N], y[MAX_N];
@@ -69,9 +69,8 @@ START_TEST(linear_forward_matches_the_reference)
 			ck_assert(fabs((double)y[i] + (double)b[i % s.O] - want[i]) < 1e-4);
 	}
 }
-END_TEST
 
-START_TEST(linear_backward_matches_the_reference)
+TEST_LOOP(linear_backward_matches_the_reference, 0, SHAPES_N)
 {
 	const struct shape s = shapes[_i];
 	static float x[MAX_N], w[MAX_N], dy[MAX_N], dx[MAX_N], dw[MAX_N], db[MAX_N];
@@ -110,10 +109,9 @@ START_TEST(linear_backward_matches_the_reference)
 				 SW_OK);
 	}
 }
-END_TEST
 
 /* The loss of a logit vector nudged by +-h against the gradient that backward gives. */
-START_TEST(cross_entropy_gradient_matches_finite_differences)
+TEST(cross_entropy_gradient_matches_finite_differences)
 {
 	enum { B = 4, C = 5 };
 	const int32_t label[B] = {0, 4, 2, 2};
@@ -145,9 +143,8 @@ START_TEST(cross_entropy_gradient_matches_finite_differences)
 			      (double)dz[i], slope);
 	}
 }
-END_TEST
 
-START_TEST(cross_entropy_is_stable_and_counts_the_first_of_equals)
+TEST(cross_entropy_is_stable_and_counts_the_first_of_equals)
 {
 	const float big[3] = {1e4f, 1e4f, -1e4f}, bad[3] = {0, NAN, 5};
 	const int32_t first = 0, second = 1, third = 2;
@@ -169,9 +166,8 @@ START_TEST(cross_entropy_is_stable_and_counts_the_first_of_equals)
 	ck_assert_double_eq(m.correct, 1);
 	ck_assert_double_eq(m.rows, 3);
 }
-END_TEST
 
-START_TEST(mse_gradient_matches_finite_differences)
+TEST(mse_gradient_matches_finite_differences)
 {
 	enum { B = 3, O = 2 };
 	const float h = 0x1p-7f;
@@ -196,9 +192,8 @@ START_TEST(mse_gradient_matches_finite_differences)
 			      (double)dy[i], slope);
 	}
 }
-END_TEST
 
-START_TEST(activations_match_the_reference_in_place_too)
+TEST(activations_match_the_reference_in_place_too)
 {
 	enum { N = 37 };
 	float x[N], y[N], dy[N], dx[N];
@@ -230,9 +225,8 @@ START_TEST(activations_match_the_reference_in_place_too)
 	ck_assert_int_eq(sw_ops_cpu.relu_forward(q, x, y, 1), SW_OK);
 	ck_assert(isnan(y[0]));
 }
-END_TEST
 
-START_TEST(dropout_keeps_its_share_and_repeats_its_mask)
+TEST(dropout_keeps_its_share_and_repeats_its_mask)
 {
 	enum { N = 10001 };
 	static float x[N], y[N], again[N], other[N];
@@ -255,10 +249,9 @@ START_TEST(dropout_keeps_its_share_and_repeats_its_mask)
 	ck_assert_double_eq_tol((double)kept / N, 0.75, 0.02);
 	ck_assert_uint_gt(differ, N / 4);
 }
-END_TEST
 
 /* The last p that is one is below 1 by 2^-24. */
-START_TEST(dropout_of_what_is_no_share_is_refused)
+TEST(dropout_of_what_is_no_share_is_refused)
 {
 	static const struct {
 		float p;
@@ -281,9 +274,8 @@ START_TEST(dropout_of_what_is_no_share_is_refused)
 		ck_assert_msg((y[0] == -1.0f) == (table[i].want != SW_OK), "%zu", i);
 	}
 }
-END_TEST
 
-START_TEST(gather_takes_rows_by_index)
+TEST(gather_takes_rows_by_index)
 {
 	const float rows[6] = {1, 2, 3, 4, 5, 6};
 	const int32_t index[3] = {2, 0, 2}, values[3] = {7, 8, 9}, want_v[3] = {9, 7, 9};
@@ -296,18 +288,5 @@ START_TEST(gather_takes_rows_by_index)
 	ck_assert_int_eq(sw_ops_cpu.gather_i32(q, values, index, labels, 3, 1), SW_OK);
 	ck_assert_mem_eq(labels, want_v, sizeof want_v);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, linear_forward_matches_the_reference, 0, SHAPES_N);
-	tcase_add_loop_test(tcase, linear_backward_matches_the_reference, 0, SHAPES_N);
-	tcase_add_test(tcase, cross_entropy_gradient_matches_finite_differences);
-	tcase_add_test(tcase, cross_entropy_is_stable_and_counts_the_first_of_equals);
-	tcase_add_test(tcase, mse_gradient_matches_finite_differences);
-	tcase_add_test(tcase, activations_match_the_reference_in_place_too);
-	tcase_add_test(tcase, dropout_keeps_its_share_and_repeats_its_mask);
-	tcase_add_test(tcase, dropout_of_what_is_no_share_is_refused);
-	tcase_add_test(tcase, gather_takes_rows_by_index);
-}
+RUN_TESTS(setup, teardown)

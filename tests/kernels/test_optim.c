@@ -27,7 +27,7 @@ static double clip(double max_norm, const double *w)
 	return max_norm > 0 && c < 1 ? c : 1;
 }
 
-START_TEST(sgd_step_follows_pytorch)
+TEST_ROWS(sgd_step_follows_pytorch, sgds)
 {
 	const struct sw_sgd o = sgds[_i].o;
 	const struct sw_step step = sw_step_make(1, sgds[_i].lr, 0, 0);
@@ -58,9 +58,8 @@ START_TEST(sgd_step_follows_pytorch)
 			ck_assert_double_eq_tol((double)w[i], rw[i], 2e-6);
 	}
 }
-END_TEST
 
-START_TEST(sgd_with_momentum_and_no_velocity_is_refused)
+TEST(sgd_with_momentum_and_no_velocity_is_refused)
 {
 	const struct sw_step step = {.step = 1, .lr = 1};
 	float w = 1, g = 1;
@@ -69,7 +68,6 @@ START_TEST(sgd_with_momentum_and_no_velocity_is_refused)
 			 SW_INVALID);
 	ck_assert(w == 1);
 }
-END_TEST
 
 static const struct {
 	double lr;
@@ -84,7 +82,7 @@ static const struct {
 	{0.1, {.beta1 = 0.9f, .beta2 = 0.9f, .eps = 1e-2f, .weight_decay = 0.1f, .max_norm = 1}},
 };
 
-START_TEST(adam_step_follows_pytorch)
+TEST_ROWS(adam_step_follows_pytorch, adams)
 {
 	const struct sw_adam o = adams[_i].o;
 	const double b1 = (double)o.beta1, b2 = (double)o.beta2, lr = adams[_i].lr;
@@ -117,9 +115,8 @@ START_TEST(adam_step_follows_pytorch)
 			ck_assert_double_eq_tol((double)w[i], rw[i], 5e-6);
 	}
 }
-END_TEST
 
-START_TEST(norm2_of_any_length_is_the_sum_of_squares)
+TEST(norm2_of_any_length_is_the_sum_of_squares)
 {
 	float g[37];
 	double sum = 0, got;
@@ -134,9 +131,8 @@ START_TEST(norm2_of_any_length_is_the_sum_of_squares)
 	ck_assert_int_eq(sw_ops_cpu.norm2(NULL, g, &got, 37), SW_OK);
 	ck_assert(isnan(got));
 }
-END_TEST
 
-START_TEST(clip_by_a_norm_that_is_no_number_spoils_the_weights)
+TEST(clip_by_a_norm_that_is_no_number_spoils_the_weights)
 {
 	const struct sw_step step = sw_step_make(1, 0.1, 0.9, 0.9);
 	const struct sw_sgd sgd = {.max_norm = 1};
@@ -148,13 +144,5 @@ START_TEST(clip_by_a_norm_that_is_no_number_spoils_the_weights)
 	ck_assert_int_eq(sw_ops_cpu.sgd_step(NULL, &w, &g, NULL, 1, sgd, &step, &bad), SW_OK);
 	ck_assert(isnan(w));
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, sgd_step_follows_pytorch, sgds);
-	tcase_add_test(tcase, sgd_with_momentum_and_no_velocity_is_refused);
-	tcase_add_rows(tcase, adam_step_follows_pytorch, adams);
-	tcase_add_test(tcase, norm2_of_any_length_is_the_sum_of_squares);
-	tcase_add_test(tcase, clip_by_a_norm_that_is_no_number_spoils_the_weights);
-}
+RUN_TESTS(NULL, NULL)

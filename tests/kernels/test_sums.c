@@ -43,7 +43,7 @@ static void near_and_sharp(const struct sum *want, float *got, size_t n)
 		}
 }
 
-START_TEST(linear_of_the_cpu_is_near_its_sums)
+TEST(linear_of_the_cpu_is_near_its_sums)
 {
 	enum { B = 4099, I = 64, O = 31 };
 	float *x = noise((size_t)B * I, 1), *w = noise((size_t)O * I, 2),
@@ -64,9 +64,8 @@ START_TEST(linear_of_the_cpu_is_near_its_sums)
 	free(db);
 	free(want);
 }
-END_TEST
 
-START_TEST(conv2d_of_the_cpu_is_near_its_sums)
+TEST(conv2d_of_the_cpu_is_near_its_sums)
 {
 	const struct sw_conv c = {64, 32, 16, 16, 64, 3, 3, 1, 1};
 	const size_t in = c.B * c.C * c.H * c.W, out = c.B * c.O * c.H * c.W;
@@ -88,9 +87,8 @@ START_TEST(conv2d_of_the_cpu_is_near_its_sums)
 	free(want);
 	free(work);
 }
-END_TEST
 
-START_TEST(layernorm_of_the_cpu_is_near_its_sums)
+TEST(layernorm_of_the_cpu_is_near_its_sums)
 {
 	enum { R = 4099, D = 768 };
 	const size_t n = (size_t)R * D;
@@ -113,7 +111,6 @@ START_TEST(layernorm_of_the_cpu_is_near_its_sums)
 	free(dbeta);
 	free(want);
 }
-END_TEST
 
 /* --- orders --- */
 
@@ -150,7 +147,7 @@ static float lanes(const float *x, size_t n)
 }
 
 /* _i: how far the terms are from a mean of zero */
-START_TEST(sums_in_any_order_are_near)
+TEST_LOOP(sums_in_any_order_are_near, 0, 3)
 {
 	static float (*const orders[])(const float *, size_t) = {one_by_one, backwards, halves,
 								 lanes};
@@ -174,9 +171,8 @@ START_TEST(sums_in_any_order_are_near)
 		}
 	free(x);
 }
-END_TEST
 
-START_TEST(sums_that_are_no_number_are_wrong)
+TEST(sums_that_are_no_number_are_wrong)
 {
 	const struct sum none = {0};
 	float zero = 0, nan = (float)strtod("nan", NULL);
@@ -186,13 +182,5 @@ START_TEST(sums_that_are_no_number_are_wrong)
 	zero = 1e-30f;
 	ck_assert_uint_eq(sums_wrong(&none, &zero, 1), 0);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, linear_of_the_cpu_is_near_its_sums);
-	tcase_add_test(tcase, conv2d_of_the_cpu_is_near_its_sums);
-	tcase_add_test(tcase, layernorm_of_the_cpu_is_near_its_sums);
-	tcase_add_loop_test(tcase, sums_in_any_order_are_near, 0, 3);
-	tcase_add_test(tcase, sums_that_are_no_number_are_wrong);
-}
+RUN_TESTS(NULL, NULL)

@@ -22,7 +22,7 @@ static void count_part(void *ctx, size_t part, size_t slot)
 	seen[part]++;
 }
 
-START_TEST(parallel_runs_each_part_once)
+TEST(parallel_runs_each_part_once)
 {
 	static unsigned seen[PARTS];
 
@@ -38,7 +38,6 @@ START_TEST(parallel_runs_each_part_once)
 				ck_assert_uint_eq(seen[i], i < parts);
 		}
 }
-END_TEST
 
 static void *other_caller(void *arg)
 {
@@ -54,7 +53,7 @@ static void *other_caller(void *arg)
 	return NULL;
 }
 
-START_TEST(parallel_of_two_callers_does_both)
+TEST(parallel_of_two_callers_does_both)
 {
 	static unsigned mine[PARTS], theirs[PARTS];
 	pthread_t thread;
@@ -66,7 +65,6 @@ START_TEST(parallel_of_two_callers_does_both)
 	ck_assert_int_eq(pthread_join(thread, &wrong), 0);
 	ck_assert_ptr_null(wrong);
 }
-END_TEST
 
 /* y, dx, dw, db of one call after another, in one piece of memory */
 static float *conv_all(const struct sw_conv *c, size_t *n)
@@ -119,7 +117,8 @@ static const struct sw_conv convs[] = {
 };
 static const size_t linears[][3] = {{17, 300, 241}, {128, 128, 96}, {3, 700, 550}, {2, 9, 3}};
 
-START_TEST(results_have_the_same_bits_with_any_number_of_threads)
+TEST_LOOP(results_have_the_same_bits_with_any_number_of_threads, 0,
+	  (int)(ROWS(convs) + ROWS(linears)))
 {
 	float *want = NULL;
 
@@ -145,7 +144,6 @@ START_TEST(results_have_the_same_bits_with_any_number_of_threads)
 	}
 	free(want);
 }
-END_TEST
 
 /* A helper that is held in a signal's handler: one that gets no time of a core. */
 static sem_t held, freed;
@@ -184,7 +182,7 @@ static void helper_hold(void)
 		;
 }
 
-START_TEST(a_call_does_not_wait_for_a_helper_that_has_taken_nothing)
+TEST(a_call_does_not_wait_for_a_helper_that_has_taken_nothing)
 {
 	float *want, *got;
 	size_t n;
@@ -197,13 +195,5 @@ START_TEST(a_call_does_not_wait_for_a_helper_that_has_taken_nothing)
 	free(want);
 	free(got);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, parallel_runs_each_part_once);
-	tcase_add_test(tcase, parallel_of_two_callers_does_both);
-	tcase_add_test(tcase, a_call_does_not_wait_for_a_helper_that_has_taken_nothing);
-	tcase_add_loop_test(tcase, results_have_the_same_bits_with_any_number_of_threads, 0,
-			    (int)(ROWS(convs) + ROWS(linears)));
-}
+RUN_TESTS(NULL, NULL)

@@ -108,7 +108,7 @@ static sw_status mean_backward(const void *shape, float *const *in, const float 
 	return sw_ops_cpu.token_mean_backward(NULL, dy, t->length, din[0], t->B, t->T, t->D);
 }
 
-START_TEST(tokens_and_their_gradients_match_the_reference)
+TEST_ROWS(tokens_and_their_gradients_match_the_reference, token_shapes)
 {
 	const struct tokens *t = &token_shapes[_i];
 	const size_t n = t->B * t->T * t->D;
@@ -145,7 +145,6 @@ START_TEST(tokens_and_their_gradients_match_the_reference)
 	for (size_t i = 0; i < ROWS(cases); i++)
 		gradient_check(&cases[i]);
 }
-END_TEST
 
 /* --- attention --- */
 
@@ -217,7 +216,7 @@ static sw_status attention_backward(const void *shape, float *const *in, const f
 					     gradient_work(sw_ops_cpu.attention_workspace(&v->a)));
 }
 
-START_TEST(attention_and_its_gradient_match_the_reference)
+TEST_ROWS(attention_and_its_gradient_match_the_reference, attentions)
 {
 	struct attention v = attentions[_i];
 	const size_t n = v.a.B * v.a.T * v.a.D;
@@ -237,9 +236,8 @@ START_TEST(attention_and_its_gradient_match_the_reference)
 	gradient_check(&g);
 	free(v.p);
 }
-END_TEST
 
-START_TEST(attention_with_heads_that_do_not_divide_is_refused)
+TEST(attention_with_heads_that_do_not_divide_is_refused)
 {
 	const struct sw_attention a = {1, 2, 3, 2, 0}, none = {1, 2, 3, 0, 0};
 	float x[64] = {0};
@@ -247,10 +245,9 @@ START_TEST(attention_with_heads_that_do_not_divide_is_refused)
 	ck_assert_int_eq(sw_ops_cpu.attention_forward(NULL, x, NULL, x, x, &a, x), SW_INVALID);
 	ck_assert_int_eq(sw_ops_cpu.attention_backward(NULL, x, x, x, x, &none, x), SW_INVALID);
 }
-END_TEST
 
 /* Padding may hold anything: nothing of it reaches a mean or another token's output. */
-START_TEST(padding_is_never_looked_at)
+TEST(padding_is_never_looked_at)
 {
 	const struct sw_attention a = {1, 3, 2, 1, 0};
 	const int32_t two = 2;
@@ -265,11 +262,10 @@ START_TEST(padding_is_never_looked_at)
 	ck_assert_int_eq(sw_ops_cpu.token_mean_forward(NULL, x, &two, mean, 1, 3, 2), SW_OK);
 	ck_assert(mean[0] == 2 && mean[1] == 3);
 }
-END_TEST
 
 /* --- images of the data set --- */
 
-START_TEST(gather_image_crops_and_mirrors_each_row_by_its_number)
+TEST(gather_image_crops_and_mirrors_each_row_by_its_number)
 {
 	enum { N = 40, C = 2, H = 5, W = 6, EACH = C * H * W };
 	static uint8_t rows[N * EACH];
@@ -315,9 +311,8 @@ START_TEST(gather_image_crops_and_mirrors_each_row_by_its_number)
 		SW_OK);
 	ck_assert_mem_eq(again, out + 7 * EACH, sizeof again);
 }
-END_TEST
 
-START_TEST(gather_image_without_options_is_gather)
+TEST(gather_image_without_options_is_gather)
 {
 	const float rows[8] = {1, 2, 3, 4, 5, NAN, 7, 8};
 	const int32_t order[2] = {1, 0};
@@ -330,15 +325,10 @@ START_TEST(gather_image_without_options_is_gather)
 	im.pad = -1;
 	ck_assert_int_eq(sw_ops_cpu.gather_image(NULL, rows, order, out, 2, &im), SW_INVALID);
 }
-END_TEST
 
-SUITE(tcase)
+static void setup(void)
 {
 	sw_ops_cpu_threads(1);
-	tcase_add_rows(tcase, tokens_and_their_gradients_match_the_reference, token_shapes);
-	tcase_add_rows(tcase, attention_and_its_gradient_match_the_reference, attentions);
-	tcase_add_test(tcase, attention_with_heads_that_do_not_divide_is_refused);
-	tcase_add_test(tcase, padding_is_never_looked_at);
-	tcase_add_test(tcase, gather_image_crops_and_mirrors_each_row_by_its_number);
-	tcase_add_test(tcase, gather_image_without_options_is_gather);
 }
+
+RUN_TESTS(setup, NULL)

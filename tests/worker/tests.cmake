@@ -64,7 +64,6 @@ foreach(target data checkpoint)
 			RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 	endif()
 endforeach()
-sw_test(worker/net/test_gradients.c sw_worker m)
 sw_test(worker/comm/test_nccl_real.c sw_worker ${CMAKE_DL_LIBS})
 set_tests_properties(worker/nccl_real PROPERTIES SKIP_RETURN_CODE 77)
 if(SW_HAVE_CUDA) # where ldconfig does not know the toolkit

@@ -35,6 +35,17 @@ int twin_have(void);
 void twin_setup(void);
 void twin_teardown(void);
 
+/* RUN_TESTS (tests/run.h) for these: all are skipped where there is no GPU. */
+#define RUN_TWINS()                                                                                \
+	SUITE(tcase)                                                                               \
+	{                                                                                          \
+		if (!twin_have()) {                                                                \
+			puts("no GPU here: skipped");                                              \
+			exit(77);                                                                  \
+		}                                                                                  \
+		tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);                       \
+	}
+
 /* Whether the stand-in is what runs, and so many steps of a kernel's loops are too many for it. */
 int twin_slow(size_t steps);
 

@@ -101,11 +101,10 @@ static sw_status sums(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc;
 }
 
-START_TEST(sum_of_any_size_has_bits_of_rank_order)
+TEST_LOOP(sum_of_any_size_has_bits_of_rank_order, 0, CASES)
 {
 	gang_run("shm", CASE_WORLD(_i), sums, NULL);
 }
-END_TEST
 
 /* Small and large ones by turns, far more chunks than cells; who is late changes. */
 static sw_status many(struct sw_comm *c, struct gang_rank *me, void *ctx)
@@ -130,11 +129,10 @@ static sw_status many(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc;
 }
 
-START_TEST(sums_in_a_row_use_slots_again)
+TEST_LOOP(sums_in_a_row_use_slots_again, 0, CASES)
 {
 	gang_run("shm", CASE_WORLD(_i), many, NULL);
 }
-END_TEST
 
 /* --- begun sums --- */
 
@@ -169,11 +167,10 @@ static sw_status buckets(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc;
 }
 
-START_TEST(begun_sums_have_bits_of_rank_order)
+TEST_LOOP(begun_sums_have_bits_of_rank_order, 0, CASES)
 {
 	gang_run("shm", CASE_WORLD(_i), buckets, NULL);
 }
-END_TEST
 
 /* A sum of doubles between such buckets: right when the call is back, as are the buckets in the
  * end. */
@@ -209,11 +206,10 @@ static sw_status buckets_and_now(struct sw_comm *c, struct gang_rank *me, void *
 	return rc;
 }
 
-START_TEST(sum_between_begun_ones_is_there_at_once)
+TEST_LOOP(sum_between_begun_ones_is_there_at_once, 0, CASES)
 {
 	gang_run("shm", CASE_WORLD(_i), buckets_and_now, NULL);
 }
-END_TEST
 
 /* The others begin only when rank 0 is back from all that must not wait. */
 static sw_status rank_0_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
@@ -248,14 +244,13 @@ static sw_status rank_0_first(struct sw_comm *c, struct gang_rank *me, void *ctx
 	return rc;
 }
 
-START_TEST(rank_0_begins_and_says_its_word_without_waiting)
+TEST_LOOP(rank_0_begins_and_says_its_word_without_waiting, 0, CASES)
 {
 	int gate[2];
 
 	ck_assert_int_eq(pipe(gate), 0);
 	gang_run("shm", CASE_WORLD(_i), rank_0_first, gate);
 }
-END_TEST
 
 /* --- the rest --- */
 
@@ -297,11 +292,10 @@ static sw_status copies(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc;
 }
 
-START_TEST(broadcast_and_all_gather_give_all_the_same)
+TEST_LOOP(broadcast_and_all_gather_give_all_the_same, 0, CASES)
 {
 	gang_run("shm", CASE_WORLD(_i), copies, NULL);
 }
-END_TEST
 
 /* Nobody leaves a barrier before all have come to it. */
 static sw_status barriers(struct sw_comm *c, struct gang_rank *me, void *ctx)
@@ -320,11 +314,10 @@ static sw_status barriers(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc;
 }
 
-START_TEST(barrier_is_left_when_all_have_come)
+TEST_LOOP(barrier_is_left_when_all_have_come, 0, CASES)
 {
 	gang_run("shm", CASE_WORLD(_i), barriers, NULL);
 }
-END_TEST
 
 /* Steps in launches, until rank 0 says stop; all have made the same number then. */
 static sw_status steps(struct sw_comm *c, struct gang_rank *me, void *ctx)
@@ -356,7 +349,7 @@ static sw_status steps(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc;
 }
 
-START_TEST(all_stop_at_rank_0s_word)
+TEST_LOOP(all_stop_at_rank_0s_word, 0, CASES)
 {
 	for (unsigned k = 0; k < 3; k++) {
 		unsigned stop = (unsigned)(mix((unsigned)_i * 3 + k) % 200);
@@ -364,16 +357,5 @@ START_TEST(all_stop_at_rank_0s_word)
 		gang_run("shm", CASE_WORLD(_i), steps, &stop);
 	}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, sum_of_any_size_has_bits_of_rank_order, 0, CASES);
-	tcase_add_loop_test(tcase, sums_in_a_row_use_slots_again, 0, CASES);
-	tcase_add_loop_test(tcase, begun_sums_have_bits_of_rank_order, 0, CASES);
-	tcase_add_loop_test(tcase, sum_between_begun_ones_is_there_at_once, 0, CASES);
-	tcase_add_loop_test(tcase, rank_0_begins_and_says_its_word_without_waiting, 0, CASES);
-	tcase_add_loop_test(tcase, broadcast_and_all_gather_give_all_the_same, 0, CASES);
-	tcase_add_loop_test(tcase, barrier_is_left_when_all_have_come, 0, CASES);
-	tcase_add_loop_test(tcase, all_stop_at_rank_0s_word, 0, CASES);
-}
+RUN_TESTS(NULL, NULL)

@@ -131,7 +131,7 @@ static sw_status give_up(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return SW_INTERNAL;
 }
 
-START_TEST(rank_that_gives_up_tells_all_why)
+TEST_ROWS(rank_that_gives_up_tells_all_why, faults)
 {
 	for (unsigned place = 0; place < ROWS(places); place++) {
 		struct giving_up up = {.rank = faults[_i].rank, .place = place};
@@ -144,7 +144,6 @@ START_TEST(rank_that_gives_up_tells_all_why)
 		gang_fini(&g);
 	}
 }
-END_TEST
 
 /* --- a rank is lost --- */
 
@@ -189,7 +188,7 @@ static void lose(unsigned world, unsigned rank, int sig, const char *how)
 	gang_fini(&g);
 }
 
-START_TEST(killed_rank_ends_all)
+TEST_ROWS(killed_rank_ends_all, faults)
 {
 	const size_t fds = gang_fds();
 
@@ -197,15 +196,13 @@ START_TEST(killed_rank_ends_all)
 		lose(faults[_i].world, faults[_i].rank, SIGKILL, "has ended");
 	ck_assert_uint_eq(gang_fds(), fds);
 }
-END_TEST
 
-START_TEST(stopped_rank_is_killed_and_ends_all)
+TEST_ROWS(stopped_rank_is_killed_and_ends_all, faults)
 {
 	setenv("SWEEPD_COMM_SILENT_MS", "1000", 1);
 	for (int k = 0; k < 2; k++)
 		lose(faults[_i].world, faults[_i].rank, SIGSTOP, "is silent for 1 s");
 }
-END_TEST
 
 /* One long operation: rank 1 computes for over two limits without a sign of life. */
 static sw_status compute(struct sw_comm *c, struct gang_rank *me, void *ctx)
@@ -228,7 +225,7 @@ static void *live_beside(void *ctx)
 }
 
 /* _i: rank 1's work is that of its process's first thread, or of another one, as a lane's is */
-START_TEST(rank_that_computes_for_long_is_not_lost)
+TEST_LOOP(rank_that_computes_for_long_is_not_lost, 0, 2)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct gang g = {.world = 2};
@@ -253,7 +250,6 @@ START_TEST(rank_that_computes_for_long_is_not_lost)
 		gang_check(&g, r, SW_OK, "");
 	gang_fini(&g);
 }
-END_TEST
 
 /* Rank 1's ticket names a cell that there is not, as a fault of memory might have it. */
 static sw_status break_ticket(struct sw_comm *c, struct gang_rank *me, void *ctx)
@@ -281,7 +277,7 @@ static sw_status break_ticket(struct sw_comm *c, struct gang_rank *me, void *ctx
 	return rc == SW_OK ? sw_comm_barrier(c) : rc;
 }
 
-START_TEST(ticket_of_no_slot_crashes_no_rank)
+TEST(ticket_of_no_slot_crashes_no_rank)
 {
 	struct gang g;
 
@@ -291,10 +287,9 @@ START_TEST(ticket_of_no_slot_crashes_no_rank)
 		gang_check(&g, r, SW_OK, "");
 	gang_fini(&g);
 }
-END_TEST
 
 /* As a machine that sleeps, or a person who stops all of a group: nobody takes another for lost. */
-START_TEST(gang_that_is_stopped_as_a_whole_goes_on)
+TEST(gang_that_is_stopped_as_a_whole_goes_on)
 {
 	struct gang g;
 	unsigned far[GANG_MAX];
@@ -320,7 +315,6 @@ START_TEST(gang_that_is_stopped_as_a_whole_goes_on)
 	gang_check(&g, 2, SW_PEER_LOST, "rank 1 of 3 has ended");
 	gang_fini(&g);
 }
-END_TEST
 
 /* --- a rank that ends too early, or never comes --- */
 
@@ -338,7 +332,7 @@ static sw_status leave_early(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc;
 }
 
-START_TEST(rank_that_closes_early_is_lost)
+TEST_ROWS(rank_that_closes_early_is_lost, faults)
 {
 	struct fault f = faults[_i];
 	struct gang g;
@@ -352,7 +346,6 @@ START_TEST(rank_that_closes_early_is_lost)
 		gang_check(&g, r, r == f.rank ? SW_OK : SW_PEER_LOST, r == f.rank ? "" : line);
 	gang_fini(&g);
 }
-END_TEST
 
 /* Rank 0 has closed while the others wait for each other. */
 static sw_status leave_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
@@ -369,11 +362,10 @@ static sw_status leave_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc;
 }
 
-START_TEST(rank_that_has_closed_is_not_lost_while_others_wait)
+TEST(rank_that_has_closed_is_not_lost_while_others_wait)
 {
 	gang_run("shm", 3, leave_first, NULL);
 }
-END_TEST
 
 /* What was sent before reaches all, however late they read it: all of its cells. */
 static sw_status leave_last_word(struct sw_comm *c, struct gang_rank *me, void *ctx)
@@ -397,11 +389,10 @@ static sw_status leave_last_word(struct sw_comm *c, struct gang_rank *me, void *
 	return rc;
 }
 
-START_TEST(last_words_of_a_rank_reach_all)
+TEST_LOOP(last_words_of_a_rank_reach_all, 0, 3)
 {
 	gang_run("shm", 2 + (unsigned)_i, leave_last_word, NULL);
 }
-END_TEST
 
 static sw_status nothing(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
@@ -409,7 +400,7 @@ static sw_status nothing(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return SW_OK;
 }
 
-START_TEST(rank_that_never_comes_is_lost)
+TEST(rank_that_never_comes_is_lost)
 {
 	struct gang g;
 	char line[64];
@@ -422,7 +413,6 @@ START_TEST(rank_that_never_comes_is_lost)
 	gang_check(&g, 1, SW_PEER_LOST, NULL);
 	gang_fini(&g);
 }
-END_TEST
 
 /* --- ranks that do not do the same --- */
 
@@ -432,7 +422,7 @@ static sw_status differ(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return sw_comm_rank(c) == 1 ? in_all_gather(c) : in_sum(c);
 }
 
-START_TEST(ranks_that_do_not_do_the_same_are_told)
+TEST(ranks_that_do_not_do_the_same_are_told)
 {
 	struct gang g;
 
@@ -444,19 +434,5 @@ START_TEST(ranks_that_do_not_do_the_same_are_told)
 	}
 	gang_fini(&g);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, rank_that_gives_up_tells_all_why, faults);
-	tcase_add_rows(tcase, killed_rank_ends_all, faults);
-	tcase_add_rows(tcase, stopped_rank_is_killed_and_ends_all, faults);
-	tcase_add_loop_test(tcase, rank_that_computes_for_long_is_not_lost, 0, 2);
-	tcase_add_test(tcase, ticket_of_no_slot_crashes_no_rank);
-	tcase_add_test(tcase, gang_that_is_stopped_as_a_whole_goes_on);
-	tcase_add_rows(tcase, rank_that_closes_early_is_lost, faults);
-	tcase_add_test(tcase, rank_that_has_closed_is_not_lost_while_others_wait);
-	tcase_add_loop_test(tcase, last_words_of_a_rank_reach_all, 0, 3);
-	tcase_add_test(tcase, rank_that_never_comes_is_lost);
-	tcase_add_test(tcase, ranks_that_do_not_do_the_same_are_told);
-}
+RUN_TESTS(NULL, NULL)

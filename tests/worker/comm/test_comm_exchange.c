@@ -78,11 +78,10 @@ static sw_status pairs(struct sw_comm *c, struct gang_rank *me, void *ctx)
 #define ROW_N        3
 #define ROW_WORLD(i) (2 + (unsigned)(i))
 
-START_TEST(exchange_of_any_sizes_arrives)
+TEST_LOOP(exchange_of_any_sizes_arrives, 0, ROW_N)
 {
 	gang_run("shm", ROW_WORLD(_i), pairs, NULL);
 }
-END_TEST
 
 /* What is sent waits for nobody while the cells suffice: rank 1 comes when rank 0 is back. */
 static sw_status send_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
@@ -101,14 +100,13 @@ static sw_status send_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc == SW_OK ? sw_comm_barrier(c) : rc;
 }
 
-START_TEST(sending_waits_for_nobody_while_slots_suffice)
+TEST(sending_waits_for_nobody_while_slots_suffice)
 {
 	int gate[2];
 
 	ck_assert_int_eq(pipe(gate), 0);
 	gang_run("shm", 2, send_first, gate);
 }
-END_TEST
 
 /* Streams keep their order: exchanges, broadcasts, words and sums of all by turns. */
 static sw_status by_turns(struct sw_comm *c, struct gang_rank *me, void *ctx)
@@ -140,11 +138,10 @@ static sw_status by_turns(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc;
 }
 
-START_TEST(exchanges_keep_their_place_among_calls_of_all)
+TEST_LOOP(exchanges_keep_their_place_among_calls_of_all, 0, ROW_N)
 {
 	gang_run("shm", ROW_WORLD(_i), by_turns, NULL);
 }
-END_TEST
 
 /* --- a pipeline --- */
 
@@ -268,11 +265,10 @@ static sw_status pipeline(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc == SW_OK ? sw_comm_barrier(c) : rc;
 }
 
-START_TEST(activations_and_gradients_go_through_a_pipeline)
+TEST_LOOP(activations_and_gradients_go_through_a_pipeline, 0, ROW_N)
 {
 	gang_run("shm", ROW_WORLD(_i), pipeline, NULL);
 }
-END_TEST
 
 /* --- sums of stages --- */
 
@@ -351,13 +347,12 @@ static sw_status stage_sums(struct sw_comm *c, struct gang_rank *me, void *ctx)
 
 static const struct shape shapes[] = {{4, 2}, {4, 4}, {4, 1}, {3, 3}, {2, 2}};
 
-START_TEST(sums_of_stages_and_exchanges_go_beside_each_other)
+TEST_ROWS(sums_of_stages_and_exchanges_go_beside_each_other, shapes)
 {
 	struct shape s = shapes[_i];
 
 	gang_run("shm", s.world, stage_sums, &s);
 }
-END_TEST
 
 /* Rank 0 begins a sum that its cells do not hold, and sends what they do not hold either to rank 1,
  * which has yet to hear from rank 2, which waits for the sum: what is sent must leave it cells. */
@@ -391,11 +386,10 @@ static sw_status sum_before_send(struct sw_comm *c, struct gang_rank *me, void *
 	return rc == SW_OK ? sw_comm_barrier(c) : rc;
 }
 
-START_TEST(what_is_sent_takes_no_slot_that_a_begun_sum_needs)
+TEST(what_is_sent_takes_no_slot_that_a_begun_sum_needs)
 {
 	gang_run("shm", 4, sum_before_send, NULL);
 }
-END_TEST
 
 /* --- ranks that do not do the same --- */
 
@@ -427,7 +421,7 @@ static sw_status differ(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc;
 }
 
-START_TEST(sizes_that_differ_end_all_with_a_line)
+TEST(sizes_that_differ_end_all_with_a_line)
 {
 	for (unsigned k = 0; k < ROWS(differ_rows); k++) {
 		struct differ d = differ_rows[k];
@@ -443,15 +437,5 @@ START_TEST(sizes_that_differ_end_all_with_a_line)
 		gang_fini(&g);
 	}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, exchange_of_any_sizes_arrives, 0, ROW_N);
-	tcase_add_test(tcase, sending_waits_for_nobody_while_slots_suffice);
-	tcase_add_loop_test(tcase, exchanges_keep_their_place_among_calls_of_all, 0, ROW_N);
-	tcase_add_loop_test(tcase, activations_and_gradients_go_through_a_pipeline, 0, ROW_N);
-	tcase_add_rows(tcase, sums_of_stages_and_exchanges_go_beside_each_other, shapes);
-	tcase_add_test(tcase, what_is_sent_takes_no_slot_that_a_begun_sum_needs);
-	tcase_add_test(tcase, sizes_that_differ_end_all_with_a_line);
-}
+RUN_TESTS(NULL, NULL)

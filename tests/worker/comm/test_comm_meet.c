@@ -8,7 +8,7 @@
 
 /* --- places that are none --- */
 
-START_TEST(place_that_is_none_is_refused)
+TEST(place_that_is_none_is_refused)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_comm_seat at, other;
@@ -32,9 +32,8 @@ START_TEST(place_that_is_none_is_refused)
 	ck_assert_int_eq(sw_comm_meet(&at, "tcp", 2, &err), SW_OK);
 	close(at.fd);
 }
-END_TEST
 
-START_TEST(meeting_without_a_descriptor_is_for_later)
+TEST(meeting_without_a_descriptor_is_for_later)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_comm_seat at;
@@ -47,13 +46,12 @@ START_TEST(meeting_without_a_descriptor_is_for_later)
 	ck_assert_int_eq(sw_comm_meet(&at, "shm", 2, &err), SW_BUSY);
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &own), 0);
 }
-END_TEST
 
 /* --- each failure in turn --- */
 
 #ifdef SW_FAULTS
 /* The lead's call and that of a rank alone. */
-START_TEST(meeting_survives_each_failure)
+TEST_LOOP(meeting_survives_each_failure, 0, SW_FAULT_KIND_N)
 {
 	const enum sw_fault_kind kind = (enum sw_fault_kind)_i;
 	const size_t fds = gang_fds();
@@ -81,7 +79,6 @@ START_TEST(meeting_survives_each_failure)
 	}
 	ck_assert_uint_gt(nth, 2); /* or nothing was planted */
 }
-END_TEST
 
 static sw_status one_sum(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
@@ -95,7 +92,7 @@ static sw_status one_sum(struct sw_comm *c, struct gang_rank *me, void *ctx)
 }
 
 /* Rank 1 of 2 meets each failure: it says so, and rank 0 knows that it is lost. */
-START_TEST(rank_that_cannot_open_is_lost)
+TEST_LOOP(rank_that_cannot_open_is_lost, 0, SW_FAULT_KIND_N)
 {
 	const enum sw_fault_kind kind = (enum sw_fault_kind)_i;
 	bool fails = true;
@@ -121,15 +118,6 @@ START_TEST(rank_that_cannot_open_is_lost)
 		gang_fini(&g);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, place_that_is_none_is_refused);
-	tcase_add_test(tcase, meeting_without_a_descriptor_is_for_later);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, meeting_survives_each_failure, 0, SW_FAULT_KIND_N);
-	tcase_add_loop_test(tcase, rank_that_cannot_open_is_lost, 0, SW_FAULT_KIND_N);
-#endif
-}
+RUN_TESTS(NULL, NULL)

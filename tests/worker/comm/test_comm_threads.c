@@ -125,7 +125,7 @@ static void *live(void *arg)
 	return NULL;
 }
 
-START_TEST(ranks_of_one_process_do_not_race)
+TEST(ranks_of_one_process_do_not_race)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_comm_seat at;
@@ -152,9 +152,5 @@ START_TEST(ranks_of_one_process_do_not_race)
 	close(at.fd);
 	ck_assert_int_eq(__real_munmap(shared.p, (size_t)bytes), 0);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, ranks_of_one_process_do_not_race);
-}
+RUN_TESTS(NULL, NULL)

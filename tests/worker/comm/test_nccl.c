@@ -88,12 +88,11 @@ static void sum_by_calls_and_recorded(unsigned rank)
 }
 
 /* _i: the ranks */
-START_TEST(nccl_sums_by_calls_and_recorded)
+TEST_LOOP(nccl_sums_by_calls_and_recorded, 1, 4)
 {
 	ck_assert_int_eq(setenv("NCCL_ALGO", "Tree", 1), 0); /* the user's word */
 	ranks_run_well((unsigned)_i, sum_by_calls_and_recorded);
 }
-END_TEST
 
 /* --- doubles, which the work waits for while floats are summed --- */
 
@@ -149,11 +148,10 @@ static void doubles_by_calls_and_recorded(unsigned rank)
 }
 
 /* _i: the ranks */
-START_TEST(nccl_sums_doubles_that_the_work_waits_for)
+TEST_LOOP(nccl_sums_doubles_that_the_work_waits_for, 1, 4)
 {
 	ranks_run_well((unsigned)_i, doubles_by_calls_and_recorded);
 }
-END_TEST
 
 /* --- order with the work --- */
 
@@ -231,7 +229,7 @@ static void sum_that_may_fail(unsigned rank)
 	ck_assert_uint_eq(sw_shim.live, 0);
 }
 
-START_TEST(nccl_fails_cleanly_at_each_call)
+TEST(nccl_fails_cleanly_at_each_call)
 {
 	for (fail_at = 1, fired = true; fired; fail_at++) {
 		ck_assert_uint_lt(fail_at, 60);
@@ -241,7 +239,6 @@ START_TEST(nccl_fails_cleanly_at_each_call)
 	}
 	ck_assert_uint_gt(fail_at, 10);
 }
-END_TEST
 
 static void never_done(unsigned rank)
 {
@@ -252,12 +249,11 @@ static void never_done(unsigned rank)
 	rank_close();
 }
 
-START_TEST(nccl_that_does_not_get_done_is_given_up)
+TEST(nccl_that_does_not_get_done_is_given_up)
 {
 	ck_assert_int_eq(setenv("SWEEPD_COMM_SILENT_MS", "200", 1), 0);
 	ranks_run_well(2, never_done);
 }
-END_TEST
 
 static void is_too_old(unsigned rank)
 {
@@ -271,11 +267,10 @@ static void is_too_old(unsigned rank)
 	rank_close();
 }
 
-START_TEST(nccl_that_is_too_old_is_refused)
+TEST(nccl_that_is_too_old_is_refused)
 {
 	ranks_run_well(2, is_too_old);
 }
-END_TEST
 
 static unsigned slow_ms;
 
@@ -304,14 +299,13 @@ static void ends_slowly(unsigned rank)
 }
 
 /* _i: as it should; never, as far as anybody can wait */
-START_TEST(nccl_whose_end_is_slow_holds_up_no_other_rank)
+TEST_LOOP(nccl_whose_end_is_slow_holds_up_no_other_rank, 0, 2)
 {
 	slow_ms = _i ? 3600000 : 0;
 	ck_assert_int_eq(setenv("SWEEPD_COMM_SILENT_MS", "1000", 1), 0);
 	ranks_run_well(2, ends_slowly);
 	rank_close();
 }
-END_TEST
 
 static int how; /* rank 1 ends */
 
@@ -345,7 +339,7 @@ static void ends_early(unsigned rank)
 }
 
 /* _i: killed, stopped (and killed by this rank), ended, closed */
-START_TEST(nccl_whose_peer_is_gone_ends_the_wait)
+TEST_LOOP(nccl_whose_peer_is_gone_ends_the_wait, 0, 4)
 {
 	int ends[4];
 
@@ -354,7 +348,6 @@ START_TEST(nccl_whose_peer_is_gone_ends_the_wait)
 	ranks_run(2, ends_early, ends);
 	ck_assert_int_eq(WIFSIGNALED(ends[1]), how < 2);
 }
-END_TEST
 
 /* A rank that has given all and closed is not lost for one that still works on it. */
 static void waits_long(unsigned rank)
@@ -377,12 +370,11 @@ static void waits_long(unsigned rank)
 		rank_close();
 }
 
-START_TEST(nccl_whose_peer_has_closed_goes_on)
+TEST(nccl_whose_peer_has_closed_goes_on)
 {
 	ranks_run_well(2, waits_long);
 	rank_close();
 }
-END_TEST
 
 static void another_size(unsigned rank)
 {
@@ -407,17 +399,9 @@ END_TEST
 SUITE(tcase)
 {
 	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, nccl_sums_by_calls_and_recorded, 1, 4);
-	tcase_add_loop_test(tcase, nccl_sums_doubles_that_the_work_waits_for, 1, 4);
 #ifdef SW_SHIM_WATCH
 	tcase_add_loop_test_raise_signal(tcase, shim_aborts_at_a_sum_that_is_not_in_order, SIGABRT,
 					 0, 4);
 #endif
-	tcase_add_test(tcase, nccl_fails_cleanly_at_each_call);
-	tcase_add_test(tcase, nccl_that_does_not_get_done_is_given_up);
-	tcase_add_test(tcase, nccl_that_is_too_old_is_refused);
-	tcase_add_loop_test(tcase, nccl_whose_end_is_slow_holds_up_no_other_rank, 0, 2);
-	tcase_add_loop_test(tcase, nccl_whose_peer_is_gone_ends_the_wait, 0, 4);
-	tcase_add_test(tcase, nccl_whose_peer_has_closed_goes_on);
 	tcase_add_test_raise_signal(tcase, stand_in_aborts_at_another_order_of_sums, SIGABRT);
 }

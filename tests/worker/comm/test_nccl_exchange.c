@@ -138,12 +138,11 @@ static void by_calls_and_recorded(unsigned rank)
 
 static const struct shape shapes[] = {{2, 2}, {2, 1}, {3, 3}, {4, 2}, {4, 4}, {4, 1}};
 
-START_TEST(nccl_exchanges_and_sums_of_stages_by_calls_and_recorded)
+TEST_ROWS(nccl_exchanges_and_sums_of_stages_by_calls_and_recorded, shapes)
 {
 	shape = shapes[_i];
 	ranks_run_well(shape.world, by_calls_and_recorded);
 }
-END_TEST
 
 /* Micro-batches: one only sends, then both, then one only receives; and nothing at all. */
 static void one_way(unsigned rank)
@@ -177,12 +176,11 @@ static void one_way(unsigned rank)
 	rank_close();
 }
 
-START_TEST(nccl_exchange_may_have_one_direction_or_none)
+TEST(nccl_exchange_may_have_one_direction_or_none)
 {
 	shape = (struct shape){2, 2};
 	ranks_run_well(2, one_way);
 }
-END_TEST
 
 /* --- order with the work --- */
 
@@ -269,7 +267,7 @@ static void may_fail(unsigned rank)
 }
 
 /* _i: the rank at fault; rank 1 draws an id, too */
-START_TEST(nccl_of_stages_fails_cleanly_at_each_call)
+TEST_LOOP(nccl_of_stages_fails_cleanly_at_each_call, 0, 2)
 {
 	fired = mmap(NULL, sizeof *fired, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
@@ -284,7 +282,6 @@ START_TEST(nccl_of_stages_fails_cleanly_at_each_call)
 	}
 	ck_assert_uint_gt(fail_at, 20);
 }
-END_TEST
 
 static void peer_is_killed(unsigned rank)
 {
@@ -307,7 +304,7 @@ static void peer_is_killed(unsigned rank)
 	ck_assert_uint_eq(sw_shim.live, 0);
 }
 
-START_TEST(nccl_whose_peer_is_killed_aborts_both_communicators)
+TEST(nccl_whose_peer_is_killed_aborts_both_communicators)
 {
 	int ends[4];
 
@@ -317,17 +314,11 @@ START_TEST(nccl_whose_peer_is_killed_aborts_both_communicators)
 	ck_assert(WIFEXITED(ends[2]) && WEXITSTATUS(ends[2]) == 0);
 	ck_assert(WIFSIGNALED(ends[3]));
 }
-END_TEST
 
 SUITE(tcase)
 {
-	tcase_set_timeout(tcase, 120);
-	tcase_add_rows(tcase, nccl_exchanges_and_sums_of_stages_by_calls_and_recorded, shapes);
-	tcase_add_test(tcase, nccl_exchange_may_have_one_direction_or_none);
 #ifdef SW_SHIM_WATCH
 	tcase_add_loop_test_raise_signal(tcase, shim_aborts_at_an_exchange_that_is_not_in_order,
 					 SIGABRT, 0, 4);
 #endif
-	tcase_add_loop_test(tcase, nccl_of_stages_fails_cleanly_at_each_call, 0, 2);
-	tcase_add_test(tcase, nccl_whose_peer_is_killed_aborts_both_communicators);
 }

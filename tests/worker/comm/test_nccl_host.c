@@ -42,13 +42,9 @@ static sw_status turns(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc == SW_OK ? sw_comm_barrier(c) : rc;
 }
 
-START_TEST(nccl_without_a_device_exchanges_and_sums)
+TEST_LOOP(nccl_without_a_device_exchanges_and_sums, 0, 2)
 {
 	gang_run("nccl", _i == 0 ? 2 : 4, turns, NULL);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, nccl_without_a_device_exchanges_and_sums, 0, 2);
-}
+RUN_TESTS(NULL, NULL)

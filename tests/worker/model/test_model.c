@@ -100,7 +100,7 @@ static struct sw_task task_of(enum sw_shape_kind input, size_t outputs, bool cla
 				.classes = classes};
 }
 
-START_TEST(model_wrong_gives_its_line)
+TEST_ROWS(model_wrong_gives_its_line, bad)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *layers = cJSON_Parse(bad[_i].layers), *params = cJSON_Parse(params_text);
@@ -113,9 +113,8 @@ START_TEST(model_wrong_gives_its_line)
 	cJSON_Delete(layers);
 	cJSON_Delete(params);
 }
-END_TEST
 
-START_TEST(model_with_too_many_layers_is_refused)
+TEST(model_with_too_many_layers_is_refused)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *layers = cJSON_CreateArray();
@@ -127,9 +126,8 @@ START_TEST(model_with_too_many_layers_is_refused)
 	ck_assert_int_eq(sw_model_compile(&m, layers, NULL, &task, &err), SW_TOO_BIG);
 	cJSON_Delete(layers);
 }
-END_TEST
 
-START_TEST(model_for_regression_must_end_in_one)
+TEST(model_for_regression_must_end_in_one)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *layers = cJSON_Parse("[{\"linear\": 3}]");
@@ -141,9 +139,8 @@ START_TEST(model_for_regression_must_end_in_one)
 			 "the last layer is 3 wide, but the loss \"mse\" predicts 1 number");
 	cJSON_Delete(layers);
 }
-END_TEST
 
-START_TEST(model_counts_places_and_names_its_parts)
+TEST(model_counts_places_and_names_its_parts)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *layers = cJSON_Parse("[{\"linear\": \"l1\"}, \"relu\", {\"dropout\": \"p\"}, "
@@ -174,7 +171,6 @@ START_TEST(model_counts_places_and_names_its_parts)
 	cJSON_Delete(layers);
 	cJSON_Delete(params);
 }
-END_TEST
 
 /* Nets whose plans share buffers in every way that there is. */
 static const struct {
@@ -211,7 +207,7 @@ static void apart(const struct sw_plan *p, const size_t *at, size_t rows, size_t
 	}
 }
 
-START_TEST(layout_buffers_that_meet_in_time_lie_apart)
+TEST_ROWS(layout_buffers_that_meet_in_time_lie_apart, nets)
 {
 	const struct sw_trainer t = {.batch_size = 33, .optimizer = SW_ADAM};
 	const struct sw_task task = task_of(nets[_i].input, 10, true);
@@ -245,10 +241,9 @@ START_TEST(layout_buffers_that_meet_in_time_lie_apart)
 	ck_assert_uint_lt(small.bytes - small.work, at.bytes - at.work);
 	cJSON_Delete(layers);
 }
-END_TEST
 
 /* As PyTorch's torchvision and transformers count them. */
-START_TEST(model_of_a_preset_has_its_parameters)
+TEST_LOOP(model_of_a_preset_has_its_parameters, 0, 4)
 {
 	static const struct {
 		struct sw_shape input;
@@ -280,9 +275,8 @@ START_TEST(model_of_a_preset_has_its_parameters)
 	ck_assert_uint_eq(m.parameters, presets[_i].parameters);
 	cJSON_Delete(preset);
 }
-END_TEST
 
-START_TEST(model_summary_of_many_layers_is_cut)
+TEST(model_summary_of_many_layers_is_cut)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *layers = cJSON_CreateArray();
@@ -296,15 +290,5 @@ START_TEST(model_summary_of_many_layers_is_cut)
 	ck_assert_str_eq(m.summary + strlen(m.summary) - 4, "-...");
 	cJSON_Delete(layers);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, model_wrong_gives_its_line, bad);
-	tcase_add_test(tcase, model_with_too_many_layers_is_refused);
-	tcase_add_test(tcase, model_for_regression_must_end_in_one);
-	tcase_add_test(tcase, model_counts_places_and_names_its_parts);
-	tcase_add_rows(tcase, layout_buffers_that_meet_in_time_lie_apart, nets);
-	tcase_add_loop_test(tcase, model_of_a_preset_has_its_parameters, 0, 4);
-	tcase_add_test(tcase, model_summary_of_many_layers_is_cut);
-}
+RUN_TESTS(NULL, NULL)

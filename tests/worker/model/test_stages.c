@@ -61,7 +61,7 @@ static const struct {
 	 .first = {2}},
 };
 
-START_TEST(model_is_cut_where_one_value_crosses)
+TEST_LOOP(model_is_cut_where_one_value_crosses, 0, (int)ROWS(cuts))
 {
 	const struct sw_trainer t = {
 		.stages = cuts[_i].stages, .microbatches = 4, .batch_size = 16, .classes = true};
@@ -85,10 +85,9 @@ START_TEST(model_is_cut_where_one_value_crosses)
 			      "stage %zu begins with %zu, not %zu", s, first[s],
 			      cuts[_i].first[s - 1]);
 }
-END_TEST
 
 /* Of 16 equal blocks each stage has as many. */
-START_TEST(stages_of_a_deep_model_are_balanced)
+TEST(stages_of_a_deep_model_are_balanced)
 {
 	struct sw_trainer t = {.microbatches = 8, .batch_size = 64, .classes = true};
 	size_t first[SW_STAGES_MAX + 1];
@@ -112,10 +111,9 @@ START_TEST(stages_of_a_deep_model_are_balanced)
 		ck_assert_double_eq_tol(sum, all, 1e-6 * all);
 	}
 }
-END_TEST
 
 /* Weights of the stages follow each other, as do statistics, and are all that the model has. */
-START_TEST(stages_have_all_of_a_model_between_them)
+TEST(stages_have_all_of_a_model_between_them)
 {
 	const struct sw_trainer t = {
 		.stages = 3, .microbatches = 4, .batch_size = 16, .classes = true};
@@ -151,10 +149,9 @@ START_TEST(stages_have_all_of_a_model_between_them)
 	ck_assert_uint_eq(running_at, model.running_n);
 	ck_assert_uint_eq(parameters, model.parameters);
 }
-END_TEST
 
 /* The first stage holds as many parts as there are stages, the last one. */
-START_TEST(stages_hold_what_backward_needs_of_each_part_under_way)
+TEST(stages_hold_what_backward_needs_of_each_part_under_way)
 {
 	struct sw_trainer t = {.stages = 4, .microbatches = 8, .batch_size = 64, .classes = true};
 	struct sw_layout at;
@@ -172,12 +169,5 @@ START_TEST(stages_hold_what_backward_needs_of_each_part_under_way)
 	ck_assert_int_eq(sw_layout_make(&at, &model, &t, 1000, 100, &sw_ops_cpu, NULL), SW_OK);
 	ck_assert_uint_eq(at.copies, 3);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, model_is_cut_where_one_value_crosses, 0, (int)ROWS(cuts));
-	tcase_add_test(tcase, stages_of_a_deep_model_are_balanced);
-	tcase_add_test(tcase, stages_have_all_of_a_model_between_them);
-	tcase_add_test(tcase, stages_hold_what_backward_needs_of_each_part_under_way);
-}
+RUN_TESTS(NULL, NULL)

@@ -154,7 +154,8 @@ static void stream_rows(void)
 }
 
 /* _i: with data on the device, then with rows that are streamed. */
-START_TEST(nth_call_that_fails_ends_as_documented_and_harms_no_other_lane)
+TEST_LOOP(nth_call_that_fails_ends_as_documented_and_harms_no_other_lane, 0,
+	  FAILURES_N + TRANSFERS_N)
 {
 	const bool streamed = _i >= FAILURES_N;
 	const int i = _i % FAILURES_N;
@@ -200,11 +201,5 @@ START_TEST(nth_call_that_fails_ends_as_documented_and_harms_no_other_lane)
 	ck_assert_uint_eq(sw_shim.live, live);
 	sw_cuda_linear_force(0);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, nth_call_that_fails_ends_as_documented_and_harms_no_other_lane,
-			    0, FAILURES_N + TRANSFERS_N);
-}
+RUN_TESTS(setup, teardown)

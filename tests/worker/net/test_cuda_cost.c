@@ -85,7 +85,7 @@ static struct cost total(void)
 	return all;
 }
 
-START_TEST(table_has_the_arithmetic_of_the_net)
+TEST(table_has_the_arithmetic_of_the_net)
 {
 	/* three times forward, but for the gradient of the images, which nobody wants */
 	const double macs = 3 * 651720 - 352800;
@@ -98,7 +98,6 @@ START_TEST(table_has_the_arithmetic_of_the_net)
 	ck_assert_int_eq(WEIGHTS, 62006);
 	ck_assert_double_eq(total().flops, 2 * BATCH * macs + 5.0 * WEIGHTS);
 }
-END_TEST
 
 /* --- as the worker gives it --- */
 
@@ -180,7 +179,7 @@ static float *weights(void)
 	return w;
 }
 
-START_TEST(step_of_lenet_at_batch_4_has_few_nodes)
+TEST(step_of_lenet_at_batch_4_has_few_nodes)
 {
 	const size_t head = sizeof((struct sw_head *)NULL)->row + sizeof(struct sw_step);
 	const struct sw_ops *cuda;
@@ -209,11 +208,10 @@ START_TEST(step_of_lenet_at_batch_4_has_few_nodes)
 	ck_assert_uint_eq(sw_shim.graph_runs, 2);
 	close_on(cuda);
 }
-END_TEST
 
 /* Epochs of four steps: the second's and each later one's are one launch, with one copy before the
  * first of them and none between them. */
-START_TEST(steps_of_lenet_at_batch_4_are_one_launch)
+TEST(steps_of_lenet_at_batch_4_are_one_launch)
 {
 	const size_t head = sizeof((struct sw_head *)NULL)->row + STEP_N * sizeof(struct sw_step);
 	const struct sw_ops *cuda;
@@ -254,10 +252,9 @@ START_TEST(steps_of_lenet_at_batch_4_are_one_launch)
 	free(device);
 	free(live);
 }
-END_TEST
 
 /* Each of CIFAR-10's epochs of 40,000 rows has so many launches. */
-START_TEST(epoch_of_lenet_has_few_launches)
+TEST(epoch_of_lenet_has_few_launches)
 {
 	const size_t steps_n = 40000 / BATCH;
 	struct sw_layout at;
@@ -270,12 +267,5 @@ START_TEST(epoch_of_lenet_has_few_launches)
 	ck_assert_uint_eq(at.steps, 18);
 	close_on(&sw_ops_cpu);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, table_has_the_arithmetic_of_the_net);
-	tcase_add_test(tcase, step_of_lenet_at_batch_4_has_few_nodes);
-	tcase_add_test(tcase, steps_of_lenet_at_batch_4_are_one_launch);
-	tcase_add_test(tcase, epoch_of_lenet_has_few_launches);
-}
+RUN_TESTS(NULL, NULL)

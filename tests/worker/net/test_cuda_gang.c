@@ -28,7 +28,7 @@ static const struct {
 } shapes[] = {{25, 2}, {4, 2}, {25, 3}, {4, 3}};
 
 /* _i & 1: the optimizer; _i / 2: the shape */
-START_TEST(gang_on_devices_has_the_bits_of_one_rank)
+TEST_LOOP(gang_on_devices_has_the_bits_of_one_rank, 0, 2 * (int)ROWS(shapes))
 {
 	struct sw_trainer t = _i & 1 ? adam : sgd;
 	const unsigned world = shapes[_i / 2].world;
@@ -40,7 +40,6 @@ START_TEST(gang_on_devices_has_the_bits_of_one_rank)
 	ck_assert_uint_eq(ranks[0].graph_runs, EPOCHS * (data.train.rows / t.batch_size) - 1);
 	ck_assert_uint_ne(data.train.rows % t.batch_size, 0);
 }
-END_TEST
 
 static sw_status no_graphs(struct sw_queue *q)
 {
@@ -78,7 +77,7 @@ static sw_status noted_eval(struct sw_queue *q, const float *x, const float *gam
 
 /* _i & 1: the optimizer; _i & 2: without graphs; _i / 4: two ranks, or three, of which the last has
  * no rows of the last batch */
-START_TEST(gang_on_devices_with_sync_is_one_rank_with_the_whole_batch)
+TEST_LOOP(gang_on_devices_with_sync_is_one_rank_with_the_whole_batch, 0, 8)
 {
 	struct sw_ops noted = *cuda;
 	const struct sw_ops *const tables[] = {&noted, &noted, &noted};
@@ -114,10 +113,9 @@ START_TEST(gang_on_devices_with_sync_is_one_rank_with_the_whole_batch)
 		for (int i = 0; i < 2; i++)
 			ck_assert_double_eq_tol(ranks[0].loss[e][i], one.loss[e][i], NEAR);
 }
-END_TEST
 
 /* _i: which ranks have no graphs, by bits: then none has */
-START_TEST(gang_on_devices_has_graphs_on_all_ranks_or_on_none)
+TEST_LOOP(gang_on_devices_has_graphs_on_all_ranks_or_on_none, 1, 4)
 {
 	struct sw_ops calls = *cuda;
 	const struct sw_ops *const tables[] = {_i & 1 ? &calls : NULL, _i & 2 ? &calls : NULL};
@@ -126,7 +124,6 @@ START_TEST(gang_on_devices_has_graphs_on_all_ranks_or_on_none)
 	gang_is_one(2, sgd, tables);
 	ck_assert_uint_eq(ranks[0].graph_runs, 0);
 }
-END_TEST
 
 static bool spoiled_early;
 
@@ -145,7 +142,7 @@ static sw_status spoiled_begin(struct sw_queue *q)
 
 /* Rank 1's first two recordings fail: the others' graphs wait for its third. _i: they are spoiled
  * when all is recorded; before a call of NCCL is, which would be the end of the communicator */
-START_TEST(gang_on_devices_waits_for_the_last_graph)
+TEST_LOOP(gang_on_devices_waits_for_the_last_graph, 0, 2)
 {
 	struct sw_ops spoiled = *cuda;
 	const struct sw_ops *const tables[] = {NULL, &spoiled};
@@ -155,10 +152,9 @@ START_TEST(gang_on_devices_waits_for_the_last_graph)
 	gang_is_one(2, sgd, tables);
 	ck_assert_uint_eq(ranks[0].graph_runs, EPOCHS * (data.train.rows / sgd.batch_size) - 3);
 }
-END_TEST
 
 /* Rows that do not fit the device: two buffers by turns. */
-START_TEST(gang_on_devices_whose_rows_are_staged_has_the_same_bits)
+TEST(gang_on_devices_whose_rows_are_staged_has_the_same_bits)
 {
 	sw_data_fini(&data);
 	device_bytes = 1000;
@@ -168,10 +164,9 @@ START_TEST(gang_on_devices_whose_rows_are_staged_has_the_same_bits)
 	gang_is_one(2, adam, NULL);
 	ck_assert_uint_gt(ranks[0].graph_runs, 0);
 }
-END_TEST
 
 /* _i: by calls, in graphs, and with a communicator whose end takes longer than anybody can wait */
-START_TEST(gang_on_devices_ends_when_a_rank_is_killed)
+TEST_LOOP(gang_on_devices_ends_when_a_rank_is_killed, 0, 3)
 {
 	int ends[2];
 	const int64_t began_us = sw_clock_mono_us();
@@ -188,7 +183,6 @@ START_TEST(gang_on_devices_ends_when_a_rank_is_killed)
 	ck_assert_uint_eq(ranks[0].left, 0);
 	ck_assert_int_lt(sw_clock_mono_us() - began_us, 10000000);
 }
-END_TEST
 
 #ifdef SW_SHIM_WATCH
 static sw_status fork_late(struct sw_queue *q, void **stream)
@@ -233,7 +227,7 @@ static const struct {
 	unsigned nth;
 } unsynced[] = {{false, 1}, {false, 2}, {false, 3}, {false, 4}, {true, 2}, {true, 3}, {true, 4}};
 
-START_TEST(shim_aborts_at_a_batch_norm_that_does_not_wait_for_sums)
+TEST_ROWS(shim_aborts_at_a_batch_norm_that_does_not_wait_for_sums, unsynced)
 {
 	struct sw_ops wrong = *cuda;
 	const struct sw_ops *const tables[] = {&wrong};
@@ -251,10 +245,9 @@ START_TEST(shim_aborts_at_a_batch_norm_that_does_not_wait_for_sums)
 	gang_ends(1, &end);
 	ck_assert(WIFSIGNALED(end) && WTERMSIG(end) == SIGABRT);
 }
-END_TEST
 
 /* _i: the fork is forgotten, the join */
-START_TEST(shim_aborts_at_a_net_that_does_not_wait_for_sums)
+TEST_LOOP(shim_aborts_at_a_net_that_does_not_wait_for_sums, 0, 2)
 {
 	struct sw_ops wrong = *cuda;
 	const struct sw_ops *const tables[] = {&wrong};
@@ -268,23 +261,6 @@ START_TEST(shim_aborts_at_a_net_that_does_not_wait_for_sums)
 	gang_ends(1, &end);
 	ck_assert(WIFSIGNALED(end) && WTERMSIG(end) == SIGABRT);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, gang_setup, gang_teardown);
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, gang_on_devices_has_the_bits_of_one_rank, 0,
-			    2 * (int)ROWS(shapes));
-	tcase_add_loop_test(tcase, gang_on_devices_with_sync_is_one_rank_with_the_whole_batch, 0,
-			    8);
-	tcase_add_loop_test(tcase, gang_on_devices_has_graphs_on_all_ranks_or_on_none, 1, 4);
-	tcase_add_loop_test(tcase, gang_on_devices_waits_for_the_last_graph, 0, 2);
-	tcase_add_test(tcase, gang_on_devices_whose_rows_are_staged_has_the_same_bits);
-	tcase_add_loop_test(tcase, gang_on_devices_ends_when_a_rank_is_killed, 0, 3);
-#ifdef SW_SHIM_WATCH
-	tcase_add_rows(tcase, shim_aborts_at_a_batch_norm_that_does_not_wait_for_sums, unsynced);
-	tcase_add_loop_test(tcase, shim_aborts_at_a_net_that_does_not_wait_for_sums, 0, 2);
-#endif
-}
+RUN_TESTS(gang_setup, gang_teardown)

@@ -25,7 +25,7 @@ static const struct {
 } shapes[] = {{25, 0, 5}, {25, 10, 5}, {4, 0, 17}, {4, 3, 7}};
 
 /* _i & 1: the optimizer; _i / 2: the shape */
-START_TEST(net_by_graphs_has_the_bits_of_calls)
+TEST_LOOP(net_by_graphs_has_the_bits_of_calls, 0, 8)
 {
 	struct sw_trainer t = _i & 1 ? adam : sgd;
 	struct sw_ops calls = *cuda;
@@ -46,11 +46,10 @@ START_TEST(net_by_graphs_has_the_bits_of_calls)
 	ck_assert_uint_eq(sw_shim.graph_runs, launches(whole, by_graphs.steps));
 	same_bits(&by_graphs, &by_calls);
 }
-END_TEST
 
 /* Crops and mirrors are drawn by the epoch and the row's number, which are no arguments of a graph;
  * resident rows are found by the order, staged ones lie in turn. */
-START_TEST(net_of_images_has_the_bits_of_calls_resident_and_streamed)
+TEST(net_of_images_has_the_bits_of_calls_resident_and_streamed)
 {
 	static const char set[] = "{\"format\": \"synthetic\", \"image\": [1, 6, 6], \"rows\": "
 				  "50, \"classes\": 3, \"augment\": {\"crop\": 2, \"flip\": "
@@ -82,7 +81,6 @@ START_TEST(net_of_images_has_the_bits_of_calls_resident_and_streamed)
 	ck_assert_uint_eq(streamed.steps, 1);
 	same_bits(&streamed, &by_calls);
 }
-END_TEST
 
 /* What a checkpoint holds of a net without batchnorm. */
 static struct {
@@ -114,7 +112,7 @@ static sw_status begin_there(void *ctx, struct sw_net *net, uint64_t *epoch, str
 }
 
 /* The first batch after it is calls, so that graphs of many begin elsewhere in the epoch. */
-START_TEST(net_that_goes_on_has_the_bits_of_one_that_never_stopped)
+TEST(net_that_goes_on_has_the_bits_of_one_that_never_stopped)
 {
 	struct sw_trainer t = adam;
 	struct curve whole = {0}, rest = {0};
@@ -131,9 +129,8 @@ START_TEST(net_that_goes_on_has_the_bits_of_one_that_never_stopped)
 	ck_assert_uint_eq(rest.n, EPOCHS - 1);
 	ck_assert_mem_eq(rest.loss, whole.loss[1], sizeof whole.loss[0] * (EPOCHS - 1));
 }
-END_TEST
 
-START_TEST(net_that_is_stopped_begins_no_more_launches)
+TEST(net_that_is_stopped_begins_no_more_launches)
 {
 	struct sw_trainer t = adam;
 	struct curve c;
@@ -147,10 +144,9 @@ START_TEST(net_that_is_stopped_begins_no_more_launches)
 	/* calls, a launch, and then it was told */
 	ck_assert_uint_eq(sw_shim.graph_runs, 1);
 }
-END_TEST
 
 /* _i: recordings that fail. Two more tries, at the next steps; the bits are those of calls. */
-START_TEST(net_whose_recording_fails_tries_again)
+TEST_LOOP(net_whose_recording_fails_tries_again, 1, 5)
 {
 	const unsigned fail = (unsigned)_i, whole = (unsigned)data.train.rows / 25;
 	struct sw_ops calls = *cuda;
@@ -170,7 +166,6 @@ START_TEST(net_whose_recording_fails_tries_again)
 	same_bits(&by_graphs, &by_calls);
 	sw_shim.spoil = 0;
 }
-END_TEST
 
 /* A table that, asked for more than so many rows, is short of memory once. */
 static size_t short_rows;
@@ -186,7 +181,7 @@ static sw_status short_backward(struct sw_queue *q, const float *x, const float 
 	return cuda->linear_backward(q, x, w, y, dy, dx, dw, db, B, in, out, act, half);
 }
 
-START_TEST(net_that_shrinks_records_its_step_anew)
+TEST(net_that_shrinks_records_its_step_anew)
 {
 	struct sw_ops ops = *cuda;
 	struct curve whole, part;
@@ -206,15 +201,5 @@ START_TEST(net_that_shrinks_records_its_step_anew)
 	for (int i = 0; i < EPOCHS; i++)
 		ck_assert_double_eq_tol(part.loss[i][1], whole.loss[i][1], 1e-5);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, net_by_graphs_has_the_bits_of_calls, 0, 8);
-	tcase_add_test(tcase, net_of_images_has_the_bits_of_calls_resident_and_streamed);
-	tcase_add_test(tcase, net_that_goes_on_has_the_bits_of_one_that_never_stopped);
-	tcase_add_test(tcase, net_that_is_stopped_begins_no_more_launches);
-	tcase_add_loop_test(tcase, net_whose_recording_fails_tries_again, 1, 5);
-	tcase_add_test(tcase, net_that_shrinks_records_its_step_anew);
-}
+RUN_TESTS(setup, teardown)

@@ -126,7 +126,7 @@ static void same(struct one *a, struct one *b, double tolerance)
 
 /* A step that lacks memory outside of the arena gets what smaller parts of the batch do not
  * need. */
-START_TEST(net_that_shrinks_gives_memory_back)
+TEST(net_that_shrinks_gives_memory_back)
 {
 	const size_t all = sw_shim.memory_bytes;
 	struct one whole, part;
@@ -149,11 +149,10 @@ START_TEST(net_that_shrinks_gives_memory_back)
 	one_close(&part);
 	same(&whole, &part, 1e-4);
 }
-END_TEST
 
 /* The device is lost while a step that lacks memory takes a smaller piece: that is what it ends
  * with, for a want of memory would be the trial's fault. */
-START_TEST(device_that_is_lost_in_shrinking_is_told)
+TEST(device_that_is_lost_in_shrinking_is_told)
 {
 	struct one part;
 
@@ -169,10 +168,9 @@ START_TEST(device_that_is_lost_in_shrinking_is_told)
 	sw_net_destroy(&part.net);
 	cuda->queue_destroy(part.q);
 }
-END_TEST
 
 /* One of eight shrinks and one ends; the others have the bits of nets alone. */
-START_TEST(net_that_lacks_memory_leaves_the_others_theirs)
+TEST(net_that_lacks_memory_leaves_the_others_theirs)
 {
 	static struct one alone[NETS_N], together[NETS_N];
 	const size_t all = sw_shim.memory_bytes;
@@ -203,10 +201,9 @@ START_TEST(net_that_lacks_memory_leaves_the_others_theirs)
 		free(together[n].weights);
 	}
 }
-END_TEST
 
 /* Of eight lanes that take turns, by graphs, each has the bits of a net alone. */
-START_TEST(nets_in_eight_lanes_have_the_bits_of_one)
+TEST(nets_in_eight_lanes_have_the_bits_of_one)
 {
 	static struct one alone[NETS_N], together[NETS_N];
 	const size_t graphs = sw_shim.graph_runs;
@@ -224,10 +221,9 @@ START_TEST(nets_in_eight_lanes_have_the_bits_of_one)
 		same(&alone[n], &together[n], 0);
 	}
 }
-END_TEST
 
 /* A convolution's products are made some images at a time, and so are their operands. */
-START_TEST(memory_of_bf16_products_is_that_of_some_images)
+TEST(memory_of_bf16_products_is_that_of_some_images)
 {
 	struct sw_conv few = {
 		.B = 8, .C = 64, .H = 8, .W = 8, .O = 64, .kh = 3, .kw = 3, .stride = 1, .pad = 1};
@@ -242,14 +238,5 @@ START_TEST(memory_of_bf16_products_is_that_of_some_images)
 	ck_assert_uint_lt(cuda->conv2d_products(SW_BF16, &many) - fp32,
 			  2 * (2 * 64 * 576 + 64 * 576));
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, net_that_shrinks_gives_memory_back);
-	tcase_add_test(tcase, device_that_is_lost_in_shrinking_is_told);
-	tcase_add_test(tcase, memory_of_bf16_products_is_that_of_some_images);
-	tcase_add_test(tcase, nets_in_eight_lanes_have_the_bits_of_one);
-	tcase_add_test(tcase, net_that_lacks_memory_leaves_the_others_theirs);
-}
+RUN_TESTS(setup, teardown)

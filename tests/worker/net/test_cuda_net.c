@@ -20,7 +20,7 @@ static double largest_difference(const struct curve *a, const struct curve *b)
 	return most;
 }
 
-START_TEST(net_has_the_curve_of_the_cpu)
+TEST_LOOP(net_has_the_curve_of_the_cpu, 0, 2)
 {
 	const struct sw_trainer t = _i & 1 ? adam : sgd;
 	struct curve device, live;
@@ -34,11 +34,10 @@ START_TEST(net_has_the_curve_of_the_cpu)
 	ck_assert_double_lt(largest_difference(&device, &live), 1e-4);
 	ck_assert_double_lt(live.loss[EPOCHS - 1][1], live.loss[0][1]);
 }
-END_TEST
 
 /* Data that do not fit: fetched a batch ahead, and the curve is the same. _i & 1: the table, the
  * device's or the CPU's; _i & 2: in parts */
-START_TEST(net_of_streamed_rows_has_the_bits_of_resident_ones)
+TEST_LOOP(net_of_streamed_rows_has_the_bits_of_resident_ones, 0, 4)
 {
 	const struct sw_ops *ops = _i & 1 ? &sw_ops_cpu : cuda;
 	struct sw_trainer t = adam;
@@ -70,11 +69,10 @@ START_TEST(net_of_streamed_rows_has_the_bits_of_resident_ones)
 	device_bytes = 0;
 	open_on(cuda);
 }
-END_TEST
 
 /* A card that is almost full: parts of a batch, whatever memory() says first. */
 #ifndef SW_TEST_GPU
-START_TEST(net_on_a_small_card_goes_in_parts_or_says_that_it_does_not_fit)
+TEST(net_on_a_small_card_goes_in_parts_or_says_that_it_does_not_fit)
 {
 	struct curve whole, part;
 	const size_t used = sw_shim.used_bytes, all = sw_shim.memory_bytes;
@@ -93,11 +91,10 @@ START_TEST(net_on_a_small_card_goes_in_parts_or_says_that_it_does_not_fit)
 	ck_assert_int_eq(train(&part, cuda, &adam, NULL), SW_NOMEM);
 	sw_shim.memory_bytes = all;
 }
-END_TEST
 #endif
 
 /* _i: enum sw_precision */
-START_TEST(net_of_another_precision_is_near_and_has_its_own_bits)
+TEST_LOOP(net_of_another_precision_is_near_and_has_its_own_bits, SW_TF32, SW_BF16 + 1)
 {
 	struct sw_trainer t = sgd;
 	struct curve whole, part, again;
@@ -126,7 +123,6 @@ START_TEST(net_of_another_precision_is_near_and_has_its_own_bits)
 	same_bits(&whole, &again);
 	sw_cuda_linear_force(0);
 }
-END_TEST
 
 /* Of 25 rows forward and dx of the layer 1024 to 512 are large enough, not its dw, and no product
  * of the others; of 8 rows none is. */
@@ -178,7 +174,7 @@ static sw_status backward_alone(struct sw_queue *on, const float *x, const float
 
 /* A copy of the weights that is not made anew when they change is other weights; one of a layer's
  * input that lies where something else is written is another input. */
-START_TEST(net_of_bf16_has_the_bits_of_operands_rounded_for_each_product)
+TEST_LOOP(net_of_bf16_has_the_bits_of_operands_rounded_for_each_product, 0, 2)
 {
 	struct sw_trainer t = adam;
 	struct sw_ops ops = *cuda;
@@ -205,11 +201,10 @@ START_TEST(net_of_bf16_has_the_bits_of_operands_rounded_for_each_product)
 	ck_assert_uint_lt(kernels, sw_shim.given.kernels);
 	sw_cuda_linear_force(0);
 }
-END_TEST
 #endif
 
 #ifndef SW_TEST_GPU
-START_TEST(net_trains_without_cublas_unless_it_needs_a_product_of_it)
+TEST(net_trains_without_cublas_unless_it_needs_a_product_of_it)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct curve with, without;
@@ -224,13 +219,12 @@ START_TEST(net_trains_without_cublas_unless_it_needs_a_product_of_it)
 		      err.msg);
 	sw_cuda_linear_force(0);
 }
-END_TEST
 #endif
 
 /* The size of its workspace may decide on cuBLAS's algorithm, and so on bits: neighbours must
  * not. */
 #ifndef SW_TEST_GPU
-START_TEST(net_beside_neighbours_has_the_workspace_of_a_net_alone_or_does_not_fit)
+TEST(net_beside_neighbours_has_the_workspace_of_a_net_alone_or_does_not_fit)
 {
 	const size_t all = sw_shim.memory_bytes;
 	struct curve alone, beside;
@@ -252,10 +246,9 @@ START_TEST(net_beside_neighbours_has_the_workspace_of_a_net_alone_or_does_not_fi
 	sw_shim.memory_bytes = all;
 	sw_cuda_linear_force(0);
 }
-END_TEST
 #endif
 
-START_TEST(net_of_another_precision_on_a_cpu_says_so)
+TEST(net_of_another_precision_on_a_cpu_says_so)
 {
 	struct sw_trainer t = sgd;
 	struct sw_err err = SW_ERR_INIT;
@@ -270,11 +263,10 @@ START_TEST(net_of_another_precision_on_a_cpu_says_so)
 	close_on(&sw_ops_cpu);
 	open_on(cuda);
 }
-END_TEST
 
 /* The nth piece of work breaks the device, wherever it is: no crash, no leak, one status. */
 #ifndef SW_TEST_GPU
-START_TEST(net_on_a_device_that_is_lost_says_so)
+TEST_LOOP(net_on_a_device_that_is_lost_says_so, 0, 5)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct curve c;
@@ -287,11 +279,10 @@ START_TEST(net_on_a_device_that_is_lost_says_so)
 	sw_shim.lost = false; /* for teardown, which counts */
 	sw_shim.lose_at = 0;
 }
-END_TEST
 #endif
 
 #ifdef SW_FAULTS
-START_TEST(net_without_memory_fails_cleanly_or_does_without)
+TEST_LOOP(net_without_memory_fails_cleanly_or_does_without, 0, 2)
 {
 	struct sw_trainer t = sgd;
 	struct curve whole, c;
@@ -316,7 +307,6 @@ START_TEST(net_without_memory_fails_cleanly_or_does_without)
 	}
 	ck_assert_int_eq(survived > 0, _i == 0);
 }
-END_TEST
 #endif
 
 SUITE(tcase)
@@ -330,31 +320,6 @@ SUITE(tcase)
 	}
 #endif
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, net_has_the_curve_of_the_cpu, 0, 2);
-	tcase_add_loop_test(tcase, net_of_streamed_rows_has_the_bits_of_resident_ones, 0, 4);
-#ifndef SW_TEST_GPU
-	tcase_add_test(tcase, net_on_a_small_card_goes_in_parts_or_says_that_it_does_not_fit);
-#endif
-	tcase_add_loop_test(tcase, net_of_another_precision_is_near_and_has_its_own_bits, SW_TF32,
-			    SW_BF16 + 1);
 	tcase_add_loop_test(tcase, net_knows_which_part_of_its_products_tf32_takes, 8, 9);
 	tcase_add_loop_test(tcase, net_knows_which_part_of_its_products_tf32_takes, 25, 26);
-#ifndef SW_TEST_GPU
-	tcase_add_loop_test(tcase, net_of_bf16_has_the_bits_of_operands_rounded_for_each_product, 0,
-			    2);
-#endif
-#ifndef SW_TEST_GPU
-	tcase_add_test(tcase, net_trains_without_cublas_unless_it_needs_a_product_of_it);
-#endif
-#ifndef SW_TEST_GPU
-	tcase_add_test(tcase,
-		       net_beside_neighbours_has_the_workspace_of_a_net_alone_or_does_not_fit);
-#endif
-	tcase_add_test(tcase, net_of_another_precision_on_a_cpu_says_so);
-#ifndef SW_TEST_GPU
-	tcase_add_loop_test(tcase, net_on_a_device_that_is_lost_says_so, 0, 5);
-#endif
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, net_without_memory_fails_cleanly_or_does_without, 0, 2);
-#endif
 }

@@ -37,7 +37,7 @@ static void unstaged(int i, struct sw_trainer t, struct rank *out)
 }
 
 /* _i & 1: the optimizer, and clipping; _i / 2: the shape */
-START_TEST(pipeline_on_devices_has_the_bits_of_ranks_without_stages)
+TEST_LOOP(pipeline_on_devices_has_the_bits_of_ranks_without_stages, 0, 2 * (int)ROWS(shapes))
 {
 	struct sw_trainer t = staged(_i & 1 ? adam : sgd, _i / 2);
 	static struct rank one;
@@ -53,7 +53,6 @@ START_TEST(pipeline_on_devices_has_the_bits_of_ranks_without_stages)
 	ck_assert_uint_eq(ranks[0].graph_runs, EPOCHS * (data.train.rows / t.batch_size) - 1);
 	ck_assert_uint_ne(data.train.rows % t.batch_size, 0);
 }
-END_TEST
 
 static sw_status no_graphs(struct sw_queue *q)
 {
@@ -61,7 +60,7 @@ static sw_status no_graphs(struct sw_queue *q)
 	return SW_UNSUPPORTED;
 }
 
-START_TEST(pipeline_on_devices_has_graphs_on_all_stages_or_on_none)
+TEST(pipeline_on_devices_has_graphs_on_all_stages_or_on_none)
 {
 	struct sw_ops calls = *cuda;
 	const struct sw_ops *const tables[] = {NULL, &calls};
@@ -76,7 +75,6 @@ START_TEST(pipeline_on_devices_has_graphs_on_all_stages_or_on_none)
 	gang_is(2, ends, &one);
 	ck_assert_uint_eq(ranks[0].graph_runs, 0);
 }
-END_TEST
 
 /* In the first step, which is made by calls, and later: by calls, or in graphs. Of four ranks rank
  * 0 has one communicator with all, and one with rank 2. */
@@ -87,7 +85,7 @@ static const struct {
 } kills[] = {{0, 2, false}, {0, 10, false}, {4, 2, false}, {4, 4, true},   {4, 7, true},
 	     {4, 9, true},  {4, 11, true},  {4, 8, false}, {4, 10, false}, {4, 11, false}};
 
-START_TEST(pipeline_on_devices_ends_when_a_stage_is_killed)
+TEST_ROWS(pipeline_on_devices_ends_when_a_stage_is_killed, kills)
 {
 	const unsigned world = shapes[kills[_i].shape].world;
 	struct sw_ops calls = *cuda;
@@ -111,7 +109,6 @@ START_TEST(pipeline_on_devices_ends_when_a_stage_is_killed)
 		ck_assert_uint_eq(ranks[r].left, 0);
 	}
 }
-END_TEST
 
 #ifdef SW_SHIM_WATCH
 static sw_status fork_late(struct sw_queue *q, void **stream)
@@ -132,7 +129,7 @@ static sw_status join_never(struct sw_queue *q)
 }
 
 /* A value that is sent before it is made; one that is read before it has come. */
-START_TEST(shim_aborts_at_a_stage_that_does_not_wait_for_a_value)
+TEST_LOOP(shim_aborts_at_a_stage_that_does_not_wait_for_a_value, 0, 2)
 {
 	struct sw_ops wrong = *cuda;
 	const struct sw_ops *const tables[] = {_i ? NULL : &wrong, _i ? &wrong : NULL};
@@ -147,18 +144,6 @@ START_TEST(shim_aborts_at_a_stage_that_does_not_wait_for_a_value)
 	gang_ends(2, ends);
 	ck_assert(WIFSIGNALED(ends[_i]) && WTERMSIG(ends[_i]) == SIGABRT);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, gang_setup, gang_teardown);
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, pipeline_on_devices_has_the_bits_of_ranks_without_stages, 0,
-			    2 * (int)ROWS(shapes));
-	tcase_add_test(tcase, pipeline_on_devices_has_graphs_on_all_stages_or_on_none);
-	tcase_add_rows(tcase, pipeline_on_devices_ends_when_a_stage_is_killed, kills);
-#ifdef SW_SHIM_WATCH
-	tcase_add_loop_test(tcase, shim_aborts_at_a_stage_that_does_not_wait_for_a_value, 0, 2);
-#endif
-}
+RUN_TESTS(gang_setup, gang_teardown)

@@ -87,14 +87,13 @@ static void gang_has_the_bits_of_parts(size_t i, unsigned world)
 	gang_teardown();
 }
 
-START_TEST(gang_of_ranks_has_the_bits_of_one_rank_in_parts)
+TEST_LOOP(gang_of_ranks_has_the_bits_of_one_rank_in_parts, 0, 3 * (int)ROWS(cases))
 {
 	static const unsigned worlds[] = {2, 3, 4};
 	const unsigned world = worlds[(size_t)_i % ROWS(worlds)];
 
 	gang_has_the_bits_of_parts((size_t)_i / ROWS(worlds), world);
 }
-END_TEST
 
 static sw_status counted_transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
 				  size_t bytes)
@@ -136,7 +135,8 @@ static size_t bytes_of(unsigned ranks, unsigned rank, unsigned stage)
 
 /* The rows of a batch are fetched to a stage of two, by turns. The last batch is odd. _i: as many
  * cases, each with three ranks and with eight; and a pipeline */
-START_TEST(gang_whose_rows_are_streamed_has_the_same_bits_and_each_rank_fetches_its_own)
+TEST_LOOP(gang_whose_rows_are_streamed_has_the_same_bits_and_each_rank_fetches_its_own, 0,
+	  2 * (int)ROWS(cases) + 1)
 {
 	const bool pipeline = (size_t)_i == 2 * ROWS(cases);
 	const size_t i = pipeline ? 0 : (size_t)_i / 2;
@@ -165,10 +165,9 @@ START_TEST(gang_whose_rows_are_streamed_has_the_same_bits_and_each_rank_fetches_
 				  bytes_of(world / stages, r / stages, r % stages));
 	gang_teardown();
 }
-END_TEST
 
 /* A net of over 2 million weights is summed in three buckets. */
-START_TEST(gang_sums_large_nets_by_buckets)
+TEST(gang_sums_large_nets_by_buckets)
 {
 	struct rank parts;
 
@@ -184,10 +183,9 @@ START_TEST(gang_sums_large_nets_by_buckets)
 	steps_are_of(&parts, 0);
 	gang_teardown();
 }
-END_TEST
 
 /* A rank that takes its share in parts adds them up first: another order of the same sum. */
-START_TEST(gang_of_ranks_in_parts_has_the_same_curve)
+TEST_LOOP(gang_of_ranks_in_parts_has_the_same_curve, 0, 5)
 {
 	struct rank whole;
 
@@ -200,15 +198,5 @@ START_TEST(gang_of_ranks_in_parts_has_the_same_curve)
 	reports_are_of(&whole, 0, 2e-4, true);
 	gang_teardown();
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, gang_of_ranks_has_the_bits_of_one_rank_in_parts, 0,
-			    3 * (int)ROWS(cases));
-	tcase_add_loop_test(
-		tcase, gang_whose_rows_are_streamed_has_the_same_bits_and_each_rank_fetches_its_own,
-		0, 2 * (int)ROWS(cases) + 1);
-	tcase_add_test(tcase, gang_sums_large_nets_by_buckets);
-	tcase_add_loop_test(tcase, gang_of_ranks_in_parts_has_the_same_curve, 0, 5);
-}
+RUN_TESTS(NULL, NULL)

@@ -36,7 +36,7 @@ static struct rank alone(unsigned world)
 	return gang.rank[0];
 }
 
-START_TEST(gang_that_is_stopped_ends_before_the_same_step)
+TEST_LOOP(gang_that_is_stopped_ends_before_the_same_step, 0, 2 * EPOCH_ASKS)
 {
 	gang.stop_after = (size_t)_i + 1;
 	gang_run(3);
@@ -50,9 +50,8 @@ START_TEST(gang_that_is_stopped_ends_before_the_same_step)
 	ck_assert_uint_eq(gang.rank[0].steps, gang.stop_after / EPOCH_ASKS * EPOCH_STEPS +
 						      (left < EPOCH_STEPS ? left : EPOCH_STEPS));
 }
-END_TEST
 
-START_TEST(gang_whose_report_is_refused_ends)
+TEST(gang_whose_report_is_refused_ends)
 {
 	gang.refuses = true;
 	gang_run(4);
@@ -61,9 +60,8 @@ START_TEST(gang_whose_report_is_refused_ends)
 	ck_assert_uint_eq(gang.rank[0].reports, 1);
 	ck_assert_uint_eq(gang.rank[0].steps, EPOCH_STEPS);
 }
-END_TEST
 
-START_TEST(gang_without_a_better_loss_ends_by_patience)
+TEST(gang_without_a_better_loss_ends_by_patience)
 {
 	gang.trainer.lr = 1e-30;
 	gang.trainer.epochs = 40;
@@ -81,9 +79,8 @@ START_TEST(gang_without_a_better_loss_ends_by_patience)
 	ck_assert_int_eq(gang.rank[0].end, SW_TRAIN_STALE);
 	ck_assert_uint_eq(gang.rank[0].reports, 1);
 }
-END_TEST
 
-START_TEST(gang_that_diverges_ends_on_all_ranks)
+TEST(gang_that_diverges_ends_on_all_ranks)
 {
 	gang.trainer.optimizer = SW_SGD;
 	gang.trainer.lr = 1e30;
@@ -93,10 +90,9 @@ START_TEST(gang_that_diverges_ends_on_all_ranks)
 	ck_assert_int_eq(gang.rank[0].end, SW_TRAIN_DIVERGED);
 	ck_assert_uint_eq(gang.rank[0].reports, 1);
 }
-END_TEST
 
 /* From one rank's checkpoint, and one rank from the gang's: the bits of no interruption. */
-START_TEST(gang_goes_on_from_a_checkpoint_bit_for_bit)
+TEST(gang_goes_on_from_a_checkpoint_bit_for_bit)
 {
 	struct rank one;
 
@@ -120,11 +116,10 @@ START_TEST(gang_goes_on_from_a_checkpoint_bit_for_bit)
 		ck_assert_uint_eq(gang.rank[r].steps, 0);
 	}
 }
-END_TEST
 
 /* Whatever share of the validation rows a rank has, rank 0's statistics are those of the report,
  * and of the checkpoint. */
-START_TEST(gang_is_evaluated_with_the_statistics_of_rank_0)
+TEST(gang_is_evaluated_with_the_statistics_of_rank_0)
 {
 	const struct sw_checkpoint_id id = {.sweep = 1, .trial = 2, .epoch = 4};
 	struct sw_metrics m;
@@ -148,16 +143,14 @@ START_TEST(gang_is_evaluated_with_the_statistics_of_rank_0)
 	near(gang.rank[0].e[3].val_loss, m.loss_sum / m.rows, 1e-12, "val_loss", 3);
 	sw_net_destroy(&net);
 }
-END_TEST
 
-START_TEST(gang_without_its_checkpoint_ends_with_the_line_of_rank_0)
+TEST(gang_without_its_checkpoint_ends_with_the_line_of_rank_0)
 {
 	gang.from = 2;
 	gang_run(3);
 	all_failed(gang.rank[0].rc, "the checkpoint 2-2.ckpt cannot be read");
 	ck_assert_int_ne(gang.rank[0].rc, SW_OK);
 }
-END_TEST
 
 static unsigned calls, fail_from, fail_to; /* of a rank's own process: call numbers from 1 */
 static size_t fail_width;                  /* of inputs of the layer that fails; 0: any */
@@ -182,7 +175,7 @@ static void spoil_backward(struct sw_ops *ops, unsigned rank)
 		ops->linear_backward = failing_backward;
 }
 
-START_TEST(gang_with_a_rank_that_fails_ends_with_its_error)
+TEST(gang_with_a_rank_that_fails_ends_with_its_error)
 {
 	fail_with = SW_UNSUPPORTED;
 	fail_from = fail_to = 7;
@@ -190,10 +183,9 @@ START_TEST(gang_with_a_rank_that_fails_ends_with_its_error)
 	gang_run(3);
 	all_failed(SW_UNSUPPORTED, "training failed on cpu: not supported");
 }
-END_TEST
 
 /* Before the sum of the step begins a rank halves its part, and the others wait for it. */
-START_TEST(gang_with_a_rank_short_of_memory_goes_on)
+TEST(gang_with_a_rank_short_of_memory_goes_on)
 {
 	struct rank one;
 
@@ -207,10 +199,9 @@ START_TEST(gang_with_a_rank_short_of_memory_goes_on)
 	ck_assert_uint_eq(gang.rank[0].steps, one.steps);
 	reports_are_of(&one, 0, 1e-4, true);
 }
-END_TEST
 
 /* After that others may have its part already. The first layer's inputs are 2000. */
-START_TEST(gang_with_a_rank_short_of_memory_in_the_sum_ends)
+TEST(gang_with_a_rank_short_of_memory_in_the_sum_ends)
 {
 	gang_teardown();
 	gang_setup("{\"format\": \"synthetic\", \"features\": 2000, \"rows\": 40, \"classes\": 7}",
@@ -227,7 +218,6 @@ START_TEST(gang_with_a_rank_short_of_memory_in_the_sum_ends)
 	ck_assert_uint_eq(gang.rank[0].steps, 1);
 	ck_assert_uint_eq(gang.rank[1].steps, 1);
 }
-END_TEST
 
 static sw_status failing_counts(struct sw_queue *q, const float *z, const int32_t *label,
 				int64_t *counts, size_t B, size_t C)
@@ -243,7 +233,7 @@ static void spoil_counts(struct sw_ops *ops, unsigned rank)
 		ops->class_counts = failing_counts;
 }
 
-START_TEST(gang_with_a_rank_short_of_memory_in_evaluation_begins_it_again)
+TEST(gang_with_a_rank_short_of_memory_in_evaluation_begins_it_again)
 {
 	const struct rank one = alone(2);
 
@@ -252,7 +242,6 @@ START_TEST(gang_with_a_rank_short_of_memory_in_evaluation_begins_it_again)
 	ranks_are_alike();
 	reports_are_of(&one, 0, 1e-4, true);
 }
-END_TEST
 
 #ifdef SW_FAULTS
 static unsigned fail_nth, fail_rank;
@@ -265,7 +254,7 @@ static void spoil_malloc(struct sw_ops *ops, unsigned rank)
 }
 
 /* _i: the rank. Where a smaller arena makes it good, all go on; else all end. */
-START_TEST(gang_with_a_rank_without_memory_fails_cleanly_at_each_call)
+TEST_LOOP(gang_with_a_rank_without_memory_fails_cleanly_at_each_call, 0, 2)
 {
 	unsigned failed = 0;
 
@@ -287,10 +276,9 @@ START_TEST(gang_with_a_rank_without_memory_fails_cleanly_at_each_call)
 	ck_assert_uint_gt(failed, 5);
 	ck_assert_int_eq(gang.rank[0].rc, SW_OK);
 }
-END_TEST
 #endif
 
-START_TEST(gang_of_another_number_of_ranks_than_its_trainer_says_is_refused)
+TEST(gang_of_another_number_of_ranks_than_its_trainer_says_is_refused)
 {
 	struct sw_comm_seat place = {.rank = 0};
 	const struct sw_train_hooks hooks = {.go_on = gang_go_on, .report = gang_report};
@@ -315,26 +303,5 @@ START_TEST(gang_of_another_number_of_ranks_than_its_trainer_says_is_refused)
 	sw_comm_close(comm);
 	close(place.fd);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, gang_teardown);
-	tcase_add_loop_test(tcase, gang_that_is_stopped_ends_before_the_same_step, 0,
-			    2 * EPOCH_ASKS);
-	tcase_add_test(tcase, gang_whose_report_is_refused_ends);
-	tcase_add_test(tcase, gang_without_a_better_loss_ends_by_patience);
-	tcase_add_test(tcase, gang_that_diverges_ends_on_all_ranks);
-	tcase_add_test(tcase, gang_goes_on_from_a_checkpoint_bit_for_bit);
-	tcase_add_test(tcase, gang_is_evaluated_with_the_statistics_of_rank_0);
-	tcase_add_test(tcase, gang_without_its_checkpoint_ends_with_the_line_of_rank_0);
-	tcase_add_test(tcase, gang_with_a_rank_that_fails_ends_with_its_error);
-	tcase_add_test(tcase, gang_with_a_rank_short_of_memory_goes_on);
-	tcase_add_test(tcase, gang_with_a_rank_short_of_memory_in_the_sum_ends);
-	tcase_add_test(tcase, gang_with_a_rank_short_of_memory_in_evaluation_begins_it_again);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, gang_with_a_rank_without_memory_fails_cleanly_at_each_call, 0,
-			    2);
-#endif
-	tcase_add_test(tcase, gang_of_another_number_of_ranks_than_its_trainer_says_is_refused);
-}
+RUN_TESTS(setup, gang_teardown)

@@ -107,13 +107,12 @@ static void gang_of(size_t i)
 	gang_teardown();
 }
 
-START_TEST(gang_with_sync_is_one_rank_with_the_whole_batch)
+TEST_LOOP(gang_with_sync_is_one_rank_with_the_whole_batch, 0, 3 * (int)ROWS(cases))
 {
 	gang_of((size_t)_i);
 }
-END_TEST
 
-START_TEST(gang_without_sync_is_far_from_one_rank)
+TEST_ROWS(gang_without_sync_is_far_from_one_rank, cases)
 {
 	const struct rank one = alone((size_t)_i);
 
@@ -122,10 +121,9 @@ START_TEST(gang_without_sync_is_far_from_one_rank)
 	ck_assert_msg(distance(&one) > FAR, "%g", distance(&one));
 	gang_teardown();
 }
-END_TEST
 
 /* A net without batch norms makes the sums that it makes without the option. */
-START_TEST(gang_with_sync_and_without_norms_has_the_bits_of_parts)
+TEST(gang_with_sync_and_without_norms_has_the_bits_of_parts)
 {
 	struct rank plain;
 
@@ -142,7 +140,6 @@ START_TEST(gang_with_sync_and_without_norms_has_the_bits_of_parts)
 	reports_are_of(&plain, 0, 0, true);
 	gang_teardown();
 }
-END_TEST
 
 /* --- memory: a rank's rows stay together --- */
 
@@ -163,7 +160,7 @@ static void all_end_for_want_of_memory(const char *line)
 	}
 }
 
-START_TEST(gang_with_sync_whose_part_does_not_fit_ends)
+TEST(gang_with_sync_whose_part_does_not_fit_ends)
 {
 	synced();
 	gang.trainer.memory = 20000;
@@ -175,7 +172,6 @@ START_TEST(gang_with_sync_whose_part_does_not_fit_ends)
 	ck_assert_uint_gt(gang.rank[0].oom_events, 0);
 	gang_teardown();
 }
-END_TEST
 
 static sw_status short_of_memory(struct sw_queue *q, const float *y, const float *dy, float *dx,
 				 size_t n)
@@ -190,7 +186,7 @@ static void run_short(struct sw_ops *ops, unsigned rank)
 }
 
 /* In mid-step, between the sums of batch norms. */
-START_TEST(gang_with_sync_that_runs_short_of_memory_ends)
+TEST(gang_with_sync_that_runs_short_of_memory_ends)
 {
 	synced();
 	gang.spoil = run_short;
@@ -200,14 +196,5 @@ START_TEST(gang_with_sync_that_runs_short_of_memory_ends)
 	ck_assert_uint_eq(gang.rank[1].oom_events, 0);
 	gang_teardown();
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, gang_with_sync_is_one_rank_with_the_whole_batch, 0,
-			    3 * (int)ROWS(cases));
-	tcase_add_rows(tcase, gang_without_sync_is_far_from_one_rank, cases);
-	tcase_add_test(tcase, gang_with_sync_and_without_norms_has_the_bits_of_parts);
-	tcase_add_test(tcase, gang_with_sync_whose_part_does_not_fit_ends);
-	tcase_add_test(tcase, gang_with_sync_that_runs_short_of_memory_ends);
-}
+RUN_TESTS(NULL, NULL)

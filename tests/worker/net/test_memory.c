@@ -70,7 +70,7 @@ static void same(const struct curve *a, const struct curve *b)
 	}
 }
 
-START_TEST(layout_fits_every_cap_by_halving_or_says_that_it_does_not)
+TEST(layout_fits_every_cap_by_halving_or_says_that_it_does_not)
 {
 	struct sw_layout whole, at, one;
 	struct sw_trainer t = trainer;
@@ -104,9 +104,8 @@ START_TEST(layout_fits_every_cap_by_halving_or_says_that_it_does_not)
 				       &sw_ops_cpu, one.bytes - 1, &halved, NULL),
 			 SW_NOMEM);
 }
-END_TEST
 
-START_TEST(net_under_a_cap_has_the_same_curve)
+TEST(net_under_a_cap_has_the_same_curve)
 {
 	struct curve whole, part;
 	struct sw_layout one;
@@ -129,7 +128,6 @@ START_TEST(net_under_a_cap_has_the_same_curve)
 	ck_assert_int_eq(run(&part, &sw_ops_cpu, one.bytes - 1), SW_NOMEM);
 	ck_assert_uint_eq(part.n, 0);
 }
-END_TEST
 
 static size_t some_products(enum sw_precision p, size_t B, size_t in, size_t out)
 {
@@ -140,7 +138,7 @@ static size_t some_products(enum sw_precision p, size_t B, size_t in, size_t out
 }
 
 /* What a library takes for itself is of the cap, though it is not in the arena. */
-START_TEST(net_under_a_cap_leaves_the_library_its_bytes)
+TEST(net_under_a_cap_leaves_the_library_its_bytes)
 {
 	struct sw_ops ops = sw_ops_cpu;
 	struct sw_layout whole;
@@ -158,7 +156,6 @@ START_TEST(net_under_a_cap_leaves_the_library_its_bytes)
 	ck_assert_uint_lt(c.micro, 100);
 	ck_assert_int_eq(run(&c, &ops, 10000), SW_NOMEM);
 }
-END_TEST
 
 static size_t products_of_many(enum sw_precision p, size_t B, size_t in, size_t out)
 {
@@ -168,7 +165,7 @@ static size_t products_of_many(enum sw_precision p, size_t B, size_t in, size_t 
 	return B > 100 ? B * 64 : 0;
 }
 
-START_TEST(net_that_trains_without_a_library_is_evaluated_without)
+TEST(net_that_trains_without_a_library_is_evaluated_without)
 {
 	struct sw_trainer t = trainer;
 	struct sw_ops ops = sw_ops_cpu;
@@ -186,7 +183,6 @@ START_TEST(net_that_trains_without_a_library_is_evaluated_without)
 	ck_assert_uint_eq(at.product_bytes, 256 * 64);
 	ck_assert_uint_eq(at.library, 10000);
 }
-END_TEST
 
 /* A table that is short of memory in the middle of a step, for more than so many rows. */
 static size_t most_rows;
@@ -213,7 +209,7 @@ static sw_status dirty_alloc(void **out, size_t bytes)
 	return rc;
 }
 
-START_TEST(net_that_runs_short_in_a_step_begins_it_again_in_parts)
+TEST(net_that_runs_short_in_a_step_begins_it_again_in_parts)
 {
 	struct sw_ops ops = sw_ops_cpu;
 	struct curve whole, part;
@@ -233,7 +229,6 @@ START_TEST(net_that_runs_short_in_a_step_begins_it_again_in_parts)
 	ck_assert_int_eq(run(&part, &ops, 0), SW_NOMEM);
 	ck_assert_uint_eq(refusals, 8); /* 100, 50, 25, 13, 7, 4, 2, 1 */
 }
-END_TEST
 
 /* One that is short of memory for the last rows of an evaluation, of which the loss has been summed
  * up by then. */
@@ -247,7 +242,7 @@ static sw_status short_counts(struct sw_queue *q, const float *z, const int32_t 
 	return sw_ops_cpu.class_counts(q, z, label, counts, B, C);
 }
 
-START_TEST(net_that_runs_short_in_an_evaluation_begins_it_again)
+TEST(net_that_runs_short_in_an_evaluation_begins_it_again)
 {
 	struct sw_ops ops = sw_ops_cpu;
 	struct curve whole, part;
@@ -270,15 +265,5 @@ START_TEST(net_that_runs_short_in_an_evaluation_begins_it_again)
 	ck_assert_uint_eq(part.n, 0);
 	ck_assert_uint_eq(refusals, 8); /* micro-batches of 100, 50, 25, 13, 7, 4, 2, 1 */
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, trial_teardown);
-	tcase_add_test(tcase, layout_fits_every_cap_by_halving_or_says_that_it_does_not);
-	tcase_add_test(tcase, net_under_a_cap_has_the_same_curve);
-	tcase_add_test(tcase, net_under_a_cap_leaves_the_library_its_bytes);
-	tcase_add_test(tcase, net_that_trains_without_a_library_is_evaluated_without);
-	tcase_add_test(tcase, net_that_runs_short_in_a_step_begins_it_again_in_parts);
-	tcase_add_test(tcase, net_that_runs_short_in_an_evaluation_begins_it_again);
-}
+RUN_TESTS(setup, trial_teardown)

@@ -80,7 +80,7 @@ static void setup(void)
 }
 
 /* Dropout's masks are the whole batch's, whatever the parts. */
-START_TEST(net_in_parts_of_a_batch_trains_the_same)
+TEST(net_in_parts_of_a_batch_trains_the_same)
 {
 	static const uint64_t parts[] = {1, 5, 16, 31, 1000};
 	struct run whole = {.n = 0};
@@ -97,7 +97,6 @@ START_TEST(net_in_parts_of_a_batch_trains_the_same)
 			ck_assert_double_eq_tol(r.e[i].val_loss, whole.e[i].val_loss, 1e-5);
 	}
 }
-END_TEST
 
 /* The gradients of the order's rows [first, first + rows), in batches of `batch` and parts of
  * `micro`, into g: float[m->weights_n]. */
@@ -121,7 +120,7 @@ static void gradient(const struct sw_model *m, uint64_t batch, uint64_t micro, s
 }
 
 /* A part of 8 of 16 rows alone has twice its part of their mean's gradient, to the bit. */
-START_TEST(net_in_parts_adds_gradients_that_were_made_apart)
+TEST(net_in_parts_adds_gradients_that_were_made_apart)
 {
 	struct sw_model m;
 	float *both, *first, *second;
@@ -141,9 +140,8 @@ START_TEST(net_in_parts_adds_gradients_that_were_made_apart)
 			      i, (double)both[i], (double)first[i] / 2, (double)second[i] / 2);
 	free(both);
 }
-END_TEST
 
-START_TEST(net_with_statistics_goes_on_from_a_checkpoint_bit_for_bit)
+TEST(net_with_statistics_goes_on_from_a_checkpoint_bit_for_bit)
 {
 	struct sw_trainer t = adam;
 	struct run whole = {.n = 0}, rest = {.from = 3};
@@ -158,10 +156,9 @@ START_TEST(net_with_statistics_goes_on_from_a_checkpoint_bit_for_bit)
 		ck_assert_mem_eq(&rest.e[i].val_loss, &whole.e[3 + i].val_loss, sizeof(double));
 	}
 }
-END_TEST
 
 /* A rate that never learns: the loss does not move, and the third epoch like it is the last. */
-START_TEST(net_without_a_better_loss_ends_by_patience)
+TEST(net_without_a_better_loss_ends_by_patience)
 {
 	struct sw_trainer t = adam;
 	struct run whole = {.n = 0}, rest = {.from = 2};
@@ -185,10 +182,9 @@ START_TEST(net_without_a_better_loss_ends_by_patience)
 	train(&whole, "[{\"linear\": 3}]", &t);
 	ck_assert_uint_eq(whole.n, 7);
 }
-END_TEST
 
 /* Beside torch.optim.lr_scheduler's StepLR and CosineAnnealingLR (a step a call) and a line. */
-START_TEST(trainer_lr_follows_its_schedule)
+TEST(trainer_lr_follows_its_schedule)
 {
 	struct sw_trainer t = {.lr = 0.5, .epochs = 10, .step_epochs = 3, .gamma = 0.1};
 
@@ -213,10 +209,9 @@ START_TEST(trainer_lr_follows_its_schedule)
 	ck_assert_double_eq_tol(sw_trainer_lr(&t, 19, 10), 0.5 * 20 / 20.5, 1e-15);
 	ck_assert_double_eq(sw_trainer_lr(&t, 20, 10), 0.5);
 }
-END_TEST
 
 /* The metrics of an epoch beside the outputs that made them. */
-START_TEST(net_metrics_are_those_of_its_outputs)
+TEST(net_metrics_are_those_of_its_outputs)
 {
 	struct sw_err err = SW_ERR_INIT;
 	double tp[3] = {0}, fp[3] = {0}, fn[3] = {0}, f1 = 0, got, correct = 0;
@@ -248,9 +243,8 @@ START_TEST(net_metrics_are_those_of_its_outputs)
 	ck_assert_double_eq(sums.top5, (double)data.val.rows);
 	sw_net_destroy(&net);
 }
-END_TEST
 
-START_TEST(net_of_numbers_reports_what_it_explains)
+TEST(net_of_numbers_reports_what_it_explains)
 {
 	struct sw_trainer t = adam;
 	struct run r = {.n = 0};
@@ -274,7 +268,6 @@ START_TEST(net_of_numbers_reports_what_it_explains)
 	ck_assert_double_lt(e->val_mae, sqrt(e->val_loss));
 	ck_assert_double_gt(e->val_mae, sqrt(e->val_loss) / 2);
 }
-END_TEST
 
 static sw_status no_gelu(struct sw_queue *q, const float *x, float *y, size_t n)
 {
@@ -285,7 +278,7 @@ static sw_status no_gelu(struct sw_queue *q, const float *x, float *y, size_t n)
 	return SW_UNSUPPORTED;
 }
 
-START_TEST(net_on_a_backend_that_lacks_an_operation_names_it)
+TEST(net_on_a_backend_that_lacks_an_operation_names_it)
 {
 	const struct sw_train_hooks hooks = {.go_on = go_on};
 	struct sw_ops ops = sw_ops_cpu;
@@ -299,17 +292,5 @@ START_TEST(net_on_a_backend_that_lacks_an_operation_names_it)
 			 SW_UNSUPPORTED);
 	ck_assert_str_eq(err.msg, "gelu is not supported on cpu");
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_checked_fixture(tcase, setup, trial_teardown);
-	tcase_add_test(tcase, net_in_parts_of_a_batch_trains_the_same);
-	tcase_add_test(tcase, net_in_parts_adds_gradients_that_were_made_apart);
-	tcase_add_test(tcase, net_with_statistics_goes_on_from_a_checkpoint_bit_for_bit);
-	tcase_add_test(tcase, net_without_a_better_loss_ends_by_patience);
-	tcase_add_test(tcase, trainer_lr_follows_its_schedule);
-	tcase_add_test(tcase, net_metrics_are_those_of_its_outputs);
-	tcase_add_test(tcase, net_on_a_backend_that_lacks_an_operation_names_it);
-	tcase_add_test(tcase, net_of_numbers_reports_what_it_explains);
-}
+RUN_TESTS(setup, trial_teardown)

@@ -123,17 +123,17 @@ static void pipeline_has_the_bits_of_one(size_t i, unsigned stages, unsigned par
 	gang_teardown();
 }
 
-START_TEST(pipeline_has_the_bits_of_one_rank_with_the_same_parts)
+TEST_LOOP(pipeline_has_the_bits_of_one_rank_with_the_same_parts, 0,
+	  (int)(ROWS(shapes) * ROWS(cases)))
 {
 	const size_t k = (size_t)_i % ROWS(shapes);
 
 	pipeline_has_the_bits_of_one((size_t)_i / ROWS(shapes), shapes[k].stages, shapes[k].parts);
 }
-END_TEST
 
 /* Two pipelines that share each batch are two ranks that do, with the same parts; with one part
  * each they are one rank with two. */
-START_TEST(pipelines_that_share_batches_have_the_bits_of_ranks_that_do)
+TEST_LOOP(pipelines_that_share_batches_have_the_bits_of_ranks_that_do, 0, (int)ROWS(cases))
 {
 	struct rank two, one;
 
@@ -152,9 +152,8 @@ START_TEST(pipelines_that_share_batches_have_the_bits_of_ranks_that_do)
 	reports_are_of(&one, 0, 1e-12, !cases[_i].norms);
 	gang_teardown();
 }
-END_TEST
 
-START_TEST(pipeline_whose_rows_are_streamed_has_the_same_bits)
+TEST_LOOP(pipeline_whose_rows_are_streamed_has_the_same_bits, 0, (int)ROWS(cases))
 {
 	struct rank one;
 
@@ -166,10 +165,9 @@ START_TEST(pipeline_whose_rows_are_streamed_has_the_same_bits)
 	reports_are_of(&one, 0, 1e-12, true);
 	gang_teardown();
 }
-END_TEST
 
 /* What crosses a cut is more than the slots between two ranks hold, both ways at once. */
-START_TEST(pipeline_with_large_values_does_not_stand_still)
+TEST(pipeline_with_large_values_does_not_stand_still)
 {
 	struct rank one;
 
@@ -183,16 +181,8 @@ START_TEST(pipeline_with_large_values_does_not_stand_still)
 	models_are_of(&one);
 	gang_teardown();
 }
-END_TEST
 
 SUITE(tcase)
 {
 	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, pipeline_has_the_bits_of_one_rank_with_the_same_parts, 0,
-			    (int)(ROWS(shapes) * ROWS(cases)));
-	tcase_add_loop_test(tcase, pipelines_that_share_batches_have_the_bits_of_ranks_that_do, 0,
-			    (int)ROWS(cases));
-	tcase_add_loop_test(tcase, pipeline_whose_rows_are_streamed_has_the_same_bits, 0,
-			    (int)ROWS(cases));
-	tcase_add_test(tcase, pipeline_with_large_values_does_not_stand_still);
 }

@@ -51,7 +51,7 @@ static void all_ended(enum sw_train_end end, size_t reports, size_t steps)
 }
 
 /* Before each step, and in the evaluation behind the fifth, after which they end. */
-START_TEST(pipeline_that_is_stopped_ends_before_the_same_step)
+TEST_LOOP(pipeline_that_is_stopped_ends_before_the_same_step, 0, 2 * (EPOCH_STEPS + 1))
 {
 	const size_t epoch = EPOCH_STEPS + 1, asked = (size_t)_i + 1, left = asked % epoch;
 
@@ -60,17 +60,15 @@ START_TEST(pipeline_that_is_stopped_ends_before_the_same_step)
 	all_ended(SW_TRAIN_DROPPED, asked / epoch,
 		  asked / epoch * EPOCH_STEPS + (left < EPOCH_STEPS ? left : EPOCH_STEPS));
 }
-END_TEST
 
-START_TEST(pipeline_whose_report_is_refused_ends)
+TEST(pipeline_whose_report_is_refused_ends)
 {
 	gang.refuses = true;
 	gang_run(3);
 	all_ended(SW_TRAIN_DROPPED, 1, EPOCH_STEPS);
 }
-END_TEST
 
-START_TEST(pipeline_that_diverges_ends_on_all_ranks)
+TEST(pipeline_that_diverges_ends_on_all_ranks)
 {
 	gang.trainer.optimizer = SW_SGD;
 	gang.trainer.lr = 1e30;
@@ -78,11 +76,10 @@ START_TEST(pipeline_that_diverges_ends_on_all_ranks)
 	gang_run(3);
 	all_ended(SW_TRAIN_DIVERGED, 1, EPOCH_STEPS);
 }
-END_TEST
 
 /* Trials may pause on one number of slots and go on on another. _i & 1: with statistics of norms;
  * _i & 2: two pipelines that share each batch, against two ranks. */
-START_TEST(pipeline_writes_the_checkpoint_of_one_rank_and_reads_it)
+TEST_LOOP(pipeline_writes_the_checkpoint_of_one_rank_and_reads_it, 0, 4)
 {
 	const unsigned pipelines = _i & 2 ? 2 : 1, world = 3 * pipelines;
 	char path[128];
@@ -121,19 +118,17 @@ START_TEST(pipeline_writes_the_checkpoint_of_one_rank_and_reads_it)
 	gang_run(pipelines);
 	ck_assert_uint_eq(gang.rank[0].whole[0], before.whole[3]);
 }
-END_TEST
 
-START_TEST(pipeline_without_its_checkpoint_ends_with_the_line_of_rank_0)
+TEST(pipeline_without_its_checkpoint_ends_with_the_line_of_rank_0)
 {
 	gang.from = 2;
 	gang_run(3);
 	all_failed(gang.rank[0].rc, "the checkpoint 2-2.ckpt cannot be read");
 	ck_assert_int_ne(gang.rank[0].rc, SW_OK);
 }
-END_TEST
 
 /* All stages take the parts of the one that has least memory. */
-START_TEST(pipeline_that_is_short_of_memory_takes_smaller_parts)
+TEST(pipeline_that_is_short_of_memory_takes_smaller_parts)
 {
 	struct sw_model whole, own;
 	struct sw_layout at;
@@ -162,11 +157,10 @@ START_TEST(pipeline_that_is_short_of_memory_takes_smaller_parts)
 	ck_assert_uint_eq(one.micro, 2);
 	ck_assert_uint_eq(one.whole[3], is);
 }
-END_TEST
 
 /* Half the rows may need more: more parts have more buffers. Then a rank comes out below all
  * others, and they follow. */
-START_TEST(pipeline_whose_parts_need_more_when_they_are_smaller_agrees_all_the_same)
+TEST(pipeline_whose_parts_need_more_when_they_are_smaller_agrees_all_the_same)
 {
 	unsigned halved = 0;
 
@@ -190,16 +184,14 @@ START_TEST(pipeline_whose_parts_need_more_when_they_are_smaller_agrees_all_the_s
 		}
 	ck_assert_uint_gt(halved, 2);
 }
-END_TEST
 
-START_TEST(pipeline_that_has_not_the_memory_of_a_row_ends)
+TEST(pipeline_that_has_not_the_memory_of_a_row_ends)
 {
 	gang.trainer.memory = 1000;
 	gang_run(3);
 	for (unsigned r = 0; r < 3; r++)
 		ck_assert_int_eq(gang.rank[r].rc, SW_NOMEM);
 }
-END_TEST
 
 static unsigned calls, fail_from; /* of a rank's own process: call numbers from 1 */
 static unsigned spoiled;          /* the rank */
@@ -225,7 +217,7 @@ static void spoil_forward(struct sw_ops *ops, unsigned rank)
 
 /* _i: the rank. Others may have values of the step already, so that smaller parts are no way
  * out. */
-START_TEST(pipeline_with_a_rank_that_fails_ends_with_its_error)
+TEST_LOOP(pipeline_with_a_rank_that_fails_ends_with_its_error, 0, 3)
 {
 	spoiled = (unsigned)_i;
 	fail_from = 7;
@@ -237,10 +229,9 @@ START_TEST(pipeline_with_a_rank_that_fails_ends_with_its_error)
 	gang_run(3);
 	all_failed(SW_NOMEM, "out of memory");
 }
-END_TEST
 
 /* _i / 4: the rank; _i % 4: in the first parts of a step, amid it, in an evaluation */
-START_TEST(pipeline_whose_rank_is_killed_ends_on_all_others)
+TEST_LOOP(pipeline_whose_rank_is_killed_ends_on_all_others, 0, 12)
 {
 	static const unsigned from[] = {1, 3, 6, 21};
 	char words[64];
@@ -265,7 +256,6 @@ START_TEST(pipeline_whose_rank_is_killed_ends_on_all_others)
 			      gang.rank[r].line);
 	}
 }
-END_TEST
 
 static unsigned moved; /* sets that went to or from the device, in a rank's own process */
 
@@ -292,7 +282,7 @@ static void spoil_moves(struct sw_ops *ops, unsigned rank)
 }
 
 /* Which rank it was is known to rank 0, whatever it was doing then. _i: the call */
-START_TEST(pipeline_whose_rank_loses_its_device_says_which)
+TEST_LOOP(pipeline_whose_rank_loses_its_device_says_which, 1, 8)
 {
 	spoiled = 1;
 	fail_from = (unsigned)_i;
@@ -304,10 +294,9 @@ START_TEST(pipeline_whose_rank_loses_its_device_says_which)
 	ck_assert_int_ne(gang.rank[0].rc, SW_OK);
 	ck_assert_msg(strncmp(gang.rank[0].line, "rank 1: ", 8) == 0, "%s", gang.rank[0].line);
 }
-END_TEST
 
 /* More than the slots hold, so that rank 0 is still sending it. _i: the call */
-START_TEST(pipeline_whose_rank_is_killed_while_it_goes_on_from_a_checkpoint_says_so)
+TEST_LOOP(pipeline_whose_rank_is_killed_while_it_goes_on_from_a_checkpoint_says_so, 1, 5)
 {
 	gang.layers = "[{\"linear\": 1600}, {\"linear\": 1600}, \"relu\", {\"linear\": 7}]";
 	gang.trainer.stages = 2;
@@ -328,7 +317,6 @@ START_TEST(pipeline_whose_rank_is_killed_while_it_goes_on_from_a_checkpoint_says
 	ck_assert_int_eq(gang.rank[0].rc, SW_PEER_LOST);
 	ck_assert_str_eq(gang.rank[0].line, "rank 1 of 2 has ended");
 }
-END_TEST
 
 #ifdef SW_FAULTS
 static unsigned fail_nth;
@@ -341,7 +329,7 @@ static void spoil_malloc(struct sw_ops *ops, unsigned rank)
 }
 
 /* _i: the rank. Where a smaller arena makes it good, all go on; else all end. */
-START_TEST(pipeline_with_a_rank_without_memory_fails_cleanly_at_each_call)
+TEST_LOOP(pipeline_with_a_rank_without_memory_fails_cleanly_at_each_call, 0, 3)
 {
 	unsigned failed = 0;
 
@@ -365,31 +353,10 @@ START_TEST(pipeline_with_a_rank_without_memory_fails_cleanly_at_each_call)
 	ck_assert_uint_gt(failed, 5);
 	ck_assert_int_eq(gang.rank[0].rc, SW_OK);
 }
-END_TEST
 #endif
 
 SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, setup, gang_teardown);
 	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, pipeline_that_is_stopped_ends_before_the_same_step, 0,
-			    2 * (EPOCH_STEPS + 1));
-	tcase_add_test(tcase, pipeline_whose_report_is_refused_ends);
-	tcase_add_test(tcase, pipeline_that_diverges_ends_on_all_ranks);
-	tcase_add_loop_test(tcase, pipeline_writes_the_checkpoint_of_one_rank_and_reads_it, 0, 4);
-	tcase_add_test(tcase, pipeline_without_its_checkpoint_ends_with_the_line_of_rank_0);
-	tcase_add_test(tcase, pipeline_that_is_short_of_memory_takes_smaller_parts);
-	tcase_add_test(tcase,
-		       pipeline_whose_parts_need_more_when_they_are_smaller_agrees_all_the_same);
-	tcase_add_loop_test(tcase, pipeline_whose_rank_loses_its_device_says_which, 1, 8);
-	tcase_add_loop_test(
-		tcase, pipeline_whose_rank_is_killed_while_it_goes_on_from_a_checkpoint_says_so, 1,
-		5);
-	tcase_add_test(tcase, pipeline_that_has_not_the_memory_of_a_row_ends);
-	tcase_add_loop_test(tcase, pipeline_with_a_rank_that_fails_ends_with_its_error, 0, 3);
-	tcase_add_loop_test(tcase, pipeline_whose_rank_is_killed_ends_on_all_others, 0, 12);
-#ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, pipeline_with_a_rank_without_memory_fails_cleanly_at_each_call,
-			    0, 3);
-#endif
 }
