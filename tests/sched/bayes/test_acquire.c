@@ -26,7 +26,7 @@ static long double log_h_reference(long double u)
 	return -u * u / 2 - logl(SQRT_2PI_L) - logl(-u * tail + 1);
 }
 
-START_TEST(log_h_everywhere_has_ten_digits)
+TEST(log_h_everywhere_has_ten_digits)
 {
 	double ratio, rest;
 
@@ -40,9 +40,8 @@ START_TEST(log_h_everywhere_has_ten_digits)
 			      "u %g: %.17g, not %.17Lg", u, got, want);
 	}
 }
-END_TEST
 
-START_TEST(log_h_far_below_underflow_is_finite_and_right)
+TEST(log_h_far_below_underflow_is_finite_and_right)
 {
 	const double at[] = {-1e2, -1e3, -1e6, -1e10, -1e99};
 	double ratio, rest;
@@ -57,9 +56,8 @@ START_TEST(log_h_far_below_underflow_is_finite_and_right)
 	}
 	ck_assert(isfinite(sw_log_h(-INFINITY, &ratio, &rest)));
 }
-END_TEST
 
-START_TEST(log_h_derivative_equals_differences)
+TEST(log_h_derivative_equals_differences)
 {
 	for (double u = -40; u <= 8; u += 0.37) {
 		double ratio, rest, a, b;
@@ -78,9 +76,8 @@ START_TEST(log_h_derivative_equals_differences)
 		}
 	}
 }
-END_TEST
 
-START_TEST(log_ei_gradient_equals_differences)
+TEST(log_ei_gradient_equals_differences)
 {
 	const double mean[] = {-2, 0, 0.5, 3, 40}, var[] = {1e-8, 1e-3, 1, 7};
 
@@ -104,12 +101,5 @@ START_TEST(log_ei_gradient_equals_differences)
 				      "mean %g var %g: %g, not %g", m, v, gv, nv);
 		}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, log_h_everywhere_has_ten_digits);
-	tcase_add_test(tcase, log_h_far_below_underflow_is_finite_and_right);
-	tcase_add_test(tcase, log_h_derivative_equals_differences);
-	tcase_add_test(tcase, log_ei_gradient_equals_differences);
-}
+RUN_TESTS(NULL, NULL)

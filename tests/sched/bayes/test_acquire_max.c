@@ -8,7 +8,7 @@
 #include "tests/sched/suite.h"
 #include <math.h>
 
-START_TEST(one_normal_is_the_closed_form)
+TEST(one_normal_is_the_closed_form)
 {
 	for (double mean = -50; mean <= 60; mean += 0.37)
 		for (double sd = 1e-3; sd < 100; sd *= 3) {
@@ -20,9 +20,8 @@ START_TEST(one_normal_is_the_closed_form)
 				      mean, sd, got, want);
 		}
 }
-END_TEST
 
-START_TEST(several_agree_with_thrown_numbers)
+TEST_LOOP(several_agree_with_thrown_numbers, 2, 5)
 {
 	const size_t m = (size_t)_i, throws = 200000;
 	uint64_t state = 3;
@@ -55,9 +54,8 @@ START_TEST(several_agree_with_thrown_numbers)
 			      seen, error);
 	}
 }
-END_TEST
 
-START_TEST(derivatives_equal_differences)
+TEST(derivatives_equal_differences)
 {
 	uint64_t state = 5;
 
@@ -89,11 +87,5 @@ START_TEST(derivatives_equal_differences)
 		}
 	}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, one_normal_is_the_closed_form);
-	tcase_add_loop_test(tcase, several_agree_with_thrown_numbers, 2, 5);
-	tcase_add_test(tcase, derivatives_equal_differences);
-}
+RUN_TESTS(NULL, NULL)

@@ -18,7 +18,7 @@ static double branin(const struct sw_value *v)
 	return a * a + 10 * (1 - 1 / (8 * pi)) * cos(x) + 10 - 0.39788735772973816;
 }
 
-START_TEST(function_of_two_numbers_is_minimised_in_forty_trials)
+TEST(function_of_two_numbers_is_minimised_in_forty_trials)
 {
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct run r;
@@ -37,7 +37,6 @@ START_TEST(function_of_two_numbers_is_minimised_in_forty_trials)
 		close_run(&r);
 	}
 }
-END_TEST
 
 /* A learning rate, a number of layers, an optimiser, its momentum (of the second optimiser alone),
  * a batch size, a constant. */
@@ -87,7 +86,7 @@ static double tuning_loss(const struct sw_value *v)
 	       0.01 * batch * batch + 0.01 * fabs(v[6].number - 4) + 0.01 * fabs(v[7].number);
 }
 
-START_TEST(mixed_space_is_kept_to_and_minimised)
+TEST(mixed_space_is_kept_to_and_minimised)
 {
 	for (uint64_t seed = 1; seed <= 2; seed++) {
 		struct run r;
@@ -104,9 +103,8 @@ START_TEST(mixed_space_is_kept_to_and_minimised)
 		close_run(&r);
 	}
 }
-END_TEST
 
-START_TEST(state_that_is_none_is_refused)
+TEST(state_that_is_none_is_refused)
 {
 	struct run r;
 	unsigned char junk[4096];
@@ -121,7 +119,6 @@ START_TEST(state_that_is_none_is_refused)
 	ck_assert_int_eq(sw_sampler_restore(r.s, r.last.state, r.last.state_n, NULL), SW_OK);
 	close_run(&r);
 }
-END_TEST
 
 static double apart(const struct run *r, uint64_t a, uint64_t b)
 {
@@ -135,7 +132,7 @@ static double apart(const struct run *r, uint64_t a, uint64_t b)
 	return most;
 }
 
-START_TEST(fifty_asks_at_once_are_fifty_points)
+TEST(fifty_asks_at_once_are_fifty_points)
 {
 	struct run r;
 
@@ -150,9 +147,8 @@ START_TEST(fifty_asks_at_once_are_fifty_points)
 				      (unsigned)b);
 	close_run(&r);
 }
-END_TEST
 
-START_TEST(trials_without_results_spread_over_the_space)
+TEST(trials_without_results_spread_over_the_space)
 {
 	struct run r;
 
@@ -167,10 +163,9 @@ START_TEST(trials_without_results_spread_over_the_space)
 	(void)ask(&r);
 	close_run(&r);
 }
-END_TEST
 
 /* All of the left half fails. */
-START_TEST(failed_trials_are_kept_away_from)
+TEST(failed_trials_are_kept_away_from)
 {
 	struct run r;
 	int failed = 0;
@@ -191,14 +186,13 @@ START_TEST(failed_trials_are_kept_away_from)
 	ck_assert_msg(best < 1e-2, "%g", best);
 	close_run(&r);
 }
-END_TEST
 
 static const struct sw_param small[] = {
 	{.dist = SW_DIST_CATEGORICAL, .n_choices = 3},
 	{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 5},
 };
 
-START_TEST(small_space_is_tried_out_without_repeats_and_then_goes_on)
+TEST(small_space_is_tried_out_without_repeats_and_then_goes_on)
 {
 	struct run r;
 
@@ -215,9 +209,8 @@ START_TEST(small_space_is_tried_out_without_repeats_and_then_goes_on)
 	}
 	close_run(&r);
 }
-END_TEST
 
-START_TEST(constants_alone_are_given)
+TEST(constants_alone_are_given)
 {
 	const struct sw_param p[] = {{.dist = SW_DIST_CONSTANT}};
 	struct run r;
@@ -229,9 +222,8 @@ START_TEST(constants_alone_are_given)
 	}
 	close_run(&r);
 }
-END_TEST
 
-START_TEST(earlier_sweep_stands_for_the_first_points)
+TEST(earlier_sweep_stands_for_the_first_points)
 {
 	struct run r;
 	uint64_t state = 3;
@@ -250,17 +242,5 @@ START_TEST(earlier_sweep_stands_for_the_first_points)
 	ck_assert_msg(first < 20, "%g", first);
 	close_run(&r);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, function_of_two_numbers_is_minimised_in_forty_trials);
-	tcase_add_test(tcase, mixed_space_is_kept_to_and_minimised);
-	tcase_add_test(tcase, state_that_is_none_is_refused);
-	tcase_add_test(tcase, fifty_asks_at_once_are_fifty_points);
-	tcase_add_test(tcase, trials_without_results_spread_over_the_space);
-	tcase_add_test(tcase, failed_trials_are_kept_away_from);
-	tcase_add_test(tcase, small_space_is_tried_out_without_repeats_and_then_goes_on);
-	tcase_add_test(tcase, constants_alone_are_given);
-	tcase_add_test(tcase, earlier_sweep_stands_for_the_first_points);
-}
+RUN_TESTS(NULL, NULL)

@@ -58,7 +58,7 @@ static double best_of(enum rule rule, uint64_t seed, size_t *beyond)
 }
 
 /* One seed may be out of luck. */
-START_TEST(scattered_failures_do_not_lead_astray)
+TEST(scattered_failures_do_not_lead_astray)
 {
 	double ln = 0;
 	size_t beyond;
@@ -67,9 +67,8 @@ START_TEST(scattered_failures_do_not_lead_astray)
 		ln += log(best_of(SCATTERED, seed, &beyond)) / SEEDS;
 	ck_assert_msg(ln < log(1e-4), "%g", exp(ln));
 }
-END_TEST
 
-START_TEST(search_keeps_away_from_where_all_fail)
+TEST_LOOP(search_keeps_away_from_where_all_fail, EDGE, BOTH + 1)
 {
 	const enum rule rule = (enum rule)_i;
 	double ln = 0;
@@ -82,7 +81,6 @@ START_TEST(search_keeps_away_from_where_all_fail)
 	}
 	ck_assert_msg(ln < log(1e-2), "%g", exp(ln));
 }
-END_TEST
 
 /* Trials by hand: the verdicts. */
 struct judged {
@@ -171,7 +169,7 @@ static void judge_trials(enum rule rule, bool wait, uint64_t seed, struct count 
 }
 
 /* wait: nine of ten that do not fail stay at a rung. */
-START_TEST(verdicts_tell_scattered_failures_from_those_beyond_an_edge)
+TEST_LOOP(verdicts_tell_scattered_failures_from_those_beyond_an_edge, 0, 2)
 {
 	struct count scattered[2] = {{0}}, edge[2] = {{0}};
 
@@ -187,10 +185,9 @@ START_TEST(verdicts_tell_scattered_failures_from_those_beyond_an_edge)
 			      edge[i].accidents, edge[i].failures);
 	}
 }
-END_TEST
 
 /* What a trial said itself stands, among failures of the same place that say the same. */
-START_TEST(infeasible_trials_are_no_accidents)
+TEST(infeasible_trials_are_no_accidents)
 {
 	struct judged j;
 	uint64_t rng = 4;
@@ -206,10 +203,9 @@ START_TEST(infeasible_trials_are_no_accidents)
 	}
 	close_judged(&j);
 }
-END_TEST
 
 /* Verdicts change, and those who went on know that, whatever grew meanwhile. */
-START_TEST(changed_verdicts_are_announced)
+TEST_LOOP(changed_verdicts_are_announced, 1, 3)
 {
 	bool was[200] = {false};
 	size_t changes = 0;
@@ -236,10 +232,9 @@ START_TEST(changed_verdicts_are_announced)
 	ck_assert_uint_gt(changes, 10);
 	close_judged(&j);
 }
-END_TEST
 
 /* A point that was an accident is told: it is not proposed again. */
-START_TEST(known_rows_are_told_apart_from_all)
+TEST(known_rows_are_told_apart_from_all)
 {
 	const struct sw_value at[D] = {
 		{.number = 0.5}, {.number = 0.5}, {.number = 0.5}, {.number = 0.5}};
@@ -273,7 +268,6 @@ START_TEST(known_rows_are_told_apart_from_all)
 	sw_bayes_data_fini(&data);
 	close_judged(&j);
 }
-END_TEST
 
 /* ---- under a pruner ---- */
 
@@ -318,7 +312,7 @@ static double best_under_pruner(const struct sw_space *space, bool pauses, uint6
 	return best;
 }
 
-START_TEST(scattered_failures_do_not_lead_astray_under_a_pruner)
+TEST_LOOP(scattered_failures_do_not_lead_astray_under_a_pruner, 0, 2)
 {
 	struct sw_space *const space = learn_space(box, D);
 	double ln = 0;
@@ -328,16 +322,5 @@ START_TEST(scattered_failures_do_not_lead_astray_under_a_pruner)
 	ck_assert_msg(ln < log(1e-3), "%g", exp(ln));
 	sw_space_destroy(space);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, scattered_failures_do_not_lead_astray);
-	tcase_add_loop_test(tcase, search_keeps_away_from_where_all_fail, EDGE, BOTH + 1);
-	tcase_add_loop_test(tcase, verdicts_tell_scattered_failures_from_those_beyond_an_edge, 0,
-			    2);
-	tcase_add_test(tcase, infeasible_trials_are_no_accidents);
-	tcase_add_loop_test(tcase, changed_verdicts_are_announced, 1, 3);
-	tcase_add_test(tcase, known_rows_are_told_apart_from_all);
-	tcase_add_loop_test(tcase, scattered_failures_do_not_lead_astray_under_a_pruner, 0, 2);
-}
+RUN_TESTS(NULL, NULL)

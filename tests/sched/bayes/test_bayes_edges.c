@@ -14,7 +14,7 @@ static const struct sw_param plane[] = {
 
 /* The best point failed time and again before it succeeded: its failures are as near to it as it is
  * itself, and more of them than a local model has rows. */
-START_TEST(best_point_that_failed_often_does_no_harm)
+TEST(best_point_that_failed_often_does_no_harm)
 {
 	const struct sw_value flaky = {.number = 1};
 	struct run r;
@@ -32,11 +32,10 @@ START_TEST(best_point_that_failed_often_does_no_harm)
 	ck_assert_str_eq(r.last.source, "gp");
 	close_run(&r);
 }
-END_TEST
 
 /* Every trial reaches two rungs and then fails: there are values to learn from, and no trial to
  * improve on. */
-START_TEST(trials_that_all_fail_above_a_rung_do_no_harm)
+TEST(trials_that_all_fail_above_a_rung_do_no_harm)
 {
 	struct sw_space *const space = learn_cube(2);
 	struct sw_sampler *const s = rung_sampler(space, 4);
@@ -61,11 +60,10 @@ START_TEST(trials_that_all_fail_above_a_rung_do_no_harm)
 	sw_history_fini(&h);
 	sw_space_destroy(space);
 }
-END_TEST
 
 /* A guess gives way to another trial of the same number; the trials guessed after it go. What a
  * model believed of them is a cache, and must not be taken for the new trial. */
-START_TEST(pending_trial_that_changes_is_seen)
+TEST(pending_trial_that_changes_is_seen)
 {
 	const struct sw_value other[] = {{.number = 9.9}, {.number = 14.9}};
 	struct sw_suggestion fresh = {.state = NULL};
@@ -93,10 +91,9 @@ START_TEST(pending_trial_that_changes_is_seen)
 	sw_sampler_destroy(s);
 	close_run(&r);
 }
-END_TEST
 
 /* A state of the version before, which had five models and no warps: what it says goes on. */
-START_TEST(state_of_the_version_before_is_read)
+TEST(state_of_the_version_before_is_read)
 {
 	enum { OF = 2, THETA_1 = 2 * OF + 3, MODELS_1 = 5, FIRST = 7 };
 	const double side = 0.8;
@@ -140,12 +137,5 @@ START_TEST(state_of_the_version_before_is_read)
 	}
 	sw_bayes_memory_fini(&m);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, best_point_that_failed_often_does_no_harm);
-	tcase_add_test(tcase, trials_that_all_fail_above_a_rung_do_no_harm);
-	tcase_add_test(tcase, pending_trial_that_changes_is_seen);
-	tcase_add_test(tcase, state_of_the_version_before_is_read);
-}
+RUN_TESTS(NULL, NULL)

@@ -101,7 +101,7 @@ static double volume_after(enum sw_sampler_kind kind, size_t m, uint64_t n)
 	return volume;
 }
 
-START_TEST(front_of_sixty_trials_covers_more_than_two_hundred_at_random)
+TEST_LOOP(front_of_sixty_trials_covers_more_than_two_hundred_at_random, 2, 4)
 {
 	const size_t m = (size_t)_i;
 	const double bayes = volume_after(SW_SAMPLER_BAYES, m, 60);
@@ -109,9 +109,8 @@ START_TEST(front_of_sixty_trials_covers_more_than_two_hundred_at_random)
 
 	ck_assert_msg(bayes > random, "%zu metrics: %g, random %g", m, bayes, random);
 }
-END_TEST
 
-START_TEST(suggestion_says_by_what_it_was_chosen)
+TEST(suggestion_says_by_what_it_was_chosen)
 {
 	unsigned n[SW_ACQUISITION_MAX + 1] = {0};
 	struct run r;
@@ -144,11 +143,5 @@ START_TEST(suggestion_says_by_what_it_was_chosen)
 	ck_assert_uint_eq(n[SW_ACQUISITION_EI], 0);
 	close_run(&r);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, front_of_sixty_trials_covers_more_than_two_hundred_at_random, 2,
-			    4);
-	tcase_add_test(tcase, suggestion_says_by_what_it_was_chosen);
-}
+RUN_TESTS(NULL, NULL)

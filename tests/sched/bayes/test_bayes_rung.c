@@ -26,7 +26,7 @@ static void theta_of(const struct sw_suggestion *s, size_t d, struct sw_bayes_me
 	ck_assert_int_eq(sw_bayes_memory_read(m, s->state, s->state_n), SW_OK);
 }
 
-START_TEST(asks_without_news_are_different_points_of_one_fit)
+TEST(asks_without_news_are_different_points_of_one_fit)
 {
 	struct sw_space *const space = learn_cube(3);
 	struct sw_sampler *const s = rung_sampler(space, 1);
@@ -68,9 +68,8 @@ START_TEST(asks_without_news_are_different_points_of_one_fit)
 	sw_sampler_destroy(s);
 	sw_space_destroy(space);
 }
-END_TEST
 
-START_TEST(rungs_above_those_known_are_not_for_the_model_to_judge)
+TEST(rungs_above_those_known_are_not_for_the_model_to_judge)
 {
 	static const struct {
 		uint32_t known;
@@ -108,7 +107,6 @@ START_TEST(rungs_above_those_known_are_not_for_the_model_to_judge)
 		sw_space_destroy(space);
 	}
 }
-END_TEST
 
 /* What a suggestion hopes for after 30 trials that came to their ends, and six good ones that have
  * a value at the first rung alone: they run, or were stopped there. NaN: none of the model's. */
@@ -153,7 +151,7 @@ static double hope_beside(uint64_t seed, bool run, bool pauses)
 	return ei;
 }
 
-START_TEST(what_runs_below_the_top_is_believed_there)
+TEST(what_runs_below_the_top_is_believed_there)
 {
 	double running = 0, stopped = 0;
 	int n = 0;
@@ -174,7 +172,6 @@ START_TEST(what_runs_below_the_top_is_believed_there)
 	ck_assert_int_ge(n, 12);
 	ck_assert_msg(running < 0.97 * stopped, "%g running, %g stopped", running, stopped);
 }
-END_TEST
 
 /* The low x look best at the first rung, and are the worst at the last. */
 static double crossing(double x, uint32_t level)
@@ -184,7 +181,7 @@ static double crossing(double x, uint32_t level)
 	return 100 + 10 * (share[level] * (x - 0.8) * (x - 0.8) + (1 - share[level]) * x);
 }
 
-START_TEST(curves_that_cross_lead_to_the_end_that_is_low)
+TEST(curves_that_cross_lead_to_the_end_that_is_low)
 {
 	struct sw_space *const space = learn_cube(1);
 	struct sw_sampler *const s = rung_sampler(space, 2);
@@ -217,12 +214,11 @@ START_TEST(curves_that_cross_lead_to_the_end_that_is_low)
 	sw_sampler_destroy(s);
 	sw_space_destroy(space);
 }
-END_TEST
 
 static const struct sw_param few[] = {{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 10}};
 
 /* No trial has ended, all have a value at the first rung, and then every point is known. */
-START_TEST(space_that_is_used_up_by_running_trials_goes_on)
+TEST(space_that_is_used_up_by_running_trials_goes_on)
 {
 	struct sw_space *const space = learn_space(few, 1);
 	struct sw_sampler *const s = rung_sampler(space, 4);
@@ -243,13 +239,5 @@ START_TEST(space_that_is_used_up_by_running_trials_goes_on)
 	sw_sampler_destroy(s);
 	sw_space_destroy(space);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, asks_without_news_are_different_points_of_one_fit);
-	tcase_add_test(tcase, rungs_above_those_known_are_not_for_the_model_to_judge);
-	tcase_add_test(tcase, what_runs_below_the_top_is_believed_there);
-	tcase_add_test(tcase, curves_that_cross_lead_to_the_end_that_is_low);
-	tcase_add_test(tcase, space_that_is_used_up_by_running_trials_goes_on);
-}
+RUN_TESTS(NULL, NULL)

@@ -93,7 +93,7 @@ static struct sw_bayes_rung_values values_of(const struct sw_sampler_config *c,
 	return r;
 }
 
-START_TEST(values_of_low_rungs_are_aligned_by_the_chain_of_regressions)
+TEST(values_of_low_rungs_are_aligned_by_the_chain_of_regressions)
 {
 	static struct plain p;
 
@@ -123,9 +123,8 @@ START_TEST(values_of_low_rungs_are_aligned_by_the_chain_of_regressions)
 		sw_history_fini(&h);
 	}
 }
-END_TEST
 
-START_TEST(top_is_the_highest_rung_with_three_values)
+TEST(top_is_the_highest_rung_with_three_values)
 {
 	struct sw_history h;
 	uint64_t rng = 3;
@@ -152,11 +151,10 @@ START_TEST(top_is_the_highest_rung_with_three_values)
 	sw_bayes_rung_fini(&r);
 	sw_history_fini(&h);
 }
-END_TEST
 
 /* Done early: its value is final. Failed: it has none at the top. Of an earlier sweep: at the
  * top. */
-START_TEST(ends_off_a_rung_have_their_value_at_the_last_one)
+TEST(ends_off_a_rung_have_their_value_at_the_last_one)
 {
 	struct sw_history h;
 	uint64_t rng = 4;
@@ -187,9 +185,8 @@ START_TEST(ends_off_a_rung_have_their_value_at_the_last_one)
 	sw_bayes_rung_fini(&r);
 	sw_history_fini(&h);
 }
-END_TEST
 
-START_TEST(rows_are_bounded_and_keep_the_best_and_some_that_failed)
+TEST(rows_are_bounded_and_keep_the_best_and_some_that_failed)
 {
 	struct sw_history h;
 	uint64_t rng = 5;
@@ -228,12 +225,5 @@ START_TEST(rows_are_bounded_and_keep_the_best_and_some_that_failed)
 	}
 	sw_history_fini(&h);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, values_of_low_rungs_are_aligned_by_the_chain_of_regressions);
-	tcase_add_test(tcase, top_is_the_highest_rung_with_three_values);
-	tcase_add_test(tcase, ends_off_a_rung_have_their_value_at_the_last_one);
-	tcase_add_test(tcase, rows_are_bounded_and_keep_the_best_and_some_that_failed);
-}
+RUN_TESTS(NULL, NULL)

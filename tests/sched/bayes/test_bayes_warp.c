@@ -51,7 +51,7 @@ static unsigned warped(const struct run *r)
 	return models;
 }
 
-START_TEST(warps_are_learned_and_kept)
+TEST_LOOP(warps_are_learned_and_kept, 1, 4)
 {
 	const unsigned all = 1U << BAYES_A | 1U << BAYES_B | 1U << BAYES_E;
 	unsigned before = 0, kept = ~0U;
@@ -71,9 +71,8 @@ START_TEST(warps_are_learned_and_kept)
 	ck_assert_uint_eq(warped(&r) & 1U << BAYES_C, 0);
 	close_run(&r);
 }
-END_TEST
 
-START_TEST(warps_are_handed_on_over_a_restart)
+TEST(warps_are_handed_on_over_a_restart)
 {
 	uint64_t rng = 5;
 	struct run r;
@@ -109,10 +108,5 @@ START_TEST(warps_are_handed_on_over_a_restart)
 	ck_assert_uint_ne(warped(&r), 0);
 	close_run(&r);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, warps_are_learned_and_kept, 1, 4);
-	tcase_add_test(tcase, warps_are_handed_on_over_a_restart);
-}
+RUN_TESTS(NULL, NULL)

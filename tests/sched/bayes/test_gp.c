@@ -65,7 +65,7 @@ static void near(double a, double b, double tol)
 		ck_abort_msg("%.17g is not %.17g (within %g)", a, b, tol);
 }
 
-START_TEST(gp_posterior_equals_the_dense_reference)
+TEST_LOOP(gp_posterior_equals_the_dense_reference, 0, VARIANTS)
 {
 	struct bench b;
 	double Xs[100 * D], means[100], vars[100];
@@ -89,7 +89,6 @@ START_TEST(gp_posterior_equals_the_dense_reference)
 	}
 	sw_gp_destroy(b.gp);
 }
-END_TEST
 
 /* The penalties, written out from the recipe's table. */
 static double penalty(const struct bench *b)
@@ -111,7 +110,7 @@ static double penalty(const struct bench *b)
 	return sum;
 }
 
-START_TEST(gp_likelihood_and_objective_equal_the_dense_reference)
+TEST_LOOP(gp_likelihood_and_objective_equal_the_dense_reference, 0, VARIANTS)
 {
 	struct bench b;
 	double lml, f;
@@ -124,9 +123,8 @@ START_TEST(gp_likelihood_and_objective_equal_the_dense_reference)
 	near(f, penalty(&b) - (double)b.ref.lml, 1e-8);
 	sw_gp_destroy(b.gp);
 }
-END_TEST
 
-START_TEST(gp_gradients_by_theta_equal_finite_differences)
+TEST_LOOP(gp_gradients_by_theta_equal_finite_differences, 0, VARIANTS)
 {
 	struct bench b;
 	double lml, f, g_lml[REF_THETA], g_f[REF_THETA];
@@ -156,9 +154,8 @@ START_TEST(gp_gradients_by_theta_equal_finite_differences)
 	}
 	sw_gp_destroy(b.gp);
 }
-END_TEST
 
-START_TEST(gp_gradients_by_x_equal_finite_differences)
+TEST_LOOP(gp_gradients_by_x_equal_finite_differences, 0, VARIANTS)
 {
 	struct bench b;
 	uint64_t rng = 5;
@@ -191,9 +188,8 @@ START_TEST(gp_gradients_by_x_equal_finite_differences)
 	}
 	sw_gp_destroy(b.gp);
 }
-END_TEST
 
-START_TEST(gp_fit_falls_and_stays_within_bounds)
+TEST_LOOP(gp_fit_falls_and_stays_within_bounds, 0, VARIANTS)
 {
 	struct bench b;
 	double theta[REF_THETA], clipped[REF_THETA], f0, f, again;
@@ -218,9 +214,8 @@ START_TEST(gp_fit_falls_and_stays_within_bounds)
 	near(again, f, 1e-3);
 	sw_gp_destroy(b.gp);
 }
-END_TEST
 
-START_TEST(gp_fit_of_one_evaluation_is_its_start)
+TEST_LOOP(gp_fit_of_one_evaluation_is_its_start, 0, VARIANTS)
 {
 	struct bench b;
 	double theta[REF_THETA], f, f0;
@@ -235,11 +230,10 @@ START_TEST(gp_fit_of_one_evaluation_is_its_start)
 	ck_assert_mem_eq(theta, b.theta, b.theta_n * sizeof *theta);
 	sw_gp_destroy(b.gp);
 }
-END_TEST
 
 /* The kernel's own exponential, in every lane of every width that this processor has: RBF of one
  * coordinate at distance t is e^(-t^2/2). */
-START_TEST(gp_exponential_of_every_width_equals_the_library)
+TEST_LOOP(gp_exponential_of_every_width_equals_the_library, 0, GP_WIDTHS)
 {
 	enum { POINTS = 61 };
 	const struct sw_gp_config config = {.d = 1, .kernel = SW_GP_RBF};
@@ -272,10 +266,9 @@ START_TEST(gp_exponential_of_every_width_equals_the_library)
 	sw_gp_block_free(&block);
 	sw_gp_destroy(gp);
 }
-END_TEST
 
 /* The rows of each width feed the same process. */
-START_TEST(gp_widths_agree)
+TEST_LOOP(gp_widths_agree, 0, VARIANTS)
 {
 	struct bench b;
 	double lml[GP_WIDTHS], grad[GP_WIDTHS][REF_THETA];
@@ -290,10 +283,9 @@ START_TEST(gp_widths_agree)
 	}
 	sw_gp_destroy(b.gp);
 }
-END_TEST
 
 /* What does not fit is computed again. */
-START_TEST(gp_gradient_is_the_same_however_much_is_kept)
+TEST_LOOP(gp_gradient_is_the_same_however_much_is_kept, 0, VARIANTS)
 {
 	struct bench b;
 	const size_t most[] = {0, 100, 1000};
@@ -311,11 +303,10 @@ START_TEST(gp_gradient_is_the_same_however_much_is_kept)
 	}
 	sw_gp_destroy(b.gp);
 }
-END_TEST
 
 /* What happens within the last tenth of a coordinate (a momentum, say) has little room: a process
  * that may warp finds that, tells points there better, and leaves the other coordinate alone. */
-START_TEST(gp_warps_a_coordinate_that_matters_near_its_end)
+TEST_LOOP(gp_warps_a_coordinate_that_matters_near_its_end, 0, 2)
 {
 	enum { POINTS = 40, ASKS = 200 };
 	struct sw_gp_config config = {.d = 2, .kernel = _i ? SW_GP_RBF : SW_GP_MATERN52};
@@ -350,9 +341,8 @@ START_TEST(gp_warps_a_coordinate_that_matters_near_its_end)
 	ck_assert_double_lt(fabs(theta[5]), 0.5);
 	ck_assert_double_lt(off[1], 0.75 * off[0]);
 }
-END_TEST
 
-START_TEST(gp_plain_fit_of_a_warped_process_is_the_fit_of_a_plain_one)
+TEST_LOOP(gp_plain_fit_of_a_warped_process_is_the_fit_of_a_plain_one, 0, 8)
 {
 	struct bench warped, plain;
 	const struct sw_gp_fit_options options = {.max_evals = 50, .plain = true};
@@ -373,21 +363,5 @@ START_TEST(gp_plain_fit_of_a_warped_process_is_the_fit_of_a_plain_one)
 	sw_gp_destroy(warped.gp);
 	sw_gp_destroy(plain.gp);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, gp_posterior_equals_the_dense_reference, 0, VARIANTS);
-	tcase_add_loop_test(tcase, gp_likelihood_and_objective_equal_the_dense_reference, 0,
-			    VARIANTS);
-	tcase_add_loop_test(tcase, gp_gradients_by_theta_equal_finite_differences, 0, VARIANTS);
-	tcase_add_loop_test(tcase, gp_gradients_by_x_equal_finite_differences, 0, VARIANTS);
-	tcase_add_loop_test(tcase, gp_fit_falls_and_stays_within_bounds, 0, VARIANTS);
-	tcase_add_loop_test(tcase, gp_fit_of_one_evaluation_is_its_start, 0, VARIANTS);
-	tcase_add_loop_test(tcase, gp_exponential_of_every_width_equals_the_library, 0, GP_WIDTHS);
-	tcase_add_loop_test(tcase, gp_widths_agree, 0, VARIANTS);
-	tcase_add_loop_test(tcase, gp_gradient_is_the_same_however_much_is_kept, 0, VARIANTS);
-	tcase_add_loop_test(tcase, gp_warps_a_coordinate_that_matters_near_its_end, 0, 2);
-	tcase_add_loop_test(tcase, gp_plain_fit_of_a_warped_process_is_the_fit_of_a_plain_one, 0,
-			    8);
-}
+RUN_TESTS(NULL, NULL)

@@ -63,7 +63,7 @@ static void near(const double *a, const double *b, size_t n, double tol)
 			ck_abort_msg("%zu: %.17g is not %.17g (within %g)", i, a[i], b[i], tol);
 }
 
-START_TEST(gp_rows_appended_equal_rows_set)
+TEST(gp_rows_appended_equal_rows_set)
 {
 	struct sw_gp *by_row = create(D, true), *at_once = create(D, true);
 	struct answers a, b;
@@ -81,10 +81,9 @@ START_TEST(gp_rows_appended_equal_rows_set)
 	sw_gp_destroy(by_row);
 	sw_gp_destroy(at_once);
 }
-END_TEST
 
 /* The believer: a row without a target moves no mean, and takes variance away. */
-START_TEST(gp_believed_row_keeps_the_mean_and_lowers_the_variance)
+TEST(gp_believed_row_keeps_the_mean_and_lowers_the_variance)
 {
 	struct sw_gp *gp = create(D, true), *told = create(D, true);
 	struct answers before, after, as_told;
@@ -110,9 +109,8 @@ START_TEST(gp_believed_row_keeps_the_mean_and_lowers_the_variance)
 	sw_gp_destroy(gp);
 	sw_gp_destroy(told);
 }
-END_TEST
 
-START_TEST(gp_truncated_is_as_before_the_rows_came)
+TEST_LOOP(gp_truncated_is_as_before_the_rows_came, 0, 2)
 {
 	struct sw_gp *gp = create(D, _i % 2);
 	struct answers before, after;
@@ -137,11 +135,10 @@ START_TEST(gp_truncated_is_as_before_the_rows_came)
 	ck_assert_mem_eq(&before, &after, sizeof before);
 	sw_gp_destroy(gp);
 }
-END_TEST
 
 /* A daemon that starts again replays set() and append(): the bits must not depend on what the
  * object saw before, nor on how much room it has. */
-START_TEST(gp_fresh_object_replays_to_the_same_bits)
+TEST_LOOP(gp_fresh_object_replays_to_the_same_bits, 0, 2)
 {
 	struct sw_gp *used = create(D, _i % 2), *fresh = create(D, _i % 2);
 	struct answers a, b;
@@ -177,7 +174,6 @@ START_TEST(gp_fresh_object_replays_to_the_same_bits)
 	sw_gp_destroy(used);
 	sw_gp_destroy(fresh);
 }
-END_TEST
 
 static void all_finite(const double *v, size_t n)
 {
@@ -237,7 +233,7 @@ static const struct hostile {
 	{"beyond, below", 3, FEW, false, false, -1e6},
 };
 
-START_TEST(gp_hostile_data_gives_numbers_or_a_status)
+TEST_LOOP(gp_hostile_data_gives_numbers_or_a_status, 0, 2 * ROWS(HOSTILE))
 {
 	static double x[BIG_D * FEW], z[FEW], t[BIG_THETA];
 	const struct hostile *h = &HOSTILE[_i / 2];
@@ -255,10 +251,9 @@ START_TEST(gp_hostile_data_gives_numbers_or_a_status)
 	exercise(gp, h->d, x, z, h->n, t);
 	sw_gp_destroy(gp);
 }
-END_TEST
 
 /* 300 tellings of one point leave a 300th of the jitter: less than the floor. */
-START_TEST(gp_variance_at_the_floor_has_no_slope)
+TEST(gp_variance_at_the_floor_has_no_slope)
 {
 	enum { TWINS = 300 };
 	static double x[TWINS], z[TWINS];
@@ -273,9 +268,8 @@ START_TEST(gp_variance_at_the_floor_has_no_slope)
 	ck_assert_double_eq(dvar, 0);
 	sw_gp_destroy(gp);
 }
-END_TEST
 
-START_TEST(gp_no_rows_or_no_number_is_invalid)
+TEST(gp_no_rows_or_no_number_is_invalid)
 {
 	struct sw_gp *gp = create(D, false);
 	double t[THETA], lml;
@@ -289,7 +283,6 @@ START_TEST(gp_no_rows_or_no_number_is_invalid)
 	sw_gp_destroy(gp);
 	sw_gp_destroy(NULL);
 }
-END_TEST
 
 #ifdef SW_FAULTS
 static sw_status whole_life(void)
@@ -319,7 +312,7 @@ static sw_status whole_life(void)
 	return rc;
 }
 
-START_TEST(gp_without_memory_says_so)
+TEST(gp_without_memory_says_so)
 {
 	unsigned fired = 1;
 
@@ -334,7 +327,6 @@ START_TEST(gp_without_memory_says_so)
 			ck_assert_uint_gt(nth, 9);
 	}
 }
-END_TEST
 #endif
 
 /* Rosenbrock's valley; beyond x = 1.5 it has no value. */
@@ -357,7 +349,7 @@ static const struct box {
 	{{1.2, -2}, {2, 2}, {1.2, 1.44}},
 };
 
-START_TEST(bfgs_finds_the_minimum_of_the_box)
+TEST_ROWS(bfgs_finds_the_minimum_of_the_box, BOXES)
 {
 	const struct sw_bfgs_options opt = {
 		.first_step = 0.5, .max_step = 10, .ftol = 1e-14, .max_iters = 200};
@@ -369,9 +361,8 @@ START_TEST(bfgs_finds_the_minimum_of_the_box)
 	near(x, b->at, 2, 1e-3);
 	ck_assert_uint_lt(evals, 200);
 }
-END_TEST
 
-START_TEST(bfgs_ends_at_its_limit_of_evaluations)
+TEST(bfgs_ends_at_its_limit_of_evaluations)
 {
 	struct sw_bfgs_options opt = {
 		.first_step = 0.5, .max_step = 10, .ftol = 1e-14, .max_iters = 200};
@@ -390,21 +381,8 @@ START_TEST(bfgs_ends_at_its_limit_of_evaluations)
 		before = f;
 	}
 }
-END_TEST
 
 SUITE(tcase)
 {
 	tcase_add_unchecked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, gp_rows_appended_equal_rows_set);
-	tcase_add_test(tcase, gp_believed_row_keeps_the_mean_and_lowers_the_variance);
-	tcase_add_loop_test(tcase, gp_truncated_is_as_before_the_rows_came, 0, 2);
-	tcase_add_loop_test(tcase, gp_fresh_object_replays_to_the_same_bits, 0, 2);
-	tcase_add_loop_test(tcase, gp_hostile_data_gives_numbers_or_a_status, 0, 2 * ROWS(HOSTILE));
-	tcase_add_test(tcase, gp_variance_at_the_floor_has_no_slope);
-	tcase_add_test(tcase, gp_no_rows_or_no_number_is_invalid);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, gp_without_memory_says_so);
-#endif
-	tcase_add_rows(tcase, bfgs_finds_the_minimum_of_the_box, BOXES);
-	tcase_add_test(tcase, bfgs_ends_at_its_limit_of_evaluations);
 }

@@ -33,7 +33,7 @@ static void fill(double y[N], int shape)
 
 #define SHAPES 6
 
-START_TEST(view_of_any_values_is_standardised_and_rising)
+TEST(view_of_any_values_is_standardised_and_rising)
 {
 	for (int shape = 0; shape < SHAPES; shape++)
 		for (int view = 0; view < SW_OUTCOME_VIEW_N; view++) {
@@ -57,9 +57,8 @@ START_TEST(view_of_any_values_is_standardised_and_rising)
 				      shape, view, square / N);
 		}
 }
-END_TEST
 
-START_TEST(view_there_and_back_is_the_value)
+TEST(view_there_and_back_is_the_value)
 {
 	for (int shape = 0; shape < SHAPES; shape++)
 		for (int view = 0; view < SW_OUTCOME_VIEW_N; view++) {
@@ -82,9 +81,8 @@ START_TEST(view_there_and_back_is_the_value)
 				ck_assert(isfinite(sw_outcome_inverse(&o, z)));
 		}
 }
-END_TEST
 
-START_TEST(view_of_equal_values_is_zero)
+TEST(view_of_equal_values_is_zero)
 {
 	const double same[] = {3.5, 3.5, 3.5}, one[] = {-DBL_MAX};
 
@@ -98,7 +96,6 @@ START_TEST(view_of_equal_values_is_zero)
 		ck_assert_double_eq(sw_outcome_forward(&o, one[0]), 0);
 	}
 }
-END_TEST
 
 /* The bad tail drawn in, written out. */
 static double bent(const struct sw_outcome *o, double y)
@@ -114,7 +111,7 @@ static double by_definition(double x, double l)
 	return l == 2 ? -log(1 - x) : -(pow(1 - x, 2 - l) - 1) / (2 - l);
 }
 
-START_TEST(power_is_the_likeliest_of_the_grid)
+TEST(power_is_the_likeliest_of_the_grid)
 {
 	struct sw_outcome o;
 	double y[N], x[N], best = -INFINITY, want = 0;
@@ -149,9 +146,8 @@ START_TEST(power_is_the_likeliest_of_the_grid)
 		ck_assert_double_eq_tol(sw_outcome_forward(&o, y[i]), z, 1e-9);
 	}
 }
-END_TEST
 
-START_TEST(log_view_is_the_log_of_the_gap_to_the_best)
+TEST(log_view_is_the_log_of_the_gap_to_the_best)
 {
 	const double y[] = {1, 2, 5, 6, 1000};
 	/* The knee is at 5 + 3 (5 - 1) = 17, and what is beyond it is drawn in. */
@@ -166,9 +162,8 @@ START_TEST(log_view_is_the_log_of_the_gap_to_the_best)
 				log(far) / log(5), 1e-12);
 	ck_assert(isfinite(sw_outcome_forward(&o, -1000)));
 }
-END_TEST
 
-START_TEST(diverged_losses_leave_the_good_ones_apart)
+TEST(diverged_losses_leave_the_good_ones_apart)
 {
 	double y[N];
 
@@ -184,9 +179,8 @@ START_TEST(diverged_losses_leave_the_good_ones_apart)
 		ck_assert_msg(good > 0.02, "view %d: %g", view, good);
 	}
 }
-END_TEST
 
-START_TEST(gain_is_a_difference_that_never_cancels)
+TEST(gain_is_a_difference_that_never_cancels)
 {
 	for (int shape = 0; shape < 3; shape++)
 		for (int view = 0; view < SW_OUTCOME_VIEW_N; view++) {
@@ -217,9 +211,8 @@ START_TEST(gain_is_a_difference_that_never_cancels)
 			}
 		}
 }
-END_TEST
 
-START_TEST(gain_of_equal_values_is_as_it_came)
+TEST(gain_of_equal_values_is_as_it_came)
 {
 	const double same[] = {3.5, 3.5};
 	struct sw_outcome o;
@@ -228,16 +221,5 @@ START_TEST(gain_of_equal_values_is_as_it_came)
 	ck_assert_double_eq(sw_outcome_ln_gain(&o, 0, -7.5), -7.5);
 	ck_assert_double_eq(sw_outcome_deviation(&o, 0, 0.5), 0.5);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, view_of_any_values_is_standardised_and_rising);
-	tcase_add_test(tcase, view_there_and_back_is_the_value);
-	tcase_add_test(tcase, view_of_equal_values_is_zero);
-	tcase_add_test(tcase, power_is_the_likeliest_of_the_grid);
-	tcase_add_test(tcase, diverged_losses_leave_the_good_ones_apart);
-	tcase_add_test(tcase, gain_is_a_difference_that_never_cancels);
-	tcase_add_test(tcase, gain_of_equal_values_is_as_it_came);
-	tcase_add_test(tcase, log_view_is_the_log_of_the_gap_to_the_best);
-}
+RUN_TESTS(NULL, NULL)

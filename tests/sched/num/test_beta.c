@@ -51,7 +51,7 @@ static const struct {
 	{0.4, 3, 3, 0.44625409748647312},
 };
 
-START_TEST(beta_known_quantile_to_full_precision)
+TEST_ROWS(beta_known_quantile_to_full_precision, quantiles)
 {
 	const double a = quantiles[_i].a, b = quantiles[_i].b;
 
@@ -59,7 +59,6 @@ START_TEST(beta_known_quantile_to_full_precision)
 	check_near(sw_beta_quantile(quantiles[_i].u, a, b), quantiles[_i].x,
 		   1e-12 + DBL_EPSILON / fmin(a, b), a, b);
 }
-END_TEST
 
 static const struct {
 	double x, a, b, p;
@@ -81,7 +80,7 @@ static const struct {
 	{0.9999, 1e5, 3, 0.00276803396011611016},
 };
 
-START_TEST(beta_known_chance_to_full_precision)
+TEST_ROWS(beta_known_chance_to_full_precision, chances)
 {
 	const double a = chances[_i].a, b = chances[_i].b;
 	const double got = sw_beta_cdf(chances[_i].x, a, b), p = chances[_i].p;
@@ -89,10 +88,9 @@ START_TEST(beta_known_chance_to_full_precision)
 	ck_assert_msg(fabs(got / p - 1.0) <= 1e-12, "a %g b %g at %g: %.17g, not %.17g", a, b,
 		      chances[_i].x, got, p);
 }
-END_TEST
 
 /* x^a where b is 1, 1 - (1 - x)^b where a is, and the arc sine law. */
-START_TEST(beta_of_closed_form_agrees_with_it)
+TEST(beta_of_closed_form_agrees_with_it)
 {
 	for (double u = 0x1p-40; u < 1.0; u += 0.013) {
 		const double arc = sin(0.5 * M_PI * u);
@@ -106,9 +104,8 @@ START_TEST(beta_of_closed_form_agrees_with_it)
 		}
 	}
 }
-END_TEST
 
-START_TEST(beta_outside_its_range_is_certain)
+TEST(beta_outside_its_range_is_certain)
 {
 	static const double ends[] = {0.0, -0.0, -1.0, -INFINITY, NAN};
 
@@ -118,11 +115,10 @@ START_TEST(beta_outside_its_range_is_certain)
 	ck_assert_double_eq(sw_beta_cdf(INFINITY, 2, 3), 1.0);
 	ck_assert_double_eq(sw_beta_quantile(0.0, 2, 3), 0.0);
 }
-END_TEST
 
 /* Every pair of shapes: quantiles rise with u, the distribution function takes them back, and that
  * of b and a mirrors it. */
-START_TEST(beta_quantile_is_the_inverse_of_the_cdf)
+TEST_LOOP(beta_quantile_is_the_inverse_of_the_cdf, 0, (int)(ROWS(shapes) * ROWS(shapes)))
 {
 	const double a = shapes[(size_t)_i / ROWS(shapes)], b = shapes[(size_t)_i % ROWS(shapes)];
 	double before = 0.0;
@@ -151,14 +147,5 @@ START_TEST(beta_quantile_is_the_inverse_of_the_cdf)
 			      "a %g b %g: %.17g, mirrored %.17g", a, b, u, mirrored);
 	}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, beta_known_quantile_to_full_precision, quantiles);
-	tcase_add_rows(tcase, beta_known_chance_to_full_precision, chances);
-	tcase_add_test(tcase, beta_of_closed_form_agrees_with_it);
-	tcase_add_test(tcase, beta_outside_its_range_is_certain);
-	tcase_add_loop_test(tcase, beta_quantile_is_the_inverse_of_the_cdf, 0,
-			    (int)(ROWS(shapes) * ROWS(shapes)));
-}
+RUN_TESTS(NULL, NULL)

@@ -39,7 +39,7 @@ static void insert_sorted(double *sorted, int n, double x)
 	sorted[i] = x;
 }
 
-START_TEST(ostree_any_order_agrees_with_a_sorted_array)
+TEST_LOOP(ostree_any_order_agrees_with_a_sorted_array, 0, 7)
 {
 	struct sw_ostree t;
 	double sorted[N];
@@ -68,9 +68,8 @@ START_TEST(ostree_any_order_agrees_with_a_sorted_array)
 	ck_assert_uint_eq(sw_ostree_less(&t, INFINITY), N);
 	sw_ostree_fini(&t);
 }
-END_TEST
 
-START_TEST(ostree_of_many_rising_values_stays_balanced)
+TEST(ostree_of_many_rising_values_stays_balanced)
 {
 	enum { MANY = 200000 };
 	struct sw_ostree t;
@@ -87,9 +86,8 @@ START_TEST(ostree_of_many_rising_values_stays_balanced)
 	}
 	sw_ostree_fini(&t);
 }
-END_TEST
 
-START_TEST(ostree_empty_has_nothing_below)
+TEST(ostree_empty_has_nothing_below)
 {
 	struct sw_ostree t;
 
@@ -98,7 +96,6 @@ START_TEST(ostree_empty_has_nothing_below)
 	sw_ostree_invariant(&t);
 	sw_ostree_fini(&t);
 }
-END_TEST
 
 /* ---- ids, marks, removals ---- */
 
@@ -152,7 +149,7 @@ static void compare(const struct sw_ostree *t, const struct entry *v, int n, uin
 }
 
 /* Rises to `most` entries and falls to none again, three times, with marks changed on the way. */
-START_TEST(ostree_with_ids_and_marks_agrees_with_a_sorted_array)
+TEST_LOOP(ostree_with_ids_and_marks_agrees_with_a_sorted_array, 0, 6)
 {
 	static const struct {
 		int most;
@@ -209,9 +206,8 @@ START_TEST(ostree_with_ids_and_marks_agrees_with_a_sorted_array)
 	ck_assert_uint_lt(t.bytes, 20000);
 	sw_ostree_fini(&t);
 }
-END_TEST
 
-START_TEST(ostree_bytes_a_value_stay_few)
+TEST_LOOP(ostree_bytes_a_value_stay_few, 0, 3)
 {
 	/* Row: rising, falling, in random order. */
 	static const double most[] = {13.5, 13.5, 19};
@@ -230,10 +226,9 @@ START_TEST(ostree_bytes_a_value_stay_few)
 	ck_assert_double_lt((double)t.bytes / MANY, most[_i]);
 	sw_ostree_fini(&t);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(ostree_without_memory_keeps_what_it_had)
+TEST(ostree_without_memory_keeps_what_it_had)
 {
 	unsigned fired = 1;
 
@@ -259,17 +254,6 @@ START_TEST(ostree_without_memory_keeps_what_it_had)
 		sw_ostree_fini(&t);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, ostree_any_order_agrees_with_a_sorted_array, 0, 7);
-	tcase_add_test(tcase, ostree_of_many_rising_values_stays_balanced);
-	tcase_add_test(tcase, ostree_empty_has_nothing_below);
-	tcase_add_loop_test(tcase, ostree_with_ids_and_marks_agrees_with_a_sorted_array, 0, 6);
-	tcase_add_loop_test(tcase, ostree_bytes_a_value_stay_few, 0, 3);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, ostree_without_memory_keeps_what_it_had);
-#endif
-}
+RUN_TESTS(NULL, NULL)

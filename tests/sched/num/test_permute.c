@@ -4,7 +4,7 @@
 #include "tests/sched/suite.h"
 #include <stdbool.h>
 
-START_TEST(permute_is_a_bijection_at_every_size)
+TEST(permute_is_a_bijection_at_every_size)
 {
 	static bool seen[5000];
 	static const uint64_t big[] = {1023, 1024, 1025, 4095, 4096, 4097, 5000};
@@ -23,9 +23,8 @@ START_TEST(permute_is_a_bijection_at_every_size)
 		}
 	}
 }
-END_TEST
 
-START_TEST(permute_large_sizes_stay_inside)
+TEST(permute_large_sizes_stay_inside)
 {
 	static const uint64_t sizes[] = {1000000000, (UINT64_C(1) << 32) + 1, UINT64_MAX};
 
@@ -33,10 +32,9 @@ START_TEST(permute_large_sizes_stay_inside)
 		for (uint64_t i = 0; i < 100; i++)
 			ck_assert_uint_lt(sw_permute(3, sizes[s], sizes[s] - 1 - i), sizes[s]);
 }
-END_TEST
 
 /* Over many seeds each place is equally likely to go anywhere: chi-squared, n - 1 degrees. */
-START_TEST(permute_spreads_each_place_evenly_over_seeds)
+TEST(permute_spreads_each_place_evenly_over_seeds)
 {
 	enum { N = 12, SEEDS = 12000 };
 	const double expected = (double)SEEDS / N;
@@ -51,9 +49,8 @@ START_TEST(permute_spreads_each_place_evenly_over_seeds)
 		ck_assert_double_lt(chi2, 45.0); /* p about 5e-6 with 11 degrees */
 	}
 }
-END_TEST
 
-START_TEST(permute_shuffles_and_differs_by_seed)
+TEST(permute_shuffles_and_differs_by_seed)
 {
 	enum { N = 1000 };
 	size_t still = 0, same = 0, next = 0;
@@ -70,12 +67,5 @@ START_TEST(permute_shuffles_and_differs_by_seed)
 	ck_assert_uint_lt(same, 10);
 	ck_assert_uint_lt(next, 10);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, permute_is_a_bijection_at_every_size);
-	tcase_add_test(tcase, permute_large_sizes_stay_inside);
-	tcase_add_test(tcase, permute_spreads_each_place_evenly_over_seeds);
-	tcase_add_test(tcase, permute_shuffles_and_differs_by_seed);
-}
+RUN_TESTS(NULL, NULL)

@@ -4,7 +4,7 @@
 #include "tests/sched/suite.h"
 #include <math.h>
 
-START_TEST(rng_zero_everything_is_the_first_answer)
+TEST(rng_zero_everything_is_the_first_answer)
 {
 	/* Stored sweeps replay: which words of the block are used must never change. */
 	ck_assert_uint_eq(sw_rng_u64(0, SW_RNG_SAMPLE, 0, 0), UINT64_C(0xe169c58d6627e8d5));
@@ -12,9 +12,8 @@ START_TEST(rng_zero_everything_is_the_first_answer)
 				     UINT64_C(0x0370734413198a2e), 0x243f6a88),
 			  UINT64_C(0x94fdccebd16cfe09));
 }
-END_TEST
 
-START_TEST(rng_each_argument_changes_the_number)
+TEST(rng_each_argument_changes_the_number)
 {
 	const uint64_t base = sw_rng_u64(1, SW_RNG_SAMPLE, 1, 1);
 
@@ -25,9 +24,8 @@ START_TEST(rng_each_argument_changes_the_number)
 	ck_assert_uint_ne(base, sw_rng_u64(1, SW_RNG_SAMPLE, 1 + (UINT64_C(1) << 32), 1));
 	ck_assert_uint_ne(base, sw_rng_u64(1, SW_RNG_SAMPLE, 1, 2));
 }
-END_TEST
 
-START_TEST(rng_unit_is_even_and_below_one)
+TEST(rng_unit_is_even_and_below_one)
 {
 	enum { N = 100000 };
 	double sum = 0.0, squares = 0.0;
@@ -44,11 +42,5 @@ START_TEST(rng_unit_is_even_and_below_one)
 	ck_assert_double_eq_tol(sum / N, 0.5, 0.005);
 	ck_assert_double_eq_tol(squares / N, 1.0 / 3.0, 0.005);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, rng_zero_everything_is_the_first_answer);
-	tcase_add_test(tcase, rng_each_argument_changes_the_number);
-	tcase_add_test(tcase, rng_unit_is_even_and_below_one);
-}
+RUN_TESTS(NULL, NULL)

@@ -13,14 +13,13 @@ static const double published[][3] = {
 	{0.6875, 0.8125, 0.4375},
 };
 
-START_TEST(sobol_first_points_are_the_published_ones)
+TEST(sobol_first_points_are_the_published_ones)
 {
 	for (uint32_t i = 0; i < ROWS(published); i++)
 		for (size_t k = 0; k < 3; k++)
 			ck_assert_double_eq(sw_sobol_digits(i ^ i >> 1, k) * 0x1p-32,
 					    published[i][k]);
 }
-END_TEST
 
 /* Digits of one far point per dimension, made by a program of another author from the same table
  * (Boost 1.74, random/sobol.hpp, draw 1000000 in the order of Gray code). */
@@ -35,15 +34,14 @@ static const struct {
 	{255, UINT32_C(0x0e467000)},
 };
 
-START_TEST(sobol_far_dimensions_agree_with_another_program)
+TEST_ROWS(sobol_far_dimensions_agree_with_another_program, far)
 {
 	const uint32_t number = 1000001; /* it leaves out point 0 */
 
 	ck_assert_uint_eq(sw_sobol_digits(number ^ number >> 1, far[_i].dim), far[_i].digits);
 }
-END_TEST
 
-START_TEST(sobol_each_dimension_is_stratified)
+TEST(sobol_each_dimension_is_stratified)
 {
 	enum { D = 256 };
 	static double x[1024 * D];
@@ -68,9 +66,8 @@ START_TEST(sobol_each_dimension_is_stratified)
 		}
 	}
 }
-END_TEST
 
-START_TEST(sobol_first_two_dimensions_are_a_net)
+TEST(sobol_first_two_dimensions_are_a_net)
 {
 	enum { M = 8, N = 1 << M };
 	double x[N * 2];
@@ -91,9 +88,8 @@ START_TEST(sobol_first_two_dimensions_are_a_net)
 		}
 	}
 }
-END_TEST
 
-START_TEST(sobol_points_are_functions_of_seed_and_number)
+TEST(sobol_points_are_functions_of_seed_and_number)
 {
 	const uint64_t first[] = {0, 1000, (UINT64_C(1) << 32) - 3};
 	double run[7 * 5], one[5], other[5];
@@ -113,9 +109,8 @@ START_TEST(sobol_points_are_functions_of_seed_and_number)
 		}
 	}
 }
-END_TEST
 
-START_TEST(sobol_scrambled_point_is_uniform_over_the_seeds)
+TEST(sobol_scrambled_point_is_uniform_over_the_seeds)
 {
 	enum { SEEDS = 20000 };
 	double sum[3] = {0}, product = 0.0, x[3];
@@ -130,14 +125,5 @@ START_TEST(sobol_scrambled_point_is_uniform_over_the_seeds)
 		ck_assert_double_eq_tol(sum[k] / SEEDS, 0.5, 0.01); /* 5 sigma */
 	ck_assert_double_eq_tol(product / SEEDS, 0.0, 0.003);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, sobol_first_points_are_the_published_ones);
-	tcase_add_rows(tcase, sobol_far_dimensions_agree_with_another_program, far);
-	tcase_add_test(tcase, sobol_each_dimension_is_stratified);
-	tcase_add_test(tcase, sobol_first_two_dimensions_are_a_net);
-	tcase_add_test(tcase, sobol_points_are_functions_of_seed_and_number);
-	tcase_add_test(tcase, sobol_scrambled_point_is_uniform_over_the_seeds);
-}
+RUN_TESTS(NULL, NULL)

@@ -38,7 +38,7 @@ static const struct {
 	{"min_results 1", {0}, 0, 9.0, 4, 1, SW_VERDICT_CONTINUE, 0, 1, 9.0},
 };
 
-START_TEST(asha_row_gives_its_judgement)
+TEST_ROWS(asha_row_gives_its_judgement, rows)
 {
 	struct sw_pruner *a = make(1, 100, rows[_i].rf, 1, rows[_i].min_results);
 
@@ -59,7 +59,6 @@ START_TEST(asha_row_gives_its_judgement)
 	compare_judgements(&j, &want, 0, _i);
 	sw_pruner_destroy(a);
 }
-END_TEST
 
 static const struct {
 	uint64_t grace, max_t, rf, bracket;
@@ -76,7 +75,7 @@ static const struct {
 	{1, UINT64_MAX, UINT64_C(1) << 32, 0, 2, {1, UINT64_C(1) << 32}},
 };
 
-START_TEST(asha_ladder_has_its_rungs)
+TEST_ROWS(asha_ladder_has_its_rungs, ladders)
 {
 	struct sw_pruner *a = make(ladders[_i].grace, ladders[_i].max_t, ladders[_i].rf,
 				   ladders[_i].bracket + 1, 2);
@@ -90,9 +89,8 @@ START_TEST(asha_ladder_has_its_rungs)
 	}
 	sw_pruner_destroy(a);
 }
-END_TEST
 
-START_TEST(asha_longest_ladder_has_64_rungs)
+TEST(asha_longest_ladder_has_64_rungs)
 {
 	struct sw_pruner *a = make(1, UINT64_MAX, 2, 64, 2);
 
@@ -106,7 +104,6 @@ START_TEST(asha_longest_ladder_has_64_rungs)
 	ck_assert_uint_eq(t.filled, UINT64_MAX);
 	sw_pruner_destroy(a);
 }
-END_TEST
 
 #define CONFIG(...)                                                                                \
 	{                                                                                          \
@@ -130,13 +127,12 @@ static const struct refused refused[] = {
 	{{.kind = SW_PRUNER_KIND_N}, "/type", "there is no such pruner"},
 };
 
-START_TEST(asha_bad_config_is_refused)
+TEST_ROWS(asha_bad_config_is_refused, refused)
 {
 	check_refused(&refused[_i]);
 }
-END_TEST
 
-START_TEST(asha_report_over_rungs_fills_each_with_its_own_value)
+TEST(asha_report_over_rungs_fills_each_with_its_own_value)
 {
 	struct sw_pruner *a = make(1, 27, 3, 1, 1);
 	struct sw_prune_trial t = {0};
@@ -158,9 +154,8 @@ START_TEST(asha_report_over_rungs_fills_each_with_its_own_value)
 	ck_assert_uint_eq(sw_pruner_rung_count(a, 0, 0), 0);
 	sw_pruner_destroy(a);
 }
-END_TEST
 
-START_TEST(asha_brackets_are_drawn_by_their_rungs)
+TEST(asha_brackets_are_drawn_by_their_rungs)
 {
 	/* Rungs 1 3 9 27: brackets of 4, 3 and 2 rungs. */
 	struct sw_pruner *a = make(1, 27, 3, 3, 3);
@@ -174,14 +169,5 @@ START_TEST(asha_brackets_are_drawn_by_their_rungs)
 	ck_assert_double_eq_tol(drawn[2], N * 2.0 / 9.0, 600);
 	sw_pruner_destroy(a);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, asha_row_gives_its_judgement, rows);
-	tcase_add_rows(tcase, asha_ladder_has_its_rungs, ladders);
-	tcase_add_test(tcase, asha_longest_ladder_has_64_rungs);
-	tcase_add_rows(tcase, asha_bad_config_is_refused, refused);
-	tcase_add_test(tcase, asha_report_over_rungs_fills_each_with_its_own_value);
-	tcase_add_test(tcase, asha_brackets_are_drawn_by_their_rungs);
-}
+RUN_TESTS(NULL, NULL)

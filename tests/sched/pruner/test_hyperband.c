@@ -25,7 +25,7 @@ static const struct {
 	{CONFIG(.min_iter = UINT64_MAX, .eta = 2), 1, 1, {UINT64_MAX}},
 };
 
-START_TEST(hyperband_ladder_has_its_bands)
+TEST_ROWS(hyperband_ladder_has_its_bands, ladders)
 {
 	struct sw_pruner *p = make_pruner(&ladders[_i].c, 1);
 
@@ -34,7 +34,6 @@ START_TEST(hyperband_ladder_has_its_bands)
 		ck_assert_uint_eq(sw_pruner_rung_step(p, 0, k), ladders[_i].step[k]);
 	sw_pruner_destroy(p);
 }
-END_TEST
 
 static const struct refused refused[] = {
 	{CONFIG(.min_iter = 3, .eta = 1), "/eta", "eta must be at least 2; it is 1"},
@@ -48,13 +47,12 @@ static const struct refused refused[] = {
 	 "s 65 is too many: max_iter 18446744073709551615 has only 63 bands of at least 1"},
 };
 
-START_TEST(hyperband_bad_config_is_refused)
+TEST_ROWS(hyperband_bad_config_is_refused, refused)
 {
 	check_refused(&refused[_i]);
 }
-END_TEST
 
-START_TEST(hyperband_stops_an_old_trial_by_what_came_later)
+TEST(hyperband_stops_an_old_trial_by_what_came_later)
 {
 	const struct sw_pruner_config c = CONFIG(.min_iter = 1, .eta = 2, .strict = true);
 	struct sw_pruner *p = make_pruner(&c, 1);
@@ -82,11 +80,5 @@ START_TEST(hyperband_stops_an_old_trial_by_what_came_later)
 	ck_assert_double_nan(sw_pruner_rung_cutoff(p, 0, 2));
 	sw_pruner_destroy(p);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, hyperband_ladder_has_its_bands, ladders);
-	tcase_add_rows(tcase, hyperband_bad_config_is_refused, refused);
-	tcase_add_test(tcase, hyperband_stops_an_old_trial_by_what_came_later);
-}
+RUN_TESTS(NULL, NULL)

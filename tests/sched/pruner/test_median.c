@@ -12,7 +12,7 @@
 		.kind = SW_PRUNER_MEDIAN, .median = { __VA_ARGS__ }                                \
 	}
 
-START_TEST(median_of_optuna_forgets_who_was_pruned)
+TEST(median_of_optuna_forgets_who_was_pruned)
 {
 	const struct sw_pruner_config c = OPTUNA(.interval_steps = 1, .min_trials = 1);
 	struct sw_pruner *p = make_pruner(&c, 1);
@@ -41,9 +41,8 @@ START_TEST(median_of_optuna_forgets_who_was_pruned)
 	ck_assert_str_eq(why, "step 3: best 0.75 is worse than the median 0.5 of 1");
 	sw_pruner_destroy(p);
 }
-END_TEST
 
-START_TEST(median_one_trial_and_equal_values_go_on)
+TEST_LOOP(median_one_trial_and_equal_values_go_on, 0, 2)
 {
 	static const struct sw_pruner_config configs[] = {
 		RAY(.min_samples = 1), OPTUNA(.interval_steps = 1, .min_trials = 1)};
@@ -60,9 +59,8 @@ START_TEST(median_one_trial_and_equal_values_go_on)
 	ck_assert_uint_eq(sw_pruner_next(p), 0);
 	sw_pruner_destroy(p);
 }
-END_TEST
 
-START_TEST(median_of_two_huge_values_is_between_them)
+TEST(median_of_two_huge_values_is_between_them)
 {
 	const struct sw_pruner_config c = RAY(.min_samples = 2);
 	struct sw_pruner *p = make_pruner(&c, 1);
@@ -80,7 +78,6 @@ START_TEST(median_of_two_huge_values_is_between_them)
 	sw_pruner_invariant(p);
 	sw_pruner_destroy(p);
 }
-END_TEST
 
 static const struct refused refused[] = {
 	{RAY(.min_samples = 0), "/min_samples_required", "min_samples_required must be at least 1"},
@@ -88,16 +85,9 @@ static const struct refused refused[] = {
 	{OPTUNA(.min_trials = 1), "/interval_steps", "interval_steps must be at least 1"},
 };
 
-START_TEST(median_bad_config_is_refused)
+TEST_ROWS(median_bad_config_is_refused, refused)
 {
 	check_refused(&refused[_i]);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, median_of_optuna_forgets_who_was_pruned);
-	tcase_add_loop_test(tcase, median_one_trial_and_equal_values_go_on, 0, 2);
-	tcase_add_test(tcase, median_of_two_huge_values_is_between_them);
-	tcase_add_rows(tcase, median_bad_config_is_refused, refused);
-}
+RUN_TESTS(NULL, NULL)

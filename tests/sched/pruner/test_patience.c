@@ -26,13 +26,12 @@ static const struct refused refused[] = {
 	{THRESHOLD(.has_lower = true), "/interval_steps", "interval_steps must be at least 1"},
 };
 
-START_TEST(patience_bad_config_is_refused)
+TEST_ROWS(patience_bad_config_is_refused, refused)
 {
 	check_refused(&refused[_i]);
 }
-END_TEST
 
-START_TEST(patience_of_equal_values_runs_out)
+TEST(patience_of_equal_values_runs_out)
 {
 	const struct sw_pruner_config c = PATIENCE(2, 0);
 	struct sw_pruner *p = make_pruner(&c, 1);
@@ -48,9 +47,8 @@ START_TEST(patience_of_equal_values_runs_out)
 	ck_assert_str_eq(why, "step 9: 2 reports without improvement on 0.5");
 	sw_pruner_destroy(p);
 }
-END_TEST
 
-START_TEST(threshold_says_which_side)
+TEST_LOOP(threshold_says_which_side, 0, 2)
 {
 	const struct sw_pruner_config c = THRESHOLD(.has_lower = true, .lower = 0.25,
 						    .has_upper = true, .upper = 2,
@@ -71,10 +69,9 @@ START_TEST(threshold_says_which_side)
 	ck_assert_str_eq(why, want[_i]);
 	sw_pruner_destroy(p);
 }
-END_TEST
 
 /* A pruner of no kind lets everything go on, and answers every question. */
-START_TEST(none_answers_every_question)
+TEST(none_answers_every_question)
 {
 	const struct sw_pruner_config c = {.kind = SW_PRUNER_NONE};
 	struct sw_pruner *p = make_pruner(&c, 1);
@@ -96,12 +93,5 @@ START_TEST(none_answers_every_question)
 	sw_pruner_destroy(p);
 	sw_pruner_destroy(NULL);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, patience_bad_config_is_refused, refused);
-	tcase_add_test(tcase, patience_of_equal_values_runs_out);
-	tcase_add_loop_test(tcase, threshold_says_which_side, 0, 2);
-	tcase_add_test(tcase, none_answers_every_question);
-}
+RUN_TESTS(NULL, NULL)

@@ -15,7 +15,7 @@
 
 enum { SEED = 11 };
 
-START_TEST(pbt_one_member_goes_on_alone)
+TEST(pbt_one_member_goes_on_alone)
 {
 	const struct sw_pruner_config c = CONFIG(.perturbation_interval = 5);
 	struct sw_pruner *p = make_pruner(&c, SEED);
@@ -30,7 +30,6 @@ START_TEST(pbt_one_member_goes_on_alone)
 	}
 	sw_pruner_destroy(p);
 }
-END_TEST
 
 static const struct refused refused[] = {
 	{CONFIG(.burn_in_period = 1), "/perturbation_interval",
@@ -52,11 +51,10 @@ static const struct refused refused[] = {
 	 "perturbation_factors must be above 0"},
 };
 
-START_TEST(pbt_bad_config_is_refused)
+TEST_ROWS(pbt_bad_config_is_refused, refused)
 {
 	check_refused(&refused[_i]);
 }
-END_TEST
 
 /* ---- explore ---- */
 
@@ -93,7 +91,7 @@ static const struct sw_value donor[PARAMS] = {
 	[KIND] = {.choice = 3},       [SMALL] = {.number = -0.25}, [SHARE] = {.number = 0.875},
 	[EIGHTHS] = {.number = 0.125}};
 
-START_TEST(explore_changes_by_factor_or_neighbour)
+TEST(explore_changes_by_factor_or_neighbour)
 {
 	const struct sw_pbt_config c = {.factor = {1.2, 0.8}, .factor_n = 2};
 	struct sw_space *s = make_space(false);
@@ -127,7 +125,6 @@ START_TEST(explore_changes_by_factor_or_neighbour)
 		ck_assert_msg(i == CONST || (up[i] > 405 && up[i] < 595), "%zu: %u", i, up[i]);
 	sw_space_destroy(s);
 }
-END_TEST
 
 static void fix_all_but_units(struct sw_pbt_config *c)
 {
@@ -135,7 +132,7 @@ static void fix_all_but_units(struct sw_pbt_config *c)
 		c->fixed[i] = i != UNITS;
 }
 
-START_TEST(explore_resamples_and_keeps_what_may_not_change)
+TEST(explore_resamples_and_keeps_what_may_not_change)
 {
 	struct sw_pbt_config c = {.resample_probability = 1, .factor = {1.2}, .factor_n = 1};
 	struct sw_space *s = make_space(false);
@@ -157,9 +154,8 @@ START_TEST(explore_resamples_and_keeps_what_may_not_change)
 	ck_assert_double_eq_tol(sum / 1000, 50.5, 6); /* 29 / sqrt(1000) is 0.9 */
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(explore_keeps_constraints_and_ends_are_clipped)
+TEST(explore_keeps_constraints_and_ends_are_clipped)
 {
 	const struct sw_pbt_config c = {
 		.resample_probability = 0.5, .factor = {100, 0.001}, .factor_n = 2};
@@ -179,9 +175,8 @@ START_TEST(explore_keeps_constraints_and_ends_are_clipped)
 	ck_assert_uint_gt(high, 100);
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(explore_that_finds_nothing_keeps_the_donor)
+TEST(explore_that_finds_nothing_keeps_the_donor)
 {
 	/* units <= power, but only units may change, and only to what is above power. */
 	struct sw_pbt_config c = {.factor = {50}, .factor_n = 1};
@@ -196,14 +191,5 @@ START_TEST(explore_that_finds_nothing_keeps_the_donor)
 	}
 	sw_space_destroy(s);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, pbt_one_member_goes_on_alone);
-	tcase_add_rows(tcase, pbt_bad_config_is_refused, refused);
-	tcase_add_test(tcase, explore_changes_by_factor_or_neighbour);
-	tcase_add_test(tcase, explore_resamples_and_keeps_what_may_not_change);
-	tcase_add_test(tcase, explore_keeps_constraints_and_ends_are_clipped);
-	tcase_add_test(tcase, explore_that_finds_nothing_keeps_the_donor);
-}
+RUN_TESTS(NULL, NULL)

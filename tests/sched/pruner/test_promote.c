@@ -15,7 +15,7 @@ static struct sw_pruner *make(uint64_t grace, uint64_t max_t, uint64_t rf)
 	return make_pruner(&c, 1);
 }
 
-START_TEST(promote_one_trial_pauses_and_waits)
+TEST(promote_one_trial_pauses_and_waits)
 {
 	struct sw_pruner *p = make(1, 9, 2);
 	struct sw_prune_trial t;
@@ -29,9 +29,8 @@ START_TEST(promote_one_trial_pauses_and_waits)
 	ck_assert_uint_eq(sw_pruner_until(p, &t), 2);
 	sw_pruner_destroy(p);
 }
-END_TEST
 
-START_TEST(promote_of_two_equal_ones_takes_the_earlier)
+TEST(promote_of_two_equal_ones_takes_the_earlier)
 {
 	struct sw_pruner *p = make(1, 9, 2);
 	struct sw_prune_trial t[2];
@@ -46,9 +45,8 @@ START_TEST(promote_of_two_equal_ones_takes_the_earlier)
 	ck_assert_uint_eq(sw_pruner_next(p), 0);
 	sw_pruner_destroy(p);
 }
-END_TEST
 
-START_TEST(promote_last_leg_goes_to_max_t)
+TEST(promote_last_leg_goes_to_max_t)
 {
 	/* Rungs 1, 3, 9 of max_t 20: 9 is below the top, and the leg after it ends at 20. */
 	struct sw_pruner *p = make(1, 20, 3);
@@ -65,9 +63,8 @@ START_TEST(promote_last_leg_goes_to_max_t)
 	ck_assert_int_eq(report(p, 1, &t, 20, 0.5).verdict, SW_VERDICT_COMPLETE);
 	sw_pruner_destroy(p);
 }
-END_TEST
 
-START_TEST(promote_with_its_only_rung_at_max_t_never_pauses)
+TEST(promote_with_its_only_rung_at_max_t_never_pauses)
 {
 	struct sw_pruner *p = make(5, 5, 2);
 	struct sw_prune_trial t;
@@ -81,14 +78,13 @@ START_TEST(promote_with_its_only_rung_at_max_t_never_pauses)
 	ck_assert_double_eq(j.value, 0.25);
 	sw_pruner_destroy(p);
 }
-END_TEST
 
 static const struct {
 	uint64_t grace, max_t, rf, want;
 	size_t n;
 } ladders[] = {{1, 1000, 10, 1000, 4}, {1, 243, 3, 243, 6}, {1, 100, 4, 64, 4}};
 
-START_TEST(promote_ladder_has_its_top_rung)
+TEST_ROWS(promote_ladder_has_its_top_rung, ladders)
 {
 	struct sw_pruner *p = make(ladders[_i].grace, ladders[_i].max_t, ladders[_i].rf);
 
@@ -96,7 +92,6 @@ START_TEST(promote_ladder_has_its_top_rung)
 	ck_assert_uint_eq(sw_pruner_rung_step(p, 0, ladders[_i].n - 1), ladders[_i].want);
 	sw_pruner_destroy(p);
 }
-END_TEST
 
 static const struct refused refused[] = {
 	{CONFIG(0, 9, 3, 1, 3), "/grace_period", "grace_period must be at least 1"},
@@ -104,18 +99,9 @@ static const struct refused refused[] = {
 	 "brackets 4 is too many: there are only 3 rungs up to max_t 9"},
 };
 
-START_TEST(promote_bad_config_is_refused)
+TEST_ROWS(promote_bad_config_is_refused, refused)
 {
 	check_refused(&refused[_i]);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, promote_one_trial_pauses_and_waits);
-	tcase_add_test(tcase, promote_of_two_equal_ones_takes_the_earlier);
-	tcase_add_test(tcase, promote_last_leg_goes_to_max_t);
-	tcase_add_test(tcase, promote_with_its_only_rung_at_max_t_never_pauses);
-	tcase_add_rows(tcase, promote_ladder_has_its_top_rung, ladders);
-	tcase_add_rows(tcase, promote_bad_config_is_refused, refused);
-}
+RUN_TESTS(NULL, NULL)

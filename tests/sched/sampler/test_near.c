@@ -4,7 +4,7 @@
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 
-START_TEST(near_finds_the_three_nearest_in_order)
+TEST(near_finds_the_three_nearest_in_order)
 {
 	static const double x[][2] = {{0.9, 0.9}, {0.5, 0.5}, {0.1, 0.1}, {0.4, 0.5}, {0.52, 0.5}};
 	struct sw_space *space = learn_cube(2);
@@ -32,9 +32,8 @@ START_TEST(near_finds_the_three_nearest_in_order)
 	sw_history_fini(&h);
 	sw_space_destroy(space);
 }
-END_TEST
 
-START_TEST(near_categories_differ_or_not)
+TEST(near_categories_differ_or_not)
 {
 	const struct sw_param p[] = {{.dist = SW_DIST_CATEGORICAL, .n_choices = 10},
 				     {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1}};
@@ -60,10 +59,9 @@ START_TEST(near_categories_differ_or_not)
 	sw_history_fini(&h);
 	sw_space_destroy(space);
 }
-END_TEST
 
 /* A trial at its rung has told something, and counts once when it ends. */
-START_TEST(near_knows_trials_from_their_first_rung_on)
+TEST(near_knows_trials_from_their_first_rung_on)
 {
 	struct sw_space *space = learn_cube(1);
 	struct sw_suggestion out = {.near_n = 0};
@@ -89,9 +87,8 @@ START_TEST(near_knows_trials_from_their_first_rung_on)
 	sw_history_fini(&h);
 	sw_space_destroy(space);
 }
-END_TEST
 
-START_TEST(near_looks_at_the_last_told_only)
+TEST(near_looks_at_the_last_told_only)
 {
 	struct sw_space *space = learn_cube(1);
 	const struct sw_value at[1] = {{.number = 0.5}};
@@ -119,10 +116,9 @@ START_TEST(near_looks_at_the_last_told_only)
 	sw_history_fini(&h);
 	sw_space_destroy(space);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(near_each_failed_allocation_is_clean)
+TEST(near_each_failed_allocation_is_clean)
 {
 	struct sw_space *space = learn_cube(2);
 	struct sw_near near;
@@ -139,16 +135,6 @@ START_TEST(near_each_failed_allocation_is_clean)
 	sw_near_fini(&near);
 	sw_space_destroy(space);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, near_finds_the_three_nearest_in_order);
-	tcase_add_test(tcase, near_categories_differ_or_not);
-	tcase_add_test(tcase, near_knows_trials_from_their_first_rung_on);
-	tcase_add_test(tcase, near_looks_at_the_last_told_only);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, near_each_failed_allocation_is_clean);
-#endif
-}
+RUN_TESTS(NULL, NULL)

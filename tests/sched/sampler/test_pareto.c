@@ -32,7 +32,7 @@ static bool beaten(const double *y, size_t n, size_t m, size_t at)
 	return false;
 }
 
-START_TEST(front_of_any_rows_is_what_no_row_beats)
+TEST_LOOP(front_of_any_rows_is_what_no_row_beats, 0, SW_METRICS_MAX)
 {
 	const size_t m = (size_t)_i + 1;
 
@@ -59,7 +59,6 @@ START_TEST(front_of_any_rows_is_what_no_row_beats)
 		}
 	}
 }
-END_TEST
 
 /* How many of the unit cells below the reference some row dominates: the volume of rows of whole
  * numbers, digit by digit. */
@@ -84,7 +83,7 @@ static double count_cells(const double *y, size_t n, size_t m, uint64_t side)
 	return (double)hit;
 }
 
-START_TEST(volume_of_whole_numbers_is_the_cells_that_they_cover)
+TEST_LOOP(volume_of_whole_numbers_is_the_cells_that_they_cover, 0, 6)
 {
 	const size_t m = (size_t)_i + 1;
 	const uint64_t side = m <= 3 ? 9 : m == 4 ? 6 : 4;
@@ -103,10 +102,9 @@ START_TEST(volume_of_whole_numbers_is_the_cells_that_they_cover)
 			      (unsigned)seed, volume, want);
 	}
 }
-END_TEST
 
 /* f2 = 1 - f1 and f2 = 1 - f1^2, at n even steps: the sum of their stairs. */
-START_TEST(volume_of_a_known_front_is_the_sum_of_its_stairs)
+TEST(volume_of_a_known_front_is_the_sum_of_its_stairs)
 {
 	static double y[2 * 1001];
 	const double reference[] = {1.1, 1.1};
@@ -126,10 +124,9 @@ START_TEST(volume_of_a_known_front_is_the_sum_of_its_stairs)
 		ck_assert_msg(fabs(volume - want) < 1e-12, "%.15g, not %.15g", volume, want);
 	}
 }
-END_TEST
 
 /* An eighth of a sphere, from outside: the unit cube less what the sphere keeps. */
-START_TEST(volume_over_a_sphere_tends_to_what_it_leaves)
+TEST(volume_over_a_sphere_tends_to_what_it_leaves)
 {
 	enum { SIDE = 40 };
 	static double y[3 * SIDE * SIDE];
@@ -149,9 +146,8 @@ START_TEST(volume_over_a_sphere_tends_to_what_it_leaves)
 	ck_assert_int_eq(sw_hypervolume(y, n, 3, reference, &volume), SW_OK);
 	ck_assert_msg(volume < want && volume > want - 0.04, "%g, not just below %g", volume, want);
 }
-END_TEST
 
-START_TEST(volume_of_any_rows_agrees_with_thrown_points)
+TEST_LOOP(volume_of_any_rows_agrees_with_thrown_points, 0, 5)
 {
 	const size_t m = (size_t)_i + 2, n = 30, throws = 40000;
 	double y[MOST * SW_METRICS_MAX], reference[SW_METRICS_MAX], volume;
@@ -181,9 +177,8 @@ START_TEST(volume_of_any_rows_agrees_with_thrown_points)
 	ck_assert_msg(fabs(volume - seen) < 5 * sd, "%zu metrics: %g, thrown %g +- %g", m, volume,
 		      seen, sd);
 }
-END_TEST
 
-START_TEST(volume_beyond_its_work_or_any_number_is_refused)
+TEST(volume_beyond_its_work_or_any_number_is_refused)
 {
 	enum { N = 1000 };
 	static double y[N * SW_METRICS_MAX];
@@ -207,9 +202,8 @@ START_TEST(volume_beyond_its_work_or_any_number_is_refused)
 	ck_assert_int_eq(sw_hypervolume(y, N, SW_METRICS_MAX, reference, &volume), SW_TOO_BIG);
 	ck_assert_int_eq(sw_hypervolume(huge, 1, 2, top, &volume), SW_TOO_BIG);
 }
-END_TEST
 
-START_TEST(reference_lies_beyond_the_worst)
+TEST(reference_lies_beyond_the_worst)
 {
 	const struct {
 		double y[4], want[2];
@@ -233,10 +227,9 @@ START_TEST(reference_lies_beyond_the_worst)
 		}
 	}
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(pareto_without_memory_says_so)
+TEST(pareto_without_memory_says_so)
 {
 	const double y[] = {1, 2, 3, 3, 2, 1}, reference[] = {4, 4, 4};
 	unsigned fired = 1;
@@ -259,19 +252,6 @@ START_TEST(pareto_without_memory_says_so)
 		ck_assert_double_eq(volume, area == SW_OK ? 10 : 0);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, front_of_any_rows_is_what_no_row_beats, 0, SW_METRICS_MAX);
-	tcase_add_loop_test(tcase, volume_of_whole_numbers_is_the_cells_that_they_cover, 0, 6);
-	tcase_add_test(tcase, volume_of_a_known_front_is_the_sum_of_its_stairs);
-	tcase_add_test(tcase, volume_over_a_sphere_tends_to_what_it_leaves);
-	tcase_add_loop_test(tcase, volume_of_any_rows_agrees_with_thrown_points, 0, 5);
-	tcase_add_test(tcase, volume_beyond_its_work_or_any_number_is_refused);
-	tcase_add_test(tcase, reference_lies_beyond_the_worst);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, pareto_without_memory_says_so);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -32,7 +32,7 @@ static const struct sw_param small[] = {
 	{.dist = SW_DIST_POW2, .min = 2, .max = 4},
 };
 
-START_TEST(grid_gives_each_point_once_last_parameter_fastest)
+TEST(grid_gives_each_point_once_last_parameter_fastest)
 {
 	struct sw_space *space = make(small, ROWS(small));
 	struct sw_sampler *s;
@@ -60,7 +60,6 @@ START_TEST(grid_gives_each_point_once_last_parameter_fastest)
 	sw_sampler_destroy(s);
 	sw_space_destroy(space);
 }
-END_TEST
 
 #define CONTINUOUS                                                                                 \
 	"grid needs a list of values: give q, values, or another method for this continuous "      \
@@ -92,7 +91,7 @@ static const struct {
 	 "the grid has over 10^9 points"},
 };
 
-START_TEST(grid_without_an_end_is_refused)
+TEST_ROWS(grid_without_an_end_is_refused, refused)
 {
 	const struct sw_param p[] = {{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 2},
 				     refused[_i].p};
@@ -108,9 +107,8 @@ START_TEST(grid_without_an_end_is_refused)
 	sw_sampler_destroy(s);
 	sw_space_destroy(space);
 }
-END_TEST
 
-START_TEST(grid_of_a_billion_points_is_the_largest)
+TEST(grid_of_a_billion_points_is_the_largest)
 {
 	const struct sw_param p[] = {{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1e5},
 				     {.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1e4}};
@@ -126,9 +124,8 @@ START_TEST(grid_of_a_billion_points_is_the_largest)
 	sw_sampler_destroy(s);
 	sw_space_destroy(space);
 }
-END_TEST
 
-START_TEST(random_trial_is_the_same_in_any_order)
+TEST(random_trial_is_the_same_in_any_order)
 {
 	const struct sw_param p[] = {{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
 				     {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1}};
@@ -157,9 +154,8 @@ START_TEST(random_trial_is_the_same_in_any_order)
 	sw_sampler_destroy(other);
 	sw_space_destroy(space);
 }
-END_TEST
 
-START_TEST(sampler_name_finds_its_kind)
+TEST(sampler_name_finds_its_kind)
 {
 	enum sw_sampler_kind kind = SW_SAMPLER_RANDOM;
 
@@ -169,13 +165,5 @@ START_TEST(sampler_name_finds_its_kind)
 	ck_assert_int_eq(kind, SW_SAMPLER_RANDOM);
 	ck_assert_int_eq(sw_samplers_find("Random", &kind), SW_INVALID);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, grid_gives_each_point_once_last_parameter_fastest);
-	tcase_add_rows(tcase, grid_without_an_end_is_refused, refused);
-	tcase_add_test(tcase, grid_of_a_billion_points_is_the_largest);
-	tcase_add_test(tcase, random_trial_is_the_same_in_any_order);
-	tcase_add_test(tcase, sampler_name_finds_its_kind);
-}
+RUN_TESTS(NULL, NULL)

@@ -272,7 +272,7 @@ static void run(const struct sw_sampler_config *c, struct sw_sampler *s, int mod
 	sw_history_fini(&h);
 }
 
-START_TEST(suggestions_are_points_of_any_space_and_can_be_made_again)
+TEST_LOOP(suggestions_are_points_of_any_space_and_can_be_made_again, 0, SW_SAMPLER_KIND_N)
 {
 	const enum sw_sampler_kind kind = (enum sw_sampler_kind)_i;
 
@@ -301,11 +301,8 @@ START_TEST(suggestions_are_points_of_any_space_and_can_be_made_again)
 		sw_space_destroy(space);
 	}
 }
-END_TEST
 
 SUITE(tcase)
 {
 	tcase_set_timeout(tcase, 300);
-	tcase_add_loop_test(tcase, suggestions_are_points_of_any_space_and_can_be_made_again, 0,
-			    SW_SAMPLER_KIND_N);
 }

@@ -20,7 +20,7 @@ static void draw_weights(struct sw_scalar *s, uint64_t *state)
 	sw_scalar_weights(s, u);
 }
 
-START_TEST(weights_of_any_draw_are_shares_with_equal_means)
+TEST_LOOP(weights_of_any_draw_are_shares_with_equal_means, 2, SW_METRICS_MAX + 1)
 {
 	struct sw_scalar s = {.m = (size_t)_i};
 	double mean[SW_METRICS_MAX] = {0};
@@ -41,7 +41,6 @@ START_TEST(weights_of_any_draw_are_shares_with_equal_means)
 		ck_assert_msg(fabs(mean[k] * (double)s.m - 1) < 0.1, "metric %zu: mean share %g", k,
 			      mean[k]);
 }
-END_TEST
 
 static bool dominates(const double *a, const double *b, size_t m)
 {
@@ -55,7 +54,7 @@ static bool dominates(const double *a, const double *b, size_t m)
 	return better;
 }
 
-START_TEST(value_of_what_dominates_is_lower)
+TEST(value_of_what_dominates_is_lower)
 {
 	uint64_t state = 7;
 
@@ -78,9 +77,8 @@ START_TEST(value_of_what_dominates_is_lower)
 			}
 	}
 }
-END_TEST
 
-START_TEST(value_in_other_units_is_the_same)
+TEST(value_in_other_units_is_the_same)
 {
 	static const double unit_of[] = {1e-200, 1e6}, zero_of[] = {0, -4e6};
 	double y[2 * N], z[2 * N];
@@ -101,10 +99,9 @@ START_TEST(value_in_other_units_is_the_same)
 		ck_assert_msg(fabs(a - b) < 1e-8, "row %zu: %g and %g", i, a, b);
 	}
 }
-END_TEST
 
 /* The inward quarter of a circle: a weighted sum would find its two ends alone. */
-START_TEST(value_of_many_weights_has_its_minimum_all_along_a_front)
+TEST(value_of_many_weights_has_its_minimum_all_along_a_front)
 {
 	double y[2 * N];
 	bool reached[10] = {false};
@@ -130,10 +127,9 @@ START_TEST(value_of_many_weights_has_its_minimum_all_along_a_front)
 	for (size_t i = 0; i < 10; i++)
 		ck_assert_msg(reached[i], "tenth %zu of the front was never the best", i);
 }
-END_TEST
 
 /* One trial of the front with an absurd second metric must not make all others look alike. */
-START_TEST(range_beyond_the_usual_is_cut)
+TEST(range_beyond_the_usual_is_cut)
 {
 	double y[2 * N];
 	struct sw_scalar s = {.m = 2};
@@ -146,9 +142,8 @@ START_TEST(range_beyond_the_usual_is_cut)
 	ck_assert_int_eq(sw_scalar_fit(&s, y, N), SW_OK);
 	ck_assert_msg(s.range[1] < 10, "range %g", s.range[1]);
 }
-END_TEST
 
-START_TEST(value_of_the_largest_numbers_is_finite)
+TEST(value_of_the_largest_numbers_is_finite)
 {
 	const double table[][6] = {
 		{-DBL_MAX, DBL_MAX, DBL_MAX, -DBL_MAX, 0, 0},
@@ -172,10 +167,9 @@ START_TEST(value_of_the_largest_numbers_is_finite)
 		}
 	}
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(scalar_without_memory_says_so)
+TEST(scalar_without_memory_says_so)
 {
 	const double y[] = {1, 2, 2, 1};
 	unsigned fired = 1;
@@ -191,19 +185,6 @@ START_TEST(scalar_without_memory_says_so)
 		ck_assert_int_eq(rc, fired > 0 ? SW_NOMEM : SW_OK);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, weights_of_any_draw_are_shares_with_equal_means, 2,
-			    SW_METRICS_MAX + 1);
-	tcase_add_test(tcase, value_of_what_dominates_is_lower);
-	tcase_add_test(tcase, value_in_other_units_is_the_same);
-	tcase_add_test(tcase, value_of_many_weights_has_its_minimum_all_along_a_front);
-	tcase_add_test(tcase, range_beyond_the_usual_is_cut);
-	tcase_add_test(tcase, value_of_the_largest_numbers_is_finite);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, scalar_without_memory_says_so);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -185,7 +185,7 @@ static const struct {
 	{{.dist = (enum sw_dist)99}, SW_INVALID, "/distribution", "no such distribution"},
 };
 
-START_TEST(space_meaningless_parameter_is_refused)
+TEST_ROWS(space_meaningless_parameter_is_refused, refused)
 {
 	struct sw_space *s;
 	struct sw_err e = SW_ERR_INIT;
@@ -198,7 +198,6 @@ START_TEST(space_meaningless_parameter_is_refused)
 	ck_assert_int_eq(sw_space_add(s, &refused[_i].p, NULL), refused[_i].rc);
 	sw_space_destroy(s);
 }
-END_TEST
 
 static const struct {
 	struct sw_param p;
@@ -236,7 +235,7 @@ static const struct {
 	{{.dist = SW_DIST_POW2, .min = 8, .max = 8}, 1, 8, 8},
 };
 
-START_TEST(space_parameter_has_its_levels)
+TEST_ROWS(space_parameter_has_its_levels, accepted)
 {
 	struct sw_space *s;
 	const struct sw_param *p = &accepted[_i].p;
@@ -259,9 +258,8 @@ START_TEST(space_parameter_has_its_levels)
 	ck_assert_double_eq(named ? v.choice : v.number, accepted[_i].last);
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_keeps_its_own_weights)
+TEST(space_keeps_its_own_weights)
 {
 	struct sw_space *s;
 	double w[] = {1.0, 3.0};
@@ -276,9 +274,8 @@ START_TEST(space_keeps_its_own_weights)
 	ck_assert_uint_eq(v.choice, 1);
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_over_its_limit_is_refused)
+TEST(space_over_its_limit_is_refused)
 {
 	struct sw_space *s;
 	const struct sw_param p = {.dist = SW_DIST_CONSTANT};
@@ -292,10 +289,9 @@ START_TEST(space_over_its_limit_is_refused)
 	ck_assert_uint_eq(sw_space_size(s), SW_SPACE_MAX_PARAMS);
 	sw_space_destroy(s);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(space_without_memory_keeps_what_it_had)
+TEST(space_without_memory_keeps_what_it_had)
 {
 	unsigned fired = 1;
 
@@ -323,16 +319,6 @@ START_TEST(space_without_memory_keeps_what_it_had)
 		sw_space_destroy(s);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, space_meaningless_parameter_is_refused, refused);
-	tcase_add_rows(tcase, space_parameter_has_its_levels, accepted);
-	tcase_add_test(tcase, space_keeps_its_own_weights);
-	tcase_add_test(tcase, space_over_its_limit_is_refused);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, space_without_memory_keeps_what_it_had);
-#endif
-}
+RUN_TESTS(NULL, NULL)

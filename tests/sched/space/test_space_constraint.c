@@ -103,7 +103,7 @@ static struct sw_constraint constraint_of(const struct row *r)
 	};
 }
 
-START_TEST(space_constraint_holds_exactly_where_it_says)
+TEST_ROWS(space_constraint_holds_exactly_where_it_says, rows)
 {
 	const struct row *r = &rows[_i];
 	const struct sw_constraint c = constraint_of(r);
@@ -121,9 +121,8 @@ START_TEST(space_constraint_holds_exactly_where_it_says)
 	ck_assert_uint_eq(sw_space_constraint_find(s, v), r->want ? 1 : 0);
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_constraint_that_names_an_inactive_parameter_does_not_apply)
+TEST(space_constraint_that_names_an_inactive_parameter_does_not_apply)
 {
 	struct sw_space *s = make();
 	const struct sw_term a = TERM(1, A), b = TERM(1, B);
@@ -141,9 +140,8 @@ START_TEST(space_constraint_that_names_an_inactive_parameter_does_not_apply)
 	ck_assert(!sw_space_feasible(s, v));
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_constraint_without_meaning_is_refused)
+TEST(space_constraint_without_meaning_is_refused)
 {
 	const struct sw_term word = TERM(1, WORD), inf = TERM(INFINITY, A), a = TERM(1, A);
 	struct sw_term many[SW_SPACE_MAX_TERMS + 1];
@@ -186,7 +184,6 @@ START_TEST(space_constraint_without_meaning_is_refused)
 	ck_assert_int_eq(sw_space_constrain(s, &fine, NULL), SW_TOO_BIG);
 	sw_space_destroy(s);
 }
-END_TEST
 
 /* ---- is there anything to try? ---- */
 
@@ -205,7 +202,7 @@ static struct sw_space *three_integers(double max)
 	return s;
 }
 
-START_TEST(space_probe_finds_the_one_point_of_a_small_space)
+TEST(space_probe_finds_the_one_point_of_a_small_space)
 {
 	static const struct sw_term sum[] = {TERM(1, 0), TERM(1, 1), TERM(1, 2)};
 	const struct sw_constraint c = {
@@ -217,9 +214,8 @@ START_TEST(space_probe_finds_the_one_point_of_a_small_space)
 	ck_assert_int_eq(sw_space_probe(s, 1, NULL, NULL), SW_OK);
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_probe_names_the_constraint_that_breaks_most)
+TEST(space_probe_names_the_constraint_that_breaks_most)
 {
 	static const struct sw_term first = TERM(1, 0),
 				    sum[] = {TERM(1, 0), TERM(1, 1), TERM(1, 2)};
@@ -251,7 +247,6 @@ START_TEST(space_probe_names_the_constraint_that_breaks_most)
 		sw_space_destroy(s);
 	}
 }
-END_TEST
 
 /* ---- points from outside ---- */
 
@@ -345,7 +340,7 @@ static const struct {
 	{{.dist = SW_DIST_CONSTANT}, {0, 1}, {0, 0}, "there is no value number 2"},
 };
 
-START_TEST(space_value_from_outside_is_checked_against_its_parameter)
+TEST_ROWS(space_value_from_outside_is_checked_against_its_parameter, values)
 {
 	struct sw_space *s = NULL;
 	struct sw_err e = SW_ERR_INIT, point = SW_ERR_INIT;
@@ -365,9 +360,8 @@ START_TEST(space_value_from_outside_is_checked_against_its_parameter)
 	ck_assert_str_eq(point.ptr, msg == NULL ? "" : "/0");
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_check_looks_at_active_parameters_and_at_constraints)
+TEST(space_check_looks_at_active_parameters_and_at_constraints)
 {
 	static const struct sw_term a = TERM(1, A), b = TERM(1, B);
 	const struct sw_constraint c = {.left = {.terms = &a, .n_terms = 1},
@@ -392,10 +386,9 @@ START_TEST(space_check_looks_at_active_parameters_and_at_constraints)
 	ck_assert_str_eq(broken.ptr, "");
 	sw_space_destroy(s);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(space_constraint_without_memory_changes_nothing)
+TEST(space_constraint_without_memory_changes_nothing)
 {
 	static const struct sw_term a = TERM(1, A);
 	const struct sw_constraint c = {.left = {.terms = &a, .n_terms = 1}};
@@ -416,11 +409,10 @@ START_TEST(space_constraint_without_memory_changes_nothing)
 		sw_space_destroy(s);
 	}
 }
-END_TEST
 #endif
 
 /* Ordered parameters: of 12 drawn at random one set in 479,001,600 is in order. */
-START_TEST(space_of_ordered_parameters_is_never_at_a_loss)
+TEST_LOOP(space_of_ordered_parameters_is_never_at_a_loss, 0, 2)
 {
 	enum { MOST = 12 };
 	static const size_t sizes[] = {7, MOST};
@@ -463,19 +455,5 @@ START_TEST(space_of_ordered_parameters_is_never_at_a_loss)
 	sw_sampler_destroy(sampler);
 	sw_space_destroy(s);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, space_of_ordered_parameters_is_never_at_a_loss, 0, 2);
-	tcase_add_rows(tcase, space_constraint_holds_exactly_where_it_says, rows);
-	tcase_add_test(tcase, space_constraint_that_names_an_inactive_parameter_does_not_apply);
-	tcase_add_test(tcase, space_constraint_without_meaning_is_refused);
-	tcase_add_test(tcase, space_probe_finds_the_one_point_of_a_small_space);
-	tcase_add_test(tcase, space_probe_names_the_constraint_that_breaks_most);
-	tcase_add_rows(tcase, space_value_from_outside_is_checked_against_its_parameter, values);
-	tcase_add_test(tcase, space_check_looks_at_active_parameters_and_at_constraints);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, space_constraint_without_memory_changes_nothing);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -107,7 +107,7 @@ static void check_round_trip(const struct sw_space *s, const struct sw_param *p,
 		ck_assert_double_eq_tol(again.number / v.number, 1.0, 1e-6);
 }
 
-START_TEST(space_any_point_decodes_inside_and_encodes_back)
+TEST_ROWS(space_any_point_decodes_inside_and_encodes_back, kinds)
 {
 	const struct sw_param *p = &kinds[_i];
 	struct sw_space *s = make(p);
@@ -139,9 +139,8 @@ START_TEST(space_any_point_decodes_inside_and_encodes_back)
 	}
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_each_level_is_in_order_and_encodes_back)
+TEST_ROWS(space_each_level_is_in_order_and_encodes_back, kinds)
 {
 	const struct sw_param *p = &kinds[_i];
 	struct sw_space *s = make(p);
@@ -164,10 +163,9 @@ START_TEST(space_each_level_is_in_order_and_encodes_back)
 	}
 	sw_space_destroy(s);
 }
-END_TEST
 
 /* Coordinates are evenly many; so many of them, from the first to the last, are each level's. */
-START_TEST(space_level_is_encoded_to_the_middle_of_what_decodes_to_it)
+TEST_ROWS(space_level_is_encoded_to_the_middle_of_what_decodes_to_it, kinds)
 {
 	enum { STEPS = 20000, MOST = 50 };
 	struct sw_space *s = make(&kinds[_i]);
@@ -189,10 +187,9 @@ START_TEST(space_level_is_encoded_to_the_middle_of_what_decodes_to_it)
 	}
 	sw_space_destroy(s);
 }
-END_TEST
 
 /* The text that a person sees for a multiple of q: no 0.30000000000000004. */
-START_TEST(space_multiple_of_a_decimal_prints_as_that_decimal)
+TEST(space_multiple_of_a_decimal_prints_as_that_decimal)
 {
 	static const struct {
 		double q, max;
@@ -215,9 +212,8 @@ START_TEST(space_multiple_of_a_decimal_prints_as_that_decimal)
 		sw_space_destroy(s);
 	}
 }
-END_TEST
 
-START_TEST(space_value_outside_goes_to_the_nearest_end)
+TEST(space_value_outside_goes_to_the_nearest_end)
 {
 	static const struct {
 		struct sw_param p;
@@ -260,9 +256,8 @@ START_TEST(space_value_outside_goes_to_the_nearest_end)
 	ck_assert_uint_eq(got.choice, 2);
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_thin_category_is_skipped_without_harm)
+TEST(space_thin_category_is_skipped_without_harm)
 {
 	struct sw_space *s = make(
 		&(struct sw_param){.dist = SW_DIST_CATEGORICAL, .n_choices = 3, .weights = thin});
@@ -277,7 +272,6 @@ START_TEST(space_thin_category_is_skipped_without_harm)
 	ck_assert_uint_eq(got.choice, 2);
 	sw_space_destroy(s);
 }
-END_TEST
 
 /* ---- distributions, by counts ---- */
 
@@ -335,7 +329,7 @@ static const struct {
 	{{.dist = SW_DIST_Q_LOG_NORMAL, .mu = 0, .sigma = 1, .q = 1}, 0, 0.24410860},
 };
 
-START_TEST(space_draws_have_the_named_distribution)
+TEST_ROWS(space_draws_have_the_named_distribution, counts)
 {
 	/* Five standard deviations of a count; the seed is fixed, so this is no gamble. */
 	const double p = counts[_i].share;
@@ -343,7 +337,6 @@ START_TEST(space_draws_have_the_named_distribution)
 	ck_assert_double_eq_tol(share_upto(&counts[_i].p, counts[_i].x), p,
 				5.0 * sqrt(p * (1.0 - p) / DRAWS));
 }
-END_TEST
 
 /* ---- probit ---- */
 
@@ -370,14 +363,13 @@ static const struct {
 	{0.9999999999, 6.36134088969742186e+0},
 };
 
-START_TEST(probit_known_quantile_to_full_precision)
+TEST_ROWS(probit_known_quantile_to_full_precision, quantiles)
 {
 	ck_assert_double_eq_tol(sw_normal_quantile(quantiles[_i].u), quantiles[_i].z,
 				4e-16 * fabs(quantiles[_i].z) + 1e-300);
 }
-END_TEST
 
-START_TEST(probit_is_the_inverse_of_the_cdf)
+TEST(probit_is_the_inverse_of_the_cdf)
 {
 	double before = -INFINITY;
 
@@ -393,20 +385,5 @@ START_TEST(probit_is_the_inverse_of_the_cdf)
 	}
 	ck_assert_double_eq(sw_normal_quantile(0.5), 0.0);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	const int n = (int)ROWS(kinds);
-
-	tcase_add_loop_test(tcase, space_any_point_decodes_inside_and_encodes_back, 0, n);
-	tcase_add_loop_test(tcase, space_each_level_is_in_order_and_encodes_back, 0, n);
-	tcase_add_loop_test(tcase, space_level_is_encoded_to_the_middle_of_what_decodes_to_it, 0,
-			    n);
-	tcase_add_test(tcase, space_multiple_of_a_decimal_prints_as_that_decimal);
-	tcase_add_test(tcase, space_value_outside_goes_to_the_nearest_end);
-	tcase_add_test(tcase, space_thin_category_is_skipped_without_harm);
-	tcase_add_rows(tcase, space_draws_have_the_named_distribution, counts);
-	tcase_add_rows(tcase, probit_known_quantile_to_full_precision, quantiles);
-	tcase_add_test(tcase, probit_is_the_inverse_of_the_cdf);
-}
+RUN_TESTS(NULL, NULL)

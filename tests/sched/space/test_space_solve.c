@@ -110,7 +110,7 @@ static struct sw_space *make_few(const struct few *f)
 	return s;
 }
 
-START_TEST(space_solve_finds_the_few_points_or_proves_that_there_are_none)
+TEST_ROWS(space_solve_finds_the_few_points_or_proves_that_there_are_none, few)
 {
 	const struct few *f = &few[_i];
 	struct sw_space *s = make_few(f);
@@ -130,9 +130,8 @@ START_TEST(space_solve_finds_the_few_points_or_proves_that_there_are_none)
 	}
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_with_few_points_has_a_suggestion_for_every_trial)
+TEST_ROWS(space_with_few_points_has_a_suggestion_for_every_trial, few)
 {
 	const struct few *f = &few[_i];
 	static const enum sw_sampler_kind kinds[] = {SW_SAMPLER_RANDOM, SW_SAMPLER_SOBOL};
@@ -157,10 +156,9 @@ START_TEST(space_with_few_points_has_a_suggestion_for_every_trial)
 		sw_space_destroy(s);
 	}
 }
-END_TEST
 
 /* What is given stays; where it leaves nothing that is proven, too. */
-START_TEST(space_solve_keeps_what_is_fixed)
+TEST(space_solve_keeps_what_is_fixed)
 {
 	struct sw_space *s = make_few(&few[0]);
 	struct sw_value v[2] = {{.number = 1000}, {.number = 5}};
@@ -174,10 +172,9 @@ START_TEST(space_solve_keeps_what_is_fixed)
 	ck_assert_double_eq(v[0].number, 999);
 	sw_space_destroy(s);
 }
-END_TEST
 
 /* Half the sums of subsets are odd: what no narrowing sees is not called proven. */
-START_TEST(space_probe_that_found_nothing_says_no_more)
+TEST(space_probe_that_found_nothing_says_no_more)
 {
 	const struct few f = {"even", INTEGERS(1000),   5, 0, {2, 4, -6, 8, -10}, 1,
 			      SW_EQ,  SW_SOLVED_UNKNOWN};
@@ -190,10 +187,9 @@ START_TEST(space_probe_that_found_nothing_says_no_more)
 		      "%s", e.msg);
 	sw_space_destroy(s);
 }
-END_TEST
 
 /* Shares of one: the first ones leave next to nothing to the last. */
-START_TEST(space_solve_divides_one_among_many)
+TEST(space_solve_divides_one_among_many)
 {
 	enum { MANY = 60 };
 	struct sw_term terms[MANY];
@@ -215,7 +211,6 @@ START_TEST(space_solve_divides_one_among_many)
 	}
 	sw_space_destroy(s);
 }
-END_TEST
 
 enum { CHAIN_MOST = 20 };
 
@@ -241,7 +236,7 @@ static struct sw_space *make_chain(uint16_t n, double most)
 }
 
 /* Twenty in order among twenty-five: one draw in 10^20. */
-START_TEST(space_solve_orders_integers)
+TEST(space_solve_orders_integers)
 {
 	struct sw_space *s = make_chain(CHAIN_MOST, 25);
 	struct sw_value v[CHAIN_MOST] = {{.number = 0}};
@@ -256,11 +251,10 @@ START_TEST(space_solve_orders_integers)
 	ck_assert_double_ge(most - least, 3); /* of 10 to 15 */
 	sw_space_destroy(s);
 }
-END_TEST
 
 /* Points are made again from their number, whoever stored them: before version 5 the walk came
  * first wherever it got there. */
-START_TEST(space_with_few_points_keeps_those_of_older_versions)
+TEST(space_with_few_points_keeps_those_of_older_versions)
 {
 	struct sw_space *s = make_chain(8, 14);
 	struct sw_sampler_config config = {
@@ -285,10 +279,9 @@ START_TEST(space_with_few_points_keeps_those_of_older_versions)
 	sw_sampler_destroy(now);
 	sw_space_destroy(s);
 }
-END_TEST
 
 /* A range without an end is no value: the first of two normals is drawn, the other computed. */
-START_TEST(space_solve_draws_normals_where_they_lie)
+TEST(space_solve_draws_normals_where_they_lie)
 {
 	const struct few sum = {
 		"sum", {.dist = SW_DIST_NORMAL, .sigma = 1}, 3, 0, {1, 1, 1}, 0, SW_EQ, SW_SOLVED};
@@ -305,10 +298,9 @@ START_TEST(space_solve_draws_normals_where_they_lie)
 	ck_assert_double_lt(square, 400);
 	sw_space_destroy(s);
 }
-END_TEST
 
 /* As many parameters as there may be, in sums of eight: each trial has a point of its own. */
-START_TEST(space_with_many_sums_has_different_suggestions)
+TEST(space_with_many_sums_has_different_suggestions)
 {
 	enum { SUM = 8 };
 	const struct sw_param share = {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1};
@@ -343,10 +335,9 @@ START_TEST(space_with_many_sums_has_different_suggestions)
 	sw_sampler_destroy(sampler);
 	sw_space_destroy(s);
 }
-END_TEST
 
 /* A condition is settled before what it is about; what is not active is in no constraint. */
-START_TEST(space_solve_settles_conditions_first)
+TEST(space_solve_settles_conditions_first)
 {
 	const struct sw_param number = {.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1000},
 			      choice = {.dist = SW_DIST_CATEGORICAL, .n_choices = 3};
@@ -379,10 +370,9 @@ START_TEST(space_solve_settles_conditions_first)
 	ck_assert_msg(active > 5 && active < 40, "%d of 60", active);
 	sw_space_destroy(s);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(space_with_few_points_without_memory_has_no_sampler)
+TEST(space_with_few_points_without_memory_has_no_sampler)
 {
 	struct sw_space *s = make_few(&few[0]);
 	const struct sw_sampler_config config = {.kind = SW_SAMPLER_RANDOM, .seed = 3, .space = s};
@@ -403,22 +393,6 @@ START_TEST(space_with_few_points_without_memory_has_no_sampler)
 	sw_sampler_destroy(sampler);
 	sw_space_destroy(s);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, space_solve_finds_the_few_points_or_proves_that_there_are_none, few);
-	tcase_add_rows(tcase, space_with_few_points_has_a_suggestion_for_every_trial, few);
-	tcase_add_test(tcase, space_solve_keeps_what_is_fixed);
-	tcase_add_test(tcase, space_solve_divides_one_among_many);
-	tcase_add_test(tcase, space_solve_orders_integers);
-	tcase_add_test(tcase, space_with_few_points_keeps_those_of_older_versions);
-	tcase_add_test(tcase, space_solve_draws_normals_where_they_lie);
-	tcase_add_test(tcase, space_with_many_sums_has_different_suggestions);
-	tcase_add_test(tcase, space_solve_settles_conditions_first);
-	tcase_add_test(tcase, space_probe_that_found_nothing_says_no_more);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, space_with_few_points_without_memory_has_no_sampler);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -91,7 +91,7 @@ static struct sw_space *make_small(uint64_t *rng)
 
 /* Where all points can be looked at: it finds one if there is one, else proves that there is
  * none. */
-START_TEST(space_solve_is_right_beside_all_points)
+TEST(space_solve_is_right_beside_all_points)
 {
 	uint64_t rng = 11;
 	int found = 0;
@@ -110,9 +110,5 @@ START_TEST(space_solve_is_right_beside_all_points)
 	}
 	ck_assert_msg(found > 800 && found < 3200, "%d of 4000", found);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, space_solve_is_right_beside_all_points);
-}
+RUN_TESTS(NULL, NULL)

@@ -61,7 +61,7 @@ static struct sw_space *make_tree(void)
 	return s;
 }
 
-START_TEST(space_without_conditions_is_all_active)
+TEST(space_without_conditions_is_all_active)
 {
 	struct sw_space *s = make();
 	struct sw_value v[N] = {{0}};
@@ -74,9 +74,8 @@ START_TEST(space_without_conditions_is_all_active)
 	ck_assert_int_eq(sw_space_seal(s, NULL), SW_OK);
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_child_is_active_where_all_its_parents_say_so)
+TEST(space_child_is_active_where_all_its_parents_say_so)
 {
 	static const struct {
 		uint32_t opt, nesterov;
@@ -104,9 +103,8 @@ START_TEST(space_child_is_active_where_all_its_parents_say_so)
 	}
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_canonical_points_of_one_configuration_have_equal_bits)
+TEST(space_canonical_points_of_one_configuration_have_equal_bits)
 {
 	struct sw_space *s = make_tree();
 	uint64_t rng = 4;
@@ -138,9 +136,8 @@ START_TEST(space_canonical_points_of_one_configuration_have_equal_bits)
 	}
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_points_with_other_parameters_active_differ)
+TEST(space_points_with_other_parameters_active_differ)
 {
 	struct sw_space *s = make_tree();
 	struct sw_value a[N] = {[LAYERS] = {.number = 2}}, b[N] = {[LAYERS] = {.number = 3}};
@@ -154,7 +151,6 @@ START_TEST(space_points_with_other_parameters_active_differ)
 	ck_assert(sw_space_equal(s, a, b));
 	sw_space_destroy(s);
 }
-END_TEST
 
 static const struct {
 	size_t child, parent;
@@ -175,7 +171,7 @@ static const struct {
 	{STEP, NESTEROV, {.choice = 1}, 1, "the same parameter is given twice"},
 };
 
-START_TEST(space_condition_that_means_nothing_is_refused)
+TEST_ROWS(space_condition_that_means_nothing_is_refused, refused)
 {
 	struct sw_space *s = make();
 	struct sw_err e = SW_ERR_INIT;
@@ -188,9 +184,8 @@ START_TEST(space_condition_that_means_nothing_is_refused)
 	ck_assert_str_eq(e.ptr, "/when");
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_conditions_in_a_circle_are_refused)
+TEST(space_conditions_in_a_circle_are_refused)
 {
 	struct sw_space *s = make();
 	struct sw_err e = SW_ERR_INIT;
@@ -204,9 +199,8 @@ START_TEST(space_conditions_in_a_circle_are_refused)
 	ck_assert_str_eq(e.ptr + strlen(e.ptr) - 5, "/when");
 	sw_space_destroy(s);
 }
-END_TEST
 
-START_TEST(space_chain_as_long_as_can_be_is_settled)
+TEST(space_chain_as_long_as_can_be_is_settled)
 {
 	struct sw_space *s = NULL;
 	struct sw_value v[SW_SPACE_MAX_PARAMS] = {{0}};
@@ -227,10 +221,9 @@ START_TEST(space_chain_as_long_as_can_be_is_settled)
 		ck_assert(!active[i]);
 	sw_space_destroy(s);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(space_condition_without_memory_changes_nothing)
+TEST(space_condition_without_memory_changes_nothing)
 {
 	unsigned fired = 1;
 
@@ -254,19 +247,6 @@ START_TEST(space_condition_without_memory_changes_nothing)
 		sw_space_destroy(s);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, space_without_conditions_is_all_active);
-	tcase_add_test(tcase, space_child_is_active_where_all_its_parents_say_so);
-	tcase_add_test(tcase, space_canonical_points_of_one_configuration_have_equal_bits);
-	tcase_add_test(tcase, space_points_with_other_parameters_active_differ);
-	tcase_add_rows(tcase, space_condition_that_means_nothing_is_refused, refused);
-	tcase_add_test(tcase, space_conditions_in_a_circle_are_refused);
-	tcase_add_test(tcase, space_chain_as_long_as_can_be_is_settled);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, space_condition_without_memory_changes_nothing);
-#endif
-}
+RUN_TESTS(NULL, NULL)

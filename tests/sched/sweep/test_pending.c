@@ -6,7 +6,7 @@
 #include "tests/sched/suite.h"
 #include <stdbool.h>
 
-START_TEST(pending_pops_the_lowest_each_time)
+TEST_LOOP(pending_pops_the_lowest_each_time, 0, 5)
 {
 	enum { N = 200 };
 	struct sw_pending h;
@@ -36,10 +36,9 @@ START_TEST(pending_pops_the_lowest_each_time)
 	ck_assert_uint_eq(h.n, 0);
 	sw_pending_fini(&h);
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(pending_without_memory_keeps_what_it_had)
+TEST(pending_without_memory_keeps_what_it_had)
 {
 	struct sw_pending h;
 
@@ -56,13 +55,6 @@ START_TEST(pending_without_memory_keeps_what_it_had)
 	ck_assert_uint_eq(sw_pending_pop(&h), 1);
 	sw_pending_fini(&h);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, pending_pops_the_lowest_each_time, 0, 5);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, pending_without_memory_keeps_what_it_had);
-#endif
-}
+RUN_TESTS(NULL, NULL)

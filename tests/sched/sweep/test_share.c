@@ -58,20 +58,18 @@ static const struct {
 	 0},
 };
 
-START_TEST(share_row_picks_its_sweep)
+TEST_ROWS(share_row_picks_its_sweep, rows)
 {
 	ck_assert_msg(sw_share_pick(rows[_i].v, rows[_i].n) == rows[_i].pick, "%s", rows[_i].name);
 	ck_assert_int_eq(sw_share_join(rows[_i].v, rows[_i].n, rows[_i].weight), rows[_i].join);
 }
-END_TEST
 
-START_TEST(share_first_sweep_starts_at_zero)
+TEST(share_first_sweep_starts_at_zero)
 {
 	ck_assert_int_eq(sw_share_join(NULL, 0, 2), 0);
 }
-END_TEST
 
-START_TEST(share_of_any_weight_stays_an_account)
+TEST(share_of_any_weight_stays_an_account)
 {
 	const double weights[] = {DBL_MIN, 1e-300, 1e-9, 1, 1e6};
 	struct sw_share s = {.weight = 1, .used_us = 3600 * (int64_t)S};
@@ -91,9 +89,8 @@ START_TEST(share_of_any_weight_stays_an_account)
 	sw_share_reweigh(&s, 3);
 	ck_assert_int_eq(s.used_us, 3 * 3600 * (int64_t)S);
 }
-END_TEST
 
-START_TEST(share_one_slot_alternates_by_time_and_a_newcomer_gets_no_backlog)
+TEST(share_one_slot_alternates_by_time_and_a_newcomer_gets_no_backlog)
 {
 	/* One slot; sweep 0's trials take 3 s, sweep 1's 1 s; sweep 2 joins half way. */
 	struct sw_share v[3] = {{.running = 0}};
@@ -112,10 +109,9 @@ START_TEST(share_one_slot_alternates_by_time_and_a_newcomer_gets_no_backlog)
 	ck_assert_int_le(llabs(v[2].used_us - v[1].used_us), 3);
 	ck_assert_int_gt(at_join, 300);
 }
-END_TEST
 
 /* Eight slots in virtual time, trials of other lengths in each sweep, weights 1, 2 and 4. */
-START_TEST(share_slots_of_several_sweeps_go_by_weight)
+TEST(share_slots_of_several_sweeps_go_by_weight)
 {
 	enum { SLOTS = 8 };
 	const int64_t cost[3] = {7 * S, 2 * S, 3 * S};
@@ -147,11 +143,10 @@ START_TEST(share_slots_of_several_sweeps_go_by_weight)
 		ck_assert_double_eq_tol((double)v[i].used_us / v[i].weight / (double)v[0].used_us,
 					1.0, 0.02);
 }
-END_TEST
 
 /* Two slots, equal trials. The second sweep joins while the first has both, and is given what these
  * two cost; from then on each has a slot. */
-START_TEST(share_two_equal_sweeps_have_a_slot_each)
+TEST(share_two_equal_sweeps_have_a_slot_each)
 {
 	struct sw_share v[2] = {{.running = 2}, {.running = 0}};
 	size_t who[2] = {0, 0};
@@ -172,14 +167,5 @@ START_TEST(share_two_equal_sweeps_have_a_slot_each)
 			      round);
 	}
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, share_row_picks_its_sweep, rows);
-	tcase_add_test(tcase, share_first_sweep_starts_at_zero);
-	tcase_add_test(tcase, share_of_any_weight_stays_an_account);
-	tcase_add_test(tcase, share_one_slot_alternates_by_time_and_a_newcomer_gets_no_backlog);
-	tcase_add_test(tcase, share_slots_of_several_sweeps_go_by_weight);
-	tcase_add_test(tcase, share_two_equal_sweeps_have_a_slot_each);
-}
+RUN_TESTS(NULL, NULL)

@@ -62,7 +62,7 @@ static struct sw_simulate_result run(const struct sw_simulate_config *config)
 
 /* Rung 1: 4; 5 is stopped (2nd of 2); 1 goes on; 3 goes on (2nd of 4). Rung 2: 3; 0.9; 2.5 is
  * stopped (2nd of 3, of which one goes on). So the best trial, whose end is good, does not live. */
-START_TEST(asha_stops_those_that_a_hand_stops)
+TEST_LOOP(asha_stops_those_that_a_hand_stops, 1, 5)
 {
 	static const double wall[4] = {11, 6, 4, 4};
 	struct curves c = {.n = 0};
@@ -83,9 +83,8 @@ START_TEST(asha_stops_those_that_a_hand_stops)
 	ck_assert_double_eq(r.chosen.value, 0.7);
 	ck_assert_double_eq(r.wall_s, wall[_i - 1]);
 }
-END_TEST
 
-START_TEST(metric_to_maximise_is_turned)
+TEST(metric_to_maximise_is_turned)
 {
 	struct curves c = {.n = 0};
 
@@ -100,9 +99,8 @@ START_TEST(metric_to_maximise_is_turned)
 	ck_assert_uint_eq(r.chosen.trial, 3);
 	ck_assert_double_eq(r.chosen.value, -0.7);
 }
-END_TEST
 
-START_TEST(pace_of_each_trial_is_its_own)
+TEST(pace_of_each_trial_is_its_own)
 {
 	struct curves c = {.n = 0};
 
@@ -117,11 +115,10 @@ START_TEST(pace_of_each_trial_is_its_own)
 	ck_assert_uint_eq(r.resource, 1 + 4 + 4 + 1);
 	ck_assert_uint_eq(r.stopped, 2);
 }
-END_TEST
 
 /* What was cut says nothing past its end; what failed fails again; what never ran takes no part,
  * but those after it keep their numbers. */
-START_TEST(ends_of_curves_are_told_apart)
+TEST(ends_of_curves_are_told_apart)
 {
 	static const double diverged[2] = {2, NAN};
 	struct curves c = {.n = 0};
@@ -146,9 +143,8 @@ START_TEST(ends_of_curves_are_told_apart)
 	ck_assert(r.survived);
 	ck_assert_uint_eq(r.chosen.trial, 3);
 }
-END_TEST
 
-START_TEST(sweep_without_a_value_has_no_best)
+TEST(sweep_without_a_value_has_no_best)
 {
 	struct curves c = {.n = 0};
 
@@ -159,7 +155,6 @@ START_TEST(sweep_without_a_value_has_no_best)
 	ck_assert(!r.survived);
 	ck_assert_uint_eq(r.cut_short, 1);
 }
-END_TEST
 
 /* Curves at random: whole, cut, failed. */
 static void add_any(struct curves *c, uint64_t seed)
@@ -196,7 +191,7 @@ static void check_any(const struct curves *c, const struct sw_simulate_result *r
 		ck_assert_double_ge(r->chosen.value, r->best.value);
 }
 
-START_TEST(any_curves_under_any_lanes_add_up)
+TEST_LOOP(any_curves_under_any_lanes_add_up, 0, 30)
 {
 	static const enum sw_pruner_kind kinds[] = {SW_PRUNER_NONE, SW_PRUNER_ASHA,
 						    SW_PRUNER_PROMOTE};
@@ -220,9 +215,8 @@ START_TEST(any_curves_under_any_lanes_add_up)
 			ck_assert_uint_gt(r.stopped, 0);
 	}
 }
-END_TEST
 
-START_TEST(wrong_pruner_is_refused_with_its_key)
+TEST(wrong_pruner_is_refused_with_its_key)
 {
 	struct curves c = {.n = 0};
 	struct sw_simulate_result r;
@@ -234,10 +228,9 @@ START_TEST(wrong_pruner_is_refused_with_its_key)
 	ck_assert_int_eq(sw_simulate(&config, &r, &err), SW_INVALID);
 	ck_assert_str_eq(err.ptr, "/early_terminate/max_t");
 }
-END_TEST
 
 #ifdef SW_FAULTS
-START_TEST(want_of_memory_is_a_clean_error_wherever_it_comes)
+TEST(want_of_memory_is_a_clean_error_wherever_it_comes)
 {
 	struct curves c = {.n = 0};
 	unsigned fired = 1, nth = 1;
@@ -258,19 +251,6 @@ START_TEST(want_of_memory_is_a_clean_error_wherever_it_comes)
 	}
 	ck_assert_uint_gt(nth, 5);
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, asha_stops_those_that_a_hand_stops, 1, 5);
-	tcase_add_test(tcase, metric_to_maximise_is_turned);
-	tcase_add_test(tcase, pace_of_each_trial_is_its_own);
-	tcase_add_test(tcase, ends_of_curves_are_told_apart);
-	tcase_add_test(tcase, sweep_without_a_value_has_no_best);
-	tcase_add_loop_test(tcase, any_curves_under_any_lanes_add_up, 0, 30);
-	tcase_add_test(tcase, wrong_pruner_is_refused_with_its_key);
-#ifdef SW_FAULTS
-	tcase_add_test(tcase, want_of_memory_is_a_clean_error_wherever_it_comes);
-#endif
-}
+RUN_TESTS(NULL, NULL)

@@ -432,13 +432,9 @@ static const struct story stories[] = {
 
 /* clang-format on */
 
-START_TEST(sweep_story_goes_as_told)
+TEST_ROWS(sweep_story_goes_as_told, stories)
 {
 	run_story(&stories[_i]);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, sweep_story_goes_as_told, stories);
-}
+RUN_TESTS(NULL, NULL)

@@ -37,7 +37,7 @@ static const struct {
 	 "parameter"},
 };
 
-START_TEST(sweep_bad_config_is_refused_and_the_space_stays_the_callers)
+TEST_ROWS(sweep_bad_config_is_refused_and_the_space_stays_the_callers, refused)
 {
 	struct sw_space *space = make_space();
 	struct sw_sweep *s;
@@ -49,9 +49,8 @@ START_TEST(sweep_bad_config_is_refused_and_the_space_stays_the_callers)
 	ck_assert_str_eq(e.msg, refused[_i].msg);
 	sw_space_destroy(space);
 }
-END_TEST
 
-START_TEST(sweep_without_parameters_is_refused)
+TEST(sweep_without_parameters_is_refused)
 {
 	struct sw_space *space;
 	struct sw_sweep *s;
@@ -63,9 +62,8 @@ START_TEST(sweep_without_parameters_is_refused)
 	ck_assert_str_eq(e.ptr, "/parameters");
 	sw_space_destroy(space);
 }
-END_TEST
 
-START_TEST(sweep_answers_questions)
+TEST(sweep_answers_questions)
 {
 	const struct sw_sweep_config c = {ASHA, .maximize = true, .run_cap = 5,
 					  .max_concurrent = 1};
@@ -106,9 +104,8 @@ START_TEST(sweep_answers_questions)
 	sw_sweep_destroy(s);
 	sw_sweep_destroy(NULL);
 }
-END_TEST
 
-START_TEST(sweep_long_cause_is_cut_between_characters)
+TEST(sweep_long_cause_is_cut_between_characters)
 {
 	const struct sw_sweep_config c = {.run_cap = 1};
 	struct sw_sweep *s;
@@ -128,9 +125,8 @@ START_TEST(sweep_long_cause_is_cut_between_characters)
 	sw_actions_fini(&actions);
 	sw_sweep_destroy(s);
 }
-END_TEST
 
-START_TEST(sweep_unknown_event_is_refused)
+TEST(sweep_unknown_event_is_refused)
 {
 	const struct sw_sweep_config c = {.run_cap = 1};
 	struct sw_sweep *s;
@@ -141,9 +137,8 @@ START_TEST(sweep_unknown_event_is_refused)
 	ck_assert_int_eq(sw_sweep_step(s, &ev, &actions, NULL), SW_INVALID);
 	sw_sweep_destroy(s);
 }
-END_TEST
 
-START_TEST(sweep_name_finds_its_state)
+TEST_LOOP(sweep_name_finds_its_state, 0, SW_SWEEP_STATE_N)
 {
 	enum sw_sweep_state got;
 	const enum sw_sweep_state state = (enum sw_sweep_state)_i;
@@ -152,7 +147,6 @@ START_TEST(sweep_name_finds_its_state)
 	ck_assert_int_eq(got, state);
 	ck_assert_int_eq(sw_sweep_state_find("DONE", &got), SW_INVALID);
 }
-END_TEST
 
 #ifdef SW_FAULTS
 /* A sweep with each of the pruners. */
@@ -169,7 +163,7 @@ static const struct sw_pruner_config pruners[] = {
 	 .pbt = {.perturbation_interval = 2, .factor = {1.2, 0.8}, .factor_n = 2}},
 };
 
-START_TEST(sweep_without_memory_is_not_made)
+TEST_ROWS(sweep_without_memory_is_not_made, pruners)
 {
 	const struct sw_sweep_config c = {.pruner = pruners[_i], .run_cap = 3};
 	unsigned fired = 1;
@@ -192,18 +186,6 @@ START_TEST(sweep_without_memory_is_not_made)
 		sw_sweep_destroy(s);
 	}
 }
-END_TEST
 #endif
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, sweep_bad_config_is_refused_and_the_space_stays_the_callers, refused);
-	tcase_add_test(tcase, sweep_without_parameters_is_refused);
-	tcase_add_test(tcase, sweep_answers_questions);
-	tcase_add_test(tcase, sweep_long_cause_is_cut_between_characters);
-	tcase_add_test(tcase, sweep_unknown_event_is_refused);
-	tcase_add_loop_test(tcase, sweep_name_finds_its_state, 0, SW_SWEEP_STATE_N);
-#ifdef SW_FAULTS
-	tcase_add_rows(tcase, sweep_without_memory_is_not_made, pruners);
-#endif
-}
+RUN_TESTS(NULL, NULL)

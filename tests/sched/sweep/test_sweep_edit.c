@@ -118,7 +118,7 @@ static const enum sw_sampler_kind kinds[] = {SW_SAMPLER_RANDOM, SW_SAMPLER_SOBOL
 					     SW_SAMPLER_BOHB, SW_SAMPLER_BAYES};
 
 /* Old trials keep their values through every edit, new ones lie within the range of their time. */
-START_TEST(sweep_edited_range_holds_for_new_trials_alone)
+TEST_LOOP(sweep_edited_range_holds_for_new_trials_alone, 0, 4 * (int)ROWS(kinds))
 {
 	enum { EACH = 12 };
 	const bool conditional = _i % 2 != 0, constrained = _i / 2 % 2 != 0;
@@ -155,7 +155,6 @@ START_TEST(sweep_edited_range_holds_for_new_trials_alone)
 	sw_actions_fini(&actions);
 	sw_sweep_destroy(s);
 }
-END_TEST
 
 static size_t count(const struct sw_history *h, uint64_t trial, enum sw_obs_kind kind)
 {
@@ -192,7 +191,7 @@ static void check_seen(const struct sw_sweep *s, const struct made *made)
 	}
 }
 
-START_TEST(sweep_sampler_that_learns_sees_what_lies_in_the_range)
+TEST(sweep_sampler_that_learns_sees_what_lies_in_the_range)
 {
 	struct sw_sweep *s = make_sweep(SW_SAMPLER_TPE, false, false);
 	struct sw_actions actions = {0};
@@ -240,10 +239,9 @@ START_TEST(sweep_sampler_that_learns_sees_what_lies_in_the_range)
 	sw_actions_fini(&actions);
 	sw_sweep_destroy(s);
 }
-END_TEST
 
 /* Points of the user's own that the range no longer holds stay as they are, and tell nothing. */
-START_TEST(sweep_users_points_outside_the_range_stay)
+TEST(sweep_users_points_outside_the_range_stay)
 {
 	struct sw_sweep *s = make_sweep(SW_SAMPLER_TPE, false, false);
 	const struct sw_value mine[SIZE] = {{.number = 0.7}, {.number = 6}, {.number = 0.75}};
@@ -266,10 +264,9 @@ START_TEST(sweep_users_points_outside_the_range_stay)
 	sw_actions_fini(&actions);
 	sw_sweep_destroy(s);
 }
-END_TEST
 
 /* A suggestion made elsewhere after an edit is the one that is made here. */
-START_TEST(sweep_suggestion_after_an_edit_can_be_made_elsewhere)
+TEST_LOOP(sweep_suggestion_after_an_edit_can_be_made_elsewhere, 0, 3)
 {
 	const enum sw_sampler_kind kind = kinds[2 + _i];
 	struct sw_sweep *here = make_sweep(kind, true, true);
@@ -316,10 +313,9 @@ START_TEST(sweep_suggestion_after_an_edit_can_be_made_elsewhere)
 	sw_sweep_destroy(here);
 	sw_sweep_destroy(there);
 }
-END_TEST
 
 /* A parent without a value that its child needs: the child is never active, until it is again. */
-START_TEST(sweep_narrowed_parent_may_leave_its_child_inactive)
+TEST(sweep_narrowed_parent_may_leave_its_child_inactive)
 {
 	struct sw_sweep *s = make_sweep(SW_SAMPLER_RANDOM, true, false);
 	struct sw_actions actions = {0};
@@ -344,9 +340,8 @@ START_TEST(sweep_narrowed_parent_may_leave_its_child_inactive)
 	sw_actions_fini(&actions);
 	sw_sweep_destroy(s);
 }
-END_TEST
 
-START_TEST(sweep_range_that_leaves_nothing_is_refused)
+TEST(sweep_range_that_leaves_nothing_is_refused)
 {
 	static const struct {
 		const char *edit, *want;
@@ -376,15 +371,5 @@ START_TEST(sweep_range_that_leaves_nothing_is_refused)
 	sw_actions_fini(&actions);
 	sw_sweep_destroy(s);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_loop_test(tcase, sweep_edited_range_holds_for_new_trials_alone, 0,
-			    4 * (int)ROWS(kinds));
-	tcase_add_test(tcase, sweep_sampler_that_learns_sees_what_lies_in_the_range);
-	tcase_add_test(tcase, sweep_users_points_outside_the_range_stay);
-	tcase_add_loop_test(tcase, sweep_suggestion_after_an_edit_can_be_made_elsewhere, 0, 3);
-	tcase_add_test(tcase, sweep_narrowed_parent_may_leave_its_child_inactive);
-	tcase_add_test(tcase, sweep_range_that_leaves_nothing_is_refused);
-}
+RUN_TESTS(NULL, NULL)

@@ -235,11 +235,10 @@ static const struct story stories[] = {
 };
 /* clang-format on */
 
-START_TEST(sweep_story_goes_as_told)
+TEST_ROWS(sweep_story_goes_as_told, stories)
 {
 	run_story(&stories[_i]);
 }
-END_TEST
 
 static const struct {
 	struct sw_sweep_config c;
@@ -253,7 +252,7 @@ static const struct {
 	{{.pruner.kind = SW_PRUNER_PBT}, "/run_cap"},
 };
 
-START_TEST(sweep_config_without_meaning_is_refused)
+TEST_ROWS(sweep_config_without_meaning_is_refused, wrong)
 {
 	struct sw_space *space = story_space(FREE);
 	struct sw_err e = SW_ERR_INIT;
@@ -263,10 +262,5 @@ START_TEST(sweep_config_without_meaning_is_refused)
 	ck_assert_str_eq(e.ptr, wrong[_i].ptr);
 	sw_space_destroy(space);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, sweep_story_goes_as_told, stories);
-	tcase_add_rows(tcase, sweep_config_without_meaning_is_refused, wrong);
-}
+RUN_TESTS(NULL, NULL)

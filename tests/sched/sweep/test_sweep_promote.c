@@ -158,13 +158,12 @@ static const struct story stories[] = {
 };
 /* clang-format on */
 
-START_TEST(sweep_story_goes_as_told)
+TEST_ROWS(sweep_story_goes_as_told, stories)
 {
 	run_story(&stories[_i]);
 }
-END_TEST
 
-START_TEST(sweep_place_says_where_a_paused_trial_stands)
+TEST(sweep_place_says_where_a_paused_trial_stands)
 {
 	const struct sw_sweep_config c = {PROMOTE, .run_cap = 9};
 	struct sw_actions actions = {0};
@@ -199,7 +198,6 @@ START_TEST(sweep_place_says_where_a_paused_trial_stands)
 	sw_actions_fini(&actions);
 	sw_sweep_destroy(s);
 }
-END_TEST
 
 /* --- whole sweeps --- */
 
@@ -229,7 +227,7 @@ static void report_one(struct sw_sweep *s, struct sw_actions *actions, uint64_t 
 }
 
 /* How many suggestions the next asks take, against asking. */
-START_TEST(sweep_wants_suggestions_counts_the_promotions_before_them)
+TEST(sweep_wants_suggestions_counts_the_promotions_before_them)
 {
 	const struct sw_event ask = {.kind = SW_EVENT_ASK};
 	uint64_t mixed = 0;
@@ -265,11 +263,5 @@ START_TEST(sweep_wants_suggestions_counts_the_promotions_before_them)
 	}
 	ck_assert_uint_gt(mixed, 20);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, sweep_story_goes_as_told, stories);
-	tcase_add_test(tcase, sweep_place_says_where_a_paused_trial_stands);
-	tcase_add_test(tcase, sweep_wants_suggestions_counts_the_promotions_before_them);
-}
+RUN_TESTS(NULL, NULL)

@@ -133,11 +133,10 @@ static const struct story stories[] = {
 };
 /* clang-format on */
 
-START_TEST(sweep_story_goes_as_told)
+TEST_ROWS(sweep_story_goes_as_told, stories)
 {
 	run_story(&stories[_i]);
 }
-END_TEST
 
 /* --- slices and the whole --- */
 
@@ -221,7 +220,7 @@ static struct sw_event random_event(const struct sw_sweep *s, uint64_t *rng)
 	return ev;
 }
 
-START_TEST(sweep_settled_in_slices_ends_as_in_one_step)
+TEST(sweep_settled_in_slices_ends_as_in_one_step)
 {
 	uint64_t slices = 0;
 
@@ -253,10 +252,9 @@ START_TEST(sweep_settled_in_slices_ends_as_in_one_step)
 	}
 	ck_assert_uint_gt(slices, 500);
 }
-END_TEST
 
 /* Hundreds have ended before the one that is left: a slice looks at no more than its share. */
-START_TEST(sweep_slice_is_bounded_where_most_have_ended)
+TEST(sweep_slice_is_bounded_where_most_have_ended)
 {
 	const struct sw_sweep_config c = {.run_cap = 1000, .slice = 4};
 	struct sw_actions actions = {0};
@@ -281,11 +279,5 @@ START_TEST(sweep_slice_is_bounded_where_most_have_ended)
 	sw_actions_fini(&actions);
 	sw_sweep_destroy(s);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, sweep_story_goes_as_told, stories);
-	tcase_add_test(tcase, sweep_settled_in_slices_ends_as_in_one_step);
-	tcase_add_test(tcase, sweep_slice_is_bounded_where_most_have_ended);
-}
+RUN_TESTS(NULL, NULL)

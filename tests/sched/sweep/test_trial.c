@@ -14,7 +14,7 @@ static const char *const moves[SW_TRIAL_STATE_N] = {
 	[SW_TRIAL_INFEASIBLE] = ". . . . . . . .", [SW_TRIAL_CANCELLED] = ". . . . . . . .",
 };
 
-START_TEST(trial_pair_of_states_moves_as_drawn)
+TEST_LOOP(trial_pair_of_states_moves_as_drawn, 0, SW_TRIAL_STATE_N *SW_TRIAL_STATE_N)
 {
 	const enum sw_trial_state from = (enum sw_trial_state)(_i / SW_TRIAL_STATE_N);
 	const enum sw_trial_state to = (enum sw_trial_state)(_i % SW_TRIAL_STATE_N);
@@ -29,7 +29,6 @@ START_TEST(trial_pair_of_states_moves_as_drawn)
 	}
 	ck_assert_int_eq(sw_trial_ended(from), strchr(moves[from], 'x') == NULL);
 }
-END_TEST
 
 #ifndef NDEBUG
 START_TEST(trial_forbidden_move_is_caught)
@@ -41,7 +40,7 @@ START_TEST(trial_forbidden_move_is_caught)
 END_TEST
 #endif
 
-START_TEST(trial_name_finds_its_state)
+TEST_LOOP(trial_name_finds_its_state, 0, SW_TRIAL_STATE_N)
 {
 	enum sw_trial_state got;
 	const enum sw_trial_state s = (enum sw_trial_state)_i;
@@ -49,24 +48,18 @@ START_TEST(trial_name_finds_its_state)
 	ck_assert_int_eq(sw_trial_state_find(sw_trial_state_name(s), &got), SW_OK);
 	ck_assert_int_eq(got, s);
 }
-END_TEST
 
-START_TEST(trial_unknown_name_is_refused)
+TEST(trial_unknown_name_is_refused)
 {
 	enum sw_trial_state got;
 
 	ck_assert_int_eq(sw_trial_state_find("running", &got), SW_INVALID);
 	ck_assert_int_eq(sw_trial_state_find("", &got), SW_INVALID);
 }
-END_TEST
 
 SUITE(tcase)
 {
-	tcase_add_loop_test(tcase, trial_pair_of_states_moves_as_drawn, 0,
-			    SW_TRIAL_STATE_N * SW_TRIAL_STATE_N);
 #ifndef NDEBUG
 	tcase_add_test_raise_signal(tcase, trial_forbidden_move_is_caught, SIGABRT);
 #endif
-	tcase_add_loop_test(tcase, trial_name_finds_its_state, 0, SW_TRIAL_STATE_N);
-	tcase_add_test(tcase, trial_unknown_name_is_refused);
 }

@@ -12,7 +12,7 @@ static const struct {
 	{30, 0.8},
 };
 
-START_TEST(bohb_learns_from_the_highest_rung_with_enough_results)
+TEST_ROWS(bohb_learns_from_the_highest_rung_with_enough_results, reached)
 {
 	struct sw_space *space = learn_cube(1);
 	struct sw_sampler *s = learn_sampler(SW_SAMPLER_BOHB, space, 5);
@@ -45,9 +45,8 @@ START_TEST(bohb_learns_from_the_highest_rung_with_enough_results)
 	sw_history_fini(&h);
 	sw_space_destroy(space);
 }
-END_TEST
 
-START_TEST(bohb_a_third_is_random)
+TEST(bohb_a_third_is_random)
 {
 	struct sw_space *space = learn_cube(1);
 	struct sw_sampler *s = learn_sampler(SW_SAMPLER_BOHB, space, 5);
@@ -72,20 +71,13 @@ START_TEST(bohb_a_third_is_random)
 	sw_history_fini(&h);
 	sw_space_destroy(space);
 }
-END_TEST
 
-START_TEST(bohb_same_history_gives_the_same_suggestion)
+TEST(bohb_same_history_gives_the_same_suggestion)
 {
 	struct sw_space *space = learn_space(learn_all, ROWS(learn_all));
 
 	learn_check_replay(SW_SAMPLER_BOHB, space, 1, 150);
 	sw_space_destroy(space);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, bohb_learns_from_the_highest_rung_with_enough_results, reached);
-	tcase_add_test(tcase, bohb_a_third_is_random);
-	tcase_add_test(tcase, bohb_same_history_gives_the_same_suggestion);
-}
+RUN_TESTS(NULL, NULL)

@@ -37,7 +37,7 @@ static void tell(struct world *w, double y)
 	learn_tell(&w->h, w->h.trials, SW_OBS_FINAL, 0, &y);
 }
 
-START_TEST(tpe_starts_with_sobol_and_says_what_it_knew)
+TEST(tpe_starts_with_sobol_and_says_what_it_knew)
 {
 	struct sw_space *space = learn_cube(3);
 	struct sw_sampler *sobol = learn_sampler(SW_SAMPLER_SOBOL, space, 4);
@@ -63,26 +63,23 @@ START_TEST(tpe_starts_with_sobol_and_says_what_it_knew)
 	sw_sampler_destroy(sobol);
 	world_fini(&w);
 }
-END_TEST
 
-START_TEST(tpe_same_history_gives_the_same_suggestion)
+TEST_LOOP(tpe_same_history_gives_the_same_suggestion, 0, 2)
 {
 	struct sw_space *space = learn_space(learn_all, ROWS(learn_all));
 
 	learn_check_replay(SW_SAMPLER_TPE, space, _i == 0 ? 1 : 2, 150);
 	sw_space_destroy(space);
 }
-END_TEST
 
 /* More trials than it has kernels for: the evenly spread ones thin out. */
-START_TEST(tpe_long_history_gives_the_same_suggestion)
+TEST(tpe_long_history_gives_the_same_suggestion)
 {
 	struct sw_space *space = learn_cube(2);
 
 	learn_check_replay(SW_SAMPLER_TPE, space, 1, 399);
 	sw_space_destroy(space);
 }
-END_TEST
 
 static double bowl(const struct sw_value *v)
 {
@@ -116,7 +113,7 @@ static double best_of(enum sw_sampler_kind kind, uint64_t seed, int trials)
 	return best;
 }
 
-START_TEST(tpe_beats_random_on_a_mixed_bowl)
+TEST(tpe_beats_random_on_a_mixed_bowl)
 {
 	int won = 0;
 
@@ -125,7 +122,6 @@ START_TEST(tpe_beats_random_on_a_mixed_bowl)
 		       0.5 * best_of(SW_SAMPLER_RANDOM, seed, 80);
 	ck_assert_int_ge(won, 8);
 }
-END_TEST
 
 /* Twenty results of a bowl, then fifty suggestions: how far on average each is from the nearest
  * other one. */
@@ -161,7 +157,7 @@ static double apart(bool pending, uint64_t seed)
 	return sum;
 }
 
-START_TEST(tpe_fifty_at_once_keep_apart)
+TEST(tpe_fifty_at_once_keep_apart)
 {
 	double together = 0.0, alone = 0.0;
 
@@ -171,10 +167,9 @@ START_TEST(tpe_fifty_at_once_keep_apart)
 	}
 	ck_assert_double_gt(together, 1.5 * alone);
 }
-END_TEST
 
 /* Nothing is learned from a repetition while there is something new to try. */
-START_TEST(tpe_small_space_is_tried_without_repetition)
+TEST(tpe_small_space_is_tried_without_repetition)
 {
 	const struct sw_param p[] = {{.dist = SW_DIST_CATEGORICAL, .n_choices = 6},
 				     {.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 5}};
@@ -194,9 +189,8 @@ START_TEST(tpe_small_space_is_tried_without_repetition)
 	ck_assert_int_eq(repeated, 0);
 	world_fini(&w);
 }
-END_TEST
 
-START_TEST(tpe_leaves_the_infeasible_half)
+TEST(tpe_leaves_the_infeasible_half)
 {
 	int inside = 0;
 	struct world w;
@@ -217,7 +211,6 @@ START_TEST(tpe_leaves_the_infeasible_half)
 	}
 	ck_assert_int_le(inside, 40); /* of 100; random: 60 */
 }
-END_TEST
 
 static const struct {
 	enum sw_obs_kind other; /* of the trials around 0.2, whose values are lower */
@@ -226,7 +219,7 @@ static const struct {
 	{SW_OBS_FINAL, 0.2}, {SW_OBS_PRUNED, 0.8}, /* a value on the way is no result */
 };
 
-START_TEST(tpe_pruned_trials_come_after_completed_ones)
+TEST_ROWS(tpe_pruned_trials_come_after_completed_ones, ranked)
 {
 	int near_by = 0;
 	uint64_t rng = 7;
@@ -248,9 +241,8 @@ START_TEST(tpe_pruned_trials_come_after_completed_ones)
 	ck_assert_int_ge(near_by, 14);
 	world_fini(&w);
 }
-END_TEST
 
-START_TEST(tpe_priors_count_as_results)
+TEST(tpe_priors_count_as_results)
 {
 	struct world w;
 	int near_by = 0;
@@ -270,9 +262,8 @@ START_TEST(tpe_priors_count_as_results)
 	ck_assert_int_ge(near_by, 7);
 	world_fini(&w);
 }
-END_TEST
 
-START_TEST(tpe_constraints_hold)
+TEST(tpe_constraints_hold)
 {
 	const struct sw_term left = {.coef = 1, .n_factors = 1, .factor = {0}};
 	const struct sw_term right = {.coef = 0.5, .n_factors = 1, .factor = {1}};
@@ -289,9 +280,8 @@ START_TEST(tpe_constraints_hold)
 	}
 	world_fini(&w);
 }
-END_TEST
 
-START_TEST(tpe_impossible_constraint_is_an_error)
+TEST(tpe_impossible_constraint_is_an_error)
 {
 	const struct sw_term left = {.coef = 1, .n_factors = 1, .factor = {0}};
 	const struct sw_constraint c = {.left = {&left, 1, 0}, .right = {NULL, 0, -1}, .op = SW_LE};
@@ -307,10 +297,9 @@ START_TEST(tpe_impossible_constraint_is_an_error)
 	ck_assert_str_eq(err.ptr, "/constraints");
 	world_fini(&w);
 }
-END_TEST
 
 /* Each branch has a parameter of its own: it is learned from the trials of that branch alone. */
-START_TEST(tpe_branches_learn_apart)
+TEST(tpe_branches_learn_apart)
 {
 	const struct sw_param p[] = {{.dist = SW_DIST_CATEGORICAL, .n_choices = 2},
 				     {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
@@ -340,9 +329,8 @@ START_TEST(tpe_branches_learn_apart)
 	ck_assert_int_gt(late[0] + late[1], 39);
 	world_fini(&w);
 }
-END_TEST
 
-START_TEST(tpe_two_metrics_keep_both_ends_of_the_front)
+TEST(tpe_two_metrics_keep_both_ends_of_the_front)
 {
 	struct sw_space *space = learn_cube(2);
 	const struct sw_sampler_config c = {
@@ -375,21 +363,5 @@ START_TEST(tpe_two_metrics_keep_both_ends_of_the_front)
 	sw_history_fini(&h);
 	sw_space_destroy(space);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, tpe_starts_with_sobol_and_says_what_it_knew);
-	tcase_add_loop_test(tcase, tpe_same_history_gives_the_same_suggestion, 0, 2);
-	tcase_add_test(tcase, tpe_long_history_gives_the_same_suggestion);
-	tcase_add_test(tcase, tpe_beats_random_on_a_mixed_bowl);
-	tcase_add_test(tcase, tpe_fifty_at_once_keep_apart);
-	tcase_add_test(tcase, tpe_small_space_is_tried_without_repetition);
-	tcase_add_test(tcase, tpe_leaves_the_infeasible_half);
-	tcase_add_rows(tcase, tpe_pruned_trials_come_after_completed_ones, ranked);
-	tcase_add_test(tcase, tpe_priors_count_as_results);
-	tcase_add_test(tcase, tpe_constraints_hold);
-	tcase_add_test(tcase, tpe_impossible_constraint_is_an_error);
-	tcase_add_test(tcase, tpe_branches_learn_apart);
-	tcase_add_test(tcase, tpe_two_metrics_keep_both_ends_of_the_front);
-}
+RUN_TESTS(NULL, NULL)

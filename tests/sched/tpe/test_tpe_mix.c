@@ -40,7 +40,7 @@ static const struct {
 	{{.dist = SW_DIST_BETA, .a = 2, .b = 5}, TPE_SMOOTH},
 };
 
-START_TEST(tpe_chances_of_one_axis_have_a_sum_of_one)
+TEST_ROWS(tpe_chances_of_one_axis_have_a_sum_of_one, rows)
 {
 	struct sw_space *s = learn_space(&rows[_i].p, 1);
 	struct sw_tpe_book book = {.space = s, .n_params = 1};
@@ -66,10 +66,9 @@ START_TEST(tpe_chances_of_one_axis_have_a_sum_of_one)
 	sw_tpe_mix_fini(&m);
 	sw_space_destroy(s);
 }
-END_TEST
 
 /* Without kernels a level is as likely as the part of the axis that decodes to it. */
-START_TEST(tpe_chance_of_a_level_without_kernels_is_its_share)
+TEST_ROWS(tpe_chance_of_a_level_without_kernels_is_its_share, rows)
 {
 	struct sw_space *s = learn_space(&rows[_i].p, 1);
 	struct sw_tpe_book book = {.space = s, .n_params = 1};
@@ -100,10 +99,5 @@ START_TEST(tpe_chance_of_a_level_without_kernels_is_its_share)
 	sw_tpe_mix_fini(&m);
 	sw_space_destroy(s);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_rows(tcase, tpe_chances_of_one_axis_have_a_sum_of_one, rows);
-	tcase_add_rows(tcase, tpe_chance_of_a_level_without_kernels_is_its_share, rows);
-}
+RUN_TESTS(NULL, NULL)

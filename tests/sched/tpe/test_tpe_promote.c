@@ -63,7 +63,7 @@ static int suggested_near(struct world *w, double x)
 	return near_by;
 }
 
-START_TEST(tpe_promote_learns_from_those_that_wait)
+TEST(tpe_promote_learns_from_those_that_wait)
 {
 	struct world w;
 
@@ -79,12 +79,11 @@ START_TEST(tpe_promote_learns_from_those_that_wait)
 	ck_assert_int_ge(suggested_near(&w, LOW), 14);
 	world_fini(&w);
 }
-END_TEST
 
 static const enum sw_obs_kind further[] = {SW_OBS_RUNG, SW_OBS_FINAL};
 
 /* What went on counts for what it came to, above all that wait below. */
-START_TEST(tpe_promote_ranks_by_how_far_a_trial_came)
+TEST_ROWS(tpe_promote_ranks_by_how_far_a_trial_came, further)
 {
 	struct world w;
 
@@ -99,9 +98,8 @@ START_TEST(tpe_promote_ranks_by_how_far_a_trial_came)
 	ck_assert_int_ge(suggested_near(&w, HIGH), 14);
 	world_fini(&w);
 }
-END_TEST
 
-START_TEST(tpe_promote_forgets_the_rung_of_who_failed_later)
+TEST(tpe_promote_forgets_the_rung_of_who_failed_later)
 {
 	struct world w;
 
@@ -115,7 +113,6 @@ START_TEST(tpe_promote_forgets_the_rung_of_who_failed_later)
 	ck_assert_int_ge(suggested_near(&w, HIGH), 14);
 	world_fini(&w);
 }
-END_TEST
 
 /* A trial that goes on counts once: as much as one of which only the last was ever told. */
 static const struct {
@@ -123,7 +120,7 @@ static const struct {
 	uint32_t level;
 } lasts[] = {{SW_OBS_RUNG, 1}, {SW_OBS_FINAL, 0}, {SW_OBS_PRUNED, 0}};
 
-START_TEST(tpe_promote_counts_a_trial_once)
+TEST_ROWS(tpe_promote_counts_a_trial_once, lasts)
 {
 	struct world w;
 	double ei[2];
@@ -146,9 +143,8 @@ START_TEST(tpe_promote_counts_a_trial_once)
 	}
 	ck_assert_double_eq(ei[0], ei[1]);
 }
-END_TEST
 
-START_TEST(tpe_promote_same_history_gives_the_same_suggestion)
+TEST_LOOP(tpe_promote_same_history_gives_the_same_suggestion, 0, 2)
 {
 	const struct sw_sampler_config config = {
 		.kind = _i == 0 ? SW_SAMPLER_TPE : SW_SAMPLER_BOHB,
@@ -163,13 +159,5 @@ START_TEST(tpe_promote_same_history_gives_the_same_suggestion)
 	learn_check_replay_of(&config, 150);
 	sw_space_destroy((struct sw_space *)config.space);
 }
-END_TEST
 
-SUITE(tcase)
-{
-	tcase_add_test(tcase, tpe_promote_learns_from_those_that_wait);
-	tcase_add_rows(tcase, tpe_promote_ranks_by_how_far_a_trial_came, further);
-	tcase_add_test(tcase, tpe_promote_forgets_the_rung_of_who_failed_later);
-	tcase_add_rows(tcase, tpe_promote_counts_a_trial_once, lasts);
-	tcase_add_loop_test(tcase, tpe_promote_same_history_gives_the_same_suggestion, 0, 2);
-}
+RUN_TESTS(NULL, NULL)
