@@ -15,19 +15,34 @@
  *
  * setup and teardown run around each test; NULL: there is none. A suite that needs more says it in
  * SUITE(tcase) instead, as Check has it. Each test runs in a process of its own. One that hangs is
- * ended after 120 s times CK_TIMEOUT_MULTIPLIER; tcase_set_timeout() says otherwise.
+ * ended after 120 s times CK_TIMEOUT_MULTIPLIER; tcase_set_timeout() says otherwise. With
+ * SW_FIRST_FAILURE in the environment the process ends at its first failure, which is all that
+ * tests/planted wants to know.
  */
 #ifndef SW_TESTS_RUN_H
 #define SW_TESTS_RUN_H
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Check tells its parent of each assertion that held, through a file: half of the time that a suite
  * takes, and most of it with sanitizers. It serves to say after which of them a test crashed; what
  * crashes here is found by the name of the test and the sanitizers' trace. */
 #define _mark_point(file, line) ((void)0)
+
+static inline void suite_failed(const char *file, int line, const char *what)
+{
+	if (getenv("SW_FIRST_FAILURE") == NULL)
+		return;
+	(void)fprintf(stderr, "%s:%d:F: %s\n", file, line, what);
+	_exit(EXIT_FAILURE);
+}
+
+#define _ck_assert_failed(file, line, what, ...)                                                   \
+	(suite_failed(file, line, what), (_ck_assert_failed)(file, line, what, __VA_ARGS__))
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -58,7 +58,9 @@ extern "C" {
 /* Bytes of a queue's cuBLAS workspace: what NVIDIA advises for Hopper and later, on every GPU and
  * whatever is free, for cuBLAS's choice of an algorithm, and so the bits, may depend on it. Between
  * two products it is scratch memory: the stream keeps the order. */
+#ifndef SW_CUDA_BLAS_BYTES
 #define SW_CUDA_BLAS_BYTES ((size_t)32 << 20)
+#endif
 
 /* What a handle of cuBLAS is taken for: the largest workspace that its documentation names (of
  * Hopper), for it keeps one of its own beside that which it is lent. Not measured. */

@@ -1,6 +1,7 @@
 /* tests/kernels/test_cuda_space.c — the memory of a device and of its queues: what is taken, lent
  * and given back without a wait, and a cuBLAS that is missing or short of memory. On the stand-in
  * alone, which counts it. */
+#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/linear.h"
 #include "tests/kernels/cuda_queue.h"
 #include <cublas_v2.h>
@@ -128,7 +129,7 @@ TEST(product_has_the_one_workspace_or_none)
 	used = sw_shim.used_bytes;
 	sw_shim.memory_bytes = used; /* nothing is left, and nothing is taken */
 	ck_assert_int_eq(product(x), SW_OK);
-	ck_assert_uint_eq(sw_shim.blas.workspace_bytes, (size_t)32 << 20);
+	ck_assert_uint_eq(sw_shim.blas.workspace_bytes, SW_CUDA_BLAS_BYTES);
 	ck_assert_uint_eq(sw_shim.used_bytes, used);
 	ck_assert_float_eq(value(x + 2), 4);
 	sw_shim.memory_bytes = all;

@@ -27,9 +27,11 @@ set_target_properties(sw_cuda_shim PROPERTIES CXX_STANDARD 14 CXX_STANDARD_REQUI
 # The shim's folder stands where the toolkit's headers would be: the one folder that is on -I.
 target_include_directories(sw_cuda_shim PUBLIC ${here})
 target_link_libraries(sw_cuda_shim PUBLIC sw_flags sw_base m)
-# Few blocks, so that small shapes need every loop over the grid.
+# Few blocks, so that small shapes need every loop over the grid; a small workspace of cuBLAS, for the watch
+# keeps many bytes for each that is written.
 target_compile_definitions(sw_cuda_shim PUBLIC SW_CUDA_GRID_MAX=3 SW_CUDA_PARTIAL_MAX=3
-	SW_CUDA_COLUMNS_BYTES=4096 SW_CUDA_PARTIAL_BYTES=256 SW_CUDA_PART_VALUES=256)
+	SW_CUDA_COLUMNS_BYTES=4096 SW_CUDA_PARTIAL_BYTES=256 SW_CUDA_PART_VALUES=256
+	SW_CUDA_BLAS_BYTES=262144)
 separate_arguments(shim_flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
 target_compile_options(sw_cuda_shim PRIVATE -ffp-contract=off
 	"$<$<COMPILE_LANGUAGE:CXX>:${shim_flags};-Wall;-Wextra;-Wshadow;-Wconversion>")

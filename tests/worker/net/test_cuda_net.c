@@ -1,6 +1,9 @@
 /* tests/worker/net/test_cuda_net.c — whole trainings on the CUDA table, on the stand-in device: the
  * curve of the CPU, rows that are streamed, and memory that is short. */
 #include "base/fault.h"
+#ifndef SW_TEST_GPU
+#include "kernels/cuda/cuda.h"
+#endif
 #include "kernels/cuda/linear.h"
 #include "tests/worker/net/cuda_train.h"
 #include "worker/model/layout.h"
@@ -232,7 +235,7 @@ TEST(net_beside_neighbours_has_the_workspace_of_a_net_alone_or_does_not_fit)
 
 	sw_cuda_linear_force(2);
 	ck_assert_int_eq(train(&alone, cuda, &sgd, NULL), SW_OK);
-	ck_assert_uint_eq(sw_shim.blas.workspace_bytes, (size_t)32 << 20);
+	ck_assert_uint_eq(sw_shim.blas.workspace_bytes, SW_CUDA_BLAS_BYTES);
 	ck_assert_int_eq(
 		sw_layout_make(&at, &model, &sgd, data.train.rows, data.val.rows, cuda, NULL),
 		SW_OK);
@@ -240,8 +243,9 @@ TEST(net_beside_neighbours_has_the_workspace_of_a_net_alone_or_does_not_fit)
 	ck_assert_int_eq(train(&beside, cuda, &sgd, NULL), SW_OK);
 	same_bits(&alone, &beside);
 	ck_assert_uint_eq(beside.oom_events, 0);
-	ck_assert_uint_eq(sw_shim.blas.workspace_bytes, (size_t)32 << 20);
-	sw_shim.memory_bytes -= (size_t)20 << 20; /* room for the net, not for the workspace */
+	ck_assert_uint_eq(sw_shim.blas.workspace_bytes, SW_CUDA_BLAS_BYTES);
+	sw_shim.memory_bytes -=
+		SW_CUDA_BLAS_BYTES / 2; /* room for the net, not for the workspace */
 	ck_assert_int_eq(train(&beside, cuda, &sgd, NULL), SW_NOMEM);
 	sw_shim.memory_bytes = all;
 	sw_cuda_linear_force(0);
