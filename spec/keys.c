@@ -28,10 +28,24 @@ static bool has_no_effect(const char *key, const struct sw_spec_keys *keys)
 	return false;
 }
 
+void sw_spec_known_here(const char *const *known, size_t n_known, char list[SW_SPEC_KNOWN_HERE])
+{
+	size_t n = (size_t)snprintf(list, SW_SPEC_KNOWN_HERE, "; known here: ");
+
+	for (size_t i = 0; i < n_known; i++) {
+		/* An error's line is short: it shows the first ones. */
+		if (n + strlen(known[i]) + sizeof ", , ..." > SW_SPEC_KNOWN_HERE) {
+			(void)snprintf(list + n, SW_SPEC_KNOWN_HERE - n, ", ...");
+			return;
+		}
+		n += (size_t)snprintf(list + n, SW_SPEC_KNOWN_HERE - n, "%s%s", i > 0 ? ", " : "",
+				      known[i]);
+	}
+}
+
 static sw_status unknown_key(const char *key, const struct sw_spec_keys *keys, struct sw_err *err)
 {
-	char ptr[sizeof err->ptr] = "", list[246] = "; known here: ";
-	size_t n = strlen(list);
+	char ptr[sizeof err->ptr] = "", list[SW_SPEC_KNOWN_HERE];
 
 	sw_json_pointer_add(ptr, sizeof ptr, key);
 	/* A key that people know from elsewhere has a line of its own; for others the nearest is
@@ -46,15 +60,7 @@ static sw_status unknown_key(const char *key, const struct sw_spec_keys *keys, s
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"%s\" is not supported by this version: %s", key, h->line);
 	}
-	for (size_t i = 0; i < keys->n_known; i++) {
-		/* An error's line is short: it shows the first keys. */
-		if (n + strlen(keys->known[i]) + sizeof ", , ..." > sizeof list) {
-			(void)snprintf(list + n, sizeof list - n, ", ...");
-			break;
-		}
-		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i > 0 ? ", " : "",
-				      keys->known[i]);
-	}
+	sw_spec_known_here(keys->known, keys->n_known, list);
 	return sw_spec_unknown("key", key, keys->known, keys->n_known, list, ptr, err);
 }
 

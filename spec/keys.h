@@ -55,6 +55,9 @@ SW_NODISCARD sw_status sw_spec_key_bool(const cJSON *object, const char *key, bo
 SW_NODISCARD sw_status sw_spec_read_label(const cJSON *v, const char *key, const char **out,
 					  struct sw_err *err);
 
+/* "; known here: a, b, ...": a tail for sw_spec_unknown(). */
+#define SW_SPEC_KNOWN_HERE 246
+void sw_spec_known_here(const char *const *known, size_t n_known, char list[SW_SPEC_KNOWN_HERE]);
 /* The words, up to the NULL behind them, for a message: "sgd", "adam" or "adamw". Returns out. */
 const char *sw_spec_one_of(const char *const *words, char *out, size_t cap);
 /* SW_INVALID at "/key", with a formatted line. */

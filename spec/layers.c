@@ -66,6 +66,7 @@ static const struct sw_layer_form *form_find(const char *name)
 static sw_status unknown_layer(const char *name, const char *ptr, struct sw_err *err)
 {
 	const char *names[N(sw_layer_forms)];
+	char list[SW_SPEC_KNOWN_HERE];
 
 	/* PyTorch has these, and they are near to no name of ours. */
 	for (size_t i = 0; i < N(later); i++)
@@ -74,13 +75,8 @@ static sw_status unknown_layer(const char *name, const char *ptr, struct sw_err 
 					 "layer \"%s\" is not supported by this version", name);
 	for (size_t i = 0; i < N(sw_layer_forms); i++)
 		names[i] = sw_layer_forms[i].name;
-	return sw_spec_unknown(
-		"layer", name, names, N(sw_layer_forms),
-		": linear, conv2d, maxpool2d, avgpool2d, global_avgpool, flatten, relu, tanh, "
-		"gelu, silu, sigmoid, dropout, batchnorm, layernorm, embedding, positional, "
-		"attention, "
-		"mean_tokens and residual are known",
-		ptr, err);
+	sw_spec_known_here(names, N(sw_layer_forms), list);
+	return sw_spec_unknown("layer", name, names, N(sw_layer_forms), list, ptr, err);
 }
 
 /* The values of {"kind": {...}} or of a preset; ptr: that object's. */
