@@ -9,6 +9,7 @@
  *   bayes_memory.c   what one suggestion hands on to the next; to bytes and back
  *   bayes_model.c    a Gaussian process on one view of the outcomes
  *   bayes_rows.c     which rows a model sees; the draws of one suggestion
+ *   bayes_climb.c    the log of the expected improvement, and its ascent
  *   bayes_search.c   the point of largest log EI in a box
  *   bayes_levels.c   the same for what has levels: integers, categories
  *   bayes_step.c     which model, which box
@@ -199,16 +200,16 @@ SW_NODISCARD sw_status sw_bayes_data_weigh(struct sw_bayes_data *b, struct sw_sc
 /* ---- bayes_several.c ---- */
 
 struct sw_bayes_several;
-struct sw_bayes_step;
+struct sw_bayes_model;
 SW_NODISCARD sw_status sw_bayes_several_create(struct sw_bayes_several **out,
 					       const struct sw_bayes_cube *cube, size_t n_metrics);
 void sw_bayes_several_destroy(struct sw_bayes_several *s); /* NULL is allowed */
-/* As sw_bayes_step(), for several metrics; weighs the data. */
-SW_NODISCARD sw_status sw_bayes_several_step(struct sw_bayes_several *s, struct sw_bayes_step *step,
-					     struct sw_bayes_data *b,
-					     struct sw_bayes_memory *memory,
-					     struct sw_bayes_rng *rng, uint64_t trial,
-					     struct sw_bayes_found *out);
+/* Weighs the data. *model: that whose largest log EI, of the weighted maximum, is next; NULL: it is
+ * the turn of a model of the whole. */
+SW_NODISCARD sw_status sw_bayes_several_prepare(struct sw_bayes_several *s, struct sw_bayes_data *b,
+						struct sw_bayes_memory *memory,
+						struct sw_bayes_rng *rng,
+						const struct sw_bayes_model **model);
 /* By what the point of the last step was chosen: acquisition, weights, and what is each
  * metric's. */
 void sw_bayes_several_explain(struct sw_bayes_several *s, const struct sw_bayes_found *f,
@@ -310,6 +311,8 @@ SW_NODISCARD sw_status sw_bayes_search_run(struct sw_bayes_search *s,
 
 /* A posterior in the metric's own units. */
 void sw_bayes_posterior(const struct sw_outcome *o, double z, double var, double *mean, double *sd);
+/* ---- bayes_climb.c ---- */
+
 /* Adds -log EI at x: double[n][d] to value[n]; mean[n], var[n] are for scratch. */
 SW_NODISCARD sw_status sw_bayes_rate(const struct sw_bayes_model *m, const double *x, size_t n,
 				     double *mean, double *var, double *value);
@@ -318,6 +321,8 @@ SW_NODISCARD sw_status sw_bayes_rate(const struct sw_bayes_model *m, const doubl
 SW_NODISCARD sw_status sw_bayes_climb(const struct sw_bayes_search *s,
 				      const struct sw_bayes_model *m, bool relaxed, double *x,
 				      double *value);
+/* -log EI at x, and its gradient unless that is NULL. */
+double sw_bayes_minus_log_ei(const struct sw_bayes_model *m, const double *x, double *grad);
 
 /* ---- bayes_levels.c ---- */
 
@@ -341,5 +346,12 @@ void sw_bayes_step_drop(struct sw_bayes_step *s); /* the caches */
 SW_NODISCARD sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 				     struct sw_bayes_memory *memory, struct sw_bayes_rng *rng,
 				     uint64_t trial, struct sw_bayes_found *out);
+/* The same for several metrics. */
+SW_NODISCARD sw_status sw_bayes_step_several(struct sw_bayes_step *s,
+					     struct sw_bayes_several *several,
+					     struct sw_bayes_data *b,
+					     struct sw_bayes_memory *memory,
+					     struct sw_bayes_rng *rng, uint64_t trial,
+					     struct sw_bayes_found *out);
 
 #endif

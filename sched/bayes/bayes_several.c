@@ -172,46 +172,28 @@ static void set_best(struct sw_bayes_several *s, const struct sw_bayes_data *b)
 	first->elite = s->elite;
 }
 
-static sw_status by_metrics(struct sw_bayes_several *s, struct sw_bayes_search *search,
-			    struct sw_bayes_data *b, const struct sw_scalar *scalar,
-			    struct sw_bayes_memory *memory, struct sw_bayes_rng *rng,
-			    struct sw_bayes_found *out)
+sw_status sw_bayes_several_prepare(struct sw_bayes_several *s, struct sw_bayes_data *b,
+				   struct sw_bayes_memory *memory, struct sw_bayes_rng *rng,
+				   const struct sw_bayes_model **model)
 {
-	sw_status rc = reserve(s, b->n + b->n_pending);
+	struct sw_scalar scalar = {.m = s->m};
+	sw_status rc = sw_bayes_data_weigh(b, &scalar, rng);
 
+	*model = NULL;
+	if (rc != SW_OK)
+		return rc;
+	memcpy(s->weight, scalar.weight, sizeof s->weight);
+	if (memory->steps % 2 != 0) /* the model of the whole has its turn */
+		return SW_OK;
+	rc = reserve(s, b->n + b->n_pending);
 	for (size_t k = 0; rc == SW_OK && k < s->m; k++)
 		rc = prepare(s, k, b, memory, rng);
 	if (rc != SW_OK)
 		return rc;
-	set_scale(s, scalar);
+	set_scale(s, &scalar);
 	set_best(s, b);
-	for (size_t k = 0; k < b->cube->d; k++) {
-		search->lo[k] = 0;
-		search->hi[k] = 1;
-	}
-	out->model = &s->model[0];
-	rc = sw_bayes_search_run(search, out->model, b, rng, out);
-	if (rc == SW_OK)
-		memory->steps++;
-	return rc;
-}
-
-sw_status sw_bayes_several_step(struct sw_bayes_several *s, struct sw_bayes_step *step,
-				struct sw_bayes_data *b, struct sw_bayes_memory *memory,
-				struct sw_bayes_rng *rng, uint64_t trial,
-				struct sw_bayes_found *out)
-{
-	struct sw_scalar scalar = {.m = s->m};
-	const sw_status rc = sw_bayes_data_weigh(b, &scalar, rng);
-
-	if (rc != SW_OK)
-		return rc;
-	memcpy(s->weight, scalar.weight, sizeof s->weight);
-	if (memory->steps % 2 == 0)
-		return by_metrics(s, &step->search, b, &scalar, memory, rng, out);
-	memset(memory->fitted, 0, sizeof memory->fitted);
-	sw_bayes_step_drop(step);
-	return sw_bayes_step(step, b, memory, rng, trial, out);
+	*model = &s->model[0];
+	return SW_OK;
 }
 
 void sw_bayes_several_explain(struct sw_bayes_several *s, const struct sw_bayes_found *f,

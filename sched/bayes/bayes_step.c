@@ -88,6 +88,28 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 	return SW_OK;
 }
 
+sw_status sw_bayes_step_several(struct sw_bayes_step *s, struct sw_bayes_several *several,
+				struct sw_bayes_data *b, struct sw_bayes_memory *memory,
+				struct sw_bayes_rng *rng, uint64_t trial,
+				struct sw_bayes_found *out)
+{
+	sw_status rc = sw_bayes_several_prepare(several, b, memory, rng, &out->model);
+
+	if (rc != SW_OK)
+		return rc;
+	if (out->model == NULL) {
+		/* Weights are new with each suggestion, and so is the model of the whole. */
+		memset(memory->fitted, 0, sizeof memory->fitted);
+		sw_bayes_step_drop(s);
+		return sw_bayes_step(s, b, memory, rng, trial, out);
+	}
+	set_box(&s->search, b, NULL, 0);
+	rc = sw_bayes_search_run(&s->search, out->model, b, rng, out);
+	if (rc == SW_OK)
+		memory->steps++;
+	return rc;
+}
+
 sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
 			     uint64_t seed)
 {

@@ -244,7 +244,7 @@ static sw_status by_model(struct sw_sampler *s, struct bayes *b, const struct sw
 	sw_status rc = sift(b, h, &known);
 
 	if (rc == SW_OK && b->several != NULL)
-		rc = sw_bayes_several_step(b->several, &b->step, known, &b->next, rng,
+		rc = sw_bayes_step_several(&b->step, b->several, known, &b->next, rng,
 					   h->trials + 1, &f);
 	else if (rc == SW_OK && b->has_rungs)
 		rc = sw_bayes_rungs_step(&b->rungs, known, h, &b->next, rng, &f);
