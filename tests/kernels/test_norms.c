@@ -68,19 +68,21 @@ static sw_status batchnorm_backward(const void *shape, float *const *in, const f
 					     din[1], din[2], n->B, n->C, n->S);
 }
 
-TEST_ROWS(batchnorm_and_its_gradient_match_the_reference, norms)
+static void batchnorm_check(struct norm n, const char *name,
+			    sw_status (*forward)(const void *, float *const *, float *),
+			    sw_status (*backward)(const void *, float *const *, const float *,
+						  float *, float *const *))
 {
-	struct norm n = norms[_i];
 	const struct gradient_case g = {
-		.name = "batchnorm",
+		.name = name,
 		.ins = 3,
 		.n = {n.B * n.C * n.S, n.C, n.C},
 		.out_n = n.B * n.C * n.S,
 		.tol = 2e-5,
 		.shape = &n,
 		.reference = batchnorm_reference,
-		.forward = batchnorm_forward,
-		.backward = batchnorm_backward,
+		.forward = forward,
+		.backward = backward,
 	};
 
 	n.mean = gradient_noise(n.C, 1);
@@ -88,6 +90,11 @@ TEST_ROWS(batchnorm_and_its_gradient_match_the_reference, norms)
 	gradient_check(&g);
 	free(n.mean);
 	free(n.rstd);
+}
+
+TEST_ROWS(batchnorm_and_its_gradient_match_the_reference, norms)
+{
+	batchnorm_check(norms[_i], "batchnorm", batchnorm_forward, batchnorm_backward);
 }
 
 TEST(batchnorm_moves_its_statistics_and_evaluates_with_them)
@@ -187,24 +194,7 @@ static sw_status shared_backward(const void *shape, float *const *in, const floa
 /* One of a single row leaves the first rank without any. */
 TEST_ROWS(batchnorm_of_shared_rows_and_its_gradient_match_the_reference, norms)
 {
-	struct norm n = norms[_i];
-	const struct gradient_case g = {
-		.name = "batchnorm of shared rows",
-		.ins = 3,
-		.n = {n.B * n.C * n.S, n.C, n.C},
-		.out_n = n.B * n.C * n.S,
-		.tol = 2e-5,
-		.shape = &n,
-		.reference = batchnorm_reference,
-		.forward = shared_forward,
-		.backward = shared_backward,
-	};
-
-	n.mean = gradient_noise(n.C, 1);
-	n.rstd = gradient_noise(n.C, 1);
-	gradient_check(&g);
-	free(n.mean);
-	free(n.rstd);
+	batchnorm_check(norms[_i], "batchnorm of shared rows", shared_forward, shared_backward);
 }
 
 /* As batchnorm_moves_its_statistics_and_evaluates_with_them, whose rows these are. */

@@ -1,74 +1,11 @@
 /* tests/worker/net/test_gang.c — a batch shared by ranks: the bits of one rank that takes it in
  * parts. Each rank is a process. */
 #include "tests/run.h"
-#include "tests/worker/net/gang.h"
-
-/* Of 163 rows 131 are trained on: with batches of 32 the last has 3 rows, fewer than 4 ranks; one
- * of 30 is not divided by 4, and its last one leaves two of 4 ranks without rows. */
-static const struct {
-	const char *dataset, *layers;
-	struct sw_trainer trainer;
-	bool norms; /* statistics are a part's, and those of evaluation rank 0's */
-} cases[] = {
-	{.dataset = "{\"format\": \"synthetic\", \"features\": 13, \"rows\": 163, \"classes\": 7}",
-	 .layers = "[{\"dropout\": 0.1}, {\"linear\": 24}, \"relu\", {\"dropout\": 0.3}, "
-		   "{\"residual\": [\"layernorm\", {\"linear\": 24}, \"tanh\"]}, {\"linear\": 7}]",
-	 .trainer = {ADAMW, .classes = true, .clip_norm = 0.5, .batch_size = 32, .epochs = 3}},
-	{.dataset = "{\"format\": \"synthetic\", \"features\": 9, \"rows\": 163}",
-	 .layers = "[{\"linear\": 16}, \"gelu\", {\"linear\": 1}]",
-	 .trainer = {SGD, .clip_norm = 2, .batch_size = 30, .epochs = 3}},
-	{.dataset = "{\"format\": \"synthetic\", \"image\": [3, 32, 32], \"rows\": 80, "
-		    "\"classes\": 10, \"augment\": {\"crop\": 4, \"flip\": true}}",
-	 .layers = "{\"preset\": \"lenet-cifar\"}",
-	 .trainer = {SGD, .classes = true, .label_smoothing = 0.1, .batch_size = 15, .epochs = 2}},
-	{.dataset = "{\"format\": \"synthetic\", \"tokens\": 8, \"vocab\": 20, \"rows\": 163, "
-		    "\"classes\": 4}",
-	 .layers = "{\"preset\": \"transformer-encoder\", \"outputs\": 4, \"layers\": 1, "
-		   "\"heads\": 2, \"width\": 16, \"hidden\": 24, \"dropout\": 0.1}",
-	 .trainer = {ADAMW, .classes = true, .clip_norm = 1, .batch_size = 32, .epochs = 2}},
-	{.dataset = "{\"format\": \"synthetic\", \"tokens\": 8, \"vocab\": 20, \"rows\": 163, "
-		    "\"next_token\": true}",
-	 .layers = "[{\"embedding\": 16}, {\"positional\": 12}, {\"residual\": [{\"attention\": "
-		   "{\"heads\": 2, \"causal\": true}}]}, {\"dropout\": 0.2}, {\"linear\": 20}]",
-	 .trainer = {ADAMW, .classes = true, .batch_size = 30, .epochs = 2}},
-	{.dataset = "{\"format\": \"synthetic\", \"image\": [2, 8, 8], \"rows\": 163, "
-		    "\"classes\": 3, \"augment\": {\"crop\": 1, \"flip\": true}}",
-	 .layers = "[{\"conv2d\": {\"out\": 6, \"kernel\": 3}}, \"batchnorm\", \"relu\", "
-		   "{\"maxpool2d\": 2}, \"flatten\", {\"linear\": 3}]",
-	 .trainer = {SGD, .classes = true, .batch_size = 30, .epochs = 3},
-	 .norms = true},
-};
-
-/* Some places have no label, by different numbers in different rows. */
-static void labels_spoil(void)
-{
-	for (size_t i = 0; data.labels > 1 && i < data.train.rows * data.labels; i++)
-		if (i * i % 7 < 3 || i / data.labels % 5 == 0)
-			data.train.label[i] = -1;
-}
-
-static void case_setup(size_t i, size_t device_bytes)
-{
-	gang_setup(cases[i].dataset, cases[i].trainer.classes, device_bytes);
-	labels_spoil();
-	gang.layers = cases[i].layers;
-	gang.trainer = cases[i].trainer;
-}
+#include "tests/worker/net/gang_cases.h"
 
 static size_t share(unsigned world)
 {
 	return (gang.trainer.batch_size + world - 1) / world;
-}
-
-/* What one rank sees, its batches in parts of so many rows. */
-static struct rank alone(uint64_t micro)
-{
-	gang.trainer.micro_batch = micro;
-	gang_run(1);
-	gang.trainer.micro_batch = 0;
-	ck_assert_msg(gang.rank[0].rc == SW_OK, "%s", gang.rank[0].line);
-	ck_assert_uint_eq(gang.rank[0].reports, gang.trainer.epochs);
-	return gang.rank[0];
 }
 
 static void gang_has_the_bits_of_parts(size_t i, unsigned world)
@@ -76,8 +13,8 @@ static void gang_has_the_bits_of_parts(size_t i, unsigned world)
 	struct rank parts, whole;
 
 	case_setup(i, 0);
-	parts = alone(share(world));
-	whole = alone(0);
+	parts = unstaged(1, share(world));
+	whole = unstaged(1, 0);
 	gang_run(world);
 	ranks_are_alike();
 	steps_are_of(&parts, 0);
@@ -146,7 +83,7 @@ TEST_LOOP(gang_whose_rows_are_streamed_has_the_same_bits_and_each_rank_fetches_i
 	case_setup(i, 1);
 	ck_assert(data.streamed);
 	gang.trainer.clip_norm = 0; /* whose sum has another order in a pipeline */
-	parts = alone(share(world / stages));
+	parts = unstaged(1, share(world / stages));
 	gang.trainer.stages = stages;
 	gang.trainer.microbatches = stages;
 	gang.spoil = counting;
@@ -177,7 +114,7 @@ TEST(gang_sums_large_nets_by_buckets)
 		      "{\"linear\": 1024}, \"relu\", {\"linear\": 5}]";
 	gang.trainer = (struct sw_trainer){SGD, .classes = true, .batch_size = 8, .epochs = 1,
 					   .clip_norm = 1};
-	parts = alone(3);
+	parts = unstaged(1, 3);
 	gang_run(3);
 	ranks_are_alike();
 	steps_are_of(&parts, 0);
@@ -190,7 +127,7 @@ TEST_LOOP(gang_of_ranks_in_parts_has_the_same_curve, 0, 5)
 	struct rank whole;
 
 	case_setup((size_t)_i, 0);
-	whole = alone(0);
+	whole = unstaged(1, 0);
 	gang.trainer.micro_batch = 5;
 	gang_run(2);
 	ranks_are_alike();

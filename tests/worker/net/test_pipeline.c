@@ -1,77 +1,7 @@
 /* tests/worker/net/test_pipeline.c — a model in stages, each a process with some of its layers: the
  * bits of one rank that takes its batches in the same parts. */
 #include "tests/run.h"
-#include "tests/worker/net/gang.h"
-
-/* Last batches of an epoch are smaller, some of them than there are parts. */
-static const struct {
-	const char *dataset, *layers;
-	struct sw_trainer trainer;
-	bool norms; /* statistics are a part's, and those of evaluation the first pipeline's */
-} cases[] = {
-	{.dataset = "{\"format\": \"synthetic\", \"features\": 13, \"rows\": 163, \"classes\": 7}",
-	 .layers = "[{\"dropout\": 0.1}, {\"linear\": 24}, \"relu\", {\"dropout\": 0.3}, "
-		   "{\"residual\": [\"layernorm\", {\"linear\": 24}, \"tanh\"]}, "
-		   "{\"residual\": [{\"linear\": 24}]}, \"sigmoid\", {\"linear\": 24}, \"gelu\", "
-		   "{\"linear\": 7}]",
-	 .trainer = {ADAMW, .classes = true, .clip_norm = 0.5, .batch_size = 32, .epochs = 3}},
-	{.dataset = "{\"format\": \"synthetic\", \"features\": 9, \"rows\": 163}",
-	 .layers = "[{\"linear\": 16}, \"gelu\", {\"dropout\": 0.2}, {\"linear\": 8}, \"relu\", "
-		   "{\"linear\": 8}, {\"linear\": 1}]",
-	 .trainer = {SGD, .clip_norm = 2, .batch_size = 30, .epochs = 3}},
-	{.dataset = "{\"format\": \"synthetic\", \"image\": [3, 32, 32], \"rows\": 80, "
-		    "\"classes\": 10, \"augment\": {\"crop\": 4, \"flip\": true}}",
-	 .layers = "{\"preset\": \"lenet-cifar\"}",
-	 .trainer = {SGD, .classes = true, .label_smoothing = 0.1, .batch_size = 15, .epochs = 2}},
-	{.dataset = "{\"format\": \"synthetic\", \"tokens\": 8, \"vocab\": 20, \"rows\": 163, "
-		    "\"classes\": 4}",
-	 .layers = "{\"preset\": \"transformer-encoder\", \"outputs\": 4, \"layers\": 3, "
-		   "\"heads\": 2, \"width\": 16, \"hidden\": 24, \"dropout\": 0.1}",
-	 .trainer = {ADAMW, .classes = true, .clip_norm = 1, .batch_size = 32, .epochs = 2}},
-	{.dataset = "{\"format\": \"synthetic\", \"tokens\": 8, \"vocab\": 20, \"rows\": 163, "
-		    "\"next_token\": true}",
-	 .layers = "[{\"embedding\": 16}, {\"positional\": 12}, {\"residual\": [{\"attention\": "
-		   "{\"heads\": 2, \"causal\": true}}]}, {\"dropout\": 0.2}, {\"linear\": 20}, "
-		   "\"relu\", {\"linear\": 20}]",
-	 .trainer = {ADAMW, .classes = true, .batch_size = 30, .epochs = 2}},
-	{.dataset = "{\"format\": \"synthetic\", \"image\": [2, 8, 8], \"rows\": 163, "
-		    "\"classes\": 3, \"augment\": {\"crop\": 1, \"flip\": true}}",
-	 .layers = "[{\"conv2d\": {\"out\": 6, \"kernel\": 3}}, \"batchnorm\", \"relu\", "
-		   "{\"maxpool2d\": 2}, {\"conv2d\": {\"out\": 8, \"kernel\": 3, \"padding\": 1}}, "
-		   "\"batchnorm\", \"relu\", \"flatten\", {\"linear\": 9}, {\"linear\": 3}]",
-	 .trainer = {SGD, .classes = true, .batch_size = 30, .epochs = 3},
-	 .norms = true},
-};
-
-static void case_setup(size_t i, size_t device_bytes)
-{
-	gang_setup(cases[i].dataset, cases[i].trainer.classes, device_bytes);
-	for (size_t k = 0; data.labels > 1 && k < data.train.rows * data.labels; k++)
-		if (k * k % 7 < 3 || k / data.labels % 5 == 0)
-			data.train.label[k] = -1; /* by different numbers in different rows */
-	gang.layers = cases[i].layers;
-	gang.trainer = cases[i].trainer;
-}
-
-static size_t up(size_t n, size_t by)
-{
-	return (n + by - 1) / by;
-}
-
-/* What so many ranks without stages see, their shares in parts of so many rows. */
-static struct rank unstaged(unsigned world, uint64_t micro)
-{
-	const uint64_t stages = gang.trainer.stages;
-
-	gang.trainer.stages = 1;
-	gang.trainer.micro_batch = micro;
-	gang_run(world);
-	gang.trainer.micro_batch = 0;
-	gang.trainer.stages = stages;
-	ck_assert_msg(gang.rank[0].rc == SW_OK, "%s", gang.rank[0].line);
-	ck_assert_uint_eq(gang.rank[0].reports, gang.trainer.epochs);
-	return gang.rank[0];
-}
+#include "tests/worker/net/gang_cases.h"
 
 static void all_ended_well(void)
 {
@@ -166,7 +96,7 @@ TEST_LOOP(pipeline_whose_rows_are_streamed_has_the_same_bits, 0, (int)ROWS(cases
 	gang_teardown();
 }
 
-/* What crosses a cut is more than the slots between two ranks hold, both ways at once. */
+/* What crosses a cut is more than the cells between two ranks hold, both ways at once. */
 TEST(pipeline_with_large_values_does_not_stand_still)
 {
 	struct rank one;
