@@ -164,7 +164,6 @@ def slot_time(client, sweeps, n):
     return {s: sum(v) for s, v in got.items()}, max(max(v, default=0) for v in got.values())
 
 
-@pytest.mark.once("measures times")
 def test_slot_time_goes_by_weight_and_an_edit_of_the_weight_counts_at_once(start):
     """Least served first: two accounts, time over weight, never part by more than an attempt of
     the lighter one, however long a busy machine makes that. Twice as much for what the stamps, in

@@ -3,8 +3,6 @@ import os
 import random
 import signal
 
-import pytest
-
 from harness import asha, wait_until
 from programs import marked, own
 
@@ -38,7 +36,6 @@ def kill_program(daemon):
     return True
 
 
-@pytest.mark.once("as many processes take minutes with sanitizers")
 def test_kills_lose_no_answered_report_restart_nothing_and_leave_nothing(start, tmp_path):
     random.seed(SEED)
     daemon = start("cpu:4")

@@ -328,7 +328,6 @@ def test_every_block_has_a_language_and_what_is_not_run_is_listed():
     assert counted == TEXT
 
 
-@pytest.mark.once("runs the programs of a release, as a reader does")
 @pytest.mark.parametrize("page", [p for p in PAGES if any(
     b.language != "text" and not is_not_run(b) for b in blocks(p))])
 def test_code_of_the_page_runs(reader, page):

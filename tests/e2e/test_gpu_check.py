@@ -13,7 +13,7 @@ import pytest
 from gpus import CUDA, FAKES, NEEDS_FAKES, NVML, SMALL
 from harness import BIN, DEADLINE, ROOT, environment, wait_until
 
-pytestmark = [NEEDS_FAKES, pytest.mark.once("starts programs that others test")]
+pytestmark = NEEDS_FAKES
 
 # Of what is to be endless timeout makes a second.
 STAND_INS = {
@@ -306,7 +306,6 @@ def test_wrong_address_in_a_kernel_of_nvidia_counts_for_memcheck():
         done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/lib/gpu_findings.py"), tool], input=text,
                               capture_output=True, text=True)
         assert done.returncode == status and done.stdout.startswith(text), done
-
 
 
 def without(tree, name):

@@ -8,8 +8,6 @@ from test_python import sweepd
 
 import sweepd.callbacks as callbacks  # noqa: E402
 
-pytestmark = pytest.mark.once("no C runs")
-
 
 @pytest.fixture
 def reports(monkeypatch):

@@ -9,7 +9,6 @@ import pytest
 
 from harness import ROOT, environment
 
-pytestmark = pytest.mark.once("it installs no C")
 
 MODULES = ("sweepd", "sweepd.callbacks", "sweepd.optuna", "sweepd.ray", "sweepd.ray.tune", "sweepd.ray.train")
 

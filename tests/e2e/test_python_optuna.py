@@ -11,8 +11,6 @@ from test_python import sweepd, user  # noqa: F401
 import sweepd.optuna as optuna  # noqa: E402
 from sweepd.optuna.trial import TrialState  # noqa: E402
 
-pytestmark = pytest.mark.once("another shape of what test_python does, in a language without sanitizers")
-
 
 @pytest.fixture(autouse=True)
 def quiet(daemon, monkeypatch):

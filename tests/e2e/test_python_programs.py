@@ -9,7 +9,6 @@ import pytest
 from harness import DEADLINE, environment
 from test_python import PACKAGE, user  # noqa: F401
 
-pytestmark = pytest.mark.once("the client's language has no sanitizers, and its programs take long")
 
 SCRIPTS = os.path.join(os.path.dirname(__file__), "scripts")
 STUB = os.path.join(SCRIPTS, "stub")

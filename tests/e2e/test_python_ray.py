@@ -13,8 +13,6 @@ from sweepd.ray.schedulers import ASHAScheduler, MedianStoppingRule, PopulationB
 from sweepd.ray.tune.search import ConcurrencyLimiter  # noqa: E402
 from sweepd.ray.tune.search.optuna import OptunaSearch  # noqa: E402
 
-pytestmark = pytest.mark.once("another shape of what test_python does, in a language without sanitizers")
-
 
 @pytest.fixture(autouse=True)
 def two_cores(daemon, monkeypatch):

@@ -9,7 +9,6 @@ import pytest
 from harness import DEADLINE, ROOT, environment
 from test_python import PACKAGE, user  # noqa: F401
 
-pytestmark = pytest.mark.once("the client's other tests run again")
 
 README = os.path.join(ROOT, "clients", "python", "README.md")
 HEAD = """

@@ -13,7 +13,6 @@ from harness import alive, asha, environment, wait_until
 from test_python import PACKAGE, sweepd, user  # noqa: F401
 from sweepd._driver import Driver
 
-pytestmark = pytest.mark.once("another shape of what test_python does, in a language without sanitizers")
 
 SPACE = {"x": {"min": -2.0, "max": 2.0}, "kind": {"values": ["a", "b"]}}
 

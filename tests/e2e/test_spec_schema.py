@@ -129,7 +129,6 @@ def spoiled(spec):
             yield wrong
 
 
-@pytest.mark.once("a thousand specs")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_is_taken_and_refused_when_spoiled(client, validator, record_property, name):
     spec = example(name)
