@@ -22,6 +22,9 @@ static const struct sw_checkpoint_id id = {.sweep = 12, .trial = 7, .epoch = 9};
 
 static struct sw_model model;
 static char path[128]; /* of the checkpoint of id */
+static struct sw_net a, b;
+static unsigned char *file; /* its bytes */
+static size_t size;
 
 static void setup(void)
 {
@@ -29,6 +32,14 @@ static void setup(void)
 	data_load("wine", true);
 	model_make(&model, layers, true);
 	snprintf(path, sizeof path, "%s/7-9.ckpt", folder);
+}
+
+static void teardown(void)
+{
+	free(file);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+	trial_teardown();
 }
 
 static void net_make(struct sw_net *net, const struct sw_model *m, const struct sw_trainer *t,
@@ -55,18 +66,26 @@ static void net_written(struct sw_net *net, const struct sw_trainer *t)
 	ck_assert_msg(sw_checkpoint_write(net, &id, folder, &err) == SW_OK, "%s", err.msg);
 }
 
+/* a is in the file, b is to read it. */
+static void written_and_fresh(const struct sw_trainer *t)
+{
+	net_written(&a, t);
+	net_make(&b, &model, t, 5);
+	file = file_read(path, &size);
+}
+
 /* Set i of the net equals that of the other; other NULL: it is all zeros. */
 static void set_equal(const struct sw_net *net, const struct sw_net *other, size_t i)
 {
 	const size_t n = model.weights_n * sizeof(float);
-	float *a = calloc(1, n), *b = calloc(1, n);
+	float *has = calloc(1, n), *wanted = calloc(1, n);
 
-	ck_assert_int_eq(sw_net_set_download(net, i, a), SW_OK);
+	ck_assert_int_eq(sw_net_set_download(net, i, has), SW_OK);
 	if (other)
-		ck_assert_int_eq(sw_net_set_download(other, i, b), SW_OK);
-	ck_assert_mem_eq(a, b, n);
-	free(a);
-	free(b);
+		ck_assert_int_eq(sw_net_set_download(other, i, wanted), SW_OK);
+	ck_assert_mem_eq(has, wanted, n);
+	free(has);
+	free(wanted);
 }
 
 /* What is not written was not made: a line, a net that is as it was. */
@@ -101,7 +120,6 @@ static const struct {
 TEST_ROWS(checkpoint_read_gives_what_was_written, pairs)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_net a, b;
 	struct stat st;
 
 	net_written(&a, pairs[_i].from);
@@ -116,96 +134,68 @@ TEST_ROWS(checkpoint_read_gives_what_was_written, pairs)
 	ck_assert_uint_eq(b.seed, 99);
 	for (size_t i = 0; i < sw_net_sets(&b); i++)
 		set_equal(&b, i < sw_net_sets(&a) ? &a : NULL, i);
-	sw_net_destroy(&a);
-	sw_net_destroy(&b);
 }
 
 TEST(checkpoint_with_any_byte_changed_is_refused)
 {
 	static const unsigned char flips[] = {0x01, 0x80, 0xff};
-	unsigned char *bytes;
-	struct sw_net a, b;
-	size_t n;
 
-	net_written(&a, &momentum);
-	net_make(&b, &model, &momentum, 5);
-	bytes = file_read(path, &n);
-	for (size_t i = 0; i < n; i++)
+	written_and_fresh(&momentum);
+	for (size_t i = 0; i < size; i++)
 		for (size_t k = 0; k < sizeof flips; k++) {
-			bytes[i] ^= flips[k];
-			file_write(path, bytes, n);
+			file[i] ^= flips[k];
+			file_write(path, file, size);
 			refused(&b, SW_INVALID,
 				i >= 136 ? "is damaged: its checksum is wrong" : " is ");
-			bytes[i] ^= flips[k];
+			file[i] ^= flips[k];
 		}
-	file_write(path, bytes, n);
+	file_write(path, file, size);
 	ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL), SW_OK);
-	free(bytes);
-	sw_net_destroy(&a);
-	sw_net_destroy(&b);
 }
 
 TEST(checkpoint_of_any_other_length_is_refused)
 {
-	unsigned char *bytes;
-	struct sw_net a, b;
-	size_t n;
-
-	net_written(&a, &adamw);
-	net_make(&b, &model, &adamw, 5);
-	bytes = file_read(path, &n);
-	for (size_t i = 0; i < n; i++) {
-		file_write(path, bytes, i);
+	written_and_fresh(&adamw);
+	for (size_t i = 0; i < size; i++) {
+		file_write(path, file, i);
 		refused(&b, SW_INVALID, "is cut short: ");
 	}
-	bytes[n] = 0;
-	file_write(path, bytes, n + 1);
+	file[size] = 0;
+	file_write(path, file, size + 1);
 	refused(&b, SW_INVALID, "is damaged: its lengths are wrong");
-	free(bytes);
-	sw_net_destroy(&a);
-	sw_net_destroy(&b);
 }
 
-static void sum_again(unsigned char *bytes, size_t n)
+static void sum_again(void)
 {
 	XXH128_canonical_t sum;
 
-	XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes, n - 16));
-	memcpy(bytes + n - 16, sum.digest, 16);
+	XXH128_canonicalFromHash(&sum, XXH3_128bits(file, size - 16));
+	memcpy(file + size - 16, sum.digest, 16);
 }
 
 /* Version 4 knew no best epoch, version 3 had no label either; they were otherwise the same. */
 TEST(checkpoint_of_a_version_before_is_read_and_another_refused)
 {
-	unsigned char *bytes;
-	struct sw_net a, b;
-	size_t n;
-
-	net_written(&a, &momentum);
-	net_make(&b, &model, &momentum, 5);
-	bytes = file_read(path, &n);
-	ck_assert_uint_eq(bytes[8], SW_CHECKPOINT_VERSION);
-	bytes[8] = 6;
-	sum_again(bytes, n);
-	file_write(path, bytes, n);
+	written_and_fresh(&momentum);
+	ck_assert_uint_eq(file[8], SW_CHECKPOINT_VERSION);
+	file[8] = 6;
+	sum_again();
+	file_write(path, file, size);
 	refused(&b, SW_INVALID, "is of version 6, this program reads 3 to 5");
-	memmove(bytes + 112, bytes + 136, n - 136);
-	n -= 24;
-	bytes[16] = (unsigned char)n;
-	bytes[17] = (unsigned char)(n >> 8);
+	memmove(file + 112, file + 136, size - 136);
+	size -= 24;
+	file[16] = (unsigned char)size;
+	file[17] = (unsigned char)(size >> 8);
 	for (unsigned char version = 4; version >= 2; version--) {
-		bytes[8] = version;
-		sum_again(bytes, n);
-		file_write(path, bytes, n);
+		file[8] = version;
+		sum_again();
+		file_write(path, file, size);
 		ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL),
 				 version >= 3 ? SW_OK : SW_INVALID);
 		ck_assert_uint_eq(b.best.epoch, 0);
 		for (size_t i = 0; version >= 3 && i < 2; i++)
 			set_equal(&b, &a, i);
 	}
-	free(bytes);
-	sw_net_destroy(&a);
-	sw_net_destroy(&b);
 }
 
 /* The weights of another epoch stand beside the last's, and come back; those of the last stand
@@ -216,7 +206,6 @@ TEST_LOOP(checkpoint_has_the_best_epoch_beside_the_last, 0, 2)
 	const uint64_t best = _i ? 9 : 4;
 	struct sw_err err = SW_ERR_INIT;
 	float *then = malloc(weights);
-	struct sw_net a, b;
 	struct stat one, two;
 
 	net_written(&a, &adamw);
@@ -237,34 +226,24 @@ TEST_LOOP(checkpoint_has_the_best_epoch_beside_the_last, 0, 2)
 	ck_assert_double_eq(b.best.value, 0.25);
 	ck_assert_mem_eq(b.best.weights, then, weights);
 	free(then);
-	sw_net_destroy(&a);
-	sw_net_destroy(&b);
 }
 
 TEST(checkpoint_with_a_label_is_read_without_it)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_net a, b;
-	unsigned char *bytes;
-	size_t n;
 
 	model.label = "{\"sweepd\":\"1\"}";
-	net_written(&a, &adamw);
-	net_make(&b, &model, &adamw, 5);
-	bytes = file_read(path, &n);
-	ck_assert_mem_eq(bytes + 136 + 24 * 4 + 104 * 4, model.label, strlen(model.label));
+	written_and_fresh(&adamw);
+	ck_assert_mem_eq(file + 136 + 24 * 4 + 104 * 4, model.label, strlen(model.label));
 	ck_assert_msg(sw_checkpoint_read(&b, &id, path, &err) == SW_OK, "%s", err.msg);
 	for (size_t i = 0; i < 3; i++)
 		set_equal(&b, &a, i);
-	for (size_t i = 0; i < n; i++) {
-		bytes[i] ^= 0x20;
-		file_write(path, bytes, n);
+	for (size_t i = 0; i < size; i++) {
+		file[i] ^= 0x20;
+		file_write(path, file, size);
 		ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL), SW_INVALID);
-		bytes[i] ^= 0x20;
+		file[i] ^= 0x20;
 	}
-	free(bytes);
-	sw_net_destroy(&a);
-	sw_net_destroy(&b);
 }
 
 /* Trials that this checkpoint does not fit, and the line that each is told. */
@@ -287,20 +266,16 @@ static const struct {
 TEST_ROWS(checkpoint_of_other_shapes_says_which, misfits)
 {
 	struct sw_model other;
-	struct sw_net a, b;
 
 	net_written(&a, &momentum);
 	model_make(&other, misfits[_i].layers, true);
 	net_make(&b, &other, misfits[_i].trainer, 5);
 	refused(&b, SW_INVALID, misfits[_i].says);
-	sw_net_destroy(&a);
-	sw_net_destroy(&b);
 }
 
 TEST(checkpoint_that_is_not_the_one_meant_says_whose_it_is)
 {
 	static const struct sw_checkpoint_id others[] = {{13, 7, 9}, {12, 8, 9}, {12, 7, 8}};
-	struct sw_net a, b;
 
 	net_written(&a, &momentum);
 	net_make(&b, &model, &momentum, 5);
@@ -317,14 +292,11 @@ TEST(checkpoint_that_is_not_the_one_meant_says_whose_it_is)
 	rmdir(path);
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
 	refused(&b, SW_INVALID, "is no file");
-	sw_net_destroy(&a);
-	sw_net_destroy(&b);
 }
 
 TEST(checkpoint_folder_is_made_but_no_state_directory)
 {
 	char dir[160];
-	struct sw_net a;
 	struct sw_err err = SW_ERR_INIT;
 
 	net_written(&a, &sgd);
@@ -338,13 +310,11 @@ TEST(checkpoint_folder_is_made_but_no_state_directory)
 	ck_assert_int_eq(unlink(dir), 0);
 	*strrchr(dir, '/') = '\0';
 	ck_assert_int_eq(rmdir(dir), 0);
-	sw_net_destroy(&a);
 }
 
 TEST(checkpoint_that_meets_a_limit_on_sizes_leaves_the_old_one)
 {
 	struct rlimit limit, small;
-	struct sw_net a, b;
 	unsigned char *old, *now;
 	size_t n, m;
 
@@ -371,8 +341,6 @@ TEST(checkpoint_that_meets_a_limit_on_sizes_leaves_the_old_one)
 		ck_assert_uint_eq(names_in(folder, NULL), 1);
 	}
 	free(old);
-	sw_net_destroy(&a);
-	sw_net_destroy(&b);
 }
 
 #ifdef SW_FAULTS
@@ -383,7 +351,6 @@ static void walk_write(enum sw_fault_kind kind)
 	unsigned char *old, *fresh, *now;
 	unsigned fired = 1, n = 0;
 	size_t bytes, m;
-	struct sw_net a, b;
 
 	net_make(&a, &model, &momentum, 1);
 	ck_assert_int_eq(sw_net_best_take(&a, 4, 0.5), SW_OK);
@@ -421,14 +388,11 @@ static void walk_write(enum sw_fault_kind kind)
 	ck_assert_uint_ge(n, kind == SW_FAULT_IO ? 12 : 2);
 	free(old);
 	free(fresh);
-	sw_net_destroy(&a);
-	sw_net_destroy(&b);
 }
 
 static void walk_read(enum sw_fault_kind kind)
 {
 	unsigned fired = 1, n = 0;
-	struct sw_net a, b;
 
 	net_written(&a, &momentum);
 	ck_assert_int_eq(sw_net_best_take(&a, 4, 0.5), SW_OK);
@@ -452,8 +416,6 @@ static void walk_read(enum sw_fault_kind kind)
 		ck_assert_int_eq(*err.msg != '\0', fired != 0);
 	}
 	ck_assert_uint_ge(n, kind == SW_FAULT_IO ? 12 : 3);
-	sw_net_destroy(&a);
-	sw_net_destroy(&b);
 }
 
 TEST_LOOP(checkpoint_written_with_a_failure_at_each_call_leaves_a_whole_file, 0, 2)
@@ -467,4 +429,4 @@ TEST_LOOP(checkpoint_read_with_a_failure_at_each_call_leaves_the_net, 0, 2)
 }
 #endif
 
-RUN_TESTS(setup, trial_teardown)
+RUN_TESTS(setup, teardown)
