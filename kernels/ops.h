@@ -165,7 +165,7 @@ extern const struct sw_ops sw_ops_cpu;
  * whether several are faster at it is measured then. */
 void sw_ops_cpu_threads(unsigned cores);
 
-/* What the module libsweepd-cuda.so exports under the name SW_OPS_CUDA_OPEN: makes `device` (its
+/* The module libsweepd-cuda.so exports this under the name SW_OPS_CUDA_OPEN. It makes `device` (its
  * CUDA ordinal) the one that the process uses, and gives the table. Once per process.
  * SW_OPS_NO_DEVICE: none is looked for, and of the table only what counts bytes may be called
  * (*_workspace, *_products, weights_copy). */

@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* What the numbers are for. Never renumber: a seed then means another run. */
+/* The uses of the numbers. Never renumber: a seed then means another run. */
 enum sw_philox_stream {
 	SW_PHILOX_DROPOUT = 1,  /* layer, optimizer step, block of four elements */
 	SW_PHILOX_INIT = 2,     /* layer, tensor (0 weight, 1 bias), block of four elements */

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* What a product's epilogue does to each element; its derivative is made from the output. */
+/* The epilogue of a product, for each element; its derivative is made from the output. */
 enum sw_act { SW_ACT_NONE, SW_ACT_RELU };
 
 /* How products are made of float operands, with sums in fp32 or wider and a float result: SW_TF32
@@ -91,8 +91,8 @@ struct sw_norm {
 	float momentum; /* batchnorm's: 0.1 */
 };
 
-/* What of a step changes from one to the next, in backend memory, 8-byte aligned: kernels that were
- * recorded once (a CUDA graph) then run again without new arguments. */
+/* All that changes from step to step, in backend memory, 8-byte aligned: kernels that were recorded
+ * once (a CUDA graph) run again without new arguments. */
 struct sw_step {
 	uint64_t step;  /* of the optimizer, from 1 */
 	uint64_t epoch; /* from 1, for augmentation */
@@ -120,7 +120,7 @@ struct sw_images {
 		*number; /* int32[B], the rows' numbers in the data set; NULL: index has them */
 };
 
-/* Which mask dropout uses: element i draws word i % 4 of the Philox block
+/* The mask of dropout: element i draws word i % 4 of the Philox block
  * sw_philox_block(seed, SW_PHILOX_DROPOUT, layer, step, i / 4) (kernels/philox.h). */
 struct sw_dropout {
 	uint64_t seed;

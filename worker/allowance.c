@@ -56,7 +56,7 @@ static size_t arena_bytes(const struct sw_runner *r, const struct sw_model *m, s
 	struct sw_layout at;
 	size_t bytes = SIZE_MAX;
 
-	t.stage_row = data->streamed ? sw_data_row_bytes(data) : 0;
+	t.feed_row = data->streamed ? sw_data_row_bytes(data) : 0;
 	m = stage_of(m, &t, &own);
 	if (m &&
 	    sw_layout_make(&at, m, &t, data->train.rows, data->val.rows, r->ops, NULL) == SW_OK)

@@ -66,8 +66,8 @@ static struct sw_cpu_correlation backward_of(const struct sw_conv *c)
 #define GROUP_IMAGES ((size_t)4)
 #define GROUP_SUMS   ((size_t)1 << 18) /* floats; with more, one group */
 
-/* What a pass keeps in its scratch memory: for each slot flat images and scratch, for each group
- * sums, and the packed weights. */
+/* The scratch memory of a pass: for each slot flat images and scratch, for each group sums, and the
+ * packed weights. */
 struct room {
 	float *x, *dy, *scratch, *sums, *bias, *packed;
 	size_t x_n, dy_n, scratch_n, sums_n, bias_n; /* of one slot, or group */
@@ -125,7 +125,7 @@ struct pass {
 	unsigned char *cleared; /* of each slot: its flat images were */
 };
 
-/* What lies between rows stays zero from one image to the next. */
+/* The gap between rows stays zero from one image to the next. */
 static void slot_clear(const struct pass *p, size_t slot)
 {
 	if (p->cleared[slot])

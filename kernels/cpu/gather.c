@@ -21,7 +21,7 @@ sw_status sw_cpu_gather_i32(struct sw_queue *q, const int32_t *values, const int
 	return SW_OK;
 }
 
-/* Where an image is cut out: row r and column s of the output come from r + dr and, before the
+/* The cut of an image: row r and column s of the output come from r + dr and, before the
  * mirror, s + ds. */
 struct crop {
 	ptrdiff_t dr, ds;

@@ -133,7 +133,7 @@ static void center_backward(const float *x, const float *dy, float *dx, size_t n
 		dx[i] = a * (dy[i] - mean_dy) - k * (x[i] - mean);
 }
 
-/* What the channel adds up to of dy, and of dy (x - mean). */
+/* The channel's sums of dy, and of dy (x - mean). */
 static void channel_gradients(const float *x, const float *dy, float mean, size_t B, size_t C,
 			      size_t S, size_t c, double *all, double *product)
 {

@@ -162,8 +162,8 @@ static void way_rest(int64_t now)
 	pool.began = pool.since = now;
 }
 
-/* After a call. What lies between calls counts: it, too, is slower beside a helper. A narrow lead
- * may be noise: then one core stays free for others. */
+/* After a call. The time between calls counts, for that work is slower beside a helper, too. A
+ * narrow lead may be noise: then one core stays free for others. */
 static void way_judge(void)
 {
 	const int64_t now = now_ns(), spent = now - pool.since;

@@ -19,8 +19,7 @@ typedef void sw_cpu_part(void *ctx, size_t part, size_t slot);
 unsigned sw_cpu_threads(void);
 void sw_cpu_threads_set(unsigned n);
 
-/* What comes is other work than before: whether several threads are faster at it is looked at
- * anew. */
+/* The work to come is another: it is measured anew whether several threads are faster at it. */
 void sw_cpu_parallel_begin(void);
 
 /* Runs parts 0 .. parts - 1; back when all are done. */

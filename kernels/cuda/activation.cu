@@ -157,7 +157,7 @@ sw_status sw_cuda_accumulate(struct sw_queue *q, const float *x, float *y, size_
 	return sw_cuda_add(q, y, x, y, n);
 }
 
-/* Which elements stay: those whose random word is no less than the threshold. */
+/* An element stays if its random word is no less than the threshold. */
 struct kept {
 	uint32_t threshold;
 	float scale;

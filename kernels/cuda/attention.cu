@@ -16,7 +16,7 @@ struct matrix {
 	size_t batch, head, row, column;
 };
 
-/* What a mask leaves: of the columns of c (scores), of the terms (p v, ds k), or of the terms from
+/* The mask keeps some: of the columns of c (scores), of the terms (p v, ds k), or of the terms from
  * the other side (transposed: ds^T q, p^T dy). */
 enum mask { MASK_NONE, MASK_COLUMNS, MASK_TERMS, MASK_TERMS_FROM };
 

@@ -12,7 +12,7 @@
 #include "kernels/cuda/channels.cuh"
 #include <math.h>
 
-/* What a part, or a channel, adds up to: of values and squares, or of dy and dy (x - mean). */
+/* The sums of a part, or of a channel: of values and squares, or of dy and dy (x - mean). */
 struct sums {
 	double a, b;
 };
@@ -102,7 +102,7 @@ static __device__ void move_running(float *running, double value, float momentum
 	*running = (float)((double)*running + (double)momentum * (value - (double)*running));
 }
 
-/* Where a channel's sums come from: the block that has it to itself, its parts' sums, which are
+/* The source of a channel's sums: the block that has it to itself, its parts' sums, which are
  * [C][parts], or all ranks', which are [C]. */
 enum sums_from { OF_BLOCK, OF_PARTS, OF_RANKS };
 
@@ -210,7 +210,7 @@ sw_status sw_cuda_batchnorm_eval(struct sw_queue *q, const float *x, const float
 			   running_var, y, s, n.eps, sw_row_quads(S, x, y) != 0);
 }
 
-/* What a part adds up to of dy, and of dy (x - mean). */
+/* A part's sums of dy, and of dy (x - mean). */
 static __device__ struct sums gradients_of(const float *x, const float *dy, float center,
 					   const struct channels &s, const struct part &p,
 					   double *room)

@@ -177,8 +177,8 @@ static __device__ void input_tile(const float *__restrict__ w, const float *y, c
 
 /* --- gradient of the weights --- */
 
-/* Where dw and db go: the gradients themselves, or the partial sums of each segment of the places,
- * float[segments][O K + O]. */
+/* The place of dw and db: the gradients themselves, or the partial sums of each segment of the
+ * places, float[segments][O K + O]. */
 struct weights_out {
 	float *dw, *db; /* db: or NULL */
 	unsigned step;  /* floats from one segment to the next */
@@ -242,7 +242,7 @@ static __device__ void weights_walk(const float *__restrict__ x, const float *y,
 	}
 }
 
-/* Where element e of an item goes, the sums' first and then the bias's; NULL: nowhere. */
+/* The place of element e of an item, the sums' first and then the bias's; NULL: none. */
 static __device__ float *weights_to(const struct weights_out &out, const struct sw_cuda_conv &d,
 				    const struct weights_item &item, unsigned e, unsigned channels,
 				    unsigned width)

@@ -1,8 +1,9 @@
 /* kernels/cuda/conv_patch.cu — convolution by patches, forward. */
 #include "kernels/cuda/conv_patch.cuh"
 
-/* What a patch of the output reads: its first row and column in the image, wrapped around below 0,
- * and how far its second row and column are, 0 where there is none (such a place is not written).
+/* The image's window of a patch of the output: its first row and column in the image, wrapped
+ * around below 0, and how far its second row and column are, 0 where there is none (such a place is
+ * not written).
  */
 struct window {
 	unsigned r, s, below, right;
@@ -43,7 +44,7 @@ static __device__ void row_terms(const float *__restrict__ x, const float *__res
 	}
 }
 
-/* What becomes of a patch. y: float[B][O][oh][ow]; pooled: float[B][O][oh / 2][ow / 2], with
+/* The output of a patch. y: float[B][O][oh][ow]; pooled: float[B][O][oh / 2][ow / 2], with
  * argmax, or NULL: then y is written. */
 struct forward_out {
 	float *y, *pooled;

@@ -120,8 +120,8 @@ static __device__ void input_tile(const struct dz_from &f, const float *__restri
 
 /* --- gradient of the weights --- */
 
-/* Where dw and db go: the gradients themselves, or the partial sums of each segment of the patches,
- * float[segments][O K + O]. */
+/* The place of dw and db: the gradients themselves, or the partial sums of each segment of the
+ * patches, float[segments][O K + O]. */
 struct weights_out {
 	float *dw, *db; /* db: or NULL */
 	unsigned step;  /* floats from one segment to the next */

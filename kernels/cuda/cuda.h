@@ -62,8 +62,8 @@ extern "C" {
 #define SW_CUDA_BLAS_BYTES ((size_t)32 << 20)
 #endif
 
-/* What a handle of cuBLAS is taken for: the largest workspace that its documentation names (of
- * Hopper), for it keeps one of its own beside that which it is lent. Not measured. */
+/* The bytes that a handle of cuBLAS is counted with: the largest workspace that its documentation
+ * names (of Hopper), for it keeps one of its own beside that which it is lent. Not measured. */
 #define SW_CUDA_HANDLE_BYTES ((size_t)32 << 20)
 
 struct sw_queue {

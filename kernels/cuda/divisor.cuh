@@ -29,7 +29,7 @@ static __device__ inline uint32_t sw_cuda_divide(uint32_t n, const struct sw_cud
 	return ((uint32_t)(((uint64_t)n * d.factor) >> 32) + n) >> d.shift;
 }
 
-/* Where item n lies in rows of d.by items. */
+/* The row and the place of item n, in rows of d.by items. */
 struct sw_cuda_place {
 	size_t row;
 	unsigned column;

@@ -30,7 +30,7 @@ sw_status sw_cuda_gather_i32(struct sw_queue *q, const int32_t *values, const in
 	return sw_cuda_run_rows(q, D ? B : 0, gather_kernel<int32_t>, values, index, out, B, D);
 }
 
-/* Where an image is cut out: row r and column s of the output come from r + dr and, before the
+/* The cut of an image: row r and column s of the output come from r + dr and, before the
  * mirror, s + ds; what is below 0 wraps around, and is over H or W, too. */
 struct crop {
 	unsigned dr, ds;

@@ -93,7 +93,7 @@ static inline unsigned sw_cuda_grid_rows(size_t B)
 	return sw_cuda_grid(B, SW_CUDA_WARPS, SW_CUDA_GRID_MAX);
 }
 
-/* What the launch just made says of itself; what it does later is told by a later call. */
+/* The error of the launch just made, if any; one of its run is told by a later call. */
 static inline sw_status sw_cuda_launched(void)
 {
 	return sw_cuda_status(cudaGetLastError());

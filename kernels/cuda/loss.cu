@@ -20,7 +20,7 @@ static __device__ void add_metrics(struct sw_metrics *to, const struct sw_metric
 	to->t_square_sum += from->t_square_sum;
 }
 
-/* What the block's warps found, to m where this block is the only one, else to its partial.
+/* Adds the warps' sums to m if this block is the only one, else to its partial.
  * All threads of the block call it; lane 0 of each warp holds the warp's sums. */
 static __device__ void block_metrics(const struct sw_metrics *mine, struct sw_metrics *m,
 				     struct sw_metrics *partial)
@@ -99,7 +99,7 @@ static __device__ size_t row_rank(const float *z, size_t label, size_t C)
 	return (size_t)sw_warp_sum(before);
 }
 
-/* What the gradient of a row is made of. */
+/* The terms of a row's gradient. */
 struct slope {
 	float k, on, off;
 };

@@ -35,7 +35,7 @@ static struct pool pool_of(const struct sw_window *p)
 		sw_cuda_divisor_of(p->stride)};
 }
 
-/* Where an element lies: in which plane, and where in that. */
+/* The place of an element: its plane, and its place in that. */
 struct spot {
 	size_t plane;
 	unsigned row, column;

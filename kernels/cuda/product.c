@@ -4,10 +4,10 @@
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/blas.h"
 
-/* Where an operand may begin: cuBLAS's fastest loads want 16 bytes, memory lines 128. */
+/* Operands begin at multiples of this: cuBLAS's fastest loads want 16 bytes, memory lines 128. */
 #define HALF_ALIGN ((size_t)256)
 
-/* Where the workspace may: cuBLAS asks for it. */
+/* And so does the workspace, as cuBLAS asks. */
 #define SPACE_ALIGN ((size_t)256)
 
 static size_t half_aligned(size_t n)

@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* What cuBLAS says of a call that takes memory within: any error that it has for code that it could
- * not load, where next to nothing is free and the device works, is SW_NOMEM. */
+/* Our status for cuBLAS's, of a call that may take memory. If next to nothing is free and the
+ * device works, an error that cuBLAS also has for code it could not load is SW_NOMEM. */
 sw_status sw_cuda_blas_status(cublasStatus_t e);
 
 /* Whether products read bf16. */
@@ -28,7 +28,7 @@ static inline int sw_cuda_halves(const struct sw_queue *q)
 	return q->precision == SW_BF16;
 }
 
-/* What linear_products says of a product that reads operands of a and b elements at once. */
+/* The answer of linear_products for a product that reads operands of a and b elements at once. */
 size_t sw_cuda_product_bytes(enum sw_precision p, size_t a, size_t b);
 
 /* Room for n bf16 in the queue's scratch memory, behind *at bytes that are taken; moves *at on.
@@ -40,7 +40,7 @@ sw_status sw_cuda_operand_room(const struct sw_queue *q, size_t n, size_t *at, u
 sw_status sw_cuda_operand(struct sw_queue *q, const float *x, size_t n, size_t *at,
 			  const void **out);
 
-/* Whoever has room for x in bf16 (weights_copy) lets it be rounded there. */
+/* A caller with room for x in bf16 (weights_copy) lets it be rounded there. */
 sw_status sw_cuda_round(struct sw_queue *q, const float *x, void *bf16, size_t n);
 
 /* c: float[n][m] = op(b) op(a) + beta c, over k terms; op, m, n, k, a, lda, b and ldb as cuBLAS
@@ -59,7 +59,7 @@ sw_status sw_cuda_product_fused(struct sw_queue *q, cublasOperation_t ta, cublas
 				const void *b, size_t ldb, float *c, const float *bias, float *sums,
 				int *done);
 
-/* What cuBLAS says of a product of the queue's. */
+/* Our status for cuBLAS's, of a product of the queue. */
 sw_status sw_cuda_product_status(const struct sw_queue *q, cublasStatus_t e);
 
 #ifdef __cplusplus

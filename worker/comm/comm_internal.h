@@ -60,8 +60,8 @@ struct comm_table {
 	sw_status (*open)(struct sw_comm **out, const struct sw_comm_seat *at, int64_t silent_us,
 			  struct sw_err *err);
 	void (*close)(struct sw_comm *c);
-	/* Where the next chunk may be written, COMM_CHUNK bytes; NULL: no cell is free. The same
-	 * until it is published. */
+	/* The cell for the next chunk, COMM_CHUNK bytes; NULL: none is free. The same one until it
+	 * is published. */
 	void *(*room)(struct sw_comm *c);
 	/* to: bit r for rank r; its own counts for nothing. */
 	void (*publish)(struct sw_comm *c, enum comm_kind kind, size_t bytes, uint64_t to);

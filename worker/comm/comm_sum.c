@@ -11,7 +11,7 @@
  * cache. */
 #define AHEAD 16
 
-/* What is added at a time where a third operand lies between: it stays in the L1. */
+/* So many bytes are added at a time if the sum has a buffer of its own: it stays in the L1. */
 #define BLOCK ((size_t)4096)
 
 static size_t size_of(enum sw_comm_type type)
@@ -28,7 +28,7 @@ static size_t next_bytes(const struct comm_sum *s, size_t from)
 	return s->bytes - from < COMM_CHUNK ? s->bytes - from : COMM_CHUNK;
 }
 
-/* Which of the sum's ranks this one is, from 0; the rank that is number i; all of them as bits. */
+/* This rank's number among the sum's ranks, from 0; the rank that is number i; all as bits. */
 static unsigned number_in(const struct sw_comm *c, const struct comm_sum *s)
 {
 	return (c->rank - s->first) / s->stride;

@@ -71,9 +71,9 @@ static const char *const symbols[] = {
 #define SYMBOLS (sizeof symbols / sizeof symbols[0])
 _Static_assert(sizeof(struct calls) == SYMBOLS * sizeof(void (*)(void)), "a symbol is a call");
 
-/* What fixes the order of a sum, where more than two ranks leave a choice; then what ranks of one
- * machine need: no other interface, which a firewall may guard, and no registering of buffers that
- * a graph has, which fails for some. A user's own value counts. */
+/* The first two fix the order of a sum, for which more than two ranks leave a choice. The others
+ * are for ranks of one machine: no other interface, which a firewall may guard, and no registering
+ * of buffers that a graph has, which fails for some. A user's own value counts. */
 static const struct {
 	const char *name, *value;
 	unsigned above; /* so many ranks */

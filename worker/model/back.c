@@ -1,10 +1,11 @@
 /*
  * worker/model/back.c — the backward pass: which gradient lies where.
  *
- * From the loss to the first operation with parameters, or to value 0 where that is received. A
- * value's gradient is the sum over its readers. The first of them (from the end) gives it a buffer;
- * the others add to it. A sum passes its own gradient on to both of its inputs, so that one buffer
- * may be the gradient of several values: then it is read, and written only by the last of them.
+ * It goes from the loss to the first operation with parameters, or to value 0 if that is received.
+ * A value's gradient is the sum over its readers. The first of them (from the end) gives it a
+ * buffer; the others add to it. A sum passes its own gradient on to both of its inputs, so that one
+ * buffer may be the gradient of several values: then it is read, and written only by the last of
+ * them.
  */
 #include "worker/model/internal.h"
 
@@ -35,7 +36,7 @@ static uint16_t fresh(struct back *b, size_t value)
 	return sw_plan_buffer(&b->m->train, count(b, value), 0, b->now);
 }
 
-/* What lies in `from` is a part of the value's gradient. own: nobody else's. */
+/* Buffer `from` holds a part of the value's gradient. own: no other value's gradient is in it. */
 static void contribute(struct back *b, size_t value, uint16_t from, bool own)
 {
 	const uint16_t old = b->grad[value];

@@ -6,8 +6,8 @@
 #define EVAL_ROWS  ((size_t)256)
 #define EVAL_BYTES ((size_t)32 << 20)
 
-/* Rows are staged by as many, or by a batch where that is more. */
-#define STAGE_BYTES ((size_t)16 << 20)
+/* A buffer of the feed has so many bytes of rows, or a batch if that is more. */
+#define FEED_BYTES ((size_t)16 << 20)
 
 /* A graph has as many steps as give an epoch the fewest launches, within these bounds: operations
  * and rows that one launch works on. A launch and its copy cost what two or three small nodes do,
@@ -187,8 +187,8 @@ static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const s
 	size_t rows = out->micro > EVAL_ROWS ? out->micro : EVAL_ROWS, bytes;
 
 	rows = rows < val_rows ? rows : val_rows;
-	if (out->stage_rows && rows > out->stage_rows)
-		rows = out->stage_rows;
+	if (out->feed_rows && rows > out->feed_rows)
+		rows = out->feed_rows;
 	rows = rows ? rows : 1;
 	for (;;) {
 		*work = workspace(m, ops, rows, false, false);
@@ -225,21 +225,21 @@ static size_t parts_of(const struct sw_layout *at)
 	return (at->share + at->micro - 1) / at->micro;
 }
 
-static void place_stage(struct sw_layout *out, const struct sw_trainer *t, size_t *at)
+static void place_feed(struct sw_layout *out, const struct sw_trainer *t, size_t *at)
 {
-	const size_t each = t->stage_row;
+	const size_t each = t->feed_row;
 	size_t bytes;
 
 	if (each == 0)
 		return;
-	out->stage_rows = STAGE_BYTES / each < EVAL_ROWS ? STAGE_BYTES / each : EVAL_ROWS;
-	if (out->stage_rows < out->batch)
-		out->stage_rows = out->batch;
+	out->feed_rows = FEED_BYTES / each < EVAL_ROWS ? FEED_BYTES / each : EVAL_ROWS;
+	if (out->feed_rows < out->batch)
+		out->feed_rows = out->batch;
 	/* inputs, labels and lengths each begin aligned */
-	bytes = plus(times(each, out->stage_rows), 3 * SW_OPS_ALIGN);
-	out->stage[0] = place(at, bytes);
-	out->stage[1] = place(at, bytes);
-	out->staged = place(at, times(out->batch, sizeof(int32_t)));
+	bytes = plus(times(each, out->feed_rows), 3 * SW_OPS_ALIGN);
+	out->feed[0] = place(at, bytes);
+	out->feed[1] = place(at, bytes);
+	out->feed_index = place(at, times(out->batch, sizeof(int32_t)));
 }
 
 /* Of the step counted are each operation forward and backward, the batch's rows and its loss.
@@ -249,7 +249,7 @@ static size_t graph_steps(const struct sw_layout *at, const struct sw_model *m, 
 	const size_t ops = 2 * parts_of(at) * (m->ops_n + 2), whole = train_rows / at->batch;
 	size_t best = 1;
 
-	if (at->stage_rows)
+	if (at->feed_rows)
 		return 1;
 	for (size_t n = 2; n <= SW_LAYOUT_STEPS && n <= whole; n++)
 		if (n * ops <= GRAPH_OPS && n * at->batch <= GRAPH_ROWS &&
@@ -277,7 +277,7 @@ static void place_fixed(struct sw_layout *out, const struct sw_model *m, const s
 	out->norm2 = place(at, sizeof(double));
 	out->count = place(at, sizeof(int32_t));
 	out->classes = place(at, t->classes ? times(m->task.outputs, 3 * sizeof(int64_t)) : 0);
-	place_stage(out, t, at);
+	place_feed(out, t, at);
 	out->y = place(at,
 		       m->task.labels > 1 ? times(times(out->batch, m->task.labels), ELEMENT) : 0);
 }

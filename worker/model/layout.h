@@ -17,7 +17,7 @@
 /* Steps of one graph at most. */
 #define SW_LAYOUT_STEPS 32
 
-/* What of some steps in a row differs from those before, on its way to the device in one piece. */
+/* All that differs from step to step, for some steps in a row: sent to the device in one piece. */
 struct sw_head {
 	int32_t row[SW_LAYOUT_STEPS]; /* batches of the order in front of a step's */
 	struct sw_step step[SW_LAYOUT_STEPS];
@@ -40,9 +40,9 @@ struct sw_layout {
 	size_t norm2;      /* double */
 	size_t count;      /* int32: labels of a batch that count */
 	size_t classes;    /* int64[3][outputs], for F1; of the loss cross_entropy */
-	size_t stage[2];   /* rows on their way to a batch, by turns; stage_rows 0: none */
-	size_t stage_rows; /* that one of them holds; eval_batch is at most as many */
-	size_t staged;     /* int32[batch], 0, 1, ...: where a batch's rows are in a stage */
+	size_t feed[2];    /* buffers of the feed, which take turns; feed_rows 0: none */
+	size_t feed_rows;  /* that one of them holds; eval_batch is at most as many */
+	size_t feed_index; /* int32[batch], 0, 1, ...: the places of a batch's rows in one */
 	size_t y;     /* int32[batch][labels]: of all of a step's rows, where they are several */
 	size_t kept;  /* bytes of the first piece: all of the above, whatever micro is */
 	size_t steps; /* in a graph at most, at least 1 */

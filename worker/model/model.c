@@ -36,7 +36,7 @@ static void summary(struct sw_model *m)
 		summary_add(m, &m->op[i]);
 }
 
-/* Where a layer with parameters stood last: a wrong end is its fault. */
+/* The pointer to the last linear layer, which a wrong end is blamed on. */
 static void last_place(const cJSON *list, char out[160])
 {
 	const cJSON *v;

@@ -65,7 +65,7 @@ struct sw_back {
 	uint16_t value;         /* whose gradient: its size */
 };
 
-/* What a network is to do with a data set. */
+/* The task that a data set sets a model. */
 struct sw_task {
 	struct sw_shape input;
 	size_t vocab;   /* TOKENS */

@@ -2,10 +2,10 @@
  * worker/model/plan.c — which buffer each value has, and from when to when it is needed.
  *
  * Time: operation i runs forward at i + 1, the loss at n + 1, operation i backward at 2 n + 1 - i.
- * A convolution and the pooling behind it are one call where nobody else reads the map between: in
- * the pooling's place forward, in the convolution's backward.
- * An operation writes over what it reads where nobody else reads that: not in this pass, and not
- * in the backward pass, where its own or the writer's derivative may be made from it.
+ * A convolution and the pooling behind it are one call if no other operation reads the map between
+ * them: forward in the pooling's place, backward in the convolution's.
+ * An operation writes over its input if nothing reads that later: no other operation in this pass,
+ * and no derivative in the backward pass, its own or that of the operation which wrote the input.
  */
 #include "worker/model/internal.h"
 

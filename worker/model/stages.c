@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* What an element that an operation writes costs beside its products, in operations of these,
- * forward and backward: it is fetched and written some times. An estimate. */
+/* The cost of an element that an operation writes, forward and backward, counted as operations of
+ * products: it is fetched and written some times. An estimate. */
 #define ELEMENT_OPS 48.0
 
 /* How far from the best balance of work memory may take it. */
@@ -51,7 +51,7 @@ static bool is_place(const struct sw_model *m, size_t i)
 	return true;
 }
 
-/* What a stage would have, as sums over the operations in front of a place. */
+/* Sums over the operations in front of a place: a stage's are the difference of two. */
 struct front {
 	size_t op;
 	double work, weights, kept; /* of a row: operations, floats */

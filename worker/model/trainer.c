@@ -88,7 +88,7 @@ static sw_status resolve_number(const struct resolve *r, const char *name, doubl
 	return SW_OK;
 }
 
-/* Which of its words an option is, from 0. Without a value: the first. */
+/* *out: the number of the option's word among its choices, from 0. Without a value: the first. */
 static sw_status choice(const struct resolve *r, const char *name, size_t *out)
 {
 	const struct sw_trainer_option *o = sw_trainer_option_find(name);

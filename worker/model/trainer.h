@@ -38,7 +38,7 @@ struct sw_trainer {
 	uint64_t stage;        /* of these, a net's own; the loop's to set */
 	uint64_t micro_batch;  /* rows that the device works on at once; 0: all of a rank's */
 	size_t memory;         /* most bytes of the arena and library; 0: what the device has */
-	size_t stage_row;      /* bytes of a row that is staged; 0: the data lie on the device */
+	size_t feed_row;       /* bytes of a row that is fed to the device; 0: the data lie there */
 	uint64_t patience;     /* epochs without a lower val_loss; 0: no end but the last epoch */
 	uint64_t split_seed;
 };

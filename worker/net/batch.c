@@ -52,8 +52,8 @@ static sw_status gather_inputs(const struct sw_net_pass *p, const struct sw_data
 				    data->input.t);
 }
 
-/* Where a row has several labels: those of all the step's rows, and how many of them are one.
- * Losses read single labels and targets where they lie. */
+/* Losses read single labels and targets from the data set; several labels a row are gathered, of
+ * all the step's rows, and those that count are counted. */
 sw_status sw_net_labels(struct sw_net *net, const struct sw_data *data,
 			const struct sw_net_rows *from, size_t rows)
 {

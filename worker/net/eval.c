@@ -1,7 +1,8 @@
 /* worker/net/eval.c — validation rows, through the net and into the sums. */
 #include "worker/net/internal.h"
 
-/* Where the rows [first, first + p->rows) of part begin: there, or gathered from it. */
+/* The pass's value 0: the rows [first, first + p->rows) of part as they lie there, or gathered, or
+ * received from the stage before. */
 static sw_status eval_input(struct sw_net_pass *p, const struct sw_data *data,
 			    const struct sw_data_part *part, size_t first)
 {
@@ -92,7 +93,7 @@ sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t fir
 	sw_status rc = sw_net_feed_take(net, data, false, first, rows, &from);
 
 	sw_net_eval_share(net, data, &mine, &end);
-	first = from.number ? 0 : first; /* those that are staged are the batch's alone */
+	first = from.number ? 0 : first; /* the feed holds the batch's rows alone */
 	if (rc == SW_OK)
 		rc = eval_input(&p, data, &from.part, first);
 	if (rc == SW_OK)

@@ -1,16 +1,16 @@
-/* worker/net/feed.c — batches of a data set that does not lie on the device: the rows are
- * gathered into pinned memory and copied to a stage in the arena while the step before still runs.
+/* worker/net/feed.c — batches of a data set that does not lie on the device: the rows are gathered
+ * into pinned memory and copied to a buffer in the arena while the step before still runs.
  *
  *   host     | gather t+1 | ...          | gather t+2 |
- *   copies         | t+1 to stage 1 | ...      | t+2 to stage 0 |
- *   queue    | step t on stage 0       | step t+1 on stage 1  |
+ *   copies         | t+1 to buffer 1 | ...     | t+2 to buffer 0 |
+ *   queue    | step t on buffer 0      | step t+1 on buffer 1 |
  *
- * Of several ranks that share a batch each fetches its own rows, to where they lie in the batch's;
- * and the labels of all, for how many count is of the whole batch. What a pipeline's later stages
- * are given comes from the one before, so these fetch no inputs.
+ * If several ranks share a batch, each fetches its own rows to their places in the batch, and the
+ * labels of all rows, for the number of those that count is the whole batch's. A pipeline's later
+ * stages get their values from the stage before, so these fetch no inputs.
  *
- * Two stages by turns: what is fetched goes where the batch at hand does not lie. A stage holds,
- * each aligned, inputs[stage_rows], labels[stage_rows], lengths[stage_rows]. */
+ * The two buffers take turns. Each holds, each aligned, inputs[feed_rows], labels[feed_rows],
+ * lengths[feed_rows]. */
 #include "base/memory.h"
 #include "worker/net/internal.h"
 #include <stdlib.h>
@@ -23,11 +23,11 @@ struct fetched {
 
 struct sw_feed {
 	size_t x_row, label_row, length_row; /* bytes; length_row 0: there are none */
-	size_t label_at, length_at;          /* in a stage */
+	size_t label_at, length_at;          /* in a buffer */
 	unsigned last;                       /* whose rows were asked for last */
 	struct fetched at[2];
 	int32_t *order; /* [order_cap], the epoch's */
-	int32_t *rows;  /* [stage_rows] of validation: first, first + 1, ... */
+	int32_t *rows;  /* [feed_rows] of validation: first, first + 1, ... */
 	char *pinned[2];
 };
 
@@ -54,7 +54,7 @@ void sw_net_feed_destroy(struct sw_net *net)
 
 sw_status sw_net_feed_create(struct sw_net *net, const struct sw_data *data)
 {
-	const size_t n = net->at.stage_rows, all = net->at.stage[1] - net->at.stage[0];
+	const size_t n = net->at.feed_rows, all = net->at.feed[1] - net->at.feed[0];
 	struct sw_feed *f;
 	sw_status rc = SW_OK;
 
@@ -78,7 +78,7 @@ sw_status sw_net_feed_create(struct sw_net *net, const struct sw_data *data)
 	for (size_t i = 0; i < n && rc == SW_OK; i++)
 		f->rows[i] = (int32_t)i;
 	if (rc == SW_OK)
-		rc = net->ops->upload(net->q, net->arena + net->at.staged, f->rows,
+		rc = net->ops->upload(net->q, net->arena + net->at.feed_index, f->rows,
 				      net->at.batch * sizeof *f->rows);
 	if (rc != SW_OK)
 		sw_net_feed_destroy(net);
@@ -112,7 +112,7 @@ static sw_status piece(const struct sw_net *net, unsigned k, size_t at, const vo
 	if (n == 0 || row == 0)
 		return SW_OK;
 	sw_data_rows_take(host, src, order + some->from, n, row);
-	return net->ops->transfer(net->q, k, net->arena + net->at.stage[k] + at, host, n * row);
+	return net->ops->transfer(net->q, k, net->arena + net->at.feed[k] + at, host, n * row);
 }
 
 sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train,
@@ -167,17 +167,17 @@ sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool 
 	f->last = k;
 	f->at[k].there = false;
 
-	char *stage = net->arena + net->at.stage[k];
+	char *buffer = net->arena + net->at.feed[k];
 	struct sw_data_part *part = &out->part;
 
-	part->x = part->x ? (float *)(void *)stage : NULL;
-	part->u8 = part->u8 ? (uint8_t *)stage : NULL;
-	part->token = part->token ? (int32_t *)(void *)stage : NULL;
-	part->label = part->label ? (int32_t *)(void *)(stage + f->label_at) : NULL;
-	part->target = part->target ? (float *)(void *)(stage + f->label_at) : NULL;
-	part->length = part->length ? (int32_t *)(void *)(stage + f->length_at) : NULL;
+	part->x = part->x ? (float *)(void *)buffer : NULL;
+	part->u8 = part->u8 ? (uint8_t *)buffer : NULL;
+	part->token = part->token ? (int32_t *)(void *)buffer : NULL;
+	part->label = part->label ? (int32_t *)(void *)(buffer + f->label_at) : NULL;
+	part->target = part->target ? (float *)(void *)(buffer + f->label_at) : NULL;
+	part->length = part->length ? (int32_t *)(void *)(buffer + f->length_at) : NULL;
 	out->number = out->index;
-	out->index = (const int32_t *)(const void *)(net->arena + net->at.staged);
+	out->index = (const int32_t *)(const void *)(net->arena + net->at.feed_index);
 	out->buffer = k;
 	return SW_OK;
 }

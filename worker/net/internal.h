@@ -24,8 +24,8 @@ struct sw_net_share {
 	unsigned parts; /* ranks that have any */
 };
 
-/* Where rows are: index is their places in part, number their numbers in the data set where these
- * are others, else NULL. */
+/* Rows and their places: index has their places in part. number has their numbers in the data set
+ * if these are others; else it is NULL. */
 struct sw_net_rows {
 	struct sw_data_part part;
 	const int32_t *index, *number;
@@ -120,7 +120,7 @@ static inline bool sw_net_is_last(const struct sw_net *net)
 	return net->ranks.stage + 1 == net->ranks.stages;
 }
 
-/* What a pooled convolution writes; pool: the pooling's number. */
+/* The output of a pooled convolution; pool: the pooling's number. */
 static inline struct sw_pooled sw_net_pooled(const struct sw_net_pass *p, size_t pool)
 {
 	const struct sw_op *op = &p->net->own->op[pool];
@@ -155,24 +155,25 @@ SW_NODISCARD sw_status sw_net_own_running_upload(const struct sw_net *net, const
 
 /* --- device.c --- */
 
-/* Tells the queue how products are made, and where their scratch memory is. */
+/* Tells the queue the precision of products, and gives it scratch memory for them. */
 SW_NODISCARD sw_status sw_net_precision(const struct sw_net *net);
-/* The same of the weights as they are: before a pass that reads what another has changed. */
+/* Lets the queue make its copy of the weights, at that precision: before the first pass after a
+ * change of them. */
 SW_NODISCARD sw_status sw_net_weights_ready(const struct sw_net *net);
 
 /* --- sums.c: what is summed over the ranks that share a batch --- */
 
 /* This rank's of a step's rows. */
 struct sw_net_share sw_net_share_of(const struct sw_net *net, size_t rows);
-/* Of the pass's gradients [from, *to) are final, which they were from *to on before: *to becomes
- * from, unless they wait for more of their bucket. Those of a later part are added to the first's;
- * with p->parts the ranks' sum begins. */
+/* The backward pass has made the gradients [from, *to); those from *to on were final before. If
+ * they fill a bucket, *to becomes from: a later part's are added to the first part's, and in the
+ * last part (p->parts) the ranks' sum of the bucket begins. */
 SW_NODISCARD sw_status sw_net_grads_final(const struct sw_net_pass *p, size_t from, size_t *to);
-/* The sums end; a rank without rows has its part in them here. */
+/* All these sums end. A rank without rows of the step takes its part in them here. */
 SW_NODISCARD sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine);
-/* sums: backend memory, double[n]; those of the first `parts` ranks for what the queue is given
- * from here on. By all ranks: of batch norms in each pass, also one without rows, and between the
- * sums of gradients, too. */
+/* sums: backend memory, double[n]: the sum of the first `parts` ranks for all that the queue is
+ * given from here on. All ranks call it: for batch norms in each pass, also in one without rows,
+ * and while sums of gradients have begun, too. */
 SW_NODISCARD sw_status sw_net_sums_now(const struct sw_net *net, double *sums, size_t n,
 				       unsigned parts);
 /* Whether all ranks say yes. */
@@ -205,7 +206,7 @@ SW_NODISCARD sw_status sw_net_backward(const struct sw_net_pass *p);
 
 struct sw_images sw_net_images(const struct sw_net *net, const struct sw_data *data,
 			       const struct sw_data_part *part, bool train);
-/* Where a row has several labels: those of all the step's rows, and how many of them are one. */
+/* Gathers the labels of all the step's rows, and counts them, if a row has several. */
 SW_NODISCARD sw_status sw_net_labels(struct sw_net *net, const struct sw_data *data,
 				     const struct sw_net_rows *from, size_t rows);
 /* Of part k, forward (without the loss), and backward: with the loss on the last stage, else from
@@ -241,19 +242,19 @@ void sw_net_forget(struct sw_net *net);
 
 /* --- feed.c --- */
 
-/* Nothing of it does anything for a data set that lies on the device, but that take
- * says so. create: net->feed; destroy: when nothing of the queue's uses a stage any more. */
+/* For a data set that lies on the device these do nothing, but take says where its rows are.
+ * destroy: when nothing that the queue was given uses a buffer of the feed any more. */
 SW_NODISCARD sw_status sw_net_feed_create(struct sw_net *net, const struct sw_data *data);
 void sw_net_feed_destroy(struct sw_net *net);
 /* The coming epoch's order is copied, and what was fetched ahead will not be asked for. */
 void sw_net_feed_order(struct sw_net *net, const int32_t *order, size_t rows);
 /* Begins to fetch rows: of [first, first + rows) of the order this rank's share, or such rows of
- * the validation part; at most at.stage_rows. Waits for nothing but an earlier copy from the same
+ * the validation part; at most at.feed_rows. Waits for nothing but an earlier copy from the same
  * memory. */
 SW_NODISCARD sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train,
 					 size_t first, size_t rows);
-/* Where such rows are for what the queue is given from here on: out->part's are the batch's alone
- * when they are staged, and then index must be 0, 1, ... */
+/* *out: where such rows are for all that the queue is given from here on. If the feed has them,
+ * out->part holds the batch's alone, and index is 0, 1, ... */
 SW_NODISCARD sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool train,
 					size_t first, size_t rows, struct sw_net_rows *out);
 

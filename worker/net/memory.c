@@ -3,12 +3,12 @@
 #include <assert.h>
 #include <pthread.h>
 
-/* What the layout needs to know of the run. */
+/* The trainer's options with the size of a row that must be fed, which the layout needs. */
 static struct sw_trainer trainer_of(const struct sw_net *net, const struct sw_data *data)
 {
 	struct sw_trainer t = *net->trainer;
 
-	t.stage_row = data->streamed ? sw_data_row_bytes(data) : 0;
+	t.feed_row = data->streamed ? sw_data_row_bytes(data) : 0;
 	return t;
 }
 
@@ -16,8 +16,7 @@ static struct sw_trainer trainer_of(const struct sw_net *net, const struct sw_da
  * with them what the device keeps for itself. */
 static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
 
-/* What a library that makes products takes of the device, it takes before anything is shared
- * out. */
+/* A library that makes products takes its own memory first, before the rest is divided. */
 static sw_status library_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
 {
 	const struct sw_trainer t = trainer_of(net, data);
@@ -80,7 +79,7 @@ static sw_status part_zero(const struct sw_net *net)
 			      net->own->weights_n * sizeof(float));
 }
 
-/* What a step must not lose lies in the first piece, which stays where it is. */
+/* Only the second piece is given back: the first has all that a step must not lose. */
 sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data)
 {
 	struct sw_trainer part = trainer_of(net, data);

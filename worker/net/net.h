@@ -73,7 +73,7 @@ struct sw_net_best {
 	float *weights; /* the host's: [weights_n], then the running statistics [running_n] */
 };
 
-/* graph.c: recorded steps. The first two are by staging buffer. */
+/* graph.c: recorded steps. The first two are by buffer of the feed. */
 struct sw_net_graphs {
 	struct sw_graph *whole[2]; /* one step; NULL: not recorded yet */
 	bool made[2];              /* its calls were made, so that they can be recorded */
@@ -122,7 +122,7 @@ struct sw_net {
 	const char *lacks; /* after SW_UNSUPPORTED: the operation that the backend has not */
 };
 
-/* What the model is to do with the data set. classes: it predicts classes, else numbers. */
+/* The task that the data set sets a model; classes: to predict classes, else numbers. */
 struct sw_task sw_net_task(const struct sw_data *data, bool classes);
 
 /* comm: of trainer->ranks times trainer->stages ranks, which call this together if there are
@@ -176,7 +176,7 @@ SW_NODISCARD sw_status sw_net_gradient(struct sw_net *net, const struct sw_data 
  * call. On devices, where the host does not see it, what it would be by counted work. NaN: no
  * pipeline. All ranks call it. */
 SW_NODISCARD sw_status sw_net_bubble(struct sw_net *net, int64_t us, double *out);
-/* Which of the ranks that share each batch this one's pipeline is. */
+/* The number of this rank, or of its pipeline, among those that share each batch. */
 unsigned sw_net_data_rank(const struct sw_net *net);
 /* The validation rows that this rank evaluates: [*first, *end), perhaps none. */
 void sw_net_eval_share(const struct sw_net *net, const struct sw_data *data, size_t *first,
@@ -192,7 +192,7 @@ SW_NODISCARD sw_status sw_net_eval(struct sw_net *net, const struct sw_data *dat
  * step does so itself. eval_batch may be smaller then.
  * SW_NOMEM: it is 1, or not even for that there is memory; then the net can only be destroyed. */
 SW_NODISCARD sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data);
-/* What the last evaluation's last operation wrote: float[its rows][outputs]; backend memory. */
+/* The output of the last evaluation: float[its rows][outputs]; backend memory. */
 const float *sw_net_output(const struct sw_net *net);
 SW_NODISCARD sw_status sw_net_metrics_zero(struct sw_net *net);
 /* Of all ranks together, as are the classes' counts; the last stages alone have some. */

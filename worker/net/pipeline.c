@@ -6,7 +6,7 @@
  *   stage 2        F0 B0 F1 B1 F2 B2 ...
  *
  * Without a pipeline a net is first and last stage at once. All stages have the same parts, and add
- * their gradients up in the order of the parts: the bits of one net. Where two neighbours have
+ * their gradients up in the order of the parts: the bits of one net. If two neighbours have
  * something for each other, they exchange it in one call, so that neither waits for the other to
  * receive. */
 #include "base/clock.h"

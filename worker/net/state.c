@@ -1,9 +1,9 @@
-/* worker/net/state.c — a net's weights, state and statistics: in host memory, and from rank 0 to
- * all.
+/* worker/net/state.c — a net's weights, optimizer state and statistics: to and from host memory,
+ * and from rank 0 to all.
  *
- * Of a pipeline rank 0 has its own stage's alone. While it reads or sets those of the whole model,
- * the others wait for its word, which says what they are to do with it: so it may do so at any time
- * between two steps, as often as it likes, and they need not know when a checkpoint is due. */
+ * Rank 0 of a pipeline has its own stage's alone. When it reads or sets those of the whole model,
+ * it says so with a word, for which the others wait, and they take their part. So it may do this at
+ * any time between two steps, and the others need not know when a checkpoint is due. */
 #include "base/memory.h"
 #include "worker/net/internal.h"
 #include <stdlib.h>
@@ -175,7 +175,7 @@ sw_status sw_net_go(struct sw_net *net, bool *on)
 
 /* --- rank 0's state --- */
 
-/* What is of stage s on its first rank becomes that of all ranks of that stage. */
+/* All ranks of a stage get the set of the first of them. */
 static sw_status set_share(struct sw_net *net, size_t set, float *host)
 {
 	const size_t *front = fronts(net, set);

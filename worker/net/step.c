@@ -46,7 +46,7 @@ static sw_status optimizer_step(struct sw_net *net)
 			     sw_net_step(net), norm2_of(net));
 }
 
-/* What the coming n steps need to know, on its way to the device. */
+/* Sends the device the places, rates and numbers of the coming n steps. */
 static sw_status head_upload(struct sw_net *net, size_t first, size_t n)
 {
 	const struct sw_trainer *t = net->trainer;
@@ -196,7 +196,7 @@ sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t fi
 	sw_status rc = step_begin(net, data, first, rows, steps.n, &from);
 
 	graph = rc == SW_OK && graphs && rows == batch && net->graphs.made[from.buffer];
-	/* sums that the host makes are no part of a graph */
+	/* a graph can hold the ranks' sums only if devices make them */
 	if (rc == SW_OK && rows == batch && net->ranks.comm && sw_comm_on_devices(net->ranks.comm))
 		rc = ranks_agree(net, &steps, &graph);
 	if (rc == SW_OK && graph)

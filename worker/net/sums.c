@@ -1,13 +1,13 @@
-/* worker/net/sums.c — what ranks share: a step's rows, the sum of their gradients.
+/* worker/net/sums.c — ranks divide a step's rows, and sum their gradients.
  *
- * Gradients lie in the order of the operations, and the backward pass makes them from the last on.
- * So behind each operation's a suffix of the arena is final. It is summed in buckets, which other
- * ranks add up while this one still makes those in front of them. */
+ * Gradients lie in the order of the operations, and the backward pass makes them from the last to
+ * the first. So after each operation all gradients from its own on are final. They are summed in
+ * buckets, while the pass makes those in front of them. */
 #include "worker/net/internal.h"
 #include <assert.h>
 
-/* Floats of a bucket at least, but of the first tensors' of the net. A sum has a cost of its own, a
- * late one no pass beside which it is made. */
+/* A bucket has at least this many floats, except the last. Each sum has a fixed cost, and a late
+ * one cannot overlap with the backward pass. */
 #define BUCKET ((size_t)1 << 20)
 
 unsigned sw_net_data_rank(const struct sw_net *net)
@@ -26,7 +26,7 @@ struct sw_net_share sw_net_share_of(const struct sw_net *net, size_t rows)
 				     .parts = (unsigned)((rows + n - 1) / n)};
 }
 
-/* Whether gradients are summed: a pipeline alone has no other with gradients of its weights. */
+/* Are gradients summed? In a single pipeline no other rank has gradients of the same weights. */
 static bool sums(const struct sw_net *net)
 {
 	return net->ranks.comm &&
@@ -42,7 +42,7 @@ sw_status sw_net_grads_final(const struct sw_net_pass *p, size_t from, size_t *t
 
 	assert(from <= *to);
 	if (from > 0 && n < BUCKET)
-		return SW_OK;
+		return SW_OK; /* the bucket is not full */
 	*to = from;
 	if (p->grads != sum)
 		rc = net->ops->accumulate(net->q, p->grads + from, sum + from, n);
@@ -61,8 +61,7 @@ sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine)
 	const struct sw_net_pass none = {
 		.net = net, .grads = sw_net_floats(net, net->at.grads), .parts = mine->parts};
 	const struct sw_model *m = net->own;
-	/* else its pass of no rows has left zeros, and begun the sums between those of batch
-	 * norms */
+	/* with batch norms in step it has made a pass of no rows, which began the sums */
 	const bool idle = mine->from == mine->to && !sw_net_synced(net);
 	size_t to = m->weights_n;
 	sw_status rc = SW_OK;
