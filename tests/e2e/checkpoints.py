@@ -2,9 +2,10 @@
 import glob
 import json
 import os
+import signal
 import subprocess
 
-from harness import BIN, DEADLINE, ROOT, environment
+from harness import BIN, DEADLINE, ROOT, alive, environment, wait_until
 
 TIMES = {"samples_per_s", "pipeline_bubble"}
 
@@ -75,6 +76,29 @@ def damage(path):
         byte = file.read(1)[0]
         file.seek(-1, os.SEEK_CUR)
         file.write(bytes([byte ^ 0x10]))
+
+
+def kill_on_the_way(daemon, client, sweep, rng, most):
+    """Kills worker, daemon or both six times, each up to so many steps after the last; a client of the last daemon."""
+    seen = met = 0
+    for _ in range(6):
+        seen += rng.randrange(1, most)
+        wait_until(lambda: client.sweep(sweep)["state"] != "RUNNING" or
+                   sum(t["step"] or 0 for t in client.trials(sweep)) >= seen, f"{seen} steps")
+        met += client.sweep(sweep)["state"] == "RUNNING"
+        victims = rng.choice(("worker", "worker", "daemon", "both"))
+        pids = [s["pid"] for s in client.slots() if s.get("pid")]
+        if victims != "worker":
+            daemon.kill9()
+        if victims != "daemon" and pids:
+            pid = rng.choice(pids)
+            os.kill(pid, signal.SIGKILL)
+            wait_until(lambda p=pid: not alive(p), "a dead worker")
+        if victims != "worker":
+            daemon.start()
+            client = daemon.client()
+    assert met >= 3, "kills in mid-sweep"
+    return client
 
 
 def log(client, sweep, trial):

@@ -1,4 +1,5 @@
-"""Sweeps that the client drives: ask, report, tell."""
+"""Sweeps that the client drives: ask, report, tell. The rules of each are told by tests/daemon/sweep/test_ask_story.c
+and test_report_story.c."""
 import json
 import os
 import random
@@ -10,8 +11,7 @@ import pytest
 
 from again import first_again
 from asha_model import Asha
-from harness import (CONFLICT, INVALID_PARAMS, NOT_FOUND, ROOT, RpcError, asha, driven,
-                     environment, wait_until)
+from harness import CONFLICT, INVALID_PARAMS, NOT_FOUND, ROOT, asha, driven, environment, wait_until
 
 
 def test_budget_is_handed_out_exactly_and_the_last_tell_completes(client):
@@ -30,16 +30,6 @@ def test_budget_is_handed_out_exactly_and_the_last_tell_completes(client):
     best = min(seen, key=lambda trial: seen[trial]["x"])
     assert got["best"]["trial"] == best and got["best"]["value"] == seen[best]["x"]
     assert client.ask(sweep) == []
-
-
-def test_sweep_stays_running_until_the_last_trial_is_told(client):
-    sweep = client.submit(driven(run_cap=2))
-    first, second = client.ask(sweep, 5)
-    assert client.ask(sweep, 5) == []
-    client.tell(sweep, first, metrics={"loss": 1})
-    assert client.sweep(sweep)["state"] == "RUNNING"
-    client.tell(sweep, second, metrics={"loss": 2})
-    assert client.sweep(sweep)["state"] == "COMPLETED"
 
 
 def test_grid_hands_out_each_point_once(client):
@@ -61,22 +51,6 @@ def test_same_seed_gives_the_same_parameters_and_another_seed_others(client):
     assert first != params(2)
 
 
-def test_report_repeated_gets_the_same_answer_and_adds_nothing(client):
-    sweep = client.submit(driven(early_terminate=asha(max_t=9), run_cap=10))
-    handed = client.ask(sweep, 4)
-    decisions = []
-    for i, t in enumerate(handed):
-        decisions.append(client.report(sweep, t, 1, 1, loss=float(i)))
-    assert decisions == ["continue", "continue", "stop", "stop"]
-    before = [client.reports(sweep, t["trial"]) for t in handed]
-    for t, decision in zip(handed, decisions):
-        for _ in range(3):
-            assert client.report(sweep, t, 1, 1, loss=99.0) == decision
-    assert [client.reports(sweep, t["trial"]) for t in handed] == before
-    assert all(len(rows) == 1 for rows in before)
-    assert client.sweep(sweep)["rungs"][0]["n"] == 4
-
-
 def test_report_repeated_after_its_trial_was_resumed_gets_the_same_answer(client):
     """The answer "pause" was lost with the connection, and the trial went on elsewhere."""
     sweep = client.submit(driven(run_cap=2, early_terminate=asha(
@@ -91,40 +65,6 @@ def test_report_repeated_after_its_trial_was_resumed_gets_the_same_answer(client
                            step=2, metrics={"loss": 1})
     assert error.code == CONFLICT and error.pointer == "/attempt" and "attempt 2" in error.message
     assert client.report(sweep, again, 1, 2, loss=0.5) == "pause"
-
-
-@pytest.mark.parametrize("seq, step", [(3, 3), (4, 4), (1000, 3)])
-def test_report_with_a_gap_in_seq_is_refused(client, seq, step):
-    sweep = client.submit(driven())
-    t, = client.ask(sweep)
-    client.report(sweep, t, 1, 1, loss=1)
-    error = client.refused("trial.report", sweep=sweep, trial=t["trial"], attempt=1, seq=seq,
-                           step=step, metrics={"loss": 1})
-    assert error.code == CONFLICT and error.pointer == "/seq" and "2" in error.message
-    assert len(client.reports(sweep, t["trial"])) == 1
-    assert client.report(sweep, t, 2, 2, loss=1) == "continue"
-
-
-@pytest.mark.parametrize("step", [5, 4, 1])
-def test_report_whose_step_does_not_rise_is_refused(client, step):
-    sweep = client.submit(driven())
-    t, = client.ask(sweep)
-    client.report(sweep, t, 1, 5, loss=1)
-    error = client.refused("trial.report", sweep=sweep, trial=t["trial"], attempt=1, seq=2,
-                           step=step, metrics={"loss": 1})
-    assert error.code in (CONFLICT, INVALID_PARAMS) and error.pointer == "/step"
-    assert len(client.reports(sweep, t["trial"])) == 1
-
-
-@pytest.mark.parametrize("attempt", [2, 99])
-def test_report_and_tell_of_another_attempt_are_fenced(client, attempt):
-    sweep = client.submit(driven())
-    t, = client.ask(sweep)
-    wrong = {"sweep": sweep, "trial": t["trial"], "attempt": attempt}
-    error = client.refused("trial.report", **wrong, seq=1, step=1, metrics={"loss": 1})
-    assert error.code == CONFLICT and "attempt" in error.message
-    assert client.refused("trial.tell", **wrong, state="COMPLETED").code == CONFLICT
-    assert client.reports(sweep, t["trial"]) == []
 
 
 def test_what_is_not_there_is_not_found(client):
@@ -144,55 +84,6 @@ def test_what_is_not_there_is_not_found(client):
     assert client.tell(sweep, t, metrics={"loss": 1}) == "COMPLETED"
 
 
-def test_tell_with_metrics_is_a_last_report(client):
-    sweep = client.submit(driven())
-    one, two = client.ask(sweep, 2)
-    client.tell(sweep, one, metrics={"loss": 0.5, "other": 3})
-    assert [(r["seq"], r["step"], r["metrics"]) for r in client.reports(sweep, one["trial"])] == [
-        (1, 1, {"loss": 0.5, "other": 3})]
-    client.report(sweep, two, 1, 4, loss=0.9)
-    client.tell(sweep, two, metrics={"loss": 0.4}, step=9)
-    assert [(r["seq"], r["step"]) for r in client.reports(sweep, two["trial"])] == [(1, 4), (2, 9)]
-    best, = client.call("sweep.best", sweep=sweep)["trials"]
-    assert (best["trial"], best["value"], best["step"]) == (two["trial"], 0.4, 9)
-    assert best["metrics"] == {"loss": 0.4} and best["state"] == "COMPLETED"
-
-
-def test_tell_again_gets_the_state_it_has_and_changes_nothing(client):
-    """The answer to a tell may be lost with the connection: the repeat must be harmless."""
-    sweep = client.submit(driven())
-    t, = client.ask(sweep)
-    client.tell(sweep, t, metrics={"loss": 1})
-    assert client.tell(sweep, t, metrics={"loss": 0}) == "COMPLETED"
-    row, = client.trials(sweep)
-    assert (row["state"], row["value"]) == ("COMPLETED", 1)
-    assert len(client.reports(sweep, 1)) == 1
-
-
-@pytest.mark.parametrize("state", ["FAILED", "INFEASIBLE"])
-def test_tell_of_another_end_changes_nothing(client, state):
-    sweep = client.submit(driven())
-    t, = client.ask(sweep)
-    client.tell(sweep, t, metrics={"loss": 1})
-    try:
-        assert client.tell(sweep, t, state) == "COMPLETED"  # the state that it has
-    except RpcError as error:
-        assert error.code == CONFLICT
-    row, = client.trials(sweep)
-    assert (row["state"], row["value"]) == ("COMPLETED", 1)
-
-
-def test_tell_failed_and_infeasible_keep_their_cause(client):
-    sweep = client.submit(driven(run_cap=3))
-    a, b, c = client.ask(sweep, 3)
-    client.tell(sweep, a, "FAILED", cause="disk on fire")
-    client.tell(sweep, b, "INFEASIBLE", cause="too wide")
-    client.tell(sweep, c, metrics={"loss": 1})
-    rows = [(r["state"], r["cause"]) for r in client.trials(sweep)]
-    assert rows == [("FAILED", "disk on fire"), ("INFEASIBLE", "too wide"), ("COMPLETED", None)]
-    assert client.sweep(sweep)["state"] == "COMPLETED"
-
-
 def test_tell_pruned_is_pruned_and_stays_so_over_a_restart(daemon, client):
     """By a client with a pruner of its own: its values count, with or without a cause."""
     sweep = client.submit(driven(run_cap=4))
@@ -206,15 +97,6 @@ def test_tell_pruned_is_pruned_and_stays_so_over_a_restart(daemon, client):
     daemon.kill9()
     with daemon.start().client() as again:
         assert [(r["state"], r["cause"], r["value"]) for r in again.trials(sweep)][:3] == want
-
-
-def test_sweep_whose_every_trial_failed_is_failed_with_the_last_cause(client):
-    sweep = client.submit(driven(run_cap=2))
-    for cause in ("first", "second"):
-        t, = client.ask(sweep)
-        client.tell(sweep, t, "FAILED", cause=cause)
-    got = client.sweep(sweep)
-    assert got["state"] == "FAILED" and "second" in got["cause"]
 
 
 def test_tell_with_a_metric_that_is_not_finite_keeps_its_state_but_completed(daemon, client):
@@ -233,36 +115,6 @@ def test_tell_with_a_metric_that_is_not_finite_keeps_its_state_but_completed(dae
     assert again.tell(sweep, again.ask(sweep)[0], metrics={"loss": 1}) == "COMPLETED"
 
 
-def test_tell_completed_without_a_metric_ever_is_failed_no_metric(client):
-    sweep = client.submit(driven(run_cap=2))
-    t, = client.ask(sweep)
-    assert client.tell(sweep, t) == "FAILED"
-    assert client.trials(sweep)[0]["cause"] == "no-metric"
-
-
-def test_metrics_that_lack_the_sweeps_metric_are_refused_and_the_sweep_says_so(client):
-    sweep = client.submit(driven())
-    t, = client.ask(sweep)
-    error = client.refused("trial.report", sweep=sweep, trial=t["trial"], attempt=1, seq=1, step=1,
-                           metrics={"accuracy": 1, "time": 2})
-    assert error.code == INVALID_PARAMS and error.pointer == "/metrics"
-    assert "loss" in error.message and "accuracy" in error.message
-    assert client.reports(sweep, t["trial"]) == []
-    cause = client.sweep(sweep)["cause"]
-    assert cause and "loss" in cause and "accuracy" in cause
-
-
-@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
-def test_metric_that_is_not_finite_ends_the_trial_infeasible(client, value):
-    sweep = client.submit(driven(early_terminate=asha()))
-    t, = client.ask(sweep)
-    assert client.report(sweep, t, 1, 1, loss=value) == "stop"
-    row, = client.trials(sweep)
-    assert (row["state"], row["cause"], row["value"]) == ("INFEASIBLE", "diverged", None)
-    assert client.reports(sweep, t["trial"])[0]["metrics"] == {"loss": value}
-    assert all(rung["n"] == 0 for rung in client.sweep(sweep)["rungs"])
-
-
 @pytest.mark.parametrize("metrics, pointer", [
     ({"loss": "much"}, "/metrics/loss"), ({"loss": None}, "/metrics/loss"),
     ({"loss": True}, "/metrics/loss"), ({"loss": 1, "b": [1]}, "/metrics/b"),
@@ -274,32 +126,6 @@ def test_metrics_of_a_wrong_type_are_refused(client, metrics, pointer):
                            metrics=metrics)
     assert error.code == INVALID_PARAMS and error.pointer == pointer
     assert client.report(sweep, t, 1, 1, loss=1) == "continue"
-
-
-def test_lease_that_expires_hands_the_trial_out_again(client):
-    sweep = client.submit(driven(run_cap=1, lease_s=0.2))
-    first, = client.ask(sweep)
-    client.report(sweep, first, 1, 1, loss=5)
-    second, = wait_until(lambda: client.ask(sweep), "the trial again")
-    assert (second["trial"], second["attempt"]) == (first["trial"], 2)
-    assert second["params"] == first["params"]
-    assert client.refused("trial.tell", sweep=sweep, trial=first["trial"], attempt=1,
-                          state="COMPLETED", metrics={"loss": 0}).code == CONFLICT
-    # The second lease may expire under our hands too: whoever holds the trial may tell.
-    holder = [second]
-
-    def told():
-        try:
-            return client.tell(sweep, holder[0], metrics={"loss": 3})
-        except Exception:  # pylint: disable=broad-except
-            holder[:] = client.ask(sweep) or holder
-            return None
-
-    assert wait_until(told, "a tell within its lease") == "COMPLETED"
-    row, = client.trials(sweep)
-    assert row["value"] == 3 and row["attempt"] >= 2
-    attempts = client.call("trial.get", sweep=sweep, trial=1)["attempts"]
-    assert attempts[0]["state"] == "RELEASED" and attempts[-1]["state"] == "COMPLETED"
 
 
 def test_leases_that_end_together_are_ended_over_several_turns(daemon, client):
@@ -320,14 +146,6 @@ def test_trial_asked_for_on_one_connection_is_told_on_another(daemon, client):
         t, = other.ask(sweep)
     assert client.ask(sweep) == []
     assert client.tell(sweep, t, metrics={"loss": 1}) == "COMPLETED"
-
-
-def test_max_concurrent_bounds_what_is_handed_out(client):
-    sweep = client.submit(driven(max_concurrent=3, run_cap=5))
-    handed = client.ask(sweep, 10)
-    assert len(handed) == 3 and client.ask(sweep, 10) == []
-    client.tell(sweep, handed[0], metrics={"loss": 1})
-    assert len(client.ask(sweep, 10)) == 1
 
 
 def test_sweep_with_a_trainer_is_not_driven_by_asking(start):

@@ -41,38 +41,6 @@ def test_cause_of_the_end_is_shown_by_show_ls_and_watch(daemon, client):
         assert status == 0 and cause in out, (words, out)
 
 
-def test_time_budget_stops_while_the_user_has_paused_the_sweep(client):
-    """Two sweeps of one budget; the one that was paused first outlives the other."""
-    paused = client.submit(driven(time_budget_s=1))
-    client.call("sweep.pause", sweep=paused)
-    used = client.sweep(paused)["budget"]["time_used_s"]
-    other = client.submit(driven(time_budget_s=1))
-    ended(client, other)
-    got = client.sweep(paused)
-    assert got["state"] == "PAUSED" and got["budget"]["time_used_s"] == used < 1
-    client.call("sweep.resume", sweep=paused)
-    assert ended(client, paused)["cause"] == "time budget of 1 s is spent"
-
-
-def test_time_budget_survives_a_restart(start):
-    daemon = start("none")
-    client = daemon.client()
-    sweep = client.submit(driven(time_budget_s=1000))
-    client.call("sweep.pause", sweep=sweep)
-    client.call("sweep.resume", sweep=sweep)
-    client.call("sweep.pause", sweep=sweep)
-    used = client.sweep(sweep)["budget"]
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
-    assert client.sweep(sweep)["budget"] == used, "to the millisecond"
-    short = client.submit(driven(time_budget_s=0.7))
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
-    assert ended(client, short)["cause"] == "time budget of 0.7 s is spent"
-
-
 def test_time_budget_stops_trials_on_slots(start):
     client = start("cpu:1").client()
     sweep = client.submit(slow(epochs=100000, run_cap=2, time_budget_s=2))

@@ -57,13 +57,19 @@ def halt(client, sweep):
     wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 0, "no running trial")
 
 
-def test_paused_trials_keep_one_file_each_and_completed_ones_their_last(start):
+def halted(start):
+    """A daemon, its client, and a sweep that was paused with four trials paused or more."""
     daemon = start("cpu:2")
     client = daemon.client()
     sweep = client.submit(promoted())
     wait_until(lambda: client.sweep(sweep)["counts"]["PAUSED"] >= 4, "four paused trials")
     halt(client, sweep)
     wait_until(lambda: only_needed(daemon, client, sweep), "the files that are needed")
+    return daemon, client, sweep
+
+
+def test_paused_trials_keep_one_file_each_and_completed_ones_their_last(start):
+    daemon, client, sweep = halted(start)
     assert len(files(daemon, sweep)) >= 4
     for path in (os.path.dirname(folder(daemon, sweep)), folder(daemon, sweep)):
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o700
@@ -75,12 +81,7 @@ def test_paused_trials_keep_one_file_each_and_completed_ones_their_last(start):
 
 
 def test_start_removes_what_belongs_to_nobody_and_keeps_what_is_needed(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(promoted())
-    wait_until(lambda: client.sweep(sweep)["counts"]["PAUSED"] >= 4, "four paused trials")
-    halt(client, sweep)
-    wait_until(lambda: only_needed(daemon, client, sweep), "the files that are needed")
+    daemon, client, sweep = halted(start)
     keep = files(daemon, sweep)
     daemon.note_workers()
     daemon.kill9()
@@ -102,11 +103,7 @@ def test_start_removes_what_belongs_to_nobody_and_keeps_what_is_needed(start):
 
 
 def test_cancelled_sweep_leaves_no_file(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(promoted())
-    wait_until(lambda: client.sweep(sweep)["counts"]["PAUSED"] >= 3, "three paused trials")
-    halt(client, sweep)
+    daemon, client, sweep = halted(start)
     client.call("sweep.cancel", sweep=sweep)
     wait_until(lambda: not os.path.exists(folder(daemon, sweep)) or
                only_needed(daemon, client, sweep), "no file but what is kept")

@@ -56,10 +56,14 @@ def test_slots_of_a_gang_are_its_own_and_free_again(start):
     assert client.trials(gang)[0]["attempt"] == 1
 
 
-def test_asha_promote_pauses_gangs_and_continues_every_curve_exactly(start):
+BY_ROWS_AND_BY_LAYERS = pytest.mark.parametrize("stages", [1, 2])
+
+
+@BY_ROWS_AND_BY_LAYERS
+def test_asha_promote_pauses_gangs_and_continues_every_curve_exactly(start, stages):
     daemon = start("cpu:2")
     client = daemon.client()
-    spec = shared(small(run_cap=9, epochs=9, parameters={**FACTS, "lr": {"min": 0.001, "max": 0.2}}))
+    spec = shared(small(run_cap=9, epochs=9, parameters={**FACTS, "lr": {"min": 0.001, "max": 0.2}}), stages=stages)
     whole = undisturbed(client, spec, 9)
     sweep = client.submit({**spec, "early_terminate": {"type": "asha", "variant": "promote", "max_t": 9,
                                                        "grace_period": 1, "reduction_factor": 3}})
@@ -81,10 +85,11 @@ def test_asha_stops_gangs(start):
     assert_continued(curves(client, sweep), whole)
 
 
-def test_children_of_pbt_go_on_from_weights_of_gangs(start):
+@BY_ROWS_AND_BY_LAYERS
+def test_children_of_pbt_go_on_from_weights_of_gangs(start, stages):
     daemon = start("cpu:2")
     client = daemon.client()
-    spec = shared(copies())
+    spec = shared(copies(), stages=stages)
     sweep = client.submit(spec)
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     born = [trial for trial, is_child in check_copies(client, sweep, spec).items() if is_child]

@@ -48,25 +48,6 @@ def test_suggestions_that_nobody_asked_for_end_with_the_daemon(start):
     assert run_out(client, sweep) == [(n, 1) for n in range(3, 7)]
 
 
-def test_suggestions_made_before_an_edit_of_the_range_are_not_handed_out(start):
-    daemon = start()
-    client = daemon.client()
-    sweep = begun(client, told=2)
-    client.call("trial.enqueue", sweep=sweep, params={"lr": 0.5})  # trial 3 is the user's
-    client.ask(sweep)
-    client.call("sweep.edit", sweep=sweep, ranges={"lr": {"min": 1e-4, "max": 0.3}})
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
-    assert len(client.trials(sweep)) == 3
-    assert all(t["params"]["lr"] <= 0.3 for t in client.ask(sweep, 4))
-    client.call("sweep.cancel", sweep=sweep)
-    daemon.kill9()
-    daemon.start()
-    assert daemon.client().sweep(sweep)["state"] == "CANCELLED"
-    verified(daemon, sweep)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("seed", first_again(range(4)))
 def test_killed_at_any_moment_no_trial_has_two_holders_and_none_is_lost(start, seed):

@@ -1,13 +1,11 @@
 """Population based training on the built-in workers: children go on from their donors' weights."""
-import os
 import random
-import signal
 
 import pytest
 
 from again import first_again
-from checkpoints import curve, curves, damage, example, harm_files, log, replay, undisturbed
-from harness import alive, wait_until
+from checkpoints import curve, curves, damage, example, harm_files, kill_on_the_way, log, replay, undisturbed
+from harness import wait_until
 
 MEMBERS, EPOCHS, EVERY = 8, 20, 4
 
@@ -116,29 +114,7 @@ def test_pbt_with_workers_and_daemon_killed_continues_every_curve_exactly(start,
     spec = copies() | {"seed": 200 + seed}
     spec["trainer"]["batch_size"] = 16
     sweep = client.submit(spec)
-    seen = met = 0
-    for _ in range(6):
-        seen += rng.randrange(1, 22)
-
-        def reached():
-            if client.sweep(sweep)["state"] != "RUNNING":
-                return True
-            return sum(t["step"] or 0 for t in client.trials(sweep)) >= seen
-
-        wait_until(reached, f"{seen} steps")
-        met += client.sweep(sweep)["state"] == "RUNNING"
-        victims = rng.choice(("worker", "worker", "daemon", "both"))
-        pids = [s["pid"] for s in client.slots() if s.get("pid")]
-        if victims != "worker":
-            daemon.kill9()
-        if victims != "daemon" and pids:
-            pid = rng.choice(pids)
-            os.kill(pid, signal.SIGKILL)
-            wait_until(lambda p=pid: not alive(p), "a dead worker")
-        if victims != "worker":
-            daemon.start()
-            client = daemon.client()
-    assert met >= 3, "kills in mid-sweep"
+    client = kill_on_the_way(daemon, client, sweep, rng, 22)
     client.wait_sweep(sweep)
     check_ended(client, sweep)
     check_copies(client, sweep, spec)

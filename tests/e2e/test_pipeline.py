@@ -1,11 +1,11 @@
-"""A trial whose layers lie on several slots: the curve of one slot with the same micro-batches, and its files."""
+"""A trial whose layers lie on several slots: the curve of one slot with the same micro-batches, and its files.
+Of pauses and of donors test_gang.py says both: by rows and by layers."""
 import pytest
 
-from checkpoints import assert_continued, curve, curves, log, replay, undisturbed
+from checkpoints import curve, log
 from gangs import FACTS, MICROBATCHES, Machine, alone, long, ranks, shared, small
 from harness import wait_until
 from test_gang import assert_close, weights
-from test_pbt import check_copies, copies
 
 LAYERS = [{"linear": "width"}, "relu", {"residual": [{"linear": "width"}, "tanh"]}, {"linear": "width"}, "relu",
           {"dropout": 0.1}, {"linear": 3}]
@@ -46,27 +46,6 @@ def test_two_pipelines_train_as_two_ranks_do_in_parts(start, tmp_path):
     assert any(line.startswith("2 pipelines share each batch; it goes in 3 micro-batches through 2 stages")
                for line in log(client, many, 1))
     machine.check()
-
-
-def test_asha_promote_pauses_pipelines_and_continues_every_curve_exactly(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    spec = shared(small(run_cap=9, epochs=9, parameters={**FACTS, "lr": {"min": 0.001, "max": 0.2}}), stages=2)
-    whole = undisturbed(client, spec, 9)
-    sweep = client.submit({**spec, "early_terminate": {"type": "asha", "variant": "promote", "max_t": 9,
-                                                       "grace_period": 1, "reduction_factor": 3}})
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    assert sum(t["attempt"] > 1 for t in client.trials(sweep)) >= 3
-    assert_continued(curves(client, sweep), whole)
-    replay(daemon, sweep)
-
-
-def test_children_of_pbt_go_on_from_weights_of_pipelines(start):
-    client = start("cpu:2").client()
-    spec = shared(copies(), stages=2)
-    sweep = client.submit(spec)
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    assert any(child for _, child in check_copies(client, sweep, spec).items())
 
 
 def test_cancelled_pipeline_leaves_nothing(start):

@@ -1,14 +1,13 @@
 """ASHA promote on the built-in workers: trials that pause go on as if they never had."""
 import os
 import random
-import signal
 
 import pytest
 
 from again import first_again
-from checkpoints import (assert_continued, curves, damage, example, files, harm_files, log, replay,
+from checkpoints import (assert_continued, curves, damage, example, files, harm_files, kill_on_the_way, log, replay,
                          undisturbed)
-from harness import alive, wait_until
+from harness import wait_until
 
 
 def promoted(**more):
@@ -78,30 +77,7 @@ def test_promote_with_workers_and_daemon_killed_continues_every_curve_exactly(st
     spec["parameters"] |= {"batch_size": {"values": [8, 16]}, "lr": {"min": 0.001, "max": 0.1}}
     whole = undisturbed(client, spec, 27)
     sweep = client.submit(spec)
-    seen = met = 0
-    for _ in range(6):
-        seen += rng.randrange(1, 20)  # about 130 steps are made in all
-
-        def reached():
-            view = client.sweep(sweep)
-            if view["state"] != "RUNNING":
-                return True
-            return sum(t["step"] or 0 for t in client.trials(sweep)) >= seen
-
-        wait_until(reached, f"{seen} steps")
-        met += client.sweep(sweep)["state"] == "RUNNING"
-        victims = rng.choice(("worker", "worker", "daemon", "both"))
-        pids = [s["pid"] for s in client.slots() if s.get("pid")]
-        if victims != "worker":
-            daemon.kill9()
-        if victims != "daemon" and pids:
-            pid = rng.choice(pids)
-            os.kill(pid, signal.SIGKILL)
-            wait_until(lambda p=pid: not alive(p), "a dead worker")
-        if victims != "worker":
-            daemon.start()
-            client = daemon.client()
-    assert met >= 3, "kills in mid-sweep"
+    client = kill_on_the_way(daemon, client, sweep, rng, 20)  # about 130 steps are made in all
     client.wait_sweep(sweep)
     trials = check_ended(client, sweep, 27)
     assert_continued(curves(client, sweep), whole)

@@ -6,19 +6,6 @@ from harness import (CONFLICT, INVALID_PARAMS, driven, merged, slow, sweep_comma
 from search_model import run_out
 
 
-def test_paused_sweep_hands_out_nothing_and_resumes(client):
-    sweep = client.submit(driven(run_cap=4))
-    t, = client.ask(sweep)
-    assert client.call("sweep.pause", sweep=sweep)["state"] == "PAUSED"
-    assert client.ask(sweep, 4) == []
-    assert client.report(sweep, t, 1, 1, loss=1) == "continue"  # what runs goes on
-    assert client.tell(sweep, t) == "COMPLETED"
-    assert client.refused("sweep.pause", sweep=sweep).code == CONFLICT
-    assert client.call("sweep.resume", sweep=sweep)["state"] == "RUNNING"
-    assert client.refused("sweep.resume", sweep=sweep).code == CONFLICT
-    assert len(client.ask(sweep, 4)) == 3
-
-
 def test_cancelled_sweep_cancels_its_trials_and_takes_no_more(client):
     sweep = client.submit(driven(run_cap=6))
     done, running = client.ask(sweep, 2)

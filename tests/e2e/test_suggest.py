@@ -186,22 +186,6 @@ def test_bounded_wait_ends_with_a_suggestion_while_results_keep_coming(daemon, c
 
 # --- what may happen while asks wait ---
 
-def test_pause_and_cancel_answer_the_asks_that_wait_with_nothing(daemon, client):
-    sweep = taught(client)
-    waiting = parked(daemon, client, sweep)
-    client.call("sweep.pause", sweep=sweep)
-    assert all(len(r["result"]["trials"]) in (0, 200) for r in answers(waiting))
-    made = sum(client.sweep(sweep)["counts"].values())
-    assert client.ask(sweep) == []
-    client.call("sweep.resume", sweep=sweep)
-    assert len(client.ask(sweep)) == 1
-    assert sum(client.sweep(sweep)["counts"].values()) == made + 1
-    waiting = parked(daemon, client, sweep)
-    client.call("sweep.cancel", sweep=sweep)
-    assert all("result" in r for r in answers(waiting))
-    assert client.sweep(sweep)["state"] == "CANCELLED" and client.ask(sweep) == []
-
-
 def test_run_cap_reached_answers_the_asks_that_wait_and_extend_goes_on(daemon, client):
     sweep = taught(client, run_cap=70)
     waiting = parked(daemon, client, sweep, clients=6, count=4)
@@ -222,17 +206,6 @@ def test_enqueue_while_asks_wait_goes_to_the_first_of_them(daemon, client):
     mine, = [t for t in handed if t["trial"] == trial]
     assert mine["params"]["x00"] == 0.125
     assert len({key(t["params"]) for t in handed}) == len(handed) == 14
-
-
-def test_client_that_goes_away_takes_no_trial_with_it(daemon, client):
-    sweep = taught(client)
-    gone = parked(daemon, client, sweep, clients=4, count=50)
-    for c in gone:
-        c.close()
-    wait_until(lambda: client.call("daemon.stats")["connections"] == 1, "the others gone")
-    handed = client.ask(sweep, 2)
-    running = client.sweep(sweep)["counts"]["RUNNING"]
-    assert len(handed) == 2 and running in (2, 52), "only the first may have been served before"
 
 
 def test_drain_and_sigterm_refuse_the_asks_that_wait(start):
