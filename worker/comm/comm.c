@@ -71,7 +71,7 @@ void sw_comm_close(struct sw_comm *c)
 sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err)
 {
 	if (!c->devices || c->nccl != NULL)
-		return SW_OK;
+		return SW_OK; /* sums are the host's, or NCCL's already */
 	return sw_nccl_open(&c->nccl, c, err);
 }
 
@@ -149,7 +149,7 @@ void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line)
 {
 	assert(why != SW_OK);
 	if (c->failed != SW_OK)
-		return;
+		return; /* the first error stands */
 	(void)comm_fail(c, why, line);
 }
 
@@ -188,7 +188,7 @@ bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, p
 	const int64_t us = now_us - (since_us > c->awake_us ? since_us : c->awake_us);
 
 	if (us < c->silent_us)
-		return false;
+		return false; /* not for long enough */
 	return us >= AT_WORK * c->silent_us || !is_at_work(tid);
 }
 
@@ -363,7 +363,7 @@ static bool move_pieces(struct sw_comm *c, unsigned peer, struct move *out, stru
 		const size_t n = next_bytes(in);
 
 		if (comm_expect(c, peer, &chunk, COMM_MOVE, n) != SW_OK)
-			return true;
+			return true; /* the caller sees that it failed */
 		memcpy(in->p, chunk.data, n);
 		c->table->release(c, peer);
 		move_on(in, n);

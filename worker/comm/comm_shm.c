@@ -303,7 +303,7 @@ static bool shm_peek(struct sw_comm *c, unsigned from, struct comm_chunk *out)
 	const struct ticket *t = &lane->ticket[s->peer[from].read % COMM_CELLS];
 
 	if (atomic_load_explicit(&lane->published, memory_order_acquire) == s->peer[from].read)
-		return false;
+		return false; /* nothing new */
 	*out = (struct comm_chunk){.kind = t->kind,
 				   .bytes = t->bytes,
 				   .data = s->cells[from].cell[t->cell % COMM_CELLS]};
@@ -334,7 +334,7 @@ static void shm_abort(struct sw_comm *c)
 	unsigned none = NO_ABORT;
 
 	if (!atomic_compare_exchange_strong(&s->seg->aborted, &none, ABORT_WRITTEN))
-		return;
+		return; /* another rank was faster */
 	s->seg->why = (uint32_t)c->failed;
 	memcpy(s->seg->line, c->why, sizeof s->seg->line);
 	atomic_store(&s->seg->aborted, ABORTED);
@@ -391,7 +391,7 @@ static void count_looks(struct shm *s)
 	CPU_ZERO(&all);
 	for (unsigned r = 0; r < s->comm.world; r++) {
 		if (atomic_load(&s->seg->member[r].state) == ABSENT)
-			return;
+			return; /* its cores are not known yet */
 		CPU_OR(&all, &all, &s->seg->member[r].cores);
 	}
 	s->looks_known = true;

@@ -59,7 +59,7 @@ static bool publish_one(struct sw_comm *c)
 			void *to = c->table->room(c);
 
 			if (to == NULL)
-				return false;
+				return false; /* no cell: others have yet to read */
 			memcpy(to, s->p + s->published, n);
 			c->table->publish(c, COMM_SUM, n, all_of(s));
 			s->published += n;
@@ -117,12 +117,12 @@ static sw_status sum_one(struct sw_comm *c, bool *moved)
 
 	*moved = false;
 	if (mine < s->parts && n > 0 && s->published == s->done)
-		return SW_OK;
+		return SW_OK; /* its own part has not left yet, and would be overwritten */
 	for (unsigned i = 0; n > 0 && i < s->parts; i++) {
 		if (i == mine)
 			continue;
 		if (!c->table->peek(c, rank_of(s, i), &chunk[i]))
-			return c->failed;
+			return c->failed; /* a part is not there yet */
 		const sw_status rc = comm_expect(c, rank_of(s, i), &chunk[i], COMM_SUM, n);
 		if (rc != SW_OK)
 			return rc;
@@ -174,7 +174,7 @@ static sw_status begin_sum(struct sw_comm *c, enum sw_comm_type type, void *p, s
 
 	assert(parts >= 1 && parts <= world);
 	if (c->failed != SW_OK || world == 1)
-		return c->failed;
+		return c->failed; /* of one rank p is the sum */
 	if (complete(c, COMM_SUMS - 1) != SW_OK)
 		return c->failed;
 	c->sum[c->sums_begun++ % COMM_SUMS] = (struct comm_sum){.type = type,

@@ -291,7 +291,7 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 void sw_nccl_abort(struct sw_nccl *n)
 {
 	if (n == NULL || n->aborts || (n->comm[ALL] == NULL && n->comm[GROUP] == NULL))
-		return;
+		return; /* there is nothing to abort, or it is begun */
 	memcpy(n->aborted, n->comm, sizeof n->aborted);
 	memset(n->comm, 0, sizeof n->comm);
 	n->aborts = true;

@@ -23,7 +23,7 @@ static sw_status resolve(const struct parse *p, const cJSON **v, const char *ptr
 	char show[44];
 
 	if (!cJSON_IsString(*v))
-		return SW_OK;
+		return SW_OK; /* a literal */
 	const cJSON *param = sw_param_value(p->params, (*v)->valuestring);
 
 	if (!param)
@@ -93,7 +93,7 @@ static sw_status add_relu(struct sw_model *m, const struct sw_model_at *at, bool
 		return rc;
 	assert(op != NULL);
 	if (m->ops_n < 2 || !alone)
-		return SW_OK;
+		return SW_OK; /* it stays an operation of its own */
 	struct sw_op *before = op - 1;
 
 	op->fused = before->kind == SW_OP_LINEAR || before->kind == SW_OP_CONV2D;

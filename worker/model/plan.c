@@ -15,7 +15,7 @@ static bool overwrites(const struct sw_model *m, size_t i, const uint16_t *reade
 	size_t v = m->op[i].in;
 
 	if (!sw_op_in_place(&m->op[i], train))
-		return false;
+		return false; /* training needs its input again, or places differ */
 	/* a sum of a value with itself has no room */
 	while (v && readers[v] == 1 && sw_op_passes(&m->op[v - 1], train))
 		v = m->op[v - 1].in;

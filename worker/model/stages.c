@@ -44,10 +44,10 @@ static bool reads_before(const struct sw_op *op, size_t value)
 static bool is_place(const struct sw_model *m, size_t i)
 {
 	if (m->op[i].fused)
-		return false;
+		return false; /* the operation before it has done it */
 	for (size_t k = i; k < m->ops_n; k++)
 		if (reads_before(&m->op[k], i) || (m->op[k].pooled && m->op[k].mate < i))
-			return false;
+			return false; /* a second value crosses, or one call makes both */
 	return true;
 }
 

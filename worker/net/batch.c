@@ -27,7 +27,7 @@ static sw_status gather_lengths(const struct sw_net_pass *p, const struct sw_net
 	float *to = sw_net_buffer(p, p->net->own->train.length);
 
 	if (!from->part.length || !to)
-		return SW_OK;
+		return SW_OK; /* all tokens of each row count */
 	return p->net->ops->gather_i32(p->net->q, from->part.length, from->index + p->first,
 				       (int32_t *)(void *)to, p->rows, 1);
 }
@@ -61,7 +61,7 @@ sw_status sw_net_labels(struct sw_net *net, const struct sw_data *data,
 	sw_status rc;
 
 	if (data->labels == 1)
-		return SW_OK;
+		return SW_OK; /* the loss reads them where they lie */
 	rc = net->ops->gather_i32(net->q, from->part.label, from->index, y, rows, data->labels);
 	if (rc != SW_OK)
 		return rc;

@@ -41,7 +41,7 @@ void sw_net_feed_destroy(struct sw_net *net)
 	struct sw_feed *f = net->feed;
 
 	if (!f)
-		return;
+		return; /* the rows lie on the device */
 	for (unsigned k = 0; k < 2; k++) {
 		(void)net->ops->transfer_read(net->q, k); /* a failure is told by the next call */
 		net->ops->pinned_free(f->pinned[k]);
@@ -59,7 +59,7 @@ sw_status sw_net_feed_create(struct sw_net *net, const struct sw_data *data)
 	sw_status rc = SW_OK;
 
 	if (!data->streamed)
-		return SW_OK;
+		return SW_OK; /* net->feed stays NULL */
 	f = sw_calloc(1, sizeof *f);
 	if (!f)
 		return SW_NOMEM;
@@ -110,7 +110,7 @@ static sw_status piece(const struct sw_net *net, unsigned k, size_t at, const vo
 	char *host = net->feed->pinned[k] + at;
 
 	if (n == 0 || row == 0)
-		return SW_OK;
+		return SW_OK; /* of a rank without rows, or of data without lengths */
 	sw_data_rows_take(host, src, order + some->from, n, row);
 	return net->ops->transfer(net->q, k, net->arena + net->at.feed[k] + at, host, n * row);
 }
@@ -123,7 +123,7 @@ sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool
 	sw_status rc;
 
 	if (!f || rows == 0)
-		return SW_OK;
+		return SW_OK; /* no feed, or no more rows in this epoch */
 	const int32_t *order = train ? f->order + first : f->rows;
 	const unsigned k = 1 - f->last;
 	const struct sw_net_share all = {.to = rows};
@@ -157,7 +157,7 @@ sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool 
 	*out = (struct sw_net_rows){.part = train ? data->train : data->val,
 				    .index = sw_net_order_at(net) + (train ? first : 0)};
 	if (!f)
-		return SW_OK;
+		return SW_OK; /* the rows are used where they lie */
 	if (!at->there || at->train != train || at->first != first || at->rows != rows)
 		rc = sw_net_feed_fetch(net, data, train, first, rows);
 	if (rc == SW_OK)

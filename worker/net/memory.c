@@ -74,7 +74,7 @@ static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, str
 static sw_status part_zero(const struct sw_net *net)
 {
 	if (net->at.micro == net->at.share)
-		return SW_OK;
+		return SW_OK; /* there is one part: none are added up */
 	return net->ops->zero(net->q, net->parts + net->at.part,
 			      net->own->weights_n * sizeof(float));
 }

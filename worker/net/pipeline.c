@@ -35,7 +35,7 @@ static sw_status with_before(const struct sw_net_batch *b, size_t out, size_t in
 	const struct sw_net_pass to = sw_net_pass_of(b, in == none ? 0 : in);
 
 	if (sw_net_is_first(b->net))
-		return SW_OK;
+		return SW_OK; /* its values are the rows */
 	return move_in_step(b->net, false, sw_net_buffer(&from, m->input_grad),
 			    out == none ? 0 : sw_net_value_floats(&from, 0),
 			    sw_net_buffer(&to, m->train.value[0]),
@@ -50,7 +50,7 @@ static sw_status with_behind(const struct sw_net_batch *b, size_t out, size_t in
 	const struct sw_net_pass to = sw_net_pass_of(b, in == none ? 0 : in);
 
 	if (sw_net_is_last(b->net))
-		return SW_OK;
+		return SW_OK; /* its gradients are the loss's */
 	return move_in_step(b->net, true, sw_net_buffer(&from, m->train.value[m->ops_n]),
 			    out == none ? 0 : sw_net_value_floats(&from, m->ops_n),
 			    sw_net_buffer(&to, m->loss_grad),
@@ -130,7 +130,7 @@ sw_status sw_net_bubble(struct sw_net *net, int64_t us, double *out)
 	*out = (double)NAN;
 	net->ranks.waited_us = 0;
 	if (net->ranks.stages == 1)
-		return SW_OK;
+		return SW_OK; /* nobody waits for a stage */
 	rc = sw_comm_sum(net->ranks.comm, SW_COMM_F64, waited, 2, sw_comm_world(net->ranks.comm));
 	*out = sw_comm_on_devices(net->ranks.comm) ? counted_bubble(net)
 	       : waited[1] > 0                     ? waited[0] / waited[1]

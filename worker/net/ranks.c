@@ -86,7 +86,7 @@ sw_status sw_net_move(struct sw_net *net, bool behind, const float *out, size_t 
 	sw_status rc;
 
 	if (out_n == 0 && in_n == 0)
-		return SW_OK;
+		return SW_OK; /* the peer does not call either */
 	rc = net->ops->fork(net->q, &stream);
 	if (rc == SW_OK)
 		rc = sw_comm_exchange(net->ranks.comm, stream, peer, out, out_n, in, in_n);

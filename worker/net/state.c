@@ -167,7 +167,7 @@ static sw_status obey(const struct sw_net *net, bool *on)
 sw_status sw_net_go(struct sw_net *net, bool *on)
 {
 	if (!net->ranks.comm)
-		return SW_OK;
+		return SW_OK; /* alone: *on is its own */
 	if (net->ranks.stages == 1)
 		return sw_comm_go(net->ranks.comm, on);
 	return sw_comm_rank(net->ranks.comm) == 0 ? say(net, *on ? GO : STOP) : obey(net, on);

@@ -170,7 +170,7 @@ static sw_status ranks_agree(struct sw_net *net, const struct sw_net_steps *s, b
 
 	*graph = true;
 	if (net->graphs.agreed)
-		return SW_OK;
+		return SW_OK; /* all ranks know, and need not ask */
 	rc = sw_net_all(net, net->graphs.made[buffer] && !net->graphs.off, graph);
 	if (rc != SW_OK || !*graph)
 		return rc;

@@ -67,7 +67,8 @@ sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine)
 	sw_status rc = SW_OK;
 
 	if (!sums(net))
-		return SW_OK;
+		return SW_OK; /* its gradients are the sums */
+
 	if (idle && sw_comm_on_devices(net->ranks.comm)) /* where all ranks' gradients count */
 		rc = net->ops->zero(net->q, none.grads, to * sizeof *none.grads);
 	for (size_t i = m->ops_n; idle && rc == SW_OK && i-- > 0;)
