@@ -88,4 +88,18 @@ double sw_space_beta_cdf(const struct sw_space_entry *e, double x);
  * 0.3. Never -0. */
 double sw_space_value_of(const struct sw_space_entry *e, double k);
 
+/* --- the ranges that a constraint leaves (space_narrow.c) --- */
+
+struct sw_space_range {
+	double lo, hi; /* inclusive; infinite where a parameter has no end */
+};
+
+/* All that parameter i can be, as numbers. O(choices). */
+struct sw_space_range sw_space_range_all(const struct sw_space *s, size_t i);
+
+/* Narrows ranges[n] by one constraint, taken as if it applied. False: it cannot hold. *narrowed
+ * becomes true if it is worth looking at the other constraints again. O(terms). */
+bool sw_space_narrow(const struct sw_space *s, const struct sw_constraint *c,
+		     struct sw_space_range *ranges, bool *narrowed);
+
 #endif

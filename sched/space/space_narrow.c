@@ -1,4 +1,12 @@
-#include "sched/space/space_narrow.h"
+/*
+ * The ranges that a constraint leaves of its parameters.
+ *
+ * Sound    Nothing that is cut off holds a point that keeps the constraint: bounds give way by more
+ *          than sums of doubles are compared to within. The range that is left need not hold one.
+ * Source   Benhamou, Goualard, Granvilliers, Puget, "Revising hull and box consistency", ICLP-99:
+ *          HC4, of sums of products alone.
+ */
+#include "sched/space/space_internal.h"
 #include <float.h>
 #include <math.h>
 

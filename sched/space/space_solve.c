@@ -4,7 +4,7 @@
  *
  * Parameters get their values one after the other, those with the fewest left first and equals in
  * an order that is drawn; after each, the constraints narrow the ranges of the rest
- * (sched/space/space_narrow.h), so that of an equality the last one is computed rather than
+ * (space_narrow.c), so that of an equality the last one is computed rather than
  * searched. Values of a range are tried in a random order, all of them where they can be counted:
  * then coming to the end proves that there is no point. A search that lasts begins again with other
  * draws and twice the patience. Source: Haralick, Elliott, "Increasing tree search efficiency for
@@ -17,7 +17,7 @@
  */
 #include "sched/num/permute.h"
 #include "sched/num/rng.h"
-#include "sched/space/space_narrow.h"
+#include "sched/space/space_internal.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>
