@@ -1,6 +1,6 @@
 /*
- * base/gpu.h — bytes of a GPU that no trial may have: the daemon leaves them out where it looks for
- * room, the worker where it asks what there is.
+ * base/gpu.h — bytes of a GPU that no trial may have: the daemon leaves them out when it looks for
+ * room, the worker when it asks how much is free.
  */
 #ifndef SW_BASE_GPU_H
 #define SW_BASE_GPU_H

@@ -241,8 +241,8 @@ size_t sw_process_end_marked(const char *const *entry, size_t n)
 	size_t killed = 0, again = 0;
 	int clean = 0; /* looks in a row that met none */
 
-	/* What was forked while a look went on is met by the next. One that has not run its program
-	 * yet has no environment of its own: hence the second. */
+	/* A look can miss a process that is forked meanwhile, and one that has not run its program
+	 * yet, since it has no environment of its own. So two looks in a row must meet none. */
 	for (size_t *count = &killed;; count = &again) {
 		clean = kill_marked(entry, n, count) > 0 ? 0 : clean + 1;
 		if (clean == 2 || sw_clock_mono_us() >= until)

@@ -45,9 +45,9 @@ bool sw_process_marked(pid_t pid, const char *const *entry, size_t n);
  * by now. false: nothing was sent. */
 bool sw_process_signal(const struct sw_process *p, int sig);
 
-/* SIGKILL to whatever is the newest process of the machine for so long, where it has such a mark:
- * in a chain of forks, each of which ends at once, a look at all processes meets none that lives.
- * Returns how many got it. */
+/* Sends SIGKILL to the newest process of the machine, again and again for so long, if it has such a
+ * mark. In a chain of forks, each of which ends at once, a look at all processes would meet none
+ * that is alive. Returns how many got it. */
 size_t sw_process_chase_marked(const char *const *entry, size_t n, int64_t us);
 
 /* SIGKILL to all processes with one of these marks, but the caller's own, until two looks and the

@@ -5,8 +5,8 @@
 #ifndef SW_BASE_SAMPLING_H
 #define SW_BASE_SAMPLING_H
 
-/* ROW(name, KIND): "method" is the name; that of random is sw_sampler_random_ops. A new one goes
- * last. */
+/* ROW(name, KIND): "method" is the name. The sampler of random is sw_sampler_random_ops, and so on.
+ * A new one goes last. */
 #define SW_SAMPLERS(ROW)                                                                           \
 	ROW(random, RANDOM)                                                                        \
 	ROW(grid, GRID)                                                                            \

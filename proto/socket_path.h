@@ -20,9 +20,9 @@
  * have so long a path; out is then "". */
 SW_NODISCARD sw_status sw_socket_path_default(char *out, size_t cap);
 
-/* Call it before the first byte is sent on fd, a socket that is connected to path. SW_DENIED: who
- * listens there is neither this user nor root, and the line names the uid. Jobs of a stranger's
- * daemon would run as this user. */
+/* Call it before the first byte is sent on fd, a socket that is connected to path. SW_DENIED: the
+ * process that listens is neither this user's nor root's; the line names its uid. Jobs of a
+ * stranger's daemon would run as this user. */
 SW_NODISCARD sw_status sw_socket_server_check(int fd, const char *path, struct sw_err *err);
 
 #endif

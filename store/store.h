@@ -68,7 +68,7 @@ void sw_store_poll(struct sw_store *s);
 /* NULL, or a line that says why commits wait ("no space left for ..."). The owner's thread. */
 const char *sw_store_stuck(struct sw_store *s);
 
-/* False: what is to come should wait, or be refused. The owner's thread. */
+/* False: the next transaction should wait, or be refused. The owner's thread. */
 bool sw_store_has_room(struct sw_store *s);
 
 /* Are the files that were opened still those with their names? Where one was removed or replaced,

@@ -145,7 +145,7 @@ static void make_faults(struct sim_plan *p, uint64_t *rng)
 	p->late = often(rng, 150);
 	p->no_metric = often(rng, 60);
 	p->checkpoint_lost = often(rng, 200);
-	/* Children become donors before they have a checkpoint: of members that all run, none waits. */
+	/* Children become donors before they have a checkpoint: all members run, and none waits. */
 	if (p->sweep.pruner.kind == SW_PRUNER_PBT && sim_below(rng, 3) == 0) {
 		p->checkpoint_lost = 800;
 		p->workers = 2 * (unsigned)p->sweep.run_cap;
