@@ -122,7 +122,3 @@ def running(client):
 def attempts_of(client, sweep):
     return [a for t in client.trials(sweep)
             for a in client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]]
-
-
-def overlap(a, b):
-    return a["started_ms"] < b["ended_ms"] and b["started_ms"] < a["ended_ms"]

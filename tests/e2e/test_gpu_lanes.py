@@ -1,12 +1,9 @@
 """Lanes and parts of a GPU, with stand-ins for NVML and for the CUDA module (tests/e2e/gpus.py)."""
-import os
-import signal
-
 import pytest
 
 from again import first_again
-from gpus import (LARGE, MIB, NEEDS_FAKES, OWN, SMALL, attempts_of, gpus, machine, overlap, run_to_end,  # noqa: F401
-                  running, wait_slots)
+from gpus import (LARGE, MIB, NEEDS_FAKES, OWN, SMALL, attempts_of, gpus, machine, run_to_end, running,  # noqa: F401
+                  wait_slots)
 from harness import slow, wait_until
 
 pytestmark = NEEDS_FAKES
@@ -35,23 +32,6 @@ def test_lanes_of_a_gpu_are_slots_of_one_process(machine):
     assert client.sweep(sweep)["budget"]["gpu_used_hours"] == pytest.approx(spent, rel=1e-2, abs=2e-6)
 
 
-@pytest.mark.once("trains for minutes with sanitizers")
-def test_part_of_a_gpu_takes_that_part_of_its_lanes(machine):
-    daemon = machine("gpu:0:4", SMALL)
-    client = daemon.client()
-    wait_slots(client, *["IDLE"] * 4)
-    half = client.submit(slow(epochs=60, run_cap=2, resources={"gpu": 0.5}))
-    wait_until(lambda: len(running(client)) == 2, "two trials at once")
-    held = {s["slot"]: s["holder"] for s in client.slots() if s["holder"] is not None}
-    assert sorted(held.values()) == sorted(s["slot"] for s in running(client))
-    more = client.submit(slow(epochs=2, run_cap=1, resources={"gpu": 0.25}))
-    assert client.trials(more) == []  # all lanes are taken
-    for sweep in (half, more):
-        assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    assert client.call("trial.get", sweep=half, trial=1)["attempts"][0]["gpu"] == 0.5
-    assert [s["holder"] for s in client.slots()] == [None] * 4
-
-
 def test_what_a_gpu_used_is_shared_by_lanes(machine):
     daemon = machine("gpu:0:4", SMALL)
     client = daemon.client()
@@ -69,57 +49,6 @@ def test_what_a_gpu_used_is_shared_by_lanes(machine):
     assert most["gpu_util"] == least["gpu_util"] == 40
 
 
-def test_trial_that_wants_the_whole_gpu_has_it_cleared(machine):
-    daemon = machine("gpu:0:2", SMALL, env={"SWEEPD_KEEP_MS": "0"})
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
-    small = client.submit(slow(epochs=10, run_cap=40, resources={"gpu": 0.5}))
-    wait_until(lambda: len(running(client)) == 2, "two small trials")
-    whole = client.submit(slow(epochs=10, run_cap=2, resources={"gpu": 1}))
-    assert client.wait_sweep(whole)["state"] == "COMPLETED"
-    # the small ones did not have to be through with all of theirs
-    assert client.sweep(small)["state"] == "RUNNING"
-    big = client.call("trial.get", sweep=whole, trial=1)["attempts"][0]
-    assert big["gpu"] == 1
-    for trial in client.trials(small):
-        for a in client.call("trial.get", sweep=small, trial=trial["trial"])["attempts"]:
-            end = a["ended_ms"] or float("inf")
-            assert a["started_ms"] >= big["ended_ms"] or end <= big["started_ms"], (a, big)
-    client.call("sweep.cancel", sweep=small)
-
-
-def test_worker_of_several_lanes_that_dies_blames_nobody_and_they_run_alone_then(machine):
-    daemon = machine("gpu:0:3", SMALL)
-    client = daemon.client()
-    slots = wait_slots(client, *["IDLE"] * 3)
-    sweep = client.submit(slow(epochs=40, run_cap=6, retries=0, resources={"gpu": 0.3}))
-    wait_until(lambda: len(running(client)) == 3, "three trials")
-    os.kill(slots[0]["pid"], signal.SIGKILL)
-    got = client.wait_sweep(sweep)
-    assert got["state"] == "COMPLETED" and {t["state"] for t in client.trials(sweep)} == {"COMPLETED"}
-    every = attempts_of(client, sweep)
-    died = [a for a in every if a["state"] != "COMPLETED"]
-    assert [(a["state"], a["cause"]) for a in died] == [("RELEASED", "signal:9")] * 3
-    then = sorted((a for a in every if a["state"] == "COMPLETED"), key=lambda a: a["started_ms"])
-    assert not overlap(then[0], then[1]) and not overlap(then[1], then[2])
-    assert any(overlap(a, b) for a in then[3:] for b in then[3:] if a is not b)
-    assert {s["starts"] for s in client.slots()} == {2}
-
-
-def test_trial_that_ends_its_worker_again_is_blamed_when_it_ran_alone(machine):
-    daemon = machine("gpu:0:2", SMALL)
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
-    sweep = client.submit(slow(epochs=40, run_cap=2, retries=5, resources={"gpu": 0.5}))
-    wait_until(lambda: len(running(client)) == 2, "two trials")
-    open(daemon.rig.breaks, "w").close()
-    lost = wait_until(lambda: [a for a in attempts_of(client, sweep) if a["state"] == "LOST"], "a loss")
-    os.unlink(daemon.rig.breaks)
-    assert lost[0]["cause"] == "exit:3" and lost[0]["attempt"] == 2
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    assert [a["state"] for a in attempts_of(client, sweep) if a["attempt"] == 1] == ["RELEASED"] * 2
-
-
 @pytest.mark.once("trains for minutes with sanitizers")
 def test_lanes_outlive_the_daemon(machine):
     daemon = machine("gpu:0:2", SMALL)
@@ -134,18 +63,6 @@ def test_lanes_outlive_the_daemon(machine):
     assert {s["pid"] for s in client.slots()} == {slots[0]["pid"]}
     for trial in (1, 2):
         assert len(client.call("trial.get", sweep=sweep, trial=trial)["attempts"]) == 1
-
-
-def test_lanes_of_a_lost_gpu_lose_nothing(machine):
-    daemon = machine("gpu:0:2+cpu:2", SMALL)
-    client = daemon.client()
-    wait_slots(client, *["IDLE"] * 4)
-    sweep = client.submit(slow(epochs=40, run_cap=4, retries=0))
-    wait_until(lambda: len(running(client)) == 4, "four trials")
-    daemon.rig.set(0, lost=15)
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    lost = [t["trial"] for t in client.trials(sweep) if t["attempt"] == 2]
-    assert len(lost) == 2 and {t["state"] for t in client.trials(sweep)} == {"COMPLETED"}
 
 
 def test_lanes_fill_up_as_far_as_memory_goes(machine):

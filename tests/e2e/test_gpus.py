@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from gpus import (LARGE, MIB, NEEDS_FAKES, OWN, SMALL, Machine, gpus, machine, run_to_end,  # noqa: F401
+from gpus import (LARGE, MIB, NEEDS_FAKES, SMALL, Machine, gpus, machine, run_to_end,  # noqa: F401
                   wait_card, wait_idle, wait_slots)
 from harness import BIN, environment, slow, sweep_command, trained, wait_until
 
@@ -118,24 +118,6 @@ def test_gpu_lost_in_mid_trial_is_down_and_its_trial_goes_on_elsewhere_without_b
     wait_slots(client, "IDLE", "IDLE")
 
 
-def test_gpu_at_its_limit_takes_no_new_trial_until_it_has_cooled(machine):
-    daemon = machine("gpu:0", SMALL)
-    client = daemon.client()
-    sweep = client.submit(slow(epochs=20, run_cap=2, resources={"gpu": 1}))
-    wait_until(lambda: (t := client.trials(sweep)) and t[0]["step"] >= 1, "a report")
-    daemon.rig.set(0, temp=91)
-    card = wait_card(client, "HOT")
-    assert card["cause"] == "91 C: it slows down at 90 C"
-    # the trial that runs goes on to its end; the next one waits
-    wait_until(lambda: client.trials(sweep)[0]["state"] == "COMPLETED", "the first trial's end")
-    daemon.rig.set(0, temp=87)  # not cool enough
-    wait_until(lambda: gpus(client)[0]["temperature"] == 87, "a reading")
-    assert gpus(client)[0]["state"] == "HOT"
-    assert len(client.trials(sweep)) == 1 and client.slots()[0]["state"] == "IDLE"
-    daemon.rig.set(0, temp=85)
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-
-
 def test_worker_that_ends_by_a_sticky_error_is_replaced_once_the_memory_is_back(machine):
     daemon = machine("gpu:0", SMALL)
     client = daemon.client()
@@ -154,37 +136,6 @@ def test_worker_that_ends_by_a_sticky_error_is_replaced_once_the_memory_is_back(
     first = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]
     assert first["state"] == "LOST" and first["cause"].startswith("exit:"), first
     assert client.slots()[0]["pid"] not in (None, slot["pid"])
-
-
-def test_memory_that_does_not_come_back_puts_the_gpu_down_until_it_does(machine):
-    daemon = machine("gpu:0+cpu:1", SMALL, back=50)
-    client = daemon.client()
-    slot = wait_slots(client, "IDLE", "IDLE")[0]
-    daemon.rig.set(0, used=4000)
-    wait_until(lambda: gpus(client)[0]["memory_used"] == 4000 * MIB, "a reading")
-    os.kill(slot["pid"], signal.SIGKILL)
-    card = wait_card(client, "DOWN")
-    assert "after its worker ended 3900 MiB are not back, and no process has them" in card["cause"]
-    run_to_end(client, trained(epochs=2, run_cap=2))  # the CPU slot goes on
-    daemon.rig.set(0, used=100)
-    wait_slots(client, "IDLE", "IDLE")
-
-
-def test_new_ecc_errors_put_the_gpu_down_and_an_end_by_them_is_nobodys_fault(machine):
-    daemon = machine("gpu:0,1", {**SMALL, "ecc": 7}, LARGE)
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
-    assert [g["state"] for g in gpus(client)] == ["OK", "OK"]
-    sweep = client.submit(slow(epochs=30, run_cap=1, retries=0, resources={"gpu": 1}))
-    busy = wait_until(lambda: [s for s in client.slots() if s["state"] == "BUSY"], "a busy slot")[0]
-    gpu = int(busy["device"][4:])
-    daemon.rig.set(gpu, ecc=8)
-    wait_card(client, "DOWN", gpu)
-    os.kill(busy["pid"], signal.SIGKILL)  # as the driver ends what met such an error
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    first = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]
-    assert (first["state"], first["cause"]) == ("RELEASED", f"gpu:{gpu} failed")
-    assert "1 uncorrected ECC errors" in gpus(client)[gpu]["cause"] or gpu == 1
 
 
 def test_nvml_that_hangs_stops_the_gpu_and_nothing_else(machine):
@@ -290,20 +241,6 @@ def test_gpu_that_is_not_there_is_refused_at_the_start(machine, devices, says):
     assert says in daemon.tail()
     daemon.devices = "cpu:1"
     daemon.start()
-
-
-def test_trial_without_a_gpu_goes_to_a_cpu_slot(machine):
-    daemon = machine("gpu:0+cpu:1", SMALL)
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
-    cpu = run_to_end(client, trained(epochs=2, run_cap=2, resources={"gpu": 0}))
-    gpu = run_to_end(client, trained(epochs=2, run_cap=2, resources={"gpu": 0.5}))
-
-    def slots_of(sweep):
-        return {a["slot"] for t in client.trials(sweep)
-                for a in client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]}
-
-    assert slots_of(cpu) == {1} and slots_of(gpu) == {0}
 
 
 def test_devices_shows_cards_processes_and_slots(machine):
@@ -417,29 +354,3 @@ def test_attempt_says_what_it_used_of_its_gpu(machine):
     attempt, = client.call("trial.get", sweep=other, trial=1)["attempts"]
     assert [attempt[k] for k in ("gpu", "gpu_bytes", "gpu_util", "joules")] == [None] * 4
     assert "MiB" not in sweep_command(daemon, "show", f"{other}/1")[1]
-
-
-def test_trial_that_is_too_large_for_one_gpu_goes_to_the_larger(machine):
-    spec = {**trained(epochs=1, run_cap=4), "resources": {"gpu": 1}}
-    probe = machine("none")
-    needs = probe.client().call("sweep.validate", spec=spec)["bytes"]
-    # the small card has no room for the plan, the large one has
-    small = {**SMALL, "total": 100 + OWN + needs // MIB // 2, "used": 100}
-    daemon = machine("gpu:0,1", small, LARGE)
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
-
-    def slots_of(sweep):
-        return {a["slot"] for t in client.trials(sweep)
-                for a in client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]}
-
-    assert slots_of(run_to_end(client, spec)) == {1}
-    daemon.rig.set(0, total=8192)
-    wait_until(lambda: gpus(client)[0]["memory_total"] == 8192 * MIB, "a reading")
-    both = client.submit(slow(epochs=10, run_cap=4, resources={"gpu": 1}))
-    assert client.wait_sweep(both)["state"] == "COMPLETED"
-    assert slots_of(both) == {0, 1}
-    # where there is no larger one, it goes through in parts
-    daemon = machine("gpu:0", small)
-    client = daemon.client()
-    assert slots_of(run_to_end(client, spec)) == {0}

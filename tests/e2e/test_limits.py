@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from harness import (LIMIT, Client, driven, fake_os, slow, trained, wait_until)
+from harness import driven, fake_os, trained, wait_until
 
 
 BUSY = -32003
@@ -136,29 +136,6 @@ def test_stop_does_not_wait_for_a_check(start, tmp_path):
     daemon.process = None
 
 
-def test_worker_that_dies_again_and_again_is_started_less_and_less(start):
-    daemon = start("none")
-    daemon.kill9()
-    daemon.devices = "cpu:1"
-    daemon.start(SWEEPD_WORKER="/bin/false")
-    client = daemon.client()
-    wait_until(lambda: client.slots()[0]["starts"] >= 4, "four starts")
-    slot = wait_until(lambda: client.slots()[0]["state"] == "DOWN" and client.slots()[0], "a pause")
-    assert slot["cause"].startswith("exit:1") and slot["starts"] <= 6
-
-
-def test_trials_of_removed_slots_are_not_blamed(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(slow(retries=0, run_cap=2))
-    wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 2, "both slots busy")
-    daemon.kill9()
-    daemon.devices = "none"
-    daemon.start()
-    got = daemon.client().sweep(sweep)
-    assert got["state"] == "RUNNING" and got["counts"]["PENDING"] == 2
-
-
 def test_removed_state_directory_ends_the_daemon(daemon, client):
     client.submit(driven())
     shutil.rmtree(daemon.state)
@@ -184,18 +161,6 @@ def test_attempt_of_another_number_is_never_taken_for_the_live_one(client):
         client.refused("trial.report", sweep=sweep, trial=trial["trial"], attempt=attempt, seq=1,
                        step=1, metrics={"loss": 1})
     assert client.reports(sweep, trial["trial"]) == []
-
-
-def test_slow_reader_of_updates_is_not_waited_for(daemon, client):
-    sweep = client.submit(driven(run_cap=3000, parameters={
-        "x": {"min": 0.0, "max": 1.0}, "pad": {"value": "z" * 2000}}))
-    lazy = Client(daemon.socket)
-    lazy.send({"jsonrpc": "2.0", "id": 1, "method": "sweep.watch", "params": {"sweep": sweep}})
-    while handed := client.ask(sweep, 100):
-        for trial in handed:
-            client.tell(sweep, trial, metrics={"loss": 1})
-    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3000
-    lazy.close()
 
 
 def test_sweep_that_no_slot_suits_says_so(start):
@@ -238,41 +203,6 @@ def test_many_unfinished_lines_are_bounded_in_memory_and_time(start, tmp_path):
     wait_until(lambda: all(hog.closed() for hog in hogs), "the end of all of them")
     assert peak_mib(daemon) < 200
     calm(daemon.client())
-
-
-def test_unfinished_line_ends_its_connection_however_slowly_it_grows(start, tmp_path):
-    daemon = start("none", **fake_os(tmp_path, speed=60))
-    silent, slow_one, skipping = daemon.client(), daemon.client(), daemon.client()
-    silent.send(b'{"jsonrpc"')
-    slow_one.send(b"{")
-    skipping.send(b"x" * (3 << 20))  # over the limit of a line: the rest of it is skipped
-    assert skipping.receive()["error"]["code"] == LIMIT
-
-    def grows():
-        try:
-            slow_one.send(b" ")
-        except (BrokenPipeError, ConnectionResetError):
-            return True
-        return slow_one.closed()
-
-    wait_until(grows, "the end of the one that sends a byte now and then")
-    wait_until(lambda: silent.closed() and skipping.closed(), "the end of the others")
-
-
-def test_line_that_is_finished_in_time_is_answered(start, tmp_path):
-    """The limit is that of a line: one who sends line after line has no end."""
-    daemon = start("none", **fake_os(tmp_path, speed=60))
-    client, idle = daemon.client(), daemon.client()
-    idle.send(b"{")
-
-    def half_and_half():
-        client.send(b'{"jsonrpc": "2.0", "id": 1, ')
-        client.send(b'"method": "daemon.info"}\n')
-        assert client.receive()["id"] == 1
-        return idle.closed()
-
-    wait_until(half_and_half, "the end of the idle one")
-    half_and_half()
 
 
 @pytest.mark.once("a sanitizer takes memory of its own")

@@ -1,11 +1,8 @@
 """sweepd.optuna against a real daemon: Optuna's names, define-by-run, and what the sweep has in the end."""
 import math
-import os
-import sys
 
 import pytest
 
-from harness import wait_until
 from test_python import sweepd, user  # noqa: F401
 
 import sweepd.optuna as optuna  # noqa: E402

@@ -117,31 +117,6 @@ def test_batch_that_is_empty_or_holds_no_request(client, batch, n):
         assert [(r["error"]["code"], r["id"]) for r in reply] == [(INVALID_REQUEST, None)] * n
 
 
-def test_batch_of_notifications_alone_gets_nothing(client):
-    client.send([{"jsonrpc": "2.0", "method": "daemon.info"}] * 3)
-    assert client.raw(request(9))["id"] == 9
-
-
-def test_requests_sent_at_once_are_answered_in_order(client):
-    sweep = client.submit(driven(run_cap=100))
-    lines, kinds = b"", ["daemon.info", "trial.ask", "sweep.get", "rpc.discover", "trial.list"]
-    for i in range(200):
-        method = kinds[i % len(kinds)]
-        params = {"sweep": sweep} if method.startswith(("sweep.", "trial.")) else {}
-        lines += json.dumps(request(i, method, params=params)).encode() + b"\n"
-    client.send(lines)
-    assert [client.receive()["id"] for _ in range(200)] == list(range(200))
-
-
-def test_line_may_come_in_pieces_with_cr_and_empty_lines_between(client):
-    line = json.dumps(request("é")).encode()
-    for i in range(len(line)):
-        client.send(line[i:i + 1])
-    client.send(b"\r\n\n\r\n\n")
-    assert client.receive()["id"] == "é"
-    assert client.raw(request(2))["id"] == 2
-
-
 def test_discover_lists_every_public_method(client):
     document = client.call("rpc.discover")
     assert document["openrpc"].startswith("1.")

@@ -196,7 +196,6 @@ TRAINED = {"method": "random", "metric": {"name": "val_loss"}, "run_cap": 4,
                        "model": [{"linear": 16}, "relu", {"linear": 10}]}}
 PROGRAM = {**driven(), "program": "x.py", "run": {"cwd": "/"}}
 SEVERAL = merged(driven(), {"metric": None, "metrics": [{"name": "a"}, {"name": "b"}]})
-SYNTHETIC = {"format": "synthetic", "image": [1, 8, 8], "augment": {}}
 # A definition of the schema, a spec that has it, and where.
 SPOTS = {
     "": (driven(), ()), "metric": (driven(), ("metric",)),

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from harness import BIN, CONFLICT, DENIED, slow, trained, wait_until
+from harness import BIN, DENIED, slow, trained, wait_until
 
 
 def running(client, sweep):
@@ -137,22 +137,6 @@ def test_check_of_a_spec_sees_as_little_of_the_environment_as_a_worker(start, tm
     client.call("sweep.validate", spec=trained())
     text = seen.read_text()
     assert "TZ=UTC" in text and "SECRET_OF_MINE" not in text
-
-
-def test_one_connection_speaks_for_one_slot(start, tmp_path):
-    """The lanes of a GPU, which share a process, have one each."""
-    said = tmp_path / "said"
-    program = stand_in(tmp_path, f"""
-link, other = dial(), dial()
-replies = [hello(link, 0), hello(link, 1), hello(other, 1)]
-open({str(said)!r}, "w").write(json.dumps(replies) + "\\n")
-link.recv(1)""")
-    start("gpu:0:2", SWEEPD_WORKER=program, SWEEPD_NVML="/nowhere")
-    text = wait_until(lambda: said.exists() and said.read_text().endswith("\n") and said.read_text(),
-                      "its replies")
-    first, second, third = json.loads(text)
-    assert first["result"]["ok"] and third["result"]["ok"]
-    assert second["error"]["code"] == CONFLICT
 
 
 # --- memory ---
