@@ -77,6 +77,7 @@ static sw_status write_out(struct fit *f, struct sw_net *net)
 	return rc;
 }
 
+/* Writes the file after the last epoch, while the net is there. */
 static bool on_epoch(void *ctx, const struct sw_epoch *e)
 {
 	struct fit *f = ctx;

@@ -129,6 +129,7 @@ static void line(struct predict *d, const float *z, size_t place)
 	(void)sw_buf_adds(b, "\n");
 }
 
+/* Predicts n rows and appends their lines. */
 static sw_status batch(struct predict *d, size_t n, struct sw_err *err)
 {
 	const struct sw_predictor *p = &d->p;

@@ -18,6 +18,7 @@ static bool is_drawn(const cJSON *v, const cJSON *params)
 	return false;
 }
 
+/* Takes the data set from the lanes' cache, or reads it. */
 static sw_status prepare_data(struct sw_prepared *p, const struct sw_runner *r,
 			      const struct sw_job *j, struct sw_err *err)
 {

@@ -88,6 +88,7 @@ static int complain(const struct rank *r, const char *line)
 	return 1;
 }
 
+/* Reads n bytes of standard input, which is a file in memory. */
 static bool read_whole(void *to, size_t n, off_t from)
 {
 	for (size_t done = 0; done < n;) {
@@ -143,6 +144,7 @@ static void rank_beat(void *comm)
 	sw_comm_beat(comm);
 }
 
+/* Prepares, agrees with the others, and trains. */
 static sw_status rank_work(struct rank *r, struct sw_err *err)
 {
 	const struct sw_train_hooks hooks = {.comm = r->comm};

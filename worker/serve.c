@@ -94,6 +94,7 @@ static int lane_work(struct lane *l)
 	return complain(name, sw_session_why(s));
 }
 
+/* Wakes all lanes, so that each ends. */
 static void wake_all(const struct sw_serve *c)
 {
 	/* the byte is never read, so that the pipe stays readable for every lane */

@@ -176,6 +176,7 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 	return rc;
 }
 
+/* Refuses a trainer for another number of ranks, and a transport that cannot reach the device. */
 static sw_status ranks_check(const struct sw_ops *ops, const struct sw_trainer *trainer,
 			     const struct sw_comm *comm, struct sw_err *err)
 {

@@ -8,6 +8,7 @@ void sw_answers_init(struct sw_answers *a)
 	a->n = a->counted = 0;
 }
 
+/* Appends a line. false: there is no room. */
 static bool add_text(struct sw_answers *a, const char *line)
 {
 	const size_t len = strlen(line);

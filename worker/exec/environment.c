@@ -43,6 +43,7 @@ static void add_entry(struct sw_environment *e, char *entry)
 	e->list[e->n] = NULL;
 }
 
+/* Adds a variable, unless one of that name is there already. */
 static void add_variable(struct sw_environment *e, const char *name, const char *value)
 {
 	const size_t n = strlen(name) + strlen(value) + 2;
@@ -87,6 +88,7 @@ void sw_environment_set_number(struct sw_environment *e, const char *name, uint6
 	sw_environment_set(e, name, text);
 }
 
+/* Adds the variables by which a program finds its trial and its daemon. */
 static void add_ours(struct sw_environment *e, const struct sw_job *job, const struct sw_site *site)
 {
 	char trial[48];
@@ -123,6 +125,7 @@ static void add_devices(struct sw_environment *e, const char *device)
 	add_variable(e, "CUDA_VISIBLE_DEVICES", text);
 }
 
+/* Adds what the worker itself has: PATH, HOME, and whatever the administrator set. */
 static void add_workers(struct sw_environment *e)
 {
 	for (char **at = environ; *at; at++) {

@@ -26,6 +26,7 @@ struct trial {
 
 /* --- one run of it --- */
 
+/* Ends this run of the program, with all that it left. */
 static void end_run(struct trial *t, int64_t patience_us)
 {
 	/* one that forks and forks has no grace */
@@ -34,6 +35,7 @@ static void end_run(struct trial *t, int64_t patience_us)
 	sw_pump_end(&t->reports, patience_us, !forks);
 }
 
+/* Starts a run of the program: the first of the attempt, or another one. */
 static sw_status start(struct trial *t, struct sw_err *err)
 {
 	sw_ranks_reset(&t->ranks);
@@ -59,6 +61,7 @@ static int64_t patience_us(struct trial *t)
 									    : PATIENCE_US;
 }
 
+/* Milliseconds until a limit of `run` is over; 0: one is. */
 static int left_ms(struct trial *t)
 {
 	struct sw_reports *r = &t->reports;
@@ -138,6 +141,7 @@ static void finish_badly(struct sw_session *s, const struct sw_ranks *r)
 		sw_session_finish(s, "FAILED", cause);
 }
 
+/* Ends the trial of a program that was ended for a limit of `run`. */
 static void finish_overdue(struct sw_session *s, const char *overdue, double limit)
 {
 	const bool many = strcmp(overdue, "max_processes") == 0;
@@ -169,6 +173,7 @@ static void finish(const struct trial *t)
 		sw_session_finish(s, "FAILED", "no-metric");
 }
 
+/* Settles the folder first, then tells the daemon the end of the trial. */
 static void conclude(struct trial *t, const struct sw_err *err)
 {
 	struct sw_session *s = t->asked.session;

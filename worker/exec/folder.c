@@ -93,6 +93,7 @@ static bool sync_around(const char *path)
 	return s.code == 0;
 }
 
+/* Syncs all below a folder. */
 static bool sync_all(const char *path)
 {
 	size_t n = 0;
@@ -107,6 +108,7 @@ static bool remove_all(const char *path)
 
 /* --- one folder --- */
 
+/* Is there nothing in the folder? Names that begin with a dot count, but for `.` and `..`. */
 static bool is_empty(const char *path)
 {
 	DIR *dir = opendir(path);

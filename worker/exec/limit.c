@@ -17,6 +17,7 @@ static int64_t left_us(struct sw_limit *l, const cJSON *run, const char *key, in
 	return left;
 }
 
+/* Looks whether the program has more processes than it may. */
 static void count_processes(struct sw_limit *l, const cJSON *run, const struct sw_program *p,
 			    int64_t now_us)
 {

@@ -29,6 +29,7 @@ void sw_output_close(struct sw_output *o)
 	o->fd = -1;
 }
 
+/* Opens the file, which may be there from an earlier attempt. */
 static void open_file(struct sw_output *o)
 {
 	struct stat st;

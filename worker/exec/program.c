@@ -70,6 +70,7 @@ static void ways_close(struct ways *w, int end)
 	close_fd(&w->err[end]);
 }
 
+/* Opens all three, or none. */
 static bool ways_open(struct ways *w)
 {
 	*w = (struct ways){{-1, -1}, {-1, -1}, {-1, -1}};
@@ -127,6 +128,7 @@ static int spawn(pid_t *pid, const char *file, char *const argv[], char *const e
 	return code;
 }
 
+/* Finds the words for what is wrong: mostly it is run.cwd, of which posix_spawn() says nothing. */
 static sw_status cannot_start(struct sw_err *err, const char *file, const char *cwd, int code)
 {
 	struct stat st;

@@ -10,6 +10,7 @@
 #define KILL_US     ((int64_t)10000000) /* then a process that SIGKILL does not end is given up */
 #define PAUSE_MAX   50                  /* milliseconds between two looks at /proc */
 
+/* Reaps what the program's processes left, once a second. */
 static void reap_at_times(struct sw_ranks *r)
 {
 	const int64_t now_us = sw_clock_mono_us();
@@ -81,6 +82,7 @@ static bool wait_gone(struct sw_reports *r, int64_t us, int sig)
 	return true;
 }
 
+/* Microseconds from SIGTERM to SIGKILL. */
 static int64_t grace_us(const struct sw_asked *a)
 {
 	const int64_t us = (int64_t)(sw_json_number(a->job->run, "grace_s", GRACE_S) * 1e6);

@@ -10,6 +10,7 @@ static const struct word {
 	const char *python, *wire;
 } words[] = {{"NaN", "\"nan\""}, {"-Infinity", "\"-inf\""}, {"Infinity", "\"inf\""}};
 
+/* The word that the text begins with, or NULL. */
 static const struct word *word_at(const char *text, size_t left)
 {
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -43,6 +44,7 @@ static sw_status add_translated(struct sw_buf *b, const char *line, size_t len)
 	return b->failed;
 }
 
+/* Parses a line as JSON; one that fails for a word of Python is translated and tried again. */
 static sw_status parse(cJSON **out, const char *line, size_t len)
 {
 	struct sw_buf b;
@@ -58,6 +60,7 @@ static sw_status parse(cJSON **out, const char *line, size_t len)
 	return rc;
 }
 
+/* Is it one of the wire's words for a number that JSON has none for? */
 static bool is_word(const cJSON *v)
 {
 	return cJSON_IsString(v) &&

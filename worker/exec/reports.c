@@ -25,6 +25,7 @@ void sw_reports_begin(struct sw_reports *r)
 
 /* --- answers --- */
 
+/* Sends an answer at once, as far as the socket takes it. */
 static void say(struct sw_reports *r, const char *line)
 {
 	sw_answers_add(&r->answers, line);
@@ -52,6 +53,7 @@ static void say_object(struct sw_reports *r, const char *decision, const char *k
 	sw_buf_fini(&b);
 }
 
+/* Says how the trial ends: it pauses, it stops, or its report was refused. */
 static void say_end(struct sw_reports *r)
 {
 	const char *why = sw_session_dropped(r->asked->session);
@@ -217,6 +219,7 @@ static void take_line(struct sw_reports *r, const char *line, size_t len, bool s
 
 /* --- lines --- */
 
+/* Takes the lines of the socket: each is a report, and the next is not read before its answer. */
 static void take_socket(struct sw_reports *r)
 {
 	char *line;
@@ -240,6 +243,7 @@ bool sw_reports_may_print(const struct sw_reports *r)
 			     !r->asked->going));
 }
 
+/* Takes the lines of stdout: all are kept, those that begin with a brace may be reports. */
 static void take_stdout(struct sw_reports *r)
 {
 	char *line;

@@ -272,6 +272,7 @@ sw_status sw_checkpoint_check(int fd, struct sw_checkpoint_head *out, struct sw_
 	return rc;
 }
 
+/* Checks the file, whether it fits the net, and loads it. */
 static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_checkpoint_id *id,
 			   struct sw_err *err)
 {

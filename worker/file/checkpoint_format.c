@@ -120,6 +120,7 @@ static uint64_t width(const struct sw_op *op, const struct sw_shape *s)
 	return op->kind == SW_OP_LINEAR && s->kind == SW_SHAPE_TOKENS ? s->d : sw_shape_count(s);
 }
 
+/* A double by its bits, so that it comes back the same. */
 static uint64_t of_double(double v)
 {
 	uint64_t bits;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Names a tensor after its layer, or after its operation where that has none. */
 static void name(struct sw_checkpoint_tensor *t, const struct sw_op *op, size_t number,
 		 const char *last)
 {

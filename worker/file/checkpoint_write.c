@@ -67,6 +67,7 @@ static int put_tensors(struct file *f, const struct sw_model *m, const float *se
 	return code;
 }
 
+/* Writes a tensor set of the device. *code: 0 or an errno. */
 static sw_status put_set(struct file *f, const struct sw_net *net, size_t set, int *code)
 {
 	const sw_status rc = sw_net_set_download(net, set, f->set);
@@ -93,6 +94,7 @@ static int put_statistics(struct file *f, const struct sw_model *m, const float 
 	return code;
 }
 
+/* Writes the running statistics of the device. *code: 0 or an errno. */
 static sw_status put_running(struct file *f, const struct sw_net *net, int *code)
 {
 	float *running = sw_malloc(net->model->running_n * sizeof *running);

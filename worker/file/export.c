@@ -48,6 +48,7 @@ static void describe(struct export *x, struct sw_jw *w, const char *name, const 
 	x->at += bytes;
 }
 
+/* Reads line i of the tensor table. *n: its floats. */
 static sw_status table(const struct export *x, uint32_t i, struct sw_checkpoint_tensor *t,
 		       uint64_t *n, struct sw_err *err)
 {
@@ -227,6 +228,7 @@ static sw_status export_put(const struct export *x, const void *bytes, size_t n,
 	return SW_OK;
 }
 
+/* Copies n bytes of the checkpoint, from an offset on. */
 static sw_status copy(const struct export *x, uint64_t from, uint64_t n, struct sw_err *err)
 {
 	sw_status rc = SW_OK;

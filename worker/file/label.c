@@ -10,6 +10,7 @@ struct label {
 	struct sw_jw w, v;
 };
 
+/* Begins the text of a value. */
 static struct sw_jw *label_begin(struct label *c)
 {
 	sw_buf_clear(&c->one);
@@ -17,6 +18,7 @@ static struct sw_jw *label_begin(struct label *c)
 	return &c->v;
 }
 
+/* Ends it, as the string of a key. */
 static void end(struct label *c, const char *key)
 {
 	if (c->one.failed != SW_OK)
@@ -63,6 +65,7 @@ static void write_list(struct sw_jw *w, const cJSON *list, const cJSON *params)
 	sw_jw_arr_end(w);
 }
 
+/* Writes the list of layers, as a preset unfolds and parameters say. */
 static sw_status write_model(struct label *c, const cJSON *model, const cJSON *params, bool images,
 			     struct sw_err *err)
 {
@@ -109,6 +112,7 @@ static void write_input(struct label *c, const struct sw_data *data, const struc
 	end(c, "input");
 }
 
+/* Writes what the model predicts. */
 static void write_output(struct label *c, const struct sw_data *data)
 {
 	struct sw_jw *w = label_begin(c);
@@ -121,6 +125,7 @@ static void write_output(struct label *c, const struct sw_data *data)
 	end(c, "output");
 }
 
+/* Writes the options of the data set that a prediction needs. */
 static void write_dataset(struct label *c, const struct sw_data *data, const struct sw_dataset *set)
 {
 	struct sw_jw *w = label_begin(c);
@@ -137,6 +142,7 @@ static void write_dataset(struct label *c, const struct sw_data *data, const str
 	end(c, "dataset");
 }
 
+/* Writes the lists that the data set has. */
 static void write_about(struct label *c, const struct sw_data_about *about)
 {
 	const struct {

@@ -13,6 +13,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "floats of a file need swapping");
 
+/* Reads n bytes at an offset. */
 static sw_status read_at(const struct sw_safetensors *s, void *out, size_t n, uint64_t offset,
 			 struct sw_err *err)
 {

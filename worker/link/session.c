@@ -133,6 +133,7 @@ static void wait_round(struct sw_session *s, int64_t since)
 	wait_round_with(s, NULL, 0, WAIT_MS, since);
 }
 
+/* Asks for a trial; a job that the machine could not begin is given back with it. */
 static void next_request(struct sw_session *s)
 {
 	struct sw_buf params;
