@@ -9,7 +9,7 @@ import pytest
 
 from checkpoints import curve, log, undisturbed
 from gangs import Machine, lead, long, ranks, shared
-from harness import alive, wait_until
+from harness import Daemon, alive, wait_until
 
 SILENT_S = 2
 MOMENTS = int(os.environ.get("SWEEPD_GANG_MOMENTS", "2"))  # of each rank and signal; 8: about 30 in all
@@ -35,14 +35,22 @@ def check_again(client, sweep, whole):
     return first
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """whole(stages): the curve that nobody disturbs, trained once for all ranks and signals."""
+    daemon = Daemon(tmp_path_factory.mktemp("whole"), "cpu:2").start()
+    curves = {n: undisturbed(daemon.client(), {**shared(long(), stages=n), "run_cap": 2}, 2)[1] for n in (1, 2)}
+    daemon.stop()
+    return curves.get
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("rank", [0, 1])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
-def test_rank_lost_at_any_moment_ends_the_attempt_and_the_next_has_the_same_curve(start, rank, how):
+def test_rank_lost_at_any_moment_ends_the_attempt_and_the_next_has_the_same_curve(start, whole, rank, how):
     rng = random.Random(rank * 2 + (how == signal.SIGKILL))
     daemon = start("cpu:2", SWEEPD_COMM_SILENT_MS=str(SILENT_S * 1000))
     client = daemon.client()
-    whole = {n: undisturbed(client, {**shared(long(), stages=n), "run_cap": 2}, 2)[1] for n in (1, 2)}
     machine = Machine(daemon, client)
     for moment in range(MOMENTS):
         stages = [2, 1, 1, 2][moment % 4]
@@ -53,7 +61,7 @@ def test_rank_lost_at_any_moment_ends_the_attempt_and_the_next_has_the_same_curv
         time.sleep(rng.uniform(0, 0.02))
         took = strike(client, sweep, pids, rank, how)
         assert took < SILENT_S + 4, took
-        first = check_again(client, sweep, whole[stages])
+        first = check_again(client, sweep, whole(stages))
         lines = [line for line in log(client, sweep, 1) if line.startswith("lost: ")]
         if rank == 1:
             assert len(lines) == 1, lines
