@@ -52,11 +52,6 @@ bool sw_op_in_place(const struct sw_op *op, bool train)
 	return sw_op_back_in_place(op) && !(train && sw_op_keeps_x(op));
 }
 
-bool sw_op_passes(const struct sw_op *op, bool train)
-{
-	return op->kind == SW_OP_FLATTEN || op->fused || (op->kind == SW_OP_DROPOUT && !train);
-}
-
 bool sw_op_saves(const struct sw_op *op, bool train, size_t *row, size_t *fixed)
 {
 	const size_t to = SW_OPS_ALIGN / sizeof(float);
@@ -101,20 +96,6 @@ size_t sw_op_products(const struct sw_op *op, const struct sw_ops *ops, enum sw_
 		return ops->linear_products(p, sw_op_rows(&op->from, rows), sw_op_width(&op->from),
 					    sw_op_width(&op->to));
 	return op->kind == SW_OP_CONV2D ? ops->conv2d_products(p, &conv) : 0;
-}
-
-size_t sw_op_rows(const struct sw_shape *s, size_t rows)
-{
-	size_t out;
-
-	if (s->kind != SW_SHAPE_TOKENS)
-		return rows;
-	return __builtin_mul_overflow(rows, s->t, &out) ? SIZE_MAX : out;
-}
-
-size_t sw_op_width(const struct sw_shape *s)
-{
-	return s->kind == SW_SHAPE_TOKENS ? s->d : sw_shape_count(s);
 }
 
 struct sw_conv sw_op_conv(const struct sw_op *op, size_t rows)

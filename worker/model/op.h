@@ -73,7 +73,10 @@ bool sw_op_keeps_y(const struct sw_op *op);
 bool sw_op_back_in_place(const struct sw_op *op);
 bool sw_op_in_place(const struct sw_op *op, bool train);
 /* Passes its value on as it is: fused relu, flatten, and in evaluation dropout. */
-bool sw_op_passes(const struct sw_op *op, bool train);
+static inline bool sw_op_passes(const struct sw_op *op, bool train)
+{
+	return op->kind == SW_OP_FLATTEN || op->fused || (op->kind == SW_OP_DROPOUT && !train);
+}
 
 /* Floats that it keeps for its backward pass, or needs beside y: *row for each row and *fixed
  * whatever the rows. False: none. */
@@ -85,9 +88,21 @@ size_t sw_op_work(const struct sw_op *op, const struct sw_ops *ops, size_t rows,
 size_t sw_op_products(const struct sw_op *op, const struct sw_ops *ops, enum sw_precision p,
 		      size_t rows);
 
-/* Rows and width of a product or a norm: each token is a row. */
-size_t sw_op_rows(const struct sw_shape *s, size_t rows);
-size_t sw_op_width(const struct sw_shape *s);
+/* Rows and width of a product or a norm: each token is a row. SIZE_MAX: too many to address. */
+static inline size_t sw_op_rows(const struct sw_shape *s, size_t rows)
+{
+	size_t out;
+
+	if (s->kind != SW_SHAPE_TOKENS)
+		return rows;
+	return __builtin_mul_overflow(rows, s->t, &out) ? SIZE_MAX : out;
+}
+
+static inline size_t sw_op_width(const struct sw_shape *s)
+{
+	return s->kind == SW_SHAPE_TOKENS ? s->d : sw_shape_count(s);
+}
+
 /* The shapes that kernels take, for rows rows. */
 struct sw_conv sw_op_conv(const struct sw_op *op, size_t rows);
 struct sw_window sw_op_window(const struct sw_op *op, size_t rows);

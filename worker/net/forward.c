@@ -173,6 +173,9 @@ sw_status sw_net_forward(const struct sw_net_pass *p)
 
 	for (size_t i = 0; rc == SW_OK && i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
+
+		if (sw_op_passes(op, p->train))
+			continue;
 		const struct call c = {.p = p,
 				       .net = net,
 				       .op = op,
@@ -184,8 +187,6 @@ sw_status sw_net_forward(const struct sw_net_pass *p)
 				       .y = sw_net_buffer(p, sw_net_plan(p)->value[i + 1]),
 				       .saved = sw_net_buffer(p, sw_net_plan(p)->saved[i])};
 
-		if (sw_op_passes(op, p->train))
-			continue;
 		sw_beat(); /* on a CPU one operation may take seconds */
 		rc = forward_of[op->kind](&c);
 		if (rc == SW_UNSUPPORTED)
