@@ -140,14 +140,6 @@ def test_leases_that_end_together_are_ended_over_several_turns(daemon, client):
     assert len(ended) == 2500 and together <= 1000
 
 
-def test_trial_asked_for_on_one_connection_is_told_on_another(daemon, client):
-    sweep = client.submit(driven(run_cap=1))
-    with daemon.client() as other:
-        t, = other.ask(sweep)
-    assert client.ask(sweep) == []
-    assert client.tell(sweep, t, metrics={"loss": 1}) == "COMPLETED"
-
-
 def test_sweep_with_a_trainer_is_not_driven_by_asking(start):
     from harness import trained
     client = start("none").client()

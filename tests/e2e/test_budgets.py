@@ -15,21 +15,6 @@ def ended(client, sweep):
 
 # --- time ---
 
-def test_time_budget_ends_the_sweep_with_its_cause_and_cancels_what_runs(client):
-    sweep = client.submit(driven(time_budget_s=0.5))
-    one, two = client.ask(sweep, 2)
-    client.tell(sweep, one, metrics={"loss": 1})
-    got = ended(client, sweep)
-    assert got["cause"] == "time budget of 0.5 s is spent"
-    assert got["budget"]["time_s"] == 0.5 and got["budget"]["time_used_s"] >= 0.5
-    states = {t["trial"]: (t["state"], t["cause"]) for t in client.trials(sweep)}
-    assert states == {1: ("COMPLETED", None), 2: ("CANCELLED", "sweep-ended")}
-    assert client.report(sweep, two, 1, 1, loss=1) == "stop"
-    assert client.ask(sweep) == []
-    row, = client.call("sweep.list")["sweeps"]
-    assert row["cause"] == "time budget of 0.5 s is spent"
-
-
 def test_cause_of_the_end_is_shown_by_show_ls_and_watch(daemon, client):
     sweep = client.submit(driven(metric={"name": "loss", "target": 0.5}))
     t, = client.ask(sweep)
@@ -74,27 +59,6 @@ def test_budget_that_is_none_is_refused(client, key, value):
 
 
 # --- target ---
-
-@pytest.mark.parametrize("goal, target, values, by", [
-    ("minimize", 0.1, [0.5, 0.2, 0.1, 0.05], 3),
-    ("maximize", 0.9, [0.5, 0.95, 0.99], 2),
-])
-def test_target_lets_running_trials_finish_and_ends_the_sweep(client, goal, target, values, by):
-    sweep = client.submit(driven(metric={"name": "loss", "goal": goal, "target": target}))
-    handed = client.ask(sweep, len(values) + 1)
-    late = handed.pop()
-    for t, value in zip(handed[:by], values):
-        client.report(sweep, t, 1, 1, loss=value)
-    assert client.ask(sweep) == [], "the target is reached: nothing new"
-    assert client.sweep(sweep)["cause"] == f"about to end: target {target:g} reached by trial {by}"
-    assert client.sweep(sweep)["state"] == "RUNNING"
-    for t in handed:
-        client.tell(sweep, t)
-    client.tell(sweep, late, metrics={"loss": 0.5})
-    got = ended(client, sweep)
-    assert got["cause"] == f"target {target:g} reached by trial {by}"
-    assert got["target"] == target
-
 
 def test_target_cancels_what_waits(client):
     sweep = client.submit(driven(metric={"name": "loss", "target": 0.1}, max_concurrent=1))

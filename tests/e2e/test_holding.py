@@ -21,24 +21,6 @@ def attempts(client, sweep, trial=1):
 
 # --- connections ---
 
-def test_connection_that_holds_a_trial_is_not_cut_for_idleness(hasty):
-    client, idle = hasty.client(), hasty.client()
-    sweep = client.submit(driven(run_cap=1))
-    t, = client.ask(sweep)
-    idle.call("daemon.info")
-    wait_until(idle.closed, "the end of the idle connection")
-    assert not client.closed()
-    assert client.report(sweep, t, 1, 1, loss=1) == "continue"
-    assert client.tell(sweep, t) == "COMPLETED"
-
-
-def test_connection_that_held_a_trial_is_idle_after_its_end(hasty):
-    client = hasty.client()
-    sweep = client.submit(driven(run_cap=1))
-    client.tell(sweep, client.ask(sweep)[0], metrics={"loss": 1})
-    wait_until(client.closed, "the end of the idle connection")
-
-
 def test_trial_whose_client_was_killed_ends_with_the_sweep(hasty):
     """Two clients share a sweep, one dies: the other ends it."""
     client, dying = hasty.client(), hasty.client()
@@ -205,6 +187,3 @@ def test_ask_that_waits_gets_a_suggestion_when_there_is_work(daemon, client):
         if not answer["trials"]:
             assert answer["reason"] in ("waiting", "done")
     assert seen == set(range(1, 13))
-
-
-# --- stored first ---

@@ -75,17 +75,6 @@ def test_watch_shows_a_snapshot_then_each_change_and_the_end(daemon, client, res
         k: ("COMPLETED", k) for k in (1, 2, 3)}
 
 
-def test_running_trials_of_a_cancelled_sweep_free_their_slots(start):
-    client = start("cpu:2").client()
-    sweep = client.submit(trained(epochs=100000, run_cap=4))
-    wait_until(lambda: [s["state"] for s in client.slots()] == ["BUSY", "BUSY"], "two busy slots")
-    client.call("sweep.cancel", sweep=sweep)
-    wait_until(lambda: [s["state"] for s in client.slots()] == ["IDLE", "IDLE"], "free slots")
-    assert {t["state"] for t in client.trials(sweep)} == {"CANCELLED"}
-    after = client.submit(trained(epochs=2, run_cap=3))
-    assert client.wait_sweep(after)["state"] == "COMPLETED"
-
-
 def test_running_trial_cancelled_alone_frees_its_slot_for_the_next(start):
     client = start("cpu:1").client()
     sweep = client.submit(trained(epochs=100000, run_cap=2))
