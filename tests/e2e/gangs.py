@@ -79,7 +79,9 @@ class Machine:
         pid = self.daemon.process.pid
         workers = [s["pid"] for s in self.client.slots() if s["pid"]]
         return {"children": [children(w) for w in workers],
-                "shared": sum("sweepd" in name and "fake" not in name for name in os.listdir("/dev/shm")),
+                # folders are those of tests beside this one
+                "shared": sum("sweepd" in f.name and "fake" not in f.name and f.is_file()
+                              for f in os.scandir("/dev/shm")),
                 "mapped": sum(maps(w) for w in workers),
                 "files": len(os.listdir(f"/proc/{pid}/fd")),
                 "files of workers": [len(os.listdir(f"/proc/{w}/fd")) for w in workers],

@@ -1,5 +1,5 @@
-/* worker/comm/comm_exchange.c — between two ranks: pieces go both ways at once; beside sums that have
- * begun, only with a rank of another group. */
+/* worker/comm/comm_exchange.c — between two ranks: pieces go both ways at once; beside sums that
+ * have begun, only with a rank of another group. */
 #include "worker/comm/comm_internal.h"
 #include "worker/comm/nccl.h"
 #include <assert.h>
