@@ -109,6 +109,8 @@ FAULTS = [
      "sw_room_gpu(s, s->lost_rank)", "sw_room_gpu(s, 0)"),
     ("a rank that its trial has not is looked for", "slot/losses.c", "losses_story",
      "w = s->worker; for", "return NULL; for"),
+    ("what a worker said before its end is not read", "slot/supervisor.c", "losses_story",
+     "if (!waits || sw_room_gpu(s, 1) == NULL)", "if (true)"),
     ("the trial is blamed beside its GPU", "slot/supervisor.c", "losses_story",
      "blamed && out == NULL", "blamed"),
     ("a GPU is lost without a trial, which counts", "slot/supervisor.c", "losses_story",
