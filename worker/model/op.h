@@ -89,18 +89,18 @@ size_t sw_op_products(const struct sw_op *op, const struct sw_ops *ops, enum sw_
 		      size_t rows);
 
 /* Rows and width of a product or a norm: each token is a row. SIZE_MAX: too many to address. */
-static inline size_t sw_op_rows(const struct sw_shape *s, size_t rows)
+static inline size_t sw_op_rows(const struct sw_shape *shape, size_t rows)
 {
 	size_t out;
 
-	if (s->kind != SW_SHAPE_TOKENS)
+	if (shape->kind != SW_SHAPE_TOKENS)
 		return rows;
-	return __builtin_mul_overflow(rows, s->t, &out) ? SIZE_MAX : out;
+	return __builtin_mul_overflow(rows, shape->t, &out) ? SIZE_MAX : out;
 }
 
-static inline size_t sw_op_width(const struct sw_shape *s)
+static inline size_t sw_op_width(const struct sw_shape *shape)
 {
-	return s->kind == SW_SHAPE_TOKENS ? s->d : sw_shape_count(s);
+	return shape->kind == SW_SHAPE_TOKENS ? shape->d : sw_shape_count(shape);
 }
 
 /* The shapes that kernels take, for rows rows. */
