@@ -68,10 +68,11 @@ static void make_again(struct sw_verify *v, uint64_t known, struct sw_event *e)
 	e->suggestion = &v->made;
 }
 
-/* Are its suggestions from this program's samplers, so that they can be made again? */
+/* Are its suggestions of a version that this program's samplers can make again? */
 static bool can_suggest(const struct sw_verify *v)
 {
-	return v->replay.sampler_version == SW_SAMPLER_VERSION;
+	return v->replay.sampler_version >= SW_SAMPLER_OLDEST &&
+	       v->replay.sampler_version <= SW_SAMPLER_VERSION;
 }
 
 void sw_verify_suggest(struct sw_replay *r, struct sw_event *e)

@@ -248,6 +248,7 @@ struct sw_bayes_model {
 	const struct sw_bayes_cube *cube;
 	struct sw_gp *gp;
 	bool warped;         /* its process may be */
+	bool inward;         /* its best is not believed to be at the ends: bayes_climb.c */
 	struct sw_outcome o; /* of the rows that it knows */
 	double best;         /* z to improve on: the least mean at a row, told or believed */
 	size_t n, told, cap; /* rows: told, then pending */
@@ -313,7 +314,8 @@ SW_NODISCARD sw_status sw_bayes_search_run(struct sw_bayes_search *s,
 void sw_bayes_posterior(const struct sw_outcome *o, double z, double var, double *mean, double *sd);
 /* ---- bayes_climb.c ---- */
 
-/* Adds -log EI at x: double[n][d] to value[n]; mean[n], var[n] are for scratch. */
+/* Adds -log EI at x: double[n][d], and what m->inward takes from it, to value[n]; mean[n], var[n]
+ * are for scratch. */
 SW_NODISCARD sw_status sw_bayes_rate(const struct sw_bayes_model *m, const double *x, size_t n,
 				     double *mean, double *var, double *value);
 /* Ascends from x, whose value is *value, over the smooth coordinates (relaxed: over all that are no
@@ -321,7 +323,7 @@ SW_NODISCARD sw_status sw_bayes_rate(const struct sw_bayes_model *m, const doubl
 SW_NODISCARD sw_status sw_bayes_climb(const struct sw_bayes_search *s,
 				      const struct sw_bayes_model *m, bool relaxed, double *x,
 				      double *value);
-/* -log EI at x, and its gradient unless that is NULL. */
+/* -log EI alone at x, and its gradient unless that is NULL. */
 double sw_bayes_minus_log_ei(const struct sw_bayes_model *m, const double *x, double *grad);
 
 /* ---- bayes_levels.c ---- */
@@ -337,8 +339,9 @@ struct sw_bayes_step {
 	struct sw_bayes_search search;
 };
 
+/* inward: of its models. */
 SW_NODISCARD sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
-					  uint64_t seed);
+					  uint64_t seed, bool inward);
 void sw_bayes_step_fini(struct sw_bayes_step *s);
 void sw_bayes_step_drop(struct sw_bayes_step *s); /* the caches */
 /* The point for trial `trial`; memory moves on, also when it fails. Needs a row that is not bad.

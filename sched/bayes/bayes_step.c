@@ -111,12 +111,14 @@ sw_status sw_bayes_step_several(struct sw_bayes_step *s, struct sw_bayes_several
 }
 
 sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
-			     uint64_t seed)
+			     uint64_t seed, bool inward)
 {
 	sw_status rc = sw_bayes_search_init(&s->search, cube, seed);
 
-	for (int i = 0; rc == SW_OK && i < BAYES_MODEL_N; i++)
+	for (int i = 0; rc == SW_OK && i < BAYES_MODEL_N; i++) {
 		rc = sw_bayes_model_init(&s->model[i], (enum sw_bayes_model_id)i, cube);
+		s->model[i].inward = inward;
+	}
 	return rc;
 }
 

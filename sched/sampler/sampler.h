@@ -23,8 +23,10 @@
 #include <stdint.h>
 
 /* Raised whenever a sampler suggests otherwise than before from the same trials: it is stored with
- * each sweep, and a replay compares suggestions of its own version alone. */
-#define SW_SAMPLER_VERSION 7
+ * each sweep, which keeps to it. SW_SAMPLER_OLDEST and those after it can still be made, so a
+ * replay compares their suggestions. */
+#define SW_SAMPLER_VERSION 8
+#define SW_SAMPLER_OLDEST  7
 
 #define SW_SAMPLER_LEVELS_MAX 64
 
