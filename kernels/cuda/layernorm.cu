@@ -144,8 +144,8 @@ static sw_status columns(struct sw_queue *q, const float *x, const float *mean, 
 }
 
 /* x, dy, dx: float[R][D], dx perhaps dy; gamma: float[D]; mean, rstd: float[R]; a warp a row, of
- * `quads` quads. With h = (x - mean) rstd and e = dy gamma: dx = rstd (e - mean(e) - h mean(e
- * h)) */
+ * `quads` quads. With h = (x - mean) rstd and e = dy gamma:
+ *   dx = rstd (e - mean(e) - h mean(e h)) */
 static __global__ void layernorm_backward_kernel(const float *x, const float *gamma,
 						 const float *mean, const float *rstd,
 						 const float *dy, float *dx, size_t R, size_t D,

@@ -13,10 +13,10 @@
  * 1. r reads what w wrote of chunk k: its acquire load saw a release store that came after the
  *    writes.
  * 2. w writes a cell or a ticket again only when its readers are done: w has seen read > k
- * (acquire)
- *    in each lane whose chunk k used it, and all reads came before those release stores. Cell s is
- *    taken from w's set of free cells, and returns there only then. Ticket k % COMM_CELLS is free
- *    then, too: if chunk k - COMM_CELLS of the lane still held a cell, all cells would be taken.
+ *    (acquire) in each lane whose chunk k used it, and all reads came before those release stores.
+ *    Cell s is taken from w's set of free cells, and returns there only then. Ticket k % COMM_CELLS
+ *    is free then, too: if chunk k - COMM_CELLS of the lane still held a cell, all cells would be
+ *    taken.
  * 3. No wake-up is missed. A rank that changes published or read increments the bell of each rank
  *    that may wait for it, then looks whether that one sleeps. A rank that waits loads its bell,
  *    looks for what it needs, says that it sleeps, and FUTEX_WAIT compares the bell with that load.

@@ -46,9 +46,8 @@ struct sw_plan {
 	struct sw_buffer buffer[SW_MODEL_MAX_BUFFERS];
 	size_t buffers_n;
 	uint16_t value[SW_MODEL_MAX_OPS + 1]; /* the buffer of each value */
-	uint16_t saved
-		/* statistics, argmax, probabilities, a linear layer's `kept`; or SW_NO_BUFFER */
-		[SW_MODEL_MAX_OPS];
+	/* statistics, argmax, probabilities, a linear layer's `kept`; or SW_NO_BUFFER */
+	uint16_t saved[SW_MODEL_MAX_OPS];
 	uint16_t length, index; /* tokens of a row that count; rows to gather */
 };
 

@@ -2,21 +2,32 @@
  * worker/net/net.h — a model with its memory on a device: trained step by step, and evaluated.
  *
  *   sw_net_create           takes the memory and makes the first weights
- *   sw_net_state_share      several ranks: all have rank 0's state, which may be a checkpoint's
+ *   sw_net_set_upload, sw_net_running_upload
+ *                           rank 0: a checkpoint's state
+ *   sw_net_state_share      several ranks: all get rank 0's state
  *   for each epoch:
- *     sw_net_go             rank 0 says whether there is one more
- *     sw_net_order          in which order its rows are trained
- *     sw_net_metrics_zero, sw_net_train until no row is left, sw_net_metrics
+ *     net->epoch = e, sw_net_order, sw_net_metrics_zero
+ *     sw_net_go, sw_net_train
+ *                           until no row is left: rank 0 says whether the next batch is trained on
+ *     sw_net_metrics, sw_net_bubble
  *     sw_net_running_share  all evaluate with rank 0's running statistics
- *     sw_net_metrics_zero, sw_net_eval over the rows of sw_net_eval_share, sw_net_metrics,
- *     sw_net_macro_f1
- *     sw_net_best_take      keeps the weights, if the epoch is the best so far
- *   sw_net_set_download, sw_net_running_download
- *                           between two steps: what a checkpoint holds
+ *     sw_net_metrics_zero, sw_net_eval_share, sw_net_eval_rows, sw_net_eval until no row is left
+ *     sw_net_go             rank 0 may have stopped meanwhile
+ *     sw_net_metrics, sw_net_macro_f1
+ *     sw_net_best_take      rank 0: if the caller finds the epoch the best so far
+ *     sw_net_set_download, sw_net_running_download
+ *                           rank 0, here or between two steps: what a checkpoint holds
+ *     sw_net_go             rank 0 says whether they go on
  *   sw_net_destroy
  *
  * What always holds:
+ * Order    All ranks make these calls in this order, but for those of rank 0 alone. Without a
+ *          pipeline they may evaluate in different batches.
  * Memory   One arena in two pieces (worker/model/layout.h), taken in create, given back in destroy.
+ *          The first keeps weights, optimizer state, gradients, running statistics, metrics, the
+ *          order and the feed; the second holds what a part goes through. step, seed and best are
+ *          the host's. `data` is the same in all calls, and outlives the net: train and eval begin
+ *          to fetch the next batch.
  * Parts    A step's rows go through the device in parts of at.micro rows. Gradients add up, and the
  *          optimizer steps once: the sums are those of the whole batch in another order.
  * Bits     The same seed, data and at.micro give the same weights, whether steps are calls or
@@ -27,7 +38,8 @@
  *
  * Several ranks (trainer->ranks), which have a comm: each has all weights and takes at.share rows
  * of a step, in rank order. The gradients are summed in this order while the backward pass goes on.
- * So the weights have the bits of one net with micro_batch = at.share, on every rank.
+ * So the weights have the same bits on every rank: those of one net with micro_batch = at.share, if
+ * at.micro is at.share on all ranks, and of ranks on devices there are no more than two (nccl.h).
  *
  * A pipeline (trainer->stages): the rows of one of trainer->ranks go through as many nets, each
  * with some of the model's operations (worker/model/stages.h). Rank d * stages + s is stage s. Its
@@ -40,11 +52,12 @@
  *          second piece is taken, and the step begins again, from the metrics that were before it.
  *          (Running statistics of batch norms then take the rows that had gone through once more.)
  *          If other ranks have a part of the step's sum already, or the net is a pipeline's, it is
- *          an error.
+ *          an error. In an evaluation SW_NOMEM is the caller's: sw_net_shrink, sw_net_metrics_zero,
+ *          and all rows again, in batches of the new at.eval_batch; in a pipeline it is the end.
  * Batch norms   take the statistics of a part; with trainer->sync_batchnorm those of all rows of
  *          the step: the sums go between the ranks in mid-pass, forward and backward. Then a rank's
- *          rows are one part, too little memory for it is SW_NOMEM, and a rank without rows makes a
- *          pass of none.
+ *          rows are one part, too little memory for it is SW_NOMEM, a rank without rows makes a
+ *          pass of none, and the bits are not those of one net.
  * Clipping   In a pipeline the norm's sum has another order than in one net.
  * Graphs   If the backend has them, the step on a whole batch is made by calls once, then recorded,
  *          and given again as one call; so are at.steps of them in a row, if so many are left. The
@@ -52,6 +65,10 @@
  *          is calls, and the next one tries again: SW_NET_GRAPH_TRIES times in a trial. With a comm
  *          all steps are calls, unless the ranks are on devices: then one step is a graph, its sums
  *          in it, on all ranks or on none.
+ *          Recordings are void when the second piece is taken anew, or a graph says SW_NOMEM as it
+ *          starts: then come calls once, and a new recording; with a comm the latter is an error.
+ *          They hold the seed, the trainer's numbers and data's addresses: so a checkpoint is read,
+ *          and sw_net_state_share called, before the first step.
  */
 #ifndef SW_WORKER_NET_NET_H
 #define SW_WORKER_NET_NET_H
@@ -65,7 +82,8 @@
 
 #define SW_NET_GRAPH_TRIES 3
 
-/* best.c: the best epoch so far by the metric of the sweep. */
+/* best.c: the best epoch so far by the metric of the sweep, for checkpoints alone: it is rank 0's,
+ * not shared, and its weights are not put back into the net. */
 struct sw_net_best {
 	uint64_t epoch; /* 0: none */
 	uint64_t step;  /* optimizer steps made then */
@@ -113,9 +131,9 @@ struct sw_net {
 	uint64_t seed;
 	uint64_t step;             /* optimizer steps made */
 	uint64_t epoch;            /* that is trained now, for augmentation: the loop's to set */
-	uint64_t steps_per_epoch;  /* for schedules */
-	double best_loss;          /* of the epochs so far, for patience */
-	uint64_t stale;            /* epochs since it was reached */
+	uint64_t steps_per_epoch;  /* for schedules; from create */
+	double best_loss;          /* of the epochs so far, for patience: the loop's to set */
+	uint64_t stale;            /* epochs since it was reached: the loop's, too */
 	size_t order_n, order_cap; /* rows of the epoch's order, and at most */
 	unsigned oom_events;       /* how often at.micro was halved because memory was short */
 	bool no_counts;            /* the backend counts no classes: there is no F1 */
@@ -153,19 +171,21 @@ SW_NODISCARD sw_status sw_net_running_upload(struct sw_net *net, const float *ho
 SW_NODISCARD sw_status sw_net_go(struct sw_net *net, bool *on);
 
 /* Rank 0's running statistics become all ranks', or those of its pipeline's stages; and all of its
- * state, with *epoch, a number that goes with it. Nothing without comm. SW_NOMEM; what the backend
- * or comm says. */
+ * state, with *epoch, a number that goes with it. All ranks call these. Nothing without comm.
+ * SW_NOMEM; what the backend or comm says. */
 SW_NODISCARD sw_status sw_net_running_share(struct sw_net *net);
 SW_NODISCARD sw_status sw_net_state_share(struct sw_net *net, uint64_t *epoch);
 
-/* The net as it is now is the best so far. SW_NOMEM, or what the backend says: none is known then.
- * Cost: a download of the weights. */
+/* The net as it is now becomes the best so far: the caller has compared. Of a pipeline rank 0 calls
+ * it, while the others are in sw_net_go. SW_NOMEM, or what the backend or comm says: none is known
+ * then. Cost: a download of the weights. */
 SW_NODISCARD sw_status sw_net_best_take(struct sw_net *net, uint64_t epoch, double value);
 
-/* The order of the coming epoch: int32[rows], at most data->train.rows; copied to the device. */
+/* The order of the coming epoch: int32[rows], at most data->train.rows, else SW_INVALID; copied. */
 SW_NODISCARD sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows);
 /* Steps on the order's rows from first on, a multiple of at.batch: one, on at.batch rows or those
- * that are left, or as many as a graph holds. *next: the first row that had none. */
+ * that are left, or as many as a graph holds. *next: the first row that had none.
+ * SW_INVALID: first is no such multiple, or no row is left. */
 SW_NODISCARD sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first,
 				    size_t *next);
 /* The gradients of the rows order[first .. first + rows), rows <= at.batch, left in the arena at
@@ -190,12 +210,14 @@ SW_NODISCARD sw_status sw_net_eval(struct sw_net *net, const struct sw_data *dat
 				   size_t rows);
 /* Halves the micro-batch of a net that has its arena, and gives back what that needs no more: a
  * step does so itself. eval_batch may be smaller then.
- * SW_NOMEM: it is 1, or not even for that there is memory; then the net can only be destroyed. */
+ * SW_NOMEM: it is 1, or trainer->sync_batchnorm is set, or there is not even memory for less; then
+ * the net can only be destroyed. */
 SW_NODISCARD sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data);
 /* The output of the last evaluation: float[its rows][outputs]; backend memory. */
 const float *sw_net_output(const struct sw_net *net);
 SW_NODISCARD sw_status sw_net_metrics_zero(struct sw_net *net);
-/* Of all ranks together, as are the classes' counts; the last stages alone have some. */
+/* Of all ranks together, as are the classes' counts: all call these two. The last stages alone have
+ * some. */
 SW_NODISCARD sw_status sw_net_metrics(struct sw_net *net, struct sw_metrics *out); /* waits */
 /* The mean of the classes' F1 over the rows evaluated; classes that no row has and none was taken
  * for are left out. NaN where there is none (no_counts). Waits. */
