@@ -46,11 +46,10 @@ static sw_status load_text(const char *path, char **out, size_t *len, struct sw_
 		rc = sw_err_at(err, SW_TOO_BIG, "/path", "%s is over 1 GiB", path);
 	else if (!(*out = sw_malloc((size_t)f.size + 1)))
 		rc = sw_err_set(err, SW_NOMEM, "no memory to read %s", f.show);
-	else
-		rc = sw_data_file_read(&f, *out, (size_t)f.size, "the text", err);
-	if (rc == SW_OK) {
+	else {
 		(*out)[f.size] = '\0';
 		*len = (size_t)f.size;
+		rc = sw_data_file_read(&f, *out, (size_t)f.size, "the text", err);
 	}
 	sw_data_file_close(&f);
 	return rc;
