@@ -11,8 +11,7 @@
  *              whether the next batch is trained on, what state all begin from, whether they go on
  *              after an epoch. Losses are those of all ranks, on each, so that they end alike. The
  *              curve is that of one rank whose micro_batch is a rank's share of a batch: the
- *              weights to the bit, losses but for the order of their sums (of a pipeline see
- *              net.h).
+ *              weights to the bit where net.h says so, losses but for the order of their sums.
  */
 #ifndef SW_WORKER_TRAIN_H
 #define SW_WORKER_TRAIN_H
