@@ -36,6 +36,7 @@ struct sw_bayes_cube {
 	size_t *of;       /* [d]: the parameter of a coordinate */
 	bool *category;   /* [d] */
 	bool *smooth;     /* [d]: any number between two values is one as well */
+	bool *always;     /* [d]: a number that every point has, whatever its other parameters */
 	uint64_t *levels; /* [d]; 0: continuous */
 	bool plain;       /* every point of the cube is a point of the space */
 	bool mixed;       /* some coordinate has levels */
@@ -260,8 +261,8 @@ struct sw_bayes_model {
 	const double *elite; /* [n]: by what rows are the best; NULL: by z */
 	/* What the factor was made from; a cache. */
 	bool valid;
-	size_t base, rows, n_pending, pending_cap;
-	uint64_t *pending; /* [n_pending] */
+	size_t base, rows, n_pending, pending_cap; /* rows: all that are told, picked or not */
+	uint64_t *pending;                         /* [n_pending] */
 };
 
 SW_NODISCARD sw_status sw_bayes_model_init(struct sw_bayes_model *m, enum sw_bayes_model_id id,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PULLS     12   /* halvings on the way back to a feasible point */
-#define INWARD    10.0 /* the belief counts in full while so many results are known */
+#define INWARD    10.0 /* over the number of results: the weight of the belief */
 #define INWARD_SD 0.3  /* of a coordinate */
 
 /* -log EI of a posterior. */
@@ -23,14 +23,15 @@ static double minus_log_ei(const struct sw_bayes_model *m, double mean, double v
  * an end; but that is where a process knows least and expects most of what it has not seen. So log
  * EI is weighed with the log of a normal around the middle, times INWARD / n: with more results the
  * belief fades (Hvarfner and others, "Augmenting acquisition functions with user beliefs", ICLR
- * 2022, section 3). A category has no middle. */
+ * 2022, section 3). A category has no middle; and a number that only some points have would make
+ * the others cheaper, wherever its own are. */
 static double outward(const struct sw_bayes_model *m, const double *x, double *grad)
 {
-	const double weight = INWARD / (double)m->n / (INWARD_SD * INWARD_SD);
+	const double weight = INWARD / (double)m->rows / (INWARD_SD * INWARD_SD);
 	double sum = 0;
 
 	for (size_t k = 0; m->inward && k < m->cube->d; k++) {
-		if (m->cube->category[k])
+		if (!m->cube->always[k])
 			continue;
 		sum += 0.5 * weight * (x[k] - 0.5) * (x[k] - 0.5);
 		if (grad != NULL)

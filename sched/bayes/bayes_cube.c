@@ -5,6 +5,14 @@
 #include "sched/space/space_internal.h"
 #include <stdlib.h>
 
+static bool has_condition(const struct sw_space *space, size_t param)
+{
+	for (size_t i = 0; i < space->n_conds; i++)
+		if (space->conds[i].child == param)
+			return true;
+	return false;
+}
+
 sw_status sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *space)
 {
 	const size_t n = sw_space_size(space);
@@ -13,8 +21,10 @@ sw_status sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *spa
 	c->of = sw_calloc(n + 1, sizeof *c->of);
 	c->category = sw_calloc(n + 1, sizeof *c->category);
 	c->smooth = sw_calloc(n + 1, sizeof *c->smooth);
+	c->always = sw_calloc(n + 1, sizeof *c->always);
 	c->levels = sw_calloc(n + 1, sizeof *c->levels);
-	if (c->of == NULL || c->category == NULL || c->smooth == NULL || c->levels == NULL) {
+	if (c->of == NULL || c->category == NULL || c->smooth == NULL || c->always == NULL ||
+	    c->levels == NULL) {
 		sw_bayes_cube_fini(c);
 		return SW_NOMEM;
 	}
@@ -27,6 +37,7 @@ sw_status sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *spa
 			continue;
 		c->of[c->d] = i;
 		c->category[c->d] = p->dist == SW_DIST_CATEGORICAL;
+		c->always[c->d] = !c->category[c->d] && !has_condition(space, i);
 		c->smooth[c->d] = sw_space_is_continuous(&space->v[i]);
 		c->levels[c->d] = levels;
 		if (!c->smooth[c->d]) {
@@ -43,6 +54,7 @@ void sw_bayes_cube_fini(struct sw_bayes_cube *c)
 	free(c->of);
 	free(c->category);
 	free(c->smooth);
+	free(c->always);
 	free(c->levels);
 	*c = (struct sw_bayes_cube){0};
 }
