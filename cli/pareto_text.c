@@ -7,8 +7,8 @@ void sw_pareto_text(struct sw_cli *c, const cJSON *pareto)
 	const cJSON *volume = sw_json_get(pareto, "hypervolume"), *at;
 	const char *between = " from ";
 
-	if (!cJSON_IsNumber(
-		    volume)) { /* it grows with the number of trials, and then is left out */
+	/* The daemon leaves it out where it would take too long. */
+	if (!cJSON_IsNumber(volume)) {
 		uint64_t n = 0;
 
 		(void)sw_json_u64(sw_json_get(pareto, "trials"), &n);

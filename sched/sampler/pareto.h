@@ -35,7 +35,6 @@ SW_NODISCARD sw_status sw_pareto_front(const double *y, size_t n, size_t m, size
  * A point that a hypervolume may be measured from if none is given: in each metric the worst of
  * the rows and a tenth of their range beyond; if they are all the same, a tenth of its size, or 1
  * at 0. Give it a front: dominated rows should not move it. n >= 1. reference: double[m], finite.
- * /
  */
 void sw_pareto_reference(const double *y, size_t n, size_t m, double *reference);
 

@@ -1,7 +1,7 @@
 /*
  * A trial's values come from the sampler, a suggestion made elsewhere or the user; a sampler that
  * learns is told how the trial went. A sweep whose sampler does not learn keeps no history: its
- * values can be made again from the trial's number, but for those that the user enqueued. /
+ * values can be made again from the trial's number, but for those that the user enqueued.
  */
 #include "base/memory.h"
 #include "sched/sweep/samplers.h"

@@ -70,8 +70,9 @@ static sw_status read_type(const cJSON *v, const struct sw_spec_pruner_type **ou
 	if (!cJSON_IsString(type))
 		return sw_spec_must_be(type, "type", known, err);
 	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++)
-		if (strcmp(sw_spec_pruner_types[i]->name, type->valuestring) == 0)
+		if (strcmp(names[i], type->valuestring) == 0)
 			*out = sw_spec_pruner_types[i];
+	assert(*out == NULL || strcmp((*out)->name, type->valuestring) == 0);
 	return *out != NULL ? SW_OK : unknown_type(type->valuestring, err);
 }
 

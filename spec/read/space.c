@@ -1,9 +1,7 @@
 /* "parameters": the tree of groups, flattened, and the names that come of it. */
 #include "base/memory.h"
 #include "proto/json.h"
-#include "proto/nearest.h"
 #include "spec/read/read.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,10 +3,8 @@
 #include "proto/json.h"
 #include "spec/read/read.h"
 #include "spec/warn/warn.h"
-#include <math.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const known_keys[] = {
 	"name",       "description",    "method",      "seed",

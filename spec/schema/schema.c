@@ -1,8 +1,6 @@
 #include "spec/schema.h"
 #include "spec/read/read.h"
 #include "spec/schema/write.h"
-#include <stdio.h>
-#include <string.h>
 
 /* schema.json, embedded by the build. */
 extern const char sw_spec_schema_json[];
