@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define POINTS 2000 /* that are looked at for the one that takes most memory */
+#define POINTS 2000 /* that are looked at around a corner for the one that takes most memory */
 
 struct facts {
 	const struct sw_ops *gpu; /* NULL: none */
@@ -149,13 +149,13 @@ struct climb {
 	struct sw_corner at;
 	unsigned char *best; /* the picks of the point that takes most memory so far */
 	const struct sw_data *data;
-	struct facts *most;
-	size_t left; /* points to look at */
+	struct facts *most; /* that point's; bytes are 0: there is none yet */
+	size_t left;        /* points to look at */
 	bool better;
 };
 
-/* The point as it stands, if it meets the constraints. As long as none could be trained, one that
- * cannot is an error; later ones are left to the trials. */
+/* The point as it stands, if it meets the constraints. If the first of a climb cannot be trained,
+ * that is an error; later ones are left to the trials. */
 static sw_status look_at(struct climb *c, struct sw_err *err)
 {
 	const bool first = c->most->bytes == 0;
@@ -199,6 +199,8 @@ static sw_status climb(const struct sw_corner *from, const struct sw_data *data,
 			const size_t choices = sw_corner_choices(&s->params[i]);
 
 			for (size_t k = 0; rc == SW_OK && k < choices; k++) {
+				if (k == c.best[i])
+					continue;
 				c.at.pick[i] = (unsigned char)k;
 				rc = look_at(&c, err);
 			}
@@ -217,15 +219,16 @@ static sw_status check_space(const struct sw_spec *s, const struct sw_data *data
 	sw_status rc = SW_OK;
 
 	for (int largest = 0; rc == SW_OK && largest < 2; largest++) {
-		struct facts f = *out;
+		struct facts mine = *out;
 		struct sw_corner c;
 
+		mine.bytes = 0; /* the way up may lie below what the other corner's climb found */
 		rc = sw_corner_init(&c, s, largest, err);
-		if (rc == SW_OK && sw_corner_holds(&c))
-			rc = check_point(&c, data, &f, err);
 		if (rc == SW_OK)
-			rc = climb(&c, data, out, err);
+			rc = climb(&c, data, &mine, err);
 		sw_corner_fini(&c);
+		if (mine.bytes > out->bytes)
+			*out = mine;
 	}
 	return rc;
 }

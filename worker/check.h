@@ -4,9 +4,9 @@
  *
  * The model is compiled for the largest and for the smallest values of the parameters, or for
  * points near them where these break a constraint (worker/corner.h). `parameters` and `bytes`
- * (arena and data set) are those of the point that takes most memory of up to 2,000 around the
- * largest values; 0 where the constraints leave none that is found. The arena is the larger one of
- * a CPU's and, where gpu says so, a GPU's, which has room for what libraries need there. Of a
+ * (arena and data set) are those of the point that takes most memory of up to 2,000 around each of
+ * these two; 0 where the constraints leave none that is found. The arena is the larger one of a
+ * CPU's and, where gpu says so, a GPU's, which has room for what libraries need there. Of a
  * pipeline it is that of the largest stage, and a model that cannot be cut into its stages is
  * refused.
  */

@@ -211,6 +211,47 @@ TEST(check_looks_at_what_the_constraints_leave)
 	ck_assert_double_gt(bytes_of(BOUND("a * b <= 65536", WIDTHS, WIDE)), 2e6);
 }
 
+#define STRIDES                                                                                    \
+	"\"dataset\":{\"format\":\"synthetic\",\"image\":[1,32,32],\"rows\":50,\"classes\":4},"    \
+	"\"model\":[{\"conv2d\":{\"out\":\"a\",\"kernel\":3,\"stride\":\"s\"}},{\"conv2d\":"       \
+	"{\"out\":\"b\",\"kernel\":3,\"stride\":\"t\"}},\"flatten\",{\"linear\":4}]"
+#define ONE_NET(a, s, t)                                                                           \
+	SPEC(",\"a\":{\"value\":" #a "},\"b\":{\"value\":" #a "},\"s\":{\"value\":" #s             \
+	     "},\"t\":{\"value\":" #t "}",                                                         \
+	     STRIDES)
+
+/* The constraint parts the corners: no step of one parameter leads from four channels to five. From
+ * the largest corner each step but the last leads to a point below the best one of four. */
+TEST(check_climbs_from_the_largest_corner_through_points_below_the_other_climb)
+{
+	static const char *const nets = BOUND("a == b",
+					      ",\"a\":{\"values\":[4,5]},\"b\":{\"values\":[4,5]},"
+					      "\"s\":{\"values\":[1,4]},\"t\":{\"values\":[1,4]}",
+					      STRIDES);
+	const double four = bytes_of(ONE_NET(4, 1, 1)), five = bytes_of(ONE_NET(5, 1, 1));
+
+	ck_assert_double_lt(bytes_of(ONE_NET(5, 4, 4)), four);
+	ck_assert_double_lt(bytes_of(ONE_NET(5, 1, 4)), four);
+	ck_assert_double_lt(bytes_of(ONE_NET(5, 4, 1)), four);
+	ck_assert_double_gt(five, four);
+	ck_assert_double_eq(bytes_of(nets), five);
+}
+
+/* The largest kernels, 7 and 7, are left out; of 3 and 7 beside them the second is larger than what
+ * it slides over. The smallest, 3 and 1, fit. */
+TEST(check_refuses_what_fits_at_the_smallest_values_but_not_near_the_largest)
+{
+	static const char *const spec = BOUND(
+		"k + j <= 13", ",\"k\":{\"values\":[3,7]},\"j\":{\"values\":[1,7]}", TWO_KERNELS);
+	struct sw_buf out;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(spec, strlen(spec), NULL, &out);
+	ck_assert_msg(strstr(out.data, "\"pointer\":\"/trainer/model/1/conv2d\"") != NULL, "%s",
+		      out.data);
+	sw_buf_fini(&out);
+}
+
 #ifdef SW_FAULTS
 TEST(check_without_memory_answers_all_the_same)
 {
