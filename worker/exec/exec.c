@@ -78,9 +78,10 @@ static void run(struct trial *t)
 	struct sw_program *p = &t->ranks.v[0].program;
 	int ms;
 
-	/* a report that is to be saved ends the run, too: nothing may write into its folder then */
-	while (t->asked.going && !t->reports.saving && !sw_program_has_ended(p) &&
-	       !sw_ranks_have_failed(&t->ranks) && (ms = left_ms(t)) > 0)
+	/* Ranks come first: one that failed counts even if rank 0 has ended since the last look. A
+	 * report that is to be saved ends the run, too: nothing may write into its folder then. */
+	while (!sw_ranks_have_failed(&t->ranks) && t->asked.going && !t->reports.saving &&
+	       !sw_program_has_ended(p) && (ms = left_ms(t)) > 0)
 		sw_pump_once(&t->reports, ms < LOOK_MS ? ms : LOOK_MS);
 	/* what it wrote before its end counts, and says whether it waits for an answer */
 	if (p->ended)

@@ -394,4 +394,29 @@ TEST(exec_takes_what_a_program_wrote_before_its_end)
 	run_jobs(last_lines);
 }
 
+static void rank_failed(void)
+{
+	give();
+	take(1, 0.5, false, "continue");
+	told("FAILED", "rank 1 signal:9");
+	no_more();
+}
+
+/* Rank 1 fails, then rank 0 ends well. The worker is stopped meanwhile, so that it hears of both at
+ * once. */
+TEST(exec_sees_a_rank_that_failed_before_the_first_ended)
+{
+	more = ",\"ranks\":2";
+	script = "if [ $RANK = 1 ]; then echo $$ > one; mv one rank; exec sleep 1000; fi\n"
+		 "state() { s=$(cat /proc/$1/stat); s=${s##*) }; echo ${s%% *}; }\n"
+		 "until_is() { until [ \"$(state $1)\" = $2 ]; do sleep .01; done; }\n"
+		 "until [ -e rank ]; do sleep .01; done\n"
+		 "say '{\"loss\":0.5}'; sleep .1; worker=$PPID first=$$\n"
+		 "kill -STOP $worker; until_is $worker T\n"
+		 "kill -KILL $(cat rank); until_is $(cat rank) Z\n"
+		 "{ until_is $first Z; kill -CONT $worker; } & exit 0";
+	run_jobs(rank_failed);
+	more = NULL;
+}
+
 RUN_TESTS(setup, teardown)
