@@ -122,7 +122,7 @@ static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
 			     const struct sw_comm_seat *lead, const char *visible,
 			     const struct sw_buf *job, struct sw_err *err)
 {
-	struct sw_rank_start start = {.place = *lead,
+	struct sw_rank_start start = {.seat = *lead,
 				      .lead = getpid(),
 				      .cores = r->cores,
 				      .memory = r->memory,
@@ -130,14 +130,14 @@ static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
 
 	/* of several GPUs each rank sees its own alone */
 	snprintf(start.device, sizeof start.device, "%s", visible ? "gpu:0" : r->opens);
-	start.place.fd = SW_RANK_FD;
+	start.seat.fd = SW_RANK_FD;
 	for (size_t i = 0; i < g->n; i++) {
 		char gpu[160] = "CUDA_VISIBLE_DEVICES=";
 		int input, code;
 
 		if (visible)
 			name_of(visible, i + 1, gpu + strlen(gpu), sizeof gpu - strlen(gpu));
-		start.place.rank = (unsigned)i + 1;
+		start.seat.rank = (unsigned)i + 1;
 		input = write_start(&start, job);
 		code = input < 0 ? errno
 				 : spawn_rank(&g->child[i], input, lead->fd, visible ? gpu : NULL);

@@ -83,8 +83,8 @@ unsigned sw_rank_named(const char *line)
 
 static int complain(const struct rank *r, const char *line)
 {
-	fprintf(stderr, "sweep-worker: rank %u of %u: %s\n", r->start.place.rank,
-		r->start.place.world, line);
+	fprintf(stderr, "sweep-worker: rank %u of %u: %s\n", r->start.seat.rank,
+		r->start.seat.world, line);
 	return 1;
 }
 
@@ -180,7 +180,7 @@ int sw_rank_serve(void)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!read_start(&r, &err) || getppid() != r.start.lead)
 		return complain(&r, "it is started by a worker alone");
-	rc = sw_comm_open(&r.comm, &r.start.place, &err);
+	rc = sw_comm_open(&r.comm, &r.start.seat, &err);
 	if (rc == SW_PEER_LOST)
 		outlive_lead(&r);
 	if (rc == SW_OK)

@@ -13,7 +13,7 @@
 
 /* The head of its standard input, before the job's JSON: both ends are the same program. */
 struct sw_rank_start {
-	struct sw_comm_seat place;
+	struct sw_comm_seat seat;
 	pid_t lead;      /* its parent */
 	char device[40]; /* for sw_backend_open() */
 	unsigned cores;

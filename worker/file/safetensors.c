@@ -4,7 +4,6 @@
 #include "worker/data/data_raw.h"
 #include "worker/file/checkpoint_format.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -7,7 +7,8 @@ static const struct {
 	unsigned flags;
 } rows_of[] = {
 #define SW_OP_ROW(kind, word, id, flags, functions) [SW_OP_##kind] = {word, id, flags},
-#define SW_OP_EACH(kind, word, id, flags)           [SW_OP_##kind] = {#word, id, (flags) | SW_OP_IN_PLACE},
+
+#define SW_OP_EACH(kind, word, id, flags) [SW_OP_##kind] = {#word, id, (flags) | SW_OP_IN_PLACE},
 #include "worker/model/op_list.h"
 };
 

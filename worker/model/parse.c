@@ -105,6 +105,8 @@ static sw_status add_relu(struct sw_model *m, const struct sw_model_at *at, bool
 static sw_status add_simple(struct sw_model *m, enum sw_op_kind kind, const struct sw_model_at *at)
 {
 	struct sw_op *op = NULL;
+
+	assert(kind < SW_OP_KINDS_N); /* each plain form is an operation's word */
 	const sw_status rc = sw_model_op(m, kind, m->ops_n, at, &op);
 
 	if (rc != SW_OK)

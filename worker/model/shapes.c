@@ -170,7 +170,7 @@ sw_status sw_model_conv(struct sw_model *m, size_t in, const struct sw_op *shape
 sw_status sw_model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in,
 			const struct sw_op *shape, const struct sw_model_at *at)
 {
-	const char *name = kind == SW_OP_MAXPOOL2D ? "maxpool2d" : "avgpool2d";
+	const char *name = sw_op_name(kind);
 	struct sw_op *op = NULL;
 	sw_status rc = sw_model_op(m, kind, in, at, &op);
 

@@ -143,7 +143,7 @@ static inline sw_status sw_net_dropout(const struct sw_net_pass *p, const struct
 	return p->net->ops->dropout(p->net->q, x, y, p->rows * count, d, sw_net_step(p->net));
 }
 
-/* --- memory.c: the arena, and the weights' first values in it --- */
+/* --- memory.c, init.c, state.c: the arena, and how it is filled --- */
 
 SW_NODISCARD sw_status sw_net_arena_take(struct sw_net *net, const struct sw_data *data,
 					 struct sw_err *err);

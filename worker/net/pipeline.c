@@ -10,12 +10,10 @@
  * something for each other, they exchange it in one call, so that neither waits for the other to
  * receive. */
 #include "base/clock.h"
-#include "base/memory.h"
 #include "worker/net/internal.h"
 #include <math.h>
-#include <stdlib.h>
 
-/* The same in a step, whose waits are counted. */
+/* sw_net_move() in a step, whose waits are counted. */
 static sw_status move_in_step(struct sw_net *net, bool behind, const float *out, size_t out_n,
 			      float *in, size_t in_n)
 {

@@ -5,7 +5,6 @@
  * uploaded before each launch, whose steps are as many as the graph's. So the calls of two steps
  * are the same, and so are their bits. */
 #include "worker/net/internal.h"
-#include <string.h>
 
 static double *norm2_of(const struct sw_net *net)
 {
