@@ -82,8 +82,10 @@ struct sw_slot {
 	int64_t bytes;       /* that it takes at most; 0: not known */
 	int64_t data_bytes;  /* of these its data set's; 0: not known */
 	struct sw_gpu_usage usage; /* stays until the next trial */
-	int64_t died_us; /* when its worker ended: it waits for a look at the GPU; 0: it lives */
-	char died[32];   /* the cause of that */
+	/* when its worker ended: the trial waits for a look at its GPU, or until the worker's last
+	 * words are read; 0: the worker lives */
+	int64_t died_us;
+	char died[32]; /* the cause of that */
 
 	int32_t holder; /* the slot whose trial has this lane, too; -1: none */
 };

@@ -10,8 +10,8 @@
 #include "daemon/slot/losses.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/worker_line.h"
+#include "daemon/slot/worker_row.h"
 #include "proto/silence.h"
-#include "store/store.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -20,24 +20,9 @@
 #define YOUNG_US ((int64_t)10 * 1000000)
 #define LOOK_US  ((int64_t)30 * 1000000) /* a GPU is looked at no longer */
 
-/* --- the rows of slots, by which a later daemon finds their workers --- */
+/* --- a process starts --- */
 
-static struct sw_tx *begin_rows(void)
-{
-	struct sw_tx *tx;
-
-	if (sw_tx_create(&tx) != SW_OK)
-		sw_daemon_die("record a worker", SW_NOMEM);
-	return tx;
-}
-
-static void commit_rows(struct sw_daemon *d, struct sw_tx *tx, sw_store_done_cb *done, void *arg)
-{
-	const sw_status rc = sw_store_commit(d->store, tx, done, arg);
-
-	if (rc != SW_OK)
-		sw_daemon_die("record a worker", rc);
-}
+static void on_ended(void *user, const char *cause, const char *said);
 
 /* From here on a later daemon finds the worker, so it may work. Before, it would be nobody's if the
  * daemon were killed. */
@@ -52,38 +37,6 @@ static void on_recorded(void *arg)
 		w->slots[k].since_us = w->slots->d->clock->mono_us();
 	w->slots->d->slot.executor->tell(w->proc, w->id);
 }
-
-static void record_worker(struct sw_worker *w, const char *handle)
-{
-	struct sw_tx *tx = begin_rows();
-
-	w->unstored++;
-	for (unsigned k = 0; k < w->slot_n; k++) {
-		const struct sw_row_slot row = {.slot = w->slots[k].index,
-						.device = w->slots[k].device.name,
-						.worker = w->id,
-						.handle = handle};
-
-		sw_tx_slot_put(tx, &row);
-	}
-	commit_rows(w->slots->d, tx, on_recorded, w);
-}
-
-/* After the ends of the attempts, which are changes of their own, and of what programs left: a
- * daemon that is killed in between still finds the process, sees that it is gone, and ends both
- * itself. */
-static void delete_rows(const struct sw_worker *w)
-{
-	struct sw_tx *tx = begin_rows();
-
-	for (unsigned k = 0; k < w->slot_n; k++)
-		sw_tx_slot_delete(tx, w->slots[k].index);
-	commit_rows(w->slots->d, tx, NULL, NULL);
-}
-
-/* --- a process starts --- */
-
-static void on_ended(void *user, const char *cause, const char *said);
 
 static void draw_id(char out[33])
 {
@@ -151,7 +104,8 @@ static void start_worker(struct sw_worker *w)
 	}
 	sw_log(SW_LOG_INFO, "worker.start", "slot=%d device=%s pid=%ld", first->index,
 	       first->device.name, d->slot.executor->pid(w->proc));
-	record_worker(w, handle);
+	w->unstored++;
+	sw_worker_row_put(w, handle, on_recorded);
 }
 
 /* --- a process ends --- */
@@ -216,11 +170,12 @@ static bool gpus_looked_at(const struct sw_slot *s, const char **failed)
  * what the worker said last is read before that, too: which rank was lost. */
 static void end_slot(struct sw_slot *s, const char *cause, int64_t now_us)
 {
-	const bool waits = s->state == SW_SLOT_BUSY &&
-			   (s->program || sw_gpus_card(s->d, s) != NULL);
+	const bool gang = sw_room_gpu(s, 1) != NULL,
+		   waits = s->state == SW_SLOT_BUSY &&
+			   (s->program || gang || sw_gpus_card(s->d, s) != NULL);
 
 	sw_slot_next_end(s);
-	if (!waits || sw_room_gpu(s, 1) == NULL)
+	if (!waits || !gang)
 		sw_slot_disconnect(s);
 	/* Set while the trial is let go of: it does not count as one that its worker outlived. */
 	s->died_us = now_us;
@@ -243,7 +198,7 @@ static void on_cleared(struct sw_worker *w)
 	w->clearing = false;
 	settle_dying(d, now_us);
 	if (d->phase == SW_UP) /* else the store may be closed; the next start looks again */
-		delete_rows(w);
+		sw_worker_row_delete(w);
 	if (w->proc == NULL && now_us >= w->retry_us)
 		start_worker(w);
 	d->slot.due = true;
@@ -276,7 +231,7 @@ static void on_ended(void *user, const char *cause, const char *said)
 		end_slot(&w->slots[k], cause, now_us);
 	}
 	if (!w->clearing)
-		delete_rows(w);
+		sw_worker_row_delete(w);
 	/* At once, unless it ends young again and again. */
 	w->retry_us = now_us + retry_wait_us(w);
 	if (w->retry_us == now_us)

@@ -16,6 +16,10 @@
 #define RANK_LOST "w0 bye 1", "ok", "w0 dies exit:1", ""
 #define RANK_AGAIN(next)                                                                           \
 	RANK_LOST, "time 3", "worker 0 starts", "w0 hello", "welcome", "w0 next", next
+/* The same, and the end is seen before the words are read. */
+#define WORDS_AND_END "w0 bye 1 && w0 dies exit:1", ""
+#define WORDS_AND_END_AGAIN(next)                                                                  \
+	WORDS_AND_END, "time 3", "worker 0 starts", "w0 hello", "welcome", "w0 next", next
 #define GPU_LOST                                                                                   \
 	"card 1 lost", "worker 1 is killed; w1 cut", "card 1 fine", "", "time 2",                  \
 		"worker 1 starts", "w1 hello", "welcome"
@@ -126,8 +130,20 @@ static const struct story stories[] = {
 	  "w0 next", "gets 1/1.1" BY_BOTH,
 	  RANK_AGAIN("gets 1/1.2" BY_BOTH),
 	  RANK_AGAIN("gets 1/1.3" BY_BOTH),
-	  "w0 bye 1 && w0 dies exit:1", "",
+	  WORDS_AND_END,
 	  "time 3", "worker 0 starts",
+	  "a devices", "gpu:0 STARTING (exit:1), gpu:1 IDLE (" OUT("1/1, 1/1, 1/1") ")"}},
+	{"a worker's last words are read where there is no NVML, too", "gpu:0,1", NULL,
+	 {"card 0 silent", "",
+	  "daemon restarts", "worker 0 is found; worker 1 is found",
+	  "a train 'resources':{'gpu':2},'parallel':{'data':2}", "sweep 1",
+	  BOTH,
+	  "w0 next", "gets 1/1.1" BY_BOTH,
+	  WORDS_AND_END_AGAIN("gets 1/1.2" BY_BOTH),
+	  WORDS_AND_END_AGAIN("gets 1/1.3" BY_BOTH),
+	  WORDS_AND_END,
+	  "time 3", "worker 0 starts",
+	  "a trial 1", "1 PENDING (gpu:1 is taken out: exit:1)",
 	  "a devices", "gpu:0 STARTING (exit:1), gpu:1 IDLE (" OUT("1/1, 1/1, 1/1") ")"}},
 	{"of a trial on two GPUs the first is blamed if its worker says nothing", "gpu:0,1", NULL,
 	 {"a train 'resources':{'gpu':2},'parallel':{'data':2}", "sweep 1",
