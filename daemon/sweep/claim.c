@@ -1,18 +1,11 @@
 #include "daemon/sweep/claim.h"
 
-bool sw_claim_is_before(const struct sw_share *a, const struct sw_share *b)
-{
-	const struct sw_share pair[2] = {*b, *a};
-
-	return sw_share_pick(pair, 2) == 1; /* of two that are level it takes the first */
-}
-
 size_t sw_claim_least(const struct sw_claim *v, size_t n)
 {
 	size_t best = 0;
 
 	for (size_t i = 1; i < n; i++)
-		if (sw_claim_is_before(&v[i].share, &v[best].share))
+		if (sw_share_before(&v[i].share, &v[best].share))
 			best = i;
 	return best;
 }

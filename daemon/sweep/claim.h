@@ -34,8 +34,6 @@ struct sw_claim {
 	int64_t *short_us;
 };
 
-/* Was a served less than b? Not if they are level. */
-bool sw_claim_is_before(const struct sw_share *a, const struct sw_share *b);
 /* The index of the one that was served least; of those that are level the first. */
 size_t sw_claim_least(const struct sw_claim *v, size_t n);
 

@@ -187,7 +187,7 @@ const struct sw_running *sw_place_next(const struct sw_running *live, size_t *ri
 				  (live->spec->needs_gpu && !o->spec->needs_gpu)))
 			continue;
 		*rivals += o != live;
-		if (first == NULL || sw_claim_is_before(&o->claim.share, &first->claim.share))
+		if (first == NULL || sw_share_before(&o->claim.share, &first->claim.share))
 			first = o;
 	}
 	return first;

@@ -1,6 +1,4 @@
 #include "sched/sweep/share.h"
-#include <assert.h>
-#include <stdbool.h>
 
 #define FIRST_GUESS_US 1e6 /* of an attempt, before any ended */
 #define MOST_US        1e18
@@ -17,24 +15,13 @@ static double served(const struct sw_share *s)
 	return ((double)s->used_us + (double)s->running * mean) / weight_of(s);
 }
 
-static bool before(const struct sw_share *a, const struct sw_share *b)
+bool sw_share_before(const struct sw_share *a, const struct sw_share *b)
 {
 	const double x = served(a), y = served(b);
 
 	if (x < y || y < x)
 		return x < y;
 	return (double)a->running / weight_of(a) < (double)b->running / weight_of(b);
-}
-
-size_t sw_share_pick(const struct sw_share *v, size_t n)
-{
-	size_t best = 0;
-
-	assert(n >= 1);
-	for (size_t i = 1; i < n; i++)
-		if (before(&v[i], &v[best]))
-			best = i;
-	return best;
 }
 
 /* Weights may be as small as a double goes: the account stays one that slot time can be added

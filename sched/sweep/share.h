@@ -12,6 +12,7 @@
 #ifndef SW_SCHED_SWEEP_SHARE_H
 #define SW_SCHED_SWEEP_SHARE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,8 @@ struct sw_share {
 	int64_t ended_us;
 };
 
-/* The index of the sweep to serve among n >= 1 candidates, all of which have work. O(n). */
-size_t sw_share_pick(const struct sw_share *v, size_t n);
+/* Is a to be served before b? Not if they are level: then the caller's order decides. */
+bool sw_share_before(const struct sw_share *a, const struct sw_share *b);
 
 /* The account that a newcomer of this weight starts with, given the n sweeps already active. */
 int64_t sw_share_join(const struct sw_share *v, size_t n, double weight);

@@ -133,7 +133,7 @@ FAULTS = [
     ("slots are kept at once", "sweep/claim.c", "gang_sim",
      "now_us - *t->short_us >= keep_us", "now_us - *t->short_us >= 0"),
     ("who was served most is next", "sweep/claim.c", "gang_sim",
-     "sw_share_pick(pair, 2) == 1", "sw_share_pick(pair, 2) == 0"),
+     "sw_share_before(&v[i].share, &v[best].share)", "sw_share_before(&v[best].share, &v[i].share)"),
     ("a gang's time is that of one slot", "sweep/claim.c", "gang_sim",
      "us * (slots > 1 ? (int64_t)slots : 1);", "us + 0 * slots;"),
     ("one whose trial does not fit keeps others from the slot", "sweep/claim.c", "gang_sim",
