@@ -47,8 +47,8 @@ static void add_arg(struct fixture_text *t, char letter, const char *word, const
 		if (keys[i][0] == letter)
 			fixture_say(t, ",'%s':%s", keys[i] + 2, word);
 	if (letter == 'v')
-		fixture_say(t, ",'metrics':{'loss':%s%s%s}", *word > '9' ? "'" : "", word,
-			    *word > '9' ? "'" : "");
+		fixture_say(t, ",'metrics':{'loss':%s%s%s}", strchr(word, 'n') ? "'" : "", word,
+			    strchr(word, 'n') ? "'" : ""); /* nan, inf, -inf */
 	else if (letter == 'e')
 		fixture_say(t, ",'state':'%s'", word);
 	else if (letter == 'c' || letter == 'x')
@@ -112,6 +112,7 @@ static void hello(struct fixture_peer *p, int slot, const char *words)
 	long long s, t, a;
 	char params[300], runs[100] = "";
 
+	(void)sscanf(words, " as %d", &slot);
 	if (sscanf(words, "%lld%lld%lld", &s, &t, &a) == 3)
 		(void)snprintf(runs, sizeof runs, ",'sweep':%lld,'trial':%lld,'attempt':%lld", s, t,
 			       a);

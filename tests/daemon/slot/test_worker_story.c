@@ -20,6 +20,8 @@ static const struct story stories[] = {
 	  "w0 hello", "refused -32006: slot 0 belongs to another process"}},
 	{"one link speaks for one slot", "cpu:2", "'run_cap':3",
 	 {"w0 hello", "welcome",
+	  "w0 hello as 1", "refused -32002: this connection speaks for slot 0 already",
+	  "w0 hello", "welcome",
 	  "w1 hello", "welcome",
 	  "w0 next", "gets 1/1.1",
 	  "w1 next", "gets 1/2.1"}},
