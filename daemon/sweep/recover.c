@@ -168,22 +168,24 @@ static void on_loaded(void *arg)
 	free(l);
 }
 
-/* Begins a load. False: no memory, or too much waits for the store. */
-static bool start_load(struct sw_running *live, const struct sw_call *call)
+/* Begins a load. SW_NOMEM, SW_BUSY: too much waits for the store. */
+static sw_status start_load(struct sw_running *live, const struct sw_call *call)
 {
 	struct load *l = sw_calloc(1, sizeof *l);
 	struct rebuild *b = new_rebuild(live);
+	sw_status rc = SW_NOMEM;
 
 	if (l != NULL && b != NULL) {
 		*l = (struct load){.live = live, .b = b};
-		if (sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads, run_load,
-				  on_loaded, l) == SW_OK)
-			return true;
+		rc = sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads, run_load,
+				   on_loaded, l);
+		if (rc == SW_OK)
+			return SW_OK;
 	}
 	if (b != NULL)
 		free_rebuild(b);
 	free(l);
-	return false;
+	return rc;
 }
 
 void sw_recover_need(struct sw_call *call,
@@ -202,14 +204,19 @@ void sw_recover_need(struct sw_call *call,
 	struct sw_waits *waits = &live->waits[SW_WAIT_LOAD];
 	const bool first = waits->n == 0; /* else a load is under way */
 	struct sw_wait *w = sw_wait_add(waits, call);
+	sw_status rc = SW_NOMEM;
 	if (w != NULL) {
 		w->then = then;
-		if (!first || start_load(live, call))
+		rc = first ? start_load(live, call) : SW_OK;
+		if (rc == SW_OK)
 			return;
 		(void)sw_wait_take(waits, &waits->head);
 	}
-	sw_call_refuse(call, SW_BUSY, "", "cannot load sweep %lld now; try again",
-		       (long long)live->sweep);
+	if (rc == SW_BUSY)
+		sw_call_refuse(call, SW_BUSY, "", SW_CALL_BUSY);
+	else
+		sw_call_refuse(call, SW_BUSY, "", "cannot load sweep %lld now; try again",
+			       (long long)live->sweep);
 }
 
 /* --- at start --- */
