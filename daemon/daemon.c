@@ -103,8 +103,8 @@ static void on_stepped(struct sw_change *c, struct sw_running *h)
 	sw_settle_stepped(c, h);
 }
 
-static const struct sw_driver_events driver_events = {.stepped = on_stepped};
-static const struct sw_suggest_events suggest_events = {.ready = sw_ask_answer_now};
+static const struct sw_driver_events driver_events = {.stepped = on_stepped,
+						      .ready = sw_ask_answer_now};
 
 /* --- the loop's own beats --- */
 
@@ -112,7 +112,7 @@ static void look_at_due(struct sw_daemon *d)
 {
 	struct sw_running *live = d->sweep.due, *next;
 
-	d->sweep.due = NULL; /* those that change from here on are for the next turn */
+	d->sweep.due = NULL; /* what comes to the list from here on is for the next turn */
 	for (; live != NULL; live = next) {
 		next = live->next_due;
 		live->due = false;
@@ -330,17 +330,16 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	const struct sw_store_hooks hooks = {.wake = on_wake, .fatal = on_fatal, .user = d};
 	sw_status rc;
 
-	*d = (struct sw_daemon){.loop = loop,
-				.clock = clock,
-				.config = *config,
-				.lock_fd = -1,
-				.net = {.events = &conn_events,
-					.handlers = handlers,
-					.handler_n = sizeof handlers / sizeof handlers[0]},
-				.slot = {.executor = executor, .events = &sw_place_events},
-				.sweep = {.driver_events = &driver_events,
-					  .suggest_events = &suggest_events,
-					  .keep_us = sw_place_keep_us()}};
+	*d = (struct sw_daemon){
+		.loop = loop,
+		.clock = clock,
+		.config = *config,
+		.lock_fd = -1,
+		.net = {.events = &conn_events,
+			.handlers = handlers,
+			.handler_n = sizeof handlers / sizeof handlers[0]},
+		.slot = {.executor = executor, .events = &sw_place_events},
+		.sweep = {.driver_events = &driver_events, .keep_us = sw_place_keep_us()}};
 	d->started_us = d->clock->mono_us();
 	d->tick_us = d->sweep.hold_tick_us = d->started_us;
 	d->net.later_tail = &d->net.later;

@@ -118,7 +118,6 @@ static void edit_loaded(struct sw_running *live, struct sw_call *call)
 		return;
 	}
 	sw_marks_note(&live->view.changes, 0);
-	sw_running_due(live);
 }
 
 void sw_handle_sweep_edit(struct sw_call *call)

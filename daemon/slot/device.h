@@ -12,9 +12,9 @@
 
 struct sw_device {
 	bool gpu;
-	unsigned
-		/* of the card in a view of NVML, which is the GPU's number; of the CPU slot */
-		index;
+	/* of a GPU or a part its card's place in a view of NVML, for a whole GPU its number; of a
+	 * CPU slot its own number */
+	unsigned index;
 	unsigned cores;       /* processor cores for its worker */
 	unsigned lane, lanes; /* of the GPU's lanes this one; a CPU slot is its only one */
 	int capability;       /* CUDA's, 80 for 8.0; 0: not known, or a CPU slot */

@@ -38,7 +38,7 @@ SW_NODISCARD sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err);
 void sw_gpus_stop(struct sw_daemon *d);
 void sw_gpus_free(struct sw_daemon *d);
 
-/* The first reading of NVML; NULL: there is none. */
+/* The last reading of NVML; NULL: NVML does not work, or was not asked. */
 const struct sw_nvml_view *sw_gpus_view(const struct sw_daemon *d);
 
 /* Takes the new reading, if there is one, and judges by it. False: there is none. */

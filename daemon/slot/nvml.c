@@ -11,7 +11,6 @@ static const char *const symbols[] = {
 #undef SYMBOL
 };
 #define SYMBOLS (sizeof symbols / sizeof symbols[0])
-_Static_assert(sizeof(struct calls) == SYMBOLS * sizeof(void (*)(void)), "a symbol is a call");
 
 const char *sw_nvml_words(const struct sw_nvml *m, int code)
 {
@@ -33,6 +32,7 @@ static sw_status load_library(struct sw_nvml *m, const char *path, struct sw_err
 			return sw_err_set(err, SW_NOT_FOUND, "%s has no %s", path, symbols[i]);
 	}
 	/* POSIX's way around ISO C, which knows no conversion from object to function pointer. */
+	_Static_assert(sizeof at == sizeof m->call, "addresses of both are as long");
 	memcpy(&m->call, at, sizeof at);
 	return SW_OK;
 }

@@ -71,8 +71,7 @@ static void read_work(const cJSON *verdict, struct sw_speccheck *out)
 
 	if (cJSON_IsNumber(flops))
 		out->flops = flops->valuedouble;
-	if (cJSON_IsNumber(stage) && read_count(verdict, "cut_bytes", &out->cut_bytes) &&
-	    read_count(verdict, "parts", &out->parts))
+	if (cJSON_IsNumber(stage) && read_count(verdict, "parts", &out->parts))
 		out->stage_flops = stage->valuedouble;
 }
 
@@ -95,8 +94,7 @@ static void read_verdict(struct sw_check *c, struct sw_err *err)
 				sw_json_text(v, "message", "refused"));
 	if (!read_count(v, "parameters", &c->facts.parameters) ||
 	    !read_count(v, "bytes", &c->facts.bytes) ||
-	    !read_count(v, "data_bytes", &c->facts.data_bytes) ||
-	    !read_count(v, "launches", &c->facts.launches))
+	    !read_count(v, "data_bytes", &c->facts.data_bytes))
 		c->facts = (struct sw_speccheck){.parameters = 0};
 	else
 		read_work(v, &c->facts);

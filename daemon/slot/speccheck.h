@@ -21,13 +21,10 @@ struct sw_speccheck {
 	int64_t bytes;      /* that a trial takes, its data set among them */
 	int64_t data_bytes; /* of the data set */
 	double flops;       /* operations of a step */
-	int64_t launches;   /* of kernels, on a GPU, in a step */
-	/* Of a pipeline, of a step: the heaviest stage's operations, the micro-batches that
-	 * there are rows for, and the bytes of the rows where most cross from a stage to the
-	 * next. */
+	/* Of a pipeline, of a step: the heaviest stage's operations, and the micro-batches that
+	 * there are rows for. */
 	double stage_flops;
 	int64_t parts;
-	int64_t cut_bytes;
 };
 
 /* done is called once, on the loop: err->code SW_OK when the spec passed, and facts what it

@@ -9,7 +9,7 @@
  * on from (pbt); and of trials that have ended what the spec's "checkpoint" says: the best one's
  * and the last one's, all, or none, within max_mb, the worst going first. Files go after the commit
  * of what made them unneeded, on libuv's pool (daemon/sweep/janitor.c). Leftovers of a crash
- * goes at the next start.
+ * go at the next start.
  */
 #ifndef SW_DAEMON_SWEEP_CHECKPOINT_H
 #define SW_DAEMON_SWEEP_CHECKPOINT_H

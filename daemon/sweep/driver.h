@@ -20,6 +20,9 @@ struct sw_driver_events {
 	/* A step was taken and is in the change: they may have steps of their own to take,
 	 * later. */
 	void (*stepped)(struct sw_change *c, struct sw_running *live);
+	/* A trial.ask that waited (daemon/sweep/suggest.h) is to be answered now, with the
+	 * suggestions that there are. */
+	void (*ready)(struct sw_running *live, struct sw_call *call);
 };
 
 /*

@@ -216,7 +216,7 @@ static bool answer_late(struct sw_running *live, struct sw_call *call, uint64_t 
 {
 	enum sw_decision decision;
 
-	if (!sw_sweep_late(live->sched, trial, attempt, sw_spec_max_t(live->spec), &decision))
+	if (!sw_sweep_late(live->sched, trial, attempt, &decision))
 		return false;
 	answer_stored(live, call, sw_names_decision(decision));
 	return true;

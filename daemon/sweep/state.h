@@ -13,14 +13,13 @@ struct sw_daemon_sweep {
 	struct sw_running *due; /* list: looked at at the end of this turn of the loop */
 
 	const struct sw_driver_events *driver_events;
-	const struct sw_suggest_events *suggest_events;
 	uv_timer_t suggest_timer;      /* suggest_wait_ms of asks; runs only while one waits */
 	struct sw_long_ask *long_asks; /* list; daemon/sweep/ask.c */
 	bool ask_slice;                /* a slice of those is to begin */
 	struct sw_running *settling;   /* list; daemon/sweep/settle.c */
 	bool slice_busy;               /* a slice of the first is being stored */
 	struct sw_janitor *janitor;    /* daemon/sweep/janitor.c; NULL: nothing to do so far */
-	int64_t keep_us;               /* how long slots are not kept yet; daemon/sweep/place.h */
+	int64_t keep_us;               /* after so long a wait slots are kept for a trial */
 	int64_t hold_tick_us;          /* of the last tick; daemon/sweep/hold.c */
 	uint64_t n_reports;
 };

@@ -285,7 +285,7 @@ void sw_suggest_serve(struct sw_suggester *s)
 		    !enough(s, sw_suggest_count(w->call), w->since_us) &&
 		    now_us - w->since_us < SW_SUGGEST_MAX_US)
 			return;
-		s->live->d->sweep.suggest_events->ready(s->live, sw_wait_take(asks, &asks->head));
+		s->live->d->sweep.driver_events->ready(s->live, sw_wait_take(asks, &asks->head));
 	}
 }
 

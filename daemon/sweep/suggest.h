@@ -28,12 +28,6 @@ struct sw_daemon;
 struct sw_running;
 struct sw_suggester;
 
-/* How those above are told; d->sweep.suggest_events, none of them NULL. */
-struct sw_suggest_events {
-	/* A trial.ask that waited is to be answered now, with the suggestions that there are. */
-	void (*ready)(struct sw_running *live, struct sw_call *call);
-};
-
 /* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for the caller
  * that adds a sweep, or rebuilds one. SW_NOMEM. */
 SW_NODISCARD sw_status sw_suggest_attach(struct sw_running *live);

@@ -1,4 +1,4 @@
-/* daemon/sweep/suggest_wait.c — parked asks and slots wait for a suggestion, each until a
+/* daemon/sweep/suggest_wait.c — asks and slots wait for suggestions, each until its own
  * deadline. */
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"

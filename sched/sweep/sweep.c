@@ -171,9 +171,10 @@ const struct sw_pruner *sw_sweep_pruner(const struct sw_sweep *s)
 	return s->pruner;
 }
 
-bool sw_sweep_late(const struct sw_sweep *s, uint64_t trial, uint32_t attempt, uint64_t max_t,
+bool sw_sweep_late(const struct sw_sweep *s, uint64_t trial, uint32_t attempt,
 		   enum sw_decision *out)
 {
+	const uint64_t max_t = s->config.pruner.asha.max_t; /* 0 of any other pruner */
 	const struct sw_trial *t = sw_sweep_trial(s, trial);
 
 	if (t == NULL || t->attempt != attempt)

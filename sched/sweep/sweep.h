@@ -248,8 +248,8 @@ uint64_t sw_sweep_trial_n(const struct sw_sweep *s); /* trials made; they are 1.
 const struct sw_trial *sw_sweep_trial(const struct sw_sweep *s,
 				      uint64_t trial); /* NULL: none such */
 /* The answer to a late word of the trial's last attempt, which is over: STOP if sweepd itself ended
- * the trial (at max_t, too; 0: it has none), PAUSE if it paused it. False: the word is refused. */
-bool sw_sweep_late(const struct sw_sweep *s, uint64_t trial, uint32_t attempt, uint64_t max_t,
+ * the trial (at the pruner's max_t, too), PAUSE if it paused it. False: the word is refused. */
+bool sw_sweep_late(const struct sw_sweep *s, uint64_t trial, uint32_t attempt,
 		   enum sw_decision *out);
 void sw_sweep_counts(const struct sw_sweep *s, uint64_t counts[SW_TRIAL_STATE_N]);
 uint64_t
