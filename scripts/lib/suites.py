@@ -2,8 +2,9 @@
 """scripts/lib/suites.py [BUILD PATH]   The suites of a room, as scripts/check runs them.
 
 PATH is a folder of the sources or of tests/, a file in one, or a file of tests/e2e. Prints three lines: what
-ninja must build, the C suites as a pattern for ctest, the files of tests/e2e. A room without suites of its
-own has those of the folder above. Without arguments: does each file of tests/e2e belong to one room?
+ninja must build, the C suites as a pattern for ctest, the files of tests/e2e. A folder of the sources without
+suites of its own has those of the folder above; if nothing tests PATH, that is an error. Without arguments:
+does each file of tests/e2e belong to one room?
 """
 
 import os
@@ -34,6 +35,8 @@ E2E = {
     "worker/link": "lanes",
     "worker/net": "predict",
 }
+# Folders whose longer histories the simulator tells: pruners have no others.
+SIMULATED = ("sim", "sched/pruner", "sched/sweep")
 # What the end-to-end tests start or load.
 PROGRAMS = "sweepd sweep sweep-worker fake_nvml fake_cuda fake_system bench_lanes"
 
@@ -56,7 +59,7 @@ def suites(build, room):
     sources = [path] if os.path.isfile(path) else [name for _, _, names in os.walk(path) for name in names]
     own = {re.sub(r".*test_(\w+)\.cu?$", folder + r"/\1", name) for name in sources}
     return [name for name in re.findall(r"^ +Test +#\d+: (\S+)", shown, re.M)
-            if name in own or room == name.split("/")[0]]
+            if name in own or room == name.split("/")[0] or name == "sched/sim" and room in SIMULATED]
 
 
 def target(name):
@@ -94,6 +97,8 @@ def main():
         files = [f"tests/e2e/test_{name}.py" for folder, names in E2E.items()
                  if f"{folder}/".startswith(f"{room}/") for name in names.split()]
         tests = list(suites(build, room))
+    if not tests and not files:
+        sys.exit(f"suites: nothing tests {sys.argv[2]} alone: scripts/check quick")
     print(*map(target, tests), PROGRAMS if files else "")
     print(f"^({'|'.join(tests)})$" if tests else "")
     print(*files)
