@@ -18,20 +18,29 @@ static double branin(const struct sw_value *v)
 	return a * a + 10 * (1 - 1 / (8 * pi)) * cos(x) + 10 - 0.39788735772973816;
 }
 
+/* Few points are at the ends at first, so now and then a sweep begins badly: of 32 seeds one had
+ * 1.4e-3 after forty trials, the others less than 4e-4. Which one depends on the compiler. */
 TEST(function_of_two_numbers_is_minimised_in_forty_trials)
 {
-	for (uint64_t seed = 1; seed <= 3; seed++) {
+	unsigned late = 0;
+
+	for (uint64_t seed = 1; seed <= 9; seed++) {
 		struct run r;
 		double best = INFINITY;
 
 		open_run(&r, plane, 2, seed);
-		for (uint64_t t = 1; t <= 40; t++) {
+		for (uint64_t t = 1; t <= 45; t++) {
 			const double y = branin(ask(&r));
 
 			best = fmin(best, y);
 			tell(&r, t, SW_OBS_FINAL, y);
+			if (t == 40) {
+				late += best >= 1e-3;
+				ck_assert_msg(best < 3e-3 && late <= 1, "seed %u: %g, %u late",
+					      (unsigned)seed, best, late);
+			}
 		}
-		ck_assert_msg(best < 3e-3, "seed %u: %g", (unsigned)seed, best);
+		ck_assert_msg(best < 1e-3, "seed %u: %g", (unsigned)seed, best);
 		ck_assert_str_eq(r.last.source, "gp");
 		ck_assert_uint_eq(r.last.near_n, SW_SUGGESTION_NEAR);
 		close_run(&r);

@@ -100,6 +100,12 @@ static inline void learn_suggest(struct sw_sampler *s, const struct sw_history *
 	ck_assert_int_eq(sw_sampler_suggest(s, h, h->trials + 1, out, NULL), SW_OK);
 }
 
+/* Bit for bit: a NaN is the same as itself. */
+static inline void learn_same_number(const char *what, double a, double b)
+{
+	ck_assert_msg(memcmp(&a, &b, sizeof a) == 0, "%s: %.17g, not %.17g", what, a, b);
+}
+
 static inline void learn_same(const struct sw_suggestion *a, const struct sw_suggestion *b,
 			      size_t n)
 {
@@ -109,9 +115,15 @@ static inline void learn_same(const struct sw_suggestion *a, const struct sw_sug
 	}
 	ck_assert_str_eq(a->source, b->source);
 	ck_assert_uint_eq(a->known, b->known);
-	ck_assert_double_eq(a->ei, b->ei);
+	ck_assert_int_eq(a->acquisition, b->acquisition);
+	learn_same_number("mean", a->mean, b->mean);
+	learn_same_number("sd", a->sd, b->sd);
+	learn_same_number("ei", a->ei, b->ei);
 	ck_assert_uint_eq(a->near_n, b->near_n);
 	ck_assert_int_eq(memcmp(a->near, b->near, a->near_n * sizeof *a->near), 0);
+	ck_assert_uint_eq(a->state_n, b->state_n);
+	if (a->state_n > 0)
+		ck_assert_mem_eq(a->state, b->state, a->state_n);
 }
 
 /* Some of the pending trials end, one way or another; rungs as a pruner would have them. */
