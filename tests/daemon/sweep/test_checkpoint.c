@@ -1,11 +1,10 @@
 /* tests/daemon/sweep/test_checkpoint.c — which checkpoints are kept, beside a plain model; and what
  * a disk budget must not take. */
 #include "daemon/daemon.h"
-#include "daemon/plan/plan.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/janitor.h"
 #include "daemon/sweep/running.h"
-#include "proto/json.h"
+#include "tests/daemon/sweep/live.h"
 #include "tests/run.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,26 +19,6 @@
 #define SPEC                                                                                       \
 	"{\"metric\":{\"name\":\"loss\"},\"method\":\"random\",\"run_cap\":60,"                    \
 	"\"parameters\":{\"lr\":{\"min\":0.25,\"max\":0.5}}}"
-
-static void fill(struct sw_running *live)
-{
-	struct sw_err err = SW_ERR_INIT;
-	cJSON *tree = NULL;
-
-	ck_assert_int_eq(sw_json_parse(&tree, SPEC, strlen(SPEC), &err), SW_OK);
-	ck_assert_int_eq(sw_spec_read(&live->spec, tree, &err), SW_OK);
-	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, 0, 0, NULL, &err), SW_OK);
-	cJSON_Delete(tree);
-}
-
-static void empty(struct sw_running *live)
-{
-	sw_sweep_destroy(live->sched);
-	sw_spec_destroy(live->spec);
-	free(live->files.heirs.v);
-	free(live->files.keeping.open);
-	free(live->files.keeping.ended);
-}
 
 /* --- random lives beside a model --- */
 
@@ -134,7 +113,7 @@ TEST_LOOP(checkpoint_of_open_trials_stay_while_others_end, 0, 12)
 	const bool all = _i % 2 != 0;
 
 	l = (struct life){.live = {.d = &d, .sweep = 1}, .rng = (unsigned)_i + 1};
-	fill(&l.live);
+	live_fill(&l.live, SPEC);
 	l.live.spec->checkpoint.keep = all ? SW_SPEC_KEEP_ALL : SW_SPEC_KEEP_NONE;
 	for (unsigned t = 1; t <= TRIALS; t++)
 		step(&l, &(struct sw_event){.kind = SW_EVENT_ASK});
@@ -159,7 +138,7 @@ TEST_LOOP(checkpoint_of_open_trials_stay_while_others_end, 0, 12)
 	ck_assert_uint_le(l.live.files.keeping.open_n, 1); /* room was given back on the way */
 	free(l.gone.v);
 	sw_actions_fini(&l.actions);
-	empty(&l.live);
+	live_empty(&l.live);
 }
 
 /* --- the best --- */
@@ -192,7 +171,7 @@ TEST(checkpoint_of_the_trial_with_the_best_report_stays)
 	static struct life l;
 
 	l = (struct life){.live = {.d = &d, .sweep = 1}, .rng = 1};
-	fill(&l.live);
+	live_fill(&l.live, SPEC);
 	l.live.spec->checkpoint.keep = SW_SPEC_KEEP_BEST_AND_LAST;
 	for (unsigned t = 1; t <= 4; t++)
 		step(&l, &(struct sw_event){.kind = SW_EVENT_ASK});
@@ -212,7 +191,7 @@ TEST(checkpoint_of_the_trial_with_the_best_report_stays)
 	ck_assert(l.disk[1][1] && !l.disk[2][2] && l.disk[3][1] && !l.disk[4][1]);
 	free(l.gone.v);
 	sw_actions_fini(&l.actions);
-	empty(&l.live);
+	live_empty(&l.live);
 }
 
 /* --- a budget --- */
@@ -252,7 +231,7 @@ TEST_LOOP(checkpoint_budget_spares_the_best_and_what_a_child_begins_from, 0, 2)
 	ck_assert_int_eq(uv_loop_init(&loop), 0);
 	(void)snprintf(d.config.state, sizeof d.config.state, "%s", state);
 	live.d = &d;
-	fill(&live);
+	live_fill(&live, SPEC);
 	live.spec->checkpoint.keep = SW_SPEC_KEEP_ALL;
 	live.spec->checkpoint.max_mb = 1;
 	ck_assert_int_eq(sw_checkpoint_folder(&live, true, path, sizeof path, &err), SW_OK);
@@ -286,7 +265,7 @@ TEST_LOOP(checkpoint_budget_spares_the_best_and_what_a_child_begins_from, 0, 2)
 	ck_assert_int_eq(rmdir(path), 0);
 	ck_assert_int_eq(rmdir(state), 0);
 	sw_janitor_free(&d);
-	empty(&live);
+	live_empty(&live);
 	ck_assert_int_eq(uv_loop_close(&loop), 0);
 }
 

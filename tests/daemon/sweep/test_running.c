@@ -1,9 +1,8 @@
 /* tests/daemon/sweep/test_running.c — where a sweep's account of slot time stands when it comes or
  * comes back. */
 #include "daemon/daemon.h"
-#include "daemon/plan/plan.h"
 #include "daemon/sweep/running.h"
-#include "proto/json.h"
+#include "tests/daemon/sweep/live.h"
 #include "tests/run.h"
 #include <stdlib.h>
 #include <string.h>
@@ -43,17 +42,6 @@ static const struct {
 	"{\"metric\":{\"name\":\"loss\"},\"method\":\"random\",\"max_concurrent\":1,"              \
 	"\"parameters\":{\"lr\":{\"min\":0.25,\"max\":0.5}}}"
 
-static void fill(struct sw_running *live)
-{
-	struct sw_err err = SW_ERR_INIT;
-	cJSON *tree = NULL;
-
-	ck_assert_int_eq(sw_json_parse(&tree, SPEC, strlen(SPEC), &err), SW_OK);
-	ck_assert_int_eq(sw_spec_read(&live->spec, tree, &err), SW_OK);
-	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, 0, 0, NULL, &err), SW_OK);
-	cJSON_Delete(tree);
-}
-
 TEST_ROWS(sweep_row_comes_level_with_those_that_wait, rows)
 {
 	const struct sw_event ask = {.kind = SW_EVENT_ASK};
@@ -68,17 +56,15 @@ TEST_ROWS(sweep_row_comes_level_with_those_that_wait, rows)
 			.state = rows[_i].v[i].state,
 			.driven = rows[_i].v[i].driven,
 			.claim.share = {.weight = 1, .used_us = rows[_i].v[i].used}};
-		fill(&live[i]);
+		live_fill(&live[i], SPEC);
 		if (rows[_i].v[i].busy)
 			ck_assert_int_eq(sw_sweep_step(live[i].sched, &ask, &actions, NULL), SW_OK);
 	}
 	sw_running_level(&live[0]);
 	ck_assert_msg(live[0].claim.share.used_us == rows[_i].level, "%s: %lld", rows[_i].name,
 		      (long long)live[0].claim.share.used_us);
-	for (size_t i = 0; i < SWEEPS; i++) {
-		sw_sweep_destroy(live[i].sched);
-		sw_spec_destroy(live[i].spec);
-	}
+	for (size_t i = 0; i < SWEEPS; i++)
+		live_empty(&live[i]);
 	sw_actions_fini(&actions);
 }
 

@@ -1,0 +1,33 @@
+/* tests/daemon/sweep/live.h — a running sweep for tests: its spec and its scheduler, no more. */
+#ifndef SW_TESTS_DAEMON_SWEEP_LIVE_H
+#define SW_TESTS_DAEMON_SWEEP_LIVE_H
+
+#include "daemon/daemon.h"
+#include "daemon/plan/plan.h"
+#include "daemon/sweep/running.h"
+#include "proto/json.h"
+#include "tests/run.h"
+#include <stdlib.h>
+#include <string.h>
+
+static inline void live_fill(struct sw_running *live, const char *spec)
+{
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *tree = NULL;
+
+	ck_assert_int_eq(sw_json_parse(&tree, spec, strlen(spec), &err), SW_OK);
+	ck_assert_int_eq(sw_spec_read(&live->spec, tree, &err), SW_OK);
+	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, 0, 0, NULL, &err), SW_OK);
+	cJSON_Delete(tree);
+}
+
+static inline void live_empty(struct sw_running *live)
+{
+	sw_sweep_destroy(live->sched);
+	sw_spec_destroy(live->spec);
+	free(live->files.heirs.v);
+	free(live->files.keeping.open);
+	free(live->files.keeping.ended);
+}
+
+#endif
