@@ -30,21 +30,21 @@ def values(client, sweep, name, n):
 def test_each_setting_is_printed_old_and_new_and_listed_with_its_author(daemon, client):
     sweep = client.submit(driven())
     lines = edit(daemon, sweep, "--run-cap", 80, "--max-concurrent", 4, "--weight", 2,
-                 "--time-budget", 3600, "--gpu-hours", 2, "--target", 0.001, "--range",
-                 "x=0.25..0.5")
+                 "--time-budget", 3600, "--gpu-hours", 2, "--lease", 30, "--target", 0.001,
+                 "--range", "x=0.25..0.5")
     assert lines[0] == f"sweep {sweep} RUNNING"
     assert set(lines[1:]) == {
         "  run_cap: 20 -> 80", "  max_concurrent: none -> 4", "  weight: 1 -> 2",
         "  time_budget_s: none -> 3600", "  gpu_hours: none -> 2", "  target: none -> 0.001",
-        "  x: 0..1 -> 0.25..0.5"}
+        "  lease_s: none -> 30", "  x: 0..1 -> 0.25..0.5"}
     got = client.sweep(sweep)
     assert (got["run_cap"], got["max_concurrent"], got["weight"], got["target"]) == (80, 4, 2, 0.001)
     assert (got["budget"]["time_s"], got["budget"]["gpu_hours"]) == (3600, 2)
     one, = got["edits"]
     assert one["uid"] == os.getuid() and one["time_ms"] > 1.7e12
     assert {"key": "run_cap", "from": 20, "to": 80} in one["changes"]
-    assert edit(daemon, sweep, "--max-concurrent", "none", "--time-budget=none")[1:] == [
-        "  max_concurrent: 4 -> none", "  time_budget_s: 3600 -> none"]
+    assert edit(daemon, sweep, "--max-concurrent", "none", "--time-budget=none", "--lease", "none")[1:] == [
+        "  max_concurrent: 4 -> none", "  time_budget_s: 3600 -> none", "  lease_s: 30 -> none"]
     _, out, _ = sweep_command(daemon, "show", sweep)
     assert out.count(f" by {pwd.getpwuid(os.getuid()).pw_name}\n") == 2
     assert "    run_cap: 20 -> 80\n" in out and "    max_concurrent: 4 -> none\n" in out

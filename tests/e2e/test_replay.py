@@ -145,7 +145,13 @@ def test_sweep_of_several_metrics_that_learnt_from_another_replays(start):
     assert replay(database(daemon), 2)[0] == 0
 
 
-@pytest.mark.parametrize("method", ["random", "tpe", "bohb", "bayes"])
+# What replay says first of a sweep whose edit was altered: bayes' points move with the range, before its
+# suggestion would know of another trial.
+EDITED = {"random": "its parameters", "tpe": "its suggestion knew", "bohb": "its suggestion knew",
+          "bayes": "its parameters"}
+
+
+@pytest.mark.parametrize("method", EDITED)
 def test_sweep_that_was_edited_replays(start, method):
     daemon = start()
     life = Life(daemon, 13, searched(method, run_cap=50, constraints=[]))
@@ -165,8 +171,7 @@ def test_sweep_that_was_edited_replays(start, method):
     status, lines, errors = replay(database(daemon))
     assert (status, errors) == (0, "") and lines[0].endswith("all as stored"), lines
     status, line = alter_edit(database(daemon), life.daemon.directory)
-    assert status == 1 and line.startswith("sweep 1, event "), line
-    assert "its parameters" in line or (method != "random" and "its suggestion knew" in line), line
+    assert status == 1 and line.startswith("sweep 1, event ") and EDITED[method] in line, line
 
 
 def alter_edit(stored, directory):

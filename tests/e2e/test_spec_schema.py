@@ -113,12 +113,18 @@ def places(value, at=()):
         yield from places(inner, at + (key,))
 
 
+def kind_of(param):
+    """What decides which keys a parameter may have, and what they may be."""
+    given = tuple(sorted({"min", "max", "value", "values"} & set(param)))
+    return param.get("distribution", given), type(param.get("min")), "when" in param
+
+
 def spoiled(specs):
     """At each place that no spec before it has: every wrong value, none at all, another key, one more key."""
     seen = set()
     for spec in specs:
         for at in places(spec):
-            where = tuple("*" if before == "parameters" else key
+            where = tuple(kind_of(spec["parameters"][key]) if before == "parameters" else key
                           for before, key in zip((None, *at), at) if not isinstance(key, int))
             if (where, type(at[-1])) in seen:
                 continue

@@ -1,9 +1,14 @@
 /* tests/kernels/test_cuda_shim.c — the stand-in device sees what it is there to see. */
+#undef SW_CUDA_BLAS_BYTES /* its own is small: what the product has is looked at here */
+#include "kernels/cuda/cuda.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/kernels/cuda_shim/shim_kernels.h"
 #include "tests/run.h"
 #include <signal.h>
 #include <string.h>
+
+/* cuBLAS's choice of an algorithm, and so the bits of a product, may depend on it. */
+_Static_assert(SW_CUDA_BLAS_BYTES == 33554432, "a queue's workspace of cuBLAS is 32 MiB");
 
 static cudaStream_t stream;
 

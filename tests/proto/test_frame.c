@@ -37,6 +37,8 @@ static void feed(struct sw_frame *f, const char *bytes, size_t n, size_t piece, 
 			(void)sw_buf_addf(seen, "%.20s|", line);
 		}
 		ck_assert(!sw_frame_pending(f));
+		/* So it is with a line over the limit, too, of which nothing is kept. */
+		ck_assert_int_eq(sw_frame_unfinished(f), bytes[-1] != '\n');
 	}
 }
 
