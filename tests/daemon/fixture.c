@@ -5,6 +5,7 @@
 #include "daemon/daemon.h"
 #include "tests/daemon/fixture_peer.h"
 #include "tests/daemon/fixture_world.h"
+#include "tests/folder.h"
 #include "tests/run.h"
 #include <ftw.h>
 #include <inttypes.h>
@@ -324,9 +325,7 @@ static int remove_file(const char *path, const struct stat *st, int type, struct
 
 static void make_folder(void)
 {
-	const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-
-	(void)snprintf(folder, sizeof folder, "%s/sweepd-story-XXXXXX", memory);
+	(void)snprintf(folder, sizeof folder, "%s/sweepd-story-XXXXXX", folder_of_tests());
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 

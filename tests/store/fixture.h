@@ -3,6 +3,7 @@
 #define SW_TESTS_STORE_FIXTURE_H
 
 #include "store/store.h"
+#include "tests/folder.h"
 #include <check.h>
 #include <dirent.h>
 #include <pthread.h>
@@ -64,7 +65,8 @@ static inline void fixture_close(struct fixture *f)
 /* A directory, no store yet. */
 static inline void fixture_init(struct fixture *f)
 {
-	*f = (struct fixture){.dir = "/tmp/sweepd-store-XXXXXX"};
+	*f = (struct fixture){.store = NULL};
+	(void)snprintf(f->dir, sizeof f->dir, "%s/sweepd-store-XXXXXX", folder_of_tests());
 	ck_assert_ptr_nonnull(mkdtemp(f->dir));
 	(void)snprintf(f->path, sizeof f->path, "%s/sweepd.db", f->dir);
 	ck_assert_int_eq(pthread_mutex_init(&f->lock, NULL), 0);

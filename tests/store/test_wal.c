@@ -1,6 +1,7 @@
 /* tests/store/test_wal.c — the walk over a log against SQLite itself: what it drops is told, and
  * nothing is told of a log of which nothing is lost. */
 #include "store/wal.h"
+#include "tests/folder.h"
 #include "tests/run.h"
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -25,7 +26,7 @@ static void sql(const char *text)
 
 static void setup(void)
 {
-	(void)snprintf(dir, sizeof dir, "/tmp/sweepd-wal-XXXXXX");
+	(void)snprintf(dir, sizeof dir, "%s/sweepd-wal-XXXXXX", folder_of_tests());
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	(void)snprintf(live, sizeof live, "%s/live", dir);
 	(void)snprintf(copy, sizeof copy, "%s/copy", dir);
