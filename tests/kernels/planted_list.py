@@ -7,8 +7,8 @@ The code is matched with any white space between its words.
 FOLDER = "kernels/cuda"
 TARGET = "sw_cuda_shim"
 PREFIX = "test_kernels_cuda_"
-# One process, so that the first abort or failure ends it; one order of threads, for the watch needs no more.
-ENV = {"CK_FORK": "no", "OPENBLAS_NUM_THREADS": "1", "SW_FIRST_FAILURE": "1", "TWIN_ORDERS": "1"}
+# One process, so that the first abort or failure ends it; one run of each call, for the watch needs no more.
+ENV = {"CK_FORK": "no", "OPENBLAS_NUM_THREADS": "1", "SW_FIRST_FAILURE": "1", "TWIN_RUNS": "1"}
 
 BARRIER = "__syncthreads();"
 

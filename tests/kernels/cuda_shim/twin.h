@@ -2,8 +2,9 @@
  * tests/kernels/cuda_shim/twin.h — runs one call on the CPU table and on the CUDA table, from the
  * same bytes, and compares every buffer: what should change and what should not.
  *
- * The CUDA table runs the call once in each order of sw_shim.order (on a GPU: as often) and must
- * give the same bits each time. Each buffer has a guard behind it.
+ * The CUDA table runs the call several times (with sanitizers once), on the stand-in device in
+ * another order of threads each time, and must give the same bits. Each buffer has a guard behind
+ * it.
  */
 #ifndef SW_TESTS_CUDA_SHIM_TWIN_H
 #define SW_TESTS_CUDA_SHIM_TWIN_H
