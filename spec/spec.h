@@ -130,7 +130,7 @@ struct sw_spec_metric {
 struct sw_spec {
 	cJSON *tree;        /* the whole spec as it was given; owned */
 	const char *name;   /* default "sweep" */
-	const char *method; /* one of sw_spec_methods; required */
+	const char *method; /* one of sw_spec_methods */
 	uint64_t seed;      /* below 2^53; has_seed false: the daemon draws one */
 	bool has_seed;
 	size_t n_metrics; /* 1: "metric"; more: "metrics" */

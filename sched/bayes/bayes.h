@@ -36,7 +36,7 @@ struct sw_bayes_cube {
 	size_t *of;       /* [d]: the parameter of a coordinate */
 	bool *category;   /* [d] */
 	bool *smooth;     /* [d]: any number between two values is one as well */
-	bool *always;     /* [d]: a number that every point has, whatever its other parameters */
+	bool *always;     /* [d]: every point has it, whatever its other parameters */
 	uint64_t *levels; /* [d]; 0: continuous */
 	bool plain;       /* every point of the cube is a point of the space */
 	bool mixed;       /* some coordinate has levels */
@@ -54,6 +54,8 @@ void sw_bayes_cube_subject(const struct sw_bayes_cube *c, const struct sw_histor
 			   double *x);
 /* x[d] -> values[n_params], canonical. False: they break a constraint. */
 bool sw_bayes_cube_write(const struct sw_bayes_cube *c, const double *x, struct sw_value *values);
+/* Where that choice of a category stands in coordinate k. */
+double sw_bayes_cube_category(const struct sw_bayes_cube *c, size_t k, uint64_t choice);
 /* Moves x to the point that its values stand for: levels, inactive coordinates. False as above. */
 bool sw_bayes_cube_snap(const struct sw_bayes_cube *c, double *x);
 
@@ -289,8 +291,8 @@ struct sw_bayes_search {
 	double *net;                /* [BAYES_SPREAD][d]: a fixed Sobol set */
 	double *x;                  /* [BAYES_SPREAD + BAYES_NEAR][d] */
 	double *mean, *var, *value; /* [BAYES_SPREAD + BAYES_NEAR]; value: -log EI */
-	double *lo, *hi;            /* [d]: the box */
-	double *end;                /* [BAYES_STARTS][d] */
+	double *lo, *hi; /* [d]: the box; a category is in it whole, or one level of it */
+	double *end;     /* [BAYES_STARTS][d] */
 	/* Neighbours in the search over levels: [BAYES_LEVELS][d], and their numbers. */
 	double *near, *near_mean, *near_var, *near_value;
 };
@@ -338,11 +340,12 @@ SW_NODISCARD sw_status sw_bayes_levels(struct sw_bayes_search *s, const struct s
 struct sw_bayes_step {
 	struct sw_bayes_model model[BAYES_MODEL_N];
 	struct sw_bayes_search search;
+	bool turns; /* a level of a category that has had few points gets some */
 };
 
 /* inward: of its models. */
 SW_NODISCARD sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
-					  uint64_t seed, bool inward);
+					  uint64_t seed, bool inward, bool turns);
 void sw_bayes_step_fini(struct sw_bayes_step *s);
 void sw_bayes_step_drop(struct sw_bayes_step *s); /* the caches */
 /* The point for trial `trial`; memory moves on, also when it fails. Needs a row that is not bad.

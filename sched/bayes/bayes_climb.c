@@ -31,7 +31,7 @@ static double outward(const struct sw_bayes_model *m, const double *x, double *g
 	double sum = 0;
 
 	for (size_t k = 0; m->inward && k < m->cube->d; k++) {
-		if (!m->cube->always[k])
+		if (m->cube->category[k] || !m->cube->always[k])
 			continue;
 		sum += 0.5 * weight * (x[k] - 0.5) * (x[k] - 0.5);
 		if (grad != NULL)

@@ -37,7 +37,7 @@ sw_status sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *spa
 			continue;
 		c->of[c->d] = i;
 		c->category[c->d] = p->dist == SW_DIST_CATEGORICAL;
-		c->always[c->d] = !c->category[c->d] && !has_condition(space, i);
+		c->always[c->d] = !has_condition(space, i);
 		c->smooth[c->d] = sw_space_is_continuous(&space->v[i]);
 		c->levels[c->d] = levels;
 		if (!c->smooth[c->d]) {
@@ -93,6 +93,13 @@ bool sw_bayes_cube_write(const struct sw_bayes_cube *c, const double *x, struct 
 	sw_space_decode(c->space, unit, values);
 	sw_space_canonical(c->space, values);
 	return sw_space_feasible(c->space, values);
+}
+
+double sw_bayes_cube_category(const struct sw_bayes_cube *c, size_t k, uint64_t choice)
+{
+	const struct sw_value v = {.choice = (uint32_t)choice};
+
+	return sw_space_encode_one(&c->space->v[c->of[k]], v);
 }
 
 bool sw_bayes_cube_snap(const struct sw_bayes_cube *c, double *x)

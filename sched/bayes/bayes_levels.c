@@ -31,16 +31,11 @@ static bool add_categories(struct sw_bayes_search *s, const double *x, size_t k,
 			   struct sw_bayes_rng *rng, size_t *n)
 {
 	const uint64_t levels = s->cube->levels[k];
-	struct sw_value values[SW_SPACE_MAX_PARAMS];
-	double at[SW_SPACE_MAX_PARAMS];
 
-	for (uint64_t i = 0; i < levels && i < CATEGORIES; i++) {
-		/* By its value: categories can have unequal shares of the coordinate. */
-		(void)sw_bayes_cube_write(s->cube, x, values);
-		values[s->cube->of[k]].choice =
-			(uint32_t)(levels <= CATEGORIES ? i : sw_bayes_rng_below(rng, levels));
-		sw_bayes_cube_read(s->cube, values, at);
-		if (!add_level(s, x, k, at[k], n))
+	for (uint64_t i = 0; s->lo[k] < s->hi[k] && i < levels && i < CATEGORIES; i++) {
+		const uint64_t choice = levels <= CATEGORIES ? i : sw_bayes_rng_below(rng, levels);
+
+		if (!add_level(s, x, k, sw_bayes_cube_category(s->cube, k, choice), n))
 			return false;
 	}
 	return true;

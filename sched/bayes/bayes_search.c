@@ -97,7 +97,7 @@ static double move_axis(const struct sw_bayes_search *s, const struct sw_bayes_m
 	const uint64_t levels = s->cube->levels[k];
 
 	if (s->cube->category[k])
-		return sw_bayes_rng_unit(rng);
+		return s->lo[k] + sw_bayes_rng_unit(rng) * (s->hi[k] - s->lo[k]);
 	double step = sw_bayes_rng_normal(rng) * scale * fmin(1, 2 * m->length[k]);
 
 	/* Less than a level would be no move. */
@@ -267,9 +267,12 @@ static bool last_resort(const struct sw_bayes_search *s, const struct sw_bayes_m
 		for (size_t k = 0; k < d; k++) {
 			const double step = 1e-3 * fmin(1, m->length[k]);
 
-			x[k] = beside && !s->cube->category[k]
-				       ? b->x[b->best * d + k] + step * sw_bayes_rng_normal(rng)
-				       : sw_bayes_rng_unit(rng);
+			if (s->cube->category[k])
+				x[k] = s->lo[k] + sw_bayes_rng_unit(rng) * (s->hi[k] - s->lo[k]);
+			else if (beside)
+				x[k] = b->x[b->best * d + k] + step * sw_bayes_rng_normal(rng);
+			else
+				x[k] = sw_bayes_rng_unit(rng);
 			x[k] = fmin(fmax(x[k], 0), 1);
 		}
 		if (sw_bayes_cube_snap(s->cube, x) && !is_taken(b, x))

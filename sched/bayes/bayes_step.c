@@ -2,6 +2,7 @@
  * its own assumptions, because none is right for every function; and, once nothing gets better any
  * more, every second one inside a trust region around the best (Eriksson et al. 2019). */
 #include "sched/bayes/bayes.h"
+#include "sched/space/space_internal.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +12,10 @@
 #define SHAPE_MIN  0.1
 #define SHAPE_MAX  10.0
 #define LOCAL_FROM 8 /* times d rows: from here on, a local model on the rows around the best */
+#define TURN_EVERY 4 /* suggestions: one of them is for a level that has had few */
+#define TURN_AT    2
+#define TURN_SHARE 2.0
+#define TURN_MOST  64 /* levels; where there are more, the model alone chooses among them */
 
 struct step_kind {
 	enum sw_bayes_model_id model;
@@ -56,6 +61,58 @@ static void set_box(struct sw_bayes_search *s, const struct sw_bayes_data *b, co
 	}
 }
 
+static void count_levels(const struct sw_bayes_cube *c, size_t k, const double *x, size_t n,
+			 size_t *count)
+{
+	for (size_t i = 0; i < n; i++)
+		count[sw_space_decode_one(&c->space->v[c->of[k]], x[i * c->d + k]).choice]++;
+}
+
+/* The chance of a draw to have this level. */
+static double chance_of(const struct sw_space_entry *e, uint64_t choice)
+{
+	if (e->cum == NULL)
+		return 1 / (double)e->levels;
+	return choice > 0 ? e->cum[choice] - e->cum[choice - 1] : e->cum[0];
+}
+
+/* A few bad points, whose numbers may be to blame, are enough for a model to write a category off:
+ * it then expects so little there that it never asks again. So every fourth suggestion is for the
+ * level that has had the least of the n points, as long as that is less than 2 / sqrt(n) of what
+ * random draws would have given it: the box becomes this level, and the model chooses the rest.
+ * False: all have had enough. */
+static bool give_a_turn(struct sw_bayes_search *s, const struct sw_bayes_data *b)
+{
+	const struct sw_bayes_cube *const c = s->cube;
+	const double n = (double)(b->n + b->n_pending);
+	double least = TURN_SHARE / sqrt(n);
+	size_t k_least = c->d;
+	uint64_t level = 0;
+
+	for (size_t k = 0; k < c->d; k++) {
+		const struct sw_space_entry *const e = &c->space->v[c->of[k]];
+		size_t count[TURN_MOST] = {0};
+
+		if (!c->category[k] || !c->always[k] || c->levels[k] > TURN_MOST)
+			continue;
+		count_levels(c, k, b->x, b->n, count);
+		count_levels(c, k, b->pending, b->n_pending, count);
+		for (uint64_t i = 0; i < c->levels[k]; i++) {
+			const double due = n * chance_of(e, i);
+
+			/* Without any chance, a level is due nothing. */
+			if ((double)count[i] < least * due) {
+				least = (double)count[i] / due;
+				k_least = k;
+				level = i;
+			}
+		}
+	}
+	if (k_least < c->d)
+		s->lo[k_least] = s->hi[k_least] = sw_bayes_cube_category(c, k_least, level);
+	return k_least < c->d;
+}
+
 sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 			struct sw_bayes_memory *memory, struct sw_bayes_rng *rng, uint64_t trial,
 			struct sw_bayes_found *out)
@@ -71,6 +128,8 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 		return rc;
 	shape_of(out->model, w);
 	set_box(&s->search, b, kind.local ? w : NULL, memory->side);
+	const bool turn = s->turns && !kind.local && (memory->steps + 1) % TURN_EVERY == TURN_AT &&
+			  give_a_turn(&s->search, b);
 	/* The model on all rows has given the region its shape, which says what is near for this
 	 * one. */
 	if (kind.model == BAYES_D && b->n > LOCAL_FROM * b->cube->d && b->n_pending == 0) {
@@ -80,6 +139,11 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 			return rc;
 	}
 	rc = sw_bayes_search_run(&s->search, out->model, b, rng, out);
+	if (rc == SW_NOT_FOUND && turn) {
+		/* Constraints leave no point of this level, or all of them were tried. */
+		set_box(&s->search, b, NULL, 0);
+		rc = sw_bayes_search_run(&s->search, out->model, b, rng, out);
+	}
 	if (rc != SW_OK)
 		return rc;
 	memory->steps++;
@@ -111,8 +175,9 @@ sw_status sw_bayes_step_several(struct sw_bayes_step *s, struct sw_bayes_several
 }
 
 sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
-			     uint64_t seed, bool inward)
+			     uint64_t seed, bool inward, bool turns)
 {
+	s->turns = turns;
 	sw_status rc = sw_bayes_search_init(&s->search, cube, seed);
 
 	for (int i = 0; rc == SW_OK && i < BAYES_MODEL_N; i++) {

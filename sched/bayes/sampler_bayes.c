@@ -17,11 +17,11 @@
 #include <string.h>
 
 #define DESIGN_MIN   5
-#define DESIGN_MAX   6   /* of one metric; where there are many parameters, one for two of them */
-#define RUNGS_MIN    8   /* with rungs, at least, and no most */
-#define DESIGN_SHARE 0.5 /* of a range, beside categories */
-#define INWARD_FROM  8   /* of the sampler's versions */
-#define DESIGN_TRIES 64  /* draws for a first point that is not there yet */
+#define DESIGN_MAX   6 /* of one metric; where there are many parameters, one for two of them */
+#define RUNGS_MIN    8 /* with rungs, at least, and no most */
+#define INWARD_FROM  8 /* of the sampler's versions */
+#define TURNS_FROM   9
+#define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
 /* With rungs at least this share of the points is spread over the space, always. A pruner that
  * compares newcomers with those before them passes nearly all that a model finds: then only what
  * the model likes runs to the end, and nothing tells it what else would have been good there. */
@@ -63,10 +63,10 @@ static bool wants_rungs(const struct sw_sampler *s, const struct sw_bayes_cube *
 	       cube->d < SW_SPACE_MAX_PARAMS;
 }
 
-/* Of several metrics the best compromises may well lie at the ends. */
-static bool wants_inward(const struct sw_sampler *s)
+/* Of several metrics the best compromises may well lie at the ends, and with any level. */
+static bool wants(const struct sw_sampler *s, uint64_t from)
 {
-	return s->config.version >= INWARD_FROM && s->config.n_metrics <= 1;
+	return s->config.version >= from && s->config.n_metrics <= 1;
 }
 
 static sw_status start(struct sw_sampler *s, struct sw_err *err)
@@ -89,7 +89,8 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 	if (rc == SW_OK && b->has_rungs)
 		rc = sw_bayes_rungs_init(&b->rungs, &b->cube, &s->config);
 	else if (rc == SW_OK && b->cube.d > 0)
-		rc = sw_bayes_step_init(&b->step, &b->cube, s->seed, wants_inward(s));
+		rc = sw_bayes_step_init(&b->step, &b->cube, s->seed, wants(s, INWARD_FROM),
+					wants(s, TURNS_FROM));
 	if (rc == SW_OK && b->cube.d > 0)
 		rc = sw_bayes_accidents_init(&b->accidents, &b->cube);
 	if (rc == SW_OK && b->cube.d > 0 && s->config.n_metrics > 1)
@@ -160,21 +161,6 @@ static size_t design_n(const struct bayes *b)
 	return n > DESIGN_MIN ? n : DESIGN_MIN;
 }
 
-/* With categories each of them has few points: these are spent where good values are likely, in the
- * middle half of each number's range, for ranges are chosen wide (bayes_climb.c). Without any, the
- * whole range is better: where the best is at an end, the middle half costs more than it wins. */
-static void draw_inward(const struct bayes *b, double *x)
-{
-	bool any = false;
-
-	for (size_t k = 0; k < b->cube.d; k++)
-		any = any || b->cube.category[k];
-	for (size_t k = 0; any && k < b->cube.d; k++) {
-		if (!b->cube.category[k])
-			x[k] = 0.5 + DESIGN_SHARE * (x[k] - 0.5);
-	}
-}
-
 /* Too few points made, or (with many asked for at once) too few of them told. */
 static bool in_design(const struct bayes *b, const struct sw_history *h)
 {
@@ -206,8 +192,8 @@ static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t ma
 		/* Sobol points count from 0; where the centre is the first suggestion they begin
 		 * with the second. */
 		sw_sobol_point(s->seed, made - (b->has_rungs ? 1 : 2), b->cube.d, x);
-		if (!b->has_rungs && wants_inward(s))
-			draw_inward(b, x);
+		if (!b->has_rungs && wants(s, INWARD_FROM))
+			sw_sampler_inward(b->cube.category, b->cube.d, x);
 	}
 	for (int i = 0; i < DESIGN_TRIES; i++) {
 		if (sw_bayes_cube_snap(&b->cube, x) && !sw_bayes_data_has(&b->data, x)) {

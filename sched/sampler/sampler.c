@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEARCH_FIRST 5 /* from this version on where draws find nothing */
-#define VARIED       4 /* looks for a point around the one that is known */
+#define SEARCH_FIRST 5   /* from this version on where draws find nothing */
+#define VARIED       4   /* looks for a point around the one that is known */
+#define INWARD       0.5 /* of a range */
 
 /* A space without any point is refused; what was found is kept for when a search for more fails. */
 static sw_status find_known(struct sw_sampler *s, struct sw_err *err)
@@ -118,6 +119,17 @@ static sw_status repair(const struct sw_sampler *s, uint64_t number, struct sw_v
 static uint32_t tries_of(const struct sw_sampler *s)
 {
 	return s->is_rare ? 1 : SW_SAMPLER_TRIES;
+}
+
+void sw_sampler_inward(const bool *category, size_t d, double *x)
+{
+	bool any = false;
+
+	for (size_t k = 0; k < d; k++)
+		any = any || category[k];
+	for (size_t k = 0; any && k < d; k++)
+		if (!category[k])
+			x[k] = 0.5 + INWARD * (x[k] - 0.5);
 }
 
 sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial, struct sw_value *values,

@@ -47,6 +47,12 @@ SW_NODISCARD sw_status sw_sampler_make(struct sw_sampler **out, const struct sw_
 SW_SAMPLERS(SW_ROW)
 #undef SW_ROW
 
+/* Where a search begins beside categories: x[d], a point of the unit cube, moves into the middle
+ * half of each number's range. Each category has few of the first points, so they are spent where
+ * good values are likely: people choose ranges wider than what they expect. Without any category x
+ * stays: where the best is at an end, the middle half costs more than it wins. */
+void sw_sampler_inward(const bool *category, size_t d, double *x);
+
 /* A point of the space, uniform in the unit cube, that breaks no constraint: trial t's draws of the
  * stream, up to SW_SAMPLER_TRIES of them, then the last of them repaired (sw_space_repair()), then
  * one that is searched for (sw_space_solve()), in the end the one that is known. For every kind,

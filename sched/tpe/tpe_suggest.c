@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 8 /* of candidates, until one breaks no constraint and is new */
+#define ROUNDS      8 /* of candidates, until one breaks no constraint and is new */
+#define INWARD_FROM 9 /* of the version of samplers */
 
 static void destroy(struct sw_tpe *t)
 {
@@ -244,10 +245,15 @@ static sw_status plain_point(const struct sw_tpe *t, const struct sw_sampler *s,
 			     bool random, struct sw_suggestion *out, struct sw_err *err)
 {
 	double unit[SW_SPACE_MAX_PARAMS];
+	bool category[SW_SPACE_MAX_PARAMS];
 
 	if (!random) {
 		out->source = "sobol";
 		sw_sobol_point(s->seed, made - 1, t->book.n_params, unit);
+		for (size_t i = 0; i < t->book.n_params; i++)
+			category[i] = sw_space_param(s->space, i)->dist == SW_DIST_CATEGORICAL;
+		if (s->config.version >= INWARD_FROM && t->book.n_metrics == 1)
+			sw_sampler_inward(category, t->book.n_params, unit);
 		sw_space_decode(s->space, unit, out->values);
 		sw_space_canonical(s->space, out->values);
 		if (sw_space_feasible(s->space, out->values))

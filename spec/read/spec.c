@@ -120,9 +120,7 @@ static const struct key_reader {
 } readers[] = {
 	{.key = "name", .read = read_name},
 	{.key = "description", .read = read_description},
-	{.key = "method",
-	 .missing = "is missing: \"random\", \"bayes\" or another",
-	 .read = sw_spec_method_read},
+	{.key = "method", .read = sw_spec_method_read},
 	{.key = "seed", .read = read_seed},
 	{.key = "metric",
 	 .missing = "is missing: {\"name\": ..., \"goal\": \"minimize\"}",
@@ -207,6 +205,7 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 	if (s == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	s->name = "sweep";
+	s->method = "bayes"; /* stored specs without one were sampled by it: it stays */
 	s->retries = 2;
 	s->suggest_wait_ms = 50;
 	s->cpu = 1;

@@ -230,14 +230,15 @@ def test_grids_replay_and_so_do_those_of_versions_that_named_no_cause(start):
         assert differs == any("why it ended" in line for line in lines), (change, lines)
 
 
-def test_sweep_of_an_older_sampler_goes_on_as_it_began_and_is_compared(start):
+@pytest.mark.parametrize("version", (7, 8))
+def test_sweep_of_an_older_sampler_goes_on_as_it_began_and_is_compared(start, version):
     daemon = start()
     client = daemon.client()
     sweep = client.submit(searched("bayes", run_cap=40))
     daemon.stop()
     with sqlite3.connect(database(daemon)) as db:
         ours, = db.execute("SELECT sampler_version FROM sweep").fetchone()
-        db.execute("UPDATE sweep SET sampler_version = 7")
+        db.execute("UPDATE sweep SET sampler_version = ?", (version,))
     client = daemon.start().client()
     for _ in range(25):
         handed, = client.ask(sweep)

@@ -9,9 +9,7 @@ static const struct {
 } bad[] = {
 	/* the top */
 	{"[]", "", "a sweep spec must be an object, not an array"},
-	{"{}", "/method", "\"method\" is missing: \"random\", \"bayes\" or another"},
-	{"{'method':'random'}", "/metric",
-	 "\"metric\" is missing: {\"name\": ..., \"goal\": \"minimize\"}"},
+	{"{}", "/metric", "\"metric\" is missing: {\"name\": ..., \"goal\": \"minimize\"}"},
 	{"{" METRIC "}", "/parameters", "\"parameters\" is missing: what to search over"},
 	{"{" METRIC ",'parametres':{}}", "/parametres",
 	 "unknown key \"parametres\"; did you mean \"parameters\"?"},

@@ -247,8 +247,8 @@ static const struct {
 	{HEAD ",'suggest_wait_ms':5}",
 	 {"/suggest_wait_ms",
 	  "\"suggest_wait_ms\" has no effect: method \"random\" has its suggestions at once"}},
-	{"{'method':'bayes','metric':{'name':'m'},'parameters':{'x':{'min':0,'max':2}},"
-	 "'suggest_wait_ms':5}",
+	/* Without a method it is bayes, which this key is for. */
+	{"{'metric':{'name':'m'},'parameters':{'x':{'min':0,'max':2}},'suggest_wait_ms':5}",
 	 {NULL}},
 	{"{'method':'bayes','metric':{'name':'m'},'parameters':{'a':{'min':-5,'max':5},"
 	 "'b':{'min':0,'max':1},'g':{'parameters':{'c':{'min':-1,'max':0}}},"

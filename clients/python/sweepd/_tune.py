@@ -47,7 +47,7 @@ class TuneResult:
 
 
 def tune(fn: Callable[[Dict[str, Any]], Any], space: Mapping[str, Any], metric: str = "loss", goal: str = "minimize",
-         run_cap: int = 20, n: Optional[int] = None, method: str = "tpe", client: Optional[Client] = None,
+         run_cap: int = 20, n: Optional[int] = None, method: str = "bayes", client: Optional[Client] = None,
          gpus: Optional[List[str]] = None, grace_s: float = 10, **spec: Any) -> TuneResult:
     """Searches `space` (the `parameters` of docs/spec.md) for the params with which fn(params) does best.
 

@@ -64,6 +64,42 @@ TEST(tpe_starts_with_sobol_and_says_what_it_knew)
 	world_fini(&w);
 }
 
+/* Beside a category the first points are of the middle half of each range, by the version before of
+ * the whole. */
+TEST(tpe_begins_in_the_middle_of_ranges_beside_categories)
+{
+	const struct sw_param p[] = {
+		{.dist = SW_DIST_CATEGORICAL, .n_choices = 3},
+		{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
+		{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
+	};
+	struct sw_space *const space = learn_space(p, ROWS(p));
+
+	for (uint64_t version = 8; version <= 9; version++) {
+		const struct sw_sampler_config config = {
+			.kind = SW_SAMPLER_TPE, .seed = 3, .version = version, .space = space};
+		unsigned outside = 0, level[3] = {0};
+		struct sw_suggestion out = {.state = NULL};
+		struct sw_sampler *s;
+		struct sw_history h;
+
+		ck_assert_int_eq(sw_samplers_create(&s, &config, NULL), SW_OK);
+		sw_history_init(&h, 3, 1);
+		for (uint64_t t = 1; t <= 10; t++) {
+			learn_suggest(s, &h, &out);
+			outside += fabs(out.values[1].number - 0.5) > 0.25 ||
+				   fabs(out.values[2].number - 0.5) > 0.25;
+			level[out.values[0].choice]++;
+			learn_add(&h, out.values);
+		}
+		ck_assert_uint_eq(outside > 0, version == 8);
+		ck_assert(level[0] > 0 && level[1] > 0 && level[2] > 0);
+		sw_sampler_destroy(s);
+		sw_history_fini(&h);
+	}
+	sw_space_destroy(space);
+}
+
 TEST_LOOP(tpe_same_history_gives_the_same_suggestion, 0, 2)
 {
 	struct sw_space *space = learn_space(learn_all, ROWS(learn_all));

@@ -1,0 +1,93 @@
+/* tests/sched/bayes/test_bayes_turns.c — beside categories: no level is written off. */
+#include "tests/run.h"
+#include "tests/sched/bayes/bayes_run.h"
+
+#define BEFORE 8 /* the last version without turns */
+
+static const double weights[] = {0, 1, 9};
+
+static const struct sw_param mixed[] = {
+	{.dist = SW_DIST_CATEGORICAL, .n_choices = 2},
+	{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
+	{.dist = SW_DIST_LOG_UNIFORM, .min = 1e-4, .max = 1},
+	{.dist = SW_DIST_CATEGORICAL, .n_choices = 3, .weights = weights},
+};
+
+struct seen {
+	double best;
+	unsigned first, rare; /* trials with level 0 of the first category, 1 of the other */
+};
+
+/* The first level is the worse one but in a corner, where it is best of all. */
+static double trap(const struct sw_value *v)
+{
+	const double x = v[1].number - 0.8, y = log10(v[2].number) + 3;
+
+	if (v[0].choice != 0)
+		return 1 + fabs(v[1].number - 0.4) + 0.01 * v[3].choice;
+	return 3 - 3 * exp(-4 * x * x - 0.5 * y * y);
+}
+
+static struct seen search(double (*f)(const struct sw_value *), uint64_t seed, uint64_t version,
+			  uint64_t trials)
+{
+	struct seen seen = {.best = INFINITY};
+	struct run r;
+
+	open_run(&r, mixed, 4, seed);
+	sw_sampler_destroy(r.s);
+	r.s = make_version(r.space, seed, version);
+	for (uint64_t t = 1; t <= trials; t++) {
+		const struct sw_value *const v = ask(&r);
+		const double y = f(v);
+
+		ck_assert_uint_ne(v[3].choice, 0); /* no draw has it */
+		seen.first += v[0].choice == 0;
+		seen.rare += v[3].choice == 1;
+		seen.best = fmin(seen.best, y);
+		tell(&r, t, SW_OBS_FINAL, y);
+	}
+	close_run(&r);
+	return seen;
+}
+
+TEST(level_that_is_best_in_a_corner_alone_is_found)
+{
+	unsigned found = 0, before = 0;
+
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		found += search(trap, seed, 0, 50).best < 0.5;
+		before += search(trap, seed, BEFORE, 50).best < 0.5;
+	}
+	ck_assert_msg(found >= 8 && before < found, "%u of 10 searches, %u of the version before",
+		      found, before);
+}
+
+/* A plateau that is rough, so that there is always a little to gain on it, and two levels that are
+ * bad everywhere. */
+static double plateau(const struct sw_value *v)
+{
+	const double rough = sin(1e3 * v[1].number) + cos(1e3 * log(v[2].number));
+
+	return 0.7 + 0.03 * rough + (v[0].choice == 0) + (v[3].choice == 1);
+}
+
+/* Of 60 points 2 / sqrt(60) of the chance that a draw has the level. */
+TEST(levels_that_are_bad_get_a_turn_now_and_then)
+{
+	unsigned fewest_before = 60;
+
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		const struct seen seen = search(plateau, seed, 0, 60);
+
+		ck_assert_msg(seen.first >= 7 && seen.first <= 20, "seed %u: %u of 60",
+			      (unsigned)seed, seen.first);
+		ck_assert_msg(seen.rare >= 1 && seen.rare <= 20, "seed %u: %u of 60",
+			      (unsigned)seed, seen.rare);
+		fewest_before =
+			(unsigned)fmin(fewest_before, search(plateau, seed, BEFORE, 60).first);
+	}
+	ck_assert_uint_lt(fewest_before, 7);
+}
+
+RUN_TESTS(NULL, NULL)
