@@ -145,10 +145,10 @@ def test_sweep_of_several_metrics_that_learnt_from_another_replays(start):
     assert replay(database(daemon), 2)[0] == 0
 
 
-# What replay says first of a sweep whose edit was altered: bayes' points move with the range, before its
-# suggestion would know of another trial.
-EDITED = {"random": "its parameters", "tpe": "its suggestion knew", "bohb": "its suggestion knew",
-          "bayes": "its parameters"}
+# What replay may say first of a sweep whose edit was altered: a point that learns may be as stored though the
+# range is another, and then what it knew is not.
+EDITED = {"random": ("its parameters",),
+          **dict.fromkeys(("tpe", "bohb", "bayes"), ("its parameters", "its suggestion knew"))}
 
 
 @pytest.mark.parametrize("method", EDITED)
@@ -171,7 +171,8 @@ def test_sweep_that_was_edited_replays(start, method):
     status, lines, errors = replay(database(daemon))
     assert (status, errors) == (0, "") and lines[0].endswith("all as stored"), lines
     status, line = alter_edit(database(daemon), life.daemon.directory)
-    assert status == 1 and line.startswith("sweep 1, event ") and EDITED[method] in line, line
+    assert status == 1 and line.startswith("sweep 1, event "), line
+    assert any(said in line for said in EDITED[method]), line
 
 
 def alter_edit(stored, directory):
