@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# scripts/lib/nvcc.sh [JOBS]   Compiles each file of kernels/cuda, kernels and host side, for every kind
-#                              of GPU that is to be supported; a warning is an error. Nothing is kept.
+# scripts/lib/nvcc.sh [JOBS [BUILD]]   Compiles each file of kernels/cuda, kernels and host side, for every
+#                                      kind of GPU that is to be supported, but for those that BUILD has
+#                                      compiled them for; a warning is an error. Nothing is kept.
 #
 # Prints what for, and counts files. A GPU is not needed. Status 3: there is no nvcc here.
 set -uo pipefail
@@ -9,21 +10,27 @@ cd "$(dirname "$0")/../.."
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 [ -x "$nvcc" ] || exit 3
 jobs=${1:-$(nproc)}
+commands=${2:+$2/compile_commands.json}
 started=$SECONDS
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # A100, H100 and H200, B200, the RTX of the same year; an older toolkit does not know them all.
-code=() kinds=()
+code=() kinds=() output=-c
 for kind in 80 90 100 120; do
-	if "$nvcc" --list-gpu-code | grep -qx "sm_$kind"; then
+	if [ -n "$commands" ] && grep -q "\bsm_$kind\b" "$commands"; then
+		output=-fatbin # the build has compiled the host's side, too
+	elif "$nvcc" --list-gpu-code | grep -qx "sm_$kind"; then
 		kinds+=("sm_$kind")
 		code+=(-gencode "arch=compute_$kind,code=sm_$kind")
 	else
 		echo "SKIPPED sm_$kind: $("$nvcc" --version | tail -n 1) does not know it"
 	fi
 done
-[ ${#kinds[@]} -gt 0 ] || exit 1
+if [ ${#kinds[@]} = 0 ]; then
+	[ "$output" = -fatbin ]
+	exit
+fi
 
 # As kernels/cuda/CMakeLists.txt.
 flags=(-std=c++17 --fmad=false -I. --Werror=all-warnings
@@ -35,7 +42,7 @@ compile() { # FILE
 	local log
 	log=$work/$(basename "$1").log
 	case $1 in
-	*.cu) "$nvcc" "${flags[@]}" "${code[@]}" -c "$1" -o "$work/$(basename "$1").o" ;;
+	*.cu) "$nvcc" "${flags[@]}" "${code[@]}" "$output" "$1" -o "$work/$(basename "$1").o" ;;
 	*.c) "${CC:-cc}" "${host[@]}" -c "$1" -o "$work/$(basename "$1").o" ;;
 	esac >"$log" 2>&1 && return
 	sed "s|^|$1: |" "$log" | head -n 20
