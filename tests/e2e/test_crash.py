@@ -170,7 +170,7 @@ def test_worker_that_was_started_but_not_stored_ends_with_its_daemon(start, tmp_
 def test_sigterm_drains_leaves_no_worker_and_the_next_start_goes_on(start):
     daemon = start("cpu:2")
     client = daemon.client()
-    sweep = client.submit(slow(epochs=80, run_cap=3))
+    sweep = client.submit(slow(epochs=40, run_cap=3))
     wait_until(lambda: running(client, sweep), "a running trial")
     pids = [s["pid"] for s in client.slots()]
     assert daemon.term() == 0

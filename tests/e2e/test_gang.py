@@ -44,6 +44,7 @@ def test_gang_trains_as_one_slot_does_in_parts(start, tmp_path, world):
     machine.check()
 
 
+@pytest.mark.once("the daemon's stories say who has which slot")
 def test_slots_of_a_gang_are_its_own_and_free_again(start):
     client = start("cpu:3").client()
     gang = client.submit(shared(long(run_cap=2)))
@@ -85,6 +86,7 @@ def test_asha_stops_gangs(start):
     assert_continued(curves(client, sweep), whole)
 
 
+@pytest.mark.once("as children of single trials, and as gangs that go on")
 @BY_ROWS_AND_BY_LAYERS
 def test_children_of_pbt_go_on_from_weights_of_gangs(start, stages):
     daemon = start("cpu:2")
@@ -111,6 +113,7 @@ def test_cancelled_gang_leaves_nothing(start):
     assert client.wait_sweep(after)["counts"]["COMPLETED"] == 2
 
 
+@pytest.mark.once("trains for minutes with sanitizers")
 def test_gang_trains_on_while_the_daemon_is_gone_and_is_adopted(start):
     daemon = start("cpu:2", SWEEPD_COMM_SILENT_MS="2000")
     client = daemon.client()

@@ -14,6 +14,7 @@ def all_report(client, sweep, n):
                f"reports of {n} trials")
 
 
+@pytest.mark.once("as before a restart with other lanes, below")
 def test_lanes_of_a_gpu_are_slots_of_one_process(machine):
     daemon = machine("gpu:0:4", SMALL)
     client = daemon.client()
@@ -65,6 +66,7 @@ def test_lanes_outlive_the_daemon(machine):
         assert len(client.call("trial.get", sweep=sweep, trial=trial)["attempts"]) == 1
 
 
+@pytest.mark.once("the daemon counts; trains for long with sanitizers")
 def test_lanes_fill_up_as_far_as_memory_goes(machine):
     spec = slow(epochs=2, run_cap=4, resources={"gpu": 0.25})
     spec["trainer"]["model"].insert(0, {"linear": 512})

@@ -85,7 +85,8 @@ def test_promote_with_workers_and_daemon_killed_continues_every_curve_exactly(st
     replay(daemon, sweep)
 
 
-@pytest.mark.parametrize("harm", first_again(["damaged", "deleted", "cut short"]))
+@pytest.mark.once("as unusable checkpoints of other trials: test_checkpoint.py, and the corpus of tests/fuzz")
+@pytest.mark.parametrize("harm", ["damaged", "deleted", "cut short"])
 def test_promote_whose_checkpoints_are_unusable_goes_on_from_scratch_with_the_same_curve(start,
                                                                                           harm):
     daemon = start("cpu:2")

@@ -32,8 +32,8 @@ def record(client, curves, at_once=1, **spec):
 
 
 def test_sweep_of_many_trials_is_read_in_parts_and_re_run_whole(client):
-    """2,000 trials are exactly two parts, 2,001 a little more; the last is the best."""
-    for n in (2000, 2001):
+    """1,000 trials are exactly one part, 1,001 a little more; the last is the best."""
+    for n in (1000, 1001):
         sweep = record(client, [[float(n - trial)] for trial in range(n)], at_once=1000)
         got = client.call("sweep.simulate", sweep=sweep, early_terminate=NOBODY, workers=4)
         assert (got["trials"], got["recorded"], got["resource"]) == (n, n, n)

@@ -146,8 +146,8 @@ def test_older_database_beside_a_newer_log_is_refused_with_what_to_do(daemon, cl
     """The pages of the one and the other do not fit together, and only all three files do."""
     for run in range(3):
         client = daemon.client()
-        sweep = client.submit(driven(run_cap=2000))
-        for _ in range(10):
+        sweep = client.submit(driven(run_cap=400))
+        for _ in range(2):
             for trial in client.ask(sweep, 200):
                 client.tell(sweep, trial, metrics={"loss": run})
         if run < 2:
