@@ -1,6 +1,7 @@
 /* The results so far as rows of the cube, and the trials that are pending. */
 #include "base/memory.h"
 #include "sched/bayes/bayes.h"
+#include "sched/num/order.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -46,22 +47,6 @@ static sw_status reserve_rows(struct sw_bayes_data *b)
 	return SW_OK;
 }
 
-/* The place of y in sorted[]: behind its equals. */
-static size_t place(const struct sw_bayes_data *b, double y)
-{
-	size_t lo = 0, hi = b->n_good;
-
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (b->sorted[mid] <= y)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static struct sw_bayes_told told_now(const struct sw_bayes_data *b, uint64_t trial, const double *y)
 {
 	struct sw_bayes_told t = {.trial = trial, .bad = y == NULL, .first = b->n_good == 0};
@@ -79,7 +64,7 @@ static struct sw_bayes_told told_now(const struct sw_bayes_data *b, uint64_t tri
 /* Among those of the others; several metrics have their order only once they are weighed. */
 static void add_good(struct sw_bayes_data *b, double y)
 {
-	const size_t at = b->n_metrics > 1 ? b->n_good : place(b, y);
+	const size_t at = b->n_metrics > 1 ? b->n_good : sw_order_place(b->sorted, b->n_good, y);
 
 	if (b->n_good == 0 || y < b->sorted[0])
 		b->best = b->n;

@@ -3,6 +3,7 @@
  * "Kriging is well-suited to parallelize optimization" (2010), section 4.1). */
 #include "base/memory.h"
 #include "sched/bayes/bayes.h"
+#include "sched/num/order.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -176,18 +177,11 @@ static sw_status outcome_of_picked(struct sw_bayes_model *m, const struct sw_bay
 
 	if (y == NULL)
 		return SW_NOMEM;
-	for (size_t i = 0; i < m->pick.n; i++) {
-		const size_t row = m->pick.row[i];
-		size_t at = n;
-
-		if (b->bad[row])
-			continue;
-		for (; at > 0 && y[at - 1] > b->y[row]; at--)
-			y[at] = y[at - 1];
-		y[at] = b->y[row];
-		n++;
-	}
+	for (size_t i = 0; i < m->pick.n; i++)
+		if (!b->bad[m->pick.row[i]])
+			y[n++] = b->y[m->pick.row[i]];
 	assert(n > 0); /* the best row is picked first */
+	qsort(y, n, sizeof *y, sw_order_doubles);
 	sw_outcome_fit(&m->o, m->view, y, n);
 	free(y);
 	return SW_OK;
@@ -222,18 +216,9 @@ static sw_status load_rows(struct sw_bayes_model *m, const struct sw_bayes_data 
  * Wagner, Ginsbourger 2013, section 3.2). Looks at the rows of least z alone. */
 static void find_best(struct sw_bayes_model *m)
 {
-	size_t low[BEST_AMONG], n = 0;
+	size_t low[BEST_AMONG];
+	const size_t n = sw_order_least(m->z, m->n, BEST_AMONG, low);
 
-	for (size_t i = 0; i < m->n; i++) {
-		size_t at;
-
-		if (n == BEST_AMONG && m->z[i] >= m->z[low[n - 1]])
-			continue;
-		n += n < BEST_AMONG;
-		for (at = n - 1; at > 0 && m->z[low[at - 1]] > m->z[i]; at--)
-			low[at] = low[at - 1];
-		low[at] = i;
-	}
 	m->best = INFINITY;
 	for (size_t i = 0; i < n; i++) {
 		double mean = m->z[low[i]], var;

@@ -2,6 +2,7 @@
  * what a value at a low rung foretells at the top. */
 #include "sched/bayes/bayes_rung.h"
 #include "base/memory.h"
+#include "sched/num/order.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -121,13 +122,6 @@ static size_t highest(uint64_t bits)
 	return 63 - (size_t)__builtin_clzll(bits);
 }
 
-static int rising(const void *va, const void *vb)
-{
-	const double a = *(const double *)va, b = *(const double *)vb;
-
-	return (a > b) - (a < b);
-}
-
 static double transformed(const struct sw_bayes_rung_values *r, double y)
 {
 	const double z = sw_outcome_forward(&r->o, y);
@@ -158,7 +152,7 @@ static void transform_all(struct sw_bayes_rung_values *r)
 	}
 	if (n == 0)
 		r->sorted[n++] = 0;
-	qsort(r->sorted, n, sizeof *r->sorted, rising);
+	qsort(r->sorted, n, sizeof *r->sorted, sw_order_doubles);
 	sw_outcome_fit(&r->o, SW_OUTCOME_YJ, r->sorted, n);
 	for (size_t i = 0; i < r->n; i++) {
 		double *const z = r->z + i * r->n_levels;

@@ -2,6 +2,7 @@
  * the most promising ones. */
 #include "base/memory.h"
 #include "sched/bayes/bayes.h"
+#include "sched/num/order.h"
 #include "sched/num/sobol.h"
 #include <assert.h>
 #include <math.h>
@@ -72,23 +73,9 @@ static void spread_candidates(struct sw_bayes_search *s, struct sw_bayes_rng *rn
 /* The model's rows of least z, best first. */
 static size_t find_elite(const struct sw_bayes_model *m, size_t elite[ELITE_MOST])
 {
-	const double *const z = m->elite != NULL ? m->elite : m->z;
-	size_t want = m->n / 4, n = 0;
+	const size_t quarter = m->n / 4, want = quarter < ELITE_MOST ? quarter : ELITE_MOST;
 
-	want = want < 1 ? 1 : want > ELITE_MOST ? ELITE_MOST : want;
-	for (size_t i = 0; i < m->n; i++) {
-		size_t at = n < want ? n : want;
-
-		while (at > 0 && z[elite[at - 1]] > z[i])
-			at--;
-		if (at == want)
-			continue;
-		for (size_t k = n < want ? n : want - 1; k > at; k--)
-			elite[k] = elite[k - 1];
-		elite[at] = i;
-		n += n < want;
-	}
-	return n;
+	return sw_order_least(m->elite != NULL ? m->elite : m->z, m->n, want > 0 ? want : 1, elite);
 }
 
 static double move_axis(const struct sw_bayes_search *s, const struct sw_bayes_model *m, size_t k,
@@ -215,17 +202,6 @@ static size_t choose_starts(const struct sw_bayes_search *s, struct sw_bayes_rng
 
 /* ---- the choice ---- */
 
-static void order_by_value(const double *value, size_t *order, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		size_t at = i;
-
-		for (; at > 0 && value[order[at - 1]] > value[i]; at--)
-			order[at] = order[at - 1];
-		order[at] = i;
-	}
-}
-
 /* Told or running; or beside one that runs, where many do: a model that is sure of its best would
  * have them all there, and what they give adds nothing to what the first of them gives. */
 static bool is_taken(const struct sw_bayes_data *b, const double *x)
@@ -295,7 +271,7 @@ static sw_status climb_all(struct sw_bayes_search *s, const struct sw_bayes_mode
 		if (rc != SW_OK)
 			return rc;
 	}
-	order_by_value(value, order, n);
+	(void)sw_order_least(value, n, n, order);
 	if (!s->cube->mixed)
 		return SW_OK;
 	for (size_t i = 0; i < n && i < REFINED; i++) {
@@ -305,7 +281,7 @@ static sw_status climb_all(struct sw_bayes_search *s, const struct sw_bayes_mode
 		if (rc != SW_OK)
 			return rc;
 	}
-	order_by_value(value, order, n);
+	(void)sw_order_least(value, n, n, order);
 	return SW_OK;
 }
 

@@ -11,6 +11,7 @@
  * and the rows of the next level leave it out.
  */
 #include "base/memory.h"
+#include "sched/num/order.h"
 #include "sched/num/stair.h"
 #include "sched/sampler/pareto.h"
 #include <assert.h>
@@ -24,14 +25,6 @@ struct volume {
 	size_t work;
 	bool over;
 };
-
-/* The least first. qsort() asks for no more than the first of a row; equals cost nothing. */
-static int by_first(const void *va, const void *vb)
-{
-	const double a = *(const double *)va, b = *(const double *)vb;
-
-	return (a > b) - (a < b);
-}
 
 static void spend(struct volume *v, size_t steps)
 {
@@ -54,7 +47,8 @@ static double area(struct volume *v, double *rows, size_t n)
 	double sum = 0, top = 0;
 
 	spend(v, n * log2_of(n));
-	qsort(rows, n, 2 * sizeof *rows, by_first);
+	/* By the first of a row; equals cost nothing. */
+	qsort(rows, n, 2 * sizeof *rows, sw_order_doubles);
 	for (size_t i = n; i-- > 0;) {
 		const double *const r = rows + 2 * i;
 
@@ -73,7 +67,7 @@ static double swept(struct volume *v, double *rows, size_t n)
 	double sum = 0;
 
 	spend(v, n * log2_of(n));
-	qsort(rows, n, 3 * sizeof *rows, by_first);
+	qsort(rows, n, 3 * sizeof *rows, sw_order_doubles);
 	for (size_t i = n; i-- > 0 && !v->over;) {
 		const double *const r = rows + 3 * i;
 
@@ -149,7 +143,7 @@ static double volume_of(struct volume *v, size_t n, size_t m)
 	if (m == 3)
 		return swept(v, rows, n);
 	spend(v, n * log2_of(n));
-	qsort(rows, n, m * sizeof *rows, by_first);
+	qsort(rows, n, m * sizeof *rows, sw_order_doubles);
 	for (size_t k = 0; k < n && !v->over; k++) {
 		double box = 1;
 

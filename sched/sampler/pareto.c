@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +16,7 @@ struct row {
 	size_t m, i;
 };
 
-static bool dominates(const double *a, const double *b, size_t m)
+bool sw_pareto_dominates(const double *a, const double *b, size_t m)
 {
 	bool better = false;
 
@@ -70,7 +69,7 @@ static bool joins(struct front *f, const struct row *r)
 		return out;
 	}
 	for (size_t i = f->n; i-- > 0;)
-		if (dominates(f->rows[f->index[i]].y, r->y, r->m))
+		if (sw_pareto_dominates(f->rows[f->index[i]].y, r->y, r->m))
 			return false;
 	return true;
 }

@@ -20,7 +20,11 @@
 
 #include "base/status.h"
 #include "sched/space/history.h"
+#include <stdbool.h>
 #include <stddef.h>
+
+/* a, b: double[m]. */
+bool sw_pareto_dominates(const double *a, const double *b, size_t m);
 
 /*
  * The rows that no row dominates: their numbers into index[n], by the first metric (then the second

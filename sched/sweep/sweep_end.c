@@ -1,4 +1,5 @@
 /* Trials end here, and the sweep: with nothing left to do, at a target, on a plateau, on demand. */
+#include "sched/num/order.h"
 #include "sched/sweep/sweep.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>
@@ -84,17 +85,7 @@ void sw_sweep_note_value(struct sw_sweep *s, uint64_t trial, double value)
 /* How many of the best values come before this one; those past `top` do not count. */
 static uint64_t top_place(const struct sw_sweep *s, double value)
 {
-	uint64_t low = 0, high = s->plateau.n;
-
-	while (low < high) {
-		const uint64_t mid = low + (high - low) / 2;
-
-		if (s->plateau.top[mid] <= value)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sw_order_place(s->plateau.top, s->plateau.n, value);
 }
 
 /* True if the best `top` values, this one among them, lie within the deviation asked for. Two

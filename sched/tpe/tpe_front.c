@@ -2,6 +2,7 @@
  * metric, better in one); it is kept up to date in O(TPE_FRONT) as trials come and go. */
 #include "base/memory.h"
 #include "sched/num/sobol.h"
+#include "sched/sampler/pareto.h"
 #include "sched/tpe/tpe.h"
 #include <math.h>
 #include <stdlib.h>
@@ -38,18 +39,6 @@ void sw_tpe_front_destroy(struct sw_tpe_front *f)
 	free(f);
 }
 
-static bool dominates(const double *a, const double *b, size_t n)
-{
-	bool one = false;
-
-	for (size_t i = 0; i < n; i++) {
-		if (a[i] > b[i])
-			return false;
-		one = one || a[i] < b[i];
-	}
-	return one;
-}
-
 static void drop_least(struct sw_tpe_front *f)
 {
 	const size_t m = f->n_metrics;
@@ -61,7 +50,7 @@ static void drop_least(struct sw_tpe_front *f)
 	if (at == f->n)
 		at = 0;
 	for (size_t i = 0; i < f->n; i++)
-		f->beaten[i] -= i != at && dominates(f->y + at * m, f->y + i * m, m);
+		f->beaten[i] -= i != at && sw_pareto_dominates(f->y + at * m, f->y + i * m, m);
 	f->n--;
 	memmove(f->seen + at, f->seen + at + 1, (f->n - at) * sizeof *f->seen);
 	memmove(f->beaten + at, f->beaten + at + 1, (f->n - at) * sizeof *f->beaten);
@@ -76,8 +65,8 @@ void sw_tpe_front_add(struct sw_tpe_front *f, struct sw_tpe_seen seen, const dou
 	if (f->n == TPE_FRONT)
 		drop_least(f);
 	for (size_t i = 0; i < f->n; i++) {
-		beaten += dominates(f->y + i * m, y, m);
-		f->beaten[i] += dominates(y, f->y + i * m, m);
+		beaten += sw_pareto_dominates(f->y + i * m, y, m);
+		f->beaten[i] += sw_pareto_dominates(y, f->y + i * m, m);
 	}
 	f->seen[f->n] = seen;
 	f->beaten[f->n] = beaten;
