@@ -10,14 +10,6 @@
 #define INWARD    10.0 /* over the number of results: the weight of the belief */
 #define INWARD_SD 0.3  /* of a coordinate */
 
-/* -log EI of a posterior. */
-static double minus_log_ei(const struct sw_bayes_model *m, double mean, double var)
-{
-	double by_mean, by_var;
-
-	return -sw_log_ei(mean, var, m->best, &by_mean, &by_var);
-}
-
 /* How much less is wanted of x because it is far from the middle, and its gradient added to grad
  * unless that is NULL. People choose ranges wider than what they expect, so the best is rarely at
  * an end; but that is where a process knows least and expects most of what it has not seen. So log
@@ -46,15 +38,13 @@ sw_status sw_bayes_rate(const struct sw_bayes_model *m, const double *x, size_t 
 	if (m->several != NULL)
 		return sw_bayes_several_rate(m->several, x, n, mean, var, value);
 	const sw_status rc = sw_gp_predict_batch(m->gp, x, n, mean, var);
+	double by_mean, by_var;
 
 	for (size_t i = 0; rc == SW_OK && i < n; i++)
-		value[i] += minus_log_ei(m, mean[i], var[i]) + outward(m, x + i * m->cube->d, NULL);
+		value[i] += outward(m, x + i * m->cube->d, NULL) -
+			    sw_log_ei(mean[i], var[i], m->best, &by_mean, &by_var);
 	return rc;
 }
-
-struct ascent {
-	const struct sw_bayes_model *m;
-};
 
 double sw_bayes_minus_log_ei(const struct sw_bayes_model *m, const double *x, double *grad)
 {
@@ -71,16 +61,12 @@ double sw_bayes_minus_log_ei(const struct sw_bayes_model *m, const double *x, do
 	return -value;
 }
 
-static double unwanted(const struct sw_bayes_model *m, const double *x, double *grad)
+/* What the ascent minimises; model: a struct sw_bayes_model. */
+static double unwanted(const double *x, double *grad, void *model)
 {
-	const double value = sw_bayes_minus_log_ei(m, x, grad);
+	const double value = sw_bayes_minus_log_ei(model, x, grad);
 
-	return value + outward(m, x, grad);
-}
-
-static double descend(const double *x, double *grad, void *arg)
-{
-	return unwanted(((const struct ascent *)arg)->m, x, grad);
+	return value + outward(model, x, grad);
 }
 
 /* The last point on the way from a feasible one to x that is feasible as well. */
@@ -110,7 +96,7 @@ sw_status sw_bayes_climb(const struct sw_bayes_search *s, const struct sw_bayes_
 	const struct sw_bayes_cube *const c = s->cube;
 	const struct sw_bfgs_options options = {
 		.first_step = 0.05, .max_step = 1, .ftol = 1e-7, .max_iters = 60};
-	struct ascent a = {m};
+	void *const model = (void *)m; /* nothing writes to it */
 	double lo[SW_SPACE_MAX_PARAMS], hi[SW_SPACE_MAX_PARAMS], from[SW_SPACE_MAX_PARAMS];
 	const double before = *value;
 	bool any = false;
@@ -127,13 +113,13 @@ sw_status sw_bayes_climb(const struct sw_bayes_search *s, const struct sw_bayes_
 	}
 	if (!any)
 		return SW_OK;
-	const sw_status rc = sw_bfgs_minimise(c->d, lo, hi, &options, descend, &a, x, value);
+	const sw_status rc = sw_bfgs_minimise(c->d, lo, hi, &options, unwanted, model, x, value);
 
 	if (rc != SW_OK || c->plain)
 		return rc;
 	if (!sw_bayes_cube_snap(c, x))
 		pull_back(c, from, x);
-	*value = unwanted(m, x, NULL);
+	*value = unwanted(x, NULL, model);
 	/* The snap may have cost more than the ascent won. */
 	if (*value > before) {
 		memcpy(x, from, c->d * sizeof *x);

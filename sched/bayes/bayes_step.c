@@ -68,14 +68,6 @@ static void count_levels(const struct sw_bayes_cube *c, size_t k, const double *
 		count[sw_space_decode_one(&c->space->v[c->of[k]], x[i * c->d + k]).choice]++;
 }
 
-/* The chance of a draw to have this level. */
-static double chance_of(const struct sw_space_entry *e, uint64_t choice)
-{
-	if (e->cum == NULL)
-		return 1 / (double)e->levels;
-	return choice > 0 ? e->cum[choice] - e->cum[choice - 1] : e->cum[0];
-}
-
 /* A few bad points, whose numbers may be to blame, are enough for a model to write a category off:
  * it then expects so little there that it never asks again. So every fourth suggestion is for the
  * level that has had the least of the n points, as long as that is less than 2 / sqrt(n) of what
@@ -98,7 +90,7 @@ static bool give_a_turn(struct sw_bayes_search *s, const struct sw_bayes_data *b
 		count_levels(c, k, b->x, b->n, count);
 		count_levels(c, k, b->pending, b->n_pending, count);
 		for (uint64_t i = 0; i < c->levels[k]; i++) {
-			const double due = n * chance_of(e, i);
+			const double due = n * sw_space_chance(e, i);
 
 			/* Without any chance, a level is due nothing. */
 			if ((double)count[i] < least * due) {

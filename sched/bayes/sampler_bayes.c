@@ -128,20 +128,14 @@ static void drop_caches(struct bayes *b)
 	drop_models(b);
 }
 
-static void reset(struct sw_sampler *s)
-{
-	struct bayes *const b = s->self;
-
-	sw_bayes_memory_reset(&b->memory);
-	drop_caches(b);
-}
-
 static sw_status restore(struct sw_sampler *s, const unsigned char *state, size_t n,
 			 struct sw_err *err)
 {
 	struct bayes *const b = s->self;
 
-	if (sw_bayes_memory_read(&b->memory, state, n) != SW_OK)
+	if (n == 0)
+		sw_bayes_memory_reset(&b->memory);
+	else if (sw_bayes_memory_read(&b->memory, state, n) != SW_OK)
 		return sw_err_set(err, SW_INVALID, "the stored state is not this sampler's");
 	drop_caches(b);
 	return SW_OK;
@@ -321,5 +315,4 @@ const struct sw_sampler_ops sw_sampler_bayes_ops = {
 	.stop = stop,
 	.suggest = suggest,
 	.restore = restore,
-	.reset = reset,
 };

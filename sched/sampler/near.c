@@ -71,11 +71,6 @@ void sw_near_fini(struct sw_near *near)
 	near->trial = NULL;
 }
 
-static bool tells(enum sw_obs_kind kind)
-{
-	return kind != SW_OBS_NONE;
-}
-
 static bool holds(const struct sw_near *near, uint64_t trial)
 {
 	const size_t n = near->told < SW_NEAR_TOLD ? (size_t)near->told : SW_NEAR_TOLD;
@@ -101,7 +96,7 @@ static void sync_log(struct sw_near *near, const struct sw_history *h)
 		near->last = *obs;
 		near->rungs = near->rungs || obs->kind == SW_OBS_RUNG;
 		/* Without rungs a trial tells once. */
-		if (!tells(obs->kind) || (near->rungs && holds(near, obs->trial)))
+		if (obs->kind == SW_OBS_NONE || (near->rungs && holds(near, obs->trial)))
 			continue;
 		near->trial[row] = obs->trial;
 		sw_space_encode(near->space, h->values + (obs->trial - 1) * near->d,

@@ -185,14 +185,11 @@ sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_history *h, u
 
 sw_status sw_sampler_restore(struct sw_sampler *s, const void *state, size_t n, struct sw_err *err)
 {
-	if (s->ops->restore == NULL)
-		return n == 0 ? SW_OK
-			      : sw_err_set(err, SW_INVALID, "method %s keeps no state",
-					   s->ops->name);
-	if (n > 0)
+	if (s->ops->restore != NULL)
 		return s->ops->restore(s, state, n, err);
-	s->ops->reset(s);
-	return SW_OK;
+	if (n == 0)
+		return SW_OK;
+	return sw_err_set(err, SW_INVALID, "method %s keeps no state", s->ops->name);
 }
 
 static bool solve_beside(const struct sw_space *space, uint64_t seed, uint64_t number,

@@ -19,11 +19,10 @@ struct sw_sampler_ops {
 	 * count init points. */
 	sw_status (*suggest)(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
 			     struct sw_suggestion *out, struct sw_err *err);
-	/* Kinds whose suggestions carry a state; NULL: none does. n > 0. */
+	/* Kinds whose suggestions carry a state; NULL: none does. n 0: that of a new one. */
 	sw_status (*restore)(struct sw_sampler *s, const unsigned char *state, size_t n,
 			     struct sw_err *err);
-	void (*reset)(struct sw_sampler *s); /* to the state of a new one; with restore */
-	const void *options;                 /* the kind's own; NULL: it has none */
+	const void *options; /* the kind's own; NULL: it has none */
 };
 
 struct sw_sampler {

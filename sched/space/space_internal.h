@@ -53,6 +53,14 @@ struct sw_value sw_space_decode_one(const struct sw_space_entry *e, double u);
 /* The other way: sw_space_encode() of one parameter. */
 double sw_space_encode_one(const struct sw_space_entry *e, struct sw_value v);
 
+/* The chance of a draw to have this choice of a category. */
+static inline double sw_space_chance(const struct sw_space_entry *e, uint64_t choice)
+{
+	if (e->cum == NULL)
+		return 1.0 / (double)e->p.n_choices;
+	return e->cum[choice] - (choice > 0 ? e->cum[choice - 1] : 0.0);
+}
+
 /* Is the value an index of a choice, rather than a number? */
 static inline bool sw_space_is_choice(const struct sw_space_entry *e)
 {

@@ -9,16 +9,10 @@ static const struct sw_sampler_ops *const all[SW_SAMPLER_KIND_N] = {
 #undef SW_ROW
 };
 
-static const char *const names[SW_SAMPLER_KIND_N] = {
-#define SW_ROW(name, KIND) #name,
-	SW_SAMPLERS(SW_ROW)
-#undef SW_ROW
-};
-
 sw_status sw_samplers_find(const char *name, enum sw_sampler_kind *out)
 {
 	for (size_t i = 0; i < SW_SAMPLER_KIND_N; i++) {
-		if (strcmp(names[i], name) == 0) {
+		if (strcmp(all[i]->name, name) == 0) {
 			*out = (enum sw_sampler_kind)i;
 			return SW_OK;
 		}
@@ -29,13 +23,12 @@ sw_status sw_samplers_find(const char *name, enum sw_sampler_kind *out)
 const char *sw_samplers_name(enum sw_sampler_kind kind)
 {
 	assert((size_t)kind < SW_SAMPLER_KIND_N);
-	return names[kind];
+	return all[kind]->name;
 }
 
 sw_status sw_samplers_create(struct sw_sampler **out, const struct sw_sampler_config *config,
 			     struct sw_err *err)
 {
 	assert((size_t)config->kind < SW_SAMPLER_KIND_N);
-	assert(strcmp(all[config->kind]->name, names[config->kind]) == 0);
 	return sw_sampler_make(out, all[config->kind], config, err);
 }

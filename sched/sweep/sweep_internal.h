@@ -41,7 +41,7 @@ struct sw_sweep {
 	struct sw_trial *trial; /* [trial_cap], trial t at t - 1 */
 	uint64_t trial_n, trial_cap;
 	uint64_t counts[SW_TRIAL_STATE_N];
-	struct sw_pending pending;
+	struct sw_pending pending;         /* v[0] waits after each event, if any does */
 	struct sw_sampler_config sampling; /* what the sampler was made from */
 	struct sw_value *init;             /* sampling.init */
 	bool learns;                       /* the sampler does: a history is kept */
@@ -124,9 +124,6 @@ bool sw_sweep_can_create(const struct sw_sweep *s);    /* budget and points are 
 uint64_t sw_sweep_resumable(const struct sw_sweep *s); /* what the pruner would resume; 0: none */
 /* Tells the pruner how many trials wait outside its queue. */
 void sw_sweep_tell_waiting(struct sw_sweep *s);
-/* Takes trials that do not wait any more from the front of the waiting ones. Done after each event,
- * so that pending.v[0] is the lowest number that waits, if any does. */
-void sw_sweep_trim_pending(struct sw_sweep *s);
 /* Would ASK take the first that waits? Else it resumes a paused one, or makes one. */
 bool sw_sweep_pending_next(const struct sw_sweep *s);
 

@@ -58,13 +58,6 @@ void sw_sweep_tell_waiting(struct sw_sweep *s)
 	sw_pruner_waiting(s->pruner, s->ending ? 0 : s->counts[SW_TRIAL_PENDING], unmade);
 }
 
-void sw_sweep_trim_pending(struct sw_sweep *s)
-{
-	/* A trial that was cancelled while it waited leaves the heap when it comes to the top. */
-	while (s->pending.n > 0 && s->trial[s->pending.v[0] - 1].state != SW_TRIAL_PENDING)
-		(void)sw_pending_pop(&s->pending);
-}
-
 /* True if, in a population, a paused member or one that is not made yet goes before the first that
  * is pending. Members take turns by their steps: children that always went first could go on for
  * ever. */

@@ -110,10 +110,12 @@ sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
 	sw_status rc = sw_sweep_learn_reserve(s, err);
 	if (rc == SW_OK)
 		rc = handlers[event->kind](s, event, actions, err);
-	if (rc == SW_OK) {
-		/* Readers of the heap expect that its first trial still waits. */
-		sw_sweep_trim_pending(s);
-		sw_sweep_tell_waiting(s);
-	}
-	return rc;
+	if (rc != SW_OK)
+		return rc;
+	/* Readers of the heap expect that its first trial still waits: one that was cancelled
+	 * meanwhile leaves when it comes to the top. */
+	while (s->pending.n > 0 && s->trial[s->pending.v[0] - 1].state != SW_TRIAL_PENDING)
+		(void)sw_pending_pop(&s->pending);
+	sw_sweep_tell_waiting(s);
+	return SW_OK;
 }

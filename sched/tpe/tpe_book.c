@@ -63,13 +63,6 @@ const struct sw_tpe_pool *sw_tpe_book_pool(const struct sw_tpe_book *b, size_t g
 	return *pool_at(b, group, level);
 }
 
-static void pool_destroy(struct sw_tpe_pool *p)
-{
-	if (p != NULL)
-		sw_tpe_front_destroy(p->front);
-	free(p);
-}
-
 static struct sw_tpe_pool *pool_get(struct sw_tpe_book *b, size_t group, size_t level)
 {
 	struct sw_tpe_pool **at = pool_at(b, group, level);
@@ -198,7 +191,9 @@ sw_status sw_tpe_book_init(struct sw_tpe_book *b, const struct sw_sampler *s,
 static void book_clear(struct sw_tpe_book *b)
 {
 	for (size_t i = 0; b->pools != NULL && i < b->n_groups * b->n_levels; i++) {
-		pool_destroy(b->pools[i]);
+		if (b->pools[i] != NULL)
+			sw_tpe_front_destroy(b->pools[i]->front);
+		free(b->pools[i]);
 		b->pools[i] = NULL;
 	}
 	b->told = b->newest = b->trials = 0;

@@ -227,15 +227,6 @@ static double level_at(const struct sw_space_entry *e, double x, double *lo, dou
 	return fmax(*hi - *lo, NOTHING);
 }
 
-static double category_chance(const struct sw_space_entry *e, double x)
-{
-	const uint32_t c = sw_space_decode_one(e, x).choice;
-
-	if (e->cum == NULL)
-		return 1.0 / (double)e->p.n_choices;
-	return e->cum[c] - (c > 0 ? e->cum[c - 1] : 0.0);
-}
-
 static void add_smooth(struct sw_tpe_mix *m, const double *mu, double sigma, double x,
 		       double ln_width)
 {
@@ -284,7 +275,8 @@ static void add_uneven(struct sw_tpe_mix *m, size_t k, double x, const struct sw
 static void add_category(struct sw_tpe_mix *m, const double *mu, double smooth, double x,
 			 const struct sw_space_entry *e)
 {
-	const double prior = fmax(category_chance(e, x), NOTHING);
+	const double chance = sw_space_chance(e, sw_space_decode_one(e, x).choice);
+	const double prior = fmax(chance, NOTHING);
 	const double hit = log(1.0 - smooth + smooth * prior), miss = log(smooth * prior);
 
 	for (size_t i = 0; i < m->n; i++)

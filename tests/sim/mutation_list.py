@@ -32,7 +32,7 @@ MUTATIONS = [
     ("the user's own trials are not counted in the budget", "sweep_make.c",
      "if (s->user_cap != 0 && s->trial_n - s->given.children >= s->user_cap)",
      "if (false)"),
-    ("a cancelled trial stays among those that wait", "sweep_left.c",
+    ("a cancelled trial stays among those that wait", "sweep_step.c",
      "while (s->pending.n > 0 && s->trial[s->pending.v[0] - 1].state != SW_TRIAL_PENDING)",
      "while (false)"),
     ("max_concurrent lets one more run", "sweep_left.c",
