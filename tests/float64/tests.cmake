@@ -20,4 +20,3 @@ target_link_libraries(sw_double PUBLIC sw_flags sw_base sw_spec PkgConfig::OPENB
 	PkgConfig::CJSON m Threads::Threads)
 sw_test(float64/test_gradients.c sw_double)
 target_sources(test_float64_gradients PRIVATE float64/net_case.c)
-set_tests_properties(float64/gradients PROPERTIES LABELS once) # kernels/ and worker/ run the same text
