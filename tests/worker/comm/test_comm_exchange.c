@@ -317,7 +317,7 @@ static sw_status stage_sums(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	sw_status rc = SW_OK;
 
 	sw_comm_groups(c, s->stages);
-	for (unsigned turn = 0; turn < 6 && rc == SW_OK && *me->bad == '\0'; turn++) {
+	for (unsigned turn = 0; turn < 4 && rc == SW_OK && *me->bad == '\0'; turn++) {
 		const unsigned parts = 1 + turn % group;
 		const size_t most = turn % 3 == 2 ? 30000 : 900000; /* 30000: over COMM_SUMS */
 
