@@ -69,7 +69,7 @@ static sw_status turn_of_all(struct sw_comm *c, struct rank *me, unsigned turn, 
 		rc = sw_comm_go(c, &on);
 	if (rc == SW_OK)
 		rc = sw_comm_broadcast(c, turn % WORLD, &word, 1);
-	/* In the last turn rank 1 may be through and give up while another still waits for its word. */
+	/* In the last turn rank 1 may give up while another still waits for its word. */
 	if (rc == SW_OK && (word != (unsigned char)turn || !on))
 		me->bad = "a word is another";
 	return rc;
