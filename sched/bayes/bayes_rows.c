@@ -28,9 +28,7 @@ double sw_bayes_rng_normal(struct sw_bayes_rng *r)
 size_t sw_bayes_rng_below(struct sw_bayes_rng *r, size_t n)
 {
 	assert(n > 0);
-	const size_t k = (size_t)(sw_bayes_rng_unit(r) * (double)n);
-
-	return k < n ? k : n - 1;
+	return sw_rng_below(sw_bayes_rng_unit(r), n);
 }
 
 void sw_bayes_pick_fini(struct sw_bayes_pick *p)

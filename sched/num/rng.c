@@ -16,3 +16,10 @@ double sw_rng_unit(uint64_t seed, enum sw_rng_stream stream, uint64_t trial, uin
 {
 	return (double)(sw_rng_u64(seed, stream, trial, draw) >> 11) * 0x1p-53;
 }
+
+size_t sw_rng_below(double u, size_t n)
+{
+	const size_t i = (size_t)(u * (double)n);
+
+	return i < n ? i : n - 1;
+}

@@ -9,6 +9,7 @@
 #ifndef SW_SCHED_NUM_RNG_H
 #define SW_SCHED_NUM_RNG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* The purpose of a number; it keeps the uses of one seed apart. Never renumber: stored sweeps
@@ -32,5 +33,8 @@ uint64_t sw_rng_u64(uint64_t seed, enum sw_rng_stream stream, uint64_t trial, ui
 
 /* In [0, 1), a multiple of 2^-53. */
 double sw_rng_unit(uint64_t seed, enum sw_rng_stream stream, uint64_t trial, uint32_t draw);
+
+/* Which of n > 0 places of equal width u in [0, 1) falls to: u n may round up to n. */
+size_t sw_rng_below(double u, size_t n);
 
 #endif

@@ -21,14 +21,6 @@ static double draw(const struct explorer *e, size_t param, uint32_t what)
 	return sw_rng_unit(e->seed, SW_RNG_EXPLORE, e->child, number);
 }
 
-static size_t pick(double u, size_t n)
-{
-	/* The product can round up to n. */
-	const size_t i = (size_t)(u * (double)n);
-
-	return i < n ? i : n - 1;
-}
-
 static struct sw_value step_choice(const struct sw_param *p, struct sw_value v, bool up)
 {
 	if (up)
@@ -90,7 +82,7 @@ static struct sw_value change(const struct explorer *e, size_t i, struct sw_valu
 	case SW_DIST_POW2:
 		return sw_space_nearest(e->space, i, step_power(v, u >= 0.5));
 	default:
-		return scale(e, i, v, e->c->factor[pick(u, e->c->factor_n)]);
+		return scale(e, i, v, e->c->factor[sw_rng_below(u, e->c->factor_n)]);
 	}
 }
 

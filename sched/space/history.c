@@ -21,49 +21,34 @@ void sw_history_fini(struct sw_history *h)
 	*h = (struct sw_history){.n_params = h->n_params, .n_metrics = h->n_metrics};
 }
 
-/* The next capacity that n fit into. */
-static size_t more_than(size_t cap, size_t n)
+/* Room for n of two arrays that share a capacity. If there is room for one of them alone, that one
+ * is larger than the capacity says: harmless. */
+static sw_status reserve_both(void *a, size_t size_a, void *b, size_t size_b, size_t *cap, size_t n)
 {
-	return n < 2 * cap ? 2 * cap : n < 16 ? 16 : n;
+	size_t cap_a = *cap;
+
+	return sw_array_reserve(a, &cap_a, n, size_a) && sw_array_reserve(b, cap, n, size_b)
+		       ? SW_OK
+		       : SW_NOMEM;
 }
 
-/* Each array may end up larger than the capacity says, when a later one fails: harmless. */
 static sw_status reserve_trials(struct sw_history *h, uint64_t n)
 {
-	const uint64_t cap = more_than(h->trial_cap, n);
+	const size_t size = h->n_params * sizeof *h->values;
 
-	if (n <= h->trial_cap)
-		return SW_OK;
-	if (!sw_array_resize(&h->values, cap * h->n_params, sizeof *h->values))
-		return SW_NOMEM;
-	h->trial_cap = cap;
-	return SW_OK;
+	return sw_array_reserve(&h->values, &h->trial_cap, n, size) ? SW_OK : SW_NOMEM;
 }
 
 static sw_status reserve_obs(struct sw_history *h, size_t n)
 {
-	const size_t cap = more_than(h->obs_cap, n);
-
-	if (n <= h->obs_cap)
-		return SW_OK;
-	if (!sw_array_resize(&h->obs, cap, sizeof *h->obs) ||
-	    !sw_array_resize(&h->y, cap * h->n_metrics, sizeof *h->y))
-		return SW_NOMEM;
-	h->obs_cap = cap;
-	return SW_OK;
+	return reserve_both(&h->obs, sizeof *h->obs, &h->y, h->n_metrics * sizeof *h->y,
+			    &h->obs_cap, n);
 }
 
 static sw_status reserve_prior(struct sw_history *h, size_t n)
 {
-	const size_t cap = more_than(h->prior_cap, n);
-
-	if (n <= h->prior_cap)
-		return SW_OK;
-	if (!sw_array_resize(&h->prior_values, cap * h->n_params, sizeof *h->prior_values) ||
-	    !sw_array_resize(&h->prior_y, cap * h->n_metrics, sizeof *h->prior_y))
-		return SW_NOMEM;
-	h->prior_cap = cap;
-	return SW_OK;
+	return reserve_both(&h->prior_values, h->n_params * sizeof *h->prior_values, &h->prior_y,
+			    h->n_metrics * sizeof *h->prior_y, &h->prior_cap, n);
 }
 
 sw_status sw_history_reserve(struct sw_history *h, uint64_t n_trials, size_t n_obs)
@@ -130,32 +115,44 @@ sw_status sw_history_add_prior(struct sw_history *h, const struct sw_value *valu
 	return SW_OK;
 }
 
+/* Trials from the first `kept` on, and observations from the first `had` on up to `known`. */
+static sw_status take_rest(struct sw_history *to, const struct sw_history *from, uint64_t kept,
+			   size_t had, size_t known)
+{
+	const size_t n = to->n_params, m = to->n_metrics;
+	sw_status rc = reserve_trials(to, from->trials);
+
+	if (rc == SW_OK)
+		rc = reserve_obs(to, known);
+	if (rc != SW_OK)
+		return rc;
+	if (from->trials > kept)
+		memcpy(to->values + kept * n, from->values + kept * n,
+		       (from->trials - kept) * n * sizeof *to->values);
+	if (known > had) {
+		memcpy(to->obs + had, from->obs + had, (known - had) * sizeof *to->obs);
+		memcpy(to->y + had * m, from->y + had * m, (known - had) * m * sizeof *to->y);
+	}
+	to->trials = from->trials;
+	to->n_obs = known;
+	return SW_OK;
+}
+
 sw_status sw_history_copy(struct sw_history *to, const struct sw_history *from, size_t known)
 {
 	assert(to->n_params == from->n_params && to->n_metrics == from->n_metrics);
 	assert(known <= from->n_obs);
-	sw_status rc = reserve_trials(to, from->trials);
+	sw_status rc = reserve_prior(to, from->n_prior);
 	if (rc == SW_OK)
-		rc = reserve_obs(to, known);
-	if (rc == SW_OK)
-		rc = reserve_prior(to, from->n_prior);
+		rc = take_rest(to, from, 0, 0, known);
 	if (rc != SW_OK)
 		return rc;
-	if (from->trials > 0)
-		memcpy(to->values, from->values,
-		       from->trials * from->n_params * sizeof *to->values);
-	if (known > 0) {
-		memcpy(to->obs, from->obs, known * sizeof *to->obs);
-		memcpy(to->y, from->y, known * from->n_metrics * sizeof *to->y);
-	}
 	if (from->n_prior > 0) {
 		memcpy(to->prior_values, from->prior_values,
 		       from->n_prior * from->n_params * sizeof *to->prior_values);
 		memcpy(to->prior_y, from->prior_y,
 		       from->n_prior * from->n_metrics * sizeof *to->prior_y);
 	}
-	to->trials = from->trials;
-	to->n_obs = known;
 	to->n_prior = from->n_prior;
 	return SW_OK;
 }
@@ -167,21 +164,5 @@ sw_status sw_history_follow(struct sw_history *to, const struct sw_history *from
 	if (to->n_prior != from->n_prior)
 		return sw_history_copy(to, from, from->n_obs);
 	to->trials = kept;
-	sw_status rc = reserve_trials(to, from->trials);
-	if (rc == SW_OK)
-		rc = reserve_obs(to, from->n_obs);
-	if (rc != SW_OK)
-		return rc;
-	if (from->trials > kept)
-		memcpy(to->values + kept * to->n_params, from->values + kept * to->n_params,
-		       (from->trials - kept) * to->n_params * sizeof *to->values);
-	const size_t had = to->n_obs, more = from->n_obs - had;
-	if (more > 0) {
-		memcpy(to->obs + had, from->obs + had, more * sizeof *to->obs);
-		memcpy(to->y + had * to->n_metrics, from->y + had * to->n_metrics,
-		       more * to->n_metrics * sizeof *to->y);
-	}
-	to->trials = from->trials;
-	to->n_obs = from->n_obs;
-	return SW_OK;
+	return take_rest(to, from, kept, to->n_obs, from->n_obs);
 }

@@ -45,8 +45,7 @@ struct sw_history {
 	struct sw_value *prior_values; /* [n_prior][n_params] */
 	double *prior_y;               /* [n_prior][n_metrics] */
 	size_t n_prior;
-	uint64_t trial_cap;
-	size_t obs_cap, prior_cap;
+	size_t trial_cap, obs_cap, prior_cap;
 };
 
 /* n_metrics: 1..SW_METRICS_MAX. */

@@ -144,7 +144,7 @@ static bool holds(const struct sw_space *s, const struct sw_constraint *c,
 	const bool exact = (is_plain(&c->left) && is_plain(&c->right)) ||
 			   (left.integer && right.integer && size <= SW_EXACT_MAX);
 	/* Each operation rounds by half an epsilon of what it yields. */
-	const double ops = (double)(c->left.n_terms + c->right.n_terms) * SW_TERM_MAX_FACTORS;
+	const double ops = (double)sw_space_terms(c) * SW_TERM_MAX_FACTORS;
 	const double slack = exact ? 0.0 : ops * DBL_EPSILON * size;
 	const double d = left.value - right.value;
 
@@ -168,11 +168,11 @@ static bool holds(const struct sw_space *s, const struct sw_constraint *c,
 	return false;
 }
 
-static bool all_active(const struct sw_sum *sum, const bool *active)
+static bool applies(const struct sw_constraint *c, const bool *active)
 {
-	for (size_t i = 0; i < sum->n_terms; i++)
-		for (size_t k = 0; k < sum->terms[i].n_factors; k++)
-			if (!active[sum->terms[i].factor[k]])
+	for (size_t i = 0; i < sw_space_terms(c); i++)
+		for (size_t k = 0; k < c->left.terms[i].n_factors; k++)
+			if (!active[c->left.terms[i].factor[k]])
 				return false;
 	return true;
 }
@@ -180,8 +180,7 @@ static bool all_active(const struct sw_sum *sum, const bool *active)
 bool sw_space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
 			const struct sw_value *values, const bool *active)
 {
-	return all_active(&c->left, active) && all_active(&c->right, active) &&
-	       !holds(s, c, values);
+	return applies(c, active) && !holds(s, c, values);
 }
 
 size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value *values)

@@ -40,6 +40,12 @@ struct sw_space {
 void sw_space_conds_fini(struct sw_space *s);
 void sw_space_constraints_fini(struct sw_space *s);
 
+/* How many terms it has on both sides, all of them behind left.terms. */
+static inline size_t sw_space_terms(const struct sw_constraint *c)
+{
+	return c->left.n_terms + c->right.n_terms;
+}
+
 /* Does the constraint apply, and not hold? active: sw_space_active() of values. */
 bool sw_space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
 			const struct sw_value *values, const bool *active);

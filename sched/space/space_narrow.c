@@ -212,7 +212,8 @@ bool sw_space_narrow(const struct sw_space *s, const struct sw_constraint *c,
 {
 	const bool above = c->op == SW_GT || c->op == SW_GE || c->op == SW_EQ;
 	const bool below = c->op == SW_LT || c->op == SW_LE || c->op == SW_EQ;
-	const size_t n_left = c->left.n_terms, n = n_left + c->right.n_terms;
+	const size_t n_left = c->left.n_terms, n = sw_space_terms(c);
+	const struct sw_term *t = c->left.terms;
 	struct sw_space_range each[2 * SW_SPACE_MAX_TERMS];
 	const double constant = c->left.constant - c->right.constant;
 	struct total sum = {.lo = constant, .hi = constant};
@@ -224,10 +225,7 @@ bool sw_space_narrow(const struct sw_space *s, const struct sw_constraint *c,
 
 	sum.size = fabs(c->left.constant) + fabs(c->right.constant);
 	for (size_t i = 0; i < n; i++) {
-		const struct sw_term *t = i < n_left ? &c->left.terms[i]
-						     : &c->right.terms[i - n_left];
-
-		each[i] = term_range(t, i < n_left ? 1.0 : -1.0, SW_SPACE_MAX_PARAMS, ranges);
+		each[i] = term_range(&t[i], i < n_left ? 1.0 : -1.0, SW_SPACE_MAX_PARAMS, ranges);
 		add_range(&sum, each[i]);
 	}
 	const double slack = SLACK * (double)(n + 1) * sum.size;
@@ -235,13 +233,11 @@ bool sw_space_narrow(const struct sw_space *s, const struct sw_constraint *c,
 	    (above && sum.hi_endless == 0 && sum.hi < least - slack))
 		return false;
 	for (size_t i = 0; i < n && (above || below); i++) {
-		const struct sw_term *t = i < n_left ? &c->left.terms[i]
-						     : &c->right.terms[i - n_left];
 		const struct sw_space_range rest = without(&sum, each[i]);
 		const struct sw_space_range need = {above ? least - slack - rest.hi : -INFINITY,
 						    below ? slack - least - rest.lo : INFINITY};
 
-		if (!narrow_term(s, t, i < n_left ? 1.0 : -1.0, need, ranges, narrowed))
+		if (!narrow_term(s, &t[i], i < n_left ? 1.0 : -1.0, need, ranges, narrowed))
 			return false;
 	}
 	return true;

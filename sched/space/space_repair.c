@@ -34,23 +34,12 @@ static double draw(struct walk *w)
 	return sw_rng_unit(w->seed, SW_RNG_REPAIR, w->number, w->draw++);
 }
 
-static size_t below(struct walk *w, size_t n)
-{
-	const size_t i = (size_t)(draw(w) * (double)n);
-
-	return i < n ? i : n - 1;
-}
-
 static bool names(const struct sw_constraint *c, size_t param)
 {
-	for (int side = 0; side < 2; side++) {
-		const struct sw_sum *sum = side == 0 ? &c->left : &c->right;
-
-		for (size_t i = 0; i < sum->n_terms; i++)
-			for (size_t k = 0; k < sum->terms[i].n_factors; k++)
-				if (sum->terms[i].factor[k] == param)
-					return true;
-	}
+	for (size_t i = 0; i < sw_space_terms(c); i++)
+		for (size_t k = 0; k < c->left.terms[i].n_factors; k++)
+			if (c->left.terms[i].factor[k] == param)
+				return true;
 	return false;
 }
 
@@ -89,24 +78,23 @@ static size_t touched_by(const struct walk *w, size_t param, size_t *list)
 /* One of the parameters that the constraint names; space->n when all of them are fixed. */
 static size_t pick_param(struct walk *w, const struct sw_constraint *c)
 {
-	size_t named[2 * SW_SPACE_MAX_PARAMS], n = 0;
+	size_t named[2 * SW_SPACE_MAX_TERMS * SW_TERM_MAX_FACTORS], n = 0;
 
-	for (int side = 0; side < 2; side++) {
-		const struct sw_sum *sum = side == 0 ? &c->left : &c->right;
+	for (size_t i = 0; i < sw_space_terms(c); i++) {
+		const struct sw_term *t = &c->left.terms[i];
 
-		for (size_t i = 0; i < sum->n_terms; i++)
-			for (size_t k = 0; k < sum->terms[i].n_factors; k++)
-				if ((w->fixed == NULL || !w->fixed[sum->terms[i].factor[k]]) &&
-				    n < sizeof named / sizeof *named)
-					named[n++] = sum->terms[i].factor[k];
+		for (size_t k = 0; k < t->n_factors; k++)
+			if (w->fixed == NULL || !w->fixed[t->factor[k]])
+				named[n++] = t->factor[k];
 	}
-	return n > 0 ? named[below(w, n)] : w->space->n;
+	return n > 0 ? named[sw_rng_below(draw(w), n)] : w->space->n;
 }
 
 /* False: a broken constraint names nothing that may change, so no walk mends it. */
 static bool step(struct walk *w, struct sw_value *values)
 {
-	const size_t p = pick_param(w, &w->space->constraints[w->broken[below(w, w->n_broken)]]);
+	const size_t mended = w->broken[sw_rng_below(draw(w), w->n_broken)];
+	const size_t p = pick_param(w, &w->space->constraints[mended]);
 	size_t touched[SW_SPACE_MAX_CONSTRAINTS];
 
 	if (p == w->space->n)

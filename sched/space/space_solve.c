@@ -65,11 +65,11 @@ static double number_of(const struct search *q, size_t i)
 	return numbers != NULL ? numbers[q->value[i].choice] : 0.0;
 }
 
-static bool applies(const struct search *q, const struct sw_sum *sum, const bool *active)
+static bool applies(const struct search *q, const struct sw_constraint *c, const bool *active)
 {
-	for (size_t i = 0; i < sum->n_terms; i++)
-		for (size_t k = 0; k < sum->terms[i].n_factors; k++) {
-			const size_t p = sum->terms[i].factor[k];
+	for (size_t i = 0; i < sw_space_terms(c); i++)
+		for (size_t k = 0; k < c->left.terms[i].n_factors; k++) {
+			const size_t p = c->left.terms[i].factor[k];
 
 			if (q->parents > 0 ? q->is_child[p] : !active[p])
 				return false;
@@ -88,11 +88,11 @@ static void look_at_all(struct search *q)
 	memset(&q->again, 0xff, sizeof q->again);
 }
 
-static void look_beside(struct search *q, const struct sw_sum *sum)
+static void look_beside(struct search *q, const struct sw_constraint *c)
 {
-	for (size_t i = 0; i < sum->n_terms; i++)
-		for (size_t k = 0; k < sum->terms[i].n_factors; k++)
-			look_again(q, sum->terms[i].factor[k]);
+	for (size_t i = 0; i < sw_space_terms(c); i++)
+		for (size_t k = 0; k < c->left.terms[i].n_factors; k++)
+			look_again(q, c->left.terms[i].factor[k]);
 }
 
 /* False: constraint i cannot hold. */
@@ -103,14 +103,13 @@ static bool narrow_one(struct search *q, size_t i, const bool *active,
 	bool own = false;
 
 	q->again.bits[i / 64] &= ~((uint64_t)1 << i % 64);
-	q->steps += 1 + 2 * (c->left.n_terms + c->right.n_terms);
-	if (!applies(q, &c->left, active) || !applies(q, &c->right, active))
+	q->steps += 1 + 2 * sw_space_terms(c);
+	if (!applies(q, c, active))
 		return true;
 	if (!sw_space_narrow(q->space, c, ranges, &own))
 		return false;
 	if (own) {
-		look_beside(q, &c->left);
-		look_beside(q, &c->right);
+		look_beside(q, c);
 		*narrowed = true;
 	}
 	return true;
@@ -331,11 +330,13 @@ static bool descend(struct search *q, struct sw_space_range *ranges)
 	return try_counted(q, ranges, i, left);
 }
 
-static void name_params(struct search *q, size_t constraint, const struct sw_sum *sum)
+static void name_params(struct search *q, size_t constraint)
 {
-	for (size_t i = 0; i < sum->n_terms; i++)
-		for (size_t k = 0; k < sum->terms[i].n_factors; k++)
-			q->touch[sum->terms[i].factor[k]].bits[constraint / 64] |=
+	const struct sw_constraint *c = &q->space->constraints[constraint];
+
+	for (size_t i = 0; i < sw_space_terms(c); i++)
+		for (size_t k = 0; k < c->left.terms[i].n_factors; k++)
+			q->touch[c->left.terms[i].factor[k]].bits[constraint / 64] |=
 				(uint64_t)1 << constraint % 64;
 }
 
@@ -393,10 +394,8 @@ enum sw_solved sw_space_solve(const struct sw_space *s, uint64_t seed, uint64_t 
 
 	assert(s->sealed || s->n_conds == 0);
 	memcpy(q.value, values, s->n * sizeof *values);
-	for (size_t i = 0; i < s->n_constraints; i++) {
-		name_params(&q, i, &s->constraints[i].left);
-		name_params(&q, i, &s->constraints[i].right);
-	}
+	for (size_t i = 0; i < s->n_constraints; i++)
+		name_params(&q, i);
 	for (size_t spent = 0; spent < most; spent += q.steps + 1) {
 		if (q.patience > most - spent)
 			q.patience = most - spent;
