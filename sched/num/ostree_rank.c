@@ -74,17 +74,23 @@ uint64_t sw_ostree_marked_among(const struct sw_ostree *t, uint64_t k)
 	return among + marks(const_ids(node), (uint32_t)k);
 }
 
-double sw_ostree_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id)
+/* The leaf that holds the k-th of all, or of the marked ones; k becomes its place there. */
+static leaf *leaf_at(const struct sw_ostree *t, bool marked, uint64_t *k)
 {
-	const void *node = t->root;
+	void *node = t->root;
 
-	assert(k < t->n && node != NULL);
 	for (uint32_t h = t->height; h > 0; h--) {
 		const inner *in = node;
 
-		node = in->child[child_at(in->count, &k)];
+		node = in->child[child_at(marked ? in->marked : in->count, k)];
 	}
-	const leaf *l = node;
+	return node;
+}
+
+double sw_ostree_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id)
+{
+	assert(k < t->n);
+	const leaf *l = leaf_at(t, false, &k);
 	if (id != NULL)
 		*id = const_ids(l)[k] & ~MARK;
 	return l->value[k];
@@ -92,34 +98,22 @@ double sw_ostree_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id)
 
 double sw_ostree_kth_near(struct sw_ostree *t, uint64_t k)
 {
-	void *node = t->root;
 	uint64_t at = k;
 
 	assert(k < t->n);
 	if (t->near != NULL && k >= t->near_base && k - t->near_base < t->near->n)
 		return t->near->value[k - t->near_base];
-	for (uint32_t h = t->height; h > 0; h--) {
-		const inner *in = node;
-
-		node = in->child[child_at(in->count, &at)];
-	}
-	t->near = node;
+	t->near = leaf_at(t, false, &at);
 	t->near_base = k - at;
 	return t->near->value[at];
 }
 
 double sw_ostree_marked_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id)
 {
-	const void *node = t->root;
 	uint32_t at = 0;
 
 	assert(k < t->marked);
-	for (uint32_t h = t->height; h > 0; h--) {
-		const inner *in = node;
-
-		node = in->child[child_at(in->marked, &k)];
-	}
-	const leaf *l = node;
+	const leaf *l = leaf_at(t, true, &k);
 	const uint32_t *v = const_ids(l);
 	while ((v[at] & MARK) == 0 || k-- > 0)
 		at++;
@@ -174,13 +168,9 @@ static uint32_t check(const void *node, uint32_t height, struct bound least, str
 /* Is the leaf remembered at its place? */
 static bool near_invariant(const struct sw_ostree *t)
 {
-	const void *node = t->root;
 	uint64_t k = t->near_base;
 
-	assert(node != NULL);
-	for (uint32_t h = t->height; h > 0; h--)
-		node = ((const inner *)node)->child[child_at(((const inner *)node)->count, &k)];
-	return node == t->near && k == 0;
+	return leaf_at(t, false, &k) == t->near && k == 0;
 }
 
 void sw_ostree_invariant(const struct sw_ostree *t)

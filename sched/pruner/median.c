@@ -41,7 +41,7 @@ struct point {
 /* The reports of an open trial (Optuna). */
 struct series {
 	struct point *v;
-	uint32_t n, cap;
+	size_t n, cap;
 	uint32_t next; /* free slots: 1 + the next one; 0: the last */
 };
 
@@ -50,7 +50,8 @@ struct median {
 	struct at_step *slot; /* [slots]: open addressing by step, at most half of them taken */
 	size_t slots, steps;
 	struct series *series; /* a trial's is series[t->n - 1]; t->n 0: it has none yet */
-	uint32_t series_n, series_cap, series_free;
+	size_t series_n, series_cap;
+	uint32_t series_free;
 	uint64_t completed; /* trials */
 };
 
@@ -66,7 +67,7 @@ static void fini(struct sw_pruner *p)
 	for (size_t i = 0; i < m->slots; i++)
 		if (m->slot[i].step != 0)
 			sw_ostree_fini(&m->slot[i].tree);
-	for (uint32_t i = 0; i < m->series_n; i++)
+	for (size_t i = 0; i < m->series_n; i++)
 		free(m->series[i].v);
 	free(m->slot);
 	free(m->series);
@@ -189,45 +190,25 @@ static sw_status report_mean(struct sw_pruner *p, uint64_t trial, struct sw_prun
 
 /* ---- Optuna ---- */
 
-static sw_status reserve_series(struct median *m, const struct sw_prune_trial *t)
-{
-	if (t->n == 0 && m->series_free == 0 && m->series_n == m->series_cap) {
-		const uint32_t cap = m->series_cap == 0 ? 16 : 2 * m->series_cap;
-
-		if (!sw_array_resize(&m->series, cap, sizeof *m->series))
-			return SW_NOMEM;
-		m->series_cap = cap;
-	}
-	return SW_OK;
-}
-
 /* The trial's series, with room for a point. */
-static sw_status open_series(struct median *m, struct sw_prune_trial *t, struct point **out)
+static sw_status open_series(struct median *m, struct sw_prune_trial *t, struct series **out)
 {
-	struct series fresh = {.v = NULL};
-	struct series *s = t->n > 0 ? &m->series[t->n - 1] : &fresh;
-
-	if (s->n == s->cap) {
-		const uint32_t cap = s->cap == 0 ? 8 : 2 * s->cap;
-
-		if (!sw_array_resize(&s->v, cap, sizeof *s->v))
+	if (t->n == 0 && m->series_free == 0) {
+		if (!sw_array_reserve(&m->series, &m->series_cap, m->series_n + 1,
+				      sizeof *m->series))
 			return SW_NOMEM;
-		s->cap = cap;
+		m->series[m->series_n++] = (struct series){.v = NULL};
+		m->series_free = (uint32_t)m->series_n;
 	}
+	const uint32_t place = t->n > 0 ? t->n : m->series_free;
+	struct series *s = &m->series[place - 1];
+	if (!sw_array_reserve(&s->v, &s->cap, s->n + 1, sizeof *s->v))
+		return SW_NOMEM;
 	if (t->n == 0) {
-		uint32_t i = m->series_n;
-
-		if (m->series_free != 0) {
-			i = m->series_free - 1;
-			m->series_free = m->series[i].next;
-		} else {
-			m->series_n++;
-		}
-		m->series[i] = fresh;
-		t->n = i + 1;
-		s = &m->series[i];
+		m->series_free = s->next;
+		t->n = place;
 	}
-	*out = &s->v[s->n++];
+	*out = s;
 	return SW_OK;
 }
 
@@ -249,17 +230,16 @@ static sw_status report_value(struct sw_pruner *p, uint64_t trial, struct sw_pru
 {
 	struct median *m = (struct median *)p;
 	struct at_step *at = NULL;
-	struct point *point = NULL;
+	struct series *s = NULL;
 	const uint64_t before = t->step;
 
 	(void)last;
 	if (step <= t->step) /* reported before */
 		return SW_OK;
-	if (reserve_series(m, t) != SW_OK || reserve_step(m, step, &at) != SW_OK ||
-	    open_series(m, t, &point) != SW_OK)
+	if (reserve_step(m, step, &at) != SW_OK || open_series(m, t, &s) != SW_OK)
 		return SW_NOMEM;
-	assert(at != NULL && point != NULL);
-	*point = (struct point){step, value};
+	assert(at != NULL && s != NULL);
+	s->v[s->n++] = (struct point){step, value};
 	t->step = step;
 	t->value = value;
 	take_best(t, value);
@@ -276,7 +256,7 @@ static void ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 	if (t->n == 0)
 		return;
 	struct series *s = &m->series[t->n - 1];
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < s->n; i++) {
 		struct sw_ostree *tree = &find_slot(m, s->v[i].step)->tree;
 
 		if (completed)
@@ -313,7 +293,7 @@ static void invariant(const struct sw_pruner *p)
 		unmarked += m->slot[i].tree.n - m->slot[i].tree.marked;
 		sw_ostree_invariant(&m->slot[i].tree);
 	}
-	for (uint32_t i = 0; i < m->series_n; i++)
+	for (size_t i = 0; i < m->series_n; i++)
 		open += m->series[i].n;
 	assert(steps == m->steps);
 	assert(p->config.median.running_mean || unmarked == open);
