@@ -44,15 +44,12 @@ enum sw_pruner_kind sw_pruner_kind(const struct sw_pruner *p)
 	return p->config.kind;
 }
 
-uint32_t sw_pruner_bracket(const struct sw_pruner *p, uint64_t trial)
-{
-	return p->rungs.n > 0 ? sw_rungs_bracket(&p->rungs, p->seed, trial) : 0;
-}
-
 void sw_pruner_enter(const struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t)
 {
 	assert(trial >= 1 && trial <= SW_PRUNE_TRIAL_MAX);
-	*t = (struct sw_prune_trial){.bracket = (uint8_t)sw_pruner_bracket(p, trial)};
+	*t = (struct sw_prune_trial){.filled = 0};
+	if (p->rungs.n > 0)
+		t->bracket = (uint8_t)sw_rungs_bracket(&p->rungs, p->seed, trial);
 }
 
 void sw_pruner_begin(const struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
@@ -60,9 +57,12 @@ void sw_pruner_begin(const struct sw_pruner *p, uint64_t trial, struct sw_prune_
 {
 	(void)trial;
 	assert(!t->paused);
-	if (p->rungs.n > 0)
-		sw_rungs_begin(t, resume_step);
-	else if (!t->begun && t->step == 0)
+	if (p->rungs.n > 0 && resume_step == 0) {
+		/* From scratch it has no report yet, though the rungs stay settled. From a
+		 * checkpoint the reports that it makes again are those it made. */
+		t->step = 0;
+		t->value = 0.0;
+	} else if (p->rungs.n == 0 && !t->begun && t->step == 0)
 		/* A first attempt from a checkpoint is a child's: its clock goes on from there. */
 		t->step = resume_step;
 	t->begun = 1;

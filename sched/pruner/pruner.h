@@ -69,10 +69,8 @@ struct sw_pruner; /* opaque; made by sched/pruner/pruners.h */
 void sw_pruner_destroy(struct sw_pruner *p); /* NULL is allowed */
 enum sw_pruner_kind sw_pruner_kind(const struct sw_pruner *p);
 
-/* The bracket of a trial: a hash of (seed, trial), so order-free; 0 where there are none.
- * O(brackets) */
-uint32_t sw_pruner_bracket(const struct sw_pruner *p, uint64_t trial);
-/* A new trial: clears the state and draws the bracket. */
+/* A new trial: clears the state and draws the bracket, by a hash of (seed, trial), so order-free; 0
+ * where there are none. O(brackets) */
 void sw_pruner_enter(const struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t);
 /* An attempt begins, from the checkpoint of resume_step; 0: from scratch. A trial that was paused
  * has been resumed() before. */

@@ -119,14 +119,6 @@ sw_status sw_rungs_record(struct sw_rungs *r, uint64_t trial, struct sw_prune_tr
 	return SW_OK;
 }
 
-void sw_rungs_begin(struct sw_prune_trial *t, uint64_t resume_step)
-{
-	if (resume_step != 0)
-		return; /* reports that it makes again are those it made */
-	t->step = 0;
-	t->value = 0.0;
-}
-
 void sw_rungs_invariant(const struct sw_rungs *r)
 {
 	for (size_t i = 0; i < r->brackets * r->n; i++)

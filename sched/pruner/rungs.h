@@ -52,8 +52,6 @@ struct sw_rung_hit {
 /* step > t->step. O(log n) a rung filled. SW_NOMEM: nothing changed. */
 SW_NODISCARD sw_status sw_rungs_record(struct sw_rungs *r, uint64_t trial, struct sw_prune_trial *t,
 				       uint64_t step, double value, struct sw_rung_hit *hit);
-/* An attempt begins: from scratch it has no report yet, though the rungs stay settled. */
-void sw_rungs_begin(struct sw_prune_trial *t, uint64_t resume_step);
 
 void sw_rungs_invariant(const struct sw_rungs *r);
 

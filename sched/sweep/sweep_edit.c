@@ -13,17 +13,8 @@
 struct remade {
 	struct sw_space *space; /* NULL: the ranges stay */
 	struct sw_sampler *sampler;
-	struct sw_history seen;
-	bool has_seen;
+	struct sw_history seen; /* of a sampler that learns */
 };
-
-static void drop_remade(struct remade *r)
-{
-	sw_sampler_destroy(r->sampler);
-	sw_space_destroy(r->space);
-	if (r->has_seen)
-		sw_history_fini(&r->seen);
-}
 
 static sw_status check_numbers(const struct sw_sweep *s, const struct sw_edit *e,
 			       struct sw_err *err)
@@ -98,10 +89,8 @@ static sw_status remake(struct sw_sweep *s, const struct sw_edit *e, struct rema
 		return rc;
 	sampling.space = out->space;
 	rc = sw_samplers_create(&out->sampler, &sampling, err);
-	if (rc == SW_OK && s->learns) {
+	if (rc == SW_OK && s->learns)
 		rc = sw_sweep_seen_make(s, out->space, &out->seen);
-		out->has_seen = rc == SW_OK;
-	}
 	/* Room for the ranges is taken now, for once they are there nothing may fail. */
 	if (rc == SW_OK && !sw_array_resize(&s->ranges, s->ranges_n + 1, sizeof *s->ranges))
 		rc = SW_NOMEM;
@@ -160,7 +149,9 @@ sw_status sw_sweep_on_edit(struct sw_sweep *s, const struct sw_event *ev, struct
 	if (rc == SW_OK)
 		rc = remake(s, ev->edit, &r, err);
 	if (rc != SW_OK) {
-		drop_remade(&r);
+		sw_sampler_destroy(r.sampler);
+		sw_space_destroy(r.space);
+		sw_history_fini(&r.seen);
 		return rc;
 	}
 	if (r.space != NULL)

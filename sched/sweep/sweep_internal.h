@@ -145,7 +145,8 @@ bool sw_sweep_finite(const struct sw_sweep *s, const struct sw_event *ev); /* ev
 double sw_sweep_turn(const struct sw_sweep *s, double value); /* the first metric, oriented */
 
 /* sweep_seen.c */
-/* The part of the history that a sampler of this space may see: *to was not initialised. */
+/* The part of the history that a sampler of this space may see: *to was not initialised, and is the
+ * caller's even if this fails. */
 sw_status sw_sweep_seen_make(const struct sw_sweep *s, const struct sw_space *space,
 			     struct sw_history *to);
 void sw_sweep_seen_trial(struct sw_sweep *s, uint64_t trial); /* it was added to the history */

@@ -51,10 +51,8 @@ sw_status sw_sweep_seen_make(const struct sw_sweep *s, const struct sw_space *sp
 	sw_status rc = add_priors(from, space, to);
 	if (rc == SW_OK)
 		rc = sw_history_reserve(to, from->trials, from->trials + from->n_obs);
-	if (rc != SW_OK) {
-		sw_history_fini(to);
+	if (rc != SW_OK)
 		return rc;
-	}
 	for (uint64_t trial = 1; trial <= from->trials; trial++)
 		add_trial(to, space, values_of(s, trial));
 	for (size_t i = 0; i < from->n_obs; i++) {

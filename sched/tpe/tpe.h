@@ -193,7 +193,6 @@ struct sw_tpe {
 	struct sw_tpe_axis *axes;   /* [n_params] */
 	double *unit;               /* [candidates][n_params] */
 	struct sw_tpe_scored *pick; /* [n_groups][candidates] */
-	const char *name;           /* the source of what it suggests */
 };
 
 struct sw_tpe_scored {

@@ -33,7 +33,6 @@ sw_status sw_tpe_start(struct sw_sampler *s, struct sw_err *err)
 	if (t == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
 	assert(config->good_max <= TPE_GOOD && config->candidates > 0);
-	t->name = s->ops->name;
 	t->axes = sw_malloc(n * sizeof *t->axes);
 	t->unit = sw_malloc(config->candidates * n * sizeof *t->unit);
 	if (t->axes == NULL || t->unit == NULL || sw_tpe_book_init(&t->book, s, config) != SW_OK ||
@@ -283,7 +282,7 @@ static sw_status suggest(struct sw_tpe *t, const struct sw_sampler *s, const str
 			found = true;
 		}
 	}
-	out->source = t->name;
+	out->source = s->ops->name;
 	return found ? SW_OK : plain_point(t, s, made, true, out, err);
 }
 

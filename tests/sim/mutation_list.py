@@ -109,10 +109,10 @@ MUTATIONS = [
      "if (at[k] == step || t->step != 0)", "if (true)"),
     ("a trial fills a rung twice", "rungs.c",
      "t->filled |= settled;", ";"),
-    ("a restart of the trial forgets the rungs that it filled", "rungs.c",
+    ("a restart of the trial forgets the rungs that it filled", "pruner.c",
      "t->step = 0; t->value = 0.0;", "t->step = 0; t->value = 0.0; t->filled = 0;"),
-    ("an attempt from scratch keeps the values of the one before", "rungs.c",
-     "if (resume_step != 0)", "if (true)"),
+    ("an attempt from scratch keeps the values of the one before", "pruner.c",
+     "if (p->rungs.n > 0 && resume_step == 0)", "if (false)"),
     # --- asha, stop ---
     ("ties lose", "asha.c",
      "out->better = hit->better;",

@@ -162,8 +162,12 @@ TEST(asha_brackets_are_drawn_by_their_rungs)
 	enum { N = 90000 };
 	unsigned drawn[3] = {0};
 
-	for (uint64_t trial = 1; trial <= N; trial++)
-		drawn[sw_pruner_bracket(a, trial)]++;
+	for (uint64_t trial = 1; trial <= N; trial++) {
+		struct sw_prune_trial t;
+
+		sw_pruner_enter(a, trial, &t);
+		drawn[t.bracket]++;
+	}
 	ck_assert_double_eq_tol(drawn[0], N * 4.0 / 9.0, 600);
 	ck_assert_double_eq_tol(drawn[1], N * 3.0 / 9.0, 600);
 	ck_assert_double_eq_tol(drawn[2], N * 2.0 / 9.0, 600);

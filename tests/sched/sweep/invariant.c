@@ -31,7 +31,9 @@ static void trial_invariant(const struct sw_sweep *s, uint64_t i)
 	assert(t->step >= t->seq);
 	/* The clock of a child begins where its parent's stood. */
 	assert(t->prune.step == 0 || t->has_value || sw_sweep_parent(s, i + 1) != 0);
-	assert(t->prune.bracket == sw_pruner_bracket(s->pruner, i + 1));
+	struct sw_prune_trial fresh;
+	sw_pruner_enter(s->pruner, i + 1, &fresh);
+	assert(t->prune.bracket == fresh.bracket);
 	assert((t->state == SW_TRIAL_PAUSED) == (t->prune.paused != 0));
 	assert(t->state != SW_TRIAL_PAUSED || t->resume_step == t->step);
 	assert(t->state != SW_TRIAL_RUNNING || t->resume_step <= t->step);
