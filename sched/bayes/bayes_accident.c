@@ -79,12 +79,8 @@ static sw_status reserve(struct sw_bayes_accidents *a, const struct sw_history *
 		memset(a->is + a->trials, 0, (cap - a->trials) * sizeof *a->is);
 		a->trials = cap;
 	}
-	if (subjects > a->subjects) {
-		if (!sw_array_resize(&a->subject, 2 * subjects, sizeof *a->subject))
-			return SW_NOMEM;
-		a->subjects = 2 * subjects;
-	}
-	return SW_OK;
+	return sw_array_reserve(&a->subject, &a->subjects, subjects, sizeof *a->subject) ? SW_OK
+											 : SW_NOMEM;
 }
 
 /* ---- verdicts ---- */

@@ -116,8 +116,6 @@ static sw_status fit_rungs(struct sw_bayes_rungs *r, double *theta, uint64_t fit
 		for (size_t k = 0; k < n; k++)
 			other[k] += (k < r->cube->d ? 1.0 : 0.5) * sw_bayes_rng_normal(rng);
 	}
-	sw_gp_theta_clip(gp, theta);
-	sw_gp_theta_clip(gp, other);
 	sw_status rc = sw_gp_fit(gp, r->row_x, r->row_z, r->pick.n, theta, &options, &f);
 
 	if (rc != SW_OK || fits % FRESH_EVERY != 0)

@@ -56,13 +56,9 @@ size_t sw_gp_theta_n(const struct sw_gp *gp);
 void sw_gp_theta_default(const struct sw_gp *gp, double *theta); /* the start of every first fit */
 void sw_gp_theta_clip(const struct sw_gp *gp, double *theta);    /* into the priors' bounds */
 
-/* Log marginal likelihood of z at theta, and its gradient (grad may be NULL; [theta_n]); the mean
- * is profiled. SW_INVALID when the matrix is not positive definite. */
-SW_NODISCARD sw_status sw_gp_lml(struct sw_gp *gp, const double *X, const double *z, size_t n,
-				 const double *theta, double *lml, double *grad);
-
-/* The negative log posterior that a fit minimises: -lml + the priors' penalties. Never fails but by
- * memory: 1e10 where the matrix is not positive definite. */
+/* The negative log posterior that a fit minimises: the log marginal likelihood of z at theta, the
+ * mean profiled, taken from the priors' penalties; and its gradient (grad may be NULL; [theta_n]).
+ * 1e10 where the matrix is not positive definite. SW_INVALID without rows, SW_NOMEM. */
 SW_NODISCARD sw_status sw_gp_objective(struct sw_gp *gp, const double *X, const double *z, size_t n,
 				       const double *theta, double *f, double *grad);
 

@@ -180,18 +180,6 @@ static bool likelihood(struct sw_gp *gp, const double *X, const double *z, const
 	return all_finite(grad, sw_gp_theta_n(gp));
 }
 
-sw_status sw_gp_lml(struct sw_gp *gp, const double *X, const double *z, size_t n,
-		    const double *theta, double *lml, double *grad)
-{
-	const sw_status rc = load_rows(gp, n);
-
-	if (rc != SW_OK)
-		return rc;
-	const bool good = likelihood(gp, X, z, theta, lml, grad);
-	unload(gp);
-	return good ? SW_OK : SW_INVALID;
-}
-
 /* Normal priors on theta, (t - mean)^2 / (2 var); the one of the length scales is a density over l
  * and not over ln l, which adds t. */
 struct prior {

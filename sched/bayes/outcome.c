@@ -59,14 +59,17 @@ struct moments {
 	double mean, sd;
 };
 
-static struct moments moments_of(const struct sw_outcome *o, const double *y, size_t n)
+/* Of the values as `by` has them. */
+static struct moments moments_of(const struct sw_outcome *o,
+				 double (*by)(const struct sw_outcome *, double), const double *y,
+				 size_t n)
 {
 	struct moments m = {0, 0};
 
 	for (size_t i = 0; i < n; i++)
-		m.mean += scaled(o, y[i]) / (double)n;
+		m.mean += by(o, y[i]) / (double)n;
 	for (size_t i = 0; i < n; i++) {
-		const double off = scaled(o, y[i]) - m.mean;
+		const double off = by(o, y[i]) - m.mean;
 
 		m.sd += off * off / (double)n;
 	}
@@ -143,7 +146,7 @@ void sw_outcome_fit(struct sw_outcome *o, enum sw_outcome_view view, const doubl
 	}
 	/* A power of two: dividing by it rounds nothing. */
 	o->scale = ldexp(1, ilogb(fmax(fabs(y[0]), fabs(bend(o, y[n - 1])))));
-	const struct moments raw = moments_of(o, y, n);
+	const struct moments raw = moments_of(o, scaled, y, n);
 
 	if (!(raw.sd > 0))
 		return;
@@ -160,14 +163,10 @@ void sw_outcome_fit(struct sw_outcome *o, enum sw_outcome_view view, const doubl
 		o->width = near > 0 ? near : half > 0 ? half : raw.sd;
 		o->shift = y[0] / o->scale - o->width;
 	}
-	struct moments t = {0, 0};
+	const struct moments t = moments_of(o, transform, y, n);
 
-	for (size_t i = 0; i < n; i++)
-		t.mean += transform(o, y[i]) / (double)n;
-	for (size_t i = 0; i < n; i++)
-		t.sd += (transform(o, y[i]) - t.mean) * (transform(o, y[i]) - t.mean) / (double)n;
 	o->mean = t.mean;
-	o->sd = t.sd > 0 ? sqrt(t.sd) : 1;
+	o->sd = t.sd > 0 ? t.sd : 1;
 }
 
 double sw_outcome_forward(const struct sw_outcome *o, double y)

@@ -132,33 +132,26 @@ void sw_sampler_inward(const bool *category, size_t d, double *x)
 			x[k] = 0.5 + INWARD * (x[k] - 0.5);
 }
 
-sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial, struct sw_value *values,
-			  struct sw_err *err)
-{
-	for (uint32_t attempt = 0; attempt < tries_of(s); attempt++) {
-		sw_sampler_random_ops.point(s, trial, attempt, values);
-		if (sw_space_feasible(s->space, values)) {
-			sw_space_canonical(s->space, values);
-			return SW_OK;
-		}
-	}
-	return repair(s, trial, values, err);
-}
-
 /* A point of a kind that does not learn. */
-static sw_status make_point(const struct sw_sampler *s, uint64_t made, struct sw_value *values,
-			    struct sw_err *err)
+static sw_status make_point(const struct sw_sampler *s, const struct sw_sampler_ops *kind,
+			    uint64_t made, struct sw_value *values, struct sw_err *err)
 {
 	if (s->points != 0 && made > s->points)
 		return sw_err_set(err, SW_EXHAUSTED, "the sampler has no more points");
 	for (uint32_t attempt = 0; attempt < tries_of(s); attempt++) {
-		s->ops->point(s, made, attempt, values);
+		kind->point(s, made, attempt, values);
 		if (s->points != 0 || sw_space_feasible(s->space, values)) {
 			sw_space_canonical(s->space, values);
 			return SW_OK;
 		}
 	}
 	return repair(s, made, values, err);
+}
+
+sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial, struct sw_value *values,
+			  struct sw_err *err)
+{
+	return make_point(s, &sw_sampler_random_ops, trial, values, err);
 }
 
 sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
@@ -177,7 +170,7 @@ sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_history *h, u
 	}
 	if (s->ops->suggest == NULL) {
 		out->source = s->ops->name;
-		return make_point(s, made - s->config.n_init, out->values, err);
+		return make_point(s, s->ops, made - s->config.n_init, out->values, err);
 	}
 	assert(h != NULL);
 	return s->ops->suggest(s, h, made - s->config.n_init, out, err);

@@ -94,7 +94,7 @@ struct sw_tpe_book {
 	struct sw_tpe_pool **pools;          /* [n_groups][n_levels]; NULL: empty */
 	uint64_t told;                       /* ends that tell something, and priors */
 	struct sw_tpe_trial *trial;          /* [trial_cap]: trial t at t */
-	uint64_t trial_cap;
+	size_t trial_cap;
 	uint64_t newest; /* pending; 0: none */
 	uint64_t trials; /* read */
 	size_t n_obs, n_prior;

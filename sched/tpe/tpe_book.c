@@ -274,13 +274,8 @@ static void end_trial(struct sw_tpe_book *b, uint64_t number)
 
 static sw_status read_trials(struct sw_tpe_book *b, const struct sw_history *h)
 {
-	if (h->trials >= b->trial_cap) {
-		const uint64_t cap = h->trials + h->trials / 2 + 64;
-
-		if (!sw_array_resize(&b->trial, cap, sizeof *b->trial))
-			return SW_NOMEM;
-		b->trial_cap = cap;
-	}
+	if (!sw_array_reserve(&b->trial, &b->trial_cap, h->trials + 1, sizeof *b->trial))
+		return SW_NOMEM;
 	/* Guesses were dropped again; none of them can have ended. */
 	for (; b->trials > h->trials; b->trials--)
 		end_trial(b, b->trials);
