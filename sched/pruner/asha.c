@@ -78,8 +78,6 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	struct sw_rung_hit hit;
 
 	(void)last;
-	if (step <= t->step) /* made again, from an earlier checkpoint */
-		return SW_OK;
 	const sw_status rc = sw_rungs_record(&p->rungs, trial, t, step, value, &hit);
 	if (rc != SW_OK)
 		return rc;

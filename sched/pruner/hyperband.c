@@ -24,8 +24,6 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	struct sw_rung_hit hit;
 
 	(void)last;
-	if (step <= t->step) /* reported before */
-		return SW_OK;
 	const sw_status rc = sw_rungs_record(&p->rungs, trial, t, step, value, &hit);
 	if (rc != SW_OK)
 		return rc;
@@ -63,11 +61,10 @@ static double rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
 	return place < band->n ? sw_ostree_kth(band, place, NULL) : NAN;
 }
 
-static void explain(const struct sw_pruner *p, const struct sw_judgement *j, char *to, size_t size)
+static void explain(const struct sw_judgement *j, char to[SW_PRUNE_CAUSE_MAX])
 {
-	(void)p;
-	(void)snprintf(to, size, "band %" PRIu64 ": rank %" PRIu64 " of %" PRIu64, j->rung,
-		       j->better + 1, j->n);
+	(void)snprintf(to, SW_PRUNE_CAUSE_MAX, "band %" PRIu64 ": rank %" PRIu64 " of %" PRIu64,
+		       j->rung, j->better + 1, j->n);
 }
 
 static const struct sw_pruner_ops ops = {

@@ -167,8 +167,6 @@ static sw_status report_mean(struct sw_pruner *p, uint64_t trial, struct sw_prun
 	struct at_step *at = NULL;
 
 	(void)last;
-	if (step <= t->step) /* reported before */
-		return SW_OK;
 	const bool counts = step >= p->config.median.grace_period;
 	if (counts && reserve_step(m, step, &at) != SW_OK)
 		return SW_NOMEM;
@@ -234,8 +232,6 @@ static sw_status report_value(struct sw_pruner *p, uint64_t trial, struct sw_pru
 	const uint64_t before = t->step;
 
 	(void)last;
-	if (step <= t->step) /* reported before */
-		return SW_OK;
 	if (reserve_step(m, step, &at) != SW_OK || open_series(m, t, &s) != SW_OK)
 		return SW_NOMEM;
 	assert(at != NULL && s != NULL);
@@ -272,10 +268,9 @@ static void ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 
 /* ---- both ---- */
 
-static void explain(const struct sw_pruner *p, const struct sw_judgement *j, char *to, size_t size)
+static void explain(const struct sw_judgement *j, char to[SW_PRUNE_CAUSE_MAX])
 {
-	(void)p;
-	(void)snprintf(to, size,
+	(void)snprintf(to, SW_PRUNE_CAUSE_MAX,
 		       "step %" PRIu64 ": best %g is worse than the median %g of %" PRIu64, j->rung,
 		       j->value, j->cutoff, j->n - 1);
 }

@@ -18,8 +18,6 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 
 	(void)trial;
 	(void)last;
-	if (step <= t->step) /* reported before */
-		return SW_OK;
 	t->step = step;
 	t->value = value;
 	if (!t->has || value < t->best - c->min_delta) {
@@ -40,11 +38,11 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	return SW_OK;
 }
 
-static void explain(const struct sw_pruner *p, const struct sw_judgement *j, char *to, size_t size)
+static void explain(const struct sw_judgement *j, char to[SW_PRUNE_CAUSE_MAX])
 {
-	(void)p;
-	(void)snprintf(to, size, "step %" PRIu64 ": %" PRIu64 " report%s without improvement on %g",
-		       j->rung, j->n, j->n == 1 ? "" : "s", j->cutoff);
+	(void)snprintf(to, SW_PRUNE_CAUSE_MAX,
+		       "step %" PRIu64 ": %" PRIu64 " report%s without improvement on %g", j->rung,
+		       j->n, j->n == 1 ? "" : "s", j->cutoff);
 }
 
 static const struct sw_pruner_ops ops = {

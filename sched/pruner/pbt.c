@@ -166,12 +166,11 @@ static void turn(const struct sw_pruner *p, uint64_t trial, const struct sw_prun
 	out->ahead = sw_ostree_rank(&b->queue, (double)t->step, (uint32_t)trial);
 }
 
-static void explain(const struct sw_pruner *p, const struct sw_judgement *j, char *to, size_t size)
+static void explain(const struct sw_judgement *j, char to[SW_PRUNE_CAUSE_MAX])
 {
-	(void)p;
-	(void)snprintf(to, size, "%s: rank %" PRIu64 " of %" PRIu64 " at step %" PRIu64,
-		       j->donor != 0 ? "exploited" : "waits for the others", j->better + 1, j->n,
-		       j->rung);
+	(void)snprintf(
+		to, SW_PRUNE_CAUSE_MAX, "%s: rank %" PRIu64 " of %" PRIu64 " at step %" PRIu64,
+		j->donor != 0 ? "exploited" : "waits for the others", j->better + 1, j->n, j->rung);
 }
 
 static void invariant(const struct sw_pruner *p)

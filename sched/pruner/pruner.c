@@ -74,6 +74,9 @@ sw_status sw_pruner_report(struct sw_pruner *p, uint64_t trial, struct sw_prune_
 	assert(step > 0 && isfinite(value) && !t->paused);
 	*out = (struct sw_judgement){
 		.verdict = SW_VERDICT_CONTINUE, .cutoff = NAN, .value = NAN, .bracket = t->bracket};
+	/* What is reported again, from an earlier checkpoint, is known. */
+	if (p->ops->report == NULL || step <= t->step)
+		return SW_OK;
 	const sw_status rc = p->ops->report(p, trial, t, step, value, last, out);
 	/* A trial ends by itself after its last report, so there is nothing to stop or pause. */
 	if (last)
@@ -160,7 +163,7 @@ void sw_pruner_explain(const struct sw_pruner *p, const struct sw_judgement *j,
 		       char to[SW_PRUNE_CAUSE_MAX])
 {
 	if (p->ops->explain != NULL)
-		p->ops->explain(p, j, to, SW_PRUNE_CAUSE_MAX);
+		p->ops->explain(j, to);
 	else
 		(void)snprintf(to, SW_PRUNE_CAUSE_MAX,
 			       "rung %" PRIu64 ": rank %" PRIu64 " of %" PRIu64, j->rung,

@@ -9,12 +9,12 @@
 #include "sched/pruner/rungs.h"
 
 /* A pruner's functions, as sched/pruner/pruner.h describes each. NULL: the pruner has no such thing
- * (the answer is 0, or nothing is done). All but report may be NULL. Questions about rungs are
- * answered by sched/pruner/pruner.c from the object's rungs. */
+ * (the answer is 0, or nothing is done). Questions about rungs are answered by sched/pruner/pruner.c
+ * from the object's rungs. */
 struct sw_pruner_ops {
 	size_t size;                       /* of the object */
 	void (*fini)(struct sw_pruner *p); /* frees what it owns beside its rungs */
-	/* *out is a CONTINUE that judged nothing. */
+	/* *out is a CONTINUE that judged nothing, step > t->step. */
 	sw_status (*report)(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 			    uint64_t step, double value, bool last, struct sw_judgement *out);
 	/* The trial has left the queue already. */
@@ -27,8 +27,7 @@ struct sw_pruner_ops {
 	void (*turn)(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
 		     struct sw_pruner_turn *out);
 	double (*rung_cutoff)(const struct sw_pruner *p, uint32_t bracket, size_t k);
-	void (*explain)(const struct sw_pruner *p, const struct sw_judgement *j, char *to,
-			size_t size);
+	void (*explain)(const struct sw_judgement *j, char to[SW_PRUNE_CAUSE_MAX]);
 	void (*invariant)(const struct sw_pruner *p); /* beside that of its rungs */
 };
 

@@ -2,24 +2,11 @@
 #include "sched/pruner/pruner_internal.h"
 #include <assert.h>
 
-static sw_status report_none(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			     uint64_t step, double value, bool last, struct sw_judgement *out)
-{
-	(void)p;
-	(void)trial;
-	(void)last;
-	(void)out;
-	t->step = step;
-	t->value = value;
-	return SW_OK;
-}
-
-static const struct sw_pruner_ops none_ops = {.size = sizeof(struct sw_pruner),
-					      .report = report_none};
-
 static sw_status make_none(struct sw_pruner **out, const struct sw_pruner_config *config,
 			   struct sw_err *err)
 {
+	static const struct sw_pruner_ops none_ops = {.size = sizeof(struct sw_pruner)};
+
 	return sw_pruner_new(out, &none_ops, config, NULL, 0, 0, err);
 }
 

@@ -18,8 +18,6 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 
 	(void)trial;
 	(void)last;
-	if (step <= t->step)
-		return SW_OK;
 	t->step = step;
 	t->value = value;
 	if (!sw_pruner_in_interval(step, before, c->warmup_steps, c->interval_steps))
@@ -34,11 +32,10 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	return SW_OK;
 }
 
-static void explain(const struct sw_pruner *p, const struct sw_judgement *j, char *to, size_t size)
+static void explain(const struct sw_judgement *j, char to[SW_PRUNE_CAUSE_MAX])
 {
-	(void)p;
-	(void)snprintf(to, size, "step %" PRIu64 ": value %g is %s the threshold %g", j->rung,
-		       j->value, j->value < j->cutoff ? "below" : "above", j->cutoff);
+	(void)snprintf(to, SW_PRUNE_CAUSE_MAX, "step %" PRIu64 ": value %g is %s the threshold %g",
+		       j->rung, j->value, j->value < j->cutoff ? "below" : "above", j->cutoff);
 }
 
 static const struct sw_pruner_ops ops = {

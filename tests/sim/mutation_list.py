@@ -125,8 +125,8 @@ MUTATIONS = [
      "if (out->better >= out->keep)", "if (out->better > out->keep)"),
     ("a report at max_t does not complete the trial", "asha.c",
      "if (step >= p->config.asha.max_t) out->verdict", "if (step > p->config.asha.max_t) out->verdict"),
-    ("steps made again from a checkpoint are recorded again", "asha.c",
-     "if (step <= t->step)", "if (t->step = 0, false)"),
+    ("steps made again from a checkpoint are recorded again", "pruner.c",
+     "|| step <= t->step)", "|| (t->step = 0, false))"),
     # --- asha, promote ---
     ("a promotion is lost: the newcomer does not count", "promote.c",
      "return rung->n / p->config.asha.reduction_factor;",
