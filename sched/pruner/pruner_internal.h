@@ -9,8 +9,8 @@
 #include "sched/pruner/rungs.h"
 
 /* A pruner's functions, as sched/pruner/pruner.h describes each. NULL: the pruner has no such thing
- * (the answer is 0, or nothing is done). Questions about rungs are answered by sched/pruner/pruner.c
- * from the object's rungs. */
+ * (the answer is 0, or nothing is done). Questions about rungs are answered by
+ * sched/pruner/pruner.c from the object's rungs. */
 struct sw_pruner_ops {
 	size_t size;                       /* of the object */
 	void (*fini)(struct sw_pruner *p); /* frees what it owns beside its rungs */
