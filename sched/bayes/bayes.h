@@ -36,7 +36,7 @@ struct sw_bayes_cube {
 	size_t *of;       /* [d]: the parameter of a coordinate */
 	bool *category;   /* [d] */
 	bool *smooth;     /* [d]: any number between two values is one as well */
-	bool *always;     /* [d]: every point has it, whatever its other parameters */
+	bool *always;     /* [d]: of a parameter without a condition */
 	uint64_t *levels; /* [d]; 0: continuous */
 	bool plain;       /* every point of the cube is a point of the space */
 	bool mixed;       /* some coordinate has levels */

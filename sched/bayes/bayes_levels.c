@@ -32,7 +32,9 @@ static bool add_categories(struct sw_bayes_search *s, const double *x, size_t k,
 {
 	const uint64_t levels = s->cube->levels[k];
 
-	for (uint64_t i = 0; s->lo[k] < s->hi[k] && i < levels && i < CATEGORIES; i++) {
+	if (s->lo[k] == s->hi[k]) /* the box is one level */
+		return true;
+	for (uint64_t i = 0; i < levels && i < CATEGORIES; i++) {
 		const uint64_t choice = levels <= CATEGORIES ? i : sw_bayes_rng_below(rng, levels);
 
 		if (!add_level(s, x, k, sw_bayes_cube_category(s->cube, k, choice), n))

@@ -1,6 +1,7 @@
 /* One suggestion by a model: a rotation of five models, each with its own view of the outcomes and
- * its own assumptions, because none is right for every function; and, once nothing gets better any
- * more, every second one inside a trust region around the best (Eriksson et al. 2019). */
+ * its own assumptions, because none is right for every function; once nothing gets better any more,
+ * every second one inside a trust region around the best (Eriksson et al. 2019); and every fourth
+ * one for a level of a category that has had few trials. */
 #include "sched/bayes/bayes.h"
 #include "sched/space/space_internal.h"
 #include <assert.h>
@@ -13,8 +14,9 @@
 #define SHAPE_MAX  10.0
 #define LOCAL_FROM 8 /* times d rows: from here on, a local model on the rows around the best */
 #define TURN_EVERY 4 /* suggestions: one of them is for a level that has had few */
-#define TURN_AT    2
+#define TURN_AT    2 /* of the four: one that is never in the trust region */
 #define TURN_SHARE 2.0
+#define TURN_TRIES 4  /* levels: some may have no point left */
 #define TURN_MOST  64 /* levels; where there are more, the model alone chooses among them */
 
 struct step_kind {
@@ -72,8 +74,8 @@ static void count_levels(const struct sw_bayes_cube *c, size_t k, const double *
  * it then expects so little there that it never asks again. So every fourth suggestion is for the
  * level that has had the least of the n points, as long as that is less than 2 / sqrt(n) of what
  * random draws would have given it: the box becomes this level, and the model chooses the rest.
- * False: all have had enough. */
-static bool give_a_turn(struct sw_bayes_search *s, const struct sw_bayes_data *b)
+ * tried: bit i of a coordinate's: not its level i. False: all others have had enough. */
+static bool give_a_turn(struct sw_bayes_search *s, const struct sw_bayes_data *b, uint64_t *tried)
 {
 	const struct sw_bayes_cube *const c = s->cube;
 	const double n = (double)(b->n + b->n_pending);
@@ -93,16 +95,18 @@ static bool give_a_turn(struct sw_bayes_search *s, const struct sw_bayes_data *b
 			const double due = n * sw_space_chance(e, i);
 
 			/* Without any chance, a level is due nothing. */
-			if ((double)count[i] < least * due) {
+			if ((tried[k] >> i & 1) == 0 && (double)count[i] < least * due) {
 				least = (double)count[i] / due;
 				k_least = k;
 				level = i;
 			}
 		}
 	}
-	if (k_least < c->d)
-		s->lo[k_least] = s->hi[k_least] = sw_bayes_cube_category(c, k_least, level);
-	return k_least < c->d;
+	if (k_least == c->d)
+		return false;
+	s->lo[k_least] = s->hi[k_least] = sw_bayes_cube_category(c, k_least, level);
+	tried[k_least] |= (uint64_t)1 << level;
+	return true;
 }
 
 sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
@@ -110,6 +114,7 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 			struct sw_bayes_found *out)
 {
 	const struct step_kind kind = next_kind(memory);
+	uint64_t tried[SW_SPACE_MAX_PARAMS] = {0};
 	double w[SW_SPACE_MAX_PARAMS] = {0};
 
 	assert(b->n_good > 0);
@@ -120,8 +125,8 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 		return rc;
 	shape_of(out->model, w);
 	set_box(&s->search, b, kind.local ? w : NULL, memory->side);
-	const bool turn = s->turns && !kind.local && (memory->steps + 1) % TURN_EVERY == TURN_AT &&
-			  give_a_turn(&s->search, b);
+	bool turn = s->turns && (memory->steps + 1) % TURN_EVERY == TURN_AT &&
+		    give_a_turn(&s->search, b, tried);
 	/* The model on all rows has given the region its shape, which says what is near for this
 	 * one. */
 	if (kind.model == BAYES_D && b->n > LOCAL_FROM * b->cube->d && b->n_pending == 0) {
@@ -131,9 +136,11 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 			return rc;
 	}
 	rc = sw_bayes_search_run(&s->search, out->model, b, rng, out);
-	if (rc == SW_NOT_FOUND && turn) {
-		/* Constraints leave no point of this level, or all of them were tried. */
+	/* Constraints may leave no point of a level, or all of them have been tried: then it is the
+	 * next level's turn, in the end anyone's. */
+	for (int i = 1; rc == SW_NOT_FOUND && turn; i++) {
 		set_box(&s->search, b, NULL, 0);
+		turn = i < TURN_TRIES && give_a_turn(&s->search, b, tried);
 		rc = sw_bayes_search_run(&s->search, out->model, b, rng, out);
 	}
 	if (rc != SW_OK)

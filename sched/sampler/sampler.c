@@ -9,7 +9,7 @@
 
 #define SEARCH_FIRST 5   /* from this version on where draws find nothing */
 #define VARIED       4   /* looks for a point around the one that is known */
-#define INWARD       0.5 /* of a range */
+#define MIDDLE       0.5 /* of a range */
 
 /* A space without any point is refused; what was found is kept for when a search for more fails. */
 static sw_status find_known(struct sw_sampler *s, struct sw_err *err)
@@ -129,7 +129,7 @@ void sw_sampler_inward(const bool *category, size_t d, double *x)
 		any = any || category[k];
 	for (size_t k = 0; any && k < d; k++)
 		if (!category[k])
-			x[k] = 0.5 + INWARD * (x[k] - 0.5);
+			x[k] = 0.5 + MIDDLE * (x[k] - 0.5);
 }
 
 /* A point of a kind that does not learn. */

@@ -250,7 +250,8 @@ static sw_status plain_point(const struct sw_tpe *t, const struct sw_sampler *s,
 		out->source = "sobol";
 		sw_sobol_point(s->seed, made - 1, t->book.n_params, unit);
 		for (size_t i = 0; i < t->book.n_params; i++)
-			category[i] = sw_space_param(s->space, i)->dist == SW_DIST_CATEGORICAL;
+			category[i] = sw_space_levels(s->space, i) > 1 &&
+				      sw_space_param(s->space, i)->dist == SW_DIST_CATEGORICAL;
 		if (s->config.version >= INWARD_FROM && t->book.n_metrics == 1 &&
 		    s->config.n_levels == 0)
 			sw_sampler_inward(category, t->book.n_params, unit);

@@ -205,7 +205,8 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 	if (s == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	s->name = "sweep";
-	s->method = "bayes"; /* stored specs without one were sampled by it: it stays */
+	/* Stored specs without a method were searched by it, so this default must not change. */
+	s->method = "bayes";
 	s->retries = 2;
 	s->suggest_wait_ms = 50;
 	s->cpu = 1;

@@ -254,6 +254,18 @@ def test_sweep_of_an_older_sampler_goes_on_as_it_began_and_is_compared(start, ve
     assert status == 1 and "its parameters" in lines[0], (lines, errors)
 
 
+def test_spec_without_a_method_is_searched_by_bayes_and_replays(start):
+    daemon = start()
+    client = daemon.client()
+    spec = searched("bayes")
+    del spec["method"]
+    sweep = client.submit(spec)
+    while handed := client.ask(sweep):
+        client.tell(sweep, handed[0], metrics={"loss": loss(handed[0]["params"])})
+    assert client.call("trial.why", sweep=sweep, trial=24)["suggestion"]["source"] == "gp"
+    assert replay(database(daemon))[0] == 0
+
+
 def test_failed_and_paused_sweeps_replay(start):
     daemon = start()
     client = daemon.client()

@@ -28,27 +28,33 @@ static double trap(const struct sw_value *v)
 	return 3 - 3 * exp(-4 * x * x - 0.5 * y * y);
 }
 
-static struct seen search(double (*f)(const struct sw_value *), uint64_t seed, uint64_t version,
-			  uint64_t trials)
+static struct seen search_in(struct run *r, double (*f)(const struct sw_value *), uint64_t trials)
 {
 	struct seen seen = {.best = INFINITY};
-	struct run r;
 
-	open_run(&r, mixed, 4, seed);
-	sw_sampler_destroy(r.s);
-	r.s = make_version(r.space, seed, version);
 	for (uint64_t t = 1; t <= trials; t++) {
-		const struct sw_value *const v = ask(&r);
+		const struct sw_value *const v = ask(r);
 		const double y = f(v);
 
 		ck_assert_uint_ne(v[3].choice, 0); /* no draw has it */
 		seen.first += v[0].choice == 0;
 		seen.rare += v[3].choice == 1;
 		seen.best = fmin(seen.best, y);
-		tell(&r, t, SW_OBS_FINAL, y);
+		tell(r, t, SW_OBS_FINAL, y);
 	}
-	close_run(&r);
+	close_run(r);
 	return seen;
+}
+
+static struct seen search(double (*f)(const struct sw_value *), uint64_t seed, uint64_t version,
+			  uint64_t trials)
+{
+	struct run r;
+
+	open_run(&r, mixed, 4, seed);
+	sw_sampler_destroy(r.s);
+	r.s = make_version(r.space, seed, version);
+	return search_in(&r, f, trials);
 }
 
 TEST(level_that_is_best_in_a_corner_alone_is_found)
@@ -88,6 +94,32 @@ TEST(levels_that_are_bad_get_a_turn_now_and_then)
 			(unsigned)fmin(fewest_before, search(plateau, seed, BEFORE, 60).first);
 	}
 	ck_assert_uint_lt(fewest_before, 7);
+}
+
+/* The fourth of the list breaks the constraint, so its turn is never taken, and goes to the next. */
+TEST(level_that_no_point_may_have_takes_no_turn_from_others)
+{
+	static const double numbers[] = {1, 2, 3, 4};
+	const struct sw_param list = {
+		.dist = SW_DIST_CATEGORICAL, .n_choices = 4, .numbers = numbers};
+	const struct sw_term term = {.coef = 1, .n_factors = 1, .factor = {4}};
+	const struct sw_constraint at_most_3 = {
+		.left = {.terms = &term, .n_terms = 1}, .right = {.constant = 3}, .op = SW_LE};
+
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		struct run r;
+
+		open_run(&r, mixed, 4, seed);
+		sw_sampler_destroy(r.s);
+		sw_history_fini(&r.h);
+		ck_assert_int_eq(sw_space_add(r.space, &list, NULL), SW_OK);
+		ck_assert_int_eq(sw_space_constrain(r.space, &at_most_3, NULL), SW_OK);
+		sw_history_init(&r.h, 5, 1);
+		r.s = make_sampler(r.space, seed);
+		const struct seen seen = search_in(&r, plateau, 60);
+
+		ck_assert_msg(seen.first >= 7, "seed %u: %u of 60", (unsigned)seed, seen.first);
+	}
 }
 
 RUN_TESTS(NULL, NULL)
