@@ -96,7 +96,7 @@ TEST(levels_that_are_bad_get_a_turn_now_and_then)
 	ck_assert_uint_lt(fewest_before, 7);
 }
 
-/* The fourth of the list breaks the constraint, so its turn is never taken, and goes to the next. */
+/* The fourth of the list breaks the constraint: its turn goes to the next. */
 TEST(level_that_no_point_may_have_takes_no_turn_from_others)
 {
 	static const double numbers[] = {1, 2, 3, 4};
