@@ -33,19 +33,20 @@
 struct sw_bayes_cube {
 	const struct sw_space *space;
 	size_t n_params, d;
-	size_t *of;       /* [d]: the parameter of a coordinate */
-	bool *category;   /* [d] */
-	bool *smooth;     /* [d]: any number between two values is one as well */
-	bool *always;     /* [d]: of a parameter without a condition */
-	uint64_t *levels; /* [d]; 0: continuous */
-	bool plain;       /* every point of the cube is a point of the space */
-	bool mixed;       /* some coordinate has levels */
-	bool resource;    /* the last coordinate is none of a parameter: bayes_rung.h; 1 */
+	/* The first d of each: */
+	size_t of[SW_SPACE_MAX_PARAMS]; /* the parameter of a coordinate */
+	bool category[SW_SPACE_MAX_PARAMS];
+	bool smooth[SW_SPACE_MAX_PARAMS];     /* any number between two values is one as well */
+	bool always[SW_SPACE_MAX_PARAMS];     /* of a parameter without a condition */
+	uint64_t levels[SW_SPACE_MAX_PARAMS]; /* 0: continuous */
+	bool plain;                           /* every point of the cube is one of the space */
+	bool mixed;                           /* some coordinate has levels */
+	bool resource; /* the last coordinate is none of a parameter: bayes_rung.h; 1 */
 };
 
-SW_NODISCARD sw_status sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *space);
-void sw_bayes_cube_fini(struct sw_bayes_cube *c);
-/* One coordinate more, behind the others: each point read or snapped has 1 there. */
+void sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *space);
+/* One coordinate more, behind the others: each point read or snapped has 1 there. d is below
+ * SW_SPACE_MAX_PARAMS. */
 void sw_bayes_cube_add_resource(struct sw_bayes_cube *c);
 /* values[n_params] -> x[d]. */
 void sw_bayes_cube_read(const struct sw_bayes_cube *c, const struct sw_value *values, double *x);
@@ -256,7 +257,7 @@ struct sw_bayes_model {
 	double best;         /* z to improve on: the least mean at a row, told or believed */
 	size_t n, told, cap; /* rows: told, then pending */
 	double *x, *z;       /* [n][d], [n]; a believed row's z is the mean there */
-	double *length;      /* [d]: the fit's length scales, in x beside the best */
+	double length[SW_SPACE_MAX_PARAMS]; /* [d]: the fit's, in x beside the best */
 	struct sw_bayes_pick pick;
 	struct sw_bayes_several
 		*several;    /* NULL; else this is the first metric's, and those know all */
@@ -291,8 +292,9 @@ struct sw_bayes_search {
 	double *net;                /* [BAYES_SPREAD][d]: a fixed Sobol set */
 	double *x;                  /* [BAYES_SPREAD + BAYES_NEAR][d] */
 	double *mean, *var, *value; /* [BAYES_SPREAD + BAYES_NEAR]; value: -log EI */
-	double *lo, *hi; /* [d]: the box; a category is in it whole, or one level of it */
-	double *end;     /* [BAYES_STARTS][d] */
+	/* [d]: the box; a category is in it whole, or one level of it. */
+	double lo[SW_SPACE_MAX_PARAMS], hi[SW_SPACE_MAX_PARAMS];
+	double *end; /* [BAYES_STARTS][d] */
 	/* Neighbours in the search over levels: [BAYES_LEVELS][d], and their numbers. */
 	double *near, *near_mean, *near_var, *near_value;
 };

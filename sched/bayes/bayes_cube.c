@@ -1,9 +1,8 @@
 /* The space as the model sees it: a coordinate for each parameter that has more than one value, and
  * each configuration at one point, so that the process knows what was really tried. */
-#include "base/memory.h"
 #include "sched/bayes/bayes.h"
 #include "sched/space/space_internal.h"
-#include <stdlib.h>
+#include <assert.h>
 
 static bool has_condition(const struct sw_space *space, size_t param)
 {
@@ -13,21 +12,11 @@ static bool has_condition(const struct sw_space *space, size_t param)
 	return false;
 }
 
-sw_status sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *space)
+void sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *space)
 {
 	const size_t n = sw_space_size(space);
 
 	*c = (struct sw_bayes_cube){.space = space, .n_params = n};
-	c->of = sw_calloc(n + 1, sizeof *c->of);
-	c->category = sw_calloc(n + 1, sizeof *c->category);
-	c->smooth = sw_calloc(n + 1, sizeof *c->smooth);
-	c->always = sw_calloc(n + 1, sizeof *c->always);
-	c->levels = sw_calloc(n + 1, sizeof *c->levels);
-	if (c->of == NULL || c->category == NULL || c->smooth == NULL || c->always == NULL ||
-	    c->levels == NULL) {
-		sw_bayes_cube_fini(c);
-		return SW_NOMEM;
-	}
 	c->plain = !sw_space_conditional(space) && !sw_space_constrained(space);
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_param *const p = sw_space_param(space, i);
@@ -46,22 +35,12 @@ sw_status sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *spa
 		}
 		c->d++;
 	}
-	return SW_OK;
-}
-
-void sw_bayes_cube_fini(struct sw_bayes_cube *c)
-{
-	free(c->of);
-	free(c->category);
-	free(c->smooth);
-	free(c->always);
-	free(c->levels);
-	*c = (struct sw_bayes_cube){0};
 }
 
 void sw_bayes_cube_add_resource(struct sw_bayes_cube *c)
 {
-	c->smooth[c->d++] = true; /* there is room: one more than parameters */
+	assert(c->d < SW_SPACE_MAX_PARAMS);
+	c->smooth[c->d++] = true;
 	c->resource = true;
 }
 

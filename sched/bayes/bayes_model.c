@@ -54,8 +54,7 @@ sw_status sw_bayes_model_init(struct sw_bayes_model *m, enum sw_bayes_model_id i
 
 	*m = (struct sw_bayes_model){
 		.id = id, .view = kinds[id].view, .cube = cube, .warped = config.warped};
-	m->length = sw_malloc(cube->d * sizeof *m->length);
-	return m->length == NULL ? SW_NOMEM : sw_gp_create(&m->gp, &config);
+	return sw_gp_create(&m->gp, &config);
 }
 
 void sw_bayes_model_fini(struct sw_bayes_model *m)
@@ -64,7 +63,6 @@ void sw_bayes_model_fini(struct sw_bayes_model *m)
 	sw_bayes_pick_fini(&m->pick);
 	free(m->x);
 	free(m->z);
-	free(m->length);
 	free(m->pending);
 	*m = (struct sw_bayes_model){0};
 }

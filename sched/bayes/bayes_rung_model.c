@@ -29,11 +29,9 @@ sw_status sw_bayes_rungs_init(struct sw_bayes_rungs *r, const struct sw_bayes_cu
 	r->model.cube = cube;
 	r->model.x = sw_malloc(points * d * sizeof *r->model.x);
 	r->model.z = sw_malloc(points * sizeof *r->model.z);
-	r->model.length = sw_malloc(d * sizeof *r->model.length);
 	r->row_x = sw_malloc(BAYES_RUNG_ROWS * (d + 1) * sizeof *r->row_x);
 	r->mean = sw_malloc(2 * BAYES_RUNG_SEEN * sizeof *r->mean);
-	if (r->model.x == NULL || r->model.z == NULL || r->model.length == NULL ||
-	    r->row_x == NULL || r->mean == NULL)
+	if (r->model.x == NULL || r->model.z == NULL || r->row_x == NULL || r->mean == NULL)
 		return SW_NOMEM;
 	r->row_z = r->row_x + BAYES_RUNG_ROWS * d;
 	r->var = r->mean + BAYES_RUNG_SEEN;

@@ -21,9 +21,9 @@ sw_status sw_bayes_search_init(struct sw_bayes_search *s, const struct sw_bayes_
 			       uint64_t seed)
 {
 	const size_t d = cube->d;
-	/* One block: the net, the candidates, their three numbers, the box, the ends. */
-	const size_t n = BAYES_SPREAD * d + CANDIDATES * (d + 3) + 2 * d + BAYES_STARTS * d +
-			 BAYES_LEVELS * (d + 3);
+	/* One block: the net, the candidates, their three numbers, the ends, the neighbours. */
+	const size_t n =
+		BAYES_SPREAD * d + CANDIDATES * (d + 3) + BAYES_STARTS * d + BAYES_LEVELS * (d + 3);
 
 	*s = (struct sw_bayes_search){.cube = cube};
 	s->net = sw_malloc(n * sizeof *s->net);
@@ -33,9 +33,7 @@ sw_status sw_bayes_search_init(struct sw_bayes_search *s, const struct sw_bayes_
 	s->mean = s->x + CANDIDATES * d;
 	s->var = s->mean + CANDIDATES;
 	s->value = s->var + CANDIDATES;
-	s->lo = s->value + CANDIDATES;
-	s->hi = s->lo + d;
-	s->end = s->hi + d;
+	s->end = s->value + CANDIDATES;
 	s->near = s->end + BAYES_STARTS * d;
 	s->near_mean = s->near + BAYES_LEVELS * d;
 	s->near_var = s->near_mean + BAYES_LEVELS;

@@ -51,7 +51,6 @@ static void bayes_free(struct bayes *b)
 	sw_bayes_memory_fini(&b->next);
 	sw_bayes_memory_fini(&b->memory);
 	sw_bayes_data_fini(&b->data);
-	sw_bayes_cube_fini(&b->cube);
 	free(b);
 }
 
@@ -75,15 +74,13 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 
 	if (b == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
-	sw_status rc = sw_bayes_cube_init(&b->cube, s->space);
+	sw_bayes_cube_init(&b->cube, s->space);
+	b->has_rungs = wants_rungs(s, &b->cube);
+	if (b->has_rungs)
+		sw_bayes_cube_add_resource(&b->cube);
+	sw_bayes_data_init(&b->data, &b->cube, s->config.n_metrics);
+	sw_status rc = sw_bayes_memory_init(&b->memory, b->cube.d);
 
-	if (rc == SW_OK) {
-		b->has_rungs = wants_rungs(s, &b->cube);
-		if (b->has_rungs)
-			sw_bayes_cube_add_resource(&b->cube);
-		sw_bayes_data_init(&b->data, &b->cube, s->config.n_metrics);
-		rc = sw_bayes_memory_init(&b->memory, b->cube.d);
-	}
 	if (rc == SW_OK)
 		rc = sw_bayes_memory_init(&b->next, b->cube.d);
 	if (rc == SW_OK && b->has_rungs)

@@ -160,9 +160,10 @@ struct sw_tpe_mix {
 	double *sum;      /* [n + 1]: scratch */
 	double *chance;   /* [n]: scratch */
 	uint16_t *twin;   /* [d][cap] UNEVEN: the first kernel with the same centre */
-	double *sigma;    /* [d] */
-	double *smooth;   /* [d] CATEGORY: chance that a kernel forgets its centre */
-	double *table;    /* [d][TPE_EVEN_MAX]: EVEN: ln chance at so many levels' distance */
+	double sigma[SW_SPACE_MAX_PARAMS]; /* [d] */
+	/* [d] CATEGORY: chance that a kernel forgets its centre. */
+	double smooth[SW_SPACE_MAX_PARAMS];
+	double *table; /* [d][TPE_EVEN_MAX]: EVEN: ln chance at so many levels' distance */
 };
 
 /* Room for mixtures of up to cap kernels over up to d axes. */

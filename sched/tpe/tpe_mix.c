@@ -54,12 +54,9 @@ sw_status sw_tpe_mix_init(struct sw_tpe_mix *m, const struct sw_space *space, si
 	m->sum = sw_malloc((cap + 1) * sizeof *m->sum);
 	m->chance = sw_malloc((cap + 1) * sizeof *m->chance);
 	m->twin = sw_malloc(d * cap * sizeof *m->twin);
-	m->sigma = sw_malloc(d * sizeof *m->sigma);
-	m->smooth = sw_malloc(d * sizeof *m->smooth);
 	m->table = sw_malloc(d * TPE_EVEN_MAX * sizeof *m->table);
 	if (m->mu != NULL && m->share != NULL && m->base != NULL && m->sum != NULL &&
-	    m->chance != NULL && m->twin != NULL && m->sigma != NULL && m->smooth != NULL &&
-	    m->table != NULL)
+	    m->chance != NULL && m->twin != NULL && m->table != NULL)
 		return SW_OK;
 	sw_tpe_mix_fini(m);
 	return SW_NOMEM;
@@ -73,8 +70,6 @@ void sw_tpe_mix_fini(struct sw_tpe_mix *m)
 	free(m->sum);
 	free(m->chance);
 	free(m->twin);
-	free(m->sigma);
-	free(m->smooth);
 	free(m->table);
 	*m = (struct sw_tpe_mix){.n = 0};
 }
