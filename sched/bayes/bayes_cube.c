@@ -4,14 +4,6 @@
 #include "sched/space/space_internal.h"
 #include <assert.h>
 
-static bool has_condition(const struct sw_space *space, size_t param)
-{
-	for (size_t i = 0; i < space->n_conds; i++)
-		if (space->conds[i].child == param)
-			return true;
-	return false;
-}
-
 void sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *space)
 {
 	const size_t n = sw_space_size(space);
@@ -26,7 +18,7 @@ void sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *space)
 			continue;
 		c->of[c->d] = i;
 		c->category[c->d] = p->dist == SW_DIST_CATEGORICAL;
-		c->always[c->d] = !has_condition(space, i);
+		c->always[c->d] = sw_space_cond(space, i, 0) == NULL;
 		c->smooth[c->d] = sw_space_is_continuous(&space->v[i]);
 		c->levels[c->d] = levels;
 		if (!c->smooth[c->d]) {

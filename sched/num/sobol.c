@@ -31,11 +31,7 @@ static void directions(size_t dim, unsigned n, uint32_t v[DIGITS])
 
 static unsigned bits_of(uint32_t x)
 {
-	unsigned n = 0;
-
-	for (; x != 0; x >>= 1)
-		n++;
-	return n;
+	return x != 0 ? DIGITS - (unsigned)__builtin_clz(x) : 0;
 }
 
 static uint32_t digits_of(const uint32_t *v, uint32_t number)

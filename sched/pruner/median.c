@@ -55,11 +55,6 @@ struct median {
 	uint64_t completed; /* trials */
 };
 
-static const struct median *of(const struct sw_pruner *p)
-{
-	return (const struct median *)p;
-}
-
 static void fini(struct sw_pruner *p)
 {
 	struct median *m = (struct median *)p;
@@ -277,7 +272,7 @@ static void explain(const struct sw_judgement *j, char to[SW_PRUNE_CAUSE_MAX])
 
 static void invariant(const struct sw_pruner *p)
 {
-	const struct median *m = of(p);
+	const struct median *m = (const struct median *)p;
 	uint64_t unmarked = 0, open = 0;
 	size_t steps = 0;
 

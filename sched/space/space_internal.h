@@ -37,6 +37,8 @@ struct sw_space {
 	bool sealed;
 };
 
+/* The n-th condition of a parameter, from 0; NULL: it has fewer. */
+const struct sw_space_cond *sw_space_cond(const struct sw_space *s, size_t param, size_t n);
 void sw_space_conds_fini(struct sw_space *s);
 void sw_space_constraints_fini(struct sw_space *s);
 

@@ -107,6 +107,14 @@ sw_status sw_space_seal(struct sw_space *s, struct sw_err *err)
 	return SW_OK;
 }
 
+const struct sw_space_cond *sw_space_cond(const struct sw_space *s, size_t param, size_t n)
+{
+	for (size_t i = 0; i < s->n_conds; i++)
+		if (s->conds[i].child == param && n-- == 0)
+			return &s->conds[i];
+	return NULL;
+}
+
 bool sw_space_conditional(const struct sw_space *s)
 {
 	return s->n_conds > 0;

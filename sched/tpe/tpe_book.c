@@ -7,15 +7,6 @@
 
 /* --- groups --- */
 
-/* The n-th condition of a parameter, or NULL. */
-static const struct sw_space_cond *cond_of(const struct sw_space *s, size_t param, size_t n)
-{
-	for (size_t i = 0; i < s->n_conds; i++)
-		if (s->conds[i].child == param && n-- == 0)
-			return &s->conds[i];
-	return NULL;
-}
-
 static bool same_cond(const struct sw_space_cond *a, const struct sw_space_cond *b)
 {
 	return a->parent == b->parent && a->n == b->n &&
@@ -25,7 +16,7 @@ static bool same_cond(const struct sw_space_cond *a, const struct sw_space_cond 
 static bool same_conds(const struct sw_space *s, size_t p, size_t q)
 {
 	for (size_t n = 0;; n++) {
-		const struct sw_space_cond *a = cond_of(s, p, n), *b = cond_of(s, q, n);
+		const struct sw_space_cond *a = sw_space_cond(s, p, n), *b = sw_space_cond(s, q, n);
 
 		if (a == NULL || b == NULL)
 			return a == b;
