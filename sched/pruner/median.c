@@ -232,7 +232,6 @@ static sw_status report_value(struct sw_pruner *p, uint64_t trial, struct sw_pru
 	assert(at != NULL && s != NULL);
 	s->v[s->n++] = (struct point){step, value};
 	t->step = step;
-	t->value = value;
 	take_best(t, value);
 	judge_completed(m, at, before, t, out);
 	sw_ostree_insert(&at->tree, value, (uint32_t)trial, false);

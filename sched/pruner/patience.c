@@ -19,7 +19,6 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	(void)trial;
 	(void)last;
 	t->step = step;
-	t->value = value;
 	if (!t->has || value < t->best - c->min_delta) {
 		t->has = 1;
 		t->best = value;

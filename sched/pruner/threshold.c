@@ -19,7 +19,6 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	(void)trial;
 	(void)last;
 	t->step = step;
-	t->value = value;
 	if (!sw_pruner_in_interval(step, before, c->warmup_steps, c->interval_steps))
 		return SW_OK;
 	const bool low = c->has_lower && value < c->lower, high = c->has_upper && value > c->upper;

@@ -32,13 +32,10 @@ static void spend(struct volume *v, size_t steps)
 	v->over = v->over || v->work > SW_HYPERVOLUME_WORK;
 }
 
+/* Bits of n, 1 at least: what sorting costs each of so many. */
 static size_t log2_of(size_t n)
 {
-	size_t bits = 1;
-
-	while (n >>= 1)
-		bits++;
-	return bits;
+	return 64 - (size_t)__builtin_clzll(n | 1);
 }
 
 /* From the widest row on, each adds what stands out above those before it. */

@@ -61,14 +61,6 @@ static sw_status check_bounds(const struct sw_param *p, struct sw_err *err)
 	return SW_OK;
 }
 
-static sw_status check_log(const struct sw_param *p, struct sw_err *err)
-{
-	if (p->min > 0.0)
-		return SW_OK;
-	return sw_err_at(err, SW_INVALID, "/min", "a log distribution needs min > 0; min is %.10g",
-			 p->min);
-}
-
 static sw_status check_int(double x, const char *ptr, struct sw_err *err)
 {
 	if (floor(x) != x)
@@ -207,10 +199,9 @@ static sw_status add_multiples(struct sw_space_entry *e, struct sw_err *err)
 
 static sw_status add_log(struct sw_space_entry *e, struct sw_err *err)
 {
-	const sw_status rc = check_log(&e->p, err);
-
-	if (rc != SW_OK)
-		return rc;
+	if (!(e->p.min > 0.0))
+		return sw_err_at(err, SW_INVALID, "/min",
+				 "a log distribution needs min > 0; min is %.10g", e->p.min);
 	e->u_lo = e->p.dist == SW_DIST_INV_LOG_UNIFORM ? -log(e->p.max) : log(e->p.min);
 	e->u_hi = e->p.dist == SW_DIST_INV_LOG_UNIFORM ? -log(e->p.min) : log(e->p.max);
 	return e->p.dist == SW_DIST_Q_LOG_UNIFORM ? add_multiples(e, err) : SW_OK;

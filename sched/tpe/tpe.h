@@ -155,18 +155,18 @@ struct sw_tpe_mix {
 	const struct sw_tpe_axis *axes;
 	size_t d, n, cap; /* axes, kernels (the prior is one more), room */
 	double *mu;       /* [d][cap]: unit coordinates of the kernels' centres */
-	double *share;    /* [n + 1]: weights, cumulated; the prior last; the last is 1 */
-	double *base;     /* [n + 1]: ln weight - sum of ln (mass of the kernel in the cube) */
-	double *sum;      /* [n + 1]: scratch */
-	double *chance;   /* [n]: scratch */
-	uint16_t *twin;   /* [d][cap] UNEVEN: the first kernel with the same centre */
+	/* [n + 1], the prior last: weights, cumulated up to 1; ln weight - sum of ln (mass of the
+	 * kernel in the cube); scratch. */
+	double share[TPE_KERNELS + 1], base[TPE_KERNELS + 1], sum[TPE_KERNELS + 1];
+	double chance[TPE_KERNELS]; /* [n]: scratch */
+	uint16_t *twin;             /* [d][cap] UNEVEN: the first kernel with the same centre */
 	double sigma[SW_SPACE_MAX_PARAMS]; /* [d] */
 	/* [d] CATEGORY: chance that a kernel forgets its centre. */
 	double smooth[SW_SPACE_MAX_PARAMS];
 	double *table; /* [d][TPE_EVEN_MAX]: EVEN: ln chance at so many levels' distance */
 };
 
-/* Room for mixtures of up to cap kernels over up to d axes. */
+/* Room for mixtures of up to cap kernels, TPE_KERNELS at most, over up to d axes. */
 SW_NODISCARD sw_status sw_tpe_mix_init(struct sw_tpe_mix *m, const struct sw_space *space, size_t d,
 				       size_t cap);
 void sw_tpe_mix_fini(struct sw_tpe_mix *m);

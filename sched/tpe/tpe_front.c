@@ -12,30 +12,20 @@ struct sw_tpe_front {
 	size_t n_metrics, n;
 	struct sw_tpe_seen seen[TPE_FRONT]; /* by arrival */
 	uint32_t beaten[TPE_FRONT];         /* by so many */
-	double *y;                          /* [TPE_FRONT][n_metrics] */
+	double y[];                         /* [TPE_FRONT][n_metrics] */
 };
 
 sw_status sw_tpe_front_create(struct sw_tpe_front **out, size_t n_metrics)
 {
-	struct sw_tpe_front *f = sw_calloc(1, sizeof *f);
-
-	*out = NULL;
-	if (f == NULL)
+	*out = sw_calloc(1, sizeof **out + TPE_FRONT * n_metrics * sizeof(double));
+	if (*out == NULL)
 		return SW_NOMEM;
-	f->n_metrics = n_metrics;
-	f->y = sw_malloc(TPE_FRONT * n_metrics * sizeof *f->y);
-	if (f->y == NULL) {
-		free(f);
-		return SW_NOMEM;
-	}
-	*out = f;
+	(*out)->n_metrics = n_metrics;
 	return SW_OK;
 }
 
 void sw_tpe_front_destroy(struct sw_tpe_front *f)
 {
-	if (f != NULL)
-		free(f->y);
 	free(f);
 }
 

@@ -46,17 +46,13 @@ size_t sw_tpe_axes(const struct sw_tpe_book *b, size_t group, struct sw_tpe_axis
 
 sw_status sw_tpe_mix_init(struct sw_tpe_mix *m, const struct sw_space *space, size_t d, size_t cap)
 {
+	assert(cap <= TPE_KERNELS);
 	*m = (struct sw_tpe_mix){.space = space, .cap = cap};
 	d = d != 0 ? d : 1;
 	m->mu = sw_malloc(d * cap * sizeof *m->mu);
-	m->share = sw_malloc((cap + 1) * sizeof *m->share);
-	m->base = sw_malloc((cap + 1) * sizeof *m->base);
-	m->sum = sw_malloc((cap + 1) * sizeof *m->sum);
-	m->chance = sw_malloc((cap + 1) * sizeof *m->chance);
 	m->twin = sw_malloc(d * cap * sizeof *m->twin);
 	m->table = sw_malloc(d * TPE_EVEN_MAX * sizeof *m->table);
-	if (m->mu != NULL && m->share != NULL && m->base != NULL && m->sum != NULL &&
-	    m->chance != NULL && m->twin != NULL && m->table != NULL)
+	if (m->mu != NULL && m->twin != NULL && m->table != NULL)
 		return SW_OK;
 	sw_tpe_mix_fini(m);
 	return SW_NOMEM;
@@ -65,10 +61,6 @@ sw_status sw_tpe_mix_init(struct sw_tpe_mix *m, const struct sw_space *space, si
 void sw_tpe_mix_fini(struct sw_tpe_mix *m)
 {
 	free(m->mu);
-	free(m->share);
-	free(m->base);
-	free(m->sum);
-	free(m->chance);
 	free(m->twin);
 	free(m->table);
 	*m = (struct sw_tpe_mix){.n = 0};
