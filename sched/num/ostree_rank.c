@@ -170,6 +170,7 @@ static bool near_invariant(const struct sw_ostree *t)
 {
 	uint64_t k = t->near_base;
 
+	assert(t->root != NULL);
 	return leaf_at(t, false, &k) == t->near && k == 0;
 }
 
