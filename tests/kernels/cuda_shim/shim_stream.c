@@ -76,6 +76,8 @@ cudaError_t sw_shim_queue(cudaStream_t s, bool (*run)(void *), void *arg)
 	struct sw_shim_op *op = NULL;
 	cudaError_t e = sw_shim_enter(s);
 
+	if (e == cudaSuccess && sw_shim_spoiled(s)) /* as an H200 says it */
+		e = sw_shim_fail(cudaErrorStreamCaptureInvalidated);
 	if (e == cudaSuccess)
 		op = calloc(1, sizeof *op);
 	if (op) {
