@@ -80,8 +80,8 @@ TEST(graph_refuses_what_would_wait_and_stays_whole)
 	o->free(sum);
 }
 
-/* CUDA does not say whether the thread that records may allocate beside it: the stand-in and an H200
- * refuse, and of a GPU both answers are right. The stream's memory is untouched by either. */
+/* CUDA does not say whether the thread that records may allocate beside it: the stand-in and an
+ * H200 refuse, and of a GPU both answers are right. The stream's memory is untouched by either. */
 TEST(graph_of_a_thread_that_allocates_is_whole_or_none_and_the_queue_goes_on)
 {
 	float *x = floats(3, 1);
