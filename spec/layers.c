@@ -10,6 +10,8 @@
 
 #define N(a) (sizeof(a) / sizeof *(a))
 
+static const char *const activations[] = {"relu", "tanh", "gelu", "silu", "sigmoid", NULL};
+
 /* clang-format off */
 #define INT(n, low, high, f) {.name = (n), .kind = SW_OPTION_INTEGER, .min = (low), \
 			      .max = (high), .fallback = (f), .searched = true}
@@ -40,6 +42,9 @@ const struct sw_layer_form sw_layer_forms[] = {
 	{SW_FORM_PLAIN, "gelu", {{0}}, 0, true, false, "\"gelu\""},
 	{SW_FORM_PLAIN, "sigmoid", {{0}}, 0, true, false, "\"sigmoid\""},
 	{SW_FORM_PLAIN, "silu", {{0}}, 0, true, false, "\"silu\""},
+	{SW_FORM_ACTIVATION, "activation",
+	 {{.name = "kind", .kind = SW_OPTION_CHOICE, .choices = activations, .fallback = NAN,
+	   .searched = true}}, 1, false, true, "{\"activation\": \"relu\"}"},
 	{SW_FORM_BATCHNORM, "batchnorm", {{0}}, 0, true, false, "\"batchnorm\""},
 	{SW_FORM_BATCHNORM, "batchnorm1d", {{0}}, 0, true, false, "\"batchnorm1d\""},
 	{SW_FORM_BATCHNORM, "batchnorm2d", {{0}}, 0, true, false, "\"batchnorm2d\""},
@@ -60,6 +65,14 @@ static const struct sw_layer_form *form_find(const char *name)
 	for (size_t i = 0; i < N(sw_layer_forms); i++)
 		if (strcmp(sw_layer_forms[i].name, name) == 0)
 			return &sw_layer_forms[i];
+	return NULL;
+}
+
+const struct sw_layer_form *sw_layer_activation(const char *word)
+{
+	for (size_t i = 0; activations[i] != NULL; i++)
+		if (strcmp(activations[i], word) == 0)
+			return form_find(word);
 	return NULL;
 }
 

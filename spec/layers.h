@@ -34,6 +34,7 @@ enum sw_layer_form_id {
 	SW_FORM_BATCHNORM,
 	SW_FORM_LAYERNORM,
 	SW_FORM_GLOBAL_AVGPOOL,
+	SW_FORM_ACTIVATION, /* one of those without options that a value names */
 	SW_FORM_PRESET
 };
 
@@ -64,6 +65,8 @@ struct sw_layer_item {
  * forms are checked, values are not. */
 SW_NODISCARD sw_status sw_layer_read(struct sw_layer_item *out, const cJSON *v, char *ptr,
 				     size_t cap, struct sw_err *err);
+/* The layer that an activation's word stands for, or NULL. */
+const struct sw_layer_form *sw_layer_activation(const char *word);
 /* The place of a layer's option k, below ptr, the layer's: "/2" -> "/2/conv2d/out". */
 void sw_layer_pointer(const struct sw_layer_item *item, size_t k, const char *ptr, char *out,
 		      size_t cap);

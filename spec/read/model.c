@@ -145,15 +145,16 @@ static sw_status check_value(void *ctx, const struct sw_trainer_option *o,
 	char why[160];
 
 	(void)layer;
-	if (cJSON_IsString(v)) {
-		const int i = sw_spec_param_find(c->spec, v->valuestring);
-		if (i < 0)
-			return sw_spec_no_param(c->spec, "layer", v->valuestring, ptr, err);
+	/* A choice's own word comes before a parameter of that name. */
+	if (sw_spec_option_value(o, v, why, sizeof why))
+		return SW_OK;
+	const int i = cJSON_IsString(v) ? sw_spec_param_find(c->spec, v->valuestring) : -1;
+	if (i >= 0) {
 		c->used[i] = true;
 		return sw_spec_param_suits(&c->spec->params[i], o, err);
 	}
-	if (sw_spec_option_value(o, v, why, sizeof why))
-		return SW_OK;
+	if (cJSON_IsString(v) && o->kind != SW_OPTION_CHOICE)
+		return sw_spec_no_param(c->spec, "layer", v->valuestring, ptr, err);
 	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s, or the name of a parameter", o->name,
 			 why);
 }

@@ -78,7 +78,7 @@ static const char *cannot_change(const struct sw_spec *s, size_t i, const bool *
 	if (is_constant(p))
 		return "is a constant: it cannot change";
 	if (sizes[i])
-		return "is the size of a layer: a checkpoint fits one size only";
+		return "is the size of a layer, or its activation: a checkpoint fits one net only";
 	if (s->trainer != NULL && sw_spec_option_param(s, "optimizer") == p)
 		return "is the optimizer: a checkpoint holds the state of one";
 	if (s->trainer != NULL && sw_spec_option_param(s, "epochs") == p)

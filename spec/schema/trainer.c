@@ -29,7 +29,7 @@ static void write_literal(struct sw_schema *m, const struct sw_trainer_option *o
 
 static void write_default(struct sw_schema *m, const struct sw_trainer_option *o)
 {
-	if (o->kind == SW_OPTION_CHOICE)
+	if (o->kind == SW_OPTION_CHOICE && !isnan(o->fallback))
 		sw_jw_kstr(&m->w, "default", o->choices[0]);
 	else if (o->kind == SW_OPTION_BOOLEAN)
 		sw_jw_kbool(&m->w, "default", o->fallback != 0);

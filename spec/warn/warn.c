@@ -140,7 +140,7 @@ static sw_status warn_value(void *ctx, const struct sw_trainer_option *o,
 	(void)snprintf(whole, sizeof whole, "/trainer/model%s", ptr);
 	sw_spec_warn(
 		s, whole,
-		"\"%s\" is conditional (\"when\"): a trial where it is not active has no number "
+		"\"%s\" is conditional (\"when\"): a trial where it is not active has no value "
 		"for this layer, and fails",
 		name);
 	return SW_OK;

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import BIN, ROOT, asha, environment, example, slow, sweep_command, trained, wait_until
+from harness import BIN, ROOT, RpcError, asha, environment, example, slow, sweep_command, trained, wait_until
 
 
 @pytest.mark.once("measures times")
@@ -105,6 +105,21 @@ def test_reports_of_the_trainer_carry_its_metrics_each_epoch(start):
         assert 0 <= report["metrics"]["val_accuracy"] <= 1
     lines = client.call("trial.log", sweep=sweep, trial=1)["lines"]
     assert lines and all("\n" not in line["text"] for line in lines)
+
+
+def test_parameter_names_the_activation_of_a_layer(start):
+    client = start("cpu:2").client()
+    net = [{"linear": 8}, {"activation": "act"}, {"linear": 3}]
+    acts, fixed = ["relu", "tanh", "gelu", "silu", "sigmoid"], {"lr": {"value": 0.05}, "batch_size": {"value": 16}}
+    space = {**fixed, "act": {"values": acts}}
+    spec = {**trained(epochs=2, layers=net), "parameters": space, "method": "grid", "run_cap": 5}
+    sweep = client.submit(spec)
+    client.wait_sweep(sweep)
+    got = {t["params"]["act"]: t["metrics"]["val_loss"] for t in client.trials(sweep)}
+    assert sorted(got) == sorted(acts) and len(set(got.values())) == 5
+    spec["parameters"]["act"]["values"] = ["relu", "softsign"]
+    with pytest.raises(RpcError, match='"act" feeds "activation", which must be "relu", "tanh", '):
+        client.call("sweep.validate", spec=spec)
 
 
 def test_pruned_trial_stops_at_its_rung(start):

@@ -279,6 +279,14 @@ static const struct {
 	{TRAIN "{'dataset':{'name':'d'},'model':[{'linear':9},{'dropout':'l1'}]}}",
 	 "/parameters/l1/min",
 	 "\"l1\" feeds \"dropout\", which must be a number, at least 0 and below 1"},
+	{TRAIN "{'dataset':{'name':'d'},'model':[{'linear':9},{'activation':'rleu'}]}}",
+	 "/trainer/model/1/activation",
+	 "\"activation\" must be \"relu\", \"tanh\", \"gelu\", \"silu\" or \"sigmoid\", or the "
+	 "name of a parameter"},
+	{TRAIN "{'dataset':{'name':'d'},'model':[{'linear':9},{'activation':'opt'}]}}",
+	 "/parameters/opt/values/0",
+	 "\"opt\" feeds \"activation\", which must be \"relu\", \"tanh\", \"gelu\", \"silu\" or "
+	 "\"sigmoid\""},
 	{TRAIN "{" REST ",'lr':0.1}}", "/trainer/lr",
 	 "\"lr\" is in \"parameters\" too: which one counts? Remove one"},
 	{TRAIN "{" REST ",'batch_size':0}}", "/trainer/batch_size",

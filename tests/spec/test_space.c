@@ -255,7 +255,7 @@ TEST(spec_layer_of_a_conditional_parameter_is_warned_of)
 	ck_assert_str_eq(s->warnings[0].ptr, "/trainer/model/1/linear");
 	ck_assert_str_eq(s->warnings[0].msg,
 			 "\"w2\" is conditional (\"when\"): a trial where it is not active has no "
-			 "number for this layer, and fails");
+			 "value for this layer, and fails");
 	sw_spec_destroy(s);
 }
 

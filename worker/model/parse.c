@@ -17,6 +17,18 @@ struct parse {
 	struct sw_err *err;
 };
 
+/* A parameter's value; NULL where there is none, with the error in p->err. */
+static const cJSON *value_of(const struct parse *p, const char *name, const char *ptr)
+{
+	const cJSON *param = sw_param_value(p->params, name);
+	char show[44];
+
+	if (!param)
+		(void)sw_err_at(p->err, SW_INVALID, ptr, "there is no parameter \"%s\"",
+				sw_text_show(name, show));
+	return param;
+}
+
 /* A value as given, or its parameter's. */
 static sw_status resolve(const struct parse *p, const cJSON **v, const char *ptr)
 {
@@ -24,11 +36,10 @@ static sw_status resolve(const struct parse *p, const cJSON **v, const char *ptr
 
 	if (!cJSON_IsString(*v))
 		return SW_OK; /* a literal */
-	const cJSON *param = sw_param_value(p->params, (*v)->valuestring);
+	const cJSON *param = value_of(p, (*v)->valuestring, ptr);
 
 	if (!param)
-		return sw_err_at(p->err, SW_INVALID, ptr, "there is no parameter \"%s\"",
-				 sw_text_show((*v)->valuestring, show));
+		return SW_INVALID;
 	if (!cJSON_IsNumber(param) && !cJSON_IsBool(param))
 		return sw_err_at(p->err, SW_INVALID, ptr, "the parameter \"%s\" is not a number",
 				 sw_text_show((*v)->valuestring, show));
@@ -79,6 +90,33 @@ static sw_status numbers(const struct parse *p, const struct sw_layer_item *item
 		if (rc != SW_OK)
 			return rc;
 	}
+	return SW_OK;
+}
+
+/* {"activation": V} becomes the layer that V names, itself or by a parameter. ptr: the layer's. */
+static sw_status activation(const struct parse *p, struct sw_layer_item *item, const char *ptr)
+{
+	const char *word = cJSON_GetStringValue(item->value[0]);
+	const struct sw_layer_form *form = word ? sw_layer_activation(word) : NULL;
+	char place[160], show[44];
+
+	sw_layer_pointer(item, 0, ptr, place, sizeof place);
+	if (!word)
+		return sw_err_at(p->err, SW_INVALID, place,
+				 "an activation is a word or a parameter's name");
+	if (!form) {
+		const cJSON *v = value_of(p, word, place);
+
+		if (!v)
+			return SW_INVALID;
+		if (cJSON_IsString(v))
+			form = sw_layer_activation(v->valuestring);
+	}
+	if (!form)
+		return sw_err_at(p->err, SW_INVALID, place,
+				 "the parameter \"%s\" names no activation",
+				 sw_text_show(word, show));
+	item->form = form;
 	return SW_OK;
 }
 
@@ -203,6 +241,8 @@ static sw_status parse_layer(struct parse *p, const cJSON *v, const char *ptr, u
 
 	snprintf(place, sizeof place, "%s", ptr);
 	rc = sw_layer_read(&item, v, place, sizeof place, p->err);
+	if (rc == SW_OK && item.form->id == SW_FORM_ACTIVATION)
+		rc = activation(p, &item, ptr);
 	if (rc == SW_OK && item.form->id != SW_FORM_RESIDUAL) {
 		rc = numbers(p, &item, ptr, n);
 		return rc == SW_OK ? add_layer(p->m, &item, n, &at, first) : rc;

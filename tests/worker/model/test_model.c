@@ -4,7 +4,8 @@
 #include "worker/model/layout.h"
 #include <string.h>
 
-static const char params_text[] = "{\"l1\": 24, \"p\": 0.5, \"word\": \"x\", \"half\": 1.5}";
+static const char params_text[] = "{\"l1\": 24, \"p\": 0.5, \"word\": \"x\", \"half\": 1.5, "
+				  "\"act\": \"relu\"}";
 
 #define FLAT   sw_shape_flat(64)
 #define IMAGE  sw_shape_image(3, 9, 8)
@@ -39,6 +40,12 @@ static const struct {
 	{SW_SHAPE_FLAT, "[{\"relu\": 1}]", "/0", "layer \"relu\" takes nothing: write \"relu\""},
 	{SW_SHAPE_FLAT, "[{\"dropout\": 1}, {\"linear\": 10}]", "/0/dropout",
 	 "dropout is a number from 0 to below 1, not 1"},
+	{SW_SHAPE_FLAT, "[{\"activation\": 1}]", "/0/activation",
+	 "an activation is a word or a parameter's name"},
+	{SW_SHAPE_FLAT, "[{\"activation\": \"no\"}]", "/0/activation",
+	 "there is no parameter \"no\""},
+	{SW_SHAPE_FLAT, "[{\"activation\": {\"kind\": \"word\"}}]", "/0/activation/kind",
+	 "the parameter \"word\" names no activation"},
 	{SW_SHAPE_FLAT, "[7]", "/0", "a layer is a string or an object with one key, not a number"},
 	{SW_SHAPE_FLAT, "[{\"linear\": 1, \"relu\": 2}]", "/0",
 	 "a layer is a string or an object with one key, like {\"linear\": 64}"},
@@ -143,8 +150,9 @@ TEST(model_for_regression_must_end_in_one)
 TEST(model_counts_places_and_names_its_parts)
 {
 	struct sw_err err = SW_ERR_INIT;
-	cJSON *layers = cJSON_Parse("[{\"linear\": \"l1\"}, \"relu\", {\"dropout\": \"p\"}, "
-				    "\"tanh\", {\"linear\": 10}]");
+	cJSON *layers = cJSON_Parse("[{\"linear\": \"l1\"}, {\"activation\": \"act\"}, "
+				    "{\"dropout\": \"p\"}, {\"activation\": \"tanh\"}, "
+				    "{\"linear\": 10}]");
 	cJSON *params = cJSON_Parse(params_text);
 	const struct sw_trainer t = {.batch_size = 1000, .momentum = 0.9};
 	const struct sw_task task = task_of(SW_SHAPE_FLAT, 10, true);
