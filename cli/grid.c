@@ -149,19 +149,19 @@ void sw_grid_add_members(struct sw_grid *g, const cJSON *object, const char *con
 		sw_grid_add_value(g, sw_json_get(object, *keys), utf8, SW_TINT_NONE);
 }
 
-/* The widest value of column i, at most VALUE_MAX. */
-static int value_width(const struct sw_grid *g, size_t i, bool utf8)
+/* The widest value of column i, at most `limit`. */
+static int value_width(const struct sw_grid *g, size_t i, int limit, bool utf8)
 {
 	int most = 1;
 
-	for (size_t r = 0; r < g->n_rows && most < VALUE_MAX; r++) {
+	for (size_t r = 0; r < g->n_rows && most < limit; r++) {
 		const char *text = g->cells[r * g->n_cols + i].text;
 		const int w = text != NULL ? sw_term_width(text, utf8) : 0;
 
 		if (w > most)
 			most = w;
 	}
-	return most < VALUE_MAX ? most : VALUE_MAX;
+	return most < limit ? most : limit;
 }
 
 static int total(const int *widths, size_t n)
@@ -196,7 +196,7 @@ int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
 
 	for (size_t i = 0; i < g->n_cols; i++) {
 		const int name = sw_term_width(g->cols[i].name, utf8);
-		const int value = value_width(g, i, utf8);
+		const int value = value_width(g, i, VALUE_MAX, utf8);
 		const int floor = g->cols[i].drop == 0 ? NAME_KEEP : NAME_MIN;
 		const int least = name < floor ? name : floor;
 
@@ -219,5 +219,8 @@ int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
 			left -= take;
 		}
 	}
+	/* The last one's values get the rest: it is the cause of an end, if some column is. */
+	if (g->n_cols > 0 && out[g->n_cols - 1] > 0 && !g->cols[g->n_cols - 1].right && left > 0)
+		out[g->n_cols - 1] = value_width(g, g->n_cols - 1, out[g->n_cols - 1] + left, utf8);
 	return total(out, g->n_cols);
 }

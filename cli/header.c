@@ -44,6 +44,15 @@ static void add_slots(struct sw_buf *b, const struct sw_view *v)
 		(void)sw_buf_addf(b, " (%llu busy)", (unsigned long long)busy);
 }
 
+/* Has the sweep a cause that is no news of its end? */
+static bool is_wrong(const struct sw_view *v)
+{
+	const char *cause = sw_view_text(v, "cause", NULL);
+
+	return cause != NULL && strcmp(sw_view_text(v, "state", ""), "COMPLETED") != 0 &&
+	       strncmp(cause, "about to end", 12) != 0;
+}
+
 static void add_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64_t now_us)
 {
 	const char *state = sw_view_text(v, "state", "-");
@@ -82,13 +91,20 @@ static void add_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int6
 	}
 	if (!ended)
 		add_slots(b, v);
-	if (sw_view_text(v, "cause", NULL) != NULL) {
+	if (sw_view_text(v, "cause", NULL) != NULL && !is_wrong(v)) {
 		(void)sw_buf_adds(b, "  ");
-		const char *cause = sw_view_text(v, "cause", "");
-		const bool fine = strcmp(state, "COMPLETED") == 0 ||
-				  strncmp(cause, "about to end", 12) == 0;
-		tinted(b, fine ? SW_TINT_NONE : SW_TINT_RED, cause, utf8);
+		sw_term_add(b, sw_view_text(v, "cause", ""), utf8, 0);
 	}
+}
+
+/* What is wrong has a line of its own: behind the rest it would be cut first. */
+static bool add_wrong(struct sw_buf *b, const struct sw_view *v, bool utf8)
+{
+	if (!is_wrong(v))
+		return false;
+	(void)sw_buf_addf(b, LABEL, "cause");
+	tinted(b, SW_TINT_RED, sw_view_text(v, "cause", ""), utf8);
+	return true;
 }
 
 static void add_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
@@ -206,11 +222,13 @@ bool sw_header_line(struct sw_buf *b, const struct sw_view *v, int line, bool ut
 {
 	if (line > 0 && v->head == NULL)
 		return false;
-	if (line == 2)
+	if (line == 1)
+		return add_wrong(b, v, utf8);
+	if (line == 3)
 		return add_rungs(b, v);
 	if (line == 0)
 		add_sweep(b, v, utf8, now_us);
-	else if (line == 1)
+	else if (line == 2)
 		add_trials(b, v, utf8);
 	else
 		add_best(b, v, utf8);

@@ -1,5 +1,5 @@
 /*
- * cli/header.h — the four lines above the trials, for the live table and for the plain block.
+ * cli/header.h — the five lines above the trials, for the live table and for the plain block.
  *
  * Pure. The lines are marked text: a byte 1 + tint (an enum sw_tint) sets the tint of what follows.
  * The marks cannot be forged, since text from elsewhere has no control characters left.
@@ -12,10 +12,10 @@
 #include "cli/view.h"
 
 /* Line 0: sweep, state, method, elapsed, ETA, slots in use. now_us: monotonic, for the clock. 1:
- * trials done of the cap with a bar, and by state. 2: rungs, the highest first, each with its
- * cutoff and how many values it holds. 3: the best trial, its value, its parameters. False, and
- * nothing appended: there is no such line (yet). */
-#define SW_HEADER_LINES 4
+ * what is wrong. 2: trials done of the cap with a bar, and by state. 3: rungs, the highest first,
+ * each with its cutoff and how many values it holds. 4: the best trial, its value, its parameters.
+ * False, and nothing appended: there is no such line (yet). */
+#define SW_HEADER_LINES 5
 bool sw_header_line(struct sw_buf *b, const struct sw_view *v, int line, bool utf8, int64_t now_us);
 
 void sw_header_mark(struct sw_buf *b, enum sw_tint tint);

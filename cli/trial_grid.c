@@ -1,19 +1,41 @@
 #include "cli/trial_grid.h"
+#include "base/clock.h"
 #include "proto/json.h"
 #include "spec/param_value.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define SILENT_S 120.0
+
 enum drop {
 	DROP_STEP = 5,
 	DROP_PARAM = 10,
+	DROP_FAILURE = 300, /* the cause, where it is that of a failure */
 	DROP_BAR = 400,
 	DROP_PARENT,
 	DROP_SECONDS,
 	DROP_METRIC,
 	DROP_CAUSE = 10000
 };
+
+const char *sw_trial_grid_silent(const cJSON *trial, char out[64])
+{
+	const cJSON *heard = sw_json_get(trial, "heard_ms");
+	char text[32];
+
+	if (!cJSON_IsNumber(heard))
+		return NULL;
+	const double s = ((double)sw_clock_wall_ms() - heard->valuedouble) / 1e3;
+	if (s < SILENT_S)
+		return NULL;
+	sw_fmt_duration(s, text);
+	(void)snprintf(out, 64,
+		       sw_json_number(trial, "step", 0) > 0 ? "last report %s ago"
+							    : "no report for %s",
+		       text);
+	return out;
+}
 
 void sw_trial_grid_name(struct sw_names *s, const char *name)
 {
@@ -53,7 +75,8 @@ static void add_keys(struct sw_names *s, const cJSON *object)
 struct columns {
 	struct sw_names params, metrics; /* metrics: without the sweep's first */
 	size_t own;                      /* of metrics: so many are the sweep's as well */
-	bool cause, bar, parent;         /* parent: some trial has one */
+	bool cause, bar, parent;         /* cause, parent: some trial has one */
+	bool failure;                    /* some trial failed, or is silent */
 };
 
 static void find_columns(struct columns *c, const struct sw_trial_grid *how,
@@ -61,6 +84,7 @@ static void find_columns(struct columns *c, const struct sw_trial_grid *how,
 {
 	struct sw_names all = {.n = 0};
 	const cJSON *name;
+	char text[64];
 
 	cJSON_ArrayForEach (name, how->parameters) {
 		if (cJSON_IsString(name))
@@ -69,8 +93,11 @@ static void find_columns(struct columns *c, const struct sw_trial_grid *how,
 	for (size_t i = 0; i < n; i++) {
 		add_keys(&c->params, sw_json_get(trials[i], "params"));
 		add_keys(&all, sw_json_get(trials[i], "metrics"));
-		if (cJSON_IsString(sw_json_get(trials[i], "cause")))
+		const bool silent = sw_trial_grid_silent(trials[i], text) != NULL;
+		if (silent || cJSON_IsString(sw_json_get(trials[i], "cause")))
 			c->cause = how->cause;
+		if (silent || sw_grid_tint(sw_json_text(trials[i], "state", "")) == SW_TINT_RED)
+			c->failure = true;
 		if (cJSON_IsNumber(sw_json_get(trials[i], "parent")))
 			c->parent = true;
 	}
@@ -106,7 +133,7 @@ static void add_columns(struct sw_grid *g, const struct columns *c, const struct
 	if (c->bar)
 		sw_grid_col(g, "progress", false, DROP_BAR);
 	if (c->cause)
-		sw_grid_col(g, "cause", false, DROP_CAUSE);
+		sw_grid_col(g, "cause", false, c->failure ? DROP_FAILURE : DROP_CAUSE);
 }
 
 /* The metric's last value: `value` where the daemon sent one, else what was reported under the
@@ -137,6 +164,7 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 	const char *state_text = sw_json_text(trial, "state", "-");
 	const enum sw_tint tint = sw_grid_tint(state_text);
 	uint64_t number = 0;
+	char text[64];
 
 	(void)sw_json_u64(sw_json_get(trial, "trial"), &number); /* else 0 is shown */
 	sw_grid_row(g);
@@ -160,8 +188,12 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 	if (c->bar)
 		add_bar(g, cJSON_IsNumber(step) ? step->valuedouble / how->max_t : 0.0, how->utf8,
 			tint);
-	if (c->cause)
-		sw_grid_add(g, sw_json_text(trial, "cause", NULL), how->utf8, SW_TINT_NONE);
+	if (c->cause) {
+		const char *silent = sw_trial_grid_silent(trial, text);
+
+		sw_grid_add(g, silent != NULL ? silent : sw_json_text(trial, "cause", NULL),
+			    how->utf8, silent != NULL ? SW_TINT_RED : SW_TINT_NONE);
+	}
 }
 
 struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8)

@@ -1,9 +1,10 @@
 /*
  * cli/trial_grid.h — trials as a grid: trial, state, parameters, the sweep's metric, the other
- * metrics, step, seconds, a bar of progress, and the cause of an end.
+ * metrics, step, seconds, a bar of progress, and the cause of an end, or that one is silent.
  *
  * When room is short the cause goes first, then the other metrics from the right, then seconds, the
- * bar, the parameters from the right, the step; trial, state and the sweep's metrics stay.
+ * bar, the parameters from the right, the step; trial, state and the sweep's metrics stay. Where a
+ * trial failed or is silent the cause goes after the bar.
  */
 #ifndef SW_CLI_TRIAL_GRID_H
 #define SW_CLI_TRIAL_GRID_H
@@ -34,6 +35,9 @@ struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8);
  * the grid. O(trials * columns). */
 void sw_trial_grid_fill(struct sw_grid *g, const struct sw_trial_grid *how,
 			const cJSON *const *trials, size_t n);
+
+/* "last report 3m05s ago" of a trial that runs and has long been silent; NULL: of any other. */
+const char *sw_trial_grid_silent(const cJSON *trial, char out[64]);
 
 /* Names in the order given: parameters first seen, metrics sorted. Bounded at 256 each. */
 #define SW_NAMES_MAX 256

@@ -119,7 +119,7 @@ void sw_trial_text(struct sw_cli *c, const cJSON *trial, const cJSON *spec)
 		    *metrics = sw_json_get(trial, "metrics");
 	const cJSON *seconds = sw_json_get(trial, "seconds"), *v;
 	struct sw_names p = {.n = 0}, m = {.n = 0};
-	char text[32] = "-";
+	char text[32] = "-", silent[64];
 
 	if (cJSON_IsNumber(seconds))
 		sw_fmt_duration(seconds->valuedouble, text);
@@ -133,6 +133,8 @@ void sw_trial_text(struct sw_cli *c, const cJSON *trial, const cJSON *spec)
 	(void)sw_buf_adds(&c->out, ", step ");
 	sw_fmt_value(&c->out, sw_json_get(trial, "step"), true, c->look.utf8);
 	(void)sw_buf_addf(&c->out, ", %s", text);
+	if (sw_trial_grid_silent(trial, silent) != NULL)
+		(void)sw_buf_addf(&c->out, ", %s", silent);
 	add_best(c, trial);
 	(void)sw_buf_adds(&c->out, "\n");
 	cJSON_ArrayForEach (v, sw_json_get(spec, "parameters")) {

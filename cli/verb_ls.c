@@ -3,6 +3,7 @@
 #include "cli/view.h"
 #include "proto/json.h"
 #include <stdio.h>
+#include <string.h>
 
 static void add_progress(struct sw_grid *g, const cJSON *sweep)
 {
@@ -72,6 +73,10 @@ static void add_sweep(struct sw_grid *g, const cJSON *s, bool utf8)
 		sw_fmt_time((int64_t)created->valuedouble, text);
 	sw_grid_addf(g, "%s", text);
 	sw_grid_add_value(g, sw_json_get(s, "cause"), utf8, SW_TINT_NONE);
+	/* Of a sweep that has not come to its end it is worth more than some other columns. */
+	if (cJSON_IsString(sw_json_get(s, "cause")) &&
+	    strcmp(sw_json_text(s, "state", ""), "COMPLETED") != 0)
+		g->cols[g->n_cols - 1].drop = 3;
 }
 
 /* The page of sweeps below *next (0: the newest ones); *next is 0 after the last one. */
@@ -92,9 +97,9 @@ int sw_verb_ls(struct sw_cli *c)
 {
 	static const struct sw_grid_head heads[] = {
 		{"sweep", true, 0},   {"name", false, 0},    {"state", false, 0},
-		{"method", false, 4}, {"done", true, 0},     {"pruned", true, 2},
+		{"method", false, 5}, {"done", true, 0},     {"pruned", true, 2},
 		{"metric", false, 1}, {"best", true, 0},     {"trial", true, 1},
-		{"time", true, 3},    {"created", false, 5}, {"cause", false, 6}};
+		{"time", true, 4},    {"created", false, 6}, {"cause", false, 7}};
 	struct sw_grid g;
 	uint64_t next = 0;
 	int status;

@@ -24,10 +24,10 @@ static void header_line(struct sw_cli *c, const struct sw_view *v, int line)
 	struct sw_buf b;
 
 	sw_buf_init(&b, (size_t)1 << 20);
-	(void)sw_header_line(&b, v, line, c->look.utf8, v->at_us); /* it has a head */
+	const bool there = sw_header_line(&b, v, line, c->look.utf8, v->at_us);
 	if (b.failed != SW_OK)
 		c->out.failed = b.failed;
-	else
+	else if (there)
 		sw_header_mark_print(&c->out, b.data, &whole);
 	sw_buf_fini(&b);
 }
@@ -170,16 +170,17 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 	if (cJSON_IsNumber(created))
 		sw_fmt_time((int64_t)created->valuedouble, when);
 	header_line(c, &v, 0);
+	header_line(c, &v, 1);
 	metric_line(c, &v);
 	(void)sw_buf_adds(&c->out, ", seed ");
 	sw_fmt_value(&c->out, sw_json_get(v.head, "seed"), true, c->look.utf8);
 	(void)sw_buf_addf(&c->out, ", created %s\n", when);
-	header_line(c, &v, 1);
+	header_line(c, &v, 2);
 	limits_line(c, &v);
 	if (cJSON_IsObject(sw_json_get(v.head, "pareto")))
 		front_line(c, sw_json_get(v.head, "pareto"));
 	else
-		header_line(c, &v, 3);
+		header_line(c, &v, 4);
 	print_rungs(c, sw_json_get(v.head, "rungs"));
 	print_edits(c, sw_json_get(v.head, "edits"));
 	(void)sw_buf_adds(&c->out, "spec\n");

@@ -370,6 +370,14 @@ static void say_goes_on(struct watch *w)
 			n == 1 ? "" : "s", list, n == 1 ? "es" : "", list, n == 1 ? "it" : "them");
 }
 
+/* Did it come to its end by a budget or its cap, and all that it tried failed? */
+static bool all_failed(const struct sw_view *v)
+{
+	return strcmp(sw_view_text(v, "state", ""), "COMPLETED") == 0 &&
+	       sw_view_count(v, "FAILED") + sw_view_count(v, "INFEASIBLE") > 0 &&
+	       sw_view_count(v, "COMPLETED") + sw_view_count(v, "PRUNED") == 0;
+}
+
 /* After the loop, on a normal terminal: what is left to say, and the exit status. */
 static int conclude(struct watch *w, sw_status rc, const struct sw_err *err)
 {
@@ -382,8 +390,13 @@ static int conclude(struct watch *w, sw_status rc, const struct sw_err *err)
 		say_goes_on(w);
 	status = sw_cli_failed(w->cli, rc, err);
 	for (size_t i = 0; status == SW_EXIT_DONE && i < w->n; i++)
-		if (sw_view_halted(&w->views[i]) ||
-		    strcmp(sw_view_text(&w->views[i], "state", ""), "FAILED") == 0) {
+		if (all_failed(&w->views[i])) {
+			(void)sw_cli_flush(w->cli);
+			sw_cli_say(w->cli, "sweep %llu: no trial came to its end well",
+				   (unsigned long long)w->views[i].sweep);
+			status = SW_EXIT_REFUSED;
+		} else if (sw_view_halted(&w->views[i]) ||
+			   strcmp(sw_view_text(&w->views[i], "state", ""), "FAILED") == 0) {
 			(void)sw_cli_flush(w->cli); /* the line comes after the table */
 			sw_cli_say(w->cli, "sweep %llu %s: %s",
 				   (unsigned long long)w->views[i].sweep,

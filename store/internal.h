@@ -285,7 +285,10 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 #define SW_TRIAL_COLS(step, value, metrics)                                                        \
 	"t.sweep, t.trial, t.state, t.cause, t.params, t.attempt, " step ", " value ", " metrics   \
 	", t.created_ms, t.started_ms, t.ended_ms, t.seconds,"                                     \
-	" t.parent, t.resume_step, t.best_step, t.best_value"
+	" t.parent, t.resume_step, t.best_step, t.best_value,"                                     \
+	" CASE t.state WHEN 'RUNNING' THEN coalesce((SELECT r.time_ms FROM report r"               \
+	" WHERE r.sweep = t.sweep AND r.trial = t.trial AND r.attempt = t.attempt"                 \
+	" ORDER BY r.seq DESC LIMIT 1), t.started_ms) ELSE 0 END"
 /* The columns that sw_col_report() reads of report r; after them r.metrics, or NULL. */
 #define SW_REPORT_COLS                                                                             \
 	"r.sweep, r.trial, r.attempt, r.seq, r.ev, r.step, r.time_ms, r.value, r.diverged,"        \

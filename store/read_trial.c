@@ -19,6 +19,7 @@ bool sw_give_trial(struct sw_cols *c, void *arg)
 		.seconds = sw_col_real(c, 12),
 		.parent = sw_col_int(c, 13),
 		.resume_step = sw_col_int(c, 14),
+		.heard_ms = sw_col_int(c, 17),
 	};
 
 	row.value = sw_col_real_opt(c, 7, &row.has_value);

@@ -27,6 +27,8 @@ static bool add_count(const char *state, int64_t n, void *arg)
 
 /* --- list --- */
 
+#define LIST_NOTES 32
+
 struct list_question {
 	struct sw_lookup q;
 	int64_t from;     /* the newest sweep that it is about */
@@ -35,7 +37,48 @@ struct list_question {
 	char state[16];   /* wanted; "": any */
 	bool has_best;    /* the sweep that is written has one */
 	struct sw_db *db;
+	/* Of the newest that run what no row has: why nothing goes on there. */
+	struct {
+		int64_t sweep;
+		char text[160];
+	} notes[LIST_NOTES];
+	size_t notes_n;
 };
+
+/* A trial of the sweep on a slot that has long been silent. */
+static void note_silent(const struct sw_running *live, char *text, size_t cap)
+{
+	for (size_t i = 0; i < live->d->slot.slot_n; i++) {
+		const struct sw_slot *s = &live->d->slot.slots[i];
+		const int64_t min = s->state == SW_SLOT_BUSY && s->sweep == live->sweep
+					    ? sw_sweep_json_silent_min(live, s->trial)
+					    : 0;
+
+		if (min > 0)
+			(void)snprintf(text, cap, "trial %lld: last report %lld min ago",
+				       (long long)s->trial, (long long)min);
+	}
+}
+
+/* Notes on the loop what the reader's thread must not look at. */
+static void note_running(struct list_question *l, const struct sw_daemon *d)
+{
+	for (int64_t i = l->from; i > 0 && l->notes_n < LIST_NOTES; i--) {
+		const struct sw_running *live = d->sweep.sweeps[i - 1];
+		char *text = l->notes[l->notes_n].text, whole[480] = "";
+		const size_t cap = sizeof l->notes[0].text;
+
+		/* Of any other the row says it. */
+		if (live->state != SW_SWEEP_RUNNING || live->sched == NULL)
+			continue;
+		(void)snprintf(text, cap, "%.*s", (int)cap - 1,
+			       sw_sweep_json_cause(live, whole, sizeof whole));
+		if (*text == '\0')
+			note_silent(live, text, cap);
+		l->notes[l->notes_n].sweep = live->sweep;
+		l->notes_n += *text != '\0';
+	}
+}
 
 static bool write_list_best(const struct sw_row_trial *row, void *arg)
 {
@@ -98,7 +141,11 @@ static void write_listed(struct list_question *l, const struct sw_row_sweep *row
 	sw_jw_kint(&q->w, "sweep", row->sweep);
 	sw_jw_kstr(&q->w, "name", row->name);
 	sw_jw_kstr(&q->w, "state", row->state);
-	sw_jw_kstr(&q->w, "cause", row->cause);
+	const char *cause = row->cause;
+	for (size_t i = 0; i < l->notes_n && cause == NULL; i++)
+		if (l->notes[i].sweep == row->sweep)
+			cause = l->notes[i].text;
+	sw_jw_kstr(&q->w, "cause", cause);
 	sw_jw_kstr(&q->w, "method", row->method);
 	sw_jw_kstr(&q->w, "metric", row->metric);
 	sw_jw_kstr(&q->w, "goal", row->maximize ? "maximize" : "minimize");
@@ -159,6 +206,7 @@ void sw_handle_sweep_list(struct sw_call *call)
 	l->limit = sw_call_int(call, "limit", 100);
 	(void)snprintf(l->state, sizeof l->state, "%s", sw_call_str(call, "state", ""));
 	l->q.is_long = true;
+	note_running(l, call->d);
 	sw_lookup_run(&l->q);
 }
 

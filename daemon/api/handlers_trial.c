@@ -23,16 +23,18 @@ static void with_sweep(struct sw_call *call, loaded_fn *then)
 /* The same for what only the client may do that drives the sweep: ask, report and tell. */
 static void with_driven(struct sw_call *call, loaded_fn *then)
 {
-	const struct sw_running *live = sw_change_allowed(call) ? sw_running_of(call) : NULL;
+	struct sw_running *live = sw_change_allowed(call) ? sw_running_of(call) : NULL;
 
 	/* Asked of the row, before the state machine is loaded for nothing. */
-	if (live != NULL && live->driven)
+	if (live != NULL && live->driven) {
+		live->asked_us = live->d->clock->mono_us();
 		sw_recover_need(call, then);
-	else if (live != NULL)
+	} else if (live != NULL) {
 		sw_call_refuse(call, SW_CONFLICT, "/sweep",
 			       "sweep %lld has a trainer or a command: sweepd's own workers run "
 			       "its trials",
 			       (long long)live->sweep);
+	}
 }
 
 static void ask_loaded(struct sw_running *live, struct sw_call *call)

@@ -1,6 +1,7 @@
 /* daemon/api/handlers_why.c — trial.why: a decision in words and numbers. */
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
+#include "daemon/api/sweep_json.h"
 #include "daemon/api/why_near.h"
 #include "daemon/api/why_source.h"
 #include "daemon/api/why_words.h"
@@ -20,6 +21,7 @@ struct why_question {
 	char state[16];
 	int64_t attempt, step;
 	struct sw_buf cause, facts; /* of the trial; of how it came about */
+	uint64_t first_step;        /* of its first report; 0: there is none */
 	char last_words[256];       /* of the last decision; "": there is none */
 	bool last_paused;           /* it was that the trial pauses */
 };
@@ -58,6 +60,12 @@ static bool keep_state(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
+static bool keep_first(const struct sw_row_report *row, void *arg)
+{
+	((struct why_question *)arg)->first_step = (uint64_t)row->step;
+	return true;
+}
+
 static void read_why(struct sw_db *db, struct sw_lookup *q)
 {
 	struct why_question *y = (struct why_question *)q;
@@ -68,6 +76,8 @@ static void read_why(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_arr(&q->w);
 	q->rc = sw_read_decisions(db, q->sweep, q->trial, write_decision, y, &q->err);
 	sw_jw_arr_end(&q->w);
+	if (q->rc == SW_OK)
+		q->rc = sw_read_reports(db, q->sweep, q->trial, 0, 0, 1, keep_first, y, &q->err);
 	struct sw_jw facts;
 	sw_jw_init(&facts, &y->facts);
 	if (q->rc == SW_OK)
@@ -140,6 +150,9 @@ static void explain(const struct why_question *y, struct sw_buf *out)
 		(void)sw_buf_addf(out, "runs (attempt %lld, step %lld)", (long long)y->attempt,
 				  (long long)y->step);
 		sw_why_slots(y->q.live, y->q.trial, out);
+		const int64_t silent = sw_sweep_json_silent_min(y->q.live, y->q.trial);
+		if (silent > 0)
+			(void)sw_buf_addf(out, ", last heard of %lld min ago", (long long)silent);
 		if (y->last_words[0] != '\0')
 			(void)sw_buf_addf(out, "; went on %s", y->last_words);
 	} else if (strcmp(state, "COMPLETED") == 0) {
@@ -163,6 +176,12 @@ static void why_done(struct sw_lookup *q)
 	sw_buf_init(&text, 16384);
 	sw_buf_init(&suggestion, SW_REPLY_MAX);
 	explain(y, &text);
+	if (sw_sweep_is_past(q->live->sched, y->first_step)) {
+		char past[200];
+
+		sw_sweep_json_past(q->live, y->first_step, past, sizeof past);
+		(void)sw_buf_addf(&text, "; %s", past);
+	}
 	sw_why_source(q->live, (uint64_t)q->trial, y->facts.data != NULL ? y->facts.data : "",
 		      &suggestion, &text);
 	sw_jw_init_obj(&q->w, &q->out);

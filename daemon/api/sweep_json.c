@@ -1,4 +1,6 @@
 #include "daemon/api/sweep_json.h"
+#include "daemon/daemon.h"
+#include "daemon/sweep/hold.h"
 #include "daemon/sweep/place.h"
 #include "daemon/sweep/running.h"
 #include <math.h>
@@ -67,8 +69,23 @@ static void write_settings(struct sw_jw *w, const struct sw_running *live)
 	sw_jw_knum_opt(w, "target", s->has_target, s->target);
 }
 
-/* Why it ended; of one that goes on what is wrong, or what will end it. "" for nothing. */
-static const char *cause_of(const struct sw_running *live, char *text, size_t cap)
+int64_t sw_sweep_json_silent_min(const struct sw_running *live, int64_t trial)
+{
+	const int64_t us = live->d->clock->mono_us() - live->runs[trial - 1].heard_us;
+
+	return us < 120000000 ? 0 : us / 60000000;
+}
+
+void sw_sweep_json_past(const struct sw_running *live, uint64_t step, char *text, size_t cap)
+{
+	(void)snprintf(
+		text, cap,
+		"its first report is of step %llu, and max_t is %llu: no rung could stop it. "
+		"Steps count reports (1, 2, ...); or raise max_t",
+		(unsigned long long)step, (unsigned long long)sw_spec_max_t(live->spec));
+}
+
+const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_t cap)
 {
 	const bool ended = live->ended_ms != 0;
 
@@ -91,18 +108,30 @@ static const char *cause_of(const struct sw_running *live, char *text, size_t ca
 		(void)snprintf(text, cap, "about to end: %s", sw_sweep_end_cause(live->sched));
 		return text;
 	}
+	if (sw_hold_idle_min(live) > 0) {
+		(void)snprintf(text, cap, "no client has asked for %lld min",
+			       (long long)sw_hold_idle_min(live));
+		return text;
+	}
 	const char *cause = sw_sweep_cause(live->sched);
 	/* Only while none runs: a sweep that goes on, however slowly, has no cause. */
 	if (*cause == '\0' && live->state == SW_SWEEP_RUNNING && !live->driven &&
 	    live->claim.share.running == 0 && sw_place_short(live, text, cap))
 		return text;
+	uint64_t step, past = sw_sweep_past(live->sched, &step);
+	if (*cause == '\0' && past != 0) {
+		const int n = snprintf(text, cap, "trial %llu: ", (unsigned long long)past);
+
+		sw_sweep_json_past(live, step, text + n, cap - (size_t)n);
+		return text;
+	}
 	return cause;
 }
 
 void sw_sweep_json(struct sw_jw *w, const struct sw_running *live, int64_t now_ms)
 {
 	char text[480];
-	const char *cause = cause_of(live, text, sizeof text);
+	const char *cause = sw_sweep_json_cause(live, text, sizeof text);
 
 	sw_jw_kint(w, "sweep", live->sweep);
 	sw_jw_kstr(w, "name", live->name);

@@ -50,6 +50,7 @@ void sw_trial_json(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_
 	sw_jw_knum(w, "seconds", round(seconds * 1000.0) / 1000.0);
 	sw_jw_kint(w, "resume_step", row->resume_step);
 	sw_jw_kint_opt(w, "parent", row->parent != 0, row->parent);
+	sw_jw_kint_opt(w, "heard_ms", row->heard_ms != 0, row->heard_ms);
 }
 
 void sw_trial_json_obj(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)

@@ -6,6 +6,7 @@
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 #include "daemon/slot/slot.h"
+#include "daemon/sweep/hold.h"
 #include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -153,7 +154,7 @@ static void write_eta(struct sw_jw *w, const struct sw_running *live, double sec
 		if (sw_trial_ended((enum sw_trial_state)i))
 			ended += counts[i];
 	if (live->state != SW_SWEEP_RUNNING || cap == 0 || ended == 0 ||
-	    sw_sweep_settling(live->sched))
+	    sw_sweep_settling(live->sched) || sw_hold_idle_min(live) > 0)
 		sw_jw_knull(w, "eta_s");
 	else
 		sw_jw_knum(

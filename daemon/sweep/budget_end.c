@@ -22,19 +22,19 @@ static bool has_budget(const struct sw_running *live)
 static void pause_alike(struct sw_running *live, const char *why)
 {
 	char cause[SW_CAUSE_MAX];
-	const int n = snprintf(
-		cause, sizeof cause,
-		"%d trials FAILED alike before any value came (sweep trials %lld lists them, "
-		"sweep resume %lld goes on): ",
-		SW_SWEEP_FIRST, (long long)live->sweep, (long long)live->sweep);
-	const size_t room = sizeof cause - (size_t)n, len = strlen(why);
-	const bool cut = len >= room;
+	char hint[100];
+	const int after = snprintf(hint, sizeof hint,
+				   " (sweep trials %lld lists them, sweep resume %lld goes on)",
+				   (long long)live->sweep, (long long)live->sweep);
+	const int n = snprintf(cause, sizeof cause, "%d trials FAILED alike: ", SW_SWEEP_FIRST);
+	const size_t room = sizeof cause - (size_t)n - (size_t)after, len = strlen(why);
+	size_t keep = len < room ? len : room - sizeof "...";
 
-	/* The reason stands at the end. A character that was cut goes, too. */
-	if (cut)
-		for (why += len + sizeof "..." - room; ((unsigned char)*why & 0xC0) == 0x80;)
-			why++;
-	(void)snprintf(cause + n, room, "%s%s", cut ? "..." : "", why);
+	/* The reason is cut before a character, not in it. */
+	while (keep < len && keep > 0 && ((unsigned char)why[keep] & 0xC0) == 0x80)
+		keep--;
+	(void)snprintf(cause + n, sizeof cause - (size_t)n, "%.*s%s%s", (int)keep, why,
+		       keep < len ? "..." : "", hint);
 	sw_driver_end(live, SW_EVENT_PAUSE, cause);
 }
 

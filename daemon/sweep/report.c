@@ -191,6 +191,8 @@ static sw_status step_report(struct sw_change *c, struct sw_running *live, const
 	add_report_row(c, live, e, metrics, e->final ? "end" : *decision);
 	if (c->call != NULL)
 		sw_hold_take(c->call->conn, live, e->trial);
+	if (!live->driven)
+		live->runs[e->trial - 1].heard_us = live->d->clock->mono_us();
 	live->d->sweep.n_reports++;
 	if (e->has_value) {
 		live->metric_seen = true;

@@ -112,6 +112,7 @@ struct sw_running *sw_running_add(struct sw_daemon *d, struct sw_spec *spec, str
 	live->spec = spec;
 	live->sched = sched;
 	live->maximize = spec->maximize;
+	live->asked_us = d->clock->mono_us();
 	live->driven = sw_spec_driven(spec);
 	/* The one drawn is stored like one given, so that the sweep can be run again. */
 	live->seed = spec->has_seed ? spec->seed : seed;
@@ -133,6 +134,7 @@ struct sw_running *sw_running_restore(struct sw_daemon *d, const struct sw_row_s
 	if (live == NULL)
 		return NULL;
 	live->maximize = row->maximize;
+	live->asked_us = d->clock->mono_us();
 	live->driven = row->driven;
 	live->seed = (uint64_t)row->seed;
 	live->run_cap = row->run_cap;

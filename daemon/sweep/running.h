@@ -33,8 +33,8 @@ struct sw_watch;
 /* A trial, as far as the scheduler does not know it: 32 bytes, one for each of the sweep. */
 struct sw_run {
 	int64_t started_ms; /* wall clock, of the live attempt; 0: it does not run */
-	int64_t heard_us;   /* monotonic: when the live attempt was last spoken of, or lost its
-			       connection (daemon/sweep/hold.h) */
+	int64_t heard_us;   /* monotonic: when the live attempt began, was last spoken of, or lost
+			       its connection (daemon/sweep/hold.h) */
 	float seconds;      /* run time of the attempts that ended */
 	int16_t slot;       /* -1: a client's */
 	uint32_t gpu;       /* its part of the slot's GPU, or its GPUs, of SW_RUN_GPU; 0: none */
@@ -61,6 +61,8 @@ struct sw_running {
 	struct sw_run *runs;    /* runs[trial - 1] */
 	size_t run_cap_n;       /* room in runs */
 	uint64_t oldest;        /* no trial below this one is RUNNING: where a scan starts */
+	int64_t asked_us;       /* monotonic: when the client that drives it last spoke */
+	int64_t idle_min;       /* sw_hold_idle_min() as its watchers know it */
 	int64_t hold_us;  /* no trial is given back before this moment of the monotonic clock */
 	bool metric_seen; /* some report carried the metric */
 	char note[240];   /* said as `cause` while the sweep runs; "" for none */

@@ -141,6 +141,22 @@ bool sw_sweep_fails(const struct sw_sweep *s, const char **cause)
 	return s->best_trial == 0 && s->judged_from != UINT64_MAX && s->alike == SW_SWEEP_FIRST;
 }
 
+uint64_t sw_sweep_past(const struct sw_sweep *s, uint64_t *step)
+{
+	*step = s->past_step;
+	return s->past_trial;
+}
+
+bool sw_sweep_is_past(const struct sw_sweep *s, uint64_t step)
+{
+	const struct sw_asha_config *asha = &s->config.pruner.asha;
+	const enum sw_pruner_kind kind = s->config.pruner.kind;
+
+	/* Without a rung below max_t nothing was to be stopped. */
+	return (kind == SW_PRUNER_ASHA || kind == SW_PRUNER_PROMOTE) &&
+	       asha->grace_period < asha->max_t && step >= asha->max_t;
+}
+
 const char *sw_sweep_end_cause(const struct sw_sweep *s)
 {
 	return s->ending ? s->end_cause : "";

@@ -236,6 +236,11 @@ const char *sw_sweep_cause(const struct sw_sweep *s); /* "" for none */
 /* Have the first SW_SWEEP_FIRST trials, or those after it was last resumed, all ended FAILED with
  * *cause (valid until the next step), and no value came? */
 bool sw_sweep_fails(const struct sw_sweep *s, const char **cause);
+/* The first trial whose first report came at the pruner's max_t or past it, so that no rung before
+ * it could stop the trial; 0: none. *step: of that report. */
+uint64_t sw_sweep_past(const struct sw_sweep *s, uint64_t *step);
+/* Would a first report at this step be such a one? */
+bool sw_sweep_is_past(const struct sw_sweep *s, uint64_t step);
 /* The cause that a sweep about to end will have; "" if it has none, or is not about to end. */
 const char *sw_sweep_end_cause(const struct sw_sweep *s);
 /* Does its end go on in slices, so that it wants a SETTLE? */

@@ -154,6 +154,15 @@ void sw_sweep_reopen(struct sw_sweep *s, struct sw_actions *out)
 
 /* --- ends --- */
 
+/* The kind of a cause is what stands before ": "; what follows says more of this one trial. */
+static bool is_alike(const char *a, const char *b)
+{
+	const char *end = strstr(a, ": ");
+	const size_t n = end != NULL ? (size_t)(end - a) : strlen(a);
+
+	return strncmp(a, b, n) == 0 && (b[n] == '\0' || strncmp(b + n, ": ", 2) == 0);
+}
+
 /* By their numbers: where some configurations fail at once, the first to end fail alike beside
  * others that run well. */
 static void judge_first(struct sw_sweep *s, uint64_t trial, enum sw_trial_state end,
@@ -163,7 +172,7 @@ static void judge_first(struct sw_sweep *s, uint64_t trial, enum sw_trial_state 
 		return;
 	if (s->alike == 0)
 		sw_cause_set(s->first_failure, cause, "");
-	if (end == SW_TRIAL_FAILED && strcmp(s->first_failure, cause) == 0)
+	if (end == SW_TRIAL_FAILED && is_alike(s->first_failure, cause))
 		s->alike++;
 	else
 		s->judged_from = UINT64_MAX;

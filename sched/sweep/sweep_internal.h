@@ -79,6 +79,7 @@ struct sw_sweep {
 	 * FAILED with this cause. UINT64_MAX: one ended otherwise. */
 	uint64_t judged_from, alike;
 	char first_failure[SW_CAUSE_MAX];
+	uint64_t past_trial, past_step; /* sw_sweep_past() */
 };
 
 #define SW_CAUSE_ENDED "sweep-ended"

@@ -283,6 +283,11 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 	const bool diverged = infinite && !ev->final; /* else the TELL that follows ends it */
 	/* From here on nothing can fail: all memory was taken before the trial changed. */
 	take_report(t, ev, infinite);
+	if (s->past_trial == 0 && before.seq == 0 && before.step == 0 &&
+	    sw_sweep_is_past(s, ev->step)) {
+		s->past_trial = ev->trial;
+		s->past_step = ev->step;
+	}
 	sw_sweep_learn_report(s, ev, &before, t);
 	if (ev->has_value && !infinite)
 		sw_sweep_note_value(s, ev->trial, sw_sweep_turn(s, ev->value));

@@ -8,6 +8,7 @@
 #include "worker/exec/pump.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,13 +130,15 @@ static void finish_badly(struct sw_session *s, const struct sw_ranks *r)
 {
 	const struct sw_rank *k = &r->v[r->failed];
 	const struct sw_program *p = &k->program;
-	char cause[64], rank[32] = "";
+	/* one that a signal from outside ended was about to say something else */
+	const char *words = !p->signal || p->signal == SIGABRT ? sw_words_say(&k->words) : "";
+	char cause[64 + SW_WORDS_MAX], rank[32] = "";
 
 	if (r->failed)
 		(void)snprintf(rank, sizeof rank, "rank %zu ", r->failed);
-	(void)snprintf(cause, sizeof cause, p->signal ? "%ssignal:%d" : "%sexit:%d", rank,
-		       p->signal ? p->signal : p->code);
-	sw_session_log(s, "ended with %s%s%s", cause, *k->last_words ? ": " : "", k->last_words);
+	(void)snprintf(cause, sizeof cause, "%s%s:%d%s%s", rank, p->signal ? "signal" : "exit",
+		       p->signal ? p->signal : p->code, *words ? ": " : "", words);
+	sw_session_log(s, "ended with %s", cause);
 	if (r->said_oom)
 		sw_session_finish(s, "INFEASIBLE", "oom");
 	else
@@ -156,6 +159,17 @@ static void finish_overdue(struct sw_session *s, const char *overdue, double lim
 	sw_session_finish(s, "FAILED", many ? "max-processes" : "timeout");
 }
 
+/* Ends the trial of a program that ended well, but reported no metric. */
+static void finish_silent(struct sw_session *s, const struct sw_reports *r, const char *metric)
+{
+	char text[SW_WORDS_MAX], cause[16 + SW_WORDS_MAX];
+
+	(void)snprintf(cause, sizeof cause, "no-metric: %s",
+		       sw_numbers_say(&r->numbers, metric, text));
+	sw_session_log(s, "ended with %s", cause);
+	sw_session_finish(s, "FAILED", cause);
+}
+
 /* Tells the daemon how a program that has ended ends its trial. */
 static void finish(const struct trial *t)
 {
@@ -171,7 +185,7 @@ static void finish(const struct trial *t)
 	else if (t->reports.has_metric || j->resume_step || *t->asked.folder.resume)
 		sw_session_finish(s, "COMPLETED", NULL);
 	else
-		sw_session_finish(s, "FAILED", "no-metric");
+		finish_silent(s, &t->reports, j->metric);
 }
 
 /* Settles the folder first, then tells the daemon the end of the trial. */

@@ -39,7 +39,7 @@ void sw_ranks_reset(struct sw_ranks *r)
 		sw_program_init(&k->program);
 		sw_lines_init(&k->out);
 		sw_lines_init(&k->err);
-		k->last_words[0] = '\0';
+		k->words = (struct sw_words){.after = 0};
 	}
 }
 
@@ -165,8 +165,7 @@ void sw_ranks_keep_lines(struct sw_ranks *r)
 		while (sw_lines_next(&k->err, &line, &len)) {
 			sw_output_line(&r->log, who, line, len);
 			r->said_oom = r->said_oom || sw_oom_said(line);
-			if (line[strspn(line, " \t")] != '\0')
-				(void)snprintf(k->last_words, sizeof k->last_words, "%s", line);
+			sw_words_take(&k->words, line);
 		}
 		while (i > 0 && sw_lines_next(&k->out, &line, &len))
 			sw_output_line(&r->log, who, line, len);

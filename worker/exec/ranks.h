@@ -17,12 +17,13 @@
 #include "worker/exec/lines.h"
 #include "worker/exec/output.h"
 #include "worker/exec/program.h"
+#include "worker/exec/words.h"
 #include <poll.h>
 
 struct sw_rank {
 	struct sw_program program;
 	struct sw_lines out, err;
-	char last_words[200]; /* its last line on stderr */
+	struct sw_words words; /* of its stderr */
 };
 
 struct sw_ranks {

@@ -219,6 +219,13 @@ static void take_line(struct sw_reports *r, const char *line, size_t len, bool s
 
 /* --- lines --- */
 
+/* For a trial that ends without the metric. */
+static void note_numbers(struct sw_reports *r, const char *line)
+{
+	if (!r->has_metric)
+		sw_numbers_take(&r->numbers, line);
+}
+
 /* Takes the lines of the socket: each is a report, and the next is not read before its answer. */
 static void take_socket(struct sw_reports *r)
 {
@@ -228,6 +235,7 @@ static void take_socket(struct sw_reports *r)
 	while ((program_of(r)->ended || !sw_reports_wait(r)) &&
 	       sw_lines_next(&r->ranks->metrics, &line, &len)) {
 		r->by_socket = true;
+		note_numbers(r, line);
 		if (r->asked->going && !r->saving)
 			take_line(r, line, len, true);
 		else
@@ -251,6 +259,7 @@ static void take_stdout(struct sw_reports *r)
 
 	while (sw_reports_may_print(r) && sw_lines_next(&r->ranks->v[0].out, &line, &len)) {
 		sw_output_line(&r->ranks->log, "", line, len);
+		note_numbers(r, line);
 		if (r->asked->going && !r->saving && !r->by_socket &&
 		    line[strspn(line, " \t")] == '{')
 			take_line(r, line, len, false);

@@ -40,6 +40,7 @@ struct sw_reports {
 	uint64_t repeat_to; /* steps up to here come again from a program that began anew */
 	bool has_metric, until_met;
 	uint64_t odd[SW_REPORTS_ODD_N]; /* lines that were left out */
+	struct sw_numbers numbers;      /* that it printed before the metric came */
 	bool odd_value;                 /* the trial's log says so already */
 
 	/* A report by stdout for which the program must be ended first, so that nothing writes into

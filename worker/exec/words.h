@@ -1,0 +1,41 @@
+/*
+ * worker/exec/words.h — what a program said that tells why it failed: the last line of its stderr,
+ * and the names of the numbers that it printed.
+ *
+ * Of a Python traceback the line that names the exception counts, though a few come after it:
+ * progress bars and loggers write their last lines when the interpreter ends.
+ *
+ * Memory   The structs are the caller's, zeroed at first; nothing is allocated.
+ */
+#ifndef SW_WORKER_EXEC_WORDS_H
+#define SW_WORKER_EXEC_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SW_WORDS_MAX ((size_t)161) /* bytes, the NUL included */
+
+struct sw_words {
+	char last[SW_WORDS_MAX], raised[SW_WORDS_MAX]; /* UTF-8 that a line shows as it is */
+	bool traced;    /* a traceback began, and its exception is not named yet */
+	unsigned after; /* lines since that was named */
+};
+
+/* Takes a line of stderr. */
+void sw_words_take(struct sw_words *w, const char *line);
+/* The line that says most; "" where nothing came. It lives as long as w. */
+const char *sw_words_say(const struct sw_words *w);
+
+struct sw_numbers {
+	char names[6][32];
+	size_t n;
+};
+
+/* Notes the names of numbers in a line ("loss": 0.3, loss=0.3, acc: 0.9, loss 0.3) while there is
+ * room. */
+void sw_numbers_take(struct sw_numbers *p, const char *line);
+/* Says what a program that ended well printed in place of the metric (NULL: any would do), or what
+ * it has to print. Returns out. */
+const char *sw_numbers_say(const struct sw_numbers *p, const char *metric, char out[SW_WORDS_MAX]);
+
+#endif
