@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool fails_alike(const struct sw_running *live, const char **cause)
+/* The first of the trials that did; 0: none did. */
+static uint64_t fails_alike(const struct sw_running *live, const char **cause)
 {
-	return !live->driven && live->state == SW_SWEEP_RUNNING &&
-	       sw_sweep_fails(live->sched, cause);
+	return !live->driven && live->state == SW_SWEEP_RUNNING ? sw_sweep_fails(live->sched, cause)
+								: 0;
 }
 
 static bool has_budget(const struct sw_running *live)
@@ -16,25 +17,37 @@ static bool has_budget(const struct sw_running *live)
 	const char *cause;
 
 	return live->ended_ms == 0 && live->sched != NULL && !sw_sweep_settling(live->sched) &&
-	       (live->budget.time_s > 0 || live->budget.gpu_hours > 0 || fails_alike(live, &cause));
+	       (live->budget.time_s > 0 || live->budget.gpu_hours > 0 ||
+		fails_alike(live, &cause) != 0);
 }
 
-static void pause_alike(struct sw_running *live, const char *why)
+static bool goes_on(char c)
 {
-	char cause[SW_CAUSE_MAX];
-	char hint[100];
-	const int after = snprintf(hint, sizeof hint,
-				   " (sweep trials %lld lists them, sweep resume %lld goes on)",
-				   (long long)live->sweep, (long long)live->sweep);
+	return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+static void pause_alike(struct sw_running *live, uint64_t trial, const char *why)
+{
+	char cause[SW_CAUSE_MAX], hint[100];
+	const int after = snprintf(
+		hint, sizeof hint, " (sweep log %lld/%llu has more, sweep resume %lld goes on)",
+		(long long)live->sweep, (unsigned long long)trial, (long long)live->sweep);
 	const int n = snprintf(cause, sizeof cause, "%d trials FAILED alike: ", SW_SWEEP_FIRST);
 	const size_t room = sizeof cause - (size_t)n - (size_t)after, len = strlen(why);
-	size_t keep = len < room ? len : room - sizeof "...";
+	const char *tail = why + len;
+	size_t head = len;
 
-	/* The reason is cut before a character, not in it. */
-	while (keep < len && keep > 0 && ((unsigned char)why[keep] & 0xC0) == 0x80)
-		keep--;
-	(void)snprintf(cause + n, sizeof cause - (size_t)n, "%.*s%s%s", (int)keep, why,
-		       keep < len ? "..." : "", hint);
+	/* A long one is cut in its middle, before a character: it says what, and at its end why. */
+	if (len >= room) {
+		head = (room - sizeof "...") / 2;
+		tail -= head;
+		while (head > 0 && goes_on(why[head]))
+			head--;
+		while (goes_on(*tail))
+			tail++;
+	}
+	(void)snprintf(cause + n, sizeof cause - (size_t)n, "%.*s%s%s%s", (int)head, why,
+		       head < len ? "..." : "", tail, hint);
 	sw_driver_end(live, SW_EVENT_PAUSE, cause);
 }
 
@@ -45,6 +58,7 @@ void sw_budget_end_look(struct sw_running *live)
 	const int64_t now_ms = live->d->clock->wall_ms();
 	char cause[SW_CAUSE_MAX] = "";
 	const char *why;
+	uint64_t trial;
 
 	/* Nothing that could end it. Most sweeps have neither a budget nor failures. */
 	if (!has_budget(live))
@@ -52,8 +66,8 @@ void sw_budget_end_look(struct sw_running *live)
 	/* A stuck disk would lose the end: the budget is looked at again after it. */
 	if (sw_store_stuck(live->d->store) != NULL || live->d->phase != SW_UP)
 		return;
-	if (fails_alike(live, &why))
-		pause_alike(live, why);
+	if ((trial = fails_alike(live, &why)) != 0)
+		pause_alike(live, trial, why);
 	else if (b->time_s > 0 && (double)sw_budget_ran_ms(b, now_ms) >= b->time_s * 1e3)
 		(void)snprintf(cause, sizeof cause, "time budget of %.10g s is spent", b->time_s);
 	else if (b->gpu_hours > 0 &&

@@ -159,6 +159,7 @@ static void release_overdue(struct sw_running *live, int64_t now_us)
 static void shift_deadlines(struct sw_running *live, int64_t us)
 {
 	live->hold_us += us;
+	live->asked_us += us;
 	for (uint64_t trial = live->oldest; trial <= sw_sweep_trial_n(live->sched); trial++)
 		live->runs[trial - 1].heard_us += us;
 }

@@ -284,8 +284,10 @@ static void on_sweep(struct sw_change *c, struct sw_running *live, const struct 
 	live->state = a->sweep;
 	live->ended_ms = ended ? c->now_ms : 0;
 	sw_budget_state(&live->budget, live->state == SW_SWEEP_RUNNING, c->now_ms);
-	if (live->state == SW_SWEEP_RUNNING) /* it was paused or had ended: it gets no backlog */
+	if (live->state == SW_SWEEP_RUNNING) { /* it was paused or had ended: it gets no backlog */
 		sw_running_level(live);
+		live->asked_us = live->d->clock->mono_us();
+	}
 	sw_tx_sweep_state(c->tx, live->sweep, sw_sweep_state_name(a->sweep),
 			  *a->cause != '\0' ? a->cause : NULL, live->ended_ms, live->run_cap);
 	sw_log(SW_LOG_INFO, "sweep.state",

@@ -233,9 +233,10 @@ const char *sw_sweep_state_name(enum sw_sweep_state state);
 SW_NODISCARD sw_status sw_sweep_state_find(const char *name, enum sw_sweep_state *out);
 const char *sw_sweep_cause(const struct sw_sweep *s); /* "" for none */
 #define SW_SWEEP_FIRST 5
-/* Have the first SW_SWEEP_FIRST trials, or those after it was last resumed, all ended FAILED with
- * *cause (valid until the next step), and no value came? */
-bool sw_sweep_fails(const struct sw_sweep *s, const char **cause);
+/* If the first SW_SWEEP_FIRST trials, or those after it was last resumed, all ended FAILED with a
+ * cause of one kind (what stands before ": "), and no value came: the first of them, and the cause
+ * of the one that ended first (valid until the next step). Else 0. */
+uint64_t sw_sweep_fails(const struct sw_sweep *s, const char **cause);
 /* The first trial whose first report came at the pruner's max_t or past it, so that no rung before
  * it could stop the trial; 0: none. *step: of that report. */
 uint64_t sw_sweep_past(const struct sw_sweep *s, uint64_t *step);

@@ -1,5 +1,6 @@
 /* tests/cli/test_live.c — the live table on a canvas, at several widths; the view that feeds it;
  * the plain block. */
+#include "base/clock.h"
 #include "base/fault.h"
 #include "cli/block.h"
 #include "cli/canvas.h"
@@ -139,6 +140,40 @@ TEST(live_table_has_no_more_line_when_all_fit)
 	ck_assert_str_eq(text,
 			 "trials  20/40 ##########..........  2 RUNNING  4 PAUSED  13 PENDING  "
 			 "20 PRUNED");
+	sw_canvas_fini(&c);
+	sw_view_fini(&v);
+}
+
+/* A failure and a silent trial have their cause in 80 columns, and the sweep's its own line. */
+TEST(live_table_says_what_is_wrong)
+{
+	const char *why = "5 trials FAILED alike: exit:1: ModuleNotFoundError: No module named 'x'";
+	struct sw_canvas c;
+	struct sw_view v;
+	char text[512];
+	cJSON *m = message("RUNNING", 1, 3), *trials = cJSON_GetObjectItem(m, "trials");
+
+	cJSON_ReplaceItemInObject(m, "cause", cJSON_CreateString(why));
+	cJSON_ReplaceItemInObject(cJSON_GetArrayItem(trials, 1), "state",
+				  cJSON_CreateString("FAILED"));
+	cJSON_ReplaceItemInObject(cJSON_GetArrayItem(trials, 1), "cause",
+				  cJSON_CreateString("exit:1: ModuleNotFoundError: No module"));
+	cJSON_ReplaceItemInObject(cJSON_GetArrayItem(trials, 2), "state",
+				  cJSON_CreateString("RUNNING"));
+	cJSON_AddNumberToObject(cJSON_GetArrayItem(trials, 2), "heard_ms",
+				(double)sw_clock_wall_ms() - 200000.0);
+	sw_view_init(&v, 1);
+	ck_assert_int_eq(sw_view_merge(&v, m, 0), SW_OK);
+	ck_assert_int_eq(sw_canvas_init(&c, 80, 20), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, true, 0), SW_OK);
+	row_text(&c, 1, text, sizeof text);
+	ck_assert_msg(strncmp(text, "cause   ", 8) == 0 && strcmp(text + 8, why) == 0, "%s", text);
+	row_text(&c, 5, text, sizeof text);
+	ck_assert_msg(strstr(text, "lr") && strstr(text, "cause"), "columns: %s", text);
+	row_text(&c, 6, text, sizeof text);
+	ck_assert_msg(strstr(text, "last report 3m2") != NULL, "a silent trial: %s", text);
+	row_text(&c, 7, text, sizeof text);
+	ck_assert_msg(strstr(text, "exit:1: ModuleNotFou") != NULL, "a failed one: %s", text);
 	sw_canvas_fini(&c);
 	sw_view_fini(&v);
 }

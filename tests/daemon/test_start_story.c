@@ -22,12 +22,12 @@ static const struct story stories[] = {
 	  "a call trial.list {'sweep':1}",
 	  "{\"trials\":[{\"trial\":1,\"attempt\":1,\"state\":\"PAUSED\",\"cause\":\"rung "
 	  "1: rank 1 of "
-	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null},{\"trial\":2,\"attempt\":1,\"state\":\"COMPLETED\",\"cause\":null,\"params\":{...",
+	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null,\"heard_ms\":null},{\"trial\":2,\"attempt\":1,\"state\":\"COMPLETED\",\"cause\"...",
 	  "daemon restarts", "",
 	  "a call trial.list {'sweep':1}",
 	  "{\"trials\":[{\"trial\":1,\"attempt\":1,\"state\":\"PAUSED\",\"cause\":\"rung "
 	  "1: rank 1 of "
-	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null},{\"trial\":2,\"attempt\":1,\"state\":\"COMPLETED\",\"cause\":null,\"params\":{...",
+	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null,\"heard_ms\":null},{\"trial\":2,\"attempt\":1,\"state\":\"COMPLETED\",\"cause\"...",
 	  "a report 4 1 1 1 0.3", "pause",
 	  "a ask 2", "6.1 7.1"}},
 	{"on a paused sweep", NULL, "'run_cap':9",
@@ -125,7 +125,7 @@ static const struct story stories[] = {
 	  "time 59", "",
 	  "a get", "RUNNING: 1 RUNNING",
 	  "time 2", "",
-	  "a get", "RUNNING: 1 PENDING"}},
+	  "a get", "RUNNING: 1 PENDING (no client has asked for 1 min)"}},
 	{"a client that speaks of its trial within a minute keeps it", NULL, "'run_cap':3",
 	 {"a ask", "1.1",
 	  "daemon restarts", "",

@@ -88,7 +88,7 @@ def test_program_that_prints_its_reports_at_once_and_ends_loses_none(start, tmp_
 @pytest.mark.parametrize("script, state, cause", [
     ("report(loss=1); sys.exit(3)", "FAILED", "exit:3"),
     ("report(loss=1); os.kill(os.getpid(), signal.SIGSEGV)", "FAILED", "signal:11"),
-    ("print('done')", "FAILED", "no-metric"),
+    ("print('done')", "FAILED", "no-metric: printed no number: print {\"loss\": 0.1} as a line, or call sweepd.report"),
     ("print('{\"loss\": NaN}')", "INFEASIBLE", "diverged"),
     ("send('{\"step\": 1, \"loss\": -Infinity}')", "INFEASIBLE", "diverged"),
     ("print('torch.cuda.OutOfMemoryError: CUDA out of memory.', file=sys.stderr); sys.exit(1)", "INFEASIBLE", "oom"),

@@ -125,7 +125,7 @@ while True:
     signal.pause()
 """))
     client.wait_sweep(sweep)
-    assert client.trials(sweep)[0]["cause"] == "rank 2 exit:1"
+    assert client.trials(sweep)[0]["cause"] == "rank 2 exit:1: no such tensor"
     assert "ended with rank 2 exit:1: no such tensor" in sweep_command(daemon, "log", f"{sweep}/1")[1]
 
 

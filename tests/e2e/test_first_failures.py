@@ -1,6 +1,7 @@
 """First trials that all fail in the same way: the sweep pauses and says why, before it has used up its run cap."""
 import json
 import os
+import re
 
 import pytest
 
@@ -14,7 +15,8 @@ FIRST = 5
 
 @pytest.mark.parametrize("script, more, cause", [
     ("", {"command": ["no-such-program", "${args}"]}, "cannot start no-such-program: it is in no folder of PATH"),
-    ("report(lost=1)", {}, "no-metric"),
+    ("report(lost=1)", {}, "no-metric: printed lost, no loss; did you mean lost?"),
+    ("raise ValueError(f'no {time.time()}')", {}, "exit:1: ValueError: no "),  # each another one
     ("sys.exit(7)", {}, "exit:7")])
 def test_sweep_whose_first_trials_fail_alike_pauses_with_the_cause(start, tmp_path, script, more, cause):
     daemon = start("cpu:2")
@@ -22,8 +24,8 @@ def test_sweep_whose_first_trials_fail_alike_pauses_with_the_cause(start, tmp_pa
     sweep = client.submit(own(tmp_path, script, run_cap=200, **more))
     for round_n in (1, 2):
         got = client.wait_sweep(sweep, {"PAUSED"})
-        assert got["cause"].startswith(f"{FIRST} trials FAILED alike before any value came (sweep trials {sweep} lists"), got
-        assert got["cause"].endswith(cause), got
+        assert got["cause"].startswith(f"{FIRST} trials FAILED alike: {cause}"), got
+        assert re.search(rf" \(sweep log {sweep}/[1-9][0-9]* has more, sweep resume {sweep} goes on\)$", got["cause"]), got
         # others may have begun, and failed, on the other slot before the last of the five had
         assert FIRST * round_n <= got["counts"]["FAILED"] + got["counts"]["RUNNING"] < 100, got
         assert cause in sweep_command(daemon, "ls")[1]
@@ -105,6 +107,18 @@ def test_validate_and_submit_look_for_the_program(client, tmp_path, more, warnin
         assert said == [] if warning is None else len(said) == 1 and said[0].startswith(warning), said
 
 
+@pytest.mark.parametrize("script, line", [
+    ("sys.exit(7)", "sweep 1 failed: exit:7"),
+    ("print('out of memory', file=sys.stderr); sys.exit(7)", "sweep 1: no trial came to its end well")])
+def test_watch_of_a_sweep_of_which_every_trial_failed_ends_with_1(start, tmp_path, script, line):
+    daemon = start("cpu:1")
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(own(tmp_path, script, run_cap=3)))
+    for args in (["submit", path, "--watch"], ["watch", 1]):
+        status, _, err = sweep_command(daemon, *args)
+        assert status == 1 and line in err, err
+
+
 def test_watchers_of_a_sweep_that_the_daemon_paused_end_with_the_cause(start, tmp_path):
     daemon = start("cpu:1")
     path = tmp_path / "spec.json"
@@ -112,7 +126,8 @@ def test_watchers_of_a_sweep_that_the_daemon_paused_end_with_the_cause(start, tm
     for args in (["submit", path, "--watch"], ["watch", 1]):
         status, _, err = sweep_command(daemon, *args, timeout=20)
         assert status == 1 and "sweep 1 is paused: 5 trials FAILED alike" in err, err
-        assert err.endswith(": No such file or directory\n") and "\ufffd" not in err, err
+        assert "...\u65e5" in err or "...\u672c" in err, err
+        assert ": No such file or directory (sweep log 1/1 has more" in err and "\ufffd" not in err, err
     with sweepd.Client(daemon.socket) as user, pytest.raises(sweepd.SweepdError, match="paused: 5 trials"):
         user.wait(1)
     daemon.client().call("sweep.resume", sweep=1)

@@ -17,6 +17,8 @@ sys.path.insert(0, PACKAGE)
 import sweepd  # noqa: E402
 import sweepd._loop  # noqa: E402
 
+NOTHING = "no-metric: nothing was returned, and nothing reported"
+
 
 @pytest.fixture
 def user(daemon):
@@ -130,7 +132,7 @@ def test_loop_of_a_trial_without_a_report_fails_it(user):
         if trial.number == 2:
             trial.failed("ValueError: no")
     assert [(row["state"], row["cause"]) for row in user.trials(sweep)] == [
-        ("FAILED", "no-metric"), ("FAILED", "ValueError: no")]
+        ("FAILED", NOTHING), ("FAILED", "ValueError: no")]
 
 
 def test_loop_goes_on_after_a_pause(user):

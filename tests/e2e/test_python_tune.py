@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness import alive, asha, environment, wait_until
-from test_python import PACKAGE, sweepd, user  # noqa: F401
+from test_python import NOTHING, PACKAGE, sweepd, user  # noqa: F401
 from sweepd._driver import Driver
 
 
@@ -68,6 +68,14 @@ def test_copy_that_runs_again_goes_on_from_its_own_checkpoint(tmp_path):
     assert driver.resume(child) == {"SWEEPD_RESUME": f"{tmp_path}/7-6.ckpt", "SWEEPD_RESUME_STEP": "6"}
 
 
+def test_tune_of_which_all_trials_fail_raises_the_first_error(user):
+    def fn(params):
+        raise ValueError("no such thing")
+
+    with pytest.raises(sweepd.SweepdError, match=r"^all 3 trials of sweep 1 failed, the first with ValueError: no such"):
+        sweepd.tune(fn, {"x": {"min": 0.0, "max": 1.0}}, client=user, method="random", run_cap=3, n=2)
+
+
 def test_tune_of_trials_that_fail_names_each_cause(user):
     def fn(params):
         if params["n"] == 1:
@@ -86,7 +94,7 @@ def test_tune_of_trials_that_fail_names_each_cause(user):
     result = sweepd.tune(fn, {"n": {"values": [1, 2, 3, 4, 5, 6, 7]}}, client=user, method="grid", n=2)
     assert {row["params"]["n"]: (row["state"], row["cause"]) for row in result.trials} == {
         1: ("FAILED", "ValueError: no such thing"), 2: ("INFEASIBLE", "oom"), 3: ("FAILED", "signal:9"),
-        4: ("FAILED", "exit:3"), 5: ("FAILED", "no-metric"), 6: ("COMPLETED", None),
+        4: ("FAILED", "exit:3"), 5: ("FAILED", NOTHING), 6: ("COMPLETED", None),
         7: ("FAILED", 'SweepdError: "step" must be a whole number')}
 
 

@@ -112,7 +112,8 @@ static const char *meant(const struct sw_numbers *p, const char *metric)
 
 	for (size_t i = 0; i < p->n; i++) {
 		names[i] = p->names[i];
-		if (strstr(metric, names[i]) != NULL || strstr(names[i], metric) != NULL)
+		if (strlen(names[i]) > 2 &&
+		    (strstr(metric, names[i]) != NULL || strstr(names[i], metric) != NULL))
 			return names[i];
 	}
 	const char *near = sw_nearest(metric, names, p->n);

@@ -87,7 +87,7 @@ class Trial:
         if self.ended:
             return
         if state == "COMPLETED" and not metrics and self.step == 0:
-            state, cause = "FAILED", "no-metric"
+            state, cause = "FAILED", "no-metric: nothing was returned, and nothing reported"
         try:
             self.client.tell(self.sweep, self.number, self.attempt, state, metrics, cause=cause)
         except SweepdError as error:

@@ -54,7 +54,7 @@ def tune(fn: Callable[[Dict[str, Any]], Any], space: Mapping[str, Any], metric: 
     fn runs in a process of its own for each trial, `n` at once (default: the cores, or one for each of `gpus`). It may
     call sweepd.report(step, loss=...), which ends the trial when it is to end, and it may return the metric, or a dict
     of metrics. `gpus`: what CUDA_VISIBLE_DEVICES is in each process. More keys of the spec, such as early_terminate,
-    go by name. CUDA must not have been initialised before: a forked process cannot use it.
+    go by name. If all trials fail the first one's error is raised. CUDA must not have been initialised before: a forked process cannot use it.
     """
     check_fork()
     client = client or Client()
@@ -62,7 +62,11 @@ def tune(fn: Callable[[Dict[str, Any]], Any], space: Mapping[str, Any], metric: 
                            "parameters": dict(space), **spec})
     driver = Driver(client, sweep, fn, metric, n or (len(gpus) if gpus else len(os.sched_getaffinity(0))), gpus, grace_s)
     driver.run()
-    return TuneResult(client, driver)
+    result = TuneResult(client, driver)
+    if result.trials and all(trial["state"] in ("FAILED", "INFEASIBLE") for trial in result.trials):
+        raise SweepdError(f"all {len(result.trials)} trials of sweep {sweep} failed, the first with "
+                          f"{result.trials[0]['cause']}")
+    return result
 
 
 def check_fork() -> None:

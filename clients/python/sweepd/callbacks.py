@@ -53,7 +53,7 @@ class _Callback:
         self.metrics = metrics
         self.pruned: Optional[Pruned] = None
 
-    def _report(self, step: int, given: Mapping[str, Any]) -> bool:
+    def _report(self, step: Optional[int], given: Mapping[str, Any]) -> bool:
         """Is the training to stop?"""
         values = _chosen(self.metrics, given)
         if values and self.pruned is None:
@@ -87,13 +87,14 @@ class LightningCallback(_Callback):
 
 
 class HuggingFaceCallback(_Callback):
-    """For Trainer(callbacks=[...]): reports the metrics of each evaluation, at the trainer's step."""
+    """For Trainer(callbacks=[...]): reports the metrics of each evaluation, counted from 1: max_t is a number of
+    evaluations, and not of the trainer's steps."""
 
     bases = ("transformers.TrainerCallback",)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Optional[Mapping[str, Any]] = None,
                     **more: Any) -> Any:
         """The Trainer calls it after an evaluation."""
-        if self._report(state.global_step, metrics or {}):
+        if self._report(None, metrics or {}):
             control.should_training_stop = True
         return control

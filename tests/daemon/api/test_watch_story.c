@@ -127,7 +127,7 @@ static const struct story stories[] = {
 	{"an idle watcher is not cut", NULL, "'run_cap':3",
 	 {"w watch", "snapshot RUNNING",
 	  "a closes", "",
-	  "time 700", "w update RUNNING",
+	  "time 700", "w update RUNNING (12 times)",
 	  "a ask", "1.1",
 	  "time 0.3", "w update RUNNING: 1 RUNNING"}},
 	{"a daemon that stops cuts its watchers", NULL, "'run_cap':3",

@@ -74,7 +74,7 @@ static const struct story stories[] = {
 	  "b ask 3", "",
 	  "time 59", "",
 	  "time 2", "b none, waiting",
-	  "b get", "RUNNING: 1 COMPLETED",
+	  "b get", "RUNNING: 1 COMPLETED (no client has asked for 1 min)",
 	  "pool works", "",
 	  "b ask 1", "2.1"}},
 	{"after a minute an ask gets the suggestions that there are", NULL, BAYES,
