@@ -23,7 +23,13 @@ FAULTS = [
      "c->tx, on_committed, c);", "c->tx, NULL, NULL); on_committed(c);"),
     ("changes go on while the disk is full", "sweep/change.c", "commit_story",
      "if (stuck != NULL)", "if (false)"),
+    ("a first report past max_t is not said", "api/sweep_json.c", "report_story",
+     "*cause == '\\0' && past != 0", "false"),
+    ("a program that reports is still silent", "sweep/report.c", "program_story",
+     "if (!live->driven) live->runs[e->trial - 1].heard_us", "if (false) live->runs[e->trial - 1].heard_us"),
     # --- sweep: who asks, who waits, who holds ---
+    ("a sweep that no client asks for does not say so", "sweep/hold.c", "ask_story",
+     "(live->d->clock->mono_us() - live->asked_us) / 60000000", "0"),
     ("an ask is not answered when its time is over", "sweep/ask.c", "ask_story",
      "if (now_us < (*at)->until_us &&", "if ("),
     ("asks that wait are served last in, first out", "sweep/wait.c", "ask_story",
