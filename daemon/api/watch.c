@@ -29,8 +29,9 @@ struct sw_watcher {
 
 struct sw_watch { /* a sweep's */
 	struct sw_watcher *watchers;
-	uint64_t feeds; /* snapshots and updates asked of the store */
-	bool feeding;   /* a read for an update is under way */
+	int64_t idle_min; /* sw_hold_idle_min() as they know it */
+	uint64_t feeds;   /* snapshots and updates asked of the store */
+	bool feeding;     /* a read for an update is under way */
 };
 
 /* One read for a snapshot or an update: pieces of JSON that finish() puts together on the loop. */
@@ -422,8 +423,9 @@ static void feed_watchers(struct sw_running *live)
 	if (live->view.watch->feeding)
 		return;
 	const bool fresh = c->overflowed || someone_behind(live);
+	const int64_t idle_min = sw_hold_idle_min(live); /* no event tells them of that */
 	/* Nothing has changed. */
-	if (!fresh && !c->any && c->n == 0)
+	if (!fresh && !c->any && c->n == 0 && idle_min == live->view.watch->idle_min)
 		return;
 	struct feed *f = new_feed(live);
 	/* No memory: the marks stay, and the next beat tries again. */
@@ -444,6 +446,7 @@ static void feed_watchers(struct sw_running *live)
 		return;
 	}
 	live->view.watch->feeding = true;
+	live->view.watch->idle_min = idle_min;
 	/* Changes from here on are for the next update. */
 	sw_marks_seen(c, f->changed_n, fresh);
 }

@@ -108,8 +108,7 @@ int64_t sw_hold_idle_min(const struct sw_running *live)
 {
 	uint64_t counts[SW_TRIAL_STATE_N];
 
-	if (!live->driven || live->sched == NULL || live->state != SW_SWEEP_RUNNING ||
-	    live->waits[SW_WAIT_TRIAL].n + live->waits[SW_WAIT_SUGGESTION].n > 0)
+	if (!live->driven || live->sched == NULL || live->state != SW_SWEEP_RUNNING)
 		return 0;
 	sw_sweep_counts(live->sched, counts);
 	return counts[SW_TRIAL_RUNNING] > 0
@@ -181,10 +180,5 @@ void sw_hold_tick(struct sw_daemon *d, int64_t now_us)
 			shift_deadlines(live, since_us);
 		else
 			release_overdue(live, now_us);
-		const int64_t idle_min = sw_hold_idle_min(live);
-		/* Nothing else would tell its watchers. */
-		if (idle_min != live->idle_min)
-			sw_marks_note(&live->view.changes, 0);
-		live->idle_min = idle_min;
 	}
 }

@@ -32,8 +32,8 @@ void sw_hold_drop_conn(struct sw_conn *c);
 /* Does it hold a trial? O(trials it has held lately). */
 bool sw_hold_any(struct sw_conn *c);
 
-/* Whole minutes for which a RUNNING sweep that clients drive has had neither a trial that runs nor a
- * client that asks; 0: less than one. */
+/* Whole minutes since a client last spoke of a RUNNING sweep that clients drive, and of which no
+ * trial runs; 0: less than one. */
 int64_t sw_hold_idle_min(const struct sw_running *live);
 
 /* Gives back what nobody holds or speaks of any more. While nothing could be heard (the process was

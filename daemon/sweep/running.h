@@ -62,7 +62,6 @@ struct sw_running {
 	size_t run_cap_n;       /* room in runs */
 	uint64_t oldest;        /* no trial below this one is RUNNING: where a scan starts */
 	int64_t asked_us;       /* monotonic: when the client that drives it last spoke */
-	int64_t idle_min;       /* sw_hold_idle_min() as its watchers know it */
 	int64_t hold_us;  /* no trial is given back before this moment of the monotonic clock */
 	bool metric_seen; /* some report carried the metric */
 	char note[240];   /* said as `cause` while the sweep runs; "" for none */
