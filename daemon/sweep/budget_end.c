@@ -28,12 +28,13 @@ static bool goes_on(char c)
 
 static void pause_alike(struct sw_running *live, uint64_t trial, const char *why)
 {
-	char cause[SW_CAUSE_MAX], hint[100];
-	const int after = snprintf(
-		hint, sizeof hint, " (sweep log %lld/%llu has more, sweep resume %lld goes on)",
-		(long long)live->sweep, (unsigned long long)trial, (long long)live->sweep);
-	const int n = snprintf(cause, sizeof cause, "%d trials FAILED alike: ", SW_SWEEP_FIRST);
-	const size_t room = sizeof cause - (size_t)n - (size_t)after, len = strlen(why);
+	char cause[SW_CAUSE_MAX], hint[120];
+	const int after = snprintf(hint, sizeof hint,
+				   " (%d trials FAILED alike; sweep log %lld/%llu has more, sweep "
+				   "resume %lld goes on)",
+				   SW_SWEEP_FIRST, (long long)live->sweep,
+				   (unsigned long long)trial, (long long)live->sweep);
+	const size_t room = sizeof cause - (size_t)after, len = strlen(why);
 	const char *tail = why + len;
 	size_t head = len;
 
@@ -46,8 +47,8 @@ static void pause_alike(struct sw_running *live, uint64_t trial, const char *why
 		while (goes_on(*tail))
 			tail++;
 	}
-	(void)snprintf(cause + n, sizeof cause - (size_t)n, "%.*s%s%s%s", (int)head, why,
-		       head < len ? "..." : "", tail, hint);
+	(void)snprintf(cause, sizeof cause, "%.*s%s%s%s", (int)head, why, head < len ? "..." : "",
+		       tail, hint);
 	sw_driver_end(live, SW_EVENT_PAUSE, cause);
 }
 

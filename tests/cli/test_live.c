@@ -147,7 +147,7 @@ TEST(live_table_has_no_more_line_when_all_fit)
 /* A failure and a silent trial have their cause in 80 columns, and the sweep's its own line. */
 TEST(live_table_says_what_is_wrong)
 {
-	const char *why = "5 trials FAILED alike: exit:1: ModuleNotFoundError: No module named 'x'";
+	const char *why = "exit:1: ModuleNotFoundError: No module named 'x' (5 trials FAILED)";
 	struct sw_canvas c;
 	struct sw_view v;
 	char text[512];
