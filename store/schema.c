@@ -5,7 +5,8 @@
 
 extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
 	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[], sw_schema_8_sql[],
-	sw_schema_9_sql[], sw_schema_10_sql[], sw_schema_11_sql[]; /* schema.sql etc., compiled in */
+	sw_schema_9_sql[], sw_schema_10_sql[],
+	sw_schema_11_sql[]; /* schema.sql etc., compiled in */
 
 static const char *const own_steps[] = {
 	sw_schema_sql,    /* 0 to 1: an empty file */

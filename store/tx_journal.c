@@ -1,4 +1,5 @@
-/* store/tx_journal.c — entries of a journal. There is one writer, so a number is never given twice. */
+/* store/tx_journal.c — entries of a journal. There is one writer, so no number is
+ * given twice. */
 #include "store/internal.h"
 
 const struct sw_op_def sw_op_journal = {

@@ -1,5 +1,5 @@
-/* daemon/api/handlers_journal.c — journal.append and journal.read: logs that programs keep here. What an entry says
- * is theirs. */
+/* daemon/api/handlers_journal.c — journal.append and journal.read: logs that programs keep here.
+ * What an entry says is theirs. */
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
 #include "daemon/daemon.h"
