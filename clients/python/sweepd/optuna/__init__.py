@@ -46,7 +46,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: Any) -> types.ModuleType:
         rest = spec.name[len(__name__) + 1:]
-        module = importlib.import_module(f"{_base.__name__}.{rest}")
+        try:
+            module = importlib.import_module(f"{_base.__name__}.{rest}")
+        except ModuleNotFoundError as error:
+            if _base.__name__ == "optuna":
+                raise
+            raise ImportError(f"optuna.{rest} needs Optuna itself, which is not installed: pip install optuna") from error
         if rest != "study" or _base.__name__ != "optuna":
             spec.loader_state = module.__spec__
             return module

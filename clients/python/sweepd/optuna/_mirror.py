@@ -54,11 +54,11 @@ def close(study: Any) -> None:
 class Ended:
     """A trial with the state and the values that it ends with."""
 
-    def __init__(self, trial: Any, state: str = "", values: Any = None, infeasible: str = "") -> None:
+    def __init__(self, trial: Any, state: str = "", values: Any = None, why: str = "") -> None:
         self.number, self.params, self.distributions = trial.number, trial.params, trial.distributions
         self.state, self.values = state or trial.state.name, values if state else trial.values
         self.reports = sorted(trial.intermediate_values.items())
-        self.infeasible = infeasible
+        self.why = why  # it failed; of one that did not, why it is infeasible
 
     @property
     def teaches(self) -> bool:
@@ -193,6 +193,8 @@ class Mirror:
             if self.sweep is None:
                 return False
             handle = self._enqueue(Ended(trial))
+            if handle is None:
+                return False
         except (SweepdError, KeyError, ValueError) as error:
             self._refuse(error)
             return False
@@ -207,7 +209,7 @@ class Mirror:
             self.refresh(study)
             if not trial.teaches:
                 if handle is not None:
-                    handle.failed("the objective failed")
+                    handle.failed(trial.why or "the objective failed")
                 return
             given = {name for name in self.space if handle is not None and self.names.get(name) in handle.params}
             other = handle is not None and any(trial.params.get(name, value) != value
@@ -271,8 +273,8 @@ class Mirror:
     def _tell(self, handle: Handle, trial: Ended) -> None:
         if len(self.metrics) == 1:
             self._send(handle, trial.reports)
-        if trial.infeasible:
-            handle.failed(trial.infeasible, "INFEASIBLE")
+        if trial.why:
+            handle.failed(trial.why, "INFEASIBLE")
         elif trial.state == "PRUNED":
             handle.failed("pruned by the objective", "PRUNED")
         else:
@@ -286,7 +288,12 @@ class Mirror:
             return self.spare.pop(0)
         pause = 0.002
         while True:
-            answer = client().call("trial.ask", sweep=self.sweep, params=given or None)
+            try:
+                answer = client().call("trial.ask", sweep=self.sweep, params=given or None)
+            except SweepdError as error:
+                if error.code != CONFLICT:
+                    raise
+                answer = {"trials": [], "reason": "done"}
             handles = [Handle(client(), int(self.sweep or 0), handed) for handed in answer["trials"]]
             if handles:
                 self.spare += handles[:-1]
@@ -303,12 +310,9 @@ class Mirror:
             time.sleep(pause * random.uniform(0.5, 1))
             pause = min(0.2, pause * 1.5)
 
-    def _enqueue(self, trial: Ended) -> Handle:
-        handle = self._hand({self.names[name]: _wire.to_wire(self.space[name], value)
-                             for name, value in trial.params.items()} or {self.names[""]: 0})
-        if handle is None:
-            raise SweepdError(f"sweep {self.sweep} was cancelled")
-        return handle
+    def _enqueue(self, trial: Ended) -> Optional[Handle]:
+        return self._hand({self.names[name]: _wire.to_wire(self.space[name], value)
+                           for name, value in trial.params.items()} or {self.names[""]: 0})
 
     def _replay(self, trial: Ended) -> None:
         """Tells the sweep a trial that has ended."""
@@ -317,7 +321,8 @@ class Mirror:
         except (SweepdError, KeyError, ValueError) as error:
             self._refuse(error)  # outside of what the sweep can have: the study alone knows it
             return
-        self._tell(handle, trial)
+        if handle is not None:
+            self._tell(handle, trial)
 
     @staticmethod
     def _union(trials: List[Any], names: Any = None) -> Dict[str, Any]:

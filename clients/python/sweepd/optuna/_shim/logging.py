@@ -2,25 +2,14 @@
 from __future__ import annotations
 
 import logging as _logging
-import sys
 
-CRITICAL, FATAL, ERROR, WARNING, WARN, INFO, DEBUG = (_logging.CRITICAL, _logging.FATAL, _logging.ERROR,
-                                                      _logging.WARNING, _logging.WARNING, _logging.INFO, _logging.DEBUG)
+CRITICAL, ERROR, WARNING, INFO, DEBUG = (_logging.CRITICAL, _logging.ERROR, _logging.WARNING, _logging.INFO,
+                                         _logging.DEBUG)
 _root = _logging.getLogger("sweepd.optuna")
-
-
-class _Stderr(_logging.StreamHandler):  # type: ignore[type-arg]
-    """The stderr of now, not that of the import."""
-
-    def emit(self, record: _logging.LogRecord) -> None:
-        self.stream = sys.stderr
-        super().emit(record)
-
-
-_handler = _Stderr()
+_handler = _logging.StreamHandler()
 _handler.setFormatter(_logging.Formatter("[%(levelname).1s %(asctime)s] %(message)s"))
 _root.addHandler(_handler)
-_root.setLevel(_logging.INFO)
+_root.setLevel(INFO)
 _root.propagate = False
 
 
@@ -37,23 +26,3 @@ def get_verbosity() -> int:
 def set_verbosity(verbosity: int) -> None:
     """Says nothing below this level."""
     _root.setLevel(verbosity)
-
-
-def disable_default_handler() -> None:
-    """Says nothing on stderr."""
-    _root.removeHandler(_handler)
-
-
-def enable_default_handler() -> None:
-    """Speaks on stderr again."""
-    _root.addHandler(_handler)
-
-
-def enable_propagation() -> None:
-    """Hands everything to the root logger, too."""
-    _root.propagate = True
-
-
-def disable_propagation() -> None:
-    """Hands nothing to the root logger."""
-    _root.propagate = False

@@ -1,25 +1,21 @@
-"""Studies."""
+"""Studies of this process. Its sweep is in the daemon, and stays there."""
 from __future__ import annotations
 
 import datetime
 import enum
-import os
-import threading
+import math
+import random
 import time
 import uuid
-import warnings
 from typing import Any, Callable, Container, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
-from ._link import Exhausted, Link
-from ._stored import load
-from .exceptions import DuplicatedStudyError, TrialPruned
+from .. import _mirror
+from .exceptions import TrialPruned
 from .logging import get_logger
 from .pruners import BasePruner, MedianPruner
 from .samplers import BaseSampler, TPESampler
-from .trial import FrozenTrial, Trial, TrialState, checked
+from .trial import FrozenTrial, Trial, TrialState
 
-Objective = Callable[[Trial], Any]
-Callback = Callable[["Study", FrozenTrial], None]
 _log = get_logger()
 
 
@@ -31,320 +27,159 @@ class StudyDirection(enum.IntEnum):
     MAXIMIZE = 2
 
 
-class MaxTrialsCallback:
-    """A callback that stops a study once so many trials are in one of these states."""
-
-    def __init__(self, n_trials: int, states: Optional[Container[TrialState]] = (TrialState.COMPLETE,)) -> None:
-        self._n, self._states = n_trials, states
-
-    def __call__(self, study: "Study", trial: FrozenTrial) -> None:
-        if sum(self._states is None or each.state in self._states for each in study.trials) >= self._n:
-            study.stop()
-
-
 class Study:
-    """Made by create_study(). The trials are this process's; the sweep that suggests and prunes is the daemon's."""
+    """Made by create_study()."""
 
-    def __init__(self, study_name: str, directions: Sequence[StudyDirection], sampler: BaseSampler,
-                 pruner: BasePruner) -> None:
-        self.study_name = study_name
-        self.directions: List[StudyDirection] = list(directions)
-        self.sampler, self.pruner = sampler, pruner
+    def __init__(self, study_name: str, directions: List[StudyDirection], sampler: BaseSampler, pruner: BasePruner) -> None:
+        self.study_name, self.directions, self.sampler, self.pruner = study_name, directions, sampler, pruner
         self.user_attrs: Dict[str, Any] = {}
-        self._trials: List[FrozenTrial] = []
-        self._queue: List[Tuple[Dict[str, Any], Dict[str, Any]]] = []
-        self._asked: Dict[int, Trial] = {}
-        self._stop = threading.Event()
-        self._lock = threading.RLock()
-        self._link = Link(self, study_name, sampler, pruner)
+        self.trials: List[FrozenTrial] = []
+        self._queue: List[Dict[str, Any]] = []
+        self._running: Dict[int, Trial] = {}
+        self._stop = False
+        self._rng = random.Random(sampler.seed)
+        self._storage, self._study_id = self, 0  # as _mirror knows a study
 
-    # What there is
+    def _mirror(self) -> _mirror.Mirror:
+        return _mirror.mirror_of(self, {"method": self.sampler.method,
+                                        **({} if self.sampler.seed is None else {"seed": self.sampler.seed})})
 
     @property
     def sweep(self) -> Optional[int]:
-        """The number of the study's sweep, for `sweep watch`; None before its first trial."""
-        return self._link.sweep
+        """The number of the study's sweep, for `sweep watch`; None before its first trial has ended."""
+        return self._mirror().sweep if self.trials else None
 
     @property
     def direction(self) -> StudyDirection:
         """The direction of a study of one objective."""
-        self._single("direction", "directions")
         return self.directions[0]
-
-    @property
-    def trials(self) -> List[FrozenTrial]:
-        """All trials, by number."""
-        return self.get_trials()
 
     def get_trials(self, deepcopy: bool = True, states: Optional[Container[TrialState]] = None) -> List[FrozenTrial]:
         """The trials in these states."""
         del deepcopy
-        with self._lock:
-            return [trial for trial in self._trials if states is None or trial.state in states]
+        return [trial for trial in self.trials if states is None or trial.state in states]
 
     @property
     def best_trials(self) -> List[FrozenTrial]:
         """The trials that no other beats."""
-        done = self.get_trials(states=(TrialState.COMPLETE,))
-        return [trial for trial in done if not any(self._beats(other, trial) for other in done)]
+        costs = [([value if goal == StudyDirection.MINIMIZE else -value
+                   for value, goal in zip(trial.values or (), self.directions)], trial)
+                 for trial in self.get_trials(states=(TrialState.COMPLETE,))]
+        return [trial for mine, trial in costs if not any(
+            its != mine and all(x <= y for x, y in zip(its, mine)) for its, _ in costs)]
 
     @property
     def best_trial(self) -> FrozenTrial:
         """The completed trial with the best value."""
-        self._single("best_trial", "best_trials")
-        done = self.get_trials(states=(TrialState.COMPLETE,))
-        if not done:
+        if len(self.directions) > 1:
+            raise RuntimeError("best_trial is for one objective: see best_trials")
+        if not self.best_trials:
             raise ValueError("no trial is completed yet")
-        return min(done, key=lambda trial: self._costs(trial)[0])
+        return self.best_trials[0]
 
     best_params = property(lambda self: self.best_trial.params, doc="The parameters of the best trial.")
     best_value = property(lambda self: self.best_trial.value, doc="The value of the best trial.")
 
-    def _single(self, name: str, instead: str) -> None:
-        if len(self.directions) > 1:
-            raise RuntimeError(f"{name} is for one objective: this study has {len(self.directions)}, see {instead}")
-
-    def _costs(self, trial: FrozenTrial) -> List[float]:
-        return [-value if direction == StudyDirection.MAXIMIZE else value
-                for value, direction in zip(trial.values or (), self.directions)]
-
-    def _beats(self, a: FrozenTrial, b: FrozenTrial) -> bool:
-        mine, its = self._costs(a), self._costs(b)
-        return mine != its and all(x <= y for x, y in zip(mine, its))
-
-    def trials_dataframe(self, **settings: Any) -> Any:
+    def trials_dataframe(self) -> Any:
         """The trials as a pandas.DataFrame."""
-        if settings:
-            raise NotImplementedError(f"trials_dataframe({', '.join(settings)}) is not carried over: choose the columns "
-                                      "of the frame")
         import pandas  # type: ignore
-        several = len(self.directions) > 1
         return pandas.DataFrame([{
-            "number": trial.number,
-            **({f"values_{i}": value for i, value in enumerate(trial.values or ())} if several else {"value": trial.value}),
-            "datetime_start": trial.datetime_start, "datetime_complete": trial.datetime_complete,
+            "number": trial.number, **({"value": trial.value} if len(self.directions) == 1 else
+                                       {f"values_{i}": value for i, value in enumerate(trial.values or ())}),
             "duration": trial.duration, **{f"params_{name}": value for name, value in trial.params.items()},
             **{f"user_attrs_{name}": value for name, value in trial.user_attrs.items()}, "state": trial.state.name,
         } for trial in self.trials])
-
-    # What is to come
 
     def set_user_attr(self, key: str, value: Any) -> None:
         """Keeps a value with the study, in this process."""
         self.user_attrs[key] = value
 
-    def enqueue_trial(self, params: Dict[str, Any], user_attrs: Optional[Dict[str, Any]] = None,
-                      skip_if_exists: bool = False) -> None:
+    def enqueue_trial(self, params: Dict[str, Any]) -> None:
         """Parameters to try next; those that are missing are suggested."""
-        with self._lock:
-            known = [trial.params for trial in self._trials] + [each for each, _ in self._queue]
-            if not (skip_if_exists and dict(params) in known):
-                self._queue.append((dict(params), dict(user_attrs or {})))
+        self._queue.append(dict(params))
 
     def add_trial(self, trial: FrozenTrial) -> None:
         """Adds one that create_trial() made. The sampler learns from it if it is COMPLETE or PRUNED."""
-        if trial.state == TrialState.WAITING:
-            self.enqueue_trial(trial.params, trial.user_attrs)
-            return
         if trial.values is not None and len(trial.values) != len(self.directions):
             raise ValueError(f"the trial has {len(trial.values)} values, and the study {len(self.directions)} objectives")
-        with self._lock:
-            copy = FrozenTrial(len(self._trials), trial.state, dict(trial.params), dict(trial.distributions), trial.values,
-                               dict(trial.intermediate_values), dict(trial.user_attrs))
-            copy.datetime_start, copy.datetime_complete = trial.datetime_start, trial.datetime_complete
-            self._trials.append(copy)
-        if self._link.sweep is not None:
-            self._link.learn(copy, None)
-
-    def add_trials(self, trials: Iterable[FrozenTrial]) -> None:
-        """Adds several."""
-        for trial in trials:
-            self.add_trial(trial)
+        trial.number = len(self.trials)
+        self.trials.append(trial)
+        if self.sweep is not None:
+            self._mirror().end(self, _mirror.Ended(trial))
 
     def stop(self) -> None:
-        """Makes optimize() return once the trials that run have ended."""
-        self._stop.set()
-
-    # Trials
+        """Makes optimize() return once the trial that runs has ended."""
+        self._stop = True
 
     def ask(self, fixed_distributions: Optional[Mapping[str, Any]] = None) -> Trial:
         """A trial for tell()."""
-        with self._lock:
-            fixed, attrs = self._queue.pop(0) if self._queue else ({}, {})
-        handle = self._link.ask(fixed)
-        with self._lock:
-            frozen = FrozenTrial(len(self._trials), TrialState.RUNNING, user_attrs=attrs)
-            self._trials.append(frozen)
-            trial = Trial(self, frozen, fixed, handle)
-            self._asked[frozen.number] = trial
+        frozen = FrozenTrial(len(self.trials))
+        self.trials.append(frozen)
+        trial = self._running[frozen.number] = Trial(self, frozen, self._queue.pop(0) if self._queue else {})
         for name, distribution in (fixed_distributions or {}).items():
             trial._suggest(name, distribution)
         return trial
 
     def tell(self, trial: Union[Trial, int], values: Any = None, state: Optional[TrialState] = None,
-             skip_if_finished: bool = False) -> FrozenTrial:
-        """Ends a trial of ask()."""
+             why: str = "") -> FrozenTrial:
+        """Ends a trial of ask(). What is no number, or not as many as there are objectives, is a FAIL."""
         number = trial if isinstance(trial, int) else trial.number
-        if number not in self._asked:
-            if skip_if_finished and 0 <= number < len(self._trials):
-                return self._trials[number]
+        if number not in self._running:
             raise ValueError(f"trial {number} does not run")
-        if state in (TrialState.PRUNED, TrialState.FAIL):
-            return self._end(self._asked[number], state, None, "told so" if state == TrialState.FAIL else None)
-        result = checked(values, len(self.directions))
-        if isinstance(result, str):
-            if state is not None:
-                raise ValueError(result)
-            return self._end(self._asked[number], TrialState.FAIL, None, result)
-        return self._end(self._asked[number], TrialState.COMPLETE, result, None)
-
-    def _end(self, trial: Trial, state: TrialState, values: Optional[List[float]], cause: Optional[str]) -> FrozenTrial:
-        frozen = trial._frozen
-        if state == TrialState.PRUNED and frozen.intermediate_values and len(self.directions) == 1:
-            last = frozen.intermediate_values[max(frozen.intermediate_values)]
-            values = [last] if last == last else None
-        with self._lock:
-            self._asked.pop(frozen.number)
-            frozen.values, frozen.datetime_complete = values, datetime.datetime.now()
-        if state == TrialState.PRUNED or trial._handle is None and state == TrialState.COMPLETE:
-            trial._send()
-        frozen.state = state
-        if trial._handle is not None:
-            self._link.tell(trial._handle, frozen, cause)
-        if not trial._alone:
-            self._link.learn(frozen, trial._handle)
+        frozen = self._running.pop(number)._frozen
+        result = list(values) if isinstance(values, (list, tuple)) else [values]
+        try:
+            result = [float(value) for value in result]
+        except (TypeError, ValueError):
+            result = []
+        if state == TrialState.PRUNED:
+            result = [value for step, value in frozen.intermediate_values.items() if step == frozen.last_step]
+        elif state is None:
+            fits = len(result) == len(self.directions) and not any(map(math.isnan, result))
+            state = TrialState.COMPLETE if fits else TrialState.FAIL
+        frozen.values = result if state in (TrialState.COMPLETE, TrialState.PRUNED) and result else None
+        self._mirror().end(self, _mirror.Ended(frozen, state.name, frozen.values, why))
+        frozen.state, frozen.datetime_complete = state, datetime.datetime.now()
         return frozen
 
-    def optimize(self, func: Objective, n_trials: Optional[int] = None, timeout: Optional[float] = None,
-                 n_jobs: int = 1, catch: Union[Type[Exception], Iterable[Type[Exception]]] = (),
-                 callbacks: Optional[Iterable[Callback]] = None, gc_after_trial: bool = False,
-                 show_progress_bar: bool = False) -> None:
-        """Runs the objective n_trials times, or until the timeout (seconds), stop() or Ctrl-C; in n_jobs threads.
+    def optimize(self, func: Callable[[Trial], Any], n_trials: Optional[int] = None, timeout: Optional[float] = None,
+                 n_jobs: int = 1, catch: Union[Type[Exception], Tuple[Type[Exception], ...]] = (),
+                 callbacks: Iterable[Callable[["Study", FrozenTrial], None]] = ()) -> None:
+        """Runs the objective n_trials times, or until the timeout (seconds), stop() or Ctrl-C, one at a time.
 
         An exception ends the trial as FAIL; one that `catch` does not name ends the call, too.
         """
-        del gc_after_trial, show_progress_bar
-        run = _Run(self, func, n_trials, timeout, (catch,) if isinstance(catch, type) else tuple(catch),
-                   list(callbacks or ()))
-        self._stop.clear()
-        self._link.want = None if n_trials is None else len(self._trials) + n_trials
+        if n_jobs != 1:
+            _log.warning("n_jobs needs Optuna (pip install optuna): one trial runs at a time")
+        self._stop, began, left = False, time.monotonic(), math.inf if n_trials is None else n_trials
         try:
-            run.threads(len(os.sched_getaffinity(0)) if n_jobs == -1 else n_jobs)
+            while left > 0 and not self._stop and (timeout is None or time.monotonic() - began < timeout):
+                left -= 1
+                self._one(func, catch, callbacks)
         finally:
-            self._link.want = None
-            self._link.close()
+            _mirror.close(self)
 
-    def __repr__(self) -> str:
-        return f"Study({self.study_name!r}, {len(self._trials)} trials)"
-
-
-class _Run:
-    """One call of optimize()."""
-
-    def __init__(self, study: Study, func: Objective, n: Optional[int], timeout: Optional[float],
-                 catch: Tuple[Type[Exception], ...], callbacks: List[Callback]) -> None:
-        self.study, self.func, self.left, self.catch, self.callbacks = study, func, n, catch, callbacks
-        self.until = None if timeout is None else time.monotonic() + timeout
-        self.error: Optional[BaseException] = None
-
-    def threads(self, n: int) -> None:
-        """Runs the trials in n threads, of which this is one; raises what one of them raised."""
-        others = [threading.Thread(target=self.work) for _ in range(n - 1)]
-        for thread in others:
-            thread.start()
-        self.work()
-        for thread in others:
-            thread.join()
-        if self.error is not None:
-            raise self.error
-
-    def work(self) -> None:
+    def _one(self, func: Any, catch: Any, callbacks: Any) -> None:
+        trial = self.ask()
         try:
-            while self.more():
-                self.one(self.study.ask())
-        except Exhausted:
-            self.study.stop()
-        except BaseException as error:
-            self.error = self.error or error
-            self.study.stop()
-
-    def more(self) -> bool:
-        if self.study._stop.is_set() or self.until is not None and time.monotonic() >= self.until:
-            return False
-        with self.study._lock:
-            if self.left is not None:
-                self.left -= 1
-            return self.left is None or self.left >= 0
-
-    def one(self, trial: Trial) -> None:
-        study = self.study
-        try:
-            result = checked(self.func(trial), len(study.directions))
+            frozen = self.tell(trial, func(trial))
         except TrialPruned:
-            frozen = study._end(trial, TrialState.PRUNED, None, None)
-            _log.info("Trial %d pruned. %s", frozen.number, frozen.params)
+            frozen = self.tell(trial, state=TrialState.PRUNED)
         except BaseException as error:
-            frozen = study._end(trial, TrialState.FAIL, None, f"{type(error).__name__}: {error}")
-            if not isinstance(error, self.catch):
+            frozen = self.tell(trial, state=TrialState.FAIL, why=f"{type(error).__name__}: {error}")
+            if not isinstance(error, catch):
                 raise
-            _log.warning("Trial %d failed: %s: %s", frozen.number, type(error).__name__, error)
-        else:
-            if isinstance(result, str):
-                frozen = study._end(trial, TrialState.FAIL, None, result)
-                _log.warning("Trial %d failed: %s", frozen.number, result)
-            else:
-                frozen = study._end(trial, TrialState.COMPLETE, result, None)
-                self.say(frozen)
-        for callback in self.callbacks:
-            callback(study, frozen)
-
-    def say(self, trial: FrozenTrial) -> None:
-        if len(self.study.directions) > 1:
-            _log.info("Trial %d: %s with %s", trial.number, trial.values, trial.params)
-            return
-        best = self.study.best_trial
-        _log.info("Trial %d: %s with %s. Best: %s, trial %d", trial.number, trial.value, trial.params, best.value,
-                  best.number)
-
-
-def _direction(word: Any) -> StudyDirection:
-    if isinstance(word, StudyDirection):
-        return word
-    if word not in ("minimize", "maximize"):
-        raise ValueError(f'a direction is "minimize" or "maximize", not {word!r}')
-    return StudyDirection[word.upper()]
+        _log.info("Trial %d: %s %s with %s", frozen.number, frozen.state.name, frozen.values, frozen.params)
+        for callback in callbacks or ():
+            callback(self, frozen)
 
 
 def create_study(*, storage: Any = None, sampler: Optional[BaseSampler] = None, pruner: Optional[BasePruner] = None,
                  study_name: Optional[str] = None, direction: Any = None, load_if_exists: bool = False,
                  directions: Optional[Sequence[Any]] = None) -> Study:
-    """A study. Its sweep has its name; the daemon keeps it, so `storage` is not used.
-
-    With load_if_exists the newest study of this name goes on, in its sweep.
-    """
-    if direction is not None and directions is not None:
-        raise ValueError("give direction or directions, not both")
-    goals = [_direction(word) for word in (directions or [direction or "minimize"])]
-    if storage is not None:
-        warnings.warn("storage is not used: the daemon keeps every study by its study_name", stacklevel=2)
-    name = study_name or f"no-name-{uuid.uuid4()}"
-    study = Study(name, goals, sampler or TPESampler(), pruner or MedianPruner())
-    if study_name is not None and (load_if_exists or storage is not None):
-        found = load(study)
-        if found and not load_if_exists:
-            raise DuplicatedStudyError(f"there is a study {name!r}, sweep {study.sweep}: load_if_exists=True goes on with "
-                                       "it")
-    _log.info("Study %s", f"{name} goes on in sweep {study.sweep}" if study.sweep else name)
-    return study
-
-
-def load_study(*, study_name: Optional[str] = None, storage: Any = None, sampler: Optional[BaseSampler] = None,
-               pruner: Optional[BasePruner] = None) -> Study:
-    """The newest study of this name, with its trials."""
-    del storage
-    if study_name is None:
-        raise NotImplementedError("load_study needs study_name: the daemon has studies by their name")
-    study = Study(study_name, [StudyDirection.MINIMIZE], sampler or TPESampler(), pruner or MedianPruner())
-    if not load(study):
-        raise KeyError(f"there is no study {study_name!r}")
-    return study
+    """A study of this process, whose sweep has its name."""
+    if storage is not None or load_if_exists:
+        raise NotImplementedError("studies that outlive their process need Optuna: pip install optuna")
+    goals = [goal if isinstance(goal, StudyDirection) else StudyDirection[goal.upper()]
+             for goal in directions or [direction or "minimize"]]
+    return Study(study_name or f"no-name-{uuid.uuid4()}", goals, sampler or TPESampler(), pruner or MedianPruner())
