@@ -142,7 +142,7 @@ class Mirror:
             return
         for trial in study.get_trials(deepcopy=False):
             if trial.number not in self.told and trial.number not in self.running and Ended(trial).teaches and \
-                    self._take(study, trial.number):
+                    self.space.keys() >= trial.params.keys() and self._take(study, trial.number):
                 self._replay(Ended(trial))
         self.behind = bool(self.seen - set(self.told))
 

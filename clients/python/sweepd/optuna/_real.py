@@ -93,7 +93,14 @@ class Pruner(optuna.pruners.BasePruner):
 # The storage
 
 def _pack(value: Any) -> Any:
-    """What JSON cannot say. An object that cannot be pickled, or is large, is itself in this process alone."""
+    """A value in JSON, where that has no such thing too. An object that cannot be pickled, or is large, is itself in
+    this process alone, and a text in others."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if type(value) is list:
+        return [_pack(each) for each in value]
+    if type(value) is dict and all(isinstance(key, str) for key in value):
+        return {key: _pack(each) for key, each in value.items()}
     try:
         data = pickle.dumps(value)
         if len(data) <= MOST_PICKLED:
@@ -115,11 +122,7 @@ def _unpack(value: Dict[str, Any]) -> Any:
 
 
 def _to_json(distribution: BaseDistribution) -> str:
-    if not isinstance(distribution, CategoricalDistribution):
-        return optuna.distributions.distribution_to_json(distribution)
-    choices = [choice if choice is None or isinstance(choice, (bool, int, float, str)) else _pack(choice)
-               for choice in distribution.choices]
-    return json.dumps({"name": "CategoricalDistribution", "attributes": {"choices": choices}})
+    return json.dumps({"name": type(distribution).__name__, "attributes": _pack(distribution._asdict())})
 
 
 def _from_json(text: str) -> BaseDistribution:
@@ -152,7 +155,7 @@ class Backend(BaseJournalBackend):
         return [json.loads(text, object_hook=_unpack) for text in self._journal.read(log_number_from)]
 
     def append_logs(self, logs: List[Dict[str, Any]]) -> None:
-        self._journal.append([json.dumps(log, default=_pack) for log in logs])
+        self._journal.append([json.dumps(_pack(log)) for log in logs])
 
 
 class Storage(JournalStorage):
