@@ -155,7 +155,7 @@ def test_study_of_trials_that_fail(user):
     assert len(study.trials) == 7 and user.sweep(study.sweep)["state"] == "COMPLETED"
 
 
-def test_study_takes_enqueued_and_added_trials(user):
+def test_study_takes_enqueued_trials(user):
     def objective(trial):
         trial.set_user_attr("seen", True)
         return trial.suggest_float("x", 0, 1) + trial.suggest_int("n", 0, 3)
@@ -165,14 +165,9 @@ def test_study_takes_enqueued_and_added_trials(user):
     study.optimize(objective, n_trials=3)
     study.enqueue_trial({"x": 0.5})
     study.enqueue_trial({"x": 7.0})
-    study.add_trial(optuna.create_trial(
-        params={"x": 0.0, "n": 0}, value=0.0,
-        distributions={"x": optuna.distributions.FloatDistribution(0, 1),
-                       "n": optuna.distributions.IntDistribution(0, 3)}))
     study.optimize(objective, n_trials=3)
     assert study.trials[0].params == {"x": 0.25, "n": 2} and study.trials[0].user_attrs == {"seen": True}
-    assert study.trials[4].params["x"] == 0.5 and study.trials[5].params["x"] == 7.0
-    assert study.best_value == 0.0 == user.best(study.sweep)["value"]
+    assert study.trials[3].params["x"] == 0.5 and study.trials[4].params["x"] == 7.0
     assert not [row for row in user.trials(study.sweep) if row["params"]["x"] > 1]
 
 

@@ -6,10 +6,10 @@ from typing import Any
 from . import distributions, exceptions, logging, pruners, samplers, study, trial
 from .exceptions import TrialPruned
 from .study import Study, create_study
-from .trial import Trial, create_trial
+from .trial import Trial
 
-__all__ = ["Study", "Trial", "TrialPruned", "create_study", "create_trial", "distributions", "exceptions", "logging",
-           "pruners", "samplers", "study", "trial"]
+__all__ = ["Study", "Trial", "TrialPruned", "create_study", "distributions", "exceptions", "logging", "pruners",
+           "samplers", "study", "trial"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,39 +14,32 @@ class BaseDistribution:
     def __eq__(self, other: Any) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
 
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
-
-class _Number(BaseDistribution):
-    def __init__(self, low: Any, high: Any, log: bool = False, step: Any = None) -> None:
-        if low > high or log and low <= 0 or step is not None and step <= 0 or log and step not in (None, 1):
-            raise ValueError(f"low={low}, high={high}, log={log}, step={step}: low must not be above high, and above 0 with "
-                             "log=True, which does not go with a step; a step must be above 0")
-        if step is not None:
-            high = low + math.floor((high - low) / step + 1e-9) * step
-        self.low, self.high, self.log, self.step = low, high, log, step
-
     def single(self) -> bool:
         """Is there only one value?"""
-        return bool(self.low == self.high)
+        return len(self.choices) == 1 if _wire.is_category(self) else self.low == self.high  # type: ignore[attr-defined]
 
 
-class FloatDistribution(_Number):
+class FloatDistribution(BaseDistribution):
     """A real from low to high; with step a multiple of it from low on."""
 
     def __init__(self, low: float, high: float, log: bool = False, step: Optional[float] = None) -> None:
-        super().__init__(float(low), float(high), log, step)
+        if low > high or log and low <= 0 or step is not None and step <= 0 or log and step not in (None, 1):
+            raise ValueError(f"low={low}, high={high}, log={log}, step={step}: low must not be above high, and above 0 with "
+                             "log=True, which does not go with a step; a step must be above 0")
+        kind = int if _wire.is_int(self) else float
+        self.low, self.high, self.log, self.step = kind(low), kind(high), log, step
+        if step is not None:
+            self.high = self.low + math.floor((high - low) / step + 1e-9) * step
 
 
-class IntDistribution(_Number):
+class IntDistribution(FloatDistribution):
     """An integer from low to high, both included; with step a multiple of it from low on."""
 
     def __init__(self, low: int, high: int, log: bool = False, step: int = 1) -> None:
-        super().__init__(int(low), int(high), log, step)
+        super().__init__(low, high, log, step)
 
 
 class CategoricalDistribution(BaseDistribution):
@@ -56,10 +49,6 @@ class CategoricalDistribution(BaseDistribution):
         self.choices = tuple(choices)
         if not self.choices:
             raise ValueError("choices must not be empty")
-
-    def single(self) -> bool:
-        """Is there only one value?"""
-        return len(self.choices) == 1
 
 
 def draw(distribution: Any, rng: random.Random) -> Any:

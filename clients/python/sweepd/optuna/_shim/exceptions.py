@@ -1,9 +1,5 @@
-"""The exceptions that scripts catch or raise."""
+"""The exception that scripts raise."""
 
 
-class OptunaError(Exception):
-    """The base of the others."""
-
-
-class TrialPruned(OptunaError):
+class TrialPruned(Exception):
     """Raise it in an objective to end the trial as PRUNED."""

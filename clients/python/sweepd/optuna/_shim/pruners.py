@@ -1,20 +1,20 @@
-"""The pruners: each stands for an `early_terminate` of a sweep (docs/spec.md).
-
-`shift` is what a sweep adds to a study's steps, which count from 0; a sweep's count from 1.
-"""
+"""The pruners: each stands for an `early_terminate` of a sweep (docs/spec.md)."""
 from __future__ import annotations
 
 import math
 from typing import Any, Dict, Optional, Union
 
-FAR = 10 ** 9  # a sweep's last step: a study does not know how long its trials are
-
 
 class BasePruner:
-    """The base of the others."""
+    """The base of the others. `shift` is what a sweep adds to a study's steps, which count from 0."""
 
     shift = 1
     early_terminate: Optional[Dict[str, Any]] = None
+
+    def _set(self, kind: str, n_warmup_steps: int = 0, **settings: Any) -> None:
+        warmup = {"n_warmup_steps": n_warmup_steps + 1} if n_warmup_steps else {}
+        self.early_terminate = {"type": kind, **warmup,
+                                **{name: value for name, value in settings.items() if value is not None}}
 
 
 class NopPruner(BasePruner):
@@ -24,22 +24,15 @@ class NopPruner(BasePruner):
 class MedianPruner(BasePruner):
     """Prunes a trial below the median of what the completed ones had at this step."""
 
-    def __init__(self, n_startup_trials: int = 5, n_warmup_steps: int = 0, interval_steps: int = 1, *,
-                 n_min_trials: int = 1) -> None:
-        self.early_terminate = {"type": "median", "n_startup_trials": n_startup_trials, "n_min_trials": n_min_trials,
-                                "n_warmup_steps": n_warmup_steps and n_warmup_steps + 1, "interval_steps": interval_steps}
+    def __init__(self, n_startup_trials: int = 5, n_warmup_steps: int = 0, interval_steps: int = 1) -> None:
+        self._set("median", n_warmup_steps, n_startup_trials=n_startup_trials, interval_steps=interval_steps)
 
 
 class ThresholdPruner(BasePruner):
     """Prunes a trial outside fixed bounds."""
 
-    def __init__(self, lower: Optional[float] = None, upper: Optional[float] = None, n_warmup_steps: int = 0,
-                 interval_steps: int = 1) -> None:
-        bounds = {name: value for name, value in (("lower", lower), ("upper", upper)) if value is not None}
-        if not bounds:
-            raise TypeError("ThresholdPruner needs lower, upper or both")
-        self.early_terminate = {"type": "threshold", "n_warmup_steps": n_warmup_steps and n_warmup_steps + 1,
-                                "interval_steps": interval_steps, **bounds}
+    def __init__(self, lower: Optional[float] = None, upper: Optional[float] = None, n_warmup_steps: int = 0) -> None:
+        self._set("threshold", n_warmup_steps, lower=lower, upper=upper)
 
 
 class SuccessiveHalvingPruner(BasePruner):
@@ -47,17 +40,15 @@ class SuccessiveHalvingPruner(BasePruner):
 
     shift = 0  # rungs are numbers of steps, so step 0 is never judged, there as here
 
-    def __init__(self, min_resource: Union[str, int] = "auto", reduction_factor: int = 4,
-                 min_early_stopping_rate: int = 0) -> None:
-        first = 1 if min_resource == "auto" else int(min_resource)
-        self.early_terminate = {"type": "asha", "grace_period": first * reduction_factor ** min_early_stopping_rate,
-                                "reduction_factor": reduction_factor, "max_t": FAR}
+    def __init__(self, min_resource: Union[str, int] = "auto", reduction_factor: int = 4, *,
+                 brackets: Optional[int] = None) -> None:
+        self._set("asha", grace_period=1 if min_resource == "auto" else int(min_resource), max_t=10 ** 9,
+                  reduction_factor=reduction_factor, brackets=brackets)
 
 
 class HyperbandPruner(SuccessiveHalvingPruner):
     """The same with brackets."""
 
     def __init__(self, min_resource: int = 1, max_resource: int = 100, reduction_factor: int = 3) -> None:
-        super().__init__(min_resource, reduction_factor)
-        assert self.early_terminate is not None
-        self.early_terminate["brackets"] = int(math.log(max_resource / min_resource, reduction_factor) + 1e-9) + 1
+        super().__init__(min_resource, reduction_factor,
+                         brackets=int(math.log(max_resource / min_resource, reduction_factor) + 1e-9) + 1)

@@ -1,6 +1,4 @@
 """The samplers: each stands for a `method` of a sweep (docs/search.md), which has its own settings."""
-from __future__ import annotations
-
 import warnings
 from typing import Any, Optional
 
@@ -12,33 +10,13 @@ class BaseSampler:
     tells = True
 
     def __init__(self, *, seed: Optional[int] = None, **settings: Any) -> None:
-        self.seed = seed
         if not self.method:
             raise NotImplementedError("a sampler of your own needs Optuna: pip install optuna")
+        self.seed = seed
         if settings:
             warnings.warn(f"{type(self).__name__}: {', '.join(sorted(settings))}: without effect, the daemon's method "
                           f"{self.method!r} has its own settings", stacklevel=2)
 
 
-class TPESampler(BaseSampler):
-    """Method "tpe": multivariate, and it knows of trials that still run."""
-
-    method = "tpe"
-
-
-class RandomSampler(BaseSampler):
-    """Method "random"."""
-
-    method = "random"
-
-
-class GPSampler(BaseSampler):
-    """Method "bayes": Gaussian processes."""
-
-    method = "bayes"
-
-
-class QMCSampler(BaseSampler):
-    """Method "sobol"."""
-
-    method = "sobol"
+for _name, _method in (("TPE", "tpe"), ("Random", "random"), ("GP", "bayes"), ("QMC", "sobol")):
+    globals()[_name + "Sampler"] = type(_name + "Sampler", (BaseSampler,), {"method": _method, "__doc__": f"{_method}."})
