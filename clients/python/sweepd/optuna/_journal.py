@@ -1,6 +1,7 @@
 """A log that the daemon keeps, and that all processes of this user share: journal.append and journal.read."""
 from __future__ import annotations
 
+import json
 import os
 import threading
 import uuid
@@ -10,7 +11,7 @@ from .. import _daemon
 from .._client import Client
 from .._errors import SweepdError
 
-MOST_BYTES, MOST_ENTRIES = 900_000, 1000  # of one append: a message has at most a MiB
+MOST_BYTES = 900_000  # of an entry: a message has at most a MiB
 _clients: Dict[Tuple[int, str], Client] = {}
 _lock = threading.Lock()
 
@@ -42,31 +43,21 @@ class Journal:
         self._known = after + len(entries)
         return [entry.partition(" ")[2] for entry in entries]
 
-    def append(self, texts: List[str]) -> None:
-        """Returns once they are stored."""
-        batch: List[str] = []
-        for text in texts:
-            # The mark tells whether an append was stored whose answer was lost with the connection.
-            entry = f"{uuid.uuid4().hex[:16]} {text}"
-            if len(entry) > MOST_BYTES:
-                raise SweepdError(f"{len(text)} bytes for the journal {self.name!r}, at most {MOST_BYTES} go in one entry: "
-                                  "keep large values in a file, and its path in the attribute")
-            if batch and (len(batch) == MOST_ENTRIES or sum(map(len, batch)) + len(entry) > MOST_BYTES):
-                self._store(batch)
-                batch = []
-            batch.append(entry)
-        if batch:
-            self._store(batch)
-
-    def _store(self, batch: List[str]) -> None:
+    def append(self, text: str) -> None:
+        """Returns once it is stored."""
+        # The mark tells whether an append was stored whose answer was lost with the connection.
+        entry = f"{uuid.uuid4().hex[:16]} {text}"
+        if len(json.dumps(entry)) > MOST_BYTES:
+            raise SweepdError(f"{len(text)} bytes for the journal {self.name!r}, at most {MOST_BYTES} go in one entry: "
+                              "keep large values in a file, and its path in the attribute")
         while True:
             try:
-                client().call("journal.append", journal=self.name, entries=batch)
+                client().call("journal.append", journal=self.name, entries=[entry])
                 return
             except SweepdError as error:
                 if error.code != 0:
                     raise
-            if self._has(batch[0]):  # the connection broke before the answer came
+            if self._has(entry):  # the connection broke before the answer came
                 return
 
     def _has(self, entry: str) -> bool:

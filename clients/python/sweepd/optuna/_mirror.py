@@ -52,17 +52,13 @@ def close(study: Any) -> None:
 
 
 class Ended:
-    """A trial with the state and the values that it ends with."""
+    """A trial with the state and the values that it ends with. `why` it failed, or else is infeasible."""
 
     def __init__(self, trial: Any, state: str = "", values: Any = None, why: str = "") -> None:
         self.number, self.params, self.distributions = trial.number, trial.params, trial.distributions
-        self.state, self.values = state or trial.state.name, values if state else trial.values
+        self.state, self.values, self.why = state or trial.state.name, values if state else trial.values, why
         self.reports = sorted(trial.intermediate_values.items())
-        self.why = why  # it failed; of one that did not, why it is infeasible
-
-    @property
-    def teaches(self) -> bool:
-        return self.state in ("COMPLETE", "PRUNED")
+        self.teaches = self.state in ("COMPLETE", "PRUNED")
 
 
 class Mirror:
@@ -90,7 +86,6 @@ class Mirror:
         self.seen: Set[int] = set()  # those that any of the sweeps had
         self.behind = False  # some of these may have to be told
         self.running: Dict[int, Handle] = {}  # by the study's numbers
-        self.spare: List[Handle] = []  # handed out and nobody's yet: lost by another process, or enqueued by a person
         self.stopped: Set[int] = set()
         self.refused = False
 
@@ -117,7 +112,6 @@ class Mirror:
             self.before.add(self.sweep)
         self.generation, self.sweep, self.claim = entry["generation"], entry["sweep"], ("", 0.0)
         self.names, self.behind = entry["names"], True
-        self._drop_spare()
         if entry["by"] != self.me:
             trials = study.get_trials(deepcopy=False)
             self.space = self._union([trials[number] for number in entry["of"]], entry["names"])
@@ -127,7 +121,7 @@ class Mirror:
         self.seen.update(self.told)
 
     def _say(self, study: Any, **entry: Any) -> None:
-        self.journal.append([json.dumps({**entry, "by": self.me})])
+        self.journal.append(json.dumps({**entry, "by": self.me}))
         self.refresh(study)
 
     def _take(self, study: Any, number: int) -> bool:
@@ -164,7 +158,10 @@ class Mirror:
                      if name in self.space and _wire.contains(self.space[name], value)}
             handle = self._hand(given)
             if handle is None:
-                _stop(study)
+                try:
+                    study.stop()
+                except RuntimeError:
+                    pass  # it is not in optimize()
                 return {}
             self.running[number] = handle
             return self._values(handle)
@@ -177,29 +174,24 @@ class Mirror:
         """Reports what is new of a running trial. Is it to end?"""
         with self.lock:
             self.settle(study)
-            if trial.number in self.stopped or not trial.intermediate_values or self.early_terminate is None:
-                return trial.number in self.stopped
-            if trial.number not in self.running and not self._adopt(study, trial):
-                return False
-            if self._send(self.running[trial.number], sorted(trial.intermediate_values.items())):
-                self.stopped.add(trial.number)
+            if trial.intermediate_values and self.early_terminate is not None and trial.number not in self.stopped:
+                if trial.number not in self.running:
+                    self._adopt(study, Ended(trial))
+                handle = self.running.get(trial.number)
+                if handle is not None and self._send(handle, sorted(trial.intermediate_values.items())):
+                    self.stopped.add(trial.number)
             return trial.number in self.stopped
 
-    def _adopt(self, study: Any, trial: Any) -> bool:
+    def _adopt(self, study: Any, trial: Ended) -> None:
         """Makes a running trial of the study, suggested by another sampler, one of the sweep."""
         self.refresh(study)
         try:
-            self._cover(study, Ended(trial))
-            if self.sweep is None:
-                return False
-            handle = self._enqueue(Ended(trial))
-            if handle is None:
-                return False
+            self._cover(study, trial)
+            handle = self._enqueue(trial) if self.sweep is not None else None
+            if handle is not None:
+                self.running[trial.number] = handle
         except (SweepdError, KeyError, ValueError) as error:
             self._refuse(error)
-            return False
-        self.running[trial.number] = handle
-        return True
 
     def end(self, study: Any, trial: Ended) -> None:
         """Tells the sweep how a trial of this process ends."""
@@ -241,7 +233,6 @@ class Mirror:
                 self.end(study, Ended(trials[number]))
 
     def close(self) -> None:
-        self._drop_spare()
         for sweep in sorted(self.before | {self.sweep} - {None}):  # type: ignore[operator]
             counts = client().call("sweep.get", sweep=sweep)["counts"]
             if not counts["RUNNING"] and not counts["PENDING"]:
@@ -250,11 +241,6 @@ class Mirror:
                     client().edit(sweep, run_cap=sum(counts.values()))
                 except SweepdError:
                     pass  # it has ended already, or another process goes on with it
-
-    def _drop_spare(self) -> None:
-        spare, self.spare = self.spare, []
-        for handle in spare:
-            handle.failed("the study went on without it")
 
     def _refuse(self, error: Exception) -> None:
         """The daemon cannot have the study: it goes on without."""
@@ -284,8 +270,6 @@ class Mirror:
 
     def _hand(self, given: Dict[str, Any]) -> Optional[Handle]:
         """A trial; None if somebody cancelled the sweep."""
-        if not given and self.spare:
-            return self.spare.pop(0)
         pause = 0.002
         while True:
             try:
@@ -295,8 +279,9 @@ class Mirror:
                     raise
                 answer = {"trials": [], "reason": "done"}
             handles = [Handle(client(), int(self.sweep or 0), handed) for handed in answer["trials"]]
+            for lost in handles[:-1]:
+                lost.failed("lost by another process of the study")
             if handles:
-                self.spare += handles[:-1]
                 return handles[-1]
             if answer.get("reason") == "done":
                 try:
@@ -366,6 +351,7 @@ class Mirror:
                 **({"early_terminate": self.early_terminate} if self.early_terminate else {})}
         before = self.space, self.names, self.whens, self.sweep
         self.close()
+        self.before |= {self.sweep} - {None}  # type: ignore[arg-type]
         self.space, self.names, self.whens = space, names, whens
         try:
             self.sweep = int(client().call("sweep.submit", spec=spec)["sweep"])
@@ -396,11 +382,3 @@ def _conditions(space: Dict[str, Any], trials: List[Ended]) -> Dict[str, Tuple[s
                 out[name] = (on, active)
                 break
     return out
-
-
-def _stop(study: Any) -> None:
-    """Somebody cancelled the sweep: the study stops, too."""
-    try:
-        study.stop()
-    except RuntimeError:
-        pass  # it is not in optimize()

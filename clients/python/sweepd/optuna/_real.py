@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import base64
+import functools
 import inspect
 import json
 import os
@@ -21,6 +22,7 @@ from optuna.storages.journal import BaseJournalBackend
 from optuna.storages.journal._storage import JournalStorage, JournalStorageReplayResult
 from optuna.trial import FrozenTrial, TrialState
 
+from .._daemon import default_socket
 from . import _mirror
 from ._journal import Journal
 
@@ -155,7 +157,8 @@ class Backend(BaseJournalBackend):
         return [json.loads(text, object_hook=_unpack) for text in self._journal.read(log_number_from)]
 
     def append_logs(self, logs: List[Dict[str, Any]]) -> None:
-        self._journal.append([json.dumps(_pack(log)) for log in logs])
+        for log in logs:
+            self._journal.append(json.dumps(_pack(log)))
 
 
 class Storage(JournalStorage):
@@ -171,16 +174,11 @@ class Storage(JournalStorage):
         self._init(Backend(name))
 
 
-_storages: Dict[Any, Storage] = {}
-
-
-def default_storage() -> Storage:
+@functools.lru_cache(maxsize=None)
+def _storage(process: int, socket: str) -> Storage:
     """One for each process and daemon: it reads the log from its start."""
-    from .. import _daemon
-    key = os.getpid(), _daemon.default_socket()
-    if key not in _storages:
-        _storages[key] = Storage()
-    return _storages[key]
+    del process, socket
+    return Storage()
 
 
 # Studies
@@ -208,9 +206,11 @@ def _defaulted(function: Any) -> Any:
     """One of optuna.study's functions, with the engine of this package where none is given."""
     names = inspect.signature(function).parameters
 
+    def storage() -> Storage:
+        return _storage(os.getpid(), default_socket())
+
     def call(*args: Any, **given: Any) -> Any:
-        defaults = {"storage": default_storage, "from_storage": default_storage, "to_storage": default_storage,
-                    "sampler": Sampler, "pruner": Pruner}
+        defaults = {"storage": storage, "from_storage": storage, "to_storage": storage, "sampler": Sampler, "pruner": Pruner}
         for name, default in defaults.items():
             if name in names and given.get(name) is None and (name != "storage" or not args):
                 given[name] = default()
