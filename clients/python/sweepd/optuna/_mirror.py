@@ -41,9 +41,14 @@ def mirror_of(study: Any, search: Optional[Dict[str, Any]] = None) -> "Mirror":
         return mine[key]
 
 
+def known(study: Any) -> Optional["Mirror"]:
+    """The same, if the study has one already."""
+    return _mirrors.get(study._storage, {}).get((study._study_id, os.getpid()))
+
+
 def close(study: Any) -> None:
     """No more trials for now: the sweep ends with those that it has, if none runs in another process."""
-    mirror = _mirrors.get(study._storage, {}).get((study._study_id, os.getpid()))
+    mirror = known(study)
     if mirror is not None:
         with mirror.lock:
             mirror.settle(study)

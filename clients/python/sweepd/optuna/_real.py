@@ -186,6 +186,12 @@ def _storage(process: int, socket: str) -> Storage:
 class Study(optuna.Study):
     """Optuna's own, whose sweep ends with optimize()."""
 
+    @property
+    def sweep(self) -> Optional[int]:
+        """The number of its sweep, for `sweep watch`; None before a trial has ended, or without a part of this engine."""
+        mirror = _mirror.known(self)
+        return mirror and mirror.sweep
+
     def optimize(self, *args: Any, **settings: Any) -> None:
         try:
             super().optimize(*args, **settings)

@@ -41,7 +41,7 @@ class Study:
         seed = {} if self.sampler.seed is None else {"seed": self.sampler.seed}
         return _mirror.mirror_of(self, {"method": self.sampler.method, **seed})
 
-    sweep = property(lambda self: self._mirror().sweep if self.trials else None)
+    sweep = property(lambda self: getattr(_mirror.known(self), "sweep", None))
     direction = property(lambda self: self.directions[0])
     best_params = property(lambda self: self.best_trial.params)
     best_value = property(lambda self: self.best_trial.value)
