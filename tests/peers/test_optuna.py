@@ -146,6 +146,24 @@ def test_constraints_objectives_and_no_parameter(user):
     assert [row["value"] for row in mirror(user, study)[1]] == [0, 1, 2]
 
 
+def test_studies_that_the_daemon_keeps(user):
+    names = [uuid.uuid4().hex for _ in range(3)]
+    for name in names[:2]:
+        sweepd.optuna.create_study(study_name=name).optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=2)
+    assert sweepd.optuna.create_study(study_name=names[0]).study_name == names[0] + "-2"  # as the next run of a script
+    again = sweepd.optuna.create_study(study_name=names[0], load_if_exists=True)
+    again.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+    assert len(again.trials) == len(sweepd.optuna.load_study(study_name=names[0]).trials) == 3
+    assert again.sweep == mirror(user, again)[0]["sweep"]
+    sweepd.optuna.copy_study(from_study_name=names[0], to_study_name=names[2])
+    sweepd.optuna.delete_study(study_name=names[1])
+    assert {name for name in sweepd.optuna.get_all_study_names() if name in names} == {names[0], names[2]}
+    with pytest.raises(KeyError):
+        sweepd.optuna.load_study(study_name=names[1])
+    summaries = {one.study_name: one.n_trials for one in sweepd.optuna.get_all_study_summaries()}
+    assert summaries[names[0]] == summaries[names[2]] == 3 and names[1] not in summaries
+
+
 SCRIPT = """
 import sys
 import sweepd.optuna as optuna

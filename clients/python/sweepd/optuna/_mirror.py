@@ -18,7 +18,7 @@ import warnings
 import weakref
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-from .._errors import CONFLICT, SweepdError
+from .._errors import CONFLICT, INVALID_PARAMS, SweepdError
 from .._loop import Trial as Handle
 from .._space import wire_names
 from . import _wire
@@ -295,7 +295,7 @@ class Mirror:
                 except SweepdError as error:
                     if client().sweep(int(self.sweep or 0))["state"] in ("CANCELLED", "FAILED"):
                         return None
-                    if error.code != CONFLICT:
+                    if error.code not in (CONFLICT, INVALID_PARAMS):  # another process was quicker
                         raise
             time.sleep(pause * random.uniform(0.5, 1))
             pause = min(0.2, pause * 1.5)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import atexit
 import base64
-import functools
-import inspect
+import hashlib
+import itertools
 import json
 import os
 import pickle
@@ -22,7 +22,6 @@ from optuna.storages.journal import BaseJournalBackend
 from optuna.storages.journal._storage import JournalStorage, JournalStorageReplayResult
 from optuna.trial import FrozenTrial, TrialState
 
-from .._daemon import default_socket
 from . import _mirror
 from ._journal import Journal
 
@@ -150,7 +149,7 @@ class _Replay(JournalStorageReplayResult):
 class Backend(BaseJournalBackend):
     """The log of a JournalStorage, kept by the daemon."""
 
-    def __init__(self, name: str = "optuna") -> None:
+    def __init__(self, name: str) -> None:
         self._journal = Journal(name)
 
     def read_logs(self, log_number_from: int) -> Iterable[Dict[str, Any]]:
@@ -170,15 +169,8 @@ class Storage(JournalStorage):
     set_trial_param = _with(JournalStorage.set_trial_param, distribution_to_json=_to_json)
     _init = _with(JournalStorage.__init__, JournalStorageReplayResult=_Replay)
 
-    def __init__(self, name: str = "optuna") -> None:
+    def __init__(self, name: str) -> None:
         self._init(Backend(name))
-
-
-@functools.lru_cache(maxsize=None)
-def _storage(process: int, socket: str) -> Storage:
-    """One for each process and daemon: it reads the log from its start."""
-    del process, socket
-    return Storage()
 
 
 # Studies
@@ -208,27 +200,77 @@ def _close_all() -> None:
             pass
 
 
-def _defaulted(function: Any) -> Any:
-    """One of optuna.study's functions, with the engine of this package where none is given."""
-    names = inspect.signature(function).parameters
+# The studies without a storage. Each has a log of its own, so that a script reads no other one's.
 
-    def storage() -> Storage:
-        return _storage(os.getpid(), default_socket())
+def _of(name: str) -> Storage:
+    return Storage(f"optuna/{name if len(name.encode()) < 190 else hashlib.sha256(name.encode()).hexdigest()}")
 
-    def call(*args: Any, **given: Any) -> Any:
-        defaults = {"storage": storage, "from_storage": storage, "to_storage": storage, "sampler": Sampler, "pruner": Pruner}
-        for name, default in defaults.items():
-            if name in names and given.get(name) is None and (name != "storage" or not args):
-                given[name] = default()
-        out = function(*args, **given)
-        if type(out) is optuna.Study:
-            out.__class__ = Study
-        return out
 
-    call.__name__, call.__doc__ = function.__name__, function.__doc__
-    return call
+def _note(name: str, there: bool = True) -> None:
+    Journal("optuna").append(json.dumps({"study": name, "there": there}))
+
+
+def get_all_study_names(storage: Any = None) -> List[str]:
+    """The names of all studies of a storage; without one, of those that the daemon keeps."""
+    if storage is not None:
+        return optuna.get_all_study_names(storage)
+    there = {entry["study"]: entry["there"] for entry in map(json.loads, Journal("optuna").read(0))}
+    return [name for name in there if there[name]]
+
+
+def get_all_study_summaries(storage: Any = None, include_best_trial: bool = True) -> Any:
+    """As optuna.get_all_study_summaries; without a storage of the studies that the daemon keeps."""
+    storages = [_of(name) for name in get_all_study_names()] if storage is None else [storage]
+    return [one for each in storages for one in optuna.get_all_study_summaries(each, include_best_trial)]
+
+
+def delete_study(*, study_name: str, storage: Any = None) -> None:
+    """As optuna.delete_study; without a storage of a study that the daemon keeps. Its sweep stays."""
+    optuna.delete_study(study_name=study_name, storage=storage or _of(study_name))
+    if storage is None:
+        _note(study_name, False)
+
+
+def copy_study(*, from_study_name: str, from_storage: Any = None, to_storage: Any = None,
+               to_study_name: Optional[str] = None) -> None:
+    """As optuna.copy_study; without a storage from or to what the daemon keeps."""
+    name = to_study_name or from_study_name
+    optuna.copy_study(from_study_name=from_study_name, from_storage=from_storage or _of(from_study_name),
+                      to_storage=to_storage or _of(name), to_study_name=name)
+    if to_storage is None:
+        _note(name)
+
+
+def create_study(*, storage: Any = None, sampler: Any = None, pruner: Any = None, study_name: Optional[str] = None,
+                 load_if_exists: bool = False, **more: Any) -> Study:
+    """As optuna.create_study. In memory a name may be used again, by the next run of a script: here the new study has
+    the next free one, unless load_if_exists."""
+    name = study_name or f"no-name-{uuid.uuid4()}"
+    if storage is None:
+        taken = set(get_all_study_names())
+        if name in taken and not load_if_exists:
+            name = next(f"{study_name}-{i}" for i in itertools.count(2) if f"{study_name}-{i}" not in taken)
+            optuna.logging.get_logger("optuna.study").warning(
+                f"There is a study {study_name!r} already: this is {name!r}. load_if_exists=True goes on with the other.")
+    study = optuna.create_study(storage=storage or _of(name), sampler=sampler or Sampler(), pruner=pruner or Pruner(),
+                                study_name=study_name if storage is not None else name, load_if_exists=load_if_exists,
+                                **more)
+    if storage is None and name not in taken:
+        _note(name)
+    study.__class__ = Study
+    return study  # type: ignore[return-value]
+
+
+def load_study(*, study_name: Optional[str] = None, storage: Any = None, sampler: Any = None, pruner: Any = None) -> Study:
+    """As optuna.load_study; without a storage of a study that the daemon keeps."""
+    if storage is None and study_name is None:
+        study_name, *others = get_all_study_names() or [None]
+        if study_name is None or others:
+            raise ValueError(f"the daemon keeps {1 + len(others) if study_name else 0} studies: study_name says which")
+    study = optuna.load_study(study_name=study_name, storage=storage or _of(str(study_name)),
+                              sampler=sampler or Sampler(), pruner=pruner or Pruner())
+    study.__class__ = Study
+    return study  # type: ignore[return-value]
 
 
 NAMES = ("create_study", "load_study", "delete_study", "copy_study", "get_all_study_names", "get_all_study_summaries")
-for _name in NAMES:
-    globals()[_name] = _defaulted(getattr(optuna.study, _name))
