@@ -197,7 +197,7 @@ def test_three_processes_of_one_script_make_24_trials(tmp_path, monkeypatch, kil
                        "more trials")
             daemon.kill9()
             daemon.start()
-        assert [process.wait(120) for process in processes] == [0, 0, 0]
+        assert [process.wait(300) for process in processes] == [0, 0, 0]
         study = sweepd.optuna.load_study(study_name="of three")
         assert sorted(trial.number for trial in study.trials) == list(range(24))
         assert {trial.state.name for trial in study.trials} == {"COMPLETE"}
