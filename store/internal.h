@@ -83,7 +83,8 @@ SW_NODISCARD sw_status sw_schema_check(sqlite3 *conn, const char *path, struct s
 	X(SAMPLER, sampler)                                                                        \
 	X(PRIOR, prior)                                                                            \
 	X(SLOT_PUT, slot_put)                                                                      \
-	X(SLOT_DELETE, slot_delete)
+	X(SLOT_DELETE, slot_delete)                                                                \
+	X(JOURNAL, journal)
 
 enum sw_store_op {
 #define SW_OP_ENUM(op, name) SW_OP_##op,
@@ -206,6 +207,7 @@ enum sw_query {
 	SW_Q_STRAY_DECISION,
 	SW_Q_LOG,
 	SW_Q_SLOTS,
+	SW_Q_JOURNAL,
 	SW_Q_N
 };
 
@@ -251,6 +253,7 @@ struct sw_give {
 		sw_row_suggestion_cb *suggestion;
 		sw_row_sampler_cb *sampler;
 		sw_row_prior_cb *prior;
+		sw_row_entry_cb *entry;
 	};
 	void *arg;
 	size_t n;

@@ -27,6 +27,7 @@ typedef bool sw_row_suggestion_cb(const struct sw_row_suggestion *row, void *arg
 typedef bool sw_row_sampler_cb(const struct sw_row_sampler *row, void *arg);
 typedef bool sw_row_prior_cb(const struct sw_row_prior *row, void *arg);
 typedef bool sw_row_slot_cb(const struct sw_row_slot *row, void *arg);
+typedef bool sw_row_entry_cb(int64_t n, const char *entry, void *arg);
 typedef bool sw_row_count_cb(const char *state, int64_t n, void *arg);
 
 /* By number. sweep 0: all. */
@@ -108,6 +109,10 @@ SW_NODISCARD sw_status sw_read_log(struct sw_db *db, int64_t sweep, int64_t tria
 				   struct sw_err *err);
 SW_NODISCARD sw_status sw_read_slots(struct sw_db *db, sw_row_slot_cb *cb, void *arg,
 				     struct sw_err *err);
+/* The entries of a journal after the first `after`, by their numbers, which begin at 1. A journal
+ * that nobody has appended to has none. */
+SW_NODISCARD sw_status sw_read_journal(struct sw_db *db, const char *journal, int64_t after,
+				       sw_row_entry_cb *cb, void *arg, struct sw_err *err);
 
 /* --- what only a check of the file asks for --- */
 

@@ -36,7 +36,7 @@
 
 #define SW_STORE_MAX_QUEUED       ((size_t)200000)
 #define SW_STORE_MAX_QUEUED_BYTES ((size_t)512 * 1024 * 1024)
-#define SW_STORE_SCHEMA_VERSION   10
+#define SW_STORE_SCHEMA_VERSION   11
 
 struct sw_store; /* opaque */
 struct sw_tx;    /* opaque: a list of row operations that commit together */
@@ -109,6 +109,7 @@ void sw_tx_sampler(struct sw_tx *tx, const struct sw_row_sampler *row); /* by sw
 void sw_tx_prior(struct sw_tx *tx, const struct sw_row_prior *row);
 void sw_tx_slot_put(struct sw_tx *tx, const struct sw_row_slot *row); /* by slot number */
 void sw_tx_slot_delete(struct sw_tx *tx, int64_t slot);
+void sw_tx_journal(struct sw_tx *tx, const char *journal, const char *entry); /* at its end */
 
 typedef void sw_store_done_cb(void *arg);
 

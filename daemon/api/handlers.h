@@ -32,6 +32,8 @@
 	X("trial.report", trial_report)                                                            \
 	X("trial.heartbeat", trial_heartbeat)                                                      \
 	X("trial.tell", trial_tell)                                                                \
+	X("journal.append", journal_append)                                                        \
+	X("journal.read", journal_read)                                                            \
 	X("worker.hello", worker_hello)                                                            \
 	X("worker.next", worker_next)                                                              \
 	X("worker.report", worker_report)                                                          \

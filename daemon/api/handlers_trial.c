@@ -37,11 +37,42 @@ static void with_driven(struct sw_call *call, loaded_fn *then)
 	}
 }
 
+/* A trial of the user's own: what he does not name is drawn. NULL: the call was refused. */
+static struct sw_change *enqueue(struct sw_running *live, struct sw_call *call)
+{
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	const struct sw_event event = {.kind = SW_EVENT_ENQUEUE, .values = values};
+	struct sw_err err = SW_ERR_INIT;
+
+	/* The values are whole then; a refusal is of the sweep, such as that it has ended. */
+	if (sw_plan_point(live->spec, sw_sweep_space(live->sched),
+			  sw_json_get(call->params, "params"), live->seed,
+			  sw_sweep_trial_n(live->sched) + 1, values, &err) == SW_OK)
+		return sw_driver_change(live, call, &event);
+	sw_err_prefix(&err, "/params");
+	sw_call_error(call, &err);
+	return NULL;
+}
+
+/* In one turn, so that no other client's ask comes between and takes the trial. */
+static void ask_given(struct sw_running *live, struct sw_call *call)
+{
+	struct sw_change *c = enqueue(live, call);
+
+	if (c == NULL)
+		return;
+	c->call = NULL; /* answered with the trial */
+	sw_change_commit(c);
+	sw_ask_answer_given(live, call, sw_sweep_trial_n(live->sched));
+}
+
 static void ask_loaded(struct sw_running *live, struct sw_call *call)
 {
 	if (live->d->draining)
 		sw_call_refuse(call, SW_BUSY, "",
 			       "the daemon is draining: it hands out no more trials");
+	else if (sw_json_get(call->params, "params") != NULL)
+		ask_given(live, call);
 	else
 		sw_ask_answer(live, call);
 }
@@ -66,29 +97,15 @@ void sw_handle_trial_tell(struct sw_call *call)
 	with_driven(call, sw_report_tell);
 }
 
-/* A trial of the user's own: what he does not name is drawn. */
 static void enqueue_loaded(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_value values[SW_SPACE_MAX_PARAMS];
-	struct sw_event event = {.kind = SW_EVENT_ENQUEUE, .values = values};
-	const uint64_t trial = sw_sweep_trial_n(live->sched) + 1;
-	struct sw_err err = SW_ERR_INIT;
+	struct sw_change *c = enqueue(live, call);
 	struct sw_jw w;
 
-	sw_status rc = sw_plan_point(live->spec, sw_sweep_space(live->sched),
-				     sw_json_get(call->params, "params"), live->seed, trial, values,
-				     &err);
-	if (rc != SW_OK) {
-		sw_err_prefix(&err, "/params");
-		sw_call_error(call, &err);
-		return;
-	}
-	/* The values are whole now; a refusal is of the sweep, such as that it has ended. */
-	struct sw_change *c = sw_driver_change(live, call, &event);
 	if (c == NULL)
 		return;
 	sw_jw_init_obj(&w, &c->reply);
-	sw_jw_kint(&w, "trial", (int64_t)trial);
+	sw_jw_kint(&w, "trial", (int64_t)sw_sweep_trial_n(live->sched));
 	sw_jw_kstr(&w, "state", sw_trial_state_name(SW_TRIAL_PENDING));
 	sw_jw_obj_end(&w);
 	sw_change_commit(c);

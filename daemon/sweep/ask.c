@@ -240,6 +240,7 @@ struct sw_long_ask {
 	struct sw_running *live;
 	struct sw_call *call;
 	int64_t left;  /* trials still wanted */
+	uint64_t last; /* the trial with which it ends; 0: any */
 	int64_t given; /* trials in the reply */
 	struct sw_buf reply;
 	struct sw_jw w; /* writes into reply */
@@ -285,6 +286,8 @@ static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions)
 	const uint64_t parent = sw_sweep_parent(a->live->sched, start->trial);
 	sw_jw_kint_opt(&a->w, "parent", parent != 0, (int64_t)parent);
 	sw_jw_obj_end(&a->w);
+	if (start->trial == a->last)
+		a->left = 1;
 }
 
 static const char *idle_word(enum sw_idle idle)
@@ -405,14 +408,13 @@ void sw_ask_end_all(struct sw_daemon *d)
 	}
 }
 
-void sw_ask_answer_now(struct sw_running *live, struct sw_call *call)
+static void begin_ask(struct sw_running *live, struct sw_call *call, int64_t count, uint64_t last)
 {
 	struct sw_long_ask *a = sw_calloc(1, sizeof *a);
 
 	if (a == NULL)
 		sw_daemon_die("hand out trials", SW_NOMEM);
-	*a = (struct sw_long_ask){
-		.live = live, .call = call, .left = sw_call_int(call, "count", 1)};
+	*a = (struct sw_long_ask){.live = live, .call = call, .left = count, .last = last};
 	sw_buf_init(&a->reply, SW_REPLY_MAX);
 	sw_jw_init_obj(&a->w, &a->reply);
 	sw_jw_karr(&a->w, "trials");
@@ -420,6 +422,17 @@ void sw_ask_answer_now(struct sw_running *live, struct sw_call *call)
 		go_on_later(a);
 	else
 		hand_out(a);
+}
+
+void sw_ask_answer_now(struct sw_running *live, struct sw_call *call)
+{
+	begin_ask(live, call, sw_call_int(call, "count", 1), 0);
+}
+
+/* Those before it are few: trials that were lost, and what a person enqueued. */
+void sw_ask_answer_given(struct sw_running *live, struct sw_call *call, uint64_t trial)
+{
+	begin_ask(live, call, ASK_FEW, trial);
 }
 
 void sw_ask_answer(struct sw_running *live, struct sw_call *call)

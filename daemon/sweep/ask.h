@@ -26,6 +26,8 @@ void sw_ask_give_kept(struct sw_slot *s);
 
 /* Answers trial.ask: at once, or when there is a suggestion, or a trial, for it. */
 void sw_ask_answer(struct sw_running *live, struct sw_call *call);
+/* The same, for a trial that is enqueued already: hands out what waits before it, then it. */
+void sw_ask_answer_given(struct sw_running *live, struct sw_call *call, uint64_t trial);
 /* The same with the suggestions that there are. */
 void sw_ask_answer_now(struct sw_running *live, struct sw_call *call);
 

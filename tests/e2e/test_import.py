@@ -84,6 +84,18 @@ def test_optuna_study_becomes_a_sweep(daemon, client, tmp_path, optuna, kind):
     assert [(r["step"], r["metrics"]["value"]) for r in client.reports(1, 2)] == [(1, 2.5), (3, 2.25), (4, 1.5)]
 
 
+def test_optuna_layers_of_a_loop_wait_for_their_number(daemon, client, tmp_path, optuna):
+    at, file = storage(optuna, "db", tmp_path)
+    study = optuna.create_study(storage=at, sampler=optuna.samplers.RandomSampler(seed=1))
+    study.optimize(lambda trial: sum(trial.suggest_int(f"units_l{i}", 4, 64)
+                                     for i in range(trial.suggest_int("n_layers", 1, 3))), n_trials=20)
+    status, out, err = run(daemon, "optuna", file)
+    assert (status, out, err) == (0, "sweep 1: 20 COMPLETED, 0 PRUNED, 0 FAILED\n", "")
+    parameters = client.sweep(1)["spec"]["parameters"]
+    assert sorted(parameters["units_l1"]["when"]["n_layers"]) == [2, 3]
+    assert parameters["units_l2"]["when"] == {"n_layers": [3]} and "when" not in parameters["units_l0"]
+
+
 def test_optuna_study_of_a_search_teaches_another(daemon, client, tmp_path, optuna):
     """What optimize() left, more trials than are played at once; its URL and a name that a spec does not allow."""
     at, file = storage(optuna, "db", tmp_path)

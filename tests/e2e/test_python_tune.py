@@ -19,7 +19,8 @@ SPACE = {"x": {"min": -2.0, "max": 2.0}, "kind": {"values": ["a", "b"]}}
 
 def test_tune_of_a_function_that_returns_its_metric(user):
     pids = []
-    result = sweepd.tune(lambda p: pids.append(1) or {"loss": p["x"] ** 2, "pid": os.getpid()}, SPACE, client=user,
+    result = sweepd.tune(lambda p: pids.append(1) or {"loss": p["x"] ** 2, "pid": os.getpid()}, SPACE,
+                         {"name": "loss", "goal": "minimize"}, client=user,
                          run_cap=12, n=3, seed=1)
     assert not pids and result.state == "COMPLETED" and user.sweep(result.sweep)["method"] == "bayes"
     assert result.best_value == min(row["params"]["x"] ** 2 for row in result.trials) == result.best_params["x"] ** 2

@@ -215,6 +215,8 @@ def test_every_method_answers_as_promised(start):
         start_from_another(checked)
         do_everything(checked)
         train(checked)
+        checked.call("journal.append", journal="a", entries=["x"])
+        checked.call("journal.read", journal="a")
         for method in ("rpc.discover", "daemon.info", "daemon.stats", "sweep.list", "daemon.drain"):
             checked.call(method)
         checked.call("sweep.validate", spec=driven())

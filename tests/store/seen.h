@@ -48,6 +48,11 @@ static bool on_sweep(const struct sw_row_sweep *r, void *arg)
 		   I(r->sampler_version), I(r->bytes), I(r->data_bytes));
 }
 
+static bool on_entry(int64_t n, const char *entry, void *arg)
+{
+	return saw(arg, "%lld %s\n", I(n), entry);
+}
+
 static bool on_trial(const struct sw_row_trial *r, void *arg)
 {
 	return saw(arg,

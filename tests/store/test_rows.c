@@ -51,6 +51,8 @@ QUERY(sampler, sw_read_sampler(db, 1, on_sampler, s, &s->err))
 QUERY(sampler_2, sw_read_sampler(db, 2, on_sampler, s, &s->err))
 QUERY(priors, sw_read_priors(db, 1, on_prior, s, &s->err))
 QUERY(slots, sw_read_slots(db, on_slot, s, &s->err))
+QUERY(journal, sw_read_journal(db, "a", s->next, on_entry, s, &s->err))
+QUERY(no_journal, sw_read_journal(db, "c", 0, on_entry, s, &s->err))
 
 static void fill_sweeps(struct sw_tx *tx)
 {
@@ -184,6 +186,10 @@ static void fill_rest(struct sw_tx *tx)
 		sw_tx_slot_put(tx, &s[i]);
 	sw_tx_slot_delete(tx, 1);
 	sw_tx_slot_delete(tx, 77);
+	sw_tx_journal(tx, "a", "one");
+	sw_tx_journal(tx, "b", "other");
+	sw_tx_journal(tx, "a", "{\"caf\xc3\xa9\": NaN}");
+	sw_tx_journal(tx, "a", "");
 	for (l.time_ms = 1; l.time_ms <= 5; l.time_ms++)
 		sw_tx_log(tx, &l);
 }
@@ -196,6 +202,9 @@ static const struct {
 	sw_status rc;
 	const char *want;
 } rows[] = {
+	{"journal", journal, 0, 0, SW_OK, "1 one\n2 {\"caf\xc3\xa9\": NaN}\n3 \n"},
+	{"journal after 1", journal, 1, 1, SW_OK, "2 {\"caf\xc3\xa9\": NaN}\n"},
+	{"no journal", no_journal, 0, 0, SW_OK, ""},
 	{"all sweeps", all_sweeps, 0, 0, SW_OK,
 	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000 512 3 "
 	 "b4096 d1024\n"

@@ -18,7 +18,7 @@ from ._metrics import from_wire, to_wire
 Row = Dict[str, Any]
 ENDED = ("COMPLETED", "CANCELLED", "FAILED")
 # Twice is not the same as once for these: they are not sent again when the connection broke under them.
-ONCE = ("sweep.submit", "trial.enqueue")
+ONCE = ("sweep.submit", "trial.enqueue", "journal.append")
 
 
 class Client:

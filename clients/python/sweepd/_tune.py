@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 from ._client import Client
 from ._driver import Driver, checkpoint_path, checkpoints
@@ -46,17 +46,21 @@ class TuneResult:
         return checkpoint_path(self.folder, trial, steps[-1]) if steps else None
 
 
-def tune(fn: Callable[[Dict[str, Any]], Any], space: Mapping[str, Any], metric: str = "loss", goal: str = "minimize",
+def tune(fn: Callable[[Dict[str, Any]], Any], space: Mapping[str, Any],
+         metric: Union[str, Mapping[str, str]] = "loss", goal: str = "minimize",
          run_cap: int = 20, n: Optional[int] = None, method: str = "bayes", client: Optional[Client] = None,
          gpus: Optional[List[str]] = None, grace_s: float = 10, **spec: Any) -> TuneResult:
     """Searches `space` (the `parameters` of docs/spec.md) for the params with which fn(params) does best.
 
     fn runs in a process of its own for each trial, `n` at once (default: the cores, or one for each of `gpus`). It may
     call sweepd.report(step, loss=...), which ends the trial when it is to end, and it may return the metric, or a dict
-    of metrics. `gpus`: what CUDA_VISIBLE_DEVICES is in each process. More keys of the spec, such as early_terminate,
-    go by name. If all trials fail the first one's error is raised. CUDA must not have been initialised before: a forked process cannot use it.
+    of metrics. `metric` may be the spec's own {"name": ..., "goal": ...}. `gpus`: what CUDA_VISIBLE_DEVICES is in each
+    process. More keys of the spec, such as early_terminate, go by name. If all trials fail the first one's error is
+    raised. CUDA must not have been initialised before: a forked process cannot use it.
     """
     check_fork()
+    if not isinstance(metric, str):
+        metric, goal = metric["name"], metric.get("goal", "minimize")
     client = client or Client()
     sweep = client.submit({"method": method, "run_cap": run_cap, "metric": {"name": metric, "goal": goal},
                            "parameters": dict(space), **spec})

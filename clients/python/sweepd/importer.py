@@ -254,7 +254,8 @@ def _active(study: Study) -> Tuple[List[Past], int]:
     for name, body in study.parameters.items():
         having = [trial for trial in told if name in trial.params]
         for on, other in study.parameters.items() if 0 < len(having) < len(told) else ():
-            if "values" not in other or count[on] <= count[name]:
+            few = other.get("distribution") == "int_uniform" and other["max"] - other["min"] < 100
+            if not ("values" in other or few) or count[on] <= count[name]:
                 continue  # it is there more often: so no two parameters wait for each other
             values = {json.dumps(trial.params.get(on)): trial.params.get(on) for trial in having}
             if all(on in trial.params for trial in having) and not any(

@@ -1,0 +1,70 @@
+"""A log that the daemon keeps, and that all processes of this user share: journal.append and journal.read."""
+from __future__ import annotations
+
+import json
+import os
+import threading
+import uuid
+from typing import Dict, List, Tuple
+
+from .. import _daemon
+from .._client import Client
+from .._errors import SweepdError
+
+MOST_BYTES = 900_000  # of an entry: a message has at most a MiB
+_clients: Dict[Tuple[int, str], Client] = {}
+_lock = threading.Lock()
+
+
+def client() -> Client:
+    """This process's own: a forked child must not speak on its parent's connection."""
+    key = os.getpid(), _daemon.default_socket()
+    with _lock:
+        if key not in _clients:
+            _clients[key] = Client()
+        return _clients[key]
+
+
+class Journal:
+    """Texts in the order in which they were appended, by any process."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._known = 0  # entries that were read
+
+    def read(self, after: int) -> List[str]:
+        """All entries after the first `after`."""
+        entries: List[str] = []
+        more = True
+        while more:
+            page = client().call("journal.read", journal=self.name, after=after + len(entries))
+            entries += page["entries"]
+            more = page["more"]
+        self._known = after + len(entries)
+        return [entry.partition(" ")[2] for entry in entries]
+
+    def append(self, text: str) -> None:
+        """Returns once it is stored."""
+        # The mark tells whether an append was stored whose answer was lost with the connection.
+        entry = f"{uuid.uuid4().hex[:16]} {text}"
+        if len(json.dumps(entry)) > MOST_BYTES:
+            raise SweepdError(f"{len(text)} bytes for the journal {self.name!r}, at most {MOST_BYTES} go in one entry: "
+                              "keep large values in a file, and its path in the attribute")
+        while True:
+            try:
+                client().call("journal.append", journal=self.name, entries=[entry])
+                return
+            except SweepdError as error:
+                if error.code != 0:
+                    raise
+            if self._has(entry):  # the connection broke before the answer came
+                return
+
+    def _has(self, entry: str) -> bool:
+        after, more = self._known, True
+        while more:
+            page = client().call("journal.read", journal=self.name, after=after)
+            if entry in page["entries"]:
+                return True
+            after, more = after + len(page["entries"]), page["more"]
+        return False

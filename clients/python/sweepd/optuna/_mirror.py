@@ -1,0 +1,389 @@
+"""A study's sweep, in which the daemon has its trials: what suggests, prunes, and stands in `sweep watch`.
+
+A study learns its parameters trial by trial, and a sweep has all of them from the start. So the first sweep is
+submitted after the first trial, and when a trial has had a parameter that the sweep lacks, the study goes on in a wider
+one, which is told all trials so far. The processes of one study agree by a journal of their own, in which the first
+entry counts: who may submit the next sweep, which one that is, and who has told it which trial.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import threading
+import time
+import uuid
+import warnings
+import weakref
+from typing import Any, Dict, List, Optional, Set, Tuple
+
+from .._errors import CONFLICT, INVALID_PARAMS, SweepdError
+from .._loop import Trial as Handle
+from .._space import wire_names
+from . import _wire
+from ._journal import Journal, client
+
+MARK = "a study of Optuna"
+PATIENCE_S = 60  # for a process that has said that it submits a sweep
+MORE = 1000  # trials by which a sweep that had ended is extended; close() takes back what was not used
+_mirrors: "weakref.WeakKeyDictionary[Any, Dict[Any, Mirror]]" = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def mirror_of(study: Any, search: Optional[Dict[str, Any]] = None) -> "Mirror":
+    """This process's mirror of a study. `search`: what its sampler says of the spec."""
+    with _lock:
+        mine = _mirrors.setdefault(study._storage, {})
+        key = study._study_id, os.getpid()
+        if key not in mine:
+            mine[key] = Mirror(study, search or {"method": "random"})
+        return mine[key]
+
+
+def known(study: Any) -> Optional["Mirror"]:
+    """The same, if the study has one already."""
+    return _mirrors.get(study._storage, {}).get((study._study_id, os.getpid()))
+
+
+def close(study: Any) -> None:
+    """No more trials for now: the sweep ends with those that it has, if none runs in another process."""
+    mirror = known(study)
+    if mirror is not None:
+        with mirror.lock:
+            mirror.settle(study)
+            mirror._catch_up(study)
+            mirror.close()
+
+
+class Ended:
+    """A trial with the state and the values that it ends with. `why` it failed, or else is infeasible."""
+
+    def __init__(self, trial: Any, state: str = "", values: Any = None, why: str = "") -> None:
+        self.number, self.params, self.distributions = trial.number, trial.params, trial.distributions
+        self.state, self.values, self.why = state or trial.state.name, values if state else trial.values, why
+        self.reports = sorted(trial.intermediate_values.items())
+        self.teaches = self.state in ("COMPLETE", "PRUNED")
+
+
+class Mirror:
+    """Threads may share it: a call holds the lock."""
+
+    def __init__(self, study: Any, search: Dict[str, Any]) -> None:
+        self.name, self.search = study.study_name, search
+        first = next((str(trial.datetime_start) for trial in study.get_trials(deepcopy=False)), "")
+        key = hashlib.sha256(f"{self.name} {first}".encode()).hexdigest()[:32]
+        self.journal, self.read, self.me = Journal(f"optuna-study/{key}"), 0, uuid.uuid4().hex
+        self.lock = threading.RLock()
+        n = len(study.directions)
+        self.metrics = [{"name": "value" if n == 1 else f"value_{i}", "goal": goal.name.lower()}
+                        for i, goal in enumerate(study.directions)]
+        self.early_terminate = getattr(study.pruner, "early_terminate", None) if n == 1 else None
+        self.shift = getattr(study.pruner, "shift", 1)  # a study's steps count from 0, a sweep's from 1
+        self.sweep: Optional[int] = None
+        self.before: Set[int] = set()  # the sweeps before it
+        self.generation = 0
+        self.claim: Tuple[str, float] = ("", 0.0)  # who may submit the next, and since when
+        self.space: Dict[str, Any] = {}
+        self.names: Dict[str, str] = {}
+        self.whens: Dict[str, Tuple[str, List[Any]]] = {}
+        self.told: Dict[int, str] = {}  # the trials that the sweep has, and who told them
+        self.seen: Set[int] = set()  # those that any of the sweeps had
+        self.behind = False  # some of these may have to be told
+        self.running: Dict[int, Handle] = {}  # by the study's numbers
+        self.stopped: Set[int] = set()
+        self.refused = False
+
+    # What other processes do
+
+    def refresh(self, study: Any) -> None:
+        entries = self.journal.read(self.read)
+        self.read += len(entries)
+        for entry in map(json.loads, entries):
+            if "claim" in entry:
+                if entry["claim"] == self.generation + 1 and (
+                        self.claim[0] in ("", entry["by"]) or entry["at"] - self.claim[1] > PATIENCE_S):
+                    self.claim = entry["by"], entry["at"]
+            elif "generation" in entry:
+                if entry["generation"] == self.generation + 1 and self.claim[0] == entry["by"]:
+                    self._adopt_sweep(study, entry)
+            else:
+                self.seen.add(entry["trial"])
+                if entry["sweep"] == self.sweep:
+                    self.told.setdefault(entry["trial"], entry["by"])
+
+    def _adopt_sweep(self, study: Any, entry: Dict[str, Any]) -> None:
+        if self.sweep not in (None, entry["sweep"]):
+            self.before.add(self.sweep)
+        self.generation, self.sweep, self.claim = entry["generation"], entry["sweep"], ("", 0.0)
+        self.names, self.behind = entry["names"], True
+        if entry["by"] != self.me:
+            trials = study.get_trials(deepcopy=False)
+            self.space = self._union([trials[number] for number in entry["of"]], entry["names"])
+            self.whens = {name: (on, [_wire.listed(self.space[on])[i] for i in values])
+                          for name, (on, values) in entry["whens"].items()}
+        self.told = {number: entry["by"] for number in entry["told"]}
+        self.seen.update(self.told)
+
+    def _say(self, study: Any, **entry: Any) -> None:
+        self.journal.append(json.dumps({**entry, "by": self.me}))
+        self.refresh(study)
+
+    def _take(self, study: Any, number: int) -> bool:
+        """Is it this process that tells the sweep a trial? The first one that says so."""
+        if number not in self.told:
+            self._say(study, trial=number, sweep=self.sweep)
+        return self.told.get(number) == self.me
+
+    def _catch_up(self, study: Any) -> None:
+        """Tells the sweep what had ended while it was made, in this process or another."""
+        if not self.behind:
+            return
+        for trial in study.get_trials(deepcopy=False):
+            if trial.number not in self.told and trial.number not in self.running and Ended(trial).teaches and \
+                    self.space.keys() >= trial.params.keys() and self._take(study, trial.number):
+                self._replay(Ended(trial))
+        self.behind = bool(self.seen - set(self.told))
+
+    # Trials
+
+    def known(self, study: Any) -> Dict[str, Any]:
+        """The parameters that the sweep has."""
+        with self.lock:
+            self.refresh(study)
+            return dict(self.space) if self.sweep is not None else {}
+
+    def ask(self, study: Any, number: int, fixed: Dict[str, Any]) -> Dict[str, Any]:
+        """The daemon's values for a trial; those of `fixed` stay if the sweep can have them. None before a sweep."""
+        with self.lock:
+            if self.sweep is None:
+                return {}
+            self._catch_up(study)
+            given = {self.names[name]: _wire.to_wire(self.space[name], value) for name, value in fixed.items()
+                     if name in self.space and _wire.contains(self.space[name], value)}
+            handle = self._hand(given)
+            if handle is None:
+                try:
+                    study.stop()
+                except RuntimeError:
+                    pass  # it is not in optimize()
+                return {}
+            self.running[number] = handle
+            return self._values(handle)
+
+    def _values(self, handle: Handle) -> Dict[str, Any]:
+        return {name: _wire.from_wire(distribution, handle.params[self.names[name]])
+                for name, distribution in self.space.items() if self.names[name] in handle.params}
+
+    def judge(self, study: Any, trial: Any) -> bool:
+        """Reports what is new of a running trial. Is it to end?"""
+        with self.lock:
+            self.settle(study)
+            if trial.intermediate_values and self.early_terminate is not None and trial.number not in self.stopped:
+                if trial.number not in self.running:
+                    self._adopt(study, Ended(trial))
+                handle = self.running.get(trial.number)
+                if handle is not None and self._send(handle, sorted(trial.intermediate_values.items())):
+                    self.stopped.add(trial.number)
+            return trial.number in self.stopped
+
+    def _adopt(self, study: Any, trial: Ended) -> None:
+        """Makes a running trial of the study, suggested by another sampler, one of the sweep."""
+        self.refresh(study)
+        try:
+            self._cover(study, trial)
+            handle = self._enqueue(trial) if self.sweep is not None else None
+            if handle is not None:
+                self.running[trial.number] = handle
+        except (SweepdError, KeyError, ValueError) as error:
+            self._refuse(error)
+
+    def end(self, study: Any, trial: Ended) -> None:
+        """Tells the sweep how a trial of this process ends."""
+        with self.lock:
+            handle = self.running.pop(trial.number, None)
+            self.stopped.discard(trial.number)
+            self.refresh(study)
+            if not trial.teaches:
+                if handle is not None:
+                    handle.failed(trial.why or "the objective failed")
+                return
+            given = {name for name in self.space if handle is not None and self.names.get(name) in handle.params}
+            other = handle is not None and any(trial.params.get(name, value) != value
+                                               for name, value in self._values(handle).items())
+            mine = handle is not None and not other and handle.sweep == self.sweep and given >= set(trial.params)
+            if mine:
+                self._take(study, trial.number)
+            if handle is not None and other:
+                handle.failed("the objective had other values")
+            elif handle is not None:
+                self._tell(handle, trial)
+            if not (mine and given == set(trial.params)) and not (self.refused and self.sweep is None):
+                self._learn(study, trial, mine)
+            self._catch_up(study)
+
+    def _learn(self, study: Any, trial: Ended, mine: bool) -> None:
+        """After its end the sweep has the trial with all of its parameters. `mine`: it was told already."""
+        try:
+            if not self._cover(study, trial) and not mine and self._take(study, trial.number):
+                self._replay(trial)
+        except (SweepdError, KeyError, ValueError) as error:
+            self._refuse(error)
+
+    def settle(self, study: Any) -> None:
+        """Ends those whose sampler did not tell: it is not of this package."""
+        if self.running and not getattr(study.sampler, "tells", False):
+            trials = study.get_trials(deepcopy=False)
+            for number in [number for number in self.running if trials[number].state.is_finished()]:
+                self.end(study, Ended(trials[number]))
+
+    def close(self) -> None:
+        for sweep in sorted(self.before | {self.sweep} - {None}):  # type: ignore[operator]
+            counts = client().call("sweep.get", sweep=sweep)["counts"]
+            if not counts["RUNNING"] and not counts["PENDING"]:
+                self.before.discard(sweep)
+                try:
+                    client().edit(sweep, run_cap=sum(counts.values()))
+                except SweepdError:
+                    pass  # it has ended already, or another process goes on with it
+
+    def _refuse(self, error: Exception) -> None:
+        """The daemon cannot have the study: it goes on without."""
+        if not self.refused:
+            self.refused = True
+            warnings.warn(f"the daemon cannot have all of study {self.name!r}, whose trials are drawn at random where it "
+                          f"cannot: {error}", stacklevel=2)
+
+    def _send(self, handle: Handle, reports: List[Tuple[int, float]]) -> bool:
+        for step, value in reports:
+            if step + self.shift > handle.step and value == value and abs(value) != float("inf") and \
+                    handle.report(step + self.shift, False, **{self.metrics[0]["name"]: value}) != "continue":
+                return True
+        return False
+
+    def _tell(self, handle: Handle, trial: Ended) -> None:
+        if len(self.metrics) == 1:
+            self._send(handle, trial.reports)
+        if trial.why:
+            handle.failed(trial.why, "INFEASIBLE")
+        elif trial.state == "PRUNED":
+            handle.failed("pruned by the objective", "PRUNED")
+        else:
+            handle.done(**{metric["name"]: value for metric, value in zip(self.metrics, trial.values)})
+
+    # The sweep
+
+    def _hand(self, given: Dict[str, Any]) -> Optional[Handle]:
+        """A trial; None if somebody cancelled the sweep."""
+        pause = 0.002
+        while True:
+            try:
+                answer = client().call("trial.ask", sweep=self.sweep, params=given or None)
+            except SweepdError as error:
+                if error.code != CONFLICT:
+                    raise
+                answer = {"trials": [], "reason": "done"}
+            handles = [Handle(client(), int(self.sweep or 0), handed) for handed in answer["trials"]]
+            for lost in handles[:-1]:
+                lost.failed("lost by another process of the study")
+            if handles:
+                return handles[-1]
+            if answer.get("reason") == "done":
+                try:
+                    made = sum(client().call("sweep.get", sweep=self.sweep)["counts"].values())
+                    client().extend(int(self.sweep or 0), made + MORE)
+                except SweepdError as error:
+                    if client().sweep(int(self.sweep or 0))["state"] in ("CANCELLED", "FAILED"):
+                        return None
+                    if error.code not in (CONFLICT, INVALID_PARAMS):  # another process was quicker
+                        raise
+            time.sleep(pause * random.uniform(0.5, 1))
+            pause = min(0.2, pause * 1.5)
+
+    def _enqueue(self, trial: Ended) -> Optional[Handle]:
+        return self._hand({self.names[name]: _wire.to_wire(self.space[name], value)
+                           for name, value in trial.params.items()} or {self.names[""]: 0})
+
+    def _replay(self, trial: Ended) -> None:
+        """Tells the sweep a trial that has ended."""
+        try:
+            handle = self._enqueue(trial)
+        except (SweepdError, KeyError, ValueError) as error:
+            self._refuse(error)  # outside of what the sweep can have: the study alone knows it
+            return
+        if handle is not None:
+            self._tell(handle, trial)
+
+    @staticmethod
+    def _union(trials: List[Any], names: Any = None) -> Dict[str, Any]:
+        space: Dict[str, Any] = {}
+        for trial in trials:
+            for name, distribution in trial.distributions.items():
+                if names is None or name in names:
+                    space[name] = _wire.union(space.get(name, distribution), distribution)
+        return space
+
+    def _cover(self, study: Any, trial: Ended) -> bool:
+        """Makes the sweep one that has a trial's parameters; True if that took a new one, which was told of all that
+        have ended."""
+        deadline = time.monotonic() + 10
+        while True:
+            ended = [each for each in map(Ended, study.get_trials(deepcopy=False))
+                     if each.teaches and each.number != trial.number] + [trial]
+            ended.sort(key=lambda each: each.number)
+            wider = self._union(ended)
+            whens = _conditions(wider, ended)
+            if self.sweep is not None and wider == self.space and whens == self.whens:
+                return False
+            if self.claim[0] in ("", self.me) or time.time() - self.claim[1] > PATIENCE_S:
+                self._say(study, claim=self.generation + 1, at=time.time())
+            if self.claim[0] == self.me:
+                self._submit(study, ended, wider, whens)
+                return True
+            if time.monotonic() > deadline:
+                return False  # whoever makes one tells it this trial
+            time.sleep(0.02)
+            self.refresh(study)
+
+    def _submit(self, study: Any, ended: List[Ended], space: Dict[str, Any], whens: Dict[str, Any]) -> None:
+        names = wire_names(space) or {"": "nothing"}
+        parameters: Dict[str, Any] = {names[name]: _wire.spec(distribution) for name, distribution in space.items()}
+        for name, (on, values) in whens.items():
+            parameters[names[name]]["when"] = {names[on]: [_wire.to_wire(space[on], value) for value in values]}
+        spec = {"name": self.name.encode()[:64].decode(errors="ignore"), "description": MARK, **self.search,
+                **({"metric": self.metrics[0]} if len(self.metrics) == 1 else {"metrics": self.metrics}),
+                "parameters": parameters or {"nothing": {"value": 0}},
+                **({"early_terminate": self.early_terminate} if self.early_terminate else {})}
+        before = self.space, self.names, self.whens, self.sweep
+        self.close()
+        self.before |= {self.sweep} - {None}  # type: ignore[arg-type]
+        self.space, self.names, self.whens = space, names, whens
+        try:
+            self.sweep = int(client().call("sweep.submit", spec=spec)["sweep"])
+        except BaseException:
+            self.space, self.names, self.whens, self.sweep = before
+            raise
+        told = [each for each in ended if each.teaches]
+        for each in told:
+            self._replay(each)
+        self._say(study, generation=self.generation + 1, sweep=self.sweep, names=names,
+                  of=[each.number for each in ended], told=[each.number for each in told],
+                  whens={name: [on, [_wire.listed(space[on]).index(value) for value in values]]
+                         for name, (on, values) in whens.items()})
+
+
+def _conditions(space: Dict[str, Any], trials: List[Ended]) -> Dict[str, Tuple[str, List[Any]]]:
+    """What decides whether a trial has a parameter, by the trials so far: {parameter: (another, its values)}."""
+    out: Dict[str, Tuple[str, List[Any]]] = {}
+    names = list(space)
+    for at, name in enumerate(names):
+        having = [trial for trial in trials if name in trial.params]
+        lacking = [trial for trial in trials if name not in trial.params]
+        for on in names[:at] if having and lacking else ():
+            if any(on not in trial.params for trial in trials):
+                continue
+            active = [value for value in _wire.listed(space[on]) if all(trial.params[on] != value for trial in lacking)]
+            if active and all(trial.params[on] in active for trial in having):
+                out[name] = (on, active)
+                break
+    return out

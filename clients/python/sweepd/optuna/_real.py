@@ -1,0 +1,276 @@
+"""The engine where Optuna is installed: a sampler, a pruner and a storage of its own kinds, and what is taken where a
+script names none."""
+from __future__ import annotations
+
+import atexit
+import base64
+import hashlib
+import itertools
+import json
+import os
+import pickle
+import types
+import uuid
+import weakref
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.samplers._base import _process_constraints_after_trial
+from optuna.storages.journal import BaseJournalBackend
+from optuna.storages.journal._storage import JournalStorage, JournalStorageReplayResult
+from optuna.trial import FrozenTrial, TrialState
+
+from . import _mirror
+from ._journal import Journal
+
+MOST_PICKLED = 65536  # of an object; a larger one stays in its process
+_local: Dict[str, Any] = {}  # what other processes see as text only
+_used: "weakref.WeakSet[optuna.Study]" = weakref.WeakSet()
+
+
+class Sampler(BaseSampler):
+    """Suggests by the daemon: `method` is "bayes", "tpe", "bohb" or "random" (docs/search.md), `settings` are more keys of
+    a sweep's spec. A parameter that the study has met for the first time is drawn at random."""
+
+    tells = True
+
+    def __init__(self, method: str = "bayes", *, seed: Optional[int] = None,
+                 constraints_func: Optional[Callable[[FrozenTrial], Sequence[float]]] = None, **settings: Any) -> None:
+        self._search = {"method": method, **({} if seed is None else {"seed": seed}), **settings}
+        self._constraints_func = constraints_func
+        self._random = RandomSampler(seed)
+
+    def _mirror(self, study: optuna.Study) -> _mirror.Mirror:
+        _used.add(study)
+        return _mirror.mirror_of(study, self._search)
+
+    def reseed_rng(self) -> None:
+        self._random.reseed_rng()
+
+    def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> Dict[str, BaseDistribution]:
+        return self._mirror(study).known(study)
+
+    def sample_relative(self, study: optuna.Study, trial: FrozenTrial,
+                        search_space: Dict[str, BaseDistribution]) -> Dict[str, Any]:
+        if not search_space:
+            return {}
+        given = self._mirror(study).ask(study, trial.number, trial.system_attrs.get("fixed_params", {}))
+        return {name: value for name, value in given.items() if name in search_space}
+
+    def sample_independent(self, study: optuna.Study, trial: FrozenTrial, param_name: str,
+                           param_distribution: BaseDistribution) -> Any:
+        return self._random.sample_independent(study, trial, param_name, param_distribution)
+
+    def after_trial(self, study: optuna.Study, trial: FrozenTrial, state: TrialState,
+                    values: Optional[Sequence[float]]) -> None:
+        broken = 0.0
+        if self._constraints_func is not None:
+            _process_constraints_after_trial(self._constraints_func, study, trial, state)
+            kept = study._storage.get_trial(trial._trial_id).system_attrs.get("constraints")
+            broken = max(kept or [0.0])
+        why = f"constraint broken by {broken:g}" if broken > 0 else ""
+        self._mirror(study).end(study, _mirror.Ended(trial, state.name, values, why))
+
+
+class Pruner(optuna.pruners.BasePruner):
+    """Prunes by the daemon: `type` and `settings` are those of a sweep's `early_terminate` (docs/spec.md). The default is
+    as Optuna's, the median. A study's steps count from 0; rungs are steps, as in Optuna's own pruners."""
+
+    def __init__(self, type: str = "median", **settings: Any) -> None:
+        self.early_terminate = {"type": type, **settings}
+        self.shift = 0 if type in ("asha", "hyperband") else 1
+        if type in ("median", "patience", "threshold") and settings.get("n_warmup_steps"):
+            self.early_terminate["n_warmup_steps"] += 1
+        if type in ("asha", "hyperband"):
+            self.early_terminate.setdefault("max_t", 10 ** 9)
+
+    def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
+        _used.add(study)
+        return _mirror.mirror_of(study).judge(study, trial)
+
+
+# The storage
+
+def _pack(value: Any) -> Any:
+    """A value in JSON, where that has no such thing too. An object that cannot be pickled, or is large, is itself in
+    this process alone, and a text in others."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if type(value) is list:
+        return [_pack(each) for each in value]
+    if type(value) is dict and all(isinstance(key, str) for key in value):
+        return {key: _pack(each) for key, each in value.items()}
+    try:
+        data = pickle.dumps(value)
+        if len(data) <= MOST_PICKLED:
+            return {"sweepd:pickle": base64.b64encode(data).decode()}
+    except Exception:  # whatever an object's own methods raise
+        pass
+    key = f"{os.getpid()} {uuid.uuid4().hex}"
+    _local[key] = value
+    return {"sweepd:local": key, "repr": repr(value)[:200]}
+
+
+def _unpack(value: Dict[str, Any]) -> Any:
+    if "sweepd:pickle" in value:
+        try:
+            return pickle.loads(base64.b64decode(value["sweepd:pickle"]))
+        except Exception as error:  # its module is not here
+            return f"an object of another process: {error}"
+    return _local.get(value["sweepd:local"], value["repr"]) if "sweepd:local" in value else value
+
+
+def _to_json(distribution: BaseDistribution) -> str:
+    return json.dumps({"name": type(distribution).__name__, "attributes": _pack(distribution._asdict())})
+
+
+def _from_json(text: str) -> BaseDistribution:
+    loaded = json.loads(text, object_hook=_unpack)
+    if loaded["name"] != "CategoricalDistribution":
+        return optuna.distributions.json_to_distribution(text)
+    known = CategoricalDistribution.__new__(CategoricalDistribution)  # it warned of odd choices when it was made
+    known.choices = tuple(loaded["attributes"]["choices"])
+    return known
+
+
+def _with(function: Any, **names: Any) -> Any:
+    """The function, with other values for some of its module's names."""
+    return types.FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__,
+                              function.__defaults__, function.__closure__)
+
+
+class _Replay(JournalStorageReplayResult):
+    _apply_create_trial = _with(JournalStorageReplayResult._apply_create_trial, json_to_distribution=_from_json)
+    _apply_set_trial_param = _with(JournalStorageReplayResult._apply_set_trial_param, json_to_distribution=_from_json)
+
+
+class Backend(BaseJournalBackend):
+    """The log of a JournalStorage, kept by the daemon."""
+
+    def __init__(self, name: str) -> None:
+        self._journal = Journal(name)
+
+    def read_logs(self, log_number_from: int) -> Iterable[Dict[str, Any]]:
+        return [json.loads(text, object_hook=_unpack) for text in self._journal.read(log_number_from)]
+
+    def append_logs(self, logs: List[Dict[str, Any]]) -> None:
+        for log in logs:
+            self._journal.append(json.dumps(_pack(log)))
+
+
+class Storage(JournalStorage):
+    """Optuna's JournalStorage over the daemon's log `name`: every process of this user has its studies. Choices and
+    attributes may be any objects, as in memory."""
+
+    __setstate__ = _with(JournalStorage.__setstate__, JournalStorageReplayResult=_Replay)
+    create_new_trial = _with(JournalStorage.create_new_trial, distribution_to_json=_to_json)
+    set_trial_param = _with(JournalStorage.set_trial_param, distribution_to_json=_to_json)
+    _init = _with(JournalStorage.__init__, JournalStorageReplayResult=_Replay)
+
+    def __init__(self, name: str) -> None:
+        self._init(Backend(name))
+
+
+# Studies
+
+class Study(optuna.Study):
+    """Optuna's own, whose sweep ends with optimize()."""
+
+    @property
+    def sweep(self) -> Optional[int]:
+        """The number of its sweep, for `sweep watch`; None before a trial has ended, or without a part of this engine."""
+        mirror = _mirror.known(self)
+        return mirror and mirror.sweep
+
+    def optimize(self, *args: Any, **settings: Any) -> None:
+        try:
+            super().optimize(*args, **settings)
+        finally:
+            _mirror.close(self)
+
+
+@atexit.register
+def _close_all() -> None:
+    for study in list(_used):
+        try:
+            _mirror.close(study)
+        except Exception:  # the interpreter ends, and so may the daemon have
+            pass
+
+
+# The studies without a storage. Each has a log of its own, so that a script reads no other one's.
+
+def _of(name: str) -> Storage:
+    return Storage(f"optuna/{name if len(name.encode()) < 190 else hashlib.sha256(name.encode()).hexdigest()}")
+
+
+def _note(name: str, there: bool = True) -> None:
+    Journal("optuna").append(json.dumps({"study": name, "there": there}))
+
+
+def get_all_study_names(storage: Any = None) -> List[str]:
+    """The names of all studies of a storage; without one, of those that the daemon keeps."""
+    if storage is not None:
+        return optuna.get_all_study_names(storage)
+    there = {entry["study"]: entry["there"] for entry in map(json.loads, Journal("optuna").read(0))}
+    return [name for name in there if there[name]]
+
+
+def get_all_study_summaries(storage: Any = None, include_best_trial: bool = True) -> Any:
+    """As optuna.get_all_study_summaries; without a storage of the studies that the daemon keeps."""
+    storages = [_of(name) for name in get_all_study_names()] if storage is None else [storage]
+    return [one for each in storages for one in optuna.get_all_study_summaries(each, include_best_trial)]
+
+
+def delete_study(*, study_name: str, storage: Any = None) -> None:
+    """As optuna.delete_study; without a storage of a study that the daemon keeps. Its sweep stays."""
+    optuna.delete_study(study_name=study_name, storage=storage or _of(study_name))
+    if storage is None:
+        _note(study_name, False)
+
+
+def copy_study(*, from_study_name: str, from_storage: Any = None, to_storage: Any = None,
+               to_study_name: Optional[str] = None) -> None:
+    """As optuna.copy_study; without a storage from or to what the daemon keeps."""
+    name = to_study_name or from_study_name
+    optuna.copy_study(from_study_name=from_study_name, from_storage=from_storage or _of(from_study_name),
+                      to_storage=to_storage or _of(name), to_study_name=name)
+    if to_storage is None:
+        _note(name)
+
+
+def create_study(*, storage: Any = None, sampler: Any = None, pruner: Any = None, study_name: Optional[str] = None,
+                 load_if_exists: bool = False, **more: Any) -> Study:
+    """As optuna.create_study. In memory a name may be used again, by the next run of a script: here the new study has
+    the next free one, unless load_if_exists."""
+    name = study_name or f"no-name-{uuid.uuid4()}"
+    if storage is None:
+        taken = set(get_all_study_names())
+        if name in taken and not load_if_exists:
+            name = next(f"{study_name}-{i}" for i in itertools.count(2) if f"{study_name}-{i}" not in taken)
+            optuna.logging.get_logger("optuna.study").warning(
+                f"There is a study {study_name!r} already: this is {name!r}. load_if_exists=True goes on with the other.")
+    study = optuna.create_study(storage=storage or _of(name), sampler=sampler or Sampler(), pruner=pruner or Pruner(),
+                                study_name=study_name if storage is not None else name, load_if_exists=load_if_exists,
+                                **more)
+    if storage is None and name not in taken:
+        _note(name)
+    study.__class__ = Study
+    return study  # type: ignore[return-value]
+
+
+def load_study(*, study_name: Optional[str] = None, storage: Any = None, sampler: Any = None, pruner: Any = None) -> Study:
+    """As optuna.load_study; without a storage of a study that the daemon keeps."""
+    if storage is None and study_name is None:
+        study_name, *others = get_all_study_names() or [None]
+        if study_name is None or others:
+            raise ValueError(f"the daemon keeps {1 + len(others) if study_name else 0} studies: study_name says which")
+    study = optuna.load_study(study_name=study_name, storage=storage or _of(str(study_name)),
+                              sampler=sampler or Sampler(), pruner=pruner or Pruner())
+    study.__class__ = Study
+    return study  # type: ignore[return-value]
+
+
+NAMES = ("create_study", "load_study", "delete_study", "copy_study", "get_all_study_names", "get_all_study_summaries")

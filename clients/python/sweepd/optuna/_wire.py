@@ -1,0 +1,93 @@
+"""Optuna's distributions (and those of _shim) in a sweep's spec, and their values on the wire."""
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, List
+
+from .._space import find, wire_values
+
+MOST_VALUES = 10000  # of a list in a spec
+FEW = 100  # values that a condition may list
+
+
+def is_category(distribution: Any) -> bool:
+    return hasattr(distribution, "choices")
+
+
+def is_int(distribution: Any) -> bool:
+    return type(distribution).__name__ == "IntDistribution"
+
+
+def _stepped(distribution: Any) -> bool:
+    return not is_category(distribution) and distribution.step not in (None, 1 if is_int(distribution) else None)
+
+
+def spec(distribution: Any) -> Dict[str, Any]:
+    """The parameter in a sweep's spec. ValueError: it cannot be one."""
+    if is_category(distribution):
+        return {"values": wire_values(distribution.choices)}
+    low, high, step = distribution.low, distribution.high, distribution.step
+    if distribution.single():
+        return {"value": low}
+    if _stepped(distribution):
+        if abs(low / step - round(low / step)) < 1e-9:  # the daemon counts steps from 0
+            return {"distribution": "q_uniform", "min": low, "max": high, "q": step}
+        steps = round((high - low) / step)
+        if steps >= MOST_VALUES:
+            raise ValueError(f"low={low} must be a multiple of step={step} in a range of {steps} steps")
+        return {"values": [low + i * step for i in range(steps + 1)]}
+    if is_int(distribution):
+        return {"distribution": "int_log_uniform" if distribution.log else "int_uniform", "min": low, "max": high}
+    return {"distribution": "log_uniform_values" if distribution.log else "uniform", "min": low, "max": high}
+
+
+def contains(distribution: Any, value: Any) -> bool:
+    """Is a value, of the objective's kind, inside?"""
+    if is_category(distribution):
+        return any(choice is value or choice == value for choice in distribution.choices)
+    if isinstance(value, (str, bool)) or value is None or not distribution.low <= value <= distribution.high:
+        return False
+    steps = (value - distribution.low) / (distribution.step or 1)
+    return distribution.step is None or abs(steps - round(steps)) < 1e-6
+
+
+def to_wire(distribution: Any, value: Any) -> Any:
+    """A value as the daemon has it. ValueError: it is none."""
+    if not is_category(distribution):
+        return value
+    for i, choice in enumerate(distribution.choices):
+        if choice is value or choice == value and isinstance(choice, bool) == isinstance(value, bool):
+            return wire_values(distribution.choices)[i]
+    raise ValueError(f"{value!r} is none of {distribution.choices!r}")
+
+
+def from_wire(distribution: Any, value: Any) -> Any:
+    """A value as the objective has it."""
+    if is_category(distribution):
+        return distribution.choices[find(wire_values(distribution.choices), value)]
+    if is_int(distribution):
+        return int(round(value))
+    if distribution.step is None:
+        return float(value)
+    return float(distribution.low + round((value - distribution.low) / distribution.step) * distribution.step)
+
+
+def union(one: Any, other: Any) -> Any:
+    """One that contains both; ValueError if there is none."""
+    if one == other:
+        return one
+    if type(one) is not type(other) or is_category(one):
+        raise ValueError(f"a parameter cannot be both {one!r} and {other!r}: give it another name")
+    step = one.step
+    if step != other.step or step is not None and abs(math.remainder(other.low - one.low, step)) > 1e-9:
+        step = 1 if is_int(one) else None
+    return type(one)(low=min(one.low, other.low), high=max(one.high, other.high), log=one.log and other.log, step=step)
+
+
+def listed(distribution: Any) -> List[Any]:
+    """The values that a condition can name."""
+    if is_category(distribution):
+        return list(distribution.choices)
+    if is_int(distribution) and not _stepped(distribution) and 0 < distribution.high - distribution.low < FEW:
+        return list(range(distribution.low, distribution.high + 1))
+    return []

@@ -1,0 +1,17 @@
+/* store/tx_journal.c — entries of a journal. There is one writer, so no number is
+ * given twice. */
+#include "store/internal.h"
+
+const struct sw_op_def sw_op_journal = {
+	"append to journal",
+	{"INSERT INTO journal (journal, n, entry) VALUES (?1,"
+	 " (SELECT coalesce(max(n), 0) + 1 FROM journal WHERE journal = ?1), ?2)"},
+	{false},
+};
+
+void sw_tx_journal(struct sw_tx *tx, const char *journal, const char *entry)
+{
+	sw_tx_op(tx, SW_OP_JOURNAL);
+	sw_tx_text(tx, journal);
+	sw_tx_text(tx, entry);
+}

@@ -1,0 +1,70 @@
+"""journal.append, journal.read and an ask for a trial of one's own: what processes of one study share."""
+import threading
+
+import pytest
+
+from harness import INVALID_PARAMS, RpcError, driven
+
+
+def read(client, journal, after=0):
+    entries, more = [], True
+    while more:
+        page = client.call("journal.read", journal=journal, after=after + len(entries))
+        entries, more = entries + page["entries"], page["more"]
+        assert page["entries"] or not more
+    return entries
+
+
+def test_journal_gives_back_what_was_appended_after_a_kill(daemon, client):
+    texts = ["one", "", '{"a": NaN, "b": "caf\u00e9 \\n"}', "x" * 900000, "y" * 900000]
+    for text in texts:
+        assert client.call("journal.append", journal="a", entries=[text]) == {"appended": 1}
+    client.call("journal.append", journal="b", entries=["other"] * 1000)
+    daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    assert read(client, "a") == texts and read(client, "a", 3) == texts[3:] and read(client, "a", 5) == []
+    assert len(read(client, "b")) == 1000 and read(client, "nobody's") == []
+    client.call("journal.append", journal="a", entries=["z"])
+    assert read(client, "a", 5) == ["z"]
+
+
+def test_journal_of_several_writers_keeps_each_call_together(daemon):
+    def write(name):
+        with_own = daemon.client()
+        for i in range(50):
+            with_own.call("journal.append", journal="a", entries=[f"{name} {i} {k}" for k in range(4)])
+
+    writers = [threading.Thread(target=write, args=(name,)) for name in "abc"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    entries = read(daemon.client(), "a")
+    calls = [entries[i:i + 4] for i in range(0, 600, 4)]
+    assert len(entries) == 600 and all([entry.rpartition(" ")[2] for entry in call] == list("0123") for call in calls)
+    for name in "abc":
+        assert [call[0] for call in calls if call[0][0] == name] == [f"{name} {i} 0" for i in range(50)]
+
+
+@pytest.mark.parametrize("entries, pointer", [([], "/entries"), (["x"] * 1001, "/entries"), (["x", 1], "/entries/1"),
+                                              ("x", "/entries"), (None, "/entries")])
+def test_journal_refuses_what_is_no_list_of_texts(client, entries, pointer):
+    with pytest.raises(RpcError) as refused:
+        client.call("journal.append", journal="a", entries=entries)
+    assert (refused.value.code, refused.value.pointer) == (INVALID_PARAMS, pointer)
+    assert read(client, "a") == []
+
+
+def test_ask_for_a_trial_of_ones_own_gets_it_behind_those_that_waited(client):
+    sweep = client.call("sweep.submit", spec=driven(run_cap=4))["sweep"]
+    client.call("trial.enqueue", sweep=sweep, params={"x": 0.25})
+    handed = client.call("trial.ask", sweep=sweep, params={"x": 0.5})["trials"]
+    assert [(trial["trial"], trial["params"]["x"]) for trial in handed] == [(1, 0.25), (2, 0.5)]
+    handed = client.call("trial.ask", sweep=sweep, count=7, params={"x": 0.75})["trials"]
+    assert [(trial["trial"], trial["params"]["x"]) for trial in handed] == [(3, 0.75)]
+    for params, pointer in (({"x": 99}, "/params/x"), ({"y": 1}, "/params/y"), ([], "/params")):
+        with pytest.raises(RpcError) as refused:
+            client.call("trial.ask", sweep=sweep, params=params)
+        assert refused.value.pointer == pointer
+    assert client.call("trial.ask", sweep=sweep)["trials"][0]["trial"] == 4

@@ -1,0 +1,214 @@
+"""Optuna on the daemon: its own suites for samplers and storages that are not its own, shipped in its package, and what
+is promised of a study."""
+import os
+import subprocess
+import sys
+import uuid
+
+import pytest
+
+optuna = pytest.importorskip("optuna", reason="Optuna cannot be installed here")
+
+from harness import Daemon, environment, wait_until  # noqa: E402
+from optuna.testing import pytest_samplers, pytest_storages  # noqa: E402
+
+import sweepd  # noqa: E402
+import sweepd.optuna  # noqa: E402
+
+PACKAGE = os.path.dirname(os.path.dirname(sweepd.__file__))
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+@pytest.fixture(autouse=True)
+def user(daemon):
+    with sweepd.Client(daemon.socket) as client:
+        yield client
+
+
+class TestBayes(pytest_samplers.BasicSamplerTestCase, pytest_samplers.RelativeSamplerTestCase,
+                pytest_samplers.MultiObjectiveSamplerTestCase):
+    @pytest.fixture
+    def sampler(self):
+        return sweepd.optuna.Sampler
+
+
+class TestStorage(pytest_storages.StorageTestCase):
+    @pytest.fixture
+    def storage(self):
+        return sweepd.optuna.Storage(uuid.uuid4().hex)
+
+
+def mirror(user, study):
+    """The study's last sweep, and its rows."""
+    last = next(row["sweep"] for row in user.sweeps() if row["name"] == study.study_name)
+    return user.sweep(last), user.trials(last)
+
+
+def same_trials(user, study):
+    """That sweep has ended with every trial of the study, its values and its state."""
+    sweep, rows = mirror(user, study)
+    assert sweep["state"] == "COMPLETED", sweep["counts"]
+    states = {"COMPLETE": "COMPLETED", "PRUNED": "PRUNED"}
+    told = [trial for trial in study.trials if trial.state.name in states]
+    assert sorted([states[trial.state.name], trial.value, sorted(trial.params.items())] for trial in told) == sorted(
+        [row["state"], row["value"], sorted(row["params"].items())] for row in rows if row["state"] != "FAILED")
+    return sweep
+
+
+def test_every_name_and_module_is_optunas():
+    import sweepd.optuna.visualization
+    from sweepd.optuna.samplers import TPESampler
+    from sweepd.optuna.storages.journal import JournalFileBackend
+    from sweepd.optuna.study import MaxTrialsCallback, create_study
+
+    assert TPESampler is optuna.samplers.TPESampler and JournalFileBackend is optuna.storages.journal.JournalFileBackend
+    assert sweepd.optuna.visualization is optuna.visualization
+    assert optuna.visualization.__spec__.name == "optuna.visualization"
+    assert MaxTrialsCallback is optuna.study.MaxTrialsCallback
+    assert create_study is sweepd.optuna.create_study is sweepd.optuna.study.create_study
+    assert {*optuna.__all__} < {*sweepd.optuna.__all__}
+    assert all(getattr(sweepd.optuna, name) is not None for name in sweepd.optuna.__all__)
+    with pytest.raises(ModuleNotFoundError):
+        import sweepd.optuna.nothing  # noqa: F401
+
+
+@pytest.mark.parametrize("method", ["bayes", "tpe", "bohb", "random"])
+def test_plain_study_with_the_daemons_sampler_and_pruner(user, method):
+    def objective(trial):
+        x = trial.suggest_float("x", -4, 4)
+        for step in range(9):
+            trial.report(abs(x) + 1 / (step + 1), step)
+            if trial.should_prune():
+                raise optuna.TrialPruned()
+        return abs(x)
+
+    study = optuna.create_study(sampler=sweepd.optuna.Sampler(method, seed=3), study_name=uuid.uuid4().hex,
+                                pruner=sweepd.optuna.Pruner("asha", grace_period=1, reduction_factor=2))
+    study.optimize(objective, n_trials=20)
+    sweep, rows = mirror(user, study)
+    assert (sweep["method"], sweep["seed"], len(rows)) == (method, 3, 20)
+    pruned = [trial.number for trial in study.trials if trial.state.name == "PRUNED"]
+    assert pruned and len(pruned) == sweep["counts"]["PRUNED"]
+    assert user.best(sweep["sweep"])["value"] == study.best_value
+
+
+def test_pruner_of_the_daemon_under_another_sampler(user):
+    def objective(trial):
+        x = trial.suggest_float("x", 0, 1)
+        for step in range(4):
+            trial.report(x, step)
+            if trial.should_prune():
+                raise optuna.TrialPruned()
+        return x
+
+    study = sweepd.optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1), study_name=uuid.uuid4().hex)
+    study.optimize(objective, n_trials=20)
+    assert any(trial.state.name == "PRUNED" for trial in study.trials)
+    same_trials(user, study)
+
+
+def test_study_with_branches_layers_and_objects(user):
+    shapes = [(8,), (8, 8), len]
+
+    def objective(trial):
+        shape = trial.suggest_categorical("shape", shapes)
+        assert any(shape is one or shape == one for one in shapes)
+        n = trial.suggest_int("n", 1, 3)
+        trial.set_user_attr("model", threading_lock := uuid.uuid4())
+        trial.set_user_attr("open", open)
+        assert trial.user_attrs["model"] == threading_lock
+        return sum(trial.suggest_float(f"units {i}", 0, 1) for i in range(n))
+
+    study = sweepd.optuna.create_study()
+    study.enqueue_trial({"n": 3, "shape": (8, 8)})
+    study.optimize(objective, n_trials=25)
+    assert study.trials[0].params["shape"] == (8, 8) and study.trials[0].user_attrs["open"] is open
+    sweep, rows = mirror(user, study)
+    assert sweep["counts"]["COMPLETED"] == 25
+    assert sweep["spec"]["parameters"]["units_2"]["when"] == {"n": [3]}
+    assert sorted(row["value"] for row in rows) == sorted(trial.value for trial in study.trials)
+    assert sweepd.optuna.importance.get_param_importances is optuna.importance.get_param_importances
+
+
+def test_constraints_objectives_and_no_parameter(user):
+    study = sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler(
+        constraints_func=lambda trial: (trial.params["x"] - 0.5,)))
+    study.optimize(lambda trial: -trial.suggest_float("x", 0, 1), n_trials=15)
+    sweep, rows = mirror(user, study)
+    assert {row["state"] == "INFEASIBLE" for row in rows if row["params"]["x"] > 0.5} == {True}
+    assert user.best(sweep["sweep"])["value"] >= -0.5
+    study = sweepd.optuna.create_study(directions=["minimize", "maximize"])
+    study.optimize(lambda trial: (trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)), n_trials=12)
+    sweep, rows = mirror(user, study)
+    assert {row["params"]["x"] for row in user.bests(sweep["sweep"])} == {trial.params["x"] for trial in study.best_trials}
+    study = sweepd.optuna.create_study()
+    study.optimize(lambda trial: trial.number, n_trials=3)
+    assert [row["value"] for row in mirror(user, study)[1]] == [0, 1, 2]
+
+
+def test_studies_that_the_daemon_keeps(user):
+    names = [uuid.uuid4().hex for _ in range(3)]
+    for name in names[:2]:
+        sweepd.optuna.create_study(study_name=name).optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=2)
+    assert sweepd.optuna.create_study(study_name=names[0]).study_name == names[0] + "-2"  # as the next run of a script
+    again = sweepd.optuna.create_study(study_name=names[0], load_if_exists=True)
+    again.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+    assert len(again.trials) == len(sweepd.optuna.load_study(study_name=names[0]).trials) == 3
+    assert again.sweep == mirror(user, again)[0]["sweep"]
+    sweepd.optuna.copy_study(from_study_name=names[0], to_study_name=names[2])
+    sweepd.optuna.delete_study(study_name=names[1])
+    assert {name for name in sweepd.optuna.get_all_study_names() if name in names} == {names[0], names[2]}
+    with pytest.raises(KeyError):
+        sweepd.optuna.load_study(study_name=names[1])
+    summaries = {one.study_name: one.n_trials for one in sweepd.optuna.get_all_study_summaries()}
+    assert summaries[names[0]] == summaries[names[2]] == 3 and names[1] not in summaries
+
+
+SCRIPT = """
+import sys
+import sweepd.optuna as optuna
+def objective(trial):
+    kind = trial.suggest_categorical("kind", ["a", "b"])
+    x = trial.suggest_float("x", -9, 9)
+    return (x - 2) ** 2 + (trial.suggest_int("n", 1, 9) if kind == "a" else 0)
+study = optuna.create_study(study_name="of three", load_if_exists=True)
+print("begun", flush=True)
+study.optimize(objective, n_trials=8)
+"""
+
+
+def three(socket):
+    """Three processes of one script, each with its study loaded."""
+    env = environment(SWEEPD_SOCKET=socket, PYTHONPATH=PACKAGE)
+    processes = [subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, env=env) for _ in range(3)]
+    for process in processes:
+        assert process.stdout.readline() == b"begun\n"
+    return processes
+
+
+@pytest.mark.parametrize("kills", [0, 3])
+def test_three_processes_of_one_script_make_24_trials(tmp_path, monkeypatch, kills):
+    daemon = Daemon(tmp_path).start()
+    try:
+        monkeypatch.setenv("SWEEPD_SOCKET", daemon.socket)
+        processes = three(daemon.socket)
+        for k in range(kills):
+            wait_until(lambda: daemon.ready() and len(sweepd.optuna.load_study(study_name="of three").trials) > 4 * k,
+                       "more trials")
+            daemon.kill9()
+            daemon.start()
+        assert [process.wait(300) for process in processes] == [0, 0, 0]
+        study = sweepd.optuna.load_study(study_name="of three")
+        assert sorted(trial.number for trial in study.trials) == list(range(24))
+        assert {trial.state.name for trial in study.trials} == {"COMPLETE"}
+        with sweepd.Client(daemon.socket) as user:
+            # An ask whose answer a kill took is a trial more, which nobody runs.
+            rows = [row for row in mirror(user, study)[1] if row["state"] == "COMPLETED"]
+            assert sorted(row["value"] for row in rows) == sorted(trial.value for trial in study.trials)
+            if not kills:
+                same_trials(user, study)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        daemon.stop()
