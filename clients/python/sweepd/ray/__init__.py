@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Optional
 
+from .._names import stands_for
 from . import air, cloudpickle, schedulers, search, train, tune
 from ._run import cluster
 from .schedulers import (ASHAScheduler, AsyncHyperBandScheduler, FIFOScheduler, HyperBandScheduler, MedianStoppingRule,
@@ -45,7 +46,7 @@ def shutdown() -> None:
     _initialized = False
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("remote", "get", "put", "wait", "data", "serve", "rllib", "util", "ObjectRef"):
-        raise NotImplementedError(f"ray.{name} is not carried over: sweepd.ray is Ray Tune alone")
-    raise AttributeError(f"sweepd.ray has no {name!r}")
+__getattr__ = stands_for(__name__, "ray", {
+    "remote": "a trial is a process of its own: start what it needs in the function",
+    "util": "a run is of one machine",
+}, "sweepd.ray is Ray Tune alone, on one machine")

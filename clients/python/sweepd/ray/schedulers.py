@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Mapping, Optional
 
+from .._names import stands_for
 from ._session import ITERATION
 
 
@@ -97,10 +98,8 @@ class PopulationBasedTraining(TrialScheduler):
         return {"type": "pbt", **self.settings, **({"hyperparam_mutations": names} if names else {})}
 
 
-def __getattr__(name: str) -> Any:
-    instead = {"PB2": "PopulationBasedTraining", "HyperBandForBOHB": "TuneBOHB with ASHAScheduler",
-               "PopulationBasedTrainingReplay": "a trial's params in `sweep show`",
-               "ResourceChangingScheduler": "resources_per_trial"}
-    if name in instead:
-        raise NotImplementedError(f"ray.tune.schedulers.{name} is not carried over: see {instead[name]}")
-    raise AttributeError(f"sweepd.ray.schedulers has no {name!r}")
+__getattr__ = stands_for(__name__, "ray.tune.schedulers", {
+    "PB2": "see PopulationBasedTraining", "HyperBandForBOHB": "see TuneBOHB with ASHAScheduler",
+    "PopulationBasedTrainingReplay": "see a trial's params in `sweep show`",
+    "ResourceChangingScheduler": "see resources_per_trial",
+}, "ASHAScheduler, HyperBandScheduler, MedianStoppingRule and PopulationBasedTraining are")

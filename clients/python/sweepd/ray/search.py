@@ -4,6 +4,8 @@ from __future__ import annotations
 import warnings
 from typing import Any, Dict, List, Optional
 
+from .._names import stands_for
+
 
 class Searcher:
     """The base of the others. A searcher of your own cannot run in the daemon."""
@@ -77,8 +79,5 @@ class ConcurrencyLimiter:
         return searcher
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("Repeater", "NevergradSearch", "ZOOptSearch", "SkOptSearch", "BlendSearch", "CFO", "DragonflySearch"):
-        raise NotImplementedError(f"ray.tune.search.{name} is not carried over: OptunaSearch (tpe) and BayesOptSearch "
-                                  "(bayes) are")
-    raise AttributeError(f"sweepd.ray.search has no {name!r}")
+__getattr__ = stands_for(__name__, "ray.tune.search", {},
+                         "OptunaSearch and HyperOptSearch (tpe), BayesOptSearch, AxSearch and HEBOSearch (bayes), TuneBOHB are")

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
+from .._names import also, stands_for
 from . import schedulers, search
 from ._checkpoint import Checkpoint
 from ._reporter import CLIReporter
@@ -21,17 +21,16 @@ __all__ = ["CLIReporter", "Checkpoint", "CheckpointConfig", "ExperimentAnalysis"
            "loguniform", "qlograndint", "qloguniform", "qrandint", "qrandn", "quniform", "randint", "randn", "report",
            "run", "sample_from", "schedulers", "search", "uniform", "with_parameters", "with_resources"]
 
-_here = sys.modules[__name__]
 # Where Ray's versions have them: ray.tune.schedulers, ray.tune.tuner, ray.tune.search.optuna and so on.
-sys.modules[f"{__name__}.schedulers"] = schedulers
+also(__name__, "schedulers", schedulers)
 for _name in ("tuner", "tune_config", "progress_reporter"):
-    sys.modules[f"{__name__}.{_name}"] = _here
+    also(__name__, _name, sys.modules[__name__])
 for _name in ("search", "suggest"):
-    sys.modules[f"{__name__}.{_name}"] = search
+    also(__name__, _name, search)
     for _part in ("optuna", "hyperopt", "bohb", "bayesopt", "ax", "hebo", "basic_variant"):
-        sys.modules[f"{__name__}.{_name}.{_part}"] = search
+        also(__name__, f"{_name}.{_part}", search)
 
-_INSTEAD = {
+__getattr__ = stands_for(__name__, "ray.tune", {
     "integration": "sweepd.callbacks has Keras, Lightning and Hugging Face",
     "logger": "the daemon keeps every report, and sweepd.Client().trials() gives them",
     "stopper": "give stop a dict or a function of the trial's id and a result; a sweep has `plateau` (docs/spec.md)",
@@ -39,10 +38,4 @@ _INSTEAD = {
     "PlacementGroupFactory": 'give {"cpu": 2, "gpu": 0.5}',
     "run_experiments": "call run() for each",
     "register_trainable": "give run() the function itself",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _INSTEAD:
-        raise NotImplementedError(f"ray.tune.{name} is not carried over: {_INSTEAD[name]}")
-    raise AttributeError(f"sweepd.ray.tune has no {name!r}")
+}, "the names that are stand in clients/python/README.md")
