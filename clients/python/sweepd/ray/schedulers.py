@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, Dict, List, Mapping, Optional
 
 from .._names import stands_for
 from ._session import ITERATION
+from ._space import uniform
 
 
 class TrialScheduler:
@@ -98,8 +100,33 @@ class PopulationBasedTraining(TrialScheduler):
         return {"type": "pbt", **self.settings, **({"hyperparam_mutations": names} if names else {})}
 
 
+class HyperBandForBOHB(HyperBandScheduler):
+    """HyperBandScheduler, for TuneBOHB."""
+
+    def __init__(self, time_attr: str = ITERATION, metric: Optional[str] = None, mode: Optional[str] = None,
+                 max_t: int = 81, reduction_factor: float = 3, stop_last_trials: bool = True) -> None:
+        warnings.warn("HyperBandForBOHB is HyperBandScheduler here, where no trial waits for the others of its bracket "
+                      "and each ends at max_t", stacklevel=2)
+        del stop_last_trials
+        super().__init__(time_attr, metric, mode, max_t, reduction_factor)
+
+
+class PB2(PopulationBasedTraining):
+    """PopulationBasedTraining within bounds."""
+
+    def __init__(self, time_attr: str = "time_total_s", metric: Optional[str] = None, mode: Optional[str] = None,
+                 perturbation_interval: float = 60.0, hyperparam_bounds: Optional[Mapping[str, Any]] = None,
+                 **settings: Any) -> None:
+        warnings.warn("PB2 is PopulationBasedTraining here: a change is drawn, and no model says which", stacklevel=2)
+        super().__init__(time_attr, metric, mode, perturbation_interval, hyperparam_mutations=_uniform(hyperparam_bounds or {}),
+                         **settings)
+
+
+def _uniform(bounds: Mapping[str, Any]) -> Dict[str, Any]:
+    return {name: _uniform(each) if isinstance(each, Mapping) else uniform(*each) for name, each in bounds.items()}
+
+
 __getattr__ = stands_for(__name__, "ray.tune.schedulers", {
-    "PB2": "see PopulationBasedTraining", "HyperBandForBOHB": "see TuneBOHB with ASHAScheduler",
     "PopulationBasedTrainingReplay": "see a trial's params in `sweep show`",
     "ResourceChangingScheduler": "see resources_per_trial",
 }, "ASHAScheduler, HyperBandScheduler, MedianStoppingRule and PopulationBasedTraining are")
