@@ -352,10 +352,17 @@ def end_with_parent(pid: int) -> None:
 
 def write_to(log: int) -> None:
     """What this process prints, and what it starts, goes into its log, line by line."""
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(line_buffering=True)
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(log, fd)
+        stream = getattr(sys, name)
+        try:
+            if stream.fileno() == fd:
+                stream.reconfigure(line_buffering=True)
+                continue
+        except (AttributeError, OSError):
+            pass
+        # A notebook's, or a test's, which leads to this process' parent or to nowhere.
+        setattr(sys, name, open(fd, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False))
 
 
 def limit_threads(n: int) -> None:
