@@ -1,4 +1,5 @@
 """`pip install ./clients/python` with what Debian has, and the package that it gives."""
+import importlib
 import importlib.util
 import os
 import shutil
@@ -10,7 +11,8 @@ import pytest
 from harness import ROOT, environment
 
 
-MODULES = ("sweepd", "sweepd.callbacks", "sweepd.optuna", "sweepd.ray", "sweepd.ray.tune", "sweepd.ray.train")
+MODULES = ("sweepd", "sweepd.callbacks", "sweepd.optuna", "sweepd.ray", "sweepd.ray.tune", "sweepd.ray.train",
+           "sweepd.ray.integration")
 
 
 def test_pip_installs_the_package_without_a_network(tmp_path):
@@ -33,7 +35,7 @@ def test_pip_installs_the_package_without_a_network(tmp_path):
 @pytest.mark.parametrize("module", MODULES)
 def test_what_a_module_exports_is_there_and_says_what_it_is(module, monkeypatch):
     monkeypatch.syspath_prepend(os.path.join(ROOT, "clients", "python"))
-    found = __import__(module, fromlist=["x"])
+    found = importlib.import_module(module)
     for name in getattr(found, "__all__", ()):
         what = getattr(found, name)
         assert what.__doc__ and what.__doc__.strip(), f"{module}.{name}"

@@ -259,6 +259,10 @@ def test_trainable_class(user):
 def test_search_algorithm_and_limit(user):
     result = quiet_run(lambda config: tune.report(loss=config["x"]), config={"x": tune.uniform(0, 1)}, num_samples=5,
                        search_alg=ConcurrencyLimiter(OptunaSearch(points_to_evaluate=[{"x": 0.5}], seed=3), 1))
+    space = {"x": tune.uniform(2, 3), "fixed": 1}
+    assert 2 <= quiet_run(lambda config: tune.report(loss=config["x"]), search_alg=OptunaSearch(space)).best_config["x"] < 3
+    with pytest.raises(NotImplementedError, match="carried over: give it as config or param_space"):
+        OptunaSearch(space=lambda trial: None)
     assert result.trials[0].config == {"x": 0.5} and user.sweep(result.sweep)["method"] == "tpe"
 
 

@@ -22,7 +22,7 @@ from sweepd.ray.tune.result import SHOULD_CHECKPOINT
 from sweepd.ray.tune.schedulers.hb_bohb import HyperBandForBOHB
 from sweepd.ray.tune.schedulers.pb2 import PB2
 from sweepd.ray.tune.search.optuna import OptunaSearch
-from sweepd.ray.tune.stopper import MaximumIterationStopper, TrialPlateauStopper
+from sweepd.ray.tune.stopper import MaximumIterationStopper
 from sweepd.ray.tune.utils import validate_save_restore
 
 
@@ -99,9 +99,6 @@ def test_stopper_is_one_for_all_trials_and_may_end_the_run(user):
     grid = tune.Tuner(steps, param_space={"x": tune.uniform(0, 1)}, run_config=tune.RunConfig(stop=stop, verbose=0),
                       tune_config=tune.TuneConfig("loss", "min", num_samples=50, max_concurrent_trials=1)).fit()
     assert [len(result._trial.results) for result in grid] == [3, 3, 3] and stop.seen == 9 and not grid.errors
-    plateau = TrialPlateauStopper("loss", std=0.1, num_results=3, grace_period=5)
-    result = quiet_run(steps, config={"x": 0.1, "n": 50}, stop=plateau)
-    assert len(result.trials[0].results) == 5
 
 
 def test_output_and_checkpoints_are_found_by_the_command(user, daemon, capsys, tmp_path):

@@ -1,10 +1,8 @@
 """Callbacks and stoppers: the driver calls them in the script's own process, at each report."""
 from __future__ import annotations
 
-import collections
-import math
 import warnings
-from typing import Any, Callable, Deque, Dict, Mapping, Union
+from typing import Any, Callable, Dict, Mapping, Union
 
 from ._results import Trial
 
@@ -71,21 +69,6 @@ class MaximumIterationStopper(Stopper):
 
     def __call__(self, trial_id: str, result: Dict[str, Any]) -> bool:
         return bool(result["training_iteration"] >= self.most)
-
-
-class TrialPlateauStopper(Stopper):
-    """A trial whose metric no longer changes."""
-
-    def __init__(self, metric: str, std: float = 0.01, num_results: int = 4, grace_period: int = 4) -> None:
-        self.metric, self.std, self.n, self.grace = metric, std, num_results, grace_period
-        self.last: Dict[str, Deque[float]] = {}
-
-    def __call__(self, trial_id: str, result: Dict[str, Any]) -> bool:
-        last = self.last.setdefault(trial_id, collections.deque(maxlen=self.n))
-        last.append(float(result[self.metric]))
-        mean = sum(last) / len(last)
-        return (result["training_iteration"] >= self.grace and len(last) == self.n
-                and math.sqrt(sum((value - mean) ** 2 for value in last) / self.n) < self.std)
 
 
 def reached(stop: Reached, trial_id: str, result: Dict[str, Any]) -> bool:

@@ -195,16 +195,14 @@ def find(client: Client, path: str) -> Optional[int]:
 def link(folder: str, storage_path: str, name: str) -> None:
     """A run's folder where RunConfig(storage_path=) has it: a link, because the daemon keeps it."""
     at = os.path.join(os.path.expanduser(storage_path), name)
-    if "://" in storage_path:
-        warnings.warn(f"storage_path={storage_path!r}: a run is of one machine, and this one is in {folder}", stacklevel=4)
-        return
-    os.makedirs(os.path.dirname(at), exist_ok=True)
-    if os.path.islink(at):
-        os.remove(at)
-    if os.path.exists(at):
-        warnings.warn(f"{at} is there already: the run is in {folder}", stacklevel=4)
-    else:
-        os.symlink(folder, at)
+    if "://" not in at:
+        os.makedirs(os.path.dirname(at), exist_ok=True)
+        if os.path.islink(at):
+            os.remove(at)
+        if not os.path.exists(at):
+            os.symlink(folder, at)
+            return
+    warnings.warn(f"no link to the run's folder, {folder}, can be made at {at}", stacklevel=4)
 
 
 def gpus() -> List[str]:
@@ -267,7 +265,7 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
     resources = resources_per_trial or getattr(trainable, "_sweepd_resources", None) or {"cpu": 1}
     n, shares = places(resources, min(filter(None, (max_concurrent_trials, search.max_concurrent)), default=None))
     population = isinstance(scheduler, PopulationBasedTraining)
-    space = Space(config or {}, scheduler.mutations if isinstance(scheduler, PopulationBasedTraining) else None)
+    space = Space(config or search.space or {}, scheduler.mutations if isinstance(scheduler, PopulationBasedTraining) else None)
     title = name or _title(trainable)
     client = Client()
     old = _sweep or (find(client, title) if resume else None)

@@ -103,23 +103,19 @@ class PopulationBasedTraining(TrialScheduler):
 class HyperBandForBOHB(HyperBandScheduler):
     """HyperBandScheduler, for TuneBOHB."""
 
-    def __init__(self, time_attr: str = ITERATION, metric: Optional[str] = None, mode: Optional[str] = None,
-                 max_t: int = 81, reduction_factor: float = 3, stop_last_trials: bool = True) -> None:
+    def __init__(self, *arguments: Any, stop_last_trials: bool = True, **settings: Any) -> None:
+        del stop_last_trials
         warnings.warn("HyperBandForBOHB is HyperBandScheduler here, where no trial waits for the others of its bracket "
                       "and each ends at max_t", stacklevel=2)
-        del stop_last_trials
-        super().__init__(time_attr, metric, mode, max_t, reduction_factor)
+        super().__init__(*arguments, **settings)
 
 
 class PB2(PopulationBasedTraining):
     """PopulationBasedTraining within bounds."""
 
-    def __init__(self, time_attr: str = "time_total_s", metric: Optional[str] = None, mode: Optional[str] = None,
-                 perturbation_interval: float = 60.0, hyperparam_bounds: Optional[Mapping[str, Any]] = None,
-                 **settings: Any) -> None:
+    def __init__(self, *arguments: Any, hyperparam_bounds: Mapping[str, Any], **settings: Any) -> None:
         warnings.warn("PB2 is PopulationBasedTraining here: a change is drawn, and no model says which", stacklevel=2)
-        super().__init__(time_attr, metric, mode, perturbation_interval, hyperparam_mutations=_uniform(hyperparam_bounds or {}),
-                         **settings)
+        super().__init__(*arguments, hyperparam_mutations=_uniform(hyperparam_bounds), **settings)
 
 
 def _uniform(bounds: Mapping[str, Any]) -> Dict[str, Any]:

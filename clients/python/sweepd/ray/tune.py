@@ -6,8 +6,8 @@ import types
 
 from .._names import also, stands_for
 from . import integration, schedulers, search
+from ._callbacks import Callback, KeptAnyway, LoggerCallback, MaximumIterationStopper, Stopper
 from ._checkpoint import Checkpoint
-from ._callbacks import (Callback, KeptAnyway, LoggerCallback, MaximumIterationStopper, Stopper, TrialPlateauStopper)
 from ._reporter import CLIReporter
 from ._results import ExperimentAnalysis, ResultGrid, Trial, TuneError
 from ._run import run, with_parameters, with_resources
@@ -43,7 +43,7 @@ for _part in ("async_hyperband", "hyperband", "hb_bohb", "median_stopping_rule",
     also(__name__, f"schedulers.{_part}", schedulers)
 also(__name__, "logger", {"LoggerCallback": LoggerCallback,
                           **{_name: KeptAnyway for _name in ("CSVLoggerCallback", "JsonLoggerCallback", "TBXLoggerCallback")}})
-also(__name__, "stopper", {_it.__name__: _it for _it in (MaximumIterationStopper, Stopper, TrialPlateauStopper)})
+also(__name__, "stopper", {"MaximumIterationStopper": MaximumIterationStopper, "Stopper": Stopper})
 also(__name__, "result", {"SHOULD_CHECKPOINT": SHOULD_CHECKPOINT, "TRAINING_ITERATION": ITERATION, "DONE": "done"})
 also(__name__, "trial", {"ExportFormat": types.SimpleNamespace(MODEL="model", CHECKPOINT="checkpoint"), "Trial": Trial})
 also(__name__, "utils", {"validate_save_restore": validate_save_restore})
