@@ -6,6 +6,7 @@ was kept of its step S is the folder N-S.ckpt.
 """
 from __future__ import annotations
 
+import codecs
 import ctypes
 import json
 import math
@@ -49,6 +50,7 @@ class Running:
     def __init__(self, trial: Trial, pid: int, channel: socket.socket, place: int, log: int) -> None:
         self.trial, self.pid, self.channel, self.place = trial, pid, channel, place
         self.log, self.shown = log, os.fstat(log).st_size  # the file of its output, and how much of it was passed on
+        self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self.unread = b""
         self.result: Dict[str, Any] = {}
         self.signal_at: Optional[float] = None  # when it gets the next signal, SIGTERM and then SIGKILL
@@ -316,7 +318,7 @@ class Driver:
         text = os.pread(it.log, LOG_MAX, it.shown)
         if text:
             it.shown += len(text)
-            sys.stdout.write(text.decode(errors="replace"))
+            sys.stdout.write(it.decode(text))
             sys.stdout.flush()
         if it.shown > LOG_MAX:
             os.ftruncate(it.log, 0)

@@ -93,8 +93,13 @@ class _Driver(Driver):
         for row in self.client.trials(self.sweep):
             it = self.known(row["trial"], row["params"])
             it.state = "PENDING" if row["state"] == "RUNNING" else row["state"]
+            reports, kept = self.client.reports(self.sweep, it.number), checkpoints(self.folder, it.number)
             it.results = [{**report["metrics"], ITERATION: report["step"], "\0step": report["step"], "trial_id": it.trial_id,
-                           "config": it.config} for report in self.client.reports(self.sweep, it.number)]
+                           "config": it.config} for report in reports]
+            scored = [(self.sign * report["metrics"][self.metric], report["step"]) for report in reports
+                      if report["step"] in kept and math.isfinite(report["metrics"].get(self.metric, math.nan))]
+            if scored:
+                self.best[it.number] = min(scored)
 
     def broken(self, error: BaseException) -> None:
         if not isinstance(error, KeyboardInterrupt):
@@ -238,7 +243,8 @@ def places(resources: Mapping[str, Any], most: Optional[int]) -> Any:
     return min(n, most or n), shares
 
 
-def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, metric: Any = None, mode: Any = None, stop: Any = None, time_budget_s: Any = None,
+def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, metric: Any = None, mode: Any = None,
+        stop: Any = None, time_budget_s: Any = None,
         config: Optional[Mapping[str, Any]] = None, resources_per_trial: Optional[Mapping[str, Any]] = None,
         num_samples: int = 1, search_alg: Optional[Searcher] = None, scheduler: Optional[TrialScheduler] = None,
         keep_checkpoints_num: Optional[int] = None, checkpoint_freq: int = 0,
