@@ -219,6 +219,13 @@ def test_several_metrics_have_a_mode_each(user):
         quiet_run(fn, metric=["loss", "gain"], mode=["min"])
 
 
+class Ends(LoggerCallback):
+    ended = ()
+
+    def log_trial_end(self, trial, failed=False):
+        self.ended = (*self.ended, trial.trial_id)
+
+
 def test_population_takes_functions_and_pb2_bounds(user):
     def fn(config):
         start = tune.get_checkpoint().to_dict()["i"] if tune.get_checkpoint() else 0
@@ -231,8 +238,10 @@ def test_population_takes_functions_and_pb2_bounds(user):
         time_attr="training_iteration", perturbation_interval=2,
         hyperparam_mutations={"rate": lambda: random.uniform(0.2, 0.6), "kind": lambda: random.choice("ab")})
     for scheduler in (pb2, by_function):
+        ends = Ends()
         result = tune.run(fn, config={"rate": 0.3, "kind": "a"}, num_samples=4, metric="score", mode="max", verbose=0,
-                          scheduler=scheduler)
+                          scheduler=scheduler, callbacks=[ends])
+        assert len(set(ends.ended)) == len(ends.ended) >= 4  # a pause is no end
         rows = user.trials(result.sweep)
         assert any(row["parent"] for row in rows)
         for row in rows:
