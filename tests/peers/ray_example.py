@@ -1,5 +1,5 @@
 """Runs one of Ray's examples on sweepd.ray: FOLDER NAME [ARGUMENTS]. What is changed around the script, never in it:
-data sets are random ones of the same shape, a run has four trials at most, and nothing sleeps."""
+data sets are random ones of the same shape, a run has three trials at most, and nothing sleeps."""
 import runpy
 import sys
 import time
@@ -8,7 +8,7 @@ import types
 import sweepd.ray as ray
 from sweepd.ray import _run
 
-TRIALS, ROWS = 4, 64
+TRIALS, ROWS = 3, 32
 _spec = _run._spec
 
 

@@ -47,9 +47,9 @@ def checkpoint_path(folder: str, trial: int, step: int) -> str:
 class Running:
     """A trial's process."""
 
-    def __init__(self, trial: Trial, pid: int, channel: socket.socket, place: int, log: int) -> None:
+    def __init__(self, trial: Trial, pid: int, channel: socket.socket, place: int, log: int, shown: int) -> None:
         self.trial, self.pid, self.channel, self.place = trial, pid, channel, place
-        self.log, self.shown = log, os.fstat(log).st_size  # the file of its output, and how much of it was passed on
+        self.log, self.shown = log, shown  # the file of its output, and how much of it was passed on
         self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self.unread = b""
         self.result: Dict[str, Any] = {}
@@ -145,6 +145,7 @@ class Driver:
         os.makedirs(self.logs, mode=0o700, exist_ok=True)
         log = os.open(os.path.join(self.logs, f"{trial.number}.log"), os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC,
                       0o600)
+        shown = os.fstat(log).st_size  # by earlier attempts; once the process is there it may write
         threads = 1 if may_have_pool() else self.threads
         sys.stdout.flush()
         sys.stderr.flush()
@@ -164,7 +165,7 @@ class Driver:
             finally:
                 os._exit(status)
         its.close()
-        running = Running(trial, pid, ours, place, log)
+        running = Running(trial, pid, ours, place, log, shown)
         self.selector.register(ours, selectors.EVENT_READ, running)
         self.running.append(running)
 
