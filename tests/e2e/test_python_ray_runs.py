@@ -251,6 +251,21 @@ def test_population_takes_functions_and_pb2_bounds(user):
         assert HyperBandForBOHB(max_t=9, stop_last_trials=False).spec()["brackets"] == 3
 
 
+def test_child_starts_from_a_checkpoint_that_its_parent_no_longer_needs(user):
+    """One trial runs at a time, and is judged at steps 3, 5 ...: a parent goes on before its child has begun."""
+    def fn(config):
+        start = tune.get_checkpoint().to_dict()["i"] if tune.get_checkpoint() else 0
+        for i in range(start + 1, 8):
+            tune.report({"score": int(tune.get_trial_id()[-1]), "start": start}, checkpoint=tune.Checkpoint.from_dict({"i": i}))
+
+    result = tune.run(fn, config={"rate": tune.uniform(0, 1)}, num_samples=4, metric="score", mode="max", verbose=0,
+                      max_concurrent_trials=1, scheduler=PopulationBasedTraining(
+                          time_attr="training_iteration", perturbation_interval=2, burn_in_period=3,
+                          hyperparam_mutations={"rate": tune.uniform(0, 1)}))
+    children = [row["trial"] for row in user.trials(result.sweep) if row["parent"]]
+    assert children and all(result.trials[child - 1].results[0]["start"] >= 3 for child in children)
+
+
 class OneFile(tune.Trainable):
     """As Ray 1 had it: save_checkpoint() gives a path, which load_checkpoint() gets."""
 

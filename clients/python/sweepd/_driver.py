@@ -243,8 +243,14 @@ class Driver:
     def drop(self, trial: int, at: int, before: List[int]) -> None:
         """Deletes what nobody needs any more of a trial's checkpoints, now that it has one of this step."""
         best = self.best.get(trial, (0, 0))[1]
-        for old in before:
-            if not self.keep_all and old < at and old != best and not (self.interval and old % self.interval == 0):
+        gone = [old for old in before if old < at and old != best]
+        if self.keep_all or not gone:
+            return
+        # A child of a population may be made, and not have read what it starts from.
+        children = self.client.trials(self.sweep) if self.interval else []
+        starts = [row["resume_step"] for row in children if row["parent"] == trial]
+        for old in gone:
+            if old not in starts:
                 shutil.rmtree(checkpoint_path(self.folder, trial, old))
 
     def keep(self, live: str, step: int, take: bool) -> bool:
