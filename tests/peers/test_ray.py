@@ -4,7 +4,9 @@ The package is not installed: its wheel is fetched once into build/peers and rea
 libraries that an example imports, the example is a counted skip; so is each of LEFT, with the reason.
 """
 import ast
+import contextlib
 import fcntl
+import functools
 import glob
 import importlib.util
 import os
@@ -45,17 +47,19 @@ LEFT = {
 }
 
 
+@functools.lru_cache(maxsize=None)
 def wheel(version):
-    """The path of Ray's wheel; it is fetched if it is not there."""
+    """The path of Ray's wheel; it is fetched if it is not there. None: it cannot be."""
     os.makedirs(WHEELS, exist_ok=True)
     with open(os.path.join(WHEELS, "lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not glob.glob(os.path.join(WHEELS, f"ray-{version}-*.whl")):
-            subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--retries", "0",
-                            "--timeout", "10", "--no-deps", "--only-binary=:all:", "--python-version", PYTHON[version],
-                            "-d", WHEELS, f"ray=={version}"], check=False, timeout=TIMEOUT)
+            fetch = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--retries", "0", "--timeout",
+                     "10", "--no-deps", "--only-binary=:all:", "--python-version", PYTHON[version], "-d", WHEELS]
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                subprocess.run([*fetch, f"ray=={version}"], check=False, timeout=TIMEOUT / 3)
         found = glob.glob(os.path.join(WHEELS, f"ray-{version}-*.whl"))
-    return found[0] if found else pytest.skip(f"ray {version} cannot be fetched here")
+    return found[0] if found else None
 
 
 def changed(source):
@@ -70,6 +74,8 @@ def examples(tmp_path_factory):
     folders = {}
 
     def of(version):
+        if not wheel(version):
+            pytest.skip(f"ray {version} cannot be fetched here")
         if version not in folders:
             folder = folders[version] = tmp_path_factory.mktemp("ray")
             with zipfile.ZipFile(wheel(version)) as package:
