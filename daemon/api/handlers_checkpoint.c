@@ -63,8 +63,12 @@ void sw_handle_trial_checkpoint(struct sw_call *call)
 	if (live == NULL)
 		return;
 	/* The path is made on the loop, which owns the sweep; the disk is asked on the store's
-	 * thread. */
-	if (sw_checkpoint_folder(live, false, folder, sizeof folder, &err) != SW_OK) {
+	 * thread. The Python package keeps the trials that it drives in a folder of its own, which
+	 * the daemon only reads. */
+	if (live->driven)
+		(void)snprintf(folder, sizeof folder, "%s/tune/%lld", live->d->config.state,
+			       (long long)live->sweep);
+	else if (sw_checkpoint_folder(live, false, folder, sizeof folder, &err) != SW_OK) {
 		sw_call_error(call, &err);
 		return;
 	}

@@ -16,7 +16,7 @@ import sys
 E2E = {
     "cli": "cli docs export gpu_check sass wandb why",
     "clients": "clients_trial import python python_callbacks python_install python_odd python_optuna"
-               " python_programs python_ray python_readme python_tune",
+               " python_programs python_ray python_ray_runs python_readme python_tune",
     "daemon": "budgets crash limits machine_limits settle states system",
     "daemon/api": "fairness journal metrics result_schemas",
     "daemon/net": "rpc socket_safety",

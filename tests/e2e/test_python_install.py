@@ -11,7 +11,8 @@ import pytest
 from harness import ROOT, environment
 
 
-MODULES = ("sweepd", "sweepd.callbacks", "sweepd.optuna", "sweepd.ray", "sweepd.ray.tune", "sweepd.ray.train")
+MODULES = ("sweepd", "sweepd.callbacks", "sweepd.optuna", "sweepd.ray", "sweepd.ray.tune", "sweepd.ray.train",
+           "sweepd.ray.integration")
 
 
 def test_pip_installs_the_package_without_a_network(tmp_path):

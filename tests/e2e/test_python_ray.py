@@ -133,7 +133,7 @@ def test_failed_trials_run_again_from_their_checkpoint_and_then_raise(user):
     bad = next(trial for trial in result.trials if trial.config["bad"])
     assert [row["training_iteration"] for row in bad.results] == [1, 2, 3, 4]
     assert [row["began"] for row in bad.results] == [0, 0, 1, 1]
-    assert len(bad.checkpoints) == 4 and os.listdir(bad.checkpoint.value) == ["step"]
+    assert [step for step, _ in bad.checkpoints] == [1, 4] and os.listdir(bad.checkpoint.value) == ["step"]
     assert result.get_best_checkpoint(bad, "loss", "min").path.endswith("-1.ckpt")
     with pytest.raises(tune.TuneError, match="ValueError: bad luck"):
         quiet_run(fn, config=config)
@@ -172,7 +172,9 @@ def test_checkpoint_at_end_is_there_whatever_ends_the_trial(user, more, last):
                            checkpoint_frequency=2, checkpoint_at_end=True)))
     (result,) = tuner.fit()
     assert result.checkpoint.to_dict() == {"iterations": last}
-    assert [step for step, _ in result._trial.checkpoints] == sorted({2, last} | ({4} if last > 3 else set()))
+    assert [step for step, _ in result._trial.checkpoints] == [last // 2 * 2, last]  # the best report's, and the last
+    assert [(there.to_dict(), row["training_iteration"]) for there, row in result.best_checkpoints] == [
+        ({"iterations": step}, step) for step in (last // 2 * 2, last)]
     with pytest.raises(ValueError, match="checkpoint_at_end is for a Trainable"):
         quiet_run(lambda config: None, checkpoint_at_end=True)
 
@@ -257,6 +259,10 @@ def test_trainable_class(user):
 def test_search_algorithm_and_limit(user):
     result = quiet_run(lambda config: tune.report(loss=config["x"]), config={"x": tune.uniform(0, 1)}, num_samples=5,
                        search_alg=ConcurrencyLimiter(OptunaSearch(points_to_evaluate=[{"x": 0.5}], seed=3), 1))
+    space = {"x": tune.uniform(2, 3), "fixed": 1}
+    assert 2 <= quiet_run(lambda config: tune.report(loss=config["x"]), search_alg=OptunaSearch(space)).best_config["x"] < 3
+    with pytest.raises(NotImplementedError, match="carried over: give it as config or param_space"):
+        OptunaSearch(space=lambda trial: None)
     assert result.trials[0].config == {"x": 0.5} and user.sweep(result.sweep)["method"] == "tpe"
 
 
@@ -291,9 +297,7 @@ def test_report_outside_a_trial_is_printed(capsys):
 
 
 def test_what_is_not_carried_over_is_named(user):
-    for call in (lambda: MedianStoppingRule(), lambda: tune.run(print, resume=True), lambda: tune.integration,
-                 lambda: tune.Tuner.restore("x"), lambda: ray.remote, lambda: ray.train.torch,
-                 lambda: ray.tune.schedulers.PB2, lambda: ray.init("ray://host"), lambda: tune.run(print, scheduler="asha"),
+    for call in (lambda: MedianStoppingRule(), lambda: tune.run_experiments, lambda: ray.remote, lambda: ray.train.torch, lambda: ray.init("ray://host"), lambda: tune.run(print, scheduler="asha"),
                  lambda: quiet_run(print, resources_per_trial={"tpu": 1})):
         with pytest.raises(NotImplementedError, match="carried over"):
             call()

@@ -6,6 +6,7 @@ was kept of its step S is the folder N-S.ckpt.
 """
 from __future__ import annotations
 
+import codecs
 import ctypes
 import json
 import math
@@ -27,6 +28,7 @@ from ._loop import Trial
 from ._metrics import from_wire, to_wire
 
 OUT_OF_MEMORY = ("OutOfMemoryError", "CUDA out of memory", "MemoryError", "std::bad_alloc")
+LOG_MAX = 16 << 20  # of a trial's output; what is longer begins anew
 Params = Dict[str, Any]
 
 
@@ -45,8 +47,10 @@ def checkpoint_path(folder: str, trial: int, step: int) -> str:
 class Running:
     """A trial's process."""
 
-    def __init__(self, trial: Trial, pid: int, channel: socket.socket, place: int) -> None:
+    def __init__(self, trial: Trial, pid: int, channel: socket.socket, place: int, log: int, shown: int) -> None:
         self.trial, self.pid, self.channel, self.place = trial, pid, channel, place
+        self.log, self.shown = log, shown  # the file of its output, and how much of it was passed on
+        self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self.unread = b""
         self.result: Dict[str, Any] = {}
         self.signal_at: Optional[float] = None  # when it gets the next signal, SIGTERM and then SIGKILL
@@ -64,7 +68,9 @@ class Driver:
         self.gpus, self.grace_s = gpus, grace_s
         self.threads = max(1, len(os.sched_getaffinity(0)) // n)
         self.keep_all = False  # checkpoints: else each trial's last and best, and those that a population starts from
-        self.folder = os.path.join(client.info()["state_dir"], "tune", str(sweep))
+        state = client.info()["state_dir"]
+        self.folder = os.path.join(state, "tune", str(sweep))
+        self.logs = os.path.join(state, "logs", str(sweep))  # where `sweep log` looks
         self.sign = -1 if client.sweep(sweep)["goal"] == "maximize" else 1
         pruner = client.sweep(sweep)["spec"].get("early_terminate") or {}
         self.interval = pruner.get("perturbation_interval") if pruner.get("type") == "pbt" else None
@@ -73,6 +79,7 @@ class Driver:
         self.free = list(range(n))
         self.reports: Dict[int, List[Dict[str, Any]]] = {}
         self.last: Dict[int, Dict[str, float]] = {}  # each trial's last metrics
+        self.more: Dict[str, Any] = {}  # what the next answer to a report carries beside its decision
         self.best: Dict[int, Tuple[float, int]] = {}  # the best report of each that has a checkpoint: cost, step
 
     # What a subclass may change
@@ -93,6 +100,11 @@ class Driver:
     def tick(self) -> None:
         """Called at least five times a second."""
 
+    def broken(self, error: BaseException) -> None:
+        """run() ends by an error; its processes are gone."""
+        del error
+        self.client.cancel(self.sweep)
+
     # The loop
 
     def run(self) -> None:
@@ -109,12 +121,13 @@ class Driver:
                     self.read(key.data)
                 self.look_after()
                 self.tick()
-        except BaseException:
+        except BaseException as error:
             for it in self.running:
                 self.signal_group(it, signal.SIGKILL)
                 if it.status is None:
                     os.waitpid(it.pid, 0)
-            self.client.cancel(self.sweep)
+                self.show(it)
+            self.broken(error)
             raise
 
     def start(self, trial: Trial) -> None:
@@ -129,6 +142,10 @@ class Driver:
         if self.gpus is not None:
             environment["CUDA_VISIBLE_DEVICES"] = self.gpus[place] if self.gpus else ""
         os.makedirs(live, exist_ok=True)
+        os.makedirs(self.logs, mode=0o700, exist_ok=True)
+        log = os.open(os.path.join(self.logs, f"{trial.number}.log"), os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC,
+                      0o600)
+        shown = os.fstat(log).st_size  # by earlier attempts; once the process is there it may write
         threads = 1 if may_have_pool() else self.threads
         sys.stdout.flush()
         sys.stderr.flush()
@@ -140,6 +157,7 @@ class Driver:
                 os.setsid()
                 end_with_parent(parent)
                 ours.close()
+                write_to(log)
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
                 os.environ.update(environment)
                 limit_threads(threads)
@@ -147,7 +165,7 @@ class Driver:
             finally:
                 os._exit(status)
         its.close()
-        running = Running(trial, pid, ours, place)
+        running = Running(trial, pid, ours, place, log, shown)
         self.selector.register(ours, selectors.EVENT_READ, running)
         self.running.append(running)
 
@@ -181,7 +199,7 @@ class Driver:
 
     def reported(self, it: Running, metrics: Dict[str, Any]) -> None:
         step, checkpoint = metrics.pop("step", None), metrics.pop("checkpoint", False)
-        more = metrics.pop("\0more", {})
+        more, self.more = metrics.pop("\0more", {}), {}
         trial = it.trial
         try:
             if isinstance(step, float) and step.is_integer():
@@ -193,7 +211,7 @@ class Driver:
                 decision = "continue"
             else:
                 decision = self.report(trial, step, checkpoint, from_wire(metrics), more)
-            answer = {"decision": decision}
+            answer = {"decision": decision, **self.more}
         except (SweepdError, OSError) as error:
             answer, decision = {"error": str(error)}, "continue"
         if decision != "continue":
@@ -225,8 +243,14 @@ class Driver:
     def drop(self, trial: int, at: int, before: List[int]) -> None:
         """Deletes what nobody needs any more of a trial's checkpoints, now that it has one of this step."""
         best = self.best.get(trial, (0, 0))[1]
-        for old in before:
-            if not self.keep_all and old < at and old != best and not (self.interval and old % self.interval == 0):
+        gone = [old for old in before if old < at and old != best]
+        if self.keep_all or not gone:
+            return
+        # A child of a population may be made, and not have read what it starts from.
+        children = self.client.trials(self.sweep) if self.interval else []
+        starts = [row["resume_step"] for row in children if row["parent"] == trial]
+        for old in gone:
+            if old not in starts:
                 shutil.rmtree(checkpoint_path(self.folder, trial, old))
 
     def keep(self, live: str, step: int, take: bool) -> bool:
@@ -247,7 +271,9 @@ class Driver:
         it.channel.close()
         status = os.waitpid(it.pid, 0)[1] if it.status is None else it.status
         self.signal_group(it, signal.SIGKILL)
+        self.show(it)
         self.running.remove(it)
+        os.close(it.log)
         self.free.append(it.place)
         trial, text = it.trial, it.result.get("error")
         if trial.ended:
@@ -278,6 +304,7 @@ class Driver:
         """Heartbeats, signals to those that were told to end and did not, and ends that left the channel open."""
         now = time.monotonic()
         for it in list(self.running):
+            self.show(it)
             if it.status is None:
                 pid, status = os.waitpid(it.pid, os.WNOHANG)
                 if pid:
@@ -292,6 +319,17 @@ class Driver:
             if it.signal_at is not None and now >= it.signal_at:
                 self.signal_group(it, it.signal)
                 it.signal, it.signal_at = signal.SIGKILL, now + self.grace_s
+
+    def show(self, it: Running) -> None:
+        """Passes on what a trial wrote."""
+        text = os.pread(it.log, LOG_MAX, it.shown)
+        if text:
+            it.shown += len(text)
+            sys.stdout.write(it.decode(text))
+            sys.stdout.flush()
+        if it.shown > LOG_MAX:
+            os.ftruncate(it.log, 0)
+            it.shown = 0
 
     def signal_group(self, it: Running, number: int) -> None:
         try:
@@ -319,6 +357,21 @@ def end_with_parent(pid: int) -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     if os.getppid() != pid:
         os._exit(1)
+
+
+def write_to(log: int) -> None:
+    """What this process prints, and what it starts, goes into its log, line by line."""
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(log, fd)
+        stream = getattr(sys, name)
+        try:
+            if stream.fileno() == fd:
+                stream.reconfigure(line_buffering=True)
+                continue
+        except (AttributeError, OSError):
+            pass
+        # A notebook's, or a test's, which leads to this process' parent or to nowhere.
+        setattr(sys, name, open(fd, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False))
 
 
 def limit_threads(n: int) -> None:

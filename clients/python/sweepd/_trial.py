@@ -51,15 +51,15 @@ def report(step: Optional[int] = None, checkpoint: bool = False, **metrics: Any)
     send(line)
 
 
-def send(line: Mapping[str, Any]) -> None:
-    """A line of report() as it is."""
+def send(line: Mapping[str, Any]) -> Dict[str, Any]:
+    """A line of report() as it is; gives the answer."""
     text = json.dumps(line)
     fd = _worker()
     if fd is None:
         if _exchanged:
             raise SweepdError("the descriptor SWEEPD_METRICS_FD was closed by this program")
         print(text, flush=True)
-        return
+        return {}
     with _lock:
         answer = _exchange(fd, text)
     if "error" in answer:
@@ -68,6 +68,7 @@ def send(line: Mapping[str, Any]) -> None:
         raise Pruned(answer["decision"])
     if "not_stored" in answer:
         warnings.warn(f"sweepd did not store a report: {answer['not_stored']}", stacklevel=3)
+    return answer
 
 
 def checkpoint_dir() -> str:

@@ -6,10 +6,11 @@ What is not carried over is named by an error.
 """
 from __future__ import annotations
 
-import sys
 from typing import Any, Optional
 
-from . import air, cloudpickle, schedulers, search, train, tune
+from .._names import also, stands_for
+from . import air, cloudpickle, integration, schedulers, search, train, tune
+from ._callbacks import KeptAnyway
 from ._run import cluster
 from .schedulers import (ASHAScheduler, AsyncHyperBandScheduler, FIFOScheduler, HyperBandScheduler, MedianStoppingRule,
                          PopulationBasedTraining)
@@ -17,9 +18,12 @@ from .tune import *  # noqa: F401,F403
 from .tune import __all__ as _of_tune
 
 __all__ = [*_of_tune, "ASHAScheduler", "AsyncHyperBandScheduler", "FIFOScheduler", "HyperBandScheduler",
-           "MedianStoppingRule", "PopulationBasedTraining", "air", "cloudpickle", "init", "is_initialized",
+           "MedianStoppingRule", "PopulationBasedTraining", "air", "cloudpickle", "get", "init", "is_initialized", "put",
            "schedulers", "search", "shutdown", "train", "tune"]
-sys.modules[f"{__name__}.air.session"] = train
+also(f"{__name__}.air", "integrations", integration)
+for _library, _logger in (("wandb", "WandbLoggerCallback"), ("mlflow", "MLflowLoggerCallback")):
+    for _of in ("tune.integration", "air.integrations"):
+        also(__name__, f"{_of}.{_library}", {_logger: KeptAnyway})
 _initialized = False
 
 
@@ -38,6 +42,16 @@ def is_initialized() -> bool:
     return _initialized
 
 
+def put(value: Any) -> Any:
+    """The value itself: trials are forked, and have what the script has."""
+    return value
+
+
+def get(value: Any, **_: Any) -> Any:
+    """What put() gave, or a list of it."""
+    return value
+
+
 def shutdown() -> None:
     """Forgets what init() said."""
     global _initialized
@@ -45,7 +59,6 @@ def shutdown() -> None:
     _initialized = False
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("remote", "get", "put", "wait", "data", "serve", "rllib", "util", "ObjectRef"):
-        raise NotImplementedError(f"ray.{name} is not carried over: sweepd.ray is Ray Tune alone")
-    raise AttributeError(f"sweepd.ray has no {name!r}")
+__getattr__ = stands_for(__name__, "ray", {
+    "remote": "a trial is a process of its own: start what it needs in the function",
+}, "sweepd.ray is Ray Tune alone, on one machine")

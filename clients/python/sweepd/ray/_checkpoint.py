@@ -31,9 +31,16 @@ class Checkpoint:
         """A dict as a checkpoint. Its folder goes with the object: what is reported is copied."""
         made = cls(tempfile.mkdtemp(prefix="sweepd-"))
         weakref.finalize(made, shutil.rmtree, made.path, ignore_errors=True)
-        with open(os.path.join(made.path, DICT), "wb") as file:
-            pickle.dump(data, file)
+        made.write(data)
         return made
+
+    def write(self, data: Any) -> None:
+        """What to_dict() gives."""
+        with open(os.path.join(self.path, DICT), "wb") as file:
+            pickle.dump(data, file)
+
+    def __fspath__(self) -> str:
+        return self.path
 
     def to_dict(self) -> Dict[str, Any]:
         """What from_dict() was given."""

@@ -25,7 +25,7 @@ class Trial:
         self.checkpoints: List[Tuple[int, str]] = []
         self.state = "RUNNING"
         self.error_msg: Optional[str] = None
-        self.local_path = ""
+        self.local_path = self.trainable_name = ""
 
     evaluated_params = property(lambda self: self.config, doc="The config.")
     logdir = property(lambda self: self.local_path, doc="The folder of its checkpoints.")
@@ -103,6 +103,7 @@ class ExperimentAnalysis:
     def __init__(self, sweep: int, trials: List[Trial], metric: Optional[str], mode: Optional[str]) -> None:
         self.sweep, self.trials = sweep, trials
         self.default_metric, self.default_mode = metric, mode
+        self.experiment_path = ""
 
     def get_best_trial(self, metric: Optional[str] = None, mode: Optional[str] = None, scope: str = "last",
                        filter_nan_and_inf: bool = True) -> Optional[Trial]:
@@ -158,6 +159,12 @@ class Result:
         self.error = TuneError(trial.error_msg) if trial.error_msg else None
 
     @property
+    def best_checkpoints(self) -> List[Tuple[Checkpoint, Dict[str, Any]]]:
+        """Its checkpoints that are kept, each with the report that it came with."""
+        rows = {row["\0step"]: shown(row) for row in self._trial.results}
+        return [(Checkpoint(path), rows[step]) for step, path in self._trial.checkpoints if step in rows]
+
+    @property
     def metrics_dataframe(self) -> Any:
         """All of its reports as a pandas.DataFrame."""
         import pandas  # type: ignore
@@ -191,6 +198,7 @@ class ResultGrid:
         del filter_metric, filter_mode
         return self._analysis.results_df
 
+    experiment_path = property(lambda self: self._analysis.experiment_path, doc="The folder of its trials.")
     errors = property(lambda self: [each.error for each in self._results if each.error], doc="Of trials that failed.")
     num_errors = property(lambda self: len(self.errors), doc="How many failed.")
     num_terminated = property(lambda self: len(self) - len(self.errors), doc="How many did not.")

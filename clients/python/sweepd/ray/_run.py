@@ -6,30 +6,33 @@ import glob
 import inspect
 import math
 import os
+import sys
+import time
 import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from .._client import Client
 from .._driver import Driver, Running, checkpoint_path, checkpoints
+from .._errors import SweepdError
 from .._loop import Trial as Handle
 from .._tune import check_fork
+from ._callbacks import Callback, Reached, Stopper, reached
 from ._reporter import CLIReporter
-from ._results import ExperimentAnalysis, Trial, TuneError
-from ._session import ITERATION, Session, trial_main
+from ._results import ExperimentAnalysis, Trial, TuneError, shown
+from ._session import ITERATION, SHOULD_CHECKPOINT, Session, trial_main
 from ._space import Space
 from .schedulers import FIFOScheduler, PopulationBasedTraining, TrialScheduler
 from .search import BasicVariantGenerator, Searcher
 
 MOST_POINTS = 1000  # of a spec's init
+SAVED = "tuner.pkl"  # in a run's folder: what Tuner.restore() needs beside the daemon's rows
 INSTEAD = {
-    "resume": "the trials of a run are processes of its script and end with it",
     "restore": "give the trainable a checkpoint of your own to begin with",
-    "callbacks": "the daemon keeps every report, and sweepd.Client().trials() gives them",
     "sync_config": "a run is of one machine",
     "trial_executor": "a run is of one machine",
     "server_port": "the daemon has its own socket",
 }
-IGNORED = {"local_dir", "storage_path", "log_to_file", "checkpoint_score_attr",
+IGNORED = {"log_to_file", "checkpoint_score_attr",
            "reuse_actors", "trial_name_creator", "trial_dirname_creator", "export_formats", "queue_trials",
            "checkpoint_keep_all_ranks", "checkpoint_upload_from_workers", "chdir_to_trial_dir", "_experiment_checkpoint_dir"}
 cluster: Dict[str, Optional[int]] = {"num_cpus": None, "num_gpus": None}  # as ray.init() said
@@ -44,27 +47,75 @@ class _Driver(Driver):
     planned: Optional[int]
     max_failures: float
     fail_fast: Any  # true: the first error ends the run; "raise": and run() raises at once
-    time_attr: str
+    stop: Reached
+    callbacks: List[Callback]
 
-    def search(self, metric: Optional[str], mode: Optional[str]) -> ExperimentAnalysis:
+    def search(self, metric: Any, mode: Any, restored: bool) -> ExperimentAnalysis:
         """Runs it all."""
         self.trials: Dict[int, Trial] = {}
         self.failures: Dict[int, int] = {}
-        if self.reporter is not None:
+        self.told, self.over = 0, False  # reports so far; end_all() was called
+        if self.reporter is not None and isinstance(metric, str):
             self.reporter.metric, self.reporter.mode = self.reporter.metric or metric, self.reporter.mode or mode
+        if restored:
+            self.recall()
+        for callback in self.callbacks:
+            callback.setup()
         self.run()
         analysis = ExperimentAnalysis(self.sweep, self.finish(), metric, mode)
         if self.reporter is not None:
             self.reporter.report(analysis.trials, self.planned, self.sweep)
+        for callback in self.callbacks:
+            callback.on_experiment_end(trials=analysis.trials)
         return analysis
 
+    def tell(self, event: str, it: Trial, **more: Any) -> None:
+        """Calls the callbacks."""
+        for callback in self.callbacks:
+            getattr(callback, event)(iteration=self.told, trials=list(self.trials.values()), trial=it, **more)
+
+    def start(self, trial: Handle) -> None:
+        super().start(trial)
+        self.tell("on_trial_start", self.trials[trial.number])
+
+    def known(self, number: int, params: Mapping[str, Any]) -> Trial:
+        """The trial of this number, made if it is new."""
+        if number not in self.trials:
+            it = Trial(f"{self.name}_{self.sweep}_{number:05d}", number, self.space.config(params))
+            it.local_path, it.trainable_name = os.path.join(self.folder, str(number)), self.name
+            self.trials[number] = it
+        return self.trials[number]
+
+    def recall(self) -> None:
+        """An earlier run goes on: its trials, as the daemon has kept them."""
+        if self.client.sweep(self.sweep)["state"] == "PAUSED":
+            self.client.resume(self.sweep)
+        for row in self.client.trials(self.sweep):
+            it = self.known(row["trial"], row["params"])
+            it.state = "PENDING" if row["state"] == "RUNNING" else row["state"]
+            reports, kept = self.client.reports(self.sweep, it.number), checkpoints(self.folder, it.number)
+            it.results = [{**report["metrics"], ITERATION: report["step"], "\0step": report["step"], "trial_id": it.trial_id,
+                           "config": it.config} for report in reports]
+            scored = [(self.sign * report["metrics"][self.metric], report["step"]) for report in reports
+                      if report["step"] in kept and math.isfinite(report["metrics"].get(self.metric, math.nan))]
+            if scored:
+                self.best[it.number] = min(scored)
+
+    def broken(self, error: BaseException) -> None:
+        if not isinstance(error, KeyboardInterrupt):
+            return super().broken(error)
+        try:
+            self.client.pause(self.sweep)
+            give_back(self.client, self.sweep)
+        except SweepdError:
+            return  # it has ended
+        print(f"sweepd: sweep {self.sweep} is paused: Tuner.restore({self.folder!r}, trainable).fit() goes on, "
+              f"`sweep cancel {self.sweep}` ends it", file=sys.stderr)
+
     def params(self, trial: Handle) -> Dict[str, Any]:
-        if trial.number not in self.trials:
-            it = Trial(f"{self.name}_{self.sweep}_{trial.number:05d}", trial.number, self.space.config(trial.params))
-            it.local_path = os.path.join(self.folder, str(trial.number))
-            self.trials[trial.number] = it
-        self.trials[trial.number].state = "RUNNING"
-        return {"config": self.trials[trial.number].config, "trial_id": self.trials[trial.number].trial_id}
+        it = self.known(trial.number, trial.params)
+        it.state = "RUNNING"
+        return {"config": it.config, "trial_id": it.trial_id}
 
     def noted(self, trial: Handle, row: Dict[str, Any], more: Dict[str, Any]) -> None:
         it, step = self.trials[trial.number], row.pop("step")
@@ -72,6 +123,14 @@ class _Driver(Driver):
         path = checkpoint_path(self.folder, trial.number, step)
         if os.path.isdir(path):
             it.checkpoints = [(at, old) for at, old in it.checkpoints if os.path.isdir(old)] + [(step, path)]
+        result = dict(it.results[-1])
+        self.told += 1
+        self.tell("on_trial_result", it, result=result)
+        if os.path.isdir(path):
+            self.tell("on_checkpoint", it, checkpoint=it.checkpoint)
+        self.more = {"save": bool(result.get(SHOULD_CHECKPOINT)), "end": reached(self.stop, it.trial_id, shown(result))}
+        if isinstance(self.stop, Stopper) and self.stop.stop_all():
+            self.end_all()
 
     def failed(self, trial: Handle, text: str) -> bool:
         self.failures[trial.number] = self.failures.get(trial.number, 0) + 1
@@ -84,11 +143,19 @@ class _Driver(Driver):
 
     def ended(self, it: Running) -> None:
         super().ended(it)
-        if self.fail_fast and self.trials[it.trial.number].error_msg:
-            self.fail_fast = False
+        trial = self.trials[it.trial.number]
+        if it.trial.decision != "pause" and all(other.trial is not it.trial for other in self.running):
+            self.tell("on_trial_error" if trial.error_msg else "on_trial_complete", trial)
+        if self.fail_fast and trial.error_msg:
+            self.end_all()
+
+    def end_all(self) -> None:
+        """No trial follows, and those that run end."""
+        if not self.over:
+            self.over = True
             self.client.cancel(self.sweep)
-            for other in self.running:
-                other.trial._decided("stop")
+            for it in self.running:
+                it.trial._decided("stop")
 
     def tick(self) -> None:
         alive = {it.trial.number for it in self.running}
@@ -109,6 +176,38 @@ class _Driver(Driver):
                 it.checkpoints = [(step, checkpoint_path(self.folder, it.number, step))
                                   for step in checkpoints(self.folder, it.number)]
         return [self.trials[number] for number in sorted(self.trials)]
+
+
+def give_back(client: Client, sweep: int) -> None:
+    """Makes the daemon hand out again at once what this process held: by a lease that has run out."""
+    try:
+        client.edit(sweep, lease_s=0.001)
+        end = time.monotonic() + 30
+        while client.trials(sweep, state="RUNNING") and time.monotonic() < end:
+            time.sleep(0.05)
+    finally:
+        client.edit(sweep, lease_s=0)
+
+
+def find(client: Client, path: str) -> Optional[int]:
+    """The sweep of an earlier run, by its folder, by a link to that, or as the newest of the name at the path's end."""
+    folder, last = os.path.split(os.path.realpath(os.path.expanduser(path)))
+    if folder == os.path.realpath(os.path.join(client.info()["state_dir"], "tune")):
+        return int(last)
+    return next((row["sweep"] for row in client.sweeps() if row["name"] == os.path.basename(path.rstrip("/"))[:64]), None)
+
+
+def link(folder: str, storage_path: str, name: str) -> None:
+    """A run's folder where RunConfig(storage_path=) has it: a link, because the daemon keeps it."""
+    at = os.path.join(os.path.expanduser(storage_path), name)
+    if "://" not in at:
+        os.makedirs(os.path.dirname(at), exist_ok=True)
+        if os.path.islink(at):
+            os.remove(at)
+        if not os.path.exists(at):
+            os.symlink(folder, at)
+            return
+    warnings.warn(f"no link to the run's folder, {folder}, can be made at {at}", stacklevel=4)
 
 
 def gpus() -> List[str]:
@@ -144,16 +243,21 @@ def places(resources: Mapping[str, Any], most: Optional[int]) -> Any:
     return min(n, most or n), shares
 
 
-def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, metric: Optional[str] = None,
-        mode: Optional[str] = None, stop: Any = None, time_budget_s: Any = None,
+def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, metric: Any = None, mode: Any = None,
+        stop: Any = None, time_budget_s: Any = None,
         config: Optional[Mapping[str, Any]] = None, resources_per_trial: Optional[Mapping[str, Any]] = None,
         num_samples: int = 1, search_alg: Optional[Searcher] = None, scheduler: Optional[TrialScheduler] = None,
         keep_checkpoints_num: Optional[int] = None, checkpoint_freq: int = 0,
         checkpoint_at_end: bool = False, verbose: int = 1,
         progress_reporter: Optional[CLIReporter] = None, max_failures: float = 0, fail_fast: Any = False,
         raise_on_failed_trial: bool = True, max_concurrent_trials: Optional[int] = None,
+        callbacks: Optional[List[Callback]] = None, storage_path: Optional[str] = None, local_dir: Optional[str] = None,
+        resume: Any = False, _sweep: Optional[int] = None, _saved: bytes = b"",
         **more: Any) -> ExperimentAnalysis:
-    """Runs num_samples trials of a function or a Trainable, each in a process of its own, and waits for them."""
+    """Runs num_samples trials of a function or a Trainable, each in a process of its own, and waits for them.
+
+    `resume`: the newest run of this `name` goes on. `metric` and `mode` may be lists.
+    """
     _check(more, stop, search_alg, scheduler)
     check_fork()
     if fail_fast and max_failures:
@@ -162,18 +266,19 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
         raise ValueError("checkpoint_at_end is for a Trainable: a function reports its last checkpoint itself")
     scheduler, search = scheduler or FIFOScheduler(), search_alg or BasicVariantGenerator()
     metric, mode = metric or scheduler.metric or search.metric, mode or scheduler.mode or search.mode
-    if mode not in (None, "min", "max"):
-        raise ValueError(f'mode is "min" or "max", not {mode!r}')
-    trainable, key = run_or_experiment, metric or ITERATION
+    goals = _goals(metric, mode)
+    trainable, key = run_or_experiment, next(iter(goals))
     resources = resources_per_trial or getattr(trainable, "_sweepd_resources", None) or {"cpu": 1}
     n, shares = places(resources, min(filter(None, (max_concurrent_trials, search.max_concurrent)), default=None))
     population = isinstance(scheduler, PopulationBasedTraining)
-    space = Space(config or {}, scheduler.mutations if isinstance(scheduler, PopulationBasedTraining) else None)
+    space = Space(config or search.space or {}, scheduler.mutations if isinstance(scheduler, PopulationBasedTraining) else None)
     title = name or _title(trainable)
-    spec = _spec(title, space, scheduler, search, num_samples, time_budget_s, key, mode or ("min" if metric else "max"))
     client = Client()
-    sweep = _submit(client, spec)
-    session = functools.partial(Session, name=title, time_attr=scheduler.time_attr, metric=key, stop=stop)
+    old = _sweep or (find(client, title) if resume else None)
+    if resume and not old and resume != "AUTO":
+        raise ValueError(f"there is no run of the name {title!r} to resume")
+    sweep = old or _submit(client, _spec(title, space, scheduler, search, num_samples, time_budget_s, goals))
+    session = functools.partial(Session, name=title, time_attr=scheduler.time_attr, metric=key)
     every = checkpoint_freq or (scheduler.settings["perturbation_interval"] if population else 0)
 
     def main(given: Dict[str, Any]) -> None:
@@ -181,10 +286,18 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
 
     driver = _Driver(client, sweep, main, key, n, shares)
     driver.threads = max(1, int(resources.get("cpu", resources.get("CPU", 1)) or 1))
-    driver.space, driver.name, driver.planned = space, _title(trainable), spec.get("run_cap")
-    driver.max_failures, driver.fail_fast, driver.keep_all = max_failures, fail_fast, keep_checkpoints_num != 1
+    driver.space, driver.name, driver.planned = space, _title(trainable), client.sweep(sweep)["spec"].get("run_cap")
+    driver.stop, driver.callbacks = stop, callbacks or []
+    driver.max_failures, driver.fail_fast, driver.keep_all = max_failures, fail_fast, (keep_checkpoints_num or 1) > 1
     driver.reporter = progress_reporter or (CLIReporter() if verbose else None)
-    analysis = driver.search(metric, mode)
+    os.makedirs(driver.folder, exist_ok=True)
+    if _saved and not old:
+        with open(os.path.join(driver.folder, SAVED), "wb") as file:
+            file.write(_saved)
+    if storage_path or local_dir:
+        link(driver.folder, str(storage_path or local_dir), title)
+    analysis = driver.search(metric, mode, bool(old))
+    analysis.experiment_path = driver.folder
     errors = [trial for trial in analysis.trials if trial.status == "ERROR"]
     if errors and raise_on_failed_trial:
         raise TuneError(f"trials failed: {', '.join(f'{trial} ({trial.error_msg})' for trial in errors)}")
@@ -204,6 +317,15 @@ def _check(more: Mapping[str, Any], stop: Any, search: Any, scheduler: Any) -> N
         raise TypeError(f"stop has a number for each metric: {stop}")
 
 
+def _goals(metric: Any, mode: Any) -> Dict[str, str]:
+    """The metrics, each with its mode."""
+    names = list(metric) if isinstance(metric, (list, tuple)) else [metric or ITERATION]
+    modes = list(mode) if isinstance(mode, (list, tuple)) else [mode or ("min" if metric else "max")] * len(names)
+    if len(modes) != len(names) or any(each not in ("min", "max") for each in modes):
+        raise ValueError(f'mode is "min" or "max", one for each metric, not {mode!r}')
+    return dict(zip(names, modes))
+
+
 def _submit(client: Client, spec: Dict[str, Any]) -> int:
     """The sweep's number. A spec has so many first points at most; more are enqueued."""
     points = spec["init"]
@@ -220,14 +342,15 @@ def _title(trainable: Any) -> str:
 
 
 def _spec(title: str, space: Space, scheduler: TrialScheduler, search: Searcher, num_samples: int, budget: Any,
-          metric: str, mode: str) -> Dict[str, Any]:
+          goals: Mapping[str, str]) -> Dict[str, Any]:
     points = space.points(max(num_samples, 1))
     given = [{space.names[key]: value for key, value in point.items()} for point in search.points or []]
     grids = math.prod(len(values) for values in space.grids.values())
     spec: Dict[str, Any] = {
         "name": title[:64], "description": "a run of sweepd.ray", "method": search.method,
-        "metric": {"name": metric, "goal": "minimize" if mode == "min" else "maximize"},
         "parameters": space.parameters(), "init": given + points}
+    metrics = [{"name": name, "goal": "minimize" if mode == "min" else "maximize"} for name, mode in goals.items()]
+    spec.update({"metric": metrics[0]} if len(metrics) == 1 else {"metrics": metrics})
     if num_samples > 0:
         spec["run_cap"] = num_samples * grids
     if search.seed is not None:
@@ -243,7 +366,14 @@ def _spec(title: str, space: Space, scheduler: TrialScheduler, search: Searcher,
 def with_parameters(trainable: Callable[..., Any], **parameters: Any) -> Callable[..., Any]:
     """A trainable with more arguments, which may be large objects."""
     if inspect.isclass(trainable):
-        raise NotImplementedError("with_parameters() of a class is not carried over: keep the objects in a global")
+        class Given(trainable):  # type: ignore[misc]
+            """Its setup() gets them."""
+
+            def setup(self, config: Dict[str, Any]) -> None:
+                super().setup(config, **parameters)
+
+        Given.__name__ = trainable.__name__
+        return Given
     return functools.partial(trainable, **parameters)
 
 

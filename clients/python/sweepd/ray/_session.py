@@ -6,10 +6,10 @@ import functools
 import inspect
 import math
 import os
-import pickle
 import shutil
 import signal
 import socket
+import tempfile
 import time
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional
 
@@ -17,15 +17,16 @@ from .. import _trial
 from .._metrics import to_wire
 from ._checkpoint import DICT, Checkpoint
 
-ITERATION = "training_iteration"
+ITERATION, SHOULD_CHECKPOINT = "training_iteration", "should_checkpoint"
 OURS = ("step", "checkpoint")  # words of the wire, which no metric can be there
 
 
 class Session:
-    """One trial's. `stop` is a dict of results to reach, or a function of the trial's id and a result."""
+    """One trial's."""
 
-    def __init__(self, trial_id: str, name: str, time_attr: str, metric: str, stop: Any) -> None:
-        self.trial_id, self.name, self.time_attr, self.metric, self.stop = trial_id, name, time_attr, metric, stop
+    def __init__(self, trial_id: str, name: str, time_attr: str, metric: str) -> None:
+        self.trial_id, self.name, self.time_attr, self.metric = trial_id, name, time_attr, metric
+        self.wants_checkpoint = False  # the last result, or a callback, asks for one
         # A trial without a checkpoint begins again: its first reports are known, and answered with "continue".
         self.iteration = _trial.resume_step() if _trial.resume_dir() and time_attr == ITERATION else 0
         self.step = self.iteration
@@ -47,15 +48,11 @@ class Session:
         if self.metric == ITERATION:
             numbers[ITERATION] = self.iteration
         more = {name: _plain(value) for name, value in result.items() if name not in numbers}
-        _trial.send({"step": step, **({"checkpoint": True} if os.listdir(live) else {}), **to_wire(numbers),
-                     "\0more": more})
-        if result.get("done") or self._reached(result):
+        answer = _trial.send({"step": step, **({"checkpoint": True} if os.listdir(live) else {}), **to_wire(numbers),
+                              "\0more": more})
+        self.wants_checkpoint = bool(result.get(SHOULD_CHECKPOINT) or answer.get("save"))
+        if result.get("done") or answer.get("end"):
             raise SystemExit(0)
-
-    def _reached(self, result: Dict[str, Any]) -> bool:
-        if callable(self.stop):
-            return bool(self.stop(self.trial_id, result))
-        return any(name in result and result[name] >= value for name, value in (self.stop or {}).items())
 
 
 _session: Optional[Session] = None
@@ -146,8 +143,35 @@ def get_context() -> Context:
 class Trainable:
     """The class to derive a trainable from: setup(), step(), save_checkpoint(), load_checkpoint(), cleanup()."""
 
-    config: Dict[str, Any]
     training_iteration = 0
+    iteration = property(lambda self: self.training_iteration, doc="How many steps there were.")
+
+    def __init__(self, config: Optional[Dict[str, Any]] = None) -> None:
+        self.config = config or {}
+        self.setup(self.config)
+
+    def train(self) -> Dict[str, Any]:
+        """One step outside of a run."""
+        result = self.step()
+        self.training_iteration += 1
+        return {**result, ITERATION: self.training_iteration}
+
+    def save(self, folder: Optional[str] = None) -> Checkpoint:
+        """Writes a checkpoint."""
+        made = Checkpoint(folder or tempfile.mkdtemp(prefix="sweepd-"))
+        data = self.save_checkpoint(made.path)
+        if isinstance(data, dict):
+            made.write(data)
+        elif isinstance(data, str) and os.path.dirname(data) == made.path:  # as Ray 1 had it: load_checkpoint() gets it
+            made.write(os.path.basename(data))
+        return made
+
+    def restore(self, checkpoint: Any) -> None:
+        """Goes on from one."""
+        folder, data = os.fspath(checkpoint), None
+        if os.path.exists(os.path.join(folder, DICT)):
+            data = Checkpoint(folder).to_dict()
+        self.load_checkpoint(os.path.join(folder, data) if isinstance(data, str) else folder if data is None else data)
 
     def setup(self, config: Dict[str, Any]) -> None:
         """Called once, before step()."""
@@ -156,7 +180,7 @@ class Trainable:
         """One iteration; gives its result."""
         raise NotImplementedError("a Trainable needs step()")
 
-    def save_checkpoint(self, checkpoint_dir: str) -> Optional[Dict[str, Any]]:
+    def save_checkpoint(self, checkpoint_dir: str) -> Any:
         """Writes into the folder, or gives a dict."""
 
     def load_checkpoint(self, checkpoint: Any) -> None:
@@ -166,42 +190,44 @@ class Trainable:
         """Called at the end."""
 
 
-def _save(it: Trainable, folder: str) -> None:
-    data = it.save_checkpoint(folder)
-    if isinstance(data, dict):
-        with open(os.path.join(folder, DICT), "wb") as file:
-            pickle.dump(data, file)
+def validate_save_restore(kind: Callable[[], Trainable], **_: Any) -> bool:
+    """Does a Trainable go on from its own checkpoint?"""
+    first, second = kind(), kind()
+    first.train()
+    second.restore(first.save())
+    second.train()
+    return True
 
 
-def _save_end(it: Trainable, kept: str) -> None:
-    """The last checkpoint, where the driver keeps them; it gives a trial that was told to end some seconds."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    os.mkdir(f"{kept}.part")
-    _save(it, f"{kept}.part")
-    os.rename(f"{kept}.part", kept)
+def _keep(it: Trainable, step: int) -> None:
+    """A checkpoint of a step that is reported already, where the driver keeps them."""
+    kept = f"{_trial.checkpoint_dir()}-{step}.ckpt"
+    if not os.path.isdir(kept):
+        os.mkdir(f"{kept}.part")
+        it.save(f"{kept}.part")
+        os.rename(f"{kept}.part", kept)
 
 
-def _loop(kind: Callable[[], Trainable], every: int, at_end: bool, config: Dict[str, Any]) -> None:
-    it = kind()
-    it.config = config
-    it.setup(config)
+def _loop(kind: Callable[..., Trainable], every: int, at_end: bool, config: Dict[str, Any]) -> None:
+    it = kind(config)
     folder = _trial.resume_dir()
     assert _session is not None
     if folder:
+        it.restore(folder)
         it.training_iteration = _session.iteration
-        path = os.path.join(folder, DICT)
-        it.load_checkpoint(Checkpoint(folder).to_dict() if os.path.exists(path) else folder)
     try:
         while True:
             result = it.step()
             it.training_iteration += 1
-            if every and it.training_iteration % every == 0:
-                _save(it, _trial.checkpoint_dir())
+            if every and it.training_iteration % every == 0 or result.get(SHOULD_CHECKPOINT):
+                it.save(_trial.checkpoint_dir())
             report(result)
+            if _session.wants_checkpoint:
+                _keep(it, _session.step)
     except SystemExit as end:
-        kept = f"{_trial.checkpoint_dir()}-{_session.step}.ckpt"
-        if at_end and getattr(end, "decision", "stop") == "stop" and not os.path.isdir(kept):
-            _save_end(it, kept)
+        if at_end and getattr(end, "decision", "stop") == "stop":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a trial that was told to end has some seconds for it
+            _keep(it, _session.step)
         raise
     finally:
         it.cleanup()

@@ -1,6 +1,7 @@
 """The search space of a `config`, and a trial's config from a sweep's parameters."""
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -88,7 +89,11 @@ def qlograndint(lower: int, upper: int, q: int, base: float = 10) -> Domain:
 def choice(categories: Sequence[Any]) -> Domain:
     """One of these, which may be any objects."""
     values = list(categories)
-    return Domain({"values": wire_values(values)}, lambda value: values[find(wire_values(values), value)])
+    return Domain({"values": wire_values(values)}, functools.partial(_chosen, values))
+
+
+def _chosen(values: Sequence[Any], value: Any) -> Any:
+    return values[find(wire_values(values), value)]
 
 
 def grid_search(values: Sequence[Any]) -> Dict[str, Any]:
@@ -122,11 +127,9 @@ class Space:
         self.first: Dict[str, Any] = {}
         self.mutated: List[str] = []
         for path, domain in _leaves(mutations or {}):
-            if not isinstance(domain, (Domain, list)):
-                raise NotImplementedError(f"hyperparam_mutations[{'.'.join(path)!r}] by a function is not carried over: "
-                                          "give a domain such as tune.uniform(), or a list")
             before = self.domains.get(path)
-            self.domains[path] = domain if isinstance(domain, Domain) else choice(domain)
+            self.domains[path] = (domain if isinstance(domain, Domain) else _drawn(domain, self.leaves.get(path))
+                                  if callable(domain) else choice(domain))
             if before is None and path in self.leaves:
                 self.first[".".join(path)] = self.leaves[path]
             self.mutated.append(".".join(path))
@@ -175,6 +178,16 @@ class Space:
                         raise
             later = waiting
         return _plain(out)
+
+
+def _drawn(function: Callable[[], Any], first: Any) -> Domain:
+    """What a function draws from: the range of 256 numbers, or the values if they are few or no numbers."""
+    values = [function() for _ in range(256)] + ([first] if is_scalar(first) and first is not None else [])
+    if len(set(values)) <= 16 or not all(isinstance(value, (int, float)) for value in values):
+        return choice(sorted(set(values), key=lambda value: (str(type(value)), value)))
+    if all(isinstance(value, int) for value in values):
+        return randint(min(values), max(values) + 1)
+    return uniform(min(values), max(values))
 
 
 def _is_grid(leaf: Any) -> bool:

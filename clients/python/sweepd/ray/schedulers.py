@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, Dict, List, Mapping, Optional
 
+from .._names import stands_for
 from ._session import ITERATION
+from ._space import uniform
 
 
 class TrialScheduler:
@@ -97,10 +100,29 @@ class PopulationBasedTraining(TrialScheduler):
         return {"type": "pbt", **self.settings, **({"hyperparam_mutations": names} if names else {})}
 
 
-def __getattr__(name: str) -> Any:
-    instead = {"PB2": "PopulationBasedTraining", "HyperBandForBOHB": "TuneBOHB with ASHAScheduler",
-               "PopulationBasedTrainingReplay": "a trial's params in `sweep show`",
-               "ResourceChangingScheduler": "resources_per_trial"}
-    if name in instead:
-        raise NotImplementedError(f"ray.tune.schedulers.{name} is not carried over: see {instead[name]}")
-    raise AttributeError(f"sweepd.ray.schedulers has no {name!r}")
+class HyperBandForBOHB(HyperBandScheduler):
+    """HyperBandScheduler, for TuneBOHB."""
+
+    def __init__(self, *arguments: Any, stop_last_trials: bool = True, **settings: Any) -> None:
+        del stop_last_trials
+        warnings.warn("HyperBandForBOHB is HyperBandScheduler here, where no trial waits for the others of its bracket "
+                      "and each ends at max_t", stacklevel=2)
+        super().__init__(*arguments, **settings)
+
+
+class PB2(PopulationBasedTraining):
+    """PopulationBasedTraining within bounds."""
+
+    def __init__(self, *arguments: Any, hyperparam_bounds: Mapping[str, Any], **settings: Any) -> None:
+        warnings.warn("PB2 is PopulationBasedTraining here: a change is drawn, and no model says which", stacklevel=2)
+        super().__init__(*arguments, hyperparam_mutations=_uniform(hyperparam_bounds), **settings)
+
+
+def _uniform(bounds: Mapping[str, Any]) -> Dict[str, Any]:
+    return {name: _uniform(each) if isinstance(each, Mapping) else uniform(*each) for name, each in bounds.items()}
+
+
+__getattr__ = stands_for(__name__, "ray.tune.schedulers", {
+    "PopulationBasedTrainingReplay": "see a trial's params in `sweep show`",
+    "ResourceChangingScheduler": "see resources_per_trial",
+}, "ASHAScheduler, HyperBandScheduler, MedianStoppingRule and PopulationBasedTraining are")

@@ -2,7 +2,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Mapping, Optional
+
+from .._names import stands_for
+from .._space import is_scalar
+from ._space import Domain
 
 
 class Searcher:
@@ -15,9 +19,11 @@ class Searcher:
         if not self.method:
             raise NotImplementedError("a searcher of your own does not run in the daemon: sweepd.Client's enqueue() takes "
                                       "points of yours")
-        if space is not None:
-            raise NotImplementedError(f"{type(self).__name__}(space=...) is not carried over: give the space as config or "
-                                      "param_space")
+        if space is not None and not (isinstance(space, Mapping) and all(
+                isinstance(each, Domain) or is_scalar(each) for each in space.values())):
+            raise NotImplementedError(f"{type(self).__name__}(space=...) in the library's own words is not carried over: give "
+                                      "it as config or param_space, or in tune's words (tune.uniform(...))")
+        self.space = space
         self.metric, self.mode, self.points = metric, mode, points_to_evaluate
         self.seed = settings.pop("random_state", None) or settings.pop("random_state_seed", None) or settings.pop("seed", None)
         self.max_concurrent: Optional[int] = settings.pop("max_concurrent", None) or None
@@ -77,8 +83,5 @@ class ConcurrencyLimiter:
         return searcher
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("Repeater", "NevergradSearch", "ZOOptSearch", "SkOptSearch", "BlendSearch", "CFO", "DragonflySearch"):
-        raise NotImplementedError(f"ray.tune.search.{name} is not carried over: OptunaSearch (tpe) and BayesOptSearch "
-                                  "(bayes) are")
-    raise AttributeError(f"sweepd.ray.search has no {name!r}")
+__getattr__ = stands_for(__name__, "ray.tune.search", {},
+                         "OptunaSearch and HyperOptSearch (tpe), BayesOptSearch, AxSearch and HEBOSearch (bayes), TuneBOHB are")
