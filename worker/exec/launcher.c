@@ -341,6 +341,8 @@ bool sw_launcher_start(struct sw_launcher *l, struct sw_program *p, const struct
 	}
 	if (order >= 0)
 		(void)close(order);
+	if (!started && !*why && l->program.pid != 0)
+		(void)snprintf(why, SW_LAUNCHER_WHY, "its launcher's programs are killed");
 	/* "!": for good. All else may be the machine's trouble, which passes. */
 	if (*why == '!')
 		memmove(why, why + 1, strlen(why));

@@ -236,6 +236,9 @@ class Launcher:
         """What would be the same in all children; `random` sees to that itself."""
         if "numpy.random" in sys.modules:
             sys.modules["numpy.random"].seed()
+        if "torch" in sys.modules:  # as it begins: what was imported may have drawn from it
+            torch = sys.modules["torch"].default_generator
+            torch.manual_seed(torch.initial_seed())
         if "multiprocessing.process" in sys.modules:
             sys.modules["multiprocessing.process"].current_process().authkey = os.urandom(32)
         for path in [path for path in sys.path_importer_cache if not installed(path + "/")]:
