@@ -177,7 +177,7 @@ SCRIPTS = {
     "title": """
         import ctypes
         ctypes.CDLL(None).prctl(15, b"a title", 0, 0, 0)
-        print(open("/proc/self/comm").read(), os.getppid() != 1)
+        print(open("/proc/self/comm").read(), os.getppid() != 1, open("/proc/self/cmdline").read().replace("\\0", " ").strip())
         report(loss=1)
         fields = open("/proc/self/stat").read().rpartition(")")[2].split()
         ctypes.memset(int(fields[45]), 65, int(fields[46]) - int(fields[45]))  # where its arguments were
@@ -211,25 +211,27 @@ def warm(folder, script, run=None, **more):
                    "run": {"cwd": str(folder), "grace_s": 1, **(run or {})}}, more)
 
 
-def parent_and_session(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except OSError:
-        return None, None
-    return int(fields[1]), int(fields[3])
+def of_launchers(daemon):
+    """The processes of launchers and their spares, each with its session: that of its launcher."""
+    found = {}
+    for pid in marked(daemon):
+        try:
+            session = os.getsid(pid)
+            with open(f"/proc/{session}/cmdline", "rb") as file:
+                if file.read().startswith(b"sweepd launcher of "):
+                    found[pid] = session
+        except OSError:
+            pass
+    return found
 
 
 def launchers(daemon):
-    """Those that live, without their spares."""
-    return [pid for pid in marked(daemon) if parent_and_session(pid)[1] == pid and
-            b"sweepd" in open(f"/proc/{pid}/cmdline", "rb").read()]
+    return sorted(set(of_launchers(daemon).values()))
 
 
 def left(daemon):
-    """What lives of programs: neither a launcher nor its spares."""
-    sessions = launchers(daemon)
-    return [pid for pid in marked(daemon) if parent_and_session(pid)[1] not in sessions]
+    """What lives of programs."""
+    return sorted(set(marked(daemon)) - set(of_launchers(daemon)))
 
 
 def log(client, sweep, trial):

@@ -70,8 +70,21 @@ def write_all(fd, data):
         data = data[os.write(fd, data):]
 
 
+def show_as(title):
+    """What `ps` shows of this process, in place of the words that it was started with."""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            start, end = map(int, file.read().rpartition(b")")[2].split()[45:47])
+        with open("/proc/self/mem", "r+b", buffering=0) as file:
+            file.seek(start)
+            file.write(os.fsencode(title)[:end - start - 2].ljust(end - start - 1, b"\0") + b".")  # no NUL: a title
+    except OSError:
+        pass  # it is only shown
+
+
 class Launcher:
     def __init__(self, script):
+        show_as("sweepd launcher of " + script)
         self.control = socket.socket(fileno=3)
         self.descriptors = set(os.listdir("/proc/self/fd"))
         self.shared = mmap.mmap(-1, LESSON_MAX)  # when files were looked at, the length of the lesson, the lesson
@@ -218,6 +231,7 @@ class Launcher:
         write_all(talk, answer)
         if os.read(talk, 1) != b"g":
             os._exit(0)
+        show_as(" ".join(words))
         os.setsid()
         self.control.detach()
         for fd, end in enumerate((out, err, talk), 1):
