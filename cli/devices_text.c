@@ -168,10 +168,11 @@ static sw_status gpus(struct sw_buf *out, const cJSON *list, const struct sw_loo
 
 sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw_look *look)
 {
-	static const struct sw_grid_head slots[] = {
-		{"slot", true, 0}, {"device", false, 0}, {"state", false, 0},
-		{"pid", true, 3},  {"trial", false, 0},  {"attempt", true, 2},
-		{"time", true, 1}, {"launcher", true, 5}, {"starts", true, 4},  {"cause", false, 0}};
+	static const struct sw_grid_head slots[] = {{"slot", true, 0},   {"device", false, 0},
+						    {"state", false, 0}, {"pid", true, 3},
+						    {"trial", false, 0}, {"attempt", true, 2},
+						    {"time", true, 1},   {"launcher", true, 5},
+						    {"starts", true, 4}, {"cause", false, 0}};
 	const cJSON *nvml = sw_json_get(list, "nvml"), *s;
 	struct sw_grid g;
 	sw_status rc = gpus(out, list, look);

@@ -141,8 +141,9 @@ static sw_status check_launch(struct sw_spec *s, const cJSON *v, struct sw_err *
 
 static sw_status check_run(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"cwd",    "env",       "grace_s",   "on_oom",
-					    "launch", "timeout_s", "silence_s", "max_processes", "warm"};
+	static const char *const known[] = {"cwd",       "env",           "grace_s",
+					    "on_oom",    "launch",        "timeout_s",
+					    "silence_s", "max_processes", "warm"};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
 	double seconds;
 	uint64_t processes;

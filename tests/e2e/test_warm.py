@@ -330,7 +330,7 @@ COLD = {
     "descriptor": ("import socket; kept = socket.socket()", {}, "a package opens socket:"),
     "user": ("import mine", {}, "a package loads mine, which is not installed: "),
     "killed": ("import os\nif os.environ.get('SWEEPD_TRIAL') is None: os.kill(os.getpid(), 9)", {}, "its launcher was killed"),
-    "option": ("", {"command": ["python3", "-u", "program.py"]}, "python has an option: -u"),
+    "option": ("", {"command": ["python3", "-B", "program.py"]}, "python has an option: -B"),
     "no option": ("", {"command": ["python3", "program"]}, "its script's name does not end with .py"),
 }
 

@@ -25,7 +25,7 @@ extern const unsigned long sw_launcher_py_len;
 /* What the interpreter is told: its program comes by the socket, so that `ps` shows the script's
  * name and no program text. It reads no byte more: the next is an order. */
 #define BOOT                                                                                       \
-	"import os\ns = b''\nwhile len(s) < %lu:\n    s += os.read(3, %lu - len(s)) or "            \
+	"import os\ns = b''\nwhile len(s) < %lu:\n    s += os.read(3, %lu - len(s)) or "           \
 	"os._exit(1)\nexec(compile(s, '<sweepd>', 'exec'))"
 
 void sw_launcher_init(struct sw_launcher *l)
@@ -82,8 +82,7 @@ static uint64_t bytes_of(const struct sw_launcher *l)
 
 void sw_launcher_look(struct sw_launcher *l, struct sw_session *s)
 {
-	if (is_dead(l) ||
-	    sw_clock_mono_us() - l->asked_us > (int64_t)SW_LAUNCHER_IDLE_S * 1000000)
+	if (is_dead(l) || sw_clock_mono_us() - l->asked_us > (int64_t)SW_LAUNCHER_IDLE_S * 1000000)
 		end_process(l);
 	const uint64_t bytes = bytes_of(l);
 
@@ -94,8 +93,15 @@ void sw_launcher_look(struct sw_launcher *l, struct sw_session *s)
 
 /* --- what is started --- */
 
-/* The words from the interpreter on of `[/usr/bin/env] python SCRIPT.py ...`, or NULL: why. */
-static char *const *python_words(char *const *argv, char *why)
+/* A command that is `[/usr/bin/env] python [-u] SCRIPT.py ...`. */
+struct python {
+	char *word;          /* the interpreter's */
+	bool unbuffered;     /* -u */
+	char *const *script; /* and its arguments */
+};
+
+/* false: it is none, and why it must start cold, if somebody may wonder. */
+static bool read_command(struct python *out, char *const *argv, char *why)
 {
 	const char *name, *end;
 
@@ -105,15 +111,19 @@ static char *const *python_words(char *const *argv, char *why)
 	name = name ? name + 1 : argv[0];
 	if (strcmp(name, "torchrun") == 0)
 		(void)snprintf(why, SW_LAUNCHER_WHY, "torchrun starts processes of its own");
-	if (strncmp(name, "python", 6) != 0 || name[6 + strspn(name + 6, "0123456789.")] != '\0' ||
-	    !argv[1])
-		return NULL;
-	end = strrchr(argv[1], '.');
-	if (argv[1][0] == '-')
-		(void)snprintf(why, SW_LAUNCHER_WHY, "python has an option: %.100s", argv[1]);
+	if (strncmp(name, "python", 6) != 0 || name[6 + strspn(name + 6, "0123456789.")] != '\0')
+		return false; /* another program */
+	out->word = argv[0];
+	out->unbuffered = argv[1] && strcmp(argv[1], "-u") == 0;
+	out->script = argv + 1 + out->unbuffered;
+	if (!*out->script)
+		return false; /* it has nothing to run */
+	end = strrchr(*out->script, '.');
+	if (**out->script == '-')
+		(void)snprintf(why, SW_LAUNCHER_WHY, "python has an option: %.100s", *out->script);
 	else if (!end || strcmp(end, ".py") != 0)
 		(void)snprintf(why, SW_LAUNCHER_WHY, "its script's name does not end with .py");
-	return *why ? NULL : argv;
+	return *why == '\0';
 }
 
 /* Is it a variable that each trial, or rank, has its own of? The launcher is started without. */
@@ -154,7 +164,7 @@ static char **shared_env(const struct sw_launch *of)
 
 /* Makes a file in memory of what a spare needs: the folder, how many words, these, the environment.
  * -1: it cannot be. */
-static int make_order(char *const *words, const struct sw_launch *of)
+static int make_order(char *const *script, const struct sw_launch *of)
 {
 	const int fd = memfd_create("order", MFD_CLOEXEC);
 	char number[24];
@@ -162,16 +172,17 @@ static int make_order(char *const *words, const struct sw_launch *of)
 	int n = 0;
 
 	sw_buf_init(&b, KEY_MAX);
-	while (words[n])
+	while (script[n])
 		n++;
 	(void)snprintf(number, sizeof number, "%d", n);
 	add_word(&b, of->cwd);
 	add_word(&b, number);
-	for (char *const *w = words; *w; w++)
+	for (char *const *w = script; *w; w++)
 		add_word(&b, *w);
 	for (char *const *e = of->env; *e; e++)
 		add_word(&b, *e);
-	const bool good = fd >= 0 && b.failed == SW_OK && write(fd, b.data, b.len) == (ssize_t)b.len;
+	const bool good = fd >= 0 && b.failed == SW_OK &&
+			  write(fd, b.data, b.len) == (ssize_t)b.len;
 
 	sw_buf_fini(&b);
 	if (good || fd < 0)
@@ -183,12 +194,14 @@ static int make_order(char *const *words, const struct sw_launch *of)
 /* --- the launcher's start --- */
 
 /* Spawns it and sends it its program. */
-static bool spawn_launcher(struct sw_launcher *l, const char *file, char *const *words,
+static bool spawn_launcher(struct sw_launcher *l, const char *file, const struct python *python,
 			   char *const *env, const struct sw_launch *of)
 {
 	const unsigned long len = sw_launcher_py_len;
 	char boot[sizeof BOOT + 40];
-	char *const argv[] = {words[0], "-c", boot, words[1], NULL};
+	char *const plain[] = {python->word, "-c", boot, *python->script, NULL};
+	char *const unbuffered[] = {python->word, "-u", "-c", boot, *python->script, NULL};
+	char *const *argv = python->unbuffered ? unbuffered : plain;
 
 	(void)snprintf(boot, sizeof boot, BOOT, len, len);
 	(void)snprintf(l->mark, sizeof l->mark, "%s", of->mark);
@@ -202,19 +215,20 @@ static bool spawn_launcher(struct sw_launcher *l, const char *file, char *const 
 }
 
 /* Sees that a launcher of this key runs, or may not: l->why. */
-static bool prepare(struct sw_launcher *l, char *const *words, const struct sw_launch *of)
+static bool prepare(struct sw_launcher *l, const struct python *python, const struct sw_launch *of)
 {
 	char file[PATH_MAX], **env;
 	struct sw_buf key;
 	bool good;
 
-	if (!sw_program_find(words[0], of->path, file, sizeof file))
+	if (!sw_program_find(python->word, of->path, file, sizeof file))
 		return false; /* the cold start says so */
 	env = shared_env(of);
 	sw_buf_init(&key, KEY_MAX);
 	add_word(&key, file);
-	add_word(&key, words[0]);
-	add_word(&key, words[1]);
+	add_word(&key, python->unbuffered ? "-u" : "");
+	add_word(&key, python->word);
+	add_word(&key, *python->script);
 	add_word(&key, of->cwd);
 	for (char **e = env; e && *e; e++)
 		add_word(&key, *e);
@@ -227,7 +241,7 @@ static bool prepare(struct sw_launcher *l, char *const *words, const struct sw_l
 	}
 	if (is_dead(l))
 		end_process(l);
-	good = good && (*l->why || l->program.pid != 0 || spawn_launcher(l, file, words, env, of));
+	good = good && (*l->why || l->program.pid != 0 || spawn_launcher(l, file, python, env, of));
 	sw_buf_fini(&key);
 	free(env);
 	return good;
@@ -257,7 +271,8 @@ static bool send_order(const struct sw_launcher *l, int order, const int theirs[
 }
 
 /* Waits for what the spare says (true), or the launcher (false): a line, "" if it has ended. */
-static bool hear(const struct sw_launcher *l, const struct sw_program *p, char line[SW_LAUNCHER_WHY])
+static bool hear(const struct sw_launcher *l, const struct sw_program *p,
+		 char line[SW_LAUNCHER_WHY])
 {
 	const int64_t until = sw_clock_mono_us() + (int64_t)SW_LAUNCHER_ANSWER_S * 1000000;
 	struct pollfd fds[] = {{.fd = p->metrics, .events = POLLIN},
@@ -267,14 +282,18 @@ static bool hear(const struct sw_launcher *l, const struct sw_program *p, char l
 		if (sw_clock_mono_us() < until) {
 			sw_beat();
 		} else {
-			(void)snprintf(line, SW_LAUNCHER_WHY, "its launcher did not answer within %d s",
+			(void)snprintf(line, SW_LAUNCHER_WHY,
+				       "its launcher did not answer within %d s",
 				       SW_LAUNCHER_ANSWER_S);
 			return false;
 		}
-	/* the spare comes first: a launcher may end when it has forked it */
-	const bool spare = fds[0].revents != 0;
-	const ssize_t n = read(fds[!spare].fd, line, SW_LAUNCHER_WHY - 1);
+	/* The spare's word counts first. With a launcher that dies goes an order that nobody has
+	 * taken, and so the other end of the program's socket: then both have ended. */
+	ssize_t n = fds[0].revents ? read(fds[0].fd, line, SW_LAUNCHER_WHY - 1) : 0;
+	const bool spare = n > 0 || fds[1].revents == 0;
 
+	if (!spare)
+		n = read(fds[1].fd, line, SW_LAUNCHER_WHY - 1);
 	line[n > 0 ? n : 0] = '\0';
 	line[strcspn(line, "\n")] = '\0';
 	return spare;
@@ -323,16 +342,16 @@ static bool try_once(struct sw_launcher *l, struct sw_program *p, const struct s
 bool sw_launcher_start(struct sw_launcher *l, struct sw_program *p, const struct sw_launch *of,
 		       char *why)
 {
-	char *const *words;
+	struct python python;
 	bool started = false;
 	int order;
 
 	*why = '\0';
-	words = python_words(of->argv, why);
-	if (!words)
+	if (!read_command(&python, of->argv, why))
 		return false; /* no script, or one that must start cold */
-	order = make_order(words, of);
-	for (int i = 0; i < TRIES && order >= 0 && !started && !*why && prepare(l, words, of); i++) {
+	order = make_order(python.script, of);
+	for (int i = 0; i < TRIES && order >= 0 && !started && !*why && prepare(l, &python, of);
+	     i++) {
 		l->asked_us = sw_clock_mono_us();
 		if (*l->why)
 			memcpy(why, l->why, SW_LAUNCHER_WHY);

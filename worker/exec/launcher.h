@@ -31,7 +31,7 @@ struct sw_launcher {
 	struct sw_program program; /* pid 0: none */
 	char mark[80];             /* its processes' own */
 	struct sw_buf key;         /* what it is for: the words of its start */
-	char why[SW_LAUNCHER_WHY];             /* why programs of this key start cold; "": they do not */
+	char why[SW_LAUNCHER_WHY]; /* why programs of this key start cold; "": they do not */
 	unsigned failures;         /* to answer, in a row */
 	int64_t asked_us;          /* when a program was asked for last */
 	uint64_t told;             /* the memory that the daemon knows of */

@@ -85,6 +85,8 @@ def show_as(title):
 class Launcher:
     def __init__(self, script):
         show_as("sweepd launcher of " + script)
+        words = getattr(sys, "orig_argv", [sys.executable, "-c"])
+        self.python = words[:words.index("-c")]
         self.control = socket.socket(fileno=3)
         self.descriptors = set(os.listdir("/proc/self/fd"))
         self.shared = mmap.mmap(-1, LESSON_MAX)  # when files were looked at, the length of the lesson, the lesson
@@ -224,14 +226,16 @@ class Launcher:
                 answer = b"changed\n"
         try:
             os.chdir(cwd)
-            with open(words[1], "rb") as file:
+            with open(words[0], "rb") as file:
                 self.source = file.read()
         except OSError:
             answer = b"its script cannot be read\n"
         write_all(talk, answer)
         if os.read(talk, 1) != b"g":
             os._exit(0)
-        show_as(" ".join(words))
+        sys.argv = words
+        sys.orig_argv = self.python + words
+        show_as(" ".join(sys.orig_argv))
         os.setsid()
         self.control.detach()
         for fd, end in enumerate((out, err, talk), 1):
@@ -243,8 +247,6 @@ class Launcher:
         for entry in environment:
             name, _, value = entry.partition(b"=")
             os.environb[name] = value
-        sys.argv = words[1:]
-        sys.orig_argv = getattr(sys, "orig_argv", words)[:1] + sys.argv
 
     def freshen(self):
         """What would be the same in all children; `random` sees to that itself."""

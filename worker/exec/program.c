@@ -250,8 +250,8 @@ bool sw_program_take(struct sw_program *p, pid_t pid, const struct sw_program *l
 
 	pthread_mutex_lock(&lock);
 	/* no lane reaps it meanwhile, so it is this child as long as it is listed */
-	good = sw_process_read(pid, &is) && is.parent == getpid() &&
-	       is.session == launcher->pid && is.state != 'Z';
+	good = sw_process_read(pid, &is) && is.parent == getpid() && is.session == launcher->pid &&
+	       is.state != 'Z';
 	if (good) {
 		p->pid = pid;
 		p->marked = launcher->marked;

@@ -22,10 +22,10 @@ struct sw_program {
 	pid_t pid; /* 0: none */
 	/* Non-blocking, -1 once closed: readable when it has ended; the socket; stdout; stderr. */
 	int pidfd, metrics, out, err;
-	bool ended;              /* it was reaped, and: */
-	int code, signal;        /* its exit status, or the signal that ended it (else 0) */
-	const char *mark;        /* borrowed */
-	bool marked;             /* by its limit of file locks, too (base/process.h) */
+	bool ended;       /* it was reaped, and: */
+	int code, signal; /* its exit status, or the signal that ended it (else 0) */
+	const char *mark; /* borrowed */
+	bool marked;      /* by its limit of file locks, too (base/process.h) */
 	bool keeps; /* it forks programs (worker/exec/launcher.h), and is no part of any itself */
 	struct sw_program *next; /* of all lanes, from sw_program_start() to sw_program_close() */
 };
