@@ -10,7 +10,9 @@ together have (PSS). The start of a program is from its worker's word to its scr
 import argparse
 import csv
 import os
+import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -161,6 +163,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--csv")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = tempfile.mkdtemp(prefix="sw-", dir=os.path.join(ROOT, "build"))
     try:
         bench = Bench(args, folder)
@@ -169,23 +172,28 @@ def main():
             ways["optuna"] = bench.optuna
         else:
             print(f"no Optuna in {args.python}: nothing to compare with")
-        times = {way: [] for way in ways}
+        times, cpu = {way: [] for way in ways}, {way: [] for way in ways}
         for _ in range(args.repeat):
             for way, run in ways.items():
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
                 times[way].append(run())
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                cpu[way].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+                print(f"{way}: {times[way][-1]:.2f} s, {cpu[way][-1]:.2f} s of computing", flush=True)
         rows = []
         for way, run in ways.items():
             memory = Memory(True)
             run()
             rows.append({"way": way, "trials": args.trials, "processes": args.processes, "package": "torch" if bench.has("torch") else "made",
                          "wall_s": f"{statistics.median(times[way]):.2f}", "least_s": f"{min(times[way]):.2f}",
+                         "cpu_s": f"{statistics.median(cpu[way]):.2f}",
                          "memory_mib": f"{memory.end():.0f}", "start_ms": ""})
         rows[0]["start_ms"] = f"{statistics.median(bench.starts):.1f}"
     finally:
         shutil.rmtree(folder)
-    print(f"{'way':14} {'wall s':>8} {'least':>8} {'memory MiB':>11} {'start ms':>9}")
+    print(f"{'way':14} {'wall s':>8} {'least':>8} {'cpu s':>8} {'memory MiB':>11} {'start ms':>9}")
     for row in rows:
-        print(f"{row['way']:14} {row['wall_s']:>8} {row['least_s']:>8} {row['memory_mib']:>11} {row['start_ms']:>9}")
+        print(f"{row['way']:14} {row['wall_s']:>8} {row['least_s']:>8} {row['cpu_s']:>8} {row['memory_mib']:>11} {row['start_ms']:>9}")
     if args.csv:
         with open(args.csv, "w", encoding="ascii", newline="") as file:
             writer = csv.DictWriter(file, rows[0], lineterminator="\n")

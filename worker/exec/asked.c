@@ -112,6 +112,7 @@ static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool firs
 		.path = path ? path : DEF_PATH,
 		.cwd = cJSON_GetStringValue(sw_json_get(a->job->run, "cwd")),
 		.mark = a->mark,
+		.session = a->session,
 	};
 	char file[PATH_MAX];
 	sw_status rc = SW_OK;

@@ -1,5 +1,4 @@
 #include "worker/exec/launcher.h"
-#include "base/beat.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include <errno.h>
@@ -14,10 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TRIES        3 /* a launcher may be out of date, a spare may be killed */
-#define FAILURES_MAX 3 /* in a row; then this key starts cold */
-#define SLICE_MS     100
-#define KEY_MAX      ((size_t)4 << 20) /* more than the system lets a program have */
+#define TRIES    3 /* a launcher may be out of date, a spare may be killed */
+#define SLICE_MS 100
+#define KEY_MAX  ((size_t)4 << 20) /* more than the system lets a program have */
 
 extern const char sw_launcher_py[];
 extern const unsigned long sw_launcher_py_len;
@@ -30,7 +28,7 @@ extern const unsigned long sw_launcher_py_len;
 
 void sw_launcher_init(struct sw_launcher *l)
 {
-	*l = (struct sw_launcher){.failures = 0};
+	*l = (struct sw_launcher){.told = 0};
 	sw_program_init(&l->program);
 	sw_buf_init(&l->key, KEY_MAX);
 }
@@ -271,22 +269,22 @@ static bool send_order(const struct sw_launcher *l, int order, const int theirs[
 }
 
 /* Waits for what the spare says (true), or the launcher (false): a line, "" if it has ended. */
-static bool hear(const struct sw_launcher *l, const struct sw_program *p,
+static bool hear(const struct sw_launcher *l, const struct sw_program *p, struct sw_session *s,
 		 char line[SW_LAUNCHER_WHY])
 {
 	const int64_t until = sw_clock_mono_us() + (int64_t)SW_LAUNCHER_ANSWER_S * 1000000;
 	struct pollfd fds[] = {{.fd = p->metrics, .events = POLLIN},
 			       {.fd = l->program.metrics, .events = POLLIN}};
 
-	while (poll(fds, 2, SLICE_MS) <= 0)
-		if (sw_clock_mono_us() < until) {
-			sw_beat();
-		} else {
-			(void)snprintf(line, SW_LAUNCHER_WHY,
-				       "its launcher did not answer within %d s",
-				       SW_LAUNCHER_ANSWER_S);
-			return false;
-		}
+	while (poll(fds, 2, SLICE_MS) <= 0) {
+		const bool going = sw_session_go_on(s);
+
+		if (going && sw_clock_mono_us() < until)
+			continue; /* it imports; the session is heard meanwhile */
+		(void)snprintf(line, SW_LAUNCHER_WHY, "its launcher did not answer %s",
+			       going ? "in time" : "before the trial was dropped");
+		return false;
+	}
 	/* The spare's word counts first. With a launcher that dies goes an order that nobody has
 	 * taken, and so the other end of the program's socket: then both have ended. */
 	ssize_t n = fds[0].revents ? read(fds[0].fd, line, SW_LAUNCHER_WHY - 1) : 0;
@@ -314,13 +312,12 @@ static bool try_once(struct sw_launcher *l, struct sw_program *p, const struct s
 
 	for (size_t i = 0; i < 3; i++)
 		(void)close(theirs[i]);
-	const bool spare = sent && hear(l, p, word);
+	const bool spare = sent && hear(l, p, of->session, word);
 
 	pid = spare ? strtol(word, &end, 10) : 0;
 	/* without this byte it never begins: no answer, however late, makes a second program */
 	if (pid > 0 && sw_program_take(p, (pid_t)pid, &l->program, of->mark) &&
 	    send(p->metrics, "g", 1, MSG_NOSIGNAL) == 1) {
-		l->failures = 0;
 		l->told = 0; /* once more for each trial: a daemon may be new */
 		return true;
 	}
@@ -331,7 +328,6 @@ static bool try_once(struct sw_launcher *l, struct sw_program *p, const struct s
 		if (*word == '\0')
 			(void)snprintf(word, SW_LAUNCHER_WHY, "its launcher was killed");
 		end_process(l);
-		l->failures++;
 	} else if (strcmp(word, "changed") == 0) {
 		end_process(l); /* the next one loads what is there now */
 		*word = '\0';
@@ -363,10 +359,9 @@ bool sw_launcher_start(struct sw_launcher *l, struct sw_program *p, const struct
 	if (!started && !*why && l->program.pid != 0)
 		(void)snprintf(why, SW_LAUNCHER_WHY, "its launcher's programs are killed");
 	/* "!": for good. All else may be the machine's trouble, which passes. */
-	if (*why == '!')
+	if (*why == '!') {
 		memmove(why, why + 1, strlen(why));
-	else if (l->failures < FAILURES_MAX)
-		return started;
-	(void)snprintf(l->why, SW_LAUNCHER_WHY, "%s", why);
+		memcpy(l->why, why, SW_LAUNCHER_WHY);
+	}
 	return started;
 }

@@ -23,7 +23,7 @@
 #include "worker/link/session.h"
 #include <stdint.h>
 
-#define SW_LAUNCHER_ANSWER_S 60
+#define SW_LAUNCHER_ANSWER_S 300
 #define SW_LAUNCHER_IDLE_S   300
 #define SW_LAUNCHER_WHY      200 /* bytes of a reason */
 
@@ -32,7 +32,6 @@ struct sw_launcher {
 	char mark[80];             /* its processes' own */
 	struct sw_buf key;         /* what it is for: the words of its start */
 	char why[SW_LAUNCHER_WHY]; /* why programs of this key start cold; "": they do not */
-	unsigned failures;         /* to answer, in a row */
 	int64_t asked_us;          /* when a program was asked for last */
 	uint64_t told;             /* the memory that the daemon knows of */
 };
@@ -42,6 +41,7 @@ struct sw_launch {
 	char *const *argv, *const *env;
 	const char *path; /* of env */
 	const char *cwd, *mark;
+	struct sw_session *session; /* heard while it waits */
 };
 
 void sw_launcher_init(struct sw_launcher *l);
@@ -50,7 +50,7 @@ void sw_launcher_close(struct sw_launcher *l);
 
 /* Starts a Python script as sw_program_start() does, by a fork. false: it must start cold, and why
  * (of SW_LAUNCHER_WHY bytes) says why; "": it is no Python script, or the cold start will say what is wrong.
- * Waits while packages are imported; beats (base/beat.h). */
+ * Waits while packages are imported, unless the trial is dropped. */
 bool sw_launcher_start(struct sw_launcher *l, struct sw_program *p, const struct sw_launch *of,
 		       char *why);
 

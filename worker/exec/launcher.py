@@ -19,7 +19,7 @@ import sys
 import time
 import types
 
-SPARES = 4  # that are forked ahead, once the first script has taught what to load
+SPARES = 4  # that are forked ahead, once the first script has taught what to load: some at a time
 LOOK_S = 1  # between two looks whether a file that was loaded has changed
 LESSON_MAX = 1 << 18  # bytes
 STANDARD = os.path.dirname(os.__file__) + "/"
@@ -131,9 +131,6 @@ class Launcher:
                 return f"a package opens {os.readlink('/proc/self/fd/' + fd)} when it is imported"
             except OSError:
                 pass  # that of the list itself
-        torch = sys.modules.get("torch")
-        if torch is not None and torch.cuda.is_initialized():
-            return "a package initialises CUDA when it is imported"
         pid = os.fork()  # before a fork OpenBLAS ends its threads; it starts them again when it needs them
         if pid == 0:
             os._exit(0)
@@ -156,7 +153,7 @@ class Launcher:
             self.learned = True
             self.load(self.shared[12:12 + length].decode().split())
         if self.wrong:
-            self.end(self.wrong)
+            self.end("!" + self.wrong)
 
     def serve(self):
         """Forks spares as they are needed. Returns in each of them."""
@@ -166,7 +163,7 @@ class Launcher:
             watch.register(3, 0 if self.spares else select.POLLIN)
             for fd in self.spares:
                 watch.register(fd, 0)
-            ahead = self.learned and len(self.spares) < SPARES
+            ahead = self.learned and len(self.spares) < SPARES / 2
             ready = dict(watch.poll(wait_ms if ahead else None))
             if ready.get(3, 0) & ~select.POLLIN:
                 os._exit(0)  # the worker is gone
@@ -175,7 +172,7 @@ class Launcher:
                 os.close(fd)
             self.study()
             try:
-                if (ahead or 3 in ready) and self.fork():
+                if (ahead or 3 in ready) and self.fork(SPARES - len(self.spares) if self.learned else 1):
                     return
                 wait_ms = 0
             except OSError as error:
@@ -183,29 +180,31 @@ class Launcher:
                     self.end(f"no process can be forked: {error.strerror}")
                 wait_ms = 1000
 
-    def fork(self):
-        """Makes a spare. Is this it?"""
-        ours, its = os.pipe()
+    def fork(self, n):
+        """Makes spares. Is this one of them?"""
+        pipes = [os.pipe() for _ in range(n)]
         between = os.fork()
         if between:
-            os.close(its)
+            for _, its in pipes:
+                os.close(its)
+            self.spares.update(ours for ours, _ in pipes)
             failed = os.waitpid(between, 0)[1] >> 8
-            if failed:
-                os.close(ours)
+            if failed:  # what was not forked has closed its pipe
                 raise OSError(failed, os.strerror(failed))
-            self.spares.add(ours)
             return False
         me = os.getpid()
-        try:
-            if os.fork():
-                os._exit(0)
-        except OSError as error:
-            os._exit(error.errno)
+        for _, self.held in pipes:
+            try:
+                if os.fork() == 0:
+                    break
+            except OSError as error:
+                os._exit(error.errno)
+        else:
+            os._exit(0)
+        for fd in self.spares.union(*pipes) - {self.held}:
+            os.close(fd)
         while os.getppid() == me:
             time.sleep(0.0005)
-        for fd in self.spares | {ours}:
-            os.close(fd)
-        self.held = its
         return True
 
     # In a spare
