@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from harness import asha, merged, wait_until
+from harness import alive, asha, merged, wait_until
 from programs import HEAD, marked, output
 from test_command_crash import kill_worker, lines
 
@@ -211,27 +211,23 @@ def warm(folder, script, run=None, **more):
                    "run": {"cwd": str(folder), "grace_s": 1, **(run or {})}}, more)
 
 
-def of_launchers(daemon):
-    """The processes of launchers and their spares, each with its session: that of its launcher."""
-    found = {}
-    for pid in marked(daemon):
-        try:
-            session = os.getsid(pid)
-            with open(f"/proc/{session}/cmdline", "rb") as file:
-                if file.read().startswith(b"sweepd launcher of "):
-                    found[pid] = session
-        except OSError:
-            pass
-    return found
+def launcher_of(pid):
+    """Of a launcher or one of its spares the launcher; None: of a program."""
+    try:
+        session = os.getsid(pid)
+        with open(f"/proc/{session}/cmdline", "rb") as file:
+            return session if file.read().startswith(b"sweepd launcher of ") else None
+    except OSError:
+        return None
 
 
 def launchers(daemon):
-    return sorted(set(of_launchers(daemon).values()))
+    return sorted({launcher_of(pid) for pid in marked(daemon)} - {None})
 
 
 def left(daemon):
-    """What lives of programs."""
-    return sorted(set(marked(daemon)) - set(of_launchers(daemon)))
+    """What lives of programs. What a launcher forks its spares with ends at once."""
+    return [pid for pid in marked(daemon) if launcher_of(pid) is None and alive(pid)]
 
 
 def log(client, sweep, trial):
