@@ -15,6 +15,7 @@
 
 #define TRIES    3 /* a launcher may be out of date, a spare may be killed */
 #define SLICE_MS 100
+#define END_MS   5000 /* for a SIGKILL to be done */
 #define KEY_MAX  ((size_t)4 << 20) /* more than the system lets a program have */
 
 extern const char sw_launcher_py[];
@@ -42,7 +43,7 @@ static void end_process(struct sw_launcher *l)
 		return; /* none was started, or it has been ended */
 	/* it is not reaped before: the number is still its session's */
 	(void)kill(-l->program.pid, SIGKILL);
-	(void)poll(&ended, 1, SW_LAUNCHER_ANSWER_S * 1000);
+	(void)poll(&ended, 1, END_MS);
 	(void)sw_program_has_ended(&l->program);
 	sw_program_close(&l->program);
 }
@@ -281,8 +282,7 @@ static bool hear(const struct sw_launcher *l, const struct sw_program *p, struct
 
 		if (going && sw_clock_mono_us() < until)
 			continue; /* it imports; the session is heard meanwhile */
-		(void)snprintf(line, SW_LAUNCHER_WHY, "its launcher did not answer %s",
-			       going ? "in time" : "before the trial was dropped");
+		(void)snprintf(line, SW_LAUNCHER_WHY, "its launcher did not answer in time");
 		return false;
 	}
 	/* The spare's word counts first. With a launcher that dies goes an order that nobody has

@@ -7,6 +7,8 @@ A spare is the worker's child, as a cold program is: what forked it has ended. W
 descriptor of the launcher. What the script had loaded at its end comes back in memory that both share.
 """
 import ast
+import atexit
+import ctypes
 import gc
 import importlib.machinery
 import importlib.util
@@ -18,6 +20,7 @@ import struct
 import sys
 import time
 import types
+import weakref
 
 SPARES = 4  # that are forked ahead, once the first script has taught what to load: some at a time
 LOOK_S = 1  # between two looks whether a file that was loaded has changed
@@ -85,6 +88,8 @@ def show_as(title):
 class Launcher:
     def __init__(self, script):
         show_as("sweepd launcher of " + script)
+        self.status = None
+        atexit.register(self.end_program)  # as the first: it is called as the last
         words = getattr(sys, "orig_argv", [sys.executable, "-c"])
         self.python = words[:words.index("-c")]
         self.control = socket.socket(fileno=3)
@@ -269,15 +274,36 @@ class Launcher:
         if not self.learned:
             self.watch_environment()
         before_script()
-        pid = os.getpid()
+        self.pid = os.getpid()
         try:
             exec(compile(self.source, path, "exec", dont_inherit=True), main.__dict__)
-        except BaseException:
+            self.status = 0
+        except BaseException as error:
+            self.status = status_of(error)
             sys.excepthook = without_launcher(sys.excepthook)
             raise
         finally:
-            if not self.learned and os.getpid() == pid and os.environ.get("RANK", "0") == "0":
+            if not self.learned and os.getpid() == self.pid and os.environ.get("RANK", "0") == "0":
                 self.teach()
+
+    def end_program(self):
+        """Takes down what is the user's, as the interpreter does, and not what is shared: that would copy it, which
+        takes longer than many a trial. So C++ destructs nothing, either."""
+        if self.status is None or os.getpid() != self.pid:
+            return  # the interpreter does all of it
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for name in "last_type", "last_value", "last_traceback", "last_exc":
+            sys.__dict__.pop(name, None)
+        users = [weakref.ref(sys.modules.pop(name)) for name, module in list(sys.modules.items())
+                 if name == "__main__" or name not in AT_START and not installed(file_of(module) or STANDARD)]
+        atexit._clear()  # this is the last one of them
+        gc.collect()
+        for module in filter(None, [user() for user in users]):
+            for name in module.__dict__.keys() - {"__builtins__"}:
+                module.__dict__[name] = None
+        ctypes.PyDLL(None).fflush(None)
+        os._exit(self.status)
 
     def watch_environment(self):
         """What a script loads after it has changed the environment may depend on that: it is not learned."""
@@ -300,6 +326,13 @@ class Launcher:
         if len(text) < LESSON_MAX - 12:
             self.shared[12:12 + len(text)] = text
             struct.pack_into("i", self.shared, 8, len(text))
+
+
+def status_of(error):
+    """The exit status that an exception is to the interpreter; None: it is more than a number."""
+    if isinstance(error, SystemExit):
+        return 0 if error.code is None else error.code & 255 if isinstance(error.code, int) else 1
+    return None if isinstance(error, KeyboardInterrupt) or sys.excepthook is not sys.__excepthook__ else 1
 
 
 def without_launcher(hook):
