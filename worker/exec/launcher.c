@@ -15,7 +15,7 @@
 
 #define TRIES    3 /* a launcher may be out of date, a spare may be killed */
 #define SLICE_MS 100
-#define END_MS   5000 /* for a SIGKILL to be done */
+#define END_MS   5000              /* for a SIGKILL to be done */
 #define KEY_MAX  ((size_t)4 << 20) /* more than the system lets a program have */
 
 extern const char sw_launcher_py[];

@@ -49,8 +49,8 @@ void sw_launcher_init(struct sw_launcher *l);
 void sw_launcher_close(struct sw_launcher *l);
 
 /* Starts a Python script as sw_program_start() does, by a fork. false: it must start cold, and why
- * (of SW_LAUNCHER_WHY bytes) says why; "": it is no Python script, or the cold start will say what is wrong.
- * Waits while packages are imported, unless the trial is dropped. */
+ * (of SW_LAUNCHER_WHY bytes) says why; "": it is no Python script, or the cold start will say what
+ * is wrong. Waits while packages are imported, unless the trial is dropped. */
 bool sw_launcher_start(struct sw_launcher *l, struct sw_program *p, const struct sw_launch *of,
 		       char *why);
 
