@@ -419,3 +419,21 @@ def test_kills_of_daemon_worker_launcher_and_program_lose_no_report_and_leave_no
     assert len(trials) == programs and again <= kills["worker"]
     assert sum(row["state"] == "FAILED" for row in trials.values()) <= kills["program"]
     wait_until(lambda: not left(daemon), "nothing left of the programs")
+
+
+def test_ranks_are_forked_by_one_launcher(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    run = {**package(tmp_path, "import os\nloaded = os.getpid()"), "launch": "rank"}
+    script = """
+        import heavy
+        print("rank", os.environ["RANK"], os.environ["MASTER_PORT"] != "", heavy.loaded)
+        if fd >= 0:
+            report(loss=1)
+    """
+    sweep = client.submit(warm(tmp_path, script, run=run, resources={"cpu_slots": 2}))
+    assert client.wait_sweep(sweep) and {t["state"] for t in client.trials(sweep)} == {"COMPLETED"}
+    seen = [{line for line in output(daemon, sweep, t + 1).split("\n") if "rank" in line} for t in range(TRIALS)]
+    # each slot may have been rank 0's; of one of them it is the second trial at least
+    assert [{f"rank 0 True {one}", f"[rank 1] rank 1 True {one}"} in seen for one in launchers(daemon)].count(True) > 0, seen
+    assert not left(daemon)
