@@ -120,6 +120,7 @@ static void add_slot(struct sw_grid *g, const cJSON *s, bool utf8)
 	if (cJSON_IsNumber(seconds))
 		sw_fmt_duration(seconds->valuedouble, text);
 	sw_grid_addf(g, "%s", text);
+	add_pair(g, sw_json_get(s, "launcher_bytes"), NULL, MIB, "MiB");
 	sw_grid_add_members(g, s, (const char *const[]){"starts", "cause", NULL}, utf8);
 }
 
@@ -167,10 +168,11 @@ static sw_status gpus(struct sw_buf *out, const cJSON *list, const struct sw_loo
 
 sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw_look *look)
 {
-	static const struct sw_grid_head slots[] = {
-		{"slot", true, 0}, {"device", false, 0}, {"state", false, 0},
-		{"pid", true, 3},  {"trial", false, 0},  {"attempt", true, 2},
-		{"time", true, 1}, {"starts", true, 4},  {"cause", false, 0}};
+	static const struct sw_grid_head slots[] = {{"slot", true, 0},   {"device", false, 0},
+						    {"state", false, 0}, {"pid", true, 3},
+						    {"trial", false, 0}, {"attempt", true, 2},
+						    {"time", true, 1},   {"launcher", true, 5},
+						    {"starts", true, 4}, {"cause", false, 0}};
 	const cJSON *nvml = sw_json_get(list, "nvml"), *s;
 	struct sw_grid g;
 	sw_status rc = gpus(out, list, look);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "kernels/backend.h"
 #include "worker/exec/exec.h"
+#include "worker/exec/launcher.h"
 #include "worker/exec/program.h"
 #include "worker/run.h"
 #include <pthread.h>
@@ -18,6 +19,7 @@ struct lane {
 	struct sw_session *session;
 	struct sw_runner runner;
 	struct sw_site site;
+	struct sw_launcher launcher;
 	char name[40];
 	pthread_t thread;
 };
@@ -51,18 +53,20 @@ static int end_with_loss(struct sw_session *s, sw_status rc, const struct sw_run
 	return rc == SW_DEVICE_LOST ? SW_WORKER_EXIT_DEVICE : 1;
 }
 
-static void reap_idle(void *ctx)
+static void look_idle(void *lane)
 {
-	(void)ctx;
+	struct lane *l = lane;
+
 	sw_program_reap();
+	sw_launcher_look(&l->launcher, l->session);
 }
 
 /* Programs that SIGKILL did not end in time, and that have ended since, are still this worker's
  * children: it reaps them while it waits. */
-static bool next_job(struct sw_session *s, const struct sw_job **job)
+static bool next_job(struct lane *l, const struct sw_job **job)
 {
-	sw_beat_to(reap_idle, NULL, REAP_US);
-	const bool got = sw_session_next(s, job);
+	sw_beat_to(look_idle, l, REAP_US);
+	const bool got = sw_session_next(l->session, job);
 
 	sw_beat_to(NULL, NULL, 0);
 	return got;
@@ -76,7 +80,7 @@ static int lane_work(struct lane *l)
 	struct sw_err err = SW_ERR_INIT;
 	const struct sw_job *job;
 
-	while (next_job(s, &job)) {
+	while (next_job(l, &job)) {
 		sw_status rc = SW_OK;
 
 		if (job->command)
@@ -86,6 +90,7 @@ static int lane_work(struct lane *l)
 		if (rc != SW_OK)
 			return end_with_loss(s, rc, &l->runner, &err);
 	}
+	sw_launcher_close(&l->launcher);
 	if (sw_session_ended(s) == SW_SESSION_EXIT) {
 		/* told to end: no failure, and the daemon need not wait for the socket to close */
 		sw_session_bye(s, sw_session_why(s), 0);
@@ -159,6 +164,8 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 				       .streams = strcmp(all->ops->name, "cpu") != 0};
 	l->site = (struct sw_site){
 		.socket = c->socket, .device = c->device, .name = l->name, .cores = c->cores};
+	sw_launcher_init(&l->launcher);
+	l->site.launcher = &l->launcher;
 	/* a queue of its own, so that the kernels of two lanes overlap */
 	rc = all->ops->queue_create(&l->runner.q);
 	return rc == SW_OK ? sw_session_create(&l->session, &session, err) : rc;

@@ -39,6 +39,7 @@ static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
 	const char *cause = sw_slot_cause(s);
 	sw_jw_kstr(w, "cause", *cause != '\0' ? cause : NULL);
 	sw_jw_kint_opt(w, "holder", s->holder >= 0, s->holder);
+	sw_jw_kint_opt(w, "launcher_bytes", s->launcher_bytes > 0, s->launcher_bytes);
 	sw_jw_obj_end(w);
 }
 

@@ -128,17 +128,33 @@ void sw_handle_worker_log(struct sw_call *call)
 	sw_change_commit(c); /* answered after it: a worker that logs too much is not read on */
 }
 
+static void answer_ok(struct sw_call *call)
+{
+	struct sw_buf out;
+
+	sw_buf_init(&out, SW_REPLY_MAX);
+	(void)sw_buf_adds(&out, "{\"ok\":true}");
+	sw_call_result(call, &out);
+}
+
+void sw_handle_worker_launcher(struct sw_call *call)
+{
+	struct sw_slot *s = slot_of(call);
+
+	if (s == NULL)
+		return;
+	s->launcher_bytes = sw_call_int(call, "bytes", 0);
+	answer_ok(call);
+}
+
 void sw_handle_worker_bye(struct sw_call *call)
 {
 	struct sw_slot *s = slot_of(call);
-	struct sw_buf out;
 
 	if (s == NULL)
 		return;
 	s->lost_rank = (unsigned)sw_call_int(call, "rank", 0);
 	sw_log(SW_LOG_INFO, "worker.bye", "slot=%d cause=\"%s\"", s->index,
 	       sw_call_str(call, "cause", ""));
-	sw_buf_init(&out, SW_REPLY_MAX);
-	(void)sw_buf_adds(&out, "{\"ok\":true}");
-	sw_call_result(call, &out);
+	answer_ok(call);
 }

@@ -175,6 +175,7 @@ static void end_slot(struct sw_slot *s, const char *cause, int64_t now_us)
 			   (s->program || gang || sw_gpus_card(s->d, s) != NULL);
 
 	sw_slot_next_end(s);
+	s->launcher_bytes = 0; /* it ended with its worker */
 	if (!waits || !gang)
 		sw_slot_disconnect(s);
 	/* Set while the trial is let go of: it does not count as one that its worker outlived. */

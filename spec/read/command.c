@@ -141,11 +141,13 @@ static sw_status check_launch(struct sw_spec *s, const cJSON *v, struct sw_err *
 
 static sw_status check_run(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"cwd",    "env",       "grace_s",   "on_oom",
-					    "launch", "timeout_s", "silence_s", "max_processes"};
+	static const char *const known[] = {"cwd",       "env",           "grace_s",
+					    "on_oom",    "launch",        "timeout_s",
+					    "silence_s", "max_processes", "warm"};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
 	double seconds;
 	uint64_t processes;
+	bool warm;
 
 	sw_status rc = sw_spec_check_keys(v, &keys, err);
 	if (rc == SW_OK)
@@ -160,6 +162,8 @@ static sw_status check_run(struct sw_spec *s, const cJSON *v, struct sw_err *err
 		rc = sw_spec_key_real(v, "silence_s", 0, true, SW_SPEC_MAX_TIME_S, &seconds, err);
 	if (rc == SW_OK)
 		rc = sw_spec_key_u64(v, "max_processes", 1, MAX_PROCESSES, &processes, err);
+	if (rc == SW_OK)
+		rc = sw_spec_key_bool(v, "warm", &warm, err);
 	if (rc == SW_OK)
 		rc = check_on_oom(s, sw_json_get(v, "on_oom"), err);
 	if (rc == SW_OK)

@@ -216,3 +216,26 @@ def test_tune_does_not_wait_for_what_a_trial_left_running(user, tmp_path):
     finally:
         (tmp_path / "end").touch()
     assert [row["state"] for row in result.trials] == ["COMPLETED"]
+
+
+def test_tune_loads_what_the_first_trial_loaded_but_for_the_users_own(user, tmp_path, monkeypatch):
+    """n=1: each trial sees what the one before left. None of it is loaded before a trial did."""
+    folder = tmp_path / "site-packages"  # counts as installed
+    folder.mkdir()
+    for name, where in (("sweepd_heavy", folder), ("sweepd_other", folder), ("sweepd_mine", tmp_path)):
+        (where / f"{name}.py").write_text("import os\nloaded = os.getpid()")
+        monkeypatch.syspath_prepend(str(where))
+
+    def fn(params):
+        del params
+        import sweepd_heavy
+        import sweepd_mine
+        os.environ["LEVEL"] = "1"  # what is loaded after this may depend on it
+        import sweepd_other
+        return {"loss": 1, "heavy": sweepd_heavy.loaded, "mine": sweepd_mine.loaded, "other": sweepd_other.loaded}
+
+    rows = [row["metrics"] for row in sweepd.tune(fn, SPACE, client=user, run_cap=4, n=1).trials]
+    assert [row["heavy"] for row in rows] == [rows[0]["mine"]] + [os.getpid()] * 3
+    assert len({row["mine"] for row in rows}) == 4 and all(row["other"] == row["mine"] for row in rows)
+    assert "sweepd_mine" not in sys.modules and "sweepd_other" not in sys.modules
+    del sys.modules["sweepd_heavy"]

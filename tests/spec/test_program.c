@@ -77,7 +77,7 @@ static const struct {
 	{PROGRAM ",'run':{'cwd':'me'}}", "/run/cwd", "\"cwd\" must be an absolute path"},
 	{RUN("'dir':'/'"), "/run/dir",
 	 "unknown key \"dir\"; known here: cwd, env, grace_s, on_oom, launch, timeout_s, "
-	 "silence_s, max_processes"},
+	 "silence_s, max_processes, warm"},
 	{RUN("'env':['A']"), "/run/env",
 	 "\"env\" must be an object like {\"OMP_NUM_THREADS\": \"2\"}"},
 	{RUN("'env':{'A=':'b'}"), "/run/env/A=", "\"A=\" is no variable's name"},
@@ -91,6 +91,7 @@ static const struct {
 	{RUN("'timeout_s':0"), "/run/timeout_s", "\"timeout_s\" must be above 0"},
 	{RUN("'silence_s':'5m'"), "/run/silence_s", "\"silence_s\" must be a number, not a string"},
 	{RUN("'max_processes':0"), "/run/max_processes", "\"max_processes\" must be at least 1"},
+	{RUN("'warm':'no'"), "/run/warm", "\"warm\" must be true or false, not a string"},
 	{RUN("'on_oom':'halve'"), "/run/on_oom",
 	 "\"on_oom\" must be an object like {\"halve\": \"batch_size\"}"},
 	{RUN("'on_oom':{}"), "/run/on_oom",

@@ -2,6 +2,7 @@
 #include "proto/frame.h"
 #include "proto/json.h"
 #include "spec/command.h"
+#include "worker/exec/launcher.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,23 +84,47 @@ static void log_start(struct sw_asked *a, char *const argv[])
 		sw_session_log(a->session, "goes on from %s", strrchr(a->folder.resume, '/') + 1);
 }
 
+/* Starts it by the slot's launcher. false: it must start cold; the trial's log says why. */
+static bool start_warm(struct sw_asked *a, struct sw_program *p, bool first,
+		       const struct sw_launch *of)
+{
+	struct sw_launcher *l = a->site->launcher;
+	char why[SW_LAUNCHER_WHY];
+
+	if (!l || cJSON_IsFalse(sw_json_get(a->job->run, "warm")))
+		return false;
+	if (sw_launcher_start(l, p, of, why))
+		return true;
+	if (first && *why)
+		sw_session_log(a->session, "starts cold: %s", why);
+	return false;
+}
+
 /* Finds the program of an expanded command and starts it. first: rank 0, for which the trial's log
  * speaks. */
 static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool first,
 			     char *const argv[], struct sw_environment *e, struct sw_err *err)
 {
 	const char *path = sw_environment_get(e, "PATH");
+	const struct sw_launch of = {
+		.argv = argv,
+		.env = e->list,
+		.path = path ? path : DEF_PATH,
+		.cwd = cJSON_GetStringValue(sw_json_get(a->job->run, "cwd")),
+		.mark = a->mark,
+		.session = a->session,
+	};
 	char file[PATH_MAX];
+	sw_status rc = SW_OK;
 
-	if (!argv[0] || !sw_program_find(argv[0], path ? path : DEF_PATH, file, sizeof file))
+	if (!argv[0] || !sw_program_find(argv[0], of.path, file, sizeof file))
 		return sw_err_set(err, SW_NOT_FOUND,
 				  "cannot start %.200s: it is in no folder of PATH",
 				  argv[0] ? argv[0] : "nothing");
 	if (first)
 		log_start(a, argv);
-	const sw_status rc = sw_program_start(p, file, argv, e->list,
-					      cJSON_GetStringValue(sw_json_get(a->job->run, "cwd")),
-					      a->mark, err);
+	if (!start_warm(a, p, first, &of))
+		rc = sw_program_start(p, file, argv, e->list, of.cwd, a->mark, err);
 	if (rc == SW_OK && !p->marked && first)
 		sw_session_log(a->session,
 			       "the limit of file locks (ulimit -Hx) is too low for a mark: "

@@ -162,6 +162,28 @@ static int spawn_marked(struct sw_program *p, const char *file, char *const argv
 	return code;
 }
 
+/* Lists it, for its own lane to reap. Called with the lock. */
+static void list(struct sw_program *p, const char *mark)
+{
+	p->mark = mark;
+	p->next = programs;
+	programs = p;
+}
+
+static void take_ends(struct sw_program *p, const struct ways *w)
+{
+	p->metrics = w->metrics[0];
+	p->out = w->out[0];
+	p->err = w->err[0];
+}
+
+/* It is not reaped before: the number is its own. */
+static bool watch_end(struct sw_program *p)
+{
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	return p->pidfd >= 0;
+}
+
 sw_status sw_program_start(struct sw_program *p, const char *file, char *const argv[],
 			   char *const env[], const char *cwd, const char *mark, struct sw_err *err)
 {
@@ -175,13 +197,10 @@ sw_status sw_program_start(struct sw_program *p, const char *file, char *const a
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pthread_mutex_lock(&lock);
 	code = spawn_marked(p, file, argv, env, cwd, mark, &w);
-	if (code == 0) {
-		p->mark = mark;
-		p->next = programs;
-		programs = p;
-	} else {
+	if (code == 0)
+		list(p, mark);
+	else
 		p->pid = 0;
-	}
 	pthread_mutex_unlock(&lock);
 	/* the program has its ends now; ours would keep the pipes open after its end */
 	ways_close(&w, 1);
@@ -189,12 +208,8 @@ sw_status sw_program_start(struct sw_program *p, const char *file, char *const a
 		ways_close(&w, 0);
 		return cannot_start(err, file, cwd, code);
 	}
-	p->metrics = w.metrics[0];
-	p->out = w.out[0];
-	p->err = w.err[0];
-	/* it is not reaped before: the number is its own */
-	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
-	if (p->pidfd >= 0)
+	take_ends(p, &w);
+	if (watch_end(p))
 		return SW_OK;
 	/* without it an end could not be waited for: the program is taken back */
 	code = errno;
@@ -202,6 +217,48 @@ sw_status sw_program_start(struct sw_program *p, const char *file, char *const a
 	(void)waitpid(p->pid, NULL, 0);
 	sw_program_close(p);
 	return sw_err_set(err, SW_BUSY, "cannot watch a program: %s", strerror(code));
+}
+
+/* --- a start by a launcher --- */
+
+void sw_program_keep(struct sw_program *p)
+{
+	pthread_mutex_lock(&lock);
+	p->keeps = true;
+	pthread_mutex_unlock(&lock);
+}
+
+bool sw_program_open(struct sw_program *p, int theirs[3])
+{
+	struct ways w;
+
+	sw_program_init(p);
+	if (!ways_open(&w))
+		return false;
+	take_ends(p, &w);
+	theirs[0] = w.out[1];
+	theirs[1] = w.err[1];
+	theirs[2] = w.metrics[1];
+	return true;
+}
+
+bool sw_program_take(struct sw_program *p, pid_t pid, const struct sw_program *launcher,
+		     const char *mark)
+{
+	struct sw_process is;
+	bool good;
+
+	pthread_mutex_lock(&lock);
+	/* no lane reaps it meanwhile, so it is this child as long as it is listed */
+	good = sw_process_read(pid, &is) && is.parent == getpid() && is.session == launcher->pid &&
+	       is.state != 'Z';
+	if (good) {
+		p->pid = pid;
+		p->marked = launcher->marked;
+		list(p, mark);
+	}
+	pthread_mutex_unlock(&lock);
+	return good && watch_end(p);
 }
 
 /* --- its end, and that of what it started --- */
@@ -263,16 +320,28 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Has a lane a launcher? Its spares are the worker's children, too. Called with the lock. */
+static bool has_launchers(void)
+{
+	for (const struct sw_program *p = programs; p; p = p->next)
+		if (p->keeps)
+			return true;
+	return false;
+}
+
 /* Is this one the program or another rank of its trial, or an orphan of them, which is now the
  * worker's child? Called with the lock. */
 static bool is_root(const struct sw_program *p, const struct sw_process *of)
 {
 	const struct sw_program *listed = find_listed(of->pid);
+	const struct sw_program *leader = find_listed(of->session);
 
 	if (of->parent != getpid())
 		return false; /* orphans become the worker's children: it is a subreaper */
 	if (listed)
-		return strcmp(listed->mark, p->mark) == 0;
+		return strcmp(listed->mark, p->mark) == 0 && !listed->keeps;
+	if (leader && leader->keeps)
+		return false; /* a spare */
 	return !has_others(p) || sw_process_marked(of->pid, &p->mark, 1);
 }
 
@@ -337,7 +406,7 @@ bool sw_program_is_left(const struct sw_program *p)
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD)
 		return false;
 	pthread_mutex_lock(&lock);
-	others = has_others(p);
+	others = has_others(p) || has_launchers();
 	pthread_mutex_unlock(&lock);
 	/* Every child is its own. A chain of forks slips through a look, not through this. */
 	return !others || sw_program_signal(p, 0) > 0 || sw_program_signal(p, 0) > 0;

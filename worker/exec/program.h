@@ -22,10 +22,11 @@ struct sw_program {
 	pid_t pid; /* 0: none */
 	/* Non-blocking, -1 once closed: readable when it has ended; the socket; stdout; stderr. */
 	int pidfd, metrics, out, err;
-	bool ended;              /* it was reaped, and: */
-	int code, signal;        /* its exit status, or the signal that ended it (else 0) */
-	const char *mark;        /* borrowed */
-	bool marked;             /* by its limit of file locks, too (base/process.h) */
+	bool ended;       /* it was reaped, and: */
+	int code, signal; /* its exit status, or the signal that ended it (else 0) */
+	const char *mark; /* borrowed */
+	bool marked;      /* by its limit of file locks, too (base/process.h) */
+	bool keeps; /* it forks programs (worker/exec/launcher.h), and is no part of any itself */
 	struct sw_program *next; /* of all lanes, from sw_program_start() to sw_program_close() */
 };
 
@@ -37,6 +38,18 @@ void sw_program_init(struct sw_program *p);
 SW_NODISCARD sw_status sw_program_start(struct sw_program *p, const char *file, char *const argv[],
 					char *const env[], const char *cwd, const char *mark,
 					struct sw_err *err);
+
+/* From now on it is a launcher: neither it nor what its session has is left of a program. */
+void sw_program_keep(struct sw_program *p);
+
+/* For a program that a launcher forks: makes the ways to it. theirs: its stdout, stderr and socket,
+ * the caller's to close. false: there is no descriptor left. */
+SW_NODISCARD bool sw_program_open(struct sw_program *p, int theirs[3]);
+
+/* After sw_program_open(): p is this process, which the launcher forked, and which waits for leave
+ * to leave its session. false: it has ended, or cannot be watched; close p. */
+SW_NODISCARD bool sw_program_take(struct sw_program *p, pid_t pid,
+				  const struct sw_program *launcher, const char *mark);
 
 /* Takes the status if it has ended. Costs one system call. */
 bool sw_program_has_ended(struct sw_program *p);

@@ -1,6 +1,7 @@
 #include "worker/exec/pump.h"
 #include "base/clock.h"
 #include "proto/json.h"
+#include "worker/exec/launcher.h"
 #include <signal.h>
 
 #define REAP_US     ((int64_t)1000000)
@@ -11,7 +12,7 @@
 #define PAUSE_MAX   50                  /* milliseconds between two looks at /proc */
 
 /* Reaps what the program's processes left, once a second. */
-static void reap_at_times(struct sw_ranks *r)
+static void reap_at_times(struct sw_ranks *r, const struct sw_asked *a)
 {
 	const int64_t now_us = sw_clock_mono_us();
 
@@ -19,6 +20,8 @@ static void reap_at_times(struct sw_ranks *r)
 		return; /* a second at the most passes until a zombie is gone */
 	r->reaped_us = now_us;
 	sw_program_reap();
+	if (a->site->launcher)
+		sw_launcher_look(a->site->launcher, a->session);
 }
 
 void sw_pump_once(struct sw_reports *r, int timeout_ms)
@@ -44,7 +47,7 @@ void sw_pump_once(struct sw_reports *r, int timeout_ms)
 			sw_ranks_take(r->ranks, fds[i].fd);
 	}
 	sw_reports_take(r);
-	reap_at_times(r->ranks);
+	reap_at_times(r->ranks, a);
 }
 
 void sw_pump_drain(struct sw_reports *r)

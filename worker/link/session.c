@@ -241,10 +241,39 @@ bool sw_session_settle(struct sw_session *s)
 	return going(s);
 }
 
+/* Queues a notification. One that does not fit is lost, and the next that does is taken again. */
+static void notify(struct sw_session *s, const char *method, const struct sw_buf *params)
+{
+	struct sw_buf line;
+
+	sw_buf_init(&line, LOGS_MAX);
+	if (params->failed == SW_OK) {
+		sw_rpc_write_notification(&line, method, params->data);
+		if (sw_buf_adds(&line, "\n") == SW_OK &&
+		    sw_buf_add(&s->logs, line.data, line.len) != SW_OK)
+			s->logs.failed = SW_OK;
+	}
+	sw_buf_fini(&line);
+	sw_session_flush(s);
+}
+
+void sw_session_launcher(struct sw_session *s, uint64_t bytes)
+{
+	struct sw_buf params;
+	struct sw_jw w;
+
+	sw_buf_init(&params, LOGS_MAX);
+	sw_jw_init_obj(&w, &params);
+	sw_jw_kint(&w, "bytes", (int64_t)bytes);
+	sw_jw_obj_end(&w);
+	notify(s, "worker.launcher", &params);
+	sw_buf_fini(&params);
+}
+
 void sw_session_log(struct sw_session *s, const char *fmt, ...)
 {
 	char text[LOG_MAX + 1];
-	struct sw_buf params, line;
+	struct sw_buf params;
 	struct sw_jw w;
 	va_list args;
 
@@ -254,21 +283,12 @@ void sw_session_log(struct sw_session *s, const char *fmt, ...)
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	sw_buf_init(&params, LOGS_MAX);
-	sw_buf_init(&line, LOGS_MAX);
 	sw_jw_init(&w, &params);
 	job_params(&w, &s->job);
 	sw_jw_kstr(&w, "text", text);
 	sw_jw_obj_end(&w);
-	if (params.failed == SW_OK) {
-		sw_rpc_write_notification(&line, "worker.log", params.data);
-		/* a line that does not fit is lost, and the next that does is taken again */
-		if (sw_buf_adds(&line, "\n") == SW_OK &&
-		    sw_buf_add(&s->logs, line.data, line.len) != SW_OK)
-			s->logs.failed = SW_OK;
-	}
+	notify(s, "worker.log", &params);
 	sw_buf_fini(&params);
-	sw_buf_fini(&line);
-	sw_session_flush(s);
 }
 
 /* Makes s->tell. false: no memory, the session has ended. */

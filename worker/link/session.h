@@ -83,6 +83,9 @@ bool sw_session_settle(struct sw_session *s);
 /* A line for the trial's log: cut at 1,000 bytes, lost if too many wait. */
 void sw_session_log(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
 
+/* Tells the daemon the memory of the slot's launcher; 0: it has none now. Lost without a daemon. */
+void sw_session_launcher(struct sw_session *s, uint64_t bytes);
+
 /* Waits for the answers to all reports, then tells how the trial ended and waits for that answer,
  * unless it was dropped before. state: "COMPLETED", "FAILED", "INFEASIBLE"; cause may be NULL. */
 void sw_session_finish(struct sw_session *s, const char *state, const char *cause);

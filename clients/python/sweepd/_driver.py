@@ -24,6 +24,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ._client import Client
 from ._errors import INVALID_PARAMS, SweepdError
+from ._learn import Lesson, load
 from ._loop import Trial
 from ._metrics import from_wire, to_wire
 
@@ -75,6 +76,7 @@ class Driver:
         pruner = client.sweep(sweep)["spec"].get("early_terminate") or {}
         self.interval = pruner.get("perturbation_interval") if pruner.get("type") == "pbt" else None
         self.selector = selectors.DefaultSelector()
+        self.lesson: Optional[List[str]] = None  # what a trial had loaded (_learn.py), once one has ended
         self.running: List[Running] = []
         self.free = list(range(n))
         self.reports: Dict[int, List[Dict[str, Any]]] = {}
@@ -161,7 +163,7 @@ class Driver:
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
                 os.environ.update(environment)
                 limit_threads(threads)
-                status = call(self.fn, params, self.metric, its)
+                status = call(self.fn, params, self.metric, its, None if self.lesson is not None else Lesson())
             finally:
                 os._exit(status)
         its.close()
@@ -194,6 +196,9 @@ class Driver:
             message = json.loads(line)
             if "\0" in message:
                 it.result = message["\0"]
+                if self.lesson is None:
+                    self.lesson = it.result.get("modules", [])
+                    load(self.lesson)
             else:
                 self.reported(it, message)
 
@@ -382,7 +387,8 @@ def limit_threads(n: int) -> None:
         torch.set_num_threads(n)
 
 
-def call(fn: Callable[[Params], Any], params: Params, metric: str, channel: socket.socket) -> int:
+def call(fn: Callable[[Params], Any], params: Params, metric: str, channel: socket.socket,
+         lesson: Optional[Lesson]) -> int:
     """Runs the function and sends what it returned, or why it failed; gives the exit status."""
     result: Dict[str, Any] = {}
     try:
@@ -397,5 +403,8 @@ def call(fn: Callable[[Params], Any], params: Params, metric: str, channel: sock
         result = {"error": f"{type(error).__name__}: {error}"}
     sys.stdout.flush()
     sys.stderr.flush()
+    failed = "error" in result
+    if lesson is not None:
+        result["modules"] = lesson.names()
     channel.sendall(json.dumps({"\0": result}).encode() + b"\n")
-    return 1 if "error" in result else 0
+    return 1 if failed else 0

@@ -1,0 +1,61 @@
+/*
+ * worker/exec/launcher.h — Python programs that start warm: a slot's launcher has imported what its
+ * sweep's script imports, and forks a child for each trial (launcher.py).
+ *
+ *   worker --spawns--> launcher --forks--> process between --forks--> spare
+ *      ^                                      (ends at once)           |  waits for an order
+ *      '----- it is a subreaper: a spare, and so the program, is its own child, as a cold one is
+ *
+ * A launcher is for one interpreter, folder, script and environment, but for the variables that are
+ * each trial's own; for another of these it is ended, and a new one started. It is no part of any
+ * trial: it and its spares have a session of their own (worker/exec/program.h). Each program gets
+ * one when its script begins.
+ *
+ * Bounds   An order is answered within SW_LAUNCHER_ANSWER_S, or the program starts cold. A
+ *          launcher that no trial has asked for SW_LAUNCHER_IDLE_S goes, while one runs, too.
+ * Threads  A lane's own.
+ */
+#ifndef SW_WORKER_EXEC_LAUNCHER_H
+#define SW_WORKER_EXEC_LAUNCHER_H
+
+#include "base/buf.h"
+#include "worker/exec/program.h"
+#include "worker/link/session.h"
+#include <stdint.h>
+
+#define SW_LAUNCHER_ANSWER_S 300
+#define SW_LAUNCHER_IDLE_S   300
+#define SW_LAUNCHER_WHY      200 /* bytes of a reason */
+
+struct sw_launcher {
+	struct sw_program program; /* pid 0: none */
+	char mark[80];             /* its processes' own */
+	struct sw_buf key;         /* what it is for: the words of its start */
+	char why[SW_LAUNCHER_WHY]; /* why programs of this key start cold; "": they do not */
+	int64_t asked_us;          /* when a program was asked for last */
+	uint64_t told;             /* the memory that the daemon knows of */
+};
+
+/* What a program is started from, all of it borrowed: as sw_program_start() takes it. */
+struct sw_launch {
+	char *const *argv, *const *env;
+	const char *path; /* of env */
+	const char *cwd, *mark;
+	struct sw_session *session; /* heard while it waits */
+};
+
+void sw_launcher_init(struct sw_launcher *l);
+/* Ends it, and waits for that; a program that it has forked runs on. */
+void sw_launcher_close(struct sw_launcher *l);
+
+/* Starts a Python script as sw_program_start() does, by a fork. false: it must start cold, and why
+ * (of SW_LAUNCHER_WHY bytes) says why; "": it is no Python script, or the cold start will say what
+ * is wrong. Waits while packages are imported, unless the trial is dropped. */
+bool sw_launcher_start(struct sw_launcher *l, struct sw_program *p, const struct sw_launch *of,
+		       char *why);
+
+/* Ends one that has been idle for long, or has been killed; tells the daemon the memory that it
+ * has, if that changed. Costs a look at a file: call it once a second. */
+void sw_launcher_look(struct sw_launcher *l, struct sw_session *s);
+
+#endif
