@@ -202,7 +202,9 @@ static void add_best(struct sw_buf *b, const struct sw_view *v, bool utf8)
 
 	(void)sw_buf_addf(b, LABEL, "best");
 	if (!sw_json_u64(sw_json_get(best, "trial"), &trial)) {
-		(void)sw_buf_adds(b, "none yet");
+		(void)sw_buf_adds(b, sw_view_text(v, "metric", NULL) != NULL
+					     ? "none yet"
+					     : "none: the sweep names no metric");
 		return;
 	}
 	sw_header_mark(b, SW_TINT_BOLD);

@@ -73,6 +73,14 @@ static void print_one(struct sw_cli *c, const cJSON *trial, const struct sw_repl
 	sw_trial_text(c, trial, sw_json_get(sweep->result, "spec"));
 }
 
+static const char *none_text(const struct sw_reply *sweep)
+{
+	return cJSON_IsString(sw_json_get(sweep->result, "metric"))
+		       ? "no trial has a value yet\n"
+		       : "the sweep names no metric, so no trial is the best; `sweep trials` has "
+			 "them all\n";
+}
+
 int sw_verb_best(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT, sweep = SW_REPLY_INIT;
@@ -81,14 +89,14 @@ int sw_verb_best(struct sw_cli *c)
 
 	if (status != SW_EXIT_DONE || (c->args.given & SW_OPT_JSON))
 		goto out;
-	trials = sw_json_get(r.result, "trials");
-	if (!cJSON_IsArray(trials) || trials->child == NULL) {
-		(void)sw_buf_adds(&c->out, "no trial has a value yet\n");
-		goto out;
-	}
 	status = sw_cli_fetch_ref(c, "sweep.get", 0, &sweep);
 	if (status != SW_EXIT_DONE)
 		goto out;
+	trials = sw_json_get(r.result, "trials");
+	if (!cJSON_IsArray(trials) || trials->child == NULL) {
+		(void)sw_buf_adds(&c->out, none_text(&sweep));
+		goto out;
+	}
 	if (cJSON_IsObject(sw_json_get(r.result, "pareto")))
 		print_front(c, trials, sw_json_get(r.result, "pareto"), &sweep);
 	else if (c->args.given & SW_OPT_N)

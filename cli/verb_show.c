@@ -59,6 +59,10 @@ static void metric_line(struct sw_cli *c, const struct sw_view *v)
 {
 	const cJSON *list = sw_json_get(sw_json_get(v->head, "spec"), "metrics"), *m;
 
+	if (!cJSON_IsArray(list) && !cJSON_IsString(sw_json_get(v->head, "metric"))) {
+		(void)sw_buf_adds(&c->out, "metric  none: trials are not compared");
+		return;
+	}
 	if (!cJSON_IsArray(list)) {
 		labelled(c, "metric", sw_json_get(v->head, "metric"));
 		(void)sw_buf_adds(&c->out, " (");

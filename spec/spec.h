@@ -133,9 +133,9 @@ struct sw_spec {
 	const char *method; /* one of sw_spec_methods */
 	uint64_t seed;      /* below 2^53; has_seed false: the daemon draws one */
 	bool has_seed;
-	size_t n_metrics; /* 1: "metric"; more: "metrics" */
+	size_t n_metrics; /* 0: trials are not compared; 1: "metric"; more: "metrics" */
 	struct sw_spec_metric metrics[SW_SPEC_MAX_METRICS];
-	const char *metric; /* the first */
+	const char *metric; /* the first; NULL: there is none */
 	bool maximize;      /* of the first */
 	/* In the order of the spec, those of a group together; at least one. */
 	struct sw_spec_param *params;

@@ -60,7 +60,7 @@ sw_status sw_metrics_read(const cJSON *metrics, const char *metric, bool *has_va
 		if (++n > SW_REPORT_METRICS_MAX)
 			return sw_err_at(err, SW_INVALID, "/metrics", "over %d metrics",
 					 SW_REPORT_METRICS_MAX);
-		if (strcmp(v->string, metric) == 0) {
+		if (metric != NULL && strcmp(v->string, metric) == 0) {
 			*has_value = true;
 			*value = number;
 		}

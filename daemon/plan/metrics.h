@@ -13,8 +13,8 @@
 
 /*
  * Checks metrics (an object: numbers, or the strings "nan", "inf", "-inf" in any case), appends
- * them to text as JSON, and finds the value of `metric`. *value may be NaN or infinite. SW_INVALID
- * with a pointer ("/metrics/loss").
+ * them to text as JSON, and finds the value of `metric` (NULL: of none). *value may be NaN or
+ * infinite. SW_INVALID with a pointer ("/metrics/loss").
  */
 SW_NODISCARD sw_status sw_metrics_read(const cJSON *metrics, const char *metric, bool *has_value,
 				       double *value, struct sw_buf *text, struct sw_err *err);

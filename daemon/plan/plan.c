@@ -218,6 +218,7 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 		.seed = spec->has_seed ? spec->seed : seed,
 		.maximize = spec->maximize,
 		.n_metrics = spec->n_metrics,
+		.unmeasured = spec->n_metrics == 0,
 		.run_cap = spec->run_cap,
 		.max_concurrent = spec->max_concurrent,
 		.retries = (unsigned)spec->retries,

@@ -46,7 +46,7 @@ static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 	r->rc = sw_json_parse(&r->old_tree, row->spec, strlen(row->spec), r->err);
 	if (r->rc == SW_OK)
 		r->rc = sw_spec_read(&r->old, r->old_tree, r->err);
-	if (r->rc == SW_OK && r->old->n_metrics > 1)
+	if (r->rc == SW_OK && r->old->n_metrics != 1)
 		r->rc = sw_err_at(r->err, SW_INVALID, "/refine/of",
 				  "sweep %lld has %zu metrics, and no best trial to go around",
 				  (long long)row->sweep, r->old->n_metrics);

@@ -102,7 +102,7 @@ static sw_status attach(struct sw_running *live, struct rebuild *b)
 	live->spec = r->spec;
 	live->sched = r->sched;
 	live->next_ev = r->next_ev;
-	live->metric_seen = r->metric_seen;
+	live->metric_seen = live->metric == NULL || r->metric_seen;
 	live->state = sw_sweep_state(r->sched);
 	live->run_cap = (int64_t)sw_sweep_asked_cap(r->sched);
 	for (uint64_t i = 0; i < n; i++)
@@ -231,7 +231,7 @@ static bool restore_row(const struct sw_row_sweep *row, void *arg)
 	struct restore *r = arg;
 
 	if (row->sweep != (int64_t)r->d->sweep.sweep_n + 1 || row->name == NULL ||
-	    row->metric == NULL || row->method == NULL || row->state == NULL)
+	    row->method == NULL || row->state == NULL)
 		r->rc = SW_IO; /* the file is damaged */
 	else if (sw_running_restore(r->d, row) == NULL)
 		r->rc = SW_NOMEM;

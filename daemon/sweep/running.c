@@ -47,9 +47,10 @@ static struct sw_running *push_live(struct sw_daemon *d, const char *name, const
 	if (live == NULL)
 		return NULL;
 	live->name = sw_strdup(name);
-	live->metric = sw_strdup(metric);
+	live->metric = metric != NULL ? sw_strdup(metric) : NULL;
+	live->metric_seen = metric == NULL; /* there is none that reports could lack */
 	live->method = sw_strdup(method);
-	if (live->name == NULL || live->metric == NULL || live->method == NULL)
+	if (live->name == NULL || (metric != NULL && live->metric == NULL) || live->method == NULL)
 		goto fail;
 	if (!sw_array_reserve(&d->sweep.sweeps, &d->sweep.sweep_cap, d->sweep.sweep_n + 1,
 			      sizeof(struct sw_running *)))

@@ -45,7 +45,7 @@ struct sw_running {
 	struct sw_daemon *d;
 	int64_t sweep;
 	char *name;
-	char *metric;
+	char *metric; /* NULL: the spec names none */
 	char *method;
 	bool maximize, driven; /* driven: by a client's ask, report and tell */
 	uint64_t seed;

@@ -210,6 +210,10 @@ static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 static sw_status check_spec(const struct sw_curves *c, int64_t sweep, struct sw_err *err)
 {
 	assert(c->spec != NULL);
+	if (c->spec->n_metrics == 0)
+		return sw_err_set(err, SW_CONFLICT,
+				  "sweep %" PRId64 " names no metric, and a pruner goes by one",
+				  sweep);
 	if (c->spec->n_metrics > 1)
 		return sw_err_set(err, SW_CONFLICT,
 				  "sweep %" PRId64 " has %zu metrics, and a pruner goes by one",

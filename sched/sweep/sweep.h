@@ -78,6 +78,7 @@ struct sw_sweep_config {
 	bool maximize;    /* values are turned round inside, and back in every answer */
 	size_t n_metrics; /* 1..SW_METRICS_MAX; 0 counts as 1. With several there is no pruner */
 	bool maximize_more[SW_METRICS_MAX - 1]; /* of the metrics after the first */
+	bool unmeasured; /* no metric is named: a trial may complete without a value */
 	enum sw_sampler_kind sampler;
 	bool shuffle;                 /* grid */
 	size_t n_init;                /* the user's points, tried first */
@@ -217,9 +218,10 @@ void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
  *         that is not finite ends the trial INFEASIBLE, cause "diverged", decision STOP; in a final
  *         report that is left to the TELL. Without has_value: CONTINUE, nothing is judged.
  * TELL    COMPLETED of a trial no report of which carried the metric ends it FAILED, cause
- *         "no-metric"; a child that has not reported at all PRUNED ("nothing to train after step
- *         20 of trial 3"); COMPLETED after a value that is not finite, INFEASIBLE, cause
- *         "diverged". PRUNED, FAILED and INFEASIBLE stand as they are told.
+ *         "no-metric" (if `unmeasured`, COMPLETED); a child that has not reported at all PRUNED
+ *         ("nothing to train after step 20 of trial 3"); COMPLETED after a value that is not
+ *         finite, INFEASIBLE, cause "diverged". PRUNED, FAILED and INFEASIBLE stand as they are
+ *         told.
  * STOP    ends what waits and runs CANCELLED ("sweep-ended"), what is paused PRUNED.
  * EDIT    SW_INVALID with a pointer ("/run_cap", "/target", "/parameters/2/min") for what has no
  *         meaning; SW_CONFLICT when the sweep has ended or is about to. Ranges: O(trials). SW_NOMEM

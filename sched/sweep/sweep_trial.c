@@ -346,7 +346,7 @@ sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct
 	const bool named = ev->cause != NULL && ev->cause[0] != '\0';
 	if (ev->end == SW_TRIAL_COMPLETED && !t->has_value && t->inherited && t->seq == 0)
 		end_untrained(s, ev->trial, out);
-	else if (ev->end == SW_TRIAL_COMPLETED && !t->has_value)
+	else if (ev->end == SW_TRIAL_COMPLETED && !t->has_value && !s->config.unmeasured)
 		sw_sweep_end(s, ev->trial, SW_TRIAL_FAILED, "no-metric", out);
 	else if (ev->end == SW_TRIAL_COMPLETED && t->diverged)
 		sw_sweep_end(s, ev->trial, SW_TRIAL_INFEASIBLE, "diverged", out);

@@ -8,6 +8,19 @@
 
 #define LIKE "{\"name\": \"val_loss\", \"goal\": \"minimize\"}"
 
+bool sw_spec_metric_spared(const struct sw_spec *s)
+{
+	static const char *const blind[] = {"random", "grid", "sobol"};
+	static const char *const compares[] = {"trainer", "early_terminate", "plateau"};
+	bool spared = false;
+
+	for (size_t i = 0; i < SW_SPEC_N(blind); i++)
+		spared = spared || strcmp(s->method, blind[i]) == 0;
+	for (size_t i = 0; i < SW_SPEC_N(compares); i++)
+		spared = spared && sw_json_get(s->tree, compares[i]) == NULL;
+	return spared;
+}
+
 static sw_status read_goal(struct sw_spec_metric *m, const cJSON *goal, struct sw_err *err)
 {
 	if (!cJSON_IsString(goal) || (strcmp(goal->valuestring, "minimize") != 0 &&

@@ -35,6 +35,8 @@ SW_NODISCARD sw_status sw_spec_constraints_read(struct sw_spec *s, const cJSON *
 void sw_spec_space_fini(struct sw_spec *s);
 
 /* "metric" and "metrics". Errors are relative to the spec. */
+/* Does the search compare no trials, so that a spec without both is whole? */
+bool sw_spec_metric_spared(const struct sw_spec *s);
 SW_NODISCARD sw_status sw_spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 

@@ -17,11 +17,13 @@ static const char *const known_keys[] = {
 	"parallel",
 };
 
-#define DRIVE "give \"command\", or drive the trials yourself by ask, report and tell"
+/* W&B Launch's queues and jobs are on its server. */
+#define LAUNCH "it is W&B Launch's; give \"program\" or \"command\""
 
 static const struct sw_spec_hint hints[] = {
-	{"job", NULL, DRIVE},
-	{"image_uri", NULL, DRIVE},
+	{"job", NULL, LAUNCH},
+	{"image_uri", NULL, LAUNCH},
+	{"launch", NULL, LAUNCH},
 	{"points_to_evaluate", "init", NULL},
 	{"enqueue", "init", NULL},
 	{"$schema", NULL, NULL},
@@ -38,7 +40,7 @@ static const struct sw_spec_hint hints[] = {
 	{"search_space", "parameters", NULL},
 	{"config", "parameters", NULL},
 	{"param_space", "parameters", NULL},
-	{"scheduler", "early_terminate", NULL},
+	{"scheduler", NULL, LAUNCH "; a pruner is \"early_terminate\""},
 	{"pruner", "early_terminate", NULL},
 	{"sampler", "method", NULL},
 	{"search_alg", "method", NULL},
@@ -112,6 +114,7 @@ static const struct key_reader {
 	const char *key;
 	const char *missing; /* not NULL: the key is required, and this is the line's end */
 	const char *instead; /* another key that may stand for it */
+	bool (*spared)(const struct sw_spec *s); /* not NULL: this spec may lack it after all */
 	sw_status (*read)(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 	/* read NULL: a number, a uint64_t from min to max, or a double above 0. */
 	size_t field;
@@ -123,8 +126,11 @@ static const struct key_reader {
 	{.key = "method", .read = sw_spec_method_read},
 	{.key = "seed", .read = read_seed},
 	{.key = "metric",
-	 .missing = "is missing: {\"name\": ..., \"goal\": \"minimize\"}",
+	 .missing =
+		 "is missing: {\"name\": ..., \"goal\": \"minimize\"} (only random, grid and sobol "
+		 "go without, where no \"trainer\", \"early_terminate\" or \"plateau\" is)",
 	 .instead = "metrics",
+	 .spared = sw_spec_metric_spared,
 	 .read = sw_spec_metric_read},
 	{.key = "metrics", .read = sw_spec_metrics_read},
 	{.key = "parameters",
@@ -182,7 +188,8 @@ static sw_status read_all(struct sw_spec *s, struct sw_err *err)
 						     : read_number(s, &readers[i], v, err);
 		else if (readers[i].missing != NULL &&
 			 (readers[i].instead == NULL ||
-			  sw_json_get(s->tree, readers[i].instead) == NULL))
+			  sw_json_get(s->tree, readers[i].instead) == NULL) &&
+			 (readers[i].spared == NULL || !readers[i].spared(s)))
 			rc = sw_spec_key_wrong(readers[i].key, err, readers[i].missing);
 	}
 	/* What concerns several keys is checked when all have been read. */

@@ -44,7 +44,7 @@ SPECS = {
     "unknown key of metric": (
         driven(metric={"name": "loss", "gaol": "minimize"}), "/metric/gaol", ["goal"]),
     "unknown method": (driven(method="randm"), "/method", ["randm", "random"]),
-    "no metric": (driven(metric=None), "/metric", ["metric"]),
+    "no metric": (driven(metric=None, method="bayes"), "/metric", ["metric"]),
     "no parameters": (driven(parameters=None), "/parameters", ["parameters"]),
     "empty parameters": (driven(parameters={}), "/parameters", []),
     "unknown goal": (

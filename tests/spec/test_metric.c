@@ -43,6 +43,22 @@ TEST(metrics_reach_the_struct_in_their_order)
 	cJSON_Delete(tree);
 }
 
+TEST(metric_may_be_missing_where_trials_are_not_compared)
+{
+	struct sw_spec *s = NULL;
+	cJSON *tree = parse("{'method':'random'" REST_OF);
+
+	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
+	ck_assert_uint_eq(s->n_metrics, 0);
+	ck_assert_ptr_null(s->metric);
+	sw_spec_destroy(s);
+	cJSON_Delete(tree);
+}
+
+#define MISSING                                                                                    \
+	"\"metric\" is missing: {\"name\": ..., \"goal\": \"minimize\"} (only random, grid and "   \
+	"sobol go without, where no \"trainer\", \"early_terminate\" or \"plateau\" is)"
+
 static const struct {
 	const char *text, *ptr, *msg;
 } bad[] = {
@@ -78,8 +94,11 @@ static const struct {
 	 "/early_terminate",
 	 "\"early_terminate\" compares trials by one metric, and the sweep has 2: leave it out, or "
 	 "give one \"metric\""},
-	{"{'method':'random'" REST_OF, "/metric",
-	 "\"metric\" is missing: {\"name\": ..., \"goal\": \"minimize\"}"},
+	{"{'method':'bayes'" REST_OF, "/metric", MISSING},
+	{"{'name':'a'" REST_OF, "/metric", MISSING},
+	{"{'method':'random','early_terminate':{'type':'asha'}" REST_OF, "/metric", MISSING},
+	{"{'method':'sobol','plateau':{}" REST_OF, "/metric", MISSING},
+	{"{'method':'grid','trainer':{}" REST_OF, "/metric", MISSING},
 };
 
 TEST_ROWS(metrics_that_are_wrong_are_refused_at_their_place, bad)

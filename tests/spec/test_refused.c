@@ -9,7 +9,10 @@ static const struct {
 } bad[] = {
 	/* the top */
 	{"[]", "", "a sweep spec must be an object, not an array"},
-	{"{}", "/metric", "\"metric\" is missing: {\"name\": ..., \"goal\": \"minimize\"}"},
+	{"{}", "/metric",
+	 "\"metric\" is missing: {\"name\": ..., \"goal\": \"minimize\"} (only random, grid and "
+	 "sobol "
+	 "go without, where no \"trainer\", \"early_terminate\" or \"plateau\" is)"},
 	{"{" METRIC "}", "/parameters", "\"parameters\" is missing: what to search over"},
 	{"{" METRIC ",'parametres':{}}", "/parametres",
 	 "unknown key \"parametres\"; did you mean \"parameters\"?"},
@@ -17,7 +20,8 @@ static const struct {
 	{"{'num_samples':3}", "/num_samples",
 	 "unknown key \"num_samples\"; did you mean \"run_cap\"?"},
 	{"{'scheduler':{}}", "/scheduler",
-	 "unknown key \"scheduler\"; did you mean \"early_terminate\"?"},
+	 "\"scheduler\" is not supported by this version: it is W&B Launch's; give \"program\" or "
+	 "\"command\"; a pruner is \"early_terminate\""},
 	{"{'q~/':3}", "/q~0~1",
 	 "unknown key \"q~/\"; known here: name, description, method, seed, metric, metrics, "
 	 "parameters, early_terminate, run_cap, max_concurrent, retries, lease_s, resources, "
@@ -27,8 +31,8 @@ static const struct {
 	 "\"pbt\" is a type of \"early_terminate\", beside a method: method must be \"random\", "
 	 "\"grid\", \"sobol\", \"tpe\", \"bohb\" or \"bayes\""},
 	{HEAD ",'image_uri':'a'}", "/image_uri",
-	 "\"image_uri\" is not supported by this version: give \"command\", or drive the trials "
-	 "yourself by ask, report and tell"},
+	 "\"image_uri\" is not supported by this version: it is W&B Launch's; give \"program\" "
+	 "or \"command\""},
 	{HEAD ",'warm_start':3}", "/warm_start",
 	 "\"warm_start\" must be an array of sweeps' numbers like [12, 14]"},
 	{HEAD ",'warm_start':[3]}", "/warm_start",

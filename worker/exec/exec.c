@@ -182,7 +182,7 @@ static void finish(const struct trial *t)
 	else if (ended_badly(&t->ranks))
 		finish_badly(s, &t->ranks);
 	/* one that goes on has reported before: the daemon knows whether the metric was in it */
-	else if (t->reports.has_metric || j->resume_step || *t->asked.folder.resume)
+	else if (t->reports.has_metric || !j->metric || j->resume_step || *t->asked.folder.resume)
 		sw_session_finish(s, "COMPLETED", NULL);
 	else
 		finish_silent(s, &t->reports, j->metric);

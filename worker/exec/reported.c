@@ -81,7 +81,7 @@ static sw_status take_value(struct sw_reported *r, struct sw_jw *w, const cJSON 
 	} else if (cJSON_IsNumber(v) || is_word(v)) {
 		sw_jw_key(w, v->string);
 		sw_jw_cjson(w, v);
-		r->has_metric |= metric && strcmp(v->string, metric) == 0;
+		r->has_metric |= !metric || strcmp(v->string, metric) == 0;
 	} else if (!*r->left_out) {
 		(void)sw_text_show(v->string, r->left_out);
 	}

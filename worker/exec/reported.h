@@ -19,7 +19,7 @@ struct sw_reported {
 	bool has_step;
 	uint64_t step;
 	bool checkpoint;
-	bool has_metric;    /* the one that was asked for */
+	bool has_metric;    /* the one that was asked for; if none was, any */
 	char left_out[44];  /* the first name whose value is no number; "" */
 	struct sw_buf text; /* JSON text of the metrics */
 };

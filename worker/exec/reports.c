@@ -178,7 +178,7 @@ static void take_step(struct sw_reports *r, struct sw_reported *line, bool socke
 	char why[80];
 
 	r->heard_us = sw_clock_mono_us();
-	r->has_metric |= line->has_metric || (socket && !r->asked->job->metric);
+	r->has_metric |= line->has_metric;
 	if (*line->left_out && !r->odd_value)
 		sw_session_log(r->asked->session, "reports: %s is left out: it is no number",
 			       line->left_out);
