@@ -51,10 +51,18 @@ struct sw_asha_config {
 struct sw_hyperband_config {
 	uint64_t min_iter;
 	uint64_t max_iter, s;
-	uint64_t eta;       /* >= 2 */
+	double eta;         /* above 1; W&B's takes fractions, too */
 	uint64_t last_step; /* from min_iter up no band lies beyond it, but the first; 0: no end */
 	bool strict;        /* compare the value at the band; else the best so far */
 };
+
+/* floor(at / eta): by integers where eta is one. */
+static inline uint64_t sw_hyperband_down(uint64_t at, double eta)
+{
+	const uint64_t whole = (uint64_t)eta;
+
+	return (double)whole >= eta ? at / whole : (uint64_t)((double)at / eta);
+}
 
 struct sw_median_config {
 	bool running_mean;                  /* Ray's rule and keys; else Optuna's */

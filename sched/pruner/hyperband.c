@@ -37,7 +37,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	if (!t->has) /* no band is reached yet */
 		return SW_OK;
 	const struct sw_ostree *band = sw_rungs_tree(&p->rungs, 0, t->has - 1u);
-	const uint64_t place = band->n / c->eta;
+	const uint64_t place = sw_hyperband_down(band->n, c->eta);
 	const double cutoff = sw_ostree_kth(band, place, NULL);
 	const bool stop = t->best > cutoff;
 	if (!stop && !hit.any) /* no news: only a band or a stop is recorded */
@@ -56,7 +56,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 static double rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
 {
 	const struct sw_ostree *band = sw_rungs_tree(&p->rungs, bracket, k);
-	const uint64_t place = ((uint64_t)band->n + 1) / p->config.hyperband.eta;
+	const uint64_t place = sw_hyperband_down((uint64_t)band->n + 1, p->config.hyperband.eta);
 
 	return place < band->n ? sw_ostree_kth(band, place, NULL) : NAN;
 }
@@ -74,28 +74,46 @@ static const struct sw_pruner_ops ops = {
 	.explain = explain,
 };
 
+/* first * eta^k, rounded down, where eta is a fraction. */
+static size_t ladder_of_fraction(const struct sw_hyperband_config *c, double most,
+				 uint64_t step[SW_RUNGS_MAX])
+{
+	size_t n = 0;
+
+	step[n++] = c->min_iter;
+	for (double at = (double)c->min_iter * c->eta; n < SW_RUNGS_MAX && at <= most; at *= c->eta)
+		if ((uint64_t)at > step[n - 1]) {
+			step[n] = (uint64_t)at;
+			n++;
+		}
+	return n;
+}
+
 static sw_status make_bands(const struct sw_hyperband_config *c, uint64_t step[SW_RUNGS_MAX],
 			    size_t *n, struct sw_err *err)
 {
 	uint64_t at = c->max_iter;
 
-	if (c->eta < 2)
-		return sw_err_at(err, SW_INVALID, "/eta", "eta must be at least 2; it is %" PRIu64,
-				 c->eta);
+	if (!(c->eta > 1))
+		return sw_err_at(err, SW_INVALID, "/eta", "eta must be above 1; it is %g", c->eta);
 	if ((c->min_iter == 0) == (c->max_iter == 0))
 		return sw_err_at(err, SW_INVALID, "/min_iter",
 				 "hyperband needs either min_iter, or max_iter and s");
 	if (c->min_iter != 0) {
-		*n = sw_rungs_ladder(c->min_iter, c->eta,
-				     c->last_step != 0 ? c->last_step : UINT64_MAX, step);
+		const uint64_t most = c->last_step != 0 ? c->last_step : UINT64_MAX;
+
+		*n = c->eta == floor(c->eta)
+			     ? sw_rungs_ladder(c->min_iter, (uint64_t)c->eta, most, step)
+			     : ladder_of_fraction(c, fmin((double)most, 0x1p53), step);
 		return SW_OK;
 	}
 	if (c->s < 1)
 		return sw_err_at(err, SW_INVALID, "/s", "s must be at least 1");
-	/* floor(floor(x / a) / b) is floor(x / (a * b)), so dividing again and again is exact. */
+	/* floor(floor(x / a) / b) is floor(x / (a * b)), so dividing again and again is exact; by a
+	 * fraction it falls at least by 1. */
 	for (*n = 0; *n < c->s; step[(*n)++] = at) {
-		at /= c->eta;
-		if (at == 0)
+		at = sw_hyperband_down(at, c->eta);
+		if (at == 0 || *n == SW_RUNGS_MAX)
 			return sw_err_at(err, SW_INVALID, "/s",
 					 "s %" PRIu64 " is too many: max_iter %" PRIu64
 					 " has only %zu bands of at least 1",

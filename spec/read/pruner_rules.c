@@ -7,13 +7,14 @@
 
 enum { MIN_ITER, MAX_ITER, S, ETA, STRICT };
 
-#define STEP_MAX ((uint64_t)1 << 53) /* beyond it a step is no number of JSON's any more */
+#define MOST_BANDS 63
+#define STEP_MAX   ((uint64_t)1 << 53) /* beyond it a step is no number of JSON's any more */
 
 static const struct sw_spec_pruner_field hyperband_fields[] = {
 	[MIN_ITER] = PRUNER_COUNT("min_iter", hyperband.min_iter, 1),
 	[MAX_ITER] = PRUNER_COUNT("max_iter", hyperband.max_iter, 1),
 	[S] = PRUNER_COUNT("s", hyperband.s, 1),
-	[ETA] = PRUNER_COUNT("eta", hyperband.eta, 2),
+	[ETA] = PRUNER_REAL("eta", hyperband.eta, 1.1, 1e9),
 	[STRICT] = {.names = {"strict"}, .kind = FIELD_BOOL, .at = PRUNER_AT(hyperband.strict)},
 };
 _Static_assert(SW_SPEC_N(hyperband_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
@@ -39,15 +40,15 @@ static sw_status bands_from_max(struct sw_pruner_config *p, struct sw_err *err)
 	struct sw_hyperband_config *h = &p->hyperband;
 	uint64_t band = h->max_iter, n = 0;
 
-	while (n < h->s && band >= h->eta) {
-		band /= h->eta;
+	while (n < h->s && n < MOST_BANDS && sw_hyperband_down(band, h->eta) >= 1) {
+		band = sw_hyperband_down(band, h->eta);
 		n++;
 	}
 	if (n == 0)
 		return sw_err_at(err, SW_INVALID, "/max_iter",
-				 "\"max_iter\" is %llu: divided by eta %llu it is below 1, and no "
+				 "\"max_iter\" is %llu: divided by eta %g it is below 1, and no "
 				 "band is left",
-				 (unsigned long long)h->max_iter, (unsigned long long)h->eta);
+				 (unsigned long long)h->max_iter, h->eta);
 	h->s = n;
 	h->min_iter = 0;
 	p->first_step = band;

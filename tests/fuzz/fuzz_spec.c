@@ -24,7 +24,7 @@ static void check_pruner(const struct sw_spec *s)
 			p->asha.min_results >= 1;
 		break;
 	case SW_PRUNER_HYPERBAND:
-		holds = p->hyperband.eta >= 2 &&
+		holds = p->hyperband.eta > 1 &&
 			(p->hyperband.min_iter > 0 ? p->hyperband.s == 0
 						   : p->hyperband.s > 0 && p->hyperband.s < 64);
 		break;

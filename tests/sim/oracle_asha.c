@@ -20,7 +20,7 @@ static uint64_t count_down(const struct sw_hyperband_config *c, uint64_t steps[S
 	uint64_t at = c->max_iter;
 
 	for (uint64_t i = 0; i < c->s; i++) {
-		at /= c->eta;
+		at /= (uint64_t)c->eta; /* the plans have whole ones */
 		steps[c->s - 1 - i] = at;
 	}
 	return c->s;
@@ -31,7 +31,7 @@ void sim_asha_init(struct sim_oracle *o)
 	const bool bands = o->plan->sweep.pruner.kind == SW_PRUNER_HYPERBAND;
 	const struct sw_hyperband_config *const h = &o->plan->sweep.pruner.hyperband;
 	const uint64_t first = bands ? h->min_iter : config(o)->grace_period;
-	const uint64_t factor = bands ? h->eta : config(o)->reduction_factor;
+	const uint64_t factor = bands ? (uint64_t)h->eta : config(o)->reduction_factor;
 	const uint64_t most = bands ? 1u << 20 : config(o)->max_t;
 	uint64_t steps[SIM_RUNGS], n = 0;
 

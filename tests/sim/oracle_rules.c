@@ -59,13 +59,13 @@ enum sw_verdict sim_hyperband_report(struct sim_oracle *o, const struct sw_event
 		return SW_VERDICT_CONTINUE;
 	}
 	const struct sim_rung *const r = &o->rung[0][t->band - 1];
-	const double cutoff = r->v[r->n / c->eta].y;
+	const double cutoff = r->v[r->n / (uint64_t)c->eta].y;
 	const bool stop = t->best > cutoff;
 	check(o, ev, j,
 	      &(struct sw_judgement){.rung = stop || crossed ? r->step : 0,
 				     .n = r->n,
 				     .better = sim_asha_better(r, t->best),
-				     .keep = r->n / c->eta + 1,
+				     .keep = r->n / (uint64_t)c->eta + 1,
 				     .cutoff = cutoff,
 				     .value = t->best});
 	return stop ? SW_VERDICT_STOP : SW_VERDICT_CONTINUE;

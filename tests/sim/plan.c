@@ -46,7 +46,7 @@ static void make_rules(struct sim_plan *p, uint64_t *rng)
 {
 	struct sw_pruner_config *const c = &p->sweep.pruner;
 
-	c->hyperband.eta = 2 + sim_below(rng, 3);
+	c->hyperband.eta = (double)(2 + sim_below(rng, 3));
 	c->hyperband.strict = sim_below(rng, 2) == 0;
 	if (sim_below(rng, 2) == 0) {
 		c->hyperband.min_iter = 1 + sim_below(rng, 3);

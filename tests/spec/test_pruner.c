@@ -29,9 +29,8 @@ static void show(const struct sw_pruner_config *p, char *out, size_t cap)
 			     ULL(a->min_results));
 		break;
 	case SW_PRUNER_HYPERBAND:
-		n = snprintf(out, cap, "hyperband min%llu max%llu s%llu eta%llu%s",
-			     ULL(h->min_iter), ULL(h->max_iter), ULL(h->s), ULL(h->eta),
-			     h->strict ? " strict" : "");
+		n = snprintf(out, cap, "hyperband min%llu max%llu s%llu eta%g%s", ULL(h->min_iter),
+			     ULL(h->max_iter), ULL(h->s), h->eta, h->strict ? " strict" : "");
 		break;
 	case SW_PRUNER_MEDIAN:
 		n = m->running_mean
@@ -76,6 +75,8 @@ static const struct {
 	 "stop 1..27 rf4 b1 m4"},
 	/* hyperband */
 	{PRUNED("'type':'hyperband','min_iter':3"), "hyperband min3 max0 s0 eta3"},
+	{PRUNED("'type':'hyperband','max_iter':27,'s':4,'eta':1.5"),
+	 "hyperband min0 max27 s4 eta1.5"},
 	{PRUNED("'type':'hyperband','min_iter':1,'eta':2,'strict':true"),
 	 "hyperband min1 max0 s0 eta2 strict"},
 	{PRUNED("'type':'hyperband','max_iter':27,'s':2,'strict':false"),
@@ -213,7 +214,7 @@ static const struct {
 	{PRUNED("'type':'hyperband','min_iter':0"), AT "/min_iter",
 	 "\"min_iter\" must be at least 1"},
 	{PRUNED("'type':'hyperband','min_iter':1,'eta':1"), AT "/eta",
-	 "\"eta\" must be at least 2"},
+	 "\"eta\" must be at least 1.1"},
 	{PRUNED("'type':'hyperband','min_iter':1,'strict':1"), AT "/strict",
 	 "\"strict\" must be true or false, not a number"},
 	{PRUNED("'type':'hyperband','max_t':81,'reduction_factor':3"), AT "/max_t",

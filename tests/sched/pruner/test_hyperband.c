@@ -21,6 +21,8 @@ static const struct {
 	{CONFIG(.min_iter = 3, .eta = 3, .last_step = 81), 4, 4, {3, 9, 27, 81}},
 	{CONFIG(.min_iter = 3, .eta = 3, .last_step = 80), 3, 3, {3, 9, 27}},
 	{CONFIG(.min_iter = 3, .eta = 3, .last_step = 2), 1, 1, {3}},
+	{CONFIG(.min_iter = 1, .eta = 1.5), 64, 5, {1, 2, 3, 5, 7}},
+	{CONFIG(.max_iter = 27, .s = 5, .eta = 1.5), 5, 5, {3, 5, 8, 12, 18}},
 	{CONFIG(.min_iter = 1, .eta = 2), 64, 5, {1, 2, 4, 8, 16}},
 	{CONFIG(.min_iter = UINT64_MAX, .eta = 2), 1, 1, {UINT64_MAX}},
 };
@@ -36,7 +38,7 @@ TEST_ROWS(hyperband_ladder_has_its_bands, ladders)
 }
 
 static const struct refused refused[] = {
-	{CONFIG(.min_iter = 3, .eta = 1), "/eta", "eta must be at least 2; it is 1"},
+	{CONFIG(.min_iter = 3, .eta = 1), "/eta", "eta must be above 1; it is 1"},
 	{CONFIG(.eta = 3), "/min_iter", "hyperband needs either min_iter, or max_iter and s"},
 	{CONFIG(.min_iter = 1, .max_iter = 9, .s = 1, .eta = 3), "/min_iter",
 	 "hyperband needs either min_iter, or max_iter and s"},
