@@ -1,5 +1,6 @@
 /* cli/verb_submit.c — submit and validate: a spec from a file to the daemon. */
 #include "cli/model_text.h"
+#include "cli/pass_env.h"
 #include "cli/spec_file.h"
 #include "cli/verb.h"
 #include "cli/watch.h"
@@ -19,27 +20,34 @@ static void print_warnings(const struct sw_cli *c, const cJSON *result)
 	}
 }
 
-/* The spec in the first word, checked as strict JSON, as the params of a call. sent (may be NULL):
- * these params, the caller's; NULL where there are none. */
-static int send_spec(struct sw_cli *c, const char *method, struct sw_reply *r, cJSON **sent)
+/* The spec in the first word, checked as strict JSON, as the params of a call; pass: with the
+ * variables for its program. sent: these params without them, the caller's; NULL where there are
+ * none. */
+static int send_spec(struct sw_cli *c, const char *method, bool pass, struct sw_reply *r,
+		     cJSON **sent)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
 	int status;
 
+	*sent = NULL;
 	sw_buf_init(&params, SW_SPEC_FILE_MAX + 64);
 	(void)sw_buf_adds(&params, "{\"spec\":");
 	sw_status rc = sw_spec_file_read(&params, c->args.word[0], &err);
+	const size_t spec = params.len;
 	(void)sw_buf_adds(&params, "}");
-	if (rc == SW_OK && params.failed != SW_OK)
+	if (rc == SW_OK)
 		rc = params.failed;
+	if (rc == SW_OK && sw_json_parse(sent, params.data, params.len, NULL) == SW_OK && pass) {
+		params.data[params.len = spec] = '\0';
+		sw_pass_env_write(&params, sw_json_get(*sent, "spec"));
+		rc = sw_buf_adds(&params, "}");
+	}
 	if (rc != SW_OK) {
 		sw_cli_say(c, "%s", err.msg[0] != '\0' ? err.msg : sw_status_str(rc));
 		status = SW_EXIT_REFUSED;
 	} else {
 		status = sw_cli_call(c, method, params.data, r);
-		if (sent != NULL && sw_json_parse(sent, params.data, params.len, NULL) != SW_OK)
-			*sent = NULL;
 	}
 	sw_buf_fini(&params);
 	if (status == SW_EXIT_DONE)
@@ -50,8 +58,11 @@ static int send_spec(struct sw_cli *c, const char *method, struct sw_reply *r, c
 int sw_verb_submit(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	int status = send_spec(c, "sweep.submit", &r, NULL);
+	cJSON *sent;
+	int status = send_spec(c, "sweep.submit", true, &r, &sent);
 	uint64_t sweep = 0;
+
+	cJSON_Delete(sent);
 
 	if (status == SW_EXIT_DONE && !sw_json_u64(sw_json_get(r.result, "sweep"), &sweep)) {
 		sw_cli_say(c, "the daemon's reply names no sweep");
@@ -102,8 +113,8 @@ static void pipeline_line(struct sw_cli *c, const cJSON *gang)
 int sw_verb_validate(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	cJSON *sent = NULL;
-	const int status = send_spec(c, "sweep.validate", &r, &sent);
+	cJSON *sent;
+	const int status = send_spec(c, "sweep.validate", false, &r, &sent);
 
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 		const cJSON *points = sw_json_get(r.result, "points"), *rung;

@@ -59,6 +59,7 @@ static const struct job_field {
 	{"run", OBJECT_OR_NULL, NEEDED_OF_PROGRAM, offsetof(struct sw_job, run)},
 	{"log", PATH, NEEDED_OF_PROGRAM, offsetof(struct sw_job, log)},
 	{"cookie", TEXT, NEEDED_OF_PROGRAM, offsetof(struct sw_job, cookie)},
+	{"env_file", PATH, OF_PROGRAM, offsetof(struct sw_job, env_file)},
 	{"cores", NUMBER_OR_ZERO, OF_PROGRAM, offsetof(struct sw_job, cores)},
 	{"ranks", NUMBER_OR_ZERO, OF_RANKS, offsetof(struct sw_job, ranks)},
 	{"visible", TEXT, OF_RANKS, offsetof(struct sw_job, visible)},

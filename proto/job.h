@@ -55,6 +55,7 @@ struct sw_job {
 	const cJSON *run;     /* an object: cwd (always), env, on_oom, and limits (docs/spec.md) */
 	const char *log;      /* absolute path: where its output goes */
 	const char *cookie;   /* SWEEPD_COOKIE, the slot's: by it all that it forked is found */
+	const char *env_file; /* absolute path: more variables, if it is there; NULL: none */
 	uint64_t cores;       /* that it, or each rank, may use; 0: all of its worker's */
 	/* CUDA_VISIBLE_DEVICES of all its GPUs, if they are several: rank 0's comes first. Else
 	 * NULL. */

@@ -71,11 +71,13 @@ void sw_program_job_fill(const struct sw_running *live, const struct sw_slot *s,
 		return;
 	make_folders(live);
 	sw_program_job_log(live->d, live->sweep, job->trial, room->log);
+	sw_passed_path(live->d, live->sweep, room->env_file);
 	sw_slot_cookie(s->d, s->index, room->cookie);
 	job->command = spec->command;
 	job->program = spec->program;
 	job->run = spec->run;
 	job->log = room->log;
+	job->env_file = room->env_file;
 	job->cookie = room->cookie;
 	job->cores = s->device.gpu || spec->cpu > s->device.cores ? spec->cpu : s->device.cores;
 	if (spec->launch_ranks)

@@ -7,6 +7,7 @@
 #ifndef SW_DAEMON_SWEEP_PROGRAM_JOB_H
 #define SW_DAEMON_SWEEP_PROGRAM_JOB_H
 
+#include "daemon/sweep/passed.h"
 #include "spec/spec.h"
 #include <limits.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@ struct sw_slot;
 
 /* Room for what a job points to until it is written. */
 struct sw_program_job {
-	char log[SW_PROGRAM_JOB_LOG_MAX], cookie[64];
+	char log[SW_PROGRAM_JOB_LOG_MAX], env_file[SW_PASSED_PATH_MAX], cookie[64];
 	char visible[SW_SPEC_MAX_RANKS * 96];
 };
 

@@ -9,6 +9,7 @@
 #include "daemon/plan/refine.h"
 #include "daemon/sweep/change.h"
 #include "daemon/sweep/need.h"
+#include "daemon/sweep/passed.h"
 #include "daemon/sweep/program_job.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/settle.h"
@@ -16,6 +17,7 @@
 #include "proto/json.h"
 #include "spec/spec.h"
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #define LOOP_VALUES 1000 /* in a spec that the loop reads itself: a third of a millisecond */
@@ -33,7 +35,8 @@ static void free_submit(struct sw_submit *s)
 /* Errors inside the spec are pointed at from the parameters of the call: "/spec/parameters/...". */
 static void refuse_submit(struct sw_submit *s, struct sw_err *err)
 {
-	sw_err_prefix(err, "/spec");
+	if (strncmp(err->ptr, "/env", 4) != 0) /* no key of a spec is called so */
+		sw_err_prefix(err, "/spec");
 	sw_call_error(s->call, err);
 	free_submit(s);
 }
@@ -91,9 +94,15 @@ static void store_sweep(struct sw_change *c, const struct sw_running *live, cons
 static void accept_submit(struct sw_submit *s)
 {
 	struct sw_daemon *d = s->call->d;
-	struct sw_change *c = sw_change_begin(d, s->call);
+	const cJSON *env = s->spec->command != NULL ? sw_json_get(s->call->params, "env") : NULL;
+	struct sw_err err = SW_ERR_INIT;
 	struct sw_jw w;
 
+	if (sw_passed_write(d, (int64_t)d->sweep.sweep_n + 1, env, &err) != SW_OK) {
+		refuse_submit(s, &err);
+		return;
+	}
+	struct sw_change *c = sw_change_begin(d, s->call);
 	sw_jw_init_obj(&w, &c->reply);
 	sw_jw_kint(&w, "sweep", (int64_t)d->sweep.sweep_n + 1);
 	s->answer(s, &w); /* before the live sweep takes spec and sched */

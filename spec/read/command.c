@@ -87,6 +87,25 @@ static sw_status check_env(const cJSON *env, struct sw_err *err)
 	return rc;
 }
 
+/* The names are for who submits; here they are only checked. */
+static sw_status check_env_pass(const cJSON *list, struct sw_err *err)
+{
+	bool good = list == NULL ||
+		    (cJSON_IsArray(list) && cJSON_GetArraySize(list) <= MAX_VARIABLES);
+	const cJSON *v;
+	char name[256];
+
+	cJSON_ArrayForEach (v, list) {
+		(void)snprintf(name, sizeof name, "%s", cJSON_IsString(v) ? v->valuestring : "");
+		name[strcspn(name, "*")] = '\0';
+		good = good && is_variable_name(name) && strlen(v->valuestring) <= strlen(name) + 1;
+	}
+	return good ? SW_OK
+		    : sw_err_at(err, SW_INVALID, "/env_pass",
+				"\"env_pass\" must be an array of names, or of beginnings with a "
+				"*, like [\"MY_TOKEN\", \"DVC_*\"]");
+}
+
 /* Only a parameter whose values are all numbers can be halved. */
 static bool is_number(const struct sw_spec_param *p)
 {
@@ -141,9 +160,9 @@ static sw_status check_launch(struct sw_spec *s, const cJSON *v, struct sw_err *
 
 static sw_status check_run(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"cwd",       "env",           "grace_s",
-					    "on_oom",    "launch",        "timeout_s",
-					    "silence_s", "max_processes", "warm"};
+	static const char *const known[] = {"cwd",           "env",    "env_pass",  "grace_s",
+					    "on_oom",        "launch", "timeout_s", "silence_s",
+					    "max_processes", "warm"};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
 	double seconds;
 	uint64_t processes;
@@ -154,6 +173,8 @@ static sw_status check_run(struct sw_spec *s, const cJSON *v, struct sw_err *err
 		rc = check_cwd(sw_json_get(v, "cwd"), err);
 	if (rc == SW_OK)
 		rc = check_env(sw_json_get(v, "env"), err);
+	if (rc == SW_OK)
+		rc = check_env_pass(sw_json_get(v, "env_pass"), err);
 	if (rc == SW_OK)
 		rc = sw_spec_key_real(v, "grace_s", 0, false, MAX_GRACE_S, &seconds, err);
 	if (rc == SW_OK)

@@ -50,6 +50,10 @@ TEST(program_takes_every_key_of_run)
 
 #define HALVE "\"halve\" must be the name of a parameter that is a number"
 
+#define PASS                                                                                       \
+	"\"env_pass\" must be an array of names, or of beginnings with a *, like [\"MY_TOKEN\", "  \
+	"\"DVC_*\"]"
+
 static const struct {
 	const char *text, *ptr, *msg;
 } bad[] = {
@@ -76,8 +80,8 @@ static const struct {
 	 "submit` fills in its own)"},
 	{PROGRAM ",'run':{'cwd':'me'}}", "/run/cwd", "\"cwd\" must be an absolute path"},
 	{RUN("'dir':'/'"), "/run/dir",
-	 "unknown key \"dir\"; known here: cwd, env, grace_s, on_oom, launch, timeout_s, "
-	 "silence_s, max_processes, warm"},
+	 "unknown key \"dir\"; known here: cwd, env, env_pass, grace_s, on_oom, launch, "
+	 "timeout_s, silence_s, max_processes, warm"},
 	{RUN("'env':['A']"), "/run/env",
 	 "\"env\" must be an object like {\"OMP_NUM_THREADS\": \"2\"}"},
 	{RUN("'env':{'A=':'b'}"), "/run/env/A=", "\"A=\" is no variable's name"},
@@ -86,6 +90,10 @@ static const struct {
 	{RUN("'env':{'A':1}"), "/run/env/A", "a variable's value must be a string, not a number"},
 	{RUN("'env':{'SWEEPD_TRIAL':'1/7'}"), "/run/env/SWEEPD_TRIAL",
 	 "variables named SWEEPD_... are sweepd's"},
+	{RUN("'env_pass':'A'"), "/run/env_pass", PASS},
+	{RUN("'env_pass':['A','*']"), "/run/env_pass", PASS},
+	{RUN("'env_pass':['A*B']"), "/run/env_pass", PASS},
+	{RUN("'env_pass':[1]"), "/run/env_pass", PASS},
 	{RUN("'grace_s':-1"), "/run/grace_s", "\"grace_s\" must be at least 0"},
 	{RUN("'grace_s':3601"), "/run/grace_s", "\"grace_s\" must be at most 3600"},
 	{RUN("'timeout_s':0"), "/run/timeout_s", "\"timeout_s\" must be above 0"},

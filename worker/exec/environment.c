@@ -1,5 +1,6 @@
 #include "worker/exec/environment.h"
 #include "base/memory.h"
+#include "proto/frame.h"
 #include "proto/json.h"
 #include "worker/exec/program.h"
 #include <inttypes.h>
@@ -88,6 +89,11 @@ void sw_environment_set_number(struct sw_environment *e, const char *name, uint6
 	sw_environment_set(e, name, text);
 }
 
+void sw_environment_yaml(const struct sw_job *job, char path[PATH_MAX])
+{
+	(void)snprintf(path, PATH_MAX, "%s.yaml", job->log);
+}
+
 /* Adds the variables by which a program finds its trial and its daemon. */
 static void add_ours(struct sw_environment *e, const struct sw_job *job, const struct sw_site *site)
 {
@@ -99,6 +105,30 @@ static void add_ours(struct sw_environment *e, const struct sw_job *job, const s
 	add_number(e, OURS "ATTEMPT", job->attempt);
 	add_variable(e, OURS "SOCKET", site->socket);
 	add_number(e, OURS "METRICS_FD", SW_PROGRAM_METRICS_FD);
+	if (job->metric)
+		add_variable(e, OURS "METRIC", job->metric);
+}
+
+/* Adds what came with the submission; mostly there is no file. */
+static void add_passed(struct sw_environment *e, const char *path)
+{
+	FILE *f = path ? fopen(path, "re") : NULL;
+	cJSON *tree = NULL;
+	struct sw_buf b;
+
+	if (!f)
+		return;
+	sw_buf_init(&b, SW_FRAME_MAX);
+	if (sw_buf_reserve(&b, SW_FRAME_MAX - 1) == SW_OK)
+		b.len = fread(b.data, 1, SW_FRAME_MAX - 1, f);
+	if (b.failed != SW_OK || sw_json_parse(&tree, b.data, b.len, NULL) == SW_NOMEM)
+		e->failed = true;
+	for (const cJSON *v = tree ? tree->child : NULL; v; v = v->next)
+		if (cJSON_IsString(v) && strncmp(v->string, OURS, strlen(OURS)) != 0)
+			add_variable(e, v->string, v->valuestring);
+	cJSON_Delete(tree);
+	sw_buf_fini(&b);
+	(void)fclose(f);
 }
 
 /* The card of the slot: by what the worker itself may see, of which the device is a number. */
@@ -146,6 +176,7 @@ void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 			 const struct sw_folder *folder)
 {
 	const cJSON *env = sw_json_get(job->run, "env");
+	char yaml[PATH_MAX];
 
 	*e = (struct sw_environment){0};
 	/* from the strongest to the weakest: of two with one name the first counts */
@@ -160,6 +191,11 @@ void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 	for (const cJSON *v = env ? env->child : NULL; v; v = v->next)
 		if (cJSON_IsString(v) && strncmp(v->string, OURS, strlen(OURS)) != 0)
 			add_variable(e, v->string, v->valuestring);
+	/* With it wandb takes the parameters for its config. WANDB_SWEEP_ID beside it would send
+	 * the run to a sweep that W&B's server does not know, which refuses it. */
+	sw_environment_yaml(job, yaml);
+	add_variable(e, "WANDB_SWEEP_PARAM_PATH", yaml);
+	add_passed(e, job->env_file);
 	if (job->visible)
 		add_variable(e, "CUDA_VISIBLE_DEVICES", job->visible);
 	else

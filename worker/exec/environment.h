@@ -1,6 +1,7 @@
 /*
  * worker/exec/environment.h — what a trial's program sees in its environment: sweepd's own
- * variables, the spec's run.env, then what its worker sees. Of two with one name the first counts.
+ * variables, the spec's run.env, what came with its submission (job->env_file), then what its
+ * worker sees. Of two with one name the first counts.
  *
  * Errors   A failure latches in `failed`; nothing is NULL before sw_environment_fini().
  */
@@ -27,6 +28,10 @@ struct sw_environment {
 	size_t n, cap;
 	bool failed; /* no memory */
 };
+
+/* The path of the file with the parameters that wandb reads, for whoever starts the program to
+ * write: WANDB_SWEEP_PARAM_PATH, unless run.env has another. */
+void sw_environment_yaml(const struct sw_job *job, char path[PATH_MAX]);
 
 /* params: JSON text. */
 void sw_environment_make(struct sw_environment *e, const struct sw_job *job,

@@ -84,7 +84,8 @@ class Client:
 
     def submit(self, spec: Union[Mapping[str, Any], str]) -> int:
         """Starts the sweep of a spec (docs/spec.md), a dict or the path of a JSON file; gives its number."""
-        done = self.call("sweep.submit", spec=_spec(spec))
+        spec = _spec(spec)
+        done = self.call("sweep.submit", spec=spec, env=_passed(spec))
         for text in done["warnings"]:
             warnings.warn(text, stacklevel=2)
         return int(done["sweep"])
@@ -278,6 +279,16 @@ def _spec(spec: Union[Mapping[str, Any], str]) -> Row:
         if active and isinstance(out["run"].get("env", {}), Mapping):
             out["run"]["env"] = {**active, "PATH": os.environ["PATH"], **out["run"].get("env", {})}
     return out
+
+
+def _passed(spec: Row) -> Optional[Dict[str, str]]:
+    """What `sweep submit` passes to a program of this environment: keys and the like, which no spec should have."""
+    run = spec.get("run")
+    if not isinstance(run, Mapping):
+        return None
+    names = [name for name in ("WANDB_*", "HF_*", "AWS_*", *(run.get("env_pass") or ())) if isinstance(name, str)]
+    return {name: value.encode(errors="replace").decode() for name, value in os.environ.items()
+            if any(name.startswith(it[:-1]) if it.endswith("*") else name == it for it in names)}
 
 
 def _rows(rows: List[Row]) -> List[Row]:

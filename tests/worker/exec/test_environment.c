@@ -4,8 +4,10 @@
 #include "proto/json.h"
 #include "tests/run.h"
 #include "worker/exec/ranks.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct sw_environment e;
 static struct sw_folder folder;
@@ -17,7 +19,12 @@ static void setup(void)
 {
 	run = cJSON_Parse(
 		"{\"env\":{\"DATA\":\"/data\",\"HOME\":\"/other\",\"SWEEPD_TRIAL\":\"9/9\"}}");
-	job = (struct sw_job){.sweep = 1, .trial = 7, .attempt = 2, .cookie = "1f-2-0", .run = run};
+	job = (struct sw_job){.sweep = 1,
+			      .trial = 7,
+			      .attempt = 2,
+			      .cookie = "1f-2-0",
+			      .run = run,
+			      .log = "/l/7.log"};
 	site = (struct sw_site){.socket = "/run/s", .device = "cpu:0", .name = "cpu:0", .cores = 4};
 	folder = (struct sw_folder){.path = "/live", .resume = "", .step = 0};
 	clearenv();
@@ -110,6 +117,33 @@ TEST(environment_of_a_rank_has_its_number_once)
 	ck_assert_uint_eq(ranks, 1);
 	ck_assert_uint_eq(ports, 1);
 	ck_assert_ptr_null(e.list[e.n]);
+}
+
+TEST(environment_has_what_came_with_the_submission_between_spec_and_worker)
+{
+	char path[] = "/tmp/sw-env-XXXXXX";
+	const int fd = mkstemp(path);
+	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+	ck_assert_ptr_nonnull(f);
+	(void)fputs("{\"KEY\":\"k\",\"DATA\":\"x\",\"PATH\":\"/p\",\"SWEEPD_TRIAL\":\"2/2\","
+		    "\"WANDB_SWEEP_PARAM_PATH\":\"x\"}",
+		    f);
+	ck_assert_int_eq(fclose(f), 0);
+	job.env_file = path;
+	make();
+	(void)unlink(path);
+	want("KEY", "k");
+	want("DATA", "/data");
+	want("PATH", "/p");
+	want("SWEEPD_TRIAL", "1/7");
+	want("WANDB_SWEEP_PARAM_PATH", "/l/7.log.yaml");
+	want("SWEEPD_METRIC", NULL);
+	sw_environment_fini(&e);
+	job.metric = "loss";
+	make(); /* the sweep has ended: there is no such file any more */
+	want("KEY", NULL);
+	want("SWEEPD_METRIC", "loss");
 }
 
 static const struct {

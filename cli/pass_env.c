@@ -1,0 +1,47 @@
+#include "cli/pass_env.h"
+#include "proto/json.h"
+#include <stdio.h>
+#include <string.h>
+
+extern char **environ;
+
+/* pattern: "NAME", or "PREFIX*". entry: "NAME=value". */
+static bool matches(const char *pattern, const char *entry, size_t n)
+{
+	const size_t m = strcspn(pattern, "*");
+
+	return strncmp(pattern, entry, m) == 0 && (pattern[m] == '*' || m == n);
+}
+
+static bool is_passed(const cJSON *list, const char *entry, size_t n)
+{
+	const cJSON *v;
+
+	if (matches("WANDB_*", entry, n) || matches("HF_*", entry, n) || matches("AWS_*", entry, n))
+		return true;
+	cJSON_ArrayForEach (v, list)
+		if (cJSON_IsString(v) && matches(v->valuestring, entry, n))
+			return true;
+	return false;
+}
+
+void sw_pass_env_write(struct sw_buf *b, const cJSON *spec)
+{
+	const cJSON *list = sw_json_get(sw_json_get(spec, "run"), "env_pass");
+	struct sw_jw w;
+	char name[256];
+
+	if (sw_json_get(spec, "command") == NULL && sw_json_get(spec, "program") == NULL)
+		return;
+	(void)sw_buf_adds(b, ",\"env\":");
+	sw_jw_init_obj(&w, b);
+	for (char **at = environ; *at != NULL; at++) {
+		const size_t n = strcspn(*at, "=");
+
+		if (n >= sizeof name || (*at)[n] != '=' || !is_passed(list, *at, n))
+			continue;
+		(void)snprintf(name, sizeof name, "%.*s", (int)n, *at);
+		sw_jw_kstr(&w, name, *at + n + 1);
+	}
+	sw_jw_obj_end(&w);
+}

@@ -1,0 +1,12 @@
+/* cli/pass_env.h — the variables of this environment that a submission passes to its program. */
+#ifndef SW_CLI_PASS_ENV_H
+#define SW_CLI_PASS_ENV_H
+
+#include "base/buf.h"
+#include <cjson/cJSON.h>
+
+/* Appends `,"env":{...}`, with WANDB_*, HF_*, AWS_* and what run.env_pass names; nothing if the
+ * spec has no program. */
+void sw_pass_env_write(struct sw_buf *b, const cJSON *spec);
+
+#endif
