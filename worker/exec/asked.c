@@ -3,6 +3,7 @@
 #include "proto/json.h"
 #include "spec/command.h"
 #include "worker/exec/launcher.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,30 +27,88 @@ sw_status sw_asked_open(struct sw_asked *a, struct sw_err *err)
 	return a->params ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for a program");
 }
 
-/* --- the file for ${args_json_file} --- */
+/* --- the parameters in files, beside the output --- */
 
-/* It stands beside the output. */
+/* For ${args_json_file}. */
 static void json_path(const struct sw_asked *a, char path[PATH_MAX])
 {
 	(void)snprintf(path, PATH_MAX, "%s.json", a->job->log);
+}
+
+static sw_status write_file(const char *path, const char *text, struct sw_err *err)
+{
+	FILE *f = fopen(path, "we");
+	bool good = f && fputs(text, f) >= 0;
+
+	if (f && fclose(f) != 0)
+		good = false;
+	return good ? SW_OK
+		    : sw_err_set(err, SW_IO, "the parameters cannot be written into %.200s: %s",
+				 strrchr(path, '/') + 1, strerror(errno));
 }
 
 /* Writes the parameters into the file, for a command that names it. */
 static sw_status write_json(const struct sw_asked *a, const char *params, struct sw_err *err)
 {
 	char path[PATH_MAX];
-	FILE *f;
-	bool good;
 
 	json_path(a, path);
 	if (!sw_command_has(a->job->command, "args_json_file"))
 		return SW_OK; /* no word of the command names it */
-	f = fopen(path, "we");
-	good = f && fputs(params, f) >= 0;
-	if (f && fclose(f) != 0)
-		good = false;
-	return good ? SW_OK
-		    : sw_err_set(err, SW_IO, "the file for ${args_json_file} cannot be written");
+	return write_file(path, params, err);
+}
+
+/* JSON is YAML but for a number like 1e30, which the YAML 1.1 of W&B takes for a string: it needs a
+ * point and a sign, 1.0e+30. */
+static void add_yaml(struct sw_buf *out, const char *json)
+{
+	bool quoted = false, point = false;
+
+	for (const char *at = json; *at; at++) {
+		const bool exponent = !quoted && *at == 'e' && at > json && at[-1] <= '9';
+
+		if (exponent && !point)
+			(void)sw_buf_adds(out, ".0");
+		point = *at == '.' || (point && *at >= '0' && *at <= '9');
+		if (quoted && *at == '\\' && at[1])
+			(void)sw_buf_add(out, at++, 1);
+		else if (*at == '"')
+			quoted = !quoted;
+		(void)sw_buf_add(out, at, 1);
+		if (exponent && at[1] != '-')
+			(void)sw_buf_adds(out, "+");
+	}
+}
+
+/* Writes what wandb reads (sw_environment_yaml): a line `"lr": {"value": 0.1}` for each. */
+static sw_status write_yaml(const struct sw_asked *a, struct sw_err *err)
+{
+	char path[PATH_MAX];
+	struct sw_buf yaml, json;
+	struct sw_jw w;
+	sw_status rc;
+
+	sw_buf_init(&yaml, 2 * SW_FRAME_MAX);
+	sw_buf_init(&json, SW_FRAME_MAX);
+	for (const cJSON *v = a->params->child; v; v = v->next) {
+		sw_buf_clear(&json);
+		sw_jw_init(&w, &json);
+		sw_jw_str(&w, v->string);
+		(void)sw_buf_adds(&json, ": {\"value\": ");
+		sw_jw_init(&w, &json);
+		sw_jw_cjson(&w, v);
+		if (sw_buf_adds(&json, "}\n") == SW_OK)
+			add_yaml(&yaml, json.data);
+	}
+	if (a->params->child == NULL)
+		(void)sw_buf_adds(&yaml, "{}\n"); /* an empty file is a warning there */
+	sw_environment_yaml(a->job, path);
+	rc = yaml.failed == SW_OK && json.failed == SW_OK
+		     ? write_file(path, yaml.data, err)
+		     : sw_err_set(err, SW_NOMEM, "no memory for a program");
+	sw_buf_fini(&json);
+	sw_buf_fini(&yaml);
+	return rc;
 }
 
 void sw_asked_close(struct sw_asked *a)
@@ -59,6 +118,8 @@ void sw_asked_close(struct sw_asked *a)
 	json_path(a, path);
 	if (sw_command_has(a->job->command, "args_json_file"))
 		(void)unlink(path);
+	sw_environment_yaml(a->job, path);
+	(void)unlink(path);
 	cJSON_Delete(a->params);
 	a->params = NULL;
 }
@@ -158,7 +219,7 @@ static sw_status start_rank(struct sw_asked *a, struct sw_program *p, bool first
 	return rc;
 }
 
-/* The file is written before the first rank, which may read it while others are started. */
+/* The files are written before the first rank, which may read them while others are started. */
 static sw_status start_ranks(struct sw_asked *a, struct sw_ranks *r, const char *params,
 			     struct sw_environment *e, struct sw_err *err)
 {
@@ -166,6 +227,8 @@ static sw_status start_ranks(struct sw_asked *a, struct sw_ranks *r, const char 
 
 	if (rc == SW_OK)
 		rc = write_json(a, params, err);
+	if (rc == SW_OK)
+		rc = write_yaml(a, err);
 	for (size_t i = 0; rc == SW_OK && i < r->n; i++) {
 		if (i > 0)
 			sw_ranks_number(e, i);

@@ -1,0 +1,259 @@
+"""W&B's names over sweepd: write `import sweepd.wandb as wandb` for `import wandb`. No account, no network, no wandb.
+
+In a trial wandb.config has its parameters, and log() reports to the daemon. A report is a call whose numbers have the
+sweep's metric (the sweep names none: every call), with all that was logged since the last one. sweep() and agent() run
+a function's trials from a script. Images, tables, artifacts and the like pass quietly. Outside of a sweep nothing is
+reported.
+"""
+from __future__ import annotations
+
+import argparse
+import atexit
+import contextlib
+import json
+import os
+import sys
+import time
+import uuid
+from types import SimpleNamespace
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union
+
+from . import _trial
+from ._client import ENDED, Client
+from ._driver import Driver
+from ._errors import SweepdError
+from ._names import stands_for
+from ._tune import check_fork
+
+__all__ = ["Config", "Error", "Run", "agent", "finish", "init", "log", "sweep"]
+
+
+class Error(SweepdError):
+    """Stands for W&B's own errors, too."""
+
+
+class Quiet:
+    """An image, a table, an artifact: takes every call, keeps nothing."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> "Quiet":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *_: Any, **__: Any) -> "Quiet":
+        return self
+
+    def __enter__(self) -> "Quiet":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+
+class _Attributes(Dict[str, Any]):
+    """A dict whose items are attributes as well."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__.lower()} has no {name!r}, but {sorted(self)}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+
+class Config(_Attributes):
+    """The trial's parameters, over what the script sets: as in W&B, a script cannot change what the sweep chose."""
+
+    def __init__(self, given: Any = None) -> None:
+        super().__init__()
+        self.update(given)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.update({key: value})
+
+    def update(self, given: Any = None, allow_val_change: Optional[bool] = None, **more: Any) -> None:  # type: ignore
+        """Takes a dict, an argparse.Namespace or the path of a JSON file."""
+        del allow_val_change
+        super().update({**_mapping(given), **more})
+        super().update(_trial.params({}))
+
+    def setdefaults(self, given: Any) -> None:
+        """update() of what is not there."""
+        self.update({**_mapping(given), **self})
+
+    as_dict = dict.copy
+
+
+class Run:
+    """A trial, or a script that is none. W&B's settings are attributes; what this class has no name for is quiet."""
+
+    def __init__(self, given: Any = None, name: Optional[str] = None, **settings: Any) -> None:
+        trial = os.environ.get("SWEEPD_TRIAL", "")
+        self.sweep_id: Optional[str] = trial.partition("/")[0] or None
+        self.id: str = settings.pop("id", None) or (f"sweep-{trial}".replace("/", "-") if trial else uuid.uuid4().hex[:8])
+        self.name: str = name or self.id
+        self.config, self.summary = Config(given), _Attributes()
+        self.project = self.entity = self.group = self.job_type = self.notes = self.url = None
+        self.tags: List[str] = []
+        self.step, self.resumed, self.disabled, self.offline, self.start_time = 0, False, False, True, time.time()
+        self.__dict__.update(settings)
+        self._metric = os.environ.get("SWEEPD_METRIC")
+        self._pending: Dict[str, float] = {}
+        self._seen = self._ended = False
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.finish()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Quiet()
+
+    @property
+    def dir(self) -> str:
+        """A folder for the run's files, below the script's, as W&B's is."""
+        path = os.path.join(os.getcwd(), "wandb", self.id, "files")
+        os.makedirs(path, exist_ok=True)
+        return path
+
+    def log(self, data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bool] = None, **_: Any) -> None:
+        """Reports, as above. A trial that is to end does so here, by sweepd.Pruned, a SystemExit."""
+        self.summary.update(data)
+        self.step = max(self.step + (commit is not False), step or 0)
+        self._report(_numbers(data))
+
+    def finish(self, exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> None:
+        """Reports what is left: of a metric that was never logged, what the summary has."""
+        del exit_code, quiet
+        ended, self._ended = self._ended, True
+        if not ended and self._metric is not None:
+            lacks = not self._seen and self._metric in self.summary
+            with contextlib.suppress(_trial.Pruned):  # it ends anyway
+                self._report(_numbers({self._metric: self.summary[self._metric]}) if lacks else {}, last=True)
+
+    def _report(self, numbers: Dict[str, float], last: bool = False) -> None:
+        self._pending.update(numbers)
+        due = last or self._metric is None or self._metric in numbers
+        if not due or not self._pending or not _trial.in_trial():
+            return
+        self._seen = self._seen or self._metric in numbers
+        line = dict(list(self._pending.items())[:250])
+        if self._metric is not None:  # without one each report has all: the last is what tables show
+            self._pending = {}
+        _trial.report(**line)
+
+
+def _mapping(given: Any) -> Dict[str, Any]:
+    if isinstance(given, str):
+        with open(given, encoding="utf-8") as file:
+            return dict(json.load(file))
+    return dict(vars(given) if isinstance(given, argparse.Namespace) else given or {})
+
+
+def _numbers(data: Mapping[str, Any], prefix: str = "") -> Dict[str, float]:
+    """What can be reported: numbers, and what has one (a numpy scalar, a tensor of one element), with short names."""
+    out: Dict[str, float] = {}
+    for key, value in data.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            out.update(_numbers(value, name + "."))
+        elif not isinstance(value, (str, bytes)) and name not in ("step", "checkpoint") and len(name.encode()) <= 64:
+            try:
+                out[name] = value if type(value) in (int, float) else float(value)
+            except (TypeError, ValueError, RuntimeError):
+                pass
+    return out
+
+
+run: Optional[Run] = None
+config, summary = Config(), _Attributes()
+errors = SimpleNamespace(Error=Error, UsageError=Error, CommError=Error)
+util = SimpleNamespace(generate_id=lambda length=8: uuid.uuid4().hex[:length])
+
+
+def init(project: Optional[str] = None, config: Any = None, reinit: Any = None,  # pylint: disable=redefined-outer-name
+         **settings: Any) -> Run:
+    """Begins the run of this process; again before finish(): gives the same one."""
+    global run
+    settings.pop("settings", None)
+    if run is None or run._ended or reinit in (True, "finish_previous", "create_new"):
+        run = Run(config, project=project, **{key: value for key, value in settings.items() if value is not None})
+        atexit.register(run.finish)
+        globals().update(config=run.config, summary=run.summary)
+    else:
+        run.config.update(config)
+    return run
+
+
+def log(data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bool] = None, **_: Any) -> None:
+    """Run.log() of the run that init() began."""
+    if run is None:
+        raise Error("wandb.log() needs a run: call wandb.init() first")
+    run.log(data, step, commit)
+
+
+def finish(exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> None:
+    """Run.finish() of the run that init() began."""
+    if run is not None:
+        run.finish(exit_code, quiet)
+
+
+def sweep(sweep: Union[Mapping[str, Any], Callable[[], Any]],  # pylint: disable=redefined-outer-name
+          entity: Optional[str] = None, project: Optional[str] = None, prior_runs: Any = None) -> str:
+    """Submits a configuration; gives the sweep's number. One with a `program` begins to run at once."""
+    del entity, project, prior_runs
+    spec = dict(sweep() if callable(sweep) else sweep)
+    number = Client().submit({key: value for key, value in spec.items() if key not in ("project", "entity")})
+    print(f"sweepd: sweep {number}; `sweep watch {number}` shows it", file=sys.stderr)
+    return str(number)
+
+
+def agent(sweep_id: Union[str, int], function: Optional[Callable[[], Any]] = None, entity: Optional[str] = None,
+          project: Optional[str] = None, count: Optional[int] = None, **_: Any) -> None:
+    """Runs a sweep's trials until it ends, `count` more at most: each calls function() in a process of its own, one on
+    each core; on a machine with a GPU one at a time. Without a function the daemon runs the sweep's program."""
+    del entity, project
+    client, number = Client(), int(str(sweep_id).rpartition("/")[2])
+    row = client.sweep(number)
+    metric, most = row["metric"], row["spec"].get("run_cap")
+    if count:
+        cap = sum(row["counts"].values()) + count
+        (client.extend if row["state"] in ENDED else client.edit)(number, run_cap=min(cap, most or cap))
+    if function is None:
+        client.wait(number)
+        return
+    check_fork()
+
+    def trial(_: Dict[str, Any]) -> None:
+        os.environ.pop("SWEEPD_METRIC", None)
+        os.environ.update({"SWEEPD_METRIC": metric} if metric else {})
+        function()
+        finish()
+
+    Driver(client, number, trial, metric or "loss", 1 if os.path.exists("/dev/nvidia0") else
+           len(os.sched_getaffinity(0))).run()
+
+
+_CALLBACKS = "sweepd.callbacks has those of Keras, Lightning and Hugging Face"
+_missing = stands_for(__name__, "wandb", {"integration": _CALLBACKS, "keras": _CALLBACKS},
+                      "the daemon has the trials, and sweepd.Client reads them")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _QUIET:
+        return Quiet if name[0].isupper() else Quiet()
+    return _missing(name)
+
+
+_QUIET = frozenset(
+    "Settings Image Table Video Audio Histogram Html Object3D Molecule Plotly Graph Artifact AlertLevel watch unwatch save plot "
+    "define_metric log_artifact log_code log_model link_artifact link_model alert mark_preempting termlog termwarn "
+    "termerror login require teardown setup data_types sklearn tensorboard plots plot_table gym sdk".split())
