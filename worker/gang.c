@@ -34,7 +34,6 @@ struct sw_gang {
 	struct sw_comm *comm;
 	struct child *child; /* [n]; rank 1 is the first */
 	size_t n;
-	char how[40];
 };
 
 /* --- the start --- */
@@ -164,15 +163,6 @@ static sw_status write_job(struct sw_buf *out, const struct sw_job *job)
 	return params ? out->failed : SW_NOMEM;
 }
 
-/* A rank that ended before it came was only silent to the others. */
-static sw_status not_met(struct sw_gang *g, sw_status rc, const struct sw_err *why,
-			 struct sw_err *err)
-{
-	const char *how = rc == SW_PEER_LOST ? sw_gang_how(g) : "";
-
-	return sw_err_set(err, rc, "%s%s%s%s", why->msg, *how ? " (" : "", how, *how ? ")" : "");
-}
-
 sw_status sw_gang_start(struct sw_gang **out, const struct sw_runner *r, const struct sw_job *job,
 			struct sw_err *err)
 {
@@ -203,8 +193,10 @@ sw_status sw_gang_start(struct sw_gang **out, const struct sw_runner *r, const s
 		rc = start_ranks(g, r, &lead, job->visible, &text, err);
 	if (rc == SW_OK) {
 		rc = sw_comm_open(&g->comm, &lead, &why);
+		if (rc == SW_PEER_LOST) /* one that ended before it came was only silent */
+			sw_gang_say_how(g, &why);
 		if (rc != SW_OK)
-			rc = not_met(g, rc, &why, err);
+			rc = sw_err_set(err, rc, "%s", why.msg);
 	}
 	/* each rank has its own copy of it */
 	if (lead.fd >= 0)
@@ -237,36 +229,45 @@ static void reap(struct child *c)
 	c->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
 }
 
-/* Waits a moment for the first that ends: a connection is closed before its process is gone. */
-static void await_end(struct sw_gang *g)
+/* The first rank that a signal has ended; 0: none. *all: all have ended. */
+static size_t find_killed(struct sw_gang *g, bool *all)
 {
-	const int64_t until_us = sw_clock_mono_us() + HOW_US;
+	size_t killed = 0;
 
-	while (sw_clock_mono_us() < until_us) {
-		for (size_t i = 0; i < g->n; i++) {
-			reap(&g->child[i]);
-			if (g->child[i].pid == 0)
-				return;
-		}
-		(void)poll(NULL, 0, 1);
+	*all = true;
+	for (size_t i = 0; i < g->n; i++) {
+		reap(&g->child[i]);
+		*all = *all && g->child[i].pid == 0;
+		if (killed == 0 && g->child[i].pid == 0 && g->child[i].signal)
+			killed = i + 1;
 	}
+	return killed;
 }
 
-const char *sw_gang_how(struct sw_gang *g)
+/* A connection is closed before its process is gone, and one that ends by itself may be gone before
+ * one that was killed: so it waits a moment. */
+void sw_gang_say_how(struct sw_gang *g, struct sw_err *err)
 {
-	g->how[0] = '\0';
-	await_end(g);
-	for (size_t i = 0; i < g->n; i++) {
-		const struct child *c = &g->child[i];
+	const int64_t until_us = sw_clock_mono_us() + HOW_US;
+	const unsigned named = sw_rank_named(err->msg);
+	struct sw_err said = SW_ERR_INIT;
+	bool all;
+	size_t killed = find_killed(g, &all);
 
-		reap(&g->child[i]);
-		/* a rank that has found another one lost has ended, too, but by itself */
-		if (c->pid == 0 && c->signal)
-			snprintf(g->how, sizeof g->how, "signal %d", c->signal);
-		else if (c->pid == 0 && !*g->how)
-			snprintf(g->how, sizeof g->how, "exit status %d", c->code);
-	}
-	return g->how;
+	for (; !all && killed == 0 && sw_clock_mono_us() < until_us; killed = find_killed(g, &all))
+		(void)poll(NULL, 0, 1);
+	if (killed > 0 && killed != named)
+		(void)sw_err_set(&said, err->code, "rank %zu of %zu has ended (signal %d)", killed,
+				 g->n + 1, g->child[killed - 1].signal);
+	else if (killed > 0)
+		(void)sw_err_set(&said, err->code, "%s (signal %d)", err->msg,
+				 g->child[killed - 1].signal);
+	else if (named > 0 && named <= g->n && g->child[named - 1].pid == 0)
+		(void)sw_err_set(&said, err->code, "%s (exit status %d)", err->msg,
+				 g->child[named - 1].code);
+	else
+		return; /* it is silent, or has not come */
+	*err = said;
 }
 
 /* Waits for all, within the limit. */

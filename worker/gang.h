@@ -24,8 +24,10 @@ SW_NODISCARD sw_status sw_gang_start(struct sw_gang **out, const struct sw_runne
 
 struct sw_comm *sw_gang_comm(const struct sw_gang *g); /* NULL of NULL */
 
-/* After SW_PEER_LOST: how the rank ended, where that is known: "signal 9", or "". */
-const char *sw_gang_how(struct sw_gang *g);
+/* After SW_PEER_LOST: err again, with how the rank ended where that is known: "(signal 9)". A rank
+ * that a signal has ended is named before the one that err names: that one may have ended because it
+ * found the other lost. */
+void sw_gang_say_how(struct sw_gang *g, struct sw_err *err);
 
 /* Ends the ranks: those that do not end by themselves within 2 s, or all at once, by SIGKILL. One
  * that does not die of it within 2 s, for a driver holds it, is left to the system. NULL is

@@ -333,18 +333,6 @@ static sw_status prepare_trial(struct run *r, struct sw_err *err)
 	return r->gang ? sw_rank_agree(sw_gang_comm(r->gang), rc, &r->ready.impossible, err) : rc;
 }
 
-/* err: says how the rank was lost. */
-static void log_lost(struct run *r, struct sw_err *err)
-{
-	const char *how = r->gang ? sw_gang_how(r->gang) : "";
-	struct sw_err why = SW_ERR_INIT;
-
-	(void)sw_err_set(&why, SW_PEER_LOST, "%s%s%s%s", err->msg, *how ? " (" : "", how,
-			 *how ? ")" : "");
-	*err = why;
-	sw_session_log(r->session, "lost: %s", err->msg);
-}
-
 /* Tells the daemon how the training ended. */
 static void end_trial(struct run *r, enum sw_train_end end)
 {
@@ -391,10 +379,13 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	/* would it fit an empty device? then others have the memory, and its parameters are fine */
 	r.crowded = rc == SW_NOMEM && ready->data && ready->model.ops_n > 0 &&
 		    sw_allowance_would_do(runner, &ready->model, &ready->trainer, ready->data);
-	runner->lost_rank = sw_rank_named(why.msg);
 	runner->stuck = r.gang && sw_comm_devices_end(sw_gang_comm(r.gang)) != SW_OK;
-	if (rc == SW_PEER_LOST)
-		log_lost(&r, &why);
+	if (rc == SW_PEER_LOST) {
+		if (r.gang)
+			sw_gang_say_how(r.gang, &why);
+		sw_session_log(s, "lost: %s", why.msg);
+	}
+	runner->lost_rank = sw_rank_named(why.msg);
 	/* before the daemon is told: it may give the slots of the ranks to another trial at once */
 	sw_gang_end(r.gang, rc == SW_PEER_LOST);
 	r.gang = NULL;

@@ -448,7 +448,7 @@ def test_figures_that_are_not_as_predicted_are_marked(tmp_path):
 def test_the_bench_writes_what_the_verdict_reads(tmp_path):
     """The real one, on the stand-in for the module: planned bytes grow with the lanes."""
     subprocess.run([os.path.join(BIN, "bench_lanes"), "--device", "gpu:0", "--batch", "4", "--lanes", "1,2",
-                    "--seconds", "0.01", "--csv", tmp_path / "lanes.csv"],
+                    "--seconds", "0.3", "--csv", tmp_path / "lanes.csv"],
                    env=environment(SWEEPD_CUDA_MODULE=CUDA), check=True, stdout=subprocess.DEVNULL)
     got = verdict().lanes(tmp_path)[("lenet-cifar", 4, "fp32")]
     assert sorted(got) == [1, 2] and all(rate > 0 for rate, *_ in got.values()), got

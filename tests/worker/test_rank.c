@@ -59,7 +59,7 @@ static bool has_children(void)
 	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-static pid_t only_child(void)
+static pid_t first_child(void)
 {
 	char text[100] = "";
 	FILE *f = fopen("/proc/thread-self/children", "r");
@@ -179,14 +179,32 @@ TEST(rank_that_was_killed_is_lost_with_its_signal)
 
 	ck_assert_int_eq(start(&gang, 2, "shm"), SW_OK);
 	ck_assert_int_eq(sw_rank_agree(sw_gang_comm(gang), SW_OK, &impossible, &err), SW_OK);
-	ck_assert_int_eq(kill(only_child(), SIGKILL), 0);
+	ck_assert_int_eq(kill(first_child(), SIGKILL), 0);
 	ck_assert_int_eq(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
 	do
 		rc = sw_comm_go(sw_gang_comm(gang), &on);
 	while (rc == SW_OK && (rc = sw_comm_barrier(sw_gang_comm(gang))) == SW_OK);
 	ck_assert_int_eq(rc, SW_PEER_LOST);
 	ck_assert_uint_eq(sw_rank_named(sw_comm_why(sw_gang_comm(gang))), 1);
-	ck_assert_str_eq(sw_gang_how(gang), "signal 9");
+	ck_assert_int_eq(sw_err_set(&err, rc, "%s", sw_comm_why(sw_gang_comm(gang))), SW_PEER_LOST);
+	sw_gang_say_how(gang, &err);
+	ck_assert_str_eq(err.msg, "rank 1 of 2 has ended (signal 9)");
+	sw_gang_end(gang, true);
+	ck_assert(!has_children());
+}
+
+/* Rank 2 has found rank 1 lost, has ended for that, and is what rank 0 saw first. */
+TEST(rank_that_was_killed_is_named_before_one_that_found_it_lost)
+{
+	bool impossible = false;
+	struct sw_gang *gang;
+
+	ck_assert_int_eq(start(&gang, 3, "shm"), SW_OK);
+	ck_assert_int_eq(sw_rank_agree(sw_gang_comm(gang), SW_OK, &impossible, &err), SW_OK);
+	ck_assert_int_eq(kill(first_child(), SIGKILL), 0);
+	(void)sw_err_set(&err, SW_PEER_LOST, "rank 2 of 3 has ended");
+	sw_gang_say_how(gang, &err);
+	ck_assert_str_eq(err.msg, "rank 1 of 3 has ended (signal 9)");
 	sw_gang_end(gang, true);
 	ck_assert(!has_children());
 }
@@ -236,7 +254,7 @@ TEST(rank_that_does_not_die_is_left)
 	pid_t child;
 
 	ck_assert_int_eq(start(&gang, 2, "shm"), SW_OK);
-	child = only_child();
+	child = first_child();
 	ck_assert_int_eq(kill(child, SIGSTOP), 0);
 	deathless = true;
 	sw_gang_end(gang, true);
