@@ -15,7 +15,7 @@ deps_build="gcc libc6-dev cmake ninja-build pkg-config libuv1-dev libsqlite3-dev
 # where apt has it no longer, scripts/check skips the two and counts that.
 deps_numpy="python3 python3-numpy"
 deps_gpu="g++ check"
-deps_check="g++ check python3-pytest python3-pytest-xdist python3-jsonschema clang clang-format-14 clang-tidy-14 netcat-openbsd"
+deps_check="g++ check python3-venv python3-pytest python3-pytest-xdist python3-jsonschema clang clang-format-14 clang-tidy-14 netcat-openbsd"
 
 # deps_missing NAME...: those that are not installed.
 deps_missing() {

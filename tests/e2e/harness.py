@@ -44,6 +44,15 @@ def alive(pid):
         return False
 
 
+def others_may_run(user):
+    """May this process be the user, and the user run the build? Not where it lies in root's own folder."""
+    try:
+        return os.getuid() == 0 and subprocess.run([os.path.join(BIN, "sweepd"), "--version"], user=user, check=False,
+                                                   stdout=subprocess.DEVNULL).returncode == 0
+    except PermissionError:
+        return False
+
+
 def environment(**more):
     env = {k: v for k, v in os.environ.items()
            if not k.startswith(("SWEEPD_", "XDG_")) and k != "NO_COLOR"}

@@ -61,8 +61,12 @@ def own(folder, script, run=None, **more):
 
 
 def output(daemon, sweep, trial):
-    with open(os.path.join(daemon.state, "logs", str(sweep), f"{trial}.log"), encoding="utf-8", errors="replace") as file:
-        return file.read()
+    """What a trial has printed; a file is made for its first byte."""
+    try:
+        with open(os.path.join(daemon.state, "logs", str(sweep), f"{trial}.log"), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
 
 
 def marked(daemon):

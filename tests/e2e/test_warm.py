@@ -191,7 +191,7 @@ SCRIPTS = {
         except ImportError:
             numpy = None
         values = [random.random(), dice.VALUE, str(uuid.uuid4()), os.urandom(8).hex(), next(tempfile._get_candidate_names()),
-                  numpy.random.random() if numpy else x]
+                  numpy.random.random() if numpy else random.getrandbits(60)]
         with open("drawn-" + os.environ["SWEEPD_TRIAL"].split("/")[0], "a") as f:
             print(*values, file=f)
         random.seed(7)

@@ -54,7 +54,7 @@ MUTATIONS = [
     ("the final report's NaN ends the trial", "sweep_trial.c",
      "const bool diverged = infinite && !ev->final;", "const bool diverged = infinite;"),
     ("a trial without the metric is COMPLETED", "sweep_trial.c",
-     "if (ev->end == SW_TRIAL_COMPLETED && !t->has_value)", "if (false)"),
+     "if (ev->end == SW_TRIAL_COMPLETED && !t->has_value && !s->config.unmeasured)", "if (false)"),
     # --- ends ---
     ("a target is not seen", "sweep_end.c",
      "return s->config.has_target && value <= sw_sweep_turn(s, s->config.target);",
@@ -160,8 +160,8 @@ MUTATIONS = [
      "if ((t->filled >> k & 1) == 0)", "if (k > 0 || (t->filled >> k & 1) == 0)"),
     # --- hyperband, median, patience, threshold ---
     ("a band's place by the count without the newcomer", "hyperband.c",
-     "const uint64_t place = band->n / c->eta;",
-     "const uint64_t place = (band->n - 1) / c->eta;"),
+     "place = sw_hyperband_down(band->n, c->eta);",
+     "place = sw_hyperband_down(band->n - 1, c->eta);"),
     ("hyperband stops ties", "hyperband.c",
      "const bool stop = t->best > cutoff;", "const bool stop = t->best >= cutoff;"),
     ("hyperband's best is the last", "hyperband.c",

@@ -123,7 +123,7 @@ static const char *meant(const struct sw_numbers *p, const char *metric)
 const char *sw_numbers_say(const struct sw_numbers *p, const char *metric, char out[SW_WORDS_MAX])
 {
 	const char *want = metric != NULL ? metric : "loss";
-	char list[80] = "";
+	char list[64] = "";
 	size_t n = 0;
 	bool same = false;
 
