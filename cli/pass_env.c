@@ -15,8 +15,14 @@ static bool matches(const char *pattern, const char *entry, size_t n)
 
 static bool is_passed(const cJSON *list, const char *entry, size_t n)
 {
+	/* of a run of the submitter's own */
+	static const char *const own[] = {"WANDB_SERVICE", "WANDB_RUN_ID", "WANDB_SWEEP_ID",
+					  "WANDB_SWEEP_PARAM_PATH"};
 	const cJSON *v;
 
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (matches(own[i], entry, n))
+			return false;
 	if (matches("WANDB_*", entry, n) || matches("HF_*", entry, n) || matches("AWS_*", entry, n))
 		return true;
 	cJSON_ArrayForEach (v, list)

@@ -66,12 +66,25 @@ static void ask_given(struct sw_running *live, struct sw_call *call)
 	sw_ask_answer_given(live, call, sw_sweep_trial_n(live->sched));
 }
 
+/* Would it hand out nothing? Then nothing is enqueued either: who asks again would leave a trial
+ * each time. */
+static bool is_idle(const struct sw_running *live)
+{
+	const enum sw_idle idle = sw_sweep_idle(live->sched);
+
+	return idle == SW_IDLE_DONE || idle == SW_IDLE_PAUSED || idle == SW_IDLE_BUSY;
+}
+
 static void ask_loaded(struct sw_running *live, struct sw_call *call)
 {
 	if (live->d->draining)
 		sw_call_refuse(call, SW_BUSY, "",
 			       "the daemon is draining: it hands out no more trials");
-	else if (sw_json_get(call->params, "params") != NULL)
+	else if (sw_json_get(call->params, "params") != NULL &&
+		 sw_call_num(call, "wait_s", 0.0) > 0)
+		sw_call_refuse(call, SW_INVALID, "/wait_s",
+			       "an ask with params does not wait: ask again");
+	else if (sw_json_get(call->params, "params") != NULL && !is_idle(live))
 		ask_given(live, call);
 	else
 		sw_ask_answer(live, call);

@@ -68,3 +68,16 @@ def test_ask_for_a_trial_of_ones_own_gets_it_behind_those_that_waited(client):
             client.call("trial.ask", sweep=sweep, params=params)
         assert refused.value.pointer == pointer
     assert client.call("trial.ask", sweep=sweep)["trials"][0]["trial"] == 4
+    with pytest.raises(RpcError) as refused:
+        client.call("trial.ask", sweep=sweep, params={"x": 0.5}, wait_s=1)
+    assert refused.value.pointer == "/wait_s"
+
+
+def test_ask_for_a_trial_of_ones_own_makes_none_that_it_does_not_get(client):
+    sweep = client.call("sweep.submit", spec=driven(run_cap=9, max_concurrent=1))["sweep"]
+    client.call("trial.ask", sweep=sweep, params={"x": 0.5})
+    for _ in range(3):
+        assert client.call("trial.ask", sweep=sweep, params={"x": 0.5}) == {"trials": [], "reason": "busy"}
+    client.call("sweep.pause", sweep=sweep)
+    assert client.call("trial.ask", sweep=sweep, params={"x": 0.5}) == {"trials": [], "reason": "paused"}
+    assert [row["trial"] for row in client.trials(sweep)] == [1]

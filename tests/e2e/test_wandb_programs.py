@@ -68,6 +68,13 @@ def test_script_of_wandb_runs_unchanged(start, tmp_path):
     check_searched(daemon.client(), submit(daemon, tmp_path, SWEEP + write(tmp_path, TRAIN, SWEEP)))
 
 
+def test_script_that_looks_for_wandb_first_is_heard_in_its_first_trial(start, tmp_path):
+    """As transformers does."""
+    daemon = start("cpu:1")
+    script = "import importlib.util\nassert importlib.util.find_spec('wandb')\ndef later():\n    import wandb\nlater()\n" + TRAIN
+    check_searched(daemon.client(), submit(daemon, tmp_path, SWEEP + write(tmp_path, script, SWEEP)))
+
+
 def test_script_of_wandb_runs_by_one_import_line(start, tmp_path):
     daemon = start("cpu:2")
     script = TRAIN.replace("import wandb\n", "import sweepd.wandb as wandb\n", 1)

@@ -296,6 +296,14 @@ def test_the_second_trial_has_what_the_first_one_loaded_but_for_the_users_own(st
     assert seen[0][0] == seen[0][1] and len({mine for _, mine in seen}) == TRIALS
     assert client.slots()[0]["launcher_bytes"] > 1 << 20
 
+    # what is installed while it waits is seen
+    later = warm(tmp_path, "try:\n    import later\nexcept ImportError:\n    pass\nreport(loss=1)\nprint('later' in sys.modules)", run=run)
+    assert outputs(daemon, client, later)[0] == ["False"]
+    (tmp_path / "site-packages" / "later.py").write_text("")
+    wait_until(lambda: outputs(daemon, client, later)[0] == ["True"], "a package that is new")
+    outputs(daemon, client, warm(tmp_path, USES, run=run))
+    launcher, = launchers(daemon)
+
     # it is another one for another environment, and for another file
     again = outputs(daemon, client, warm(tmp_path, USES, run={"env": {**run["env"], "MORE": "1"}}))
     other, = launchers(daemon)

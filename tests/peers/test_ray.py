@@ -53,12 +53,16 @@ def wheel(version):
     os.makedirs(WHEELS, exist_ok=True)
     with open(os.path.join(WHEELS, "lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not glob.glob(os.path.join(WHEELS, f"ray-{version}-*.whl")):
+        # what one process of a run could not fetch, the others do not try again
+        failed = os.path.join(WHEELS, f"none-{version}-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}")
+        if not glob.glob(os.path.join(WHEELS, f"ray-{version}-*.whl")) and not os.path.exists(failed):
             fetch = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--retries", "0", "--timeout",
                      "10", "--no-deps", "--only-binary=:all:", "--python-version", PYTHON[version], "-d", WHEELS]
             with contextlib.suppress(subprocess.TimeoutExpired):
-                subprocess.run([*fetch, f"ray=={version}"], check=False, timeout=TIMEOUT / 3)
+                subprocess.run([*fetch, f"ray=={version}"], check=False, timeout=TIMEOUT / 3, stdin=subprocess.DEVNULL)
         found = glob.glob(os.path.join(WHEELS, f"ray-{version}-*.whl"))
+        if not found:
+            open(failed, "w", encoding="ascii").close()
     return found[0] if found else None
 
 

@@ -10,6 +10,7 @@ import ast
 import atexit
 import ctypes
 import gc
+import glob
 import importlib.machinery
 import importlib.util
 import mmap
@@ -111,7 +112,7 @@ class Launcher:
         try:
             with open(script, "rb") as file:
                 self.load(list(head(file.read())))
-        except (OSError, SyntaxError, ValueError, ImportError):
+        except Exception:
             self.load([])  # the script itself says what is wrong
 
     def load(self, names):
@@ -126,7 +127,9 @@ class Launcher:
             self.printed = [os.pread(fd, 1 << 16, 0) for fd in (1, 2)]
         self.loaded = set(sys.modules)
         files = {name: file_of(sys.modules[name]) for name in self.loaded - AT_START}
-        self.stamps = {file: stamp(file) for file in [sys.executable, *files.values()] if isinstance(file, str)}
+        folders = [folder for folder in sys.path if installed(folder + "/")]  # in which a package may appear
+        paths = [path for folder in folders for path in (folder, *glob.glob(folder + "/*.pth"))]
+        self.stamps = {file: stamp(file) for file in [sys.executable, *paths, *files.values()] if isinstance(file, str)}
         self.wrong = self.find_wrong(files)
         gc.collect()
         gc.freeze()  # or a collection in a child would write to what it shares
@@ -242,10 +245,10 @@ class Launcher:
         write_all(talk, answer)
         if os.read(talk, 1) != b"g":
             os._exit(0)
+        os.setsid()
         sys.argv = words
         sys.orig_argv = self.python + words
         show_as(" ".join(sys.orig_argv))
-        os.setsid()
         self.control.detach()
         for fd, end in enumerate((out, err, talk), 1):
             os.dup2(end, fd)
@@ -296,8 +299,9 @@ class Launcher:
         takes longer than many a trial. So C++ destructs nothing, either."""
         if self.status is None or os.getpid() != self.pid:
             return  # the interpreter does all of it
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in sys.stdout, sys.stderr:
+            if hasattr(stream, "flush") and not getattr(stream, "closed", False):
+                stream.flush()
         for name in "last_type", "last_value", "last_traceback", "last_exc":
             sys.__dict__.pop(name, None)
         users = [weakref.ref(sys.modules.pop(name)) for name, module in list(sys.modules.items())

@@ -7,7 +7,7 @@ alone. wandb's own work is done first, and unchanged. Called only where SWEEPD_M
 """
 import atexit
 import functools
-import importlib.util
+import importlib.machinery
 import json
 import os
 import socket
@@ -85,8 +85,7 @@ class Finder:
     def find_spec(cls, name, path=None, target=None):
         if name != "wandb":
             return None
-        sys.meta_path.remove(cls)
-        spec = importlib.util.find_spec(name)
+        spec = importlib.machinery.PathFinder.find_spec(name)  # some only look whether it is installed
         if spec and spec.loader:
             run = spec.loader.exec_module
             spec.loader.exec_module = lambda module: (run(module), watch(module, Reporter()))[0]

@@ -101,7 +101,7 @@ void sw_numbers_take(struct sw_numbers *p, const char *line)
 		at += sign ? 1 + strspn(at + 1, " ") : 0;
 		if (isalpha((unsigned char)*line) && (sign || blanks > 0) && is_number(at, !sign))
 			note_name(p, line, len);
-		line += len > 0 ? len : 1;
+		line += len > 0 ? len : blanks > 0 ? blanks : 1;
 	}
 }
 

@@ -281,6 +281,9 @@ def _spec(spec: Union[Mapping[str, Any], str]) -> Row:
     return out
 
 
+OWN_RUN = ("WANDB_SERVICE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SWEEP_PARAM_PATH")  # of the submitter
+
+
 def _passed(spec: Row) -> Optional[Dict[str, str]]:
     """What `sweep submit` passes to a program of this environment: keys and the like, which no spec should have."""
     run = spec.get("run")
@@ -288,7 +291,7 @@ def _passed(spec: Row) -> Optional[Dict[str, str]]:
         return None
     names = [name for name in ("WANDB_*", "HF_*", "AWS_*", *(run.get("env_pass") or ())) if isinstance(name, str)]
     return {name: value.encode(errors="replace").decode() for name, value in os.environ.items()
-            if any(name.startswith(it[:-1]) if it.endswith("*") else name == it for it in names)}
+            if name not in OWN_RUN and any(name.startswith(it[:-1]) if it.endswith("*") else name == it for it in names)}
 
 
 def _rows(rows: List[Row]) -> List[Row]:
