@@ -107,6 +107,20 @@ def test_pruner_of_the_daemon_under_another_sampler(user):
     same_trials(user, study)
 
 
+def test_trials_that_never_ask_whether_to_end_are_whole(user):
+    def objective(trial):
+        x = trial.suggest_float("x", 0, 1)
+        for step in range(4):
+            trial.report(x + step, step)
+        return x
+
+    study = sweepd.optuna.create_study(study_name=uuid.uuid4().hex)
+    study.optimize(objective, n_trials=15)
+    assert same_trials(user, study)["counts"]["COMPLETED"] == 15
+    with pytest.raises(ValueError, match="GridSampler"):
+        sweepd.optuna.Sampler("grid")
+
+
 def test_study_with_branches_layers_and_objects(user):
     shapes = [(8,), (8, 8), len]
 

@@ -7,6 +7,7 @@ was kept of its step S is the folder N-S.ckpt.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import ctypes
 import json
 import math
@@ -105,7 +106,8 @@ class Driver:
     def broken(self, error: BaseException) -> None:
         """run() ends by an error; its processes are gone."""
         del error
-        self.client.cancel(self.sweep)
+        with contextlib.suppress(SweepdError):  # it has ended
+            self.client.cancel(self.sweep)
 
     # The loop
 
@@ -330,8 +332,12 @@ class Driver:
         text = os.pread(it.log, LOG_MAX, it.shown)
         if text:
             it.shown += len(text)
-            sys.stdout.write(it.decode(text))
-            sys.stdout.flush()
+            try:
+                encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+                sys.stdout.write(it.decode(text).encode(encoding, "replace").decode(encoding))
+                sys.stdout.flush()
+            except OSError:
+                pass  # nobody reads it any more; `sweep log` has it
         if it.shown > LOG_MAX:
             os.ftruncate(it.log, 0)
             it.shown = 0

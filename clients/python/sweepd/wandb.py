@@ -145,7 +145,8 @@ class Run:
         if not due or not self._pending or not _trial.in_trial():
             return
         self._seen = self._seen or self._metric in numbers
-        line = dict(list(self._pending.items())[:250])
+        first = {self._metric: self._pending[self._metric]} if self._metric in self._pending else {}
+        line = dict(list({**first, **self._pending}.items())[:250])
         if self._metric is not None:  # without one each report has all: the last is what tables show
             self._pending = {}
         _trial.report(**line)

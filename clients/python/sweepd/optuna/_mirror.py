@@ -225,7 +225,7 @@ class Mirror:
     def _learn(self, study: Any, trial: Ended, mine: bool) -> None:
         """After its end the sweep has the trial with all of its parameters. `mine`: it was told already."""
         try:
-            if not self._cover(study, trial) and not mine and self._take(study, trial.number):
+            if not self._cover(study, trial) and self.sweep is not None and not mine and self._take(study, trial.number):
                 self._replay(trial)
         except (SweepdError, KeyError, ValueError) as error:
             self._refuse(error)
@@ -248,8 +248,9 @@ class Mirror:
                     pass  # it has ended already, or another process goes on with it
 
     def _refuse(self, error: Exception) -> None:
-        """The daemon cannot have the study: it goes on without."""
-        if not self.refused:
+        """The daemon cannot have the study: it goes on without. What may pass, the next trial tries again."""
+        passes = isinstance(error, SweepdError) and error.code not in (CONFLICT, INVALID_PARAMS)
+        if not self.refused and not passes:
             self.refused = True
             warnings.warn(f"the daemon cannot have all of study {self.name!r}, whose trials are drawn at random where it "
                           f"cannot: {error}", stacklevel=2)
@@ -262,7 +263,7 @@ class Mirror:
         return False
 
     def _tell(self, handle: Handle, trial: Ended) -> None:
-        if len(self.metrics) == 1:
+        if len(self.metrics) == 1 and trial.state == "PRUNED":  # the sweep's pruner does not end what is whole
             self._send(handle, trial.reports)
         if trial.why:
             handle.failed(trial.why, "INFEASIBLE")

@@ -38,6 +38,8 @@ class Sampler(BaseSampler):
 
     def __init__(self, method: str = "bayes", *, seed: Optional[int] = None,
                  constraints_func: Optional[Callable[[FrozenTrial], Sequence[float]]] = None, **settings: Any) -> None:
+        if method == "grid":
+            raise ValueError("a grid ends by itself, whatever n_trials says: optuna.samplers.GridSampler is Optuna's own")
         self._search = {"method": method, **({} if seed is None else {"seed": seed}), **settings}
         self._constraints_func = constraints_func
         self._random = RandomSampler(seed)
