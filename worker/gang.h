@@ -25,8 +25,8 @@ SW_NODISCARD sw_status sw_gang_start(struct sw_gang **out, const struct sw_runne
 struct sw_comm *sw_gang_comm(const struct sw_gang *g); /* NULL of NULL */
 
 /* After SW_PEER_LOST: err again, with how the rank ended where that is known: "(signal 9)". A rank
- * that a signal has ended is named before the one that err names: that one may have ended because it
- * found the other lost. */
+ * that a signal has ended is named before the one that err names: that one may have ended because
+ * it found the other lost. */
 void sw_gang_say_how(struct sw_gang *g, struct sw_err *err);
 
 /* Ends the ranks: those that do not end by themselves within 2 s, or all at once, by SIGKILL. One
