@@ -44,9 +44,15 @@ sw_status sw_passed_write(const struct sw_daemon *d, int64_t sweep, const cJSON 
 	sw_buf_init(&b, SW_FRAME_MAX);
 	sw_jw_init(&w, &b);
 	sw_jw_cjson(&w, env);
+	if (b.failed != SW_OK) {
+		sw_buf_fini(&b);
+		return sw_err_at(err, SW_NOMEM, "/env", "no memory for the variables");
+	}
 	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	const bool good = fd >= 0 && b.failed == SW_OK &&
-			  write(fd, b.data, b.len) == (ssize_t)b.len;
+	const ssize_t n = fd >= 0 ? write(fd, b.data, b.len) : -1;
+	const bool good = n == (ssize_t)b.len;
+	if (n >= 0 && !good)
+		errno = ENOSPC; /* a part was written: there is no room for the rest */
 	const sw_status rc = good ? SW_OK
 				  : sw_err_at(err, errno == ENOSPC ? SW_FULL : SW_IO, "/env",
 					      "the variables cannot be kept: %s", strerror(errno));

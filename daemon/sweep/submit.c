@@ -17,7 +17,6 @@
 #include "proto/json.h"
 #include "spec/spec.h"
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 #define LOOP_VALUES 1000 /* in a spec that the loop reads itself: a third of a millisecond */
@@ -35,8 +34,7 @@ static void free_submit(struct sw_submit *s)
 /* Errors inside the spec are pointed at from the parameters of the call: "/spec/parameters/...". */
 static void refuse_submit(struct sw_submit *s, struct sw_err *err)
 {
-	if (strncmp(err->ptr, "/env", 4) != 0) /* no key of a spec is called so */
-		sw_err_prefix(err, "/spec");
+	sw_err_prefix(err, "/spec");
 	sw_call_error(s->call, err);
 	free_submit(s);
 }
@@ -99,7 +97,8 @@ static void accept_submit(struct sw_submit *s)
 	struct sw_jw w;
 
 	if (sw_passed_write(d, (int64_t)d->sweep.sweep_n + 1, env, &err) != SW_OK) {
-		refuse_submit(s, &err);
+		sw_call_error(s->call, &err); /* of the call, not of the spec */
+		free_submit(s);
 		return;
 	}
 	struct sw_change *c = sw_change_begin(d, s->call);

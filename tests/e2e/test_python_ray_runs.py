@@ -204,6 +204,15 @@ def test_restore_says_what_it_needs(user, tmp_path):
     assert quiet_run(steps, config={"x": 1}, name="other", resume="AUTO").sweep == 3
     with pytest.raises(ValueError, match="no run of the name 'third'"):
         quiet_run(steps, config={"x": 1}, name="third", resume=True)
+    user.submit({"name": "third", "method": "random", "run_cap": 1, "metric": {"name": "loss"}, "parameters": {"y": {"value": 1}}})
+    assert not tune.Tuner.can_restore("third")  # it is no run of this package
+
+
+def test_link_of_the_users_own_stays(user, tmp_path):
+    (tmp_path / "mine").symlink_to("elsewhere")
+    with pytest.warns(UserWarning, match="no link to the run's folder"):
+        quiet_run(steps, config={"x": 1}, name="mine", storage_path=str(tmp_path))
+    assert os.readlink(tmp_path / "mine") == "elsewhere"
 
 
 def test_several_metrics_have_a_mode_each(user):

@@ -75,6 +75,18 @@ def test_script_that_looks_for_wandb_first_is_heard_in_its_first_trial(start, tm
     check_searched(daemon.client(), submit(daemon, tmp_path, SWEEP + write(tmp_path, script, SWEEP)))
 
 
+@pytest.mark.parametrize("line", ["import wandb", "import sweepd.wandb as wandb"])
+def test_metric_behind_more_numbers_than_a_report_may_have_is_reported(start, tmp_path, line):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    spec = "program: train.py\nmethod: random\nrun_cap: 1\nmetric: {name: loss}\nparameters: {x: {min: 0.0, max: 1.0}}\n"
+    script = line + "\nwandb.init()\nfor loss in 0.7, 0.5:\n    wandb.log({**{f'grad {i}': i for i in range(300)}, 'loss': loss})\n"
+    sweep = submit(daemon, tmp_path, spec + write(tmp_path, script, spec))
+    client.wait_sweep(sweep)
+    row, = client.trials(sweep)
+    assert (row["state"], row["step"], row["value"]) == ("COMPLETED", 2, 0.5), row
+
+
 def test_script_of_wandb_runs_by_one_import_line(start, tmp_path):
     daemon = start("cpu:2")
     script = TRAIN.replace("import wandb\n", "import sweepd.wandb as wandb\n", 1)

@@ -26,11 +26,13 @@ class Reporter:
         if "sweepd" in sys.modules or os.getpid() != self.pid:
             return
         with self.lock:
-            self.pending.update(list(numbers(data).items())[:250])
+            self.pending.update(numbers(data))
             if not self.pending or not (last or self.metric is None or self.metric in self.pending):
                 return
             self.seen = self.seen or self.metric in self.pending
-            self.channel.sendall(json.dumps(self.pending).encode() + b"\n")
+            first = {self.metric: self.pending[self.metric]} if self.metric in self.pending else {}
+            line = dict(list({**first, **self.pending}.items())[:250])  # a report may have 256
+            self.channel.sendall(json.dumps(line).encode() + b"\n")
             if self.metric is not None:
                 self.pending = {}  # without one each report has all: the last is what tables show
             if json.loads(self.answers.readline() or "{}").get("decision") != "continue" and not last:

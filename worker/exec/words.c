@@ -122,27 +122,26 @@ static const char *meant(const struct sw_numbers *p, const char *metric)
 
 const char *sw_numbers_say(const struct sw_numbers *p, const char *metric, char out[SW_WORDS_MAX])
 {
-	const char *want = metric != NULL ? metric : "loss";
 	char list[64] = "";
 	size_t n = 0;
 	bool same = false;
 
 	for (size_t i = 0; i < p->n; i++) {
-		same = same || strcmp(p->names[i], want) == 0;
+		same = same || strcmp(p->names[i], metric) == 0;
 		if (n + strlen(p->names[i]) + 3 < sizeof list)
 			n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i > 0 ? ", " : "",
 					      p->names[i]);
 	}
 	if (p->n > 0 && !same) {
-		const char *near = meant(p, want);
+		const char *near = meant(p, metric);
 
-		(void)snprintf(out, SW_WORDS_MAX, "printed %s, no %.32s%s%s%s", list, want,
+		(void)snprintf(out, SW_WORDS_MAX, "printed %s, no %.32s%s%s%s", list, metric,
 			       near != NULL ? "; did you mean " : "", near != NULL ? near : "",
 			       near != NULL ? "?" : "");
 		return out;
 	}
 	(void)snprintf(out, SW_WORDS_MAX,
 		       "%s: print {\"%.32s\": 0.1} as a line, or call sweepd.report",
-		       same ? "printed it, but not as a report" : "printed no number", want);
+		       same ? "printed it, but not as a report" : "printed no number", metric);
 	return out;
 }

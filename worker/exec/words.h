@@ -34,8 +34,8 @@ struct sw_numbers {
 /* Notes the names of numbers in a line ("loss": 0.3, loss=0.3, acc: 0.9, loss 0.3) while there is
  * room. */
 void sw_numbers_take(struct sw_numbers *p, const char *line);
-/* Says what a program that ended well printed in place of the metric (NULL: any would do), or what
- * it has to print. Returns out. */
+/* Says what a program that ended well printed in place of the metric, or what it has to print.
+ * Returns out. */
 const char *sw_numbers_say(const struct sw_numbers *p, const char *metric, char out[SW_WORDS_MAX]);
 
 #endif

@@ -128,8 +128,9 @@ class Driver:
         except BaseException as error:
             for it in self.running:
                 self.signal_group(it, signal.SIGKILL)
-                if it.status is None:
-                    os.waitpid(it.pid, 0)
+            for it in self.running:
+                with contextlib.suppress(ChildProcessError):  # the error came while it was being reaped
+                    os.waitpid(it.pid, 0 if it.status is None else os.WNOHANG)
                 self.show(it)
             self.broken(error)
             raise

@@ -25,6 +25,7 @@ from .schedulers import FIFOScheduler, PopulationBasedTraining, TrialScheduler
 from .search import BasicVariantGenerator, Searcher
 
 MOST_POINTS = 1000  # of a spec's init
+MARK = "a run of sweepd.ray"
 SAVED = "tuner.pkl"  # in a run's folder: what Tuner.restore() needs beside the daemon's rows
 INSTEAD = {
     "restore": "give the trainable a checkpoint of your own to begin with",
@@ -194,7 +195,8 @@ def find(client: Client, path: str) -> Optional[int]:
     folder, last = os.path.split(os.path.realpath(os.path.expanduser(path)))
     if folder == os.path.realpath(os.path.join(client.info()["state_dir"], "tune")):
         return int(last)
-    return next((row["sweep"] for row in client.sweeps() if row["name"] == os.path.basename(path.rstrip("/"))[:64]), None)
+    named = [row["sweep"] for row in client.sweeps() if row["name"] == os.path.basename(path.rstrip("/"))[:64]]
+    return next((sweep for sweep in named if client.sweep(sweep)["spec"].get("description") == MARK), None)
 
 
 def link(folder: str, storage_path: str, name: str) -> None:
@@ -202,9 +204,9 @@ def link(folder: str, storage_path: str, name: str) -> None:
     at = os.path.join(os.path.expanduser(storage_path), name)
     if "://" not in at:
         os.makedirs(os.path.dirname(at), exist_ok=True)
-        if os.path.islink(at):
-            os.remove(at)
-        if not os.path.exists(at):
+        if os.path.islink(at) and os.path.dirname(os.path.realpath(at)) == os.path.realpath(os.path.dirname(folder)):
+            os.remove(at)  # an earlier run's; any other is the user's
+        if not os.path.lexists(at):
             os.symlink(folder, at)
             return
     warnings.warn(f"no link to the run's folder, {folder}, can be made at {at}", stacklevel=4)
@@ -347,7 +349,7 @@ def _spec(title: str, space: Space, scheduler: TrialScheduler, search: Searcher,
     given = [{space.names[key]: value for key, value in point.items()} for point in search.points or []]
     grids = math.prod(len(values) for values in space.grids.values())
     spec: Dict[str, Any] = {
-        "name": title[:64], "description": "a run of sweepd.ray", "method": search.method,
+        "name": title[:64], "description": MARK, "method": search.method,
         "parameters": space.parameters(), "init": given + points}
     metrics = [{"name": name, "goal": "minimize" if mode == "min" else "maximize"} for name, mode in goals.items()]
     spec.update({"metric": metrics[0]} if len(metrics) == 1 else {"metrics": metrics})
