@@ -75,8 +75,8 @@ class Memory:
 
 def heavy_package(folder):
     """Some 2 s and 300 MB of modules, a third of which are loaded at the first step."""
-    package = os.path.join(folder, "site-packages", "heavy")
-    os.makedirs(package)
+    package = os.path.join(folder, "heavy")
+    os.mkdir(package)
     for i in range(600):
         with open(os.path.join(package, f"m{i}.py"), "w", encoding="ascii") as file:
             file.writelines(f"class C{j}:\n    def f(self, a={j}):\n        return [a, {j}, 'text {i} {j}']\n" for j in range(120))
@@ -84,16 +84,18 @@ def heavy_package(folder):
     with open(os.path.join(package, "__init__.py"), "w", encoding="ascii") as file:
         file.write("import importlib\nfor i in range(400):\n    importlib.import_module(f'heavy.m{i}')\n"
                    "def step():\n    for i in range(400, 600):\n        importlib.import_module(f'heavy.m{i}')\n")
-    return os.path.dirname(package)
 
 
 class Bench:
     def __init__(self, args, folder):
         self.args, self.folder, self.starts = args, folder, []
-        path = [os.path.join(ROOT, "clients", "python")]
+        packages = os.path.join(folder, "site-packages")
+        os.mkdir(packages)
+        shutil.copytree(os.path.join(ROOT, "clients", "python", "sweepd"), os.path.join(packages, "sweepd"))  # as pip does
         if not self.has("torch"):
-            path.append(heavy_package(folder))
-        self.env = {**os.environ, "PYTHONPATH": ":".join(path), "OMP_NUM_THREADS": "1"}
+            heavy_package(packages)
+        self.env = {**os.environ, "PYTHONPATH": packages, "OMP_NUM_THREADS": "1"}
+        self.env.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def has(self, module):
         return subprocess.run([self.args.python, "-c", f"import {module}"], stderr=subprocess.DEVNULL, check=False).returncode == 0
@@ -103,7 +105,7 @@ class Bench:
         state = tempfile.mkdtemp(dir=self.folder)
         socket = os.path.join(state, "s")
         process = subprocess.Popen([os.path.join(BIN, "sweepd"), "--state", state, "--socket", socket, "--devices", devices],
-                                   stderr=subprocess.DEVNULL)
+                                   env=self.env, stderr=subprocess.DEVNULL)
         try:
             client = None
             while client is None:
@@ -127,8 +129,7 @@ class Bench:
                 "parameters": SPACE, "early_terminate": ASHA, "program": NET,
                 "command": [self.args.python, "${program}", "${args}"],
                 "run": {"cwd": self.folder, "env": {"PYTHONPATH": self.env["PYTHONPATH"]}}})
-            while client.sweep(sweep)["state"] == "RUNNING":
-                time.sleep(0.02)
+            client.wait(sweep)
             rows = client.trials(sweep)
             assert {row["state"] for row in rows} <= {"COMPLETED", "PRUNED"}, rows
             for row in rows:

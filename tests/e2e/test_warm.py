@@ -296,6 +296,13 @@ def test_the_second_trial_has_what_the_first_one_loaded_but_for_the_users_own(st
     assert seen[0][0] == seen[0][1] and len({mine for _, mine in seen}) == TRIALS
     assert client.slots()[0]["launcher_bytes"] > 1 << 20
 
+    # what the head of a script tries to import is there for the first trial
+    tried = warm(tmp_path, "report(loss=1)\nprint(heavy.loaded)", run={"env": {**run["env"], "MORE": "0"}})
+    script = (tmp_path / "program.py").read_text()
+    (tmp_path / "program.py").write_text("try:\n    import heavy\nexcept ImportError:\n    pass\n" + script)
+    seen = outputs(daemon, client, tried)
+    assert seen == [[str(launcher)] for launcher in launchers(daemon)] * TRIALS
+
     # what is installed while it waits is seen
     later = warm(tmp_path, "try:\n    import later\nexcept ImportError:\n    pass\nreport(loss=1)\nprint('later' in sys.modules)", run=run)
     assert outputs(daemon, client, later)[0] == ["False"]

@@ -58,13 +58,18 @@ def stamp(path):
 
 def head(source):
     """The modules that a script imports before it does anything else, up to the first of the user's own."""
-    for node in ast.parse(source).body:
+    nodes = ast.parse(source).body
+    while nodes:
+        node = nodes.pop(0)
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names = [node.module]
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue  # what the file says of itself
+        elif isinstance(node, ast.Try):
+            nodes[:0] = node.body  # try: import a package, which may not be installed
+            continue
         else:
             return
         for name in names:
