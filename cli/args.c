@@ -1,54 +1,66 @@
 #include "cli/args.h"
 #include "proto/nearest.h"
+#include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_NUMBER (((uint64_t)1 << 53) - 1)
+#define LONG       256 /* what getopt_long returns of row i is LONG + i; its letters are below */
 
-enum kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_RANGE };
+#define AT(field) offsetof(struct sw_args, field)
 
-static const struct option {
-	const char *name, *brief; /* brief: NULL or the one-letter form */
-	enum sw_opt bit;
-	enum kind kind;
-	size_t field; /* offset in struct sw_args of what a value goes to */
-} options[] = {
-	{"--json", NULL, SW_OPT_JSON, KIND_FLAG, 0},
-	{"--socket", NULL, SW_OPT_SOCKET, KIND_TEXT, offsetof(struct sw_args, socket)},
-	{"--help", "-h", SW_OPT_HELP, KIND_FLAG, 0},
-	{"--version", NULL, SW_OPT_VERSION, KIND_FLAG, 0},
-	{"--watch", NULL, SW_OPT_WATCH, KIND_FLAG, 0},
-	{"--csv", NULL, SW_OPT_CSV, KIND_FLAG, 0},
-	{"--state", NULL, SW_OPT_STATE, KIND_TEXT, offsetof(struct sw_args, state)},
-	{"--epochs", NULL, SW_OPT_EPOCHS, KIND_NUMBER, offsetof(struct sw_args, epochs)},
-	{"--format", NULL, SW_OPT_FORMAT, KIND_TEXT, offsetof(struct sw_args, format)},
-	{"--out", NULL, SW_OPT_OUT, KIND_TEXT, offsetof(struct sw_args, out)},
-	{"--scope", NULL, SW_OPT_SCOPE, KIND_TEXT, offsetof(struct sw_args, scope)},
-	{"--n", "-n", SW_OPT_N, KIND_NUMBER, offsetof(struct sw_args, n)},
-	{"--run-cap", NULL, SW_OPT_RUN_CAP, KIND_NUMBER, offsetof(struct sw_args, run_cap)},
-	{"--max-concurrent", NULL, SW_OPT_MAX_CONCURRENT, KIND_TEXT,
-	 offsetof(struct sw_args, max_concurrent)},
-	{"--weight", NULL, SW_OPT_WEIGHT, KIND_TEXT, offsetof(struct sw_args, weight)},
-	{"--time-budget", NULL, SW_OPT_TIME_BUDGET, KIND_TEXT,
-	 offsetof(struct sw_args, time_budget)},
-	{"--lease", NULL, SW_OPT_LEASE, KIND_TEXT, offsetof(struct sw_args, lease)},
-	{"--gpu-hours", NULL, SW_OPT_GPU_HOURS, KIND_TEXT, offsetof(struct sw_args, gpu_hours)},
-	{"--target", NULL, SW_OPT_TARGET, KIND_TEXT, offsetof(struct sw_args, target)},
-	{"--range", NULL, SW_OPT_RANGE, KIND_RANGE, 0},
-	{"--early-terminate", NULL, SW_OPT_EARLY_TERMINATE, KIND_TEXT,
-	 offsetof(struct sw_args, early_terminate)},
-	{"--follow", "-f", SW_OPT_FOLLOW, KIND_FLAG, 0},
-	{"--workers", NULL, SW_OPT_WORKERS, KIND_NUMBER, offsetof(struct sw_args, workers)},
+const struct sw_option sw_options[] = {
+	{"watch", 'w', SW_OPT_WATCH, SW_KIND_FLAG, 0, NULL, "show it live until q or Ctrl-C"},
+	{"state", 0, SW_OPT_STATE, SW_KIND_TEXT, AT(state), "STATE", "only those in this state"},
+	{"n", 'n', SW_OPT_N, SW_KIND_NUMBER, AT(n), "N", "how many to show"},
+	{"csv", 0, SW_OPT_CSV, SW_KIND_FLAG, 0, NULL, "print CSV"},
+	{"scope", 0, SW_OPT_SCOPE, SW_KIND_TEXT, AT(scope), "SCOPE",
+	 "which reports of a trial count: all (its best one; the default), last, avg, last-N-avg"},
+	{"run-cap", 0, SW_OPT_RUN_CAP, SW_KIND_NUMBER, AT(run_cap), "N", "most trials"},
+	{"max-concurrent", 0, SW_OPT_MAX_CONCURRENT, SW_KIND_TEXT, AT(max_concurrent), "N",
+	 "most trials that run at once; none: no limit"},
+	{"weight", 0, SW_OPT_WEIGHT, SW_KIND_TEXT, AT(weight), "W",
+	 "its share of the slots beside other sweeps (default 1)"},
+	{"time-budget", 0, SW_OPT_TIME_BUDGET, SW_KIND_TEXT, AT(time_budget), "SECONDS",
+	 "that the sweep may run; none: no budget"},
+	{"gpu-hours", 0, SW_OPT_GPU_HOURS, SW_KIND_TEXT, AT(gpu_hours), "H",
+	 "that its attempts may hold GPUs; none: no budget"},
+	{"lease", 0, SW_OPT_LEASE, SW_KIND_TEXT, AT(lease), "SECONDS",
+	 "of silence after which a client's trial goes to another client; none: a minute after its "
+	 "connection has closed"},
+	{"target", 0, SW_OPT_TARGET, SW_KIND_TEXT, AT(target), "VALUE",
+	 "of the metric at which the sweep ends"},
+	{"range", 0, SW_OPT_RANGE, SW_KIND_LIST, 0, "NAME=MIN..MAX",
+	 "a number's new range, narrower or wider; may be repeated"},
+	{"early-terminate", 0, SW_OPT_EARLY_TERMINATE, SW_KIND_TEXT, AT(early_terminate), "FILE",
+	 "the other pruner: an early_terminate object, or a spec with one; \"-\" reads stdin"},
+	{"workers", 0, SW_OPT_WORKERS, SW_KIND_NUMBER, AT(workers), "N",
+	 "trials at once (default: the most that ran at once)"},
+	{"follow", 'f', SW_OPT_FOLLOW, SW_KIND_FLAG, 0, NULL,
+	 "go on until the trial ends; Ctrl-C quits before"},
+	{"out", 'o', SW_OPT_OUT, SW_KIND_TEXT, AT(out), "FILE", "the file to write"},
+	{"epochs", 0, SW_OPT_EPOCHS, SW_KIND_NUMBER, AT(epochs), "N",
+	 "how long to train (default: up to the trial's best epoch)"},
+	{"format", 0, SW_OPT_FORMAT, SW_KIND_TEXT, AT(format), "FORMAT",
+	 "of the data, if not what its name says: csv, npy, idx, cifar10, cifar100 or tokens"},
+	{"json", 0, SW_OPT_JSON, SW_KIND_FLAG, 0, NULL,
+	 "print the daemon's result unchanged, on one line"},
+	{"socket", 0, SW_OPT_SOCKET, SW_KIND_TEXT, AT(socket), "PATH",
+	 "the daemon's socket (or SWEEPD_SOCKET)"},
+	{"help", 'h', SW_OPT_HELP, SW_KIND_FLAG, 0, NULL, "print help on the verb"},
+	{"version", 0, SW_OPT_VERSION, SW_KIND_FLAG, 0, NULL, "print the version"},
 };
-#define N_OPTIONS (sizeof options / sizeof options[0])
+#define N_OPTIONS (sizeof sw_options / sizeof sw_options[0])
+const size_t sw_options_n = N_OPTIONS;
 
-const char *sw_args_option(unsigned bits)
+const char *sw_args_option(unsigned bits, char out[32])
 {
-	for (size_t i = 0; i < N_OPTIONS; i++)
-		if (bits & options[i].bit)
-			return options[i].brief != NULL && options[i].bit == SW_OPT_N
-				       ? options[i].brief
-				       : options[i].name;
-	return "";
+	out[0] = '\0';
+	for (size_t i = 0; i < N_OPTIONS && out[0] == '\0'; i++)
+		if (bits & sw_options[i].bit)
+			(void)snprintf(out, 32, "%s%s", sw_options[i].name[1] == '\0' ? "-" : "--",
+				       sw_options[i].name);
+	return out;
 }
 
 /* Decimal digits up to `end`, the value from 1 to 2^53 - 1. */
@@ -80,101 +92,133 @@ sw_status sw_args_ref(const char *word, uint64_t *sweep, uint64_t *trial)
 										     : SW_INVALID;
 }
 
-/* The option that word[0..n) names; SW_INVALID suggests the nearest. */
-static sw_status find_option(const char *word, size_t n, const struct option **out,
-			     struct sw_err *err)
-{
-	const char *names[N_OPTIONS], *near;
-	char text[64];
-
-	for (size_t i = 0; i < N_OPTIONS; i++) {
-		const char *brief = options[i].brief;
-
-		names[i] = options[i].name;
-		if ((strlen(names[i]) == n && memcmp(word, names[i], n) == 0) ||
-		    (brief != NULL && strlen(brief) == n && memcmp(word, brief, n) == 0)) {
-			*out = &options[i];
-			return SW_OK;
-		}
-	}
-	n = n < sizeof text - 1 ? n : sizeof text - 1;
-	memcpy(text, word, n);
-	text[n] = '\0';
-	near = sw_nearest(text, names, N_OPTIONS);
-	if (near != NULL)
-		return sw_err_set(err, SW_INVALID, "unknown option %s; did you mean %s?", text,
-				  near);
-	return sw_err_set(err, SW_INVALID, "unknown option %s", text);
-}
-
-static sw_status take_value(struct sw_args *out, const struct option *o, const char *value,
+static sw_status take_value(struct sw_args *out, const struct sw_option *o, const char *value,
 			    struct sw_err *err)
 {
 	void *field = (char *)out + o->field;
+	char name[32];
+	uint64_t v = 0;
 
-	if (o->kind == KIND_RANGE) {
+	switch (o->kind) {
+	case SW_KIND_FLAG:
+		break;
+	case SW_KIND_TEXT:
+		memcpy(field, &value, sizeof value);
+		break;
+	case SW_KIND_LIST:
 		if (out->n_ranges == SW_ARGS_MAX)
 			return sw_err_set(err, SW_INVALID, "more than %d ranges", SW_ARGS_MAX);
 		out->range[out->n_ranges++] = value;
-		return SW_OK;
+		break;
+	case SW_KIND_NUMBER:
+		if (!word_number(value, value + strlen(value), &v))
+			return sw_err_set(err, SW_INVALID,
+					  "%s: expected a whole number from 1, not '%s'",
+					  sw_args_option(o->bit, name), value);
+		memcpy(field, &v, sizeof v);
 	}
-	if (o->kind == KIND_TEXT) {
-		memcpy(field, &value, sizeof value);
-		return SW_OK;
-	}
-	uint64_t v = 0;
-	if (!word_number(value, value + strlen(value), &v))
-		return sw_err_set(err, SW_INVALID, "%s: expected a whole number from 1, not '%s'",
-				  sw_args_option(o->bit), value);
-	memcpy(field, &v, sizeof v);
+	out->given |= (unsigned)o->bit;
 	return SW_OK;
 }
 
-/* One option at argv[*i]; its value may be the next word. */
-static sw_status read_option(struct sw_args *out, int argc, char *const *argv, int *i,
-			     struct sw_err *err)
+static sw_status take_word(struct sw_args *out, const char *word, struct sw_err *err)
 {
-	const char *word = argv[*i], *eq = strchr(word, '=');
-	const struct option *o = NULL;
-	sw_status rc = find_option(word, eq != NULL ? (size_t)(eq - word) : strlen(word), &o, err);
+	if (out->verb == NULL)
+		out->verb = word;
+	else if (out->n_words == SW_ARGS_MAX)
+		return sw_err_set(err, SW_INVALID, "more than %d words", SW_ARGS_MAX);
+	else
+		out->word[out->n_words++] = word;
+	return SW_OK;
+}
 
-	if (rc != SW_OK)
-		return rc;
-	out->given |= (unsigned)o->bit;
-	if (o->kind == KIND_FLAG) {
-		if (eq != NULL)
-			return sw_err_set(err, SW_INVALID, "%s takes no value", o->name);
-		return SW_OK;
+/* What getopt_long found at `word` and does not know: a letter, a name, or a beginning of two. */
+static sw_status say_unknown(const char *word, int letter, struct sw_err *err)
+{
+	const char *names[N_OPTIONS], *near, *first = NULL;
+	char text[64];
+
+	if (letter != 0)
+		return sw_err_set(err, SW_INVALID, "unknown option -%c", letter);
+	(void)snprintf(text, sizeof text, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	for (size_t i = 0; i < N_OPTIONS; i++) {
+		names[i] = sw_options[i].name;
+		if (strncmp(names[i], text, strlen(text)) != 0)
+			continue;
+		if (first != NULL)
+			return sw_err_set(err, SW_INVALID,
+					  "--%s may be --%s or --%s: write more of it", text, first,
+					  names[i]);
+		first = names[i];
 	}
-	if (eq != NULL)
-		return take_value(out, o, eq + 1, err);
-	if (*i + 1 >= argc)
-		return sw_err_set(err, SW_INVALID, "%s needs a value", sw_args_option(o->bit));
-	return take_value(out, o, argv[++*i], err);
+	near = sw_nearest(text, names, N_OPTIONS);
+	if (near != NULL)
+		return sw_err_set(err, SW_INVALID, "unknown option --%s; did you mean --%s?", text,
+				  near);
+	return sw_err_set(err, SW_INVALID, "unknown option --%s", text);
+}
+
+/* The table as getopt wants it. "-": a word is returned at its place, as option 1, so that nothing
+ * is moved in argv and POSIXLY_CORRECT changes nothing; ":": the lines are ours. */
+static void write_getopt(struct option names[N_OPTIONS + 1], char letters[2 * N_OPTIONS + 3])
+{
+	char *at = letters;
+
+	*at++ = '-';
+	*at++ = ':';
+	for (size_t i = 0; i < N_OPTIONS; i++) {
+		const bool value = sw_options[i].kind != SW_KIND_FLAG;
+
+		names[i] = (struct option){sw_options[i].name,
+					   value ? required_argument : no_argument, NULL,
+					   LONG + (int)i};
+		if (sw_options[i].letter != '\0')
+			*at++ = sw_options[i].letter;
+		if (sw_options[i].letter != '\0' && value)
+			*at++ = ':';
+	}
+	*at = '\0';
+	names[N_OPTIONS] = (struct option){NULL, 0, NULL, 0};
+}
+
+/* The row of what getopt returned; NULL: none. */
+static const struct sw_option *option_of(int code)
+{
+	if (code >= LONG)
+		return &sw_options[code - LONG];
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		if (code != 0 && sw_options[i].letter == code)
+			return &sw_options[i];
+	return NULL;
 }
 
 sw_status sw_args_read(struct sw_args *out, int argc, char *const *argv, struct sw_err *err)
 {
-	bool words_only = false;
+	struct option names[N_OPTIONS + 1];
+	char letters[2 * N_OPTIONS + 3], name[32];
+	sw_status rc = SW_OK;
+	int code;
 
+	write_getopt(names, letters);
 	*out = (struct sw_args){.verb = NULL};
-	for (int i = 1; i < argc; i++) {
-		const char *word = argv[i];
+	optind = 0; /* glibc: begin anew */
+	opterr = 0;
+	while (rc == SW_OK && (code = getopt_long(argc, argv, letters, names, NULL)) != -1) {
+		const struct sw_option *o = option_of(code == ':' || code == '?' ? optopt : code);
 
-		if (!words_only && strcmp(word, "--") == 0) {
-			words_only = true;
-		} else if (!words_only && word[0] == '-' && word[1] != '\0') {
-			const sw_status rc = read_option(out, argc, argv, &i, err);
-
-			if (rc != SW_OK)
-				return rc;
-		} else if (out->verb == NULL) {
-			out->verb = word;
-		} else if (out->n_words == SW_ARGS_MAX) {
-			return sw_err_set(err, SW_INVALID, "more than %d words", SW_ARGS_MAX);
-		} else {
-			out->word[out->n_words++] = word;
-		}
+		if (code == 1)
+			rc = take_word(out, optarg, err);
+		else if (code == ':' && o != NULL)
+			rc = sw_err_set(err, SW_INVALID, "%s needs a value: %s",
+					sw_args_option(o->bit, name), o->value);
+		else if (code == '?' && o != NULL)
+			rc = sw_err_set(err, SW_INVALID, "--%s takes no value", o->name);
+		else if (o != NULL)
+			rc = take_value(out, o, optarg, err);
+		else
+			rc = say_unknown(argv[optind - 1], optopt, err);
 	}
-	return SW_OK;
+	for (; rc == SW_OK && optind < argc; optind++) /* behind "--" */
+		rc = take_word(out, argv[optind], err);
+	return rc;
 }

@@ -1,4 +1,4 @@
-/* cli/args.h — the command line: one verb, its words, and options that may stand anywhere. Pure. */
+/* cli/args.h — the command line: one verb, its words, and the table of options. */
 #ifndef SW_CLI_ARGS_H
 #define SW_CLI_ARGS_H
 
@@ -11,34 +11,51 @@
 
 /* Options as bits: what was given, and what a verb takes. */
 enum sw_opt {
-	SW_OPT_JSON = 1,
-	SW_OPT_SOCKET = 2,
-	SW_OPT_HELP = 4,
-	SW_OPT_VERSION = 8,
-	SW_OPT_WATCH = 16,
-	SW_OPT_CSV = 32,
-	SW_OPT_STATE = 64,
-	SW_OPT_SCOPE = 128,
-	SW_OPT_N = 256,
-	SW_OPT_RUN_CAP = 512,
-	SW_OPT_MAX_CONCURRENT = 1024,
-	SW_OPT_WEIGHT = 2048,
-	SW_OPT_TIME_BUDGET = 4096,
-	SW_OPT_GPU_HOURS = 8192,
-	SW_OPT_TARGET = 16384,
-	SW_OPT_RANGE = 32768,
-	SW_OPT_EARLY_TERMINATE = 65536,
-	SW_OPT_WORKERS = 131072,
-	SW_OPT_OUT = 262144,
-	SW_OPT_EPOCHS = 524288,
-	SW_OPT_FORMAT = 1048576,
-	SW_OPT_LEASE = 2097152,
-	SW_OPT_FOLLOW = 4194304,
+	SW_OPT_JSON = 1 << 0,
+	SW_OPT_SOCKET = 1 << 1,
+	SW_OPT_HELP = 1 << 2,
+	SW_OPT_VERSION = 1 << 3,
+	SW_OPT_WATCH = 1 << 4,
+	SW_OPT_CSV = 1 << 5,
+	SW_OPT_STATE = 1 << 6,
+	SW_OPT_SCOPE = 1 << 7,
+	SW_OPT_N = 1 << 8,
+	SW_OPT_RUN_CAP = 1 << 9,
+	SW_OPT_MAX_CONCURRENT = 1 << 10,
+	SW_OPT_WEIGHT = 1 << 11,
+	SW_OPT_TIME_BUDGET = 1 << 12,
+	SW_OPT_GPU_HOURS = 1 << 13,
+	SW_OPT_LEASE = 1 << 14,
+	SW_OPT_TARGET = 1 << 15,
+	SW_OPT_RANGE = 1 << 16,
+	SW_OPT_EARLY_TERMINATE = 1 << 17,
+	SW_OPT_WORKERS = 1 << 18,
+	SW_OPT_OUT = 1 << 19,
+	SW_OPT_EPOCHS = 1 << 20,
+	SW_OPT_FORMAT = 1 << 21,
+	SW_OPT_FOLLOW = 1 << 22,
 };
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
 	 SW_OPT_GPU_HOURS | SW_OPT_LEASE | SW_OPT_TARGET | SW_OPT_RANGE)
 #define SW_OPT_ALWAYS (SW_OPT_JSON | SW_OPT_SOCKET | SW_OPT_HELP | SW_OPT_VERSION)
+
+enum sw_opt_kind { SW_KIND_FLAG, SW_KIND_TEXT, SW_KIND_NUMBER, SW_KIND_LIST };
+
+/* One row an option: the reader, the help, the man page and the completions are made from these
+ * rows. A verb's row (cli/verb.h) says which of them it takes. */
+struct sw_option {
+	const char *name; /* "run-cap" */
+	char letter;      /* 'n', or '\0' */
+	enum sw_opt bit;
+	enum sw_opt_kind kind;
+	size_t field;      /* offset in struct sw_args of what a value goes to */
+	const char *value; /* the value's name in help, "N"; NULL of a flag */
+	const char *help;  /* one line, without a full stop */
+};
+
+extern const struct sw_option sw_options[];
+extern const size_t sw_options_n;
 
 struct sw_args {
 	unsigned given;   /* enum sw_opt */
@@ -53,12 +70,15 @@ struct sw_args {
 	size_t n_ranges;
 };
 
-/* argv[0] is skipped. "--opt value", "--opt=value", "--" before words that begin with "-"; "-"
- * alone is a word. SW_INVALID with one line about what is wrong (the nearest option suggested). */
+/* argv[0] is skipped. As getopt_long reads them: "-n5", "-n 5", "--n=5", the beginning of a name
+ * that has no second meaning, "--" before words that begin with "-"; "-" alone is a word. Options
+ * may stand anywhere; of one that is given twice the last value counts. SW_INVALID with one line
+ * about what is wrong (the nearest option suggested). Not for two threads at once: getopt's state is
+ * the process's. */
 SW_NODISCARD sw_status sw_args_read(struct sw_args *out, int argc, char *const *argv,
 				    struct sw_err *err);
-/* The name of the first option in `bits`, "" for none. */
-const char *sw_args_option(unsigned bits);
+/* The name of the first option in `bits` as one writes it, "-n" or "--json"; "" for none. */
+const char *sw_args_option(unsigned bits, char out[32]);
 
 /* "7": a sweep (*trial 0), "1/7": a trial. Decimal, from 1 up to 2^53 - 1. SW_INVALID. */
 SW_NODISCARD sw_status sw_args_ref(const char *word, uint64_t *sweep, uint64_t *trial);

@@ -1,117 +1,106 @@
 #include "cli/verb.h"
+#include "cli/help.h"
 #include "proto/nearest.h"
 #include <stdio.h>
 #include <string.h>
 
+static int verb_help(struct sw_cli *c);
+
 const struct sw_verb sw_verbs[] = {
-	{"submit", sw_verb_submit, SW_REF_NONE, 1, 1, SW_OPT_WATCH, "submit FILE [--watch]",
+	{"submit", sw_verb_submit, SW_REF_NONE, 1, 1, SW_OPT_WATCH, "FILE",
 	 "starts a sweep from a spec (JSON or YAML; \"-\" reads stdin)",
 	 "A name that ends in .yaml or .yml is YAML, as W&B has it.\nPrints the sweep's number; "
 	 "with --watch shows the live table.\n"},
-	{"validate", sw_verb_validate, SW_REF_NONE, 1, 1, 0, "validate FILE",
+	{"validate", sw_verb_validate, SW_REF_NONE, 1, 1, 0, "FILE",
 	 "checks a spec as submit does, and starts nothing",
 	 "Prints the rungs, the memory of the largest trial, and the layers of a preset, with\n"
 	 "the names of the parameters that set a number.\n"},
-	{"schema", sw_verb_schema, SW_REF_NONE, 0, 0, 0, "schema",
+	{"schema", sw_verb_schema, SW_REF_NONE, 0, 0, 0, "",
 	 "prints the JSON Schema of a spec, for editors",
 	 "sweep schema > sweep.schema.json, and in the spec \"$schema\": \"./sweep.schema.json\":\n"
 	 "editors then complete its keys and mark mistakes. No daemon is needed.\n"},
-	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "ls", "lists all sweeps, the newest first",
+	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "", "lists all sweeps, the newest first",
 	 "A long list leaves the newest above the top of the terminal: sweep ls | head.\n"
 	 "With several metrics no single trial is the best: \"3 on the front\" counts the trials\n"
 	 "that no other beats.\n"},
-	{"show", sw_verb_show, SW_REF_EITHER, 1, 1, 0, "show SWEEP | show SWEEP/TRIAL",
+	{"show", sw_verb_show, SW_REF_EITHER, 1, 1, 0, "SWEEP[/TRIAL]",
 	 "shows a sweep with its spec, or a trial with its reports", ""},
-	{"trials", sw_verb_trials, SW_REF_SWEEP, 1, 1, SW_OPT_STATE | SW_OPT_CSV,
-	 "trials SWEEP [--state STATE] [--csv]", "lists the trials of a sweep",
+	{"trials", sw_verb_trials, SW_REF_SWEEP, 1, 1, SW_OPT_STATE | SW_OPT_CSV, "SWEEP",
+	 "lists the trials of a sweep",
 	 "STATE: PENDING RUNNING PAUSED COMPLETED PRUNED FAILED INFEASIBLE CANCELLED.\n"
 	 "--csv has the columns trial, attempt, state, cause, step, value, then the\n"
 	 "parameters, the metrics, and times last: with the same seed and one slot all columns\n"
 	 "before the times are the same, byte for byte. --json prints one line per page.\n"},
-	{"watch", sw_verb_watch, SW_REF_SWEEP, 1, 8, 0, "watch SWEEP [SWEEP ...]",
+	{"watch", sw_verb_watch, SW_REF_SWEEP, 1, 8, 0, "SWEEP ...",
 	 "shows the live table until the sweeps end",
 	 "q or Ctrl-C leaves; the sweeps go on. Without a terminal it prints a block every 5 s.\n"
 	 "--json prints the snapshot and each update on a line.\n"},
-	{"best", sw_verb_best, SW_REF_SWEEP, 1, 1, SW_OPT_SCOPE | SW_OPT_N,
-	 "best SWEEP [--scope SCOPE] [-n K]", "shows the best trial, or a table of the K best",
-	 "SCOPE says which reports of a trial count: all (its best one; the default), last,\n"
-	 "avg, last-N-avg (such as last-5-avg). What is shown is of that report, of its step.\n"},
-	{"why", sw_verb_why, SW_REF_TRIAL, 1, 1, 0, "why SWEEP/TRIAL",
+	{"best", sw_verb_best, SW_REF_SWEEP, 1, 1, SW_OPT_SCOPE | SW_OPT_N, "SWEEP",
+	 "shows the best trial, or with -n a table of the best",
+	 "What is shown is of the report that counts, of its step.\n"},
+	{"why", sw_verb_why, SW_REF_TRIAL, 1, 1, 0, "SWEEP/TRIAL",
 	 "explains where a trial came from and what was decided about it",
 	 "If a model chose the point, it says what the model knew and expected. The nearest\n"
 	 "earlier trials are named by number, those of an earlier sweep as SWEEP/TRIAL.\n"},
-	{"pause", sw_verb_pause, SW_REF_SWEEP, 1, 1, 0, "pause SWEEP",
+	{"pause", sw_verb_pause, SW_REF_SWEEP, 1, 1, 0, "SWEEP",
 	 "stops handing out trials; running ones go on", ""},
-	{"resume", sw_verb_resume, SW_REF_SWEEP, 1, 1, 0, "resume SWEEP", "resumes a paused sweep",
-	 ""},
-	{"cancel", sw_verb_cancel, SW_REF_EITHER, 1, 1, 0, "cancel SWEEP | cancel SWEEP/TRIAL",
+	{"resume", sw_verb_resume, SW_REF_SWEEP, 1, 1, 0, "SWEEP", "resumes a paused sweep", ""},
+	{"cancel", sw_verb_cancel, SW_REF_EITHER, 1, 1, 0, "SWEEP[/TRIAL]",
 	 "ends a sweep or one trial", ""},
-	{"extend", sw_verb_extend, SW_REF_SWEEP, 1, 1, SW_OPT_RUN_CAP, "extend SWEEP --run-cap N",
+	{"extend", sw_verb_extend, SW_REF_SWEEP, 1, 1, SW_OPT_RUN_CAP, "SWEEP --run-cap N",
 	 "raises the run cap; a completed sweep goes on", ""},
-	{"edit", sw_verb_edit, SW_REF_SWEEP, 1, 1, SW_OPT_EDIT, "edit SWEEP [--run-cap N] ...",
+	{"edit", sw_verb_edit, SW_REF_SWEEP, 1, 1, SW_OPT_EDIT, "SWEEP",
 	 "changes limits and ranges of a running sweep",
-	 "  --run-cap N           most trials\n"
-	 "  --max-concurrent N    most that run at once; none: no limit\n"
-	 "  --weight W            its share of the slots beside other sweeps (default 1)\n"
-	 "  --time-budget SECONDS that the sweep may run; none: no budget\n"
-	 "  --gpu-hours H         that its attempts may hold GPUs; none: no budget\n"
-	 "  --lease SECONDS       of silence after which a client's trial goes to another client;\n"
-	 "                        none: a minute after its connection has closed\n"
-	 "  --target VALUE        of the metric at which the sweep ends\n"
-	 "  --range NAME=MIN..MAX a number's new range, narrower or wider; may be repeated\n"
 	 "Prints what changed. `sweep show SWEEP` lists all edits.\n"},
-	{"enqueue", sw_verb_enqueue, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0,
-	 "enqueue SWEEP NAME=VALUE ...", "adds a trial of your own, to be tried next",
+	{"enqueue", sw_verb_enqueue, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0, "SWEEP NAME=VALUE ...",
+	 "adds a trial of your own, to be tried next",
 	 "Parameters that you do not name are drawn at random. A JSON object works too:\n"
 	 "sweep enqueue 12 '{\"lr\": 0.1, \"optimizer\": \"sgd\"}'\n"},
 	{"simulate", sw_verb_simulate, SW_REF_SWEEP, 1, 1, SW_OPT_EARLY_TERMINATE | SW_OPT_WORKERS,
-	 "simulate SWEEP --early-terminate FILE",
-	 "shows what another pruner would have done with a sweep",
+	 "SWEEP --early-terminate FILE", "shows what another pruner would have done with a sweep",
 	 "Runs the stored curves of an ended sweep again on virtual time, the same trials in\n"
-	 "the same order, under the early_terminate in FILE (that object, or a spec with one;\n"
-	 "\"-\" reads stdin). --workers N: trials at once (default: the most that ran at once).\n"},
-	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, SW_OPT_FOLLOW, "log SWEEP/TRIAL [-f]",
+	 "the same order, under the early_terminate in FILE.\n"},
+	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, SW_OPT_FOLLOW, "SWEEP/TRIAL",
 	 "shows the log of a trial, and what its program wrote",
-	 "-f goes on until the trial ends; Ctrl-C quits before. The last 256 to 512 KiB of a\n"
-	 "program's output are kept. --json prints one line per page.\n"},
+	 "The last 256 to 512 KiB of a program's output are kept. --json prints one line per\n"
+	 "page.\n"},
 	{"checkpoint", sw_verb_checkpoint, SW_REF_EITHER, 1, 1, SW_OPT_OUT,
-	 "checkpoint SWEEP[/TRIAL] --out FILE", "exports a trial's weights as safetensors",
+	 "SWEEP[/TRIAL] --out FILE", "exports a trial's weights as safetensors",
 	 "For a SWEEP it exports the best trial. The weights are those of the trial's best\n"
 	 "epoch, by the sweep's metric. FILE has the names of the state_dict of a\n"
 	 "PyTorch nn.Sequential with the same list. The spec's \"checkpoint\" says which trials\n"
 	 "have a checkpoint: by default the best and the last one. Of a program it is a folder:\n"
 	 "without --out its path is printed.\n"},
 	{"fit", sw_verb_fit, SW_REF_EITHER, 1, 1, SW_OPT_OUT | SW_OPT_EPOCHS,
-	 "fit SWEEP[/TRIAL] --out FILE [--epochs N]",
-	 "trains a configuration again, on all rows, and exports it",
+	 "SWEEP[/TRIAL] --out FILE", "trains a configuration again, on all rows, and exports it",
 	 "For a SWEEP it takes the best trial's configuration. It trains on training and\n"
-	 "validation rows, in this process, on all cores. --epochs N (default: up to the trial's\n"
-	 "best epoch). FILE is like that of `sweep checkpoint`.\n"},
-	{"predict", sw_verb_predict, SW_REF_NONE, 2, 2, SW_OPT_FORMAT,
-	 "predict MODEL DATA [--format FORMAT]", "runs a model on new rows, prints CSV",
+	 "validation rows, in this process, on all cores. FILE is like that of\n"
+	 "`sweep checkpoint`.\n"},
+	{"predict", sw_verb_predict, SW_REF_NONE, 2, 2, SW_OPT_FORMAT, "MODEL DATA",
+	 "runs a model on new rows, prints CSV",
 	 "MODEL is a file of `sweep checkpoint` or `sweep fit`; no daemon is needed. DATA is a\n"
 	 "file like the training data: CSV with the same columns, in any order, with or without\n"
 	 "the target (\"-\" reads stdin); .npy; IDX; CIFAR; ids. Of a folder of CIFAR or IDX\n"
-	 "files the test part is read. --format csv, npy, idx, cifar10, cifar100 or tokens\n"
-	 "overrides the detected format.\n"
+	 "files the test part is read.\n"
 	 "Prints row (from 1), prediction, probability, and p_CLASS for each class; for a\n"
 	 "regression row and prediction.\n"},
-	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, SW_OPT_WATCH, "devices [--watch]",
+	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, SW_OPT_WATCH, "",
 	 "shows the GPUs and the slots, and what they do",
 	 "GPUs as NVML reports them, the processes that have memory there, and the slots.\n"
-	 "--watch keeps it live until q or Ctrl-C; without a terminal it prints a block every\n"
-	 "5 s, with --json a line every second.\n"},
-	{"info", sw_verb_info, SW_REF_NONE, 0, 0, 0, "info",
+	 "Without a terminal --watch prints a block every 5 s, with --json a line every second.\n"},
+	{"info", sw_verb_info, SW_REF_NONE, 0, 0, 0, "",
 	 "shows version, paths and state of the daemon", ""},
-	{"rpc", sw_verb_rpc, SW_REF_NONE, 1, 2, 0, "rpc METHOD [JSON]",
+	{"rpc", sw_verb_rpc, SW_REF_NONE, 1, 2, 0, "METHOD [JSON]",
 	 "makes one JSON-RPC call and prints the result",
 	 "sweep rpc rpc.discover prints all methods as an OpenRPC document.\n"},
+	{"help", verb_help, SW_REF_NONE, 0, 1, 0, "[VERB]", "prints this, or help on one verb", ""},
 };
-const size_t sw_verbs_n = sizeof sw_verbs / sizeof sw_verbs[0];
+#define N_VERBS (sizeof sw_verbs / sizeof sw_verbs[0])
+const size_t sw_verbs_n = N_VERBS;
 
 const struct sw_verb *sw_verb_find(const char *name)
 {
-	for (size_t i = 0; i < sw_verbs_n; i++)
+	for (size_t i = 0; i < N_VERBS; i++)
 		if (strcmp(sw_verbs[i].name, name) == 0)
 			return &sw_verbs[i];
 	return NULL;
@@ -139,77 +128,62 @@ int sw_verb_check(struct sw_cli *c, const struct sw_verb *v)
 {
 	const unsigned odd = c->args.given & ~(v->options | (unsigned)SW_OPT_ALWAYS);
 
+	char name[32];
+
 	if (odd != 0)
-		return sw_cli_usage(c, "%s takes no %s", v->name, sw_args_option(odd));
+		return sw_cli_usage(c, "%s takes no %s", v->name, sw_args_option(odd, name));
 	if (c->args.n_words < v->least)
-		return sw_cli_usage(c, "%s: usage: sweep %s", v->name, v->usage);
+		return sw_cli_usage(c, "%s: usage: sweep %s %s", v->name, v->name, v->usage);
 	if (c->args.n_words > v->most)
 		return sw_cli_usage(c, "%s: one word too many: '%s'", v->name,
 				    c->args.word[v->most]);
 	return check_ref(c, v);
 }
 
-/* Help on one verb, or on all (NULL), to c->out. */
-static void print_help(struct sw_cli *c, const struct sw_verb *v)
-{
-	struct sw_buf *b = &c->out;
-
-	if (v != NULL) {
-		(void)sw_buf_addf(b, "sweep %s\n%s.\n%s", v->usage, v->summary, v->more);
-	} else {
-		(void)sw_buf_adds(b, "sweep VERB ...: talks to sweepd, the tuning daemon.\n\n");
-		for (size_t i = 0; i < sw_verbs_n; i++)
-			(void)sw_buf_addf(b, "  %-37s %s\n", sw_verbs[i].usage,
-					  sw_verbs[i].summary);
-		(void)sw_buf_adds(
-			b, "  help [VERB]                           this, or help on one verb\n");
-	}
-	(void)sw_buf_adds(b, "\nEverywhere:\n"
-			     "  --json          print the daemon's result unchanged, on one line\n"
-			     "  --socket PATH   the daemon's socket (or SWEEPD_SOCKET)\n"
-			     "  --help, --version\n");
-	if (v == NULL)
-		(void)sw_buf_adds(b, "\nExit status: 0 done, 1 refused, 2 usage, 3 no daemon.\n");
-}
-
 /* "submitt: no such verb; did you mean submit?" */
 static int no_such_verb(struct sw_cli *c, const char *word)
 {
-	const char *names[sizeof sw_verbs / sizeof sw_verbs[0] + 1];
+	const char *names[N_VERBS];
 	const char *near;
 
-	for (size_t i = 0; i < sw_verbs_n; i++)
+	for (size_t i = 0; i < N_VERBS; i++)
 		names[i] = sw_verbs[i].name;
-	names[sw_verbs_n] = "help";
-	near = sw_nearest(word, names, sw_verbs_n + 1);
+	near = sw_nearest(word, names, N_VERBS);
 	c->args.verb = NULL; /* the hint is at `sweep help` */
 	if (near != NULL)
 		return sw_cli_usage(c, "no verb '%s'; did you mean %s?", word, near);
 	return sw_cli_usage(c, "no verb '%s'", word);
 }
 
-static int dispatch(struct sw_cli *c)
+/* `help VERB` and `VERB --help` are the same; so are `help`, `help help` and `--help`. */
+static int verb_help(struct sw_cli *c)
 {
 	const bool help = c->args.verb != NULL && strcmp(c->args.verb, "help") == 0;
-	const char *topic = help && c->args.n_words > 0 ? c->args.word[0] : NULL;
-	const struct sw_verb *v = NULL;
-	int status;
+	const char *topic = help ? c->args.word[0] : c->args.verb;
+	const struct sw_verb *v = topic != NULL ? sw_verb_find(topic) : NULL;
+
+	if (topic != NULL && v == NULL)
+		return no_such_verb(c, topic);
+	sw_help_print(&c->out, v != NULL && v->run != verb_help ? v : NULL);
+	return SW_EXIT_DONE;
+}
+
+static int dispatch(struct sw_cli *c)
+{
+	const struct sw_verb *v;
 
 	if (c->args.given & SW_OPT_VERSION) {
 		(void)sw_buf_adds(&c->out, "sweep " SW_VERSION "\n");
 		return SW_EXIT_DONE;
 	}
-	if (!help)
-		topic = c->args.verb;
-	if (topic != NULL && (v = sw_verb_find(topic)) == NULL && strcmp(topic, "help") != 0)
-		return no_such_verb(c, topic);
-	if (help || (c->args.given & SW_OPT_HELP)) {
-		print_help(c, v);
-		return SW_EXIT_DONE;
-	}
-	if (v == NULL)
+	if (c->args.given & SW_OPT_HELP)
+		return verb_help(c);
+	if (c->args.verb == NULL)
 		return sw_cli_usage(c, "which verb?");
-	status = sw_verb_check(c, v);
+	v = sw_verb_find(c->args.verb);
+	if (v == NULL)
+		return no_such_verb(c, c->args.verb);
+	const int status = sw_verb_check(c, v);
 	return status == SW_EXIT_DONE ? v->run(c) : status;
 }
 
@@ -222,11 +196,7 @@ int sw_verb_main(int argc, char *const *argv)
 	const sw_status ready = sw_cli_init(&c, &args, &err); /* the first error stands */
 	int status;
 
-	if (ready == SW_OK && args.verb != NULL && strcmp(args.verb, "import") == 0) {
-		sw_cli_say(&c, "import: the Python package does it (clients/python): python3 -m "
-			       "sweepd.importer optuna|ray PATH");
-		status = SW_EXIT_USAGE;
-	} else if (parsed != SW_OK || ready != SW_OK) {
+	if (parsed != SW_OK || ready != SW_OK) {
 		status = sw_cli_usage(&c, "%s", err.msg);
 	} else {
 		status = dispatch(&c);

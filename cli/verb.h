@@ -40,12 +40,14 @@ struct sw_verb {
 	int (*run)(struct sw_cli *c);
 	enum sw_ref_kind ref;
 	size_t least, most;  /* words after the verb */
-	unsigned options;    /* besides SW_OPT_ALWAYS */
-	const char *usage;   /* "submit FILE [--watch]" */
+	unsigned options;    /* rows of sw_options, besides SW_OPT_ALWAYS */
+	const char *usage;   /* the words, and options that must be there: "SWEEP --run-cap N" */
 	const char *summary; /* one line */
-	const char *more;    /* further lines for `sweep help VERB`; may be "" */
+	const char
+		*more; /* further lines for `sweep help VERB`, of what no option's row says; "" */
 };
 
+/* The help, the man page and the completions are made from these rows and those of sw_options. */
 extern const struct sw_verb sw_verbs[];
 extern const size_t sw_verbs_n;
 

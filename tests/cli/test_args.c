@@ -25,12 +25,16 @@ static sw_status read_line(struct sw_args *a, const char *const *words, struct s
 	return sw_args_read(a, argc, argv, err);
 }
 
-TEST_LOOP(args_options_may_stand_anywhere, 0, 3)
+TEST_LOOP(args_options_may_stand_anywhere, 0, 7)
 {
 	static const char *const lines[][MAX_ARGS] = {
 		{"best", "1", "-n", "3", "--scope", "avg", "--json"},
 		{"--json", "-n", "3", "best", "--scope=avg", "1"},
 		{"best", "--scope", "avg", "--json", "--n=3", "--", "1"},
+		{"best", "1", "-n3", "--sco=avg", "--js"}, /* the beginning of a name is enough */
+		{"--json", "best", "--json", "-n", "3", "1", "--scope", "avg"},
+		{"best", "-n9", "--scope=last", "-n3", "1", "--scope", "avg", "--json"},
+		{"best", "1", "-n", "3", "--json", "--scope", "avg", "--"},
 	};
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_args a;
@@ -42,6 +46,32 @@ TEST_LOOP(args_options_may_stand_anywhere, 0, 3)
 	ck_assert_uint_eq(a.n, 3);
 	ck_assert_str_eq(a.scope, "avg");
 	ck_assert_uint_eq(a.given, SW_OPT_JSON | SW_OPT_N | SW_OPT_SCOPE);
+}
+
+TEST(args_follow_no_posixly_correct_and_move_nothing)
+{
+	static const char *const line[] = {"submit", "f", "-w", "--", "-w", NULL};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_args a;
+
+	ck_assert_int_eq(setenv("POSIXLY_CORRECT", "1", 1), 0);
+	ck_assert_int_eq(read_line(&a, line, &err), SW_OK);
+	ck_assert_uint_eq(a.given, SW_OPT_WATCH);
+	ck_assert_uint_eq(a.n_words, 2);
+	ck_assert_str_eq(a.word[1], "-w");
+}
+
+/* No two options have one letter, name or bit: the reader would take the first. */
+TEST(options_are_told_apart)
+{
+	for (size_t i = 0; i < sw_options_n; i++)
+		for (size_t k = 0; k < i; k++) {
+			const struct sw_option *a = &sw_options[i], *b = &sw_options[k];
+
+			ck_assert_str_ne(a->name, b->name);
+			ck_assert_uint_ne(a->bit, b->bit);
+			ck_assert(a->letter == '\0' || a->letter != b->letter);
+		}
 }
 
 TEST(args_dash_alone_and_after_two_dashes_are_words)
@@ -64,6 +94,10 @@ static const struct {
 	{{"ls", "--jsom"}, "did you mean --json?"},
 	{{"ls", "--zzzzzzzzzz"}, "unknown option --zzzzzzzzzz"},
 	{{"ls", "--json=1"}, "takes no value"},
+	{{"ls", "--s", "X"}, "--s may be --state or --scope"},
+	{{"ls", "-x"}, "unknown option -x"},
+	{{"log", "1/2", "-fx"}, "unknown option -x"},
+	{{"ls", "--out"}, "--out needs a value: FILE"},
 	{{"best", "1", "-n"}, "-n needs a value"},
 	{{"best", "1", "-n", "0"}, "whole number"},
 	{{"best", "1", "-n", "3x"}, "whole number"},

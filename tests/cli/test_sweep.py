@@ -81,7 +81,7 @@ def test_json_prints_the_result_on_one_line(daemon, args):
 @pytest.mark.parametrize("args,status,line", [
     (["submitt", "x"], 2, "sweep: no verb 'submitt'; did you mean submit? (see: sweep help)"),
     ([], 2, "sweep: which verb? (see: sweep help)"),
-    (["trials", "1", "--stat", "X"], 2, "did you mean --state?"),
+    (["trials", "1", "--sttae", "X"], 2, "did you mean --state?"),
     (["show", "x"], 2, "not 'x'"), (["show", "9"], 1, "sweep: /sweep: no sweep 9"),
     (["watch", "9"], 1, "sweep: /sweep: no sweep 9"), (["watch", "1/7"], 2, "a sweep such as 1"),
     (["rpc", "no.such"], 1, "no method no.such"), (["rpc", "x", "{"], 2, "sweep help rpc"),

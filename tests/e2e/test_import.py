@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from harness import ROOT, environment, sweep_command
+from harness import ROOT, environment
 
 PACKAGE = os.path.join(ROOT, "clients", "python")
 
@@ -251,9 +251,3 @@ def test_ray_folder_that_is_wrong_is_one_line(daemon, client, tmp_path):
         got, out, err = run(daemon, "ray", *args)
         assert got == status and out == "" and line in err and (status == 2 or err.count("\n") == 1), (args, err)
     assert client.call("sweep.list")["sweeps"] == []
-
-
-def test_sweep_import_says_where_it_went(daemon):
-    for args in (["--from", "optuna", "x.db"], ["x"], []):
-        status, out, err = sweep_command(daemon, "import", *args)
-        assert status == 2 and out == "" and "python3 -m sweepd.importer optuna|ray PATH" in err and err.count("\n") == 1

@@ -1,0 +1,73 @@
+#include "cli/help.h"
+#include <stdio.h>
+#include <string.h>
+
+#define WIDTH  80
+#define INDENT 26 /* of what an option's row says */
+
+/* The words of a text as lines from column INDENT on. */
+static void add_wrapped(struct sw_buf *b, const char *text)
+{
+	size_t at = INDENT;
+
+	for (size_t n; *text != '\0'; text += n + strspn(text + n, " ")) {
+		n = strcspn(text, " ");
+		if (at + 1 + n > WIDTH) {
+			(void)sw_buf_addf(b, "\n%*s", INDENT, "");
+			at = INDENT;
+		} else if (at > INDENT) {
+			(void)sw_buf_adds(b, " ");
+			at++;
+		}
+		(void)sw_buf_add(b, text, n);
+		at += n;
+	}
+	(void)sw_buf_adds(b, "\n");
+}
+
+/* A row for each option in `bits`: "  -w, --watch             show it live ...". */
+static void print_options(struct sw_buf *b, const char *title, unsigned bits)
+{
+	char name[32], left[64];
+
+	if (bits != 0)
+		(void)sw_buf_addf(b, "\n%s:\n", title);
+	for (size_t i = 0; i < sw_options_n; i++) {
+		const struct sw_option *o = &sw_options[i];
+		const char letter[] = {'-', o->letter, ',', ' ', '\0'};
+
+		if (!(bits & o->bit))
+			continue;
+		(void)sw_args_option(o->bit, name);
+		(void)snprintf(left, sizeof left, "%s%s%s%s",
+			       o->letter != '\0' && name[1] == '-' ? letter : "", name,
+			       o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
+		(void)sw_buf_addf(b, "  %-*s", INDENT - 2, left);
+		if (strlen(left) + 4 > INDENT)
+			(void)sw_buf_addf(b, "\n%*s", INDENT, "");
+		add_wrapped(b, o->help);
+	}
+}
+
+void sw_help_print(struct sw_buf *b, const struct sw_verb *v)
+{
+	char left[64];
+
+	if (v != NULL) {
+		(void)sw_buf_addf(b, "sweep %s%s%s%s\n%s.\n%s", v->name,
+				  v->usage[0] != '\0' ? " " : "", v->usage,
+				  v->options != 0 ? " [OPTION ...]" : "", v->summary, v->more);
+		print_options(b, "Options", v->options);
+	} else {
+		(void)sw_buf_adds(b, "sweep VERB ...: talks to sweepd, the tuning daemon.\n\n");
+		for (size_t i = 0; i < sw_verbs_n; i++) {
+			(void)snprintf(left, sizeof left, "%s %s", sw_verbs[i].name,
+				       sw_verbs[i].usage);
+			(void)sw_buf_addf(b, "  %-37s %s\n", left, sw_verbs[i].summary);
+		}
+		(void)sw_buf_adds(b, "\n`sweep help VERB` has the options of a verb.\n");
+	}
+	print_options(b, "Everywhere", SW_OPT_ALWAYS);
+	if (v == NULL)
+		(void)sw_buf_adds(b, "\nExit status: 0 done, 1 refused, 2 usage, 3 no daemon.\n");
+}
