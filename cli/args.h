@@ -73,8 +73,8 @@ struct sw_args {
 /* argv[0] is skipped. As getopt_long reads them: "-n5", "-n 5", "--n=5", the beginning of a name
  * that has no second meaning, "--" before words that begin with "-"; "-" alone is a word. Options
  * may stand anywhere; of one that is given twice the last value counts. SW_INVALID with one line
- * about what is wrong (the nearest option suggested). Not for two threads at once: getopt's state is
- * the process's. */
+ * about what is wrong (the nearest option suggested). Not for two threads at once: getopt's state
+ * is the process's. */
 SW_NODISCARD sw_status sw_args_read(struct sw_args *out, int argc, char *const *argv,
 				    struct sw_err *err);
 /* The name of the first option in `bits` as one writes it, "-n" or "--json"; "" for none. */
