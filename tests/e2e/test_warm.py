@@ -326,6 +326,26 @@ def test_the_second_trial_has_what_the_first_one_loaded_but_for_the_users_own(st
     wait_until(lambda: last not in marked(daemon), "no launcher without its worker")
 
 
+def test_a_trial_that_is_cancelled_while_its_launcher_imports_is_never_started(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    go = tmp_path / "go"
+    run = package(tmp_path, f"import os, time\nwhile not os.path.exists({str(go)!r}):\n    time.sleep(0.01)")
+    spec = warm(tmp_path, "print('began')\nreport(loss=1)", run=run)
+    script = (tmp_path / "program.py").read_text()
+    (tmp_path / "program.py").write_text("import heavy\n" + script)
+    sweep = client.submit(spec)
+    wait_until(lambda: launchers(daemon), "a launcher")
+    client.call("trial.cancel", sweep=sweep, trial=1)
+    wait_until(lambda: any("ended after" in line for line in log(client, sweep, 1)), "the worker leaves the trial")
+    launcher, = launchers(daemon)
+    go.touch()
+    client.wait_sweep(sweep)
+    assert launchers(daemon) == [launcher]
+    assert [output(daemon, sweep, t["trial"]) for t in client.trials(sweep)] == [""] + ["began\n"] * (TRIALS - 1)
+    assert not any("cold" in line for t in client.trials(sweep) for line in log(client, sweep, t["trial"]))
+
+
 def test_what_is_loaded_after_a_change_of_the_environment_is_not_learned(start, tmp_path):
     daemon = start("cpu:1")
     run = package(tmp_path, "import os\nloaded = os.environ.get('LEVEL'), os.getpid()")

@@ -156,7 +156,7 @@ static bool start_warm(struct sw_asked *a, struct sw_program *p, bool first,
 		return false;
 	if (sw_launcher_start(l, p, of, why))
 		return true;
-	if (first && *why)
+	if (first && *why && sw_session_go_on(a->session))
 		sw_session_log(a->session, "starts cold: %s", why);
 	return false;
 }
@@ -185,7 +185,9 @@ static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool firs
 	if (first)
 		log_start(a, argv);
 	if (!start_warm(a, p, first, &of))
-		rc = sw_program_start(p, file, argv, e->list, of.cwd, a->mark, err);
+		rc = sw_session_go_on(a->session)
+			     ? sw_program_start(p, file, argv, e->list, of.cwd, a->mark, err)
+			     : sw_err_set(err, SW_CONFLICT, "the trial is dropped");
 	if (rc == SW_OK && !p->marked && first)
 		sw_session_log(a->session,
 			       "the limit of file locks (ulimit -Hx) is too low for a mark: "

@@ -269,7 +269,8 @@ static bool send_order(const struct sw_launcher *l, int order, const int theirs[
 	return sendmsg(l->program.metrics, &m, MSG_NOSIGNAL) == 1;
 }
 
-/* Waits for what the spare says (true), or the launcher (false): a line, "" if it has ended. */
+/* Waits for what the spare says (true), or the launcher (false): a line, "" if it has ended, or the
+ * trial is dropped. line is "" before. */
 static bool hear(const struct sw_launcher *l, const struct sw_program *p, struct sw_session *s,
 		 char line[SW_LAUNCHER_WHY])
 {
@@ -277,11 +278,11 @@ static bool hear(const struct sw_launcher *l, const struct sw_program *p, struct
 	struct pollfd fds[] = {{.fd = p->metrics, .events = POLLIN},
 			       {.fd = l->program.metrics, .events = POLLIN}};
 
-	while (poll(fds, 2, SLICE_MS) <= 0) {
-		const bool going = sw_session_go_on(s);
-
-		if (going && sw_clock_mono_us() < until)
-			continue; /* it imports; the session is heard meanwhile */
+	while (poll(fds, 2, SLICE_MS) <= 0) { /* it imports; the session is heard meanwhile */
+		if (!sw_session_go_on(s))
+			return true; /* the spare that takes the order will find nobody */
+		if (sw_clock_mono_us() < until)
+			continue;
 		(void)snprintf(line, SW_LAUNCHER_WHY, "its launcher did not answer in time");
 		return false;
 	}
@@ -346,7 +347,8 @@ bool sw_launcher_start(struct sw_launcher *l, struct sw_program *p, const struct
 	if (!read_command(&python, of->argv, why))
 		return false; /* no script, or one that must start cold */
 	order = make_order(python.script, of);
-	for (int i = 0; i < TRIES && order >= 0 && !started && !*why && prepare(l, &python, of);
+	for (int i = 0; i < TRIES && order >= 0 && !started && !*why &&
+			sw_session_go_on(of->session) && prepare(l, &python, of);
 	     i++) {
 		l->asked_us = sw_clock_mono_us();
 		if (*l->why)
