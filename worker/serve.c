@@ -19,7 +19,7 @@ struct lane {
 	struct sw_session *session;
 	struct sw_runner runner;
 	struct sw_site site;
-	struct sw_launcher launcher;
+	struct sw_launchers launchers;
 	char name[40];
 	pthread_t thread;
 };
@@ -58,7 +58,7 @@ static void look_idle(void *lane)
 	struct lane *l = lane;
 
 	sw_program_reap();
-	sw_launcher_look(&l->launcher, l->session);
+	sw_launchers_look(&l->launchers, l->session);
 }
 
 /* Programs that SIGKILL did not end in time, and that have ended since, are still this worker's
@@ -90,7 +90,7 @@ static int lane_work(struct lane *l)
 		if (rc != SW_OK)
 			return end_with_loss(s, rc, &l->runner, &err);
 	}
-	sw_launcher_close(&l->launcher);
+	sw_launchers_close(&l->launchers);
 	if (sw_session_ended(s) == SW_SESSION_EXIT) {
 		/* told to end: no failure, and the daemon need not wait for the socket to close */
 		sw_session_bye(s, sw_session_why(s), 0);
@@ -164,8 +164,8 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 				       .streams = strcmp(all->ops->name, "cpu") != 0};
 	l->site = (struct sw_site){
 		.socket = c->socket, .device = c->device, .name = l->name, .cores = c->cores};
-	sw_launcher_init(&l->launcher);
-	l->site.launcher = &l->launcher;
+	sw_launchers_init(&l->launchers);
+	l->site.launchers = &l->launchers;
 	/* a queue of its own, so that the kernels of two lanes overlap */
 	rc = all->ops->queue_create(&l->runner.q);
 	return rc == SW_OK ? sw_session_create(&l->session, &session, err) : rc;

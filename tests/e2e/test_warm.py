@@ -301,29 +301,28 @@ def test_the_second_trial_has_what_the_first_one_loaded_but_for_the_users_own(st
     script = (tmp_path / "program.py").read_text()
     (tmp_path / "program.py").write_text("try:\n    import heavy\nexcept ImportError:\n    pass\n" + script)
     seen = outputs(daemon, client, tried)
-    assert seen == [[str(launcher)] for launcher in launchers(daemon)] * TRIALS
+    other, = set(launchers(daemon)) - {launcher}
+    assert seen == [[str(other)]] * TRIALS
+
+    # a slot keeps two, so that sweeps in turns are warm; for a third the one that was asked longest ago goes
+    both = [outputs(daemon, client, warm(tmp_path, USES, run={"env": {**run["env"], "MORE": more}})) for more in "121"]
+    assert other not in launchers(daemon) and launcher not in launchers(daemon)
+    assert {heavy for heavy, _ in both[2]} == {both[0][1][0]}
 
     # what is installed while it waits is seen
     later = warm(tmp_path, "try:\n    import later\nexcept ImportError:\n    pass\nreport(loss=1)\nprint('later' in sys.modules)", run=run)
     assert outputs(daemon, client, later)[0] == ["False"]
     (tmp_path / "site-packages" / "later.py").write_text("")
     wait_until(lambda: outputs(daemon, client, later)[0] == ["True"], "a package that is new")
-    outputs(daemon, client, warm(tmp_path, USES, run=run))
-    launcher, = launchers(daemon)
-
-    # it is another one for another environment, and for another file
-    again = outputs(daemon, client, warm(tmp_path, USES, run={"env": {**run["env"], "MORE": "1"}}))
-    other, = launchers(daemon)
-    assert again[1][0] == str(other) != str(launcher)
 
     def is_seen():
         package(tmp_path, "loaded = 'changed'")
         return {heavy for heavy, _ in outputs(daemon, client, warm(tmp_path, USES, run=run))} == {"changed"}
     wait_until(is_seen, "a package that was changed")
     assert [heavy for heavy, _ in outputs(daemon, client, warm(tmp_path, USES, run={**run, "warm": False}))] == ["changed"] * 4
-    last, = launchers(daemon)
+    last = launchers(daemon)
     os.kill(client.slots()[0]["pid"], signal.SIGKILL)
-    wait_until(lambda: last not in marked(daemon), "no launcher without its worker")
+    wait_until(lambda: not set(last) & set(marked(daemon)), "no launcher without its worker")
 
 
 def test_a_trial_that_is_cancelled_while_its_launcher_imports_is_never_started(start, tmp_path):

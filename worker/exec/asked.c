@@ -149,12 +149,12 @@ static void log_start(struct sw_asked *a, char *const argv[])
 static bool start_warm(struct sw_asked *a, struct sw_program *p, bool first,
 		       const struct sw_launch *of)
 {
-	struct sw_launcher *l = a->site->launcher;
+	struct sw_launchers *l = a->site->launchers;
 	char why[SW_LAUNCHER_WHY];
 
 	if (!l || cJSON_IsFalse(sw_json_get(a->job->run, "warm")))
 		return false;
-	if (sw_launcher_start(l, p, of, why))
+	if (sw_launchers_start(l, p, of, why))
 		return true;
 	if (first && *why && sw_session_go_on(a->session))
 		sw_session_log(a->session, "starts cold: %s", why);

@@ -12,15 +12,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct sw_launcher; /* worker/exec/launcher.h */
+struct sw_launchers; /* worker/exec/launcher.h */
 
 /* The place in the machine where a program runs. */
 struct sw_site {
-	const char *socket;           /* the daemon's: a path */
-	const char *device;           /* "cpu:0", "gpu:1", as the worker numbers it */
-	const char *name;             /* as people do, with the lane */
-	unsigned cores;               /* of the slot */
-	struct sw_launcher *launcher; /* of its lane; NULL: programs start cold */
+	const char *socket;             /* the daemon's: a path */
+	const char *device;             /* "cpu:0", "gpu:1", as the worker numbers it */
+	const char *name;               /* as people do, with the lane */
+	unsigned cores;                 /* of the slot */
+	struct sw_launchers *launchers; /* of its lane; NULL: programs start cold */
 };
 
 struct sw_environment {

@@ -27,11 +27,18 @@ extern const unsigned long sw_launcher_py_len;
 	"import os\ns = b''\nwhile len(s) < %lu:\n    s += os.read(3, %lu - len(s)) or "           \
 	"os._exit(1)\nexec(compile(s, '<sweepd>', 'exec'))"
 
-void sw_launcher_init(struct sw_launcher *l)
+static void init_one(struct sw_launcher *l)
 {
-	*l = (struct sw_launcher){.told = 0};
+	*l = (struct sw_launcher){.asked_us = 0};
 	sw_program_init(&l->program);
 	sw_buf_init(&l->key, KEY_MAX);
+}
+
+void sw_launchers_init(struct sw_launchers *all)
+{
+	all->told = 0;
+	for (size_t i = 0; i < SW_LAUNCHERS; i++)
+		init_one(&all->of[i]);
 }
 
 /* Ends the process with its spares; the key stays. */
@@ -48,10 +55,16 @@ static void end_process(struct sw_launcher *l)
 	sw_program_close(&l->program);
 }
 
-void sw_launcher_close(struct sw_launcher *l)
+static void close_one(struct sw_launcher *l)
 {
 	end_process(l);
 	sw_buf_fini(&l->key);
+}
+
+void sw_launchers_close(struct sw_launchers *all)
+{
+	for (size_t i = 0; i < SW_LAUNCHERS; i++)
+		close_one(&all->of[i]);
 }
 
 static bool is_dead(const struct sw_launcher *l)
@@ -79,15 +92,21 @@ static uint64_t bytes_of(const struct sw_launcher *l)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-void sw_launcher_look(struct sw_launcher *l, struct sw_session *s)
+void sw_launchers_look(struct sw_launchers *all, struct sw_session *s)
 {
-	if (is_dead(l) || sw_clock_mono_us() - l->asked_us > (int64_t)SW_LAUNCHER_IDLE_S * 1000000)
-		end_process(l);
-	const uint64_t bytes = bytes_of(l);
+	const int64_t since_us = sw_clock_mono_us() - (int64_t)SW_LAUNCHER_IDLE_S * 1000000;
+	uint64_t bytes = 0;
 
-	/* while it imports it grows: not each page is news */
-	if ((bytes == 0) != (l->told == 0) || bytes > l->told + l->told / 8)
-		sw_session_launcher(s, l->told = bytes);
+	for (size_t i = 0; i < SW_LAUNCHERS; i++) {
+		struct sw_launcher *l = &all->of[i];
+
+		if (is_dead(l) || l->asked_us < since_us)
+			end_process(l);
+		bytes += bytes_of(l);
+	}
+	/* while one imports it grows: not each page is news */
+	if (bytes + bytes / 8 < all->told || bytes > all->told + all->told / 8)
+		sw_session_launcher(s, all->told = bytes);
 }
 
 /* --- what is started --- */
@@ -213,15 +232,36 @@ static bool spawn_launcher(struct sw_launcher *l, const char *file, const struct
 	return false;
 }
 
-/* Sees that a launcher of this key runs, or may not: l->why. */
-static bool prepare(struct sw_launcher *l, const struct python *python, const struct sw_launch *of)
+/* The one of this key, or a new one in the place of that which was asked longest ago; takes key. */
+static struct sw_launcher *choose(struct sw_launchers *all, struct sw_buf *key)
 {
+	struct sw_launcher *oldest = &all->of[0];
+
+	for (size_t i = 0; i < SW_LAUNCHERS; i++) {
+		struct sw_launcher *l = &all->of[i];
+
+		if (key->len == l->key.len && memcmp(key->data, l->key.data, key->len) == 0)
+			return l;
+		if (l->asked_us < oldest->asked_us)
+			oldest = l;
+	}
+	close_one(oldest);
+	init_one(oldest);
+	oldest->key = *key;
+	sw_buf_init(key, 0);
+	return oldest;
+}
+
+/* Sees that a launcher for it runs, or may not: why is not "". NULL: there can be none. */
+static struct sw_launcher *prepare(struct sw_launchers *all, const struct python *python,
+				   const struct sw_launch *of)
+{
+	struct sw_launcher *l = NULL;
 	char file[PATH_MAX], **env;
 	struct sw_buf key;
-	bool good;
 
 	if (!sw_program_find(python->word, of->path, file, sizeof file))
-		return false; /* the cold start says so */
+		return NULL; /* the cold start says so */
 	env = shared_env(of);
 	sw_buf_init(&key, KEY_MAX);
 	add_word(&key, file);
@@ -231,19 +271,15 @@ static bool prepare(struct sw_launcher *l, const struct python *python, const st
 	add_word(&key, of->cwd);
 	for (char **e = env; e && *e; e++)
 		add_word(&key, *e);
-	good = env && key.failed == SW_OK;
-	if (good && (key.len != l->key.len || memcmp(key.data, l->key.data, key.len) != 0)) {
-		sw_launcher_close(l);
-		sw_launcher_init(l);
-		l->key = key;
-		sw_buf_init(&key, 0);
-	}
-	if (is_dead(l))
+	if (env && key.failed == SW_OK)
+		l = choose(all, &key);
+	if (l && is_dead(l))
 		end_process(l);
-	good = good && (*l->why || l->program.pid != 0 || spawn_launcher(l, file, python, env, of));
+	if (l && !*l->why && l->program.pid == 0 && !spawn_launcher(l, file, python, env, of))
+		l = NULL;
 	sw_buf_fini(&key);
 	free(env);
-	return good;
+	return l;
 }
 
 /* --- a program's start --- */
@@ -318,10 +354,8 @@ static bool try_once(struct sw_launcher *l, struct sw_program *p, const struct s
 	pid = spare ? strtol(word, &end, 10) : 0;
 	/* without this byte it never begins: no answer, however late, makes a second program */
 	if (pid > 0 && sw_program_take(p, (pid_t)pid, &l->program, of->mark) &&
-	    send(p->metrics, "g", 1, MSG_NOSIGNAL) == 1) {
-		l->told = 0; /* once more for each trial: a daemon may be new */
+	    send(p->metrics, "g", 1, MSG_NOSIGNAL) == 1)
 		return true;
-	}
 	sw_program_close(p);
 	if (pid > 0) {
 		*word = '\0';
@@ -336,9 +370,10 @@ static bool try_once(struct sw_launcher *l, struct sw_program *p, const struct s
 	return false;
 }
 
-bool sw_launcher_start(struct sw_launcher *l, struct sw_program *p, const struct sw_launch *of,
-		       char *why)
+bool sw_launchers_start(struct sw_launchers *all, struct sw_program *p, const struct sw_launch *of,
+			char *why)
 {
+	struct sw_launcher *l = NULL;
 	struct python python;
 	bool started = false;
 	int order;
@@ -348,7 +383,7 @@ bool sw_launcher_start(struct sw_launcher *l, struct sw_program *p, const struct
 		return false; /* no script, or one that must start cold */
 	order = make_order(python.script, of);
 	for (int i = 0; i < TRIES && order >= 0 && !started && !*why &&
-			sw_session_go_on(of->session) && prepare(l, &python, of);
+			sw_session_go_on(of->session) && (l = prepare(all, &python, of));
 	     i++) {
 		l->asked_us = sw_clock_mono_us();
 		if (*l->why)
@@ -358,7 +393,9 @@ bool sw_launcher_start(struct sw_launcher *l, struct sw_program *p, const struct
 	}
 	if (order >= 0)
 		(void)close(order);
-	if (!started && !*why && l->program.pid != 0)
+	if (started)
+		all->told = 0; /* once more for each trial: a daemon may be new */
+	else if (!*why && l && l->program.pid != 0)
 		(void)snprintf(why, SW_LAUNCHER_WHY, "its launcher's programs are killed");
 	/* "!": for good. All else may be the machine's trouble, which passes. */
 	if (*why == '!') {

@@ -7,9 +7,9 @@
  *      '----- it is a subreaper: a spare, and so the program, is its own child, as a cold one is
  *
  * A launcher is for one interpreter, folder, script and environment, but for the variables that are
- * each trial's own; for another of these it is ended, and a new one started. It is no part of any
- * trial: it and its spares have a session of their own (worker/exec/program.h). Each program gets
- * one when its script begins.
+ * each trial's own. A slot keeps two, so that two sweeps that take turns there are both warm; for a
+ * third the one goes that was asked longest ago. It is no part of any trial: it and its spares have
+ * a session of their own (worker/exec/program.h). Each program gets one when its script begins.
  *
  * Bounds   An order is answered within SW_LAUNCHER_ANSWER_S, or the program starts cold. A
  *          launcher that no trial has asked for SW_LAUNCHER_IDLE_S goes, while one runs, too.
@@ -26,6 +26,7 @@
 #define SW_LAUNCHER_ANSWER_S 300
 #define SW_LAUNCHER_IDLE_S   300
 #define SW_LAUNCHER_WHY      200 /* bytes of a reason */
+#define SW_LAUNCHERS         2
 
 struct sw_launcher {
 	struct sw_program program; /* pid 0: none */
@@ -33,7 +34,12 @@ struct sw_launcher {
 	struct sw_buf key;         /* what it is for: the words of its start */
 	char why[SW_LAUNCHER_WHY]; /* why programs of this key start cold; "": they do not */
 	int64_t asked_us;          /* when a program was asked for last */
-	uint64_t told;             /* the memory that the daemon knows of */
+};
+
+/* Those of a slot. */
+struct sw_launchers {
+	struct sw_launcher of[SW_LAUNCHERS];
+	uint64_t told; /* the memory that the daemon knows of */
 };
 
 /* What a program is started from, all of it borrowed: as sw_program_start() takes it. */
@@ -44,18 +50,18 @@ struct sw_launch {
 	struct sw_session *session; /* heard while it waits */
 };
 
-void sw_launcher_init(struct sw_launcher *l);
-/* Ends it, and waits for that; a program that it has forked runs on. */
-void sw_launcher_close(struct sw_launcher *l);
+void sw_launchers_init(struct sw_launchers *all);
+/* Ends them, and waits for that; a program that one has forked runs on. */
+void sw_launchers_close(struct sw_launchers *all);
 
 /* Starts a Python script as sw_program_start() does, by a fork. false: it must start cold, and why
  * (of SW_LAUNCHER_WHY bytes) says why; "": it is no Python script, or the cold start will say what
  * is wrong. Waits while packages are imported, unless the trial is dropped. */
-bool sw_launcher_start(struct sw_launcher *l, struct sw_program *p, const struct sw_launch *of,
-		       char *why);
+bool sw_launchers_start(struct sw_launchers *all, struct sw_program *p, const struct sw_launch *of,
+			char *why);
 
-/* Ends one that has been idle for long, or has been killed; tells the daemon the memory that it
- * has, if that changed. Costs a look at a file: call it once a second. */
-void sw_launcher_look(struct sw_launcher *l, struct sw_session *s);
+/* Ends one that has been idle for long, or has been killed; tells the daemon the memory that they
+ * have, if that changed. Costs a look at two files: call it once a second. */
+void sw_launchers_look(struct sw_launchers *all, struct sw_session *s);
 
 #endif

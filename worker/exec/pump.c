@@ -20,8 +20,8 @@ static void reap_at_times(struct sw_ranks *r, const struct sw_asked *a)
 		return; /* a second at the most passes until a zombie is gone */
 	r->reaped_us = now_us;
 	sw_program_reap();
-	if (a->site->launcher)
-		sw_launcher_look(a->site->launcher, a->session);
+	if (a->site->launchers)
+		sw_launchers_look(a->site->launchers, a->session);
 }
 
 void sw_pump_once(struct sw_reports *r, int timeout_ms)
