@@ -103,6 +103,20 @@ out:
 	return rc;
 }
 
+struct sw_client *sw_client_adopt(int fd)
+{
+	struct sw_client *c = sw_calloc(1, sizeof *c);
+
+	if (c == NULL || fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
+		(void)close(fd);
+		free(c);
+		return NULL;
+	}
+	sw_buf_init(&c->in, SW_CLIENT_MAX_LINE);
+	c->fd = fd;
+	return c;
+}
+
 void sw_client_close(struct sw_client *c)
 {
 	if (c == NULL)

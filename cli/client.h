@@ -44,6 +44,8 @@ struct sw_reply {
 
 SW_NODISCARD sw_status sw_client_open(struct sw_client **out, const char *path, int timeout_ms,
 				      struct sw_err *err);
+/* Of a socket that is connected, which is taken. NULL: no memory. */
+struct sw_client *sw_client_adopt(int fd);
 void sw_client_close(struct sw_client *c); /* NULL is allowed */
 int sw_client_fd(const struct sw_client *c);
 

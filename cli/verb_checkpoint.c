@@ -2,14 +2,13 @@
  * sweep-worker makes a safetensors file of it; of a program it is a folder, which is named.
  * `fit 1/7 --out F`: sweep-worker trains it once more, on all rows. `predict F DATA`: what such a
  * file makes of rows, without a daemon. */
+#include "cli/beside.h"
 #include "cli/client.h"
 #include "cli/verb.h"
 #include "proto/json.h"
 #include "spec/spec.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,21 +21,6 @@
 extern char **environ;
 
 #define WORDS_MAX 4 /* of sweep-worker */
-
-/* $SWEEPD_WORKER, else the program beside this one. */
-static void worker_path(char out[PATH_MAX + 16])
-{
-	const char *given = getenv("SWEEPD_WORKER");
-	char self[PATH_MAX];
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-	if (given != NULL && *given != '\0') { /* a test's, or one beside another build */
-		(void)snprintf(out, PATH_MAX + 16, "%s", given);
-		return;
-	}
-	self[n < 0 ? 0 : n] = '\0';
-	(void)snprintf(out, PATH_MAX + 16, "%s/sweep-worker", n < 0 ? "." : dirname(self));
-}
 
 /* A file without a name that holds the text, read from its start; -1: none can be made. */
 static int text_file(const char *text)
@@ -82,11 +66,11 @@ static int spawn(const char *worker, char *const argv[], int in, int *status)
 static int run_worker(struct sw_cli *c, const char *const *words, const char *input)
 {
 	/* under this program's name, with which its errors then begin */
-	char worker[PATH_MAX + 16], self[] = "sweep", *argv[WORDS_MAX + 2] = {self};
+	char worker[SW_BESIDE_MAX], self[] = "sweep", *argv[WORDS_MAX + 2] = {self};
 	const int in = input != NULL ? text_file(input) : -1;
 	int status = -1, rc = 0;
 
-	worker_path(worker);
+	sw_beside_path("sweep-worker", "SWEEPD_WORKER", worker);
 	if (input != NULL && in < 0)
 		rc = errno != 0 ? errno : EIO;
 	for (size_t i = 0; rc == 0 && i < WORDS_MAX && words[i] != NULL; i++) {

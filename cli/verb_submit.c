@@ -1,4 +1,5 @@
 /* cli/verb_submit.c — submit and validate: a spec from a file to the daemon. */
+#include "cli/beside.h"
 #include "cli/model_text.h"
 #include "cli/pass_env.h"
 #include "cli/spec_file.h"
@@ -6,6 +7,7 @@
 #include "cli/watch.h"
 #include "proto/json.h"
 #include <inttypes.h>
+#include <string.h>
 
 /* Warnings do not stop anything, and are no part of the output. */
 static void print_warnings(const struct sw_cli *c, const cJSON *result)
@@ -18,6 +20,26 @@ static void print_warnings(const struct sw_cli *c, const cJSON *result)
 		if (cJSON_IsString(text))
 			sw_cli_say(c, "warning: %s", text->valuestring);
 	}
+}
+
+/* If no daemon is there, one process that can only check does it, by the same code. */
+static void connect_validate(struct sw_cli *c)
+{
+	struct sw_err err = SW_ERR_INIT;
+	int fd = -1;
+
+	if (sw_client_open(&c->client, c->socket, SW_CLIENT_CONNECT_MS, &err) != SW_NOT_FOUND)
+		return; /* or the call says what is wrong */
+	const int rc = sw_beside_validate(&fd);
+	if (rc == 0)
+		c->client = sw_client_adopt(fd);
+	if (rc != 0)
+		sw_cli_say(c, "cannot run sweepd: %s", strerror(rc));
+	else
+		sw_cli_say(c,
+			   "no daemon at %s: checked by the devices of this machine, not by a "
+			   "daemon's --devices and limits",
+			   c->socket);
 }
 
 /* The spec in the first word, checked as strict JSON, as the params of a call; pass: with the
@@ -47,6 +69,8 @@ static int send_spec(struct sw_cli *c, const char *method, bool pass, struct sw_
 		sw_cli_say(c, "%s", err.msg[0] != '\0' ? err.msg : sw_status_str(rc));
 		status = SW_EXIT_REFUSED;
 	} else {
+		if (!pass)
+			connect_validate(c);
 		status = sw_cli_call(c, method, params.data, r);
 	}
 	sw_buf_fini(&params);

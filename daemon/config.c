@@ -134,6 +134,11 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 	int o;
 
 	*c = (struct sw_config){.devices = "auto", .log_level = SW_LOG_INFO};
+	c->validate = argc > 1 && strcmp(argv[1], "validate") == 0;
+	argc -= c->validate;
+	argv += c->validate;
+	if (c->validate) /* what it says is for its client, not for a log */
+		c->log_level = SW_LOG_ERROR;
 	opterr = 0;
 	while (rc == SW_OK && (o = getopt_long(argc, argv, ":", options, NULL)) != -1) {
 		switch (o) {
@@ -179,6 +184,6 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 	if (rc == SW_OK && optind < argc)
 		rc = sw_err_set(err, SW_INVALID, "unexpected argument %s", argv[optind]);
 	if (rc == SW_OK && !c->help && !c->version)
-		rc = fill_defaults(c, state, socket, err);
+		rc = fill_defaults(c, state || c->validate, socket || c->validate, err);
 	return rc;
 }

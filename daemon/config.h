@@ -20,6 +20,7 @@ struct sw_config {
 	int64_t gpu_memory;    /* bytes that the trials on one GPU may have together; 0: no cap */
 	enum sw_log_level log_level;
 	bool help, version;
+	bool validate; /* `sweepd validate`: no state, no socket, no workers */
 };
 
 /* Fills in the defaults and then the arguments. SW_INVALID with one line. */

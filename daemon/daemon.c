@@ -74,6 +74,8 @@ static const struct sw_handler handlers[] = {
 #undef ENTRY
 };
 
+static void end_validate(struct sw_daemon *d);
+
 static bool on_conn_busy(struct sw_conn *c)
 {
 	return c->slot != NULL || c->n_watches > 0 || sw_hold_any(c);
@@ -84,6 +86,8 @@ static void on_conn_gone(struct sw_conn *c)
 	sw_hold_drop_conn(c);
 	sw_watch_drop_conn(c->d, c);
 	sw_slot_conn_gone(c);
+	if (c->d->config.validate)
+		end_validate(c->d);
 }
 
 static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
@@ -157,6 +161,16 @@ static void close_everything(struct sw_daemon *d)
 	close_handle((uv_handle_t *)&d->store_wake);
 	sw_gpus_stop(d); /* it wakes the loop until then */
 	close_handle((uv_handle_t *)&d->slot.gpu_wake);
+}
+
+/* The one client of `sweepd validate` has gone. */
+static void end_validate(struct sw_daemon *d)
+{
+	if (d->phase == SW_CLOSING)
+		return;
+	sw_server_stop(d);
+	sw_speccheck_stop_all(d);
+	close_everything(d);
 }
 
 static void tick_stopping(struct sw_daemon *d, int64_t now_us)
@@ -323,6 +337,25 @@ static sw_status start_beats(struct sw_daemon *d, struct sw_err *err)
 		       : sw_err_set(err, SW_IO, "cannot start the loop: %s", uv_strerror(rc));
 }
 
+/* `sweepd validate`: answers sweep.validate alone, to the client whose socket is stdin, and by the
+ * devices of this machine. There is no store, no worker, no socket of its own. */
+static sw_status start_validate(struct sw_daemon *d, struct sw_err *err)
+{
+	static const struct sw_handler only = {"sweep.validate", sw_handle_sweep_validate};
+	sw_status rc = sw_supervisor_open(d, err);
+
+	d->net.handlers = &only;
+	d->net.handler_n = 1;
+	d->net.conn_max = 1;
+	if (rc == SW_OK && uv_prepare_start(&d->flush, on_flush) != 0)
+		rc = sw_err_set(err, SW_IO, "cannot start the loop");
+	if (rc == SW_OK)
+		sw_conn_adopt(d, STDIN_FILENO);
+	if (d->net.conns == NULL)
+		end_validate(d);
+	return rc;
+}
+
 sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_clock *clock,
 			  const struct sw_executor *executor, const struct sw_config *config,
 			  struct sw_err *err)
@@ -346,6 +379,8 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	(void)d->clock->wall_ms(); /* stored times count from here */
 	init_handles(d);
 	rc = sw_methods_load(&d->net.methods, err);
+	if (rc == SW_OK && config->validate)
+		return start_validate(d, err);
 	if (rc == SW_OK)
 		rc = sw_dispatch_verify(d, err);
 	if (rc == SW_OK)

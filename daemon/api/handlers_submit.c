@@ -24,10 +24,16 @@ static size_t cpus_of(const struct sw_submit *s)
 /* Trials go where their precision is: here are slots that get none of them. */
 static void warn_of_precision(struct sw_jw *w, const struct sw_submit *s)
 {
-	char line[240];
+	struct sw_err err = SW_ERR_INIT;
+	char line[sizeof err.ptr + sizeof err.msg + 2];
 
-	if (sw_need_warning(s->call->d, s->spec, line, sizeof line))
+	/* A daemon has refused it by now: it is `sweepd validate` that asks. */
+	if (sw_need_check(s->call->d, s->spec, &err) != SW_OK) {
+		(void)snprintf(line, sizeof line, "%s: %s", err.ptr, err.msg);
 		sw_jw_str(w, line);
+	} else if (sw_need_warning(s->call->d, s->spec, line, sizeof line)) {
+		sw_jw_str(w, line);
+	}
 }
 
 /* A grid ends by itself. */
@@ -111,6 +117,8 @@ static void write_warnings(const struct sw_submit *s, struct sw_jw *w)
 						    "its trials will wait");
 	if (s->spec->trainer != NULL)
 		warn_of_precision(w, s);
+	if (s->call->d->store == NULL && s->spec->n_warm_start > 0)
+		sw_jw_str(w, "/warm_start: not checked: a daemon has the earlier sweeps");
 	if (s->warm.outside > 0) {
 		char line[120];
 

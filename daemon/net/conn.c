@@ -322,21 +322,18 @@ static bool admit(struct sw_conn *c)
 	return false;
 }
 
-void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
+static struct sw_conn *create_conn(struct sw_daemon *d)
 {
 	struct sw_conn *c = sw_calloc(1, sizeof *c);
 
-	/* libuv is deaf to the listener until this one is accepted: the next turn comes back for
-	 * it. */
-	d->net.accept_owed = c == NULL;
 	if (c == NULL)
-		return;
+		return NULL;
 	c->d = d;
 	sw_frame_init(&c->frame);
 	if (uv_pipe_init(d->loop, &c->pipe, 0) != 0) {
 		sw_frame_fini(&c->frame);
 		free(c); /* libuv knows nothing of c yet: the only direct free */
-		return;
+		return NULL;
 	}
 	c->pipe.data = c;
 	c->next = d->net.conns;
@@ -346,9 +343,32 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
 	d->net.conn_n++;
 	c->serial = ++d->net.serial != 0 ? d->net.serial : ++d->net.serial; /* 0: nobody's */
 	c->active_us = d->clock->mono_us();
-	if (uv_accept(listener, (uv_stream_t *)&c->pipe) != 0 || !admit(c)) {
+	return c;
+}
+
+static void begin(struct sw_conn *c, int rc)
+{
+	if (rc != 0 || !admit(c))
 		sw_conn_close(c);
-		return;
-	}
-	start_reading(c);
+	else
+		start_reading(c);
+}
+
+void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
+{
+	struct sw_conn *c = create_conn(d);
+
+	/* libuv is deaf to the listener until this one is accepted: the next turn comes back for
+	 * it. */
+	d->net.accept_owed = c == NULL;
+	if (c != NULL)
+		begin(c, uv_accept(listener, (uv_stream_t *)&c->pipe));
+}
+
+void sw_conn_adopt(struct sw_daemon *d, uv_os_sock_t fd)
+{
+	struct sw_conn *c = create_conn(d);
+
+	if (c != NULL)
+		begin(c, uv_pipe_open(&c->pipe, fd));
 }

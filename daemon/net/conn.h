@@ -118,6 +118,8 @@ struct sw_conn {
 
 /* Accepts one pending connection. Refuses strangers (SO_PEERCRED) and anyone over the limit. */
 void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener);
+/* The same of a socket that is connected, which is taken. */
+void sw_conn_adopt(struct sw_daemon *d, uv_os_sock_t fd);
 void sw_conn_close(struct sw_conn *c);
 
 /* Queues a notification behind the answers that are due before it. params: JSON text, borrowed. */

@@ -88,12 +88,13 @@ void sw_dispatch_request(struct sw_conn *c, struct sw_message *m)
 		return;
 	}
 	const int method = sw_methods_find(c->d->net.methods, req.method);
-	if (method < 0)
+	const struct sw_handler *handler = find_handler(c->d, req.method);
+	if (method < 0 || handler == NULL)
 		unknown_method(call, req.method);
 	else if (sw_methods_check(c->d->net.methods, (size_t)method, req.params, &err) != SW_OK)
 		sw_call_error(call, &err);
 	else
-		find_handler(c->d, req.method)->fn(call);
+		handler->fn(call);
 }
 
 /* Finds the requests in the line of m, which was read: rc, err and m->tree came of it. */

@@ -148,7 +148,8 @@ static void check_submit(struct sw_submit *s)
 
 	if (s->spec->trainer == NULL)
 		on_checked(s, &err, &none);
-	else if (sw_need_check(s->call->d, s->spec, &err) != SW_OK ||
+	else if ((!s->call->d->config.validate &&
+		  sw_need_check(s->call->d, s->spec, &err) != SW_OK) ||
 		 sw_speccheck_start(s->call->d, s->text.data, on_checked, s, &err) != SW_OK)
 		refuse_submit(s, &err);
 }
@@ -157,6 +158,13 @@ static void check_submit(struct sw_submit *s)
 static void read_store(struct sw_submit *s, void (*work)(struct sw_db *db, void *arg),
 		       void (*done)(void *arg))
 {
+	if (s->call->d->store == NULL) { /* `sweepd validate` */
+		sw_call_refuse(s->call, SW_CONFLICT, "/spec/refine",
+			       "\"refine\" begins with an earlier sweep, which a daemon has: "
+			       "start one with sweepd");
+		free_submit(s);
+		return;
+	}
 	if (sw_store_read(s->call->d->store, SW_READ_LONG, &s->call->conn->reads, work, done, s) ==
 	    SW_OK)
 		return;
@@ -296,6 +304,7 @@ void sw_submit_begin(struct sw_call *call, bool store, sw_submit_answer_cb *answ
 	s->call = call;
 	s->store = store;
 	s->answer = answer;
+	s->warmed = call->d->store == NULL; /* `sweepd validate` has no earlier sweeps */
 	sw_buf_init(&s->text, SW_REPLY_MAX);
 	if (getrandom(&s->seed, sizeof s->seed, 0) != (ssize_t)sizeof s->seed)
 		sw_daemon_die("draw a seed", SW_IO);

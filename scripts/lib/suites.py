@@ -25,7 +25,7 @@ E2E = {
     "daemon/sweep": "ask_tell edit first_failures handout holding pruners suggest",
     "daemon/verify": "replay replay_altered simulate",
     "kernels": "cuda_module",
-    "spec": "command_spec spec_schema",
+    "spec": "command_spec spec_schema validate",
     "store": "state_safety",
     "worker": "best memory pbt promote train",
     "worker/comm": "gang gang_crowd gang_faults gang_sync pipeline",
