@@ -11,8 +11,11 @@
 
 const struct sw_option sw_options[] = {
 	{"watch", 'w', SW_OPT_WATCH, SW_KIND_FLAG, 0, NULL, "show it live until q or Ctrl-C"},
-	{"state", 0, SW_OPT_STATE, SW_KIND_TEXT, AT(state), "STATE", "only those in this state"},
+	{"state", 0, SW_OPT_STATE, SW_KIND_TEXT, AT(state), "STATE",
+	 "only those in this state, such as running"},
 	{"n", 'n', SW_OPT_N, SW_KIND_NUMBER, AT(n), "N", "how many to show"},
+	{"all", 0, SW_OPT_ALL, SW_KIND_FLAG, 0, NULL, "show all, not only what fits the terminal"},
+	{"spec", 0, SW_OPT_SPEC, SW_KIND_FLAG, 0, NULL, "show the whole spec, all rungs and edits"},
 	{"csv", 0, SW_OPT_CSV, SW_KIND_FLAG, 0, NULL, "print CSV"},
 	{"scope", 0, SW_OPT_SCOPE, SW_KIND_TEXT, AT(scope), "SCOPE",
 	 "which reports of a trial count: all (its best one; the default), last, avg, last-N-avg"},

@@ -34,6 +34,8 @@ enum sw_opt {
 	SW_OPT_EPOCHS = 1 << 20,
 	SW_OPT_FORMAT = 1 << 21,
 	SW_OPT_FOLLOW = 1 << 22,
+	SW_OPT_ALL = 1 << 23,
+	SW_OPT_SPEC = 1 << 24,
 };
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \

@@ -1,6 +1,8 @@
 #include "cli/cli.h"
+#include "cli/pager.h"
 #include "cli/screen.h"
 #include "cli/term.h"
+#include <ctype.h>
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -22,11 +24,12 @@ static void find_look(struct sw_look *look)
 	look->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	look->color = tty && (no_color == NULL || no_color[0] == '\0') && term != NULL &&
 		      strcmp(term, "dumb") != 0;
-	look->width = 0;
-	if (tty)
-		look->width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
-				      ? size.ws_col
-				      : 80;
+	look->width = look->height = 0;
+	if (!tty)
+		return;
+	const bool told = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+	look->width = told && size.ws_col > 0 ? size.ws_col : 80;
+	look->height = told && size.ws_row > 0 ? size.ws_row : 24;
 }
 
 sw_status sw_cli_init(struct sw_cli *c, const struct sw_args *args, struct sw_err *err)
@@ -89,6 +92,9 @@ int sw_cli_flush(struct sw_cli *c)
 	const sw_status failed = c->out.failed;
 	bool written = true;
 
+	/* Not earlier: a line on stderr about what went wrong needs no pager. */
+	if (c->paged && c->out.len > 0)
+		sw_pager_start();
 	if (failed == SW_OK && c->out.len > 0)
 		written = fwrite(c->out.data, 1, c->out.len, stdout) == c->out.len &&
 			  fflush(stdout) == 0;
@@ -174,6 +180,19 @@ void sw_cli_json(struct sw_cli *c, const struct sw_reply *r)
 	else
 		(void)sw_buf_add(&c->out, r->raw, r->raw_n);
 	(void)sw_buf_adds(&c->out, "\n");
+}
+
+void sw_cli_state(const struct sw_cli *c, struct sw_jw *w)
+{
+	char upper[32];
+	size_t n = 0;
+
+	if (c->args.state == NULL)
+		return;
+	for (const char *s = c->args.state; *s != '\0' && n < sizeof upper - 1; s++)
+		upper[n++] = (char)toupper((unsigned char)*s);
+	upper[n] = '\0';
+	sw_jw_kstr(w, "state", upper);
 }
 
 void sw_cli_text(struct sw_cli *c, const char *text)

@@ -11,6 +11,7 @@
 #include "cli/args.h"
 #include "cli/client.h"
 #include "cli/fmt.h"
+#include "proto/json.h"
 #include "proto/socket_path.h"
 
 enum sw_exit { SW_EXIT_DONE, SW_EXIT_REFUSED, SW_EXIT_USAGE, SW_EXIT_NO_DAEMON };
@@ -21,6 +22,7 @@ struct sw_cli {
 	struct sw_client *client; /* NULL until the first call */
 	struct sw_buf out;
 	struct sw_look look;   /* of stdout */
+	bool paged;            /* on a terminal the first output starts the pager */
 	uint64_t sweep, trial; /* the first word, for the verbs that name one; trial 0: none */
 };
 
@@ -50,6 +52,8 @@ int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struc
 /* sw_cli_call() with the params that were written. Takes their bytes. */
 int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *params,
 			struct sw_reply *r);
+/* --state as the member "state", in the daemon's capitals; nothing without it. */
+void sw_cli_state(const struct sw_cli *c, struct sw_jw *w);
 /* The exit status for a failed call, after its line ("sweep: /ptr: message") has been written. */
 int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err);
 

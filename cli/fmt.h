@@ -18,6 +18,7 @@ struct sw_look {
 	bool utf8;  /* else anything over 0x7e becomes '?' and bars are ASCII */
 	bool color; /* SGR colours are welcome */
 	int width;  /* columns of a terminal; 0: no limit (a pipe, a file) */
+	int height; /* its lines */
 };
 
 /* At most 7 characters or so: the shortest exact text when it is that short, else 4 digits. */

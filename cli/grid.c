@@ -98,6 +98,19 @@ static struct sw_grid_cell *next_cell(struct sw_grid *g)
 	return &g->cells[(g->n_rows - 1) * g->n_cols + g->at++];
 }
 
+void sw_grid_reverse(struct sw_grid *g)
+{
+	for (size_t r = 0; r < g->n_rows / 2; r++)
+		for (size_t i = 0; i < g->n_cols; i++) {
+			struct sw_grid_cell *a = &g->cells[r * g->n_cols + i];
+			struct sw_grid_cell *b = &g->cells[(g->n_rows - 1 - r) * g->n_cols + i];
+			const struct sw_grid_cell cell = *a;
+
+			*a = *b;
+			*b = cell;
+		}
+}
+
 void sw_grid_add(struct sw_grid *g, const char *text, bool utf8, enum sw_tint tint)
 {
 	struct sw_grid_cell *cell = next_cell(g);

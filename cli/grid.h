@@ -72,6 +72,8 @@ void sw_grid_add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tin
 void sw_grid_add_members(struct sw_grid *g, const cJSON *object, const char *const *keys,
 			 bool utf8);
 
+void sw_grid_reverse(struct sw_grid *g); /* the last row first */
+
 /* Chooses columns for a width: out[i] is the columns of column i, 0 when it is dropped. One blank
  * stands between two columns. Values are cut at 24 columns, names shrink to 5 (of a column that
  * stays: 14) before any column is dropped. Returns the columns that are used. */

@@ -1,5 +1,6 @@
 #include "cli/verb.h"
 #include "cli/help.h"
+#include "cli/pager.h"
 #include "proto/nearest.h"
 #include <stdio.h>
 #include <string.h>
@@ -7,76 +8,81 @@
 static int verb_help(struct sw_cli *c);
 
 const struct sw_verb sw_verbs[] = {
-	{"submit", sw_verb_submit, SW_REF_NONE, 1, 1, SW_OPT_WATCH, "FILE",
+	{"submit", sw_verb_submit, SW_REF_NONE, 1, 1, SW_OPT_WATCH, false, "FILE",
 	 "starts a sweep from a spec (JSON or YAML; \"-\" reads stdin)",
 	 "A name that ends in .yaml or .yml is YAML, as W&B has it.\nPrints the sweep's number; "
 	 "with --watch shows the live table.\n"},
-	{"validate", sw_verb_validate, SW_REF_NONE, 1, 1, 0, "FILE",
+	{"validate", sw_verb_validate, SW_REF_NONE, 1, 1, 0, false, "FILE",
 	 "checks a spec as submit does, and starts nothing",
 	 "Prints the rungs, the memory of the largest trial, and the layers of a preset, with\n"
 	 "the names of the parameters that set a number.\n"},
-	{"schema", sw_verb_schema, SW_REF_NONE, 0, 0, 0, "",
+	{"schema", sw_verb_schema, SW_REF_NONE, 0, 0, 0, false, "",
 	 "prints the JSON Schema of a spec, for editors",
 	 "sweep schema > sweep.schema.json, and in the spec \"$schema\": \"./sweep.schema.json\":\n"
 	 "editors then complete its keys and mark mistakes. No daemon is needed.\n"},
-	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "", "lists all sweeps, the newest first",
-	 "A long list leaves the newest above the top of the terminal: sweep ls | head.\n"
+	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, SW_OPT_N | SW_OPT_STATE | SW_OPT_ALL, false, "",
+	 "lists the sweeps, the newest last",
+	 "A terminal gets the newest that fit it, so that none of them scrolls away; a file or a\n"
+	 "pipe gets all, without -n. --json has the newest first, a line a page.\n"
+	 "STATE: RUNNING PAUSED COMPLETED CANCELLED FAILED.\n"
 	 "With several metrics no single trial is the best: \"3 on the front\" counts the trials\n"
 	 "that no other beats.\n"},
-	{"show", sw_verb_show, SW_REF_EITHER, 1, 1, 0, "SWEEP[/TRIAL]",
-	 "shows a sweep with its spec, or a trial with its reports", ""},
-	{"trials", sw_verb_trials, SW_REF_SWEEP, 1, 1, SW_OPT_STATE | SW_OPT_CSV, "SWEEP",
+	{"show", sw_verb_show, SW_REF_EITHER, 1, 1, SW_OPT_SPEC, true, "SWEEP[/TRIAL]",
+	 "shows a sweep, or a trial with its reports", ""},
+	{"trials", sw_verb_trials, SW_REF_SWEEP, 1, 1, SW_OPT_STATE | SW_OPT_CSV, true, "SWEEP",
 	 "lists the trials of a sweep",
 	 "STATE: PENDING RUNNING PAUSED COMPLETED PRUNED FAILED INFEASIBLE CANCELLED.\n"
 	 "--csv has the columns trial, attempt, state, cause, step, value, then the\n"
 	 "parameters, the metrics, and times last: with the same seed and one slot all columns\n"
 	 "before the times are the same, byte for byte. --json prints one line per page.\n"},
-	{"watch", sw_verb_watch, SW_REF_SWEEP, 1, 8, 0, "SWEEP ...",
+	{"watch", sw_verb_watch, SW_REF_SWEEP, 1, 8, 0, false, "SWEEP ...",
 	 "shows the live table until the sweeps end",
 	 "q or Ctrl-C leaves; the sweeps go on. Without a terminal it prints a block every 5 s.\n"
 	 "--json prints the snapshot and each update on a line.\n"},
-	{"best", sw_verb_best, SW_REF_SWEEP, 1, 1, SW_OPT_SCOPE | SW_OPT_N, "SWEEP",
+	{"best", sw_verb_best, SW_REF_SWEEP, 1, 1, SW_OPT_SCOPE | SW_OPT_N, false, "SWEEP",
 	 "shows the best trial, or with -n a table of the best",
 	 "What is shown is of the report that counts, of its step.\n"},
-	{"why", sw_verb_why, SW_REF_TRIAL, 1, 1, 0, "SWEEP/TRIAL",
+	{"why", sw_verb_why, SW_REF_TRIAL, 1, 1, 0, false, "SWEEP/TRIAL",
 	 "explains where a trial came from and what was decided about it",
 	 "If a model chose the point, it says what the model knew and expected. The nearest\n"
 	 "earlier trials are named by number, those of an earlier sweep as SWEEP/TRIAL.\n"},
-	{"pause", sw_verb_pause, SW_REF_SWEEP, 1, 1, 0, "SWEEP",
+	{"pause", sw_verb_pause, SW_REF_SWEEP, 1, 1, 0, false, "SWEEP",
 	 "stops handing out trials; running ones go on", ""},
-	{"resume", sw_verb_resume, SW_REF_SWEEP, 1, 1, 0, "SWEEP", "resumes a paused sweep", ""},
-	{"cancel", sw_verb_cancel, SW_REF_EITHER, 1, 1, 0, "SWEEP[/TRIAL]",
+	{"resume", sw_verb_resume, SW_REF_SWEEP, 1, 1, 0, false, "SWEEP", "resumes a paused sweep",
+	 ""},
+	{"cancel", sw_verb_cancel, SW_REF_EITHER, 1, 1, 0, false, "SWEEP[/TRIAL]",
 	 "ends a sweep or one trial", ""},
-	{"extend", sw_verb_extend, SW_REF_SWEEP, 1, 1, SW_OPT_RUN_CAP, "SWEEP --run-cap N",
+	{"extend", sw_verb_extend, SW_REF_SWEEP, 1, 1, SW_OPT_RUN_CAP, false, "SWEEP --run-cap N",
 	 "raises the run cap; a completed sweep goes on", ""},
-	{"edit", sw_verb_edit, SW_REF_SWEEP, 1, 1, SW_OPT_EDIT, "SWEEP",
+	{"edit", sw_verb_edit, SW_REF_SWEEP, 1, 1, SW_OPT_EDIT, false, "SWEEP",
 	 "changes limits and ranges of a running sweep",
-	 "Prints what changed. `sweep show SWEEP` lists all edits.\n"},
-	{"enqueue", sw_verb_enqueue, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0, "SWEEP NAME=VALUE ...",
+	 "Prints what changed. `sweep show SWEEP --spec` lists all edits.\n"},
+	{"enqueue", sw_verb_enqueue, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0, false, "SWEEP NAME=VALUE ...",
 	 "adds a trial of your own, to be tried next",
 	 "Parameters that you do not name are drawn at random. A JSON object works too:\n"
 	 "sweep enqueue 12 '{\"lr\": 0.1, \"optimizer\": \"sgd\"}'\n"},
 	{"simulate", sw_verb_simulate, SW_REF_SWEEP, 1, 1, SW_OPT_EARLY_TERMINATE | SW_OPT_WORKERS,
-	 "SWEEP --early-terminate FILE", "shows what another pruner would have done with a sweep",
+	 false, "SWEEP --early-terminate FILE",
+	 "shows what another pruner would have done with a sweep",
 	 "Runs the stored curves of an ended sweep again on virtual time, the same trials in\n"
 	 "the same order, under the early_terminate in FILE.\n"},
-	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, SW_OPT_FOLLOW, "SWEEP/TRIAL",
+	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, SW_OPT_FOLLOW, true, "SWEEP/TRIAL",
 	 "shows the log of a trial, and what its program wrote",
 	 "The last 256 to 512 KiB of a program's output are kept. --json prints one line per\n"
 	 "page.\n"},
-	{"checkpoint", sw_verb_checkpoint, SW_REF_EITHER, 1, 1, SW_OPT_OUT,
+	{"checkpoint", sw_verb_checkpoint, SW_REF_EITHER, 1, 1, SW_OPT_OUT, false,
 	 "SWEEP[/TRIAL] --out FILE", "exports a trial's weights as safetensors",
 	 "For a SWEEP it exports the best trial. The weights are those of the trial's best\n"
 	 "epoch, by the sweep's metric. FILE has the names of the state_dict of a\n"
 	 "PyTorch nn.Sequential with the same list. The spec's \"checkpoint\" says which trials\n"
 	 "have a checkpoint: by default the best and the last one. Of a program it is a folder:\n"
 	 "without --out its path is printed.\n"},
-	{"fit", sw_verb_fit, SW_REF_EITHER, 1, 1, SW_OPT_OUT | SW_OPT_EPOCHS,
+	{"fit", sw_verb_fit, SW_REF_EITHER, 1, 1, SW_OPT_OUT | SW_OPT_EPOCHS, false,
 	 "SWEEP[/TRIAL] --out FILE", "trains a configuration again, on all rows, and exports it",
 	 "For a SWEEP it takes the best trial's configuration. It trains on training and\n"
 	 "validation rows, in this process, on all cores. FILE is like that of\n"
 	 "`sweep checkpoint`.\n"},
-	{"predict", sw_verb_predict, SW_REF_NONE, 2, 2, SW_OPT_FORMAT, "MODEL DATA",
+	{"predict", sw_verb_predict, SW_REF_NONE, 2, 2, SW_OPT_FORMAT, false, "MODEL DATA",
 	 "runs a model on new rows, prints CSV",
 	 "MODEL is a file of `sweep checkpoint` or `sweep fit`; no daemon is needed. DATA is a\n"
 	 "file like the training data: CSV with the same columns, in any order, with or without\n"
@@ -84,16 +90,17 @@ const struct sw_verb sw_verbs[] = {
 	 "files the test part is read.\n"
 	 "Prints row (from 1), prediction, probability, and p_CLASS for each class; for a\n"
 	 "regression row and prediction.\n"},
-	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, SW_OPT_WATCH, "",
+	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, SW_OPT_WATCH, false, "",
 	 "shows the GPUs and the slots, and what they do",
 	 "GPUs as NVML reports them, the processes that have memory there, and the slots.\n"
 	 "Without a terminal --watch prints a block every 5 s, with --json a line every second.\n"},
-	{"info", sw_verb_info, SW_REF_NONE, 0, 0, 0, "",
+	{"info", sw_verb_info, SW_REF_NONE, 0, 0, 0, false, "",
 	 "shows version, paths and state of the daemon", ""},
-	{"rpc", sw_verb_rpc, SW_REF_NONE, 1, 2, 0, "METHOD [JSON]",
+	{"rpc", sw_verb_rpc, SW_REF_NONE, 1, 2, 0, false, "METHOD [JSON]",
 	 "makes one JSON-RPC call and prints the result",
 	 "sweep rpc rpc.discover prints all methods as an OpenRPC document.\n"},
-	{"help", verb_help, SW_REF_NONE, 0, 1, 0, "[VERB]", "prints this, or help on one verb", ""},
+	{"help", verb_help, SW_REF_NONE, 0, 1, 0, true, "[VERB]",
+	 "prints this, or help on one verb", ""},
 };
 #define N_VERBS (sizeof sw_verbs / sizeof sw_verbs[0])
 const size_t sw_verbs_n = N_VERBS;
@@ -164,6 +171,7 @@ static int verb_help(struct sw_cli *c)
 
 	if (topic != NULL && v == NULL)
 		return no_such_verb(c, topic);
+	c->paged = true;
 	sw_help_print(&c->out, v != NULL && v->run != verb_help ? v : NULL);
 	return SW_EXIT_DONE;
 }
@@ -184,6 +192,7 @@ static int dispatch(struct sw_cli *c)
 	if (v == NULL)
 		return no_such_verb(c, c->args.verb);
 	const int status = sw_verb_check(c, v);
+	c->paged = v->paged && !(c->args.given & (SW_OPT_JSON | SW_OPT_CSV | SW_OPT_FOLLOW));
 	return status == SW_EXIT_DONE ? v->run(c) : status;
 }
 
@@ -205,5 +214,6 @@ int sw_verb_main(int argc, char *const *argv)
 			status = written;
 	}
 	sw_cli_fini(&c);
+	sw_pager_end();
 	return status;
 }

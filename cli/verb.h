@@ -41,6 +41,7 @@ struct sw_verb {
 	enum sw_ref_kind ref;
 	size_t least, most;  /* words after the verb */
 	unsigned options;    /* rows of sw_options, besides SW_OPT_ALWAYS */
+	bool paged;          /* its text may be long: on a terminal it goes through the pager */
 	const char *usage;   /* the words, and options that must be there: "SWEEP --run-cap N" */
 	const char *summary; /* one line */
 	const char

@@ -1,8 +1,8 @@
+/* cli/verb_ls.c — the sweeps as a table, the newest last: where the eye is after a long list. */
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "cli/view.h"
 #include "proto/json.h"
-#include <stdio.h>
 #include <string.h>
 
 static void add_progress(struct sw_grid *g, const cJSON *sweep)
@@ -79,18 +79,61 @@ static void add_sweep(struct sw_grid *g, const cJSON *s, bool utf8)
 		g->cols[g->n_cols - 1].drop = 3;
 }
 
-/* The page of sweeps below *next (0: the newest ones); *next is 0 after the last one. */
-static int fetch_page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
+#define PAGE  100
+#define LINES 4 /* of a terminal that are not sweeps: what is not shown, the heading, the prompt */
+
+/* How many are wanted: -n, or what a terminal has room for. A file has room for all, and a reader
+ * of --json means all. */
+static uint64_t wanted(const struct sw_cli *c)
+{
+	if (c->args.given & SW_OPT_N)
+		return c->args.n;
+	if ((c->args.given & (SW_OPT_ALL | SW_OPT_JSON)) || c->look.height == 0)
+		return UINT64_MAX;
+	return c->look.height > LINES + 5 ? (uint64_t)(c->look.height - LINES) : 5;
+}
+
+/* The page of at most `most` sweeps below *next (0: the newest ones); *next is 0 after the last
+ * one, *older is how many would follow. */
+static int fetch_page(struct sw_cli *c, uint64_t *next, uint64_t most, uint64_t *older,
+		      struct sw_reply *r)
 {
 	const uint64_t after = *next;
-	char params[64];
+	struct sw_buf b;
+	struct sw_jw w;
 
-	(void)snprintf(params, sizeof params, "{\"after\":%llu}", (unsigned long long)after);
-	const int status = sw_cli_call(c, "sweep.list", after > 0 ? params : NULL, r);
+	sw_buf_init(&b, 4096);
+	sw_jw_init_obj(&w, &b);
+	if (after > 0)
+		sw_jw_kint(&w, "after", (int64_t)after);
+	sw_jw_kint(&w, "limit", most < PAGE ? (int64_t)most : PAGE);
+	sw_cli_state(c, &w);
+	sw_jw_obj_end(&w);
+	const int status = sw_cli_call_written(c, "sweep.list", &b, r);
+	*older = 0;
+	(void)sw_json_u64(sw_json_get(r->result, "older"), older);
 	/* A next that does not fall would never end. */
 	if (!sw_json_u64(sw_json_get(r->result, "next"), next) || (after > 0 && *next >= after))
 		*next = 0;
 	return status;
+}
+
+static void print_list(struct sw_cli *c, struct sw_grid *g, uint64_t older)
+{
+	if (g->n_rows == 0) {
+		(void)sw_buf_adds(&c->out,
+				  c->args.state != NULL
+					  ? "no sweep is in that state\n"
+					  : "no sweeps yet; `sweep submit FILE` starts one\n");
+		return;
+	}
+	if (older > 0)
+		(void)sw_buf_addf(&c->out, "%llu older %s; `sweep ls --all` shows all\n",
+				  (unsigned long long)older,
+				  older == 1 ? "sweep is not shown" : "sweeps are not shown");
+	sw_grid_reverse(g);
+	if (sw_table_print(&c->out, g, &c->look) != SW_OK)
+		c->out.failed = SW_NOMEM;
 }
 
 int sw_verb_ls(struct sw_cli *c)
@@ -100,8 +143,8 @@ int sw_verb_ls(struct sw_cli *c)
 		{"method", false, 5}, {"done", true, 0},     {"pruned", true, 2},
 		{"metric", false, 1}, {"best", true, 0},     {"trial", true, 1},
 		{"time", true, 4},    {"created", false, 6}, {"cause", false, 7}};
+	uint64_t next = 0, older = 0, most = wanted(c);
 	struct sw_grid g;
-	uint64_t next = 0;
 	int status;
 
 	sw_grid_heads(&g, heads, sizeof heads / sizeof heads[0]);
@@ -109,18 +152,16 @@ int sw_verb_ls(struct sw_cli *c)
 		struct sw_reply r = SW_REPLY_INIT;
 		const cJSON *s;
 
-		status = fetch_page(c, &next, &r);
+		status = fetch_page(c, &next, most, &older, &r);
 		cJSON_ArrayForEach (s, sw_json_get(r.result, "sweeps")) {
 			add_sweep(&g, s, c->look.utf8);
+			most--;
 		}
 		sw_client_reply_fini(&r);
-	} while (status == SW_EXIT_DONE && next != 0);
-	if (status != SW_EXIT_DONE || (c->args.given & SW_OPT_JSON))
-		; /* a line has been said, or the pages stand there as they came */
-	else if (g.n_rows == 0)
-		(void)sw_buf_adds(&c->out, "no sweeps yet; `sweep submit FILE` starts one\n");
-	else if (sw_table_print(&c->out, &g, &c->look) != SW_OK)
-		c->out.failed = SW_NOMEM;
+	} while (status == SW_EXIT_DONE && next != 0 && most > 0);
+	/* With --json the pages stand there as they came. */
+	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
+		print_list(c, &g, older);
 	sw_grid_fini(&g);
 	return status;
 }

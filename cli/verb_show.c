@@ -1,4 +1,5 @@
-/* cli/verb_show.c — `show 1`: a sweep with its spec; `show 1/7`: a trial with its reports. */
+/* cli/verb_show.c — `show 1`: a sweep on one screen, with --spec whole; `show 1/7`: a trial with
+ * its reports. */
 #include "cli/header.h"
 #include "cli/model_text.h"
 #include "cli/pareto_text.h"
@@ -32,7 +33,11 @@ static void header_line(struct sw_cli *c, const struct sw_view *v, int line)
 	sw_buf_fini(&b);
 }
 
-static void print_rungs(struct sw_cli *c, const cJSON *rungs)
+#define RUNGS_SHOWN 6 /* without --spec, so that all fits 24 lines */
+#define EDITS_SHOWN 2
+#define NAMES_SHOWN 8
+
+static void print_rungs(struct sw_cli *c, const cJSON *rungs, bool whole)
 {
 	static const struct sw_grid_head heads[] = {
 		{"bracket", true, 0}, {"rung", true, 0}, {"n", true, 0}, {"cutoff", true, 0}};
@@ -41,11 +46,17 @@ static void print_rungs(struct sw_cli *c, const cJSON *rungs)
 	struct sw_grid g;
 
 	sw_grid_heads(&g, heads, sizeof heads / sizeof heads[0]);
+	const int n = cJSON_GetArraySize(rungs);
 	cJSON_ArrayForEach (r, rungs) {
+		if (!whole && g.n_rows == RUNGS_SHOWN)
+			break;
 		sw_grid_row(&g);
 		sw_grid_add_members(&g, r, keys, c->look.utf8);
 	}
 	print_grid(c, &g);
+	if (r != NULL)
+		(void)sw_buf_addf(&c->out, "        and %d more; --spec shows all\n",
+				  n - RUNGS_SHOWN);
 }
 
 static void labelled(struct sw_cli *c, const char *label, const cJSON *v)
@@ -137,13 +148,19 @@ static void limits_line(struct sw_cli *c, const struct sw_view *v)
 }
 
 /* The edits of the sweep: by whom, what, and when. */
-static void print_edits(struct sw_cli *c, const cJSON *edits)
+static void print_edits(struct sw_cli *c, const cJSON *edits, bool whole)
 {
+	const int n = cJSON_GetArraySize(edits), skip = whole ? 0 : n - EDITS_SHOWN;
 	const cJSON *edit;
+	int i = 0;
 
-	if (cJSON_IsArray(edits) && edits->child != NULL)
+	if (n > 0)
 		(void)sw_buf_adds(&c->out, "edits\n");
+	if (skip > 0)
+		(void)sw_buf_addf(&c->out, "  %d earlier; --spec shows all\n", skip);
 	cJSON_ArrayForEach (edit, edits) {
+		if (i++ < skip)
+			continue;
 		const cJSON *time = sw_json_get(edit, "time_ms"), *uid = sw_json_get(edit, "uid");
 		const struct passwd *who = cJSON_IsNumber(uid) ? getpwuid((uid_t)uid->valuedouble)
 							       : NULL;
@@ -163,10 +180,31 @@ static void print_edits(struct sw_cli *c, const cJSON *edits)
 	}
 }
 
+/* "params  lr, width, depth; `sweep show 1 --spec` has the spec" */
+static void params_line(struct sw_cli *c, const cJSON *params)
+{
+	const cJSON *p;
+	int i = 0;
+
+	(void)sw_buf_addf(&c->out, "%-8s", "params");
+	cJSON_ArrayForEach (p, params) {
+		if (i++ == NAMES_SHOWN) {
+			(void)sw_buf_addf(&c->out, " and %d more",
+					  cJSON_GetArraySize(params) - NAMES_SHOWN);
+			break;
+		}
+		if (i > 1)
+			(void)sw_buf_adds(&c->out, ", ");
+		sw_cli_text(c, p->string);
+	}
+	(void)sw_buf_addf(&c->out, "; `sweep show %" PRIu64 " --spec` has the spec\n", c->sweep);
+}
+
 static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 {
 	struct sw_view v;
-	const cJSON *created = sw_json_get(r->result, "created_ms");
+	const cJSON *created = sw_json_get(r->result, "created_ms"), *spec;
+	const bool whole = (c->args.given & SW_OPT_SPEC) != 0;
 	char when[32] = "-";
 
 	sw_view_init(&v, c->sweep);
@@ -185,12 +223,17 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 		front_line(c, sw_json_get(v.head, "pareto"));
 	else
 		header_line(c, &v, 4);
-	print_rungs(c, sw_json_get(v.head, "rungs"));
-	print_edits(c, sw_json_get(v.head, "edits"));
-	(void)sw_buf_adds(&c->out, "spec\n");
-	if (sw_json_get(v.head, "spec") != NULL)
-		sw_fmt_json(&c->out, sw_json_get(v.head, "spec"), "  ", c->look.utf8);
-	sw_model_text(c, sw_json_get(v.head, "spec"));
+	spec = sw_json_get(v.head, "spec");
+	if (!whole)
+		params_line(c, sw_json_get(spec, "parameters"));
+	print_rungs(c, sw_json_get(v.head, "rungs"), whole);
+	print_edits(c, sw_json_get(v.head, "edits"), whole);
+	if (whole) {
+		(void)sw_buf_adds(&c->out, "spec\n");
+		if (spec != NULL)
+			sw_fmt_json(&c->out, spec, "  ", c->look.utf8);
+		sw_model_text(c, spec);
+	}
 	sw_view_fini(&v);
 }
 
@@ -347,6 +390,9 @@ static int show_trial(struct sw_cli *c, const struct sw_reply *r)
 int sw_verb_show(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
+
+	if (c->trial != 0 && (c->args.given & SW_OPT_SPEC))
+		return sw_cli_usage(c, "show: --spec is of a sweep, not of a trial");
 	int status = sw_cli_call_ref(c, c->trial != 0 ? "trial.get" : "sweep.get", &r);
 
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {

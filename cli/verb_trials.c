@@ -23,8 +23,7 @@ static int fetch_page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
 	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
 	sw_jw_kint(&w, "after", (int64_t)after);
 	sw_jw_kint(&w, "limit", PAGE);
-	if (c->args.state != NULL)
-		sw_jw_kstr(&w, "state", c->args.state);
+	sw_cli_state(c, &w);
 	sw_jw_obj_end(&w);
 	const int status = sw_cli_call_written(c, "trial.list", &b, r);
 	/* A next that does not rise would never end. */

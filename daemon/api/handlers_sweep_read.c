@@ -190,6 +190,19 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 	}
 	sw_jw_arr_end(&q->w);
 	sw_jw_kint_opt(&q->w, "next", sweep >= 1 && l->n > 0, l->last);
+}
+
+/* How many further pages would show; by the states that are now, which no row need be read for. */
+static void end_list(struct sw_lookup *q)
+{
+	const struct list_question *l = (const struct list_question *)q;
+	const struct sw_daemon *d = q->call->d;
+	int64_t older = 0;
+
+	for (int64_t i = 1; i < l->last; i++)
+		older += l->state[0] == '\0' ||
+			 strcmp(l->state, sw_sweep_state_name(d->sweep.sweeps[i - 1]->state)) == 0;
+	sw_jw_kint(&q->w, "older", older);
 	sw_jw_obj_end(&q->w);
 }
 
@@ -206,6 +219,7 @@ void sw_handle_sweep_list(struct sw_call *call)
 	l->limit = sw_call_int(call, "limit", 100);
 	(void)snprintf(l->state, sizeof l->state, "%s", sw_call_str(call, "state", ""));
 	l->q.is_long = true;
+	l->q.done = end_list;
 	note_running(l, call->d);
 	sw_lookup_run(&l->q);
 }

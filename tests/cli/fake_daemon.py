@@ -145,9 +145,9 @@ class Daemon:
             return {"sweep": n, "warnings": [json.dumps(p["spec"])] if "trainer" in p["spec"] else []}
         if method == "sweep.list":
             got = [s.head() for n, s in sorted(self.sweeps.items(), reverse=True)
-                   if n < p.get("after", n + 1)]
+                   if n < p.get("after", n + 1) and p.get("state", s.state) == s.state]
             limit = min(p.get("limit", 100), 3)
-            return {"sweeps": got[:limit],
+            return {"sweeps": got[:limit], "older": len(got) - len(got[:limit]),
                     "next": got[limit - 1]["sweep"] if len(got) > limit else None}
         if method == "sweep.get":
             pars = {n: {"min": 0.0, "max": 1.0} for n in PARAMS}

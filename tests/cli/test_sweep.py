@@ -42,9 +42,9 @@ def daemon(tmp_path):
 
 
 def env(path, **more):
-    e = dict(os.environ, SWEEPD_SOCKET=str(path), LC_ALL="C.UTF-8")
+    e = dict(os.environ, SWEEPD_SOCKET=str(path), LC_ALL="C.UTF-8", PAGER="")
     e.pop("NO_COLOR", None)
-    return dict(e, **more)
+    return {name: value for name, value in dict(e, **more).items() if value is not None}
 
 
 def sweep(path, *args, stdin="", **more):
@@ -53,7 +53,7 @@ def sweep(path, *args, stdin="", **more):
 
 
 @pytest.mark.parametrize("args,has", [
-    (["ls"], "digits"), (["show", "1"], '"parameters"'), (["show", "1/7"], "signal:9"),
+    (["ls"], "digits"), (["show", "1"], "params  l1, l2"), (["show", "1", "--spec"], '"parameters"'), (["show", "1/7"], "signal:9"),
     (["trials", "1"], "1/40"), (["best", "1"], "at step 27 (maximize)"),
     (["best", "1", "-n", "3"], "1/2"), (["why", "1/7"], "rank 5 of 12"),
     (["log", "1/7"], "started on cpu:0"), (["devices"], "exit:1"), (["info"], "2m05s"),
@@ -139,9 +139,84 @@ def test_list_has_all_pages(daemon):
     path = daemon()[1]
     for _ in range(3):
         sweep(path, "submit", "-", stdin="{}")
-    assert [line.split()[0] for line in sweep(path, "ls").stdout.splitlines()[1:]] == list("54321")
+    assert [line.split()[0] for line in sweep(path, "ls").stdout.splitlines()[1:]] == list("12345")
     pages = [json.loads(line) for line in sweep(path, "ls", "--json").stdout.splitlines()]
     assert [s["sweep"] for page in pages for s in page["sweeps"]] == [5, 4, 3, 2, 1]
+
+
+def test_list_on_a_terminal_has_the_newest_that_fit_last(daemon):
+    """Finding 22: of many sweeps the newest scrolled off the top."""
+    path = daemon()[1]
+    for _ in range(7):
+        sweep(path, "submit", "-", stdin="{}")
+
+    def shown(*args):
+        t = Terminal(path, "ls", *args, rows=10)
+        assert t.end() == 0
+        lines = t.seen.decode().splitlines()
+        more = lines.pop(0) if "not shown" in lines[0] else None
+        return more, [int(line.split()[0]) for line in lines[1:]]
+
+    assert shown() == ("3 older sweeps are not shown; `sweep ls --all` shows all", [4, 5, 6, 7, 8, 9])
+    assert shown("-n8")[1] == list(range(2, 10))  # more than a page of this daemon's
+    assert shown("--all") == shown("--state=completed", "--all") == (None, list(range(1, 10)))
+    assert sweep(path, "ls", "-n", "2").stdout.splitlines()[0].startswith("7 older")
+    assert sweep(path, "ls", "--state", "Running").stdout == "no sweep is in that state\n"
+
+
+def test_show_of_a_sweep_fits_a_screen(daemon):
+    t = Terminal(daemon()[1], "show", "1")
+    assert t.end() == 0 and len(t.seen.splitlines()) < 24 and b"--spec" in t.seen
+
+
+def test_states_are_taken_in_any_case(daemon):
+    path = daemon()[1]
+    upper, lower = (sweep(path, "trials", "1", "--csv", "--state", s).stdout for s in ("PRUNED", "pruned"))
+    assert upper == lower and upper.count("\n") > 1
+
+
+PAGED = ["show", "1"], ["trials", "1"], ["log", "1/6"], ["help"], ["best", "--help"]
+
+
+def test_long_text_on_a_terminal_goes_through_the_pager(daemon, tmp_path):
+    path = daemon()[1]
+    for args in (*PAGED, ["ls"], ["trials", "1", "--json"], ["trials", "1", "--csv"], ["log", "1/6", "-f"]):
+        t = Terminal(path, *args, PAGER="sed 's/^/P:/'")
+        assert t.end() == 0
+        lines = t.seen.decode().splitlines()
+        assert all(line.startswith("P:") for line in lines) == (args in PAGED) and len(lines) > 0, args
+    plain = Terminal(path, "help", PAGER="")
+    plain.end()
+    for more in ({"PAGER": "/nowhere/pager"}, {"TERM": "dumb", "PAGER": "wc"}, {"PAGER": "cat"}):
+        t = Terminal(path, "help", **more)
+        assert t.end() == 0 and t.seen == plain.seen, more
+    assert sweep(path, "help", PAGER="wc").stdout.encode() == plain.seen.replace(b"\r", b"")
+    # The default; LESS says whether it was the user's. An error starts none.
+    (tmp_path / "less").write_text('#!/bin/sh\necho "less, LESS=$LESS"\ncat > /dev/null\n')
+    (tmp_path / "less").chmod(0o755)
+    for less, says in (None, b"less, LESS=FRX\r\n"), ("S", b"less, LESS=S\r\n"):
+        t = Terminal(path, "help", PAGER=None, LESS=less, PATH=f"{tmp_path}:{os.environ['PATH']}")
+        assert t.end() == 0 and t.seen == says
+    t = Terminal(path, "show", "9", PAGER="wc")
+    assert t.end() == 1 and t.seen.count(b"\n") == 1
+
+
+def test_pager_that_is_left_early_ends_it_cleanly(daemon):
+    t = Terminal(daemon("--trials", "2000")[1], "trials", "1", PAGER="head -n2")
+    assert t.end() == 0
+    assert t.seen.count(b"\n") == 2 and b"sweep:" not in t.seen
+
+
+def test_ctrl_c_waits_for_the_pager(daemon):
+    """less lives on, and the shell must not read from the terminal beside it."""
+    t = Terminal(daemon("--trials", "2000")[1], "trials", "1",
+                 PAGER="trap 'echo trapped' INT; head -n1; while ! read x; do :; done < /dev/tty; echo left $x")
+    t.until(b"trial")
+    os.write(t.fd, b"\x03")
+    t.until(b"trapped")
+    os.write(t.fd, b"now\n")
+    assert t.end() in (0, 130)
+    assert b"left now" in t.seen
 
 
 def test_why_says_the_state_once(daemon):
@@ -218,13 +293,13 @@ def test_watch_without_terminal_ends_with_the_table(daemon):
 
 
 class Terminal:
-    """The command on a pty of 80 x 24."""
+    """The command on a pty of 80 columns."""
 
-    def __init__(self, path, *args, **more):
+    def __init__(self, path, *args, rows=24, **more):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
             os.execve(SWEEP, [SWEEP, *args], env(path, **dict({"TERM": "xterm-256color"}, **more)))
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.seen = b""
 
     def until(self, text=None):

@@ -44,7 +44,7 @@ def test_layers_of_a_preset_are_shown_with_the_parameters_names(daemon, client, 
                                "width": {"values": [8, 16]}, "depth": {"min": 1, "max": 4},
                                "lr": {"value": 0.1}, "batch_size": {"value": 16}})
     want = [{"depth times": [{"linear": "width"}, "relu", {"dropout": 0.5}]}, {"linear": 3}]
-    for args in (["validate", spec_file(spec)], ["show", client.submit(spec)]):
+    for args in (["validate", spec_file(spec)], ["show", client.submit(spec), "--spec"]):
         status, out, err = sweep_command(daemon, *args)
         assert status == 0 and out.count("layers of mlp\n") == 1, (args, out, err)
         assert json.loads(out.partition("layers of mlp\n")[2]) == want
@@ -63,7 +63,7 @@ def test_layers_of_an_mlp_begin_with_flatten_where_rows_are_images(daemon, clien
                           "label_path": f"{tmp_path}/y.npy"}, {"for images": "flatten"})):
         spec = trained(dataset=more, layers={"preset": "mlp", "outputs": 10},
                        parameters={"lr": {"value": 0.1}, "batch_size": {"value": 16}})
-        for args in (["validate", spec_file(spec)], ["show", client.submit(spec)]):
+        for args in (["validate", spec_file(spec)], ["show", client.submit(spec), "--spec"]):
             status, out, err = sweep_command(daemon, *args)
             assert status == 0, (out, err)
             assert json.loads(out.partition("layers of mlp\n")[2])[0] == first

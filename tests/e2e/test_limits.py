@@ -152,6 +152,10 @@ def test_sweep_list_comes_in_pages(client):
     third = client.call("sweep.list", limit=3, after=second["next"])
     assert [s["sweep"] for s in second["sweeps"] + third["sweeps"]] == [4, 3, 2, 1]
     assert third["next"] is None
+    assert [page["older"] for page in (first, second, third)] == [4, 1, 0]
+    client.call("sweep.cancel", sweep=2)
+    assert [s["sweep"] for s in client.call("sweep.list", state="CANCELLED")["sweeps"]] == [2]
+    assert client.call("sweep.list", state="RUNNING", limit=4)["older"] == 2  # 2 is none of them
 
 
 def test_attempt_of_another_number_is_never_taken_for_the_live_one(client):

@@ -103,7 +103,7 @@ class Client:
         rows: List[Row] = []
         after = None
         while True:
-            page = self.call("sweep.list", state=state, after=after)
+            page = self.call("sweep.list", state=state and state.upper(), after=after)
             rows += page["sweeps"]
             after = page["next"]
             if after is None:
@@ -173,7 +173,7 @@ class Client:
         rows: List[Row] = []
         after: Optional[int] = 0
         while after is not None:
-            page = self.call("trial.list", sweep=sweep, state=state, after=after, limit=1000)
+            page = self.call("trial.list", sweep=sweep, state=state and state.upper(), after=after, limit=1000)
             rows += page["trials"]
             after = page["next"]
         return _frame(_rows(rows)) if frame else _rows(rows)
