@@ -94,7 +94,7 @@ static const struct {
 	{{"ls", "--jsom"}, "did you mean --json?"},
 	{{"ls", "--zzzzzzzzzz"}, "unknown option --zzzzzzzzzz"},
 	{{"ls", "--json=1"}, "takes no value"},
-	{{"ls", "--s", "X"}, "--s may be --state or --scope"},
+	{{"ls", "--s", "X"}, ": write more of it"},
 	{{"ls", "-x"}, "unknown option -x"},
 	{{"log", "1/2", "-fx"}, "unknown option -x"},
 	{{"ls", "--out"}, "--out needs a value: FILE"},
