@@ -39,7 +39,8 @@ sw_status sw_cli_init(struct sw_cli *c, const struct sw_args *args, struct sw_er
 	*c = (struct sw_cli){.args = *args};
 	sw_buf_init(&c->out, (size_t)1 << 28);
 	find_look(&c->look);
-	if (path != NULL && path[0] != '\0') {
+	c->socket_given = path != NULL && path[0] != '\0';
+	if (c->socket_given) {
 		if (strlen(path) >= sizeof c->socket)
 			return sw_err_set(err, SW_TOO_BIG, "a socket's path has at most %zu bytes",
 					  sizeof c->socket - 1);
@@ -118,13 +119,30 @@ int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err
 	return rc == SW_INVALID || rc == SW_NOMEM ? SW_EXIT_REFUSED : SW_EXIT_NO_DAEMON;
 }
 
+sw_status sw_cli_connect(struct sw_cli *c, struct sw_client **out, struct sw_err *err)
+{
+	struct sw_err first = SW_ERR_INIT, second = SW_ERR_INIT;
+	char told[SW_SOCKET_PATH_MAX];
+	const sw_status rc = sw_client_open(out, c->socket, SW_CLIENT_CONNECT_MS, &first);
+
+	if (rc == SW_OK)
+		return SW_OK;
+	if (!c->socket_given && (rc == SW_NOT_FOUND || rc == SW_DENIED) &&
+	    sw_socket_path_told(told, sizeof told) == SW_OK &&
+	    sw_client_open(out, told, SW_CLIENT_CONNECT_MS, &second) == SW_OK) {
+		memcpy(c->socket, told, sizeof told);
+		return SW_OK;
+	}
+	return sw_err_at(err, rc, first.ptr, "%s", first.msg);
+}
+
 int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r)
 {
 	struct sw_err err = SW_ERR_INIT;
 	sw_status rc = SW_OK;
 
 	if (c->client == NULL)
-		rc = sw_client_open(&c->client, c->socket, SW_CLIENT_CONNECT_MS, &err);
+		rc = sw_cli_connect(c, &c->client, &err);
 	if (rc == SW_OK)
 		rc = sw_client_call(c->client, method, params, SW_CLIENT_REPLY_MS, r, &err);
 	return sw_cli_failed(c, rc, &err);

@@ -19,6 +19,7 @@ enum sw_exit { SW_EXIT_DONE, SW_EXIT_REFUSED, SW_EXIT_USAGE, SW_EXIT_NO_DAEMON }
 struct sw_cli {
 	struct sw_args args;
 	char socket[SW_SOCKET_PATH_MAX];
+	bool socket_given;        /* by the user: no other will do */
 	struct sw_client *client; /* NULL until the first call */
 	struct sw_buf out;
 	struct sw_look look;   /* of stdout */
@@ -41,6 +42,9 @@ int sw_cli_usage(const struct sw_cli *c, const char *fmt, ...) SW_PRINTF(2, 3);
  * when that failed (a full disk) or memory was short before. */
 int sw_cli_flush(struct sw_cli *c);
 
+/* A connection to the daemon, the caller's. If nobody listens at the default path, the one that
+ * uses the default state folder is looked for; c->socket is where it was found. */
+SW_NODISCARD sw_status sw_cli_connect(struct sw_cli *c, struct sw_client **out, struct sw_err *err);
 /* Connects at the first call. Returns an exit status; all but SW_EXIT_DONE have said why. */
 int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
 /* The same, and with --json appends the result as it came, and a newline, to `out`. */

@@ -9,9 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -50,6 +53,30 @@ static int64_t deadline_of(int timeout_ms)
 	return timeout_ms < 0 ? -1 : sw_clock_mono_us() + (int64_t)timeout_ms * 1000;
 }
 
+/* Whose is the socket, or the first folder above it that lets us see? Another user's daemon is no
+ * daemon that does not run. */
+static sw_status say_denied(const char *path, int e, struct sw_err *err)
+{
+	char part[sizeof((struct sockaddr_un *)0)->sun_path];
+	struct stat st;
+	char *slash;
+
+	(void)snprintf(part, sizeof part, "%s", path);
+	while (lstat(part, &st) != 0) {
+		slash = strrchr(part, '/');
+		if (slash == NULL || slash == part)
+			return sw_err_set(err, SW_DENIED, "connect to %s: %s", path, strerror(e));
+		*slash = '\0';
+	}
+	if (st.st_uid == geteuid())
+		return sw_err_set(err, SW_DENIED, "connect to %s: %s", path, strerror(e));
+	const struct passwd *who = getpwuid(st.st_uid);
+	return sw_err_set(err, SW_DENIED,
+			  "permission denied: the daemon at %s is another user's (%s, uid %lu); "
+			  "run this as that user, or start your own with: sweepd --socket PATH",
+			  path, who != NULL ? who->pw_name : "?", (unsigned long)st.st_uid);
+}
+
 /* EAGAIN on a unix socket means that the backlog is full: there is nothing to poll for, so a few
  * tries are spread over the time. */
 static sw_status connect_to(int fd, const struct sockaddr_un *addr, int timeout_ms,
@@ -62,6 +89,8 @@ static sw_status connect_to(int fd, const struct sockaddr_un *addr, int timeout_
 
 		if (e == EINTR)
 			continue;
+		if (e == EACCES || e == EPERM)
+			return say_denied(addr->sun_path, e, err);
 		if (e != EAGAIN)
 			return sw_err_set(err, SW_NOT_FOUND, "connect to %s: %s", addr->sun_path,
 					  strerror(e));

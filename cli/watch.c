@@ -70,7 +70,7 @@ static void catch_signals(struct watch *w)
 static sw_status start_view(struct watch *w, size_t i, struct sw_err *err)
 {
 	char params[64];
-	sw_status rc = sw_client_open(&w->clients[i], w->cli->socket, SW_CLIENT_CONNECT_MS, err);
+	sw_status rc = sw_cli_connect(w->cli, &w->clients[i], err);
 
 	(void)snprintf(params, sizeof params, "{\"sweep\":%llu}",
 		       (unsigned long long)w->views[i].sweep);
@@ -286,8 +286,7 @@ static const cJSON *fetch_rows(struct watch *w, const char *method, const char *
 	sw_status rc = SW_OK;
 
 	if (w->cli->client == NULL)
-		rc = sw_client_open(&w->cli->client, w->cli->socket, SW_CLIENT_CONNECT_MS,
-				    &ignored);
+		rc = sw_cli_connect(w->cli, &w->cli->client, &ignored);
 	if (rc == SW_OK)
 		rc = sw_client_call(w->cli->client, method, params, SW_CLIENT_REPLY_MS, r,
 				    &ignored);

@@ -66,18 +66,13 @@ static sw_status read_bytes(const char *option, const char *text, int64_t *out, 
 
 static sw_status default_state(struct sw_config *c, struct sw_err *err)
 {
-	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	char path[PATH_MAX];
+	const sw_status rc = sw_state_path_default(c->state, sizeof c->state);
 
-	if (xdg != NULL && *xdg == '/')
-		(void)snprintf(path, sizeof path, "%s/sweepd", xdg);
-	else if (home != NULL && *home == '/')
-		(void)snprintf(path, sizeof path, "%s/.local/state/sweepd", home);
-	else
+	if (rc == SW_NOT_FOUND)
 		return sw_err_set(err, SW_INVALID,
-				  "neither XDG_STATE_HOME nor HOME is set: "
-				  "give --state DIR");
-	return put_text(c->state, sizeof c->state, path, "the state directory", err);
+				  "neither XDG_STATE_HOME nor HOME is set: give --state DIR");
+	return rc == SW_OK ? SW_OK
+			   : sw_err_set(err, SW_INVALID, "the state directory's path is too long");
 }
 
 static sw_status default_worker(struct sw_config *c, struct sw_err *err)

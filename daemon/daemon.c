@@ -397,6 +397,8 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	if (rc == SW_OK)
 		rc = sw_server_start(d, err);
 	if (rc == SW_OK)
+		sw_statedir_tell(d->lock_fd, d->config.socket);
+	if (rc == SW_OK)
 		rc = sw_supervisor_open(d, err);
 	if (rc == SW_OK)
 		rc = sw_adopt_workers(d, err);

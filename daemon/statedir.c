@@ -1,4 +1,5 @@
 #include "daemon/statedir.h"
+#include "proto/socket_path.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -150,6 +151,18 @@ sw_status sw_statedir_open(char *path, size_t cap, int *lock_fd, struct sw_err *
 	if (rc == SW_OK)
 		rc = refuse_network(path, err);
 	return rc == SW_OK ? take_lock(path, lock_fd, err) : rc;
+}
+
+void sw_statedir_tell(int lock_fd, const char *socket)
+{
+	char folder[PATH_MAX] = "", text[PATH_MAX + SW_SOCKET_PATH_MAX + 32];
+
+	if (socket[0] != '/' && getcwd(folder, sizeof folder) == NULL)
+		return;
+	const int n = snprintf(text, sizeof text, "%ld\n%s%s%s\n", (long)getpid(), folder,
+			       folder[0] != '\0' ? "/" : "", socket);
+	if (n < 0 || (size_t)n >= sizeof text || pwrite(lock_fd, text, (size_t)n, 0) != n)
+		(void)0;
 }
 
 bool sw_statedir_holds(const char *dir, int lock_fd)

@@ -12,6 +12,10 @@
  * lock ends when it is closed. SW_CONFLICT: another daemon has it; the line names its pid. */
 SW_NODISCARD sw_status sw_statedir_open(char *path, size_t cap, int *lock_fd, struct sw_err *err);
 
+/* Writes into the lock file that lock_fd holds where the daemon listens, for clients that find it
+ * by its state folder (sw_socket_path_told()). A full disk is no reason to stop. */
+void sw_statedir_tell(int lock_fd, const char *socket);
+
 /* Is the lock file that lock_fd holds still the one in dir? Not when the directory was removed or
  * replaced: then nothing written there is found again. */
 bool sw_statedir_holds(const char *dir, int lock_fd);

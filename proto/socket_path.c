@@ -1,5 +1,7 @@
 #include "proto/socket_path.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,42 @@ sw_status sw_socket_path_default(char *out, size_t cap)
 	if (cap > 0)
 		out[0] = '\0';
 	return SW_TOO_BIG;
+}
+
+sw_status sw_state_path_default(char *out, size_t cap)
+{
+	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	int n;
+
+	if (xdg != NULL && xdg[0] == '/')
+		n = snprintf(out, cap, "%s/sweepd", xdg);
+	else if (home != NULL && home[0] == '/')
+		n = snprintf(out, cap, "%s/.local/state/sweepd", home);
+	else
+		return SW_NOT_FOUND;
+	return n >= 0 && (size_t)n < cap ? SW_OK : SW_TOO_BIG;
+}
+
+sw_status sw_socket_path_told(char *out, size_t cap)
+{
+	char path[PATH_MAX], text[SW_SOCKET_PATH_MAX + 32];
+	const sw_status rc = sw_state_path_default(path, sizeof path - sizeof "/lock");
+
+	if (rc != SW_OK)
+		return SW_NOT_FOUND;
+	(void)strcat(path, "/lock");
+	const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+	if (fd >= 0)
+		(void)close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *at = strchr(text, '\n');
+	const size_t len = at != NULL ? strcspn(at + 1, "\n") : 0;
+	if (at == NULL || at[1] != '/' || at[1 + len] != '\n' || len >= cap)
+		return SW_NOT_FOUND;
+	memcpy(out, at + 1, len);
+	out[len] = '\0';
+	return SW_OK;
 }
 
 sw_status sw_socket_server_check(int fd, const char *path, struct sw_err *err)

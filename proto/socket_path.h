@@ -20,6 +20,15 @@
  * have so long a path; out is then "". */
 SW_NODISCARD sw_status sw_socket_path_default(char *out, size_t cap);
 
+/* Where the daemon of the default state folder listens, as it has told there (its file `lock`: the
+ * pid, then the path): found from cron, too, or from another session. SW_NOT_FOUND: none has. It
+ * may have ended since. */
+SW_NODISCARD sw_status sw_socket_path_told(char *out, size_t cap);
+
+/* The default state folder: $XDG_STATE_HOME/sweepd, or $HOME/.local/state/sweepd. SW_NOT_FOUND:
+ * neither variable is an absolute path. SW_TOO_BIG. */
+SW_NODISCARD sw_status sw_state_path_default(char *out, size_t cap);
+
 /* Call it before the first byte is sent on fd, a socket that is connected to path. SW_DENIED: the
  * process that listens is neither this user's nor root's; the line names its uid. Jobs of a
  * stranger's daemon would run as this user. */

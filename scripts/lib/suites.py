@@ -19,7 +19,7 @@ E2E = {
                " python_programs python_ray python_ray_runs python_readme python_tune",
     "daemon": "budgets crash limits machine_limits settle states system",
     "daemon/api": "fairness journal metrics result_schemas",
-    "daemon/net": "rpc socket_safety",
+    "daemon/net": "neighbours rpc socket_safety",
     "daemon/plan": "bad_input beta parallel_spec search search_from space",
     "daemon/slot": "gpu_auto gpu_gangs gpu_lanes gpu_out gpus worker",
     "daemon/sweep": "ask_tell edit first_failures handout holding pruners suggest",

@@ -34,12 +34,24 @@ class Client:
         self.patience_s = patience_s
         self._lock = threading.RLock()
         self._connection: Optional[Connection] = None
+        given, told = bool(socket or os.environ.get("SWEEPD_SOCKET")), _daemon.told_socket()
         try:
             self._connection = Connection(self.socket)
-        except (FileNotFoundError, ConnectionRefusedError):
-            if socket or not start or os.environ.get("SWEEPD_SOCKET"):
+        except (FileNotFoundError, ConnectionRefusedError, PermissionError) as wrong:
+            if not given and told and self._answers(told):
+                return
+            if isinstance(wrong, PermissionError):
+                raise SweepdError(f"permission denied: the daemon at {self.socket} is another user's") from None
+            if given or not start:
                 raise SweepdError(f"no daemon answers at {self.socket}") from None
             _daemon.start(self.socket)
+
+    def _answers(self, path: str) -> bool:
+        try:
+            self._connection, self.socket = Connection(path), path
+        except (OSError, SweepdError):
+            return False
+        return True
 
     def __enter__(self) -> "Client":
         return self

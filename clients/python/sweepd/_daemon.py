@@ -28,6 +28,16 @@ def state_dir() -> str:
     return os.path.join(home if home.startswith("/") else os.path.expanduser("~/.local/state"), "sweepd")
 
 
+def told_socket() -> str | None:
+    """Where the daemon of the default state folder says that it listens; None: none has run. From cron or another
+    session it is not at default_socket()."""
+    try:
+        with open(os.path.join(state_dir(), "lock"), encoding="utf-8") as lock:
+            return lock.read().split("\n")[1] or None
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def find_program() -> str:
     """SWEEPD_BIN (the program or its folder), PATH, or the build beside this source."""
     given = os.environ.get("SWEEPD_BIN", "")
