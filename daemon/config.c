@@ -30,6 +30,12 @@ const char *sw_config_usage(void)
 	       "  --log-level L    debug, info, warn or error (default: info)\n"
 	       "  --version, --help\n"
 	       "\n"
+	       "SIGTERM and SIGINT end it: trials have 10 seconds to finish their epoch and to "
+	       "write\n"
+	       "a checkpoint, programs 8 of their grace_s, and the next start goes on from there. "
+	       "All\n"
+	       "is over in 20 seconds at most; a second signal ends it at once.\n"
+	       "\n"
 	       "`sweepd replay --help` says how to check a database against its own events.\n";
 }
 

@@ -30,9 +30,11 @@
 #include <unistd.h>
 
 #define STOOD_STILL_US ((int64_t)2 * 1000000) /* between two ticks: the process was stopped */
-#define STOP_SOFT_US   ((int64_t)3 * 1000000) /* workers get this long to end by themselves */
-#define STOP_STORE_US  ((int64_t)6 * 1000000)
-#define CLOCK_STEP_MS  1000 /* less is not worth a line */
+/* Workers get this long to end by themselves: SW_SESSION_LEAVE_US for their trials, and more. The
+ * sum of both is what --help says. */
+#define STOP_SOFT_US  ((int64_t)12 * 1000000)
+#define STOP_STORE_US ((int64_t)6 * 1000000)
+#define CLOCK_STEP_MS 1000 /* less is not worth a line */
 
 /* --- the store's side --- */
 
@@ -178,6 +180,9 @@ static void tick_stopping(struct sw_daemon *d, int64_t now_us)
 	const bool late = now_us > d->stop_deadline_us;
 
 	if (!sw_supervisor_all_down(d)) {
+		if (late && sw_slot_busy_n(d, 0) > 0)
+			sw_log(SW_LOG_WARN, "daemon.late", "running=%zu why=\"not ended in %d s\"",
+			       sw_slot_busy_n(d, 0), (int)(STOP_SOFT_US / 1000000));
 		if (late)
 			sw_supervisor_stop_all(d, true);
 		return;
@@ -282,7 +287,8 @@ void sw_daemon_stop(struct sw_daemon *d)
 	/* A second word changes nothing; on_signal() handles a second signal. */
 	if (d->phase != SW_UP)
 		return;
-	sw_log(SW_LOG_INFO, "daemon.stop", "running=%zu", sw_slot_busy_n(d, 0));
+	sw_log(SW_LOG_INFO, "daemon.stop", "running=%zu most_s=%d again=\"ends it at once\"",
+	       sw_slot_busy_n(d, 0), (int)(STOP_SOFT_US / 1000000));
 	d->phase = SW_STOPPING;
 	d->stop_deadline_us = d->clock->mono_us() + STOP_SOFT_US;
 	sw_server_stop(d);

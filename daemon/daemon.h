@@ -65,7 +65,8 @@ SW_NODISCARD sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop,
 				       const struct sw_executor *executor,
 				       const struct sw_config *config, struct sw_err *err);
 
-/* Begins an orderly end: stop listening, release running trials, end the workers, commit, close. */
+/* Begins an orderly end: stop listening, let trials save what they have, end the workers, commit,
+ * close. */
 void sw_daemon_stop(struct sw_daemon *d);
 
 /* After the loop has ended: closes the store and frees everything. */

@@ -46,6 +46,7 @@ static const struct job_field {
 	{"checkpoint_every", NUMBER_OR_ZERO, ALWAYS, offsetof(struct sw_job, checkpoint_every)},
 	{"checkpoint_s", NUMBER_OR_ZERO, ALWAYS, offsetof(struct sw_job, checkpoint_s)},
 	{"checkpoint_end", FLAG, ALWAYS, offsetof(struct sw_job, checkpoint_end)},
+	{"checkpoint_stop", FLAG, ALWAYS, offsetof(struct sw_job, checkpoint_stop)},
 	{"checkpoint_best", FLAG, ALWAYS, offsetof(struct sw_job, checkpoint_best)},
 	{"checkpoint_record", FLAG, ALWAYS, offsetof(struct sw_job, checkpoint_record)},
 	{"record", REAL_OR_NULL, ALWAYS, offsetof(struct sw_job, record)},

@@ -30,6 +30,7 @@ struct sw_job {
 	uint64_t checkpoint_every;  /* steps; 0: none by their number */
 	uint64_t checkpoint_s;      /* one is wanted when the last is as old; 0: none by time */
 	bool checkpoint_end;        /* one is wanted of the last step */
+	bool checkpoint_stop;       /* one is wanted of the epoch in which it is told to end */
 	bool checkpoint_best;       /* each has the weights of the best epoch, too, by the metric */
 	bool checkpoint_record;     /* one is wanted of a best epoch not worse than `record` */
 	const double *record;       /* the sweep's best value so far; NULL: none */

@@ -17,6 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* At a stop an epoch is finished if it may end in time. One that takes longer than half of that
+ * has its file anyway, so that less than an epoch is lost; but a file that takes over a fiftieth of
+ * its epoch is not written for that alone. */
+#define LONG_EPOCH_US (SW_SESSION_LEAVE_US / 2)
+#define FILE_SHARE    50
+
 struct run {
 	struct sw_runner *runner;
 	struct sw_session *session;
@@ -28,10 +34,14 @@ struct run {
 	bool no_memory;       /* for a report */
 	bool crowded;         /* it would have had the memory that it lacked, without others */
 	bool stale;           /* it was at the end of patience when it was lost */
-	bool again;      /* the checkpoint of resume_step could not be read: it is made again */
-	int64_t kept_us; /* when the last checkpoint was written; before it, when it began */
-	bool improved;   /* this epoch is the best so far */
-	bool missed;     /* the log has a line of graphs that were not made */
+	bool again;        /* the checkpoint of resume_step could not be read: it is made again */
+	int64_t kept_us;   /* when the last checkpoint was written; before it, when it began */
+	int64_t file_us;   /* how long that took */
+	int64_t epoch_us;  /* when this epoch began */
+	int64_t took_us;   /* how long the one before it took; 0: there is none */
+	size_t done, rows; /* of this epoch */
+	bool improved;     /* this epoch is the best so far */
+	bool missed;       /* the log has a line of graphs that were not made */
 };
 
 /* The metrics of an epoch's report. */
@@ -56,9 +66,28 @@ static bool are_over(const struct run *r)
 	return r->gang && *sw_comm_why(sw_gang_comm(r->gang));
 }
 
+/* The worker is to end: may this epoch end before that? If it takes as long as the one before. */
+static bool may_finish(const struct run *r, int64_t left_us)
+{
+	return r->job->checkpoint_stop &&
+	       r->took_us - (sw_clock_mono_us() - r->epoch_us) <= left_us;
+}
+
+static void on_progress(void *ctx, size_t done, size_t rows)
+{
+	struct run *r = ctx;
+
+	r->done = done;
+	r->rows = rows;
+}
+
 static bool on_step(void *ctx)
 {
-	return sw_session_go_on(((struct run *)ctx)->session);
+	struct run *r = ctx;
+	const bool on = sw_session_go_on(r->session);
+	const int64_t left_us = sw_session_leaving(r->session);
+
+	return on && (left_us == 0 || may_finish(r, left_us));
 }
 
 static void run_beat(void *ctx)
@@ -113,7 +142,7 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 	struct sw_err why = SW_ERR_INIT;
 	sw_status rc = SW_NOT_FOUND;
 
-	r->kept_us = sw_clock_mono_us();
+	r->kept_us = r->epoch_us = sw_clock_mono_us();
 	sw_allowance_trim(r->runner, &r->ready.trainer, net);
 	sw_run_log_net(r->session, net);
 	if (j->resume_step == 0)
@@ -186,16 +215,18 @@ static void note_best(struct run *r, const struct sw_epoch *e, const struct metr
 static bool checkpoint_wanted(const struct run *r, const struct sw_epoch *e)
 {
 	const struct sw_job *j = r->job;
+	const int64_t age_us = sw_clock_mono_us() - r->kept_us;
 
 	if (!j->checkpoint_dir || !isfinite(e->train_loss) || !isfinite(e->val_loss))
 		return false; /* a diverged trial goes on from nowhere */
 	if (e->epoch <= j->resume_step)
 		return r->again && e->epoch == j->resume_step;
-	return e->epoch == j->until ||
+	return e->epoch == j->until || (j->checkpoint_stop && sw_session_leaving(r->session)) ||
 	       (j->checkpoint_every && e->epoch % j->checkpoint_every == 0) ||
 	       (j->checkpoint_end && (e->last || e->epoch == j->max_t)) ||
 	       (j->checkpoint_s &&
-		sw_clock_mono_us() - r->kept_us >= (int64_t)j->checkpoint_s * 1000000) ||
+		(age_us >= (int64_t)j->checkpoint_s * 1000000 ||
+		 (r->took_us >= LONG_EPOCH_US && r->took_us >= FILE_SHARE * r->file_us))) ||
 	       /* It may be stopped at any report, so what may be the sweep's best goes to the
 		* disk. Of equals the earlier trial is the best, so that a tie counts, too. */
 	       (j->checkpoint_record && r->improved &&
@@ -207,10 +238,13 @@ static bool keep_checkpoint(struct run *r, const struct sw_epoch *e)
 {
 	const struct sw_checkpoint_id id = {
 		.sweep = r->job->sweep, .trial = r->job->trial, .epoch = e->epoch};
+	const int64_t began_us = sw_clock_mono_us();
 	struct sw_err why = SW_ERR_INIT;
+	const sw_status rc = sw_checkpoint_write(e->net, &id, r->job->checkpoint_dir, &why);
 
 	r->kept_us = sw_clock_mono_us(); /* a full disk is not tried at every step */
-	if (sw_checkpoint_write(e->net, &id, r->job->checkpoint_dir, &why) == SW_OK)
+	r->file_us = r->kept_us - began_us;
+	if (rc == SW_OK)
 		return true;
 	if (!are_over(r))
 		sw_session_log(r->session, "%s", why.msg);
@@ -269,8 +303,10 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	bool kept, on;
 
 	note_best(r, e, list, n);
+	r->took_us = sw_clock_mono_us() - r->epoch_us;
 	kept = checkpoint_wanted(r, e) && keep_checkpoint(r, e);
 	r->epoch = e->epoch;
+	r->epoch_us = sw_clock_mono_us();
 	log_misses(r, e->net);
 	/* an earlier attempt reported this step already, and the same seed gives the same
 	 * metrics */
@@ -285,6 +321,9 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	r->no_memory = metrics.failed != SW_OK;
 	on = !r->no_memory && sw_session_report(r->session, e->epoch, metrics.data, kept);
 	sw_buf_fini(&metrics);
+	/* told to end after it was decided to write none, it goes on to the next epoch */
+	if (on && kept && !e->last && sw_session_leaving(r->session))
+		return sw_session_settle(r->session) && false; /* end_trial() knows why */
 	/* at `until` the decision may be to pause: no batch is trained before it is known */
 	return on && e->epoch == r->job->until ? sw_session_settle(r->session) : on;
 }
@@ -347,6 +386,9 @@ static void end_trial(struct run *r, enum sw_train_end end)
 		sw_session_log(s, "ended after epoch %" PRIu64 ": %s", r->epoch,
 			       sw_session_dropped(s));
 		sw_session_release(s);
+	} else if (end == SW_TRAIN_DROPPED && sw_session_leaving(s) && !*sw_session_refused(s)) {
+		sw_session_log(s, "ended after epoch %" PRIu64 ": the daemon ends", r->epoch);
+		sw_session_release(s);
 	} else {
 		/* all epochs, or a report was refused: finish knows which */
 		sw_session_finish(s, "COMPLETED",
@@ -359,8 +401,11 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 {
 	struct run r = {.runner = runner, .session = s, .job = job};
 	struct sw_prepared *ready = &r.ready;
-	struct sw_train_hooks hooks = {
-		.ctx = &r, .begin = on_begin, .go_on = on_step, .report = on_epoch};
+	struct sw_train_hooks hooks = {.ctx = &r,
+				       .begin = on_begin,
+				       .go_on = on_step,
+				       .report = on_epoch,
+				       .progress = on_progress};
 	enum sw_train_end end = SW_TRAIN_DONE;
 	struct sw_err why = SW_ERR_INIT;
 	sw_status rc;

@@ -33,6 +33,16 @@ static sw_status go_on(struct loop *l, bool on)
 	return rc;
 }
 
+/* Asks the hooks before a batch: false: the trial is to be dropped. */
+static bool ask_hooks(const struct loop *l, size_t done)
+{
+	const struct sw_train_hooks *h = l->hooks;
+
+	if (h->progress)
+		h->progress(h->ctx, done, l->data->train.rows + l->data->val.rows);
+	return h->go_on(h->ctx);
+}
+
 /* Trains on all batches of an epoch, in its own order of rows. */
 static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 {
@@ -47,7 +57,7 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	if (rc == SW_OK)
 		rc = sw_net_metrics_zero(&l->net);
 	for (size_t at = 0; rc == SW_OK && at < rows;) {
-		rc = go_on(l, !leads(l) || l->hooks->go_on(l->hooks->ctx));
+		rc = go_on(l, !leads(l) || ask_hooks(l, at));
 		if (rc == SW_OK && l->dropped)
 			return SW_OK; /* an epoch that is not whole has no metrics */
 		if (rc == SW_OK)
@@ -76,7 +86,9 @@ static sw_status eval_rows(struct loop *l)
 		rc = sw_net_eval_rows(&l->net, &batch);
 	for (size_t at = first; rc == SW_OK && at < end; at += batch) {
 		if (leads(l) && !l->dropped)
-			l->dropped = !l->hooks->go_on(l->hooks->ctx);
+			l->dropped = !ask_hooks(l, l->data->train.rows + l->data->val.rows *
+										 (at - first) /
+										 (end - first));
 		if (l->dropped &&
 		    l->net.ranks.stages == 1) /* else the others wait for its values */
 			return SW_OK;

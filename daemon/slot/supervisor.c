@@ -170,6 +170,9 @@ static bool gpus_looked_at(const struct sw_slot *s, const char **failed)
  * what the worker said last is read before that, too: which rank was lost. */
 static void end_slot(struct sw_slot *s, const char *cause, int64_t now_us)
 {
+	/* It ended because it was told to: the trial goes on with the next daemon. */
+	if (s->d->phase != SW_UP)
+		sw_slot_lose(s, false, "shutdown");
 	const bool gang = sw_room_gpu(s, 1) != NULL,
 		   waits = s->state == SW_SLOT_BUSY &&
 			   (s->program || gang || sw_gpus_card(s->d, s) != NULL);
@@ -437,8 +440,10 @@ void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us)
 void sw_supervisor_stop_all(struct sw_daemon *d, bool hard)
 {
 	for (size_t i = 0; i < d->slot.slot_n; i++) {
-		sw_slot_lose(&d->slot.slots[i], false, "shutdown");
-		sw_slot_next_end(&d->slot.slots[i]);
+		if (hard)
+			sw_slot_lose(&d->slot.slots[i], false, "shutdown");
+		if (hard || d->slot.slots[i].state != SW_SLOT_BUSY)
+			sw_slot_next_end(&d->slot.slots[i]);
 	}
 	for (size_t i = 0; i < d->slot.worker_n; i++)
 		if (d->slot.workers[i].proc != NULL)

@@ -33,7 +33,8 @@ void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us);
 /* There is a new reading of the GPUs: those that are lost end their workers. */
 void sw_supervisor_on_reading(struct sw_daemon *d);
 
-/* The end: releases what runs and ends the workers; then true once none is left. */
+/* The end: asks the workers to end, which report what their trials save; or (hard) releases what
+ * runs and ends them. all_down: true once none is left. */
 void sw_supervisor_stop_all(struct sw_daemon *d, bool hard);
 bool sw_supervisor_all_down(const struct sw_daemon *d);
 void sw_supervisor_free(struct sw_daemon *d);

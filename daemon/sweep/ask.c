@@ -68,7 +68,7 @@ static void write_params(struct sw_running *live, uint64_t trial, const struct s
  * when its state is whole. */
 struct wanted {
 	uint64_t every, seconds; /* steps; 0: none */
-	bool end, best, record;
+	bool end, best, record, stop;
 };
 
 static struct wanted wanted_of(const struct sw_running *live)
@@ -80,6 +80,8 @@ static struct wanted wanted_of(const struct sw_running *live)
 	/* With several metrics no trial is the best. */
 	w.best = w.end && live->spec->trainer != NULL && live->spec->n_metrics <= 1;
 	w.record = w.best && w.every == 0;
+	/* Even if none is kept: it goes on from there, and the file goes with its end. */
+	w.stop = w.every == 0 && live->spec->trainer != NULL;
 	if (w.every == 0 && w.end && live->spec->trainer != NULL) {
 		w.every = c->every;
 		w.seconds = c->every == 0 ? CHECKPOINT_S : 0;
@@ -114,13 +116,14 @@ static void set_resume(struct sw_running *live, const struct sw_action *start,
 				   start->from, start->resume_step);
 		job->checkpoint = paths->checkpoint;
 	}
-	/* No file of it would be kept. */
-	if (!keeps)
+	/* No file of it would be kept. For one of a stop the worker makes the folder. */
+	if (!keeps && !wanted.stop)
 		return;
 	job->until = start->until;
 	job->checkpoint_every = wanted.every;
 	job->checkpoint_s = wanted.seconds;
 	job->checkpoint_end = wanted.end;
+	job->checkpoint_stop = wanted.stop;
 	job->checkpoint_best = wanted.best;
 	job->checkpoint_record = wanted.record;
 	job->record = live->files.keeping.has_record ? &live->files.keeping.record : NULL;

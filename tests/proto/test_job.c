@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RECORD "\"checkpoint_best\":true,\"checkpoint_record\":true,\"record\":-0.1,"
+#define RECORD                                                                                     \
+	"\"checkpoint_stop\":true,\"checkpoint_best\":true,\"checkpoint_record\":true,\"record\":" \
+	"-0.1,"
 #define PARAMS "{\"lr\":0.1}"
 
 /* Every field has a value of its own. */
@@ -21,7 +23,8 @@
 #define EMPTY                                                                                      \
 	"{\"sweep\":0,\"trial\":0,\"attempt\":0,\"seed\":0,\"data_seed\":0,\"params\":" PARAMS     \
 	",\"resume_step\":0,\"parent\":null,\"checkpoint\":null,\"until\":0,\"checkpoint_every\":" \
-	"0,\"checkpoint_s\":0,\"checkpoint_end\":false,\"checkpoint_best\":false,\"checkpoint_"    \
+	"0,\"checkpoint_s\":0,\"checkpoint_end\":false,\"checkpoint_stop\":false,\"checkpoint_"    \
+	"best\":false,\"checkpoint_"                                                               \
 	"record\":false,\"record\":null,\"checkpoint_dir\":null,\"trainer\":null,"                 \
 	"\"max_t\":null,\"metric\":null,\"goal\":null}"
 #define COMMAND "[\"${env}\",\"${program}\",\"${args}\"]"
@@ -73,6 +76,7 @@ static struct sw_job full(const cJSON *trainer)
 			       .checkpoint_every = 9,
 			       .checkpoint_s = 10,
 			       .checkpoint_end = true,
+			       .checkpoint_stop = true,
 			       .checkpoint_best = true,
 			       .checkpoint_record = true,
 			       .record = &record,
@@ -179,6 +183,7 @@ static const struct {
 	{"checkpoint_every", "0"},
 	{"checkpoint_s", "0"},
 	{"checkpoint_end", "false"},
+	{"checkpoint_stop", "false"},
 	{"checkpoint_best", "false"},
 	{"checkpoint_record", "false"},
 	{"record", "null"},

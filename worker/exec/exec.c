@@ -23,6 +23,7 @@ struct trial {
 	struct sw_ranks ranks; /* of this run: a program may be started again */
 	struct sw_reports reports;
 	struct sw_limit limit;
+	bool leaves; /* it was ended because its worker is to end: it goes on later */
 };
 
 /* --- one run of it --- */
@@ -56,7 +57,7 @@ static int64_t patience_us(struct trial *t)
 			   (p->ended || t->ranks.failed || sw_reports_tell_end(&t->reports));
 
 	/* one that knows nothing has no reason to end; an exiting worker has no time to wait */
-	if (!knows || sw_session_ended(t->asked.session) == SW_SESSION_EXIT)
+	if (!knows || t->leaves || sw_session_ended(t->asked.session) == SW_SESSION_EXIT)
 		return 0;
 	return t->ranks.n > 1 && p->ended && p->code == 0 && p->signal == 0 ? RANKS_US
 									    : PATIENCE_US;
@@ -82,7 +83,8 @@ static void run(struct trial *t)
 	/* Ranks come first: one that failed counts even if rank 0 has ended since the last look. A
 	 * report that is to be saved ends the run, too: nothing may write into its folder then. */
 	while (!sw_ranks_have_failed(&t->ranks) && t->asked.going && !t->reports.saving &&
-	       !sw_program_has_ended(p) && (ms = left_ms(t)) > 0)
+	       !sw_program_has_ended(p) && (ms = left_ms(t)) > 0 &&
+	       !(t->leaves = sw_session_leaving(t->asked.session) > 0))
 		sw_pump_once(&t->reports, ms < LOOK_MS ? ms : LOOK_MS);
 	/* what it wrote before its end counts, and says whether it waits for an answer */
 	if (p->ended)
@@ -194,7 +196,7 @@ static void conclude(struct trial *t, const struct sw_err *err)
 	struct sw_session *s = t->asked.session;
 	struct sw_folder *folder = &t->asked.folder;
 	const char *why = sw_session_dropped(s);
-	const bool open = sw_session_ended(s) == SW_SESSION_OPEN;
+	const bool open = sw_session_ended(s) == SW_SESSION_OPEN && !t->leaves;
 	/* a trial that is resumed needs what it kept; one that has ended is never resumed */
 	const bool for_next = !open || (*why && strcmp(why, "decision stop") != 0);
 	const bool unreported = open && !*why && !sw_folder_is_empty(folder);
@@ -206,6 +208,8 @@ static void conclude(struct trial *t, const struct sw_err *err)
 		sw_session_log(s, "deleted what SWEEPD_CHECKPOINT_DIR holds: it was not "
 				  "reported with \"checkpoint\": true");
 	sw_asked_close(&t->asked);
+	if (t->leaves && !*why)
+		why = "the daemon ends";
 	if (*why)
 		sw_session_log(s, "ended after step %" PRIu64 ": %s", t->reports.told, why);
 	if (*why || !open) {
@@ -248,8 +252,8 @@ void sw_exec_job(const struct sw_site *site, struct sw_session *s, const struct 
 			/* the next run repeats the steps since its checkpoint: each is reported
 			 * once */
 			t->reports.repeat_to = t->reports.told;
-			again = (t->reports.saving ? goes_on(t) : tries_less(t)) &&
-				!t->limit.overdue;
+			again = (t->reports.saving ? goes_on(t) : !t->leaves && tries_less(t)) &&
+				!t->limit.overdue && !t->leaves;
 		}
 	(void)sw_session_settle(t->asked.session);
 	conclude(t, &err);

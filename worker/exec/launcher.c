@@ -315,7 +315,7 @@ static bool hear(const struct sw_launcher *l, const struct sw_program *p, struct
 			       {.fd = l->program.metrics, .events = POLLIN}};
 
 	while (poll(fds, 2, SLICE_MS) <= 0) { /* it imports; the session is heard meanwhile */
-		if (!sw_session_go_on(s))
+		if (!sw_session_go_on(s) || sw_session_leaving(s))
 			return true; /* the spare that takes the order will find nobody */
 		if (sw_clock_mono_us() < until)
 			continue;

@@ -7,7 +7,8 @@
 #define REAP_US     ((int64_t)1000000)
 #define DRAIN_READS 32 /* enough for a full pipe; a bound for one that is written for ever */
 #define GRACE_S     10.0
-#define EXIT_US     ((int64_t)2000000)  /* the daemon kills a worker 3 s after it told it to end */
+#define EXIT_US     ((int64_t)2000000) /* of an end without the daemon */
+#define LEAVE_US    ((int64_t)8000000) /* the rest of SW_SESSION_LEAVE_US is for the report of it */
 #define KILL_US     ((int64_t)10000000) /* then a process that SIGKILL does not end is given up */
 #define PAUSE_MAX   50                  /* milliseconds between two looks at /proc */
 
@@ -89,8 +90,11 @@ static bool wait_gone(struct sw_reports *r, int64_t us, int sig)
 static int64_t grace_us(const struct sw_asked *a)
 {
 	const int64_t us = (int64_t)(sw_json_number(a->job->run, "grace_s", GRACE_S) * 1e6);
+	const int64_t most_us = sw_session_ended(a->session) == SW_SESSION_EXIT ? EXIT_US
+				: sw_session_leaving(a->session)                ? LEAVE_US
+										: INT64_MAX;
 
-	return sw_session_ended(a->session) == SW_SESSION_EXIT && us > EXIT_US ? EXIT_US : us;
+	return us < most_us ? us : most_us;
 }
 
 void sw_pump_end(struct sw_reports *r, int64_t patience_us, bool has_grace)

@@ -87,7 +87,10 @@ static bool answer(struct sw_reports *r)
 	/* an answer means that the daemon has the report, on its disk */
 	if (!r->asked->going || !sw_reports_wait(r) || sw_session_waiting(r->asked->session) > 0)
 		return false;
-	if (r->due)
+	/* its worker is to end: it goes on later, as after a pause */
+	if (r->due && sw_session_leaving(r->asked->session))
+		say_object(r, "pause", NULL, NULL);
+	else if (r->due)
 		say(r, SW_ANSWERS_GOON);
 	r->heard_us = sw_clock_mono_us();
 	r->due = r->held = false;

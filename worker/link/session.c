@@ -76,6 +76,13 @@ const char *sw_session_why(const struct sw_session *s)
 	return s->why;
 }
 
+int64_t sw_session_leaving(const struct sw_session *s)
+{
+	const int64_t left = s->leave_us + SW_SESSION_LEAVE_US - sw_clock_mono_us();
+
+	return s->leave_us == 0 || s->end != SW_SESSION_OPEN ? 0 : left > 0 ? left : 1;
+}
+
 const char *sw_session_dropped(const struct sw_session *s)
 {
 	return s->drop;
@@ -155,6 +162,8 @@ bool sw_session_next(struct sw_session *s, const struct sw_job **job)
 
 	*job = NULL;
 	sw_session_release(s);
+	if (s->leave_us != 0)
+		sw_session_quit(s, SW_SESSION_EXIT, "told to end");
 	while (s->end == SW_SESSION_OPEN && !s->has_job) {
 		if (s->greeted && s->next_id == 0 && sw_clock_mono_us() >= s->resend_at)
 			next_request(s);

@@ -10,7 +10,9 @@
  *
  *   connect -> hello -> [next -> report ... report -> finish] -> next ...
  *
- * State    `end` and `drop` latch: the session is over, or the trial at hand is.
+ * State    `end` and `drop` latch: the session is over, or the trial at hand is. `leaving` comes
+ *          before the end where wake_fd is readable in mid-trial and the daemon is there: the trial
+ *          has SW_SESSION_LEAVE_US to save what it has, and may report until then.
  * Memory   At most SW_SESSION_SPOOL reports, about 200 bytes each.
  * Errors   Losing the connection is no error. err tells why the session ended.
  * Threads  One. `wake_fd` becomes readable from anywhere (a signal handler's pipe).
@@ -26,7 +28,8 @@
 
 #define SW_SESSION_SPOOL       10000 /* reports kept while the daemon is away */
 #define SW_SESSION_OUTSTANDING 256   /* reports sent and not answered */
-#define SW_SESSION_FDS         200   /* of a caller, that sw_session_wait() watches too */
+#define SW_SESSION_LEAVE_US    ((int64_t)10 * 1000000)
+#define SW_SESSION_FDS         200 /* of a caller, that sw_session_wait() watches too */
 
 enum sw_session_end {
 	SW_SESSION_OPEN,
@@ -40,7 +43,7 @@ struct sw_session_config {
 	const char *socket; /* path */
 	const char *worker; /* id */
 	int slot;
-	int wake_fd;       /* readable: end; -1 for none */
+	int wake_fd;       /* readable: leave, then end; -1 for none */
 	unsigned retry_ms; /* first wait between two attempts to connect; 0: 200 */
 	unsigned away_ms;  /* 0: 120,000 */
 };
@@ -54,6 +57,10 @@ void sw_session_destroy(struct sw_session *s); /* NULL is allowed; closes the so
 
 enum sw_session_end sw_session_ended(const struct sw_session *s);
 const char *sw_session_why(const struct sw_session *s); /* one line for SW_SESSION_*; "" before */
+
+/* The worker was told to end, and its trial may still save what it has: microseconds that are left
+ * for it, at least 1; 0: it was not told, or the session has ended. */
+int64_t sw_session_leaving(const struct sw_session *s);
 
 /* Waits for a trial. false: the session has ended. The job stays the session's until
  * sw_session_finish() or sw_session_release(). */

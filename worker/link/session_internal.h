@@ -17,6 +17,7 @@ struct sw_session {
 	struct sw_session_config config;
 	enum sw_session_end end;
 	char why[400];
+	int64_t leave_us; /* when it was told to end; 0: it was not */
 
 	/* the connection */
 	int fd;            /* -1: none */

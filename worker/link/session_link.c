@@ -183,6 +183,14 @@ static void read_socket(struct sw_session *s)
 		session_disconnect(s);
 }
 
+/* Told to end. A trial that could not report what it saves ends at once, and so does one whose time
+ * is over. */
+static void take_leave(struct sw_session *s)
+{
+	if (!s->has_job || !s->greeted || sw_clock_mono_us() - s->leave_us >= SW_SESSION_LEAVE_US)
+		sw_session_quit(s, SW_SESSION_EXIT, "told to end");
+}
+
 /* Sends an empty line if nothing else goes out, because the daemon ends a worker that is silent. */
 static void send_beat(struct sw_session *s)
 {
@@ -192,7 +200,9 @@ static void send_beat(struct sw_session *s)
 
 void sw_session_pump(struct sw_session *s, struct pollfd *more, size_t n, int timeout_ms)
 {
-	struct pollfd fds[2 + SW_SESSION_FDS] = {{.fd = s->config.wake_fd, .events = POLLIN}};
+	/* the byte stays in the pipe: it is looked at once */
+	struct pollfd fds[2 + SW_SESSION_FDS] = {
+		{.fd = s->leave_us ? -1 : s->config.wake_fd, .events = POLLIN}};
 
 	if (s->fd < 0)
 		try_connect(s);
@@ -213,7 +223,7 @@ void sw_session_pump(struct sw_session *s, struct pollfd *more, size_t n, int ti
 		memcpy(fds + 2, more, n * sizeof *more);
 	if (poll(fds, (nfds_t)(2 + n), timeout_ms) > 0) {
 		if (fds[0].revents)
-			sw_session_quit(s, SW_SESSION_EXIT, "told to end");
+			s->leave_us = sw_clock_mono_us();
 		if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
 			read_socket(s);
 	}
@@ -221,6 +231,8 @@ void sw_session_pump(struct sw_session *s, struct pollfd *more, size_t n, int ti
 		memcpy(more, fds + 2, n * sizeof *more);
 	/* an answer may open the window for reports that wait: they go out in the same round */
 	take_lines(s);
+	if (s->leave_us != 0)
+		take_leave(s);
 	sw_session_flush(s);
 	sw_session_write(s);
 }

@@ -84,6 +84,48 @@ TEST(session_ends_at_once_when_woken)
 	stop();
 }
 
+static void last_report_script(void)
+{
+	give_job();
+	take_report(1, "continue");
+	(void)expect("worker.bye", NULL, NULL);
+}
+
+TEST(session_woken_in_mid_trial_reports_and_takes_no_other)
+{
+	const struct sw_job *job;
+
+	start(last_report_script, 10000);
+	next();
+	ck_assert_int_eq(write(d.wake[1], "", 1), 1);
+	ck_assert(sw_session_go_on(s));
+	ck_assert_int_gt(sw_session_leaving(s), 0);
+	ck_assert(sw_session_report(s, 1, "{}", true));
+	ck_assert(sw_session_settle(s));
+	ck_assert(!sw_session_next(s, &job));
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);
+	ck_assert_int_eq(sw_session_leaving(s), 0);
+	sw_session_bye(s, sw_session_why(s), 0);
+	stop();
+}
+
+static void away_script(void)
+{
+	give_job();
+	hang_up();
+	close(d.listener);
+}
+
+TEST(session_woken_without_a_daemon_saves_nothing)
+{
+	start(away_script, 10000);
+	next();
+	ck_assert_int_eq(write(d.wake[1], "", 1), 1);
+	until_dropped();
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);
+	stop();
+}
+
 #ifdef SW_FAULTS
 TEST(session_without_memory_ends_cleanly_at_each_call)
 {
