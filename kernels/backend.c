@@ -23,7 +23,7 @@ static bool ordinal(const char *device, const char *prefix, int *out)
 /* dlopen's text names the reason, a missing driver library for one. */
 static sw_status module_open(void **out, struct sw_err *err)
 {
-	static const char *const places[] = {"", "../lib/"};
+	static const char *const places[] = {"", SW_MODULE_DIR};
 	const char *given = getenv("SWEEPD_CUDA_MODULE");
 	char self[4096], path[4200];
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -49,7 +49,8 @@ static sw_status module_open(void **out, struct sw_err *err)
 	}
 	return sw_err_set(err, SW_NOT_FOUND,
 			  "no GPU backend here: " SW_OPS_CUDA_MODULE
-			  " is neither beside the program nor in ../lib (built without CUDA?)");
+			  " is neither beside the program nor in " SW_MODULE_DIR
+			  " (built without CUDA, or sweepd-cuda is not installed)");
 }
 
 static sw_status gpu_open(int device, const struct sw_ops **out, struct sw_err *err)

@@ -3,6 +3,7 @@
 #   deps build      what the programs need
 #   deps check      the same and what scripts/check needs
 #   deps numpy      Python with numpy
+#   deps wheel      what scripts/wheel needs
 #   deps gpu        what scripts/gpu-check needs
 #
 # Quiet when nothing is missing. apt-get's own output is kept in a file; its end is shown on failure.
@@ -15,6 +16,7 @@ deps_build="gcc libc6-dev cmake ninja-build pkg-config libuv1-dev libsqlite3-dev
 # where apt has it no longer, scripts/check skips the two and counts that.
 deps_numpy="python3 python3-numpy"
 deps_gpu="g++ check"
+deps_wheel="python3-venv"
 deps_check="g++ check python3-venv python3-pytest python3-pytest-xdist python3-jsonschema clang clang-format-14 clang-tidy-14 netcat-openbsd"
 
 # deps_missing NAME...: those that are not installed.
@@ -69,6 +71,7 @@ deps() {
 	[ "$1" != check ] || want="$want $deps_check"
 	[ "$1" != numpy ] || want=$deps_numpy
 	[ "$1" != gpu ] || want="$want $deps_gpu"
+	[ "$1" != wheel ] || want="$want $deps_wheel"
 	# shellcheck disable=SC2086 # a list of words
 	missing=$(deps_missing $want)
 	if [ "$1" = check ] && [ -z "$missing" ]; then

@@ -8,6 +8,7 @@ import sys
 import time
 
 from ._errors import SweepdError
+from ._programs import FOLDER
 
 
 def default_socket() -> str:
@@ -39,10 +40,11 @@ def told_socket() -> str | None:
 
 
 def find_program() -> str:
-    """SWEEPD_BIN (the program or its folder), PATH, or the build beside this source."""
+    """SWEEPD_BIN (the program or its folder), what this package's wheel brought, PATH, or the build beside this source."""
     given = os.environ.get("SWEEPD_BIN", "")
     built = os.path.join(os.path.dirname(__file__), "..", "..", "..", "build", "bin", "sweepd")
-    for path in (given, os.path.join(given, "sweepd") if given else "", shutil.which("sweepd"), os.path.abspath(built)):
+    for path in (given, os.path.join(given, "sweepd") if given else "", os.path.join(FOLDER, "sweepd"),
+                 shutil.which("sweepd"), os.path.abspath(built)):
         if path and os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     raise SweepdError("no daemon answers, and there is no `sweepd` to start: build it with scripts/build, and put "
