@@ -12,3 +12,16 @@ install(DIRECTORY clients/python/sweepd DESTINATION lib/python3/dist-packages CO
 if(SW_HAVE_CUDA)
 	install(TARGETS sweepd-cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sweepd COMPONENT cuda)
 endif()
+
+# Units name the folder that was installed to, which is known only then.
+set(units ${CMAKE_SOURCE_DIR}/packaging/systemd)
+set(made ${CMAKE_BINARY_DIR}/units)
+install(CODE "set(BIN \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+	set(DOC \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/docs\")
+	foreach(unit sweepd.service sweepd@.service)
+		configure_file(${units}/\${unit} ${made}/\${unit} @ONLY)
+	endforeach()" COMPONENT sweepd)
+install(FILES ${made}/sweepd@.service ${units}/sweepd@.socket DESTINATION lib/systemd/system COMPONENT sweepd)
+# Read there under any prefix, ~/.local too.
+install(FILES ${made}/sweepd.service ${units}/sweepd.socket DESTINATION ${CMAKE_INSTALL_DATADIR}/systemd/user
+	COMPONENT sweepd)

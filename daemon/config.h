@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "daemon/systemd.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +21,8 @@ struct sw_config {
 	int64_t gpu_memory;    /* bytes that the trials on one GPU may have together; 0: no cap */
 	enum sw_log_level log_level;
 	bool help, version;
-	bool validate; /* `sweepd validate`: no state, no socket, no workers */
+	bool validate;             /* `sweepd validate`: no state, no socket, no workers */
+	struct sw_systemd systemd; /* a service manager's, taken after the command line was read */
 };
 
 /* Fills in the defaults and then the arguments. SW_INVALID with one line. */

@@ -233,6 +233,7 @@ static void on_tick(uv_timer_t *t)
 	struct sw_daemon *d = t->data;
 	const int64_t now_us = d->clock->mono_us();
 
+	sw_systemd_tick(&d->config.systemd, now_us);
 	if (d->phase == SW_STOPPING) {
 		tick_stopping(d, now_us);
 		return;
@@ -290,6 +291,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 	sw_log(SW_LOG_INFO, "daemon.stop", "running=%zu most_s=%d again=\"ends it at once\"",
 	       sw_slot_busy_n(d, 0), (int)(STOP_SOFT_US / 1000000));
 	d->phase = SW_STOPPING;
+	sw_systemd_tell(&d->config.systemd, "STOPPING=1");
 	d->stop_deadline_us = d->clock->mono_us() + STOP_SOFT_US;
 	sw_server_stop(d);
 	sw_supervisor_stop_all(d, false);
@@ -418,6 +420,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	       "version=%s pid=%ld socket=%s state=%s slots=%zu sweeps=%zu", SW_VERSION,
 	       (long)getpid(), d->config.socket, d->config.state, d->slot.slot_n, d->sweep.sweep_n);
 	sw_settle_go(d); /* what the last stop interrupted */
+	sw_systemd_tell(&d->config.systemd, "READY=1");
 	return SW_OK;
 }
 

@@ -130,7 +130,8 @@ int main(int argc, char **argv)
 		(void)printf("%s", config.help ? sw_config_usage() : "sweepd " SW_VERSION "\n");
 		return EXIT_SUCCESS;
 	}
-	if (open_log(&config, &err) != SW_OK) {
+	if (sw_systemd_take(&config.systemd, config.socket, sizeof config.socket, &err) != SW_OK ||
+	    open_log(&config, &err) != SW_OK) {
 		(void)fprintf(stderr, "sweepd: %s\n", err.msg);
 		return EXIT_START;
 	}

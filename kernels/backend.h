@@ -2,9 +2,10 @@
  * kernels/backend.h — opens the table of a device by its name.
  *
  * "cpu" and "cpu:N" give the CPU table; "gpu:N" the table of the module libsweepd-cuda.so, which is
- * looked for beside the executable, then where an installed one has it (lib/sweepd), or is the file
- * that SWEEPD_CUDA_MODULE names, and opened with dlopen: one program runs on machines with and without a GPU. It stays loaded for
- * the life of the process, because a CUDA context cannot be taken down cleanly.
+ * looked for beside the executable, then where an installed one has it (lib/sweepd), or is the
+ * file that SWEEPD_CUDA_MODULE names, and opened with dlopen: one program runs on machines with and
+ * without a GPU. It stays loaded for the life of the process, because a CUDA context cannot be
+ * taken down cleanly.
  *
  * Errors   SW_INVALID (not a device name), SW_NOT_FOUND (no module, no driver, no such GPU), and
  *          what the module says; always one line.

@@ -113,20 +113,25 @@ static sw_status clear_path(const char *path, struct sw_err *err)
 sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err)
 {
 	const char *path = d->config.socket;
-	sw_status rc = sw_statedir_parents(path, err);
-	mode_t mask;
+	const int given = d->config.systemd.listen_fd;
+	sw_status rc = given > 0 ? SW_OK : sw_statedir_parents(path, err);
 	int uv;
 
 	if (rc == SW_OK)
 		rc = check_folder(path, err);
-	if (rc == SW_OK)
+	if (rc == SW_OK && given == 0)
 		rc = clear_path(path, err);
 	if (rc != SW_OK)
 		return rc;
 	d->net.conn_max = conn_limit();
-	mask = umask(0177); /* the socket is 0600 from its first moment */
-	uv = uv_pipe_bind(&d->net.listener, path);
-	(void)umask(mask);
+	if (given > 0) {
+		uv = uv_pipe_open(&d->net.listener, given); /* its file stays where it is closed */
+	} else {
+		const mode_t mask = umask(0177); /* the socket is 0600 from its first moment */
+
+		uv = uv_pipe_bind(&d->net.listener, path);
+		(void)umask(mask);
+	}
 	if (uv == 0)
 		uv = uv_listen((uv_stream_t *)&d->net.listener, 1024, on_connection);
 	if (uv != 0)

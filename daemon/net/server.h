@@ -6,8 +6,9 @@
 
 struct sw_daemon;
 
-/* Binds config.socket and accepts. A socket file that nobody answers is removed; one that a daemon
- * answers is SW_CONFLICT; a folder that others may write in, SW_DENIED. */
+/* Binds config.socket, or takes the descriptor that a service manager bound to it, and accepts. A
+ * socket file that nobody answers is removed; one that a daemon answers is SW_CONFLICT; a folder
+ * that others may write in, SW_DENIED. */
 SW_NODISCARD sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err);
 
 /* Each turn of the loop: some more may be accepted. */

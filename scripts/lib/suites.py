@@ -17,7 +17,7 @@ E2E = {
     "cli": "cli docs export gpu_check sass wandb wandb_programs why",
     "clients": "clients_trial import python python_callbacks python_install python_odd python_optuna"
                " python_programs python_ray python_ray_runs python_readme python_tune",
-    "daemon": "budgets crash limits machine_limits settle states stop system",
+    "daemon": "budgets crash install limits machine_limits settle states stop system systemd",
     "daemon/api": "fairness journal metrics result_schemas",
     "daemon/net": "neighbours rpc socket_safety",
     "daemon/plan": "bad_input beta parallel_spec search search_from space",

@@ -1,0 +1,91 @@
+"""What `cmake --install` puts somewhere runs from there, and names nothing of the tree that it was built in."""
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import harness
+from gpus import CUDA, NEEDS_FAKES, SMALL, Machine, Rig
+from harness import BIN, DEADLINE, environment, sweep_command, trained
+
+BUILD = os.path.dirname(BIN)
+USER_UNITS, SYSTEM_UNITS = "share/systemd/user", "lib/systemd/system"
+
+
+@pytest.fixture(name="installed", scope="module")
+def installed_fixture(tmp_path_factory):
+    """The tree, as a package is made of it: installed for one folder into another (DESTDIR), and moved."""
+    if not shutil.which("cmake") or not os.path.exists(os.path.join(BUILD, "cmake_install.cmake")):
+        pytest.skip("no cmake, or no build folder")
+    folder = tmp_path_factory.mktemp("install")
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", "/opt/sweepd"], check=True, capture_output=True,
+                   env=environment(DESTDIR=str(folder / "staged")))
+    shutil.move(folder / "staged" / "opt" / "sweepd", folder / "moved")
+    return folder / "moved"
+
+
+@pytest.fixture(name="there")
+def there_fixture(installed, monkeypatch):
+    """Programs are those of the installed tree."""
+    monkeypatch.setattr(harness, "BIN", str(installed / "bin"))
+    return installed
+
+
+def test_installed_daemon_finds_its_worker_and_its_data(there, start):
+    client = start("cpu:1").client()
+    sweep = client.submit(trained(epochs=2, run_cap=2))
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    # Whose worker, and whose data: those of the tree.
+    assert os.readlink(f"/proc/{client.slots()[0]['pid']}/exe") == str(there / "bin" / "sweep-worker")
+    os.rename(there / "share/sweepd/data/wine.csv", there / "share/sweepd/data/kept")
+    try:
+        (there / "share/sweepd/data/wine.csv").write_text("class,a\n")
+        assert "wine" in client.refused("sweep.submit", spec=trained()).message
+    finally:
+        os.rename(there / "share/sweepd/data/kept", there / "share/sweepd/data/wine.csv")
+
+
+@NEEDS_FAKES
+def test_installed_worker_finds_the_gpu_module(there, tmp_path):
+    folder = there / "lib" / "sweepd"
+    folder.mkdir(exist_ok=True)
+    module, kept = folder / "libsweepd-cuda.so", folder / "kept"
+    if module.exists():
+        module.rename(kept)
+    shutil.copy(CUDA, module)
+    daemon = Machine(tmp_path, Rig(tmp_path, SMALL), "gpu:0").start(SWEEPD_CUDA_MODULE="")
+    try:
+        client = daemon.client()
+        assert client.wait_sweep(client.submit(trained(epochs=2, run_cap=2)))["state"] == "COMPLETED"
+    finally:
+        daemon.stop()
+        module.unlink()
+        if kept.exists():
+            kept.rename(module)
+
+
+def test_installed_command_makes_its_own_things(there, start, tmp_path):
+    daemon = start("none")
+    assert sweep_command(daemon, "ls")[0] == 0
+    assert (there / "share/doc/sweepd/README.md").exists() and (there / "share/doc/sweepd/docs/install.md").exists()
+    assert (there / "include/sweepd.h").exists()
+
+
+@pytest.mark.parametrize("whose, folder", [("--user", USER_UNITS), ("--system", SYSTEM_UNITS)])
+def test_units_are_as_systemd_wants_them(installed, tmp_path, whose, folder):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("no systemd-analyze")
+    units = tmp_path / "units"
+    shutil.copytree(installed / folder, units)
+    for unit in units.iterdir():
+        text = unit.read_text()
+        assert "@BIN@" not in text and "@DOC@" not in text
+        # verify wants the program to be there.
+        unit.write_text(text.replace("/opt/sweepd/bin", str(installed / "bin")))
+    done = subprocess.run(["systemd-analyze", whose, "--man=no", "verify", *sorted(units.iterdir())], check=False,
+                          capture_output=True, text=True, timeout=DEADLINE,
+                          env=environment(XDG_RUNTIME_DIR=str(tmp_path)))
+    said = [line for line in done.stderr.splitlines() if "sweepd" in line]
+    assert done.returncode == 0 and not said, done.stderr
+    assert len(list(units.iterdir())) == 2
