@@ -84,15 +84,19 @@ static bool word_number(const char *s, const char *end, uint64_t *out)
 	return v >= 1;
 }
 
-sw_status sw_args_ref(const char *word, uint64_t *sweep, uint64_t *trial)
+sw_status sw_args_ref(const char *word, uint64_t *sweep, uint64_t *trial, size_t *name)
 {
-	const char *slash = strchr(word, '/'), *end = word + strlen(word);
+	const char *slash = strrchr(word, '/'), *end = word + strlen(word);
+	const bool numbers = strspn(word, "0123456789/") == (size_t)(end - word);
 
-	*trial = 0;
-	if (slash == NULL)
+	*sweep = *trial = *name = 0;
+	/* A name may have slashes; only a number behind the last one is a trial. */
+	if (slash != NULL && word_number(slash + 1, end, trial))
+		end = slash;
+	if (numbers)
 		return word_number(word, end, sweep) ? SW_OK : SW_INVALID;
-	return word_number(word, slash, sweep) && word_number(slash + 1, end, trial) ? SW_OK
-										     : SW_INVALID;
+	*name = (size_t)(end - word);
+	return SW_OK;
 }
 
 static sw_status take_value(struct sw_args *out, const struct sw_option *o, const char *value,

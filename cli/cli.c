@@ -200,6 +200,35 @@ void sw_cli_json(struct sw_cli *c, const struct sw_reply *r)
 	(void)sw_buf_adds(&c->out, "\n");
 }
 
+int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *trial)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	char name[512];
+	uint64_t same = 0;
+	struct sw_buf b;
+	struct sw_jw w;
+	size_t n;
+
+	if (sw_args_ref(word, sweep, trial, &n) != SW_OK || n >= sizeof name)
+		return sw_cli_usage(c, "expected a sweep such as 1, or its name, not '%s'", word);
+	if (n == 0)
+		return SW_EXIT_DONE;
+	(void)snprintf(name, sizeof name, "%.*s", (int)n, word);
+	sw_buf_init(&b, 4096);
+	sw_jw_init_obj(&w, &b);
+	sw_jw_kstr(&w, "name", name);
+	sw_jw_obj_end(&w);
+	const int status = b.failed == SW_OK ? sw_cli_fetch(c, "sweep.find", b.data, &r)
+					     : sw_cli_usage(c, "'%s' is no name", name);
+	(void)sw_json_u64(sw_json_get(r.result, "sweep"), sweep);
+	if (sw_json_u64(sw_json_get(r.result, "same"), &same) && same > 1)
+		sw_cli_say(c, "%s is sweep %llu, the newest of %llu of that name", name,
+			   (unsigned long long)*sweep, (unsigned long long)same);
+	sw_client_reply_fini(&r);
+	sw_buf_fini(&b);
+	return status;
+}
+
 void sw_cli_state(const struct sw_cli *c, struct sw_jw *w)
 {
 	char upper[32];

@@ -56,6 +56,9 @@ int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struc
 /* sw_cli_call() with the params that were written. Takes their bytes. */
 int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *params,
 			struct sw_reply *r);
+/* The sweep (and trial; 0: none) of a word such as 1, 1/7, digits or digits/7. A name is the newest
+ * sweep's that has it; if several have it, a line on stderr says which it is. An exit status. */
+int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *trial);
 /* --state as the member "state", in the daemon's capitals; nothing without it. */
 void sw_cli_state(const struct sw_cli *c, struct sw_jw *w);
 /* The exit status for a failed call, after its line ("sweep: /ptr: message") has been written. */

@@ -65,7 +65,9 @@ void sw_help_print(struct sw_buf *b, const struct sw_verb *v)
 				       sw_verbs[i].usage);
 			(void)sw_buf_addf(b, "  %-37s %s\n", left, sw_verbs[i].summary);
 		}
-		(void)sw_buf_adds(b, "\n`sweep help VERB` has the options of a verb.\n");
+		(void)sw_buf_adds(b,
+				  "\nSWEEP is a number, or the name in a spec (the newest sweep of "
+				  "that name).\n`sweep help VERB` has the options of a verb.\n");
 	}
 	print_options(b, "Everywhere", SW_OPT_ALWAYS);
 	if (v == NULL)

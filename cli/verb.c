@@ -117,15 +117,16 @@ static int check_ref(struct sw_cli *c, const struct sw_verb *v)
 {
 	static const char *const wanted[] = {
 		[SW_REF_NONE] = "",
-		[SW_REF_SWEEP] = "a sweep such as 1",
-		[SW_REF_TRIAL] = "a trial such as 1/7",
-		[SW_REF_EITHER] = "a sweep such as 1 or a trial such as 1/7",
+		[SW_REF_SWEEP] = "a sweep such as 1, or its name",
+		[SW_REF_TRIAL] = "a trial such as 1/7 or NAME/7",
+		[SW_REF_EITHER] = "a sweep such as 1, or its name, or a trial such as 1/7",
 	};
+	size_t name;
 	const char *word = c->args.word[0];
 
 	if (v->ref == SW_REF_NONE)
 		return SW_EXIT_DONE;
-	if (sw_args_ref(word, &c->sweep, &c->trial) != SW_OK ||
+	if (sw_args_ref(word, &c->sweep, &c->trial, &name) != SW_OK ||
 	    (v->ref == SW_REF_SWEEP && c->trial != 0) || (v->ref == SW_REF_TRIAL && c->trial == 0))
 		return sw_cli_usage(c, "%s: expected %s, not '%s'", v->name, wanted[v->ref], word);
 	return SW_EXIT_DONE;
@@ -191,8 +192,10 @@ static int dispatch(struct sw_cli *c)
 	v = sw_verb_find(c->args.verb);
 	if (v == NULL)
 		return no_such_verb(c, c->args.verb);
-	const int status = sw_verb_check(c, v);
+	int status = sw_verb_check(c, v);
 	c->paged = v->paged && !(c->args.given & (SW_OPT_JSON | SW_OPT_CSV | SW_OPT_FOLLOW));
+	if (status == SW_EXIT_DONE && v->ref != SW_REF_NONE && c->sweep == 0)
+		status = sw_cli_ref(c, c->args.word[0], &c->sweep, &c->trial);
 	return status == SW_EXIT_DONE ? v->run(c) : status;
 }
 

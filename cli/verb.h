@@ -54,7 +54,8 @@ extern const size_t sw_verbs_n;
 
 /* NULL when there is none of this name. */
 const struct sw_verb *sw_verb_find(const char *name);
-/* Checks words, options and the reference; fills c->sweep and c->trial. An exit status. */
+/* Checks words, options and the reference; fills c->sweep and c->trial (a sweep that is named is 0
+ * still). An exit status. */
 int sw_verb_check(struct sw_cli *c, const struct sw_verb *v);
 /* The whole command: options, help, the verb. An exit status. */
 int sw_verb_main(int argc, char *const *argv);

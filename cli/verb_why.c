@@ -1,6 +1,7 @@
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "proto/json.h"
+#include <inttypes.h>
 #include <string.h>
 
 /* The decisions as a table: one row a rung. */
@@ -38,7 +39,7 @@ int sw_verb_why(struct sw_cli *c)
 	const int status = sw_cli_call_ref(c, "trial.why", &r);
 
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
-		(void)sw_buf_addf(&c->out, "trial %s ", c->args.word[0]);
+		(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 " ", c->sweep, c->trial);
 		if (!begins_with_state(r.result)) {
 			sw_fmt_value(&c->out, sw_json_get(r.result, "state"), false, c->look.utf8);
 			(void)sw_buf_adds(&c->out, ": ");

@@ -10,6 +10,7 @@
 	X("sweep.submit", sweep_submit)                                                            \
 	X("sweep.validate", sweep_validate)                                                        \
 	X("sweep.list", sweep_list)                                                                \
+	X("sweep.find", sweep_find)                                                                \
 	X("sweep.get", sweep_get)                                                                  \
 	X("sweep.best", sweep_best)                                                                \
 	X("sweep.pause", sweep_pause)                                                              \

@@ -1,4 +1,4 @@
-/* daemon/api/handlers_sweep_read.c — sweep.list, sweep.get, sweep.watch. */
+/* daemon/api/handlers_sweep_read.c — sweep.list, sweep.find, sweep.get, sweep.watch. */
 #include "daemon/api/front.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
@@ -10,6 +10,7 @@
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/recover.h"
 #include "daemon/sweep/running.h"
+#include "proto/nearest.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <string.h>
@@ -222,6 +223,52 @@ void sw_handle_sweep_list(struct sw_call *call)
 	l->q.done = end_list;
 	note_running(l, call->d);
 	sw_lookup_run(&l->q);
+}
+
+/* --- find --- */
+
+#define NEAR_MOST                                                                                  \
+	1000 /* names of the newest sweeps: a misspelt one is compared with these, in 1 ms */
+
+static void refuse_name(struct sw_call *call, const char *name)
+{
+	const struct sw_daemon *d = call->d;
+	const char *names[NEAR_MOST];
+	size_t n = 0;
+
+	for (size_t i = d->sweep.sweep_n; i > 0 && n < NEAR_MOST; i--)
+		names[n++] = d->sweep.sweeps[i - 1]->name;
+	const char *near = sw_nearest(name, names, n);
+	if (near != NULL)
+		sw_call_refuse(call, SW_NOT_FOUND, "",
+			       "no sweep is called \"%s\"; did you mean \"%s\"?", name, near);
+	else
+		sw_call_refuse(call, SW_NOT_FOUND, "", "no sweep is called \"%s\"", name);
+}
+
+void sw_handle_sweep_find(struct sw_call *call)
+{
+	const char *name = sw_call_str(call, "name", "");
+	const struct sw_daemon *d = call->d;
+	int64_t newest = 0, same = 0;
+	struct sw_buf out;
+	struct sw_jw w;
+
+	for (size_t i = 0; i < d->sweep.sweep_n; i++)
+		if (strcmp(d->sweep.sweeps[i]->name, name) == 0) {
+			newest = d->sweep.sweeps[i]->sweep;
+			same++;
+		}
+	if (newest == 0) {
+		refuse_name(call, name);
+		return;
+	}
+	sw_buf_init(&out, SW_REPLY_MAX);
+	sw_jw_init_obj(&w, &out);
+	sw_jw_kint(&w, "sweep", newest);
+	sw_jw_kint(&w, "same", same);
+	sw_jw_obj_end(&w);
+	sw_call_result(call, &out);
 }
 
 /* --- get --- */

@@ -149,6 +149,11 @@ class Daemon:
             limit = min(p.get("limit", 100), 3)
             return {"sweeps": got[:limit], "older": len(got) - len(got[:limit]),
                     "next": got[limit - 1]["sweep"] if len(got) > limit else None}
+        if method == "sweep.find":
+            same = [n for n, s in self.sweeps.items() if s.head()["name"] == p["name"]]
+            if not same:
+                raise Refused(-32001, f'no sweep is called "{p["name"]}"; did you mean "digits"?')
+            return {"sweep": max(same), "same": len(same)}
         if method == "sweep.get":
             pars = {n: {"min": 0.0, "max": 1.0} for n in PARAMS}
             pars["l1"] = {"values": [4, 8, 16]}

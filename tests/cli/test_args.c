@@ -119,27 +119,35 @@ static const struct {
 	const char *word;
 	sw_status status;
 	uint64_t sweep, trial;
-} refs[] = {{"1", SW_OK, 1, 0},
-	    {"12/7", SW_OK, 12, 7},
-	    {"9007199254740991", SW_OK, 9007199254740991, 0},
-	    {"9007199254740992", SW_INVALID, 0, 0},
-	    {"0", SW_INVALID, 0, 0},
-	    {"1/0", SW_INVALID, 0, 0},
-	    {"1/", SW_INVALID, 0, 0},
-	    {"/1", SW_INVALID, 0, 0},
-	    {"", SW_INVALID, 0, 0},
-	    {"1/2/3", SW_INVALID, 0, 0},
-	    {"-1", SW_INVALID, 0, 0},
-	    {" 1", SW_INVALID, 0, 0}};
+	size_t name;
+} refs[] = {{"1", SW_OK, 1, 0, 0},
+	    {"12/7", SW_OK, 12, 7, 0},
+	    {"9007199254740991", SW_OK, 9007199254740991, 0, 0},
+	    {"9007199254740992", SW_INVALID, 0, 0, 0},
+	    {"0", SW_INVALID, 0, 0, 0},
+	    {"1/0", SW_INVALID, 0, 0, 0},
+	    {"1/", SW_INVALID, 0, 0, 0},
+	    {"/1", SW_INVALID, 0, 0, 0},
+	    {"", SW_INVALID, 0, 0, 0},
+	    {"1/2/3", SW_INVALID, 0, 0, 0},
+	    {"digits", SW_OK, 0, 0, 6},
+	    {"digits/7", SW_OK, 0, 7, 6},
+	    {"a/b/7", SW_OK, 0, 7, 3},
+	    {"a/0", SW_OK, 0, 0, 3},
+	    {"1/x", SW_OK, 0, 0, 3},
+	    {"1e5", SW_OK, 0, 0, 3},
+	    {" 1", SW_OK, 0, 0, 2}};
 
 TEST_ROWS(ref_row_is_read_or_refused, refs)
 {
 	uint64_t sweep = 0, trial = 0;
+	size_t name = 0;
 
-	ck_assert_int_eq(sw_args_ref(refs[_i].word, &sweep, &trial), refs[_i].status);
+	ck_assert_int_eq(sw_args_ref(refs[_i].word, &sweep, &trial, &name), refs[_i].status);
 	if (refs[_i].status == SW_OK) {
 		ck_assert_uint_eq(sweep, refs[_i].sweep);
 		ck_assert_uint_eq(trial, refs[_i].trial);
+		ck_assert_uint_eq(name, refs[_i].name);
 	}
 }
 

@@ -82,7 +82,9 @@ def test_json_prints_the_result_on_one_line(daemon, args):
     (["submitt", "x"], 2, "sweep: no verb 'submitt'; did you mean submit? (see: sweep help)"),
     ([], 2, "sweep: which verb? (see: sweep help)"),
     (["trials", "1", "--sttae", "X"], 2, "did you mean --state?"),
-    (["show", "x"], 2, "not 'x'"), (["show", "9"], 1, "sweep: /sweep: no sweep 9"),
+    (["show", "digitz"], 1, 'sweep: no sweep is called "digitz"; did you mean "digits"?'), (["show", "1/0"], 2, "not '1/0'"),
+    (["why", "digits"], 2, "a trial such as 1/7 or NAME/7"), (["pause", "digits/7"], 2, "not 'digits/7'"),
+    (["show", "9"], 1, "sweep: /sweep: no sweep 9"),
     (["watch", "9"], 1, "sweep: /sweep: no sweep 9"), (["watch", "1/7"], 2, "a sweep such as 1"),
     (["rpc", "no.such"], 1, "no method no.such"), (["rpc", "x", "{"], 2, "sweep help rpc"),
     (["submit", "/nowhere/x.json"], 1, "No such file"),
@@ -167,6 +169,15 @@ def test_list_on_a_terminal_has_the_newest_that_fit_last(daemon):
 def test_show_of_a_sweep_fits_a_screen(daemon):
     t = Terminal(daemon()[1], "show", "1")
     assert t.end() == 0 and len(t.seen.splitlines()) < 24 and b"--spec" in t.seen
+
+
+def test_name_stands_for_the_newest_sweep_that_has_it(daemon):
+    path = daemon()[1]
+    for args in (["best", "digits"], ["show", "digits/7"], ["watch", "1", "digits"], ["why", "digits/7"]):
+        number = [arg.replace("digits", "2") for arg in args]
+        got, want = sweep(path, *args), sweep(path, *number)
+        assert (got.returncode, got.stdout) == (0, want.stdout) and want.stdout
+        assert (got.stderr, want.stderr) == ("sweep: digits is sweep 2, the newest of 2 of that name\n", "")
 
 
 def test_states_are_taken_in_any_case(daemon):

@@ -37,6 +37,18 @@ def test_status_0_when_done(daemon, spec_file):
         assert status == 0 and err == "", (args, out, err)
 
 
+def test_sweep_is_known_by_its_name_too(daemon, client):
+    for name in ("digits", "wine", "digits", "12", "a/b"):
+        client.submit(driven(name=name))
+    named = {name: sweep_command(daemon, "show", name, "--json")[1:] for name in ("wine", "digits", "a/b")}
+    assert [json.loads(out)["sweep"] for out, _ in named.values()] == [2, 3, 5]
+    assert [err for _, err in named.values()] == ["", "sweep: digits is sweep 3, the newest of 2 of that name\n", ""]
+    assert sweep_command(daemon, "show", "12")[2] == "sweep: /sweep: no sweep 12; the last one is 5\n"
+    assert sweep_command(daemon, "pause", "wime")[2] == 'sweep: no sweep is called "wime"; did you mean "wine"?\n'
+    assert sweep_command(daemon, "cancel", "wine")[1] == "sweep 2 CANCELLED\n"
+    assert client.call("sweep.find", name="digits") == {"sweep": 3, "same": 2}
+
+
 def test_layers_of_a_preset_are_shown_with_the_parameters_names(daemon, client, spec_file):
     """Before there is a trial, and of a sweep: the same list."""
     spec = trained(layers={"preset": "mlp", "outputs": 3, "width": "width", "depth": "depth",
@@ -70,7 +82,7 @@ def test_layers_of_an_mlp_begin_with_flatten_where_rows_are_images(daemon, clien
 
 
 @pytest.mark.parametrize("args", [
-    ["show", 9], ["show", "1/9"], ["trials", 9], ["best", 9], ["why", "1/1"], ["log", "1/1"],
+    ["show", 9], ["show", "1/9"], ["show", "x"], ["show", "1/x"], ["trials", 9], ["best", 9], ["why", "1/1"], ["log", "1/1"],
     ["pause", 9], ["resume", 1], ["cancel", 9], ["cancel", "1/9"], ["watch", 9],
     ["extend", 1, "--run-cap", 1], ["rpc", "no.such"], ["rpc", "sweep.get", '{"sweep": 9}']],
     ids=lambda args: " ".join(map(str, args)))
@@ -110,7 +122,7 @@ def test_file_that_is_missing_is_one_line_that_names_it(daemon):
 
 
 @pytest.mark.parametrize("args", [
-    [], ["no-such-verb"], ["show"], ["show", "x"], ["show", "1/x"], ["show", "-1"], ["submit"],
+    [], ["no-such-verb"], ["show"], ["show", "0"], ["show", "1/0"], ["show", "-1"], ["submit"],
     ["extend", 1], ["best", 1, "-n", "x"], ["ls", "--no-such-option"], ["why", 1],
     ["rpc", "daemon.info", "{"]],
     ids=lambda args: " ".join(map(str, args)) or "nothing")
