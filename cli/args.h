@@ -82,9 +82,9 @@ SW_NODISCARD sw_status sw_args_read(struct sw_args *out, int argc, char *const *
 /* The name of the first option in `bits` as one writes it, "-n" or "--json"; "" for none. */
 const char *sw_args_option(unsigned bits, char out[32]);
 
-/* "7": a sweep (*trial 0), "1/7": a trial. Decimal, from 1 up to 2^53 - 1. "digits", "digits/7": the
- * sweep is the first *name bytes of the word, and *sweep is 0 (*name is 0 of a number). What has
- * only digits and slashes is no name: SW_INVALID where it is no number either. */
+/* "7": a sweep (*trial 0), "1/7": a trial. Decimal, from 1 up to 2^53 - 1. "digits", "digits/7":
+ * the sweep is the first *name bytes of the word, and *sweep is 0 (*name is 0 of a number). What
+ * has only digits and slashes is no name: SW_INVALID where it is no number either. */
 SW_NODISCARD sw_status sw_args_ref(const char *word, uint64_t *sweep, uint64_t *trial,
 				   size_t *name);
 

@@ -220,6 +220,7 @@ def test_every_method_answers_as_promised(start):
         for method in ("rpc.discover", "daemon.info", "daemon.stats", "sweep.list", "daemon.drain"):
             checked.call(method)
         checked.call("sweep.validate", spec=driven())
+        checked.call("sweep.find", name=driven()["name"])
     whole = schemas.document()
     public = {m["name"] for m in whole["methods"] + whole["x-notifications"]
               if not m.get("x-internal")}

@@ -293,4 +293,4 @@ def test_ls_of_several_metrics_says_how_many_are_on_the_front(start):
     assert (rows[empty]["best"], rows[empty]["pareto"]) == (None, {"trials": 0})
     lines = sweep_command(daemon, "ls", COLUMNS="200")[1].splitlines()
     assert "loss, speed" in lines[2] and "3 on the front" in lines[2], lines
-    assert "on the front" not in lines[1] + lines[3] and "0.25" in lines[1], lines
+    assert "on the front" not in lines[1] + lines[3] and "0.25" in lines[3], lines
