@@ -54,6 +54,10 @@ const struct sw_verb sw_verbs[] = {
 	 "ends a sweep or one trial", ""},
 	{"extend", sw_verb_extend, SW_REF_SWEEP, 1, 1, SW_OPT_RUN_CAP, false, "SWEEP --run-cap N",
 	 "raises the run cap; a completed sweep goes on", ""},
+	{"rm", sw_verb_rm, SW_REF_SWEEP, 1, SW_ARGS_MAX, SW_OPT_KEEP_BEST, false, "SWEEP ...",
+	 "deletes sweeps that have ended, with all their files",
+	 "Trials, reports, checkpoints, logs, and what a Python script keeps under tune/ are gone\n"
+	 "for good. The number is not given again. What other sweeps learned from it stays.\n"},
 	{"edit", sw_verb_edit, SW_REF_SWEEP, 1, 1, SW_OPT_EDIT, false, "SWEEP",
 	 "changes limits and ranges of a running sweep",
 	 "Prints what changed. `sweep show SWEEP --spec` lists all edits.\n"},

@@ -16,6 +16,7 @@ int sw_verb_why(struct sw_cli *c);
 int sw_verb_pause(struct sw_cli *c);
 int sw_verb_resume(struct sw_cli *c);
 int sw_verb_cancel(struct sw_cli *c);
+int sw_verb_rm(struct sw_cli *c);
 int sw_verb_extend(struct sw_cli *c);
 int sw_verb_edit(struct sw_cli *c);
 int sw_verb_enqueue(struct sw_cli *c);

@@ -14,6 +14,7 @@
 #include "daemon/sweep/ask.h"
 #include "daemon/sweep/budget_end.h"
 #include "daemon/sweep/driver.h"
+#include "daemon/sweep/erase.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/janitor.h"
 #include "daemon/sweep/place.h"
@@ -253,6 +254,7 @@ static void on_tick(uv_timer_t *t)
 	}
 	sw_ask_tick(d, now_us);
 	sw_suggest_tick(d, now_us);
+	sw_erase_tick(d);
 	if (d->draining && sw_slot_busy_n(d, 0) == 0)
 		sw_daemon_stop(d);
 }
@@ -299,6 +301,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 	sw_wait_refuse_all(d, SW_WAIT_SUGGESTION, "the daemon is stopping");
 	sw_wait_refuse_all(d, SW_WAIT_TRIAL, "the daemon is stopping");
 	sw_ask_end_all(d);
+	sw_erase_stop(d);
 	sw_wait_refuse_all(d, SW_WAIT_END,
 			   "the daemon is stopping; the sweep's end goes on when it is started "
 			   "again");
@@ -397,8 +400,10 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 		rc = sw_store_open(&d->store, d->config.state, &hooks, err);
 	if (rc == SW_OK)
 		rc = sw_recover_all(d, err);
-	if (rc == SW_OK)
+	if (rc == SW_OK) {
 		sw_janitor_start(d);
+		sw_erase_start(d);
+	}
 	if (rc == SW_OK)
 		rc = start_beats(d, err);
 	/* The socket before the workers: they dial it at once. */
@@ -434,6 +439,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_suggest_free_all(d);
 	sw_running_free_all(d);
 	sw_janitor_free(d);
+	sw_erase_free(d);
 	sw_methods_destroy(d->net.methods);
 	if (d->lock_fd >= 0)
 		(void)close(d->lock_fd);

@@ -27,6 +27,7 @@
 #define SW_GROUP_MAX_OPS  ((size_t)5000) /* about 50 ms of work: what a commit waits at most */
 #define SW_FULL_RETRY_MS  500
 #define SW_CLOSE_LIMIT_MS 5000
+#define SW_BUSY_MS        1000
 
 /* --- errors and small SQL (sql.c) --- */
 
@@ -40,6 +41,7 @@ SW_NODISCARD sw_status sw_sql_int(sqlite3 *conn, const char *sql, int64_t *out, 
 
 /* --- the file (file.c, schema.c) --- */
 
+#define SW_VACUUM_INCREMENTAL 2 /* as PRAGMA auto_vacuum numbers it */
 /* Opens path, made first when it is not there, migrated and checked. */
 SW_NODISCARD sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err);
 SW_NODISCARD sw_status sw_file_open_reader(sqlite3 **out, const char *path, struct sw_err *err);
@@ -71,6 +73,7 @@ SW_NODISCARD sw_status sw_schema_check(sqlite3 *conn, const char *path, struct s
 #define SW_OPS(X)                                                                                  \
 	X(SWEEP_INSERT, sweep_insert)                                                              \
 	X(SWEEP_STATE, sweep_state)                                                                \
+	X(SWEEP_GONE, sweep_gone)                                                                  \
 	X(TRIAL_INSERT, trial_insert)                                                              \
 	X(TRIAL_STATE, trial_state)                                                                \
 	X(ATTEMPT_START, attempt_start)                                                            \
@@ -120,6 +123,17 @@ struct sw_store_job {
 	size_t weight;  /* row operations, at least 1 */
 };
 
+/* A deleted sweep whose rows are to go; its job's done tells erased. */
+struct sw_erasure {
+	struct sw_store_job job; /* first: what is freed is the erasure */
+	int64_t sweep, kept;
+	sw_store_erased_cb *erased;
+	void *arg;
+	size_t at; /* the table that is emptied */
+	bool done;
+	int64_t freed;
+};
+
 struct sw_store_jobs {
 	struct sw_store_job *head, **tail;
 };
@@ -165,6 +179,7 @@ struct sw_writer {
 	sqlite3_stmt *ops[SW_OP_N][SW_OP_SQL_MAX];
 	int wal_pages;     /* in the log after the last commit */
 	int checkpoint_at; /* pages at which the next checkpoint is due */
+	bool shrinks;      /* the file can give pages back */
 };
 
 SW_NODISCARD sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *err);
@@ -173,13 +188,23 @@ void sw_writer_close(struct sw_writer *w);
  * again. */
 SW_NODISCARD sw_status sw_writer_apply(struct sw_writer *w, const struct sw_store_job *jobs,
 				       struct sw_err *err);
+/* After a statement of a transaction failed with rc: takes it back. SW_IO when that fails too, and
+ * nothing may follow. */
+SW_NODISCARD sw_status sw_writer_undo(struct sw_writer *w, sw_status rc, struct sw_err *err);
+/* One transaction of an erasure; SW_FULL and SW_BUSY as above. */
+SW_NODISCARD sw_status sw_erase_slice(struct sw_writer *w, struct sw_erasure *e,
+				      struct sw_err *err);
 /* Moves the log into the file when it is long. A failure is final: a sync may be behind it. */
 SW_NODISCARD sw_status sw_writer_checkpoint(struct sw_writer *w, struct sw_err *err);
+/* A slice of what is done while nobody writes; more: another follows. A failure is final, too. */
+SW_NODISCARD sw_status sw_writer_tidy(struct sw_writer *w, bool *more, struct sw_err *err);
+void sw_writer_log_cut(struct sw_writer *w); /* the log begins anew, with nothing in it */
 
 /* --- the reading connection (db.c, col.c) --- */
 
 enum sw_query {
 	SW_Q_SWEEPS,
+	SW_Q_GONE,
 	SW_Q_TRIALS,
 	SW_Q_TRIALS_IN_STATE,
 	SW_Q_TRIAL,
@@ -328,6 +353,8 @@ struct sw_store {
 	pthread_cond_t to_writer;  /* writes or closing */
 	pthread_cond_t to_readers; /* reads, committed, dead or closing */
 	struct sw_store_jobs writes, done;
+	struct sw_store_jobs erasures;
+	unsigned groups;                  /* committed since the last slice of these */
 	struct sw_store_client own;       /* for reads without a name */
 	uint64_t n_enqueued, n_committed; /* writes, since the start */
 	unsigned waiting;                 /* threads that wait in sw_store_read_now() */

@@ -34,6 +34,10 @@ typedef bool sw_row_count_cb(const char *state, int64_t n, void *arg);
 SW_NODISCARD sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb,
 				      void *arg, struct sw_err *err);
 
+/* Of a sweep that there is; SW_GONE_NOT where there is none. */
+SW_NODISCARD sw_status sw_read_gone(struct sw_db *db, int64_t sweep, enum sw_gone *out,
+				    struct sw_err *err);
+
 /* Trials of a sweep with number > after, by number, at most limit; state NULL: any. With metrics of
  * each trial's last report. */
 SW_NODISCARD sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const char *state,

@@ -23,6 +23,8 @@ static bool give_sweep(struct sw_cols *c, void *arg)
 		.sampler_version = sw_col_int(c, 15),
 		.bytes = sw_col_int(c, 16),
 		.data_bytes = sw_col_int(c, 17),
+		.gone = (enum sw_gone)sw_col_int(c, 18),
+		.kept = sw_col_int(c, 19),
 	};
 
 	return c->bad == 0 && g->sweep(&row, g->arg);
@@ -35,12 +37,26 @@ sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb, v
 	static const char sql[] =
 		"SELECT sweep, name, spec, state, cause, metric, method, seed, maximize, driven,"
 		" run_cap, created_ms, ended_ms, uid, slice, sampler_version, bytes,"
-		" data_bytes FROM sweep"
+		" data_bytes, gone, kept FROM sweep"
 		" WHERE sweep BETWEEN ?1 AND ?2 ORDER BY sweep";
 	const int64_t range[] = {sweep == 0 ? INT64_MIN : sweep, sweep == 0 ? INT64_MAX : sweep};
 	struct sw_give g = {.sweep = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_SWEEPS, sql, range, 2, "sweep", give_sweep, &g, err);
+}
+
+static bool give_gone(struct sw_cols *c, void *arg)
+{
+	*(enum sw_gone *)arg = (enum sw_gone)sw_col_int(c, 0);
+	return false;
+}
+
+sw_status sw_read_gone(struct sw_db *db, int64_t sweep, enum sw_gone *out, struct sw_err *err)
+{
+	static const char sql[] = "SELECT gone FROM sweep WHERE sweep = ?1";
+
+	*out = SW_GONE_NOT;
+	return sw_db_rows(db, SW_Q_GONE, sql, &sweep, 1, "sweep", give_gone, out, err);
 }
 
 static bool give_count(struct sw_cols *c, void *arg)

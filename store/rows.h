@@ -12,6 +12,20 @@
 
 #define SW_LOG_MAX_LINES 1000
 
+/* What is left of a deleted sweep. */
+enum sw_gone {
+	SW_GONE_NOT,
+	SW_GONE_SOON, /* it is being removed: nobody sees it any more */
+	SW_GONE_ALL,
+	SW_GONE_BUT_BEST, /* an archived record: the row, and one trial */
+};
+
+/* Nothing of it is to be seen. */
+static inline bool sw_row_is_gone(enum sw_gone gone)
+{
+	return gone == SW_GONE_SOON || gone == SW_GONE_ALL;
+}
+
 struct sw_row_sweep {
 	int64_t sweep; /* from 1 */
 	const char *name;
@@ -30,6 +44,8 @@ struct sw_row_sweep {
 	int64_t sampler_version; /* that its suggestions are from */
 	int64_t bytes;           /* that a trial takes at most; 0: not known */
 	int64_t data_bytes;      /* of these its data set's; 0: not known */
+	enum sw_gone gone;       /* read only, as the next */
+	int64_t kept;            /* the trial that stays; 0: none */
 };
 
 struct sw_row_trial {

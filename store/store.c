@@ -124,6 +124,7 @@ sw_status sw_store_open(struct sw_store **out, const char *dir, const struct sw_
 		s->hooks = *hooks;
 	sw_jobs_init(&s->writes);
 	sw_jobs_init(&s->done);
+	sw_jobs_init(&s->erasures);
 	if ((s->path = sw_malloc(n)) == NULL || make_sync(s) != SW_OK) {
 		rc = sw_err_set(err, SW_NOMEM, "out of memory");
 		goto fail;
@@ -160,6 +161,7 @@ void sw_store_close(struct sw_store *s)
 		     (t = sw_turns_take(&s->readers[k].turns, NULL, NULL)) != NULL;)
 			sw_jobs_free((struct sw_store_job *)t);
 	(void)sw_jobs_clear(&s->done);
+	(void)sw_jobs_clear(&s->erasures);
 	close_readers(s); /* before the writer, whose close folds the log into the file */
 	sw_writer_close(&s->writer);
 	free_sync(s);
@@ -241,6 +243,36 @@ sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb
 	else
 		sw_tx_destroy(tx);
 	return rc;
+}
+
+static void on_erased(void *arg)
+{
+	const struct sw_erasure *e = arg;
+
+	e->erased(e->arg, e->freed);
+}
+
+sw_status sw_store_erase(struct sw_store *s, int64_t sweep, int64_t kept, sw_store_erased_cb *done,
+			 void *arg)
+{
+	struct sw_erasure *e = sw_calloc(1, sizeof *e);
+
+	if (e == NULL)
+		return SW_NOMEM;
+	*e = (struct sw_erasure){.job = {.done = on_erased, .arg = e},
+				 .sweep = sweep,
+				 .kept = kept,
+				 .erased = done,
+				 .arg = arg};
+	(void)pthread_mutex_lock(&s->lock);
+	const bool dead = s->dead;
+	if (!dead)
+		sw_jobs_add(&s->erasures, &e->job);
+	(void)pthread_mutex_unlock(&s->lock);
+	(void)pthread_cond_signal(&s->to_writer);
+	if (dead)
+		free(e);
+	return dead ? SW_IO : SW_OK;
 }
 
 sw_status sw_store_read(struct sw_store *s, enum sw_read_kind kind, struct sw_store_client *who,

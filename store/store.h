@@ -36,7 +36,7 @@
 
 #define SW_STORE_MAX_QUEUED       ((size_t)200000)
 #define SW_STORE_MAX_QUEUED_BYTES ((size_t)512 * 1024 * 1024)
-#define SW_STORE_SCHEMA_VERSION   11
+#define SW_STORE_SCHEMA_VERSION   12
 
 struct sw_store; /* opaque */
 struct sw_tx;    /* opaque: a list of row operations that commit together */
@@ -86,12 +86,18 @@ const char *sw_store_engine(void); /* SQLite's version, for daemon.info */
 SW_NODISCARD sw_status sw_tx_create(struct sw_tx **out);
 void sw_tx_destroy(struct sw_tx *tx); /* NULL is allowed; only for one that was never committed */
 
+typedef void sw_store_done_cb(void *arg);
+
 /* Each copies its row, text included, into the transaction. Failures latch, and sw_store_commit()
  * then refuses the whole: SW_NOMEM, SW_TOO_BIG, SW_INVALID (a number that is not finite, or NULL
  * for spec, state, params, kind, verdict or line). */
 void sw_tx_sweep_insert(struct sw_tx *tx, const struct sw_row_sweep *row);
 void sw_tx_sweep_state(struct sw_tx *tx, int64_t sweep, const char *state, const char *cause,
 		       int64_t ended_ms, int64_t run_cap); /* ended_ms 0: not ended */
+/* Marks what is left of it (enum sw_gone, not SW_GONE_NOT); cause NULL: as it was. Of one that is
+ * SW_GONE_ALL the row keeps its numbers alone. */
+void sw_tx_sweep_gone(struct sw_tx *tx, int64_t sweep, enum sw_gone gone, int64_t kept,
+		      const char *cause);
 void sw_tx_trial_insert(struct sw_tx *tx, const struct sw_row_trial *row);
 /* state, cause, attempt, started (when set), seconds and ended_ms of the trial's row. */
 void sw_tx_trial_state(struct sw_tx *tx, const struct sw_row_trial *row);
@@ -111,12 +117,20 @@ void sw_tx_slot_put(struct sw_tx *tx, const struct sw_row_slot *row); /* by slot
 void sw_tx_slot_delete(struct sw_tx *tx, int64_t slot);
 void sw_tx_journal(struct sw_tx *tx, const char *journal, const char *entry); /* at its end */
 
-typedef void sw_store_done_cb(void *arg);
-
 /* Takes tx, whatever the result. done (may be NULL) runs on the owner's thread after the commit; on
  * any status but SW_OK it never runs. Callbacks run in the order of their commits' calls. */
 SW_NODISCARD sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb *done,
 				       void *arg);
+
+/*
+ * Removes the rows of a sweep, all but its own and those of the trial `kept` (0: none), in short
+ * transactions: when no change waits, or after each eighth one where there always is. done runs on
+ * the owner's thread when nothing is left; bytes: of the file, that are free for it. What a close
+ * or a crash cuts short is begun again by another call; done then never runs. SW_NOMEM, SW_IO.
+ */
+typedef void sw_store_erased_cb(void *arg, int64_t bytes);
+SW_NODISCARD sw_status sw_store_erase(struct sw_store *s, int64_t sweep, int64_t kept,
+				      sw_store_erased_cb *done, void *arg);
 
 /* --- reads --- */
 

@@ -41,6 +41,23 @@ void sw_tx_sweep_state(struct sw_tx *tx, int64_t sweep, const char *state, const
 	sw_tx_text_opt(tx, cause);
 }
 
+const struct sw_op_def sw_op_sweep_gone = {
+	"delete sweep",
+	{"UPDATE sweep SET gone = ?2, kept = ?3, cause = coalesce(?4, cause) WHERE sweep = ?1",
+	 "UPDATE sweep SET name = '', spec = '{}', metric = NULL, cause = NULL"
+	 " WHERE sweep = ?1 AND ?2 = 2"},
+	{false, true},
+};
+_Static_assert(SW_GONE_ALL == 2, "as in the statement above and in schema_12.sql");
+
+void sw_tx_sweep_gone(struct sw_tx *tx, int64_t sweep, enum sw_gone gone, int64_t kept,
+		      const char *cause)
+{
+	sw_tx_op(tx, SW_OP_SWEEP_GONE);
+	SW_TX_INTS(tx, sweep, gone, kept);
+	sw_tx_text_opt(tx, cause);
+}
+
 const struct sw_op_def sw_op_event = {
 	"insert event",
 	{"INSERT INTO event (sweep, ev, kind, trial, attempt, state, cause, run_cap, time_ms, uid)"

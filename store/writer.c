@@ -14,6 +14,12 @@ static sw_status prepare(sqlite3 *conn, const char *sql, sqlite3_stmt **q, struc
 	return SW_OK;
 }
 
+void sw_writer_log_cut(struct sw_writer *w)
+{
+	w->wal_pages = 0;
+	w->checkpoint_at = CHECKPOINT_PAGES;
+}
+
 static int on_wal(void *arg, sqlite3 *conn, const char *schema, int pages)
 {
 	struct sw_writer *w = arg;
@@ -21,7 +27,7 @@ static int on_wal(void *arg, sqlite3 *conn, const char *schema, int pages)
 	(void)conn;
 	(void)schema;
 	if (pages < w->wal_pages)
-		w->checkpoint_at = CHECKPOINT_PAGES; /* the log began anew */
+		sw_writer_log_cut(w);
 	w->wal_pages = pages;
 	return SQLITE_OK;
 }
@@ -30,8 +36,11 @@ sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *e
 {
 	sw_status rc;
 
+	int64_t vacuum = 0;
+
 	*w = (struct sw_writer){.checkpoint_at = CHECKPOINT_PAGES};
 	if ((rc = sw_file_open(&w->conn, path, err)) != SW_OK ||
+	    (rc = sw_sql_int(w->conn, "PRAGMA auto_vacuum", &vacuum, err)) != SW_OK ||
 	    (rc = prepare(w->conn, "BEGIN IMMEDIATE", &w->begin, err)) != SW_OK ||
 	    (rc = prepare(w->conn, "COMMIT", &w->commit, err)) != SW_OK ||
 	    (rc = prepare(w->conn, "ROLLBACK", &w->rollback, err)) != SW_OK)
@@ -41,6 +50,7 @@ sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *e
 			if ((rc = prepare(w->conn, sw_op_defs[op]->sql[i], &w->ops[op][i], err)) !=
 			    SW_OK)
 				goto fail;
+	w->shrinks = vacuum == SW_VACUUM_INCREMENTAL;
 	(void)sqlite3_wal_hook(w->conn, on_wal, w);
 	return SW_OK;
 fail:
@@ -146,6 +156,18 @@ static sw_status run_jobs(struct sw_writer *w, const struct sw_store_job *jobs, 
 	return rc;
 }
 
+sw_status sw_writer_undo(struct sw_writer *w, sw_status rc, struct sw_err *err)
+{
+	struct sw_err undo = SW_ERR_INIT;
+
+	/* SQLite may have rolled back by itself. */
+	if (sqlite3_get_autocommit(w->conn) ||
+	    run_plain(w, w->rollback, "rollback", &undo) == SW_OK)
+		return rc;
+	*err = undo;
+	return SW_IO;
+}
+
 sw_status sw_writer_apply(struct sw_writer *w, const struct sw_store_job *jobs, struct sw_err *err)
 {
 	errno = 0; /* what sw_sql_err() sees is of this group */
@@ -156,16 +178,7 @@ sw_status sw_writer_apply(struct sw_writer *w, const struct sw_store_job *jobs, 
 	if ((rc = run_jobs(w, jobs, err)) == SW_OK &&
 	    (rc = run_plain(w, w->commit, "commit", err)) == SW_OK)
 		return SW_OK;
-	/* SQLite may have rolled back by itself. If it cannot, nothing may follow. */
-	if (!sqlite3_get_autocommit(w->conn)) {
-		struct sw_err undo = SW_ERR_INIT;
-
-		if (run_plain(w, w->rollback, "rollback", &undo) != SW_OK && err != NULL) {
-			*err = undo;
-			return SW_IO;
-		}
-	}
-	return rc;
+	return sw_writer_undo(w, rc, err);
 }
 
 sw_status sw_writer_checkpoint(struct sw_writer *w, struct sw_err *err)

@@ -12,6 +12,9 @@
 #include <string.h>
 #include <time.h>
 
+#define GROUPS_MOST   8    /* between two slices of an erasure */
+#define TIDY_AFTER_MS 1000 /* without a write */
+
 /* Under the lock. At least one job; whole transactions only. */
 static void take_group(struct sw_store *s, struct sw_store_jobs *group)
 {
@@ -41,16 +44,23 @@ static bool set_stuck(struct sw_store *s, sw_status why, const struct sw_err *er
 	return first;
 }
 
+static struct timespec after_ms(long ms)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += ms % 1000 * 1000000L;
+	t.tv_sec += ms / 1000 + t.tv_nsec / 1000000000L;
+	t.tv_nsec %= 1000000000L;
+	return t;
+}
+
 /* false: the store closes and its time for this is up. */
 static bool wait_for_room(struct sw_store *s, sw_status why, const struct sw_err *err)
 {
-	struct timespec until;
+	const struct timespec until = after_ms(SW_FULL_RETRY_MS);
 	int code = 0;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += SW_FULL_RETRY_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
 	(void)pthread_mutex_lock(&s->lock);
 	const bool first = set_stuck(s, why, err);
 	const bool was_closing = s->closing;
@@ -130,37 +140,99 @@ static bool commit_group(struct sw_store *s, const struct sw_store_jobs *group)
 	}
 }
 
-static bool next_group(struct sw_store *s, struct sw_store_jobs *group)
+/* false: the writer ends. */
+static bool write_group(struct sw_store *s, struct sw_store_jobs *group)
 {
+	if (commit_group(s, group)) {
+		settle_group(s, group);
+		return true;
+	}
+	/* Back in front, so that close counts and frees them. */
+	(void)pthread_mutex_lock(&s->lock);
+	sw_jobs_move(group, &s->writes);
+	sw_jobs_move(&s->writes, group);
+	(void)pthread_mutex_unlock(&s->lock);
+	return false;
+}
+
+/* A slice of the first erasure. false: the writer ends. */
+static bool erase_slice(struct sw_store *s)
+{
+	/* Others add behind it; only this thread takes it. */
+	struct sw_erasure *e = (struct sw_erasure *)s->erasures.head;
+	struct sw_err err = SW_ERR_INIT;
+	const sw_status rc = sw_erase_slice(&s->writer, e, &err);
+
+	if (rc == SW_FULL || rc == SW_BUSY)
+		return wait_for_room(s, rc, &err);
+	if (rc != SW_OK) {
+		die_of(s, &err);
+		return false;
+	}
+	(void)pthread_mutex_lock(&s->lock);
+	s->stuck[0] = '\0';
+	if (e->done)
+		sw_jobs_add(&s->done, sw_jobs_take(&s->erasures));
+	const bool done = e->done;
+	(void)pthread_mutex_unlock(&s->lock);
+	if (done && s->hooks.wake != NULL)
+		s->hooks.wake(s->hooks.user);
+	return true;
+}
+
+enum turn { TURN_WRITE, TURN_ERASE, TURN_TIDY, TURN_END };
+
+/* Waits for what is to be done next; tidy_ms: when nobody wrote for so long (negative: never). */
+static enum turn next_turn(struct sw_store *s, struct sw_store_jobs *group, long tidy_ms)
+{
+	const struct timespec until = after_ms(tidy_ms > 0 ? tidy_ms : 0);
+	enum turn turn = TURN_END;
+	int code = 0;
+
 	sw_jobs_init(group);
 	(void)pthread_mutex_lock(&s->lock);
-	while (s->writes.head == NULL && !s->closing)
-		(void)pthread_cond_wait(&s->to_writer, &s->lock);
-	take_group(s, group);
+	while (s->writes.head == NULL && s->erasures.head == NULL && !s->closing && code == 0)
+		code = tidy_ms < 0 ? pthread_cond_wait(&s->to_writer, &s->lock)
+				   : pthread_cond_timedwait(&s->to_writer, &s->lock, &until);
+	const bool erases = s->erasures.head != NULL && !s->closing;
+	if (s->writes.head != NULL && (!erases || s->groups < GROUPS_MOST)) {
+		turn = TURN_WRITE;
+		s->groups++;
+		take_group(s, group);
+	} else if (erases) {
+		turn = TURN_ERASE;
+		s->groups = 0;
+	} else if (!s->closing) {
+		turn = TURN_TIDY;
+	}
 	(void)pthread_mutex_unlock(&s->lock);
-	return group->head != NULL;
+	return turn;
 }
 
 void *sw_writer_main(void *store)
 {
 	struct sw_store *s = store;
 	struct sw_store_jobs group;
+	long tidy_ms = TIDY_AFTER_MS; /* the last daemon may have left something */
+	enum turn turn;
 
-	while (next_group(s, &group)) {
-		if (!commit_group(s, &group)) {
-			/* Back in front, so that close counts and frees them. */
-			(void)pthread_mutex_lock(&s->lock);
-			sw_jobs_move(&group, &s->writes);
-			sw_jobs_move(&s->writes, &group);
-			(void)pthread_mutex_unlock(&s->lock);
-			break;
-		}
-		settle_group(s, &group);
+	while ((turn = next_turn(s, &group, tidy_ms)) != TURN_END) {
 		struct sw_err err = SW_ERR_INIT;
-		if (sw_writer_checkpoint(&s->writer, &err) != SW_OK) {
+		bool more = false;
+
+		if ((turn == TURN_WRITE && !write_group(s, &group)) ||
+		    (turn == TURN_ERASE && !erase_slice(s)))
+			break;
+		sw_status rc = SW_OK;
+		if (turn == TURN_TIDY)
+			rc = sw_writer_tidy(&s->writer, &more, &err);
+		if (rc == SW_OK)
+			rc = sw_writer_checkpoint(&s->writer, &err);
+		if (rc != SW_OK) {
 			die_of(s, &err);
 			break;
 		}
+		tidy_ms = turn != TURN_TIDY ? TIDY_AFTER_MS : more ? 0 : -1;
 	}
 	return NULL;
 }

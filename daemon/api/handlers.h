@@ -17,6 +17,7 @@
 	X("sweep.resume", sweep_resume)                                                            \
 	X("sweep.cancel", sweep_cancel)                                                            \
 	X("sweep.extend", sweep_extend)                                                            \
+	X("sweep.delete", sweep_delete)                                                            \
 	X("sweep.edit", sweep_edit)                                                                \
 	X("sweep.simulate", sweep_simulate)                                                        \
 	X("sweep.watch", sweep_watch)                                                              \

@@ -1,10 +1,11 @@
-/* daemon/api/handlers_sweep.c — sweep.*: pause, resume, cancel, extend, best. */
+/* daemon/api/handlers_sweep.c — sweep.*: pause, resume, cancel, extend, delete, best. */
 #include "daemon/api/front.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
 #include "daemon/api/trial_json.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/driver.h"
+#include "daemon/sweep/erase.h"
 #include "daemon/sweep/recover.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/settle.h"
@@ -47,6 +48,16 @@ CONTROL(pause, SW_EVENT_PAUSE)
 CONTROL(resume, SW_EVENT_RESUME)
 CONTROL(cancel, SW_EVENT_CANCEL)
 CONTROL(extend, SW_EVENT_EXTEND)
+
+/* --- delete --- */
+
+void sw_handle_sweep_delete(struct sw_call *call)
+{
+	struct sw_running *live = sw_running_of(call);
+
+	if (live != NULL)
+		sw_erase_begin(live, cJSON_IsTrue(sw_json_get(call->params, "keep_best")), call);
+}
 
 /* --- best --- */
 

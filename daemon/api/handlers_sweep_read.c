@@ -166,6 +166,8 @@ static bool write_sweep_row(const struct sw_row_sweep *row, void *arg)
 	struct list_question *l = arg;
 
 	/* A sweep in another state counts for nothing, and the next one down is read. */
+	if (sw_row_is_gone(row->gone))
+		return true;
 	if (l->state[0] == '\0' || strcmp(l->state, row->state) == 0) {
 		l->last = row->sweep;
 		l->n++;
@@ -237,7 +239,8 @@ static void refuse_name(struct sw_call *call, const char *name)
 	size_t n = 0;
 
 	for (size_t i = d->sweep.sweep_n; i > 0 && n < NEAR_MOST; i--)
-		names[n++] = d->sweep.sweeps[i - 1]->name;
+		if (!sw_row_is_gone(d->sweep.sweeps[i - 1]->gone))
+			names[n++] = d->sweep.sweeps[i - 1]->name;
 	const char *near = sw_nearest(name, names, n);
 	if (near != NULL)
 		sw_call_refuse(call, SW_NOT_FOUND, "",
@@ -255,7 +258,8 @@ void sw_handle_sweep_find(struct sw_call *call)
 	struct sw_jw w;
 
 	for (size_t i = 0; i < d->sweep.sweep_n; i++)
-		if (strcmp(d->sweep.sweeps[i]->name, name) == 0) {
+		if (!sw_row_is_gone(d->sweep.sweeps[i]->gone) &&
+		    strcmp(d->sweep.sweeps[i]->name, name) == 0) {
 			newest = d->sweep.sweeps[i]->sweep;
 			same++;
 		}

@@ -4,6 +4,7 @@
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 #include "daemon/sweep/running.h"
+#include "store/read.h"
 #include "store/store.h"
 #include <stdlib.h>
 
@@ -32,7 +33,16 @@ static void on_work(struct sw_db *db, void *arg)
 	struct sw_lookup *q = arg;
 
 	/* The connection cannot be freed while its call is open; its flag may be read from here. */
-	if (!sw_call_gone(q->call))
+	if (sw_call_gone(q->call))
+		return;
+	/* It may have been deleted since the call came, and its rows half gone. */
+	enum sw_gone gone = SW_GONE_NOT;
+	if (q->sweep != 0)
+		q->rc = sw_read_gone(db, q->sweep, &gone, &q->err);
+	if (q->rc == SW_OK && sw_row_is_gone(gone))
+		q->rc = sw_err_at(&q->err, SW_NOT_FOUND, "/sweep", "sweep %lld was deleted",
+				  (long long)q->sweep);
+	if (q->rc == SW_OK)
 		q->work(db, q);
 }
 

@@ -42,6 +42,8 @@ static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 {
 	struct refine *r = arg;
 
+	if (sw_row_is_gone(row->gone))
+		return false;
 	r->maximize = row->maximize;
 	r->rc = sw_json_parse(&r->old_tree, row->spec, strlen(row->spec), r->err);
 	if (r->rc == SW_OK)

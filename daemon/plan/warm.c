@@ -66,6 +66,8 @@ static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 	cJSON *tree = NULL;
 	struct sw_spec *old = NULL;
 
+	if (sw_row_is_gone(row->gone))
+		return false;
 	r->found = true;
 	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), r->err);
 	if (r->rc == SW_OK)

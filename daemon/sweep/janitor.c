@@ -35,8 +35,7 @@ bool sw_janitor_read_name(const char *name, struct sw_checkpoint *out, bool *who
 	return true;
 }
 
-/* at: of the folder that path lies in; AT_FDCWD: path is taken as it is. */
-static int open_folder(int at, const char *path)
+int sw_janitor_folder(int at, const char *path)
 {
 	const char *name = at == AT_FDCWD ? path : strrchr(path, '/') + 1;
 	const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -52,13 +51,13 @@ DIR *sw_janitor_open(const struct sw_daemon *d, int64_t sweep)
 {
 	char path[PATH_MAX + 64];
 	const int n = snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER, d->config.state);
-	int fd = open_folder(AT_FDCWD, path);
+	int fd = sw_janitor_folder(AT_FDCWD, path);
 
 	if (fd >= 0 && sweep != 0) {
 		const int all = fd;
 
 		(void)snprintf(path + n, sizeof path - (size_t)n, "/%lld", (long long)sweep);
-		fd = open_folder(all, path);
+		fd = sw_janitor_folder(all, path);
 		(void)close(all);
 	}
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -130,7 +129,7 @@ void sw_janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct sw_
 	const struct dirent *e;
 	DIR *dir = sw_janitor_open(d, sweep);
 
-	/* There is no such folder, or it is not one to touch (open_folder() has said why). */
+	/* There is no such folder, or it is not one to touch (sw_janitor_folder() has said why). */
 	if (dir == NULL)
 		return;
 	while ((e = readdir(dir)) != NULL) {

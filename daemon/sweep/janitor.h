@@ -17,6 +17,9 @@ void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_
 void sw_janitor_shrink(struct sw_running *live);
 /* At start, before the loop: what belongs to no stored trial, and what is not needed. */
 void sw_janitor_start(struct sw_daemon *d);
+/* Any thread. Removes all files of a sweep, but the checkpoints of the trial `kept` (0: none); the
+ * bytes that went. */
+int64_t sw_janitor_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept);
 void sw_janitor_free(struct sw_daemon *d); /* after the loop has ended */
 
 /* --- what janitor.c and janitor_start.c share --- */
@@ -41,6 +44,9 @@ struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_running *live)
  * and the folders of a program, "12.live-1" and "12.resume" (worker/exec/folder.h), as if of the
  * last step. */
 bool sw_janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole);
+/* Opens a folder; at: of the one that path lies in, AT_FDCWD: path is taken as it is. Negative:
+ * there is none; what is wrong with it is logged. */
+int sw_janitor_folder(int at, const char *path);
 /* The folder of a sweep's checkpoints (0: the one that holds the sweeps'), for the caller to close;
  * NULL: there is none. A link is logged and not followed: what it leads to is not the daemon's to
  * delete. */

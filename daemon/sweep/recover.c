@@ -159,6 +159,9 @@ static void on_loaded(void *arg)
 
 		if (rc != SW_OK)
 			sw_call_error(call, &r->err);
+		else if (live->gone != SW_GONE_NOT)
+			sw_call_refuse(call, SW_NOT_FOUND, "/sweep", "sweep %lld was deleted",
+				       (long long)live->sweep);
 		else if (live->d->phase == SW_UP)
 			then(live, call);
 		else
@@ -196,6 +199,14 @@ void sw_recover_need(struct sw_call *call,
 	/* The call is answered. */
 	if (live == NULL)
 		return;
+	if (live->gone != SW_GONE_NOT) {
+		sw_call_refuse(
+			call, SW_CONFLICT, "/sweep",
+			"sweep %lld was deleted but for its best trial, %lld: `sweep best` and "
+			"`sweep checkpoint` show that one",
+			(long long)live->sweep, (long long)live->kept);
+		return;
+	}
 	/* At once, so that what a connection asks in a row of a loaded sweep keeps its order. */
 	if (live->sched != NULL) {
 		then(live, call);

@@ -11,9 +11,14 @@ struct sw_running *sw_running_of(struct sw_call *call)
 	const int64_t sweep = sw_call_int(call, "sweep", 0);
 	const struct sw_daemon *d = call->d;
 
-	if (sweep >= 1 && (uint64_t)sweep <= d->sweep.sweep_n)
-		return d->sweep.sweeps[sweep - 1];
-	if (d->sweep.sweep_n == 0)
+	if (sweep >= 1 && (uint64_t)sweep <= d->sweep.sweep_n) {
+		struct sw_running *live = d->sweep.sweeps[sweep - 1];
+
+		if (!sw_row_is_gone(live->gone))
+			return live;
+		sw_call_refuse(call, SW_NOT_FOUND, "/sweep", "sweep %lld was deleted",
+			       (long long)sweep);
+	} else if (d->sweep.sweep_n == 0)
 		sw_call_refuse(call, SW_NOT_FOUND, "/sweep", "no sweep %lld; there is none yet",
 			       (long long)sweep);
 	else
@@ -143,6 +148,8 @@ struct sw_running *sw_running_restore(struct sw_daemon *d, const struct sw_row_s
 	live->data_bytes = row->data_bytes;
 	live->created_ms = row->created_ms;
 	live->ended_ms = row->ended_ms;
+	live->gone = row->gone;
+	live->kept = row->kept;
 	/* A damaged row is no reason to refuse all other sweeps: this one does not run. */
 	if (sw_sweep_state_find(row->state, &live->state) != SW_OK)
 		live->state = SW_SWEEP_FAILED;

@@ -18,6 +18,7 @@ struct sw_daemon_sweep {
 	bool ask_slice;                /* a slice of those is to begin */
 	struct sw_running *settling;   /* list; daemon/sweep/settle.c */
 	bool slice_busy;               /* a slice of the first is being stored */
+	struct sw_erase *erasing;      /* list; daemon/sweep/erase.c */
 	struct sw_janitor *janitor;    /* daemon/sweep/janitor.c; NULL: nothing to do so far */
 	int64_t keep_us;               /* after so long a wait slots are kept for a trial */
 	int64_t hold_tick_us;          /* of the last tick; daemon/sweep/hold.c */

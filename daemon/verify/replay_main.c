@@ -27,7 +27,8 @@ struct sweeps {
 	int64_t *number; /* [n] */
 	bool *ended;
 	size_t n, cap;
-	bool nomem;
+	FILE *out;        /* for those of which there is nothing to compare */
+	bool nomem, gone; /* gone: the last that was read */
 };
 
 static bool keep_sweep(const struct sw_row_sweep *row, void *arg)
@@ -35,6 +36,14 @@ static bool keep_sweep(const struct sw_row_sweep *row, void *arg)
 	struct sweeps *s = arg;
 	size_t number_cap = s->cap;
 
+	if (row->gone == SW_GONE_BUT_BEST)
+		(void)fprintf(s->out,
+			      "sweep %" PRId64 ": deleted but for its best trial, %" PRId64
+			      ": its events are gone, nothing to compare\n",
+			      row->sweep, row->kept);
+	s->gone = row->gone != SW_GONE_NOT;
+	if (s->gone)
+		return true;
 	if (!sw_array_reserve(&s->number, &number_cap, s->n + 1, sizeof *s->number) ||
 	    !sw_array_reserve(&s->ended, &s->cap, s->n + 1, sizeof *s->ended)) {
 		s->nomem = true;
@@ -144,7 +153,7 @@ static int replay_one(struct sw_db *db, int64_t sweep, bool ended, FILE *out, FI
 
 static int replay_all(struct sw_db *db, int64_t only, FILE *out, FILE *errors)
 {
-	struct sweeps s = {.n = 0};
+	struct sweeps s = {.out = out};
 	struct sw_err err = SW_ERR_INIT;
 	int status = SW_REPLAY_SAME;
 	const sw_status rc = sw_read_sweeps(db, only, keep_sweep, &s, &err);
@@ -154,7 +163,9 @@ static int replay_all(struct sw_db *db, int64_t only, FILE *out, FILE *errors)
 	if (err.code != SW_OK) {
 		status = fail(errors, &err);
 	} else if (only != 0 && s.n == 0) {
-		(void)fprintf(errors, "sweepd: the database has no sweep %" PRId64 "\n", only);
+		(void)fprintf(errors, "sweepd: %s %" PRId64 "%s\n",
+			      s.gone ? "sweep" : "the database has no sweep", only,
+			      s.gone ? " was deleted: its events are gone" : "");
 		status = SW_REPLAY_USAGE;
 	}
 	for (size_t i = 0; i < s.n && status != SW_REPLAY_FILE; i++) {

@@ -164,6 +164,8 @@ class Daemon:
             self.sweep(p)
             return {"sweep": p["sweep"], "state": {"p": "PAUSED", "r": "RUNNING",
                                                    "c": "CANCELLED"}[method[6]]}
+        if method == "sweep.delete":
+            return {"sweep": p["sweep"], "bytes": 1234567890, "kept": 7 if p["keep_best"] else None}
         if method == "sweep.extend":
             return {"sweep": p["sweep"], "state": "RUNNING", "run_cap": p["run_cap"]}
         if method == "trial.list":

@@ -106,6 +106,40 @@ static void write_all(struct sw_store *s)
 	}
 }
 
+static void on_erased(void *arg)
+{
+	const struct sw_erasure *e = arg;
+
+	e->erased(e->arg, e->freed);
+}
+
+sw_status sw_store_erase(struct sw_store *s, int64_t sweep, int64_t kept, sw_store_erased_cb *done,
+			 void *arg)
+{
+	struct sw_erasure *e = sw_calloc(1, sizeof *e);
+
+	if (e == NULL)
+		return SW_NOMEM;
+	e->job = (struct sw_store_job){.done = on_erased, .arg = e};
+	e->sweep = sweep;
+	e->kept = kept;
+	e->erased = done;
+	e->arg = arg;
+	sw_jobs_add(&s->erasures, &e->job);
+	return SW_OK;
+}
+
+static void erase_one(struct sw_store *s)
+{
+	struct sw_erasure *e = (struct sw_erasure *)sw_jobs_take(&s->erasures);
+	struct sw_err err = SW_ERR_INIT;
+
+	while (!e->done)
+		if (sw_erase_slice(&s->writer, e, &err) != SW_OK)
+			ck_abort_msg("the store cannot delete: %s", err.msg);
+	sw_jobs_add(&s->done, &e->job);
+}
+
 /* What the threads of the store would do now. True: something was done. */
 bool fixture_store_turn(void)
 {
@@ -120,6 +154,10 @@ bool fixture_store_turn(void)
 		break_disk(s);
 	if (s->writes.head != NULL && fixture_disk.state == FIXTURE_DISK_WORKS) {
 		write_all(s);
+		any = true;
+	}
+	if (s->erasures.head != NULL && fixture_disk.state == FIXTURE_DISK_WORKS) {
+		erase_one(s);
 		any = true;
 	}
 	while ((job = reads.head) != NULL && (stuck || s->n_committed >= job->after)) {
@@ -191,6 +229,7 @@ sw_status sw_store_open(struct sw_store **out, const char *dir, const struct sw_
 	s->hooks = *hooks;
 	sw_jobs_init(&s->writes);
 	sw_jobs_init(&s->done);
+	sw_jobs_init(&s->erasures);
 	sw_jobs_init(&reads);
 	(void)snprintf(path, sizeof path, "%s/%s", dir, SW_STORE_FILE);
 	rc = sw_writer_open(&s->writer, path, err);
@@ -215,6 +254,7 @@ void sw_store_close(struct sw_store *s)
 		sw_jobs_free(job);
 	for (struct sw_store_job *job; (job = sw_jobs_take(&reads)) != NULL;)
 		sw_jobs_free(job);
+	(void)sw_jobs_clear(&s->erasures);
 	sw_db_close(&s->readers[0].db);
 	sw_writer_close(&s->writer);
 	free(s);

@@ -188,6 +188,8 @@ def do_everything(checked):
     checked.look(sweep)
     checked.call("sweep.cancel", sweep=sweep)
     checked.look(sweep)
+    checked.call("sweep.delete", sweep=sweep, keep_best=True)
+    checked.call("sweep.delete", sweep=sweep)
 
 
 def train(checked):

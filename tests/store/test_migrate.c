@@ -6,12 +6,12 @@
 
 extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
 	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[], sw_schema_8_sql[],
-	sw_schema_9_sql[], sw_schema_10_sql[], sw_schema_11_sql[];
+	sw_schema_9_sql[], sw_schema_10_sql[], sw_schema_11_sql[], sw_schema_12_sql[];
 
-static const char *const steps[] = {sw_schema_sql,    sw_schema_2_sql, sw_schema_3_sql,
-				    sw_schema_4_sql,  sw_schema_5_sql, sw_schema_6_sql,
-				    sw_schema_7_sql,  sw_schema_8_sql, sw_schema_9_sql,
-				    sw_schema_10_sql, sw_schema_11_sql};
+static const char *const steps[] = {sw_schema_sql,    sw_schema_2_sql,  sw_schema_3_sql,
+				    sw_schema_4_sql,  sw_schema_5_sql,  sw_schema_6_sql,
+				    sw_schema_7_sql,  sw_schema_8_sql,  sw_schema_9_sql,
+				    sw_schema_10_sql, sw_schema_11_sql, sw_schema_12_sql};
 
 /* A sweep, a trial that was lost once, its reports and an event: what version 1 had. */
 static const char rows_1[] =
@@ -93,6 +93,7 @@ static bool on_sweep(const struct sw_row_sweep *r, void *arg)
 {
 	((struct seen *)arg)->sweeps++;
 	ck_assert_int_eq(r->slice, 0);
+	ck_assert_int_eq(r->gone, SW_GONE_NOT);
 	ck_assert_int_eq(r->sampler_version, 1);
 	return true;
 }

@@ -174,6 +174,11 @@ class Client:
         """Raises the run cap; a COMPLETED sweep goes on."""
         self.call("sweep.extend", sweep=sweep, run_cap=run_cap)
 
+    def delete(self, sweep: int, keep_best: bool = False) -> int:
+        """Deletes a sweep that has ended, with all its files; gives the bytes that were freed. With keep_best its best
+        trial stays, with its checkpoint and the sweep's row."""
+        return self.call("sweep.delete", sweep=sweep, keep_best=keep_best)["bytes"]
+
     def edit(self, sweep: int, **changes: Any) -> List[Row]:
         """Changes limits and ranges of a sweep that goes on (docs/protocol.md, sweep.edit); gives what changed."""
         return self.call("sweep.edit", sweep=sweep, **changes)["changes"]

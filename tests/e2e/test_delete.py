@@ -1,0 +1,239 @@
+"""A sweep is deleted: all of it or nothing, at whatever moment the daemon is killed, and nothing of any other sweep."""
+import contextlib
+import os
+import random
+import sqlite3
+import time
+
+import pytest
+
+from harness import CONFLICT, NOT_FOUND, driven, slow, sweep_command, trained, wait_until
+from replays import database, refused, replay
+from search_model import loss, run_out, searched
+from test_python import user  # noqa: F401
+
+# Sweeps, and moments of kill -9 among their deletions: SWEEPD_DELETE=1000,50 is the full size.
+SWEEPS, KILLS = map(int, os.environ.get("SWEEPD_DELETE", "60,12").split(","))
+TABLES = ("trial", "attempt", "report", "decision", "event", "log", "suggestion", "sampler", "prior")
+FOLDERS = ("checkpoints", "logs", "tune")
+
+
+def played(client, trials, reports, **more):
+    """A driven sweep that has ended, of so many trials with so many reports each."""
+    sweep = client.submit(driven(run_cap=trials, early_terminate={"type": "asha", "max_t": 200, "grace_period": 9},
+                                 **more))
+    for handed in client.ask(sweep, trials):
+        for step in range(1, reports + 1):
+            if client.report(sweep, handed, step, step, loss=handed["params"]["x"] + 1 / step) == "stop":
+                break
+        else:
+            client.tell(sweep, handed)
+    client.wait_sweep(sweep)
+    return sweep
+
+
+def rows(daemon, sweep, tables=TABLES):
+    """How many rows the file has of a sweep. A reader: it never writes or checkpoints."""
+    with contextlib.closing(sqlite3.connect(f"file:{database(daemon)}?mode=ro", uri=True)) as db:
+        return sum(db.execute(f"SELECT count(*) FROM {table} WHERE sweep = ?", (sweep,)).fetchone()[0]
+                   for table in tables)
+
+
+def files(daemon, sweep):
+    """The files of a sweep, with their sizes."""
+    found = {}
+    for folder in FOLDERS:
+        for at, _, names in os.walk(os.path.join(daemon.state, folder, str(sweep))):
+            found.update({os.path.relpath(os.path.join(at, name), daemon.state): os.path.getsize(os.path.join(at, name))
+                          for name in names})
+    return found
+
+
+def copy_sweep(db, of, sweep):
+    """The same sweep under another number."""
+    for table in ("sweep", *TABLES):
+        names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+        db.execute(f"INSERT INTO {table} SELECT {', '.join('?1' if name == 'sweep' else name for name in names)}"
+                   f" FROM {table} WHERE sweep = ?2", (sweep, of))
+
+
+def add_files(daemon, sweep):
+    """What a Python driver keeps, and a program's log."""
+    for name in (f"tune/{sweep}/9-3.ckpt/state.pkl", f"tune/{sweep}/9/result.json", f"logs/{sweep}/9.log"):
+        path = os.path.join(daemon.state, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(b"x" * 20000)
+
+
+def numbers(client):
+    found, after = [], 0
+    while after is not None:
+        page = client.call("sweep.list", limit=1000, after=after)
+        found += [row["sweep"] for row in page["sweeps"]]
+        after = page["next"]
+    return set(found)
+
+
+def look(client, sweep):
+    """All that the socket says of a sweep."""
+    trials = client.trials(sweep)
+    return client.sweep(sweep), trials, [client.reports(sweep, trial["trial"]) for trial in trials]
+
+
+@pytest.mark.long
+def test_sweep_is_deleted_whole_or_not_at_all_whenever_the_daemon_is_killed(daemon, record_property):
+    draw = random.Random(7)
+    client = daemon.client()
+    large, small = played(client, 8, 150), played(client, 3, 4)
+    daemon.term()
+    with contextlib.closing(sqlite3.connect(database(daemon))) as db, db:  # nobody else has it open
+        for sweep in range(3, SWEEPS + 1):
+            copy_sweep(db, large if sweep % 3 == 0 else small, sweep)
+    victims = draw.sample(range(3, SWEEPS + 1, 3), KILLS + 1)
+    for sweep in victims:
+        add_files(daemon, sweep)
+    client = daemon.start().client()
+    before = {sweep: (look(client, sweep), files(daemon, sweep)) for sweep in victims}
+    stored = replay(daemon.state)
+    assert stored[0] == 0 and len(stored[1]) == SWEEPS
+
+    began = time.monotonic()
+    assert client.call("sweep.delete", sweep=victims[0])["bytes"] > 60000
+    takes, there = time.monotonic() - began, set(range(1, SWEEPS + 1)) - {victims[0]}
+    ends = {"untouched": 0, "cut short": 0, "over": 0}
+    for sweep in victims[1:]:
+        client.send({"jsonrpc": "2.0", "id": 1, "method": "sweep.delete", "params": {"sweep": sweep}})
+        time.sleep(draw.uniform(0, draw.choice((takes / 20, 1.1 * takes))))  # the moment of the kill
+        daemon.kill9()
+        with open(daemon.log, encoding="utf-8") as log:
+            over = f"sweep.deleted sweep={sweep} " in log.read()
+        client = daemon.start().client()
+        if sweep in numbers(client):
+            assert (look(client, sweep), files(daemon, sweep)) == before[sweep]
+            ends["untouched"] += 1
+            continue
+        there.discard(sweep)
+        assert client.refused("sweep.get", sweep=sweep).code == NOT_FOUND
+        wait_until(lambda: not rows(daemon, sweep) and not files(daemon, sweep), "a deletion that goes on")
+        ends["over" if over else "cut short"] += 1
+    record_property("counts", f"kill -9: {ends}; a deletion takes {takes:.3f} s")
+    assert numbers(client) == there
+    kept = [line for line in stored[1] if int(line.split()[1].rstrip(":")) in there]
+    assert replay(daemon.state) == (0, kept, "")
+
+
+def test_deleted_sweep_is_unknown_and_its_number_is_not_given_again(start):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(trained(epochs=2, run_cap=3))
+    client.wait_sweep(sweep)
+    add_files(daemon, sweep)
+    assert rows(daemon, sweep) > 10 and len(files(daemon, sweep)) > 3
+    status, out, err = sweep_command(daemon, "rm", str(sweep))
+    assert (status, err) == (0, "") and out.startswith("sweep 1 deleted: ") and out.endswith(" freed\n")
+    assert not rows(daemon, sweep) and not files(daemon, sweep)
+    assert client.call("sweep.list")["sweeps"] == []
+    for method, more in (("sweep.get", {}), ("sweep.best", {}), ("trial.list", {}), ("sweep.extend", {"run_cap": 9}),
+                         ("sweep.watch", {}), ("trial.get", {"trial": 1}), ("sweep.delete", {})):
+        error = client.refused(method, sweep=sweep, **more)
+        assert (error.code, error.message) == (NOT_FOUND, "sweep 1 was deleted"), method
+    assert refused(daemon.state, 1, status=2) == "sweepd: sweep 1 was deleted: its events are gone\n"
+    assert client.refused("sweep.find", name="trained").code == NOT_FOUND
+    assert client.submit(driven()) == 2
+    daemon.kill9()
+    assert numbers(daemon.start().client()) == {2}
+
+
+def test_sweep_that_has_not_ended_is_not_deleted(start):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(slow(run_cap=2))
+    error = client.refused("sweep.delete", sweep=sweep)
+    assert (error.code, error.message) == (CONFLICT, "sweep 1 is RUNNING: end it first (sweep cancel 1)")
+    client.call("sweep.pause", sweep=sweep)
+    assert "sweep 1 is PAUSED" in client.refused("sweep.delete", sweep=sweep).message
+    wait_until(lambda: any(trial["step"] for trial in client.trials(sweep)), "a trial that trains")
+    client.call("sweep.cancel", sweep=sweep)
+    client.call("sweep.delete", sweep=sweep)  # waits for the worker, which is being told to stop
+    assert not rows(daemon, sweep) and not files(daemon, sweep)
+
+
+def test_what_others_took_from_it_goes_on(daemon):
+    """warm_start and refine copy what they need: their replays, and further trials, are as before."""
+    client = daemon.client()
+    old = client.submit(searched("tpe", run_cap=12))
+    run_out(client, old, loss)
+    warm = client.submit(searched("bayes", run_cap=9, warm_start=[old]))
+    fine = client.submit({"name": "fine", "seed": 1, "refine": {"of": old, "points": 2, "top": 3}})
+    held = client.ask(warm, 4)
+    run_out(client, fine, loss)
+    client.call("sweep.delete", sweep=old)
+    for handed in held:
+        client.tell(warm, handed, metrics={"loss": loss(handed["params"])})
+    daemon.kill9()
+    client = daemon.start().client()
+    run_out(client, warm, loss)
+    status, lines, _ = replay(daemon.state)
+    assert status == 0 and [line.split(":")[0] for line in lines] == ["sweep 2", "sweep 3"]
+    assert all(line.endswith("all as stored") for line in lines)
+    for more in ({"warm_start": [old]}, {"refine": {"of": old}, "parameters": None, "method": None}):
+        assert client.refused("sweep.submit", spec={key: value for key, value in {**searched("bayes"), **more}.items()
+                                                    if value is not None}).message == "no sweep 1"
+
+
+def test_best_trial_stays_as_a_record(start):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(trained(epochs=3, run_cap=5, checkpoint={"keep": "all"}))
+    client.wait_sweep(sweep)
+    add_files(daemon, sweep)
+    best = client.call("sweep.best", sweep=sweep)["trials"][0]
+    trial, path = best["trial"], client.call("trial.checkpoint", sweep=sweep, trial=best["trial"])["path"]
+    status, out, _ = sweep_command(daemon, "rm", str(sweep), "--keep-best")
+    assert status == 0 and out.startswith(f"sweep 1 deleted but for trial 1/{trial}: ")
+    for _ in range(2):
+        assert list(files(daemon, sweep)) == [os.path.relpath(path, daemon.state)]
+        assert client.call("sweep.best", sweep=sweep)["trials"] == [best]
+        assert client.call("trial.checkpoint", sweep=sweep, trial=trial)["path"] == path
+        listed = client.call("sweep.list")["sweeps"][0]
+        assert listed["cause"] == f"deleted but for its best trial, {trial}" and sum(listed["counts"].values()) == 1
+        assert len(client.reports(sweep, trial)) == 3
+        line = client.refused("sweep.extend", sweep=sweep, run_cap=9).message
+        assert line.startswith(f"sweep 1 was deleted but for its best trial, {trial}")
+        daemon.kill9()
+        client = daemon.start().client()
+    assert replay(daemon.state)[1] == [f"sweep 1: deleted but for its best trial, {trial}: its events are gone, nothing "
+                                       "to compare"]
+    warm = client.submit(trained(epochs=1, run_cap=1, method="tpe", warm_start=[sweep]))
+    client.wait_sweep(warm)
+    client.call("sweep.delete", sweep=sweep)
+    assert not files(daemon, sweep) and numbers(client) == {warm}
+
+
+def test_sweep_without_a_value_has_no_best_to_keep(daemon):
+    client = daemon.client()
+    sweep = client.submit(driven())
+    client.call("sweep.cancel", sweep=sweep)
+    error = client.refused("sweep.delete", sweep=sweep, keep_best=True)
+    assert (error.code, error.message) == (CONFLICT, "no trial of it has a value: delete it without keep_best")
+    client.call("sweep.delete", sweep=sweep)
+
+
+@pytest.mark.once("Python drives it")
+def test_folder_of_a_ray_script_is_deleted_with_its_sweep(user):  # noqa: F811
+    """Finding 11 of users-tried: tune/ grew by each script."""
+    import sweepd
+    from sweepd.ray import tune
+
+    def fn(config):
+        for i in range(3):
+            tune.report({"loss": config["x"] / (i + 1)}, checkpoint=tune.Checkpoint.from_dict({"i": i}))
+
+    grid = tune.Tuner(fn, param_space={"x": tune.grid_search([1.0, 2.0])}, run_config=tune.RunConfig(verbose=0)).fit()
+    client = sweepd.Client()
+    folder = grid.experiment_path
+    sweep = int(os.path.basename(folder))
+    assert len(os.listdir(folder)) >= 2 and os.path.dirname(folder).endswith("/tune")
+    assert client.delete(sweep) > 0
+    assert not os.path.exists(folder)

@@ -1,0 +1,253 @@
+/* tests/store/test_erase.c — a deleted sweep's rows go, in slices, and nothing else; then the file
+ * and its log shrink. */
+#include "store/internal.h"
+#include "tests/run.h"
+#include "tests/store/fixture.h"
+#include <sys/stat.h>
+
+static const char *const tables[] = {"trial", "attempt", "report", "decision",
+				     "log",   "event",   "prior",  "suggestion"};
+#define TABLES_N (sizeof tables / sizeof tables[0])
+#define KEPT     7
+
+/* A sweep with so many reports in each of so many trials, and rows in each table. */
+static void put_all(struct fixture *f, int64_t sweep, int64_t trials, int64_t reports)
+{
+	const char *metrics =
+		"{\"loss\":0.125,\"words\":\"so that a row takes the room of a usual one\"}";
+	const struct sw_row_sampler sampler = {.sweep = sweep, .trial = 1, .state = "00"};
+	const struct sw_row_prior prior = {.sweep = sweep, .n = 1, .params = "{}", .y = "[1]"};
+	struct sw_tx *tx = tx_new();
+	int64_t ev = 1;
+
+	put_sweep(tx, sweep);
+	sw_tx_sampler(tx, &sampler);
+	sw_tx_prior(tx, &prior);
+	for (int64_t t = 1; t <= trials; t++) {
+		const struct sw_row_attempt attempt = {
+			.sweep = sweep, .trial = t, .attempt = 1, .state = "RUNNING", .share = 1};
+		const struct sw_row_event event = {
+			.sweep = sweep, .ev = ev++, .kind = "ask", .trial = t};
+		const struct sw_row_log log = {.sweep = sweep, .trial = t, .line = "hello"};
+		const struct sw_row_suggestion why = {.sweep = sweep, .trial = t, .why = "{}"};
+
+		put_trial(tx, sweep, t);
+		sw_tx_attempt_start(tx, &attempt);
+		sw_tx_event(tx, &event);
+		sw_tx_log(tx, &log);
+		sw_tx_suggestion(tx, &why);
+		for (int64_t seq = 1; seq <= reports; seq++) {
+			const struct sw_row_report row = {.sweep = sweep,
+							  .trial = t,
+							  .attempt = 1,
+							  .seq = seq,
+							  .ev = ev++,
+							  .step = seq,
+							  .metrics = metrics,
+							  .verdict = "continue"};
+			const struct sw_row_decision judged = {.sweep = sweep,
+							       .trial = t,
+							       .attempt = 1,
+							       .seq = seq,
+							       .verdict = "stop"};
+
+			sw_tx_report(tx, &row);
+			sw_tx_decision(tx, &judged);
+		}
+	}
+	commit_now(f, tx);
+}
+
+/* Rows of a sweep in a table, by a reader of the test's own; trial 0: of any. */
+static int64_t count_rows(const struct fixture *f, const char *table, int64_t sweep, int64_t trial)
+{
+	struct sw_err err = SW_ERR_INIT;
+	sqlite3 *conn = NULL;
+	char sql[200];
+	int64_t n = -1;
+
+	ck_assert_int_eq(sw_file_open_reader(&conn, f->path, &err), SW_OK);
+	(void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE sweep = %d%s%.0d", table,
+		       (int)sweep, trial != 0 ? " AND trial = " : "", (int)trial);
+	ck_assert_msg(sw_sql_int(conn, sql, &n, &err) == SW_OK, "%s", err.msg);
+	(void)sqlite3_close(conn);
+	return n;
+}
+
+struct erased {
+	unsigned n;
+	int64_t bytes;
+};
+
+static void on_erased(void *arg, int64_t bytes)
+{
+	struct erased *e = arg;
+
+	e->n++;
+	e->bytes = bytes;
+}
+
+static int64_t erase_now(struct fixture *f, int64_t sweep, int64_t kept)
+{
+	struct erased e = {0};
+
+	ck_assert_int_eq(sw_store_erase(f->store, sweep, kept, on_erased, &e), SW_OK);
+	fixture_wait(f, &e.n, 1);
+	return e.bytes;
+}
+
+TEST(erased_sweep_has_no_rows_and_its_neighbours_have_all_of_theirs)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	fixture_open(&f);
+	for (int64_t sweep = 1; sweep <= 3; sweep++)
+		put_all(&f, sweep, 12, 100);
+	ck_assert_int_gt(erase_now(&f, 2, 0), 100 * 1000);
+	for (size_t i = 0; i < TABLES_N; i++) {
+		ck_assert_int_eq(count_rows(&f, tables[i], 2, 0), 0);
+		ck_assert_int_gt(count_rows(&f, tables[i], 1, 0), 0);
+		ck_assert_int_eq(count_rows(&f, tables[i], 1, 0), count_rows(&f, tables[i], 3, 0));
+	}
+	ck_assert_int_eq(count_rows(&f, "report", 3, 0), 1200);
+	ck_assert_int_eq(count_rows(&f, "sampler", 2, 0), 0);
+	ck_assert_int_eq(count_rows(&f, "sweep", 2, 0), 1);
+	ck_assert_int_eq(erase_now(&f, 2, 0), 0); /* again: there is nothing to do */
+	fixture_fini(&f);
+}
+
+TEST(kept_trial_stays_whole)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	fixture_open(&f);
+	put_all(&f, 1, 12, 100);
+	(void)erase_now(&f, 1, KEPT);
+	for (size_t i = 0; i < TABLES_N; i++) {
+		const bool of_sweep = strcmp(tables[i], "event") == 0 ||
+				      strcmp(tables[i], "prior") == 0;
+		const int64_t all = count_rows(&f, tables[i], 1, 0);
+
+		ck_assert_int_eq(all, of_sweep ? 0 : count_rows(&f, tables[i], 1, KEPT));
+		ck_assert_int_eq(all > 0, !of_sweep);
+	}
+	ck_assert_int_eq(count_rows(&f, "report", 1, KEPT), 100);
+	fixture_fini(&f);
+}
+
+TEST(erasure_that_a_close_cut_short_goes_on_when_it_is_begun_again)
+{
+	struct fixture f;
+	struct erased never = {0};
+
+	fixture_init(&f);
+	fixture_open(&f);
+	put_all(&f, 1, 40, 200);
+	ck_assert_int_eq(sw_store_erase(f.store, 1, 0, on_erased, &never), SW_OK);
+	fixture_close(&f);
+	ck_assert_uint_eq(never.n, 0);
+	fixture_open(&f);
+	(void)erase_now(&f, 1, 0);
+	ck_assert_int_eq(count_rows(&f, "report", 1, 0), 0);
+	ck_assert_int_eq(count_rows(&f, "trial", 1, 0), 0);
+	fixture_fini(&f);
+}
+
+/* Writes go between the slices of an erasure, however many there are. */
+TEST(erasure_ends_though_writes_never_do)
+{
+	struct fixture f;
+	struct erased e = {0};
+	unsigned done = 0, sent = 0, seen = 0;
+
+	fixture_init(&f);
+	fixture_open(&f);
+	put_all(&f, 1, 1, 1);
+	put_all(&f, 2, 20, 200);
+	ck_assert_int_eq(sw_store_erase(f.store, 2, 0, on_erased, &e), SW_OK);
+	for (; e.n == 0; sw_store_poll(f.store)) {
+		while (sent < done + 4) {
+			struct sw_tx *tx = tx_new();
+
+			put_report(tx, 1, 2 + (int64_t)sent++, 1);
+			ck_assert_int_eq(sw_store_commit(f.store, tx, count_done, &done), SW_OK);
+		}
+		ck_assert(!fixture_sleep(&f, &seen));
+	}
+	fixture_wait(&f, &done, sent);
+	ck_assert_int_eq(count_rows(&f, "report", 2, 0), 0);
+	ck_assert_int_eq(count_rows(&f, "report", 1, 0), 1 + (int64_t)sent);
+	fixture_fini(&f);
+}
+
+static int64_t size_of(const char *path, const char *suffix)
+{
+	char name[128];
+	struct stat st;
+
+	(void)snprintf(name, sizeof name, "%s%s", path, suffix);
+	ck_assert_int_eq(stat(name, &st), 0);
+	return st.st_size;
+}
+
+static void sleep_a_little(void)
+{
+	(void)usleep(5000); /* between two looks; the test's own limit ends it */
+}
+
+TEST(file_and_log_shrink_when_nobody_writes)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	fixture_open(&f);
+	put_all(&f, 1, 2, 10);
+	put_all(&f, 2, 40, 400);
+	while (size_of(f.path, "-wal") > 0) /* into the file, as soon as nobody writes */
+		sleep_a_little();
+	const int64_t before = size_of(f.path, "");
+	const int64_t freed = erase_now(&f, 2, 0);
+
+	ck_assert_int_gt(freed, before / 2);
+	while (size_of(f.path, "-wal") > 0 || size_of(f.path, "") > before - freed + (2 << 20))
+		sleep_a_little();
+	ck_assert_int_eq(count_rows(&f, "report", 1, 0), 20);
+	fixture_close(&f);
+	fixture_open(&f); /* which checks every page */
+	fixture_fini(&f);
+}
+
+/* A file that an earlier version made learns to shrink at its next start. */
+TEST(file_of_an_earlier_version_can_shrink)
+{
+	struct fixture f;
+	struct sw_err err = SW_ERR_INIT;
+	int64_t mode = -1;
+	sqlite3 *conn;
+
+	fixture_init(&f);
+	fixture_open(&f);
+	put_all(&f, 1, 3, 10);
+	fixture_close(&f);
+	ck_assert_int_eq(sqlite3_open(f.path, &conn), SQLITE_OK);
+	ck_assert_int_eq(
+		sw_sql_exec(conn, "PRAGMA auto_vacuum = NONE; VACUUM", "make it old", &err), SW_OK);
+	ck_assert_int_eq(sw_sql_int(conn, "PRAGMA auto_vacuum", &mode, &err), SW_OK);
+	ck_assert_int_eq(mode, 0);
+	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
+	fixture_open(&f);
+	ck_assert_int_eq(count_rows(&f, "report", 1, 0), 30);
+	fixture_close(&f);
+	ck_assert_int_eq(sw_file_open_reader(&conn, f.path, &err), SW_OK);
+	ck_assert_int_eq(sw_sql_int(conn, "PRAGMA auto_vacuum", &mode, &err), SW_OK);
+	ck_assert_int_eq(mode, SW_VACUUM_INCREMENTAL);
+	(void)sqlite3_close(conn);
+	fixture_fini(&f);
+}
+
+SUITE(tcase)
+{
+	tcase_set_timeout(tcase, 240);
+}
