@@ -23,18 +23,21 @@ static void print_header(struct sw_buf *out, const struct sw_view *v, const stru
 	sw_buf_fini(&b);
 }
 
-/* max_t: of the bars; 0: there are none. */
+/* now_us: the trials are the view's first, now; 0: others, so that there are no bars. */
 static sw_status print_table(struct sw_buf *out, const struct sw_view *v,
-			     const cJSON *const *trials, size_t n, double max_t,
+			     const cJSON *const *trials, size_t n, int64_t now_us,
 			     const struct sw_look *look)
 {
-	struct sw_trial_grid how = sw_trial_grid_of(v, look->utf8);
+	struct sw_trial_grid how = sw_trial_grid_of(v, look->utf8, now_us);
 	struct sw_grid g;
 	sw_status rc = SW_OK;
 
 	if (n == 0)
 		return out->failed;
-	how.max_t = max_t;
+	if (now_us == 0) {
+		how.max_t = 0.0;
+		how.rows = NULL;
+	}
 	sw_grid_init(&g);
 	sw_trial_grid_fill(&g, &how, trials, n);
 	rc = sw_table_print(out, &g, look);
@@ -54,7 +57,7 @@ sw_status sw_block_print(struct sw_buf *out, const struct sw_view *v, const stru
 		trials[n] = v->rows[n].json;
 		n++;
 	}
-	rc = print_table(out, v, trials, n, sw_view_number(v, "max_t", 0.0), look);
+	rc = print_table(out, v, trials, n, now_us, look);
 	const size_t before = out->len;
 	sw_live_more(out, v, n);
 	(void)sw_buf_adds(out, out->len > before ? "\n\n" : "\n");
@@ -65,7 +68,7 @@ sw_status sw_block_final(struct sw_buf *out, const struct sw_view *v, const cJSO
 			 size_t n, const struct sw_look *look, int64_t now_us)
 {
 	/* a row of the best is of its best step, which says nothing of how far the trial came */
-	const sw_status rc = print_table(out, v, trials, n, 0.0, look);
+	const sw_status rc = print_table(out, v, trials, n, 0, look);
 
 	if (rc == SW_OK && n > 0 && sw_view_ended_n(v) > n)
 		(void)sw_buf_addf(out, "the best %zu of %llu trials\n", n,

@@ -10,8 +10,6 @@
 #include <string.h>
 
 #define VALUE_MAX 24 /* a longer value is cut */
-#define NAME_MIN  5  /* a column's name shrinks to this before a column is dropped */
-#define NAME_KEEP 14 /* and to this where the column stays: the metric is to be recognised */
 
 enum sw_tint sw_grid_tint(const char *state)
 {
@@ -210,10 +208,8 @@ int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
 	for (size_t i = 0; i < g->n_cols; i++) {
 		const int name = sw_term_width(g->cols[i].name, utf8);
 		const int value = value_width(g, i, VALUE_MAX, utf8);
-		const int floor = g->cols[i].drop == 0 ? NAME_KEEP : NAME_MIN;
-		const int least = name < floor ? name : floor;
 
-		out[i] = value > least ? value : least;
+		out[i] = value > name ? value : name;
 	}
 	while (total(out, g->n_cols) > width && drop_one(g, out))
 		;
@@ -221,17 +217,7 @@ int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
 	for (size_t i = g->n_cols; i-- > 0 && (left = total(out, g->n_cols) - width) > 0;)
 		if (out[i] > 0)
 			out[i] = out[i] - left > 1 ? out[i] - left : 1;
-	/* Names get the room that is left, from the left. */
 	left = width - total(out, g->n_cols);
-	for (size_t i = 0; i < g->n_cols && left > 0; i++) {
-		const int more = out[i] > 0 ? sw_term_width(g->cols[i].name, utf8) - out[i] : 0;
-		const int take = more < left ? more : left;
-
-		if (take > 0) {
-			out[i] += take;
-			left -= take;
-		}
-	}
 	/* The last one's values get the rest: it is the cause of an end, if some column is. */
 	if (g->n_cols > 0 && out[g->n_cols - 1] > 0 && !g->cols[g->n_cols - 1].right && left > 0)
 		out[g->n_cols - 1] = value_width(g, g->n_cols - 1, out[g->n_cols - 1] + left, utf8);

@@ -75,8 +75,8 @@ void sw_grid_add_members(struct sw_grid *g, const cJSON *object, const char *con
 void sw_grid_reverse(struct sw_grid *g); /* the last row first */
 
 /* Chooses columns for a width: out[i] is the columns of column i, 0 when it is dropped. One blank
- * stands between two columns. Values are cut at 24 columns, names shrink to 5 (of a column that
- * stays: 14) before any column is dropped. Returns the columns that are used. */
+ * stands between two columns. Values are cut at 24 columns; a name is whole unless the columns that
+ * stay do not fit. Returns the columns that are used. */
 int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out);
 
 #endif

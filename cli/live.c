@@ -63,9 +63,9 @@ static void draw_row(struct sw_canvas *c, int y, const struct sw_grid *g, long r
 
 /* The first n rows of the view as a table from canvas row y on. */
 static sw_status draw_trials(struct sw_canvas *c, int y, const struct sw_view *v, size_t n,
-			     bool utf8)
+			     bool utf8, int64_t now_us)
 {
-	const struct sw_trial_grid how = sw_trial_grid_of(v, utf8);
+	const struct sw_trial_grid how = sw_trial_grid_of(v, utf8, now_us);
 	const cJSON **trials = sw_calloc(n + 1, sizeof(cJSON *));
 	struct sw_grid g;
 	int *widths = NULL;
@@ -120,7 +120,7 @@ static sw_status draw_view(struct sw_canvas *c, int top, int height, const struc
 			sw_buf_clear(&b);
 			sw_live_more(&b, v, n);
 		}
-		rc = draw_trials(c, y, v, n, utf8);
+		rc = draw_trials(c, y, v, n, utf8, now_us);
 		if (rc == SW_OK && b.len > 0 && b.failed == SW_OK)
 			(void)sw_canvas_put(c, y + 1 + (int)n, 0, c->width, SW_TINT_DIM, utf8,
 					    b.data);

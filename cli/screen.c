@@ -1,10 +1,13 @@
 #include "cli/screen.h"
+#include "base/clock.h"
 #include <curses.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#define WHOLE_US ((int64_t)900000)
 
 static SCREEN *screen;
 static bool colored;
@@ -86,6 +89,15 @@ static void show_cell(const struct sw_cell *cell)
 
 void sw_screen_show(const struct sw_canvas *c)
 {
+	static int64_t whole_us;
+	const int64_t now_us = sw_clock_mono_us();
+
+	/* What others write to the terminal, such as a daemon its log, moves what ncurses believes
+	 * to be there: all of it is written anew, without a blank screen in between. */
+	if (now_us - whole_us >= WHOLE_US) {
+		(void)redrawwin(stdscr);
+		whole_us = now_us;
+	}
 	(void)erase();
 	for (int y = 0; y < c->height; y++)
 		for (int x = 0; x < c->width; x++) {

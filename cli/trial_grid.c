@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "proto/json.h"
 #include "spec/param_value.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,33 @@ static const cJSON *value_of(const cJSON *trial, const char *metric)
 	return cJSON_IsNumber(v) ? v : sw_json_get(sw_json_get(trial, "metrics"), metric);
 }
 
+/* The part that is done of the step under way; 0: nothing is known of it. */
+static double part_of(const struct sw_trial_grid *how, uint64_t trial)
+{
+	const cJSON *p;
+	uint64_t of;
+
+	cJSON_ArrayForEach (p, how->progress) {
+		const double total = sw_json_number(p, "total", 0.0);
+
+		if (sw_json_u64(sw_json_get(p, "trial"), &of) && of == trial && total > 0.0)
+			return sw_json_number(p, "done", 0.0) / total;
+	}
+	return 0.0;
+}
+
+/* "3 +42%" */
+static void add_step(struct sw_grid *g, const cJSON *step, double part, bool utf8)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 256);
+	sw_fmt_value(&b, step, false, utf8);
+	if (part > 0.0)
+		(void)sw_buf_addf(&b, " +%.0f%%", floor(100.0 * part));
+	sw_grid_add_taken(g, &b, utf8, SW_TINT_NONE);
+}
+
 static void add_bar(struct sw_grid *g, double ratio, bool utf8, enum sw_tint tint)
 {
 	struct sw_buf b;
@@ -155,18 +183,21 @@ static void add_bar(struct sw_grid *g, double ratio, bool utf8, enum sw_tint tin
 }
 
 static void add_trial(struct sw_grid *g, const struct columns *c, const struct sw_trial_grid *how,
-		      const cJSON *trial)
+		      size_t at, const cJSON *trial)
 {
 	const cJSON *params = sw_json_get(trial, "params"),
 		    *metrics = sw_json_get(trial, "metrics");
 	const cJSON *step = sw_json_get(trial, "step");
-	const cJSON *seconds = sw_json_get(trial, "seconds");
+	double seconds = sw_json_number(trial, "seconds", -1.0), part;
 	const char *state_text = sw_json_text(trial, "state", "-");
 	const enum sw_tint tint = sw_grid_tint(state_text);
 	uint64_t number = 0;
 	char text[64];
 
 	(void)sw_json_u64(sw_json_get(trial, "trial"), &number); /* else 0 is shown */
+	part = part_of(how, number);
+	if (how->rows != NULL && how->rows[at].rank == 0)
+		seconds += (double)(how->now_us - how->rows[at].at_us) / 1e6;
 	sw_grid_row(g);
 	sw_grid_addf(g, "%llu/%llu", (unsigned long long)how->sweep, (unsigned long long)number);
 	sw_grid_add(g, state_text, how->utf8, tint);
@@ -178,15 +209,15 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 	for (size_t i = 0; i < c->metrics.n; i++)
 		sw_grid_add_value(g, sw_json_get(metrics, c->metrics.name[i]), how->utf8,
 				  i < c->own ? SW_TINT_BOLD : SW_TINT_NONE);
-	sw_grid_add_value(g, step, how->utf8, SW_TINT_NONE);
+	add_step(g, step, part, how->utf8);
 	if (c->parent)
 		sw_grid_add_value(g, sw_json_get(trial, "parent"), how->utf8, SW_TINT_NONE);
-	if (cJSON_IsNumber(seconds))
-		sw_grid_addf(g, "%.1f", seconds->valuedouble);
+	if (seconds >= 0.0)
+		sw_grid_addf(g, "%.1f", seconds);
 	else
 		sw_grid_addf(g, "-");
 	if (c->bar)
-		add_bar(g, cJSON_IsNumber(step) ? step->valuedouble / how->max_t : 0.0, how->utf8,
+		add_bar(g, (sw_json_number(trial, "step", 0.0) + part) / how->max_t, how->utf8,
 			tint);
 	if (c->cause) {
 		const char *silent = sw_trial_grid_silent(trial, text);
@@ -196,7 +227,7 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 	}
 }
 
-struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8)
+struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8, int64_t now_us)
 {
 	return (struct sw_trial_grid){
 		.sweep = v->sweep,
@@ -205,6 +236,9 @@ struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8)
 		.max_t = sw_view_number(v, "max_t", 0.0),
 		.cause = true,
 		.utf8 = utf8,
+		.rows = v->rows,
+		.now_us = now_us,
+		.progress = sw_json_get(v->head, "progress"),
 	};
 }
 
@@ -216,5 +250,5 @@ void sw_trial_grid_fill(struct sw_grid *g, const struct sw_trial_grid *how,
 	find_columns(&c, how, trials, n);
 	add_columns(g, &c, how);
 	for (size_t i = 0; i < n; i++)
-		add_trial(g, &c, how, trials[i]);
+		add_trial(g, &c, how, i, trials[i]);
 }

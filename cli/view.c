@@ -51,6 +51,7 @@ static sw_status add_row(struct sw_view *v, cJSON *json)
 		return SW_PARSE;
 	}
 	row.rank = state_rank(state->valuestring);
+	row.at_us = v->at_us;
 	for (size_t i = 0; i < v->n; i++)
 		if (v->rows[i].trial == row.trial) {
 			cJSON_Delete(v->rows[i].json);

@@ -20,6 +20,7 @@
 struct sw_view_row {
 	uint64_t trial;
 	uint64_t change; /* number of the message that brought it last */
+	int64_t at_us;   /* when that came */
 	int rank;        /* 0 RUNNING, 1 PAUSED, 2 PENDING, 3 ended */
 	cJSON *json;     /* owned */
 };

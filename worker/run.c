@@ -34,14 +34,13 @@ struct run {
 	bool no_memory;       /* for a report */
 	bool crowded;         /* it would have had the memory that it lacked, without others */
 	bool stale;           /* it was at the end of patience when it was lost */
-	bool again;        /* the checkpoint of resume_step could not be read: it is made again */
-	int64_t kept_us;   /* when the last checkpoint was written; before it, when it began */
-	int64_t file_us;   /* how long that took */
-	int64_t epoch_us;  /* when this epoch began */
-	int64_t took_us;   /* how long the one before it took; 0: there is none */
-	size_t done, rows; /* of this epoch */
-	bool improved;     /* this epoch is the best so far */
-	bool missed;       /* the log has a line of graphs that were not made */
+	bool again;       /* the checkpoint of resume_step could not be read: it is made again */
+	int64_t kept_us;  /* when the last checkpoint was written; before it, when it began */
+	int64_t file_us;  /* how long that took */
+	int64_t epoch_us; /* when this epoch began */
+	int64_t took_us;  /* how long the one before it took; 0: there is none */
+	bool improved;    /* this epoch is the best so far */
+	bool missed;      /* the log has a line of graphs that were not made */
 };
 
 /* The metrics of an epoch's report. */
@@ -75,10 +74,7 @@ static bool may_finish(const struct run *r, int64_t left_us)
 
 static void on_progress(void *ctx, size_t done, size_t rows)
 {
-	struct run *r = ctx;
-
-	r->done = done;
-	r->rows = rows;
+	sw_session_progress(((struct run *)ctx)->session, done, rows);
 }
 
 static bool on_step(void *ctx)

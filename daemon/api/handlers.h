@@ -41,6 +41,7 @@
 	X("worker.report", worker_report)                                                          \
 	X("worker.tell", worker_tell)                                                              \
 	X("worker.log", worker_log)                                                                \
+	X("worker.progress", worker_progress)                                                      \
 	X("worker.launcher", worker_launcher)                                                      \
 	X("worker.bye", worker_bye)                                                                \
 	X("device.list", device_list)                                                              \

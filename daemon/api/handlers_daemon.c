@@ -38,6 +38,8 @@ static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
 	sw_jw_kint(w, "starts", s->worker->starts);
 	const char *cause = sw_slot_cause(s);
 	sw_jw_kstr(w, "cause", *cause != '\0' ? cause : NULL);
+	sw_jw_kint_opt(w, "done", busy && s->total > 0, s->done);
+	sw_jw_kint_opt(w, "total", busy && s->total > 0, s->total);
 	sw_jw_kint_opt(w, "holder", s->holder >= 0, s->holder);
 	sw_jw_kint_opt(w, "launcher_bytes", s->launcher_bytes > 0, s->launcher_bytes);
 	sw_jw_obj_end(w);

@@ -93,8 +93,10 @@ void sw_handle_worker_report(struct sw_call *call)
 {
 	struct sw_running *live = sweep_of(call);
 
-	if (live != NULL)
-		sw_report_answer(live, call);
+	if (live == NULL)
+		return;
+	call->conn->slot->done = call->conn->slot->total = 0; /* of the step that is over */
+	sw_report_answer(live, call);
 }
 
 void sw_handle_worker_tell(struct sw_call *call)
@@ -135,6 +137,21 @@ static void answer_ok(struct sw_call *call)
 	sw_buf_init(&out, SW_REPLY_MAX);
 	(void)sw_buf_adds(&out, "{\"ok\":true}");
 	sw_call_result(call, &out);
+}
+
+void sw_handle_worker_progress(struct sw_call *call)
+{
+	struct sw_running *live = sweep_of(call);
+	struct sw_slot *s = call->conn->slot;
+
+	if (live == NULL)
+		return;
+	if (holds_trial(s, call)) {
+		s->done = sw_call_int(call, "done", 0);
+		s->total = sw_call_int(call, "total", 0);
+		sw_marks_note(&live->view.changes, 0);
+	}
+	answer_ok(call);
 }
 
 void sw_handle_worker_launcher(struct sw_call *call)

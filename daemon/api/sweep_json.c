@@ -113,6 +113,8 @@ const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_
 			       (long long)sw_hold_idle_min(live));
 		return text;
 	}
+	if (!ended && live->d->draining)
+		return "the daemon is draining: it hands out no more trials";
 	const char *cause = sw_sweep_cause(live->sched);
 	/* Only while none runs: a sweep that goes on, however slowly, has no cause. */
 	if (*cause == '\0' && live->state == SW_SWEEP_RUNNING && !live->driven &&

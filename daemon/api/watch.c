@@ -1,11 +1,10 @@
 #include "daemon/api/watch.h"
 #include "base/memory.h"
-#include "daemon/api/sweep_json.h"
 #include "daemon/api/trial_json.h"
+#include "daemon/api/watch_head.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
-#include "daemon/slot/slot.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/running.h"
 #include "store/read.h"
@@ -119,71 +118,6 @@ static void read_feed(struct sw_db *db, void *arg)
 static bool has_ended(const struct sw_running *live)
 {
 	return live->ended_ms != 0;
-}
-
-/* Slots that a trial of the sweep has, each of several; 0: of any sweep. */
-static int64_t count_taken(const struct sw_daemon *d, int64_t sweep)
-{
-	int64_t n = 0;
-
-	for (size_t i = 0; i < d->slot.slot_n; i++) {
-		const struct sw_slot *s = &d->slot.slots[i];
-		const struct sw_slot *lead = s->holder >= 0 ? &d->slot.slots[s->holder] : s;
-
-		n += lead->state == SW_SLOT_BUSY && (sweep == 0 || lead->sweep == sweep);
-	}
-	return n;
-}
-
-static void write_slots(struct sw_jw *w, const struct sw_running *live)
-{
-	sw_jw_kobj(w, "slots");
-	sw_jw_kint(w, "mine", count_taken(live->d, live->sweep));
-	sw_jw_kint(w, "busy", count_taken(live->d, 0));
-	sw_jw_kint(w, "total", (int64_t)live->d->slot.slot_n);
-	sw_jw_obj_end(w);
-}
-
-/* The time left, when the trials to come take as long as those that ended. */
-static void write_eta(struct sw_jw *w, const struct sw_running *live, double seconds)
-{
-	const uint64_t cap = sw_sweep_run_cap(live->sched);
-	uint64_t counts[SW_TRIAL_STATE_N], ended = 0;
-
-	sw_sweep_counts(live->sched, counts);
-	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
-		if (sw_trial_ended((enum sw_trial_state)i))
-			ended += counts[i];
-	if (live->state != SW_SWEEP_RUNNING || cap == 0 || ended == 0 ||
-	    sw_sweep_settling(live->sched) || sw_hold_idle_min(live) > 0)
-		sw_jw_knull(w, "eta_s");
-	else
-		sw_jw_knum(
-			w, "eta_s",
-			(double)(int64_t)(seconds * (double)(cap - ended) / (double)ended * 10.0) /
-				10.0);
-}
-
-/* The header is written before the read: what it shows has happened, so the read, which comes after
- * every commit before it, shows at least that. */
-static void write_head(struct feed *f)
-{
-	const struct sw_running *live = f->live;
-	const double seconds = sw_sweep_json_seconds(live, f->now_ms);
-	struct sw_jw w;
-
-	sw_jw_init_obj(&w, &f->head);
-	sw_sweep_json(&w, live, f->now_ms);
-	sw_sweep_json_progress(&w, live);
-	write_slots(&w, live);
-	sw_jw_kint(&w, "created_ms", live->created_ms);
-	sw_jw_knum(&w, "seconds", seconds);
-	write_eta(&w, live, seconds);
-	sw_jw_karr(&w, "parameters");
-	for (size_t i = 0; i < live->spec->n_params; i++)
-		sw_jw_str(&w, live->spec->params[i].name);
-	sw_jw_arr_end(&w);
-	f->ends = has_ended(live);
 }
 
 /* The whole, from its pieces. Takes the head. */
@@ -314,7 +248,10 @@ static struct feed *new_feed(struct sw_running *live)
 	sw_buf_init(&f->head, UPDATE_MAX);
 	sw_buf_init(&f->best, UPDATE_MAX);
 	sw_buf_init(&f->trials, UPDATE_MAX);
-	write_head(f);
+	/* Before the read: what it shows has happened, so the read, which comes after every commit
+	 * before it, shows at least that. */
+	sw_watch_head(&f->head, live, f->now_ms);
+	f->ends = has_ended(live);
 	return f;
 }
 

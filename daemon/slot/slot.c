@@ -72,6 +72,7 @@ void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t atte
 	s->trial = trial;
 	s->attempt = attempt;
 	s->lost_rank = 0;
+	s->done = s->total = 0;
 	s->program = program;
 	s->busy_since_us = s->d->clock->mono_us();
 	s->usage = (struct sw_gpu_usage){.any = false};

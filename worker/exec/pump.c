@@ -12,14 +12,20 @@
 #define KILL_US     ((int64_t)10000000) /* then a process that SIGKILL does not end is given up */
 #define PAUSE_MAX   50                  /* milliseconds between two looks at /proc */
 
-/* Reaps what the program's processes left, once a second. */
+/* Once a second: reaps what the program's processes left, and looks for a bar on its stderr. */
 static void reap_at_times(struct sw_ranks *r, const struct sw_asked *a)
 {
+	const struct sw_lines *err = &r->v[0].err;
 	const int64_t now_us = sw_clock_mono_us();
 
 	if (now_us - r->reaped_us < REAP_US)
 		return; /* a second at the most passes until a zombie is gone */
 	r->reaped_us = now_us;
+	/* a bar's line has no end yet */
+	const int percent = sw_words_percent(err->data + err->from, err->n - err->from);
+
+	if (percent >= 0)
+		sw_session_progress(a->session, (uint64_t)percent, 100);
 	sw_program_reap();
 	if (a->site->launchers)
 		sw_launchers_look(a->site->launchers, a->session);

@@ -201,6 +201,24 @@ static void take_step(struct sw_reports *r, struct sw_reported *line, bool socke
 		say(r, SW_ANSWERS_GOON); /* an earlier run reported this step: the daemon has it */
 }
 
+/* {"progress":[40,128]}: how far the step is. It is no report, and has no answer. */
+static bool take_progress(const struct sw_reports *r, const char *line, size_t len)
+{
+	cJSON *tree = NULL;
+
+	if (!strstr(line, "\"progress\"") || sw_json_parse(&tree, line, len, NULL) != SW_OK)
+		return false;
+	const cJSON *of = sw_json_get(tree, "progress");
+	const bool is = cJSON_IsArray(of) && !tree->child->next;
+	uint64_t done, total;
+
+	if (is && cJSON_GetArraySize(of) == 2 && sw_json_u64(of->child, &done) &&
+	    sw_json_u64(of->child->next, &total) && done <= total && total > 0)
+		sw_session_progress(r->asked->session, done, total);
+	cJSON_Delete(tree);
+	return is;
+}
+
 /* A line of the socket, or of stdout one that may be a report. */
 static void take_line(struct sw_reports *r, const char *line, size_t len, bool socket)
 {
@@ -237,6 +255,8 @@ static void take_socket(struct sw_reports *r)
 
 	while ((program_of(r)->ended || !sw_reports_wait(r)) &&
 	       sw_lines_next(&r->ranks->metrics, &line, &len)) {
+		if (take_progress(r, line, len))
+			continue;
 		r->by_socket = true;
 		note_numbers(r, line);
 		if (r->asked->going && !r->saving)

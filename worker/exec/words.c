@@ -57,6 +57,19 @@ const char *sw_words_say(const struct sw_words *w)
 	return *w->raised != '\0' && w->after <= AFTER_MAX ? w->raised : w->last;
 }
 
+int sw_words_percent(const char *text, size_t n)
+{
+	const char *bar = NULL, *at = text;
+	int percent = 0, unit = 1;
+
+	while ((at = memmem(at, n - (size_t)(at - text), "%|", 2)) != NULL)
+		bar = at++;
+	for (at = bar; bar && at > text && isdigit((unsigned char)at[-1]) && unit <= 100;
+	     unit *= 10)
+		percent += (*--at - '0') * unit;
+	return unit == 1 || percent > 100 ? -1 : percent;
+}
+
 /* --- stdout --- */
 
 static bool is_number(const char *s, bool plain)

@@ -38,4 +38,8 @@ void sw_numbers_take(struct sw_numbers *p, const char *line);
  * Returns out. */
 const char *sw_numbers_say(const struct sw_numbers *p, const char *metric, char out[SW_WORDS_MAX]);
 
+/* The percentage of a progress bar as tqdm draws it ("42%|####"), the last one in n bytes of text;
+ * -1: there is none. */
+int sw_words_percent(const char *text, size_t n);
+
 #endif

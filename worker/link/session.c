@@ -17,7 +17,8 @@
 #define LOGS_MAX  ((size_t)64 * 1024)
 #define LOG_MAX   1000
 #define OUT_MAX   ((size_t)4 * 1024 * 1024)
-#define WAIT_MS   1000 /* the longest sleep in one round */
+#define TELL_US   ((int64_t)1000000) /* between two words on the progress of a step */
+#define WAIT_MS   1000               /* the longest sleep in one round */
 #define DEF_RETRY 200
 #define DEF_AWAY  120000
 
@@ -264,6 +265,25 @@ static void notify(struct sw_session *s, const char *method, const struct sw_buf
 	}
 	sw_buf_fini(&line);
 	sw_session_flush(s);
+}
+
+void sw_session_progress(struct sw_session *s, uint64_t done, uint64_t total)
+{
+	const int64_t now_us = sw_clock_mono_us();
+	struct sw_buf params;
+	struct sw_jw w;
+
+	if (now_us - s->progress_us < TELL_US || !s->greeted || !s->has_job)
+		return; /* not yet, or nobody hears it */
+	s->progress_us = now_us;
+	sw_buf_init(&params, LOGS_MAX);
+	sw_jw_init(&w, &params);
+	job_params(&w, &s->job);
+	sw_jw_kint(&w, "done", (int64_t)done);
+	sw_jw_kint(&w, "total", (int64_t)total);
+	sw_jw_obj_end(&w);
+	notify(s, "worker.progress", &params);
+	sw_buf_fini(&params);
 }
 
 void sw_session_launcher(struct sw_session *s, uint64_t bytes)

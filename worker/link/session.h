@@ -90,6 +90,10 @@ bool sw_session_settle(struct sw_session *s);
 /* A line for the trial's log: cut at 1,000 bytes, lost if too many wait. */
 void sw_session_log(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
 
+/* Tells the daemon how much of the step that is under way is done, at most once a second; the call
+ * itself costs a look at the clock. Lost without a daemon. done <= total <= 2^53. */
+void sw_session_progress(struct sw_session *s, uint64_t done, uint64_t total);
+
 /* Tells the daemon the memory of the slot's launcher; 0: it has none now. Lost without a daemon. */
 void sw_session_launcher(struct sw_session *s, uint64_t bytes);
 

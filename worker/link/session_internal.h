@@ -48,6 +48,7 @@ struct sw_session {
 	char *tell;           /* params of worker.tell, or NULL */
 	bool told;            /* it was answered */
 	char refused[121];    /* why the machine let the last trial not begin; "": it did */
+	int64_t progress_us;  /* when progress was told last */
 	struct sw_buf logs;   /* whole notification lines that wait for a connection */
 };
 
