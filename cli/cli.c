@@ -2,6 +2,7 @@
 #include "cli/pager.h"
 #include "cli/screen.h"
 #include "cli/term.h"
+#include "proto/json.h"
 #include <ctype.h>
 #include <errno.h>
 #include <langinfo.h>
@@ -37,6 +38,7 @@ sw_status sw_cli_init(struct sw_cli *c, const struct sw_args *args, struct sw_er
 	const char *path = args->socket != NULL ? args->socket : getenv("SWEEPD_SOCKET");
 
 	*c = (struct sw_cli){.args = *args};
+	sw_buf_init(&c->source.text, SW_CLIENT_MAX_LINE);
 	sw_buf_init(&c->out, (size_t)1 << 28);
 	find_look(&c->look);
 	c->socket_given = path != NULL && path[0] != '\0';
@@ -56,6 +58,7 @@ sw_status sw_cli_init(struct sw_cli *c, const struct sw_args *args, struct sw_er
 void sw_cli_fini(struct sw_cli *c)
 {
 	sw_client_close(c->client);
+	sw_buf_fini(&c->source.text);
 	sw_buf_fini(&c->out);
 }
 
@@ -107,6 +110,14 @@ int sw_cli_flush(struct sw_cli *c)
 	return failed == SW_OK && written ? SW_EXIT_DONE : SW_EXIT_REFUSED;
 }
 
+void sw_cli_say_at(const struct sw_cli *c, const char *head, const char *ptr, const char *message)
+{
+	char place[256];
+
+	sw_place_write(&c->source, ptr, place, sizeof place);
+	sw_cli_say(c, "%s%s%s%s", head, place, place[0] != '\0' ? ": " : "", message);
+}
+
 int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err)
 {
 	if (rc == SW_OK)
@@ -114,8 +125,7 @@ int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err
 	if (rc == SW_NOT_FOUND)
 		sw_cli_say(c, "no daemon at %s (start one with: sweepd)", c->socket);
 	else
-		sw_cli_say(c, "%s%s%s", err->ptr, err->ptr[0] != '\0' ? ": " : "",
-			   err->msg[0] != '\0' ? err->msg : sw_status_str(rc));
+		sw_cli_say_at(c, "", err->ptr, err->msg[0] != '\0' ? err->msg : sw_status_str(rc));
 	return rc == SW_INVALID || rc == SW_NOMEM ? SW_EXIT_REFUSED : SW_EXIT_NO_DAEMON;
 }
 
@@ -136,6 +146,29 @@ sw_status sw_cli_connect(struct sw_cli *c, struct sw_client **out, struct sw_err
 	return sw_err_at(err, rc, first.ptr, "%s", first.msg);
 }
 
+/* A pointer of the daemon without the "/spec" that is an artefact of the request. */
+static const char *in_spec(const char *ptr)
+{
+	return strncmp(ptr, "/spec/", 6) == 0 ? ptr + 5 : ptr;
+}
+
+/* Of a refusal that names several faults: each. False: there is one, which `err` has. */
+static bool say_faults(const struct sw_cli *c, const struct sw_reply *r)
+{
+	const cJSON *data = sw_json_get(sw_json_get(r->tree, "error"), "data"), *fault;
+	const double more = sw_json_number(data, "more", 0);
+	bool any = false;
+
+	cJSON_ArrayForEach (fault, sw_json_get(data, "faults")) {
+		sw_cli_say_at(c, "", in_spec(sw_json_text(fault, "pointer", "")),
+			      sw_json_text(fault, "message", "refused"));
+		any = true;
+	}
+	if (more > 0)
+		sw_cli_say(c, "and %.0f more", more);
+	return any;
+}
+
 int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -145,7 +178,7 @@ int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struc
 		rc = sw_cli_connect(c, &c->client, &err);
 	if (rc == SW_OK)
 		rc = sw_client_call(c->client, method, params, SW_CLIENT_REPLY_MS, r, &err);
-	return sw_cli_failed(c, rc, &err);
+	return rc == SW_INVALID && say_faults(c, r) ? SW_EXIT_REFUSED : sw_cli_failed(c, rc, &err);
 }
 
 static int with_json(struct sw_cli *c, int status, const struct sw_reply *r)

@@ -11,6 +11,7 @@
 #include "cli/args.h"
 #include "cli/client.h"
 #include "cli/fmt.h"
+#include "cli/place.h"
 #include "proto/json.h"
 #include "proto/socket_path.h"
 
@@ -22,8 +23,10 @@ struct sw_cli {
 	bool socket_given;        /* by the user: no other will do */
 	struct sw_client *client; /* NULL until the first call */
 	struct sw_buf out;
-	struct sw_look look;   /* of stdout */
-	bool paged;            /* on a terminal the first output starts the pager */
+	struct sw_look look;           /* of stdout */
+	bool paged;                    /* on a terminal the first output starts the pager */
+	struct sw_look look;           /* of stdout */
+	struct sw_place_source source; /* what the call at hand was made of */
 	uint64_t sweep, trial; /* the first word, for the verbs that name one; trial 0: none */
 };
 
@@ -62,6 +65,9 @@ int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *tr
 /* --state as the member "state", in the daemon's capitals; nothing without it. */
 void sw_cli_state(const struct sw_cli *c, struct sw_jw *w);
 /* The exit status for a failed call, after its line ("sweep: /ptr: message") has been written. */
+/* "sweep: HEAD PLACE: message", the place of the pointer as the user wrote it. */
+void sw_cli_say_at(const struct sw_cli *c, const char *head, const char *ptr, const char *message);
+/* The exit status for a failed call, after its line ("sweep: place: message") has been written. */
 int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err);
 
 /* Appends the daemon's result and a newline: the bytes as they came, but on a terminal escaped

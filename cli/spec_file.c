@@ -109,7 +109,8 @@ static sw_status to_json(struct sw_buf *text, const char *path, const char *name
 	return rc == SW_PARSE ? sw_spec_file_place(name, text->data, text->len, &why, err) : rc;
 }
 
-sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_err *err)
+sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_place_source *source,
+			    struct sw_err *err)
 {
 	const bool from_stdin = strcmp(path, "-") == 0;
 	const char *name = from_stdin ? "stdin" : path;
@@ -121,6 +122,10 @@ sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_err *e
 		return sw_err_set(err, SW_IO, "%s: %s", path, strerror(errno));
 	sw_buf_init(&text, SW_SPEC_FILE_MAX + 16384);
 	rc = slurp(&text, name, fd, err);
+	if (rc == SW_OK && source != NULL) {
+		source->form = is_yaml(path, &text) ? SW_PLACE_YAML : SW_PLACE_JSON;
+		rc = sw_buf_add(&source->text, text.data, text.len);
+	}
 	if (rc == SW_OK)
 		rc = to_json(&text, path, name, err);
 	if (rc == SW_OK)

@@ -14,6 +14,7 @@ int sw_verb_rpc(struct sw_cli *c)
 		return sw_cli_usage(c, "rpc: %s", err.msg);
 	if (params != NULL && strpbrk(params, "\r\n") != NULL)
 		return sw_cli_usage(c, "rpc: the JSON must be on one line");
+	c->source.form = SW_PLACE_JSON;
 	status = sw_cli_fetch(c, c->args.word[0], params, &r);
 	if (status == SW_EXIT_DONE)
 		sw_cli_json(c, &r);

@@ -7,6 +7,7 @@
 #include "cli/watch.h"
 #include "proto/json.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Warnings do not stop anything, and are no part of the output. */
@@ -15,10 +16,15 @@ static void print_warnings(const struct sw_cli *c, const cJSON *result)
 	const cJSON *w;
 
 	cJSON_ArrayForEach (w, sw_json_get(result, "warnings")) {
-		const cJSON *text = cJSON_IsObject(w) ? sw_json_get(w, "message") : w;
+		const char *line = cJSON_GetStringValue(w), *end;
+		char ptr[256] = "";
 
-		if (cJSON_IsString(text))
-			sw_cli_say(c, "warning: %s", text->valuestring);
+		if (line != NULL && *line == '/' && (end = strstr(line, ": ")) != NULL) {
+			(void)snprintf(ptr, sizeof ptr, "%.*s", (int)(end - line), line);
+			line = end + 2;
+		}
+		if (line != NULL)
+			sw_cli_say_at(c, "warning: ", ptr, line);
 	}
 }
 
@@ -28,7 +34,7 @@ static void connect_validate(struct sw_cli *c)
 	struct sw_err err = SW_ERR_INIT;
 	int fd = -1;
 
-	if (sw_client_open(&c->client, c->socket, SW_CLIENT_CONNECT_MS, &err) != SW_NOT_FOUND)
+	if (sw_cli_connect(c, &c->client, &err) != SW_NOT_FOUND)
 		return; /* or the call says what is wrong */
 	const int rc = sw_beside_validate(&fd);
 	if (rc == 0)
@@ -55,7 +61,7 @@ static int send_spec(struct sw_cli *c, const char *method, bool pass, struct sw_
 	*sent = NULL;
 	sw_buf_init(&params, SW_SPEC_FILE_MAX + 64);
 	(void)sw_buf_adds(&params, "{\"spec\":");
-	sw_status rc = sw_spec_file_read(&params, c->args.word[0], &err);
+	sw_status rc = sw_spec_file_read(&params, c->args.word[0], &c->source, &err);
 	const size_t spec = params.len;
 	(void)sw_buf_adds(&params, "}");
 	if (rc == SW_OK)

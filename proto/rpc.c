@@ -102,17 +102,43 @@ void sw_rpc_write_result(struct sw_buf *b, const cJSON *id, const char *result)
 	sw_jw_obj_end(&w);
 }
 
+static const char *line_of(const struct sw_err *err)
+{
+	return err->msg[0] != '\0' ? err->msg : sw_status_str(err->code);
+}
+
+static void write_faults(struct sw_jw *w, const struct sw_err *list, size_t n, size_t more)
+{
+	sw_jw_karr(w, "faults");
+	for (size_t i = 0; i < n; i++) {
+		sw_jw_obj(w);
+		sw_jw_kstr(w, "pointer", list[i].ptr);
+		sw_jw_kstr(w, "message", line_of(&list[i]));
+		sw_jw_obj_end(w);
+	}
+	sw_jw_arr_end(w);
+	sw_jw_kint(w, "more", (int64_t)more);
+}
+
 void sw_rpc_write_error(struct sw_buf *b, const cJSON *id, int code, const struct sw_err *err)
+{
+	sw_rpc_write_errors(b, id, code, err, 1, 0);
+}
+
+void sw_rpc_write_errors(struct sw_buf *b, const cJSON *id, int code, const struct sw_err *err,
+			 size_t n, size_t more)
 {
 	struct sw_jw w;
 
 	start_message(&w, b);
 	sw_jw_kobj(&w, "error");
 	sw_jw_kint(&w, "code", code);
-	sw_jw_kstr(&w, "message", err->msg[0] != '\0' ? err->msg : sw_status_str(err->code));
-	if (err->ptr[0] != '\0') {
+	sw_jw_kstr(&w, "message", line_of(err));
+	if (err->ptr[0] != '\0' || n > 1) {
 		sw_jw_kobj(&w, "data");
 		sw_jw_kstr(&w, "pointer", err->ptr);
+		if (n > 1)
+			write_faults(&w, err, n, more);
 		sw_jw_obj_end(&w);
 	}
 	sw_jw_obj_end(&w);

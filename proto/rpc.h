@@ -43,6 +43,10 @@ int sw_rpc_code(sw_status status);
 void sw_rpc_write_result(struct sw_buf *b, const cJSON *id, const char *result);
 /* error {code, message, data: {pointer}}; data only when err->ptr is not empty. */
 void sw_rpc_write_error(struct sw_buf *b, const cJSON *id, int code, const struct sw_err *err);
+/* The same of the first of n errors; if there are several, data.faults has them all, and data.more
+ * how many more there are. */
+void sw_rpc_write_errors(struct sw_buf *b, const cJSON *id, int code, const struct sw_err *list,
+			 size_t n, size_t more);
 /* params: JSON text of an object, or NULL. */
 void sw_rpc_write_request(struct sw_buf *b, int64_t id, const char *method, const char *params);
 void sw_rpc_write_notification(struct sw_buf *b, const char *method, const char *params);

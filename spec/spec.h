@@ -12,6 +12,7 @@
 #include "base/dist.h"
 #include "base/pruning.h"
 #include "base/status.h"
+#include "proto/json.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,6 +36,10 @@
 
 #define SW_SPEC_MAX_INIT 1000
 #define SW_SPEC_MAX_WARM 64
+
+/* In the type of a parameter or of "trainer" in a spec's tree: it is known to be wrong. So it is
+ * passed over, and what depends on it too, which shows the mistakes beside it. */
+#define SW_SPEC_WRONG (SW_JSON_REAL << 1)
 
 #define SW_SPEC_MAX_WARNINGS 16 /* more are dropped: nobody reads them */
 
@@ -61,6 +66,7 @@ struct sw_spec_param {
 	const char *key;                   /* its own: "wd" */
 	const struct sw_spec_group *group; /* NULL: stands at the top */
 	const cJSON *when;                 /* its own, or NULL */
+	bool wrong;                        /* SW_SPEC_WRONG: it has a name, and no more */
 	enum sw_dist dist;
 	bool has_min, has_max, has_q;
 	double min, max;

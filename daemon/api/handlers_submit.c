@@ -132,8 +132,6 @@ static void write_warnings(const struct sw_submit *s, struct sw_jw *w)
 	warn_of_memory(w, s);
 	warn_of_gang(w, s);
 	warn_of_grid(w, s);
-	if (*s->program != '\0')
-		sw_jw_str(w, s->program);
 	for (size_t i = 0; i < s->spec->n_warnings; i++) {
 		const struct sw_err *warning = &s->spec->warnings[i];
 		char line[sizeof warning->ptr + sizeof warning->msg + 2];

@@ -67,14 +67,25 @@ void sw_call_result(struct sw_call *call, struct sw_buf *result)
 	sw_buf_fini(result);
 }
 
-void sw_call_error_code(struct sw_call *call, int code, const struct sw_err *err)
+static void answer_errors(struct sw_call *call, int code, const struct sw_err *list, size_t n,
+			  size_t more)
 {
 	struct sw_buf *out = open_answer(call);
 
 	call->d->net.n_errors++;
 	if (out != NULL)
-		sw_rpc_write_error(out, call->id, code, err);
+		sw_rpc_write_errors(out, call->id, code, list, n, more);
 	finish_call(call);
+}
+
+void sw_call_error_code(struct sw_call *call, int code, const struct sw_err *err)
+{
+	answer_errors(call, code, err, 1, 0);
+}
+
+void sw_call_errors(struct sw_call *call, const struct sw_err *list, size_t n, size_t more)
+{
+	answer_errors(call, sw_rpc_code(list->code), list, n, more);
 }
 
 void sw_call_error(struct sw_call *call, const struct sw_err *err)

@@ -39,6 +39,8 @@ struct sw_call *sw_call_create(struct sw_conn *c, struct sw_message *m, const cJ
 /* Takes the bytes of result (JSON text); a buffer that failed becomes an internal error. */
 void sw_call_result(struct sw_call *call, struct sw_buf *result);
 void sw_call_error(struct sw_call *call, const struct sw_err *err);
+/* The first of n > 0 errors, with all of them beside it, and how many more there are. */
+void sw_call_errors(struct sw_call *call, const struct sw_err *list, size_t n, size_t more);
 /* The same, with the line of sw_err_at(): ptr is "" where no field is at fault. */
 void sw_call_refuse(struct sw_call *call, sw_status code, const char *ptr, const char *fmt, ...)
 	SW_PRINTF(4, 5);

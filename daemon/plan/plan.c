@@ -139,6 +139,32 @@ static sw_status add_rules(struct sw_space *space, const struct sw_spec *spec, s
 	return rc == SW_OK ? sw_space_seal(space, err) : rc;
 }
 
+static sw_status add_params(struct sw_space *space, const struct sw_spec *spec, struct sw_err *err)
+{
+	for (size_t i = 0; i < spec->n_params; i++) {
+		const struct sw_spec_param *p = &spec->params[i];
+		const sw_status rc = p->wrong ? SW_OK : add_param(space, p, err);
+
+		if (rc != SW_OK) {
+			prefix_param(err, p);
+			return rc;
+		}
+	}
+	return SW_OK;
+}
+
+sw_status sw_plan_ranges(const struct sw_spec *spec, struct sw_err *err)
+{
+	struct sw_space *space = NULL;
+	sw_status rc = sw_space_create(&space);
+
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "no memory for the search space");
+	rc = add_params(space, spec, err);
+	sw_space_destroy(space);
+	return rc;
+}
+
 sw_status sw_plan_space(struct sw_space **out, const struct sw_spec *spec, struct sw_err *err)
 {
 	struct sw_space *space = NULL;
@@ -148,11 +174,7 @@ sw_status sw_plan_space(struct sw_space **out, const struct sw_spec *spec, struc
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "no memory for the search space");
 	assert(space != NULL);
-	for (size_t i = 0; rc == SW_OK && i < spec->n_params; i++) {
-		rc = add_param(space, &spec->params[i], err);
-		if (rc != SW_OK)
-			prefix_param(err, &spec->params[i]);
-	}
+	rc = add_params(space, spec, err);
 	if (rc == SW_OK)
 		rc = add_rules(space, spec, err);
 	if (rc == SW_OK)

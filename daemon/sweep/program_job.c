@@ -111,22 +111,24 @@ static bool path_has(const char *path, const char *name)
 	}
 }
 
-void sw_program_job_warning(const struct sw_spec *spec, char *line, size_t cap)
+sw_status sw_program_job_check(const struct sw_spec *spec, struct sw_err *err)
 {
 	const char *cwd = sw_json_text(spec->run, "cwd", ""), *usual = getenv("PATH");
 	const char *path = sw_json_text(sw_json_get(spec->run, "env"), "PATH", usual);
 	const char *word = cJSON_GetStringValue(spec->command->child);
 
-	*line = '\0';
 	if (spec->program != NULL && sw_command_has(spec->command, "program") &&
 	    !has_file(cwd, strlen(cwd), spec->program, R_OK))
-		(void)snprintf(line, cap, "/program: %.200s in %.200s: %s", spec->program, cwd,
-			       strerror(errno));
+		return sw_err_at(err, SW_INVALID, "/program", "%.100s in %.100s: %s", spec->program,
+				 cwd, strerror(errno));
 	/* The program differs from trial to trial. */
-	else if (word == NULL || strstr(word, "${") != NULL)
-		return;
-	else if (strchr(word, '/') != NULL && !has_file(cwd, strlen(cwd), word, X_OK))
-		(void)snprintf(line, cap, "/command/0: %.200s: %s", word, strerror(errno));
-	else if (strchr(word, '/') == NULL && path != NULL && !path_has(path, word))
-		(void)snprintf(line, cap, "/command/0: %.200s: it is in no folder of PATH", word);
+	if (word == NULL || strstr(word, "${") != NULL)
+		return SW_OK;
+	if (strchr(word, '/') != NULL && !has_file(cwd, strlen(cwd), word, X_OK))
+		return sw_err_at(err, SW_INVALID, "/command/0", "%.200s: %s", word,
+				 strerror(errno));
+	if (strchr(word, '/') == NULL && path != NULL && !path_has(path, word))
+		return sw_err_at(err, SW_INVALID, "/command/0",
+				 "%.200s: it is in no folder of PATH", word);
+	return SW_OK;
 }

@@ -31,9 +31,9 @@ struct sw_program_job {
 void sw_program_job_fill(const struct sw_running *live, const struct sw_slot *s,
 			 struct sw_program_job *room, struct sw_job *job);
 
-/* Is the program there, as a slot would start it? Writes one line if it is not, else ""; the trials
- * decide what has macros. Looks at files: not on the loop's thread. */
-void sw_program_job_warning(const struct sw_spec *spec, char *line, size_t cap);
+/* Is the program there, as a slot would start it? SW_INVALID if it is not; the trials decide what
+ * has macros. Looks at files: not on the loop's thread. */
+SW_NODISCARD sw_status sw_program_job_check(const struct sw_spec *spec, struct sw_err *err);
 
 /* The path of a trial's output. */
 void sw_program_job_log(const struct sw_daemon *d, int64_t sweep, uint64_t trial,

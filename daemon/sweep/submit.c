@@ -174,12 +174,14 @@ static void read_store(struct sw_submit *s, void (*work)(struct sw_db *db, void 
 
 /* --- the spec, and the state machine of it --- */
 
+static const cJSON *spec_of(const struct sw_submit *s)
+{
+	return s->resolved != NULL ? s->resolved : sw_json_get(s->call->params, "spec");
+}
+
 static void run_read(struct sw_submit *s)
 {
-	const cJSON *spec = s->resolved != NULL ? s->resolved
-						: sw_json_get(s->call->params, "spec");
-
-	s->rc = sw_spec_read(&s->spec, spec, &s->err);
+	s->rc = sw_spec_read(&s->spec, spec_of(s), &s->err);
 	if (s->rc == SW_OK && s->spec->refused.code != SW_OK) {
 		s->err = s->spec->refused;
 		s->rc = s->err.code;
@@ -200,9 +202,9 @@ static void run_build(void *arg)
 	/* The store comes in between (on_built()), then all goes on here. */
 	if (s->rc != SW_OK || (s->spec->n_warm_start > 0 && !s->warmed))
 		return;
-	if (s->spec->command != NULL)
-		sw_program_job_warning(s->spec, s->program, sizeof s->program);
-	s->rc = print_spec(s);
+	s->rc = s->spec->command != NULL ? sw_program_job_check(s->spec, &s->err) : SW_OK;
+	if (s->rc == SW_OK)
+		s->rc = print_spec(s);
 	if (s->rc == SW_OK)
 		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, SW_SETTLE_SLICE, 0,
 				      &s->warm.priors, &s->err);
@@ -228,13 +230,40 @@ static void on_warm(void *arg)
 		sw_pool_start(&s->job, SW_POOL_LONG, s->call->conn, run_build, on_built, s);
 }
 
+/* On the pool: one mistake was found, and now all. */
+static void run_faults(void *arg)
+{
+	struct sw_submit *s = arg;
+
+	sw_faults_find(&s->faults, spec_of(s), s->seed);
+}
+
+static void on_faults(void *arg, bool stopping)
+{
+	struct sw_submit *s = arg;
+	struct sw_faults *f = &s->faults;
+
+	if (stopping || f->n <= 1) {
+		refuse_submit(s, &s->err);
+		return;
+	}
+	const size_t shown = f->n < SW_FAULTS_SHOWN ? f->n : SW_FAULTS_SHOWN;
+
+	for (size_t i = 0; i < shown; i++)
+		sw_err_prefix(&f->list[i], "/spec");
+	sw_call_errors(s->call, f->list, shown, f->n - shown);
+	free_submit(s);
+}
+
 static void on_built(void *arg, bool stopping)
 {
 	struct sw_submit *s = arg;
 
 	if (s->rc == SW_OK && stopping)
 		s->rc = sw_err_set(&s->err, SW_BUSY, "the daemon is stopping");
-	if (s->rc != SW_OK)
+	if (s->rc == SW_INVALID && !stopping)
+		sw_pool_start(&s->job, SW_POOL_LONG, s->call->conn, run_faults, on_faults, s);
+	else if (s->rc != SW_OK)
 		refuse_submit(s, &s->err);
 	else if (s->sched == NULL)
 		read_store(s, run_warm, on_warm);

@@ -15,6 +15,7 @@
 #include "daemon/net/pool.h"
 #include "daemon/plan/warm.h"
 #include "daemon/slot/speccheck.h"
+#include "daemon/sweep/faults.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,7 +40,7 @@ struct sw_submit {
 	struct sw_err err;
 	uint64_t seed;
 	bool store;        /* submit; else validate */
-	char program[480]; /* the warning about it; "": none */
+	struct sw_faults faults; /* of one that is refused for its form */
 	bool warmed;
 	sw_submit_answer_cb *answer;
 };

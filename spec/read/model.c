@@ -103,6 +103,8 @@ sw_status sw_spec_param_suits(const struct sw_spec_param *p, const struct sw_tra
 	cJSON end = {.type = cJSON_Number};
 	char why[160];
 
+	if (p->wrong)
+		return SW_OK;
 	if (p->value != NULL || p->values != NULL)
 		return suits_values(p, o, err);
 	/* The 0 is not judged here: `why` gets the words of the option's range. */

@@ -133,11 +133,14 @@ static sw_status read_one(struct sw_spec *s, const struct sw_spec_group *group, 
 	struct sw_err warning = SW_ERR_INIT;
 	sw_status rc;
 
+	p->wrong = (v->type & SW_SPEC_WRONG) != 0;
 	p->key = v->string;
 	p->name = v->string;
 	p->group = group;
-	p->when = sw_json_get(v, "when");
-	rc = make_name(s, p, err);
+	p->when = p->wrong ? NULL : sw_json_get(v, "when");
+	rc = make_name(s, p, p->wrong ? &warning : err);
+	if (p->wrong)
+		return SW_OK;
 	if (rc == SW_OK)
 		rc = sw_spec_param_read(p, v, &warning, err);
 	sw_spec_param_pointer(p, ptr, sizeof ptr);

@@ -176,7 +176,7 @@ sw_status sw_spec_trainer_check(const struct sw_spec *s, struct sw_err *err)
 		const struct sw_trainer_option *o = &sw_trainer_options[i];
 		rc = check_option(s, o, sw_json_get(s->trainer, o->name), used, err);
 	}
-	return rc == SW_OK ? check_used(s, used, err) : rc;
+	return rc == SW_OK && !(s->trainer->type & SW_SPEC_WRONG) ? check_used(s, used, err) : rc;
 }
 
 bool sw_spec_is_precise(const cJSON *v)

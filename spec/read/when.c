@@ -85,6 +85,8 @@ static sw_status check_entry(const struct sw_spec *s, const cJSON *entry, char *
 	if (parent < 0)
 		return no_such_parent(s, entry->string, ptr, err);
 	const struct sw_spec_param *p = &s->params[parent];
+	if (p->wrong)
+		return SW_OK;
 	if (is_continuous(p))
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"%s\" is continuous: a condition needs values that can be "

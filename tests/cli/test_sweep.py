@@ -86,8 +86,8 @@ def test_json_prints_the_result_on_one_line(daemon, args):
     (["trials", "1", "--sttae", "X"], 2, "did you mean --state?"),
     (["show", "digitz"], 1, 'sweep: no sweep is called "digitz"; did you mean "digits"?'), (["show", "1/0"], 2, "not '1/0'"),
     (["why", "digits"], 2, "a trial such as 1/7 or NAME/7"), (["pause", "digits/7"], 2, "not 'digits/7'"),
-    (["show", "9"], 1, "sweep: /sweep: no sweep 9"),
-    (["watch", "9"], 1, "sweep: /sweep: no sweep 9"), (["watch", "1/7"], 2, "a sweep such as 1"),
+    (["show", "9"], 1, "sweep: no sweep 9"),
+    (["watch", "9"], 1, "sweep: no sweep 9"), (["watch", "1/7"], 2, "a sweep such as 1"),
     (["rpc", "no.such"], 1, "no method no.such"), (["rpc", "x", "{"], 2, "sweep help rpc"),
     (["submit", "/nowhere/x.json"], 1, "No such file"),
     (["ls", "--socket", "/nowhere/d.sock"], 3,
@@ -106,10 +106,10 @@ def test_error_is_one_line_and_a_status(daemon, args, status, line):
     ('{"a": ' + "[" * 40, "stdin:1:38: /a" + "/0" * 31 + ": nested deeper than 32\n"), ("", "sweep: stdin:1:1: "),
     ("method: random\nrun_cap: [1\n", "sweep: stdin:3:1: did not find expected ',' or ']'"),
     ("metric: {name: a}\nmetric: {name: b}\n", 'stdin:2:1: the key "metric" appears twice\n'),
-    ('{"parameters": {"lr": {"min": 5, "max": 3}}}',
-     "sweep: /parameters/lr/min: min 5 is above max 3\n"),
-    ("parameters:\n  lr: {min: 5, max: 3}\n",
-     "sweep: /parameters/lr/min: min 5 is above max 3\n")])
+    ('{"parameters": {"lr":\n {"min": 5, "max": 3}}}',
+     "sweep: /parameters/lr/min (line 2): min 5 is above max 3\n"),
+    ("# W&B's\nparameters:\n  lr: {min: 5, max: 3}\n",
+     "sweep: parameters.lr.min (line 3): min 5 is above max 3\n")])
 def test_bad_spec_is_refused_with_its_place(daemon, spec, line):
     got = sweep(daemon()[1], "submit", "-", stdin=spec)
     assert got.returncode == 1 and got.stdout == ""

@@ -142,13 +142,14 @@ def test_report_that_is_not_stored_is_a_warning_in_python(start, tmp_path):
 
 
 @pytest.mark.parametrize("change, cause", [
-    ({"command": ["no-such-program-anywhere"]}, "cannot start no-such-program-anywhere: it is in no folder of PATH"),
-    ({"command": ["/dev/null"]}, "cannot start /dev/null: Permission denied"),
+    ({"command": ["${envvar:TOOL}"], "run": {"env": {"TOOL": "no-such-program-anywhere"}}}, "cannot start no-such-program-anywhere: it is in no folder of PATH"),
+    ({"command": ["${envvar:TOOL}"], "run": {"env": {"TOOL": "/dev/null"}}}, "cannot start /dev/null: Permission denied"),
     ({"run": {"cwd": "/no/such/folder"}}, "run.cwd: /no/such/folder: No such file or directory"),
 ])
 def test_program_that_cannot_start_fails_with_one_line(start, tmp_path, change, cause):
+    """Where the trial alone says which program it is: another one is looked for at the submission."""
     client = start("cpu:1").client()
-    _, trial = ended(client, {**own(tmp_path, ""), **change})
+    _, trial = ended(client, own(tmp_path, "", **change))
     assert (trial["state"], trial["cause"]) == ("FAILED", cause)
 
 

@@ -32,6 +32,7 @@ def test_program_runs_in_the_virtual_environment_of_its_submission(start, tmp_pa
     daemon = start("cpu:1")
     client = daemon.client()
     (tmp_path / "bin").mkdir()
+    (tmp_path / "train.py").touch()
     (tmp_path / "bin" / "python").write_text(
         """#!/bin/sh\necho "of $VIRTUAL_ENV"\necho '{"loss": 1}'\n""")
     (tmp_path / "bin" / "python").chmod(0o755)

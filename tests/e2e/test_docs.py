@@ -256,11 +256,9 @@ def as_spec(text):
 def validate(reader, block):
     path = os.path.join(reader.folder, "block." + block.language)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(json.dumps(as_spec(block.text)) if block.language == "json" else block.text)
-    check = f"export SWEEPD_SOCKET={reader.run}/check\n%s\nstatus=$?; unset SWEEPD_SOCKET; (exit $status)"
-    said, status = reader.sh(check % f"sweep validate {path}")
-    if status == 3:  # a daemon of its own: the page's may have ended, or not have begun
-        said, status = reader.sh(check % f"sweepd --devices none --state check --log check.log &\nsweep validate {path}")
+        text = json.dumps(as_spec(block.text)) if block.language == "json" else block.text
+        file.write(text.replace("/home/me/project", reader.folder))
+    said, status = reader.sh(f"touch train.py; SWEEPD_SOCKET={reader.run}/none sweep validate {path}")
     assert status == 0, f"{block.where}: {said}"
 
 

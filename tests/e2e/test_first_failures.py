@@ -14,7 +14,9 @@ FIRST = 5
 
 
 @pytest.mark.parametrize("script, more, cause", [
-    ("", {"command": ["no-such-program", "${args}"]}, "cannot start no-such-program: it is in no folder of PATH"),
+    # Which word it is, the trial says: a program that is not there is refused at its submission.
+    ("", {"command": ["${envvar:TOOL}", "${args}"], "run": {"env": {"TOOL": "no-such-program"}}},
+     "cannot start no-such-program: it is in no folder of PATH"),
     ("report(lost=1)", {}, "no-metric: printed lost, no loss; did you mean lost?"),
     ("raise ValueError(f'no {time.time()}')", {}, "exit:1: ValueError: no "),  # each another one
     ("sys.exit(7)", {}, "exit:7")])
@@ -88,7 +90,7 @@ def test_slot_where_all_fails_while_others_work_rests(start, tmp_path):
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] > 30  # most would have failed there
 
 
-@pytest.mark.parametrize("more, warning", [
+@pytest.mark.parametrize("more, fault", [
     ({"command": ["no-such-program"]}, "/command/0: no-such-program: it is in no folder of PATH"),
     ({"command": ["./nothing"]}, "/command/0: ./nothing: No such file or directory"),
     ({"command": ["./program.py"]}, "/command/0: ./program.py: Permission denied"),
@@ -97,15 +99,18 @@ def test_slot_where_all_fails_while_others_work_rests(start, tmp_path):
     ({"command": None, "program": "program.py"}, None),
     ({"command": ["${envvar:SHELL}", "-c", "true"]}, None),
     ({"command": ["tool"], "run": {"env": {"PATH": "FOLDER/bin"}}}, None)])
-def test_validate_and_submit_look_for_the_program(client, tmp_path, more, warning):
+def test_validate_and_submit_look_for_the_program(client, tmp_path, more, fault):
     os.mkdir(tmp_path / "bin")
     os.symlink("/bin/true", tmp_path / "bin" / "tool")
     run = {"cwd": str(tmp_path), "env": {k: v.replace("FOLDER", str(tmp_path))
                                          for k, v in more.get("run", {}).get("env", {}).items()}}
     spec = own(tmp_path, "", **{**more, "run": run})
     for method in ("sweep.validate", "sweep.submit"):
-        said = [line for line in client.call(method, spec=spec)["warnings"] if line.startswith(("/command", "/program"))]
-        assert said == [] if warning is None else len(said) == 1 and said[0].startswith(warning), said
+        if fault is None:
+            client.call(method, spec=spec)
+            continue
+        error = client.refused(method, spec=spec)
+        assert f"{error.pointer}: {error.message}".startswith(f"/spec{fault}")
 
 
 @pytest.mark.parametrize("script, line", [
@@ -123,7 +128,8 @@ def test_watch_of_a_sweep_of_which_every_trial_failed_ends_with_1(start, tmp_pat
 def test_watchers_of_a_sweep_that_the_daemon_paused_end_with_the_cause(start, tmp_path):
     daemon = start("cpu:1")
     path = tmp_path / "spec.json"
-    path.write_text(json.dumps(own(tmp_path, "", command=["./" + "a" * 3 + "\u65e5\u672c" * 20], run_cap=20)))
+    path.write_text(json.dumps(own(tmp_path, "", command=["${envvar:TOOL}"], run_cap=20,
+                                   run={"env": {"TOOL": "./" + "a" * 3 + "\u65e5\u672c" * 20}})))
     for args in (["submit", path, "--watch"], ["watch", 1]):
         status, _, err = sweep_command(daemon, *args, timeout=20)
         assert status == 1 and "sweep 1 is paused: cannot start ./aaa\u65e5" in err, err

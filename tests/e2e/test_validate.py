@@ -61,3 +61,93 @@ def test_other_methods_are_not_answered(tmp_path):
         ours.sendall(b'{"jsonrpc":"2.0","id":1,"method":"sweep.list"}\n')
         assert b"unknown method" in ours.recv(1 << 16)
     assert child.wait(DEADLINE) == 0
+
+
+BAD = """name: x
+methd: bayes
+metric:
+  name: val_loss
+  gaol: minimise
+parameters:
+  lr: {min: 5, max: 3}
+  bs: {valus: [1, 2]}
+  wd:
+    min: a
+    max: 2
+  opt: {values: [sgd, adm]}
+run_cap: many
+early_terminate: {type: ahsa, min_t: 0}
+resources: {gpu: -1, cpuu: 2}
+trainer:
+  dataset: {format: csv, path: /nowhere/x.csv, label: y}
+  model: [{linear: 64}, relux, {linear: nothere}]
+  lr: lr
+  batch_size: bs
+  weight_decay: wd
+  optimizer: opt
+  epochs: -3
+"""
+PLACES = """methd 2, metric.gaol 5, parameters.lr.min 7, parameters.bs.valus 8, parameters.wd.min 10, parameters.opt.values.1 12,
+run_cap 13, early_terminate.type 14, early_terminate.min_t 14, resources.gpu 15, resources.cpuu 15, trainer.dataset.path 17,
+trainer.model.1 18, trainer.model.2.linear 18, trainer.epochs 23"""
+
+
+def places(lines):
+    """Of "sweep: PLACE (line N): ..." what stands before the message: "PLACE N"."""
+    return {line.removeprefix("sweep: ").partition(": ")[0].replace(" (line", "").rstrip(")") for line in lines}
+
+
+def test_all_mistakes_are_named_at_once(tmp_path):
+    status, out, lines = validate(tmp_path, BAD, name="spec.yaml")
+    assert (status, out) == (1, "") and places(lines[1:]) == set(PLACES.replace("\n", " ").split(", "))
+
+
+def test_submit_refuses_with_the_same_list(start, tmp_path):
+    daemon = start("none")
+    with_daemon = validate(tmp_path, BAD, name="spec.yaml", socket=daemon.socket)
+    done = subprocess.run([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "submit", "spec.yaml"], cwd=tmp_path,
+                          check=False, capture_output=True, text=True, timeout=DEADLINE, env=environment())
+    assert done.returncode == 1 and done.stderr.splitlines() == with_daemon[2] == validate(
+        tmp_path, BAD, name="spec.yaml")[2][1:]
+    assert daemon.client().call("sweep.list")["sweeps"] == []
+
+
+def test_json_has_pointers_and_lines(tmp_path):
+    lines = validate(tmp_path, '{"metric": {"name": "l"},\n"parameters": {"a/b": {"min": 1,\n"max": "x"}},\n"run_cap": 0}')
+    assert places(lines[2][1:]) == {"/parameters/a~1b/max 3", "/run_cap 4"}
+
+
+def test_long_lists_are_cut(tmp_path):
+    spec = dict(GOOD, parameters={f"p{i}": {"min": "a", "max": 1} for i in range(30)})
+    lines = validate(tmp_path, spec)[2][1:]
+    assert len(lines) == 21 and lines[-1] == "sweep: and 10 more"
+
+
+@pytest.mark.parametrize("more, place", [
+    ({"command": ["./nothing"], "run": {"cwd": "FOLDER"}}, "/command/0"),
+    ({"program": "train.py"}, "/program"),
+    ({"trainer": {"dataset": {"format": "csv", "path": "/nowhere/x.csv", "label": "y"}, "model": [{"linear": 2}]},
+      "run_cap": "x"}, "/trainer/dataset/path")])
+def test_file_that_is_not_there_is_a_mistake(tmp_path, more, place):
+    text = json.dumps(dict(GOOD, **more)).replace("FOLDER", str(tmp_path))
+    status, _, lines = validate(tmp_path, text)
+    assert status == 1 and any(line.startswith(f"sweep: {place} (line 1): ") for line in lines), lines
+
+
+def test_what_is_noted_does_not_hide_nor_make_others(tmp_path):
+    """A key that is put aside or guessed makes no mistakes of its own."""
+    spec = {"metrics": [{"name": "a"}, {"nam": "b"}], "paramters": {"lr": {"min": 1, "max": 0}, "on": {"values": []}},
+            "constraints": ["lr < 3"], "method": "gird", "shuffle": True, "run": {"cwd": 3}, "command": ["true"]}
+    assert {place.split()[0] for place in places(validate(tmp_path, spec)[2][1:])} == {
+        "/paramters", "/metrics/1/nam", "/method", "/run/cwd", "/parameters/on/values", "/parameters/lr/min"}
+
+
+def test_python_names_all_mistakes(start):
+    import sys
+    sys.path.insert(0, os.path.join(ROOT, "clients", "python"))
+    import sweepd
+    with sweepd.Client(start("none").socket) as client, pytest.raises(sweepd.SweepdError) as caught:
+        client.validate({"metric": {"name": "l"}, "parameters": {"lr": {"min": 5, "max": 3}, "a": {}}})
+    first, second = str(caught.value).splitlines()
+    assert first.startswith("parameters.a: ") and second == "parameters.lr.min: min 5 is above max 3"
+    assert caught.value.pointer == "/spec/parameters/a"

@@ -53,8 +53,10 @@ class Connection:
                 return reply["result"]
             if reply.get("id") in (number, None) and isinstance(error, dict) and isinstance(error.get("code"), int):
                 data = error.get("data")
-                raise SweepdError(str(error.get("message")), error["code"],
-                                  data.get("pointer", "") if isinstance(data, dict) else "")
+                if not isinstance(data, dict):
+                    data = {}
+                raise SweepdError(str(error.get("message")), error["code"], data.get("pointer", ""),
+                                  data.get("faults", ()), data.get("more", 0))
             raise self._odd(reply)
 
     def note(self) -> Dict[str, Any]:

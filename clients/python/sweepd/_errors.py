@@ -1,14 +1,28 @@
 """What goes wrong, as one class; and the end of a trial, as another."""
 from __future__ import annotations
 
+from typing import Any, Sequence
+
 INVALID_PARAMS, NOT_FOUND, CONFLICT, BUSY = -32602, -32001, -32002, -32003
 
 
-class SweepdError(Exception):
-    """A call that failed. `code` is the protocol's (0: the error is this package's), `pointer` the field at fault."""
+def _line(message: str, pointer: str) -> str:
+    """With the place as Python has it: "parameters.lr.min", without the name of the call's own argument."""
+    place = ".".join(key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[2:])
+    return f"{place}: {message}" if place else message
 
-    def __init__(self, message: str, code: int = 0, pointer: str = "") -> None:
-        super().__init__(f"{pointer}: {message}" if pointer else message)
+
+class SweepdError(Exception):
+    """A call that failed. `code` is the protocol's (0: the error is this package's), `pointer` the field at fault.
+
+    A spec with several faults has a line for each; `message` and `pointer` are of the first.
+    """
+
+    def __init__(self, message: str, code: int = 0, pointer: str = "", faults: Sequence[Any] = (),
+                 more: int = 0) -> None:
+        lines = [_line(str(fault.get("message")), str(fault.get("pointer"))) for fault in faults
+                 if isinstance(fault, dict)]
+        super().__init__("\n".join([*(lines or [_line(message, pointer)]), *([f"and {more} more"] if more else [])]))
         self.code = code
         self.message = message
         self.pointer = pointer
