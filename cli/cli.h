@@ -25,7 +25,6 @@ struct sw_cli {
 	struct sw_buf out;
 	struct sw_look look;           /* of stdout */
 	bool paged;                    /* on a terminal the first output starts the pager */
-	struct sw_look look;           /* of stdout */
 	struct sw_place_source source; /* what the call at hand was made of */
 	uint64_t sweep, trial; /* the first word, for the verbs that name one; trial 0: none */
 };

@@ -363,11 +363,11 @@ class Daemon:
         assert not left, f"workers left behind: {left}"
 
 
-def sweep_command(daemon, *args, timeout=None, **env):
+def sweep_command(daemon, *args, timeout=None, cwd=ROOT, **env):
     """Runs the `sweep` command against a daemon (or a socket's path): (status, stdout, stderr)."""
     path = daemon if isinstance(daemon, str) else daemon.socket
     done = subprocess.run([os.path.join(BIN, "sweep"), "--socket", path, *map(str, args)],
-                          cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                          cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, check=False,
                           timeout=timeout or DEADLINE, env=environment(**env))
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 

@@ -346,6 +346,7 @@ def test_four_lines_end_when_the_sweep_does_through_all_at_once(user, daemon):
 
 def test_client_says_where_a_program_runs_and_that_it_reads_no_yaml(user, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").touch()
     sweep = user.submit({**driven(run_cap=1), "program": "train.py"})
     assert user.sweep(sweep)["spec"]["run"]["cwd"] == str(tmp_path)
     user.cancel(sweep)

@@ -31,7 +31,7 @@ BEYOND = {
     "layers against each other and the data": r"the last layer is|does not fit an image|comes to it"
                                               r"|do not divide the width|nothing to train"
                                               r"|leave nothing of an image|leaves none to validate|cannot be cut into",
-    "files and their contents": r"No such file|no data set is named|has no column|columns beside",
+    "files and their contents": r"No such file|Permission denied|in no folder of PATH|no data set is named|has no column|columns beside",
     "a space that can be counted": r"grid needs a list",
     "a folder that `sweep submit` fills in": r"`sweep submit` fills in|must be an absolute path",
     "a macro that needs another key": r"needs \"program\"",
@@ -165,8 +165,9 @@ def test_every_spec_of_the_pages_is_taken(validator):
 
 
 @pytest.mark.parametrize("path", WANDB, ids=os.path.basename)
-def test_file_of_wandb_is_taken_as_it_is_stored(daemon, client, path):
-    assert sweep_command(daemon, "submit", path)[0] == 0
+def test_file_of_wandb_is_taken_as_it_is_stored(daemon, client, path, tmp_path):
+    (tmp_path / "train.py").touch()
+    assert sweep_command(daemon, "submit", path, cwd=tmp_path)[0] == 0
     assert schemas.spec_fault(client.sweep(1)["spec"]) is None
 
 

@@ -184,6 +184,7 @@ def test_variables_come_with_a_submission_from_python(start, tmp_path):
 def test_variables_that_are_none_are_refused_and_leave_nothing(daemon, client, tmp_path):
     spec = {"program": "train.py", "method": "random", "run_cap": 1, "metric": {"name": "loss"},
             "parameters": {"x": {"min": 0.0, "max": 1.0}}, "run": {"cwd": str(tmp_path)}}
+    (tmp_path / "train.py").touch()
     error = client.refused("sweep.submit", spec=spec, env={"A": "key-1", "B": 1})
     assert error.pointer == "/env" and "B must be a string" in str(error)
     error = client.refused("sweep.submit", spec={**spec, "metric": {}}, env={"A": "key-1"})

@@ -1,7 +1,7 @@
 /* tests/daemon/sweep/test_program_story.c — sweeps whose trials are the user's own program. */
 #include "tests/daemon/fixture.h"
 
-#define PROGRAM "'program':'train.py','run':{'cwd':'/home'}"
+#define PROGRAM "'program':'/dev/null','run':{'cwd':'/home'}"
 
 /* Trial 1 has paused on w0, which still ends its program, and w1 is to go on with it. */
 #define ENDING                                                                                     \
