@@ -1,5 +1,4 @@
 #include "cli/verb.h"
-#include "cli/complete.h"
 #include "cli/help.h"
 #include "cli/pager.h"
 #include "proto/nearest.h"
@@ -206,9 +205,6 @@ static int dispatch(struct sw_cli *c)
 
 int sw_verb_main(int argc, char *const *argv)
 {
-	/* Its words are half written: nothing reads them as options. */
-	if (argc > 1 && strcmp(argv[1], "complete") == 0)
-		return sw_complete_main(argc - 1, argv + 1);
 	struct sw_args args;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_cli c;

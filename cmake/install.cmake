@@ -7,6 +7,10 @@ install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/sweepd/data COMPONE
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sweepd)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sweepd PATTERN __pycache__ EXCLUDE)
 install(FILES clients/c/sweepd.h TYPE INCLUDE COMPONENT sweepd)
+install(FILES cli/completion/sweep.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME sweep
+	COMPONENT sweepd)
+install(FILES cli/completion/_sweep DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT sweepd)
+install(FILES cli/completion/sweep.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT sweepd)
 install(DIRECTORY clients/python/sweepd DESTINATION lib/python3/dist-packages COMPONENT python EXCLUDE_FROM_ALL
 	PATTERN __pycache__ EXCLUDE)
 if(SW_HAVE_CUDA)

@@ -133,7 +133,8 @@ static bool take_proposal(cJSON *parent, cJSON *node, const char *msg)
 	return cJSON_IsString(node) && cJSON_SetValuestring(node, word) != NULL;
 }
 
-/* *again is set if this place was mended before, else it is left. False: nothing more can be done. */
+/* *again is set if the place may be wrong by a guess, else it is left. False: nothing more can be
+ * done. */
 static bool mend(cJSON *tree, const struct sw_err *err, bool *again)
 {
 	cJSON *parent, *node = find(tree, err->ptr, &parent, again);

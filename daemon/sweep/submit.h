@@ -39,7 +39,7 @@ struct sw_submit {
 	sw_status rc; /* of the stage under way */
 	struct sw_err err;
 	uint64_t seed;
-	bool store;        /* submit; else validate */
+	bool store;              /* submit; else validate */
 	struct sw_faults faults; /* of one that is refused for its form */
 	bool warmed;
 	sw_submit_answer_cb *answer;

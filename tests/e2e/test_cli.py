@@ -43,7 +43,7 @@ def test_sweep_is_known_by_its_name_too(daemon, client):
     named = {name: sweep_command(daemon, "show", name, "--json")[1:] for name in ("wine", "digits", "a/b")}
     assert [json.loads(out)["sweep"] for out, _ in named.values()] == [2, 3, 5]
     assert [err for _, err in named.values()] == ["", "sweep: digits is sweep 3, the newest of 2 of that name\n", ""]
-    assert sweep_command(daemon, "show", "12")[2] == "sweep: /sweep: no sweep 12; the last one is 5\n"
+    assert sweep_command(daemon, "show", "12")[2] == "sweep: no sweep 12; the last one is 5\n"
     assert sweep_command(daemon, "pause", "wime")[2] == 'sweep: no sweep is called "wime"; did you mean "wine"?\n'
     assert sweep_command(daemon, "cancel", "wine")[1] == "sweep 2 CANCELLED\n"
     assert client.call("sweep.find", name="digits") == {"sweep": 3, "same": 2}
