@@ -7,6 +7,18 @@ install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/sweepd/data COMPONE
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sweepd)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sweepd PATTERN __pycache__ EXCLUDE)
 install(FILES clients/c/sweepd.h TYPE INCLUDE COMPONENT sweepd)
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+set(man ${CMAKE_BINARY_DIR}/man)
+set(pages ${man}/sweep.1 ${man}/sweepd.8 ${man}/sweepd-spec.5)
+add_custom_command(OUTPUT ${pages}
+	COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/scripts/man $<TARGET_FILE_DIR:sweep> ${man}
+	DEPENDS sweep sweepd ${CMAKE_SOURCE_DIR}/scripts/man VERBATIM)
+add_custom_target(manpages ALL DEPENDS ${pages})
+foreach(section 1 5 8)
+	set(in ${pages})
+	list(FILTER in INCLUDE REGEX "\\.${section}$")
+	install(FILES ${in} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT sweepd)
+endforeach()
 install(FILES cli/completion/sweep.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME sweep
 	COMPONENT sweepd)
 install(FILES cli/completion/_sweep DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT sweepd)
