@@ -43,6 +43,8 @@ const struct sw_option sw_options[] = {
 	 "go on until the trial ends; Ctrl-C quits before"},
 	{"keep-best", 0, SW_OPT_KEEP_BEST, SW_KIND_FLAG, 0, NULL,
 	 "the best trial stays, with its checkpoint and the sweep's line in ls"},
+	{"stop", 0, SW_OPT_STOP, SW_KIND_FLAG, 0, NULL, "end the daemon once nothing runs"},
+	{"off", 0, SW_OPT_OFF, SW_KIND_FLAG, 0, NULL, "hand out trials again"},
 	{"out", 'o', SW_OPT_OUT, SW_KIND_TEXT, AT(out), "FILE", "the file to write"},
 	{"epochs", 0, SW_OPT_EPOCHS, SW_KIND_NUMBER, AT(epochs), "N",
 	 "how long to train (default: up to the trial's best epoch)"},

@@ -37,6 +37,8 @@ enum sw_opt {
 	SW_OPT_ALL = 1 << 23,
 	SW_OPT_SPEC = 1 << 24,
 	SW_OPT_KEEP_BEST = 1 << 25,
+	SW_OPT_STOP = 1 << 26,
+	SW_OPT_OFF = 1 << 27,
 };
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \

@@ -183,6 +183,9 @@ sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw
 		sw_term_add(out, nvml->valuestring, look->utf8, 0);
 		(void)sw_buf_adds(out, "\n\n");
 	}
+	if (cJSON_IsTrue(sw_json_get(list, "draining")))
+		(void)sw_buf_adds(out,
+				  "draining: no trial is handed out until `sweep drain --off`\n\n");
 	sw_grid_heads(&g, slots, sizeof slots / sizeof slots[0]);
 	cJSON_ArrayForEach (s, sw_json_get(list, "slots")) {
 		add_slot(&g, s, look->utf8);

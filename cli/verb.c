@@ -94,6 +94,11 @@ const struct sw_verb sw_verbs[] = {
 	 "files the test part is read.\n"
 	 "Prints row (from 1), prediction, probability, and p_CLASS for each class; for a\n"
 	 "regression row and prediction.\n"},
+	{"drain", sw_verb_drain, SW_REF_NONE, 0, 0, SW_OPT_STOP | SW_OPT_OFF, false, "",
+	 "hands out no more trials, and waits until none runs",
+	 "Trials on slots run to their ends; those that clients hold may report, and are not "
+	 "waited\n"
+	 "for. Ctrl-C leaves the daemon draining; --off or a restart of it ends that.\n"},
 	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, SW_OPT_WATCH, false, "",
 	 "shows the GPUs and the slots, and what they do",
 	 "GPUs as NVML reports them, the processes that have memory there, and the slots.\n"

@@ -25,6 +25,7 @@ int sw_verb_log(struct sw_cli *c);
 int sw_verb_checkpoint(struct sw_cli *c);
 int sw_verb_fit(struct sw_cli *c);
 int sw_verb_predict(struct sw_cli *c);
+int sw_verb_drain(struct sw_cli *c);
 int sw_verb_devices(struct sw_cli *c);
 int sw_verb_info(struct sw_cli *c);
 int sw_verb_schema(struct sw_cli *c);

@@ -47,7 +47,8 @@ struct sw_daemon {
 	int64_t tick_us;      /* of the last tick */
 	int64_t awake_us;     /* since when it does not stand still any more; 0: it never did */
 	int64_t clock_set_ms; /* clock->set_ms() as the log has it */
-	bool draining;        /* hands out no more trials */
+	bool draining;        /* hands out no more trials, and: */
+	bool drain_stop;      /* ends once no slot has one */
 	enum { SW_UP, SW_STOPPING, SW_CLOSING } phase;
 	int64_t stop_deadline_us;
 

@@ -4,6 +4,7 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
+#include "daemon/sweep/running.h"
 #include "daemon/sweep/wait.h"
 #include "proto/json.h"
 #include "proto/methods.h"
@@ -53,6 +54,7 @@ void sw_handle_device_list(struct sw_call *call)
 
 	sw_buf_init(&out, SW_REPLY_MAX);
 	sw_jw_init_obj(&w, &out);
+	sw_jw_kbool(&w, "draining", d->draining);
 	sw_gpus_write(d, &w);
 	sw_jw_karr(&w, "slots");
 	for (size_t i = 0; i < d->slot.slot_n; i++)
@@ -81,6 +83,7 @@ void sw_handle_daemon_info(struct sw_call *call)
 	sw_jw_kint(&w, "slots", (int64_t)d->slot.slot_n);
 	sw_jw_kint(&w, "sweeps", (int64_t)d->sweep.sweep_n);
 	sw_jw_kbool(&w, "draining", d->draining);
+	sw_jw_kint(&w, "running", (int64_t)sw_slot_busy_n(d, 0));
 	sw_jw_kstr(&w, "libuv", uv_version_string());
 	sw_jw_kstr(&w, "sqlite", sw_store_engine());
 	sw_jw_obj_end(&w);
@@ -114,15 +117,27 @@ void sw_handle_daemon_drain(struct sw_call *call)
 	struct sw_buf out;
 	struct sw_jw w;
 
+	const bool on = !cJSON_IsFalse(sw_json_get(call->params, "on"));
+
 	/* Said once, however often it is asked for. */
-	if (!d->draining)
-		sw_log(SW_LOG_INFO, "daemon.drain", "running=%zu", sw_slot_busy_n(d, 0));
-	sw_wait_refuse_all(d, SW_WAIT_SUGGESTION, why);
-	sw_wait_refuse_all(d, SW_WAIT_TRIAL, why);
-	d->draining = true; /* the tick ends the daemon once no slot is busy */
+	if (d->draining != on)
+		sw_log(SW_LOG_INFO, "daemon.drain", "on=%d running=%zu", on, sw_slot_busy_n(d, 0));
+	d->draining = on;
+	/* The tick ends the daemon once no slot is busy. */
+	d->drain_stop = on && !cJSON_IsFalse(sw_json_get(call->params, "stop"));
+	if (on) {
+		sw_wait_refuse_all(d, SW_WAIT_SUGGESTION, why);
+		sw_wait_refuse_all(d, SW_WAIT_TRIAL, why);
+	}
+	d->slot.due = true;
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		sw_marks_note(&d->sweep.sweeps[i]->view.changes, 0); /* it has another cause */
+		if (!on && d->sweep.sweeps[i]->ended_ms == 0)
+			sw_running_due(d->sweep.sweeps[i]); /* suggestions are made again */
+	}
 	sw_buf_init(&out, SW_REPLY_MAX);
 	sw_jw_init_obj(&w, &out);
-	sw_jw_kbool(&w, "draining", true);
+	sw_jw_kbool(&w, "draining", on);
 	sw_jw_kint(&w, "running", (int64_t)sw_slot_busy_n(d, 0));
 	sw_jw_obj_end(&w);
 	sw_call_result(call, &out);

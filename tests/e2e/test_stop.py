@@ -1,8 +1,9 @@
 """The daemon is told to end: what its trials keep, and that it ends."""
 import os
 import signal
+import subprocess
 
-from harness import slow, wait_until
+from harness import BIN, ROOT, driven, environment, slow, sweep_command, wait_until
 from programs import own, wait_file
 
 # The first epoch is the best one, so that no checkpoint is written for that later.
@@ -96,3 +97,52 @@ def test_program_saves_and_reports_at_a_stop(start, tmp_path):
     client = daemon.client()
     first, second = attempts(client, sweep, 1)
     assert (first["state"], first["cause"], second["resume_step"]) == ("RELEASED", "shutdown", 7)
+
+
+def held(tmp_path, name="go", **more):
+    """Programs that run until a file is there."""
+    return own(tmp_path, f"""
+        report(loss=1)
+        while not os.path.exists({name!r}):
+            time.sleep(0.01)
+    """, run_cap=3, **more)
+
+
+def drain(daemon, *options):
+    return subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "drain", *options], cwd=ROOT,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+
+
+def test_drain_waits_for_what_runs_and_is_taken_back(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep, other = client.submit(held(tmp_path)), client.submit(driven(run_cap=2))
+    running(client, sweep, 1, 1)
+    waits = drain(daemon)
+    assert "1 trial on slots runs" in waits.stderr.readline()
+    assert "draining" in client.refused("trial.ask", sweep=other).message
+    for args in (("info",), ("devices",), ("ls",), ("show", sweep)):
+        assert "draining" in sweep_command(daemon, *args)[1], args
+    (tmp_path / "go").touch()
+    out, err = waits.communicate(timeout=60)
+    assert (waits.returncode, out) == (0, "nothing runs; `sweep drain --off` or a restart hands out again\n"), err
+    assert client.sweep(sweep)["counts"]["COMPLETED"] == 1
+    assert sweep_command(daemon, "drain", "--off") == (0, "trials are handed out again\n", "")
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3
+    assert client.ask(other)
+
+
+def test_drain_stop_ends_the_daemon_after_the_last_trial(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(held(tmp_path))
+    running(client, sweep, 2, 1)
+    waits = drain(daemon, "--stop")
+    assert "2 trials on slots run" in waits.stderr.readline()
+    (tmp_path / "go").touch()
+    assert waits.communicate(timeout=60)[0] == "the daemon has ended\n" and waits.returncode == 0
+    assert daemon.process.wait(60) == 0
+    daemon.process = None
+    client = daemon.start().client()
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3  # a restart hands out again
+    assert [t["attempt"] for t in client.trials(sweep)] == [1, 1, 1]
