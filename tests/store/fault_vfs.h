@@ -1,6 +1,8 @@
 /*
  * tests/store/fault_vfs.h — SQLite's file layer with failures: the default VFS, wrapped.
  *
+ * It counts the connections that are open to `vfs_watched` and ever wrote to it or held the lock to
+ * write or to checkpoint: SQLite before 3.51.3 can damage a database that has two of them.
  * The calls named in `fault_vfs_ops` ask sw_fault_hit(SW_FAULT_IO), and fail with fault_vfs_code.
  * Threads  Armed and disarmed while the store's threads run, hence the atomics.
  */
@@ -17,10 +19,13 @@ enum { FAULT_WRITE = 1, FAULT_SYNC = 2, FAULT_TRUNCATE = 4, FAULT_READ = 8 };
 
 static atomic_int fault_vfs_ops, fault_vfs_code;
 static atomic_bool fault_vfs_quota; /* a write that fails is over a quota */
+static char vfs_watched[256];       /* the database's path */
+static atomic_int vfs_writers, vfs_writers_most;
 
 struct fault_file {
 	sqlite3_file base;
 	sqlite3_file *real; /* behind this struct, in the same block */
+	bool watched, writes;
 };
 
 static sqlite3_vfs fault_vfs;
@@ -41,8 +46,22 @@ static inline bool fault_vfs_hit(int op)
 	return true;
 }
 
+static inline void note_writer(sqlite3_file *f)
+{
+	struct fault_file *ff = (struct fault_file *)f;
+
+	if (!ff->watched || ff->writes)
+		return;
+	ff->writes = true;
+	const int n = atomic_fetch_add(&vfs_writers, 1) + 1;
+	if (n > atomic_load(&vfs_writers_most))
+		atomic_store(&vfs_writers_most, n);
+}
+
 static inline int fault_close(sqlite3_file *f)
 {
+	if (((struct fault_file *)f)->writes)
+		(void)atomic_fetch_sub(&vfs_writers, 1);
 	return real_of(f)->pMethods->xClose(real_of(f));
 }
 
@@ -55,6 +74,7 @@ static inline int fault_read(sqlite3_file *f, void *p, int n, sqlite3_int64 at)
 
 static inline int fault_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
 {
+	note_writer(f);
 	if (fault_vfs_hit(FAULT_WRITE))
 		return atomic_load(&fault_vfs_code);
 	return real_of(f)->pMethods->xWrite(real_of(f), p, n, at);
@@ -62,6 +82,7 @@ static inline int fault_write(sqlite3_file *f, const void *p, int n, sqlite3_int
 
 static inline int fault_truncate(sqlite3_file *f, sqlite3_int64 size)
 {
+	note_writer(f);
 	if (fault_vfs_hit(FAULT_TRUNCATE))
 		return atomic_load(&fault_vfs_code);
 	return real_of(f)->pMethods->xTruncate(real_of(f), size);
@@ -116,6 +137,9 @@ static inline int fault_shm_map(sqlite3_file *f, int page, int size, int extend,
 
 static inline int fault_shm_lock(sqlite3_file *f, int at, int n, int flags)
 {
+	/* The first two of a log's locks: to write, and to checkpoint. */
+	if (at <= 1 && (flags & SQLITE_SHM_LOCK) != 0 && (flags & SQLITE_SHM_EXCLUSIVE) != 0)
+		note_writer(f);
 	return real_of(f)->pMethods->xShmLock(real_of(f), at, n, flags);
 }
 
@@ -135,7 +159,8 @@ static inline int fault_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f
 	sqlite3_vfs *real = vfs->pAppData;
 	struct fault_file *ff = (struct fault_file *)f;
 
-	ff->real = (sqlite3_file *)(void *)(ff + 1);
+	*ff = (struct fault_file){.real = (sqlite3_file *)(void *)(ff + 1)};
+	ff->watched = (flags & SQLITE_OPEN_MAIN_DB) != 0 && strcmp(name, vfs_watched) == 0;
 	const int rc = real->xOpen(real, name, ff->real, flags, out);
 	f->pMethods = ff->real->pMethods == NULL ? NULL : &fault_methods;
 	return rc;
@@ -146,6 +171,8 @@ static inline void fault_vfs_install(void)
 {
 	sqlite3_vfs *real = sqlite3_vfs_find(NULL);
 
+	if (real == &fault_vfs)
+		return;
 	fault_methods = (sqlite3_io_methods){
 		.iVersion = 2,
 		.xClose = fault_close,
@@ -174,6 +201,7 @@ static inline void fault_vfs_install(void)
 	(void)sqlite3_vfs_register(&fault_vfs, 1);
 }
 
+#ifdef SW_FAULTS
 static inline void fault_vfs_arm(int ops, int code, unsigned nth, bool forever)
 {
 	atomic_store(&fault_vfs_code, code);
@@ -189,5 +217,6 @@ static inline unsigned fault_vfs_disarm(void)
 	atomic_store(&fault_vfs_ops, 0);
 	return fired;
 }
+#endif
 
 #endif

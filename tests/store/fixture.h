@@ -4,6 +4,7 @@
 
 #include "store/store.h"
 #include "tests/folder.h"
+#include "tests/store/fault_vfs.h"
 #include <check.h>
 #include <dirent.h>
 #include <pthread.h>
@@ -60,6 +61,7 @@ static inline void fixture_close(struct fixture *f)
 {
 	sw_store_close(f->store);
 	f->store = NULL;
+	ck_assert_int_le(atomic_load(&vfs_writers_most), 1); /* DESIGN: one connection writes */
 }
 
 /* A directory, no store yet. */
@@ -69,6 +71,8 @@ static inline void fixture_init(struct fixture *f)
 	(void)snprintf(f->dir, sizeof f->dir, "%s/sweepd-store-XXXXXX", folder_of_tests());
 	ck_assert_ptr_nonnull(mkdtemp(f->dir));
 	(void)snprintf(f->path, sizeof f->path, "%s/sweepd.db", f->dir);
+	(void)snprintf(vfs_watched, sizeof vfs_watched, "%s", f->path);
+	fault_vfs_install();
 	ck_assert_int_eq(pthread_mutex_init(&f->lock, NULL), 0);
 	ck_assert_int_eq(pthread_cond_init(&f->woken, NULL), 0);
 }

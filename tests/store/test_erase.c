@@ -219,6 +219,30 @@ TEST(file_and_log_shrink_when_nobody_writes)
 	fixture_fini(&f);
 }
 
+/* Each test of the store ends with a look at how many connections wrote (fixture_close()). This is
+ * what it looks for. */
+TEST(second_connection_that_writes_or_checkpoints_is_seen)
+{
+	static const char *const plants[] = {"UPDATE sweep SET name = 'x' WHERE sweep = 1",
+					     "PRAGMA wal_checkpoint(PASSIVE)"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct fixture f;
+		struct sw_err err = SW_ERR_INIT;
+		sqlite3 *other;
+
+		fixture_begin(&f);
+		ck_assert_int_eq(count_rows(&f, "trial", 1, 0), 1);
+		ck_assert_int_eq(atomic_load(&vfs_writers_most), 1); /* the test's reader is none */
+		ck_assert_int_eq(sqlite3_open(f.path, &other), SQLITE_OK);
+		ck_assert_int_eq(sw_sql_exec(other, plants[i], "plant", &err), SW_OK);
+		ck_assert_int_eq(atomic_load(&vfs_writers_most), 2);
+		ck_assert_int_eq(sqlite3_close(other), SQLITE_OK);
+		atomic_store(&vfs_writers_most, 0);
+		fixture_fini(&f);
+	}
+}
+
 /* A file that an earlier version made learns to shrink at its next start. */
 TEST(file_of_an_earlier_version_can_shrink)
 {
