@@ -26,6 +26,13 @@ const char *sw_config_usage(void)
 	       "                   suffix K, M or G (of 1024; default: no limit)\n"
 	       "  --gpu-memory N   most bytes of all trials on one GPU together, with their data\n"
 	       "                   sets (default: what is free)\n"
+	       "  --keep-days N    delete sweeps N days after they ended, with all their files\n"
+	       "  --keep-checkpoints N  of each sweep keep the checkpoints of at most N trials "
+	       "that\n"
+	       "                   have ended, the best; \"checkpoint\" in a spec may keep fewer\n"
+	       "  --quota N        most bytes of the state directory, with a suffix as above: "
+	       "once\n"
+	       "                   it is met no trial begins; those that run go on\n"
 	       "  --log FILE       append the log to FILE (default: stderr); SIGHUP reopens it\n"
 	       "  --log-level L    debug, info, warn or error (default: info)\n"
 	       "  --version, --help\n"
@@ -67,6 +74,19 @@ static sw_status read_bytes(const char *option, const char *text, int64_t *out, 
 				  "M or G)",
 				  option, text);
 	*out = (int64_t)(n << shift);
+	return SW_OK;
+}
+
+/* From 1 to a million. */
+static sw_status read_count(const char *option, const char *text, int64_t *out, struct sw_err *err)
+{
+	char *end;
+	const unsigned long long n = strtoull(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || n == 0 || n > 1000000 || *end != '\0')
+		return sw_err_set(err, SW_INVALID, "--%s %s: it is a number from 1 to 1000000",
+				  option, text);
+	*out = (int64_t)n;
 	return SW_OK;
 }
 
@@ -124,6 +144,9 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 		{"devices", required_argument, NULL, 'd'},
 		{"cpu-memory", required_argument, NULL, 'm'},
 		{"gpu-memory", required_argument, NULL, 'g'},
+		{"keep-days", required_argument, NULL, 'D'},
+		{"keep-checkpoints", required_argument, NULL, 'C'},
+		{"quota", required_argument, NULL, 'q'},
 		{"log", required_argument, NULL, 'l'},
 		{"log-level", required_argument, NULL, 'L'},
 		{"version", no_argument, NULL, 'v'},
@@ -159,6 +182,15 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 			break;
 		case 'g':
 			rc = read_bytes("gpu-memory", optarg, &c->gpu_memory, err);
+			break;
+		case 'D':
+			rc = read_count("keep-days", optarg, &c->keep_days, err);
+			break;
+		case 'C':
+			rc = read_count("keep-checkpoints", optarg, &c->keep_checkpoints, err);
+			break;
+		case 'q':
+			rc = read_bytes("quota", optarg, &c->quota, err);
 			break;
 		case 'l':
 			rc = put_text(c->log, sizeof c->log, optarg, "--log", err);

@@ -17,6 +17,7 @@
 #include "daemon/sweep/erase.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/janitor.h"
+#include "daemon/sweep/keep.h"
 #include "daemon/sweep/place.h"
 #include "daemon/sweep/recover.h"
 #include "daemon/sweep/running.h"
@@ -256,6 +257,8 @@ static void on_tick(uv_timer_t *t)
 	sw_suggest_tick(d, now_us);
 	sw_erase_tick(d);
 	if (d->drain_stop && sw_slot_busy_n(d, 0) == 0)
+	sw_keep_tick(d, now_us);
+	if (d->draining && sw_slot_busy_n(d, 0) == 0)
 		sw_daemon_stop(d);
 }
 

@@ -1,6 +1,7 @@
 #include "daemon/api/sweep_json.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/hold.h"
+#include "daemon/sweep/keep.h"
 #include "daemon/sweep/place.h"
 #include "daemon/sweep/running.h"
 #include <math.h>
@@ -103,6 +104,8 @@ const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_
 			       (unsigned long long)sw_sweep_unsettled(live->sched));
 		return text;
 	}
+	if (!ended && sw_keep_full(live->d) != NULL)
+		return sw_keep_full(live->d);
 	/* Target or plateau: trials that run may end by themselves first. */
 	if (!ended && *sw_sweep_end_cause(live->sched) != '\0') {
 		(void)snprintf(text, cap, "about to end: %s", sw_sweep_end_cause(live->sched));

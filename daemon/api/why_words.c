@@ -3,6 +3,7 @@
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
+#include "daemon/sweep/keep.h"
 #include "daemon/sweep/need.h"
 #include "daemon/sweep/place.h"
 #include "daemon/sweep/running.h"
@@ -239,6 +240,10 @@ void sw_why_waiting(const struct sw_running *live, struct sw_buf *out)
 	}
 	if (live->driven) {
 		(void)sw_buf_adds(out, "waits for a client's trial.ask");
+		return;
+	}
+	if (sw_keep_full(live->d) != NULL) {
+		(void)sw_buf_addf(out, "waits: %s", sw_keep_full(live->d));
 		return;
 	}
 	if (live->d->draining) {

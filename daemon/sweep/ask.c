@@ -11,6 +11,7 @@
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
+#include "daemon/sweep/keep.h"
 #include "daemon/sweep/program_job.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest.h"
@@ -293,10 +294,14 @@ static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions)
 		a->left = 1;
 }
 
-static const char *idle_word(enum sw_idle idle)
+static const char *why_none(const struct sw_running *live)
 {
 	static const char *const words[] = {"waiting", "done", "paused", "busy", "waiting"};
 
+	const enum sw_idle idle = sw_sweep_idle(live->sched);
+
+	if (idle == SW_IDLE_NOT && sw_keep_full(live->d) != NULL)
+		return "quota";
 	return words[idle]; /* of SW_IDLE_NOT: for a suggestion */
 }
 
@@ -306,7 +311,7 @@ static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 
 	sw_jw_arr_end(&a->w);
 	if (a->given == 0)
-		sw_jw_kstr(&a->w, "reason", idle_word(sw_sweep_idle(a->live->sched)));
+		sw_jw_kstr(&a->w, "reason", why_none(a->live));
 	sw_jw_obj_end(&a->w);
 	sw_buf_fini(&c->reply);
 	c->reply = a->reply;
@@ -360,7 +365,8 @@ static void hand_out(struct sw_long_ask *a)
 						       : live->d->clock->mono_us() + ASK_TURN_US;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_change *c = sw_change_begin(live->d, a->call);
-	bool more = !live->d->draining && live->d->phase == SW_UP && !sw_call_gone(a->call);
+	bool more = !live->d->draining && sw_keep_full(live->d) == NULL &&
+		    live->d->phase == SW_UP && !sw_call_gone(a->call);
 	bool late = false;
 
 	/* The answer must fit in one line of the wire. "At most count" allows fewer trials. */

@@ -318,7 +318,7 @@ static void settle_trial(struct sw_unneeded *out, struct sw_running *live, uint6
 	sw_checkpoint_ended(live, &file);
 	if (live->spec->checkpoint.keep == SW_SPEC_KEEP_BEST_AND_LAST)
 		keep_best_and_last(out, live);
-	if (live->spec->checkpoint.max_mb != 0)
+	if (live->spec->checkpoint.max_mb != 0 || live->d->config.keep_checkpoints != 0)
 		out->shrink = true;
 }
 

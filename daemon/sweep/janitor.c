@@ -77,6 +77,7 @@ struct sw_janitor {
 		struct sw_janitor_keeps keeps; /* of a sweep's: what stays; of one over its budget:
 				       what may go, the worst first */
 		uint64_t most; /* bytes of the sweep's files; 0: no matter of a budget */
+		size_t least;  /* of these go in any case, for there are too many */
 	} * todo, *doing;
 	size_t todo_n, todo_cap, doing_n;
 };
@@ -173,7 +174,7 @@ static void shrink_folder(const struct sw_janitor *j, struct task *t)
 	if (dir == NULL)
 		return;
 	uint64_t bytes = folder_bytes(dir);
-	for (size_t i = 0; i < t->keeps.n && bytes > t->most; i++) {
+	for (size_t i = 0; i < t->keeps.n && (i < t->least || bytes > t->most); i++) {
 		struct sw_janitor_one *k = &t->keeps.v[i];
 
 		sw_checkpoint_path(name, sizeof name, NULL, k->trial, k->from);
@@ -336,15 +337,18 @@ static int worse_first(const void *a, const void *b)
 void sw_janitor_shrink(struct sw_running *live)
 {
 	const struct sw_keeping *k = &live->files.keeping;
+	const uint64_t max_mb = live->spec != NULL ? live->spec->checkpoint.max_mb : 0;
+	const size_t keep = (size_t)live->d->config.keep_checkpoints;
 	const size_t best = sw_checkpoint_best(live);
-	struct sw_janitor *j = need_janitor(live->d, 1);
 	struct task t = {.what = {.sweep = live->sweep},
-			 .most = live->spec->checkpoint.max_mb * 1000000};
+			 .most = max_mb != 0 ? max_mb * 1000000 : UINT64_MAX,
+			 .least = keep != 0 && k->ended_n > keep ? k->ended_n - keep : 0};
 	size_t n = 0;
 
-	for (size_t i = 0; i < j->todo_n; i++)
-		if (j->todo[i].most != 0 && j->todo[i].what.sweep == live->sweep)
-			return; /* one that has not begun will see these, too */
+	/* It is within what it may have. */
+	if (max_mb == 0 && t.least == 0)
+		return;
+	struct sw_janitor *j = need_janitor(live->d, 1);
 	struct offer *v = sw_calloc(k->ended_n + 1, sizeof *v);
 	if (v == NULL)
 		sw_daemon_die("remove checkpoints", SW_NOMEM);
@@ -355,7 +359,15 @@ void sw_janitor_shrink(struct sw_running *live)
 	for (size_t i = 0; i < n; i++)
 		sw_janitor_keep(&t.keeps, v[i].file.trial, v[i].file.step, v[i].file.step);
 	free(v);
-	j->todo[j->todo_n++] = t;
+	/* One that has not begun knew of fewer files. */
+	struct task *at = j->todo;
+	while (at < j->todo + j->todo_n && (at->most == 0 || at->what.sweep != live->sweep))
+		at++;
+	if (at == j->todo + j->todo_n)
+		j->todo_n++;
+	else
+		free(at->keeps.v);
+	*at = t;
 	start_tasks(j);
 }
 

@@ -197,6 +197,8 @@ static void clean_sweep(struct sw_daemon *d, long long sweep)
 		sw_store_read_now(d->store, read_found, &f);
 		if (f.rc == SW_OK)
 			take_found(&f);
+		if (d->config.keep_checkpoints != 0)
+			sw_janitor_shrink(f.live);
 		keeps = f.live->sched != NULL ? keeps_of_open(f.live)
 					      : sw_janitor_keeps_of_ended(f.live);
 	}

@@ -6,6 +6,7 @@
 #include "daemon/sweep/ask.h"
 #include "daemon/sweep/claim.h"
 #include "daemon/sweep/driver.h"
+#include "daemon/sweep/keep.h"
 #include "daemon/sweep/need.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest.h"
@@ -342,7 +343,7 @@ void sw_place_flush(struct sw_daemon *d)
 	if (!d->slot.due)
 		return;
 	give_kept_jobs(d);
-	for (bool moved = !d->draining && d->phase == SW_UP; moved;) {
+	for (bool moved = !d->draining && sw_keep_full(d) == NULL && d->phase == SW_UP; moved;) {
 		moved = false;
 		for (size_t i = 0; i < d->slot.worker_n; i++)
 			feed_worker(d, &d->slot.workers[i], &moved);

@@ -2,6 +2,7 @@
 #ifndef SW_DAEMON_SWEEP_STATE_H
 #define SW_DAEMON_SWEEP_STATE_H
 
+#include "daemon/sweep/keep.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@ struct sw_daemon_sweep {
 	bool slice_busy;               /* a slice of the first is being stored */
 	struct sw_erase *erasing;      /* list; daemon/sweep/erase.c */
 	struct sw_janitor *janitor;    /* daemon/sweep/janitor.c; NULL: nothing to do so far */
+	struct sw_keep keep;           /* daemon/sweep/keep.c */
 	int64_t keep_us;               /* after so long a wait slots are kept for a trial */
 	int64_t hold_tick_us;          /* of the last tick; daemon/sweep/hold.c */
 	uint64_t n_reports;

@@ -49,6 +49,11 @@ def files(daemon, sweep):
     return found
 
 
+def logged(daemon):
+    with open(daemon.log, encoding="utf-8") as log:
+        return log.read()
+
+
 def copy_sweep(db, of, sweep):
     """The same sweep under another number."""
     for table in ("sweep", *TABLES):
@@ -104,10 +109,9 @@ def test_sweep_is_deleted_whole_or_not_at_all_whenever_the_daemon_is_killed(daem
     ends = {"untouched": 0, "cut short": 0, "over": 0}
     for sweep in victims[1:]:
         client.send({"jsonrpc": "2.0", "id": 1, "method": "sweep.delete", "params": {"sweep": sweep}})
-        time.sleep(draw.uniform(0, draw.choice((takes / 20, 1.1 * takes))))  # the moment of the kill
+        time.sleep(draw.uniform(0, draw.choice((0, takes / 20, 1.1 * takes))))  # the moment of the kill
         daemon.kill9()
-        with open(daemon.log, encoding="utf-8") as log:
-            over = f"sweep.deleted sweep={sweep} " in log.read()
+        over = f"sweep.deleted sweep={sweep} " in logged(daemon)
         client = daemon.start().client()
         if sweep in numbers(client):
             assert (look(client, sweep), files(daemon, sweep)) == before[sweep]
@@ -218,6 +222,71 @@ def test_sweep_without_a_value_has_no_best_to_keep(daemon):
     error = client.refused("sweep.delete", sweep=sweep, keep_best=True)
     assert (error.code, error.message) == (CONFLICT, "no trial of it has a value: delete it without keep_best")
     client.call("sweep.delete", sweep=sweep)
+
+
+def test_old_sweeps_are_deleted_and_young_ones_stay(start):
+    daemon = start("none")
+    client = daemon.client()
+    old, young = played(client, 2, 3), played(client, 2, 3)
+    goes_on = client.submit(driven())
+    add_files(daemon, old)
+    daemon.term()
+    with contextlib.closing(sqlite3.connect(database(daemon))) as db, db:  # nobody else has it open
+        db.execute("UPDATE sweep SET ended_ms = ended_ms - 49 * 3600 * 1000 WHERE sweep = ?", (old,))
+        db.execute("UPDATE sweep SET created_ms = 1000 WHERE sweep = ?", (goes_on,))
+    daemon.more = ["--keep-days", "2"]
+    client = daemon.start().client()
+    wait_until(lambda: numbers(client) == {young, goes_on}, "the end of an old sweep")
+    wait_until(lambda: not rows(daemon, old) and not files(daemon, old), "a deletion")
+
+
+def checkpoints(daemon, sweep):
+    return {int(name.split("-")[0]) for name in os.listdir(os.path.join(daemon.state, "checkpoints", str(sweep)))}
+
+
+def test_only_so_many_checkpoints_of_the_best_stay(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    spec = trained(epochs=2, run_cap=7, checkpoint={"keep": "all"})
+    before = client.submit(spec)
+    client.wait_sweep(before)
+    assert len(checkpoints(daemon, before)) == 7
+    daemon.term()
+    daemon.more = ["--keep-checkpoints", "3"]
+    client = daemon.start().client()
+    sweep = client.submit(spec)
+    client.wait_sweep(sweep)
+    for number in (before, sweep):
+        best = {trial["trial"] for trial in client.call("sweep.best", sweep=number, n=3)["trials"]}
+        wait_until(lambda: checkpoints(daemon, number) == best, "the checkpoints of the three best")
+
+
+def test_quota_lets_no_trial_begin_and_loses_no_report(start):
+    daemon = start("cpu:1", "--quota", "1000M")
+    client = daemon.client()
+    mine, theirs = client.submit(driven()), client.submit(slow(run_cap=40))
+    (held,) = client.ask(mine)
+    wait_until(lambda: any(trial["step"] for trial in client.trials(theirs)), "a trial that trains")
+    waste = os.path.join(daemon.state, "logs")  # a file with a hole: its size counts
+    os.makedirs(waste, exist_ok=True)
+    for size, line in ((970000000, "when it is met no trial begins"), (1100000000, "no trial begins; those that run go on")):
+        with open(os.path.join(waste, "large"), "wb") as file:
+            file.truncate(size)
+        wait_until(lambda: line in logged(daemon), line)
+    got = client.call("trial.ask", sweep=mine)
+    assert (got["trials"], got["reason"]) == ([], "quota")
+    cause = client.sweep(theirs)["cause"]
+    assert cause.startswith("the state directory has ") and cause.endswith("no trial begins; sweep rm makes room")
+    for step in (1, 2):
+        client.report(mine, held, step, step, loss=step)
+    client.tell(mine, held)
+    wait_until(lambda: client.slots()[0]["state"] == "IDLE", "the end of what ran")
+    ended = client.sweep(theirs)["counts"]["COMPLETED"]
+    assert ended >= 1 and len(client.reports(mine, held["trial"])) == 2
+    client.send({"jsonrpc": "2.0", "id": 7, "method": "trial.ask", "params": {"sweep": mine, "wait_s": 60}})
+    os.remove(os.path.join(waste, "large"))
+    assert client.receive()["result"]["trials"], "an ask that waits is served when there is room again"
+    wait_until(lambda: client.sweep(theirs)["counts"]["COMPLETED"] > ended, "trials that begin again")
 
 
 @pytest.mark.once("Python drives it")
