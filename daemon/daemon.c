@@ -256,9 +256,8 @@ static void on_tick(uv_timer_t *t)
 	sw_ask_tick(d, now_us);
 	sw_suggest_tick(d, now_us);
 	sw_erase_tick(d);
-	if (d->drain_stop && sw_slot_busy_n(d, 0) == 0)
 	sw_keep_tick(d, now_us);
-	if (d->draining && sw_slot_busy_n(d, 0) == 0)
+	if (d->drain_stop && sw_slot_busy_n(d, 0) == 0)
 		sw_daemon_stop(d);
 }
 
