@@ -38,7 +38,7 @@ E2E = {
 # Folders whose longer histories the simulator tells: pruners have no others.
 SIMULATED = ("sim", "sched/pruner", "sched/sweep")
 # What the end-to-end tests start or load.
-PROGRAMS = "sweepd sweep sweep-worker fake_nvml fake_cuda fake_system bench_lanes"
+PROGRAMS = "sweepd sweep sweep-worker manpages fake_nvml fake_cuda fake_system bench_lanes"
 
 
 def misplaced():
