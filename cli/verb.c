@@ -12,6 +12,10 @@ const struct sw_verb sw_verbs[] = {
 	 "starts a sweep from a spec (JSON or YAML; \"-\" reads stdin)",
 	 "A name that ends in .yaml or .yml is YAML, as W&B has it.\nPrints the sweep's number; "
 	 "with --watch shows the live table.\n"},
+	{"clone", sw_verb_clone, SW_REF_SWEEP, 1, 1, SW_OPT_WATCH, false, "SWEEP",
+	 "starts a sweep by the spec of another one",
+	 "The spec is as it was submitted: edits of the other sweep are not in it. If it has a\n"
+	 "seed, the search is the same.\n"},
 	{"validate", sw_verb_validate, SW_REF_NONE, 1, 1, 0, false, "FILE",
 	 "checks a spec as submit does, and starts nothing",
 	 "Prints the rungs, the memory of the largest trial, and the layers of a preset, with\n"
@@ -51,7 +55,7 @@ const struct sw_verb sw_verbs[] = {
 	{"resume", sw_verb_resume, SW_REF_SWEEP, 1, 1, 0, false, "SWEEP", "resumes a paused sweep",
 	 ""},
 	{"cancel", sw_verb_cancel, SW_REF_EITHER, 1, 1, 0, false, "SWEEP[/TRIAL]",
-	 "ends a sweep or one trial", ""},
+	 "ends a sweep or one trial", "sweep stop is the same.\n"},
 	{"extend", sw_verb_extend, SW_REF_SWEEP, 1, 1, SW_OPT_RUN_CAP, false, "SWEEP --run-cap N",
 	 "raises the run cap; a completed sweep goes on", ""},
 	{"rm", sw_verb_rm, SW_REF_SWEEP, 1, SW_ARGS_MAX, SW_OPT_KEEP_BEST, false, "SWEEP ...",
@@ -116,6 +120,8 @@ const size_t sw_verbs_n = N_VERBS;
 
 const struct sw_verb *sw_verb_find(const char *name)
 {
+	if (strcmp(name, "stop") == 0)
+		name = "cancel";
 	for (size_t i = 0; i < N_VERBS; i++)
 		if (strcmp(sw_verbs[i].name, name) == 0)
 			return &sw_verbs[i];

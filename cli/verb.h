@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 
 int sw_verb_submit(struct sw_cli *c);
+int sw_verb_clone(struct sw_cli *c);
 int sw_verb_validate(struct sw_cli *c);
 int sw_verb_ls(struct sw_cli *c);
 int sw_verb_show(struct sw_cli *c);
@@ -54,7 +55,7 @@ struct sw_verb {
 extern const struct sw_verb sw_verbs[];
 extern const size_t sw_verbs_n;
 
-/* NULL when there is none of this name. */
+/* "stop" is cancel. NULL when there is none of this name. */
 const struct sw_verb *sw_verb_find(const char *name);
 /* Checks words, options and the reference; fills c->sweep and c->trial (a sweep that is named is 0
  * still). An exit status. */

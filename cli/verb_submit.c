@@ -1,4 +1,5 @@
-/* cli/verb_submit.c — submit and validate: a spec from a file to the daemon. */
+/* cli/verb_submit.c — submit, clone and validate: a spec from a file, or one that is stored, to the
+ * daemon. */
 #include "cli/beside.h"
 #include "cli/model_text.h"
 #include "cli/pass_env.h"
@@ -48,11 +49,15 @@ static void connect_validate(struct sw_cli *c)
 			   c->socket);
 }
 
-/* The spec in the first word, checked as strict JSON, as the params of a call; pass: with the
- * variables for its program. sent: these params without them, the caller's; NULL where there are
- * none. */
-static int send_spec(struct sw_cli *c, const char *method, bool pass, struct sw_reply *r,
-		     cJSON **sent)
+struct text {
+	const char *s; /* NULL: the file that the first word names */
+	size_t n;
+};
+
+/* The spec, of a file checked as strict JSON, as the params of a call; pass: with the variables for
+ * its program. sent: these params without them, the caller's; NULL where there are none. */
+static int send_spec(struct sw_cli *c, const char *method, struct text stored, bool pass,
+		     struct sw_reply *r, cJSON **sent)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
@@ -61,7 +66,8 @@ static int send_spec(struct sw_cli *c, const char *method, bool pass, struct sw_
 	*sent = NULL;
 	sw_buf_init(&params, SW_SPEC_FILE_MAX + 64);
 	(void)sw_buf_adds(&params, "{\"spec\":");
-	sw_status rc = sw_spec_file_read(&params, c->args.word[0], &c->source, &err);
+	sw_status rc = stored.s != NULL ? sw_buf_add(&params, stored.s, stored.n)
+					: sw_spec_file_read(&params, c->args.word[0], &c->source, &err);
 	const size_t spec = params.len;
 	(void)sw_buf_adds(&params, "}");
 	if (rc == SW_OK)
@@ -85,11 +91,11 @@ static int send_spec(struct sw_cli *c, const char *method, bool pass, struct sw_
 	return status;
 }
 
-int sw_verb_submit(struct sw_cli *c)
+static int submit_spec(struct sw_cli *c, struct text stored)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 	cJSON *sent;
-	int status = send_spec(c, "sweep.submit", true, &r, &sent);
+	int status = send_spec(c, "sweep.submit", stored, true, &r, &sent);
 	uint64_t sweep = 0;
 
 	cJSON_Delete(sent);
@@ -104,6 +110,30 @@ int sw_verb_submit(struct sw_cli *c)
 	if (!(c->args.given & SW_OPT_JSON))
 		(void)sw_buf_addf(&c->out, "sweep %" PRIu64 "\n", sweep);
 	return c->args.given & SW_OPT_WATCH ? sw_watch_run(c, &sweep, 1) : SW_EXIT_DONE;
+}
+
+int sw_verb_submit(struct sw_cli *c)
+{
+	return submit_spec(c, (struct text){.s = NULL});
+}
+
+int sw_verb_clone(struct sw_cli *c)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	struct text spec = {.s = NULL};
+	int status = sw_cli_fetch_ref(c, "sweep.get", 0, &r);
+
+	/* Its own text: a 5.0 that were read and written again would be an integer's 5. */
+	if (status == SW_EXIT_DONE)
+		spec.s = sw_client_reply_member(r.raw, r.raw_n, "spec", &spec.n);
+	if (status == SW_EXIT_DONE && (spec.s == NULL || *spec.s != '{')) {
+		sw_cli_say(c, "the daemon has no spec of sweep %" PRIu64, c->sweep);
+		status = SW_EXIT_REFUSED;
+	}
+	if (status == SW_EXIT_DONE)
+		status = submit_spec(c, spec);
+	sw_client_reply_fini(&r);
+	return status;
 }
 
 #define RUNGS_SHOWN 12 /* without a limit on the steps of a trial the rungs have no end */
@@ -144,7 +174,8 @@ int sw_verb_validate(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 	cJSON *sent;
-	const int status = send_spec(c, "sweep.validate", false, &r, &sent);
+	const int status =
+		send_spec(c, "sweep.validate", (struct text){.s = NULL}, false, &r, &sent);
 
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 		const cJSON *points = sw_json_get(r.result, "points"), *rung;

@@ -61,6 +61,7 @@ def sweep(path, *args, stdin="", **more):
     (["cancel", "1"], "sweep 1 CANCELLED"), (["cancel", "1/7"], "trial 1/7 CANCELLED"),
     (["rm", "1"], "sweep 1 deleted: 1.2 GB freed"),
     (["rm", "1", "2", "--keep-best"], "sweep 2 deleted but for trial 2/7: 1.2 GB freed"),
+    (["stop", "1/7"], "trial 1/7 CANCELLED"), (["clone", "1"], "sweep 3\n"),
     (["extend", "1", "--run-cap", "80"], "run cap 80"), (["watch", "1"], "the best 20 of 40"),
     (["rpc", "sweep.get", '{"sweep": 1}'], '"spec"'), (["help", "trials"], "--csv"),
     (["--version"], "sweep 0"), (["watch", "1", "--help"], "Ctrl-C")])

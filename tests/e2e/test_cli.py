@@ -49,6 +49,18 @@ def test_sweep_is_known_by_its_name_too(daemon, client):
     assert client.call("sweep.find", name="digits") == {"sweep": 3, "same": 2}
 
 
+def test_clone_submits_the_spec_as_it_was(daemon, client):
+    spec = driven(name="digits", parameters={"x": {"min": 1.0, "max": 5.0}}, run_cap=3)
+    client.submit(spec)
+    client.call("sweep.edit", sweep=1, run_cap=9)
+    assert sweep_command(daemon, "clone", "digits") == (0, "sweep 2\n", "")
+    first, second = (client.sweep(n) for n in (1, 2))
+    assert second["spec"] == first["spec"] == spec and (first["run_cap"], second["run_cap"]) == (9, 3)
+    assert isinstance(second["spec"]["parameters"]["x"]["max"], float)
+    same = [[t["params"] for t in client.ask(n, 3)] for n in (1, 2)]  # the seed is the spec's
+    assert same[0] == same[1]
+
+
 def test_layers_of_a_preset_are_shown_with_the_parameters_names(daemon, client, spec_file):
     """Before there is a trial, and of a sweep: the same list."""
     spec = trained(layers={"preset": "mlp", "outputs": 3, "width": "width", "depth": "depth",
