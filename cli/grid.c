@@ -96,6 +96,22 @@ static struct sw_grid_cell *next_cell(struct sw_grid *g)
 	return &g->cells[(g->n_rows - 1) * g->n_cols + g->at++];
 }
 
+void sw_grid_drop_empty(struct sw_grid *g, size_t col)
+{
+	size_t to = 0;
+
+	for (size_t r = 0; r < g->n_rows; r++)
+		if (g->failed != SW_OK || g->cells[r * g->n_cols + col].text != NULL)
+			return;
+	for (size_t i = 0; i < g->n_rows * g->n_cols; i++)
+		if (i % g->n_cols != col)
+			g->cells[to++] = g->cells[i];
+	free(g->cols[col].name);
+	for (size_t i = col + 1; i < g->n_cols; i++)
+		g->cols[i - 1] = g->cols[i];
+	g->n_cols--;
+}
+
 void sw_grid_reverse(struct sw_grid *g)
 {
 	for (size_t r = 0; r < g->n_rows / 2; r++)

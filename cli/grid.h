@@ -72,6 +72,8 @@ void sw_grid_add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tin
 void sw_grid_add_members(struct sw_grid *g, const cJSON *object, const char *const *keys,
 			 bool utf8);
 
+/* Takes away a column in which no row has anything. */
+void sw_grid_drop_empty(struct sw_grid *g, size_t col);
 void sw_grid_reverse(struct sw_grid *g); /* the last row first */
 
 /* Chooses columns for a width: out[i] is the columns of column i, 0 when it is dropped. One blank

@@ -65,6 +65,14 @@ const struct sw_verb sw_verbs[] = {
 	{"edit", sw_verb_edit, SW_REF_SWEEP, 1, 1, SW_OPT_EDIT, false, "SWEEP",
 	 "changes limits and ranges of a running sweep",
 	 "Prints what changed. `sweep show SWEEP --spec` lists all edits.\n"},
+	{"tag", sw_verb_tag, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0, false, "SWEEP TAG ...",
+	 "gives a sweep these tags",
+	 "They stand in `sweep ls` and `sweep show`, instead of those it had. '' takes them "
+	 "away.\n"},
+	{"note", sw_verb_note, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0, false, "SWEEP TEXT",
+	 "writes a note on a sweep",
+	 "It stands in `sweep ls` and `sweep show`, instead of the one it had. '' takes it "
+	 "away.\n"},
 	{"enqueue", sw_verb_enqueue, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0, false, "SWEEP NAME=VALUE ...",
 	 "adds a trial of your own, to be tried next",
 	 "Parameters that you do not name are drawn at random. A JSON object works too:\n"
@@ -171,7 +179,9 @@ static int no_such_verb(struct sw_cli *c, const char *word)
 
 	for (size_t i = 0; i < N_VERBS; i++)
 		names[i] = sw_verbs[i].name;
-	near = sw_nearest(word, names, N_VERBS);
+	near = strcmp(word, "delete") == 0 || strcmp(word, "remove") == 0
+		       ? "rm"
+		       : sw_nearest(word, names, N_VERBS);
 	c->args.verb = NULL; /* the hint is at `sweep help` */
 	if (near != NULL)
 		return sw_cli_usage(c, "no verb '%s'; did you mean %s?", word, near);

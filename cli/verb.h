@@ -20,6 +20,8 @@ int sw_verb_cancel(struct sw_cli *c);
 int sw_verb_rm(struct sw_cli *c);
 int sw_verb_extend(struct sw_cli *c);
 int sw_verb_edit(struct sw_cli *c);
+int sw_verb_tag(struct sw_cli *c);
+int sw_verb_note(struct sw_cli *c);
 int sw_verb_enqueue(struct sw_cli *c);
 int sw_verb_simulate(struct sw_cli *c);
 int sw_verb_log(struct sw_cli *c);

@@ -46,6 +46,21 @@ static void add_several(struct sw_grid *g, const cJSON *sweep, bool utf8)
 	sw_grid_addf(g, "-");
 }
 
+/* "baseline good"; an empty cell where there is none. */
+static void add_annotations(struct sw_grid *g, const cJSON *s, bool utf8)
+{
+	struct sw_buf tags;
+	const cJSON *tag;
+
+	sw_buf_init(&tags, 4096);
+	cJSON_ArrayForEach (tag, sw_json_get(s, "tags"))
+		if (cJSON_IsString(tag))
+			(void)sw_buf_addf(&tags, "%s%s", tags.len > 0 ? " " : "", tag->valuestring);
+	sw_grid_add(g, tags.data, utf8, SW_TINT_NONE);
+	sw_grid_add(g, cJSON_GetStringValue(sw_json_get(s, "note")), utf8, SW_TINT_NONE);
+	sw_buf_fini(&tags);
+}
+
 static void add_sweep(struct sw_grid *g, const cJSON *s, bool utf8)
 {
 	const cJSON *state = sw_json_get(s, "state"), *best = sw_json_get(s, "best");
@@ -72,6 +87,7 @@ static void add_sweep(struct sw_grid *g, const cJSON *s, bool utf8)
 	if (cJSON_IsNumber(created))
 		sw_fmt_time((int64_t)created->valuedouble, text);
 	sw_grid_addf(g, "%s", text);
+	add_annotations(g, s, utf8);
 	sw_grid_add_value(g, sw_json_get(s, "cause"), utf8, SW_TINT_NONE);
 	/* Of a sweep that has not come to its end it is worth more than some other columns. */
 	if (cJSON_IsString(sw_json_get(s, "cause")) &&
@@ -131,6 +147,8 @@ static void print_list(struct sw_cli *c, struct sw_grid *g, uint64_t older)
 		(void)sw_buf_addf(&c->out, "%llu older %s; `sweep ls --all` shows all\n",
 				  (unsigned long long)older,
 				  older == 1 ? "sweep is not shown" : "sweeps are not shown");
+	sw_grid_drop_empty(g, g->n_cols - 3); /* tags: few have any */
+	sw_grid_drop_empty(g, g->n_cols - 2); /* note */
 	sw_grid_reverse(g);
 	if (sw_table_print(&c->out, g, &c->look) != SW_OK)
 		c->out.failed = SW_NOMEM;
@@ -142,7 +160,8 @@ int sw_verb_ls(struct sw_cli *c)
 		{"sweep", true, 0},   {"name", false, 0},    {"state", false, 0},
 		{"method", false, 5}, {"done", true, 0},     {"pruned", true, 2},
 		{"metric", false, 1}, {"best", true, 0},     {"trial", true, 1},
-		{"time", true, 4},    {"created", false, 6}, {"cause", false, 7}};
+		{"time", true, 4},    {"created", false, 6}, {"tags", false, 5},
+		{"note", false, 8},   {"cause", false, 7}};
 	uint64_t next = 0, older = 0, most = wanted(c);
 	struct sw_grid g;
 	int status;

@@ -180,6 +180,24 @@ static void print_edits(struct sw_cli *c, const cJSON *edits, bool whole)
 	}
 }
 
+/* "tags    baseline good", "note    ...": what a person wrote on it. */
+static void annotation_lines(struct sw_cli *c, const struct sw_view *v)
+{
+	const cJSON *tags = sw_json_get(v->head, "tags"), *note = sw_json_get(v->head, "note"),
+		    *tag;
+
+	cJSON_ArrayForEach (tag, tags) {
+		if (tag == tags->child)
+			(void)sw_buf_addf(&c->out, "%-8s", "tags");
+		sw_cli_text(c, cJSON_IsString(tag) ? tag->valuestring : "");
+		(void)sw_buf_adds(&c->out, tag->next != NULL ? " " : "\n");
+	}
+	if (!cJSON_IsString(note))
+		return;
+	labelled(c, "note", note);
+	(void)sw_buf_adds(&c->out, "\n");
+}
+
 /* "params  lr, width, depth; `sweep show 1 --spec` has the spec" */
 static void params_line(struct sw_cli *c, const cJSON *params)
 {
@@ -217,6 +235,7 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 	(void)sw_buf_adds(&c->out, ", seed ");
 	sw_fmt_value(&c->out, sw_json_get(v.head, "seed"), true, c->look.utf8);
 	(void)sw_buf_addf(&c->out, ", created %s\n", when);
+	annotation_lines(c, &v);
 	header_line(c, &v, 2);
 	limits_line(c, &v);
 	if (cJSON_IsObject(sw_json_get(v.head, "pareto")))

@@ -74,6 +74,7 @@ SW_NODISCARD sw_status sw_schema_check(sqlite3 *conn, const char *path, struct s
 	X(SWEEP_INSERT, sweep_insert)                                                              \
 	X(SWEEP_STATE, sweep_state)                                                                \
 	X(SWEEP_GONE, sweep_gone)                                                                  \
+	X(SWEEP_ANNOTATE, sweep_annotate)                                                          \
 	X(TRIAL_INSERT, trial_insert)                                                              \
 	X(TRIAL_STATE, trial_state)                                                                \
 	X(ATTEMPT_START, attempt_start)                                                            \

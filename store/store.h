@@ -98,6 +98,8 @@ void sw_tx_sweep_state(struct sw_tx *tx, int64_t sweep, const char *state, const
  * SW_GONE_ALL the row keeps its numbers alone. */
 void sw_tx_sweep_gone(struct sw_tx *tx, int64_t sweep, enum sw_gone gone, int64_t kept,
 		      const char *cause);
+void sw_tx_sweep_annotate(struct sw_tx *tx, int64_t sweep, const char *tags,
+			  const char *note); /* NULL: as it was; "": none */
 void sw_tx_trial_insert(struct sw_tx *tx, const struct sw_row_trial *row);
 /* state, cause, attempt, started (when set), seconds and ended_ms of the trial's row. */
 void sw_tx_trial_state(struct sw_tx *tx, const struct sw_row_trial *row);

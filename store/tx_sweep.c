@@ -44,7 +44,8 @@ void sw_tx_sweep_state(struct sw_tx *tx, int64_t sweep, const char *state, const
 const struct sw_op_def sw_op_sweep_gone = {
 	"delete sweep",
 	{"UPDATE sweep SET gone = ?2, kept = ?3, cause = coalesce(?4, cause) WHERE sweep = ?1",
-	 "UPDATE sweep SET name = '', spec = '{}', metric = NULL, cause = NULL"
+	 "UPDATE sweep SET name = '', spec = '{}', metric = NULL, cause = NULL, tags = NULL,"
+	 " note = NULL"
 	 " WHERE sweep = ?1 AND ?2 = 2"},
 	{false, true},
 };
@@ -56,6 +57,20 @@ void sw_tx_sweep_gone(struct sw_tx *tx, int64_t sweep, enum sw_gone gone, int64_
 	sw_tx_op(tx, SW_OP_SWEEP_GONE);
 	SW_TX_INTS(tx, sweep, gone, kept);
 	sw_tx_text_opt(tx, cause);
+}
+
+const struct sw_op_def sw_op_sweep_annotate = {
+	"annotate sweep",
+	{"UPDATE sweep SET tags = coalesce(?2, tags), note = coalesce(?3, note) WHERE sweep = ?1"},
+	{false},
+};
+
+void sw_tx_sweep_annotate(struct sw_tx *tx, int64_t sweep, const char *tags, const char *note)
+{
+	sw_tx_op(tx, SW_OP_SWEEP_ANNOTATE);
+	sw_tx_int(tx, sweep);
+	sw_tx_text_opt(tx, tags);
+	sw_tx_text_opt(tx, note);
 }
 
 const struct sw_op_def sw_op_event = {

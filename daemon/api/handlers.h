@@ -18,6 +18,7 @@
 	X("sweep.cancel", sweep_cancel)                                                            \
 	X("sweep.extend", sweep_extend)                                                            \
 	X("sweep.delete", sweep_delete)                                                            \
+	X("sweep.annotate", sweep_annotate)                                                        \
 	X("sweep.edit", sweep_edit)                                                                \
 	X("sweep.simulate", sweep_simulate)                                                        \
 	X("sweep.watch", sweep_watch)                                                              \

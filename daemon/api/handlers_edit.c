@@ -1,4 +1,5 @@
-/* daemon/api/handlers_edit.c — sweep.edit: limits and ranges of a sweep that goes on. */
+/* daemon/api/handlers_edit.c — sweep.edit: limits and ranges of a sweep that goes on; and
+ * sweep.annotate: a person's words on any. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "daemon/api/handlers.h"
@@ -124,4 +125,58 @@ void sw_handle_sweep_edit(struct sw_call *call)
 {
 	if (sw_change_allowed(call))
 		sw_recover_need(call, edit_loaded);
+}
+
+#define TAGS_MOST 16
+#define TAG_BYTES 40
+
+/* Tags with a blank between two, as the row has them. */
+static sw_status join_tags(const cJSON *tags, struct sw_buf *out, struct sw_err *err)
+{
+	const cJSON *tag;
+
+	if (cJSON_GetArraySize(tags) > TAGS_MOST)
+		return sw_err_at(err, SW_INVALID, "/tags", "a sweep has at most %d tags",
+				 TAGS_MOST);
+	(void)sw_buf_adds(out, ""); /* none is a text, too */
+	cJSON_ArrayForEach (tag, tags) {
+		const char *s = cJSON_GetStringValue(tag);
+		size_t n = 0;
+
+		while (s != NULL && (unsigned char)s[n] > ' ' && s[n] != 0x7f)
+			n++;
+		if (n == 0 || n > TAG_BYTES || s[n] != '\0')
+			return sw_err_at(err, SW_INVALID, "/tags",
+					 "a tag is a word of 1 to %d bytes, without blanks",
+					 TAG_BYTES);
+		(void)sw_buf_addf(out, "%s%s", out->len > 0 ? " " : "", s);
+	}
+	return out->failed;
+}
+
+/* No event: the search knows nothing of it, and a replay is as before. */
+void sw_handle_sweep_annotate(struct sw_call *call)
+{
+	const struct sw_running *live = sw_running_of(call);
+	const cJSON *tags = sw_json_get(call->params, "tags");
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf text;
+	struct sw_jw w;
+
+	if (live == NULL || !sw_change_allowed(call))
+		return;
+	sw_buf_init(&text, 4096);
+	if (tags != NULL && join_tags(tags, &text, &err) != SW_OK) {
+		sw_call_error(call, &err);
+	} else {
+		struct sw_change *c = sw_change_begin(live->d, call);
+
+		sw_tx_sweep_annotate(c->tx, live->sweep, tags != NULL ? text.data : NULL,
+				     sw_call_str(call, "note", NULL));
+		sw_jw_init_obj(&w, &c->reply);
+		sw_jw_kint(&w, "sweep", live->sweep);
+		sw_jw_obj_end(&w);
+		sw_change_commit(c);
+	}
+	sw_buf_fini(&text);
 }

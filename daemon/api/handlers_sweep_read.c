@@ -132,6 +132,22 @@ static void write_best_or_front(struct list_question *l, const struct sw_row_swe
 	sw_jw_knull(&q->w, "pareto");
 }
 
+static void write_annotations(struct sw_jw *w, const struct sw_row_sweep *row)
+{
+	char tag[64];
+
+	sw_jw_karr(w, "tags");
+	for (const char *s = row->tags; s != NULL && *s != '\0';) {
+		const size_t n = strcspn(s, " ");
+
+		(void)snprintf(tag, sizeof tag, "%.*s", (int)n, s);
+		sw_jw_str(w, tag);
+		s += n + strspn(s + n, " ");
+	}
+	sw_jw_arr_end(w);
+	sw_jw_kstr(w, "note", row->note != NULL && *row->note != '\0' ? row->note : NULL);
+}
+
 static void write_listed(struct list_question *l, const struct sw_row_sweep *row)
 {
 	struct sw_lookup *q = &l->q;
@@ -150,6 +166,7 @@ static void write_listed(struct list_question *l, const struct sw_row_sweep *row
 	sw_jw_kstr(&q->w, "method", row->method);
 	sw_jw_kstr(&q->w, "metric", row->metric);
 	sw_jw_kstr(&q->w, "goal", row->maximize ? "maximize" : "minimize");
+	write_annotations(&q->w, row);
 	if (q->rc == SW_OK)
 		q->rc = sw_read_counts(l->db, row->sweep, add_count, counts, &q->err);
 	sw_sweep_json_counts(&q->w, counts);
@@ -202,9 +219,13 @@ static void end_list(struct sw_lookup *q)
 	const struct sw_daemon *d = q->call->d;
 	int64_t older = 0;
 
-	for (int64_t i = 1; i < l->last; i++)
-		older += l->state[0] == '\0' ||
-			 strcmp(l->state, sw_sweep_state_name(d->sweep.sweeps[i - 1]->state)) == 0;
+	for (int64_t i = 1; i < l->last; i++) {
+		const struct sw_running *live = d->sweep.sweeps[i - 1];
+
+		older += !sw_row_is_gone(live->gone) &&
+			 (l->state[0] == '\0' ||
+			  strcmp(l->state, sw_sweep_state_name(live->state)) == 0);
+	}
 	sw_jw_kint(&q->w, "older", older);
 	sw_jw_obj_end(&q->w);
 }
@@ -323,7 +344,10 @@ static void read_edits(struct sw_db *db, struct sw_lookup *q)
 
 static bool write_spec(const struct sw_row_sweep *row, void *arg)
 {
-	sw_trial_json_stored(&((struct sw_lookup *)arg)->w, "spec", row->spec, row->sweep, 0);
+	struct sw_lookup *q = arg;
+
+	write_annotations(&q->w, row);
+	sw_trial_json_stored(&q->w, "spec", row->spec, row->sweep, 0);
 	return true;
 }
 

@@ -10,6 +10,7 @@ RUNGS = [1, 3, 9, 27]
 
 class Sweep:
     def __init__(self, number, trials, tick, hostile):
+        self.tags, self.note = [], None
         self.number, self.cap, self.tick, self.hostile = number, trials, tick, hostile
         self.rng = random.Random(number)
         self.lock = threading.Condition()
@@ -98,7 +99,7 @@ class Sweep:
                 "seconds": seconds,
                 "eta_s": seconds / done * (self.cap - done) if done and self.ended is None else None,
                 "slots": {"mine": running, "busy": running, "total": 2}, "parameters": PARAMS,
-                "ended_ms": self.ended and int(self.ended * 1000)}
+                "ended_ms": self.ended and int(self.ended * 1000), "tags": self.tags, "note": self.note}
 
     def watch(self, since):
         changed = [self.public(t) for t in self.trials if self.changed[t["trial"]] > since]
@@ -149,6 +150,10 @@ class Daemon:
             limit = min(p.get("limit", 100), 3)
             return {"sweeps": got[:limit], "older": len(got) - len(got[:limit]),
                     "next": got[limit - 1]["sweep"] if len(got) > limit else None}
+        if method == "sweep.annotate":
+            s = self.sweep(p)
+            s.tags, s.note = p.get("tags", s.tags), p.get("note", s.note) or None
+            return {"sweep": p["sweep"]}
         if method == "sweep.find":
             same = [n for n, s in self.sweeps.items() if s.head()["name"] == p["name"]]
             if not same:

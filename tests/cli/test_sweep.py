@@ -61,6 +61,7 @@ def sweep(path, *args, stdin="", **more):
     (["cancel", "1"], "sweep 1 CANCELLED"), (["cancel", "1/7"], "trial 1/7 CANCELLED"),
     (["rm", "1"], "sweep 1 deleted: 1.2 GB freed"),
     (["rm", "1", "2", "--keep-best"], "sweep 2 deleted but for trial 2/7: 1.2 GB freed"),
+    (["tag", "1", "good", "base"], "sweep 1 tag: good base\n"), (["note", "1", "a", "b"], "sweep 1 note: a b\n"),
     (["stop", "1/7"], "trial 1/7 CANCELLED"), (["clone", "1"], "sweep 3\n"),
     (["extend", "1", "--run-cap", "80"], "run cap 80"), (["watch", "1"], "the best 20 of 40"),
     (["rpc", "sweep.get", '{"sweep": 1}'], '"spec"'), (["help", "trials"], "--csv"),
@@ -83,7 +84,7 @@ def test_json_prints_the_result_on_one_line(daemon, args):
 
 @pytest.mark.parametrize("args,status,line", [
     (["submitt", "x"], 2, "sweep: no verb 'submitt'; did you mean submit? (see: sweep help)"),
-    ([], 2, "sweep: which verb? (see: sweep help)"),
+    ([], 2, "sweep: which verb? (see: sweep help)"), (["delete", "1"], 2, "did you mean rm?"),
     (["trials", "1", "--sttae", "X"], 2, "did you mean --state?"),
     (["show", "digitz"], 1, 'sweep: no sweep is called "digitz"; did you mean "digits"?'), (["show", "1/0"], 2, "not '1/0'"),
     (["why", "digits"], 2, "a trial such as 1/7 or NAME/7"), (["pause", "digits/7"], 2, "not 'digits/7'"),
@@ -181,6 +182,18 @@ def test_name_stands_for_the_newest_sweep_that_has_it(daemon):
         got, want = sweep(path, *args), sweep(path, *number)
         assert (got.returncode, got.stdout) == (0, want.stdout) and want.stdout
         assert (got.stderr, want.stderr) == ("sweep: digits is sweep 2, the newest of 2 of that name\n", "")
+
+
+def test_list_has_columns_for_tags_and_notes_where_there_are_some(daemon):
+    path = daemon()[1]
+    assert "tags" not in sweep(path, "ls").stdout + sweep(path, "show", "1").stdout
+    sweep(path, "note", "1", "the base", "line")
+    assert sweep(path, "ls").stdout.splitlines()[0].split()[-2:] == ["note", "cause"]
+    sweep(path, "tag", "2", "good", "base")
+    head, first, second = sweep(path, "ls").stdout.splitlines()
+    assert head.split()[-3:] == ["tags", "note", "cause"] and "the base line" in first and "good base" in second
+    assert "\ntags    good base\n" in sweep(path, "show", "2").stdout
+    assert "\nnote    the base line\n" in sweep(path, "show", "1").stdout
 
 
 def test_states_are_taken_in_any_case(daemon):

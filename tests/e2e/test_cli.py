@@ -49,6 +49,30 @@ def test_sweep_is_known_by_its_name_too(daemon, client):
     assert client.call("sweep.find", name="digits") == {"sweep": 3, "same": 2}
 
 
+def test_tags_and_notes_stay_and_change_nothing_of_the_search(daemon, client):
+    sweep = client.submit(driven(run_cap=2))
+    client.tell(sweep, client.ask(sweep)[0], metrics={"loss": 1})
+    assert sweep_command(daemon, "tag", 1, "good", "base-1") == (0, "sweep 1 tag: good base-1\n", "")
+    assert sweep_command(daemon, "note", "driven", "with the", "old data") == (0, "sweep 1 note: with the old data\n", "")
+    for wrong in (["a b"], [""], ["x" * 41], [1], ["x"] * 17, ["a\x7f"]):
+        assert client.refused("sweep.annotate", sweep=1, tags=wrong).pointer == "/tags"
+    client.call("sweep.cancel", sweep=1)  # an ended one can be written on, too
+    sweep_command(daemon, "tag", 1, "good")
+    daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    for row in (client.sweep(1), client.call("sweep.list")["sweeps"][0]):
+        assert (row["tags"], row["note"]) == (["good"], "with the old data")
+    out = sweep_command(daemon, "show", 1)[1]
+    assert "\ntags    good\n" in out and "\nnote    with the old data\n" in out
+    sweep_command(daemon, "tag", 1, "")
+    sweep_command(daemon, "note", 1, "")
+    assert (client.sweep(1)["tags"], client.sweep(1)["note"]) == ([], None)
+    done = subprocess.run([os.path.join(BIN, "sweepd"), "replay", daemon.state], capture_output=True, text=True,
+                          check=False, timeout=DEADLINE)
+    assert done.returncode == 0 and "all as stored" in done.stdout, done
+
+
 def test_clone_submits_the_spec_as_it_was(daemon, client):
     spec = driven(name="digits", parameters={"x": {"min": 1.0, "max": 5.0}}, run_cap=3)
     client.submit(spec)

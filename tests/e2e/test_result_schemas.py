@@ -223,6 +223,7 @@ def test_every_method_answers_as_promised(start):
             checked.call(method)
         checked.call("sweep.validate", spec=driven())
         checked.call("sweep.find", name=driven()["name"])
+        checked.call("sweep.annotate", sweep=1, note="x")
     whole = schemas.document()
     public = {m["name"] for m in whole["methods"] + whole["x-notifications"]
               if not m.get("x-internal")}
