@@ -66,8 +66,9 @@ static int send_spec(struct sw_cli *c, const char *method, struct text stored, b
 	*sent = NULL;
 	sw_buf_init(&params, SW_SPEC_FILE_MAX + 64);
 	(void)sw_buf_adds(&params, "{\"spec\":");
-	sw_status rc = stored.s != NULL ? sw_buf_add(&params, stored.s, stored.n)
-					: sw_spec_file_read(&params, c->args.word[0], &c->source, &err);
+	sw_status rc = stored.s != NULL
+			       ? sw_buf_add(&params, stored.s, stored.n)
+			       : sw_spec_file_read(&params, c->args.word[0], &c->source, &err);
 	const size_t spec = params.len;
 	(void)sw_buf_adds(&params, "}");
 	if (rc == SW_OK)
