@@ -1,6 +1,7 @@
 """A daemon's socket without a daemon: answers the methods that the CLI uses with results of the
 shapes that proto/methods.json names. `fake_daemon.py SOCKET [--trials N] [--tick SECONDS]
-[--hostile]` runs one sweep of N trials, a step per tick; tick 0: all has ended already."""
+[--steps N] [--hostile]` runs one sweep of N trials, a step per tick, N steps at once; tick 0: all has
+ended already."""
 import json, math, os, random, socket, sys, threading, time
 
 STATES = ["PENDING", "RUNNING", "PAUSED", "COMPLETED", "PRUNED", "FAILED", "INFEASIBLE", "CANCELLED"]
@@ -9,7 +10,7 @@ RUNGS = [1, 3, 9, 27]
 
 
 class Sweep:
-    def __init__(self, number, trials, tick, hostile):
+    def __init__(self, number, trials, tick, hostile, steps=0):
         self.tags, self.note = [], None
         self.number, self.cap, self.tick, self.hostile = number, trials, tick, hostile
         self.rng = random.Random(number)
@@ -17,6 +18,8 @@ class Sweep:
         self.trials, self.state, self.start = [], "RUNNING", time.time()
         self.rungs = {r: [] for r in RUNGS}
         self.ended, self.version, self.changed = None, 0, {}
+        for _ in range(steps):
+            self.step()
         if tick == 0:
             while self.state == "RUNNING":
                 self.step()
@@ -98,6 +101,8 @@ class Sweep:
                 "rungs": rungs, "max_t": 27, "created_ms": int(self.start * 1000),
                 "seconds": seconds,
                 "eta_s": seconds / done * (self.cap - done) if done and self.ended is None else None,
+                "progress": [{"trial": t["trial"], "done": 42, "total": 100} for t in self.trials
+                             if t["state"] == "RUNNING"],
                 "slots": {"mine": running, "busy": running, "total": 2}, "parameters": PARAMS,
                 "ended_ms": self.ended and int(self.ended * 1000), "tags": self.tags, "note": self.note}
 
@@ -116,9 +121,9 @@ class Refused(Exception):
 
 
 class Daemon:
-    def __init__(self, path, trials, tick, hostile):
+    def __init__(self, path, trials, tick, hostile, steps):
         self.path, self.tick, self.hostile, self.cap = path, tick, hostile, trials
-        self.sweeps = {n: Sweep(n, trials, tick, hostile) for n in (1, 2)}
+        self.sweeps = {n: Sweep(n, trials, tick, hostile, steps) for n in (1, 2)}
 
     def sweep(self, p):
         if p["sweep"] not in self.sweeps:
@@ -261,7 +266,8 @@ class Daemon:
 def main(argv):
     trials = int(argv[argv.index("--trials") + 1]) if "--trials" in argv else 40
     tick = float(argv[argv.index("--tick") + 1]) if "--tick" in argv else 0.0
-    d = Daemon(argv[1], trials, tick, "--hostile" in argv)
+    steps = int(argv[argv.index("--steps") + 1]) if "--steps" in argv else 0
+    d = Daemon(argv[1], trials, tick, "--hostile" in argv, steps)
     listener = socket.socket(socket.AF_UNIX)
     if os.path.exists(d.path):
         os.unlink(d.path)
