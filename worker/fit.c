@@ -6,8 +6,10 @@
 #include "worker/file/checkpoint.h"
 #include "worker/file/export.h"
 #include "worker/file/label.h"
+#include "worker/shown.h"
 #include "worker/train.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +31,14 @@ struct fit {
 	sw_status rc; /* of the export */
 	struct sw_err err;
 };
+
+static void on_progress(void *ctx, size_t done, size_t total)
+{
+	const struct fit *f = ctx;
+
+	sw_shown("epoch %zu of %" PRIu64 ", %zu%%", f->result->epochs + 1,
+		 f->stop ? f->stop : f->trainer.epochs, total ? 100 * done / total : 0);
+}
 
 static bool go_on(void *ctx)
 {
@@ -144,7 +154,8 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 /* Trains to the end. Fewer epochs than a trial only where the input says so. */
 static sw_status train(struct fit *f, struct sw_err *err)
 {
-	const struct sw_train_hooks hooks = {.ctx = f, .go_on = go_on, .report = on_epoch};
+	const struct sw_train_hooks hooks = {
+		.ctx = f, .go_on = go_on, .report = on_epoch, .progress = on_progress};
 	uint64_t seed, max_t, epochs;
 	enum sw_train_end end;
 	sw_status rc;
@@ -163,6 +174,7 @@ static sw_status train(struct fit *f, struct sw_err *err)
 	if (rc == SW_OK)
 		rc = sw_train_run(f->ops, f->q, &f->model, &f->data, &f->trainer, seed, &hooks,
 				  &end, err);
+	sw_shown_end();
 	if (rc != SW_OK)
 		return rc;
 	f->result->sweep = f->id.sweep;

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "worker/predictor.h"
+#include "worker/shown.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -158,7 +159,10 @@ static sw_status all(struct predict *d, struct sw_err *err)
 		const sw_status made = n > 0 ? batch(d, n, rc == SW_OK ? err : NULL) : SW_OK;
 
 		rc = rc == SW_OK ? made : rc;
+		if (!isatty(d->to)) /* else the lines themselves show it */
+			sw_shown("%" PRIu64 " rows", d->row);
 	}
+	sw_shown_end();
 	written = rc == SW_OK ? flush(d, err) : flush(d, NULL);
 	return rc == SW_OK ? written : rc;
 }

@@ -17,7 +17,7 @@ deps_build="gcc libc6-dev cmake ninja-build pkg-config libuv1-dev libsqlite3-dev
 deps_numpy="python3 python3-numpy"
 deps_gpu="g++ check"
 deps_wheel="python3-venv"
-deps_check="g++ check python3-venv python3-pytest python3-pytest-xdist python3-jsonschema clang clang-format-14 clang-tidy-14 netcat-openbsd
+deps_check="g++ check python3-venv python3-pytest python3-pytest-xdist python3-jsonschema clang clang-format-14 clang-tidy-14 netcat-openbsd tmux
 	man-db zsh fish"
 
 # deps_missing NAME...: those that are not installed.

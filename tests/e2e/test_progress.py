@@ -1,5 +1,9 @@
 """How far a step is, while it is under way: the worker's word, a program's, a bar on stderr; what a watcher sees."""
-from harness import driven, slow, trained, wait_until
+import os
+import pty
+import subprocess
+
+from harness import BIN, ROOT, driven, environment, slow, sweep_command, trained, wait_until
 from programs import own
 
 def parts(client, trial):
@@ -80,3 +84,33 @@ def test_no_eta_where_nothing_runs(start):
     one, = client.ask(other)
     client.call("trial.tell", sweep=other, trial=one["trial"], attempt=1, state="COMPLETED", metrics={"loss": 1}, step=1)
     assert client.call("sweep.watch", sweep=other)["eta_s"] is not None
+
+
+def on_terminal(daemon, *args):
+    """Runs `sweep` with its stderr on a terminal: (status, stdout, what the terminal got)."""
+    ours, theirs = pty.openpty()
+    p = subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, *map(str, args)], cwd=ROOT,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs, env=environment())
+    os.close(theirs)
+    out, seen = p.communicate(timeout=90)[0], b""
+    while True:
+        try:
+            seen += os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+    os.close(ours)
+    return p.returncode, out.decode(), seen.decode()
+
+
+def test_fit_and_predict_show_how_far_they_are(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(trained(epochs=2, run_cap=1))
+    client.wait_sweep(sweep)
+    model = tmp_path / "model"
+    status, out, seen = on_terminal(daemon, "fit", sweep, "--epochs", 2, "--out", model)
+    assert status == 0 and "trained on" in out and "\repoch 1 of 2, 0%\x1b[K" in seen
+    assert seen.endswith("\r\x1b[K")  # nothing of it stays
+    status, out, seen = on_terminal(daemon, "predict", model, os.path.join(ROOT, "data", "wine.csv"))
+    assert status == 0 and out.startswith("row,") and "rows\x1b[K" in seen and seen.endswith("\r\x1b[K")
+    assert sweep_command(daemon, "predict", model, os.path.join(ROOT, "data", "wine.csv")) == (0, out, "")
