@@ -49,6 +49,46 @@ static void print_options(struct sw_buf *b, const char *title, unsigned bits)
 	}
 }
 
+/* tests/e2e/test_cli.py runs each of them, in this order. */
+static const struct {
+	const char *verb, *line;
+} examples[] = {
+	{"submit", "sweep submit sweep.yaml --watch"},
+	{"validate", "sweep validate sweep.yaml"},
+	{"schema", "sweep schema > sweep.schema.json"},
+	{"ls", "sweep ls -n5 --state=completed"},
+	{"show", "sweep show digits --spec"},
+	{"trials", "sweep trials digits --state completed --csv > digits.csv"},
+	{"watch", "sweep watch digits"},
+	{"best", "sweep best digits -n 3 --scope last"},
+	{"why", "sweep why digits/1"},
+	{"simulate", "sweep simulate digits --early-terminate median.json"},
+	{"log", "sweep log digits/1"},
+	{"checkpoint", "sweep checkpoint digits --out best.safetensors"},
+	{"fit", "sweep fit digits/1 --epochs 3 --out final.safetensors"},
+	{"predict", "sweep predict best.safetensors new.csv > predicted.csv"},
+	{"extend", "sweep extend digits --run-cap 80"},
+	{"pause", "sweep pause digits"},
+	{"edit", "sweep edit digits --max-concurrent none --range lr=0.01..0.5"},
+	{"enqueue", "sweep enqueue digits lr=0.1"},
+	{"enqueue", "sweep enqueue digits '{\"lr\": 0.2, \"batch_size\": 64}'"},
+	{"resume", "sweep resume digits"},
+	{"cancel", "sweep cancel digits"},
+	{"devices", "sweep devices --json"},
+	{"rpc", "sweep rpc sweep.get '{\"sweep\": 1}'"},
+};
+
+static void print_examples(struct sw_buf *b, const struct sw_verb *v)
+{
+	const char *title = "\nExample:\n";
+
+	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+		if (strcmp(examples[i].verb, v->name) == 0) {
+			(void)sw_buf_addf(b, "%s  %s\n", title, examples[i].line);
+			title = "";
+		}
+}
+
 void sw_help_print(struct sw_buf *b, const struct sw_verb *v)
 {
 	char left[64];
@@ -57,6 +97,7 @@ void sw_help_print(struct sw_buf *b, const struct sw_verb *v)
 		(void)sw_buf_addf(b, "sweep %s%s%s%s\n%s.\n%s", v->name,
 				  v->usage[0] != '\0' ? " " : "", v->usage,
 				  v->options != 0 ? " [OPTION ...]" : "", v->summary, v->more);
+		print_examples(b, v);
 		print_options(b, "Options", v->options);
 	} else {
 		(void)sw_buf_adds(b, "sweep VERB ...: talks to sweepd, the tuning daemon.\n\n");

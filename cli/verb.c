@@ -22,8 +22,8 @@ const struct sw_verb sw_verbs[] = {
 	 "the names of the parameters that set a number.\n"},
 	{"schema", sw_verb_schema, SW_REF_NONE, 0, 0, 0, false, "",
 	 "prints the JSON Schema of a spec, for editors",
-	 "sweep schema > sweep.schema.json, and in the spec \"$schema\": \"./sweep.schema.json\":\n"
-	 "editors then complete its keys and mark mistakes. No daemon is needed.\n"},
+	 "With \"$schema\": \"./sweep.schema.json\" in a spec, editors complete its keys and\n"
+	 "mark mistakes. No daemon is needed.\n"},
 	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, SW_OPT_N | SW_OPT_STATE | SW_OPT_ALL, false, "",
 	 "lists the sweeps, the newest last",
 	 "A terminal gets the newest that fit it, so that none of them scrolls away; a file or a\n"
@@ -75,8 +75,7 @@ const struct sw_verb sw_verbs[] = {
 	 "away.\n"},
 	{"enqueue", sw_verb_enqueue, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0, false, "SWEEP NAME=VALUE ...",
 	 "adds a trial of your own, to be tried next",
-	 "Parameters that you do not name are drawn at random. A JSON object works too:\n"
-	 "sweep enqueue 12 '{\"lr\": 0.1, \"optimizer\": \"sgd\"}'\n"},
+	 "Parameters that you do not name are drawn at random. A JSON object works too.\n"},
 	{"simulate", sw_verb_simulate, SW_REF_SWEEP, 1, 1, SW_OPT_EARLY_TERMINATE | SW_OPT_WORKERS,
 	 false, "SWEEP --early-terminate FILE",
 	 "shows what another pruner would have done with a sweep",
@@ -119,7 +118,7 @@ const struct sw_verb sw_verbs[] = {
 	 "shows version, paths and state of the daemon", ""},
 	{"rpc", sw_verb_rpc, SW_REF_NONE, 1, 2, 0, false, "METHOD [JSON]",
 	 "makes one JSON-RPC call and prints the result",
-	 "sweep rpc rpc.discover prints all methods as an OpenRPC document.\n"},
+	 "The method rpc.discover prints all methods as an OpenRPC document.\n"},
 	{"help", verb_help, SW_REF_NONE, 0, 1, 0, true, "[VERB]",
 	 "prints this, or help on one verb", ""},
 };

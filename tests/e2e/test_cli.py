@@ -327,3 +327,35 @@ def test_what_a_terminal_would_obey_is_masked_there_and_exact_in_a_pipe(daemon, 
         status, out, _ = sweep_command(daemon, *map(str, args))
         got = out if "--csv" in args else json.loads(out)["trials"][0]["params"]["x"]
         assert value in got, (args, got)
+
+
+DIGITS = """name: digits
+method: random
+seed: 1
+run_cap: 3
+metric: {name: val_loss}
+parameters:
+  lr: {min: 0.05, max: 0.4}
+  batch_size: {values: [32, 64]}
+trainer: {dataset: {name: digits}, epochs: 3, model: [{linear: 10}]}
+"""
+
+
+def test_examples_of_the_help_run(start, tmp_path):
+    """In the order of the verbs of cli/help.c, each with what those before it have left."""
+    daemon = start("cpu:1")
+    verbs = re.findall(r"^  ([a-z]+)", sweep_command(daemon, "help")[1].split("\n\n")[1], re.M)
+    lines = [line for verb in verbs
+             for line in re.findall(r"^  (sweep .*)", sweep_command(daemon, "help", verb)[1].partition("Example:\n")[2], re.M)]
+    order = ["submit", "validate", "schema", "ls", "show", "trials", "watch", "best", "why", "simulate", "log", "checkpoint",
+             "fit", "predict", "extend", "pause", "edit", "enqueue", "resume", "cancel"]
+    lines.sort(key=lambda line: (order + [line.split()[1]]).index(line.split()[1]))
+    assert len(lines) > 20 and set(order) <= {line.split()[1] for line in lines}
+    (tmp_path / "sweep.yaml").write_text(DIGITS)
+    (tmp_path / "median.json").write_text('{"type": "median"}')
+    (tmp_path / "new.csv").write_text(open(os.path.join(ROOT, "data", "digits.csv"), encoding="utf-8").read())
+    for line in lines:
+        done = subprocess.run(["sh", "-c", line], cwd=tmp_path, check=False, capture_output=True, text=True,
+                              env=environment(SWEEPD_SOCKET=daemon.socket, PATH=f"{BIN}:{os.environ['PATH']}"),
+                              timeout=DEADLINE)
+        assert done.returncode == 0 and (done.stdout or ">" in line), (line, done.stdout, done.stderr)
