@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "store/internal.h"
 
-/* About 5 ms: what a commit that comes meanwhile waits at most. */
-#define SLICE_ROWS 500
+/* About 2 ms: what a commit that comes meanwhile waits at most. */
+#define SLICE_ROWS 200
 
 /* ?2 and ?3 are the first and the last trial. What refers to trials goes before them. */
 #define ROWS_OF(table, key)                                                                        \

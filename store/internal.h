@@ -355,8 +355,8 @@ struct sw_store {
 	pthread_cond_t to_readers; /* reads, committed, dead or closing */
 	struct sw_store_jobs writes, done;
 	struct sw_store_jobs erasures;
-	unsigned groups;                  /* committed since the last slice of these */
-	struct sw_store_client own;       /* for reads without a name */
+	int64_t wrote_us, erased_us; /* monotonic: the last change, the last slice of an erasure */
+	struct sw_store_client own;  /* for reads without a name */
 	uint64_t n_enqueued, n_committed; /* writes, since the start */
 	unsigned waiting;                 /* threads that wait in sw_store_read_now() */
 	size_t queued_bytes;

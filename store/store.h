@@ -126,7 +126,7 @@ SW_NODISCARD sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_
 
 /*
  * Removes the rows of a sweep, all but its own and those of the trial `kept` (0: none), in short
- * transactions: when no change waits, or after each eighth one where there always is. done runs on
+ * transactions: when no change came for 10 ms, or 20 a second where they never stop. done runs on
  * the owner's thread when nothing is left; bytes: of the file, that are free for it. What a close
  * or a crash cuts short is begun again by another call; done then never runs. SW_NOMEM, SW_IO.
  */

@@ -12,8 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#define GROUPS_MOST   8    /* between two slices of an erasure */
-#define TIDY_AFTER_MS 1000 /* without a write */
+#define ERASE_QUIET_US ((int64_t)10000)   /* without a change, before a slice of an erasure */
+#define ERASE_LATE_US  ((int64_t)50000)   /* from one slice to the next where changes never stop */
+#define TIDY_AFTER_US  ((int64_t)1000000) /* without a change */
 
 /* Under the lock. At least one job; whole transactions only. */
 static void take_group(struct sw_store *s, struct sw_store_jobs *group)
@@ -44,13 +45,13 @@ static bool set_stuck(struct sw_store *s, sw_status why, const struct sw_err *er
 	return first;
 }
 
-static struct timespec after_ms(long ms)
+static struct timespec after_us(int64_t us)
 {
 	struct timespec t;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += ms % 1000 * 1000000L;
-	t.tv_sec += ms / 1000 + t.tv_nsec / 1000000000L;
+	t.tv_nsec += (long)(us % 1000000) * 1000;
+	t.tv_sec += us / 1000000 + t.tv_nsec / 1000000000L;
 	t.tv_nsec %= 1000000000L;
 	return t;
 }
@@ -58,7 +59,7 @@ static struct timespec after_ms(long ms)
 /* false: the store closes and its time for this is up. */
 static bool wait_for_room(struct sw_store *s, sw_status why, const struct sw_err *err)
 {
-	const struct timespec until = after_ms(SW_FULL_RETRY_MS);
+	const struct timespec until = after_us(SW_FULL_RETRY_MS * (int64_t)1000);
 	int code = 0;
 
 	(void)pthread_mutex_lock(&s->lock);
@@ -105,6 +106,7 @@ static void settle_group(struct sw_store *s, struct sw_store_jobs *group)
 	}
 	(void)pthread_mutex_lock(&s->lock);
 	s->n_committed += n;
+	s->wrote_us = sw_clock_mono_us();
 	s->queued_bytes -= bytes;
 	s->stuck[0] = '\0';
 	(void)atomic_fetch_sub(&s->queued, weight);
@@ -163,6 +165,7 @@ static bool erase_slice(struct sw_store *s)
 	struct sw_err err = SW_ERR_INIT;
 	const sw_status rc = sw_erase_slice(&s->writer, e, &err);
 
+	s->erased_us = sw_clock_mono_us(); /* one that failed, too: changes have their turn */
 	if (rc == SW_FULL || rc == SW_BUSY)
 		return wait_for_room(s, rc, &err);
 	if (rc != SW_OK) {
@@ -182,28 +185,47 @@ static bool erase_slice(struct sw_store *s)
 
 enum turn { TURN_WRITE, TURN_ERASE, TURN_TIDY, TURN_END };
 
-/* Waits for what is to be done next; tidy_ms: when nobody wrote for so long (negative: never). */
-static enum turn next_turn(struct sw_store *s, struct sw_store_jobs *group, long tidy_ms)
+/* Under the lock: when the next slice of an erasure is due. A client that waits for each answer writes
+ * again at once, so an empty queue does not say that nobody writes. */
+static int64_t erase_at(const struct sw_store *s)
 {
-	const struct timespec until = after_ms(tidy_ms > 0 ? tidy_ms : 0);
+	const int64_t quiet_us = s->wrote_us + ERASE_QUIET_US,
+		      late_us = s->erased_us + ERASE_LATE_US;
+
+	return quiet_us < late_us ? quiet_us : late_us;
+}
+
+/* Waits for what is to be done next; tidy_us: when nobody wrote for so long (negative: never). */
+static enum turn next_turn(struct sw_store *s, struct sw_store_jobs *group, int64_t tidy_us)
+{
+	const int64_t from_us = sw_clock_mono_us();
 	enum turn turn = TURN_END;
-	int code = 0;
 
 	sw_jobs_init(group);
 	(void)pthread_mutex_lock(&s->lock);
-	while (s->writes.head == NULL && s->erasures.head == NULL && !s->closing && code == 0)
-		code = tidy_ms < 0 ? pthread_cond_wait(&s->to_writer, &s->lock)
-				   : pthread_cond_timedwait(&s->to_writer, &s->lock, &until);
-	const bool erases = s->erasures.head != NULL && !s->closing;
-	if (s->writes.head != NULL && (!erases || s->groups < GROUPS_MOST)) {
-		turn = TURN_WRITE;
-		s->groups++;
-		take_group(s, group);
-	} else if (erases) {
-		turn = TURN_ERASE;
-		s->groups = 0;
-	} else if (!s->closing) {
-		turn = TURN_TIDY;
+	for (;;) {
+		const int64_t now_us = sw_clock_mono_us();
+		const bool erases = s->erasures.head != NULL && !s->closing;
+		const int64_t due_us = erases        ? erase_at(s)
+				       : tidy_us < 0 ? INT64_MAX
+						     : from_us + tidy_us;
+
+		/* Changes first, unless they have kept an erasure waiting for long. */
+		if (s->writes.head != NULL && (!erases || now_us < s->erased_us + ERASE_LATE_US)) {
+			turn = TURN_WRITE;
+			take_group(s, group);
+			break;
+		}
+		if (s->closing)
+			break;
+		if (now_us >= due_us) {
+			turn = erases ? TURN_ERASE : TURN_TIDY;
+			break;
+		}
+		const struct timespec until = after_us(due_us == INT64_MAX ? 0 : due_us - now_us);
+		(void)(due_us == INT64_MAX
+			       ? pthread_cond_wait(&s->to_writer, &s->lock)
+			       : pthread_cond_timedwait(&s->to_writer, &s->lock, &until));
 	}
 	(void)pthread_mutex_unlock(&s->lock);
 	return turn;
@@ -213,10 +235,10 @@ void *sw_writer_main(void *store)
 {
 	struct sw_store *s = store;
 	struct sw_store_jobs group;
-	long tidy_ms = TIDY_AFTER_MS; /* the last daemon may have left something */
+	int64_t tidy_us = TIDY_AFTER_US; /* the last daemon may have left something */
 	enum turn turn;
 
-	while ((turn = next_turn(s, &group, tidy_ms)) != TURN_END) {
+	while ((turn = next_turn(s, &group, tidy_us)) != TURN_END) {
 		struct sw_err err = SW_ERR_INIT;
 		bool more = false;
 
@@ -232,7 +254,7 @@ void *sw_writer_main(void *store)
 			die_of(s, &err);
 			break;
 		}
-		tidy_ms = turn != TURN_TIDY ? TIDY_AFTER_MS : more ? 0 : -1;
+		tidy_us = turn != TURN_TIDY ? TIDY_AFTER_US : more ? 0 : -1;
 	}
 	return NULL;
 }

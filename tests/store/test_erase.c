@@ -165,7 +165,7 @@ TEST(erasure_ends_though_writes_never_do)
 	fixture_init(&f);
 	fixture_open(&f);
 	put_all(&f, 1, 1, 1);
-	put_all(&f, 2, 20, 200);
+	put_all(&f, 2, 10, 40);
 	ck_assert_int_eq(sw_store_erase(f.store, 2, 0, on_erased, &e), SW_OK);
 	for (; e.n == 0; sw_store_poll(f.store)) {
 		while (sent < done + 4) {
