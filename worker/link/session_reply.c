@@ -79,6 +79,7 @@ static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, 
 	*message = NULL;
 	s->job = job;
 	s->has_job = true;
+	s->progress_us = sw_clock_mono_us(); /* a step of under a second says nothing */
 }
 
 /* The oldest report has its answer: a decision, or why it was refused. */

@@ -73,13 +73,15 @@ static inline void hang_up(void)
 	close(d.fd);
 }
 
-/* Is it a line for the log? Keeps its text. */
+/* Is it a line for the log, whose text is kept, or a word of progress, which depends on time? */
 static inline bool is_log(const cJSON *m)
 {
 	const cJSON *method = sw_json_get(m, "method");
 	const cJSON *text = sw_json_get(sw_json_get(m, "params"), "text");
 	const size_t n = strlen(d.logs);
 
+	if (method && strcmp(method->valuestring, "worker.progress") == 0)
+		return true;
 	if (!method || strcmp(method->valuestring, "worker.log") != 0)
 		return false;
 	if (cJSON_IsString(text))
