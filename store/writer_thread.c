@@ -185,8 +185,8 @@ static bool erase_slice(struct sw_store *s)
 
 enum turn { TURN_WRITE, TURN_ERASE, TURN_TIDY, TURN_END };
 
-/* Under the lock: when the next slice of an erasure is due. A client that waits for each answer writes
- * again at once, so an empty queue does not say that nobody writes. */
+/* Under the lock: when the next slice of an erasure is due. A client that waits for each answer
+ * writes again at once, so an empty queue does not say that nobody writes. */
 static int64_t erase_at(const struct sw_store *s)
 {
 	const int64_t quiet_us = s->wrote_us + ERASE_QUIET_US,
