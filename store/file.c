@@ -228,13 +228,14 @@ static sw_status let_shrink(sqlite3 *conn, const char *path, struct sw_err *err)
 	    (rc = sw_sql_int(conn, "PRAGMA page_size", &page, err)) != SW_OK ||
 	    mode == SW_VACUUM_INCREMENTAL)
 		return rc;
-	if (pages * page > VACUUM_MOST) {
+	const int64_t bytes = pages * page;
+	if (bytes > VACUUM_MOST) {
 		sw_log(SW_LOG_INFO, "store.vacuum",
 		       "path=\"%s\" bytes=%lld why=\"it is too large to be written anew at a "
 		       "start: "
 		       "what is deleted makes room in it, but it does not shrink "
 		       "(docs/operations.md)\"",
-		       path, (long long)(pages * page));
+		       path, (long long)bytes);
 		return SW_OK;
 	}
 	(void)sqlite3_limit(conn, SQLITE_LIMIT_ATTACHED, 1); /* VACUUM attaches its copy */
