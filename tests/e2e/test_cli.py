@@ -73,6 +73,17 @@ def test_tags_and_notes_stay_and_change_nothing_of_the_search(daemon, client):
     assert done.returncode == 0 and "all as stored" in done.stdout, done
 
 
+def test_show_fits_a_screen_and_spec_has_the_rest(daemon, client):
+    sweep = client.submit(driven(early_terminate=asha(max_t=1024, reduction_factor=2),
+                                 parameters={f"x{i}": {"value": 1} for i in range(12)}))
+    for n in range(1, 6):
+        client.call("sweep.edit", sweep=sweep, weight=n + 1, max_concurrent=n)
+    short, whole = (sweep_command(daemon, "show", sweep, *more)[1] for more in ([], ["--spec"]))
+    assert short.count("\n") < 24 and whole.count("\n") > 60
+    assert whole.count("weight: ") == 5 and short.count("weight: ") == 2 and "3 earlier; --spec" in short
+    assert "more; --spec shows all" in short and "and 4 more; `sweep show 1 --spec`" in short
+
+
 def test_clone_submits_the_spec_as_it_was(daemon, client):
     spec = driven(name="digits", parameters={"x": {"min": 1.0, "max": 5.0}}, run_cap=3)
     client.submit(spec)
