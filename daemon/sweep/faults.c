@@ -104,7 +104,7 @@ static bool put_aside(cJSON *tree, const char *unit)
 		return node != NULL;
 	}
 	for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++)
-		if (layer ? begins(unit, stand_ins[i].unit) : strcmp(unit, stand_ins[i].unit) == 0)
+		if (strcmp(stand_ins[i].unit, layer ? "/trainer/model/" : unit) == 0)
 			instead = cJSON_Parse(stand_ins[i].json);
 	if (instead == NULL) {
 		cJSON_Delete(cJSON_DetachItemViaPointer(parent, node));
