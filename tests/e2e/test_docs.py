@@ -26,7 +26,7 @@ PAGES = sorted(os.path.relpath(p, ROOT) for pattern in (
 
 # Blocks that are not run: page, how each begins, why.
 NOT_RUN = [
-    ("README.md", "scripts/demo ", "builds and installs; the last stage of scripts/check runs it"),
+    ("README.md", "scripts/build ", "builds and installs; so does scripts/check"),
     *(("docs/install.md", begins, "installs; tests/e2e/test_install.py has what needs no network")
       for begins in ("python3 -m venv env", "sudo apt install", "scripts/build\n", "systemctl --user")),
     ("docs/coming-from.md", "python3 -m sweepd.importer", "reads files of other tools; test_import.py has them"),
