@@ -217,6 +217,7 @@ static int dispatch(struct sw_cli *c)
 	if (v == NULL)
 		return no_such_verb(c, c->args.verb);
 	int status = sw_verb_check(c, v);
+	c->sure = v->run == sw_verb_rm || v->run == sw_verb_cancel;
 	c->paged = v->paged && !(c->args.given & (SW_OPT_JSON | SW_OPT_CSV | SW_OPT_FOLLOW));
 	if (status == SW_EXIT_DONE && v->ref != SW_REF_NONE && c->sweep == 0)
 		status = sw_cli_ref(c, c->args.word[0], &c->sweep, &c->trial);

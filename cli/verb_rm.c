@@ -51,7 +51,13 @@ int sw_verb_rm(struct sw_cli *c)
 			status = sw_cli_usage(c, "rm: expected a sweep such as 1, not '%s'",
 					      c->args.word[i]);
 	}
-	for (size_t i = 0; i < c->args.n_words && status == SW_EXIT_DONE; i++)
-		status = remove_one(c, sweeps[i]);
+	for (size_t i = 0; i < c->args.n_words && status == SW_EXIT_DONE; i++) {
+		size_t first = 0;
+
+		while (sweeps[first] != sweeps[i])
+			first++;
+		if (first == i) /* `rm 2 2` means one */
+			status = remove_one(c, sweeps[i]);
+	}
 	return status;
 }

@@ -402,10 +402,8 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 		rc = sw_store_open(&d->store, d->config.state, &hooks, err);
 	if (rc == SW_OK)
 		rc = sw_recover_all(d, err);
-	if (rc == SW_OK) {
+	if (rc == SW_OK)
 		sw_janitor_start(d);
-		sw_erase_start(d);
-	}
 	if (rc == SW_OK)
 		rc = start_beats(d, err);
 	/* The socket before the workers: they dial it at once. */
@@ -417,6 +415,8 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 		rc = sw_supervisor_open(d, err);
 	if (rc == SW_OK)
 		rc = sw_adopt_workers(d, err);
+	if (rc == SW_OK)
+		sw_erase_start(d); /* of a sweep whose program still ends it waits for that */
 	if (rc != SW_OK) {
 		sw_server_stop(d);
 		close_everything(d);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LISTEN_FDS_START 3
@@ -42,6 +43,7 @@ static sw_status take_socket(struct sw_systemd *s, char *path, size_t cap, struc
 	int listens = 0;
 	socklen_t listens_len = sizeof listens;
 	const int fd = LISTEN_FDS_START;
+	struct stat st;
 
 	if (getsockname(fd, (struct sockaddr *)&a, &len) != 0 || a.sun_family != AF_UNIX ||
 	    a.sun_path[0] != '/' || strlen(a.sun_path) >= cap ||
@@ -49,6 +51,11 @@ static sw_status take_socket(struct sw_systemd *s, char *path, size_t cap, struc
 		return sw_err_set(err, SW_INVALID,
 				  "LISTEN_FDS: descriptor 3 is not a listening unix socket with "
 				  "an absolute path: see ListenStream= of its unit");
+	if (lstat(a.sun_path, &st) != 0 || !S_ISSOCK(st.st_mode))
+		return sw_err_set(err, SW_INVALID,
+				  "LISTEN_FDS: %s is gone, so nobody finds the socket: restart its "
+				  "unit (sweepd.socket)",
+				  a.sun_path);
 	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	(void)snprintf(path, cap, "%s", a.sun_path);
 	s->listen_fd = fd;

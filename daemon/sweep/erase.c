@@ -97,21 +97,36 @@ static void run_remove(uv_work_t *work)
 	e->bytes = sw_janitor_erase(e->live->d, e->live->sweep, (uint64_t)e->kept);
 }
 
+/* A program that was told to end has time for it, and writes meanwhile. */
+static bool holds(const struct sw_slot *s, int64_t sweep)
+{
+	if (s->state == SW_SLOT_BUSY)
+		return s->sweep == sweep;
+	return s->program && (s->last_trial == 0 || s->last_sweep == sweep);
+}
+
 /* Its trials have ended, but a worker may still be about to stop one, and write. */
 static bool has_worker(const struct sw_daemon *d, int64_t sweep)
 {
 	for (size_t i = 0; i < d->slot.slot_n; i++)
-		if (d->slot.slots[i].state == SW_SLOT_BUSY && d->slot.slots[i].sweep == sweep)
+		if (holds(&d->slot.slots[i], sweep))
 			return true;
 	return false;
 }
 
 static void start_first(struct sw_daemon *d)
 {
-	struct sw_erase *e = d->sweep.erasing;
+	struct sw_erase **at = &d->sweep.erasing, *e = *at;
 
-	if (e == NULL || e->busy || d->phase != SW_UP || has_worker(d, e->live->sweep))
+	if (e == NULL || e->busy || d->phase != SW_UP)
 		return;
+	while ((e = *at) != NULL && has_worker(d, e->live->sweep))
+		at = &e->next;
+	if (e == NULL)
+		return; /* each of them waits for a worker */
+	*at = e->next;
+	e->next = d->sweep.erasing;
+	d->sweep.erasing = e;
 	e->busy = true;
 	e->work.data = e;
 	/* The files first: on a full disk they make the room that the rows' going needs. */
@@ -236,6 +251,7 @@ void sw_erase_tick(struct sw_daemon *d)
 
 void sw_erase_stop(struct sw_daemon *d)
 {
+	atomic_store(&d->sweep.stopping, true);
 	for (struct sw_erase *e = d->sweep.erasing; e != NULL; e = e->next)
 		refuse_erase(e, SW_BUSY,
 			     "the daemon is stopping; the sweep is deleted when it is started "

@@ -18,7 +18,7 @@ void sw_janitor_shrink(struct sw_running *live);
 /* At start, before the loop: what belongs to no stored trial, and what is not needed. */
 void sw_janitor_start(struct sw_daemon *d);
 /* Any thread. Removes all files of a sweep, but the checkpoints of the trial `kept` (0: none); the
- * bytes that went. */
+ * bytes that went. It ends early when the daemon stops. */
 int64_t sw_janitor_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept);
 void sw_janitor_free(struct sw_daemon *d); /* after the loop has ended */
 

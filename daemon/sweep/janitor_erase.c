@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* Removes what is in the sweep's folder in `fd` and is not the kept trial's; bytes of it. */
-static int64_t empty_folder(int fd, const char *sweep, uint64_t kept)
+static int64_t empty_folder(const struct sw_daemon *d, int fd, const char *sweep, uint64_t kept)
 {
 	const int own = openat(fd, sweep, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = own < 0 ? NULL : fdopendir(own);
@@ -24,7 +24,7 @@ static int64_t empty_folder(int fd, const char *sweep, uint64_t kept)
 	/* The sweep never had one. */
 	if (dir == NULL)
 		return 0;
-	while ((e = readdir(dir)) != NULL) {
+	while (!atomic_load(&d->sweep.stopping) && (e = readdir(dir)) != NULL) {
 		struct sw_checkpoint file = {.trial = 0};
 		bool whole;
 
@@ -58,7 +58,7 @@ int64_t sw_janitor_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept
 
 		if (fd < 0)
 			continue;
-		bytes += empty_folder(fd, name, kept);
+		bytes += empty_folder(d, fd, name, kept);
 		(void)close(fd);
 	}
 	sw_passed_remove(d, sweep);

@@ -23,13 +23,13 @@ const char *sw_keep_full(const struct sw_daemon *d)
 
 static bool add_file(int at, const char *name, bool folder, void *arg)
 {
-	uint64_t *bytes = arg;
+	struct sw_daemon *d = arg;
 	struct stat st;
 
 	/* A folder has no bytes that count, and a file may be gone by now. */
 	if (!folder && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		*bytes += (uint64_t)st.st_size;
-	return true;
+		d->sweep.keep.bytes += (uint64_t)st.st_size;
+	return !atomic_load(&d->sweep.stopping); /* a stop does not wait for a large folder */
 }
 
 /* On the pool. */
@@ -39,7 +39,7 @@ static void run_walk(uv_work_t *work)
 	struct sw_keep *k = &d->sweep.keep;
 
 	k->bytes = 0;
-	k->whole = sw_tree_walk(AT_FDCWD, d->config.state, add_file, &k->bytes);
+	k->whole = sw_tree_walk(AT_FDCWD, d->config.state, add_file, d);
 }
 
 /* Asks that wait are served, and slots filled, as when a trial ended. */

@@ -3,6 +3,7 @@
 #define SW_DAEMON_SWEEP_STATE_H
 
 #include "daemon/sweep/keep.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@ struct sw_daemon_sweep {
 	struct sw_running *settling;   /* list; daemon/sweep/settle.c */
 	bool slice_busy;               /* a slice of the first is being stored */
 	struct sw_erase *erasing;      /* list; daemon/sweep/erase.c */
+	atomic_bool stopping;          /* what the pool does with files ends early */
 	struct sw_janitor *janitor;    /* daemon/sweep/janitor.c; NULL: nothing to do so far */
 	struct sw_keep keep;           /* daemon/sweep/keep.c */
 	int64_t keep_us;               /* after so long a wait slots are kept for a trial */

@@ -163,6 +163,19 @@ def test_sweep_that_has_not_ended_is_not_deleted(start):
     assert not rows(daemon, sweep) and not files(daemon, sweep)
 
 
+def test_program_that_is_still_ending_leaves_nothing_behind(start):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    program = ("import os, pathlib, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+               "while True: pathlib.Path(os.environ['SWEEPD_CHECKPOINT_DIR'], 'state').write_bytes(b'x'); time.sleep(0.01)")
+    sweep = client.submit(driven(command=["python3", "-c", program], run={"grace_s": 2}))
+    wait_until(lambda: files(daemon, sweep), "the program writes")
+    client.call("sweep.cancel", sweep=sweep)
+    client.call("sweep.delete", sweep=sweep)
+    wait_until(lambda: daemon.client().slots()[0]["state"] == "IDLE", "the program has ended")
+    assert not files(daemon, sweep)
+
+
 def test_what_others_took_from_it_goes_on(daemon):
     """warm_start and refine copy what they need: their replays, and further trials, are as before."""
     client = daemon.client()
@@ -203,6 +216,7 @@ def test_best_trial_stays_as_a_record(start):
         listed = client.call("sweep.list")["sweeps"][0]
         assert listed["cause"] == f"deleted but for its best trial, {trial}" and sum(listed["counts"].values()) == 1
         assert len(client.reports(sweep, trial)) == 3
+        assert client.refused("sweep.simulate", sweep=sweep, early_terminate={"type": "asha", "max_t": 3}).code == CONFLICT
         line = client.refused("sweep.extend", sweep=sweep, run_cap=9).message
         assert line.startswith(f"sweep 1 was deleted but for its best trial, {trial}")
         daemon.kill9()

@@ -75,6 +75,16 @@ def test_daemon_serves_the_socket_that_it_was_started_with(tmp_path, short, star
     assert os.path.exists(given), "the manager's socket was removed with the daemon"
 
 
+def test_socket_whose_file_is_gone_is_refused(tmp_path, short):
+    lost = "import os, socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); os.unlink(sys.argv[1])\n" \
+           "os.dup2(s.fileno(), 3); os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid())); os.execv(sys.argv[2], sys.argv[2:])"
+    path = os.path.join(short, "lost")
+    done = subprocess.run([sys.executable, "-c", lost, path, os.path.join(BIN, "sweepd"), "--state", tmp_path / "state"],
+                          stdin=subprocess.DEVNULL, check=False, capture_output=True, text=True, timeout=DEADLINE,
+                          env=environment())
+    assert done.returncode == 3 and done.stderr.startswith(f"sweepd: LISTEN_FDS: {path} is gone")
+
+
 @pytest.mark.parametrize("more, says", [
     ({"LISTEN_FDS": "2"}, "LISTEN_FDS is 2: sweepd has one socket"),
     ({"LISTEN_FDS": "1"}, "LISTEN_FDS: descriptor 3 is not a listening unix socket"),

@@ -275,6 +275,8 @@ void sw_session_progress(struct sw_session *s, uint64_t done, uint64_t total)
 
 	if (now_us - s->progress_us < TELL_US || !s->greeted || !s->has_job)
 		return; /* not yet, or nobody hears it */
+	if (s->out.len > 0 || s->logs.len > 0)
+		return; /* the daemon does not read: reports and the log need the room */
 	s->progress_us = now_us;
 	sw_buf_init(&params, LOGS_MAX);
 	sw_jw_init(&w, &params);
