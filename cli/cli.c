@@ -250,8 +250,8 @@ int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *tr
 	sw_jw_init_obj(&w, &b);
 	sw_jw_kstr(&w, "name", name);
 	sw_jw_obj_end(&w);
-	const int status = b.failed == SW_OK ? sw_cli_fetch(c, "sweep.find", b.data, &r)
-					     : sw_cli_usage(c, "'%s' is no name", name);
+	int status = b.failed == SW_OK ? sw_cli_fetch(c, "sweep.find", b.data, &r)
+				       : sw_cli_usage(c, "'%s' is no name", name);
 	(void)sw_json_u64(sw_json_get(r.result, "sweep"), sweep);
 	if (sw_json_u64(sw_json_get(r.result, "same"), &same) && same > 1) {
 		sw_cli_say(c, "%s is sweep %llu, the newest of %llu of that name%s", name,
@@ -273,7 +273,8 @@ void sw_cli_state(const struct sw_cli *c, struct sw_jw *w)
 	if (c->args.state == NULL)
 		return;
 	for (const char *s = c->args.state; *s != '\0' && n < sizeof upper - 1; s++)
-		upper[n++] = (char)(*s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s); /* in any locale */
+		upper[n++] =
+			(char)(*s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s); /* in any locale */
 	upper[n] = '\0';
 	sw_jw_kstr(w, "state", upper);
 }

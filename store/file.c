@@ -239,8 +239,7 @@ static sw_status let_shrink(sqlite3 *conn, const char *path, struct sw_err *err)
 		return SW_OK;
 	}
 	(void)sqlite3_limit(conn, SQLITE_LIMIT_ATTACHED, 1); /* VACUUM attaches its copy */
-	rc = sw_sql_exec(conn,
-			 "PRAGMA temp_store = FILE; PRAGMA auto_vacuum = INCREMENTAL; VACUUM",
+	rc = sw_sql_exec(conn, "PRAGMA temp_store = FILE; PRAGMA auto_vacuum = INCREMENTAL; VACUUM",
 			 doing, err);
 	(void)sqlite3_limit(conn, SQLITE_LIMIT_ATTACHED, 0);
 	(void)sqlite3_exec(conn, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);

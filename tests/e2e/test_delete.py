@@ -167,8 +167,9 @@ def test_program_that_is_still_ending_leaves_nothing_behind(start):
     daemon = start("cpu:1")
     client = daemon.client()
     program = ("import os, pathlib, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-               "while True: pathlib.Path(os.environ['SWEEPD_CHECKPOINT_DIR'], 'state').write_bytes(b'x'); time.sleep(0.01)")
-    sweep = client.submit(driven(command=["python3", "-c", program], run={"grace_s": 2}))
+               "path = pathlib.Path(os.environ['SWEEPD_CHECKPOINT_DIR'])\n"
+               "while True: path.mkdir(parents=True, exist_ok=True); (path / 'state').write_bytes(b'x'); time.sleep(0.01)")
+    sweep = client.submit(driven(command=["python3", "-c", program], run={"grace_s": 2, "cwd": str(daemon.state)}))
     wait_until(lambda: files(daemon, sweep), "the program writes")
     client.call("sweep.cancel", sweep=sweep)
     client.call("sweep.delete", sweep=sweep)

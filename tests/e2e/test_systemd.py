@@ -76,8 +76,9 @@ def test_daemon_serves_the_socket_that_it_was_started_with(tmp_path, short, star
 
 
 def test_socket_whose_file_is_gone_is_refused(tmp_path, short):
-    lost = "import os, socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); os.unlink(sys.argv[1])\n" \
-           "os.dup2(s.fileno(), 3); os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid())); os.execv(sys.argv[2], sys.argv[2:])"
+    lost = ("import os, socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()\n"
+            "os.unlink(sys.argv[1]); os.dup2(s.fileno(), 3); os.set_inheritable(3, True)\n"
+            "os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid())); os.execv(sys.argv[2], sys.argv[2:])")
     path = os.path.join(short, "lost")
     done = subprocess.run([sys.executable, "-c", lost, path, os.path.join(BIN, "sweepd"), "--state", tmp_path / "state"],
                           stdin=subprocess.DEVNULL, check=False, capture_output=True, text=True, timeout=DEADLINE,
