@@ -168,12 +168,12 @@ def test_program_that_is_still_ending_leaves_nothing_behind(start):
     client = daemon.client()
     program = ("import os, pathlib, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
                "path = pathlib.Path(os.environ['SWEEPD_CHECKPOINT_DIR'])\n"
-               "while True: path.mkdir(parents=True, exist_ok=True); (path / 'state').write_bytes(b'x'); time.sleep(0.01)")
+               "while True: path.mkdir(parents=True, exist_ok=True); (path / str(os.getpid())).touch(); time.sleep(0.01)")
     sweep = client.submit(driven(command=["python3", "-c", program], run={"grace_s": 2, "cwd": str(daemon.state)}))
-    wait_until(lambda: files(daemon, sweep), "the program writes")
+    pid = os.path.basename(wait_until(lambda: [name for name in files(daemon, sweep) if name[-3:].isdigit()], "its file")[0])
     client.call("sweep.cancel", sweep=sweep)
     client.call("sweep.delete", sweep=sweep)
-    wait_until(lambda: daemon.client().slots()[0]["state"] == "IDLE", "the program has ended")
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "the end of the program")
     assert not files(daemon, sweep)
 
 
