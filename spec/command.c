@@ -20,6 +20,8 @@ enum macro {
 	NO_EQUALS,
 	NO_HYPHENS,
 	NO_BOOLEAN_FLAGS,
+	APPEND_HYDRA,
+	OVERRIDE_HYDRA,
 	MACRO_N
 };
 
@@ -35,11 +37,21 @@ static const char *const macro_names[MACRO_N] = {
 	[NO_EQUALS] = "args_no_equals",
 	[NO_HYPHENS] = "args_no_hyphens",
 	[NO_BOOLEAN_FLAGS] = "args_no_boolean_flags",
+	[APPEND_HYDRA] = "args_append_hydra",
+	[OVERRIDE_HYDRA] = "args_override_hydra",
+};
+
+/* What stands before a parameter's name; "--" where nothing is said. */
+static const char *const prefixes[MACRO_N] = {
+	[NO_HYPHENS] = "",
+	[APPEND_HYDRA] = "+",
+	[OVERRIDE_HYDRA] = "++",
 };
 
 #define MACRO_LIST                                                                                 \
 	"${env}, ${interpreter}, ${program}, ${args}, ${args_no_equals}, ${args_no_hyphens}, "     \
-	"${args_no_boolean_flags}, ${args_json}, ${args_json_file}, ${envvar:NAME}"
+	"${args_no_boolean_flags}, ${args_append_hydra}, ${args_override_hydra}, ${args_json}, "   \
+	"${args_json_file}, ${envvar:NAME}"
 
 /* A "${...}" in a word. */
 struct found {
@@ -98,6 +110,12 @@ bool sw_command_next_variable(const char **at, char *out, size_t cap)
 	return false;
 }
 
+/* W&B's agent makes text of a word like 10 or true; no macro is in it. */
+static const char *text_of(const cJSON *word)
+{
+	return cJSON_IsString(word) ? word->valuestring : "";
+}
+
 bool sw_command_has(const cJSON *command, const char *macro)
 {
 	const enum macro wanted = macro_of(macro, strlen(macro));
@@ -105,7 +123,7 @@ bool sw_command_has(const cJSON *command, const char *macro)
 	struct found f;
 
 	cJSON_ArrayForEach (word, command)
-		for (const char *p = word->valuestring; find_macro(p, &f); p = f.end)
+		for (const char *p = text_of(word); find_macro(p, &f); p = f.end)
 			if (f.macro == wanted)
 				return true;
 	return false;
@@ -144,11 +162,14 @@ static sw_status check_word(const cJSON *word, size_t i, const char *program, st
 	sw_status rc = SW_OK;
 
 	(void)snprintf(ptr, sizeof ptr, "/command/%zu", i);
-	if (!cJSON_IsString(word))
-		return sw_err_at(err, SW_INVALID, ptr, "\"command\" must be an array of strings");
+	if (!cJSON_IsString(word) && (i == 0 || !(cJSON_IsNumber(word) || cJSON_IsBool(word))))
+		return sw_err_at(err, SW_INVALID, ptr,
+				 i == 0 ? "the program to run must be a string"
+					: "\"command\" must be an array of strings (or numbers, "
+					  "true and false)");
 	if (i == 0 && word->valuestring[0] == '\0')
 		return sw_err_at(err, SW_INVALID, ptr, "the program to run is empty");
-	for (const char *p = word->valuestring; rc == SW_OK && find_macro(p, &f); p = f.end)
+	for (const char *p = text_of(word); rc == SW_OK && find_macro(p, &f); p = f.end)
 		rc = check_macro(&f, word->valuestring, program, ptr, err);
 	return rc;
 }
@@ -213,8 +234,7 @@ static void add_parameter(struct words *w, enum macro macro, const cJSON *v)
 	/* A flag that is false is left out. */
 	if (flag && cJSON_IsFalse(v))
 		return;
-	if (macro != NO_HYPHENS)
-		(void)sw_buf_adds(&w->text, "--");
+	(void)sw_buf_adds(&w->text, prefixes[macro] != NULL ? prefixes[macro] : "--");
 	(void)sw_buf_adds(&w->text, v->string);
 	if (macro == NO_EQUALS)
 		end_word(w);
@@ -260,13 +280,16 @@ static sw_status add_macro(struct sw_buf *b, const struct found *f,
 	return SW_OK;
 }
 
-static sw_status expand_word(struct words *w, const char *word,
+static sw_status expand_word(struct words *w, const cJSON *given,
 			     const struct sw_command_values *values, struct sw_err *err)
 {
+	const char *word = text_of(given);
 	const cJSON *v;
 	struct found f;
 	sw_status rc = SW_OK;
 
+	if (!cJSON_IsString(given))
+		add_value(&w->text, given);
 	/* It stands alone in its word: the check has seen to that. */
 	if (find_macro(word, &f) && f.macro >= ARGS) {
 		cJSON_ArrayForEach (v, values->params)
@@ -309,7 +332,7 @@ sw_status sw_command_expand(char ***out, const cJSON *command,
 	sw_buf_init(&w.text, MAX_BYTES);
 	cJSON_ArrayForEach (word, command) {
 		if (rc == SW_OK)
-			rc = expand_word(&w, word->valuestring, values, err);
+			rc = expand_word(&w, word, values, err);
 	}
 	if (rc == SW_OK)
 		rc = w.text.failed;

@@ -9,11 +9,13 @@
  *   ${args_no_equals}         --k v, two words each
  *   ${args_no_hyphens}        k=v
  *   ${args_no_boolean_flags}  --k where the value is true, nothing where it is false, else --k=v
+ *   ${args_append_hydra}      +k=v
+ *   ${args_override_hydra}    ++k=v
  *   ${args_json}              the parameters as one JSON text
  *   ${args_json_file}         the path of a file with that text
  *   ${envvar:NAME}            the value of an environment variable
  *
- * Those that may be several words (${args} and the three after it) stand alone in theirs, the
+ * Those that may be several words (${args} and the five after it) stand alone in theirs, the
  * others may have text around them. true, false and null are written True, False and None, as
  * Python scripts read them from W&B; lists and groups of parameters as JSON.
  *
@@ -44,7 +46,7 @@ struct sw_command_values {
 cJSON *sw_command_default(void);
 
 /* SW_INVALID at "/command" or "/command/2" unless it is an array of strings without a macro that is
- * not known. program: the spec's, or NULL. */
+ * not known; after the first a number or a boolean is a word, too. program: the spec's, or NULL. */
 SW_NODISCARD sw_status sw_command_check(const cJSON *command, const char *program,
 					struct sw_err *err);
 

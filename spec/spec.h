@@ -73,7 +73,8 @@ struct sw_spec_param {
 	double q;              /* default 1 */
 	double mu, sigma;      /* default 0, 1 */
 	double a, b;           /* default 1, 1 */
-	const cJSON *values;   /* categorical: the array */
+	const cJSON *values;   /* categorical: the array, each value once */
+	cJSON *merged;         /* that array where the spec's lists a value twice; owned, or NULL */
 	const cJSON *value;    /* constant: any JSON value */
 	const double *weights; /* or NULL; as many as values */
 	size_t n_values;

@@ -366,7 +366,8 @@ sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_
 	    (rc = read_number(v, "a", &p->a, NULL, err)) != SW_OK ||
 	    (rc = read_number(v, "b", &p->b, NULL, err)) != SW_OK ||
 	    (rc = read_range(p, v, d, warning, err)) != SW_OK ||
-	    (rc = sw_spec_values_read(p, v, key_of(v, "values"), err)) != SW_OK)
+	    (rc = sw_spec_values_read(p, v, key_of(v, "values"), err)) != SW_OK ||
+	    (rc = sw_spec_weights_read(p, v, err)) != SW_OK)
 		return rc;
-	return sw_spec_weights_read(p, v, err);
+	return p->values != NULL ? sw_spec_values_merge(p, warning, err) : SW_OK;
 }

@@ -21,6 +21,9 @@ SW_NODISCARD sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON 
 					   struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON *v,
 					    struct sw_err *err);
+/* After both: a value that is listed twice becomes one, of the weight of both. */
+SW_NODISCARD sw_status sw_spec_values_merge(struct sw_spec_param *p, struct sw_err *warning,
+					    struct sw_err *err);
 
 /* "parameters": fills params and groups, then conds. Errors and warnings are relative to the
  * spec. */

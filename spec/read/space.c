@@ -10,6 +10,7 @@ void sw_spec_space_fini(struct sw_spec *s)
 	for (size_t i = 0; i < s->n_params; i++) {
 		free((void *)s->params[i].weights);
 		free(s->params[i].sorted);
+		cJSON_Delete(s->params[i].merged);
 		if (s->params[i].name != s->params[i].key)
 			free((void *)s->params[i].name);
 	}

@@ -5,6 +5,7 @@
 #include "spec/warn/warn.h"
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const known_keys[] = {
 	"name",       "description",    "method",      "seed",
@@ -40,7 +41,7 @@ static const struct sw_spec_hint hints[] = {
 	{"search_space", "parameters", NULL},
 	{"config", "parameters", NULL},
 	{"param_space", "parameters", NULL},
-	{"scheduler", NULL, LAUNCH "; a pruner is \"early_terminate\""},
+	{"scheduler", NULL, NULL},
 	{"pruner", "early_terminate", NULL},
 	{"sampler", "method", NULL},
 	{"search_alg", "method", NULL},
@@ -90,6 +91,24 @@ static sw_status read_lease(struct sw_spec *s, const cJSON *v, struct sw_err *er
 	return SW_OK;
 }
 
+/* W&B's engine "wandb" is its own search, which "method" names. */
+static sw_status read_scheduler(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	const cJSON *engine = sw_json_get(v, "engine");
+
+	(void)s;
+	if (engine == NULL)
+		return sw_spec_key_wrong("scheduler", err,
+					 "is not supported by this version: " LAUNCH
+					 "; a pruner is \"early_terminate\"");
+	if (cJSON_GetArraySize(v) > 1 || !cJSON_IsString(engine) ||
+	    strcmp(engine->valuestring, "wandb") != 0)
+		return sw_spec_key_wrong("scheduler", err,
+					 "is not supported by this version, but for {\"engine\": "
+					 "\"wandb\"}: \"method\" says how to search");
+	return SW_OK;
+}
+
 static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsObject(v))
@@ -121,6 +140,7 @@ static const struct key_reader {
 	bool count;
 	double min, max;
 } readers[] = {
+	{.key = "scheduler", .read = read_scheduler},
 	{.key = "name", .read = read_name},
 	{.key = "description", .read = read_description},
 	{.key = "method", .read = sw_spec_method_read},

@@ -65,14 +65,12 @@ size_t sw_spec_value_find(const struct sw_spec_param *p, const cJSON *v)
 	return p->n_values;
 }
 
-/* Sorts p->values, and refuses a value that is listed twice. */
-static sw_status sort_values(struct sw_spec_param *p, const char *key, struct sw_err *err)
+/* Sorts p->values, those that are equal in the order of the spec. */
+static sw_status sort_values(struct sw_spec_param *p, struct sw_err *err)
 {
-	const size_t n = p->n_values;
-	struct sw_spec_value *sorted = sw_calloc(n, sizeof *sorted);
-	size_t i = 0, found = 0; /* 0: none, since the first of its kind is never the second */
+	struct sw_spec_value *sorted = sw_calloc(p->n_values, sizeof *sorted);
+	size_t i = 0;
 	const cJSON *v;
-	char ptr[48];
 
 	p->sorted = sorted;
 	if (sorted == NULL)
@@ -81,17 +79,8 @@ static sw_status sort_values(struct sw_spec_param *p, const char *key, struct sw
 		sorted[i] = (struct sw_spec_value){v, i};
 		i++;
 	}
-	qsort(sorted, n, sizeof *sorted, by_value);
-	/* The one to point at is the first in the spec's order. */
-	for (i = 1; i < n; i++)
-		if (value_compare(sorted[i - 1].v, sorted[i].v) == 0 &&
-		    (found == 0 || sorted[i].i < found))
-			found = sorted[i].i;
-	if (found == 0)
-		return SW_OK;
-	(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, found);
-	return sw_err_at(err, SW_INVALID, ptr,
-			 "a value is listed twice; to favour it use \"probabilities\"");
+	qsort(sorted, p->n_values, sizeof *sorted, by_value);
+	return SW_OK;
 }
 
 sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
@@ -124,7 +113,7 @@ sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const cha
 							      : sw_spec_kind(value));
 	}
 	p->values = values;
-	return sort_values(p, key, err);
+	return sort_values(p, err);
 }
 
 sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *err)
@@ -158,4 +147,67 @@ sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON *v, struct s
 		return sw_err_at(err, SW_INVALID, "/probabilities",
 				 "the probabilities must have a sum above 0");
 	return SW_OK;
+}
+
+/* of: for each value the place of the first that equals it, which is its own if it is that one.
+ * The result is the place of the first that is not; n_values: there is none. */
+static size_t find_firsts(const struct sw_spec_param *p, size_t *of)
+{
+	size_t repeat = p->n_values;
+
+	for (size_t k = 0; k < p->n_values; k++) {
+		const struct sw_spec_value *one = &p->sorted[k];
+		const bool again = k > 0 && value_compare(one[-1].v, one->v) == 0;
+		of[one->i] = again ? of[one[-1].i] : one->i;
+		if (again && one->i < repeat)
+			repeat = one->i;
+	}
+	return repeat;
+}
+
+/* The firsts into p->merged, and what each weighs with those that equal it. */
+static sw_status merge(struct sw_spec_param *p, size_t *of, double *weights)
+{
+	const cJSON *v;
+	size_t kept = 0, i = 0;
+
+	if ((p->merged = cJSON_CreateArray()) == NULL)
+		return SW_NOMEM;
+	cJSON_ArrayForEach (v, p->values) {
+		const bool first = of[i] == i;
+
+		if (first && !cJSON_AddItemToArray(p->merged, cJSON_Duplicate(v, 1)))
+			return SW_NOMEM;
+		/* From here on its place in p->merged; that of its first is known by now. */
+		of[i] = first ? kept++ : of[of[i]];
+		weights[of[i]] += p->weights != NULL ? p->weights[i] : 1;
+		i++;
+	}
+	p->values = p->merged;
+	p->n_values = kept;
+	return SW_OK;
+}
+
+sw_status sw_spec_values_merge(struct sw_spec_param *p, struct sw_err *warning, struct sw_err *err)
+{
+	size_t *of = sw_calloc(p->n_values, sizeof *of);
+	double *weights = sw_calloc(p->n_values, sizeof *weights);
+	sw_status rc = of != NULL && weights != NULL ? SW_OK : SW_NOMEM;
+	const size_t repeat = rc == SW_OK ? find_firsts(p, of) : 0;
+
+	/* The spec stays as it was given: read again, it must weigh the same. */
+	if (rc == SW_OK && repeat < p->n_values && (rc = merge(p, of, weights)) == SW_OK) {
+		(void)!sw_err_set(warning, SW_INVALID,
+				  "value %zu is listed before: they are one, as likely as both "
+				  "together",
+				  repeat + 1);
+		free((void *)p->weights);
+		p->weights = weights;
+		weights = NULL;
+		free(p->sorted);
+		rc = sort_values(p, err);
+	}
+	free(of);
+	free(weights);
+	return rc == SW_OK ? rc : sw_err_set(err, rc, "out of memory");
 }

@@ -13,8 +13,8 @@
  * value counts as. */
 static void warn_inert(struct sw_spec *s)
 {
-	static const char *const inert[] = {"project", "entity", "controller", "apiVersion",
-					    "kind"};
+	static const char *const inert[] = {"project",    "entity", "controller",
+					    "apiVersion", "kind",   "scheduler"};
 	static const char *const of_metric[] = {"impute", "impute_while_running"};
 
 	for (size_t i = 0; i < SW_SPEC_N(inert); i++) {

@@ -41,6 +41,11 @@ static const struct {
 				   "none=None|wide=[1,2]|g={\"wd\":0.5}|"},
 	{"['${args_no_boolean_flags}']", "--lr=0.1|--layers=5|--scale=5.0|--opt=sgd a|--fast|"
 					 "--none=None|--wide=[1,2]|--g={\"wd\":0.5}|"},
+	{"['${args_append_hydra}']", "+lr=0.1|+layers=5|+scale=5.0|+opt=sgd a|+fast=True|"
+				     "+slow=False|+none=None|+wide=[1,2]|+g={\"wd\":0.5}|"},
+	{"['${args_override_hydra}']", "++lr=0.1|++layers=5|++scale=5.0|++opt=sgd a|++fast=True|"
+				       "++slow=False|++none=None|++wide=[1,2]|++g={\"wd\":0.5}|"},
+	{"['a',10,1.0,'x',true,false]", "a|10|1.0|x|True|False|"},
 	{"['${args_json}']", PARAMS_JSON "|"},
 	{"['a','--config=${args_json_file}.x']", "a|--config=/tmp/p.json.x|"},
 	{"['${envvar:DATA}/${program}:${envvar:DATA}']", "/data/train.py:/data|"},
@@ -117,7 +122,7 @@ TEST(command_variables_are_found_in_turn)
 
 TEST(command_knows_which_macros_it_has)
 {
-	cJSON *command = parse("['a','--c=${args_json_file}','${args}']");
+	cJSON *command = parse("['a',7,'--c=${args_json_file}','${args}']");
 
 	ck_assert(sw_command_has(command, "args_json_file"));
 	ck_assert(sw_command_has(command, "args"));
@@ -131,8 +136,8 @@ TEST(command_knows_which_macros_it_has)
 	"no shell reads it"
 #define MACROS                                                                                     \
 	"it is one of ${env}, ${interpreter}, ${program}, ${args}, ${args_no_equals}, "            \
-	"${args_no_hyphens}, ${args_no_boolean_flags}, ${args_json}, ${args_json_file}, "          \
-	"${envvar:NAME}"
+	"${args_no_hyphens}, ${args_no_boolean_flags}, ${args_append_hydra}, "                     \
+	"${args_override_hydra}, ${args_json}, ${args_json_file}, ${envvar:NAME}"
 
 static const struct {
 	const char *command, *ptr, *msg;
@@ -141,7 +146,11 @@ static const struct {
 	{"[]", "/command", ARRAY},
 	{"{}", "/command", ARRAY},
 	{"['']", "/command/0", "the program to run is empty"},
-	{"['a',1]", "/command/1", "\"command\" must be an array of strings"},
+	{"['a',null]", "/command/1",
+	 "\"command\" must be an array of strings (or numbers, true and false)"},
+	{"['a',[1]]", "/command/1",
+	 "\"command\" must be an array of strings (or numbers, true and false)"},
+	{"[1]", "/command/0", "the program to run must be a string"},
 	{"['a','${arg}']", "/command/1", "unknown macro ${arg}: " MACROS},
 	{"['a','-x=${}']", "/command/1", "unknown macro ${}: " MACROS},
 	{"['${env:X}']", "/command/0", "unknown macro ${env:X}: " MACROS},

@@ -63,8 +63,9 @@ static const struct {
 	 "\"program\" must be the name of a script, such as \"train.py\""},
 	{SEARCH ",'command':['a','${x}']," CWD "}", "/command/1",
 	 "unknown macro ${x}: it is one of ${env}, ${interpreter}, ${program}, ${args}, "
-	 "${args_no_equals}, ${args_no_hyphens}, ${args_no_boolean_flags}, ${args_json}, "
-	 "${args_json_file}, ${envvar:NAME}"},
+	 "${args_no_equals}, ${args_no_hyphens}, ${args_no_boolean_flags}, "
+	 "${args_append_hydra}, ${args_override_hydra}, ${args_json}, ${args_json_file}, "
+	 "${envvar:NAME}"},
 	{PROGRAM "}", "/run",
 	 "\"run\" is missing: {\"cwd\": \"/the/folder\"}, in which the command is run (`sweep "
 	 "submit` fills in its own)"},

@@ -22,6 +22,15 @@ static const struct {
 	{"{'scheduler':{}}", "/scheduler",
 	 "\"scheduler\" is not supported by this version: it is W&B Launch's; give \"program\" or "
 	 "\"command\"; a pruner is \"early_terminate\""},
+	{HEAD ",'scheduler':{'engine':'optuna'}}", "/scheduler",
+	 "\"scheduler\" is not supported by this version, but for {\"engine\": \"wandb\"}: "
+	 "\"method\" says how to search"},
+	{HEAD ",'scheduler':{'engine':'wandb','source':'s.py'}}", "/scheduler",
+	 "\"scheduler\" is not supported by this version, but for {\"engine\": \"wandb\"}: "
+	 "\"method\" says how to search"},
+	{HEAD ",'scheduler':['engine']}", "/scheduler",
+	 "\"scheduler\" is not supported by this version: it is W&B Launch's; give \"program\" or "
+	 "\"command\"; a pruner is \"early_terminate\""},
 	{"{'q~/':3}", "/q~0~1",
 	 "unknown key \"q~/\"; known here: name, description, method, seed, metric, metrics, "
 	 "parameters, early_terminate, run_cap, max_concurrent, retries, lease_s, resources, "
@@ -149,12 +158,6 @@ static const struct {
 	 "a value must be a number, a string, true, false, null or a list of these, not a list "
 	 "with "
 	 "an object"},
-	{PARAM "{'values':[[1,[2,'a']],[1,[2]],[1,[2.0,'a']]]}}}", "/parameters/x/values/2",
-	 "a value is listed twice; to favour it use \"probabilities\""},
-	{PARAM "{'values':[3,'a',1,3.0]}}}", "/parameters/x/values/3",
-	 "a value is listed twice; to favour it use \"probabilities\""},
-	{PARAM "{'values':['a','b','a']}}}", "/parameters/x/values/2",
-	 "a value is listed twice; to favour it use \"probabilities\""},
 	{PARAM "{'values':[1,2],'probabilities':[1]}}}", "/parameters/x/probabilities",
 	 "\"probabilities\" must be an array of 2 numbers, one for each of the values"},
 	{PARAM "{'values':[1,2],'probabilities':[1,-1]}}}", "/parameters/x/probabilities/1",

@@ -1,4 +1,5 @@
 /* tests/spec/test_space.c — groups, "when" and "constraints" of a spec, and Ray's words. */
+#include "proto/json.h"
 #include "spec/param_value.h"
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
@@ -41,6 +42,48 @@ TEST(spec_groups_are_flattened_in_their_order)
 	ck_assert_str_eq(s->params[2].group->key, "sgd");
 	ck_assert_str_eq(s->params[2].group->parent->key, "opt");
 	ck_assert_ptr_null(s->params[2].group->parent->parent);
+	sw_spec_destroy(s);
+}
+
+static const struct {
+	const char *param, *values;
+	double weights[3];
+	const char *warning;
+} repeats[] = {
+	{"{'values':[3,'a',1,3.0]}", "[3,\"a\",1]", {2, 1, 1}, "value 4 is listed before"},
+	{"{'values':['a','b','a','a','b']}", "[\"a\",\"b\"]", {3, 2}, "value 3 is listed before"},
+	{"{'values':[[1,[2,'a']],[1,[2]],[1,[2.0,'a']]]}",
+	 "[[1,[2,\"a\"]],[1,[2]]]",
+	 {2, 1},
+	 "value 3 is listed before"},
+	{"{'values':[1,2,1],'probabilities':[0.25,0.5,0.125]}",
+	 "[1,2]",
+	 {0.375, 0.5},
+	 "value 3 is listed before"},
+	{"{'distribution':'choice','categories':[1,1]}", "[1]", {2}, "value 2 is listed before"},
+};
+
+TEST_ROWS(spec_value_that_is_listed_twice_is_one, repeats)
+{
+	char text[400], printed[100];
+
+	(void)snprintf(text, sizeof text, SPACE("'x':%s"), repeats[_i].param);
+	struct sw_spec *s = read_spec(text);
+	const struct sw_spec_param *p = &s->params[0];
+
+	ck_assert(cJSON_PrintPreallocated((cJSON *)p->values, printed, sizeof printed, false));
+	ck_assert_str_eq(printed, repeats[_i].values);
+	for (size_t i = 0; i < p->n_values; i++) {
+		ck_assert_double_eq(p->weights[i], repeats[_i].weights[i]);
+		ck_assert_uint_eq(sw_spec_value_find(p, cJSON_GetArrayItem(p->values, (int)i)), i);
+	}
+	ck_assert_uint_eq(s->n_warnings, 1);
+	ck_assert_str_eq(s->warnings[0].ptr, "/parameters/x");
+	ck_assert_ptr_nonnull(strstr(s->warnings[0].msg, repeats[_i].warning));
+	/* The spec itself is as it was given. */
+	ck_assert_ptr_ne(
+		p->values,
+		sw_json_get(sw_json_get(sw_json_get(s->tree, "parameters"), "x"), "values"));
 	sw_spec_destroy(s);
 }
 

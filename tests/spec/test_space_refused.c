@@ -152,8 +152,6 @@ static const struct {
 	 "\"max\" is missing (distribution \"randint\" needs it)"},
 	{PARAM "{'grid_search':7}}}", "/parameters/x/grid_search",
 	 "\"grid_search\" must be an array, not a number"},
-	{PARAM "{'grid_search':[1,1]}}}", "/parameters/x/grid_search/1",
-	 "a value is listed twice; to favour it use \"probabilities\""},
 	{PARAM "{'grid_search':[1],'values':[1]}}}", "/parameters/x/grid_search",
 	 "\"values\" and \"grid_search\" mean the same: give one"},
 	{PARAM "{'distribution':'randn','mean':'x'}}}", "/parameters/x/mean",

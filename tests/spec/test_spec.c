@@ -234,6 +234,8 @@ static const struct {
 	 {"/project", "\"project\" has no effect here", "/entity", "\"entity\" has no effect here",
 	  "/controller", "\"controller\" has no effect here", "/resources/cpu",
 	  "\"cpu\" has no effect without \"command\""}},
+	{HEAD ",'scheduler':{'engine':'wandb'}}",
+	 {"/scheduler", "\"scheduler\" has no effect here"}},
 	{"{'method':'random','parameters':{'x':{'min':2,'max':3}},'apiVersion':'v1','kind':'sweep',"
 	 "'metric':{'name':'m','impute':'worst','impute_while_running':'false'}}",
 	 {"/apiVersion", "\"apiVersion\" has no effect here", "/kind",
