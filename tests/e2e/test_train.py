@@ -175,7 +175,7 @@ def test_example_learns(start, name):
     values = [t["metrics"][metric] for t in client.trials(sweep)]
     assert max(values) >= least, values
     if "preset" in spec["trainer"]["model"]:
-        status, text, _ = sweep_command(daemon, "show", sweep)
+        status, text, _ = sweep_command(daemon, "show", sweep, "--spec")
         shown = text.partition(f"layers of {spec['trainer']['model']['preset']}\n")[2]
         assert status == 0, text
         assert name != "lenet-cifar" or {"linear": "l1"} in json.loads(shown)
