@@ -36,7 +36,7 @@ sw_status sw_cli_init(struct sw_cli *c, const struct sw_args *args, struct sw_er
 {
 	const char *path = args->socket != NULL ? args->socket : getenv("SWEEPD_SOCKET");
 
-	*c = (struct sw_cli){.args = *args};
+	*c = (struct sw_cli){.args = *args, .reply_ms = SW_CLIENT_REPLY_MS};
 	sw_buf_init(&c->source.text, SW_CLIENT_MAX_LINE);
 	sw_buf_init(&c->out, (size_t)1 << 28);
 	find_look(&c->look);
@@ -176,7 +176,7 @@ int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struc
 	if (c->client == NULL)
 		rc = sw_cli_connect(c, &c->client, &err);
 	if (rc == SW_OK)
-		rc = sw_client_call(c->client, method, params, SW_CLIENT_REPLY_MS, r, &err);
+		rc = sw_client_call(c->client, method, params, c->reply_ms, r, &err);
 	return rc == SW_INVALID && say_faults(c, r) ? SW_EXIT_REFUSED : sw_cli_failed(c, rc, &err);
 }
 

@@ -25,6 +25,7 @@ struct sw_cli {
 	struct sw_buf out;
 	struct sw_look look;           /* of stdout */
 	bool paged;                    /* on a terminal the first output starts the pager */
+	int reply_ms;                  /* how long an answer may take; negative: no limit */
 	bool sure;                     /* not undone: a name must be that of one sweep alone */
 	struct sw_place_source source; /* what the call at hand was made of */
 	uint64_t sweep, trial; /* the first word, for the verbs that name one; trial 0: none */

@@ -224,8 +224,11 @@ static void offer_word(const struct line *l, const struct sw_verb *v, size_t k, 
 		offer_verbs(l);
 	else if (strcmp(v->name, "enqueue") == 0 && k > 0)
 		offer_params(l, first, false);
-	else if (k >= v->most || v->ref == SW_REF_NONE)
-		v->most > 0 && strcmp(v->name, "rpc") != 0 ? offer_files(l) : (void)0;
+	else if (k >= v->most || (k > 0 && v->ref != SW_REF_NONE && v->run != sw_verb_rm &&
+				  v->run != sw_verb_watch))
+		return; /* no further word, or one of the user's own */
+	else if (v->ref == SW_REF_NONE)
+		strcmp(v->name, "rpc") != 0 ? offer_files(l) : (void)0;
 	else if (strchr(l->word, '/') != NULL && v->ref != SW_REF_SWEEP)
 		offer_trials(l);
 	else
@@ -246,7 +249,8 @@ static void complete(struct line *l, char *const *words, size_t n)
 
 		if (open != NULL && open->bit == SW_OPT_SOCKET &&
 		    strlen(words[i]) < sizeof l->c->socket)
-			(void)snprintf(l->c->socket, sizeof l->c->socket, "%s", words[i]);
+			l->c->socket_given =
+				snprintf(l->c->socket, sizeof l->c->socket, "%s", words[i]) > 0;
 		if (open == NULL && words[i][0] != '-') {
 			if (!verb)
 				v = sw_verb_find(words[i]);

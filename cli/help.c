@@ -104,7 +104,10 @@ void sw_help_print(struct sw_buf *b, const struct sw_verb *v)
 		for (size_t i = 0; i < sw_verbs_n; i++) {
 			(void)snprintf(left, sizeof left, "%s %s", sw_verbs[i].name,
 				       sw_verbs[i].usage);
-			(void)sw_buf_addf(b, "  %-37s %s\n", left, sw_verbs[i].summary);
+			(void)sw_buf_addf(b, "  %-*s", INDENT - 2, left);
+			if (strlen(left) + 4 > INDENT)
+				(void)sw_buf_addf(b, "\n%*s", INDENT, "");
+			add_wrapped(b, sw_verbs[i].summary);
 		}
 		(void)sw_buf_adds(b,
 				  "\nSWEEP is a number, or the name in a spec (the newest sweep of "

@@ -1,4 +1,5 @@
 #include "cli/pager.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -24,9 +25,14 @@ static void on_signal(int sig)
  * POSIX has it for PAGER. */
 static int spawn_pager(const char *command, const posix_spawn_file_actions_t *files, pid_t *pid)
 {
-	char *shell[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
+	char line[1024];
+	char *shell[] = {(char *)"sh", (char *)"-c", line, NULL};
 	char *plain[] = {(char *)command, NULL};
 
+	if (strlen(command) > sizeof line - 64)
+		return E2BIG;
+	/* 126 and 127: it could not be run, and has read nothing */
+	(void)snprintf(line, sizeof line, "%s\n[ $? -lt 126 ] || cat", command);
 	if (strpbrk(command, "|&;<>()$`\\\"' \t\n*?[#~=%") != NULL)
 		return posix_spawnp(pid, "sh", files, NULL, shell, environ);
 	return posix_spawnp(pid, command, files, NULL, plain, environ);

@@ -50,7 +50,8 @@ static int wait_idle(struct sw_cli *c, bool stop)
 		sw_cli_say(c, "another `sweep drain --off` took it back");
 		return SW_EXIT_REFUSED;
 	}
-	if (rc != SW_OK && !stop)
+	/* of a daemon that ends the connection is lost */
+	if (rc != SW_OK && (!stop || (rc != SW_IO && rc != SW_NOT_FOUND)))
 		return sw_cli_failed(c, rc, &err);
 	(void)sw_buf_addf(&c->out, "%s\n",
 			  stop ? "the daemon has ended"

@@ -35,7 +35,9 @@ static void connect_validate(struct sw_cli *c)
 	struct sw_err err = SW_ERR_INIT;
 	int fd = -1;
 
-	if (sw_cli_connect(c, &c->client, &err) != SW_NOT_FOUND)
+	const sw_status found = sw_cli_connect(c, &c->client, &err);
+	/* another user's may lie at the default path */
+	if (found != SW_NOT_FOUND && (found != SW_DENIED || c->socket_given))
 		return; /* or the call says what is wrong */
 	const int rc = sw_beside_validate(&fd);
 	if (rc == 0)

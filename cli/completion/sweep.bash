@@ -8,8 +8,8 @@ _sweep() {
 	found=("${found[@]%%$'\t'*}")
 	[[ $word == *=* ]] || word=
 	if [[ ${found[0]-} == :files ]]; then
-		compopt -o filenames 2> /dev/null
-		COMPREPLY=($(compgen -f -- "${word:+${word#*=}}${word:-${words[-1]}}"))
+		compopt -o default 2> /dev/null # readline knows quotes and blanks
+		COMPREPLY=()
 		return
 	fi
 	[[ ${found[0]-} == *[=/] ]] && compopt -o nospace 2> /dev/null

@@ -99,6 +99,8 @@ def test_shell_completes(start, tmp_path, shell):
             ("sweep edit 1 --range ", {"lr=", "lw="}), ("sweep watch --json 1 d", {"digits"})):
         wait_until(lambda: shell(daemon, line, tmp_path) == want, f"{line!r}: {want}")
     # the shell's own way with files, a blank in a name too
+    if shell is bash:
+        return  # readline does it, where the function has no answer
     files = shell(daemon, "sweep submit my", tmp_path) | shell(daemon, "sweep fit 1 --out my", tmp_path)
     assert {name.replace("\\", "") for name in files} == {"my spec.yaml"}
 
