@@ -402,8 +402,10 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 		rc = sw_store_open(&d->store, d->config.state, &hooks, err);
 	if (rc == SW_OK)
 		rc = sw_recover_all(d, err);
-	if (rc == SW_OK)
+	if (rc == SW_OK) {
+		sw_statedir_reserve(d->config.state, true);
 		sw_janitor_start(d);
+	}
 	if (rc == SW_OK)
 		rc = start_beats(d, err);
 	/* The socket before the workers: they dial it at once. */

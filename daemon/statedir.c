@@ -174,3 +174,22 @@ bool sw_statedir_holds(const char *dir, int lock_fd)
 	return fstat(lock_fd, &held) == 0 && stat(path, &there) == 0 &&
 	       held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
+
+void sw_statedir_reserve(const char *dir, bool take)
+{
+	char path[PATH_MAX + 8];
+	const int n = snprintf(path, sizeof path, "%s/reserve", dir);
+
+	if (n < 0 || (size_t)n >= sizeof path)
+		return;
+	if (!take) {
+		(void)unlink(path);
+		return;
+	}
+	const int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	if (posix_fallocate(fd, 0, SW_STATEDIR_RESERVE) != 0)
+		(void)unlink(path);
+	(void)close(fd);
+}

@@ -6,6 +6,7 @@
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 #include "daemon/slot/slot.h"
+#include "daemon/statedir.h"
 #include "daemon/sweep/change.h"
 #include "daemon/sweep/janitor.h"
 #include "daemon/sweep/running.h"
@@ -50,6 +51,7 @@ static void on_gone(void *arg)
 	assert(d->sweep.erasing == e);
 	d->sweep.erasing = e->next;
 	free(e);
+	sw_statedir_reserve(d->config.state, true);
 	start_first(d);
 }
 
@@ -156,10 +158,13 @@ static void mark_sweep(struct sw_erase *e)
 		free(e);
 		return;
 	}
-	if (e->call != NULL && !sw_change_allowed(e->call)) {
+	/* a full disk does not stop what makes room on it */
+	if (e->call != NULL && sw_store_stuck(live->d->store) == NULL &&
+	    !sw_change_allowed(e->call)) {
 		free(e);
 		return;
 	}
+	sw_statedir_reserve(live->d->config.state, false);
 	struct sw_change *c = sw_change_begin(live->d, NULL);
 	live->gone = SW_GONE_SOON; /* at once: nobody may wake it any more */
 	live->kept = e->kept;

@@ -3,6 +3,7 @@ import contextlib
 import os
 import random
 import sqlite3
+import subprocess
 import time
 
 import pytest
@@ -175,6 +176,32 @@ def test_program_that_is_still_ending_leaves_nothing_behind(start):
     client.call("sweep.delete", sweep=sweep)
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "the end of the program")
     assert not files(daemon, sweep)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
+def test_full_disk_is_no_bar_to_a_deletion(start, tmp_path):
+    daemon = start("none")
+    assert daemon.term() == 0
+    daemon.state = str(tmp_path / "disk")
+    os.mkdir(daemon.state, 0o700)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m,mode=700", "sweepd", daemon.state], check=False).returncode != 0:
+        pytest.skip("no disk can be mounted here")
+    try:
+        client = daemon.start().client()
+        sweep = played(client, 1, 2)
+        add_files(daemon, sweep)
+        with contextlib.suppress(OSError), open(os.path.join(daemon.state, "other"), "wb", buffering=0) as other:
+            while other.write(b"x" * 4096):
+                pass
+        assert client.call("sweep.delete", sweep=sweep)["bytes"] >= 60000 and not files(daemon, sweep)
+        os.unlink(os.path.join(daemon.state, "other"))
+        assert played(client, 1, 2) == sweep + 1
+        client.close()
+        assert daemon.term() == 0
+    finally:
+        if daemon.process:
+            daemon.kill9()
+        subprocess.run(["umount", "-l", daemon.state], check=True)
 
 
 def test_what_others_took_from_it_goes_on(daemon):

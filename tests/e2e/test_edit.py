@@ -172,10 +172,10 @@ def test_wrong_edit_is_refused_in_one_line_and_changes_nothing(daemon, client, o
 
 
 @pytest.mark.parametrize("option, says", [
-    ("momentum=0..1.5", "/ranges/momentum: \"momentum\" feeds \"momentum\", which must be a number, "
+    ("momentum=0..1.5", "momentum: \"momentum\" feeds \"momentum\", which must be a number, "
                         "at least 0 and below 1"),
-    ("lr=-1..0.1", "/ranges/lr: \"lr\" feeds \"lr\", which must be a number, above 0"),
-    ("l1=4..2000000", "/ranges/l1: \"l1\" feeds \"linear\", which must be an integer"),
+    ("lr=-1..0.1", "lr: \"lr\" feeds \"lr\", which must be a number, above 0"),
+    ("l1=4..2000000", "l1: \"l1\" feeds \"linear\", which must be an integer"),
     ("momentum=0.5..0.2", "min 0.5 is above max 0.2"),
 ])
 def test_range_that_the_trainer_cannot_take_is_refused(daemon, client, option, says):

@@ -48,7 +48,7 @@ static const struct story stories[] = {
 	  "a call trial.why {'sweep':1,'trial':1}",
 	  "{\"text\":\"runs (attempt 1, step 1), last heard of 2 min ago; drawn at random\",\"state\":\"RUNNING\",\"decisions\":[],\"suggestion\":{\"source\":\"random\",\"method\":\"random\",\"point\":1,\"nearest\":[]},\"queue\":null}",
 	  "a call sweep.list {}",
-	  "{\"sweeps\":[{\"sweep\":1,\"name\":\"sweep\",\"state\":\"RUNNING\",\"cause\":\"trial 1: last report 2 min ago\",\"method\":\"random\",\"metric\":\"loss\",\"goal\":\"minimize\",\"counts\":{\"PENDING\":0,\"RUNNING\":1,\"PAUSED\":0,\"COMPLETED\":0,\"PRUNED\":0,\"FAILED\":0,\"INFEASIBLE\":0,\"CANCELLED\":0},\"run_cap\":1,\"best\":{\"trial\":1,\"step\":1,\"v..."}},
+	  "{\"sweeps\":[{\"sweep\":1,\"name\":\"sweep\",\"state\":\"RUNNING\",\"cause\":\"trial 1: last report 2 min ago\",\"method\":\"random\",\"metric\":\"loss\",\"goal\":\"minimize\",\"tags\":[],\"note\":null,\"counts\":{\"PENDING\":0,\"RUNNING\":1,\"PAUSED\":0,\"COMPLETED\":0,\"PRUNED\":0,\"FAILED\":0,\"INFEASIBLE\":0,\"CANCELLED\":0},\"run_cap\":1,\"best\":..."}},
 	{"a program that never reports the metric has none", "cpu:1", NULL,
 	 {"a submit " PROGRAM ",'run_cap':1", "sweep 1",
 	  "w0 hello", "welcome",
