@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "store/internal.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -163,8 +164,11 @@ static bool erase_slice(struct sw_store *s)
 	/* Others add behind it; only this thread takes it. */
 	struct sw_erasure *e = (struct sw_erasure *)s->erasures.head;
 	struct sw_err err = SW_ERR_INIT;
-	const sw_status rc = sw_erase_slice(&s->writer, e, &err);
+	errno = 0; /* what sw_sql_err() sees is of this slice */
+	sw_status rc = sw_erase_slice(&s->writer, e, &err);
 
+	if (rc == SW_OK && !sw_file_in_place(s->path, s->at))
+		rc = sw_err_set(&err, SW_IO, "%s or its log was removed or replaced", s->path);
 	s->erased_us = sw_clock_mono_us(); /* one that failed, too: changes have their turn */
 	if (rc == SW_FULL || rc == SW_BUSY)
 		return wait_for_room(s, rc, &err);
@@ -246,6 +250,7 @@ void *sw_writer_main(void *store)
 		    (turn == TURN_ERASE && !erase_slice(s)))
 			break;
 		sw_status rc = SW_OK;
+		errno = 0;
 		if (turn == TURN_TIDY)
 			rc = sw_writer_tidy(&s->writer, &more, &err);
 		if (rc == SW_OK)
