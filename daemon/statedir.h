@@ -20,8 +20,8 @@ void sw_statedir_tell(int lock_fd, const char *socket);
  * replaced: then nothing written there is found again. */
 bool sw_statedir_holds(const char *dir, int lock_fd);
 
-/* Takes SW_STATEDIR_RESERVE bytes of dir's disk as the file `reserve`, or gives them back: a deletion
- * has to write before it makes room, on a full disk too. No room for it is no error. */
+/* Takes SW_STATEDIR_RESERVE bytes of dir's disk as the file `reserve`, or gives them back: a
+ * deletion has to write before it makes room, on a full disk too. No room for it is no error. */
 #define SW_STATEDIR_RESERVE (1 << 20)
 void sw_statedir_reserve(const char *dir, bool take);
 
