@@ -65,7 +65,6 @@ int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *par
 int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *trial);
 /* --state as the member "state", in the daemon's capitals; nothing without it. */
 void sw_cli_state(const struct sw_cli *c, struct sw_jw *w);
-/* The exit status for a failed call, after its line ("sweep: /ptr: message") has been written. */
 /* "sweep: HEAD PLACE: message", the place of the pointer as the user wrote it. */
 void sw_cli_say_at(const struct sw_cli *c, const char *head, const char *ptr, const char *message);
 /* The exit status for a failed call, after its line ("sweep: place: message") has been written. */

@@ -95,23 +95,19 @@ static void offer_sweeps(const struct line *l, enum sw_ref_kind kind)
 	sw_client_reply_fini(&r);
 }
 
-/* The number of the sweep that a word names; 0: none. */
+/* The number of the sweep that the first len bytes of a word name; 0: none. */
 static uint64_t find_sweep(struct sw_cli *c, const char *word, size_t len)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	const cJSON *sweep;
+	char params[160];
 	uint64_t n = 0;
 
 	if (len > 0 && strspn(word, "0123456789") >= len)
 		return strtoull(word, NULL, 10);
-	if (ask(c, "sweep.list", NULL, &r))
-		cJSON_ArrayForEach (sweep, sw_json_get(r.result, "sweeps")) {
-			const char *name = sw_json_text(sweep, "name", "");
-
-			if (strlen(name) == len && strncmp(name, word, len) == 0 &&
-			    sw_json_u64(sw_json_get(sweep, "sweep"), &n))
-				break;
-		}
+	(void)snprintf(params, sizeof params, "{\"name\":\"%.*s\"}", (int)(len < 100 ? len : 100),
+		       word); /* a name that needs escapes is not offered, and not found */
+	if (ask(c, "sweep.find", params, &r))
+		(void)sw_json_u64(sw_json_get(r.result, "sweep"), &n);
 	sw_client_reply_fini(&r);
 	return n;
 }
@@ -224,11 +220,12 @@ static void offer_word(const struct line *l, const struct sw_verb *v, size_t k, 
 		offer_verbs(l);
 	else if (strcmp(v->name, "enqueue") == 0 && k > 0)
 		offer_params(l, first, false);
-	else if (k >= v->most || (k > 0 && v->ref != SW_REF_NONE && v->run != sw_verb_rm &&
-				  v->run != sw_verb_watch))
-		return; /* no further word, or one of the user's own */
+	else if (k >= v->most || v->run == sw_verb_rpc ||
+		 (k > 0 && v->ref != SW_REF_NONE && v->run != sw_verb_rm &&
+		  v->run != sw_verb_watch))
+		return; /* no further word, a method's name, or one of the user's own */
 	else if (v->ref == SW_REF_NONE)
-		strcmp(v->name, "rpc") != 0 ? offer_files(l) : (void)0;
+		offer_files(l);
 	else if (strchr(l->word, '/') != NULL && v->ref != SW_REF_SWEEP)
 		offer_trials(l);
 	else

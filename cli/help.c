@@ -74,6 +74,10 @@ static const struct {
 	{"enqueue", "sweep enqueue digits '{\"lr\": 0.2, \"batch_size\": 64}'"},
 	{"resume", "sweep resume digits"},
 	{"cancel", "sweep cancel digits"},
+	{"tag", "sweep tag digits baseline wide"},
+	{"note", "sweep note digits 'before the new data'"},
+	{"clone", "sweep clone digits"},
+	{"rm", "sweep rm 1 --keep-best"},
 	{"devices", "sweep devices --json"},
 	{"rpc", "sweep rpc sweep.get '{\"sweep\": 1}'"},
 };

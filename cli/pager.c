@@ -31,8 +31,8 @@ static int spawn_pager(const char *command, const posix_spawn_file_actions_t *fi
 
 	if (strlen(command) > sizeof line - 64)
 		return E2BIG;
-	/* 126 and 127: it could not be run, and has read nothing */
-	(void)snprintf(line, sizeof line, "%s\n[ $? -lt 126 ] || cat", command);
+	/* one that cannot be run has read nothing */
+	(void)snprintf(line, sizeof line, "%s\ncase $? in 126|127) cat ;; esac", command);
 	if (strpbrk(command, "|&;<>()$`\\\"' \t\n*?[#~=%") != NULL)
 		return posix_spawnp(pid, "sh", files, NULL, shell, environ);
 	return posix_spawnp(pid, command, files, NULL, plain, environ);

@@ -44,8 +44,8 @@ int sw_verb_rm(struct sw_cli *c)
 	uint64_t sweeps[SW_ARGS_MAX] = {c->sweep}, trial = 0;
 	int status = SW_EXIT_DONE;
 
-	c->reply_ms =
-		-1; /* it takes as long as the sweep is large, and Ctrl-C stops only the waiting */
+	/* As long as the sweep is large; Ctrl-C ends the waiting alone. */
+	c->reply_ms = -1;
 	/* All words are read before the first sweep goes. */
 	for (size_t i = 1; i < c->args.n_words && status == SW_EXIT_DONE; i++) {
 		status = sw_cli_ref(c, c->args.word[i], &sweeps[i], &trial);

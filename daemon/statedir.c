@@ -161,8 +161,8 @@ void sw_statedir_tell(int lock_fd, const char *socket)
 		return;
 	const int n = snprintf(text, sizeof text, "%ld\n%s%s%s\n", (long)getpid(), folder,
 			       folder[0] != '\0' ? "/" : "", socket);
-	if (n < 0 || (size_t)n >= sizeof text || pwrite(lock_fd, text, (size_t)n, 0) != n)
-		(void)0;
+	if (n > 0 && (size_t)n < sizeof text)
+		(void)!pwrite(lock_fd, text, (size_t)n, 0);
 }
 
 bool sw_statedir_holds(const char *dir, int lock_fd)

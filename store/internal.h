@@ -197,8 +197,10 @@ SW_NODISCARD sw_status sw_erase_slice(struct sw_writer *w, struct sw_erasure *e,
 				      struct sw_err *err);
 /* Moves the log into the file when it is long. A failure is final: a sync may be behind it. */
 SW_NODISCARD sw_status sw_writer_checkpoint(struct sw_writer *w, struct sw_err *err);
-/* A slice of what is done while nobody writes; more: another follows. A failure is final, too. */
-SW_NODISCARD sw_status sw_writer_tidy(struct sw_writer *w, bool *more, struct sw_err *err);
+/* Gives some free pages back; more: others are left. A failure is final, too. */
+SW_NODISCARD sw_status sw_writer_shrink(struct sw_writer *w, bool *more, struct sw_err *err);
+/* Moves the whole log into the file and cuts it to nothing, unless somebody reads it. The same. */
+SW_NODISCARD sw_status sw_writer_cut(struct sw_writer *w, struct sw_err *err);
 void sw_writer_log_cut(struct sw_writer *w); /* the log begins anew, with nothing in it */
 
 /* --- the reading connection (db.c, col.c) --- */

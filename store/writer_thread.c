@@ -13,9 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-#define ERASE_QUIET_US ((int64_t)10000)   /* without a change, before a slice of an erasure */
-#define ERASE_LATE_US  ((int64_t)50000)   /* from one slice to the next where changes never stop */
-#define TIDY_AFTER_US  ((int64_t)1000000) /* without a change */
+#define QUIET_US      ((int64_t)10000)   /* without a change, before a slice of other work */
+#define ERASE_LATE_US ((int64_t)50000)   /* from one slice to the next where changes never stop */
+#define CUT_AFTER_US  ((int64_t)1000000) /* without a change, before the log is cut */
 
 /* Under the lock. At least one job; whole transactions only. */
 static void take_group(struct sw_store *s, struct sw_store_jobs *group)
@@ -193,8 +193,7 @@ enum turn { TURN_WRITE, TURN_ERASE, TURN_TIDY, TURN_END };
  * writes again at once, so an empty queue does not say that nobody writes. */
 static int64_t erase_at(const struct sw_store *s)
 {
-	const int64_t quiet_us = s->wrote_us + ERASE_QUIET_US,
-		      late_us = s->erased_us + ERASE_LATE_US;
+	const int64_t quiet_us = s->wrote_us + QUIET_US, late_us = s->erased_us + ERASE_LATE_US;
 
 	return quiet_us < late_us ? quiet_us : late_us;
 }
@@ -235,31 +234,49 @@ static enum turn next_turn(struct sw_store *s, struct sw_store_jobs *group, int6
 	return turn;
 }
 
+/* What is done between changes: first the file shrinks, in slices, then the log is cut. */
+struct tidy {
+	bool cut;       /* the file has shrunk */
+	int64_t due_us; /* the next of it, counted from now; negative: none */
+};
+
+static sw_status tidy_up(struct sw_store *s, struct tidy *t, struct sw_err *err)
+{
+	bool more = false;
+
+	errno = 0; /* what sw_sql_err() sees is of this */
+	const sw_status rc = t->cut ? sw_writer_cut(&s->writer, err)
+				    : sw_writer_shrink(&s->writer, &more, err);
+	t->due_us = more ? QUIET_US : t->cut ? -1 : CUT_AFTER_US;
+	t->cut = !more;
+	return rc;
+}
+
 void *sw_writer_main(void *store)
 {
+	static const struct tidy begin = {.due_us = QUIET_US};
 	struct sw_store *s = store;
 	struct sw_store_jobs group;
-	int64_t tidy_us = TIDY_AFTER_US; /* the last daemon may have left something */
+	struct tidy tidy = begin; /* the last daemon may have left something */
 	enum turn turn;
 
-	while ((turn = next_turn(s, &group, tidy_us)) != TURN_END) {
+	while ((turn = next_turn(s, &group, tidy.due_us)) != TURN_END) {
 		struct sw_err err = SW_ERR_INIT;
-		bool more = false;
+		sw_status rc = SW_OK;
 
 		if ((turn == TURN_WRITE && !write_group(s, &group)) ||
 		    (turn == TURN_ERASE && !erase_slice(s)))
 			break;
-		sw_status rc = SW_OK;
-		errno = 0;
 		if (turn == TURN_TIDY)
-			rc = sw_writer_tidy(&s->writer, &more, &err);
+			rc = tidy_up(s, &tidy, &err);
+		else
+			tidy = begin;
 		if (rc == SW_OK)
 			rc = sw_writer_checkpoint(&s->writer, &err);
 		if (rc != SW_OK) {
 			die_of(s, &err);
 			break;
 		}
-		tidy_us = turn != TURN_TIDY ? TIDY_AFTER_US : more ? 0 : -1;
 	}
 	return NULL;
 }

@@ -64,6 +64,16 @@ void sw_handle_device_list(struct sw_call *call)
 	sw_call_result(call, &out);
 }
 
+/* But for those that were deleted. */
+static int64_t count_sweeps(const struct sw_daemon *d)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < d->sweep.sweep_n; i++)
+		n += !sw_row_is_gone(d->sweep.sweeps[i]->gone);
+	return n;
+}
+
 void sw_handle_daemon_info(struct sw_call *call)
 {
 	const struct sw_daemon *d = call->d;
@@ -81,7 +91,7 @@ void sw_handle_daemon_info(struct sw_call *call)
 	sw_jw_kstr(&w, "socket", d->config.socket);
 	sw_jw_kstr(&w, "devices", d->config.devices);
 	sw_jw_kint(&w, "slots", (int64_t)d->slot.slot_n);
-	sw_jw_kint(&w, "sweeps", (int64_t)d->sweep.sweep_n);
+	sw_jw_kint(&w, "sweeps", count_sweeps(d));
 	sw_jw_kbool(&w, "draining", d->draining);
 	sw_jw_kint(&w, "running", (int64_t)sw_slot_busy_n(d, 0));
 	sw_jw_kstr(&w, "libuv", uv_version_string());
@@ -105,7 +115,7 @@ void sw_handle_daemon_stats(struct sw_call *call)
 	sw_jw_kint(&w, "queued", (int64_t)sw_store_queued(d->store));
 	sw_jw_kint(&w, "asks_waiting", (int64_t)sw_wait_n(d, SW_WAIT_TRIAL));
 	sw_jw_kstr(&w, "stuck", sw_store_stuck(d->store));
-	sw_jw_kint(&w, "sweeps", (int64_t)d->sweep.sweep_n);
+	sw_jw_kint(&w, "sweeps", count_sweeps(d));
 	sw_jw_obj_end(&w);
 	sw_call_result(call, &out);
 }

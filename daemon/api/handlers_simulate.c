@@ -216,12 +216,8 @@ void sw_handle_sweep_simulate(struct sw_call *call)
 
 	if (live == NULL)
 		return;
-	if (live->gone != SW_GONE_NOT) {
-		sw_call_refuse(call, SW_CONFLICT, "/sweep",
-			       "sweep %lld was deleted but for its best trial: its curves are gone",
-			       (long long)live->sweep);
+	if (sw_running_refuse_record(live, call))
 		return;
-	}
 	struct simulation *s = create(call, live, &err);
 	if (s == NULL) {
 		sw_call_error(call, &err);

@@ -199,14 +199,8 @@ void sw_recover_need(struct sw_call *call,
 	/* The call is answered. */
 	if (live == NULL)
 		return;
-	if (live->gone != SW_GONE_NOT) {
-		sw_call_refuse(
-			call, SW_CONFLICT, "/sweep",
-			"sweep %lld was deleted but for its best trial, %lld: `sweep best` and "
-			"`sweep checkpoint` show that one",
-			(long long)live->sweep, (long long)live->kept);
+	if (sw_running_refuse_record(live, call))
 		return;
-	}
 	/* At once, so that what a connection asks in a row of a loaded sweep keeps its order. */
 	if (live->sched != NULL) {
 		then(live, call);

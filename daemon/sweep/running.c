@@ -27,6 +27,17 @@ struct sw_running *sw_running_of(struct sw_call *call)
 	return NULL;
 }
 
+bool sw_running_refuse_record(const struct sw_running *live, struct sw_call *call)
+{
+	if (live->gone == SW_GONE_NOT)
+		return false;
+	sw_call_refuse(call, SW_CONFLICT, "/sweep",
+		       "sweep %lld was deleted but for its best trial, %lld: `sweep best` and "
+		       "`sweep checkpoint` show that one",
+		       (long long)live->sweep, (long long)live->kept);
+	return true;
+}
+
 static void free_live(struct sw_running *live)
 {
 	if (live == NULL)

@@ -101,6 +101,9 @@ struct sw_running {
  * the last one is 3"). */
 struct sw_running *sw_running_of(struct sw_call *call);
 
+/* Refuses the call if the sweep is one that was deleted but for its best trial. */
+bool sw_running_refuse_record(const struct sw_running *live, struct sw_call *call);
+
 /* A new sweep; takes spec and sched. The caller stores it. NULL: no memory. */
 struct sw_running *sw_running_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
 				  uint64_t seed, int64_t now_ms);

@@ -217,6 +217,8 @@ def test_long_text_on_a_terminal_goes_through_the_pager(daemon, tmp_path):
     for more in ({"PAGER": "/nowhere/pager"}, {"TERM": "dumb", "PAGER": "wc"}, {"PAGER": "cat"}):
         t = Terminal(path, "help", **more)
         assert t.end() == 0 and t.seen == plain.seen, more
+    t = Terminal(path, "help", PAGER="/nowhere/pager -x")  # which the shell starts, and says that it is not there
+    assert t.end() == 0 and t.seen.endswith(plain.seen)
     assert sweep(path, "help", PAGER="wc").stdout.encode() == plain.seen.replace(b"\r", b"")
     # The default; LESS says whether it was the user's. An error starts none.
     (tmp_path / "less").write_text('#!/bin/sh\necho "less, LESS=$LESS"\ncat > /dev/null\n')

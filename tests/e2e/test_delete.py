@@ -147,7 +147,8 @@ def test_deleted_sweep_is_unknown_and_its_number_is_not_given_again(start):
     assert client.refused("sweep.find", name="trained").code == NOT_FOUND
     assert client.submit(driven()) == 2
     daemon.kill9()
-    assert numbers(daemon.start().client()) == {2}
+    client = daemon.start().client()
+    assert numbers(client) == {2} and client.call("daemon.info")["sweeps"] == 1
 
 
 def test_sweep_that_has_not_ended_is_not_deleted(start):

@@ -219,6 +219,33 @@ TEST(file_and_log_shrink_when_nobody_writes)
 	fixture_fini(&f);
 }
 
+/* A daemon that is in use is never idle for long. */
+TEST(file_shrinks_between_changes)
+{
+	struct fixture f;
+	unsigned done = 0, sent = 0;
+
+	fixture_init(&f);
+	fixture_open(&f);
+	put_all(&f, 1, 1, 1);
+	put_all(&f, 2, 40, 400);
+	while (size_of(f.path, "-wal") > 0)
+		sleep_a_little();
+	const int64_t before = size_of(f.path, "");
+	const int64_t freed = erase_now(&f, 2, 0);
+
+	while (size_of(f.path, "") > before - freed + (2 << 20)) {
+		struct sw_tx *tx = tx_new();
+
+		put_report(tx, 1, 2 + (int64_t)sent++, 1);
+		ck_assert_int_eq(sw_store_commit(f.store, tx, count_done, &done), SW_OK);
+		fixture_wait(&f, &done, sent);
+		for (int i = 0; i < 5; i++)
+			sleep_a_little();
+	}
+	fixture_fini(&f);
+}
+
 /* Each test of the store ends with a look at how many connections wrote (fixture_close()). This is
  * what it looks for. */
 TEST(second_connection_that_writes_or_checkpoints_is_seen)

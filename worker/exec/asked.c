@@ -156,7 +156,7 @@ static bool start_warm(struct sw_asked *a, struct sw_program *p, bool first,
 		return false;
 	if (sw_launchers_start(l, p, of, why))
 		return true;
-	if (first && *why && sw_session_go_on(a->session))
+	if (first && *why && sw_session_may_begin(a->session))
 		sw_session_log(a->session, "starts cold: %s", why);
 	return false;
 }
@@ -185,9 +185,9 @@ static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool firs
 	if (first)
 		log_start(a, argv);
 	if (!start_warm(a, p, first, &of))
-		rc = sw_session_go_on(a->session)
+		rc = sw_session_may_begin(a->session)
 			     ? sw_program_start(p, file, argv, e->list, of.cwd, a->mark, err)
-			     : sw_err_set(err, SW_CONFLICT, "the trial is dropped");
+			     : sw_err_set(err, SW_CONFLICT, "the trial is let go of");
 	if (rc == SW_OK && !p->marked && first)
 		sw_session_log(a->session,
 			       "the limit of file locks (ulimit -Hx) is too low for a mark: "

@@ -44,6 +44,8 @@ static sw_status start(struct trial *t, struct sw_err *err)
 	sw_reports_begin(&t->reports);
 	const sw_status rc = sw_asked_start(&t->asked, &t->ranks, err);
 
+	if (rc != SW_OK)
+		t->leaves = sw_session_leaving(t->asked.session) > 0; /* it was not to begin */
 	if (rc != SW_OK && t->ranks.v[0].program.pid != 0)
 		end_run(t, 0); /* another rank could not be started */
 	return rc;

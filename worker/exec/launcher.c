@@ -315,7 +315,7 @@ static bool hear(const struct sw_launcher *l, const struct sw_program *p, struct
 			       {.fd = l->program.metrics, .events = POLLIN}};
 
 	while (poll(fds, 2, SLICE_MS) <= 0) { /* it imports; the session is heard meanwhile */
-		if (!sw_session_go_on(s) || sw_session_leaving(s))
+		if (!sw_session_may_begin(s))
 			return true; /* the spare that takes the order will find nobody */
 		if (sw_clock_mono_us() < until)
 			continue;
@@ -383,7 +383,7 @@ bool sw_launchers_start(struct sw_launchers *all, struct sw_program *p, const st
 		return false; /* no script, or one that must start cold */
 	order = make_order(python.script, of);
 	for (int i = 0; i < TRIES && order >= 0 && !started && !*why &&
-			sw_session_go_on(of->session) && (l = prepare(all, &python, of));
+			sw_session_may_begin(of->session) && (l = prepare(all, &python, of));
 	     i++) {
 		l->asked_us = sw_clock_mono_us();
 		if (*l->why)

@@ -79,9 +79,16 @@ const char *sw_session_why(const struct sw_session *s)
 
 int64_t sw_session_leaving(const struct sw_session *s)
 {
+	if (s->leave_us == 0 || s->end != SW_SESSION_OPEN)
+		return 0; /* it is asked before each batch: no look at the clock for that */
 	const int64_t left = s->leave_us + SW_SESSION_LEAVE_US - sw_clock_mono_us();
 
-	return s->leave_us == 0 || s->end != SW_SESSION_OPEN ? 0 : left > 0 ? left : 1;
+	return left > 0 ? left : 1;
+}
+
+bool sw_session_may_begin(struct sw_session *s)
+{
+	return sw_session_go_on(s) && sw_session_leaving(s) == 0;
 }
 
 const char *sw_session_dropped(const struct sw_session *s)

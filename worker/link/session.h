@@ -69,6 +69,10 @@ bool sw_session_next(struct sw_session *s, const struct sw_job **job);
 /* Reads and writes what can be without waiting. false: drop the trial. Cost: one poll(2). */
 bool sw_session_go_on(struct sw_session *s);
 
+/* May something of the trial begin that takes its time? go_on(), and nobody has told the worker to
+ * end. */
+bool sw_session_may_begin(struct sw_session *s);
+
 /* The same, but waits until something happens on the link or to one of the n <= SW_SESSION_FDS
  * descriptors (as poll(2) has them, revents set to 0 before), at most timeout_ms. since_us: since
  * when (monotonic) the answer to a report is waited for, so that the session gives up after
