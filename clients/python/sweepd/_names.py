@@ -42,14 +42,14 @@ def stands_for(module: str, theirs: str, instead: Mapping[str, str], otherwise: 
     return missing
 
 
-def also(module: str, name: str, target: Any) -> None:
+def also(module: str, name: str, target: Any, otherwise: str = "") -> None:
     """Makes `target` the submodule `name` of a module, where the other library has that: a module, or a dict of names."""
     if isinstance(target, dict):
         made = types.ModuleType(f"{module}.{name}")
         made.__dict__.update(target, __all__=list(target))
         sys.modules[made.__name__] = target = made
         made.__dict__["__getattr__"] = stands_for(made.__name__, made.__name__.partition(".")[2], {},
-                                                  f"of it there are {', '.join(made.__all__)}")
+                                                  otherwise or f"of it there are {', '.join(made.__all__)}")
     sys.modules[f"{module}.{name}"] = target
     parent, _, last = name.rpartition(".")
     setattr(sys.modules[f"{module}.{parent}" if parent else module], last, target)

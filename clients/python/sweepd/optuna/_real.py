@@ -22,7 +22,7 @@ from optuna.storages.journal import BaseJournalBackend
 from optuna.storages.journal._storage import JournalStorage, JournalStorageReplayResult
 from optuna.trial import FrozenTrial, TrialState
 
-from . import _mirror
+from . import _mirror, _wire
 from ._journal import Journal
 
 MOST_PICKLED = 65536  # of an object; a larger one stays in its process
@@ -76,17 +76,9 @@ class Sampler(BaseSampler):
         self._mirror(study).end(study, _mirror.Ended(trial, state.name, values, why))
 
 
-class Pruner(optuna.pruners.BasePruner):
+class Pruner(_wire.Rule, optuna.pruners.BasePruner):
     """Prunes by the daemon: `type` and `settings` are those of a sweep's `early_terminate` (docs/spec.md). The default is
     as Optuna's, the median. A study's steps count from 0; rungs are steps, as in Optuna's own pruners."""
-
-    def __init__(self, type: str = "median", **settings: Any) -> None:
-        self.early_terminate = {"type": type, **settings}
-        self.shift = 0 if type in ("asha", "hyperband") else 1
-        if type in ("median", "patience", "threshold") and settings.get("n_warmup_steps"):
-            self.early_terminate["n_warmup_steps"] += 1
-        if type in ("asha", "hyperband"):
-            self.early_terminate.setdefault("max_t", 10 ** 9)
 
     def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
         _used.add(study)
@@ -276,3 +268,4 @@ def load_study(*, study_name: Optional[str] = None, storage: Any = None, sampler
 
 
 NAMES = ("create_study", "load_study", "delete_study", "copy_study", "get_all_study_names", "get_all_study_summaries")
+__all__ = [*NAMES, "Pruner", "Sampler", "Storage"]

@@ -10,6 +10,19 @@ MOST_VALUES = 10000  # of a list in a spec
 FEW = 100  # values that a condition may list
 
 
+class Rule:
+    """A pruner that the daemon decides: `early_terminate` is a sweep's, `shift` what a sweep adds to a study's steps, which
+    count from 0. Rungs are numbers of steps, so step 0 is never judged, there as here."""
+
+    def __init__(self, type: str = "median", **settings: Any) -> None:
+        rungs = type in ("asha", "hyperband")
+        self.shift = 0 if rungs else 1
+        self.early_terminate = {"type": type, **({"max_t": 10 ** 9} if rungs else {}),
+                                **{name: value for name, value in settings.items() if value is not None}}
+        if settings.get("n_warmup_steps") and not rungs:
+            self.early_terminate["n_warmup_steps"] += 1
+
+
 def is_category(distribution: Any) -> bool:
     return hasattr(distribution, "choices")
 

@@ -1,5 +1,0 @@
-"""The exception that scripts raise."""
-
-
-class TrialPruned(Exception):
-    """Raise it in an objective to end the trial as PRUNED."""
