@@ -172,7 +172,7 @@ def test_checkpoint_at_end_is_there_whatever_ends_the_trial(user, more, last):
                            checkpoint_frequency=2, checkpoint_at_end=True)))
     (result,) = tuner.fit()
     assert result.checkpoint.to_dict() == {"iterations": last}
-    assert [step for step, _ in result._trial.checkpoints] == [last // 2 * 2, last]  # the best report's, and the last
+    assert [step for step, _ in result.checkpoints] == [last // 2 * 2, last]  # the best report's, and the last
     assert [(there.to_dict(), row["training_iteration"]) for there, row in result.best_checkpoints] == [
         ({"iterations": step}, step) for step in (last // 2 * 2, last)]
     with pytest.raises(ValueError, match="checkpoint_at_end is for a Trainable"):
@@ -191,7 +191,7 @@ def test_fail_fast_ends_the_run_with_the_first_error(user):
     grid = tune.Tuner(fn, param_space=space, tune_config=tune.TuneConfig("loss", "min"), run_config=tune.RunConfig(
         verbose=0, failure_config=tune.FailureConfig(fail_fast=True))).fit()
     assert len(grid) == 2 and grid.num_errors == 1 and "bad luck" in str(grid.errors[0])
-    assert sorted(trial.status for trial in grid._analysis.trials) == ["ERROR", "TERMINATED"]
+    assert sorted(trial.status for trial in grid) == ["ERROR", "TERMINATED"]
     for how in (True, "raise"):
         with pytest.raises(tune.TuneError, match="bad luck"):
             quiet_run(fn, config=space, fail_fast=how)
@@ -208,7 +208,7 @@ def test_dict_checkpoints_and_num_to_keep(user):
     grid = tune.Tuner(fn, param_space={"x": tune.uniform(0, 1)}, tune_config=tune.TuneConfig("loss", "max"),
                       run_config=ray.air.RunConfig(verbose=0, checkpoint_config=ray.air.CheckpointConfig(1))).fit()
     best = grid.get_best_result()
-    assert best.checkpoint.to_dict() == {"i": 2} and len(best._trial.checkpoints) == 1
+    assert best.checkpoint.to_dict() == {"i": 2} and len(best.checkpoints) == 1
 
 
 def test_population_goes_on_from_checkpoints_of_the_best(user):

@@ -70,7 +70,7 @@ def test_logger_is_told_of_everything_in_order(user):
                       run_config=tune.RunConfig(callbacks=[heard], verbose=0)).fit()
     assert heard.events[0] == "setup" and heard.events[-1] == 2
     for result in grid:
-        mine = [event[1] for event in heard.events[1:-1] if event[0] == result._trial.trial_id]
+        mine = [event[1] for event in heard.events[1:-1] if event[0] == result.trial_id]
         assert mine == ["start", 1, 2, "save 2", 3, "failed" if result.config["bad"] else "end"]
 
 
@@ -98,7 +98,7 @@ def test_stopper_is_one_for_all_trials_and_may_end_the_run(user):
     stop = Third()
     grid = tune.Tuner(steps, param_space={"x": tune.uniform(0, 1)}, run_config=tune.RunConfig(stop=stop, verbose=0),
                       tune_config=tune.TuneConfig("loss", "min", num_samples=50, max_concurrent_trials=1)).fit()
-    assert [len(result._trial.results) for result in grid] == [3, 3, 3] and stop.seen == 9 and not grid.errors
+    assert [len(result.results) for result in grid] == [3, 3, 3] and stop.seen == 9 and not grid.errors
 
 
 def test_output_and_checkpoints_are_found_by_the_command(user, daemon, capsys, tmp_path):
@@ -150,7 +150,7 @@ SCRIPT = """
                            run_config=tune.RunConfig("mine", verbose=0))
         if len(sys.argv) > 1:
             tuner = tune.Tuner.restore(sys.argv[1], fn)
-        print([(len(result._trial.results), [row["training_iteration"] for _, row in result.best_checkpoints])
+        print([(len(result.results), [row["training_iteration"] for _, row in result.best_checkpoints])
                for result in tuner.fit()])
     """
 
@@ -196,7 +196,7 @@ def test_restore_says_what_it_needs(user, tmp_path):
                run_config=tune.RunConfig("lambda", verbose=0)).fit()
     assert tune.Tuner.can_restore(str(tmp_path / "lambda"))
     restored = tune.Tuner.restore("lambda", steps, param_space={"x": 1, "y": 3}).fit()
-    assert [row["loss"] for row in restored[0]._trial.results] == [1 / i for i in range(1, 7)]
+    assert [row["loss"] for row in restored[0].results] == [1 / i for i in range(1, 7)]
     quiet_run(steps, config={"x": 1}, name="run")
     with pytest.raises(ValueError, match="resume=True"):
         tune.Tuner.restore("run", steps)

@@ -36,7 +36,7 @@ class CLIReporter:
         print(f"== Status of sweep {sweep} after {self._said - self._started:.0f} s ==")
         best = best_of(trials, self.metric, self.mode, "last") if self.metric and self.mode in ("min", "max") else None
         if best is not None and self.metric is not None:
-            print(f"Current best trial: {best} with {self.metric}={best.last_result[self.metric]} and "
+            print(f"Current best trial: {best.trial_id} with {self.metric}={best.last_result[self.metric]} and "
                   f"parameters={best.config}")
         print(f"Number of trials: {len(trials)}/{planned if planned is not None else 'infinite'} ({said})")
         shown = sorted(trials, key=lambda trial: (ORDER.index(trial.status), trial.number))[:self.rows]
@@ -46,12 +46,12 @@ class CLIReporter:
             print(f"... {len(trials) - len(shown)} more trials not shown: sweep show {sweep}")
         for trial in trials:
             if trial.error_msg:
-                print(f"{trial}: {trial.error_msg}")
+                print(f"{trial.trial_id}: {trial.error_msg}")
         print(flush=True)
 
     def _table(self, trials: List[Trial]) -> List[str]:
         reported = sorted({name for trial in trials for name, value in trial.last_result.items()
-                           if isinstance(value, (int, float)) and not name.startswith("\0")})
+                           if isinstance(value, (int, float))})
         metrics = self.metric_columns or {name: name for name in reported
                                           if name not in ("timestamp", "pid", "time_this_iter_s")}
         parameters = self.parameter_columns or {name: name for name in sorted({n for t in trials for n in t.config})}

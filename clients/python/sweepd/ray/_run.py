@@ -18,7 +18,7 @@ from .._loop import Trial as Handle
 from .._tune import check_fork
 from ._callbacks import Callback, Reached, Stopper, reached
 from ._reporter import CLIReporter
-from ._results import ExperimentAnalysis, Trial, TuneError, shown
+from ._results import ExperimentAnalysis, Trial, TuneError
 from ._session import ITERATION, SHOULD_CHECKPOINT, Session, trial_main
 from ._space import Space
 from .schedulers import FIFOScheduler, PopulationBasedTraining, TrialScheduler
@@ -63,7 +63,7 @@ class _Driver(Driver):
         for callback in self.callbacks:
             callback.setup()
         self.run()
-        analysis = ExperimentAnalysis(self.sweep, self.finish(), metric, mode)
+        analysis = ExperimentAnalysis(self.sweep, self.finish(), metric, mode, self.folder)
         if self.reporter is not None:
             self.reporter.report(analysis.trials, self.planned, self.sweep)
         for callback in self.callbacks:
@@ -82,9 +82,8 @@ class _Driver(Driver):
     def known(self, number: int, params: Mapping[str, Any]) -> Trial:
         """The trial of this number, made if it is new."""
         if number not in self.trials:
-            it = Trial(f"{self.name}_{self.sweep}_{number:05d}", number, self.space.config(params))
-            it.local_path, it.trainable_name = os.path.join(self.folder, str(number)), self.name
-            self.trials[number] = it
+            self.trials[number] = Trial(f"{self.name}_{self.sweep}_{number:05d}", number, self.space.config(params),
+                                        os.path.join(self.folder, str(number)), self.name)
         return self.trials[number]
 
     def recall(self) -> None:
@@ -95,8 +94,9 @@ class _Driver(Driver):
             it = self.known(row["trial"], row["params"])
             it.state = "PENDING" if row["state"] == "RUNNING" else row["state"]
             reports, kept = self.client.reports(self.sweep, it.number), checkpoints(self.folder, it.number)
-            it.results = [{**report["metrics"], ITERATION: report["step"], "\0step": report["step"], "trial_id": it.trial_id,
-                           "config": it.config} for report in reports]
+            it.steps = [report["step"] for report in reports]
+            it.results = [{**report["metrics"], ITERATION: report["step"], "trial_id": it.trial_id, "config": it.config}
+                          for report in reports]
             scored = [(self.sign * report["metrics"][self.metric], report["step"]) for report in reports
                       if report["step"] in kept and math.isfinite(report["metrics"].get(self.metric, math.nan))]
             if scored:
@@ -120,7 +120,8 @@ class _Driver(Driver):
 
     def noted(self, trial: Handle, row: Dict[str, Any], more: Dict[str, Any]) -> None:
         it, step = self.trials[trial.number], row.pop("step")
-        it.results.append({**more, **row, "\0step": step, "config": it.config})
+        it.steps.append(step)
+        it.results.append({**more, **row, "config": it.config})
         path = checkpoint_path(self.folder, trial.number, step)
         if os.path.isdir(path):
             it.checkpoints = [(at, old) for at, old in it.checkpoints if os.path.isdir(old)] + [(step, path)]
@@ -129,7 +130,7 @@ class _Driver(Driver):
         self.tell("on_trial_result", it, result=result)
         if os.path.isdir(path):
             self.tell("on_checkpoint", it, checkpoint=it.checkpoint)
-        self.more = {"save": bool(result.get(SHOULD_CHECKPOINT)), "end": reached(self.stop, it.trial_id, shown(result))}
+        self.more = {"save": bool(result.get(SHOULD_CHECKPOINT)), "end": reached(self.stop, it.trial_id, result)}
         if isinstance(self.stop, Stopper) and self.stop.stop_all():
             self.end_all()
 
@@ -138,7 +139,7 @@ class _Driver(Driver):
         if self.max_failures < 0 or self.failures[trial.number] <= self.max_failures:
             return True
         if str(self.fail_fast).lower() == "raise":
-            raise TuneError(f"{self.trials[trial.number]}: {text}")
+            raise TuneError(f"{self.trials[trial.number].trial_id}: {text}")
         self.trials[trial.number].error_msg = text
         return False
 
@@ -250,7 +251,7 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
         config: Optional[Mapping[str, Any]] = None, resources_per_trial: Optional[Mapping[str, Any]] = None,
         num_samples: int = 1, search_alg: Optional[Searcher] = None, scheduler: Optional[TrialScheduler] = None,
         keep_checkpoints_num: Optional[int] = None, checkpoint_freq: int = 0,
-        checkpoint_at_end: bool = False, verbose: int = 1,
+        checkpoint_at_end: bool = False, verbose: Optional[int] = None,
         progress_reporter: Optional[CLIReporter] = None, max_failures: float = 0, fail_fast: Any = False,
         raise_on_failed_trial: bool = True, max_concurrent_trials: Optional[int] = None,
         callbacks: Optional[List[Callback]] = None, storage_path: Optional[str] = None, local_dir: Optional[str] = None,
@@ -291,7 +292,7 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
     driver.space, driver.name, driver.planned = space, _title(trainable), client.sweep(sweep)["spec"].get("run_cap")
     driver.stop, driver.callbacks = stop, callbacks or []
     driver.max_failures, driver.fail_fast, driver.keep_all = max_failures, fail_fast, (keep_checkpoints_num or 1) > 1
-    driver.reporter = progress_reporter or (CLIReporter() if verbose else None)
+    driver.reporter = progress_reporter or (None if verbose == 0 else CLIReporter())
     os.makedirs(driver.folder, exist_ok=True)
     if _saved and not old:
         with open(os.path.join(driver.folder, SAVED), "wb") as file:
@@ -299,10 +300,9 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
     if storage_path or local_dir:
         link(driver.folder, str(storage_path or local_dir), title)
     analysis = driver.search(metric, mode, bool(old))
-    analysis.experiment_path = driver.folder
     errors = [trial for trial in analysis.trials if trial.status == "ERROR"]
     if errors and raise_on_failed_trial:
-        raise TuneError(f"trials failed: {', '.join(f'{trial} ({trial.error_msg})' for trial in errors)}")
+        raise TuneError(f"trials failed: {', '.join(f'{trial.trial_id} ({trial.error_msg})' for trial in errors)}")
     return analysis
 
 

@@ -108,36 +108,16 @@ def get_trial_id() -> str:
 
 
 class Context:
-    """Who the trial is."""
+    """Who the trial is: one process."""
 
-    def get_trial_id(self) -> str:
-        """The trial's id."""
-        return get_trial_id()
-
-    def get_trial_name(self) -> str:
-        """The trial's name: its id."""
-        return get_trial_id()
-
-    def get_experiment_name(self) -> str:
-        """The name of the run."""
-        return _session.name if _session else "default"
-
-    def get_trial_dir(self) -> str:
-        """The folder of its checkpoints."""
-        return _trial.checkpoint_dir()
-
-    def get_world_size(self) -> int:
-        """A trial is one process."""
-        return 1
-
-    def get_world_rank(self) -> int:
-        """And this is it."""
-        return 0
+    get_trial_id = get_trial_name = staticmethod(get_trial_id)
+    get_experiment_name = staticmethod(lambda: _session.name if _session else "default")
+    get_trial_dir = staticmethod(_trial.checkpoint_dir)  # of its checkpoints
+    get_world_size = staticmethod(lambda: 1)
+    get_world_rank = staticmethod(lambda: 0)
 
 
-def get_context() -> Context:
-    """Who the trial is."""
-    return Context()
+get_context = Context
 
 
 class Trainable:

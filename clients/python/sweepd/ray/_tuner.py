@@ -1,13 +1,14 @@
 """Tuner, and what it is configured with."""
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from .._client import Client
 from ._reporter import CLIReporter
-from ._results import ExperimentAnalysis, ResultGrid
+from ._results import ResultGrid
 from ._run import SAVED, find, run
 from .schedulers import TrialScheduler
 from .search import Searcher
@@ -18,54 +19,58 @@ except ImportError:
     import pickle
 
 
+@dataclasses.dataclass
 class CheckpointConfig:
     """Which checkpoints are kept: the last, with num_to_keep=1; else all. checkpoint_frequency and checkpoint_at_end are
     for classes."""
 
-    def __init__(self, num_to_keep: Optional[int] = None, checkpoint_score_attribute: Optional[str] = None,
-                 checkpoint_score_order: Optional[str] = None, checkpoint_frequency: int = 0,
-                 checkpoint_at_end: Optional[bool] = None) -> None:
-        del checkpoint_score_attribute, checkpoint_score_order
-        self.num_to_keep, self.checkpoint_frequency = num_to_keep, checkpoint_frequency or 0
-        self.checkpoint_at_end = bool(checkpoint_at_end)
+    num_to_keep: Optional[int] = None
+    checkpoint_score_attribute: Optional[str] = None
+    checkpoint_score_order: Optional[str] = None
+    checkpoint_frequency: Optional[int] = 0
+    checkpoint_at_end: Optional[bool] = None
 
 
+@dataclasses.dataclass
 class FailureConfig:
     """How often a trial that failed runs again, from its last checkpoint."""
 
-    def __init__(self, max_failures: int = 0, fail_fast: Any = False) -> None:
-        self.max_failures, self.fail_fast = max_failures, fail_fast
+    max_failures: int = 0
+    fail_fast: Any = False
 
 
+@dataclasses.dataclass
 class RunConfig:
     """The name of a run, when a trial stops, and what is kept. storage_path gets a link to the run, which the daemon keeps;
     what trials print is in `sweep log`, whatever log_to_file says."""
 
-    def __init__(self, name: Optional[str] = None, storage_path: Optional[str] = None, stop: Any = None,
-                 checkpoint_config: Optional[CheckpointConfig] = None, failure_config: Optional[FailureConfig] = None,
-                 progress_reporter: Optional[CLIReporter] = None, verbose: Optional[int] = None,
-                 callbacks: Optional[List[Any]] = None, local_dir: Optional[str] = None, sync_config: Any = None,
-                 log_to_file: Any = False) -> None:
-        del log_to_file
-        self.storage_path = storage_path or local_dir
-        self.name, self.stop, self.progress_reporter, self.callbacks = name, stop, progress_reporter, callbacks
-        self.sync_config = sync_config
-        self.verbose = 1 if verbose is None else verbose
-        self.checkpoint_config = checkpoint_config or CheckpointConfig()
-        self.failure_config = failure_config or FailureConfig()
+    name: Optional[str] = None
+    storage_path: Optional[str] = None
+    stop: Any = None
+    checkpoint_config: Optional[CheckpointConfig] = None
+    failure_config: Optional[FailureConfig] = None
+    progress_reporter: Optional[CLIReporter] = None
+    verbose: Optional[int] = None
+    callbacks: Optional[List[Any]] = None
+    local_dir: Optional[str] = None
+    sync_config: Any = None
+    log_to_file: Any = False
 
 
+@dataclasses.dataclass
 class TuneConfig:
     """How a run searches."""
 
-    def __init__(self, metric: Any = None, mode: Any = None, search_alg: Optional[Searcher] = None,
-                 scheduler: Optional[TrialScheduler] = None, num_samples: int = 1,
-                 max_concurrent_trials: Optional[int] = None, time_budget_s: Any = None, reuse_actors: bool = False,
-                 trial_name_creator: Any = None, trial_dirname_creator: Any = None) -> None:
-        del reuse_actors, trial_name_creator, trial_dirname_creator
-        self.settings = {"metric": metric, "mode": mode, "search_alg": search_alg, "scheduler": scheduler,
-                         "num_samples": num_samples, "max_concurrent_trials": max_concurrent_trials,
-                         "time_budget_s": time_budget_s}
+    metric: Any = None
+    mode: Any = None
+    search_alg: Optional[Searcher] = None
+    scheduler: Optional[TrialScheduler] = None
+    num_samples: int = 1
+    max_concurrent_trials: Optional[int] = None
+    time_budget_s: Any = None
+    reuse_actors: bool = False
+    trial_name_creator: Any = None
+    trial_dirname_creator: Any = None
 
 
 class Tuner:
@@ -80,18 +85,12 @@ class Tuner:
 
     def fit(self) -> ResultGrid:
         """Runs all trials. One that failed has an error in its result."""
-        how = self._run
-        arguments: Dict[str, Any] = {
-            **self._tune.settings, "config": self._space, "name": how.name, "stop": how.stop, "verbose": how.verbose,
-            "progress_reporter": how.progress_reporter, "callbacks": how.callbacks,
-            "storage_path": how.storage_path, "sync_config": how.sync_config,
-            "keep_checkpoints_num": how.checkpoint_config.num_to_keep,
-            "checkpoint_freq": how.checkpoint_config.checkpoint_frequency,
-            "checkpoint_at_end": how.checkpoint_config.checkpoint_at_end,
-            "max_failures": how.failure_config.max_failures, "fail_fast": how.failure_config.fail_fast}
-        arguments = {**arguments, **self._restored}
-        analysis: ExperimentAnalysis = run(self._trainable, raise_on_failed_trial=False, _saved=_pickled(arguments), **arguments)
-        self._results = ResultGrid(analysis)
+        how = dict(vars(self._run))
+        kept, failures = how.pop("checkpoint_config") or CheckpointConfig(), how.pop("failure_config") or FailureConfig()
+        how.update(vars(self._tune), config=self._space, keep_checkpoints_num=kept.num_to_keep,
+                   checkpoint_freq=kept.checkpoint_frequency or 0, checkpoint_at_end=bool(kept.checkpoint_at_end))
+        how.update({**vars(failures), **self._restored})
+        self._results = run(self._trainable, raise_on_failed_trial=False, _saved=_pickled(how), **how)
         return self._results
 
     def get_results(self) -> ResultGrid:
