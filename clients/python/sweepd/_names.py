@@ -45,7 +45,7 @@ def stands_for(module: str, theirs: str, instead: Mapping[str, str], otherwise: 
 def also(module: str, name: str, target: Any, otherwise: str = "") -> None:
     """Makes `target` the submodule `name` of a module, where the other library has that: a module, or a dict of names."""
     if isinstance(target, dict):
-        made = types.ModuleType(f"{module}.{name}")
+        made = types.ModuleType(f"{module}.{name}", f"What there is of {module.partition('.')[2]}.{name}.")
         made.__dict__.update(target, __all__=list(target))
         sys.modules[made.__name__] = target = made
         made.__dict__["__getattr__"] = stands_for(made.__name__, made.__name__.partition(".")[2], {},

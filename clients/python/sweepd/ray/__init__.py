@@ -6,10 +6,11 @@ What is not carried over is named by an error.
 """
 from __future__ import annotations
 
+import pickle
 from typing import Any, Optional
 
 from .._names import also, stands_for
-from . import air, cloudpickle, integration, schedulers, search, train, tune
+from . import integration, schedulers, search, tune
 from ._callbacks import KeptAnyway
 from ._run import cluster
 from .schedulers import (ASHAScheduler, AsyncHyperBandScheduler, FIFOScheduler, HyperBandScheduler, MedianStoppingRule,
@@ -20,7 +21,16 @@ from .tune import __all__ as _of_tune
 __all__ = [*_of_tune, "ASHAScheduler", "AsyncHyperBandScheduler", "FIFOScheduler", "HyperBandScheduler",
            "MedianStoppingRule", "PopulationBasedTraining", "air", "cloudpickle", "get", "init", "is_initialized", "put",
            "schedulers", "search", "shutdown", "train", "tune"]
-also(f"{__name__}.air", "integrations", integration)
+_ALONE = "sweepd.ray is Ray Tune alone, on one machine"
+_configs = {"Checkpoint": tune.Checkpoint, "CheckpointConfig": tune.CheckpointConfig, "FailureConfig": tune.FailureConfig,
+            "Result": tune.Trial, "RunConfig": tune.RunConfig}
+also(__name__, "train", {**_configs, "get_checkpoint": tune.get_checkpoint, "get_context": tune.get_context,
+                         "report": tune.report}, "a trial is one process, which may start more of its own (torchrun)")
+train = globals()["train"]
+also(__name__, "air", {**_configs, "session": train}, _ALONE)
+also(__name__, "air.session", train)
+also(__name__, "air.integrations", integration)
+also(__name__, "cloudpickle", pickle)
 for _library, _logger in (("wandb", "WandbLoggerCallback"), ("mlflow", "MLflowLoggerCallback")):
     for _of in ("tune.integration", "air.integrations"):
         also(__name__, f"{_of}.{_library}", {_logger: KeptAnyway})
@@ -61,4 +71,4 @@ def shutdown() -> None:
 
 __getattr__ = stands_for(__name__, "ray", {
     "remote": "a trial is a process of its own: start what it needs in the function",
-}, "sweepd.ray is Ray Tune alone, on one machine")
+}, _ALONE)

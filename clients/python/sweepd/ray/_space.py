@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from .._space import find, is_scalar, wire_names, wire_values
 
-Number = Union[int, float]
 Path = Tuple[str, ...]
 
 
@@ -28,62 +28,36 @@ class SampleFrom:
         self.function = function
 
 
-def _domain(name: str, kind: Callable[[Any], Any], **keys: Any) -> Domain:
-    return Domain({"distribution": name, **keys}, kind)
+def _kind(name: str, number: Any, arguments: str, text: str) -> Callable[..., Domain]:
+    """A function with these arguments that gives a domain: of the daemon's distribution of the same name."""
+    words = [word.partition("=") for word in arguments.split()]
+    signature = inspect.Signature([inspect.Parameter(
+        word, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=int(default) if default else inspect.Parameter.empty)
+        for word, _, default in words])
+
+    def make(*given: Any, **named: Any) -> Domain:
+        bound = signature.bind(*given, **named)
+        bound.apply_defaults()
+        bound.arguments.pop("base", None)  # it changes nothing
+        ends = {"lower": "min", "upper": "max"} if number is float else {}
+        return Domain({"distribution": name, **{ends.get(word, word): float(value) if ends else value
+                                                for word, value in bound.arguments.items()}}, number)
+
+    make.__name__, make.__doc__ = name, text
+    make.__signature__ = signature  # type: ignore[attr-defined]
+    return make
 
 
-def uniform(lower: float, upper: float) -> Domain:
-    """A real from lower up to upper."""
-    return _domain("uniform", float, min=float(lower), max=float(upper))
-
-
-def quniform(lower: float, upper: float, q: float) -> Domain:
-    """A multiple of q, both ends included."""
-    return _domain("quniform", float, min=float(lower), max=float(upper), q=float(q))
-
-
-def loguniform(lower: float, upper: float, base: float = 10) -> Domain:
-    """A real whose logarithm is uniform."""
-    del base  # it changes nothing
-    return _domain("loguniform", float, min=float(lower), max=float(upper))
-
-
-def qloguniform(lower: float, upper: float, q: float, base: float = 10) -> Domain:
-    """The same, rounded to a multiple of q."""
-    del base
-    return _domain("qloguniform", float, min=float(lower), max=float(upper), q=float(q))
-
-
-def randn(mean: float = 0.0, sd: float = 1.0) -> Domain:
-    """A normal real."""
-    return _domain("randn", float, mean=float(mean), sd=float(sd))
-
-
-def qrandn(mean: float, sd: float, q: float) -> Domain:
-    """The same, rounded to a multiple of q."""
-    return _domain("qrandn", float, mean=float(mean), sd=float(sd), q=float(q))
-
-
-def randint(lower: int, upper: int) -> Domain:
-    """An integer from lower up to, not including, upper."""
-    return _domain("randint", int, lower=lower, upper=upper)
-
-
-def qrandint(lower: int, upper: int, q: int = 1) -> Domain:
-    """A multiple of q, both ends included."""
-    return _domain("qrandint", int, lower=lower, upper=upper, q=q)
-
-
-def lograndint(lower: int, upper: int, base: float = 10) -> Domain:
-    """An integer whose logarithm is uniform, up to, not including, upper."""
-    del base
-    return _domain("lograndint", int, lower=lower, upper=upper)
-
-
-def qlograndint(lower: int, upper: int, q: int, base: float = 10) -> Domain:
-    """The same, rounded to a multiple of q, both ends included."""
-    del base
-    return _domain("qlograndint", int, lower=lower, upper=upper, q=q)
+uniform = _kind("uniform", float, "lower upper", "A real from lower up to upper.")
+quniform = _kind("quniform", float, "lower upper q", "A multiple of q, both ends included.")
+loguniform = _kind("loguniform", float, "lower upper base=10", "A real whose logarithm is uniform.")
+qloguniform = _kind("qloguniform", float, "lower upper q base=10", "The same, rounded to a multiple of q.")
+randn = _kind("randn", float, "mean=0 sd=1", "A normal real.")
+qrandn = _kind("qrandn", float, "mean sd q", "The same, rounded to a multiple of q.")
+randint = _kind("randint", int, "lower upper", "An integer from lower up to, not including, upper.")
+qrandint = _kind("qrandint", int, "lower upper q=1", "A multiple of q, both ends included.")
+lograndint = _kind("lograndint", int, "lower upper base=10", "An integer whose logarithm is uniform, below upper.")
+qlograndint = _kind("qlograndint", int, "lower upper q base=10", "The same, a multiple of q, both ends included.")
 
 
 def choice(categories: Sequence[Any]) -> Domain:

@@ -32,46 +32,17 @@ class Searcher:
                           f"{self.method!r} has its own settings", stacklevel=2)
 
 
-class BasicVariantGenerator(Searcher):
-    """Method "random", and the default."""
-
-    method = "random"
+def _searcher(name: str, method: str) -> Any:
+    return type(name, (Searcher,), {"method": method, "__doc__": f'Method "{method}".'})
 
 
-class OptunaSearch(Searcher):
-    """Method "tpe"."""
-
-    method = "tpe"
-
-
-class HyperOptSearch(Searcher):
-    """Method "tpe"."""
-
-    method = "tpe"
-
-
-class TuneBOHB(Searcher):
-    """Method "bohb"."""
-
-    method = "bohb"
-
-
-class BayesOptSearch(Searcher):
-    """Method "bayes"."""
-
-    method = "bayes"
-
-
-class AxSearch(Searcher):
-    """Method "bayes"."""
-
-    method = "bayes"
-
-
-class HEBOSearch(Searcher):
-    """Method "bayes"."""
-
-    method = "bayes"
+BasicVariantGenerator = _searcher("BasicVariantGenerator", "random")
+OptunaSearch = _searcher("OptunaSearch", "tpe")
+HyperOptSearch = _searcher("HyperOptSearch", "tpe")
+TuneBOHB = _searcher("TuneBOHB", "bohb")
+BayesOptSearch = _searcher("BayesOptSearch", "bayes")
+AxSearch = _searcher("AxSearch", "bayes")
+HEBOSearch = _searcher("HEBOSearch", "bayes")
 
 
 class ConcurrencyLimiter:
