@@ -12,7 +12,7 @@ from harness import ROOT, environment
 
 
 MODULES = ("sweepd", "sweepd.callbacks", "sweepd.optuna", "sweepd.ray", "sweepd.ray.tune", "sweepd.ray.train",
-           "sweepd.ray.integration")
+           "sweepd.ray.tune.integration")
 
 
 def test_pip_installs_the_package_without_a_network(tmp_path):

@@ -319,12 +319,15 @@ def test_put_gives_what_get_takes(user):
 
 
 def library(monkeypatch, name, **names):
-    """A stand-in for a library that need not be installed."""
-    for part in (name, f"sweepd.ray.tune.integration.{name}"):
-        monkeypatch.delitem(sys.modules, part, raising=False)
-    made = types.ModuleType(name)
+    """A stand-in for a library, by its module and the parents of that, which need not be installed."""
+    for end in range(name.count("."), -1, -1):
+        made = types.ModuleType(name.rsplit(".", end)[0])
+        monkeypatch.setitem(sys.modules, made.__name__, made)
     made.__dict__.update(names)
-    monkeypatch.setitem(sys.modules, name, made)
+
+
+class Base:
+    """A library's own, as which it knows its callbacks."""
 
 
 class Model:
@@ -334,9 +337,10 @@ class Model:
 
 
 def rounds_of_xgboost(monkeypatch):
-    library(monkeypatch, "xgboost", callback=types.SimpleNamespace(TrainingCallback=object))
+    library(monkeypatch, "xgboost.callback", TrainingCallback=Base)
     from sweepd.ray.tune.integration.xgboost import TuneReportCheckpointCallback
     callback = TuneReportCheckpointCallback({"loss": "test-error"}, frequency=2)
+    assert isinstance(callback, Base)
     for i in range(5):
         callback.after_iteration(Model(), i, {"test": {"error": [9, 1 / (i + 1)], "other": [(3, 0.1)]}})
     callback.after_training(Model())
@@ -352,20 +356,20 @@ def rounds_of_lightgbm(monkeypatch):
 
 
 def rounds_of_keras(monkeypatch):
-    library(monkeypatch, "keras", callbacks=types.SimpleNamespace(Callback=object))
+    library(monkeypatch, "keras.callbacks", Callback=Base)
     from sweepd.ray.tune.integration.keras import TuneReportCheckpointCallback
     callback = TuneReportCheckpointCallback({"loss": "val_loss"})
+    assert isinstance(callback, Base)
     callback.model = types.SimpleNamespace(save=Model().save_model)
     for i in range(5):
         callback.on_epoch_end(i, {"val_loss": 1 / (i + 1)})
 
 
 def rounds_of_lightning(monkeypatch):
-    library(monkeypatch, "lightning", __path__=[])
-    library(monkeypatch, "lightning.pytorch", Callback=object)
-    monkeypatch.delitem(sys.modules, "sweepd.ray.tune.integration.pytorch_lightning", raising=False)
+    library(monkeypatch, "lightning.pytorch.callbacks", Callback=Base)
     from sweepd.ray.tune.integration.pytorch_lightning import TuneReportCheckpointCallback
     callback = TuneReportCheckpointCallback({"loss": "val_loss"}, on="train_end")
+    assert isinstance(callback, Base)
     for i in range(5):
         callback.on_train_end(types.SimpleNamespace(sanity_checking=False, callback_metrics={"val_loss": 1 / (i + 1)},
                                                     save_checkpoint=Model().save_model), None)
@@ -381,11 +385,11 @@ def test_integration_reports_each_round_with_the_model(user, monkeypatch, rounds
     assert trial.checkpoints[-1][0] == reports
 
 
-def test_missing_library_is_named_by_its_import(monkeypatch):
+def test_missing_library_is_named_where_it_is_needed(monkeypatch):
+    from sweepd.ray.tune.integration.xgboost import TuneReportCheckpointCallback
     monkeypatch.setitem(sys.modules, "xgboost", None)
-    monkeypatch.delitem(sys.modules, "sweepd.ray.tune.integration.xgboost", raising=False)
     with pytest.raises(ImportError, match="xgboost"):
-        from sweepd.ray.tune.integration.xgboost import TuneReportCallback  # noqa: F401
+        TuneReportCheckpointCallback.get_model("anywhere")
 
 
 @pytest.mark.parametrize("line, words", [
@@ -394,7 +398,7 @@ def test_missing_library_is_named_by_its_import(monkeypatch):
     ("from sweepd.ray.tune.search.nevergrad import NevergradSearch", r"ray\.tune\.search\.nevergrad is not carried over: Opt"),
     ("from sweepd.ray.tune.suggest import Repeater", r"ray\.tune\.search\.Repeater is not carried over"),
     ("from sweepd.ray.tune.logger import pretty_print", r"pretty_print is not carried over: of it there are LoggerCallback"),
-    ("from sweepd.ray.tune.integration.torch import X", r"ray\.tune\.integration\.torch is not carried over: xgboost"),
+    ("from sweepd.ray.tune.integration.torch import X", r"ray\.tune\.integration\.torch is not carried over: keras"),
     ("from sweepd.ray.train import ScalingConfig", r"ray\.train\.ScalingConfig is not carried over"),
     ("import sweepd.ray as ray; ray.tune.suggest.zoopt", r"ray\.tune\.search\.zoopt is not carried over"),
     ("import sweepd.ray as ray; ray.tune.unifrom", r"ray\.tune\.unifrom is not carried over: did you mean uniform\?")])

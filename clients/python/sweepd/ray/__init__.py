@@ -10,8 +10,8 @@ import pickle
 from typing import Any, Optional
 
 from .._names import also, stands_for
-from . import integration, schedulers, search, tune
-from ._callbacks import KeptAnyway
+from . import schedulers, search, tune
+from ._integration import MODULES as _MODULES
 from ._run import cluster
 from .schedulers import (ASHAScheduler, AsyncHyperBandScheduler, FIFOScheduler, HyperBandScheduler, MedianStoppingRule,
                          PopulationBasedTraining)
@@ -29,11 +29,11 @@ also(__name__, "train", {**_configs, "get_checkpoint": tune.get_checkpoint, "get
 train = globals()["train"]
 also(__name__, "air", {**_configs, "session": train}, _ALONE)
 also(__name__, "air.session", train)
-also(__name__, "air.integrations", integration)
 also(__name__, "cloudpickle", pickle)
-for _library, _logger in (("wandb", "WandbLoggerCallback"), ("mlflow", "MLflowLoggerCallback")):
-    for _of in ("tune.integration", "air.integrations"):
-        also(__name__, f"{_of}.{_library}", {_logger: KeptAnyway})
+for _of in ("tune.integration", "air.integrations"):
+    also(__name__, _of, {}, f"{', '.join(_MODULES)} are, and sweepd.callbacks has Hugging Face")
+    for _library, _names in _MODULES.items():
+        also(__name__, f"{_of}.{_library}", _names)
 _initialized = False
 
 

@@ -5,7 +5,7 @@ import sys
 import types
 
 from .._names import also, stands_for
-from . import integration, schedulers, search
+from . import schedulers, search
 from ._callbacks import Callback, KeptAnyway, LoggerCallback, MaximumIterationStopper, Stopper
 from ._checkpoint import Checkpoint
 from ._reporter import CLIReporter
@@ -32,7 +32,6 @@ __getattr__ = stands_for(__name__, "ray.tune", {
 
 # Where Ray's versions have them: ray.tune.schedulers, ray.tune.tuner, ray.tune.search.optuna and so on.
 also(__name__, "schedulers", schedulers)
-also(__name__, "integration", integration)
 for _name in ("tuner", "tune_config", "progress_reporter", "trainable", "experiment", "callback", "analysis"):
     also(__name__, _name, sys.modules[__name__])
 for _name in ("search", "suggest"):
