@@ -92,6 +92,15 @@ class Client:
                     self.close()
                     raise
 
+    def _pages(self, method: str, of: str, **named: Any) -> List[Row]:
+        rows: List[Row] = []
+        while True:
+            page = self.call(method, **named)
+            rows += page[of]
+            named["after"] = page["next"]
+            if page["next"] is None:
+                return rows
+
     # Sweeps
 
     def submit(self, spec: Union[Mapping[str, Any], str]) -> int:
@@ -112,14 +121,7 @@ class Client:
 
     def sweeps(self, state: Optional[str] = None) -> List[Row]:
         """All sweeps, the newest first."""
-        rows: List[Row] = []
-        after = None
-        while True:
-            page = self.call("sweep.list", state=state and state.upper(), after=after)
-            rows += page["sweeps"]
-            after = page["next"]
-            if after is None:
-                return rows
+        return self._pages("sweep.list", "sweeps", state=state and state.upper())
 
     def best(self, sweep: int, scope: Optional[str] = None) -> Optional[Row]:
         """The best trial, or None while none has reported."""
@@ -187,13 +189,8 @@ class Client:
 
     def trials(self, sweep: int, state: Optional[str] = None, frame: bool = False) -> Any:
         """All trials as a list of dicts; with `frame` a pandas.DataFrame with a column for each parameter and metric."""
-        rows: List[Row] = []
-        after: Optional[int] = 0
-        while after is not None:
-            page = self.call("trial.list", sweep=sweep, state=state and state.upper(), after=after, limit=1000)
-            rows += page["trials"]
-            after = page["next"]
-        return _frame(_rows(rows)) if frame else _rows(rows)
+        rows = _rows(self._pages("trial.list", "trials", sweep=sweep, state=state and state.upper(), limit=1000))
+        return _frame(rows) if frame else rows
 
     def trial(self, sweep: int, trial: int) -> Row:
         """One trial with its attempts."""
@@ -201,14 +198,7 @@ class Client:
 
     def reports(self, sweep: int, trial: int) -> List[Row]:
         """All reports of a trial, each with the daemon's decision."""
-        rows: List[Row] = []
-        after = None
-        while True:
-            page = self.call("trial.reports", sweep=sweep, trial=trial, after=after)
-            rows += page["reports"]
-            after = page["next"]
-            if after is None:
-                return _rows(rows)
+        return _rows(self._pages("trial.reports", "reports", sweep=sweep, trial=trial))
 
     def enqueue(self, sweep: int, params: Mapping[str, Any]) -> int:
         """Adds a trial of your own; gives its number."""

@@ -6,6 +6,19 @@ import re
 from typing import Any, Dict, Iterable, List, Sequence
 
 
+class Attributes(Dict[str, Any]):
+    """A dict whose items are attributes as well."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__.lower()} has no {name!r}, but {list(self)}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+
 def wire_names(names: Iterable[str]) -> Dict[str, str]:
     """A name that a spec allows for each: characters that it does not allow become "_"."""
     out: Dict[str, str] = {}

@@ -10,21 +10,17 @@ import importlib
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from ._errors import Pruned
+from ._metrics import numbers
 from ._trial import report
 
 Names = Union[None, Sequence[str], Mapping[str, str]]
 
 
-def _chosen(metrics: Names, given: Mapping[str, Any]) -> Dict[str, float]:
-    names = metrics if isinstance(metrics, Mapping) else {name: name for name in (metrics if metrics is not None else given)}
-    out = {}
-    for name, theirs in names.items():
-        try:
-            out[name] = float(given[theirs])
-        except (TypeError, ValueError, RuntimeError):
-            if metrics is not None:
-                raise  # asked for by name, and no number
-    return out
+def _chosen(metrics: Names, given: Mapping[str, Any]) -> Dict[str, Any]:
+    if metrics is None:
+        return numbers(given)
+    names = metrics if isinstance(metrics, Mapping) else {name: name for name in metrics}
+    return {name: given[theirs] for name, theirs in names.items()}
 
 
 def _base(*names: str) -> Any:

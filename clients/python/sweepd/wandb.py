@@ -22,7 +22,9 @@ from . import _trial
 from ._client import ENDED, Client
 from ._driver import Driver
 from ._errors import SweepdError
+from ._metrics import numbers
 from ._names import stands_for
+from ._space import Attributes
 from ._tune import check_fork
 
 __all__ = ["Config", "Error", "Run", "agent", "finish", "init", "log", "sweep"]
@@ -53,20 +55,7 @@ class Quiet:
         pass
 
 
-class _Attributes(Dict[str, Any]):
-    """A dict whose items are attributes as well."""
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(f"{type(self).__name__.lower()} has no {name!r}, but {sorted(self)}") from None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self[name] = value
-
-
-class Config(_Attributes):
+class Config(Attributes):
     """The trial's parameters, over what the script sets: as in W&B, a script cannot change what the sweep chose."""
 
     def __init__(self, given: Any = None) -> None:
@@ -97,7 +86,7 @@ class Run:
         self.sweep_id: Optional[str] = trial.partition("/")[0] or None
         self.id: str = settings.pop("id", None) or (f"sweep-{trial}".replace("/", "-") if trial else uuid.uuid4().hex[:8])
         self.name: str = name or self.id
-        self.config, self.summary = Config(given), _Attributes()
+        self.config, self.summary = Config(given), Attributes()
         self.project = self.entity = self.group = self.job_type = self.notes = self.url = None
         self.tags: List[str] = []
         self.step, self.resumed, self.disabled, self.offline, self.start_time = 0, False, False, True, time.time()
@@ -166,16 +155,13 @@ def _numbers(data: Mapping[str, Any], prefix: str = "") -> Dict[str, float]:
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
             out.update(_numbers(value, name + "."))
-        elif not isinstance(value, (str, bytes)) and name not in ("step", "checkpoint") and len(name.encode()) <= 64:
-            try:
-                out[name] = value if type(value) in (int, float) else float(value)
-            except (TypeError, ValueError, RuntimeError):
-                pass
+        elif name not in ("step", "checkpoint") and len(name.encode()) <= 64:
+            out.update(numbers({name: value}))
     return out
 
 
 run: Optional[Run] = None
-config, summary = Config(), _Attributes()
+config, summary = Config(), Attributes()
 errors = SimpleNamespace(Error=Error, UsageError=Error, CommError=Error)
 util = SimpleNamespace(generate_id=lambda length=8: uuid.uuid4().hex[:length])
 

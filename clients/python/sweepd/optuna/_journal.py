@@ -5,7 +5,7 @@ import json
 import os
 import threading
 import uuid
-from typing import Dict, List, Tuple
+from typing import Dict, Iterator, List, Tuple
 
 from .. import _daemon
 from .._client import Client
@@ -34,12 +34,7 @@ class Journal:
 
     def read(self, after: int) -> List[str]:
         """All entries after the first `after`."""
-        entries: List[str] = []
-        more = True
-        while more:
-            page = client().call("journal.read", journal=self.name, after=after + len(entries))
-            entries += page["entries"]
-            more = page["more"]
+        entries = list(self._entries(after))
         self._known = after + len(entries)
         return [entry.partition(" ")[2] for entry in entries]
 
@@ -57,14 +52,12 @@ class Journal:
             except SweepdError as error:
                 if error.code != 0:
                     raise
-            if self._has(entry):  # the connection broke before the answer came
+            if entry in self._entries(self._known):  # the connection broke before the answer came
                 return
 
-    def _has(self, entry: str) -> bool:
-        after, more = self._known, True
+    def _entries(self, after: int) -> Iterator[str]:
+        more = True
         while more:
             page = client().call("journal.read", journal=self.name, after=after)
-            if entry in page["entries"]:
-                return True
+            yield from page["entries"]
             after, more = after + len(page["entries"]), page["more"]
-        return False

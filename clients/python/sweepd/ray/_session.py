@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import math
+import json
 import os
 import shutil
 import signal
@@ -14,7 +14,7 @@ import time
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional
 
 from .. import _trial
-from .._metrics import to_wire
+from .._metrics import numbers, to_wire
 from ._checkpoint import DICT, Checkpoint
 
 ITERATION, SHOULD_CHECKPOINT = "training_iteration", "should_checkpoint"
@@ -44,39 +44,18 @@ class Session:
                   "hostname": socket.gethostname(), "trial_id": self.trial_id}
         self.last = now
         self.step = step = int(result[self.time_attr]) if self.time_attr in result else self.iteration
-        numbers = {name: value for name, value in metrics.items() if name not in OURS and _is_number(value)}
+        given = {name: value for name, value in numbers(metrics).items() if name not in OURS}
         if self.metric == ITERATION:
-            numbers[ITERATION] = self.iteration
-        more = {name: _plain(value) for name, value in result.items() if name not in numbers}
-        answer = _trial.send({"step": step, **({"checkpoint": True} if os.listdir(live) else {}), **to_wire(numbers),
-                              "\0more": more})
+            given[ITERATION] = self.iteration
+        more = {name: value for name, value in result.items() if name not in given}
+        answer = _trial.send({"step": step, **({"checkpoint": True} if os.listdir(live) else {}), **to_wire(given),
+                              "\0more": json.loads(json.dumps(more, default=str, skipkeys=True))})
         self.wants_checkpoint = bool(result.get(SHOULD_CHECKPOINT) or answer.get("save"))
         if result.get("done") or answer.get("end"):
             raise SystemExit(0)
 
 
 _session: Optional[Session] = None
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, (str, bytes, Mapping)):
-        return False
-    try:
-        float(value)
-    except (TypeError, ValueError, RuntimeError):
-        return False
-    return True
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can carry of a value that is no metric."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    if value is None or isinstance(value, (bool, int, str)) or isinstance(value, float) and math.isfinite(value):
-        return value
-    return str(value)
 
 
 def report(metrics: Any = None, *, checkpoint: Optional[Checkpoint] = None, **named: Any) -> None:
@@ -86,7 +65,7 @@ def report(metrics: Any = None, *, checkpoint: Optional[Checkpoint] = None, **na
     if _session is not None:
         _session.report(result, checkpoint)
     else:
-        _trial.send(to_wire({name: value for name, value in result.items() if _is_number(value)}))
+        _trial.send(to_wire(numbers(result)))
 
 
 def get_checkpoint() -> Optional[Checkpoint]:

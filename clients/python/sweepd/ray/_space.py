@@ -6,7 +6,7 @@ import inspect
 import itertools
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from .._space import find, is_scalar, wire_names, wire_values
+from .._space import Attributes, find, is_scalar, wire_names, wire_values
 
 Path = Tuple[str, ...]
 
@@ -80,16 +80,6 @@ def sample_from(function: Callable[[Any], Any]) -> SampleFrom:
     return SampleFrom(function)
 
 
-class _Attributes(dict):  # type: ignore[type-arg]
-    """A dict whose keys are attributes, too."""
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-
 class Space:
     """A config with its domains. `mutations` (of PopulationBasedTraining) are domains for keys with a first value."""
 
@@ -131,7 +121,7 @@ class Space:
 
     def config(self, params: Mapping[str, Any]) -> Dict[str, Any]:
         """A trial's config; the functions of sample_from are called here."""
-        out = _Attributes()
+        out = Attributes()
         later: Dict[Path, SampleFrom] = {}
         for path, leaf in {**self.leaves, **self.domains}.items():
             if isinstance(leaf, Domain):
@@ -140,7 +130,7 @@ class Space:
                 later[path] = leaf
             else:
                 _put(out, path, leaf)
-        spec = _Attributes(config=out)
+        spec = Attributes(config=out)
         while later:
             waiting = {}
             for path, leaf in later.items():
@@ -178,9 +168,9 @@ def _leaves(config: Mapping[str, Any], path: Path = ()) -> Iterator[Tuple[Path, 
 
 def _put(config: Dict[str, Any], path: Path, value: Any) -> None:
     for key in path[:-1]:
-        config = config.setdefault(key, _Attributes())
+        config = config.setdefault(key, Attributes())
     config[path[-1]] = value
 
 
 def _plain(config: Any) -> Any:
-    return {key: _plain(value) for key, value in config.items()} if isinstance(config, _Attributes) else config
+    return {key: _plain(value) for key, value in config.items()} if isinstance(config, Attributes) else config
