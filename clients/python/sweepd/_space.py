@@ -1,9 +1,11 @@
 """What names and values of other libraries are on the wire: a spec has plain names, and JSON's scalars."""
 from __future__ import annotations
 
+import collections
+import json
 import math
 import re
-from typing import Any, Dict, Iterable, List, Sequence
+from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 
 class Attributes(Dict[str, Any]):
@@ -45,7 +47,45 @@ def wire_values(choices: Sequence[Any]) -> List[Any]:
     keys = [(isinstance(choice, bool), choice if is_scalar(choice) else None) for choice in choices]
     if all(is_scalar(choice) for choice in choices) and len(set(keys)) == len(keys):
         return list(choices)
-    return [f"{i}: {getattr(choice, '__name__', None) or repr(choice)}"[:120] for i, choice in enumerate(choices)]
+    return [f"{i}: {_said(choice)}"[:120] for i, choice in enumerate(choices)]
+
+
+def key(value: Any) -> str:
+    """A text that tells a value from others, in any process."""
+    return json.dumps(value, default=_said)
+
+
+def _said(value: Any) -> str:
+    return str(getattr(value, "__name__", None) or re.sub(" at 0x[0-9a-f]+", "", repr(value)))
+
+
+def conditions(listed: Mapping[str, Sequence[Any]], trials: Sequence[Mapping[str, Any]]) -> Dict[str, Tuple[str, List[Any]]]:
+    """What decides whether a trial has a parameter, by the parameters of the trials so far: {parameter: (another, its
+    values)}. `listed`: for each parameter the values that a condition may name."""
+    out: Dict[str, Tuple[str, List[Any]]] = {}
+    count = collections.Counter(name for params in trials for name in params)
+    for name in listed:
+        for on, values in listed.items() if 0 < count[name] < len(trials) else ():
+            if count[on] <= count[name]:
+                continue  # it is there more often: so no two parameters wait for each other
+            having = {key(params[on]) if on in params else "" for params in trials if name in params}
+            lacking = {key(params[on]) for params in trials if on in params and name not in params}
+            active = [value for value in values if key(value) in having]
+            if len(active) == len(having) and not having & lacking:
+                out[name] = on, active
+                break
+    return out
+
+
+def flat(value: Mapping[str, Any], separator: str, prefix: str = "") -> Dict[str, Any]:
+    """A dict within a dict as names with a separator."""
+    out: Dict[str, Any] = {}
+    for name, each in value.items():
+        if isinstance(each, Mapping) and each:
+            out.update(flat(each, separator, f"{prefix}{name}{separator}"))
+        else:
+            out[f"{prefix}{name}"] = each
+    return out
 
 
 def find(values: Sequence[Any], value: Any) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import functools
 import json
 import math
 import os
@@ -18,11 +19,12 @@ import sys
 import warnings
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from . import _distributions
 from ._client import Client
 from ._connection import Connection
 from ._errors import SweepdError
 from ._metrics import to_wire
-from ._space import wire_names, wire_values
+from ._space import conditions, flat, key, wire_names
 
 CHUNK, FLIGHT = 100, 64  # trials that run at once; requests without an answer, of which a daemon takes 256
 LINE = 1 << 20  # bytes: what the daemon takes, and what is read of one file of a trial
@@ -87,19 +89,17 @@ def read_optuna(path: str, name: Optional[str], metric: Optional[str]) -> Study:
         if state is None:
             continue
         params = {}
-        for key, value in trial.params.items():
-            kind = trial.distributions[key]
-            kinds.setdefault(key, []).append(kind)
-            if hasattr(kind, "choices"):
-                value = wire_values(kind.choices)[int(kind.to_internal_repr(value))]
-            params[plain[key]] = value
+        for name, value in trial.params.items():
+            kinds.setdefault(name, []).append(trial.distributions[name])
+            params[plain[name]] = _distributions.to_wire(trial.distributions[name], value)
         reports = [(step + shift, {metrics[0]: float(value)})
                    for step, value in sorted(trial.intermediate_values.items()) if math.isfinite(value)]
         last = dict(zip(metrics, trial.values or ())) if state == "COMPLETED" else {}
         past.append(Past(state, params, reports, {} if reports and last == reports[-1][1] else last))
     return Study(study.study_name, [{"name": metrics[i], "goal": direction.name.lower()}
                                     for i, direction in enumerate(study.directions)],
-                 {plain[key]: _optuna_body(of) for key, of in kinds.items()}, past, len(trials) - len(past))
+                 {plain[name]: _distributions.spec(functools.reduce(_distributions.union, of), exact=False)
+                  for name, of in kinds.items()}, past, len(trials) - len(past))
 
 
 def _storage(optuna: Any, path: str) -> Any:
@@ -110,24 +110,6 @@ def _storage(optuna: Any, path: str) -> Any:
     if first != b"{":
         return optuna.storages.RDBStorage(f"sqlite:///{os.path.abspath(path)}", skip_table_creation=True)
     return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(path))
-
-
-def _optuna_body(kinds: Sequence[Any]) -> Body:
-    """A parameter by its distributions: a study may have widened a range while it went on."""
-    kind = kinds[0]
-    if hasattr(kind, "choices"):
-        return {"values": wire_values(kind.choices)}
-    low, high, step = min(each.low for each in kinds), max(each.high for each in kinds), kind.step
-    prefix = "" if isinstance(low, float) else "int_"
-    if low == high:
-        return {"value": low}
-    ends = {"min": low, "max": high}
-    if kind.log:
-        return {"distribution": "int_log_uniform" if prefix else "log_uniform_values", **ends}
-    # "q" rounds to multiples: a range with other steps is a plain one.
-    if step and (not prefix or step != 1) and all(abs(end / step - round(end / step)) < 1e-9 for end in (low, high)):
-        return {"distribution": "q_uniform", **ends, "q": step}
-    return {"distribution": prefix + "uniform", **ends}
 
 
 # Ray Tune
@@ -162,7 +144,7 @@ def read_ray(folder: str, goal: str, metric: Optional[str]) -> Study:
             continue
         rows = list(_ray_reports(os.path.join(path, "result.json")))
         seen.update(dict.fromkeys(name for _, row in rows for name in row if name not in BOOKKEEPING))
-        raw.append(("FAILED" if failed else "COMPLETED", _flat(_parse(os.path.join(path, "params.json"), LINE), "."), rows))
+        raw.append(("FAILED" if failed else "COMPLETED", flat(_parse(os.path.join(path, "params.json"), LINE), "."), rows))
     if not raw:
         raise SweepdError("there is no trial of Ray Tune in it: no folder with a params.json, or none that has ended")
     if metric is None or not any(metric in row for _, _, rows in raw for _, row in rows):
@@ -214,18 +196,8 @@ def _ray_reports(path: str) -> Iterator[Tuple[int, Dict[str, float]]]:
             step = row.pop("training_iteration", None) if isinstance(row, dict) else None
             if type(step) is int:
                 yield step, {"training_iteration": step, **{
-                    name: value for name, value in _flat({**row, "config": None}, "/").items()
+                    name: value for name, value in flat({**row, "config": None}, "/").items()
                     if type(value) in (int, float)}}
-
-
-def _flat(value: Mapping[str, Any], separator: str, prefix: str = "") -> Dict[str, Any]:
-    out: Dict[str, Any] = {}
-    for name, each in value.items():
-        if isinstance(each, dict) and each:
-            out.update(_flat(each, separator, f"{prefix}{name}{separator}"))
-        else:
-            out[prefix + name] = each
-    return out
 
 
 def _ray_body(values: List[Any]) -> Optional[Body]:
@@ -246,26 +218,22 @@ def _ray_body(values: List[Any]) -> Optional[Body]:
 
 # The sweep
 
+def _listed(body: Body) -> Sequence[Any]:
+    """The values that a condition may name."""
+    few = body.get("distribution") == "int_uniform" and body["max"] - body["min"] < _distributions.FEW
+    return range(body["min"], body["max"] + 1) if few else body.get("values", ())
+
+
 def _active(study: Study) -> Tuple[List[Past], int]:
     """Says of a parameter that some trials lack when it is active, by the values of another one; gives the trials that
     fit, and how many do not."""
     told = [trial for trial in study.trials if trial.state != "FAILED"]  # that may have ended before it drew all
-    count = {name: sum(name in trial.params for trial in told) for name in study.parameters}
-    for name, body in study.parameters.items():
-        having = [trial for trial in told if name in trial.params]
-        for on, other in study.parameters.items() if 0 < len(having) < len(told) else ():
-            few = other.get("distribution") == "int_uniform" and other["max"] - other["min"] < 100
-            if not ("values" in other or few) or count[on] <= count[name]:
-                continue  # it is there more often: so no two parameters wait for each other
-            values = {json.dumps(trial.params.get(on)): trial.params.get(on) for trial in having}
-            if all(on in trial.params for trial in having) and not any(
-                    json.dumps(trial.params[on]) in values for trial in told
-                    if name not in trial.params and on in trial.params):
-                body["when"] = {on: list(values.values())}
-                break
+    for name, (on, values) in conditions({name: _listed(body) for name, body in study.parameters.items()},
+                                         [trial.params for trial in told]).items():
+        study.parameters[name]["when"] = {on: values}
 
     def needs(trial: Past, body: Body) -> bool:
-        return all(on in trial.params and json.dumps(trial.params[on]) in map(json.dumps, values)
+        return all(on in trial.params and key(trial.params[on]) in map(key, values)
                    for on, values in body.get("when", {}).items())
 
     fit = [trial for trial in study.trials

@@ -24,7 +24,7 @@ from ._driver import Driver
 from ._errors import SweepdError
 from ._metrics import numbers
 from ._names import stands_for
-from ._space import Attributes
+from ._space import Attributes, flat
 from ._tune import check_fork
 
 __all__ = ["Config", "Error", "Run", "agent", "finish", "init", "log", "sweep"]
@@ -148,16 +148,10 @@ def _mapping(given: Any) -> Dict[str, Any]:
     return dict(vars(given) if isinstance(given, argparse.Namespace) else given or {})
 
 
-def _numbers(data: Mapping[str, Any], prefix: str = "") -> Dict[str, float]:
-    """What can be reported: numbers, and what has one (a numpy scalar, a tensor of one element), with short names."""
-    out: Dict[str, float] = {}
-    for key, value in data.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            out.update(_numbers(value, name + "."))
-        elif name not in ("step", "checkpoint") and len(name.encode()) <= 64:
-            out.update(numbers({name: value}))
-    return out
+def _numbers(data: Mapping[str, Any]) -> Dict[str, float]:
+    """What can be reported: numbers with short names."""
+    return {name: value for name, value in numbers(flat(data, ".")).items()
+            if name not in ("step", "checkpoint") and len(name.encode()) <= 64}
 
 
 run: Optional[Run] = None

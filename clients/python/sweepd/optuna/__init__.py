@@ -26,7 +26,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
         first = fullname[len(__name__) + 1:].partition(".")[0]
-        if not fullname.startswith(__name__ + ".") or first in ("_real", "_mirror", "_wire", "_journal"):
+        if not fullname.startswith(__name__ + ".") or first in ("_real", "_mirror", "_journal"):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 

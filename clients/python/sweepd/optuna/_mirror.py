@@ -18,10 +18,10 @@ import warnings
 import weakref
 from typing import Any, Dict, List, Optional, Set, Tuple
 
+from .. import _distributions
 from .._errors import CONFLICT, INVALID_PARAMS, SweepdError
 from .._loop import Trial as Handle
-from .._space import wire_names
-from . import _wire
+from .._space import conditions, wire_names
 from ._journal import Journal, client
 
 MARK = "a study of Optuna"
@@ -120,7 +120,7 @@ class Mirror:
         if entry["by"] != self.me:
             trials = study.get_trials(deepcopy=False)
             self.space = self._union([trials[number] for number in entry["of"]], entry["names"])
-            self.whens = {name: (on, [_wire.listed(self.space[on])[i] for i in values])
+            self.whens = {name: (on, [_distributions.listed(self.space[on])[i] for i in values])
                           for name, (on, values) in entry["whens"].items()}
         self.told = {number: entry["by"] for number in entry["told"]}
         self.seen.update(self.told)
@@ -159,8 +159,8 @@ class Mirror:
             if self.sweep is None:
                 return {}
             self._catch_up(study)
-            given = {self.names[name]: _wire.to_wire(self.space[name], value) for name, value in fixed.items()
-                     if name in self.space and _wire.contains(self.space[name], value)}
+            given = {self.names[name]: _distributions.to_wire(self.space[name], value) for name, value in fixed.items()
+                     if name in self.space and _distributions.contains(self.space[name], value)}
             handle = self._hand(given)
             if handle is None:
                 try:
@@ -172,7 +172,7 @@ class Mirror:
             return self._values(handle)
 
     def _values(self, handle: Handle) -> Dict[str, Any]:
-        return {name: _wire.from_wire(distribution, handle.params[self.names[name]])
+        return {name: _distributions.from_wire(distribution, handle.params[self.names[name]])
                 for name, distribution in self.space.items() if self.names[name] in handle.params}
 
     def judge(self, study: Any, trial: Any) -> bool:
@@ -302,7 +302,7 @@ class Mirror:
             pause = min(0.2, pause * 1.5)
 
     def _enqueue(self, trial: Ended) -> Optional[Handle]:
-        return self._hand({self.names[name]: _wire.to_wire(self.space[name], value)
+        return self._hand({self.names[name]: _distributions.to_wire(self.space[name], value)
                            for name, value in trial.params.items()} or {self.names[""]: 0})
 
     def _replay(self, trial: Ended) -> None:
@@ -321,7 +321,7 @@ class Mirror:
         for trial in trials:
             for name, distribution in trial.distributions.items():
                 if names is None or name in names:
-                    space[name] = _wire.union(space.get(name, distribution), distribution)
+                    space[name] = _distributions.union(space.get(name, distribution), distribution)
         return space
 
     def _cover(self, study: Any, trial: Ended) -> bool:
@@ -333,7 +333,8 @@ class Mirror:
                      if each.teaches and each.number != trial.number] + [trial]
             ended.sort(key=lambda each: each.number)
             wider = self._union(ended)
-            whens = _conditions(wider, ended)
+            whens = conditions({name: _distributions.listed(each) for name, each in wider.items()},
+                               [each.params for each in ended])
             if self.sweep is not None and wider == self.space and whens == self.whens:
                 return False
             if self.claim[0] in ("", self.me) or time.time() - self.claim[1] > PATIENCE_S:
@@ -348,9 +349,9 @@ class Mirror:
 
     def _submit(self, study: Any, ended: List[Ended], space: Dict[str, Any], whens: Dict[str, Any]) -> None:
         names = wire_names(space) or {"": "nothing"}
-        parameters: Dict[str, Any] = {names[name]: _wire.spec(distribution) for name, distribution in space.items()}
+        parameters: Dict[str, Any] = {names[name]: _distributions.spec(distribution) for name, distribution in space.items()}
         for name, (on, values) in whens.items():
-            parameters[names[name]]["when"] = {names[on]: [_wire.to_wire(space[on], value) for value in values]}
+            parameters[names[name]]["when"] = {names[on]: [_distributions.to_wire(space[on], value) for value in values]}
         spec = {"name": self.name.encode()[:64].decode(errors="ignore"), "description": MARK, **self.search,
                 **({"metric": self.metrics[0]} if len(self.metrics) == 1 else {"metrics": self.metrics}),
                 "parameters": parameters or {"nothing": {"value": 0}},
@@ -369,22 +370,5 @@ class Mirror:
             self._replay(each)
         self._say(study, generation=self.generation + 1, sweep=self.sweep, names=names,
                   of=[each.number for each in ended], told=[each.number for each in told],
-                  whens={name: [on, [_wire.listed(space[on]).index(value) for value in values]]
+                  whens={name: [on, [_distributions.listed(space[on]).index(value) for value in values]]
                          for name, (on, values) in whens.items()})
-
-
-def _conditions(space: Dict[str, Any], trials: List[Ended]) -> Dict[str, Tuple[str, List[Any]]]:
-    """What decides whether a trial has a parameter, by the trials so far: {parameter: (another, its values)}."""
-    out: Dict[str, Tuple[str, List[Any]]] = {}
-    names = list(space)
-    for at, name in enumerate(names):
-        having = [trial for trial in trials if name in trial.params]
-        lacking = [trial for trial in trials if name not in trial.params]
-        for on in names[:at] if having and lacking else ():
-            if any(on not in trial.params for trial in trials):
-                continue
-            active = [value for value in _wire.listed(space[on]) if all(trial.params[on] != value for trial in lacking)]
-            if active and all(trial.params[on] in active for trial in having):
-                out[name] = (on, active)
-                break
-    return out

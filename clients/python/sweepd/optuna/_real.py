@@ -22,7 +22,8 @@ from optuna.storages.journal import BaseJournalBackend
 from optuna.storages.journal._storage import JournalStorage, JournalStorageReplayResult
 from optuna.trial import FrozenTrial, TrialState
 
-from . import _mirror, _wire
+from .. import _distributions
+from . import _mirror
 from ._journal import Journal
 
 MOST_PICKLED = 65536  # of an object; a larger one stays in its process
@@ -76,7 +77,7 @@ class Sampler(BaseSampler):
         self._mirror(study).end(study, _mirror.Ended(trial, state.name, values, why))
 
 
-class Pruner(_wire.Rule, optuna.pruners.BasePruner):
+class Pruner(_distributions.Rule, optuna.pruners.BasePruner):
     """Prunes by the daemon: `type` and `settings` are those of a sweep's `early_terminate` (docs/spec.md). The default is
     as Optuna's, the median. A study's steps count from 0; rungs are steps, as in Optuna's own pruners."""
 

@@ -13,7 +13,8 @@ import uuid
 import warnings
 from typing import Any, Callable, Container, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
-from . import _mirror, _wire
+from .. import _distributions
+from . import _mirror
 
 __all__ = ["Study", "Trial", "TrialPruned", "create_study"]
 _log = logging.getLogger("sweepd.optuna")
@@ -63,7 +64,7 @@ class FloatDistribution(BaseDistribution):
         if low > high or self.log and low <= 0 or step is not None and step <= 0 or self.log and step not in (None, 1):
             raise ValueError(f"{self}: low must not be above high, and above 0 with log=True, which does not go with a "
                              "step; a step must be above 0")
-        kind = int if _wire.is_int(self) else float
+        kind = int if _distributions.is_int(self) else float
         self.low = kind(low)
         self.high = kind(high) if step is None else self.low + math.floor((high - low) / step + 1e-9) * step
 
@@ -93,7 +94,7 @@ class CategoricalDistribution(BaseDistribution):
 
 def _draw(distribution: Any, rng: random.Random) -> Any:
     """A value drawn here: of a parameter that the study has met for the first time."""
-    if _wire.is_category(distribution):
+    if _distributions.is_category(distribution):
         return rng.choice(distribution.choices)
     low, high, step = distribution.low, distribution.high, distribution.step
     if not distribution.log:
@@ -133,7 +134,7 @@ class NopPruner(BasePruner):
     """Never prunes."""
 
 
-class MedianPruner(_wire.Rule, BasePruner):
+class MedianPruner(_distributions.Rule, BasePruner):
     """Prunes a trial below the median of what the completed ones had at this step."""
 
     def __init__(self, n_startup_trials: int = 5, n_warmup_steps: int = 0, interval_steps: int = 1) -> None:
@@ -141,14 +142,14 @@ class MedianPruner(_wire.Rule, BasePruner):
                          interval_steps=interval_steps)
 
 
-class ThresholdPruner(_wire.Rule, BasePruner):
+class ThresholdPruner(_distributions.Rule, BasePruner):
     """Prunes a trial outside fixed bounds."""
 
     def __init__(self, lower: Optional[float] = None, upper: Optional[float] = None, n_warmup_steps: int = 0) -> None:
         super().__init__("threshold", lower=lower, upper=upper, n_warmup_steps=n_warmup_steps)
 
 
-class SuccessiveHalvingPruner(_wire.Rule, BasePruner):
+class SuccessiveHalvingPruner(_distributions.Rule, BasePruner):
     """ASHA that stops: rungs at min_resource, times reduction_factor, and so on."""
 
     def __init__(self, min_resource: Union[str, int] = "auto", reduction_factor: int = 4, *,
@@ -204,7 +205,7 @@ class Trial:
             mirror = self.study._mirror()
             self._given = mirror.ask(self.study, self.number, self._fixed) if mirror.known(self.study) else {}
         value = {**self._given, **self._fixed}.get(name, self)
-        if value is self or name not in self._fixed and not _wire.contains(distribution, value):
+        if value is self or name not in self._fixed and not _distributions.contains(distribution, value):
             value = _draw(distribution, self.study._rng)
         self.params[name], self.distributions[name] = value, distribution
         return value

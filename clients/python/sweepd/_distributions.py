@@ -1,10 +1,10 @@
-"""Optuna's distributions (and those of _shim) in a sweep's spec, and their values on the wire."""
+"""Optuna's distributions (and those of optuna/_shim.py) in a sweep's spec, and their values on the wire."""
 from __future__ import annotations
 
 import math
 from typing import Any, Dict, List
 
-from .._space import find, wire_values
+from ._space import find, wire_values
 
 MOST_VALUES = 10000  # of a list in a spec
 FEW = 100  # values that a condition may list
@@ -35,8 +35,8 @@ def _stepped(distribution: Any) -> bool:
     return not is_category(distribution) and distribution.step not in (None, 1 if is_int(distribution) else None)
 
 
-def spec(distribution: Any) -> Dict[str, Any]:
-    """The parameter in a sweep's spec. ValueError: it cannot be one."""
+def spec(distribution: Any, exact: bool = True) -> Dict[str, Any]:
+    """The parameter in a sweep's spec. ValueError: it cannot be one. Not `exact`: steps that it cannot have are left out."""
     if is_category(distribution):
         return {"values": wire_values(distribution.choices)}
     low, high, step = distribution.low, distribution.high, distribution.step
@@ -46,9 +46,10 @@ def spec(distribution: Any) -> Dict[str, Any]:
         if abs(low / step - round(low / step)) < 1e-9:  # the daemon counts steps from 0
             return {"distribution": "q_uniform", "min": low, "max": high, "q": step}
         steps = round((high - low) / step)
-        if steps >= MOST_VALUES:
+        if exact and steps >= MOST_VALUES:
             raise ValueError(f"low={low} must be a multiple of step={step} in a range of {steps} steps")
-        return {"values": [low + i * step for i in range(steps + 1)]}
+        if exact:
+            return {"values": [low + i * step for i in range(steps + 1)]}
     if is_int(distribution):
         return {"distribution": "int_log_uniform" if distribution.log else "int_uniform", "min": low, "max": high}
     return {"distribution": "log_uniform_values" if distribution.log else "uniform", "min": low, "max": high}
