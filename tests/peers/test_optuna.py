@@ -191,10 +191,71 @@ study.optimize(objective, n_trials=8)
 """
 
 
+def script(socket, code, **how):
+    return subprocess.Popen([sys.executable, "-c", code], env=environment(SWEEPD_SOCKET=socket, PYTHONPATH=PACKAGE), **how)
+
+
+def test_choices_that_no_process_can_send_another(user):
+    """Two runs of one script, the second of which finds the choices of the first."""
+    code = """
+import sweepd.optuna as optuna
+choices = [abs, lambda x: x * x, None]
+def objective(trial):
+    of = trial.suggest_categorical("of", choices)
+    return of(-2) if of else trial.suggest_float("x", 1, 2)
+study = optuna.create_study(study_name="objects", load_if_exists=True)
+study.optimize(objective, n_trials=12)
+"""
+    for _ in range(2):
+        assert script(user.socket, code).wait(300) == 0
+    study = sweepd.optuna.load_study(study_name="objects")
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE"] * 24
+    sweep, rows = mirror(user, study)
+    assert sorted(row["value"] for row in rows) == sorted(trial.value for trial in study.trials)
+    assert {row["params"]["of"] for row in rows} == set(sweep["spec"]["parameters"]["of"]["values"])
+
+
+@pytest.mark.parametrize("sampler", ["sweepd.optuna.Sampler(seed=1)", "optuna.samplers.RandomSampler(1)"])
+def test_sweep_of_a_plain_study_ends_with_its_script(user, sampler):
+    code = f"""
+import optuna, sweepd.optuna
+def objective(trial):
+    x = trial.suggest_float("x", 0, 1)
+    for step in range(2):
+        trial.report(x, step)
+        trial.should_prune()
+    return x
+def main():
+    optuna.create_study(sampler={sampler}, pruner=sweepd.optuna.Pruner()).optimize(objective, n_trials=3)
+main()
+"""
+    assert script(user.socket, code).wait(300) == 0
+    row = user.sweeps()[0]
+    assert row["state"] == "COMPLETED" and row["counts"]["COMPLETED"] == 3, row
+
+
+def test_processes_that_are_forked_have_trials_of_their_own(user):
+    code = """
+import os
+import sweepd.optuna as optuna
+study = optuna.create_study(study_name="forked")
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+for _ in range(3):
+    if os.fork() == 0:
+        study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=6)
+        os._exit(0)
+assert [os.wait()[1] for _ in range(3)] == [0, 0, 0]
+"""
+    assert script(user.socket, code).wait(300) == 0
+    study = sweepd.optuna.load_study(study_name="forked")
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE"] * 19
+    assert len({trial.value for trial in study.trials}) == 19
+    same_trials(user, study)
+
+
 def three(socket):
     """Three processes of one script, each with its study loaded."""
-    env = environment(SWEEPD_SOCKET=socket, PYTHONPATH=PACKAGE)
-    processes = [subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, env=env) for _ in range(3)]
+    processes = [script(socket, SCRIPT, stdout=subprocess.PIPE) for _ in range(3)]
     for process in processes:
         assert process.stdout.readline() == b"begun\n"
     return processes

@@ -1,6 +1,4 @@
 """The client: every call of the daemon, over a connection that comes back by itself."""
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,6 +1,4 @@
 """One connection to the daemon: JSON-RPC 2.0, one message a line."""
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,11 +1,10 @@
 """Where the daemon listens, and how one is started if none does."""
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
 import time
+from typing import Optional
 
 from ._errors import SweepdError
 from ._programs import FOLDER
@@ -29,7 +28,7 @@ def state_dir() -> str:
     return os.path.join(home if home.startswith("/") else os.path.expanduser("~/.local/state"), "sweepd")
 
 
-def told_socket() -> str | None:
+def told_socket() -> Optional[str]:
     """Where the daemon of the default state folder says that it listens; None: none has run. From cron or another
     session it is not at default_socket()."""
     try:

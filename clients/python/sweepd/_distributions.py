@@ -1,6 +1,4 @@
 """Optuna's distributions (and those of optuna/_shim.py) in a sweep's spec, and their values on the wire."""
-from __future__ import annotations
-
 import math
 from typing import Any, Dict, List
 

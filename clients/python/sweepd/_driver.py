@@ -4,8 +4,6 @@ This process is to them what a worker is to a program: a forked child has the sa
 for metrics (_trial.py), so sweepd.report() and Pruned mean the same in both. Trial N writes into the folder N; what
 was kept of its step S is the folder N-S.ckpt.
 """
-from __future__ import annotations
-
 import codecs
 import contextlib
 import ctypes

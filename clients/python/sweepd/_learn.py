@@ -3,8 +3,6 @@
 PyTorch, for one, loads 900 modules more at a first optimizer's step, which takes longer than many a trial. Only modules
 of installed packages and of the standard library are loaded so, never the user's own.
 """
-from __future__ import annotations
-
 import importlib
 import os
 import sys

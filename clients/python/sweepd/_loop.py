@@ -1,6 +1,4 @@
 """The client loop: the trials of a sweep that this process drives, until the sweep ends."""
-from __future__ import annotations
-
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional

@@ -1,6 +1,4 @@
 """Metrics between Python and the wire, which has no NaN and no infinity."""
-from __future__ import annotations
-
 import math
 from typing import Any, Dict, Mapping, Optional
 

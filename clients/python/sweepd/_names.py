@@ -4,8 +4,6 @@ A module of ours that stands for one of theirs calls stands_for(). Where `x.y` i
 too, so that hasattr() and protocols work; where `import x.y` and `from x import y` are, an ImportError: a script that
 tries one name and falls back to another goes on.
 """
-from __future__ import annotations
-
 import difflib
 import sys
 import types

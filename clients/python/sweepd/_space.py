@@ -1,6 +1,4 @@
 """What names and values of other libraries are on the wire: a spec has plain names, and JSON's scalars."""
-from __future__ import annotations
-
 import collections
 import json
 import math
@@ -47,15 +45,16 @@ def wire_values(choices: Sequence[Any]) -> List[Any]:
     keys = [(isinstance(choice, bool), choice if is_scalar(choice) else None) for choice in choices]
     if all(is_scalar(choice) for choice in choices) and len(set(keys)) == len(keys):
         return list(choices)
-    return [f"{i}: {_said(choice)}"[:120] for i, choice in enumerate(choices)]
+    return [f"{i}: {said(choice)}"[:120] for i, choice in enumerate(choices)]
 
 
 def key(value: Any) -> str:
     """A text that tells a value from others, in any process."""
-    return json.dumps(value, default=_said)
+    return json.dumps(value, default=said)
 
 
-def _said(value: Any) -> str:
+def said(value: Any) -> str:
+    """What an object is called, in any process."""
     return str(getattr(value, "__name__", None) or re.sub(" at 0x[0-9a-f]+", "", repr(value)))
 
 

@@ -3,8 +3,6 @@
 The daemon's worker gives the parameters and folders in the environment (SWEEPD_PARAMS and its like), and a stream
 socket, SWEEPD_METRICS_FD, that takes a JSON object a line for each report and answers each with a decision.
 """
-from __future__ import annotations
-
 import json
 import os
 import socket

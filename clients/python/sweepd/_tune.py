@@ -1,6 +1,4 @@
 """tune(): the best parameters of a function, each trial in a process of its own."""
-from __future__ import annotations
-
 import os
 import sys
 from typing import Any, Callable, Dict, List, Mapping, Optional, Union

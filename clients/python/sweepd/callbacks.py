@@ -4,8 +4,6 @@
 The libraries are not imported before a callback is used. The base of each is the library's own if it is there.
 `metrics`: names to report, or {yours: theirs}; by default all numbers that the library gives.
 """
-from __future__ import annotations
-
 import importlib
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 

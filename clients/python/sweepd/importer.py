@@ -6,8 +6,6 @@
 Optuna's storages are read by Optuna itself. Of Ray the JSON files are read that it writes for others: Ray need not be
 installed, and nothing is unpickled, which would run code of whoever wrote the folder.
 """
-from __future__ import annotations
-
 import argparse
 import collections
 import functools

@@ -5,8 +5,6 @@ sweep's metric (the sweep names none: every call), with all that was logged sinc
 a function's trials from a script. Images, tables, artifacts and the like pass quietly. Outside of a sweep nothing is
 reported.
 """
-from __future__ import annotations
-
 import argparse
 import atexit
 import contextlib

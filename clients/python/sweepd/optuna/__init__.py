@@ -4,8 +4,6 @@ Where Optuna is installed, every name and submodule is its own; the sampler, the
 does not name are the daemon's, so that `sweep watch` shows a study while it runs, and processes share it. Where it is
 not, a small module has the names of its tutorial.
 """
-from __future__ import annotations
-
 import importlib
 import importlib.abc
 import importlib.machinery

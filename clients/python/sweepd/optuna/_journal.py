@@ -1,6 +1,4 @@
 """A log that the daemon keeps, and that all processes of this user share: journal.append and journal.read."""
-from __future__ import annotations
-
 import json
 import os
 import threading
@@ -16,21 +14,20 @@ _clients: Dict[Tuple[int, str], Client] = {}
 _lock = threading.Lock()
 
 
-def client() -> Client:
-    """This process's own: a forked child must not speak on its parent's connection."""
-    key = os.getpid(), _daemon.default_socket()
-    with _lock:
-        if key not in _clients:
-            _clients[key] = Client()
-        return _clients[key]
-
-
 class Journal:
     """Texts in the order in which they were appended, by any process."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name, self._socket = name, _daemon.default_socket()
         self._known = 0  # entries that were read
+
+    def client(self) -> Client:
+        """This process's own: a forked child must not speak on its parent's connection."""
+        key = os.getpid(), self._socket
+        with _lock:
+            if key not in _clients:
+                _clients[key] = Client()
+            return _clients[key]
 
     def read(self, after: int) -> List[str]:
         """All entries after the first `after`."""
@@ -47,7 +44,7 @@ class Journal:
                               "keep large values in a file, and its path in the attribute")
         while True:
             try:
-                client().call("journal.append", journal=self.name, entries=[entry])
+                self.client().call("journal.append", journal=self.name, entries=[entry])
                 return
             except SweepdError as error:
                 if error.code != 0:
@@ -58,6 +55,6 @@ class Journal:
     def _entries(self, after: int) -> Iterator[str]:
         more = True
         while more:
-            page = client().call("journal.read", journal=self.name, after=after)
+            page = self.client().call("journal.read", journal=self.name, after=after)
             yield from page["entries"]
             after, more = after + len(page["entries"]), page["more"]

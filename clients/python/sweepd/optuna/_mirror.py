@@ -5,8 +5,9 @@ submitted after the first trial, and when a trial has had a parameter that the s
 one, which is told all trials so far. The processes of one study agree by a journal of their own, in which the first
 entry counts: who may submit the next sweep, which one that is, and who has told it which trial.
 """
-from __future__ import annotations
-
+import atexit
+import contextlib
+import copy
 import hashlib
 import json
 import os
@@ -22,13 +23,14 @@ from .. import _distributions
 from .._errors import CONFLICT, INVALID_PARAMS, SweepdError
 from .._loop import Trial as Handle
 from .._space import conditions, wire_names
-from ._journal import Journal, client
+from ._journal import Journal
 
 MARK = "a study of Optuna"
 PATIENCE_S = 60  # for a process that has said that it submits a sweep
 MORE = 1000  # trials by which a sweep that had ended is extended; close() takes back what was not used
 _mirrors: "weakref.WeakKeyDictionary[Any, Dict[Any, Mirror]]" = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
+_left: List[Any] = []  # studies that nobody has any more: their sweeps end with the next study, or with the script
 
 
 def mirror_of(study: Any, search: Optional[Dict[str, Any]] = None) -> "Mirror":
@@ -37,7 +39,9 @@ def mirror_of(study: Any, search: Optional[Dict[str, Any]] = None) -> "Mirror":
         mine = _mirrors.setdefault(study._storage, {})
         key = study._study_id, os.getpid()
         if key not in mine:
+            _close_left()
             mine[key] = Mirror(study, search or {"method": "random"})
+            weakref.finalize(study, _left.append, copy.copy(study))
         return mine[key]
 
 
@@ -54,6 +58,17 @@ def close(study: Any) -> None:
             mirror.settle(study)
             mirror._catch_up(study)
             mirror.close()
+
+
+def _close_left(patience_s: float = 600) -> None:
+    while _left:
+        study = _left.pop()
+        with contextlib.suppress(Exception):  # the interpreter ends, and so may the daemon have
+            known(study).journal.client().patience_s = patience_s  # type: ignore[union-attr]
+            close(study)
+
+
+atexit.register(_close_left, 1)
 
 
 class Ended:
@@ -239,11 +254,11 @@ class Mirror:
 
     def close(self) -> None:
         for sweep in sorted(self.before | {self.sweep} - {None}):  # type: ignore[operator]
-            counts = client().call("sweep.get", sweep=sweep)["counts"]
+            counts = self.journal.client().call("sweep.get", sweep=sweep)["counts"]
             if not counts["RUNNING"] and not counts["PENDING"]:
                 self.before.discard(sweep)
                 try:
-                    client().edit(sweep, run_cap=sum(counts.values()))
+                    self.journal.client().edit(sweep, run_cap=sum(counts.values()))
                 except SweepdError:
                     pass  # it has ended already, or another process goes on with it
 
@@ -279,22 +294,22 @@ class Mirror:
         pause = 0.002
         while True:
             try:
-                answer = client().call("trial.ask", sweep=self.sweep, params=given or None)
+                answer = self.journal.client().call("trial.ask", sweep=self.sweep, params=given or None)
             except SweepdError as error:
                 if error.code != CONFLICT:
                     raise
                 answer = {"trials": [], "reason": "done"}
-            handles = [Handle(client(), int(self.sweep or 0), handed) for handed in answer["trials"]]
+            handles = [Handle(self.journal.client(), int(self.sweep or 0), handed) for handed in answer["trials"]]
             for lost in handles[:-1]:
                 lost.failed("lost by another process of the study")
             if handles:
                 return handles[-1]
             if answer.get("reason") == "done":
                 try:
-                    made = sum(client().call("sweep.get", sweep=self.sweep)["counts"].values())
-                    client().extend(int(self.sweep or 0), made + MORE)
+                    made = sum(self.journal.client().call("sweep.get", sweep=self.sweep)["counts"].values())
+                    self.journal.client().extend(int(self.sweep or 0), made + MORE)
                 except SweepdError as error:
-                    if client().sweep(int(self.sweep or 0))["state"] in ("CANCELLED", "FAILED"):
+                    if self.journal.client().sweep(int(self.sweep or 0))["state"] in ("CANCELLED", "FAILED"):
                         return None
                     if error.code not in (CONFLICT, INVALID_PARAMS):  # another process was quicker
                         raise
@@ -361,7 +376,7 @@ class Mirror:
         self.before |= {self.sweep} - {None}  # type: ignore[arg-type]
         self.space, self.names, self.whens = space, names, whens
         try:
-            self.sweep = int(client().call("sweep.submit", spec=spec)["sweep"])
+            self.sweep = int(self.journal.client().call("sweep.submit", spec=spec)["sweep"])
         except BaseException:
             self.space, self.names, self.whens, self.sweep = before
             raise

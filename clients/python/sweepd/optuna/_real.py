@@ -1,8 +1,5 @@
 """The engine where Optuna is installed: a sampler, a pruner and a storage of its own kinds, and what is taken where a
 script names none."""
-from __future__ import annotations
-
-import atexit
 import base64
 import hashlib
 import itertools
@@ -23,12 +20,14 @@ from optuna.storages.journal._storage import JournalStorage, JournalStorageRepla
 from optuna.trial import FrozenTrial, TrialState
 
 from .. import _distributions
+from .._space import said
 from . import _mirror
 from ._journal import Journal
 
 MOST_PICKLED = 65536  # of an object; a larger one stays in its process
 _local: Dict[str, Any] = {}  # what other processes see as text only
-_used: "weakref.WeakSet[optuna.Study]" = weakref.WeakSet()
+_parts: "weakref.WeakSet[Any]" = weakref.WeakSet()  # what a fork would make twice
+os.register_at_fork(after_in_child=lambda: [part.reseed_rng() for part in list(_parts)])
 
 
 class Sampler(BaseSampler):
@@ -44,9 +43,9 @@ class Sampler(BaseSampler):
         self._search = {"method": method, **({} if seed is None else {"seed": seed}), **settings}
         self._constraints_func = constraints_func
         self._random = RandomSampler(seed)
+        _parts.add(self)
 
     def _mirror(self, study: optuna.Study) -> _mirror.Mirror:
-        _used.add(study)
         return _mirror.mirror_of(study, self._search)
 
     def reseed_rng(self) -> None:
@@ -82,15 +81,25 @@ class Pruner(_distributions.Rule, optuna.pruners.BasePruner):
     as Optuna's, the median. A study's steps count from 0; rungs are steps, as in Optuna's own pruners."""
 
     def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
-        _used.add(study)
         return _mirror.mirror_of(study).judge(study, trial)
 
 
 # The storage
 
+class _Theirs(str):
+    """What an object of another process is called. It equals the one of this process that is called so: one script's
+    processes have the same choices."""
+
+    def __eq__(self, other: Any) -> bool:
+        return str(self) == (str(other) if isinstance(other, str) else said(other)[:200])
+
+    __hash__ = str.__hash__
+    __repr__ = str.__str__
+
+
 def _pack(value: Any) -> Any:
     """A value in JSON, where that has no such thing too. An object that cannot be pickled, or is large, is itself in
-    this process alone, and a text in others."""
+    this process alone, and Theirs in others."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if type(value) is list:
@@ -105,7 +114,7 @@ def _pack(value: Any) -> Any:
         pass
     key = f"{os.getpid()} {uuid.uuid4().hex}"
     _local[key] = value
-    return {"sweepd:local": key, "repr": repr(value)[:200]}
+    return {"sweepd:local": key, "repr": said(value)[:200]}
 
 
 def _unpack(value: Dict[str, Any]) -> Any:
@@ -114,11 +123,12 @@ def _unpack(value: Dict[str, Any]) -> Any:
             return pickle.loads(base64.b64decode(value["sweepd:pickle"]))
         except Exception as error:  # its module is not here
             return f"an object of another process: {error}"
-    return _local.get(value["sweepd:local"], value["repr"]) if "sweepd:local" in value else value
+    return _local.get(value["sweepd:local"], _Theirs(value["repr"])) if "sweepd:local" in value else value
 
 
 def _to_json(distribution: BaseDistribution) -> str:
-    return json.dumps({"name": type(distribution).__name__, "attributes": _pack(distribution._asdict())})
+    attributes = {name: list(value) if name == "choices" else value for name, value in distribution._asdict().items()}
+    return json.dumps({"name": type(distribution).__name__, "attributes": _pack(attributes)})
 
 
 def _from_json(text: str) -> BaseDistribution:
@@ -166,6 +176,11 @@ class Storage(JournalStorage):
 
     def __init__(self, name: str) -> None:
         self._init(Backend(name))
+        _parts.add(self)
+
+    def reseed_rng(self) -> None:
+        """Makes it that of another process: its trials are its own."""
+        self.__setstate__({})
 
 
 # Studies
@@ -184,15 +199,6 @@ class Study(optuna.Study):
             super().optimize(*args, **settings)
         finally:
             _mirror.close(self)
-
-
-@atexit.register
-def _close_all() -> None:
-    for study in list(_used):
-        try:
-            _mirror.close(study)
-        except Exception:  # the interpreter ends, and so may the daemon have
-            pass
 
 
 # The studies without a storage. Each has a log of its own, so that a script reads no other one's.

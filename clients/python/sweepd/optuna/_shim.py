@@ -1,7 +1,5 @@
 """The names of Optuna's tutorial, for where it is not installed: studies of one process, whose sweeps are in the daemon,
 and stay there. What they lack an error names."""
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import enum
@@ -236,7 +234,7 @@ class Study:
         self._queue: List[Dict[str, Any]] = []
         self._stop = False
         self._rng = random.Random(sampler.seed)
-        self._storage, self._study_id = self, 0  # as _mirror knows a study
+        self._storage, self._study_id = self._rng, 0  # as _mirror knows a study
 
     def _mirror(self) -> _mirror.Mirror:
         seed = {} if self.sampler.seed is None else {"seed": self.sampler.seed}

@@ -4,8 +4,6 @@
 forked, so that functions need not be pickled; the daemon suggests, stops and keeps each, and `sweep watch` shows them.
 What is not carried over is named by an error.
 """
-from __future__ import annotations
-
 import pickle
 from typing import Any, Optional
 

@@ -1,6 +1,4 @@
 """Callbacks and stoppers: the driver calls them in the script's own process, at each report."""
-from __future__ import annotations
-
 import warnings
 from typing import Any, Callable, Dict, Mapping, Union
 

@@ -1,6 +1,4 @@
 """Checkpoints: folders."""
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

@@ -1,7 +1,5 @@
 """The callbacks of ray.tune.integration and ray.air.integrations: the modules of a library, and their names. The libraries
 are not imported before a callback is made."""
-from __future__ import annotations
-
 import functools
 import os
 import tempfile

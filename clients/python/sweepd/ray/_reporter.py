@@ -1,6 +1,4 @@
 """The table that a run prints."""
-from __future__ import annotations
-
 import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 

@@ -1,6 +1,4 @@
 """What a run found, in the words of tune.run() and of Tuner.fit()."""
-from __future__ import annotations
-
 import math
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 

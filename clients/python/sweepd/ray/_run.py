@@ -1,6 +1,4 @@
 """tune.run(): a sweep whose trials are forked processes of this one (sweepd/_driver.py)."""
-from __future__ import annotations
-
 import functools
 import glob
 import inspect

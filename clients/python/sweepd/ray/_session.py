@@ -1,6 +1,4 @@
 """Inside a trial: report(), checkpoints, and what a trainable is called with."""
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

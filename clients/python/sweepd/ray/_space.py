@@ -1,6 +1,4 @@
 """The search space of a `config`, and a trial's config from a sweep's parameters."""
-from __future__ import annotations
-
 import functools
 import inspect
 import itertools

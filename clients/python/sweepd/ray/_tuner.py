@@ -1,6 +1,4 @@
 """Tuner, and what it is configured with."""
-from __future__ import annotations
-
 import dataclasses
 import os
 import warnings

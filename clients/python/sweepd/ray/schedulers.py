@@ -1,6 +1,4 @@
 """The schedulers: each stands for an `early_terminate` of a sweep (docs/spec.md)."""
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any, Dict, List, Mapping, Optional

@@ -1,6 +1,4 @@
 """The search algorithms: each stands for a `method` of a sweep (docs/search.md), which has its own settings."""
-from __future__ import annotations
-
 import warnings
 from typing import Any, Dict, List, Mapping, Optional
 

@@ -1,6 +1,4 @@
 """The names of `ray.tune`."""
-from __future__ import annotations
-
 import sys
 import types
 
