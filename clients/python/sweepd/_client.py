@@ -1,11 +1,12 @@
 """The client: every call of the daemon, over a connection that comes back by itself."""
+import contextlib
 import json
 import os
 import sys
 import threading
 import time
 import warnings
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Union
+from typing import Any, ContextManager, Dict, Iterator, List, Mapping, Optional, Union
 
 from . import _daemon
 from ._connection import Connection
@@ -19,7 +20,7 @@ ENDED = ("COMPLETED", "CANCELLED", "FAILED")
 ONCE = ("sweep.submit", "trial.enqueue", "journal.append")
 
 
-class Client:
+class Client(ContextManager["Client"]):
     """A connection to the daemon of this user.
 
     `socket`: its path; by default where the `sweep` command looks. If nothing answers at the default path and
@@ -32,27 +33,20 @@ class Client:
         self.patience_s = patience_s
         self._lock = threading.RLock()
         self._connection: Optional[Connection] = None
-        given, told = bool(socket or os.environ.get("SWEEPD_SOCKET")), _daemon.told_socket()
+        given = bool(socket or os.environ.get("SWEEPD_SOCKET"))
+        told = None if given else _daemon.told_socket()
         try:
             self._connection = Connection(self.socket)
         except (FileNotFoundError, ConnectionRefusedError, PermissionError) as wrong:
-            if not given and told and self._answers(told):
-                return
+            with contextlib.suppress(OSError, SweepdError):
+                if told:
+                    self._connection, self.socket = Connection(told), told
+                    return
             if isinstance(wrong, PermissionError):
                 raise SweepdError(f"permission denied: the daemon at {self.socket} is another user's") from None
             if given or not start:
                 raise SweepdError(f"no daemon answers at {self.socket}") from None
             _daemon.start(self.socket)
-
-    def _answers(self, path: str) -> bool:
-        try:
-            self._connection, self.socket = Connection(path), path
-        except (OSError, SweepdError):
-            return False
-        return True
-
-    def __enter__(self) -> "Client":
-        return self
 
     def __exit__(self, *_: Any) -> None:
         self.close()
@@ -188,7 +182,13 @@ class Client:
     def trials(self, sweep: int, state: Optional[str] = None, frame: bool = False) -> Any:
         """All trials as a list of dicts; with `frame` a pandas.DataFrame with a column for each parameter and metric."""
         rows = _rows(self._pages("trial.list", "trials", sweep=sweep, state=state and state.upper(), limit=1000))
-        return _frame(rows) if frame else rows
+        if not frame:
+            return rows
+        try:
+            import pandas  # type: ignore
+        except ImportError:
+            raise SweepdError("trials(frame=True) needs pandas: pip install pandas") from None
+        return pandas.json_normalize(rows)
 
     def trial(self, sweep: int, trial: int) -> Row:
         """One trial with its attempts."""
@@ -304,11 +304,3 @@ def _rows(rows: List[Row]) -> List[Row]:
         if row.get("metrics"):
             row["metrics"] = from_wire(row["metrics"])
     return rows
-
-
-def _frame(rows: List[Row]) -> Any:
-    try:
-        import pandas  # type: ignore
-    except ImportError:
-        raise SweepdError("trials(frame=True) needs pandas: pip install pandas") from None
-    return pandas.json_normalize(rows)

@@ -50,9 +50,7 @@ class Connection:
             if reply.get("id") == number and isinstance(reply.get("result"), dict):
                 return reply["result"]
             if reply.get("id") in (number, None) and isinstance(error, dict) and isinstance(error.get("code"), int):
-                data = error.get("data")
-                if not isinstance(data, dict):
-                    data = {}
+                data = error["data"] if isinstance(error.get("data"), dict) else {}
                 raise SweepdError(str(error.get("message")), error["code"], data.get("pointer", ""),
                                   data.get("faults", ()), data.get("more", 0))
             raise self._odd(reply)

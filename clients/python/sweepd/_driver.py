@@ -222,10 +222,8 @@ class Driver:
             answer, decision = {"error": str(error)}, "continue"
         if decision != "continue":
             it.signal_at = time.monotonic() + 0.5
-        try:
+        with contextlib.suppress(OSError):  # it ended; the next read says so
             it.channel.sendall(json.dumps(answer).encode() + b"\n")
-        except OSError:
-            pass  # it ended; the next read says so
 
     def report(self, trial: Trial, step: Optional[int], checkpoint: bool, metrics: Dict[str, float],
                more: Dict[str, Any]) -> str:
@@ -331,21 +329,17 @@ class Driver:
         text = os.pread(it.log, LOG_MAX, it.shown)
         if text:
             it.shown += len(text)
-            try:
+            with contextlib.suppress(OSError):  # nobody reads it any more; `sweep log` has it
                 encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
                 sys.stdout.write(it.decode(text).encode(encoding, "replace").decode(encoding))
                 sys.stdout.flush()
-            except OSError:
-                pass  # nobody reads it any more; `sweep log` has it
         if it.shown > LOG_MAX:
             os.ftruncate(it.log, 0)
             it.shown = 0
 
     def signal_group(self, it: Running, number: int) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(it.pid, number)
-        except (ProcessLookupError, PermissionError):
-            pass
 
 
 def may_have_pool() -> bool:
@@ -374,12 +368,10 @@ def write_to(log: int) -> None:
     for fd, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(log, fd)
         stream = getattr(sys, name)
-        try:
+        with contextlib.suppress(AttributeError, OSError):
             if stream.fileno() == fd:
                 stream.reconfigure(line_buffering=True)
                 continue
-        except (AttributeError, OSError):
-            pass
         # A notebook's, or a test's, which leads to this process' parent or to nowhere.
         setattr(sys, name, open(fd, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False))
 

@@ -3,6 +3,7 @@
 PyTorch, for one, loads 900 modules more at a first optimizer's step, which takes longer than many a trial. Only modules
 of installed packages and of the standard library are loaded so, never the user's own.
 """
+import contextlib
 import importlib
 import os
 import sys
@@ -42,10 +43,8 @@ class Lesson:
 def load(names: List[str]) -> None:
     """Loads them in this process, from which trials are forked."""
     for name in names:
-        try:
+        with contextlib.suppress(Exception, SystemExit):  # the trial had it by another way, and will have it again
             importlib.import_module(name)
-        except (Exception, SystemExit):  # pylint: disable=broad-except
-            pass  # the trial had it by another way, and will have it again
     # Before a fork OpenBLAS ends the threads that it has started; the next trial is not to be taken for one beside them.
     pid = os.fork()
     if pid == 0:

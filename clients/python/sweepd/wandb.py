@@ -14,7 +14,7 @@ import sys
 import time
 import uuid
 from types import SimpleNamespace
-from typing import Any, Callable, Dict, List, Mapping, Optional, Union
+from typing import Any, Callable, ContextManager, Dict, List, Mapping, Optional, Union
 
 from . import _trial
 from ._client import ENDED, Client
@@ -32,7 +32,7 @@ class Error(SweepdError):
     """Stands for W&B's own errors, too."""
 
 
-class Quiet:
+class Quiet(ContextManager["Quiet"]):
     """An image, a table, an artifact: takes every call, keeps nothing."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -46,11 +46,8 @@ class Quiet:
     def __call__(self, *_: Any, **__: Any) -> "Quiet":
         return self
 
-    def __enter__(self) -> "Quiet":
-        return self
-
     def __exit__(self, *_: Any) -> None:
-        pass
+        """Keeps nothing."""
 
 
 class Config(Attributes):
@@ -76,7 +73,7 @@ class Config(Attributes):
     as_dict = dict.copy
 
 
-class Run:
+class Run(ContextManager["Run"]):
     """A trial, or a script that is none. W&B's settings are attributes; what this class has no name for is quiet."""
 
     def __init__(self, given: Any = None, name: Optional[str] = None, **settings: Any) -> None:
@@ -92,9 +89,6 @@ class Run:
         self._metric = os.environ.get("SWEEPD_METRIC")
         self._pending: Dict[str, float] = {}
         self._seen = self._ended = False
-
-    def __enter__(self) -> "Run":
-        return self
 
     def __exit__(self, *_: Any) -> None:
         self.finish()

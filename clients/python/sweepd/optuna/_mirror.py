@@ -178,10 +178,8 @@ class Mirror:
                      if name in self.space and _distributions.contains(self.space[name], value)}
             handle = self._hand(given)
             if handle is None:
-                try:
+                with contextlib.suppress(RuntimeError):  # it is not in optimize()
                     study.stop()
-                except RuntimeError:
-                    pass  # it is not in optimize()
                 return {}
             self.running[number] = handle
             return self._values(handle)
@@ -257,10 +255,8 @@ class Mirror:
             counts = self.journal.client().call("sweep.get", sweep=sweep)["counts"]
             if not counts["RUNNING"] and not counts["PENDING"]:
                 self.before.discard(sweep)
-                try:
+                with contextlib.suppress(SweepdError):  # it has ended already, or another process goes on with it
                     self.journal.client().edit(sweep, run_cap=sum(counts.values()))
-                except SweepdError:
-                    pass  # it has ended already, or another process goes on with it
 
     def _refuse(self, error: Exception) -> None:
         """The daemon cannot have the study: it goes on without. What may pass, the next trial tries again."""

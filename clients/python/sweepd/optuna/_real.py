@@ -1,6 +1,7 @@
 """The engine where Optuna is installed: a sampler, a pruner and a storage of its own kinds, and what is taken where a
 script names none."""
 import base64
+import contextlib
 import hashlib
 import itertools
 import json
@@ -106,12 +107,10 @@ def _pack(value: Any) -> Any:
         return [_pack(each) for each in value]
     if type(value) is dict and all(isinstance(key, str) for key in value):
         return {key: _pack(each) for key, each in value.items()}
-    try:
+    with contextlib.suppress(Exception):  # whatever an object's own methods raise
         data = pickle.dumps(value)
         if len(data) <= MOST_PICKLED:
             return {"sweepd:pickle": base64.b64encode(data).decode()}
-    except Exception:  # whatever an object's own methods raise
-        pass
     key = f"{os.getpid()} {uuid.uuid4().hex}"
     _local[key] = value
     return {"sweepd:local": key, "repr": said(value)[:200]}

@@ -38,22 +38,20 @@ cluster: Dict[str, Optional[int]] = {"num_cpus": None, "num_gpus": None}  # as r
 
 
 class _Driver(Driver):
-    """With Ray's words for each trial."""
+    """With Ray's words for each trial. fail_fast: true: the first error ends the run; "raise": and run() raises at once."""
 
-    space: Space
-    name: str
-    reporter: Optional[CLIReporter]
-    planned: Optional[int]
-    max_failures: float
-    fail_fast: Any  # true: the first error ends the run; "raise": and run() raises at once
-    stop: Reached
-    callbacks: List[Callback]
-
-    def search(self, metric: Any, mode: Any, restored: bool) -> ExperimentAnalysis:
-        """Runs it all."""
+    def __init__(self, *of_driver: Any, space: Space, name: str, reporter: Optional[CLIReporter], stop: Reached,
+                 callbacks: List[Callback], max_failures: float, fail_fast: Any) -> None:
+        super().__init__(*of_driver)
+        self.space, self.name, self.reporter, self.stop, self.callbacks = space, name, reporter, stop, callbacks
+        self.max_failures, self.fail_fast = max_failures, fail_fast
+        self.planned = self.client.sweep(self.sweep)["spec"].get("run_cap")
         self.trials: Dict[int, Trial] = {}
         self.failures: Dict[int, int] = {}
         self.told, self.over = 0, False  # reports so far; end_all() was called
+
+    def search(self, metric: Any, mode: Any, restored: bool) -> ExperimentAnalysis:
+        """Runs it all."""
         if self.reporter is not None and isinstance(metric, str):
             self.reporter.metric, self.reporter.mode = self.reporter.metric or metric, self.reporter.mode or mode
         if restored:
@@ -285,12 +283,11 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
     def main(given: Dict[str, Any]) -> None:
         trial_main(trainable, functools.partial(session, given["trial_id"]), every, checkpoint_at_end, given["config"])
 
-    driver = _Driver(client, sweep, main, key, n, shares)
+    driver = _Driver(client, sweep, main, key, n, shares, space=space, name=_title(trainable), stop=stop,
+                     reporter=progress_reporter or (None if verbose == 0 else CLIReporter()), callbacks=callbacks or [],
+                     max_failures=max_failures, fail_fast=fail_fast)
     driver.threads = max(1, int(resources.get("cpu", resources.get("CPU", 1)) or 1))
-    driver.space, driver.name, driver.planned = space, _title(trainable), client.sweep(sweep)["spec"].get("run_cap")
-    driver.stop, driver.callbacks = stop, callbacks or []
-    driver.max_failures, driver.fail_fast, driver.keep_all = max_failures, fail_fast, (keep_checkpoints_num or 1) > 1
-    driver.reporter = progress_reporter or (None if verbose == 0 else CLIReporter())
+    driver.keep_all = (keep_checkpoints_num or 1) > 1
     os.makedirs(driver.folder, exist_ok=True)
     if _saved and not old:
         with open(os.path.join(driver.folder, SAVED), "wb") as file:
@@ -381,10 +378,6 @@ def with_resources(trainable: Callable[..., Any], resources: Mapping[str, Any]) 
     """A trainable with what each of its trials needs."""
     if not isinstance(resources, Mapping):
         raise NotImplementedError('with_resources() takes {"cpu": 2, "gpu": 0.5}: nothing else is carried over')
-
-    class Named(functools.partial):  # type: ignore[type-arg]
-        """A partial can have no attributes before Python 3.13 but in a class of its own."""
-
-    out: Any = trainable if inspect.isclass(trainable) else Named(trainable)
+    out: Any = trainable if inspect.isclass(trainable) else functools.partial(trainable)
     out._sweepd_resources = dict(resources)
     return out
