@@ -95,7 +95,6 @@ class Driver:
 
     def failed(self, trial: Trial, text: str) -> bool:
         """A trial's process failed. Is it to run again?"""
-        del trial, text
         return False
 
     def tick(self) -> None:
@@ -103,7 +102,6 @@ class Driver:
 
     def broken(self, error: BaseException) -> None:
         """run() ends by an error; its processes are gone."""
-        del error
         with contextlib.suppress(SweepdError):  # it has ended
             self.client.cancel(self.sweep)
 

@@ -65,7 +65,6 @@ class _Finder:
 
     def find_spec(self, name: str, path: Optional[Sequence[str]] = None, target: Any = None) -> None:
         """Raises the sentence."""
-        del path, target
         parent, _, last = name.rpartition(".")
         module = getattr(sys.modules.get(parent), "__name__", parent)  # it may be there under several names
         if module in _modules and not last.startswith("__"):

@@ -61,7 +61,7 @@ def progress(done: int, total: int) -> None:
         return
     _told = now
     with _lock:
-        _write(fd, json.dumps({"progress": [int(done), int(total)]}))
+        _speak(fd, json.dumps({"progress": [int(done), int(total)]}), answered=False)
 
 
 def send(line: Mapping[str, Any]) -> Dict[str, Any]:
@@ -74,7 +74,7 @@ def send(line: Mapping[str, Any]) -> Dict[str, Any]:
         print(text, flush=True)
         return {}
     with _lock:
-        answer = _exchange(fd, text)
+        answer = _speak(fd, text, answered=True)
     if "error" in answer:
         raise SweepdError(answer["error"])
     if answer["decision"] != "continue":
@@ -120,26 +120,20 @@ def _worker() -> Optional[int]:
         return None
 
 
-def _write(fd: int, line: str) -> None:
+def _speak(fd: int, line: str, answered: bool) -> Dict[str, Any]:
+    """Sends a line; gives the answer to it, {} if none comes."""
+    global _unread, _exchanged
+    _exchanged = _exchanged or answered
     try:
         data = line.encode() + b"\n"
         while data:
             data = data[os.write(fd, data):]
-    except OSError as error:
-        raise SweepdError(f"the worker that ran this trial is gone: {error}") from error
-
-
-def _exchange(fd: int, line: str) -> Dict[str, Any]:
-    global _unread, _exchanged
-    _exchanged = True
-    _write(fd, line)
-    try:
-        while b"\n" not in _unread:
+        while answered and b"\n" not in _unread:
             chunk = os.read(fd, 4096)
             if not chunk:
-                raise SweepdError("the worker that ran this trial is gone")
+                raise ConnectionResetError("it has closed the socket")
             _unread += chunk
     except OSError as error:
         raise SweepdError(f"the worker that ran this trial is gone: {error}") from error
-    answer, _, _unread = _unread.partition(b"\n")
+    answer, _, _unread = _unread.partition(b"\n") if answered else (b"{}", b"", _unread)
     return json.loads(answer)

@@ -62,7 +62,6 @@ class Config(Attributes):
 
     def update(self, given: Any = None, allow_val_change: Optional[bool] = None, **more: Any) -> None:  # type: ignore
         """Takes a dict, an argparse.Namespace or the path of a JSON file."""
-        del allow_val_change
         super().update({**_mapping(given), **more})
         super().update(_trial.params({}))
 
@@ -113,7 +112,6 @@ class Run(ContextManager["Run"]):
 
     def finish(self, exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> None:
         """Reports what is left: of a metric that was never logged, what the summary has."""
-        del exit_code, quiet
         ended, self._ended = self._ended, True
         if not ended and self._metric is not None:
             lacks = not self._seen and self._metric in self.summary
@@ -182,7 +180,6 @@ def finish(exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> Non
 def sweep(sweep: Union[Mapping[str, Any], Callable[[], Any]],  # pylint: disable=redefined-outer-name
           entity: Optional[str] = None, project: Optional[str] = None, prior_runs: Any = None) -> str:
     """Submits a configuration; gives the sweep's number. One with a `program` begins to run at once."""
-    del entity, project, prior_runs
     spec = dict(sweep() if callable(sweep) else sweep)
     number = Client().submit({key: value for key, value in spec.items() if key not in ("project", "entity")})
     print(f"sweepd: sweep {number}; `sweep watch {number}` shows it", file=sys.stderr)
@@ -193,7 +190,6 @@ def agent(sweep_id: Union[str, int], function: Optional[Callable[[], Any]] = Non
           project: Optional[str] = None, count: Optional[int] = None, **_: Any) -> None:
     """Runs a sweep's trials until it ends, `count` more at most: each calls function() in a process of its own, one on
     each core; on a machine with a GPU one at a time. Without a function the daemon runs the sweep's program."""
-    del entity, project
     client, number = Client(), int(str(sweep_id).rpartition("/")[2])
     row = client.sweep(number)
     metric, most = row["metric"], row["spec"].get("run_cap")

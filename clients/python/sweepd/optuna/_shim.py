@@ -247,7 +247,6 @@ class Study:
 
     def get_trials(self, deepcopy: bool = True, states: Optional[Container[TrialState]] = None) -> List[Trial]:
         """The trials in these states."""
-        del deepcopy
         return [trial for trial in self.trials if states is None or trial.state in states]
 
     @property

@@ -35,10 +35,9 @@ for _of in ("tune.integration", "air.integrations"):
 _initialized = False
 
 
-def init(*address: Any, num_cpus: Optional[int] = None, num_gpus: Optional[int] = None, **settings: Any) -> None:
+def init(*address: Any, num_cpus: Optional[int] = None, num_gpus: Optional[int] = None, **_: Any) -> None:
     """Says how many cores and GPUs a run may use; by default all. Nothing is started."""
     global _initialized
-    del settings
     if any(each not in (None, "local", "auto") for each in address):
         raise NotImplementedError("ray.init(address) is not carried over: a run is of one machine")
     cluster.update(num_cpus=num_cpus, num_gpus=num_gpus)

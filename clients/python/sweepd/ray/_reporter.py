@@ -11,13 +11,10 @@ ORDER = ("RUNNING", "PAUSED", "PENDING", "TERMINATED", "ERROR")
 class CLIReporter:
     """Prints the trials every max_report_frequency seconds, and at the end."""
 
-    def __init__(self, *, metric_columns: Columns = None, parameter_columns: Columns = None,
-                 total_samples: Optional[int] = None, max_progress_rows: int = 20, max_error_rows: int = 20,
+    def __init__(self, *, metric_columns: Columns = None, parameter_columns: Columns = None, max_progress_rows: int = 20,
                  max_column_length: int = 20, max_report_frequency: float = 5, metric: Optional[str] = None,
-                 mode: Optional[str] = None, **settings: Any) -> None:
-        del total_samples, max_error_rows, settings
-        self.metric_columns = _named(metric_columns)
-        self.parameter_columns = _named(parameter_columns)
+                 mode: Optional[str] = None, **_: Any) -> None:
+        self.metric_columns, self.parameter_columns = _named(metric_columns), _named(parameter_columns)
         self.rows, self.length, self.every = max_progress_rows, max_column_length, max_report_frequency
         self.metric, self.mode = metric, mode
         self._started = self._said = time.monotonic()

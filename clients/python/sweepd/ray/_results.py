@@ -4,6 +4,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from ._checkpoint import Checkpoint
 
+Text = Optional[str]
 SCOPES = ("last", "all", "avg", "last-5-avg", "last-10-avg")
 
 
@@ -100,13 +101,12 @@ class ExperimentAnalysis:
         self.sweep, self.trials, self.experiment_path = sweep, trials, path
         self.default_metric, self.default_mode = metric, mode
 
-    def get_best_trial(self, metric: Optional[str] = None, mode: Optional[str] = None, scope: str = "last",
+    def get_best_trial(self, metric: Text = None, mode: Text = None, scope: str = "last",
                        filter_nan_and_inf: bool = True) -> Optional[Trial]:
         """The trial with the best metric: in its last report, or over those that `scope` names."""
-        del filter_nan_and_inf
         return best_of(self.trials, metric or self.default_metric, mode or self.default_mode, scope)
 
-    def get_best_result(self, metric: Optional[str] = None, mode: Optional[str] = None, scope: str = "last",
+    def get_best_result(self, metric: Text = None, mode: Text = None, scope: str = "last",
                         filter_nan_and_inf: bool = True) -> Trial:
         """The same; RuntimeError if there is none."""
         best = self.get_best_trial(metric, mode, scope, filter_nan_and_inf)
@@ -114,19 +114,17 @@ class ExperimentAnalysis:
             raise RuntimeError("no trial has reported the metric")
         return best
 
-    def get_best_config(self, metric: Optional[str] = None, mode: Optional[str] = None,
-                        scope: str = "last") -> Optional[Dict[str, Any]]:
+    def get_best_config(self, metric: Text = None, mode: Text = None, scope: str = "last") -> Optional[Dict[str, Any]]:
         """The config of that trial."""
         best = self.get_best_trial(metric, mode, scope)
         return best.config if best else None
 
-    def get_best_checkpoint(self, trial: Trial, metric: Optional[str] = None,
-                            mode: Optional[str] = None) -> Optional[Checkpoint]:
+    def get_best_checkpoint(self, trial: Trial, metric: Text = None, mode: Text = None) -> Optional[Checkpoint]:
         """A trial's checkpoint of its best report."""
         return trial.get_best_checkpoint(metric or self.default_metric or "", mode or self.default_mode or "min")
 
-    def get_last_checkpoint(self, trial: Optional[Trial] = None, metric: Optional[str] = None,
-                            mode: Optional[str] = None) -> Optional[Checkpoint]:
+    def get_last_checkpoint(self, trial: Optional[Trial] = None, metric: Text = None,
+                            mode: Text = None) -> Optional[Checkpoint]:
         """A trial's last checkpoint; of the best trial if you name none."""
         best = trial or self.get_best_trial(metric, mode)
         return best.checkpoint if best else None

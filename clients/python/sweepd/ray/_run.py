@@ -16,10 +16,10 @@ from .._loop import Trial as Handle
 from .._tune import check_fork
 from ._callbacks import Callback, Reached, Stopper, reached
 from ._reporter import CLIReporter
-from ._results import ExperimentAnalysis, Trial, TuneError
+from ._results import ExperimentAnalysis, Text, Trial, TuneError
 from ._session import ITERATION, SHOULD_CHECKPOINT, Session, trial_main
 from ._space import Space
-from .schedulers import FIFOScheduler, PopulationBasedTraining, TrialScheduler
+from .schedulers import FIFOScheduler, TrialScheduler
 from .search import BasicVariantGenerator, Searcher
 
 MOST_POINTS = 1000  # of a spec's init
@@ -219,11 +219,10 @@ def gpus() -> List[str]:
 
 def places(resources: Mapping[str, Any], most: Optional[int]) -> Any:
     """How many trials fit at once, and each one's GPUs."""
-    unknown = set(resources) - {"cpu", "gpu", "CPU", "GPU"}
+    unknown = set(resources) - {"cpu", "gpu"}
     if unknown:
         raise NotImplementedError(f"the resource {', '.join(sorted(unknown))} is not carried over: cpu and gpu are")
-    cpu = float(resources.get("cpu", resources.get("CPU", 1)) or 0)
-    gpu = float(resources.get("gpu", resources.get("GPU", 0)) or 0)
+    cpu, gpu = float(resources["cpu"]), float(resources["gpu"])
     cores = cluster["num_cpus"] or len(os.sched_getaffinity(0))
     n = max(1, int(cores // cpu)) if cpu > 0 else cores
     if cpu > cores:
@@ -242,16 +241,14 @@ def places(resources: Mapping[str, Any], most: Optional[int]) -> Any:
     return min(n, most or n), shares
 
 
-def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, metric: Any = None, mode: Any = None,
-        stop: Any = None, time_budget_s: Any = None,
-        config: Optional[Mapping[str, Any]] = None, resources_per_trial: Optional[Mapping[str, Any]] = None,
-        num_samples: int = 1, search_alg: Optional[Searcher] = None, scheduler: Optional[TrialScheduler] = None,
-        keep_checkpoints_num: Optional[int] = None, checkpoint_freq: int = 0,
-        checkpoint_at_end: bool = False, verbose: Optional[int] = None,
-        progress_reporter: Optional[CLIReporter] = None, max_failures: float = 0, fail_fast: Any = False,
-        raise_on_failed_trial: bool = True, max_concurrent_trials: Optional[int] = None,
-        callbacks: Optional[List[Callback]] = None, storage_path: Optional[str] = None, local_dir: Optional[str] = None,
-        resume: Any = False, _sweep: Optional[int] = None, _saved: bytes = b"",
+def run(run_or_experiment: Callable[..., Any], *, name: Text = None, metric: Any = None, mode: Any = None, stop: Any = None,
+        time_budget_s: Any = None, config: Optional[Mapping[str, Any]] = None, num_samples: int = 1,
+        resources_per_trial: Optional[Mapping[str, Any]] = None, search_alg: Optional[Searcher] = None,
+        scheduler: Optional[TrialScheduler] = None, keep_checkpoints_num: Optional[int] = None, checkpoint_freq: int = 0,
+        checkpoint_at_end: bool = False, verbose: Optional[int] = None, progress_reporter: Optional[CLIReporter] = None,
+        max_failures: float = 0, fail_fast: Any = False, raise_on_failed_trial: bool = True,
+        max_concurrent_trials: Optional[int] = None, callbacks: Optional[List[Callback]] = None, storage_path: Text = None,
+        local_dir: Text = None, resume: Any = False, _sweep: Optional[int] = None, _saved: bytes = b"",
         **more: Any) -> ExperimentAnalysis:
     """Runs num_samples trials of a function or a Trainable, each in a process of its own, and waits for them.
 
@@ -267,10 +264,10 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
     metric, mode = metric or scheduler.metric or search.metric, mode or scheduler.mode or search.mode
     goals = _goals(metric, mode)
     trainable, key = run_or_experiment, next(iter(goals))
-    resources = resources_per_trial or getattr(trainable, "_sweepd_resources", None) or {"cpu": 1}
+    wanted = resources_per_trial or getattr(trainable, "_sweepd_resources", None) or {}
+    resources = {"cpu": 1, "gpu": 0, **{name.lower(): value or 0 for name, value in wanted.items()}}
     n, shares = places(resources, min(filter(None, (max_concurrent_trials, search.max_concurrent)), default=None))
-    population = isinstance(scheduler, PopulationBasedTraining)
-    space = Space(config or search.space or {}, scheduler.mutations if isinstance(scheduler, PopulationBasedTraining) else None)
+    space = Space(config or search.space or {}, scheduler.mutations)
     title = name or _title(trainable)
     client = Client()
     old = _sweep or (find(client, title) if resume else None)
@@ -278,7 +275,7 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
         raise ValueError(f"there is no run of the name {title!r} to resume")
     sweep = old or _submit(client, _spec(title, space, scheduler, search, num_samples, time_budget_s, goals))
     session = functools.partial(Session, name=title, time_attr=scheduler.time_attr, metric=key)
-    every = checkpoint_freq or (scheduler.settings["perturbation_interval"] if population else 0)
+    every = checkpoint_freq or scheduler.settings.get("perturbation_interval", 0)
 
     def main(given: Dict[str, Any]) -> None:
         trial_main(trainable, functools.partial(session, given["trial_id"]), every, checkpoint_at_end, given["config"])
@@ -286,7 +283,7 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
     driver = _Driver(client, sweep, main, key, n, shares, space=space, name=_title(trainable), stop=stop,
                      reporter=progress_reporter or (None if verbose == 0 else CLIReporter()), callbacks=callbacks or [],
                      max_failures=max_failures, fail_fast=fail_fast)
-    driver.threads = max(1, int(resources.get("cpu", resources.get("CPU", 1)) or 1))
+    driver.threads = max(1, int(resources["cpu"]))
     driver.keep_all = (keep_checkpoints_num or 1) > 1
     os.makedirs(driver.folder, exist_ok=True)
     if _saved and not old:
@@ -345,7 +342,7 @@ def _spec(title: str, space: Space, scheduler: TrialScheduler, search: Searcher,
     grids = math.prod(len(values) for values in space.grids.values())
     spec: Dict[str, Any] = {
         "name": title[:64], "description": MARK, "method": search.method,
-        "parameters": space.parameters(), "init": given + points}
+        "parameters": space.parameters, "init": given + points}
     metrics = [{"name": name, "goal": "minimize" if mode == "min" else "maximize"} for name, mode in goals.items()]
     spec.update({"metric": metrics[0]} if len(metrics) == 1 else {"metrics": metrics})
     if num_samples > 0:
@@ -354,10 +351,8 @@ def _spec(title: str, space: Space, scheduler: TrialScheduler, search: Searcher,
         spec["seed"] = int(search.seed)
     if budget is not None:
         spec["time_budget_s"] = budget.total_seconds() if hasattr(budget, "total_seconds") else float(budget)
-    pruner = scheduler.spec(space.mutable()) if isinstance(scheduler, PopulationBasedTraining) else scheduler.spec()
-    if pruner:
-        spec["early_terminate"] = pruner
-    return spec
+    pruner = scheduler.spec(space.mutable)
+    return {**spec, "early_terminate": pruner} if pruner else spec
 
 
 def with_parameters(trainable: Callable[..., Any], **parameters: Any) -> Callable[..., Any]:

@@ -1,4 +1,5 @@
 """The search space of a `config`, and a trial's config from a sweep's parameters."""
+import dataclasses
 import functools
 import inspect
 import itertools
@@ -9,21 +10,23 @@ from .._space import Attributes, find, is_scalar, wire_names, wire_values
 Path = Tuple[str, ...]
 
 
+@dataclasses.dataclass
 class Domain:
     """What a parameter may be: the spec of a sweep's parameter, and how its value comes back."""
 
-    def __init__(self, spec: Dict[str, Any], read: Callable[[Any], Any]) -> None:
-        self.spec, self.read = spec, read
-
-    def __repr__(self) -> str:
-        return f"Domain({self.spec})"
+    spec: Dict[str, Any]
+    read: Callable[[Any], Any]
 
 
+@dataclasses.dataclass
 class SampleFrom:
-    """A value by a function of the rest, drawn in this process: no search learns from it."""
+    """What function(spec) returns, with the rest of the config as spec.config. It is drawn in this process: no search
+    learns from it."""
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function = function
+    function: Callable[[Any], Any]
+
+
+sample_from = SampleFrom
 
 
 def _kind(name: str, number: Any, arguments: str, text: str) -> Callable[..., Domain]:
@@ -73,11 +76,6 @@ def grid_search(values: Sequence[Any]) -> Dict[str, Any]:
     return {"grid_search": list(values)}
 
 
-def sample_from(function: Callable[[Any], Any]) -> SampleFrom:
-    """What function(spec) returns, with the rest of the config as spec.config."""
-    return SampleFrom(function)
-
-
 class Space:
     """A config with its domains. `mutations` (of PopulationBasedTraining) are domains for keys with a first value."""
 
@@ -86,36 +84,28 @@ class Space:
         self.grids = {path: leaf["grid_search"] for path, leaf in self.leaves.items() if _is_grid(leaf)}
         self.domains = {path: leaf for path, leaf in self.leaves.items() if isinstance(leaf, Domain)}
         self.domains.update({path: choice(values) for path, values in self.grids.items()})
-        self.first: Dict[str, Any] = {}
-        self.mutated: List[str] = []
+        first: Dict[str, Any] = {}
+        mutated: List[str] = []
         for path, domain in _leaves(mutations or {}):
             before = self.domains.get(path)
             self.domains[path] = (domain if isinstance(domain, Domain) else _drawn(domain, self.leaves.get(path))
                                   if callable(domain) else choice(domain))
             if before is None and path in self.leaves:
-                self.first[".".join(path)] = self.leaves[path]
-            self.mutated.append(".".join(path))
-        constants = {path: leaf for path, leaf in self.leaves.items()
-                     if is_scalar(leaf) and path not in self.domains}
+                first[".".join(path)] = self.leaves[path]
+            mutated.append(".".join(path))
+        constants = {path: leaf for path, leaf in self.leaves.items() if is_scalar(leaf) and path not in self.domains}
         self.names = wire_names(".".join(path) for path in (*self.domains, *constants))
-        self._parameters = {**{path: domain.spec for path, domain in self.domains.items()},
-                            **{path: {"value": leaf} for path, leaf in constants.items()}}
-
-    def parameters(self) -> Dict[str, Any]:
-        """The `parameters` of a sweep. A sweep has one at least."""
-        out = {self.names[".".join(path)]: spec for path, spec in self._parameters.items()}
-        return out or {"config": {"value": None}}
-
-    def mutable(self) -> List[str]:
-        """The names that a population may change."""
-        return [self.names[name] for name in self.mutated]
+        self.first = {self.names[name]: value for name, value in first.items()}
+        self.mutable = [self.names[name] for name in mutated]  # by a population
+        specs = {**{path: domain.spec for path, domain in self.domains.items()},
+                 **{path: {"value": leaf} for path, leaf in constants.items()}}
+        self.parameters = {self.names[".".join(path)]: spec for path, spec in specs.items()} or {"config": {"value": None}}
 
     def points(self, num_samples: int) -> List[Dict[str, Any]]:
         """What each trial of a grid, or of a population with first values, begins with."""
-        first = {self.names[name]: value for name, value in self.first.items()}
         names = [self.names[".".join(path)] for path in self.grids]
         grid = [dict(zip(names, row)) for row in itertools.product(*(wire_values(v) for v in self.grids.values()))]
-        return [{**first, **point} for _ in range(num_samples) for point in grid] if first or names else []
+        return [{**self.first, **point} for _ in range(num_samples) for point in grid] if self.first or names else []
 
     def config(self, params: Mapping[str, Any]) -> Dict[str, Any]:
         """A trial's config; the functions of sample_from are called here."""

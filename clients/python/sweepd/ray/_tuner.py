@@ -104,10 +104,8 @@ class Tuner:
 
     @classmethod
     def restore(cls, path: str, trainable: Callable[..., Any], resume_unfinished: bool = True, resume_errored: bool = False,
-                restart_errored: bool = False, param_space: Optional[Mapping[str, Any]] = None,
-                **more: Any) -> "Tuner":
+                restart_errored: bool = False, param_space: Optional[Mapping[str, Any]] = None, **_: Any) -> "Tuner":
         """A run that was interrupted, by its folder or by its name; fit() goes on with it."""
-        del resume_unfinished, more
         client = Client()
         sweep = find(client, os.fspath(path))
         if sweep is None:

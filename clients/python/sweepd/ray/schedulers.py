@@ -1,9 +1,10 @@
 """The schedulers: each stands for an `early_terminate` of a sweep (docs/spec.md)."""
 import math
 import warnings
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional, Sequence
 
 from .._names import stands_for
+from ._results import Text
 from ._session import ITERATION
 from ._space import uniform
 
@@ -11,41 +12,43 @@ from ._space import uniform
 class TrialScheduler:
     """The base of the others. A scheduler of your own cannot run in the daemon."""
 
-    def __init__(self, metric: Optional[str] = None, mode: Optional[str] = None, time_attr: str = ITERATION,
-                 **settings: Any) -> None:
+    kind = ""  # of a sweep's early_terminate
+    mutations: Optional[Mapping[str, Any]] = None
+
+    def __init__(self, metric: Text = None, mode: Text = None, time_attr: str = ITERATION, **settings: Any) -> None:
         if time_attr == "time_total_s":
             raise NotImplementedError(f'{type(self).__name__}: time_attr="time_total_s" is not carried over: a sweep counts '
                                       f'steps. Give time_attr="{ITERATION}", and its limits in reports')
         self.metric, self.mode, self.time_attr, self.settings = metric, mode, time_attr, settings
 
-    def spec(self) -> Optional[Dict[str, Any]]:
-        """The `early_terminate` of a sweep."""
-        raise NotImplementedError("a scheduler of your own does not run in the daemon: sweepd.Client's loop() takes "
-                                  "decisions of yours")
+    def spec(self, mutable: Sequence[str] = ()) -> Optional[Dict[str, Any]]:
+        """The `early_terminate` of a sweep. `mutable`: the parameters that a population may change."""
+        if not self.kind:
+            raise NotImplementedError("a scheduler of your own does not run in the daemon: sweepd.Client's loop() takes "
+                                      "decisions of yours")
+        return {"type": self.kind, **self.settings, **({"hyperparam_mutations": mutable} if mutable else {})}
 
 
 class FIFOScheduler(TrialScheduler):
     """Every trial runs to its end."""
 
-    def spec(self) -> None:
-        return None
+    def spec(self, mutable: Sequence[str] = ()) -> None:
+        """None."""
 
 
 class AsyncHyperBandScheduler(TrialScheduler):
     """ASHA that stops the losers at each rung."""
 
-    def __init__(self, time_attr: str = ITERATION, metric: Optional[str] = None, mode: Optional[str] = None,
-                 max_t: int = 100, grace_period: int = 1, reduction_factor: float = 4, brackets: int = 1,
-                 stop_last_trials: bool = True) -> None:
+    kind = "asha"
+
+    def __init__(self, time_attr: str = ITERATION, metric: Text = None, mode: Text = None, max_t: int = 100,
+                 grace_period: int = 1, reduction_factor: float = 4, brackets: int = 1, stop_last_trials: bool = True) -> None:
         if not stop_last_trials:
             raise NotImplementedError("stop_last_trials=False is not carried over: a trial ends at max_t, so raise that")
         if int(reduction_factor) != reduction_factor:
             raise NotImplementedError(f"reduction_factor={reduction_factor} is not carried over: a whole number is")
         super().__init__(metric, mode, time_attr, max_t=int(max_t), grace_period=int(grace_period),
                          reduction_factor=int(reduction_factor), brackets=brackets)
-
-    def spec(self) -> Dict[str, Any]:
-        return {"type": "asha", **self.settings}
 
 
 ASHAScheduler = AsyncHyperBandScheduler
@@ -54,7 +57,7 @@ ASHAScheduler = AsyncHyperBandScheduler
 class HyperBandScheduler(AsyncHyperBandScheduler):
     """The same with all of Hyperband's brackets; no trial waits for the others of its bracket."""
 
-    def __init__(self, time_attr: str = ITERATION, metric: Optional[str] = None, mode: Optional[str] = None,
+    def __init__(self, time_attr: str = ITERATION, metric: Text = None, mode: Text = None,
                  max_t: int = 81, reduction_factor: float = 3, stop_last_trials: bool = True) -> None:
         brackets = int(math.log(max_t, reduction_factor) + 1e-9) + 1
         super().__init__(time_attr, metric, mode, max_t, 1, reduction_factor, brackets, stop_last_trials)
@@ -63,28 +66,26 @@ class HyperBandScheduler(AsyncHyperBandScheduler):
 class MedianStoppingRule(TrialScheduler):
     """Stops a trial below the median of the others' means."""
 
-    def __init__(self, time_attr: str = "time_total_s", metric: Optional[str] = None, mode: Optional[str] = None,
-                 grace_period: float = 60.0, min_samples_required: int = 3, min_time_slice: int = 0,
-                 hard_stop: bool = True) -> None:
+    kind = "median"
+
+    def __init__(self, time_attr: str = "time_total_s", metric: Text = None, mode: Text = None, grace_period: float = 60.0,
+                 min_samples_required: int = 3, min_time_slice: int = 0, hard_stop: bool = True) -> None:
         if min_time_slice or not hard_stop:
             raise NotImplementedError("min_time_slice and hard_stop=False are not carried over")
         super().__init__(metric, mode, time_attr, grace_period=max(1, int(grace_period)),
                          min_samples_required=min_samples_required)
 
-    def spec(self) -> Dict[str, Any]:
-        return {"type": "median", **self.settings}
-
 
 class PopulationBasedTraining(TrialScheduler):
     """The worst of a population go on as changed copies of the best."""
 
-    def __init__(self, time_attr: str = "time_total_s", metric: Optional[str] = None, mode: Optional[str] = None,
+    kind = "pbt"
+
+    def __init__(self, time_attr: str = "time_total_s", metric: Text = None, mode: Text = None,
                  perturbation_interval: float = 60.0, burn_in_period: float = 0.0,
                  hyperparam_mutations: Optional[Mapping[str, Any]] = None, quantile_fraction: float = 0.25,
-                 resample_probability: float = 0.25, perturbation_factors: Any = (1.2, 0.8),
-                 custom_explore_fn: Any = None, log_config: bool = True, require_attrs: bool = True,
-                 synch: bool = False) -> None:
-        del log_config, require_attrs
+                 resample_probability: float = 0.25, perturbation_factors: Any = (1.2, 0.8), custom_explore_fn: Any = None,
+                 log_config: bool = True, require_attrs: bool = True, synch: bool = False) -> None:
         if custom_explore_fn is not None or synch:
             raise NotImplementedError("custom_explore_fn and synch=True are not carried over")
         if not hyperparam_mutations:
@@ -94,15 +95,11 @@ class PopulationBasedTraining(TrialScheduler):
                          resample_probability=resample_probability, perturbation_factors=list(perturbation_factors))
         self.mutations = dict(hyperparam_mutations)
 
-    def spec(self, names: Optional[List[str]] = None) -> Dict[str, Any]:
-        return {"type": "pbt", **self.settings, **({"hyperparam_mutations": names} if names else {})}
-
 
 class HyperBandForBOHB(HyperBandScheduler):
     """HyperBandScheduler, for TuneBOHB."""
 
     def __init__(self, *arguments: Any, stop_last_trials: bool = True, **settings: Any) -> None:
-        del stop_last_trials
         warnings.warn("HyperBandForBOHB is HyperBandScheduler here, where no trial waits for the others of its bracket "
                       "and each ends at max_t", stacklevel=2)
         super().__init__(*arguments, **settings)

@@ -47,7 +47,6 @@ class ConcurrencyLimiter:
     """A searcher with so many trials at once."""
 
     def __new__(cls, searcher: Searcher, max_concurrent: int, batch: bool = False) -> Any:
-        del batch
         searcher.max_concurrent = max_concurrent
         return searcher
 
