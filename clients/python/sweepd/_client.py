@@ -12,7 +12,7 @@ from . import _daemon
 from ._connection import Connection
 from ._errors import BUSY, CONFLICT, SweepdError
 from ._loop import Trial, loop
-from ._metrics import from_wire, to_wire
+from ._wire import from_wire, to_wire
 
 Row = Dict[str, Any]
 ENDED = ("COMPLETED", "CANCELLED", "FAILED")

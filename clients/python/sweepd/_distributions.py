@@ -2,7 +2,7 @@
 import math
 from typing import Any, Dict, List
 
-from ._space import find, wire_values
+from ._wire import find, wire_values
 
 MOST_VALUES = 10000  # of a list in a spec
 FEW = 100  # values that a condition may list

@@ -25,7 +25,7 @@ from ._client import Client
 from ._errors import INVALID_PARAMS, SweepdError
 from ._learn import Lesson, load
 from ._loop import Trial
-from ._metrics import from_wire, to_wire
+from ._wire import from_wire, to_wire
 
 OUT_OF_MEMORY = ("OutOfMemoryError", "CUDA out of memory", "MemoryError", "std::bad_alloc")
 LOG_MAX = 16 << 20  # of a trial's output; what is longer begins anew

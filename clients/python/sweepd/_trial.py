@@ -3,6 +3,7 @@
 The daemon's worker gives the parameters and folders in the environment (SWEEPD_PARAMS and its like), and a stream
 socket, SWEEPD_METRICS_FD, that takes a JSON object a line for each report and answers each with a decision.
 """
+import functools
 import json
 import os
 import socket
@@ -13,13 +14,12 @@ import warnings
 from typing import Any, Dict, Mapping, Optional
 
 from ._errors import Pruned, SweepdError
-from ._metrics import to_wire
+from ._wire import to_wire
 
 _lock = threading.Lock()
 _unread = b""
 _exchanged = False
 _told = -1.0  # when progress() said something last
-_temporary: "Optional[tempfile.TemporaryDirectory[str]]" = None
 
 
 def in_trial() -> bool:
@@ -90,12 +90,12 @@ def checkpoint_dir() -> str:
     The path stays the same. After report(..., checkpoint=True) the folder is empty. Outside a trial, and where
     nothing is kept, it is a temporary one, which ends with this process.
     """
-    global _temporary
-    if "SWEEPD_CHECKPOINT_DIR" in os.environ:
-        return os.environ["SWEEPD_CHECKPOINT_DIR"]
-    if _temporary is None:
-        _temporary = tempfile.TemporaryDirectory(prefix="sweepd-")
-    return _temporary.name
+    return os.environ.get("SWEEPD_CHECKPOINT_DIR") or _temporary().name
+
+
+@functools.lru_cache(maxsize=None)
+def _temporary() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="sweepd-")
 
 
 def resume_dir() -> Optional[str]:

@@ -4,12 +4,13 @@
 The libraries are not imported before a callback is used. The base of each is the library's own if it is there.
 `metrics`: names to report, or {yours: theirs}; by default all numbers that the library gives.
 """
+import contextlib
 import importlib
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from ._errors import Pruned
-from ._metrics import numbers
 from ._trial import report
+from ._wire import numbers
 
 Names = Union[None, Sequence[str], Mapping[str, str]]
 
@@ -25,10 +26,8 @@ def _base(*names: str) -> Any:
     """The first of these classes that can be imported; object if none."""
     for name in names:
         module, _, kind = name.rpartition(".")
-        try:
+        with contextlib.suppress(ImportError, AttributeError):
             return getattr(importlib.import_module(module), kind)
-        except (ImportError, AttributeError):
-            continue
     return object
 
 

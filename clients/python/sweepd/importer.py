@@ -21,8 +21,7 @@ from . import _distributions
 from ._client import Client
 from ._connection import Connection
 from ._errors import SweepdError
-from ._metrics import to_wire
-from ._space import conditions, flat, key, wire_names
+from ._wire import conditions, flat, key, to_wire, wire_names
 
 CHUNK, FLIGHT = 100, 64  # trials that run at once; requests without an answer, of which a daemon takes 256
 LINE = 1 << 20  # bytes: what the daemon takes, and what is read of one file of a trial
@@ -303,16 +302,14 @@ def send(study: Study, origin: str) -> str:
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """An exit status."""
     parser = argparse.ArgumentParser("python3 -m sweepd.importer", description="makes a sweep of a study of another tool")
-    tools = parser.add_subparsers(dest="tool", required=True)
-    for tool, path in (("optuna", "FILE"), ("ray", "FOLDER")):
-        one = tools.add_parser(tool)
-        one.add_argument("path", metavar=path)
-        if tool == "optuna":
-            one.add_argument("study", metavar="STUDY", nargs="?", help="needed if there are several")
-        else:
-            one.add_argument("--goal", choices=["minimize", "maximize"], required=True, help="Ray's files do not say which")
-        one.add_argument("--metric", help="what the value is called here" if tool == "optuna" else "which number is compared")
+    parser.add_argument("tool", choices=["optuna", "ray"])
+    parser.add_argument("path", help="Optuna's file, or Ray's folder")
+    parser.add_argument("study", nargs="?", help="of Optuna: needed if there are several")
+    parser.add_argument("--goal", choices=["minimize", "maximize"], help="of Ray, whose files do not say which")
+    parser.add_argument("--metric", help="of Optuna: what the value is called here; of Ray: which number is compared")
     given = parser.parse_args(arguments)
+    if (given.tool == "ray") != bool(given.goal) or given.tool == "ray" and given.study:
+        parser.error("ray needs --goal, and takes no study; optuna takes no --goal")
     try:
         study = (read_optuna(given.path, given.study, given.metric) if given.tool == "optuna"
                  else read_ray(given.path, given.goal, given.metric))

@@ -20,10 +20,9 @@ from . import _trial
 from ._client import ENDED, Client
 from ._driver import Driver
 from ._errors import SweepdError
-from ._metrics import numbers
 from ._names import stands_for
-from ._space import Attributes, flat
 from ._tune import check_fork
+from ._wire import Attributes, flat, numbers
 
 __all__ = ["Config", "Error", "Run", "agent", "finish", "init", "log", "sweep"]
 

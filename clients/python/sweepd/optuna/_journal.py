@@ -1,17 +1,21 @@
 """A log that the daemon keeps, and that all processes of this user share: journal.append and journal.read."""
+import functools
 import json
 import os
-import threading
 import uuid
-from typing import Dict, Iterator, List, Tuple
+from typing import Iterator, List
 
 from .. import _daemon
 from .._client import Client
 from .._errors import SweepdError
 
 MOST_BYTES = 900_000  # of an entry: a message has at most a MiB
-_clients: Dict[Tuple[int, str], Client] = {}
-_lock = threading.Lock()
+
+
+@functools.lru_cache(maxsize=None)
+def _client(pid: int, socket: str) -> Client:
+    """Of a process: a forked child must not speak on its parent's connection."""
+    return Client()
 
 
 class Journal:
@@ -22,12 +26,8 @@ class Journal:
         self._known = 0  # entries that were read
 
     def client(self) -> Client:
-        """This process's own: a forked child must not speak on its parent's connection."""
-        key = os.getpid(), self._socket
-        with _lock:
-            if key not in _clients:
-                _clients[key] = Client()
-            return _clients[key]
+        """This process's own."""
+        return _client(os.getpid(), self._socket)
 
     def read(self, after: int) -> List[str]:
         """All entries after the first `after`."""

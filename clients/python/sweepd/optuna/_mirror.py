@@ -22,7 +22,7 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 from .. import _distributions
 from .._errors import CONFLICT, INVALID_PARAMS, SweepdError
 from .._loop import Trial as Handle
-from .._space import conditions, wire_names
+from .._wire import conditions, wire_names
 from ._journal import Journal
 
 MARK = "a study of Optuna"
@@ -56,6 +56,7 @@ def close(study: Any) -> None:
     if mirror is not None:
         with mirror.lock:
             mirror.settle(study)
+            mirror.refresh(study)
             mirror._catch_up(study)
             mirror.close()
 
@@ -103,8 +104,7 @@ class Mirror:
         self.names: Dict[str, str] = {}
         self.whens: Dict[str, Tuple[str, List[Any]]] = {}
         self.told: Dict[int, str] = {}  # the trials that the sweep has, and who told them
-        self.seen: Set[int] = set()  # those that any of the sweeps had
-        self.behind = False  # some of these may have to be told
+        self.behind = False  # some that have ended may have to be told
         self.running: Dict[int, Handle] = {}  # by the study's numbers
         self.stopped: Set[int] = set()
         self.refused = False
@@ -123,7 +123,6 @@ class Mirror:
                 if entry["generation"] == self.generation + 1 and self.claim[0] == entry["by"]:
                     self._adopt_sweep(study, entry)
             else:
-                self.seen.add(entry["trial"])
                 if entry["sweep"] == self.sweep:
                     self.told.setdefault(entry["trial"], entry["by"])
 
@@ -138,7 +137,6 @@ class Mirror:
             self.whens = {name: (on, [_distributions.listed(self.space[on])[i] for i in values])
                           for name, (on, values) in entry["whens"].items()}
         self.told = {number: entry["by"] for number in entry["told"]}
-        self.seen.update(self.told)
 
     def _say(self, study: Any, **entry: Any) -> None:
         self.journal.append(json.dumps({**entry, "by": self.me}))
@@ -158,7 +156,7 @@ class Mirror:
             if trial.number not in self.told and trial.number not in self.running and Ended(trial).teaches and \
                     self.space.keys() >= trial.params.keys() and self._take(study, trial.number):
                 self._replay(Ended(trial))
-        self.behind = bool(self.seen - set(self.told))
+        self.behind = False
 
     # Trials
 
@@ -367,15 +365,10 @@ class Mirror:
                 **({"metric": self.metrics[0]} if len(self.metrics) == 1 else {"metrics": self.metrics}),
                 "parameters": parameters or {"nothing": {"value": 0}},
                 **({"early_terminate": self.early_terminate} if self.early_terminate else {})}
-        before = self.space, self.names, self.whens, self.sweep
+        sweep = int(self.journal.client().call("sweep.submit", spec=spec)["sweep"])
         self.close()
         self.before |= {self.sweep} - {None}  # type: ignore[arg-type]
-        self.space, self.names, self.whens = space, names, whens
-        try:
-            self.sweep = int(self.journal.client().call("sweep.submit", spec=spec)["sweep"])
-        except BaseException:
-            self.space, self.names, self.whens, self.sweep = before
-            raise
+        self.space, self.names, self.whens, self.sweep = space, names, whens, sweep
         told = [each for each in ended if each.teaches]
         for each in told:
             self._replay(each)

@@ -21,7 +21,7 @@ from optuna.storages.journal._storage import JournalStorage, JournalStorageRepla
 from optuna.trial import FrozenTrial, TrialState
 
 from .. import _distributions
-from .._space import said
+from .._wire import said
 from . import _mirror
 from ._journal import Journal
 

@@ -32,21 +32,18 @@ for _of in ("tune.integration", "air.integrations"):
     also(__name__, _of, {}, f"{', '.join(_MODULES)} are, and sweepd.callbacks has Hugging Face")
     for _library, _names in _MODULES.items():
         also(__name__, f"{_of}.{_library}", _names)
-_initialized = False
 
 
 def init(*address: Any, num_cpus: Optional[int] = None, num_gpus: Optional[int] = None, **_: Any) -> None:
     """Says how many cores and GPUs a run may use; by default all. Nothing is started."""
-    global _initialized
     if any(each not in (None, "local", "auto") for each in address):
         raise NotImplementedError("ray.init(address) is not carried over: a run is of one machine")
-    cluster.update(num_cpus=num_cpus, num_gpus=num_gpus)
-    _initialized = True
+    cluster.update(num_cpus=num_cpus, num_gpus=num_gpus, initialized=True)
 
 
 def is_initialized() -> bool:
     """Was init() called?"""
-    return _initialized
+    return bool(cluster["initialized"])
 
 
 def put(value: Any) -> Any:
@@ -61,9 +58,7 @@ def get(value: Any, **_: Any) -> Any:
 
 def shutdown() -> None:
     """Forgets what init() said."""
-    global _initialized
-    cluster.update(num_cpus=None, num_gpus=None)
-    _initialized = False
+    cluster.update(dict.fromkeys(cluster))
 
 
 __getattr__ = stands_for(__name__, "ray", {

@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Mapping, Optional
 
 from ..callbacks import KerasCallback, LightningCallback, _Callback, _chosen
 from ._callbacks import KeptAnyway
-from ._checkpoint import Checkpoint
+from ._results import Checkpoint
 from ._session import report
 
 

@@ -34,7 +34,7 @@ INSTEAD = {
 IGNORED = {"log_to_file", "checkpoint_score_attr",
            "reuse_actors", "trial_name_creator", "trial_dirname_creator", "export_formats", "queue_trials",
            "checkpoint_keep_all_ranks", "checkpoint_upload_from_workers", "chdir_to_trial_dir", "_experiment_checkpoint_dir"}
-cluster: Dict[str, Optional[int]] = {"num_cpus": None, "num_gpus": None}  # as ray.init() said
+cluster: Dict[str, Optional[int]] = dict.fromkeys(("num_cpus", "num_gpus", "initialized"))  # as ray.init() said
 
 
 class _Driver(Driver):

@@ -1,6 +1,5 @@
 """Inside a trial: report(), checkpoints, and what a trainable is called with."""
 import contextlib
-import functools
 import inspect
 import json
 import os
@@ -12,8 +11,8 @@ import time
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional
 
 from .. import _trial
-from .._metrics import numbers, to_wire
-from ._checkpoint import DICT, Checkpoint
+from .._wire import numbers, to_wire
+from ._results import DICT, Checkpoint
 
 ITERATION, SHOULD_CHECKPOINT = "training_iteration", "should_checkpoint"
 OURS = ("step", "checkpoint")  # words of the wire, which no metric can be there
@@ -197,16 +196,10 @@ def trial_main(trainable: Callable[..., Any], session: Callable[[], Session], ev
     if isinstance(trainable, type):
         _loop(trainable, every, at_end, config)  # type: ignore[arg-type]
         return
-    keywords = {"checkpoint_dir": _trial.resume_dir()} if takes(trainable, "checkpoint_dir") else {}
+    keywords = {}
+    with contextlib.suppress(ValueError):  # of a builtin
+        if "checkpoint_dir" in inspect.signature(trainable).parameters.keys() - getattr(trainable, "keywords", {}).keys():
+            keywords["checkpoint_dir"] = _trial.resume_dir()  # as Ray 1 has it
     value = trainable(config, **keywords)
     if value is not None:
         report(value)
-
-
-def takes(function: Callable[..., Any], name: str) -> bool:
-    """Has a function a parameter of this name that is not given yet?"""
-    given = function.keywords if isinstance(function, functools.partial) else {}
-    try:
-        return name in inspect.signature(function).parameters and name not in given
-    except ValueError:
-        return False

@@ -5,7 +5,7 @@ import inspect
 import itertools
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from .._space import Attributes, find, is_scalar, wire_names, wire_values
+from .._wire import Attributes, find, is_scalar, wire_names, wire_values
 
 Path = Tuple[str, ...]
 

@@ -119,12 +119,12 @@ class Tuner:
         except FileNotFoundError:
             raise ValueError(f"{path}: its run was no Tuner's: tune.run(..., resume=True) goes on with it") from None
         out._restored = {name: pickle.loads(value) for name, value in saved.items() if value is not None}
-        lost = [name for name, value in saved.items() if value is None and (name != "config" or param_space is None)]
+        out._restored.update({"_sweep": sweep, **({} if param_space is None else {"config": param_space})})
+        lost = sorted(saved.keys() - out._restored.keys())
         if "config" in lost:
             raise ValueError("give Tuner.restore() the param_space, because that of the run could not be pickled")
         if lost:
             warnings.warn(f"Tuner.restore goes on without {', '.join(lost)}, which could not be pickled", stacklevel=2)
-        out._restored.update({"_sweep": sweep, **({} if param_space is None else {"config": param_space})})
         return out
 
 

@@ -3,7 +3,7 @@ import warnings
 from typing import Any, Dict, List, Mapping, Optional
 
 from .._names import stands_for
-from .._space import is_scalar
+from .._wire import is_scalar
 from ._space import Domain
 
 

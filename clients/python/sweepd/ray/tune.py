@@ -5,9 +5,8 @@ import types
 from .._names import also, stands_for
 from . import schedulers, search
 from ._callbacks import Callback, KeptAnyway, LoggerCallback, MaximumIterationStopper, Stopper
-from ._checkpoint import Checkpoint
 from ._reporter import CLIReporter
-from ._results import ExperimentAnalysis, ResultGrid, Trial, TuneError
+from ._results import Checkpoint, ExperimentAnalysis, ResultGrid, Trial, TuneError
 from ._run import run, with_parameters, with_resources
 from ._session import (ITERATION, SHOULD_CHECKPOINT, Trainable, checkpoint_dir, get_checkpoint, get_context,
                        get_trial_id, report, validate_save_restore)
