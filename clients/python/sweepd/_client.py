@@ -8,10 +8,10 @@ import time
 import warnings
 from typing import Any, ContextManager, Dict, Iterator, List, Mapping, Optional, Union
 
-from . import _daemon
+from . import _daemon, _loop
 from ._connection import Connection
 from ._errors import BUSY, CONFLICT, SweepdError
-from ._loop import Trial, loop
+from ._loop import Trial
 from ._wire import from_wire, to_wire
 
 Row = Dict[str, Any]
@@ -233,8 +233,24 @@ class Client(ContextManager["Client"]):
             return now["state"]
 
     def loop(self, sweep: int) -> Iterator[Trial]:
-        """The trials of a sweep that you drive, one at a time, until the sweep ends (see Trial)."""
-        return loop(Client(self.socket, patience_s=self.patience_s), sweep)
+        """The trials of a sweep that you drive, one at a time, until the sweep ends (see Trial). One that you neither
+        ended nor were told to end is done() when you take the next."""
+        client = Client(self.socket, patience_s=self.patience_s)  # waiting for a trial holds up no thread's reports
+        lease = client.sweep(sweep)["spec"].get("lease_s")
+        while True:
+            asked = time.monotonic()
+            answer = client.ask(sweep, wait_s=60)
+            for handed in answer["trials"]:
+                trial = Trial(client, sweep, handed, min(_loop.BEAT_S, lease / 3) if lease else None)
+                try:
+                    yield trial
+                    trial.done()
+                finally:
+                    trial._over.set()
+            if answer.get("reason") == "done":
+                return
+            if not answer["trials"] and time.monotonic() - asked < 0.1:
+                time.sleep(0.1)  # a daemon that drains answers at once
 
     def info(self) -> Row:
         """The daemon's version, paths and uptime."""

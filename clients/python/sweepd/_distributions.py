@@ -9,7 +9,7 @@ FEW = 100  # values that a condition may list
 
 
 class Rule:
-    """A pruner that the daemon decides: `early_terminate` is a sweep's, `shift` what a sweep adds to a study's steps, which
+    """A pruner that the daemon decides: `early_terminate` is a sweep's, `shift` what a sweep adds to a study's steps. They
     count from 0. Rungs are numbers of steps, so step 0 is never judged, there as here."""
 
     def __init__(self, type: str = "median", **settings: Any) -> None:
@@ -34,7 +34,7 @@ def _stepped(distribution: Any) -> bool:
 
 
 def spec(distribution: Any, exact: bool = True) -> Dict[str, Any]:
-    """The parameter in a sweep's spec. ValueError: it cannot be one. Not `exact`: steps that it cannot have are left out."""
+    """The parameter in a sweep's spec; ValueError if it cannot be one. Not `exact`: odd steps are left out."""
     if is_category(distribution):
         return {"values": wire_values(distribution.choices)}
     low, high, step = distribution.low, distribution.high, distribution.step

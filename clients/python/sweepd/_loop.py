@@ -1,7 +1,7 @@
-"""The client loop: the trials of a sweep that this process drives, until the sweep ends."""
+"""A trial of a sweep that this process drives."""
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional
+from typing import TYPE_CHECKING, Any, Dict, Optional
 
 from ._errors import CONFLICT, SweepdError
 
@@ -102,26 +102,3 @@ class Trial:
     def _beat_on(self) -> None:
         while not self._over.wait(self._beat_s):
             self.beat()
-
-
-def loop(client: "Client", sweep: int) -> Iterator[Trial]:
-    """Yields trial after trial. One that its body neither ended nor was told to end is done() when the next is taken.
-
-    Takes the client for itself: a call that waits for a trial would hold up the reports of other threads.
-    """
-    lease = client.sweep(sweep)["spec"].get("lease_s")
-    beat_s = min(BEAT_S, lease / 3) if lease else BEAT_S
-    while True:
-        asked = time.monotonic()
-        answer = client.ask(sweep, wait_s=60)
-        for handed in answer["trials"]:
-            trial = Trial(client, sweep, handed, beat_s)
-            try:
-                yield trial
-                trial.done()
-            finally:
-                trial._over.set()
-        if answer.get("reason") == "done":
-            return
-        if not answer["trials"] and time.monotonic() - asked < 0.1:
-            time.sleep(0.1)  # a daemon that drains answers at once

@@ -64,7 +64,6 @@ class _Finder:
     """The last of sys.meta_path: what is not found in a module of ours is not carried over."""
 
     def find_spec(self, name: str, path: Optional[Sequence[str]] = None, target: Any = None) -> None:
-        """Raises the sentence."""
         parent, _, last = name.rpartition(".")
         module = getattr(sys.modules.get(parent), "__name__", parent)  # it may be there under several names
         if module in _modules and not last.startswith("__"):

@@ -1,6 +1,7 @@
 """Names, values and metrics of other libraries on the wire: a spec has plain names, and JSON's scalars, and JSON has no
 NaN and no infinity."""
 import collections
+import itertools
 import json
 import math
 import re
@@ -57,12 +58,8 @@ def wire_names(names: Iterable[str]) -> Dict[str, str]:
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_./-]", "_", str(name))[:120]
         plain = plain if re.match(r"[A-Za-z0-9_]", plain) else "_" + plain
-        taken, n = set(out.values()), 1
-        unique = plain
-        while unique in taken:
-            n += 1
-            unique = f"{plain}_{n}"
-        out[name] = unique
+        taken, numbered = set(out.values()), (f"{plain}_{n}" for n in itertools.count(2))
+        out[name] = next(each for each in itertools.chain([plain], numbered) if each not in taken)
     return out
 
 
@@ -90,7 +87,8 @@ def said(value: Any) -> str:
     return str(getattr(value, "__name__", None) or re.sub(" at 0x[0-9a-f]+", "", repr(value)))
 
 
-def conditions(listed: Mapping[str, Sequence[Any]], trials: Sequence[Mapping[str, Any]]) -> Dict[str, Tuple[str, List[Any]]]:
+def conditions(listed: Mapping[str, Sequence[Any]],
+               trials: Sequence[Mapping[str, Any]]) -> Dict[str, Tuple[str, List[Any]]]:
     """What decides whether a trial has a parameter, by the parameters of the trials so far: {parameter: (another, its
     values)}. `listed`: for each parameter the values that a condition may name."""
     out: Dict[str, Tuple[str, List[Any]]] = {}

@@ -63,7 +63,6 @@ class KerasCallback(_Callback):
     bases = ("keras.callbacks.Callback", "tensorflow.keras.callbacks.Callback")
 
     def on_epoch_end(self, epoch: int, logs: Optional[Mapping[str, Any]] = None) -> None:
-        """Keras calls it after an epoch."""
         if self._report(epoch + 1, logs or {}):
             self.model.stop_training = True  # type: ignore[attr-defined]
 
@@ -74,7 +73,6 @@ class LightningCallback(_Callback):
     bases = ("lightning.pytorch.callbacks.Callback", "pytorch_lightning.callbacks.Callback")
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        """Lightning calls it after a validation."""
         if not trainer.sanity_checking and self._report(trainer.current_epoch + 1, trainer.callback_metrics):
             trainer.should_stop = True
 
@@ -87,7 +85,6 @@ class HuggingFaceCallback(_Callback):
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Optional[Mapping[str, Any]] = None,
                     **more: Any) -> Any:
-        """The Trainer calls it after an evaluation."""
         if self._report(None, metrics or {}):
             control.should_training_stop = True
         return control

@@ -139,14 +139,17 @@ def read_ray(folder: str, goal: str, metric: Optional[str]) -> Study:
         if not failed and word != "TERMINATED":
             left_open += 1
             continue
-        rows = list(_ray_reports(os.path.join(path, "result.json")))
+        rows, params = list(_ray_reports(os.path.join(path, "result.json"))), _parse(os.path.join(path, "params.json"), LINE)
         seen.update(dict.fromkeys(name for _, row in rows for name in row if name not in BOOKKEEPING))
-        raw.append(("FAILED" if failed else "COMPLETED", flat(_parse(os.path.join(path, "params.json"), LINE), "."), rows))
+        raw.append(("FAILED" if failed else "COMPLETED", flat(params, "."), rows))
     if not raw:
         raise SweepdError("there is no trial of Ray Tune in it: no folder with a params.json, or none that has ended")
     if metric is None or not any(metric in row for _, _, rows in raw for _, row in rows):
         what = f"no trial reported {metric!r}; reported are" if metric else "--metric says which of these is compared"
         raise SweepdError(f"{what}: {', '.join(seen)[:200]}")
+    found = {name: _ray_body([params[name] for _, params, _ in raw if name in params])
+             for name in dict.fromkeys(name for _, params, _ in raw for name in params)}
+    bodies = {name: body for name, body in found.items() if body is not None}
     past = []
     for word, params, rows in raw:
         reports: List[Tuple[int, Dict[str, float]]] = []
@@ -155,14 +158,8 @@ def read_ray(folder: str, goal: str, metric: Optional[str]) -> Study:
             if metric in row and step > (reports[-1][0] if reports else 0):
                 reports.append((step, {name: value for name, value in row.items()
                                        if math.isfinite(value) and (name == metric or name not in BOOKKEEPING)}))
-        past.append(Past(word, params, reports, {}))
-    bodies = {name: _ray_body([params[name] for _, params, _ in raw if name in params])
-              for name in dict.fromkeys(name for _, params, _ in raw for name in params)}
-    for trial in past:
-        for name in [name for name in trial.params if bodies[name] is None]:
-            del trial.params[name]
-    return Study(os.path.basename(os.path.abspath(folder)), [{"name": metric, "goal": goal}],
-                 {name: body for name, body in bodies.items() if body is not None}, past, left_open)
+        past.append(Past(word, {name: value for name, value in params.items() if name in bodies}, reports, {}))
+    return Study(os.path.basename(os.path.abspath(folder)), [{"name": metric, "goal": goal}], bodies, past, left_open)
 
 
 def _parse(path: str, most: int) -> Dict[str, Any]:

@@ -26,7 +26,6 @@ class Journal:
         self._known = 0  # entries that were read
 
     def client(self) -> Client:
-        """This process's own."""
         return _client(os.getpid(), self._socket)
 
     def read(self, after: int) -> List[str]:

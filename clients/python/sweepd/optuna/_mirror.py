@@ -122,9 +122,8 @@ class Mirror:
             elif "generation" in entry:
                 if entry["generation"] == self.generation + 1 and self.claim[0] == entry["by"]:
                     self._adopt_sweep(study, entry)
-            else:
-                if entry["sweep"] == self.sweep:
-                    self.told.setdefault(entry["trial"], entry["by"])
+            elif entry["sweep"] == self.sweep:
+                self.told.setdefault(entry["trial"], entry["by"])
 
     def _adopt_sweep(self, study: Any, entry: Dict[str, Any]) -> None:
         if self.sweep not in (None, entry["sweep"]):
@@ -358,9 +357,9 @@ class Mirror:
 
     def _submit(self, study: Any, ended: List[Ended], space: Dict[str, Any], whens: Dict[str, Any]) -> None:
         names = wire_names(space) or {"": "nothing"}
-        parameters: Dict[str, Any] = {names[name]: _distributions.spec(distribution) for name, distribution in space.items()}
+        parameters: Dict[str, Any] = {names[name]: _distributions.spec(each) for name, each in space.items()}
         for name, (on, values) in whens.items():
-            parameters[names[name]]["when"] = {names[on]: [_distributions.to_wire(space[on], value) for value in values]}
+            parameters[names[name]]["when"] = {names[on]: [_distributions.to_wire(space[on], each) for each in values]}
         spec = {"name": self.name.encode()[:64].decode(errors="ignore"), "description": MARK, **self.search,
                 **({"metric": self.metrics[0]} if len(self.metrics) == 1 else {"metrics": self.metrics}),
                 "parameters": parameters or {"nothing": {"value": 0}},

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
-from optuna.samplers import BaseSampler, RandomSampler
+from optuna.samplers import RandomSampler
 from optuna.samplers._base import _process_constraints_after_trial
 from optuna.storages.journal import BaseJournalBackend
 from optuna.storages.journal._storage import JournalStorage, JournalStorageReplayResult
@@ -31,7 +31,7 @@ _parts: "weakref.WeakSet[Any]" = weakref.WeakSet()  # what a fork would make twi
 os.register_at_fork(after_in_child=lambda: [part.reseed_rng() for part in list(_parts)])
 
 
-class Sampler(BaseSampler):
+class Sampler(RandomSampler):
     """Suggests by the daemon: `method` is "bayes", "tpe", "bohb" or "random" (docs/search.md), `settings` are more keys of
     a sweep's spec. A parameter that the study has met for the first time is drawn at random."""
 
@@ -41,16 +41,13 @@ class Sampler(BaseSampler):
                  constraints_func: Optional[Callable[[FrozenTrial], Sequence[float]]] = None, **settings: Any) -> None:
         if method == "grid":
             raise ValueError("a grid ends by itself, whatever n_trials says: optuna.samplers.GridSampler is Optuna's own")
+        super().__init__(seed)
         self._search = {"method": method, **({} if seed is None else {"seed": seed}), **settings}
         self._constraints_func = constraints_func
-        self._random = RandomSampler(seed)
         _parts.add(self)
 
     def _mirror(self, study: optuna.Study) -> _mirror.Mirror:
         return _mirror.mirror_of(study, self._search)
-
-    def reseed_rng(self) -> None:
-        self._random.reseed_rng()
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> Dict[str, BaseDistribution]:
         return self._mirror(study).known(study)
@@ -61,10 +58,6 @@ class Sampler(BaseSampler):
             return {}
         given = self._mirror(study).ask(study, trial.number, trial.system_attrs.get("fixed_params", {}))
         return {name: value for name, value in given.items() if name in search_space}
-
-    def sample_independent(self, study: optuna.Study, trial: FrozenTrial, param_name: str,
-                           param_distribution: BaseDistribution) -> Any:
-        return self._random.sample_independent(study, trial, param_name, param_distribution)
 
     def after_trial(self, study: optuna.Study, trial: FrozenTrial, state: TrialState,
                     values: Optional[Sequence[float]]) -> None:
@@ -150,18 +143,15 @@ class _Replay(JournalStorageReplayResult):
     _apply_set_trial_param = _with(JournalStorageReplayResult._apply_set_trial_param, json_to_distribution=_from_json)
 
 
-class Backend(BaseJournalBackend):
+class Backend(Journal, BaseJournalBackend):
     """The log of a JournalStorage, kept by the daemon."""
 
-    def __init__(self, name: str) -> None:
-        self._journal = Journal(name)
-
     def read_logs(self, log_number_from: int) -> Iterable[Dict[str, Any]]:
-        return [json.loads(text, object_hook=_unpack) for text in self._journal.read(log_number_from)]
+        return [json.loads(text, object_hook=_unpack) for text in self.read(log_number_from)]
 
     def append_logs(self, logs: List[Dict[str, Any]]) -> None:
         for log in logs:
-            self._journal.append(json.dumps(_pack(log)))
+            self.append(json.dumps(_pack(log)))
 
 
 class Storage(JournalStorage):

@@ -1,4 +1,4 @@
-"""The names of Optuna's tutorial, for where it is not installed: studies of one process, whose sweeps are in the daemon,
+"""The names of Optuna's tutorial, for where it is not installed: studies of one process. Their sweeps are in the daemon,
 and stay there. What they lack an error names."""
 import dataclasses
 import datetime
@@ -180,7 +180,7 @@ class Trial:
         self.datetime_complete: Optional[datetime.datetime] = None
         self._fixed, self._given = fixed, None
 
-    value = property(lambda self: self.values[0] if self.values else None, doc="The objective's value; None if there is none.")
+    value = property(lambda self: self.values[0] if self.values else None, doc="The objective's; None: there is none.")
     last_step = property(lambda self: max(self.intermediate_values, default=None), doc="The highest step reported.")
 
     def suggest_float(self, name: str, low: float, high: float, *, step: Optional[float] = None,

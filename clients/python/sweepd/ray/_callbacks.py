@@ -19,25 +19,20 @@ class Callback:
     on_experiment_end = _nothing
 
 
+def _to(name: str, **more: Any) -> Callable[..., None]:
+    return lambda self, *_, trial, **info: getattr(self, name)(trial, **more)
+
+
 class LoggerCallback(Callback):
     """The base of your loggers."""
 
     log_trial_start = log_trial_result = log_trial_save = log_trial_end = Callback._nothing
 
-    def on_trial_start(self, *_: Any, trial: Trial, **info: Any) -> None:
-        self.log_trial_start(trial)
-
     def on_trial_result(self, *_: Any, iteration: int, trial: Trial, result: Dict[str, Any], **info: Any) -> None:
         self.log_trial_result(iteration, trial, result)
 
-    def on_checkpoint(self, *_: Any, trial: Trial, **info: Any) -> None:
-        self.log_trial_save(trial)
-
-    def on_trial_complete(self, *_: Any, trial: Trial, **info: Any) -> None:
-        self.log_trial_end(trial)
-
-    def on_trial_error(self, *_: Any, trial: Trial, **info: Any) -> None:
-        self.log_trial_end(trial, failed=True)
+    on_trial_start, on_checkpoint = _to("log_trial_start"), _to("log_trial_save")
+    on_trial_complete, on_trial_error = _to("log_trial_end"), _to("log_trial_end", failed=True)
 
 
 class KeptAnyway(LoggerCallback):

@@ -1,11 +1,13 @@
-"""The callbacks of ray.tune.integration and ray.air.integrations: the modules of a library, and their names. The libraries
-are not imported before a callback is made."""
+"""The callbacks of ray.tune.integration and ray.air.integrations: a module for each library, and its names. The library
+is not imported before a callback is made."""
 import functools
+import importlib
 import os
 import tempfile
 from typing import Any, Callable, Dict, Mapping, Optional
 
 from ..callbacks import KerasCallback, LightningCallback, _Callback, _chosen
+from .._wire import flat
 from ._callbacks import KeptAnyway
 from ._results import Checkpoint
 from ._session import report
@@ -41,7 +43,6 @@ class Keras(Reporting):
         self.saves = bool(checkpoint_on)
 
     def on_epoch_end(self, epoch: int, logs: Optional[Mapping[str, Any]] = None) -> None:
-        """Keras calls it after an epoch."""
         self.send(logs or {}, self.model.save if self.saves else None)  # type: ignore[attr-defined]
 
 
@@ -65,7 +66,7 @@ class Lightning(Reporting):
 class Boosting(Reporting):
     """Reports each round's evaluations, with the model every `frequency` rounds and at the end."""
 
-    file = ""
+    library = file = ""
 
     def __init__(self, metrics: Any = None, filename: str = "", frequency: int = 5, checkpoint_at_end: bool = True,
                  results_postprocessing_fn: Optional[Callable[[Dict[str, Any]], Dict[str, float]]] = None) -> None:
@@ -77,17 +78,22 @@ class Boosting(Reporting):
         """Does this round have a checkpoint?"""
         return self.frequency > 0 and done % self.frequency == 0
 
+    @classmethod
+    def get_model(cls, checkpoint: Any, filename: str = "") -> Any:
+        """The model of a checkpoint."""
+        booster = importlib.import_module(cls.library).Booster
+        return booster(model_file=os.path.join(checkpoint, filename or cls.file))
+
 
 class XGBoost(Boosting):
     """In xgboost.cv() a value is that of all folds: a mean, and its deviation."""
 
     bases = ("xgboost.callback.TrainingCallback",)
-    file = "model.ubj"
+    library, file = "xgboost", "model.ubj"
     last: Optional[Dict[str, Any]] = None  # of a round without a checkpoint
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """XGBoost calls it after a round."""
-        given = self.change({f"{data}-{name}": values[-1] for data, log in evals_log.items() for name, values in log.items()})
+        given = self.change({name: values[-1] for name, values in flat(evals_log, "-").items()})
         given = {name: value[0] if isinstance(value, tuple) else value for name, value in given.items()}
         due = self.due(epoch + 1) and hasattr(model, "save_model")
         self.last = None if due else given
@@ -95,23 +101,15 @@ class XGBoost(Boosting):
         return False
 
     def after_training(self, model: Any) -> Any:
-        """XGBoost calls it at the end."""
         if self.at_end and self.last is not None and hasattr(model, "save_model"):
             self.send(self.last, model.save_model)
         return model
-
-    @classmethod
-    def get_model(cls, checkpoint: Any, filename: str = file) -> Any:
-        """The model of a checkpoint."""
-        import xgboost  # type: ignore
-        return xgboost.Booster(model_file=os.path.join(checkpoint, filename))
 
 
 class LightGBM(Boosting):
     """A function for lightgbm.train(callbacks=[...]), and lightgbm.cv()."""
 
-    order = 20
-    file = "model.txt"
+    library, file, order = "lightgbm", "model.txt", 20
 
     def __call__(self, env: Any) -> None:
         import lightgbm  # type: ignore
@@ -123,12 +121,6 @@ class LightGBM(Boosting):
         done = env.iteration + 1
         due = isinstance(env.model, lightgbm.Booster) and (self.due(done) or self.at_end and done == env.end_iteration)
         self.send(self.change(given), env.model.save_model if due else None)
-
-    @classmethod
-    def get_model(cls, checkpoint: Any, filename: str = file) -> Any:
-        """The model of a checkpoint."""
-        import lightgbm  # type: ignore
-        return lightgbm.Booster(model_file=os.path.join(checkpoint, filename))
 
 
 def _both(kind: Any, **no_checkpoint: Any) -> Dict[str, Any]:

@@ -2,7 +2,7 @@
 import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._results import Trial, best_of
+from ._results import Text, Trial, best_of
 
 Columns = Union[Sequence[str], Mapping[str, str], None]
 ORDER = ("RUNNING", "PAUSED", "PENDING", "TERMINATED", "ERROR")
@@ -11,20 +11,18 @@ ORDER = ("RUNNING", "PAUSED", "PENDING", "TERMINATED", "ERROR")
 class CLIReporter:
     """Prints the trials every max_report_frequency seconds, and at the end."""
 
-    def __init__(self, *, metric_columns: Columns = None, parameter_columns: Columns = None, max_progress_rows: int = 20,
-                 max_column_length: int = 20, max_report_frequency: float = 5, metric: Optional[str] = None,
-                 mode: Optional[str] = None, **_: Any) -> None:
+    def __init__(self, *, metric_columns: Columns = None, parameter_columns: Columns = None,
+                 max_progress_rows: int = 20, max_column_length: int = 20, max_report_frequency: float = 5,
+                 metric: Text = None, mode: Text = None, **_: Any) -> None:
         self.metric_columns, self.parameter_columns = _named(metric_columns), _named(parameter_columns)
         self.rows, self.length, self.every = max_progress_rows, max_column_length, max_report_frequency
         self.metric, self.mode = metric, mode
         self._started = self._said = time.monotonic()
 
     def due(self) -> bool:
-        """Is it time to print?"""
         return time.monotonic() - self._said >= self.every
 
     def report(self, trials: List[Trial], planned: Optional[int], sweep: int) -> None:
-        """Prints the table."""
         self._said = time.monotonic()
         counts = {status: sum(trial.status == status for trial in trials) for status in ORDER}
         said = ", ".join(f"{n} {status}" for status, n in counts.items() if n)

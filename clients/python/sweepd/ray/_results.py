@@ -6,7 +6,7 @@ import pickle
 import shutil
 import tempfile
 import weakref
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 Text = Optional[str]
 SCOPES = ("last", "all", "avg", "last-5-avg", "last-10-avg")
@@ -82,8 +82,8 @@ class Trial:
         self.state = "RUNNING"
         self.error_msg: Optional[str] = None
 
-    error = property(lambda self: TuneError(self.error_msg) if self.error_msg else None, doc="Why it failed; None if it did not.")
-    last_result = property(lambda self: self.results[-1] if self.results else {}, doc="What it reported last; {} if nothing.")
+    error = property(lambda self: TuneError(self.error_msg) if self.error_msg else None, doc="Why it failed, or None.")
+    last_result = property(lambda self: self.results[-1] if self.results else {}, doc="What it reported last, or {}.")
     metrics = last_result
 
     @property
@@ -149,7 +149,7 @@ def best_of(trials: List[Trial], metric: Optional[str], mode: Optional[str], sco
     return pick(having, key=lambda pair: pair[0])[1] if having else None
 
 
-class ExperimentAnalysis:
+class ExperimentAnalysis(Sequence[Trial]):
     """What tune.run() gives, and, as a ResultGrid, Tuner.fit(): the trials. `sweep` is the number of its sweep, for
     `sweep show`, `experiment_path` the folder of its trials."""
 
@@ -211,11 +211,8 @@ class ExperimentAnalysis:
     def __len__(self) -> int:
         return len(self.trials)
 
-    def __getitem__(self, i: int) -> Trial:
+    def __getitem__(self, i: Any) -> Any:
         return self.trials[i]
-
-    def __iter__(self) -> Iterator[Trial]:
-        return iter(self.trials)
 
 
 ResultGrid = ExperimentAnalysis

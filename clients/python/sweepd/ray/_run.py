@@ -31,14 +31,14 @@ INSTEAD = {
     "trial_executor": "a run is of one machine",
     "server_port": "the daemon has its own socket",
 }
-IGNORED = {"log_to_file", "checkpoint_score_attr",
-           "reuse_actors", "trial_name_creator", "trial_dirname_creator", "export_formats", "queue_trials",
-           "checkpoint_keep_all_ranks", "checkpoint_upload_from_workers", "chdir_to_trial_dir", "_experiment_checkpoint_dir"}
+IGNORED = {"log_to_file", "checkpoint_score_attr", "reuse_actors", "trial_name_creator", "trial_dirname_creator",
+           "export_formats", "queue_trials", "checkpoint_keep_all_ranks", "checkpoint_upload_from_workers",
+           "chdir_to_trial_dir", "_experiment_checkpoint_dir"}
 cluster: Dict[str, Optional[int]] = dict.fromkeys(("num_cpus", "num_gpus", "initialized"))  # as ray.init() said
 
 
 class _Driver(Driver):
-    """With Ray's words for each trial. fail_fast: true: the first error ends the run; "raise": and run() raises at once."""
+    """With Ray's words for each trial. fail_fast: the first error ends the run, and if it is "raise", run() at once."""
 
     def __init__(self, *of_driver: Any, space: Space, name: str, reporter: Optional[CLIReporter], stop: Reached,
                  callbacks: List[Callback], max_failures: float, fail_fast: Any) -> None:
@@ -51,7 +51,6 @@ class _Driver(Driver):
         self.told, self.over = 0, False  # reports so far; end_all() was called
 
     def search(self, metric: Any, mode: Any, restored: bool) -> ExperimentAnalysis:
-        """Runs it all."""
         if self.reporter is not None and isinstance(metric, str):
             self.reporter.metric, self.reporter.mode = self.reporter.metric or metric, self.reporter.mode or mode
         if restored:
@@ -67,7 +66,6 @@ class _Driver(Driver):
         return analysis
 
     def tell(self, event: str, it: Trial, **more: Any) -> None:
-        """Calls the callbacks."""
         for callback in self.callbacks:
             getattr(callback, event)(iteration=self.told, trials=list(self.trials.values()), trial=it, **more)
 
@@ -142,8 +140,10 @@ class _Driver(Driver):
     def ended(self, it: Running) -> None:
         super().ended(it)
         trial = self.trials[it.trial.number]
-        if it.trial.decision != "pause" and all(other.trial is not it.trial for other in self.running):
-            self.tell("on_trial_error" if trial.error_msg else "on_trial_complete", trial)
+        if all(other.trial is not it.trial for other in self.running):
+            trial.state = "FAILED" if trial.error_msg else "PAUSED" if it.trial.decision == "pause" else "COMPLETED"
+            if it.trial.decision != "pause":
+                self.tell("on_trial_error" if trial.error_msg else "on_trial_complete", trial)
         if self.fail_fast and trial.error_msg:
             self.end_all()
 
@@ -156,10 +156,6 @@ class _Driver(Driver):
                 it.trial._decided("stop")
 
     def tick(self) -> None:
-        alive = {it.trial.number for it in self.running}
-        for number, it in self.trials.items():
-            if it.state == "RUNNING" and number not in alive:
-                it.state = "FAILED" if it.error_msg else "COMPLETED"
         if self.reporter is not None and self.reporter.due():
             self.reporter.report(list(self.trials.values()), self.planned, self.sweep)
 
@@ -241,15 +237,15 @@ def places(resources: Mapping[str, Any], most: Optional[int]) -> Any:
     return min(n, most or n), shares
 
 
-def run(run_or_experiment: Callable[..., Any], *, name: Text = None, metric: Any = None, mode: Any = None, stop: Any = None,
-        time_budget_s: Any = None, config: Optional[Mapping[str, Any]] = None, num_samples: int = 1,
+def run(run_or_experiment: Callable[..., Any], *, name: Text = None, metric: Any = None, mode: Any = None,
+        stop: Any = None, time_budget_s: Any = None, config: Optional[Mapping[str, Any]] = None, num_samples: int = 1,
         resources_per_trial: Optional[Mapping[str, Any]] = None, search_alg: Optional[Searcher] = None,
-        scheduler: Optional[TrialScheduler] = None, keep_checkpoints_num: Optional[int] = None, checkpoint_freq: int = 0,
-        checkpoint_at_end: bool = False, verbose: Optional[int] = None, progress_reporter: Optional[CLIReporter] = None,
-        max_failures: float = 0, fail_fast: Any = False, raise_on_failed_trial: bool = True,
-        max_concurrent_trials: Optional[int] = None, callbacks: Optional[List[Callback]] = None, storage_path: Text = None,
-        local_dir: Text = None, resume: Any = False, _sweep: Optional[int] = None, _saved: bytes = b"",
-        **more: Any) -> ExperimentAnalysis:
+        scheduler: Optional[TrialScheduler] = None, keep_checkpoints_num: Optional[int] = None,
+        checkpoint_freq: int = 0, checkpoint_at_end: bool = False, verbose: Optional[int] = None,
+        progress_reporter: Optional[CLIReporter] = None, max_failures: float = 0, fail_fast: Any = False,
+        raise_on_failed_trial: bool = True, max_concurrent_trials: Optional[int] = None,
+        callbacks: Optional[List[Callback]] = None, storage_path: Text = None, local_dir: Text = None,
+        resume: Any = False, _sweep: Optional[int] = None, _saved: bytes = b"", **more: Any) -> ExperimentAnalysis:
     """Runs num_samples trials of a function or a Trainable, each in a process of its own, and waits for them.
 
     `resume`: the newest run of this `name` goes on. `metric` and `mode` may be lists.
@@ -342,7 +338,7 @@ def _spec(title: str, space: Space, scheduler: TrialScheduler, search: Searcher,
     grids = math.prod(len(values) for values in space.grids.values())
     spec: Dict[str, Any] = {
         "name": title[:64], "description": MARK, "method": search.method,
-        "parameters": space.parameters, "init": given + points}
+        "parameters": space.parameters or {"config": {"value": None}}, "init": given + points}
     metrics = [{"name": name, "goal": "minimize" if mode == "min" else "maximize"} for name, mode in goals.items()]
     spec.update({"metric": metrics[0]} if len(metrics) == 1 else {"metrics": metrics})
     if num_samples > 0:
@@ -359,8 +355,6 @@ def with_parameters(trainable: Callable[..., Any], **parameters: Any) -> Callabl
     """A trainable with more arguments, which may be large objects."""
     if inspect.isclass(trainable):
         class Given(trainable):  # type: ignore[misc]
-            """Its setup() gets them."""
-
             def setup(self, config: Dict[str, Any]) -> None:
                 super().setup(config, **parameters)
 

@@ -198,7 +198,8 @@ def trial_main(trainable: Callable[..., Any], session: Callable[[], Session], ev
         return
     keywords = {}
     with contextlib.suppress(ValueError):  # of a builtin
-        if "checkpoint_dir" in inspect.signature(trainable).parameters.keys() - getattr(trainable, "keywords", {}).keys():
+        words = inspect.signature(trainable).parameters.keys() - getattr(trainable, "keywords", {}).keys()
+        if "checkpoint_dir" in words:
             keywords["checkpoint_dir"] = _trial.resume_dir()  # as Ray 1 has it
     value = trainable(config, **keywords)
     if value is not None:

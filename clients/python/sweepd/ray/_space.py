@@ -99,7 +99,7 @@ class Space:
         self.mutable = [self.names[name] for name in mutated]  # by a population
         specs = {**{path: domain.spec for path, domain in self.domains.items()},
                  **{path: {"value": leaf} for path, leaf in constants.items()}}
-        self.parameters = {self.names[".".join(path)]: spec for path, spec in specs.items()} or {"config": {"value": None}}
+        self.parameters = {self.names[".".join(path)]: spec for path, spec in specs.items()}
 
     def points(self, num_samples: int) -> List[Dict[str, Any]]:
         """What each trial of a grid, or of a population with first values, begins with."""

@@ -84,7 +84,8 @@ class Tuner:
     def fit(self) -> ResultGrid:
         """Runs all trials. One that failed has an error in its result."""
         how = dict(vars(self._run))
-        kept, failures = how.pop("checkpoint_config") or CheckpointConfig(), how.pop("failure_config") or FailureConfig()
+        kept = how.pop("checkpoint_config") or CheckpointConfig()
+        failures = how.pop("failure_config") or FailureConfig()
         how.update(vars(self._tune), config=self._space, keep_checkpoints_num=kept.num_to_keep,
                    checkpoint_freq=kept.checkpoint_frequency or 0, checkpoint_at_end=bool(kept.checkpoint_at_end))
         how.update({**vars(failures), **self._restored})

@@ -24,8 +24,8 @@ class TrialScheduler:
     def spec(self, mutable: Sequence[str] = ()) -> Optional[Dict[str, Any]]:
         """The `early_terminate` of a sweep. `mutable`: the parameters that a population may change."""
         if not self.kind:
-            raise NotImplementedError("a scheduler of your own does not run in the daemon: sweepd.Client's loop() takes "
-                                      "decisions of yours")
+            raise NotImplementedError("a scheduler of your own does not run in the daemon: sweepd.Client's loop() "
+                                      "takes decisions of yours")
         return {"type": self.kind, **self.settings, **({"hyperparam_mutations": mutable} if mutable else {})}
 
 
@@ -42,7 +42,8 @@ class AsyncHyperBandScheduler(TrialScheduler):
     kind = "asha"
 
     def __init__(self, time_attr: str = ITERATION, metric: Text = None, mode: Text = None, max_t: int = 100,
-                 grace_period: int = 1, reduction_factor: float = 4, brackets: int = 1, stop_last_trials: bool = True) -> None:
+                 grace_period: int = 1, reduction_factor: float = 4, brackets: int = 1,
+                 stop_last_trials: bool = True) -> None:
         if not stop_last_trials:
             raise NotImplementedError("stop_last_trials=False is not carried over: a trial ends at max_t, so raise that")
         if int(reduction_factor) != reduction_factor:
@@ -68,8 +69,9 @@ class MedianStoppingRule(TrialScheduler):
 
     kind = "median"
 
-    def __init__(self, time_attr: str = "time_total_s", metric: Text = None, mode: Text = None, grace_period: float = 60.0,
-                 min_samples_required: int = 3, min_time_slice: int = 0, hard_stop: bool = True) -> None:
+    def __init__(self, time_attr: str = "time_total_s", metric: Text = None, mode: Text = None,
+                 grace_period: float = 60.0, min_samples_required: int = 3, min_time_slice: int = 0,
+                 hard_stop: bool = True) -> None:
         if min_time_slice or not hard_stop:
             raise NotImplementedError("min_time_slice and hard_stop=False are not carried over")
         super().__init__(metric, mode, time_attr, grace_period=max(1, int(grace_period)),
@@ -84,8 +86,9 @@ class PopulationBasedTraining(TrialScheduler):
     def __init__(self, time_attr: str = "time_total_s", metric: Text = None, mode: Text = None,
                  perturbation_interval: float = 60.0, burn_in_period: float = 0.0,
                  hyperparam_mutations: Optional[Mapping[str, Any]] = None, quantile_fraction: float = 0.25,
-                 resample_probability: float = 0.25, perturbation_factors: Any = (1.2, 0.8), custom_explore_fn: Any = None,
-                 log_config: bool = True, require_attrs: bool = True, synch: bool = False) -> None:
+                 resample_probability: float = 0.25, perturbation_factors: Any = (1.2, 0.8),
+                 custom_explore_fn: Any = None, log_config: bool = True, require_attrs: bool = True,
+                 synch: bool = False) -> None:
         if custom_explore_fn is not None or synch:
             raise NotImplementedError("custom_explore_fn and synch=True are not carried over")
         if not hyperparam_mutations:
