@@ -93,8 +93,6 @@ class Client(ContextManager["Client"]):
             if page["next"] is None:
                 return rows
 
-    # Sweeps
-
     def submit(self, spec: Union[Mapping[str, Any], str]) -> int:
         """Starts the sweep of a spec (docs/spec.md), a dict or the path of a JSON file; gives its number."""
         spec = _spec(spec)
@@ -140,10 +138,9 @@ class Client(ContextManager["Client"]):
             except (OSError, EOFError, SweepdError) as error:
                 if isinstance(error, SweepdError) and error.code != BUSY:
                     raise
-                broke = error
+                patience.wait(error)
             finally:
                 connection.close()
-            patience.wait(broke)
 
     def wait(self, sweep: int) -> Row:
         """Returns once the sweep has ended, with its last state. SweepdError: the daemon paused it, and says why."""
@@ -176,8 +173,6 @@ class Client(ContextManager["Client"]):
     def edit(self, sweep: int, **changes: Any) -> List[Row]:
         """Changes limits and ranges of a sweep that goes on (docs/protocol.md, sweep.edit); gives what changed."""
         return self.call("sweep.edit", sweep=sweep, **changes)["changes"]
-
-    # Trials
 
     def trials(self, sweep: int, state: Optional[str] = None, frame: bool = False) -> Any:
         """All trials as a list of dicts; with `frame` a pandas.DataFrame with a column for each parameter and metric."""

@@ -7,6 +7,8 @@ was kept of its step S is the folder N-S.ckpt.
 import codecs
 import contextlib
 import ctypes
+import glob
+import importlib
 import json
 import math
 import os
@@ -19,28 +21,26 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 from ._client import Client
 from ._errors import INVALID_PARAMS, SweepdError
-from ._learn import Lesson, load
 from ._loop import Trial
 from ._wire import from_wire, to_wire
 
 OUT_OF_MEMORY = ("OutOfMemoryError", "CUDA out of memory", "MemoryError", "std::bad_alloc")
+STANDARD = os.path.dirname(os.__file__) + os.sep
 LOG_MAX = 16 << 20  # of a trial's output; what is longer begins anew
 Params = Dict[str, Any]
 
 
 def checkpoints(folder: str, trial: int) -> List[int]:
     """The steps that a trial has checkpoints of, rising."""
-    if not os.path.isdir(folder):
-        return []
-    found = (re.fullmatch(rf"{trial}-(\d+)\.ckpt", name) for name in os.listdir(folder))
-    return sorted(int(match[1]) for match in found if match)
+    return sorted(int(path[len(folder) + len(f"/{trial}-"):-len(".ckpt")])
+                  for path in glob.glob(checkpoint_path(glob.escape(folder), trial, "*")))
 
 
-def checkpoint_path(folder: str, trial: int, step: int) -> str:
+def checkpoint_path(folder: str, trial: int, step: Union[int, str]) -> str:
     return os.path.join(folder, f"{trial}-{step}.ckpt")
 
 
@@ -75,7 +75,7 @@ class Driver:
         pruner = client.sweep(sweep)["spec"].get("early_terminate") or {}
         self.interval = pruner.get("perturbation_interval") if pruner.get("type") == "pbt" else None
         self.selector = selectors.DefaultSelector()
-        self.lesson: Optional[List[str]] = None  # what a trial had loaded (_learn.py), once one has ended
+        self.lesson: Optional[List[str]] = None  # what a trial had loaded, once one has ended
         self.running: List[Running] = []
         self.free = list(range(n))
         self.reports: Dict[int, List[Dict[str, Any]]] = {}
@@ -155,13 +155,8 @@ class Driver:
         if pid == 0:
             status = 1
             try:
-                os.setsid()
-                end_with_parent(parent)
                 ours.close()
-                write_to(log)
-                signal.signal(signal.SIGINT, signal.SIG_DFL)
-                os.environ.update(environment)
-                limit_threads(threads)
+                become_trial(parent, log, environment, threads)
                 status = call(self.fn, params, self.metric, its, None if self.lesson is not None else Lesson())
             finally:
                 os._exit(status)
@@ -354,16 +349,13 @@ def may_have_pool() -> bool:
 
 # In the child
 
-def end_with_parent(pid: int) -> None:
-    """A script that is killed leaves no trial behind."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    if os.getppid() != pid:
+def become_trial(parent: int, log: int, environment: Mapping[str, str], threads: int) -> None:
+    """Makes this process a session with an output and an environment of its own."""
+    os.setsid()
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: a script that is killed leaves no trial behind
+    if os.getppid() != parent:
         os._exit(1)
-
-
-def write_to(log: int) -> None:
-    """What this process prints, and what it starts, goes into its log, line by line."""
-    for fd, name in ((1, "stdout"), (2, "stderr")):
+    for fd, name in ((1, "stdout"), (2, "stderr")):  # what it prints goes into its log, line by line
         os.dup2(log, fd)
         stream = getattr(sys, name)
         with contextlib.suppress(AttributeError, OSError):
@@ -372,18 +364,15 @@ def write_to(log: int) -> None:
                 continue
         # A notebook's, or a test's, which leads to this process' parent or to nowhere.
         setattr(sys, name, open(fd, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False))
-
-
-def limit_threads(n: int) -> None:
-    """Its share of the cores, for PyTorch and for what is not loaded yet."""
-    os.environ.setdefault("OMP_NUM_THREADS", str(n))
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.set_num_threads(n)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ.update(environment)
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # its share of the cores: for what is not loaded yet,
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)  # and for PyTorch
 
 
 def call(fn: Callable[[Params], Any], params: Params, metric: str, channel: socket.socket,
-         lesson: Optional[Lesson]) -> int:
+         lesson: "Optional[Lesson]") -> int:
     """Runs the function and sends what it returned, or why it failed; gives the exit status."""
     result: Dict[str, Any] = {}
     try:
@@ -398,8 +387,51 @@ def call(fn: Callable[[Params], Any], params: Params, metric: str, channel: sock
         result = {"error": f"{type(error).__name__}: {error}"}
     sys.stdout.flush()
     sys.stderr.flush()
-    failed = "error" in result
     if lesson is not None:
         result["modules"] = lesson.names()
     channel.sendall(json.dumps({"\0": result}).encode() + b"\n")
-    return 1 if failed else 0
+    return int("error" in result)
+
+
+# What one trial had loaded at its end is loaded here before the next is forked: they have it from the start. PyTorch,
+# for one, loads 900 modules more at a first optimizer's step, which takes longer than many a trial. Only modules of
+# installed packages and the standard library are loaded so, never the user's own. (worker/exec/launcher.py has the same.)
+
+def is_installed(path: Any) -> bool:
+    return isinstance(path, str) and (
+        path.startswith(STANDARD) or "/site-packages/" in path or "/dist-packages/" in path)
+
+
+class Lesson:
+    """In a trial's process: what it loads."""
+
+    def __init__(self) -> None:
+        self._start = set(sys.modules)
+        self._before: Optional[List[str]] = None
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, _: Any) -> None:
+        """What is loaded after the user's code has changed the environment may depend on that: it is left out."""
+        if event in ("os.putenv", "os.unsetenv") and self._before is None:
+            frame: Any = sys._getframe(1)
+            while frame is not None and frame.f_globals.get("__name__") in ("os", "_collections_abc"):
+                frame = frame.f_back
+            if frame is not None and not is_installed(frame.f_code.co_filename):
+                self._before = list(sys.modules)
+
+    def names(self) -> List[str]:
+        # A lazy module would load itself for a getattr().
+        return [name for name in self._before or list(sys.modules) if name not in self._start and
+                is_installed(getattr(sys.modules.get(name), "__dict__", {}).get("__file__"))]
+
+
+def load(names: List[str]) -> None:
+    """Loads them in this process, from which trials are forked."""
+    for name in names:
+        with contextlib.suppress(Exception, SystemExit):  # the trial had it by another way, and will have it again
+            importlib.import_module(name)
+    # Before a fork OpenBLAS ends the threads that it has started; the next trial is not to be taken for one beside them.
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)

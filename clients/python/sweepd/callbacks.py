@@ -22,24 +22,18 @@ def _chosen(metrics: Names, given: Mapping[str, Any]) -> Dict[str, Any]:
     return {name: given[theirs] for name, theirs in names.items()}
 
 
-def _base(*names: str) -> Any:
-    """The first of these classes that can be imported; object if none."""
-    for name in names:
-        module, _, kind = name.rpartition(".")
-        with contextlib.suppress(ImportError, AttributeError):
-            return getattr(importlib.import_module(module), kind)
-    return object
-
-
 class _Callback:
     """Makes a class whose base is the library's, once it is needed."""
 
     bases: Sequence[str] = ()
 
     def __new__(cls, *arguments: Any, **settings: Any) -> Any:
-        base = _base(*cls.bases)
-        kind = cls if base is object else type(cls.__name__, (cls, base), {})
-        return object.__new__(kind)
+        for name in cls.bases:
+            module, _, kind = name.rpartition(".")
+            with contextlib.suppress(ImportError, AttributeError):
+                base = getattr(importlib.import_module(module), kind)
+                return object.__new__(type(cls.__name__, (cls, base), {}))
+        return object.__new__(cls)
 
     def __init__(self, metrics: Names = None) -> None:
         super().__init__()

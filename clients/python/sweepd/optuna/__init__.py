@@ -44,10 +44,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 if _base is None:
     from . import _shim
     from ._shim import *  # noqa: F401,F403
-    from ._shim import __all__ as _carried
 
     _INSTEAD = "it needs Optuna itself, which is not installed: pip install optuna"
-    __all__ = [*_carried, *_shim.MODULES]
+    __all__ = [*_shim.__all__, *_shim.MODULES]
     __getattr__ = stands_for(__name__, "optuna", {}, _INSTEAD)
     for _name, _its in _shim.MODULES.items():
         also(__name__, _name, _its, _INSTEAD)

@@ -17,7 +17,7 @@ import time
 import uuid
 import warnings
 import weakref
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from .. import _distributions
 from .._errors import CONFLICT, INVALID_PARAMS, SweepdError
@@ -109,8 +109,6 @@ class Mirror:
         self.stopped: Set[int] = set()
         self.refused = False
 
-    # What other processes do
-
     def refresh(self, study: Any) -> None:
         entries = self.journal.read(self.read)
         self.read += len(entries)
@@ -157,8 +155,6 @@ class Mirror:
                 self._replay(Ended(trial))
         self.behind = False
 
-    # Trials
-
     def known(self, study: Any) -> Dict[str, Any]:
         """The parameters that the sweep has."""
         with self.lock:
@@ -200,13 +196,11 @@ class Mirror:
     def _adopt(self, study: Any, trial: Ended) -> None:
         """Makes a running trial of the study, suggested by another sampler, one of the sweep."""
         self.refresh(study)
-        try:
+        with self._refusing():
             self._cover(study, trial)
             handle = self._enqueue(trial) if self.sweep is not None else None
             if handle is not None:
                 self.running[trial.number] = handle
-        except (SweepdError, KeyError, ValueError) as error:
-            self._refuse(error)
 
     def end(self, study: Any, trial: Ended) -> None:
         """Tells the sweep how a trial of this process ends."""
@@ -229,16 +223,11 @@ class Mirror:
             elif handle is not None:
                 self._tell(handle, trial)
             if not (mine and given == set(trial.params)) and not (self.refused and self.sweep is None):
-                self._learn(study, trial, mine)
+                with self._refusing():  # now the sweep gets the trial with all of its parameters
+                    if not self._cover(study, trial) and self.sweep is not None and not mine and \
+                            self._take(study, trial.number):
+                        self._replay(trial)
             self._catch_up(study)
-
-    def _learn(self, study: Any, trial: Ended, mine: bool) -> None:
-        """After its end the sweep has the trial with all of its parameters. `mine`: it was told already."""
-        try:
-            if not self._cover(study, trial) and self.sweep is not None and not mine and self._take(study, trial.number):
-                self._replay(trial)
-        except (SweepdError, KeyError, ValueError) as error:
-            self._refuse(error)
 
     def settle(self, study: Any) -> None:
         """Ends those whose sampler did not tell: it is not of this package."""
@@ -255,13 +244,17 @@ class Mirror:
                 with contextlib.suppress(SweepdError):  # it has ended already, or another process goes on with it
                     self.journal.client().edit(sweep, run_cap=sum(counts.values()))
 
-    def _refuse(self, error: Exception) -> None:
-        """The daemon cannot have the study: it goes on without. What may pass, the next trial tries again."""
-        passes = isinstance(error, SweepdError) and error.code not in (CONFLICT, INVALID_PARAMS)
-        if not self.refused and not passes:
-            self.refused = True
-            warnings.warn(f"the daemon cannot have all of study {self.name!r}, whose trials are drawn at random where it "
-                          f"cannot: {error}", stacklevel=2)
+    @contextlib.contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """What the daemon cannot have, the study alone knows. What may pass, the next trial tries again."""
+        try:
+            yield
+        except (SweepdError, KeyError, ValueError) as error:
+            passes = isinstance(error, SweepdError) and error.code not in (CONFLICT, INVALID_PARAMS)
+            if not self.refused and not passes:
+                self.refused = True
+                warnings.warn(f"the daemon cannot have all of study {self.name!r}, whose trials are drawn at random "
+                              f"where it cannot: {error}", stacklevel=2)
 
     def _send(self, handle: Handle, reports: List[Tuple[int, float]]) -> bool:
         for step, value in reports:
@@ -279,8 +272,6 @@ class Mirror:
             handle.failed("pruned by the objective", "PRUNED")
         else:
             handle.done(**{metric["name"]: value for metric, value in zip(self.metrics, trial.values)})
-
-    # The sweep
 
     def _hand(self, given: Dict[str, Any]) -> Optional[Handle]:
         """A trial; None if somebody cancelled the sweep."""
@@ -315,13 +306,10 @@ class Mirror:
 
     def _replay(self, trial: Ended) -> None:
         """Tells the sweep a trial that has ended."""
-        try:
+        with self._refusing():
             handle = self._enqueue(trial)
-        except (SweepdError, KeyError, ValueError) as error:
-            self._refuse(error)  # outside of what the sweep can have: the study alone knows it
-            return
-        if handle is not None:
-            self._tell(handle, trial)
+            if handle is not None:
+                self._tell(handle, trial)
 
     @staticmethod
     def _union(trials: List[Any], names: Any = None) -> Dict[str, Any]:

@@ -172,16 +172,11 @@ class Storage(JournalStorage):
         self.__setstate__({})
 
 
-# Studies
-
 class Study(optuna.Study):
     """Optuna's own, whose sweep ends with optimize()."""
 
-    @property
-    def sweep(self) -> Optional[int]:
-        """The number of its sweep, for `sweep watch`; None before a trial has ended, or without a part of this engine."""
-        mirror = _mirror.known(self)
-        return mirror and mirror.sweep
+    sweep = property(lambda self: getattr(_mirror.known(self), "sweep", None),
+                     doc="The number of its sweep; None before a trial has ended, or without a part of this engine.")
 
     def optimize(self, *args: Any, **settings: Any) -> None:
         try:

@@ -86,10 +86,8 @@ class Trial:
     last_result = property(lambda self: self.results[-1] if self.results else {}, doc="What it reported last, or {}.")
     metrics = last_result
 
-    @property
-    def checkpoint(self) -> Optional[Checkpoint]:
-        """Its last checkpoint; None if it has none."""
-        return Checkpoint(self.checkpoints[-1][1]) if self.checkpoints else None
+    checkpoint = property(lambda self: Checkpoint(self.checkpoints[-1][1]) if self.checkpoints else None,
+                          doc="Its last checkpoint; None if it has none.")
 
     @property
     def status(self) -> str:

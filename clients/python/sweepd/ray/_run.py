@@ -14,8 +14,7 @@ from .._driver import Driver, Running, checkpoint_path, checkpoints
 from .._errors import SweepdError
 from .._loop import Trial as Handle
 from .._tune import check_fork
-from ._callbacks import Callback, Reached, Stopper, reached
-from ._reporter import CLIReporter
+from ._callbacks import Callback, CLIReporter, Reached, Stopper, reached
 from ._results import ExperimentAnalysis, Text, Trial, TuneError
 from ._session import ITERATION, SHOULD_CHECKPOINT, Session, trial_main
 from ._space import Space
@@ -336,19 +335,15 @@ def _spec(title: str, space: Space, scheduler: TrialScheduler, search: Searcher,
     points = space.points(max(num_samples, 1))
     given = [{space.names[key]: value for key, value in point.items()} for point in search.points or []]
     grids = math.prod(len(values) for values in space.grids.values())
-    spec: Dict[str, Any] = {
-        "name": title[:64], "description": MARK, "method": search.method,
-        "parameters": space.parameters or {"config": {"value": None}}, "init": given + points}
     metrics = [{"name": name, "goal": "minimize" if mode == "min" else "maximize"} for name, mode in goals.items()]
-    spec.update({"metric": metrics[0]} if len(metrics) == 1 else {"metrics": metrics})
-    if num_samples > 0:
-        spec["run_cap"] = num_samples * grids
-    if search.seed is not None:
-        spec["seed"] = int(search.seed)
-    if budget is not None:
-        spec["time_budget_s"] = budget.total_seconds() if hasattr(budget, "total_seconds") else float(budget)
-    pruner = scheduler.spec(space.mutable)
-    return {**spec, "early_terminate": pruner} if pruner else spec
+    spec = {
+        "name": title[:64], "description": MARK, "method": search.method, "init": given + points,
+        "parameters": space.parameters or {"config": {"value": None}},
+        **({"metric": metrics[0]} if len(metrics) == 1 else {"metrics": metrics}),
+        "run_cap": num_samples * grids if num_samples > 0 else None, "seed": search.seed and int(search.seed),
+        "time_budget_s": budget.total_seconds() if hasattr(budget, "total_seconds") else budget,
+        "early_terminate": scheduler.spec(space.mutable)}
+    return {name: value for name, value in spec.items() if value is not None}
 
 
 def with_parameters(trainable: Callable[..., Any], **parameters: Any) -> Callable[..., Any]:

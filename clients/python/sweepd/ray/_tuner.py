@@ -1,11 +1,12 @@
 """Tuner, and what it is configured with."""
+import contextlib
 import dataclasses
 import os
 import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from .._client import Client
-from ._reporter import CLIReporter
+from ._callbacks import CLIReporter
 from ._results import ResultGrid
 from ._run import SAVED, find, run
 from .schedulers import TrialScheduler
@@ -133,8 +134,7 @@ def _pickled(arguments: Mapping[str, Any]) -> bytes:
     """Each argument that can be."""
     out: Dict[str, Optional[bytes]] = {}
     for name, value in arguments.items():
-        try:
+        out[name] = None
+        with contextlib.suppress(Exception):  # whatever an object of the user's raises
             out[name] = pickle.dumps(value)
-        except Exception:  # pylint: disable=broad-except; whatever an object of the user's raises
-            out[name] = None
     return pickle.dumps(out)

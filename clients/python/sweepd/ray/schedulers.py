@@ -12,7 +12,7 @@ from ._space import uniform
 class TrialScheduler:
     """The base of the others. A scheduler of your own cannot run in the daemon."""
 
-    kind = ""  # of a sweep's early_terminate
+    kind: Optional[str] = ""  # of a sweep's early_terminate; None: it has none
     mutations: Optional[Mapping[str, Any]] = None
 
     def __init__(self, metric: Text = None, mode: Text = None, time_attr: str = ITERATION, **settings: Any) -> None:
@@ -23,17 +23,17 @@ class TrialScheduler:
 
     def spec(self, mutable: Sequence[str] = ()) -> Optional[Dict[str, Any]]:
         """The `early_terminate` of a sweep. `mutable`: the parameters that a population may change."""
-        if not self.kind:
+        if self.kind == "":
             raise NotImplementedError("a scheduler of your own does not run in the daemon: sweepd.Client's loop() "
                                       "takes decisions of yours")
-        return {"type": self.kind, **self.settings, **({"hyperparam_mutations": mutable} if mutable else {})}
+        spec = {"type": self.kind, **self.settings, **({"hyperparam_mutations": mutable} if mutable else {})}
+        return spec if self.kind else None
 
 
 class FIFOScheduler(TrialScheduler):
     """Every trial runs to its end."""
 
-    def spec(self, mutable: Sequence[str] = ()) -> None:
-        """None."""
+    kind = None
 
 
 class AsyncHyperBandScheduler(TrialScheduler):

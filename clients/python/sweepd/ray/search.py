@@ -43,12 +43,10 @@ AxSearch = _searcher("AxSearch", "bayes")
 HEBOSearch = _searcher("HEBOSearch", "bayes")
 
 
-class ConcurrencyLimiter:
+def ConcurrencyLimiter(searcher: Searcher, max_concurrent: int, batch: bool = False) -> Searcher:  # noqa: N802
     """A searcher with so many trials at once."""
-
-    def __new__(cls, searcher: Searcher, max_concurrent: int, batch: bool = False) -> Any:
-        searcher.max_concurrent = max_concurrent
-        return searcher
+    searcher.max_concurrent = max_concurrent
+    return searcher
 
 
 __getattr__ = stands_for(__name__, "ray.tune.search", {},

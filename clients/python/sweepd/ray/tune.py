@@ -4,8 +4,7 @@ import types
 
 from .._names import also, stands_for
 from . import schedulers, search
-from ._callbacks import Callback, KeptAnyway, LoggerCallback, MaximumIterationStopper, Stopper
-from ._reporter import CLIReporter
+from ._callbacks import Callback, CLIReporter, KeptAnyway, LoggerCallback, MaximumIterationStopper, Stopper
 from ._results import Checkpoint, ExperimentAnalysis, ResultGrid, Trial, TuneError
 from ._run import run, with_parameters, with_resources
 from ._session import (ITERATION, SHOULD_CHECKPOINT, Trainable, checkpoint_dir, get_checkpoint, get_context,
