@@ -367,6 +367,17 @@ def test_a_trial_that_is_cancelled_while_its_launcher_imports_is_never_started(s
     assert not any("cold" in line for t in client.trials(sweep) for line in log(client, sweep, t["trial"]))
 
 
+def test_a_trial_whose_launcher_imports_for_longer_than_it_may_run_is_ended(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    spec, _ = import_forever(tmp_path)
+    sweep = client.submit(merged(spec, {"run_cap": 1, "method": "random", "run": {**spec["run"], "timeout_s": 2}}))
+    client.wait_sweep(sweep)
+    trial, = client.trials(sweep)
+    assert (trial["state"], trial["cause"], output(daemon, sweep, 1)) == ("FAILED", "timeout", ""), trial
+    assert "ended: this attempt ran for 2 s (run.timeout_s)" in log(client, sweep, 1)
+
+
 def test_what_is_loaded_after_a_change_of_the_environment_is_not_learned(start, tmp_path):
     daemon = start("cpu:1")
     run = package(tmp_path, "import os\nloaded = os.environ.get('LEVEL'), os.getpid()")

@@ -1,4 +1,5 @@
 #include "worker/exec/asked.h"
+#include "base/clock.h"
 #include "proto/frame.h"
 #include "proto/json.h"
 #include "spec/command.h"
@@ -167,6 +168,9 @@ static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool firs
 			     char *const argv[], struct sw_environment *e, struct sw_err *err)
 {
 	const char *path = sw_environment_get(e, "PATH");
+	/* a cold start would be ended at once, when the attempt's time is over */
+	const double run_s = sw_json_number(a->job->run, "timeout_s", SW_LAUNCHER_ANSWER_S);
+	const double wait_s = run_s < SW_LAUNCHER_ANSWER_S ? run_s : SW_LAUNCHER_ANSWER_S;
 	const struct sw_launch of = {
 		.argv = argv,
 		.env = e->list,
@@ -174,6 +178,7 @@ static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool firs
 		.cwd = cJSON_GetStringValue(sw_json_get(a->job->run, "cwd")),
 		.mark = a->mark,
 		.session = a->session,
+		.until_us = sw_clock_mono_us() + (int64_t)(wait_s * 1e6),
 	};
 	char file[PATH_MAX];
 	sw_status rc = SW_OK;

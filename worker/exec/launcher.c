@@ -307,17 +307,16 @@ static bool send_order(const struct sw_launcher *l, int order, const int theirs[
 
 /* Waits for what the spare says (true), or the launcher (false): a line, "" if it has ended, or the
  * trial is dropped. line is "" before. */
-static bool hear(const struct sw_launcher *l, const struct sw_program *p, struct sw_session *s,
-		 char line[SW_LAUNCHER_WHY])
+static bool hear(const struct sw_launcher *l, const struct sw_program *p,
+		 const struct sw_launch *of, char line[SW_LAUNCHER_WHY])
 {
-	const int64_t until = sw_clock_mono_us() + (int64_t)SW_LAUNCHER_ANSWER_S * 1000000;
 	struct pollfd fds[] = {{.fd = p->metrics, .events = POLLIN},
 			       {.fd = l->program.metrics, .events = POLLIN}};
 
 	while (poll(fds, 2, SLICE_MS) <= 0) { /* it imports; the session is heard meanwhile */
-		if (!sw_session_may_begin(s))
+		if (!sw_session_may_begin(of->session))
 			return true; /* the spare that takes the order will find nobody */
-		if (sw_clock_mono_us() < until)
+		if (sw_clock_mono_us() < of->until_us)
 			continue;
 		(void)snprintf(line, SW_LAUNCHER_WHY, "its launcher did not answer in time");
 		return false;
@@ -349,7 +348,7 @@ static bool try_once(struct sw_launcher *l, struct sw_program *p, const struct s
 
 	for (size_t i = 0; i < 3; i++)
 		(void)close(theirs[i]);
-	const bool spare = sent && hear(l, p, of->session, word);
+	const bool spare = sent && hear(l, p, of, word);
 
 	pid = spare ? strtol(word, &end, 10) : 0;
 	/* without this byte it never begins: no answer, however late, makes a second program */

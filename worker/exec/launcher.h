@@ -11,8 +11,9 @@
  * third the one goes that was asked longest ago. It is no part of any trial: it and its spares have
  * a session of their own (worker/exec/program.h). Each program gets one when its script begins.
  *
- * Bounds   An order is answered within SW_LAUNCHER_ANSWER_S, or the program starts cold. A
- *          launcher that no trial has asked for SW_LAUNCHER_IDLE_S goes, while one runs, too.
+ * Bounds   An order is answered by until_us (in SW_LAUNCHER_ANSWER_S, or when the attempt's own
+ *          time is over, if that is sooner), or the program starts cold. A launcher that no trial
+ *          has asked for SW_LAUNCHER_IDLE_S goes, while one runs, too.
  * Threads  A lane's own.
  */
 #ifndef SW_WORKER_EXEC_LAUNCHER_H
@@ -48,6 +49,7 @@ struct sw_launch {
 	const char *path; /* of env */
 	const char *cwd, *mark;
 	struct sw_session *session; /* heard while it waits */
+	int64_t until_us;           /* and until when it does */
 };
 
 void sw_launchers_init(struct sw_launchers *all);
