@@ -20,8 +20,8 @@ __all__ = [*_of_tune, "ASHAScheduler", "AsyncHyperBandScheduler", "FIFOScheduler
            "MedianStoppingRule", "PopulationBasedTraining", "air", "cloudpickle", "get", "init", "is_initialized", "put",
            "schedulers", "search", "shutdown", "train", "tune"]
 _ALONE = "sweepd.ray is Ray Tune alone, on one machine"
-_names = ("Checkpoint", "CheckpointConfig", "FailureConfig", "RunConfig")
-_configs = {"Result": tune.Trial, **{_name: getattr(tune, _name) for _name in _names}}
+_configs = {"Result": tune.Trial, **{_name: getattr(tune, _name) for _name in (
+    "Checkpoint", "CheckpointConfig", "FailureConfig", "RunConfig")}}
 also(__name__, "train", {**_configs, "get_checkpoint": tune.get_checkpoint, "get_context": tune.get_context,
                          "report": tune.report}, "a trial is one process, which may start more of its own (torchrun)")
 train = globals()["train"]

@@ -44,7 +44,7 @@ def _kind(name: str, number: Any, arguments: str, text: str) -> Callable[..., Do
         return Domain({"distribution": name, **{ends.get(word, word): float(value) if ends else value
                                                 for word, value in bound.arguments.items()}}, number)
 
-    make.__name__, make.__doc__ = name, text
+    make.__name__, make.__qualname__, make.__doc__ = name, name, text
     make.__signature__ = signature  # type: ignore[attr-defined]
     return make
 
