@@ -114,6 +114,20 @@ def test_study_with_branches_goes_on_in_a_wider_sweep_with_its_history(user):
     assert kinds.count("svc") > 10  # it has learnt from what it was told
 
 
+def test_condition_under_a_condition_is_found(user):
+    def objective(trial):
+        if trial.suggest_categorical("kind", ["net", "tree"]) == "tree":
+            return 1
+        layers = trial.suggest_int("layers", 1, 2)
+        return sum(trial.suggest_int(f"units{i}", 4, 8) for i in range(layers))
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=5))
+    study.optimize(objective, n_trials=25)
+    same_trials(user, study)
+    whens = {name: body.get("when") for name, body in user.sweep(study.sweep)["spec"]["parameters"].items()}
+    assert whens["layers"] == {"kind": ["net"]} and whens["units1"] == {"layers": [2]}
+
+
 def test_study_whose_ranges_and_layers_change_from_trial_to_trial(user):
     def objective(trial):
         n = trial.suggest_int("n_layers", 1, 3)

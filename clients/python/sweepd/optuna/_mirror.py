@@ -56,7 +56,6 @@ def close(study: Any) -> None:
     if mirror is not None:
         with mirror.lock:
             mirror.settle(study)
-            mirror.refresh(study)
             mirror._catch_up(study)
             mirror.close()
 
@@ -104,7 +103,8 @@ class Mirror:
         self.names: Dict[str, str] = {}
         self.whens: Dict[str, Tuple[str, List[Any]]] = {}
         self.told: Dict[int, str] = {}  # the trials that the sweep has, and who told them
-        self.behind = False  # some that have ended may have to be told
+        self.seen: Set[int] = set()  # those that any of the sweeps had
+        self.behind = False  # some of these may have to be told
         self.running: Dict[int, Handle] = {}  # by the study's numbers
         self.stopped: Set[int] = set()
         self.refused = False
@@ -120,8 +120,10 @@ class Mirror:
             elif "generation" in entry:
                 if entry["generation"] == self.generation + 1 and self.claim[0] == entry["by"]:
                     self._adopt_sweep(study, entry)
-            elif entry["sweep"] == self.sweep:
-                self.told.setdefault(entry["trial"], entry["by"])
+            else:
+                self.seen.add(entry["trial"])
+                if entry["sweep"] == self.sweep:
+                    self.told.setdefault(entry["trial"], entry["by"])
 
     def _adopt_sweep(self, study: Any, entry: Dict[str, Any]) -> None:
         if self.sweep not in (None, entry["sweep"]):
@@ -134,6 +136,7 @@ class Mirror:
             self.whens = {name: (on, [_distributions.listed(self.space[on])[i] for i in values])
                           for name, (on, values) in entry["whens"].items()}
         self.told = {number: entry["by"] for number in entry["told"]}
+        self.seen.update(self.told)
 
     def _say(self, study: Any, **entry: Any) -> None:
         self.journal.append(json.dumps({**entry, "by": self.me}))
@@ -153,7 +156,7 @@ class Mirror:
             if trial.number not in self.told and trial.number not in self.running and Ended(trial).teaches and \
                     self.space.keys() >= trial.params.keys() and self._take(study, trial.number):
                 self._replay(Ended(trial))
-        self.behind = False
+        self.behind = bool(self.seen - set(self.told))
 
     def known(self, study: Any) -> Dict[str, Any]:
         """The parameters that the sweep has."""
