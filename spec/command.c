@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "proto/json.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +232,7 @@ static void add_parameter(struct words *w, enum macro macro, const cJSON *v)
 {
 	const bool flag = macro == NO_BOOLEAN_FLAGS && cJSON_IsBool(v);
 
+	assert(macro >= ARGS && macro < MACRO_N);
 	/* A flag that is false is left out. */
 	if (flag && cJSON_IsFalse(v))
 		return;

@@ -333,19 +333,19 @@ def test_quota_lets_no_trial_begin_and_loses_no_report(start):
 
 
 @pytest.mark.once("Python drives it")
-def test_folder_of_a_ray_script_is_deleted_with_its_sweep(user):  # noqa: F811
+def test_folder_of_a_ray_script_is_deleted_with_its_sweep(user, monkeypatch):  # noqa: F811
     """Finding 11 of users-tried: tune/ grew by each script."""
-    import sweepd
     from sweepd.ray import tune
+
+    monkeypatch.setenv("SWEEPD_SOCKET", user.socket)
 
     def fn(config):
         for i in range(3):
             tune.report({"loss": config["x"] / (i + 1)}, checkpoint=tune.Checkpoint.from_dict({"i": i}))
 
     grid = tune.Tuner(fn, param_space={"x": tune.grid_search([1.0, 2.0])}, run_config=tune.RunConfig(verbose=0)).fit()
-    client = sweepd.Client()
     folder = grid.experiment_path
     sweep = int(os.path.basename(folder))
     assert len(os.listdir(folder)) >= 2 and os.path.dirname(folder).endswith("/tune")
-    assert client.delete(sweep) > 0
+    assert user.delete(sweep) > 0
     assert not os.path.exists(folder)
