@@ -1,0 +1,37 @@
+/*
+ * plot/kinds.h — the plots that there are: a row each.
+ *
+ * Pure     No I/O, clock, thread or global: the same data give the same plot.
+ */
+#ifndef SW_PLOT_KINDS_H
+#define SW_PLOT_KINDS_H
+
+#include "plot/data.h"
+
+/* What a plot reads of its data beside the trials; the rest may be absent. */
+enum {
+	SW_PLOT_NEEDS_REPORTS = 1,
+	SW_PLOT_NEEDS_RUNS = 2,
+	SW_PLOT_NEEDS_EXPECTED = 4, /* mean and sd */
+	SW_PLOT_NEEDS_METRICS = 8,
+	SW_PLOT_NEEDS_ONE_METRIC = 16 /* makes no sense without a metric to compare by */
+};
+
+struct sw_plot_kind {
+	const char *name;
+	const char *what; /* one line for help and docs */
+	unsigned needs;
+	size_t params; /* how many parameters may be named */
+	size_t sweeps; /* most sweeps in one plot */
+	/* d[n]: the sweeps. named: indices of parameters of d[0], n_named of them. */
+	void (*build)(struct sw_plot *p, const struct sw_plot_data *d, size_t n,
+		      const size_t *named, size_t n_named);
+};
+
+extern const struct sw_plot_kind sw_plot_kinds[];
+extern const size_t sw_plot_kinds_n;
+
+/* NULL when there is none of this name. */
+const struct sw_plot_kind *sw_plot_kind_find(const char *name);
+
+#endif

@@ -1,0 +1,139 @@
+/* tests/plot/test_plot.c — the model of a plot: its bounds, its ranges, its way through JSON. */
+#include "base/fault.h"
+#include "plot/build.h"
+#include "plot/json.h"
+#include "tests/run.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct sw_plot_trial trials[5000];
+
+static struct sw_plot_data some_trials(size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		trials[i] = (struct sw_plot_trial){.trial = (int64_t)i + 1,
+						   .state = i % 4 == 1 ? SW_PLOT_STATE_PRUNED
+								       : SW_PLOT_STATE_COMPLETED,
+						   .value = 1.0 / (double)(i + 1)};
+	return (struct sw_plot_data){
+		.sweep = 1, .name = "a", .metric = "loss", .trials = trials, .n = n, .all = n};
+}
+
+static char *text_of(const struct sw_plot *p)
+{
+	struct sw_buf b;
+	struct sw_jw w;
+
+	sw_buf_init(&b, 1 << 20);
+	sw_jw_init(&w, &b);
+	sw_plot_write(p, &w);
+	return sw_buf_take(&b, NULL);
+}
+
+TEST(a_plot_comes_back_from_json_as_it_was)
+{
+	struct sw_plot p, q;
+	cJSON *tree;
+	struct sw_plot_data d = some_trials(9);
+
+	sw_plot_init(&p, "history", "a \"title\"\n");
+	sw_plot_build_history(&p, &d, 1, NULL, 0);
+	sw_plot_note(&p, "a note");
+	sw_plot_panel(&p, "more");
+	sw_plot_axis(&p, SW_PLOT_X, "opt", SW_PLOT_CATEGORY);
+	sw_plot_name(&p, SW_PLOT_X, "sgd");
+	sw_plot_axis(&p, SW_PLOT_Y, "lr", SW_PLOT_LOG);
+	sw_plot_series(&p, "5", SW_PLOT_CELLS, SW_PLOT_FIRST + 2);
+	sw_plot_mark(&p, (struct sw_plot_mark){0, 1e-3, .5, 1e-1, .25, 7, "here"});
+	sw_plot_mark(&p, (struct sw_plot_mark){0, NAN, NAN, NAN, NAN, 0, NULL});
+	sw_plot_fit(&p);
+	ck_assert_int_eq(p.failed, SW_OK);
+	char *text = text_of(&p);
+	ck_assert_ptr_nonnull(strstr(text, "\"x2\":[0.5,null]"));
+	ck_assert_int_eq(sw_json_parse(&tree, text, strlen(text), NULL), SW_OK);
+	ck_assert_int_eq(sw_plot_read(&q, tree), SW_OK);
+	char *again = text_of(&q);
+	ck_assert_str_eq(text, again);
+	free(text);
+	free(again);
+	cJSON_Delete(tree);
+	sw_plot_fini(&p);
+	sw_plot_fini(&q);
+}
+
+TEST(json_that_is_no_plot_is_refused)
+{
+	static const char *const texts[] = {
+		"{}", "{\"panels\":[{}]}",
+		"{\"panels\":[{\"x\":{\"scale\":\"linear\",\"min\":1,\"max\":1},"
+		"\"y\":{\"scale\":\"linear\",\"min\":0,\"max\":1}}]}",
+		"{\"panels\":[{\"x\":{\"scale\":\"linear\",\"min\":0,\"max\":1},"
+		"\"y\":{\"scale\":\"linear\",\"min\":0,\"max\":1},\"series\":[{\"shape\":\"pie\"}]}"
+		"]}"};
+	cJSON *tree;
+	struct sw_plot p;
+
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		ck_assert_int_eq(sw_json_parse(&tree, texts[i], strlen(texts[i]), NULL), SW_OK);
+		ck_assert_int_eq(sw_plot_read(&p, tree), SW_PARSE);
+		sw_plot_fini(&p);
+		cJSON_Delete(tree);
+	}
+}
+
+/* What is far out is named; the scale is that of the others. */
+TEST(one_bad_value_does_not_ruin_the_scale)
+{
+	struct sw_plot p;
+	struct sw_plot_data d = some_trials(40);
+
+	trials[3].value = 1e30;
+	sw_plot_init(&p, "history", "");
+	sw_plot_build_history(&p, &d, 1, NULL, 0);
+	ck_assert_int_eq(p.failed, SW_OK);
+	ck_assert_double_lt(p.panels[0].y.max, 2);
+	ck_assert_double_le(p.panels[0].y.min, 1.0 / 40);
+	ck_assert_uint_eq(p.n_notes, 1);
+	ck_assert_ptr_nonnull(strstr(p.notes[0], "of loss"));
+	sw_plot_fini(&p);
+}
+
+TEST(a_long_history_is_thinned_and_says_so)
+{
+	struct sw_plot p;
+	struct sw_plot_data d = some_trials(5000);
+
+	d.maximize = true; /* the first is the best */
+	sw_plot_init(&p, "history", "");
+	sw_plot_build_history(&p, &d, 1, NULL, 0);
+	ck_assert_int_eq(p.failed, SW_OK);
+	ck_assert_ptr_nonnull(strstr(p.notes[0], "Of 5000 trials one in 3 is drawn"));
+	const struct sw_plot_series *best = &p.series[p.n_series - 1];
+	ck_assert_uint_eq(best->n, 2);
+	ck_assert_double_eq(p.marks[best->mark].y, 1);
+	ck_assert_double_eq(p.marks[best->mark + 1].x, 5000);
+	sw_plot_fini(&p);
+}
+
+#ifdef SW_FAULTS
+TEST(no_memory_latches)
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_plot p;
+		const struct sw_plot_data d = some_trials(9);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_plot_init(&p, "history", "");
+		sw_plot_build_history(&p, &d, 1, NULL, 0);
+		sw_plot_note(&p, "x");
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(p.failed, fired ? SW_NOMEM : SW_OK);
+		sw_plot_fini(&p);
+	}
+}
+#endif
+
+RUN_TESTS(NULL, NULL)

@@ -1,0 +1,1 @@
+sw_test(plot/test_plot.c sw_plot)
