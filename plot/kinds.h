@@ -10,7 +10,7 @@
 
 /* What a plot reads of its data beside the trials; the rest may be absent. */
 enum {
-	SW_PLOT_NEEDS_REPORTS = 1,
+	SW_PLOT_NEEDS_REPORTS = 1, /* at least those of the trials of sw_plot_chosen() */
 	SW_PLOT_NEEDS_RUNS = 2,
 	SW_PLOT_NEEDS_EXPECTED = 4, /* mean and sd */
 	SW_PLOT_NEEDS_METRICS = 8,
@@ -30,6 +30,13 @@ struct sw_plot_kind {
 
 extern const struct sw_plot_kind sw_plot_kinds[];
 extern const size_t sw_plot_kinds_n;
+
+#define SW_PLOT_CURVES 80 /* learning curves in one plot */
+#define SW_PLOT_TOP    10 /* of which these are the best trials' */
+
+/* Whose curves are drawn, as indices into d->trials: the best trials first, then an even spread of
+ * the others by number. d needs nothing but its trials. out[SW_PLOT_CURVES]. Returns how many. */
+size_t sw_plot_chosen(const struct sw_plot_data *d, size_t *out);
 
 /* NULL when there is none of this name. */
 const struct sw_plot_kind *sw_plot_kind_find(const char *name);
