@@ -7,10 +7,10 @@ const struct sw_plot_kind sw_plot_kinds[] = {
 	 SW_PLOT_NEEDS_ONE_METRIC, 0, 8, sw_plot_build_history},
 	/* To come, each with its builder: name, needs, params, sweeps.
 	 * curves     REPORTS | ONE_METRIC    0   1
-	 * slice      ONE_METRIC             64   1
-	 * contour    ONE_METRIC              2   1
-	 * parallel   ONE_METRIC             64   1
-	 * importance ONE_METRIC              0   1
+	 * slice      ONE_METRIC|PARAMS      64   1
+	 * contour    ONE_METRIC|PARAMS       2   1
+	 * parallel   ONE_METRIC|PARAMS      64   1
+	 * importance ONE_METRIC|PARAMS       0   1
 	 * pareto     METRICS                 0   1
 	 * edf        ONE_METRIC              0   8
 	 * timeline   RUNS                    0   1
