@@ -34,6 +34,7 @@ struct sw_plot_trial {
 	double mean, sd;       /* what the sampler expected of it; NaN: nothing */
 	const double *params;  /* [n_params]; NaN: it has none */
 	const double *metrics; /* [n_metrics], of several; NULL: one metric */
+	bool front;            /* of several: no other trial here beats it in all */
 };
 
 /* One report of a trial that carried the metric. By trial, then step. */

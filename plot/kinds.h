@@ -12,8 +12,8 @@
 enum {
 	SW_PLOT_NEEDS_REPORTS = 1, /* at least those of the trials of sw_plot_chosen() */
 	SW_PLOT_NEEDS_RUNS = 2,
-	SW_PLOT_NEEDS_EXPECTED = 4, /* mean and sd */
-	SW_PLOT_NEEDS_METRICS = 8,
+	SW_PLOT_NEEDS_EXPECTED = 4,    /* mean and sd */
+	SW_PLOT_NEEDS_METRICS = 8,     /* each trial's metrics and front */
 	SW_PLOT_NEEDS_ONE_METRIC = 16, /* makes no sense without a metric to compare by */
 	SW_PLOT_NEEDS_PARAMS = 32      /* else `params` of the data and of trials is absent */
 };
