@@ -1,7 +1,7 @@
 #include "cli/canvas.h"
 #include "base/memory.h"
+#include "base/term.h"
 #include "cli/header.h"
-#include "cli/term.h"
 #include <stdlib.h>
 
 sw_status sw_canvas_init(struct sw_canvas *c, int width, int height)

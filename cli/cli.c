@@ -1,7 +1,7 @@
 #include "cli/cli.h"
+#include "base/term.h"
 #include "cli/pager.h"
 #include "cli/screen.h"
-#include "cli/term.h"
 #include "proto/json.h"
 #include <errno.h>
 #include <langinfo.h>

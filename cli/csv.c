@@ -1,4 +1,5 @@
 #include "cli/csv.h"
+#include "base/csv.h"
 #include "base/memory.h"
 #include "cli/fmt.h"
 #include "proto/json.h"
@@ -90,21 +91,6 @@ void sw_csv_learn(struct sw_csv *csv, const cJSON *trial)
 	cJSON_ArrayForEach (v, sw_json_get(trial, "metrics")) {
 		add_name(csv, &csv->metrics, &csv->n_metrics, v->string);
 	}
-}
-
-void sw_csv_field(struct sw_buf *b, const char *text)
-{
-	if (strpbrk(text, ",\"\r\n") == NULL) {
-		(void)sw_buf_adds(b, text);
-		return;
-	}
-	(void)sw_buf_adds(b, "\"");
-	for (; *text != '\0'; text++) {
-		if (*text == '"')
-			(void)sw_buf_adds(b, "\"");
-		(void)sw_buf_add(b, text, 1);
-	}
-	(void)sw_buf_adds(b, "\"");
 }
 
 void sw_csv_header(struct sw_csv *csv, struct sw_buf *out)

@@ -27,8 +27,4 @@ void sw_csv_learn(struct sw_csv *csv, const cJSON *trial);
 void sw_csv_header(struct sw_csv *csv, struct sw_buf *out); /* sorts the metrics first */
 void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out);
 
-/* A CSV field by RFC 4180: quoted when it holds a comma, a quote or a line break. The bytes stay
- * as they are: a file is no terminal. */
-void sw_csv_field(struct sw_buf *b, const char *text);
-
 #endif

@@ -1,6 +1,6 @@
 #include "cli/devices_text.h"
+#include "base/term.h"
 #include "cli/table.h"
-#include "cli/term.h"
 #include "proto/json.h"
 #include <stdio.h>
 #include <string.h>

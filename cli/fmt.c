@@ -1,5 +1,5 @@
 #include "cli/fmt.h"
-#include "cli/term.h"
+#include "base/term.h"
 #include "proto/json.h"
 #include "spec/param_value.h"
 #include <math.h>

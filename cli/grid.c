@@ -1,7 +1,7 @@
 #include "cli/grid.h"
 #include "base/memory.h"
+#include "base/term.h"
 #include "cli/fmt.h"
-#include "cli/term.h"
 #include "proto/json.h"
 #include <assert.h>
 #include <stdarg.h>

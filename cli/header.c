@@ -1,5 +1,5 @@
 #include "cli/header.h"
-#include "cli/term.h"
+#include "base/term.h"
 #include "proto/json.h"
 #include <math.h>
 #include <stdio.h>

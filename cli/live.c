@@ -1,7 +1,7 @@
 #include "cli/live.h"
 #include "base/memory.h"
+#include "base/term.h"
 #include "cli/header.h"
-#include "cli/term.h"
 #include "cli/trial_grid.h"
 #include "proto/json.h"
 #include <stdlib.h>

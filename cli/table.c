@@ -1,7 +1,7 @@
 #include "cli/table.h"
 #include "base/fault.h"
 #include "base/memory.h"
-#include "cli/term.h"
+#include "base/term.h"
 #include <libsmartcols.h>
 #include <stdlib.h>
 

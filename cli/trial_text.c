@@ -1,6 +1,6 @@
 #include "cli/trial_text.h"
+#include "base/term.h"
 #include "cli/table.h"
-#include "cli/term.h"
 #include "cli/trial_grid.h"
 #include "proto/json.h"
 #include "spec/spec.h"

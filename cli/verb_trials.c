@@ -1,7 +1,7 @@
 /* cli/verb_trials.c — all trials of a sweep: a table, CSV, or the pages as they came. */
 #include "base/memory.h"
+#include "base/term.h"
 #include "cli/csv.h"
-#include "cli/term.h"
 #include "cli/trial_text.h"
 #include "cli/verb.h"
 #include "proto/json.h"

@@ -1,10 +1,11 @@
 /* tests/cli/test_fmt.c — values as text: short numbers, durations, bars, CSV, hostile names. */
+#include "base/csv.h"
 #include "base/fault.h"
+#include "base/term.h"
 #include "cli/csv.h"
 #include "cli/fmt.h"
 #include "cli/header.h"
 #include "cli/spec_file.h"
-#include "cli/term.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include <locale.h>

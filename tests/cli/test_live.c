@@ -2,10 +2,10 @@
  * the plain block. */
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/term.h"
 #include "cli/block.h"
 #include "cli/canvas.h"
 #include "cli/live.h"
-#include "cli/term.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include <locale.h>

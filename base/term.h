@@ -1,13 +1,13 @@
 /*
- * cli/term.h — text from elsewhere made harmless for a terminal, and measured.
+ * base/term.h — text from elsewhere made harmless for a terminal, and measured.
  *
  * Harmless: control characters, C1 controls, what hides text or turns its direction and broken
  * UTF-8 become '?', and without utf8 all that is not ASCII.
  * Pure but for the locale: wcwidth() says how wide a character is.
  * Errors   Appends latch in the buffer (b->failed).
  */
-#ifndef SW_CLI_TERM_H
-#define SW_CLI_TERM_H
+#ifndef SW_BASE_TERM_H
+#define SW_BASE_TERM_H
 
 #include "base/buf.h"
 #include <stdbool.h>
@@ -17,6 +17,8 @@
 /* The next code point of a NUL-terminated text, already made harmless ('?' for what is not), and
  * its columns on a terminal (0, 1 or 2). Moves *s on; returns 0 at the end. */
 uint32_t sw_term_next(const char **s, bool utf8, int *columns);
+/* The same where no locale is asked and columns do not matter: SVG. */
+uint32_t sw_term_rune(const char **s);
 /* Columns that the harmless form of s takes. */
 int sw_term_width(const char *s, bool utf8);
 /* Appends the harmless form of s. With max > 0 it is cut to max columns, the last one then the mark

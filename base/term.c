@@ -1,4 +1,4 @@
-#include "cli/term.h"
+#include "base/term.h"
 #include "base/utf8.h"
 #include <string.h>
 #include <wchar.h>
@@ -27,7 +27,16 @@ static bool harmful(uint32_t r)
 	return r < 0x20 || (r >= 0x7f && r <= 0x9f) || r == UINT32_MAX || r == 0xad ||
 	       (r >= 0x200b && r <= 0x200f) || (r >= 0x2028 && r <= 0x202e) ||
 	       (r >= 0x2060 && r <= 0x206f) || r == 0xfeff || r == 0x061c ||
-	       (r >= 0xe000 && r <= 0xf8ff) || (r >= 0xfff9 && r <= 0xfffb) || r >= 0xe0000;
+	       (r >= 0xe000 && r <= 0xf8ff) || (r >= 0xfff9 && r <= 0xfffb) || r >= 0xe0000 ||
+	       (r & 0xfffe) == 0xfffe; /* no character: XML has no way to say them */
+}
+
+uint32_t sw_term_rune(const char **s)
+{
+	if (**s == '\0')
+		return 0;
+	const uint32_t r = decode(s);
+	return harmful(r) ? '?' : r;
 }
 
 uint32_t sw_term_next(const char **s, bool utf8, int *columns)
@@ -35,10 +44,9 @@ uint32_t sw_term_next(const char **s, bool utf8, int *columns)
 	uint32_t r;
 
 	*columns = 0;
-	if (**s == '\0')
+	if ((r = sw_term_rune(s)) == 0)
 		return 0;
-	r = decode(s);
-	if (harmful(r) || (r > 0x7e && !utf8))
+	if (r > 0x7e && !utf8)
 		r = '?';
 	*columns = 1;
 	if (r > 0x7e) {
