@@ -6,18 +6,27 @@
 #define SW_PLOT_BUILD_H
 
 #include "plot/data.h"
+#include "plot/kinds.h"
 
 #define SW_PLOT_BUILDER(name)                                                                      \
 	void sw_plot_build_##name(struct sw_plot *p, const struct sw_plot_data *d, size_t n,       \
 				  const size_t *named, size_t n_named)
 
 SW_PLOT_BUILDER(history);
+SW_PLOT_BUILDER(curves);
+SW_PLOT_BUILDER(pareto);
+SW_PLOT_BUILDER(edf);
+SW_PLOT_BUILDER(timeline);
+SW_PLOT_BUILDER(expected);
+SW_PLOT_BUILDER(saved);
+
+/* --- which trials --- */
 
 /* Whether d->trials[i] has what a plot draws of it. */
 typedef bool sw_plot_fits(const struct sw_plot_data *d, size_t i, const void *arg);
 
 /* Which of those that fit are drawn where only `most` may be, as indices into d->trials: the `top`
- * best in that order, then an even spread of the others by number. 0 < top < most; out[most].
+ * best in that order, then an even spread of the others by number. top < most; out[most].
  * Returns how many; *all: how many fit. A failed trial counts as worse than all others. */
 size_t sw_plot_pick(const struct sw_plot_data *d, sw_plot_fits *fits, const void *arg, size_t top,
 		    size_t most, size_t *out, size_t *all);
@@ -28,5 +37,40 @@ static inline size_t sw_plot_spread(size_t k, size_t most, size_t n)
 {
 	return most > 1 ? k * (n - 1) / (most - 1) : 0;
 }
+
+/* --- how they look --- */
+
+/* By state, in the order in which they are drawn. */
+struct sw_plot_look {
+	enum sw_plot_state state;
+	int role;
+	const char *name;
+};
+#define SW_PLOT_LOOKS 4
+extern const struct sw_plot_look sw_plot_looks[SW_PLOT_LOOKS];
+
+/* The mark of a trial; false: it has none here. */
+typedef bool sw_plot_mark_of(const struct sw_plot_data *d, size_t i, const void *arg,
+			     struct sw_plot_mark *m);
+
+/* sw_plot_pick() of `most`, the best SW_PLOT_TOP among them, with a note where some are left out, or
+ * where there are none: "No trial has `what` yet.". */
+size_t sw_plot_take(struct sw_plot *p, const struct sw_plot_data *d, sw_plot_fits *fits,
+		    const void *arg, size_t most, const char *what, size_t *out);
+/* A series of dots for each state that a trial of pick[n] has. */
+void sw_plot_dots(struct sw_plot *p, const struct sw_plot_data *d, const size_t *pick, size_t n,
+		  sw_plot_mark_of *mark_of, const void *arg);
+
+/* A sweep among others: its number and its name. */
+#define SW_PLOT_SWEEP_NAME 160
+void sw_plot_sweep_name(const struct sw_plot_data *d, char out[SW_PLOT_SWEEP_NAME]);
+
+/* --- ranges --- */
+
+/* The ends of those of v[n], n > 0, that are not far out (plot.h, sw_plot_fit). Sorts v. Returns how
+ * many are. */
+size_t sw_plot_reach(double *v, size_t n, double *low, double *high);
+/* The last panel's LINEAR axis shows low to high, with some room. */
+void sw_plot_room(struct sw_plot *p, enum sw_plot_side side, double low, double high);
 
 #endif

@@ -38,19 +38,20 @@ size_t sw_plot_pick(const struct sw_plot_data *d, sw_plot_fits *fits, const void
 {
 	size_t n_best = 0, others, room, seen = 0, n;
 
-	assert(top > 0 && top < most);
+	assert(top < most);
 	*all = 0;
 	for (size_t i = 0; i < d->n; i++) {
 		if (!fits(d, i, arg))
 			continue;
 		(*all)++;
-		keep(d, i, out, &n_best, top);
+		if (top > 0)
+			keep(d, i, out, &n_best, top);
 	}
 	others = *all - n_best;
 	room = others < most - n_best ? others : most - n_best;
 	n = n_best;
 	for (size_t i = 0; i < d->n && n < n_best + room; i++) {
-		if (!fits(d, i, arg) || !before(d, out[n_best - 1], i))
+		if (!fits(d, i, arg) || (n_best > 0 && !before(d, out[n_best - 1], i)))
 			continue;
 		const size_t k = n - n_best;
 		if (seen++ == (room < others ? sw_plot_spread(k, room, others) : k))

@@ -1,6 +1,6 @@
 /* The ranges of a panel's axes. */
 #include "base/memory.h"
-#include "plot/plot.h"
+#include "plot/build.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +23,7 @@ static void take(struct values *out, const struct sw_plot_axis *a, double v)
 		out->v[out->n++] = a->scale == SW_PLOT_LOG ? log(v) : v;
 }
 
-/* What the marks of the panel have on that side, as the scale has it, sorted. At most three values
- * a mark. */
+/* What the marks of the panel have on that side, as the scale has it. At most two values a mark. */
 static void gather(const struct sw_plot *p, const struct sw_plot_panel *panel,
 		   enum sw_plot_side side, struct values *out)
 {
@@ -39,21 +38,21 @@ static void gather(const struct sw_plot *p, const struct sw_plot_panel *panel,
 				take(out, a, side == SW_PLOT_X ? m->x2 : m->y2);
 		}
 	}
-	qsort(out->v, out->n, sizeof *out->v, by_value);
 }
 
-/* The part [*from, *to) of the sorted values that is not far out. */
-static void drop_far_out(const struct values *all, size_t *from, size_t *to)
+size_t sw_plot_reach(double *v, size_t n, double *low, double *high)
 {
-	const double q1 = all->v[all->n / 4], q3 = all->v[all->n - 1 - all->n / 4];
-	const double reach = 3 * (q3 - q1);
+	size_t from = 0, to = n;
 
-	if (reach <= 0)
-		return;
-	while (all->v[*from] < q1 - reach)
-		(*from)++;
-	while (all->v[*to - 1] > q3 + reach)
-		(*to)--;
+	qsort(v, n, sizeof *v, by_value);
+	const double q1 = v[n / 4], q3 = v[n - 1 - n / 4], reach = 3 * (q3 - q1);
+	while (reach > 0 && v[from] < q1 - reach)
+		from++;
+	while (reach > 0 && v[to - 1] > q3 + reach)
+		to--;
+	*low = v[from];
+	*high = v[to - 1];
+	return n - (to - from);
 }
 
 /* min < max, the values inside, and some room. */
@@ -89,13 +88,26 @@ static void fit_axis(struct sw_plot *p, struct sw_plot_panel *panel, enum sw_plo
 		set_range(a, 0, 1);
 		return;
 	}
-	size_t from = 0, to = all->n;
+	double low = all->v[0], high = low;
+	size_t outside = 0;
 	if (side == SW_PLOT_Y)
-		drop_far_out(all, &from, &to);
-	set_range(a, all->v[from], all->v[to - 1]);
-	if (to - from < all->n)
-		sw_plot_note(p, "%zu of %zu marks lie outside the scale of %s.",
-			     all->n - (to - from), all->n, a->label);
+		outside = sw_plot_reach(all->v, all->n, &low, &high);
+	for (size_t i = 0; side == SW_PLOT_X && i < all->n; i++) {
+		low = fmin(low, all->v[i]);
+		high = fmax(high, all->v[i]);
+	}
+	set_range(a, low, high);
+	if (outside > 0)
+		sw_plot_note(p, "%zu of %zu marks lie outside the scale of %s.", outside, all->n,
+			     a->label);
+}
+
+void sw_plot_room(struct sw_plot *p, enum sw_plot_side side, double low, double high)
+{
+	struct sw_plot_axis a = {.scale = SW_PLOT_LINEAR};
+
+	set_range(&a, low, high);
+	sw_plot_range(p, side, a.min, a.max);
 }
 
 void sw_plot_fit(struct sw_plot *p)

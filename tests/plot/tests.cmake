@@ -1,2 +1,5 @@
 sw_test(plot/test_plot.c sw_plot)
 sw_test(plot/test_chosen.c sw_plot)
+sw_test(plot/test_curves.c sw_plot)
+sw_test(plot/test_timeline.c sw_plot)
+sw_test(plot/test_trials.c sw_plot)

@@ -1,0 +1,179 @@
+/* Learning curves: of the best trials, and of an even spread of the others; rungs as rules. */
+#include "plot/build.h"
+#include <math.h>
+#include <stdio.h>
+
+#define RUNGS_MAX 64
+
+struct curve {
+	const struct sw_plot_trial *trial;
+	const struct sw_plot_report *r;
+	size_t n;
+};
+
+/* The first report of a trial of this number or above. */
+static size_t first_report(const struct sw_plot_data *d, int64_t trial)
+{
+	size_t low = 0, high = d->n_reports;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+		if (d->reports[mid].trial < trial)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The mean of r[from..to). */
+static void mean_of(const struct sw_plot_report *r, size_t from, size_t to, double *x, double *y)
+{
+	*x = *y = 0;
+	for (size_t i = from; i < to; i++) {
+		*x += r[i].step / (double)(to - from);
+		*y += r[i].value / (double)(to - from);
+	}
+}
+
+/*
+ * Draws `most` of the curve's points, 3 or more, or all. Source: Steinarsson, "Downsampling time
+ * series for visual representation", MSc thesis, University of Iceland, 2013, "largest triangle
+ * three buckets": of each bucket of points the one that makes the largest triangle with the point
+ * before it and the mean of the bucket behind, so that peaks stay.
+ */
+static void draw_thinned(struct sw_plot *p, const struct curve *c, size_t most)
+{
+	const struct sw_plot_report *r = c->r;
+	size_t at = 0;
+
+	if (c->n <= most) {
+		for (size_t i = 0; i < c->n; i++)
+			sw_plot_at(p, r[i].step, r[i].value, NAN, c->trial->trial);
+		return;
+	}
+	sw_plot_at(p, r[0].step, r[0].value, NAN, c->trial->trial);
+	for (size_t k = 0; k < most - 2; k++) {
+		const size_t from = 1 + k * (c->n - 2) / (most - 2);
+		const size_t to = 1 + (k + 1) * (c->n - 2) / (most - 2);
+		const size_t end = 1 + (k + 2) * (c->n - 2) / (most - 2);
+		double x, y, largest = -1;
+		size_t next = from;
+		mean_of(r, to, k + 3 < most ? end : c->n, &x, &y);
+		for (size_t i = from; i < to; i++) {
+			const double area = fabs((r[at].step - x) * (r[i].value - r[at].value) -
+						 (r[at].step - r[i].step) * (y - r[at].value));
+			if (area > largest) {
+				largest = area;
+				next = i;
+			}
+		}
+		at = next;
+		sw_plot_at(p, r[at].step, r[at].value, NAN, c->trial->trial);
+	}
+	sw_plot_at(p, r[c->n - 1].step, r[c->n - 1].value, NAN, c->trial->trial);
+}
+
+/* The most points a curve that fit into the room, each with a break behind it. */
+static size_t points_each(const struct curve *c, size_t n, size_t room)
+{
+	size_t most = room, total = room + 1;
+
+	while (total > room) {
+		total = 0;
+		for (size_t i = 0; i < n; i++)
+			total += 1 + (c[i].n < most ? c[i].n : most);
+		if (total > room)
+			most -= 1 + (total - room - 1) / n;
+	}
+	return most;
+}
+
+/* One series: a line that is broken between the curves. Those in the state that look says; NULL:
+ * all. */
+static void draw_curves(struct sw_plot *p, const struct curve *c, size_t n, size_t most,
+			const struct sw_plot_look *look, const char *name, int role)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (c[i].n == 0 || (look != NULL && c[i].trial->state != look->state))
+			continue;
+		if (begun)
+			sw_plot_at(p, NAN, NAN, NAN, c[i].trial->trial);
+		else
+			sw_plot_series(p, name, SW_PLOT_LINE, role);
+		begun = true;
+		draw_thinned(p, &c[i], most);
+	}
+}
+
+static void draw_rungs(struct sw_plot *p, const struct sw_plot_data *d, size_t n)
+{
+	if (n > 0)
+		sw_plot_series(p, "rungs", SW_PLOT_RULES, SW_PLOT_REFERENCE);
+	for (size_t i = 0; i < n; i++) {
+		char text[32];
+		(void)snprintf(text, sizeof text, "%g", d->rungs[i]);
+		sw_plot_text(p, d->rungs[i], NAN, text);
+	}
+}
+
+static void say_what_is_drawn(struct sw_plot *p, const struct curve *c, size_t n, size_t all,
+			      size_t most)
+{
+	size_t thinned = 0;
+
+	for (size_t i = 0; i < n; i++)
+		thinned += c[i].n > most;
+	if (n == 0)
+		sw_plot_note(p, "No trial has reported a value yet.");
+	if (n < all)
+		sw_plot_note(p,
+			     "Of %zu curves %zu are drawn: the best %d and an even spread of the "
+			     "others.",
+			     all, n, SW_PLOT_TOP);
+	if (thinned > 0)
+		sw_plot_note(p, "Of %zu long curves %zu points each are drawn, peaks among them.",
+			     thinned, most);
+}
+
+SW_PLOT_BUILDER(curves)
+{
+	size_t chosen[SW_PLOT_CURVES], all = 0;
+	const size_t n_curves = sw_plot_chosen(d, chosen);
+	const size_t rungs = d->n_rungs < RUNGS_MAX ? d->n_rungs : RUNGS_MAX;
+	/* A quarter of a few trials, or all lines would be the best ones. */
+	const size_t top = n_curves / 4 < SW_PLOT_TOP ? (n_curves + 3) / 4 : SW_PLOT_TOP;
+	struct curve c[SW_PLOT_CURVES];
+	char text[32];
+
+	(void)n;
+	(void)named;
+	(void)n_named;
+	sw_plot_panel(p, "");
+	sw_plot_axis(p, SW_PLOT_X, "step", SW_PLOT_LINEAR);
+	sw_plot_axis(p, SW_PLOT_Y, d->metric, SW_PLOT_LINEAR);
+	for (size_t i = 0; i < d->n; i++)
+		all += isfinite(d->trials[i].value) && isfinite(d->trials[i].step);
+	for (size_t i = 0; i < n_curves; i++) {
+		c[i].trial = &d->trials[chosen[i]];
+		const size_t first = first_report(d, c[i].trial->trial);
+		c[i].r = d->reports + first;
+		c[i].n = first_report(d, c[i].trial->trial + 1) - first;
+	}
+	const size_t most = points_each(c, n_curves, SW_PLOT_MARKS - rungs - 1);
+	draw_rungs(p, d, rungs);
+	for (size_t l = 0; l < SW_PLOT_LOOKS; l++)
+		draw_curves(p, c + top, n_curves - top, most, &sw_plot_looks[l],
+			    sw_plot_looks[l].name, sw_plot_looks[l].role);
+	(void)snprintf(text, sizeof text, top == 1 ? "the best" : "the best %zu", top);
+	draw_curves(p, c, top, most, NULL, text, SW_PLOT_BEST);
+	if (n_curves > 0 && c[0].n > 0) {
+		(void)snprintf(text, sizeof text, "%lld", (long long)c[0].trial->trial);
+		sw_plot_series(p, "", SW_PLOT_TEXTS, SW_PLOT_BEST);
+		sw_plot_text(p, c[0].r[c[0].n - 1].step, c[0].r[c[0].n - 1].value, text);
+	}
+	say_what_is_drawn(p, c, n_curves, all, most);
+	sw_plot_fit(p);
+}

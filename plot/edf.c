@@ -1,0 +1,75 @@
+/* The share of trials that have at most a value: of several sweeps, how good their trials are. */
+#include "base/memory.h"
+#include "plot/build.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* The values of the trials that count, sorted; how many. */
+static size_t gather(const struct sw_plot_data *d, double *v, double *low, double *high,
+		     size_t *outside)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		if (d->trials[i].state != SW_PLOT_STATE_FAILED && isfinite(d->trials[i].value))
+			v[n++] = d->trials[i].value;
+	if (n > 0)
+		*outside += sw_plot_reach(v, n, low, high);
+	return n;
+}
+
+static void draw(struct sw_plot *p, const double *v, size_t n, const char *name, size_t sweep,
+		 size_t most)
+{
+	const size_t marks = n < most ? n : most;
+
+	sw_plot_series(p, name, SW_PLOT_STEPS, SW_PLOT_FIRST + (int)sweep);
+	sw_plot_at(p, v[0], 0, NAN, 0);
+	for (size_t k = 0; k < marks; k++) {
+		const size_t i = n > most ? sw_plot_spread(k, most, n) : k;
+		sw_plot_at(p, v[i], (double)(i + 1) / (double)n, NAN, 0);
+	}
+}
+
+SW_PLOT_BUILDER(edf)
+{
+	double low = INFINITY, high = -INFINITY;
+	size_t outside = 0, total = 0, pruned = 0;
+
+	(void)named;
+	(void)n_named;
+	sw_plot_panel(p, "");
+	sw_plot_axis(p, SW_PLOT_X, d->metric, SW_PLOT_LINEAR);
+	sw_plot_axis(p, SW_PLOT_Y, "share of trials", SW_PLOT_LINEAR);
+	sw_plot_range(p, SW_PLOT_Y, 0, 1);
+	for (size_t s = 0; s < n; s++) {
+		double *v = sw_malloc((d[s].n + 1) * sizeof *v);
+		double from = 0, to = 0;
+		char name[SW_PLOT_SWEEP_NAME];
+		if (v == NULL) {
+			p->failed = p->failed == SW_OK ? SW_NOMEM : p->failed;
+			return;
+		}
+		const size_t n_values = gather(&d[s], v, &from, &to, &outside);
+		sw_plot_sweep_name(&d[s], name);
+		if (n_values > 0) {
+			draw(p, v, n_values, name, s, SW_PLOT_MARKS / n - 1);
+			low = fmin(low, from);
+			high = fmax(high, to);
+		}
+		total += n_values;
+		for (size_t i = 0; i < d[s].n; i++)
+			pruned += d[s].trials[i].state == SW_PLOT_STATE_PRUNED;
+		free(v);
+	}
+	if (total > 0)
+		sw_plot_room(p, SW_PLOT_X, low, high);
+	else
+		sw_plot_note(p, "No trial has a value yet.");
+	if (outside > 0)
+		sw_plot_note(p, "%zu of %zu trials lie outside the scale of %s.", outside, total,
+			     d->metric);
+	if (pruned > 0)
+		sw_plot_note(p, "Pruned trials count with their best value.");
+	sw_plot_fit(p);
+}

@@ -1,0 +1,85 @@
+/* What the sampler expected of each trial, with its spread, against what came. */
+#include "base/memory.h"
+#include "plot/build.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define TRIALS_MAX 1000
+
+static bool dot(const struct sw_plot_data *d, size_t i, const void *arg, struct sw_plot_mark *m)
+{
+	const struct sw_plot_trial *t = &d->trials[i];
+
+	(void)arg;
+	m->x = t->mean;
+	m->y = t->value;
+	m->x2 = t->sd;
+	return isfinite(t->mean) && isfinite(t->value);
+}
+
+static bool is_expected(const struct sw_plot_data *d, size_t i, const void *arg)
+{
+	struct sw_plot_mark m;
+
+	return dot(d, i, arg, &m);
+}
+
+/* Of trials that ran to their end: a pruned one's value is not what was predicted. */
+static void say_how_sure(struct sw_plot *p, const struct sw_plot_data *d)
+{
+	size_t all = 0, one = 0, two = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct sw_plot_trial *t = &d->trials[i];
+		if (t->state != SW_PLOT_STATE_COMPLETED || !is_expected(d, i, NULL) ||
+		    !isfinite(t->sd))
+			continue;
+		all++;
+		one += fabs(t->value - t->mean) <= t->sd;
+		two += fabs(t->value - t->mean) <= 2 * t->sd;
+	}
+	if (all > 0)
+		sw_plot_note(p,
+			     "Of %zu completed trials %.0f%% came within one spread of what was "
+			     "expected and %.0f%% within two; a model that knows how sure it is "
+			     "has 68%% and 95%%.",
+			     all, 100 * (double)one / (double)all, 100 * (double)two / (double)all);
+}
+
+/* Both axes show the same values, so that the diagonal is one. */
+static void scale(struct sw_plot *p, const struct sw_plot_data *d, const size_t *pick, size_t n)
+{
+	double v[2 * TRIALS_MAX], low, high;
+
+	for (size_t k = 0; k < n; k++) {
+		v[2 * k] = d->trials[pick[k]].mean;
+		v[2 * k + 1] = d->trials[pick[k]].value;
+	}
+	const size_t outside = sw_plot_reach(v, 2 * n, &low, &high);
+	sw_plot_room(p, SW_PLOT_X, low, high);
+	sw_plot_room(p, SW_PLOT_Y, low, high);
+	if (outside > 0)
+		sw_plot_note(p, "%zu of %zu values lie outside the scale.", outside, 2 * n);
+	sw_plot_series(p, "as expected", SW_PLOT_LINE, SW_PLOT_REFERENCE);
+	sw_plot_at(p, low, low, NAN, 0);
+	sw_plot_at(p, high, high, NAN, 0);
+}
+
+SW_PLOT_BUILDER(expected)
+{
+	size_t pick[TRIALS_MAX];
+
+	(void)n;
+	(void)named;
+	(void)n_named;
+	sw_plot_panel(p, "");
+	sw_plot_axis(p, SW_PLOT_X, "expected", SW_PLOT_LINEAR);
+	sw_plot_axis(p, SW_PLOT_Y, d->metric, SW_PLOT_LINEAR);
+	const size_t n_pick = sw_plot_take(p, d, is_expected, NULL, TRIALS_MAX,
+					   "both an expectation and a value", pick);
+	if (n_pick > 0)
+		scale(p, d, pick, n_pick);
+	sw_plot_dots(p, d, pick, n_pick, dot, NULL);
+	say_how_sure(p, d);
+	sw_plot_fit(p);
+}

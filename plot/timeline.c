@@ -1,0 +1,189 @@
+/* What ran on which slot when, why it ended, and when nothing ran. */
+#include "plot/build.h"
+#include <math.h>
+#include <stdio.h>
+
+#define SLOTS_MAX 200
+#define ROOM      SW_PLOT_MARKS
+
+enum { PAUSED = SW_PLOT_LOOKS, WAYS_N }; /* how a run ended: an index into sw_plot_looks, or this */
+
+/* One run, or neighbours on a slot that are too short to be seen one by one. */
+struct bar {
+	double from, to;
+	size_t slot, runs, of[WAYS_N];
+	const struct sw_plot_run *first;
+};
+
+static double end_of(const struct sw_plot_data *d, const struct sw_plot_run *r)
+{
+	return isnan(r->ended_ms) ? d->now_ms : r->ended_ms;
+}
+
+/* A trial that has not ended was paused, runs, or lost its worker. */
+static size_t way_of(const struct sw_plot_run *r)
+{
+	enum sw_plot_state state = r->state;
+	size_t look = 0;
+
+	if (state == SW_PLOT_STATE_OPEN && !isnan(r->ended_ms)) {
+		if (r->cause[0] == '\0')
+			return PAUSED;
+		state = SW_PLOT_STATE_FAILED;
+	}
+	while (sw_plot_looks[look].state != state)
+		look++;
+	return look;
+}
+
+/* The bar that begins at run *i, which becomes the first behind it. A short run joins a short bar
+ * where the gap is short, too. */
+static struct bar next_bar(const struct sw_plot_data *d, size_t *i, double width)
+{
+	const struct sw_plot_run *r = &d->runs[*i];
+	struct bar b = {.from = r->started_ms, .to = r->started_ms, .slot = r->slot, .first = r};
+
+	do {
+		b.to = fmax(b.to, end_of(d, r));
+		b.of[way_of(r)]++;
+		b.runs++;
+		r = &d->runs[++*i];
+	} while (*i < d->n_runs && r->slot == b.slot && r->started_ms - b.to < width &&
+		 b.to - b.from < width && end_of(d, r) - r->started_ms < width);
+	return b;
+}
+
+static size_t count_bars(const struct sw_plot_data *d, double width)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_runs && d->runs[i].slot < SLOTS_MAX; n++)
+		(void)next_bar(d, &i, width);
+	return n;
+}
+
+/* A failure among several is what must be seen; else what most of them came to. */
+static size_t look_of(const struct bar *b)
+{
+	size_t most = 0;
+
+	for (size_t way = 0; way < WAYS_N; way++) {
+		if (way < SW_PLOT_LOOKS && sw_plot_looks[way].role == SW_PLOT_FAILED &&
+		    b->of[way] > 0)
+			return way;
+		if (b->of[way] > b->of[most])
+			most = way;
+	}
+	return most;
+}
+
+static void draw_bar(struct sw_plot *p, const struct bar *b)
+{
+	const char *cause = b->first->cause;
+	char text[64];
+
+	(void)snprintf(text, sizeof text, "%zu runs", b->runs);
+	sw_plot_mark(p, (struct sw_plot_mark){
+				.x = b->from,
+				.x2 = b->to,
+				.y = (double)b->slot - .4,
+				.y2 = (double)b->slot + .4,
+				.v = NAN,
+				.trial = b->runs == 1 ? b->first->trial : 0,
+				.text = b->runs > 1        ? text
+					: cause[0] != '\0' ? (char *)(uintptr_t)cause
+							   : NULL,
+			});
+}
+
+/* A series: the bars that ended in this way. */
+static void draw_way(struct sw_plot *p, const struct sw_plot_data *d, size_t way, double width)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < d->n_runs && d->runs[i].slot < SLOTS_MAX;) {
+		const struct bar b = next_bar(d, &i, width);
+		if (look_of(&b) != way)
+			continue;
+		if (!begun && way == PAUSED)
+			sw_plot_series(p, "paused", SW_PLOT_BARS, SW_PLOT_FIRST);
+		else if (!begun)
+			sw_plot_series(p, sw_plot_looks[way].name, SW_PLOT_BARS,
+				       sw_plot_looks[way].role);
+		begun = true;
+		draw_bar(p, &b);
+	}
+}
+
+static void write_span(double ms, char out[32])
+{
+	if (ms < 120e3)
+		(void)snprintf(out, 32, "%.3g s", ms / 1e3);
+	else if (ms < 7200e3)
+		(void)snprintf(out, 32, "%.0f min", ms / 60e3);
+	else
+		(void)snprintf(out, 32, "%.1f h", ms / 3600e3);
+}
+
+/* How long slots ran nothing between the first start and the last end, of those that ran at all. */
+static void say_gaps(struct sw_plot *p, const struct sw_plot_data *d, double first, double last)
+{
+	double busy = 0, longest = 0, at = first;
+	size_t used = 0, where = 0;
+	char span[32];
+
+	for (size_t i = 0; i < d->n_runs; i++) {
+		const struct sw_plot_run *r = &d->runs[i];
+		const bool ends = i + 1 == d->n_runs || d->runs[i + 1].slot != r->slot;
+		const double to = fmax(at, end_of(d, r)), gap = r->started_ms - at;
+		const double rest = ends ? last - to : 0;
+		if (fmax(gap, rest) > longest) {
+			longest = fmax(gap, rest);
+			where = r->slot;
+		}
+		busy += to - fmax(at, r->started_ms);
+		at = ends ? first : to;
+		used += ends;
+	}
+	if (!(last > first))
+		return;
+	write_span(longest, span);
+	sw_plot_note(p, "Slots were busy for %.1f%% of the time; the longest gap was %s, on %.40s.",
+		     100 * busy / ((last - first) * (double)used), span, d->slots[where]);
+}
+
+SW_PLOT_BUILDER(timeline)
+{
+	const size_t slots = d->n_slots < SLOTS_MAX ? d->n_slots : SLOTS_MAX;
+	double first = INFINITY, last = -INFINITY, width = 0;
+
+	(void)n;
+	(void)named;
+	(void)n_named;
+	sw_plot_panel(p, "");
+	sw_plot_axis(p, SW_PLOT_X, "time", SW_PLOT_TIME);
+	sw_plot_axis(p, SW_PLOT_Y, "slot", SW_PLOT_CATEGORY);
+	for (size_t i = 0; i < slots; i++)
+		sw_plot_name(p, SW_PLOT_Y, d->slots[i]);
+	for (size_t i = 0; i < d->n_runs; i++) {
+		first = fmin(first, d->runs[i].started_ms);
+		last = fmax(last, end_of(d, &d->runs[i]));
+	}
+	/* From what is less than a pixel, up to what has room. */
+	while (count_bars(d, width) > ROOM)
+		width = width > 0 ? 2 * width : fmax(1, (last - first) / 2000);
+	if (width > 0) {
+		char span[32];
+		write_span(width, span);
+		sw_plot_note(p, "Runs and gaps shorter than %s are drawn together.", span);
+	}
+	for (size_t way = 0; way < WAYS_N; way++)
+		draw_way(p, d, way, width);
+	if (slots < d->n_slots)
+		sw_plot_note(p, "Of %zu slots the first %zu are drawn.", d->n_slots, slots);
+	if (d->n_runs > 0)
+		say_gaps(p, d, first, last);
+	else
+		sw_plot_note(p, "No trial has run on a slot yet.");
+	sw_plot_fit(p);
+}

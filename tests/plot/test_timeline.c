@@ -1,0 +1,93 @@
+/* tests/plot/test_timeline.c — slots over time. */
+#include "tests/plot/built.h"
+#include <math.h>
+
+static const char *const slots[] = {"cpu:0", "gpu:1"};
+static struct sw_plot_run runs[20000];
+
+static struct sw_plot_data of(size_t n)
+{
+	return (struct sw_plot_data){
+		.runs = runs, .n_runs = n, .slots = slots, .n_slots = 2, .now_ms = 100e3};
+}
+
+TEST(timeline_has_a_bar_a_run_with_its_end)
+{
+	const struct sw_plot_run some[] = {
+		{1, 0, 0, 10e3, SW_PLOT_STATE_COMPLETED, ""},
+		{2, 0, 10e3, 20e3, SW_PLOT_STATE_OPEN, ""},
+		{3, 0, 60e3, NAN, SW_PLOT_STATE_OPEN, ""},
+		{4, 1, 0, 40e3, SW_PLOT_STATE_FAILED, "oom"},
+		{5, 1, 40e3, 50e3, SW_PLOT_STATE_OPEN, "lost"},
+		{6, 1, 50e3, 90e3, SW_PLOT_STATE_PRUNED, ""},
+	};
+
+	memcpy(runs, some, sizeof some);
+	const struct sw_plot_data d = of(6);
+	build("timeline", &d, 1, NULL, 0);
+	ck_assert_int_eq(built.panels[0].x.scale, SW_PLOT_TIME);
+	ck_assert_uint_eq(built.panels[0].y.n_names, 2);
+	ck_assert_str_eq(built.panels[0].y.names[1], "gpu:1");
+	ck_assert_double_eq(mark_of(series_of(0, "completed"), 0)->x2, 10e3);
+	ck_assert_ptr_null(mark_of(series_of(0, "completed"), 0)->text);
+	ck_assert_int_eq(mark_of(series_of(0, "paused"), 0)->trial, 2);
+	ck_assert_int_eq(mark_of(series_of(0, "not ended"), 0)->trial, 3);
+	ck_assert_double_eq(mark_of(series_of(0, "not ended"), 0)->x2, 100e3);
+	const struct sw_plot_series *failed = series_of(0, "failed");
+	ck_assert_uint_eq(failed->n, 2);
+	ck_assert_str_eq(mark_of(failed, 0)->text, "oom");
+	ck_assert_double_eq(mark_of(failed, 0)->y, .6);
+	ck_assert_double_eq(mark_of(failed, 0)->y2, 1.4);
+	ck_assert_str_eq(mark_of(failed, 1)->text, "lost");
+	ck_assert_int_eq(mark_of(series_of(0, "pruned"), 0)->trial, 6);
+	/* 60 s of 100, and 90 of 100. */
+	ck_assert_note("busy for 75.0% of the time; the longest gap was 40 s, on cpu:0.");
+}
+
+/* 10,000 runs of 9 ms, 1 ms apart, and an hour in which nothing ran. */
+TEST(timeline_of_many_runs_keeps_gaps_and_failures)
+{
+	for (size_t i = 0; i < 20000; i++) {
+		const double at = (double)(i % 10000) * 10 + (i % 10000 >= 5000 ? 3600e3 : 0);
+		runs[i] = (struct sw_plot_run){(int64_t)i + 1,          i / 10000, at, at + 9,
+					       SW_PLOT_STATE_COMPLETED, ""};
+	}
+	runs[7].state = SW_PLOT_STATE_FAILED;
+	struct sw_plot_data d = of(20000);
+	d.now_ms = 4000e3;
+	build("timeline", &d, 1, NULL, 0);
+	ck_assert_note("drawn together");
+	ck_assert_note("the longest gap was 60 min, on cpu:0.");
+	const struct sw_plot_series *failed = series_of(0, "failed");
+	ck_assert_uint_eq(failed->n, 1);
+	ck_assert_double_eq(mark_of(failed, 0)->x, 0);
+	ck_assert_ptr_nonnull(strstr(mark_of(failed, 0)->text, " runs"));
+	const struct sw_plot_series *done = series_of(0, "completed");
+	size_t gaps = 0;
+	for (size_t i = 0; i < done->n; i++)
+		gaps += mark_of(done, i)->x == 3650e3;
+	ck_assert_uint_ge(gaps, 2);
+	for (size_t i = 0; i < done->n; i++)
+		ck_assert_double_lt(mark_of(done, i)->x2 - mark_of(done, i)->x, 100e3);
+}
+
+/* Many at once where nothing tells them apart: no endless search for a width. */
+TEST(timeline_of_runs_at_one_moment_is_drawn)
+{
+	for (size_t i = 0; i < 20000; i++)
+		runs[i] = (struct sw_plot_run){(int64_t)i + 1,          i / 10000, 5, 5,
+					       SW_PLOT_STATE_COMPLETED, ""};
+	const struct sw_plot_data d = of(20000);
+	build("timeline", &d, 1, NULL, 0);
+	ck_assert_str_eq(mark_of(series_of(0, "completed"), 0)->text, "10000 runs");
+}
+
+TEST(timeline_of_nothing_says_so)
+{
+	const struct sw_plot_data d = of(0);
+
+	build("timeline", &d, 1, NULL, 0);
+	ck_assert_note("No trial has run on a slot yet.");
+}
+
+RUN_TESTS(NULL, NULL)
