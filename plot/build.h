@@ -14,11 +14,19 @@
 
 SW_PLOT_BUILDER(history);
 SW_PLOT_BUILDER(curves);
+SW_PLOT_BUILDER(slice);
+SW_PLOT_BUILDER(contour);
+SW_PLOT_BUILDER(parallel);
+SW_PLOT_BUILDER(importance);
 SW_PLOT_BUILDER(pareto);
 SW_PLOT_BUILDER(edf);
 SW_PLOT_BUILDER(timeline);
 SW_PLOT_BUILDER(expected);
 SW_PLOT_BUILDER(saved);
+
+/* Zeroed memory for n elements, for the time of a build: the caller's to free. NULL: there is none,
+ * which latches. */
+void *sw_plot_scratch(struct sw_plot *p, size_t n, size_t size);
 
 /* --- which trials --- */
 
@@ -61,9 +69,49 @@ size_t sw_plot_take(struct sw_plot *p, const struct sw_plot_data *d, sw_plot_fit
 void sw_plot_dots(struct sw_plot *p, const struct sw_plot_data *d, const size_t *pick, size_t n,
 		  sw_plot_mark_of *mark_of, const void *arg);
 
+/* The same of the best of them, in a series of its own: pick[0] is it. */
+void sw_plot_best_dot(struct sw_plot *p, const struct sw_plot_data *d, const size_t *pick, size_t n,
+		      sw_plot_mark_of *mark_of, const void *arg);
+
 /* A sweep among others: its number and its name. */
 #define SW_PLOT_SWEEP_NAME 160
 void sw_plot_sweep_name(const struct sw_plot_data *d, char out[SW_PLOT_SWEEP_NAME]);
+
+/* --- which parameters --- */
+
+/* Those named, or else those varied, in their order; `most` of them, which then are those that
+ * matter most, with a note. out[most]. Returns how many. */
+size_t sw_plot_shown(struct sw_plot *p, const struct sw_plot_data *d, const size_t *named,
+		     size_t n_named, size_t most, size_t *out);
+
+/* The trials that plots compare: with a value, and not failed. Best first, the earlier of equal ones
+ * first. The caller's to free; NULL: no memory, and p says so. */
+struct sw_plot_rank {
+	size_t i; /* of d->trials */
+	double value;
+};
+struct sw_plot_rank *sw_plot_ranked(struct sw_plot *p, const struct sw_plot_data *d, size_t *n);
+/* Of the k-th of n ranked: 1, the best, to 0, the worst; equal ones the same. So a bad value is no
+ * more than one. */
+double sw_plot_rank_of(const struct sw_plot_rank *ranked, size_t k, size_t n);
+
+/* How much each parameter matters: weight[n_params], of sum 1, or all 0. Of how many trials. */
+size_t sw_plot_weigh(struct sw_plot *p, const struct sw_plot_data *d, double *weight);
+
+/* The values that a parameter has in trials, as its scale has them: logarithms where it is LOG. */
+struct sw_plot_span {
+	enum sw_plot_scale scale;
+	double low, high; /* low > high: no trial has it */
+};
+struct sw_plot_span sw_plot_span_of(const struct sw_plot_data *d, size_t param,
+				    const struct sw_plot_rank *ranked, size_t n);
+/* Where v lies in it, 0 to 1; NaN: it is none of its values. */
+double sw_plot_unit(const struct sw_plot_span *s, double v);
+/* What lies there. */
+double sw_plot_unit_value(const struct sw_plot_span *s, double unit);
+/* The last panel's axis for a parameter. */
+void sw_plot_param_axis(struct sw_plot *p, enum sw_plot_side side,
+			const struct sw_plot_param *param);
 
 /* --- ranges --- */
 

@@ -1,5 +1,4 @@
 /* The share of trials that have at most a value: of several sweeps, how good their trials are. */
-#include "base/memory.h"
 #include "plot/build.h"
 #include <math.h>
 #include <stdlib.h>
@@ -43,13 +42,11 @@ SW_PLOT_BUILDER(edf)
 	sw_plot_axis(p, SW_PLOT_Y, "share of trials", SW_PLOT_LINEAR);
 	sw_plot_range(p, SW_PLOT_Y, 0, 1);
 	for (size_t s = 0; s < n; s++) {
-		double *v = sw_malloc((d[s].n + 1) * sizeof *v);
+		double *v = sw_plot_scratch(p, d[s].n, sizeof *v);
 		double from = 0, to = 0;
 		char name[SW_PLOT_SWEEP_NAME];
-		if (v == NULL) {
-			p->failed = p->failed == SW_OK ? SW_NOMEM : p->failed;
+		if (v == NULL)
 			return;
-		}
 		const size_t n_values = gather(&d[s], v, &from, &to, &outside);
 		sw_plot_sweep_name(&d[s], name);
 		if (n_values > 0) {

@@ -1,8 +1,6 @@
 /* What the sampler expected of each trial, with its spread, against what came. */
-#include "base/memory.h"
 #include "plot/build.h"
 #include <math.h>
-#include <stdlib.h>
 
 #define TRIALS_MAX 1000
 

@@ -7,11 +7,15 @@ const struct sw_plot_kind sw_plot_kinds[] = {
 	 SW_PLOT_NEEDS_ONE_METRIC, 0, 8, sw_plot_build_history},
 	{"curves", "learning curves of the best trials and a spread of the others, with rungs",
 	 SW_PLOT_NEEDS_REPORTS | SW_PLOT_NEEDS_ONE_METRIC, 0, 1, sw_plot_build_curves},
-	/* To come, each with its builder: name, needs, params, sweeps.
-	 * slice      ONE_METRIC|PARAMS      64   1
-	 * contour    ONE_METRIC|PARAMS       2   1
-	 * parallel   ONE_METRIC|PARAMS      64   1
-	 * importance ONE_METRIC|PARAMS       0   1 */
+	{"slice", "trials' values over each varied parameter, or those named",
+	 SW_PLOT_NEEDS_ONE_METRIC | SW_PLOT_NEEDS_PARAMS, SW_PLOT_PANELS, 1, sw_plot_build_slice},
+	{"contour", "how good trials are over two parameters: those named, or that matter most",
+	 SW_PLOT_NEEDS_ONE_METRIC | SW_PLOT_NEEDS_PARAMS, 2, 1, sw_plot_build_contour},
+	{"parallel", "a line a trial through its parameters and its value, coloured by that",
+	 SW_PLOT_NEEDS_ONE_METRIC | SW_PLOT_NEEDS_PARAMS, SW_PLOT_PANELS, 1,
+	 sw_plot_build_parallel},
+	{"importance", "how much each parameter alone decides whether a trial is a good one",
+	 SW_PLOT_NEEDS_ONE_METRIC | SW_PLOT_NEEDS_PARAMS, 0, 1, sw_plot_build_importance},
 	{"pareto", "several metrics: each two against one another, with the trials that none beats",
 	 SW_PLOT_NEEDS_METRICS, 0, 1, sw_plot_build_pareto},
 	{"edf", "the share of trials whose value is at most so much", SW_PLOT_NEEDS_ONE_METRIC, 0,

@@ -45,6 +45,19 @@ void sw_plot_dots(struct sw_plot *p, const struct sw_plot_data *d, const size_t 
 	}
 }
 
+void sw_plot_best_dot(struct sw_plot *p, const struct sw_plot_data *d, const size_t *pick, size_t n,
+		      sw_plot_mark_of *mark_of, const void *arg)
+{
+	struct sw_plot_mark m = {NAN, NAN, NAN, NAN, NAN, 0, NULL};
+
+	if (n == 0 || d->trials[pick[0]].state == SW_PLOT_STATE_FAILED ||
+	    !mark_of(d, pick[0], arg, &m))
+		return;
+	m.trial = d->trials[pick[0]].trial;
+	sw_plot_series(p, "best", SW_PLOT_DOTS, SW_PLOT_BEST);
+	sw_plot_mark(p, m);
+}
+
 void sw_plot_sweep_name(const struct sw_plot_data *d, char out[SW_PLOT_SWEEP_NAME])
 {
 	(void)snprintf(out, SW_PLOT_SWEEP_NAME, "%lld %.120s", (long long)d->sweep, d->name);

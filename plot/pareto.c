@@ -1,5 +1,4 @@
 /* The front of several metrics: a panel for each two of them, with the trials that none beats. */
-#include "base/memory.h"
 #include "plot/build.h"
 #include <math.h>
 #include <stdlib.h>
@@ -47,13 +46,11 @@ static int by_x(const void *a, const void *b)
 static void draw_front(struct sw_plot *p, const struct sw_plot_data *d, const size_t *pick,
 		       size_t n, const struct pair *pair, bool steps)
 {
-	struct sw_plot_mark *m = sw_calloc(n + 1, sizeof *m);
+	struct sw_plot_mark *m = sw_plot_scratch(p, n, sizeof *m);
 	size_t n_marks = 0;
 
-	if (m == NULL) {
-		p->failed = p->failed == SW_OK ? SW_NOMEM : p->failed;
+	if (m == NULL)
 		return;
-	}
 	for (size_t k = 0; k < n; k++) {
 		m[n_marks] = (struct sw_plot_mark){
 			NAN, NAN, NAN, NAN, NAN, d->trials[pick[k]].trial, NULL};

@@ -1,5 +1,6 @@
 #include "plot/plot.h"
 #include "base/memory.h"
+#include "plot/build.h"
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
@@ -16,6 +17,15 @@ static void fail(struct sw_plot *p, sw_status rc)
 static char *copy(struct sw_plot *p, const char *text)
 {
 	char *s = sw_strdup(text);
+
+	if (s == NULL)
+		fail(p, SW_NOMEM);
+	return s;
+}
+
+void *sw_plot_scratch(struct sw_plot *p, size_t n, size_t size)
+{
+	void *s = sw_calloc(n > 0 ? n : 1, size);
 
 	if (s == NULL)
 		fail(p, SW_NOMEM);

@@ -1,0 +1,51 @@
+/* How much each varied parameter matters: a bar each, the longest on top. */
+#include "plot/build.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define BARS_MAX   40
+#define TRIALS_MIN 50
+
+SW_PLOT_BUILDER(importance)
+{
+	size_t shown[BARS_MAX];
+	double *const weight = sw_plot_scratch(p, d->n_params, sizeof *weight);
+
+	(void)n;
+	(void)named;
+	(void)n_named;
+	if (weight == NULL)
+		return;
+	sw_plot_panel(p, "");
+	sw_plot_axis(p, SW_PLOT_X, "importance", SW_PLOT_LINEAR);
+	sw_plot_axis(p, SW_PLOT_Y, "", SW_PLOT_CATEGORY);
+	const size_t trials = sw_plot_weigh(p, d, weight);
+	const size_t bars = sw_plot_shown(p, d, NULL, 0, BARS_MAX, shown);
+	/* Names count upwards: the lightest first. */
+	for (size_t k = 0; k < bars; k++) {
+		size_t lightest = k;
+		for (size_t i = k + 1; i < bars; i++)
+			if (weight[shown[i]] <= weight[shown[lightest]])
+				lightest = i;
+		const size_t param = shown[lightest];
+		shown[lightest] = shown[k];
+		shown[k] = param;
+		sw_plot_name(p, SW_PLOT_Y, d->params[param].name);
+	}
+	sw_plot_series(p, "", SW_PLOT_BARS, SW_PLOT_PLAIN);
+	for (size_t k = 0; k < bars; k++)
+		sw_plot_mark(p, (struct sw_plot_mark){0, (double)k - .4, weight[shown[k]],
+						      (double)k + .4, NAN, 0, NULL});
+	sw_plot_note(p,
+		     "PED-ANOVA: how far the best tenth of %zu trials differs from all of them "
+		     "in this parameter alone; each counts with its best value.",
+		     trials);
+	if (bars > 0 && !(weight[shown[bars - 1]] > 0))
+		sw_plot_note(p, "No parameter tells the best trials from the others.");
+	if (bars > 0 && weight[shown[bars - 1]] > 0)
+		sw_plot_range(p, SW_PLOT_X, 0, 1.05 * weight[shown[bars - 1]]);
+	if (trials < TRIALS_MIN)
+		sw_plot_note(p, "With fewer than %d trials the order may be chance.", TRIALS_MIN);
+	sw_plot_fit(p);
+	free(weight);
+}

@@ -1,0 +1,56 @@
+/* Trials' values over one parameter: a panel for each, of the same trials. */
+#include "plot/build.h"
+#include <math.h>
+
+#define PANELS_MAX 12 /* where none are named */
+#define TRIALS_MAX 500
+
+static bool has_value(const struct sw_plot_data *d, size_t i, const void *arg)
+{
+	(void)arg;
+	return isfinite(d->trials[i].value);
+}
+
+static bool dot(const struct sw_plot_data *d, size_t i, const void *arg, struct sw_plot_mark *m)
+{
+	const size_t *param = arg;
+
+	m->x = d->trials[i].params[*param];
+	m->y = d->trials[i].value;
+	return isfinite(m->x) && (d->params[*param].scale != SW_PLOT_LOG || m->x > 0);
+}
+
+SW_PLOT_BUILDER(slice)
+{
+	size_t shown[SW_PLOT_PANELS] = {0}, pick[TRIALS_MAX];
+	const size_t panels = sw_plot_shown(p, d, named, n_named,
+					    n_named > 0 ? SW_PLOT_PANELS : PANELS_MAX, shown);
+	const size_t room = panels > 0 ? SW_PLOT_MARKS / panels - 1 : TRIALS_MAX;
+	double v[TRIALS_MAX], low = 0, high = 1;
+	size_t outside = 0;
+
+	(void)n;
+	const size_t trials = sw_plot_take(p, d, has_value, NULL,
+					   room < TRIALS_MAX ? room : TRIALS_MAX, "a value", pick);
+	for (size_t k = 0; k < trials; k++)
+		v[k] = d->trials[pick[k]].value;
+	if (trials > 0)
+		outside = sw_plot_reach(v, trials, &low, &high);
+	if (outside > 0)
+		sw_plot_note(p, "%zu of %zu trials lie outside the scale of %s.", outside, trials,
+			     d->metric);
+	for (size_t k = 0; k < (panels > 0 ? panels : 1); k++) {
+		sw_plot_panel(p, "");
+		if (panels > 0)
+			sw_plot_param_axis(p, SW_PLOT_X, &d->params[shown[k]]);
+		else
+			sw_plot_axis(p, SW_PLOT_X, "", SW_PLOT_LINEAR);
+		sw_plot_axis(p, SW_PLOT_Y, d->metric, SW_PLOT_LINEAR);
+		sw_plot_room(p, SW_PLOT_Y, low, high);
+		if (panels > 0)
+			sw_plot_dots(p, d, pick, trials, dot, &shown[k]);
+		if (panels > 0)
+			sw_plot_best_dot(p, d, pick, trials, dot, &shown[k]);
+		sw_plot_fit(p);
+	}
+}
