@@ -59,7 +59,7 @@ sw_status sw_block_print(struct sw_buf *out, const struct sw_view *v, const stru
 	}
 	rc = print_table(out, v, trials, n, now_us, look);
 	const size_t before = out->len;
-	sw_live_more(out, v, n);
+	sw_live_more(out, v, trials, n);
 	(void)sw_buf_adds(out, out->len > before ? "\n\n" : "\n");
 	return rc != SW_OK ? rc : out->failed;
 }

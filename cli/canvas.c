@@ -4,17 +4,22 @@
 #include "cli/header.h"
 #include <stdlib.h>
 
+static void set_cell(struct sw_canvas *c, int row, int col, uint32_t rune, enum sw_tint tint)
+{
+	c->cells[(size_t)row * (size_t)c->width + (size_t)col] =
+		(struct sw_cell){.rune = rune, .tint = tint};
+}
+
 sw_status sw_canvas_init(struct sw_canvas *c, int width, int height)
 {
-	*c = (struct sw_canvas){.width = width, .height = height};
+	*c = (struct sw_canvas){.width = width, .height = height, .marked = -1};
 	if (width < 1 || height < 1 || width > 4096 || height > 4096)
 		return SW_INVALID;
-	const size_t n = (size_t)width * (size_t)height;
-	c->cells = sw_malloc(n * sizeof c->cells[0]);
+	c->cells = sw_malloc((size_t)width * (size_t)height * sizeof c->cells[0]);
 	if (c->cells == NULL)
 		return SW_NOMEM;
-	for (size_t i = 0; i < n; i++)
-		c->cells[i] = (struct sw_cell){.rune = ' ', .tint = SW_TINT_NONE};
+	for (int row = 0; row < height; row++)
+		sw_canvas_blank(c, row);
 	return SW_OK;
 }
 
@@ -24,10 +29,12 @@ void sw_canvas_fini(struct sw_canvas *c)
 	*c = (struct sw_canvas){.cells = NULL};
 }
 
-static void set_cell(struct sw_canvas *c, int row, int col, uint32_t rune, enum sw_tint tint)
+void sw_canvas_blank(struct sw_canvas *c, int row)
 {
-	c->cells[(size_t)row * (size_t)c->width + (size_t)col] =
-		(struct sw_cell){.rune = rune, .tint = tint};
+	for (int col = 0; row >= 0 && row < c->height && col < c->width; col++)
+		set_cell(c, row, col, ' ', SW_TINT_NONE);
+	if (row == c->marked)
+		c->marked = -1;
 }
 
 /* Does what is left of marked text need more than `room` columns? */

@@ -19,6 +19,7 @@ struct sw_cell {
 
 struct sw_canvas {
 	int width, height;
+	int marked; /* the row under a cursor, shown in reverse; -1: none */
 	struct sw_cell *cells;
 };
 
@@ -30,6 +31,9 @@ void sw_canvas_fini(struct sw_canvas *c);
  * a mark, and text outside the canvas is left out. Returns the column after it. */
 int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint tint, bool utf8,
 		  const char *marked);
+
+/* Makes a row blank again; one outside the canvas is left out. */
+void sw_canvas_blank(struct sw_canvas *c, int row);
 
 /* Appends a row as text, without the blanks at its end. */
 void sw_canvas_row(const struct sw_canvas *c, int row, struct sw_buf *out);

@@ -56,8 +56,8 @@ void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop)
 	}
 	sw_buf_init(&b, 4096);
 	sw_term_add(&b, name, true, 0);
-	g->cols[g->n_cols] =
-		(struct sw_grid_col){.name = sw_buf_take(&b, NULL), .right = right, .drop = drop};
+	g->cols[g->n_cols] = (struct sw_grid_col){
+		.name = sw_buf_take(&b, NULL), .given = name, .right = right, .drop = drop};
 	sw_buf_fini(&b);
 	if (g->cols[g->n_cols].name == NULL)
 		g->failed = SW_NOMEM;

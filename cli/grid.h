@@ -32,8 +32,9 @@ enum sw_tint sw_grid_tint(const char *state);
 
 struct sw_grid_col {
 	char *name;
-	bool right; /* numbers */
-	int drop;   /* 0: stays; else columns with a higher number go first when room is short */
+	const char *given; /* the name as it came, borrowed: not for a terminal */
+	bool right;        /* numbers */
+	int drop; /* 0: stays; else columns with a higher number go first when room is short */
 };
 
 struct sw_grid_cell {

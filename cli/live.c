@@ -4,23 +4,23 @@
 #include "cli/header.h"
 #include "cli/trial_grid.h"
 #include "proto/json.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void sw_live_more(struct sw_buf *b, const struct sw_view *v, size_t shown)
+#define HINT_ROOM 8 /* columns of "  ? keys" */
+
+void sw_live_more(struct sw_buf *b, const struct sw_view *v, const cJSON *const *shown, size_t n)
 {
 	uint64_t left[SW_STATE_N], total = 0;
 	bool first = true;
 
 	for (size_t s = 0; s < SW_STATE_N; s++) {
 		left[s] = sw_view_count(v, sw_states[s]);
-		for (size_t i = 0; i < shown && i < v->n; i++) {
-			const cJSON *state = sw_json_get(v->rows[i].json, "state");
-
-			if (left[s] > 0 && cJSON_IsString(state) &&
-			    strcmp(state->valuestring, sw_states[s]) == 0)
+		for (size_t i = 0; i < n; i++)
+			if (left[s] > 0 &&
+			    strcmp(sw_json_text(shown[i], "state", ""), sw_states[s]) == 0)
 				left[s]--;
-		}
 		total += left[s];
 	}
 	if (total == 0)
@@ -61,40 +61,127 @@ static void draw_row(struct sw_canvas *c, int y, const struct sw_grid *g, long r
 	}
 }
 
-/* The first n rows of the view as a table from canvas row y on. */
-static sw_status draw_trials(struct sw_canvas *c, int y, const struct sw_view *v, size_t n,
-			     bool utf8, int64_t now_us)
+/* The columns that are shown, as `s` goes through them: from the metric's on, then those before it.
+ * The bar is of the step. */
+static void note_columns(struct sw_browse *b, const struct sw_grid *g, const int *widths,
+			 const char *metric)
 {
-	const struct sw_trial_grid how = sw_trial_grid_of(v, utf8, now_us);
-	const cJSON **trials = sw_calloc(n + 1, sizeof(cJSON *));
+	size_t first = 0;
+
+	for (size_t i = 0; i < g->n_cols && metric != NULL && first == 0; i++)
+		if (strcmp(g->cols[i].given, metric) == 0)
+			first = i;
+	b->n_columns = 0;
+	for (size_t k = 0; k < g->n_cols && b->n_columns < SW_BROWSE_COLUMNS; k++) {
+		const size_t i = (first + k) % g->n_cols;
+		const char *name = g->cols[i].given;
+		size_t same = 0;
+
+		while (strcmp(g->cols[same].given, name) != 0)
+			same++;
+		/* Of two of one name the first is meant, as sw_trial_grid_value() has it. */
+		if (widths[i] > 0 && same == i && strcmp(name, "progress") != 0 &&
+		    strlen(name) < SW_BROWSE_NAME)
+			(void)snprintf(b->columns[b->n_columns++], SW_BROWSE_NAME, "%s", name);
+	}
+}
+
+/* What is drawn of one view. */
+struct table {
+	const struct sw_view *v;
+	struct sw_browse *b;
+	const struct sw_view_row *rows; /* the first that is shown */
+	const cJSON **trials;           /* [n] of them */
+	size_t n;
+	bool focus; /* it has the cursor */
+};
+
+/* The trials as a table from canvas row y on. */
+static sw_status draw_trials(struct sw_canvas *c, int y, const struct table *t, bool utf8,
+			     int64_t now_us)
+{
+	struct sw_trial_grid how = sw_trial_grid_of(t->v, utf8, now_us);
 	struct sw_grid g;
 	int *widths = NULL;
 	sw_status rc = SW_NOMEM;
 
+	how.rows = t->rows;
 	sw_grid_init(&g);
-	if (trials == NULL)
-		goto out;
-	for (size_t i = 0; i < n; i++)
-		trials[i] = v->rows[i].json;
-	sw_trial_grid_fill(&g, &how, trials, n);
+	sw_trial_grid_fill(&g, &how, t->trials, t->n);
 	widths = sw_calloc(g.n_cols + 1, sizeof *widths);
 	if (g.failed != SW_OK || widths == NULL)
 		goto out;
 	(void)sw_grid_fit(&g, c->width, utf8, widths);
+	if (t->focus)
+		note_columns(t->b, &g, widths, how.metric);
 	draw_row(c, y, &g, -1, widths, utf8);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < t->n; i++) {
 		draw_row(c, y + 1 + (int)i, &g, (long)i, widths, utf8);
+		if (t->focus && t->b->trial != 0 && t->rows[i].trial == t->b->trial)
+			c->marked = y + 1 + (int)i;
+	}
 	rc = SW_OK;
 out:
 	free(widths);
 	sw_grid_fini(&g);
-	free(trials);
+	return rc;
+}
+
+/* "by lr, rising  only PRUNED  ... 12 more trials not shown (...)" */
+static void add_rest(struct sw_buf *out, const struct table *t, bool utf8)
+{
+	const char *state = t->b->state > 0 ? sw_states[t->b->state - 1] : NULL;
+
+	if (t->b->column[0] != '\0') {
+		(void)sw_buf_adds(out, "by ");
+		sw_term_add(out, t->b->column, utf8, 24);
+		(void)sw_buf_adds(out,
+				  sw_browse_falling(t->b, t->v) ? ", falling  " : ", rising  ");
+	}
+	if (state != NULL)
+		(void)sw_buf_addf(out, "%s %s  ", t->n > 0 ? "only" : "none here is", state);
+	sw_live_more(out, t->v, t->trials, t->n);
+}
+
+/* The table of one view in rows [y, end) of the canvas. */
+static sw_status draw_table(struct sw_canvas *c, int y, int end, struct table *t, bool utf8,
+			    int64_t now_us)
+{
+	const size_t room = (size_t)(end - y - 2); /* without the names and the last line */
+	struct sw_view_row *rows = NULL;
+	struct sw_buf rest;
+	size_t n, first = 0;
+	sw_status rc = sw_browse_rows(t->b, t->v, &rows, &n);
+
+	if (rc != SW_OK)
+		return rc;
+	if (t->focus) {
+		sw_browse_settle(t->b, rows, n, room);
+		first = t->b->top < n ? t->b->top : n;
+	}
+	sw_buf_init(&rest, 65536);
+	t->n = n - first < room ? n - first : room;
+	t->rows = rows + first;
+	t->trials = sw_calloc(t->n + 1, sizeof(cJSON *));
+	for (size_t i = 0; t->trials != NULL && i < t->n; i++)
+		t->trials[i] = t->rows[i].json;
+	rc = t->trials != NULL ? draw_trials(c, y, t, utf8, now_us) : SW_NOMEM;
+	if (rc == SW_OK)
+		add_rest(&rest, t, utf8);
+	if (rc == SW_OK && rest.failed == SW_OK && rest.len > 0)
+		(void)sw_canvas_put(c, y + 1 + (int)t->n, 0, c->width - HINT_ROOM, SW_TINT_DIM,
+				    utf8, rest.data);
+	if (rest.failed == SW_NOMEM)
+		rc = SW_NOMEM;
+	sw_buf_fini(&rest);
+	free((void *)t->trials);
+	free(rows);
 	return rc;
 }
 
 /* Draws one view in rows [top, top + height). */
-static sw_status draw_view(struct sw_canvas *c, int top, int height, const struct sw_view *v,
-			   bool utf8, int64_t now_us)
+static sw_status draw_view(struct sw_canvas *c, int top, int height, struct table *t, bool utf8,
+			   int64_t now_us)
 {
 	const int end = top + height;
 	struct sw_buf b;
@@ -103,7 +190,7 @@ static sw_status draw_view(struct sw_canvas *c, int top, int height, const struc
 
 	sw_buf_init(&b, 65536);
 	for (int line = 0; line < SW_HEADER_LINES && y < end; line++) {
-		const bool there = sw_header_line(&b, v, line, utf8, now_us);
+		const bool there = sw_header_line(&b, t->v, line, utf8, now_us);
 
 		if (b.failed == SW_OK && there)
 			(void)sw_canvas_put(c, y++, 0, c->width, SW_TINT_NONE, utf8, b.data);
@@ -111,28 +198,24 @@ static sw_status draw_view(struct sw_canvas *c, int top, int height, const struc
 			rc = SW_NOMEM;
 		sw_buf_clear(&b); /* a line too long for its buffer is left out */
 	}
-	if (rc == SW_OK && v->head != NULL && end - y >= 2 && v->n > 0) {
-		size_t room = (size_t)(end - y - 1), n = v->n < room ? v->n : room;
-
-		sw_live_more(&b, v, n);
-		if (b.len > 0 && n == room) { /* the last line is for the rest */
-			n--;
-			sw_buf_clear(&b);
-			sw_live_more(&b, v, n);
-		}
-		rc = draw_trials(c, y, v, n, utf8, now_us);
-		if (rc == SW_OK && b.len > 0 && b.failed == SW_OK)
-			(void)sw_canvas_put(c, y + 1 + (int)n, 0, c->width, SW_TINT_DIM, utf8,
-					    b.data);
-	}
-	if (b.failed == SW_NOMEM)
-		rc = SW_NOMEM;
 	sw_buf_fini(&b);
+	if (rc == SW_OK && t->v->head != NULL && end - y >= 2 && t->v->n > 0)
+		rc = draw_table(c, y, end, t, utf8, now_us);
 	return rc;
 }
 
-sw_status sw_live_draw(struct sw_canvas *c, const struct sw_view *views, size_t n, bool utf8,
-		       int64_t now_us)
+void sw_live_hint(struct sw_canvas *c)
+{
+	const int at = c->width - HINT_ROOM;
+
+	for (int x = at > 0 ? at : 0; x < c->width; x++)
+		if (c->cells[(size_t)(c->height - 1) * (size_t)c->width + (size_t)x].rune != ' ')
+			return;
+	(void)sw_canvas_put(c, c->height - 1, at + 2, HINT_ROOM, SW_TINT_DIM, false, "? keys");
+}
+
+sw_status sw_live_draw(struct sw_canvas *c, const struct sw_view *views, size_t n,
+		       struct sw_browse *b, bool utf8, int64_t now_us)
 {
 	sw_status rc = SW_OK;
 	int top = 0;
@@ -140,11 +223,13 @@ sw_status sw_live_draw(struct sw_canvas *c, const struct sw_view *views, size_t 
 	for (size_t i = 0; i < n && rc == SW_OK; i++) {
 		const int left = c->height - top, blocks = (int)(n - i);
 		const int share = (left - (blocks - 1)) / blocks; /* a blank line between two */
+		struct table t = {.v = &views[i], .b = b, .focus = i == b->view};
 
 		if (share < 1)
 			break;
-		rc = draw_view(c, top, share, &views[i], utf8, now_us);
+		rc = draw_view(c, top, share, &t, utf8, now_us);
 		top += share + 1;
 	}
+	sw_live_hint(c);
 	return rc;
 }

@@ -3,16 +3,21 @@
 #define SW_CLI_LIVE_H
 
 #include "base/status.h"
+#include "cli/browse.h"
 #include "cli/canvas.h"
 #include "cli/view.h"
 
 /* Draws the views one above the other, each in its share of the height: four lines of header, the
- * names of the columns, trials, and how many are not shown. now_us: monotonic. SW_NOMEM. */
+ * names of the columns, trials as b has them, and a line of what was chosen and how many are not
+ * shown; at its end "? keys". Settles the cursor. now_us: monotonic. SW_NOMEM. */
 SW_NODISCARD sw_status sw_live_draw(struct sw_canvas *c, const struct sw_view *views, size_t n,
-				    bool utf8, int64_t now_us);
+				    struct sw_browse *b, bool utf8, int64_t now_us);
 
 /* "... 23 more trials not shown (3 PENDING, 20 PRUNED)": those of v's counts that are not among the
- * first `shown` rows. Nothing is written when there are none. */
-void sw_live_more(struct sw_buf *b, const struct sw_view *v, size_t shown);
+ * n shown ones. Nothing is written when there are none. */
+void sw_live_more(struct sw_buf *b, const struct sw_view *v, const cJSON *const *shown, size_t n);
+
+/* "? keys" at the right end of the canvas's last row, where nothing stands there. */
+void sw_live_hint(struct sw_canvas *c);
 
 #endif

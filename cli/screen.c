@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define WHOLE_US ((int64_t)900000)
+#define ESC_MS   50 /* getch() waits so long for the rest of an arrow key after its Esc */
 
 static SCREEN *screen;
 static bool colored;
@@ -49,6 +50,7 @@ bool sw_screen_open(bool color)
 	(void)noecho();
 	(void)curs_set(0); /* not every terminal can */
 	(void)keypad(stdscr, TRUE);
+	(void)set_escdelay(ESC_MS);
 	(void)nodelay(stdscr, TRUE);
 	return true;
 }
@@ -76,13 +78,13 @@ static attr_t attributes(enum sw_tint tint)
 	return A_NORMAL;
 }
 
-static void show_cell(const struct sw_cell *cell)
+static void show_cell(const struct sw_cell *cell, attr_t more)
 {
 	const bool pair = colored && cell->tint > SW_TINT_NONE && cell->tint < SW_TINT_DIM;
 	const wchar_t text[2] = {(wchar_t)cell->rune, L'\0'};
 	cchar_t cc;
 
-	if (setcchar(&cc, text, attributes(cell->tint), pair ? (short)cell->tint : (short)0,
+	if (setcchar(&cc, text, attributes(cell->tint) | more, pair ? (short)cell->tint : (short)0,
 		     NULL) != ERR)
 		(void)add_wch(&cc);
 }
@@ -104,21 +106,49 @@ void sw_screen_show(const struct sw_canvas *c)
 			const struct sw_cell *cell =
 				&c->cells[(size_t)y * (size_t)c->width + (size_t)x];
 
-			if (cell->rune == 0 || cell->rune == ' ')
+			if (cell->rune == 0 || (cell->rune == ' ' && y != c->marked))
 				continue;
 			if (move(y, x) != ERR)
-				show_cell(cell);
+				show_cell(cell, y == c->marked ? A_REVERSE : A_NORMAL);
 		}
 	(void)refresh();
 }
 
 enum sw_key sw_screen_key(void)
 {
-	const int key = getch();
+	static const struct {
+		int code;
+		enum sw_key key;
+	} keys[] = {{'q', SW_KEY_QUIT},
+		    {'Q', SW_KEY_QUIT},
+		    {3, SW_KEY_QUIT},
+		    {KEY_RESIZE, SW_KEY_RESIZE},
+		    {'?', SW_KEY_HELP},
+		    {'h', SW_KEY_HELP},
+		    {KEY_UP, SW_KEY_UP},
+		    {'k', SW_KEY_UP},
+		    {KEY_DOWN, SW_KEY_DOWN},
+		    {'j', SW_KEY_DOWN},
+		    {KEY_PPAGE, SW_KEY_PAGE_UP},
+		    {KEY_NPAGE, SW_KEY_PAGE_DOWN},
+		    {KEY_HOME, SW_KEY_HOME},
+		    {'g', SW_KEY_HOME},
+		    {KEY_END, SW_KEY_END},
+		    {'G', SW_KEY_END},
+		    {'\n', SW_KEY_ENTER},
+		    {'\r', SW_KEY_ENTER},
+		    {KEY_ENTER, SW_KEY_ENTER},
+		    {KEY_RIGHT, SW_KEY_ENTER},
+		    {KEY_LEFT, SW_KEY_LEFT},
+		    {27, SW_KEY_ESC},
+		    {'s', SW_KEY_SORT},
+		    {'S', SW_KEY_REVERSE},
+		    {'f', SW_KEY_FILTER},
+		    {'\t', SW_KEY_TAB}};
+	const int code = getch();
 
-	if (key == KEY_RESIZE)
-		return SW_KEY_RESIZE;
-	if (key == 'q' || key == 'Q' || key == 3)
-		return SW_KEY_QUIT;
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (keys[i].code == code)
+			return keys[i].key;
 	return SW_KEY_NONE;
 }

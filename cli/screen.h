@@ -9,7 +9,25 @@
 #include "cli/canvas.h"
 #include <stdbool.h>
 
-enum sw_key { SW_KEY_NONE, SW_KEY_QUIT, SW_KEY_RESIZE };
+enum sw_key {
+	SW_KEY_NONE,
+	SW_KEY_QUIT,
+	SW_KEY_RESIZE,
+	SW_KEY_HELP,
+	SW_KEY_UP,
+	SW_KEY_DOWN,
+	SW_KEY_PAGE_UP,
+	SW_KEY_PAGE_DOWN,
+	SW_KEY_HOME,
+	SW_KEY_END,
+	SW_KEY_ENTER, /* Right, too */
+	SW_KEY_LEFT,
+	SW_KEY_ESC,
+	SW_KEY_SORT,
+	SW_KEY_REVERSE,
+	SW_KEY_FILTER,
+	SW_KEY_TAB
+};
 
 /* Takes the terminal over (alternate screen, no echo). False: stdout is no terminal, or one that
  * ncurses does not know (TERM); nothing has then changed. */

@@ -146,6 +146,21 @@ static const cJSON *value_of(const cJSON *trial, const char *metric)
 	return cJSON_IsNumber(v) ? v : sw_json_get(sw_json_get(trial, "metrics"), metric);
 }
 
+const cJSON *sw_trial_grid_value(const struct sw_trial_grid *how, const cJSON *trial,
+				 const char *column)
+{
+	const cJSON *v;
+
+	if (strcmp(column, "trial") == 0 || strcmp(column, "state") == 0)
+		return sw_json_get(trial, column);
+	v = sw_param_value(sw_json_get(trial, "params"), column);
+	if (v == NULL && how->metric != NULL && strcmp(column, how->metric) == 0)
+		return value_of(trial, column);
+	if (v == NULL)
+		v = sw_json_get(sw_json_get(trial, "metrics"), column);
+	return v != NULL ? v : sw_json_get(trial, column);
+}
+
 /* The part that is done of the step under way; 0: nothing is known of it. */
 static double part_of(const struct sw_trial_grid *how, uint64_t trial)
 {

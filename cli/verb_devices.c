@@ -101,7 +101,7 @@ static bool wait_ms(bool on_screen, int ms)
 			return true;              /* time for the next look */
 		(void)poll(&in, 1, (int)left_ms); /* each outcome is looked at here */
 		const enum sw_key key = on_screen ? sw_screen_key() : SW_KEY_NONE;
-		if (key != SW_KEY_NONE)
+		if (key == SW_KEY_QUIT || key == SW_KEY_RESIZE)
 			return key != SW_KEY_QUIT; /* another size: draw at once */
 	}
 }

@@ -34,7 +34,8 @@ struct watch {
 	int64_t ids[MAX_SWEEPS]; /* the response that is a snapshot */
 	int64_t retry_at[MAX_SWEEPS];
 	bool on_screen, json, left;
-	int64_t shown_at; /* when something was last drawn; 0: never */
+	struct sw_browse browse; /* what keys have chosen */
+	int64_t shown_at;        /* when something was last drawn; 0: never */
 	bool dirty;
 	sigset_t waiting; /* the signal mask while it waits */
 };
@@ -184,7 +185,9 @@ static sw_status show_screen(struct watch *w, int64_t now)
 	sw_screen_size(&width, &height);
 	rc = sw_canvas_init(&canvas, width, height);
 	if (rc == SW_OK)
-		rc = sw_live_draw(&canvas, w->views, w->n, w->cli->look.utf8, now);
+		rc = sw_live_draw(&canvas, w->views, w->n, &w->browse, w->cli->look.utf8, now);
+	if (rc == SW_OK && w->browse.help)
+		sw_browse_help(&canvas);
 	if (rc == SW_OK)
 		sw_screen_show(&canvas);
 	sw_canvas_fini(&canvas);
@@ -227,6 +230,17 @@ static sw_status show_all(struct watch *w, int64_t *due)
 	return rc;
 }
 
+/* The keys that have come, and at once a redraw. No more than so many: what is pasted has no end. */
+static void take_keys(struct watch *w)
+{
+	enum sw_key key;
+
+	for (int i = 0; i < 100 && (key = sw_screen_key()) != SW_KEY_NONE; i++) {
+		w->left = !sw_browse_key(&w->browse, key, w->views, w->n) || w->left;
+		w->shown_at = 0;
+	}
+}
+
 /* Sleeps until a message, a key, a signal, or `due`. */
 static void wait_for(struct watch *w, int64_t due)
 {
@@ -251,11 +265,8 @@ static void wait_for(struct watch *w, int64_t due)
 	(void)ppoll(fds, n, &ts, &w->waiting); /* each outcome is looked at by the caller */
 	if (interrupted)
 		w->left = true;
-	for (enum sw_key key; w->on_screen && (key = sw_screen_key()) != SW_KEY_NONE;) {
-		w->left = w->left || key == SW_KEY_QUIT;
-		w->dirty = true;
-		w->shown_at = key == SW_KEY_RESIZE ? 0 : w->shown_at; /* at once */
-	}
+	if (w->on_screen)
+		take_keys(w);
 }
 
 static sw_status follow_views(struct watch *w, struct sw_err *err)

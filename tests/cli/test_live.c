@@ -23,6 +23,8 @@ static const char head[] =
 	"\"slots\":{\"mine\":2,\"busy\":2,\"total\":2},\"seconds\":12.5,\"eta_s\":20.0,"
 	"\"parameters\":[\"lr\",\"l1\"],\"trials\":[";
 
+static struct sw_browse keys; /* none pressed */
+
 static void add_trial(struct sw_buf *b, int trial, const char *state)
 {
 	(void)sw_buf_addf(b,
@@ -81,7 +83,7 @@ TEST_LOOP(live_table_fits_its_screen, 0, 3)
 	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 60), 1000), SW_OK);
 	ck_assert_int_eq(sw_canvas_init(&c, screens[_i].width, screens[_i].height), SW_OK);
-	ck_assert_int_eq(sw_live_draw(&c, &v, 1, true, 1000), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, true, 1000), SW_OK);
 	row_text(&c, 0, text, sizeof text);
 	ck_assert_str_eq(text, screens[_i].first);
 	row_text(&c, 2, text, sizeof text);
@@ -126,7 +128,7 @@ TEST(live_table_has_no_more_line_when_all_fit)
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 2), 0), SW_OK);
 	cJSON_ReplaceItemInObject(v.head, "counts", cJSON_Parse("{\"COMPLETED\":1,\"PRUNED\":1}"));
 	ck_assert_int_eq(sw_canvas_init(&c, 80, 20), SW_OK);
-	ck_assert_int_eq(sw_live_draw(&c, &v, 1, false, 0), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, false, 0), SW_OK);
 	row_text(&c, 7, text, sizeof text);
 	ck_assert_str_eq(text, "");
 	row_text(&c, 1, text, sizeof text);
@@ -135,7 +137,7 @@ TEST(live_table_has_no_more_line_when_all_fit)
 	cJSON_ReplaceItemInObject(
 		v.head, "counts",
 		cJSON_Parse("{\"RUNNING\":2,\"PAUSED\":4,\"PENDING\":13,\"PRUNED\":20}"));
-	ck_assert_int_eq(sw_live_draw(&c, &v, 1, false, 0), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, false, 0), SW_OK);
 	row_text(&c, 1, text, sizeof text);
 	ck_assert_str_eq(text,
 			 "trials  20/40 ##########..........  2 RUNNING  4 PAUSED  13 PENDING  "
@@ -165,7 +167,7 @@ TEST(live_table_says_what_is_wrong)
 	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_view_merge(&v, m, 0), SW_OK);
 	ck_assert_int_eq(sw_canvas_init(&c, 80, 20), SW_OK);
-	ck_assert_int_eq(sw_live_draw(&c, &v, 1, true, 0), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, true, 0), SW_OK);
 	row_text(&c, 1, text, sizeof text);
 	ck_assert_msg(strncmp(text, "cause   ", 8) == 0 && strcmp(text + 8, why) == 0, "%s", text);
 	row_text(&c, 5, text, sizeof text);
@@ -189,7 +191,7 @@ TEST(live_tables_of_two_sweeps_share_the_height)
 		ck_assert_int_eq(sw_view_merge(&v[i], message("RUNNING", 1, 60), 0), SW_OK);
 	}
 	ck_assert_int_eq(sw_canvas_init(&c, 100, 21), SW_OK);
-	ck_assert_int_eq(sw_live_draw(&c, v, 2, true, 0), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, v, 2, &keys, true, 0), SW_OK);
 	row_text(&c, 9, text, sizeof text);
 	ck_assert_int_eq(strncmp(text, "... ", 4), 0);
 	row_text(&c, 10, text, sizeof text);
@@ -213,7 +215,7 @@ TEST(live_table_draws_at_any_size)
 			struct sw_canvas c;
 
 			ck_assert_int_eq(sw_canvas_init(&c, w, h), SW_OK);
-			ck_assert_int_eq(sw_live_draw(&c, &v, 1, true, 0), SW_OK);
+			ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, true, 0), SW_OK);
 			ck_assert_uint_eq(c.cells[0].rune, w == 1 ? 0x2026 : 's');
 			sw_canvas_fini(&c);
 		}
@@ -230,7 +232,7 @@ TEST(live_table_says_that_the_daemon_is_away)
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 3), 0), SW_OK);
 	v.lost_at_us = 1;
 	ck_assert_int_eq(sw_canvas_init(&c, 80, 20), SW_OK);
-	ck_assert_int_eq(sw_live_draw(&c, &v, 1, true, 5000001), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, true, 5000001), SW_OK);
 	row_text(&c, 0, text, sizeof text);
 	ck_assert_str_eq(text, "sweep 1 digits  the daemon is away for 5.0s; trying again");
 	sw_canvas_fini(&c);
@@ -311,7 +313,7 @@ TEST(live_table_without_memory_fails_cleanly_at_each_call)
 		if (rc == SW_OK)
 			rc = made;
 		if (rc == SW_OK)
-			rc = sw_live_draw(&c, &v, 1, true, 0);
+			rc = sw_live_draw(&c, &v, 1, &keys, true, 0);
 		if (rc == SW_OK)
 			rc = sw_block_print(&b, &v, &look, 0);
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
