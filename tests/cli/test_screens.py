@@ -66,6 +66,9 @@ class Pane:
     def look(self, *options):
         return self.tmux("capture-pane", "-p", "-t", "a", *options)
 
+    def keys(self, *keys):
+        self.tmux("send-keys", "-t", "a", *keys)
+
     def __enter__(self):
         return self
 
@@ -98,6 +101,32 @@ def test_live_table_has_colour_unless_told_otherwise(still, tmp_path, colored, m
     with Pane(tmp_path, still, 80, 24, "watch", "1", **more) as pane:
         check("80x24.txt", pane.look)
         assert (re.search("\x1b\\[3[1-7]m", pane.look("-e")) is not None) == colored
+
+
+@needs_tmux
+@pytest.mark.parametrize("name,width,height,keys", [
+    ("help-80x24", 80, 24, "?"), ("help-60x15", 60, 15, "?"), ("best-first-80x24", 80, 24, "s"),
+    ("by-state-100x30", 100, 30, "f f s s"), ("end-60x15", 60, 15, "s End Up")])
+def test_keys_change_the_table(still, tmp_path, width, height, keys, name):
+    with Pane(tmp_path, still, width, height, "watch", "1") as pane:
+        check(f"{width}x{height}.txt", pane.look)
+        for key in keys.split():
+            pane.keys(key)
+        check(name + ".txt", pane.look)
+        pane.keys("Escape")  # back, and in time: an Esc is not held for the rest of an arrow
+        check(f"{width}x{height}.txt", pane.look)
+
+
+@needs_tmux
+def test_row_under_the_cursor_is_shown_in_reverse(still, tmp_path):
+    with Pane(tmp_path, still, 80, 24, "watch", "1", NO_COLOR="1") as pane:
+        check("80x24.txt", pane.look)
+        pane.keys("Down", "j")
+        wanted, end = re.compile(r"^\x1b\[7m1/21 .*\n(?!\x1b\[7m)", re.MULTILINE), time.monotonic() + 60
+        while not wanted.search(pane.look("-e")):
+            assert time.monotonic() < end, pane.look("-e")
+            time.sleep(0.05)
+        check("80x24.txt", pane.look)
 
 
 def test_piped(still):
