@@ -1,3 +1,4 @@
+sw_test(plot/test_svg.c sw_plot)
 sw_test(plot/test_plot.c sw_plot)
 sw_test(plot/test_chosen.c sw_plot)
 sw_test(plot/test_curves.c sw_plot)

@@ -1,0 +1,255 @@
+#include "plot/ticks.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Steps between times that people count in, in seconds; above the last it is whole days. */
+static const double time_steps[] = {1,   2,   5,    10,   15,   30,    60,    120,   300,
+				    600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400};
+#define TIME_STEPS_N (sizeof time_steps / sizeof time_steps[0])
+#define DAY_MS       86400e3
+
+double sw_plot_place(const struct sw_plot_axis *a, double v)
+{
+	if (a->scale != SW_PLOT_LOG)
+		return (v - a->min) / (a->max - a->min);
+	if (!(v > 0 && a->min > 0))
+		return NAN;
+	return (log(v) - log(a->min)) / (log(a->max) - log(a->min));
+}
+
+/* --- text --- */
+
+/* Takes the zeros out of an exponent: "1e-05", "1e+06" become "1e-5", "1e6". */
+static void shorten(char *text)
+{
+	char *e = strchr(text, 'e');
+
+	if (e == NULL)
+		return;
+	char *from = e + 1, *to = e + 1;
+	if (*from == '-')
+		to++;
+	from++;
+	while (*from == '0' && from[1] != '\0')
+		from++;
+	memmove(to, from, strlen(from) + 1);
+}
+
+/* The n characters from `from` on of "2026-11-26 19:08:00". */
+static void time_text(double ms, size_t from, size_t n, char own[SW_PLOT_VALUE])
+{
+	char all[SW_PLOT_VALUE];
+	struct tm tm;
+
+	/* Years of more than four digits are nobody's time. */
+	const time_t seconds = fabs(ms) < 2e14 ? (time_t)floor(ms / 1000) : 0;
+	if (!(fabs(ms) < 2e14) || gmtime_r(&seconds, &tm) == NULL ||
+	    strftime(all, sizeof all, "%Y-%m-%d %H:%M:%S", &tm) != 19)
+		(void)snprintf(own, SW_PLOT_VALUE, "%.6g", ms);
+	else
+		(void)snprintf(own, SW_PLOT_VALUE, "%.*s", (int)n, all + from);
+}
+
+const char *sw_plot_value(const struct sw_plot_axis *a, double v, char own[SW_PLOT_VALUE])
+{
+	if (a->scale == SW_PLOT_CATEGORY && v >= 0 && v < (double)a->n_names && v == floor(v))
+		return a->names[(size_t)v];
+	if (a->scale == SW_PLOT_TIME) {
+		time_text(v, 0, 19, own);
+	} else {
+		(void)snprintf(own, SW_PLOT_VALUE, "%.6g", v);
+		shorten(own);
+	}
+	return own;
+}
+
+void sw_plot_label(const struct sw_plot_axis *a, char *out, size_t cap)
+{
+	char day[SW_PLOT_VALUE];
+
+	(void)snprintf(out, cap, "%s", a->label != NULL ? a->label : "");
+	if (a->scale != SW_PLOT_TIME)
+		return;
+	time_text(a->min, 0, 10, day);
+	(void)snprintf(out, cap, "%.200s%sUTC, from %s", a->label != NULL ? a->label : "",
+		       a->label != NULL && a->label[0] != '\0' ? ", " : "", day);
+}
+
+/* --- ticks --- */
+
+/* The next tick, if its place is on the axis and there is room; its text is own[n], unless given. */
+static void add_tick(const struct sw_plot_axis *a, double at, const char *text,
+		     struct sw_plot_ticks *out)
+{
+	const double place = sw_plot_place(a, at);
+
+	if (out->n == SW_PLOT_TICKS_MOST || !(place > -1e-9 && place < 1 + 1e-9))
+		return;
+	out->at[out->n] = at;
+	out->text[out->n] = text != NULL ? text : out->own[out->n];
+	out->n++;
+}
+
+/* The smallest of 1, 2, 5, 10, 20, ... that is at least v. */
+static double round_up(double v)
+{
+	const double ten = pow(10, floor(log10(v))), k = v / ten;
+
+	return ten * (k <= 1 ? 1 : k <= 2 ? 2 : k <= 5 ? 5 : 10);
+}
+
+/* All with as many digits as tell them apart. */
+static void linear_ticks(const struct sw_plot_axis *a, double step, struct sw_plot_ticks *out)
+{
+	const double first = ceil(a->min / step);
+	const double after = ceil(-log10(step) - 1e-9); /* digits behind the point */
+	const double digits = floor(log10(fmax(fabs(a->min), fabs(a->max))));
+	/* An exponent where that is much shorter. */
+	const bool plain = fmax(digits, 0) + fmax(after, 0) + 2 <= digits + after + 6;
+
+	for (int i = 0; i < SW_PLOT_TICKS_MOST && (first + i) * step <= a->max; i++) {
+		const double at = (first + i) * step + 0.0; /* no -0 */
+		const double before = at != 0 ? floor(log10(fabs(at)) + 1e-9) : 0;
+		const bool point = plain || at == 0;
+		char *text = out->own[out->n];
+		(void)snprintf(text, SW_PLOT_VALUE, point ? "%.*f" : "%.*e",
+			       (int)fmin(fmax(after + (point ? 0 : before), 0), 16), at);
+		shorten(text);
+		add_tick(a, at, NULL, out);
+	}
+}
+
+/* Decades, all or each k-th; 1, 2 and 5 of each where that many have room; linear ones where two of
+ * these do not lie on the axis. */
+static void log_ticks(const struct sw_plot_axis *a, size_t most, struct sw_plot_ticks *out)
+{
+	static const double parts[] = {1, 2, 5};
+	const double decades = log10(a->max) - log10(a->min);
+	const size_t n_parts = 3 * decades <= (double)most ? 3 : 1;
+	const double each = fmax(1, ceil(decades / (double)most));
+
+	const double first = floor(log10(a->min) / each);
+	for (size_t k = 0; k <= SW_PLOT_TICKS_MOST; k++)
+		for (size_t i = 0; i < n_parts && out->n < SW_PLOT_TICKS_MOST; i++) {
+			const double at = parts[i] * pow(10, each * (first + (double)k));
+			(void)sw_plot_value(a, at, out->own[out->n]);
+			add_tick(a, at, NULL, out);
+		}
+	if (out->n < 2) {
+		out->n = 0;
+		linear_ticks(a, round_up((a->max - a->min) / (double)most), out);
+	}
+}
+
+static void time_ticks(const struct sw_plot_axis *a, size_t most, struct sw_plot_ticks *out)
+{
+	const double least = (a->max - a->min) / (double)most;
+	size_t i = 0;
+
+	while (i < TIME_STEPS_N && time_steps[i] * 1000 < least)
+		i++;
+	const double step = i < TIME_STEPS_N ? time_steps[i] * 1000
+					     : DAY_MS * round_up(least / DAY_MS);
+	const double first = ceil(a->min / step);
+	for (int k = 0; k < SW_PLOT_TICKS_MOST && (first + k) * step <= a->max; k++) {
+		const double at = (first + k) * step;
+		const bool midnight = fmod(at, DAY_MS) == 0;
+		time_text(at, midnight ? 5 : 11, midnight || step >= 60e3 ? 5 : 8,
+			  out->own[out->n]);
+		add_tick(a, at, NULL, out);
+	}
+}
+
+/* Are the numbers of the panel's marks whole on that side? Of two and more. */
+static bool is_whole(const struct sw_plot *p, const struct sw_plot_panel *panel,
+		     enum sw_plot_side side)
+{
+	bool any = false;
+
+	for (size_t i = panel->series; i < panel->series + panel->n; i++)
+		for (size_t k = 0; k < p->series[i].n; k++) {
+			const struct sw_plot_mark *m = &p->marks[p->series[i].mark + k];
+			const double v = side == SW_PLOT_X ? m->x : m->y,
+				     w = side == SW_PLOT_X ? m->x2 : m->y2;
+			if ((isfinite(v) && v != floor(v)) || (isfinite(w) && w != floor(w)))
+				return false;
+			any = any || isfinite(v);
+		}
+	return any;
+}
+
+static void make_ticks(const struct sw_plot_axis *a, size_t most, bool whole,
+		       struct sw_plot_ticks *out)
+{
+	const double step = round_up((a->max - a->min) / (double)most);
+
+	out->n = 0;
+	if (a->scale == SW_PLOT_TIME)
+		time_ticks(a, most, out);
+	else if (a->scale == SW_PLOT_LOG)
+		log_ticks(a, most, out);
+	else if (a->scale == SW_PLOT_LINEAR)
+		linear_ticks(a, whole ? fmax(step, 1) : step, out);
+	else
+		for (size_t i = 0; i < a->n_names; i += (a->n_names + most - 1) / most)
+			add_tick(a, (double)i, a->names[i], out);
+}
+
+static bool have_room(const struct sw_plot_axis *a, const struct sw_plot_ticks *t, double length,
+		      double (*room)(const char *text))
+{
+	for (size_t i = 1; i < t->n; i++) {
+		const double apart = sw_plot_place(a, t->at[i]) - sw_plot_place(a, t->at[i - 1]);
+		if (apart * length < (room(t->text[i]) + room(t->text[i - 1])) / 2)
+			return false;
+	}
+	return true;
+}
+
+void sw_plot_ticks(const struct sw_plot *p, const struct sw_plot_panel *panel,
+		   enum sw_plot_side side, double length, double (*room)(const char *text),
+		   struct sw_plot_ticks *out)
+{
+	const struct sw_plot_axis *a = side == SW_PLOT_X ? &panel->x : &panel->y;
+	const bool whole = is_whole(p, panel, side);
+	size_t most = a->scale == SW_PLOT_CATEGORY ? SW_PLOT_TICKS_MOST : 10;
+
+	do {
+		make_ticks(a, most, whole, out);
+	} while (!have_room(a, out, length, room) && --most > 1);
+	if (most == 1)
+		out->n = 1;
+}
+
+/* --- the legend --- */
+
+size_t sw_plot_legend(const struct sw_plot *p, size_t out[SW_PLOT_LEGEND], size_t *left)
+{
+	size_t n = 0;
+
+	*left = 0;
+	for (size_t i = 0; i < p->n_series; i++) {
+		const struct sw_plot_series *s = &p->series[i];
+		size_t k = 0;
+		while (k < n && (p->series[out[k]].role != s->role ||
+				 strcmp(p->series[out[k]].name, s->name) != 0))
+			k++;
+		if (s->name[0] == '\0' || k < n)
+			continue;
+		if (n < SW_PLOT_LEGEND)
+			out[n++] = i;
+		else
+			++*left;
+	}
+	return n;
+}
+
+bool sw_plot_has_v(const struct sw_plot *p)
+{
+	for (size_t i = 0; i < p->n_marks; i++)
+		if (!isnan(p->marks[i].v))
+			return true;
+	return false;
+}

@@ -1,0 +1,45 @@
+/*
+ * plot/ticks.h — what all who draw a plot need: where a number lies on an axis, which numbers stand
+ * beside it, what the legend says.
+ *
+ * Pure     Times are shown in UTC: a plot is the same wherever it is drawn.
+ */
+#ifndef SW_PLOT_TICKS_H
+#define SW_PLOT_TICKS_H
+
+#include "plot/plot.h"
+
+#define SW_PLOT_TICKS_MOST 64
+#define SW_PLOT_VALUE      40 /* bytes of a number as text */
+#define SW_PLOT_LEGEND     16
+
+struct sw_plot_ticks {
+	size_t n;
+	double at[SW_PLOT_TICKS_MOST];
+	char own[SW_PLOT_TICKS_MOST][SW_PLOT_VALUE];
+	const char *text[SW_PLOT_TICKS_MOST]; /* own[i], or a category's name: text from elsewhere */
+};
+
+/* Where v lies: 0 at the axis' min, 1 at its max. NaN where it cannot be drawn. */
+double sw_plot_place(const struct sw_plot_axis *a, double v);
+
+/* Round numbers on that side of a panel (whole ones where all marks are), or names: as many as have
+ * room beside each other on `length`, text i taking room(text) about its place; one at least where
+ * the axis has any. O(marks of the panel). */
+void sw_plot_ticks(const struct sw_plot *p, const struct sw_plot_panel *panel,
+		   enum sw_plot_side side, double length, double (*room)(const char *text),
+		   struct sw_plot_ticks *out);
+
+/* The axis' label; of a TIME one with the day on which it begins, and that this is UTC. */
+void sw_plot_label(const struct sw_plot_axis *a, char *out, size_t cap);
+
+/* v as a reader knows it: a category's name (the axis' own), else text in own. */
+const char *sw_plot_value(const struct sw_plot_axis *a, double v, char own[SW_PLOT_VALUE]);
+
+/* The series that stand in the legend: the first of each name and role. Returns how many, at most
+ * SW_PLOT_LEGEND; the rest is `left`. */
+size_t sw_plot_legend(const struct sw_plot *p, size_t out[SW_PLOT_LEGEND], size_t *left);
+/* Is there a mark that is coloured by its value? */
+bool sw_plot_has_v(const struct sw_plot *p);
+
+#endif

@@ -1,0 +1,482 @@
+/* tests/plot/test_svg.c — the elements of an SVG against the numbers of its model, and that text from
+ * elsewhere stays text. */
+#include "base/fault.h"
+#include "base/utf8.h"
+#include "plot/svg.h"
+#include "tests/run.h"
+#include <math.h>
+#include <string.h>
+
+/* --- a strict reader of the XML that we write --- */
+
+struct element {
+	char name[16];
+	char attributes[1200];
+	size_t depth;
+};
+
+static struct element elements[9000];
+static size_t n_elements;
+static char shown[1 << 20]; /* all text, entities as they are */
+
+static size_t read_entity(const char *s)
+{
+	static const char *const all[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
+
+	for (size_t i = 0; i < ROWS(all); i++)
+		if (strncmp(s, all[i], strlen(all[i])) == 0)
+			return strlen(all[i]);
+	ck_abort_msg("no entity: %.20s", s);
+	return 0;
+}
+
+/* Bytes of one character of text or of an attribute's value. */
+static size_t read_character(const char *s)
+{
+	const size_t n = sw_utf8_step(s, strnlen(s, 4));
+
+	ck_assert_msg(n > 0 && ((unsigned char)*s >= 0x20 || *s == '\n'), "byte %02x at: %.40s",
+		      (unsigned char)*s, s);
+	ck_assert_msg(strncmp(s, "\xef\xbf\xbe", 3) != 0, "U+FFFE is no character of XML");
+	ck_assert_msg(strncmp(s, "\xe2\x80\xae", 3) != 0, "turned text");
+	ck_assert_int_ne(*s, '<');
+	return *s == '&' ? read_entity(s) : n;
+}
+
+/* name="value" ... up to the end of the tag. */
+static const char *read_attributes(const char *s, struct element *e)
+{
+	const char *from = s;
+
+	while (*s == ' ') {
+		const size_t name = strspn(s + 1, "abcdefghijklmnopqrstuvwxyzB0123456789:");
+		ck_assert_msg(name > 0 && strncmp(s + 1 + name, "=\"", 2) == 0, "%.40s", s);
+		ck_assert_msg(strncmp(s + 1, "on", 2) != 0 && strncmp(s + 1, "href", 4) != 0,
+			      "%.40s", s);
+		for (s += name + 3; *s != '"';)
+			s += read_character(s);
+		s++;
+	}
+	ck_assert_uint_lt((size_t)(s - from), sizeof e->attributes);
+	memcpy(e->attributes, from, (size_t)(s - from));
+	e->attributes[s - from] = '\0';
+	return s;
+}
+
+static void read_svg(const char *s)
+{
+	size_t open[16], depth = 0;
+
+	n_elements = 0;
+	shown[0] = '\0';
+	char *out = shown;
+	while (*s != '\0') {
+		if (*s != '<') {
+			const size_t n = read_character(s);
+			memcpy(out, s, n);
+			out += n;
+			s += n;
+			continue;
+		}
+		const bool closing = s[1] == '/';
+		s += closing ? 2 : 1;
+		const size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz");
+		ck_assert_msg(n > 0 && n < sizeof elements[0].name, "%.40s", s);
+		if (closing) {
+			ck_assert_uint_gt(depth, 0);
+			const char *name = elements[open[--depth]].name;
+			ck_assert_msg(strncmp(name, s, n) == 0 && name[n] == '\0',
+				      "%s ends as %.9s", name, s);
+			s += n;
+		} else {
+			struct element *e = &elements[n_elements];
+			ck_assert_uint_lt(n_elements, ROWS(elements));
+			ck_assert_uint_lt(depth, ROWS(open));
+			memcpy(e->name, s, n);
+			e->name[n] = '\0';
+			e->depth = depth;
+			ck_assert_str_ne(e->name, "script");
+			s = read_attributes(s + n, e);
+			if (*s == '/')
+				s++;
+			else
+				open[depth++] = n_elements;
+			n_elements++;
+		}
+		ck_assert_int_eq(*s++, '>');
+	}
+	*out = '\0';
+	ck_assert_uint_eq(depth, 0);
+}
+
+static double attribute(const struct element *e, const char *name)
+{
+	char key[40];
+
+	(void)snprintf(key, sizeof key, " %s=\"", name);
+	const char *at = strstr(e->attributes, key);
+	ck_assert_msg(at != NULL, "%s has no %s", e->name, name);
+	return strtod(at + strlen(key), NULL);
+}
+
+/* The nth element of that name below a panel (in a legend there are samples); NULL: there are fewer. */
+static const struct element *find(const char *name, size_t nth)
+{
+	bool inside = false;
+
+	for (size_t i = 0; i < n_elements; i++) {
+		if (strstr(elements[i].attributes, "\"panel\"") != NULL)
+			inside = true;
+		else if (elements[i].depth < 2)
+			inside = false;
+		if (inside && strcmp(elements[i].name, name) == 0 && nth-- == 0)
+			return &elements[i];
+	}
+	return NULL;
+}
+
+static const struct element *panel_element(void)
+{
+	for (size_t i = 0; i < n_elements; i++)
+		if (strstr(elements[i].attributes, "\"panel\"") != NULL)
+			return &elements[i];
+	return NULL;
+}
+
+static char *draw(const struct sw_plot *p)
+{
+	struct sw_buf b;
+
+	ck_assert_int_eq(p->failed, SW_OK);
+	sw_buf_init(&b, SW_PLOT_SVG_BYTES);
+	ck_assert_int_eq(sw_plot_svg(p, &b), SW_OK);
+	char *text = sw_buf_take(&b, NULL);
+	read_svg(text);
+	return text;
+}
+
+static void begin(struct sw_plot *p, enum sw_plot_scale x, enum sw_plot_scale y)
+{
+	sw_plot_init(p, "test", "a title");
+	sw_plot_panel(p, "");
+	sw_plot_axis(p, SW_PLOT_X, "x label", x);
+	sw_plot_axis(p, SW_PLOT_Y, "y label", y);
+}
+
+/* --- marks --- */
+
+static const struct {
+	enum sw_plot_scale scale;
+	double min, max;
+} axes[] = {{SW_PLOT_LINEAR, -3, 7}, {SW_PLOT_LOG, 1e-4, 10}, {SW_PLOT_TIME, 1.79e12, 1.7901e12}};
+
+static double at(int axis, double place)
+{
+	return axes[axis].scale == SW_PLOT_LOG
+		       ? axes[axis].min * pow(axes[axis].max / axes[axis].min, place)
+		       : axes[axis].min + place * (axes[axis].max - axes[axis].min);
+}
+
+/* Each dot lies where its numbers say, on axes of each kind; what lies outside has none. */
+TEST_ROWS(a_dot_is_where_its_numbers_say, axes)
+{
+	struct sw_plot p;
+
+	begin(&p, axes[_i].scale, SW_PLOT_LINEAR);
+	sw_plot_range(&p, SW_PLOT_X, axes[_i].min, axes[_i].max);
+	sw_plot_range(&p, SW_PLOT_Y, 0, 1);
+	sw_plot_series(&p, "dots", SW_PLOT_DOTS, SW_PLOT_PLAIN);
+	for (int i = 0; i < 101; i++)
+		sw_plot_at(&p, at(_i, i / 100.0), i * .013, i % 2 ? i / 100.0 : NAN, i + 1);
+	char *text = draw(&p);
+	const double width = attribute(panel_element(), "width"),
+		     height = attribute(panel_element(), "height");
+	size_t n = 0;
+	for (int i = 0; i * .013 <= 1; i++, n++) {
+		const struct element *e = find("circle", n);
+		char class[20];
+		ck_assert_ptr_nonnull(e);
+		ck_assert_double_eq_tol(attribute(e, "cx"), width * i / 100, .06);
+		ck_assert_double_eq_tol(attribute(e, "cy"), height * (1 - i * .013), .06);
+		(void)snprintf(class, sizeof class, "\"v%.0f\"", floor(i * .09 + .5));
+		ck_assert_msg((strstr(e->attributes, class) != NULL) == (i % 2 == 1), "%d: %s", i,
+			      e->attributes);
+	}
+	ck_assert_ptr_null(find("circle", n));
+	ck_assert_ptr_nonnull(strstr(shown, "trial 7: "));
+	free(text);
+	sw_plot_fini(&p);
+}
+
+TEST(a_failed_trial_is_a_cross)
+{
+	struct sw_plot p;
+
+	begin(&p, SW_PLOT_LINEAR, SW_PLOT_LINEAR);
+	sw_plot_series(&p, "failed", SW_PLOT_DOTS, SW_PLOT_FAILED);
+	sw_plot_at(&p, 1, 2, NAN, 1);
+	sw_plot_fit(&p);
+	free(draw(&p));
+	ck_assert_ptr_null(find("circle", 0));
+	ck_assert_ptr_nonnull(strstr(find("path", 1)->attributes, "l6.4 6.4"));
+	sw_plot_fini(&p);
+}
+
+/* A NaN breaks a line, and a lone point of one is seen. */
+TEST(a_line_goes_through_its_points)
+{
+	struct sw_plot p;
+	char path[400];
+
+	begin(&p, SW_PLOT_LINEAR, SW_PLOT_LINEAR);
+	sw_plot_range(&p, SW_PLOT_X, 0, 10);
+	sw_plot_range(&p, SW_PLOT_Y, 0, 1);
+	for (int k = 0; k < 2; k++) {
+		sw_plot_series(&p, "", k == 0 ? SW_PLOT_LINE : SW_PLOT_STEPS, SW_PLOT_FIRST + k);
+		sw_plot_at(&p, 0, 1, NAN, 0);
+		sw_plot_at(&p, 5, 0, NAN, 0);
+		sw_plot_at(&p, 6, NAN, NAN, 0);
+		sw_plot_at(&p, 10, .5, NAN, 0);
+	}
+	free(draw(&p));
+	const double w = attribute(panel_element(), "width"),
+		     h = attribute(panel_element(), "height");
+	(void)snprintf(path, sizeof path, " d=\"M0.0 0.0L%.1f %.1fM%.1f %.1fh.01\"", w / 2, h, w,
+		       h / 2);
+	ck_assert_str_eq(find("path", 1)->attributes, path);
+	(void)snprintf(path, sizeof path, " d=\"M0.0 0.0H%.1fL%.1f %.1fM%.1f %.1fh.01\"", w / 2,
+		       w / 2, h, w, h / 2);
+	ck_assert_str_eq(find("path", 2)->attributes, path);
+	sw_plot_fini(&p);
+}
+
+TEST(bars_cells_and_rules_have_their_places)
+{
+	struct sw_plot p;
+
+	begin(&p, SW_PLOT_LINEAR, SW_PLOT_CATEGORY);
+	sw_plot_name(&p, SW_PLOT_Y, "gpu:0");
+	sw_plot_name(&p, SW_PLOT_Y, "gpu:1");
+	sw_plot_range(&p, SW_PLOT_X, 0, 100);
+	sw_plot_series(&p, "bars", SW_PLOT_BARS, SW_PLOT_PLAIN);
+	sw_plot_mark(&p, (struct sw_plot_mark){10, -.4, 30, .4, NAN, 5, "12"});
+	sw_plot_mark(&p, (struct sw_plot_mark){90, .6, 400, 1.4, NAN, 6, NULL}); /* is cut */
+	sw_plot_mark(&p, (struct sw_plot_mark){200, .6, 400, 1.4, NAN, 7, NULL});
+	sw_plot_series(&p, "", SW_PLOT_CELLS, SW_PLOT_PLAIN);
+	sw_plot_mark(&p, (struct sw_plot_mark){50, -.5, 60, .5, 1, 0, NULL});
+	sw_plot_series(&p, "rungs", SW_PLOT_RULES, SW_PLOT_REFERENCE);
+	sw_plot_text(&p, 25, NAN, "rung 25");
+	sw_plot_text(&p, NAN, 1, "level");
+	sw_plot_fit(&p);
+	free(draw(&p));
+	const double w = attribute(panel_element(), "width"),
+		     h = attribute(panel_element(), "height");
+	const double want[][4] = {{.1, .55, .2, .4}, {.9, .05, .1, .4}, {.5, .5, .1, .5}};
+	for (size_t i = 0; i < ROWS(want); i++) {
+		const struct element *e = find("rect", i);
+		ck_assert_double_eq_tol(attribute(e, "x"), want[i][0] * w, .06);
+		ck_assert_double_eq_tol(attribute(e, "y"), want[i][1] * h, .06);
+		ck_assert_double_eq_tol(attribute(e, "width"), want[i][2] * w, .06);
+		ck_assert_double_eq_tol(attribute(e, "height"), want[i][3] * h, .06);
+	}
+	ck_assert_ptr_null(find("rect", ROWS(want)));
+	ck_assert_ptr_nonnull(strstr(find("rect", 2)->attributes, "\"v9\""));
+	char path[60];
+	(void)snprintf(path, sizeof path, " d=\"M%.1f 0V%.1f\"", w / 4, h);
+	ck_assert_str_eq(find("path", 1)->attributes, path);
+	ck_assert_ptr_nonnull(strstr(shown, "gpu:1\n"));
+	ck_assert_ptr_nonnull(strstr(shown, "rung 25\n"));
+	ck_assert_ptr_nonnull(strstr(shown, "level\n"));
+	sw_plot_fini(&p);
+}
+
+/* Rungs that lie side by side: no label hides another. */
+TEST(labels_do_not_overlap)
+{
+	struct sw_plot p;
+	double x[50], y[50];
+	size_t n = 0;
+
+	begin(&p, SW_PLOT_LINEAR, SW_PLOT_LINEAR);
+	sw_plot_range(&p, SW_PLOT_X, 0, 1000);
+	sw_plot_range(&p, SW_PLOT_Y, 0, 1);
+	sw_plot_series(&p, "", SW_PLOT_RULES, SW_PLOT_REFERENCE);
+	for (int i = 0; i < 50; i++)
+		sw_plot_text(&p, i * i / 2.5, NAN, "rung 100");
+	free(draw(&p));
+	for (size_t i = 0; i < n_elements; i++) {
+		if (strstr(elements[i].attributes, "class=\"o\"") == NULL)
+			continue;
+		x[n] = attribute(&elements[i], "x");
+		y[n] = attribute(&elements[i], "y");
+		for (size_t k = 0; k < n; k++)
+			ck_assert_msg(fabs(x[n] - x[k]) >= 40 || fabs(y[n] - y[k]) >= 12,
+				      "%g %g on %g %g", x[n], y[n], x[k], y[k]);
+		n++;
+	}
+	ck_assert_uint_gt(n, 10);
+	sw_plot_fini(&p);
+}
+
+/* --- the whole of it --- */
+
+TEST(many_panels_lie_beside_and_below_one_another)
+{
+	struct sw_plot p;
+
+	sw_plot_init(&p, "test", "");
+	for (int i = 0; i < 64; i++) {
+		sw_plot_panel(&p, "panel");
+		sw_plot_axis(&p, SW_PLOT_X, "x", SW_PLOT_LINEAR);
+		sw_plot_axis(&p, SW_PLOT_Y, "y", SW_PLOT_LINEAR);
+		sw_plot_series(&p, "same", SW_PLOT_DOTS, SW_PLOT_PLAIN);
+		sw_plot_at(&p, 1, 1, NAN, 0);
+		sw_plot_fit(&p);
+	}
+	sw_plot_note(&p, "A long note. %0350d and its end.", 7);
+	free(draw(&p));
+	const double all = attribute(&elements[0], "height");
+	double x = -1, y = -1;
+	size_t n = 0, legend = 0;
+	for (size_t i = 0; i < n_elements; i++) {
+		const struct element *e = &elements[i];
+		legend += strstr(e->attributes, "\"k\"") != NULL;
+		if (strstr(e->attributes, "\"panel\"") == NULL)
+			continue;
+		if (n++ % 3 == 0)
+			x = -1;
+		else
+			ck_assert_double_eq(y, attribute(e, "y"));
+		ck_assert_double_gt(attribute(e, "x"), x);
+		x = attribute(e, "x") + attribute(e, "width");
+		y = attribute(e, "y");
+		ck_assert_double_le(x, 800);
+		ck_assert_double_lt(y + attribute(e, "height"), all);
+	}
+	ck_assert_uint_eq(n, 64);
+	ck_assert_uint_eq(legend, 1);
+	ck_assert_ptr_nonnull(strstr(shown, " and its end."));
+	sw_plot_fini(&p);
+}
+
+/* --- text from elsewhere --- */
+
+static const struct {
+	const char *text, *shown;
+} hostile[] = {
+	{"<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"},
+	{"</text></svg><b onload=\"x\">",
+	 "&lt;/text&gt;&lt;/svg&gt;&lt;b onload=&quot;x&quot;&gt;"},
+	{"]]><![CDATA[ <!-- &amp; &#x41; -->",
+	 "]]&gt;&lt;![CDATA[ &lt;!-- &amp;amp; &amp;#x41; --&gt;"},
+	{"a\x01\x1b[31m\x7f\nb", "a??[31m??b"},
+	{"\xff\xc3(\xed\xa0\x80", "??"
+				  "(???"},
+	{"left\xe2\x80\xaethgir", "left?thgir"},
+	{"\xd8\x9c\xe2\x81\xa6\xef\xbb\xbf", "???"},
+	{"\xef\xbf\xbe\xef\xbf\xbf", "??"},
+	{"\xf0\x9f\x8e\xaf \xd7\xa9\xd7\x9c \xe4\xb8\xad",
+	 "\xf0\x9f\x8e\xaf \xd7\xa9\xd7\x9c \xe4\xb8\xad"},
+	{"javascript:%s%n", "javascript:%s%n"},
+};
+
+static void draw_named(const char *name)
+{
+	struct sw_plot p;
+
+	sw_plot_init(&p, name, name);
+	for (int i = 0; i < 2; i++) {
+		sw_plot_panel(&p, name);
+		sw_plot_axis(&p, SW_PLOT_X, name, i == 0 ? SW_PLOT_CATEGORY : SW_PLOT_TIME);
+		sw_plot_axis(&p, SW_PLOT_Y, name, i == 1 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR);
+		for (int k = 0; k < 9; k++)
+			sw_plot_name(&p, i == 0 ? SW_PLOT_X : SW_PLOT_Y, name);
+		for (int shape = SW_PLOT_DOTS; shape <= SW_PLOT_TEXTS; shape++) {
+			sw_plot_series(&p, name, (enum sw_plot_shape)shape, shape);
+			char *text = (char *)(uintptr_t)name; /* is copied */
+			sw_plot_mark(&p, (struct sw_plot_mark){1, 2, 3, 4, NAN, 1, text});
+		}
+		sw_plot_fit(&p);
+	}
+	sw_plot_note(&p, "%s", name);
+	free(draw(&p));
+	sw_plot_fini(&p);
+}
+
+TEST_ROWS(hostile_text_stays_text, hostile)
+{
+	draw_named(hostile[_i].text);
+	ck_assert_msg(strstr(shown, hostile[_i].shown) != NULL, "%s is not in: %s",
+		      hostile[_i].shown, shown);
+}
+
+TEST(a_name_of_ten_kilobytes_is_cut)
+{
+	static char name[10241];
+
+	memset(name, 'm', sizeof name - 1);
+	draw_named(name);
+	ck_assert_ptr_null(
+		strstr(shown, "mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm"
+			      "mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm"));
+	ck_assert_ptr_nonnull(strstr(shown, "mm\xe2\x80\xa6\n"));
+}
+
+/* Whatever bytes a name has. */
+TEST_LOOP(names_of_any_bytes_are_drawn, 0, 300)
+{
+	uint64_t state = (uint64_t)_i * 0x9e3779b97f4a7c15u + 1;
+	char name[200];
+	const size_t n = (size_t)_i * 7 % sizeof name;
+
+	for (size_t i = 0; i < n; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		name[i] = (char)(1 + (state >> 40) % 255);
+	}
+	name[n] = '\0';
+	draw_named(name);
+}
+
+TEST(a_plot_that_failed_is_not_drawn)
+{
+	struct sw_plot p;
+	struct sw_buf b;
+
+	begin(&p, SW_PLOT_LINEAR, SW_PLOT_LINEAR);
+	p.failed = SW_TOO_BIG;
+	sw_buf_init(&b, SW_PLOT_SVG_BYTES);
+	ck_assert_int_eq(sw_plot_svg(&p, &b), SW_TOO_BIG);
+	ck_assert_uint_eq(b.len, 0);
+	p.failed = SW_OK;
+	sw_plot_range(&p, SW_PLOT_X, 0, 1);
+	sw_plot_range(&p, SW_PLOT_Y, 0, 1);
+	sw_buf_init(&b, 800);
+	ck_assert_int_eq(sw_plot_svg(&p, &b), SW_TOO_BIG);
+	sw_buf_fini(&b);
+	sw_plot_fini(&p);
+}
+
+#ifdef SW_FAULTS
+TEST(no_memory_is_said)
+{
+	unsigned fired = 1;
+	struct sw_plot p;
+
+	begin(&p, SW_PLOT_LINEAR, SW_PLOT_LINEAR);
+	sw_plot_range(&p, SW_PLOT_X, 0, 1);
+	sw_plot_range(&p, SW_PLOT_Y, 0, 1);
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_buf b;
+		sw_buf_init(&b, SW_PLOT_SVG_BYTES);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_plot_svg(&p, &b);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		sw_buf_fini(&b);
+	}
+	sw_plot_fini(&p);
+}
+#endif
+
+RUN_TESTS(NULL, NULL)
