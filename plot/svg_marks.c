@@ -8,7 +8,7 @@ struct area {
 	const struct sw_plot *p;
 	const struct sw_plot_panel *panel;
 	double width, height;
-	size_t n; /* marks of the panel */
+	size_t n, lines; /* marks of the panel, and how many lines they may make */
 };
 
 static double x_of(const struct area *a, double v)
@@ -19,6 +19,11 @@ static double x_of(const struct area *a, double v)
 static double y_of(const struct area *a, double v)
 {
 	return (1 - sw_plot_place(&a->panel->y, v)) * a->height;
+}
+
+static bool has_place(const struct area *a, const struct sw_plot_mark *m)
+{
+	return !isnan(x_of(a, m->x)) && !isnan(y_of(a, m->y));
 }
 
 static bool is_inside(const struct area *a, double x, double y)
@@ -93,36 +98,37 @@ static void draw_dots(const struct area *a, const struct sw_plot_series *s)
 	}
 }
 
-/* One path; a lone point becomes a dot, which a line of no length does not show. */
-static void draw_line(const struct area *a, const struct sw_plot_series *s)
+/* The path through marks[from..n) up to the first that has no place. Returns where that is. */
+static size_t draw_path(const struct area *a, const struct sw_plot_series *s, size_t from)
 {
 	const struct sw_plot_mark *marks = a->p->marks + s->mark;
-	bool down = false;
-	double drawn_y = 0;
+	double last = NAN;
+	size_t i;
 
 	(void)sw_buf_adds(a->b, "<path d=\"");
-	for (size_t i = 0; i < s->n; i++) {
-		/* What lies far out may be anywhere: within some thousand units it is the same. */
+	for (i = from; i < s->n; i++) {
+		/* What lies far out may be anywhere: beyond some thousand units it is the same. */
 		const double x = fmin(fmax(x_of(a, marks[i].x), -1e4), 1e4),
 			     y = fmin(fmax(y_of(a, marks[i].y), -1e4), 1e4);
-		if (isnan(x_of(a, marks[i].x)) || isnan(y_of(a, marks[i].y))) {
-			down = false;
-			continue;
-		}
-		if (down && s->shape == SW_PLOT_STEPS)
+		if (!has_place(a, &marks[i]))
+			break;
+		if (i > from && s->shape == SW_PLOT_STEPS)
 			(void)sw_buf_addf(a->b, "H%.1f", x);
-		if (!down || s->shape != SW_PLOT_STEPS || fabs(y - drawn_y) >= .05)
-			(void)sw_buf_addf(a->b, "%c%.1f %.1f", down ? 'L' : 'M', x, y);
-		if (!down && (i + 1 == s->n || isnan(y_of(a, marks[i + 1].y))))
-			(void)sw_buf_adds(a->b, "h.01");
-		down = true;
-		drawn_y = y;
+		if (i == from || s->shape != SW_PLOT_STEPS || fabs(y - last) >= .05)
+			(void)sw_buf_addf(a->b, "%c%.1f %.1f", i > from ? 'L' : 'M', x, y);
+		last = y;
 	}
-	(void)sw_buf_adds(a->b, "\"");
-	if (s->n > 0)
-		end_mark(a, &marks[0], "path");
-	else
-		(void)sw_buf_adds(a->b, "/>\n");
+	/* A line of no length is not shown, one of nearly none is: as a dot. */
+	(void)sw_buf_adds(a->b, i == from + 1 ? "h.01\"" : "\"");
+	end_mark(a, &marks[from], "path");
+	return i;
+}
+
+static void draw_lines(const struct area *a, const struct sw_plot_series *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (has_place(a, &a->p->marks[s->mark + i]))
+			i = draw_path(a, s, i);
 }
 
 /* The part of a bar inside the panel. False: there is none. */
@@ -186,20 +192,24 @@ static void add_class(struct sw_buf *b, const struct sw_plot_series *s, bool man
 void sw_svg_marks(struct sw_buf *b, const struct sw_plot *p, const struct sw_plot_panel *panel,
 		  double width, double height)
 {
-	struct area a = {b, p, panel, width, height, 0};
+	struct area a = {b, p, panel, width, height, 0, 0};
 
-	for (size_t i = panel->series; i < panel->series + panel->n; i++)
+	for (size_t i = panel->series; i < panel->series + panel->n; i++) {
 		a.n += p->series[i].n;
+		a.lines++;
+		for (size_t k = 0; k < p->series[i].n; k++)
+			a.lines += isnan(p->marks[p->series[i].mark + k].y) ? 1 : 0;
+	}
 	for (size_t i = panel->series; i < panel->series + panel->n; i++) {
 		const struct sw_plot_series *s = &p->series[i];
 		if (s->shape == SW_PLOT_TEXTS)
 			continue;
-		add_class(b, s, s->shape == SW_PLOT_DOTS ? a.n > 1000 : panel->n > 40);
+		add_class(b, s, s->shape == SW_PLOT_DOTS ? a.n > 1000 : a.lines > 40);
 		(void)sw_buf_adds(b, "\n");
 		if (s->shape == SW_PLOT_DOTS)
 			draw_dots(&a, s);
 		else if (s->shape == SW_PLOT_LINE || s->shape == SW_PLOT_STEPS)
-			draw_line(&a, s);
+			draw_lines(&a, s);
 		else if (s->shape == SW_PLOT_RULES)
 			draw_rules(&a, s);
 		else
@@ -263,7 +273,7 @@ static void put_label(const struct area *a, struct labels *l, const struct sw_pl
 void sw_svg_labels(struct sw_buf *b, const struct sw_plot *p, const struct sw_plot_panel *panel,
 		   double width, double height)
 {
-	const struct area a = {b, p, panel, width, height, 0};
+	const struct area a = {b, p, panel, width, height, 0, 0};
 	struct labels placed = {.n = 0};
 	double box[4];
 
