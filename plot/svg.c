@@ -291,7 +291,7 @@ static void draw_notes(struct page *pg)
 	for (size_t i = 0; i < pg->p->n_notes; i++)
 		for (const char *s = pg->p->notes[i]; *s != '\0';) {
 			char line[800];
-			const size_t n = sw_svg_line(s, WIDTH - 2 * MARGIN);
+			const size_t n = sw_plot_line(s, WIDTH - 2 * MARGIN, sw_svg_rune);
 			const size_t taken = n < sizeof line ? n : sizeof line - 1;
 			memcpy(line, s, taken);
 			line[taken] = '\0';

@@ -2,8 +2,8 @@
 #include "base/term.h"
 #include <string.h>
 
-/* A character's width. By kinds of characters: sans-serif fonts differ by more than that. */
-static double rune_width(uint32_t r)
+/* By kinds of characters: sans-serif fonts differ by more than that. */
+double sw_svg_rune(uint32_t r)
 {
 	if (r >= 0x1100)
 		return 12.5; /* CJK and emoji, and what may as well be */
@@ -22,7 +22,7 @@ double sw_svg_width(const char *text)
 	uint32_t r;
 
 	while (width < 2000 && (r = sw_term_rune(&text)) != 0)
-		width += rune_width(r);
+		width += sw_svg_rune(r);
 	return width;
 }
 
@@ -43,31 +43,15 @@ static void add_escaped(struct sw_buf *b, uint32_t r)
 void sw_svg_cut(struct sw_buf *b, const char *text, double max)
 {
 	const bool cut = sw_svg_width(text) > max;
-	double used = cut ? rune_width(0x2026) : 0;
+	double used = cut ? sw_svg_rune(0x2026) : 0;
 	uint32_t r;
 
 	while ((r = sw_term_rune(&text)) != 0) {
-		used += rune_width(r);
+		used += sw_svg_rune(r);
 		if (cut && used > max)
 			break;
 		add_escaped(b, r);
 	}
 	if (cut)
 		sw_term_add_rune(b, 0x2026);
-}
-
-size_t sw_svg_line(const char *text, double width)
-{
-	const char *s = text, *end = NULL;
-	double used = 0;
-	uint32_t r;
-
-	for (const char *at = s; (r = sw_term_rune(&s)) != 0; at = s) {
-		used += rune_width(r);
-		if (used > width && at > text)
-			return (size_t)((end != NULL ? end : at) - text);
-		if (r == ' ')
-			end = s;
-	}
-	return (size_t)(s - text);
 }

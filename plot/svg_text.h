@@ -3,6 +3,7 @@
 #define SW_PLOT_SVG_TEXT_H
 
 #include "base/buf.h"
+#include <stdint.h>
 
 /* Width in units of the viewBox, where text is 12 high: an estimate on the large side, as the font
  * is the reader's. Past 2000 it stops counting. */
@@ -10,7 +11,7 @@ double sw_svg_width(const char *text);
 /* Appends text, made harmless and escaped, for an element or an attribute; what is wider than max
  * ends with "…". */
 void sw_svg_cut(struct sw_buf *b, const char *text, double max);
-/* The text's bytes that fill a line of this width: up to a space where there is one. 0 at its end. */
-size_t sw_svg_line(const char *text, double width);
+/* A character's width, in the same units. */
+double sw_svg_rune(uint32_t rune);
 
 #endif

@@ -1,4 +1,5 @@
 #include "plot/ticks.h"
+#include "base/term.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +76,22 @@ void sw_plot_label(const struct sw_plot_axis *a, char *out, size_t cap)
 	time_text(a->min, 0, 10, day);
 	(void)snprintf(out, cap, "%.200s%sUTC, from %s", a->label != NULL ? a->label : "",
 		       a->label != NULL && a->label[0] != '\0' ? ", " : "", day);
+}
+
+size_t sw_plot_line(const char *text, double width, double (*rune_width)(uint32_t rune))
+{
+	const char *s = text, *end = NULL;
+	double used = 0;
+	uint32_t r;
+
+	for (const char *at = s; (r = sw_term_rune(&s)) != 0; at = s) {
+		used += rune_width(r);
+		if (used > width && at > text)
+			return (size_t)((end != NULL ? end : at) - text);
+		if (r == ' ')
+			end = at;
+	}
+	return (size_t)(s - text);
 }
 
 /* --- ticks --- */
@@ -202,7 +219,7 @@ static bool have_room(const struct sw_plot_axis *a, const struct sw_plot_ticks *
 {
 	for (size_t i = 1; i < t->n; i++) {
 		const double apart = sw_plot_place(a, t->at[i]) - sw_plot_place(a, t->at[i - 1]);
-		if (apart * length < (room(t->text[i]) + room(t->text[i - 1])) / 2)
+		if (apart * length < (room(t->text[i]) + room(t->text[i - 1])) / 2 - 1e-6)
 			return false;
 	}
 	return true;

@@ -17,7 +17,8 @@ struct sw_plot_ticks {
 	size_t n;
 	double at[SW_PLOT_TICKS_MOST];
 	char own[SW_PLOT_TICKS_MOST][SW_PLOT_VALUE];
-	const char *text[SW_PLOT_TICKS_MOST]; /* own[i], or a category's name: text from elsewhere */
+	const char
+		*text[SW_PLOT_TICKS_MOST]; /* own[i], or a category's name: text from elsewhere */
 };
 
 /* Where v lies: 0 at the axis' min, 1 at its max. NaN where it cannot be drawn. */
@@ -35,6 +36,10 @@ void sw_plot_label(const struct sw_plot_axis *a, char *out, size_t cap);
 
 /* v as a reader knows it: a category's name (the axis' own), else text in own. */
 const char *sw_plot_value(const struct sw_plot_axis *a, double v, char own[SW_PLOT_VALUE]);
+
+/* The bytes of text that fill a line of this width, up to a space where there is one; 0: text is
+ * empty. */
+size_t sw_plot_line(const char *text, double width, double (*rune_width)(uint32_t rune));
 
 /* The series that stand in the legend: the first of each name and role. Returns how many, at most
  * SW_PLOT_LEGEND; the rest is `left`. */

@@ -1,0 +1,56 @@
+#include "plot/csv.h"
+#include "base/csv.h"
+#include "proto/json.h"
+#include <math.h>
+
+static void add_number(struct sw_buf *out, double v)
+{
+	char text[32];
+
+	(void)sw_buf_adds(out, ",");
+	if (!isfinite(v))
+		return;
+	sw_json_num_text(v, text);
+	(void)sw_buf_adds(out, text);
+}
+
+static void add_on_axis(struct sw_buf *out, const struct sw_plot_axis *a, double v)
+{
+	if (a->scale == SW_PLOT_CATEGORY && v >= 0 && v < (double)a->n_names && v == floor(v)) {
+		(void)sw_buf_adds(out, ",");
+		sw_csv_field(out, a->names[(size_t)v]);
+	} else {
+		add_number(out, v);
+	}
+}
+
+static void add_mark(struct sw_buf *out, const struct sw_plot_panel *panel,
+		     const struct sw_plot_series *s, const struct sw_plot_mark *m)
+{
+	sw_csv_field(out, panel->title[0] != '\0' ? panel->title : panel->x.label);
+	(void)sw_buf_adds(out, ",");
+	sw_csv_field(out, s->name);
+	add_on_axis(out, &panel->x, m->x);
+	add_on_axis(out, &panel->y, m->y);
+	add_on_axis(out, &panel->x, m->x2);
+	add_on_axis(out, &panel->y, m->y2);
+	add_number(out, m->v);
+	add_number(out, m->trial != 0 ? (double)m->trial : NAN);
+	(void)sw_buf_adds(out, ",");
+	if (m->text != NULL)
+		sw_csv_field(out, m->text);
+	(void)sw_buf_adds(out, "\n");
+}
+
+void sw_plot_csv(const struct sw_plot *p, struct sw_buf *out)
+{
+	if (p->failed != SW_OK)
+		out->failed = p->failed;
+	(void)sw_buf_adds(out, "panel,series,x,y,x2,y2,v,trial,text\n");
+	for (size_t i = 0; i < p->n_panels; i++)
+		for (size_t k = 0; k < p->panels[i].n; k++) {
+			const struct sw_plot_series *s = &p->series[p->panels[i].series + k];
+			for (size_t m = 0; m < s->n; m++)
+				add_mark(out, &p->panels[i], s, &p->marks[s->mark + m]);
+		}
+}

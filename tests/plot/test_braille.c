@@ -1,0 +1,349 @@
+/* tests/plot/test_braille.c — plots as text, beside tests/plot/text/; and as CSV.
+ *
+ * SW_PLOT_WRITE=1 in the environment writes these files anew: look at them before you commit. */
+#include "base/fault.h"
+#include "base/term.h"
+#include "plot/braille.h"
+#include "plot/csv.h"
+#include "tests/run.h"
+#include <locale.h>
+#include <math.h>
+
+static uint64_t state;
+
+/* The same numbers in [0, 1) on any machine. */
+static double draw_number(void)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (double)(state >> 40) / (double)(1u << 24);
+}
+
+static void begin(struct sw_plot *p, const char *x, enum sw_plot_scale xs, const char *y,
+		  enum sw_plot_scale ys)
+{
+	sw_plot_panel(p, "");
+	sw_plot_axis(p, SW_PLOT_X, x, xs);
+	sw_plot_axis(p, SW_PLOT_Y, y, ys);
+}
+
+/* --- a plot of each shape --- */
+
+static void few_dots(struct sw_plot *p)
+{
+	begin(p, "trial", SW_PLOT_LINEAR, "val_loss", SW_PLOT_LINEAR);
+	for (int role = 0; role < SW_PLOT_FIRST + 2; role++) {
+		char name[20];
+		(void)snprintf(name, sizeof name, "role %d", role);
+		sw_plot_series(p, name, SW_PLOT_DOTS, role);
+		for (int i = 0; i < 3; i++)
+			sw_plot_at(p, 3 * role + i, draw_number(), NAN, i + 1);
+	}
+	sw_plot_fit(p);
+}
+
+static void many_dots(struct sw_plot *p)
+{
+	static const int roles[] = {SW_PLOT_PRUNED, SW_PLOT_PLAIN, SW_PLOT_FAILED};
+
+	begin(p, "lr", SW_PLOT_LOG, "val_loss", SW_PLOT_LINEAR);
+	for (size_t k = 0; k < ROWS(roles); k++) {
+		sw_plot_series(p,
+			       k == 0   ? "pruned"
+			       : k == 1 ? "completed"
+					: "failed",
+			       SW_PLOT_DOTS, roles[k]);
+		for (int i = 0; i < (k == 2 ? 5 : 120); i++)
+			sw_plot_at(p, pow(10, -5 + 4 * draw_number()), draw_number(), NAN, i + 1);
+	}
+	sw_plot_fit(p);
+	sw_plot_note(p, "A note which is so long that it is wrapped where a line of eighty columns "
+			"ends, and where one of sixty does.");
+}
+
+static void lines(struct sw_plot *p)
+{
+	begin(p, "step", SW_PLOT_LINEAR, "val_loss", SW_PLOT_LINEAR);
+	sw_plot_series(p, "rungs", SW_PLOT_RULES, SW_PLOT_REFERENCE);
+	for (int rung = 1; rung < 30; rung *= 3) {
+		char text[20];
+		(void)snprintf(text, sizeof text, "rung %d", rung);
+		sw_plot_text(p, rung, NAN, text);
+	}
+	for (int role = SW_PLOT_BEST; role < SW_PLOT_FIRST + 2; role += role == 2 ? 4 : 1) {
+		sw_plot_series(p,
+			       role == 1   ? "best"
+			       : role == 2 ? "pruned"
+					   : "a sweep",
+			       role == 7 ? SW_PLOT_STEPS : SW_PLOT_LINE, role);
+		for (int i = 1; i <= 30; i++)
+			sw_plot_at(p, i, i == 20 && role != 1 ? NAN : role / 8.0 + exp(-i / 8.0),
+				   NAN, 1);
+	}
+	sw_plot_series(p, "", SW_PLOT_TEXTS, SW_PLOT_PLAIN);
+	sw_plot_text(p, 15, .9, "a text");
+	sw_plot_fit(p);
+}
+
+static void bars(struct sw_plot *p)
+{
+	static const char *const names[] = {"completed", "best", "pruned", "failed", "running"};
+	char text[20];
+
+	begin(p, "time", SW_PLOT_TIME, "", SW_PLOT_CATEGORY);
+	for (int slot = 0; slot < 9; slot++) {
+		(void)snprintf(text, sizeof text, "gpu:%d", slot);
+		sw_plot_name(p, SW_PLOT_Y, text);
+	}
+	for (int role = 0; role <= SW_PLOT_RUNNING; role++) {
+		sw_plot_series(p, names[role], SW_PLOT_BARS, role);
+		for (int slot = 0; slot < 9; slot++) {
+			const double from = 1.79e12 + 4e6 * role + 1e6 * draw_number();
+			(void)snprintf(text, sizeof text, "%d", 9 * role + slot);
+			sw_plot_mark(p, (struct sw_plot_mark){from, slot - .4, from + 3e6,
+							      slot + .4, NAN, 1, text});
+		}
+	}
+	sw_plot_fit(p);
+}
+
+static void map(struct sw_plot *p)
+{
+	begin(p, "lr", SW_PLOT_LINEAR, "dropout", SW_PLOT_LINEAR);
+	sw_plot_series(p, "", SW_PLOT_CELLS, SW_PLOT_PLAIN);
+	for (int i = 0; i < 36; i++) {
+		const double x = i % 6, y = floor(i / 6.0);
+		sw_plot_mark(p, (struct sw_plot_mark){x, y, x + 1, y + 1, i / 35.0, 0, NULL});
+	}
+	sw_plot_series(p, "best", SW_PLOT_DOTS, SW_PLOT_BEST);
+	sw_plot_at(p, 4, 4.5, NAN, 3);
+	sw_plot_range(p, SW_PLOT_X, 0, 6);
+	sw_plot_range(p, SW_PLOT_Y, 0, 6);
+}
+
+/* Names of all kinds in all places. */
+static const char *hostile = "x";
+
+static void panels(struct sw_plot *p)
+{
+	for (int i = 0; i < 3; i++) {
+		sw_plot_panel(p, hostile);
+		sw_plot_axis(p, SW_PLOT_X, hostile, i == 1 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR);
+		sw_plot_axis(p, SW_PLOT_Y, hostile, i == 2 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR);
+		for (int k = 0; k < 7 && i > 0; k++)
+			sw_plot_name(p, i == 1 ? SW_PLOT_X : SW_PLOT_Y, hostile);
+		for (int shape = SW_PLOT_DOTS; shape <= SW_PLOT_TEXTS; shape += 3) {
+			sw_plot_series(p, hostile, (enum sw_plot_shape)shape, shape);
+			for (int k = 0; k < 7; k++) {
+				char *text = (char *)(uintptr_t)hostile; /* is copied */
+				sw_plot_mark(p, (struct sw_plot_mark){k, k, k + .5, k + .5, NAN, 1,
+								      text});
+			}
+		}
+		sw_plot_fit(p);
+	}
+	sw_plot_note(p, "%s", hostile);
+}
+
+static void (*const plots[])(struct sw_plot *p) = {few_dots, many_dots, lines, bars, map, panels};
+
+static void build(struct sw_plot *p, void (*plot)(struct sw_plot *p), const char *title)
+{
+	state = 5;
+	sw_plot_init(p, "test", title);
+	plot(p);
+	ck_assert_int_eq(p->failed, SW_OK);
+}
+
+static char *text_of(const struct sw_plot *p, int columns, bool color, bool utf8)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 1 << 20);
+	sw_plot_braille(p, columns, color, utf8, &b);
+	ck_assert_int_eq(b.failed, SW_OK);
+	return sw_buf_take(&b, NULL);
+}
+
+/* --- as it was looked at --- */
+
+static const struct {
+	int columns;
+	bool utf8;
+} sheets[] = {{60, true}, {80, true}, {160, true}, {80, false}};
+
+TEST_ROWS(plots_are_drawn_as_they_were, sheets)
+{
+	char path[300];
+	struct sw_buf now, then;
+	char bytes[4096];
+	size_t n;
+
+	ck_assert_ptr_nonnull(setlocale(LC_CTYPE, "C.UTF-8"));
+	sw_buf_init(&now, 1 << 20);
+	sw_buf_init(&then, 1 << 20);
+	for (size_t i = 0; i < ROWS(plots); i++) {
+		struct sw_plot p;
+		build(&p, plots[i], "what it is");
+		sw_plot_braille(&p, sheets[_i].columns, false, sheets[_i].utf8, &now);
+		sw_plot_fini(&p);
+	}
+	(void)snprintf(path, sizeof path, "%s/%s-%d.txt", SW_PLOT_TEXTS_AT,
+		       sheets[_i].utf8 ? "braille" : "ascii", sheets[_i].columns);
+	const bool write = getenv("SW_PLOT_WRITE") != NULL;
+	FILE *f = fopen(path, write ? "w" : "r");
+	ck_assert_msg(f != NULL, "%s cannot be opened", path);
+	if (write)
+		(void)fwrite(now.data, 1, now.len, f);
+	while (!write && (n = fread(bytes, 1, sizeof bytes, f)) > 0)
+		(void)sw_buf_add(&then, bytes, n);
+	(void)fclose(f);
+	if (!write)
+		ck_assert_msg(strcmp(now.data, then.data) == 0, "not as in %s:\n%s", path,
+			      now.data);
+	sw_buf_fini(&now);
+	sw_buf_fini(&then);
+}
+
+/* --- for any plot, at any width --- */
+
+static void check_lines(const char *text, int columns, bool utf8)
+{
+	while (*text != '\0') {
+		const char *end = strchr(text, '\n');
+		char line[4000];
+		ck_assert_ptr_nonnull(end);
+		ck_assert_uint_lt((size_t)(end - text), sizeof line);
+		(void)snprintf(line, sizeof line, "%.*s", (int)(end - text), text);
+		ck_assert_msg(sw_term_width(line, utf8) <= columns, "%d: %s", columns, line);
+		for (const char *s = line; *s != '\0';) {
+			const char *at = s;
+			int w;
+			const uint32_t r = sw_term_next(&s, utf8, &w);
+			ck_assert_msg(r != '?' || *at == '?', "%s", line); /* nothing harmful */
+		}
+		text = end + 1;
+	}
+}
+
+static const char *const names[] = {
+	"",
+	"\x1b]0;title\a\x1b[2J",
+	"a\nb\tc\r",
+	"\xe2\x80\xaeturned\xe2\x81\xa6",
+	"\xff\xfe\xc3",
+	"\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6"
+	"\x96\x87",
+	"e\xcc\x81\xcc\x81\xcc\x81\xcc\x81",
+	"%s%n%d",
+};
+
+static void check_named(const char *name)
+{
+	struct sw_plot p;
+
+	hostile = name;
+	ck_assert_ptr_nonnull(setlocale(LC_CTYPE, "C.UTF-8"));
+	build(&p, panels, name);
+	for (int columns = 40; columns < 200; columns += 13)
+		for (int utf8 = 0; utf8 < 2; utf8++) {
+			char *text = text_of(&p, columns, false, utf8);
+			check_lines(text, columns, utf8);
+			free(text);
+		}
+	sw_plot_fini(&p);
+}
+
+TEST_ROWS(hostile_text_moves_nothing, names)
+{
+	check_named(names[_i]);
+}
+
+TEST(a_name_of_ten_kilobytes_is_cut)
+{
+	static char name[10241];
+
+	memset(name, 'm', sizeof name - 1);
+	check_named(name);
+}
+
+/* Colour adds SGR sequences, and takes nothing away; a map has colours for its shades. */
+TEST_LOOP(colour_changes_no_character, 0, 4)
+{
+	struct sw_plot p;
+
+	ck_assert_ptr_nonnull(setlocale(LC_CTYPE, "C.UTF-8"));
+	build(&p, plots[_i], "a title");
+	char *plain = text_of(&p, 80, false, true), *color = text_of(&p, 80, true, true),
+	     *to = color;
+	bool any = false;
+	for (const char *s = color; *s != '\0';) {
+		if (*s != '\x1b') {
+			*to++ = *s++;
+			continue;
+		}
+		any = true;
+		ck_assert_int_eq(s[1], '[');
+		s += 2 + strspn(s + 2, "0123456789;");
+		ck_assert_int_eq(*s++, 'm');
+	}
+	*to = '\0';
+	ck_assert(any);
+	ck_assert_str_eq(plain, color);
+	free(plain);
+	free(color);
+	sw_plot_fini(&p);
+}
+
+#ifdef SW_FAULTS
+TEST(no_memory_is_said)
+{
+	unsigned fired = 1;
+	struct sw_plot p;
+
+	build(&p, panels, "a title");
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_buf b;
+		sw_buf_init(&b, 1 << 20);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_plot_braille(&p, 80, true, true, &b);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(b.failed, fired ? SW_NOMEM : SW_OK);
+		sw_buf_fini(&b);
+	}
+	sw_plot_fini(&p);
+}
+#endif
+
+/* --- CSV --- */
+
+TEST(a_mark_is_a_line_of_csv)
+{
+	struct sw_plot p;
+	struct sw_buf b;
+
+	sw_plot_init(&p, "test", "");
+	begin(&p, "optimizer", SW_PLOT_CATEGORY, "loss", SW_PLOT_LINEAR);
+	sw_plot_name(&p, SW_PLOT_X, "adam");
+	sw_plot_name(&p, SW_PLOT_X, "sgd, \"nesterov\"");
+	sw_plot_series(&p, "completed", SW_PLOT_DOTS, SW_PLOT_PLAIN);
+	sw_plot_at(&p, 1, .1, NAN, 7);
+	sw_plot_at(&p, .6, 1e-9, 1, 0);
+	sw_plot_panel(&p, "two");
+	sw_plot_axis(&p, SW_PLOT_X, "time", SW_PLOT_TIME);
+	sw_plot_axis(&p, SW_PLOT_Y, "", SW_PLOT_CATEGORY);
+	sw_plot_name(&p, SW_PLOT_Y, "gpu:0");
+	sw_plot_series(&p, "", SW_PLOT_BARS, SW_PLOT_FAILED);
+	sw_plot_mark(&p,
+		     (struct sw_plot_mark){1790000000123, -.4, 1790000000124, .4, NAN, 12, "a\nb"});
+	sw_buf_init(&b, 1 << 20);
+	sw_plot_csv(&p, &b);
+	ck_assert_str_eq(b.data, "panel,series,x,y,x2,y2,v,trial,text\n"
+				 "optimizer,completed,\"sgd, \"\"nesterov\"\"\",0.1,,,,7,\n"
+				 "optimizer,completed,0.6,1e-9,,,1,,\n"
+				 "two,,1790000000123,-0.4,1790000000124,0.4,,12,\"a\nb\"\n");
+	sw_buf_fini(&b);
+	sw_plot_fini(&p);
+}
+
+RUN_TESTS(NULL, NULL)
