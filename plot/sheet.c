@@ -77,6 +77,8 @@ void sw_sheet_dot(struct sw_sheet *s, int x, int y, int look)
 
 int sw_sheet_text(struct sw_sheet *s, int row, int column, int max, int look, const char *text)
 {
+	if (max > s->width - column)
+		max = s->width - column;
 	const bool cut = sw_term_width(text, s->utf8) > max;
 	const int end = column + max - cut;
 	uint32_t rune;
