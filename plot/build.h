@@ -7,6 +7,7 @@
 
 #include "plot/data.h"
 #include "plot/kinds.h"
+#include <math.h>
 
 #define SW_PLOT_BUILDER(name)                                                                      \
 	void sw_plot_build_##name(struct sw_plot *p, const struct sw_plot_data *d, size_t n,       \
@@ -84,8 +85,14 @@ void sw_plot_sweep_name(const struct sw_plot_data *d, char out[SW_PLOT_SWEEP_NAM
 size_t sw_plot_shown(struct sw_plot *p, const struct sw_plot_data *d, const size_t *named,
 		     size_t n_named, size_t most, size_t *out);
 
-/* The trials that plots compare: with a value, and not failed. Best first, the earlier of equal ones
- * first. The caller's to free; NULL: no memory, and p says so. */
+/* Whether plots compare it with others: it has a value, and has not failed. */
+static inline bool sw_plot_compares(const struct sw_plot_trial *t)
+{
+	return t->state != SW_PLOT_STATE_FAILED && isfinite(t->value);
+}
+
+/* Those, the best first, the earlier of equal ones first. The caller's to free; NULL: no memory,
+ * and p says so. */
 struct sw_plot_rank {
 	size_t i; /* of d->trials */
 	double value;
@@ -103,8 +110,9 @@ struct sw_plot_span {
 	enum sw_plot_scale scale;
 	double low, high; /* low > high: no trial has it */
 };
-struct sw_plot_span sw_plot_span_of(const struct sw_plot_data *d, size_t param,
-				    const struct sw_plot_rank *ranked, size_t n);
+/* Of param[n] in all trials that compare. One look at each trial. */
+void sw_plot_spans(const struct sw_plot_data *d, const size_t *param, size_t n,
+		   struct sw_plot_span *out);
 /* Where v lies in it, 0 to 1; NaN: it is none of its values. */
 double sw_plot_unit(const struct sw_plot_span *s, double v);
 /* What lies there. */
@@ -115,10 +123,13 @@ void sw_plot_param_axis(struct sw_plot *p, enum sw_plot_side side,
 
 /* --- ranges --- */
 
-/* The ends of those of v[n], n > 0, that are not far out (plot.h, sw_plot_fit). Sorts v. Returns how
- * many are. */
-size_t sw_plot_reach(double *v, size_t n, double *low, double *high);
-/* The last panel's LINEAR axis shows low to high, with some room. */
+/* Sorts a few numbers. */
+void sw_plot_sort(double *v, size_t n);
+/* The ends of those of v[n], rising and n > 0, that are not far out (plot.h, sw_plot_fit). Returns
+ * how many are. */
+size_t sw_plot_reach(const double *v, size_t n, double *low, double *high);
+/* The last panel's axis, no CATEGORY, shows low to high with some room: logarithms where it is
+ * LOG. */
 void sw_plot_room(struct sw_plot *p, enum sw_plot_side side, double low, double high);
 
 #endif

@@ -48,18 +48,22 @@ static size_t cell_of(const struct map *map, size_t side, double v)
 }
 
 static void add_trials(struct map *map, const struct sw_plot_data *d,
-		       const struct sw_plot_rank *ranked, size_t n)
+		       const struct sw_plot_rank *ranked, size_t n, double *rank_of)
 {
 	double rank = 1;
 
 	for (size_t k = 0; k < n; k++) {
-		struct sw_plot_mark m;
 		if (k == 0 || ranked[k].value != ranked[k - 1].value)
 			rank = sw_plot_rank_of(ranked, k, n);
-		if (!dot(d, ranked[k].i, map, &m))
+		rank_of[ranked[k].i] = rank;
+	}
+	/* In their order, which is that in memory. */
+	for (size_t i = 0; i < d->n; i++) {
+		struct sw_plot_mark m;
+		if (!sw_plot_compares(&d->trials[i]) || !dot(d, i, map, &m))
 			continue;
 		const size_t cell = cell_of(map, 1, m.y) * map->cells[0] + cell_of(map, 0, m.x);
-		map->sum[cell] += rank;
+		map->sum[cell] += rank_of[i];
 		map->count[cell]++;
 	}
 }
@@ -126,12 +130,14 @@ static void map_trials(struct sw_plot *p, const struct sw_plot_data *d, struct m
 		return;
 	}
 	map->sum = sw_plot_scratch(p, 2 * cells, sizeof *map->sum);
-	if (map->sum == NULL)
-		return;
-	map->count = map->sum + cells;
-	add_trials(map, d, ranked, n);
-	draw_map(p, map);
+	double *const rank_of = sw_plot_scratch(p, d->n, sizeof *rank_of);
+	if (map->sum != NULL && rank_of != NULL) {
+		map->count = map->sum + cells;
+		add_trials(map, d, ranked, n, rank_of);
+		draw_map(p, map);
+	}
 	free(map->sum);
+	free(rank_of);
 }
 
 /* One that is named gets the heaviest of the others. False: there are no two. */
@@ -167,16 +173,15 @@ SW_PLOT_BUILDER(contour)
 		return;
 	}
 	struct sw_plot_rank *const ranked = sw_plot_ranked(p, d, &n_ranked);
+	sw_plot_spans(d, map.param, 2, map.span);
 	for (size_t side = 0; side < 2; side++) {
 		const enum sw_plot_side axis = side == 0 ? SW_PLOT_X : SW_PLOT_Y;
 		const struct sw_plot_param *param = &d->params[map.param[side]];
-		struct sw_plot_span *s = &map.span[side];
-		*s = sw_plot_span_of(d, map.param[side], ranked, n_ranked);
+		const struct sw_plot_span *s = &map.span[side];
 		sw_plot_param_axis(p, axis, param);
 		map.cells[side] = param->scale == SW_PLOT_CATEGORY ? param->n_names : GRID;
 		if (param->scale != SW_PLOT_CATEGORY && s->low < s->high)
-			sw_plot_range(p, axis, sw_plot_unit_value(s, -.02),
-				      sw_plot_unit_value(s, 1.02));
+			sw_plot_room(p, axis, s->low, s->high);
 	}
 	if (n_ranked > 0)
 		map_trials(p, d, &map, ranked, n_ranked);

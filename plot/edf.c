@@ -3,18 +3,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The values of the trials that count, sorted; how many. */
-static size_t gather(const struct sw_plot_data *d, double *v, double *low, double *high,
-		     size_t *outside)
+/* The values of the trials that count, rising; how many. NULL: no memory. */
+static double *gather(struct sw_plot *p, const struct sw_plot_data *d, size_t *n)
 {
-	size_t n = 0;
+	struct sw_plot_rank *const r = sw_plot_ranked(p, d, n);
+	double *const v = sw_plot_scratch(p, *n, sizeof *v);
 
-	for (size_t i = 0; i < d->n; i++)
-		if (d->trials[i].state != SW_PLOT_STATE_FAILED && isfinite(d->trials[i].value))
-			v[n++] = d->trials[i].value;
-	if (n > 0)
-		*outside += sw_plot_reach(v, n, low, high);
-	return n;
+	for (size_t k = 0; v != NULL && k < *n; k++)
+		v[k] = r[d->maximize ? *n - 1 - k : k].value;
+	free(r);
+	return v;
 }
 
 static void draw(struct sw_plot *p, const double *v, size_t n, const char *name, size_t sweep,
@@ -42,15 +40,16 @@ SW_PLOT_BUILDER(edf)
 	sw_plot_axis(p, SW_PLOT_Y, "share of trials", SW_PLOT_LINEAR);
 	sw_plot_range(p, SW_PLOT_Y, 0, 1);
 	for (size_t s = 0; s < n; s++) {
-		double *v = sw_plot_scratch(p, d[s].n, sizeof *v);
-		double from = 0, to = 0;
+		double from, to;
 		char name[SW_PLOT_SWEEP_NAME];
+		size_t n_values;
+		double *const v = gather(p, &d[s], &n_values);
 		if (v == NULL)
 			return;
-		const size_t n_values = gather(&d[s], v, &from, &to, &outside);
 		sw_plot_sweep_name(&d[s], name);
 		if (n_values > 0) {
 			draw(p, v, n_values, name, s, SW_PLOT_MARKS / n - 1);
+			outside += sw_plot_reach(v, n_values, &from, &to);
 			low = fmin(low, from);
 			high = fmax(high, to);
 		}

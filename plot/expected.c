@@ -53,6 +53,7 @@ static void scale(struct sw_plot *p, const struct sw_plot_data *d, const size_t 
 		v[2 * k] = d->trials[pick[k]].mean;
 		v[2 * k + 1] = d->trials[pick[k]].value;
 	}
+	sw_plot_sort(v, 2 * n);
 	const size_t outside = sw_plot_reach(v, 2 * n, &low, &high);
 	sw_plot_room(p, SW_PLOT_X, low, high);
 	sw_plot_room(p, SW_PLOT_Y, low, high);

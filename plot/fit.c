@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "plot/build.h"
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,11 +41,15 @@ static void gather(const struct sw_plot *p, const struct sw_plot_panel *panel,
 	}
 }
 
-size_t sw_plot_reach(double *v, size_t n, double *low, double *high)
+void sw_plot_sort(double *v, size_t n)
+{
+	qsort(v, n, sizeof *v, by_value);
+}
+
+size_t sw_plot_reach(const double *v, size_t n, double *low, double *high)
 {
 	size_t from = 0, to = n;
 
-	qsort(v, n, sizeof *v, by_value);
 	const double q1 = v[n / 4], q3 = v[n - 1 - n / 4], reach = 3 * (q3 - q1);
 	while (reach > 0 && v[from] < q1 - reach)
 		from++;
@@ -55,18 +60,28 @@ size_t sw_plot_reach(double *v, size_t n, double *low, double *high)
 	return n - (to - from);
 }
 
-/* min < max, the values inside, and some room. */
+/* The values inside, and some room. min < max, and what is between them is a number, whatever the
+ * values are. */
 static void set_range(struct sw_plot_axis *a, double low, double high)
 {
-	double room = (high - low) / 20;
+	const double limit = DBL_MAX / 4;
+	double room = high / 20 - low / 20;
 
 	if (!(room > 0))
 		room = low != 0 ? fabs(low) / 20 : 1;
 	a->min = low - room;
 	a->max = high + room;
 	if (a->scale == SW_PLOT_LOG) {
-		a->min = exp(a->min);
-		a->max = exp(a->max);
+		a->min = fmin(fmax(exp(a->min), DBL_MIN), limit / 2);
+		a->max = fmin(fmax(exp(a->max), 2 * a->min), limit);
+		return;
+	}
+	a->min = fmin(fmax(a->min, -limit), limit);
+	a->max = fmin(fmax(a->max, -limit), limit);
+	if (!(a->min < a->max)) {
+		room = fmax(1, fabs(a->min) / 20);
+		a->min -= room;
+		a->max += room;
 	}
 }
 
@@ -88,14 +103,9 @@ static void fit_axis(struct sw_plot *p, struct sw_plot_panel *panel, enum sw_plo
 		set_range(a, 0, 1);
 		return;
 	}
-	double low = all->v[0], high = low;
-	size_t outside = 0;
-	if (side == SW_PLOT_Y)
-		outside = sw_plot_reach(all->v, all->n, &low, &high);
-	for (size_t i = 0; side == SW_PLOT_X && i < all->n; i++) {
-		low = fmin(low, all->v[i]);
-		high = fmax(high, all->v[i]);
-	}
+	sw_plot_sort(all->v, all->n);
+	double low = all->v[0], high = all->v[all->n - 1];
+	const size_t outside = side == SW_PLOT_Y ? sw_plot_reach(all->v, all->n, &low, &high) : 0;
 	set_range(a, low, high);
 	if (outside > 0)
 		sw_plot_note(p, "%zu of %zu marks lie outside the scale of %s.", outside, all->n,
@@ -104,10 +114,10 @@ static void fit_axis(struct sw_plot *p, struct sw_plot_panel *panel, enum sw_plo
 
 void sw_plot_room(struct sw_plot *p, enum sw_plot_side side, double low, double high)
 {
-	struct sw_plot_axis a = {.scale = SW_PLOT_LINEAR};
-
-	set_range(&a, low, high);
-	sw_plot_range(p, side, a.min, a.max);
+	if (p->failed != SW_OK)
+		return;
+	struct sw_plot_panel *panel = &p->panels[p->n_panels - 1];
+	set_range(side == SW_PLOT_X ? &panel->x : &panel->y, low, high);
 }
 
 void sw_plot_fit(struct sw_plot *p)

@@ -73,5 +73,7 @@ SW_PLOT_BUILDER(history)
 		draw_best(p, &d[i], n == 1 ? "best so far" : name,
 			  n == 1 ? SW_PLOT_BEST : SW_PLOT_FIRST + (int)i, ROOM / n);
 	}
+	if (p->n_marks == 0)
+		sw_plot_note(p, "No trial has a value yet.");
 	sw_plot_fit(p);
 }

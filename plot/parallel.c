@@ -77,7 +77,7 @@ static void find_value_span(struct sw_plot *p, const struct sw_plot_data *d, str
 	if (v == NULL)
 		return;
 	for (size_t k = 0; k < n; k++)
-		v[k] = ranked[k].value;
+		v[k] = ranked[d->maximize ? n - 1 - k : k].value;
 	const size_t outside = n > 0 ? sw_plot_reach(v, n, &s->low, &s->high) : 0;
 	if (outside > 0)
 		sw_plot_note(p, "%zu of %zu trials lie outside the scale of %s: at its end.",
@@ -98,10 +98,9 @@ SW_PLOT_BUILDER(parallel)
 	sw_plot_axis(p, SW_PLOT_X, "", SW_PLOT_CATEGORY);
 	sw_plot_axis(p, SW_PLOT_Y, "from the lowest to the highest", SW_PLOT_LINEAR);
 	sw_plot_range(p, SW_PLOT_Y, -.1, 1.1);
-	for (size_t k = 0; k < a.n; k++) {
+	for (size_t k = 0; k < a.n; k++)
 		sw_plot_name(p, SW_PLOT_X, d->params[a.param[k]].name);
-		a.span[k] = sw_plot_span_of(d, a.param[k], ranked, n_ranked);
-	}
+	sw_plot_spans(d, a.param, a.n, a.span);
 	sw_plot_name(p, SW_PLOT_X, d->metric);
 	find_value_span(p, d, &a, ranked, n_ranked);
 	const size_t room = SW_PLOT_MARKS / (a.n + 2) - NAMES_MAX - 1;

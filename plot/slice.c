@@ -34,6 +34,7 @@ SW_PLOT_BUILDER(slice)
 					   room < TRIALS_MAX ? room : TRIALS_MAX, "a value", pick);
 	for (size_t k = 0; k < trials; k++)
 		v[k] = d->trials[pick[k]].value;
+	sw_plot_sort(v, trials);
 	if (trials > 0)
 		outside = sw_plot_reach(v, trials, &low, &high);
 	if (outside > 0)

@@ -2,9 +2,9 @@
 #include "plot/build.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define SLOTS_MAX 200
-#define ROOM      SW_PLOT_MARKS
 
 enum { PAUSED = SW_PLOT_LOOKS, WAYS_N }; /* how a run ended: an index into sw_plot_looks, or this */
 
@@ -96,23 +96,28 @@ static void draw_bar(struct sw_plot *p, const struct bar *b)
 			});
 }
 
-/* A series: the bars that ended in this way. */
-static void draw_way(struct sw_plot *p, const struct sw_plot_data *d, size_t way, double width)
+/* A series for each way in which a bar ended. */
+static void draw_bars(struct sw_plot *p, const struct sw_plot_data *d, double width, size_t n)
 {
-	bool begun = false;
+	struct bar *const bar = sw_plot_scratch(p, n, sizeof *bar);
 
-	for (size_t i = 0; i < d->n_runs && d->runs[i].slot < SLOTS_MAX;) {
-		const struct bar b = next_bar(d, &i, width);
-		if (look_of(&b) != way)
-			continue;
-		if (!begun && way == PAUSED)
-			sw_plot_series(p, "paused", SW_PLOT_BARS, SW_PLOT_FIRST);
-		else if (!begun)
-			sw_plot_series(p, sw_plot_looks[way].name, SW_PLOT_BARS,
-				       sw_plot_looks[way].role);
-		begun = true;
-		draw_bar(p, &b);
+	for (size_t k = 0, i = 0; bar != NULL && k < n; k++)
+		bar[k] = next_bar(d, &i, width);
+	for (size_t way = 0; bar != NULL && way < WAYS_N; way++) {
+		bool begun = false;
+		for (size_t k = 0; k < n; k++) {
+			if (look_of(&bar[k]) != way)
+				continue;
+			if (!begun && way == PAUSED)
+				sw_plot_series(p, "paused", SW_PLOT_BARS, SW_PLOT_FIRST);
+			else if (!begun)
+				sw_plot_series(p, sw_plot_looks[way].name, SW_PLOT_BARS,
+					       sw_plot_looks[way].role);
+			begun = true;
+			draw_bar(p, &bar[k]);
+		}
 	}
+	free(bar);
 }
 
 static void write_span(double ms, char out[32])
@@ -156,6 +161,7 @@ SW_PLOT_BUILDER(timeline)
 {
 	const size_t slots = d->n_slots < SLOTS_MAX ? d->n_slots : SLOTS_MAX;
 	double first = INFINITY, last = -INFINITY, width = 0;
+	size_t bars;
 
 	(void)n;
 	(void)named;
@@ -169,16 +175,15 @@ SW_PLOT_BUILDER(timeline)
 		first = fmin(first, d->runs[i].started_ms);
 		last = fmax(last, end_of(d, &d->runs[i]));
 	}
-	/* From what is less than a pixel, up to what has room. */
-	while (count_bars(d, width) > ROOM)
-		width = width > 0 ? 2 * width : fmax(1, (last - first) / 2000);
+	while ((bars = count_bars(d, width)) > SW_PLOT_MARKS)
+		width = width > 0 ? 2 * width
+				  : fmax(1, (last - first) * (double)slots / SW_PLOT_MARKS);
 	if (width > 0) {
 		char span[32];
 		write_span(width, span);
 		sw_plot_note(p, "Runs and gaps shorter than %s are drawn together.", span);
 	}
-	for (size_t way = 0; way < WAYS_N; way++)
-		draw_way(p, d, way, width);
+	draw_bars(p, d, width, bars);
 	if (slots < d->n_slots)
 		sw_plot_note(p, "Of %zu slots the first %zu are drawn.", d->n_slots, slots);
 	if (d->n_runs > 0)

@@ -79,78 +79,122 @@ static void smooth(double *count, size_t cells, double n, bool category)
 		count[i] = (density[i] + 1 / (double)cells) / (n + 1);
 }
 
-/* Counts the ranked trials in the cells; returns how many have the parameter, *top: of the first
- * n_top. */
-static double count_cells(const struct sw_plot_data *d, size_t param,
-			  const struct sw_plot_rank *ranked, size_t n, size_t n_top, size_t cells,
-			  double *all_count, double *top_count, double *top)
-{
-	const struct sw_plot_span span = sw_plot_span_of(d, param, ranked, n);
-	double all = 0;
+/* A parameter's trials on its grid: of the best, and of all. */
+struct grid {
+	size_t cells;
+	double *top, *all; /* [cells] */
+	double n_top, n_all;
+};
 
-	*top = 0;
-	for (size_t k = 0; k < n; k++) {
-		const double unit = sw_plot_unit(&span, d->trials[ranked[k].i].params[param]);
-		if (!(unit >= 0 && unit <= 1))
-			continue;
-		const size_t cell = (size_t)fmin(unit * (double)cells, (double)cells - 1);
-		all_count[cell]++;
-		all++;
-		if (k < n_top) {
-			top_count[cell]++;
-			(*top)++;
-		}
-	}
-	return all;
+static void count_trial(struct grid *g, const struct sw_plot_span *span, double v, bool top)
+{
+	const double unit = sw_plot_unit(span, v);
+
+	if (!(unit >= 0 && unit <= 1))
+		return;
+	const size_t at = (size_t)(unit * (double)g->cells);
+	const size_t cell = at < g->cells ? at : g->cells - 1;
+	g->all[cell]++;
+	g->n_all++;
+	g->top[cell] += top;
+	g->n_top += top;
 }
 
-/* count[2 * cells], of zeros. */
-static double weigh_one(const struct sw_plot_data *d, size_t param,
-			const struct sw_plot_rank *ranked, size_t n, size_t n_top, double *count,
-			size_t cells)
+/* top, all: of how many trials. */
+static double weigh_one(struct grid *g, bool category, double top, double all)
 {
-	const bool category = d->params[param].scale == SW_PLOT_CATEGORY;
-	double *const in_top = count + cells, top, divergence = 0;
-	const double all = count_cells(d, param, ranked, n, n_top, cells, count, in_top, &top);
-	const double a = top / (double)n_top, b = all / (double)n;
+	const double a = g->n_top / top, b = g->n_all / all;
+	double divergence = 0;
 
-	if (all < 2 || top < 1)
+	if (g->n_all < 2 || g->n_top < 1)
 		return 0;
-	smooth(count, cells, all, category);
-	smooth(in_top, cells, top, category);
-	for (size_t i = 0; i < cells; i++) {
-		const double ratio = in_top[i] / count[i] - 1;
-		divergence += count[i] * ratio * ratio;
+	smooth(g->all, g->cells, g->n_all, category);
+	smooth(g->top, g->cells, g->n_top, category);
+	for (size_t i = 0; i < g->cells; i++) {
+		const double ratio = g->top[i] / g->all[i] - 1;
+		divergence += g->all[i] * ratio * ratio;
 	}
 	return a * a / b * divergence;
 }
 
+/* What the work needs for each of the n varied parameters. */
+struct scratch {
+	size_t *param, n;
+	struct sw_plot_span *span;
+	struct grid *grid;
+	double *count;
+};
+
+static bool prepare(struct sw_plot *p, const struct sw_plot_data *d, struct scratch *s)
+{
+	size_t cells = 0;
+
+	s->param = sw_plot_scratch(p, d->n_params, sizeof *s->param);
+	s->span = sw_plot_scratch(p, d->n_params, sizeof *s->span);
+	s->grid = sw_plot_scratch(p, d->n_params, sizeof *s->grid);
+	if (s->param == NULL || s->span == NULL || s->grid == NULL)
+		return false;
+	for (size_t i = 0; i < d->n_params; i++) {
+		const struct sw_plot_param *param = &d->params[i];
+		const size_t n = param->scale == SW_PLOT_CATEGORY ? param->n_names : GRID;
+		if (!param->varied || n == 0)
+			continue;
+		s->grid[s->n].cells = n;
+		s->param[s->n++] = i;
+		cells += n;
+	}
+	s->count = sw_plot_scratch(p, 2 * cells, sizeof *s->count);
+	cells = 0;
+	for (size_t k = 0; s->count != NULL && k < s->n; k++) {
+		s->grid[k].top = s->count + cells;
+		s->grid[k].all = s->grid[k].top + s->grid[k].cells;
+		cells += 2 * s->grid[k].cells;
+	}
+	return s->count != NULL;
+}
+
+/* Trial by trial, as each one's parameters lie together. Those as good as the last of the best tenth
+ * are among the best. Returns how many these are. */
+static size_t count_trials(const struct sw_plot_data *d, const struct scratch *s, double last)
+{
+	size_t n_top = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct sw_plot_trial *t = &d->trials[i];
+		const bool top = !sw_plot_better(d, last, t->value);
+		if (!sw_plot_compares(t))
+			continue;
+		n_top += top;
+		for (size_t k = 0; k < s->n; k++)
+			count_trial(&s->grid[k], &s->span[k], t->params[s->param[k]], top);
+	}
+	return n_top;
+}
+
 size_t sw_plot_weigh(struct sw_plot *p, const struct sw_plot_data *d, double *weight)
 {
-	size_t n = 0, n_top, cells = GRID;
+	size_t n, n_top;
 	double sum = 0;
+	struct scratch s = {.n = 0};
 	struct sw_plot_rank *const ranked = sw_plot_ranked(p, d, &n);
 
 	memset(weight, 0, d->n_params * sizeof *weight);
-	for (size_t i = 0; i < d->n_params; i++)
-		cells = d->params[i].n_names > cells ? d->params[i].n_names : cells;
-	double *const count = sw_plot_scratch(p, 2 * cells, sizeof *count);
-	/* Those as good as the last of the best tenth are in it. */
-	n_top = (n + TOP_PART - 1) / TOP_PART;
-	while (n_top > 0 && n_top < n && ranked[n_top].value == ranked[n_top - 1].value)
-		n_top++;
-	for (size_t i = 0; count != NULL && n_top < n && i < d->n_params; i++) {
-		const struct sw_plot_param *param = &d->params[i];
-		cells = param->scale == SW_PLOT_CATEGORY ? param->n_names : GRID;
-		if (!param->varied || cells == 0)
-			continue;
-		memset(count, 0, 2 * cells * sizeof *count);
-		weight[i] = weigh_one(d, i, ranked, n, n_top, count, cells);
-		sum += weight[i];
+	if (n == 0 || !prepare(p, d, &s))
+		goto out;
+	sw_plot_spans(d, s.param, s.n, s.span);
+	n_top = count_trials(d, &s, ranked[(n - 1) / TOP_PART].value);
+	for (size_t k = 0; n_top < n && k < s.n; k++) {
+		weight[s.param[k]] = weigh_one(&s.grid[k], s.span[k].scale == SW_PLOT_CATEGORY,
+					       (double)n_top, (double)n);
+		sum += weight[s.param[k]];
 	}
-	for (size_t i = 0; i < d->n_params && sum > 0; i++)
+	for (size_t i = 0; sum > 0 && i < d->n_params; i++)
 		weight[i] /= sum;
-	free(count);
+out:
+	free(s.param);
+	free(s.span);
+	free(s.grid);
+	free(s.count);
 	free(ranked);
 	return n;
 }

@@ -4,8 +4,16 @@
 
 #include "plot/kinds.h"
 #include "tests/run.h"
+#include <math.h>
 
 static struct sw_plot built;
+
+static inline void check_axis(const struct sw_plot_axis *a)
+{
+	ck_assert_double_lt(a->min, a->max);
+	ck_assert(isfinite(a->max - a->min));
+	ck_assert(a->scale != SW_PLOT_LOG || a->min > 0);
+}
 
 /* What holds of each: its marks are few enough, its axes have ranges, it says what is missing. */
 static inline void build(const char *kind, const struct sw_plot_data *d, size_t n,
@@ -18,8 +26,8 @@ static inline void build(const char *kind, const struct sw_plot_data *d, size_t 
 	ck_assert_uint_ge(built.n_panels, 1);
 	ck_assert_uint_ge(built.n_marks + built.n_notes, 1);
 	for (size_t i = 0; i < built.n_panels; i++) {
-		ck_assert_double_lt(built.panels[i].x.min, built.panels[i].x.max);
-		ck_assert_double_lt(built.panels[i].y.min, built.panels[i].y.max);
+		check_axis(&built.panels[i].x);
+		check_axis(&built.panels[i].y);
 	}
 }
 

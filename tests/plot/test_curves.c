@@ -1,6 +1,5 @@
 /* tests/plot/test_curves.c — learning curves. */
 #include "tests/plot/built.h"
-#include <math.h>
 
 #define STEPS 900
 

@@ -2,7 +2,6 @@
 #include "base/philox.h"
 #include "plot/build.h"
 #include "tests/plot/built.h"
-#include <math.h>
 
 #define PARAMS 6
 #define TRIALS 1000

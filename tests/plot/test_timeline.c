@@ -1,6 +1,5 @@
 /* tests/plot/test_timeline.c — slots over time. */
 #include "tests/plot/built.h"
-#include <math.h>
 
 static const char *const slots[] = {"cpu:0", "gpu:1"};
 static struct sw_plot_run runs[20000];

@@ -1,6 +1,5 @@
 /* tests/plot/test_trials.c — plots of trials' values: edf, pareto, expected, saved. */
 #include "tests/plot/built.h"
-#include <math.h>
 
 static struct sw_plot_trial trials[10000];
 static double metrics[10000][3];
