@@ -13,6 +13,7 @@ struct page {
 	const struct sw_plot *p;
 	struct sw_buf *out;
 	int columns;
+	int high; /* lines of a row of panels; 0: by the width */
 	bool color, utf8;
 };
 
@@ -193,6 +194,8 @@ static void draw_row(const struct page *pg, const struct sw_plot_panel *panels, 
 		if (panels[i].x.label[0] != '\0')
 			foot = 3;
 	}
+	if (pg->high > 0)
+		height = (int)fmax(pg->high - head - foot, 2);
 	if (sw_sheet_init(&sheet, pg->columns, head + height + foot) != SW_OK) {
 		pg->out->failed = SW_NOMEM;
 		return;
@@ -211,6 +214,18 @@ static double columns_of(uint32_t rune)
 	return rune < 0x80 ? 1 : fmax(wcwidth((wchar_t)rune), 1);
 }
 
+static int lines_of_notes(const struct page *pg)
+{
+	int lines = 0;
+
+	for (size_t i = 0; i < pg->p->n_notes; i++)
+		for (const char *s = pg->p->notes[i]; *s != '\0'; s += strspn(s, " ")) {
+			s += sw_plot_line(s, pg->columns, columns_of);
+			lines++;
+		}
+	return lines;
+}
+
 static void add_notes(const struct page *pg)
 {
 	for (size_t i = 0; i < pg->p->n_notes; i++)
@@ -224,11 +239,12 @@ static void add_notes(const struct page *pg)
 		}
 }
 
-void sw_plot_braille(const struct sw_plot *p, int columns, bool color, bool utf8,
+void sw_plot_braille(const struct sw_plot *p, int columns, int lines, bool color, bool utf8,
 		     struct sw_buf *out)
 {
 	const int width = (int)fmin(fmax(columns, 40), 400);
-	const struct page pg = {p, out, width, color, utf8};
+	const size_t from = out->len;
+	struct page pg = {p, out, width, 0, color, utf8};
 	int beside = (width + GAP) / (38 + GAP);
 
 	if (p->failed != SW_OK) {
@@ -240,6 +256,13 @@ void sw_plot_braille(const struct sw_plot *p, int columns, bool color, bool utf8
 	if (p->title[0] != '\0')
 		add_line(&pg, p->title);
 	draw_legend(&pg);
+	if (lines > 0 && p->n_panels > 0) {
+		const int rows = ((int)p->n_panels + beside - 1) / beside;
+
+		for (size_t i = from; i < out->len; i++)
+			lines -= out->data[i] == '\n';
+		pg.high = (int)fmax((lines - lines_of_notes(&pg)) / rows, 1);
+	}
 	for (size_t i = 0; i < p->n_panels && out->failed == SW_OK; i += (size_t)beside) {
 		const int n = (int)fmin((double)(p->n_panels - i), beside);
 		draw_row(&pg, &p->panels[i], n, (width - (beside - 1) * GAP) / beside);

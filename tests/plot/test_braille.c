@@ -159,9 +159,31 @@ static char *text_of(const struct sw_plot *p, int columns, bool color, bool utf8
 	struct sw_buf b;
 
 	sw_buf_init(&b, 1 << 20);
-	sw_plot_braille(p, columns, color, utf8, &b);
+	sw_plot_braille(p, columns, 0, color, utf8, &b);
 	ck_assert_int_eq(b.failed, SW_OK);
 	return sw_buf_take(&b, NULL);
+}
+
+/* It is as high as there is room for, where there is enough for its axes and its notes. */
+TEST(braille_fills_the_lines_that_it_may_have)
+{
+	for (size_t i = 0; i < ROWS(plots); i++)
+		for (int most = 40; most < 100; most += 7) {
+			struct sw_plot p;
+			struct sw_buf b;
+			int n = 0;
+
+			sw_buf_init(&b, 1 << 20);
+			build(&p, plots[i], "what it is");
+			sw_plot_braille(&p, 80, most, false, true, &b);
+			for (size_t k = 0; k < b.len; k++)
+				n += b.data[k] == '\n';
+			/* two rows of panels may leave one line between them */
+			ck_assert_msg(n == most || (p.n_panels > 2 && n == most - 1),
+				      "plot %zu: %d of %d lines\n%s", i, n, most, b.data);
+			sw_plot_fini(&p);
+			sw_buf_fini(&b);
+		}
 }
 
 /* --- as it was looked at --- */
@@ -184,7 +206,7 @@ TEST_ROWS(plots_are_drawn_as_they_were, sheets)
 	for (size_t i = 0; i < ROWS(plots); i++) {
 		struct sw_plot p;
 		build(&p, plots[i], "what it is");
-		sw_plot_braille(&p, sheets[_i].columns, false, sheets[_i].utf8, &now);
+		sw_plot_braille(&p, sheets[_i].columns, 0, false, sheets[_i].utf8, &now);
 		sw_plot_fini(&p);
 	}
 	(void)snprintf(path, sizeof path, "%s/%s-%d.txt", SW_PLOT_TEXTS_AT,
@@ -305,7 +327,7 @@ TEST(no_memory_is_said)
 		struct sw_buf b;
 		sw_buf_init(&b, 1 << 20);
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_plot_braille(&p, 80, true, true, &b);
+		sw_plot_braille(&p, 80, 0, true, true, &b);
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 		ck_assert_int_eq(b.failed, fired ? SW_NOMEM : SW_OK);
