@@ -143,8 +143,10 @@ SW_PLOT_BUILDER(curves)
 	size_t chosen[SW_PLOT_CURVES], all = 0;
 	const size_t n_curves = sw_plot_chosen(d, chosen);
 	const size_t rungs = d->n_rungs < RUNGS_MAX ? d->n_rungs : RUNGS_MAX;
-	/* A quarter of a few trials, or all lines would be the best ones. */
-	const size_t top = n_curves / 4 < SW_PLOT_TOP ? (n_curves + 3) / 4 : SW_PLOT_TOP;
+	/* A quarter of a few trials, or all lines would be the best ones; one alone is no best. */
+	const size_t top = n_curves < 2                 ? 0
+			   : n_curves / 4 < SW_PLOT_TOP ? (n_curves + 3) / 4
+							: SW_PLOT_TOP;
 	struct curve c[SW_PLOT_CURVES];
 	char text[32];
 
@@ -169,7 +171,7 @@ SW_PLOT_BUILDER(curves)
 			    sw_plot_looks[l].name, sw_plot_looks[l].role);
 	(void)snprintf(text, sizeof text, top == 1 ? "the best" : "the best %zu", top);
 	draw_curves(p, c, top, most, NULL, text, SW_PLOT_BEST);
-	if (n_curves > 0 && c[0].n > 0) {
+	if (top > 0 && c[0].n > 0) {
 		(void)snprintf(text, sizeof text, "%lld", (long long)c[0].trial->trial);
 		sw_plot_series(p, "", SW_PLOT_TEXTS, SW_PLOT_BEST);
 		sw_plot_text(p, c[0].r[c[0].n - 1].step, c[0].r[c[0].n - 1].value, text);

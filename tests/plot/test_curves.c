@@ -57,6 +57,16 @@ TEST(curves_are_whole_by_state_and_the_best_apart)
 	ck_assert_uint_eq(built.n_notes, 0);
 }
 
+TEST(curve_of_one_trial_is_not_called_the_best)
+{
+	const struct sw_plot_data d = falling(1, 5);
+
+	build("curves", &d, 1, NULL, 0);
+	ck_assert_ptr_null(series_of(0, "the best"));
+	for (size_t i = 0; i < built.n_series; i++)
+		ck_assert_int_ne(built.series[i].role, SW_PLOT_BEST);
+}
+
 TEST(curves_of_many_trials_are_thinned_and_keep_a_peak)
 {
 	struct sw_plot_data d = falling(400, STEPS);
