@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR (1L << 24) /* rows: beyond the end of any view */
-
 /* --- keys --- */
 
 static void next_column(struct sw_browse *b)
@@ -45,12 +43,23 @@ static long rows_to_go(const struct sw_browse *b, enum sw_key key)
 	case SW_KEY_PAGE_DOWN:
 		return page;
 	case SW_KEY_HOME:
-		return -FAR;
+		return -(long)b->n;
 	case SW_KEY_END:
-		return FAR;
+		return (long)b->n;
 	default:
 		return 0;
 	}
+}
+
+/* Each key by itself stays within the table: End and then Up is the last but one. Without a cursor
+ * yet, rows count from above the first: any key that moves shows it. */
+static void move_cursor(struct sw_browse *b, long rows)
+{
+	const long at = b->trial != 0 ? (long)b->at : -1;
+	const long to = at + b->move + rows, last = (long)b->n - 1;
+
+	if (rows != 0)
+		b->move = (to > last ? last : to < 0 ? 0 : to) - at;
 }
 
 static void to_start(struct sw_browse *b)
@@ -69,7 +78,7 @@ bool sw_browse_key(struct sw_browse *b, enum sw_key key, const struct sw_view *v
 		b->help = false; /* any key: who does not know the keys presses some */
 		return true;
 	}
-	b->move += rows_to_go(b, key);
+	move_cursor(b, rows_to_go(b, key));
 	if (key == SW_KEY_HELP)
 		b->help = true;
 	if (b->curve) {
@@ -189,6 +198,7 @@ void sw_browse_settle(struct sw_browse *b, const struct sw_view_row *rows, size_
 			to = (long)i + b->move;
 		}
 	b->room = room;
+	b->n = n;
 	/* A curve stays when its trial leaves the table. */
 	if (n == 0 || (b->curve && b->trial != 0 && !there && b->move == 0))
 		return;
@@ -196,7 +206,7 @@ void sw_browse_settle(struct sw_browse *b, const struct sw_view_row *rows, size_
 		b->top = 0;
 		if (b->move == 0 && !b->curve)
 			return;
-		to = b->move > 0 ? b->move - 1 : 0; /* the first step only shows the cursor */
+		to = b->move - 1; /* the first step only shows the cursor */
 	}
 	b->move = 0;
 	b->at = to < 0 ? 0 : to < (long)n ? (size_t)to : n - 1;

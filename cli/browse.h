@@ -24,7 +24,7 @@ struct sw_browse {
 	size_t n_columns;
 	uint64_t trial; /* under the cursor; 0: there is none yet */
 	size_t at, top; /* its row, and the first one that is shown */
-	size_t room;    /* rows that are shown, for a page */
+	size_t n, room; /* rows there are, and as many as are shown: a page */
 	long move;      /* rows to go */
 };
 

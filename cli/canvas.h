@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 struct sw_cell {
-	uint32_t rune; /* 0: the second half of a wide one */
-	enum sw_tint tint;
+	uint32_t rune;     /* 0: the second half of a wide one */
+	enum sw_tint tint; /* SW_TINT_N + n: colour n of a terminal's 256 */
 };
 
 struct sw_canvas {

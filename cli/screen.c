@@ -80,12 +80,17 @@ static attr_t attributes(enum sw_tint tint)
 
 static void show_cell(const struct sw_cell *cell, attr_t more)
 {
-	const bool pair = colored && cell->tint > SW_TINT_NONE && cell->tint < SW_TINT_DIM;
+	const int of_256 = (int)cell->tint - SW_TINT_N;
+	int pair = 0;
 	const wchar_t text[2] = {(wchar_t)cell->rune, L'\0'};
 	cchar_t cc;
 
-	if (setcchar(&cc, text, attributes(cell->tint) | more, pair ? (short)cell->tint : (short)0,
-		     NULL) != ERR)
+	if (colored && cell->tint < SW_TINT_DIM)
+		pair = (int)cell->tint;
+	else if (colored && of_256 >= 0 && of_256 < COLORS && SW_TINT_N + of_256 < COLOR_PAIRS &&
+		 init_pair((short)(SW_TINT_N + of_256), (short)of_256, -1) != ERR)
+		pair = SW_TINT_N + of_256;
+	if (setcchar(&cc, text, attributes(cell->tint) | more, (short)pair, NULL) != ERR)
 		(void)add_wch(&cc);
 }
 

@@ -41,7 +41,9 @@ const struct sw_verb sw_verbs[] = {
 	 "before the times are the same, byte for byte. --json prints one line per page.\n"},
 	{"watch", sw_verb_watch, SW_REF_SWEEP, 1, 8, 0, false, "SWEEP ...",
 	 "shows the live table until the sweeps end",
-	 "q or Ctrl-C leaves; the sweeps go on. Without a terminal it prints a block every 5 s.\n"
+	 "Keys order its trials by a column, take those in one state, scroll, and show a trial's\n"
+	 "curve as it grows; ? says which. q or Ctrl-C leaves; the sweeps go on. Without a\n"
+	 "terminal it prints a block every 5 s.\n"
 	 "--json prints the snapshot and each update on a line.\n"},
 	{"best", sw_verb_best, SW_REF_SWEEP, 1, 1, SW_OPT_SCOPE | SW_OPT_N, false, "SWEEP",
 	 "shows the best trial, or with -n a table of the best",

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cli/block.h"
 #include "cli/canvas.h"
+#include "cli/curve.h"
 #include "cli/live.h"
 #include "cli/screen.h"
 #include "cli/view.h"
@@ -35,6 +36,8 @@ struct watch {
 	int64_t retry_at[MAX_SWEEPS];
 	bool on_screen, json, left;
 	struct sw_browse browse; /* what keys have chosen */
+	struct sw_curve curve;   /* of the trial under the cursor */
+	size_t asked;            /* the client that was asked for its reports */
 	int64_t shown_at;        /* when something was last drawn; 0: never */
 	bool dirty;
 	sigset_t waiting; /* the signal mask while it waits */
@@ -85,6 +88,10 @@ static void lose_view(struct watch *w, size_t i, int64_t now)
 {
 	sw_client_close(w->clients[i]);
 	w->clients[i] = NULL;
+	if (w->curve.id != 0 && w->asked == i) {
+		w->curve.id = 0;
+		w->curve.more = true;
+	}
 	if (w->views[i].lost_at_us == 0) {
 		w->views[i].lost_at_us = now;
 		if (!w->on_screen) /* on a screen the header says it */
@@ -95,6 +102,12 @@ static void lose_view(struct watch *w, size_t i, int64_t now)
 	w->dirty = true;
 }
 
+/* Is it the answer about the trial whose curve is shown? */
+static bool is_of_curve(const struct watch *w, size_t i, const struct sw_reply *r)
+{
+	return r->id > 0 && r->id == w->curve.id && i == w->asked;
+}
+
 /* One message for view i: the snapshot or an update; others are passed over. */
 static sw_status take_update(struct watch *w, size_t i, struct sw_reply *r)
 {
@@ -102,6 +115,14 @@ static sw_status take_update(struct watch *w, size_t i, struct sw_reply *r)
 	cJSON *message;
 	sw_status rc;
 
+	if (is_of_curve(w, i, r)) {
+		w->curve.id = 0;
+		w->dirty = true;
+		return sw_curve_take(&w->curve, r->result,
+				     sw_view_text(&w->views[i], "metric", ""));
+	}
+	if (sw_view_ended(&w->views[i]))
+		return SW_OK; /* what it knows is the end, whatever came next */
 	if (r->method != NULL && strcmp(r->method, "sweep.update") == 0)
 		key = "params";
 	else if (r->method == NULL && r->id == w->ids[i])
@@ -129,9 +150,10 @@ static sw_status drain_view(struct watch *w, size_t i, struct sw_err *err)
 	struct sw_err why = SW_ERR_INIT;
 	sw_status rc = SW_OK;
 
-	while (rc == SW_OK && !sw_view_ended(&w->views[i])) {
+	while (rc == SW_OK) {
 		rc = sw_client_read(w->clients[i], 0, &r, &why);
-		if (rc == SW_OK)
+		/* A refusal of what was asked after the watch: the trial is gone, and has no curve. */
+		if (rc == SW_OK || (rc == SW_INVALID && r.id > w->ids[i]))
 			rc = take_update(w, i, &r);
 	}
 	sw_client_reply_fini(&r);
@@ -141,8 +163,12 @@ static sw_status drain_view(struct watch *w, size_t i, struct sw_err *err)
 		*err = why;
 		return rc;
 	}
-	if (rc != SW_OK)
+	if (rc != SW_OK && sw_view_ended(&w->views[i])) {
+		sw_client_close(w->clients[i]);
+		w->clients[i] = NULL;
+	} else if (rc != SW_OK) {
 		lose_view(w, i, sw_clock_mono_us());
+	}
 	return SW_OK;
 }
 
@@ -154,12 +180,7 @@ static sw_status tend_views(struct watch *w, size_t *open, struct sw_err *err)
 		const int64_t now = sw_clock_mono_us();
 		sw_status rc = SW_OK;
 
-		if (sw_view_ended(&w->views[i])) {
-			sw_client_close(w->clients[i]);
-			w->clients[i] = NULL;
-			continue;
-		}
-		if (w->clients[i] == NULL) {
+		if (w->clients[i] == NULL && !sw_view_ended(&w->views[i])) {
 			struct sw_err why = SW_ERR_INIT;
 
 			if (now - w->views[i].lost_at_us > AWAY_MAX_US)
@@ -186,6 +207,13 @@ static sw_status show_screen(struct watch *w, int64_t now)
 	rc = sw_canvas_init(&canvas, width, height);
 	if (rc == SW_OK)
 		rc = sw_live_draw(&canvas, w->views, w->n, &w->browse, w->cli->look.utf8, now);
+	if (rc == SW_OK && w->browse.curve && w->browse.trial != 0) {
+		sw_curve_of(&w->curve, w->views[w->browse.view].sweep, w->browse.trial);
+		for (int row = 0; row < height; row++)
+			sw_canvas_blank(&canvas, row);
+		rc = sw_curve_draw(&canvas, &w->curve, &w->views[w->browse.view], &w->cli->look,
+				   now);
+	}
 	if (rc == SW_OK && w->browse.help)
 		sw_browse_help(&canvas);
 	if (rc == SW_OK)
@@ -207,6 +235,22 @@ static sw_status show_blocks(struct watch *w, int64_t now)
 			return rc;
 	}
 	return SW_OK;
+}
+
+/* Asks for the reports of the trial whose curve is shown, if there may be more of them. */
+static void ask_curve(struct watch *w)
+{
+	const size_t i = w->browse.view;
+	struct sw_err why = SW_ERR_INIT;
+	char params[160];
+
+	if (!w->browse.curve || w->browse.trial == 0 || w->clients[i] == NULL ||
+	    !sw_curve_ask(&w->curve, &w->views[i], params))
+		return;
+	w->asked = i;
+	if (sw_client_send(w->clients[i], "trial.reports", params, SW_CLIENT_CONNECT_MS,
+			   &w->curve.id, &why) != SW_OK)
+		lose_view(w, i, sw_clock_mono_us());
 }
 
 /* Shows what is due; sets *due to when it wants to be called again. */
@@ -281,6 +325,7 @@ static sw_status follow_views(struct watch *w, struct sw_err *err)
 		rc = show_all(w, &due);
 		if (rc != SW_OK)
 			return rc;
+		ask_curve(w);
 		if (!w->on_screen && w->cli->out.len > 0 && sw_cli_flush(w->cli) != SW_EXIT_DONE)
 			return sw_err_set(err, SW_INVALID, "nobody reads");
 		wait_for(w, due);
@@ -438,6 +483,7 @@ int sw_watch_run(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 		rc = follow_views(&w, &err);
 		sw_screen_close();
 	}
+	sw_curve_fini(&w.curve);
 	status = conclude(&w, rc, &err);
 	for (size_t i = 0; i < n; i++) {
 		sw_client_close(w.clients[i]);

@@ -1,7 +1,7 @@
 """A daemon's socket without a daemon: answers the methods that the CLI uses with results of the
 shapes that proto/methods.json names. `fake_daemon.py SOCKET [--trials N] [--tick SECONDS]
-[--steps N] [--hostile]` runs one sweep of N trials, a step per tick, N steps at once; tick 0: all has
-ended already."""
+[--steps N] [--hostile] [--ended N]` runs two sweeps of N trials, a step per tick, N steps at once; tick 0:
+all has ended already, as has sweep --ended."""
 import json, math, os, random, socket, sys, threading, time
 
 STATES = ["PENDING", "RUNNING", "PAUSED", "COMPLETED", "PRUNED", "FAILED", "INFEASIBLE", "CANCELLED"]
@@ -40,6 +40,11 @@ class Sweep:
                 name: 10 ** r.uniform(-4, -1), "batch_size": r.choice([16, 32, 64]),
                 "momentum": r.uniform(0, 0.99)}
 
+    @staticmethod
+    def metrics(t, step):
+        acc = 1 - (0.02 + 0.5 * t["quality"]) / math.sqrt(step)
+        return {"val_accuracy": acc, "val_loss": 2 * (1 - acc), "train_loss": 1 - acc}
+
     def touch(self, t):
         self.version += 1
         self.changed[t["trial"]] = self.version
@@ -56,10 +61,8 @@ class Sweep:
         for t in running:
             t["step"] += 1
             t["seconds"] = round(t["step"] * 0.0731, 4)
-            acc = 1 - (0.02 + 0.5 * t["quality"]) / math.sqrt(t["step"])
-            t["metrics"] = {"val_accuracy": acc, "val_loss": 2 * (1 - acc), "train_loss": 1 - acc,
-                            "samples_per_s": 10000 + self.rng.random()}
-            t["value"] = acc
+            t["metrics"] = dict(self.metrics(t, t["step"]), samples_per_s=10000 + self.rng.random())
+            t["value"] = acc = t["metrics"]["val_accuracy"]
             if t["step"] in self.rungs:
                 got = self.rungs[t["step"]]
                 got.append(acc)
@@ -121,9 +124,9 @@ class Refused(Exception):
 
 
 class Daemon:
-    def __init__(self, path, trials, tick, hostile, steps):
+    def __init__(self, path, trials, tick, hostile, steps, ended):
         self.path, self.tick, self.hostile, self.cap = path, tick, hostile, trials
-        self.sweeps = {n: Sweep(n, trials, tick, hostile, steps) for n in (1, 2)}
+        self.sweeps = {n: Sweep(n, trials, 0 if n == ended else tick, hostile, steps) for n in (1, 2)}
 
     def sweep(self, p):
         if p["sweep"] not in self.sweeps:
@@ -193,7 +196,7 @@ class Daemon:
             t = self.trial(p)
             first = int(p["after"].split(".")[1]) if "after" in p else 0
             seqs = list(range(first + 1, t["step"] + 1))
-            return {"reports": [{"attempt": 1, "seq": k, "step": k, "metrics": t["metrics"],
+            return {"reports": [{"attempt": 1, "seq": k, "step": k, "metrics": Sweep.metrics(t, k),
                                  "decision": "continue"} for k in seqs[:10]],
                     "next": "1.%d" % seqs[9] if len(seqs) > 10 else None}
         if method == "trial.why":
@@ -267,7 +270,8 @@ def main(argv):
     trials = int(argv[argv.index("--trials") + 1]) if "--trials" in argv else 40
     tick = float(argv[argv.index("--tick") + 1]) if "--tick" in argv else 0.0
     steps = int(argv[argv.index("--steps") + 1]) if "--steps" in argv else 0
-    d = Daemon(argv[1], trials, tick, "--hostile" in argv, steps)
+    ended = int(argv[argv.index("--ended") + 1]) if "--ended" in argv else 0
+    d = Daemon(argv[1], trials, tick, "--hostile" in argv, steps, ended)
     listener = socket.socket(socket.AF_UNIX)
     if os.path.exists(d.path):
         os.unlink(d.path)

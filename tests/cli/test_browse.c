@@ -16,7 +16,8 @@ struct fixture {
 };
 
 /* Trial k of six: 6 and 5 run, 4 was pruned, 3 failed, 2 and 1 completed. Its value is 1 / k, but 3
- * has none; "lr" is k, "kind" a word, "step" a parameter too. */
+ * has none; "lr" is k, "kind" a word, and "step" a
+ * parameter, too. */
 static void add_trial(struct sw_buf *b, int k)
 {
 	static const char *const states[] = {"",       "COMPLETED", "COMPLETED", "FAILED",
@@ -25,12 +26,13 @@ static void add_trial(struct sw_buf *b, int k)
 	char value[32];
 
 	(void)snprintf(value, sizeof value, "%.4f", 1.0 / k);
-	(void)sw_buf_addf(b,
-			  "%s{\"trial\":%d,\"state\":\"%s\",\"cause\":null,\"params\":{\"lr\":%d,"
-			  "\"kind\":\"%s\",\"l\\u001br\":%d},\"step\":%d,\"metrics\":{},"
-			  "\"value\":%s,\"seconds\":1}",
-			  k > 1 ? "," : "", k, states[k], k, kinds[k], 10 - k, k,
-			  k == 3 ? "null" : value);
+	(void)sw_buf_addf(
+		b,
+		"%s{\"trial\":%d,\"state\":\"%s\",\"cause\":null,\"params\":{\"lr\":%d,"
+		"\"kind\":\"%s\",\"l\\u001br\":%d,\"step\":%d},\"step\":%d,\"metrics\":{},"
+		"\"value\":%s,\"seconds\":1}",
+		k > 1 ? "," : "", k, states[k], k, kinds[k], 10 - k, 9 - k, k,
+		k == 3 ? "null" : value);
 }
 
 static void fill(struct sw_view *v, uint64_t sweep, const char *goal)
@@ -40,10 +42,11 @@ static void fill(struct sw_view *v, uint64_t sweep, const char *goal)
 
 	sw_view_init(v, sweep);
 	sw_buf_init(&b, 1 << 16);
-	(void)sw_buf_addf(&b,
-			  "{\"state\":\"RUNNING\",\"metric\":\"acc\",\"goal\":\"%s\",\"counts\":"
-			  "{\"RUNNING\":2,\"COMPLETED\":9,\"PRUNED\":1,\"FAILED\":1},\"trials\":[",
-			  goal);
+	(void)sw_buf_addf(
+		&b,
+		"{\"state\":\"RUNNING\",\"metric\":\"acc\",\"goal\":\"%s\",\"max_t\":9,"
+		"\"counts\":{\"RUNNING\":2,\"COMPLETED\":9,\"PRUNED\":1,\"FAILED\":1},\"trials\":[",
+		goal);
 	for (int k = 1; k <= 6; k++)
 		add_trial(&b, k);
 	(void)sw_buf_adds(&b, "]}");
@@ -113,7 +116,7 @@ static void shown(const struct fixture *f, char out[16])
 	out[n] = '\0';
 }
 
-/* Columns: trial state kind lr l?r acc step seconds; without a "parameters" as the trials have them. */
+/* The columns are trial state lr kind l?r step acc step seconds progress. */
 static const struct {
 	const char *keys, *goal, *rows, *last;
 } orders[] = {
@@ -122,13 +125,14 @@ static const struct {
 	{"sS", "maximize", "654213", "by acc, rising  ... 7 more"},
 	{"s", "minimize", "654213", "by acc, rising  ... 7 more"},
 	{"sS", "minimize", "124563", "by acc, falling  ... 7 more"},
-	{"ss", "maximize", "123456", "by step, rising  ... 7 more"},
-	{"ssss", "maximize", "123456", "by trial, rising  ... 7 more"},
-	{"ssssS", "maximize", "654321", "by trial, falling  ... 7 more"},
-	{"sssss", "maximize", "562143", "by state, rising  ... 7 more"},
-	{"ssssss", "maximize", "123456", "by lr, rising  ... 7 more"},
-	{"sssssss", "maximize", "436125", "by kind, rising  ... 7 more"},
-	{"ssssssss", "maximize", "654321", "by l?r, rising  ... 7 more"},
+	{"ss", "maximize", "564321", "by seconds, rising  ... 7 more"},
+	{"sss", "maximize", "123456", "by trial, rising  ... 7 more"},
+	{"sssS", "maximize", "654321", "by trial, falling  ... 7 more"},
+	{"sssSs", "maximize", "562143", "by state, rising  ... 7 more"},
+	{"sssss", "maximize", "123456", "by lr, rising  ... 7 more"},
+	{"ssssss", "maximize", "436125", "by kind, rising  ... 7 more"},
+	{"sssssss", "maximize", "654321", "by l?r, rising  ... 7 more"},
+	{"ssssssss", "maximize", "654321", "by step, rising  ... 7 more"},
 	{"sssssssss", "maximize", "564321", "... 7 more trials"},
 	{"f", "maximize", "56",
 	 "only RUNNING  ... 11 more trials not shown (9 COMPLETED, 1 PRUNED,"},
@@ -160,13 +164,13 @@ static const struct {
 	const char *keys, *rows;
 	uint64_t trial; /* under the cursor */
 } moves[] = {
-	{"", "5643", 0},      {"d", "5643", 5},     {"dd", "5643", 6},   {"u", "5643", 5},
-	{"dddd", "5643", 3},  {"ddddd", "6432", 2}, {">", "4321", 1},    {">uuu", "4321", 4},
-	{">uuuu", "6432", 6}, {"><", "5643", 5},    {"dn", "5643", 3},   {"dnn", "4321", 1},
-	{">p", "4321", 4},    {"dr", "5643", 5},    {"dddS", "5643", 4}, {"ddds", "1245", 4},
-	{"dx", "5643", 0},    {"dt", "5643", 0},    {">f", "56", 6},     {"?d", "5643", 0},
-	{"df", "56", 5},      {"dff", "21", 2},     {"e", "5643", 5},    {"ed", "5643", 6},
-	{"edff", "5643", 6},  {"edldd", "5643", 3},
+	{"", "5643", 0},      {"d", "5643", 5},     {"dd", "5643", 6},    {"u", "5643", 5},
+	{"dddd", "5643", 3},  {"ddddd", "6432", 2}, {">", "4321", 1},     {">uuu", "4321", 4},
+	{">uuuu", "6432", 6}, {"><", "5643", 5},    {"dn", "5643", 3},    {"dnn", "4321", 1},
+	{">p", "4321", 4},    {"dr", "5643", 5},    {"dddS", "5643", 4},  {"ddds", "1245", 4},
+	{"dx", "5643", 0},    {"dt", "5643", 0},    {">f", "56", 6},      {"?d", "5643", 0},
+	{"df", "56", 5},      {"dff", "21", 2},     {"e", "5643", 5},     {"ed", "5643", 6},
+	{"edff", "5643", 6},  {"edldd", "5643", 3}, {"edxdd", "5643", 3},
 };
 
 TEST_LOOP(browse_cursor_moves_and_stays_in_sight, 0, (int)(sizeof moves / sizeof moves[0]))
@@ -188,29 +192,38 @@ TEST_LOOP(browse_cursor_moves_and_stays_in_sight, 0, (int)(sizeof moves / sizeof
 	end(&f);
 }
 
-/* Several keys between two frames are as many as if each had its own. */
-TEST(browse_keys_of_one_frame_add_up)
+/* Several keys between two frames do what they would do one by one. */
+static const struct {
+	const char *keys;
+	uint64_t trial;
+	int marked;
+} bursts[] = {
+	{"dddu", 6, 5}, {">uu", 3, 7}, {"dd<d", 6, 5}, {"uuud", 6, 5}, {"nnn>uuuuuuuuu", 5, 4}};
+
+TEST_LOOP(browse_keys_of_one_frame_add_up, 0, (int)(sizeof bursts / sizeof bursts[0]))
 {
 	struct fixture f;
 
 	begin(&f, "maximize");
 	draw(&f, 1, 9);
-	press(&f, "dddu");
+	press(&f, bursts[_i].keys);
 	draw(&f, 1, 9);
-	ck_assert_uint_eq(f.b.trial, 6);
-	ck_assert_int_eq(f.marked, 5);
+	ck_assert_uint_eq(f.b.trial, bursts[_i].trial);
+	ck_assert_int_eq(f.marked, bursts[_i].marked);
 	end(&f);
 }
 
-static void end_trial(struct fixture *f, int k, const char *state)
+/* An update: trial k is in this state now, of all trials or of those that there were. */
+static void update(struct fixture *f, int k, const char *state, bool reset)
 {
 	char text[256];
 	cJSON *m = NULL;
 
-	(void)snprintf(text, sizeof text,
-		       "{\"state\":\"RUNNING\",\"metric\":\"acc\",\"goal\":\"maximize\",\"counts\":"
-		       "{\"RUNNING\":1},\"trials\":[{\"trial\":%d,\"state\":\"%s\"}]}",
-		       k, state);
+	(void)snprintf(
+		text, sizeof text,
+		"{\"state\":\"RUNNING\",\"metric\":\"acc\",\"goal\":\"maximize\",\"reset\":%s,"
+		"\"counts\":{\"RUNNING\":1},\"trials\":[{\"trial\":%d,\"state\":\"%s\"}]}",
+		reset ? "true" : "false", k, state);
 	ck_assert_int_eq(sw_json_parse(&m, text, strlen(text), NULL), SW_OK);
 	ck_assert_int_eq(sw_view_merge(&f->v[0], m, 1), SW_OK);
 }
@@ -226,7 +239,7 @@ TEST_LOOP(browse_cursor_follows_its_trial, 0, 2)
 	press(&f, "dddd");
 	draw(&f, 1, 24);
 	ck_assert_uint_eq(f.b.trial, 3);
-	end_trial(&f, 1, "PRUNED");
+	update(&f, 1, "PRUNED", false);
 	draw(&f, 1, 24);
 	ck_assert_uint_eq(f.b.trial, 3);
 	ck_assert_int_eq(f.marked, 8);
@@ -235,9 +248,27 @@ TEST_LOOP(browse_cursor_follows_its_trial, 0, 2)
 	press(&f, _i == 1 ? "e" : "");
 	draw(&f, 1, 24);
 	ck_assert_uint_eq(f.b.trial, 5);
-	end_trial(&f, 5, "COMPLETED");
+	update(&f, 5, "COMPLETED", false);
 	draw(&f, 1, 24);
 	ck_assert_uint_eq(f.b.trial, _i == 1 ? 5 : 6);
+	end(&f);
+}
+
+/* A snapshot may have fewer trials than were scrolled past. */
+TEST(browse_curve_outlives_the_rows_of_its_table)
+{
+	struct fixture f;
+
+	begin(&f, "maximize");
+	draw(&f, 1, 9);
+	press(&f, ">e");
+	draw(&f, 1, 9);
+	update(&f, 6, "PRUNED", true);
+	draw(&f, 1, 9);
+	ck_assert_uint_eq(f.b.trial, 1);
+	press(&f, "l");
+	draw(&f, 1, 9);
+	ck_assert_uint_eq(f.b.trial, 6);
 	end(&f);
 }
 

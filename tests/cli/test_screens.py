@@ -66,6 +66,12 @@ class Pane:
     def look(self, *options):
         return self.tmux("capture-pane", "-p", "-t", "a", *options)
 
+    def wait_for(self, pattern, *options):
+        end = time.monotonic() + 60
+        while not re.search(pattern, self.look(*options)):
+            assert time.monotonic() < end, self.look(*options)
+            time.sleep(0.05)
+
     def keys(self, *keys):
         self.tmux("send-keys", "-t", "a", *keys)
 
@@ -118,14 +124,49 @@ def test_keys_change_the_table(still, tmp_path, width, height, keys, name):
 
 
 @needs_tmux
+@pytest.mark.parametrize("width,height", [(80, 24), (100, 30), (60, 15)])
+def test_curve_of_a_trial(still, tmp_path, width, height):
+    with Pane(tmp_path, still, width, height, "watch", "1") as pane:
+        check(f"{width}x{height}.txt", pane.look)
+        pane.keys("Enter")
+        check(f"curve-{width}x{height}.txt", pane.look)
+        pane.keys("j", "k")  # to the next trial's and back
+        check(f"curve-{width}x{height}.txt", pane.look)
+        pane.keys("q")
+        check(f"{width}x{height}.txt", pane.look)
+
+
+@needs_tmux
+def test_curve_grows_as_its_trial_goes_on(daemon, tmp_path):  # noqa: F811
+    path = str(daemon("--trials", "40", "--tick", "0.3")[1])
+    with Pane(tmp_path, path, 80, 24, "watch", "1") as pane:
+        seen, end = set(), time.monotonic() + 60
+        pane.wait_for("RUNNING")
+        pane.keys("Enter")
+        while len(seen) < 4:
+            assert time.monotonic() < end, pane.look()
+            text = pane.look()
+            if "completed" in text or "not ended" in text:
+                seen.add(text[text.index("val_acc"):])
+
+
+@needs_tmux
+def test_curve_of_a_sweep_that_has_ended_beside_one_that_goes_on(daemon, tmp_path):  # noqa: F811
+    path = str(daemon("--trials", "8", "--tick", "100000", "--steps", "9", "--ended", "1")[1])
+    with Pane(tmp_path, path, 80, 24, "watch", "1", "2") as pane:
+        pane.wait_for("sweep 2 digits")
+        pane.keys("Enter")
+        pane.wait_for(r"trial 1/\d (.*\n)*.*completed|pruned")
+        pane.keys("q", "Tab", "Enter")
+        pane.wait_for(r"trial 2/\d (.*\n)*.*not ended")
+
+
+@needs_tmux
 def test_row_under_the_cursor_is_shown_in_reverse(still, tmp_path):
     with Pane(tmp_path, still, 80, 24, "watch", "1", NO_COLOR="1") as pane:
         check("80x24.txt", pane.look)
         pane.keys("Down", "j")
-        wanted, end = re.compile(r"^\x1b\[7m1/21 .*\n(?!\x1b\[7m)", re.MULTILINE), time.monotonic() + 60
-        while not wanted.search(pane.look("-e")):
-            assert time.monotonic() < end, pane.look("-e")
-            time.sleep(0.05)
+        pane.wait_for(r"\n\x1b\[7m1/21 .*\n(?!\x1b\[7m)", "-e")
         check("80x24.txt", pane.look)
 
 

@@ -2,6 +2,7 @@ sw_test(cli/test_fmt.c sw_cli)
 sw_test(cli/test_args.c sw_cli)
 sw_test(cli/test_live.c sw_cli)
 sw_test(cli/test_browse.c sw_cli)
+sw_test(cli/test_curve.c sw_cli)
 sw_test(cli/test_spec_path.c sw_cli)
 sw_test(cli/test_yaml.c sw_cli)
 # The whole command against a daemon of a few lines.
