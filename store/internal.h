@@ -236,6 +236,11 @@ enum sw_query {
 	SW_Q_LOG,
 	SW_Q_SLOTS,
 	SW_Q_JOURNAL,
+	SW_Q_POINTS,
+	SW_Q_POINTS_PARAMS,
+	SW_Q_SUGGESTIONS,
+	SW_Q_RUNS,
+	SW_Q_CURVE,
 	SW_Q_N
 };
 
@@ -274,6 +279,7 @@ struct sw_give {
 		sw_row_count_cb *count;
 		sw_row_slot_cb *slot;
 		sw_row_trial_cb *trial;
+		sw_row_point_cb *point;
 		sw_row_attempt_cb *attempt;
 		sw_row_report_cb *report;
 		sw_row_decision_cb *decision;
@@ -298,8 +304,9 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 
 /* The reports r of trial t that are its curve, in order of (attempt, seq): those of its last
  * attempt, and of each earlier one those up to the step from which a later one went on. */
-#define SW_CURVE                                                                                   \
-	" FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt = t.attempt"  \
+#define SW_CURVE " FROM report r WHERE " SW_CURVE_OF
+#define SW_CURVE_OF                                                                                \
+	"r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt = t.attempt"                       \
 	" OR NOT EXISTS (SELECT 1 FROM attempt a WHERE a.sweep = t.sweep AND a.trial = t.trial"    \
 	" AND a.attempt > r.attempt AND (a.resume_step = 0 OR a.resume_step < r.step)))"
 /* A column of the report that t.value comes from: the last that carried the metric, or else the

@@ -18,6 +18,7 @@ struct sw_db;
 
 typedef bool sw_row_sweep_cb(const struct sw_row_sweep *row, void *arg);
 typedef bool sw_row_trial_cb(const struct sw_row_trial *row, void *arg);
+typedef bool sw_row_point_cb(const struct sw_row_point *row, void *arg);
 typedef bool sw_row_attempt_cb(const struct sw_row_attempt *row, void *arg);
 typedef bool sw_row_report_cb(const struct sw_row_report *row, void *arg);
 typedef bool sw_row_decision_cb(const struct sw_row_decision *row, void *arg);
@@ -46,6 +47,19 @@ SW_NODISCARD sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const cha
 /* One trial; SW_NOT_FOUND. */
 SW_NODISCARD sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial,
 				     sw_row_trial_cb *cb, void *arg, struct sw_err *err);
+/* What plots are made of: a sweep's trials by number, their params only where asked for; of each
+ * suggestion that was stored trial and why; of each attempt on a slot, by trial, slot, times, state
+ * and cause. Nothing else of the rows is filled. */
+SW_NODISCARD sw_status sw_read_points(struct sw_db *db, int64_t sweep, bool params,
+				      sw_row_point_cb *cb, void *arg, struct sw_err *err);
+SW_NODISCARD sw_status sw_read_suggestions(struct sw_db *db, int64_t sweep,
+					   sw_row_suggestion_cb *cb, void *arg, struct sw_err *err);
+SW_NODISCARD sw_status sw_read_runs(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *cb,
+				    void *arg, struct sw_err *err);
+/* The curve of a trial by step, as sw_read_best() has it, without metrics: the reports that carried
+ * the sweep's metric, at most limit. */
+SW_NODISCARD sw_status sw_read_curve(struct sw_db *db, int64_t sweep, int64_t trial, int64_t limit,
+				     sw_row_report_cb *cb, void *arg, struct sw_err *err);
 /* The number of trials in each state. */
 SW_NODISCARD sw_status sw_read_counts(struct sw_db *db, int64_t sweep, sw_row_count_cb *cb,
 				      void *arg, struct sw_err *err);

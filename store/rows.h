@@ -69,6 +69,17 @@ struct sw_row_trial {
 	int64_t resume_step; /* where its next attempt goes on; 0: from scratch */
 };
 
+/* A trial as a plot shows it. */
+struct sw_row_point {
+	int64_t trial;
+	const char *state;
+	const char *params; /* JSON object; NULL: not asked for */
+	int64_t step;       /* of the last report */
+	bool has_best;
+	double best_value;
+	int64_t ended_ms;
+};
+
 struct sw_row_attempt {
 	int64_t sweep, trial, attempt;
 	int64_t ev;   /* the sweep's event that began it */

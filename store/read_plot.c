@@ -1,0 +1,96 @@
+/* store/read_plot.c — what plots are made of: all trials of a sweep in few columns, and curves. */
+#include "store/internal.h"
+
+static bool give_point(struct sw_cols *c, void *arg)
+{
+	const struct sw_give *g = arg;
+	struct sw_row_point row = {
+		.trial = sw_col_int(c, 0),
+		.state = sw_col_text(c, 1),
+		.step = sw_col_int(c, 2),
+		.ended_ms = sw_col_int(c, 4),
+		.params = sw_col_text_opt(c, 5),
+	};
+
+	row.best_value = sw_col_real_opt(c, 3, &row.has_best);
+	return c->bad == 0 && g->point(&row, g->arg);
+}
+
+#define POINT_ROWS(params)                                                                         \
+	"SELECT trial, state, step, best_value, ended_ms, " params                                 \
+	" FROM trial WHERE sweep = ?1 ORDER BY trial"
+
+sw_status sw_read_points(struct sw_db *db, int64_t sweep, bool params, sw_row_point_cb *cb,
+			 void *arg, struct sw_err *err)
+{
+	struct sw_give g = {.point = cb, .arg = arg};
+
+	return sw_db_rows(db, params ? SW_Q_POINTS_PARAMS : SW_Q_POINTS,
+			  params ? POINT_ROWS("params") : POINT_ROWS("NULL"), &sweep, 1, "trial",
+			  give_point, &g, err);
+}
+
+static bool give_why(struct sw_cols *c, void *arg)
+{
+	const struct sw_give *g = arg;
+	const struct sw_row_suggestion row = {.trial = sw_col_int(c, 0), .why = sw_col_text(c, 1)};
+
+	return c->bad == 0 && g->suggestion(&row, g->arg);
+}
+
+sw_status sw_read_suggestions(struct sw_db *db, int64_t sweep, sw_row_suggestion_cb *cb, void *arg,
+			      struct sw_err *err)
+{
+	static const char sql[] =
+		"SELECT trial, why FROM suggestion WHERE sweep = ?1 ORDER BY trial";
+	struct sw_give g = {.suggestion = cb, .arg = arg};
+
+	return sw_db_rows(db, SW_Q_SUGGESTIONS, sql, &sweep, 1, "suggestion", give_why, &g, err);
+}
+
+static bool give_run(struct sw_cols *c, void *arg)
+{
+	const struct sw_give *g = arg;
+	const struct sw_row_attempt row = {
+		.trial = sw_col_int(c, 0),
+		.slot = sw_col_int(c, 1),
+		.started_ms = sw_col_int(c, 2),
+		.ended_ms = sw_col_int(c, 3),
+		.state = sw_col_text(c, 4),
+		.cause = sw_col_text_opt(c, 5),
+	};
+
+	return c->bad == 0 && g->attempt(&row, g->arg);
+}
+
+sw_status sw_read_runs(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *cb, void *arg,
+		       struct sw_err *err)
+{
+	static const char sql[] = "SELECT trial, slot, started_ms, ended_ms, state, cause"
+				  " FROM attempt WHERE sweep = ?1 AND slot >= 0 ORDER BY trial";
+	struct sw_give g = {.attempt = cb, .arg = arg};
+
+	return sw_db_rows(db, SW_Q_RUNS, sql, &sweep, 1, "attempt", give_run, &g, err);
+}
+
+static bool give_report(struct sw_cols *c, void *arg)
+{
+	const struct sw_give *g = arg;
+	struct sw_row_report row;
+
+	sw_col_report(c, &row);
+	return c->bad == 0 && g->report(&row, g->arg);
+}
+
+sw_status sw_read_curve(struct sw_db *db, int64_t sweep, int64_t trial, int64_t limit,
+			sw_row_report_cb *cb, void *arg, struct sw_err *err)
+{
+	static const char sql[] = "SELECT " SW_REPORT_COLS
+				  ", NULL FROM trial t JOIN report r ON " SW_CURVE_OF
+				  " WHERE t.sweep = ?1 AND t.trial = ?2 AND r.value IS NOT NULL"
+				  " ORDER BY r.attempt, r.seq LIMIT ?3";
+	const int64_t ints[] = {sweep, trial, limit};
+	struct sw_give g = {.report = cb, .arg = arg};
+
+	return sw_db_rows(db, SW_Q_CURVE, sql, ints, 3, "report", give_report, &g, err);
+}
