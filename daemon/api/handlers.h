@@ -22,6 +22,7 @@
 	X("sweep.edit", sweep_edit)                                                                \
 	X("sweep.simulate", sweep_simulate)                                                        \
 	X("sweep.watch", sweep_watch)                                                              \
+	X("sweep.plot", sweep_plot)                                                                \
 	X("trial.list", trial_list)                                                                \
 	X("trial.get", trial_get)                                                                  \
 	X("trial.reports", trial_reports)                                                          \

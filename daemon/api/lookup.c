@@ -46,7 +46,7 @@ static void on_work(struct sw_db *db, void *arg)
 		q->work(db, q);
 }
 
-static void free_lookup(struct sw_lookup *q)
+void sw_lookup_drop(struct sw_lookup *q)
 {
 	if (q->fini != NULL)
 		q->fini(q);
@@ -65,7 +65,7 @@ static void on_done(void *arg)
 			q->done(q);
 		sw_call_result(q->call, &q->out);
 	}
-	free_lookup(q);
+	sw_lookup_drop(q);
 }
 
 void sw_lookup_run(struct sw_lookup *q)
@@ -75,5 +75,5 @@ void sw_lookup_run(struct sw_lookup *q)
 			  &q->call->conn->reads, on_work, on_done, q) == SW_OK)
 		return;
 	sw_call_refuse(q->call, SW_BUSY, "", SW_CALL_BUSY);
-	free_lookup(q);
+	sw_lookup_drop(q);
 }

@@ -37,6 +37,8 @@ struct sw_lookup {
  * NULL: the call was answered with an error. */
 void *sw_lookup_create(struct sw_call *call, struct sw_running *live, size_t size,
 		       void (*work)(struct sw_db *db, struct sw_lookup *q));
+/* Frees one that will not run: its call was answered. */
+void sw_lookup_drop(struct sw_lookup *q);
 /* Runs it. Takes it. */
 void sw_lookup_run(struct sw_lookup *q);
 

@@ -1,6 +1,7 @@
 #include "daemon/sweep/suggest_why.h"
 #include "proto/json.h"
 #include "spec/spec.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* Samplers minimise: the user's own sign comes back on the way out. */
@@ -81,4 +82,21 @@ void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct s
 		sw_jw_knum(&w, "density_ratio", s->ei);
 	}
 	end_facts(s, &w);
+}
+
+/* By the order in which they are written above. */
+bool sw_suggest_why_expected(const char *why, double *mean, double *sd)
+{
+	static const char before[] = "\"acquisition\":\"expected_improvement\",\"mean\":";
+	static const char between[] = ",\"sd\":";
+	const char *at = strstr(why, before);
+	char *end;
+
+	if (at == NULL)
+		return false;
+	*mean = strtod(at + strlen(before), &end);
+	if (strncmp(end, between, strlen(between)) != 0)
+		return false;
+	*sd = strtod(end + strlen(between), NULL);
+	return true;
 }

@@ -20,6 +20,7 @@ sw_test(daemon/slot/test_losses.c sw_daemon)
 sw_test(daemon/slot/test_room.c sw_daemon)
 sw_test(daemon/sweep/test_suggest_queue.c sw_daemon)
 sw_test(daemon/test_statedir.c sw_daemon)
+sw_test(daemon/api/test_plot_params.c sw_daemon)
 sw_test(daemon/api/test_why.c sw_daemon)
 sw_test(daemon/verify/test_verify.c sw_daemon)
 

@@ -40,6 +40,8 @@ class Checked(Client):
     def look(self, sweep):
         """All that can be asked about a sweep; its trials."""
         self.call("sweep.best", sweep=sweep, n=3)
+        for plot, form in (("timeline", "marks"), ("saved", "marks"), ("saved", "svg")):
+            self.call("sweep.plot", sweep=sweep, plot=plot, format=form)
         trials = self.trials(sweep, limit=4)
         for t in trials:
             for method in ("trial.get", "trial.why", "trial.log", "trial.output", "trial.reports"):

@@ -1,0 +1,235 @@
+/* daemon/api/handlers_plot.c — sweep.plot: a sweep, or several, as one plot. */
+#include "base/memory.h"
+#include "daemon/api/handlers.h"
+#include "daemon/api/lookup.h"
+#include "daemon/api/plot_rows.h"
+#include "daemon/daemon.h"
+#include "daemon/slot/slot.h"
+#include "daemon/sweep/running.h"
+#include "plot/json.h"
+#include "plot/kinds.h"
+#include "plot/svg.h"
+#include "proto/nearest.h"
+#include "spec/spec.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SWEEPS_MAX 8
+#define NAMED_MAX  64
+
+struct plot_question {
+	struct sw_lookup q;
+	const struct sw_plot_kind *kind;
+	struct sw_plot_filter filter;
+	bool svg;
+	int64_t sweeps[SWEEPS_MAX]; /* the call's own first */
+	size_t n_sweeps;
+	char *named[NAMED_MAX]; /* parameters, by their names; owned */
+	size_t n_named;
+	struct sw_plot_slot_name *slots; /* copied on the loop; owned */
+	size_t n_slots;
+	struct sw_plot_rows rows[SWEEPS_MAX];
+};
+
+static void free_question(struct sw_lookup *q)
+{
+	struct plot_question *y = (struct plot_question *)q;
+
+	for (size_t i = 0; i < y->n_sweeps; i++)
+		sw_plot_rows_fini(&y->rows[i]);
+	for (size_t i = 0; i < y->n_named; i++)
+		free(y->named[i]);
+	free(y->slots);
+}
+
+/* --- on the reader's thread --- */
+
+static sw_status find_named(struct plot_question *y, size_t *named)
+{
+	const struct sw_spec *spec = y->rows[0].spec;
+
+	for (size_t i = 0; i < y->n_named; i++) {
+		char ptr[32];
+		const int k = sw_spec_param_find(spec, y->named[i]);
+		(void)snprintf(ptr, sizeof ptr, "/params/%zu", i);
+		if (k < 0)
+			return sw_err_at(&y->q.err, SW_INVALID, ptr,
+					 "the sweep has no parameter \"%.100s\"", y->named[i]);
+		named[i] = (size_t)k;
+	}
+	return SW_OK;
+}
+
+static sw_status needs_metric(struct plot_question *y)
+{
+	if ((y->kind->needs & SW_PLOT_NEEDS_ONE_METRIC) == 0 || y->rows[0].spec->metric != NULL)
+		return SW_OK;
+	return sw_err_at(&y->q.err, SW_INVALID, "/plot",
+			 "the sweep names no metric, so there is nothing to draw in a %s plot",
+			 y->kind->name);
+}
+
+static void write_plot(struct plot_question *y, struct sw_plot *p)
+{
+	struct sw_lookup *q = &y->q;
+	struct sw_buf text;
+
+	if (p->failed != SW_OK) {
+		q->rc = sw_err_set(&q->err, p->failed, "the plot could not be made: %s",
+				   sw_status_str(p->failed));
+		return;
+	}
+	if (!y->svg) {
+		sw_plot_write(p, &q->w);
+		return;
+	}
+	sw_buf_init(&text, SW_REPLY_MAX);
+	q->rc = sw_plot_svg(p, &text);
+	if (q->rc != SW_OK)
+		(void)sw_err_set(&q->err, q->rc, "the plot could not be drawn");
+	sw_jw_obj(&q->w);
+	sw_jw_kstr(&q->w, "plot", p->kind);
+	sw_jw_kstr(&q->w, "svg", q->rc == SW_OK ? text.data : NULL);
+	sw_jw_obj_end(&q->w);
+	sw_buf_fini(&text);
+}
+
+/* "digits (sweep 7): history" */
+static void begin_plot(const struct plot_question *y, struct sw_plot *p)
+{
+	char title[200];
+
+	(void)snprintf(title, sizeof title, "%.100s (sweep %lld): %s", y->rows[0].name,
+		       (long long)y->sweeps[0], y->kind->name);
+	sw_plot_init(p, y->kind->name, y->n_sweeps == 1 ? title : y->kind->name);
+}
+
+static void read_plot(struct sw_db *db, struct sw_lookup *q)
+{
+	struct plot_question *y = (struct plot_question *)q;
+	struct sw_plot_data data[SWEEPS_MAX];
+	size_t named[NAMED_MAX];
+	struct sw_plot p;
+
+	for (size_t i = 0; i < y->n_sweeps && q->rc == SW_OK; i++) {
+		q->rc = sw_plot_rows_read(&y->rows[i], db, y->sweeps[i], y->kind->needs, &y->filter,
+					  y->slots, y->n_slots, q->now_ms, &q->err);
+		data[i] = y->rows[i].data;
+	}
+	if (q->rc == SW_OK)
+		q->rc = find_named(y, named);
+	if (q->rc == SW_OK)
+		q->rc = needs_metric(y);
+	if (q->rc != SW_OK)
+		return;
+	begin_plot(y, &p);
+	y->kind->build(&p, data, y->n_sweeps, named, y->n_named);
+	if (data[0].n < data[0].all)
+		sw_plot_note(&p, "%zu of %zu trials, as was asked for.", data[0].n, data[0].all);
+	write_plot(y, &p);
+	sw_plot_fini(&p);
+}
+
+/* --- on the loop --- */
+
+/* NULL: the call was refused. */
+static const struct sw_plot_kind *kind_of(struct sw_call *call)
+{
+	const char *name = sw_call_str(call, "plot", "history");
+	const struct sw_plot_kind *kind = sw_plot_kind_find(name);
+	char list[300] = "";
+	size_t at = 0;
+
+	if (kind != NULL)
+		return kind;
+	for (size_t i = 0; i < sw_plot_kinds_n && at < sizeof list; i++)
+		at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i > 0 ? ", " : "",
+				       sw_plot_kinds[i].name);
+	sw_call_refuse(call, SW_INVALID, "/plot", "\"%.60s\" is none of the plots: %s", name, list);
+	return NULL;
+}
+
+/* The sweeps of "with" beside the call's own. False: the call was refused. */
+static bool take_with(struct plot_question *y, struct sw_call *call)
+{
+	const cJSON *v;
+	uint64_t sweep;
+
+	y->sweeps[y->n_sweeps++] = y->q.sweep;
+	cJSON_ArrayForEach (v, sw_json_get(call->params, "with")) {
+		if (!sw_json_u64(v, &sweep) || sweep == 0) {
+			sw_call_refuse(call, SW_INVALID, "/with", "\"with\" has numbers of sweeps");
+			return false;
+		}
+		if (y->n_sweeps == y->kind->sweeps || y->n_sweeps == SWEEPS_MAX) {
+			sw_call_refuse(call, SW_INVALID, "/with",
+				       "a %s plot has at most %zu sweep%s", y->kind->name,
+				       y->kind->sweeps, y->kind->sweeps == 1 ? "" : "s");
+			return false;
+		}
+		y->sweeps[y->n_sweeps++] = (int64_t)sweep;
+	}
+	return true;
+}
+
+/* False: the call was refused. */
+static bool take_named(struct plot_question *y, struct sw_call *call)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, sw_json_get(call->params, "params")) {
+		if (!cJSON_IsString(v) || y->n_named == y->kind->params ||
+		    y->n_named == NAMED_MAX) {
+			sw_call_refuse(call, SW_INVALID, "/params",
+				       "a %s plot takes the names of at most %zu parameters",
+				       y->kind->name, y->kind->params);
+			return false;
+		}
+		y->named[y->n_named] = sw_strdup(v->valuestring);
+		if (y->named[y->n_named] == NULL) {
+			sw_call_refuse(call, SW_NOMEM, "", "out of memory");
+			return false;
+		}
+		y->n_named++;
+	}
+	return true;
+}
+
+static bool copy_slots(struct plot_question *y, struct sw_call *call)
+{
+	const size_t n = call->d->slot.slot_n;
+
+	y->slots = sw_calloc(n + 1, sizeof *y->slots);
+	if (y->slots == NULL) {
+		sw_call_refuse(call, SW_NOMEM, "", "out of memory");
+		return false;
+	}
+	for (size_t i = 0; i < n; i++)
+		(void)snprintf(y->slots[i].text, sizeof y->slots[i].text, "%s",
+			       call->d->slot.slots[i].device.name);
+	y->n_slots = n;
+	return true;
+}
+
+void sw_handle_sweep_plot(struct sw_call *call)
+{
+	const struct sw_plot_kind *kind = kind_of(call);
+	struct sw_running *live = kind != NULL ? sw_running_of(call) : NULL;
+	struct plot_question *y = live != NULL ? sw_lookup_create(call, live, sizeof *y, read_plot)
+					       : NULL;
+
+	if (y == NULL)
+		return;
+	y->kind = kind;
+	y->svg = strcmp(sw_call_str(call, "format", "marks"), "svg") == 0;
+	y->filter.best = sw_call_int(call, "n", 0);
+	(void)snprintf(y->filter.state, sizeof y->filter.state, "%s",
+		       sw_call_str(call, "state", ""));
+	y->q.is_long = true;
+	y->q.fini = free_question;
+	if (take_with(y, call) && take_named(y, call) && copy_slots(y, call))
+		sw_lookup_run(&y->q);
+	else
+		sw_lookup_drop(&y->q);
+}

@@ -1,0 +1,426 @@
+#include "daemon/api/plot_rows.h"
+#include "base/memory.h"
+#include "daemon/api/plot_params.h"
+#include "daemon/plan/metrics.h"
+#include "daemon/plan/plan.h"
+#include "daemon/sweep/suggest_why.h"
+#include "plot/kinds.h"
+#include "sched/pruner/pruners.h"
+#include "sched/sampler/pareto.h"
+#include "sched/sweep/trial.h"
+#include "store/read.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CURVE_MAX 20000 /* reports of one trial: what is beyond is not drawn */
+
+static bool no_memory(struct sw_plot_rows *r)
+{
+	r->rc = sw_err_set(&r->err, SW_NOMEM, "out of memory");
+	return false;
+}
+
+/* --- the sweep --- */
+
+static bool take_sweep(const struct sw_row_sweep *row, void *arg)
+{
+	struct sw_plot_rows *r = arg;
+	cJSON *tree = NULL;
+
+	if (sw_row_is_gone(row->gone))
+		return false; /* and there is no spec: not found */
+	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), &r->err);
+	if (r->rc == SW_OK)
+		r->rc = sw_spec_read(&r->spec, tree, &r->err);
+	cJSON_Delete(tree);
+	r->name = sw_strdup(row->name != NULL ? row->name : "");
+	if (r->rc == SW_OK && r->name == NULL)
+		(void)no_memory(r);
+	r->data.sweep = row->sweep;
+	r->data.maximize = row->maximize;
+	return false;
+}
+
+/* The steps at which trials are compared: those of the pruner that the spec makes. */
+static void find_rungs(struct sw_plot_rows *r)
+{
+	const struct sw_pruner_config config = sw_plan_pruner(&r->spec->pruner, r->spec->maximize);
+	const uint64_t max_t = sw_spec_max_t(r->spec);
+	struct sw_pruner *p = NULL;
+
+	r->data.max_t = max_t > 0 ? (double)max_t : NAN;
+	r->rc = sw_pruners_create(&p, &config, 0, &r->err);
+	if (r->rc != SW_OK)
+		return;
+	const size_t n = sw_pruner_rung_n(p, 0);
+	r->rungs = sw_malloc((n + 1) * sizeof *r->rungs);
+	if (r->rungs == NULL)
+		(void)no_memory(r);
+	for (size_t k = 0; r->rungs != NULL && k < n; k++)
+		r->rungs[r->data.n_rungs++] = (double)sw_pruner_rung_step(p, 0, k);
+	sw_pruner_destroy(p);
+}
+
+static void describe_sweep(struct sw_plot_rows *r)
+{
+	const struct sw_spec *s = r->spec;
+
+	r->data.name = r->name;
+	r->data.metric = s->metric;
+	r->data.n_metrics = s->n_metrics;
+	for (size_t k = 0; k < s->n_metrics; k++) {
+		r->metric_names[k] = s->metrics[k].name;
+		r->metric_maximize[k] = s->metrics[k].maximize;
+	}
+	find_rungs(r);
+	if (r->rc == SW_OK)
+		r->rc = sw_plot_params_describe(s, &r->params, &r->err);
+}
+
+/* --- its trials --- */
+
+static enum sw_plot_state state_of(const char *name)
+{
+	enum sw_trial_state s;
+
+	/* A damaged row's is open for ever. */
+	if (sw_trial_state_find(name, &s) != SW_OK || !sw_trial_ended(s))
+		return SW_PLOT_STATE_OPEN;
+	if (s == SW_TRIAL_COMPLETED)
+		return SW_PLOT_STATE_COMPLETED;
+	return s == SW_TRIAL_PRUNED ? SW_PLOT_STATE_PRUNED : SW_PLOT_STATE_FAILED;
+}
+
+static bool take_point(const struct sw_row_point *row, void *arg)
+{
+	struct sw_plot_rows *r = arg;
+	const size_t width = r->spec->n_params;
+	const size_t i = r->data.n;
+
+	r->data.all++;
+	if (*r->state != '\0' && strcmp(r->state, row->state) != 0)
+		return true;
+	if (!sw_array_reserve(&r->trials, &r->trials_cap, i + 1, sizeof *r->trials) ||
+	    (r->with_params &&
+	     !sw_array_reserve(&r->values, &r->values_cap, i + 1, width * sizeof *r->values)))
+		return no_memory(r);
+	r->trials[i] = (struct sw_plot_trial){
+		.trial = row->trial,
+		.state = state_of(row->state),
+		.value = row->has_best ? row->best_value : NAN,
+		.step = (double)row->step,
+		.ended_ms = row->ended_ms != 0 ? (double)row->ended_ms : NAN,
+		.mean = NAN,
+		.sd = NAN,
+	};
+	if (r->with_params)
+		sw_plot_params_read(r->spec, r->params, row->params, r->values + i * width);
+	r->data.n++;
+	return true;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	if (isnan(x) || isnan(y))
+		return isnan(x) - isnan(y);
+	return (x > y) - (x < y);
+}
+
+/* Leaves the best of the trials, still by number. */
+static void keep_best(struct sw_plot_rows *r, size_t most)
+{
+	const size_t width = r->spec->n_params;
+	struct sw_plot_data *d = &r->data;
+	size_t n = 0;
+
+	if (d->n <= most)
+		return;
+	double *sorted = sw_malloc(d->n * sizeof *sorted);
+	if (sorted == NULL) {
+		(void)no_memory(r);
+		return;
+	}
+	for (size_t i = 0; i < d->n; i++)
+		sorted[i] = d->maximize ? -r->trials[i].value : r->trials[i].value;
+	qsort(sorted, d->n, sizeof *sorted, by_value);
+	const double last = sorted[most - 1];
+	free(sorted);
+	for (size_t i = 0; i < d->n && n < most; i++) {
+		const double v = d->maximize ? -r->trials[i].value : r->trials[i].value;
+		if (!(v <= last))
+			continue;
+		r->trials[n] = r->trials[i];
+		if (r->with_params)
+			memmove(r->values + n * width, r->values + i * width,
+				width * sizeof *r->values);
+		n++;
+	}
+	d->n = n;
+}
+
+/* The trials stand still now. */
+static void join_trials(struct sw_plot_rows *r)
+{
+	struct sw_plot_data *d = &r->data;
+
+	d->trials = r->trials;
+	d->params = r->params;
+	d->n_params = r->spec->n_params;
+	d->metric_names = r->metric_names;
+	d->metric_maximize = r->metric_maximize;
+	d->rungs = r->rungs;
+	for (size_t i = 0; i < d->n && r->with_params; i++)
+		r->trials[i].params = r->values + i * d->n_params;
+	if (r->with_params)
+		sw_plot_params_vary(r->params, d);
+}
+
+/* --- several metrics --- */
+
+/* Reports come by trial, as the trials stand. */
+static bool take_metrics(const struct sw_row_report *row, void *arg)
+{
+	struct sw_plot_rows *r = arg;
+	const struct sw_plot_data *d = &r->data;
+	size_t *at = &r->at;
+
+	while (*at < d->n && r->trials[*at].trial < row->trial)
+		(*at)++;
+	if (*at == d->n)
+		return false;
+	if (r->trials[*at].trial != row->trial)
+		return true;
+	double *y = r->metrics + *at * d->n_metrics;
+	r->rc = sw_metrics_stored(row->metrics, r->spec, y, &r->err);
+	r->trials[*at].metrics = y;
+	return r->rc == SW_OK;
+}
+
+/* Marks the trials that no other beats. */
+static void find_front(struct sw_plot_rows *r)
+{
+	const size_t m = r->data.n_metrics;
+	size_t n = 0, front_n = 0;
+	double *y = sw_malloc((r->data.n * m + 1) * sizeof *y);
+	size_t *at = sw_malloc((r->data.n + 1) * sizeof *at);
+	size_t *front = sw_malloc((r->data.n + 1) * sizeof *front);
+
+	for (size_t i = 0; i < r->data.n && y != NULL && at != NULL; i++) {
+		if (r->trials[i].metrics == NULL)
+			continue;
+		for (size_t k = 0; k < m; k++)
+			y[n * m + k] = r->metric_maximize[k] ? -r->trials[i].metrics[k]
+							     : r->trials[i].metrics[k];
+		at[n++] = i;
+	}
+	if (y == NULL || at == NULL || front == NULL ||
+	    sw_pareto_front(y, n, m, front, &front_n) != SW_OK)
+		(void)no_memory(r);
+	for (size_t i = 0; i < front_n; i++)
+		r->trials[at[front[i]]].front = true;
+	free(front);
+	free(at);
+	free(y);
+}
+
+static void read_metrics(struct sw_plot_rows *r, struct sw_db *db)
+{
+	const size_t n = r->data.n * r->data.n_metrics;
+
+	r->metrics = sw_malloc((n + 1) * sizeof *r->metrics);
+	if (r->metrics == NULL) {
+		(void)no_memory(r);
+		return;
+	}
+	const sw_status rc =
+		sw_read_standing(db, r->data.sweep, 1, INT64_MAX, take_metrics, r, &r->err);
+	if (r->rc == SW_OK)
+		r->rc = rc;
+	if (r->rc == SW_OK)
+		find_front(r);
+}
+
+/* --- what was expected --- */
+
+/* Suggestions come by trial, as the trials stand. What a model of several metrics expects is not
+ * one value. */
+static bool take_expected(const struct sw_row_suggestion *row, void *arg)
+{
+	struct sw_plot_rows *r = arg;
+
+	while (r->at < r->data.n && r->trials[r->at].trial < row->trial)
+		r->at++;
+	if (r->at == r->data.n)
+		return false;
+	if (r->trials[r->at].trial != row->trial)
+		return true;
+	(void)sw_suggest_why_expected(row->why, &r->trials[r->at].mean, &r->trials[r->at].sd);
+	return true;
+}
+
+/* --- curves --- */
+
+static bool take_report(const struct sw_row_report *row, void *arg)
+{
+	struct sw_plot_rows *r = arg;
+
+	if (!sw_array_reserve(&r->reports, &r->reports_cap, r->data.n_reports + 1,
+			      sizeof *r->reports))
+		return no_memory(r);
+	r->reports[r->data.n_reports++] = (struct sw_plot_report){
+		.trial = row->trial, .step = (double)row->step, .value = row->value};
+	return true;
+}
+
+static int by_index(const void *a, const void *b)
+{
+	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void read_curves(struct sw_plot_rows *r, struct sw_db *db)
+{
+	size_t chosen[SW_PLOT_CURVES];
+	const size_t n = sw_plot_chosen(&r->data, chosen);
+
+	qsort(chosen, n, sizeof *chosen, by_index); /* reports go by trial */
+	for (size_t i = 0; i < n && r->rc == SW_OK; i++) {
+		const sw_status rc = sw_read_curve(db, r->data.sweep, r->trials[chosen[i]].trial,
+						   CURVE_MAX, take_report, r, &r->err);
+		if (r->rc == SW_OK)
+			r->rc = rc;
+	}
+	r->data.reports = r->reports;
+}
+
+/* --- runs --- */
+
+/* The end of an attempt whose trial went on elsewhere is no trial's: it is open, with its cause. */
+static bool take_run(const struct sw_row_attempt *row, void *arg)
+{
+	struct sw_plot_rows *r = arg;
+	const size_t i = r->data.n_runs;
+
+	if (row->slot > 100000)
+		return true;
+	if (!sw_array_reserve(&r->runs, &r->runs_cap, i + 1, sizeof *r->runs) ||
+	    !sw_array_reserve((void *)&r->causes, &r->causes_cap, i + 1, sizeof *r->causes))
+		return no_memory(r);
+	r->causes[i] = sw_strdup(row->cause != NULL ? row->cause : "");
+	if (r->causes[i] == NULL)
+		return no_memory(r);
+	r->n_causes++;
+	r->runs[i] = (struct sw_plot_run){
+		.trial = row->trial,
+		.slot = (size_t)row->slot,
+		.started_ms = (double)row->started_ms,
+		.ended_ms = row->ended_ms != 0 ? (double)row->ended_ms : NAN,
+		.state = state_of(row->state),
+		.cause = r->causes[i],
+	};
+	if (r->runs[i].slot >= r->n_slots)
+		r->n_slots = r->runs[i].slot + 1;
+	r->data.n_runs++;
+	return true;
+}
+
+static int by_slot(const void *a, const void *b)
+{
+	const struct sw_plot_run *x = a, *y = b;
+
+	if (x->slot != y->slot)
+		return x->slot < y->slot ? -1 : 1;
+	return (x->started_ms > y->started_ms) - (x->started_ms < y->started_ms);
+}
+
+static void read_runs(struct sw_plot_rows *r, struct sw_db *db,
+		      const struct sw_plot_slot_name *slots, size_t n_slots)
+{
+	const sw_status rc = sw_read_runs(db, r->data.sweep, take_run, r, &r->err);
+
+	if (r->rc == SW_OK)
+		r->rc = rc;
+	if (r->rc != SW_OK || r->n_slots == 0)
+		return;
+	r->slot_names = sw_calloc(r->n_slots, sizeof *r->slot_names);
+	r->slots = sw_calloc(r->n_slots, sizeof *r->slots);
+	if (r->slot_names == NULL || r->slots == NULL) {
+		(void)no_memory(r);
+		return;
+	}
+	for (size_t i = 0; i < r->n_slots; i++) {
+		if (i < n_slots)
+			r->slot_names[i] = slots[i];
+		else
+			(void)snprintf(r->slot_names[i].text, sizeof r->slot_names[i].text,
+				       "slot %u", (unsigned)i);
+		r->slots[i] = r->slot_names[i].text;
+	}
+	qsort(r->runs, r->data.n_runs, sizeof *r->runs, by_slot);
+	r->data.runs = r->runs;
+	r->data.slots = r->slots;
+	r->data.n_slots = r->n_slots;
+}
+
+sw_status sw_plot_rows_read(struct sw_plot_rows *r, struct sw_db *db, int64_t sweep, unsigned needs,
+			    const struct sw_plot_filter *filter,
+			    const struct sw_plot_slot_name *slots, size_t n_slots, int64_t now_ms,
+			    struct sw_err *err)
+{
+	r->state = filter->state;
+	r->data.now_ms = (double)now_ms;
+	sw_status rc = sw_read_sweeps(db, sweep, take_sweep, r, &r->err);
+	if (r->rc == SW_OK)
+		r->rc = rc;
+	if (r->rc == SW_OK && r->spec == NULL)
+		r->rc = sw_err_at(&r->err, SW_NOT_FOUND, "/sweep", "no sweep %lld",
+				  (long long)sweep);
+	if (r->rc == SW_OK)
+		describe_sweep(r);
+	r->with_params = (needs & SW_PLOT_NEEDS_PARAMS) != 0 && r->rc == SW_OK &&
+			 r->spec->n_params > 0;
+	if (r->rc == SW_OK) {
+		rc = sw_read_points(db, sweep, r->with_params, take_point, r, &r->err);
+		if (r->rc == SW_OK)
+			r->rc = rc;
+	}
+	if (r->rc == SW_OK && filter->best > 0)
+		keep_best(r, (size_t)filter->best);
+	if (r->rc == SW_OK)
+		join_trials(r);
+	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_METRICS) != 0 && r->data.n_metrics > 1)
+		read_metrics(r, db);
+	r->at = 0;
+	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_EXPECTED) != 0)
+		r->rc = sw_read_suggestions(db, sweep, take_expected, r, &r->err);
+	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_REPORTS) != 0)
+		read_curves(r, db);
+	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_RUNS) != 0)
+		read_runs(r, db, slots, n_slots);
+	if (r->rc != SW_OK)
+		*err = r->err;
+	return r->rc;
+}
+
+void sw_plot_rows_fini(struct sw_plot_rows *r)
+{
+	for (size_t i = 0; i < r->n_causes; i++)
+		free(r->causes[i]);
+	sw_plot_params_free(r->spec, r->params);
+	sw_spec_destroy(r->spec);
+	free((void *)r->causes);
+	free((void *)r->slots);
+	free(r->slot_names);
+	free(r->runs);
+	free(r->reports);
+	free(r->rungs);
+	free(r->metrics);
+	free(r->values);
+	free(r->trials);
+	free(r->name);
+}

@@ -1,0 +1,59 @@
+/*
+ * daemon/api/plot_rows.h — the rows that a plot is made of, read from the store.
+ *
+ * Threads  A reader's: nothing here sees a live sweep.
+ * Memory   Zeroed at first, then sw_plot_rows_fini(). 64 bytes a trial, and 8 for each parameter.
+ */
+#ifndef SW_DAEMON_API_PLOT_ROWS_H
+#define SW_DAEMON_API_PLOT_ROWS_H
+
+#include "base/status.h"
+#include "plot/data.h"
+#include "spec/spec.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sw_db;
+
+struct sw_plot_rows {
+	struct sw_plot_data data; /* the result: it points into what follows */
+	char *name;
+	struct sw_spec *spec;
+	struct sw_plot_param *params;
+	struct sw_plot_trial *trials;
+	double *values, *metrics; /* [trials][params], [trials][metrics] */
+	const char *metric_names[SW_SPEC_MAX_METRICS];
+	bool metric_maximize[SW_SPEC_MAX_METRICS];
+	double *rungs;
+	struct sw_plot_report *reports;
+	struct sw_plot_run *runs;
+	struct sw_plot_slot_name {
+		char text[24];
+	} * slot_names;
+	const char **slots;
+	char **causes; /* of runs */
+	size_t trials_cap, values_cap, reports_cap, runs_cap, causes_cap, n_causes, n_slots;
+	/* what is asked for, and while it is read */
+	const char *state; /* of the trials that count; NULL: any */
+	bool with_params;
+	size_t at; /* of trials: where rows of another table have come to */
+	sw_status rc;
+	struct sw_err err;
+};
+
+/* Which trials a plot is about: one filter for all plots. */
+struct sw_plot_filter {
+	char state[16]; /* "": any */
+	int64_t best;   /* that many of the best; 0: all */
+};
+
+/* needs: of plot/kinds.h. slots: the names of the
+ * daemon's slots by their numbers, copied; an attempt on another is named by its number. */
+SW_NODISCARD sw_status sw_plot_rows_read(struct sw_plot_rows *r, struct sw_db *db, int64_t sweep,
+					 unsigned needs, const struct sw_plot_filter *filter,
+					 const struct sw_plot_slot_name *slots, size_t n_slots,
+					 int64_t now_ms, struct sw_err *err);
+void sw_plot_rows_fini(struct sw_plot_rows *r);
+
+#endif

@@ -1,0 +1,190 @@
+"""sweep.plot, `sweep plot`, compare and importance, Client.plot() and curves(): marks against what was reported."""
+import csv
+import io
+import math
+import os
+import xml.etree.ElementTree as tree
+
+import pytest
+
+from harness import INVALID_PARAMS, NOT_FOUND, driven, sweep_command
+from search_model import searched
+from test_python import user  # noqa: F401
+
+from sweepd import SweepdError
+
+PLOTS = ("history", "curves", "slice", "contour", "parallel", "importance", "edf", "expected", "saved", "timeline")
+ASHA = {"type": "asha", "grace_period": 1, "max_t": 9, "reduction_factor": 3}
+
+
+def run(user, n=24, **more):  # noqa: F811
+    """A sweep of n trials with a mixed space, pruned by asha: its number."""
+    spec = searched("random", run_cap=n, early_terminate=ASHA, **more)
+    del spec["suggest_wait_ms"]
+    sweep = user.submit(spec)
+    for trial in user.loop(sweep):
+        p = trial.params
+        good = abs(math.log10(p["lr"]) + 2) + (p["opt"] == "sgd")
+        for step in range(1, 10):
+            if trial.report(step, loss=good + 1 / step) != "continue":
+                break
+    return sweep
+
+
+def series(panel, name):
+    found = [s for s in panel["series"] if s["name"] == name]
+    assert found, (name, [s["name"] for s in panel["series"]])
+    return found[0]
+
+
+def svg_of(text):
+    """The parsed drawing: nothing in it that a browser would run or fetch."""
+    root = tree.fromstring(text)
+    for element in root.iter():
+        assert element.tag.rpartition("}")[2] in ("svg", "g", "style", "title", "desc", "text", "tspan", "path", "rect",
+                                                  "line", "circle", "polyline", "clipPath", "defs"), element.tag
+        for name, value in element.attrib.items():
+            assert not name.startswith("on") and "href" not in name and "url(http" not in value
+    return root
+
+
+def test_history_has_each_trials_best_and_the_best_so_far(user):  # noqa: F811
+    sweep = run(user)
+    panel, = user.call("sweep.plot", sweep=sweep)["panels"]
+    value = {row["trial"]: min(r["metrics"]["loss"] for r in user.reports(sweep, row["trial"]))
+             for row in user.trials(sweep)}
+    state = {row["trial"]: row["state"].lower() for row in user.trials(sweep)}
+    drawn = {trial: (y, s["name"]) for s in panel["series"] if s["shape"] == "dots"
+             for trial, y in zip(s["trial"], s["y"])}
+    assert drawn == {trial: (value[trial], state[trial]) for trial in value}
+    so_far = series(panel, "best so far")
+    best, expected = math.inf, []
+    for trial in sorted(value):
+        if value[trial] < best:
+            best = value[trial]
+            expected.append((trial, best))
+    assert list(zip(so_far["x"], so_far["y"]))[:len(expected)] == expected
+    assert panel["y"]["label"] == "loss" and panel["y"]["min"] < best < panel["y"]["max"]
+
+
+def test_curves_are_the_reports_the_best_ones_apart(user):  # noqa: F811
+    sweep = run(user)
+    panel, = user.call("sweep.plot", sweep=sweep, plot="curves")["panels"]
+    drawn = {}
+    for line in panel["series"]:
+        for trial, x, y in zip(line.get("trial", ()), line["x"], line["y"]) if line["shape"] == "line" else ():
+            if x is not None:
+                drawn.setdefault((trial, line["name"]), []).append((x, y))
+    best = user.best(sweep)["trial"]
+    assert {name for trial, name in drawn if trial == best} == {"the best 6"}
+    assert {trial: points for (trial, _), points in drawn.items()} == {
+        row["trial"]: [(r["step"], r["metrics"]["loss"]) for r in user.reports(sweep, row["trial"])]
+        for row in user.trials(sweep)}
+    assert series(panel, "rungs")["x"] == [1, 3, 9]
+
+
+def test_each_plot_is_marks_and_a_drawing(user):  # noqa: F811
+    sweep = run(user)
+    for name in PLOTS:
+        plot = user.call("sweep.plot", sweep=sweep, plot=name)
+        assert plot["plot"] == name and plot["panels"]
+        if name not in ("expected", "timeline"):  # a random search foretells nothing, a client's trials have no slots
+            assert sum(len(s["x"]) for panel in plot["panels"] for s in panel["series"]) > 0, name
+        else:
+            assert plot["notes"], name
+        root = svg_of(user.call("sweep.plot", sweep=sweep, plot=name, format="svg")["svg"])
+        words = " ".join(text for text in root.itertext())
+        assert plot["title"] in words and all(panel["x"]["label"] in words for panel in plot["panels"]), name
+
+
+def test_one_filter_for_all_plots(user):  # noqa: F811
+    sweep = run(user)
+    best = {row["trial"] for row in user.bests(sweep, n=5)}
+    for name in ("history", "slice", "parallel"):
+        plot = user.call("sweep.plot", sweep=sweep, plot=name, n=5)
+        assert {t for p in plot["panels"] for s in p["series"] for t in s.get("trial", ()) if t} == best, name
+        assert any("5 of 24 trials" in note for note in plot["notes"])
+    pruned = {row["trial"] for row in user.trials(sweep, state="PRUNED")}
+    panel, = user.call("sweep.plot", sweep=sweep, state="PRUNED")["panels"]
+    assert pruned and set(series(panel, "pruned")["trial"]) == pruned
+
+
+def test_what_cannot_be_drawn_is_refused(user):  # noqa: F811
+    sweep = run(user, n=2)
+    for code, line, asked in (
+            (INVALID_PARAMS, "\"pie\" is none of the plots: history", {"plot": "pie"}),
+            (INVALID_PARAMS, "no parameter \"nothing\"", {"plot": "slice", "params": ["nothing"]}),
+            (INVALID_PARAMS, "at most 2 parameters", {"plot": "contour", "params": ["lr", "opt", "layers"]}),
+            (INVALID_PARAMS, "at most 1 sweep", {"plot": "slice", "with": [sweep]}),
+            (INVALID_PARAMS, "numbers of sweeps", {"with": ["1"]}),
+            (NOT_FOUND, "no sweep 99", {"with": [99]})):
+        with pytest.raises(SweepdError, match=line) as refused:
+            user.call("sweep.plot", {"sweep": sweep, **asked})
+        assert refused.value.code == code
+    user.delete(sweep)
+    with pytest.raises(SweepdError) as refused:
+        user.call("sweep.plot", sweep=sweep)
+    assert refused.value.code == NOT_FOUND
+    unmeasured = user.submit({k: v for k, v in driven(run_cap=1).items() if k != "metric"})
+    with pytest.raises(SweepdError, match="names no metric"):
+        user.call("sweep.plot", sweep=unmeasured)
+    assert user.call("sweep.plot", sweep=unmeasured, plot="timeline")["panels"]
+
+
+MARKUP = "</text><script>alert(1)</script>&\"'"  # a spec refuses control characters in names, but not in values
+HOSTILE = MARKUP + "\x1b[31m\u202e" * 20
+
+
+def test_hostile_names_stay_inert_everywhere(user, daemon):  # noqa: F811
+    spec = driven(name=MARKUP, method="grid", run_cap=None, metric={"name": MARKUP, "goal": "minimize"},
+                  parameters={"a": {"values": [HOSTILE, HOSTILE * 90]}, "b": {"values": [1, 2]}})
+    sweep = user.submit(spec)
+    for i, trial in enumerate(user.loop(sweep)):
+        trial.report(1, **{MARKUP: float(i)})
+    for name in PLOTS:
+        svg = user.call("sweep.plot", sweep=sweep, plot=name, format="svg")["svg"]
+        svg_of(svg)
+        status, said, wrong = sweep_command(daemon, "plot", sweep, name)
+        assert (status, wrong) == (0, "")
+        for text in (svg, said):
+            assert not {c for c in text if c < " " and c != "\n"} and "\u202e" not in text and "\x9b" not in text
+        status, table, wrong = sweep_command(daemon, "plot", sweep, name, "--csv")
+        assert status == 0 and len({len(row) for row in csv.reader(io.StringIO(table))}) == 1
+
+
+def test_command_draws_saves_and_refuses(user, daemon, tmp_path):  # noqa: F811
+    sweep, other = run(user), run(user, n=6, name="other")
+    status, both, _ = sweep_command(daemon, "plot", sweep)
+    assert status == 0 and "history" in both and "curves" in both and "best so far" in both
+    assert max(map(len, both.splitlines())) <= 80
+    out = tmp_path / "h.svg"
+    assert sweep_command(daemon, "plot", sweep, "contour", "lr", "layers", "--out", out) == (0, "", "")
+    assert "lr" in " ".join(svg_of(out.read_text()).itertext())
+    status, said, wrong = sweep_command(daemon, "plot", sweep, "history", "--out", "h.png")
+    assert status == 2 and "must end in .svg" in wrong and not os.path.exists("h.png")
+    status, said, wrong = sweep_command(daemon, "plot", sweep, "histroy")
+    assert status == 1 and "none of the plots" in wrong
+    status, said, wrong = sweep_command(daemon, "plot", sweep, "history", "--out", tmp_path / "no" / "h.svg")
+    assert status == 1 and "No such file" in wrong
+    status, said, _ = sweep_command(daemon, "importance", sweep)
+    assert status == 0 and said.index("lr") < said.index("layers")
+    status, said, _ = sweep_command(daemon, "compare", sweep, "other")
+    assert status == 0 and "24/24" in said and "6/6" in said and "other" in said
+    status, table, _ = sweep_command(daemon, "plot", sweep, "--csv")
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert {int(row["trial"]) for row in rows if row["series"] in ("completed", "pruned")} == set(range(1, 25))
+    assert other != sweep
+
+
+def test_client_gives_curves_and_plots(user):  # noqa: F811
+    sweep = run(user, n=3)
+    rows = user.curves(sweep)
+    assert [(row["trial"], row["step"], row["loss"]) for row in rows] == [
+        (trial, r["step"], r["metrics"]["loss"]) for trial in (1, 2, 3) for r in user.reports(sweep, trial)]
+    for name in PLOTS:
+        shown = user.plot(sweep, name)
+        if hasattr(shown, "_repr_svg_"):
+            svg_of(shown._repr_svg_())
+        else:  # matplotlib is installed
+            shown.savefig(io.BytesIO(), format="svg")
+            assert shown.axes
