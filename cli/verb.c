@@ -48,6 +48,18 @@ const struct sw_verb sw_verbs[] = {
 	{"best", sw_verb_best, SW_REF_SWEEP, 1, 1, SW_OPT_SCOPE | SW_OPT_N, false, "SWEEP",
 	 "shows the best trial, or with -n a table of the best",
 	 "What is shown is of the report that counts, of its step.\n"},
+	{"plot", sw_verb_plot, SW_REF_SWEEP, 1, SW_ARGS_MAX,
+	 SW_OPT_STATE | SW_OPT_N | SW_OPT_OUT | SW_OPT_CSV, true, "SWEEP [PLOT [PARAMETER ...]]",
+	 "draws a sweep; without a name its history and its learning curves",
+	 "PLOT: history curves slice contour parallel importance pareto edf timeline expected\n"
+	 "saved (docs/plots.md says what each shows). --out x.svg writes a drawing, --csv the\n"
+	 "numbers. --state and -n leave other trials out, of every plot: -n 50 is the 50 best.\n"},
+	{"importance", sw_verb_importance, SW_REF_SWEEP, 1, 1,
+	 SW_OPT_STATE | SW_OPT_N | SW_OPT_OUT | SW_OPT_CSV, false, "SWEEP",
+	 "shows which parameters matter", "As `sweep plot SWEEP importance`.\n"},
+	{"compare", sw_verb_compare, SW_REF_SWEEP, 2, 8, SW_OPT_OUT | SW_OPT_CSV, true,
+	 "SWEEP SWEEP ...", "shows several sweeps beside each other, and draws their best so far",
+	 ""},
 	{"why", sw_verb_why, SW_REF_TRIAL, 1, 1, 0, false, "SWEEP/TRIAL",
 	 "explains where a trial came from and what was decided about it",
 	 "If a model chose the point, it says what the model knew and expected. The nearest\n"

@@ -1,0 +1,200 @@
+/* cli/verb_plot.c — plot, importance, compare: sweeps as pictures, drawn here from the daemon's
+ * marks; as SVG the daemon draws them. */
+#include "cli/sweep_grid.h"
+#include "cli/verb.h"
+#include "plot/braille.h"
+#include "plot/csv.h"
+#include "plot/json.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PIPE_COLUMNS 80 /* where nobody says how wide the screen is */
+
+/* What is asked for. */
+struct plot_ask {
+	const char *plot;
+	const char *const *params;
+	size_t n_params;
+	uint64_t sweeps[SW_ARGS_MAX];
+	size_t n_sweeps;
+};
+
+static int call_plot(struct sw_cli *c, const struct plot_ask *ask, bool svg, struct sw_reply *r)
+{
+	struct sw_buf b;
+	struct sw_jw w;
+
+	sw_buf_init(&b, 64 * 1024);
+	sw_jw_init_obj(&w, &b);
+	sw_jw_kint(&w, "sweep", (int64_t)ask->sweeps[0]);
+	sw_jw_kstr(&w, "plot", ask->plot);
+	if (ask->n_params > 0) {
+		sw_jw_karr(&w, "params");
+		for (size_t i = 0; i < ask->n_params; i++)
+			sw_jw_str(&w, ask->params[i]);
+		sw_jw_arr_end(&w);
+	}
+	if (ask->n_sweeps > 1) {
+		sw_jw_karr(&w, "with");
+		for (size_t i = 1; i < ask->n_sweeps; i++)
+			sw_jw_int(&w, (int64_t)ask->sweeps[i]);
+		sw_jw_arr_end(&w);
+	}
+	sw_cli_state(c, &w);
+	if (c->args.given & SW_OPT_N)
+		sw_jw_kint(&w, "n", (int64_t)c->args.n);
+	if (svg)
+		sw_jw_kstr(&w, "format", "svg");
+	sw_jw_obj_end(&w);
+	return sw_cli_call_written(c, "sweep.plot", &b, r);
+}
+
+/* The whole file, or a line that says why not, and no file. */
+static int save(struct sw_cli *c, const char *path, const char *text)
+{
+	FILE *f = fopen(path, "wbe");
+	const size_t n = strlen(text);
+	const bool written = f != NULL && fwrite(text, 1, n, f) == n;
+	const int why = errno;
+
+	if (f != NULL && fclose(f) == 0 && written)
+		return SW_EXIT_DONE;
+	sw_cli_say(c, "%s: %s", path, strerror(why));
+	if (f != NULL)
+		(void)remove(path);
+	return SW_EXIT_REFUSED;
+}
+
+static int save_svg(struct sw_cli *c, const struct plot_ask *ask)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	int status = call_plot(c, ask, true, &r);
+	const char *svg = sw_json_text(r.result, "svg", NULL);
+
+	if (status == SW_EXIT_DONE && svg != NULL)
+		status = save(c, c->args.out, svg);
+	sw_client_reply_fini(&r);
+	return status;
+}
+
+static int show(struct sw_cli *c, const struct plot_ask *ask)
+{
+	const struct sw_look *look = &c->look;
+	struct sw_reply r = SW_REPLY_INIT;
+	struct sw_plot p;
+	int status;
+
+	if (c->args.given & SW_OPT_OUT)
+		return save_svg(c, ask);
+	status = call_plot(c, ask, false, &r);
+	if (status != SW_EXIT_DONE || (c->args.given & SW_OPT_JSON))
+		goto out;
+	if (sw_plot_read(&p, r.result) != SW_OK) {
+		sw_cli_say(c, "what the daemon sent is no plot");
+		status = SW_EXIT_REFUSED;
+	} else if (c->args.given & SW_OPT_CSV) {
+		sw_plot_csv(&p, &c->out);
+	} else {
+		sw_plot_braille(&p, look->width > 0 ? look->width : PIPE_COLUMNS, 0, look->color,
+				look->utf8, &c->out);
+	}
+	sw_plot_fini(&p);
+out:
+	sw_client_reply_fini(&r);
+	return status;
+}
+
+/* --out is for SVG alone: a name that ends otherwise is a mistake. */
+static int check_out(struct sw_cli *c)
+{
+	const char *dot = c->args.out != NULL ? strrchr(c->args.out, '.') : NULL;
+
+	if (!(c->args.given & SW_OPT_OUT) || (dot != NULL && strcmp(dot, ".svg") == 0))
+		return SW_EXIT_DONE;
+	return sw_cli_usage(c, "%s: --out writes SVG, so FILE must end in .svg, not '%s'",
+			    c->args.verb, c->args.out);
+}
+
+int sw_verb_plot(struct sw_cli *c)
+{
+	const bool named = c->args.n_words > 1;
+	struct plot_ask ask = {.plot = named ? c->args.word[1] : "history",
+			       .params = c->args.word + 2,
+			       .n_params = c->args.n_words > 2 ? c->args.n_words - 2 : 0,
+			       .sweeps = {c->sweep},
+			       .n_sweeps = 1};
+	int status = check_out(c);
+
+	if (status == SW_EXIT_DONE)
+		status = show(c, &ask);
+	if (named || status != SW_EXIT_DONE ||
+	    (c->args.given & (SW_OPT_OUT | SW_OPT_CSV | SW_OPT_JSON)))
+		return status;
+	(void)sw_buf_adds(&c->out, "\n");
+	ask.plot = "curves";
+	return show(c, &ask);
+}
+
+int sw_verb_importance(struct sw_cli *c)
+{
+	const struct plot_ask ask = {.plot = "importance", .sweeps = {c->sweep}, .n_sweeps = 1};
+	const int status = check_out(c);
+
+	return status == SW_EXIT_DONE ? show(c, &ask) : status;
+}
+
+/* --- several sweeps --- */
+
+static int take_sweeps(struct sw_cli *c, struct plot_ask *ask)
+{
+	uint64_t trial = 0;
+
+	for (size_t i = 1; i < c->args.n_words; i++) {
+		const int status =
+			sw_cli_ref(c, c->args.word[i], &ask->sweeps[ask->n_sweeps], &trial);
+		if (status != SW_EXIT_DONE)
+			return status;
+		if (trial != 0)
+			return sw_cli_usage(c, "compare: expected a sweep such as 1, not '%s'",
+					    c->args.word[i]);
+		ask->n_sweeps++;
+	}
+	return SW_EXIT_DONE;
+}
+
+static int print_sweeps(struct sw_cli *c, const struct plot_ask *ask)
+{
+	const uint64_t own = c->sweep;
+	struct sw_grid g;
+	int status = SW_EXIT_DONE;
+
+	sw_sweep_grid_init(&g);
+	for (size_t i = 0; i < ask->n_sweeps && status == SW_EXIT_DONE; i++) {
+		struct sw_reply r = SW_REPLY_INIT;
+		c->sweep = ask->sweeps[i];
+		status = sw_cli_fetch_ref(c, "sweep.get", 0, &r);
+		if (status == SW_EXIT_DONE)
+			sw_sweep_grid_add(&g, r.result, c->look.utf8);
+		sw_client_reply_fini(&r);
+	}
+	c->sweep = own;
+	if (status == SW_EXIT_DONE)
+		sw_sweep_grid_print(c, &g);
+	sw_grid_fini(&g);
+	return status;
+}
+
+int sw_verb_compare(struct sw_cli *c)
+{
+	struct plot_ask ask = {.plot = "history", .sweeps = {c->sweep}, .n_sweeps = 1};
+	int status = check_out(c);
+
+	if (status == SW_EXIT_DONE)
+		status = take_sweeps(c, &ask);
+	if (status == SW_EXIT_DONE && !(c->args.given & (SW_OPT_OUT | SW_OPT_CSV | SW_OPT_JSON))) {
+		status = print_sweeps(c, &ask);
+		(void)sw_buf_adds(&c->out, "\n");
+	}
+	return status == SW_EXIT_DONE ? show(c, &ask) : status;
+}
