@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 import warnings
-from typing import Any, ContextManager, Dict, Iterator, List, Mapping, Optional, Union
+from typing import Any, ContextManager, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _daemon, _loop
 from ._connection import Connection
@@ -193,6 +193,24 @@ class Client(ContextManager["Client"]):
         """All reports of a trial, each with the daemon's decision."""
         return _rows(self._pages("trial.reports", "reports", sweep=sweep, trial=trial))
 
+    def curves(self, sweep: int) -> List[Row]:
+        """All reports of all trials: {"trial", "step", metrics...} each, which pandas.DataFrame() takes."""
+        return [{"trial": trial["trial"], "step": row["step"], **row["metrics"]}
+                for trial in self.trials(sweep) for row in self.reports(sweep, trial["trial"])]
+
+    def plot(self, sweep: int, name: str = "history", params: Sequence[str] = (), compare: Sequence[int] = (),
+             state: Optional[str] = None, n: Optional[int] = None) -> Any:
+        """One of the plots of docs/plots.md: a matplotlib Figure where that is installed, else an Svg. A notebook
+        shows either. `compare`: further sweeps in the same plot; `state` and `n`: only such trials, only the n best."""
+        asked: Dict[str, Any] = {"sweep": sweep, "plot": name, "params": list(params), "with": list(compare),
+                                 "state": state and state.upper(), "n": n}
+        try:
+            import matplotlib.pyplot  # noqa: F401
+        except ImportError:
+            return Svg(self.call("sweep.plot", **asked, format="svg")["svg"])
+        from ._plot import figure
+        return figure(self.call("sweep.plot", **asked))
+
     def enqueue(self, sweep: int, params: Mapping[str, Any]) -> int:
         """Adds a trial of your own; gives its number."""
         return int(self.call("trial.enqueue", sweep=sweep, params=dict(params))["trial"])
@@ -250,6 +268,13 @@ class Client(ContextManager["Client"]):
     def info(self) -> Row:
         """The daemon's version, paths and uptime."""
         return self.call("daemon.info")
+
+
+class Svg(str):
+    """A drawing as SVG text."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
 
 
 class _Patience:
