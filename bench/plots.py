@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""bench/plots.py — each plot of a sweep of 100,000 trials and 1,000,000 reports, and what others notice of it
+
+    bench/plots.py [--python PYTHON] [--trials 100000] [--repeat 20] [--csv FILE]
+
+A stored sweep is filled by SQL, ten reports a trial. Each plot is asked for --repeat times (its median and p95), while a
+second client asks for a trial by its number all the time: its p99 beside that of the same questions alone. Where PYTHON
+has optuna and plotly, its plots of 1,000 and 10,000 such trials follow, each once, 120 s at most.
+"""
+import argparse
+import csv
+import json
+import math
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BIN = os.path.abspath(os.environ.get("SWEEPD_BIN", os.path.join(ROOT, "build", "bin")))
+sys.path.insert(0, os.path.join(ROOT, "clients", "python"))
+import sweepd  # noqa: E402
+
+PLOTS = ("history", "curves", "slice", "contour", "parallel", "importance", "edf", "timeline", "expected", "saved")
+SPEC = {"name": "filled", "method": "random", "seed": 1, "metric": {"name": "loss", "goal": "minimize"},
+        "run_cap": 10 ** 6, "early_terminate": {"type": "asha", "max_t": 27, "reduction_factor": 3},
+        "parameters": {"lr": {"distribution": "log_uniform_values", "min": 1e-5, "max": 1.0},
+                       "wd": {"distribution": "log_uniform_values", "min": 1e-6, "max": 0.1},
+                       "layers": {"values": [1, 2, 3, 4]}, "act": {"values": ["relu", "gelu", "tanh"]},
+                       "drop": {"min": 0.0, "max": 0.5}}}
+REPORTS, START_MS = 10, 1764000000000
+OPTUNA = r"""
+import json, signal, sys, time, optuna, optuna.visualization as v
+from optuna.distributions import *
+from optuna.trial import create_trial, TrialState
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+space = {"lr": FloatDistribution(1e-5, 1, log=True), "wd": FloatDistribution(1e-6, .1, log=True),
+         "layers": CategoricalDistribution([1, 2, 3, 4]), "act": CategoricalDistribution(["relu", "gelu", "tanh"]),
+         "drop": FloatDistribution(0, .5)}
+study = optuna.create_study()
+study.add_trials([create_trial(params=p, distributions=space, value=c[-1], state=TrialState.COMPLETE,
+                               intermediate_values=dict(enumerate(c, 1))) for p, c in json.load(sys.stdin)])
+for name in ("optimization_history", "intermediate_values", "slice", "contour", "parallel_coordinate",
+             "param_importances", "edf", "timeline"):
+    signal.alarm(120)
+    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError()))
+    begin = time.perf_counter()
+    try:
+        getattr(v, "plot_" + name)(study).to_json()
+        print(name, round((time.perf_counter() - begin) * 1e3, 1), flush=True)
+    except TimeoutError:
+        print(name, "inf", flush=True)
+"""
+
+
+def made(n):
+    """(parameters, curve) of n trials."""
+    draw = random.Random(5)
+    for _ in range(n):
+        p = {"lr": 10 ** draw.uniform(-5, 0), "wd": 10 ** draw.uniform(-6, -1), "layers": draw.choice([1, 2, 3, 4]),
+             "act": draw.choice(["relu", "gelu", "tanh"]), "drop": draw.uniform(0, .5)}
+        end = .05 + .03 * (math.log10(p["lr"]) + 2) ** 2 + .05 * (p["layers"] != 3) + .1 * (p["act"] == "tanh")
+        yield p, [end + math.exp(-k / 5) + .02 * draw.random() for k in range(REPORTS)]
+
+
+def fill(path, n):
+    """The rows of an ended sweep 1, as its trials would have left them."""
+    db = sqlite3.connect(path)
+    trials, reports, attempts, suggestions = [], [], [], []
+    for i, (params, curve) in enumerate(made(n), 1):
+        state = "COMPLETED" if i % 5 == 0 else "PRUNED"
+        begin = START_MS + i // 4 * 1000
+        end = begin + 90 * REPORTS
+        best = min(range(REPORTS), key=curve.__getitem__)
+        trials.append((1, i, state, 1, REPORTS, curve[-1], begin, begin, end, .9, json.dumps(params, separators=(",", ":")), best + 1,
+                       curve[best]))
+        reports += [(1, i, 1, k, i * REPORTS + k, k, begin + 90 * k, v, 0, "continue", json.dumps({"loss": v}))
+                    for k, v in enumerate(curve, 1)]
+        attempts.append((1, i, 1, i, i % 4, begin, end, state))
+        suggestions.append((1, i, i - 1, f'{{"source":"bayes","known":{i - 1},"unseen":0,"acquisition":"expected_improvement","mean":'
+                                         f'{curve[-1] + .01},"sd":0.05}}'))
+    for table, columns, rows in (
+            ("trial", "sweep,trial,state,attempt,step,value,created_ms,started_ms,ended_ms,seconds,params,best_step,"
+             "best_value", trials),
+            ("report", "sweep,trial,attempt,seq,ev,step,time_ms,value,diverged,verdict,metrics", reports),
+            ("attempt", "sweep,trial,attempt,ev,slot,started_ms,ended_ms,state", attempts),
+            ("suggestion", "sweep,trial,known,why", suggestions)):
+        marks = ",".join("?" * len(rows[0]))
+        db.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)
+    db.execute("UPDATE sweep SET state = 'CANCELLED', ended_ms = ?", (START_MS + n * 1000,))
+    db.commit()
+    db.close()
+
+
+class Daemon:
+    def __init__(self, state):
+        self.socket = os.path.join(state, "s")
+        self.process = subprocess.Popen([os.path.join(BIN, "sweepd"), "--state", state, "--socket", self.socket,
+                                         "--devices", "none", "--log", os.path.join(state, "log")])
+        self.client = sweepd.Client(self.socket, start=False, patience_s=60)
+
+    def end(self):
+        self.client.close()
+        self.process.terminate()
+        self.process.wait(60)
+
+
+class Other(threading.Thread):
+    """A client that asks for trials by their numbers until it is told to stop."""
+
+    def __init__(self, socket, n):
+        super().__init__(daemon=True)
+        self.client, self.n, self.ms, self.stop = sweepd.Client(socket, start=False), n, [], threading.Event()
+
+    def run(self):
+        draw = random.Random(1)
+        while not self.stop.wait(.002):
+            begin = time.perf_counter()
+            self.client.trial(1, draw.randrange(self.n) + 1)
+            self.ms.append((time.perf_counter() - begin) * 1e3)
+
+    def p99(self):
+        self.stop.set()
+        self.join()
+        return quantile(self.ms, .99)
+
+
+def quantile(values, q):
+    return sorted(values)[min(len(values) - 1, int(q * len(values)))]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--trials", type=int, default=100000)
+    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--csv")
+    args = parser.parse_args()
+    rows = []
+
+    def told(what, trials, median, p95, others):
+        rows.append((what, trials, f"{median:.1f}", f"{p95:.1f}", f"{others:.2f}"))
+        print(f"{what:24} {trials:7} trials  median {median:8.1f} ms  p95 {p95:8.1f} ms  others' p99 {others:.2f} ms",
+              flush=True)
+
+    with tempfile.TemporaryDirectory() as state:
+        daemon = Daemon(state)
+        daemon.client.submit(SPEC)
+        daemon.end()
+        fill(os.path.join(state, "sweepd.db"), args.trials)
+        daemon = Daemon(state)
+        daemon.client.trial(1, 1)
+        for what in (None, *PLOTS):
+            other = Other(daemon.socket, args.trials)
+            other.start()
+            ms = []
+            for _ in range(args.repeat):
+                begin = time.perf_counter()
+                if what is None:
+                    time.sleep(.3)
+                else:
+                    daemon.client.call("sweep.plot", sweep=1, plot=what)
+                ms.append((time.perf_counter() - begin) * 1e3)
+            others = other.p99()
+            told(what or "(nothing)", args.trials, quantile(ms, .5), quantile(ms, .95), others)
+        daemon.end()
+    for n in (1000, 10000):
+        done = subprocess.run([args.python, "-c", OPTUNA], input=json.dumps(list(made(n))), capture_output=True,
+                              text=True, timeout=1200)
+        if done.returncode != 0:
+            print(f"optuna: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else 'cannot run'}")
+            break
+        for line in done.stdout.splitlines():
+            name, took = line.split()
+            told("optuna " + name, n, float(took), float(took), math.nan)
+    if args.csv:
+        with open(args.csv, "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([("plot", "trials", "median_ms", "p95_ms", "others_p99_ms"), *rows])
+
+
+if __name__ == "__main__":
+    main()
