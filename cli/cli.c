@@ -93,19 +93,20 @@ int sw_cli_usage(const struct sw_cli *c, const char *fmt, ...)
 int sw_cli_flush(struct sw_cli *c)
 {
 	const sw_status failed = c->out.failed;
+	FILE *to = c->to != NULL ? c->to : stdout;
 	bool written = true;
 
 	/* Not earlier: a line on stderr about what went wrong needs no pager. */
 	if (c->paged && c->out.len > 0)
 		sw_pager_start();
 	if (failed == SW_OK && c->out.len > 0)
-		written = fwrite(c->out.data, 1, c->out.len, stdout) == c->out.len &&
-			  fflush(stdout) == 0;
+		written = fwrite(c->out.data, 1, c->out.len, to) == c->out.len && fflush(to) == 0;
 	sw_buf_clear(&c->out);
 	if (failed != SW_OK)
 		sw_cli_say(c, "output: %s", sw_status_str(failed));
 	else if (!written)
-		sw_cli_say(c, "cannot write the output: %s", strerror(errno));
+		sw_cli_say(c, "cannot write %s: %s", c->to != NULL ? c->args.out : "the output",
+			   strerror(errno));
 	return failed == SW_OK && written ? SW_EXIT_DONE : SW_EXIT_REFUSED;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/place.h"
 #include "proto/json.h"
 #include "proto/socket_path.h"
+#include <stdio.h>
 
 enum sw_exit { SW_EXIT_DONE, SW_EXIT_REFUSED, SW_EXIT_USAGE, SW_EXIT_NO_DAEMON };
 
@@ -23,6 +24,7 @@ struct sw_cli {
 	bool socket_given;        /* by the user: no other will do */
 	struct sw_client *client; /* NULL until the first call */
 	struct sw_buf out;
+	FILE *to;                      /* where `out` goes; NULL: stdout */
 	struct sw_look look;           /* of stdout */
 	bool paged;                    /* on a terminal the first output starts the pager */
 	int reply_ms;                  /* how long an answer may take; negative: no limit */
@@ -42,7 +44,7 @@ void sw_cli_say(const struct sw_cli *c, const char *fmt, ...) SW_PRINTF(2, 3);
 /* A usage error: the line with a hint at `sweep help VERB`. Returns SW_EXIT_USAGE. */
 int sw_cli_usage(const struct sw_cli *c, const char *fmt, ...) SW_PRINTF(2, 3);
 
-/* Writes `out` to stdout and empties it. SW_EXIT_DONE, or SW_EXIT_REFUSED with a line on stderr
+/* Writes `out` and empties it. SW_EXIT_DONE, or SW_EXIT_REFUSED with a line on stderr
  * when that failed (a full disk) or memory was short before. */
 int sw_cli_flush(struct sw_cli *c);
 

@@ -11,6 +11,8 @@
 #include <string.h>
 
 static const char *const fixed[] = {"trial", "attempt", "state", "cause", "step", "value"};
+static const char *const times[] = {"seconds", "created_ms", "ended_ms"};
+#define N(list) (sizeof(list) / sizeof(list)[0])
 
 static void add_name(struct sw_csv *csv, char ***names, size_t *n, const char *name)
 {
@@ -97,8 +99,9 @@ void sw_csv_header(struct sw_csv *csv, struct sw_buf *out)
 {
 	if (csv->n_metrics > 0)
 		qsort(csv->metrics, csv->n_metrics, sizeof csv->metrics[0], sw_fmt_times_last);
-	for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
-		(void)sw_buf_addf(out, "%s%s", i > 0 ? "," : "", fixed[i]);
+	for (size_t i = 0; i < N(fixed); i++)
+		(void)sw_buf_addf(out, "%s,", fixed[i]);
+	(void)sw_buf_adds(out, "best_step,best_value");
 	for (size_t i = 0; i < csv->n_params; i++) {
 		(void)sw_buf_adds(out, ",");
 		sw_csv_field(out, csv->params[i]);
@@ -107,13 +110,14 @@ void sw_csv_header(struct sw_csv *csv, struct sw_buf *out)
 		(void)sw_buf_adds(out, ",");
 		sw_csv_field(out, csv->metrics[i]);
 	}
-	(void)sw_buf_adds(out, ",seconds\n");
+	for (size_t i = 0; i < N(times); i++)
+		(void)sw_buf_addf(out, ",%s", times[i]);
+	(void)sw_buf_adds(out, "\n");
 	if (csv->failed != SW_OK)
 		out->failed = csv->failed;
 }
 
-/* Strings as they are, numbers exact, other values as JSON, null as nothing. */
-static void field(struct sw_buf *out, const cJSON *v)
+void sw_csv_value(struct sw_buf *out, const cJSON *v)
 {
 	struct sw_buf b;
 	struct sw_jw w;
@@ -137,22 +141,26 @@ static void field(struct sw_buf *out, const cJSON *v)
 void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out)
 {
 	const cJSON *params = sw_json_get(trial, "params"),
-		    *metrics = sw_json_get(trial, "metrics");
+		    *metrics = sw_json_get(trial, "metrics"), *best = sw_json_get(trial, "best");
 
-	for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
-		if (i > 0)
-			(void)sw_buf_adds(out, ",");
-		field(out, sw_json_get(trial, fixed[i]));
+	for (size_t i = 0; i < N(fixed); i++) {
+		sw_csv_value(out, sw_json_get(trial, fixed[i]));
+		(void)sw_buf_adds(out, ",");
 	}
+	sw_csv_value(out, sw_json_get(best, "step"));
+	(void)sw_buf_adds(out, ",");
+	sw_csv_value(out, sw_json_get(best, "value"));
 	for (size_t i = 0; i < csv->n_params; i++) {
 		(void)sw_buf_adds(out, ",");
-		field(out, sw_param_value(params, csv->params[i]));
+		sw_csv_value(out, sw_param_value(params, csv->params[i]));
 	}
 	for (size_t i = 0; i < csv->n_metrics; i++) {
 		(void)sw_buf_adds(out, ",");
-		field(out, sw_json_get(metrics, csv->metrics[i]));
+		sw_csv_value(out, sw_json_get(metrics, csv->metrics[i]));
 	}
-	(void)sw_buf_adds(out, ",");
-	field(out, sw_json_get(trial, "seconds"));
+	for (size_t i = 0; i < N(times); i++) {
+		(void)sw_buf_adds(out, ",");
+		sw_csv_value(out, sw_json_get(trial, times[i]));
+	}
 	(void)sw_buf_adds(out, "\n");
 }

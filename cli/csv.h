@@ -1,10 +1,10 @@
 /*
  * cli/csv.h — the trials of a sweep as CSV (RFC 4180, LF line ends).
  *
- * Columns: trial, attempt, state, cause, step, value, the parameters in the order of the spec, the
- * metrics by name, and last those that measure time (sw_fmt_times_last()) and `seconds`: all before
- * them is the same for the same seed on one slot. Numbers are in the shortest text that reads back
- * equal; what is missing is empty.
+ * Columns: trial, attempt, state, cause, step, value, best_step, best_value, the parameters in the
+ * order of the spec, the metrics by name, and last those that measure time (sw_fmt_times_last()),
+ * `seconds`, `created_ms` and `ended_ms`: all before them is the same for the same seed on one slot.
+ * Numbers are in the shortest text that reads back equal; what is missing is empty.
  */
 #ifndef SW_CLI_CSV_H
 #define SW_CLI_CSV_H
@@ -26,5 +26,9 @@ void sw_csv_fini(struct sw_csv *csv);
 void sw_csv_learn(struct sw_csv *csv, const cJSON *trial);
 void sw_csv_header(struct sw_csv *csv, struct sw_buf *out); /* sorts the metrics first */
 void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out);
+
+/* A field of a JSON value: strings as they are, numbers exact, other values as JSON, null and NULL
+ * as nothing. */
+void sw_csv_value(struct sw_buf *b, const cJSON *v);
 
 #endif

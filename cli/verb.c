@@ -36,9 +36,16 @@ const struct sw_verb sw_verbs[] = {
 	{"trials", sw_verb_trials, SW_REF_SWEEP, 1, 1, SW_OPT_STATE | SW_OPT_CSV, true, "SWEEP",
 	 "lists the trials of a sweep",
 	 "STATE: PENDING RUNNING PAUSED COMPLETED PRUNED FAILED INFEASIBLE CANCELLED.\n"
-	 "--csv has the columns trial, attempt, state, cause, step, value, then the\n"
-	 "parameters, the metrics, and times last: with the same seed and one slot all columns\n"
-	 "before the times are the same, byte for byte. --json prints one line per page.\n"},
+	 "--csv has the columns trial, attempt, state, cause, step, value, best_step, best_value,\n"
+	 "then the parameters, the metrics, and times last: with the same seed and one slot all\n"
+	 "columns before the times are the same, byte for byte. --json prints one line per "
+	 "page.\n"},
+	{"export", sw_verb_export, SW_REF_SWEEP, 1, 1, SW_OPT_TO | SW_OPT_OUT | SW_OPT_FOLLOW,
+	 false, "SWEEP --to FORMAT --out FILE", "writes a sweep as files for other programs",
+	 "csv: in the folder FILE trials.csv, as `sweep trials --csv` has it, and curves.csv\n"
+	 "(trial, step, metric, value, time_ms). json: one document. tensorboard: a folder for\n"
+	 "`tensorboard --logdir FILE`, with curves and what the HParams tab needs; with --follow\n"
+	 "while the sweep runs. Files that are there are written anew.\n"},
 	{"watch", sw_verb_watch, SW_REF_SWEEP, 1, 8, 0, false, "SWEEP ...",
 	 "shows the live table until the sweeps end",
 	 "Keys order its trials by a column, take those in one state, scroll, and show a trial's\n"

@@ -11,6 +11,7 @@ int sw_verb_validate(struct sw_cli *c);
 int sw_verb_ls(struct sw_cli *c);
 int sw_verb_show(struct sw_cli *c);
 int sw_verb_trials(struct sw_cli *c);
+int sw_verb_export(struct sw_cli *c);
 int sw_verb_watch(struct sw_cli *c);
 int sw_verb_best(struct sw_cli *c);
 int sw_verb_plot(struct sw_cli *c);
@@ -39,6 +40,10 @@ int sw_verb_rpc(struct sw_cli *c);
 
 /* The changes of an edit, one a line: "run_cap: 40 -> 80". */
 void sw_verb_edit_text(struct sw_cli *c, const cJSON *changes, const char *indent);
+
+struct sw_csv;
+/* The header and a row for each trial. csv knows the columns. An exit status. */
+int sw_verb_trials_csv(struct sw_cli *c, struct sw_csv *csv);
 
 /* The first word of a verb: what it must name. */
 enum sw_ref_kind { SW_REF_NONE, SW_REF_SWEEP, SW_REF_TRIAL, SW_REF_EITHER };

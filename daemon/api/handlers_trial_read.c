@@ -136,8 +136,6 @@ static bool write_trial(const struct sw_row_trial *row, void *arg)
 	sw_jw_obj(&q->w);
 	sw_jw_kint(&q->w, "sweep", row->sweep);
 	sw_trial_json(&q->w, row, q->now_ms);
-	sw_jw_kint(&q->w, "created_ms", row->created_ms);
-	sw_jw_kint_opt(&q->w, "ended_ms", row->ended_ms != 0, row->ended_ms);
 	return true;
 }
 

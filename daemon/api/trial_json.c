@@ -51,6 +51,8 @@ void sw_trial_json(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_
 	sw_jw_kint(w, "resume_step", row->resume_step);
 	sw_jw_kint_opt(w, "parent", row->parent != 0, row->parent);
 	sw_jw_kint_opt(w, "heard_ms", row->heard_ms != 0, row->heard_ms);
+	sw_jw_kint(w, "created_ms", row->created_ms);
+	sw_jw_kint_opt(w, "ended_ms", row->ended_ms != 0, row->ended_ms);
 }
 
 void sw_trial_json_obj(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)

@@ -167,6 +167,8 @@ static const struct {
 	{{"watch", "1", "2"}, SW_EXIT_DONE},
 	{{"submit", "f", "--watch"}, SW_EXIT_DONE},
 	{{"ls", "--watch"}, SW_EXIT_USAGE},
+	{{"export", "1", "--to", "csv", "-o", "f"}, SW_EXIT_DONE},
+	{{"export", "1/7"}, SW_EXIT_USAGE},
 	{{"edit", "1", "--weight", "2", "--range", "a=1..2", "--range=b=1..2"}, SW_EXIT_DONE},
 	{{"edit", "1/2", "--weight", "2"}, SW_EXIT_USAGE},
 	{{"edit", "1", "--csv"}, SW_EXIT_USAGE},

@@ -275,12 +275,12 @@ def test_data_file_of_this_directory_is_sent_absolute(daemon, tmp_path, monkeypa
 def test_csv_has_all_pages_and_times_last(daemon):
     path = daemon()[1]
     rows = list(csv.reader(io.StringIO(sweep(path, "trials", "1", "--csv").stdout)))
-    assert rows[0] == ["trial", "attempt", "state", "cause", "step", "value", "l1", "l2", "lr",
-                       "batch_size", "momentum", "train_loss", "val_accuracy", "val_loss",
-                       "samples_per_s", "seconds"]
+    assert rows[0] == ["trial", "attempt", "state", "cause", "step", "value", "best_step", "best_value", "l1", "l2",
+                       "lr", "batch_size", "momentum", "train_loss", "val_accuracy", "val_loss",
+                       "samples_per_s", "seconds", "created_ms", "ended_ms"]
     assert [int(r[0]) for r in rows[1:]] == list(range(1, 41))
     trials = json.loads(sweep(path, "rpc", "trial.list", '{"sweep": 1}').stdout)["trials"]
-    assert [float(r[8]) for r in rows[1:31]] == [t["params"]["lr"] for t in trials]
+    assert [float(r[10]) for r in rows[1:31]] == [t["params"]["lr"] for t in trials]
 
 
 def test_hostile_names_reach_no_terminal(daemon):

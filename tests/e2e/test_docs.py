@@ -53,6 +53,7 @@ BEFORE = {
 k % 2 {print >f}' docs/coming-from.md
 """,
     "docs/operations.md": DAEMON + SHORT + "for i in 1 2 3; do short examples/digits.json '{\"run_cap\": 9}'; done\n",
+    "docs/plots.md": DAEMON + SHORT + "short examples/digits.json '{\"run_cap\": 3}'\n",
     "docs/predict.md": DAEMON + "sweep submit examples/digits.json --watch >/dev/null\n"
                                 "sweep checkpoint 1 --out model.safetensors\ncp data/digits.csv new.csv\n",
     "docs/replay.md": DAEMON + SHORT + """short examples/digits.json '{}'

@@ -1,0 +1,71 @@
+#include "cli/pages.h"
+#include "proto/json.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+int sw_pages_next(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
+{
+	const uint64_t after = *next;
+	struct sw_buf b;
+	struct sw_jw w;
+
+	sw_buf_init(&b, 4096);
+	sw_jw_init_obj(&w, &b);
+	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
+	sw_jw_kint(&w, "after", (int64_t)after);
+	sw_jw_kint(&w, "limit", SW_PAGES_TRIALS);
+	sw_cli_state(c, &w);
+	sw_jw_obj_end(&w);
+	const int status = sw_cli_call_written(c, "trial.list", &b, r);
+	/* A next that does not rise would never end. */
+	if (!sw_json_u64(sw_json_get(r->result, "next"), next) || *next <= after)
+		*next = 0;
+	return status;
+}
+
+int sw_pages_trials(struct sw_cli *c, int (*on_trial)(void *arg, const cJSON *trial), void *arg)
+{
+	uint64_t next = 0;
+	int status;
+
+	do {
+		struct sw_reply r = SW_REPLY_INIT;
+
+		status = sw_pages_next(c, &next, &r);
+		for (const cJSON *t = cJSON_GetArrayItem(sw_json_get(r.result, "trials"), 0);
+		     t != NULL && status == SW_EXIT_DONE; t = t->next)
+			status = on_trial(arg, t);
+		sw_client_reply_fini(&r);
+	} while (status == SW_EXIT_DONE && next != 0);
+	return status;
+}
+
+int sw_pages_reports(struct sw_cli *c, uint64_t trial, struct sw_pages_place *at,
+		     int (*on_report)(void *arg, const cJSON *report), void *arg)
+{
+	char params[192];
+	int status;
+	bool more;
+
+	do {
+		const struct sw_pages_place before = *at;
+		struct sw_reply r = SW_REPLY_INIT;
+
+		(void)snprintf(params, sizeof params,
+			       "{\"sweep\":%" PRIu64 ",\"trial\":%" PRIu64 ",\"after\":\"%" PRIu64
+			       ".%" PRIu64 "\"}",
+			       c->sweep, trial, at->attempt, at->seq);
+		status = sw_cli_fetch(c, "trial.reports", params, &r);
+		for (const cJSON *v = cJSON_GetArrayItem(sw_json_get(r.result, "reports"), 0);
+		     v != NULL && status == SW_EXIT_DONE; v = v->next) {
+			(void)sw_json_u64(sw_json_get(v, "attempt"), &at->attempt);
+			(void)sw_json_u64(sw_json_get(v, "seq"), &at->seq);
+			status = on_report(arg, v);
+		}
+		/* Pages of nothing would never end. */
+		more = cJSON_IsString(sw_json_get(r.result, "next")) &&
+		       (at->attempt != before.attempt || at->seq != before.seq);
+		sw_client_reply_fini(&r);
+	} while (status == SW_EXIT_DONE && more);
+	return status;
+}

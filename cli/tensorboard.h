@@ -1,0 +1,16 @@
+/*
+ * cli/tensorboard.h — a sweep as a folder that TensorBoard reads: the run SWEEP/TRIAL is a trial.
+ * Event files that are there are written anew.
+ *
+ * Memory   A page of what the daemon has, and 32 bytes a trial.
+ */
+#ifndef SW_CLI_TENSORBOARD_H
+#define SW_CLI_TENSORBOARD_H
+
+#include "cli/cli.h"
+#include "cli/progress.h"
+
+/* Into the folder c->args.out. follow: until the sweep has ended. An exit status. */
+int sw_tensorboard_write(struct sw_cli *c, bool follow, struct sw_progress *progress);
+
+#endif

@@ -1,0 +1,256 @@
+/* cli/verb_export.c — `export 1 --to csv --out DIR`: a sweep as files for other tools: its trials and
+ * their curves as CSV, all of it as one JSON document, or what TensorBoard reads. */
+#include "base/csv.h"
+#include "cli/csv.h"
+#include "cli/pages.h"
+#include "cli/progress.h"
+#include "cli/tensorboard.h"
+#include "cli/verb.h"
+#include "proto/json.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK ((size_t)1 << 16) /* bytes that are gathered before they are written */
+
+struct exporter {
+	struct sw_cli *c;
+	struct sw_progress progress;
+	struct sw_csv csv;
+	uint64_t trial;        /* that is being written */
+	const cJSON *attempts; /* its, if it has several; else NULL */
+	bool comma;            /* one is due before the next element of JSON */
+};
+
+/* --- where it goes --- */
+
+static int cannot_write(const struct sw_cli *c)
+{
+	sw_cli_say(c, "cannot write %s: %s", c->args.out, strerror(errno));
+	return SW_EXIT_REFUSED;
+}
+
+/* From now on output goes to the file --out, or one in that folder. */
+static int open_output(struct sw_cli *c, const char *name)
+{
+	char path[PATH_MAX + 16];
+
+	(void)snprintf(path, sizeof path, "%s%s", c->args.out, name);
+	c->to = fopen(path, "w");
+	c->look.width = 0; /* a file gets every byte */
+	return c->to != NULL ? SW_EXIT_DONE : cannot_write(c);
+}
+
+static int close_output(struct sw_cli *c, int status)
+{
+	const int flushed = sw_cli_flush(c);
+	const bool closed = fclose(c->to) == 0;
+
+	c->to = NULL;
+	if (status == SW_EXIT_DONE)
+		status = flushed;
+	return status == SW_EXIT_DONE && !closed ? cannot_write(c) : status;
+}
+
+static int flush_chunk(struct sw_cli *c)
+{
+	return c->out.len > CHUNK || c->out.failed != SW_OK ? sw_cli_flush(c) : SW_EXIT_DONE;
+}
+
+/* The reports of a trial, and the count of both. */
+static int each_report(struct exporter *e, const cJSON *trial,
+		       int (*on_report)(void *arg, const cJSON *report))
+{
+	struct sw_pages_place at = {0, 0};
+	int status = SW_EXIT_DONE;
+
+	(void)sw_json_u64(sw_json_get(trial, "trial"), &e->trial);
+	e->progress.trials++;
+	if (sw_json_number(trial, "step", 0) > 0)
+		status = sw_pages_reports(e->c, e->trial, &at, on_report, e);
+	sw_progress_draw(&e->progress);
+	return status;
+}
+
+/* --- CSV --- */
+
+/* Did a later attempt begin before this report's step? Then the curve has the later one's. */
+static bool is_lost(const struct exporter *e, const cJSON *report)
+{
+	const double attempt = sw_json_number(report, "attempt", 0),
+		     step = sw_json_number(report, "step", 0);
+	const cJSON *a;
+
+	cJSON_ArrayForEach (a, e->attempts) {
+		const double from = sw_json_number(a, "resume_step", 0);
+
+		if (sw_json_number(a, "attempt", 0) > attempt && (from < 1 || from < step))
+			return true;
+	}
+	return false;
+}
+
+static int on_report_csv(void *arg, const cJSON *report)
+{
+	struct exporter *e = arg;
+	struct sw_buf *out = &e->c->out;
+	const cJSON *m;
+
+	if (is_lost(e, report))
+		return SW_EXIT_DONE;
+	cJSON_ArrayForEach (m, sw_json_get(report, "metrics")) {
+		(void)sw_buf_addf(out, "%" PRIu64 ",", e->trial);
+		sw_csv_value(out, sw_json_get(report, "step"));
+		(void)sw_buf_adds(out, ",");
+		sw_csv_field(out, m->string);
+		(void)sw_buf_adds(out, ",");
+		sw_csv_value(out, m);
+		(void)sw_buf_adds(out, ",");
+		sw_csv_value(out, sw_json_get(report, "time_ms"));
+		(void)sw_buf_adds(out, "\n");
+	}
+	e->progress.reports++;
+	return flush_chunk(e->c);
+}
+
+/* The first walk over the trials: their curves, and the names of their columns. */
+static int on_trial_csv(void *arg, const cJSON *trial)
+{
+	struct exporter *e = arg;
+	struct sw_reply r = SW_REPLY_INIT;
+	uint64_t n = 0;
+	int status = SW_EXIT_DONE;
+
+	sw_csv_learn(&e->csv, trial);
+	if (sw_json_number(trial, "attempt", 0) > 1 && sw_json_u64(sw_json_get(trial, "trial"), &n))
+		status = sw_cli_fetch_ref(e->c, "trial.get", n, &r);
+	e->attempts = sw_json_get(r.result, "attempts");
+	if (status == SW_EXIT_DONE)
+		status = each_report(e, trial, on_report_csv);
+	sw_client_reply_fini(&r);
+	return status;
+}
+
+static int export_csv(struct exporter *e, const cJSON *spec)
+{
+	struct sw_cli *c = e->c;
+
+	if (mkdir(c->args.out, 0777) != 0 && errno != EEXIST)
+		return cannot_write(c);
+	sw_csv_init(&e->csv, spec);
+	int status = open_output(c, "/curves.csv");
+	if (status == SW_EXIT_DONE) {
+		(void)sw_buf_adds(&c->out, "trial,step,metric,value,time_ms\n");
+		status = close_output(c, sw_pages_trials(c, on_trial_csv, e));
+	}
+	if (status == SW_EXIT_DONE)
+		status = open_output(c, "/trials.csv");
+	if (status == SW_EXIT_DONE)
+		status = close_output(c, sw_verb_trials_csv(c, &e->csv));
+	sw_csv_fini(&e->csv);
+	return status;
+}
+
+/* --- JSON --- */
+
+static void add_element(struct exporter *e, const cJSON *v)
+{
+	struct sw_jw w;
+
+	if (e->comma)
+		(void)sw_buf_adds(&e->c->out, ",\n");
+	e->comma = true;
+	sw_jw_init(&w, &e->c->out);
+	sw_jw_cjson(&w, v);
+}
+
+static int on_report_json(void *arg, const cJSON *report)
+{
+	struct exporter *e = arg;
+
+	add_element(e, report);
+	e->progress.reports++;
+	return flush_chunk(e->c);
+}
+
+/* {"trial": 1, ..., "reports": [...]} */
+static int on_trial_json(void *arg, const cJSON *trial)
+{
+	struct exporter *e = arg;
+	struct sw_buf *out = &e->c->out;
+
+	add_element(e, trial);
+	if (out->failed == SW_OK)
+		out->len--; /* its brace */
+	(void)sw_buf_adds(out, ",\"reports\":[");
+	e->comma = false;
+	const int status = each_report(e, trial, on_report_json);
+	(void)sw_buf_adds(out, "]}");
+	e->comma = true;
+	return status == SW_EXIT_DONE ? flush_chunk(e->c) : status;
+}
+
+static int export_json(struct exporter *e, const struct sw_reply *sweep)
+{
+	struct sw_cli *c = e->c;
+	int status = open_output(c, "");
+
+	if (status != SW_EXIT_DONE)
+		return status;
+	(void)sw_buf_adds(&c->out, "{\"sweep\":");
+	(void)sw_buf_add(&c->out, sweep->raw, sweep->raw_n);
+	(void)sw_buf_adds(&c->out, ",\n\"trials\":[");
+	status = sw_pages_trials(c, on_trial_json, e);
+	(void)sw_buf_adds(&c->out, "]}\n");
+	return close_output(c, status);
+}
+
+/* --- the verb --- */
+
+static int check_words(const struct sw_cli *c)
+{
+	const char *to = c->args.to;
+
+	if (c->args.given & SW_OPT_JSON)
+		return sw_cli_usage(c, "export takes no --json; --to json writes a document");
+	if (to == NULL || c->args.out == NULL)
+		return sw_cli_usage(c, "export needs --to FORMAT and --out FILE");
+	if (strcmp(to, "tensorboard") != 0 && strcmp(to, "csv") != 0 && strcmp(to, "json") != 0)
+		return sw_cli_usage(c, "--to is tensorboard, csv or json, not '%s'", to);
+	if ((c->args.given & SW_OPT_FOLLOW) && strcmp(to, "tensorboard") != 0)
+		return sw_cli_usage(c, "export: only --to tensorboard takes --follow");
+	return SW_EXIT_DONE;
+}
+
+int sw_verb_export(struct sw_cli *c)
+{
+	struct exporter e = {.c = c, .progress.on = isatty(STDERR_FILENO) == 1};
+	struct sw_reply r = SW_REPLY_INIT;
+	const cJSON *n;
+	int status = check_words(c);
+
+	if (status == SW_EXIT_DONE)
+		status = sw_cli_fetch_ref(c, "sweep.get", 0, &r);
+	cJSON_ArrayForEach (n, sw_json_get(r.result, "counts")) {
+		e.progress.total += (uint64_t)n->valuedouble;
+	}
+	if (status == SW_EXIT_DONE && strcmp(c->args.to, "csv") == 0)
+		status = export_csv(&e, sw_json_get(r.result, "spec"));
+	else if (status == SW_EXIT_DONE && strcmp(c->args.to, "json") == 0)
+		status = export_json(&e, &r);
+	else if (status == SW_EXIT_DONE)
+		status = sw_tensorboard_write(c, (c->args.given & SW_OPT_FOLLOW) != 0, &e.progress);
+	sw_progress_clear(&e.progress);
+	if (status == SW_EXIT_DONE) {
+		(void)sw_buf_addf(&c->out, "%" PRIu64 " trials, %" PRIu64 " reports in ",
+				  e.progress.trials, e.progress.reports);
+		sw_cli_text(c, c->args.out);
+		(void)sw_buf_adds(&c->out, "\n");
+	}
+	sw_client_reply_fini(&r);
+	return status;
+}

@@ -1,0 +1,431 @@
+"""sweep export: CSV, JSON and TensorBoard's event files, read by a decoder of this file, and by TensorBoard where that
+is installed."""
+import csv
+import json
+import os
+import re
+import struct
+import subprocess
+
+import pytest
+
+from harness import BIN, DEADLINE, asha, driven, environment, sweep_command, wait_until
+
+SPACE = {"x": {"min": 0.0, "max": 1.0}, "k": {"min": 1, "max": 8}, "c": {"values": ["a", "<b>"]},
+         "opt": {"parameters": {"wd": {"values": [True, 0.5, [1, 2]]}, "on": {"values": [True, False]}}},
+         "fixed": {"value": 3}}
+UNKNOWN, SUCCESS, FAILURE = 0, 1, 2
+
+
+# --- event files ---
+
+def crc32c(data):
+    """A bit at a time, masked as TFRecord has it."""
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    crc ^= 0xffffffff
+    return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
+
+
+assert crc32c(b"123456789") == ((0xe3069283 >> 15 | 0xe3069283 << 17) + 0xa282ead8) & 0xffffffff
+
+
+def records(path):
+    data = path.read_bytes()
+    while data:
+        n, = struct.unpack("<Q", data[:8])
+        assert struct.unpack("<I", data[8:12])[0] == crc32c(data[:8])
+        record, data = data[12:12 + n], data[12 + n:]
+        assert len(record) == n and struct.unpack("<I", data[:4])[0] == crc32c(record)
+        data = data[4:]
+        yield fields(record)
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def fields(data):
+    """A message: field -> values, of varints numbers, of others their bytes."""
+    found, at = {}, 0
+    while at < len(data):
+        key, at = varint(data, at)
+        n = {1: 8, 5: 4}.get(key & 7)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+        else:
+            if n is None:
+                assert key & 7 == 2
+                n, at = varint(data, at)
+            value, at = data[at:at + n], at + n
+            assert len(value) == n
+        found.setdefault(key >> 3, []).append(value)
+    return found
+
+
+def double(data):
+    return struct.unpack("<d", data)[0]
+
+
+def single(number):
+    """As a float32 has it."""
+    return struct.unpack("<f", struct.pack("<f", float(number)))[0]
+
+
+def value_of(data):
+    (kind, (v,)), = fields(data).items()
+    return {2: double, 3: bytes.decode, 4: bool}[kind](v)
+
+
+class Run:
+    """What a run's event file says, as TensorBoard takes it."""
+
+    def __init__(self, folder):
+        self.scalars, self.start, self.end, self.restarts = {}, None, None, []
+        name, = (n for n in os.listdir(folder) if "tfevents" in n)
+        first, *rest = records(folder / name)
+        assert first[3] == [b"brain.Event:2"]
+        for event in rest:
+            time, step = double(event[1][0]), event[2][0]
+            if 7 in event:
+                assert fields(event[7][0]) == {1: [1]}
+                self.restarts.append(step)
+                for tag, points in self.scalars.items():
+                    self.scalars[tag] = [p for p in points if p[0] < step]
+                continue
+            for value in map(fields, fields(event[5][0]).get(1, [])):
+                tag = value[1][0].decode()
+                if 2 in value:
+                    self.scalars.setdefault(tag, []).append((step, struct.unpack("<f", value[2][0])[0], time))
+                    continue
+                plugin = fields(fields(value[9][0])[1][0])
+                assert plugin[1] == [b"hparams"]
+                (kind, (data,)), = fields(plugin[2][0]).items()
+                kind = {3: "start", 4: "end"}[kind]
+                assert tag == f"_hparams_/session_{kind}_info" and getattr(self, kind) is None
+                setattr(self, kind, fields(data))
+
+    def params(self):
+        entries = map(fields, self.start.get(1, []))
+        return {e[1][0].decode(): value_of(e[2][0]) for e in entries}
+
+    def status(self):
+        return self.end and self.end[1][0]
+
+
+def runs(folder):
+    """Trial -> Run of DIR/SWEEP."""
+    return {int(n): Run(folder / n) for n in os.listdir(folder)}
+
+
+def curve(client, sweep, trial, name):
+    return [(r["step"], single(r["metrics"][name]), r["time_ms"] / 1e3) for r in client.reports(sweep, trial)
+            if name in r["metrics"]]
+
+
+def export(daemon, sweep, to, out, *more):
+    status, said, err = sweep_command(daemon, "export", sweep, "--to", to, "--out", out, *more)
+    assert (status, err) == (0, ""), (said, err)
+    return said
+
+
+def on_terminal(daemon, *words):
+    """What the command draws on one."""
+    master, slave = os.openpty()
+    with subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, *map(str, words)], stdin=slave,
+                          stdout=slave, stderr=slave, env=environment()) as process:
+        os.close(slave)
+        drawn = b""
+        while True:
+            try:
+                drawn += os.read(master, 1 << 16)
+            except OSError:  # the last end of it was closed
+                break
+    os.close(master)
+    assert process.returncode == 0, drawn
+    return drawn.decode().replace("\r\n", "\n")
+
+
+def a_sweep(client):
+    """Trials of each end, one that runs; metrics that not all have, and one that is no number."""
+    sweep = client.submit(driven(run_cap=9, parameters=SPACE))
+    ends = ["COMPLETED", "FAILED", "PRUNED", "INFEASIBLE", None]
+    for t, end in zip(client.ask(sweep, 5), ends):
+        for i in range(1, 4):
+            client.report(sweep, t, i, 2 * i, loss=t["params"]["x"] / i, **({"acc": i} if i > 1 else {"odd": "nan"}))
+        if end:
+            client.tell(sweep, t, end)
+    return sweep
+
+
+def test_csv_has_the_trials_and_their_curves(daemon, client, tmp_path):
+    sweep = a_sweep(client)
+    assert export(daemon, sweep, "csv", tmp_path / "out") == f"5 trials, 15 reports in {tmp_path / 'out'}\n"
+    table = (tmp_path / "out" / "trials.csv").read_text()
+    ended, asked = ("".join(line for line in text.splitlines(True) if "RUNNING" not in line)  # whose time goes on
+                    for text in (table, sweep_command(daemon, "trials", sweep, "--csv")[1]))
+    assert ended == asked
+    for row, trial in zip(csv.DictReader(table.splitlines()), client.trials(sweep)):
+        assert row["best_value"] == repr(trial["best"]["value"]) and row["best_step"] == "6"
+        assert row["created_ms"] == str(trial["created_ms"]) and row["ended_ms"] == str(trial["ended_ms"] or "")
+        assert row["opt.wd"] == json.dumps(trial["params"]["opt"]["wd"], separators=(",", ":"))
+    with open(tmp_path / "out" / "curves.csv", encoding="utf-8") as file:
+        got = [tuple(row.values()) for row in csv.DictReader(file)]
+    assert got == [(str(n), str(r["step"]), name, str(v), str(r["time_ms"])) for n in range(1, 6)
+                   for r in client.reports(sweep, n) for name, v in r["metrics"].items()]
+
+
+def test_json_is_one_document_of_what_the_daemon_says(daemon, client, tmp_path):
+    sweep = a_sweep(client)
+    client.call("sweep.cancel", sweep=sweep)
+    export(daemon, sweep, "json", tmp_path / "out")
+    text = (tmp_path / "out").read_text()
+    assert export(daemon, sweep, "json", "/dev/stdout") == text + "5 trials, 15 reports in /dev/stdout\n"
+    assert json.loads(text) == {"sweep": client.sweep(sweep), "trials": [
+        {**t, "reports": client.reports(sweep, t["trial"])} for t in client.trials(sweep)]}
+
+
+def test_event_files_have_curves_and_what_the_hparams_tab_needs(daemon, client, tmp_path):
+    sweep = a_sweep(client)
+    export(daemon, sweep, "tensorboard", tmp_path / "out")
+    got, trials = runs(tmp_path / "out" / str(sweep)), client.trials(sweep)
+    assert set(got) == set(range(1, 6))
+    for t in trials:
+        run = got[t["trial"]]
+        assert run.scalars["loss"] == curve(client, sweep, t["trial"], "loss")
+        assert run.scalars["acc"] == curve(client, sweep, t["trial"], "acc")
+        (step, odd, _), = run.scalars["odd"]
+        assert step == 2 and odd != odd and not run.restarts
+        p = t["params"]
+        wd = p["opt"]["wd"] if not isinstance(p["opt"]["wd"], list) else "[1,2]"
+        assert run.params() == {"x": p["x"], "k": p["k"], "c": p["c"], "opt.on": p["opt"]["on"], "fixed": 3, "opt.wd": wd}
+        assert double(run.start[5][0]) == t["created_ms"] / 1e3
+        assert t["ended_ms"] is None or double(run.end[2][0]) == t["ended_ms"] / 1e3
+    assert [got[n].status() for n in range(1, 6)] == [SUCCESS, FAILURE, UNKNOWN, FAILURE, None]
+
+
+def test_lost_attempt_is_not_in_a_curve(daemon, client, tmp_path):
+    """Trial 1 is lost behind step 6 and begins again. Trial 2 goes on from its rung: one curve of two attempts."""
+    sweep = client.submit(driven(run_cap=1))
+    first, = client.ask(sweep)
+    for step in (2, 4, 6):
+        client.report(sweep, first, step // 2, step, loss=step)
+    client.call("sweep.edit", sweep=sweep, lease_s=0.1)
+    wait_until(lambda: client.sweep(sweep)["counts"]["PENDING"], "the end of the lease")
+    client.call("sweep.edit", sweep=sweep, lease_s=3600)
+    again, = client.ask(sweep)
+    client.report(sweep, again, 1, 2, loss=20)
+    client.tell(sweep, again, metrics={"loss": 40}, step=4)
+    paused = client.submit(driven(run_cap=2, early_terminate=asha(variant="promote", max_t=4, reduction_factor=2)))
+    for t in client.ask(paused, 2):
+        client.report(paused, t, 1, 1, loss=t["trial"])
+    again, = client.ask(paused)
+    client.report(paused, again, 1, 2, loss=0.5)
+    for number, trial, want in ((sweep, 1, [(2, 20), (4, 40)]), (paused, 1, [(1, 1), (2, 0.5)])):
+        assert {r["attempt"] for r in client.reports(number, trial)} == {1, 2}
+        export(daemon, number, "tensorboard", tmp_path / "tb")
+        run = Run(tmp_path / "tb" / str(number) / str(trial))
+        assert [p[:2] for p in run.scalars["loss"]] == want and run.restarts == ([2] if number == sweep else [])
+        export(daemon, number, "csv", tmp_path / f"csv{number}")
+        with open(tmp_path / f"csv{number}" / "curves.csv", encoding="utf-8") as file:
+            rows = [r for r in csv.DictReader(file) if r["trial"] == str(trial)]
+        assert [(int(r["step"]), float(r["value"])) for r in rows] == want
+    # A second export takes the place of the first.
+    client.tell(paused, again)
+    export(daemon, paused, "tensorboard", tmp_path / "tb")
+    run = Run(tmp_path / "tb" / str(paused) / "1")
+    assert [p[:2] for p in run.scalars["loss"]] == want and run.end
+
+
+def test_hostile_names_and_values_stay_inert(daemon, client, tmp_path):
+    evil = ["../../x", "/abs", "<script>alert(1)</script>", "a b", "a_b", 'q"u,o\nte', "\u202ertl\x1b[2J", "日本", "."]
+    long = "\x1b]0;t\x07<b>\u202e" * 700
+    sweep = client.submit(driven(run_cap=1, name="<b>&amp;", parameters={"c": {"values": [long]}}))
+    t, = client.ask(sweep)
+    client.report(sweep, t, 1, 1, loss=1, **{name: i for i, name in enumerate(evil)})
+    client.call("sweep.cancel", sweep=sweep)
+    export(daemon, sweep, "tensorboard", tmp_path / "tb")
+    found = sorted(os.path.relpath(os.path.join(at, name), tmp_path / "tb")
+                   for at, _, names in os.walk(tmp_path / "tb") for name in names)
+    assert found == ["1/1/events.out.tfevents.1.sweepd"]
+    run = Run(tmp_path / "tb" / "1" / "1")
+    plain = [name.replace("\n", "?").replace("\u202e", "?").replace("\x1b", "?") for name in evil]
+    assert {tag: value for tag, ((_, value, _),) in run.scalars.items()} == dict(zip(["loss", *plain], [1, *range(9)]))
+    assert run.params() == {"c": "?]0;t?<b>?" * 700}
+    export(daemon, sweep, "csv", tmp_path / "csv")
+    with open(tmp_path / "csv" / "curves.csv", encoding="utf-8", newline="") as file:
+        assert [row["metric"] for row in csv.DictReader(file)] == ["loss", *evil]
+    with open(tmp_path / "csv" / "trials.csv", encoding="utf-8", newline="") as file:
+        assert [row["c"] for row in csv.DictReader(file)] == [long]
+    export(daemon, sweep, "json", tmp_path / "json")
+    assert json.loads((tmp_path / "json").read_text())["trials"][0]["params"] == {"c": long}
+
+
+def test_more_trials_and_reports_than_a_page_are_whole(daemon, client, tmp_path):
+    sweep = client.submit(driven(run_cap=1100))
+    for t in client.ask(sweep, 1000):
+        client.tell(sweep, t, metrics={"loss": t["trial"]})
+    t, = client.ask(sweep)
+    client.send(b"".join(json.dumps({"jsonrpc": "2.0", "id": 10 ** 6 + i, "method": "trial.report", "params": {
+        "sweep": sweep, "trial": t["trial"], "attempt": 1, "seq": i, "step": i, "metrics": {"loss": i}}}).encode() + b"\n"
+                         for i in range(1, 1105)))
+    for _ in range(1, 1105):
+        assert "result" in client.receive()
+    for to in ("csv", "json", "tensorboard"):
+        assert export(daemon, sweep, to, tmp_path / to).startswith("1001 trials, 2104 reports in ")
+    drawn = on_terminal(daemon, "export", sweep, "--to", "csv", "--out", tmp_path / "csv")
+    assert re.search(r"\r\d+ of 1001 trials, \d+ reports", drawn) and re.search(r"\r *\r1001 trials, 2104 reports in", drawn)
+    with open(tmp_path / "csv" / "curves.csv", encoding="utf-8") as file:
+        assert [(int(r["trial"]), int(r["step"])) for r in csv.DictReader(file)] == \
+            [(n, 1) for n in range(1, 1001)] + [(1001, i) for i in range(1, 1105)]
+    assert [len(t["reports"]) for t in json.loads((tmp_path / "json").read_text())["trials"]] == [1] * 1000 + [1104]
+    folder = tmp_path / "tensorboard" / str(sweep)
+    assert len(os.listdir(folder)) == 1001
+    assert [p[0] for p in Run(folder / "1001").scalars["loss"]] == list(range(1, 1105))
+
+
+class Follower:
+    def __init__(self, daemon, sweep, out):
+        self.process = subprocess.Popen(
+            [os.path.join(BIN, "sweep"), "--socket", daemon.socket, "export", str(sweep), "--to", "tensorboard", "--out",
+             str(out), "--follow"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+
+    def end(self):
+        out, err = self.process.communicate(timeout=DEADLINE)
+        return self.process.returncode, out, err
+
+    def stop(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def follow():
+    started = []
+
+    def make(*args):
+        started.append(Follower(*args))
+        return started[-1]
+
+    yield make
+    for one in started:
+        one.stop()
+
+
+def points(folder, trial):
+    """Of a file that grows: a record may be there in part."""
+    try:
+        return len(Run(folder / str(trial)).scalars.get("loss", []))
+    except (OSError, ValueError, AssertionError, struct.error):
+        return 0
+
+
+def test_follow_appends_until_the_sweep_ends(daemon, client, tmp_path, follow):
+    sweep, folder = client.submit(driven(run_cap=2)), tmp_path / "out" / "1"
+    follower = follow(daemon, sweep, tmp_path / "out")
+    one, two = client.ask(sweep, 2)
+    for step in (1, 2):
+        client.report(sweep, one, step, step, loss=step)
+        wait_until(lambda n=step: points(folder, 1) == n, f"step {step} in the event file")
+    wait_until(lambda: os.path.exists(folder / "2"), "trial 2")
+    assert Run(folder / "1").end is None
+    client.tell(sweep, one, metrics={"loss": 3})
+    wait_until(lambda: points(folder, 1) == 3 and Run(folder / "1").end, "the end of trial 1")
+    assert follower.process.poll() is None
+    client.tell(sweep, two, "FAILED", metrics={"loss": 9})
+    assert follower.end() == (0, f"2 trials, 4 reports in {tmp_path / 'out'}\n", "")
+    got = runs(folder)
+    for n, state in ((1, SUCCESS), (2, FAILURE)):
+        assert got[n].scalars["loss"] == curve(client, sweep, n, "loss") and got[n].status() == state
+    # All at once makes the same files.
+    export(daemon, sweep, "tensorboard", tmp_path / "again")
+    for name in (f"{n}/events.out.tfevents.1.sweepd" for n in ("1/1", "1/2")):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+
+
+def test_follower_of_a_daemon_that_goes_away_says_so(daemon, client, tmp_path, follow):
+    client.submit(driven(run_cap=1))
+    client.ask(1)
+    follower = follow(daemon, 1, tmp_path / "out")
+    wait_until(lambda: os.path.exists(tmp_path / "out" / "1" / "1"), "the trial")
+    daemon.kill9()
+    daemon.start()
+    status, out, err = follower.end()
+    assert (status, out, err.count("\n")) == (3, "", 1) and "closed the connection" in err, err
+
+
+@pytest.mark.parametrize("words, said", [
+    ([], "needs --to"), (["--to", "csv"], "--out"), (["--to", "xml", "--out", "x"], "tensorboard, csv or json, not 'xml'"),
+    (["--to", "json", "--out", "x", "--follow"], "--follow"), (["--json", "--to", "json", "--out", "x"], "--to json")])
+def test_command_line_that_cannot_be_meant_is_one_line(daemon, client, words, said):
+    client.submit(driven())
+    status, out, err = sweep_command(daemon, "export", 1, *words)
+    assert (status, out, err.count("\n")) == (2, "", 1) and said in err
+
+
+@pytest.mark.parametrize("to", ["csv", "json", "tensorboard"])
+def test_output_that_cannot_be_written_is_one_line(daemon, client, tmp_path, to):
+    client.submit(driven(run_cap=1))
+    client.ask(1)
+    (tmp_path / "file").write_text("mine")
+    for out in (tmp_path / "file" / "x", tmp_path / "no" / "folder" / "x", tmp_path / ("x" * 300)):
+        status, said, err = sweep_command(daemon, "export", 1, "--to", to, "--out", out)
+        assert (status, said, err.count("\n")) == (1, "", 1) and str(out) in err, err
+    assert (tmp_path / "file").read_text() == "mine"
+    status, _, err = sweep_command(daemon, "export", 1, "--to", "json", "--out", "/dev/full")
+    assert (status, err.count("\n")) == (1, 1) and "No space left" in err
+    assert sweep_command(daemon, "export", 9, "--to", to, "--out", tmp_path / "x")[0] == 1
+
+
+def test_tensorboard_reads_the_same_numbers(daemon, client, tmp_path, follow):
+    """Its own reader, and the backend of its HParams tab, of an export and of a followed one."""
+    multiplexer = pytest.importorskip("tensorboard.backend.event_processing.plugin_event_multiplexer")
+    from tensorboard import context
+    from tensorboard.backend.event_processing import data_provider
+    from tensorboard.plugins import base_plugin
+    from tensorboard.plugins.hparams import api_pb2, backend_context, get_experiment, list_session_groups
+    from tensorboard.util import tensor_util
+    sweep = a_sweep(client)
+    follower = follow(daemon, sweep, tmp_path / "followed")
+    wait_until(lambda: os.path.exists(tmp_path / "followed" / "1" / "5"), "the followed one's first pass")
+    last = client.trials(sweep)[-1]
+    client.report(sweep, last, 4, 9, loss=0.125)
+    client.call("sweep.cancel", sweep=sweep)
+    assert follower.end()[0] == 0
+    export(daemon, sweep, "tensorboard", tmp_path / "whole")
+    for out in (tmp_path / "followed", tmp_path / "whole"):
+        reader = multiplexer.EventMultiplexer()
+        reader.AddRunsFromDirectory(str(out))
+        reader.Reload()
+        for n in range(1, 6):
+            for name in ("loss", "acc"):
+                got = [(e.step, float(tensor_util.make_ndarray(e.tensor_proto)), e.wall_time)
+                       for e in reader.Tensors(f"1/{n}", name)]
+                assert got == curve(client, sweep, n, name)
+        provider = data_provider.MultiplexerDataProvider(reader, str(out))
+        tab = backend_context.Context(base_plugin.TBContext(data_provider=provider))
+        what = get_experiment.Handler(context.RequestContext(), tab, "",
+                                      api_pb2.GetExperimentRequest(include_metrics=True)).run()
+        assert {h.name: h.type for h in what.hparam_infos} == {"x": 3, "k": 3, "c": 1, "opt.wd": 1, "opt.on": 2, "fixed": 3}
+        assert {m.name.tag for m in what.metric_infos} == {"loss", "odd", "acc"}
+        request = api_pb2.ListSessionGroupsRequest(slice_size=100, include_metrics=True,
+                                                   allowed_statuses=[UNKNOWN, SUCCESS, FAILURE, 3])
+        for metric in what.metric_infos:
+            request.col_params.add().metric.CopyFrom(metric.name)
+        rows = list_session_groups.Handler(context.RequestContext(), tab, "", request).run().session_groups
+        rows = {int(row.name.partition("/")[2]): row for row in rows}
+        assert [rows[n].sessions[0].status for n in range(1, 6)] == [SUCCESS, FAILURE, UNKNOWN, FAILURE, UNKNOWN]
+        for t in client.trials(sweep):
+            row = rows[t["trial"]]
+            assert row.hparams["x"].number_value == t["params"]["x"] and row.hparams["c"].string_value == t["params"]["c"]
+            value, = (m.value for m in row.metric_values if m.name.tag == "loss")
+            assert value == single(t["value"])
