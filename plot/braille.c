@@ -1,271 +1,313 @@
 #include "plot/braille.h"
 #include "base/term.h"
-#include "plot/braille_marks.h"
-#include "plot/ticks.h"
+#include "plot/draw.h"
+#include "plot/sheet.h"
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
-#define GAP 2 /* columns between panels */
-
-struct page {
-	const struct sw_plot *p;
-	struct sw_buf *out;
-	int columns;
-	int high; /* lines of a row of panels; 0: by the width */
-	bool color, utf8;
+struct braille {
+	struct sw_pen pen;
+	struct sw_sheet sheet;
+	bool dense; /* so many marks that a dot is one of braille, not a sign */
 };
 
-/* --- a panel --- */
-
-static double room_across(const char *text)
+static struct sw_sheet *sheet_of(struct sw_pen *pen)
 {
-	return sw_term_width(text, true) + 2;
+	return &((struct braille *)(void *)pen)->sheet;
 }
 
-/* Names are cut, down to six columns, before each second one is left out. */
-static double room_of_name(const char *text)
+/* One of two runes, by what the terminal can show. */
+static uint32_t either(struct sw_pen *pen, uint32_t utf8, char ascii)
 {
-	return fmin(room_across(text), 8);
+	return sheet_of(pen)->utf8 ? utf8 : (uint32_t)ascii;
 }
 
-static double room_down(const char *text)
+static double wide_rune(uint32_t rune)
 {
-	(void)text;
-	return 3;
+	return rune < 0x80 ? 1 : fmax(wcwidth((wchar_t)rune), 0);
 }
 
-static double room_of_line(const char *text)
+static double ascii_rune(uint32_t rune)
 {
-	(void)text;
+	(void)rune;
 	return 1;
 }
 
-static int height_of(const struct page *pg, const struct sw_plot_panel *panel, int width)
-{
-	const int least = pg->p->n_panels > 1 ? 8 : 10, most = pg->p->n_panels > 1 ? 14 : 28;
-	const int usual = (int)fmin(fmax(width / 5, least), most);
-	const int n = panel->y.n_names < 64 ? (int)panel->y.n_names : 64;
+/* --- colours and signs --- */
 
-	return n == 0 ? usual : 2 * n <= usual ? 2 * n : n;
+static int look_of(const struct sw_plot_series *s, const struct sw_plot_mark *m)
+{
+	if (m != NULL && !isnan(m->v))
+		return SW_LOOK_V + (int)(fmin(fmax(m->v, 0), 1) * 9 + .5);
+	if (s->role < SW_PLOT_FIRST)
+		return SW_LOOK_ROLE + s->role;
+	return SW_LOOK_ROLE + SW_PLOT_FIRST + (s->role - SW_PLOT_FIRST) % SW_PLOT_DISTINCT;
 }
 
-/* Rows of a panel beside those inside its axes: title, label of y; axis, ticks, label of x. */
-static int head_of(const struct sw_plot_panel *panel)
+/* The sign of a role, where a mark is a character. */
+static uint32_t sign_of(struct sw_pen *pen, int role)
 {
-	return (panel->title[0] != '\0') + (panel->y.label[0] != '\0');
+	static const struct {
+		uint32_t utf8;
+		char ascii;
+	} signs[] = {[SW_PLOT_PLAIN] = {0x25cf, 'o'},   [SW_PLOT_BEST] = {0x25c6, '*'},
+		     [SW_PLOT_PRUNED] = {0xb7, '-'},    [SW_PLOT_FAILED] = {0xd7, 'x'},
+		     [SW_PLOT_RUNNING] = {0x25cb, '?'}, [SW_PLOT_REFERENCE] = {'+', '+'}};
+
+	if (role < SW_PLOT_FIRST)
+		return either(pen, signs[role].utf8, signs[role].ascii);
+	return (uint32_t)('1' + (role - SW_PLOT_FIRST) % SW_PLOT_DISTINCT);
 }
 
-static void draw_x_axis(const struct sw_area *a, const struct sw_plot_ticks *t)
+/* In a crowd a trial is two dots and a pruned one is one; what must be seen is a sign, as are all
+ * where there are few. */
+static bool is_sign(struct sw_pen *pen, int role)
 {
-	const int row = a->row + a->height;
-	const int end = a->column + a->width;
-	char label[400];
-	int free = a->column - 1, apart = a->width;
+	return !((struct braille *)(void *)pen)->dense ||
+	       (role != SW_PLOT_PLAIN && role != SW_PLOT_PRUNED);
+}
 
-	for (int i = -1; i < a->width; i++)
-		sw_sheet_put(a->sheet, row, a->column + i,
-			     i < 0 ? (a->sheet->utf8 ? 0x2514 : '+')
-				   : (a->sheet->utf8 ? 0x2500 : '-'),
-			     SW_LOOK_FAINT);
-	if (t->n > 1)
-		apart = (int)((sw_plot_place(&a->panel->x, t->at[1]) -
-			       sw_plot_place(&a->panel->x, t->at[0])) *
-			      a->width) -
-			1;
-	for (size_t i = 0; i < t->n; i++) {
-		const double place = sw_plot_place(&a->panel->x, t->at[i]);
-		const int at = a->column + (int)lround(place * (2 * a->width - 1)) / 2;
-		const int width = (int)fmin(sw_term_width(t->text[i], a->sheet->utf8), apart);
-		int from = at - width / 2;
-		sw_sheet_put(a->sheet, row, at, a->sheet->utf8 ? 0x252c : '+', SW_LOOK_FAINT);
-		if (from + width > end)
-			from = end - width;
-		if (from < free)
-			from = free;
-		free = 1 + sw_sheet_text(a->sheet, row + 1, from, width, SW_LOOK_FAINT, t->text[i]);
+/* Which dots of a bar are drawn: colour is not all. */
+static bool is_filled(int role, int x, int y)
+{
+	switch (role) {
+	case SW_PLOT_PRUNED:
+		return (x + y) % 2 == 0;
+	case SW_PLOT_FAILED:
+		return y % 2 == 0;
+	case SW_PLOT_RUNNING:
+		return x % 2 == 0;
+	default:
+		return true;
 	}
-	sw_plot_label(&a->panel->x, label, sizeof label);
-	const int width = (int)fmin(sw_term_width(label, a->sheet->utf8), a->width);
-	(void)sw_sheet_text(a->sheet, row + 2, a->column + (a->width - width) / 2, width,
-			    SW_LOOK_NONE, label);
 }
 
-static void draw_y_axis(const struct sw_area *a, const struct sw_plot_ticks *t, int left)
-{
-	char label[400];
+/* --- marks --- */
 
-	for (int i = 0; i < a->height; i++)
-		sw_sheet_put(a->sheet, a->row + i, a->column - 1, a->sheet->utf8 ? 0x2502 : '|',
-			     SW_LOOK_FAINT);
-	for (size_t i = 0; i < t->n; i++) {
-		const double place = 1 - sw_plot_place(&a->panel->y, t->at[i]);
-		const int row = a->row + (int)lround(place * (4 * a->height - 1)) / 4;
-		const int room = a->column - 2 - left,
-			  width = (int)fmin(sw_term_width(t->text[i], a->sheet->utf8), room);
-		(void)sw_sheet_text(a->sheet, row, a->column - 2 - width, width, SW_LOOK_FAINT,
-				    t->text[i]);
-		sw_sheet_put(a->sheet, row, a->column - 1, a->sheet->utf8 ? 0x2524 : '+',
-			     SW_LOOK_FAINT);
-	}
-	sw_plot_label(&a->panel->y, label, sizeof label);
-	if (label[0] != '\0')
-		(void)sw_sheet_text(a->sheet, a->row - 1, left, a->column + a->width - left,
-				    SW_LOOK_NONE, label);
+/* A value as one of the area's dots; far outside it is only that. */
+static int x_dot(const struct sw_area *a, double v)
+{
+	return (int)floor(2 * fmin(fmax(sw_area_x(a, v), -9e3), 9e3) + .5);
 }
 
-/* In `width` columns from `left` on; row: the first inside the axes. */
-static void draw_panel(struct sw_area *a, int left, int width, int row, int height)
+static int y_dot(const struct sw_area *a, double v)
 {
-	struct sw_plot_ticks x, y;
-	int widest = 0;
-
-	sw_plot_ticks(a->p, a->panel, SW_PLOT_Y, height,
-		      a->panel->y.scale == SW_PLOT_CATEGORY ? room_of_line : room_down, &y);
-	for (size_t i = 0; i < y.n; i++)
-		widest = (int)fmax(widest, sw_term_width(y.text[i], a->sheet->utf8));
-	a->row = row;
-	a->height = height;
-	a->column = left + (int)fmin(widest, width / 4) + 2;
-	a->width = left + width - a->column;
-	sw_plot_ticks(a->p, a->panel, SW_PLOT_X, a->width,
-		      a->panel->x.scale == SW_PLOT_CATEGORY ? room_of_name : room_across, &x);
-	sw_braille_marks(a);
-	draw_x_axis(a, &x);
-	draw_y_axis(a, &y, left);
-	if (a->panel->title[0] != '\0')
-		(void)sw_sheet_text(a->sheet, row - head_of(a->panel), left, width, SW_LOOK_NONE,
-				    a->panel->title);
+	return (int)floor(4 * fmin(fmax(sw_area_y(a, v), -9e3), 9e3) + .5);
 }
 
-/* --- the page --- */
-
-static void add_line(const struct page *pg, const char *text)
+/* rune 0: a dot. */
+static void put(struct sw_pen *pen, const struct sw_area *a, int x, int y, uint32_t rune, int look)
 {
-	sw_term_add(pg->out, text, pg->utf8, pg->columns);
-	(void)sw_buf_adds(pg->out, "\n");
-}
+	/* ISO 11548-2: dots 1 to 3 and 7 on the left, 4 to 6 and 8 on the right. */
+	static const uint8_t bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+	const int row = (int)a->y + y / 4, column = (int)a->x + x / 2;
 
-static bool is_dense(const struct sw_plot *p)
-{
-	return p->n_marks > 60 * p->n_panels;
-}
-
-static void draw_legend(const struct page *pg)
-{
-	struct sw_sheet sheet = {.color = pg->color, .utf8 = pg->utf8};
-	const struct sw_area a = {.sheet = &sheet, .p = pg->p, .dense = is_dense(pg->p)};
-	size_t shown[SW_PLOT_LEGEND], left;
-	const size_t n = sw_plot_legend(pg->p, shown, &left);
-	int column = 0, row = 0;
-
-	if (sw_sheet_init(&sheet, pg->columns, (int)n + 1) != SW_OK) {
-		pg->out->failed = SW_NOMEM;
+	if (x < 0 || y < 0 || x >= 2 * (int)a->width || y >= 4 * (int)a->height)
 		return;
+	if (rune != 0)
+		sw_sheet_put(sheet_of(pen), row, column, rune, look);
+	else
+		sw_sheet_dots(sheet_of(pen), row, column, bits[y % 4][x % 2], look);
+}
+
+static void braille_dot(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
+			const struct sw_plot_mark *m)
+{
+	const int x = x_dot(a, m->x), y = y_dot(a, m->y), look = look_of(s, m);
+
+	put(pen, a, x, y, is_sign(pen, s->role) ? sign_of(pen, s->role) : 0, look);
+	if (!is_sign(pen, s->role) && s->role != SW_PLOT_PRUNED)
+		put(pen, a, x, y % 4 == 3 ? y - 1 : y + 1, 0, look);
+}
+
+/* The best is two dots wide; of what was pruned and what only serves to compare each second or
+ * third dot is drawn. */
+static void draw_segment(struct sw_pen *pen, const struct sw_area *a, int role, const int from[2],
+			 const int to[2], int look)
+{
+	const int dx = to[0] - from[0], dy = to[1] - from[1];
+	const int n = abs(dx) > abs(dy) ? abs(dx) : abs(dy);
+	const int skip = role == SW_PLOT_PRUNED ? 2 : role == SW_PLOT_REFERENCE ? 3 : 1;
+
+	for (int i = 0; i <= n; i += skip) {
+		const double part = n > 0 ? (double)i / n : 0;
+		const int x = from[0] + (int)lround(dx * part),
+			  y = from[1] + (int)lround(dy * part);
+		put(pen, a, x, y, 0, look);
+		if (role == SW_PLOT_BEST)
+			put(pen, a, x, y + 1, 0, look);
 	}
+}
+
+static void braille_path(struct sw_pen *pen, const struct sw_area *a,
+			 const struct sw_plot_series *s, const struct sw_plot_mark *m, size_t n)
+{
+	const size_t apart = n / 4 + 1;
+	const int look = look_of(s, m);
+	int last[2] = {x_dot(a, m->x), y_dot(a, m->y)};
+
 	for (size_t i = 0; i < n; i++) {
-		const struct sw_plot_series *s = &pg->p->series[shown[i]];
-		const int width = (int)fmin(sw_term_width(s->name, pg->utf8), pg->columns / 2);
-		if (column > 0 && column + 2 + width > pg->columns) {
-			column = 0;
-			row++;
-		}
-		sw_braille_sample(&a, s, row, column);
-		column = 3 + sw_sheet_text(&sheet, row, column + 2, width, SW_LOOK_NONE, s->name);
+		const int at[2] = {x_dot(a, m[i].x), y_dot(a, m[i].y)},
+			  corner[2] = {at[0], s->shape == SW_PLOT_STEPS ? last[1] : at[1]};
+		draw_segment(pen, a, s->role, last, corner, look);
+		draw_segment(pen, a, s->role, corner, at, look);
+		/* Lines of several sweeps have their number on them. */
+		if (s->role >= SW_PLOT_FIRST && i % apart == apart / 2)
+			put(pen, a, at[0], at[1], sign_of(pen, s->role), look);
+		memcpy(last, at, sizeof last);
 	}
-	if (left > 0)
-		(void)sw_sheet_text(&sheet, row, column, pg->columns - column, SW_LOOK_FAINT,
-				    "and more");
-	sheet.height = n > 0 ? row + 1 : 0;
-	sw_sheet_write(&sheet, pg->out);
-	sw_sheet_fini(&sheet);
 }
 
-/* n panels side by side. */
-static void draw_row(const struct page *pg, const struct sw_plot_panel *panels, int n, int width)
+/* A cell has the characters whose middles it covers. */
+static void draw_cell(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
+		      const struct sw_plot_mark *m, const double box[4])
 {
-	struct sw_sheet sheet = {.color = pg->color, .utf8 = pg->utf8};
-	int head = 0, height = 0, foot = 2;
+	static const struct {
+		uint32_t utf8;
+		char ascii;
+	} shades[] = {{' ', ' '}, {0x2591, '.'}, {0x2592, ':'}, {0x2593, '*'}, {0x2588, '#'}};
+	const bool by_color = sheet_of(pen)->color || isnan(m->v);
+	const int shade = by_color ? 4 : (int)(fmin(fmax(m->v, 0), 1) * 4.99);
 
-	for (int i = 0; i < n; i++) {
-		head = (int)fmax(head, head_of(&panels[i]));
-		height = (int)fmax(height, height_of(pg, &panels[i], width));
-		if (panels[i].x.label[0] != '\0')
-			foot = 3;
-	}
-	if (pg->high > 0)
-		height = (int)fmax(pg->high - head - foot, 2);
-	if (sw_sheet_init(&sheet, pg->columns, head + height + foot) != SW_OK) {
-		pg->out->failed = SW_NOMEM;
+	for (int y = (int)ceil(box[1] - .5); y + .5 < box[1] + box[3]; y++)
+		for (int x = (int)ceil(box[0] - .5); x + .5 < box[0] + box[2]; x++)
+			put(pen, a, 2 * x, 4 * y,
+			    either(pen, shades[shade].utf8, shades[shade].ascii), look_of(s, m));
+}
+
+/* A bar is one dot at least; of four and more dots downwards the last is left out, as a gap before
+ * the next. */
+static void braille_box(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
+			const struct sw_plot_mark *m, const double box[4])
+{
+	const int left = (int)lround(2 * box[0]), right = (int)lround(2 * (box[0] + box[2])),
+		  top = (int)lround(4 * box[1]), bottom = (int)lround(4 * (box[1] + box[3]));
+	const uint32_t rune = sheet_of(pen)->utf8 ? 0 : sign_of(pen, s->role);
+
+	if (s->shape == SW_PLOT_CELLS) {
+		draw_cell(pen, a, s, m, box);
 		return;
 	}
-	for (int i = 0; i < n; i++) {
-		struct sw_area a = {
-			.sheet = &sheet, .p = pg->p, .panel = &panels[i], .dense = is_dense(pg->p)};
-		draw_panel(&a, i * (width + GAP), width, head, height);
-	}
-	sw_sheet_write(&sheet, pg->out);
-	sw_sheet_fini(&sheet);
+	for (int y = top; y < bottom - (bottom - top > 3) || y == top; y++)
+		for (int x = left; x < right || x == left; x++)
+			if (rune != 0 || is_filled(s->role, x, y))
+				put(pen, a, x, y, rune, look_of(s, m));
 }
 
-static double columns_of(uint32_t rune)
+static void braille_rule(struct sw_pen *pen, const struct sw_area *a,
+			 const struct sw_plot_series *s, const struct sw_plot_mark *m)
 {
-	return rune < 0x80 ? 1 : fmax(wcwidth((wchar_t)rune), 1);
+	const int look = look_of(s, m);
+
+	for (int y = 0; isnan(m->y) && y < 4 * (int)a->height; y += 2)
+		put(pen, a, x_dot(a, m->x), y, 0, look);
+	for (int x = 0; !isnan(m->y) && x < 2 * (int)a->width; x += 2)
+		put(pen, a, x, y_dot(a, m->y), 0, look);
 }
 
-static int lines_of_notes(const struct page *pg)
+/* --- what stands around them --- */
+
+static void braille_text(struct sw_pen *pen, enum sw_pen_text kind, enum sw_pen_align align,
+			 double x, double y, double max, const char *text)
 {
-	int lines = 0;
+	const int room = (int)max, width = sw_term_width(text, sheet_of(pen)->utf8);
+	const int shown = width < room ? width : room;
+	/* A text beside a dot stands on the line that has the dot: draw.c subtracts half a line. */
+	int column = (int)floor(x + .25) - (align == SW_LEFT    ? 0
+					    : align == SW_RIGHT ? shown
+								: shown / 2);
 
-	for (size_t i = 0; i < pg->p->n_notes; i++)
-		for (const char *s = pg->p->notes[i]; *s != '\0'; s += strspn(s, " ")) {
-			s += sw_plot_line(s, pg->columns, columns_of);
-			lines++;
-		}
-	return lines;
+	if (column + shown > (int)pen->width)
+		column = (int)pen->width - shown;
+	sw_sheet_text(sheet_of(pen), (int)floor(y + .625), column > 0 ? column : 0, shown,
+		      kind == SW_TEXT_FAINT ? SW_LOOK_FAINT : SW_LOOK_NONE, text);
 }
 
-static void add_notes(const struct page *pg)
+static void braille_sample(struct sw_pen *pen, const struct sw_plot_series *s, double x, double y)
 {
-	for (size_t i = 0; i < pg->p->n_notes; i++)
-		for (const char *s = pg->p->notes[i]; *s != '\0';) {
-			char line[400];
-			const size_t n = sw_plot_line(s, pg->columns, columns_of);
-			(void)snprintf(line, sizeof line, "%.*s", (int)n, s);
-			add_line(pg, line);
-			for (s += n; *s == ' '; s++)
-				;
-		}
+	/* Of lines; of bars; of dots in a crowd. */
+	static const uint8_t lines[] = {0x12, 0x36, 0x02, 0x12, 0x12, 0x10},
+			     bars[] = {0xff, 0xff, 0x95, 0x2d, 0x47, 0xff}, dots[] = {6, 0, 2};
+	const bool is_line = s->shape == SW_PLOT_LINE || s->shape == SW_PLOT_STEPS;
+	uint8_t shown = 0;
+
+	if (s->shape == SW_PLOT_RULES)
+		shown = 0x47;
+	else if (is_line && s->role < SW_PLOT_FIRST)
+		shown = lines[s->role];
+	else if (s->shape == SW_PLOT_BARS && s->role < SW_PLOT_FIRST && sheet_of(pen)->utf8)
+		shown = bars[s->role];
+	else if (s->shape == SW_PLOT_DOTS && !is_sign(pen, s->role))
+		shown = dots[s->role];
+	if (shown == 0)
+		sw_sheet_put(sheet_of(pen), (int)y, (int)x, sign_of(pen, s->role),
+			     look_of(s, NULL));
+	else
+		sw_sheet_dots(sheet_of(pen), (int)y, (int)x, shown, look_of(s, NULL));
 }
+
+static void braille_axes(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_ticks *x,
+			 const struct sw_plot_ticks *y)
+{
+	const int left = (int)a->x - 1, top = (int)a->y, below = top + (int)a->height;
+
+	for (int row = top; row < below; row++)
+		sw_sheet_put(sheet_of(pen), row, left, either(pen, 0x2502, '|'), SW_LOOK_FAINT);
+	sw_sheet_put(sheet_of(pen), below, left, either(pen, 0x2514, '+'), SW_LOOK_FAINT);
+	for (int column = left + 1; column <= left + (int)a->width; column++)
+		sw_sheet_put(sheet_of(pen), below, column, either(pen, 0x2500, '-'), SW_LOOK_FAINT);
+	for (size_t i = 0; i < y->n; i++)
+		sw_sheet_put(sheet_of(pen), top + y_dot(a, y->at[i]) / 4, left,
+			     either(pen, 0x2524, '+'), SW_LOOK_FAINT);
+	for (size_t i = 0; i < x->n; i++)
+		sw_sheet_put(sheet_of(pen), below, left + 1 + x_dot(a, x->at[i]) / 2,
+			     either(pen, 0x252c, '+'), SW_LOOK_FAINT);
+}
+
+static const struct sw_pen braille_pen = {
+	.line = 1,
+	.panel_width = 38,
+	.gap = 2,
+	.flat = .2,
+	.least_height = 8,
+	.height = 28,
+	.tick_apart = 3,
+	.left = 2,
+	.below_axis = 1,
+	.sample = 2,
+	.dot_width = .5,
+	.dot_height = .25,
+	.text = braille_text,
+	.draw_sample = braille_sample,
+	.draw_axes = braille_axes,
+	.dot = braille_dot,
+	.path = braille_path,
+	.box = braille_box,
+	.rule = braille_rule,
+};
 
 void sw_plot_braille(const struct sw_plot *p, int columns, int lines, bool color, bool utf8,
 		     struct sw_buf *out)
 {
-	const int width = (int)fmin(fmax(columns, 40), 400);
-	const size_t from = out->len;
-	struct page pg = {p, out, width, 0, color, utf8};
-	int beside = (width + GAP) / (38 + GAP);
+	struct braille b = {.pen = braille_pen,
+			    .sheet = {.color = color, .utf8 = utf8},
+			    .dense = p->n_marks > 60 * p->n_panels};
 
-	if (p->failed != SW_OK) {
-		out->failed = p->failed;
-		return;
+	b.sheet.width = columns < 40 ? 40 : columns > 400 ? 400 : columns;
+	b.pen.width = b.sheet.width;
+	b.pen.rune_width = utf8 ? wide_rune : ascii_rune;
+	if (p->failed == SW_OK)
+		(void)sw_plot_draw(p, &b.pen);
+	if (lines > 0 && b.pen.rows > 0 && b.sheet.height > 0) {
+		/* Again, with what was left over or was too much. */
+		b.pen.more = floor((double)(lines - b.sheet.height) / (double)b.pen.rows);
+		b.sheet.height = 0;
+		(void)sw_plot_draw(p, &b.pen);
 	}
-	if (beside > (int)p->n_panels)
-		beside = (int)p->n_panels;
-	if (p->title[0] != '\0')
-		add_line(&pg, p->title);
-	draw_legend(&pg);
-	if (lines > 0 && p->n_panels > 0) {
-		const int rows = ((int)p->n_panels + beside - 1) / beside;
-
-		for (size_t i = from; i < out->len; i++)
-			lines -= out->data[i] == '\n';
-		pg.high = (int)fmax((lines - lines_of_notes(&pg)) / rows, 1);
-	}
-	for (size_t i = 0; i < p->n_panels && out->failed == SW_OK; i += (size_t)beside) {
-		const int n = (int)fmin((double)(p->n_panels - i), beside);
-		draw_row(&pg, &p->panels[i], n, (width - (beside - 1) * GAP) / beside);
-	}
-	add_notes(&pg);
+	sw_sheet_write(&b.sheet, out);
+	free(b.sheet.glyphs);
+	if (out->failed == SW_OK)
+		out->failed = p->failed != SW_OK ? p->failed : b.sheet.failed;
 }

@@ -1,8 +1,9 @@
 #include "plot/sheet.h"
 #include "base/memory.h"
 #include "base/term.h"
-#include "base/utf8.h"
-#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_HALF UINT32_MAX /* of a wide character */
 
 /* Colours of the 256 of terminals that are nearest to those of svg.c and seen on black as on white. */
 static const uint8_t colors[] = {
@@ -33,69 +34,69 @@ static const uint8_t colors[] = {
 	220 /* values */
 };
 
-sw_status sw_sheet_init(struct sw_sheet *s, int width, int height)
+/* NULL: outside, or there is no memory. */
+static struct sw_glyph *glyph_at(struct sw_sheet *s, int row, int column)
 {
-	s->width = width;
-	s->height = height;
-	s->glyphs = sw_calloc((size_t)width * (size_t)height, sizeof *s->glyphs);
-	return s->glyphs != NULL ? SW_OK : SW_NOMEM;
-}
+	const size_t width = (size_t)s->width;
 
-void sw_sheet_fini(struct sw_sheet *s)
-{
-	free(s->glyphs);
-}
-
-struct sw_glyph *sw_sheet_at(const struct sw_sheet *s, int row, int column)
-{
-	if (row < 0 || row >= s->height || column < 0 || column >= s->width)
+	if (row < 0 || row >= 4000 || column < 0 || column >= s->width || s->failed != SW_OK)
 		return NULL;
-	return &s->glyphs[(size_t)row * (size_t)s->width + (size_t)column];
+	if (row >= s->height) {
+		if (!sw_array_resize((void *)&s->glyphs, (size_t)(row + 1) * width,
+				     sizeof *s->glyphs)) {
+			s->failed = SW_NOMEM;
+			return NULL;
+		}
+		memset(s->glyphs + (size_t)s->height * width, 0,
+		       (size_t)(row + 1 - s->height) * width * sizeof *s->glyphs);
+		s->height = row + 1;
+	}
+	return &s->glyphs[(size_t)row * width + (size_t)column];
 }
 
 void sw_sheet_put(struct sw_sheet *s, int row, int column, uint32_t rune, int look)
 {
-	struct sw_glyph *g = sw_sheet_at(s, row, column);
+	struct sw_glyph *g = glyph_at(s, row, column);
 
 	if (g == NULL)
 		return;
-	g->rune = rune;
-	g->look = (uint8_t)look;
+	/* Half of a wide character does not stay. */
+	if (g->rune == SECOND_HALF && rune != SECOND_HALF)
+		g[-1].rune = ' ';
+	if (column + 1 < s->width && g[1].rune == SECOND_HALF)
+		g[1].rune = ' ';
+	*g = (struct sw_glyph){rune, 0, (uint8_t)look};
 }
 
-void sw_sheet_dot(struct sw_sheet *s, int x, int y, int look)
+void sw_sheet_dots(struct sw_sheet *s, int row, int column, uint8_t dots, int look)
 {
-	/* ISO 11548-2: dots 1 to 3 and 7 on the left, 4 to 6 and 8 on the right. */
-	static const uint8_t bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
-	struct sw_glyph *g = x >= 0 && y >= 0 ? sw_sheet_at(s, y / 4, x / 2) : NULL;
+	struct sw_glyph *g = glyph_at(s, row, column);
 
 	if (g == NULL || g->rune != 0)
 		return;
-	g->dots |= bits[y % 4][x % 2];
+	g->dots |= dots;
 	g->look = (uint8_t)look;
 }
 
-int sw_sheet_text(struct sw_sheet *s, int row, int column, int max, int look, const char *text)
+void sw_sheet_text(struct sw_sheet *s, int row, int column, int max, int look, const char *text)
 {
+	uint32_t rune;
+	int w;
+
 	if (max > s->width - column)
 		max = s->width - column;
 	const bool cut = sw_term_width(text, s->utf8) > max;
 	const int end = column + max - cut;
-	uint32_t rune;
-	int w;
-
-	while (max > 0 && (rune = sw_term_next(&text, s->utf8, &w)) != 0 && column + w <= end) {
+	while ((rune = sw_term_next(&text, s->utf8, &w)) != 0 && column + w <= end) {
 		if (w == 0)
 			continue; /* nothing that stacks upon another */
 		sw_sheet_put(s, row, column, rune, look);
-		/* The second half of a wide one. */
 		if (w == 2)
-			sw_sheet_put(s, row, column + 1, UINT32_MAX, look);
+			sw_sheet_put(s, row, column + 1, SECOND_HALF, look);
 		column += w;
 	}
 	if (cut && max > 0)
-		sw_sheet_put(s, row, column++, s->utf8 ? 0x2026 : '~', look);
-	return column;
+		sw_sheet_put(s, row, column, s->utf8 ? 0x2026 : '~', look);
 }
 
 /* What is seen of a character. Without braille its upper or its lower half, or both. */
@@ -108,24 +109,24 @@ static uint32_t rune_of(const struct sw_sheet *s, const struct sw_glyph *g)
 	return (g->dots & 0x1b) == 0 ? '.' : (g->dots & 0xe4) == 0 ? '\'' : ':';
 }
 
-static void write_row(const struct sw_sheet *s, int row, struct sw_buf *out)
+static void write_row(const struct sw_sheet *s, const struct sw_glyph *row, struct sw_buf *out)
 {
 	int end = s->width, look = SW_LOOK_NONE;
 
-	while (end > 0 && rune_of(s, sw_sheet_at(s, row, end - 1)) == ' ')
+	while (end > 0 && rune_of(s, &row[end - 1]) == ' ')
 		end--;
 	for (int i = 0; i < end; i++) {
-		const struct sw_glyph *g = sw_sheet_at(s, row, i);
-		if (g->rune == UINT32_MAX)
+		const uint32_t rune = rune_of(s, &row[i]);
+		if (rune == SECOND_HALF)
 			continue;
-		if (s->color && g->look != look && rune_of(s, g) != ' ') {
-			look = g->look;
+		if (s->color && row[i].look != look && rune != ' ') {
+			look = row[i].look;
 			if (look == SW_LOOK_NONE)
 				(void)sw_buf_adds(out, "\x1b[0m");
 			else
 				(void)sw_buf_addf(out, "\x1b[38;5;%dm", colors[look]);
 		}
-		sw_term_add_rune(out, rune_of(s, g));
+		sw_term_add_rune(out, rune);
 	}
 	(void)sw_buf_adds(out, look != SW_LOOK_NONE ? "\x1b[0m\n" : "\n");
 }
@@ -133,5 +134,5 @@ static void write_row(const struct sw_sheet *s, int row, struct sw_buf *out)
 void sw_sheet_write(const struct sw_sheet *s, struct sw_buf *out)
 {
 	for (int row = 0; row < s->height; row++)
-		write_row(s, row, out);
+		write_row(s, s->glyphs + (size_t)row * (size_t)s->width, out);
 }

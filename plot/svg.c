@@ -1,12 +1,8 @@
 #include "plot/svg.h"
-#include "plot/svg_marks.h"
-#include "plot/svg_text.h"
-#include "plot/ticks.h"
+#include "base/term.h"
+#include "plot/draw.h"
 #include <math.h>
 #include <string.h>
-
-#define WIDTH  800.0
-#define MARGIN 12.0
 
 /*
  * Roles have the palette of Okabe and Ito (Color Universal Design, 2008), told apart with any kind
@@ -57,277 +53,314 @@ static const char shapes[] =
 	".swp .c{fill:currentColor}"
 	".swp .u{fill:none;stroke:currentColor;stroke-dasharray:4 3}\n";
 
-struct page {
-	const struct sw_plot *p;
+struct svg {
+	struct sw_pen pen;
 	struct sw_buf *b;
-	size_t columns;
-	double y; /* where the next thing begins */
 };
 
-/* A panel's place: the cell that it has, and what of it lies inside the axes. */
-struct frame {
-	const struct sw_plot_panel *panel;
-	double cell_x, cell_width;
-	double x, y, width, height;
-	bool slanted; /* the texts of x, which have no room side by side */
-	struct sw_plot_ticks x_ticks, y_ticks;
-};
-
-static void add_text(struct sw_buf *b, const char *class, double x, double y, double max,
-		     const char *text)
+static struct sw_buf *out_of(struct sw_pen *pen)
 {
-	(void)sw_buf_addf(b, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", class, x, y);
-	sw_svg_cut(b, text, max);
+	return ((struct svg *)(void *)pen)->b;
+}
+
+/* --- text --- */
+
+/* By kinds of characters: sans-serif fonts differ by more than that. */
+static double rune_width(uint32_t r)
+{
+	if (r >= 0x1100)
+		return 12.5; /* CJK and emoji, and what may as well be */
+	if (r > 0x7e)
+		return 8;
+	if (strchr("iljtfrI.,:;'|!()[] ", (int)r) != NULL)
+		return 4.2;
+	if (strchr("mwMW@%", (int)r) != NULL)
+		return 11;
+	return r >= 'A' && r <= 'Z' ? 8.4 : 7.2;
+}
+
+static void add_escaped(struct sw_buf *b, uint32_t r)
+{
+	if (r == '&')
+		(void)sw_buf_adds(b, "&amp;");
+	else if (r == '<')
+		(void)sw_buf_adds(b, "&lt;");
+	else if (r == '>')
+		(void)sw_buf_adds(b, "&gt;");
+	else if (r == '"')
+		(void)sw_buf_adds(b, "&quot;");
+	else
+		sw_term_add_rune(b, r);
+}
+
+/* Appends text, harmless and escaped, for an element; what is wider than max ends with "…". */
+static void add_cut(struct sw_buf *b, const char *text, double max)
+{
+	const bool cut = sw_plot_width(text, rune_width) > max;
+	double used = cut ? rune_width(0x2026) : 0;
+	uint32_t r;
+
+	while ((r = sw_term_rune(&text)) != 0) {
+		used += rune_width(r);
+		if (cut && used > max)
+			break;
+		add_escaped(b, r);
+	}
+	if (cut)
+		sw_term_add_rune(b, 0x2026);
+}
+
+static void svg_text(struct sw_pen *pen, enum sw_pen_text kind, enum sw_pen_align align, double x,
+		     double y, double max, const char *text)
+{
+	static const char *const kinds[] = {"h", "p", "k", "m", "o", "i", "k"};
+	static const char *const aligns[] = {"", " n", " r"};
+	struct sw_buf *b = out_of(pen);
+
+	if (text[0] == '\0')
+		return;
+	(void)sw_buf_addf(b, "<text class=\"%s%s\" ", kinds[kind], aligns[align]);
+	if (kind == SW_TEXT_UPRIGHT)
+		(void)sw_buf_addf(b, "transform=\"translate(%.1f %.1f)rotate(-90)\">", x, y);
+	else
+		(void)sw_buf_addf(b, "x=\"%.1f\" y=\"%.1f\">", x, y + 11.5);
+	/* A title's letters are larger. */
+	add_cut(b, text, kind == SW_TEXT_TITLE ? max * .75 : max + .01);
 	(void)sw_buf_adds(b, "</text>\n");
 }
 
-/* --- a panel --- */
+/* --- marks --- */
 
-static double room_across(const char *text)
+/* A group of marks: how its shape is painted, and the colours of its role. */
+static void begin_group(struct sw_buf *b, const struct sw_plot_series *s, bool many)
 {
-	return sw_svg_width(text) + 12;
+	static const char classes[] = {
+		[SW_PLOT_DOTS] = 'd', [SW_PLOT_LINE] = 'l',  [SW_PLOT_STEPS] = 'l',
+		[SW_PLOT_BARS] = 'b', [SW_PLOT_CELLS] = 'c', [SW_PLOT_RULES] = 'u',
+		[SW_PLOT_TEXTS] = 'u'};
+	const bool distinct = s->role >= SW_PLOT_FIRST;
+
+	(void)sw_buf_addf(b, "<g class=\"%c%s %c%d\">\n", classes[s->shape], many ? " many" : "",
+			  distinct ? 'f' : 'r',
+			  distinct ? (s->role - SW_PLOT_FIRST) % SW_PLOT_DISTINCT : s->role);
 }
 
-static double room_down(const char *text)
+static void svg_series(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s)
 {
-	(void)text;
-	return 26;
+	if (s == NULL)
+		(void)sw_buf_adds(out_of(pen), "</g>\n");
+	else
+		begin_group(out_of(pen), s, s->shape == SW_PLOT_DOTS ? a->n > 1000 : a->lines > 40);
 }
 
-static double room_of_line(const char *text)
+/* Ends an element with what its mark is, and its colour if that is by value. */
+static void end_mark(struct sw_buf *b, const struct sw_area *a, const struct sw_plot_mark *m,
+		     const char *name)
 {
-	(void)text;
-	return SW_SVG_LINE - 1;
-}
+	char x[SW_PLOT_VALUE], y[SW_PLOT_VALUE];
 
-static double widest(const struct sw_plot_ticks *t)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < t->n; i++)
-		most = fmax(most, sw_svg_width(t->text[i]));
-	return most;
-}
-
-static bool is_named(const struct sw_plot_axis *a)
-{
-	return a->scale == SW_PLOT_CATEGORY;
-}
-
-/* The height inside the axes: one for all, but names of y have a line or two each. */
-static double height_of(const struct page *pg, const struct sw_plot_panel *panel)
-{
-	const double height = pg->columns == 1 ? 340 : pg->columns == 2 ? 210 : 150;
-	const double n = (double)panel->y.n_names;
-
-	return n > 0 ? fmin(fmax(fmax(fmin(n * 34, height), n * 17), 70), 1200) : height;
-}
-
-static void lay_out(const struct page *pg, struct frame *f)
-{
-	const double most = f->cell_width / 4; /* for the texts of y */
-
-	f->height = height_of(pg, f->panel);
-	sw_plot_ticks(pg->p, f->panel, SW_PLOT_Y, f->height,
-		      is_named(&f->panel->y) ? room_of_line : room_down, &f->y_ticks);
-	const double left = fmin(widest(&f->y_ticks), most) + 34;
-	f->x = f->cell_x + left;
-	f->width = f->cell_width - left - 14;
-	sw_plot_ticks(pg->p, f->panel, SW_PLOT_X, f->width, room_across, &f->x_ticks);
-	f->slanted = is_named(&f->panel->x) && f->x_ticks.n < f->panel->x.n_names;
-	if (f->slanted)
-		sw_plot_ticks(pg->p, f->panel, SW_PLOT_X, f->width, room_of_line, &f->x_ticks);
-	f->y = pg->y + (f->panel->title[0] != '\0' ? 22 : 8);
-}
-
-#define SLANTED 84.0 /* most of a slanted text that is shown */
-
-static double foot_of(const struct frame *f)
-{
-	return (f->slanted ? fmin(widest(&f->x_ticks), SLANTED) * .5 + 16 : 18) +
-	       (f->panel->x.label[0] != '\0' ? SW_SVG_LINE : 0);
-}
-
-static void draw_grid(const struct page *pg, const struct frame *f)
-{
-	(void)sw_buf_adds(pg->b, "<path class=\"g\" d=\"");
-	for (size_t i = 0; i < f->x_ticks.n && !is_named(&f->panel->x); i++)
-		(void)sw_buf_addf(pg->b, "M%.1f 0v%.1f",
-				  sw_plot_place(&f->panel->x, f->x_ticks.at[i]) * f->width,
-				  f->height);
-	for (size_t i = 0; i < f->y_ticks.n && !is_named(&f->panel->y); i++)
-		(void)sw_buf_addf(pg->b, "M0 %.1fh%.1f",
-				  (1 - sw_plot_place(&f->panel->y, f->y_ticks.at[i])) * f->height,
-				  f->width);
-	(void)sw_buf_adds(pg->b, "\"/>\n");
-}
-
-static void draw_axes(const struct page *pg, const struct frame *f)
-{
-	char label[400];
-
-	(void)sw_buf_addf(pg->b, "<path class=\"a\" d=\"M%.1f %.1fv%.1fh%.1f\"/>\n", f->x, f->y,
-			  f->height, f->width);
-	for (size_t i = 0; i < f->y_ticks.n; i++)
-		add_text(pg->b, "m r", f->x - 6,
-			 f->y + 4 + (1 - sw_plot_place(&f->panel->y, f->y_ticks.at[i])) * f->height,
-			 f->x - f->cell_x - 34 + .01, f->y_ticks.text[i]);
-	for (size_t i = 0; i < f->x_ticks.n; i++) {
-		const double x = f->x + sw_plot_place(&f->panel->x, f->x_ticks.at[i]) * f->width;
-		if (!f->slanted) {
-			add_text(pg->b, "m n", x, f->y + f->height + 16, f->width,
-				 f->x_ticks.text[i]);
-			continue;
-		}
-		(void)sw_buf_addf(
-			pg->b, "<text class=\"m r\" transform=\"translate(%.1f %.1f)rotate(-30)\">",
-			x + 3, f->y + f->height + 13);
-		sw_svg_cut(pg->b, f->x_ticks.text[i], SLANTED);
-		(void)sw_buf_adds(pg->b, "</text>\n");
-	}
-	sw_plot_label(&f->panel->x, label, sizeof label);
-	add_text(pg->b, "n", f->x + f->width / 2, f->y + f->height + foot_of(f) - 2, f->width,
-		 label);
-	sw_plot_label(&f->panel->y, label, sizeof label);
-	(void)sw_buf_addf(pg->b, "<text class=\"n\" transform=\"translate(%.1f %.1f)rotate(-90)\">",
-			  f->cell_x + 12, f->y + f->height / 2);
-	sw_svg_cut(pg->b, label, f->height);
-	(void)sw_buf_adds(pg->b, "</text>\n");
-}
-
-/* Returns the height that it took. */
-static double draw_panel(const struct page *pg, const struct sw_plot_panel *panel, size_t column)
-{
-	struct frame f = {.panel = panel};
-
-	f.cell_width = (WIDTH - 2 * MARGIN) / (double)pg->columns;
-	f.cell_x = MARGIN + f.cell_width * (double)column;
-	lay_out(pg, &f);
-	if (panel->title[0] != '\0')
-		add_text(pg->b, "p", f.x, f.y - 8, f.width, panel->title);
-	/* What leaves this inner picture is not shown: a range may leave out what lies far out. */
-	(void)sw_buf_addf(
-		pg->b,
-		"<svg class=\"panel\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\">\n", f.x,
-		f.y, f.width, f.height);
-	draw_grid(pg, &f);
-	sw_svg_marks(pg->b, pg->p, panel, f.width, f.height);
-	(void)sw_buf_adds(pg->b, "</svg>\n");
-	draw_axes(pg, &f);
-	(void)sw_buf_addf(pg->b, "<g transform=\"translate(%.1f %.1f)\">\n", f.x, f.y);
-	sw_svg_labels(pg->b, pg->p, panel, f.width, f.height);
-	(void)sw_buf_adds(pg->b, "</g>\n");
-	return f.y - pg->y + f.height + foot_of(&f) + 8;
-}
-
-/* --- what stands around the panels --- */
-
-static void draw_title(struct page *pg)
-{
-	if (pg->p->title[0] == '\0')
+	if (!isnan(m->v))
+		(void)sw_buf_addf(b, " class=\"v%d\"", (int)(fmin(fmax(m->v, 0), 1) * 9 + .5));
+	if (m->trial == 0 && m->text == NULL) {
+		(void)sw_buf_addf(b, "/>\n");
 		return;
-	add_text(pg->b, "h", MARGIN, pg->y + 14, (WIDTH - 2 * MARGIN) * .8, pg->p->title);
-	pg->y += 26;
+	}
+	(void)sw_buf_adds(b, "><title>");
+	if (m->trial != 0)
+		(void)sw_buf_addf(b, "trial %lld: ", (long long)m->trial);
+	add_cut(b, sw_plot_value(&a->panel->x, m->x, x), 300);
+	(void)sw_buf_adds(b, ", ");
+	add_cut(b, sw_plot_value(&a->panel->y, m->y, y), 300);
+	if (m->text != NULL) {
+		(void)sw_buf_adds(b, "; ");
+		add_cut(b, m->text, 600);
+	}
+	(void)sw_buf_addf(b, "</title></%s>\n", name);
 }
 
-/* Above the panels, so that it hides no mark. */
-static void draw_legend(struct page *pg)
+/* The beginning of a dot's element; its name. What failed is a cross: colour is not all. */
+static const char *begin_dot(struct sw_buf *b, int role, double x, double y, double r)
 {
-	size_t shown[SW_PLOT_LEGEND], left;
-	const size_t n = sw_plot_legend(pg->p, shown, &left);
-	double x = MARGIN;
+	if (role == SW_PLOT_FAILED) {
+		(void)sw_buf_addf(b, "<path d=\"M%.1f %.1fl%.1f %.1fm0 %.1fl%.1f %.1f\"", x - r,
+				  y - r, 2 * r, 2 * r, -2 * r, -2 * r, 2 * r);
+		return "path";
+	}
+	(void)sw_buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"", x, y,
+			  role == SW_PLOT_BEST ? r + 1.5 : r);
+	return "circle";
+}
 
+static void svg_dot(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
+		    const struct sw_plot_mark *m)
+{
+	const double x = sw_area_x(a, m->x), y = sw_area_y(a, m->y);
+	struct sw_buf *b = out_of(pen);
+
+	if (!isnan(m->x2)) {
+		const double from = sw_area_x(a, m->x - m->x2), to = sw_area_x(a, m->x + m->x2);
+		(void)sw_buf_addf(b, "<path class=\"e\" d=\"M%.1f %.1fH%.1f\"/>\n",
+				  from > 0 ? from : 0, y, fmin(to, a->width));
+	}
+	end_mark(b, a, m, begin_dot(b, s->role, x, y, a->n > 1000 ? 1.8 : a->n > 200 ? 2.4 : 3.2));
+}
+
+/* A line of no length is not shown, one of nearly none is: as a dot. */
+static void svg_path(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
+		     const struct sw_plot_mark *m, size_t n)
+{
+	const bool steps = s->shape == SW_PLOT_STEPS;
+	struct sw_buf *b = out_of(pen);
+	double last = NAN;
+
+	(void)sw_buf_adds(b, "<path d=\"");
 	for (size_t i = 0; i < n; i++) {
-		const struct sw_plot_series *s = &pg->p->series[shown[i]];
-		const double width = fmin(sw_svg_width(s->name), 300);
-		if (x > MARGIN && x + width + 22 > WIDTH - MARGIN) {
-			x = MARGIN;
-			pg->y += SW_SVG_LINE + 3;
-		}
-		sw_svg_sample(pg->b, s, x + 8, pg->y + 7);
-		add_text(pg->b, "k", x + 22, pg->y + 11, width, s->name);
-		x += width + 38;
+		/* What lies far out may be anywhere: beyond some thousand units it is the same. */
+		const double x = fmin(fmax(sw_area_x(a, m[i].x), -1e4), 1e4),
+			     y = fmin(fmax(sw_area_y(a, m[i].y), -1e4), 1e4);
+		if (i > 0 && steps)
+			(void)sw_buf_addf(b, "H%.1f", x);
+		if (i == 0 || !steps || fabs(y - last) >= .05)
+			(void)sw_buf_addf(b, "%c%.1f %.1f", i > 0 ? 'L' : 'M', x, y);
+		last = y;
 	}
-	if (left > 0)
-		(void)sw_buf_addf(pg->b,
-				  "<text class=\"m\" x=\"%.1f\" y=\"%.1f\">and more</text>\n", x,
-				  pg->y + 11);
-	if (n > 0)
-		pg->y += SW_SVG_LINE + 8;
+	(void)sw_buf_adds(b, n == 1 ? "h.01\"" : "\"");
+	end_mark(b, a, m, "path");
 }
 
-static void draw_ramp(struct page *pg)
+static void svg_box(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
+		    const struct sw_plot_mark *m, const double box[4])
 {
-	if (!sw_plot_has_v(pg->p))
-		return;
-	add_text(pg->b, "m", MARGIN, pg->y + 11, 60, "worst");
-	(void)sw_buf_adds(pg->b, "<g class=\"c\">");
+	(void)s;
+	(void)sw_buf_addf(out_of(pen), "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"",
+			  box[0], box[1], fmax(box[2], .5), fmax(box[3], .5));
+	end_mark(out_of(pen), a, m, "rect");
+}
+
+static void svg_rule(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
+		     const struct sw_plot_mark *m)
+{
+	(void)s;
+	if (isnan(m->y))
+		(void)sw_buf_addf(out_of(pen), "<path d=\"M%.1f 0V%.1f\"", sw_area_x(a, m->x),
+				  a->height);
+	else
+		(void)sw_buf_addf(out_of(pen), "<path d=\"M0 %.1fH%.1f\"", sw_area_y(a, m->y),
+				  a->width);
+	end_mark(out_of(pen), a, m, "path");
+}
+
+/* --- what stands around them --- */
+
+static void svg_sample(struct sw_pen *pen, const struct sw_plot_series *s, double x, double y)
+{
+	struct sw_buf *b = out_of(pen);
+
+	begin_group(b, s, false);
+	if (s->shape == SW_PLOT_DOTS)
+		(void)begin_dot(b, s->role, x + 8, y + 7.5, 3.2);
+	else if (s->shape == SW_PLOT_BARS || s->shape == SW_PLOT_CELLS)
+		(void)sw_buf_addf(b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"9\"", x + 1,
+				  y + 3);
+	else
+		(void)sw_buf_addf(b, "<path d=\"M%.1f %.1fh16\"", x, y + 7.5);
+	(void)sw_buf_adds(b, "/></g>\n");
+}
+
+static double svg_ramp(struct sw_pen *pen, double y)
+{
+	struct sw_buf *b = out_of(pen);
+
+	svg_text(pen, SW_TEXT_FAINT, SW_LEFT, pen->margin, y, 60, "worst");
+	(void)sw_buf_adds(b, "<g class=\"c\">");
 	for (int i = 0; i < 10; i++)
-		(void)sw_buf_addf(pg->b,
-				  "<rect class=\"v%d\" x=\"%.1f\" y=\"%.1f\" width=\"16\" "
-				  "height=\"10\"/>",
-				  i, MARGIN + 42 + 16 * i, pg->y + 2);
-	(void)sw_buf_adds(pg->b, "</g>\n");
-	add_text(pg->b, "m", MARGIN + 42 + 166, pg->y + 11, 60, "best");
-	pg->y += SW_SVG_LINE + 8;
+		(void)sw_buf_addf(
+			b, "<rect class=\"v%d\" x=\"%.1f\" y=\"%.1f\" width=\"16\" height=\"10\"/>",
+			i, pen->margin + 42 + 16 * i, y + 2.5);
+	(void)sw_buf_adds(b, "</g>\n");
+	svg_text(pen, SW_TEXT_FAINT, SW_LEFT, pen->margin + 208, y, 60, "best");
+	return pen->line + pen->space;
 }
 
-static void draw_panels(struct page *pg)
+/* A line across for each number; names have none. */
+static void svg_axes(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_ticks *x,
+		     const struct sw_plot_ticks *y)
 {
-	const size_t n = pg->p->n_panels;
+	struct sw_buf *b = out_of(pen);
 
-	pg->columns = n <= 1 ? 1 : n <= 4 ? 2 : 3;
-	for (size_t i = 0; i < n; i += pg->columns) {
-		double height = 0;
-		for (size_t k = 0; k < pg->columns && i + k < n; k++)
-			height = fmax(height, draw_panel(pg, &pg->p->panels[i + k], k));
-		pg->y += height;
-	}
+	(void)sw_buf_adds(b, "<path class=\"g\" d=\"");
+	for (size_t i = 0; i < x->n && a->panel->x.scale != SW_PLOT_CATEGORY; i++)
+		(void)sw_buf_addf(b, "M%.1f %.1fv%.1f", a->x + sw_area_x(a, x->at[i]), a->y,
+				  a->height);
+	for (size_t i = 0; i < y->n && a->panel->y.scale != SW_PLOT_CATEGORY; i++)
+		(void)sw_buf_addf(b, "M%.1f %.1fh%.1f", a->x, a->y + sw_area_y(a, y->at[i]),
+				  a->width);
+	(void)sw_buf_addf(b, "\"/>\n<path class=\"a\" d=\"M%.1f %.1fv%.1fh%.1f\"/>\n", a->x, a->y,
+			  a->height, a->width);
 }
 
-static void draw_notes(struct page *pg)
+/* What leaves this inner picture is not shown: a range may leave out what lies far out. */
+static void svg_area(struct sw_pen *pen, const struct sw_area *a)
 {
-	pg->y += 4;
-	for (size_t i = 0; i < pg->p->n_notes; i++)
-		for (const char *s = pg->p->notes[i]; *s != '\0';) {
-			char line[800];
-			const size_t n = sw_plot_line(s, WIDTH - 2 * MARGIN, sw_svg_rune);
-			const size_t taken = n < sizeof line ? n : sizeof line - 1;
-			memcpy(line, s, taken);
-			line[taken] = '\0';
-			add_text(pg->b, "m", MARGIN, pg->y + 11, WIDTH, line);
-			pg->y += SW_SVG_LINE;
-			for (s += n; *s == ' '; s++)
-				;
-		}
+	if (a == NULL)
+		(void)sw_buf_adds(out_of(pen), "</svg>\n");
+	else
+		(void)sw_buf_addf(out_of(pen),
+				  "<svg class=\"panel\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+				  "height=\"%.1f\">\n",
+				  a->x, a->y, a->width, a->height);
 }
+
+static const struct sw_pen svg_pen = {
+	.width = 800,
+	.margin = 12,
+	.line = 15,
+	.space = 8,
+	.panel_width = 240,
+	.gap = 15,
+	.flat = .5,
+	.least_height = 140,
+	.height = 340,
+	.tick_apart = 26,
+	.left = 34,
+	.below_axis = 5,
+	.sample = 22,
+	.upright = true,
+	.rune_width = rune_width,
+	.text = svg_text,
+	.draw_sample = svg_sample,
+	.draw_ramp = svg_ramp,
+	.draw_axes = svg_axes,
+	.area = svg_area,
+	.series = svg_series,
+	.dot = svg_dot,
+	.path = svg_path,
+	.box = svg_box,
+	.rule = svg_rule,
+};
 
 sw_status sw_plot_svg(const struct sw_plot *p, struct sw_buf *out)
 {
 	struct sw_buf body;
-	struct page pg = {p, &body, 1, MARGIN};
+	struct svg svg = {.pen = svg_pen, .b = &body};
 
 	if (p->failed != SW_OK)
 		return p->failed;
 	sw_buf_init(&body, out->max);
-	draw_title(&pg);
-	draw_legend(&pg);
-	draw_ramp(&pg);
-	draw_panels(&pg);
-	draw_notes(&pg);
-	/* The height is known only now. */
+	/* The height is known only when all is drawn. */
+	const double width = svg.pen.width, height = sw_plot_draw(p, &svg.pen);
 	(void)sw_buf_addf(out,
 			  "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"swp\" role=\"img\" "
 			  "width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n<title>",
-			  WIDTH, pg.y + MARGIN, WIDTH, pg.y + MARGIN);
-	sw_svg_cut(out, p->title, 1000);
+			  width, height, width, height);
+	add_cut(out, p->title, 1000);
 	(void)sw_buf_addf(out,
 			  "</title>\n<style>%s%s%s</style>\n<rect class=\"bg\" width=\"%.0f\" "
 			  "height=\"%.0f\"/>\n",
-			  shapes, light, dark, WIDTH, pg.y + MARGIN);
+			  shapes, light, dark, width, height);
 	if (body.failed != SW_OK && out->failed == SW_OK)
 		out->failed = body.failed;
-	else
+	else if (body.len > 0)
 		(void)sw_buf_add(out, body.data, body.len);
 	(void)sw_buf_adds(out, "</svg>\n");
 	sw_buf_fini(&body);

@@ -66,16 +66,26 @@ const char *sw_plot_value(const struct sw_plot_axis *a, double v, char own[SW_PL
 	return own;
 }
 
-void sw_plot_label(const struct sw_plot_axis *a, char *out, size_t cap)
+void sw_plot_label(const struct sw_plot_axis *a, char out[SW_PLOT_LABEL])
 {
 	char day[SW_PLOT_VALUE];
 
-	(void)snprintf(out, cap, "%s", a->label != NULL ? a->label : "");
+	(void)snprintf(out, SW_PLOT_LABEL, "%s", a->label);
 	if (a->scale != SW_PLOT_TIME)
 		return;
 	time_text(a->min, 0, 10, day);
-	(void)snprintf(out, cap, "%.200s%sUTC, from %s", a->label != NULL ? a->label : "",
-		       a->label != NULL && a->label[0] != '\0' ? ", " : "", day);
+	(void)snprintf(out, SW_PLOT_LABEL, "%.200s%sUTC, from %s", a->label,
+		       a->label[0] != '\0' ? ", " : "", day);
+}
+
+double sw_plot_width(const char *text, double (*rune_width)(uint32_t rune))
+{
+	double width = 0;
+	uint32_t r;
+
+	while (width < 2000 && (r = sw_term_rune(&text)) != 0)
+		width += rune_width(r);
+	return width;
 }
 
 size_t sw_plot_line(const char *text, double width, double (*rune_width)(uint32_t rune))
@@ -214,19 +224,27 @@ static void make_ticks(const struct sw_plot_axis *a, size_t most, bool whole,
 			add_tick(a, (double)i, a->names[i], out);
 }
 
+static double room_of(const struct sw_plot_room *room, const char *text)
+{
+	return room->gap + (room->rune_width == NULL
+				    ? 0
+				    : fmin(sw_plot_width(text, room->rune_width), room->most));
+}
+
 static bool have_room(const struct sw_plot_axis *a, const struct sw_plot_ticks *t, double length,
-		      double (*room)(const char *text))
+		      const struct sw_plot_room *room)
 {
 	for (size_t i = 1; i < t->n; i++) {
 		const double apart = sw_plot_place(a, t->at[i]) - sw_plot_place(a, t->at[i - 1]);
-		if (apart * length < (room(t->text[i]) + room(t->text[i - 1])) / 2 - 1e-6)
+		if (apart * length <
+		    (room_of(room, t->text[i]) + room_of(room, t->text[i - 1])) / 2 - 1e-6)
 			return false;
 	}
 	return true;
 }
 
 void sw_plot_ticks(const struct sw_plot *p, const struct sw_plot_panel *panel,
-		   enum sw_plot_side side, double length, double (*room)(const char *text),
+		   enum sw_plot_side side, double length, const struct sw_plot_room *room,
 		   struct sw_plot_ticks *out)
 {
 	const struct sw_plot_axis *a = side == SW_PLOT_X ? &panel->x : &panel->y;
@@ -242,23 +260,18 @@ void sw_plot_ticks(const struct sw_plot *p, const struct sw_plot_panel *panel,
 
 /* --- the legend --- */
 
-size_t sw_plot_legend(const struct sw_plot *p, size_t out[SW_PLOT_LEGEND], size_t *left)
+size_t sw_plot_legend(const struct sw_plot *p, size_t out[SW_PLOT_LEGEND])
 {
 	size_t n = 0;
 
-	*left = 0;
-	for (size_t i = 0; i < p->n_series; i++) {
+	for (size_t i = 0; i < p->n_series && n < SW_PLOT_LEGEND; i++) {
 		const struct sw_plot_series *s = &p->series[i];
 		size_t k = 0;
 		while (k < n && (p->series[out[k]].role != s->role ||
 				 strcmp(p->series[out[k]].name, s->name) != 0))
 			k++;
-		if (s->name[0] == '\0' || k < n)
-			continue;
-		if (n < SW_PLOT_LEGEND)
+		if (s->name[0] != '\0' && k == n)
 			out[n++] = i;
-		else
-			++*left;
 	}
 	return n;
 }

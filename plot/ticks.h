@@ -11,7 +11,8 @@
 
 #define SW_PLOT_TICKS_MOST 64
 #define SW_PLOT_VALUE      40 /* bytes of a number as text */
-#define SW_PLOT_LEGEND     16
+#define SW_PLOT_LABEL      300
+#define SW_PLOT_LEGEND     24 /* most names of a legend */
 
 struct sw_plot_ticks {
 	size_t n;
@@ -24,26 +25,32 @@ struct sw_plot_ticks {
 /* Where v lies: 0 at the axis' min, 1 at its max. NaN where it cannot be drawn. */
 double sw_plot_place(const struct sw_plot_axis *a, double v);
 
+/* How much of an axis a tick's text takes: its width, up to `most`, and a gap. */
+struct sw_plot_room {
+	double (*rune_width)(uint32_t rune); /* NULL: texts stand above each other */
+	double most, gap;
+};
+
 /* Round numbers on that side of a panel (whole ones where all marks are), or names: as many as have
- * room beside each other on `length`, text i taking room(text) about its place; one at least where
- * the axis has any. O(marks of the panel). */
+ * room on `length`; one at least where there is any. O(marks of the panel). */
 void sw_plot_ticks(const struct sw_plot *p, const struct sw_plot_panel *panel,
-		   enum sw_plot_side side, double length, double (*room)(const char *text),
+		   enum sw_plot_side side, double length, const struct sw_plot_room *room,
 		   struct sw_plot_ticks *out);
 
-/* The axis' label; of a TIME one with the day on which it begins, and that this is UTC. */
-void sw_plot_label(const struct sw_plot_axis *a, char *out, size_t cap);
+/* The axis' label, cut; of a TIME one with the day on which it begins, and that this is UTC. */
+void sw_plot_label(const struct sw_plot_axis *a, char out[SW_PLOT_LABEL]);
 
 /* v as a reader knows it: a category's name (the axis' own), else text in own. */
 const char *sw_plot_value(const struct sw_plot_axis *a, double v, char own[SW_PLOT_VALUE]);
 
+/* The sum over the text as base/term.h makes it harmless; past 2000 it stops counting. */
+double sw_plot_width(const char *text, double (*rune_width)(uint32_t rune));
 /* The bytes of text that fill a line of this width, up to a space where there is one; 0: text is
  * empty. */
 size_t sw_plot_line(const char *text, double width, double (*rune_width)(uint32_t rune));
 
-/* The series that stand in the legend: the first of each name and role. Returns how many, at most
- * SW_PLOT_LEGEND; the rest is `left`. */
-size_t sw_plot_legend(const struct sw_plot *p, size_t out[SW_PLOT_LEGEND], size_t *left);
+/* The series that stand in the legend: the first of each name and role. Returns how many. */
+size_t sw_plot_legend(const struct sw_plot *p, size_t out[SW_PLOT_LEGEND]);
 /* Is there a mark that is coloured by its value? */
 bool sw_plot_has_v(const struct sw_plot *p);
 

@@ -218,7 +218,7 @@ TEST(a_failed_trial_is_a_cross)
 	sw_plot_fit(&p);
 	free(draw(&p));
 	ck_assert_ptr_null(find("circle", 0));
-	ck_assert_ptr_nonnull(strstr(find("path", 1)->attributes, "l6.4 6.4"));
+	ck_assert_ptr_nonnull(strstr(find("path", 0)->attributes, "l6.4 6.4"));
 	sw_plot_fini(&p);
 }
 
@@ -242,11 +242,11 @@ TEST(a_line_goes_through_its_points)
 	const double w = attribute(panel_element(), "width"),
 		     h = attribute(panel_element(), "height");
 	(void)snprintf(path, sizeof path, " d=\"M0.0 0.0L%.1f %.1f\"", w / 2, h);
-	ck_assert_str_eq(find("path", 1)->attributes, path);
+	ck_assert_str_eq(find("path", 0)->attributes, path);
 	(void)snprintf(path, sizeof path, " d=\"M%.1f %.1fh.01\"", w, h / 2);
-	ck_assert_str_eq(find("path", 2)->attributes, path);
+	ck_assert_str_eq(find("path", 1)->attributes, path);
 	(void)snprintf(path, sizeof path, " d=\"M0.0 0.0H%.1fL%.1f %.1f\"", w / 2, w / 2, h);
-	ck_assert_str_eq(find("path", 3)->attributes, path);
+	ck_assert_str_eq(find("path", 2)->attributes, path);
 	sw_plot_fini(&p);
 }
 
@@ -283,7 +283,7 @@ TEST(bars_cells_and_rules_have_their_places)
 	ck_assert_ptr_nonnull(strstr(find("rect", 2)->attributes, "\"v9\""));
 	char path[60];
 	(void)snprintf(path, sizeof path, " d=\"M%.1f 0V%.1f\"", w / 4, h);
-	ck_assert_str_eq(find("path", 1)->attributes, path);
+	ck_assert_str_eq(find("path", 0)->attributes, path);
 	ck_assert_ptr_nonnull(strstr(shown, "gpu:1\n"));
 	ck_assert_ptr_nonnull(strstr(shown, "rung 25\n"));
 	ck_assert_ptr_nonnull(strstr(shown, "level\n"));

@@ -1,0 +1,318 @@
+#include "plot/draw.h"
+#include <math.h>
+#include <stdio.h>
+
+static bool has_place(const struct sw_area *a, const struct sw_plot_mark *m)
+{
+	return !isnan(sw_area_x(a, m->x)) && !isnan(sw_area_y(a, m->y));
+}
+
+static bool is_inside(const struct sw_area *a, double x, double y)
+{
+	return x >= 0 && x <= a->width && y >= 0 && y <= a->height;
+}
+
+/* --- marks --- */
+
+/* The part of a bar inside the area. False: there is none. */
+static bool clip_box(const struct sw_area *a, const struct sw_plot_mark *m, double box[4])
+{
+	struct sw_area edges = *a; /* of bars, which have a width of their own */
+
+	edges.dot_width = edges.dot_height = 0;
+	const double x[2] = {sw_area_x(&edges, m->x), sw_area_x(&edges, m->x2)},
+		     y[2] = {sw_area_y(&edges, m->y), sw_area_y(&edges, m->y2)};
+	if (isnan(x[0] + x[1] + y[0] + y[1]))
+		return false;
+	box[0] = fmax(fmin(x[0], x[1]), 0);
+	box[1] = fmax(fmin(y[0], y[1]), 0);
+	box[2] = fmin(fmax(x[0], x[1]), a->width) - box[0];
+	box[3] = fmin(fmax(y[0], y[1]), a->height) - box[1];
+	return box[2] >= 0 && box[3] >= 0;
+}
+
+static void draw_lines(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s)
+{
+	const struct sw_plot_mark *m = a->p->marks + s->mark;
+
+	for (size_t i = 0, n; i < s->n; i += n + 1) {
+		for (n = 0; i + n < s->n && has_place(a, &m[i + n]); n++)
+			;
+		if (n > 0)
+			pen->path(pen, a, s, m + i, n);
+	}
+}
+
+static void draw_series(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s)
+{
+	double box[4];
+
+	if (s->shape == SW_PLOT_LINE || s->shape == SW_PLOT_STEPS)
+		draw_lines(pen, a, s);
+	for (size_t i = s->mark; i < s->mark + s->n; i++) {
+		const struct sw_plot_mark *m = &a->p->marks[i];
+		const double x = isnan(m->x) ? 0 : sw_area_x(a, m->x),
+			     y = isnan(m->y) ? 0 : sw_area_y(a, m->y);
+		if (s->shape == SW_PLOT_DOTS && has_place(a, m) && is_inside(a, x, y))
+			pen->dot(pen, a, s, m);
+		else if (s->shape == SW_PLOT_RULES && is_inside(a, x, y))
+			pen->rule(pen, a, s, m);
+		else if ((s->shape == SW_PLOT_BARS || s->shape == SW_PLOT_CELLS) &&
+			 clip_box(a, m, box))
+			pen->box(pen, a, s, m, box);
+	}
+}
+
+/* --- text beside marks --- */
+
+#define LABELS_MOST 200
+
+struct labels {
+	size_t n;
+	double x[LABELS_MOST], y[LABELS_MOST], width[LABELS_MOST];
+};
+
+static bool is_free(const struct labels *l, double x, double y, double width, double line)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (fabs(y - l->y[i]) < .9 * line && x < l->x[i] + l->width[i] &&
+		    l->x[i] < x + width)
+			return false;
+	return l->n < LABELS_MOST;
+}
+
+/* Right of x, or where that ends the area as far left as it must; a line or two further down if
+ * another text stands there; else it is left out. */
+static void put_label(struct sw_pen *pen, const struct sw_area *a, struct labels *l,
+		      enum sw_pen_text kind, double x, double y, const char *text)
+{
+	const double beside = pen->line / 4 < 1 ? 1 : pen->line / 4;
+	const double width = fmin(sw_plot_width(text, pen->rune_width), a->width / 2);
+
+	x = fmax(fmin(x + beside, a->width - width), 0);
+	for (int tries = 0; tries < 3; tries++, y += pen->line) {
+		if (y > a->height - pen->line / 2 || !is_free(l, x, y, width + beside, pen->line))
+			continue;
+		l->x[l->n] = x;
+		l->y[l->n] = y;
+		l->width[l->n++] = width + beside;
+		pen->text(pen, kind, SW_LEFT, a->x + x, a->y + y, width, text);
+		return;
+	}
+}
+
+static void draw_label(struct sw_pen *pen, const struct sw_area *a, struct labels *l,
+		       enum sw_plot_shape shape, const struct sw_plot_mark *m)
+{
+	enum sw_pen_text kind = SW_TEXT_ON_MARKS;
+	double x = sw_area_x(a, m->x), y = sw_area_y(a, m->y) - pen->line / 2, box[4];
+
+	if (shape == SW_PLOT_RULES && isnan(m->y)) {
+		y = 0;
+	} else if (shape == SW_PLOT_RULES) {
+		x = a->width;
+		y -= pen->line / 2;
+	} else if (shape == SW_PLOT_BARS && clip_box(a, m, box)) {
+		/* What has no room in its bar is told in other ways, or not. */
+		if (box[2] < sw_plot_width(m->text, pen->rune_width) + pen->line ||
+		    box[3] < .7 * pen->line)
+			return;
+		kind = SW_TEXT_IN_BAR;
+		x = box[0];
+		y = box[1] + (box[3] - pen->line) / 2;
+	} else if (shape != SW_PLOT_TEXTS) {
+		return;
+	}
+	if (is_inside(a, x, fmax(y, 0)))
+		put_label(pen, a, l, kind, x, y, m->text);
+}
+
+static void draw_marks(struct sw_pen *pen, const struct sw_area *a)
+{
+	const size_t end = a->panel->series + a->panel->n;
+	struct labels labels = {.n = 0};
+
+	if (pen->area != NULL)
+		pen->area(pen, a);
+	for (size_t i = a->panel->series; i < end; i++) {
+		const struct sw_plot_series *s = &a->p->series[i];
+		if (pen->series != NULL)
+			pen->series(pen, a, s);
+		draw_series(pen, a, s);
+		if (pen->series != NULL)
+			pen->series(pen, a, NULL);
+	}
+	if (pen->area != NULL)
+		pen->area(pen, NULL);
+	for (size_t i = a->panel->series; i < end; i++) {
+		const struct sw_plot_series *s = &a->p->series[i];
+		for (size_t k = s->mark; k < s->mark + s->n; k++)
+			if (a->p->marks[k].text != NULL && a->p->marks[k].text[0] != '\0')
+				draw_label(pen, a, &labels, s->shape, &a->p->marks[k]);
+	}
+}
+
+/* --- a panel --- */
+
+/* Names of y have a line or two each. */
+static double height_of(const struct sw_pen *pen, const struct sw_plot_panel *panel, double width)
+{
+	const double usual = fmin(fmax(floor(width * pen->flat), pen->least_height), pen->height);
+	const double n = fmin((double)panel->y.n_names, 64);
+
+	return n <= 0 ? usual : (2 * n * pen->line <= usual ? 2 * n : n) * pen->line;
+}
+
+static double head_of(const struct sw_pen *pen, const struct sw_plot_panel *panel)
+{
+	return pen->space + (panel->title[0] != '\0' ? pen->line : 0) +
+	       (!pen->upright && panel->y.label[0] != '\0' ? pen->line : 0);
+}
+
+static void draw_texts(struct sw_pen *pen, const struct sw_area *a, double left,
+		       const struct sw_plot_ticks *x, const struct sw_plot_ticks *y)
+{
+	const double below = a->y + a->height + pen->below_axis;
+	const double apart = x->n > 1 ? sw_area_x(a, x->at[1]) - sw_area_x(a, x->at[0]) : a->width;
+	char label[SW_PLOT_LABEL];
+
+	for (size_t i = 0; i < y->n; i++)
+		pen->text(pen, SW_TEXT_FAINT, SW_RIGHT, a->x - pen->below_axis - 1,
+			  a->y + sw_area_y(a, y->at[i]) - pen->line / 2, a->x - left - pen->left,
+			  y->text[i]);
+	for (size_t i = 0; i < x->n; i++)
+		pen->text(pen, SW_TEXT_FAINT, SW_MIDDLE, a->x + sw_area_x(a, x->at[i]), below,
+			  apart - pen->line / 4, x->text[i]);
+	sw_plot_label(&a->panel->x, label);
+	pen->text(pen, SW_TEXT_LABEL, SW_MIDDLE, a->x + a->width / 2, below + pen->line, a->width,
+		  label);
+	sw_plot_label(&a->panel->y, label);
+	if (pen->upright)
+		pen->text(pen, SW_TEXT_UPRIGHT, SW_MIDDLE, left + pen->line, a->y + a->height / 2,
+			  a->height, label);
+	else if (label[0] != '\0')
+		pen->text(pen, SW_TEXT_LABEL, SW_LEFT, left, a->y - pen->line,
+			  a->x + a->width - left, label);
+}
+
+/* In `width` from `left` on; its area begins at y. */
+static void draw_panel(struct sw_pen *pen, struct sw_area *a, double left, double width, double top)
+{
+	const bool named = a->panel->x.scale == SW_PLOT_CATEGORY;
+	/* Names are cut before every other one is left out. */
+	const struct sw_plot_room across = {pen->rune_width, named ? 3 * pen->sample : 1e9,
+					    .75 * pen->sample};
+	struct sw_plot_room down = {NULL, 0, pen->tick_apart};
+	struct sw_plot_ticks x, y;
+	double widest = 0;
+
+	if (a->panel->y.scale == SW_PLOT_CATEGORY)
+		down.gap = pen->line;
+	sw_plot_ticks(a->p, a->panel, SW_PLOT_Y, a->height, &down, &y);
+	for (size_t i = 0; i < y.n; i++)
+		widest = fmax(widest, sw_plot_width(y.text[i], pen->rune_width));
+	a->x = left + pen->left + fmin(widest, floor(width / 4));
+	a->width = left + width - a->x;
+	for (size_t i = a->panel->series; i < a->panel->series + a->panel->n; i++) {
+		a->n += a->p->series[i].n;
+		a->lines++;
+		for (size_t k = 0; k < a->p->series[i].n; k++)
+			a->lines += isnan(a->p->marks[a->p->series[i].mark + k].y) ? 1 : 0;
+	}
+	sw_plot_ticks(a->p, a->panel, SW_PLOT_X, a->width, &across, &x);
+	if (a->panel->title[0] != '\0')
+		pen->text(pen, SW_TEXT_HEAD, SW_LEFT, pen->upright ? a->x : left, top, width,
+			  a->panel->title);
+	pen->draw_axes(pen, a, &x, &y);
+	draw_texts(pen, a, left, &x, &y);
+	draw_marks(pen, a);
+}
+
+/* n panels side by side. Returns their height. */
+static double draw_row(struct sw_pen *pen, const struct sw_plot *p, size_t first, size_t n,
+		       double width, double top)
+{
+	double head = 0, height = 0, foot = 0;
+
+	for (size_t i = first; i < first + n; i++) {
+		const struct sw_plot_panel *panel = &p->panels[i];
+		head = fmax(head, head_of(pen, panel));
+		height = fmax(height, height_of(pen, panel, width));
+		foot = fmax(foot, panel->x.label[0] != '\0' ? 2 : 1);
+	}
+	height = fmax(height + pen->more, 2 * pen->line);
+	for (size_t i = 0; i < n; i++) {
+		struct sw_area a = {.p = p,
+				    .panel = &p->panels[first + i],
+				    .y = top + head,
+				    .height = height,
+				    .dot_width = pen->dot_width,
+				    .dot_height = pen->dot_height};
+		draw_panel(pen, &a, pen->margin + (double)i * (width + pen->gap), width, top);
+	}
+	return head + height + pen->below_axis + foot * pen->line + pen->space;
+}
+
+/* --- the page --- */
+
+/* Above the panels, so that it hides no mark. */
+static double draw_legend(struct sw_pen *pen, const struct sw_plot *p, double y)
+{
+	const double end = pen->width - pen->margin;
+	size_t shown[SW_PLOT_LEGEND];
+	const size_t n = sw_plot_legend(p, shown);
+	double x = pen->margin;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct sw_plot_series *s = &p->series[shown[i]];
+		const double width =
+			fmin(sw_plot_width(s->name, pen->rune_width), (end - pen->margin) / 2);
+		if (x > pen->margin && x + pen->sample + width > end) {
+			x = pen->margin;
+			y += pen->line;
+		}
+		pen->draw_sample(pen, s, x, y);
+		pen->text(pen, SW_TEXT_LABEL, SW_LEFT, x + pen->sample, y, width, s->name);
+		x += pen->sample + width + pen->gap;
+	}
+	return n > 0 ? y + pen->line + pen->space : y;
+}
+
+static double draw_notes(struct sw_pen *pen, const struct sw_plot *p, double y)
+{
+	const double width = pen->width - 2 * pen->margin;
+
+	for (size_t i = 0; i < p->n_notes; i++)
+		for (const char *s = p->notes[i]; *s != '\0'; y += pen->line) {
+			char line[400];
+			const size_t n = sw_plot_line(s, width, pen->rune_width);
+			(void)snprintf(line, sizeof line, "%.*s", (int)n, s);
+			pen->text(pen, SW_TEXT_FAINT, SW_LEFT, pen->margin, y, width, line);
+			for (s += n; *s == ' '; s++)
+				;
+		}
+	return y;
+}
+
+double sw_plot_draw(const struct sw_plot *p, struct sw_pen *pen)
+{
+	const double width = pen->width - 2 * pen->margin;
+	const size_t most = (size_t)((width + pen->gap) / (pen->panel_width + pen->gap));
+	/* As many beside each other as have room, and as many in each row. */
+	const size_t rows = (p->n_panels + most - 1) / most;
+	const size_t columns = rows > 0 ? (p->n_panels + rows - 1) / rows : 1;
+	double y = pen->margin;
+
+	pen->rows = rows;
+	if (p->title[0] != '\0') {
+		pen->text(pen, SW_TEXT_TITLE, SW_LEFT, pen->margin, y, width, p->title);
+		y += pen->line + pen->space;
+	}
+	y = draw_legend(pen, p, y);
+	if (pen->draw_ramp != NULL && sw_plot_has_v(p))
+		y += pen->draw_ramp(pen, y);
+	for (size_t i = 0; i < p->n_panels; i += columns)
+		y += draw_row(pen, p, i, columns < p->n_panels - i ? columns : p->n_panels - i,
+			      floor((width + pen->gap) / (double)columns - pen->gap), y);
+	return draw_notes(pen, p, y) + pen->margin;
+}
