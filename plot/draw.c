@@ -273,7 +273,7 @@ static double draw_legend(struct sw_pen *pen, const struct sw_plot *p, double y)
 		}
 		pen->draw_sample(pen, s, x, y);
 		pen->text(pen, SW_TEXT_LABEL, SW_LEFT, x + pen->sample, y, width, s->name);
-		x += pen->sample + width + pen->gap;
+		x += pen->sample + width + 1.5 * pen->gap;
 	}
 	return n > 0 ? y + pen->line + pen->space : y;
 }
