@@ -147,7 +147,7 @@ SW_PLOT_BUILDER(curves)
 	const size_t top = n_curves < 2                 ? 0
 			   : n_curves / 4 < SW_PLOT_TOP ? (n_curves + 3) / 4
 							: SW_PLOT_TOP;
-	struct curve c[SW_PLOT_CURVES];
+	struct curve c[SW_PLOT_CURVES] = {{NULL, NULL, 0}};
 	char text[32];
 
 	(void)n;

@@ -186,7 +186,7 @@ void sw_plot_at(struct sw_plot *p, double x, double y, double v, int64_t trial)
 void sw_plot_text(struct sw_plot *p, double x, double y, const char *text)
 {
 	/* The copy is the plot's: this one is not written to. */
-	sw_plot_mark(p, (struct sw_plot_mark){x, y, NAN, NAN, NAN, 0, (char *)(uintptr_t)text});
+	sw_plot_mark(p, (struct sw_plot_mark){x, y, NAN, NAN, NAN, 0, (char *)text});
 }
 
 void sw_plot_note(struct sw_plot *p, const char *fmt, ...)

@@ -91,7 +91,7 @@ static void draw_bar(struct sw_plot *p, const struct bar *b)
 				.v = NAN,
 				.trial = b->runs == 1 ? b->first->trial : 0,
 				.text = b->runs > 1        ? text
-					: cause[0] != '\0' ? (char *)(uintptr_t)cause
+					: cause[0] != '\0' ? (char *)cause
 							   : NULL,
 			});
 }
