@@ -65,7 +65,7 @@ size_t sw_plot_reach(const double *v, size_t n, double *low, double *high)
 static void set_range(struct sw_plot_axis *a, double low, double high)
 {
 	const double limit = DBL_MAX / 4;
-	double room = high / 20 - low / 20;
+	double room = (high - low) / 20;
 
 	if (!(room > 0))
 		room = low != 0 ? fabs(low) / 20 : 1;

@@ -183,7 +183,7 @@ size_t sw_plot_weigh(struct sw_plot *p, const struct sw_plot_data *d, double *we
 		goto out;
 	sw_plot_spans(d, s.param, s.n, s.span);
 	n_top = count_trials(d, &s, ranked[(n - 1) / TOP_PART].value);
-	for (size_t k = 0; n_top < n && k < s.n; k++) {
+	for (size_t k = 0; k < s.n; k++) {
 		weight[s.param[k]] = weigh_one(&s.grid[k], s.span[k].scale == SW_PLOT_CATEGORY,
 					       (double)n_top, (double)n);
 		sum += weight[s.param[k]];

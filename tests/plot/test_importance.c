@@ -51,16 +51,16 @@ static double a_condition(double *x)
 static const struct {
 	objective *f;
 	const char *what;
-	enum sw_plot_scale scale; /* of parameter 0 */
 	size_t matter;            /* so many of the first, in any order */
+	enum sw_plot_scale scale; /* of parameter 0 */
 	int first;                /* that is first; -1: any */
 } functions[] = {
-	{one_linear, "one linear", SW_PLOT_LINEAR, 2, 0},
-	{two_together, "interaction", SW_PLOT_LINEAR, 2, -1},
-	{a_category, "category", SW_PLOT_CATEGORY, 2, 0},
-	{on_a_log_scale, "log", SW_PLOT_LOG, 2, 0},
-	{one_alone, "irrelevant others", SW_PLOT_LINEAR, 1, 0},
-	{a_condition, "condition", SW_PLOT_CATEGORY, 2, 1},
+	{one_linear, "one linear", 2, SW_PLOT_LINEAR, 0},
+	{two_together, "interaction", 2, SW_PLOT_LINEAR, -1},
+	{a_category, "category", 2, SW_PLOT_CATEGORY, 0},
+	{on_a_log_scale, "log", 2, SW_PLOT_LOG, 0},
+	{one_alone, "irrelevant others", 1, SW_PLOT_LINEAR, 0},
+	{a_condition, "condition", 2, SW_PLOT_CATEGORY, 1},
 };
 
 static double weight[PARAMS];
@@ -160,6 +160,22 @@ TEST(importance_of_counts_is_as_by_hand)
 		values[i][1] = i % 2 == 1 ? NAN : i % 4 == 0 ? 0 : 1;
 	ck_assert_uint_eq(weigh(&d), 20);
 	ck_assert_double_eq_tol(weight[1] / weight[0], (1. / 8) / (4. / 9), 1e-9);
+}
+
+/* What Optuna 5.0.0's PedAnovaImportanceEvaluator says of these: integers from 0 to 49, of which each
+ * is a cell there, too. It spreads the one trial's weight by a wide kernel, not evenly. */
+TEST(importance_of_numbers_is_as_optuna_has_it)
+{
+	struct sw_plot_data d = planted(0, 500, 1);
+
+	d.n_params = 2;
+	for (size_t i = 0; i < 500; i++) {
+		values[i][0] = (double)(7 * i % 50);
+		values[i][1] = (double)((11 * (i / 50) + i) % 50);
+		trials[i].value = 2 * values[i][0] + values[i][1] + .001 * (double)i;
+	}
+	ck_assert_uint_eq(weigh(&d), 500);
+	ck_assert_double_eq_tol(weight[0], .7450, .002);
 }
 
 TEST(importance_does_not_mind_the_sense_or_failed_trials)

@@ -74,6 +74,11 @@ TEST(slice_of_those_named_and_of_none)
 	ck_assert_uint_eq(built.n_panels, 2);
 	ck_assert_str_eq(built.panels[0].x.label, "p3");
 	ck_assert_str_eq(built.panels[1].x.label, "lr");
+	for (size_t i = 0; i < d.n; i++)
+		trials[i].state = SW_PLOT_STATE_FAILED;
+	build("slice", &d, 1, named, 2);
+	ck_assert_uint_eq(series_of(0, "failed")->n, 41);
+	ck_assert_ptr_null(series_of(0, "best"));
 	d.n_params = 0;
 	build("slice", &d, 1, NULL, 0);
 	ck_assert_note("No parameter has two values yet.");

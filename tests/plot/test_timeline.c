@@ -41,6 +41,10 @@ TEST(timeline_has_a_bar_a_run_with_its_end)
 	ck_assert_int_eq(mark_of(series_of(0, "pruned"), 0)->trial, 6);
 	/* 60 s of 100, and 90 of 100. */
 	ck_assert_note("busy for 75.0% of the time; the longest gap was 40 s, on cpu:0.");
+	struct sw_plot_data later = d;
+	later.now_ms = 400e3;
+	build("timeline", &later, 1, NULL, 0);
+	ck_assert_note("the longest gap was 5 min, on gpu:1.");
 }
 
 /* 10,000 runs of 9 ms, 1 ms apart, and an hour in which nothing ran. */
