@@ -123,6 +123,8 @@ void sw_plot_param_axis(struct sw_plot *p, enum sw_plot_side side,
 
 /* --- ranges --- */
 
+/* sw_plot_fit() where x is a value, too: what is far out does not stretch it either. */
+void sw_plot_fit_both(struct sw_plot *p);
 /* Sorts a few numbers. */
 void sw_plot_sort(double *v, size_t n);
 /* The ends of those of v[n], rising and n > 0, that are not far out (plot.h, sw_plot_fit). Returns

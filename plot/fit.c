@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define FEW 10 /* of fewer values none is far out: the quarters say little */
+
 struct values {
 	double *v;
 	size_t n;
@@ -51,9 +53,9 @@ size_t sw_plot_reach(const double *v, size_t n, double *low, double *high)
 	size_t from = 0, to = n;
 
 	const double q1 = v[n / 4], q3 = v[n - 1 - n / 4], reach = 3 * (q3 - q1);
-	while (reach > 0 && v[from] < q1 - reach)
+	while (n >= FEW && reach > 0 && v[from] < q1 - reach)
 		from++;
-	while (reach > 0 && v[to - 1] > q3 + reach)
+	while (n >= FEW && reach > 0 && v[to - 1] > q3 + reach)
 		to--;
 	*low = v[from];
 	*high = v[to - 1];
@@ -86,7 +88,7 @@ static void set_range(struct sw_plot_axis *a, double low, double high)
 }
 
 static void fit_axis(struct sw_plot *p, struct sw_plot_panel *panel, enum sw_plot_side side,
-		     struct values *all)
+		     bool drop, struct values *all)
 {
 	struct sw_plot_axis *a = side == SW_PLOT_X ? &panel->x : &panel->y;
 
@@ -105,7 +107,7 @@ static void fit_axis(struct sw_plot *p, struct sw_plot_panel *panel, enum sw_plo
 	}
 	sw_plot_sort(all->v, all->n);
 	double low = all->v[0], high = all->v[all->n - 1];
-	const size_t outside = side == SW_PLOT_Y ? sw_plot_reach(all->v, all->n, &low, &high) : 0;
+	const size_t outside = drop ? sw_plot_reach(all->v, all->n, &low, &high) : 0;
 	set_range(a, low, high);
 	if (outside > 0)
 		sw_plot_note(p, "%zu of %zu marks lie outside the scale of %s.", outside, all->n,
@@ -120,7 +122,7 @@ void sw_plot_room(struct sw_plot *p, enum sw_plot_side side, double low, double 
 	set_range(side == SW_PLOT_X ? &panel->x : &panel->y, low, high);
 }
 
-void sw_plot_fit(struct sw_plot *p)
+static void fit(struct sw_plot *p, bool drop_x)
 {
 	struct values all;
 
@@ -132,7 +134,17 @@ void sw_plot_fit(struct sw_plot *p)
 		p->failed = SW_NOMEM;
 		return;
 	}
-	fit_axis(p, &p->panels[p->n_panels - 1], SW_PLOT_X, &all);
-	fit_axis(p, &p->panels[p->n_panels - 1], SW_PLOT_Y, &all);
+	fit_axis(p, &p->panels[p->n_panels - 1], SW_PLOT_X, drop_x, &all);
+	fit_axis(p, &p->panels[p->n_panels - 1], SW_PLOT_Y, true, &all);
 	free(all.v);
+}
+
+void sw_plot_fit(struct sw_plot *p)
+{
+	fit(p, false);
+}
+
+void sw_plot_fit_both(struct sw_plot *p)
+{
+	fit(p, true);
 }

@@ -83,7 +83,7 @@ static void draw_pair(struct sw_plot *p, const struct sw_plot_data *d, size_t x,
 	draw_front(p, d, pick, n, &pair, d->n_metrics == 2);
 	if (n < all && x == 0 && y == 1)
 		sw_plot_note(p, "Of %zu trials of the front %zu are drawn.", all, n);
-	sw_plot_fit(p);
+	sw_plot_fit_both(p);
 }
 
 SW_PLOT_BUILDER(pareto)

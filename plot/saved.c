@@ -76,7 +76,7 @@ SW_PLOT_BUILDER(saved)
 	else
 		sw_plot_note(p, "No trial has completed or was pruned yet.");
 	if (ended < d->n)
-		sw_plot_note(p, "%zu trials that failed or have not ended are not counted.",
+		sw_plot_note(p, "Trials that failed or have not ended are not counted: %zu.",
 			     d->n - ended);
 	sw_plot_fit(p);
 }

@@ -6,7 +6,8 @@
 
 #define SLOTS_MAX 200
 
-enum { PAUSED = SW_PLOT_LOOKS, WAYS_N }; /* how a run ended: an index into sw_plot_looks, or this */
+/* How a run ended: an index into sw_plot_looks, or paused. */
+enum { FAILED = 1, PAUSED = SW_PLOT_LOOKS, WAYS_N };
 
 /* One run, or neighbours on a slot that are too short to be seen one by one. */
 struct bar {
@@ -23,15 +24,11 @@ static double end_of(const struct sw_plot_data *d, const struct sw_plot_run *r)
 /* A trial that has not ended was paused, runs, or lost its worker. */
 static size_t way_of(const struct sw_plot_run *r)
 {
-	enum sw_plot_state state = r->state;
 	size_t look = 0;
 
-	if (state == SW_PLOT_STATE_OPEN && !isnan(r->ended_ms)) {
-		if (r->cause[0] == '\0')
-			return PAUSED;
-		state = SW_PLOT_STATE_FAILED;
-	}
-	while (sw_plot_looks[look].state != state)
+	if (r->state == SW_PLOT_STATE_OPEN && !isnan(r->ended_ms))
+		return r->cause[0] == '\0' ? PAUSED : FAILED;
+	while (sw_plot_looks[look].state != r->state)
 		look++;
 	return look;
 }
@@ -62,14 +59,13 @@ static size_t count_bars(const struct sw_plot_data *d, double width)
 	return n;
 }
 
-/* A failure among several is what must be seen; else what most of them came to. */
+/* What most of them came to; failures once they are a quarter. */
 static size_t look_of(const struct bar *b)
 {
 	size_t most = 0;
 
 	for (size_t way = 0; way < WAYS_N; way++) {
-		if (way < SW_PLOT_LOOKS && sw_plot_looks[way].role == SW_PLOT_FAILED &&
-		    b->of[way] > 0)
+		if (way == FAILED && 4 * b->of[way] >= b->runs)
 			return way;
 		if (b->of[way] > b->of[most])
 			most = way;
@@ -79,10 +75,14 @@ static size_t look_of(const struct bar *b)
 
 static void draw_bar(struct sw_plot *p, const struct bar *b)
 {
-	const char *cause = b->first->cause;
-	char text[64];
+	const char *text = b->first->cause[0] != '\0' ? b->first->cause : NULL;
+	char several[64];
 
-	(void)snprintf(text, sizeof text, "%zu runs", b->runs);
+	if (b->runs > 1) {
+		(void)snprintf(several, sizeof several, "%zu runs, %zu failed", b->runs,
+			       b->of[FAILED]);
+		text = several;
+	}
 	sw_plot_mark(p, (struct sw_plot_mark){
 				.x = b->from,
 				.x2 = b->to,
@@ -90,9 +90,7 @@ static void draw_bar(struct sw_plot *p, const struct bar *b)
 				.y2 = (double)b->slot + .4,
 				.v = NAN,
 				.trial = b->runs == 1 ? b->first->trial : 0,
-				.text = b->runs > 1        ? text
-					: cause[0] != '\0' ? (char *)cause
-							   : NULL,
+				.text = (char *)text,
 			});
 }
 

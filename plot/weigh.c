@@ -9,9 +9,10 @@
  * hangs on.
  *
  * Densities are of a grid of 50 cells from the lowest value to the highest, by kernels with Scott's
- * width (as in section 4 there), with one trial's weight spread over all. Departure: of a category
- * they are counts, with that one trial's weight alone, which the kernels of the authors' code smooth
- * more.
+ * width, with one trial's weight spread over all. Departures: both densities have the width of the
+ * best trials' kernels, as two that are smoothed alike never differ by more than what they are of;
+ * with a width each, a parameter of a few values seems to matter where there are many trials. Of a
+ * category they are counts, which the kernels of the authors' code smooth more.
  */
 #include "plot/build.h"
 #include <math.h>
@@ -53,17 +54,17 @@ static double kernel_width(const double *count, size_t cells, double n)
 	return fmax(1.059 * fmin(half / 1.34, deviation) * pow(n, -.2), .5 / 1.64);
 }
 
-/* The density over the cells of count[cells], whose sum is n, n > 0. count becomes it. */
-static void smooth(double *count, size_t cells, double n, bool category)
+/* The density over the cells of count[cells], whose sum is n, n > 0: of kernels of this width, in
+ * cells, or of the counts where it is 0. count becomes it. */
+static void smooth(double *count, size_t cells, double n, double width)
 {
 	double below[2 * GRID + 1], density[GRID] = {0};
 
-	if (category) {
+	if (width <= 0) {
 		for (size_t i = 0; i < cells; i++)
 			count[i] = (count[i] + 1 / (double)cells) / (n + 1);
 		return;
 	}
-	const double width = kernel_width(count, cells, n);
 	for (size_t i = 0; i <= 2 * cells; i++)
 		below[i] = normal(((double)i - (double)cells - .5) / width);
 	/* A kernel is cut off at the ends of the grid and has weight 1 inside. */
@@ -108,8 +109,9 @@ static double weigh_one(struct grid *g, bool category, double top, double all)
 
 	if (g->n_all < 2 || g->n_top < 1)
 		return 0;
-	smooth(g->all, g->cells, g->n_all, category);
-	smooth(g->top, g->cells, g->n_top, category);
+	const double width = category ? 0 : kernel_width(g->top, g->cells, g->n_top);
+	smooth(g->all, g->cells, g->n_all, width);
+	smooth(g->top, g->cells, g->n_top, width);
 	for (size_t i = 0; i < g->cells; i++) {
 		const double ratio = g->top[i] / g->all[i] - 1;
 		divergence += g->all[i] * ratio * ratio;

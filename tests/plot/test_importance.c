@@ -162,9 +162,9 @@ TEST(importance_of_counts_is_as_by_hand)
 	ck_assert_double_eq_tol(weight[1] / weight[0], (1. / 8) / (4. / 9), 1e-9);
 }
 
-/* What Optuna 5.0.0's PedAnovaImportanceEvaluator says of these: integers from 0 to 49, of which each
- * is a cell there, too. It spreads the one trial's weight by a wide kernel, not evenly. */
-TEST(importance_of_numbers_is_as_optuna_has_it)
+/* As sums over all kernels, written down in another language, have it. Optuna 5.0.0's
+ * PedAnovaImportanceEvaluator says .7450: its densities have kernels of a width each. */
+TEST(importance_of_numbers_is_as_by_hand)
 {
 	struct sw_plot_data d = planted(0, 500, 1);
 
@@ -175,7 +175,17 @@ TEST(importance_of_numbers_is_as_optuna_has_it)
 		trials[i].value = 2 * values[i][0] + values[i][1] + .001 * (double)i;
 	}
 	ck_assert_uint_eq(weigh(&d), 500);
-	ck_assert_double_eq_tol(weight[0], .7450, .002);
+	ck_assert_double_eq_tol(weight[0], .734455, 1e-5);
+}
+
+TEST(importance_of_a_parameter_of_few_values_is_no_more_than_it_is)
+{
+	struct sw_plot_data d = planted(0, TRIALS, 5);
+
+	for (size_t i = 0; i < TRIALS; i++)
+		values[i][4] = floor(4 * values[i][4]);
+	weigh(&d);
+	ck_assert_double_lt(weight[4], .003);
 }
 
 TEST(importance_does_not_mind_the_sense_or_failed_trials)

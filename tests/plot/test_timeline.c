@@ -61,17 +61,20 @@ TEST(timeline_of_many_runs_keeps_gaps_and_failures)
 	build("timeline", &d, 1, NULL, 0);
 	ck_assert_note("drawn together");
 	ck_assert_note("the longest gap was 60 min, on cpu:0.");
-	const struct sw_plot_series *failed = series_of(0, "failed");
-	ck_assert_uint_eq(failed->n, 1);
-	ck_assert_double_eq(mark_of(failed, 0)->x, 0);
-	ck_assert_ptr_nonnull(strstr(mark_of(failed, 0)->text, " runs"));
+	ck_assert_ptr_null(series_of(0, "failed"));
 	const struct sw_plot_series *done = series_of(0, "completed");
+	ck_assert_double_eq(mark_of(done, 0)->x, 0);
+	ck_assert_ptr_nonnull(strstr(mark_of(done, 0)->text, " runs, 1 failed"));
 	size_t gaps = 0;
 	for (size_t i = 0; i < done->n; i++)
 		gaps += mark_of(done, i)->x == 3650e3;
 	ck_assert_uint_ge(gaps, 2);
 	for (size_t i = 0; i < done->n; i++)
 		ck_assert_double_lt(mark_of(done, i)->x2 - mark_of(done, i)->x, 100e3);
+	for (size_t i = 0; i < 5000; i += 4)
+		runs[i].state = SW_PLOT_STATE_FAILED;
+	build("timeline", &d, 1, NULL, 0);
+	ck_assert_double_eq(mark_of(series_of(0, "failed"), 0)->x, 0);
 }
 
 /* Many at once where nothing tells them apart: no endless search for a width. */
@@ -82,7 +85,7 @@ TEST(timeline_of_runs_at_one_moment_is_drawn)
 					       SW_PLOT_STATE_COMPLETED, ""};
 	const struct sw_plot_data d = of(20000);
 	build("timeline", &d, 1, NULL, 0);
-	ck_assert_str_eq(mark_of(series_of(0, "completed"), 0)->text, "10000 runs");
+	ck_assert_str_eq(mark_of(series_of(0, "completed"), 0)->text, "10000 runs, 0 failed");
 }
 
 TEST(timeline_of_nothing_says_so)

@@ -102,6 +102,29 @@ TEST(pareto_has_a_panel_for_each_two_metrics_and_the_front_from_its_best)
 	ck_assert_note("A front needs several metrics");
 }
 
+/* Neither metric's scale is that of one bad trial; of few trials none is bad. */
+TEST(pareto_leaves_out_what_is_far_out_on_both_sides)
+{
+	struct sw_plot_data d = of(40);
+
+	d.n_metrics = 2;
+	d.metric_names = names;
+	d.metric_maximize = maximize;
+	for (size_t i = 0; i < 40; i++) {
+		metrics[i][0] = i == 3 ? 1e9 : (double)i;
+		metrics[i][1] = i == 4 ? 1e9 : (double)i;
+		trials[i].metrics = metrics[i];
+	}
+	build("pareto", &d, 1, NULL, 0);
+	ck_assert_double_lt(built.panels[0].x.max, 50);
+	ck_assert_double_lt(built.panels[0].y.max, 50);
+	ck_assert_note("1 of 40 marks lie outside the scale of loss.");
+	ck_assert_note("1 of 40 marks lie outside the scale of speed.");
+	d.n = 9;
+	build("pareto", &d, 1, NULL, 0);
+	ck_assert_double_gt(built.panels[0].x.max, 1e9);
+}
+
 TEST(pareto_of_many_trials_is_thinned_and_says_so)
 {
 	struct sw_plot_data d = of(10000);
@@ -169,7 +192,7 @@ TEST(saved_is_what_pruned_trials_would_have_cost)
 	ck_assert_double_eq(mark_of(made, 4)->y, 27 + 3 + 20 + 27);
 	ck_assert_double_eq(mark_of(series_of(0, "without pruning"), 4)->y, 27 + 54 + 20 + 27);
 	ck_assert_note("Pruning saved 40% of the steps: 77 were made, without it 128.");
-	ck_assert_note("2 trials that failed or have not ended are not counted.");
+	ck_assert_note("Trials that failed or have not ended are not counted: 2.");
 	d.max_t = NAN;
 	trials[3].step = 50;
 	build("saved", &d, 1, NULL, 0);
