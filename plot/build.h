@@ -62,8 +62,8 @@ extern const struct sw_plot_look sw_plot_looks[SW_PLOT_LOOKS];
 typedef bool sw_plot_mark_of(const struct sw_plot_data *d, size_t i, const void *arg,
 			     struct sw_plot_mark *m);
 
-/* sw_plot_pick() of `most`, the best SW_PLOT_TOP among them, with a note where some are left out, or
- * where there are none: "No trial has `what` yet.". */
+/* sw_plot_pick() of `most`, the best SW_PLOT_TOP among them, with a note where some are left out,
+ * or where there are none: "No trial has `what` yet.". */
 size_t sw_plot_take(struct sw_plot *p, const struct sw_plot_data *d, sw_plot_fits *fits,
 		    const void *arg, size_t most, const char *what, size_t *out);
 /* A series of dots for each state that a trial of pick[n] has. */

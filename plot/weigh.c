@@ -155,8 +155,8 @@ static bool prepare(struct sw_plot *p, const struct sw_plot_data *d, struct scra
 	return s->count != NULL;
 }
 
-/* Trial by trial, as each one's parameters lie together. Those as good as the last of the best tenth
- * are among the best. Returns how many these are. */
+/* Trial by trial, as each one's parameters lie together. Those as good as the last of the best
+ * tenth are among the best. Returns how many these are. */
 static size_t count_trials(const struct sw_plot_data *d, const struct scratch *s, double last)
 {
 	size_t n_top = 0;

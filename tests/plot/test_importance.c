@@ -133,8 +133,8 @@ TEST_ROWS(importance_ranks_what_is_planted_first, functions)
 	}
 }
 
-/* The divergences of two categories' counts, by hand: of 20 trials the two best have a's first name,
- * as half of all. With one trial's weight spread over both names: 2.5/3 and .5/3 against 1/2 each,
+/* The divergences of two categories' counts, by hand: of 20 trials the two best have a's first
+ * name, as half of all. With one trial's weight spread over both names: 2.5/3 and .5/3 against 1/2 each,
  * so 4/9. */
 TEST(importance_of_counts_is_as_by_hand)
 {
