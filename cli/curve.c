@@ -5,7 +5,6 @@
 #include "cli/header.h"
 #include "cli/live.h"
 #include "plot/braille.h"
-#include "plot/kinds.h"
 #include "proto/json.h"
 #include <inttypes.h>
 #include <math.h>
@@ -13,11 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNGS_MAX 32
-
 void sw_curve_fini(struct sw_curve *c)
 {
-	free(c->reports);
+	free(c->points);
 	*c = (struct sw_curve){.trial = 0};
 }
 
@@ -59,19 +56,19 @@ bool sw_curve_ask(struct sw_curve *c, const struct sw_view *v, char params[160])
 
 static sw_status add_report(struct sw_curve *c, double step, double value)
 {
-	while (c->n > 0 && c->reports[c->n - 1].step >= step)
+	while (c->n > 0 && c->points[c->n - 1].step >= step)
 		c->n--; /* the trial went back to a checkpoint */
 	if (c->seen++ % c->every != 0)
 		return SW_OK;
 	if (c->n == SW_CURVE_MAX) {
 		for (size_t i = 0; i < c->n / 2; i++)
-			c->reports[i] = c->reports[2 * i];
+			c->points[i] = c->points[2 * i];
 		c->n /= 2;
 		c->every *= 2;
 	}
-	if (!sw_array_reserve(&c->reports, &c->cap, c->n + 1, sizeof *c->reports))
+	if (!sw_array_reserve(&c->points, &c->cap, c->n + 1, sizeof *c->points))
 		return SW_NOMEM;
-	c->reports[c->n++] = (struct sw_plot_report){(int64_t)c->trial, step, value};
+	c->points[c->n++] = (struct sw_curve_point){step, value};
 	return SW_OK;
 }
 
@@ -98,59 +95,41 @@ sw_status sw_curve_take(struct sw_curve *c, const cJSON *result, const char *met
 
 /* --- drawing --- */
 
-static size_t find_rungs(const struct sw_view *v, double rungs[RUNGS_MAX])
+static int role_of(const char *state)
 {
-	const cJSON *rung;
-	size_t n = 0;
-
-	cJSON_ArrayForEach (rung, sw_json_get(v->head, "rungs")) {
-		const double step = sw_json_number(rung, "step", NAN);
-		size_t i = 0;
-
-		while (i < n && rungs[i] != step)
-			i++; /* brackets have rungs at the same steps */
-		if (i == n && n < RUNGS_MAX && isfinite(step))
-			rungs[n++] = step;
-	}
-	return n;
-}
-
-static enum sw_plot_state state_of(const struct sw_view_row *row)
-{
-	const char *state = row != NULL ? sw_json_text(row->json, "state", "") : "";
-
-	if (!sw_view_is_end(state))
-		return SW_PLOT_STATE_OPEN;
 	if (strcmp(state, "COMPLETED") == 0)
-		return SW_PLOT_STATE_COMPLETED;
-	return strcmp(state, "PRUNED") == 0 ? SW_PLOT_STATE_PRUNED : SW_PLOT_STATE_FAILED;
+		return SW_PLOT_PLAIN;
+	if (!sw_view_is_end(state))
+		return SW_PLOT_RUNNING;
+	return strcmp(state, "PRUNED") == 0 ? SW_PLOT_PRUNED : SW_PLOT_FAILED;
 }
 
-static void build_plot(struct sw_plot *p, const struct sw_curve *c, const struct sw_view *v)
+static void build_plot(struct sw_plot *p, const struct sw_curve *c, const struct sw_view *v,
+		       const char *state)
 {
-	double rungs[RUNGS_MAX];
-	/* What it is worth is not asked of a trial that stands alone: any number will do. */
-	const struct sw_plot_trial trial = {.trial = (int64_t)c->trial,
-					    .state = state_of(row_of(c, v)),
-					    .value = c->reports[c->n - 1].value,
-					    .step = c->reports[c->n - 1].step};
-	const struct sw_plot_data d = {.sweep = (int64_t)c->sweep,
-				       .name = sw_view_text(v, "name", ""),
-				       .metric = sw_view_text(v, "metric", ""),
-				       .trials = &trial,
-				       .n = 1,
-				       .all = 1,
-				       .rungs = rungs,
-				       .n_rungs = find_rungs(v, rungs),
-				       .reports = c->reports,
-				       .n_reports = c->n};
+	const cJSON *rung, *rungs = sw_json_get(v->head, "rungs");
+	char text[32];
 
-	sw_plot_init(p, "curves", "");
-	sw_plot_kind_find("curves")->build(p, &d, 1, NULL, 0);
+	sw_plot_init(p, "curve", "");
+	sw_plot_panel(p, "");
+	sw_plot_axis(p, SW_PLOT_X, "step", SW_PLOT_LINEAR);
+	sw_plot_axis(p, SW_PLOT_Y, sw_view_text(v, "metric", ""), SW_PLOT_LINEAR);
+	if (cJSON_GetArraySize(rungs) > 0)
+		sw_plot_series(p, "rungs", SW_PLOT_RULES, SW_PLOT_REFERENCE);
+	cJSON_ArrayForEach (rung, rungs) {
+		const double step = sw_json_number(rung, "step", NAN);
+
+		(void)snprintf(text, sizeof text, "%g", step);
+		if (p->n_marks < SW_PLOT_MARKS - SW_CURVE_MAX - 1)
+			sw_plot_text(p, step, NAN, text);
+	}
+	sw_plot_series(p, state, SW_PLOT_LINE, role_of(state));
+	for (size_t i = 0; i < c->n; i++)
+		sw_plot_at(p, c->points[i].step, c->points[i].value, NAN, 0);
+	sw_plot_fit(p);
 	/* A dot at its end: a line of one report would not be seen. */
-	sw_plot_series(p, "", SW_PLOT_DOTS,
-		       p->n_series > 0 ? p->series[p->n_series - 1].role : SW_PLOT_PLAIN);
-	sw_plot_at(p, trial.step, trial.value, NAN, trial.trial);
+	sw_plot_series(p, "", SW_PLOT_DOTS, role_of(state));
+	sw_plot_at(p, c->points[c->n - 1].step, c->points[c->n - 1].value, NAN, 0);
 	if (c->every > 1)
 		sw_plot_note(p, "One report in %zu is drawn.", c->every);
 }
@@ -194,22 +173,13 @@ static void put_line(struct sw_canvas *canvas, int y, char *text, bool utf8)
 	}
 }
 
-static void add_plot(struct sw_buf *b, const struct sw_curve *c, const struct sw_view *v, int width,
-		     int height, const struct sw_look *look)
-{
-	struct sw_plot p;
-
-	build_plot(&p, c, v);
-	sw_plot_braille(&p, width, height, look->color, look->utf8, b);
-	sw_plot_fini(&p);
-}
-
 sw_status sw_curve_draw(struct sw_canvas *canvas, const struct sw_curve *c, const struct sw_view *v,
 			const struct sw_look *look, int64_t now_us)
 {
 	const struct sw_view_row *row = row_of(c, v);
 	const bool utf8 = look->utf8;
 	const cJSON *trial = row != NULL ? row->json : NULL;
+	struct sw_plot p;
 	struct sw_buf b;
 
 	sw_buf_init(&b, (size_t)1 << 20);
@@ -219,13 +189,16 @@ sw_status sw_curve_draw(struct sw_canvas *canvas, const struct sw_curve *c, cons
 	(void)sw_buf_adds(&b, "\n");
 	sw_fmt_params(&b, sw_json_get(trial, "params"), sw_json_get(v->head, "parameters"), utf8);
 	(void)sw_buf_adds(&b, "\n");
-	if (c->n > 0)
-		add_plot(&b, c, v, canvas->width, canvas->height - 4, look);
-	else
+	if (c->n > 0) {
+		build_plot(&p, c, v, sw_json_text(trial, "state", ""));
+		sw_plot_braille(&p, canvas->width, canvas->height - 4, look->color, utf8, &b);
+		sw_plot_fini(&p);
+	} else {
 		(void)sw_buf_adds(&b, c->more || c->id != 0 ? "reading its reports"
 				      : sw_view_text(v, "metric", NULL) == NULL
 					      ? "no curve: the sweep names no metric"
 					      : "it has not reported a value yet");
+	}
 	char *line = b.failed == SW_OK ? b.data : NULL;
 	for (int y = 0; line != NULL && y < canvas->height - 1; y++) {
 		char *end = strchr(line, '\n');

@@ -11,13 +11,17 @@
 #include "cli/canvas.h"
 #include "cli/fmt.h"
 #include "cli/view.h"
-#include "plot/data.h"
+#include "plot/plot.h"
 
-#define SW_CURVE_MAX 4096
+#define SW_CURVE_MAX 2000
+
+struct sw_curve_point {
+	double step, value;
+};
 
 struct sw_curve {
 	uint64_t sweep, trial;
-	struct sw_plot_report *reports; /* of rising steps */
+	struct sw_curve_point *points; /* of rising steps */
 	size_t n, cap;
 	size_t every, seen; /* one report in `every` is kept */
 	char after[48];     /* the last that has come: "attempt.seq" */

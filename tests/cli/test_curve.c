@@ -111,7 +111,7 @@ TEST(curve_of_a_second_attempt_goes_on_from_its_checkpoint)
 	ck_assert_int_eq(take(2, 4, 6, "null"), SW_OK);
 	ck_assert_uint_eq(curve.n, 6);
 	for (size_t i = 0; i < 6; i++)
-		ck_assert_double_eq(curve.reports[i].step, (double)i + 1);
+		ck_assert_double_eq(curve.points[i].step, (double)i + 1);
 	end();
 }
 
@@ -122,10 +122,10 @@ TEST(curve_of_many_reports_keeps_a_spread)
 		ck_assert_int_eq(take(1, 1000 * k + 1, 1000 * (k + 1), "null"), SW_OK);
 	ck_assert_uint_le(curve.n, SW_CURVE_MAX);
 	ck_assert_uint_ge(curve.n, SW_CURVE_MAX / 2);
-	ck_assert_double_eq(curve.reports[0].step, 1);
+	ck_assert_double_eq(curve.points[0].step, 1);
 	for (size_t i = 1; i < curve.n; i++)
-		ck_assert_double_eq(curve.reports[i].step - curve.reports[i - 1].step, 4);
-	ck_assert_double_ge(curve.reports[curve.n - 1].step, 9997);
+		ck_assert_double_eq(curve.points[i].step - curve.points[i - 1].step, 8);
+	ck_assert_double_ge(curve.points[curve.n - 1].step, 9993);
 	end();
 }
 
@@ -176,9 +176,9 @@ static const struct {
 } pages[] = {
 	{"RUNNING", 5, "\ntrial 1/7  RUNNING  step 5  acc 0.5  a?[2J\nlr=1\n"},
 	{"RUNNING", 0, "\nit has not reported a value yet\n"},
-	{"PRUNED", 5, "lr=1"},
-	{"FAILED", 5, "lr=1"},
-	{"COMPLETED", 5, "lr=1"},
+	{"PRUNED", 5, " PRUNED\nacc\n"},
+	{"FAILED", 5, " FAILED\nacc\n"},
+	{"COMPLETED", 5, " COMPLETED\nacc\n"},
 };
 
 TEST_LOOP(curve_is_drawn_with_its_trial, 0, (int)(sizeof pages / sizeof pages[0]))
