@@ -267,8 +267,9 @@ def test_submit_watch_without_a_terminal_prints_blocks_and_the_final_table(start
         assert column in out
 
 
-def in_terminal(daemon, args, until=None, rows=40, columns=120, **env):
-    """Runs the command on a terminal of its own: (status, what it drew)."""
+def in_terminal(daemon, args, keys=(), rows=40, columns=120, **env):
+    """Runs the command on a terminal of its own: (status, what it drew). keys: pairs (what it has drawn since
+    the one before, what is then pressed)."""
     pid, master = pty.fork()
     if pid == 0:
         try:
@@ -279,7 +280,7 @@ def in_terminal(daemon, args, until=None, rows=40, columns=120, **env):
                                   **env))
         finally:
             os._exit(127)
-    drawn, end, sent = b"", time.monotonic() + DEADLINE, False
+    drawn, end, since, keys = b"", time.monotonic() + DEADLINE, 0, list(keys)
     while True:
         assert time.monotonic() < end, drawn[-2000:]
         if select.select([master], [], [], 0.2)[0]:
@@ -290,9 +291,9 @@ def in_terminal(daemon, args, until=None, rows=40, columns=120, **env):
             if not chunk:
                 break
             drawn += chunk
-        if until and not sent and until in drawn:
-            os.write(master, b"\x03")  # Ctrl-C
-            sent = True
+        if keys and keys[0][0] in drawn[since:]:
+            os.write(master, keys.pop(0)[1])
+            since = len(drawn)
     os.close(master)
     _, status = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(status), drawn
@@ -313,11 +314,21 @@ def test_ctrl_c_leaves_the_sweep_running_and_says_so(start):
     daemon = start("cpu:1")
     client = daemon.client()
     sweep = client.submit(trained(run_cap=1, epochs=100000, name="ongoing"))
-    status, drawn = in_terminal(daemon, ["watch", sweep], until=b"ongoing")
+    status, drawn = in_terminal(daemon, ["watch", sweep], [(b"ongoing", b"\x03")])
     assert b"running" in drawn.lower().split(b"ongoing")[-1] or b"still" in drawn.lower()
     assert status in (0, 130)
     assert client.sweep(sweep)["state"] == "RUNNING"
     client.call("sweep.cancel", sweep=sweep)
+
+
+def test_watch_draws_the_curve_of_a_trial_as_it_reports(daemon, client):
+    sweep = client.submit(driven())
+    handed = client.ask(sweep)[0]
+    for step in range(1, 1006):  # two pages
+        client.report(sweep, handed, step, step, loss=1 / step)
+    status, drawn = in_terminal(daemon, ["watch", sweep], [
+        (b"RUNNING", b"\r"), ("└".encode(), b"q"), (b"seconds", b"q")], LANG="C.UTF-8")
+    assert status == 0 and b"1005" in drawn and b"goes on" in drawn
 
 
 @pytest.mark.parametrize("rows, columns", [(8, 40), (5, 20), (60, 250), (24, 80)])
