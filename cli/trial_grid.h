@@ -40,7 +40,7 @@ struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8, int64_
 void sw_trial_grid_fill(struct sw_grid *g, const struct sw_trial_grid *how,
 			const cJSON *const *trials, size_t n);
 
-/* What a trial has in the column of this name; NULL: nothing. Of two columns of one name the first. */
+/* What a trial has in the column of this name, of two such columns in the first; NULL: nothing. */
 const cJSON *sw_trial_grid_value(const struct sw_trial_grid *how, const cJSON *trial,
 				 const char *column);
 

@@ -152,7 +152,7 @@ static sw_status drain_view(struct watch *w, size_t i, struct sw_err *err)
 
 	while (rc == SW_OK) {
 		rc = sw_client_read(w->clients[i], 0, &r, &why);
-		/* A refusal of what was asked after the watch: the trial is gone, and has no curve. */
+		/* What was asked later is refused: the trial is gone, and has no curve. */
 		if (rc == SW_OK || (rc == SW_INVALID && r.id > w->ids[i]))
 			rc = take_update(w, i, &r);
 	}
@@ -274,7 +274,7 @@ static sw_status show_all(struct watch *w, int64_t *due)
 	return rc;
 }
 
-/* The keys that have come, and at once a redraw. No more than so many: what is pasted has no end. */
+/* The keys that have come, and at once a redraw; so many at most, as what is pasted has no end. */
 static void take_keys(struct watch *w)
 {
 	enum sw_key key;

@@ -88,7 +88,7 @@ static void draw(struct fixture *f, size_t n, int height)
 	sw_canvas_fini(&c);
 }
 
-/* Presses each key of the text: d down, u up, n and p pages, < and > ends, the others as they are. */
+/* Presses each key of the text: d down, u up, n and p pages, < and > ends, the others by name. */
 static void press(struct fixture *f, const char *keys)
 {
 	static const struct {
