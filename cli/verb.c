@@ -58,9 +58,19 @@ const struct sw_verb sw_verbs[] = {
 	{"plot", sw_verb_plot, SW_REF_SWEEP, 1, SW_ARGS_MAX,
 	 SW_OPT_STATE | SW_OPT_N | SW_OPT_OUT | SW_OPT_CSV, true, "SWEEP [PLOT [PARAMETER ...]]",
 	 "draws a sweep; without a name its history and its learning curves",
-	 "PLOT: history curves slice contour parallel importance pareto edf timeline expected\n"
-	 "saved (docs/plots.md says what each shows). --out x.svg writes a drawing, --csv the\n"
-	 "numbers. --state and -n leave other trials out, of every plot: -n 50 is the 50 best.\n"},
+	 "  history      did it converge?\n"
+	 "  curves       was pruning right? the best and others, and the pruner's rungs\n"
+	 "  slice        where are the good values? [PARAMETER ...]\n"
+	 "  contour      do two depend on each other? [X Y]\n"
+	 "  parallel     what have the good ones in common? [PARAMETER ...]\n"
+	 "  importance   which parameter matters?\n"
+	 "  pareto       what does one metric cost in the other?\n"
+	 "  edf          how many trials are that good?\n"
+	 "  timeline     was a slot idle? what ran where, and how it ended\n"
+	 "  expected     does the sampler's model know? what it foretold, and what came\n"
+	 "  saved        what did pruning save?\n"
+	 "--out x.svg writes a drawing, --csv the numbers; of the history where no PLOT is named.\n"
+	 "--state and -n leave other trials out, of every plot: -n 50 is the 50 best.\n"},
 	{"importance", sw_verb_importance, SW_REF_SWEEP, 1, 1,
 	 SW_OPT_STATE | SW_OPT_N | SW_OPT_OUT | SW_OPT_CSV, false, "SWEEP",
 	 "shows which parameters matter", "As `sweep plot SWEEP importance`.\n"},

@@ -110,7 +110,12 @@ static int check_out(struct sw_cli *c)
 {
 	const char *dot = c->args.out != NULL ? strrchr(c->args.out, '.') : NULL;
 
-	if (!(c->args.given & SW_OPT_OUT) || (dot != NULL && strcmp(dot, ".svg") == 0))
+	if (!(c->args.given & SW_OPT_OUT))
+		return SW_EXIT_DONE;
+	if (c->args.given & (SW_OPT_CSV | SW_OPT_JSON))
+		return sw_cli_usage(c, "%s: --out writes a drawing: no --csv or --json with it",
+				    c->args.verb);
+	if (dot != NULL && strcmp(dot, ".svg") == 0)
 		return SW_EXIT_DONE;
 	return sw_cli_usage(c, "%s: --out writes SVG, so FILE must end in .svg, not '%s'",
 			    c->args.verb, c->args.out);
@@ -194,7 +199,8 @@ int sw_verb_compare(struct sw_cli *c)
 		status = take_sweeps(c, &ask);
 	if (status == SW_EXIT_DONE && !(c->args.given & (SW_OPT_OUT | SW_OPT_CSV | SW_OPT_JSON))) {
 		status = print_sweeps(c, &ask);
-		(void)sw_buf_adds(&c->out, "\n");
+		if (status == SW_EXIT_DONE)
+			(void)sw_buf_adds(&c->out, "\n");
 	}
 	return status == SW_EXIT_DONE ? show(c, &ask) : status;
 }

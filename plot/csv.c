@@ -16,9 +16,11 @@ static void add_number(struct sw_buf *out, double v)
 
 static void add_on_axis(struct sw_buf *out, const struct sw_plot_axis *a, double v)
 {
-	if (a->scale == SW_PLOT_CATEGORY && v >= 0 && v < (double)a->n_names && v == floor(v)) {
+	const double nearest = floor(v + .5); /* a bar reaches to both sides of its name */
+
+	if (a->scale == SW_PLOT_CATEGORY && nearest >= 0 && nearest < (double)a->n_names) {
 		(void)sw_buf_adds(out, ",");
-		sw_csv_field(out, a->names[(size_t)v]);
+		sw_csv_field(out, a->names[(size_t)nearest]);
 	} else {
 		add_number(out, v);
 	}

@@ -50,12 +50,14 @@ struct sw_plot_run {
 	double started_ms, ended_ms; /* NaN: it runs */
 	enum sw_plot_state state;
 	const char *cause; /* why it ended, "" where nothing was wrong */
+	bool other;        /* another sweep's: only the time for which it had the slot counts */
 };
 
 struct sw_plot_data {
 	int64_t sweep;
 	const char *name, *metric; /* metric NULL: trials are not compared */
 	bool maximize;
+	bool learned; /* a sampler that learns chose the trials */
 	size_t n_metrics;
 	const char *const *metric_names; /* of several */
 	const bool *metric_maximize;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FEW 10 /* of fewer values none is far out: the quarters say little */
+#define CROWDED 10 /* far out is left out where it would leave a tenth of the scale to the others */
 
 struct values {
 	double *v;
@@ -53,9 +53,9 @@ size_t sw_plot_reach(const double *v, size_t n, double *low, double *high)
 	size_t from = 0, to = n;
 
 	const double q1 = v[n / 4], q3 = v[n - 1 - n / 4], reach = 3 * (q3 - q1);
-	while (n >= FEW && reach > 0 && v[from] < q1 - reach)
+	while (reach > 0 && v[from] < q1 - reach)
 		from++;
-	while (n >= FEW && reach > 0 && v[to - 1] > q3 + reach)
+	while (reach > 0 && v[to - 1] > q3 + reach)
 		to--;
 	*low = v[from];
 	*high = v[to - 1];
@@ -106,8 +106,14 @@ static void fit_axis(struct sw_plot *p, struct sw_plot_panel *panel, enum sw_plo
 		return;
 	}
 	sw_plot_sort(all->v, all->n);
-	double low = all->v[0], high = all->v[all->n - 1];
-	const size_t outside = drop ? sw_plot_reach(all->v, all->n, &low, &high) : 0;
+	const double first = all->v[0], last = all->v[all->n - 1];
+	double low = first, high = last;
+	size_t outside = drop ? sw_plot_reach(all->v, all->n, &low, &high) : 0;
+	if (last - first <= CROWDED * (high - low)) {
+		low = first;
+		high = last;
+		outside = 0;
+	}
 	set_range(a, low, high);
 	if (outside > 0)
 		sw_plot_note(p, "%zu of %zu marks lie outside the scale of %s.", outside, all->n,

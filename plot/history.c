@@ -58,6 +58,25 @@ static void draw_best(struct sw_plot *p, const struct sw_plot_data *d, const cha
 		sw_plot_at(p, (double)d->trials[d->n - 1].trial, best, NAN, 0);
 }
 
+/* Did it converge? How long nothing better came, in trials. */
+static void say_last_gain(struct sw_plot *p, const struct sw_plot_data *d)
+{
+	double best = NAN;
+	size_t last = 0, since = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		if (improves(d, i, &best)) {
+			last = i;
+			since = 0;
+		} else if (isfinite(d->trials[i].value)) {
+			since++;
+		}
+	}
+	if (isfinite(best))
+		sw_plot_note(p, "The best is trial %lld; %zu later %s not better.",
+			     (long long)d->trials[last].trial, since, since == 1 ? "is" : "are");
+}
+
 SW_PLOT_BUILDER(history)
 {
 	(void)named;
@@ -73,6 +92,8 @@ SW_PLOT_BUILDER(history)
 		draw_best(p, &d[i], n == 1 ? "best so far" : name,
 			  n == 1 ? SW_PLOT_BEST : SW_PLOT_FIRST + (int)i, ROOM / n);
 	}
+	if (n == 1)
+		say_last_gain(p, d);
 	if (p->n_marks == 0)
 		sw_plot_note(p, "No trial has a value yet.");
 	sw_plot_fit(p);

@@ -1,6 +1,7 @@
 /* How much each varied parameter matters: a bar each, the longest on top. */
 #include "plot/build.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define BARS_MAX   40
@@ -33,13 +34,19 @@ SW_PLOT_BUILDER(importance)
 		sw_plot_name(p, SW_PLOT_Y, d->params[param].name);
 	}
 	sw_plot_series(p, "", SW_PLOT_BARS, SW_PLOT_PLAIN);
-	for (size_t k = 0; k < bars; k++)
+	for (size_t k = 0; k < bars; k++) {
+		char text[16];
+		(void)snprintf(text, sizeof text, "%.3f", weight[shown[k]]);
 		sw_plot_mark(p, (struct sw_plot_mark){0, (double)k - .4, weight[shown[k]],
-						      (double)k + .4, NAN, 0, NULL});
+						      (double)k + .4, NAN, 0, text});
+	}
 	sw_plot_note(p,
 		     "PED-ANOVA: how far the best tenth of %zu trials differs from all of them "
 		     "in this parameter alone; each counts with its best value.",
 		     trials);
+	if (d->learned)
+		sw_plot_note(p, "A model chose these trials: a parameter whose bad values it soon "
+				"left shows little here. The slice plot shows them.");
 	if (bars > 0 && !(weight[shown[bars - 1]] > 0))
 		sw_plot_note(p, "No parameter tells the best trials from the others.");
 	if (bars > 0 && weight[shown[bars - 1]] > 0)

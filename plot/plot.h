@@ -114,8 +114,9 @@ void sw_plot_note(struct sw_plot *p, const char *fmt, ...) SW_PRINTF(2, 3);
 /*
  * Gives the last panel's axes their ranges, by its marks, with a twentieth of room. A LOG axis
  * leaves out what is not above 0. Of y what is far out (Tukey, Exploratory Data Analysis, 1977: more
- * than three times the middle half's width outside it) does not stretch the scale: a note says how
- * many marks lie beyond. An axis that has a range keeps it.
+ * than three times the middle half's width outside it) does not stretch the scale where that would
+ * leave a tenth of it to the others: a note says how many marks lie beyond. An axis that has a
+ * range keeps it.
  */
 void sw_plot_fit(struct sw_plot *p);
 

@@ -6,8 +6,8 @@
 
 #define SLOTS_MAX 200
 
-/* How a run ended: an index into sw_plot_looks, or paused. */
-enum { FAILED = 1, PAUSED = SW_PLOT_LOOKS, WAYS_N };
+/* How a run ended: an index into sw_plot_looks, or one of the last two. */
+enum { FAILED = 1, PAUSED = SW_PLOT_LOOKS, OTHER, WAYS_N };
 
 /* One run, or neighbours on a slot that are too short to be seen one by one. */
 struct bar {
@@ -26,6 +26,8 @@ static size_t way_of(const struct sw_plot_run *r)
 {
 	size_t look = 0;
 
+	if (r->other)
+		return OTHER;
 	if (r->state == SW_PLOT_STATE_OPEN && !isnan(r->ended_ms))
 		return r->cause[0] == '\0' ? PAUSED : FAILED;
 	while (sw_plot_looks[look].state != r->state)
@@ -94,6 +96,16 @@ static void draw_bar(struct sw_plot *p, const struct bar *b)
 			});
 }
 
+static void begin_way(struct sw_plot *p, size_t way)
+{
+	if (way == PAUSED)
+		sw_plot_series(p, "paused", SW_PLOT_BARS, SW_PLOT_FIRST);
+	else if (way == OTHER)
+		sw_plot_series(p, "other sweeps", SW_PLOT_BARS, SW_PLOT_REFERENCE);
+	else
+		sw_plot_series(p, sw_plot_looks[way].name, SW_PLOT_BARS, sw_plot_looks[way].role);
+}
+
 /* A series for each way in which a bar ended. */
 static void draw_bars(struct sw_plot *p, const struct sw_plot_data *d, double width, size_t n)
 {
@@ -106,11 +118,8 @@ static void draw_bars(struct sw_plot *p, const struct sw_plot_data *d, double wi
 		for (size_t k = 0; k < n; k++) {
 			if (look_of(&bar[k]) != way)
 				continue;
-			if (!begun && way == PAUSED)
-				sw_plot_series(p, "paused", SW_PLOT_BARS, SW_PLOT_FIRST);
-			else if (!begun)
-				sw_plot_series(p, sw_plot_looks[way].name, SW_PLOT_BARS,
-					       sw_plot_looks[way].role);
+			if (!begun)
+				begin_way(p, way);
 			begun = true;
 			draw_bar(p, &bar[k]);
 		}
@@ -131,7 +140,7 @@ static void write_span(double ms, char out[32])
 /* How long slots ran nothing between the first start and the last end, of those that ran at all. */
 static void say_gaps(struct sw_plot *p, const struct sw_plot_data *d, double first, double last)
 {
-	double busy = 0, longest = 0, at = first;
+	double busy = 0, others = 0, longest = 0, at = first;
 	size_t used = 0, where = 0;
 	char span[32];
 
@@ -145,14 +154,18 @@ static void say_gaps(struct sw_plot *p, const struct sw_plot_data *d, double fir
 			where = r->slot;
 		}
 		busy += to - fmax(at, r->started_ms);
+		others += r->other ? to - fmax(at, r->started_ms) : 0;
 		at = ends ? first : to;
 		used += ends;
 	}
 	if (!(last > first))
 		return;
 	write_span(longest, span);
+	const double all = (last - first) * (double)used;
 	sw_plot_note(p, "Slots were busy for %.1f%% of the time; the longest gap was %s, on %.40s.",
-		     100 * busy / ((last - first) * (double)used), span, d->slots[where]);
+		     100 * busy / all, span, d->slots[where]);
+	if (others > 0)
+		sw_plot_note(p, "Of that, other sweeps had %.1f%%.", 100 * others / all);
 }
 
 SW_PLOT_BUILDER(timeline)
@@ -170,6 +183,8 @@ SW_PLOT_BUILDER(timeline)
 	for (size_t i = 0; i < slots; i++)
 		sw_plot_name(p, SW_PLOT_Y, d->slots[i]);
 	for (size_t i = 0; i < d->n_runs; i++) {
+		if (d->runs[i].other)
+			continue;
 		first = fmin(first, d->runs[i].started_ms);
 		last = fmax(last, end_of(d, &d->runs[i]));
 	}

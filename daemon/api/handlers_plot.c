@@ -45,17 +45,29 @@ static void free_question(struct sw_lookup *q)
 
 /* --- on the reader's thread --- */
 
-static sw_status find_named(struct plot_question *y, size_t *named)
+/* "the sweep has no parameter "lrr"; did you mean "lr"?" */
+static sw_status no_such_param(struct plot_question *y, size_t i)
 {
 	const struct sw_spec *spec = y->rows[0].spec;
+	const char *names[SW_SPEC_MAX_PARAMS];
+	char ptr[32];
+
+	for (size_t k = 0; k < spec->n_params; k++)
+		names[k] = spec->params[k].name;
+	const char *near = sw_nearest(y->named[i], names, spec->n_params);
+	(void)snprintf(ptr, sizeof ptr, "/params/%zu", i);
+	return sw_err_at(&y->q.err, SW_INVALID, ptr, "the sweep has no parameter \"%.100s\"%s%s%s",
+			 y->named[i], near != NULL ? "; did you mean \"" : "",
+			 near != NULL ? near : "", near != NULL ? "\"?" : "");
+}
+
+static sw_status find_named(struct plot_question *y, size_t *named)
+{
 
 	for (size_t i = 0; i < y->n_named; i++) {
-		char ptr[32];
-		const int k = sw_spec_param_find(spec, y->named[i]);
-		(void)snprintf(ptr, sizeof ptr, "/params/%zu", i);
+		const int k = sw_spec_param_find(y->rows[0].spec, y->named[i]);
 		if (k < 0)
-			return sw_err_at(&y->q.err, SW_INVALID, ptr,
-					 "the sweep has no parameter \"%.100s\"", y->named[i]);
+			return no_such_param(y, i);
 		named[i] = (size_t)k;
 	}
 	return SW_OK;
@@ -63,11 +75,16 @@ static sw_status find_named(struct plot_question *y, size_t *named)
 
 static sw_status needs_metric(struct plot_question *y)
 {
-	if ((y->kind->needs & SW_PLOT_NEEDS_ONE_METRIC) == 0 || y->rows[0].spec->metric != NULL)
-		return SW_OK;
-	return sw_err_at(&y->q.err, SW_INVALID, "/plot",
-			 "the sweep names no metric, so there is nothing to draw in a %s plot",
-			 y->kind->name);
+	const size_t n = y->rows[0].spec->n_metrics;
+
+	if ((y->kind->needs & SW_PLOT_NEEDS_ONE_METRIC) != 0 && n == 0)
+		return sw_err_at(&y->q.err, SW_INVALID, "/plot",
+				 "the sweep names no metric, which the %s plot draws",
+				 y->kind->name);
+	if ((y->kind->needs & SW_PLOT_NEEDS_METRICS) != 0 && n < 2)
+		return sw_err_at(&y->q.err, SW_INVALID, "/plot",
+				 "the %s plot is of sweeps with several metrics", y->kind->name);
+	return SW_OK;
 }
 
 static void write_plot(struct plot_question *y, struct sw_plot *p)
@@ -138,15 +155,24 @@ static const struct sw_plot_kind *kind_of(struct sw_call *call)
 {
 	const char *name = sw_call_str(call, "plot", "history");
 	const struct sw_plot_kind *kind = sw_plot_kind_find(name);
+	const char *names[32];
 	char list[300] = "";
-	size_t at = 0;
+	size_t at = 0, n = 0;
 
 	if (kind != NULL)
 		return kind;
-	for (size_t i = 0; i < sw_plot_kinds_n && at < sizeof list; i++)
-		at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i > 0 ? ", " : "",
-				       sw_plot_kinds[i].name);
-	sw_call_refuse(call, SW_INVALID, "/plot", "\"%.60s\" is none of the plots: %s", name, list);
+	for (; n < sw_plot_kinds_n && at < sizeof list; n++) {
+		names[n] = sw_plot_kinds[n].name;
+		at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", n > 0 ? ", " : "",
+				       names[n]);
+	}
+	const char *near = sw_nearest(name, names, n);
+	if (near != NULL)
+		sw_call_refuse(call, SW_INVALID, "/plot",
+			       "no plot is called \"%.60s\"; did you mean %s?", name, near);
+	else
+		sw_call_refuse(call, SW_INVALID, "/plot",
+			       "no plot is called \"%.60s\": there are %s", name, list);
 	return NULL;
 }
 
@@ -181,9 +207,12 @@ static bool take_named(struct plot_question *y, struct sw_call *call)
 	cJSON_ArrayForEach (v, sw_json_get(call->params, "params")) {
 		if (!cJSON_IsString(v) || y->n_named == y->kind->params ||
 		    y->n_named == NAMED_MAX) {
-			sw_call_refuse(call, SW_INVALID, "/params",
-				       "a %s plot takes the names of at most %zu parameters",
-				       y->kind->name, y->kind->params);
+			sw_call_refuse(
+				call, SW_INVALID, "/params",
+				y->kind->params == 0
+					? "the %s plot takes no parameters"
+					: "the %s plot takes the names of at most %zu parameters",
+				y->kind->name, y->kind->params);
 			return false;
 		}
 		y->named[y->n_named] = sw_strdup(v->valuestring);

@@ -70,6 +70,8 @@ static void describe_sweep(struct sw_plot_rows *r)
 	r->data.name = r->name;
 	r->data.metric = s->metric;
 	r->data.n_metrics = s->n_metrics;
+	r->data.learned = strcmp(s->method, "random") != 0 && strcmp(s->method, "grid") != 0 &&
+			  strcmp(s->method, "sobol") != 0;
 	for (size_t k = 0; k < s->n_metrics; k++) {
 		r->metric_names[k] = s->metrics[k].name;
 		r->metric_maximize[k] = s->metrics[k].maximize;
@@ -329,6 +331,56 @@ static bool take_run(const struct sw_row_attempt *row, void *arg)
 	return true;
 }
 
+/* --- what other sweeps had of the slots meanwhile --- */
+
+static bool take_beside(const struct sw_row_sweep *row, void *arg)
+{
+	struct sw_plot_rows *r = arg;
+
+	if (row->sweep == r->data.sweep || sw_row_is_gone(row->gone) ||
+	    (double)row->created_ms > r->to_ms ||
+	    (row->ended_ms != 0 && (double)row->ended_ms < r->from_ms))
+		return true;
+	if (!sw_array_reserve(&r->beside, &r->beside_cap, r->n_beside + 1, sizeof *r->beside))
+		return no_memory(r);
+	r->beside[r->n_beside++] = row->sweep;
+	return true;
+}
+
+/* The part of it that lies in this sweep's time, on a slot that this sweep had. */
+static bool take_other(const struct sw_row_attempt *row, void *arg)
+{
+	struct sw_plot_rows *r = arg;
+	const double from = fmax((double)row->started_ms, r->from_ms);
+	const double to = row->ended_ms != 0 ? fmin((double)row->ended_ms, r->to_ms) : r->to_ms;
+
+	if (from >= to || row->slot >= (int64_t)r->n_slots)
+		return true;
+	if (!sw_array_reserve(&r->runs, &r->runs_cap, r->data.n_runs + 1, sizeof *r->runs))
+		return no_memory(r);
+	r->runs[r->data.n_runs++] = (struct sw_plot_run){.slot = (size_t)row->slot,
+							 .started_ms = from,
+							 .ended_ms = to,
+							 .cause = "",
+							 .other = true};
+	return true;
+}
+
+static sw_status read_others(struct sw_plot_rows *r, struct sw_db *db)
+{
+	r->from_ms = INFINITY;
+	r->to_ms = -INFINITY;
+	for (size_t i = 0; i < r->data.n_runs; i++) {
+		const struct sw_plot_run *run = &r->runs[i];
+		r->from_ms = fmin(r->from_ms, run->started_ms);
+		r->to_ms = fmax(r->to_ms, isnan(run->ended_ms) ? r->data.now_ms : run->ended_ms);
+	}
+	sw_status rc = sw_read_sweeps(db, 0, take_beside, r, &r->err);
+	for (size_t i = 0; i < r->n_beside && rc == SW_OK && r->rc == SW_OK; i++)
+		rc = sw_read_runs(db, r->beside[i], take_other, r, &r->err);
+	return rc;
+}
+
 static int by_slot(const void *a, const void *b)
 {
 	const struct sw_plot_run *x = a, *y = b;
@@ -341,8 +393,10 @@ static int by_slot(const void *a, const void *b)
 static void read_runs(struct sw_plot_rows *r, struct sw_db *db,
 		      const struct sw_plot_slot_name *slots, size_t n_slots)
 {
-	const sw_status rc = sw_read_runs(db, r->data.sweep, take_run, r, &r->err);
+	sw_status rc = sw_read_runs(db, r->data.sweep, take_run, r, &r->err);
 
+	if (rc == SW_OK && r->rc == SW_OK)
+		rc = read_others(r, db);
 	if (r->rc == SW_OK)
 		r->rc = rc;
 	if (r->rc != SW_OK || r->n_slots == 0)
@@ -416,6 +470,7 @@ void sw_plot_rows_fini(struct sw_plot_rows *r)
 	free((void *)r->causes);
 	free((void *)r->slots);
 	free(r->slot_names);
+	free(r->beside);
 	free(r->runs);
 	free(r->reports);
 	free(r->rungs);

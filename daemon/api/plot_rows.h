@@ -37,6 +37,9 @@ struct sw_plot_rows {
 	/* what is asked for, and while it is read */
 	const char *state; /* of the trials that count; NULL: any */
 	bool with_params;
+	double from_ms, to_ms; /* of runs: those of other sweeps count in between */
+	int64_t *beside;       /* sweeps that ran in that time */
+	size_t n_beside, beside_cap;
 	size_t at; /* of trials: where rows of another table have come to */
 	sw_status rc;
 	struct sw_err err;

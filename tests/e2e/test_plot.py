@@ -112,7 +112,9 @@ def test_one_filter_for_all_plots(user):  # noqa: F811
 def test_what_cannot_be_drawn_is_refused(user):  # noqa: F811
     sweep = run(user, n=2)
     for code, line, asked in (
-            (INVALID_PARAMS, "\"pie\" is none of the plots: history", {"plot": "pie"}),
+            (INVALID_PARAMS, "no plot is called \"pie\": there are history", {"plot": "pie"}),
+            (INVALID_PARAMS, "several metrics", {"plot": "pareto"}),
+            (INVALID_PARAMS, "history plot takes no parameters", {"params": ["lr"]}),
             (INVALID_PARAMS, "no parameter \"nothing\"", {"plot": "slice", "params": ["nothing"]}),
             (INVALID_PARAMS, "at most 2 parameters", {"plot": "contour", "params": ["lr", "opt", "layers"]}),
             (INVALID_PARAMS, "at most 1 sweep", {"plot": "slice", "with": [sweep]}),
@@ -163,7 +165,7 @@ def test_command_draws_saves_and_refuses(user, daemon, tmp_path):  # noqa: F811
     status, said, wrong = sweep_command(daemon, "plot", sweep, "history", "--out", "h.png")
     assert status == 2 and "must end in .svg" in wrong and not os.path.exists("h.png")
     status, said, wrong = sweep_command(daemon, "plot", sweep, "histroy")
-    assert status == 1 and "none of the plots" in wrong
+    assert status == 1 and "did you mean history" in wrong
     status, said, wrong = sweep_command(daemon, "plot", sweep, "history", "--out", tmp_path / "no" / "h.svg")
     assert status == 1 and "No such file" in wrong
     status, said, _ = sweep_command(daemon, "importance", sweep)
@@ -174,6 +176,8 @@ def test_command_draws_saves_and_refuses(user, daemon, tmp_path):  # noqa: F811
     rows = list(csv.DictReader(io.StringIO(table)))
     assert {int(row["trial"]) for row in rows if row["series"] in ("completed", "pruned")} == set(range(1, 25))
     assert other != sweep
+    _, said, _ = sweep_command(daemon, "help", "plot")
+    assert all(f"\n  {name}" in said for name in (*PLOTS, "pareto"))
 
 
 def test_client_gives_curves_and_plots(user):  # noqa: F811

@@ -362,8 +362,8 @@ TEST(a_mark_is_a_line_of_csv)
 	sw_plot_csv(&p, &b);
 	ck_assert_str_eq(b.data, "panel,series,x,y,x2,y2,v,trial,text\n"
 				 "optimizer,completed,\"sgd, \"\"nesterov\"\"\",0.1,,,,7,\n"
-				 "optimizer,completed,0.6,1e-9,,,1,,\n"
-				 "two,,1790000000123,-0.4,1790000000124,0.4,,12,\"a\nb\"\n");
+				 "optimizer,completed,\"sgd, \"\"nesterov\"\"\",1e-9,,,1,,\n"
+				 "two,,1790000000123,gpu:0,1790000000124,gpu:0,,12,\"a\nb\"\n");
 	sw_buf_fini(&b);
 	sw_plot_fini(&p);
 }

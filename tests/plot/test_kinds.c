@@ -44,7 +44,8 @@ static void draw_runs(size_t n)
 					       at,
 					       draw(9) == 0 ? NAN : at + draw(99) - 9.,
 					       (enum sw_plot_state)draw(4),
-					       draw(2) == 0 ? "" : "exit:1"};
+					       draw(2) == 0 ? "" : "exit:1",
+					       draw(5) == 0};
 	}
 }
 
@@ -82,9 +83,10 @@ static struct sw_plot_data odd_data(size_t n)
 						     some_number()};
 	}
 	draw_runs(n);
-	return (struct sw_plot_data){
-		1, "s",   "loss", false, METRICS, names, maximize, params, PARAMS, trials, n,
-		n, rungs, 100,    27,    reports, n,     runs,     n,      slots,  SLOTS,  1e6};
+	return (struct sw_plot_data){1,     "s",      "loss", false,  true,    METRICS,
+				     names, maximize, params, PARAMS, trials,  n,
+				     n,     rungs,    100,    27,     reports, n,
+				     runs,  n,        slots,  SLOTS,  1e6};
 }
 
 TEST(each_plot_of_odd_data_keeps_its_bounds)

@@ -13,12 +13,12 @@ static struct sw_plot_data of(size_t n)
 TEST(timeline_has_a_bar_a_run_with_its_end)
 {
 	const struct sw_plot_run some[] = {
-		{1, 0, 0, 10e3, SW_PLOT_STATE_COMPLETED, ""},
-		{2, 0, 10e3, 20e3, SW_PLOT_STATE_OPEN, ""},
-		{3, 0, 60e3, NAN, SW_PLOT_STATE_OPEN, ""},
-		{4, 1, 0, 40e3, SW_PLOT_STATE_FAILED, "oom"},
-		{5, 1, 40e3, 50e3, SW_PLOT_STATE_OPEN, "lost"},
-		{6, 1, 50e3, 90e3, SW_PLOT_STATE_PRUNED, ""},
+		{1, 0, 0, 10e3, SW_PLOT_STATE_COMPLETED, "", false},
+		{2, 0, 10e3, 20e3, SW_PLOT_STATE_OPEN, "", false},
+		{3, 0, 60e3, NAN, SW_PLOT_STATE_OPEN, "", false},
+		{4, 1, 0, 40e3, SW_PLOT_STATE_FAILED, "oom", false},
+		{5, 1, 40e3, 50e3, SW_PLOT_STATE_OPEN, "lost", false},
+		{6, 1, 50e3, 90e3, SW_PLOT_STATE_PRUNED, "", false},
 	};
 
 	memcpy(runs, some, sizeof some);
@@ -47,13 +47,30 @@ TEST(timeline_has_a_bar_a_run_with_its_end)
 	ck_assert_note("the longest gap was 5 min, on gpu:1.");
 }
 
+TEST(timeline_counts_what_other_sweeps_had_of_the_slots)
+{
+	const struct sw_plot_run some[] = {
+		{1, 0, 0, 10e3, SW_PLOT_STATE_COMPLETED, "", false},
+		{0, 0, 10e3, 40e3, SW_PLOT_STATE_OPEN, "", true},
+		{2, 0, 60e3, 100e3, SW_PLOT_STATE_COMPLETED, "", false},
+	};
+
+	memcpy(runs, some, sizeof some);
+	const struct sw_plot_data d = of(3);
+	build("timeline", &d, 1, NULL, 0);
+	ck_assert_uint_eq(series_of(0, "other sweeps")->n, 1);
+	ck_assert_double_eq(mark_of(series_of(0, "other sweeps"), 0)->x2, 40e3);
+	ck_assert_note("busy for 80.0% of the time; the longest gap was 20 s, on cpu:0.");
+	ck_assert_note("Of that, other sweeps had 30.0%.");
+}
+
 /* 10,000 runs of 9 ms, 1 ms apart, and an hour in which nothing ran. */
 TEST(timeline_of_many_runs_keeps_gaps_and_failures)
 {
 	for (size_t i = 0; i < 20000; i++) {
 		const double at = (double)(i % 10000) * 10 + (i % 10000 >= 5000 ? 3600e3 : 0);
-		runs[i] = (struct sw_plot_run){(int64_t)i + 1,          i / 10000, at, at + 9,
-					       SW_PLOT_STATE_COMPLETED, ""};
+		runs[i] = (struct sw_plot_run){(int64_t)i + 1,          i / 10000, at,   at + 9,
+					       SW_PLOT_STATE_COMPLETED, "",        false};
 	}
 	runs[7].state = SW_PLOT_STATE_FAILED;
 	struct sw_plot_data d = of(20000);
@@ -81,8 +98,8 @@ TEST(timeline_of_many_runs_keeps_gaps_and_failures)
 TEST(timeline_of_runs_at_one_moment_is_drawn)
 {
 	for (size_t i = 0; i < 20000; i++)
-		runs[i] = (struct sw_plot_run){(int64_t)i + 1,          i / 10000, 5, 5,
-					       SW_PLOT_STATE_COMPLETED, ""};
+		runs[i] = (struct sw_plot_run){(int64_t)i + 1,          i / 10000, 5,    5,
+					       SW_PLOT_STATE_COMPLETED, "",        false};
 	const struct sw_plot_data d = of(20000);
 	build("timeline", &d, 1, NULL, 0);
 	ck_assert_str_eq(mark_of(series_of(0, "completed"), 0)->text, "10000 runs, 0 failed");
