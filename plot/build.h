@@ -105,6 +105,12 @@ double sw_plot_rank_of(const struct sw_plot_rank *ranked, size_t k, size_t n);
 /* How much each parameter matters: weight[n_params], of sum 1, or all 0. Of how many trials. */
 size_t sw_plot_weigh(struct sw_plot *p, const struct sw_plot_data *d, double *weight);
 
+/* Whether an axis of this scale has a place for it. */
+static inline bool sw_plot_has_place(enum sw_plot_scale scale, double v)
+{
+	return isfinite(v) && (scale != SW_PLOT_LOG || v > 0);
+}
+
 /* The values that a parameter has in trials, as its scale has them: logarithms where it is LOG. */
 struct sw_plot_span {
 	enum sw_plot_scale scale;

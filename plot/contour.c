@@ -29,8 +29,8 @@ static bool dot(const struct sw_plot_data *d, size_t i, const void *arg, struct 
 
 	m->x = d->trials[i].params[map->param[0]];
 	m->y = d->trials[i].params[map->param[1]];
-	return isfinite(sw_plot_unit(&map->span[0], m->x)) &&
-	       isfinite(sw_plot_unit(&map->span[1], m->y));
+	return sw_plot_has_place(map->span[0].scale, m->x) &&
+	       sw_plot_has_place(map->span[1].scale, m->y);
 }
 
 static bool fits(const struct sw_plot_data *d, size_t i, const void *arg)

@@ -22,7 +22,7 @@ static int by_value(const void *a, const void *b)
 
 static void take(struct values *out, const struct sw_plot_axis *a, double v)
 {
-	if (isfinite(v) && (a->scale != SW_PLOT_LOG || v > 0))
+	if (sw_plot_has_place(a->scale, v))
 		out->v[out->n++] = a->scale == SW_PLOT_LOG ? log(v) : v;
 }
 

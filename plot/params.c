@@ -70,7 +70,7 @@ void sw_plot_spans(const struct sw_plot_data *d, const size_t *param, size_t n,
 			continue;
 		for (size_t k = 0; k < n; k++) {
 			const double v = d->trials[i].params[param[k]];
-			if (!isfinite(v) || (out[k].scale == SW_PLOT_LOG && v <= 0))
+			if (!sw_plot_has_place(out[k].scale, v))
 				continue;
 			out[k].low = v < out[k].low ? v : out[k].low;
 			out[k].high = v > out[k].high ? v : out[k].high;
@@ -89,7 +89,7 @@ void sw_plot_spans(const struct sw_plot_data *d, const size_t *param, size_t n,
 
 double sw_plot_unit(const struct sw_plot_span *s, double v)
 {
-	if (!isfinite(v) || (s->scale == SW_PLOT_LOG && v <= 0))
+	if (!sw_plot_has_place(s->scale, v))
 		return NAN;
 	if (!(s->low < s->high))
 		return .5;

@@ -17,7 +17,7 @@ static bool dot(const struct sw_plot_data *d, size_t i, const void *arg, struct 
 
 	m->x = d->trials[i].params[*param];
 	m->y = d->trials[i].value;
-	return isfinite(m->x) && (d->params[*param].scale != SW_PLOT_LOG || m->x > 0);
+	return sw_plot_has_place(d->params[*param].scale, m->x);
 }
 
 SW_PLOT_BUILDER(slice)
