@@ -5,7 +5,7 @@
 
 #define SECOND_HALF UINT32_MAX /* of a wide character */
 
-/* Colours of the 256 of terminals that are nearest to those of svg.c and seen on black as on white. */
+/* Colours of the 256 of terminals: nearest to those of svg.c, and seen on black as on white. */
 static const uint8_t colors[] = {
 	[SW_LOOK_FAINT] = 245,
 	[SW_LOOK_ROLE] = 32,

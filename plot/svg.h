@@ -2,8 +2,8 @@
  * plot/svg.h — a plot as one SVG document, for a browser, a page, a notebook, a paper.
  *
  * Text is text; there is no script, no reference to anything outside, and no id, so that several
- * can stand in one page. Light, or dark where the reader's settings prefer that. A mark says what it
- * is when the pointer rests on it.
+ * can stand in one page. Light, or dark where the reader's settings prefer that. A mark says what
+ * it is when the pointer rests on it.
  * Text from elsewhere is escaped, cut, and made harmless as base/term.h has it.
  */
 #ifndef SW_PLOT_SVG_H
@@ -11,8 +11,6 @@
 
 #include "base/buf.h"
 #include "plot/plot.h"
-
-#define SW_PLOT_SVG_BYTES ((size_t)4 << 20) /* more than any plot takes */
 
 /* Appends the document, about 100 bytes a mark. Failures latch in out, and are returned; so is
  * p->failed, with nothing appended. */

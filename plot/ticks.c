@@ -106,7 +106,7 @@ size_t sw_plot_line(const char *text, double width, double (*rune_width)(uint32_
 
 /* --- ticks --- */
 
-/* The next tick, if its place is on the axis and there is room; its text is own[n], unless given. */
+/* The next tick, if its place is on the axis; its text is own[n], unless given. */
 static void add_tick(const struct sw_plot_axis *a, double at, const char *text,
 		     struct sw_plot_ticks *out)
 {

@@ -1,11 +1,13 @@
-/* tests/plot/test_svg.c — the elements of an SVG against the numbers of its model, and that text from
- * elsewhere stays text. */
+/* tests/plot/test_svg.c — the elements of an SVG against the numbers of its model, and that text
+ * from elsewhere stays text. */
 #include "base/fault.h"
 #include "base/utf8.h"
 #include "plot/svg.h"
 #include "tests/run.h"
 #include <math.h>
 #include <string.h>
+
+#define SVG_BYTES ((size_t)4 << 20) /* more than any plot takes */
 
 /* --- a strict reader of the XML that we write --- */
 
@@ -119,7 +121,7 @@ static double attribute(const struct element *e, const char *name)
 	return strtod(at + strlen(key), NULL);
 }
 
-/* The nth element of that name below a panel (in a legend there are samples); NULL: there are fewer. */
+/* The nth element of that name below a panel (a legend has samples); NULL: there are fewer. */
 static const struct element *find(const char *name, size_t nth)
 {
 	bool inside = false;
@@ -148,7 +150,7 @@ static char *draw(const struct sw_plot *p)
 	struct sw_buf b;
 
 	ck_assert_int_eq(p->failed, SW_OK);
-	sw_buf_init(&b, SW_PLOT_SVG_BYTES);
+	sw_buf_init(&b, SVG_BYTES);
 	ck_assert_int_eq(sw_plot_svg(p, &b), SW_OK);
 	char *text = sw_buf_take(&b, NULL);
 	read_svg(text);
@@ -444,7 +446,7 @@ TEST(a_plot_that_failed_is_not_drawn)
 
 	begin(&p, SW_PLOT_LINEAR, SW_PLOT_LINEAR);
 	p.failed = SW_TOO_BIG;
-	sw_buf_init(&b, SW_PLOT_SVG_BYTES);
+	sw_buf_init(&b, SVG_BYTES);
 	ck_assert_int_eq(sw_plot_svg(&p, &b), SW_TOO_BIG);
 	ck_assert_uint_eq(b.len, 0);
 	p.failed = SW_OK;
@@ -467,7 +469,7 @@ TEST(no_memory_is_said)
 	sw_plot_range(&p, SW_PLOT_Y, 0, 1);
 	for (unsigned nth = 1; fired != 0; nth++) {
 		struct sw_buf b;
-		sw_buf_init(&b, SW_PLOT_SVG_BYTES);
+		sw_buf_init(&b, SVG_BYTES);
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
 		const sw_status rc = sw_plot_svg(&p, &b);
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
