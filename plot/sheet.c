@@ -83,8 +83,6 @@ void sw_sheet_text(struct sw_sheet *s, int row, int column, int max, int look, c
 	uint32_t rune;
 	int w;
 
-	if (max > s->width - column)
-		max = s->width - column;
 	const bool cut = sw_term_width(text, s->utf8) > max;
 	const int end = column + max - cut;
 	while ((rune = sw_term_next(&text, s->utf8, &w)) != 0 && column + w <= end) {

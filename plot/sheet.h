@@ -26,7 +26,7 @@ void sw_sheet_put(struct sw_sheet *s, int row, int column, uint32_t rune, int lo
 /* Adds dots of a character of braille, unless a rune stands there: a crowd does not hide the map
  * below it. */
 void sw_sheet_dots(struct sw_sheet *s, int row, int column, uint8_t dots, int look);
-/* Writes text in at most max columns, cut with a mark. */
+/* Writes text in at most max columns, which the sheet has there, cut with a mark. */
 void sw_sheet_text(struct sw_sheet *s, int row, int column, int max, int look, const char *text);
 /* Appends all rows as lines, without the blanks at their ends. */
 void sw_sheet_write(const struct sw_sheet *s, struct sw_buf *out);

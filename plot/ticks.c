@@ -155,7 +155,7 @@ static void log_ticks(const struct sw_plot_axis *a, size_t most, struct sw_plot_
 	static const double parts[] = {1, 2, 5};
 	const double decades = log10(a->max) - log10(a->min);
 	const size_t n_parts = 3 * decades <= (double)most ? 3 : 1;
-	const double each = fmax(1, ceil(decades / (double)most));
+	const double each = round_up(fmax(1, ceil(decades / (double)most)));
 
 	const double first = floor(log10(a->min) / each);
 	for (size_t k = 0; k <= SW_PLOT_TICKS_MOST; k++)

@@ -1,3 +1,4 @@
+sw_test(plot/test_ticks.c sw_plot m)
 sw_test(plot/test_braille.c sw_plot)
 target_compile_definitions(test_plot_braille PRIVATE SW_PLOT_TEXTS_AT="${CMAKE_CURRENT_SOURCE_DIR}/plot/text")
 sw_test(plot/test_svg.c sw_plot)
