@@ -5,6 +5,7 @@
 #include "base/term.h"
 #include "plot/braille.h"
 #include "plot/csv.h"
+#include "plot/sheet.h"
 #include "tests/run.h"
 #include <locale.h>
 #include <math.h>
@@ -241,7 +242,8 @@ static void check_lines(const char *text, int columns, bool utf8)
 			const char *at = s;
 			int w;
 			const uint32_t r = sw_term_next(&s, utf8, &w);
-			ck_assert_msg(r != '?' || *at == '?', "%s", line); /* nothing harmful */
+			/* Nothing harmful, nothing that stacks up. */
+			ck_assert_msg((r != '?' || *at == '?') && w > 0, "%s", line);
 		}
 		text = end + 1;
 	}
@@ -278,6 +280,23 @@ static void check_named(const char *name)
 TEST_ROWS(hostile_text_moves_nothing, names)
 {
 	check_named(names[_i]);
+}
+
+/* What stands over a wide character's half takes the other half away. */
+TEST(half_a_wide_character_does_not_stay)
+{
+	struct sw_sheet s = {.width = 6, .utf8 = true};
+	struct sw_buf b;
+
+	ck_assert_ptr_nonnull(setlocale(LC_CTYPE, "C.UTF-8"));
+	sw_buf_init(&b, 100);
+	sw_sheet_text(&s, 0, 0, 6, SW_LOOK_NONE, "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad");
+	sw_sheet_put(&s, 0, 1, 'x', SW_LOOK_NONE);
+	sw_sheet_put(&s, 0, 4, 'y', SW_LOOK_NONE);
+	sw_sheet_write(&s, &b);
+	ck_assert_str_eq(b.data, " x\xe4\xb8\xady\n");
+	sw_buf_fini(&b);
+	free(s.glyphs);
 }
 
 TEST(a_name_of_ten_kilobytes_is_cut)
