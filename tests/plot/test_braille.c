@@ -285,7 +285,7 @@ TEST_ROWS(hostile_text_moves_nothing, names)
 /* What stands over a wide character's half takes the other half away. */
 TEST(half_a_wide_character_does_not_stay)
 {
-	struct sw_sheet s = {.width = 6, .utf8 = true};
+	struct sw_sheet s = {.width = 7, .utf8 = true};
 	struct sw_buf b;
 
 	ck_assert_ptr_nonnull(setlocale(LC_CTYPE, "C.UTF-8"));
@@ -293,8 +293,9 @@ TEST(half_a_wide_character_does_not_stay)
 	sw_sheet_text(&s, 0, 0, 6, SW_LOOK_NONE, "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad");
 	sw_sheet_put(&s, 0, 1, 'x', SW_LOOK_NONE);
 	sw_sheet_put(&s, 0, 4, 'y', SW_LOOK_NONE);
+	sw_sheet_put(&s, 0, 6, 'z', SW_LOOK_NONE);
 	sw_sheet_write(&s, &b);
-	ck_assert_str_eq(b.data, " x\xe4\xb8\xady\n");
+	ck_assert_str_eq(b.data, " x\xe4\xb8\xady z\n");
 	sw_buf_fini(&b);
 	free(s.glyphs);
 }
