@@ -1,5 +1,5 @@
 /*
- * plot/data.h — what plots are made of: a sweep's trials and what happened to them, as plain arrays.
+ * plot/data.h — what plots are made of: a sweep's trials and what became of them, as plain arrays.
  *
  * Numbers are as the user reported them (a maximised metric is not turned around); what is not
  * known is NaN. All is borrowed for the call that builds a plot.

@@ -57,6 +57,10 @@ size_t sw_plot_reach(const double *v, size_t n, double *low, double *high)
 		from++;
 	while (reach > 0 && v[to - 1] > q3 + reach)
 		to--;
+	if (v[n - 1] - v[0] <= CROWDED * (v[to - 1] - v[from])) {
+		from = 0;
+		to = n;
+	}
 	*low = v[from];
 	*high = v[to - 1];
 	return n - (to - from);
@@ -106,14 +110,8 @@ static void fit_axis(struct sw_plot *p, struct sw_plot_panel *panel, enum sw_plo
 		return;
 	}
 	sw_plot_sort(all->v, all->n);
-	const double first = all->v[0], last = all->v[all->n - 1];
-	double low = first, high = last;
-	size_t outside = drop ? sw_plot_reach(all->v, all->n, &low, &high) : 0;
-	if (last - first <= CROWDED * (high - low)) {
-		low = first;
-		high = last;
-		outside = 0;
-	}
+	double low = all->v[0], high = all->v[all->n - 1];
+	const size_t outside = drop ? sw_plot_reach(all->v, all->n, &low, &high) : 0;
 	set_range(a, low, high);
 	if (outside > 0)
 		sw_plot_note(p, "%zu of %zu marks lie outside the scale of %s.", outside, all->n,

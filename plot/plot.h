@@ -49,7 +49,7 @@ enum sw_plot_shape {
 	SW_PLOT_TEXTS  /* text at x, y */
 };
 
-/* What they mean, which is how they look: one colour, or one density, for one meaning everywhere. */
+/* What they mean, which is how they look: one colour, or density, for one meaning everywhere. */
 enum sw_plot_role {
 	SW_PLOT_PLAIN,     /* trials that ended by themselves */
 	SW_PLOT_BEST,      /* the best trial; the best so far */
@@ -113,9 +113,9 @@ void sw_plot_note(struct sw_plot *p, const char *fmt, ...) SW_PRINTF(2, 3);
 
 /*
  * Gives the last panel's axes their ranges, by its marks, with a twentieth of room. A LOG axis
- * leaves out what is not above 0. Of y what is far out (Tukey, Exploratory Data Analysis, 1977: more
- * than three times the middle half's width outside it) does not stretch the scale where that would
- * leave a tenth of it to the others: a note says how many marks lie beyond. An axis that has a
+ * leaves out what is not above 0. Of y what is far out (Tukey, Exploratory Data Analysis, 1977:
+ * more than three times the middle half's width outside it) does not stretch the scale where that
+ * would leave a tenth of it to the others: a note says how many marks lie beyond. An axis that has a
  * range keeps it.
  */
 void sw_plot_fit(struct sw_plot *p);

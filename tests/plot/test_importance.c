@@ -134,8 +134,8 @@ TEST_ROWS(importance_ranks_what_is_planted_first, functions)
 }
 
 /* The divergences of two categories' counts, by hand: of 20 trials the two best have a's first
- * name, as half of all. With one trial's weight spread over both names: 2.5/3 and .5/3 against 1/2 each,
- * so 4/9. */
+ * name, as half of all. With one trial's weight spread over both names: 2.5/3 and .5/3 against 1/2
+ * each, so 4/9. */
 TEST(importance_of_counts_is_as_by_hand)
 {
 	struct sw_plot_data d = planted(2, 20, 1);

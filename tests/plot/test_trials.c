@@ -47,6 +47,16 @@ TEST(edf_counts_trials_at_most_so_high)
 	ck_assert_note("Pruned trials count with their best value.");
 }
 
+TEST(edf_leaves_out_no_more_than_it_must)
+{
+	struct sw_plot_data d = of(10);
+
+	trials[9].value = 60; /* far out of 0 to 9, but these keep a sixth of the scale */
+	build("edf", &d, 1, NULL, 0);
+	ck_assert_double_gt(built.panels[0].x.max, 60);
+	ck_assert_uint_eq(built.n_notes, 0);
+}
+
 TEST(edf_of_many_trials_is_thinned_and_one_bad_value_is_no_scale)
 {
 	struct sw_plot_data d = of(10000);
