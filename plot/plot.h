@@ -45,7 +45,7 @@ enum sw_plot_shape {
 	SW_PLOT_STEPS, /* the same by steps: y holds until the next x */
 	SW_PLOT_BARS,  /* a rectangle from x, y to x2, y2 */
 	SW_PLOT_CELLS, /* the same without an edge, side by side: a map of v */
-	SW_PLOT_RULES, /* a line across the panel: at x where y is NaN, else at y; text at its end */
+	SW_PLOT_RULES, /* across the panel, at x where y is NaN, else at y; text at its end */
 	SW_PLOT_TEXTS  /* text at x, y */
 };
 
@@ -115,8 +115,8 @@ void sw_plot_note(struct sw_plot *p, const char *fmt, ...) SW_PRINTF(2, 3);
  * Gives the last panel's axes their ranges, by its marks, with a twentieth of room. A LOG axis
  * leaves out what is not above 0. Of y what is far out (Tukey, Exploratory Data Analysis, 1977:
  * more than three times the middle half's width outside it) does not stretch the scale where that
- * would leave a tenth of it to the others: a note says how many marks lie beyond. An axis that has a
- * range keeps it.
+ * would leave a tenth of it to the others: a note says how many marks lie beyond. An axis that has
+ * a range keeps it.
  */
 void sw_plot_fit(struct sw_plot *p);
 
