@@ -123,7 +123,7 @@ static void draw_label(struct sw_pen *pen, const struct sw_area *a, struct label
 	} else if (shape != SW_PLOT_TEXTS) {
 		return;
 	}
-	if (is_inside(a, x, fmax(y, 0)))
+	if (is_inside(a, x, y < 0 ? 0 : y))
 		put_label(pen, a, l, kind, x, y, m->text);
 }
 

@@ -157,6 +157,8 @@ static void svg_series(struct sw_pen *pen, const struct sw_area *a, const struct
 static void end_mark(struct sw_buf *b, const struct sw_area *a, const struct sw_plot_mark *m,
 		     const char *name)
 {
+	/* A rule's text is its place. */
+	const bool is_rule = isnan(m->x + m->y);
 	char x[SW_PLOT_VALUE], y[SW_PLOT_VALUE];
 
 	if (!isnan(m->v))
@@ -168,11 +170,15 @@ static void end_mark(struct sw_buf *b, const struct sw_area *a, const struct sw_
 	(void)sw_buf_adds(b, "><title>");
 	if (m->trial != 0)
 		(void)sw_buf_addf(b, "trial %lld: ", (long long)m->trial);
-	add_cut(b, sw_plot_value(&a->panel->x, m->x, x), 300);
-	(void)sw_buf_adds(b, ", ");
-	add_cut(b, sw_plot_value(&a->panel->y, m->y, y), 300);
+	if (!is_rule) {
+		add_cut(b, sw_plot_value(&a->panel->x, m->x, x), 300);
+		(void)sw_buf_adds(b, ", ");
+		/* A bar of a category lies around it. */
+		add_cut(b, sw_plot_value(&a->panel->y, isnan(m->y2) ? m->y : (m->y + m->y2) / 2, y),
+			300);
+	}
 	if (m->text != NULL) {
-		(void)sw_buf_adds(b, "; ");
+		(void)sw_buf_adds(b, is_rule ? "" : "; ");
 		add_cut(b, m->text, 600);
 	}
 	(void)sw_buf_addf(b, "</title></%s>\n", name);

@@ -286,6 +286,9 @@ TEST(bars_cells_and_rules_have_their_places)
 	char path[60];
 	(void)snprintf(path, sizeof path, " d=\"M%.1f 0V%.1f\"", w / 4, h);
 	ck_assert_str_eq(find("path", 0)->attributes, path);
+	ck_assert_ptr_nonnull(strstr(shown, "trial 5: 10, gpu:0; 12"));
+	ck_assert_ptr_nonnull(strstr(shown, "trial 6: 90, gpu:1"));
+	ck_assert_ptr_null(strstr(shown, "nan"));
 	ck_assert_ptr_nonnull(strstr(shown, "gpu:1\n"));
 	ck_assert_ptr_nonnull(strstr(shown, "rung 25\n"));
 	ck_assert_ptr_nonnull(strstr(shown, "level\n"));
