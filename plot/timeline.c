@@ -16,9 +16,10 @@ struct bar {
 	const struct sw_plot_run *first;
 };
 
+/* Not before its start: a clock may go back. */
 static double end_of(const struct sw_plot_data *d, const struct sw_plot_run *r)
 {
-	return isnan(r->ended_ms) ? d->now_ms : r->ended_ms;
+	return fmax(r->started_ms, isnan(r->ended_ms) ? d->now_ms : r->ended_ms);
 }
 
 /* A trial that has not ended was paused, runs, or lost its worker. */

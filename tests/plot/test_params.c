@@ -6,7 +6,7 @@
 #define TRIALS 3000
 
 static const char *const opts[] = {"sgd", "adam", "lion"};
-static char names[PARAMS][8];
+static char names[PARAMS][24];
 static struct sw_plot_param params[PARAMS];
 static struct sw_plot_trial trials[TRIALS];
 static double values[TRIALS][PARAMS];

@@ -105,6 +105,20 @@ TEST(timeline_of_runs_at_one_moment_is_drawn)
 	ck_assert_str_eq(mark_of(series_of(0, "completed"), 0)->text, "10000 runs, 0 failed");
 }
 
+/* The clock went back: a run that ended before it began. */
+TEST(timeline_with_a_clock_that_went_back_is_never_less_than_busy)
+{
+	const struct sw_plot_run some[] = {
+		{1, 0, 10e3, 20e3, SW_PLOT_STATE_COMPLETED, "", false},
+		{2, 0, 90e3, 12e3, SW_PLOT_STATE_COMPLETED, "", false},
+	};
+
+	memcpy(runs, some, sizeof some);
+	const struct sw_plot_data d = of(2);
+	build("timeline", &d, 1, NULL, 0);
+	ck_assert_note("busy for 12.5% of the time; the longest gap was 70 s");
+}
+
 TEST(timeline_of_nothing_says_so)
 {
 	const struct sw_plot_data d = of(0);
