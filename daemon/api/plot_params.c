@@ -36,7 +36,7 @@ static char *word_of(const cJSON *v)
 
 	if (cJSON_IsString(v))
 		return sw_strdup(v->valuestring);
-	sw_buf_init(&b, 4096);
+	sw_buf_init(&b, (size_t)1 << 24); /* a list may be as long as a spec */
 	sw_jw_init(&w, &b);
 	sw_jw_cjson(&w, v);
 	return sw_buf_take(&b, NULL);

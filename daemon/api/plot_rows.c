@@ -123,45 +123,61 @@ static bool take_point(const struct sw_row_point *row, void *arg)
 	return true;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
+/* A trial's place among the others; key: less is better, NaN: it has none. */
+struct merit {
+	bool failed;
+	double key;
+	size_t i;
+};
 
-	if (isnan(x) || isnan(y))
-		return isnan(x) - isnan(y);
-	return (x > y) - (x < y);
+/* Failed ones behind the others; of equal ones the earlier first. */
+static int by_merit(const void *a, const void *b)
+{
+	const struct merit *x = a, *y = b;
+
+	if (isnan(x->key) || isnan(y->key))
+		return isnan(x->key) - isnan(y->key);
+	if (x->failed != y->failed)
+		return x->failed - y->failed;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->i > y->i) - (x->i < y->i);
 }
 
-/* Leaves the best of the trials, still by number. */
+static int by_place(const void *a, const void *b)
+{
+	const struct merit *x = a, *y = b;
+
+	return (x->i > y->i) - (x->i < y->i);
+}
+
+/* Leaves the best of the trials that have a value, still by number. */
 static void keep_best(struct sw_plot_rows *r, size_t most)
 {
 	const size_t width = r->spec->n_params;
 	struct sw_plot_data *d = &r->data;
+	struct merit *m = sw_malloc((d->n + 1) * sizeof *m);
 	size_t n = 0;
 
-	if (d->n <= most)
-		return;
-	double *sorted = sw_malloc(d->n * sizeof *sorted);
-	if (sorted == NULL) {
+	if (m == NULL) {
 		(void)no_memory(r);
 		return;
 	}
 	for (size_t i = 0; i < d->n; i++)
-		sorted[i] = d->maximize ? -r->trials[i].value : r->trials[i].value;
-	qsort(sorted, d->n, sizeof *sorted, by_value);
-	const double last = sorted[most - 1];
-	free(sorted);
-	for (size_t i = 0; i < d->n && n < most; i++) {
-		const double v = d->maximize ? -r->trials[i].value : r->trials[i].value;
-		if (!(v <= last))
-			continue;
-		r->trials[n] = r->trials[i];
-		if (r->with_params)
-			memmove(r->values + n * width, r->values + i * width,
-				width * sizeof *r->values);
+		m[i] = (struct merit){r->trials[i].state == SW_PLOT_STATE_FAILED,
+				      d->maximize ? -r->trials[i].value : r->trials[i].value, i};
+	qsort(m, d->n, sizeof *m, by_merit);
+	while (n < d->n && n < most && !isnan(m[n].key))
 		n++;
+	qsort(m, n, sizeof *m, by_place);
+	for (size_t k = 0; k < n; k++) {
+		r->trials[k] = r->trials[m[k].i];
+		if (r->with_params)
+			memmove(r->values + k * width, r->values + m[k].i * width,
+				width * sizeof *r->values);
 	}
 	d->n = n;
+	free(m);
 }
 
 /* The trials stand still now. */
@@ -181,24 +197,26 @@ static void join_trials(struct sw_plot_rows *r)
 		sw_plot_params_vary(r->params, d);
 }
 
+/* Whether r->at is the place of this trial, or it is none of those that count. Rows of other tables
+ * come by trial, as the trials stand. */
+static bool is_among(struct sw_plot_rows *r, int64_t trial)
+{
+	while (r->at < r->data.n && r->trials[r->at].trial < trial)
+		r->at++;
+	return r->at < r->data.n && r->trials[r->at].trial == trial;
+}
+
 /* --- several metrics --- */
 
-/* Reports come by trial, as the trials stand. */
 static bool take_metrics(const struct sw_row_report *row, void *arg)
 {
 	struct sw_plot_rows *r = arg;
-	const struct sw_plot_data *d = &r->data;
-	size_t *at = &r->at;
 
-	while (*at < d->n && r->trials[*at].trial < row->trial)
-		(*at)++;
-	if (*at == d->n)
-		return false;
-	if (r->trials[*at].trial != row->trial)
+	if (!is_among(r, row->trial))
 		return true;
-	double *y = r->metrics + *at * d->n_metrics;
+	double *y = r->metrics + r->at * r->data.n_metrics;
 	r->rc = sw_metrics_stored(row->metrics, r->spec, y, &r->err);
-	r->trials[*at].metrics = y;
+	r->trials[r->at].metrics = y;
 	return r->rc == SW_OK;
 }
 
@@ -248,19 +266,14 @@ static void read_metrics(struct sw_plot_rows *r, struct sw_db *db)
 
 /* --- what was expected --- */
 
-/* Suggestions come by trial, as the trials stand. What a model of several metrics expects is not
- * one value. */
+/* What a model of several metrics expects is not one value. */
 static bool take_expected(const struct sw_row_suggestion *row, void *arg)
 {
 	struct sw_plot_rows *r = arg;
 
-	while (r->at < r->data.n && r->trials[r->at].trial < row->trial)
-		r->at++;
-	if (r->at == r->data.n)
-		return false;
-	if (r->trials[r->at].trial != row->trial)
-		return true;
-	(void)sw_suggest_why_expected(row->why, &r->trials[r->at].mean, &r->trials[r->at].sd);
+	if (is_among(r, row->trial))
+		(void)sw_suggest_why_expected(row->why, &r->trials[r->at].mean,
+					      &r->trials[r->at].sd);
 	return true;
 }
 
@@ -302,13 +315,14 @@ static void read_curves(struct sw_plot_rows *r, struct sw_db *db)
 
 /* --- runs --- */
 
-/* The end of an attempt whose trial went on elsewhere is no trial's: it is open, with its cause. */
+/* Attempts come by trial, as the trials stand. The end of one whose trial went on elsewhere is no
+ * trial's: it is open, with its cause. */
 static bool take_run(const struct sw_row_attempt *row, void *arg)
 {
 	struct sw_plot_rows *r = arg;
 	const size_t i = r->data.n_runs;
 
-	if (row->slot > 100000)
+	if (!is_among(r, row->trial) || row->slot > 100000)
 		return true;
 	if (!sw_array_reserve(&r->runs, &r->runs_cap, i + 1, sizeof *r->runs) ||
 	    !sw_array_reserve((void *)&r->causes, &r->causes_cap, i + 1, sizeof *r->causes))
@@ -454,6 +468,7 @@ sw_status sw_plot_rows_read(struct sw_plot_rows *r, struct sw_db *db, int64_t sw
 		r->rc = sw_read_suggestions(db, sweep, take_expected, r, &r->err);
 	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_REPORTS) != 0)
 		read_curves(r, db);
+	r->at = 0;
 	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_RUNS) != 0)
 		read_runs(r, db, slots, n_slots);
 	if (r->rc != SW_OK)

@@ -1,4 +1,4 @@
-/* tests/daemon/api/test_plot_params.c — a trial's stored parameters as numbers, by the short way and by the long one. */
+/* tests/daemon/api/test_plot_params.c — stored parameters as numbers, the short way and the long. */
 #include "daemon/api/plot_params.h"
 #include "tests/spec/spec_text.h"
 #include <math.h>
@@ -65,6 +65,24 @@ TEST_ROWS(params_are_numbers_as_the_spec_says, rows)
 	sw_plot_params_free(spec, params);
 	sw_spec_destroy(spec);
 	cJSON_Delete(trial);
+	cJSON_Delete(tree);
+}
+
+TEST(a_long_list_is_a_value_with_its_text)
+{
+	struct sw_plot_param *params;
+	struct sw_spec *spec;
+	cJSON *tree = parse(SPACE("'a':{'value':1}")), *list = cJSON_CreateArray();
+
+	for (int i = 0; i < 5000; i++)
+		(void)cJSON_AddItemToArray(list, cJSON_CreateNumber(i));
+	(void)cJSON_ReplaceItemInObject(
+		cJSON_GetObjectItem(cJSON_GetObjectItem(tree, "parameters"), "a"), "value", list);
+	ck_assert_int_eq(sw_spec_read(&spec, tree, NULL), SW_OK);
+	ck_assert_int_eq(sw_plot_params_describe(spec, &params, NULL), SW_OK);
+	ck_assert_str_eq(params[0].names[0] + strlen(params[0].names[0]) - 11, ",4998,4999]");
+	sw_plot_params_free(spec, params);
+	sw_spec_destroy(spec);
 	cJSON_Delete(tree);
 }
 
