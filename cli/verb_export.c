@@ -189,9 +189,11 @@ static int on_trial_json(void *arg, const cJSON *trial)
 	(void)sw_buf_adds(out, ",\"reports\":[");
 	e->comma = false;
 	const int status = each_report(e, trial, on_report_json);
+	if (status != SW_EXIT_DONE)
+		return status;
 	(void)sw_buf_adds(out, "]}");
 	e->comma = true;
-	return status == SW_EXIT_DONE ? flush_chunk(e->c) : status;
+	return flush_chunk(e->c);
 }
 
 static int export_json(struct exporter *e, const struct sw_reply *sweep)
@@ -205,7 +207,9 @@ static int export_json(struct exporter *e, const struct sw_reply *sweep)
 	(void)sw_buf_add(&c->out, sweep->raw, sweep->raw_n);
 	(void)sw_buf_adds(&c->out, ",\n\"trials\":[");
 	status = sw_pages_trials(c, on_trial_json, e);
-	(void)sw_buf_adds(&c->out, "]}\n");
+	/* Else it must not look whole. */
+	if (status == SW_EXIT_DONE)
+		(void)sw_buf_adds(&c->out, "]}\n");
 	return close_output(c, status);
 }
 

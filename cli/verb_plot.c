@@ -55,7 +55,7 @@ static int save(struct sw_cli *c, const char *path, const char *text)
 {
 	FILE *f = fopen(path, "wbe");
 	const size_t n = strlen(text);
-	const bool written = f != NULL && fwrite(text, 1, n, f) == n;
+	const bool written = f != NULL && fwrite(text, 1, n, f) == n && fflush(f) == 0;
 	const int why = errno;
 
 	if (f != NULL && fclose(f) == 0 && written)

@@ -373,6 +373,14 @@ def sweep_command(daemon, *args, timeout=None, cwd=ROOT, **env):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+def cramped_command(daemon, kib, *args):
+    """The same where no file may be longer, as on a disk that is full: (status, stderr)."""
+    limited = f"trap '' XFSZ; ulimit -f {2 * kib}; exec \"$@\""  # of POSIX: in units of 512 bytes
+    done = subprocess.run(["sh", "-c", limited, "sh", os.path.join(BIN, "sweep"), "--socket", daemon.socket, *map(str, args)],
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=DEADLINE, env=environment())
+    return done.returncode, done.stderr.decode()
+
+
 # --- specs ---
 
 def driven(**more):

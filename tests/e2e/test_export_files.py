@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from harness import BIN, DEADLINE, asha, driven, environment, sweep_command, wait_until
+from harness import BIN, DEADLINE, asha, cramped_command, driven, environment, sweep_command, wait_until
 
 SPACE = {"x": {"min": 0.0, "max": 1.0}, "k": {"min": 1, "max": 8}, "c": {"values": ["a", "<b>"]},
          "opt": {"parameters": {"wd": {"values": [True, 0.5, [1, 2]]}, "on": {"values": [True, False]}}},
@@ -192,6 +192,28 @@ def test_json_is_one_document_of_what_the_daemon_says(daemon, client, tmp_path):
     assert export(daemon, sweep, "json", "/dev/stdout") == text + "5 trials, 15 reports in /dev/stdout\n"
     assert json.loads(text) == {"sweep": client.sweep(sweep), "trials": [
         {**t, "reports": client.reports(sweep, t["trial"])} for t in client.trials(sweep)]}
+
+
+def test_document_that_was_cut_off_does_not_look_whole(daemon, client, tmp_path):
+    sweep = client.submit(driven(method="grid", run_cap=None,
+                                 parameters={"a": {"values": [f"{i}" + "x" * 4000 for i in range(100)]}}))
+    for handed in client.ask(sweep, 100):
+        client.report(sweep, handed, 1, 1, loss=1.)
+        client.tell(sweep, handed)
+    out = tmp_path / "cut.json"
+    status, wrong = cramped_command(daemon, 200, "export", sweep, "--to", "json", "--out", out)
+    assert status == 1 and wrong.count("\n") == 1 and "File too large" in wrong
+    pipe = tmp_path / "pipe"  # it is full before the daemon has been asked for all
+    os.mkfifo(pipe)
+    with subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "export", str(sweep), "--to", "json",
+                           "--out", str(pipe)], stderr=subprocess.DEVNULL, env=environment()) as export:
+        with open(pipe, "rb") as file:
+            text = file.read(1)
+            daemon.kill9()
+            text += file.read()
+        assert export.wait(DEADLINE) != 0
+    with pytest.raises(ValueError):
+        json.loads(text)
 
 
 def test_event_files_have_curves_and_what_the_hparams_tab_needs(daemon, client, tmp_path):

@@ -7,7 +7,8 @@ import xml.etree.ElementTree as tree
 
 import pytest
 
-from harness import INVALID_PARAMS, NOT_FOUND, driven, sweep_command
+from harness import INVALID_PARAMS, NOT_FOUND, cramped_command, driven, sweep_command
+from programs import own
 from search_model import searched
 from test_python import user  # noqa: F401
 
@@ -109,6 +110,25 @@ def test_one_filter_for_all_plots(user):  # noqa: F811
     assert pruned and set(series(panel, "pruned")["trial"]) == pruned
 
 
+def test_n_best_are_of_those_with_a_value_and_none_is_lost_to_a_tie(user):  # noqa: F811
+    sweep = user.submit(driven(run_cap=5))
+    for trial, loss in zip(user.loop(sweep), (1., 1., 0., None, None)):
+        if loss is not None:
+            trial.report(1, loss=loss)
+    for n, kept in ((1, {3}), (2, {1, 3}), (4, {1, 2, 3})):
+        panel, = user.call("sweep.plot", sweep=sweep, n=n)["panels"]
+        assert {t for s in panel["series"] if s["shape"] == "dots" for t in s["trial"]} == kept, n
+
+
+def test_timeline_has_the_runs_of_the_trials_that_the_filter_leaves(start, tmp_path):
+    client = start("cpu:1").client()
+    sweep = client.submit(own(tmp_path, "report(loss=1)\nsys.exit(os.environ['SWEEPD_TRIAL'].endswith('/2'))", run_cap=3))
+    client.wait_sweep(sweep)
+    failed = {row["trial"] for row in client.trials(sweep, state="FAILED")}
+    panel, = client.call("sweep.plot", sweep=sweep, plot="timeline", state="FAILED")["panels"]
+    assert failed and {t for s in panel["series"] for t in s["trial"]} == failed
+
+
 def test_what_cannot_be_drawn_is_refused(user):  # noqa: F811
     sweep = run(user, n=2)
     for code, line, asked in (
@@ -168,6 +188,10 @@ def test_command_draws_saves_and_refuses(user, daemon, tmp_path):  # noqa: F811
     assert status == 1 and "did you mean history" in wrong
     status, said, wrong = sweep_command(daemon, "plot", sweep, "history", "--out", tmp_path / "no" / "h.svg")
     assert status == 1 and "No such file" in wrong
+    whole = (out.stat().st_size - 1) // 4096  # the rest is written when the file is closed
+    for pages in (1, whole):
+        status, wrong = cramped_command(daemon, pages * 4, "plot", sweep, "contour", "lr", "layers", "--out", out)
+        assert status == 1 and "File too large" in wrong and not out.exists()
     status, said, _ = sweep_command(daemon, "importance", sweep)
     assert status == 0 and said.index("lr") < said.index("layers")
     status, said, _ = sweep_command(daemon, "compare", sweep, "other")
