@@ -1,4 +1,4 @@
-/* tests/daemon/api/test_plot_params.c — stored parameters as numbers, the short way and the long. */
+/* A trial's stored parameters as numbers, by the short way and by the long one. */
 #include "daemon/api/plot_params.h"
 #include "tests/spec/spec_text.h"
 #include <math.h>
