@@ -9,9 +9,11 @@
 #include "plot/kinds.h"
 #include <math.h>
 
+#define SW_PLOT_UNUSED __attribute__((unused)) /* most builders have no use for all */
 #define SW_PLOT_BUILDER(name)                                                                      \
-	void sw_plot_build_##name(struct sw_plot *p, const struct sw_plot_data *d, size_t n,       \
-				  const size_t *named, size_t n_named)
+	void sw_plot_build_##name(struct sw_plot *p, const struct sw_plot_data *d,                 \
+				  size_t n SW_PLOT_UNUSED, const size_t *named SW_PLOT_UNUSED,     \
+				  size_t n_named SW_PLOT_UNUSED)
 
 SW_PLOT_BUILDER(history);
 SW_PLOT_BUILDER(curves);

@@ -163,7 +163,6 @@ SW_PLOT_BUILDER(contour)
 	size_t pick[TRIALS_MAX], n_ranked = 0;
 	struct map map = {.sum = NULL};
 
-	(void)n;
 	sw_plot_panel(p, "");
 	if (!choose(p, d, named, n_named, map.param)) {
 		sw_plot_axis(p, SW_PLOT_X, "", SW_PLOT_LINEAR);

@@ -68,9 +68,6 @@ SW_PLOT_BUILDER(expected)
 {
 	size_t pick[TRIALS_MAX];
 
-	(void)n;
-	(void)named;
-	(void)n_named;
 	sw_plot_panel(p, "");
 	sw_plot_axis(p, SW_PLOT_X, "expected", SW_PLOT_LINEAR);
 	sw_plot_axis(p, SW_PLOT_Y, d->metric, SW_PLOT_LINEAR);

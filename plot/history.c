@@ -79,8 +79,6 @@ static void say_last_gain(struct sw_plot *p, const struct sw_plot_data *d)
 
 SW_PLOT_BUILDER(history)
 {
-	(void)named;
-	(void)n_named;
 	sw_plot_panel(p, "");
 	sw_plot_axis(p, SW_PLOT_X, "trial", SW_PLOT_LINEAR);
 	sw_plot_axis(p, SW_PLOT_Y, d->metric, SW_PLOT_LINEAR);

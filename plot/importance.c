@@ -12,9 +12,6 @@ SW_PLOT_BUILDER(importance)
 	size_t shown[BARS_MAX];
 	double *const weight = sw_plot_scratch(p, d->n_params, sizeof *weight);
 
-	(void)n;
-	(void)named;
-	(void)n_named;
 	if (weight == NULL)
 		return;
 	sw_plot_panel(p, "");

@@ -91,7 +91,6 @@ SW_PLOT_BUILDER(parallel)
 	size_t n_ranked = 0;
 	struct sw_plot_rank *const ranked = sw_plot_ranked(p, d, &n_ranked);
 
-	(void)n;
 	a.n = sw_plot_shown(p, d, named, n_named, n_named > 0 ? SW_PLOT_PANELS : PARAMS_MAX,
 			    a.param);
 	sw_plot_panel(p, "");

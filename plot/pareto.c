@@ -91,9 +91,6 @@ SW_PLOT_BUILDER(pareto)
 	const size_t m = d->n_metrics;
 	const bool all = m <= ALL_PAIRS_MAX;
 
-	(void)n;
-	(void)named;
-	(void)n_named;
 	if (m < 2) {
 		sw_plot_panel(p, "");
 		sw_plot_axis(p, SW_PLOT_X, "", SW_PLOT_LINEAR);

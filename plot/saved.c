@@ -58,9 +58,6 @@ SW_PLOT_BUILDER(saved)
 {
 	size_t ended = 0;
 
-	(void)n;
-	(void)named;
-	(void)n_named;
 	sw_plot_panel(p, "");
 	sw_plot_axis(p, SW_PLOT_X, "trial", SW_PLOT_LINEAR);
 	sw_plot_axis(p, SW_PLOT_Y, "steps, of all trials so far", SW_PLOT_LINEAR);

@@ -29,7 +29,6 @@ SW_PLOT_BUILDER(slice)
 	double v[TRIALS_MAX], low = 0, high = 1;
 	size_t outside = 0;
 
-	(void)n;
 	const size_t trials = sw_plot_take(p, d, has_value, NULL,
 					   room < TRIALS_MAX ? room : TRIALS_MAX, "a value", pick);
 	for (size_t k = 0; k < trials; k++)

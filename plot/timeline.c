@@ -175,9 +175,6 @@ SW_PLOT_BUILDER(timeline)
 	double first = INFINITY, last = -INFINITY, width = 0;
 	size_t bars;
 
-	(void)n;
-	(void)named;
-	(void)n_named;
 	sw_plot_panel(p, "");
 	sw_plot_axis(p, SW_PLOT_X, "time", SW_PLOT_TIME);
 	sw_plot_axis(p, SW_PLOT_Y, "slot", SW_PLOT_CATEGORY);
