@@ -122,6 +122,17 @@ static void begin_plot(const struct plot_question *y, struct sw_plot *p)
 	sw_plot_init(p, y->kind->name, y->n_sweeps == 1 ? title : y->kind->name);
 }
 
+/* The axis has the label of the first sweep's. */
+static void say_metric(struct sw_plot *p, const struct sw_plot_data *first,
+		       const struct sw_plot_data *d)
+{
+	if (d->metric == NULL)
+		sw_plot_note(p, "Sweep %lld names no metric.", (long long)d->sweep);
+	else if (strcmp(d->metric, first->metric) != 0 || d->maximize != first->maximize)
+		sw_plot_note(p, "Sweep %lld has a metric of its own: %s, %s.", (long long)d->sweep,
+			     d->metric, d->maximize ? "maximize" : "minimize");
+}
+
 static void read_plot(struct sw_db *db, struct sw_lookup *q)
 {
 	struct plot_question *y = (struct plot_question *)q;
@@ -142,6 +153,8 @@ static void read_plot(struct sw_db *db, struct sw_lookup *q)
 		return;
 	begin_plot(y, &p);
 	y->kind->build(&p, data, y->n_sweeps, named, y->n_named);
+	for (size_t i = 1; i < y->n_sweeps; i++)
+		say_metric(&p, &data[0], &data[i]);
 	if (data[0].n < data[0].all)
 		sw_plot_note(&p, "%zu of %zu trials, as was asked for.", data[0].n, data[0].all);
 	write_plot(y, &p);

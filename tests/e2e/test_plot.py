@@ -120,6 +120,12 @@ def test_n_best_are_of_those_with_a_value_and_none_is_lost_to_a_tie(user):  # no
         assert {t for s in panel["series"] if s["shape"] == "dots" for t in s["trial"]} == kept, n
 
 
+def test_sweeps_of_other_metrics_are_told_apart(user):  # noqa: F811
+    a, b = user.submit(driven()), user.submit(driven(metric={"name": "acc", "goal": "maximize"}))
+    notes = user.call("sweep.plot", {"sweep": a, "with": [a, b]})["notes"]
+    assert [note for note in notes if "its own" in note] == [f"Sweep {b} has a metric of its own: acc, maximize."]
+
+
 def test_timeline_has_the_runs_of_the_trials_that_the_filter_leaves(start, tmp_path):
     client = start("cpu:1").client()
     sweep = client.submit(own(tmp_path, "report(loss=1)\nsys.exit(os.environ['SWEEPD_TRIAL'].endswith('/2'))", run_cap=3))
