@@ -266,6 +266,16 @@ static void braille_axes(struct sw_pen *pen, const struct sw_area *a, const stru
 			     either(pen, 0x252c, '+'), SW_LOOK_FAINT);
 }
 
+/* Has a panel, on average, more dots than can be told apart as signs? */
+static bool is_dense(const struct sw_plot *p)
+{
+	size_t dots = 0;
+
+	for (size_t i = 0; i < p->n_series; i++)
+		dots += p->series[i].shape == SW_PLOT_DOTS ? p->series[i].n : 0;
+	return dots > 60 * p->n_panels;
+}
+
 static const struct sw_pen braille_pen = {
 	.line = 1,
 	.panel_width = 38,
@@ -291,9 +301,8 @@ static const struct sw_pen braille_pen = {
 void sw_plot_braille(const struct sw_plot *p, int columns, int lines, bool color, bool utf8,
 		     struct sw_buf *out)
 {
-	struct braille b = {.pen = braille_pen,
-			    .sheet = {.color = color, .utf8 = utf8},
-			    .dense = p->n_marks > 60 * p->n_panels};
+	struct braille b = {
+		.pen = braille_pen, .sheet = {.color = color, .utf8 = utf8}, .dense = is_dense(p)};
 
 	b.sheet.width = columns < 40 ? 40 : columns > 400 ? 400 : columns;
 	b.pen.width = b.sheet.width;

@@ -175,14 +175,22 @@ static void draw_texts(struct sw_pen *pen, const struct sw_area *a, double left,
 	const double below = a->y + a->height + pen->below_axis;
 	const double apart = x->n > 1 ? sw_area_x(a, x->at[1]) - sw_area_x(a, x->at[0]) : a->width;
 	char label[SW_PLOT_LABEL];
+	double end = 0; /* of the text before */
 
 	for (size_t i = 0; i < y->n; i++)
 		pen->text(pen, SW_TEXT_FAINT, SW_RIGHT, a->x - pen->below_axis - 1,
 			  a->y + sw_area_y(a, y->at[i]) - pen->line / 2, a->x - left - pen->left,
 			  y->text[i]);
-	for (size_t i = 0; i < x->n; i++)
-		pen->text(pen, SW_TEXT_FAINT, SW_MIDDLE, a->x + sw_area_x(a, x->at[i]), below,
-			  apart - pen->line / 4, x->text[i]);
+	for (size_t i = 0; i < x->n; i++) {
+		const double width =
+			fmin(sw_plot_width(x->text[i], pen->rune_width), apart - pen->line / 4);
+		/* At the end of the page it moves inwards, or has no room. */
+		const double at = fmin(a->x + sw_area_x(a, x->at[i]),
+				       a->x + a->width + pen->margin - width / 2);
+		if (at - width / 2 >= end)
+			pen->text(pen, SW_TEXT_FAINT, SW_MIDDLE, at, below, width, x->text[i]);
+		end = at + width / 2 + pen->line / 4;
+	}
 	sw_plot_label(&a->panel->x, label);
 	pen->text(pen, SW_TEXT_LABEL, SW_MIDDLE, a->x + a->width / 2, below + pen->line, a->width,
 		  label);

@@ -50,7 +50,7 @@ static const char shapes[] =
 	".swp .l.f4,.swp .l.f5,.swp .l.f6,.swp .l.f7{stroke-dasharray:7 3}"
 	".swp .b{fill:currentColor;fill-opacity:.6;stroke-width:.5}"
 	".swp .b.r2{fill-opacity:.35}"
-	".swp .c{fill:currentColor}"
+	".swp .c{fill:currentColor;stroke:currentColor;stroke-width:.6}"
 	".swp .u{fill:none;stroke:currentColor;stroke-dasharray:4 3}\n";
 
 struct svg {

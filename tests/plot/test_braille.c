@@ -111,14 +111,16 @@ static void map(struct sw_plot *p)
 {
 	begin(p, "lr", SW_PLOT_LINEAR, "dropout", SW_PLOT_LINEAR);
 	sw_plot_series(p, "", SW_PLOT_CELLS, SW_PLOT_PLAIN);
-	for (int i = 0; i < 36; i++) {
-		const double x = i % 6, y = floor(i / 6.0);
-		sw_plot_mark(p, (struct sw_plot_mark){x, y, x + 1, y + 1, i / 35.0, 0, NULL});
+	for (int i = 0; i < 64; i++) {
+		const double x = i % 8, y = floor(i / 8.0);
+		sw_plot_mark(p, (struct sw_plot_mark){x, y, x + 1, y + 1, i / 63.0, 0, NULL});
 	}
+	sw_plot_series(p, "few trials", SW_PLOT_DOTS, SW_PLOT_PLAIN);
+	sw_plot_at(p, 2, 2.5, NAN, 4);
 	sw_plot_series(p, "best", SW_PLOT_DOTS, SW_PLOT_BEST);
-	sw_plot_at(p, 4, 4.5, NAN, 3);
-	sw_plot_range(p, SW_PLOT_X, 0, 6);
-	sw_plot_range(p, SW_PLOT_Y, 0, 6);
+	sw_plot_at(p, 4, 6.5, NAN, 3);
+	sw_plot_range(p, SW_PLOT_X, 0, 8);
+	sw_plot_range(p, SW_PLOT_Y, 0, 8);
 }
 
 /* Names of all kinds in all places. */
@@ -163,6 +165,26 @@ static char *text_of(const struct sw_plot *p, int columns, bool color, bool utf8
 	sw_plot_braille(p, columns, 0, color, utf8, &b);
 	ck_assert_int_eq(b.failed, SW_OK);
 	return sw_buf_take(&b, NULL);
+}
+
+/* The last of a row of times may lie at the very end. */
+TEST(ticks_do_not_run_into_each_other)
+{
+	for (int columns = 40; columns < 140; columns++) {
+		struct sw_plot p;
+		sw_plot_init(&p, "test", "");
+		begin(&p, "", SW_PLOT_TIME, "slot", SW_PLOT_LINEAR);
+		sw_plot_range(&p, SW_PLOT_X, 1790000000e3 + .5e3, 1790000000e3 + 7.99e3 + columns);
+		sw_plot_range(&p, SW_PLOT_Y, 0, 1);
+		char *text = text_of(&p, columns, 0, true), *s = strstr(text, "14:13:2");
+		ck_assert_ptr_nonnull(s);
+		for (; *s != '\n'; s += strspn(s, " ")) {
+			ck_assert_msg(strcspn(s, " \n") == 8, "%d: %s", columns, text);
+			s += 8;
+		}
+		free(text);
+		sw_plot_fini(&p);
+	}
 }
 
 /* It is as high as there is room for, where there is enough for its axes and its notes. */
