@@ -115,6 +115,7 @@ static double attribute(const struct element *e, const char *name)
 {
 	char key[40];
 
+	ck_assert_ptr_nonnull(e);
 	(void)snprintf(key, sizeof key, " %s=\"", name);
 	const char *at = strstr(e->attributes, key);
 	ck_assert_msg(at != NULL, "%s has no %s", e->name, name);
@@ -220,7 +221,9 @@ TEST(a_failed_trial_is_a_cross)
 	sw_plot_fit(&p);
 	free(draw(&p));
 	ck_assert_ptr_null(find("circle", 0));
-	ck_assert_ptr_nonnull(strstr(find("path", 0)->attributes, "l6.4 6.4"));
+	const struct element *cross = find("path", 0);
+	ck_assert_ptr_nonnull(cross);
+	ck_assert_ptr_nonnull(strstr(cross->attributes, "l6.4 6.4"));
 	sw_plot_fini(&p);
 }
 
@@ -387,8 +390,10 @@ static const struct {
 
 static void draw_named(const char *name)
 {
+	static char text[10241]; /* is copied */
 	struct sw_plot p;
 
+	(void)snprintf(text, sizeof text, "%s", name);
 	sw_plot_init(&p, name, name);
 	for (int i = 0; i < 2; i++) {
 		sw_plot_panel(&p, name);
@@ -398,7 +403,6 @@ static void draw_named(const char *name)
 			sw_plot_name(&p, i == 0 ? SW_PLOT_X : SW_PLOT_Y, name);
 		for (int shape = SW_PLOT_DOTS; shape <= SW_PLOT_TEXTS; shape++) {
 			sw_plot_series(&p, name, (enum sw_plot_shape)shape, shape);
-			char *text = (char *)(uintptr_t)name; /* is copied */
 			sw_plot_mark(&p, (struct sw_plot_mark){1, 2, 3, 4, NAN, 1, text});
 		}
 		sw_plot_fit(&p);
