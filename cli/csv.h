@@ -3,8 +3,8 @@
  *
  * Columns: trial, attempt, state, cause, step, value, best_step, best_value, the parameters in the
  * order of the spec, the metrics by name, and last those that measure time (sw_fmt_times_last()),
- * `seconds`, `created_ms` and `ended_ms`: all before them is the same for the same seed on one slot.
- * Numbers are in the shortest text that reads back equal; what is missing is empty.
+ * `seconds`, `created_ms` and `ended_ms`: all before them is the same for the same seed on one
+ * slot. Numbers are in the shortest text that reads back equal; what is missing is empty.
  */
 #ifndef SW_CLI_CSV_H
 #define SW_CLI_CSV_H

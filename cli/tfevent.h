@@ -3,8 +3,9 @@
  * made of. Pure.
  *
  * A record frames a protocol buffer by lengths and checksums; it is an Event: a time (here wall
- * clock, in ms), a step, and what happened. The HParams tab takes the start and the end of a session,
- * here a trial; of which kind a parameter is, its range and what the metrics are it finds itself.
+ * clock, in ms), a step, and what happened. The HParams tab takes the start and the end of a
+ * session, here a trial; of which kind a parameter is, its range and what the metrics are it finds
+ * itself.
  * Texts are made plain (base/text.h): a control character is '?'.
  * Source   TensorFlow's record_writer.cc, event.proto, summary.proto; tensorboard/plugins/hparams:
  *          plugin_data.proto, backend_context.py. CRC-32C: RFC 3720, 12.1.

@@ -1,5 +1,5 @@
-/* cli/verb_export.c — `export 1 --to csv --out DIR`: a sweep as files for other tools: its trials and
- * their curves as CSV, all of it as one JSON document, or what TensorBoard reads. */
+/* cli/verb_export.c — `export 1 --to csv --out DIR`: a sweep as files for other tools: its
+ * trials and their curves as CSV, all of it as one JSON document, or what TensorBoard reads. */
 #include "base/csv.h"
 #include "cli/csv.h"
 #include "cli/pages.h"

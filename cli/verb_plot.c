@@ -1,5 +1,6 @@
 /* cli/verb_plot.c — plot, importance, compare: sweeps as pictures, drawn here from the daemon's
  * marks; as SVG the daemon draws them. */
+#include "base/term.h"
 #include "cli/sweep_grid.h"
 #include "cli/verb.h"
 #include "plot/braille.h"
@@ -78,6 +79,22 @@ static int save_svg(struct sw_cli *c, const struct plot_ask *ask)
 	return status;
 }
 
+/* A name in a cell may be meant for the terminal: there it is made harmless. */
+static void print_csv(struct sw_cli *c, const struct sw_plot *p)
+{
+	struct sw_buf text;
+
+	sw_buf_init(&text, 64 * 1024 * 1024);
+	sw_plot_csv(p, &text);
+	if (text.failed != SW_OK)
+		c->out.failed = text.failed;
+	else if (c->look.width > 0)
+		sw_term_add_lines(&c->out, text.data, c->look.utf8);
+	else
+		(void)sw_buf_add(&c->out, text.data, text.len);
+	sw_buf_fini(&text);
+}
+
 static int show(struct sw_cli *c, const struct plot_ask *ask)
 {
 	const struct sw_look *look = &c->look;
@@ -94,7 +111,7 @@ static int show(struct sw_cli *c, const struct plot_ask *ask)
 		sw_cli_say(c, "what the daemon sent is no plot");
 		status = SW_EXIT_REFUSED;
 	} else if (c->args.given & SW_OPT_CSV) {
-		sw_plot_csv(&p, &c->out);
+		print_csv(c, &p);
 	} else {
 		sw_plot_braille(&p, look->width > 0 ? look->width : PIPE_COLUMNS, 0, look->color,
 				look->utf8, &c->out);

@@ -14,9 +14,10 @@ static void add_number(struct sw_buf *out, double v)
 	(void)sw_buf_adds(out, text);
 }
 
-static void add_on_axis(struct sw_buf *out, const struct sw_plot_axis *a, double v)
+/* far: the upper end of a bar or a cell, which reaches to both sides of its name. */
+static void add_on_axis(struct sw_buf *out, const struct sw_plot_axis *a, double v, bool far)
 {
-	const double nearest = floor(v + .5); /* a bar reaches to both sides of its name */
+	const double nearest = far ? ceil(v - .5) : floor(v + .5);
 
 	if (a->scale == SW_PLOT_CATEGORY && nearest >= 0 && nearest < (double)a->n_names) {
 		(void)sw_buf_adds(out, ",");
@@ -32,10 +33,10 @@ static void add_mark(struct sw_buf *out, const struct sw_plot_panel *panel,
 	sw_csv_field(out, panel->title[0] != '\0' ? panel->title : panel->x.label);
 	(void)sw_buf_adds(out, ",");
 	sw_csv_field(out, s->name);
-	add_on_axis(out, &panel->x, m->x);
-	add_on_axis(out, &panel->y, m->y);
-	add_on_axis(out, &panel->x, m->x2);
-	add_on_axis(out, &panel->y, m->y2);
+	add_on_axis(out, &panel->x, m->x, false);
+	add_on_axis(out, &panel->y, m->y, false);
+	add_on_axis(out, &panel->x, m->x2, true);
+	add_on_axis(out, &panel->y, m->y2, true);
 	add_number(out, m->v);
 	add_number(out, m->trial != 0 ? (double)m->trial : NAN);
 	(void)sw_buf_adds(out, ",");
