@@ -82,8 +82,8 @@ void sw_plot_params_free(const struct sw_spec *s, struct sw_plot_param *params)
 {
 	for (size_t i = 0; params != NULL && i < s->n_params; i++) {
 		for (size_t k = 0; k < params[i].n_names; k++)
-			free((char *)(uintptr_t)params[i].names[k]);
-		free((void *)(uintptr_t)params[i].names);
+			free((char *)params[i].names[k]);
+		free((void *)params[i].names);
 	}
 	free(params);
 }
