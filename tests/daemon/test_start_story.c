@@ -22,12 +22,12 @@ static const struct story stories[] = {
 	  "a call trial.list {'sweep':1}",
 	  "{\"trials\":[{\"trial\":1,\"attempt\":1,\"state\":\"PAUSED\",\"cause\":\"rung "
 	  "1: rank 1 of "
-	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null,\"heard_ms\":null},{\"trial\":2,\"attempt\":1,\"state\":\"COMPLETED\",\"cause\"...",
+	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null,\"heard_ms\":null,\"created_ms\":1700001000000,\"ended_ms\":null},{\"trial...",
 	  "daemon restarts", "",
 	  "a call trial.list {'sweep':1}",
 	  "{\"trials\":[{\"trial\":1,\"attempt\":1,\"state\":\"PAUSED\",\"cause\":\"rung "
 	  "1: rank 1 of "
-	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null,\"heard_ms\":null},{\"trial\":2,\"attempt\":1,\"state\":\"COMPLETED\",\"cause\"...",
+	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null,\"heard_ms\":null,\"created_ms\":1700001000000,\"ended_ms\":null},{\"trial...",
 	  "a report 4 1 1 1 0.3", "pause",
 	  "a ask 2", "6.1 7.1"}},
 	{"on a paused sweep", NULL, "'run_cap':9",
