@@ -65,7 +65,7 @@ def test_two_watch_commands_at_once_show_each_its_sweep(start):
         assert f"cli-{i}".encode() in out and b"COMPLETED" in out and b"\x1b" not in out
 
 
-TIMES = {"seconds", "samples_per_s", "time_ms"}
+TIMES = {"seconds", "samples_per_s", "time_ms", "created_ms", "ended_ms"}
 
 
 def without_times(text):
