@@ -101,6 +101,9 @@ class Daemon:
         self.socket = os.path.join(state, "s")
         self.process = subprocess.Popen([os.path.join(BIN, "sweepd"), "--state", state, "--socket", self.socket,
                                          "--devices", "none", "--log", os.path.join(state, "log")])
+        while not os.path.exists(self.socket):
+            assert self.process.poll() is None, "the daemon has ended"
+            time.sleep(.01)
         self.client = sweepd.Client(self.socket, start=False, patience_s=60)
 
     def end(self):
