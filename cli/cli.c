@@ -280,6 +280,17 @@ void sw_cli_state(const struct sw_cli *c, struct sw_jw *w)
 	sw_jw_kstr(w, "state", upper);
 }
 
+void sw_cli_rows(struct sw_cli *c, struct sw_buf *rows)
+{
+	if (rows->failed != SW_OK)
+		c->out.failed = rows->failed;
+	else if (rows->len > 0 && c->look.width > 0)
+		sw_term_add_lines(&c->out, rows->data, c->look.utf8);
+	else if (rows->len > 0)
+		(void)sw_buf_add(&c->out, rows->data, rows->len);
+	sw_buf_clear(rows);
+}
+
 void sw_cli_text(struct sw_cli *c, const char *text)
 {
 	sw_term_add(&c->out, text, c->look.utf8, 0);

@@ -75,6 +75,9 @@ int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err
 /* Appends the daemon's result and a newline: the bytes as they came, but on a terminal escaped
  * where it would obey them. */
 void sw_cli_json(struct sw_cli *c, const struct sw_reply *r);
+/* Moves rows of CSV to `out`: a file or a pipe gets every byte (RFC 4180 quotes what must be); a
+ * terminal would obey some of them, so there all but line ends and tabs is made harmless. */
+void sw_cli_rows(struct sw_cli *c, struct sw_buf *rows);
 /* Appends a text from the daemon, made harmless. */
 void sw_cli_text(struct sw_cli *c, const char *text);
 

@@ -1,12 +1,12 @@
 /* cli/verb_plot.c — plot, importance, compare: sweeps as pictures, drawn here from the daemon's
  * marks; as SVG the daemon draws them. */
-#include "base/term.h"
 #include "cli/sweep_grid.h"
 #include "cli/verb.h"
 #include "plot/braille.h"
 #include "plot/csv.h"
 #include "plot/json.h"
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,19 +51,24 @@ static int call_plot(struct sw_cli *c, const struct plot_ask *ask, bool svg, str
 	return sw_cli_call_written(c, "sweep.plot", &b, r);
 }
 
-/* The whole file, or a line that says why not, and no file. */
+/* The whole file, or a line that says why not, and what was there before. */
 static int save(struct sw_cli *c, const char *path, const char *text)
 {
-	FILE *f = fopen(path, "wbe");
+	char part[PATH_MAX + 8];
 	const size_t n = strlen(text);
-	const bool written = f != NULL && fwrite(text, 1, n, f) == n && fflush(f) == 0;
-	const int why = errno;
 
-	if (f != NULL && fclose(f) == 0 && written)
-		return SW_EXIT_DONE;
+	(void)snprintf(part, sizeof part, "%s.part", path);
+	FILE *f = fopen(part, "wbe");
+	const bool written = f != NULL && fwrite(text, 1, n, f) == n && fflush(f) == 0;
+	int why = errno;
+	if (f != NULL && fclose(f) == 0 && written) {
+		if (rename(part, path) == 0)
+			return SW_EXIT_DONE;
+		why = errno;
+	}
 	sw_cli_say(c, "%s: %s", path, strerror(why));
 	if (f != NULL)
-		(void)remove(path);
+		(void)remove(part);
 	return SW_EXIT_REFUSED;
 }
 
@@ -79,19 +84,13 @@ static int save_svg(struct sw_cli *c, const struct plot_ask *ask)
 	return status;
 }
 
-/* A name in a cell may be meant for the terminal: there it is made harmless. */
 static void print_csv(struct sw_cli *c, const struct sw_plot *p)
 {
 	struct sw_buf text;
 
-	sw_buf_init(&text, 64 * 1024 * 1024);
+	sw_buf_init(&text, c->out.max);
 	sw_plot_csv(p, &text);
-	if (text.failed != SW_OK)
-		c->out.failed = text.failed;
-	else if (c->look.width > 0)
-		sw_term_add_lines(&c->out, text.data, c->look.utf8);
-	else
-		(void)sw_buf_add(&c->out, text.data, text.len);
+	sw_cli_rows(c, &text);
 	sw_buf_fini(&text);
 }
 

@@ -1,6 +1,5 @@
 /* cli/verb_trials.c — all trials of a sweep: a table, CSV, or the pages as they came. */
 #include "base/memory.h"
-#include "base/term.h"
 #include "cli/csv.h"
 #include "cli/pages.h"
 #include "cli/trial_text.h"
@@ -36,20 +35,10 @@ struct rows {
 	struct sw_buf text;
 };
 
-/* A file or a pipe gets every byte (RFC 4180 quotes what must be). A terminal would obey some of
- * them: there all but line ends and tabs is made harmless. */
 static int flush_rows(struct rows *r)
 {
-	struct sw_cli *c = r->c;
-
-	if (r->text.failed != SW_OK)
-		c->out.failed = r->text.failed;
-	else if (r->text.len > 0 && c->look.width > 0)
-		sw_term_add_lines(&c->out, r->text.data, c->look.utf8);
-	else if (r->text.len > 0)
-		(void)sw_buf_add(&c->out, r->text.data, r->text.len);
-	sw_buf_clear(&r->text);
-	return sw_cli_flush(c);
+	sw_cli_rows(r->c, &r->text);
+	return sw_cli_flush(r->c);
 }
 
 static int on_row(void *arg, const cJSON *trial)

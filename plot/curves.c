@@ -122,10 +122,12 @@ static void draw_rungs(struct sw_plot *p, const struct sw_plot_data *d, size_t n
 static void say_what_is_drawn(struct sw_plot *p, const struct curve *c, size_t n, size_t all,
 			      size_t most)
 {
-	size_t thinned = 0;
+	size_t thinned = 0, cut = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		thinned += c[i].n > most;
+		cut += c[i].n >= SW_PLOT_CURVE_MAX;
+	}
 	if (n == 0)
 		sw_plot_note(p, "No trial has reported a value yet.");
 	if (n < all)
@@ -133,6 +135,9 @@ static void say_what_is_drawn(struct sw_plot *p, const struct curve *c, size_t n
 			     "Of %zu curves %zu are drawn: the best %d and an even spread of the "
 			     "others.",
 			     all, n, SW_PLOT_TOP);
+	if (cut > 0)
+		sw_plot_note(p, "Of %zu of them the first %d reports are drawn.", cut,
+			     SW_PLOT_CURVE_MAX);
 	if (thinned > 0)
 		sw_plot_note(p, "Of %zu long curves %zu points each are drawn, peaks among them.",
 			     thinned, most);

@@ -63,7 +63,6 @@ static sw_status no_such_param(struct plot_question *y, size_t i)
 
 static sw_status find_named(struct plot_question *y, size_t *named)
 {
-
 	for (size_t i = 0; i < y->n_named; i++) {
 		const int k = sw_spec_param_find(y->rows[0].spec, y->named[i]);
 		if (k < 0)
@@ -144,6 +143,8 @@ static void read_plot(struct sw_db *db, struct sw_lookup *q)
 		q->rc = sw_plot_rows_read(&y->rows[i], db, y->sweeps[i], y->kind->needs, &y->filter,
 					  y->slots, y->n_slots, q->now_ms, &q->err);
 		data[i] = y->rows[i].data;
+		if (q->rc != SW_OK && i > 0) /* the fault is not at the call's own sweep */
+			(void)snprintf(q->err.ptr, sizeof q->err.ptr, "/with/%zu", i - 1);
 	}
 	if (q->rc == SW_OK)
 		q->rc = find_named(y, named);
@@ -203,7 +204,7 @@ static bool take_with(struct plot_question *y, struct sw_call *call)
 		}
 		if (y->n_sweeps == y->kind->sweeps || y->n_sweeps == SWEEPS_MAX) {
 			sw_call_refuse(call, SW_INVALID, "/with",
-				       "a %s plot has at most %zu sweep%s", y->kind->name,
+				       "the %s plot is of at most %zu sweep%s", y->kind->name,
 				       y->kind->sweeps, y->kind->sweeps == 1 ? "" : "s");
 			return false;
 		}

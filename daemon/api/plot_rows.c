@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CURVE_MAX 20000 /* reports of one trial: what is beyond is not drawn */
-
 static bool no_memory(struct sw_plot_rows *r)
 {
 	r->rc = sw_err_set(&r->err, SW_NOMEM, "out of memory");
@@ -306,7 +304,7 @@ static void read_curves(struct sw_plot_rows *r, struct sw_db *db)
 	qsort(chosen, n, sizeof *chosen, by_index); /* reports go by trial */
 	for (size_t i = 0; i < n && r->rc == SW_OK; i++) {
 		const sw_status rc = sw_read_curve(db, r->data.sweep, r->trials[chosen[i]].trial,
-						   CURVE_MAX, take_report, r, &r->err);
+						   SW_PLOT_CURVE_MAX, take_report, r, &r->err);
 		if (r->rc == SW_OK)
 			r->rc = rc;
 	}

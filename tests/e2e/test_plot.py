@@ -98,6 +98,17 @@ def test_each_plot_is_marks_and_a_drawing(user):  # noqa: F811
         assert plot["title"] in words and all(panel["x"]["label"] in words for panel in plot["panels"]), name
 
 
+def test_expected_is_what_the_sampler_foretold_of_each_trial(user):  # noqa: F811
+    sweep = user.submit(driven(method="bayes", run_cap=14, suggest_wait_ms=60000))
+    for trial in user.loop(sweep):
+        trial.report(1, loss=(trial.params["x"] - .3) ** 2 + trial.params["k"] / 8)
+    panel, = user.call("sweep.plot", sweep=sweep, plot="expected")["panels"]
+    dots = series(panel, "completed")
+    drawn = {trial: (x, spread) for trial, x, spread in zip(dots["trial"], dots["x"], dots["x2"])}
+    source = {n: user.call("trial.why", sweep=sweep, trial=n)["suggestion"] for n in range(1, 15)}
+    assert drawn == {n: (s["mean"], s["sd"]) for n, s in source.items() if "mean" in s} and len(drawn) > 3
+
+
 def test_one_filter_for_all_plots(user):  # noqa: F811
     sweep = run(user)
     best = {row["trial"] for row in user.bests(sweep, n=5)}
@@ -143,7 +154,7 @@ def test_what_cannot_be_drawn_is_refused(user):  # noqa: F811
             (INVALID_PARAMS, "history plot takes no parameters", {"params": ["lr"]}),
             (INVALID_PARAMS, "no parameter \"nothing\"", {"plot": "slice", "params": ["nothing"]}),
             (INVALID_PARAMS, "at most 2 parameters", {"plot": "contour", "params": ["lr", "opt", "layers"]}),
-            (INVALID_PARAMS, "at most 1 sweep", {"plot": "slice", "with": [sweep]}),
+            (INVALID_PARAMS, "the slice plot is of at most 1 sweep", {"plot": "slice", "with": [sweep]}),
             (INVALID_PARAMS, "numbers of sweeps", {"with": ["1"]}),
             (NOT_FOUND, "no sweep 99", {"with": [99]})):
         with pytest.raises(SweepdError, match=line) as refused:
@@ -195,9 +206,11 @@ def test_command_draws_saves_and_refuses(user, daemon, tmp_path):  # noqa: F811
     status, said, wrong = sweep_command(daemon, "plot", sweep, "history", "--out", tmp_path / "no" / "h.svg")
     assert status == 1 and "No such file" in wrong
     whole = (out.stat().st_size - 1) // 4096  # the rest is written when the file is closed
+    out.write_text("before")
     for pages in (1, whole):
         status, wrong = cramped_command(daemon, pages * 4, "plot", sweep, "contour", "lr", "layers", "--out", out)
-        assert status == 1 and "File too large" in wrong and not out.exists()
+        assert status == 1 and "File too large" in wrong
+        assert out.read_text() == "before" and not list(tmp_path.glob("*.part"))
     status, said, _ = sweep_command(daemon, "importance", sweep)
     assert status == 0 and said.index("lr") < said.index("layers")
     status, said, _ = sweep_command(daemon, "compare", sweep, "other")
