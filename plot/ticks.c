@@ -189,7 +189,7 @@ static void time_ticks(const struct sw_plot_axis *a, size_t most, struct sw_plot
 	}
 }
 
-/* Are the numbers of the panel's marks whole on that side? Of two and more. */
+/* Are the numbers of the panel's marks on that side whole, all of them? */
 static bool is_whole(const struct sw_plot *p, const struct sw_plot_panel *panel,
 		     enum sw_plot_side side)
 {
