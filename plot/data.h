@@ -37,8 +37,8 @@ struct sw_plot_trial {
 	bool front;            /* of several: no other trial here beats it in all */
 };
 
-/* One report of a trial that carried the metric. By trial, then step; the first SW_PLOT_CURVE_MAX of
- * a trial. */
+/* One report of a trial that carried the metric. By trial, then step; the first SW_PLOT_CURVE_MAX
+ * of a trial. */
 #define SW_PLOT_CURVE_MAX 20000
 struct sw_plot_report {
 	int64_t trial;
