@@ -174,12 +174,12 @@ def main():
     for n in (1000, 10000):
         done = subprocess.run([args.python, "-c", OPTUNA], input=json.dumps(list(made(n))), capture_output=True,
                               text=True, timeout=1200)
-        if done.returncode != 0:
-            print(f"optuna: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else 'cannot run'}")
-            break
         for line in done.stdout.splitlines():
             name, took = line.split()
             told("optuna " + name, n, float(took), float(took), math.nan)
+        if done.returncode != 0:
+            print(f"optuna: status {done.returncode} {done.stderr.strip()[-200:]}")
+            break
     if args.csv:
         with open(args.csv, "w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([("plot", "trials", "median_ms", "p95_ms", "others_p99_ms"), *rows])
