@@ -1,5 +1,6 @@
 #include "proto/json.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The end of the string that starts at the quote p. */
@@ -92,4 +93,54 @@ bool sw_json_u64(const cJSON *v, uint64_t *out)
 		return false;
 	*out = (uint64_t)v->valuedouble;
 	return true;
+}
+
+#define TENS_N 23 /* powers of ten that a double has exactly */
+
+/* digits / 10^places, both above 0, rounded as strtod() rounds: the quotient has 54 bits or more,
+ * and one behind them says that a rest is left, which tells a half from a bit more. */
+static double decimal(uint64_t digits, unsigned places)
+{
+	static const double tens[TENS_N] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+					    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+					    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+	__extension__ typedef unsigned __int128 wide;
+	const int shift = 64 + __builtin_clzll(digits);
+	const wide over = (wide)digits << shift, ten = (wide)tens[places];
+	const wide quotient = over / ten;
+
+	return ldexp((double)(quotient << 1 | (quotient * ten != over)), -shift - 1);
+}
+
+double sw_json_num_read(const char *text, const char **end)
+{
+	const char *p = text + (*text == '-');
+	uint64_t digits = 0;
+	int n = 0; /* from the first that is not 0 on */
+	long places = 0, exponent = 0;
+	bool point = false;
+	char *rest;
+
+	for (; (*p >= '0' && *p <= '9') || (*p == '.' && !point); p++) {
+		if (*p == '.') {
+			point = true;
+			continue;
+		}
+		digits = 10 * digits + (uint64_t)(*p - '0');
+		n += digits > 0;
+		places += point;
+	}
+	if (*p == 'e' || *p == 'E') {
+		exponent = strtol(p + 1, &rest, 10);
+		p = rest > p + 1 ? rest : p;
+	}
+	/* 19 digits fit into 64 bits. What is rare, or short, is left to strtod(). */
+	if (n == 0 || n > 19 || exponent >= places || exponent < places + 1 - TENS_N) {
+		const double v = strtod(text, &rest);
+		*end = rest;
+		return v;
+	}
+	*end = p;
+	const double v = decimal(digits, (unsigned)(places - exponent));
+	return *text == '-' ? -v : v;
 }

@@ -1,4 +1,5 @@
-/* store/col.c — a row that is being read, column by column. */
+/* store/col.c — a row that is being read, column by column. By its value, which is looked up once:
+ * a connection is only one thread's at a time. */
 #include "store/internal.h"
 #include <math.h>
 
@@ -10,11 +11,13 @@ static void mark_bad(struct sw_cols *c, int i)
 
 int64_t sw_col_int(struct sw_cols *c, int i)
 {
-	if (sqlite3_column_type(c->q, i) != SQLITE_INTEGER) {
+	sqlite3_value *v = sqlite3_column_value(c->q, i);
+
+	if (sqlite3_value_type(v) != SQLITE_INTEGER) {
 		mark_bad(c, i);
 		return 0;
 	}
-	return sqlite3_column_int64(c->q, i);
+	return sqlite3_value_int64(v);
 }
 
 bool sw_col_bool(struct sw_cols *c, int i)
@@ -24,9 +27,10 @@ bool sw_col_bool(struct sw_cols *c, int i)
 
 double sw_col_real(struct sw_cols *c, int i)
 {
-	const double v = sqlite3_column_double(c->q, i);
+	sqlite3_value *column = sqlite3_column_value(c->q, i);
+	const double v = sqlite3_value_double(column);
 
-	if (sqlite3_column_type(c->q, i) != SQLITE_FLOAT || !isfinite(v)) {
+	if (sqlite3_value_type(column) != SQLITE_FLOAT || !isfinite(v)) {
 		mark_bad(c, i);
 		return 0;
 	}
@@ -41,13 +45,14 @@ double sw_col_real_opt(struct sw_cols *c, int i, bool *has)
 
 const char *sw_col_text_opt(struct sw_cols *c, int i)
 {
-	const int type = sqlite3_column_type(c->q, i);
+	sqlite3_value *v = sqlite3_column_value(c->q, i);
+	const int type = sqlite3_value_type(v);
 	const char *s = NULL;
 
 	if (type == SQLITE_NULL)
 		return NULL;
 	if (type == SQLITE_TEXT)
-		s = (const char *)sqlite3_column_text(c->q, i);
+		s = (const char *)sqlite3_value_text(v);
 	if (s == NULL) /* another type, or no memory */
 		mark_bad(c, i);
 	return s;

@@ -36,8 +36,6 @@ static void free_question(struct sw_lookup *q)
 {
 	struct plot_question *y = (struct plot_question *)q;
 
-	for (size_t i = 0; i < y->n_sweeps; i++)
-		sw_plot_rows_fini(&y->rows[i]);
 	for (size_t i = 0; i < y->n_named; i++)
 		free(y->named[i]);
 	free(y->slots);
@@ -151,7 +149,7 @@ static void read_plot(struct sw_db *db, struct sw_lookup *q)
 	if (q->rc == SW_OK)
 		q->rc = needs_metric(y);
 	if (q->rc != SW_OK)
-		return;
+		goto out;
 	begin_plot(y, &p);
 	y->kind->build(&p, data, y->n_sweeps, named, y->n_named);
 	for (size_t i = 1; i < y->n_sweeps; i++)
@@ -160,6 +158,10 @@ static void read_plot(struct sw_db *db, struct sw_lookup *q)
 		sw_plot_note(&p, "%zu of %zu trials, as was asked for.", data[0].n, data[0].all);
 	write_plot(y, &p);
 	sw_plot_fini(&p);
+out:
+	/* Here and not on the loop, which 100,000 rows would hold. */
+	for (size_t i = 0; i < y->n_sweeps; i++)
+		sw_plot_rows_fini(&y->rows[i]);
 }
 
 /* --- on the loop --- */

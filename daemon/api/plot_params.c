@@ -159,8 +159,8 @@ static bool scan(const struct sw_spec *s, const struct sw_plot_param *params, co
 			if (isnan(out[i]))
 				return false;
 		} else {
-			char *end;
-			out[i] = strtod(p, &end);
+			const char *end;
+			out[i] = sw_json_num_read(p, &end);
 			if (end == p)
 				return false;
 			p = end;

@@ -323,19 +323,21 @@ static bool take_run(const struct sw_row_attempt *row, void *arg)
 	if (!is_among(r, row->trial) || row->slot > 100000)
 		return true;
 	if (!sw_array_reserve(&r->runs, &r->runs_cap, i + 1, sizeof *r->runs) ||
-	    !sw_array_reserve((void *)&r->causes, &r->causes_cap, i + 1, sizeof *r->causes))
+	    !sw_array_reserve((void *)&r->causes, &r->causes_cap, r->n_causes + 1,
+			      sizeof *r->causes))
 		return no_memory(r);
-	r->causes[i] = sw_strdup(row->cause != NULL ? row->cause : "");
-	if (r->causes[i] == NULL)
+	char *cause = row->cause != NULL ? sw_strdup(row->cause) : NULL;
+	if (row->cause != NULL && cause == NULL)
 		return no_memory(r);
-	r->n_causes++;
+	if (cause != NULL)
+		r->causes[r->n_causes++] = cause;
 	r->runs[i] = (struct sw_plot_run){
 		.trial = row->trial,
 		.slot = (size_t)row->slot,
 		.started_ms = (double)row->started_ms,
 		.ended_ms = row->ended_ms != 0 ? (double)row->ended_ms : NAN,
 		.state = state_of(row->state),
-		.cause = r->causes[i],
+		.cause = cause != NULL ? cause : "",
 	};
 	if (r->runs[i].slot >= r->n_slots)
 		r->n_slots = r->runs[i].slot + 1;

@@ -90,13 +90,13 @@ bool sw_suggest_why_expected(const char *why, double *mean, double *sd)
 	static const char before[] = "\"acquisition\":\"expected_improvement\",\"mean\":";
 	static const char between[] = ",\"sd\":";
 	const char *at = strstr(why, before);
-	char *end;
+	const char *end;
 
 	if (at == NULL)
 		return false;
-	*mean = strtod(at + strlen(before), &end);
+	*mean = sw_json_num_read(at + strlen(before), &end);
 	if (strncmp(end, between, strlen(between)) != 0)
 		return false;
-	*sd = strtod(end + strlen(between), NULL);
+	*sd = sw_json_num_read(end + strlen(between), &end);
 	return true;
 }

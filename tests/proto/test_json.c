@@ -217,6 +217,76 @@ TEST(json_any_double_reads_back_equal)
 	}
 }
 
+static const char *const read_numbers[] = {
+	"0",
+	"-0",
+	"1",
+	"-12.5,",
+	"0.1}",
+	"1e5",
+	"1.5e-7]",
+	"2.5E+3",
+	"1e",
+	"1.5e",
+	"1.",
+	"abc",
+	"-",
+	"1e-400",
+	"1e400",
+	"1e99999999999999999999",
+	"1e-99999999999999999999",
+	"0.30000000000000004",
+	"9007199254740993.5",
+	"9007199254740992.5",
+	"9007199254740993.50000000001",
+	"0.0000000000000000000000",
+	"18446744073709551615.5",
+	"9999999999999999999.5",
+	"1.2.3",
+};
+
+TEST_ROWS(json_number_is_read_as_strtod_reads_it, read_numbers)
+{
+	const char *text = read_numbers[_i], *end;
+	char *rest;
+	const double want = strtod(text, &rest), got = sw_json_num_read(text, &end);
+
+	ck_assert_msg(got == want && signbit(got) == signbit(want), "%s: %a, not %a", text, got,
+		      want);
+	ck_assert_str_eq(end, rest);
+}
+
+/* Of any size, and near the middle of two doubles, where one more digit decides. */
+TEST(json_any_number_is_read_as_strtod_reads_it)
+{
+	uint64_t x = 88172645463325252u;
+
+	for (int i = 0; i < 200000; i++) {
+		char text[64];
+		const char *end;
+
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		const double size = pow(10, (double)(x % 40) - 25);
+		const double v = size * (double)(x >> 11) / 9007199254740992.0;
+		const double middle = v / 2 + nextafter(v, INFINITY) / 2;
+		(void)snprintf(text, sizeof text, x & 1 ? "%.*g" : "%.*f", (int)(x >> 8 & 15) + 5,
+			       x & 2 ? v : middle);
+		ck_assert_msg(sw_json_num_read(text, &end) == strtod(text, NULL), "%s", text);
+		ck_assert_str_eq(end, "");
+	}
+	for (int i = 0; i < 20000; i++) {
+		static const char *const rest[] = {".5", ".501", ".499", ".5e-7"};
+		char text[64];
+		const char *end;
+
+		/* Between 2^52 and 2^53 a half lies in the middle of two doubles. */
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		(void)snprintf(text, sizeof text, "%llu%s",
+			       (unsigned long long)((x >> 12) | ((uint64_t)1 << 52)), rest[i % 4]);
+		ck_assert_msg(sw_json_num_read(text, &end) == strtod(text, NULL), "%s", text);
+	}
+}
+
 TEST(json_writer_places_commas_and_escapes)
 {
 	struct sw_buf b;
