@@ -90,7 +90,7 @@ SSL_CTX *sw_tls_context(bool server)
 	}
 	(void)SSL_CTX_set_options(c, SSL_OP_NO_TICKET);
 	(void)SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
-	/* A server that answers without the key would show a certificate. Nobody is trusted by one. */
+	/* a server without the key would show a certificate: nobody is trusted by one */
 	SSL_CTX_set_verify(c, server ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
 	(void)SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_RELEASE_BUFFERS);
 	/* a peer that sends a row of key updates shall not hold the thread */

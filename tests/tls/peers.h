@@ -1,5 +1,5 @@
-/* tests/tls/peers.h — both ends of a TLS link in one process: a listener that notes what it is told,
- * and clients that are not as they should be. */
+/* tests/tls/peers.h — both ends of a TLS link in one process: a listener that notes what it is
+ * told, and clients that are not as they should be. */
 #ifndef SW_TESTS_TLS_PEERS_H
 #define SW_TESTS_TLS_PEERS_H
 
