@@ -225,9 +225,9 @@ void sw_browse_help(struct sw_canvas *c)
 {
 	static const char *const lines[] = {
 		"",
-		" Up Down j k     the cursor: the trial above, below",
+		" Up Down         the cursor: the trial above, below",
 		" PgUp PgDn       a page up, down",
-		" Home End g G    the first trial, the last",
+		" Home End        the first trial, the last",
 		" Enter Right     the trial's curve; q, Esc or Left: back",
 		" s               order by the next column; first the metric",
 		" S               the other way round",

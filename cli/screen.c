@@ -124,32 +124,16 @@ enum sw_key sw_screen_key(void)
 	static const struct {
 		int code;
 		enum sw_key key;
-	} keys[] = {{'q', SW_KEY_QUIT},
-		    {'Q', SW_KEY_QUIT},
-		    {3, SW_KEY_QUIT},
-		    {KEY_RESIZE, SW_KEY_RESIZE},
-		    {'?', SW_KEY_HELP},
-		    {'h', SW_KEY_HELP},
-		    {KEY_UP, SW_KEY_UP},
-		    {'k', SW_KEY_UP},
-		    {KEY_DOWN, SW_KEY_DOWN},
-		    {'j', SW_KEY_DOWN},
-		    {KEY_PPAGE, SW_KEY_PAGE_UP},
-		    {KEY_NPAGE, SW_KEY_PAGE_DOWN},
-		    {KEY_HOME, SW_KEY_HOME},
-		    {'g', SW_KEY_HOME},
-		    {KEY_END, SW_KEY_END},
-		    {'G', SW_KEY_END},
-		    {'\n', SW_KEY_ENTER},
-		    {'\r', SW_KEY_ENTER},
-		    {KEY_ENTER, SW_KEY_ENTER},
-		    {KEY_RIGHT, SW_KEY_ENTER},
-		    {KEY_LEFT, SW_KEY_LEFT},
-		    {27, SW_KEY_ESC},
-		    {'s', SW_KEY_SORT},
-		    {'S', SW_KEY_REVERSE},
-		    {'f', SW_KEY_FILTER},
-		    {'\t', SW_KEY_TAB}};
+	} keys[] = {{'q', SW_KEY_QUIT},          {3, SW_KEY_QUIT},
+		    {KEY_RESIZE, SW_KEY_RESIZE}, {'?', SW_KEY_HELP},
+		    {KEY_UP, SW_KEY_UP},         {KEY_DOWN, SW_KEY_DOWN},
+		    {KEY_PPAGE, SW_KEY_PAGE_UP}, {KEY_NPAGE, SW_KEY_PAGE_DOWN},
+		    {KEY_HOME, SW_KEY_HOME},     {KEY_END, SW_KEY_END},
+		    {'\n', SW_KEY_ENTER},        {'\r', SW_KEY_ENTER},
+		    {KEY_ENTER, SW_KEY_ENTER},   {KEY_RIGHT, SW_KEY_ENTER},
+		    {KEY_LEFT, SW_KEY_LEFT},     {27, SW_KEY_ESC},
+		    {'s', SW_KEY_SORT},          {'S', SW_KEY_REVERSE},
+		    {'f', SW_KEY_FILTER},        {'\t', SW_KEY_TAB}};
 	const int code = getch();
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)

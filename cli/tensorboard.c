@@ -23,7 +23,7 @@ struct written {
 
 struct board {
 	struct sw_cli *c;
-	struct sw_progress *progress;
+	uint64_t *trials, *reports; /* how many were written */
 	char folder[PATH_MAX + 24]; /* DIR/SWEEP */
 	struct written *written;    /* by trial */
 	size_t cap, at;             /* at: the trial that is being written */
@@ -82,8 +82,7 @@ static int on_report(void *arg, const cJSON *report)
 			     cJSON_IsString(m) ? strtod(m->valuestring, NULL) : m->valuedouble);
 	}
 	sw_tf_close(&o->tf);
-	o->progress->reports++;
-	sw_progress_draw(o->progress);
+	(*o->reports)++;
 	return o->tf.b.len > CHUNK ? flush_records(o) : SW_EXIT_DONE;
 }
 
@@ -112,7 +111,7 @@ static int on_trial(void *arg, const cJSON *trial)
 
 		sw_tf_version(&o->tf, created_ms);
 		sw_tf_session_start(&o->tf, created_ms, sw_json_get(trial, "params"));
-		o->progress->trials++;
+		(*o->trials)++;
 	}
 	(void)sw_json_u64(sw_json_get(trial, "attempt"), &attempt);
 	(void)sw_json_u64(sw_json_get(trial, "step"), &step);
@@ -121,7 +120,6 @@ static int on_trial(void *arg, const cJSON *trial)
 	w->ended = sw_view_is_end(state);
 	if (w->ended)
 		sw_tf_session_end(&o->tf, sw_json_number(trial, "ended_ms", 0), state);
-	sw_progress_draw(o->progress);
 	return status == SW_EXIT_DONE ? flush_records(o) : status;
 }
 
@@ -162,9 +160,9 @@ static int follow_sweep(struct board *o)
 	return status;
 }
 
-int sw_tensorboard_write(struct sw_cli *c, bool follow, struct sw_progress *progress)
+int sw_tensorboard_write(struct sw_cli *c, bool follow, uint64_t *trials, uint64_t *reports)
 {
-	struct board o = {.c = c, .progress = progress};
+	struct board o = {.c = c, .trials = trials, .reports = reports};
 	const char *out = c->args.out;
 
 	sw_buf_init(&o.tf.b, 8 * CHUNK);

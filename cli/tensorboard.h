@@ -8,9 +8,9 @@
 #define SW_CLI_TENSORBOARD_H
 
 #include "cli/cli.h"
-#include "cli/progress.h"
 
-/* Into the folder c->args.out. follow: until the sweep has ended. An exit status. */
-int sw_tensorboard_write(struct sw_cli *c, bool follow, struct sw_progress *progress);
+/* Into the folder c->args.out. follow: until the sweep has ended. *trials, *reports: raised by how
+ * many were written. An exit status. */
+int sw_tensorboard_write(struct sw_cli *c, bool follow, uint64_t *trials, uint64_t *reports);
 
 #endif

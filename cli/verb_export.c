@@ -3,7 +3,6 @@
 #include "base/csv.h"
 #include "cli/csv.h"
 #include "cli/pages.h"
-#include "cli/progress.h"
 #include "cli/tensorboard.h"
 #include "cli/verb.h"
 #include "proto/json.h"
@@ -13,17 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define CHUNK ((size_t)1 << 16) /* bytes that are gathered before they are written */
 
 struct exporter {
 	struct sw_cli *c;
-	struct sw_progress progress;
 	struct sw_csv csv;
-	uint64_t trial;        /* that is being written */
-	const cJSON *attempts; /* its, if it has several; else NULL */
-	bool comma;            /* one is due before the next element of JSON */
+	uint64_t trials, reports; /* how many were written */
+	uint64_t trial;           /* that is being written */
+	bool comma;               /* one is due before the next element of JSON */
 };
 
 /* --- where it goes --- */
@@ -69,30 +66,13 @@ static int each_report(struct exporter *e, const cJSON *trial,
 	int status = SW_EXIT_DONE;
 
 	(void)sw_json_u64(sw_json_get(trial, "trial"), &e->trial);
-	e->progress.trials++;
+	e->trials++;
 	if (sw_json_number(trial, "step", 0) > 0)
 		status = sw_pages_reports(e->c, e->trial, &at, on_report, e);
-	sw_progress_draw(&e->progress);
 	return status;
 }
 
 /* --- CSV --- */
-
-/* Did a later attempt begin before this report's step? Then the curve has the later one's. */
-static bool is_lost(const struct exporter *e, const cJSON *report)
-{
-	const double attempt = sw_json_number(report, "attempt", 0),
-		     step = sw_json_number(report, "step", 0);
-	const cJSON *a;
-
-	cJSON_ArrayForEach (a, e->attempts) {
-		const double from = sw_json_number(a, "resume_step", 0);
-
-		if (sw_json_number(a, "attempt", 0) > attempt && (from < 1 || from < step))
-			return true;
-	}
-	return false;
-}
 
 static int on_report_csv(void *arg, const cJSON *report)
 {
@@ -100,10 +80,10 @@ static int on_report_csv(void *arg, const cJSON *report)
 	struct sw_buf *out = &e->c->out;
 	const cJSON *m;
 
-	if (is_lost(e, report))
-		return SW_EXIT_DONE;
 	cJSON_ArrayForEach (m, sw_json_get(report, "metrics")) {
 		(void)sw_buf_addf(out, "%" PRIu64 ",", e->trial);
+		sw_csv_value(out, sw_json_get(report, "attempt"));
+		(void)sw_buf_adds(out, ",");
 		sw_csv_value(out, sw_json_get(report, "step"));
 		(void)sw_buf_adds(out, ",");
 		sw_csv_field(out, m->string);
@@ -113,7 +93,7 @@ static int on_report_csv(void *arg, const cJSON *report)
 		sw_csv_value(out, sw_json_get(report, "time_ms"));
 		(void)sw_buf_adds(out, "\n");
 	}
-	e->progress.reports++;
+	e->reports++;
 	return flush_chunk(e->c);
 }
 
@@ -121,18 +101,9 @@ static int on_report_csv(void *arg, const cJSON *report)
 static int on_trial_csv(void *arg, const cJSON *trial)
 {
 	struct exporter *e = arg;
-	struct sw_reply r = SW_REPLY_INIT;
-	uint64_t n = 0;
-	int status = SW_EXIT_DONE;
 
 	sw_csv_learn(&e->csv, trial);
-	if (sw_json_number(trial, "attempt", 0) > 1 && sw_json_u64(sw_json_get(trial, "trial"), &n))
-		status = sw_cli_fetch_ref(e->c, "trial.get", n, &r);
-	e->attempts = sw_json_get(r.result, "attempts");
-	if (status == SW_EXIT_DONE)
-		status = each_report(e, trial, on_report_csv);
-	sw_client_reply_fini(&r);
-	return status;
+	return each_report(e, trial, on_report_csv);
 }
 
 static int export_csv(struct exporter *e, const cJSON *spec)
@@ -144,7 +115,7 @@ static int export_csv(struct exporter *e, const cJSON *spec)
 	sw_csv_init(&e->csv, spec);
 	int status = open_output(c, "/curves.csv");
 	if (status == SW_EXIT_DONE) {
-		(void)sw_buf_adds(&c->out, "trial,step,metric,value,time_ms\n");
+		(void)sw_buf_adds(&c->out, "trial,attempt,step,metric,value,time_ms\n");
 		status = close_output(c, sw_pages_trials(c, on_trial_csv, e));
 	}
 	if (status == SW_EXIT_DONE)
@@ -173,7 +144,7 @@ static int on_report_json(void *arg, const cJSON *report)
 	struct exporter *e = arg;
 
 	add_element(e, report);
-	e->progress.reports++;
+	e->reports++;
 	return flush_chunk(e->c);
 }
 
@@ -232,26 +203,22 @@ static int check_words(const struct sw_cli *c)
 
 int sw_verb_export(struct sw_cli *c)
 {
-	struct exporter e = {.c = c, .progress.on = isatty(STDERR_FILENO) == 1};
+	struct exporter e = {.c = c};
 	struct sw_reply r = SW_REPLY_INIT;
-	const cJSON *n;
 	int status = check_words(c);
 
 	if (status == SW_EXIT_DONE)
 		status = sw_cli_fetch_ref(c, "sweep.get", 0, &r);
-	cJSON_ArrayForEach (n, sw_json_get(r.result, "counts")) {
-		e.progress.total += (uint64_t)n->valuedouble;
-	}
 	if (status == SW_EXIT_DONE && strcmp(c->args.to, "csv") == 0)
 		status = export_csv(&e, sw_json_get(r.result, "spec"));
 	else if (status == SW_EXIT_DONE && strcmp(c->args.to, "json") == 0)
 		status = export_json(&e, &r);
 	else if (status == SW_EXIT_DONE)
-		status = sw_tensorboard_write(c, (c->args.given & SW_OPT_FOLLOW) != 0, &e.progress);
-	sw_progress_clear(&e.progress);
+		status = sw_tensorboard_write(c, (c->args.given & SW_OPT_FOLLOW) != 0, &e.trials,
+					      &e.reports);
 	if (status == SW_EXIT_DONE) {
-		(void)sw_buf_addf(&c->out, "%" PRIu64 " trials, %" PRIu64 " reports in ",
-				  e.progress.trials, e.progress.reports);
+		(void)sw_buf_addf(&c->out, "%" PRIu64 " trials, %" PRIu64 " reports in ", e.trials,
+				  e.reports);
 		sw_cli_text(c, c->args.out);
 		(void)sw_buf_adds(&c->out, "\n");
 	}

@@ -130,7 +130,7 @@ def test_curve_of_a_trial(still, tmp_path, width, height):
         check(f"{width}x{height}.txt", pane.look)
         pane.keys("Enter")
         check(f"curve-{width}x{height}.txt", pane.look)
-        pane.keys("j", "k")  # to the next trial's and back
+        pane.keys("Down", "Up")  # to the next trial's and back
         check(f"curve-{width}x{height}.txt", pane.look)
         pane.keys("q")
         check(f"{width}x{height}.txt", pane.look)
@@ -165,7 +165,7 @@ def test_curve_of_a_sweep_that_has_ended_beside_one_that_goes_on(daemon, tmp_pat
 def test_row_under_the_cursor_is_shown_in_reverse(still, tmp_path):
     with Pane(tmp_path, still, 80, 24, "watch", "1", NO_COLOR="1") as pane:
         check("80x24.txt", pane.look)
-        pane.keys("Down", "j")
+        pane.keys("Down", "Down")
         pane.wait_for(r"\n\x1b\[7m1/21 .*\n(?!\x1b\[7m)", "-e")
         check("80x24.txt", pane.look)
 
