@@ -1,16 +1,11 @@
-/* cli/verb_plot.c — plot, importance, compare: sweeps as pictures, drawn here from the daemon's
- * marks; as SVG the daemon draws them. */
+/* cli/verb_plot.c — plot, importance, compare: sweeps as pictures, which the daemon draws. */
+#include "base/term.h"
 #include "cli/sweep_grid.h"
 #include "cli/verb.h"
-#include "plot/braille.h"
-#include "plot/csv.h"
-#include "plot/json.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-#define PIPE_COLUMNS 80 /* where nobody says how wide the screen is */
 
 /* What is asked for. */
 struct plot_ask {
@@ -21,7 +16,7 @@ struct plot_ask {
 	size_t n_sweeps;
 };
 
-static int call_plot(struct sw_cli *c, const struct plot_ask *ask, bool svg, struct sw_reply *r)
+static int call_plot(struct sw_cli *c, const struct plot_ask *ask, struct sw_reply *r)
 {
 	struct sw_buf b;
 	struct sw_jw w;
@@ -45,8 +40,18 @@ static int call_plot(struct sw_cli *c, const struct plot_ask *ask, bool svg, str
 	sw_cli_state(c, &w);
 	if (c->args.given & SW_OPT_N)
 		sw_jw_kint(&w, "n", (int64_t)c->args.n);
-	if (svg)
-		sw_jw_kstr(&w, "format", "svg");
+	if (!(c->args.given & SW_OPT_JSON))
+		sw_jw_kstr(&w, "format",
+			   c->args.given & SW_OPT_OUT   ? "svg"
+			   : c->args.given & SW_OPT_CSV ? "csv"
+							: "text");
+	if (c->look.width > 0)
+		sw_jw_kint(&w, "columns",
+			   c->look.width < 40    ? 40
+			   : c->look.width > 400 ? 400
+						 : c->look.width);
+	sw_jw_kbool(&w, "color", c->look.color);
+	sw_jw_kbool(&w, "ascii", !c->look.utf8);
 	sw_jw_obj_end(&w);
 	return sw_cli_call_written(c, "sweep.plot", &b, r);
 }
@@ -72,51 +77,18 @@ static int save(struct sw_cli *c, const char *path, const char *text)
 	return SW_EXIT_REFUSED;
 }
 
-static int save_svg(struct sw_cli *c, const struct plot_ask *ask)
-{
-	struct sw_reply r = SW_REPLY_INIT;
-	int status = call_plot(c, ask, true, &r);
-	const char *svg = sw_json_text(r.result, "svg", NULL);
-
-	if (status == SW_EXIT_DONE && svg != NULL)
-		status = save(c, c->args.out, svg);
-	sw_client_reply_fini(&r);
-	return status;
-}
-
-static void print_csv(struct sw_cli *c, const struct sw_plot *p)
-{
-	struct sw_buf text;
-
-	sw_buf_init(&text, c->out.max);
-	sw_plot_csv(p, &text);
-	sw_cli_rows(c, &text);
-	sw_buf_fini(&text);
-}
-
 static int show(struct sw_cli *c, const struct plot_ask *ask)
 {
-	const struct sw_look *look = &c->look;
 	struct sw_reply r = SW_REPLY_INIT;
-	struct sw_plot p;
-	int status;
+	int status = call_plot(c, ask, &r);
+	const char *text = sw_json_text(r.result, "text", "");
 
-	if (c->args.given & SW_OPT_OUT)
-		return save_svg(c, ask);
-	status = call_plot(c, ask, false, &r);
-	if (status != SW_EXIT_DONE || (c->args.given & SW_OPT_JSON))
-		goto out;
-	if (sw_plot_read(&p, r.result) != SW_OK) {
-		sw_cli_say(c, "what the daemon sent is no plot");
-		status = SW_EXIT_REFUSED;
-	} else if (c->args.given & SW_OPT_CSV) {
-		print_csv(c, &p);
-	} else {
-		sw_plot_braille(&p, look->width > 0 ? look->width : PIPE_COLUMNS, 0, look->color,
-				look->utf8, &c->out);
-	}
-	sw_plot_fini(&p);
-out:
+	if (status == SW_EXIT_DONE && (c->args.given & SW_OPT_OUT))
+		status = save(c, c->args.out, text);
+	else if (status == SW_EXIT_DONE && (c->args.given & SW_OPT_CSV) && c->look.width > 0)
+		sw_term_add_lines(&c->out, text, c->look.utf8);
+	else if (status == SW_EXIT_DONE)
+		(void)sw_buf_adds(&c->out, text);
 	sw_client_reply_fini(&r);
 	return status;
 }

@@ -120,6 +120,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "replay") == 0)
 		return sw_replay_main(argc - 1, argv + 1, stdout, stderr);
+	(void)setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth(): plots as text */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN); /* until the loop takes it; workers get the default back */
 	if (sw_config_parse(&config, argc, argv, &err) != SW_OK) {

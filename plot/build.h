@@ -1,6 +1,6 @@
 /*
  * plot/build.h — the builders of kinds.h's rows: each fills an empty plot from what its row says
- * that it needs. A plot of data with nothing to show has its panel and axes, and a note.
+ * that it needs. A plot of data with nothing to show has a note.
  */
 #ifndef SW_PLOT_BUILD_H
 #define SW_PLOT_BUILD_H

@@ -163,14 +163,11 @@ SW_PLOT_BUILDER(contour)
 	size_t pick[TRIALS_MAX], n_ranked = 0;
 	struct map map = {.sum = NULL};
 
-	sw_plot_panel(p, "");
 	if (!choose(p, d, named, n_named, map.param)) {
-		sw_plot_axis(p, SW_PLOT_X, "", SW_PLOT_LINEAR);
-		sw_plot_axis(p, SW_PLOT_Y, "", SW_PLOT_LINEAR);
 		sw_plot_note(p, "A contour needs two parameters that vary.");
-		sw_plot_fit(p);
 		return;
 	}
+	sw_plot_panel(p);
 	struct sw_plot_rank *const ranked = sw_plot_ranked(p, d, &n_ranked);
 	sw_plot_spans(d, map.param, 2, map.span);
 	for (size_t side = 0; side < 2; side++) {

@@ -30,7 +30,7 @@ static void add_on_axis(struct sw_buf *out, const struct sw_plot_axis *a, double
 static void add_mark(struct sw_buf *out, const struct sw_plot_panel *panel,
 		     const struct sw_plot_series *s, const struct sw_plot_mark *m)
 {
-	sw_csv_field(out, panel->title[0] != '\0' ? panel->title : panel->x.label);
+	sw_csv_field(out, panel->x.label);
 	(void)sw_buf_adds(out, ",");
 	sw_csv_field(out, s->name);
 	add_on_axis(out, &panel->x, m->x, false);

@@ -155,7 +155,7 @@ SW_PLOT_BUILDER(curves)
 	struct curve c[SW_PLOT_CURVES] = {{NULL, NULL, 0}};
 	char text[32];
 
-	sw_plot_panel(p, "");
+	sw_plot_panel(p);
 	sw_plot_axis(p, SW_PLOT_X, "step", SW_PLOT_LINEAR);
 	sw_plot_axis(p, SW_PLOT_Y, d->metric, SW_PLOT_LINEAR);
 	for (size_t i = 0; i < d->n; i++)

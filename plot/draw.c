@@ -165,8 +165,7 @@ static double height_of(const struct sw_pen *pen, const struct sw_plot_panel *pa
 
 static double head_of(const struct sw_pen *pen, const struct sw_plot_panel *panel)
 {
-	return pen->space + (panel->title[0] != '\0' ? pen->line : 0) +
-	       (!pen->upright && panel->y.label[0] != '\0' ? pen->line : 0);
+	return pen->space + (!pen->upright && panel->y.label[0] != '\0' ? pen->line : 0);
 }
 
 static void draw_texts(struct sw_pen *pen, const struct sw_area *a, double left,
@@ -204,7 +203,7 @@ static void draw_texts(struct sw_pen *pen, const struct sw_area *a, double left,
 }
 
 /* In `width` from `left` on; its area begins at y. */
-static void draw_panel(struct sw_pen *pen, struct sw_area *a, double left, double width, double top)
+static void draw_panel(struct sw_pen *pen, struct sw_area *a, double left, double width)
 {
 	const bool named = a->panel->x.scale == SW_PLOT_CATEGORY;
 	/* Names are cut before every other one is left out. */
@@ -228,9 +227,6 @@ static void draw_panel(struct sw_pen *pen, struct sw_area *a, double left, doubl
 			a->lines += isnan(a->p->marks[a->p->series[i].mark + k].y) ? 1 : 0;
 	}
 	sw_plot_ticks(a->p, a->panel, SW_PLOT_X, a->width, &across, &x);
-	if (a->panel->title[0] != '\0')
-		pen->text(pen, SW_TEXT_HEAD, SW_LEFT, pen->upright ? a->x : left, top, width,
-			  a->panel->title);
 	pen->draw_axes(pen, a, &x, &y);
 	draw_texts(pen, a, left, &x, &y);
 	draw_marks(pen, a);
@@ -256,7 +252,7 @@ static double draw_row(struct sw_pen *pen, const struct sw_plot *p, size_t first
 				    .height = height,
 				    .dot_width = pen->dot_width,
 				    .dot_height = pen->dot_height};
-		draw_panel(pen, &a, pen->margin + (double)i * (width + pen->gap), width, top);
+		draw_panel(pen, &a, pen->margin + (double)i * (width + pen->gap), width);
 	}
 	return head + height + pen->below_axis + foot * pen->line + pen->space;
 }

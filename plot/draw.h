@@ -22,7 +22,6 @@ struct sw_area {
 
 enum sw_pen_text {
 	SW_TEXT_TITLE,
-	SW_TEXT_HEAD, /* of a panel */
 	SW_TEXT_LABEL,
 	SW_TEXT_FAINT,
 	SW_TEXT_ON_MARKS,

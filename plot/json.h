@@ -1,4 +1,4 @@
-/* plot/json.h — a plot as JSON text, and back: docs/protocol.md, sweep.plot, has the form. */
+/* plot/json.h — a plot as JSON text: docs/protocol.md, sweep.plot, has the form. */
 #ifndef SW_PLOT_JSON_H
 #define SW_PLOT_JSON_H
 
@@ -8,7 +8,5 @@
 /* One object. The marks of a series are columns: "x" and "y", and those others in which one of them
  * has something. */
 void sw_plot_write(const struct sw_plot *p, struct sw_jw *w);
-/* p is initialised here, whatever the result. SW_PARSE: it is no such object. */
-SW_NODISCARD sw_status sw_plot_read(struct sw_plot *p, const cJSON *object);
 
 #endif

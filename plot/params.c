@@ -1,52 +1,30 @@
 /* Trials by rank, and the ranges and axes of parameters. */
 #include "plot/build.h"
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
-#define DIGIT 11 /* bits: six of them are a key */
-
-/* Rises with v, or falls, as an unsigned number: the sign decides which way the bits of a double
- * count. */
-static uint64_t key_of(double v, bool falling)
+static int by_value(const void *a, const void *b)
 {
-	uint64_t bits;
+	const struct sw_plot_rank *x = a, *y = b;
 
-	memcpy(&bits, &v, sizeof bits);
-	bits = bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
-	return falling ? ~bits : bits;
-}
-
-/* By digits from the lowest on, in six passes to and fro: a fifth of qsort()'s time for 100,000. */
-static void sort_by_value(struct sw_plot_rank *r, struct sw_plot_rank *spare, size_t n,
-			  bool falling)
-{
-	for (unsigned shift = 0; shift < 64; shift += DIGIT) {
-		size_t at[1 << DIGIT] = {0}, sum = 0;
-		struct sw_plot_rank *const to = spare;
-		for (size_t k = 0; k < n; k++)
-			at[key_of(r[k].value, falling) >> shift & ((1 << DIGIT) - 1)]++;
-		for (size_t digit = 0; digit < 1 << DIGIT; digit++) {
-			const size_t count = at[digit];
-			at[digit] = sum;
-			sum += count;
-		}
-		for (size_t k = 0; k < n; k++)
-			to[at[key_of(r[k].value, falling) >> shift & ((1 << DIGIT) - 1)]++] = r[k];
-		spare = r;
-		r = to;
-	}
+	if (x->value != y->value)
+		return x->value < y->value ? -1 : 1;
+	return (x->i > y->i) - (x->i < y->i);
 }
 
 struct sw_plot_rank *sw_plot_ranked(struct sw_plot *p, const struct sw_plot_data *d, size_t *n)
 {
-	struct sw_plot_rank *const r = sw_plot_scratch(p, 2 * d->n, sizeof *r);
+	struct sw_plot_rank *const r = sw_plot_scratch(p, d->n, sizeof *r);
+	const double sign = d->maximize ? -1 : 1;
 
 	*n = 0;
 	for (size_t i = 0; r != NULL && i < d->n; i++)
 		if (sw_plot_compares(&d->trials[i]))
-			r[(*n)++] = (struct sw_plot_rank){i, d->trials[i].value};
+			r[(*n)++] = (struct sw_plot_rank){i, sign * d->trials[i].value};
 	if (r != NULL)
-		sort_by_value(r, r + d->n, *n, d->maximize);
+		qsort(r, *n, sizeof *r, by_value);
+	for (size_t k = 0; k < *n; k++)
+		r[k].value *= sign;
 	return r;
 }
 

@@ -72,7 +72,7 @@ static void draw_pair(struct sw_plot *p, const struct sw_plot_data *d, size_t x,
 	const struct pair pair = {x, y};
 	size_t pick[SW_PLOT_MARKS / 2], all;
 
-	sw_plot_panel(p, "");
+	sw_plot_panel(p);
 	sw_plot_axis(p, SW_PLOT_X, d->metric_names[x], SW_PLOT_LINEAR);
 	sw_plot_axis(p, SW_PLOT_Y, d->metric_names[y], SW_PLOT_LINEAR);
 	size_t n = sw_plot_pick(d, is_beaten, NULL, 0, room / 2, pick, &all);
@@ -91,17 +91,11 @@ SW_PLOT_BUILDER(pareto)
 	const size_t m = d->n_metrics;
 	const bool all = m <= ALL_PAIRS_MAX;
 
-	if (m < 2) {
-		sw_plot_panel(p, "");
-		sw_plot_axis(p, SW_PLOT_X, "", SW_PLOT_LINEAR);
-		sw_plot_axis(p, SW_PLOT_Y, d->metric != NULL ? d->metric : "", SW_PLOT_LINEAR);
-		sw_plot_note(p, "A front needs several metrics; this sweep has one.");
-		sw_plot_fit(p);
-		return;
-	}
 	for (size_t x = 0; x < (all ? m : 1); x++)
 		for (size_t y = x + 1; y < m; y++)
 			draw_pair(p, d, x, y, SW_PLOT_MARKS / (all ? m * (m - 1) / 2 : m - 1));
+	if (p->n_marks == 0)
+		sw_plot_note(p, "No trial has its metrics yet.");
 	if (!all)
 		sw_plot_note(p, "Of %zu metrics the first is drawn against each of the others.", m);
 }

@@ -66,7 +66,6 @@ void sw_plot_fini(struct sw_plot *p)
 	for (size_t i = 0; i < p->n_panels; i++) {
 		free_axis(&p->panels[i].x);
 		free_axis(&p->panels[i].y);
-		free(p->panels[i].title);
 	}
 	for (size_t i = 0; i < p->n_series; i++)
 		free(p->series[i].name);
@@ -84,15 +83,13 @@ void sw_plot_fini(struct sw_plot *p)
 
 /* --- panels, series, marks --- */
 
-void sw_plot_panel(struct sw_plot *p, const char *title)
+void sw_plot_panel(struct sw_plot *p)
 {
 	struct sw_plot_panel *panel = grow(p, &p->panels, &p->n_panels, &p->cap_panels,
 					   sizeof *p->panels, SW_PLOT_PANELS);
 
-	if (panel == NULL)
-		return;
-	panel->title = copy(p, title);
-	panel->series = p->n_series;
+	if (panel != NULL)
+		panel->series = p->n_series;
 }
 
 static struct sw_plot_panel *last_panel(struct sw_plot *p)

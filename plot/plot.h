@@ -76,7 +76,6 @@ struct sw_plot_series {
 };
 
 struct sw_plot_panel {
-	char *title; /* "" where the plot's own says it */
 	struct sw_plot_axis x, y;
 	size_t series, n; /* its series: the first, and how many */
 };
@@ -96,7 +95,7 @@ void sw_plot_init(struct sw_plot *p, const char *kind, const char *title);
 void sw_plot_fini(struct sw_plot *p);
 
 /* A new panel: the axes and series that follow are its own. */
-void sw_plot_panel(struct sw_plot *p, const char *title);
+void sw_plot_panel(struct sw_plot *p);
 void sw_plot_axis(struct sw_plot *p, enum sw_plot_side side, const char *label,
 		  enum sw_plot_scale scale);
 /* The next name of that axis, a CATEGORY one. */

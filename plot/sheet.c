@@ -5,34 +5,11 @@
 
 #define SECOND_HALF UINT32_MAX /* of a wide character */
 
-/* Colours of the 256 of terminals: nearest to those of svg.c, and seen on black as on white. */
-static const uint8_t colors[] = {
-	[SW_LOOK_FAINT] = 245,
-	[SW_LOOK_ROLE] = 32,
-	166,
-	245,
-	175,
-	36,
-	244, /* roles */
-	32,
-	172,
-	36,
-	175,
-	74,
-	166,
-	184,
-	246, /* in no order */
-	54,
-	61,
-	67,
-	31,
-	30,
-	36,
-	71,
-	77,
-	149,
-	220 /* values */
-};
+/* By look: colours of the 256 of terminals, nearest to those of svg.c and seen on black as on
+ * white. Of roles, of things in no order, of values. */
+static const uint8_t colors[] = {0,   245, 32,  166, 245, 175, 36, 244, 32, 172, 36, 175, 74,
+				 166, 184, 246, 54,  61,  67,  31, 30,  36, 71,  77, 149, 220};
+_Static_assert(sizeof colors == SW_LOOK_V + 10, "a colour for each look");
 
 /* NULL: outside, or there is no memory. */
 static struct sw_glyph *glyph_at(struct sw_sheet *s, int row, int column)

@@ -39,18 +39,13 @@ SW_PLOT_BUILDER(slice)
 	if (outside > 0)
 		sw_plot_note(p, "%zu of %zu trials lie outside the scale of %s.", outside, trials,
 			     d->metric);
-	for (size_t k = 0; k < (panels > 0 ? panels : 1); k++) {
-		sw_plot_panel(p, "");
-		if (panels > 0)
-			sw_plot_param_axis(p, SW_PLOT_X, &d->params[shown[k]]);
-		else
-			sw_plot_axis(p, SW_PLOT_X, "", SW_PLOT_LINEAR);
+	for (size_t k = 0; k < panels; k++) {
+		sw_plot_panel(p);
+		sw_plot_param_axis(p, SW_PLOT_X, &d->params[shown[k]]);
 		sw_plot_axis(p, SW_PLOT_Y, d->metric, SW_PLOT_LINEAR);
 		sw_plot_room(p, SW_PLOT_Y, low, high);
-		if (panels > 0)
-			sw_plot_dots(p, d, pick, trials, dot, &shown[k]);
-		if (panels > 0)
-			sw_plot_best_dot(p, d, pick, trials, dot, &shown[k]);
+		sw_plot_dots(p, d, pick, trials, dot, &shown[k]);
+		sw_plot_best_dot(p, d, pick, trials, dot, &shown[k]);
 		sw_plot_fit(p);
 	}
 }

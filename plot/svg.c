@@ -34,7 +34,7 @@ static const char dark[] =
 	".swp .v9{color:#fde725}}\n";
 static const char shapes[] =
 	".swp{font:12px system-ui,'Segoe UI','DejaVu Sans',sans-serif}"
-	".swp .h{font-size:15px;font-weight:600}.swp .p{font-weight:600}"
+	".swp .h{font-size:15px;font-weight:600}"
 	".swp .o{stroke-width:3px;paint-order:stroke;stroke-linejoin:round}"
 	".swp .n{text-anchor:middle}.swp .r{text-anchor:end}"
 	".swp .a,.swp .g{fill:none;shape-rendering:crispEdges}"
@@ -113,7 +113,7 @@ static void add_cut(struct sw_buf *b, const char *text, double max)
 static void svg_text(struct sw_pen *pen, enum sw_pen_text kind, enum sw_pen_align align, double x,
 		     double y, double max, const char *text)
 {
-	static const char *const kinds[] = {"h", "p", "k", "m", "o", "i", "k"};
+	static const char *const kinds[] = {"h", "k", "m", "o", "i", "k"};
 	static const char *const aligns[] = {"", " n", " r"};
 	struct sw_buf *b = out_of(pen);
 
@@ -345,13 +345,15 @@ static const struct sw_pen svg_pen = {
 	.rule = svg_rule,
 };
 
-sw_status sw_plot_svg(const struct sw_plot *p, struct sw_buf *out)
+void sw_plot_svg(const struct sw_plot *p, struct sw_buf *out)
 {
 	struct sw_buf body;
 	struct svg svg = {.pen = svg_pen, .b = &body};
 
-	if (p->failed != SW_OK)
-		return p->failed;
+	if (p->failed != SW_OK) {
+		out->failed = p->failed;
+		return;
+	}
 	sw_buf_init(&body, out->max);
 	/* The height is known only when all is drawn. */
 	const double width = svg.pen.width, height = sw_plot_draw(p, &svg.pen);
@@ -370,5 +372,4 @@ sw_status sw_plot_svg(const struct sw_plot *p, struct sw_buf *out)
 		(void)sw_buf_add(out, body.data, body.len);
 	(void)sw_buf_adds(out, "</svg>\n");
 	sw_buf_fini(&body);
-	return out->failed;
 }

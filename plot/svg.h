@@ -12,8 +12,8 @@
 #include "base/buf.h"
 #include "plot/plot.h"
 
-/* Appends the document, about 100 bytes a mark. Failures latch in out, and are returned; so is
- * p->failed, with nothing appended. */
-SW_NODISCARD sw_status sw_plot_svg(const struct sw_plot *p, struct sw_buf *out);
+/* Appends the document, about 100 bytes a mark. Failures latch in out; so does p->failed, with
+ * nothing appended. */
+void sw_plot_svg(const struct sw_plot *p, struct sw_buf *out);
 
 #endif

@@ -175,7 +175,7 @@ SW_PLOT_BUILDER(timeline)
 	double first = INFINITY, last = -INFINITY, width = 0;
 	size_t bars;
 
-	sw_plot_panel(p, "");
+	sw_plot_panel(p);
 	sw_plot_axis(p, SW_PLOT_X, "time", SW_PLOT_TIME);
 	sw_plot_axis(p, SW_PLOT_Y, "slot", SW_PLOT_CATEGORY);
 	for (size_t i = 0; i < slots; i++)

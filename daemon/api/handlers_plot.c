@@ -6,6 +6,8 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/running.h"
+#include "plot/braille.h"
+#include "plot/csv.h"
 #include "plot/json.h"
 #include "plot/kinds.h"
 #include "plot/svg.h"
@@ -22,7 +24,9 @@ struct plot_question {
 	struct sw_lookup q;
 	const struct sw_plot_kind *kind;
 	struct sw_plot_filter filter;
-	bool svg;
+	char format[8];
+	int columns;
+	bool color, ascii;
 	int64_t sweeps[SWEEPS_MAX]; /* the call's own first */
 	size_t n_sweeps;
 	char *named[NAMED_MAX]; /* parameters, by their names; owned */
@@ -94,17 +98,23 @@ static void write_plot(struct plot_question *y, struct sw_plot *p)
 				   sw_status_str(p->failed));
 		return;
 	}
-	if (!y->svg) {
+	if (strcmp(y->format, "marks") == 0) {
 		sw_plot_write(p, &q->w);
 		return;
 	}
 	sw_buf_init(&text, SW_REPLY_MAX);
-	q->rc = sw_plot_svg(p, &text);
+	if (strcmp(y->format, "svg") == 0)
+		sw_plot_svg(p, &text);
+	else if (strcmp(y->format, "csv") == 0)
+		sw_plot_csv(p, &text);
+	else
+		sw_plot_braille(p, y->columns, 0, y->color, !y->ascii, &text);
+	q->rc = text.failed;
 	if (q->rc != SW_OK)
 		(void)sw_err_set(&q->err, q->rc, "the plot could not be drawn");
 	sw_jw_obj(&q->w);
 	sw_jw_kstr(&q->w, "plot", p->kind);
-	sw_jw_kstr(&q->w, "svg", q->rc == SW_OK ? text.data : NULL);
+	sw_jw_kstr(&q->w, "text", q->rc == SW_OK ? text.data : NULL);
 	sw_jw_obj_end(&q->w);
 	sw_buf_fini(&text);
 }
@@ -267,7 +277,10 @@ void sw_handle_sweep_plot(struct sw_call *call)
 	if (y == NULL)
 		return;
 	y->kind = kind;
-	y->svg = strcmp(sw_call_str(call, "format", "marks"), "svg") == 0;
+	(void)snprintf(y->format, sizeof y->format, "%s", sw_call_str(call, "format", "marks"));
+	y->columns = (int)sw_call_int(call, "columns", 80);
+	y->color = cJSON_IsTrue(sw_json_get(call->params, "color"));
+	y->ascii = cJSON_IsTrue(sw_json_get(call->params, "ascii"));
 	y->filter.best = sw_call_int(call, "n", 0);
 	(void)snprintf(y->filter.state, sizeof y->filter.state, "%s",
 		       sw_call_str(call, "state", ""));

@@ -3,6 +3,7 @@ import csv
 import io
 import math
 import os
+import unicodedata
 import xml.etree.ElementTree as tree
 
 import pytest
@@ -93,7 +94,7 @@ def test_each_plot_is_marks_and_a_drawing(user):  # noqa: F811
             assert sum(len(s["x"]) for panel in plot["panels"] for s in panel["series"]) > 0, name
         else:
             assert plot["notes"], name
-        root = svg_of(user.call("sweep.plot", sweep=sweep, plot=name, format="svg")["svg"])
+        root = svg_of(user.call("sweep.plot", sweep=sweep, plot=name, format="svg")["text"])
         words = " ".join(text for text in root.itertext())
         assert plot["title"] in words and all(panel["x"]["label"] in words for panel in plot["panels"]), name
 
@@ -176,17 +177,19 @@ HOSTILE = MARKUP + "\x1b[31m\u202e" * 20
 
 def test_hostile_names_stay_inert_everywhere(user, daemon):  # noqa: F811
     spec = driven(name=MARKUP, method="grid", run_cap=None, metric={"name": MARKUP, "goal": "minimize"},
-                  parameters={"a": {"values": [HOSTILE, HOSTILE * 90]}, "b": {"values": [1, 2]}})
+                  parameters={"a": {"values": [HOSTILE, HOSTILE * 90]}, "b": {"values": ["\u65e5\u672c" * 30, "b"]}})
     sweep = user.submit(spec)
     for i, trial in enumerate(user.loop(sweep)):
         trial.report(1, **{MARKUP: float(i)})
     for name in PLOTS:
-        svg = user.call("sweep.plot", sweep=sweep, plot=name, format="svg")["svg"]
+        svg = user.call("sweep.plot", sweep=sweep, plot=name, format="svg")["text"]
         svg_of(svg)
         status, said, wrong = sweep_command(daemon, "plot", sweep, name)
         assert (status, wrong) == (0, "")
         for text in (svg, said):
             assert not {c for c in text if c < " " and c != "\n"} and "\u202e" not in text and "\x9b" not in text
+        assert max(sum(1 + (unicodedata.east_asian_width(c) == "W") for c in line) for line in said.splitlines()) <= 80
+        assert name != "slice" or "\u65e5" in said
         status, table, wrong = sweep_command(daemon, "plot", sweep, name, "--csv")
         assert status == 0 and len({len(row) for row in csv.reader(io.StringIO(table))}) == 1
 

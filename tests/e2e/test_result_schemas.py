@@ -40,7 +40,7 @@ class Checked(Client):
     def look(self, sweep):
         """All that can be asked about a sweep; its trials."""
         self.call("sweep.best", sweep=sweep, n=3)
-        for plot, form in (("timeline", "marks"), ("saved", "marks"), ("saved", "svg")):
+        for plot, form in (("timeline", "marks"), ("saved", "marks"), ("saved", "svg"), ("saved", "text")):
             self.call("sweep.plot", sweep=sweep, plot=plot, format=form)
         trials = self.trials(sweep, limit=4)
         for t in trials:

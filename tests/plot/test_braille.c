@@ -22,7 +22,7 @@ static double draw_number(void)
 static void begin(struct sw_plot *p, const char *x, enum sw_plot_scale xs, const char *y,
 		  enum sw_plot_scale ys)
 {
-	sw_plot_panel(p, "");
+	sw_plot_panel(p);
 	sw_plot_axis(p, SW_PLOT_X, x, xs);
 	sw_plot_axis(p, SW_PLOT_Y, y, ys);
 }
@@ -129,7 +129,7 @@ static char hostile[10241] = "x";
 static void panels(struct sw_plot *p)
 {
 	for (int i = 0; i < 3; i++) {
-		sw_plot_panel(p, hostile);
+		sw_plot_panel(p);
 		sw_plot_axis(p, SW_PLOT_X, hostile, i == 1 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR);
 		sw_plot_axis(p, SW_PLOT_Y, hostile, i == 2 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR);
 		for (int k = 0; k < 7 && i > 0; k++)
@@ -391,7 +391,7 @@ TEST(a_mark_is_a_line_of_csv)
 	sw_plot_series(&p, "completed", SW_PLOT_DOTS, SW_PLOT_PLAIN);
 	sw_plot_at(&p, 1, .1, NAN, 7);
 	sw_plot_at(&p, .6, 1e-9, 1, 0);
-	sw_plot_panel(&p, "two");
+	sw_plot_panel(&p);
 	sw_plot_axis(&p, SW_PLOT_X, "time", SW_PLOT_TIME);
 	sw_plot_axis(&p, SW_PLOT_Y, "", SW_PLOT_CATEGORY);
 	sw_plot_name(&p, SW_PLOT_Y, "gpu:0");
@@ -403,7 +403,7 @@ TEST(a_mark_is_a_line_of_csv)
 	ck_assert_str_eq(b.data, "panel,series,x,y,x2,y2,v,trial,text\n"
 				 "optimizer,completed,\"sgd, \"\"nesterov\"\"\",0.1,,,,7,\n"
 				 "optimizer,completed,\"sgd, \"\"nesterov\"\"\",1e-9,,,1,,\n"
-				 "two,,1790000000123,gpu:0,1790000000124,gpu:0,,12,\"a\nb\"\n");
+				 "time,,1790000000123,gpu:0,1790000000124,gpu:0,,12,\"a\nb\"\n");
 	sw_buf_fini(&b);
 	sw_plot_fini(&p);
 }

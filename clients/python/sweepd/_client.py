@@ -207,7 +207,7 @@ class Client(ContextManager["Client"]):
         try:
             import matplotlib.pyplot  # noqa: F401
         except ImportError:
-            return Svg(self.call("sweep.plot", **asked, format="svg")["svg"])
+            return Svg(self.call("sweep.plot", **asked, format="svg")["text"])
         from ._plot import figure
         return figure(self.call("sweep.plot", **asked))
 

@@ -18,7 +18,7 @@ def figure(plot: Dict[str, Any]) -> Any:
     """A Figure, the caller's; pyplot does not keep it, so a notebook shows it once."""
     panels = plot["panels"]
     columns = 1 if len(panels) == 1 else 2 if len(panels) < 5 else 3
-    rows = math.ceil(len(panels) / columns)
+    rows = max(1, math.ceil(len(panels) / columns))
     size = (8, 5) if len(panels) == 1 else (4 * columns, 3 * rows)
     drawing, grid = pyplot.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
     pyplot.close(drawing)
@@ -40,7 +40,6 @@ def _plain(text: str) -> str:
 def _draw(axes: Any, panel: Dict[str, Any]) -> None:
     for series in panel["series"]:
         _series(axes, series, panel)
-    axes.set_title(_plain(panel["title"]))
     for which, axis in (("x", panel["x"]), ("y", panel["y"])):
         getattr(axes, f"set_{which}label")(_plain(axis["label"]))
         if axis["scale"] == "log":
