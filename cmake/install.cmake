@@ -4,6 +4,7 @@
 # Components: sweepd (all but) cuda, the GPU module, and python, the package, which only CPack takes.
 install(TARGETS sweepd sweep sweep-worker COMPONENT sweepd)
 install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/sweepd/data COMPONENT sweepd FILES_MATCHING PATTERN "*.csv")
+install(PROGRAMS executors/slurm executors/ssh DESTINATION libexec/sweepd/executors COMPONENT sweepd)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sweepd)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sweepd PATTERN __pycache__ EXCLUDE)
 install(FILES clients/c/sweepd.h TYPE INCLUDE COMPONENT sweepd)

@@ -18,7 +18,7 @@ deps_numpy="python3 python3-numpy"
 deps_gpu="g++ check"
 deps_wheel="python3-venv"
 deps_check="g++ check python3-venv python3-pytest python3-pytest-xdist python3-jsonschema clang clang-format-14 clang-tidy-14 netcat-openbsd tmux
-	man-db zsh fish"
+	man-db zsh fish openssh-client openssh-server slurm-wlm munge"
 
 # deps_missing NAME...: those that are not installed.
 deps_missing() {
@@ -37,7 +37,7 @@ deps_known() {
 			printf '%s ' "$name"
 		else
 			case $name in
-			*-14) ;;
+			*-14 | slurm-wlm | munge) ;; # what needs them is skipped
 			*) printf '%s ' "$name" ;; # apt-get shall say that it is not there
 			esac
 		fi
