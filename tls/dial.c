@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define LAST_US ((int64_t)5000000)
+#define LAST_US ((int64_t)10000000)
 
 struct sw_tls_dial {
 	char host[256], service[16];

@@ -21,7 +21,7 @@ SW_NODISCARD sw_status sw_tls_dial(struct sw_tls_dial **out, const char *host, u
 
 const char *sw_tls_dial_path(const struct sw_tls_dial *d); /* until it is closed */
 
-/* Waits at most 5 s until what was written to the socket by connections that are closed by now has
+/* Waits at most 10 s until what was written to the socket by connections that are closed by now has
  * gone out; removes the folder. NULL is allowed. */
 void sw_tls_dial_close(struct sw_tls_dial *d);
 

@@ -8,6 +8,7 @@
  *   sweep-worker fit < FIT.json                   (worker/fit.h)
  *   sweep-worker predict MODEL DATA [FORMAT]      (worker/predict.h)
  *   sweep-worker rank                             (worker/rank.h; a worker starts it, nobody else)
+ *   sweep-worker pilot < LINES                    (worker/pilot.h; a cluster's job of the daemon's)
  *
  * Name     Errors begin with "sweep-worker: ", or with "sweep: " where argv[0] is sweep.
  * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, no daemon any more, or
@@ -21,6 +22,7 @@
 #include "worker/check.h"
 #include "worker/file/export.h"
 #include "worker/fit.h"
+#include "worker/pilot.h"
 #include "worker/predict.h"
 #include "worker/rank.h"
 #include "worker/serve.h"
@@ -181,6 +183,15 @@ static int predict_main(const char *model, const char *data, const char *format)
 		       : complain(err.msg);
 }
 
+/* Ends the process where others of its threads may still run, and nothing of a lost device can be
+ * taken down. */
+static int end_work(int code)
+{
+	if (code == SW_WORKER_EXIT_DEVICE)
+		_exit(code);
+	return code;
+}
+
 /* The id is no argument: every user of the machine may read those. */
 static bool read_id(char *id, size_t cap)
 {
@@ -215,6 +226,9 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "rank") == 0)
 		/* nothing is taken down: the trial's end does not wait for that */
 		_exit(sw_rank_serve());
+	if (argc == 2 && strcmp(argv[1], "pilot") == 0)
+		return signals() == 0 ? end_work(sw_pilot(wake))
+				      : complain("signals cannot be handled");
 	if (argc == 2 && strcmp(argv[1], "fit") == 0)
 		return fit_main();
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "export") == 0)
@@ -251,8 +265,5 @@ int main(int argc, char **argv)
 	config.cores = (unsigned)cores;
 	config.memory = (size_t)memory;
 	memcpy(config.wake, wake, sizeof wake);
-	c = sw_serve(&config);
-	if (c == SW_WORKER_EXIT_DEVICE)
-		_exit(c); /* lanes may still run, and nothing of a lost device can be taken down */
-	return c;
+	return end_work(sw_serve(&config));
 }

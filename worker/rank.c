@@ -176,6 +176,8 @@ int sw_rank_serve(void)
 	struct sw_err err = SW_ERR_INIT;
 	sw_status rc;
 
+	/* a scheduler tells each process of a job that it ends: the lead decides what that means */
+	(void)signal(SIGTERM, SIG_IGN);
 	/* the lead may have ended before this call: then the parent is another one */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!read_start(&r, &err) || getppid() != r.start.lead)

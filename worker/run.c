@@ -383,7 +383,8 @@ static void end_trial(struct run *r, enum sw_train_end end)
 			       sw_session_dropped(s));
 		sw_session_release(s);
 	} else if (end == SW_TRAIN_DROPPED && sw_session_leaving(s) && !*sw_session_refused(s)) {
-		sw_session_log(s, "ended after epoch %" PRIu64 ": the daemon ends", r->epoch);
+		sw_session_log(s, "ended after epoch %" PRIu64 ": %s", r->epoch,
+			       sw_session_leaving_why(s));
 		sw_session_release(s);
 	} else {
 		/* all epochs, or a report was refused: finish knows which */

@@ -96,7 +96,9 @@ static int lane_work(struct lane *l)
 		sw_session_bye(s, sw_session_why(s), 0);
 		return 0;
 	}
-	return complain(name, sw_session_why(s));
+	(void)complain(name, sw_session_why(s));
+	/* a pilot that no daemon came back to has done what it was to do */
+	return l->all->config->node && sw_session_ended(s) == SW_SESSION_LOST ? 0 : 1;
 }
 
 /* Wakes all lanes, so that each ends. */
@@ -148,7 +150,11 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 	const struct sw_session_config session = {.socket = c->socket,
 						  .worker = c->worker,
 						  .slot = c->slot + (int)i,
-						  .wake_fd = c->wake[0]};
+						  .wake_fd = c->wake[0],
+						  .away_ms = c->away_ms,
+						  .leave = c->leave,
+						  .node = c->node,
+						  .files = c->files};
 	struct lane *l = &all->lane[i];
 	sw_status rc;
 

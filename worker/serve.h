@@ -10,7 +10,9 @@
 #ifndef SW_WORKER_SERVE_H
 #define SW_WORKER_SERVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The exit status of a worker whose device is lost to it; a new process may use it. */
 #define SW_WORKER_EXIT_DEVICE 3
@@ -27,6 +29,11 @@ struct sw_serve {
 	unsigned cores;   /* that a CPU may use */
 	size_t memory;    /* bytes of all lanes' trials together; 0: no cap */
 	int wake[2];      /* a pipe: readable, all lanes end; written to when they must */
+	/* of a pilot, as worker/link/session.h has them; 0 and NULL of a local worker */
+	unsigned away_ms;
+	const char *(*leave)(int64_t *us);
+	const char *node;
+	bool files;
 };
 
 /* Returns the process's exit status; what is not 0 has its line on stderr. With

@@ -35,8 +35,6 @@ sw_pruner_invariant
 sw_samplers_name
 sw_sobol_digits
 sw_tls_cut
-sw_tls_dial_close
-sw_tls_dial_path
 sw_tls_listen
 sw_tls_listener_close
 sw_tls_listener_port

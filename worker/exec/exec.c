@@ -15,6 +15,7 @@
 
 #define LOOK_MS     1000
 #define PATIENCE_US ((int64_t)500000)   /* for a program that knows that it ends, and its helpers */
+#define TOLD_US     ((int64_t)2000000)  /* until all processes of a job are told to end */
 #define RANKS_US    ((int64_t)10000000) /* for ranks whose first has ended well */
 
 /* A trial of a program, from its job to its finish. */
@@ -27,6 +28,11 @@ struct trial {
 };
 
 /* --- one run of it --- */
+
+static bool ended_badly(const struct sw_ranks *r)
+{
+	return r->failed || r->v[0].program.code != 0 || r->v[0].program.signal != 0;
+}
 
 /* Ends this run of the program, with all that it left. */
 static void end_run(struct trial *t, int64_t patience_us)
@@ -76,6 +82,22 @@ static int left_ms(struct trial *t)
 	return sw_limit_left_ms(&t->limit, t->asked.job->run, &t->ranks.v[0].program, r->heard_us);
 }
 
+/* A scheduler that ends a job signals all of its processes: what looks like a program that was
+ * killed may be a worker that is told to end, and has not read it yet. */
+static bool was_ended_with_worker(struct trial *t)
+{
+	struct sw_session *s = t->asked.session;
+	const struct sw_program *p = &t->ranks.v[t->ranks.failed].program;
+	const int64_t until_us = sw_clock_mono_us() + TOLD_US;
+
+	if (!t->asked.going || t->limit.overdue || t->reports.saving || !ended_badly(&t->ranks))
+		return false;
+	while ((p->signal == SIGTERM || p->code == 128 + SIGTERM) && sw_session_leaving(s) == 0 &&
+	       sw_clock_mono_us() < until_us && sw_session_wait(s, NULL, 0, 100, 0))
+		;
+	return sw_session_leaving(s) > 0;
+}
+
 /* Hears the program until it has ended, or must end; then nothing of it is left. */
 static void run(struct trial *t)
 {
@@ -91,6 +113,7 @@ static void run(struct trial *t)
 	/* what it wrote before its end counts, and says whether it waits for an answer */
 	if (p->ended)
 		sw_pump_drain(&t->reports);
+	t->leaves = t->leaves || was_ended_with_worker(t);
 	end_run(t, patience_us(t));
 }
 
@@ -101,11 +124,6 @@ static bool goes_on(struct trial *t)
 	sw_reports_save(&t->reports);
 	t->asked.going = sw_session_settle(t->asked.session);
 	return t->asked.going;
-}
-
-static bool ended_badly(const struct sw_ranks *r)
-{
-	return r->failed || r->v[0].program.code != 0 || r->v[0].program.signal != 0;
 }
 
 /* Did its memory run out, and is there a smaller parameter to try? */
@@ -201,6 +219,7 @@ static void conclude(struct trial *t, const struct sw_err *err)
 	const bool open = sw_session_ended(s) == SW_SESSION_OPEN && !t->leaves;
 	/* a trial that is resumed needs what it kept; one that has ended is never resumed */
 	const bool for_next = !open || (*why && strcmp(why, "decision stop") != 0);
+	const char *leaving = sw_session_leaving_why(s);
 	const bool unreported = open && !*why && !sw_folder_is_empty(folder);
 
 	/* before the daemon is told: it may start the next attempt at once, on the same folder */
@@ -211,7 +230,7 @@ static void conclude(struct trial *t, const struct sw_err *err)
 				  "reported with \"checkpoint\": true");
 	sw_asked_close(&t->asked);
 	if (t->leaves && !*why)
-		why = "the daemon ends";
+		why = leaving;
 	if (*why)
 		sw_session_log(s, "ended after step %" PRIu64 ": %s", t->reports.told, why);
 	if (*why || !open) {

@@ -7,8 +7,8 @@
 #define REAP_US     ((int64_t)1000000)
 #define DRAIN_READS 32 /* enough for a full pipe; a bound for one that is written for ever */
 #define GRACE_S     10.0
-#define EXIT_US     ((int64_t)2000000) /* of an end without the daemon */
-#define LEAVE_US    ((int64_t)8000000) /* the rest of SW_SESSION_LEAVE_US is for the report of it */
+#define EXIT_US     ((int64_t)2000000)  /* of an end without the daemon */
+#define REPORT_US   ((int64_t)2000000)  /* of the time to leave: for the report of what it kept */
 #define KILL_US     ((int64_t)10000000) /* then a process that SIGKILL does not end is given up */
 #define PAUSE_MAX   50                  /* milliseconds between two looks at /proc */
 
@@ -96,9 +96,11 @@ static bool wait_gone(struct sw_reports *r, int64_t us, int sig)
 static int64_t grace_us(const struct sw_asked *a)
 {
 	const int64_t us = (int64_t)(sw_json_number(a->job->run, "grace_s", GRACE_S) * 1e6);
+	const int64_t left_us = sw_session_leaving(a->session);
 	const int64_t most_us = sw_session_ended(a->session) == SW_SESSION_EXIT ? EXIT_US
-				: sw_session_leaving(a->session)                ? LEAVE_US
-										: INT64_MAX;
+				: left_us > REPORT_US ? left_us - REPORT_US
+				: left_us != 0        ? 0
+						      : INT64_MAX;
 
 	return us < most_us ? us : most_us;
 }

@@ -81,9 +81,14 @@ int64_t sw_session_leaving(const struct sw_session *s)
 {
 	if (s->leave_us == 0 || s->end != SW_SESSION_OPEN)
 		return 0; /* it is asked before each batch: no look at the clock for that */
-	const int64_t left = s->leave_us + SW_SESSION_LEAVE_US - sw_clock_mono_us();
+	const int64_t left = s->leave_us + s->leave_for_us - sw_clock_mono_us();
 
 	return left > 0 ? left : 1;
+}
+
+const char *sw_session_leaving_why(const struct sw_session *s)
+{
+	return s->leave_why ? s->leave_why : "the daemon ends";
 }
 
 bool sw_session_may_begin(struct sw_session *s)
@@ -171,7 +176,8 @@ bool sw_session_next(struct sw_session *s, const struct sw_job **job)
 	*job = NULL;
 	sw_session_release(s);
 	if (s->leave_us != 0)
-		sw_session_quit(s, SW_SESSION_EXIT, "told to end");
+		sw_session_quit(s, SW_SESSION_EXIT, "%s",
+				s->leave_why ? s->leave_why : "told to end");
 	while (s->end == SW_SESSION_OPEN && !s->has_job) {
 		if (s->greeted && s->next_id == 0 && sw_clock_mono_us() >= s->resend_at)
 			next_request(s);

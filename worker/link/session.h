@@ -12,7 +12,8 @@
  *
  * State    `end` and `drop` latch: the session is over, or the trial at hand is. `leaving` comes
  *          before the end where wake_fd is readable in mid-trial and the daemon is there: the trial
- *          has SW_SESSION_LEAVE_US to save what it has, and may report until then.
+ *          has SW_SESSION_LEAVE_US to save what it has, and may report until then. A pilot has
+ *          what its `leave` says, and without a daemon, too: one may come back meanwhile.
  * Memory   At most SW_SESSION_SPOOL reports, about 200 bytes each.
  * Errors   Losing the connection is no error. err tells why the session ended.
  * Threads  One. `wake_fd` becomes readable from anywhere (a signal handler's pipe).
@@ -43,7 +44,12 @@ struct sw_session_config {
 	const char *socket; /* path */
 	const char *worker; /* id */
 	int slot;
-	int wake_fd;       /* readable: leave, then end; -1 for none */
+	int wake_fd; /* readable: leave, then end; -1 for none */
+	/* A pilot's; NULL: as a local worker. Called once wake_fd is readable: the microseconds
+	 * that its trial has, and why it ends (for people, static). */
+	const char *(*leave)(int64_t *us);
+	const char *node;  /* a pilot's host, for hello; NULL: no pilot */
+	bool files;        /* a pilot: it sees the daemon's files */
 	unsigned retry_ms; /* first wait between two attempts to connect; 0: 200 */
 	unsigned away_ms;  /* 0: 120,000 */
 };
@@ -61,6 +67,7 @@ const char *sw_session_why(const struct sw_session *s); /* one line for SW_SESSI
 /* The worker was told to end, and its trial may still save what it has: microseconds that are left
  * for it, at least 1; 0: it was not told, or the session has ended. */
 int64_t sw_session_leaving(const struct sw_session *s);
+const char *sw_session_leaving_why(const struct sw_session *s); /* then, for the trial's log */
 
 /* Waits for a trial. false: the session has ended. The job stays the session's until
  * sw_session_finish() or sw_session_release(). */

@@ -17,7 +17,9 @@ struct sw_session {
 	struct sw_session_config config;
 	enum sw_session_end end;
 	char why[400];
-	int64_t leave_us; /* when it was told to end; 0: it was not */
+	int64_t leave_us;      /* when it was told to end; 0: it was not */
+	int64_t leave_for_us;  /* how long its trial has then */
+	const char *leave_why; /* a pilot's; NULL: not said */
 
 	/* the connection */
 	int fd;            /* -1: none */
@@ -52,7 +54,9 @@ struct sw_session {
 	struct sw_buf logs;   /* whole notification lines that wait for a connection */
 };
 
-/* session_state.c: ends the session, or drops its trial (the first reason stays). */
+/* session_state.c: notes that it was told to end. */
+void sw_session_leave(struct sw_session *s);
+/* Ends the session, or drops its trial (the first reason stays). */
 void sw_session_quit(struct sw_session *s, enum sw_session_end end, const char *fmt, ...)
 	SW_PRINTF(3, 4);
 void sw_session_drop(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);

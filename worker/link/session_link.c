@@ -55,6 +55,10 @@ static void send_hello(struct sw_session *s)
 	sw_jw_kstr(&w, "worker", s->config.worker);
 	sw_jw_kint(&w, "slot", s->config.slot);
 	sw_jw_kbool(&w, "beats", true);
+	if (s->config.node) {
+		sw_jw_kstr(&w, "node", s->config.node);
+		sw_jw_kbool(&w, "files", s->config.files);
+	}
 	if (s->has_job && !*s->drop) {
 		sw_jw_kint(&w, "sweep", (int64_t)s->job.sweep);
 		sw_jw_kint(&w, "trial", (int64_t)s->job.trial);
@@ -184,11 +188,13 @@ static void read_socket(struct sw_session *s)
 }
 
 /* Told to end. A trial that could not report what it saves ends at once, and so does one whose time
- * is over. */
+ * is over. The daemon of a pilot may be away for the moment alone. */
 static void take_leave(struct sw_session *s)
 {
-	if (!s->has_job || !s->greeted || sw_clock_mono_us() - s->leave_us >= SW_SESSION_LEAVE_US)
-		sw_session_quit(s, SW_SESSION_EXIT, "told to end");
+	if (!s->has_job || (!s->greeted && !s->config.leave) ||
+	    sw_clock_mono_us() - s->leave_us >= s->leave_for_us)
+		sw_session_quit(s, SW_SESSION_EXIT, "%s",
+				s->leave_why ? s->leave_why : "told to end");
 }
 
 /* Sends an empty line if nothing else goes out, because the daemon ends a worker that is silent. */
@@ -223,7 +229,7 @@ void sw_session_pump(struct sw_session *s, struct pollfd *more, size_t n, int ti
 		memcpy(fds + 2, more, n * sizeof *more);
 	if (poll(fds, (nfds_t)(2 + n), timeout_ms) > 0) {
 		if (fds[0].revents)
-			s->leave_us = sw_clock_mono_us();
+			sw_session_leave(s);
 		if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
 			read_socket(s);
 	}

@@ -1,9 +1,18 @@
 /* worker/link/session_state.c — the state of a session and of its trial, below socket and
  * replies. */
+#include "base/clock.h"
 #include "worker/link/session_internal.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+void sw_session_leave(struct sw_session *s)
+{
+	s->leave_us = sw_clock_mono_us();
+	s->leave_for_us = SW_SESSION_LEAVE_US;
+	if (s->config.leave)
+		s->leave_why = s->config.leave(&s->leave_for_us);
+}
 
 void sw_session_quit(struct sw_session *s, enum sw_session_end end, const char *fmt, ...)
 {
