@@ -87,8 +87,9 @@ static double colour_of(const struct map *map, size_t x, size_t y)
 	for (size_t j = y > ry ? y - ry : 0; j <= y + ry && j < map->cells[1]; j++) {
 		for (size_t i = x > rx ? x - rx : 0; i <= x + rx && i < map->cells[0]; i++) {
 			const size_t cell = j * map->cells[0] + i;
-			const double r = fmax(hypot(distance(map, 0, x, i), distance(map, 1, y, j)),
-					      .5 / GRID);
+			const double dx = distance(map, 0, x, i), dy = distance(map, 1, y, j);
+			/* hypot() wants glibc 2.35, and the wheel promises 2.34. */
+			const double r = fmax(sqrt(dx * dx + dy * dy), .5 / GRID);
 			if (map->count[cell] == 0 || r >= REACH)
 				continue;
 			const double w = pow((REACH - r) / (REACH * r), 2);

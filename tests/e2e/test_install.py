@@ -1,5 +1,6 @@
 """What `cmake --install` puts somewhere runs from there, and names nothing of the tree that it was built in."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -70,6 +71,15 @@ def test_installed_command_makes_its_own_things(there, start, tmp_path):
     assert sweep_command(daemon, "ls")[0] == 0
     assert (there / "share/doc/sweepd/README.md").exists() and (there / "share/doc/sweepd/docs/install.md").exists()
     assert (there / "include/sweepd.h").exists()
+
+
+@pytest.mark.skipif(os.confstr("CS_GNU_LIBC_VERSION") != "glibc 2.36", reason="not Debian 12, on which wheels are made")
+@pytest.mark.parametrize("program", ["sweepd", "sweep", "sweep-worker"])
+def test_program_wants_no_newer_glibc_than_the_wheel_promises(program):
+    """docs/install.md: 2.34. A call of one function can raise it."""
+    with open(os.path.join(BIN, program), "rb") as file:
+        wanted = {int(minor) for minor in re.findall(rb"\0GLIBC_2\.(\d+)(?=[\0.])", file.read())}
+    assert 17 <= max(wanted) <= 34
 
 
 @pytest.mark.parametrize("whose, folder", [("--user", USER_UNITS), ("--system", SYSTEM_UNITS)])
