@@ -116,7 +116,11 @@ sw_status sw_program_job_check(const struct sw_spec *spec, struct sw_err *err)
 	const char *cwd = sw_json_text(spec->run, "cwd", ""), *usual = getenv("PATH");
 	const char *path = sw_json_text(sw_json_get(spec->run, "env"), "PATH", usual);
 	const char *word = cJSON_GetStringValue(spec->command->child);
+	struct stat st;
 
+	errno = ENOTDIR;
+	if (stat(cwd, &st) != 0 || !S_ISDIR(st.st_mode))
+		return sw_err_at(err, SW_INVALID, "/run/cwd", "%.200s: %s", cwd, strerror(errno));
 	if (spec->program != NULL && sw_command_has(spec->command, "program") &&
 	    !has_file(cwd, strlen(cwd), spec->program, R_OK))
 		return sw_err_at(err, SW_INVALID, "/program", "%.100s in %.100s: %s", spec->program,

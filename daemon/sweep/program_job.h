@@ -31,8 +31,8 @@ struct sw_program_job {
 void sw_program_job_fill(const struct sw_running *live, const struct sw_slot *s,
 			 struct sw_program_job *room, struct sw_job *job);
 
-/* Is the program there, as a slot would start it? SW_INVALID if it is not; the trials decide what
- * has macros. Looks at files: not on the loop's thread. */
+/* Are run.cwd and the program there, as a slot would start it? SW_INVALID if not; the trials decide
+ * what has macros. Looks at files: not on the loop's thread. */
 SW_NODISCARD sw_status sw_program_job_check(const struct sw_spec *spec, struct sw_err *err);
 
 /* The path of a trial's output. */

@@ -33,6 +33,18 @@ static void warn_inert(struct sw_spec *s)
 		sw_spec_warn(s, "/resources/cpu", "\"cpu\" has no effect without \"command\"");
 }
 
+/* What the command line reads as a number: a sweep's, or a trial's behind its sweep. */
+static void warn_name(struct sw_spec *s)
+{
+	const char *slash = strrchr(s->name, '/'), *end = slash != NULL ? slash + 1 : s->name;
+
+	if (end[strspn(end, "0123456789")] == '\0' && *end != '\0')
+		sw_spec_warn(s, "/name",
+			     "`sweep` reads \"%s\" as a %s, not as this name: give it the "
+			     "sweep's number",
+			     s->name, slash != NULL ? "trial" : "sweep's number");
+}
+
 static bool given(const struct sw_spec *s, const char *option)
 {
 	return sw_spec_option_param(s, option) != NULL || sw_json_get(s->trainer, option) != NULL;
@@ -221,6 +233,7 @@ static void warn_pipeline(struct sw_spec *s)
 void sw_spec_warn_all(struct sw_spec *s)
 {
 	warn_inert(s);
+	warn_name(s);
 	sw_spec_warn_goal(s);
 	if (strcmp(s->method, "bayes") != 0 && sw_json_get(s->tree, "suggest_wait_ms") != NULL)
 		sw_spec_warn(

@@ -144,13 +144,22 @@ def test_report_that_is_not_stored_is_a_warning_in_python(start, tmp_path):
 @pytest.mark.parametrize("change, cause", [
     ({"command": ["${envvar:TOOL}"], "run": {"env": {"TOOL": "no-such-program-anywhere"}}}, "cannot start no-such-program-anywhere: it is in no folder of PATH"),
     ({"command": ["${envvar:TOOL}"], "run": {"env": {"TOOL": "/dev/null"}}}, "cannot start /dev/null: Permission denied"),
-    ({"run": {"cwd": "/no/such/folder"}}, "run.cwd: /no/such/folder: No such file or directory"),
 ])
 def test_program_that_cannot_start_fails_with_one_line(start, tmp_path, change, cause):
     """Where the trial alone says which program it is: another one is looked for at the submission."""
     client = start("cpu:1").client()
     _, trial = ended(client, own(tmp_path, "", **change))
     assert (trial["state"], trial["cause"]) == ("FAILED", cause)
+
+
+def test_folder_that_goes_away_fails_the_next_trial_with_one_line(start, tmp_path):
+    """One that was never there is refused at the submission (test_validate.py)."""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    client = start("cpu:1").client()
+    sweep, _ = ended(client, own(tmp_path, "report(1, loss=1); os.rmdir(os.getcwd())", run={"cwd": str(folder)}, run_cap=2))
+    assert [(t["state"], t["cause"]) for t in client.trials(sweep)] == [
+        ("COMPLETED", None), ("FAILED", f"run.cwd: {folder}: No such file or directory")]
 
 
 def test_program_without_memory_is_run_again_with_half(start, tmp_path):

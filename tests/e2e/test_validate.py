@@ -126,6 +126,8 @@ def test_long_lists_are_cut(tmp_path):
 @pytest.mark.parametrize("more, place", [
     ({"command": ["./nothing"], "run": {"cwd": "FOLDER"}}, "/command/0"),
     ({"program": "train.py"}, "/program"),
+    ({"command": ["true"], "run": {"cwd": "/nowhere"}}, "/run/cwd"),
+    ({"command": ["true"], "run": {"cwd": "/dev/null"}}, "/run/cwd"),
     ({"trainer": {"dataset": {"format": "csv", "path": "/nowhere/x.csv", "label": "y"}, "model": [{"linear": 2}]},
       "run_cap": "x"}, "/trainer/dataset/path")])
 def test_file_that_is_not_there_is_a_mistake(tmp_path, more, place):

@@ -246,6 +246,14 @@ static const struct {
 	  "\"impute_while_running\" has no effect: samplers learn from a trial without a value by "
 	  "a rule of their own"}},
 	{HEAD ",'lease_s':5,'early_terminate':{'type':'asha'}}", {NULL}},
+	{HEAD ",'name':'a/50'}",
+	 {"/name", "`sweep` reads \"a/50\" as a trial, not as this name: give it the sweep's "
+		   "number"}},
+	{HEAD ",'name':'50'}",
+	 {"/name", "`sweep` reads \"50\" as a sweep's number, not as this name: give it the "
+		   "sweep's number"}},
+	{HEAD ",'name':'a/5b'}", {NULL}},
+	{HEAD ",'name':'5/'}", {NULL}},
 	{HEAD ",'suggest_wait_ms':5}",
 	 {"/suggest_wait_ms",
 	  "\"suggest_wait_ms\" has no effect: method \"random\" has its suggestions at once"}},
