@@ -1,6 +1,7 @@
 # `cpack` in the build folder makes sweepd, sweepd-cuda (if it was built) and python3-sweepd as .deb files.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_SOURCE_DIR}/cmake/deb_version.cmake)
 set(CPACK_PACKAGE_CONTACT "the sweepd project")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -26,7 +27,6 @@ set(CPACK_DEBIAN_SWEEPD_PACKAGE_CONTROL_EXTRA
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME sweepd-cuda)
 set(CPACK_DEBIAN_CUDA_DESCRIPTION "GPU backend of sweepd
  It needs NVIDIA's driver; cuBLAS for large layers, and NCCL for several GPUs in one trial.")
-set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "sweepd (= ${PROJECT_VERSION})")
 string(REGEX MATCH "^[0-9]+\\.[0-9]+" cuda "${CUDAToolkit_VERSION}")
 string(REPLACE . - cuda "${cuda}")
 set(CPACK_DEBIAN_CUDA_PACKAGE_SUGGESTS "libcublas-${cuda}, libnccl2")
