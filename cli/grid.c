@@ -229,7 +229,9 @@ int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
 	}
 	while (total(out, g->n_cols) > width && drop_one(g, out))
 		;
-	/* Columns that cannot be dropped are cut, from the right. */
+	/* Then the others from the right; the first two, which say what a row is, are cut. */
+	for (size_t i = g->n_cols; i-- > 2 && total(out, g->n_cols) > width;)
+		out[i] = 0;
 	for (size_t i = g->n_cols; i-- > 0 && (left = total(out, g->n_cols) - width) > 0;)
 		if (out[i] > 0)
 			out[i] = out[i] - left > 1 ? out[i] - left : 1;

@@ -34,7 +34,7 @@ struct sw_grid_col {
 	char *name;
 	const char *given; /* the name as it came, borrowed: not for a terminal */
 	bool right;        /* numbers */
-	int drop; /* 0: stays; else columns with a higher number go first when room is short */
+	int drop; /* columns with a higher number go first when room is short, those of 0 last */
 };
 
 struct sw_grid_cell {
@@ -78,8 +78,8 @@ void sw_grid_drop_empty(struct sw_grid *g, size_t col);
 void sw_grid_reverse(struct sw_grid *g); /* the last row first */
 
 /* Chooses columns for a width: out[i] is the columns of column i, 0 when it is dropped. One blank
- * stands between two columns. Values are cut at 24 columns; a name is whole unless the columns that
- * stay do not fit. Returns the columns that are used. */
+ * stands between two columns. Values are cut at 24 columns; a name is whole unless the first two
+ * columns do not fit. Returns the columns that are used. */
 int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out);
 
 #endif

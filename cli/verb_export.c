@@ -2,6 +2,7 @@
  * trials and their curves as CSV, all of it as one JSON document, or what TensorBoard reads. */
 #include "base/csv.h"
 #include "cli/csv.h"
+#include "cli/out_file.h"
 #include "cli/pages.h"
 #include "cli/tensorboard.h"
 #include "cli/verb.h"
@@ -17,6 +18,7 @@
 
 struct exporter {
 	struct sw_cli *c;
+	struct sw_out_file file;
 	struct sw_csv csv;
 	uint64_t trials, reports; /* how many were written */
 	uint64_t trial;           /* that is being written */
@@ -32,25 +34,29 @@ static int cannot_write(const struct sw_cli *c)
 }
 
 /* From now on output goes to the file --out, or one in that folder. */
-static int open_output(struct sw_cli *c, const char *name)
+static int open_output(struct exporter *e, const char *name)
 {
+	struct sw_cli *c = e->c;
 	char path[PATH_MAX + 16];
 
 	(void)snprintf(path, sizeof path, "%s%s", c->args.out, name);
-	c->to = fopen(path, "w");
+	if (!sw_out_file_open(&e->file, path))
+		return cannot_write(c);
+	c->to = e->file.to;
 	c->look.width = 0; /* a file gets every byte */
-	return c->to != NULL ? SW_EXIT_DONE : cannot_write(c);
+	return SW_EXIT_DONE;
 }
 
-static int close_output(struct sw_cli *c, int status)
+static int close_output(struct exporter *e, int status)
 {
-	const int flushed = sw_cli_flush(c);
-	const bool closed = fclose(c->to) == 0;
+	const int flushed = sw_cli_flush(e->c);
 
-	c->to = NULL;
+	e->c->to = NULL;
 	if (status == SW_EXIT_DONE)
 		status = flushed;
-	return status == SW_EXIT_DONE && !closed ? cannot_write(c) : status;
+	if (!sw_out_file_close(&e->file, status == SW_EXIT_DONE) && status == SW_EXIT_DONE)
+		status = cannot_write(e->c);
+	return status;
 }
 
 static int flush_chunk(struct sw_cli *c)
@@ -113,15 +119,15 @@ static int export_csv(struct exporter *e, const cJSON *spec)
 	if (mkdir(c->args.out, 0777) != 0 && errno != EEXIST)
 		return cannot_write(c);
 	sw_csv_init(&e->csv, spec);
-	int status = open_output(c, "/curves.csv");
+	int status = open_output(e, "/curves.csv");
 	if (status == SW_EXIT_DONE) {
 		(void)sw_buf_adds(&c->out, "trial,attempt,step,metric,value,time_ms\n");
-		status = close_output(c, sw_pages_trials(c, on_trial_csv, e));
+		status = close_output(e, sw_pages_trials(c, on_trial_csv, e));
 	}
 	if (status == SW_EXIT_DONE)
-		status = open_output(c, "/trials.csv");
+		status = open_output(e, "/trials.csv");
 	if (status == SW_EXIT_DONE)
-		status = close_output(c, sw_verb_trials_csv(c, &e->csv));
+		status = close_output(e, sw_verb_trials_csv(c, &e->csv));
 	sw_csv_fini(&e->csv);
 	return status;
 }
@@ -170,7 +176,7 @@ static int on_trial_json(void *arg, const cJSON *trial)
 static int export_json(struct exporter *e, const struct sw_reply *sweep)
 {
 	struct sw_cli *c = e->c;
-	int status = open_output(c, "");
+	int status = open_output(e, "");
 
 	if (status != SW_EXIT_DONE)
 		return status;
@@ -181,7 +187,7 @@ static int export_json(struct exporter *e, const struct sw_reply *sweep)
 	/* Else it must not look whole. */
 	if (status == SW_EXIT_DONE)
 		(void)sw_buf_adds(&c->out, "]}\n");
-	return close_output(c, status);
+	return close_output(e, status);
 }
 
 /* --- the verb --- */

@@ -1,11 +1,13 @@
 /* cli/verb_plot.c — plot, importance, compare: sweeps as pictures, which the daemon draws. */
 #include "base/term.h"
+#include "cli/out_file.h"
 #include "cli/sweep_grid.h"
 #include "cli/verb.h"
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+#define COLUMNS_LEAST 40 /* of sweep.plot */
 
 /* What is asked for. */
 struct plot_ask {
@@ -47,39 +49,44 @@ static int call_plot(struct sw_cli *c, const struct plot_ask *ask, struct sw_rep
 							: "text");
 	if (c->look.width > 0)
 		sw_jw_kint(&w, "columns",
-			   c->look.width < 40    ? 40
-			   : c->look.width > 400 ? 400
-						 : c->look.width);
+			   c->look.width < COLUMNS_LEAST ? COLUMNS_LEAST
+			   : c->look.width > 400         ? 400
+							 : c->look.width);
 	sw_jw_kbool(&w, "color", c->look.color);
 	sw_jw_kbool(&w, "ascii", !c->look.utf8);
 	sw_jw_obj_end(&w);
 	return sw_cli_call_written(c, "sweep.plot", &b, r);
 }
 
-/* The whole file, or a line that says why not, and what was there before. */
 static int save(struct sw_cli *c, const char *path, const char *text)
 {
-	char part[PATH_MAX + 8];
+	struct sw_out_file file;
 	const size_t n = strlen(text);
+	bool good = sw_out_file_open(&file, path);
 
-	(void)snprintf(part, sizeof part, "%s.part", path);
-	FILE *f = fopen(part, "wbe");
-	const bool written = f != NULL && fwrite(text, 1, n, f) == n && fflush(f) == 0;
-	int why = errno;
-	if (f != NULL && fclose(f) == 0 && written) {
-		if (rename(part, path) == 0)
-			return SW_EXIT_DONE;
-		why = errno;
+	if (good) {
+		const bool whole = fwrite(text, 1, n, file.to) == n && fflush(file.to) == 0;
+		const int why = errno;
+
+		good = sw_out_file_close(&file, whole) && whole;
+		if (!whole)
+			errno = why;
 	}
-	sw_cli_say(c, "%s: %s", path, strerror(why));
-	if (f != NULL)
-		(void)remove(part);
-	return SW_EXIT_REFUSED;
+	if (!good)
+		sw_cli_say(c, "%s: %s", path, strerror(errno));
+	return good ? SW_EXIT_DONE : SW_EXIT_REFUSED;
 }
 
 static int show(struct sw_cli *c, const struct plot_ask *ask)
 {
 	struct sw_reply r = SW_REPLY_INIT;
+
+	if (c->look.width > 0 && c->look.width < COLUMNS_LEAST &&
+	    !(c->args.given & (SW_OPT_OUT | SW_OPT_CSV | SW_OPT_JSON))) {
+		sw_cli_say(c, "a plot needs %d columns, and here are %d; --out x.svg draws it",
+			   COLUMNS_LEAST, c->look.width);
+		return SW_EXIT_REFUSED;
+	}
 	int status = call_plot(c, ask, &r);
 	const char *text = sw_json_text(r.result, "text", "");
 

@@ -322,12 +322,12 @@ def test_watch_without_terminal_ends_with_the_table(daemon):
 
 
 class Terminal:
-    """The command on a pty of 80 columns."""
+    """The command on a pty."""
 
-    def __init__(self, path, *args, rows=24, **more):
+    def __init__(self, path, *args, rows=24, columns=80, **more):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
+            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             os.execve(SWEEP, [SWEEP, *args], env(path, **dict({"TERM": "xterm-256color"}, **more)))
         self.seen = b""
 
@@ -350,6 +350,22 @@ class Terminal:
         self.until()
         os.close(self.fd)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@pytest.mark.parametrize("columns, heads", [(39, "sweep name state done best"), (25, "sweep name state"),
+                                            (14, "sweep name"), (8, "sweep n…")])
+def test_narrow_terminal_has_fewer_columns_with_whole_heads(daemon, columns, heads):
+    t = Terminal(daemon()[1], "ls", columns=columns, NO_COLOR="1")
+    assert t.end() == 0
+    lines = t.seen.decode().splitlines()
+    assert lines[0].split() == heads.split() and max(map(len, lines)) <= columns, lines
+
+
+def test_plot_says_that_a_terminal_is_too_narrow(daemon):
+    path = daemon()[1]
+    t = Terminal(path, "plot", "1", columns=39)
+    assert t.end() == 1
+    assert t.seen.decode() == "sweep: a plot needs 40 columns, and here are 39; --out x.svg draws it\r\n"
 
 
 HARMFUL = "\x1b\x07\x7f\x9b\u202e"

@@ -183,8 +183,10 @@ def test_document_that_was_cut_off_does_not_look_whole(daemon, client, tmp_path)
         client.report(sweep, handed, 1, 1, loss=1.)
         client.tell(sweep, handed)
     out = tmp_path / "cut.json"
+    out.write_text("before")
     status, wrong = cramped_command(daemon, 200, "export", sweep, "--to", "json", "--out", out)
     assert status == 1 and wrong.count("\n") == 1 and "File too large" in wrong
+    assert out.read_text() == "before" and not list(tmp_path.glob("*.part"))
     pipe = tmp_path / "pipe"  # it is full before the daemon has been asked for all
     os.mkfifo(pipe)
     with subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "export", str(sweep), "--to", "json",
