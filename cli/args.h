@@ -40,11 +40,12 @@ enum sw_opt {
 	SW_OPT_STOP = 1 << 26,
 	SW_OPT_OFF = 1 << 27,
 	SW_OPT_TO = 1 << 28,
+	SW_OPT_HOST = 1 << 29,
 };
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
 	 SW_OPT_GPU_HOURS | SW_OPT_LEASE | SW_OPT_TARGET | SW_OPT_RANGE)
-#define SW_OPT_ALWAYS (SW_OPT_JSON | SW_OPT_SOCKET | SW_OPT_HELP | SW_OPT_VERSION)
+#define SW_OPT_ALWAYS (SW_OPT_JSON | SW_OPT_SOCKET | SW_OPT_HOST | SW_OPT_HELP | SW_OPT_VERSION)
 
 enum sw_opt_kind { SW_KIND_FLAG, SW_KIND_TEXT, SW_KIND_NUMBER, SW_KIND_LIST };
 
@@ -68,7 +69,7 @@ struct sw_args {
 	const char *verb; /* NULL: none; all texts are argv's */
 	const char *word[SW_ARGS_MAX];
 	size_t n_words;
-	const char *socket, *state, *scope, *early_terminate, *out, *format, *to;
+	const char *socket, *host, *state, *scope, *early_terminate, *out, *format, *to;
 	uint64_t n, run_cap, workers, epochs;
 	const char *max_concurrent, *weight, *time_budget, *gpu_hours, *lease,
 		*target;                /* as written */

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "base/term.h"
+#include "cli/host.h"
 #include "cli/pager.h"
 #include "cli/screen.h"
 #include "proto/json.h"
@@ -40,6 +41,13 @@ sw_status sw_cli_init(struct sw_cli *c, const struct sw_args *args, struct sw_er
 	sw_buf_init(&c->source.text, SW_CLIENT_MAX_LINE);
 	sw_buf_init(&c->out, (size_t)1 << 28);
 	find_look(&c->look);
+	if (args->host != NULL && !sw_host_is_name(args->host))
+		return sw_err_set(err, SW_INVALID, "--host: '%.200s' is no host for ssh",
+				  args->host);
+	if (args->host != NULL && args->socket != NULL)
+		return sw_err_set(err, SW_INVALID,
+				  "--host and --socket exclude each other: there `sweep dial` "
+				  "finds the daemon, or SWEEPD_SOCKET says where");
 	c->socket_given = path != NULL && path[0] != '\0';
 	if (c->socket_given) {
 		if (strlen(path) >= sizeof c->socket)
@@ -133,6 +141,9 @@ sw_status sw_cli_connect(struct sw_cli *c, struct sw_client **out, struct sw_err
 {
 	struct sw_err first = SW_ERR_INIT, second = SW_ERR_INIT;
 	char told[SW_SOCKET_PATH_MAX];
+
+	if (c->args.host != NULL)
+		return sw_client_dial(out, c->args.host, c->quiet, err);
 	const sw_status rc = sw_client_open(out, c->socket, SW_CLIENT_CONNECT_MS, &first);
 
 	if (rc == SW_OK)

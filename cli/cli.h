@@ -22,6 +22,7 @@ struct sw_cli {
 	struct sw_args args;
 	char socket[SW_SOCKET_PATH_MAX];
 	bool socket_given;        /* by the user: no other will do */
+	bool quiet;               /* ssh asks for no password */
 	struct sw_client *client; /* NULL until the first call */
 	struct sw_buf out;
 	FILE *to;                      /* where `out` goes; NULL: stdout */
@@ -34,7 +35,7 @@ struct sw_cli {
 };
 
 /* Reads the locale, the terminal and the environment. The arguments are in c->args already.
- * SW_TOO_BIG: the socket's path is too long. */
+ * SW_TOO_BIG: the socket's path is too long. SW_INVALID: --host. */
 SW_NODISCARD sw_status sw_cli_init(struct sw_cli *c, const struct sw_args *args,
 				   struct sw_err *err);
 void sw_cli_fini(struct sw_cli *c);
@@ -49,7 +50,8 @@ int sw_cli_usage(const struct sw_cli *c, const char *fmt, ...) SW_PRINTF(2, 3);
 int sw_cli_flush(struct sw_cli *c);
 
 /* A connection to the daemon, the caller's. If nobody listens at the default path, the one that
- * uses the default state folder is looked for; c->socket is where it was found. */
+ * uses the default state folder is looked for; c->socket is where it was found. With --host an
+ * ssh of its own goes there. */
 SW_NODISCARD sw_status sw_cli_connect(struct sw_cli *c, struct sw_client **out, struct sw_err *err);
 /* Connects at the first call. Returns an exit status; all but SW_EXIT_DONE have said why. */
 int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);

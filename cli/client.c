@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/memory.h"
+#include "cli/host.h"
 #include "proto/json.h"
 #include "proto/rpc.h"
 #include "proto/socket_path.h"
@@ -20,6 +21,9 @@
 
 struct sw_client {
 	int fd;
+	const char *host; /* of sw_client_dial(); else NULL */
+	pid_t ssh;        /* 0: none, or it has ended */
+	bool up;          /* it has answered once */
 	int64_t next_id;
 	struct sw_buf in;
 	size_t scanned; /* bytes of `in` known to hold no newline */
@@ -146,12 +150,62 @@ struct sw_client *sw_client_adopt(int fd)
 	return c;
 }
 
+/* The connection has ended. */
+static sw_status say_gone(struct sw_client *c, const char *what, const char *why,
+			  struct sw_err *err)
+{
+	const pid_t ssh = c->ssh;
+
+	if (ssh == 0)
+		return sw_err_set(err, SW_IO, "the daemon %s%s", what, why);
+	c->ssh = 0;
+	return sw_host_lost(c->host, sw_host_end(ssh), c->up, err);
+}
+
+sw_status sw_client_dial(struct sw_client **out, const char *host, bool quiet, struct sw_err *err)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	struct sw_err why = SW_ERR_INIT;
+	pid_t ssh = 0;
+	int fd;
+	sw_status rc = sw_host_start(host, quiet, &fd, &ssh, err);
+
+	*out = NULL;
+	if (rc != SW_OK)
+		return rc;
+	struct sw_client *c = sw_client_adopt(fd);
+	if (c == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	c->host = host;
+	c->ssh = ssh;
+	rc = sw_client_call(c, "daemon.info", NULL, SW_CLIENT_DIAL_MS, &r, &why);
+	c->up = rc == SW_OK;
+	if (rc == SW_PARSE || rc == SW_TOO_BIG)
+		(void)sw_err_set(err, rc,
+				 "%s: what comes is no answer of sweepd's: '%.60s'; what its shell "
+				 "prints at its start (~/.bashrc) must not go to stdout",
+				 host, r.line != NULL ? r.line : "");
+	else if (rc == SW_BUSY)
+		(void)sw_err_set(err, rc, "%s: no answer within %d s", host,
+				 SW_CLIENT_DIAL_MS / 1000);
+	else if (rc != SW_OK)
+		(void)sw_err_set(err, rc, "%s", why.msg);
+	sw_client_reply_fini(&r);
+	if (rc == SW_OK)
+		*out = c;
+	else
+		sw_client_close(c);
+	return rc;
+}
+
 void sw_client_close(struct sw_client *c)
 {
 	if (c == NULL)
 		return;
 	if (c->fd >= 0)
 		(void)close(c->fd);
+	if (c->ssh != 0) /* it ends now that its stdin has */
+		(void)sw_host_end(c->ssh);
 	sw_buf_fini(&c->in);
 	free(c);
 }
@@ -178,7 +232,7 @@ static sw_status send_all(struct sw_client *c, const char *bytes, size_t n, int6
 			if (rc != SW_OK)
 				return rc;
 		} else if (errno != EINTR) {
-			return sw_err_set(err, SW_IO, "the daemon went away: %s", strerror(errno));
+			return say_gone(c, "went away: ", strerror(errno), err);
 		}
 	}
 	return SW_OK;
@@ -241,7 +295,7 @@ static sw_status fill(struct sw_client *c, struct sw_err *err)
 	if (n < 0 && errno == EAGAIN)
 		return SW_BUSY;
 	if (n <= 0)
-		return sw_err_set(err, SW_IO, "the daemon closed the connection");
+		return say_gone(c, "closed the connection", "", err);
 	c->in.len += (size_t)n;
 	return SW_OK;
 }

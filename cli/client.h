@@ -7,6 +7,7 @@
  *          SW_INVALID    the daemon refused; err has its line and its JSON pointer
  *          SW_BUSY       the timeout passed
  *          SW_IO         the connection ended
+ *          SW_PEER_LOST  ssh could not make one, or the link was lost
  *          SW_PARSE, SW_TOO_BIG  what came is not a reply
  * Threads  One client, one thread.
  */
@@ -15,11 +16,13 @@
 
 #include "base/status.h"
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define SW_CLIENT_CONNECT_MS 5000
 #define SW_CLIENT_REPLY_MS   60000
+#define SW_CLIENT_DIAL_MS    180000                     /* somebody may be typing a password */
 #define SW_CLIENT_MAX_LINE   ((size_t)64 * 1024 * 1024) /* a reply may be longer than a request */
 
 struct sw_client;
@@ -43,6 +46,10 @@ struct sw_reply {
 	}
 
 SW_NODISCARD sw_status sw_client_open(struct sw_client **out, const char *path, int timeout_ms,
+				      struct sw_err *err);
+/* To the daemon of another machine (cli/host.h), once that has answered. host is kept. Also SW_IO,
+ * SW_NOMEM. */
+SW_NODISCARD sw_status sw_client_dial(struct sw_client **out, const char *host, bool quiet,
 				      struct sw_err *err);
 /* Of a socket that is connected, which is taken. NULL: no memory. */
 struct sw_client *sw_client_adopt(int fd);

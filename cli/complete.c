@@ -1,5 +1,6 @@
 #include "cli/complete.h"
 #include "cli/cli.h"
+#include "cli/host.h"
 #include "cli/verb.h"
 #include "proto/json.h"
 #include "spec/spec.h"
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #define LIMIT_S 1   /* of all, however the daemon answers */
+#define HOST_S  4   /* the same with --host */
 #define CALL_MS 500 /* of one question to it */
 
 /* What option values may be; of the other options a value is a number or a text. */
@@ -249,6 +251,10 @@ static void complete(struct line *l, char *const *words, size_t n)
 		    strlen(words[i]) < sizeof l->c->socket)
 			l->c->socket_given =
 				snprintf(l->c->socket, sizeof l->c->socket, "%s", words[i]) > 0;
+		if (open != NULL && open->bit == SW_OPT_HOST && sw_host_is_name(words[i])) {
+			l->c->args.host = words[i];
+			(void)alarm(HOST_S);
+		}
 		if (open == NULL && words[i][0] != '-') {
 			if (!verb)
 				v = sw_verb_find(words[i]);
@@ -292,6 +298,7 @@ int sw_complete_main(int argc, char *const *argv)
 	(void)signal(SIGALRM, on_limit);
 	(void)alarm(LIMIT_S);
 	if (argc > 1 && sw_cli_init(&c, &none, NULL) == SW_OK) {
+		c.quiet = true;
 		complete(&l, argv + 1, (size_t)argc - 1);
 		(void)sw_cli_flush(&c);
 		sw_cli_fini(&c);

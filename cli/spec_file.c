@@ -109,8 +109,8 @@ static sw_status to_json(struct sw_buf *text, const char *path, const char *name
 	return rc == SW_PARSE ? sw_spec_file_place(name, text->data, text->len, &why, err) : rc;
 }
 
-sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_place_source *source,
-			    struct sw_err *err)
+sw_status sw_spec_file_read(struct sw_buf *b, const char *path, bool far,
+			    struct sw_place_source *source, struct sw_err *err)
 {
 	const bool from_stdin = strcmp(path, "-") == 0;
 	const char *name = from_stdin ? "stdin" : path;
@@ -128,7 +128,7 @@ sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_place_
 	}
 	if (rc == SW_OK)
 		rc = to_json(&text, path, name, err);
-	if (rc == SW_OK)
+	if (rc == SW_OK && !far)
 		rc = sw_spec_path_absolute(&text, err);
 	if (rc == SW_OK && text.len > SW_SPEC_FILE_MAX)
 		rc = sw_err_set(err, SW_TOO_BIG, "%s: a spec has at most %zu bytes", name,

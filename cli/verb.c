@@ -150,6 +150,11 @@ const struct sw_verb sw_verbs[] = {
 	{"rpc", sw_verb_rpc, SW_REF_NONE, 1, 2, 0, false, "METHOD [JSON]",
 	 "makes one JSON-RPC call and prints the result",
 	 "The method rpc.discover prints all methods as an OpenRPC document.\n"},
+	{"dial", sw_verb_dial, SW_REF_NONE, 0, 0, 0, false, "",
+	 "joins stdin and stdout with the daemon, for `sweep --host`",
+	 "`sweep --host box ls` runs `ssh box sweep dial` and talks JSON-RPC with it. It ends "
+	 "when\n"
+	 "the daemon, or what reads its output, does.\n"},
 	{"help", verb_help, SW_REF_NONE, 0, 1, 0, true, "[VERB]",
 	 "prints this, or help on one verb", ""},
 };

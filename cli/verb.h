@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 
+int sw_verb_dial(struct sw_cli *c);
 int sw_verb_submit(struct sw_cli *c);
 int sw_verb_clone(struct sw_cli *c);
 int sw_verb_validate(struct sw_cli *c);

@@ -115,6 +115,14 @@ static int choose_trial(struct sw_cli *c)
 
 /* --- the verbs --- */
 
+/* With --host: the files that it reads are there. */
+static int say_far(const struct sw_cli *c)
+{
+	sw_cli_say(c, "%s reads files of %s: run it there, and copy what it wrote", c->args.verb,
+		   c->args.host);
+	return SW_EXIT_REFUSED;
+}
+
 /* A program's own files are in a folder, whose form is the program's. */
 static int say_folder(struct sw_cli *c, const cJSON *path, const cJSON *step)
 {
@@ -140,6 +148,8 @@ int sw_verb_checkpoint(struct sw_cli *c)
 	const cJSON *path;
 	int status;
 
+	if (c->args.host != NULL && c->args.out != NULL)
+		return say_far(c); /* without --out the path that is printed is one there */
 	status = choose_trial(c);
 	if (status == SW_EXIT_DONE)
 		status = sw_cli_call_ref(c, "trial.checkpoint", &r);
@@ -210,6 +220,8 @@ int sw_verb_fit(struct sw_cli *c)
 
 	if (c->args.out == NULL)
 		return sw_cli_usage(c, "fit needs --out FILE");
+	if (c->args.host != NULL)
+		return say_far(c);
 	sw_buf_init(&input, (size_t)16 * 1024 * 1024);
 	status = choose_trial(c);
 	if (status == SW_EXIT_DONE)

@@ -13,7 +13,7 @@ static sw_status write_params(struct sw_cli *c, struct sw_buf *b, struct sw_err 
 	struct sw_jw w;
 
 	sw_buf_init(&file, SW_SPEC_FILE_MAX);
-	sw_status rc = sw_spec_file_read(&file, c->args.early_terminate, NULL, err);
+	sw_status rc = sw_spec_file_read(&file, c->args.early_terminate, true, NULL, err);
 	if (rc == SW_OK)
 		rc = sw_json_parse(&tree, file.data, file.len, err);
 	const cJSON *inner = sw_json_get(tree, "early_terminate");

@@ -35,6 +35,8 @@ static void connect_validate(struct sw_cli *c)
 	struct sw_err err = SW_ERR_INIT;
 	int fd = -1;
 
+	if (c->args.host != NULL)
+		return; /* it is asked alone: its devices count */
 	const sw_status found = sw_cli_connect(c, &c->client, &err);
 	/* another user's may lie at the default path */
 	if (found != SW_NOT_FOUND && (found != SW_DENIED || c->socket_given))
@@ -68,9 +70,9 @@ static int send_spec(struct sw_cli *c, const char *method, struct text stored, b
 	*sent = NULL;
 	sw_buf_init(&params, SW_SPEC_FILE_MAX + 64);
 	(void)sw_buf_adds(&params, "{\"spec\":");
-	sw_status rc = stored.s != NULL
-			       ? sw_buf_add(&params, stored.s, stored.n)
-			       : sw_spec_file_read(&params, c->args.word[0], &c->source, &err);
+	sw_status rc = stored.s != NULL ? sw_buf_add(&params, stored.s, stored.n)
+					: sw_spec_file_read(&params, c->args.word[0],
+							    c->args.host != NULL, &c->source, &err);
 	const size_t spec = params.len;
 	(void)sw_buf_adds(&params, "}");
 	if (rc == SW_OK)

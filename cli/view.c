@@ -17,6 +17,13 @@ static int state_rank(const char *state)
 	return RANK_ENDED;
 }
 
+bool sw_view_all_failed(const struct sw_view *v)
+{
+	return strcmp(sw_view_text(v, "state", ""), "COMPLETED") == 0 &&
+	       sw_view_count(v, "FAILED") + sw_view_count(v, "INFEASIBLE") > 0 &&
+	       sw_view_count(v, "COMPLETED") + sw_view_count(v, "PRUNED") == 0;
+}
+
 bool sw_view_is_end(const char *state)
 {
 	return state_rank(state) == RANK_ENDED;

@@ -53,6 +53,8 @@ const char *sw_view_text(const struct sw_view *v, const char *key, const char *o
 double sw_view_number(const struct sw_view *v, const char *key, double otherwise);
 uint64_t sw_view_count(const struct sw_view *v, const char *state);
 uint64_t sw_view_ended_n(const struct sw_view *v); /* trials that have ended */
+/* Did it come to its end by a budget or its cap, and all that it tried failed? */
+bool sw_view_all_failed(const struct sw_view *v);
 
 /* The states in the order they are shown in, and whether one is an end. */
 #define SW_STATE_N 8

@@ -74,8 +74,12 @@ static void catch_signals(struct watch *w)
 static sw_status start_view(struct watch *w, size_t i, struct sw_err *err)
 {
 	char params[64];
-	sw_status rc = sw_cli_connect(w->cli, &w->clients[i], err);
+	sw_status rc = SW_OK;
 
+	w->clients[i] = w->cli->client; /* an ssh less, where it has served before */
+	w->cli->client = NULL;
+	if (w->clients[i] == NULL)
+		rc = sw_cli_connect(w->cli, &w->clients[i], err);
 	(void)snprintf(params, sizeof params, "{\"sweep\":%llu}",
 		       (unsigned long long)w->views[i].sweep);
 	if (rc == SW_OK)
@@ -159,11 +163,13 @@ static sw_status drain_view(struct watch *w, size_t i, struct sw_err *err)
 	sw_client_reply_fini(&r);
 	if (rc == SW_BUSY)
 		return SW_OK; /* all that had come is taken */
-	if (rc == SW_INVALID || rc == SW_NOMEM) {
+	const bool ended = sw_view_ended(&w->views[i]);
+	/* To another machine it is not tried again: ssh would ask for a password on this screen. */
+	if (rc == SW_INVALID || rc == SW_NOMEM || (w->cli->args.host != NULL && !ended)) {
 		*err = why;
 		return rc;
 	}
-	if (rc != SW_OK && sw_view_ended(&w->views[i])) {
+	if (rc != SW_OK && ended) {
 		sw_client_close(w->clients[i]);
 		w->clients[i] = NULL;
 	} else if (rc != SW_OK) {
@@ -249,7 +255,8 @@ static void ask_curve(struct watch *w)
 		return;
 	w->asked = i;
 	if (sw_client_send(w->clients[i], "trial.reports", params, SW_CLIENT_CONNECT_MS,
-			   &w->curve.id, &why) != SW_OK)
+			   &w->curve.id, &why) != SW_OK &&
+	    w->cli->args.host == NULL) /* else the next look sees it */
 		lose_view(w, i, sw_clock_mono_us());
 }
 
@@ -387,7 +394,13 @@ static sw_status print_end(struct watch *w, const struct sw_view *v)
 {
 	struct sw_reply best = SW_REPLY_INIT, list = SW_REPLY_INIT;
 	const cJSON *rows[SW_BLOCK_ROWS] = {NULL}, *all = NULL;
+	const size_t i = (size_t)(v - w->views);
 	char params[96];
+
+	if (w->cli->client == NULL) { /* it has told all that it had to */
+		w->cli->client = w->clients[i];
+		w->clients[i] = NULL;
+	}
 
 	(void)snprintf(params, sizeof params, "{\"sweep\":%llu,\"n\":%d}",
 		       (unsigned long long)v->sweep, SW_BLOCK_ROWS);
@@ -425,14 +438,6 @@ static void say_goes_on(struct watch *w)
 			n == 1 ? "" : "s", list, n == 1 ? "es" : "", list, n == 1 ? "it" : "them");
 }
 
-/* Did it come to its end by a budget or its cap, and all that it tried failed? */
-static bool all_failed(const struct sw_view *v)
-{
-	return strcmp(sw_view_text(v, "state", ""), "COMPLETED") == 0 &&
-	       sw_view_count(v, "FAILED") + sw_view_count(v, "INFEASIBLE") > 0 &&
-	       sw_view_count(v, "COMPLETED") + sw_view_count(v, "PRUNED") == 0;
-}
-
 /* After the loop, on a normal terminal: what is left to say, and the exit status. */
 static int conclude(struct watch *w, sw_status rc, const struct sw_err *err)
 {
@@ -445,7 +450,7 @@ static int conclude(struct watch *w, sw_status rc, const struct sw_err *err)
 		say_goes_on(w);
 	status = sw_cli_failed(w->cli, rc, err);
 	for (size_t i = 0; status == SW_EXIT_DONE && i < w->n; i++)
-		if (all_failed(&w->views[i])) {
+		if (sw_view_all_failed(&w->views[i])) {
 			(void)sw_cli_flush(w->cli);
 			sw_cli_say(w->cli, "sweep %llu: no trial came to its end well",
 				   (unsigned long long)w->views[i].sweep);

@@ -13,7 +13,7 @@ import pytest
 
 import data_files
 from again import first_again
-from harness import BIN, DEADLINE, ROOT, asha, driven, environment, slow, sweep_command, trained
+from harness import BIN, DEADLINE, ROOT, Daemon, asha, driven, environment, slow, sweep_command, trained
 
 COLOUR = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|38;5;\d+)(?:;\d+)*m")
 
@@ -269,13 +269,14 @@ def test_submit_watch_without_a_terminal_prints_blocks_and_the_final_table(start
 
 def in_terminal(daemon, args, keys=(), rows=40, columns=120, **env):
     """Runs the command on a terminal of its own: (status, what it drew). keys: pairs (what it has drawn since
-    the one before, what is then pressed)."""
+    the one before, what is then pressed). daemon: or the words that name one."""
+    where = ["--socket", daemon.socket] if isinstance(daemon, Daemon) else daemon
     pid, master = pty.fork()
     if pid == 0:
         try:
             os.chdir(ROOT)
             os.execve(os.path.join(BIN, "sweep"),
-                      ["sweep", "--socket", daemon.socket, *map(str, args)],
+                      ["sweep", *where, *map(str, args)],
                       environment(TERM="xterm-256color", LINES=str(rows), COLUMNS=str(columns),
                                   **env))
         finally:

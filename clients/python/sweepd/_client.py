@@ -25,14 +25,24 @@ class Client(ContextManager["Client"]):
 
     `socket`: its path; by default where the `sweep` command looks. If nothing answers at the default path and
     `start` is true, a daemon is started, which outlives this process. `patience_s`: how long a call waits for a
-    daemon that went away to come back. Threads may share a client: their calls go one after the other.
+    daemon that went away to come back. Threads may share a client: their calls go one after the other. `host`: the
+    daemon of that machine, by `ssh HOST sweep dial`; paths in a spec are paths there.
     """
 
-    def __init__(self, socket: Optional[str] = None, start: bool = True, patience_s: float = 600) -> None:
-        self.socket = os.path.abspath(socket or _daemon.default_socket())
-        self.patience_s = patience_s
+    def __init__(self, socket: Optional[str] = None, start: bool = True, patience_s: float = 600,
+                 host: Optional[str] = None) -> None:
+        self.socket = host or os.path.abspath(socket or _daemon.default_socket())
+        self.patience_s, self.host = patience_s, host
         self._lock = threading.RLock()
         self._connection: Optional[Connection] = None
+        if host:
+            if socket:
+                raise SweepdError("socket and host exclude each other")
+            try:
+                self._connection = Connection(host, host)
+            except OSError as error:
+                raise SweepdError(str(error)) from error
+            return
         given = bool(socket or os.environ.get("SWEEPD_SOCKET"))
         told = None if given else _daemon.told_socket()
         try:
@@ -95,7 +105,7 @@ class Client(ContextManager["Client"]):
 
     def submit(self, spec: Union[Mapping[str, Any], str]) -> int:
         """Starts the sweep of a spec (docs/spec.md), a dict or the path of a JSON file; gives its number."""
-        spec = _spec(spec)
+        spec = _spec(spec, self.host)
         done = self.call("sweep.submit", spec=spec, env=_passed(spec))
         for text in done["warnings"]:
             warnings.warn(text, stacklevel=2)
@@ -103,7 +113,7 @@ class Client(ContextManager["Client"]):
 
     def validate(self, spec: Union[Mapping[str, Any], str]) -> Row:
         """What submit() would say; nothing is stored."""
-        return self.call("sweep.validate", spec=_spec(spec))
+        return self.call("sweep.validate", spec=_spec(spec, self.host))
 
     def sweep(self, sweep: int) -> Row:
         """One sweep: state, counts, best trial, spec."""
@@ -248,7 +258,7 @@ class Client(ContextManager["Client"]):
     def loop(self, sweep: int) -> Iterator[Trial]:
         """The trials of a sweep that you drive, one at a time, until the sweep ends (see Trial). One that you neither
         ended nor were told to end is done() when you take the next."""
-        client = Client(self.socket, patience_s=self.patience_s)  # waiting for a trial holds up no thread's reports
+        client = Client(None if self.host else self.socket, patience_s=self.patience_s, host=self.host)  # waiting for a trial holds up no thread's reports
         lease = client.sweep(sweep)["spec"].get("lease_s")
         while True:
             asked = time.monotonic()
@@ -281,12 +291,13 @@ class _Patience:
     """How long, and at what pace, a daemon is tried that does not answer: for patience_s since it last did."""
 
     def __init__(self, client: Client) -> None:
-        self._path, self._end, self._pause, self._said = client.socket, time.monotonic() + client.patience_s, 0.02, False
+        self._path, self._host, self._said = client.socket, client.host, False
+        self._end, self._pause = time.monotonic() + client.patience_s, 0.02
 
     def connect(self) -> Connection:
         while True:
             try:
-                return Connection(self._path)
+                return Connection(self._path, self._host)
             except OSError as error:
                 self.wait(error)
 
@@ -305,7 +316,7 @@ class _Patience:
         self._pause = min(self._pause * 1.5, 2)
 
 
-def _spec(spec: Union[Mapping[str, Any], str]) -> Row:
+def _spec(spec: Union[Mapping[str, Any], str], host: Optional[str]) -> Row:
     """The spec; what `run` does not say of a program of one's own is filled in as by `sweep submit`: this folder, this
     virtual environment."""
     if isinstance(spec, str):
@@ -314,7 +325,7 @@ def _spec(spec: Union[Mapping[str, Any], str]) -> Row:
         with open(spec, encoding="utf-8") as file:
             spec = json.load(file)
     out = dict(spec)  # type: ignore[arg-type]
-    if ("command" in out or "program" in out) and isinstance(out.get("run", {}), Mapping):
+    if not host and ("command" in out or "program" in out) and isinstance(out.get("run", {}), Mapping):
         out["run"] = {"cwd": os.getcwd(), **out.get("run", {})}
         active = {name: os.environ[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if name in os.environ}
         if active and isinstance(out["run"].get("env", {}), Mapping):

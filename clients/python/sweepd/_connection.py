@@ -3,7 +3,8 @@ import json
 import os
 import socket
 import struct
-from typing import Any, Dict, List, Mapping
+import subprocess
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ._errors import SweepdError
 
@@ -11,22 +12,63 @@ from ._errors import SweepdError
 class Connection:
     """Not for several threads at once. OSError and EOFError mean that it is broken."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, host: Optional[str] = None) -> None:
         self._socket, self._path = socket.socket(socket.AF_UNIX), path
         self._buffer = b""
         self._id = 0
+        self._ssh: Optional["subprocess.Popen[bytes]"] = None
         self.notes: List[Dict[str, Any]] = []
         try:
+            if host:
+                self._dial(host)
+                return
             self._socket.connect(path)
             uid = struct.unpack("3i", self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
             if uid not in (os.geteuid(), 0):
                 raise SweepdError(f"another user (uid {uid}) listens at {path}: nothing was sent")
         except BaseException:
-            self._socket.close()
+            self.close()
             raise
+
+    def _dial(self, host: str) -> None:
+        """As `sweep --host` has it (cli/host.c). ConnectionError says in one line why it failed."""
+        if not host.isprintable() or host.startswith("-") or " " in host:
+            raise SweepdError(f"host={host!r} is no host for ssh")
+        self._socket.close()
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self._ssh = subprocess.Popen(
+                ["ssh", "-T", "-oClearAllForwardings=yes", "-oRemoteCommand=none", "-oServerAliveInterval=20", "--",
+                 host, "sweep", "dial"], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE)
+        self._socket.settimeout(180)  # somebody may be typing a password
+        try:
+            self.call("daemon.info", {})
+        except (OSError, EOFError) as error:
+            self._socket.close()
+            why, number = self._end_ssh()
+            raise ConnectionError(f"{host}: " + (f"its shell finds no `sweep` ({why})" if number == 127 else
+                                                 f"its `sweep` is too old ({why})" if number == 2 else
+                                                 why or str(error))) from error
+        self._socket.settimeout(None)
+
+    def _end_ssh(self) -> Tuple[str, int]:
+        """The last line that it wrote, and its status. Its stdin has ended."""
+        assert self._ssh and self._ssh.stderr
+        try:
+            number = self._ssh.wait(5)
+        except subprocess.TimeoutExpired:
+            self._ssh.kill()
+            number = self._ssh.wait()
+        with self._ssh.stderr as stderr:  # a master connection of ssh's may keep it open: only what is there is read
+            os.set_blocking(stderr.fileno(), False)
+            lines = (stderr.read() or b"").decode(errors="replace").strip().splitlines()
+        self._ssh = None
+        return (lines[-1] if lines else ""), number
 
     def close(self) -> None:
         self._socket.close()
+        if self._ssh:
+            self._end_ssh()
 
     def call(self, method: str, params: Mapping[str, Any]) -> Any:
         """The result. SweepdError: what the daemon refuses; with code 0, what comes is no answer of a daemon's."""

@@ -1,0 +1,91 @@
+/* cli/verb_dial.c — `dial`: what `sweep --host` runs there. Two lanes, of a buffer each: one from
+ * stdin to the daemon, one from the daemon to stdout. Who reads nothing stops the other side. */
+#include "cli/verb.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+struct lane {
+	int from, to;
+	bool ready; /* `from` can be read; stdin would block else */
+	bool over;  /* it has no more */
+	size_t at, len;
+	char bytes[65536];
+};
+
+static bool passes(ssize_t n)
+{
+	return n < 0 && (errno == EINTR || errno == EAGAIN);
+}
+
+/* False: `to` takes no more. */
+static bool move_bytes(struct lane *l)
+{
+	ssize_t n;
+
+	if (l->ready && l->len == 0 && !l->over) {
+		n = read(l->from, l->bytes, sizeof l->bytes);
+		if (passes(n))
+			return true;
+		l->over = n <= 0;
+		l->len = n > 0 ? (size_t)n : 0;
+		l->at = 0;
+	}
+	if (l->len == 0)
+		return true;
+	n = write(l->to, l->bytes + l->at, l->len);
+	if (n < 0)
+		return passes(n);
+	l->at += (size_t)n;
+	l->len -= (size_t)n;
+	return true;
+}
+
+/* Sleeps until one of them can move. False: stdout is gone. */
+static bool await_lanes(struct lane *in, struct lane *out)
+{
+	struct pollfd fds[] = {
+		{.fd = in->len == 0 && !in->over ? in->from : -1, .events = POLLIN},
+		{.fd = in->len > 0 ? in->to : -1, .events = POLLOUT},
+		{.fd = out->len == 0 ? out->from : -1, .events = POLLIN},
+		/* also when nothing is to be written: that nobody reads is seen by it */
+		{.fd = out->to, .events = out->len > 0 ? POLLOUT : 0},
+	};
+
+	in->ready = out->ready = false;
+	if (poll(fds, sizeof fds / sizeof *fds, -1) < 0)
+		return errno == EINTR;
+	in->ready = fds[0].revents != 0;
+	out->ready = fds[2].revents != 0;
+	return !(fds[3].revents & (POLLERR | POLLHUP | POLLNVAL));
+}
+
+int sw_verb_dial(struct sw_cli *c)
+{
+	static struct lane in, out; /* one call a process, and large */
+	struct sw_err err = SW_ERR_INIT;
+	const int status = sw_cli_failed(c, sw_cli_connect(c, &c->client, &err), &err);
+
+	if (status != SW_EXIT_DONE)
+		return status;
+	const int fd = sw_client_fd(c->client); /* which does not block */
+	in.from = STDIN_FILENO;
+	in.to = out.from = fd;
+	out.to = STDOUT_FILENO;
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (!isatty(STDOUT_FILENO)) /* a terminal would stay so after this */
+		(void)fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
+	while (!out.over && await_lanes(&in, &out)) {
+		if (!move_bytes(&in)) { /* it has closed: what it said before is still to come */
+			in.over = true;
+			in.len = 0;
+		} else if (in.over && in.len == 0) {
+			break;
+		}
+		if (!move_bytes(&out))
+			break;
+	}
+	return SW_EXIT_DONE;
+}
