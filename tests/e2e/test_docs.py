@@ -29,6 +29,7 @@ NOT_RUN = [
     ("README.md", "scripts/build ", "builds and installs; so does scripts/check"),
     *(("docs/install.md", begins, "installs; tests/e2e/test_install.py has what needs no network")
       for begins in ("python3 -m venv env", "sudo apt install", "scripts/build\n", "systemctl --user")),
+    ("docs/operations.md", "sweep --host", "needs another machine; test_host.py has one"),
     ("docs/coming-from.md", "python3 -m sweepd.importer", "reads files of other tools; test_import.py has them"),
 ]
 # Blocks that are files, by their names in the reader's folder.
