@@ -33,6 +33,11 @@ const char *sw_config_usage(void)
 	       "  --quota N        most bytes of the state directory, with a suffix as above: "
 	       "once\n"
 	       "                   it is met no trial begins; those that run go on\n"
+	       "  --executor NAME  trains on a cluster, too: slurm, ssh, or a program of your own "
+	       "(docs/\n"
+	       "                   cluster.md); its jobs are slots NAME:0 ... behind --devices\n"
+	       "  --max-workers N  most of its jobs at a time, 1 to 1000 (default: 16)\n"
+	       "  --executor-options FILE  what a job asks for: lines `key = value`\n"
 	       "  --log FILE       append the log to FILE (default: stderr); SIGHUP reopens it\n"
 	       "  --log-level L    debug, info, warn or error (default: info)\n"
 	       "  --version, --help\n"
@@ -136,6 +141,35 @@ static sw_status fill_defaults(struct sw_config *c, bool state, bool socket, str
 	return SW_OK;
 }
 
+/* A name, not a path: executors lie in folders of their own. */
+static sw_status read_executor(struct sw_config *c, const char *name, struct sw_err *err)
+{
+	const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_");
+
+	if (n == 0 || name[n] != '\0' || n >= sizeof c->pilots.executor)
+		return sw_err_set(err, SW_INVALID,
+				  "--executor %.40s: it is the name of one, at most %zu small "
+				  "letters and digits, such as slurm",
+				  name, sizeof c->pilots.executor - 1);
+	(void)snprintf(c->pilots.executor, sizeof c->pilots.executor, "%s", name);
+	return SW_OK;
+}
+
+static sw_status fill_pilots(struct sw_config *c, int64_t workers, const char *file,
+			     struct sw_err *err)
+{
+	if (c->pilots.executor[0] == '\0' && (workers != 0 || file != NULL))
+		return sw_err_set(err, SW_INVALID, "%s goes with --executor NAME",
+				  file != NULL ? "--executor-options" : "--max-workers");
+	if (workers > SW_PILOT_MAX)
+		return sw_err_set(err, SW_INVALID, "--max-workers %lld: at most %d",
+				  (long long)workers, SW_PILOT_MAX);
+	if (c->pilots.executor[0] == '\0')
+		return SW_OK;
+	c->pilots.max = workers != 0 ? (unsigned)workers : 16;
+	return file != NULL ? sw_pilot_options_read(&c->pilots, file, err) : SW_OK;
+}
+
 sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_err *err)
 {
 	static const struct option options[] = {
@@ -147,6 +181,9 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 		{"keep-days", required_argument, NULL, 'D'},
 		{"keep-checkpoints", required_argument, NULL, 'C'},
 		{"quota", required_argument, NULL, 'q'},
+		{"executor", required_argument, NULL, 'e'},
+		{"max-workers", required_argument, NULL, 'w'},
+		{"executor-options", required_argument, NULL, 'o'},
 		{"log", required_argument, NULL, 'l'},
 		{"log-level", required_argument, NULL, 'L'},
 		{"version", no_argument, NULL, 'v'},
@@ -154,10 +191,13 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 		{NULL, 0, NULL, 0},
 	};
 	bool state = false, socket = false;
+	const char *file = NULL;
+	int64_t workers = 0;
 	sw_status rc = SW_OK;
 	int o;
 
 	*c = (struct sw_config){.devices = "auto", .log_level = SW_LOG_INFO};
+	sw_pilot_options_init(&c->pilots);
 	c->validate = argc > 1 && strcmp(argv[1], "validate") == 0;
 	argc -= c->validate;
 	argv += c->validate;
@@ -192,6 +232,15 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 		case 'q':
 			rc = read_bytes("quota", optarg, &c->quota, err);
 			break;
+		case 'e':
+			rc = read_executor(c, optarg, err);
+			break;
+		case 'w':
+			rc = read_count("max-workers", optarg, &workers, err);
+			break;
+		case 'o':
+			file = optarg;
+			break;
 		case 'l':
 			rc = put_text(c->log, sizeof c->log, optarg, "--log", err);
 			break;
@@ -214,6 +263,8 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 			rc = sw_err_set(err, SW_INVALID, "unknown option %s", argv[optind - 1]);
 		}
 	}
+	if (rc == SW_OK)
+		rc = fill_pilots(c, workers, file, err);
 	if (rc == SW_OK && optind < argc)
 		rc = sw_err_set(err, SW_INVALID, "unexpected argument %s", argv[optind]);
 	if (rc == SW_OK && !c->help && !c->version)

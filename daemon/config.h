@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "daemon/pilot_options.h"
 #include "daemon/systemd.h"
 #include <limits.h>
 #include <stdbool.h>
@@ -22,6 +23,7 @@ struct sw_config {
 	int64_t quota;         /* most bytes of the state directory; 0: none */
 	int64_t keep_days;     /* ended sweeps are deleted after so many; 0: never */
 	int64_t keep_checkpoints; /* most of a sweep's trials that ended; 0: as the spec says */
+	struct sw_pilot_options pilots; /* of --executor */
 	enum sw_log_level log_level;
 	bool help, version;
 	bool validate;             /* `sweepd validate`: no state, no socket, no workers */

@@ -6,6 +6,7 @@
 #include "daemon/net/conn.h"
 #include "daemon/net/dispatch.h"
 #include "daemon/net/server.h"
+#include "daemon/pilot/pilot.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/speccheck.h"
 #include "daemon/slot/supervisor.h"
@@ -24,6 +25,7 @@
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
 #include "daemon/sweep/wait.h"
+#include "daemon/sweep/want.h"
 #include "proto/methods.h"
 #include <assert.h>
 #include <signal.h>
@@ -114,6 +116,8 @@ static void on_stepped(struct sw_change *c, struct sw_running *h)
 static const struct sw_driver_events driver_events = {.stepped = on_stepped,
 						      .ready = sw_ask_answer_now};
 
+static const struct sw_pilot_events pilot_events = {.wanted = sw_want_slots};
+
 /* --- the loop's own beats --- */
 
 static void look_at_due(struct sw_daemon *d)
@@ -163,6 +167,7 @@ static void close_everything(struct sw_daemon *d)
 	close_handle((uv_handle_t *)&d->sigint);
 	close_handle((uv_handle_t *)&d->sighup);
 	close_handle((uv_handle_t *)&d->store_wake);
+	sw_pilot_close(d);
 	sw_gpus_stop(d); /* it wakes the loop until then */
 	close_handle((uv_handle_t *)&d->slot.gpu_wake);
 }
@@ -181,6 +186,7 @@ static void tick_stopping(struct sw_daemon *d, int64_t now_us)
 {
 	const bool late = now_us > d->stop_deadline_us;
 
+	sw_pilot_tick(d, now_us);
 	if (!sw_supervisor_all_down(d)) {
 		if (late && sw_slot_busy_n(d, 0) > 0)
 			sw_log(SW_LOG_WARN, "daemon.late", "running=%zu why=\"not ended in %d s\"",
@@ -252,6 +258,7 @@ static void on_tick(uv_timer_t *t)
 	if (!stood_still) { /* else what peers said meanwhile is read first */
 		sw_conn_tick(d, now_us);
 		sw_supervisor_tick(d, now_us);
+		sw_pilot_tick(d, now_us);
 	}
 	sw_ask_tick(d, now_us);
 	sw_suggest_tick(d, now_us);
@@ -363,7 +370,7 @@ static sw_status start_validate(struct sw_daemon *d, struct sw_err *err)
 	if (rc == SW_OK && uv_prepare_start(&d->flush, on_flush) != 0)
 		rc = sw_err_set(err, SW_IO, "cannot start the loop");
 	if (rc == SW_OK)
-		sw_conn_adopt(d, STDIN_FILENO);
+		sw_conn_adopt(d, STDIN_FILENO, "");
 	if (d->net.conns == NULL)
 		end_validate(d);
 	return rc;
@@ -384,7 +391,10 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 		.net = {.events = &conn_events,
 			.handlers = handlers,
 			.handler_n = sizeof handlers / sizeof handlers[0]},
-		.slot = {.executor = executor, .events = &sw_place_events},
+		.slot = {.executor = executor,
+			 .pilots = &sw_executor_pilot,
+			 .events = &sw_place_events},
+		.pilot = {.events = &pilot_events},
 		.sweep = {.driver_events = &driver_events, .keep_us = sw_place_keep_us()}};
 	d->started_us = d->clock->mono_us();
 	d->tick_us = d->sweep.hold_tick_us = d->started_us;
@@ -416,6 +426,8 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	if (rc == SW_OK)
 		rc = sw_supervisor_open(d, err);
 	if (rc == SW_OK)
+		rc = sw_pilot_open(d, err);
+	if (rc == SW_OK)
 		rc = sw_adopt_workers(d, err);
 	if (rc == SW_OK)
 		sw_erase_start(d); /* of a sweep whose program still ends it waits for that */
@@ -438,6 +450,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_store_close(d->store);
 	d->store = NULL;
 	sw_supervisor_free(d);
+	sw_pilot_free(d);
 	sw_gpus_free(d);
 	sw_watch_free_all(d);
 	sw_suggest_free_all(d);

@@ -4,6 +4,7 @@
  *   net     connections, and the listening socket        daemon/net/state.h
  *   pool    long computing for requests                  daemon/net/pool.h
  *   slot    slots, workers and GPUs                      daemon/slot/state.h
+ *   pilot  jobs of a cluster that are workers             daemon/pilot/state.h
  *   sweep   the sweeps                                   daemon/sweep/state.h
  *
  * A part is its room's; which others may touch it, tests/layering says.
@@ -20,6 +21,7 @@
 #include "daemon/config.h"
 #include "daemon/net/pool.h"
 #include "daemon/net/state.h"
+#include "daemon/pilot/state.h"
 #include "daemon/slot/state.h"
 #include "daemon/sweep/state.h"
 #include "store/store.h"
@@ -55,6 +57,7 @@ struct sw_daemon {
 	struct sw_daemon_net net;
 	struct sw_pool pool[SW_POOL_N];
 	struct sw_daemon_slot slot;
+	struct sw_daemon_pilot pilot;
 	struct sw_daemon_sweep sweep;
 };
 

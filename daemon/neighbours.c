@@ -14,7 +14,7 @@
 /* What a slot is on: all CPU slots share the cores. "": nobody can tell. */
 static const char *slot_name(const struct sw_slot *s)
 {
-	return s->device.gpu ? s->device.uuid : "cpu";
+	return s->device.away ? "" : s->device.gpu ? s->device.uuid : "cpu";
 }
 
 static bool is_first(const struct sw_daemon *d, size_t slot)

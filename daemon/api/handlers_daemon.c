@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
+#include "daemon/pilot/pilot.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/running.h"
@@ -43,6 +44,7 @@ static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
 	sw_jw_kint_opt(w, "total", busy && s->total > 0, s->total);
 	sw_jw_kint_opt(w, "holder", s->holder >= 0, s->holder);
 	sw_jw_kint_opt(w, "launcher_bytes", s->launcher_bytes > 0, s->launcher_bytes);
+	sw_pilot_write_slot(s, w);
 	sw_jw_obj_end(w);
 }
 
@@ -56,6 +58,7 @@ void sw_handle_device_list(struct sw_call *call)
 	sw_jw_init_obj(&w, &out);
 	sw_jw_kbool(&w, "draining", d->draining);
 	sw_gpus_write(d, &w);
+	sw_pilot_write(d, &w);
 	sw_jw_karr(&w, "slots");
 	for (size_t i = 0; i < d->slot.slot_n; i++)
 		write_slot(&w, &d->slot.slots[i], d->clock->mono_us());

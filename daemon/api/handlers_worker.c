@@ -3,11 +3,13 @@
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/net/conn.h"
+#include "daemon/pilot/pilot.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/report.h"
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
+#include <string.h>
 
 /* The slot that the call's connection speaks for. NULL: answered. */
 static struct sw_slot *slot_of(struct sw_call *call)
@@ -48,12 +50,22 @@ void sw_handle_worker_hello(struct sw_call *call)
 			       (long long)slot);
 		return;
 	}
+	/* Nor where it is known by its key. */
+	if (strcmp(s->worker->peer, call->conn->peer) != 0) {
+		sw_log(SW_LOG_WARN, "port.denied", "pilot=\"%s\" slot=%lld", call->conn->peer,
+		       (long long)slot);
+		sw_call_refuse(call, SW_DENIED, "", "slot %lld belongs to another pilot",
+			       (long long)slot);
+		return;
+	}
 	if (call->conn->slot != NULL && call->conn->slot != s) {
 		sw_call_refuse(call, SW_CONFLICT, "", "this connection speaks for slot %d already",
 			       call->conn->slot->index);
 		return;
 	}
 	sw_slot_hello(s, call->conn, cJSON_IsTrue(sw_json_get(call->params, "beats")));
+	sw_pilot_hello(s, sw_call_str(call, "node", ""),
+		       !cJSON_IsFalse(sw_json_get(call->params, "files")));
 	/* If the daemon has given the trial away meanwhile, the worker must drop it. */
 	const bool run = sw_call_int(call, "trial", 0) != 0 && holds_trial(s, call);
 	sw_log(SW_LOG_INFO, "worker.hello", "slot=%d pid=%ld trial=%lld/%lld run=%d", s->index,
@@ -173,5 +185,6 @@ void sw_handle_worker_bye(struct sw_call *call)
 	s->lost_rank = (unsigned)sw_call_int(call, "rank", 0);
 	sw_log(SW_LOG_INFO, "worker.bye", "slot=%d cause=\"%s\"", s->index,
 	       sw_call_str(call, "cause", ""));
+	sw_pilot_bye(s, sw_call_str(call, "cause", ""));
 	answer_ok(call);
 }

@@ -4,6 +4,7 @@
 #include "daemon/net/conn_internal.h"
 #include "proto/rpc.h"
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -365,10 +366,14 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
 		begin(c, uv_accept(listener, (uv_stream_t *)&c->pipe));
 }
 
-void sw_conn_adopt(struct sw_daemon *d, uv_os_sock_t fd)
+void sw_conn_adopt(struct sw_daemon *d, uv_os_sock_t fd, const char *peer)
 {
 	struct sw_conn *c = create_conn(d);
 
-	if (c != NULL)
-		begin(c, uv_pipe_open(&c->pipe, fd));
+	if (c == NULL) {
+		(void)close(fd);
+		return;
+	}
+	(void)snprintf(c->peer, sizeof c->peer, "%s", peer);
+	begin(c, uv_pipe_open(&c->pipe, fd));
 }

@@ -44,6 +44,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
+#define SW_CONN_PEER         64 /* bytes of a peer's name */
 #define SW_CONN_MAX_INFLIGHT 256
 #define SW_CONN_MAX_BACKLOG  ((size_t)1024 * 1024)
 #define SW_CONN_MAX_ASKED    ((size_t)1024 * 1024)
@@ -103,9 +104,10 @@ struct sw_conn {
 	size_t n_watches;       /* sweeps watched (daemon/api/watch.c) */
 	uid_t uid;
 	pid_t pid;
-	int64_t turn_us;     /* when its present turn began */
-	int64_t active_us;   /* the last byte in or out */
-	int64_t partial_us;  /* since when an unfinished line waits; 0: none */
+	char peer[SW_CONN_PEER]; /* the pilot that it is of (daemon/net/port.h); "": the socket's */
+	int64_t turn_us;         /* when its present turn began */
+	int64_t active_us;       /* the last byte in or out */
+	int64_t partial_us;      /* since when an unfinished line waits; 0: none */
 	int64_t slow_us;     /* since when the peer takes nothing of much that waits; 0: it does */
 	uint64_t sent;       /* bytes ever given to the socket */
 	size_t ready_bytes;  /* of answers that wait to be sent */
@@ -118,8 +120,8 @@ struct sw_conn {
 
 /* Accepts one pending connection. Refuses strangers (SO_PEERCRED) and anyone over the limit. */
 void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener);
-/* The same of a socket that is connected, which is taken. */
-void sw_conn_adopt(struct sw_daemon *d, uv_os_sock_t fd);
+/* The same of a socket that is connected, which is taken. peer: of which pilot; "": of none. */
+void sw_conn_adopt(struct sw_daemon *d, uv_os_sock_t fd, const char *peer);
 void sw_conn_close(struct sw_conn *c);
 
 /* Queues a notification behind the answers that are due before it. params: JSON text, borrowed. */

@@ -1,4 +1,5 @@
 #include "daemon/net/dispatch.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
@@ -67,6 +68,12 @@ static void envelope_error(struct sw_conn *c, struct sw_message *m, const cJSON 
 	sw_rpc_write_error(&m->out, id, code, err);
 }
 
+static void refuse_peer(struct sw_call *call, const char *method)
+{
+	sw_log(SW_LOG_WARN, "port.denied", "pilot=%s method=\"%.64s\"", call->conn->peer, method);
+	sw_call_refuse(call, SW_DENIED, "", "on this port there are the worker's methods alone");
+}
+
 void sw_dispatch_request(struct sw_conn *c, struct sw_message *m)
 {
 	const cJSON *v = m->rest;
@@ -89,7 +96,10 @@ void sw_dispatch_request(struct sw_conn *c, struct sw_message *m)
 	}
 	const int method = sw_methods_find(c->d->net.methods, req.method);
 	const struct sw_handler *handler = find_handler(c->d, req.method);
-	if (method < 0 || handler == NULL)
+	/* Over the network workers speak, never people. */
+	if (c->peer[0] != '\0' && strncmp(req.method, "worker.", 7) != 0)
+		refuse_peer(call, req.method);
+	else if (method < 0 || handler == NULL)
 		unknown_method(call, req.method);
 	else if (sw_methods_check(c->d->net.methods, (size_t)method, req.params, &err) != SW_OK)
 		sw_call_error(call, &err);

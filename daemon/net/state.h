@@ -15,6 +15,7 @@ struct sw_daemon_net {
 	struct sw_methods *methods;
 	struct sw_conn *conns; /* list */
 	size_t conn_n, conn_max;
+	struct sw_port *port;                /* daemon/net/port.h; NULL: there are no pilots */
 	bool accept_owed;                    /* one waits that there was no memory or no time for */
 	unsigned accepted_n;                 /* in this turn of the loop */
 	struct sw_conn *dirty;               /* conns with answers ready to be sent */

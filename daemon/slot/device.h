@@ -7,11 +7,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SW_DEVICE_MAX_SLOTS  1024
-#define SW_DEVICE_AUTO_LANES 32 /* as many as memory allows trials in, of these */
+#define SW_DEVICE_MAX_SLOTS  1024 /* of this machine */
+#define SW_DEVICE_AUTO_LANES 32   /* as many as memory allows trials in, of these */
 
 struct sw_device {
 	bool gpu;
+	bool away; /* a pilot's: on a node of a cluster, where NVML of this machine sees nothing */
 	/* of a GPU or a part its card's place in a view of NVML, for a whole GPU its number; of a
 	 * CPU slot its own number */
 	unsigned index;

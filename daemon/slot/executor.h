@@ -1,6 +1,6 @@
 /*
- * daemon/slot/executor.h — how worker processes are started: a table, so that another way (a
- * cluster's own scheduler) can take the place of fork and exec without anything else knowing.
+ * daemon/slot/executor.h — how worker processes are started: a table. Each worker has its own: fork
+ * and exec, or jobs of a cluster's scheduler (daemon/pilot/pilot.h), and nothing else knows which.
  *
  * Nothing outside an executor may assume that a worker shares the daemon's machine, clock or files.
  * Memory   A sw_proc belongs to the executor; it is freed after `ended` was called, or by forget().
@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <uv.h>
 
+struct sw_daemon;
 struct sw_proc; /* one started worker */
 
 /* The worker ended, for good. cause: "exit:1", "signal:9", or "lost" when nobody can say. said: the
@@ -33,12 +34,17 @@ struct sw_executor {
 	/* Finds a worker that an earlier daemon started. SW_NOT_FOUND: it is gone. */
 	sw_status (*adopt)(uv_loop_t *loop, const char *handle, sw_ended_cb *ended, void *user,
 			   struct sw_proc **out, struct sw_err *err);
+	/* Ends one that no slot wants any more, which an earlier daemon started. False: it is gone.
+	 * d: the daemon. */
+	bool (*dismiss)(struct sw_daemon *d, const char *handle);
 	/* Asks it to end, or ends it (hard) with everything it started. `ended` follows. */
 	void (*stop)(struct sw_proc *p, bool hard);
 	/* No further callback; the worker itself is left alone. */
 	void (*forget)(struct sw_proc *p);
 	long (*pid)(const struct sw_proc *p); /* 0: there is none to show */
 };
+
+#define SW_PILOT_HANDLE "pilot " /* how those of sw_daemon_slot.pilots begin */
 
 extern const struct sw_executor sw_executor_local;
 

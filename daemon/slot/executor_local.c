@@ -2,6 +2,7 @@
  * libuv. */
 #include "base/memory.h"
 #include "base/process.h"
+#include "daemon/daemon.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/worker_env.h"
 #include <fcntl.h>
@@ -271,11 +272,25 @@ static long local_pid(const struct sw_proc *p)
 	return (long)p->pid;
 }
 
+static bool local_dismiss(struct sw_daemon *d, const char *handle)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_proc *p;
+
+	/* It has ended by itself. */
+	if (local_adopt(d->loop, handle, NULL, NULL, &p, &err) != SW_OK)
+		return false;
+	local_stop(p, true);
+	local_forget(p);
+	return true;
+}
+
 const struct sw_executor sw_executor_local = {
 	.name = "local",
 	.start = local_start,
 	.tell = local_tell,
 	.adopt = local_adopt,
+	.dismiss = local_dismiss,
 	.stop = local_stop,
 	.forget = local_forget,
 	.pid = local_pid,

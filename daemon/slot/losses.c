@@ -84,8 +84,8 @@ const struct sw_worker *sw_losses_attempt(const struct sw_slot *s)
 	struct sw_worker *w = sw_room_gpu(s, s->lost_rank);
 	struct sw_daemon *d = s->d;
 
-	/* A core is not taken out. */
-	if (!s->device.gpu)
+	/* A core is not taken out; nor a node, for the next pilot has another. */
+	if (!s->device.gpu || s->device.away)
 		return NULL;
 	if (w == NULL) /* a worker says what it likes */
 		w = s->worker;

@@ -11,10 +11,16 @@ bool sw_room_is_free(const struct sw_slot *s)
 	return s->state == SW_SLOT_IDLE && s->holder < 0;
 }
 
+/* A CPU slot of this machine. */
+static bool is_core(const struct sw_slot *s)
+{
+	return !s->device.gpu && !s->device.away;
+}
+
 /* Slots of which a trial may have several: lanes of one GPU, or CPU slots. */
 static bool are_together(const struct sw_slot *a, const struct sw_slot *b)
 {
-	return a->device.gpu ? a->worker == b->worker : !b->device.gpu;
+	return a->worker == b->worker || (is_core(a) && is_core(b));
 }
 
 unsigned sw_room_lanes(const struct sw_slot *s)
@@ -45,7 +51,8 @@ static bool is_gpu_for(const struct sw_worker *w, const struct sw_room_need *nee
 {
 	const struct sw_slot *s = w->slots;
 
-	return s->device.gpu && strncmp(s->device.uuid, "MIG-", 4) != 0 &&
+	/* Those of pilots are on several machines. */
+	return s->device.gpu && !s->device.away && strncmp(s->device.uuid, "MIG-", 4) != 0 &&
 	       (!need->precision || sw_room_has_precision(s));
 }
 
@@ -162,6 +169,10 @@ unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 		return is_gpu_for(s->worker, need) && count_gpus(d, need, GPUS_ALL) >= need->gpus
 			       ? s->device.lanes
 			       : 0;
+	/* A pilot is one slot, and others are elsewhere. */
+	if (s->device.away && ((need->files && s->worker->no_files) || need->cpu_slots > 1 ||
+			       (!s->device.gpu && need->cores > s->device.cores)))
+		return 0;
 	/* It computes in fp32 alone. */
 	if (need->precision && !sw_room_has_precision(s))
 		return 0;
@@ -172,7 +183,7 @@ unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 	if (need->cpu_slots == 0 && need->cores <= s->device.cores)
 		return lanes;
 	for (size_t k = 0; k < d->slot.slot_n; k++)
-		all += !d->slot.slots[k].device.gpu;
+		all += is_core(&d->slot.slots[k]);
 	const unsigned n = need->cpu_slots ? need->cpu_slots
 					   : (need->cores - 1) / s->device.cores + 1;
 	return n <= all ? n : 0;
@@ -248,7 +259,7 @@ static unsigned count_up_cpus(const struct sw_daemon *d)
 	unsigned n = 0;
 
 	for (size_t k = 0; k < d->slot.slot_n; k++)
-		n += !d->slot.slots[k].device.gpu && d->slot.slots[k].state != SW_SLOT_DOWN;
+		n += is_core(&d->slot.slots[k]) && d->slot.slots[k].state != SW_SLOT_DOWN;
 	return n;
 }
 
@@ -260,7 +271,7 @@ static bool comes_at_once(const struct sw_daemon *d, unsigned takes)
 	for (size_t k = 0; k < d->slot.slot_n; k++) {
 		const struct sw_slot *s = &d->slot.slots[k];
 
-		if (s->device.gpu || s->holder >= 0 || s->state == SW_SLOT_DOWN ||
+		if (!is_core(s) || s->holder >= 0 || s->state == SW_SLOT_DOWN ||
 		    s->state == SW_SLOT_IDLE)
 			continue;
 		if (s->state == SW_SLOT_STARTING || s->lanes_used < takes)

@@ -26,6 +26,7 @@ struct sw_room_need {
 	int64_t data_bytes; /* of these its data set's, which trials of one sweep share on a GPU; 0:
 			     * not known, and then each counts it */
 	int64_t sweep;
+	bool files; /* it needs files of the daemon's machine: no pilot that does not see them */
 	/* Its products are in TF32 or BF16: no CPU slot, and no GPU that is known to be below
 	 * SW_ROOM_PRECISION, will do. */
 	bool precision;

@@ -23,7 +23,7 @@ const char *sw_slot_state_name(enum sw_slot_state state)
 
 long sw_slot_pid(const struct sw_slot *s)
 {
-	return s->worker->proc != NULL ? s->d->slot.executor->pid(s->worker->proc) : 0;
+	return s->worker->proc != NULL ? s->worker->executor->pid(s->worker->proc) : 0;
 }
 
 const char *sw_slot_cause(const struct sw_slot *s)

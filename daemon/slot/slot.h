@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/status.h"
+#include "daemon/net/conn.h"
 #include "daemon/slot/device.h"
 #include "daemon/slot/gpu_usage.h"
 #include "daemon/slot/losses.h"
@@ -26,7 +27,8 @@
 struct sw_call;
 struct sw_conn;
 struct sw_daemon;
-struct sw_proc; /* daemon/slot/executor.h */
+struct sw_executor; /* daemon/slot/executor.h */
+struct sw_proc;
 
 #define SW_WORKER_EARLY_MAX 3 /* young ends in a row that are tried again at once */
 
@@ -36,8 +38,9 @@ enum sw_slot_state { SW_SLOT_DOWN, SW_SLOT_STARTING, SW_SLOT_IDLE, SW_SLOT_BUSY 
 struct sw_worker {
 	struct sw_slot *slots; /* [slot_n]: one, or the lanes of a GPU */
 	unsigned slot_n;
-	struct sw_proc *proc; /* NULL: it does not run */
-	char id[33];          /* what it shows in worker.hello; "" while it does not run */
+	const struct sw_executor *executor; /* starts it */
+	struct sw_proc *proc;               /* NULL: it does not run */
+	char id[33]; /* what it shows in worker.hello; "" while it does not run */
 	int64_t started_us;
 	int64_t retry_us;       /* when to start the next one */
 	bool useful;            /* it finished a trial */
@@ -49,6 +52,10 @@ struct sw_worker {
 	/* what its programs left is being ended: no next process, no lost trial yet */
 	bool clearing;
 	struct sw_losses losses; /* of a GPU */
+	/* Of a pilot (daemon/pilot/pilot.h): whom its connections must be of, "" for a local one; its
+	 * process ended by no trial's fault; its node does not see the daemon's files. */
+	char peer[SW_CONN_PEER];
+	bool blameless, no_files;
 	/* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/place.h */
 	int64_t kept_for;
 };

@@ -14,7 +14,9 @@ struct sw_daemon_slot {
 	size_t worker_n;
 	bool due; /* there may be work for slots that are free: at the end of this turn */
 	const struct sw_slot_events *events;
-	const struct sw_executor *executor; /* starts the workers */
+	const struct sw_executor *executor; /* starts the workers of this machine */
+	const struct sw_executor *pilots;   /* those of --executor */
+	char pilots_why[240];               /* what they wait for, in words; "": nothing */
 	struct sw_gpus *gpus;               /* daemon/slot/gpus.h; NULL: no slot may have one */
 	uv_async_t gpu_wake;
 	int64_t silent_us; /* a worker that is silent for longer is ended */

@@ -14,6 +14,7 @@
 #include "proto/silence.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #define HOLD_US  ((int64_t)20 * 1000000) /* a worker.next is held no longer */
@@ -35,7 +36,7 @@ static void on_recorded(void *arg)
 		return;
 	for (unsigned k = 0; k < w->slot_n; k++)
 		w->slots[k].since_us = w->slots->d->clock->mono_us();
-	w->slots->d->slot.executor->tell(w->proc, w->id);
+	w->executor->tell(w->proc, w->id);
 }
 
 static void draw_id(char out[33])
@@ -72,7 +73,7 @@ static int64_t retry_wait_us(const struct sw_worker *w)
 					       : sw_slot_wait_us(w->early - SW_WORKER_EARLY_MAX);
 }
 
-static void start_worker(struct sw_worker *w)
+void sw_supervisor_start_one(struct sw_worker *w)
 {
 	const struct sw_slot *first = w->slots;
 	struct sw_daemon *d = first->d;
@@ -92,8 +93,8 @@ static void start_worker(struct sw_worker *w)
 	w->useful = false;
 	/* An error here is one of the machine (no memory, no descriptor): it is tried again, later
 	 * each time. */
-	if (d->slot.executor->start(d->loop, line.argv, line.env, log, on_ended, w, &w->proc,
-				    handle, sizeof handle, &err) != SW_OK) {
+	if (w->executor->start(d->loop, line.argv, line.env, log, on_ended, w, &w->proc, handle,
+			       sizeof handle, &err) != SW_OK) {
 		sw_log(SW_LOG_ERROR, "worker.start", "slot=%d why=\"%s\"", first->index, err.msg);
 		(void)snprintf(w->cause, sizeof w->cause, "%s", err.msg);
 		w->id[0] = '\0';
@@ -103,7 +104,7 @@ static void start_worker(struct sw_worker *w)
 		return;
 	}
 	sw_log(SW_LOG_INFO, "worker.start", "slot=%d device=%s pid=%ld", first->index,
-	       first->device.name, d->slot.executor->pid(w->proc));
+	       first->device.name, w->executor->pid(w->proc));
 	w->unstored++;
 	sw_worker_row_put(w, handle, on_recorded);
 }
@@ -114,7 +115,8 @@ static void start_worker(struct sw_worker *w)
  * alone there now. The one that does it again is, unless it is the GPU that does so. */
 static void lose_to_end(struct sw_slot *s, const char *cause)
 {
-	const bool blamed = s->state == SW_SLOT_BUSY && s->worker->suspects <= 1;
+	const bool blamed = s->state == SW_SLOT_BUSY && s->worker->suspects <= 1 &&
+			    !s->worker->blameless;
 	const struct sw_worker *out = blamed ? sw_losses_attempt(s) : NULL;
 	char said[80];
 
@@ -194,6 +196,14 @@ static void end_slot(struct sw_slot *s, const char *cause, int64_t now_us)
 
 static void settle_dying(struct sw_daemon *d, int64_t now_us);
 
+/* A worker of this machine, unless it runs or is not to be started yet. A pilot is started when one
+ * is wanted. */
+static void start_local(struct sw_worker *w, int64_t now_us)
+{
+	if (!w->slots->device.away && w->proc == NULL && now_us >= w->retry_us)
+		sw_supervisor_start_one(w);
+}
+
 static void on_cleared(struct sw_worker *w)
 {
 	struct sw_daemon *d = w->slots->d;
@@ -203,8 +213,7 @@ static void on_cleared(struct sw_worker *w)
 	settle_dying(d, now_us);
 	if (d->phase == SW_UP) /* else the store may be closed; the next start looks again */
 		sw_worker_row_delete(w);
-	if (w->proc == NULL && now_us >= w->retry_us)
-		start_worker(w);
+	start_local(w, now_us);
 	d->slot.due = true;
 }
 
@@ -218,7 +227,7 @@ static void on_ended(void *user, const char *cause, const char *said)
 	/* One that ends young and has finished nothing is a fault that will come again. */
 	const bool early = !w->useful && now_us - w->started_us < YOUNG_US;
 
-	sw_log(d->phase == SW_UP ? SW_LOG_WARN : SW_LOG_INFO, "worker.exit",
+	sw_log(d->phase == SW_UP && !w->blameless ? SW_LOG_WARN : SW_LOG_INFO, "worker.exit",
 	       "slot=%d device=%s cause=%s said=\"%s\"", first->index, first->device.name, cause,
 	       said);
 	w->proc = NULL;
@@ -238,8 +247,7 @@ static void on_ended(void *user, const char *cause, const char *said)
 		sw_worker_row_delete(w);
 	/* At once, unless it ends young again and again. */
 	w->retry_us = now_us + retry_wait_us(w);
-	if (w->retry_us == now_us)
-		start_worker(w);
+	start_local(w, now_us);
 	d->slot.due = true; /* its trial may suit another slot that waits */
 }
 
@@ -282,12 +290,12 @@ static void end_on_lost_gpu(struct sw_worker *w)
 		look_at_gpus(lead, sw_slot_pid(lead));
 		sw_slot_lose(lead, false, lost);
 		if (lead->worker->proc != NULL)
-			lead->d->slot.executor->stop(lead->worker->proc, true);
+			lead->worker->executor->stop(lead->worker->proc, true);
 	}
 	for (unsigned k = 0; k < w->slot_n; k++)
 		sw_slot_lose(&w->slots[k], false, lost);
 	if (w->proc != NULL)
-		w->slots->d->slot.executor->stop(w->proc, true);
+		w->executor->stop(w->proc, true);
 }
 
 /* Acts on the last reading of the GPUs. */
@@ -325,9 +333,28 @@ static sw_status make_slots(struct sw_daemon *d, const struct sw_device *devices
 		s->worker->slot_n++;
 		s->index = (int32_t)i;
 		s->device = devices[i];
+		s->worker->executor = s->device.away ? d->slot.pilots : d->slot.executor;
 		s->holder = -1;
 	}
 	d->slot.slot_n = n;
+	return SW_OK;
+}
+
+/* The slots of pilots, behind those of this machine. */
+static sw_status add_pilots(const struct sw_pilot_options *o, struct sw_device **devices, size_t *n,
+			    struct sw_err *err)
+{
+	if (!sw_array_resize(devices, *n + o->max, sizeof **devices))
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	for (unsigned i = 0; i < o->max; i++) {
+		struct sw_device *dev = &(*devices)[(*n)++];
+
+		*dev = (struct sw_device){
+			.away = true, .gpu = o->gpus > 0, .index = i, .cores = o->cpus, .lanes = 1};
+		(void)snprintf(dev->name, sizeof dev->name, "%s:%u", o->executor, i % SW_PILOT_MAX);
+		if (dev->gpu)
+			memcpy(dev->card, dev->name, sizeof dev->card);
+	}
 	return SW_OK;
 }
 
@@ -343,6 +370,12 @@ sw_status sw_supervisor_open(struct sw_daemon *d, struct sw_err *err)
 		rc = sw_device_parse(d->config.devices, sw_gpus_view(d), &devices, &n, err);
 	if (rc != SW_OK)
 		return rc;
+	if (d->config.pilots.max > 0)
+		rc = add_pilots(&d->config.pilots, &devices, &n, err);
+	if (rc != SW_OK) {
+		free(devices);
+		return rc;
+	}
 	if (sw_device_left_out(d->config.devices, sw_gpus_view(d), left_out, sizeof left_out))
 		sw_log(SW_LOG_WARN, "device.auto", "why=\"%s\"", left_out);
 	rc = make_slots(d, devices, n, err);
@@ -354,7 +387,7 @@ sw_status sw_supervisor_adopt(struct sw_worker *w, const char *id, const char *h
 			      struct sw_err *err)
 {
 	struct sw_daemon *d = w->slots->d;
-	const sw_status rc = d->slot.executor->adopt(d->loop, handle, on_ended, w, &w->proc, err);
+	const sw_status rc = w->executor->adopt(d->loop, handle, on_ended, w, &w->proc, err);
 
 	/* Gone, or of another boot: the caller gives its trial back. */
 	if (rc != SW_OK)
@@ -367,16 +400,12 @@ sw_status sw_supervisor_adopt(struct sw_worker *w, const char *id, const char *h
 
 bool sw_supervisor_dismiss(struct sw_daemon *d, int64_t slot, const char *handle)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_proc *p = NULL;
+	const bool away = strncmp(handle, SW_PILOT_HANDLE, strlen(SW_PILOT_HANDLE)) == 0;
+	const struct sw_executor *x = away ? d->slot.pilots : d->slot.executor;
 
-	/* It has ended by itself. */
-	if (d->slot.executor->adopt(d->loop, handle, NULL, NULL, &p, &err) != SW_OK)
+	if (!x->dismiss(d, handle))
 		return false;
-	sw_log(SW_LOG_INFO, "worker.dismissed", "slot=%lld pid=%ld", (long long)slot,
-	       d->slot.executor->pid(p));
-	d->slot.executor->stop(p, true);
-	d->slot.executor->forget(p);
+	sw_log(SW_LOG_INFO, "worker.dismissed", "slot=%lld handle=\"%s\"", (long long)slot, handle);
 	return true;
 }
 
@@ -387,8 +416,7 @@ void sw_supervisor_start(struct sw_daemon *d)
 	if (sw_gpus_judge(d))
 		act_on_gpus(d);
 	for (size_t i = 0; i < d->slot.worker_n; i++)
-		if (d->slot.workers[i].proc == NULL)
-			start_worker(&d->slot.workers[i]);
+		start_local(&d->slot.workers[i], INT64_MAX);
 }
 
 /* --- time, and the end --- */
@@ -418,12 +446,20 @@ static void tick_slot(struct sw_slot *s, int64_t now_us)
 		s->rest_us = 0;
 		s->d->slot.due = true;
 	}
+	/* What has become of a job whose pilot is silent is for the cluster to say. */
+	if (s->device.away) {
+		if (s->conn != NULL && now_us - silent_since(s, now_us) > s->d->slot.silent_us) {
+			sw_log(SW_LOG_WARN, "worker.silent", "slot=%d pilot=%s", s->index, w->peer);
+			sw_slot_disconnect(s);
+		}
+		return;
+	}
 	/* Each lane has a connection of its own, and each must be heard of. */
 	if (w->proc != NULL && now_us - silent_since(s, now_us) > s->d->slot.silent_us) {
 		sw_log(SW_LOG_WARN, "worker.silent", "slot=%d pid=%ld", s->index, sw_slot_pid(s));
 		sw_slot_disconnect(s);
 		s->since_us = now_us; /* one line, not one a tick, until on_ended() */
-		s->d->slot.executor->stop(w->proc, true);
+		w->executor->stop(w->proc, true);
 	}
 }
 
@@ -433,8 +469,7 @@ void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us)
 	for (size_t i = 0; i < d->slot.slot_n; i++)
 		tick_slot(&d->slot.slots[i], now_us);
 	for (size_t i = 0; i < d->slot.worker_n; i++)
-		if (d->slot.workers[i].proc == NULL && now_us >= d->slot.workers[i].retry_us)
-			start_worker(&d->slot.workers[i]);
+		start_local(&d->slot.workers[i], now_us);
 }
 
 void sw_supervisor_stop_all(struct sw_daemon *d, bool hard)
@@ -447,7 +482,7 @@ void sw_supervisor_stop_all(struct sw_daemon *d, bool hard)
 	}
 	for (size_t i = 0; i < d->slot.worker_n; i++)
 		if (d->slot.workers[i].proc != NULL)
-			d->slot.executor->stop(d->slot.workers[i].proc, hard);
+			d->slot.workers[i].executor->stop(d->slot.workers[i].proc, hard);
 }
 
 bool sw_supervisor_all_down(const struct sw_daemon *d)
@@ -462,7 +497,7 @@ void sw_supervisor_free(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->slot.worker_n; i++)
 		if (d->slot.workers[i].proc != NULL)
-			d->slot.executor->forget(d->slot.workers[i].proc);
+			d->slot.workers[i].executor->forget(d->slot.workers[i].proc);
 	free(d->slot.slots);
 	free(d->slot.workers);
 	d->slot.slots = NULL;

@@ -26,8 +26,10 @@ SW_NODISCARD sw_status sw_supervisor_adopt(struct sw_worker *w, const char *id, 
 					   struct sw_err *err);
 /* Ends a process of an earlier daemon that is no worker's any more. False: it is gone. */
 bool sw_supervisor_dismiss(struct sw_daemon *d, int64_t slot, const char *handle);
-/* Starts the workers that do not run. */
+/* Starts the workers of this machine that do not run. */
 void sw_supervisor_start(struct sw_daemon *d);
+/* One that does not run: a pilot that is wanted now. Nothing happens while it may not be started. */
+void sw_supervisor_start_one(struct sw_worker *w);
 
 void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us);
 /* There is a new reading of the GPUs: those that are lost end their workers. */

@@ -248,7 +248,7 @@ static void take_rooms(struct sw_daemon *d)
 		/* The other GPUs that it has are not stored. */
 		sw_slot_lose(s, false, "restart with several GPUs");
 		if (s->worker->proc != NULL)
-			d->slot.executor->stop(s->worker->proc, true);
+			s->worker->executor->stop(s->worker->proc, true);
 	}
 }
 

@@ -101,6 +101,21 @@ bool sw_sweep_has_work(const struct sw_sweep *s)
 	return sw_sweep_idle(s) == SW_IDLE_NOT;
 }
 
+uint64_t sw_sweep_could_begin(const struct sw_sweep *s, uint64_t most)
+{
+	const uint64_t at_once = s->config.max_concurrent, running = s->counts[SW_TRIAL_RUNNING];
+	const uint64_t cap = sw_sweep_run_cap(s);
+
+	if (!sw_sweep_has_work(s))
+		return 0;
+	if (at_once != 0 && most > at_once - running)
+		most = at_once - running;
+	uint64_t n = s->counts[SW_TRIAL_PENDING] + sw_pruner_next_n(s->pruner, most);
+	if (sw_sweep_can_create(s))
+		n += cap == 0 ? most : cap - s->trial_n;
+	return n < most ? n : most;
+}
+
 uint64_t sw_sweep_wants_suggestions(const struct sw_sweep *s, uint64_t asks)
 {
 	const uint64_t most = s->config.max_concurrent, running = s->counts[SW_TRIAL_RUNNING];

@@ -286,6 +286,22 @@ static sw_status adopt_worker(uv_loop_t *loop, const char *handle, sw_ended_cb *
 	return SW_OK;
 }
 
+static void stop_worker(struct sw_proc *p, bool hard);
+static void forget_worker(struct sw_proc *p);
+
+static bool dismiss_worker(struct sw_daemon *d, const char *handle)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_proc *p;
+
+	(void)d;
+	if (adopt_worker(NULL, handle, NULL, NULL, &p, &err) != SW_OK)
+		return false;
+	stop_worker(p, true);
+	forget_worker(p);
+	return true;
+}
+
 static void tell_worker(struct sw_proc *p, const char *input)
 {
 	struct fixture_worker *w = &fixture_workers[p->slot];
@@ -320,6 +336,7 @@ const struct sw_executor fixture_executor = {.name = "story",
 					     .start = start_worker,
 					     .tell = tell_worker,
 					     .adopt = adopt_worker,
+					     .dismiss = dismiss_worker,
 					     .stop = stop_worker,
 					     .forget = forget_worker,
 					     .pid = pid_of_worker};

@@ -1,0 +1,163 @@
+/* daemon/pilot/executor_pilot.c — pilots as an executor: a start is asked for here, and submitted
+ * with others of its batch (daemon/pilot/orders.h). */
+#include "base/log.h"
+#include "base/memory.h"
+#include "daemon/daemon.h"
+#include "daemon/die.h"
+#include "daemon/net/port.h"
+#include "daemon/pilot/files.h"
+#include "daemon/pilot/job.h"
+#include "daemon/pilot/orders.h"
+#include "daemon/pilot/pilot.h"
+#include "daemon/slot/slot.h"
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct sw_proc *proc_of(struct sw_pilot *p)
+{
+	return (struct sw_proc *)p;
+}
+
+static struct sw_pilot *pilot_of(struct sw_proc *p)
+{
+	return (struct sw_pilot *)p;
+}
+
+/* A job of the worker's slot, of which nothing is known yet. */
+static struct sw_pilot *open_job(struct sw_worker *w, const char *name, sw_ended_cb *ended)
+{
+	struct sw_pilot *p = sw_pilot_of(w);
+	const int64_t now_us = w->slots->d->clock->mono_us();
+
+	*p = (struct sw_pilot){
+		.w = w, .used = true, .ended = ended, .idle_us = now_us, .dark_us = now_us};
+	(void)snprintf(p->name, sizeof p->name, "%s", name);
+	(void)snprintf(w->peer, sizeof w->peer, "%s", name);
+	w->blameless = w->no_files = false;
+	w->slots->rest_us = 0;
+	return p;
+}
+
+static sw_status pilot_start(uv_loop_t *loop, char *const argv[], char *const env[],
+			     const char *log, sw_ended_cb *ended, void *user, struct sw_proc **out,
+			     char *handle, size_t handle_cap, struct sw_err *err)
+{
+	struct sw_worker *w = user;
+	struct sw_daemon *d = w->slots->d;
+	char batch[SW_PILOT_NAME], name[SW_PILOT_NAME];
+
+	(void)loop;
+	(void)argv;
+	(void)env;
+	(void)log;
+	(void)err;
+	sw_pilot_batch_name(d, d->pilot.next - 1, batch);
+	(void)snprintf(name, sizeof name, "%.40s.%u", batch, d->pilot.placed);
+	struct sw_pilot *p = open_job(w, name, ended);
+	p->batch = d->pilot.next - 1;
+	p->place = d->pilot.placed++;
+	sw_pilot_handle(p, handle, handle_cap);
+	*out = proc_of(p);
+	return SW_OK;
+}
+
+/* Its row is stored: a later daemon finds what is submitted from here on. */
+static void pilot_tell(struct sw_proc *proc, const char *worker)
+{
+	struct sw_pilot *p = pilot_of(proc);
+	struct sw_daemon *d = p->w->slots->d;
+	struct sw_err err = SW_ERR_INIT;
+	unsigned char key[SW_PORT_KEY];
+
+	if (sw_pilot_files_tell(p, worker, key, &err) == SW_OK && sw_port_add_key(d, p->name, key))
+		p->told = true;
+	else
+		(void)snprintf(p->bye, sizeof p->bye, "%.199s",
+			       err.code != SW_OK ? err.msg : "it has no place at the port");
+	OPENSSL_cleanse(key, sizeof key);
+}
+
+static sw_status pilot_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *ended, void *user,
+			     struct sw_proc **out, struct sw_err *err)
+{
+	struct sw_worker *w = user;
+	struct sw_daemon *d = w->slots->d;
+	char executor[32], name[SW_PILOT_NAME], id[SW_PILOT_ID] = "";
+	unsigned char key[SW_PORT_KEY];
+	bool known;
+
+	(void)loop;
+	*out = NULL;
+	if (sscanf(handle, SW_PILOT_HANDLE "%31s %63s %127s", executor, name, id) < 2 ||
+	    strcmp(executor, d->config.pilots.executor) != 0)
+		return sw_err_set(err, SW_NOT_FOUND, "it is not of this executor");
+	struct sw_pilot *p = open_job(w, name, ended);
+	(void)snprintf(p->id, sizeof p->id, "%s", id);
+	known = sw_pilot_files_read(p, key) && sw_port_add_key(d, p->name, key);
+	OPENSSL_cleanse(key, sizeof key);
+	if (!known) { /* the job is cancelled, for nobody could let its worker in */
+		p->used = false;
+		w->peer[0] = '\0';
+		return sw_err_set(err, SW_NOT_FOUND, "its key is gone");
+	}
+	/* Whether it was submitted before the daemon was killed the next lists say. */
+	p->told = p->submitted = true;
+	p->submitted_us = d->clock->mono_us();
+	p->greeted = p->began_ms != 0;
+	*out = proc_of(p);
+	return SW_OK;
+}
+
+static bool pilot_dismiss(struct sw_daemon *d, const char *handle)
+{
+	char executor[32], name[SW_PILOT_NAME], id[SW_PILOT_ID] = "";
+
+	if (sscanf(handle, SW_PILOT_HANDLE "%31s %63s %127s", executor, name, id) < 2)
+		return false;
+	if (id[0] != '\0')
+		sw_pilot_stray(d, executor, name, id);
+	else if (strcmp(executor, d->config.pilots.executor) != 0)
+		sw_log(SW_LOG_WARN, "pilot.left",
+		       "name=%s why=\"it may have been submitted to %s, which this daemon was "
+		       "started without\"",
+		       name, executor);
+	return true; /* if it has no id, the next list finds it as nobody's */
+}
+
+static void pilot_stop(struct sw_proc *proc, bool hard)
+{
+	struct sw_pilot *p = pilot_of(proc);
+	struct sw_worker *w = p->w;
+
+	p->cancel = p->leaving = true;
+	if (!hard || w->slots->d->phase == SW_UP)
+		return;
+	/* It has had its time. Its row stays, and the next start cancels it or takes it back. */
+	p->used = false;
+	w->proc = NULL;
+	w->slots->state = SW_SLOT_DOWN;
+}
+
+static void pilot_forget(struct sw_proc *proc)
+{
+	pilot_of(proc)->used = false;
+}
+
+static long pilot_pid(const struct sw_proc *proc)
+{
+	(void)proc;
+	return 0;
+}
+
+const struct sw_executor sw_executor_pilot = {
+	.name = "pilot",
+	.start = pilot_start,
+	.tell = pilot_tell,
+	.adopt = pilot_adopt,
+	.dismiss = pilot_dismiss,
+	.stop = pilot_stop,
+	.forget = pilot_forget,
+	.pid = pilot_pid,
+};

@@ -1,0 +1,338 @@
+#include "daemon/pilot/orders.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "daemon/daemon.h"
+#include "daemon/die.h"
+#include "daemon/pilot/job.h"
+#include "daemon/slot/slot.h"
+#include "daemon/slot/worker_row.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sw_stray {
+	struct sw_stray *next;
+	char executor[32], name[SW_PILOT_NAME], id[SW_PILOT_ID];
+};
+
+/* One line in the log when it begins and when it ends, not one each time. */
+static void set_trouble(struct sw_daemon *d, const char *verb, const struct sw_program_run *run)
+{
+	const bool was = d->pilot.trouble[0] != '\0';
+
+	if (run->ok) {
+		if (was)
+			sw_log(SW_LOG_INFO, "executor.works", "verb=%s", verb);
+		d->pilot.trouble[0] = '\0';
+		return;
+	}
+	if (!was)
+		sw_log(SW_LOG_WARN, "executor.fails", "verb=%s why=\"%s\"", verb, run->why);
+	(void)snprintf(d->pilot.trouble, sizeof d->pilot.trouble, "%s failed: %.200s", verb,
+		       run->why);
+}
+
+static void keep_id(struct sw_pilot *p, const char *id)
+{
+	char handle[SW_PILOT_ID + SW_PILOT_NAME + 64];
+
+	if (strcmp(p->id, id) == 0)
+		return;
+	(void)snprintf(p->id, sizeof p->id, "%s", id);
+	sw_pilot_handle(p, handle, sizeof handle);
+	sw_worker_row_put(p->w, handle, NULL);
+}
+
+/* --- submit --- */
+
+/* Those of the batch that is being submitted. */
+static bool is_under_way(const struct sw_pilot *p)
+{
+	return p->used && p->told && !p->submitted && p->submitted_us != 0;
+}
+
+static struct sw_pilot *next_under_way(struct sw_daemon *d, unsigned place)
+{
+	for (size_t i = 0; i < d->pilot.n; i++)
+		if (is_under_way(&d->pilot.jobs[i]) && d->pilot.jobs[i].place == place)
+			return &d->pilot.jobs[i];
+	return NULL;
+}
+
+static void on_submitted(void *user, const struct sw_program_run *run)
+{
+	struct sw_daemon *d = user;
+	const int64_t now_us = d->clock->mono_us();
+	const char *text = run->out;
+	char id[SW_PILOT_ID], why[200];
+	struct sw_pilot *p;
+
+	(void)snprintf(why, sizeof why, "submit failed: %.150s", run->why);
+	set_trouble(d, "submit", run);
+	for (unsigned place = 0; (p = next_under_way(d, place)) != NULL; place++) {
+		p->submitted = true;
+		p->submitted_us = now_us;
+		if (!run->ok) /* it may be there all the same: the lists will say */
+			(void)snprintf(p->reason, sizeof p->reason, "%.119s", why);
+		else if (sw_pilot_id_next(&text, id))
+			keep_id(p, id);
+		else
+			(void)snprintf(p->bye, sizeof p->bye, "%s: not begun%s%.150s",
+				       d->config.pilots.executor, run->why[0] != '\0' ? ": " : "",
+				       run->why);
+	}
+	if (!run->ok)
+		sw_pilot_count_failed(d, why);
+	d->pilot.look = true;
+}
+
+/* The oldest batch all of whose jobs are told. */
+static void submit(struct sw_daemon *d)
+{
+	static const char *const kinds[] = {"pilot"};
+	uint64_t batch = UINT64_MAX;
+	bool whole = true;
+	unsigned n = 0;
+	char count[16];
+
+	for (size_t i = 0; i < d->pilot.n; i++) {
+		const struct sw_pilot *p = &d->pilot.jobs[i];
+
+		if (p->used && !p->submitted && p->batch < batch)
+			batch = p->batch;
+	}
+	for (size_t i = 0; i < d->pilot.n; i++) {
+		struct sw_pilot *p = &d->pilot.jobs[i];
+
+		if (!p->used || p->batch != batch)
+			continue;
+		whole = whole && p->told && !p->leaving;
+		n++;
+	}
+	if (n == 0 || !whole)
+		return;
+	for (size_t i = 0; i < d->pilot.n; i++)
+		if (d->pilot.jobs[i].used && d->pilot.jobs[i].batch == batch)
+			d->pilot.jobs[i].submitted_us = 1; /* it is under way */
+	(void)snprintf(count, sizeof count, "%u", n);
+	const char *const args[] = {count, d->config.worker, kinds[0], NULL};
+	sw_log(SW_LOG_INFO, "pilot.submit", "batch=%llu jobs=%u", (unsigned long long)batch, n);
+	d->pilot.n_submits++;
+	sw_pilot_run(d, d->pilot.program, SW_PILOT_SUBMIT, args, d->pilot.prefix, batch,
+		     on_submitted);
+}
+
+/* --- list --- */
+
+static void requeued(struct sw_pilot *p)
+{
+	char why[80];
+
+	(void)snprintf(why, sizeof why, "%s: requeued", p->w->slots->d->config.pilots.executor);
+	sw_slot_lose(p->w->slots, false, why);
+	p->greeted = false;
+	p->began_ms = 0;
+}
+
+static void take_line(struct sw_daemon *d, const struct sw_pilot_line *l)
+{
+	struct sw_pilot *p = sw_pilot_find(d, l->name);
+
+	if (p == NULL) {
+		/* Its prefix is this state's alone: a slot that went had it. */
+		if (!sw_pilot_is_over(l->state) &&
+		    strncmp(l->name, d->pilot.prefix, strlen(d->pilot.prefix)) == 0)
+			sw_pilot_stray(d, d->config.pilots.executor, l->name, l->id);
+		return;
+	}
+	if (!p->submitted) /* the answer to its submission comes first */
+		return;
+	keep_id(p, l->id);
+	p->missed = 0;
+	/* It runs no more, whatever ran there: the scheduler has taken it back. */
+	if (l->state == SW_PILOT_PENDING && p->state == SW_PILOT_RUNNING &&
+	    !sw_pilot_is_connected(p))
+		requeued(p);
+	p->state = l->state;
+	memcpy(p->reason, l->reason, sizeof p->reason);
+	if (l->node[0] != '\0' && !p->greeted)
+		memcpy(p->node, l->node, sizeof p->node);
+}
+
+static void on_listed(void *user, const struct sw_program_run *run)
+{
+	struct sw_daemon *d = user;
+	const char *text = run->out;
+	struct sw_pilot_line line;
+
+	set_trouble(d, "list", run);
+	if (!run->ok)
+		return;
+	for (size_t i = 0; i < d->pilot.n; i++)
+		if (d->pilot.jobs[i].submitted &&
+		    d->pilot.jobs[i].submitted_us < d->pilot.listed_us)
+			d->pilot.jobs[i].missed++;
+	while (sw_pilot_line_next(&text, &line))
+		take_line(d, &line);
+}
+
+static bool list_is_due(const struct sw_daemon *d, int64_t now_us)
+{
+	bool any = d->pilot.look;
+
+	for (size_t i = 0; i < d->pilot.n && !any; i++)
+		any = d->pilot.jobs[i].used && d->pilot.jobs[i].submitted;
+	return any && now_us - d->pilot.listed_us >= d->pilot.list_us;
+}
+
+static void list(struct sw_daemon *d, int64_t now_us)
+{
+	static const char *const none[] = {NULL};
+
+	d->pilot.listed_us = now_us;
+	d->pilot.look = false;
+	d->pilot.n_lists++;
+	sw_pilot_run(d, d->pilot.program, SW_PILOT_LIST, none, d->pilot.prefix, 0, on_listed);
+}
+
+/* --- cancel --- */
+
+void sw_pilot_stray(struct sw_daemon *d, const char *executor, const char *name, const char *id)
+{
+	struct sw_stray *s;
+
+	for (s = d->pilot.strays; s != NULL; s = s->next)
+		if (strcmp(s->id, id) == 0)
+			return;
+	s = sw_calloc(1, sizeof *s);
+	if (s == NULL)
+		sw_daemon_die("cancel a job", SW_NOMEM);
+	(void)snprintf(s->executor, sizeof s->executor, "%s", executor);
+	(void)snprintf(s->name, sizeof s->name, "%s", name);
+	(void)snprintf(s->id, sizeof s->id, "%s", id);
+	s->next = d->pilot.strays;
+	d->pilot.strays = s;
+	sw_log(SW_LOG_INFO, "pilot.stray", "name=%s id=\"%s\"", name, id);
+}
+
+static void on_cancelled(void *user, const struct sw_program_run *run)
+{
+	struct sw_daemon *d = user;
+
+	set_trouble(d, "cancel", run);
+	for (size_t i = 0; i < d->pilot.n; i++) {
+		struct sw_pilot *p = &d->pilot.jobs[i];
+
+		if (!p->used || p->cancelled != SW_PILOT_ASKED)
+			continue;
+		p->cancelled = run->ok ? SW_PILOT_DONE_SO : SW_PILOT_NOT;
+	}
+	d->pilot.look = true;
+}
+
+static void on_strays_cancelled(void *user, const struct sw_program_run *run)
+{
+	struct sw_daemon *d = user;
+
+	/* If it failed: the next start, or the next list, finds them again. */
+	if (!run->ok)
+		sw_log(SW_LOG_WARN, "executor.fails", "verb=cancel why=\"%s\"", run->why);
+	d->pilot.look = d->pilot.n > 0;
+}
+
+/* Those of one executor together. */
+static void cancel_strays(struct sw_daemon *d)
+{
+	const char *args[SW_PILOT_BATCH + 1] = {NULL};
+	struct sw_stray *gone[SW_PILOT_BATCH];
+	char program[2 * PATH_MAX], prefix[SW_PILOT_NAME], executor[32];
+	size_t n = 0;
+
+	(void)snprintf(executor, sizeof executor, "%s", d->pilot.strays->executor);
+	(void)snprintf(prefix, sizeof prefix, "%s", d->pilot.strays->name);
+	if (strrchr(prefix, '-') != NULL)
+		strrchr(prefix, '-')[1] = '\0';
+	for (struct sw_stray **at = &d->pilot.strays; *at != NULL && n < SW_PILOT_BATCH;) {
+		struct sw_stray *s = *at;
+
+		if (strcmp(s->executor, executor) != 0) {
+			at = &s->next;
+			continue;
+		}
+		*at = s->next;
+		args[n] = s->id;
+		gone[n++] = s;
+	}
+	if (sw_pilot_find_program(executor, program, sizeof program))
+		sw_pilot_run(d, program, SW_PILOT_CANCEL, args, prefix, 0, on_strays_cancelled);
+	else
+		sw_log(SW_LOG_WARN, "pilot.left",
+		       "name=%s id=\"%s\" why=\"there is no executor %s to cancel it by\"",
+		       gone[0]->name, gone[0]->id, executor);
+	while (n > 0)
+		free(gone[--n]);
+}
+
+static void cancel(struct sw_daemon *d, int64_t now_us)
+{
+	const char *args[SW_PILOT_BATCH + 1] = {NULL};
+	size_t n = 0;
+
+	if (d->pilot.strays != NULL) {
+		cancel_strays(d);
+		return;
+	}
+	for (size_t i = 0; i < d->pilot.n && n < SW_PILOT_BATCH; i++) {
+		struct sw_pilot *p = &d->pilot.jobs[i];
+
+		if (!p->used || !p->cancel || p->cancelled != SW_PILOT_NOT || p->id[0] == '\0')
+			continue;
+		p->cancelled = SW_PILOT_ASKED;
+		args[n++] = p->id;
+	}
+	if (n == 0)
+		return;
+	d->pilot.cancel_us = now_us + d->pilot.list_us;
+	sw_pilot_run(d, d->pilot.program, SW_PILOT_CANCEL, args, d->pilot.prefix, 0, on_cancelled);
+}
+
+/* --- all --- */
+
+static void on_checked(void *user, const struct sw_program_run *run)
+{
+	struct sw_daemon *d = user;
+
+	if (run->ok)
+		sw_pilot_first_line(run->out, d->pilot.checked, sizeof d->pilot.checked);
+	else
+		(void)snprintf(d->pilot.checked, sizeof d->pilot.checked, "%s", run->why);
+	sw_log(run->ok ? SW_LOG_INFO : SW_LOG_WARN, "executor.check", "name=%s says=\"%s\"",
+	       d->config.pilots.executor, d->pilot.checked);
+}
+
+void sw_pilot_check(struct sw_daemon *d)
+{
+	static const char *const none[] = {NULL};
+
+	sw_pilot_run(d, d->pilot.program, SW_PILOT_CHECK, none, d->pilot.prefix, 0, on_checked);
+}
+
+void sw_pilot_orders(struct sw_daemon *d, int64_t now_us)
+{
+	if (d->pilot.run[SW_PILOT_SUBMIT] == NULL && d->phase == SW_UP)
+		submit(d);
+	if (d->pilot.run[SW_PILOT_LIST] == NULL && list_is_due(d, now_us))
+		list(d, now_us);
+	if (d->pilot.run[SW_PILOT_CANCEL] == NULL && now_us >= d->pilot.cancel_us)
+		cancel(d, now_us);
+}
+
+void sw_pilot_orders_free(struct sw_daemon *d)
+{
+	while (d->pilot.strays != NULL) {
+		struct sw_stray *s = d->pilot.strays;
+
+		d->pilot.strays = s->next;
+		free(s);
+	}
+}

@@ -1,0 +1,322 @@
+#include "daemon/pilot/pilot.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "daemon/daemon.h"
+#include "daemon/net/conn.h"
+#include "daemon/net/port.h"
+#include "daemon/pilot/files.h"
+#include "daemon/pilot/job.h"
+#include "daemon/pilot/orders.h"
+#include "daemon/slot/slot.h"
+#include "daemon/slot/supervisor.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_US       ((int64_t)10 * 1000000)
+#define DARK_US       ((int64_t)600 * 1000000)
+#define PAUSE_US      ((int64_t)30 * 1000000)
+#define ASK_US        ((int64_t)1000000)
+#define MISSED_MOST   2 /* good lists in a row without its name: it is gone */
+#define OUTLIVE_LISTS 6 /* a minute */
+#define BATCHES       2 /* submissions whose jobs wait, at a time */
+
+/* --- what becomes of a job --- */
+
+void sw_pilot_hello(struct sw_slot *s, const char *node, bool files)
+{
+	struct sw_daemon *d = s->d;
+
+	if (!s->device.away)
+		return;
+	struct sw_pilot *p = sw_pilot_of(s->worker);
+	if (p->began_ms == 0) {
+		p->began_ms = d->clock->wall_ms();
+		sw_pilot_files_began(p);
+	}
+	if (!p->greeted)
+		p->idle_us = d->clock->mono_us();
+	p->greeted = true;
+	(void)snprintf(p->node, sizeof p->node, "%s", node);
+	s->worker->no_files = d->pilot.blind = !files;
+	d->pilot.failed = d->pilot.pauses = 0;
+	d->pilot.pause_us = 0;
+	sw_pilot_write_causes(d);
+}
+
+void sw_pilot_bye(struct sw_slot *s, const char *cause)
+{
+	if (!s->device.away)
+		return;
+	struct sw_pilot *p = sw_pilot_of(s->worker);
+	/* In order it says so once its trial has stopped. Else its job will show how it ended, and
+	 * then it is known whether the trial is to blame. */
+	if (s->state != SW_SLOT_BUSY || strncmp(cause, "told to end", 11) == 0 ||
+	    strncmp(cause, "the job's time", 14) == 0 || p->leaving)
+		(void)snprintf(p->bye, sizeof p->bye, "%s",
+			       *cause != '\0' ? cause : "it ended by itself");
+	s->rest_us = INT64_MAX;
+}
+
+/* A worker failed by itself if its job did; all else is the cluster's doing. */
+static void end_by_list(struct sw_pilot *p)
+{
+	char cause[320];
+
+	sw_pilot_words(p, cause, sizeof cause);
+	sw_pilot_end(p, p->state == SW_PILOT_FAILED, cause);
+}
+
+static bool end_if_over(struct sw_pilot *p)
+{
+	const char *executor = p->w->slots->d->config.pilots.executor;
+	char cause[320];
+
+	if (p->bye[0] != '\0') {
+		if (sw_pilot_is_over(p->state))
+			sw_pilot_words(p, cause, sizeof cause);
+		else
+			(void)snprintf(cause, sizeof cause, "%.110s",
+				       p->idle ? "it had no trial" : p->bye);
+		sw_pilot_end(p, false, cause);
+		return true;
+	}
+	if (sw_pilot_is_connected(p))
+		return false;
+	if (sw_pilot_is_over(p->state)) {
+		end_by_list(p);
+		return true;
+	}
+	(void)snprintf(cause, sizeof cause, "%s: %s", executor,
+		       p->leaving ? "cancelled" : "no list names it any more");
+	/* What waited is gone with a cancel; what runs has its time to save what it has. */
+	if ((p->missed >= MISSED_MOST) || (p->leaving && p->submitted_us == 0) ||
+	    (p->leaving && !p->greeted && p->cancelled == SW_PILOT_DONE_SO)) {
+		sw_pilot_end(p, false, cause);
+		return true;
+	}
+	return false;
+}
+
+static void tell_to_end(struct sw_pilot *p)
+{
+	p->leaving = true;
+	p->w->slots->rest_us = INT64_MAX; /* it takes no trial any more */
+	sw_conn_push(p->w->slots->conn, "worker.exit", "{}");
+}
+
+/* The cluster calls it over, and its processes run on: of a node that was taken for dead, say. Its
+ * time to leave by itself is over, too. */
+static void end_if_outlived(struct sw_pilot *p, int64_t now_us)
+{
+	if (!sw_pilot_is_over(p->state))
+		p->over_us = 0;
+	else if (p->over_us == 0)
+		p->over_us = now_us;
+	if (p->over_us != 0 && !p->leaving &&
+	    now_us - p->over_us > OUTLIVE_LISTS * p->w->slots->d->pilot.list_us)
+		tell_to_end(p);
+}
+
+/* Nothing to do for so long: it goes. */
+static void end_if_idle(struct sw_pilot *p, int64_t now_us)
+{
+	struct sw_slot *s = p->w->slots;
+	const int64_t idle_us = (int64_t)s->d->config.pilots.idle_s * 1000000;
+
+	if (s->state != SW_SLOT_IDLE)
+		p->idle_us = now_us;
+	if (now_us - p->idle_us < idle_us || p->leaving)
+		return;
+	sw_log(SW_LOG_INFO, "pilot.idle", "name=%s slot=%d", p->name, s->index);
+	p->idle = true;
+	tell_to_end(p);
+}
+
+static void look_at(struct sw_pilot *p, int64_t now_us)
+{
+	if (end_if_over(p))
+		return;
+	if (sw_pilot_is_connected(p) || p->state != SW_PILOT_RUNNING)
+		p->dark_us = now_us;
+	if (now_us - p->dark_us > p->w->slots->d->pilot.dark_us && !p->cancel) {
+		sw_log(SW_LOG_WARN, "pilot.dark", "name=%s why=\"it runs and is not connected\"",
+		       p->name);
+		p->cancel = true;
+	}
+	if (!sw_pilot_is_connected(p))
+		return;
+	end_if_outlived(p, now_us);
+	end_if_idle(p, now_us);
+}
+
+/* --- asking for more --- */
+
+/* Submissions of which some job has not become a pilot yet. */
+static size_t count_batches(const struct sw_daemon *d)
+{
+	uint64_t seen[BATCHES];
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->pilot.n && n < BATCHES; i++) {
+		const struct sw_pilot *p = &d->pilot.jobs[i];
+		bool known = !p->used || p->greeted || p->leaving;
+
+		for (size_t k = 0; k < n && !known; k++)
+			known = seen[k] == p->batch;
+		if (!known)
+			seen[n++] = p->batch;
+	}
+	return n;
+}
+
+static void ask_for_more(struct sw_daemon *d, int64_t now_us)
+{
+	struct sw_err err = SW_ERR_INIT;
+	size_t most = 0;
+
+	if (d->phase != SW_UP || d->draining || now_us < d->pilot.pause_us ||
+	    now_us - d->pilot.asked_us < ASK_US || count_batches(d) >= BATCHES)
+		return;
+	d->pilot.asked_us = now_us;
+	for (size_t i = 0; i < d->pilot.n; i++)
+		most += d->pilot.jobs[i].w->proc == NULL;
+	most = most < SW_PILOT_BATCH ? most : SW_PILOT_BATCH;
+	const size_t n = most > 0 ? d->pilot.events->wanted(d, most) : 0;
+	if (n == 0)
+		return;
+	d->pilot.next++;
+	if (sw_pilot_files_save(d, &err) != SW_OK) { /* a name must not come again */
+		(void)snprintf(d->pilot.trouble, sizeof d->pilot.trouble, "%.200s", err.msg);
+		sw_pilot_count_failed(d, err.msg);
+		return;
+	}
+	d->pilot.placed = 0;
+	for (size_t i = 0; i < d->pilot.n && d->pilot.placed < n; i++)
+		if (d->pilot.jobs[i].w->proc == NULL)
+			sw_supervisor_start_one(d->pilot.jobs[i].w);
+}
+
+void sw_pilot_tick(struct sw_daemon *d, int64_t now_us)
+{
+	for (size_t i = 0; i < d->pilot.n; i++)
+		if (d->pilot.jobs[i].used)
+			look_at(&d->pilot.jobs[i], now_us);
+	if (d->pilot.n > 0)
+		ask_for_more(d, now_us);
+	sw_pilot_orders(d, now_us);
+	if (d->pilot.n > 0)
+		sw_pilot_write_causes(d);
+}
+
+/* --- start and end --- */
+
+/* "10000,600000,30000": other waits, for tests. */
+static void set_waits(struct sw_daemon *d)
+{
+	const char *given = getenv("SWEEPD_PILOT_MS");
+	long long list, dark, pause;
+
+	d->pilot.list_us = LIST_US;
+	d->pilot.dark_us = DARK_US;
+	d->pilot.first_us = PAUSE_US;
+	if (given == NULL || sscanf(given, "%9lld,%9lld,%9lld", &list, &dark, &pause) != 3 ||
+	    list < 1 || dark < 1 || pause < 1)
+		return;
+	d->pilot.list_us = list * 1000;
+	d->pilot.dark_us = dark * 1000;
+	d->pilot.first_us = pause * 1000;
+}
+
+/* The port of the last start, where its pilots dial; another one if that is taken meanwhile. */
+static sw_status listen_for_pilots(struct sw_daemon *d, struct sw_err *err)
+{
+	const struct sw_pilot_options *o = &d->config.pilots;
+	const unsigned port = o->port != 0 ? o->port : d->pilot.port;
+	struct sw_err first = SW_ERR_INIT;
+	sw_status rc = sw_port_start(d, o->listen, port, o->max, &first);
+
+	if (rc != SW_OK && o->port == 0 && port != 0) {
+		sw_log(SW_LOG_WARN, "port.moved", "why=\"%s\"", first.msg);
+		first = (struct sw_err)SW_ERR_INIT;
+		rc = sw_port_start(d, o->listen, 0, o->max, &first);
+	}
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "%s", first.msg);
+	d->pilot.port = sw_port_number(d);
+	sw_log(SW_LOG_INFO, "port.listen", "host=%s port=%u", o->listen, d->pilot.port);
+	return sw_pilot_files_save(d, err);
+}
+
+sw_status sw_pilot_open(struct sw_daemon *d, struct sw_err *err)
+{
+	const struct sw_pilot_options *o = &d->config.pilots;
+
+	set_waits(d);
+	if (o->max == 0)
+		return SW_OK;
+	if (!sw_pilot_find_program(o->executor, d->pilot.program, sizeof d->pilot.program))
+		return sw_err_set(err, SW_NOT_FOUND, "--executor %s: there is none in %.200s",
+				  o->executor, d->pilot.program);
+	d->pilot.jobs = sw_calloc(o->max, sizeof *d->pilot.jobs);
+	if (d->pilot.jobs == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	for (size_t i = 0; i < d->slot.worker_n; i++)
+		if (d->slot.workers[i].slots->device.away)
+			d->pilot.jobs[d->pilot.n++].w = &d->slot.workers[i];
+	if (sw_pilot_files_open(d, err) != SW_OK || listen_for_pilots(d, err) != SW_OK)
+		return err->code;
+	d->pilot.listed_us = d->clock->mono_us() - d->pilot.list_us;
+	d->pilot.look = true; /* for jobs that an earlier daemon left */
+	sw_pilot_check(d);
+	return SW_OK;
+}
+
+void sw_pilot_close(struct sw_daemon *d)
+{
+	for (size_t i = 0; i < SW_PILOT_VERBS; i++)
+		if (d->pilot.run[i] != NULL)
+			sw_program_kill(d->pilot.run[i]);
+	sw_port_stop(d);
+}
+
+void sw_pilot_free(struct sw_daemon *d)
+{
+	sw_pilot_orders_free(d);
+	free(d->pilot.jobs);
+	d->pilot.jobs = NULL;
+	d->pilot.n = 0;
+	sw_port_free(d);
+}
+
+/* --- device.list --- */
+
+void sw_pilot_write_slot(const struct sw_slot *s, struct sw_jw *w)
+{
+	const struct sw_pilot *p = s->device.away ? sw_pilot_of(s->worker) : NULL;
+	const unsigned time_s = s->d->config.pilots.time_s;
+
+	if (p != NULL && !p->used)
+		p = NULL;
+	sw_jw_kstr(w, "node", p != NULL && p->node[0] != '\0' ? p->node : NULL);
+	sw_jw_kstr(w, "job", p != NULL && p->id[0] != '\0' ? p->id : NULL);
+	const int64_t gone_s = p != NULL ? (s->d->clock->wall_ms() - p->began_ms) / 1000 : 0;
+	sw_jw_kint_opt(w, "left_s", p != NULL && p->began_ms != 0 && time_s != 0,
+		       gone_s < time_s ? time_s - gone_s : 0);
+}
+
+void sw_pilot_write(const struct sw_daemon *d, struct sw_jw *w)
+{
+	if (d->pilot.n == 0) {
+		sw_jw_knull(w, "pilots");
+		return;
+	}
+	sw_jw_kobj(w, "pilots");
+	sw_jw_kstr(w, "executor", d->config.pilots.executor);
+	sw_jw_kstr(w, "says", d->pilot.checked[0] != '\0' ? d->pilot.checked : NULL);
+	sw_jw_kstr(w, "waits", d->slot.pilots_why[0] != '\0' ? d->slot.pilots_why : NULL);
+	sw_jw_kint(w, "port", d->pilot.port);
+	sw_jw_kint(w, "submits", (int64_t)d->pilot.n_submits);
+	sw_jw_kint(w, "lists", (int64_t)d->pilot.n_lists);
+	sw_jw_obj_end(w);
+}

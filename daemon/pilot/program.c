@@ -1,0 +1,187 @@
+#include "daemon/pilot/program.h"
+#include "base/buf.h"
+#include "base/memory.h"
+#include "daemon/die.h"
+#include "daemon/pilot/lines.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LIMIT_MS 60000
+#define OUT_MAX  ((size_t)1024 * 1024)
+#define WHY_MAX  ((size_t)16 * 1024)
+
+enum { OUT, WHY, STREAMS };
+
+struct sw_program {
+	uv_process_t process;
+	uv_timer_t limit;
+	struct program_stream {
+		uv_pipe_t pipe;
+		struct sw_buf text;
+		bool open;
+	} stream[STREAMS];
+	unsigned n_open; /* handles that are not closed yet */
+	bool runs, closing;
+	int64_t status;
+	int signal;
+	const char *cut; /* why it was killed; NULL: it was not */
+	int error;       /* of its start; 0: it was started */
+	sw_program_cb *done;
+	void *user;
+};
+
+static void tell(struct sw_program *p)
+{
+	struct sw_program_run run = {.out = p->stream[OUT].text.data};
+	const char *said = p->stream[WHY].text.data;
+
+	run.ok = p->error == 0 && p->cut == NULL && p->signal == 0 && p->status == 0;
+	if (run.out == NULL)
+		run.out = "";
+	if (p->error != 0)
+		(void)snprintf(run.why, sizeof run.why, "cannot be started: %s",
+			       uv_strerror(p->error));
+	else if (p->cut != NULL)
+		(void)snprintf(run.why, sizeof run.why, "%s", p->cut);
+	else if (said != NULL && *said != '\0')
+		sw_pilot_first_line(said, run.why, sizeof run.why);
+	else if (!run.ok)
+		(void)snprintf(run.why, sizeof run.why, "ended with %s %d",
+			       p->signal != 0 ? "signal" : "status",
+			       p->signal != 0 ? p->signal : (int)p->status);
+	p->done(p->user, &run);
+}
+
+static void on_closed(uv_handle_t *h)
+{
+	struct sw_program *p = h->data;
+
+	if (--p->n_open > 0)
+		return;
+	tell(p);
+	for (int i = 0; i < STREAMS; i++)
+		sw_buf_fini(&p->stream[i].text);
+	free(p);
+}
+
+static void close_all(struct sw_program *p)
+{
+	if (p->closing)
+		return;
+	p->closing = true;
+	uv_close((uv_handle_t *)&p->process, on_closed);
+	uv_close((uv_handle_t *)&p->limit, on_closed);
+	for (int i = 0; i < STREAMS; i++)
+		uv_close((uv_handle_t *)&p->stream[i].pipe, on_closed);
+}
+
+/* Its end and that of its output come in either order. What it has left running may hold the output
+ * open: after the limit its own end is enough. */
+static void close_when_over(struct sw_program *p)
+{
+	if (!p->runs && (p->cut != NULL || (!p->stream[OUT].open && !p->stream[WHY].open)))
+		close_all(p);
+}
+
+static void cut_short(struct sw_program *p, const char *why)
+{
+	if (p->cut != NULL)
+		return;
+	p->cut = why;
+	if (p->runs)
+		(void)kill(-p->process.pid, SIGKILL); /* it leads a group of its own */
+	close_when_over(p);
+}
+
+static void on_exit_(uv_process_t *process, int64_t status, int sig)
+{
+	struct sw_program *p = process->data;
+
+	p->runs = false;
+	p->status = status;
+	p->signal = sig;
+	close_when_over(p);
+}
+
+static void on_limit(uv_timer_t *t)
+{
+	cut_short(t->data, "took more than 60 s");
+}
+
+static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
+{
+	struct sw_program *p = h->data;
+	struct program_stream *s = &p->stream[(uv_pipe_t *)h == &p->stream[WHY].pipe ? WHY : OUT];
+
+	(void)hint;
+	*buf = uv_buf_init(NULL, 0); /* the read ends with UV_ENOBUFS */
+	if (sw_buf_reserve(&s->text, 4096) == SW_OK)
+		*buf = uv_buf_init(s->text.data + s->text.len, 4096);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+	struct sw_program *p = stream->data;
+	struct program_stream *s =
+		&p->stream[(uv_pipe_t *)stream == &p->stream[WHY].pipe ? WHY : OUT];
+
+	(void)buf;
+	if (n >= 0) {
+		s->text.len += (size_t)n;
+		s->text.data[s->text.len] = '\0';
+		return;
+	}
+	(void)uv_read_stop(stream);
+	s->open = false;
+	if (n == UV_ENOBUFS && s == &p->stream[OUT])
+		cut_short(p, "printed more than 1 MiB");
+	close_when_over(p);
+}
+
+struct sw_program *sw_program_start(uv_loop_t *loop, char *const argv[], char *const env[],
+				    sw_program_cb *done, void *user)
+{
+	struct sw_program *p = sw_calloc(1, sizeof *p);
+	const size_t most[STREAMS] = {OUT_MAX, WHY_MAX};
+	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}};
+
+	if (p == NULL)
+		sw_daemon_die("run an executor", SW_NOMEM);
+	p->done = done;
+	p->user = user;
+	p->n_open = 2 + STREAMS;
+	/* These are documented never to fail for a timer and a unix pipe. */
+	(void)uv_timer_init(loop, &p->limit);
+	for (int i = 0; i < STREAMS; i++) {
+		(void)uv_pipe_init(loop, &p->stream[i].pipe, 0);
+		sw_buf_init(&p->stream[i].text, most[i]);
+		p->stream[i].pipe.data = p;
+		stdio[1 + i] =
+			(uv_stdio_container_t){.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
+					       .data.stream = (uv_stream_t *)&p->stream[i].pipe};
+	}
+	p->limit.data = p;
+	const uv_process_options_t options = {.exit_cb = on_exit_,
+					      .file = argv[0],
+					      .args = (char **)argv,
+					      .env = (char **)env,
+					      .flags = UV_PROCESS_DETACHED,
+					      .stdio = stdio,
+					      .stdio_count = 3};
+	p->error = uv_spawn(loop, &p->process, &options);
+	p->process.data = p; /* after it: it sets the handle anew */
+	p->runs = p->error == 0;
+	for (int i = 0; i < STREAMS && p->runs; i++)
+		p->stream[i].open =
+			uv_read_start((uv_stream_t *)&p->stream[i].pipe, on_alloc, on_read) == 0;
+	(void)uv_timer_start(&p->limit, on_limit, LIMIT_MS, 0);
+	if (!p->runs)
+		close_all(p);
+	return p;
+}
+
+void sw_program_kill(struct sw_program *p)
+{
+	cut_short(p, "the daemon ends");
+}

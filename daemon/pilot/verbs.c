@@ -1,0 +1,120 @@
+#include "daemon/pilot/verbs.h"
+#include "base/memory.h"
+#include "daemon/daemon.h"
+#include "daemon/die.h"
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ARGS_MAX 64 /* behind the verb */
+
+extern char **environ;
+
+/* --- the program --- */
+
+bool sw_pilot_find_program(const char *name, char *out, size_t cap)
+{
+	static const char *const beside[] = {"/../../executors", "/../libexec/sweepd/executors"};
+	const char *given = getenv("SWEEPD_EXECUTORS");
+	char self[PATH_MAX] = "", folders[2 * PATH_MAX] = "", path[PATH_MAX + 128];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	const char *bin = dirname(self);
+	for (int i = -1; i < 2; i++) {
+		if (i < 0 && (given == NULL || *given == '\0'))
+			continue;
+		const size_t len = strlen(folders);
+		char folder[PATH_MAX + 64];
+
+		(void)snprintf(folder, sizeof folder, "%s%s", i < 0 ? given : bin,
+			       i < 0 ? "" : beside[i]);
+		(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+		if (access(path, X_OK) == 0) {
+			(void)snprintf(out, cap, "%s", path);
+			return true;
+		}
+		(void)snprintf(folders + len, sizeof folders - len, "%s%s", len > 0 ? ", " : "",
+			       folder);
+	}
+	(void)snprintf(out, cap, "%s", folders);
+	return false;
+}
+
+void sw_pilot_batch_name(const struct sw_daemon *d, uint64_t batch, char out[SW_PILOT_NAME])
+{
+	(void)snprintf(out, SW_PILOT_NAME, "%s%llu", d->pilot.prefix, (unsigned long long)batch);
+}
+
+/* --- a run --- */
+
+struct run {
+	struct sw_daemon *d;
+	enum sw_pilot_verb verb;
+	sw_program_cb *done;
+};
+
+static void on_done(void *user, const struct sw_program_run *result)
+{
+	struct run r = *(struct run *)user;
+
+	free(user);
+	r.d->pilot.run[r.verb] = NULL;
+	r.done(r.d, result);
+}
+
+/* An executor is the user's own program, and sees what the daemon does: SLURM_CONF, SSH_AUTH_SOCK. */
+static char **make_env(char *const more[], size_t n)
+{
+	size_t all = 0, kept = 0;
+	char **env;
+
+	while (environ[all] != NULL)
+		all++;
+	env = sw_calloc(all + n + 1, sizeof *env);
+	if (env == NULL)
+		sw_daemon_die("run an executor", SW_NOMEM);
+	for (size_t i = 0; i < all; i++)
+		if (strncmp(environ[i], "SWEEPD_JOB_", 11) != 0)
+			env[kept++] = environ[i];
+	memcpy(env + kept, more, n * sizeof *more);
+	return env;
+}
+
+void sw_pilot_run(struct sw_daemon *d, const char *program, enum sw_pilot_verb verb,
+		  const char *const args[], const char *prefix, uint64_t batch, sw_program_cb *done)
+{
+	static const char *const verbs[] = {"submit", "list", "cancel", "check"};
+	const struct sw_pilot_options *o = &d->config.pilots;
+	struct text {
+		char s[PATH_MAX + 64];
+	} text[7];
+	char options[sizeof o->other + 32], name[SW_PILOT_NAME] = "";
+	char *argv[ARGS_MAX + 3] = {(char *)program, (char *)verbs[verb]}, *more[8];
+	struct run *r = sw_calloc(1, sizeof *r);
+
+	if (r == NULL)
+		sw_daemon_die("run an executor", SW_NOMEM);
+	*r = (struct run){.d = d, .verb = verb, .done = done};
+	for (size_t i = 0; i < ARGS_MAX && args[i] != NULL; i++)
+		argv[2 + i] = (char *)args[i];
+	if (batch != 0)
+		sw_pilot_batch_name(d, batch, name);
+	const size_t size = sizeof text[0].s;
+	(void)snprintf(text[0].s, size, "SWEEPD_JOB_PREFIX=%s", prefix);
+	(void)snprintf(text[1].s, size, "SWEEPD_JOB_DIR=%s/pilots", d->config.state);
+	(void)snprintf(text[2].s, size, "SWEEPD_JOB_NAME=%s", name);
+	(void)snprintf(text[3].s, size, "SWEEPD_JOB_TIME=%u", o->time_s);
+	(void)snprintf(text[4].s, size, "SWEEPD_JOB_GPUS=%u", o->gpus);
+	(void)snprintf(text[5].s, size, "SWEEPD_JOB_CPUS=%u", o->cpus);
+	(void)snprintf(text[6].s, size, "SWEEPD_JOB_MEM=%lld", (long long)(o->mem >> 20));
+	(void)snprintf(options, sizeof options, "SWEEPD_JOB_OPTIONS=%s", o->other);
+	for (size_t i = 0; i < 7; i++)
+		more[i] = text[i].s;
+	more[7] = options;
+	char **env = make_env(more, 8);
+	d->pilot.run[verb] = sw_program_start(d->loop, argv, env, on_done, r);
+	free(env);
+}
