@@ -16,7 +16,7 @@ struct sw_stray {
 };
 
 /* One line in the log when it begins and when it ends, not one each time. */
-static void set_trouble(struct sw_daemon *d, const char *verb, const struct sw_program_run *run)
+static void set_trouble(struct sw_daemon *d, const char *verb, const struct sw_errand_end *run)
 {
 	const bool was = d->pilot.trouble[0] != '\0';
 
@@ -59,7 +59,7 @@ static struct sw_pilot *next_under_way(struct sw_daemon *d, unsigned place)
 	return NULL;
 }
 
-static void on_submitted(void *user, const struct sw_program_run *run)
+static void on_submitted(void *user, const struct sw_errand_end *run)
 {
 	struct sw_daemon *d = user;
 	const int64_t now_us = d->clock->mono_us();
@@ -159,7 +159,7 @@ static void take_line(struct sw_daemon *d, const struct sw_pilot_line *l)
 		memcpy(p->node, l->node, sizeof p->node);
 }
 
-static void on_listed(void *user, const struct sw_program_run *run)
+static void on_listed(void *user, const struct sw_errand_end *run)
 {
 	struct sw_daemon *d = user;
 	const char *text = run->out;
@@ -215,7 +215,7 @@ void sw_pilot_stray(struct sw_daemon *d, const char *executor, const char *name,
 	sw_log(SW_LOG_INFO, "pilot.stray", "name=%s id=\"%s\"", name, id);
 }
 
-static void on_cancelled(void *user, const struct sw_program_run *run)
+static void on_cancelled(void *user, const struct sw_errand_end *run)
 {
 	struct sw_daemon *d = user;
 
@@ -230,7 +230,7 @@ static void on_cancelled(void *user, const struct sw_program_run *run)
 	d->pilot.look = true;
 }
 
-static void on_strays_cancelled(void *user, const struct sw_program_run *run)
+static void on_strays_cancelled(void *user, const struct sw_errand_end *run)
 {
 	struct sw_daemon *d = user;
 
@@ -298,7 +298,7 @@ static void cancel(struct sw_daemon *d, int64_t now_us)
 
 /* --- all --- */
 
-static void on_checked(void *user, const struct sw_program_run *run)
+static void on_checked(void *user, const struct sw_errand_end *run)
 {
 	struct sw_daemon *d = user;
 

@@ -276,7 +276,7 @@ void sw_pilot_close(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < SW_PILOT_VERBS; i++)
 		if (d->pilot.run[i] != NULL)
-			sw_program_kill(d->pilot.run[i]);
+			sw_errand_kill(d->pilot.run[i]);
 	sw_port_stop(d);
 }
 

@@ -53,10 +53,10 @@ void sw_pilot_batch_name(const struct sw_daemon *d, uint64_t batch, char out[SW_
 struct run {
 	struct sw_daemon *d;
 	enum sw_pilot_verb verb;
-	sw_program_cb *done;
+	sw_errand_cb *done;
 };
 
-static void on_done(void *user, const struct sw_program_run *result)
+static void on_done(void *user, const struct sw_errand_end *result)
 {
 	struct run r = *(struct run *)user;
 
@@ -65,7 +65,8 @@ static void on_done(void *user, const struct sw_program_run *result)
 	r.done(r.d, result);
 }
 
-/* An executor is the user's own program, and sees what the daemon does: SLURM_CONF, SSH_AUTH_SOCK. */
+/* An executor is the user's own program, and sees what the daemon does: SLURM_CONF,
+ * SSH_AUTH_SOCK. */
 static char **make_env(char *const more[], size_t n)
 {
 	size_t all = 0, kept = 0;
@@ -84,7 +85,7 @@ static char **make_env(char *const more[], size_t n)
 }
 
 void sw_pilot_run(struct sw_daemon *d, const char *program, enum sw_pilot_verb verb,
-		  const char *const args[], const char *prefix, uint64_t batch, sw_program_cb *done)
+		  const char *const args[], const char *prefix, uint64_t batch, sw_errand_cb *done)
 {
 	static const char *const verbs[] = {"submit", "list", "cancel", "check"};
 	const struct sw_pilot_options *o = &d->config.pilots;
@@ -115,6 +116,6 @@ void sw_pilot_run(struct sw_daemon *d, const char *program, enum sw_pilot_verb v
 		more[i] = text[i].s;
 	more[7] = options;
 	char **env = make_env(more, 8);
-	d->pilot.run[verb] = sw_program_start(d->loop, argv, env, on_done, r);
+	d->pilot.run[verb] = sw_errand_start(d->loop, argv, env, on_done, r);
 	free(env);
 }

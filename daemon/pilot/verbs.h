@@ -9,7 +9,7 @@
 #ifndef SW_DAEMON_PILOT_VERBS_H
 #define SW_DAEMON_PILOT_VERBS_H
 
-#include "daemon/pilot/program.h"
+#include "daemon/pilot/errand.h"
 #include "daemon/pilot/state.h"
 
 /* The program of that name: in $SWEEPD_EXECUTORS, beside the sources that sweepd was built from, or
@@ -18,8 +18,7 @@ bool sw_pilot_find_program(const char *name, char *out, size_t cap);
 /* Runs it. args: what comes behind the verb, NULL-terminated. prefix: of the jobs. batch: of a
  * submission. done gets d, after d->pilot.run[verb] is NULL again. */
 void sw_pilot_run(struct sw_daemon *d, const char *program, enum sw_pilot_verb verb,
-		  const char *const args[], const char *prefix, uint64_t batch,
-		  sw_program_cb *done);
+		  const char *const args[], const char *prefix, uint64_t batch, sw_errand_cb *done);
 /* "sweepd-3f2a91c04b7d-17": the name of a submission. */
 void sw_pilot_batch_name(const struct sw_daemon *d, uint64_t batch, char out[SW_PILOT_NAME]);
 

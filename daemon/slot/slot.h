@@ -52,10 +52,10 @@ struct sw_worker {
 	/* what its programs left is being ended: no next process, no lost trial yet */
 	bool clearing;
 	struct sw_losses losses; /* of a GPU */
-	/* Of a pilot (daemon/pilot/pilot.h): whom its connections must be of, "" for a local one; its
-	 * process ended by no trial's fault; its node does not see the daemon's files. */
-	char peer[SW_CONN_PEER];
-	bool blameless, no_files;
+	/* Of a pilot (daemon/pilot/pilot.h). */
+	char peer[SW_CONN_PEER]; /* whom its connections must be of; "": it is of this machine */
+	bool blameless;          /* what ended its process is no trial's fault */
+	bool no_files;           /* its node does not see the daemon's files */
 	/* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/place.h */
 	int64_t kept_for;
 };

@@ -28,7 +28,8 @@ SW_NODISCARD sw_status sw_supervisor_adopt(struct sw_worker *w, const char *id, 
 bool sw_supervisor_dismiss(struct sw_daemon *d, int64_t slot, const char *handle);
 /* Starts the workers of this machine that do not run. */
 void sw_supervisor_start(struct sw_daemon *d);
-/* One that does not run: a pilot that is wanted now. Nothing happens while it may not be started. */
+/* One that does not run: a pilot that is wanted now. Nothing happens while it may not be
+ * started. */
 void sw_supervisor_start_one(struct sw_worker *w);
 
 void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us);

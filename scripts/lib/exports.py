@@ -34,10 +34,6 @@ sw_net_gradient
 sw_pruner_invariant
 sw_samplers_name
 sw_sobol_digits
-sw_tls_cut
-sw_tls_listen
-sw_tls_listener_close
-sw_tls_listener_port
 """.split()
 
 

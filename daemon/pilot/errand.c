@@ -1,4 +1,4 @@
-#include "daemon/pilot/program.h"
+#include "daemon/pilot/errand.h"
 #include "base/buf.h"
 #include "base/memory.h"
 #include "daemon/die.h"
@@ -13,7 +13,7 @@
 
 enum { OUT, WHY, STREAMS };
 
-struct sw_program {
+struct sw_errand {
 	uv_process_t process;
 	uv_timer_t limit;
 	struct program_stream {
@@ -27,13 +27,13 @@ struct sw_program {
 	int signal;
 	const char *cut; /* why it was killed; NULL: it was not */
 	int error;       /* of its start; 0: it was started */
-	sw_program_cb *done;
+	sw_errand_cb *done;
 	void *user;
 };
 
-static void tell(struct sw_program *p)
+static void tell(struct sw_errand *p)
 {
-	struct sw_program_run run = {.out = p->stream[OUT].text.data};
+	struct sw_errand_end run = {.out = p->stream[OUT].text.data};
 	const char *said = p->stream[WHY].text.data;
 
 	run.ok = p->error == 0 && p->cut == NULL && p->signal == 0 && p->status == 0;
@@ -55,7 +55,7 @@ static void tell(struct sw_program *p)
 
 static void on_closed(uv_handle_t *h)
 {
-	struct sw_program *p = h->data;
+	struct sw_errand *p = h->data;
 
 	if (--p->n_open > 0)
 		return;
@@ -65,7 +65,7 @@ static void on_closed(uv_handle_t *h)
 	free(p);
 }
 
-static void close_all(struct sw_program *p)
+static void close_all(struct sw_errand *p)
 {
 	if (p->closing)
 		return;
@@ -78,13 +78,13 @@ static void close_all(struct sw_program *p)
 
 /* Its end and that of its output come in either order. What it has left running may hold the output
  * open: after the limit its own end is enough. */
-static void close_when_over(struct sw_program *p)
+static void close_when_over(struct sw_errand *p)
 {
 	if (!p->runs && (p->cut != NULL || (!p->stream[OUT].open && !p->stream[WHY].open)))
 		close_all(p);
 }
 
-static void cut_short(struct sw_program *p, const char *why)
+static void cut_short(struct sw_errand *p, const char *why)
 {
 	if (p->cut != NULL)
 		return;
@@ -96,7 +96,7 @@ static void cut_short(struct sw_program *p, const char *why)
 
 static void on_exit_(uv_process_t *process, int64_t status, int sig)
 {
-	struct sw_program *p = process->data;
+	struct sw_errand *p = process->data;
 
 	p->runs = false;
 	p->status = status;
@@ -111,7 +111,7 @@ static void on_limit(uv_timer_t *t)
 
 static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
 {
-	struct sw_program *p = h->data;
+	struct sw_errand *p = h->data;
 	struct program_stream *s = &p->stream[(uv_pipe_t *)h == &p->stream[WHY].pipe ? WHY : OUT];
 
 	(void)hint;
@@ -122,7 +122,7 @@ static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
-	struct sw_program *p = stream->data;
+	struct sw_errand *p = stream->data;
 	struct program_stream *s =
 		&p->stream[(uv_pipe_t *)stream == &p->stream[WHY].pipe ? WHY : OUT];
 
@@ -139,10 +139,10 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	close_when_over(p);
 }
 
-struct sw_program *sw_program_start(uv_loop_t *loop, char *const argv[], char *const env[],
-				    sw_program_cb *done, void *user)
+struct sw_errand *sw_errand_start(uv_loop_t *loop, char *const argv[], char *const env[],
+				  sw_errand_cb *done, void *user)
 {
-	struct sw_program *p = sw_calloc(1, sizeof *p);
+	struct sw_errand *p = sw_calloc(1, sizeof *p);
 	const size_t most[STREAMS] = {OUT_MAX, WHY_MAX};
 	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}};
 
@@ -181,7 +181,7 @@ struct sw_program *sw_program_start(uv_loop_t *loop, char *const argv[], char *c
 	return p;
 }
 
-void sw_program_kill(struct sw_program *p)
+void sw_errand_kill(struct sw_errand *p)
 {
 	cut_short(p, "the daemon ends");
 }

@@ -1,32 +1,32 @@
 /*
- * daemon/pilot/program.h — one run of an executor's program: argv, an end within 60 s, what it
+ * daemon/pilot/errand.h — one run of an executor's program: argv, an end within 60 s, what it
  * printed. Never a shell.
  *
  * Limits   1 MiB of its output and 16 KiB of what it complains; a program that prints more, or that
  *          is not over in time, is killed with its process group, and its run failed.
  */
-#ifndef SW_DAEMON_PILOT_PROGRAM_H
-#define SW_DAEMON_PILOT_PROGRAM_H
+#ifndef SW_DAEMON_PILOT_ERRAND_H
+#define SW_DAEMON_PILOT_ERRAND_H
 
 #include "base/status.h"
 #include <stdbool.h>
 #include <uv.h>
 
-struct sw_program_run {
+struct sw_errand_end {
 	bool ok;         /* it ended with status 0 */
 	const char *out; /* what it printed; "" for nothing */
 	char why[240];   /* if not ok: its first line on stderr, or what became of it */
 };
 
-/* Once, on the loop, never from within sw_program_start(). */
-typedef void sw_program_cb(void *user, const struct sw_program_run *run);
+/* Once, on the loop, never from within sw_errand_start(). */
+typedef void sw_errand_cb(void *user, const struct sw_errand_end *run);
 
-struct sw_program; /* there until `done` was called */
+struct sw_errand; /* there until `done` was called */
 
 /* argv and env (NULL-terminated; all that it sees) are borrowed for the call. */
-struct sw_program *sw_program_start(uv_loop_t *loop, char *const argv[], char *const env[],
-				    sw_program_cb *done, void *user);
+struct sw_errand *sw_errand_start(uv_loop_t *loop, char *const argv[], char *const env[],
+				  sw_errand_cb *done, void *user);
 /* Ends it; `done` follows. */
-void sw_program_kill(struct sw_program *p);
+void sw_errand_kill(struct sw_errand *p);
 
 #endif
