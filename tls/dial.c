@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define LAST_US ((int64_t)10000000)
+#define TURNS   60 /* each of 2, 3, 4, 5 or 6 addresses has as many */
 
 struct sw_tls_dial {
 	char host[256], service[16];
@@ -36,7 +37,7 @@ static bool on_key(void *dial, const char *identity, unsigned char key[SW_TLS_KE
 
 static void failed(struct sw_tls_dial *d, const char *why)
 {
-	d->turn++;
+	d->turn = (d->turn + 1) % TURNS;
 	if (strcmp(d->said, why) != 0)
 		sw_log(SW_LOG_WARN, "tls.not_dialled", "host=\"%s\" port=%s why=\"%s\"", d->host,
 		       d->service, why);
@@ -50,7 +51,6 @@ static int connect_far(struct sw_tls_dial *d)
 	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
 	const struct addrinfo *a;
 	struct addrinfo *found;
-	unsigned n = 0, i;
 	int fd, rc;
 
 	rc = getaddrinfo(d->host, d->service, &hints, &found);
@@ -58,10 +58,9 @@ static int connect_far(struct sw_tls_dial *d)
 		failed(d, rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
 		return -1;
 	}
-	for (a = found; a; a = a->ai_next)
-		n++;
-	for (a = found, i = d->turn % n; i > 0; i--)
-		a = a->ai_next;
+	a = found;
+	for (unsigned i = 0; i < d->turn; i++)
+		a = a->ai_next ? a->ai_next : found;
 	fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || (connect(fd, a->ai_addr, a->ai_addrlen) != 0 && errno != EINPROGRESS)) {
 		failed(d, strerror(errno));
