@@ -95,14 +95,22 @@ static void add_processes(struct sw_grid *g, const cJSON *card, bool utf8)
 
 /* --- slots --- */
 
-static void add_slot(struct sw_grid *g, const cJSON *s, bool utf8)
+static void add_slot(struct sw_grid *g, const cJSON *s, bool pilots, bool utf8)
 {
 	const cJSON *state = sw_json_get(s, "state"), *seconds = sw_json_get(s, "seconds");
-	uint64_t sweep = 0, trial = 0, holder = 0;
+	uint64_t sweep = 0, trial = 0, holder = 0, left = 0;
 	char text[32] = "-";
 
 	sw_grid_row(g);
 	sw_grid_add_members(g, s, (const char *const[]){"slot", "device", NULL}, utf8);
+	if (pilots) {
+		sw_grid_add_value(g, sw_json_get(s, "node"), utf8, SW_TINT_NONE);
+		sw_grid_add_value(g, sw_json_get(s, "job"), utf8, SW_TINT_NONE);
+		if (sw_json_u64(sw_json_get(s, "left_s"), &left))
+			sw_fmt_duration((double)left, text);
+		sw_grid_addf(g, "%s", text);
+		(void)snprintf(text, sizeof text, "-");
+	}
 	/* A trial of another slot has this one, too. */
 	if (sw_json_u64(sw_json_get(s, "holder"), &holder))
 		sw_grid_addf(g, "BUSY");
@@ -122,6 +130,20 @@ static void add_slot(struct sw_grid *g, const cJSON *s, bool utf8)
 	sw_grid_addf(g, "%s", text);
 	add_pair(g, sw_json_get(s, "launcher_bytes"), NULL, MIB, "MiB");
 	sw_grid_add_members(g, s, (const char *const[]){"starts", "cause", NULL}, utf8);
+}
+
+/* "slurm: slurm 22.05.8", and what its jobs wait for. */
+static void add_pilots(struct sw_buf *out, const cJSON *pilots, bool utf8)
+{
+	const char *waits = sw_json_text(pilots, "waits", ""),
+		   *says = sw_json_text(pilots, "says", "");
+
+	sw_term_add(out, sw_json_text(pilots, "executor", ""), utf8, 0);
+	(void)sw_buf_adds(out, *says != '\0' ? ": " : "");
+	sw_term_add(out, says, utf8, 0);
+	(void)sw_buf_adds(out, "\n");
+	sw_term_add(out, waits, utf8, 0);
+	(void)sw_buf_adds(out, *waits != '\0' ? "\n\n" : "\n");
 }
 
 /* --- together --- */
@@ -168,12 +190,20 @@ static sw_status gpus(struct sw_buf *out, const cJSON *list, const struct sw_loo
 
 sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw_look *look)
 {
-	static const struct sw_grid_head slots[] = {{"slot", true, 0},   {"device", false, 0},
-						    {"state", false, 0}, {"pid", true, 3},
-						    {"trial", false, 0}, {"attempt", true, 2},
-						    {"time", true, 1},   {"launcher", true, 5},
-						    {"starts", true, 4}, {"cause", false, 0}};
-	const cJSON *nvml = sw_json_get(list, "nvml"), *s;
+	static const struct sw_grid_head here[] = {{"slot", true, 0},   {"device", false, 0},
+						   {"state", false, 0}, {"pid", true, 3},
+						   {"trial", false, 0}, {"attempt", true, 2},
+						   {"time", true, 1},   {"launcher", true, 5},
+						   {"starts", true, 4}, {"cause", false, 0}};
+	/* node, job and left come behind the device. */
+	static const struct sw_grid_head away[] = {
+		{"slot", true, 0},  {"device", false, 0},  {"node", false, 0},
+		{"job", false, 6},  {"left", true, 3},     {"state", false, 0},
+		{"pid", true, 7},   {"trial", false, 0},   {"attempt", true, 2},
+		{"time", true, 1},  {"launcher", true, 8}, {"starts", true, 5},
+		{"cause", false, 0}};
+	const cJSON *nvml = sw_json_get(list, "nvml"), *s, *pilots = sw_json_get(list, "pilots");
+	const bool any = cJSON_IsObject(pilots);
 	struct sw_grid g;
 	sw_status rc = gpus(out, list, look);
 
@@ -186,9 +216,12 @@ sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw
 	if (cJSON_IsTrue(sw_json_get(list, "draining")))
 		(void)sw_buf_adds(out,
 				  "draining: no trial is handed out until `sweep drain --off`\n\n");
-	sw_grid_heads(&g, slots, sizeof slots / sizeof slots[0]);
+	if (any)
+		add_pilots(out, pilots, look->utf8);
+	sw_grid_heads(&g, any ? away : here,
+		      any ? sizeof away / sizeof away[0] : sizeof here / sizeof here[0]);
 	cJSON_ArrayForEach (s, sw_json_get(list, "slots")) {
-		add_slot(&g, s, look->utf8);
+		add_slot(&g, s, any, look->utf8);
 	}
 	if (g.n_rows == 0)
 		(void)sw_buf_adds(out, "no slots: the daemon runs no trials of its own\n");

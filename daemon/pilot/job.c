@@ -82,7 +82,7 @@ void sw_pilot_end(struct sw_pilot *p, bool blamed, const char *cause)
 	w->slots->rest_us = 0;
 	p->used = false; /* before it is told, which may begin another */
 	p->ended(w, cause, blamed || !began ? said : "");
-	if (!began)
+	if (!began && !p->refused) /* that was counted */
 		sw_pilot_count_failed(d, w->cause);
 }
 

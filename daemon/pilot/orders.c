@@ -16,20 +16,23 @@ struct sw_stray {
 };
 
 /* One line in the log when it begins and when it ends, not one each time. */
-static void set_trouble(struct sw_daemon *d, const char *verb, const struct sw_errand_end *run)
+static void set_trouble(struct sw_daemon *d, enum sw_pilot_verb v, const struct sw_errand_end *run)
 {
-	const bool was = d->pilot.trouble[0] != '\0';
+	const char *verb = sw_pilot_verb_name(v);
 
-	if (run->ok) {
-		if (was)
-			sw_log(SW_LOG_INFO, "executor.works", "verb=%s", verb);
-		d->pilot.trouble[0] = '\0';
+	if (d->phase == SW_CLOSING)
 		return;
-	}
-	if (!was)
+	if (run->ok && !d->pilot.fails[v])
+		return;
+	if (run->ok)
+		sw_log(SW_LOG_INFO, "executor.works", "verb=%s", verb);
+	else if (!d->pilot.fails[v])
 		sw_log(SW_LOG_WARN, "executor.fails", "verb=%s why=\"%s\"", verb, run->why);
-	(void)snprintf(d->pilot.trouble, sizeof d->pilot.trouble, "%s failed: %.200s", verb,
-		       run->why);
+	d->pilot.fails[v] = !run->ok;
+	d->pilot.trouble[0] = '\0';
+	if (!run->ok)
+		(void)snprintf(d->pilot.trouble, sizeof d->pilot.trouble, "%s failed: %.200s", verb,
+			       run->why);
 }
 
 static void keep_id(struct sw_pilot *p, const char *id)
@@ -68,10 +71,11 @@ static void on_submitted(void *user, const struct sw_errand_end *run)
 	struct sw_pilot *p;
 
 	(void)snprintf(why, sizeof why, "submit failed: %.150s", run->why);
-	set_trouble(d, "submit", run);
+	set_trouble(d, SW_PILOT_SUBMIT, run);
 	for (unsigned place = 0; (p = next_under_way(d, place)) != NULL; place++) {
 		p->submitted = true;
 		p->submitted_us = now_us;
+		p->refused = !run->ok;
 		if (!run->ok) /* it may be there all the same: the lists will say */
 			(void)snprintf(p->reason, sizeof p->reason, "%.119s", why);
 		else if (sw_pilot_id_next(&text, id))
@@ -150,8 +154,7 @@ static void take_line(struct sw_daemon *d, const struct sw_pilot_line *l)
 	keep_id(p, l->id);
 	p->missed = 0;
 	/* It runs no more, whatever ran there: the scheduler has taken it back. */
-	if (l->state == SW_PILOT_PENDING && p->state == SW_PILOT_RUNNING &&
-	    !sw_pilot_is_connected(p))
+	if (l->state == SW_PILOT_PENDING && p->greeted && !sw_pilot_is_connected(p))
 		requeued(p);
 	p->state = l->state;
 	memcpy(p->reason, l->reason, sizeof p->reason);
@@ -165,7 +168,7 @@ static void on_listed(void *user, const struct sw_errand_end *run)
 	const char *text = run->out;
 	struct sw_pilot_line line;
 
-	set_trouble(d, "list", run);
+	set_trouble(d, SW_PILOT_LIST, run);
 	if (!run->ok)
 		return;
 	for (size_t i = 0; i < d->pilot.n; i++)
@@ -219,7 +222,7 @@ static void on_cancelled(void *user, const struct sw_errand_end *run)
 {
 	struct sw_daemon *d = user;
 
-	set_trouble(d, "cancel", run);
+	set_trouble(d, SW_PILOT_CANCEL, run);
 	for (size_t i = 0; i < d->pilot.n; i++) {
 		struct sw_pilot *p = &d->pilot.jobs[i];
 

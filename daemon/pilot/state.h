@@ -25,6 +25,7 @@ struct sw_pilot {
 	uint64_t batch;           /* of its submission; 0: an earlier daemon's */
 	unsigned place;           /* in that */
 	bool told;                /* its row is stored: it may be submitted */
+	bool refused;             /* its submission failed: it was, in all likelihood, not */
 	bool submitted;           /* it was, or may have been */
 	int64_t submitted_us;     /* when that was over; 1: it is under way; 0: it was not */
 	/* What the executor said last. */
@@ -80,9 +81,10 @@ struct sw_daemon_pilot {
 	unsigned pauses;   /* since one last did */
 	int64_t pause_us;  /* nothing is asked for before this moment; 0: it is */
 	char checked[240]; /* what `check` said */
-	char trouble[240]; /* what is wrong with the executor; "": nothing */
-	char last[240];    /* why the last one failed to start */
-	bool blind;        /* the last pilot did not see the daemon's files */
+	bool fails[SW_PILOT_VERBS]; /* each verb's last run */
+	char trouble[240];          /* what is wrong with the executor; "": nothing */
+	char last[240];             /* why the last one failed to start */
+	bool blind;                 /* the last pilot did not see the daemon's files */
 	struct sw_stray
 		*strays; /* jobs that no slot wants: to be cancelled, by what submitted them */
 	uint64_t n_submits, n_lists;

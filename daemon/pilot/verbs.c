@@ -50,6 +50,13 @@ void sw_pilot_batch_name(const struct sw_daemon *d, uint64_t batch, char out[SW_
 
 /* --- a run --- */
 
+const char *sw_pilot_verb_name(enum sw_pilot_verb verb)
+{
+	static const char *const names[] = {"submit", "list", "cancel", "check"};
+
+	return names[verb];
+}
+
 struct run {
 	struct sw_daemon *d;
 	enum sw_pilot_verb verb;
@@ -87,13 +94,12 @@ static char **make_env(char *const more[], size_t n)
 void sw_pilot_run(struct sw_daemon *d, const char *program, enum sw_pilot_verb verb,
 		  const char *const args[], const char *prefix, uint64_t batch, sw_errand_cb *done)
 {
-	static const char *const verbs[] = {"submit", "list", "cancel", "check"};
 	const struct sw_pilot_options *o = &d->config.pilots;
 	struct text {
 		char s[PATH_MAX + 64];
 	} text[7];
 	char options[sizeof o->other + 32], name[SW_PILOT_NAME] = "";
-	char *argv[ARGS_MAX + 3] = {(char *)program, (char *)verbs[verb]}, *more[8];
+	char *argv[ARGS_MAX + 3] = {(char *)program, (char *)sw_pilot_verb_name(verb)}, *more[8];
 	struct run *r = sw_calloc(1, sizeof *r);
 
 	if (r == NULL)

@@ -15,6 +15,7 @@
 /* The program of that name: in $SWEEPD_EXECUTORS, beside the sources that sweepd was built from, or
  * where it was installed. False: there is none; out has the folders that were looked into. */
 bool sw_pilot_find_program(const char *name, char *out, size_t cap);
+const char *sw_pilot_verb_name(enum sw_pilot_verb verb);
 /* Runs it. args: what comes behind the verb, NULL-terminated. prefix: of the jobs. batch: of a
  * submission. done gets d, after d->pilot.run[verb] is NULL again. */
 void sw_pilot_run(struct sw_daemon *d, const char *program, enum sw_pilot_verb verb,

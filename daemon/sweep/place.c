@@ -41,6 +41,7 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 	const struct sw_daemon *d = live->d;
 	const struct sw_slot *bad = NULL, *missing;
 	const char *why;
+	bool away = false;
 	unsigned left;
 
 	missing = need.gpus > 1 ? find_missing(d, &need, &left) : NULL;
@@ -55,11 +56,19 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 
 		if (sw_room_takes(s, &need) == 0)
 			continue;
-		if (s->state != SW_SLOT_DOWN && sw_slot_may_begin(s, &why))
+		/* A pilot that is out of sight is no more a slot than one that is asked for. */
+		away = away || s->device.away;
+		if ((s->device.away ? s->conn != NULL : s->state != SW_SLOT_DOWN) &&
+		    sw_slot_may_begin(s, &why))
 			return false;
-		bad = s;
+		if (bad == NULL || !s->device.away)
+			bad = s;
 	}
-	if (bad != NULL) {
+	if (away && d->slot.pilots_why[0] != '\0') {
+		(void)snprintf(out, cap, "waits for a slot: %s", d->slot.pilots_why);
+	} else if (away && bad->device.away && *sw_slot_cause(bad) == '\0') {
+		(void)snprintf(out, cap, "waits for a slot: a pilot is about to be asked for");
+	} else if (bad != NULL) {
 		const char *cause = sw_slot_cause(bad);
 
 		(void)snprintf(out, cap, "waits for a slot: %s %s%s%s", bad->device.name,

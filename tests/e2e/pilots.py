@@ -28,7 +28,8 @@ def begin(name):
         return
     line = 'exec 3<&0; "$@" <&3 3<&- & echo $! > "$J.new"; mv "$J.new" "$J.pid"; wait $!; echo $? > "$J.rc"'
     subprocess.Popen(["sh", "-c", line, "sh", *command], stdin=open(base), stdout=open(base + ".log", "a"),
-                     stderr=subprocess.STDOUT, start_new_session=True, env={**os.environ, "J": os.path.join(jobs, name)})
+                     stderr=subprocess.STDOUT, start_new_session=True, env={**os.environ, "J": os.path.join(jobs, name),
+                                                                                         "SLURMD_NODENAME": "n1"})
     put(os.path.join(jobs, name + ".begun"), "")
 held = os.path.exists(os.path.join(bed, "hold"))
 if verb == "submit":

@@ -27,3 +27,141 @@ def test_sweep_runs_on_pilots_alone_and_they_go_when_they_are_idle(bed):
     wait_until(lambda: not [n for n in os.listdir(os.path.join(daemon.state, "pilots")) if n.startswith("sweepd-")],
                "keys that went with their jobs")
     assert client.call("device.list")["pilots"]["says"] == "fake 1.0"
+
+
+def attempts(client, sweep):
+    """(state, cause) of every attempt of every trial that has ended."""
+    return [(a["state"], a["cause"]) for t in client.trials(sweep)
+            for a in client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"] if a["state"] != "RUNNING"]
+
+
+def busy(client, n=1):
+    """The slots of n running trials that have reported, or None."""
+    slots = [s for s in client.slots() if s["state"] == "BUSY" and s["job"]
+             and client.call("trial.get", sweep=s["sweep"], trial=s["trial"])["step"] > 0]
+    return slots if len(slots) >= n else None
+
+
+def name_of(slot):
+    return slot["job"].removeprefix("id-")
+
+
+def test_pilots_of_a_killed_daemon_are_adopted_and_train_on(bed):
+    daemon = bed.start(workers=3)
+    client = daemon.client()
+    sweep = client.submit(slow(epochs=150, run_cap=3))
+    wait_until(lambda: busy(client, 3), "three trials on pilots")
+    pids = {name: bed.pid(name) for name in bed.jobs()}
+    before = {t: client.reports(sweep, t) for t in (1, 2, 3)}
+    daemon.kill9()
+    daemon.start(**bed.env)
+    client = daemon.client()
+    for trial, reports in before.items():
+        assert client.reports(sweep, trial)[:len(reports)] == reports
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3
+    assert {name: bed.pid(name) for name in bed.jobs()} == pids, "the same jobs, and no others"
+    assert attempts(client, sweep) == [("COMPLETED", None)] * 3
+
+
+def test_job_that_ends_gives_its_trial_back_with_the_schedulers_cause(bed):
+    client = bed.start(workers=1).client()
+    sweep = client.submit(slow(epochs=400, run_cap=1))
+    said = {"preempted n1 PREEMPTED": "fake: PREEMPTED on n1", "node_fail n1 NODE_FAIL NodeDown": "fake: NODE_FAIL on n1 (NodeDown)",
+            "timeout n1": "fake: TIMEOUT on n1", "oom n1": "fake: OUT_OF_MEMORY on n1", "cancelled n1 by 0": "fake: CANCELLED on n1 (by 0)",
+            "failed n1": "fake: FAILED on n1"}
+    for words in said:
+        name = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+        bed.say(name, words)
+        os.kill(bed.pid(name), signal.SIGKILL)
+        wait_until(lambda n=len(attempts(client, sweep)): len(attempts(client, sweep)) > n, f"the end of {name}")
+    assert attempts(client, sweep) == [("LOST" if "FAILED" in cause else "RELEASED", cause) for cause in said.values()]
+
+
+def test_list_that_does_not_come_ends_nothing_and_one_that_comes_does(bed):
+    client = bed.start(workers=1).client()
+    sweep = client.submit(slow(epochs=400, run_cap=1))
+    name = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+    bed.put("fail.list", "slurm_load_jobs error: Unable to contact slurm controller")
+    os.kill(bed.pid(name), signal.SIGKILL)
+    wait_until(lambda: "Unable to contact" in (client.call("device.list")["pilots"]["waits"] or ""), "what is wrong, in words")
+    lists = len(bed.calls("list"))
+    wait_until(lambda: len(bed.calls("list")) > lists + 4, "lists that failed")
+    assert client.slots()[0]["state"] == "BUSY" and attempts(client, sweep) == []
+    bed.put("empty")  # two good ones that do not name it
+    bed.take("fail.list")
+    wait_until(lambda: attempts(client, sweep) == [("RELEASED", "fake: no list names it any more")], "the end of a job that is gone")
+
+
+def test_pending_jobs_are_said_in_the_schedulers_words_and_a_second_submission_waits(bed):
+    daemon = bed.start(workers=60)
+    client = daemon.client()
+    bed.put("hold")
+    first = client.submit(trained(run_cap=3))
+    wait_until(lambda: client.call("device.list")["pilots"]["waits"] == "fake: 3 jobs pending (Resources)", "three that wait")
+    assert client.sweep(first)["cause"] == "waits for a slot: fake: 3 jobs pending (Resources)"
+    second, third = client.submit(trained(run_cap=2)), None
+    wait_until(lambda: len(bed.calls("submit")) == 2, "a second submission")
+    third = client.submit(trained(run_cap=2))
+    lists = len(bed.calls("list"))
+    wait_until(lambda: len(bed.calls("list")) > lists + 6, "time in which a third could come")
+    assert bed.calls("submit") == ["submit 3", "submit 2"]
+    text = sweep_command(daemon, "devices")[1]
+    assert "fake: 5 jobs pending (Resources)" in text and "fake: pending (Resources)" in text
+    bed.take("hold")
+    for sweep in (first, second, third):
+        assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+
+
+def test_submissions_that_fail_pause_and_go_on(bed):
+    daemon = bed.start(workers=1)
+    client = daemon.client()
+    bed.put("fail.submit", "sbatch: error: invalid account\nmore")
+    sweep = client.submit(trained(run_cap=1))
+    wait_until(lambda: "asks again in" in (client.sweep(sweep)["cause"] or ""), "a pause")
+    assert "3 in a row did not start: submit failed: sbatch: error: invalid account" in client.sweep(sweep)["cause"]
+    assert bed.calls("submit") == ["submit 1"] * 3
+    bed.take("fail.submit")
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+
+
+def test_daemon_that_ends_in_order_has_pilots_save_and_cancels_what_waits(bed):
+    daemon = bed.start(workers=2)
+    client = daemon.client()
+    sweep = client.submit(slow(epochs=400, run_cap=1))
+    running = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+    bed.put("hold")
+    other = client.submit(slow(epochs=5, run_cap=1))
+    wait_until(lambda: "1 job pending" in (client.call("device.list")["pilots"]["waits"] or ""), "a job that waits")
+    assert daemon.term() == 0
+    with open(daemon.log, encoding="utf-8") as log:
+        assert "daemon.late" not in log.read()
+    assert all(bed.read(f"jobs/{name}.rc") in ("", "0") for name in bed.jobs()), "none was killed"
+    wait_until(lambda: bed.read(f"jobs/{running}.rc") == "0", "the end of its process")
+    bed.take("hold")
+    client = daemon.start(**bed.env).client()
+    wait_until(lambda: busy(client), "the trial again")
+    first, second = client.call("trial.get", sweep=sweep, trial=1)["attempts"]
+    assert (first["state"], first["cause"]) == ("RELEASED", "shutdown") and second["resume_step"] > 0
+    assert client.wait_sweep(other)["state"] == "COMPLETED"
+
+
+def test_requeued_job_gives_its_trial_back_and_serves_again(bed):
+    client = bed.start(workers=1).client()
+    sweep = client.submit(slow(epochs=400, run_cap=1))
+    name = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+    bed.say(name, "pending - BeginTime")
+    os.kill(bed.pid(name), signal.SIGKILL)
+    wait_until(lambda: attempts(client, sweep) == [("RELEASED", "fake: requeued")], "a trial that was given back")
+    assert client.slots()[0]["state"] == "STARTING" and bed.jobs() == [name]
+
+
+def test_daemon_without_the_executor_cancels_the_jobs_of_the_one_before(bed):
+    daemon = bed.start(workers=1)
+    client = daemon.client()
+    sweep = client.submit(slow(epochs=400, run_cap=1))
+    name = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+    daemon.kill9()
+    daemon.more = []
+    client = daemon.start(**bed.env).client()
+    wait_until(lambda: bed.read(f"jobs/{name}.rc"), "the end of the job")
+    assert bed.calls("cancel") == [f"cancel id-{name}"] and attempts(client, sweep) == [("RELEASED", "slot removed")]
