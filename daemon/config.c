@@ -16,6 +16,8 @@ const char *sw_config_usage(void)
 	       "\n"
 	       "  --state DIR      where everything is stored (default: $XDG_STATE_HOME/sweepd or\n"
 	       "                   ~/.local/state/sweepd)\n"
+	       "  --database DIR   where sweepd.db is instead, for a state directory on a shared\n"
+	       "                   file system: a database needs a local disk\n"
 	       "  --socket PATH    where clients connect (default: $SWEEPD_SOCKET, or\n"
 	       "                   $XDG_RUNTIME_DIR/sweepd/sweepd.sock)\n"
 	       "  --devices SPEC   the slots: cpu:N, gpu:0,1 (numbers or UUIDs; gpu:0:4 has 4 "
@@ -174,6 +176,7 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 {
 	static const struct option options[] = {
 		{"state", required_argument, NULL, 's'},
+		{"database", required_argument, NULL, 'b'},
 		{"socket", required_argument, NULL, 'k'},
 		{"devices", required_argument, NULL, 'd'},
 		{"cpu-memory", required_argument, NULL, 'm'},
@@ -209,6 +212,9 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 		case 's':
 			state = true;
 			rc = put_text(c->state, sizeof c->state, optarg, "--state", err);
+			break;
+		case 'b':
+			rc = put_text(c->database, sizeof c->database, optarg, "--database", err);
 			break;
 		case 'k':
 			socket = true;

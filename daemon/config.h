@@ -13,8 +13,9 @@
 #define SW_CONFIG_MAX_DEVICES 1024 /* bytes of --devices */
 
 struct sw_config {
-	char state[PATH_MAX];                /* absolute after sw_statedir_open() */
-	char socket[108];                    /* sizeof sun_path */
+	char state[PATH_MAX];    /* absolute after sw_statedir_open() */
+	char database[PATH_MAX]; /* the folder of sweepd.db; "": the state's, until that is open */
+	char socket[108];        /* sizeof sun_path */
 	char devices[SW_CONFIG_MAX_DEVICES]; /* "cpu:2", "gpu:0,1", "auto", "none" */
 	char worker[PATH_MAX]; /* the sweep-worker program: beside sweepd, or $SWEEPD_WORKER */
 	char log[PATH_MAX];    /* "" for stderr */

@@ -209,15 +209,13 @@ static void tick_stopping(struct sw_daemon *d, int64_t now_us)
 /* Work that is acknowledged in a state that was taken away or replaced would be lost. */
 static void check_state(const struct sw_daemon *d)
 {
-	const char *what = "the state directory";
+	const bool there = sw_statedir_holds(d->config.state, d->lock_fd);
 
-	if (sw_statedir_holds(d->config.state, d->lock_fd)) {
-		what = "the database in";
-		if (sw_store_in_place(d->store))
-			return;
-	}
-	sw_log(SW_LOG_ERROR, "daemon.die", "what=\"%s %s was removed or replaced\"", what,
-	       d->config.state);
+	if (there && sw_store_in_place(d->store))
+		return;
+	sw_log(SW_LOG_ERROR, "daemon.die", "what=\"%s %s was removed or replaced\"",
+	       there ? "the database in" : "the state directory",
+	       there ? d->config.database : d->config.state);
 	_exit(SW_EXIT_LOST);
 }
 
@@ -376,6 +374,25 @@ static sw_status start_validate(struct sw_daemon *d, struct sw_err *err)
 	return rc;
 }
 
+/* The state directory, and the database's where that is another. */
+static sw_status open_state(struct sw_daemon *d, struct sw_err *err)
+{
+	struct sw_config *c = &d->config;
+	const bool apart = *c->database != '\0';
+	char old[PATH_MAX + 16];
+	sw_status rc = sw_statedir_open(c->state, sizeof c->state, !apart, &d->lock_fd, err);
+
+	if (rc == SW_OK && !apart)
+		memcpy(c->database, c->state, sizeof c->database);
+	if (rc != SW_OK || !apart)
+		return rc;
+	(void)snprintf(old, sizeof old, "%s/sweepd.db", c->state);
+	if (access(old, F_OK) == 0) /* all that is in it would seem to be lost */
+		return sw_err_set(err, SW_CONFLICT, "%s is there: with --database, move it to %s",
+				  old, c->database);
+	return sw_statedir_open(c->database, sizeof c->database, true, &d->database_fd, err);
+}
+
 sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_clock *clock,
 			  const struct sw_executor *executor, const struct sw_config *config,
 			  struct sw_err *err)
@@ -388,6 +405,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 		.clock = clock,
 		.config = *config,
 		.lock_fd = -1,
+		.database_fd = -1,
 		.net = {.events = &conn_events,
 			.handlers = handlers,
 			.handler_n = sizeof handlers / sizeof handlers[0]},
@@ -407,13 +425,13 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	if (rc == SW_OK)
 		rc = sw_dispatch_verify(d, err);
 	if (rc == SW_OK)
-		rc = sw_statedir_open(d->config.state, sizeof d->config.state, &d->lock_fd, err);
+		rc = open_state(d, err);
 	if (rc == SW_OK)
-		rc = sw_store_open(&d->store, d->config.state, &hooks, err);
+		rc = sw_store_open(&d->store, d->config.database, &hooks, err);
 	if (rc == SW_OK)
 		rc = sw_recover_all(d, err);
 	if (rc == SW_OK) {
-		sw_statedir_reserve(d->config.state, true);
+		sw_statedir_reserve(d->config.database, true);
 		sw_janitor_start(d);
 	}
 	if (rc == SW_OK)
@@ -460,4 +478,6 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_methods_destroy(d->net.methods);
 	if (d->lock_fd >= 0)
 		(void)close(d->lock_fd);
+	if (d->database_fd >= 0)
+		(void)close(d->database_fd);
 }

@@ -37,7 +37,8 @@ struct sw_daemon {
 	const struct sw_clock *clock; /* all time of the daemon is asked of it; any thread */
 	struct sw_config config;
 	struct sw_store *store;
-	int lock_fd;
+	int lock_fd;     /* the state directory's */
+	int database_fd; /* the database's folder's, if that is another; -1 */
 
 	uv_async_t store_wake;
 	uv_prepare_t flush; /* sends what the last turn of the loop made ready */

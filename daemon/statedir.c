@@ -89,8 +89,8 @@ static sw_status refuse_network(const char *path, struct sw_err *err)
 		if (((unsigned long)fs.f_type & 0xffffffffUL) == remote[i].magic)
 			return sw_err_set(
 				err, SW_INVALID,
-				"%s is on %s, where a database is not safe: put the state "
-				"directory on a local disk (--state DIR)",
+				"%s is on %s, where a database is not safe: put it on a local disk "
+				"(--database DIR, or --state DIR for all)",
 				path, remote[i].name);
 	return SW_OK;
 }
@@ -128,7 +128,7 @@ static sw_status take_lock(const char *dir, int *lock_fd, struct sw_err *err)
 	return SW_OK;
 }
 
-sw_status sw_statedir_open(char *path, size_t cap, int *lock_fd, struct sw_err *err)
+sw_status sw_statedir_open(char *path, size_t cap, bool database, int *lock_fd, struct sw_err *err)
 {
 	char real[PATH_MAX], inside[PATH_MAX + 2];
 	sw_status rc;
@@ -148,7 +148,7 @@ sw_status sw_statedir_open(char *path, size_t cap, int *lock_fd, struct sw_err *
 	memcpy(path, real, strlen(real) + 1);
 	rc = sw_statedir_check(path, false, "the state directory",
 			       "choose one of your own with --state DIR", err);
-	if (rc == SW_OK)
+	if (rc == SW_OK && database)
 		rc = refuse_network(path, err);
 	return rc == SW_OK ? take_lock(path, lock_fd, err) : rc;
 }

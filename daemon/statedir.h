@@ -7,10 +7,11 @@
 #include <stddef.h>
 
 /* Creates path (and its parents) 0700 where missing, makes it absolute in place, refuses one that
- * others may write in and a network file system (SQLite's WAL does not work there), and takes the
- * lock. *lock_fd is the caller's: the
- * lock ends when it is closed. SW_CONFLICT: another daemon has it; the line names its pid. */
-SW_NODISCARD sw_status sw_statedir_open(char *path, size_t cap, int *lock_fd, struct sw_err *err);
+ * others may write in, and takes the lock. database: it holds the database, so a network file
+ * system is refused, too (SQLite's WAL does not work there). *lock_fd is the caller's: the lock
+ * ends when it is closed. SW_CONFLICT: another daemon has it; the line names its pid. */
+SW_NODISCARD sw_status sw_statedir_open(char *path, size_t cap, bool database, int *lock_fd,
+					struct sw_err *err);
 
 /* Writes into the lock file that lock_fd holds where the daemon listens, for clients that find it
  * by its state folder (sw_socket_path_told()). A full disk is no reason to stop. */

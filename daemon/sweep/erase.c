@@ -51,7 +51,7 @@ static void on_gone(void *arg)
 	assert(d->sweep.erasing == e);
 	d->sweep.erasing = e->next;
 	free(e);
-	sw_statedir_reserve(d->config.state, true);
+	sw_statedir_reserve(d->config.database, true);
 	start_first(d);
 }
 
@@ -164,7 +164,7 @@ static void mark_sweep(struct sw_erase *e)
 		free(e);
 		return;
 	}
-	sw_statedir_reserve(live->d->config.state, false);
+	sw_statedir_reserve(live->d->config.database, false);
 	struct sw_change *c = sw_change_begin(live->d, NULL);
 	live->gone = SW_GONE_SOON; /* at once: nobody may wake it any more */
 	live->kept = e->kept;

@@ -33,17 +33,17 @@ TEST(statedir_is_made_private_and_locked_once)
 	int fd = -1, second = -1;
 
 	(void)snprintf(path, sizeof path, "%s/a/b//c", base);
-	ck_assert_msg(sw_statedir_open(path, sizeof path, &fd, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_statedir_open(path, sizeof path, true, &fd, &err) == SW_OK, "%s", err.msg);
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 0777, 0700);
 	ck_assert_ptr_nonnull(strstr(path, "/a/b/c"));
 	(void)snprintf(again, sizeof again, "%s/a/b/c", base);
-	ck_assert_int_eq(sw_statedir_open(again, sizeof again, &second, &err), SW_CONFLICT);
+	ck_assert_int_eq(sw_statedir_open(again, sizeof again, true, &second, &err), SW_CONFLICT);
 	ck_assert_ptr_nonnull(strstr(err.msg, "another sweepd (pid"));
 	ck_assert_int_eq(second, -1);
 	(void)close(fd);
 	err = (struct sw_err)SW_ERR_INIT;
-	ck_assert_int_eq(sw_statedir_open(again, sizeof again, &second, &err), SW_OK);
+	ck_assert_int_eq(sw_statedir_open(again, sizeof again, true, &second, &err), SW_OK);
 	(void)close(second);
 }
 
@@ -57,7 +57,7 @@ TEST(statedir_on_a_file_is_refused)
 	FILE *f = fopen(path, "w");
 	ck_assert_ptr_nonnull(f);
 	(void)fclose(f);
-	ck_assert_int_ne(sw_statedir_open(path, sizeof path, &fd, &err), SW_OK);
+	ck_assert_int_ne(sw_statedir_open(path, sizeof path, true, &fd, &err), SW_OK);
 	ck_assert_ptr_nonnull(strstr(err.msg, path));
 	ck_assert_int_eq(fd, -1);
 }
@@ -80,7 +80,7 @@ TEST_ROWS(statedir_that_others_may_write_in_is_refused, modes)
 	(void)snprintf(path, sizeof path, "%s/there", base);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	ck_assert_int_eq(chmod(path, modes[_i].mode), 0);
-	const sw_status rc = sw_statedir_open(path, sizeof path, &fd, &err);
+	const sw_status rc = sw_statedir_open(path, sizeof path, true, &fd, &err);
 	ck_assert_msg(rc == modes[_i].rc, "%o: %d %s", modes[_i].mode, rc, err.msg);
 	if (rc != SW_OK) {
 		ck_assert_ptr_nonnull(strstr(err.msg, "others may write in the state directory"));
@@ -103,7 +103,7 @@ TEST(statedir_of_another_user_is_refused)
 	(void)snprintf(path, sizeof path, "%s/theirs", base);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	ck_assert_int_eq(chown(path, 65534, 65534), 0);
-	ck_assert_int_eq(sw_statedir_open(path, sizeof path, &fd, &err), SW_DENIED);
+	ck_assert_int_eq(sw_statedir_open(path, sizeof path, true, &fd, &err), SW_DENIED);
 	ck_assert_ptr_nonnull(strstr(err.msg, "belongs to another user (uid 65534)"));
 	ck_assert_int_eq(fd, -1);
 }
@@ -123,7 +123,7 @@ TEST(lock_that_is_a_link_is_refused_and_its_target_stays)
 	ck_assert_int_ge(fputs("of somebody else, longer than a pid\n", f), 0);
 	(void)fclose(f);
 	ck_assert_int_eq(symlink(target, lock), 0);
-	ck_assert_int_eq(sw_statedir_open(path, sizeof path, &fd, &err), SW_IO);
+	ck_assert_int_eq(sw_statedir_open(path, sizeof path, true, &fd, &err), SW_IO);
 	ck_assert_msg(strstr(err.msg, "it is a link") != NULL, "%s", err.msg);
 	ck_assert_int_eq(stat(target, &st), 0);
 	ck_assert_int_eq(st.st_size, 36);

@@ -204,3 +204,25 @@ def test_log_cut_by_kill_9_is_nothing_to_warn_of(daemon):
         daemon.kill9()
         daemon.start()
     assert "warn store.wal" not in log(daemon)
+
+
+# --- the database in a folder of its own ---
+
+def test_database_in_a_folder_of_its_own(tmp_path, start):
+    apart = tmp_path / "apart"
+    daemon = start("none", "--database", str(apart))
+    sweep = daemon.client().call("sweep.submit", spec=driven())["sweep"]
+    daemon.kill9()
+    assert (apart / "sweepd.db").exists() and (apart / "lock").exists()
+    assert "lock" in os.listdir(daemon.state) and not os.path.exists(database(daemon))
+    daemon.start()
+    assert daemon.client().call("sweep.get", sweep=sweep)["sweep"] == sweep
+
+
+def test_database_left_in_the_state_directory_is_not_passed_over(daemon, tmp_path):
+    daemon.term()
+    daemon.more = ["--database", str(tmp_path / "apart")]
+    process = daemon.start(wait=False).process
+    assert process.wait(DEADLINE) == 3
+    assert f"{database(daemon)} is there: with --database, move it to {tmp_path}/apart" in daemon.tail()
+    daemon.process = None
