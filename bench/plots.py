@@ -3,9 +3,10 @@
 
     bench/plots.py [--python PYTHON] [--trials 100000] [--repeat 20] [--csv FILE]
 
-A stored sweep is filled by SQL, ten reports a trial. Each plot is asked for --repeat times (its median and p95), while a
-second client asks for a trial by its number all the time: its p99 beside that of the same questions alone. Where PYTHON
-has optuna and plotly, its plots of 1,000 and 10,000 such trials follow, each once, 120 s at most.
+A stored sweep is filled by SQL, ten reports a trial; for pareto a second one, of two metrics. Each plot is asked for
+--repeat times (its median and p95), while another process asks for a trial by its number all the time: its p99 beside
+that of the same questions alone. Where PYTHON has optuna and plotly, its plots of 1,000 and 10,000 such trials follow,
+each once, 120 s at most.
 """
 import argparse
 import csv
@@ -17,7 +18,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -25,14 +25,28 @@ BIN = os.path.abspath(os.environ.get("SWEEPD_BIN", os.path.join(ROOT, "build", "
 sys.path.insert(0, os.path.join(ROOT, "clients", "python"))
 import sweepd  # noqa: E402
 
-PLOTS = ("history", "curves", "slice", "contour", "parallel", "importance", "edf", "timeline", "expected", "saved")
+PLOTS = ("history", "curves", "slice", "contour", "parallel", "importance", "pareto", "edf", "timeline", "expected",
+         "saved")
 SPEC = {"name": "filled", "method": "random", "seed": 1, "metric": {"name": "loss", "goal": "minimize"},
         "run_cap": 10 ** 6, "early_terminate": {"type": "asha", "max_t": 27, "reduction_factor": 3},
         "parameters": {"lr": {"distribution": "log_uniform_values", "min": 1e-5, "max": 1.0},
                        "wd": {"distribution": "log_uniform_values", "min": 1e-6, "max": 0.1},
                        "layers": {"values": [1, 2, 3, 4]}, "act": {"values": ["relu", "gelu", "tanh"]},
                        "drop": {"min": 0.0, "max": 0.5}}}
+BOTH = {**SPEC, "metrics": [{"name": "loss"}, {"name": "speed", "goal": "maximize"}]}
+del BOTH["metric"], BOTH["early_terminate"]
 REPORTS, START_MS = 10, 1764000000000
+OTHER = r"""
+import json, random, select, sys, time, sweepd
+client, draw, ms = sweepd.Client(sys.argv[1], start=False), random.Random(1), []
+while not select.select([sys.stdin], [], [], .002)[0]:
+    begin = time.perf_counter()
+    client.trial(1, draw.randrange(int(sys.argv[2])) + 1)
+    ms.append((time.perf_counter() - begin) * 1e3)
+    if len(ms) == 1:
+        print("begun", flush=True)
+print(json.dumps(ms[1:]))
+"""
 OPTUNA = r"""
 import json, signal, sys, time, optuna, optuna.visualization as v
 from optuna.distributions import *
@@ -67,8 +81,8 @@ def made(n):
         yield p, [end + math.exp(-k / 5) + .02 * draw.random() for k in range(REPORTS)]
 
 
-def fill(path, n):
-    """The rows of an ended sweep 1, as its trials would have left them."""
+def fill(path, n, sweep):
+    """The rows of an ended sweep, as its trials would have left them; sweep 2 has a second metric."""
     db = sqlite3.connect(path)
     trials, reports, attempts, suggestions = [], [], [], []
     for i, (params, curve) in enumerate(made(n), 1):
@@ -76,12 +90,13 @@ def fill(path, n):
         begin = START_MS + i // 4 * 1000
         end = begin + 90 * REPORTS
         best = min(range(REPORTS), key=curve.__getitem__)
-        trials.append((1, i, state, 1, REPORTS, curve[-1], begin, begin, end, .9, json.dumps(params, separators=(",", ":")), best + 1,
+        trials.append((sweep, i, state, 1, REPORTS, curve[-1], begin, begin, end, .9, json.dumps(params, separators=(",", ":")), best + 1,
                        curve[best]))
-        reports += [(1, i, 1, k, i * REPORTS + k, k, begin + 90 * k, v, 0, "continue", json.dumps({"loss": v}))
+        speed = {"speed": (5 - params["layers"]) * (1 + params["drop"])} if sweep == 2 else {}
+        reports += [(sweep, i, 1, k, i * REPORTS + k, k, begin + 90 * k, v, 0, "continue", json.dumps({"loss": v, **speed}, separators=(",", ":")))
                     for k, v in enumerate(curve, 1)]
-        attempts.append((1, i, 1, i, i % 4, begin, end, state))
-        suggestions.append((1, i, i - 1, f'{{"source":"bayes","known":{i - 1},"unseen":0,"acquisition":"expected_improvement","mean":'
+        attempts.append((sweep, i, 1, i, i % 4, begin, end, state))
+        suggestions.append((sweep, i, i - 1, f'{{"source":"bayes","known":{i - 1},"unseen":0,"acquisition":"expected_improvement","mean":'
                                          f'{curve[-1] + .01},"sd":0.05}}'))
     for table, columns, rows in (
             ("trial", "sweep,trial,state,attempt,step,value,created_ms,started_ms,ended_ms,seconds,params,best_step,"
@@ -112,24 +127,18 @@ class Daemon:
         self.process.wait(60)
 
 
-class Other(threading.Thread):
-    """A client that asks for trials by their numbers until it is told to stop."""
+class Other:
+    """A client that asks for trials by their numbers until it is told to stop; a process, as the plots' answers keep
+    this one's interpreter busy."""
 
     def __init__(self, socket, n):
-        super().__init__(daemon=True)
-        self.client, self.n, self.ms, self.stop = sweepd.Client(socket, start=False), n, [], threading.Event()
-
-    def run(self):
-        draw = random.Random(1)
-        while not self.stop.wait(.002):
-            begin = time.perf_counter()
-            self.client.trial(1, draw.randrange(self.n) + 1)
-            self.ms.append((time.perf_counter() - begin) * 1e3)
+        path = os.path.join(ROOT, "clients", "python")
+        self.process = subprocess.Popen([sys.executable, "-c", OTHER, socket, str(n)], env={**os.environ, "PYTHONPATH": path},
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "begun\n"
 
     def p99(self):
-        self.stop.set()
-        self.join()
-        return quantile(self.ms, .99)
+        return quantile(json.loads(self.process.communicate("stop")[0]), .99)
 
 
 def quantile(values, q):
@@ -152,21 +161,22 @@ def main():
 
     with tempfile.TemporaryDirectory() as state:
         daemon = Daemon(state)
-        daemon.client.submit(SPEC)
+        for sweep, spec in enumerate((SPEC, BOTH), 1):
+            assert daemon.client.submit(spec) == sweep
         daemon.end()
-        fill(os.path.join(state, "sweepd.db"), args.trials)
+        for sweep in (1, 2):
+            fill(os.path.join(state, "sweepd.db"), args.trials, sweep)
         daemon = Daemon(state)
         daemon.client.trial(1, 1)
         for what in (None, *PLOTS):
             other = Other(daemon.socket, args.trials)
-            other.start()
             ms = []
             for _ in range(args.repeat):
                 begin = time.perf_counter()
                 if what is None:
                     time.sleep(.3)
                 else:
-                    daemon.client.call("sweep.plot", sweep=1, plot=what)
+                    daemon.client.call("sweep.plot", sweep=1 + (what == "pareto"), plot=what)
                 ms.append((time.perf_counter() - begin) * 1e3)
             others = other.p99()
             told(what or "(nothing)", args.trials, quantile(ms, .5), quantile(ms, .95), others)

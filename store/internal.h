@@ -237,7 +237,8 @@ enum sw_query {
 	SW_Q_SLOTS,
 	SW_Q_JOURNAL,
 	SW_Q_POINTS,
-	SW_Q_POINTS_PARAMS,
+	SW_Q_POINTS_PARAMS, /* in the order of enum sw_points */
+	SW_Q_POINTS_METRICS,
 	SW_Q_SUGGESTIONS,
 	SW_Q_RUNS,
 	SW_Q_CURVE,
@@ -309,6 +310,10 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 	"r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt = t.attempt"                       \
 	" OR NOT EXISTS (SELECT 1 FROM attempt a WHERE a.sweep = t.sweep AND a.trial = t.trial"    \
 	" AND a.attempt > r.attempt AND (a.resume_step = 0 OR a.resume_step < r.step)))"
+/* The report whose metrics a trial stands for, and whether it stands for any: one without a value
+ * needs no search. */
+#define SW_STANDING SW_CURVE " AND r.value IS NOT NULL ORDER BY r.attempt DESC, r.seq DESC LIMIT 1"
+#define SW_STANDS   "t.value IS NOT NULL AND t.state NOT IN ('FAILED', 'INFEASIBLE')"
 /* A column of the report that t.value comes from: the last that carried the metric, or else the
  * last. It is a lost attempt's until the next one reports. */
 #define SW_TRIAL_OF(column)                                                                        \

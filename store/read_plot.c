@@ -9,25 +9,27 @@ static bool give_point(struct sw_cols *c, void *arg)
 		.state = sw_col_text(c, 1),
 		.step = sw_col_int(c, 2),
 		.ended_ms = sw_col_int(c, 4),
-		.params = sw_col_text_opt(c, 5),
+		.json = sw_col_text_opt(c, 5),
 	};
 
 	row.best_value = sw_col_real_opt(c, 3, &row.has_best);
 	return c->bad == 0 && g->point(&row, g->arg);
 }
 
-#define POINT_ROWS(params)                                                                         \
-	"SELECT trial, state, step, best_value, ended_ms, " params                                 \
-	" FROM trial WHERE sweep = ?1 ORDER BY trial"
+#define POINT_ROWS(json)                                                                           \
+	"SELECT trial, state, step, best_value, ended_ms, " json                                   \
+	" FROM trial t WHERE sweep = ?1 ORDER BY trial"
 
-sw_status sw_read_points(struct sw_db *db, int64_t sweep, bool params, sw_row_point_cb *cb,
+sw_status sw_read_points(struct sw_db *db, int64_t sweep, enum sw_points with, sw_row_point_cb *cb,
 			 void *arg, struct sw_err *err)
 {
+	static const char *const sql[] = {
+		POINT_ROWS("NULL"), POINT_ROWS("params"),
+		POINT_ROWS("CASE WHEN " SW_STANDS " THEN (SELECT r.metrics" SW_STANDING ") END")};
 	struct sw_give g = {.point = cb, .arg = arg};
 
-	return sw_db_rows(db, params ? SW_Q_POINTS_PARAMS : SW_Q_POINTS,
-			  params ? POINT_ROWS("params") : POINT_ROWS("NULL"), &sweep, 1, "trial",
-			  give_point, &g, err);
+	return sw_db_rows(db, SW_Q_POINTS + (int)with, sql[with], &sweep, 1, "trial", give_point,
+			  &g, err);
 }
 
 static bool give_why(struct sw_cols *c, void *arg)

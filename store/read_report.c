@@ -64,14 +64,12 @@ sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial, int64_t
 sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t from, int64_t to,
 			   sw_row_report_cb *cb, void *arg, struct sw_err *err)
 {
-	/* A trial's value is that of the report sought, so those without need no search. */
 	static const char sql[] =
 		"SELECT " SW_REPORT_COLS ", r.metrics FROM trial t JOIN report r"
 		" ON r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt, r.seq) ="
-		" (SELECT r.attempt, r.seq" SW_CURVE " AND r.value IS NOT NULL"
-		" ORDER BY r.attempt DESC, r.seq DESC LIMIT 1)"
-		" WHERE t.sweep = ?1 AND t.trial BETWEEN ?2 AND ?3 AND t.value IS NOT NULL"
-		" AND t.state NOT IN ('FAILED', 'INFEASIBLE') ORDER BY t.trial";
+		" (SELECT r.attempt, r.seq" SW_STANDING ")"
+		" WHERE t.sweep = ?1 AND t.trial BETWEEN ?2 AND ?3 AND " SW_STANDS
+		" ORDER BY t.trial";
 	const int64_t ints[] = {sweep, from, to};
 	struct sw_give g = {.report = cb, .arg = arg};
 

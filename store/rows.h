@@ -73,11 +73,11 @@ struct sw_row_trial {
 struct sw_row_point {
 	int64_t trial;
 	const char *state;
-	const char *params; /* JSON object; NULL: not asked for */
-	int64_t step;       /* of the last report */
+	int64_t step; /* of the last report */
 	bool has_best;
 	double best_value;
 	int64_t ended_ms;
+	const char *json; /* what was asked for; NULL: nothing, or it has none */
 };
 
 struct sw_row_attempt {

@@ -96,15 +96,14 @@ static enum sw_plot_state state_of(const char *name)
 static bool take_point(const struct sw_row_point *row, void *arg)
 {
 	struct sw_plot_rows *r = arg;
-	const size_t width = r->spec->n_params;
 	const size_t i = r->data.n;
 
 	r->data.all++;
 	if (*r->state != '\0' && strcmp(r->state, row->state) != 0)
 		return true;
 	if (!sw_array_reserve(&r->trials, &r->trials_cap, i + 1, sizeof *r->trials) ||
-	    (r->with_params &&
-	     !sw_array_reserve(&r->values, &r->values_cap, i + 1, width * sizeof *r->values)))
+	    (r->width > 0 &&
+	     !sw_array_reserve(&r->values, &r->values_cap, i + 1, r->width * sizeof *r->values)))
 		return no_memory(r);
 	r->trials[i] = (struct sw_plot_trial){
 		.trial = row->trial,
@@ -115,10 +114,14 @@ static bool take_point(const struct sw_row_point *row, void *arg)
 		.mean = NAN,
 		.sd = NAN,
 	};
-	if (r->with_params)
-		sw_plot_params_read(r->spec, r->params, row->params, r->values + i * width);
+	if (r->with == SW_POINTS_PARAMS)
+		sw_plot_params_read(r->spec, r->params, row->json, r->values + i * r->width);
+	else if (r->with == SW_POINTS_METRICS && row->json != NULL)
+		r->rc = sw_metrics_stored(row->json, r->spec, r->values + i * r->width, &r->err);
+	else if (r->with == SW_POINTS_METRICS)
+		r->values[i * r->width] = NAN; /* it has none */
 	r->data.n++;
-	return true;
+	return r->rc == SW_OK;
 }
 
 /* A trial's place among the others; key: less is better, NaN: it has none. */
@@ -152,7 +155,6 @@ static int by_place(const void *a, const void *b)
 /* Leaves the best of the trials that have a value, still by number. */
 static void keep_best(struct sw_plot_rows *r, size_t most)
 {
-	const size_t width = r->spec->n_params;
 	struct sw_plot_data *d = &r->data;
 	struct merit *m = sw_malloc((d->n + 1) * sizeof *m);
 	size_t n = 0;
@@ -170,9 +172,9 @@ static void keep_best(struct sw_plot_rows *r, size_t most)
 	qsort(m, n, sizeof *m, by_place);
 	for (size_t k = 0; k < n; k++) {
 		r->trials[k] = r->trials[m[k].i];
-		if (r->with_params)
-			memmove(r->values + k * width, r->values + m[k].i * width,
-				width * sizeof *r->values);
+		if (r->width > 0)
+			memmove(r->values + k * r->width, r->values + m[k].i * r->width,
+				r->width * sizeof *r->values);
 	}
 	d->n = n;
 	free(m);
@@ -189,9 +191,14 @@ static void join_trials(struct sw_plot_rows *r)
 	d->metric_names = r->metric_names;
 	d->metric_maximize = r->metric_maximize;
 	d->rungs = r->rungs;
-	for (size_t i = 0; i < d->n && r->with_params; i++)
-		r->trials[i].params = r->values + i * d->n_params;
-	if (r->with_params)
+	for (size_t i = 0; i < d->n && r->width > 0; i++) {
+		const double *values = r->values + i * r->width;
+		if (r->with == SW_POINTS_PARAMS)
+			r->trials[i].params = values;
+		else if (!isnan(values[0]))
+			r->trials[i].metrics = values;
+	}
+	if (r->with == SW_POINTS_PARAMS)
 		sw_plot_params_vary(r->params, d);
 }
 
@@ -205,18 +212,6 @@ static bool is_among(struct sw_plot_rows *r, int64_t trial)
 }
 
 /* --- several metrics --- */
-
-static bool take_metrics(const struct sw_row_report *row, void *arg)
-{
-	struct sw_plot_rows *r = arg;
-
-	if (!is_among(r, row->trial))
-		return true;
-	double *y = r->metrics + r->at * r->data.n_metrics;
-	r->rc = sw_metrics_stored(row->metrics, r->spec, y, &r->err);
-	r->trials[r->at].metrics = y;
-	return r->rc == SW_OK;
-}
 
 /* Marks the trials that no other beats. */
 static void find_front(struct sw_plot_rows *r)
@@ -243,23 +238,6 @@ static void find_front(struct sw_plot_rows *r)
 	free(front);
 	free(at);
 	free(y);
-}
-
-static void read_metrics(struct sw_plot_rows *r, struct sw_db *db)
-{
-	const size_t n = r->data.n * r->data.n_metrics;
-
-	r->metrics = sw_malloc((n + 1) * sizeof *r->metrics);
-	if (r->metrics == NULL) {
-		(void)no_memory(r);
-		return;
-	}
-	const sw_status rc =
-		sw_read_standing(db, r->data.sweep, 1, INT64_MAX, take_metrics, r, &r->err);
-	if (r->rc == SW_OK)
-		r->rc = rc;
-	if (r->rc == SW_OK)
-		find_front(r);
 }
 
 /* --- what was expected --- */
@@ -450,10 +428,16 @@ sw_status sw_plot_rows_read(struct sw_plot_rows *r, struct sw_db *db, int64_t sw
 				  (long long)sweep);
 	if (r->rc == SW_OK)
 		describe_sweep(r);
-	r->with_params = (needs & SW_PLOT_NEEDS_PARAMS) != 0 && r->rc == SW_OK &&
-			 r->spec->n_params > 0;
+	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_PARAMS) != 0 && r->spec->n_params > 0) {
+		r->with = SW_POINTS_PARAMS;
+		r->width = r->spec->n_params;
+	} else if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_METRICS) != 0 &&
+		   r->data.n_metrics > 1) {
+		r->with = SW_POINTS_METRICS;
+		r->width = r->data.n_metrics;
+	}
 	if (r->rc == SW_OK) {
-		rc = sw_read_points(db, sweep, r->with_params, take_point, r, &r->err);
+		rc = sw_read_points(db, sweep, r->with, take_point, r, &r->err);
 		if (r->rc == SW_OK)
 			r->rc = rc;
 	}
@@ -461,9 +445,8 @@ sw_status sw_plot_rows_read(struct sw_plot_rows *r, struct sw_db *db, int64_t sw
 		keep_best(r, (size_t)filter->best);
 	if (r->rc == SW_OK)
 		join_trials(r);
-	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_METRICS) != 0 && r->data.n_metrics > 1)
-		read_metrics(r, db);
-	r->at = 0;
+	if (r->rc == SW_OK && r->with == SW_POINTS_METRICS)
+		find_front(r);
 	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_EXPECTED) != 0)
 		r->rc = sw_read_suggestions(db, sweep, take_expected, r, &r->err);
 	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_REPORTS) != 0)
@@ -489,7 +472,6 @@ void sw_plot_rows_fini(struct sw_plot_rows *r)
 	free(r->runs);
 	free(r->reports);
 	free(r->rungs);
-	free(r->metrics);
 	free(r->values);
 	free(r->trials);
 	free(r->name);

@@ -10,11 +10,10 @@
 #include "base/status.h"
 #include "plot/data.h"
 #include "spec/spec.h"
+#include "store/read.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct sw_db;
 
 struct sw_plot_rows {
 	struct sw_plot_data data; /* the result: it points into what follows */
@@ -22,7 +21,7 @@ struct sw_plot_rows {
 	struct sw_spec *spec;
 	struct sw_plot_param *params;
 	struct sw_plot_trial *trials;
-	double *values, *metrics; /* [trials][params], [trials][metrics] */
+	double *values; /* [trials][width] */
 	const char *metric_names[SW_SPEC_MAX_METRICS];
 	bool metric_maximize[SW_SPEC_MAX_METRICS];
 	double *rungs;
@@ -35,8 +34,9 @@ struct sw_plot_rows {
 	char **causes; /* of runs */
 	size_t trials_cap, values_cap, reports_cap, runs_cap, causes_cap, n_causes, n_slots;
 	/* what is asked for, and while it is read */
-	const char *state; /* of the trials that count; NULL: any */
-	bool with_params;
+	const char *state;   /* of the trials that count; NULL: any */
+	enum sw_points with; /* which values: of params or metrics */
+	size_t width;
 	double from_ms, to_ms; /* of runs: those of other sweeps count in between */
 	int64_t *beside;       /* sweeps that ran in that time */
 	size_t n_beside, beside_cap;
