@@ -113,12 +113,12 @@ static void draw_label(struct sw_pen *pen, const struct sw_area *a, struct label
 		x = a->width;
 		y -= pen->line / 2;
 	} else if (shape == SW_PLOT_BARS && clip_box(a, m, box)) {
-		/* What has no room in its bar is told in other ways, or not. */
-		if (box[2] < sw_plot_width(m->text, pen->rune_width) + pen->line ||
-		    box[3] < .7 * pen->line)
+		const bool room = box[2] >= sw_plot_width(m->text, pen->rune_width) + pen->line;
+		/* Else beside it, but among others in time it is told in other ways, or not. */
+		if ((!room && a->panel->x.scale == SW_PLOT_TIME) || box[3] < .7 * pen->line)
 			return;
-		kind = SW_TEXT_IN_BAR;
-		x = box[0];
+		kind = room ? SW_TEXT_IN_BAR : SW_TEXT_ON_MARKS;
+		x = room ? box[0] : box[0] + box[2];
 		y = box[1] + (box[3] - pen->line) / 2;
 	} else if (shape != SW_PLOT_TEXTS) {
 		return;

@@ -13,14 +13,16 @@ static bool dot(const struct sw_plot_data *d, size_t i, const void *arg, struct 
 	return !isnan(m->y);
 }
 
-/* Every step-th trial. */
+/* One in `step`, by the golden ratio: each step-th would miss what comes as regularly. */
 static void draw_trials(struct sw_plot *p, const struct sw_plot_data *d)
 {
 	const size_t step = d->n > ROOM ? (d->n + ROOM - 1) / ROOM : 1;
 	size_t pick[ROOM] = {0}, n = 0;
 
-	for (size_t i = 0; i < d->n; i += step)
-		pick[n++] = i;
+	for (size_t i = 0; i < d->n; i += step) {
+		const size_t at = i + (size_t)((double)step * fmod(.618034 * (double)n, 1));
+		pick[n++] = at < d->n ? at : d->n - 1;
+	}
 	sw_plot_dots(p, d, pick, n, dot, NULL);
 	if (step > 1)
 		sw_plot_note(p, "Of %zu trials one in %zu is drawn; the best so far is of all.",

@@ -1,5 +1,6 @@
 /* A line a trial, through its place on an axis a parameter and on that of its value. */
 #include "plot/build.h"
+#include "plot/ticks.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ static void draw_ends(struct sw_plot *p, const struct axes *a, size_t k)
 	for (int end = 0; end < 2 && a->span[k].low <= a->span[k].high; end++) {
 		char text[32];
 		(void)snprintf(text, sizeof text, "%.4g", sw_plot_unit_value(&a->span[k], end));
+		sw_plot_shorten(text);
 		sw_plot_text(p, (double)k, end == 0 ? -.05 : 1.05, text);
 	}
 }

@@ -8,7 +8,8 @@
  * Roles have the palette of Okabe and Ito (Color Universal Design, 2008), told apart with any kind
  * of colour blindness; its yellow is darker on white, its blue lighter on black. Values have ten
  * colours of viridis (van der Walt and Smith, 2015), whose lightness alone orders them; the end
- * nearest to the background is the worst. All are `color`, which the shapes below take up.
+ * nearest to the background is the worst, on black lighter than theirs. All are `color`, which the
+ * shapes below take up.
  */
 static const char light[] =
 	".swp .bg{fill:#fff}.swp text{fill:#222}.swp .m{fill:#666}.swp .o{stroke:#fff}"
@@ -28,7 +29,7 @@ static const char dark[] =
 	".swp .a{stroke:#777}.swp .g{stroke:#2b2e33}.swp .d,.swp .b{stroke:#15171a}"
 	".swp .r0{color:#56b4e9}.swp .r1{color:#e69f00}.swp .r2{color:#8f8f8f}.swp .r5{color:#999}"
 	".swp .f0{color:#3a93d6}.swp .f4{color:#9ad4f5}.swp .f6{color:#f0e442}.swp .f7{color:#ddd}"
-	".swp .v0{color:#440154}.swp .v1{color:#482878}.swp .v2{color:#3e4a89}"
+	".swp .v0{color:#55307e}.swp .v1{color:#4b4590}.swp .v2{color:#43558f}"
 	".swp .v3{color:#31688e}.swp .v4{color:#26828e}.swp .v5{color:#1f9e89}"
 	".swp .v6{color:#35b779}.swp .v7{color:#6ece58}.swp .v8{color:#b5de2b}"
 	".swp .v9{color:#fde725}}\n";
@@ -39,7 +40,7 @@ static const char shapes[] =
 	".swp .n{text-anchor:middle}.swp .r{text-anchor:end}"
 	".swp .a,.swp .g{fill:none;shape-rendering:crispEdges}"
 	".swp .d{fill:currentColor;stroke-width:.6}.swp .many{stroke:none;fill-opacity:.7}"
-	".swp .d .e{stroke:currentColor;stroke-width:1;opacity:.45}.swp .many .e{opacity:.12}"
+	".swp .d .e{stroke:currentColor;stroke-width:1;opacity:.25}.swp .many .e{opacity:.12}"
 	".swp .d.r3{fill:none;stroke:currentColor;stroke-width:1.6}"
 	".swp .d.r4{fill:none;stroke:currentColor;stroke-width:1.4}"
 	".swp .d [class^=v]{stroke:#888}"
@@ -49,7 +50,7 @@ static const char shapes[] =
 	".l.r1{stroke-width:2.2}"
 	".swp .l.f4,.swp .l.f5,.swp .l.f6,.swp .l.f7{stroke-dasharray:7 3}"
 	".swp .b{fill:currentColor;fill-opacity:.6;stroke-width:.5}"
-	".swp .b.r2{fill-opacity:.35}"
+	".swp .b.r2{fill-opacity:.35}.swp .b.many{stroke:none}"
 	".swp .c{fill:currentColor;stroke:currentColor;stroke-width:.6}"
 	".swp .u{fill:none;stroke:currentColor;stroke-dasharray:4 3}\n";
 
@@ -150,7 +151,9 @@ static void svg_series(struct sw_pen *pen, const struct sw_area *a, const struct
 	if (s == NULL)
 		(void)sw_buf_adds(out_of(pen), "</g>\n");
 	else
-		begin_group(out_of(pen), s, s->shape == SW_PLOT_DOTS ? a->n > 1000 : a->lines > 40);
+		begin_group(out_of(pen), s,
+			    s->shape == SW_PLOT_DOTS || s->shape == SW_PLOT_BARS ? a->n > 1000
+										 : a->lines > 40);
 }
 
 /* Ends an element with what its mark is, and its colour if that is by value. */

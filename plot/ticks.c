@@ -22,8 +22,7 @@ double sw_plot_place(const struct sw_plot_axis *a, double v)
 
 /* --- text --- */
 
-/* Takes the zeros out of an exponent: "1e-05", "1e+06" become "1e-5", "1e6". */
-static void shorten(char *text)
+void sw_plot_shorten(char *text)
 {
 	char *e = strchr(text, 'e');
 
@@ -61,7 +60,7 @@ const char *sw_plot_value(const struct sw_plot_axis *a, double v, char own[SW_PL
 		time_text(v, 0, 19, own);
 	} else {
 		(void)snprintf(own, SW_PLOT_VALUE, "%.6g", v);
-		shorten(own);
+		sw_plot_shorten(own);
 	}
 	return own;
 }
@@ -143,7 +142,7 @@ static void linear_ticks(const struct sw_plot_axis *a, double step, struct sw_pl
 		char *text = out->own[out->n];
 		(void)snprintf(text, SW_PLOT_VALUE, point ? "%.*f" : "%.*e",
 			       (int)fmin(fmax(after + (point ? 0 : before), 0), 16), at);
-		shorten(text);
+		sw_plot_shorten(text);
 		add_tick(a, at, NULL, out);
 	}
 }

@@ -37,6 +37,8 @@ void sw_plot_ticks(const struct sw_plot *p, const struct sw_plot_panel *panel,
 		   enum sw_plot_side side, double length, const struct sw_plot_room *room,
 		   struct sw_plot_ticks *out);
 
+/* Takes the zeros out of a number's exponent: "1e-05", "1e+06" become "1e-5", "1e6". */
+void sw_plot_shorten(char *text);
 /* The axis' label, cut; of a TIME one with the day on which it begins, and that this is UTC. */
 void sw_plot_label(const struct sw_plot_axis *a, char out[SW_PLOT_LABEL]);
 

@@ -104,13 +104,14 @@ sw_status sw_metrics_all(const cJSON *metrics, const struct sw_spec *spec, bool 
 			 has, lacks, spec->n_metrics);
 }
 
-/* A member's number in what sw_metrics_read() wrote, without a tree. False: it is rarer than that. */
+/* A member's number in what sw_metrics_read() wrote, without a tree. False: it is rarer. */
 static bool find_number(const char *text, const char *name, double *out)
 {
 	const size_t n = strlen(name);
 	const char *end;
 
-	/* A key stands behind '{' or ',' and its quote; one with a backslash is written otherwise. */
+	/* A key stands behind '{' or ',' and its quote; one with a backslash is written in another
+	 * way. */
 	for (const char *at = text; (at = strstr(at, name)) != NULL; at += n) {
 		if (at < text + 2 || at[-1] != '"' || (at[-2] != '{' && at[-2] != ',') ||
 		    strncmp(at + n, "\":", 2) != 0)

@@ -87,11 +87,18 @@ TEST(a_long_history_is_thinned_and_says_so)
 	struct sw_plot p;
 	struct sw_plot_data d = some_trials(5000);
 
-	d.maximize = true; /* the first is the best */
+	d.maximize = true;                  /* the first is the best */
+	for (size_t i = 0; i < d.n; i += 3) /* what is regular is not all that is drawn */
+		trials[i].state = SW_PLOT_STATE_FAILED;
+	trials[0].state = SW_PLOT_STATE_COMPLETED;
 	sw_plot_init(&p, "history", "");
 	sw_plot_build_history(&p, &d, 1, NULL, 0);
 	ck_assert_int_eq(p.failed, SW_OK);
 	ck_assert_ptr_nonnull(strstr(p.notes[0], "Of 5000 trials one in 3 is drawn"));
+	ck_assert_str_eq(p.series[0].name, "pruned");
+	ck_assert_str_eq(p.series[2].name, "completed");
+	ck_assert_uint_gt(p.series[1].n, 300);
+	ck_assert_uint_gt(p.series[2].n, 300);
 	const struct sw_plot_series *best = &p.series[p.n_series - 1];
 	ck_assert_uint_eq(best->n, 2);
 	ck_assert_double_eq(p.marks[best->mark].y, 1);

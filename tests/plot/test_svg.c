@@ -256,6 +256,27 @@ TEST(a_line_goes_through_its_points)
 	sw_plot_fini(&p);
 }
 
+/* In time there are neighbours, on whom it would stand. */
+TEST(text_of_a_short_bar_stands_beside_it)
+{
+	static const enum sw_plot_scale scales[] = {SW_PLOT_LINEAR, SW_PLOT_TIME};
+	struct sw_plot p;
+
+	for (size_t i = 0; i < ROWS(scales); i++) {
+		begin(&p, scales[i], SW_PLOT_LINEAR);
+		sw_plot_range(&p, SW_PLOT_X, 0, 1000);
+		sw_plot_range(&p, SW_PLOT_Y, 0, 1);
+		sw_plot_series(&p, "", SW_PLOT_BARS, SW_PLOT_PLAIN);
+		sw_plot_mark(&p, (struct sw_plot_mark){0, 0, 900, .3, NAN, 0, "long"});
+		sw_plot_mark(&p, (struct sw_plot_mark){0, .6, 2, .9, NAN, 0, "short"});
+		char *svg = draw(&p);
+		ck_assert_ptr_nonnull(strstr(svg, ">long</text>"));
+		ck_assert_int_eq(strstr(svg, ">short</text>") != NULL, i == 0);
+		free(svg);
+		sw_plot_fini(&p);
+	}
+}
+
 TEST(bars_cells_and_rules_have_their_places)
 {
 	struct sw_plot p;
