@@ -237,7 +237,7 @@ enum sw_query {
 	SW_Q_SLOTS,
 	SW_Q_JOURNAL,
 	SW_Q_POINTS,
-	SW_Q_POINTS_PARAMS, /* in the order of enum sw_points */
+	SW_Q_POINTS_PARAMS,
 	SW_Q_POINTS_METRICS,
 	SW_Q_SUGGESTIONS,
 	SW_Q_RUNS,

@@ -26,10 +26,10 @@ sw_status sw_read_points(struct sw_db *db, int64_t sweep, enum sw_points with, s
 	static const char *const sql[] = {
 		POINT_ROWS("NULL"), POINT_ROWS("params"),
 		POINT_ROWS("CASE WHEN " SW_STANDS " THEN (SELECT r.metrics" SW_STANDING ") END")};
+	static const enum sw_query ids[] = {SW_Q_POINTS, SW_Q_POINTS_PARAMS, SW_Q_POINTS_METRICS};
 	struct sw_give g = {.point = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_POINTS + (int)with, sql[with], &sweep, 1, "trial", give_point,
-			  &g, err);
+	return sw_db_rows(db, ids[with], sql[with], &sweep, 1, "trial", give_point, &g, err);
 }
 
 static bool give_why(struct sw_cols *c, void *arg)
