@@ -10,9 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A job that ends by itself is named for a while: cancelled are those of the second list that does,
+ * and of each tenth from there on. */
 struct sw_stray {
 	struct sw_stray *next;
 	char executor[32], name[SW_PILOT_NAME], id[SW_PILOT_ID];
+	unsigned seen; /* lists in a row that named it; 0: it is of no list, and cancelled once */
+	bool named;    /* by the last one */
+	bool due;
 };
 
 /* One line in the log when it begins and when it ends, not one each time. */
@@ -126,6 +131,55 @@ static void submit(struct sw_daemon *d)
 		     on_submitted);
 }
 
+/* --- jobs that no slot has --- */
+
+static struct sw_stray *add_stray(struct sw_daemon *d, const char *executor, const char *name,
+				  const char *id)
+{
+	struct sw_stray *s;
+
+	for (s = d->pilot.strays; s != NULL; s = s->next)
+		if (strcmp(s->id, id) == 0 && strcmp(s->executor, executor) == 0)
+			return s;
+	s = sw_calloc(1, sizeof *s);
+	if (s == NULL)
+		sw_daemon_die("cancel a job", SW_NOMEM);
+	(void)snprintf(s->executor, sizeof s->executor, "%s", executor);
+	(void)snprintf(s->name, sizeof s->name, "%s", name);
+	(void)snprintf(s->id, sizeof s->id, "%s", id);
+	s->next = d->pilot.strays;
+	d->pilot.strays = s;
+	return s;
+}
+
+void sw_pilot_stray(struct sw_daemon *d, const char *executor, const char *name, const char *id)
+{
+	add_stray(d, executor, name, id)->due = true;
+}
+
+static void free_stray(struct sw_stray **at)
+{
+	struct sw_stray *s = *at;
+
+	*at = s->next;
+	free(s);
+}
+
+/* Of those of the last list that it did not name again. */
+static void drop_strays(struct sw_daemon *d)
+{
+	for (struct sw_stray **at = &d->pilot.strays; *at != NULL;) {
+		struct sw_stray *s = *at;
+
+		if (s->seen > 0 && !s->named) {
+			free_stray(at);
+			continue;
+		}
+		s->named = false;
+		at = &s->next;
+	}
+}
+
 /* --- list --- */
 
 static void requeued(struct sw_pilot *p)
@@ -138,6 +192,13 @@ static void requeued(struct sw_pilot *p)
 	p->began_ms = 0;
 }
 
+static void see_stray(struct sw_stray *s)
+{
+	s->named = true;
+	if (++s->seen % 10 == 2)
+		s->due = true;
+}
+
 static void take_line(struct sw_daemon *d, const struct sw_pilot_line *l)
 {
 	struct sw_pilot *p = sw_pilot_find(d, l->name);
@@ -146,7 +207,7 @@ static void take_line(struct sw_daemon *d, const struct sw_pilot_line *l)
 		/* Its prefix is this state's alone: a slot that went had it. */
 		if (!sw_pilot_is_over(l->state) &&
 		    strncmp(l->name, d->pilot.prefix, strlen(d->pilot.prefix)) == 0)
-			sw_pilot_stray(d, d->config.pilots.executor, l->name, l->id);
+			see_stray(add_stray(d, d->config.pilots.executor, l->name, l->id));
 		return;
 	}
 	if (!p->submitted) /* the answer to its submission comes first */
@@ -177,6 +238,7 @@ static void on_listed(void *user, const struct sw_errand_end *run)
 			d->pilot.jobs[i].missed++;
 	while (sw_pilot_line_next(&text, &line))
 		take_line(d, &line);
+	drop_strays(d);
 }
 
 static bool list_is_due(const struct sw_daemon *d, int64_t now_us)
@@ -199,24 +261,6 @@ static void list(struct sw_daemon *d, int64_t now_us)
 }
 
 /* --- cancel --- */
-
-void sw_pilot_stray(struct sw_daemon *d, const char *executor, const char *name, const char *id)
-{
-	struct sw_stray *s;
-
-	for (s = d->pilot.strays; s != NULL; s = s->next)
-		if (strcmp(s->id, id) == 0)
-			return;
-	s = sw_calloc(1, sizeof *s);
-	if (s == NULL)
-		sw_daemon_die("cancel a job", SW_NOMEM);
-	(void)snprintf(s->executor, sizeof s->executor, "%s", executor);
-	(void)snprintf(s->name, sizeof s->name, "%s", name);
-	(void)snprintf(s->id, sizeof s->id, "%s", id);
-	s->next = d->pilot.strays;
-	d->pilot.strays = s;
-	sw_log(SW_LOG_INFO, "pilot.stray", "name=%s id=\"%s\"", name, id);
-}
 
 static void on_cancelled(void *user, const struct sw_errand_end *run)
 {
@@ -243,37 +287,40 @@ static void on_strays_cancelled(void *user, const struct sw_errand_end *run)
 	d->pilot.look = d->pilot.n > 0;
 }
 
-/* Those of one executor together. */
-static void cancel_strays(struct sw_daemon *d)
+/* Those of one executor together. False: none is due. */
+static bool cancel_strays(struct sw_daemon *d)
 {
 	const char *args[SW_PILOT_BATCH + 1] = {NULL};
-	struct sw_stray *gone[SW_PILOT_BATCH];
-	char program[2 * PATH_MAX], prefix[SW_PILOT_NAME], executor[32];
+	char program[2 * PATH_MAX], prefix[SW_PILOT_NAME];
+	const struct sw_stray *first = d->pilot.strays;
 	size_t n = 0;
 
-	(void)snprintf(executor, sizeof executor, "%s", d->pilot.strays->executor);
-	(void)snprintf(prefix, sizeof prefix, "%s", d->pilot.strays->name);
+	while (first != NULL && !first->due)
+		first = first->next;
+	if (first == NULL)
+		return false;
+	(void)snprintf(prefix, sizeof prefix, "%s", first->name);
 	if (strrchr(prefix, '-') != NULL)
 		strrchr(prefix, '-')[1] = '\0';
-	for (struct sw_stray **at = &d->pilot.strays; *at != NULL && n < SW_PILOT_BATCH;) {
-		struct sw_stray *s = *at;
-
-		if (strcmp(s->executor, executor) != 0) {
-			at = &s->next;
+	const bool any = sw_pilot_find_program(first->executor, program, sizeof program);
+	for (struct sw_stray *s = d->pilot.strays; s != NULL && n < SW_PILOT_BATCH; s = s->next) {
+		if (!s->due || strcmp(s->executor, first->executor) != 0)
 			continue;
-		}
-		*at = s->next;
-		args[n] = s->id;
-		gone[n++] = s;
+		s->due = false;
+		args[n++] = s->id;
+		sw_log(any ? SW_LOG_INFO : SW_LOG_WARN, "pilot.stray", "name=%s id=\"%s\" %s",
+		       s->name, s->id,
+		       any ? "why=\"no slot has it: it is cancelled\""
+			   : "why=\"its executor, which could cancel it, is not there any more\"");
 	}
-	if (sw_pilot_find_program(executor, program, sizeof program))
+	if (any)
 		sw_pilot_run(d, program, SW_PILOT_CANCEL, args, prefix, 0, on_strays_cancelled);
-	else
-		sw_log(SW_LOG_WARN, "pilot.left",
-		       "name=%s id=\"%s\" why=\"there is no executor %s to cancel it by\"",
-		       gone[0]->name, gone[0]->id, executor);
-	while (n > 0)
-		free(gone[--n]);
+	for (struct sw_stray **at = &d->pilot.strays; *at != NULL;)
+		if (!(*at)->due && (*at)->seen == 0)
+			free_stray(at);
+		else
+			at = &(*at)->next;
+	return true;
 }
 
 static void cancel(struct sw_daemon *d, int64_t now_us)
@@ -281,10 +328,8 @@ static void cancel(struct sw_daemon *d, int64_t now_us)
 	const char *args[SW_PILOT_BATCH + 1] = {NULL};
 	size_t n = 0;
 
-	if (d->pilot.strays != NULL) {
-		cancel_strays(d);
+	if (cancel_strays(d))
 		return;
-	}
 	for (size_t i = 0; i < d->pilot.n && n < SW_PILOT_BATCH; i++) {
 		struct sw_pilot *p = &d->pilot.jobs[i];
 
@@ -332,10 +377,6 @@ void sw_pilot_orders(struct sw_daemon *d, int64_t now_us)
 
 void sw_pilot_orders_free(struct sw_daemon *d)
 {
-	while (d->pilot.strays != NULL) {
-		struct sw_stray *s = d->pilot.strays;
-
-		d->pilot.strays = s->next;
-		free(s);
-	}
+	while (d->pilot.strays != NULL)
+		free_stray(&d->pilot.strays);
 }

@@ -18,6 +18,7 @@
 #define PAUSE_US      ((int64_t)30 * 1000000)
 #define ASK_US        ((int64_t)1000000)
 #define MISSED_MOST   2 /* good lists in a row without its name: it is gone */
+#define BYE_LISTS     3
 #define OUTLIVE_LISTS 6 /* a minute */
 #define BATCHES       2 /* submissions whose jobs wait, at a time */
 
@@ -38,7 +39,7 @@ void sw_pilot_hello(struct sw_slot *s, const char *node, bool files)
 		p->idle_us = d->clock->mono_us();
 	p->greeted = true;
 	(void)snprintf(p->node, sizeof p->node, "%s", node);
-	s->worker->no_files = d->pilot.blind = !files;
+	s->worker->no_files = d->slot.pilots_blind = !files;
 	d->pilot.failed = d->pilot.pauses = 0;
 	d->pilot.pause_us = 0;
 	sw_pilot_write_causes(d);
@@ -55,7 +56,19 @@ void sw_pilot_bye(struct sw_slot *s, const char *cause)
 	    strncmp(cause, "the job's time", 14) == 0 || p->leaving)
 		(void)snprintf(p->bye, sizeof p->bye, "%s",
 			       *cause != '\0' ? cause : "it ended by itself");
+	p->bye_us = s->d->clock->mono_us();
 	s->rest_us = INT64_MAX;
+}
+
+/* Told to end, and not by this daemon: the executor will know by whom. It is waited for, but not for
+ * ever. */
+static bool is_unexplained(const struct sw_pilot *p, int64_t now_us)
+{
+	const struct sw_daemon *d = p->w->slots->d;
+
+	return strncmp(p->bye, "told to end", 11) == 0 && !p->leaving && d->phase == SW_UP &&
+	       !sw_pilot_is_over(p->state) && p->missed < MISSED_MOST &&
+	       now_us - p->bye_us < BYE_LISTS * d->pilot.list_us;
 }
 
 /* A worker failed by itself if its job did; all else is the cluster's doing. */
@@ -67,11 +80,13 @@ static void end_by_list(struct sw_pilot *p)
 	sw_pilot_end(p, p->state == SW_PILOT_FAILED, cause);
 }
 
-static bool end_if_over(struct sw_pilot *p)
+static bool end_if_over(struct sw_pilot *p, int64_t now_us)
 {
 	const char *executor = p->w->slots->d->config.pilots.executor;
 	char cause[320];
 
+	if (p->bye[0] != '\0' && is_unexplained(p, now_us))
+		return false;
 	if (p->bye[0] != '\0') {
 		if (sw_pilot_is_over(p->state))
 			sw_pilot_words(p, cause, sizeof cause);
@@ -135,7 +150,7 @@ static void end_if_idle(struct sw_pilot *p, int64_t now_us)
 
 static void look_at(struct sw_pilot *p, int64_t now_us)
 {
-	if (end_if_over(p))
+	if (end_if_over(p, now_us))
 		return;
 	if (sw_pilot_is_connected(p) || p->state != SW_PILOT_RUNNING)
 		p->dark_us = now_us;

@@ -36,6 +36,7 @@ struct sw_pilot {
 	bool greeted;     /* ever */
 	int64_t began_ms; /* wall clock, of its first hello; 0: not known */
 	char bye[200];    /* why it ends; "": it did not say so */
+	int64_t bye_us;   /* when it said so */
 	int64_t idle_us;  /* when it last had a trial, or began */
 	int64_t over_us;  /* since when a list calls it over while it is connected; 0: none does */
 	int64_t dark_us;  /* since when it is not connected, and should be */
@@ -84,7 +85,6 @@ struct sw_daemon_pilot {
 	bool fails[SW_PILOT_VERBS]; /* each verb's last run */
 	char trouble[240];          /* what is wrong with the executor; "": nothing */
 	char last[240];             /* why the last one failed to start */
-	bool blind;                 /* the last pilot did not see the daemon's files */
 	struct sw_stray
 		*strays; /* jobs that no slot wants: to be cancelled, by what submitted them */
 	uint64_t n_submits, n_lists;

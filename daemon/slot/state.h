@@ -16,6 +16,7 @@ struct sw_daemon_slot {
 	const struct sw_slot_events *events;
 	const struct sw_executor *executor; /* starts the workers of this machine */
 	const struct sw_executor *pilots;   /* those of --executor */
+	bool pilots_blind;                  /* the last one did not see the files of this machine */
 	char pilots_why[240];               /* what they wait for, in words; "": nothing */
 	struct sw_gpus *gpus;               /* daemon/slot/gpus.h; NULL: no slot may have one */
 	uv_async_t gpu_wake;

@@ -96,8 +96,8 @@ struct job_paths {
 };
 
 /* Sets the checkpoint that the attempt goes on from, and the folder for those that it writes. */
-static void set_resume(struct sw_running *live, const struct sw_action *start,
-		       struct job_paths *paths, struct sw_job *job)
+static void set_resume(struct sw_running *live, const struct sw_slot *s,
+		       const struct sw_action *start, struct job_paths *paths, struct sw_job *job)
 {
 	const struct wanted wanted = wanted_of(live);
 	const bool keeps = start->until != 0 || wanted.every != 0 || wanted.end;
@@ -105,6 +105,9 @@ static void set_resume(struct sw_running *live, const struct sw_action *start,
 
 	job->resume_step = start->resume_step;
 	job->parent = sw_sweep_parent(live->sched, start->trial);
+	/* Nothing that it wrote would be found: it keeps nothing, as without a folder. */
+	if (s->worker->no_files)
+		return;
 	if (sw_checkpoint_folder(live, keeps, paths->folder, sizeof paths->folder, &err) != SW_OK) {
 		/* Without a folder nothing can be kept; the trial runs, and starts anew when it is
 		 * resumed. */
@@ -162,7 +165,7 @@ static void write_job(struct sw_running *live, const struct sw_slot *s,
 	struct job_paths paths;
 	struct sw_program_job program;
 
-	set_resume(live, start, &paths, &job);
+	set_resume(live, s, start, &paths, &job);
 	sw_program_job_fill(live, s, &program, &job);
 	sw_job_write(out, &job, params);
 }

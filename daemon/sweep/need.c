@@ -3,6 +3,7 @@
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest.h"
+#include "proto/json.h"
 #include "spec/spec.h"
 #include <stdio.h>
 
@@ -15,6 +16,8 @@ struct sw_room_need sw_need_of_spec(const struct sw_spec *spec)
 		.cores = spec->command != NULL ? spec->cpu : 0,
 		.cpu_slots = spec->cpu_slots,
 		.precision = spec->precision != NULL && spec->precision_param < 0,
+		.files = spec->command != NULL ||
+			 sw_json_get(sw_json_get(spec->trainer, "dataset"), "path") != NULL,
 	};
 }
 
@@ -26,6 +29,11 @@ struct sw_room_need sw_need_of_next(const struct sw_running *live)
 	need.data_bytes = live->data_bytes;
 	need.sweep = live->sweep;
 	need.precision = sw_need_precision(live) != NULL;
+	if (live->d->config.pilots.max > 0 && !need.files) { /* only they may not see any */
+		const uint64_t next = sw_sweep_next_trial(live->sched);
+
+		need.files = next != 0 && sw_sweep_from(live->sched, next) != 0;
+	}
 	return need;
 }
 
@@ -52,6 +60,24 @@ const char *sw_need_precision(const struct sw_running *live)
 	const cJSON *v = p->value != NULL ? p->value
 					  : cJSON_GetArrayItem(p->values, (int)values[i].choice);
 	return sw_spec_is_precise(v) ? v->valuestring : NULL;
+}
+
+sw_status sw_need_gang(const struct sw_daemon *d, const struct sw_spec *spec, struct sw_err *err)
+{
+	const struct sw_room_need need = sw_need_of_spec(spec);
+
+	/* Without any slot the trials wait, as ever. */
+	if ((need.gpus <= 1 && need.cpu_slots <= 1) || d->config.pilots.max == 0 ||
+	    sw_spec_driven(spec))
+		return SW_OK;
+	for (size_t i = 0; i < d->slot.slot_n; i++)
+		if (!d->slot.slots[i].device.away)
+			return SW_OK;
+	return sw_err_at(err, SW_INVALID, "/resources",
+			 "a trial takes %u %s, which must be of one machine: a pilot is one slot, "
+			 "and this daemon has no others",
+			 need.gpus > 1 ? need.gpus : need.cpu_slots,
+			 need.gpus > 1 ? "GPUs" : "CPU slots");
 }
 
 /* --- the slots that a precision rules out --- */

@@ -27,6 +27,11 @@ struct sw_room_need sw_need_of_next(const struct sw_running *live);
  * there is no next one, or it is not known before it begins. */
 const char *sw_need_precision(const struct sw_running *live);
 
+/* SW_INVALID at "/resources": each of the spec's trials takes several slots of one machine, and the
+ * only slots are pilots, each of which is one alone. */
+SW_NODISCARD sw_status sw_need_gang(const struct sw_daemon *d, const struct sw_spec *spec,
+				    struct sw_err *err);
+
 /* Trials lose slots by their trainer.precision: a CPU has fp32 alone, and TF32 and BF16 take
  * a GPU of compute capability SW_ROOM_PRECISION; one whose capability is not known will do. Slots
  * that would not do in fp32 either count for nothing here. O(slots).

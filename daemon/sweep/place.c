@@ -64,7 +64,12 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 		if (bad == NULL || !s->device.away)
 			bad = s;
 	}
-	if (away && d->slot.pilots_why[0] != '\0') {
+	if ((bad == NULL || bad->device.away) && need.files && d->slot.pilots_blind) {
+		(void)snprintf(out, cap,
+			       "waits for a slot: pilots do not see the files of %.120s, and its "
+			       "trials need files",
+			       d->config.state);
+	} else if (away && d->slot.pilots_why[0] != '\0') {
 		(void)snprintf(out, cap, "waits for a slot: %s", d->slot.pilots_why);
 	} else if (away && bad->device.away && *sw_slot_cause(bad) == '\0') {
 		(void)snprintf(out, cap, "waits for a slot: a pilot is about to be asked for");

@@ -41,7 +41,7 @@ size_t sw_want_slots(struct sw_daemon *d, size_t most)
 		    !sw_sweep_has_work(live->sched))
 			continue;
 		need[n] = sw_need_of_next(live);
-		if (sw_room_takes(pilot, &need[n]) == 0)
+		if (sw_room_takes(pilot, &need[n]) == 0 || (need[n].files && d->slot.pilots_blind))
 			continue;
 		/* Slots that are free take their part of them, too. */
 		wanted += (size_t)sw_sweep_could_begin(live->sched, most + d->slot.slot_n);

@@ -116,6 +116,13 @@ uint64_t sw_sweep_could_begin(const struct sw_sweep *s, uint64_t most)
 	return n < most ? n : most;
 }
 
+uint64_t sw_sweep_next_trial(const struct sw_sweep *s)
+{
+	if (!sw_sweep_has_work(s))
+		return 0;
+	return sw_sweep_pending_next(s) ? s->pending.v[0] : sw_sweep_resumable(s);
+}
+
 uint64_t sw_sweep_wants_suggestions(const struct sw_sweep *s, uint64_t asks)
 {
 	const uint64_t most = s->config.max_concurrent, running = s->counts[SW_TRIAL_RUNNING];

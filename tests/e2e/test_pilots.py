@@ -1,10 +1,13 @@
 """Pilots: jobs of a cluster that dial back and train, by an executor that is a few lines (pilots.py)."""
+import glob
 import os
 import signal
+import stat
+import subprocess
 
 import pytest
 
-from harness import slow, sweep_command, trained, wait_until
+from harness import BIN, DEADLINE, DENIED, Client, environment, slow, sweep_command, trained, wait_until
 from pilots import Bed
 
 
@@ -165,3 +168,82 @@ def test_daemon_without_the_executor_cancels_the_jobs_of_the_one_before(bed):
     client = daemon.start(**bed.env).client()
     wait_until(lambda: bed.read(f"jobs/{name}.rc"), "the end of the job")
     assert bed.calls("cancel") == [f"cancel id-{name}"] and attempts(client, sweep) == [("RELEASED", "slot removed")]
+
+
+def test_job_that_is_cancelled_by_hand_saves_and_goes_on_elsewhere_with_that_cause(bed):
+    client = bed.start(workers=1).client()
+    sweep = client.submit(slow(epochs=400, run_cap=1))
+    name = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+    bed.put(f"jobs/{name}.cancelled")
+    os.kill(bed.pid(name), signal.SIGTERM)
+    wait_until(lambda: attempts(client, sweep) == [("RELEASED", "fake: CANCELLED on n1")], "the end by its cause")
+    wait_until(lambda: busy(client), "another pilot")
+    assert client.call("trial.get", sweep=sweep, trial=1)["attempts"][1]["resume_step"] > 0
+    assert bed.calls("cancel") == [], "no job was a stray"
+
+
+def test_pilot_without_the_daemons_files_gets_what_needs_none_and_the_rest_says_why(bed, tmp_path):
+    daemon = bed.start(workers=1)
+    client = daemon.client()
+    bed.put("hold")
+    plain = client.submit(trained(run_cap=2))
+    wait_until(lambda: bed.jobs(), "a job")
+    os.rename(os.path.join(daemon.state, "pilots", "probe"), tmp_path / "probe")
+    bed.take("hold")
+    assert client.wait_sweep(plain)["counts"]["COMPLETED"] == 2
+    program = client.submit({"name": "p", "method": "random", "metric": {"name": "loss", "goal": "minimize"}, "run_cap": 1,
+                             "parameters": {"x": {"min": 0.0, "max": 1.0}}, "command": ["true"], "run": {"cwd": str(tmp_path)}})
+    wait_until(lambda: "pilots do not see the files of" in (client.sweep(program)["cause"] or ""), "why it waits")
+    assert client.sweep(program)["counts"]["PENDING"] == 0 and len(bed.jobs()) == 1
+    gang = client.refused("sweep.submit", spec=trained(parallel={"data": 2}, resources={"gpu": 2}))
+    assert "must be of one machine" in gang.message
+
+
+def test_port_lets_nobody_in_but_the_pilots_worker(bed, tmp_path):
+    """The key of a job that ended, another pilot's slot, a worker that asks for more than its own methods."""
+    daemon = bed.start(workers=2, more="idle = 1\n")
+    client = daemon.client()
+    folder = os.path.join(daemon.state, "pilots")
+    told = lambda name: open(os.path.join(folder, name), encoding="ascii").read()  # noqa: E731
+    log = lambda: open(daemon.log, encoding="utf-8").read()  # noqa: E731
+    sweep = client.submit(slow(epochs=400, run_cap=2))
+    one, two = (name_of(s) for s in wait_until(lambda: busy(client, 2), "two pilots"))
+    keys = [line for name in (one, two) for line in told(name).split("\n") if line.startswith("key ")]
+    assert [os.stat(os.path.join(folder, name)).st_mode & 0o777 for name in (one, two)] == [0o600] * 2
+
+    def dial(text):
+        """A worker that is told this; its exit status."""
+        return subprocess.run([os.path.join(BIN, "sweep-worker"), "pilot"], input=text.encode(), check=False, capture_output=True,
+                              timeout=DEADLINE, env={**environment(), "TMPDIR": str(tmp_path)})
+
+    mine = [line for line in told(one).split("\n") if line.split(" ")[0] in ("dial", "name", "key", "device")]
+    theirs = [line for line in told(two).split("\n") if line.split(" ")[0] in ("worker", "slot")]
+    assert b"refuses this worker" in dial("\n".join(mine + theirs) + "\n").stderr
+    assert f'port.denied pilot="{one}"' in log()
+
+    old = told(two)
+    client.call("sweep.cancel", sweep=sweep)
+    wait_until(lambda: not os.path.exists(os.path.join(folder, two)), "the end of the job")
+    process = subprocess.Popen([os.path.join(BIN, "sweep-worker"), "pilot"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                               env={**environment(), "TMPDIR": str(tmp_path)})
+    try:
+        process.stdin.write(old.encode())
+        process.stdin.close()
+        wait_until(lambda: "port.refused" in log() and two in log().rpartition("port.refused")[2], "a line about it")
+    finally:
+        process.kill()
+        process.wait()
+    everything = log() + " ".join(bed.read(n) for n in ("calls",)) + "".join(
+        open(f, "rb").read().decode("latin-1") for f in glob.glob(os.path.join(daemon.state, "sweepd.db*")))
+    assert not any(key.split(" ")[1] in everything for key in keys), "a key where it must not be"
+
+
+def test_pilots_connection_has_the_workers_methods_alone(bed, tmp_path):
+    daemon = bed.start(workers=1, TMPDIR=str(tmp_path))
+    client = daemon.client()
+    client.submit(slow(epochs=400, run_cap=1))
+    wait_until(lambda: busy(client), "a pilot")
+    [path] = [p for p in glob.glob(str(tmp_path / "**"), recursive=True) if stat.S_ISSOCK(os.stat(p).st_mode)]
+    with Client(path) as peer:
+        for method, params in (("sweep.submit", {"spec": trained()}), ("daemon.info", {}), ("worker.next", {}), ("rpc.discover", {})):
+            assert peer.refused(method, **params).code == DENIED
