@@ -232,10 +232,12 @@ static void on_listed(void *user, const struct sw_errand_end *run)
 	set_trouble(d, SW_PILOT_LIST, run);
 	if (!run->ok)
 		return;
-	for (size_t i = 0; i < d->pilot.n; i++)
-		if (d->pilot.jobs[i].submitted &&
-		    d->pilot.jobs[i].submitted_us < d->pilot.listed_us)
-			d->pilot.jobs[i].missed++;
+	for (size_t i = 0; i < d->pilot.n; i++) {
+		struct sw_pilot *p = &d->pilot.jobs[i];
+
+		p->missed += p->submitted && p->submitted_us < d->pilot.listed_us;
+		p->bye_lists += p->bye[0] != '\0' && p->bye_us < d->pilot.listed_us;
+	}
 	while (sw_pilot_line_next(&text, &line))
 		take_line(d, &line);
 	drop_strays(d);

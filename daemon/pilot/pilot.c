@@ -19,6 +19,7 @@
 #define ASK_US        ((int64_t)1000000)
 #define MISSED_MOST   2 /* good lists in a row without its name: it is gone */
 #define BYE_LISTS     3
+#define BYE_US        ((int64_t)60 * 1000000)
 #define OUTLIVE_LISTS 6 /* a minute */
 #define BATCHES       2 /* submissions whose jobs wait, at a time */
 
@@ -60,15 +61,15 @@ void sw_pilot_bye(struct sw_slot *s, const char *cause)
 	s->rest_us = INT64_MAX;
 }
 
-/* Told to end, and not by this daemon: the executor will know by whom. It is waited for, but not for
- * ever. */
+/* Told to end, and not by this daemon: the executor will know by whom. That is waited for, but not
+ * for ever. */
 static bool is_unexplained(const struct sw_pilot *p, int64_t now_us)
 {
 	const struct sw_daemon *d = p->w->slots->d;
 
 	return strncmp(p->bye, "told to end", 11) == 0 && !p->leaving && d->phase == SW_UP &&
-	       !sw_pilot_is_over(p->state) && p->missed < MISSED_MOST &&
-	       now_us - p->bye_us < BYE_LISTS * d->pilot.list_us;
+	       !sw_pilot_is_over(p->state) && p->missed < MISSED_MOST && p->bye_lists < BYE_LISTS &&
+	       now_us - p->bye_us < BYE_US;
 }
 
 /* A worker failed by itself if its job did; all else is the cluster's doing. */

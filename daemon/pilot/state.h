@@ -33,16 +33,17 @@ struct sw_pilot {
 	char node[SW_PILOT_NODE], reason[SW_PILOT_REASON];
 	unsigned missed; /* good lists in a row that did not name it */
 	/* What its worker said. */
-	bool greeted;     /* ever */
-	int64_t began_ms; /* wall clock, of its first hello; 0: not known */
-	char bye[200];    /* why it ends; "": it did not say so */
-	int64_t bye_us;   /* when it said so */
-	int64_t idle_us;  /* when it last had a trial, or began */
-	int64_t over_us;  /* since when a list calls it over while it is connected; 0: none does */
-	int64_t dark_us;  /* since when it is not connected, and should be */
-	bool idle;        /* for it had no trial */
-	bool leaving;     /* it was told to end */
-	bool cancel;      /* it is to be cancelled as soon as its id is known */
+	bool greeted;       /* ever */
+	int64_t began_ms;   /* wall clock, of its first hello; 0: not known */
+	char bye[200];      /* why it ends; "": it did not say so */
+	int64_t bye_us;     /* when it said so */
+	unsigned bye_lists; /* good lists since */
+	int64_t idle_us;    /* when it last had a trial, or began */
+	int64_t over_us; /* since when a list calls it over while it is connected; 0: none does */
+	int64_t dark_us; /* since when it is not connected, and should be */
+	bool idle;       /* for it had no trial */
+	bool leaving;    /* it was told to end */
+	bool cancel;     /* it is to be cancelled as soon as its id is known */
 	enum { SW_PILOT_NOT, SW_PILOT_ASKED, SW_PILOT_DONE_SO } cancelled;
 };
 
