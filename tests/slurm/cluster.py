@@ -9,14 +9,27 @@ from harness import ROOT, environment, wait_until
 TESTBED = os.path.join(ROOT, "tests", "slurm", "testbed")
 
 
+def processes():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def read(pid, name):
+    """The words of a file of /proc; none of a process that is gone."""
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read().decode(errors="replace").split("\0")
+    except OSError:
+        return []
+
+
 class Slurm:
     """Two nodes, n1 and n2, of four cores and two pretended GPUs each."""
-    name = "slurm"
+    name, nodes = "slurm", {"n1", "n2"}
     options = ""
 
     def __init__(self, path):
         self.path = path
-        self.env = {"SLURM_CONF": str(path / "slurm.conf")}
+        self.env = {"SLURM_CONF": str(path / "slurm.conf"), "XDG_STATE_HOME": str(path / "home")}
 
     def testbed(self, verb, *more):
         subprocess.run([TESTBED, verb, str(self.path), *more], check=True, timeout=120)
@@ -35,6 +48,12 @@ class Slurm:
     def signal(self, who, number):
         """To "controller", "n1" or "n2"."""
         os.kill(int((self.path / f"{who}.pid").read_text()), number)
+
+    def workers(self, job):
+        """The processes of a job that speak to the daemon."""
+        wanted = {f"SLURM_CONF={self.env['SLURM_CONF']}", *(f"SLURM_ARRAY_{key}_ID={value}" for key, value in zip(
+            ("JOB", "TASK"), job.split("_")))}
+        return [pid for pid in processes() if wanted <= set(read(pid, "environ")) and read(pid, "cmdline")[1:2] == ["pilot"]]
 
     def mend(self, node):
         """The node serves again, whatever a test did to it."""
@@ -71,7 +90,7 @@ LogLevel ERROR
 
 class Machines:
     """box1 and box2: an sshd without a port for each connection, keys of their own, this machine's processes."""
-    name = "ssh"
+    name, nodes = "ssh", {"box1", "box2"}
 
     def __init__(self, path):
         self.path = path
@@ -152,8 +171,8 @@ class Executor:
     def log(self, name):
         """What a job has written."""
         if self.site.name == "slurm":
-            path = self.folder / f"{name}.log"
-            return path.read_text() if path.exists() else ""
+            paths = self.folder / f"{name}.log", self.site.path / "home" / "sweepd-jobs" / f"{name}.log"
+            return "".join(path.read_text() for path in paths if path.exists())
         return "".join(path.read_text() for path in self.site.path.glob(f"box*/sweepd-jobs/*/{name}.log"))
 
     def end(self):

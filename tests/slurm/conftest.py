@@ -15,6 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "clients", "python")]
 
 from cluster import Executor, Machines, Slurm  # noqa: E402
+from harness import Daemon  # noqa: E402
 
 os.environ["SWEEPD_SOCKET"] = "/nowhere/sweepd.sock"
 
@@ -54,3 +55,19 @@ def executor_fixture(site, tmp_path):
     executor = Executor(site, tmp_path / "jobs 100%a")
     yield executor
     executor.end()
+
+
+@pytest.fixture(name="start")
+def start_fixture(tmp_path):
+    """start(devices, *options) gives a running daemon on a fresh state directory, as in tests/e2e."""
+    daemons = []
+
+    def make(devices, *more, **env):
+        directory = tmp_path / f"d{len(daemons)}"
+        directory.mkdir()
+        daemons.append(Daemon(directory, devices, more))
+        return daemons[-1].start(**env)
+
+    yield make
+    for daemon in daemons:
+        daemon.stop()

@@ -50,6 +50,20 @@ def test_what_slurm_refuses_is_one_line(executor):
 
 
 @pytest.mark.parametrize("site", ["slurm"], indirect=True)
+def test_nodes_need_not_see_the_daemons_folder(executor, site):
+    """And a key is shown by nothing of Slurm that others may ask."""
+    waiting = executor.begin("sh", "-c", "cat; sleep 600", options="begin=now+1hour")[0]
+    away = executor.folder.rename(executor.folder.with_name("away"))
+    try:
+        job = executor.list()[waiting][0]
+        site.run("scontrol", "update", f"jobid={job}", "starttime=now")
+        wait_until(lambda: f"name {waiting}" in executor.log(waiting), "the job has its file")
+        assert f"name {waiting}" not in site.run("scontrol", "show", "job", job)
+    finally:
+        away.rename(executor.folder)
+
+
+@pytest.mark.parametrize("site", ["slurm"], indirect=True)
 def test_shape_is_asked_of_slurm(executor, site):
     (name,) = executor.begin("sh", "-c", "echo cards $CUDA_VISIBLE_DEVICES; sleep 600", TIME=5400, CPUS=3, GPUS=2, MEM=0,
                              options="nodelist=n2\ncomment=hello world")

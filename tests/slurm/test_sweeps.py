@@ -1,0 +1,41 @@
+"""Whole sweeps on pilots: the same as on this machine, whatever becomes of their jobs."""
+import pytest
+from harness import example, merged, wait_until
+from pilots import pilots, story
+from programs import own
+
+PROGRAM = """
+for step in range(load() + 1, 10):
+    save(step)
+    if report(step, loss=(params["x"] - 0.3) ** 2 + 1 / step) != "continue":
+        break
+"""
+ASHA = {"type": "asha", "max_t": 9, "grace_period": 1, "reduction_factor": 3}
+
+
+def specs(folder):
+    return {"digits": {**example("digits"), "run_cap": 12},
+            "program": own(folder, PROGRAM, run_cap=9, early_terminate=ASHA)}
+
+
+@pytest.mark.parametrize("kind", ["digits", "program"])
+def test_sweep_on_one_pilot_is_that_of_a_local_slot(site, start, tmp_path, kind):
+    spec, told = specs(tmp_path)[kind], []
+    for daemon in (start("cpu:1"), pilots(start, site, tmp_path, 1)):
+        client = daemon.client()
+        assert client.wait_sweep(client.submit(spec))["state"] == "COMPLETED"
+        told.append(story(client, 1))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("kind", ["digits", "program"])
+def test_sweep_runs_on_all_nodes(site, start, tmp_path, kind):
+    daemon = pilots(start, site, tmp_path, 3, cpus=2)
+    client = daemon.client()
+    sweep = client.submit(merged(specs(tmp_path)[kind], {"run_cap": 30, "early_terminate": None}))
+    wait_until(lambda: sum(slot["state"] in ("BUSY", "IDLE") for slot in client.slots()) == 3, "three pilots")
+    slots = client.slots()  # the machines of ssh are one, by its name
+    assert {slot["node"] if site.name == "slurm" else slot["job"].split("/")[0] for slot in slots} == site.nodes
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert {a["slot"] for trial in client.trials(sweep)
+            for a in client.call("trial.get", sweep=sweep, trial=trial["trial"])["attempts"]} == {0, 1, 2}

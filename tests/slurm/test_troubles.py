@@ -1,0 +1,167 @@
+"""What befalls jobs of a cluster, in a running sweep. SWEEPD_MOMENTS=20 python3 -m pytest tests/slurm/test_troubles.py
+takes that many, each at a random moment; SWEEPD_SEED chooses them."""
+import collections
+import os
+import random
+import signal
+import time
+
+from harness import alive, wait_until
+from pilots import env, pilots
+from programs import own
+
+# Holds a lock while it runs, keeps what was acknowledged, and where each of its attempts began.
+PROGRAM = """
+import fcntl
+trial, attempt = os.environ["SWEEPD_TRIAL"].split("/")[1], os.environ["SWEEPD_ATTEMPT"]
+def note(*words):
+    with open("notes", "a") as f:
+        f.write(" ".join(map(str, words)) + "\\n")
+lock = open("lock-" + trial, "w")
+try:
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except OSError:
+    note("twice", trial, attempt)
+for step in range(load() + 1, 16):
+    time.sleep(0 if os.path.exists("fast") else 0.25)
+    save(step)
+    report(step, loss=params["x"] + 1 / step)
+    note("acknowledged", trial, step)
+"""
+MOMENTS = int(os.environ.get("SWEEPD_MOMENTS", "0"))
+LONG = 60 if MOMENTS else 3
+KINDS = ["scancel", "requeue", "slurmd", "drain", "preempt", "controller", "kill"]
+
+
+class Troubles:
+    """A sweep on two pilots of each node, of whose jobs the time limit is a minute, and what is done to it."""
+
+    def __init__(self, slurm, start, folder, trials):
+        self.slurm, self.folder = slurm, folder
+        self.daemon = pilots(start, slurm, folder, 4, time=60, cpus=2, partition="all")
+        self.client = self.daemon.client()
+        self.sweep = self.client.submit(own(folder, PROGRAM, run_cap=trials))
+        self.counts = collections.Counter()
+
+    def running(self):
+        """Slots that train."""
+        return [slot for slot in self.client.slots() if slot["state"] == "BUSY"]
+
+    def victim(self):
+        """One that trains now; None once nothing does."""
+        found = wait_until(lambda: self.running() or self.client.sweep(self.sweep)["state"] == "COMPLETED" and [None],
+                           "a trial that runs")
+        return random.choice(found)
+
+    def befall(self, kind):
+        slot = self.victim()
+        if slot is None:
+            return
+        self.counts[kind] += 1
+        getattr(self, kind)(slot)
+
+    def scancel(self, slot):
+        self.slurm.run("scancel", slot["job"])
+
+    def requeue(self, slot):
+        """Refused: a job is never run twice."""
+        try:
+            self.slurm.run("scontrol", "requeue", slot["job"])
+        except Exception:
+            return
+        raise AssertionError("Slurm has requeued a job")
+
+    def slurmd(self, slot):
+        """The node's daemon is killed; jobs run on, also when Slurm calls them lost after 20 s."""
+        self.slurm.signal(slot["node"], signal.SIGKILL)
+        time.sleep(random.choice([0, 1, LONG]))
+        self.slurm.testbed("node", slot["node"])
+
+    def drain(self, slot):
+        self.slurm.run("scontrol", "update", f"nodename={slot['node']}", "state=drain", "reason=test")
+        time.sleep(random.uniform(0, 3))
+        self.slurm.mend(slot["node"])
+
+    def preempt(self, slot):
+        self.slurm.run("sbatch", "-p", "urgent", "-w", slot["node"], "-c", "4", "-o", "/dev/null", "--wrap", "sleep 2")
+
+    def controller(self, _):
+        self.slurm.signal("controller", signal.SIGSTOP)
+        time.sleep(random.choice([2, LONG]))
+        self.slurm.signal("controller", signal.SIGCONT)
+
+    def kill(self, slot):
+        """The worker itself, on its node."""
+        (pid,) = self.slurm.workers(slot["job"])
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not alive(pid), "the worker's end")
+
+    def notes(self):
+        with open(self.folder / "notes", encoding="ascii") as file:
+            return [line.split() for line in file]
+
+    def check(self):
+        """Nothing acknowledged is lost, no trial has run twice at once, and each lost attempt says why."""
+        client, sweep = self.client, self.sweep
+        notes, causes = self.notes(), collections.Counter()
+        assert not [note for note in notes if note[0] == "twice"]
+        for trial in client.trials(sweep):
+            assert trial["state"] == "COMPLETED" and trial["step"] == 15, trial
+            reports = client.reports(sweep, trial["trial"])
+            steps = [report["step"] for report in reports]
+            acknowledged = {int(step) for _, name, step in notes if int(name) == trial["trial"]}
+            # One that was saved and not acknowledged may be missing.
+            assert acknowledged <= set(steps) and steps == sorted(set(steps)), (trial, steps)
+            attempts = client.call("trial.get", sweep=sweep, trial=trial["trial"])["attempts"]
+            for attempt in attempts[:-1]:
+                assert attempt["cause"], attempt
+                causes[attempt["cause"].split(" on n")[0]] += 1
+            for before, after in zip(attempts, attempts[1:]):
+                assert before["ended_ms"] <= after["started_ms"], attempts
+        return f"{dict(self.counts)}; {len(notes)} reports acknowledged; attempts lost: {dict(causes)}"
+
+
+def test_troubles_of_a_cluster_cost_attempts_alone(slurm, start, tmp_path, record_property):
+    random.seed(os.environ.get("SWEEPD_SEED"))
+    kinds = [random.choice(KINDS) for _ in range(MOMENTS)] or KINDS
+    troubles = Troubles(slurm, start, tmp_path, 40 + 20 * MOMENTS)
+    for kind in kinds:
+        troubles.befall(kind)
+        if MOMENTS:
+            time.sleep(random.uniform(0, 8))
+    assert troubles.client.wait_sweep(troubles.sweep, timeout=1200)["state"] == "COMPLETED"
+    record_property("counts", troubles.check())
+
+
+def test_killed_daemon_finds_its_pilots_again(slurm, start, tmp_path):
+    daemon = pilots(start, slurm, tmp_path, 8, time=60)
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, PROGRAM.replace("16", "200"), run_cap=8))
+
+    def busy():
+        slots = client.slots()
+        return all(slot["state"] == "BUSY" for slot in slots) and {slot["job"]: slot["trial"] for slot in slots}
+
+    jobs = wait_until(busy, "eight pilots that train")
+    daemon.kill9()
+    daemon.start(**env(slurm))
+    client = daemon.client()
+    assert wait_until(busy, "eight pilots again") == jobs
+    assert all(trial["attempt"] == 1 for trial in client.trials(sweep))
+    wait_until(lambda: all(trial["step"] > 20 for trial in client.trials(sweep)), "reports by the link that came back")
+    # Away for longer than their time: they end by themselves, in order.
+    daemon.kill9()
+    wait_until(lambda: not slurm.run("squeue", "-h"), "the jobs' end")
+    ended = slurm.run("squeue", "-h", "-r", "-t", "all", "-o", "%i %T").split("\n")
+    assert {f"{job} COMPLETED" for job in jobs} <= set(ended), ended
+    (tmp_path / "fast").touch()
+    daemon.start(**env(slurm))
+    client = daemon.client()
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    for trial in client.trials(sweep):
+        attempts = client.call("trial.get", sweep=sweep, trial=trial["trial"])["attempts"]
+        assert len(attempts) > 1 and all(attempt["cause"] for attempt in attempts[:-1]), attempts
+        reports = client.reports(sweep, trial["trial"])
+        assert [r["step"] for r in reports if r["attempt"] == trial["attempt"]][0] > 20, \
+            "it goes on after what was acknowledged"
+        assert trial["step"] == 199 and len({r["step"] for r in reports}) == len(reports)
