@@ -30,6 +30,8 @@ NOT_RUN = [
     *(("docs/install.md", begins, "installs; tests/e2e/test_install.py has what needs no network")
       for begins in ("python3 -m venv env", "sudo apt install", "scripts/build\n", "systemctl --user")),
     ("docs/operations.md", "sweep --host", "needs another machine; test_host.py has one"),
+    *(("docs/cluster.md", f"sweepd {begins}", "needs a cluster; tests/slurm has these sweeps")
+      for begins in ("--devices none --executor slurm", "--executor ssh")),
     ("docs/coming-from.md", "python3 -m sweepd.importer", "reads files of other tools; test_import.py has them"),
 ]
 # Blocks that are files, by their names in the reader's folder.
@@ -38,7 +40,7 @@ FILES = [("docs/coming-from.md", "import argparse", "train.py"),
 # Python that is a trial's program: its page, and a part of it.
 PROGRAMS = [("README.md", "sweepd.params("), ("clients/python/README.md", "sweepd.params(")]
 # Blocks of `text`, counted, so that no code hides among them.
-TEXT = {"README.md": 1, "docs/design.md": 2, "docs/devices.md": 1, "docs/parallel.md": 1, "docs/programs.md": 1,
+TEXT = {"README.md": 1, "docs/cluster.md": 4, "docs/design.md": 2, "docs/devices.md": 1, "docs/parallel.md": 1, "docs/programs.md": 1,
         "docs/states.md": 2}
 
 # What a page's reader has: commands in a fresh folder that looks like a checkout, with its programs in the PATH.

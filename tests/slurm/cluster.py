@@ -139,7 +139,8 @@ class Executor:
         env = environment(**self.site.env, SWEEPD_JOB_PREFIX=self.prefix, SWEEPD_JOB_DIR=str(self.folder),
                           SWEEPD_JOB_OPTIONS=self.site.options if options is None else options,
                           **{f"SWEEPD_JOB_{key}": str(value) for key, value in shape.items()})
-        return subprocess.run([os.path.join(ROOT, "executors", self.site.name), verb, *args], env=env, text=True,
+        folder = self.site.env.get("SWEEPD_EXECUTORS", os.path.join(ROOT, "executors"))
+        return subprocess.run([os.path.join(folder, self.site.name), verb, *args], env=env, text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
 
     def submit(self, *command, count=1, **more):
@@ -170,11 +171,10 @@ class Executor:
 
     def log(self, name):
         """What a job has written."""
-        if self.site.name == "slurm":
-            paths = self.folder / f"{name}.log", self.site.path / "home" / "sweepd-jobs" / f"{name}.log"
-            return "".join(path.read_text() for path in paths if path.exists())
-        return "".join(path.read_text() for path in self.site.path.glob(f"box*/sweepd-jobs/*/{name}.log"))
+        paths = [self.folder / f"{name}.log", *self.site.path.glob(f"home/sweepd-jobs/{name}.log"),
+                 *self.site.path.glob(f"box*/sweepd-jobs/*/{name}.log")]
+        return "".join(path.read_text() for path in paths if path.exists())
 
     def end(self):
-        if self.site.name == "slurm":  # Machines.end() knows its own
+        if self.site.name != "ssh":  # Machines.end() knows its own
             self.call("cancel", *(row[0] for row in self.list().values()))

@@ -16,7 +16,7 @@ def options(site, path, **more):
 
 
 def env(site):
-    return {**site.env, "SWEEPD_EXECUTORS": os.path.join(ROOT, "executors"), "SWEEPD_PILOT_MS": WAITS}
+    return {"SWEEPD_EXECUTORS": os.path.join(ROOT, "executors"), "SWEEPD_PILOT_MS": WAITS, **site.env}
 
 
 def pilots(start, site, folder, n, **more):
