@@ -17,7 +17,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(scripts ${CMAKE_SOURCE_DIR}/packaging/deb)
 
 set(CPACK_DEBIAN_SWEEPD_PACKAGE_NAME sweepd)
-set(CPACK_DEBIAN_SWEEPD_DESCRIPTION "daemon that tunes hyperparameters on one machine
+set(CPACK_DEBIAN_SWEEPD_DESCRIPTION "daemon that tunes hyperparameters on a machine or a cluster
  It samples configurations, trains them in worker processes or runs your program,
  stops the losers early, and keeps every result in SQLite.")
 set(CPACK_DEBIAN_SWEEPD_PACKAGE_SUGGESTS "sweepd-cuda, python3-sweepd, slurm-client, openssh-client")
