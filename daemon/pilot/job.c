@@ -134,13 +134,13 @@ static void write_cause(const struct sw_pilot *p, char *out, size_t cap)
 static void write_why_none(const struct sw_daemon *d, char *out, size_t cap)
 {
 	const struct sw_daemon_pilot *all = &d->pilot;
-	const int64_t left_us = all->pause_us - d->clock->mono_us();
+	const long long left_us = all->pause_us - d->clock->mono_us();
 
 	*out = '\0';
 	if (all->pause_us != 0 && left_us > 0)
 		(void)snprintf(out, cap,
 			       "%s: asks again in %lld s: %u in a row did not start: %.100s",
-			       d->config.pilots.executor, (long long)(left_us / 1000000 + 1),
+			       d->config.pilots.executor, left_us / 1000000 + 1,
 			       all->failed, all->last);
 	else if (all->trouble[0] != '\0')
 		(void)snprintf(out, cap, "%s: %.200s", d->config.pilots.executor, all->trouble);
