@@ -269,6 +269,8 @@ static void on_cancelled(void *user, const struct sw_errand_end *run)
 	struct sw_daemon *d = user;
 
 	set_trouble(d, SW_PILOT_CANCEL, run);
+	if (!run->ok) /* again, but not at once */
+		d->pilot.cancel_us = d->clock->mono_us() + d->pilot.list_us;
 	for (size_t i = 0; i < d->pilot.n; i++) {
 		struct sw_pilot *p = &d->pilot.jobs[i];
 
@@ -325,7 +327,7 @@ static bool cancel_strays(struct sw_daemon *d)
 	return true;
 }
 
-static void cancel(struct sw_daemon *d, int64_t now_us)
+static void cancel(struct sw_daemon *d)
 {
 	const char *args[SW_PILOT_BATCH + 1] = {NULL};
 	size_t n = 0;
@@ -342,7 +344,6 @@ static void cancel(struct sw_daemon *d, int64_t now_us)
 	}
 	if (n == 0)
 		return;
-	d->pilot.cancel_us = now_us + d->pilot.list_us;
 	sw_pilot_run(d, d->pilot.program, SW_PILOT_CANCEL, args, d->pilot.prefix, 0, on_cancelled);
 }
 
@@ -374,7 +375,7 @@ void sw_pilot_orders(struct sw_daemon *d, int64_t now_us)
 	if (d->pilot.run[SW_PILOT_LIST] == NULL && list_is_due(d, now_us))
 		list(d, now_us);
 	if (d->pilot.run[SW_PILOT_CANCEL] == NULL && now_us >= d->pilot.cancel_us)
-		cancel(d, now_us);
+		cancel(d);
 }
 
 void sw_pilot_orders_free(struct sw_daemon *d)

@@ -278,7 +278,7 @@ static bool local_dismiss(struct sw_daemon *d, const char *handle)
 	struct sw_proc *p;
 
 	/* It has ended by itself. */
-	if (local_adopt(d->loop, handle, NULL, NULL, &p, &err) != SW_OK)
+	if (local_adopt(d->loop, handle, NULL, NULL, &p, &err) != SW_OK || p == NULL)
 		return false;
 	local_stop(p, true);
 	local_forget(p);

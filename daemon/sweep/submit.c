@@ -146,11 +146,12 @@ static void check_submit(struct sw_submit *s)
 	static const struct sw_speccheck none;
 	struct sw_err err = SW_ERR_INIT;
 
-	if (sw_need_gang(s->call->d, s->spec, &err) != SW_OK)
-		refuse_submit(s, &err);
-	else if (s->spec->trainer == NULL)
+	const bool fits = sw_need_gang(s->call->d, s->spec, &err) == SW_OK;
+
+	if (fits && s->spec->trainer == NULL)
 		on_checked(s, &err, &none);
-	else if ((!s->call->d->config.validate &&
+	else if (!fits ||
+		 (!s->call->d->config.validate &&
 		  sw_need_check(s->call->d, s->spec, &err) != SW_OK) ||
 		 sw_speccheck_start(s->call->d, s->text.data, on_checked, s, &err) != SW_OK)
 		refuse_submit(s, &err);
