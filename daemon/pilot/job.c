@@ -138,10 +138,9 @@ static void write_why_none(const struct sw_daemon *d, char *out, size_t cap)
 
 	*out = '\0';
 	if (all->pause_us != 0 && left_us > 0)
-		(void)snprintf(out, cap,
-			       "%s: asks again in %lld s: %u in a row did not start: %.100s",
-			       d->config.pilots.executor, left_us / 1000000 + 1,
-			       all->failed, all->last);
+		(void)snprintf(
+			out, cap, "%s: asks again in %lld s: %u in a row did not start: %.100s",
+			d->config.pilots.executor, left_us / 1000000 + 1, all->failed, all->last);
 	else if (all->trouble[0] != '\0')
 		(void)snprintf(out, cap, "%s: %.200s", d->config.pilots.executor, all->trouble);
 }
