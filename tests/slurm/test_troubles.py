@@ -3,6 +3,7 @@ takes that many, each at a random moment; SWEEPD_SEED chooses them."""
 import collections
 import os
 import random
+import re
 import signal
 import time
 
@@ -106,11 +107,11 @@ class Troubles:
         notes, causes = self.notes(), collections.Counter()
         assert not [note for note in notes if note[0] == "twice"]
         for trial in client.trials(sweep):
-            assert trial["state"] == "COMPLETED" and trial["step"] == 15, trial
+            # A step that was saved and not acknowledged may be missing, the last one too.
+            assert trial["state"] == "COMPLETED" and trial["step"] >= 14, trial
             reports = client.reports(sweep, trial["trial"])
             steps = [report["step"] for report in reports]
             acknowledged = {int(step) for _, name, step in notes if int(name) == trial["trial"]}
-            # One that was saved and not acknowledged may be missing.
             assert acknowledged <= set(steps) and steps == sorted(set(steps)), (trial, steps)
             attempts = client.call("trial.get", sweep=sweep, trial=trial["trial"])["attempts"]
             for attempt in attempts[:-1]:
@@ -118,10 +119,15 @@ class Troubles:
                 causes[attempt["cause"].split(" on n")[0]] += 1
             for before, after in zip(attempts, attempts[1:]):
                 assert before["ended_ms"] <= after["started_ms"], attempts
+        with open(self.daemon.log, encoding="utf-8") as log:
+            ends = re.findall(r'pilot.end .* cause="([^"]*)"', log.read())
+        for kind, word in (("scancel", "slurm: CANCELLED on n"), ("preempt", "slurm: PREEMPTED on n"),
+                           ("kill", "slurm: FAILED on n")):
+            assert not self.counts[kind] or any(end.startswith(word) for end in ends), (kind, ends)
         return f"{dict(self.counts)}; {len(notes)} reports acknowledged; attempts lost: {dict(causes)}"
 
 
-def test_troubles_of_a_cluster_cost_attempts_alone(slurm, start, tmp_path, record_property):
+def test_troubles_of_a_cluster_cost_attempts_alone(slurm, start, tmp_path, capsys):
     random.seed(os.environ.get("SWEEPD_SEED"))
     kinds = [random.choice(KINDS) for _ in range(MOMENTS)] or KINDS
     troubles = Troubles(slurm, start, tmp_path, 40 + 20 * MOMENTS)
@@ -130,7 +136,8 @@ def test_troubles_of_a_cluster_cost_attempts_alone(slurm, start, tmp_path, recor
         if MOMENTS:
             time.sleep(random.uniform(0, 8))
     assert troubles.client.wait_sweep(troubles.sweep, timeout=1200)["state"] == "COMPLETED"
-    record_property("counts", troubles.check())
+    with capsys.disabled():
+        print("\n" + troubles.check())
 
 
 def test_killed_daemon_finds_its_pilots_again(slurm, start, tmp_path):
