@@ -8,7 +8,7 @@ import pytest
 
 import harness
 from gpus import CUDA, NEEDS_FAKES, SMALL, Machine, Rig
-from harness import BIN, DEADLINE, environment, sweep_command, trained
+from harness import BIN, DEADLINE, environment, sweep_command, trained, wait_until
 
 BUILD = os.path.dirname(BIN)
 USER_UNITS, SYSTEM_UNITS = "share/systemd/user", "lib/systemd/system"
@@ -45,6 +45,13 @@ def test_installed_daemon_finds_its_worker_and_its_data(there, start):
         assert "wine" in client.refused("sweep.submit", spec=trained()).message
     finally:
         os.rename(there / "share/sweepd/data/kept", there / "share/sweepd/data/wine.csv")
+
+
+@pytest.mark.usefixtures("there")
+def test_installed_daemon_finds_its_executors(start):
+    """The one of the tree has run: it wants an option that it was not given."""
+    client = start("none", "--executor", "ssh").client()
+    wait_until(lambda: "hosts=FILE" in (client.call("device.list")["pilots"]["says"] or ""), "its check")
 
 
 @NEEDS_FAKES
