@@ -140,7 +140,8 @@ static void end_if_idle(struct sw_pilot *p, int64_t now_us)
 	struct sw_slot *s = p->w->slots;
 	const int64_t idle_us = (int64_t)s->d->config.pilots.idle_s * 1000000;
 
-	if (s->state != SW_SLOT_IDLE)
+	/* Between two looks it may have had a short trial, or many. */
+	if (s->state != SW_SLOT_IDLE || s->busy_since_us > p->idle_us)
 		p->idle_us = now_us;
 	if (now_us - p->idle_us < idle_us || p->leaving)
 		return;
