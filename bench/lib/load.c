@@ -34,8 +34,7 @@ static size_t tell_text(char line[BENCH_LINE], long sweep, long trial)
 				sweep, trial);
 }
 
-/* The number behind the key ("\"trial\":") in a line; 0: there is none. */
-static double number_after(const char *line, const char *key)
+double bench_number(const char *line, const char *key)
 {
 	const char *at = strstr(line, key);
 
@@ -63,7 +62,7 @@ long bench_submit(struct bench_client *c, const char *spec)
 
 	assert(n > 0 && (size_t)n < sizeof line);
 	const char *answer = bench_request(c, line, (size_t)n);
-	const long sweep = answer != NULL ? (long)number_after(answer, "\"sweep\":") : 0;
+	const long sweep = answer != NULL ? (long)bench_number(answer, "\"sweep\":") : 0;
 
 	return sweep > 0 ? sweep : -1;
 }
@@ -164,7 +163,7 @@ static int take_driven(void *ctx, size_t lane, const char *line)
 	if (strstr(line, "\"error\"") != NULL)
 		return -1;
 	if (at->stage == ASK) {
-		at->trial = (long)number_after(line, "\"trial\":");
+		at->trial = (long)bench_number(line, "\"trial\":");
 		if (at->trial < 1)
 			return -1;
 		d->value(line, at->trial, at->value);

@@ -15,6 +15,8 @@
 /* One request, and its answer, borrowed until the next read; NULL, with a line on stderr, where
  * that is an error. */
 const char *bench_request(struct bench_client *c, const char *line, size_t len);
+/* The number behind the key ("\"trial\":") in a line; 0: there is none. */
+double bench_number(const char *line, const char *key);
 /* Submits the spec (JSON). The sweep's number; below 0: refused. */
 long bench_submit(struct bench_client *c, const char *spec);
 

@@ -96,9 +96,13 @@ pid_t bench_echo_start(const char *socket_path)
 	return pid;
 }
 
-static pid_t start_sweepd(const char *dir, const char *socket_path, const char *devices)
+#define FIXED 9 /* arguments that each sweepd has */
+
+static pid_t start_sweepd(struct bench_rig *r, const char *const more[])
 {
 	char program[PATH_MAX + 16], log[PATH_MAX + 8];
+	const char *argv[24] = {"sweepd", "--state", r->dir,        "--socket", r->socket,
+				"--log",  log,       "--log-level", "warn"};
 	const ssize_t n = readlink("/proc/self/exe", program, PATH_MAX - 1);
 	pid_t pid;
 
@@ -109,12 +113,15 @@ static pid_t start_sweepd(const char *dir, const char *socket_path, const char *
 
 	assert(slash != NULL);
 	memcpy(slash, "/sweepd", sizeof "/sweepd");
-	(void)snprintf(log, sizeof log, "%s/log", dir);
+	(void)snprintf(log, sizeof log, "%s/log", r->dir);
+	for (size_t i = 0; more[i] != NULL; i++) {
+		assert(FIXED + i + 1 < sizeof argv / sizeof *argv);
+		argv[FIXED + i] = more[i];
+	}
 	pid = fork();
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		(void)execl(program, "sweepd", "--state", dir, "--socket", socket_path, "--devices",
-			    devices, "--log", log, "--log-level", "warn", (char *)NULL);
+		(void)execv(program, (char **)argv);
 		perror(program);
 		_exit(127);
 	}
@@ -132,10 +139,11 @@ int bench_server_stop(pid_t pid)
 
 /* ---- the rig ---- */
 
-static int make_folders(struct bench_rig *r, const char *where)
+int bench_rig_make(struct bench_rig *r, const char *where)
 {
 	char full[PATH_MAX];
 
+	*r = (struct bench_rig){.c = {.fd = -1}};
 	(void)snprintf(r->sockets, sizeof r->sockets, "/tmp/sw-bench-XXXXXX");
 	if (realpath(where, full) == NULL ||
 	    snprintf(r->dir, sizeof r->dir, "%s/bench-XXXXXX", full) >= (int)sizeof r->dir ||
@@ -147,16 +155,20 @@ static int make_folders(struct bench_rig *r, const char *where)
 	return 0;
 }
 
-int bench_rig_open(struct bench_rig *r, const char *where, const char *devices)
+int bench_rig_start(struct bench_rig *r, const char *const args[])
 {
-	*r = (struct bench_rig){.c = {.fd = -1}};
-	if (make_folders(r, where) != 0)
-		return -1;
-	r->pid = start_sweepd(r->dir, r->socket, devices);
+	r->pid = start_sweepd(r, args);
 	if (bench_client_connect(&r->c, r->socket) == 0)
 		return 0;
 	(void)fprintf(stderr, "sweepd did not start\n");
 	return -1;
+}
+
+int bench_rig_open(struct bench_rig *r, const char *where, const char *devices)
+{
+	const char *const args[] = {"--devices", devices, NULL};
+
+	return bench_rig_make(r, where) != 0 ? -1 : bench_rig_start(r, args);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)

@@ -26,6 +26,10 @@ struct bench_rig {
 /* A new folder under `where`; devices: as sweepd takes them ("none"). 0, or -1 with a line on
  * stderr; bench_rig_close() in either case. */
 int bench_rig_open(struct bench_rig *r, const char *where, const char *devices);
+/* The same in two steps: the folders; then sweepd, with these arguments besides (NULL-terminated).
+ */
+int bench_rig_make(struct bench_rig *r, const char *where);
+int bench_rig_start(struct bench_rig *r, const char *const args[]);
 /* 0; or -1, with a line on stderr, where sweepd did not end cleanly: then the folder stays. */
 int bench_rig_close(struct bench_rig *r);
 
