@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -241,6 +242,7 @@ int sw_pilot(const int wake[2])
 	struct told t = {.slot = -1, .cores = 1};
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_tls_dial *dial = NULL;
+	unsigned process = 0;
 	char node[201];
 	int code = read_input(&t);
 
@@ -250,6 +252,8 @@ int sw_pilot(const int wake[2])
 	if (code == 0 && sw_tls_dial(&dial, t.host, (unsigned)t.port, t.name, t.key, &err) != SW_OK)
 		code = complain(err.msg, "");
 	explicit_bzero(t.key, sizeof t.key);
+	if (code == 0 && getrandom(&process, sizeof process, 0) != sizeof process)
+		code = complain("no random bytes: ", strerror(errno));
 	if (code != 0)
 		return code;
 	find_node(node, sizeof node);
@@ -266,7 +270,8 @@ int sw_pilot(const int wake[2])
 		.away_ms = (unsigned)(away_s < TIME_MOST ? away_s : TIME_MOST) * 1000,
 		.leave = leave,
 		.node = node,
-		.files = sees_files(&t)};
+		.files = sees_files(&t),
+		.process = process};
 
 	code = sw_serve(&serve);
 	sw_tls_dial_close(dial); /* its last words go out */

@@ -154,7 +154,8 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 						  .away_ms = c->away_ms,
 						  .leave = c->leave,
 						  .node = c->node,
-						  .files = c->files};
+						  .files = c->files,
+						  .process = c->process};
 	struct lane *l = &all->lane[i];
 	sw_status rc;
 

@@ -34,6 +34,7 @@ struct sw_serve {
 	const char *(*leave)(int64_t *us);
 	const char *node;
 	bool files;
+	int64_t process;
 };
 
 /* Returns the process's exit status; what is not 0 has its line on stderr. With

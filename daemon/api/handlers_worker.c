@@ -58,11 +58,21 @@ void sw_handle_worker_hello(struct sw_call *call)
 			       (long long)slot);
 		return;
 	}
+	/* Two processes of one job would take the slot from each other for ever. */
+	const int64_t process = sw_call_int(call, "process", 0);
+	if (s->conn != NULL && s->conn != call->conn && process != s->worker->process) {
+		sw_log(SW_LOG_WARN, "port.denied", "pilot=\"%s\" why=\"a second process of it\"",
+		       call->conn->peer);
+		sw_call_refuse(call, SW_DENIED, "", "slot %lld has another process of this job",
+			       (long long)slot);
+		return;
+	}
 	if (call->conn->slot != NULL && call->conn->slot != s) {
 		sw_call_refuse(call, SW_CONFLICT, "", "this connection speaks for slot %d already",
 			       call->conn->slot->index);
 		return;
 	}
+	s->worker->process = process;
 	sw_slot_hello(s, call->conn, cJSON_IsTrue(sw_json_get(call->params, "beats")));
 	sw_pilot_hello(s, sw_call_str(call, "node", ""),
 		       !cJSON_IsFalse(sw_json_get(call->params, "files")));

@@ -54,6 +54,7 @@ struct sw_worker {
 	struct sw_losses losses; /* of a GPU */
 	/* Of a pilot (daemon/pilot/pilot.h). */
 	char peer[SW_CONN_PEER]; /* whom its connections must be of; "": it is of this machine */
+	int64_t process;         /* of the last hello: a job may be begun twice */
 	bool blameless;          /* what ended its process is no trial's fault */
 	bool no_files;           /* its node does not see the daemon's files */
 	/* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/place.h */

@@ -247,3 +247,46 @@ def test_pilots_connection_has_the_workers_methods_alone(bed, tmp_path):
     with Client(path) as peer:
         for method, params in (("sweep.submit", {"spec": trained()}), ("daemon.info", {}), ("worker.next", {}), ("rpc.discover", {})):
             assert peer.refused(method, **params).code == DENIED
+
+
+def test_second_process_of_a_job_is_refused_and_the_first_trains_on(bed, tmp_path):
+    """A scheduler that begins a job again, or a submission that came twice."""
+    daemon = bed.start(workers=1)
+    client = daemon.client()
+    sweep = client.submit(slow(epochs=400, run_cap=1))
+    name = name_of(wait_until(lambda: busy(client), "a pilot")[0])
+    with open(os.path.join(daemon.state, "pilots", name), "rb") as told:
+        again = subprocess.run([os.path.join(BIN, "sweep-worker"), "pilot"], stdin=told, check=False, capture_output=True,
+                               timeout=DEADLINE, env={**environment(), "TMPDIR": str(tmp_path)})
+    assert again.returncode == 1 and b"another process of this job" in again.stderr
+    assert attempts(client, sweep) == [] and busy(client)
+
+
+def test_pilot_that_outlives_the_daemon_keeps_its_trial(bed):
+    """It has not saved within the daemon's last 12 s: the next daemon gives its trial to nobody while its job may run."""
+    daemon = bed.start(workers=1)
+    client = daemon.client()
+    sweep = client.submit(slow(epochs=400, run_cap=1))
+    name = name_of(wait_until(lambda: busy(client), "a pilot")[0])
+    bed.say(name, "running n1")
+    os.kill(bed.pid(name), signal.SIGSTOP)
+    assert daemon.term() == 0
+    client = daemon.start(**bed.env).client()
+    lists = len(bed.calls("list"))
+    wait_until(lambda: len(bed.calls("list")) > lists + 4, "lists that call it running")
+    assert attempts(client, sweep) == [] and bed.jobs() == [name]
+    bed.say(name, "cancelled n1")
+    os.kill(bed.pid(name), signal.SIGCONT)
+    wait_until(lambda: attempts(client, sweep) == [("RELEASED", "fake: CANCELLED on n1")], "the end by its cause")
+
+
+def test_what_an_executor_leaves_running_does_not_hold_its_answer_up(bed):
+    """Its child has its output still open."""
+    child = 'subprocess.Popen(["sh", "-c", "while [ ! -e $FAKE_BED/stop ]; do sleep 0.2; done"])\n'
+    program = bed.path / "executors" / "fake"
+    program.write_text(program.read_text().replace('    print("fake 1.0")', f'    {child}    print("fake 1.0")'))
+    client = bed.start(workers=1).client()
+    try:
+        assert wait_until(lambda: client.call("device.list")["pilots"]["says"], "what it says", timeout=100) == "fake 1.0"
+    finally:
+        bed.put("stop")

@@ -50,6 +50,7 @@ struct sw_session_config {
 	const char *(*leave)(int64_t *us);
 	const char *node;  /* a pilot's host, for hello; NULL: no pilot */
 	bool files;        /* a pilot: it sees the daemon's files */
+	int64_t process;   /* a pilot: which of those that were begun for its job */
 	unsigned retry_ms; /* first wait between two attempts to connect; 0: 200 */
 	unsigned away_ms;  /* 0: 120,000 */
 };

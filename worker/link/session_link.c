@@ -58,6 +58,7 @@ static void send_hello(struct sw_session *s)
 	if (s->config.node) {
 		sw_jw_kstr(&w, "node", s->config.node);
 		sw_jw_kbool(&w, "files", s->config.files);
+		sw_jw_kint(&w, "process", s->config.process);
 	}
 	if (s->has_job && !*s->drop) {
 		sw_jw_kint(&w, "sweep", (int64_t)s->job.sweep);
