@@ -475,7 +475,8 @@ void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us)
 void sw_supervisor_stop_all(struct sw_daemon *d, bool hard)
 {
 	for (size_t i = 0; i < d->slot.slot_n; i++) {
-		if (hard)
+		/* A pilot's may run on, and is given to nobody else before its job is over. */
+		if (hard && !d->slot.slots[i].device.away)
 			sw_slot_lose(&d->slot.slots[i], false, "shutdown");
 		if (hard || d->slot.slots[i].state != SW_SLOT_BUSY)
 			sw_slot_next_end(&d->slot.slots[i]);
