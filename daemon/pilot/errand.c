@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define LIMIT_MS 60000
+#define REST_MS  2000 /* for its output after its end: what it has left running may hold that open */
 #define OUT_MAX  ((size_t)1024 * 1024)
 #define WHY_MAX  ((size_t)16 * 1024)
 
@@ -76,8 +77,7 @@ static void close_all(struct sw_errand *p)
 		uv_close((uv_handle_t *)&p->stream[i].pipe, on_closed);
 }
 
-/* Its end and that of its output come in either order. What it has left running may hold the output
- * open: after the limit its own end is enough. */
+/* Its end and that of its output come in either order. */
 static void close_when_over(struct sw_errand *p)
 {
 	if (!p->runs && (p->cut != NULL || (!p->stream[OUT].open && !p->stream[WHY].open)))
@@ -94,6 +94,16 @@ static void cut_short(struct sw_errand *p, const char *why)
 	close_when_over(p);
 }
 
+static void on_limit(uv_timer_t *t)
+{
+	struct sw_errand *p = t->data;
+
+	if (p->runs)
+		cut_short(p, "took more than 60 s");
+	else
+		close_all(p);
+}
+
 static void on_exit_(uv_process_t *process, int64_t status, int sig)
 {
 	struct sw_errand *p = process->data;
@@ -101,12 +111,8 @@ static void on_exit_(uv_process_t *process, int64_t status, int sig)
 	p->runs = false;
 	p->status = status;
 	p->signal = sig;
+	(void)uv_timer_start(&p->limit, on_limit, REST_MS, 0);
 	close_when_over(p);
-}
-
-static void on_limit(uv_timer_t *t)
-{
-	cut_short(t->data, "took more than 60 s");
 }
 
 static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
