@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define LIMIT_MS 60000
-#define REST_MS  2000 /* for its output after its end: what it has left running may hold that open */
+#define REST_MS  2000 /* after its end: what it has left running may hold its output open */
 #define OUT_MAX  ((size_t)1024 * 1024)
 #define WHY_MAX  ((size_t)16 * 1024)
 
