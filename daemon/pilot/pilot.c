@@ -89,7 +89,8 @@ static bool end_if_over(struct sw_pilot *p, int64_t now_us)
 	if (p->bye[0] != '\0' && is_unexplained(p, now_us))
 		return false;
 	if (p->bye[0] != '\0') {
-		if (sw_pilot_is_over(p->state))
+		/* That it ended is nothing new. */
+		if (sw_pilot_is_over(p->state) && p->state != SW_PILOT_DONE)
 			sw_pilot_words(p, cause, sizeof cause);
 		else
 			(void)snprintf(cause, sizeof cause, "%.110s",
@@ -104,7 +105,9 @@ static bool end_if_over(struct sw_pilot *p, int64_t now_us)
 		return true;
 	}
 	(void)snprintf(cause, sizeof cause, "%s: %s", executor,
-		       p->leaving ? "cancelled" : "no list names it any more");
+		       p->idle      ? "no sweep wants it any more"
+		       : p->leaving ? "cancelled"
+				    : "no list names it any more");
 	/* What waited is gone with a cancel; what runs has its time to save what it has. */
 	if ((p->missed >= MISSED_MOST) || (p->leaving && p->submitted_us == 0) ||
 	    (p->leaving && !p->greeted && p->cancelled == SW_PILOT_DONE_SO)) {
@@ -187,20 +190,37 @@ static size_t count_batches(const struct sw_daemon *d)
 	return n;
 }
 
+/* No sweep has had a trial for a pilot for as long as one is idle: what still waits in the queue
+ * would only be idle, too. */
+static void cancel_unwanted(struct sw_daemon *d, int64_t now_us)
+{
+	if (now_us - d->pilot.wanted_us < (int64_t)d->config.pilots.idle_s * 1000000)
+		return;
+	for (size_t i = 0; i < d->pilot.n; i++) {
+		struct sw_pilot *p = &d->pilot.jobs[i];
+
+		if (p->used && !p->greeted && p->state == SW_PILOT_PENDING)
+			p->cancel = p->leaving = p->idle = true;
+	}
+}
+
 static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 {
 	struct sw_err err = SW_ERR_INIT;
-	size_t most = 0;
+	size_t most = 0, n;
+	bool any;
 
-	if (d->phase != SW_UP || d->draining || now_us < d->pilot.pause_us ||
-	    now_us - d->pilot.asked_us < ASK_US || count_batches(d) >= BATCHES)
+	if (d->phase != SW_UP || now_us - d->pilot.asked_us < ASK_US)
 		return;
 	d->pilot.asked_us = now_us;
 	for (size_t i = 0; i < d->pilot.n; i++)
 		most += d->pilot.jobs[i].w->proc == NULL;
 	most = most < SW_PILOT_BATCH ? most : SW_PILOT_BATCH;
-	const size_t n = most > 0 ? d->pilot.events->wanted(d, most) : 0;
-	if (n == 0)
+	n = d->pilot.events->wanted(d, most, &any);
+	if (any || d->pilot.wanted_us == 0)
+		d->pilot.wanted_us = now_us;
+	cancel_unwanted(d, now_us);
+	if (n == 0 || d->draining || now_us < d->pilot.pause_us || count_batches(d) >= BATCHES)
 		return;
 	d->pilot.next++;
 	if (sw_pilot_files_save(d, &err) != SW_OK) { /* a name must not come again */

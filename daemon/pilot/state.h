@@ -50,8 +50,8 @@ struct sw_pilot {
 /* How the room above is asked. */
 struct sw_pilot_events {
 	/* How many trials would begin now if there were slots of pilots, beyond those that are free
-	 * or on their way; at most `most`. */
-	size_t (*wanted)(struct sw_daemon *d, size_t most);
+	 * or on their way; at most `most`. *any: is there a trial that could begin there at all? */
+	size_t (*wanted)(struct sw_daemon *d, size_t most, bool *any);
 };
 
 enum sw_pilot_verb {
@@ -79,6 +79,7 @@ struct sw_daemon_pilot {
 	int64_t first_us;  /* the first pause */
 	int64_t cancel_us; /* no cancel before this moment */
 	int64_t asked_us;  /* when it was last asked how many are wanted */
+	int64_t wanted_us; /* when a sweep last had a trial for one */
 	unsigned failed;   /* jobs, or submissions, in a row that never became a pilot */
 	unsigned pauses;   /* since one last did */
 	int64_t pause_us;  /* nothing is asked for before this moment; 0: it is */

@@ -26,12 +26,13 @@ static bool is_coming(const struct sw_slot *s)
 	       sw_slot_may_begin(s, &why);
 }
 
-size_t sw_want_slots(struct sw_daemon *d, size_t most)
+size_t sw_want_slots(struct sw_daemon *d, size_t most, bool *any)
 {
 	const struct sw_slot *pilot = find_pilot(d);
 	struct sw_room_need need[SWEEPS_MOST];
 	size_t n = 0, wanted = 0;
 
+	*any = false;
 	if (pilot == NULL || sw_keep_full(d) != NULL)
 		return 0;
 	for (size_t i = 0; i < d->sweep.sweep_n && n < SWEEPS_MOST; i++) {
@@ -47,6 +48,7 @@ size_t sw_want_slots(struct sw_daemon *d, size_t most)
 		wanted += (size_t)sw_sweep_could_begin(live->sched, most + d->slot.slot_n);
 		n++;
 	}
+	*any = wanted > 0;
 	for (size_t i = 0; i < d->slot.slot_n && wanted > 0; i++) {
 		bool suits = false;
 

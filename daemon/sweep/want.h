@@ -2,12 +2,14 @@
 #ifndef SW_DAEMON_SWEEP_WANT_H
 #define SW_DAEMON_SWEEP_WANT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct sw_daemon;
 
 /* Trials that would begin if slots of pilots were free for them, beyond those that are free or on
- * their way; at most `most`. O(sweeps + slots that are free x sweeps with work). */
-size_t sw_want_slots(struct sw_daemon *d, size_t most);
+ * their way; at most `most`. *any: is there a trial that could begin there at all? O(sweeps + slots
+ * that are free x sweeps with work). */
+size_t sw_want_slots(struct sw_daemon *d, size_t most, bool *any);
 
 #endif

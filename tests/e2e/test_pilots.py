@@ -290,3 +290,13 @@ def test_what_an_executor_leaves_running_does_not_hold_its_answer_up(bed):
         assert wait_until(lambda: client.call("device.list")["pilots"]["says"], "what it says", timeout=100) == "fake 1.0"
     finally:
         bed.put("stop")
+
+
+def test_jobs_that_wait_are_cancelled_once_no_sweep_wants_them(bed):
+    client = bed.start(workers=2, more="idle = 1\n").client()
+    bed.put("hold")
+    sweep = client.submit(trained(run_cap=2))
+    wait_until(lambda: client.call("device.list")["pilots"]["waits"] == "fake: 2 jobs pending (Resources)", "two that wait")
+    client.call("sweep.cancel", sweep=sweep)
+    wait_until(lambda: [s["state"] for s in client.slots()] == ["DOWN", "DOWN"], "jobs that are gone")
+    assert bed.calls("cancel") and all(bed.read(f"jobs/{name}.pid") == "" for name in bed.jobs())
