@@ -312,10 +312,10 @@ static bool cancel_strays(struct sw_daemon *d)
 			continue;
 		s->due = false;
 		args[n++] = s->id;
-		sw_log(any ? SW_LOG_INFO : SW_LOG_WARN, "pilot.stray", "name=%s id=\"%s\" %s",
-		       s->name, s->id,
-		       any ? "why=\"no slot has it: it is cancelled\""
-			   : "why=\"its executor, which could cancel it, is not there any more\"");
+		sw_log(any ? SW_LOG_INFO : SW_LOG_WARN, "pilot.stray",
+		       "name=%s id=\"%s\" why=\"%s\"", s->name, s->id,
+		       any ? "no slot has it: it is cancelled"
+			   : "its executor, which could cancel it, is not there any more");
 	}
 	if (any)
 		sw_pilot_run(d, program, SW_PILOT_CANCEL, args, prefix, 0, on_strays_cancelled);

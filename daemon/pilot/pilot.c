@@ -224,7 +224,6 @@ static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 		return;
 	d->pilot.next++;
 	if (sw_pilot_files_save(d, &err) != SW_OK) { /* a name must not come again */
-		(void)snprintf(d->pilot.trouble, sizeof d->pilot.trouble, "%.200s", err.msg);
 		sw_pilot_count_failed(d, err.msg);
 		return;
 	}
