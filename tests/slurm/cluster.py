@@ -35,7 +35,14 @@ class Slurm:
         subprocess.run([TESTBED, verb, str(self.path), *more], check=True, timeout=120)
 
     def up(self):
-        self.testbed("up")
+        """None, or why this machine lets no Slurm come up: the first error of its logs."""
+        try:
+            self.testbed("up")
+        except subprocess.CalledProcessError:
+            logs = [path.read_text(errors="replace") for path in sorted(self.path.glob("*.log"))]
+            return next((line for log in logs for line in log.splitlines() if "fatal" in line or "failed" in line),
+                        "no error in its logs")
+        return None
 
     def down(self):
         self.testbed("down")
