@@ -1,5 +1,6 @@
 """A Slurm, machines behind ssh, and an executor called by hand."""
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -35,13 +36,13 @@ class Slurm:
         subprocess.run([TESTBED, verb, str(self.path), *more], check=True, timeout=120)
 
     def up(self):
-        """None, or why this machine lets no Slurm come up: the first error of its logs."""
+        """None, or why this machine lets no Slurm come up: the last errors of its logs."""
         try:
             self.testbed("up")
         except subprocess.CalledProcessError:
             logs = [path.read_text(errors="replace") for path in sorted(self.path.glob("*.log"))]
-            return next((line for log in logs for line in log.splitlines() if "fatal" in line or "failed" in line),
-                        "no error in its logs")
+            errors = [line for log in logs for line in log.splitlines() if re.search("error|fatal", line)]
+            return "; ".join(errors[-3:]) or "no error in its logs"
         return None
 
     def down(self):
