@@ -79,7 +79,7 @@ FAULTS = [
     ("a worker that ends young again and again is started at once", "slot/supervisor.c", "worker_story",
      "w->early = early ? w->early + 1 : 0;", "w->early = 0; (void)early;"),
     ("a silent worker is left alone", "slot/supervisor.c", "worker_story",
-     "now_us - silent_since(s, now_us) > s->d->slot.silent_us", "false"),
+     "w->proc != NULL && now_us - silent_since(s, now_us) > s->d->slot.silent_us", "false"),
     ("of several trials the first is blamed", "slot/supervisor.c", "gpu_story",
      "s->worker->suspects <= 1", "s->index == 0"),
     ("trials share the lanes while a culprit is sought", "slot/room.c", "gpu_story",
