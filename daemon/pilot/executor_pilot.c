@@ -63,6 +63,18 @@ static sw_status pilot_start(uv_loop_t *loop, char *const argv[], char *const en
 	return SW_OK;
 }
 
+static void on_told(struct sw_daemon *d, const char *name, const struct sw_err *err)
+{
+	struct sw_pilot *p = sw_pilot_find(d, name);
+
+	if (p == NULL) /* it was ended meanwhile */
+		sw_pilot_files_remove(d, name);
+	else if (err->code == SW_OK)
+		p->told = true;
+	else
+		(void)snprintf(p->bye, sizeof p->bye, "%.199s", err->msg);
+}
+
 /* Its row is stored: a later daemon finds what is submitted from here on. */
 static void pilot_tell(struct sw_proc *proc, const char *worker)
 {
@@ -71,11 +83,11 @@ static void pilot_tell(struct sw_proc *proc, const char *worker)
 	struct sw_err err = SW_ERR_INIT;
 	unsigned char key[SW_PORT_KEY];
 
-	if (sw_pilot_files_tell(p, worker, key, &err) == SW_OK && sw_port_add_key(d, p->name, key))
-		p->told = true;
-	else
-		(void)snprintf(p->bye, sizeof p->bye, "%.199s",
-			       err.code != SW_OK ? err.msg : "it has no place at the port");
+	if (sw_pilot_files_tell(p, worker, key, on_told, &err) == SW_OK &&
+	    !sw_port_add_key(d, p->name, key))
+		(void)sw_err_set(&err, SW_TOO_BIG, "it has no place at the port");
+	if (err.code != SW_OK)
+		(void)snprintf(p->bye, sizeof p->bye, "%.199s", err.msg);
 	OPENSSL_cleanse(key, sizeof key);
 }
 

@@ -1,7 +1,8 @@
 #include "daemon/pilot/files.h"
-#include "base/buf.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/net/port.h"
 #include "daemon/slot/slot.h"
 #include <dirent.h>
@@ -39,9 +40,10 @@ static struct path path_of_pilot(const struct sw_pilot *p, const char *after)
 
 static sw_status write_file(const char *path, int flags, const char *text, struct sw_err *err)
 {
-	const int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+	const int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
 	const size_t n = strlen(text);
-	const bool ok = fd >= 0 && write(fd, text, n) == (ssize_t)n && fsync(fd) == 0;
+	/* What a power cut takes with it is asked for anew. */
+	const bool ok = fd >= 0 && write(fd, text, n) == (ssize_t)n;
 	const int why = errno;
 
 	if (fd >= 0)
@@ -82,6 +84,56 @@ static void write_hex(const unsigned char *raw, size_t n, char *out)
 		(void)snprintf(out + 2 * i, 3, "%02x", raw[i]);
 }
 
+/* --- off the loop --- */
+
+/* The folder may be on a file system that is slow, so libuv's pool writes in it. */
+struct task {
+	uv_work_t work;
+	struct sw_daemon *d;
+	char name[SW_PILOT_NAME];
+	void (*run)(struct task *t);
+	sw_pilot_told_cb *told; /* NULL: nobody waits */
+	struct sw_err err;
+	char text[TEXT_MAX];
+};
+
+static void run_task(uv_work_t *work)
+{
+	struct task *t = work->data;
+
+	t->run(t);
+}
+
+static void on_task(uv_work_t *work, int status)
+{
+	struct task *t = work->data;
+
+	(void)status; /* never cancelled */
+	OPENSSL_cleanse(t->text, sizeof t->text);
+	if (t->told != NULL)
+		t->told(t->d, t->name, &t->err);
+	free(t);
+}
+
+static struct task *task_of(struct sw_daemon *d, const char *name, void (*run)(struct task *t))
+{
+	struct task *t = sw_calloc(1, sizeof *t);
+
+	if (t == NULL)
+		sw_daemon_die("write a pilot's files", SW_NOMEM);
+	t->work.data = t;
+	t->d = d;
+	(void)snprintf(t->name, sizeof t->name, "%s", name);
+	t->run = run;
+	return t;
+}
+
+static void do_later(struct task *t)
+{
+	if (uv_queue_work(t->d->loop, &t->work, run_task, on_task) != 0)
+		sw_daemon_die("write a pilot's files", SW_INTERNAL);
+}
+
 /* --- names --- */
 
 sw_status sw_pilot_files_save(const struct sw_daemon *d, struct sw_err *err)
@@ -89,9 +141,8 @@ sw_status sw_pilot_files_save(const struct sw_daemon *d, struct sw_err *err)
 	const struct path to = path_of(d, "names", ""), from = path_of(d, "names", ".new");
 	char text[128];
 
-	(void)snprintf(text, sizeof text, "prefix %s\nnext %llu\nport %u\n", d->pilot.prefix,
-		       (unsigned long long)d->pilot.next, d->pilot.port);
-	if (write_file(from.s, O_TRUNC, text, err) != SW_OK)
+	(void)snprintf(text, sizeof text, "prefix %s\nport %u\n", d->pilot.prefix, d->pilot.port);
+	if (write_file(from.s, O_CREAT | O_TRUNC, text, err) != SW_OK)
 		return err->code;
 	return rename(from.s, to.s) == 0
 		       ? SW_OK
@@ -101,24 +152,24 @@ sw_status sw_pilot_files_save(const struct sw_daemon *d, struct sw_err *err)
 sw_status sw_pilot_files_open(struct sw_daemon *d, struct sw_err *err)
 {
 	const struct path names = path_of(d, "names", ""), folder = path_of(d, "", "");
-	unsigned long long next = 0;
 	unsigned char raw[6];
+	uint32_t first;
 	char text[TEXT_MAX], hex[16];
 
 	if (mkdir(folder.s, 0700) != 0 && errno != EEXIST)
 		return sw_err_set(err, SW_IO, "cannot create %s: %s", folder.s, strerror(errno));
+	if (draw(raw, sizeof raw, err) != SW_OK || draw(&first, sizeof first, err) != SW_OK)
+		return err->code;
+	/* Names must never come again: each start counts on from a number of its own. */
+	d->pilot.next = first;
 	if (!read_end(names.s, text, sizeof text) ||
-	    sscanf(text, "prefix %31s\nnext %llu\nport %u", d->pilot.prefix, &next,
-		   &d->pilot.port) != 3) {
-		if (draw(raw, sizeof raw, err) != SW_OK)
-			return err->code;
+	    sscanf(text, "prefix %31s\nport %u", d->pilot.prefix, &d->pilot.port) != 2) {
 		write_hex(raw, sizeof raw, hex);
 		(void)snprintf(d->pilot.prefix, sizeof d->pilot.prefix, "sweepd-%s-", hex);
-		next = 1;
 		d->pilot.port = 0;
 	}
-	d->pilot.next = next;
-	const sw_status rc = write_file(path_of(d, "probe", "").s, O_TRUNC, d->pilot.prefix, err);
+	const sw_status rc =
+		write_file(path_of(d, "probe", "").s, O_CREAT | O_TRUNC, d->pilot.prefix, err);
 	return rc == SW_OK ? sw_pilot_files_save(d, err) : rc;
 }
 
@@ -134,43 +185,55 @@ static const char *address_of(const struct sw_daemon *d, char host[256])
 	return host;
 }
 
-sw_status sw_pilot_files_tell(const struct sw_pilot *p, const char *worker, unsigned char key[32],
-			      struct sw_err *err)
+static void run_tell(struct task *t)
 {
-	const struct sw_daemon *d = p->w->slots->d;
+	(void)write_file(path_of(t->d, t->name, "").s, O_CREAT | O_EXCL, t->text, &t->err);
+}
+
+sw_status sw_pilot_files_tell(const struct sw_pilot *p, const char *worker, unsigned char key[32],
+			      sw_pilot_told_cb *told, struct sw_err *err)
+{
+	struct sw_daemon *d = p->w->slots->d;
 	const struct sw_pilot_options *o = &d->config.pilots;
 	const struct sw_slot *s = p->w->slots;
-	char text[TEXT_MAX], hex[65], host[256];
+	char hex[65], host[256];
 	unsigned stagger = 0;
 
 	if (draw(key, 32, err) != SW_OK || draw(&stagger, sizeof stagger, err) != SW_OK)
 		return err->code;
+	struct task *t = task_of(d, p->name, run_tell);
 	write_hex(key, 32, hex);
 	const int n = snprintf(
-		text, sizeof text,
+		t->text, sizeof t->text,
 		"dial %s %u\nname %s\nkey %s\nworker %s\nslot %d\ndevice %s\ncores %u\n"
 		"memory %lld\ntime %u\nstagger %u\nprobe %s %s\n",
 		address_of(d, host), sw_port_number(d), p->name, hex, worker, s->index,
 		s->device.gpu ? "gpu:0" : "cpu:0", s->device.cores,
 		(long long)(s->device.gpu ? d->config.gpu_memory : d->config.cpu_memory), o->time_s,
 		stagger % STAGGER_MAX, path_of(d, "probe", "").s, d->pilot.prefix);
-	const sw_status rc = n > 0 && (size_t)n < sizeof text
-				     ? write_file(path_of_pilot(p, "").s, O_EXCL, text, err)
-				     : sw_err_set(err, SW_INVALID, "the state's path is too long");
-	OPENSSL_cleanse(text, sizeof text);
 	OPENSSL_cleanse(hex, sizeof hex);
-	return rc;
+	if (n < 0 || (size_t)n >= sizeof t->text) {
+		OPENSSL_cleanse(t->text, sizeof t->text);
+		free(t);
+		return sw_err_set(err, SW_INVALID, "the state's path is too long");
+	}
+	t->told = told;
+	do_later(t);
+	return SW_OK;
+}
+
+/* Only where it is still told. Without it the time that is left is not shown after a restart. */
+static void run_began(struct task *t)
+{
+	(void)write_file(path_of(t->d, t->name, "").s, O_APPEND, t->text, &t->err);
 }
 
 void sw_pilot_files_began(const struct sw_pilot *p)
 {
-	char line[40];
-	struct sw_err err = SW_ERR_INIT;
+	struct task *t = task_of(p->w->slots->d, p->name, run_began);
 
-	(void)snprintf(line, sizeof line, "began %lld\n", (long long)p->began_ms);
-	/* Without it the time that is left is not shown after a restart. */
-	if (write_file(path_of_pilot(p, "").s, O_APPEND, line, &err) != SW_OK)
-		return;
+	(void)snprintf(t->text, sizeof t->text, "began %lld\n", (long long)p->began_ms);
+	do_later(t);
 }
 
 bool sw_pilot_files_read(struct sw_pilot *p, unsigned char key[32])
@@ -204,18 +267,22 @@ void sw_pilot_files_said(const struct sw_pilot *p, char *out, size_t cap)
 	sw_text_plain(out);
 }
 
-void sw_pilot_files_remove(const struct sw_pilot *p)
+static void run_remove(struct task *t)
 {
-	const struct path folder = path_of(p->w->slots->d, "", "");
-	const size_t n = strlen(p->name);
-	DIR *dir = opendir(folder.s);
+	const size_t n = strlen(t->name);
+	DIR *dir = opendir(path_of(t->d, "", "").s);
 	const struct dirent *e;
 
 	/* NAME.1 is not NAME.10: what an executor keeps beside it has a dot behind the name. */
 	while (dir != NULL && (e = readdir(dir)) != NULL)
-		if (strncmp(e->d_name, p->name, n) == 0 &&
+		if (strncmp(e->d_name, t->name, n) == 0 &&
 		    (e->d_name[n] == '\0' || e->d_name[n] == '.'))
 			(void)unlinkat(dirfd(dir), e->d_name, 0);
 	if (dir != NULL)
 		(void)closedir(dir);
+}
+
+void sw_pilot_files_remove(struct sw_daemon *d, const char *name)
+{
+	do_later(task_of(d, name, run_remove));
 }

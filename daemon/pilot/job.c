@@ -70,18 +70,19 @@ void sw_pilot_end(struct sw_pilot *p, bool blamed, const char *cause)
 	struct sw_worker *w = p->w;
 	struct sw_daemon *d = w->slots->d;
 	const bool began = p->greeted || p->leaving;
-	char said[200];
+	char said[200] = "";
 
-	sw_pilot_files_said(p, said, sizeof said);
+	if (blamed || !began)
+		sw_pilot_files_said(p, said, sizeof said);
 	sw_log(began ? SW_LOG_INFO : SW_LOG_WARN, "pilot.end", "name=%s id=\"%s\" cause=\"%s\"",
 	       p->name, p->id, cause);
 	sw_port_drop_key(d, p->name);
-	sw_pilot_files_remove(p);
+	sw_pilot_files_remove(d, p->name);
 	w->blameless = !blamed;
 	w->peer[0] = '\0';
 	w->slots->rest_us = 0;
 	p->used = false; /* before it is told, which may begin another */
-	p->ended(w, cause, blamed || !began ? said : "");
+	p->ended(w, cause, said);
 	if (!began && !p->refused) /* that was counted */
 		sw_pilot_count_failed(d, w->cause);
 }

@@ -98,7 +98,6 @@ static void on_submitted(void *user, const struct sw_errand_end *run)
 /* The oldest batch all of whose jobs are told. */
 static void submit(struct sw_daemon *d)
 {
-	static const char *const kinds[] = {"pilot"};
 	uint64_t batch = UINT64_MAX;
 	bool whole = true;
 	unsigned n = 0;
@@ -124,7 +123,7 @@ static void submit(struct sw_daemon *d)
 		if (d->pilot.jobs[i].used && d->pilot.jobs[i].batch == batch)
 			d->pilot.jobs[i].submitted_us = 1; /* it is under way */
 	(void)snprintf(count, sizeof count, "%u", n);
-	const char *const args[] = {count, d->config.worker, kinds[0], NULL};
+	const char *const args[] = {count, d->config.worker, "pilot", NULL};
 	sw_log(SW_LOG_INFO, "pilot.submit", "batch=%llu jobs=%u", (unsigned long long)batch, n);
 	d->pilot.n_submits++;
 	sw_pilot_run(d, d->pilot.program, SW_PILOT_SUBMIT, args, d->pilot.prefix, batch,

@@ -206,7 +206,6 @@ static void cancel_unwanted(struct sw_daemon *d, int64_t now_us)
 
 static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 {
-	struct sw_err err = SW_ERR_INIT;
 	size_t most = 0, n;
 	bool any;
 
@@ -223,10 +222,6 @@ static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 	if (n == 0 || d->draining || now_us < d->pilot.pause_us || count_batches(d) >= BATCHES)
 		return;
 	d->pilot.next++;
-	if (sw_pilot_files_save(d, &err) != SW_OK) { /* a name must not come again */
-		sw_pilot_count_failed(d, err.msg);
-		return;
-	}
 	d->pilot.placed = 0;
 	for (size_t i = 0; i < d->pilot.n && d->pilot.placed < n; i++)
 		if (d->pilot.jobs[i].w->proc == NULL)

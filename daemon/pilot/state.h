@@ -68,7 +68,7 @@ struct sw_daemon_pilot {
 	size_t n;
 	char program[2 * PATH_MAX]; /* the executor's; "": there is none of that name */
 	char prefix[32]; /* of all names of this state directory: "sweepd-3f2a91c04b7d-" */
-	uint64_t next;   /* number of the next submission */
+	uint64_t next;   /* number of the next submission; it begins anywhere */
 	unsigned placed; /* jobs of the last one that are to be */
 	unsigned port;   /* of the last start; 0: none */
 	struct sw_errand *run[SW_PILOT_VERBS]; /* those under way; NULL: none */

@@ -305,12 +305,12 @@ def test_jobs_that_wait_are_cancelled_once_no_sweep_wants_them(bed):
 def test_folder_that_cannot_be_written_is_said_and_forgotten_when_it_can(bed):
     daemon = bed.start(workers=1)
     client = daemon.client()
-    trouble = os.path.join(daemon.state, "pilots", "names.new")
+    folder = os.path.join(daemon.state, "pilots")
     wait_until(lambda: client.call("device.list")["pilots"]["says"], "a daemon that has begun")
-    os.mkdir(trouble)
+    os.rename(folder, folder + ".away")
     sweep = client.submit(trained(run_cap=1))
     wait_until(lambda: "cannot write" in (client.sweep(sweep)["cause"] or ""), "what is wrong")
     assert bed.jobs() == []
-    os.rmdir(trouble)
+    os.rename(folder + ".away", folder)
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert client.call("device.list")["pilots"]["waits"] is None
