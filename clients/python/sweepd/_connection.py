@@ -4,6 +4,7 @@ import os
 import socket
 import struct
 import subprocess
+import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ._errors import SweepdError
@@ -36,10 +37,11 @@ class Connection:
             raise SweepdError(f"host={host!r} is no host for ssh")
         self._socket.close()
         self._socket, theirs = socket.socketpair()
+        self._said = tempfile.TemporaryFile()  # no pipe: nobody reads what ssh says while all is well
         with theirs:
             self._ssh = subprocess.Popen(
                 ["ssh", "-T", "-oClearAllForwardings=yes", "-oRemoteCommand=none", "-oServerAliveInterval=20", "--",
-                 host, "sweep", "dial"], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE)
+                 host, "sweep", "dial"], stdin=theirs, stdout=theirs, stderr=self._said)
         self._socket.settimeout(180)  # somebody may be typing a password
         try:
             self.call("daemon.info", {})
@@ -53,15 +55,15 @@ class Connection:
 
     def _end_ssh(self) -> Tuple[str, int]:
         """The last line that it wrote, and its status. Its stdin has ended."""
-        assert self._ssh and self._ssh.stderr
+        assert self._ssh
         try:
             number = self._ssh.wait(5)
         except subprocess.TimeoutExpired:
             self._ssh.kill()
             number = self._ssh.wait()
-        with self._ssh.stderr as stderr:  # a master connection of ssh's may keep it open: only what is there is read
-            os.set_blocking(stderr.fileno(), False)
-            lines = (stderr.read() or b"").decode(errors="replace").strip().splitlines()
+        with self._said as said:
+            said.seek(0)
+            lines = said.read().decode(errors="replace").strip().splitlines()
         self._ssh = None
         return (lines[-1] if lines else ""), number
 
