@@ -46,7 +46,7 @@ class Far:
         os.chmod(self.path(name), mode)
 
     def host(self, name, socket="/nowhere/sweepd.sock", script=None, key="key", ask="accept-new"):
-        """A host whose sessions find `sweep` and the daemon there; script: which is this one."""
+        """A host whose sessions find `sweep` and the daemon there, and no start files of a shell; script: which is this one."""
         programs = BIN
         if script is not None:
             programs = self.path(f"programs.{name}")
@@ -63,7 +63,7 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PidFile none
 PermitRootLogin yes
-SetEnv PATH={programs}:/usr/bin:/bin SWEEPD_SOCKET={socket}
+SetEnv PATH={programs}:/usr/bin:/bin SWEEPD_SOCKET={socket} HOME={self.path("home")}
 """)
         self.write("config", f"""Host {name}
   ProxyCommand {self.path(f"start.{name}")}
