@@ -60,6 +60,11 @@ static void move_cursor(struct sw_browse *b, long rows)
 
 	if (rows != 0)
 		b->move = (to > last ? last : to < 0 ? 0 : to) - at;
+	/* The window goes along key by key, however many come between two frames. */
+	if (rows != 0 && at + b->move >= (long)(b->top + b->room))
+		b->top = (size_t)(at + b->move + 1) - b->room;
+	else if (rows != 0 && at + b->move >= 0 && at + b->move < (long)b->top)
+		b->top = (size_t)(at + b->move);
 }
 
 static void to_start(struct sw_browse *b)
@@ -203,7 +208,8 @@ void sw_browse_settle(struct sw_browse *b, const struct sw_view_row *rows, size_
 	if (n == 0 || (b->curve && b->trial != 0 && !there && b->move == 0))
 		return;
 	if (b->trial == 0) {
-		b->top = 0;
+		if (b->move == 0)
+			b->top = 0;
 		if (b->move == 0 && !b->curve)
 			return;
 		to = b->move - 1; /* the first step only shows the cursor */
