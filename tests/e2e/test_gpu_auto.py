@@ -63,7 +63,7 @@ def test_precision_that_no_gpu_has_is_refused_and_else_goes_where_it_is(machine,
         assert client.wait_sweep(sweep)
         assert {a["slot"] for a in attempts_of(client, sweep)} == {1}
     else:
-        client.call("sweep.cancel", sweep=client.submit({**spec, "resources": {}}))
+        client.submit({**spec, "resources": {}})  # the stand-in has no such arithmetic: its trials fail
 
 
 def test_each_trial_goes_by_the_precision_that_it_drew(machine):
