@@ -29,7 +29,8 @@ static const struct job_field {
 		OF_RANKS,
 		OF_TRAINER_RANKS,
 		OF_STAGES,
-		OF_SYNC
+		OF_SYNC,
+		OF_PILOT
 	} when;
 	size_t offset;
 } job_fields[] = {
@@ -38,6 +39,7 @@ static const struct job_field {
 	{"attempt", NUMBER, ALWAYS, offsetof(struct sw_job, attempt)},
 	{"seed", NUMBER, ALWAYS, offsetof(struct sw_job, seed)},
 	{"data_seed", NUMBER, ALWAYS, offsetof(struct sw_job, data_seed)},
+	{"data_sum", NUMBER_OR_ZERO, OF_PILOT, offsetof(struct sw_job, data_sum)},
 	{"params", OBJECT, ALWAYS, offsetof(struct sw_job, params)},
 	{"resume_step", NUMBER_OR_ZERO, ALWAYS, offsetof(struct sw_job, resume_step)},
 	{"parent", NUMBER_OR_NULL, ALWAYS, offsetof(struct sw_job, parent)},
@@ -130,6 +132,8 @@ static bool is_written(const struct job_field *f, const struct sw_job *job)
 		return !program && job->stages > 1;
 	case OF_SYNC:
 		return job->sync_batchnorm;
+	case OF_PILOT:
+		return job->data_sum != 0;
 	}
 	return false;
 }

@@ -24,6 +24,7 @@ struct sw_job {
 	uint64_t sweep, trial, attempt;
 	uint64_t seed;              /* of this trial: its first weights, the order of its rows */
 	uint64_t data_seed;         /* of the sweep: its trials share the split of the data */
+	uint64_t data_sum;          /* of the data set's files where sweepd is; 0: they are here */
 	uint64_t resume_step;       /* it goes on after this step; 0: from scratch */
 	uint64_t parent;            /* whose checkpoint it began from (pbt); 0: none */
 	uint64_t until;             /* pause here for the decision, with a checkpoint; 0: nowhere */

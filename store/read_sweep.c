@@ -23,10 +23,11 @@ static bool give_sweep(struct sw_cols *c, void *arg)
 		.sampler_version = sw_col_int(c, 15),
 		.bytes = sw_col_int(c, 16),
 		.data_bytes = sw_col_int(c, 17),
-		.gone = (enum sw_gone)sw_col_int(c, 18),
-		.kept = sw_col_int(c, 19),
-		.tags = sw_col_text_opt(c, 20),
-		.note = sw_col_text_opt(c, 21),
+		.data_sum = sw_col_int(c, 18),
+		.gone = (enum sw_gone)sw_col_int(c, 19),
+		.kept = sw_col_int(c, 20),
+		.tags = sw_col_text_opt(c, 21),
+		.note = sw_col_text_opt(c, 22),
 	};
 
 	return c->bad == 0 && g->sweep(&row, g->arg);
@@ -39,7 +40,7 @@ sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb, v
 	static const char sql[] =
 		"SELECT sweep, name, spec, state, cause, metric, method, seed, maximize, driven,"
 		" run_cap, created_ms, ended_ms, uid, slice, sampler_version, bytes,"
-		" data_bytes, gone, kept, tags, note FROM sweep"
+		" data_bytes, data_sum, gone, kept, tags, note FROM sweep"
 		" WHERE sweep BETWEEN ?1 AND ?2 ORDER BY sweep";
 	const int64_t range[] = {sweep == 0 ? INT64_MIN : sweep, sweep == 0 ? INT64_MAX : sweep};
 	struct sw_give g = {.sweep = cb, .arg = arg};

@@ -44,6 +44,7 @@ struct sw_row_sweep {
 	int64_t sampler_version; /* that its suggestions are from */
 	int64_t bytes;           /* that a trial takes at most; 0: not known */
 	int64_t data_bytes;      /* of these its data set's; 0: not known */
+	int64_t data_sum;        /* of its data set's files; 0: not known */
 	enum sw_gone gone;       /* read only, as the next three */
 	int64_t kept;            /* the trial that stays; 0: none */
 	const char *tags, *note; /* NULL: none; tags have a blank between two */

@@ -16,6 +16,7 @@
 struct facts {
 	const struct sw_ops *gpu; /* NULL: none */
 	size_t features, classes, rows, parameters, bytes, data_bytes;
+	uint64_t data_sum;
 	double flops;       /* of a batch */
 	size_t launches;    /* of kernels, about */
 	double stage_flops; /* of a pipeline's heaviest stage, a batch; 0: there is none */
@@ -25,7 +26,7 @@ struct facts {
 
 /* Reads the data set without keeping its rows: shapes, classes and bytes are enough. */
 static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
-			    struct sw_data *data, struct sw_err *err)
+			    struct sw_data *data, uint64_t *sum, struct sw_err *err)
 {
 	const struct sw_data_want want = {.classes = t->classes,
 					  .val_fraction = t->val_fraction,
@@ -38,6 +39,8 @@ static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
 	rc = sw_data_source_read(&source, sw_json_get(s->trainer, "dataset"), &why);
 	if (rc == SW_OK)
 		rc = sw_data_load(data, &source, want, NULL, NULL, &why);
+	if (rc == SW_OK)
+		rc = sw_data_source_sum(&source, sum, &why);
 	if (rc == SW_OK)
 		return SW_OK;
 	sw_err_prefix(&why, "/trainer/dataset");
@@ -255,7 +258,7 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 		rc = sw_trainer_resolve(&t, s->trainer, small, sw_spec_max_t(s), s->seed, err);
 	cJSON_Delete(small);
 	if (rc == SW_OK)
-		rc = check_data(s, &t, &data, err);
+		rc = check_data(s, &t, &data, &out->data_sum, err);
 	out->features = data.features;
 	out->classes = data.classes;
 	out->data_bytes = data.bytes;
@@ -276,6 +279,7 @@ static void write_facts(struct sw_jw *w, const struct facts *f)
 	sw_jw_kint(w, "parameters", (int64_t)f->parameters);
 	sw_jw_kint(w, "bytes", (int64_t)f->bytes);
 	sw_jw_kint(w, "data_bytes", (int64_t)f->data_bytes);
+	sw_jw_kint(w, "data_sum", (int64_t)f->data_sum);
 	sw_jw_knum(w, "flops", f->flops);
 	sw_jw_kint(w, "launches", (int64_t)f->launches);
 	if (f->stage_flops > 0) {

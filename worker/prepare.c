@@ -27,7 +27,8 @@ static sw_status prepare_data(struct sw_prepared *p, const struct sw_runner *r,
 					  .split_seed = p->trainer.split_seed,
 					  .standardize = p->trainer.standardize,
 					  .device_bytes = sw_allowance_of_data(r),
-					  .most = r->streams ? 0 : r->memory};
+					  .most = r->streams ? 0 : r->memory,
+					  .sum = j->data_sum};
 
 	return sw_data_cache_hold(r->cache, r->q, sw_json_get(j->trainer, "dataset"), want,
 				  &p->data, err);

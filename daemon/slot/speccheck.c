@@ -94,7 +94,8 @@ static void read_verdict(struct sw_check *c, struct sw_err *err)
 				sw_json_text(v, "message", "refused"));
 	if (!read_count(v, "parameters", &c->facts.parameters) ||
 	    !read_count(v, "bytes", &c->facts.bytes) ||
-	    !read_count(v, "data_bytes", &c->facts.data_bytes))
+	    !read_count(v, "data_bytes", &c->facts.data_bytes) ||
+	    !read_count(v, "data_sum", &c->facts.data_sum))
 		c->facts = (struct sw_speccheck){.parameters = 0};
 	else
 		read_work(v, &c->facts);

@@ -157,6 +157,7 @@ struct sw_running *sw_running_restore(struct sw_daemon *d, const struct sw_row_s
 	live->run_cap = row->run_cap;
 	live->bytes = row->bytes;
 	live->data_bytes = row->data_bytes;
+	live->data_sum = row->data_sum;
 	live->created_ms = row->created_ms;
 	live->ended_ms = row->ended_ms;
 	live->gone = row->gone;

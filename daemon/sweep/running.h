@@ -53,6 +53,7 @@ struct sw_running {
 	int64_t created_ms, ended_ms;
 	int64_t bytes;      /* that a trial takes at most; 0: not known */
 	int64_t data_bytes; /* of these its data set's; 0: not known */
+	int64_t data_sum;   /* of its files; 0: not known */
 	enum sw_sweep_state state;
 	enum sw_gone gone; /* daemon/sweep/erase.h */
 	int64_t kept;      /* of one that is SW_GONE_BUT_BEST: the trial */

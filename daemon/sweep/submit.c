@@ -83,6 +83,7 @@ static void store_sweep(struct sw_change *c, const struct sw_running *live, cons
 		.slice = SW_SETTLE_SLICE,
 		.bytes = live->bytes,
 		.data_bytes = live->data_bytes,
+		.data_sum = live->data_sum,
 		.sampler_version = SW_SAMPLER_VERSION,
 	};
 
@@ -111,6 +112,7 @@ static void accept_submit(struct sw_submit *s)
 		sw_daemon_die("add a sweep", SW_NOMEM);
 	live->bytes = s->facts.bytes;
 	live->data_bytes = s->facts.data_bytes;
+	live->data_sum = s->facts.data_sum;
 	s->spec = NULL;
 	s->sched = NULL;
 	store_sweep(c, live, s->text.data);

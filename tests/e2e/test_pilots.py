@@ -199,6 +199,24 @@ def test_pilot_without_the_daemons_files_gets_what_needs_none_and_the_rest_says_
     assert "must be of one machine" in gang.message
 
 
+def test_data_set_that_holds_other_data_there_is_not_trained_on(bed, tmp_path):
+    rows = "a,b,class\n" + "".join(f"{i % 7},{i % 5},{i % 3}\n" for i in range(60))
+    client = bed.start(workers=1).client()
+    bed.put("hold")
+    sweeps = []
+    for name in ("copied.csv", "other.csv"):
+        (tmp_path / name).write_text(rows)
+        data = {"format": "csv", "path": str(tmp_path / name), "label": "class", "header": True}
+        sweeps.append(client.submit(trained(dataset=data, run_cap=1)))
+    (tmp_path / "copied.csv").write_text(rows)  # at another time
+    (tmp_path / "other.csv").write_text(rows.replace("3,1,", "1,3,", 1))  # of the same shape
+    bed.take("hold")
+    assert client.wait_sweep(sweeps[0])["state"] == "COMPLETED"
+    client.wait_sweep(sweeps[1])
+    cause = client.trials(sweeps[1])[0]["cause"]
+    assert cause.startswith(f"/trainer/dataset/path: {tmp_path}/other.csv holds other data on this machine"), cause
+
+
 def test_port_lets_nobody_in_but_the_pilots_worker(bed, tmp_path):
     """The key of a job that ended, another pilot's slot, a worker that asks for more than its own methods."""
     daemon = bed.start(workers=2, more="idle = 1\n")

@@ -16,6 +16,7 @@
 /* Every field has a value of its own. */
 #define FULL                                                                                       \
 	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
+	"\"data_sum\":4,"                                                                          \
 	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
 	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
 	"\"checkpoint_dir\":\"/c\",\"trainer\":{\"epochs\":11},\"max_t\":12,\"metric\":\"loss\","  \
@@ -31,6 +32,7 @@
 #define RUN     "{\"cwd\":\"/home/me\",\"env\":{\"A\":\"b\"}}"
 #define PROGRAM                                                                                    \
 	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
+	"\"data_sum\":4,"                                                                          \
 	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
 	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
 	"\"checkpoint_dir\":\"/c\",\"trainer\":null,\"max_t\":12,\"metric\":\"loss\","             \
@@ -42,6 +44,7 @@
 /* A trainer's, with ranks; and with stages, where a row has them. */
 #define RANKS(more)                                                                                \
 	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
+	"\"data_sum\":4,"                                                                          \
 	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
 	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
 	"\"checkpoint_dir\":\"/c\",\"trainer\":{\"epochs\":11},\"max_t\":12,\"metric\":\"loss\","  \
@@ -69,6 +72,7 @@ static struct sw_job full(const cJSON *trainer)
 			       .attempt = 3,
 			       .seed = 9007199254740991,
 			       .data_seed = 5,
+			       .data_sum = 4,
 			       .resume_step = 6,
 			       .parent = 7,
 			       .checkpoint = "/c/7-6.ckpt",
@@ -241,6 +245,7 @@ static const struct bad_key bad[] = {
 	{"attempt", "1.5", NUMBER},
 	{"seed", "9007199254740992", NUMBER},
 	{"data_seed", "-1", NUMBER},
+	{"data_sum", "-1", NUMBER},
 	{"params", "[]", "an object"},
 	{"resume_step", "-1", NUMBER},
 	{"parent", "true", NUMBER},

@@ -110,10 +110,10 @@ static const struct {
 	sw_status rc;
 	const char *says;
 } damages[] = {
-	{"newer", "PRAGMA user_version = 13; DROP TABLE meta", NULL, SW_CONFLICT,
-	 " was written by a newer sweepd (schema 13, this one knows 12)"},
-	{"versions differ", "UPDATE meta SET value = 11 WHERE key = 'schema'", NULL, SW_IO,
-	 "it says schema 12 and schema 11"},
+	{"newer", "PRAGMA user_version = 14; DROP TABLE meta", NULL, SW_CONFLICT,
+	 " was written by a newer sweepd (schema 14, this one knows 13)"},
+	{"versions differ", "UPDATE meta SET value = 12 WHERE key = 'schema'", NULL, SW_IO,
+	 "it says schema 13 and schema 12"},
 	{"version row gone", "DELETE FROM meta", NULL, SW_IO, "no number there"},
 	{"version row of text", "UPDATE meta SET value = 'one' WHERE key = 'schema'", NULL, SW_IO,
 	 "no number there"},

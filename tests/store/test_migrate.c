@@ -6,12 +6,13 @@
 
 extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
 	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[], sw_schema_8_sql[],
-	sw_schema_9_sql[], sw_schema_10_sql[], sw_schema_11_sql[], sw_schema_12_sql[];
+	sw_schema_9_sql[], sw_schema_10_sql[], sw_schema_11_sql[], sw_schema_12_sql[],
+	sw_schema_13_sql[];
 
-static const char *const steps[] = {sw_schema_sql,    sw_schema_2_sql,  sw_schema_3_sql,
-				    sw_schema_4_sql,  sw_schema_5_sql,  sw_schema_6_sql,
-				    sw_schema_7_sql,  sw_schema_8_sql,  sw_schema_9_sql,
-				    sw_schema_10_sql, sw_schema_11_sql, sw_schema_12_sql};
+static const char *const steps[] = {
+	sw_schema_sql,    sw_schema_2_sql,  sw_schema_3_sql, sw_schema_4_sql, sw_schema_5_sql,
+	sw_schema_6_sql,  sw_schema_7_sql,  sw_schema_8_sql, sw_schema_9_sql, sw_schema_10_sql,
+	sw_schema_11_sql, sw_schema_12_sql, sw_schema_13_sql};
 
 /* A sweep, a trial that was lost once, its reports and an event: what version 1 had. */
 static const char rows_1[] =

@@ -45,7 +45,8 @@ struct sw_data_want {
 	/* Most bytes that it may have on the device: a larger one stays in the host's memory, and
 	 * batches are fetched from there. 0: it lies on the device, however large. */
 	size_t device_bytes;
-	size_t most; /* a set of more bytes than this is refused before it is made; 0: any */
+	size_t most;  /* a set of more bytes than this is refused before it is made; 0: any */
+	uint64_t sum; /* the cache alone: one whose files have another one is refused; 0: any */
 };
 
 /* Arrays that are marked "backend" lie in the host's memory when the set is streamed. */
@@ -100,6 +101,12 @@ SW_NODISCARD sw_status sw_data_source_read(struct sw_data_source *out, const cJS
 /* The data set's i-th file, from 0; false: there are no more. */
 bool sw_data_source_file(const struct sw_data_source *source, size_t i,
 			 char out[SW_DATASET_MAX_PATH + 64]);
+
+/* *out: a sum (XXH3, 53 bits of it) of what the files hold, in their order; 0: it has none. Equal
+ * on machines that see the same data, whatever their files' times. O(bytes); beats. SW_IO, SW_NOMEM.
+ */
+SW_NODISCARD sw_status sw_data_source_sum(const struct sw_data_source *source, uint64_t *out,
+					  struct sw_err *err);
 
 /* ops NULL: everything is read and checked, nothing is kept but the counts. */
 SW_NODISCARD sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,

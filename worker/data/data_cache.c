@@ -142,7 +142,22 @@ static bool entry_is(const struct entry *e, const char *spec, const struct sw_da
 	return strcmp(e->spec, spec) == 0 && strcmp(e->path, source->path) == 0 &&
 	       e->want.classes == want.classes && e->want.split_seed == want.split_seed &&
 	       e->want.standardize == want.standardize && e->want.all == want.all &&
-	       e->want.val_fraction == want.val_fraction && e->stamp == stamp;
+	       e->want.val_fraction == want.val_fraction && e->want.sum == want.sum &&
+	       e->stamp == stamp;
+}
+
+/* A path may lead to other data on another machine, or to newer. */
+static sw_status compare_sum(const struct sw_data_source *source, uint64_t want, struct sw_err *err)
+{
+	uint64_t sum = 0;
+	const sw_status rc = want != 0 ? sw_data_source_sum(source, &sum, err) : SW_OK;
+
+	if (rc != SW_OK || sum == want)
+		return rc;
+	return sw_err_at(err, SW_INVALID, "/path",
+			 "%s holds other data on this machine than it did where the sweep was "
+			 "submitted: the folder must be the same on all, or have the same files",
+			 source->path);
 }
 
 static sw_status load_entry(struct sw_data_cache *c, struct sw_queue *q, struct entry *e,
@@ -150,8 +165,10 @@ static sw_status load_entry(struct sw_data_cache *c, struct sw_queue *q, struct 
 			    struct sw_err *err)
 {
 	struct sw_err first = SW_ERR_INIT;
-	sw_status rc;
+	sw_status rc = compare_sum(source, want.sum, err);
 
+	if (rc != SW_OK)
+		return rc;
 	/* first beside all sets that are kept, then alone, then from the host's memory */
 	c->loads++;
 	rc = sw_data_load(&e->data, source, want, c->ops, q, &first);
