@@ -103,8 +103,8 @@ bool sw_data_source_file(const struct sw_data_source *source, size_t i,
 			 char out[SW_DATASET_MAX_PATH + 64]);
 
 /* *out: a sum (XXH3, 53 bits of it) of what the files hold, in their order; 0: it has none. Equal
- * on machines that see the same data, whatever their files' times. O(bytes); beats. SW_IO, SW_NOMEM.
- */
+ * on machines that see the same data, whatever their files' times. O(bytes); beats. SW_IO,
+ * SW_NOMEM. */
 SW_NODISCARD sw_status sw_data_source_sum(const struct sw_data_source *source, uint64_t *out,
 					  struct sw_err *err);
 
