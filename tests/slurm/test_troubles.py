@@ -46,8 +46,8 @@ class Troubles:
         self.counts, self.named = collections.Counter(), collections.Counter()
 
     def running(self):
-        """Slots that train."""
-        return [slot for slot in self.client.slots() if slot["state"] == "BUSY"]
+        """Slots that train. One without a job is BUSY until what its trial left is gone."""
+        return [slot for slot in self.client.slots() if slot["state"] == "BUSY" and slot["job"]]
 
     def victim(self):
         """One that trains now; None once nothing does."""
