@@ -1,4 +1,5 @@
 #include "daemon/pilot_options.h"
+#include "spec/spec.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -6,8 +7,7 @@
 #include <string.h>
 
 #define FILE_MAX    ((size_t)64 * 1024)
-#define TIME_MAX    (365U * 24 * 3600)
-#define TIME_LEAST  60U /* a pilot needs some of it to leave in order */
+#define IDLE_MAX    (365U * 24 * 3600)
 #define MEM_MAX_MIB (INT64_C(1) << 30)
 #define BLANK       " \t\r"
 
@@ -22,19 +22,6 @@ static bool read_number(const char *text, unsigned least, unsigned most, unsigne
 		return false;
 	*out = (unsigned)n;
 	return true;
-}
-
-/* "5400" or "1:30:00". */
-static bool read_time(const char *text, unsigned *out)
-{
-	unsigned h, m, s;
-	char more;
-
-	if (sscanf(text, "%5u:%2u:%2u%c", &h, &m, &s, &more) == 3 && m < 60 && s < 60)
-		*out = (h * 60 + m) * 60 + s;
-	else if (!read_number(text, 0, TIME_MAX, out))
-		return false;
-	return *out >= TIME_LEAST && *out <= TIME_MAX;
 }
 
 /* "4G", "512M"; a number alone is MiB, as Slurm has it. */
@@ -81,7 +68,7 @@ static const char *set_option(struct sw_pilot_options *o, const char *key, const
 	const size_t len = strlen(o->other);
 
 	if (strcmp(key, "time") == 0)
-		return read_time(value, &o->time_s)
+		return sw_spec_job_time(value, &o->time_s)
 			       ? NULL
 			       : "a time is H:MM:SS or seconds, from a minute to a year";
 	if (strcmp(key, "gpus") == 0)
@@ -92,7 +79,7 @@ static const char *set_option(struct sw_pilot_options *o, const char *key, const
 	if (strcmp(key, "mem") == 0)
 		return read_memory(value, &o->mem) ? NULL : "memory is such as 4G or 512M";
 	if (strcmp(key, "idle") == 0)
-		return read_number(value, 1, TIME_MAX, &o->idle_s) ? NULL
+		return read_number(value, 1, IDLE_MAX, &o->idle_s) ? NULL
 								   : "it is a number of seconds";
 	if (strcmp(key, "listen") == 0)
 		return read_listen(value, o) ? NULL : "it is HOST:PORT, such as 0.0.0.0:7010";
@@ -181,4 +168,39 @@ sw_status sw_pilot_options_read(struct sw_pilot_options *o, const char *file, st
 	if (f != NULL)
 		(void)fclose(f);
 	return rc;
+}
+
+/* Has one of the lines that key? */
+static bool has_key(const char *lines, const char *key, size_t n)
+{
+	for (; *lines != '\0'; lines += strcspn(lines, "\n") + 1)
+		if (strncmp(lines, key, n) == 0 && lines[n] == '=')
+			return true;
+	return false;
+}
+
+void sw_pilot_options_over(const struct sw_pilot_options *o, const char *lines, unsigned *time_s,
+			   char out[SW_PILOT_OPTIONS])
+{
+	size_t len = 0;
+	const char *line, *next;
+
+	*out = '\0';
+	*time_s = o->time_s;
+	for (line = o->other; *line != '\0'; line = next) {
+		next = line + strcspn(line, "\n") + 1;
+		if (!has_key(lines, line, strcspn(line, "=")))
+			len += (size_t)snprintf(out + len, SW_PILOT_OPTIONS - len, "%.*s",
+						(int)(next - line), line);
+	}
+	for (line = lines; *line != '\0'; line = next) {
+		const size_t key = strcspn(line, "=");
+
+		next = line + strcspn(line, "\n") + 1;
+		if (strncmp(line, "time=", 5) == 0) /* the reader of the spec made it a number */
+			*time_s = (unsigned)strtoul(line + 5, NULL, 10);
+		else if (line[key + 1] != '\n')
+			len += (size_t)snprintf(out + len, SW_PILOT_OPTIONS - len, "%.*s",
+						(int)(next - line), line);
+	}
 }

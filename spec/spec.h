@@ -33,6 +33,10 @@
 #define SW_SPEC_MAX_WEIGHT      1e6
 #define SW_SPEC_MAX_TIME_S      1e9
 #define SW_SPEC_MAX_GPU_HOURS   1e6
+#define SW_SPEC_MAX_EXECUTOR    10   /* bytes of an executor's name */
+#define SW_SPEC_MAX_OPTIONS     4096 /* bytes of its options, with the NUL */
+
+#define SW_SPEC_SHAPE_USUAL 1 /* of jobs with the daemon's own options */
 
 #define SW_SPEC_MAX_INIT 1000
 #define SW_SPEC_MAX_WARM 64
@@ -181,6 +185,13 @@ struct sw_spec {
 	bool sync_batchnorm;   /* parallel.sync_batchnorm: statistics of all ranks' rows */
 	bool launch_ranks;     /* run.launch "rank": a process for each of them, or for each GPU */
 	struct sw_spec_checkpoint checkpoint;
+	const char *executor; /* the name in "executor"; NULL: not given */
+	/* Its options over the daemon's own, or NULL: lines key=value in the order of the keys, of
+	 * which `time` is in seconds; an empty value takes the daemon's away. Owned. */
+	char *job_options;
+	/* The same number for the same options, from 1 to 2^62 + 1; SW_SPEC_SHAPE_USUAL without
+	 * any. */
+	uint64_t job_shape;
 	/* One of trainer and command runs the trials. If both are NULL a client does, by ask,
 	 * report and tell. */
 	const cJSON *trainer;
@@ -217,6 +228,8 @@ void sw_spec_destroy(struct sw_spec *s); /* NULL is allowed */
  * are relative to it ("/max_t"). */
 SW_NODISCARD sw_status sw_spec_pruner_read(struct sw_pruner_config *out, const struct sw_spec *s,
 					   const cJSON *early_terminate, struct sw_err *err);
+/* "5400" or "1:30:00" of a job, in seconds: from a minute to a year. */
+bool sw_spec_job_time(const char *text, unsigned *out);
 /* Does a client run the trials, by ask, report and tell? */
 bool sw_spec_driven(const struct sw_spec *s);
 /* The processes of a trial with "parallel": rank d * stages + s has stage s of the d-th part of

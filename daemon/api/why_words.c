@@ -170,8 +170,8 @@ static void add_slots(const struct sw_running *live, struct sw_buf *out)
 	}
 	if (d->slot.slot_n > SLOTS_SHOWN)
 		(void)sw_buf_addf(out, ", and %zu more", d->slot.slot_n - SLOTS_SHOWN);
-	if (d->slot.pilots_why[0] != '\0')
-		(void)sw_buf_addf(out, "; %s", d->slot.pilots_why);
+	if (*sw_job_shape_why(d, need.shape) != '\0')
+		(void)sw_buf_addf(out, "; %s", sw_job_shape_why(d, need.shape));
 }
 
 void sw_why_slots(const struct sw_running *live, int64_t trial, struct sw_buf *out)

@@ -58,6 +58,7 @@ static sw_status pilot_start(uv_loop_t *loop, char *const argv[], char *const en
 	struct sw_pilot *p = open_job(w, name, ended);
 	p->batch = d->pilot.next - 1;
 	p->place = d->pilot.placed++;
+	p->time_s = sw_job_shape_find(d, w->shape)->time_s; /* it was opened to ask for this one */
 	sw_pilot_handle(p, handle, handle_cap);
 	*out = proc_of(p);
 	return SW_OK;
@@ -115,6 +116,7 @@ static sw_status pilot_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 		return sw_err_set(err, SW_NOT_FOUND, "its key is gone");
 	}
 	/* Whether it was submitted before the daemon was killed the next lists say. */
+	(void)sw_job_shape_open(d, w->shape);
 	p->told = p->submitted = true;
 	p->submitted_us = d->clock->mono_us();
 	p->greeted = p->began_ms != 0;

@@ -5,6 +5,7 @@
 #include "daemon/die.h"
 #include "daemon/net/port.h"
 #include "daemon/slot/slot.h"
+#include "spec/spec.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -194,7 +195,6 @@ sw_status sw_pilot_files_tell(const struct sw_pilot *p, const char *worker, unsi
 			      sw_pilot_told_cb *told, struct sw_err *err)
 {
 	struct sw_daemon *d = p->w->slots->d;
-	const struct sw_pilot_options *o = &d->config.pilots;
 	const struct sw_slot *s = p->w->slots;
 	char hex[65], host[256];
 	unsigned stagger = 0;
@@ -203,14 +203,15 @@ sw_status sw_pilot_files_tell(const struct sw_pilot *p, const char *worker, unsi
 		return err->code;
 	struct task *t = task_of(d, p->name, run_tell);
 	write_hex(key, 32, hex);
-	const int n = snprintf(
-		t->text, sizeof t->text,
-		"dial %s %u\nname %s\nkey %s\nworker %s\nslot %d\ndevice %s\ncores %u\n"
-		"memory %lld\ntime %u\nstagger %u\nprobe %s %s\n",
-		address_of(d, host), sw_port_number(d), p->name, hex, worker, s->index,
-		s->device.gpu ? "gpu:0" : "cpu:0", s->device.cores,
-		(long long)(s->device.gpu ? d->config.gpu_memory : d->config.cpu_memory), o->time_s,
-		stagger % STAGGER_MAX, path_of(d, "probe", "").s, d->pilot.prefix);
+	const int n =
+		snprintf(t->text, sizeof t->text,
+			 "dial %s %u\nname %s\nkey %s\nworker %s\nslot %d\ndevice %s\ncores %u\n"
+			 "memory %lld\ntime %u\nshape %llu\nstagger %u\nprobe %s %s\n",
+			 address_of(d, host), sw_port_number(d), p->name, hex, worker, s->index,
+			 s->device.gpu ? "gpu:0" : "cpu:0", s->device.cores,
+			 (long long)(s->device.gpu ? d->config.gpu_memory : d->config.cpu_memory),
+			 p->time_s, (unsigned long long)p->w->shape, stagger % STAGGER_MAX,
+			 path_of(d, "probe", "").s, d->pilot.prefix);
 	OPENSSL_cleanse(hex, sizeof hex);
 	if (n < 0 || (size_t)n >= sizeof t->text) {
 		OPENSSL_cleanse(t->text, sizeof t->text);
@@ -241,11 +242,20 @@ bool sw_pilot_files_read(struct sw_pilot *p, unsigned char key[32])
 	char text[TEXT_MAX];
 	const char *at;
 	long long began;
+	unsigned long long shape;
 	bool ok = read_end(path_of_pilot(p, "").s, text, sizeof text) &&
 		  (at = strstr(text, "\nkey ")) != NULL;
 
 	for (size_t i = 0; ok && i < 32; i++)
 		ok = sscanf(at + 5 + 2 * i, "%2hhx", &key[i]) == 1;
+	/* One of an earlier version has none. */
+	p->w->shape = SW_SPEC_SHAPE_USUAL;
+	at = strstr(text, "\nshape ");
+	if (at != NULL && sscanf(at, "\nshape %llu", &shape) == 1)
+		p->w->shape = shape;
+	at = strstr(text, "\ntime ");
+	if (at != NULL)
+		(void)sscanf(at, "\ntime %u", &p->time_s);
 	at = strstr(text, "\nbegan ");
 	if (at != NULL && sscanf(at, "\nbegan %lld", &began) == 1)
 		p->began_ms = began;

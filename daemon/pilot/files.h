@@ -31,7 +31,8 @@ SW_NODISCARD sw_status sw_pilot_files_tell(const struct sw_pilot *p, const char 
 					   struct sw_err *err);
 /* Notes that it began. */
 void sw_pilot_files_began(const struct sw_pilot *p);
-/* Its key and p->began_ms again. False: it was told nothing that is there still. */
+/* Its key, its shape, p->time_s and p->began_ms again. False: it was told nothing that is there
+ * still. */
 bool sw_pilot_files_read(struct sw_pilot *p, unsigned char key[32]);
 /* The last line that it printed, made harmless; "" for none. It is read at once. */
 void sw_pilot_files_said(const struct sw_pilot *p, char *out, size_t cap);

@@ -44,24 +44,26 @@ void sw_pilot_handle(const struct sw_pilot *p, char *out, size_t cap)
 
 /* --- its end --- */
 
-void sw_pilot_count_failed(struct sw_daemon *d, const char *why)
+void sw_pilot_count_failed(struct sw_daemon *d, uint64_t shape, const char *why)
 {
-	struct sw_daemon_pilot *all = &d->pilot;
+	struct sw_job_shape *sh = sw_job_shape_find(d, shape);
 	const int64_t now_us = d->clock->mono_us();
 	unsigned noise = 0;
 
-	(void)snprintf(all->last, sizeof all->last, "%s", why);
-	/* One of a batch that began the pause adds nothing to it. */
-	if (++all->failed < FAILED_MOST || now_us < all->pause_us)
+	if (sh == NULL)
 		return;
-	int64_t us = all->first_us << (all->pauses < PAUSE_DOUBLE ? all->pauses : PAUSE_DOUBLE);
-	all->pauses++;
+	(void)snprintf(sh->last, sizeof sh->last, "%s", why);
+	/* One of a batch that began the pause adds nothing to it. */
+	if (++sh->failed < FAILED_MOST || now_us < sh->pause_us)
+		return;
+	int64_t us = d->pilot.first_us << (sh->pauses < PAUSE_DOUBLE ? sh->pauses : PAUSE_DOUBLE);
+	sh->pauses++;
 	us = us < PAUSE_MAX_US ? us : PAUSE_MAX_US;
 	(void)!getrandom(&noise, sizeof noise, 0);
 	/* Many daemons of one cluster must not come back at once: from three quarters to all. */
 	us -= us / 4 * (int64_t)(noise % 1000) / 1000;
-	all->pause_us = now_us + us;
-	sw_log(SW_LOG_WARN, "pilot.pause", "failed=%u pause_s=%lld why=\"%s\"", all->failed,
+	sh->pause_us = now_us + us;
+	sw_log(SW_LOG_WARN, "pilot.pause", "failed=%u pause_s=%lld why=\"%s\"", sh->failed,
 	       (long long)(us / 1000000), why);
 }
 
@@ -84,7 +86,7 @@ void sw_pilot_end(struct sw_pilot *p, bool blamed, const char *cause)
 	p->used = false; /* before it is told, which may begin another */
 	p->ended(w, cause, said);
 	if (!began && !p->refused) /* that was counted */
-		sw_pilot_count_failed(d, w->cause);
+		sw_pilot_count_failed(d, w->shape, w->cause);
 }
 
 /* --- words --- */
@@ -132,47 +134,56 @@ static void write_cause(const struct sw_pilot *p, char *out, size_t cap)
 }
 
 /* What is left to say while none is on its way. */
-static void write_why_none(const struct sw_daemon *d, char *out, size_t cap)
+static void write_why_none(const struct sw_daemon *d, struct sw_job_shape *sh)
 {
-	const struct sw_daemon_pilot *all = &d->pilot;
-	const long long left_us = all->pause_us - d->clock->mono_us();
+	const long long left_us = sh->pause_us - d->clock->mono_us();
+	const char *executor = d->config.pilots.executor;
+	const size_t cap = sizeof sh->why;
 
-	*out = '\0';
-	if (all->pause_us != 0 && left_us > 0)
-		(void)snprintf(
-			out, cap, "%s: asks again in %lld s: %u in a row did not start: %.100s",
-			d->config.pilots.executor, left_us / 1000000 + 1, all->failed, all->last);
-	else if (all->trouble[0] != '\0')
-		(void)snprintf(out, cap, "%s: %.200s", d->config.pilots.executor, all->trouble);
+	sh->why[0] = '\0';
+	if (sh->pause_us != 0 && left_us > 0)
+		(void)snprintf(sh->why, cap,
+			       "%s: asks again in %lld s: %u in a row did not start: %.100s",
+			       executor, left_us / 1000000 + 1, sh->failed, sh->last);
+	else if (sh->refused || d->pilot.trouble[0] != '\0')
+		(void)snprintf(sh->why, cap, "%s: %.200s", executor,
+			       sh->refused ? sh->last : d->pilot.trouble);
 }
 
-void sw_pilot_write_causes(struct sw_daemon *d)
+static void write_why(struct sw_daemon *d, struct sw_job_shape *sh)
 {
 	const struct sw_pilot *first = NULL;
 	size_t waiting = 0;
-	char *out = d->slot.pilots_why;
-	const size_t cap = sizeof d->slot.pilots_why;
 
 	for (size_t i = 0; i < d->pilot.n; i++) {
-		struct sw_pilot *p = &d->pilot.jobs[i];
+		const struct sw_pilot *p = &d->pilot.jobs[i];
 
-		if (!p->used)
-			continue;
-		/* A slot that rests has its own. */
-		if (p->w->slots->rest_us == 0 || p->leaving)
-			write_cause(p, p->w->cause, sizeof p->w->cause);
-		if (p->greeted || p->leaving)
+		if (!p->used || p->w->shape != sh->id || p->greeted || p->leaving)
 			continue;
 		if (first == NULL || (first->reason[0] == '\0' && p->reason[0] != '\0'))
 			first = p;
 		waiting++;
 	}
-	write_why_none(d, out, cap);
-	if (*out != '\0' || first == NULL)
+	write_why_none(d, sh);
+	if (sh->why[0] != '\0' || first == NULL)
 		return;
-	(void)snprintf(out, cap, "%s: %zu job%s %s", d->config.pilots.executor, waiting,
-		       waiting == 1 ? "" : "s",
+	(void)snprintf(sh->why, sizeof sh->why, "%s: %zu job%s %s", d->config.pilots.executor,
+		       waiting, waiting == 1 ? "" : "s",
 		       first->state == SW_PILOT_UNKNOWN ? "asked for"
 							: sw_pilot_state_word(first->state));
-	add_reason(first, out, cap);
+	add_reason(first, sh->why, sizeof sh->why);
+}
+
+void sw_pilot_write_causes(struct sw_daemon *d)
+{
+	for (size_t i = 0; i < d->pilot.n; i++) {
+		struct sw_pilot *p = &d->pilot.jobs[i];
+
+		/* A slot that rests has its own. */
+		if (p->used && (p->w->slots->rest_us == 0 || p->leaving))
+			write_cause(p, p->w->cause, sizeof p->w->cause);
+	}
+	for (size_t i = 0; i < SW_JOB_SHAPES; i++)
+		if (d->slot.shapes[i].id != 0)
+			write_why(d, &d->slot.shapes[i]);
 }

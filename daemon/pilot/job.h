@@ -19,11 +19,11 @@ bool sw_pilot_is_over(enum sw_pilot_state state);
 void sw_pilot_handle(const struct sw_pilot *p, char *out, size_t cap);
 /* It is over: its key goes, and its slot is DOWN. blamed: its worker itself failed. */
 void sw_pilot_end(struct sw_pilot *p, bool blamed, const char *cause);
-/* Counts one that never became a pilot; the third in a row begins a pause. */
-void sw_pilot_count_failed(struct sw_daemon *d, const char *why);
+/* Counts one that never became a pilot; the third in a row of a shape begins a pause. */
+void sw_pilot_count_failed(struct sw_daemon *d, uint64_t shape, const char *why);
 /* What the executor says of it: "slurm: PREEMPTED on n1 (Priority)". */
 void sw_pilot_words(const struct sw_pilot *p, char *out, size_t cap);
-/* Writes the cause of its slot, as it stands, and d->slot.pilots_why of all of them. */
+/* Writes the causes of their slots, as they stand, and what each shape waits for. */
 void sw_pilot_write_causes(struct sw_daemon *d);
 
 #endif

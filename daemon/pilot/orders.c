@@ -34,6 +34,8 @@ static void set_trouble(struct sw_daemon *d, enum sw_pilot_verb v, const struct 
 	else if (!d->pilot.fails[v])
 		sw_log(SW_LOG_WARN, "executor.fails", "verb=%s why=\"%s\"", verb, run->why);
 	d->pilot.fails[v] = !run->ok;
+	if (v == SW_PILOT_SUBMIT) /* it may be the options of one sweep */
+		return;
 	d->pilot.trouble[0] = '\0';
 	if (!run->ok)
 		(void)snprintf(d->pilot.trouble, sizeof d->pilot.trouble, "%s failed: %.200s", verb,
@@ -77,6 +79,9 @@ static void on_submitted(void *user, const struct sw_errand_end *run)
 
 	(void)snprintf(why, sizeof why, "submit failed: %.150s", run->why);
 	set_trouble(d, SW_PILOT_SUBMIT, run);
+	struct sw_job_shape *sh = sw_job_shape_find(d, d->pilot.submits);
+	if (sh != NULL)
+		sh->refused = !run->ok;
 	for (unsigned place = 0; (p = next_under_way(d, place)) != NULL; place++) {
 		p->submitted = true;
 		p->submitted_us = now_us;
@@ -91,7 +96,7 @@ static void on_submitted(void *user, const struct sw_errand_end *run)
 				       run->why);
 	}
 	if (!run->ok)
-		sw_pilot_count_failed(d, why);
+		sw_pilot_count_failed(d, d->pilot.submits, why);
 	d->pilot.look = true;
 }
 
@@ -115,6 +120,7 @@ static void submit(struct sw_daemon *d)
 		if (!p->used || p->batch != batch)
 			continue;
 		whole = whole && p->told && !p->leaving;
+		d->pilot.submits = p->w->shape;
 		n++;
 	}
 	if (n == 0 || !whole)

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/net/conn.h"
 #include "daemon/net/port.h"
 #include "daemon/pilot/files.h"
@@ -9,6 +10,7 @@
 #include "daemon/pilot/orders.h"
 #include "daemon/slot/slot.h"
 #include "daemon/slot/supervisor.h"
+#include "spec/spec.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +43,11 @@ void sw_pilot_hello(struct sw_slot *s, const char *node, bool files)
 	p->greeted = true;
 	(void)snprintf(p->node, sizeof p->node, "%s", node);
 	s->worker->no_files = d->slot.pilots_blind = !files;
-	d->pilot.failed = d->pilot.pauses = 0;
-	d->pilot.pause_us = 0;
+	struct sw_job_shape *sh = sw_job_shape_find(d, s->worker->shape);
+	if (sh != NULL) {
+		sh->failed = sh->pauses = 0;
+		sh->pause_us = 0;
+	}
 	sw_pilot_write_causes(d);
 }
 
@@ -172,15 +177,15 @@ static void look_at(struct sw_pilot *p, int64_t now_us)
 
 /* --- asking for more --- */
 
-/* Submissions of which some job has not become a pilot yet. */
-static size_t count_batches(const struct sw_daemon *d)
+/* Submissions of that shape of which some job has not become a pilot yet. */
+static size_t count_batches(const struct sw_daemon *d, uint64_t shape)
 {
 	uint64_t seen[BATCHES];
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->pilot.n && n < BATCHES; i++) {
 		const struct sw_pilot *p = &d->pilot.jobs[i];
-		bool known = !p->used || p->greeted || p->leaving;
+		bool known = !p->used || p->greeted || p->leaving || p->w->shape != shape;
 
 		for (size_t k = 0; k < n && !known; k++)
 			known = seen[k] == p->batch;
@@ -190,24 +195,67 @@ static size_t count_batches(const struct sw_daemon *d)
 	return n;
 }
 
-/* No sweep has had a trial for a pilot for as long as one is idle: what still waits in the queue
- * would only be idle, too. */
-static void cancel_unwanted(struct sw_daemon *d, int64_t now_us)
+/* No sweep has had a trial for a pilot of that shape for as long as one is idle: what still waits
+ * in the queue would only be idle, too. Without a job the shape goes, unless it is the daemon's. */
+static void end_unwanted(struct sw_daemon *d, struct sw_job_shape *sh, int64_t now_us)
 {
-	if (now_us - d->pilot.wanted_us < (int64_t)d->config.pilots.idle_s * 1000000)
+	bool any = sh->id == SW_SPEC_SHAPE_USUAL;
+
+	if (sh->id == 0 || now_us - sh->wanted_us < (int64_t)d->config.pilots.idle_s * 1000000)
 		return;
 	for (size_t i = 0; i < d->pilot.n; i++) {
 		struct sw_pilot *p = &d->pilot.jobs[i];
 
-		if (p->used && !p->greeted && p->state == SW_PILOT_PENDING)
+		if (!p->used || p->w->shape != sh->id)
+			continue;
+		any = true;
+		if (!p->greeted && p->state == SW_PILOT_PENDING)
 			p->cancel = p->leaving = p->idle = true;
 	}
+	if (!any)
+		sw_job_shape_close(sh);
+}
+
+static void note_want(struct sw_daemon *d, const struct sw_job_want *want, int64_t now_us)
+{
+	struct sw_job_shape *sh = sw_job_shape_open(d, want->id);
+	char options[SW_PILOT_OPTIONS];
+
+	if (sh == NULL) /* its turn comes */
+		return;
+	sh->wanted_us = now_us;
+	if (sh->options != NULL || want->options == NULL)
+		return;
+	sw_pilot_options_over(&d->config.pilots, want->options, &sh->time_s, options);
+	sh->options = sw_strdup(options);
+	if (sh->options == NULL)
+		sw_daemon_die("ask for pilots", SW_NOMEM);
+}
+
+/* One submission. False: that shape's turn is later. */
+static bool ask_for(struct sw_daemon *d, const struct sw_job_want *want, size_t n, int64_t now_us)
+{
+	const struct sw_job_shape *sh = sw_job_shape_find(d, want->id);
+
+	if (sh == NULL || want->n == 0 || now_us < sh->pause_us ||
+	    count_batches(d, want->id) >= BATCHES)
+		return false;
+	n = want->n < n ? want->n : n;
+	d->pilot.next++;
+	d->pilot.placed = 0;
+	for (size_t i = 0; i < d->pilot.n && d->pilot.placed < n; i++) {
+		if (d->pilot.jobs[i].w->proc != NULL)
+			continue;
+		d->pilot.jobs[i].w->shape = want->id;
+		sw_supervisor_start_one(d->pilot.jobs[i].w);
+	}
+	return true;
 }
 
 static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 {
-	size_t most = 0, n;
-	bool any;
+	struct sw_job_want want[SW_JOB_SHAPES];
+	size_t most = 0, hungry = 0;
 
 	if (d->phase != SW_UP || now_us - d->pilot.asked_us < ASK_US)
 		return;
@@ -215,17 +263,17 @@ static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 	for (size_t i = 0; i < d->pilot.n; i++)
 		most += d->pilot.jobs[i].w->proc == NULL;
 	most = most < SW_PILOT_BATCH ? most : SW_PILOT_BATCH;
-	n = d->pilot.events->wanted(d, most, &any);
-	if (any || d->pilot.wanted_us == 0)
-		d->pilot.wanted_us = now_us;
-	cancel_unwanted(d, now_us);
-	if (n == 0 || d->draining || now_us < d->pilot.pause_us || count_batches(d) >= BATCHES)
-		return;
-	d->pilot.next++;
-	d->pilot.placed = 0;
-	for (size_t i = 0; i < d->pilot.n && d->pilot.placed < n; i++)
-		if (d->pilot.jobs[i].w->proc == NULL)
-			sw_supervisor_start_one(d->pilot.jobs[i].w);
+	const size_t n = d->pilot.events->wanted(d, most, want);
+	for (size_t i = 0; i < n; i++) {
+		note_want(d, &want[i], now_us);
+		hungry += want[i].n > 0;
+	}
+	for (size_t i = 0; i < SW_JOB_SHAPES; i++)
+		end_unwanted(d, &d->slot.shapes[i], now_us);
+	/* The first must not have all that are left: the next would wait until a pilot goes. */
+	for (size_t i = 0; i < n && hungry > 0 && !d->draining; i++)
+		if (ask_for(d, &want[i], (most + hungry - 1) / hungry, now_us))
+			return;
 }
 
 void sw_pilot_tick(struct sw_daemon *d, int64_t now_us)
@@ -286,6 +334,7 @@ sw_status sw_pilot_open(struct sw_daemon *d, struct sw_err *err)
 	set_waits(d);
 	if (o->max == 0)
 		return SW_OK;
+	(void)sw_job_shape_open(d, SW_SPEC_SHAPE_USUAL); /* the first, for ever */
 	if (!sw_pilot_find_program(o->executor, d->pilot.program, sizeof d->pilot.program))
 		return sw_err_set(err, SW_NOT_FOUND, "--executor %s: there is none in %.200s",
 				  o->executor, d->pilot.program);
@@ -314,6 +363,8 @@ void sw_pilot_close(struct sw_daemon *d)
 void sw_pilot_free(struct sw_daemon *d)
 {
 	sw_pilot_orders_free(d);
+	for (size_t i = 0; i < SW_JOB_SHAPES; i++)
+		sw_job_shape_close(&d->slot.shapes[i]);
 	free(d->pilot.jobs);
 	d->pilot.jobs = NULL;
 	d->pilot.n = 0;
@@ -325,27 +376,30 @@ void sw_pilot_free(struct sw_daemon *d)
 void sw_pilot_write_slot(const struct sw_slot *s, struct sw_jw *w)
 {
 	const struct sw_pilot *p = s->device.away ? sw_pilot_of(s->worker) : NULL;
-	const unsigned time_s = s->d->config.pilots.time_s;
 
 	if (p != NULL && !p->used)
 		p = NULL;
 	sw_jw_kstr(w, "node", p != NULL && p->node[0] != '\0' ? p->node : NULL);
 	sw_jw_kstr(w, "job", p != NULL && p->id[0] != '\0' ? p->id : NULL);
-	const int64_t gone_s = p != NULL ? (s->d->clock->wall_ms() - p->began_ms) / 1000 : 0;
-	sw_jw_kint_opt(w, "left_s", p != NULL && p->began_ms != 0 && time_s != 0,
-		       gone_s < time_s ? time_s - gone_s : 0);
+	const int64_t time_s = p != NULL && p->began_ms != 0 ? p->time_s : 0;
+	const int64_t gone_s = time_s != 0 ? (s->d->clock->wall_ms() - p->began_ms) / 1000 : 0;
+	sw_jw_kint_opt(w, "left_s", time_s != 0, gone_s < time_s ? time_s - gone_s : 0);
 }
 
 void sw_pilot_write(const struct sw_daemon *d, struct sw_jw *w)
 {
+	const char *waits = "";
+
 	if (d->pilot.n == 0) {
 		sw_jw_knull(w, "pilots");
 		return;
 	}
+	for (size_t i = 0; i < SW_JOB_SHAPES && *waits == '\0'; i++)
+		waits = d->slot.shapes[i].why;
 	sw_jw_kobj(w, "pilots");
 	sw_jw_kstr(w, "executor", d->config.pilots.executor);
 	sw_jw_kstr(w, "says", d->pilot.checked[0] != '\0' ? d->pilot.checked : NULL);
-	sw_jw_kstr(w, "waits", d->slot.pilots_why[0] != '\0' ? d->slot.pilots_why : NULL);
+	sw_jw_kstr(w, "waits", *waits != '\0' ? waits : NULL);
 	sw_jw_kint(w, "port", d->pilot.port);
 	sw_jw_kint(w, "submits", (int64_t)d->pilot.n_submits);
 	sw_jw_kint(w, "lists", (int64_t)d->pilot.n_lists);

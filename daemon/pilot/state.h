@@ -5,6 +5,7 @@
 
 #include "daemon/pilot/lines.h"
 #include "daemon/slot/executor.h"
+#include "daemon/slot/job_shape.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,7 @@ struct sw_pilot {
 	char id[SW_PILOT_ID];     /* the executor's; "": not known (yet) */
 	uint64_t batch;           /* of its submission; 0: an earlier daemon's */
 	unsigned place;           /* in that */
+	unsigned time_s;          /* that it asks for; 0: the cluster's own limit */
 	bool told;                /* its row is stored: it may be submitted */
 	bool refused;             /* its submission failed: it was, in all likelihood, not */
 	bool submitted;           /* it was, or may have been */
@@ -49,9 +51,11 @@ struct sw_pilot {
 
 /* How the room above is asked. */
 struct sw_pilot_events {
-	/* How many trials would begin now if there were slots of pilots, beyond those that are free
-	 * or on their way; at most `most`. *any: is there a trial that could begin there at all? */
-	size_t (*wanted)(struct sw_daemon *d, size_t most, bool *any);
+	/* The shapes of which there is a trial that could begin on a pilot, and how many of these
+	 * would now if there were slots of pilots, beyond those that are free or on their way, at
+	 * most `most` of each. Returns how many shapes; that of the sweep to be served first
+	 * leads. */
+	size_t (*wanted)(struct sw_daemon *d, size_t most, struct sw_job_want out[SW_JOB_SHAPES]);
 };
 
 enum sw_pilot_verb {
@@ -79,14 +83,11 @@ struct sw_daemon_pilot {
 	int64_t first_us;  /* the first pause */
 	int64_t cancel_us; /* no cancel before this moment */
 	int64_t asked_us;  /* when it was last asked how many are wanted */
-	int64_t wanted_us; /* when a sweep last had a trial for one */
-	unsigned failed;   /* jobs, or submissions, in a row that never became a pilot */
-	unsigned pauses;   /* since one last did */
-	int64_t pause_us;  /* nothing is asked for before this moment; 0: it is */
+	uint64_t submits;  /* the shape of the submission under way */
 	char checked[240]; /* what `check` said */
 	bool fails[SW_PILOT_VERBS]; /* each verb's last run */
-	char trouble[240];          /* what is wrong with the executor; "": nothing */
-	char last[240];             /* why the last one failed to start */
+	char trouble[240];          /* what is wrong with the executor, but for its submissions;
+				     * "": nothing */
 	struct sw_stray
 		*strays; /* jobs that no slot wants: to be cancelled, by what submitted them */
 	uint64_t n_submits, n_lists;

@@ -17,7 +17,8 @@
 bool sw_pilot_find_program(const char *name, char *out, size_t cap);
 const char *sw_pilot_verb_name(enum sw_pilot_verb verb);
 /* Runs it. args: what comes behind the verb, NULL-terminated. prefix: of the jobs. batch: of a
- * submission. done gets d, after d->pilot.run[verb] is NULL again. */
+ * submission, whose shape is d->pilot.submits; else 0. done gets d, after d->pilot.run[verb] is
+ * NULL again. */
 void sw_pilot_run(struct sw_daemon *d, const char *program, enum sw_pilot_verb verb,
 		  const char *const args[], const char *prefix, uint64_t batch, sw_errand_cb *done);
 /* "sweepd-3f2a91c04b7d-17": the name of a submission. */

@@ -159,6 +159,13 @@ static void take_gpus(struct sw_slot *s, const struct sw_room_need *need)
 	}
 }
 
+/* A slot without a job may have one of any shape. */
+static bool has_shape(const struct sw_slot *s, const struct sw_room_need *need)
+{
+	return need->shape == 0 || (need->shape != SW_ROOM_NO_PILOT && s->worker->proc == NULL) ||
+	       need->shape == s->worker->shape;
+}
+
 unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 {
 	const struct sw_daemon *d = s->d;
@@ -170,8 +177,9 @@ unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 			       ? s->device.lanes
 			       : 0;
 	/* A pilot is one slot, and others are elsewhere. */
-	if (s->device.away && ((need->files && s->worker->no_files) || need->cpu_slots > 1 ||
-			       (!s->device.gpu && need->cores > s->device.cores)))
+	if (s->device.away &&
+	    (!has_shape(s, need) || (need->files && s->worker->no_files) || need->cpu_slots > 1 ||
+	     (!s->device.gpu && need->cores > s->device.cores)))
 		return 0;
 	/* It computes in fp32 alone. */
 	if (need->precision && !sw_room_has_precision(s))
@@ -187,6 +195,14 @@ unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 	const unsigned n = need->cpu_slots ? need->cpu_slots
 					   : (need->cores - 1) / s->device.cores + 1;
 	return n <= all ? n : 0;
+}
+
+bool sw_room_other_shape(const struct sw_slot *s, const struct sw_room_need *need)
+{
+	struct sw_room_need any = *need;
+
+	any.shape = 0;
+	return s->device.away && !has_shape(s, need) && sw_room_takes(s, &any) > 0;
 }
 
 /* Bytes of the slot's GPU that trials may have, all of them together; INT64_MAX: not known. A

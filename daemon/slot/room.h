@@ -16,6 +16,7 @@ struct sw_slot;
 struct sw_worker;
 
 #define SW_ROOM_PRECISION 80 /* the compute capability from which GPUs have TF32 and BF16 */
+#define SW_ROOM_NO_PILOT  UINT64_MAX
 
 struct sw_room_need {
 	double gpu;         /* what its spec's resources.gpu asks for: see sw_device_lanes() */
@@ -26,6 +27,7 @@ struct sw_room_need {
 	int64_t data_bytes; /* of these its data set's, which trials of one sweep share on a GPU; 0:
 			     * not known, and then each counts it */
 	int64_t sweep;
+	uint64_t shape; /* pilots whose job has this one; 0: any; SW_ROOM_NO_PILOT */
 	bool files; /* it needs files of the daemon's machine: no pilot that does not see them */
 	/* Its products are in TF32 or BF16: no CPU slot, and no GPU that is known to be below
 	 * SW_ROOM_PRECISION, will do. */
@@ -61,6 +63,8 @@ bool sw_room_comes_back(const struct sw_worker *w);
 bool sw_room_has_precision(const struct sw_slot *s);
 /* Lanes, or CPU slots, that a trial takes there; 0: it does not go there. */
 unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need);
+/* Is it the shape of the pilot's job alone that keeps the trial from there? */
+bool sw_room_other_shape(const struct sw_slot *s, const struct sw_room_need *need);
 /* For a trial that suits the slot (sw_room_takes() is not 0) and would begin on it now. */
 enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *need);
 /* The slot's trial, just begun, has what it takes: the slot itself and the next free ones. */

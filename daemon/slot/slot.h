@@ -57,6 +57,7 @@ struct sw_worker {
 	int64_t process;         /* of the last hello: a job may be begun twice */
 	bool blameless;          /* what ended its process is no trial's fault */
 	bool no_files;           /* its node does not see the daemon's files */
+	uint64_t shape;          /* of its job (daemon/slot/job_shape.h), while it has one */
 	/* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/place.h */
 	int64_t kept_for;
 };

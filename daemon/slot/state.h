@@ -2,6 +2,7 @@
 #ifndef SW_DAEMON_SLOT_STATE_H
 #define SW_DAEMON_SLOT_STATE_H
 
+#include "daemon/slot/job_shape.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,8 +18,8 @@ struct sw_daemon_slot {
 	const struct sw_executor *executor; /* starts the workers of this machine */
 	const struct sw_executor *pilots;   /* those of --executor */
 	bool pilots_blind;                  /* the last one did not see the files of this machine */
-	char pilots_why[240];               /* what they wait for, in words; "": nothing */
-	struct sw_gpus *gpus;               /* daemon/slot/gpus.h; NULL: no slot may have one */
+	struct sw_job_shape shapes[SW_JOB_SHAPES]; /* of their jobs */
+	struct sw_gpus *gpus; /* daemon/slot/gpus.h; NULL: no slot may have one */
 	uv_async_t gpu_wake;
 	int64_t silent_us; /* a worker that is silent for longer is ended */
 

@@ -6,6 +6,7 @@
 #include "proto/json.h"
 #include "spec/spec.h"
 #include <stdio.h>
+#include <string.h>
 
 struct sw_room_need sw_need_of_spec(const struct sw_spec *spec)
 {
@@ -21,6 +22,16 @@ struct sw_room_need sw_need_of_spec(const struct sw_spec *spec)
 	};
 }
 
+/* A stored sweep may be for an executor that this daemon was started without. */
+static uint64_t need_shape(const struct sw_running *live)
+{
+	const char *executor = live->spec->executor;
+
+	return executor == NULL || strcmp(executor, live->d->config.pilots.executor) == 0
+		       ? live->spec->job_shape
+		       : SW_ROOM_NO_PILOT;
+}
+
 struct sw_room_need sw_need_of_next(const struct sw_running *live)
 {
 	struct sw_room_need need = sw_need_of_spec(live->spec);
@@ -28,6 +39,7 @@ struct sw_room_need sw_need_of_next(const struct sw_running *live)
 	need.bytes = live->bytes;
 	need.data_bytes = live->data_bytes;
 	need.sweep = live->sweep;
+	need.shape = need_shape(live);
 	need.precision = sw_need_precision(live) != NULL;
 	if (live->d->config.pilots.max > 0 && !need.files) { /* only they may not see any */
 		const uint64_t next = sw_sweep_next_trial(live->sched);
@@ -78,6 +90,22 @@ sw_status sw_need_gang(const struct sw_daemon *d, const struct sw_spec *spec, st
 			 "and this daemon has no others",
 			 need.gpus > 1 ? need.gpus : need.cpu_slots,
 			 need.gpus > 1 ? "GPUs" : "CPU slots");
+}
+
+sw_status sw_need_executor(const struct sw_daemon *d, const struct sw_spec *spec,
+			   struct sw_err *err)
+{
+	char ptr[sizeof err->ptr] = "/executor";
+
+	/* `sweepd validate` stands for any daemon. */
+	if (spec->executor == NULL || d->config.validate ||
+	    strcmp(spec->executor, d->config.pilots.executor) == 0)
+		return SW_OK;
+	sw_json_pointer_add(ptr, sizeof ptr, spec->executor);
+	return sw_err_at(err, SW_INVALID, ptr,
+			 "this daemon has no executor \"%s\": start it with --executor %s "
+			 "--max-workers N",
+			 spec->executor, spec->executor);
 }
 
 /* --- the slots that a precision rules out --- */

@@ -32,6 +32,10 @@ const char *sw_need_precision(const struct sw_running *live);
 SW_NODISCARD sw_status sw_need_gang(const struct sw_daemon *d, const struct sw_spec *spec,
 				    struct sw_err *err);
 
+/* SW_INVALID at "/executor/NAME": the daemon was started without the spec's executor. */
+SW_NODISCARD sw_status sw_need_executor(const struct sw_daemon *d, const struct sw_spec *spec,
+					struct sw_err *err);
+
 /* Trials lose slots by their trainer.precision: a CPU has fp32 alone, and TF32 and BF16 take
  * a GPU of compute capability SW_ROOM_PRECISION; one whose capability is not known will do. Slots
  * that would not do in fp32 either count for nothing here. O(slots).

@@ -40,8 +40,8 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 	const struct sw_room_need need = sw_need_of_next(live);
 	const struct sw_daemon *d = live->d;
 	const struct sw_slot *bad = NULL, *missing;
-	const char *why;
-	bool away = false;
+	const char *why, *waits = sw_job_shape_why(d, need.shape);
+	bool away = false, others = false;
 	unsigned left;
 
 	missing = need.gpus > 1 ? find_missing(d, &need, &left) : NULL;
@@ -54,8 +54,10 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 	for (size_t i = 0; i < d->slot.slot_n; i++) {
 		const struct sw_slot *s = &d->slot.slots[i];
 
-		if (sw_room_takes(s, &need) == 0)
+		if (sw_room_takes(s, &need) == 0) {
+			others = others || sw_room_other_shape(s, &need);
 			continue;
+		}
 		/* A pilot that is out of sight is no more a slot than one that is asked for. */
 		away = away || s->device.away;
 		if ((s->device.away ? s->conn != NULL : s->state != SW_SLOT_DOWN) &&
@@ -69,8 +71,8 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 			       "waits for a slot: pilots do not see the files of %.120s, and its "
 			       "trials need files",
 			       d->config.state);
-	} else if (away && d->slot.pilots_why[0] != '\0') {
-		(void)snprintf(out, cap, "waits for a slot: %s", d->slot.pilots_why);
+	} else if (away && *waits != '\0') {
+		(void)snprintf(out, cap, "waits for a slot: %s", waits);
 	} else if (away && bad->device.away && *sw_slot_cause(bad) == '\0') {
 		(void)snprintf(out, cap, "waits for a slot: a pilot is about to be asked for");
 	} else if (bad != NULL) {
@@ -79,6 +81,16 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 		(void)snprintf(out, cap, "waits for a slot: %s %s%s%s", bad->device.name,
 			       bad->state == SW_SLOT_DOWN ? "is down" : "takes no trial",
 			       *cause != '\0' ? ": " : "", cause);
+	} else if (need.shape == SW_ROOM_NO_PILOT && d->config.pilots.max > 0) {
+		(void)snprintf(out, cap,
+			       "waits for a slot: its \"executor\" is %s, and this daemon has %s",
+			       live->spec->executor, d->config.pilots.executor);
+	} else if (others) {
+		(void)snprintf(
+			out, cap,
+			"waits for a slot: the pilots have other options, and one goes after "
+			"%u s without a trial",
+			d->config.pilots.idle_s);
 	} else if (d->slot.slot_n == 0) {
 		(void)snprintf(out, cap, "waits for a slot: this daemon has none (--devices none)");
 	} else if (need.precision) {
@@ -122,6 +134,10 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 	/* The trial that holds it is shown instead. */
 	if (!sw_room_is_free(s))
 		return false;
+	if (sw_room_other_shape(s, &need)) {
+		(void)snprintf(out, cap, "its job has other options");
+		return true;
+	}
 	if (need.gpus > 1 && sw_room_for(s, &need) != SW_ROOM_YES) {
 		(void)snprintf(out, cap, "it takes %u GPUs, %u free%s", need.gpus,
 			       sw_room_gpus(live->d, &need), kept);

@@ -148,7 +148,8 @@ static void check_submit(struct sw_submit *s)
 	static const struct sw_speccheck none;
 	struct sw_err err = SW_ERR_INIT;
 
-	const bool fits = sw_need_gang(s->call->d, s->spec, &err) == SW_OK;
+	const bool fits = sw_need_executor(s->call->d, s->spec, &err) == SW_OK &&
+			  sw_need_gang(s->call->d, s->spec, &err) == SW_OK;
 
 	if (fits && s->spec->trainer == NULL)
 		on_checked(s, &err, &none);

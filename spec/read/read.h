@@ -70,6 +70,9 @@ SW_NODISCARD sw_status sw_spec_resources_read(struct sw_spec *s, const cJSON *v,
 SW_NODISCARD sw_status sw_spec_parallel_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_resources_check(const struct sw_spec *s, struct sw_err *err);
 
+/* "executor" (spec/read/executor.c). Errors are relative to the spec. */
+SW_NODISCARD sw_status sw_spec_executor_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+
 /* "checkpoint", read after "trainer". Errors are relative to the spec. */
 SW_NODISCARD sw_status sw_spec_checkpoint_read(struct sw_spec *s, const cJSON *v,
 					       struct sw_err *err);

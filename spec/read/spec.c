@@ -15,7 +15,7 @@ static const char *const known_keys[] = {
 	"warm_start", "refine",         "shuffle",     "suggest_wait_ms",
 	"plateau",    "time_budget_s",  "gpu_hours",   "weight",
 	"checkpoint", "command",        "program",     "run",
-	"parallel",
+	"parallel",   "executor",
 };
 
 /* W&B Launch's queues and jobs are on its server. */
@@ -172,6 +172,7 @@ static const struct key_reader {
 	{.key = "lease_s", .read = read_lease},
 	{.key = "resources", .read = sw_spec_resources_read},
 	{.key = "parallel", .read = sw_spec_parallel_read},
+	{.key = "executor", .read = sw_spec_executor_read},
 	{.key = "trainer", .read = read_trainer},
 	{.key = "program", .read = sw_spec_program_read},
 	{.key = "command", .read = sw_spec_command_read},
@@ -239,6 +240,7 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 	s->cpu = 1;
 	s->weight = 1;
 	s->precision_param = -1;
+	s->job_shape = SW_SPEC_SHAPE_USUAL;
 	s->refused = (struct sw_err)SW_ERR_INIT;
 	/* The struct points into a copy of its own, whatever becomes of the caller's tree. */
 	s->tree = cJSON_Duplicate(spec, 1);
@@ -257,6 +259,7 @@ void sw_spec_destroy(struct sw_spec *s)
 		return;
 	sw_spec_space_fini(s);
 	cJSON_Delete(s->usual_command);
+	free(s->job_options);
 	cJSON_Delete(s->tree);
 	free(s);
 }

@@ -84,4 +84,29 @@ TEST(pilot_options_too_many_for_the_environment_are_refused)
 	ck_assert_msg(strstr(err.msg, "f:5: ") != NULL, "%s", err.msg);
 }
 
+static const struct {
+	const char *lines;
+	unsigned time_s;
+	const char *other;
+} over[] = {
+	{"", 600, "partition=cpu\nqos=low\nqos-x=1\n"},
+	{"time=14400\n", 14400, "partition=cpu\nqos=low\nqos-x=1\n"},
+	{"account=x\npartition=gpu\n", 600, "qos=low\nqos-x=1\naccount=x\npartition=gpu\n"},
+	{"partition=\nqos=\n", 600, "qos-x=1\n"},
+	{"part=1\nnone=\n", 600, "partition=cpu\nqos=low\nqos-x=1\npart=1\n"},
+};
+
+TEST_ROWS(pilot_options_of_a_sweep_go_over_those_of_the_file, over)
+{
+	char out[SW_PILOT_OPTIONS];
+	unsigned time_s;
+
+	ck_assert_int_eq(sw_pilot_options_parse(&o, "time=600\npartition=cpu\nqos=low\nqos-x=1\n",
+						"f", &err),
+			 SW_OK);
+	sw_pilot_options_over(&o, over[_i].lines, &time_s, out);
+	ck_assert_uint_eq(time_s, over[_i].time_s);
+	ck_assert_str_eq(out, over[_i].other);
+}
+
 RUN_TESTS(setup, NULL)

@@ -84,7 +84,7 @@ SPEC = {"method": "random", "metric": {"name": "loss"}, "run_cap": 4, "parameter
     name: {"distribution": "int_uniform", "min": 1, "max": 64}
     for name in ("l1", "l2", "warmup", "epochs", "batch_size", "seq")}}
 TOP = {"method", "metric", "metrics", "parameters", "constraints", "early_terminate", "trainer", "checkpoint", "init",
-       "plateau", "command", "program", "name", "run_cap", "resources", "parallel", "on_oom", "env"}
+       "plateau", "command", "program", "name", "run_cap", "resources", "parallel", "on_oom", "env", "executor"}
 
 
 class Block:

@@ -35,6 +35,7 @@ BEYOND = {
     "a space that can be counted": r"grid needs a list",
     "a folder that `sweep submit` fills in": r"`sweep submit` fills in|must be an absolute path",
     "a macro that needs another key": r"needs \"program\"",
+    "what the daemon was started with": r"has no executor",
     "ranks against slots": r"each rank has one slot|data ranks are \d+ ranks",
 }
 

@@ -333,4 +333,32 @@ TEST_ROWS(room_is_not_awaited_where_whichever_trial_ends_leaves_enough, ends)
 		ends[_i].room);
 }
 
+static const struct {
+	uint64_t wants, has; /* has 0: the slot has no job */
+	bool takes, other;
+} shapes[] = {
+	{0, 7, true, false},
+	{7, 7, true, false},
+	{8, 7, false, true},
+	{8, 0, true, false},
+	{SW_ROOM_NO_PILOT, 7, false, true},
+	{SW_ROOM_NO_PILOT, 0, false, true},
+};
+
+TEST_ROWS(room_on_a_pilot_is_for_the_shape_of_its_job, shapes)
+{
+	const struct sw_room_need need = {.shape = shapes[_i].wants};
+	struct sw_slot *local = &slots[1];
+
+	make_cpus("iiii");
+	slots[0].device.away = true;
+	slots[0].worker->shape = shapes[_i].has != 0 ? shapes[_i].has : 7;
+	/* never asked: it only has to be there */
+	slots[0].worker->proc = shapes[_i].has != 0 ? (struct sw_proc *)&gpus : NULL;
+	ck_assert_int_eq(sw_room_takes(&slots[0], &need) > 0, shapes[_i].takes);
+	ck_assert_int_eq(sw_room_other_shape(&slots[0], &need), shapes[_i].other);
+	ck_assert_uint_gt(sw_room_takes(local, &need), 0);
+	ck_assert(!sw_room_other_shape(local, &need));
+}
+
 RUN_TESTS(NULL, NULL)
