@@ -47,6 +47,8 @@ const struct sw_option sw_options[] = {
 	{"off", 0, SW_OPT_OFF, SW_KIND_FLAG, 0, NULL, "hand out trials again"},
 	{"out", 'o', SW_OPT_OUT, SW_KIND_TEXT, AT(out), "FILE", "the file or folder to write"},
 	{"to", 0, SW_OPT_TO, SW_KIND_TEXT, AT(to), "FORMAT", "tensorboard, csv or json"},
+	{"cancel", 0, SW_OPT_CANCEL, SW_KIND_TEXT, AT(cancel), "PREFIX",
+	 "end the jobs of another state folder whose sweepd is gone"},
 	{"epochs", 0, SW_OPT_EPOCHS, SW_KIND_NUMBER, AT(epochs), "N",
 	 "how long to train (default: up to the trial's best epoch)"},
 	{"format", 0, SW_OPT_FORMAT, SW_KIND_TEXT, AT(format), "FORMAT",

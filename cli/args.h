@@ -41,6 +41,7 @@ enum sw_opt {
 	SW_OPT_OFF = 1 << 27,
 	SW_OPT_TO = 1 << 28,
 	SW_OPT_HOST = 1 << 29,
+	SW_OPT_CANCEL = 1 << 30,
 };
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
@@ -69,7 +70,7 @@ struct sw_args {
 	const char *verb; /* NULL: none; all texts are argv's */
 	const char *word[SW_ARGS_MAX];
 	size_t n_words;
-	const char *socket, *host, *state, *scope, *early_terminate, *out, *format, *to;
+	const char *socket, *host, *state, *scope, *early_terminate, *out, *format, *to, *cancel;
 	uint64_t n, run_cap, workers, epochs;
 	const char *max_concurrent, *weight, *time_budget, *gpu_hours, *lease,
 		*target;                /* as written */

@@ -132,18 +132,41 @@ static void add_slot(struct sw_grid *g, const cJSON *s, bool pilots, bool utf8)
 	sw_grid_add_members(g, s, (const char *const[]){"starts", "cause", NULL}, utf8);
 }
 
-/* "slurm: slurm 22.05.8", and what its jobs wait for. */
+/* Whether their sweepd is gone, only the user knows. */
+static void add_others(struct sw_buf *out, const cJSON *o, bool utf8)
+{
+	const char *prefix = sw_json_text(o, "prefix", "");
+	uint64_t jobs = 0, running = 0;
+
+	(void)sw_json_u64(sw_json_get(o, "jobs"), &jobs);
+	(void)sw_json_u64(sw_json_get(o, "running"), &running);
+	(void)sw_buf_addf(out, "%llu job%s of another state folder, %llu running (",
+			  (unsigned long long)jobs, jobs == 1 ? "" : "s",
+			  (unsigned long long)running);
+	sw_term_add(out, sw_json_text(o, "job", ""), utf8, 0);
+	(void)sw_buf_adds(out, jobs > 1 ? " is one); if its sweepd is gone: sweep devices --cancel "
+					: "); if its sweepd is gone: sweep devices --cancel ");
+	sw_term_add(out, prefix, utf8, 0);
+	(void)sw_buf_adds(out, "\n");
+}
+
+/* "slurm: slurm 22.05.8", what its jobs wait for, and jobs that are not this daemon's. */
 static void add_pilots(struct sw_buf *out, const cJSON *pilots, bool utf8)
 {
 	const char *waits = sw_json_text(pilots, "waits", ""),
 		   *says = sw_json_text(pilots, "says", "");
+	const cJSON *o;
 
 	sw_term_add(out, sw_json_text(pilots, "executor", ""), utf8, 0);
 	(void)sw_buf_adds(out, *says != '\0' ? ": " : "");
 	sw_term_add(out, says, utf8, 0);
 	(void)sw_buf_adds(out, "\n");
 	sw_term_add(out, waits, utf8, 0);
-	(void)sw_buf_adds(out, *waits != '\0' ? "\n\n" : "\n");
+	(void)sw_buf_adds(out, *waits != '\0' ? "\n" : "");
+	cJSON_ArrayForEach (o, sw_json_get(pilots, "others")) {
+		add_others(out, o, utf8);
+	}
+	(void)sw_buf_adds(out, "\n");
 }
 
 /* --- together --- */

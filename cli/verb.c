@@ -141,10 +141,12 @@ const struct sw_verb sw_verbs[] = {
 	 "Trials on slots run to their ends; those that clients hold may report, and are not "
 	 "waited\n"
 	 "for. Ctrl-C leaves the daemon draining; --off or a restart of it ends that.\n"},
-	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, SW_OPT_WATCH, false, "",
+	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, SW_OPT_WATCH | SW_OPT_CANCEL, false, "",
 	 "shows the GPUs and the slots, and what they do",
 	 "GPUs as NVML reports them, the processes that have memory there, and the slots.\n"
-	 "Without a terminal --watch prints a block every 5 s, with --json a line every second.\n"},
+	 "Without a terminal --watch prints a block every 5 s, with --json a line every second.\n"
+	 "With --executor, jobs of your other state folders have a line each. Another sweepd of\n"
+	 "yours may have asked for them; if it is gone, --cancel PREFIX has them cancelled.\n"},
 	{"info", sw_verb_info, SW_REF_NONE, 0, 0, 0, false, "",
 	 "shows version, paths and state of the daemon", ""},
 	{"rpc", sw_verb_rpc, SW_REF_NONE, 1, 2, 0, false, "METHOD [JSON]",

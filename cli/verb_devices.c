@@ -1,9 +1,10 @@
-/* cli/verb_devices.c — `devices`: GPUs and slots, once or live. */
+/* cli/verb_devices.c — `devices`: GPUs and slots, once or live; --cancel. */
 #include "base/clock.h"
 #include "cli/canvas.h"
 #include "cli/devices_text.h"
 #include "cli/screen.h"
 #include "cli/verb.h"
+#include "proto/json.h"
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -140,7 +141,34 @@ static int watch(struct sw_cli *c)
 	return status;
 }
 
+static int cancel_jobs(struct sw_cli *c)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	struct sw_buf params;
+	struct sw_jw w;
+	uint64_t n = 0;
+
+	sw_buf_init(&params, (size_t)1 << 20);
+	sw_jw_init_obj(&w, &params);
+	sw_jw_kstr(&w, "prefix", c->args.cancel);
+	sw_jw_obj_end(&w);
+	const int status = sw_cli_call_written(c, "pilot.cancel", &params, &r);
+	(void)sw_json_u64(sw_json_get(r.result, "jobs"), &n);
+	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
+		(void)sw_buf_addf(&c->out,
+				  "%llu job%s of %s %s being cancelled; `sweep devices` shows "
+				  "what is left\n",
+				  (unsigned long long)n, n == 1 ? "" : "s", c->args.cancel,
+				  n == 1 ? "is" : "are");
+	sw_client_reply_fini(&r);
+	return status;
+}
+
 int sw_verb_devices(struct sw_cli *c)
 {
+	if ((c->args.given & SW_OPT_CANCEL) && (c->args.given & SW_OPT_WATCH))
+		return sw_cli_usage(c, "devices: --cancel and --watch exclude each other");
+	if (c->args.given & SW_OPT_CANCEL)
+		return cancel_jobs(c);
 	return c->args.given & SW_OPT_WATCH ? watch(c) : look_once(c, &c->look);
 }

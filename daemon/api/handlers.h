@@ -47,6 +47,7 @@
 	X("worker.launcher", worker_launcher)                                                      \
 	X("worker.bye", worker_bye)                                                                \
 	X("device.list", device_list)                                                              \
+	X("pilot.cancel", pilot_cancel)                                                            \
 	X("daemon.info", daemon_info)                                                              \
 	X("daemon.stats", daemon_stats)                                                            \
 	X("daemon.drain", daemon_drain)

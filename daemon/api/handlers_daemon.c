@@ -1,4 +1,4 @@
-/* daemon/api/handlers_daemon.c — rpc.discover, device.list, daemon.*. */
+/* daemon/api/handlers_daemon.c — rpc.discover, device.list, pilot.cancel, daemon.*. */
 #include "base/log.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
@@ -63,6 +63,25 @@ void sw_handle_device_list(struct sw_call *call)
 	for (size_t i = 0; i < d->slot.slot_n; i++)
 		write_slot(&w, &d->slot.slots[i], d->clock->mono_us());
 	sw_jw_arr_end(&w);
+	sw_jw_obj_end(&w);
+	sw_call_result(call, &out);
+}
+
+void sw_handle_pilot_cancel(struct sw_call *call)
+{
+	const char *prefix = sw_call_str(call, "prefix", "");
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf out;
+	struct sw_jw w;
+	size_t n;
+
+	if (sw_pilot_cancel_others(call->d, prefix, &n, &err) != SW_OK) {
+		sw_call_error(call, &err);
+		return;
+	}
+	sw_buf_init(&out, SW_REPLY_MAX);
+	sw_jw_init_obj(&w, &out);
+	sw_jw_kint(&w, "jobs", (int64_t)n);
 	sw_jw_obj_end(&w);
 	sw_call_result(call, &out);
 }

@@ -4,6 +4,7 @@
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/pilot/job.h"
+#include "daemon/pilot/others.h"
 #include "daemon/slot/slot.h"
 #include "daemon/slot/worker_row.h"
 #include <stdio.h>
@@ -224,7 +225,7 @@ static void take_line(struct sw_daemon *d, const struct sw_pilot_line *l)
 		requeued(p);
 	p->state = l->state;
 	memcpy(p->reason, l->reason, sizeof p->reason);
-	if (l->node[0] != '\0' && !p->greeted)
+	if (l->node[0] != '\0' && (!p->greeted || p->node[0] == '\0'))
 		memcpy(p->node, l->node, sizeof p->node);
 }
 
@@ -246,6 +247,7 @@ static void on_listed(void *user, const struct sw_errand_end *run)
 	while (sw_pilot_line_next(&text, &line))
 		take_line(d, &line);
 	drop_strays(d);
+	sw_others_read(&d->pilot, run->out);
 }
 
 static bool list_is_due(const struct sw_daemon *d, int64_t now_us)
@@ -264,7 +266,7 @@ static void list(struct sw_daemon *d, int64_t now_us)
 	d->pilot.listed_us = now_us;
 	d->pilot.look = false;
 	d->pilot.n_lists++;
-	sw_pilot_run(d, d->pilot.program, SW_PILOT_LIST, none, d->pilot.prefix, 0, on_listed);
+	sw_pilot_run(d, d->pilot.program, SW_PILOT_LIST, none, SW_PILOT_ALL, 0, on_listed);
 }
 
 /* --- cancel --- */
@@ -296,7 +298,7 @@ static void on_strays_cancelled(void *user, const struct sw_errand_end *run)
 	d->pilot.look = d->pilot.n > 0;
 }
 
-/* Those of one executor together. False: none is due. */
+/* Those of one executor and one state folder together. False: none is due. */
 static bool cancel_strays(struct sw_daemon *d)
 {
 	const char *args[SW_PILOT_BATCH + 1] = {NULL};
@@ -313,7 +315,8 @@ static bool cancel_strays(struct sw_daemon *d)
 		strrchr(prefix, '-')[1] = '\0';
 	const bool any = sw_pilot_find_program(first->executor, program, sizeof program);
 	for (struct sw_stray *s = d->pilot.strays; s != NULL && n < SW_PILOT_BATCH; s = s->next) {
-		if (!s->due || strcmp(s->executor, first->executor) != 0)
+		if (!s->due || strcmp(s->executor, first->executor) != 0 ||
+		    strncmp(s->name, prefix, strlen(prefix)) != 0)
 			continue;
 		s->due = false;
 		args[n++] = s->id;
@@ -387,4 +390,5 @@ void sw_pilot_orders_free(struct sw_daemon *d)
 {
 	while (d->pilot.strays != NULL)
 		free_stray(&d->pilot.strays);
+	free(d->pilot.others);
 }

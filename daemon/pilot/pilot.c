@@ -8,6 +8,7 @@
 #include "daemon/pilot/files.h"
 #include "daemon/pilot/job.h"
 #include "daemon/pilot/orders.h"
+#include "daemon/pilot/others.h"
 #include "daemon/slot/slot.h"
 #include "daemon/slot/supervisor.h"
 #include "spec/spec.h"
@@ -386,7 +387,7 @@ void sw_pilot_write_slot(const struct sw_slot *s, struct sw_jw *w)
 	sw_jw_kint_opt(w, "left_s", time_s != 0, gone_s < time_s ? time_s - gone_s : 0);
 }
 
-void sw_pilot_write(const struct sw_daemon *d, struct sw_jw *w)
+void sw_pilot_write(struct sw_daemon *d, struct sw_jw *w)
 {
 	const char *waits = "";
 
@@ -403,5 +404,24 @@ void sw_pilot_write(const struct sw_daemon *d, struct sw_jw *w)
 	sw_jw_kint(w, "port", d->pilot.port);
 	sw_jw_kint(w, "submits", (int64_t)d->pilot.n_submits);
 	sw_jw_kint(w, "lists", (int64_t)d->pilot.n_lists);
+	sw_others_write(&d->pilot, w);
 	sw_jw_obj_end(w);
+	if (d->clock->mono_us() - d->pilot.listed_us >= d->pilot.list_us)
+		d->pilot.look = true;
+}
+
+/* --- pilot.cancel --- */
+
+sw_status sw_pilot_cancel_others(struct sw_daemon *d, const char *folder, size_t *n,
+				 struct sw_err *err)
+{
+	const struct sw_pilot_line *jobs;
+
+	if (d->pilot.n == 0)
+		return sw_err_set(err, SW_CONFLICT, "sweepd was started without --executor");
+	if (sw_others_find(&d->pilot, folder, &jobs, n, err) != SW_OK)
+		return err->code;
+	for (size_t i = 0; i < *n; i++)
+		sw_pilot_stray(d, d->config.pilots.executor, jobs[i].name, jobs[i].id);
+	return SW_OK;
 }

@@ -43,6 +43,11 @@ void sw_pilot_bye(struct sw_slot *s, const char *cause);
 
 /* For device.list: "node", "job" and "left_s" of a slot, null on this machine; and "pilots". */
 void sw_pilot_write_slot(const struct sw_slot *s, struct sw_jw *w);
-void sw_pilot_write(const struct sw_daemon *d, struct sw_jw *w);
+/* If the last list is old, a new one is due with it: the next answer has what that names. */
+void sw_pilot_write(struct sw_daemon *d, struct sw_jw *w);
+/* Has the executor cancel all jobs of another state folder, "sweepd-3f2a91c04b7d", that the last
+ * list named: *n. SW_CONFLICT: there is no executor; else as sw_others_find(). */
+SW_NODISCARD sw_status sw_pilot_cancel_others(struct sw_daemon *d, const char *folder, size_t *n,
+					      struct sw_err *err);
 
 #endif

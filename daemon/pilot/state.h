@@ -90,6 +90,8 @@ struct sw_daemon_pilot {
 				     * "": nothing */
 	struct sw_stray
 		*strays; /* jobs that no slot wants: to be cancelled, by what submitted them */
+	struct sw_pilot_line *others; /* [n_others], by name (daemon/pilot/others.h); NULL: none */
+	size_t n_others;
 	uint64_t n_submits, n_lists;
 };
 

@@ -51,7 +51,8 @@ elif verb == "list" and not os.path.exists(os.path.join(bed, "empty")):
                  else "running n1" if os.path.exists(job + ".begun") else "pending - Resources")
         print("id-" + name, name, text(job + ".say") or state)
 elif verb == "cancel":
-    for job in (os.path.join(jobs, i.removeprefix("id-")) for i in args):
+    ours = (i.removeprefix("id-") for i in args if i.startswith("id-" + os.environ["SWEEPD_JOB_PREFIX"]))
+    for job in (os.path.join(jobs, name) for name in ours):
         if os.path.exists(job):
             put(job + ".cancelled", "")
         if text(job + ".pid") and not text(job + ".rc"):
@@ -109,8 +110,9 @@ class Bed:
         self.put(f"jobs/{name}.say", words)
 
     def kill_all(self):
-        """What a test left running."""
-        left = [pid for name in self.jobs() if self.read(f"jobs/{name}.pid") and alive(pid := self.pid(name))]
+        """What a test left running. The pid of a job that ended may be another's."""
+        left = [pid for name in self.jobs() if self.read(f"jobs/{name}.pid") and not self.read(f"jobs/{name}.rc")
+                and alive(pid := self.pid(name))]
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         return left

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import BIN, DEADLINE, DENIED, Client, environment, slow, sweep_command, trained, wait_until
+from harness import BIN, CONFLICT, DEADLINE, DENIED, INVALID_PARAMS, NOT_FOUND, Client, RpcError, environment, slow, sweep_command, trained, wait_until
 from pilots import Bed
 
 
@@ -332,3 +332,64 @@ def test_folder_that_cannot_be_written_is_said_and_forgotten_when_it_can(bed):
     os.rename(folder + ".away", folder)
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert client.call("device.list")["pilots"]["waits"] is None
+
+
+def others(client):
+    return {o["prefix"]: (o["jobs"], o["running"]) for o in client.call("device.list")["pilots"]["others"]}
+
+
+def gone(bed, tmp_path):
+    """Jobs of a daemon that was killed, whose state folder is deleted: the prefix; one runs, one waits."""
+    daemon = bed.start(workers=2)
+    client = daemon.client()
+    client.submit(slow(epochs=4000, run_cap=1))
+    running = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+    bed.put("hold")
+    client.submit(slow(epochs=5, run_cap=1))
+    wait_until(lambda: "1 job pending" in (client.call("device.list")["pilots"]["waits"] or ""), "a job that waits")
+    os.kill(bed.pid(running), signal.SIGSTOP)  # whatever it makes of the folder's end
+    daemon.kill9()
+    os.rename(daemon.state, tmp_path / "gone")
+    return bed.jobs()[0].rpartition("-")[0]
+
+
+def test_jobs_of_a_deleted_state_folder_are_named_and_cancelled_on_request(bed, tmp_path):
+    prefix = gone(bed, tmp_path)
+    for name in ("sweepd-test-1.0", "sweepd-1.0", "sweepd-0123456789ab-7.0"):  # a user's own, and one that is over
+        bed.put(f"jobs/{name}")
+        bed.say(name, "done n1" if "7.0" in name else "running n1")
+    made = ["sweepd-aaaaaaaaaaaa", "sweepd-bbbbbbbbbbbb"]
+    for folder in made:
+        bed.put(f"jobs/{folder}-1.0"), bed.put(f"jobs/{folder}-1.0.begun")
+    daemon = bed.start(workers=2)
+    client = daemon.client()
+    wait_until(lambda: others(client) == {prefix: (2, 1), made[0]: (1, 1), made[1]: (1, 1)}, "what the dead daemon left")
+    assert f"2 jobs of another state folder, 1 running (id-{prefix}-" in sweep_command(daemon, "devices")[1]
+    assert not bed.calls("cancel"), "nobody has asked for it"
+
+    status, said, _ = sweep_command(daemon, "devices", "--cancel", prefix)
+    assert status == 0 and said.startswith(f"2 jobs of {prefix} are being cancelled")
+    for folder in made:  # while the first are on their way
+        assert client.call("pilot.cancel", prefix=folder) == {"jobs": 1}
+    wait_until(lambda: others(client) == {}, "their end")
+    cancelled = [name for name in bed.jobs() if (bed.path / "jobs" / f"{name}.cancelled").exists()]
+    assert cancelled == [name for name in bed.jobs() if name.startswith((prefix + "-", *made))] and len(cancelled) == 4
+    assert "another state folder" not in sweep_command(daemon, "devices")[1]
+
+
+def test_only_jobs_that_a_list_names_as_another_folders_are_cancelled(bed, start):
+    daemon = bed.start(workers=1)
+    client = daemon.client()
+    client.submit(slow(epochs=4000, run_cap=1))
+    name = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+    for prefix, code in ((name.rpartition("-")[0], INVALID_PARAMS), ("sweepd-0123456789ab", NOT_FOUND), ("sweepd-", INVALID_PARAMS),
+                         ("sweepd-0123456789ab-7.0", INVALID_PARAMS), ("sweepd-0123456789AB", INVALID_PARAMS), ("", INVALID_PARAMS)):
+        with pytest.raises(RpcError) as refused:
+            client.call("pilot.cancel", prefix=prefix)
+        assert refused.value.code == code, prefix
+    status, _, error = sweep_command(daemon, "devices", "--cancel", name.rpartition("-")[0])
+    assert status == 1 and error.count("\n") == 1 and "this daemon's own jobs" in error
+    with pytest.raises(RpcError) as refused:
+        start("none").client().call("pilot.cancel", prefix="sweepd-0123456789ab")
+    assert refused.value.code == CONFLICT
+    assert not bed.calls("cancel") and busy(client)

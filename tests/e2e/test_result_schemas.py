@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from harness import BIN, Client, asha, driven, slow, trained, wait_until
+from pilots import Bed
 from programs import own
 
 pytest.importorskip("jsonschema", reason="python3-jsonschema is not here: answers are not checked")
@@ -213,7 +214,16 @@ def train(checked):
     checked.look(bad)
 
 
-def test_every_method_answers_as_promised(start):
+def cancel_jobs_of_another_folder(checked):
+    others = wait_until(lambda: checked.call("device.list")["pilots"]["others"], "a job of another state folder")
+    checked.call("pilot.cancel", prefix=others[0]["prefix"])
+
+
+def test_every_method_answers_as_promised(start, tmp_path):
+    bed = Bed(tmp_path, start)
+    bed.put("jobs/sweepd-0123456789ab-1.0")
+    with Checked(bed.start().socket) as other:
+        cancel_jobs_of_another_folder(other)
     daemon = start("cpu:2")
     with Checked(daemon.socket) as checked:
         start_from_another(checked)
@@ -230,7 +240,7 @@ def test_every_method_answers_as_promised(start):
     whole = schemas.document()
     public = {m["name"] for m in whole["methods"] + whole["x-notifications"]
               if not m.get("x-internal")}
-    assert checked.seen == public
+    assert checked.seen | other.seen == public
     # It drains: it ends by itself once nothing runs.
     assert daemon.process.wait() == 0
     daemon.process = None

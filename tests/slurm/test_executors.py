@@ -39,6 +39,10 @@ def test_another_daemons_job_is_neither_shown_nor_ended(executor, site, tmp_path
     other = Executor(site, tmp_path / "other")
     assert not other.list() and other.call("cancel", job).returncode == 0
     assert executor.list()[name][1] == "running"
+    other.prefix = "sweepd-"  # as the daemon lists
+    assert other.list()[name][:2] == (job, "running")
+    other.prefix = executor.prefix  # on request
+    assert other.call("cancel", job).returncode == 0 and executor.wait(name, "cancelled")
 
 
 @pytest.mark.parametrize("site", ["slurm"], indirect=True)
