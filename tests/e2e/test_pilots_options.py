@@ -122,6 +122,8 @@ def test_pending_jobs_are_those_of_their_sweeps_and_go_when_these_do(bed):
         wait_until(lambda s=sweep, n=jobs: client.sweep(s)["cause"] == f"waits for a slot: fake: {n} pending (Resources)", "its own")
     client.call("sweep.cancel", sweep=one)
     wait_until(lambda: sum(s["state"] == "STARTING" for s in client.slots()) == 1, "jobs that are gone")
+    gone = [name for name in bed.jobs() if (bed.path / "jobs" / f"{name}.cancelled").exists()]
+    assert [asked(bed, name)[1] for name in gone] == [["qos=one"]] * 2
     bed.take("hold")
     assert client.wait_sweep(two)["state"] == "COMPLETED"
     assert {asked(bed, name)[1][0] for name in bed.jobs() if bed.read(f"jobs/{name}.pid")} == {"qos=two"}

@@ -39,3 +39,17 @@ def test_sweep_runs_on_all_nodes(site, start, tmp_path, kind):
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert {a["slot"] for trial in client.trials(sweep)
             for a in client.call("trial.get", sweep=sweep, trial=trial["trial"])["attempts"]} == {0, 1, 2}
+
+
+def test_sweep_asks_slurm_for_jobs_of_its_own(slurm, start, tmp_path):
+    client = pilots(start, slurm, tmp_path, 2, comment="the daemon's").client()
+    more = {"partition": "all", "comment": "the sweep's; $(id)", "time": "0:07:00", "exclusive": True}
+    sweeps = [client.submit({**example("digits"), "run_cap": 8, "max_concurrent": 1, **key})
+              for key in ({}, {"executor": {"slurm": more}})]
+    for sweep in sweeps:
+        assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    shown = slurm.run("squeue", "--me", "-h", "-r", "-o", "%i|%k|%l")
+    jobs = dict(line.split("|", 1) for line in shown.splitlines())
+    assert {jobs[slot["job"]] for slot in client.slots()} == {"the daemon's|10:00", "the sweep's; $(id)|7:00"}
+    refused = client.submit({**example("digits"), "run_cap": 1, "executor": {"slurm": {"partition": "none"}}})
+    wait_until(lambda: "invalid partition" in (client.sweep(refused)["cause"] or ""), "Slurm's own words")
