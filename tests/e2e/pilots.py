@@ -15,8 +15,9 @@ bed, verb, args = os.environ["FAKE_BED"], sys.argv[1], sys.argv[2:]
 jobs = os.path.join(bed, "jobs")
 text = lambda path: open(path).read().strip() if os.path.exists(path) else ""
 def put(path, words):
-    with open(path, "w") as file:
+    with open(path + ".new", "w") as file:
         file.write(words)
+    os.replace(path + ".new", path)
 with open(os.path.join(bed, "calls"), "a") as file:
     file.write(verb + " " + (args[0] if verb in ("submit", "cancel") else "") + "\n")
 if os.path.exists(os.path.join(bed, "fail." + verb)):
@@ -26,11 +27,14 @@ def begin(name):
     base = os.path.join(os.environ["SWEEPD_JOB_DIR"], name)
     if not os.path.exists(base):
         return
+    try:  # a list may run beside a submit: one of them begins it
+        open(os.path.join(jobs, name + ".begun"), "x").close()
+    except FileExistsError:
+        return
     line = 'exec 3<&0; "$@" <&3 3<&- & echo $! > "$J.new"; mv "$J.new" "$J.pid"; wait $!; echo $? > "$J.rc"'
     subprocess.Popen(["sh", "-c", line, "sh", *command], stdin=open(base), stdout=open(base + ".log", "a"),
                      stderr=subprocess.STDOUT, start_new_session=True, env={**os.environ, "J": os.path.join(jobs, name),
                                                                                          "SLURMD_NODENAME": "n1"})
-    put(os.path.join(jobs, name + ".begun"), "")
 held = os.path.exists(os.path.join(bed, "hold"))
 if verb == "submit":
     for i in range(int(args[0])):
