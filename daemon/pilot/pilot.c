@@ -143,6 +143,13 @@ static void end_if_outlived(struct sw_pilot *p, int64_t now_us)
 		tell_to_end(p);
 }
 
+static void end_idle(struct sw_pilot *p)
+{
+	sw_log(SW_LOG_INFO, "pilot.idle", "name=%s slot=%d", p->name, p->w->slots->index);
+	p->idle = true;
+	tell_to_end(p);
+}
+
 /* Nothing to do for so long: it goes. */
 static void end_if_idle(struct sw_pilot *p, int64_t now_us)
 {
@@ -152,11 +159,8 @@ static void end_if_idle(struct sw_pilot *p, int64_t now_us)
 	/* Between two looks it may have had a short trial, or many. */
 	if (s->state != SW_SLOT_IDLE || s->busy_since_us > p->idle_us)
 		p->idle_us = now_us;
-	if (now_us - p->idle_us < idle_us || p->leaving)
-		return;
-	sw_log(SW_LOG_INFO, "pilot.idle", "name=%s slot=%d", p->name, s->index);
-	p->idle = true;
-	tell_to_end(p);
+	if (now_us - p->idle_us >= idle_us && !p->leaving)
+		end_idle(p);
 }
 
 static void look_at(struct sw_pilot *p, int64_t now_us)
@@ -217,6 +221,38 @@ static void end_unwanted(struct sw_daemon *d, struct sw_job_shape *sh, int64_t n
 		sw_job_shape_close(sh);
 }
 
+/* Had a sweep a trial for a pilot of that shape just now? */
+static bool is_wanted(const struct sw_pilot *p, int64_t now_us)
+{
+	const struct sw_job_shape *sh = sw_job_shape_find(p->w->slots->d, p->w->shape);
+
+	return sh != NULL && sh->wanted_us == now_us;
+}
+
+/* Jobs that are wanted have no slot left (full), or wait in the queue: those of a shape that no
+ * sweep wants may hold the very nodes, and go without their grace. */
+static void give_way(struct sw_daemon *d, bool full, int64_t now_us)
+{
+	bool wait = full;
+
+	for (size_t i = 0; i < d->pilot.n && !wait; i++) {
+		const struct sw_pilot *p = &d->pilot.jobs[i];
+
+		wait = p->used && !p->greeted && p->state == SW_PILOT_PENDING &&
+		       is_wanted(p, now_us);
+	}
+	for (size_t i = 0; i < d->pilot.n && wait; i++) {
+		struct sw_pilot *p = &d->pilot.jobs[i];
+
+		if (!p->used || p->leaving || is_wanted(p, now_us))
+			continue;
+		if (!p->greeted && p->state == SW_PILOT_PENDING)
+			p->cancel = p->leaving = p->idle = true;
+		else if (sw_pilot_is_connected(p) && p->w->slots->state == SW_SLOT_IDLE)
+			end_idle(p);
+	}
+}
+
 static void note_want(struct sw_daemon *d, const struct sw_job_want *want, int64_t now_us)
 {
 	struct sw_job_shape *sh = sw_job_shape_open(d, want->id);
@@ -271,8 +307,9 @@ static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 	}
 	for (size_t i = 0; i < SW_JOB_SHAPES; i++)
 		end_unwanted(d, &d->slot.shapes[i], now_us);
+	give_way(d, hungry > 0 && most == 0, now_us);
 	/* The first must not have all that are left: the next would wait until a pilot goes. */
-	for (size_t i = 0; i < n && hungry > 0 && !d->draining; i++)
+	for (size_t i = 0; i < n && hungry > 0 && most > 0 && !d->draining; i++)
 		if (ask_for(d, &want[i], (most + hungry - 1) / hungry, now_us))
 			return;
 }

@@ -52,9 +52,9 @@ struct sw_pilot {
 /* How the room above is asked. */
 struct sw_pilot_events {
 	/* The shapes of which there is a trial that could begin on a pilot, and how many of these
-	 * would now if there were slots of pilots, beyond those that are free or on their way, at
-	 * most `most` of each. Returns how many shapes; that of the sweep to be served first
-	 * leads. */
+	 * would now if there were slots of pilots, beyond those that are free or on their way: no
+	 * more are counted than `most` and all slots. Returns how many shapes; that of the sweep to
+	 * be served first leads. */
 	size_t (*wanted)(struct sw_daemon *d, size_t most, struct sw_job_want out[SW_JOB_SHAPES]);
 };
 

@@ -88,9 +88,7 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 	} else if (others) {
 		(void)snprintf(
 			out, cap,
-			"waits for a slot: the pilots have other options, and one goes after "
-			"%u s without a trial",
-			d->config.pilots.idle_s);
+			"waits for a slot: the pilots have other options, and serve other sweeps");
 	} else if (d->slot.slot_n == 0) {
 		(void)snprintf(out, cap, "waits for a slot: this daemon has none (--devices none)");
 	} else if (need.precision) {

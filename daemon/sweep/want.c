@@ -88,7 +88,5 @@ size_t sw_want_slots(struct sw_daemon *d, size_t most, struct sw_job_want out[SW
 				out[of[k]].n--;
 				break;
 			}
-	for (size_t k = 0; k < shapes; k++)
-		out[k].n = out[k].n < most ? out[k].n : most;
 	return shapes;
 }

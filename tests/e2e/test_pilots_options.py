@@ -68,20 +68,30 @@ def test_sweeps_with_different_options_have_jobs_of_their_own_through_a_kill(bed
     wait_until(lambda: client.call("trial.get", sweep=gpu, trial=1)["step"] > step + 3, "time in which one could take more")
     assert jobs_of(client, gpu) == [{two}], "the others' pilots take none of its trials"
     assert len(bed.jobs()) == 3
-    late = client.submit(slow(epochs=3, run_cap=2, **fake(comment="x")))
-    wait_until(lambda: client.sweep(late)["cause"] == "waits for a slot: the pilots have other options, and one goes after 300 s "
-                                                      "without a trial", "why it waits")
-    client.call("sweep.cancel", sweep=late)
     again = client.submit(slow(epochs=3, run_cap=2, **fake(exclusive=True, partition="gpu", time=3600)))
     client.call("sweep.cancel", sweep=gpu)
     assert client.wait_sweep(again)["counts"]["COMPLETED"] == 2
     assert len(bed.jobs()) == 3, "the same options in another order: the same pilot"
 
 
+def test_idle_pilots_give_way_to_jobs_of_other_options(bed):
+    client = bed.start(workers=3).client()
+    assert client.wait_sweep(client.submit(trained(run_cap=2, max_concurrent=2)))["state"] == "COMPLETED"
+    bed.put("hold")  # what holds the nodes is their own pilots, say
+    other = client.submit(trained(run_cap=3, max_concurrent=1, **fake(comment="x")))
+    wait_until(lambda: [s["state"] for s in client.slots()] == ["DOWN", "DOWN", "STARTING"], "pilots that went for one in the queue")
+    bed.take("hold")
+    assert client.wait_sweep(other)["state"] == "COMPLETED"
+    many = client.submit(slow(run_cap=3, epochs=400, **fake(comment="y")))
+    wait_until(lambda: len([s for s in client.slots() if s["sweep"] == many]) == 3, "all slots, one of which was another's")
+    late = client.submit(trained(run_cap=1))
+    wait_until(lambda: client.sweep(late)["cause"] == "waits for a slot: the pilots have other options, and serve "
+                                                      "other sweeps", "why it waits")
+
+
 def test_trial_that_waits_says_which_pilots_are_not_for_it(bed):
     client = bed.start(workers=2).client()
-    short = client.submit(trained(run_cap=1, **fake(qos=1)))
-    assert client.wait_sweep(short)["state"] == "COMPLETED"
+    jobs_of(client, client.submit(slow(epochs=4000, run_cap=1, **fake(qos=1))))
     sweep = client.submit(slow(epochs=400, run_cap=1, **fake(qos=2)))
     [[job]] = jobs_of(client, sweep)
     bed.put("hold")
@@ -92,15 +102,7 @@ def test_trial_that_waits_says_which_pilots_are_not_for_it(bed):
         why = client.call("trial.why", sweep=sweep, trial=1)
         return "1 job pending" in str(why) and str(why)
     why = wait_until(waits, "a trial that waits again")
-    assert "1 of 2 suit, 0 free" in why and "free (its job has other options)" in why, why
-
-
-def test_pilot_of_other_options_makes_room_once_it_was_idle(bed):
-    client = bed.start(workers=1, more="idle = 1\n").client()
-    first, second = (client.submit(trained(run_cap=2, **fake(qos=n))) for n in (1, 2))
-    for sweep in (first, second):
-        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2
-    assert [asked(bed, name)[1] for name in bed.jobs()] == [["qos=1"], ["qos=2"]]
+    assert "1 of 2 suit, 0 free" in why, why
 
 
 def test_options_that_the_cluster_refuses_stop_no_other_sweep(bed):
