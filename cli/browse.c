@@ -103,6 +103,7 @@ bool sw_browse_key(struct sw_browse *b, enum sw_key key, const struct sw_view *v
 	else if (key == SW_KEY_TAB && n > 1) {
 		b->view = (b->view + 1) % n;
 		b->trial = 0;
+		b->move = 0;
 	}
 	return key != SW_KEY_QUIT;
 }

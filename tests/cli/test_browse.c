@@ -219,6 +219,18 @@ TEST_LOOP(browse_keys_of_one_frame_add_up, 0, (int)(sizeof bursts / sizeof burst
 	end(&slow);
 }
 
+TEST(browse_keys_before_tab_move_nothing_in_the_next_table)
+{
+	struct fixture f;
+
+	begin(&f, "maximize");
+	draw(&f, 2, 24);
+	press(&f, "ddt");
+	draw(&f, 2, 24);
+	ck_assert_uint_eq(f.b.trial, 0);
+	end(&f);
+}
+
 /* An update: trial k is in this state now, of all trials or of those that there were. */
 static void update(struct fixture *f, int k, const char *state, bool reset)
 {
