@@ -47,7 +47,8 @@ def test_another_daemons_job_is_neither_shown_nor_ended(executor, site, tmp_path
 
 @pytest.mark.parametrize("site", ["slurm"], indirect=True)
 def test_what_slurm_refuses_is_one_line(executor):
-    for options, why in (("partition=nowhere", "invalid partition"), ("frob=1", "frob"), ("a b=1", "no option of sbatch")):
+    for options, why in (("partition=nowhere", "invalid partition"), ("frob=1", "frob"), ("a b=1", "no option of sbatch"),
+                         ("clusters=b", "--clusters is not for pilots")):
         done, _ = executor.submit("true", options=options)
         assert done.returncode == 1 and why in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert not executor.list()
