@@ -35,7 +35,9 @@ bool sw_spec_job_time(const char *text, unsigned *out)
 
 static bool is_daemons(const char *key)
 {
-	static const char *const keys[] = {"gpus", "cpus", "mem", "idle", "listen", "address"};
+	/* Lists and cancels have the daemon's own options: elsewhere they would not see a job. */
+	static const char *const keys[] = {"gpus",   "cpus",    "mem",  "idle",
+					   "listen", "address", "hosts"};
 
 	for (size_t i = 0; i < SW_SPEC_N(keys); i++)
 		if (strcmp(key, keys[i]) == 0)

@@ -68,6 +68,9 @@ static const struct {
 	{SLURM("'address':'x'"), OF("address"),
 	 "\"address\" is the daemon's, for all its jobs: it stands in the file of "
 	 "--executor-options"},
+	{SLURM("'hosts':'/x'"), OF("hosts"),
+	 "\"hosts\" is the daemon's, for all its jobs: it stands in the file of "
+	 "--executor-options"},
 	{SLURM("'':1"), OF(""), KEY},
 	{SLURM("'a b':1"), OF("a b"), KEY},
 	{SLURM("'a=b':1"), OF("a=b"), KEY},
