@@ -170,8 +170,9 @@ static void add_slots(const struct sw_running *live, struct sw_buf *out)
 	}
 	if (d->slot.slot_n > SLOTS_SHOWN)
 		(void)sw_buf_addf(out, ", and %zu more", d->slot.slot_n - SLOTS_SHOWN);
-	if (*sw_job_shape_why(d, need.shape) != '\0')
-		(void)sw_buf_addf(out, "; %s", sw_job_shape_why(d, need.shape));
+	const struct sw_job_shape *sh = sw_job_shape_find(live->d, need.shape);
+	if (sh != NULL && sh->why[0] != '\0')
+		(void)sw_buf_addf(out, "; %s", sh->why);
 }
 
 void sw_why_slots(const struct sw_running *live, int64_t trial, struct sw_buf *out)

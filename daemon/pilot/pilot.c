@@ -43,11 +43,12 @@ void sw_pilot_hello(struct sw_slot *s, const char *node, bool files)
 		p->idle_us = d->clock->mono_us();
 	p->greeted = true;
 	(void)snprintf(p->node, sizeof p->node, "%s", node);
-	s->worker->no_files = d->slot.pilots_blind = !files;
+	s->worker->no_files = !files;
 	struct sw_job_shape *sh = sw_job_shape_find(d, s->worker->shape);
 	if (sh != NULL) {
 		sh->failed = sh->pauses = 0;
 		sh->pause_us = 0;
+		sh->blind = !files;
 	}
 	sw_pilot_write_causes(d);
 }
@@ -208,6 +209,7 @@ static void end_unwanted(struct sw_daemon *d, struct sw_job_shape *sh, int64_t n
 
 	if (sh->id == 0 || now_us - sh->wanted_us < (int64_t)d->config.pilots.idle_s * 1000000)
 		return;
+	sh->refused = false; /* no sweep waits for that any more */
 	for (size_t i = 0; i < d->pilot.n; i++) {
 		struct sw_pilot *p = &d->pilot.jobs[i];
 
@@ -269,14 +271,18 @@ static void note_want(struct sw_daemon *d, const struct sw_job_want *want, int64
 		sw_daemon_die("ask for pilots", SW_NOMEM);
 }
 
-/* One submission. False: that shape's turn is later. */
-static bool ask_for(struct sw_daemon *d, const struct sw_job_want *want, size_t n, int64_t now_us)
+/* False: that shape's turn is later. */
+static bool may_ask(struct sw_daemon *d, const struct sw_job_want *want, int64_t now_us)
 {
 	const struct sw_job_shape *sh = sw_job_shape_find(d, want->id);
 
-	if (sh == NULL || want->n == 0 || now_us < sh->pause_us ||
-	    count_batches(d, want->id) >= BATCHES)
-		return false;
+	return sh != NULL && want->n > 0 && now_us >= sh->pause_us &&
+	       count_batches(d, want->id) < BATCHES;
+}
+
+/* One submission. */
+static void ask_for(struct sw_daemon *d, const struct sw_job_want *want, size_t n)
+{
 	n = want->n < n ? want->n : n;
 	d->pilot.next++;
 	d->pilot.placed = 0;
@@ -286,12 +292,11 @@ static bool ask_for(struct sw_daemon *d, const struct sw_job_want *want, size_t 
 		d->pilot.jobs[i].w->shape = want->id;
 		sw_supervisor_start_one(d->pilot.jobs[i].w);
 	}
-	return true;
 }
 
 static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 {
-	struct sw_job_want want[SW_JOB_SHAPES];
+	struct sw_job_want want[SW_JOB_SHAPES], *first = NULL;
 	size_t most = 0, hungry = 0;
 
 	if (d->phase != SW_UP || now_us - d->pilot.asked_us < ASK_US)
@@ -301,17 +306,19 @@ static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 		most += d->pilot.jobs[i].w->proc == NULL;
 	most = most < SW_PILOT_BATCH ? most : SW_PILOT_BATCH;
 	const size_t n = d->pilot.events->wanted(d, most, want);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		note_want(d, &want[i], now_us);
-		hungry += want[i].n > 0;
-	}
 	for (size_t i = 0; i < SW_JOB_SHAPES; i++)
 		end_unwanted(d, &d->slot.shapes[i], now_us);
+	for (size_t i = n; i-- > 0;)
+		if (may_ask(d, &want[i], now_us)) {
+			first = &want[i];
+			hungry++;
+		}
 	give_way(d, hungry > 0 && most == 0, now_us);
-	/* The first must not have all that are left: the next would wait until a pilot goes. */
-	for (size_t i = 0; i < n && hungry > 0 && most > 0 && !d->draining; i++)
-		if (ask_for(d, &want[i], (most + hungry - 1) / hungry, now_us))
-			return;
+	/* It must not have all that are left: the next would wait until a pilot goes. */
+	if (first != NULL && most > 0 && !d->draining)
+		ask_for(d, first, (most + hungry - 1) / hungry);
 }
 
 void sw_pilot_tick(struct sw_daemon *d, int64_t now_us)

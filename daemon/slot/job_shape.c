@@ -28,11 +28,3 @@ void sw_job_shape_close(struct sw_job_shape *sh)
 	free(sh->options);
 	*sh = (struct sw_job_shape){0};
 }
-
-const char *sw_job_shape_why(const struct sw_daemon *d, uint64_t id)
-{
-	for (size_t i = 0; i < SW_JOB_SHAPES; i++)
-		if (d->slot.shapes[i].id == id)
-			return d->slot.shapes[i].why;
-	return "";
-}

@@ -25,6 +25,7 @@ struct sw_job_shape {
 	unsigned pauses;   /* since one last did */
 	int64_t pause_us;  /* nothing is asked for before this moment; 0: it is */
 	bool refused;      /* its last submission failed */
+	bool blind;        /* its last pilot did not see the files of this machine */
 	char last[240];    /* why the last one failed to start */
 	char why[240];     /* what its sweeps wait for, in words; "": nothing */
 };
@@ -41,7 +42,5 @@ struct sw_job_shape *sw_job_shape_find(struct sw_daemon *d, uint64_t id);
 /* The same, made if it is not there. NULL: SW_JOB_SHAPES others are. */
 struct sw_job_shape *sw_job_shape_open(struct sw_daemon *d, uint64_t id);
 void sw_job_shape_close(struct sw_job_shape *sh);
-/* What pilots of it wait for; "": nothing. */
-const char *sw_job_shape_why(const struct sw_daemon *d, uint64_t id);
 
 #endif

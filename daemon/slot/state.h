@@ -15,9 +15,8 @@ struct sw_daemon_slot {
 	size_t worker_n;
 	bool due; /* there may be work for slots that are free: at the end of this turn */
 	const struct sw_slot_events *events;
-	const struct sw_executor *executor; /* starts the workers of this machine */
-	const struct sw_executor *pilots;   /* those of --executor */
-	bool pilots_blind;                  /* the last one did not see the files of this machine */
+	const struct sw_executor *executor;        /* starts the workers of this machine */
+	const struct sw_executor *pilots;          /* those of --executor */
 	struct sw_job_shape shapes[SW_JOB_SHAPES]; /* of their jobs */
 	struct sw_gpus *gpus; /* daemon/slot/gpus.h; NULL: no slot may have one */
 	uv_async_t gpu_wake;

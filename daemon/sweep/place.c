@@ -40,7 +40,8 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 	const struct sw_room_need need = sw_need_of_next(live);
 	const struct sw_daemon *d = live->d;
 	const struct sw_slot *bad = NULL, *missing;
-	const char *why, *waits = sw_job_shape_why(d, need.shape);
+	const struct sw_job_shape *sh = sw_job_shape_find(live->d, need.shape);
+	const char *why;
 	bool away = false, others = false;
 	unsigned left;
 
@@ -66,13 +67,13 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 		if (bad == NULL || !s->device.away)
 			bad = s;
 	}
-	if ((bad == NULL || bad->device.away) && need.files && d->slot.pilots_blind) {
+	if ((bad == NULL || bad->device.away) && need.files && sh != NULL && sh->blind) {
 		(void)snprintf(out, cap,
 			       "waits for a slot: pilots do not see the files of %.120s, and its "
 			       "trials need files",
 			       d->config.state);
-	} else if (away && *waits != '\0') {
-		(void)snprintf(out, cap, "waits for a slot: %s", waits);
+	} else if ((away || others) && sh != NULL && sh->why[0] != '\0') {
+		(void)snprintf(out, cap, "waits for a slot: %s", sh->why);
 	} else if (away && bad->device.away && *sw_slot_cause(bad) == '\0') {
 		(void)snprintf(out, cap, "waits for a slot: a pilot is about to be asked for");
 	} else if (bad != NULL) {

@@ -26,8 +26,20 @@ static bool is_coming(const struct sw_slot *s)
 	       sw_slot_may_begin(s, &why);
 }
 
-/* Those that have trials to give out, in the order in which they would be served. */
-static size_t gather_sweeps(const struct sw_daemon *d, const struct sw_running *out[SWEEPS_MOST])
+/* Would its next trial go to a pilot, of whatever shape and on whatever node those are that there
+ * are? */
+static bool suits_pilots(const struct sw_slot *pilot, struct sw_room_need need)
+{
+	if (need.shape == SW_ROOM_NO_PILOT)
+		return false;
+	need.shape = 0;
+	need.files = false;
+	return sw_room_takes(pilot, &need) > 0;
+}
+
+/* Those that have trials for pilots to give out, in the order in which they would be served. */
+static size_t gather_sweeps(const struct sw_daemon *d, const struct sw_slot *pilot,
+			    const struct sw_running *out[SWEEPS_MOST])
 {
 	size_t n = 0;
 
@@ -36,7 +48,7 @@ static size_t gather_sweeps(const struct sw_daemon *d, const struct sw_running *
 		size_t at = n;
 
 		if (live->driven || live->ended_ms != 0 || live->sched == NULL ||
-		    !sw_sweep_has_work(live->sched))
+		    !sw_sweep_has_work(live->sched) || !suits_pilots(pilot, sw_need_of_next(live)))
 			continue;
 		for (; at > 0 && sw_share_before(&live->claim.share, &out[at - 1]->claim.share);
 		     at--)
@@ -47,40 +59,30 @@ static size_t gather_sweeps(const struct sw_daemon *d, const struct sw_running *
 	return n;
 }
 
-/* Would its next trial go to a pilot, of whatever shape those are that there are? */
-static bool suits_pilots(const struct sw_daemon *d, const struct sw_slot *pilot,
-			 struct sw_room_need need)
-{
-	if (need.shape == SW_ROOM_NO_PILOT || (need.files && d->slot.pilots_blind))
-		return false;
-	need.shape = 0;
-	return sw_room_takes(pilot, &need) > 0;
-}
-
 size_t sw_want_slots(struct sw_daemon *d, size_t most, struct sw_job_want out[SW_JOB_SHAPES])
 {
 	const struct sw_running *sweeps[SWEEPS_MOST];
 	const struct sw_slot *pilot = find_pilot(d);
 	struct sw_room_need need[SWEEPS_MOST];
-	size_t of[SWEEPS_MOST], n = 0, shapes = 0;
+	size_t of[SWEEPS_MOST], shapes = 0;
 
 	if (pilot == NULL || sw_keep_full(d) != NULL)
 		return 0;
-	const size_t all = gather_sweeps(d, sweeps);
-	for (size_t i = 0; i < all; i++) {
-		/* Slots that are free take their part of them, too. */
-		const uint64_t could =
-			sw_sweep_could_begin(sweeps[i]->sched, most + d->slot.slot_n);
-
-		need[n] = sw_need_of_next(sweeps[i]);
-		if (could == 0 || !suits_pilots(d, pilot, need[n]))
-			continue;
-		for (of[n] = 0; of[n] < shapes && out[of[n]].id != need[n].shape;)
-			of[n]++;
-		if (of[n] == shapes)
+	const size_t n = gather_sweeps(d, pilot, sweeps);
+	for (size_t k = 0; k < n; k++) {
+		need[k] = sw_need_of_next(sweeps[k]);
+		const struct sw_job_shape *sh = sw_job_shape_find(d, need[k].shape);
+		for (of[k] = 0; of[k] < shapes && out[of[k]].id != need[k].shape;)
+			of[k]++;
+		if (of[k] == shapes)
 			out[shapes++] = (struct sw_job_want){
-				.id = need[n].shape, .options = sweeps[i]->spec->job_options};
-		out[of[n++]].n += (size_t)could;
+				.id = need[k].shape, .options = sweeps[k]->spec->job_options};
+		/* It stays wanted: forgotten, it would be tried again and again. */
+		if (need[k].files && sh != NULL && sh->blind)
+			continue;
+		/* Slots that are free take their part of them, too. */
+		out[of[k]].n +=
+			(size_t)sw_sweep_could_begin(sweeps[k]->sched, most + d->slot.slot_n);
 	}
 	for (size_t i = 0; i < d->slot.slot_n; i++)
 		for (size_t k = 0; k < n && is_coming(&d->slot.slots[i]); k++)

@@ -106,13 +106,42 @@ def test_trial_that_waits_says_which_pilots_are_not_for_it(bed):
 
 
 def test_options_that_the_cluster_refuses_stop_no_other_sweep(bed):
-    client = bed.start(workers=2).client()
+    client = bed.start(workers=4, SWEEPD_PILOT_MS="200,600000,600000").client()
     bad = client.submit(trained(run_cap=1, **fake(partition="bad")))
     wait_until(lambda: "asks again in" in (client.sweep(bad)["cause"] or ""), "a pause")
     assert "3 in a row did not start: submit failed: no such partition" in client.sweep(bad)["cause"]
-    good = client.submit(slow(epochs=400, run_cap=1))
-    jobs_of(client, good)
+    wait_until(lambda: all(s["state"] == "DOWN" for s in client.slots()), "the end of what was refused")
+    good = client.submit(slow(epochs=400, run_cap=4))
+    wait_until(lambda: client.sweep(good)["counts"]["RUNNING"] == 4, "all pilots")
+    assert len({name.rpartition(".")[0] for name in bed.jobs()}) == 1, "none were kept for what is not asked for"
     assert client.sweep(good)["cause"] is None and "no such partition" in client.sweep(bad)["cause"]
+
+
+def test_refusal_that_no_sweep_waits_for_any_more_is_forgotten(bed):
+    client = bed.start(workers=1, more="idle = 1\npartition = bad\n").client()
+    sweep = client.submit(trained(run_cap=1))
+    wait_until(lambda: "no such partition" in (client.sweep(sweep)["cause"] or ""), "a refusal")
+    client.call("sweep.cancel", sweep=sweep)
+    wait_until(lambda: client.call("device.list")["pilots"]["waits"] is None, "nothing to wait for")
+
+
+def test_nodes_of_other_options_that_do_not_see_the_files_keep_no_sweep_from_its_own(bed, tmp_path):
+    daemon = bed.start(workers=2)
+    client = daemon.client()
+    (tmp_path / "rows.csv").write_text("a,b,class\n" + "".join(f"{i % 7},{i % 5},{i % 3}\n" for i in range(60)))
+    data = {"format": "csv", "path": str(tmp_path / "rows.csv"), "label": "class", "header": True}
+    bed.put("hold")
+    plain = client.submit(trained(run_cap=1, **fake(partition="far")))
+    wait_until(lambda: bed.jobs(), "a job")
+    probe = os.path.join(daemon.state, "pilots", "probe")
+    os.rename(probe, tmp_path / "probe")
+    bed.take("hold")
+    assert client.wait_sweep(plain)["counts"]["COMPLETED"] == 1
+    os.rename(tmp_path / "probe", probe)
+    far = client.submit(trained(dataset=data, run_cap=1, **fake(partition="far")))
+    near = client.submit(trained(dataset=data, run_cap=1, **fake(partition="near")))
+    assert client.wait_sweep(near)["counts"]["COMPLETED"] == 1
+    assert "pilots do not see the files of" in client.sweep(far)["cause"] and len(bed.jobs()) == 2
 
 
 def test_pending_jobs_are_those_of_their_sweeps_and_go_when_these_do(bed):
