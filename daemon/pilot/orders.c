@@ -322,7 +322,7 @@ static bool cancel_strays(struct sw_daemon *d)
 		args[n++] = s->id;
 		sw_log(any ? SW_LOG_INFO : SW_LOG_WARN, "pilot.stray",
 		       "name=%s id=\"%s\" why=\"%s\"", s->name, s->id,
-		       any ? "no slot has it: it is cancelled"
+		       any ? "no slot of this daemon has it: it is cancelled"
 			   : "its executor, which could cancel it, is not there any more");
 	}
 	if (any)

@@ -147,9 +147,10 @@ sw_status sw_spec_executor_read(struct sw_spec *s, const cJSON *v, struct sw_err
 	const size_t n = strspn(options->string, NAME_CHARS);
 	sw_json_pointer_add(ptr, sizeof ptr, options->string);
 	if (n == 0 || options->string[n] != '\0' || n > SW_SPEC_MAX_EXECUTOR)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "an executor's name has at most %d small letters and digits",
-				 SW_SPEC_MAX_EXECUTOR);
+		return sw_err_at(
+			err, SW_INVALID, ptr,
+			"an executor's name has at most %d small letters, digits, \"-\" and \"_\"",
+			SW_SPEC_MAX_EXECUTOR);
 	if (!cJSON_IsObject(options))
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"%s\" must be an object of options, not %s", options->string,

@@ -46,7 +46,7 @@ TEST(executor_options_that_mean_the_same_are_one_shape_and_others_another)
 #define ONE_MEMBER                                                                                 \
 	"\"executor\" must be an object of one member, the executor's name: {\"slurm\": "          \
 	"{\"partition\": \"gpu\"}}"
-#define NAME "an executor's name has at most 10 small letters and digits"
+#define NAME "an executor's name has at most 10 small letters, digits, \"-\" and \"_\""
 #define KEY  "the name of an option has letters, digits, \"-\", \"_\" and \".\", at most 64"
 #define TIME "\"time\" must be \"H:MM:SS\" or seconds, from a minute to a year"
 #define TEN  "'a0':1,'a1':1,'a2':1,'a3':1,'a4':1,'a5':1,'a6':1,'a7':1,'a8':1,'a9':1,"
