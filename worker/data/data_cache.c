@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define IDLE_MOST 4 /* sets without a holder */
 
@@ -149,15 +150,17 @@ static bool entry_is(const struct entry *e, const char *spec, const struct sw_da
 /* A path may lead to other data on another machine, or to newer. */
 static sw_status compare_sum(const struct sw_data_source *source, uint64_t want, struct sw_err *err)
 {
+	char host[64] = "";
 	uint64_t sum = 0;
 	const sw_status rc = want != 0 ? sw_data_source_sum(source, &sum, err) : SW_OK;
 
 	if (rc != SW_OK || sum == want)
 		return rc;
+	(void)gethostname(host, sizeof host - 1);
 	return sw_err_at(err, SW_INVALID, "/path",
-			 "%s holds other data on this machine than it did where the sweep was "
-			 "submitted: the folder must be the same on all, or have the same files",
-			 source->path);
+			 "%s holds other data on %s than it did where the sweep was submitted: the "
+			 "folder must be the same on all machines, or have the same files",
+			 source->path, host);
 }
 
 static sw_status load_entry(struct sw_data_cache *c, struct sw_queue *q, struct entry *e,
