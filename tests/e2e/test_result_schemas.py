@@ -200,13 +200,14 @@ def train(checked):
     wait_until(lambda: any(t["step"] for t in checked.trials(long)), "a report")
     assert any(s["trial"] for s in checked.slots())
     checked.look(long)
-    checked.call("sweep.cancel", sweep=long)
-    sweep = checked.submit(trained(epochs=3, early_terminate=asha(max_t=3, variant="promote")))
     with Checked(checked.path) as watcher:
-        view = watcher.call("sweep.watch", sweep=sweep)
-        while view["state"] == "RUNNING":
-            view = watcher.note()["params"]
+        watcher.call("sweep.watch", sweep=long)
+        checked.call("sweep.cancel", sweep=long)
+        while watcher.note()["params"]["state"] == "RUNNING":
+            pass
         checked.seen |= watcher.seen
+    sweep = checked.submit(trained(epochs=3, early_terminate=asha(max_t=3, variant="promote")))
+    assert checked.wait_sweep(sweep)["state"] == "COMPLETED"
     checked.look(sweep)
     checked.call("trial.checkpoint", sweep=sweep, trial=checked.sweep(sweep)["best"]["trial"])
     bad = checked.submit(trained(epochs=2, metric={"name": "no_such"}))
