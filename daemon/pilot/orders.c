@@ -292,7 +292,8 @@ static void on_strays_cancelled(void *user, const struct sw_errand_end *run)
 {
 	struct sw_daemon *d = user;
 
-	/* If it failed: the next start, or the next list, finds them again. */
+	/* If it failed: the next start, or the next list, finds them again; those of another state
+	 * folder are named again, and must be asked for again. */
 	if (!run->ok)
 		sw_log(SW_LOG_WARN, "executor.fails", "verb=cancel why=\"%s\"", run->why);
 	d->pilot.look = d->pilot.n > 0;
