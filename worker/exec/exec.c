@@ -210,39 +210,40 @@ static void finish(const struct trial *t)
 		finish_silent(s, &t->reports, j->metric);
 }
 
-/* Settles the folder first, then tells the daemon the end of the trial. */
+/* Tells the daemon the end of the trial, then settles the folder. */
 static void conclude(struct trial *t, const struct sw_err *err)
 {
 	struct sw_session *s = t->asked.session;
 	struct sw_folder *folder = &t->asked.folder;
 	const char *why = sw_session_dropped(s);
 	const bool open = sw_session_ended(s) == SW_SESSION_OPEN && !t->leaves;
-	/* a trial that is resumed needs what it kept; one that has ended is never resumed */
-	const bool for_next = !open || (*why && strcmp(why, "decision stop") != 0);
-	const char *leaving = sw_session_leaving_why(s);
-	const bool unreported = open && !*why && !sw_folder_is_empty(folder);
+	const bool stopped = open && strcmp(why, "decision stop") == 0;
+	const bool tells = open && !*why;
 
-	/* before the daemon is told: it may start the next attempt at once, on the same folder */
-	if (!sw_folder_close(folder, for_next))
-		sw_session_log(s, "SWEEPD_CHECKPOINT_DIR cannot be deleted: %s", strerror(errno));
-	else if (unreported)
-		sw_session_log(s, "deleted what SWEEPD_CHECKPOINT_DIR holds: it was not "
-				  "reported with \"checkpoint\": true");
 	sw_asked_close(&t->asked);
 	if (t->leaves && !*why)
-		why = leaving;
+		why = sw_session_leaving_why(s);
 	if (*why)
 		sw_session_log(s, "ended after step %" PRIu64 ": %s", t->reports.told, why);
-	if (*why || !open) {
-		sw_session_release(s);
-	} else if (err->code == SW_BUSY) { /* the machine's trouble, which passes */
-		sw_session_refuse(s, err->msg);
-	} else if (err->code != SW_OK) {
-		sw_session_log(s, "failed: %s", err->msg);
-		sw_session_finish(s, "FAILED", err->msg);
-	} else {
-		finish(t);
+	if (tells && err->code != SW_BUSY) {
+		if (!sw_folder_is_empty(folder))
+			sw_session_log(s, "what SWEEPD_CHECKPOINT_DIR holds is deleted: it was not "
+					  "reported with \"checkpoint\": true");
+		if (err->code == SW_OK) {
+			finish(t);
+		} else {
+			sw_session_log(s, "failed: %s", err->msg);
+			sw_session_finish(s, "FAILED", err->msg);
+		}
 	}
+	/* A worker that is killed until here leaves the next attempt all that this one went on
+	 * from. A trial that has ended is never resumed. */
+	if (!sw_folder_close(folder, !stopped && !sw_session_told(s)))
+		sw_session_log(s, "SWEEPD_CHECKPOINT_DIR cannot be deleted: %s", strerror(errno));
+	if (tells && err->code == SW_BUSY) /* the machine's trouble, which passes */
+		sw_session_refuse(s, err->msg);
+	else
+		sw_session_release(s);
 }
 
 static void session_beat(void *session)

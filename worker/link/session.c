@@ -384,7 +384,11 @@ void sw_session_finish(struct sw_session *s, const char *state, const char *caus
 	if (s->end == SW_SESSION_OPEN && !*s->drop && tell_make(s, state, cause ? cut : NULL))
 		while (s->end == SW_SESSION_OPEN && !*s->drop && !s->told)
 			wait_round(s, since);
-	sw_session_release(s);
+}
+
+bool sw_session_told(const struct sw_session *s)
+{
+	return s->told;
 }
 
 void sw_session_refuse(struct sw_session *s, const char *why)

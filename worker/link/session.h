@@ -71,7 +71,7 @@ int64_t sw_session_leaving(const struct sw_session *s);
 const char *sw_session_leaving_why(const struct sw_session *s); /* then, for the trial's log */
 
 /* Waits for a trial. false: the session has ended. The job stays the session's until
- * sw_session_finish() or sw_session_release(). */
+ * sw_session_release(), sw_session_refuse() or the next call. */
 bool sw_session_next(struct sw_session *s, const struct sw_job **job);
 
 /* Reads and writes what can be without waiting. false: drop the trial. Cost: one poll(2). */
@@ -112,6 +112,9 @@ void sw_session_launcher(struct sw_session *s, uint64_t bytes);
 /* Waits for the answers to all reports, then tells how the trial ended and waits for that answer,
  * unless it was dropped before. state: "COMPLETED", "FAILED", "INFEASIBLE"; cause may be NULL. */
 void sw_session_finish(struct sw_session *s, const char *state, const char *cause);
+
+/* After it: has the daemon taken the end? false: the trial may go on elsewhere. */
+bool sw_session_told(const struct sw_session *s);
 
 /* Forgets the trial, and says with the next call that the machine let it not begin, and why. */
 void sw_session_refuse(struct sw_session *s, const char *why);

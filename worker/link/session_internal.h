@@ -48,7 +48,7 @@ struct sw_session {
 	size_t head, n, sent; /* oldest; not answered; of those, sent on this connection */
 	int64_t resend_at;    /* µs: the daemon was busy, not before */
 	char *tell;           /* params of worker.tell, or NULL */
-	bool told;            /* it was answered */
+	bool told;            /* the daemon has taken it */
 	char refused[121];    /* why the machine let the last trial not begin; "": it did */
 	int64_t progress_us;  /* when progress was told last */
 	struct sw_buf logs;   /* whole notification lines that wait for a connection */

@@ -119,7 +119,10 @@ static void on_tell(struct sw_session *s, const cJSON *error)
 		s->resend_at = sw_clock_mono_us() + BUSY_WAIT_US;
 		return;
 	}
-	s->told = true;
+	if (error)
+		sw_session_drop(s, "end refused: %s", error_text(error));
+	else
+		s->told = true;
 }
 
 /* A word that answers no request: to end, or to stop the trial. */

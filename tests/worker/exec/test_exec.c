@@ -375,6 +375,38 @@ TEST(exec_halves_while_memory_runs_out)
 }
 
 /* What was written before the end counts, whoever reads it and when. */
+static const struct {
+	const char *name, *reply; /* to the tell, after the request's id */
+	bool stays;
+} ends[] = {
+	{"taken", "\"result\":{\"ok\":true}", false},
+	{"refused", "\"error\":{\"code\":-32002,\"message\":\"of an old attempt\"}", true},
+};
+
+static void end_answered(void)
+{
+	char line[200];
+	cJSON *m;
+
+	give();
+	snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%d,%s}\n",
+		 expect_message("worker.tell", &m), ends[row].reply);
+	cJSON_Delete(m);
+	holds("c/7.live-1/state", "one\n");
+	say(line);
+	no_more();
+	if ((access("c/7.live-1", F_OK) == 0) != ends[row].stays)
+		problem("folder", ends[row].stays ? "gone" : "there");
+}
+
+/* A worker that is killed before the daemon knows the end leaves the next attempt what it has. */
+TEST_ROWS(exec_keeps_the_folder_until_the_end_is_taken, ends)
+{
+	row = _i;
+	script = "echo one > $SWEEPD_CHECKPOINT_DIR/state; exit 4";
+	run_jobs(end_answered);
+}
+
 static void last_lines(void)
 {
 	give();
