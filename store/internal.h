@@ -307,13 +307,15 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
  * attempt, and of each earlier one those up to the step from which a later one went on. */
 #define SW_CURVE " FROM report r WHERE " SW_CURVE_OF
 #define SW_CURVE_OF                                                                                \
-	"r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt = t.attempt"                       \
-	" OR NOT EXISTS (SELECT 1 FROM attempt a WHERE a.sweep = t.sweep AND a.trial = t.trial"    \
-	" AND a.attempt > r.attempt AND (a.resume_step = 0 OR a.resume_step < r.step)))"
+	"r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt = t.attempt OR " SW_UNCUT ")"
+#define SW_UNCUT                                                                                   \
+	"NOT EXISTS (SELECT 1 FROM attempt a WHERE a.sweep = t.sweep AND a.trial = t.trial"        \
+	" AND a.attempt > r.attempt AND (a.resume_step = 0 OR a.resume_step < r.step))"
 /* The report whose metrics a trial stands for, and whether it stands for any: one without a value
  * needs no search. */
-#define SW_STANDING SW_CURVE " AND r.value IS NOT NULL ORDER BY r.attempt DESC, r.seq DESC LIMIT 1"
-#define SW_STANDS   "t.value IS NOT NULL AND t.state NOT IN ('FAILED', 'INFEASIBLE')"
+#define SW_STANDING   SW_CURVE SW_STANDING_1
+#define SW_STANDING_1 " AND r.value IS NOT NULL ORDER BY r.attempt DESC, r.seq DESC LIMIT 1"
+#define SW_STANDS     "t.value IS NOT NULL AND t.state NOT IN ('FAILED', 'INFEASIBLE')"
 /* A column of the report that t.value comes from: the last that carried the metric, or else the
  * last. It is a lost attempt's until the next one reports. */
 #define SW_TRIAL_OF(column)                                                                        \

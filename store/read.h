@@ -48,7 +48,7 @@ SW_NODISCARD sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const cha
 SW_NODISCARD sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial,
 				     sw_row_trial_cb *cb, void *arg, struct sw_err *err);
 /* What plots are made of: a sweep's trials by number, where asked for with their params, or the
- * metrics that sw_read_standing() has of them; of each suggestion that was stored trial and why; of
+ * metrics of sw_read_standing(), of a sweep of several alone; of each suggestion that was stored trial and why; of
  * each attempt on a slot, by trial, slot, times, state and cause. Nothing else of the rows is
  * filled. */
 enum sw_points { SW_POINTS_BARE, SW_POINTS_PARAMS, SW_POINTS_METRICS };
@@ -99,9 +99,9 @@ SW_NODISCARD sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t 
 SW_NODISCARD sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial,
 				      int64_t attempt, int64_t seq, sw_row_report_cb *cb, void *arg,
 				      struct sw_err *err);
-/* The standing of the trials from `from` to `to`, by number: of each the last report of its curve
- * that carried the sweep's metric. Trials FAILED or INFEASIBLE are left out. */
-SW_NODISCARD sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t from, int64_t to,
+/* The standing of a trial: the last report of its curve that carried the sweep's metric. No row: it
+ * has none, or it is FAILED or INFEASIBLE. */
+SW_NODISCARD sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t trial,
 					sw_row_report_cb *cb, void *arg, struct sw_err *err);
 SW_NODISCARD sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial,
 					 sw_row_decision_cb *cb, void *arg, struct sw_err *err);

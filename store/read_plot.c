@@ -23,9 +23,8 @@ static bool give_point(struct sw_cols *c, void *arg)
 sw_status sw_read_points(struct sw_db *db, int64_t sweep, enum sw_points with, sw_row_point_cb *cb,
 			 void *arg, struct sw_err *err)
 {
-	static const char *const sql[] = {
-		POINT_ROWS("NULL"), POINT_ROWS("params"),
-		POINT_ROWS("CASE WHEN " SW_STANDS " THEN (SELECT r.metrics" SW_STANDING ") END")};
+	static const char *const sql[] = {POINT_ROWS("NULL"), POINT_ROWS("params"),
+					  POINT_ROWS("CASE WHEN " SW_STANDS " THEN standing END")};
 	static const enum sw_query ids[] = {SW_Q_POINTS, SW_Q_POINTS_PARAMS, SW_Q_POINTS_METRICS};
 	struct sw_give g = {.point = cb, .arg = arg};
 

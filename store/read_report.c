@@ -61,19 +61,18 @@ sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial, int64_t
 	return rc;
 }
 
-sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t from, int64_t to,
-			   sw_row_report_cb *cb, void *arg, struct sw_err *err)
+sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_report_cb *cb,
+			   void *arg, struct sw_err *err)
 {
 	static const char sql[] =
 		"SELECT " SW_REPORT_COLS ", r.metrics FROM trial t JOIN report r"
 		" ON r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt, r.seq) ="
 		" (SELECT r.attempt, r.seq" SW_STANDING ")"
-		" WHERE t.sweep = ?1 AND t.trial BETWEEN ?2 AND ?3 AND " SW_STANDS
-		" ORDER BY t.trial";
-	const int64_t ints[] = {sweep, from, to};
+		" WHERE t.sweep = ?1 AND t.trial = ?2 AND " SW_STANDS;
+	const int64_t ints[] = {sweep, trial};
 	struct sw_give g = {.report = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_STANDING, sql, ints, 3, "report", give_report, &g, err);
+	return sw_db_rows(db, SW_Q_STANDING, sql, ints, 2, "report", give_report, &g, err);
 }
 
 static bool give_decision(struct sw_cols *c, void *arg)

@@ -113,6 +113,7 @@ struct sw_row_report {
 	const char *metrics; /* JSON object */
 	const char *verdict; /* "continue", "stop", "pause" */
 	bool checkpoint;     /* the trial has a checkpoint of this step */
+	bool several; /* written alone: the sweep has several metrics, the trial's row keeps them */
 };
 
 /* One judgement at a rung. */

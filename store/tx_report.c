@@ -22,6 +22,7 @@ const struct sw_op_def sw_op_report = {
 	 " WHEN ?12 <> 0 OR ?10 = 'pause' THEN ?6 ELSE resume_step END"
 	 ", best_step = CASE WHEN " IS_BETTER " THEN ?6 ELSE best_step END"
 	 ", best_value = CASE WHEN " IS_BETTER " THEN ?8 ELSE best_value END"
+	 ", standing = CASE WHEN ?13 <> 0 AND ?8 IS NOT NULL THEN ?11 ELSE standing END"
 	 " WHERE sweep = ?1 AND trial = ?2",
 	 BEST_AGAIN},
 	{false, false, true},
@@ -37,6 +38,7 @@ void sw_tx_report(struct sw_tx *tx, const struct sw_row_report *row)
 	sw_tx_text(tx, row->verdict);
 	sw_tx_text_opt(tx, row->metrics);
 	sw_tx_int(tx, row->checkpoint);
+	sw_tx_int(tx, row->several);
 }
 
 const struct sw_op_def sw_op_decision = {

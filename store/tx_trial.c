@@ -47,8 +47,12 @@ const struct sw_op_def sw_op_attempt_start = {
 	"insert attempt",
 	{"INSERT INTO attempt (sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause,"
 	 " resume_step, gpu, share)"
-	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"},
-	{false},
+	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+	 /* its row does not name this attempt yet */
+	 "UPDATE trial AS t SET standing = (SELECT r.metrics FROM report r WHERE r.sweep = t.sweep"
+	 " AND r.trial = t.trial AND " SW_UNCUT SW_STANDING_1 ")"
+	 " WHERE t.sweep = ?1 AND t.trial = ?2 AND t.standing IS NOT NULL"},
+	{false, true},
 };
 
 void sw_tx_attempt_start(struct sw_tx *tx, const struct sw_row_attempt *row)

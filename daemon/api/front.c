@@ -27,17 +27,19 @@ static double turn_metric(const struct sw_front *f, size_t metric, double v)
 	return f->spec->metrics[metric].maximize ? -v : v;
 }
 
-static bool take_row(const struct sw_row_report *row, void *arg)
+static bool take_row(const struct sw_row_point *row, void *arg)
 {
 	struct sw_front *f = arg;
 	const size_t m = f->spec->n_metrics;
 	size_t trial_cap = f->cap;
 
+	if (row->json == NULL)
+		return true; /* it stands for no metrics */
 	if (!sw_array_reserve(&f->trial, &trial_cap, f->n + 1, sizeof *f->trial) ||
 	    !sw_array_reserve(&f->y, &f->cap, f->n + 1, m * sizeof *f->y))
 		f->rc = SW_NOMEM;
 	else
-		f->rc = sw_metrics_stored(row->metrics, f->spec, f->y + f->n * m, &f->err);
+		f->rc = sw_metrics_stored(row->json, f->spec, f->y + f->n * m, &f->err);
 	if (f->rc != SW_OK)
 		return false;
 	for (size_t k = 0; k < m; k++)
@@ -90,7 +92,7 @@ static sw_status read_rows(struct sw_front *f, struct sw_db *db, int64_t sweep, 
 	if (rc == SW_OK)
 		rc = f->rc;
 	if (rc == SW_OK && f->spec != NULL) {
-		rc = sw_read_standing(db, sweep, 1, INT64_MAX, take_row, f, &f->err);
+		rc = sw_read_points(db, sweep, SW_POINTS_METRICS, take_row, f, &f->err);
 		if (rc == SW_OK)
 			rc = f->rc;
 		if (rc == SW_OK && f->n > 0)
@@ -184,7 +186,7 @@ sw_status sw_front_trials(const struct sw_front *f, struct sw_db *db, int64_t sw
 	for (size_t i = 0; rc == SW_OK && i < f->front_n && i < n; i++) {
 		const int64_t trial = f->trial[f->row[i]];
 
-		rc = sw_read_standing(db, sweep, trial, trial, write_row, &at, err);
+		rc = sw_read_standing(db, sweep, trial, write_row, &at, err);
 		if (rc == SW_OK)
 			rc = at.rc;
 	}

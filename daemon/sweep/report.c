@@ -170,6 +170,7 @@ static void add_report_row(struct sw_change *c, const struct sw_running *live,
 		.metrics = metrics,
 		.verdict = verdict,
 		.checkpoint = e->checkpoint,
+		.several = live->spec->n_metrics > 1,
 	};
 
 	sw_tx_report(c->tx, &row);

@@ -306,7 +306,8 @@ static void report_step(struct sw_tx *tx, int64_t attempt, int64_t seq, int64_t 
 					  .has_value = true,
 					  .value = value,
 					  .verdict = "continue",
-					  .metrics = metrics};
+					  .metrics = metrics,
+					  .several = true};
 
 	(void)snprintf(metrics, sizeof metrics, "{\"step\":%d}", (int)step);
 	sw_tx_report(tx, &row);
@@ -316,6 +317,7 @@ struct curve {
 	struct ask all, avg, last_2;
 	char metrics[32];
 	double standing;
+	char found[32], kept[32]; /* its metrics, searched for and in the trial's row; "": none */
 };
 
 static bool on_metrics(const struct sw_row_trial *r, void *arg)
@@ -328,7 +330,16 @@ static bool on_metrics(const struct sw_row_trial *r, void *arg)
 
 static bool on_standing(const struct sw_row_report *r, void *arg)
 {
-	((struct curve *)arg)->standing = r->value;
+	struct curve *c = arg;
+
+	c->standing = r->value;
+	(void)snprintf(c->found, sizeof c->found, "%s", r->metrics);
+	return true;
+}
+
+static bool on_kept(const struct sw_row_point *r, void *arg)
+{
+	(void)snprintf(((struct curve *)arg)->kept, 32, "%s", r->json != NULL ? r->json : "");
 	return true;
 }
 
@@ -345,7 +356,8 @@ static void curve_work(struct sw_db *db, void *arg)
 	ask_work(db, &c->avg);
 	ask_work(db, &c->last_2);
 	ck_assert_int_eq(sw_read_trial(db, 1, 1, on_metrics, c, &err), SW_OK);
-	ck_assert_int_eq(sw_read_standing(db, 1, 1, 1, on_standing, c, &err), SW_OK);
+	ck_assert_int_eq(sw_read_standing(db, 1, 1, on_standing, c, &err), SW_OK);
+	ck_assert_int_eq(sw_read_points(db, 1, SW_POINTS_METRICS, on_kept, c, &err), SW_OK);
 }
 
 /* NaN stands for "no value". */
@@ -367,6 +379,7 @@ static void check_curve(struct fixture *f, double all, double avg, double last_2
 	if (!isnan(standing))
 		ck_assert_double_eq(c.standing, standing);
 	ck_assert_str_eq(c.metrics, metrics);
+	ck_assert_str_eq(c.kept, c.found);
 }
 
 TEST(curve_goes_on_from_the_step_that_an_attempt_resumed_at)

@@ -7,16 +7,17 @@
 extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
 	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[], sw_schema_8_sql[],
 	sw_schema_9_sql[], sw_schema_10_sql[], sw_schema_11_sql[], sw_schema_12_sql[],
-	sw_schema_13_sql[];
+	sw_schema_13_sql[], sw_schema_14_sql[];
 
 static const char *const steps[] = {
-	sw_schema_sql,    sw_schema_2_sql,  sw_schema_3_sql, sw_schema_4_sql, sw_schema_5_sql,
-	sw_schema_6_sql,  sw_schema_7_sql,  sw_schema_8_sql, sw_schema_9_sql, sw_schema_10_sql,
-	sw_schema_11_sql, sw_schema_12_sql, sw_schema_13_sql};
+	sw_schema_sql,    sw_schema_2_sql,  sw_schema_3_sql,  sw_schema_4_sql, sw_schema_5_sql,
+	sw_schema_6_sql,  sw_schema_7_sql,  sw_schema_8_sql,  sw_schema_9_sql, sw_schema_10_sql,
+	sw_schema_11_sql, sw_schema_12_sql, sw_schema_13_sql, sw_schema_14_sql};
 
 /* A sweep, a trial that was lost once, its reports and an event: what version 1 had. */
 static const char rows_1[] =
-	"INSERT INTO sweep VALUES (1, 'old', '{}', 'RUNNING', NULL, 'loss', 'random', 7, 0, 0, 40,"
+	"INSERT INTO sweep VALUES (1, 'old', '{\"metrics\":[]}', 'RUNNING', NULL, 'loss', "
+	"'random', 7, 0, 0, 40,"
 	" 5, 0, 1000);"
 	"INSERT INTO trial VALUES (1, 1, 'RUNNING', NULL, 2, 2, 0.5, 5, 6, 0, 1.5, '{\"lr\":1}');"
 	"INSERT INTO attempt VALUES (1, 1, 1, 1, 0, 6, 7, 'LOST', 'signal:9'),"
@@ -108,6 +109,13 @@ static bool on_best(const struct sw_row_trial *r, void *arg)
 	return true;
 }
 
+static bool on_point(const struct sw_row_point *r, void *arg)
+{
+	(void)arg;
+	ck_assert_str_eq(r->json, "{\"loss\":0.5}");
+	return true;
+}
+
 static bool on_suggestion(const struct sw_row_suggestion *r, void *arg)
 {
 	((struct seen *)arg)->suggestions += r->why != NULL;
@@ -121,6 +129,7 @@ static void look(struct sw_db *db, void *arg)
 			  sw_read_trials(db, 1, NULL, 0, -1, on_trial, arg, &err) == SW_OK &&
 			  sw_read_attempts(db, 1, 1, on_attempt, arg, &err) == SW_OK &&
 			  sw_read_history(db, 1, true, on_history, arg, &err) == SW_OK &&
+			  sw_read_points(db, 1, SW_POINTS_METRICS, on_point, arg, &err) == SW_OK &&
 			  sw_read_best(db, 1, false, "all", 5, on_best, arg, &err) == SW_OK &&
 			  sw_read_suggestion(db, 1, 1, on_suggestion, arg, &err) == SW_OK;
 

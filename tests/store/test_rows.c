@@ -41,8 +41,8 @@ QUERY(report_9_9, sw_read_report(db, 1, 1, 9, 9, on_report, s, &s->err))
 QUERY(decisions, sw_read_decisions(db, 1, 1, on_decision, s, &s->err))
 QUERY(history, sw_read_history(db, 1, false, on_history, s, &s->err))
 QUERY(history_metrics, sw_read_history(db, 1, true, on_history, s, &s->err))
-QUERY(standing, sw_read_standing(db, 1, 1, 9, on_report, s, &s->err))
-QUERY(standing_2, sw_read_standing(db, 1, 2, 2, on_report, s, &s->err))
+QUERY(standing, sw_read_standing(db, 1, 1, on_report, s, &s->err))
+QUERY(standing_2, sw_read_standing(db, 1, 2, on_report, s, &s->err))
 QUERY(log_lines, sw_read_log(db, 1, 1, s->next, 3, &s->next, on_log, s, &s->err))
 QUERY(suggestion_1, sw_read_suggestion(db, 1, 1, on_suggestion, s, &s->err))
 QUERY(suggestion_2, sw_read_suggestion(db, 1, 2, on_suggestion, s, &s->err))
@@ -139,11 +139,11 @@ static void fill_trials(struct sw_tx *tx)
 static void fill_reports(struct sw_tx *tx)
 {
 	const struct sw_row_report r[] = {
-		{1, 1, 1, 1, 4, 1, 51, true, 0.1, false, "{\"a\":1}", "continue", false},
-		{1, 1, 1, 2, 5, 2, 52, false, 0, false, NULL, "continue", true},
-		{1, 1, 1, 3, 7, 4, 53, false, 0, true, "{\"a\":3}", "stop", false},
-		{1, 1, 2, 1, 10, 1, 61, true, 0.3, false, "{\"a\":4}", "pause", false},
-		{1, 3, 1, 1, 11, 5, 70, false, 0, false, NULL, "continue", true},
+		{1, 1, 1, 1, 4, 1, 51, true, 0.1, false, "{\"a\":1}", "continue", false, false},
+		{1, 1, 1, 2, 5, 2, 52, false, 0, false, NULL, "continue", true, false},
+		{1, 1, 1, 3, 7, 4, 53, false, 0, true, "{\"a\":3}", "stop", false, false},
+		{1, 1, 2, 1, 10, 1, 61, true, 0.3, false, "{\"a\":4}", "pause", false, false},
+		{1, 3, 1, 1, 11, 5, 70, false, 0, false, NULL, "continue", true, false},
 	};
 	const struct sw_row_decision d[] = {
 		{1, 1, 1, 3, "stop", 0, 4, 22, 9, 7, true, 0.5, 0.25},
