@@ -90,17 +90,18 @@ def fill(path, n, sweep):
         begin = START_MS + i // 4 * 1000
         end = begin + 90 * REPORTS
         best = min(range(REPORTS), key=curve.__getitem__)
-        trials.append((sweep, i, state, 1, REPORTS, curve[-1], begin, begin, end, .9, json.dumps(params, separators=(",", ":")), best + 1,
-                       curve[best]))
         speed = {"speed": (5 - params["layers"]) * (1 + params["drop"])} if sweep == 2 else {}
-        reports += [(sweep, i, 1, k, i * REPORTS + k, k, begin + 90 * k, v, 0, "continue", json.dumps({"loss": v, **speed}, separators=(",", ":")))
+        metrics = [json.dumps({"loss": v, **speed}, separators=(",", ":")) for v in curve]
+        trials.append((sweep, i, state, 1, REPORTS, curve[-1], begin, begin, end, .9, json.dumps(params, separators=(",", ":")), best + 1,
+                       curve[best], metrics[-1] if sweep == 2 else None))
+        reports += [(sweep, i, 1, k, i * REPORTS + k, k, begin + 90 * k, v, 0, "continue", metrics[k - 1])
                     for k, v in enumerate(curve, 1)]
         attempts.append((sweep, i, 1, i, i % 4, begin, end, state))
         suggestions.append((sweep, i, i - 1, f'{{"source":"bayes","known":{i - 1},"unseen":0,"acquisition":"expected_improvement","mean":'
                                          f'{curve[-1] + .01},"sd":0.05}}'))
     for table, columns, rows in (
             ("trial", "sweep,trial,state,attempt,step,value,created_ms,started_ms,ended_ms,seconds,params,best_step,"
-             "best_value", trials),
+             "best_value,standing", trials),
             ("report", "sweep,trial,attempt,seq,ev,step,time_ms,value,diverged,verdict,metrics", reports),
             ("attempt", "sweep,trial,attempt,ev,slot,started_ms,ended_ms,state", attempts),
             ("suggestion", "sweep,trial,known,why", suggestions)):
