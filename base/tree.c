@@ -15,6 +15,7 @@ struct visitor {
 	bool (*see)(int at, const char *name, bool folder, void *arg);
 	void *arg;
 	bool (*too_deep)(int at, const char *name, void *arg); /* for a folder; NULL: an error */
+	bool removes; /* what is gone meanwhile, another one has removed */
 };
 
 static bool walk_folder(int at, const char *name, int depth, const struct visitor *v);
@@ -28,7 +29,7 @@ static bool walk_entry(int at, const char *name, int depth, const struct visitor
 		return true;
 	sw_beat();
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return false;
+		return v->removes && errno == ENOENT;
 	if (!S_ISDIR(st.st_mode))
 		return v->see(at, name, false, v->arg);
 	return depth + 1 >= DEPTH_MAX && v->too_deep ? v->too_deep(at, name, v->arg)
@@ -41,6 +42,8 @@ static bool walk_folder(int at, const char *name, int depth, const struct visito
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	bool good = dir != NULL;
 
+	if (!good && v->removes && errno == ENOENT && depth > 0)
+		return true;
 	if (good && depth >= DEPTH_MAX) {
 		errno = ELOOP;
 		good = false;
@@ -60,7 +63,7 @@ static bool walk_folder(int at, const char *name, int depth, const struct visito
 bool sw_tree_walk(int at, const char *name,
 		  bool (*see)(int at, const char *name, bool folder, void *arg), void *arg)
 {
-	const struct visitor v = {see, arg, NULL};
+	const struct visitor v = {.see = see, .arg = arg};
 
 	return walk_folder(at, name, 0, &v);
 }
@@ -68,7 +71,7 @@ bool sw_tree_walk(int at, const char *name,
 static bool unlink_one(int at, const char *name, bool folder, void *arg)
 {
 	(void)arg;
-	return unlinkat(at, name, folder ? AT_REMOVEDIR : 0) == 0;
+	return unlinkat(at, name, folder ? AT_REMOVEDIR : 0) == 0 || errno == ENOENT;
 }
 
 struct top {
@@ -94,7 +97,7 @@ static bool move_up(int at, const char *name, void *arg)
 bool sw_tree_remove(int at, const char *name)
 {
 	struct top top = {.moved = 0};
-	const struct visitor v = {unlink_one, &top, move_up};
+	const struct visitor v = {unlink_one, &top, move_up, true};
 	unsigned long before;
 	bool good;
 

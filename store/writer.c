@@ -7,10 +7,12 @@
 /* One sync of the file for 16 MiB of log. */
 #define CHECKPOINT_PAGES 4000
 
-static sw_status prepare(sqlite3 *conn, const char *sql, sqlite3_stmt **q, struct sw_err *err)
+/* doing: for the error's line, which has no room for a long statement. */
+static sw_status prepare(sqlite3 *conn, const char *sql, const char *doing, sqlite3_stmt **q,
+			 struct sw_err *err)
 {
 	if (sqlite3_prepare_v3(conn, sql, -1, SQLITE_PREPARE_PERSISTENT, q, NULL) != SQLITE_OK)
-		return sw_sql_err(err, conn, sql);
+		return sw_sql_err(err, conn, doing);
 	return SW_OK;
 }
 
@@ -41,14 +43,14 @@ sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *e
 	*w = (struct sw_writer){.checkpoint_at = CHECKPOINT_PAGES};
 	if ((rc = sw_file_open(&w->conn, path, err)) != SW_OK ||
 	    (rc = sw_sql_int(w->conn, "PRAGMA auto_vacuum", &vacuum, err)) != SW_OK ||
-	    (rc = prepare(w->conn, "BEGIN IMMEDIATE", &w->begin, err)) != SW_OK ||
-	    (rc = prepare(w->conn, "COMMIT", &w->commit, err)) != SW_OK ||
-	    (rc = prepare(w->conn, "ROLLBACK", &w->rollback, err)) != SW_OK)
+	    (rc = prepare(w->conn, "BEGIN IMMEDIATE", "begin", &w->begin, err)) != SW_OK ||
+	    (rc = prepare(w->conn, "COMMIT", "commit", &w->commit, err)) != SW_OK ||
+	    (rc = prepare(w->conn, "ROLLBACK", "rollback", &w->rollback, err)) != SW_OK)
 		goto fail;
 	for (int op = 0; op < SW_OP_N; op++)
 		for (int i = 0; i < SW_OP_SQL_MAX && sw_op_defs[op]->sql[i] != NULL; i++)
-			if ((rc = prepare(w->conn, sw_op_defs[op]->sql[i], &w->ops[op][i], err)) !=
-			    SW_OK)
+			if ((rc = prepare(w->conn, sw_op_defs[op]->sql[i], sw_op_defs[op]->name,
+					  &w->ops[op][i], err)) != SW_OK)
 				goto fail;
 	w->shrinks = vacuum == SW_VACUUM_INCREMENTAL;
 	(void)sqlite3_wal_hook(w->conn, on_wal, w);

@@ -3,6 +3,7 @@
 #include "tests/run.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,36 @@ TEST(tree_too_deep_is_refused)
 
 /* Deeper than a path can be long, with files and links on each floor, and names like those that
  * folders are moved to. */
+static void *remove_too(void *good)
+{
+	*(bool *)good = (sw_tree_remove(at, "a") || errno == ENOENT) &&
+			faccessat(at, "a", F_OK, 0) != 0;
+	return NULL;
+}
+
+/* As a worker and the daemon do at the end of a sweep. */
+TEST(tree_that_two_remove_is_gone_for_both)
+{
+	for (int round = 0; round < 50; round++) {
+		pthread_t other;
+		bool good = false, too = false;
+		char name[20];
+
+		(void)mkdirat(at, "a", 0700);
+		for (int i = 0; i < 100; i++) {
+			(void)snprintf(name, sizeof name, "a/%d", i);
+			if (i % 4 == 0)
+				ck_assert_int_eq(mkdirat(at, name, 0700), 0);
+			else
+				put(name, "");
+		}
+		ck_assert_int_eq(pthread_create(&other, NULL, remove_too, &too), 0);
+		(void)remove_too(&good);
+		(void)pthread_join(other, NULL);
+		ck_assert(good && too);
+	}
+}
+
 TEST(tree_of_any_depth_is_removed)
 {
 	int folder = dup(at), left;

@@ -167,8 +167,8 @@ static const struct story stories[] = {
 	  "alter PRAGMA user_version = 99", "",
 	  "daemon starts",
 	  "refused: STATE/sweepd.db was written by a newer sweepd (schema 99, this one "
-	  "knows 13)",
-	  "alter PRAGMA user_version = 13", ""}},
+	  "knows 14)",
+	  "alter PRAGMA user_version = 14", ""}},
 	{"a file that is no database of sweepd's", NULL, "'run_cap':3",
 	 {"daemon dies", "",
 	  "alter PRAGMA application_id = 7", "",

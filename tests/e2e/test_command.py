@@ -284,4 +284,4 @@ def test_program_is_told_what_of_its_folder_is_not_kept(start, tmp_path):
     for after, told in (("", 1), ("report(2, loss=1, checkpoint=True)", 0)):
         sweep, trial = ended(client, own(tmp_path, script.format(after=after)))
         assert trial["state"] == "COMPLETED"
-        assert sweep_command(daemon, "log", f"{sweep}/1")[1].count("what SWEEPD_CHECKPOINT_DIR holds is deleted") == told
+        assert sweep_command(daemon, "log", f"{sweep}/1")[1].count("what SWEEPD_CHECKPOINT_DIR holds is not kept") == told

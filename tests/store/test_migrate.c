@@ -19,6 +19,11 @@ static const char rows_1[] =
 	"INSERT INTO sweep VALUES (1, 'old', '{\"metrics\":[]}', 'RUNNING', NULL, 'loss', "
 	"'random', 7, 0, 0, 40,"
 	" 5, 0, 1000);"
+	"INSERT INTO sweep VALUES (2, 'one metric', 'no JSON', 'RUNNING', NULL, 'loss', 'random', "
+	"7,"
+	" 0, 0, 40, 5, 0, 1000);"
+	"INSERT INTO trial VALUES (2, 1, 'RUNNING', NULL, 1, 1, 0.5, 5, 6, 0, 1.5, '{}');"
+	"INSERT INTO report VALUES (2, 1, 1, 1, 2, 1, 10, 0.5, 0, 'continue', '{\"loss\":0.5}');"
 	"INSERT INTO trial VALUES (1, 1, 'RUNNING', NULL, 2, 2, 0.5, 5, 6, 0, 1.5, '{\"lr\":1}');"
 	"INSERT INTO attempt VALUES (1, 1, 1, 1, 0, 6, 7, 'LOST', 'signal:9'),"
 	" (1, 1, 2, 5, 0, 8, 0, 'RUNNING', NULL);"
@@ -111,8 +116,10 @@ static bool on_best(const struct sw_row_trial *r, void *arg)
 
 static bool on_point(const struct sw_row_point *r, void *arg)
 {
-	(void)arg;
-	ck_assert_str_eq(r->json, "{\"loss\":0.5}");
+	if (arg != NULL)
+		ck_assert_str_eq(r->json, "{\"loss\":0.5}");
+	else
+		ck_assert_ptr_null(r->json);
 	return true;
 }
 
@@ -130,6 +137,7 @@ static void look(struct sw_db *db, void *arg)
 			  sw_read_attempts(db, 1, 1, on_attempt, arg, &err) == SW_OK &&
 			  sw_read_history(db, 1, true, on_history, arg, &err) == SW_OK &&
 			  sw_read_points(db, 1, SW_POINTS_METRICS, on_point, arg, &err) == SW_OK &&
+			  sw_read_points(db, 2, SW_POINTS_METRICS, on_point, NULL, &err) == SW_OK &&
 			  sw_read_best(db, 1, false, "all", 5, on_best, arg, &err) == SW_OK &&
 			  sw_read_suggestion(db, 1, 1, on_suggestion, arg, &err) == SW_OK;
 

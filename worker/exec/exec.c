@@ -217,8 +217,8 @@ static void conclude(struct trial *t, const struct sw_err *err)
 	struct sw_folder *folder = &t->asked.folder;
 	const char *why = sw_session_dropped(s);
 	const bool open = sw_session_ended(s) == SW_SESSION_OPEN && !t->leaves;
-	const bool stopped = open && strcmp(why, "decision stop") == 0;
 	const bool tells = open && !*why;
+	bool ended;
 
 	sw_asked_close(&t->asked);
 	if (t->leaves && !*why)
@@ -227,8 +227,8 @@ static void conclude(struct trial *t, const struct sw_err *err)
 		sw_session_log(s, "ended after step %" PRIu64 ": %s", t->reports.told, why);
 	if (tells && err->code != SW_BUSY) {
 		if (!sw_folder_is_empty(folder))
-			sw_session_log(s, "what SWEEPD_CHECKPOINT_DIR holds is deleted: it was not "
-					  "reported with \"checkpoint\": true");
+			sw_session_log(s, "what SWEEPD_CHECKPOINT_DIR holds is not kept: it was "
+					  "not reported with \"checkpoint\": true");
 		if (err->code == SW_OK) {
 			finish(t);
 		} else {
@@ -236,9 +236,11 @@ static void conclude(struct trial *t, const struct sw_err *err)
 			sw_session_finish(s, "FAILED", err->msg);
 		}
 	}
-	/* A worker that is killed until here leaves the next attempt all that this one went on
-	 * from. A trial that has ended is never resumed. */
-	if (!sw_folder_close(folder, !stopped && !sw_session_told(s)))
+	/* A worker that is killed before this leaves the next attempt all that this one went on
+	 * from. A trial that has ended is never resumed; what stays of one whose answer was lost
+	 * goes with the sweep's end. */
+	ended = sw_session_told(s) || (open && strcmp(sw_session_dropped(s), "decision stop") == 0);
+	if (!sw_folder_close(folder, !ended))
 		sw_session_log(s, "SWEEPD_CHECKPOINT_DIR cannot be deleted: %s", strerror(errno));
 	if (tells && err->code == SW_BUSY) /* the machine's trouble, which passes */
 		sw_session_refuse(s, err->msg);

@@ -374,7 +374,6 @@ TEST(exec_halves_while_memory_runs_out)
 	run_jobs(halved);
 }
 
-/* What was written before the end counts, whoever reads it and when. */
 static const struct {
 	const char *name, *reply; /* to the tell, after the request's id */
 	bool stays;
@@ -407,6 +406,7 @@ TEST_ROWS(exec_keeps_the_folder_until_the_end_is_taken, ends)
 	run_jobs(end_answered);
 }
 
+/* What was written before the end counts, whoever reads it and when. */
 static void last_lines(void)
 {
 	give();
