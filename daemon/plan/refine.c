@@ -380,7 +380,7 @@ static cJSON *write_spec(const struct refine *r, const cJSON *spec)
 {
 	static const char *const inherited[] = {"metric",    "trainer",  "early_terminate",
 						"resources", "parallel", "command",
-						"program",   "run"};
+						"program",   "run",      "executor"};
 	cJSON *out = cJSON_Duplicate(spec, true);
 	size_t i = 0;
 
