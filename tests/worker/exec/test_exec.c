@@ -6,6 +6,7 @@
 #include "worker/exec/answers.h"
 #include "worker/exec/exec.h"
 #include <signal.h>
+#include <sys/resource.h>
 
 /* `say JSON` is a report by the socket; its answer is the next line of the file `said`. */
 #define SAY "say() { echo \"$1\" >&3; read -r a <&3 && echo \"$a\" >> said; }\n"
@@ -404,6 +405,38 @@ TEST_ROWS(exec_keeps_the_folder_until_the_end_is_taken, ends)
 	row = _i;
 	script = "echo one > $SWEEPD_CHECKPOINT_DIR/state; exit 4";
 	run_jobs(end_answered);
+}
+
+static struct rlimit files;
+
+/* Three files more may be opened from here on: enough to remove a folder, too few for a program. */
+static void crowd(void)
+{
+	const int next = dup(0);
+	const struct rlimit limit = {(rlim_t)next + 3, files.rlim_max};
+
+	(void)close(next);
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void machine_refused(void)
+{
+	accept_one();
+	answer(expect("worker.hello", NULL, NULL), "{\"ok\":true}");
+	attempts = 1;
+	crowd();
+	give();
+	no_more(); /* told nothing: it goes on elsewhere */
+	holds("c/7.resume/state", "one\n");
+}
+
+TEST(exec_keeps_what_an_earlier_attempt_left_where_the_machine_lets_none_begin)
+{
+	script = "";
+	ck_assert_int_eq(system("mkdir -p c/7.live-1 && echo one > c/7.live-1/state"), 0);
+	(void)getrlimit(RLIMIT_NOFILE, &files);
+	run_jobs(machine_refused);
+	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /* What was written before the end counts, whoever reads it and when. */
