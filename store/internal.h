@@ -304,7 +304,8 @@ SW_NODISCARD sw_status sw_db_rows(struct sw_db *db, enum sw_query id, const char
 SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int column);
 
 /* The reports r of trial t that are its curve, in order of (attempt, seq): those of its last
- * attempt, and of each earlier one those up to the step from which a later one went on. */
+ * attempt (the short way), and of each earlier one those up to the step from which a later one went
+ * on, UNCUT. */
 #define SW_CURVE " FROM report r WHERE " SW_CURVE_OF
 #define SW_CURVE_OF                                                                                \
 	"r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt = t.attempt OR " SW_UNCUT ")"
@@ -313,9 +314,9 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 	" AND a.attempt > r.attempt AND (a.resume_step = 0 OR a.resume_step < r.step))"
 /* The report whose metrics a trial stands for, and whether it stands for any: one without a value
  * needs no search. */
-#define SW_STANDING   SW_CURVE SW_STANDING_1
-#define SW_STANDING_1 " AND r.value IS NOT NULL ORDER BY r.attempt DESC, r.seq DESC LIMIT 1"
-#define SW_STANDS     "t.value IS NOT NULL AND t.state NOT IN ('FAILED', 'INFEASIBLE')"
+#define SW_STANDING      SW_CURVE SW_STANDING_LAST
+#define SW_STANDING_LAST " AND r.value IS NOT NULL ORDER BY r.attempt DESC, r.seq DESC LIMIT 1"
+#define SW_STANDS        "t.value IS NOT NULL AND t.state NOT IN ('FAILED', 'INFEASIBLE')"
 /* A column of the report that t.value comes from: the last that carried the metric, or else the
  * last. It is a lost attempt's until the next one reports. */
 #define SW_TRIAL_OF(column)                                                                        \

@@ -50,7 +50,7 @@ const struct sw_op_def sw_op_attempt_start = {
 	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
 	 /* its row does not name this attempt yet */
 	 "UPDATE trial AS t SET standing = (SELECT r.metrics FROM report r WHERE r.sweep = t.sweep"
-	 " AND r.trial = t.trial AND " SW_UNCUT SW_STANDING_1 ")"
+	 " AND r.trial = t.trial AND " SW_UNCUT SW_STANDING_LAST ")"
 	 " WHERE t.sweep = ?1 AND t.trial = ?2 AND t.standing IS NOT NULL"},
 	{false, true},
 };

@@ -104,8 +104,6 @@ TEST(tree_too_deep_is_refused)
 	ck_assert_int_eq(errno, ELOOP);
 }
 
-/* Deeper than a path can be long, with files and links on each floor, and names like those that
- * folders are moved to. */
 static void *remove_too(void *good)
 {
 	*(bool *)good = (sw_tree_remove(at, "a") || errno == ENOENT) &&
@@ -136,6 +134,8 @@ TEST(tree_that_two_remove_is_gone_for_both)
 	}
 }
 
+/* Deeper than a path can be long, with files and links on each floor, and names like those that
+ * folders are moved to. */
 TEST(tree_of_any_depth_is_removed)
 {
 	int folder = dup(at), left;

@@ -16,12 +16,10 @@ static const char *const steps[] = {
 
 /* A sweep, a trial that was lost once, its reports and an event: what version 1 had. */
 static const char rows_1[] =
-	"INSERT INTO sweep VALUES (1, 'old', '{\"metrics\":[]}', 'RUNNING', NULL, 'loss', "
-	"'random', 7, 0, 0, 40,"
-	" 5, 0, 1000);"
-	"INSERT INTO sweep VALUES (2, 'one metric', 'no JSON', 'RUNNING', NULL, 'loss', 'random', "
-	"7,"
-	" 0, 0, 40, 5, 0, 1000);"
+	"INSERT INTO sweep VALUES (1, 'old', '{\"metrics\":[]}', 'RUNNING', NULL, 'loss', 'random',"
+	" 7, 0, 0, 40, 5, 0, 1000);"
+	"INSERT INTO sweep VALUES (2, 'one metric', 'no JSON', 'RUNNING', NULL, 'loss', 'random',"
+	" 7, 0, 0, 40, 5, 0, 1000);"
 	"INSERT INTO trial VALUES (2, 1, 'RUNNING', NULL, 1, 1, 0.5, 5, 6, 0, 1.5, '{}');"
 	"INSERT INTO report VALUES (2, 1, 1, 1, 2, 1, 10, 0.5, 0, 'continue', '{\"loss\":0.5}');"
 	"INSERT INTO trial VALUES (1, 1, 'RUNNING', NULL, 2, 2, 0.5, 5, 6, 0, 1.5, '{\"lr\":1}');"

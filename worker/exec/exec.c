@@ -223,8 +223,6 @@ static void conclude(struct trial *t, const struct sw_err *err)
 	sw_asked_close(&t->asked);
 	if (t->leaves && !*why)
 		why = sw_session_leaving_why(s);
-	if (*why)
-		sw_session_log(s, "ended after step %" PRIu64 ": %s", t->reports.told, why);
 	if (tells && err->code != SW_BUSY) {
 		if (!sw_folder_is_empty(folder))
 			sw_session_log(s, "what SWEEPD_CHECKPOINT_DIR holds is not kept: it was "
@@ -236,10 +234,12 @@ static void conclude(struct trial *t, const struct sw_err *err)
 			sw_session_finish(s, "FAILED", err->msg);
 		}
 	}
+	if (*why)
+		sw_session_log(s, "ended after step %" PRIu64 ": %s", t->reports.told, why);
 	/* A worker that is killed before this leaves the next attempt all that this one went on
 	 * from. A trial that has ended is never resumed; what stays of one whose answer was lost
 	 * goes with the sweep's end. */
-	ended = sw_session_told(s) || (open && strcmp(sw_session_dropped(s), "decision stop") == 0);
+	ended = sw_session_told(s) || (open && strcmp(why, "decision stop") == 0);
 	if (!sw_folder_close(folder, !ended))
 		sw_session_log(s, "SWEEPD_CHECKPOINT_DIR cannot be deleted: %s", strerror(errno));
 	if (tells && err->code == SW_BUSY) /* the machine's trouble, which passes */

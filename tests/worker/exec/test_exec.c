@@ -397,6 +397,8 @@ static void end_answered(void)
 	no_more();
 	if ((access("c/7.live-1", F_OK) == 0) != ends[row].stays)
 		problem("folder", ends[row].stays ? "gone" : "there");
+	if (ends[row].stays)
+		wants_log("ended after step 0: end refused: of an old attempt");
 }
 
 /* A worker that is killed before the daemon knows the end leaves the next attempt what it has. */
