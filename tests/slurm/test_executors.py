@@ -143,6 +143,9 @@ def test_pid_of_another_process_is_not_the_job(executor, site):
     (name,) = executor.begin("sleep", "600")
     (record,) = (site.path / "box1").glob("sweepd-jobs/*/*.job")
     pid, start, boot, slot = record.read_text().split()
+    # a start is told in hundredths of a second: the other one's must be a later one
+    ticks = os.sysconf("SC_CLK_TCK")
+    wait_until(lambda: time.clock_gettime(time.CLOCK_BOOTTIME) * ticks > int(start) + 1, "the next one")
     other = subprocess.Popen(["sleep", "600"], start_new_session=True)
     try:
         record.write_text(f"{other.pid} {start} {boot} {slot}\n")
