@@ -351,6 +351,7 @@ void sw_db_close(struct sw_db *db);
 struct sw_reader {
 	struct sw_store *store;
 	struct sw_turns turns; /* under the store's lock */
+	pthread_cond_t wake;   /* of the store's lock: a turn may have come, or closing */
 	pthread_mutex_t lock;
 	struct sw_db db; /* under it */
 	pthread_t thread;
@@ -367,9 +368,8 @@ struct sw_store {
 	char stuck_seen[320]; /* owner's copy */
 	atomic_size_t queued; /* weights of writes and reads not yet committed or run */
 
-	pthread_mutex_t lock;      /* guards all below */
-	pthread_cond_t to_writer;  /* writes or closing */
-	pthread_cond_t to_readers; /* reads, committed, dead or closing */
+	pthread_mutex_t lock;     /* guards all below */
+	pthread_cond_t to_writer; /* writes or closing */
 	struct sw_store_jobs writes, done;
 	struct sw_store_jobs erasures;
 	int64_t wrote_us, erased_us; /* monotonic: the last change, the last slice of an erasure */
@@ -383,9 +383,9 @@ struct sw_store {
 	char stuck[320];     /* "" when commits go through */
 };
 
-void *sw_writer_main(void *store);              /* writer_thread.c */
-void *sw_reader_main(void *reader);             /* reader.c */
-bool sw_readers_wait(const struct sw_store *s); /* under the lock */
+void *sw_writer_main(void *store);        /* writer_thread.c */
+void *sw_reader_main(void *reader);       /* reader.c */
+void sw_readers_wake(struct sw_store *s); /* under the lock: committed, stuck, dead or closing */
 
 void sw_jobs_init(struct sw_store_jobs *list);
 void sw_jobs_add(struct sw_store_jobs *list, struct sw_store_job *job);

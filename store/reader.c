@@ -39,13 +39,13 @@ static bool may_run(const struct sw_turn *turn, void *store)
 	return may_read(store, ((const struct sw_store_job *)turn)->after);
 }
 
-bool sw_readers_wait(const struct sw_store *s)
+/* A reader without a read sleeps on: a thread that wakes takes the core of the one that woke it. */
+void sw_readers_wake(struct sw_store *s)
 {
-	size_t n = s->waiting;
-
 	for (int k = 0; k < SW_READ_KINDS; k++)
-		n += s->readers[k].turns.n;
-	return n > 0;
+		if (s->closing || s->readers[k].turns.n > 0 ||
+		    (k == SW_READ_SHORT && s->waiting > 0))
+			(void)pthread_cond_broadcast(&s->readers[k].wake);
 }
 
 static struct sw_store_job *next_read(struct sw_reader *r, struct sw_err *died)
@@ -56,7 +56,7 @@ static struct sw_store_job *next_read(struct sw_reader *r, struct sw_err *died)
 	(void)pthread_mutex_lock(&s->lock);
 	while (!s->closing &&
 	       (job = (struct sw_store_job *)sw_turns_take(&r->turns, may_run, s)) == NULL)
-		(void)pthread_cond_wait(&s->to_readers, &s->lock);
+		(void)pthread_cond_wait(&r->wake, &s->lock);
 	*died = s->died;
 	(void)pthread_mutex_unlock(&s->lock);
 	return job;
@@ -92,7 +92,7 @@ void sw_store_read_now(struct sw_store *s, void (*work)(struct sw_db *db, void *
 	const uint64_t after = s->n_enqueued;
 	s->waiting++;
 	while (!may_read(s, after))
-		(void)pthread_cond_wait(&s->to_readers, &s->lock);
+		(void)pthread_cond_wait(&s->readers[SW_READ_SHORT].wake, &s->lock);
 	s->waiting--;
 	died = s->died;
 	(void)pthread_mutex_unlock(&s->lock);

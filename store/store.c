@@ -22,10 +22,10 @@ static sw_status make_sync(struct sw_store *s)
 		return SW_NOMEM;
 	ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
 	     pthread_mutex_init(&s->lock, NULL) == 0 &&
-	     pthread_cond_init(&s->to_writer, &attr) == 0 &&
-	     pthread_cond_init(&s->to_readers, &attr) == 0;
+	     pthread_cond_init(&s->to_writer, &attr) == 0;
 	for (int k = 0; k < SW_READ_KINDS; k++)
-		ok = pthread_mutex_init(&s->readers[k].lock, NULL) == 0 && ok;
+		ok = pthread_mutex_init(&s->readers[k].lock, NULL) == 0 &&
+		     pthread_cond_init(&s->readers[k].wake, NULL) == 0 && ok;
 	(void)pthread_condattr_destroy(&attr);
 	return ok ? SW_OK : SW_NOMEM;
 }
@@ -33,10 +33,11 @@ static sw_status make_sync(struct sw_store *s)
 static void free_sync(struct sw_store *s)
 {
 	(void)pthread_cond_destroy(&s->to_writer);
-	(void)pthread_cond_destroy(&s->to_readers);
 	(void)pthread_mutex_destroy(&s->lock);
-	for (int k = 0; k < SW_READ_KINDS; k++)
+	for (int k = 0; k < SW_READ_KINDS; k++) {
 		(void)pthread_mutex_destroy(&s->readers[k].lock);
+		(void)pthread_cond_destroy(&s->readers[k].wake);
+	}
 }
 
 static void tell_to_close(struct sw_store *s)
@@ -45,7 +46,7 @@ static void tell_to_close(struct sw_store *s)
 	s->closing = true;
 	s->close_by_us = sw_clock_mono_us() + (int64_t)SW_CLOSE_LIMIT_MS * 1000;
 	(void)pthread_cond_broadcast(&s->to_writer);
-	(void)pthread_cond_broadcast(&s->to_readers);
+	sw_readers_wake(s);
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
@@ -292,6 +293,6 @@ sw_status sw_store_read(struct sw_store *s, enum sw_read_kind kind, struct sw_st
 	sw_turns_add(&s->readers[kind].turns, &(who != NULL ? who : &s->own)->kinds[kind],
 		     &job->turn);
 	(void)pthread_mutex_unlock(&s->lock);
-	(void)pthread_cond_broadcast(&s->to_readers);
+	(void)pthread_cond_broadcast(&s->readers[kind].wake);
 	return SW_OK;
 }

@@ -66,7 +66,7 @@ static bool wait_for_room(struct sw_store *s, sw_status why, const struct sw_err
 	(void)pthread_mutex_lock(&s->lock);
 	const bool first = set_stuck(s, why, err);
 	const bool was_closing = s->closing;
-	(void)pthread_cond_broadcast(&s->to_readers);
+	sw_readers_wake(s);
 	(void)pthread_mutex_unlock(&s->lock);
 	if (first && s->hooks.wake != NULL)
 		s->hooks.wake(s->hooks.user); /* sw_store_stuck() has news */
@@ -83,7 +83,7 @@ static void die_of(struct sw_store *s, const struct sw_err *err)
 	(void)pthread_mutex_lock(&s->lock);
 	s->dead = true;
 	s->died = *err;
-	(void)pthread_cond_broadcast(&s->to_readers);
+	sw_readers_wake(s);
 	(void)pthread_mutex_unlock(&s->lock);
 	if (s->hooks.fatal != NULL)
 		s->hooks.fatal(s->hooks.user, err);
@@ -112,10 +112,8 @@ static void settle_group(struct sw_store *s, struct sw_store_jobs *group)
 	s->stuck[0] = '\0';
 	(void)atomic_fetch_sub(&s->queued, weight);
 	sw_jobs_move(&s->done, &heard);
-	const bool awaited = sw_readers_wait(s);
+	sw_readers_wake(s);
 	(void)pthread_mutex_unlock(&s->lock);
-	if (awaited)
-		(void)pthread_cond_broadcast(&s->to_readers);
 	if (s->hooks.wake != NULL)
 		s->hooks.wake(s->hooks.user);
 	for (struct sw_store_job *job; (job = sw_jobs_take(&quiet)) != NULL;)
