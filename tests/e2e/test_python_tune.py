@@ -1,4 +1,5 @@
 """sweepd.tune(): a function's trials as processes, against a real daemon."""
+import importlib
 import os
 import signal
 import subprocess
@@ -239,3 +240,21 @@ def test_tune_loads_what_the_first_trial_loaded_but_for_the_users_own(user, tmp_
     assert len({row["mine"] for row in rows}) == 4 and all(row["other"] == row["mine"] for row in rows)
     assert "sweepd_mine" not in sys.modules and "sweepd_other" not in sys.modules
     del sys.modules["sweepd_heavy"]
+
+
+def test_tune_loads_at_once_what_an_optimizer_loads(user, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("class cuda:\n    is_initialized = staticmethod(bool)\n"
+                                                    "def set_num_threads(n):\n    del n\n")
+    (tmp_path / "torch" / "_dynamo.py").write_text("")
+    made = "import sys\ndef fn(params):\n    return {'loss': 1, 'there': 'torch._dynamo' in sys.modules}\n"
+    for name, more, there in ("sweepd_a", "", 0), ("sweepd_b", "# environ, optim", 0), ("sweepd_c", "# optim", 1):
+        (tmp_path / f"{name}.py").write_text(made + more)
+        monkeypatch.delitem(sys.modules, "torch", raising=False)
+        importlib.import_module("torch")
+        fn = importlib.import_module(name).fn
+        rows = sweepd.tune(fn, SPACE, client=user, run_cap=1, n=1).trials
+        assert [row["metrics"]["there"] for row in rows] == [there]
+        for loaded in ("torch._dynamo", "torch", name):
+            sys.modules.pop(loaded, None)

@@ -13,6 +13,7 @@ import gc
 import glob
 import importlib.machinery
 import importlib.util
+import itertools
 import mmap
 import os
 import select
@@ -54,6 +55,11 @@ def stamp(path):
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
+
+
+def descriptors():
+    """Those that are open, but for that of the list itself."""
+    return {fd for fd in os.listdir("/proc/self/fd") if os.path.lexists("/proc/self/fd/" + fd)}
 
 
 def head(source):
@@ -104,19 +110,24 @@ class Launcher:
         words = getattr(sys, "orig_argv", [sys.executable, "-c"])
         self.python = words[:words.index("-c")]
         self.control = socket.socket(fileno=3)
-        self.descriptors = set(os.listdir("/proc/self/fd"))
+        self.descriptors = descriptors()
         self.shared = mmap.mmap(-1, LESSON_MAX)  # when files were looked at, the length of the lesson, the lesson
         self.spares = set()  # a pipe of each, which closes when it takes an order or ends
         self.learned = False
         for fd in 1, 2:
             os.dup2(os.memfd_create("import"), fd)  # what packages print while they are imported
-        self.descriptors |= set(os.listdir("/proc/self/fd"))
+        self.descriptors |= descriptors()
         if not getattr(sys.flags, "safe_path", False):
             sys.path[0] = os.path.dirname(os.path.realpath(script))
         self.printed = None
         try:
             with open(script, "rb") as file:
-                self.load(list(head(file.read())))
+                source = file.read()
+            names = list(head(source))
+            # An optimizer loads 900 modules more, which may depend on an environment that the script changes first.
+            if "torch" in names and b"optim" in source and b"environ" not in source:
+                names.append("torch._dynamo")
+            self.load(names)
         except Exception:
             self.load([])  # the script itself says what is wrong
 
@@ -131,6 +142,7 @@ class Launcher:
         if self.printed is None:  # of a script's head; it may have silenced what it loads later
             self.printed = [os.pread(fd, 1 << 16, 0) for fd in (1, 2)]
         self.loaded = set(sys.modules)
+        self.newest = next(reversed(sys.modules))
         files = {name: file_of(sys.modules[name]) for name in self.loaded - AT_START}
         folders = [folder for folder in sys.path if installed(folder + "/")]  # in which a package may appear
         paths = [path for folder in folders for path in (folder, *glob.glob(folder + "/*.pth"))]
@@ -144,11 +156,8 @@ class Launcher:
         for name, file in files.items():
             if isinstance(file, str) and not installed(file):
                 return f"a package loads {name}, which is not installed: {file}"
-        for fd in set(os.listdir("/proc/self/fd")) - self.descriptors:
-            try:
-                return f"a package opens {os.readlink('/proc/self/fd/' + fd)} when it is imported"
-            except OSError:
-                pass  # that of the list itself
+        for fd in descriptors() - self.descriptors:
+            return f"a package opens {os.readlink('/proc/self/fd/' + fd)} when it is imported"
         pid = os.fork()  # before a fork OpenBLAS ends its threads; it starts them again when it needs them
         if pid == 0:
             os._exit(0)
@@ -309,8 +318,10 @@ class Launcher:
                 stream.flush()
         for name in "last_type", "last_value", "last_traceback", "last_exc":
             sys.__dict__.pop(name, None)
-        users = [weakref.ref(sys.modules.pop(name)) for name, module in list(sys.modules.items())
-                 if name == "__main__" or name not in AT_START and not installed(file_of(module) or STANDARD)]
+        # Of what it shares nothing is looked at: even that is a write, and a copy of its page.
+        new = itertools.takewhile(lambda name: name != self.newest, reversed(sys.modules))
+        names = [name for name in new if name not in self.loaded and not installed(file_of(sys.modules[name]) or STANDARD)]
+        users = [weakref.ref(sys.modules.pop(name)) for name in [*names, "__main__"] if name in sys.modules]
         atexit._clear()  # this is the last one of them
         gc.collect()
         for module in filter(None, [user() for user in users]):

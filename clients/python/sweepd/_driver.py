@@ -7,6 +7,7 @@ was kept of its step S is the folder N-S.ckpt.
 import codecs
 import contextlib
 import ctypes
+import gc
 import glob
 import importlib
 import json
@@ -108,6 +109,7 @@ class Driver:
     # The loop
 
     def run(self) -> None:
+        load(at_once(self.fn))
         try:
             done = False
             while self.running or not done:
@@ -366,6 +368,7 @@ def become_trial(parent: int, log: int, environment: Mapping[str, str], threads:
         setattr(sys, name, open(fd, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.environ.update(environment)
+    gc.freeze()  # or a collection would write to what it shares with the others
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # its share of the cores: for what is not loaded yet,
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)  # and for PyTorch
@@ -423,6 +426,16 @@ class Lesson:
         # A lazy module would load itself for a getattr().
         return [name for name in self._before or list(sys.modules) if name not in self._start and
                 is_installed(getattr(sys.modules.get(name), "__dict__", {}).get("__file__"))]
+
+
+def at_once(fn: Callable[[Params], Any]) -> List[str]:
+    """What the first trial is to have, too: what an optimizer loads, unless fn's file may change its environment first."""
+    try:
+        with open(fn.__code__.co_filename, encoding="utf-8") as file:
+            source = file.read()
+    except (AttributeError, OSError, ValueError):
+        return []
+    return ["torch._dynamo"] if "torch" in sys.modules and "optim" in source and "environ" not in source else []
 
 
 def load(names: List[str]) -> None:
