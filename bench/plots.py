@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """bench/plots.py — each plot of a sweep of 100,000 trials and 1,000,000 reports, and what others notice of it
 
-    bench/plots.py [--python PYTHON] [--trials 100000] [--repeat 20] [--csv FILE]
+    bench/plots.py [--python PYTHON] [--trials 100000] [--repeat 75] [--csv FILE]
 
 A stored sweep is filled by SQL, ten reports a trial; for pareto a second one, of two metrics. Each plot is asked for
---repeat times (its median and p95), while another process asks for a trial by its number all the time: its p99 beside
-that of the same questions alone. Where PYTHON has optuna and plotly, its plots of 1,000 and 10,000 such trials follow,
+--repeat times (its median and p95), in five turns, while another process asks for a trial by its number all the time: the
+median of its p99s beside that of the same questions alone. Where PYTHON has optuna and plotly, its plots of 1,000 and 10,000 such trials follow,
 each once, in a process of its own with 120 s and 8 GiB at most.
 """
 import argparse
@@ -15,6 +15,7 @@ import math
 import os
 import random
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -35,7 +36,7 @@ SPEC = {"name": "filled", "method": "random", "seed": 1, "metric": {"name": "los
                        "drop": {"min": 0.0, "max": 0.5}}}
 BOTH = {**SPEC, "metrics": [{"name": "loss"}, {"name": "speed", "goal": "maximize"}]}
 del BOTH["metric"], BOTH["early_terminate"]
-REPORTS, START_MS = 10, 1764000000000
+REPORTS, START_MS, ROUNDS = 10, 1764000000000, 5
 OTHER = r"""
 import json, random, select, sys, time, sweepd
 client, draw, ms = sweepd.Client(sys.argv[1], start=False), random.Random(1), []
@@ -147,7 +148,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--trials", type=int, default=100000)
-    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--repeat", type=int, default=75)
     parser.add_argument("--csv")
     args = parser.parse_args()
     rows = []
@@ -166,18 +167,21 @@ def main():
             fill(os.path.join(state, "sweepd.db"), args.trials, sweep)
         daemon = Daemon(state)
         daemon.client.trial(1, 1)
-        for what in (None, *PLOTS):
-            other = Other(daemon.socket, args.trials)
-            ms = []
-            for _ in range(args.repeat):
-                begin = time.perf_counter()
-                if what is None:
-                    time.sleep(.3)
-                else:
-                    daemon.client.call("sweep.plot", sweep=1 + (what == "pareto"), plot=what)
-                ms.append((time.perf_counter() - begin) * 1e3)
-            others = other.p99()
-            told(what or "(nothing)", args.trials, quantile(ms, .5), quantile(ms, .95), others)
+        ms, others = {what: [] for what in (None, *PLOTS)}, {what: [] for what in (None, *PLOTS)}
+        for _ in range(ROUNDS):
+            for what in ms:
+                other = Other(daemon.socket, args.trials)
+                for _ in range(args.repeat // ROUNDS):
+                    begin = time.perf_counter()
+                    if what is None:
+                        time.sleep(.2)
+                    else:
+                        daemon.client.call("sweep.plot", sweep=1 + (what == "pareto"), plot=what)
+                    ms[what].append((time.perf_counter() - begin) * 1e3)
+                others[what].append(other.p99())
+        for what in ms:
+            told(what or "(nothing)", args.trials, quantile(ms[what], .5), quantile(ms[what], .95),
+                 statistics.median(others[what]))
         daemon.end()
     has = subprocess.run([args.python, "-c", "import optuna, plotly"], stderr=subprocess.DEVNULL, check=False).returncode == 0
     for n in (1000, 10000) if has else ():
