@@ -44,8 +44,6 @@ const cJSON *sw_json_get(const cJSON *object, const char *key);
 /* A member that is a string, or a number; else what stands for it. */
 const char *sw_json_text(const cJSON *object, const char *key, const char *absent);
 double sw_json_number(const cJSON *object, const char *key, double absent);
-/* Is it an object, or a list with one in it, however deep? */
-bool sw_json_has_object(const cJSON *v);
 /* True and *out set when v is a number, integral and in [0, 2^53 - 1]. */
 bool sw_json_u64(const cJSON *v, uint64_t *out);
 

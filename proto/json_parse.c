@@ -54,18 +54,6 @@ const cJSON *sw_json_get(const cJSON *object, const char *key)
 	return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
 }
 
-bool sw_json_has_object(const cJSON *v)
-{
-	const cJSON *item;
-
-	if (cJSON_IsObject(v))
-		return true;
-	cJSON_ArrayForEach (item, v)
-		if (sw_json_has_object(item))
-			return true;
-	return false;
-}
-
 const char *sw_json_text(const cJSON *object, const char *key, const char *absent)
 {
 	const cJSON *v = sw_json_get(object, key);

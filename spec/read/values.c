@@ -9,12 +9,17 @@
 
 static int value_compare(const cJSON *a, const cJSON *b);
 
+/* Of two lists, or of two objects, whose members' names count, and their order. */
 static int list_compare(const cJSON *a, const cJSON *b)
 {
 	const cJSON *x = a->child, *y = b->child;
 
 	for (; x != NULL && y != NULL; x = x->next, y = y->next) {
-		const int d = value_compare(x, y);
+		const bool named = x->string != NULL && y->string != NULL;
+		int d = named ? strcmp(x->string, y->string) : 0;
+
+		if (d == 0)
+			d = value_compare(x, y);
 
 		if (d != 0)
 			return d;
@@ -29,7 +34,7 @@ static int value_compare(const cJSON *a, const cJSON *b)
 
 	if (ka != kb)
 		return ka < kb ? -1 : 1;
-	/* Of the same kind, so both are lists, though one may be empty. */
+	/* Of the same kind, so both are lists or both are objects, though one may be empty. */
 	if (a->child != NULL || b->child != NULL)
 		return list_compare(a, b);
 	if (cJSON_IsString(a))
@@ -86,9 +91,8 @@ static sw_status sort_values(struct sw_spec_param *p, struct sw_err *err)
 sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
 			      struct sw_err *err)
 {
-	const cJSON *values = sw_json_get(v, key), *value;
+	const cJSON *values = sw_json_get(v, key);
 	char ptr[48];
-	size_t i = 0;
 
 	/* The distribution takes no list. */
 	if (values == NULL)
@@ -102,16 +106,6 @@ sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const cha
 		return sw_err_at(err, SW_INVALID, ptr, "%s is empty", key);
 	if (p->n_values > SW_SPEC_MAX_VALUES)
 		return sw_err_at(err, SW_INVALID, ptr, "more than %d values", SW_SPEC_MAX_VALUES);
-	cJSON_ArrayForEach (value, values) {
-		(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, i++);
-		/* A group is an object in a trial's JSON, so a value must not be one. */
-		if (sw_json_has_object(value))
-			return sw_err_at(err, SW_INVALID, ptr,
-					 "a value must be a number, a string, true, false, null or "
-					 "a list of these, not %s",
-					 cJSON_IsArray(value) ? "a list with an object"
-							      : sw_spec_kind(value));
-	}
 	p->values = values;
 	return sort_values(p, err);
 }
