@@ -100,45 +100,6 @@ static void beside_teardown(void)
 	queue_teardown();
 }
 
-#ifdef SW_SHIM_WATCH
-static void run(struct sw_graph *g)
-{
-	if (!g)
-		return;
-	ck_assert_int_eq(o->graph_run(q, g), SW_OK);
-	ck_assert_int_eq(o->sync(q), SW_OK);
-}
-
-/* _i & 1: recorded; _i & 2: a join is forgotten, else a fork; _i & 4: of a sum that is read
- * alone */
-START_TEST(shim_aborts_at_a_forgotten_fork_or_join)
-{
-	float *x = floats(N, 1), *sum = floats(N, 0), *other = floats(N, 0);
-	struct sw_graph *g = NULL;
-	void *stream;
-
-	step(x, sum);
-	ck_assert_int_eq(o->sync(q), SW_OK);
-	if (_i & 1)
-		ck_assert_int_eq(o->graph_begin(q), SW_OK);
-	ck_assert_int_eq(o->fork(q, &stream), SW_OK);
-	clear(stream, other);
-	if (!(_i & 2))
-		ck_assert_int_eq(_i & 4 ? o->accumulate(q, sum, x, N) : o->accumulate(q, x, sum, N),
-				 SW_OK);
-	clear(stream, sum);
-	if (_i & 2)
-		ck_assert_int_eq(_i & 4 ? o->accumulate(q, sum, x, N) : o->accumulate(q, x, sum, N),
-				 SW_OK);
-	ck_assert_int_eq(o->join(q), SW_OK); /* for the recording; it orders nothing before it */
-	if (_i & 1)
-		ck_assert_int_eq(o->graph_end(q, &g), SW_OK);
-	run(g);
-	ck_assert_int_eq(o->sync(q), SW_OK);
-}
-END_TEST
-#endif
-
 /* --- waits for what another process holds up --- */
 
 static unsigned looks;
@@ -260,10 +221,5 @@ SUITE(tcase)
 #ifndef SW_TEST_GPU
 	tcase_add_loop_test(tcase, waits_end_with_what_the_look_says, 0, 5);
 	tcase_add_loop_test(tcase, fork_and_join_fail_cleanly, 0, 4);
-#ifdef SW_SHIM_WATCH
-	if (!getenv("CK_FORK")) /* in one process they would end it */
-		tcase_add_loop_test_raise_signal(tcase, shim_aborts_at_a_forgotten_fork_or_join,
-						 SIGABRT, 0, 8);
-#endif
 #endif
 }

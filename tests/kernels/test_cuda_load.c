@@ -1,11 +1,16 @@
 /* tests/kernels/test_cuda_load.c — the list of kernels that are loaded when a device is taken, on
  * the stand-in device. */
+#undef SW_CUDA_BLAS_BYTES /* that of the stand-in is small; the product's is looked at here */
 #include "base/fault.h"
+#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/load.h"
 #include "kernels/ops.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/run.h"
 #include <string.h>
+
+/* cuBLAS's choice of an algorithm, and so the bits of a product, may depend on it. */
+_Static_assert(SW_CUDA_BLAS_BYTES == 33554432, "a queue's workspace of cuBLAS is 32 MiB");
 
 sw_ops_open_fn sw_ops_cuda_open;
 

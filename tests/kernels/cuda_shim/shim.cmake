@@ -18,7 +18,6 @@ enable_language(CXX)
 set(here ${CMAKE_CURRENT_LIST_DIR})
 file(GLOB shim_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.cu)
 file(GLOB shim_hosts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c)
-list(APPEND shim_kernels ${here}/shim_kernels.cu)
 set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX) # in this folder's targets alone
 add_library(sw_cuda_shim STATIC ${shim_kernels} ${shim_hosts}
 	${here}/shim_blas.c ${here}/shim_blas_lt.c ${here}/shim_device.c ${here}/shim_graph.c ${here}/shim_order.c
@@ -64,6 +63,5 @@ sw_test(kernels/test_cuda_open.c sw_cuda_shim)
 sw_test(kernels/test_cuda_load.c sw_cuda_shim)
 sw_test(kernels/test_cuda_space.c sw_cuda_shim)
 sw_test(kernels/test_cuda_product.c sw_cuda_shim m)
-sw_test(kernels/test_cuda_shim.c sw_cuda_shim)
 set_source_files_properties(kernels/test_cuda_divisor.cu PROPERTIES LANGUAGE CXX)
 sw_test(kernels/test_cuda_divisor.cu sw_cuda_shim)

@@ -1,6 +1,5 @@
 /* tests/worker/comm/test_nccl.c — sums of several ranks' devices, each a process with a stand-in
- * device and the stand-in for NCCL: by calls and recorded, in order with the work, and every way to
- * fail. */
+ * device and the stand-in for NCCL: by calls and recorded, and every way to fail. */
 #include "base/clock.h"
 #include "tests/worker/comm/nccl_ranks.h"
 #include <signal.h>
@@ -152,47 +151,6 @@ TEST_LOOP(nccl_sums_doubles_that_the_work_waits_for, 1, 4)
 {
 	ranks_run_well((unsigned)_i, doubles_by_calls_and_recorded);
 }
-
-/* --- order with the work --- */
-
-#ifdef SW_SHIM_WATCH
-static int forgotten;
-
-/* 0: no fork, 1: no join, each by calls; 2, 3: recorded */
-static void forget(unsigned rank)
-{
-	float *x = floats((float)rank), *g = zeros();
-	struct sw_graph *graph = NULL;
-	void *stream;
-
-	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_OK);
-	ck_assert_int_eq(step(x, g, x), SW_OK);
-	ck_assert_int_eq(o->sync(q), SW_OK);
-	if (forgotten & 2)
-		ck_assert_int_eq(o->graph_begin(q), SW_OK);
-	ck_assert_int_eq(o->fork(q, &stream), SW_OK);
-	if (!(forgotten & 1)) /* behind the fork, so not before the sum */
-		ck_assert_int_eq(o->zero(q, g, N * sizeof *g), SW_OK);
-	ck_assert_int_eq(sw_comm_sum_begin(comm, stream, g, N, 1), SW_OK);
-	if (forgotten & 1)
-		ck_assert_int_eq(o->accumulate(q, g, x, N), SW_OK);
-	ck_assert_int_eq(o->join(q), SW_OK);
-	if (forgotten & 2) {
-		ck_assert_int_eq(o->graph_end(q, &graph), SW_OK);
-		ck_assert_int_eq(o->graph_run(q, graph), SW_OK);
-	}
-	ck_assert_int_eq(o->sync(q), SW_OK);
-}
-
-START_TEST(shim_aborts_at_a_sum_that_is_not_in_order)
-{
-	int none[4];
-
-	forgotten = _i;
-	ranks_run(1, forget, none);
-}
-END_TEST
-#endif
 
 /* --- faults --- */
 
@@ -376,32 +334,7 @@ TEST(nccl_whose_peer_has_closed_goes_on)
 	rank_close();
 }
 
-static void another_size(unsigned rank)
-{
-	float *x = floats(1);
-	void *stream;
-
-	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_OK);
-	ck_assert_int_eq(o->fork(q, &stream), SW_OK);
-	ck_assert_int_eq(sw_comm_sum_begin(comm, stream, x, N - rank, 2), SW_OK);
-	ck_assert_int_eq(o->join(q), SW_OK);
-	(void)o->sync(q);
-}
-
-START_TEST(stand_in_aborts_at_another_order_of_sums)
-{
-	int ends[4];
-
-	ranks_run(2, another_size, ends);
-}
-END_TEST
-
 SUITE(tcase)
 {
 	tcase_set_timeout(tcase, 60);
-#ifdef SW_SHIM_WATCH
-	tcase_add_loop_test_raise_signal(tcase, shim_aborts_at_a_sum_that_is_not_in_order, SIGABRT,
-					 0, 4);
-#endif
-	tcase_add_test_raise_signal(tcase, stand_in_aborts_at_another_order_of_sums, SIGABRT);
 }

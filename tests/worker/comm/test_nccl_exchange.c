@@ -1,5 +1,5 @@
 /* tests/worker/comm/test_nccl_exchange.c — what two ranks' devices exchange beside the sums of
- * their stages: by calls and recorded, in order with the work, and every way to fail. */
+ * their stages: by calls and recorded, and every way to fail. */
 #include "tests/worker/comm/nccl_ranks.h"
 #include "worker/rank.h"
 #include <signal.h>
@@ -182,49 +182,6 @@ TEST(nccl_exchange_may_have_one_direction_or_none)
 	ranks_run_well(2, one_way);
 }
 
-/* --- order with the work --- */
-
-#ifdef SW_SHIM_WATCH
-static int forgotten;
-
-/* Of rank 0: 0: no fork before what is sent is written, 1: no join before what came is read; 2, 3:
- * the same, recorded */
-static void forget(unsigned rank)
-{
-	struct work k = work_new(rank);
-	struct sw_graph *graph = NULL;
-	void *stream;
-
-	open_devices();
-	ck_assert_int_eq(step(&k), SW_OK);
-	ck_assert_int_eq(o->sync(q), SW_OK);
-	if (forgotten & 2)
-		ck_assert_int_eq(o->graph_begin(q), SW_OK);
-	ck_assert_int_eq(o->fork(q, &stream), SW_OK);
-	if (rank == 0 && !(forgotten & 1))
-		ck_assert_int_eq(o->zero(q, k.x, N * sizeof *k.x), SW_OK);
-	ck_assert_int_eq(sw_comm_exchange(comm, stream, 1 - rank, k.x, N, k.from_up, N), SW_OK);
-	if (rank == 0 && (forgotten & 1))
-		ck_assert_int_eq(o->accumulate(q, k.from_up, k.w, N), SW_OK);
-	ck_assert_int_eq(o->join(q), SW_OK);
-	if (forgotten & 2) {
-		ck_assert_int_eq(o->graph_end(q, &graph), SW_OK);
-		ck_assert_int_eq(o->graph_run(q, graph), SW_OK);
-	}
-	(void)o->sync(q);
-}
-
-START_TEST(shim_aborts_at_an_exchange_that_is_not_in_order)
-{
-	int none[4];
-
-	forgotten = _i;
-	shape = (struct shape){2, 2};
-	ranks_run(2, forget, none);
-}
-END_TEST
-#endif
-
 /* --- faults --- */
 
 static unsigned fail_rank, fail_at; /* that of its calls */
@@ -315,10 +272,4 @@ TEST(nccl_whose_peer_is_killed_aborts_both_communicators)
 	ck_assert(WIFSIGNALED(ends[3]));
 }
 
-SUITE(tcase)
-{
-#ifdef SW_SHIM_WATCH
-	tcase_add_loop_test_raise_signal(tcase, shim_aborts_at_an_exchange_that_is_not_in_order,
-					 SIGABRT, 0, 4);
-#endif
-}
+RUN_TESTS(NULL, NULL)
