@@ -44,13 +44,6 @@ def test_micro_batch_adds_gradients_up_and_needs_less_memory(start):
         assert a == pytest.approx(b, rel=1e-4)
 
 
-def test_micro_batch_is_no_parameter(client):
-    searched = spec()
-    searched["parameters"]["micro_batch"] = {"values": [16, 32]}
-    error = client.refused("sweep.submit", spec=searched)
-    assert "micro_batch" in error.message, error.message
-
-
 def test_sweep_under_a_cap_completes_with_the_same_curves_and_infeasible_ones_alone(start):
     free, capped = start("cpu:2").client(), start("cpu:2", "--cpu-memory", "2M").client()
     small = spec()

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from harness import INVALID_PARAMS, driven, sweep_command, trained
+from harness import INVALID_PARAMS, driven, sweep_command
 
 LOSS = {"name": "loss"}
 ACC = {"name": "acc", "goal": "maximize"}
@@ -181,18 +181,6 @@ def test_report_without_any_of_the_metrics_is_refused_while_none_was_seen(client
     assert client.report(sweep, t, 2, 2, los=1) == "continue"
 
 
-@pytest.mark.parametrize("more, pointer", [
-    ({"metrics": [LOSS]}, "/spec/metrics"),
-    ({"metrics": [LOSS, LOSS]}, "/spec/metrics/1/name"),
-    ({"metrics": [LOSS, ACC], "metric": LOSS}, "/spec/metrics"),
-    ({"metrics": [LOSS, ACC], "early_terminate": {"type": "asha"}}, "/spec/early_terminate"),
-    ({"metrics": [LOSS, {"name": "acc", "goal": "up"}]}, "/spec/metrics/1/goal"),
-])
-def test_wrong_metrics_are_refused_at_their_place(client, more, pointer):
-    error = client.refused("sweep.submit", spec=driven(**{"metric": None, **more}))
-    assert (error.code, error.pointer) == (INVALID_PARAMS, pointer)
-
-
 def test_scope_goes_with_one_metric(client):
     sweep = client.submit(several(LOSS, ACC))
     error = client.refused("sweep.best", sweep=sweep, scope="avg")
@@ -236,14 +224,3 @@ def test_command_prints_the_front_as_a_table(daemon, client):
     assert "loss (minimize)" in out and "acc (maximize)" in out
     status, out, _ = sweep_command(daemon, "best", sweep, "--json")
     assert len(json.loads(out)["trials"]) == len(want)
-
-
-@pytest.mark.parametrize("trainer", [False, True])
-def test_metric_that_should_rise_is_warned_of_without_a_goal(client, trainer):
-    make = trained if trainer else driven
-    for metric, warned in (({"name": "val_accuracy"}, True), ({"name": "val_accuracy", "goal": "maximize"}, False)):
-        spec = make(metric=metric)
-        for method in ("sweep.validate", "sweep.submit"):
-            said = [w for w in client.call(method, spec=spec)["warnings"] if "maximize" in w]
-            assert len(said) == warned, (method, metric, said)
-            assert all(w.startswith("/metric: ") and 'did you mean "goal": "maximize"?' in w for w in said)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from harness import RpcError, sweep_command, trained, wait_until
+from harness import sweep_command, trained, wait_until
 
 # 1 MiB of weights and a batch that is work for both, and a net that is done before its gradients are added up.
 LARGE = {"format": "synthetic", "features": 512, "rows": 600, "classes": 10}
@@ -50,67 +50,12 @@ def test_validate_says_how_a_pipeline_is_cut(start, tmp_path):
     assert "stages" not in client.call("sweep.validate", spec=large(2))["gang"]
 
 
-def test_pipeline_that_waits_much_is_warned_of(start):
-    client = start("cpu:2").client()
-    spec = staged(2, parallel={"pipeline": 2, "microbatches": 1})
-    lines = client.call("sweep.validate", spec=spec)["warnings"]
-    assert any(line.startswith("/parallel/microbatches: with 1 micro-batch ") for line in lines), lines
-    spec = staged(2, parallel={"pipeline": 2, "microbatches": 1024})
-    lines = client.call("sweep.validate", spec=spec)["warnings"]
-    assert any("fewer than 1024 micro-batches" in line for line in lines), lines
-
-
-@pytest.mark.parametrize("stages, layers", [(4, WIDE), (3, [{"residual": [{"linear": 512}]}, {"linear": 10}])])
-def test_model_that_cannot_be_cut_is_refused(start, stages, layers):
-    client = start("cpu:4").client()
-    error = client.refused("sweep.submit", spec=staged(stages, layers=layers))
-    assert error.pointer == "/spec/parallel/pipeline"
-    assert f"cannot be cut into {stages} stages" in error.message
-
-
 def test_gang_of_more_slots_than_there_are_waits_and_says_so(start):
     client = start("cpu:2").client()
     got = client.call("sweep.submit", spec=gang(3))
     assert any("fewer CPU slots than resources.cpu_slots asks for" in line for line in got["warnings"]), got
     cause = wait_until(lambda: client.sweep(got["sweep"])["cause"], "why it waits")
     assert cause == "waits for 3 CPU slots: this daemon has fewer"
-
-
-@pytest.mark.parametrize("change, pointer, line", [
-    ({"parallel": {"data": 3}}, "/spec/parallel/data", "each rank has one slot"),
-    ({"parallel": None}, "/spec/resources/cpu_slots", 'needs "command" or "program", or, with a trainer, "parallel"'),
-    ({"resources": {"gpu": 1}}, "/spec/parallel/data", "each rank has one GPU"),
-    ({"resources": None}, "/spec/parallel", "needs a slot for each rank"),
-    ({"trainer": None}, "/spec/parallel", '"parallel" needs "trainer"'),
-    ({"parallel": {"data": 65}}, "/spec/parallel/data", "at most 64"),
-    ({"parallel": {"pipeline": 65}}, "/spec/parallel/pipeline", "at most 64"),
-    ({"parallel": {"pipeline": 3}}, "/spec/parallel/pipeline", '"pipeline" is 3 and "cpu_slots" is 2'),
-    ({"parallel": {"data": 2, "pipeline": 2}}, "/spec/parallel", 'times "pipeline" 2 is 4, and "cpu_slots" is 2'),
-    ({"parallel": {"data": 2, "microbatches": 4}}, "/spec/parallel/microbatches", 'needs a "pipeline"'),
-    ({"parallel": {"transport": "shm"}}, "/spec/parallel", 'needs "data"'),
-    ({"parallel": {"data": 2, "transport": "tcp"}}, "/spec/parallel/transport", "in shared memory; leave it out"),
-    ({"parallel": {"pipeline": 2}, "parameters": {"micro_batch": {"values": [8, 16]}}}, "/spec/parameters/micro_batch",
-     "give parallel.microbatches"),
-])
-def test_what_cannot_be_is_refused_at_its_place(client, change, pointer, line):
-    spec = {k: v for k, v in {**gang(2), **change}.items() if v is not None}
-    with pytest.raises(RpcError) as refused:
-        client.call("sweep.submit", spec=spec)
-    assert refused.value.pointer == pointer and line in refused.value.message
-
-
-def test_micro_batch_of_a_pipeline_is_refused(client):
-    spec = staged(2)
-    spec["trainer"]["micro_batch"] = 8
-    error = client.refused("sweep.submit", spec=spec)
-    assert error.pointer == "/spec/trainer/micro_batch" and "give parallel.microbatches" in error.message
-
-
-def test_precision_that_no_cpu_has_is_refused(start):
-    client = start("cpu:2").client()
-    spec = gang(2)
-    spec["trainer"]["precision"] = "bf16"
-    assert "no slot computes in bf16" in client.refused("sweep.submit", spec=spec).message
 
 
 def test_memory_is_that_of_each_rank(start):

@@ -4,9 +4,7 @@ import random
 
 import pytest
 
-from again import first_again
-from asha_model import Asha
-from harness import CONFLICT, INVALID_PARAMS, TRIAL_ENDED, asha, driven, sweep_command, trained
+from harness import CONFLICT, TRIAL_ENDED, asha, driven, sweep_command, trained
 from promote_client import Driver
 
 
@@ -23,86 +21,7 @@ def hashed(seed):
     return curve
 
 
-# --- stop ---
-
-@pytest.mark.parametrize("grace, max_t, factor, tops", [
-    (1, 1000, 10, [1, 10, 100, 1000]), (1, 243, 3, [1, 3, 9, 27, 81, 243])])
-@pytest.mark.parametrize("variant", ["stop", "promote"])
-def test_rungs_have_their_top(client, grace, max_t, factor, tops, variant):
-    spec = driven(early_terminate={"type": "asha", "variant": variant, "grace_period": grace,
-                                   "max_t": max_t, "reduction_factor": factor})
-    assert client.call("sweep.validate", spec=spec)["rungs"] == tops
-    sweep = client.submit(spec)
-    assert [r["step"] for r in client.sweep(sweep)["rungs"]] == tops
-    t, = client.ask(sweep)
-    if variant == "stop":
-        assert client.report(sweep, t, 1, max_t - 1, loss=1) == "continue"
-        assert client.report(sweep, t, 2, max_t, loss=1) == "stop"
-        assert client.sweep(sweep)["rungs"][-1]["n"] == 1
-    else:
-        assert client.report(sweep, t, 1, tops[-2], loss=1) == "pause"
-        assert client.call("trial.get", sweep=sweep, trial=1)["state"] == "PAUSED"
-
-
-@pytest.mark.parametrize("seed", first_again(range(6)))
-def test_stop_decides_as_the_model_in_any_interleaving(client, seed):
-    rng = random.Random(seed)
-    factor, grace = rng.choice([(2, 1), (3, 1), (4, 2), (10, 1)])
-    config = {"grace": grace, "max_t": rng.choice([16, 27, 30]), "factor": factor}
-    sweep = client.submit(driven(run_cap=60, early_terminate={
-        "type": "asha", "grace_period": grace, "max_t": config["max_t"],
-        "reduction_factor": factor}))
-    model, curve, live = Asha(**config), hashed(seed), {}
-    while True:
-        if len(live) < 7 and (not live or rng.random() < 0.3):
-            for t in client.ask(sweep, 2):
-                live[t["trial"]] = [t, 0, 0]
-        if not live:
-            break
-        trial = rng.choice(sorted(live))
-        t, seq, step = live[trial]
-        step += rng.choice((1, 1, 1, 2, 5))
-        value = curve(trial, step)
-        want = model.report(trial, step, value)[0]
-        assert client.report(sweep, t, seq + 1, step, loss=value) == want
-        live[trial] = [t, seq + 1, step]
-        if want == "stop":
-            del live[trial]
-    got = client.wait_sweep(sweep)
-    assert {r["step"]: r["n"] for r in got["rungs"]} == {
-        step: len(rows) for step, rows in model.rungs.items()}
-
-
 # --- promote ---
-
-@pytest.mark.parametrize("seed", first_again(range(8)))
-def test_promote_pauses_and_resumes_as_the_model_in_any_interleaving(client, seed):
-    rng = random.Random(seed)
-    config = {"grace": rng.choice([1, 2]), "max_t": rng.choice([9, 16, 20, 27]),
-              "factor": rng.choice([2, 3, 4])}
-    maximize = seed % 2 == 1
-    run_cap = 40
-    sweep = client.submit(driven(
-        run_cap=run_cap, metric={"name": "loss", "goal": "maximize" if maximize else "minimize"},
-        early_terminate=promote(grace_period=config["grace"], max_t=config["max_t"],
-                                reduction_factor=config["factor"])))
-    driver = Driver(client, sweep, config, run_cap, hashed(seed), lanes=rng.choice([1, 3, 8]),
-                    maximize=maximize)
-    jumps = (1,) if seed % 3 else (1, 1, 2, 4)
-    while driver.act(rng, jumps):
-        if rng.random() < 0.05:
-            driver.check()
-    got = driver.check()
-    assert got["state"] == "COMPLETED"
-    rows = {t["trial"]: t for t in client.trials(sweep)}
-    top = {trial for trial, t in driver.model.trials.items() if t.step >= config["max_t"]}
-    for trial, row in rows.items():
-        if trial in top:
-            assert row["state"] == "COMPLETED"
-        else:
-            rung, rank, n, _ = driver.model.place(trial)
-            assert row["state"] == "PRUNED"
-            assert row["cause"].startswith(f"rung {rung}: rank {rank} of {n}"), row["cause"]
 
 
 def test_promote_resumes_the_highest_rung_first_and_before_anything_new(client):
@@ -197,21 +116,6 @@ def test_promote_goes_on_after_kill_9_as_an_undisturbed_twin(start, kill_every):
 
 # --- hyperband ---
 
-def test_hyperband_stops_above_the_value_of_its_place_at_the_band(client):
-    """W&B's rule: bands 1, 3, 9, ...; beyond the best floor(n / eta) of the band a trial stops."""
-    sweep = client.submit(driven(run_cap=30, early_terminate={
-        "type": "hyperband", "min_iter": 1, "eta": 3, "strict": True}))
-    rng, band = random.Random(3), []
-    for _ in range(20):
-        t, = client.ask(sweep)
-        value = rng.randrange(8)
-        band.append(value)
-        want = "stop" if value > sorted(band)[len(band) // 3] else "continue"
-        assert client.report(sweep, t, 1, 1, loss=value) == want, band
-        if want == "stop":
-            text = client.call("trial.why", sweep=sweep, trial=t["trial"])["text"]
-            assert text.startswith("stopped at band 1: rank "), text
-
 
 def test_hyperband_s_bands_end_where_trials_do_and_empty_ones_are_not_listed(client):
     open_end = {"type": "hyperband", "min_iter": 3}
@@ -225,64 +129,6 @@ def test_hyperband_s_bands_end_where_trials_do_and_empty_ones_are_not_listed(cli
     for step in range(1, 10):
         client.report(sweep, t, step, step, loss=1.0)
     assert [(r["step"], r["n"]) for r in client.sweep(sweep)["rungs"]] == [(3, 1), (9, 1), (27, 0)]
-
-
-# --- median ---
-
-def test_median_of_ray_stops_below_the_median_of_the_running_means(client):
-    sweep = client.submit(driven(run_cap=30, early_terminate={
-        "type": "median", "grace_period": 1, "min_samples_required": 3}))
-    handed = client.ask(sweep, 5)
-    for t, value in zip(handed, (1.0, 2.0, 3.0)):
-        assert client.report(sweep, t, 1, 1, loss=value) == "continue"
-    assert client.report(sweep, handed[3], 1, 1, loss=1.9) == "continue"
-    assert client.report(sweep, handed[4], 1, 1, loss=2.5) == "stop", "median of 1, 2, 3, 1.9"
-    why = client.call("trial.why", sweep=sweep, trial=5)
-    assert why["state"] == "PRUNED"
-    assert "best so far 2.5" in why["text"] and "median of 4 others 1.95" in why["text"]
-
-
-def test_median_of_optuna_looks_at_completed_trials_of_that_step(client):
-    sweep = client.submit(driven(run_cap=30, early_terminate={
-        "type": "median", "n_startup_trials": 3, "n_warmup_steps": 2}))
-    for value in (1.0, 2.0, 3.0):
-        t, = client.ask(sweep)
-        for step in (1, 2, 3):
-            assert client.report(sweep, t, step, step, loss=value) == "continue"
-        client.tell(sweep, t)
-    t, = client.ask(sweep)
-    assert client.report(sweep, t, 1, 1, loss=9.0) == "continue", "warm-up"
-    assert client.report(sweep, t, 2, 2, loss=2.1) == "stop"
-    assert "median of 3 others 2" in client.call("trial.why", sweep=sweep, trial=4)["text"]
-
-
-# --- patience, threshold ---
-
-def test_patience_stops_after_so_many_reports_without_a_better_one(client):
-    sweep = client.submit(driven(early_terminate={
-        "type": "patience", "patience": 3, "min_delta": 0.1}))
-    t, = client.ask(sweep)
-    curve = [1.0, 0.95, 0.85, 0.84, 0.80, 0.79]
-    got = [client.report(sweep, t, i, i, loss=v) for i, v in enumerate(curve, start=1)]
-    assert got == ["continue"] * 5 + ["stop"]
-    text = client.call("trial.why", sweep=sweep, trial=1)["text"]
-    assert text.startswith("stopped at step 6: 3 reports in a row not better"), text
-
-
-@pytest.mark.parametrize("goal", ["minimize", "maximize"])
-def test_threshold_stops_outside_its_bounds_after_the_warm_up(client, goal):
-    sweep = client.submit(driven(metric={"name": "loss", "goal": goal}, early_terminate={
-        "type": "threshold", "lower": 0.2, "upper": 0.8, "n_warmup_steps": 2}))
-    one, two, three = client.ask(sweep, 3)
-    assert client.report(sweep, one, 1, 1, loss=5.0) == "continue"
-    assert client.report(sweep, one, 2, 3, loss=0.9) == "stop"
-    assert client.report(sweep, two, 1, 3, loss=0.1) == "stop"
-    assert client.report(sweep, three, 1, 3, loss=0.8) == "continue", "the bound itself is inside"
-    assert client.report(sweep, three, 2, 4, loss=0.2) == "continue"
-    assert "0.9 is above the upper bound 0.8" in client.call(
-        "trial.why", sweep=sweep, trial=1)["text"]
-    assert "0.1 is below the lower bound 0.2" in client.call(
-        "trial.why", sweep=sweep, trial=2)["text"]
 
 
 # --- pbt ---
@@ -376,19 +222,6 @@ def test_pbt_goes_on_after_kill_9_as_an_undisturbed_twin(start):
         client = daemon.client()
     assert two["log"] == one["log"]
     assert any(len(e) == 5 and e[3] for e in two["log"]), "children were handed out"
-
-
-# --- refused ---
-
-@pytest.mark.parametrize("config, pointer", [
-    ({"type": "asha", "variant": "promte"}, "/variant"),
-    ({"type": "hyperband"}, ""), ({"type": "median", "grace_period": 1, "n_warmup_steps": 1}, None),
-    ({"type": "threshold"}, ""), ({"type": "patience"}, None), ({"type": "pbt"}, None),
-])
-def test_pruner_that_is_not_whole_is_refused_at_its_place(client, config, pointer):
-    error = client.refused("sweep.submit", spec=driven(early_terminate=config))
-    assert error.code == INVALID_PARAMS
-    assert error.pointer.startswith("/spec/early_terminate" + (pointer or ""))
 
 
 def test_no_pruner_leaves_every_report_alone(client):

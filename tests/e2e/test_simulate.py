@@ -7,8 +7,6 @@ import tempfile
 
 import pytest
 
-from again import first_again
-from asha_model import Asha
 from harness import CONFLICT, INVALID_PARAMS, NOT_FOUND, asha, driven, sweep_command
 
 # Four trials of four steps, to minimise; the last one ends well and begins badly.
@@ -75,40 +73,6 @@ def test_promotions_are_those_made_by_hand(client):
 def test_workers_are_as_many_as_the_sweep_had_at_most(client):
     sweep = record(client, HAND, at_once=3)
     assert simulate(client, sweep, HALVING)["workers"] == 3
-
-
-def by_model(curves, **settings):
-    """(steps used, trials stopped, best that is left) of one trial after another."""
-    model, used, stopped, left = Asha(**settings), 0, 0, []
-    for trial, curve in enumerate(curves, 1):
-        for step, value in enumerate(curve, 1):
-            used += 1
-            if model.report(trial, step, value)[0] == "stop" and step < model.max_t:
-                stopped += 1
-                break
-            if step == model.max_t:
-                break
-        left.append((value, trial))
-    return used, stopped, min(left)
-
-
-@pytest.mark.parametrize("seed", first_again(range(6)))
-def test_one_trial_after_another_is_pruned_as_the_model_says(client, seed):
-    draw = random.Random(seed)
-    curves = [[draw.random() + draw.random() / step for step in range(1, draw.choice((9, 9, 5)) + 1)]
-              for _ in range(30)]
-    sweep = record(client, curves)
-    settings = {"grace": draw.choice((1, 2)), "max_t": draw.choice((9, 20)),
-                "factor": draw.choice((2, 3, 4))}
-    used, stopped, (value, trial) = by_model(curves, **settings)
-    got = simulate(client, sweep, {"type": "asha", "max_t": settings["max_t"],
-                                   "grace_period": settings["grace"],
-                                   "reduction_factor": settings["factor"]}, workers=1)
-    assert (got["resource"], got["stopped"]) == (used, stopped)
-    assert got["chosen"] == {"trial": trial, "value": value}
-    best = min((curve[-1], i) for i, curve in enumerate(curves, 1))
-    assert (got["best"]["value"], got["best"]["trial"]) == best
-    assert got["recorded"] == sum(map(len, curves)) and got["short"] == got["failed"] == 0
 
 
 def test_same_pruner_and_order_use_what_was_recorded(client):

@@ -54,24 +54,6 @@ def test_state_directory_of_another_user_is_refused(tmp_path, refusal):
     assert "--state DIR" in line and os.listdir(state) == []
 
 
-def test_state_directory_that_others_may_write_in_is_refused(tmp_path, refusal):
-    state = tmp_path / "open"
-    state.mkdir()
-    state.chmod(0o1777)
-    line = refusal(state)
-    assert f"others may write in the state directory {state} (mode 1777)" in line
-    assert "chmod go-w" in line and os.listdir(state) == []
-
-
-def test_lock_that_is_a_link_leaves_its_target_alone(tmp_path, refusal):
-    state, target = tmp_path / "state", tmp_path / "target"
-    state.mkdir(mode=0o700)
-    target.write_text("not a lock")
-    (state / "lock").symlink_to(target)
-    assert f"cannot open {state}/lock: it is a link" in refusal(state)
-    assert target.read_text() == "not a lock"
-
-
 @pytest.mark.parametrize("which", ["checkpoints", "checkpoints/1"])
 def test_checkpoints_behind_a_link_are_not_removed(start, tmp_path, which):
     """Neither at start nor for a sweep that runs, which then keeps none."""
