@@ -11,7 +11,7 @@ import pytest
 
 from again import first_again
 from asha_model import Asha
-from harness import CONFLICT, INVALID_PARAMS, NOT_FOUND, ROOT, asha, driven, environment, wait_until
+from harness import INVALID_PARAMS, NOT_FOUND, ROOT, asha, driven, environment, wait_until
 
 
 def test_budget_is_handed_out_exactly_and_the_last_tell_completes(client):
@@ -30,41 +30,6 @@ def test_budget_is_handed_out_exactly_and_the_last_tell_completes(client):
     best = min(seen, key=lambda trial: seen[trial]["x"])
     assert got["best"]["trial"] == best and got["best"]["value"] == seen[best]["x"]
     assert client.ask(sweep) == []
-
-
-def test_grid_hands_out_each_point_once(client):
-    spec = driven(method="grid", run_cap=None,
-                  parameters={"a": {"values": ["u", "v"]}, "b": {"min": 1, "max": 3},
-                              "c": {"value": True}})
-    sweep = client.submit(spec)
-    points = [tuple(t["params"][k] for k in "abc") for t in client.ask(sweep, 100)]
-    assert points == [(a, b, True) for a in "uv" for b in (1, 2, 3)]
-    assert client.ask(sweep, 100) == []
-
-
-def test_same_seed_gives_the_same_parameters_and_another_seed_others(client):
-    def params(seed):
-        return [t["params"] for t in client.ask(client.submit(driven(seed=seed)), 20)]
-
-    first = params(1)
-    assert first == params(1)
-    assert first != params(2)
-
-
-def test_report_repeated_after_its_trial_was_resumed_gets_the_same_answer(client):
-    """The answer "pause" was lost with the connection, and the trial went on elsewhere."""
-    sweep = client.submit(driven(run_cap=2, early_terminate=asha(
-        variant="promote", grace_period=1, max_t=4, reduction_factor=2)))
-    first, second = client.ask(sweep, 2)
-    assert client.report(sweep, first, 1, 1, loss=1.0) == "pause"
-    assert client.report(sweep, second, 1, 1, loss=2.0) == "pause"
-    again, = client.ask(sweep, 2)
-    assert (again["trial"], again["attempt"]) == (first["trial"], 2)
-    assert client.report(sweep, first, 1, 1, loss=1.0) == "pause"
-    error = client.refused("trial.report", sweep=sweep, trial=first["trial"], attempt=1, seq=2,
-                           step=2, metrics={"loss": 1})
-    assert error.code == CONFLICT and error.pointer == "/attempt" and "attempt 2" in error.message
-    assert client.report(sweep, again, 1, 2, loss=0.5) == "pause"
 
 
 def test_what_is_not_there_is_not_found(client):
@@ -99,35 +64,6 @@ def test_tell_pruned_is_pruned_and_stays_so_over_a_restart(daemon, client):
         assert [(r["state"], r["cause"], r["value"]) for r in again.trials(sweep)][:3] == want
 
 
-def test_tell_with_a_metric_that_is_not_finite_keeps_its_state_but_completed(daemon, client):
-    sweep = client.submit(driven(early_terminate=asha(), run_cap=4))
-    told = {"FAILED": "disk on fire", "INFEASIBLE": "too wide", "COMPLETED": None}
-    for t, (state, cause) in zip(client.ask(sweep, 3), told.items()):
-        more = {"cause": cause} if cause else {}
-        end = "INFEASIBLE" if state == "COMPLETED" else state
-        assert client.tell(sweep, t, state, metrics={"loss": "nan"}, **more) == end
-    ends = [("FAILED", "disk on fire"), ("INFEASIBLE", "too wide"), ("INFEASIBLE", "diverged")]
-    assert [(t["state"], t["cause"]) for t in client.trials(sweep)] == ends
-    daemon.kill9()
-    daemon.start()
-    again = daemon.client()
-    assert [(t["state"], t["cause"]) for t in again.trials(sweep)] == ends
-    assert again.tell(sweep, again.ask(sweep)[0], metrics={"loss": 1}) == "COMPLETED"
-
-
-@pytest.mark.parametrize("metrics, pointer", [
-    ({"loss": "much"}, "/metrics/loss"), ({"loss": None}, "/metrics/loss"),
-    ({"loss": True}, "/metrics/loss"), ({"loss": 1, "b": [1]}, "/metrics/b"),
-    ({"loss": 1, "b": {}}, "/metrics/b"), ({}, "/metrics")])
-def test_metrics_of_a_wrong_type_are_refused(client, metrics, pointer):
-    sweep = client.submit(driven())
-    t, = client.ask(sweep)
-    error = client.refused("trial.report", sweep=sweep, trial=t["trial"], attempt=1, seq=1, step=1,
-                           metrics=metrics)
-    assert error.code == INVALID_PARAMS and error.pointer == pointer
-    assert client.report(sweep, t, 1, 1, loss=1) == "continue"
-
-
 def test_leases_that_end_together_are_ended_over_several_turns(daemon, client):
     """At most 1,000 of a sweep in one look at the leases, and looks are a quarter of a second
     apart: other answers come between."""
@@ -138,13 +74,6 @@ def test_leases_that_end_together_are_ended_over_several_turns(daemon, client):
         ended = [ms for ms, in db.execute("SELECT ended_ms FROM attempt ORDER BY ended_ms")]
     together = max(sum(at <= ms < at + 100 for ms in ended) for at in set(ended))
     assert len(ended) == 2500 and together <= 1000
-
-
-def test_sweep_with_a_trainer_is_not_driven_by_asking(start):
-    from harness import trained
-    client = start("none").client()
-    sweep = client.submit(trained())
-    assert client.refused("trial.ask", sweep=sweep, count=1).code == CONFLICT
 
 
 @pytest.mark.parametrize("seed", first_again(range(6)))

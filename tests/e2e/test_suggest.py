@@ -3,7 +3,6 @@ import json
 import os
 import select
 import threading
-import time
 
 import pytest
 
@@ -106,19 +105,6 @@ def test_one_ask_for_many_gives_what_many_asks_for_one_give(client, counts):
     assert points == [key(t["params"]) for t in client.ask(other, 6)]
 
 
-def test_init_points_and_suggestions_come_in_one_answer(client):
-    init = [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.3}]
-    sweep = client.submit(searched("bayes", init=init))
-    handed = client.ask(sweep, 8)
-    assert [t["params"]["lr"] for t in handed[:3]] == [0.1, 0.2, 0.3] and len(handed) == 8
-    other = client.submit(searched("bayes", init=init))
-    single = [t for _ in range(8) for t in client.ask(other)]
-    assert [key(t["params"]) for t in handed] == [key(t["params"]) for t in single]
-    client.call("trial.enqueue", sweep=sweep, params={"lr": 0.4})
-    handed = client.ask(sweep, 4)
-    assert handed[0]["params"]["lr"] == 0.4 and len(handed) == 4
-
-
 # --- fresh before fast ---
 
 def test_patient_ask_knows_every_result_told_before_it(client):
@@ -132,20 +118,6 @@ def test_patient_ask_knows_every_result_told_before_it(client):
     assert how["source"] == "gp" and how["sd"] >= 0 and len(how["nearest"]) == 3
     assert all(1 <= near["trial"] < 24 for near in how["nearest"])
     assert "suggested by gp" in client.call("trial.why", sweep=sweep, trial=24)["text"]
-
-
-def test_ask_waits_for_its_own_sake_whatever_an_ask_before_it_waited(client):
-    sweep = client.submit(searched("bayes", suggest_wait_ms=2000, run_cap=200))
-    for t in client.ask(sweep, 10):
-        client.tell(sweep, t, metrics={"loss": loss(t["params"])})
-    many = client.ask(sweep, 20)
-    began = time.monotonic()
-    wait_until(lambda: time.monotonic() > began + 2.1, "the first ask would have waited enough")
-    for t in many:
-        client.tell(sweep, t, metrics={"loss": loss(t["params"])})
-    t, = client.ask(sweep)
-    how = suggestion(client, sweep, t["trial"])
-    assert (how["known"], how["unseen"]) == (30, 0)
 
 
 def test_impatient_ask_takes_what_is_prepared_and_why_says_what_it_had_not_seen(client):
@@ -185,27 +157,6 @@ def test_bounded_wait_ends_with_a_suggestion_while_results_keep_coming(daemon, c
 
 
 # --- what may happen while asks wait ---
-
-def test_run_cap_reached_answers_the_asks_that_wait_and_extend_goes_on(daemon, client):
-    sweep = taught(client, run_cap=70)
-    waiting = parked(daemon, client, sweep, clients=6, count=4)
-    handed = [t for r in answers(waiting) for t in r["result"]["trials"]]
-    assert sorted(t["trial"] for t in handed) == list(range(61, 71))
-    for t in handed:
-        client.tell(sweep, t, metrics={"loss": wide_loss(t["params"])})
-    assert client.sweep(sweep)["state"] == "COMPLETED"
-    client.call("sweep.extend", sweep=sweep, run_cap=73)
-    assert [t["trial"] for t in client.ask(sweep, 9)] == [71, 72, 73]
-
-
-def test_enqueue_while_asks_wait_goes_to_the_first_of_them(daemon, client):
-    sweep = taught(client)
-    waiting = parked(daemon, client, sweep, clients=4, count=3)
-    trial = client.call("trial.enqueue", sweep=sweep, params={"x00": 0.125})["trial"]
-    handed = [t for r in answers(waiting) for t in r["result"]["trials"]] + client.ask(sweep, 2)
-    mine, = [t for t in handed if t["trial"] == trial]
-    assert mine["params"]["x00"] == 0.125
-    assert len({key(t["params"]) for t in handed}) == len(handed) == 14
 
 
 def test_drain_and_sigterm_refuse_the_asks_that_wait(start):
@@ -292,15 +243,6 @@ def test_built_in_trainer_is_searched_by(start, method):
     assert sources & {"gp", "tpe", "bohb"}, sources
 
 
-def test_one_slot_is_never_refused_work_that_is_there(start):
-    """A sweep whose model takes its time does not keep a slot from another sweep."""
-    client = start("cpu:1").client()
-    slow = client.submit(trained(method="bayes", run_cap=12, epochs=1))
-    quick = client.submit(trained(method="random", run_cap=12, epochs=1))
-    for sweep in (slow, quick):
-        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 12
-
-
 # --- in nobody's way ---
 
 def test_ask_for_a_thousand_holds_up_nobody(daemon, client):
@@ -317,18 +259,6 @@ def test_ask_for_a_thousand_holds_up_nobody(daemon, client):
     assert running - {0, 1000}, "others were answered while it went on"
     assert len({key(t["params"]) for t in handed}) == 1000
     client.tell(sweep, handed[-1], metrics={"loss": 1})
-
-
-# --- after the end ---
-
-def test_sweep_extended_after_its_end_goes_on_as_if_it_had_not_ended(client):
-    whole = client.submit(searched("bayes", run_cap=18))
-    parts = client.submit(searched("bayes", run_cap=12))
-    points = run_out(client, parts)
-    assert client.sweep(parts)["state"] == "COMPLETED"
-    client.call("sweep.extend", sweep=parts, run_cap=18)
-    points += run_out(client, parts)
-    assert [key(p) for p in points] == [key(p) for p in run_out(client, whole)]
 
 
 def resident_kb(daemon):
