@@ -72,12 +72,4 @@ TEST(bohb_a_third_is_random)
 	sw_space_destroy(space);
 }
 
-TEST(bohb_same_history_gives_the_same_suggestion)
-{
-	struct sw_space *space = learn_space(learn_all, ROWS(learn_all));
-
-	learn_check_replay(SW_SAMPLER_BOHB, space, 1, 150);
-	sw_space_destroy(space);
-}
-
 RUN_TESTS(NULL, NULL)

@@ -106,14 +106,6 @@ TEST(tpe_begins_in_the_middle_of_ranges_beside_categories)
 	sw_space_destroy(numbers);
 }
 
-TEST_LOOP(tpe_same_history_gives_the_same_suggestion, 0, 2)
-{
-	struct sw_space *space = learn_space(learn_all, ROWS(learn_all));
-
-	learn_check_replay(SW_SAMPLER_TPE, space, _i == 0 ? 1 : 2, 150);
-	sw_space_destroy(space);
-}
-
 /* More trials than it has kernels for: the evenly spread ones thin out. */
 TEST(tpe_long_history_gives_the_same_suggestion)
 {
@@ -302,41 +294,6 @@ TEST(tpe_priors_count_as_results)
 		near_by += fabs(w.out.values[0].number - 0.3) < 0.2;
 	}
 	ck_assert_int_ge(near_by, 7);
-	world_fini(&w);
-}
-
-TEST(tpe_constraints_hold)
-{
-	const struct sw_term left = {.coef = 1, .n_factors = 1, .factor = {0}};
-	const struct sw_term right = {.coef = 0.5, .n_factors = 1, .factor = {1}};
-	const struct sw_constraint c = {
-		.left = {&left, 1, 0}, .right = {&right, 1, 0}, .op = SW_LE};
-	struct world w;
-
-	world_init(&w, learn_cube(3), 5);
-	ck_assert_int_eq(sw_space_constrain(w.space, &c, NULL), SW_OK);
-	for (int t = 0; t < 60; t++) {
-		ask(&w);
-		ck_assert(sw_space_feasible(w.space, w.out.values));
-		tell(&w, w.out.values[1].number - w.out.values[0].number);
-	}
-	world_fini(&w);
-}
-
-TEST(tpe_impossible_constraint_is_an_error)
-{
-	const struct sw_term left = {.coef = 1, .n_factors = 1, .factor = {0}};
-	const struct sw_constraint c = {.left = {&left, 1, 0}, .right = {NULL, 0, -1}, .op = SW_LE};
-	struct sw_err err = SW_ERR_INIT;
-	struct world w;
-	double x = 0.5;
-
-	world_init(&w, learn_cube(1), 5);
-	for (int t = 0; t < 12; t++)
-		learn_point(&w.h, &x, SW_OBS_FINAL, 1.0);
-	ck_assert_int_eq(sw_space_constrain(w.space, &c, NULL), SW_OK);
-	ck_assert_int_eq(sw_sampler_suggest(w.s, &w.h, 13, &w.out, &err), SW_INVALID);
-	ck_assert_str_eq(err.ptr, "/constraints");
 	world_fini(&w);
 }
 

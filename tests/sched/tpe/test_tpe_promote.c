@@ -144,20 +144,4 @@ TEST_ROWS(tpe_promote_counts_a_trial_once, lasts)
 	ck_assert_double_eq(ei[0], ei[1]);
 }
 
-TEST_LOOP(tpe_promote_same_history_gives_the_same_suggestion, 0, 2)
-{
-	const struct sw_sampler_config config = {
-		.kind = _i == 0 ? SW_SAMPLER_TPE : SW_SAMPLER_BOHB,
-		.seed = 9,
-		.space = learn_space(learn_all, ROWS(learn_all)),
-		.n_metrics = 1,
-		.n_levels = 2,
-		.levels = {1, 3},
-		.pauses = true,
-	};
-
-	learn_check_replay_of(&config, 150);
-	sw_space_destroy((struct sw_space *)config.space);
-}
-
 RUN_TESTS(NULL, NULL)
