@@ -111,9 +111,7 @@ static void build_plot(struct sw_plot *p, const struct sw_curve *c, const struct
 	char text[32];
 
 	sw_plot_init(p, "curve", "");
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, "step", SW_PLOT_LINEAR);
-	sw_plot_axis(p, SW_PLOT_Y, sw_view_text(v, "metric", ""), SW_PLOT_LINEAR);
+	sw_plot_panel(p, "step", SW_PLOT_LINEAR, sw_view_text(v, "metric", ""), SW_PLOT_LINEAR);
 	if (cJSON_GetArraySize(rungs) > 0)
 		sw_plot_series(p, "rungs", SW_PLOT_RULES, SW_PLOT_REFERENCE);
 	cJSON_ArrayForEach (rung, rungs) {

@@ -125,12 +125,14 @@ void sw_plot_spans(const struct sw_plot_data *d, const size_t *param, size_t n,
 double sw_plot_unit(const struct sw_plot_span *s, double v);
 /* What lies there. */
 double sw_plot_unit_value(const struct sw_plot_span *s, double unit);
-/* The last panel's axis for a parameter. */
-void sw_plot_param_axis(struct sw_plot *p, enum sw_plot_side side,
-			const struct sw_plot_param *param);
+/* The last panel's axis, a parameter's, gets its names. */
+void sw_plot_param_names(struct sw_plot *p, enum sw_plot_side side,
+			 const struct sw_plot_param *param);
 
 /* --- ranges --- */
 
+/* Of the last panel; NULL: p has failed. */
+struct sw_plot_axis *sw_plot_last_axis(struct sw_plot *p, enum sw_plot_side side);
 /* sw_plot_fit() where x is a value, too: what is far out does not stretch it either. */
 void sw_plot_fit_both(struct sw_plot *p);
 /* Sorts a few numbers. */

@@ -168,14 +168,15 @@ SW_PLOT_BUILDER(contour)
 		sw_plot_note(p, "A contour needs two parameters that vary.");
 		return;
 	}
-	sw_plot_panel(p);
+	const struct sw_plot_param *x = &d->params[map.param[0]], *y = &d->params[map.param[1]];
+	sw_plot_panel(p, x->name, x->scale, y->name, y->scale);
 	struct sw_plot_rank *const ranked = sw_plot_ranked(p, d, &n_ranked);
 	sw_plot_spans(d, map.param, 2, map.span);
 	for (size_t side = 0; side < 2; side++) {
 		const enum sw_plot_side axis = side == 0 ? SW_PLOT_X : SW_PLOT_Y;
-		const struct sw_plot_param *param = &d->params[map.param[side]];
+		const struct sw_plot_param *param = side == 0 ? x : y;
 		const struct sw_plot_span *s = &map.span[side];
-		sw_plot_param_axis(p, axis, param);
+		sw_plot_param_names(p, axis, param);
 		map.cells[side] = param->scale == SW_PLOT_CATEGORY ? param->n_names : GRID;
 		if (param->scale != SW_PLOT_CATEGORY && s->low < s->high)
 			sw_plot_room(p, axis, s->low, s->high);

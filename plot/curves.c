@@ -155,9 +155,7 @@ SW_PLOT_BUILDER(curves)
 	struct curve c[SW_PLOT_CURVES] = {{NULL, NULL, 0}};
 	char text[32];
 
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, "step", SW_PLOT_LINEAR);
-	sw_plot_axis(p, SW_PLOT_Y, d->metric, SW_PLOT_LINEAR);
+	sw_plot_panel(p, "step", SW_PLOT_LINEAR, d->metric, SW_PLOT_LINEAR);
 	for (size_t i = 0; i < d->n; i++)
 		all += isfinite(d->trials[i].value) && isfinite(d->trials[i].step);
 	for (size_t i = 0; i < n_curves; i++) {

@@ -33,9 +33,7 @@ SW_PLOT_BUILDER(edf)
 	double low = INFINITY, high = -INFINITY;
 	size_t outside = 0, total = 0, pruned = 0;
 
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, d->metric, SW_PLOT_LINEAR);
-	sw_plot_axis(p, SW_PLOT_Y, "share of trials", SW_PLOT_LINEAR);
+	sw_plot_panel(p, d->metric, SW_PLOT_LINEAR, "share of trials", SW_PLOT_LINEAR);
 	sw_plot_range(p, SW_PLOT_Y, 0, 1);
 	for (size_t s = 0; s < n; s++) {
 		double from, to;

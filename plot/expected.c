@@ -68,9 +68,7 @@ SW_PLOT_BUILDER(expected)
 {
 	size_t pick[TRIALS_MAX];
 
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, "expected", SW_PLOT_LINEAR);
-	sw_plot_axis(p, SW_PLOT_Y, d->metric, SW_PLOT_LINEAR);
+	sw_plot_panel(p, "expected", SW_PLOT_LINEAR, d->metric, SW_PLOT_LINEAR);
 	const size_t n_pick = sw_plot_take(p, d, is_expected, NULL, TRIALS_MAX,
 					   "both an expectation and a value", pick);
 	if (n_pick > 0)

@@ -1,5 +1,4 @@
 /* The ranges of a panel's axes. */
-#include "base/memory.h"
 #include "plot/build.h"
 #include <assert.h>
 #include <float.h>
@@ -8,11 +7,6 @@
 
 #define CROWDED 10 /* far out is left out where it would leave a tenth of the scale to the others */
 
-struct values {
-	double *v;
-	size_t n;
-};
-
 static int by_value(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
@@ -20,27 +14,26 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void take(struct values *out, const struct sw_plot_axis *a, double v)
+/* What the marks of the panel have on that side, as the scale has it: at most two values a mark.
+ * Returns how many. */
+static size_t gather(const struct sw_plot *p, const struct sw_plot_panel *panel,
+		     enum sw_plot_side side, enum sw_plot_scale scale, double *out)
 {
-	if (sw_plot_has_place(a->scale, v))
-		out->v[out->n++] = a->scale == SW_PLOT_LOG ? log(v) : v;
-}
-
-/* What the marks of the panel have on that side, as the scale has it. At most two values a mark. */
-static void gather(const struct sw_plot *p, const struct sw_plot_panel *panel,
-		   enum sw_plot_side side, struct values *out)
-{
-	const struct sw_plot_axis *a = side == SW_PLOT_X ? &panel->x : &panel->y;
+	size_t n = 0;
 
 	for (size_t i = panel->series; i < panel->series + panel->n; i++) {
 		const struct sw_plot_series *s = &p->series[i];
+		const bool ends = s->shape == SW_PLOT_BARS || s->shape == SW_PLOT_CELLS;
 		for (size_t k = s->mark; k < s->mark + s->n; k++) {
 			const struct sw_plot_mark *m = &p->marks[k];
-			take(out, a, side == SW_PLOT_X ? m->x : m->y);
-			if (s->shape == SW_PLOT_BARS || s->shape == SW_PLOT_CELLS)
-				take(out, a, side == SW_PLOT_X ? m->x2 : m->y2);
+			const double v[2] = {side == SW_PLOT_X ? m->x : m->y,
+					     side == SW_PLOT_X ? m->x2 : m->y2};
+			for (size_t end = 0; end < (ends ? 2 : 1); end++)
+				if (sw_plot_has_place(scale, v[end]))
+					out[n++] = scale == SW_PLOT_LOG ? log(v[end]) : v[end];
 		}
 	}
+	return n;
 }
 
 void sw_plot_sort(double *v, size_t n)
@@ -91,56 +84,51 @@ static void set_range(struct sw_plot_axis *a, double low, double high)
 	}
 }
 
-static void fit_axis(struct sw_plot *p, struct sw_plot_panel *panel, enum sw_plot_side side,
-		     bool drop, struct values *all)
+void sw_plot_room(struct sw_plot *p, enum sw_plot_side side, double low, double high)
 {
-	struct sw_plot_axis *a = side == SW_PLOT_X ? &panel->x : &panel->y;
+	struct sw_plot_axis *a = sw_plot_last_axis(p, side);
 
-	if (a->min < a->max)
+	if (a != NULL)
+		set_range(a, low, high);
+}
+
+/* v: room for two values a mark. */
+static void fit_axis(struct sw_plot *p, enum sw_plot_side side, bool drop, double *v)
+{
+	struct sw_plot_axis *a = sw_plot_last_axis(p, side);
+	double low = 0, high = 1;
+	size_t outside = 0;
+
+	if (a == NULL || a->min < a->max)
 		return;
 	if (a->scale == SW_PLOT_CATEGORY) {
 		a->min = -.5;
 		a->max = (double)(a->n_names > 0 ? a->n_names : 1) - .5;
 		return;
 	}
-	all->n = 0;
-	gather(p, panel, side, all);
-	if (all->n == 0) {
-		set_range(a, 0, 1);
-		return;
+	const size_t n = gather(p, &p->panels[p->n_panels - 1], side, a->scale, v);
+	if (n > 0) {
+		sw_plot_sort(v, n);
+		low = v[0];
+		high = v[n - 1];
 	}
-	sw_plot_sort(all->v, all->n);
-	double low = all->v[0], high = all->v[all->n - 1];
-	const size_t outside = drop ? sw_plot_reach(all->v, all->n, &low, &high) : 0;
+	if (n > 0 && drop)
+		outside = sw_plot_reach(v, n, &low, &high);
 	set_range(a, low, high);
 	if (outside > 0)
-		sw_plot_note(p, "%zu of %zu marks lie outside the scale of %s.", outside, all->n,
+		sw_plot_note(p, "%zu of %zu marks lie outside the scale of %s.", outside, n,
 			     a->label);
-}
-
-void sw_plot_room(struct sw_plot *p, enum sw_plot_side side, double low, double high)
-{
-	if (p->failed != SW_OK)
-		return;
-	struct sw_plot_panel *panel = &p->panels[p->n_panels - 1];
-	set_range(side == SW_PLOT_X ? &panel->x : &panel->y, low, high);
 }
 
 static void fit(struct sw_plot *p, bool drop_x)
 {
-	struct values all;
+	double *const v = sw_plot_scratch(p, 2 * p->n_marks, sizeof *v);
 
-	if (p->failed != SW_OK)
-		return;
-	assert(p->n_panels > 0);
-	all.v = sw_malloc((2 * p->n_marks + 1) * sizeof *all.v);
-	if (all.v == NULL) {
-		p->failed = SW_NOMEM;
-		return;
+	if (v != NULL) {
+		fit_axis(p, SW_PLOT_X, drop_x, v);
+		fit_axis(p, SW_PLOT_Y, true, v);
 	}
-	fit_axis(p, &p->panels[p->n_panels - 1], SW_PLOT_X, drop_x, &all);
-	fit_axis(p, &p->panels[p->n_panels - 1], SW_PLOT_Y, true, &all);
-	free(all.v);
+	free(v);
 }
 
 void sw_plot_fit(struct sw_plot *p)

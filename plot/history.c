@@ -81,9 +81,7 @@ static void say_last_gain(struct sw_plot *p, const struct sw_plot_data *d)
 
 SW_PLOT_BUILDER(history)
 {
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, "trial", SW_PLOT_LINEAR);
-	sw_plot_axis(p, SW_PLOT_Y, d->metric, SW_PLOT_LINEAR);
+	sw_plot_panel(p, "trial", SW_PLOT_LINEAR, d->metric, SW_PLOT_LINEAR);
 	if (n == 1)
 		draw_trials(p, d);
 	for (size_t i = 0; i < n; i++) {

@@ -14,9 +14,7 @@ SW_PLOT_BUILDER(importance)
 
 	if (weight == NULL)
 		return;
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, "importance", SW_PLOT_LINEAR);
-	sw_plot_axis(p, SW_PLOT_Y, "", SW_PLOT_CATEGORY);
+	sw_plot_panel(p, "importance", SW_PLOT_LINEAR, "", SW_PLOT_CATEGORY);
 	const size_t trials = sw_plot_weigh(p, d, weight);
 	const size_t bars = sw_plot_shown(p, d, NULL, 0, BARS_MAX, shown);
 	/* Names count upwards: the lightest first. */

@@ -95,9 +95,7 @@ SW_PLOT_BUILDER(parallel)
 
 	a.n = sw_plot_shown(p, d, named, n_named, n_named > 0 ? SW_PLOT_PANELS : PARAMS_MAX,
 			    a.param);
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, "", SW_PLOT_CATEGORY);
-	sw_plot_axis(p, SW_PLOT_Y, "from the lowest to the highest", SW_PLOT_LINEAR);
+	sw_plot_panel(p, "", SW_PLOT_CATEGORY, "from the lowest to the highest", SW_PLOT_LINEAR);
 	sw_plot_range(p, SW_PLOT_Y, -.1, 1.1);
 	for (size_t k = 0; k < a.n; k++)
 		sw_plot_name(p, SW_PLOT_X, d->params[a.param[k]].name);

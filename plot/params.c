@@ -83,10 +83,9 @@ double sw_plot_unit_value(const struct sw_plot_span *s, double unit)
 	return s->scale == SW_PLOT_LOG ? exp(v) : v;
 }
 
-void sw_plot_param_axis(struct sw_plot *p, enum sw_plot_side side,
-			const struct sw_plot_param *param)
+void sw_plot_param_names(struct sw_plot *p, enum sw_plot_side side,
+			 const struct sw_plot_param *param)
 {
-	sw_plot_axis(p, side, param->name, param->scale);
 	for (size_t i = 0; i < param->n_names; i++)
 		sw_plot_name(p, side, param->names[i]);
 }

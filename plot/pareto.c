@@ -72,9 +72,7 @@ static void draw_pair(struct sw_plot *p, const struct sw_plot_data *d, size_t x,
 	const struct pair pair = {x, y};
 	size_t pick[SW_PLOT_MARKS / 2], all;
 
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, d->metric_names[x], SW_PLOT_LINEAR);
-	sw_plot_axis(p, SW_PLOT_Y, d->metric_names[y], SW_PLOT_LINEAR);
+	sw_plot_panel(p, d->metric_names[x], SW_PLOT_LINEAR, d->metric_names[y], SW_PLOT_LINEAR);
 	size_t n = sw_plot_pick(d, is_beaten, NULL, 0, room / 2, pick, &all);
 	sw_plot_dots(p, d, pick, n, dot, &pair);
 	if (n < all && x == 0 && y == 1)

@@ -83,45 +83,31 @@ void sw_plot_fini(struct sw_plot *p)
 
 /* --- panels, series, marks --- */
 
-void sw_plot_panel(struct sw_plot *p)
+void sw_plot_panel(struct sw_plot *p, const char *x, enum sw_plot_scale x_scale, const char *y,
+		   enum sw_plot_scale y_scale)
 {
 	struct sw_plot_panel *panel = grow(p, &p->panels, &p->n_panels, &p->cap_panels,
 					   sizeof *p->panels, SW_PLOT_PANELS);
 
-	if (panel != NULL)
-		panel->series = p->n_series;
+	if (panel == NULL)
+		return;
+	panel->series = p->n_series;
+	panel->x = (struct sw_plot_axis){.label = copy(p, x), .scale = x_scale};
+	panel->y = (struct sw_plot_axis){.label = copy(p, y), .scale = y_scale};
 }
 
-static struct sw_plot_panel *last_panel(struct sw_plot *p)
+struct sw_plot_axis *sw_plot_last_axis(struct sw_plot *p, enum sw_plot_side side)
 {
 	assert(p->failed != SW_OK || p->n_panels > 0);
-	return p->failed == SW_OK ? &p->panels[p->n_panels - 1] : NULL;
-}
-
-static struct sw_plot_axis *last_axis(struct sw_plot *p, enum sw_plot_side side)
-{
-	struct sw_plot_panel *panel = last_panel(p);
-
-	if (panel == NULL)
+	if (p->failed != SW_OK)
 		return NULL;
+	struct sw_plot_panel *panel = &p->panels[p->n_panels - 1];
 	return side == SW_PLOT_X ? &panel->x : &panel->y;
-}
-
-void sw_plot_axis(struct sw_plot *p, enum sw_plot_side side, const char *label,
-		  enum sw_plot_scale scale)
-{
-	struct sw_plot_axis *a = last_axis(p, side);
-
-	if (a == NULL)
-		return;
-	assert(a->label == NULL);
-	a->label = copy(p, label);
-	a->scale = scale;
 }
 
 void sw_plot_name(struct sw_plot *p, enum sw_plot_side side, const char *name)
 {
-	struct sw_plot_axis *a = last_axis(p, side);
+	struct sw_plot_axis *a = sw_plot_last_axis(p, side);
 
 	if (a == NULL)
 		return;
@@ -137,7 +123,7 @@ void sw_plot_name(struct sw_plot *p, enum sw_plot_side side, const char *name)
 
 void sw_plot_range(struct sw_plot *p, enum sw_plot_side side, double min, double max)
 {
-	struct sw_plot_axis *a = last_axis(p, side);
+	struct sw_plot_axis *a = sw_plot_last_axis(p, side);
 
 	if (a == NULL)
 		return;
@@ -148,17 +134,17 @@ void sw_plot_range(struct sw_plot *p, enum sw_plot_side side, double min, double
 
 void sw_plot_series(struct sw_plot *p, const char *name, enum sw_plot_shape shape, int role)
 {
-	struct sw_plot_panel *panel = last_panel(p);
 	struct sw_plot_series *s =
 		grow(p, &p->series, &p->n_series, &p->cap_series, sizeof *p->series, SW_PLOT_MARKS);
 
 	if (s == NULL)
 		return;
+	assert(p->n_panels > 0);
 	s->name = copy(p, name);
 	s->shape = shape;
 	s->role = role;
 	s->mark = p->n_marks;
-	panel->n++;
+	p->panels[p->n_panels - 1].n++;
 }
 
 void sw_plot_mark(struct sw_plot *p, struct sw_plot_mark mark)

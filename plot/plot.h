@@ -94,10 +94,10 @@ struct sw_plot {
 void sw_plot_init(struct sw_plot *p, const char *kind, const char *title);
 void sw_plot_fini(struct sw_plot *p);
 
-/* A new panel: the axes and series that follow are its own. */
-void sw_plot_panel(struct sw_plot *p);
-void sw_plot_axis(struct sw_plot *p, enum sw_plot_side side, const char *label,
-		  enum sw_plot_scale scale);
+/* A new panel, with the labels and scales of its axes: the names, ranges and series that follow are
+ * its own. */
+void sw_plot_panel(struct sw_plot *p, const char *x, enum sw_plot_scale x_scale, const char *y,
+		   enum sw_plot_scale y_scale);
 /* The next name of that axis, a CATEGORY one. */
 void sw_plot_name(struct sw_plot *p, enum sw_plot_side side, const char *name);
 /* A range instead of the one that sw_plot_fit() would find. min < max. */

@@ -58,9 +58,7 @@ SW_PLOT_BUILDER(saved)
 {
 	size_t ended = 0;
 
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, "trial", SW_PLOT_LINEAR);
-	sw_plot_axis(p, SW_PLOT_Y, "steps, of all trials so far", SW_PLOT_LINEAR);
+	sw_plot_panel(p, "trial", SW_PLOT_LINEAR, "steps, of all trials so far", SW_PLOT_LINEAR);
 	for (size_t i = 0; i < d->n; i++)
 		ended += counts(&d->trials[i]);
 	const double whole = whole_trial(p, d);

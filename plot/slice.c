@@ -40,9 +40,9 @@ SW_PLOT_BUILDER(slice)
 		sw_plot_note(p, "%zu of %zu trials lie outside the scale of %s.", outside, trials,
 			     d->metric);
 	for (size_t k = 0; k < panels; k++) {
-		sw_plot_panel(p);
-		sw_plot_param_axis(p, SW_PLOT_X, &d->params[shown[k]]);
-		sw_plot_axis(p, SW_PLOT_Y, d->metric, SW_PLOT_LINEAR);
+		const struct sw_plot_param *param = &d->params[shown[k]];
+		sw_plot_panel(p, param->name, param->scale, d->metric, SW_PLOT_LINEAR);
+		sw_plot_param_names(p, SW_PLOT_X, param);
 		sw_plot_room(p, SW_PLOT_Y, low, high);
 		sw_plot_dots(p, d, pick, trials, dot, &shown[k]);
 		sw_plot_best_dot(p, d, pick, trials, dot, &shown[k]);

@@ -175,9 +175,7 @@ SW_PLOT_BUILDER(timeline)
 	double first = INFINITY, last = -INFINITY, width = 0;
 	size_t bars;
 
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, "time", SW_PLOT_TIME);
-	sw_plot_axis(p, SW_PLOT_Y, "slot", SW_PLOT_CATEGORY);
+	sw_plot_panel(p, "time", SW_PLOT_TIME, "slot", SW_PLOT_CATEGORY);
 	for (size_t i = 0; i < slots; i++)
 		sw_plot_name(p, SW_PLOT_Y, d->slots[i]);
 	for (size_t i = 0; i < d->n_runs; i++) {

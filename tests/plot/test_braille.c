@@ -19,19 +19,11 @@ static double draw_number(void)
 	return (double)(state >> 40) / (double)(1u << 24);
 }
 
-static void begin(struct sw_plot *p, const char *x, enum sw_plot_scale xs, const char *y,
-		  enum sw_plot_scale ys)
-{
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, x, xs);
-	sw_plot_axis(p, SW_PLOT_Y, y, ys);
-}
-
 /* --- a plot of each shape --- */
 
 static void few_dots(struct sw_plot *p)
 {
-	begin(p, "trial", SW_PLOT_LINEAR, "val_loss", SW_PLOT_LINEAR);
+	sw_plot_panel(p, "trial", SW_PLOT_LINEAR, "val_loss", SW_PLOT_LINEAR);
 	for (int role = 0; role < SW_PLOT_FIRST + 2; role++) {
 		char name[20];
 		(void)snprintf(name, sizeof name, "role %d", role);
@@ -46,7 +38,7 @@ static void many_dots(struct sw_plot *p)
 {
 	static const int roles[] = {SW_PLOT_PRUNED, SW_PLOT_PLAIN, SW_PLOT_FAILED};
 
-	begin(p, "lr", SW_PLOT_LOG, "val_loss", SW_PLOT_LINEAR);
+	sw_plot_panel(p, "lr", SW_PLOT_LOG, "val_loss", SW_PLOT_LINEAR);
 	for (size_t k = 0; k < ROWS(roles); k++) {
 		sw_plot_series(p,
 			       k == 0   ? "pruned"
@@ -63,7 +55,7 @@ static void many_dots(struct sw_plot *p)
 
 static void lines(struct sw_plot *p)
 {
-	begin(p, "step", SW_PLOT_LINEAR, "val_loss", SW_PLOT_LINEAR);
+	sw_plot_panel(p, "step", SW_PLOT_LINEAR, "val_loss", SW_PLOT_LINEAR);
 	sw_plot_series(p, "rungs", SW_PLOT_RULES, SW_PLOT_REFERENCE);
 	for (int rung = 1; rung < 30; rung *= 3) {
 		char text[20];
@@ -90,7 +82,7 @@ static void bars(struct sw_plot *p)
 	static const char *const names[] = {"completed", "best", "pruned", "failed", "running"};
 	char text[20];
 
-	begin(p, "time", SW_PLOT_TIME, "", SW_PLOT_CATEGORY);
+	sw_plot_panel(p, "time", SW_PLOT_TIME, "", SW_PLOT_CATEGORY);
 	for (int slot = 0; slot < 9; slot++) {
 		(void)snprintf(text, sizeof text, "gpu:%d", slot);
 		sw_plot_name(p, SW_PLOT_Y, text);
@@ -109,7 +101,7 @@ static void bars(struct sw_plot *p)
 
 static void map(struct sw_plot *p)
 {
-	begin(p, "lr", SW_PLOT_LINEAR, "dropout", SW_PLOT_LINEAR);
+	sw_plot_panel(p, "lr", SW_PLOT_LINEAR, "dropout", SW_PLOT_LINEAR);
 	sw_plot_series(p, "", SW_PLOT_CELLS, SW_PLOT_PLAIN);
 	for (int i = 0; i < 64; i++) {
 		const double x = i % 8, y = floor(i / 8.0);
@@ -129,9 +121,8 @@ static char hostile[10241] = "x";
 static void panels(struct sw_plot *p)
 {
 	for (int i = 0; i < 3; i++) {
-		sw_plot_panel(p);
-		sw_plot_axis(p, SW_PLOT_X, hostile, i == 1 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR);
-		sw_plot_axis(p, SW_PLOT_Y, hostile, i == 2 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR);
+		sw_plot_panel(p, hostile, i == 1 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR, hostile,
+			      i == 2 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR);
 		for (int k = 0; k < 7 && i > 0; k++)
 			sw_plot_name(p, i == 1 ? SW_PLOT_X : SW_PLOT_Y, hostile);
 		for (int shape = SW_PLOT_DOTS; shape <= SW_PLOT_TEXTS; shape += 3) {
@@ -172,7 +163,7 @@ TEST(ticks_do_not_run_into_each_other)
 	for (int columns = 40; columns < 140; columns++) {
 		struct sw_plot p;
 		sw_plot_init(&p, "test", "");
-		begin(&p, "", SW_PLOT_TIME, "slot", SW_PLOT_LINEAR);
+		sw_plot_panel(&p, "", SW_PLOT_TIME, "slot", SW_PLOT_LINEAR);
 		sw_plot_range(&p, SW_PLOT_X, 1790000000e3 + .5e3, 1790000000e3 + 7.99e3 + columns);
 		sw_plot_range(&p, SW_PLOT_Y, 0, 1);
 		char *text = text_of(&p, columns, 0, true), *s = strstr(text, "14:13:2");
@@ -385,15 +376,13 @@ TEST(a_mark_is_a_line_of_csv)
 	struct sw_buf b;
 
 	sw_plot_init(&p, "test", "");
-	begin(&p, "optimizer", SW_PLOT_CATEGORY, "loss", SW_PLOT_LINEAR);
+	sw_plot_panel(&p, "optimizer", SW_PLOT_CATEGORY, "loss", SW_PLOT_LINEAR);
 	sw_plot_name(&p, SW_PLOT_X, "adam");
 	sw_plot_name(&p, SW_PLOT_X, "sgd, \"nesterov\"");
 	sw_plot_series(&p, "completed", SW_PLOT_DOTS, SW_PLOT_PLAIN);
 	sw_plot_at(&p, 1, .1, NAN, 7);
 	sw_plot_at(&p, .6, 1e-9, 1, 0);
-	sw_plot_panel(&p);
-	sw_plot_axis(&p, SW_PLOT_X, "time", SW_PLOT_TIME);
-	sw_plot_axis(&p, SW_PLOT_Y, "", SW_PLOT_CATEGORY);
+	sw_plot_panel(&p, "time", SW_PLOT_TIME, "", SW_PLOT_CATEGORY);
 	sw_plot_name(&p, SW_PLOT_Y, "gpu:0");
 	sw_plot_series(&p, "", SW_PLOT_BARS, SW_PLOT_FAILED);
 	sw_plot_mark(&p,

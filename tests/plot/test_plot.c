@@ -37,10 +37,8 @@ TEST(json_has_columns_of_what_the_marks_have)
 
 	sw_plot_init(&p, "slice", "a \"title\"\n");
 	sw_plot_note(&p, "a note");
-	sw_plot_panel(&p);
-	sw_plot_axis(&p, SW_PLOT_X, "opt", SW_PLOT_CATEGORY);
+	sw_plot_panel(&p, "opt", SW_PLOT_CATEGORY, "lr", SW_PLOT_LOG);
 	sw_plot_name(&p, SW_PLOT_X, "sgd");
-	sw_plot_axis(&p, SW_PLOT_Y, "lr", SW_PLOT_LOG);
 	sw_plot_range(&p, SW_PLOT_Y, .5, 2);
 	sw_plot_series(&p, "5", SW_PLOT_CELLS, SW_PLOT_FIRST + 2);
 	sw_plot_mark(&p, (struct sw_plot_mark){0, 1e-3, .5, 1e-1, .25, 7, "here"});

@@ -162,9 +162,7 @@ static char *draw(const struct sw_plot *p)
 static void begin(struct sw_plot *p, enum sw_plot_scale x, enum sw_plot_scale y)
 {
 	sw_plot_init(p, "test", "a title");
-	sw_plot_panel(p);
-	sw_plot_axis(p, SW_PLOT_X, "x label", x);
-	sw_plot_axis(p, SW_PLOT_Y, "y label", y);
+	sw_plot_panel(p, "x label", x, "y label", y);
 }
 
 /* --- marks --- */
@@ -356,9 +354,7 @@ TEST(many_panels_lie_beside_and_below_one_another)
 
 	sw_plot_init(&p, "test", "");
 	for (int i = 0; i < 64; i++) {
-		sw_plot_panel(&p);
-		sw_plot_axis(&p, SW_PLOT_X, "x", SW_PLOT_LINEAR);
-		sw_plot_axis(&p, SW_PLOT_Y, "y", SW_PLOT_LINEAR);
+		sw_plot_panel(&p, "x", SW_PLOT_LINEAR, "y", SW_PLOT_LINEAR);
 		sw_plot_series(&p, "same", SW_PLOT_DOTS, SW_PLOT_PLAIN);
 		sw_plot_at(&p, 1, 1, NAN, 0);
 		sw_plot_fit(&p);
@@ -418,9 +414,8 @@ static void draw_named(const char *name)
 	(void)snprintf(text, sizeof text, "%s", name);
 	sw_plot_init(&p, name, name);
 	for (int i = 0; i < 2; i++) {
-		sw_plot_panel(&p);
-		sw_plot_axis(&p, SW_PLOT_X, name, i == 0 ? SW_PLOT_CATEGORY : SW_PLOT_TIME);
-		sw_plot_axis(&p, SW_PLOT_Y, name, i == 1 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR);
+		sw_plot_panel(&p, name, i == 0 ? SW_PLOT_CATEGORY : SW_PLOT_TIME, name,
+			      i == 1 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR);
 		for (int k = 0; k < 9; k++)
 			sw_plot_name(&p, i == 0 ? SW_PLOT_X : SW_PLOT_Y, name);
 		for (int shape = SW_PLOT_DOTS; shape <= SW_PLOT_TEXTS; shape++) {

@@ -44,8 +44,7 @@ static void check_ticks(int i, double mark, const char *want)
 	char got[400] = "";
 
 	sw_plot_init(&p, "", "");
-	sw_plot_panel(&p);
-	sw_plot_axis(&p, SW_PLOT_X, "x", axes[i].scale);
+	sw_plot_panel(&p, "x", axes[i].scale, "", SW_PLOT_LINEAR);
 	sw_plot_range(&p, SW_PLOT_X, axes[i].min, axes[i].max);
 	sw_plot_series(&p, "", SW_PLOT_DOTS, SW_PLOT_PLAIN);
 	sw_plot_at(&p, mark, 0, NAN, 0);
