@@ -4,7 +4,7 @@
 #include "cli/fmt.h"
 #include "cli/header.h"
 #include "cli/live.h"
-#include "plot/braille.h"
+#include "plot/write.h"
 #include "proto/json.h"
 #include <inttypes.h>
 #include <math.h>
@@ -154,7 +154,7 @@ static void add_trial(struct sw_buf *b, const struct sw_curve *c, const struct s
 	sw_term_add(b, sw_json_text(trial, "cause", ""), utf8, 0);
 }
 
-/* One line of text at canvas row y. Of the sequences of plot/braille.h the colour is taken. */
+/* One line of text at canvas row y. Of the sequences of plot/write.h the colour is taken. */
 static void put_line(struct sw_canvas *canvas, int y, char *text, bool utf8)
 {
 	int col = 0, color, tint = SW_TINT_NONE;

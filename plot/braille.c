@@ -1,7 +1,7 @@
-#include "plot/braille.h"
 #include "base/term.h"
 #include "plot/draw.h"
 #include "plot/sheet.h"
+#include "plot/write.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -33,14 +33,15 @@ void *sw_plot_scratch(struct sw_plot *p, size_t n, size_t size);
 
 /* --- which trials --- */
 
-/* Whether d->trials[i] has what a plot draws of it. */
-typedef bool sw_plot_fits(const struct sw_plot_data *d, size_t i, const void *arg);
+/* The mark of d->trials[i]; false: it has none in this plot. */
+typedef bool sw_plot_mark_of(const struct sw_plot_data *d, size_t i, const void *arg,
+			     struct sw_plot_mark *m);
 
-/* Which of those that fit are drawn where only `most` may be, as indices into d->trials: the `top`
- * best in that order, then an even spread of the others by number. top < most; out[most].
- * Returns how many; *all: how many fit. A failed trial counts as worse than all others. */
-size_t sw_plot_pick(const struct sw_plot_data *d, sw_plot_fits *fits, const void *arg, size_t top,
-		    size_t most, size_t *out, size_t *all);
+/* Which of those that have a mark are drawn where only `most` may be, as indices into d->trials:
+ * the `top` best in that order, then an even spread of the others by number. top < most; out[most].
+ * Returns how many; *all: how many have one. A failed trial counts as worse than all others. */
+size_t sw_plot_pick(const struct sw_plot_data *d, sw_plot_mark_of *mark_of, const void *arg,
+		    size_t top, size_t most, size_t *out, size_t *all);
 
 /* Which of n rows are drawn where only `most` may be: index i of the k-th, evenly spread, the first
  * and the last among them. k < most < n. */
@@ -60,13 +61,9 @@ struct sw_plot_look {
 #define SW_PLOT_LOOKS 4
 extern const struct sw_plot_look sw_plot_looks[SW_PLOT_LOOKS];
 
-/* The mark of a trial; false: it has none here. */
-typedef bool sw_plot_mark_of(const struct sw_plot_data *d, size_t i, const void *arg,
-			     struct sw_plot_mark *m);
-
 /* sw_plot_pick() of `most`, the best SW_PLOT_TOP among them, with a note where some are left out,
  * or where there are none: "No trial has `what` yet.". */
-size_t sw_plot_take(struct sw_plot *p, const struct sw_plot_data *d, sw_plot_fits *fits,
+size_t sw_plot_take(struct sw_plot *p, const struct sw_plot_data *d, sw_plot_mark_of *mark_of,
 		    const void *arg, size_t most, const char *what, size_t *out);
 /* A series of dots for each state that a trial of pick[n] has. */
 void sw_plot_dots(struct sw_plot *p, const struct sw_plot_data *d, const size_t *pick, size_t n,

@@ -29,15 +29,8 @@ static bool dot(const struct sw_plot_data *d, size_t i, const void *arg, struct 
 
 	m->x = d->trials[i].params[map->param[0]];
 	m->y = d->trials[i].params[map->param[1]];
-	return sw_plot_has_place(map->span[0].scale, m->x) &&
+	return isfinite(d->trials[i].value) && sw_plot_has_place(map->span[0].scale, m->x) &&
 	       sw_plot_has_place(map->span[1].scale, m->y);
-}
-
-static bool fits(const struct sw_plot_data *d, size_t i, const void *arg)
-{
-	struct sw_plot_mark m;
-
-	return isfinite(d->trials[i].value) && dot(d, i, arg, &m);
 }
 
 static size_t cell_of(const struct map *map, size_t side, double v)
@@ -183,7 +176,7 @@ SW_PLOT_BUILDER(contour)
 	}
 	if (n_ranked > 0)
 		map_trials(p, d, &map, ranked, n_ranked);
-	const size_t trials = sw_plot_take(p, d, fits, &map, TRIALS_MAX, "a value here", pick);
+	const size_t trials = sw_plot_take(p, d, dot, &map, TRIALS_MAX, "a value here", pick);
 	sw_plot_dots(p, d, pick, trials, dot, &map);
 	sw_plot_best_dot(p, d, pick, trials, dot, &map);
 	sw_plot_fit(p);

@@ -1,5 +1,5 @@
-#include "plot/csv.h"
 #include "base/csv.h"
+#include "plot/write.h"
 #include "proto/json.h"
 #include <math.h>
 

@@ -15,13 +15,6 @@ static bool dot(const struct sw_plot_data *d, size_t i, const void *arg, struct 
 	return isfinite(t->mean) && isfinite(t->value);
 }
 
-static bool is_expected(const struct sw_plot_data *d, size_t i, const void *arg)
-{
-	struct sw_plot_mark m;
-
-	return dot(d, i, arg, &m);
-}
-
 /* Of trials that ran to their end: a pruned one's value is not what was predicted. */
 static void say_how_sure(struct sw_plot *p, const struct sw_plot_data *d)
 {
@@ -29,8 +22,8 @@ static void say_how_sure(struct sw_plot *p, const struct sw_plot_data *d)
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct sw_plot_trial *t = &d->trials[i];
-		if (t->state != SW_PLOT_STATE_COMPLETED || !is_expected(d, i, NULL) ||
-		    !isfinite(t->sd))
+		struct sw_plot_mark m;
+		if (t->state != SW_PLOT_STATE_COMPLETED || !dot(d, i, NULL, &m) || !isfinite(t->sd))
 			continue;
 		all++;
 		one += fabs(t->value - t->mean) <= t->sd;
@@ -69,8 +62,8 @@ SW_PLOT_BUILDER(expected)
 	size_t pick[TRIALS_MAX];
 
 	sw_plot_panel(p, "expected", SW_PLOT_LINEAR, d->metric, SW_PLOT_LINEAR);
-	const size_t n_pick = sw_plot_take(p, d, is_expected, NULL, TRIALS_MAX,
-					   "both an expectation and a value", pick);
+	const size_t n_pick =
+		sw_plot_take(p, d, dot, NULL, TRIALS_MAX, "both an expectation and a value", pick);
 	if (n_pick > 0)
 		scale(p, d, pick, n_pick);
 	sw_plot_dots(p, d, pick, n_pick, dot, NULL);

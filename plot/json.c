@@ -1,4 +1,4 @@
-#include "plot/json.h"
+#include "plot/write.h"
 #include <math.h>
 
 static const char *const scales[] = {"linear", "log", "time", "category"};

@@ -5,24 +5,19 @@
 
 #define ALL_PAIRS_MAX 4 /* metrics; of more the first is drawn against each other */
 
+/* Two metrics, and the trials of the front, or those that others beat. */
 struct pair {
-	size_t x, y; /* metrics */
+	size_t x, y;
+	bool front;
 };
 
-static bool is_beaten(const struct sw_plot_data *d, size_t i, const void *arg)
+static bool belongs(const struct sw_plot_data *d, size_t i, const void *arg, struct sw_plot_mark *m)
 {
 	const struct sw_plot_trial *t = &d->trials[i];
+	const struct pair *pair = arg;
 
-	(void)arg;
-	return t->metrics != NULL && !t->front;
-}
-
-static bool is_in_front(const struct sw_plot_data *d, size_t i, const void *arg)
-{
-	const struct sw_plot_trial *t = &d->trials[i];
-
-	(void)arg;
-	return t->metrics != NULL && t->front;
+	(void)m;
+	return t->metrics != NULL && t->front == pair->front;
 }
 
 static bool dot(const struct sw_plot_data *d, size_t i, const void *arg, struct sw_plot_mark *m)
@@ -69,15 +64,16 @@ static void draw_front(struct sw_plot *p, const struct sw_plot_data *d, const si
 static void draw_pair(struct sw_plot *p, const struct sw_plot_data *d, size_t x, size_t y,
 		      size_t room)
 {
-	const struct pair pair = {x, y};
+	struct pair pair = {x, y, false};
 	size_t pick[SW_PLOT_MARKS / 2], all;
 
 	sw_plot_panel(p, d->metric_names[x], SW_PLOT_LINEAR, d->metric_names[y], SW_PLOT_LINEAR);
-	size_t n = sw_plot_pick(d, is_beaten, NULL, 0, room / 2, pick, &all);
+	size_t n = sw_plot_pick(d, belongs, &pair, 0, room / 2, pick, &all);
 	sw_plot_dots(p, d, pick, n, dot, &pair);
 	if (n < all && x == 0 && y == 1)
 		sw_plot_note(p, "Of %zu trials that others beat %zu are drawn.", all, n);
-	n = sw_plot_pick(d, is_in_front, NULL, 0, room / 4, pick, &all);
+	pair.front = true;
+	n = sw_plot_pick(d, belongs, &pair, 0, room / 4, pick, &all);
 	draw_front(p, d, pick, n, &pair, d->n_metrics == 2);
 	if (n < all && x == 0 && y == 1)
 		sw_plot_note(p, "Of %zu trials of the front %zu are drawn.", all, n);

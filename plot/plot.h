@@ -1,6 +1,6 @@
 /*
- * plot/plot.h — a plot as data: panels, axes, and marks with numbers. Whoever draws one (svg.h,
- * braille.h, the Python client, the page) needs nothing else.
+ * plot/plot.h — a plot as data: panels, axes, and marks with numbers. Whoever draws one (write.h,
+ * the Python client, the page) needs nothing else.
  *
  * A plot is built from the top down: a panel, its axes, a series, its marks. Text may be anything
  * that a user called a sweep or a parameter; who draws it makes it harmless.

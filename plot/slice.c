@@ -5,9 +5,11 @@
 #define PANELS_MAX 12 /* where none are named */
 #define TRIALS_MAX 500
 
-static bool has_value(const struct sw_plot_data *d, size_t i, const void *arg)
+static bool has_value(const struct sw_plot_data *d, size_t i, const void *arg,
+		      struct sw_plot_mark *m)
 {
 	(void)arg;
+	(void)m;
 	return isfinite(d->trials[i].value);
 }
 

@@ -1,6 +1,6 @@
-#include "plot/svg.h"
 #include "base/term.h"
 #include "plot/draw.h"
+#include "plot/write.h"
 #include <math.h>
 #include <string.h>
 

@@ -6,11 +6,8 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/running.h"
-#include "plot/braille.h"
-#include "plot/csv.h"
-#include "plot/json.h"
 #include "plot/kinds.h"
-#include "plot/svg.h"
+#include "plot/write.h"
 #include "proto/nearest.h"
 #include "spec/spec.h"
 #include <stdio.h>

@@ -3,9 +3,8 @@
  * SW_PLOT_WRITE=1 in the environment writes these files anew: look at them before you commit. */
 #include "base/fault.h"
 #include "base/term.h"
-#include "plot/braille.h"
-#include "plot/csv.h"
 #include "plot/sheet.h"
+#include "plot/write.h"
 #include "tests/run.h"
 #include <locale.h>
 #include <math.h>

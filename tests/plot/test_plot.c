@@ -1,7 +1,7 @@
 /* tests/plot/test_plot.c — the model of a plot: its bounds, its ranges, its JSON. */
 #include "base/fault.h"
 #include "plot/build.h"
-#include "plot/json.h"
+#include "plot/write.h"
 #include "tests/run.h"
 #include <math.h>
 #include <stdlib.h>

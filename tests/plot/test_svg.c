@@ -2,7 +2,7 @@
  * from elsewhere stays text. */
 #include "base/fault.h"
 #include "base/utf8.h"
-#include "plot/svg.h"
+#include "plot/write.h"
 #include "tests/run.h"
 #include <math.h>
 #include <string.h>
