@@ -112,12 +112,12 @@ static inline bool sw_plot_has_place(enum sw_plot_scale scale, double v)
 
 /* The values that a parameter has in trials, as its scale has them: logarithms where it is LOG. */
 struct sw_plot_span {
+	size_t param;
 	enum sw_plot_scale scale;
 	double low, high; /* low > high: no trial has it */
 };
-/* Of param[n] in all trials that compare. One look at each trial. */
-void sw_plot_spans(const struct sw_plot_data *d, const size_t *param, size_t n,
-		   struct sw_plot_span *out);
+/* Of span[n].param in all trials that compare. One look at each trial. */
+void sw_plot_spans(const struct sw_plot_data *d, struct sw_plot_span *span, size_t n);
 /* Where v lies in it, 0 to 1; NaN: it is none of its values. */
 double sw_plot_unit(const struct sw_plot_span *s, double v);
 /* What lies there. */

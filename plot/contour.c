@@ -18,7 +18,7 @@
 #define REACH      .25 /* R, as a part of an axis */
 
 struct map {
-	size_t param[2], cells[2];
+	size_t cells[2];
 	struct sw_plot_span span[2];
 	double *sum, *count; /* [cells[1]][cells[0]] */
 };
@@ -27,8 +27,8 @@ static bool dot(const struct sw_plot_data *d, size_t i, const void *arg, struct 
 {
 	const struct map *map = arg;
 
-	m->x = d->trials[i].params[map->param[0]];
-	m->y = d->trials[i].params[map->param[1]];
+	m->x = d->trials[i].params[map->span[0].param];
+	m->y = d->trials[i].params[map->span[1].param];
 	return isfinite(d->trials[i].value) && sw_plot_has_place(map->span[0].scale, m->x) &&
 	       sw_plot_has_place(map->span[1].scale, m->y);
 }
@@ -154,25 +154,26 @@ static bool choose(struct sw_plot *p, const struct sw_plot_data *d, const size_t
 
 SW_PLOT_BUILDER(contour)
 {
-	size_t pick[TRIALS_MAX], n_ranked = 0;
+	size_t pick[TRIALS_MAX], shown[2], n_ranked = 0;
 	struct map map = {.sum = NULL};
 
-	if (!choose(p, d, named, n_named, map.param)) {
+	if (!choose(p, d, named, n_named, shown)) {
 		sw_plot_note(p, "A contour needs two parameters that vary.");
 		return;
 	}
-	const struct sw_plot_param *x = &d->params[map.param[0]], *y = &d->params[map.param[1]];
+	const struct sw_plot_param *x = &d->params[shown[0]], *y = &d->params[shown[1]];
 	sw_plot_panel(p, x->name, x->scale, y->name, y->scale);
 	struct sw_plot_rank *const ranked = sw_plot_ranked(p, d, &n_ranked);
-	sw_plot_spans(d, map.param, 2, map.span);
-	for (size_t side = 0; side < 2; side++) {
-		const enum sw_plot_side axis = side == 0 ? SW_PLOT_X : SW_PLOT_Y;
-		const struct sw_plot_param *param = side == 0 ? x : y;
+	map.span[0].param = shown[0];
+	map.span[1].param = shown[1];
+	sw_plot_spans(d, map.span, 2);
+	for (enum sw_plot_side side = SW_PLOT_X; side <= SW_PLOT_Y; side++) {
+		const struct sw_plot_param *param = side == SW_PLOT_X ? x : y;
 		const struct sw_plot_span *s = &map.span[side];
-		sw_plot_param_names(p, axis, param);
-		map.cells[side] = param->scale == SW_PLOT_CATEGORY ? param->n_names : GRID;
-		if (param->scale != SW_PLOT_CATEGORY && s->low < s->high)
-			sw_plot_room(p, axis, s->low, s->high);
+		sw_plot_param_names(p, side, param);
+		map.cells[side] = s->scale == SW_PLOT_CATEGORY ? param->n_names : GRID;
+		if (s->scale != SW_PLOT_CATEGORY && s->low < s->high)
+			sw_plot_room(p, side, s->low, s->high);
 	}
 	if (n_ranked > 0)
 		map_trials(p, d, &map, ranked, n_ranked);

@@ -6,20 +6,30 @@ static const char *const shapes[] = {"dots", "line", "steps", "bars", "cells", "
 static const char *const roles[] = {"plain", "best", "pruned", "failed", "running", "reference"};
 _Static_assert(sizeof roles / sizeof roles[0] == SW_PLOT_FIRST, "a word for each role");
 
-/* The columns of a series' marks that are numbers. */
-static const struct column {
-	const char *key;
-	size_t at;
-} columns[] = {
-	{"x", offsetof(struct sw_plot_mark, x)},   {"y", offsetof(struct sw_plot_mark, y)},
-	{"x2", offsetof(struct sw_plot_mark, x2)}, {"y2", offsetof(struct sw_plot_mark, y2)},
-	{"v", offsetof(struct sw_plot_mark, v)},
-};
-#define COLUMNS_N (sizeof columns / sizeof columns[0])
+/* The columns of a series' marks: numbers, and the last two. */
+static const char *const columns[] = {"x", "y", "x2", "y2", "v", "trial", "text"};
+enum { COLUMN_Y = 1, COLUMN_TRIAL = 5, COLUMN_TEXT, COLUMNS_N };
 
 static double number_of(const struct sw_plot_mark *m, size_t column)
 {
-	return *(const double *)(const void *)((const char *)m + columns[column].at);
+	const double numbers[] = {m->x, m->y, m->x2, m->y2, m->v};
+
+	return numbers[column];
+}
+
+static bool has_column(const struct sw_plot_mark *m, size_t column)
+{
+	if (column == COLUMN_TEXT)
+		return m->text != NULL;
+	return column == COLUMN_TRIAL ? m->trial != 0 : !isnan(number_of(m, column));
+}
+
+static void write_texts(char *const *texts, size_t n, const char *key, struct sw_jw *w)
+{
+	sw_jw_karr(w, key);
+	for (size_t i = 0; i < n; i++)
+		sw_jw_str(w, texts[i]);
+	sw_jw_arr_end(w);
 }
 
 static void write_axis(const struct sw_plot_axis *a, const char *key, struct sw_jw *w)
@@ -29,45 +39,30 @@ static void write_axis(const struct sw_plot_axis *a, const char *key, struct sw_
 	sw_jw_kstr(w, "scale", scales[a->scale]);
 	sw_jw_knum(w, "min", a->min);
 	sw_jw_knum(w, "max", a->max);
-	if (a->scale == SW_PLOT_CATEGORY) {
-		sw_jw_karr(w, "names");
-		for (size_t i = 0; i < a->n_names; i++)
-			sw_jw_str(w, a->names[i]);
-		sw_jw_arr_end(w);
-	}
+	if (a->scale == SW_PLOT_CATEGORY)
+		write_texts(a->names, a->n_names, "names", w);
 	sw_jw_obj_end(w);
 }
 
-static void write_columns(const struct sw_plot_mark *m, size_t n, struct sw_jw *w)
+/* x and y in any case, another column where one of the marks has something in it. */
+static void write_column(const struct sw_plot_mark *m, size_t n, size_t column, struct sw_jw *w)
 {
-	bool any[COLUMNS_N] = {true, true}, trial = false, text = false;
+	bool any = column <= COLUMN_Y;
 
+	for (size_t i = 0; i < n && !any; i++)
+		any = has_column(&m[i], column);
+	if (!any)
+		return;
+	sw_jw_karr(w, columns[column]);
 	for (size_t i = 0; i < n; i++) {
-		for (size_t c = 0; c < COLUMNS_N; c++)
-			any[c] = any[c] || !isnan(number_of(&m[i], c));
-		trial = trial || m[i].trial != 0;
-		text = text || m[i].text != NULL;
-	}
-	for (size_t c = 0; c < COLUMNS_N; c++) {
-		if (!any[c])
-			continue;
-		sw_jw_karr(w, columns[c].key);
-		for (size_t i = 0; i < n; i++)
-			sw_jw_num(w, number_of(&m[i], c));
-		sw_jw_arr_end(w);
-	}
-	if (trial) {
-		sw_jw_karr(w, "trial");
-		for (size_t i = 0; i < n; i++)
-			sw_jw_int(w, m[i].trial);
-		sw_jw_arr_end(w);
-	}
-	if (text) {
-		sw_jw_karr(w, "text");
-		for (size_t i = 0; i < n; i++)
+		if (column == COLUMN_TEXT)
 			sw_jw_str(w, m[i].text);
-		sw_jw_arr_end(w);
+		else if (column == COLUMN_TRIAL)
+			sw_jw_int(w, m[i].trial);
+		else
+			sw_jw_num(w, number_of(&m[i], column));
 	}
+	sw_jw_arr_end(w);
 }
 
 static void write_series(const struct sw_plot *p, const struct sw_plot_series *s, struct sw_jw *w)
@@ -79,7 +74,8 @@ static void write_series(const struct sw_plot *p, const struct sw_plot_series *s
 		sw_jw_kstr(w, "role", roles[s->role]);
 	else
 		sw_jw_kint(w, "role", s->role - SW_PLOT_FIRST);
-	write_columns(p->marks + s->mark, s->n, w);
+	for (size_t column = 0; column < COLUMNS_N; column++)
+		write_column(p->marks + s->mark, s->n, column, w);
 	sw_jw_obj_end(w);
 }
 
@@ -88,10 +84,7 @@ void sw_plot_write(const struct sw_plot *p, struct sw_jw *w)
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "plot", p->kind);
 	sw_jw_kstr(w, "title", p->title);
-	sw_jw_karr(w, "notes");
-	for (size_t i = 0; i < p->n_notes; i++)
-		sw_jw_str(w, p->notes[i]);
-	sw_jw_arr_end(w);
+	write_texts(p->notes, p->n_notes, "notes", w);
 	sw_jw_karr(w, "panels");
 	for (size_t i = 0; i < p->n_panels; i++) {
 		const struct sw_plot_panel *panel = &p->panels[i];

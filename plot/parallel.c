@@ -10,7 +10,7 @@
 #define NAMES_MAX  12 /* of a category's names written at its axis */
 
 struct axes {
-	size_t n, param[SW_PLOT_PANELS];
+	size_t n;                                     /* parameters */
 	struct sw_plot_span span[SW_PLOT_PANELS + 1]; /* the last is the value's */
 };
 
@@ -18,7 +18,7 @@ struct axes {
 static double place(const struct axes *a, const struct sw_plot_trial *t, size_t k)
 {
 	if (k < a->n)
-		return sw_plot_unit(&a->span[k], t->params[a->param[k]]);
+		return sw_plot_unit(&a->span[k], t->params[a->span[k].param]);
 	return fmax(0, fmin(1, sw_plot_unit(&a->span[k], t->value)));
 }
 
@@ -41,11 +41,11 @@ static void draw_lines(struct sw_plot *p, const struct sw_plot_data *d, const st
 		sw_plot_note(p, "Of %zu trials %zu are drawn, evenly spread by rank.", n, lines);
 }
 
-static void draw_ends(struct sw_plot *p, const struct axes *a, size_t k)
+static void draw_ends(struct sw_plot *p, const struct sw_plot_span *s, size_t k)
 {
-	for (int end = 0; end < 2 && a->span[k].low <= a->span[k].high; end++) {
+	for (int end = 0; end < 2 && s->low <= s->high; end++) {
 		char text[32];
-		(void)snprintf(text, sizeof text, "%.4g", sw_plot_unit_value(&a->span[k], end));
+		(void)snprintf(text, sizeof text, "%.4g", sw_plot_unit_value(s, end));
 		sw_plot_shorten(text);
 		sw_plot_text(p, (double)k, end == 0 ? -.05 : 1.05, text);
 	}
@@ -59,12 +59,13 @@ static void draw_axes(struct sw_plot *p, const struct sw_plot_data *d, const str
 		sw_plot_at(p, (double)k, NAN, NAN, 0);
 	sw_plot_series(p, "", SW_PLOT_TEXTS, SW_PLOT_REFERENCE);
 	for (size_t k = 0; k <= a->n; k++) {
-		const struct sw_plot_param *param = k < a->n ? &d->params[a->param[k]] : NULL;
-		if (param == NULL || param->scale != SW_PLOT_CATEGORY)
-			draw_ends(p, a, k);
-		for (size_t i = 0; param != NULL && i < param->n_names && i < NAMES_MAX; i++)
-			sw_plot_text(p, (double)k, sw_plot_unit(&a->span[k], (double)i),
-				     param->names[i]);
+		const struct sw_plot_param *param = &d->params[a->span[k].param];
+		if (a->span[k].scale != SW_PLOT_CATEGORY)
+			draw_ends(p, &a->span[k], k);
+		else
+			for (size_t i = 0; i < param->n_names && i < NAMES_MAX; i++)
+				sw_plot_text(p, (double)k, sw_plot_unit(&a->span[k], (double)i),
+					     param->names[i]);
 	}
 }
 
@@ -75,7 +76,7 @@ static void find_value_span(struct sw_plot *p, const struct sw_plot_data *d, str
 	struct sw_plot_span *s = &a->span[a->n];
 	double *const v = sw_plot_scratch(p, n, sizeof *v);
 
-	*s = (struct sw_plot_span){SW_PLOT_LINEAR, 0, 1};
+	*s = (struct sw_plot_span){.scale = SW_PLOT_LINEAR, .low = 0, .high = 1};
 	if (v == NULL)
 		return;
 	for (size_t k = 0; k < n; k++)
@@ -90,16 +91,17 @@ static void find_value_span(struct sw_plot *p, const struct sw_plot_data *d, str
 SW_PLOT_BUILDER(parallel)
 {
 	struct axes a;
-	size_t n_ranked = 0;
+	size_t shown[SW_PLOT_PANELS], n_ranked = 0;
 	struct sw_plot_rank *const ranked = sw_plot_ranked(p, d, &n_ranked);
 
-	a.n = sw_plot_shown(p, d, named, n_named, n_named > 0 ? SW_PLOT_PANELS : PARAMS_MAX,
-			    a.param);
+	a.n = sw_plot_shown(p, d, named, n_named, n_named > 0 ? SW_PLOT_PANELS : PARAMS_MAX, shown);
 	sw_plot_panel(p, "", SW_PLOT_CATEGORY, "from the lowest to the highest", SW_PLOT_LINEAR);
 	sw_plot_range(p, SW_PLOT_Y, -.1, 1.1);
-	for (size_t k = 0; k < a.n; k++)
-		sw_plot_name(p, SW_PLOT_X, d->params[a.param[k]].name);
-	sw_plot_spans(d, a.param, a.n, a.span);
+	for (size_t k = 0; k < a.n; k++) {
+		sw_plot_name(p, SW_PLOT_X, d->params[shown[k]].name);
+		a.span[k].param = shown[k];
+	}
+	sw_plot_spans(d, a.span, a.n);
 	sw_plot_name(p, SW_PLOT_X, d->metric);
 	find_value_span(p, d, &a, ranked, n_ranked);
 	const size_t room = SW_PLOT_MARKS / (a.n + 2) - NAMES_MAX - 1;

@@ -38,30 +38,32 @@ double sw_plot_rank_of(const struct sw_plot_rank *ranked, size_t k, size_t n)
 
 /* --- ranges --- */
 
-void sw_plot_spans(const struct sw_plot_data *d, const size_t *param, size_t n,
-		   struct sw_plot_span *out)
+void sw_plot_spans(const struct sw_plot_data *d, struct sw_plot_span *span, size_t n)
 {
-	for (size_t k = 0; k < n; k++)
-		out[k] = (struct sw_plot_span){d->params[param[k]].scale, INFINITY, -INFINITY};
+	for (size_t k = 0; k < n; k++) {
+		span[k].scale = d->params[span[k].param].scale;
+		span[k].low = INFINITY;
+		span[k].high = -INFINITY;
+	}
 	/* Trial by trial: each one's parameters lie together. */
 	for (size_t i = 0; i < d->n; i++) {
 		if (!sw_plot_compares(&d->trials[i]))
 			continue;
-		for (size_t k = 0; k < n; k++) {
-			const double v = d->trials[i].params[param[k]];
-			if (!sw_plot_has_place(out[k].scale, v))
+		for (struct sw_plot_span *s = span; s < span + n; s++) {
+			const double v = d->trials[i].params[s->param];
+			if (!sw_plot_has_place(s->scale, v))
 				continue;
-			out[k].low = v < out[k].low ? v : out[k].low;
-			out[k].high = v > out[k].high ? v : out[k].high;
+			s->low = v < s->low ? v : s->low;
+			s->high = v > s->high ? v : s->high;
 		}
 	}
-	for (size_t k = 0; k < n; k++) {
-		if (out[k].scale == SW_PLOT_CATEGORY) {
-			out[k].low = -.5;
-			out[k].high = (double)d->params[param[k]].n_names - .5;
-		} else if (out[k].scale == SW_PLOT_LOG && out[k].low <= out[k].high) {
-			out[k].low = log(out[k].low);
-			out[k].high = log(out[k].high);
+	for (struct sw_plot_span *s = span; s < span + n; s++) {
+		if (s->scale == SW_PLOT_CATEGORY) {
+			s->low = -.5;
+			s->high = (double)d->params[s->param].n_names - .5;
+		} else if (s->scale == SW_PLOT_LOG && s->low <= s->high) {
+			s->low = log(s->low);
+			s->high = log(s->high);
 		}
 	}
 }

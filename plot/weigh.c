@@ -83,7 +83,7 @@ static void smooth(double *count, size_t cells, double n, double width)
 /* A parameter's trials on its grid: of the best, and of all. */
 struct grid {
 	size_t cells;
-	double *top, *all; /* [cells] */
+	double *top, *all; /* [cells]; all owns both */
 	double n_top, n_all;
 };
 
@@ -119,45 +119,31 @@ static double weigh_one(struct grid *g, bool category, double top, double all)
 	return a * a / b * divergence;
 }
 
-/* What the work needs for each of the n varied parameters. */
-struct scratch {
-	size_t *param, n;
-	struct sw_plot_span *span;
-	struct grid *grid;
-	double *count;
-};
-
-static bool prepare(struct sw_plot *p, const struct sw_plot_data *d, struct scratch *s)
+/* A span and a grid for each varied parameter. Returns how many. */
+static size_t prepare(struct sw_plot *p, const struct sw_plot_data *d, struct sw_plot_span *span,
+		      struct grid *grid)
 {
-	size_t cells = 0;
+	size_t n = 0;
 
-	s->param = sw_plot_scratch(p, d->n_params, sizeof *s->param);
-	s->span = sw_plot_scratch(p, d->n_params, sizeof *s->span);
-	s->grid = sw_plot_scratch(p, d->n_params, sizeof *s->grid);
-	if (s->param == NULL || s->span == NULL || s->grid == NULL)
-		return false;
 	for (size_t i = 0; i < d->n_params; i++) {
 		const struct sw_plot_param *param = &d->params[i];
-		const size_t n = param->scale == SW_PLOT_CATEGORY ? param->n_names : GRID;
-		if (!param->varied || n == 0)
+		const size_t cells = param->scale == SW_PLOT_CATEGORY ? param->n_names : GRID;
+		if (!param->varied || cells == 0)
 			continue;
-		s->grid[s->n].cells = n;
-		s->param[s->n++] = i;
-		cells += n;
+		grid[n].cells = cells;
+		grid[n].all = sw_plot_scratch(p, 2 * cells, sizeof *grid[n].all);
+		if (grid[n].all == NULL)
+			break;
+		grid[n].top = grid[n].all + cells;
+		span[n++].param = i;
 	}
-	s->count = sw_plot_scratch(p, 2 * cells, sizeof *s->count);
-	cells = 0;
-	for (size_t k = 0; s->count != NULL && k < s->n; k++) {
-		s->grid[k].top = s->count + cells;
-		s->grid[k].all = s->grid[k].top + s->grid[k].cells;
-		cells += 2 * s->grid[k].cells;
-	}
-	return s->count != NULL;
+	return n;
 }
 
 /* Trial by trial, as each one's parameters lie together. Those as good as the last of the best
  * tenth are among the best. Returns how many these are. */
-static size_t count_trials(const struct sw_plot_data *d, const struct scratch *s, double last)
+static size_t count_trials(const struct sw_plot_data *d, const struct sw_plot_span *span,
+			   struct grid *grid, size_t n, double last)
 {
 	size_t n_top = 0;
 
@@ -167,36 +153,38 @@ static size_t count_trials(const struct sw_plot_data *d, const struct scratch *s
 		if (!sw_plot_compares(t))
 			continue;
 		n_top += top;
-		for (size_t k = 0; k < s->n; k++)
-			count_trial(&s->grid[k], &s->span[k], t->params[s->param[k]], top);
+		for (size_t k = 0; k < n; k++)
+			count_trial(&grid[k], &span[k], t->params[span[k].param], top);
 	}
 	return n_top;
 }
 
 size_t sw_plot_weigh(struct sw_plot *p, const struct sw_plot_data *d, double *weight)
 {
-	size_t n, n_top;
+	size_t n, n_grids = 0;
 	double sum = 0;
-	struct scratch s = {.n = 0};
 	struct sw_plot_rank *const ranked = sw_plot_ranked(p, d, &n);
+	struct sw_plot_span *const span = sw_plot_scratch(p, d->n_params, sizeof *span);
+	struct grid *const grid = sw_plot_scratch(p, d->n_params, sizeof *grid);
 
 	memset(weight, 0, d->n_params * sizeof *weight);
-	if (n == 0 || !prepare(p, d, &s))
+	if (n == 0 || span == NULL || grid == NULL)
 		goto out;
-	sw_plot_spans(d, s.param, s.n, s.span);
-	n_top = count_trials(d, &s, ranked[(n - 1) / TOP_PART].value);
-	for (size_t k = 0; k < s.n; k++) {
-		weight[s.param[k]] = weigh_one(&s.grid[k], s.span[k].scale == SW_PLOT_CATEGORY,
-					       (double)n_top, (double)n);
-		sum += weight[s.param[k]];
+	n_grids = prepare(p, d, span, grid);
+	sw_plot_spans(d, span, n_grids);
+	const size_t n_top = count_trials(d, span, grid, n_grids, ranked[(n - 1) / TOP_PART].value);
+	for (size_t k = 0; k < n_grids; k++) {
+		weight[span[k].param] = weigh_one(&grid[k], span[k].scale == SW_PLOT_CATEGORY,
+						  (double)n_top, (double)n);
+		sum += weight[span[k].param];
 	}
 	for (size_t i = 0; sum > 0 && i < d->n_params; i++)
 		weight[i] /= sum;
 out:
-	free(s.param);
-	free(s.span);
-	free(s.grid);
-	free(s.count);
+	for (size_t k = 0; k < n_grids; k++)
+		free(grid[k].all);
+	free(grid);
+	free(span);
 	free(ranked);
 	return n;
 }

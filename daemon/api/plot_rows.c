@@ -20,6 +20,14 @@ static bool no_memory(struct sw_plot_rows *r)
 	return false;
 }
 
+/* A read ended; what a row's own callback found wrong counts before that. Whether all is well. */
+static bool is_read(struct sw_plot_rows *r, sw_status rc)
+{
+	if (r->rc == SW_OK)
+		r->rc = rc;
+	return r->rc == SW_OK;
+}
+
 /* --- the sweep --- */
 
 static bool take_sweep(const struct sw_row_sweep *row, void *arg)
@@ -280,12 +288,9 @@ static void read_curves(struct sw_plot_rows *r, struct sw_db *db)
 	const size_t n = sw_plot_chosen(&r->data, chosen);
 
 	qsort(chosen, n, sizeof *chosen, by_index); /* reports go by trial */
-	for (size_t i = 0; i < n && r->rc == SW_OK; i++) {
-		const sw_status rc = sw_read_curve(db, r->data.sweep, r->trials[chosen[i]].trial,
-						   SW_PLOT_CURVE_MAX, take_report, r, &r->err);
-		if (r->rc == SW_OK)
-			r->rc = rc;
-	}
+	for (size_t i = 0; i < n && r->rc == SW_OK; i++)
+		(void)is_read(r, sw_read_curve(db, r->data.sweep, r->trials[chosen[i]].trial,
+					       SW_PLOT_CURVE_MAX, take_report, r, &r->err));
 	r->data.reports = r->reports;
 }
 
@@ -300,22 +305,19 @@ static bool take_run(const struct sw_row_attempt *row, void *arg)
 
 	if (!is_among(r, row->trial) || row->slot > 100000)
 		return true;
-	if (!sw_array_reserve(&r->runs, &r->runs_cap, i + 1, sizeof *r->runs) ||
-	    !sw_array_reserve((void *)&r->causes, &r->causes_cap, r->n_causes + 1,
-			      sizeof *r->causes))
+	if (!sw_array_reserve(&r->runs, &r->runs_cap, i + 1, sizeof *r->runs))
 		return no_memory(r);
-	char *cause = row->cause != NULL ? sw_strdup(row->cause) : NULL;
-	if (row->cause != NULL && cause == NULL)
+	const bool has_cause = row->cause != NULL && row->cause[0] != '\0';
+	const char *cause = has_cause ? sw_strdup(row->cause) : "";
+	if (cause == NULL)
 		return no_memory(r);
-	if (cause != NULL)
-		r->causes[r->n_causes++] = cause;
 	r->runs[i] = (struct sw_plot_run){
 		.trial = row->trial,
 		.slot = (size_t)row->slot,
 		.started_ms = (double)row->started_ms,
 		.ended_ms = row->ended_ms != 0 ? (double)row->ended_ms : NAN,
 		.state = state_of(row->state),
-		.cause = cause != NULL ? cause : "",
+		.cause = cause,
 	};
 	if (r->runs[i].slot >= r->n_slots)
 		r->n_slots = r->runs[i].slot + 1;
@@ -358,7 +360,7 @@ static bool take_other(const struct sw_row_attempt *row, void *arg)
 	return true;
 }
 
-static sw_status read_others(struct sw_plot_rows *r, struct sw_db *db)
+static void read_others(struct sw_plot_rows *r, struct sw_db *db)
 {
 	r->from_ms = INFINITY;
 	r->to_ms = -INFINITY;
@@ -367,10 +369,9 @@ static sw_status read_others(struct sw_plot_rows *r, struct sw_db *db)
 		r->from_ms = fmin(r->from_ms, run->started_ms);
 		r->to_ms = fmax(r->to_ms, isnan(run->ended_ms) ? r->data.now_ms : run->ended_ms);
 	}
-	sw_status rc = sw_read_sweeps(db, 0, take_beside, r, &r->err);
-	for (size_t i = 0; i < r->n_beside && rc == SW_OK && r->rc == SW_OK; i++)
-		rc = sw_read_runs(db, r->beside[i], take_other, r, &r->err);
-	return rc;
+	(void)is_read(r, sw_read_sweeps(db, 0, take_beside, r, &r->err));
+	for (size_t i = 0; i < r->n_beside && r->rc == SW_OK; i++)
+		(void)is_read(r, sw_read_runs(db, r->beside[i], take_other, r, &r->err));
 }
 
 static int by_slot(const void *a, const void *b)
@@ -385,12 +386,9 @@ static int by_slot(const void *a, const void *b)
 static void read_runs(struct sw_plot_rows *r, struct sw_db *db,
 		      const struct sw_plot_slot_name *slots, size_t n_slots)
 {
-	sw_status rc = sw_read_runs(db, r->data.sweep, take_run, r, &r->err);
-
-	if (rc == SW_OK && r->rc == SW_OK)
-		rc = read_others(r, db);
-	if (r->rc == SW_OK)
-		r->rc = rc;
+	r->at = 0;
+	if (is_read(r, sw_read_runs(db, r->data.sweep, take_run, r, &r->err)))
+		read_others(r, db);
 	if (r->rc != SW_OK || r->n_slots == 0)
 		return;
 	r->slot_names = sw_calloc(r->n_slots, sizeof *r->slot_names);
@@ -413,6 +411,26 @@ static void read_runs(struct sw_plot_rows *r, struct sw_db *db,
 	r->data.n_slots = r->n_slots;
 }
 
+/* The rows of trials, with the values that the plot needs of each, as far as the filter passes
+ * them. */
+static void read_trials(struct sw_plot_rows *r, struct sw_db *db, unsigned needs, int64_t best)
+{
+	if ((needs & SW_PLOT_NEEDS_PARAMS) != 0 && r->spec->n_params > 0) {
+		r->with = SW_POINTS_PARAMS;
+		r->width = r->spec->n_params;
+	} else if ((needs & SW_PLOT_NEEDS_METRICS) != 0 && r->data.n_metrics > 1) {
+		r->with = SW_POINTS_METRICS;
+		r->width = r->data.n_metrics;
+	}
+	if (is_read(r, sw_read_points(db, r->data.sweep, r->with, take_point, r, &r->err)) &&
+	    best > 0)
+		keep_best(r, (size_t)best);
+	if (r->rc == SW_OK)
+		join_trials(r);
+	if (r->rc == SW_OK && r->with == SW_POINTS_METRICS)
+		find_front(r);
+}
+
 sw_status sw_plot_rows_read(struct sw_plot_rows *r, struct sw_db *db, int64_t sweep, unsigned needs,
 			    const struct sw_plot_filter *filter,
 			    const struct sw_plot_slot_name *slots, size_t n_slots, int64_t now_ms,
@@ -420,38 +438,17 @@ sw_status sw_plot_rows_read(struct sw_plot_rows *r, struct sw_db *db, int64_t sw
 {
 	r->state = filter->state;
 	r->data.now_ms = (double)now_ms;
-	sw_status rc = sw_read_sweeps(db, sweep, take_sweep, r, &r->err);
-	if (r->rc == SW_OK)
-		r->rc = rc;
-	if (r->rc == SW_OK && r->spec == NULL)
+	if (is_read(r, sw_read_sweeps(db, sweep, take_sweep, r, &r->err)) && r->spec == NULL)
 		r->rc = sw_err_at(&r->err, SW_NOT_FOUND, "/sweep", "no sweep %lld",
 				  (long long)sweep);
 	if (r->rc == SW_OK)
 		describe_sweep(r);
-	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_PARAMS) != 0 && r->spec->n_params > 0) {
-		r->with = SW_POINTS_PARAMS;
-		r->width = r->spec->n_params;
-	} else if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_METRICS) != 0 &&
-		   r->data.n_metrics > 1) {
-		r->with = SW_POINTS_METRICS;
-		r->width = r->data.n_metrics;
-	}
-	if (r->rc == SW_OK) {
-		rc = sw_read_points(db, sweep, r->with, take_point, r, &r->err);
-		if (r->rc == SW_OK)
-			r->rc = rc;
-	}
-	if (r->rc == SW_OK && filter->best > 0)
-		keep_best(r, (size_t)filter->best);
 	if (r->rc == SW_OK)
-		join_trials(r);
-	if (r->rc == SW_OK && r->with == SW_POINTS_METRICS)
-		find_front(r);
+		read_trials(r, db, needs, filter->best);
 	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_EXPECTED) != 0)
 		r->rc = sw_read_suggestions(db, sweep, take_expected, r, &r->err);
 	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_REPORTS) != 0)
 		read_curves(r, db);
-	r->at = 0;
 	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_RUNS) != 0)
 		read_runs(r, db, slots, n_slots);
 	if (r->rc != SW_OK)
@@ -461,11 +458,11 @@ sw_status sw_plot_rows_read(struct sw_plot_rows *r, struct sw_db *db, int64_t sw
 
 void sw_plot_rows_fini(struct sw_plot_rows *r)
 {
-	for (size_t i = 0; i < r->n_causes; i++)
-		free(r->causes[i]);
+	for (size_t i = 0; i < r->data.n_runs; i++)
+		if (r->runs[i].cause[0] != '\0')
+			free((char *)r->runs[i].cause);
 	sw_plot_params_free(r->spec, r->params);
 	sw_spec_destroy(r->spec);
-	free((void *)r->causes);
 	free((void *)r->slots);
 	free(r->slot_names);
 	free(r->beside);

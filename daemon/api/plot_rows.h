@@ -26,13 +26,12 @@ struct sw_plot_rows {
 	bool metric_maximize[SW_SPEC_MAX_METRICS];
 	double *rungs;
 	struct sw_plot_report *reports;
-	struct sw_plot_run *runs;
+	struct sw_plot_run *runs; /* which own their causes, but for empty ones */
 	struct sw_plot_slot_name {
 		char text[24];
 	} * slot_names;
 	const char **slots;
-	char **causes; /* of runs */
-	size_t trials_cap, values_cap, reports_cap, runs_cap, causes_cap, n_causes, n_slots;
+	size_t trials_cap, values_cap, reports_cap, runs_cap, n_slots;
 	/* what is asked for, and while it is read */
 	const char *state;   /* of the trials that count; NULL: any */
 	enum sw_points with; /* which values: of params or metrics */
