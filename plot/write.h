@@ -23,14 +23,14 @@ void sw_plot_write(const struct sw_plot *p, struct sw_jw *w);
 void sw_plot_csv(const struct sw_plot *p, struct sw_buf *out);
 
 /* One SVG document, for a browser, a page, a notebook, a paper; about 100 bytes a mark. There is no
- * script, no reference to anything outside, and no id, so that several can stand in one page. Light,
- * or dark where the reader's settings prefer that. A mark says what it is when the pointer rests on
- * it. */
+ * script, no reference to anything outside, and no id, so that several can stand in one page.
+ * Light, or dark where the reader's settings prefer that. A mark says what it is when the pointer
+ * rests on it. */
 void sw_plot_svg(const struct sw_plot *p, struct sw_buf *out);
 
 /* Lines of text, of dots of braille, eight to a character; none wider than `columns` (40 and more
- * are used, 400 at most). lines: as many as there is room for, 12 or more; 0: their number is by the
- * width. color: with SGR sequences of 256 colours; without, density and signs tell roles apart.
+ * are used, 400 at most). lines: as many as there is room for, 12 or more; 0: their number is by
+ * the width. color: with SGR sequences of 256 colours; without, density and signs tell roles apart.
  * Without utf8: ASCII alone. */
 void sw_plot_braille(const struct sw_plot *p, int columns, int lines, bool color, bool utf8,
 		     struct sw_buf *out);
