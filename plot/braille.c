@@ -18,12 +18,6 @@ static struct sw_sheet *sheet_of(struct sw_pen *pen)
 	return &((struct braille *)(void *)pen)->sheet;
 }
 
-/* One of two runes, by what the terminal can show. */
-static uint32_t either(struct sw_pen *pen, uint32_t utf8, char ascii)
-{
-	return sheet_of(pen)->utf8 ? utf8 : (uint32_t)ascii;
-}
-
 static double wide_rune(uint32_t rune)
 {
 	return rune < 0x80 ? 1 : fmax(wcwidth((wchar_t)rune), 0);
@@ -49,15 +43,12 @@ static int look_of(const struct sw_plot_series *s, const struct sw_plot_mark *m)
 /* The sign of a role, where a mark is a character. */
 static uint32_t sign_of(struct sw_pen *pen, int role)
 {
-	static const struct {
-		uint32_t utf8;
-		char ascii;
-	} signs[] = {[SW_PLOT_PLAIN] = {0x25cf, 'o'},   [SW_PLOT_BEST] = {0x25c6, '*'},
-		     [SW_PLOT_PRUNED] = {0xb7, '-'},    [SW_PLOT_FAILED] = {0xd7, 'x'},
-		     [SW_PLOT_RUNNING] = {0x25cb, '?'}, [SW_PLOT_REFERENCE] = {'+', '+'}};
+	/* By role: plain, best, pruned, failed, running, reference. */
+	static const uint32_t signs[2][SW_PLOT_FIRST] = {{'o', '*', '-', 'x', '?', '+'},
+							 {0x25cf, 0x25c6, 0xb7, 0xd7, 0x25cb, '+'}};
 
 	if (role < SW_PLOT_FIRST)
-		return either(pen, signs[role].utf8, signs[role].ascii);
+		return signs[sheet_of(pen)->utf8][role];
 	return (uint32_t)('1' + (role - SW_PLOT_FIRST) % SW_PLOT_DISTINCT);
 }
 
@@ -164,17 +155,15 @@ static void braille_path(struct sw_pen *pen, const struct sw_area *a,
 static void draw_cell(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
 		      const struct sw_plot_mark *m, const double box[4])
 {
-	static const struct {
-		uint32_t utf8;
-		char ascii;
-	} shades[] = {{' ', ' '}, {0x2591, '.'}, {0x2592, ':'}, {0x2593, '*'}, {0x2588, '#'}};
+	static const uint32_t shades[2][5] = {{' ', '.', ':', '*', '#'},
+					      {' ', 0x2591, 0x2592, 0x2593, 0x2588}};
 	const bool by_color = sheet_of(pen)->color || isnan(m->v);
 	const int shade = by_color ? 4 : (int)(fmin(fmax(m->v, 0), 1) * 4.99);
 
 	for (int y = (int)ceil(box[1] - .5); y + .5 < box[1] + box[3]; y++)
 		for (int x = (int)ceil(box[0] - .5); x + .5 < box[0] + box[2]; x++)
-			put(pen, a, 2 * x, 4 * y,
-			    either(pen, shades[shade].utf8, shades[shade].ascii), look_of(s, m));
+			put(pen, a, 2 * x, 4 * y, shades[sheet_of(pen)->utf8][shade],
+			    look_of(s, m));
 }
 
 /* A bar is one dot at least; of four and more dots downwards the last is left out, as a gap before
@@ -251,19 +240,24 @@ static void braille_sample(struct sw_pen *pen, const struct sw_plot_series *s, d
 static void braille_axes(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_ticks *x,
 			 const struct sw_plot_ticks *y)
 {
+	enum { ACROSS, DOWN, CORNER, TICK_X, TICK_Y };
+	static const uint32_t all[2][5] = {{'-', '|', '+', '+', '+'},
+					   {0x2500, 0x2502, 0x2514, 0x252c, 0x2524}};
+	struct sw_sheet *sheet = sheet_of(pen);
+	const uint32_t *runes = all[sheet->utf8];
 	const int left = (int)a->x - 1, top = (int)a->y, below = top + (int)a->height;
 
 	for (int row = top; row < below; row++)
-		sw_sheet_put(sheet_of(pen), row, left, either(pen, 0x2502, '|'), SW_LOOK_FAINT);
-	sw_sheet_put(sheet_of(pen), below, left, either(pen, 0x2514, '+'), SW_LOOK_FAINT);
+		sw_sheet_put(sheet, row, left, runes[DOWN], SW_LOOK_FAINT);
+	sw_sheet_put(sheet, below, left, runes[CORNER], SW_LOOK_FAINT);
 	for (int column = left + 1; column <= left + (int)a->width; column++)
-		sw_sheet_put(sheet_of(pen), below, column, either(pen, 0x2500, '-'), SW_LOOK_FAINT);
+		sw_sheet_put(sheet, below, column, runes[ACROSS], SW_LOOK_FAINT);
 	for (size_t i = 0; i < y->n; i++)
-		sw_sheet_put(sheet_of(pen), top + y_dot(a, y->at[i]) / 4, left,
-			     either(pen, 0x2524, '+'), SW_LOOK_FAINT);
+		sw_sheet_put(sheet, top + y_dot(a, y->at[i]) / 4, left, runes[TICK_Y],
+			     SW_LOOK_FAINT);
 	for (size_t i = 0; i < x->n; i++)
-		sw_sheet_put(sheet_of(pen), below, left + 1 + x_dot(a, x->at[i]) / 2,
-			     either(pen, 0x252c, '+'), SW_LOOK_FAINT);
+		sw_sheet_put(sheet, below, left + 1 + x_dot(a, x->at[i]) / 2, runes[TICK_X],
+			     SW_LOOK_FAINT);
 }
 
 /* Has a panel, on average, more dots than can be told apart as signs? */

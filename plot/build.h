@@ -62,9 +62,11 @@ struct sw_plot_look {
 extern const struct sw_plot_look sw_plot_looks[SW_PLOT_LOOKS];
 
 /* sw_plot_pick() of `most`, the best SW_PLOT_TOP among them, with a note where some are left out,
- * or where there are none: "No trial has `what` yet.". */
+ * "Of 99 `nouns` ...", or where there are none: "No trial has `what` yet.". */
 size_t sw_plot_take(struct sw_plot *p, const struct sw_plot_data *d, sw_plot_mark_of *mark_of,
-		    const void *arg, size_t most, const char *what, size_t *out);
+		    const void *arg, size_t most, const char *nouns, const char *what, size_t *out);
+/* Whether it has reported a value at some step; m stays as it is. */
+sw_plot_mark_of sw_plot_has_curve;
 /* A series of dots for each state that a trial of pick[n] has. */
 void sw_plot_dots(struct sw_plot *p, const struct sw_plot_data *d, const size_t *pick, size_t n,
 		  sw_plot_mark_of *mark_of, const void *arg);
@@ -95,11 +97,10 @@ static inline bool sw_plot_compares(const struct sw_plot_trial *t)
 struct sw_plot_rank {
 	size_t i; /* of d->trials */
 	double value;
+	double rank; /* 1, the best, to 0, the worst; equal values the same: a bad one is no more
+		      * than one */
 };
 struct sw_plot_rank *sw_plot_ranked(struct sw_plot *p, const struct sw_plot_data *d, size_t *n);
-/* Of the k-th of n ranked: 1, the best, to 0, the worst; equal ones the same. So a bad value is no
- * more than one. */
-double sw_plot_rank_of(const struct sw_plot_rank *ranked, size_t k, size_t n);
 
 /* How much each parameter matters: weight[n_params], of sum 1, or all 0. Of how many trials. */
 size_t sw_plot_weigh(struct sw_plot *p, const struct sw_plot_data *d, double *weight);

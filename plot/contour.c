@@ -43,13 +43,8 @@ static size_t cell_of(const struct map *map, size_t side, double v)
 static void add_trials(struct map *map, const struct sw_plot_data *d,
 		       const struct sw_plot_rank *ranked, size_t n, double *rank_of)
 {
-	double rank = 1;
-
-	for (size_t k = 0; k < n; k++) {
-		if (k == 0 || ranked[k].value != ranked[k - 1].value)
-			rank = sw_plot_rank_of(ranked, k, n);
-		rank_of[ranked[k].i] = rank;
-	}
+	for (size_t k = 0; k < n; k++)
+		rank_of[ranked[k].i] = ranked[k].rank;
 	/* In their order, which is that in memory. */
 	for (size_t i = 0; i < d->n; i++) {
 		struct sw_plot_mark m;
@@ -177,7 +172,8 @@ SW_PLOT_BUILDER(contour)
 	}
 	if (n_ranked > 0)
 		map_trials(p, d, &map, ranked, n_ranked);
-	const size_t trials = sw_plot_take(p, d, dot, &map, TRIALS_MAX, "a value here", pick);
+	const size_t trials =
+		sw_plot_take(p, d, dot, &map, TRIALS_MAX, "trials", "a value here", pick);
 	sw_plot_dots(p, d, pick, trials, dot, &map);
 	sw_plot_best_dot(p, d, pick, trials, dot, &map);
 	sw_plot_fit(p);

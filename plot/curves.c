@@ -89,20 +89,19 @@ static size_t points_each(const struct curve *c, size_t n, size_t room)
 	return most;
 }
 
-/* One series: a line that is broken between the curves. Those in the state that look says; NULL:
- * all. */
+/* One series: a line that is broken between the curves. all: those in any state. */
 static void draw_curves(struct sw_plot *p, const struct curve *c, size_t n, size_t most,
-			const struct sw_plot_look *look, const char *name, int role)
+			const struct sw_plot_look *look, bool all)
 {
 	bool begun = false;
 
 	for (size_t i = 0; i < n; i++) {
-		if (c[i].n == 0 || (look != NULL && c[i].trial->state != look->state))
+		if (c[i].n == 0 || (!all && c[i].trial->state != look->state))
 			continue;
 		if (begun)
 			sw_plot_at(p, NAN, NAN, NAN, c[i].trial->trial);
 		else
-			sw_plot_series(p, name, SW_PLOT_LINE, role);
+			sw_plot_series(p, look->name, SW_PLOT_LINE, look->role);
 		begun = true;
 		draw_thinned(p, &c[i], most);
 	}
@@ -119,8 +118,7 @@ static void draw_rungs(struct sw_plot *p, const struct sw_plot_data *d, size_t n
 	}
 }
 
-static void say_what_is_drawn(struct sw_plot *p, const struct curve *c, size_t n, size_t all,
-			      size_t most)
+static void say_what_is_cut(struct sw_plot *p, const struct curve *c, size_t n, size_t most)
 {
 	size_t thinned = 0, cut = 0;
 
@@ -128,13 +126,6 @@ static void say_what_is_drawn(struct sw_plot *p, const struct curve *c, size_t n
 		thinned += c[i].n > most;
 		cut += c[i].n >= SW_PLOT_CURVE_MAX;
 	}
-	if (n == 0)
-		sw_plot_note(p, "No trial has reported a value yet.");
-	if (n < all)
-		sw_plot_note(p,
-			     "Of %zu curves %zu are drawn: the best %d and an even spread of the "
-			     "others.",
-			     all, n, SW_PLOT_TOP);
 	if (cut > 0)
 		sw_plot_note(p, "Of %zu of them the first %d reports are drawn.", cut,
 			     SW_PLOT_CURVE_MAX);
@@ -145,8 +136,9 @@ static void say_what_is_drawn(struct sw_plot *p, const struct curve *c, size_t n
 
 SW_PLOT_BUILDER(curves)
 {
-	size_t chosen[SW_PLOT_CURVES], all = 0;
-	const size_t n_curves = sw_plot_chosen(d, chosen);
+	size_t chosen[SW_PLOT_CURVES];
+	const size_t n_curves = sw_plot_take(p, d, sw_plot_has_curve, NULL, SW_PLOT_CURVES,
+					     "curves", "reported a value", chosen);
 	const size_t rungs = d->n_rungs < RUNGS_MAX ? d->n_rungs : RUNGS_MAX;
 	/* A quarter of a few trials, or all lines would be the best ones; one alone is no best. */
 	const size_t top = n_curves < 2                 ? 0
@@ -154,10 +146,9 @@ SW_PLOT_BUILDER(curves)
 							: SW_PLOT_TOP;
 	struct curve c[SW_PLOT_CURVES] = {{NULL, NULL, 0}};
 	char text[32];
+	const struct sw_plot_look best = {.role = SW_PLOT_BEST, .name = text};
 
 	sw_plot_panel(p, "step", SW_PLOT_LINEAR, d->metric, SW_PLOT_LINEAR);
-	for (size_t i = 0; i < d->n; i++)
-		all += isfinite(d->trials[i].value) && isfinite(d->trials[i].step);
 	for (size_t i = 0; i < n_curves; i++) {
 		c[i].trial = &d->trials[chosen[i]];
 		const size_t first = first_report(d, c[i].trial->trial);
@@ -167,15 +158,14 @@ SW_PLOT_BUILDER(curves)
 	const size_t most = points_each(c, n_curves, SW_PLOT_MARKS - rungs - 1);
 	draw_rungs(p, d, rungs);
 	for (size_t l = 0; l < SW_PLOT_LOOKS; l++)
-		draw_curves(p, c + top, n_curves - top, most, &sw_plot_looks[l],
-			    sw_plot_looks[l].name, sw_plot_looks[l].role);
+		draw_curves(p, c + top, n_curves - top, most, &sw_plot_looks[l], false);
 	(void)snprintf(text, sizeof text, top == 1 ? "the best" : "the best %zu", top);
-	draw_curves(p, c, top, most, NULL, text, SW_PLOT_BEST);
+	draw_curves(p, c, top, most, &best, true);
 	if (top > 0 && c[0].n > 0) {
 		(void)snprintf(text, sizeof text, "%lld", (long long)c[0].trial->trial);
 		sw_plot_series(p, "", SW_PLOT_TEXTS, SW_PLOT_BEST);
 		sw_plot_text(p, c[0].r[c[0].n - 1].step, c[0].r[c[0].n - 1].value, text);
 	}
-	say_what_is_drawn(p, c, n_curves, all, most);
+	say_what_is_cut(p, c, n_curves, most);
 	sw_plot_fit(p);
 }

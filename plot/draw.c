@@ -1,6 +1,8 @@
 #include "plot/draw.h"
+#include "base/term.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool has_place(const struct sw_area *a, const struct sw_plot_mark *m)
 {
@@ -259,12 +261,40 @@ static double draw_row(struct sw_pen *pen, const struct sw_plot *p, size_t first
 
 /* --- the page --- */
 
+#define LEGEND_MOST 24 /* names */
+
+/* The series that stand in the legend: the first of each name and role. Returns how many. */
+static size_t find_legend(const struct sw_plot *p, size_t out[LEGEND_MOST])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_series && n < LEGEND_MOST; i++) {
+		const struct sw_plot_series *s = &p->series[i];
+		size_t k = 0;
+		while (k < n && (p->series[out[k]].role != s->role ||
+				 strcmp(p->series[out[k]].name, s->name) != 0))
+			k++;
+		if (s->name[0] != '\0' && k == n)
+			out[n++] = i;
+	}
+	return n;
+}
+
+/* Is there a mark that is coloured by its value? */
+static bool has_v(const struct sw_plot *p)
+{
+	for (size_t i = 0; i < p->n_marks; i++)
+		if (!isnan(p->marks[i].v))
+			return true;
+	return false;
+}
+
 /* Above the panels, so that it hides no mark. */
 static double draw_legend(struct sw_pen *pen, const struct sw_plot *p, double y)
 {
 	const double end = pen->width - pen->margin;
-	size_t shown[SW_PLOT_LEGEND];
-	const size_t n = sw_plot_legend(p, shown);
+	size_t shown[LEGEND_MOST];
+	const size_t n = find_legend(p, shown);
 	double x = pen->margin;
 
 	for (size_t i = 0; i < n; i++) {
@@ -282,6 +312,24 @@ static double draw_legend(struct sw_pen *pen, const struct sw_plot *p, double y)
 	return n > 0 ? y + pen->line + pen->space : y;
 }
 
+/* The bytes of text that fill a line of this width, up to a space where there is one; 0: text is
+ * empty. */
+static size_t line_of(const char *text, double width, double (*rune_width)(uint32_t rune))
+{
+	const char *s = text, *end = NULL;
+	double used = 0;
+	uint32_t r;
+
+	for (const char *at = s; (r = sw_term_rune(&s)) != 0; at = s) {
+		used += rune_width(r);
+		if (used > width && at > text)
+			return (size_t)((end != NULL ? end : at) - text);
+		if (r == ' ')
+			end = at;
+	}
+	return (size_t)(s - text);
+}
+
 static double draw_notes(struct sw_pen *pen, const struct sw_plot *p, double y)
 {
 	const double width = pen->width - 2 * pen->margin;
@@ -289,7 +337,7 @@ static double draw_notes(struct sw_pen *pen, const struct sw_plot *p, double y)
 	for (size_t i = 0; i < p->n_notes; i++)
 		for (const char *s = p->notes[i]; *s != '\0'; y += pen->line) {
 			char line[400];
-			const size_t n = sw_plot_line(s, width, pen->rune_width);
+			const size_t n = line_of(s, width, pen->rune_width);
 			(void)snprintf(line, sizeof line, "%.*s", (int)n, s);
 			pen->text(pen, SW_TEXT_FAINT, SW_LEFT, pen->margin, y, width, line);
 			for (s += n; *s == ' '; s++)
@@ -313,7 +361,7 @@ double sw_plot_draw(const struct sw_plot *p, struct sw_pen *pen)
 		y += pen->line + pen->space;
 	}
 	y = draw_legend(pen, p, y);
-	if (pen->draw_ramp != NULL && sw_plot_has_v(p))
+	if (pen->draw_ramp != NULL && has_v(p))
 		y += pen->draw_ramp(pen, y);
 	for (size_t i = 0; i < p->n_panels; i += columns)
 		y += draw_row(pen, p, i, columns < p->n_panels - i ? columns : p->n_panels - i,

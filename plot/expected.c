@@ -62,8 +62,8 @@ SW_PLOT_BUILDER(expected)
 	size_t pick[TRIALS_MAX];
 
 	sw_plot_panel(p, "expected", SW_PLOT_LINEAR, d->metric, SW_PLOT_LINEAR);
-	const size_t n_pick =
-		sw_plot_take(p, d, dot, NULL, TRIALS_MAX, "both an expectation and a value", pick);
+	const size_t n_pick = sw_plot_take(p, d, dot, NULL, TRIALS_MAX, "trials",
+					   "both an expectation and a value", pick);
 	if (n_pick > 0)
 		scale(p, d, pick, n_pick);
 	sw_plot_dots(p, d, pick, n_pick, dot, NULL);

@@ -32,7 +32,7 @@ static void draw_lines(struct sw_plot *p, const struct sw_plot_data *d, const st
 	for (size_t line = lines; line-- > 0;) {
 		const size_t k = lines < n ? sw_plot_spread(line, lines, n) : line;
 		const struct sw_plot_trial *t = &d->trials[ranked[k].i];
-		const double v = sw_plot_rank_of(ranked, k, n);
+		const double v = ranked[k].rank;
 		for (size_t i = 0; i <= a->n; i++)
 			sw_plot_at(p, (double)i, place(a, t, i), v, t->trial);
 		sw_plot_at(p, NAN, NAN, v, t->trial);

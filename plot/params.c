@@ -20,19 +20,16 @@ struct sw_plot_rank *sw_plot_ranked(struct sw_plot *p, const struct sw_plot_data
 	*n = 0;
 	for (size_t i = 0; r != NULL && i < d->n; i++)
 		if (sw_plot_compares(&d->trials[i]))
-			r[(*n)++] = (struct sw_plot_rank){i, sign * d->trials[i].value};
+			r[(*n)++] = (struct sw_plot_rank){i, sign * d->trials[i].value, 0};
 	if (r != NULL)
 		qsort(r, *n, sizeof *r, by_value);
-	for (size_t k = 0; k < *n; k++)
+	for (size_t k = 0; k < *n; k++) {
 		r[k].value *= sign;
+		r[k].rank = k > 0 && r[k].value == r[k - 1].value ? r[k - 1].rank
+			    : *n > 1                              ? 1 - (double)k / (double)(*n - 1)
+								  : 1;
+	}
 	return r;
-}
-
-double sw_plot_rank_of(const struct sw_plot_rank *ranked, size_t k, size_t n)
-{
-	while (k > 0 && ranked[k - 1].value == ranked[k].value)
-		k--;
-	return n > 1 ? 1 - (double)k / (double)(n - 1) : 1;
 }
 
 /* --- ranges --- */

@@ -32,7 +32,8 @@ SW_PLOT_BUILDER(slice)
 	size_t outside = 0;
 
 	const size_t trials = sw_plot_take(p, d, has_value, NULL,
-					   room < TRIALS_MAX ? room : TRIALS_MAX, "a value", pick);
+					   room < TRIALS_MAX ? room : TRIALS_MAX, "trials",
+					   "a value", pick);
 	for (size_t k = 0; k < trials; k++)
 		v[k] = d->trials[pick[k]].value;
 	sw_plot_sort(v, trials);

@@ -87,22 +87,6 @@ double sw_plot_width(const char *text, double (*rune_width)(uint32_t rune))
 	return width;
 }
 
-size_t sw_plot_line(const char *text, double width, double (*rune_width)(uint32_t rune))
-{
-	const char *s = text, *end = NULL;
-	double used = 0;
-	uint32_t r;
-
-	for (const char *at = s; (r = sw_term_rune(&s)) != 0; at = s) {
-		used += rune_width(r);
-		if (used > width && at > text)
-			return (size_t)((end != NULL ? end : at) - text);
-		if (r == ' ')
-			end = at;
-	}
-	return (size_t)(s - text);
-}
-
 /* --- ticks --- */
 
 /* The next tick, if its place is on the axis; its text is own[n], unless given. */
@@ -255,30 +239,4 @@ void sw_plot_ticks(const struct sw_plot *p, const struct sw_plot_panel *panel,
 	} while (!have_room(a, out, length, room) && --most > 1);
 	if (most == 1)
 		out->n = 1;
-}
-
-/* --- the legend --- */
-
-size_t sw_plot_legend(const struct sw_plot *p, size_t out[SW_PLOT_LEGEND])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->n_series && n < SW_PLOT_LEGEND; i++) {
-		const struct sw_plot_series *s = &p->series[i];
-		size_t k = 0;
-		while (k < n && (p->series[out[k]].role != s->role ||
-				 strcmp(p->series[out[k]].name, s->name) != 0))
-			k++;
-		if (s->name[0] != '\0' && k == n)
-			out[n++] = i;
-	}
-	return n;
-}
-
-bool sw_plot_has_v(const struct sw_plot *p)
-{
-	for (size_t i = 0; i < p->n_marks; i++)
-		if (!isnan(p->marks[i].v))
-			return true;
-	return false;
 }

@@ -1,6 +1,6 @@
 /*
- * plot/ticks.h — what all who draw a plot need: where a number lies on an axis, which numbers stand
- * beside it, what the legend says.
+ * plot/ticks.h — what all who draw a plot need: where a number lies on an axis, and which numbers
+ * stand beside it.
  *
  * Pure     Times are shown in UTC: a plot is the same wherever it is drawn.
  */
@@ -12,7 +12,6 @@
 #define SW_PLOT_TICKS_MOST 64
 #define SW_PLOT_VALUE      40 /* bytes of a number as text */
 #define SW_PLOT_LABEL      300
-#define SW_PLOT_LEGEND     24 /* most names of a legend */
 
 struct sw_plot_ticks {
 	size_t n;
@@ -47,13 +46,5 @@ const char *sw_plot_value(const struct sw_plot_axis *a, double v, char own[SW_PL
 
 /* The sum over the text as base/term.h makes it harmless; past 2000 it stops counting. */
 double sw_plot_width(const char *text, double (*rune_width)(uint32_t rune));
-/* The bytes of text that fill a line of this width, up to a space where there is one; 0: text is
- * empty. */
-size_t sw_plot_line(const char *text, double width, double (*rune_width)(uint32_t rune));
-
-/* The series that stand in the legend: the first of each name and role. Returns how many. */
-size_t sw_plot_legend(const struct sw_plot *p, size_t out[SW_PLOT_LEGEND]);
-/* Is there a mark that is coloured by its value? */
-bool sw_plot_has_v(const struct sw_plot *p);
 
 #endif

@@ -61,9 +61,8 @@ size_t sw_plot_pick(const struct sw_plot_data *d, sw_plot_mark_of *mark_of, cons
 	return n;
 }
 
-/* It has reported a value at some step. */
-static bool has_curve(const struct sw_plot_data *d, size_t i, const void *arg,
-		      struct sw_plot_mark *m)
+bool sw_plot_has_curve(const struct sw_plot_data *d, size_t i, const void *arg,
+		       struct sw_plot_mark *m)
 {
 	(void)arg;
 	(void)m;
@@ -74,7 +73,7 @@ size_t sw_plot_chosen(const struct sw_plot_data *d, size_t *out)
 {
 	size_t all;
 
-	return sw_plot_pick(d, has_curve, NULL, SW_PLOT_TOP, SW_PLOT_CURVES, out, &all);
+	return sw_plot_pick(d, sw_plot_has_curve, NULL, SW_PLOT_TOP, SW_PLOT_CURVES, out, &all);
 }
 
 const struct sw_plot_look sw_plot_looks[SW_PLOT_LOOKS] = {
@@ -85,7 +84,7 @@ const struct sw_plot_look sw_plot_looks[SW_PLOT_LOOKS] = {
 };
 
 size_t sw_plot_take(struct sw_plot *p, const struct sw_plot_data *d, sw_plot_mark_of *mark_of,
-		    const void *arg, size_t most, const char *what, size_t *out)
+		    const void *arg, size_t most, const char *nouns, const char *what, size_t *out)
 {
 	size_t all;
 	const size_t n = sw_plot_pick(d, mark_of, arg, SW_PLOT_TOP, most, out, &all);
@@ -94,9 +93,9 @@ size_t sw_plot_take(struct sw_plot *p, const struct sw_plot_data *d, sw_plot_mar
 		sw_plot_note(p, "No trial has %s yet.", what);
 	if (n < all)
 		sw_plot_note(p,
-			     "Of %zu trials %zu are drawn: the best %d and an even spread of the "
+			     "Of %zu %s %zu are drawn: the best %d and an even spread of the "
 			     "others.",
-			     all, n, SW_PLOT_TOP);
+			     all, nouns, n, SW_PLOT_TOP);
 	return n;
 }
 

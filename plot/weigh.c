@@ -1,5 +1,5 @@
 /*
- * How much each parameter matters, by PED-ANOVA: Watanabe, Bansal, Hutter, "PED-ANOVA: efficiently
+ * How much each parameter matters, and so which are drawn where not all can be. By PED-ANOVA: Watanabe, Bansal, Hutter, "PED-ANOVA: efficiently
  * quantifying hyperparameter importance in arbitrary subspaces", IJCAI 2023, algorithm 1. Where the
  * best tenth of the trials has other values of a parameter than all of them, it decides whether a
  * trial is good: the Pearson divergence of the two densities, which is the variance that the

@@ -1,4 +1,4 @@
-/* store/read_plot.c — what plots are made of: all trials of a sweep in few columns, and curves. */
+/* store/read_plot.c — what plots are made of: all trials of a sweep in few columns, and runs. */
 #include "store/internal.h"
 
 static bool give_point(struct sw_cols *c, void *arg)
@@ -72,26 +72,4 @@ sw_status sw_read_runs(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *cb, v
 	struct sw_give g = {.attempt = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_RUNS, sql, &sweep, 1, "attempt", give_run, &g, err);
-}
-
-static bool give_report(struct sw_cols *c, void *arg)
-{
-	const struct sw_give *g = arg;
-	struct sw_row_report row;
-
-	sw_col_report(c, &row);
-	return c->bad == 0 && g->report(&row, g->arg);
-}
-
-sw_status sw_read_curve(struct sw_db *db, int64_t sweep, int64_t trial, int64_t limit,
-			sw_row_report_cb *cb, void *arg, struct sw_err *err)
-{
-	static const char sql[] = "SELECT " SW_REPORT_COLS
-				  ", NULL FROM trial t JOIN report r ON " SW_CURVE_OF
-				  " WHERE t.sweep = ?1 AND t.trial = ?2 AND r.value IS NOT NULL"
-				  " ORDER BY r.attempt, r.seq LIMIT ?3";
-	const int64_t ints[] = {sweep, trial, limit};
-	struct sw_give g = {.report = cb, .arg = arg};
-
-	return sw_db_rows(db, SW_Q_CURVE, sql, ints, 3, "report", give_report, &g, err);
 }

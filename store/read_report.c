@@ -75,6 +75,19 @@ sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t trial, sw_ro
 	return sw_db_rows(db, SW_Q_STANDING, sql, ints, 2, "report", give_report, &g, err);
 }
 
+sw_status sw_read_curve(struct sw_db *db, int64_t sweep, int64_t trial, int64_t limit,
+			sw_row_report_cb *cb, void *arg, struct sw_err *err)
+{
+	static const char sql[] = "SELECT " SW_REPORT_COLS
+				  ", NULL FROM trial t JOIN report r ON " SW_CURVE_OF
+				  " WHERE t.sweep = ?1 AND t.trial = ?2 AND r.value IS NOT NULL"
+				  " ORDER BY r.attempt, r.seq LIMIT ?3";
+	const int64_t ints[] = {sweep, trial, limit};
+	struct sw_give g = {.report = cb, .arg = arg};
+
+	return sw_db_rows(db, SW_Q_CURVE, sql, ints, 3, "report", give_report, &g, err);
+}
+
 static bool give_decision(struct sw_cols *c, void *arg)
 {
 	const struct sw_give *g = arg;
