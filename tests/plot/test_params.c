@@ -65,7 +65,7 @@ TEST(slice_has_a_panel_a_varied_parameter_of_the_same_trials)
 	ck_assert_note("1 of 40 trials lie outside the scale of loss.");
 }
 
-TEST(slice_of_those_named_and_of_none)
+TEST(slice_of_those_named_has_no_best_among_failed_ones)
 {
 	struct sw_plot_data d = of(41, 4);
 	const size_t named[] = {3, 0};
@@ -79,13 +79,6 @@ TEST(slice_of_those_named_and_of_none)
 	build("slice", &d, 1, named, 2);
 	ck_assert_uint_eq(series_of(0, "failed")->n, 41);
 	ck_assert_ptr_null(series_of(0, "best"));
-	d.n_params = 0;
-	build("slice", &d, 1, NULL, 0);
-	ck_assert_note("No parameter has two values yet.");
-	d = of(41, 4);
-	d.n = 0;
-	build("slice", &d, 1, NULL, 0);
-	ck_assert_note("No trial has a value yet.");
 }
 
 TEST(slice_of_many_shows_those_that_matter)
@@ -173,9 +166,6 @@ TEST(contour_keeps_categories_apart)
 		ck_assert_double_eq_tol(m->x2 - m->x, 1, 1e-12);
 		ck_assert_double_eq_tol(m->v, m->x < 0 ? 1 : 1 - 30. / 59, 1e-9);
 	}
-	d.n_params = 1;
-	build("contour", &d, 1, NULL, 0);
-	ck_assert_note("A contour needs two parameters that vary.");
 }
 
 TEST(parallel_has_a_line_a_trial_the_best_last)
@@ -229,9 +219,6 @@ TEST(parallel_of_many_is_thinned_and_one_bad_value_is_at_the_end)
 	ck_assert_double_eq(mark_of(&built.series[0], 271 * 14)->v, 1);
 	const size_t all[SW_PLOT_PANELS] = {0};
 	build("parallel", &d, 1, all, SW_PLOT_PANELS);
-	d.n = 0;
-	build("parallel", &d, 1, NULL, 0);
-	ck_assert_note("No trial has a value yet.");
 }
 
 RUN_TESTS(NULL, NULL)

@@ -4,10 +4,12 @@
 static const char *const slots[] = {"cpu:0", "gpu:1"};
 static struct sw_plot_run runs[20000];
 
-static struct sw_plot_data of(size_t n)
+static void build_at(double now_ms, const struct sw_plot_run *some, size_t n)
 {
-	return (struct sw_plot_data){
-		.runs = runs, .n_runs = n, .slots = slots, .n_slots = 2, .now_ms = 100e3};
+	const struct sw_plot_data d = {
+		.runs = some, .n_runs = n, .slots = slots, .n_slots = 2, .now_ms = now_ms};
+
+	build("timeline", &d, 1, NULL, 0);
 }
 
 TEST(timeline_has_a_bar_a_run_with_its_end)
@@ -21,9 +23,7 @@ TEST(timeline_has_a_bar_a_run_with_its_end)
 		{6, 1, 50e3, 90e3, SW_PLOT_STATE_PRUNED, "", false},
 	};
 
-	memcpy(runs, some, sizeof some);
-	const struct sw_plot_data d = of(6);
-	build("timeline", &d, 1, NULL, 0);
+	build_at(100e3, some, ROWS(some));
 	ck_assert_int_eq(built.panels[0].x.scale, SW_PLOT_TIME);
 	ck_assert_uint_eq(built.panels[0].y.n_names, 2);
 	ck_assert_str_eq(built.panels[0].y.names[1], "gpu:1");
@@ -41,9 +41,7 @@ TEST(timeline_has_a_bar_a_run_with_its_end)
 	ck_assert_int_eq(mark_of(series_of(0, "pruned"), 0)->trial, 6);
 	/* 60 s of 100, and 90 of 100. */
 	ck_assert_note("busy for 75.0% of the time; the longest gap was 40 s, on cpu:0.");
-	struct sw_plot_data later = d;
-	later.now_ms = 400e3;
-	build("timeline", &later, 1, NULL, 0);
+	build_at(400e3, some, ROWS(some));
 	ck_assert_note("the longest gap was 5 min, on gpu:1.");
 }
 
@@ -55,9 +53,7 @@ TEST(timeline_counts_what_other_sweeps_had_of_the_slots)
 		{2, 0, 60e3, 100e3, SW_PLOT_STATE_COMPLETED, "", false},
 	};
 
-	memcpy(runs, some, sizeof some);
-	const struct sw_plot_data d = of(3);
-	build("timeline", &d, 1, NULL, 0);
+	build_at(100e3, some, ROWS(some));
 	ck_assert_uint_eq(series_of(0, "other sweeps")->n, 1);
 	ck_assert_double_eq(mark_of(series_of(0, "other sweeps"), 0)->x2, 40e3);
 	ck_assert_note("busy for 80.0% of the time; the longest gap was 20 s, on cpu:0.");
@@ -73,9 +69,7 @@ TEST(timeline_of_many_runs_keeps_gaps_and_failures)
 					       SW_PLOT_STATE_COMPLETED, "",        false};
 	}
 	runs[7].state = SW_PLOT_STATE_FAILED;
-	struct sw_plot_data d = of(20000);
-	d.now_ms = 4000e3;
-	build("timeline", &d, 1, NULL, 0);
+	build_at(4000e3, runs, ROWS(runs));
 	ck_assert_note("drawn together");
 	ck_assert_note("the longest gap was 60 min, on cpu:0.");
 	ck_assert_ptr_null(series_of(0, "failed"));
@@ -90,7 +84,7 @@ TEST(timeline_of_many_runs_keeps_gaps_and_failures)
 		ck_assert_double_lt(mark_of(done, i)->x2 - mark_of(done, i)->x, 100e3);
 	for (size_t i = 0; i < 5000; i += 4)
 		runs[i].state = SW_PLOT_STATE_FAILED;
-	build("timeline", &d, 1, NULL, 0);
+	build_at(4000e3, runs, ROWS(runs));
 	ck_assert_double_eq(mark_of(series_of(0, "failed"), 0)->x, 0);
 }
 
@@ -100,8 +94,7 @@ TEST(timeline_of_runs_at_one_moment_is_drawn)
 	for (size_t i = 0; i < 20000; i++)
 		runs[i] = (struct sw_plot_run){(int64_t)i + 1,          i / 10000, 5,    5,
 					       SW_PLOT_STATE_COMPLETED, "",        false};
-	const struct sw_plot_data d = of(20000);
-	build("timeline", &d, 1, NULL, 0);
+	build_at(100e3, runs, ROWS(runs));
 	ck_assert_str_eq(mark_of(series_of(0, "completed"), 0)->text, "10000 runs, 0 failed");
 }
 
@@ -113,18 +106,8 @@ TEST(timeline_with_a_clock_that_went_back_is_never_less_than_busy)
 		{2, 0, 90e3, 12e3, SW_PLOT_STATE_COMPLETED, "", false},
 	};
 
-	memcpy(runs, some, sizeof some);
-	const struct sw_plot_data d = of(2);
-	build("timeline", &d, 1, NULL, 0);
+	build_at(100e3, some, ROWS(some));
 	ck_assert_note("busy for 12.5% of the time; the longest gap was 70 s");
-}
-
-TEST(timeline_of_nothing_says_so)
-{
-	const struct sw_plot_data d = of(0);
-
-	build("timeline", &d, 1, NULL, 0);
-	ck_assert_note("No trial has run on a slot yet.");
 }
 
 RUN_TESTS(NULL, NULL)
