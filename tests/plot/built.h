@@ -2,7 +2,9 @@
 #ifndef SW_TESTS_PLOT_BUILT_H
 #define SW_TESTS_PLOT_BUILT_H
 
+#include "base/fault.h"
 #include "plot/kinds.h"
+#include "plot/write.h"
 #include "tests/run.h"
 #include <math.h>
 
@@ -54,5 +56,25 @@ static inline void ck_assert_note(const char *text)
 	ck_abort_msg("no note has \"%s\"; the first is \"%s\"", text,
 		     built.n_notes > 0 ? built.notes[0] : "");
 }
+
+#ifdef SW_FAULTS
+/* Each allocation of a writer fails once. */
+static inline void ck_assert_says_no_memory(void (*write)(const struct sw_plot *p,
+							  struct sw_buf *out))
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_buf b;
+		sw_buf_init(&b, (size_t)4 << 20);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		write(&built, &b);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(b.failed, fired ? SW_NOMEM : SW_OK);
+		sw_buf_fini(&b);
+	}
+}
+#endif
 
 #endif

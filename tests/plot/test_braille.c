@@ -1,13 +1,10 @@
 /* tests/plot/test_braille.c — plots as text, beside tests/plot/text/; and as CSV.
  *
  * SW_PLOT_WRITE=1 in the environment writes these files anew: look at them before you commit. */
-#include "base/fault.h"
 #include "base/term.h"
 #include "plot/sheet.h"
-#include "plot/write.h"
-#include "tests/run.h"
+#include "tests/plot/built.h"
 #include <locale.h>
-#include <math.h>
 
 static uint64_t state;
 
@@ -138,20 +135,26 @@ static void panels(struct sw_plot *p)
 
 static void (*const plots[])(struct sw_plot *p) = {few_dots, many_dots, lines, bars, map, panels};
 
-static void build(struct sw_plot *p, void (*plot)(struct sw_plot *p), const char *title)
+static void begin(const char *title)
 {
-	state = 5;
-	sw_plot_init(p, "test", title);
-	plot(p);
-	ck_assert_int_eq(p->failed, SW_OK);
+	sw_plot_fini(&built);
+	sw_plot_init(&built, "test", title);
 }
 
-static char *text_of(const struct sw_plot *p, int columns, bool color, bool utf8)
+static void build_shape(void (*plot)(struct sw_plot *p), const char *title)
+{
+	state = 5;
+	begin(title);
+	plot(&built);
+	ck_assert_int_eq(built.failed, SW_OK);
+}
+
+static char *text_of(int columns, bool color, bool utf8)
 {
 	struct sw_buf b;
 
 	sw_buf_init(&b, 1 << 20);
-	sw_plot_braille(p, columns, 0, color, utf8, &b);
+	sw_plot_braille(&built, columns, 0, color, utf8, &b);
 	ck_assert_int_eq(b.failed, SW_OK);
 	return sw_buf_take(&b, NULL);
 }
@@ -160,19 +163,18 @@ static char *text_of(const struct sw_plot *p, int columns, bool color, bool utf8
 TEST(ticks_do_not_run_into_each_other)
 {
 	for (int columns = 40; columns < 140; columns++) {
-		struct sw_plot p;
-		sw_plot_init(&p, "test", "");
-		sw_plot_panel(&p, "", SW_PLOT_TIME, "slot", SW_PLOT_LINEAR);
-		sw_plot_range(&p, SW_PLOT_X, 1790000000e3 + .5e3, 1790000000e3 + 7.99e3 + columns);
-		sw_plot_range(&p, SW_PLOT_Y, 0, 1);
-		char *text = text_of(&p, columns, 0, true), *s = strstr(text, "14:13:2");
+		begin("");
+		sw_plot_panel(&built, "", SW_PLOT_TIME, "slot", SW_PLOT_LINEAR);
+		sw_plot_range(&built, SW_PLOT_X, 1790000000e3 + .5e3,
+			      1790000000e3 + 7.99e3 + columns);
+		sw_plot_range(&built, SW_PLOT_Y, 0, 1);
+		char *text = text_of(columns, 0, true), *s = strstr(text, "14:13:2");
 		ck_assert_ptr_nonnull(s);
 		for (; *s != '\n'; s += strspn(s, " ")) {
 			ck_assert_msg(strcspn(s, " \n") == 8, "%d: %s", columns, text);
 			s += 8;
 		}
 		free(text);
-		sw_plot_fini(&p);
 	}
 }
 
@@ -181,19 +183,17 @@ TEST(braille_fills_the_lines_that_it_may_have)
 {
 	for (size_t i = 0; i < ROWS(plots); i++)
 		for (int most = 40; most < 100; most += 7) {
-			struct sw_plot p;
 			struct sw_buf b;
 			int n = 0;
 
 			sw_buf_init(&b, 1 << 20);
-			build(&p, plots[i], "what it is");
-			sw_plot_braille(&p, 80, most, false, true, &b);
+			build_shape(plots[i], "what it is");
+			sw_plot_braille(&built, 80, most, false, true, &b);
 			for (size_t k = 0; k < b.len; k++)
 				n += b.data[k] == '\n';
 			/* two rows of panels may leave one line between them */
-			ck_assert_msg(n == most || (p.n_panels > 2 && n == most - 1),
+			ck_assert_msg(n == most || (built.n_panels > 2 && n == most - 1),
 				      "plot %zu: %d of %d lines\n%s", i, n, most, b.data);
-			sw_plot_fini(&p);
 			sw_buf_fini(&b);
 		}
 }
@@ -216,10 +216,8 @@ TEST_ROWS(plots_are_drawn_as_they_were, sheets)
 	sw_buf_init(&now, 1 << 20);
 	sw_buf_init(&then, 1 << 20);
 	for (size_t i = 0; i < ROWS(plots); i++) {
-		struct sw_plot p;
-		build(&p, plots[i], "what it is");
-		sw_plot_braille(&p, sheets[_i].columns, 0, false, sheets[_i].utf8, &now);
-		sw_plot_fini(&p);
+		build_shape(plots[i], "what it is");
+		sw_plot_braille(&built, sheets[_i].columns, 0, false, sheets[_i].utf8, &now);
 	}
 	(void)snprintf(path, sizeof path, "%s/%s-%d.txt", SW_PLOT_TEXTS_AT,
 		       sheets[_i].utf8 ? "braille" : "ascii", sheets[_i].columns);
@@ -273,18 +271,15 @@ static const char *const names[] = {
 
 static void check_named(const char *name)
 {
-	struct sw_plot p;
-
 	(void)snprintf(hostile, sizeof hostile, "%s", name);
 	ck_assert_ptr_nonnull(setlocale(LC_CTYPE, "C.UTF-8"));
-	build(&p, panels, name);
+	build_shape(panels, name);
 	for (int columns = 40; columns < 200; columns += 13)
 		for (int utf8 = 0; utf8 < 2; utf8++) {
-			char *text = text_of(&p, columns, false, utf8);
+			char *text = text_of(columns, false, utf8);
 			check_lines(text, columns, utf8);
 			free(text);
 		}
-	sw_plot_fini(&p);
 }
 
 TEST_ROWS(hostile_text_moves_nothing, names)
@@ -321,12 +316,9 @@ TEST(a_name_of_ten_kilobytes_is_cut)
 /* Colour adds SGR sequences, and takes nothing away; a map has colours for its shades. */
 TEST_LOOP(colour_changes_no_character, 0, 4)
 {
-	struct sw_plot p;
-
 	ck_assert_ptr_nonnull(setlocale(LC_CTYPE, "C.UTF-8"));
-	build(&p, plots[_i], "a title");
-	char *plain = text_of(&p, 80, false, true), *color = text_of(&p, 80, true, true),
-	     *to = color;
+	build_shape(plots[_i], "a title");
+	char *plain = text_of(80, false, true), *color = text_of(80, true, true), *to = color;
 	bool any = false;
 	for (const char *s = color; *s != '\0';) {
 		if (*s != '\x1b') {
@@ -343,27 +335,18 @@ TEST_LOOP(colour_changes_no_character, 0, 4)
 	ck_assert_str_eq(plain, color);
 	free(plain);
 	free(color);
-	sw_plot_fini(&p);
 }
 
 #ifdef SW_FAULTS
+static void write_braille(const struct sw_plot *p, struct sw_buf *out)
+{
+	sw_plot_braille(p, 80, 0, true, true, out);
+}
+
 TEST(no_memory_is_said)
 {
-	unsigned fired = 1;
-	struct sw_plot p;
-
-	build(&p, panels, "a title");
-	for (unsigned nth = 1; fired != 0; nth++) {
-		struct sw_buf b;
-		sw_buf_init(&b, 1 << 20);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_plot_braille(&p, 80, 0, true, true, &b);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(b.failed, fired ? SW_NOMEM : SW_OK);
-		sw_buf_fini(&b);
-	}
-	sw_plot_fini(&p);
+	build_shape(panels, "a title");
+	ck_assert_says_no_memory(write_braille);
 }
 #endif
 
@@ -371,29 +354,27 @@ TEST(no_memory_is_said)
 
 TEST(a_mark_is_a_line_of_csv)
 {
-	struct sw_plot p;
 	struct sw_buf b;
 
-	sw_plot_init(&p, "test", "");
-	sw_plot_panel(&p, "optimizer", SW_PLOT_CATEGORY, "loss", SW_PLOT_LINEAR);
-	sw_plot_name(&p, SW_PLOT_X, "adam");
-	sw_plot_name(&p, SW_PLOT_X, "sgd, \"nesterov\"");
-	sw_plot_series(&p, "completed", SW_PLOT_DOTS, SW_PLOT_PLAIN);
-	sw_plot_at(&p, 1, .1, NAN, 7);
-	sw_plot_at(&p, .6, 1e-9, 1, 0);
-	sw_plot_panel(&p, "time", SW_PLOT_TIME, "", SW_PLOT_CATEGORY);
-	sw_plot_name(&p, SW_PLOT_Y, "gpu:0");
-	sw_plot_series(&p, "", SW_PLOT_BARS, SW_PLOT_FAILED);
-	sw_plot_mark(&p,
+	begin("");
+	sw_plot_panel(&built, "optimizer", SW_PLOT_CATEGORY, "loss", SW_PLOT_LINEAR);
+	sw_plot_name(&built, SW_PLOT_X, "adam");
+	sw_plot_name(&built, SW_PLOT_X, "sgd, \"nesterov\"");
+	sw_plot_series(&built, "completed", SW_PLOT_DOTS, SW_PLOT_PLAIN);
+	sw_plot_at(&built, 1, .1, NAN, 7);
+	sw_plot_at(&built, .6, 1e-9, 1, 0);
+	sw_plot_panel(&built, "time", SW_PLOT_TIME, "", SW_PLOT_CATEGORY);
+	sw_plot_name(&built, SW_PLOT_Y, "gpu:0");
+	sw_plot_series(&built, "", SW_PLOT_BARS, SW_PLOT_FAILED);
+	sw_plot_mark(&built,
 		     (struct sw_plot_mark){1790000000123, -.4, 1790000000124, .4, NAN, 12, "a\nb"});
 	sw_buf_init(&b, 1 << 20);
-	sw_plot_csv(&p, &b);
+	sw_plot_csv(&built, &b);
 	ck_assert_str_eq(b.data, "panel,series,x,y,x2,y2,v,trial,text\n"
 				 "optimizer,completed,\"sgd, \"\"nesterov\"\"\",0.1,,,,7,\n"
 				 "optimizer,completed,\"sgd, \"\"nesterov\"\"\",1e-9,,,1,,\n"
 				 "time,,1790000000123,gpu:0,1790000000124,gpu:0,,12,\"a\nb\"\n");
 	sw_buf_fini(&b);
-	sw_plot_fini(&p);
 }
 
 RUN_TESTS(NULL, NULL)

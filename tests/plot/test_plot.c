@@ -1,11 +1,5 @@
 /* tests/plot/test_plot.c — the model of a plot: its bounds, its ranges, its JSON. */
-#include "base/fault.h"
-#include "plot/build.h"
-#include "plot/write.h"
-#include "tests/run.h"
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/plot/built.h"
 
 static struct sw_plot_trial trials[5000];
 
@@ -65,63 +59,34 @@ TEST(json_has_columns_of_what_the_marks_have)
 /* What is far out is named; the scale is that of the others. */
 TEST(one_bad_value_does_not_ruin_the_scale)
 {
-	struct sw_plot p;
 	struct sw_plot_data d = some_trials(40);
 
 	trials[3].value = 1e30;
-	sw_plot_init(&p, "history", "");
-	sw_plot_build_history(&p, &d, 1, NULL, 0);
-	ck_assert_int_eq(p.failed, SW_OK);
-	ck_assert_double_lt(p.panels[0].y.max, 2);
-	ck_assert_double_le(p.panels[0].y.min, 1.0 / 40);
-	ck_assert_uint_eq(p.n_notes, 2);
-	ck_assert_ptr_nonnull(strstr(p.notes[0], "The best is trial 40; 0 later are not better."));
-	ck_assert_ptr_nonnull(strstr(p.notes[1], " marks lie outside the scale of loss."));
-	sw_plot_fini(&p);
+	build("history", &d, 1, NULL, 0);
+	ck_assert_double_lt(built.panels[0].y.max, 2);
+	ck_assert_double_le(built.panels[0].y.min, 1.0 / 40);
+	ck_assert_uint_eq(built.n_notes, 2);
+	ck_assert_note("The best is trial 40; 0 later are not better.");
+	ck_assert_note(" marks lie outside the scale of loss.");
 }
 
 TEST(a_long_history_is_thinned_and_says_so)
 {
-	struct sw_plot p;
 	struct sw_plot_data d = some_trials(5000);
 
 	d.maximize = true;                  /* the first is the best */
 	for (size_t i = 0; i < d.n; i += 3) /* what is regular is not all that is drawn */
 		trials[i].state = SW_PLOT_STATE_FAILED;
 	trials[0].state = SW_PLOT_STATE_COMPLETED;
-	sw_plot_init(&p, "history", "");
-	sw_plot_build_history(&p, &d, 1, NULL, 0);
-	ck_assert_int_eq(p.failed, SW_OK);
-	ck_assert_ptr_nonnull(strstr(p.notes[0], "Of 5000 trials one in 3 is drawn"));
-	ck_assert_str_eq(p.series[0].name, "pruned");
-	ck_assert_str_eq(p.series[2].name, "completed");
-	ck_assert_uint_gt(p.series[1].n, 300);
-	ck_assert_uint_gt(p.series[2].n, 300);
-	const struct sw_plot_series *best = &p.series[p.n_series - 1];
+	build("history", &d, 1, NULL, 0);
+	ck_assert_note("Of 5000 trials one in 3 is drawn");
+	ck_assert_uint_gt(series_of(0, "pruned")->n, 0);
+	ck_assert_uint_gt(series_of(0, "failed")->n, 300);
+	ck_assert_uint_gt(series_of(0, "completed")->n, 300);
+	const struct sw_plot_series *best = series_of(0, "best so far");
 	ck_assert_uint_eq(best->n, 2);
-	ck_assert_double_eq(p.marks[best->mark].y, 1);
-	ck_assert_double_eq(p.marks[best->mark + 1].x, 5000);
-	sw_plot_fini(&p);
+	ck_assert_double_eq(mark_of(best, 0)->y, 1);
+	ck_assert_double_eq(mark_of(best, 1)->x, 5000);
 }
-
-#ifdef SW_FAULTS
-TEST(no_memory_latches)
-{
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
-		struct sw_plot p;
-		const struct sw_plot_data d = some_trials(9);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_plot_init(&p, "history", "");
-		sw_plot_build_history(&p, &d, 1, NULL, 0);
-		sw_plot_note(&p, "x");
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(p.failed, fired ? SW_NOMEM : SW_OK);
-		sw_plot_fini(&p);
-	}
-}
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -1,11 +1,8 @@
 /* tests/plot/test_svg.c — the elements of an SVG against the numbers of its model, and that text
  * from elsewhere stays text. */
-#include "base/fault.h"
 #include "base/utf8.h"
 #include "plot/write.h"
-#include "tests/run.h"
-#include <math.h>
-#include <string.h>
+#include "tests/plot/built.h"
 
 #define SVG_BYTES ((size_t)4 << 20) /* more than any plot takes */
 
@@ -146,23 +143,32 @@ static const struct element *panel_element(void)
 	return NULL;
 }
 
-static char *draw(const struct sw_plot *p)
+static double width, height; /* of the first panel */
+
+static void draw(void)
 {
 	struct sw_buf b;
 
-	ck_assert_int_eq(p->failed, SW_OK);
+	ck_assert_int_eq(built.failed, SW_OK);
 	sw_buf_init(&b, SVG_BYTES);
-	sw_plot_svg(p, &b);
+	sw_plot_svg(&built, &b);
 	ck_assert_int_eq(b.failed, SW_OK);
-	char *text = sw_buf_take(&b, NULL);
-	read_svg(text);
-	return text;
+	read_svg(b.data);
+	sw_buf_fini(&b);
+	width = attribute(panel_element(), "width");
+	height = attribute(panel_element(), "height");
 }
 
-static void begin(struct sw_plot *p, enum sw_plot_scale x, enum sw_plot_scale y)
+/* A plot of one panel; max: of x, from 0, where y is from 0 to 1; 0: by its marks. */
+static void begin(enum sw_plot_scale x, enum sw_plot_scale y, double max)
 {
-	sw_plot_init(p, "test", "a title");
-	sw_plot_panel(p, "x label", x, "y label", y);
+	sw_plot_fini(&built);
+	sw_plot_init(&built, "test", "a title");
+	sw_plot_panel(&built, "x label", x, "y label", y);
+	if (max > 0) {
+		sw_plot_range(&built, SW_PLOT_X, 0, max);
+		sw_plot_range(&built, SW_PLOT_Y, 0, 1);
+	}
 }
 
 /* --- marks --- */
@@ -182,17 +188,14 @@ static double at(int axis, double place)
 /* Each dot lies where its numbers say, on axes of each kind; what lies outside has none. */
 TEST_ROWS(a_dot_is_where_its_numbers_say, axes)
 {
-	struct sw_plot p;
 
-	begin(&p, axes[_i].scale, SW_PLOT_LINEAR);
-	sw_plot_range(&p, SW_PLOT_X, axes[_i].min, axes[_i].max);
-	sw_plot_range(&p, SW_PLOT_Y, 0, 1);
-	sw_plot_series(&p, "dots", SW_PLOT_DOTS, SW_PLOT_PLAIN);
+	begin(axes[_i].scale, SW_PLOT_LINEAR, 0);
+	sw_plot_range(&built, SW_PLOT_X, axes[_i].min, axes[_i].max);
+	sw_plot_range(&built, SW_PLOT_Y, 0, 1);
+	sw_plot_series(&built, "dots", SW_PLOT_DOTS, SW_PLOT_PLAIN);
 	for (int i = 0; i < 101; i++)
-		sw_plot_at(&p, at(_i, i / 100.0), i * .013, i % 2 ? i / 100.0 : NAN, i + 1);
-	char *text = draw(&p);
-	const double width = attribute(panel_element(), "width"),
-		     height = attribute(panel_element(), "height");
+		sw_plot_at(&built, at(_i, i / 100.0), i * .013, i % 2 ? i / 100.0 : NAN, i + 1);
+	draw();
 	size_t n = 0;
 	for (int i = 0; i * .013 <= 1; i++, n++) {
 		const struct element *e = find("circle", n);
@@ -206,108 +209,92 @@ TEST_ROWS(a_dot_is_where_its_numbers_say, axes)
 	}
 	ck_assert_ptr_null(find("circle", n));
 	ck_assert_ptr_nonnull(strstr(shown, "trial 7: "));
-	free(text);
-	sw_plot_fini(&p);
 }
 
 TEST(a_failed_trial_is_a_cross)
 {
-	struct sw_plot p;
 
-	begin(&p, SW_PLOT_LINEAR, SW_PLOT_LINEAR);
-	sw_plot_series(&p, "failed", SW_PLOT_DOTS, SW_PLOT_FAILED);
-	sw_plot_at(&p, 1, 2, NAN, 1);
-	sw_plot_fit(&p);
-	free(draw(&p));
+	begin(SW_PLOT_LINEAR, SW_PLOT_LINEAR, 0);
+	sw_plot_series(&built, "failed", SW_PLOT_DOTS, SW_PLOT_FAILED);
+	sw_plot_at(&built, 1, 2, NAN, 1);
+	sw_plot_fit(&built);
+	draw();
 	ck_assert_ptr_null(find("circle", 0));
 	const struct element *cross = find("path", 0);
 	ck_assert_ptr_nonnull(cross);
 	ck_assert_ptr_nonnull(strstr(cross->attributes, "l6.4 6.4"));
-	sw_plot_fini(&p);
 }
 
 /* A NaN breaks a line, and a lone point of one is seen. */
 TEST(a_line_goes_through_its_points)
 {
-	struct sw_plot p;
 	char path[400];
 
-	begin(&p, SW_PLOT_LINEAR, SW_PLOT_LINEAR);
-	sw_plot_range(&p, SW_PLOT_X, 0, 10);
-	sw_plot_range(&p, SW_PLOT_Y, 0, 1);
+	begin(SW_PLOT_LINEAR, SW_PLOT_LINEAR, 10);
 	for (int k = 0; k < 2; k++) {
-		sw_plot_series(&p, "", k == 0 ? SW_PLOT_LINE : SW_PLOT_STEPS, SW_PLOT_FIRST + k);
-		sw_plot_at(&p, 0, 1, NAN, 0);
-		sw_plot_at(&p, 5, 0, NAN, 0);
-		sw_plot_at(&p, 6, NAN, NAN, 0);
-		sw_plot_at(&p, 10, .5, NAN, 0);
+		sw_plot_series(&built, "", k == 0 ? SW_PLOT_LINE : SW_PLOT_STEPS,
+			       SW_PLOT_FIRST + k);
+		sw_plot_at(&built, 0, 1, NAN, 0);
+		sw_plot_at(&built, 5, 0, NAN, 0);
+		sw_plot_at(&built, 6, NAN, NAN, 0);
+		sw_plot_at(&built, 10, .5, NAN, 0);
 	}
-	free(draw(&p));
-	const double w = attribute(panel_element(), "width"),
-		     h = attribute(panel_element(), "height");
-	(void)snprintf(path, sizeof path, " d=\"M0.0 0.0L%.1f %.1f\"", w / 2, h);
+	draw();
+	(void)snprintf(path, sizeof path, " d=\"M0.0 0.0L%.1f %.1f\"", width / 2, height);
 	ck_assert_str_eq(find("path", 0)->attributes, path);
-	(void)snprintf(path, sizeof path, " d=\"M%.1f %.1fh.01\"", w, h / 2);
+	(void)snprintf(path, sizeof path, " d=\"M%.1f %.1fh.01\"", width, height / 2);
 	ck_assert_str_eq(find("path", 1)->attributes, path);
-	(void)snprintf(path, sizeof path, " d=\"M0.0 0.0H%.1fL%.1f %.1f\"", w / 2, w / 2, h);
+	(void)snprintf(path, sizeof path, " d=\"M0.0 0.0H%.1fL%.1f %.1f\"", width / 2, width / 2,
+		       height);
 	ck_assert_str_eq(find("path", 2)->attributes, path);
-	sw_plot_fini(&p);
 }
 
 /* In time there are neighbours, on whom it would stand. */
 TEST(text_of_a_short_bar_stands_beside_it)
 {
 	static const enum sw_plot_scale scales[] = {SW_PLOT_LINEAR, SW_PLOT_TIME};
-	struct sw_plot p;
 
 	for (size_t i = 0; i < ROWS(scales); i++) {
-		begin(&p, scales[i], SW_PLOT_LINEAR);
-		sw_plot_range(&p, SW_PLOT_X, 0, 1000);
-		sw_plot_range(&p, SW_PLOT_Y, 0, 1);
-		sw_plot_series(&p, "", SW_PLOT_BARS, SW_PLOT_PLAIN);
-		sw_plot_mark(&p, (struct sw_plot_mark){0, 0, 900, .3, NAN, 0, "long"});
-		sw_plot_mark(&p, (struct sw_plot_mark){0, .6, 2, .9, NAN, 0, "short"});
-		char *svg = draw(&p);
-		ck_assert_ptr_nonnull(strstr(svg, ">long</text>"));
-		ck_assert_int_eq(strstr(svg, ">short</text>") != NULL, i == 0);
-		free(svg);
-		sw_plot_fini(&p);
+		begin(scales[i], SW_PLOT_LINEAR, 1000);
+		sw_plot_series(&built, "", SW_PLOT_BARS, SW_PLOT_PLAIN);
+		sw_plot_mark(&built, (struct sw_plot_mark){0, 0, 900, .3, NAN, 0, "long"});
+		sw_plot_mark(&built, (struct sw_plot_mark){0, .6, 2, .9, NAN, 0, "short"});
+		draw();
+		ck_assert_ptr_nonnull(strstr(shown, "\nlong\n"));
+		ck_assert_int_eq(strstr(shown, "\nshort\n") != NULL, i == 0);
 	}
 }
 
 TEST(bars_cells_and_rules_have_their_places)
 {
-	struct sw_plot p;
 
-	begin(&p, SW_PLOT_LINEAR, SW_PLOT_CATEGORY);
-	sw_plot_name(&p, SW_PLOT_Y, "gpu:0");
-	sw_plot_name(&p, SW_PLOT_Y, "gpu:1");
-	sw_plot_range(&p, SW_PLOT_X, 0, 100);
-	sw_plot_series(&p, "bars", SW_PLOT_BARS, SW_PLOT_PLAIN);
-	sw_plot_mark(&p, (struct sw_plot_mark){10, -.4, 30, .4, NAN, 5, "12"});
-	sw_plot_mark(&p, (struct sw_plot_mark){90, .6, 400, 1.4, NAN, 6, NULL}); /* is cut */
-	sw_plot_mark(&p, (struct sw_plot_mark){200, .6, 400, 1.4, NAN, 7, NULL});
-	sw_plot_series(&p, "", SW_PLOT_CELLS, SW_PLOT_PLAIN);
-	sw_plot_mark(&p, (struct sw_plot_mark){50, -.5, 60, .5, 1, 0, NULL});
-	sw_plot_series(&p, "rungs", SW_PLOT_RULES, SW_PLOT_REFERENCE);
-	sw_plot_text(&p, 25, NAN, "rung 25");
-	sw_plot_text(&p, NAN, 1, "level");
-	sw_plot_fit(&p);
-	free(draw(&p));
-	const double w = attribute(panel_element(), "width"),
-		     h = attribute(panel_element(), "height");
+	begin(SW_PLOT_LINEAR, SW_PLOT_CATEGORY, 0);
+	sw_plot_name(&built, SW_PLOT_Y, "gpu:0");
+	sw_plot_name(&built, SW_PLOT_Y, "gpu:1");
+	sw_plot_range(&built, SW_PLOT_X, 0, 100);
+	sw_plot_series(&built, "bars", SW_PLOT_BARS, SW_PLOT_PLAIN);
+	sw_plot_mark(&built, (struct sw_plot_mark){10, -.4, 30, .4, NAN, 5, "12"});
+	sw_plot_mark(&built, (struct sw_plot_mark){90, .6, 400, 1.4, NAN, 6, NULL}); /* is cut */
+	sw_plot_mark(&built, (struct sw_plot_mark){200, .6, 400, 1.4, NAN, 7, NULL});
+	sw_plot_series(&built, "", SW_PLOT_CELLS, SW_PLOT_PLAIN);
+	sw_plot_mark(&built, (struct sw_plot_mark){50, -.5, 60, .5, 1, 0, NULL});
+	sw_plot_series(&built, "rungs", SW_PLOT_RULES, SW_PLOT_REFERENCE);
+	sw_plot_text(&built, 25, NAN, "rung 25");
+	sw_plot_text(&built, NAN, 1, "level");
+	sw_plot_fit(&built);
+	draw();
 	const double want[][4] = {{.1, .55, .2, .4}, {.9, .05, .1, .4}, {.5, .5, .1, .5}};
 	for (size_t i = 0; i < ROWS(want); i++) {
 		const struct element *e = find("rect", i);
-		ck_assert_double_eq_tol(attribute(e, "x"), want[i][0] * w, .06);
-		ck_assert_double_eq_tol(attribute(e, "y"), want[i][1] * h, .06);
-		ck_assert_double_eq_tol(attribute(e, "width"), want[i][2] * w, .06);
-		ck_assert_double_eq_tol(attribute(e, "height"), want[i][3] * h, .06);
+		ck_assert_double_eq_tol(attribute(e, "x"), want[i][0] * width, .06);
+		ck_assert_double_eq_tol(attribute(e, "y"), want[i][1] * height, .06);
+		ck_assert_double_eq_tol(attribute(e, "width"), want[i][2] * width, .06);
+		ck_assert_double_eq_tol(attribute(e, "height"), want[i][3] * height, .06);
 	}
 	ck_assert_ptr_null(find("rect", ROWS(want)));
 	ck_assert_ptr_nonnull(strstr(find("rect", 2)->attributes, "\"v9\""));
 	char path[60];
-	(void)snprintf(path, sizeof path, " d=\"M%.1f 0V%.1f\"", w / 4, h);
+	(void)snprintf(path, sizeof path, " d=\"M%.1f 0V%.1f\"", width / 4, height);
 	ck_assert_str_eq(find("path", 0)->attributes, path);
 	ck_assert_ptr_nonnull(strstr(shown, "trial 5: 10, gpu:0; 12"));
 	ck_assert_ptr_nonnull(strstr(shown, "trial 6: 90, gpu:1"));
@@ -315,23 +302,19 @@ TEST(bars_cells_and_rules_have_their_places)
 	ck_assert_ptr_nonnull(strstr(shown, "gpu:1\n"));
 	ck_assert_ptr_nonnull(strstr(shown, "rung 25\n"));
 	ck_assert_ptr_nonnull(strstr(shown, "level\n"));
-	sw_plot_fini(&p);
 }
 
 /* Rungs that lie side by side: no label hides another. */
 TEST(labels_do_not_overlap)
 {
-	struct sw_plot p;
 	double x[50], y[50];
 	size_t n = 0;
 
-	begin(&p, SW_PLOT_LINEAR, SW_PLOT_LINEAR);
-	sw_plot_range(&p, SW_PLOT_X, 0, 1000);
-	sw_plot_range(&p, SW_PLOT_Y, 0, 1);
-	sw_plot_series(&p, "", SW_PLOT_RULES, SW_PLOT_REFERENCE);
+	begin(SW_PLOT_LINEAR, SW_PLOT_LINEAR, 1000);
+	sw_plot_series(&built, "", SW_PLOT_RULES, SW_PLOT_REFERENCE);
 	for (int i = 0; i < 50; i++)
-		sw_plot_text(&p, i * i / 2.5, NAN, "rung 100");
-	free(draw(&p));
+		sw_plot_text(&built, i * i / 2.5, NAN, "rung 100");
+	draw();
 	for (size_t i = 0; i < n_elements; i++) {
 		if (strstr(elements[i].attributes, "class=\"o\"") == NULL)
 			continue;
@@ -343,24 +326,23 @@ TEST(labels_do_not_overlap)
 		n++;
 	}
 	ck_assert_uint_gt(n, 10);
-	sw_plot_fini(&p);
 }
 
 /* --- the whole of it --- */
 
 TEST(many_panels_lie_beside_and_below_one_another)
 {
-	struct sw_plot p;
 
-	sw_plot_init(&p, "test", "");
+	sw_plot_fini(&built);
+	sw_plot_init(&built, "test", "");
 	for (int i = 0; i < 64; i++) {
-		sw_plot_panel(&p, "x", SW_PLOT_LINEAR, "y", SW_PLOT_LINEAR);
-		sw_plot_series(&p, "same", SW_PLOT_DOTS, SW_PLOT_PLAIN);
-		sw_plot_at(&p, 1, 1, NAN, 0);
-		sw_plot_fit(&p);
+		sw_plot_panel(&built, "x", SW_PLOT_LINEAR, "y", SW_PLOT_LINEAR);
+		sw_plot_series(&built, "same", SW_PLOT_DOTS, SW_PLOT_PLAIN);
+		sw_plot_at(&built, 1, 1, NAN, 0);
+		sw_plot_fit(&built);
 	}
-	sw_plot_note(&p, "A long note. %0350d and its end.", 7);
-	free(draw(&p));
+	sw_plot_note(&built, "A long note. %0350d and its end.", 7);
+	draw();
 	const double all = attribute(&elements[0], "height");
 	double x = -1, y = -1;
 	size_t n = 0, legend = 0;
@@ -382,7 +364,6 @@ TEST(many_panels_lie_beside_and_below_one_another)
 	ck_assert_uint_eq(n, 64);
 	ck_assert_uint_eq(legend, 1);
 	ck_assert_ptr_nonnull(strstr(shown, " and its end."));
-	sw_plot_fini(&p);
 }
 
 /* --- text from elsewhere --- */
@@ -409,24 +390,23 @@ static const struct {
 static void draw_named(const char *name)
 {
 	static char text[10241]; /* is copied */
-	struct sw_plot p;
 
 	(void)snprintf(text, sizeof text, "%s", name);
-	sw_plot_init(&p, name, name);
+	sw_plot_fini(&built);
+	sw_plot_init(&built, name, name);
 	for (int i = 0; i < 2; i++) {
-		sw_plot_panel(&p, name, i == 0 ? SW_PLOT_CATEGORY : SW_PLOT_TIME, name,
+		sw_plot_panel(&built, name, i == 0 ? SW_PLOT_CATEGORY : SW_PLOT_TIME, name,
 			      i == 1 ? SW_PLOT_CATEGORY : SW_PLOT_LINEAR);
 		for (int k = 0; k < 9; k++)
-			sw_plot_name(&p, i == 0 ? SW_PLOT_X : SW_PLOT_Y, name);
+			sw_plot_name(&built, i == 0 ? SW_PLOT_X : SW_PLOT_Y, name);
 		for (int shape = SW_PLOT_DOTS; shape <= SW_PLOT_TEXTS; shape++) {
-			sw_plot_series(&p, name, (enum sw_plot_shape)shape, shape);
-			sw_plot_mark(&p, (struct sw_plot_mark){1, 2, 3, 4, NAN, 1, text});
+			sw_plot_series(&built, name, (enum sw_plot_shape)shape, shape);
+			sw_plot_mark(&built, (struct sw_plot_mark){1, 2, 3, 4, NAN, 1, text});
 		}
-		sw_plot_fit(&p);
+		sw_plot_fit(&built);
 	}
-	sw_plot_note(&p, "%s", name);
-	free(draw(&p));
-	sw_plot_fini(&p);
+	sw_plot_note(&built, "%s", name);
+	draw();
 }
 
 TEST_ROWS(hostile_text_stays_text, hostile)
@@ -465,46 +445,26 @@ TEST_LOOP(names_of_any_bytes_are_drawn, 0, 300)
 
 TEST(a_plot_that_failed_is_not_drawn)
 {
-	struct sw_plot p;
 	struct sw_buf b;
 
-	begin(&p, SW_PLOT_LINEAR, SW_PLOT_LINEAR);
-	p.failed = SW_TOO_BIG;
+	begin(SW_PLOT_LINEAR, SW_PLOT_LINEAR, 1);
+	built.failed = SW_TOO_BIG;
 	sw_buf_init(&b, SVG_BYTES);
-	sw_plot_svg(&p, &b);
+	sw_plot_svg(&built, &b);
 	ck_assert_int_eq(b.failed, SW_TOO_BIG);
 	ck_assert_uint_eq(b.len, 0);
-	p.failed = SW_OK;
-	sw_plot_range(&p, SW_PLOT_X, 0, 1);
-	sw_plot_range(&p, SW_PLOT_Y, 0, 1);
+	built.failed = SW_OK;
 	sw_buf_init(&b, 800);
-	sw_plot_svg(&p, &b);
+	sw_plot_svg(&built, &b);
 	ck_assert_int_eq(b.failed, SW_TOO_BIG);
 	sw_buf_fini(&b);
-	sw_plot_fini(&p);
 }
 
 #ifdef SW_FAULTS
 TEST(no_memory_is_said)
 {
-	unsigned fired = 1;
-	struct sw_plot p;
-
-	begin(&p, SW_PLOT_LINEAR, SW_PLOT_LINEAR);
-	sw_plot_range(&p, SW_PLOT_X, 0, 1);
-	sw_plot_range(&p, SW_PLOT_Y, 0, 1);
-	for (unsigned nth = 1; fired != 0; nth++) {
-		struct sw_buf b;
-		sw_buf_init(&b, SVG_BYTES);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_plot_svg(&p, &b);
-		const sw_status rc = b.failed;
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
-		sw_buf_fini(&b);
-	}
-	sw_plot_fini(&p);
+	begin(SW_PLOT_LINEAR, SW_PLOT_LINEAR, 1);
+	ck_assert_says_no_memory(sw_plot_svg);
 }
 #endif
 
