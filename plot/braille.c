@@ -188,12 +188,8 @@ static void braille_box(struct sw_pen *pen, const struct sw_area *a, const struc
 static void braille_rule(struct sw_pen *pen, const struct sw_area *a,
 			 const struct sw_plot_series *s, const struct sw_plot_mark *m)
 {
-	const int look = look_of(s, m);
-
-	for (int y = 0; isnan(m->y) && y < 4 * (int)a->height; y += 2)
-		put(pen, a, x_dot(a, m->x), y, 0, look);
-	for (int x = 0; !isnan(m->y) && x < 2 * (int)a->width; x += 2)
-		put(pen, a, x, y_dot(a, m->y), 0, look);
+	for (int y = 0; y < 4 * (int)a->height; y += 2)
+		put(pen, a, x_dot(a, m->x), y, 0, look_of(s, m));
 }
 
 /* --- what stands around them --- */

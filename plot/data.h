@@ -30,7 +30,6 @@ struct sw_plot_trial {
 	enum sw_plot_state state;
 	double value;          /* its best of the metric, never the last */
 	double step;           /* of its last report */
-	double ended_ms;       /* NaN: not yet */
 	double mean, sd;       /* what the sampler expected of it; NaN: nothing */
 	const double *params;  /* [n_params]; NaN: it has none */
 	const double *metrics; /* [n_metrics], of several; NULL: one metric */

@@ -9,6 +9,7 @@ static bool has_place(const struct sw_area *a, const struct sw_plot_mark *m)
 	return !isnan(sw_area_x(a, m->x)) && !isnan(sw_area_y(a, m->y));
 }
 
+/* False where one of them is NaN, too. */
 static bool is_inside(const struct sw_area *a, double x, double y)
 {
 	return x >= 0 && x <= a->width && y >= 0 && y <= a->height;
@@ -53,11 +54,10 @@ static void draw_series(struct sw_pen *pen, const struct sw_area *a, const struc
 		draw_lines(pen, a, s);
 	for (size_t i = s->mark; i < s->mark + s->n; i++) {
 		const struct sw_plot_mark *m = &a->p->marks[i];
-		const double x = isnan(m->x) ? 0 : sw_area_x(a, m->x),
-			     y = isnan(m->y) ? 0 : sw_area_y(a, m->y);
-		if (s->shape == SW_PLOT_DOTS && has_place(a, m) && is_inside(a, x, y))
+		const double x = sw_area_x(a, m->x), y = sw_area_y(a, m->y);
+		if (s->shape == SW_PLOT_DOTS && is_inside(a, x, y))
 			pen->dot(pen, a, s, m);
-		else if (s->shape == SW_PLOT_RULES && is_inside(a, x, y))
+		else if (s->shape == SW_PLOT_RULES && is_inside(a, x, 0))
 			pen->rule(pen, a, s, m);
 		else if ((s->shape == SW_PLOT_BARS || s->shape == SW_PLOT_CELLS) &&
 			 clip_box(a, m, box))
@@ -109,11 +109,8 @@ static void draw_label(struct sw_pen *pen, const struct sw_area *a, struct label
 	enum sw_pen_text kind = SW_TEXT_ON_MARKS;
 	double x = sw_area_x(a, m->x), y = sw_area_y(a, m->y) - pen->line / 2, box[4];
 
-	if (shape == SW_PLOT_RULES && isnan(m->y)) {
+	if (shape == SW_PLOT_RULES) {
 		y = 0;
-	} else if (shape == SW_PLOT_RULES) {
-		x = a->width;
-		y -= pen->line / 2;
 	} else if (shape == SW_PLOT_BARS && clip_box(a, m, box)) {
 		const bool room = box[2] >= sw_plot_width(m->text, pen->rune_width) + pen->line;
 		/* Else beside it, but among others in time it is told in other ways, or not. */

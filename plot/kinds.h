@@ -20,7 +20,6 @@ enum {
 
 struct sw_plot_kind {
 	const char *name;
-	const char *what; /* one line for help and docs */
 	unsigned needs;
 	size_t params; /* how many parameters may be named */
 	size_t sweeps; /* most sweeps in one plot */

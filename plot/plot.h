@@ -45,7 +45,7 @@ enum sw_plot_shape {
 	SW_PLOT_STEPS, /* the same by steps: y holds until the next x */
 	SW_PLOT_BARS,  /* a rectangle from x, y to x2, y2 */
 	SW_PLOT_CELLS, /* the same without an edge, side by side: a map of v */
-	SW_PLOT_RULES, /* across the panel, at x where y is NaN, else at y; text at its end */
+	SW_PLOT_RULES, /* across the panel, at x; text at its upper end */
 	SW_PLOT_TEXTS  /* text at x, y */
 };
 

@@ -250,12 +250,7 @@ static void svg_rule(struct sw_pen *pen, const struct sw_area *a, const struct s
 		     const struct sw_plot_mark *m)
 {
 	(void)s;
-	if (isnan(m->y))
-		(void)sw_buf_addf(out_of(pen), "<path d=\"M%.1f 0V%.1f\"", sw_area_x(a, m->x),
-				  a->height);
-	else
-		(void)sw_buf_addf(out_of(pen), "<path d=\"M0 %.1fH%.1f\"", sw_area_y(a, m->y),
-				  a->width);
+	(void)sw_buf_addf(out_of(pen), "<path d=\"M%.1f 0V%.1f\"", sw_area_x(a, m->x), a->height);
 	end_mark(out_of(pen), a, m, "path");
 }
 

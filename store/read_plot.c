@@ -8,8 +8,7 @@ static bool give_point(struct sw_cols *c, void *arg)
 		.trial = sw_col_int(c, 0),
 		.state = sw_col_text(c, 1),
 		.step = sw_col_int(c, 2),
-		.ended_ms = sw_col_int(c, 4),
-		.json = sw_col_text_opt(c, 5),
+		.json = sw_col_text_opt(c, 4),
 	};
 
 	row.best_value = sw_col_real_opt(c, 3, &row.has_best);
@@ -17,7 +16,7 @@ static bool give_point(struct sw_cols *c, void *arg)
 }
 
 #define POINT_ROWS(json)                                                                           \
-	"SELECT trial, state, step, best_value, ended_ms, " json                                   \
+	"SELECT trial, state, step, best_value, " json                                             \
 	" FROM trial t WHERE sweep = ?1 ORDER BY trial"
 
 sw_status sw_read_points(struct sw_db *db, int64_t sweep, enum sw_points with, sw_row_point_cb *cb,

@@ -77,7 +77,6 @@ struct sw_row_point {
 	int64_t step; /* of the last report */
 	bool has_best;
 	double best_value;
-	int64_t ended_ms;
 	const char *json; /* what was asked for; NULL: nothing, or it has none */
 };
 

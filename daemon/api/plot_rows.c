@@ -118,7 +118,6 @@ static bool take_point(const struct sw_row_point *row, void *arg)
 		.state = state_of(row->state),
 		.value = row->has_best ? row->best_value : NAN,
 		.step = (double)row->step,
-		.ended_ms = row->ended_ms != 0 ? (double)row->ended_ms : NAN,
 		.mean = NAN,
 		.sd = NAN,
 	};

@@ -69,15 +69,10 @@ static struct sw_plot_data odd_data(size_t n)
 			values[i][k] = k == 3 ? (double)draw(100) : k == 4 ? NAN : some_number();
 		for (size_t k = 0; k < METRICS; k++)
 			metrics[i][k] = some_number();
-		trials[i] = (struct sw_plot_trial){(int64_t)i + 1,
-						   (enum sw_plot_state)draw(4),
-						   some_number(),
-						   some_number(),
-						   some_number(),
-						   some_number(),
-						   some_number(),
-						   values[i],
-						   draw(9) == 0 ? NULL : metrics[i],
+		trials[i] = (struct sw_plot_trial){(int64_t)i + 1, (enum sw_plot_state)draw(4),
+						   some_number(),  some_number(),
+						   some_number(),  some_number(),
+						   values[i],      draw(9) == 0 ? NULL : metrics[i],
 						   draw(3) == 0};
 		reports[i] = (struct sw_plot_report){(int64_t)(i / 20) + 1, (double)(i % 20),
 						     some_number()};

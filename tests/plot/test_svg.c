@@ -280,7 +280,6 @@ TEST(bars_cells_and_rules_have_their_places)
 	sw_plot_mark(&built, (struct sw_plot_mark){50, -.5, 60, .5, 1, 0, NULL});
 	sw_plot_series(&built, "rungs", SW_PLOT_RULES, SW_PLOT_REFERENCE);
 	sw_plot_text(&built, 25, NAN, "rung 25");
-	sw_plot_text(&built, NAN, 1, "level");
 	sw_plot_fit(&built);
 	draw();
 	const double want[][4] = {{.1, .55, .2, .4}, {.9, .05, .1, .4}, {.5, .5, .1, .5}};
@@ -301,7 +300,6 @@ TEST(bars_cells_and_rules_have_their_places)
 	ck_assert_ptr_null(strstr(shown, "nan"));
 	ck_assert_ptr_nonnull(strstr(shown, "gpu:1\n"));
 	ck_assert_ptr_nonnull(strstr(shown, "rung 25\n"));
-	ck_assert_ptr_nonnull(strstr(shown, "level\n"));
 }
 
 /* Rungs that lie side by side: no label hides another. */

@@ -83,8 +83,7 @@ def _series(axes: Any, series: Dict[str, Any], panel: Dict[str, Any]) -> None:
     for at, (a, b) in enumerate(zip(x, y)):
         text = series.get("text", [None] * len(x))[at]
         if shape == "rules":
-            (axes.axvline if math.isnan(b) else axes.axhline)(a if math.isnan(b) else b, linewidth=.7, **look)
+            axes.axvline(a, linewidth=.7, **look)
             look["label"] = None
         if text and shape in ("rules", "texts"):
-            axes.text(a if not math.isnan(a) else axes.get_xlim()[1], b if not math.isnan(b) else axes.get_ylim()[1],
-                      _plain(text), fontsize="x-small", clip_on=True)
+            axes.text(a, b if not math.isnan(b) else axes.get_ylim()[1], _plain(text), fontsize="x-small", clip_on=True)
