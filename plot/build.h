@@ -44,10 +44,10 @@ size_t sw_plot_pick(const struct sw_plot_data *d, sw_plot_mark_of *mark_of, cons
 		    size_t top, size_t most, size_t *out, size_t *all);
 
 /* Which of n rows are drawn where only `most` may be: index i of the k-th, evenly spread, the first
- * and the last among them. k < most < n. */
+ * and the last among them; all where there are no more. k < most. */
 static inline size_t sw_plot_spread(size_t k, size_t most, size_t n)
 {
-	return most > 1 ? k * (n - 1) / (most - 1) : 0;
+	return most >= n ? k : most > 1 ? k * (n - 1) / (most - 1) : 0;
 }
 
 /* --- how they look --- */

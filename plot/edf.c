@@ -23,7 +23,7 @@ static void draw(struct sw_plot *p, const double *v, size_t n, const char *name,
 	sw_plot_series(p, name, SW_PLOT_STEPS, SW_PLOT_FIRST + (int)sweep);
 	sw_plot_at(p, v[0], 0, NAN, 0);
 	for (size_t k = 0; k < marks; k++) {
-		const size_t i = n > most ? sw_plot_spread(k, most, n) : k;
+		const size_t i = sw_plot_spread(k, most, n);
 		sw_plot_at(p, v[i], (double)(i + 1) / (double)n, NAN, 0);
 	}
 }

@@ -30,7 +30,7 @@ static void draw_lines(struct sw_plot *p, const struct sw_plot_data *d, const st
 
 	sw_plot_series(p, "", SW_PLOT_LINE, SW_PLOT_PLAIN);
 	for (size_t line = lines; line-- > 0;) {
-		const size_t k = lines < n ? sw_plot_spread(line, lines, n) : line;
+		const size_t k = sw_plot_spread(line, lines, n);
 		const struct sw_plot_trial *t = &d->trials[ranked[k].i];
 		const double v = ranked[k].rank;
 		for (size_t i = 0; i <= a->n; i++)

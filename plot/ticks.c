@@ -110,23 +110,35 @@ static double round_up(double v)
 	return ten * (k <= 1 ? 1 : k <= 2 ? 2 : k <= 5 ? 5 : 10);
 }
 
-/* All with as many digits as tell them apart. */
-static void linear_ticks(const struct sw_plot_axis *a, double step, struct sw_plot_ticks *out)
+/* A number with as many digits as tell it from the next tick. */
+static void step_text(const struct sw_plot_axis *a, double step, double at,
+		      char text[SW_PLOT_VALUE])
 {
-	const double first = ceil(a->min / step);
 	const double after = ceil(-log10(step) - 1e-9); /* digits behind the point */
 	const double digits = floor(log10(fmax(fabs(a->min), fabs(a->max))));
 	/* An exponent where that is much shorter. */
 	const bool plain = fmax(digits, 0) + fmax(after, 0) + 2 <= digits + after + 6;
+	const double before = at != 0 ? floor(log10(fabs(at)) + 1e-9) : 0;
+	const bool point = plain || at == 0;
+
+	(void)snprintf(text, SW_PLOT_VALUE, point ? "%.*f" : "%.*e",
+		       (int)fmin(fmax(after + (point ? 0 : before), 0), 16), at);
+	sw_plot_shorten(text);
+}
+
+/* The multiples of step, on a TIME axis or a LINEAR one. */
+static void step_ticks(const struct sw_plot_axis *a, double step, struct sw_plot_ticks *out)
+{
+	const double first = ceil(a->min / step);
 
 	for (int i = 0; i < SW_PLOT_TICKS_MOST && (first + i) * step <= a->max; i++) {
 		const double at = (first + i) * step + 0.0; /* no -0 */
-		const double before = at != 0 ? floor(log10(fabs(at)) + 1e-9) : 0;
-		const bool point = plain || at == 0;
-		char *text = out->own[out->n];
-		(void)snprintf(text, SW_PLOT_VALUE, point ? "%.*f" : "%.*e",
-			       (int)fmin(fmax(after + (point ? 0 : before), 0), 16), at);
-		sw_plot_shorten(text);
+		const bool midnight = fmod(at, DAY_MS) == 0;
+		if (a->scale == SW_PLOT_TIME)
+			time_text(at, midnight ? 5 : 11, midnight || step >= 60e3 ? 5 : 8,
+				  out->own[out->n]);
+		else
+			step_text(a, step, at, out->own[out->n]);
 		add_tick(a, at, NULL, out);
 	}
 }
@@ -149,27 +161,17 @@ static void log_ticks(const struct sw_plot_axis *a, size_t most, struct sw_plot_
 		}
 	if (out->n < 2) {
 		out->n = 0;
-		linear_ticks(a, round_up((a->max - a->min) / (double)most), out);
+		step_ticks(a, round_up((a->max - a->min) / (double)most), out);
 	}
 }
 
-static void time_ticks(const struct sw_plot_axis *a, size_t most, struct sw_plot_ticks *out)
+/* The smallest step of times that is at least that long. */
+static double time_step(double least)
 {
-	const double least = (a->max - a->min) / (double)most;
-	size_t i = 0;
-
-	while (i < TIME_STEPS_N && time_steps[i] * 1000 < least)
-		i++;
-	const double step = i < TIME_STEPS_N ? time_steps[i] * 1000
-					     : DAY_MS * round_up(least / DAY_MS);
-	const double first = ceil(a->min / step);
-	for (int k = 0; k < SW_PLOT_TICKS_MOST && (first + k) * step <= a->max; k++) {
-		const double at = (first + k) * step;
-		const bool midnight = fmod(at, DAY_MS) == 0;
-		time_text(at, midnight ? 5 : 11, midnight || step >= 60e3 ? 5 : 8,
-			  out->own[out->n]);
-		add_tick(a, at, NULL, out);
-	}
+	for (size_t i = 0; i < TIME_STEPS_N; i++)
+		if (time_steps[i] * 1000 >= least)
+			return time_steps[i] * 1000;
+	return DAY_MS * round_up(least / DAY_MS);
 }
 
 /* Are the numbers of the panel's marks on that side whole, all of them? */
@@ -193,15 +195,15 @@ static bool is_whole(const struct sw_plot *p, const struct sw_plot_panel *panel,
 static void make_ticks(const struct sw_plot_axis *a, size_t most, bool whole,
 		       struct sw_plot_ticks *out)
 {
-	const double step = round_up((a->max - a->min) / (double)most);
+	const double least = (a->max - a->min) / (double)most;
 
 	out->n = 0;
 	if (a->scale == SW_PLOT_TIME)
-		time_ticks(a, most, out);
+		step_ticks(a, time_step(least), out);
 	else if (a->scale == SW_PLOT_LOG)
 		log_ticks(a, most, out);
 	else if (a->scale == SW_PLOT_LINEAR)
-		linear_ticks(a, whole ? fmax(step, 1) : step, out);
+		step_ticks(a, fmax(round_up(least), whole ? 1 : 0), out);
 	else
 		for (size_t i = 0; i < a->n_names; i += (a->n_names + most - 1) / most)
 			add_tick(a, (double)i, a->names[i], out);

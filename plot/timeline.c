@@ -6,8 +6,12 @@
 
 #define SLOTS_MAX 200
 
-/* How a run ended: an index into sw_plot_looks, or one of the last two. */
+/* How a run ended: an index into sw_plot_looks, and behind them into more_looks. */
 enum { FAILED = 1, PAUSED = SW_PLOT_LOOKS, OTHER, WAYS_N };
+static const struct sw_plot_look more_looks[] = {
+	{.role = SW_PLOT_FIRST, .name = "paused"},
+	{.role = SW_PLOT_REFERENCE, .name = "other sweeps"},
+};
 
 /* One run, or neighbours on a slot that are too short to be seen one by one. */
 struct bar {
@@ -63,7 +67,7 @@ static size_t count_bars(const struct sw_plot_data *d, double width)
 }
 
 /* What most of them came to; failures once they are a quarter. */
-static size_t look_of(const struct bar *b)
+static size_t way_of_most(const struct bar *b)
 {
 	size_t most = 0;
 
@@ -97,16 +101,6 @@ static void draw_bar(struct sw_plot *p, const struct bar *b)
 			});
 }
 
-static void begin_way(struct sw_plot *p, size_t way)
-{
-	if (way == PAUSED)
-		sw_plot_series(p, "paused", SW_PLOT_BARS, SW_PLOT_FIRST);
-	else if (way == OTHER)
-		sw_plot_series(p, "other sweeps", SW_PLOT_BARS, SW_PLOT_REFERENCE);
-	else
-		sw_plot_series(p, sw_plot_looks[way].name, SW_PLOT_BARS, sw_plot_looks[way].role);
-}
-
 /* A series for each way in which a bar ended. */
 static void draw_bars(struct sw_plot *p, const struct sw_plot_data *d, double width, size_t n)
 {
@@ -115,12 +109,14 @@ static void draw_bars(struct sw_plot *p, const struct sw_plot_data *d, double wi
 	for (size_t k = 0, i = 0; bar != NULL && k < n; k++)
 		bar[k] = next_bar(d, &i, width);
 	for (size_t way = 0; bar != NULL && way < WAYS_N; way++) {
+		const struct sw_plot_look *look = way < PAUSED ? &sw_plot_looks[way]
+							       : &more_looks[way - PAUSED];
 		bool begun = false;
 		for (size_t k = 0; k < n; k++) {
-			if (look_of(&bar[k]) != way)
+			if (way_of_most(&bar[k]) != way)
 				continue;
 			if (!begun)
-				begin_way(p, way);
+				sw_plot_series(p, look->name, SW_PLOT_BARS, look->role);
 			begun = true;
 			draw_bar(p, &bar[k]);
 		}

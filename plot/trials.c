@@ -54,8 +54,7 @@ size_t sw_plot_pick(const struct sw_plot_data *d, sw_plot_mark_of *mark_of, cons
 	for (size_t i = 0; i < d->n && n < n_best + room; i++) {
 		if (!mark_of(d, i, arg, &m) || (n_best > 0 && !before(d, out[n_best - 1], i)))
 			continue;
-		const size_t k = n - n_best;
-		if (seen++ == (room < others ? sw_plot_spread(k, room, others) : k))
+		if (seen++ == sw_plot_spread(n - n_best, room, others))
 			out[n++] = i;
 	}
 	return n;
