@@ -1,12 +1,12 @@
 /*
- * How much each parameter matters, and so which are drawn where not all can be. By PED-ANOVA: Watanabe, Bansal, Hutter, "PED-ANOVA: efficiently
- * quantifying hyperparameter importance in arbitrary subspaces", IJCAI 2023, algorithm 1. Where the
- * best tenth of the trials has other values of a parameter than all of them, it decides whether a
- * trial is good: the Pearson divergence of the two densities, which is the variance that the
- * parameter alone causes. A parameter that not all trials have counts as Baba, Ozaki, Watanabe,
- * "Conditional PED-ANOVA", KDD 2026, theorem 4.2, has it: a^2/b times the divergence among those
- * that have it, which are a of the best and b of all. That others lack it is the merit of what it
- * hangs on.
+ * How much each parameter matters, and so which are drawn where not all can be. By PED-ANOVA:
+ * Watanabe, Bansal, Hutter, "PED-ANOVA: efficiently quantifying hyperparameter importance in
+ * arbitrary subspaces", IJCAI 2023, algorithm 1. Where the best tenth of the trials has other
+ * values of a parameter than all of them, it decides whether a trial is good: the Pearson
+ * divergence of the two densities, which is the variance that the parameter alone causes. A
+ * parameter that not all trials have counts as Baba, Ozaki, Watanabe, "Conditional PED-ANOVA", KDD
+ * 2026, theorem 4.2, has it: a^2/b times the divergence among those that have it, which are a of
+ * the best and b of all. That others lack it is the merit of what it hangs on.
  *
  * Densities are of a grid of 50 cells from the lowest value to the highest, by kernels with Scott's
  * width, with one trial's weight spread over all. Departures: both densities have the width of the
