@@ -10,10 +10,6 @@ struct config {
 	struct sw_trainer trainer;
 };
 
-#define ADAMW                                                                                      \
-	.optimizer = SW_ADAMW, .lr = 0.003, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,             \
-	.weight_decay = 0.01
-
 /* Batches that leave a remainder (1438 and 143 and 354 rows) and one that does not fit once. */
 static const struct config configs[] = {
 	{"digits",

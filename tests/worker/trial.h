@@ -3,6 +3,7 @@
 #ifndef SW_TESTS_WORKER_TRIAL_H
 #define SW_TESTS_WORKER_TRIAL_H
 
+#include "tests/worker/adam.h"
 #include "worker/file/checkpoint.h"
 #include "worker/train.h"
 #include <check.h>
@@ -18,6 +19,13 @@
 static struct sw_queue *queue;
 static struct sw_data data;
 static char folder[64]; /* made by trial_setup, removed by trial_teardown */
+
+/* A go_on that nothing stops. */
+static inline bool always(void *ctx)
+{
+	(void)ctx;
+	return true;
+}
 
 static inline void trial_setup(void)
 {

@@ -10,14 +10,8 @@ static const char layers[] = "[{\"linear\": 2}, \"relu\", {\"dropout\": 0.1}, {\
 static const struct sw_trainer sgd = {.classes = true, .lr = 0.05, .batch_size = 32, .epochs = 3};
 static const struct sw_trainer momentum = {
 	.classes = true, .lr = 0.05, .momentum = 0.9, .batch_size = 32, .epochs = 3};
-static const struct sw_trainer adamw = {.classes = true,
-					.optimizer = SW_ADAMW,
-					.lr = 0.01,
-					.beta1 = 0.9,
-					.beta2 = 0.999,
-					.eps = 1e-8,
-					.batch_size = 32,
-					.epochs = 3};
+static const struct sw_trainer adamw = {
+	.classes = true, ADAM_OF(SW_ADAMW, 0.01), .batch_size = 32, .epochs = 3};
 static const struct sw_checkpoint_id id = {.sweep = 12, .trial = 7, .epoch = 9};
 
 static struct sw_model model;

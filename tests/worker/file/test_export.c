@@ -7,14 +7,8 @@
 #include "worker/file/export.h"
 #include <xxhash.h>
 
-static const struct sw_trainer adamw = {.classes = true,
-					.optimizer = SW_ADAMW,
-					.lr = 0.01,
-					.beta1 = 0.9,
-					.beta2 = 0.999,
-					.eps = 1e-8,
-					.batch_size = 32,
-					.epochs = 3};
+static const struct sw_trainer adamw = {
+	.classes = true, ADAM_OF(SW_ADAMW, 0.01), .batch_size = 32, .epochs = 3};
 static const struct sw_checkpoint_id id = {.sweep = 12, .trial = 7, .epoch = 9};
 
 static struct sw_model model;

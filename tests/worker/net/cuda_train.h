@@ -3,6 +3,7 @@
 #define SW_TESTS_WORKER_NET_CUDA_TRAIN_H
 
 #include "tests/run.h"
+#include "tests/worker/adam.h"
 #include "worker/train.h"
 #include <string.h>
 #ifndef SW_TEST_GPU
@@ -24,12 +25,8 @@ static const char layers[] = "[{\"linear\": 20}, \"relu\", {\"dropout\": 0.2}, {
 static const struct sw_trainer sgd = {
 	.classes = true, .lr = 0.05, .momentum = 0.9, .batch_size = 25, .epochs = EPOCHS};
 static const struct sw_trainer adam = {.classes = true,
-				       .optimizer = SW_ADAM,
 				       .schedule = SW_SCHEDULE_COSINE,
-				       .lr = 0.01,
-				       .beta1 = 0.9,
-				       .beta2 = 0.999,
-				       .eps = 1e-8,
+				       ADAM_OF(SW_ADAM, 0.01),
 				       .batch_size = 25,
 				       .epochs = EPOCHS};
 

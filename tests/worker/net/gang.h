@@ -15,9 +15,6 @@
 #define EPOCHS     8
 
 /* Of struct sw_trainer. */
-#define ADAMW                                                                                      \
-	.optimizer = SW_ADAMW, .lr = 0.003, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,             \
-	.weight_decay = 0.01
 #define SGD .lr = 0.02, .momentum = 0.9, .nesterov = true
 
 struct rank {

@@ -2,6 +2,7 @@
  * its memory is short. The device is the stand-in. */
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/run.h"
+#include "tests/worker/adam.h"
 #include "worker/net/net.h"
 #include <stdlib.h>
 
@@ -17,14 +18,8 @@ static struct sw_ops hungry; /* the table with a backward pass that wants memory
 static size_t wanted;
 static struct sw_data data;
 static struct sw_model model;
-static const struct sw_trainer adam = {.classes = true,
-				       .optimizer = SW_ADAM,
-				       .lr = 0.01,
-				       .beta1 = 0.9,
-				       .beta2 = 0.999,
-				       .eps = 1e-8,
-				       .batch_size = BATCH,
-				       .epochs = 1};
+static const struct sw_trainer adam = {
+	.classes = true, ADAM_OF(SW_ADAM, 0.01), .batch_size = BATCH, .epochs = 1};
 
 static sw_status hungry_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
 				 float *dy, float *dx, float *dw, float *db, size_t B, size_t in,

@@ -16,14 +16,8 @@ static void setup(void)
 {
 	gang_setup(numbers, true, 0);
 	gang.layers = layers;
-	gang.trainer = (struct sw_trainer){.classes = true,
-					   .optimizer = SW_ADAM,
-					   .lr = 0.01,
-					   .beta1 = 0.9,
-					   .beta2 = 0.999,
-					   .eps = 1e-8,
-					   .batch_size = 32,
-					   .epochs = 4};
+	gang.trainer = (struct sw_trainer){
+		.classes = true, ADAM_OF(SW_ADAM, 0.01), .batch_size = 32, .epochs = 4};
 }
 
 /* One rank, whose parts of a batch are those of so many. */

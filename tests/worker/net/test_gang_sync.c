@@ -22,14 +22,7 @@ static const struct {
 	 .trainer = {SGD, .classes = true, .clip_norm = 1, .batch_size = 30, .epochs = 3}},
 	{.dataset = "{\"format\": \"synthetic\", \"features\": 9, \"rows\": 163}",
 	 .layers = "[\"batchnorm\", {\"linear\": 16}, \"gelu\", \"batchnorm\", {\"linear\": 1}]",
-	 .trainer = {.optimizer = SW_ADAMW,
-		     .lr = 0.003,
-		     .beta1 = 0.9,
-		     .beta2 = 0.999,
-		     .eps = 1e-8,
-		     .weight_decay = 0.01,
-		     .batch_size = 43,
-		     .epochs = 3}},
+	 .trainer = {ADAMW, .batch_size = 43, .epochs = 3}},
 };
 
 /* How far the last weights are from one's, at most, in parts of the largest of these. */

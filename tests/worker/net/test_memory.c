@@ -8,11 +8,7 @@
 
 static const char layers[] = "[{\"linear\": 24}, \"relu\", {\"dropout\": 0.2}, {\"linear\": 3}]";
 static const struct sw_trainer trainer = {.classes = true,
-					  .optimizer = SW_ADAM,
-					  .lr = 0.01,
-					  .beta1 = 0.9,
-					  .beta2 = 0.999,
-					  .eps = 1e-8,
+					  ADAM_OF(SW_ADAM, 0.01),
 					  .clip_norm = 1,
 					  .batch_size = 100,
 					  .epochs = EPOCHS};
@@ -32,12 +28,6 @@ struct curve {
 	unsigned oom_events;
 };
 
-static bool go_on(void *ctx)
-{
-	(void)ctx;
-	return true;
-}
-
 static bool report(void *ctx, const struct sw_epoch *e)
 {
 	struct curve *c = ctx;
@@ -51,7 +41,7 @@ static bool report(void *ctx, const struct sw_epoch *e)
 
 static sw_status run(struct curve *c, const struct sw_ops *ops, size_t memory)
 {
-	const struct sw_train_hooks hooks = {.ctx = c, .go_on = go_on, .report = report};
+	const struct sw_train_hooks hooks = {.ctx = c, .go_on = always, .report = report};
 	struct sw_trainer t = trainer;
 	enum sw_train_end end;
 	struct sw_err err = SW_ERR_INIT;

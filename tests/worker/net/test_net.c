@@ -7,27 +7,14 @@
 static const char plain[] = "[{\"linear\": 20}, \"relu\", {\"dropout\": 0.3}, {\"residual\": "
 			    "[\"layernorm\", {\"linear\": 20}, \"tanh\"]}, {\"linear\": 3}]";
 static const char normed[] = "[{\"linear\": 8}, \"batchnorm\", \"relu\", {\"linear\": 3}]";
-static const struct sw_trainer adam = {.optimizer = SW_ADAM,
-				       .classes = true,
-				       .lr = 0.01,
-				       .beta1 = 0.9,
-				       .beta2 = 0.999,
-				       .eps = 1e-8,
-				       .clip_norm = 1,
-				       .batch_size = 32,
-				       .epochs = 6};
+static const struct sw_trainer adam = {
+	.classes = true, ADAM_OF(SW_ADAM, 0.01), .clip_norm = 1, .batch_size = 32, .epochs = 6};
 
 struct run {
 	struct sw_epoch e[64];
 	size_t n;
 	uint64_t from; /* goes on after this epoch's checkpoint */
 };
-
-static bool go_on(void *ctx)
-{
-	(void)ctx;
-	return true;
-}
 
 static bool report(void *ctx, const struct sw_epoch *e)
 {
@@ -56,7 +43,7 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 static enum sw_train_end train_end(struct run *r, const char *layers, const struct sw_trainer *t)
 {
 	const struct sw_train_hooks hooks = {
-		.ctx = r, .begin = begin, .go_on = go_on, .report = report};
+		.ctx = r, .begin = begin, .go_on = always, .report = report};
 	struct sw_err err = SW_ERR_INIT;
 	enum sw_train_end end;
 	struct sw_model m;
@@ -280,7 +267,7 @@ static sw_status no_gelu(struct sw_queue *q, const float *x, float *y, size_t n)
 
 TEST(net_on_a_backend_that_lacks_an_operation_names_it)
 {
-	const struct sw_train_hooks hooks = {.go_on = go_on};
+	const struct sw_train_hooks hooks = {.go_on = always};
 	struct sw_ops ops = sw_ops_cpu;
 	struct sw_err err = SW_ERR_INIT;
 	enum sw_train_end end;
