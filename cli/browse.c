@@ -164,7 +164,7 @@ bool sw_browse_falling(const struct sw_browse *b, const struct sw_view *v)
 sw_status sw_browse_rows(const struct sw_browse *b, const struct sw_view *v,
 			 struct sw_view_row **rows, size_t *n)
 {
-	const struct sw_trial_grid how = sw_trial_grid_of(v, true, 0);
+	const struct sw_trial_grid how = sw_trial_grid_of(v, 0);
 	struct ordered *order = sw_calloc(v->n + 1, sizeof *order);
 
 	*n = 0;

@@ -206,12 +206,12 @@ int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct
 
 int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struct sw_reply *r)
 {
-	char params[96];
+	char params[96] = "{}";
 
-	if (trial == 0)
+	if (c->sweep != 0 && trial == 0)
 		(void)snprintf(params, sizeof params, "{\"sweep\":%llu}",
 			       (unsigned long long)c->sweep);
-	else
+	else if (c->sweep != 0)
 		(void)snprintf(params, sizeof params, "{\"sweep\":%llu,\"trial\":%llu}",
 			       (unsigned long long)c->sweep, (unsigned long long)trial);
 	return sw_cli_fetch(c, method, params, r);
@@ -220,6 +220,14 @@ int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struc
 int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r)
 {
 	return with_json(c, sw_cli_fetch_ref(c, method, c->trial, r), r);
+}
+
+void sw_cli_begin(const struct sw_cli *c, struct sw_buf *params, struct sw_jw *w)
+{
+	sw_buf_init(params, (size_t)1 << 20);
+	sw_jw_init_obj(w, params);
+	if (c->sweep != 0)
+		sw_jw_kint(w, "sweep", (int64_t)c->sweep);
 }
 
 int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *params,
@@ -232,6 +240,19 @@ int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *par
 	else
 		status = sw_cli_call(c, method, params->data, r);
 	sw_buf_fini(params);
+	return status;
+}
+
+int sw_cli_answer(struct sw_cli *c, const char *method, struct sw_buf *params,
+		  void (*print)(struct sw_cli *c, const cJSON *result))
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	const int status = params != NULL ? sw_cli_call_written(c, method, params, &r)
+					  : sw_cli_call_ref(c, method, &r);
+
+	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
+		print(c, r.result);
+	sw_client_reply_fini(&r);
 	return status;
 }
 
@@ -248,7 +269,6 @@ int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *tr
 {
 	struct sw_reply r = SW_REPLY_INIT;
 	char name[512];
-	uint64_t same = 0;
 	struct sw_buf b;
 	struct sw_jw w;
 	size_t n;
@@ -264,17 +284,39 @@ int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *tr
 	sw_jw_obj_end(&w);
 	int status = b.failed == SW_OK ? sw_cli_fetch(c, "sweep.find", b.data, &r)
 				       : sw_cli_usage(c, "'%s' is no name", name);
-	(void)sw_json_u64(sw_json_get(r.result, "sweep"), sweep);
-	if (sw_json_u64(sw_json_get(r.result, "same"), &same) && same > 1) {
+	*sweep = sw_json_uint(r.result, "sweep");
+	const unsigned long long same = sw_json_uint(r.result, "same");
+	if (same > 1) {
 		sw_cli_say(c, "%s is sweep %llu, the newest of %llu of that name%s", name,
-			   (unsigned long long)*sweep, (unsigned long long)same,
-			   c->sure ? ": give its number" : "");
+			   (unsigned long long)*sweep, same, c->sure ? ": give its number" : "");
 		if (c->sure)
 			status = SW_EXIT_USAGE;
 	}
 	sw_client_reply_fini(&r);
 	sw_buf_fini(&b);
 	return status;
+}
+
+int sw_cli_sweeps(struct sw_cli *c, uint64_t sweeps[SW_ARGS_MAX], size_t *n)
+{
+	uint64_t trial = 0;
+
+	sweeps[0] = c->sweep;
+	*n = 1;
+	for (size_t i = 1; i < c->args.n_words; i++) {
+		const int status = sw_cli_ref(c, c->args.word[i], &sweeps[*n], &trial);
+		size_t first = 0;
+
+		if (status != SW_EXIT_DONE)
+			return status;
+		if (trial != 0)
+			return sw_cli_usage(c, "%s: expected a sweep such as 1, not '%s'",
+					    c->args.verb, c->args.word[i]);
+		while (sweeps[first] != sweeps[*n])
+			first++;
+		*n += first == *n; /* `rm 2 2` means one */
+	}
+	return SW_EXIT_DONE;
 }
 
 void sw_cli_state(const struct sw_cli *c, struct sw_jw *w)
@@ -305,4 +347,11 @@ void sw_cli_rows(struct sw_cli *c, struct sw_buf *rows)
 void sw_cli_text(struct sw_cli *c, const char *text)
 {
 	sw_term_add(&c->out, text, c->look.utf8, 0);
+}
+
+void sw_cli_put(struct sw_cli *c, const char *before, const cJSON *v, const char *after)
+{
+	(void)sw_buf_adds(&c->out, before);
+	sw_fmt_value(&c->out, v, true, c->look.utf8);
+	(void)sw_buf_adds(&c->out, after);
 }

@@ -57,16 +57,25 @@ SW_NODISCARD sw_status sw_cli_connect(struct sw_cli *c, struct sw_client **out, 
 int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
 /* The same, and with --json appends the result as it came, and a newline, to `out`. */
 int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
-/* A call whose params are {"sweep": c->sweep} or, with a trial, {"sweep": ..., "trial": ...}. */
+/* A call whose params are {"sweep": c->sweep} or, with a trial, {"sweep": ..., "trial": ...}; {} of
+ * a verb that names neither. */
 int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r);
 /* The same of any trial (0: of the sweep alone), and nothing appended. */
 int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struct sw_reply *r);
+/* Begins params: an object, with "sweep" if the verb names one. */
+void sw_cli_begin(const struct sw_cli *c, struct sw_buf *params, struct sw_jw *w);
 /* sw_cli_call() with the params that were written. Takes their bytes. */
 int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *params,
 			struct sw_reply *r);
+/* A whole verb: the call (params NULL: those of sw_cli_call_ref(); else taken), then print() of its
+ * result, without --json. An exit status. */
+int sw_cli_answer(struct sw_cli *c, const char *method, struct sw_buf *params,
+		  void (*print)(struct sw_cli *c, const cJSON *result));
 /* The sweep (and trial; 0: none) of a word such as 1, 1/7, digits or digits/7. A name is the newest
  * sweep's that has it; if several have it, a line on stderr says which it is. An exit status. */
 int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *trial);
+/* c->sweep and those of the further words, each once: *n of them. An exit status. */
+int sw_cli_sweeps(struct sw_cli *c, uint64_t sweeps[SW_ARGS_MAX], size_t *n);
 /* --state as the member "state", in the daemon's capitals; nothing without it. */
 void sw_cli_state(const struct sw_cli *c, struct sw_jw *w);
 /* "sweep: HEAD PLACE: message", the place of the pointer as the user wrote it. */
@@ -82,5 +91,7 @@ void sw_cli_json(struct sw_cli *c, const struct sw_reply *r);
 void sw_cli_rows(struct sw_cli *c, struct sw_buf *rows);
 /* Appends a text from the daemon, made harmless. */
 void sw_cli_text(struct sw_cli *c, const char *text);
+/* Appends a value, numbers in full and texts made harmless, between two texts of ours. */
+void sw_cli_put(struct sw_cli *c, const char *before, const cJSON *v, const char *after);
 
 #endif

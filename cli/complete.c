@@ -103,14 +103,13 @@ static uint64_t find_sweep(struct sw_cli *c, const char *word, size_t len)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 	char params[160];
-	uint64_t n = 0;
+	uint64_t n;
 
 	if (len > 0 && strspn(word, "0123456789") >= len)
 		return strtoull(word, NULL, 10);
 	(void)snprintf(params, sizeof params, "{\"name\":\"%.*s\"}", (int)(len < 100 ? len : 100),
 		       word); /* a name that needs escapes is not offered, and not found */
-	if (ask(c, "sweep.find", params, &r))
-		(void)sw_json_u64(sw_json_get(r.result, "sweep"), &n);
+	n = ask(c, "sweep.find", params, &r) ? sw_json_uint(r.result, "sweep") : 0;
 	sw_client_reply_fini(&r);
 	return n;
 }

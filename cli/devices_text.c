@@ -7,22 +7,6 @@
 
 #define MIB 1048576.0
 
-static enum sw_tint tint_of(const cJSON *state)
-{
-	static const struct {
-		const char *state;
-		enum sw_tint tint;
-	} tints[] = {
-		{"BUSY", SW_TINT_CYAN},  {"DOWN", SW_TINT_RED},       {"OUT", SW_TINT_RED},
-		{"IDLE", SW_TINT_GREEN}, {"OK", SW_TINT_GREEN},       {"HELD", SW_TINT_YELLOW},
-		{"HOT", SW_TINT_YELLOW}, {"FREEING", SW_TINT_YELLOW}, {"STARTING", SW_TINT_YELLOW}};
-
-	for (size_t i = 0; cJSON_IsString(state) && i < sizeof tints / sizeof tints[0]; i++)
-		if (strcmp(state->valuestring, tints[i].state) == 0)
-			return tints[i].tint;
-	return SW_TINT_NONE;
-}
-
 /* --- GPUs --- */
 
 /* "97%", "-": a number with what it is measured in. */
@@ -50,32 +34,30 @@ static void add_pair(struct sw_grid *g, const cJSON *v, const cJSON *all, double
 /* "1", or "1m0" of a part, as --devices names them. */
 static void add_card_number(struct sw_grid *g, const cJSON *c)
 {
-	uint64_t gpu = 0, part;
+	const unsigned long long gpu = sw_json_uint(c, "gpu");
+	uint64_t part;
 
-	(void)sw_json_u64(sw_json_get(c, "gpu"), &gpu);
 	if (sw_json_u64(sw_json_get(c, "part"), &part))
-		sw_grid_addf(g, "%llum%llu", (unsigned long long)gpu, (unsigned long long)part);
+		sw_grid_addf(g, "%llum%llu", gpu, (unsigned long long)part);
 	else
-		sw_grid_addf(g, "%llu", (unsigned long long)gpu);
+		sw_grid_addf(g, "%llu", gpu);
 }
 
-static void add_gpu(struct sw_grid *g, const cJSON *c, bool utf8)
+static void add_gpu(struct sw_grid *g, const cJSON *c)
 {
-	const cJSON *state = sw_json_get(c, "state");
-
 	sw_grid_row(g);
 	add_card_number(g, c);
-	sw_grid_add_members(g, c, (const char *const[]){"name", "bus", NULL}, utf8);
-	sw_grid_add_value(g, state, utf8, tint_of(state));
+	sw_grid_add_members(g, c, (const char *const[]){"name", "bus", NULL});
+	sw_grid_add_state(g, c);
 	add_pair(g, sw_json_get(c, "memory_used"), sw_json_get(c, "memory_total"), MIB, "MiB");
 	add_number(g, sw_json_get(c, "utilisation"), 1, "%");
 	add_number(g, sw_json_get(c, "temperature"), 1, " C");
 	add_pair(g, sw_json_get(c, "power"), sw_json_get(c, "power_limit"), 1, "W");
 	add_number(g, sw_json_get(c, "ecc"), 1, "");
-	sw_grid_add_value(g, sw_json_get(c, "cause"), utf8, SW_TINT_NONE);
+	sw_grid_add_member(g, c, "cause");
 }
 
-static void add_processes(struct sw_grid *g, const cJSON *card, bool utf8)
+static void add_processes(struct sw_grid *g, const cJSON *card)
 {
 	const cJSON *p;
 
@@ -84,69 +66,57 @@ static void add_processes(struct sw_grid *g, const cJSON *card, bool utf8)
 
 		sw_grid_row(g);
 		add_card_number(g, card);
-		sw_grid_add_value(g, sw_json_get(p, "pid"), utf8, SW_TINT_NONE);
-		sw_grid_add(g, cJSON_IsTrue(sw_json_get(p, "compute")) ? "C" : "G", utf8,
-			    SW_TINT_NONE);
-		sw_grid_add(g, ours ? "ours" : "other", utf8, ours ? SW_TINT_NONE : SW_TINT_YELLOW);
+		sw_grid_add_member(g, p, "pid");
+		sw_grid_addf(g, "%s", cJSON_IsTrue(sw_json_get(p, "compute")) ? "C" : "G");
+		sw_grid_add(g, ours ? "ours" : "other", ours ? SW_TINT_NONE : SW_TINT_YELLOW);
 		add_pair(g, sw_json_get(p, "bytes"), NULL, MIB, "MiB");
-		sw_grid_add_value(g, sw_json_get(p, "name"), utf8, SW_TINT_NONE);
+		sw_grid_add_member(g, p, "name");
 	}
 }
 
 /* --- slots --- */
 
-static void add_slot(struct sw_grid *g, const cJSON *s, bool pilots, bool utf8)
+static void add_slot(struct sw_grid *g, const cJSON *s, bool pilots)
 {
-	const cJSON *state = sw_json_get(s, "state"), *seconds = sw_json_get(s, "seconds");
-	uint64_t sweep = 0, trial = 0, holder = 0, left = 0;
-	char text[32] = "-";
+	const unsigned long long sweep = sw_json_uint(s, "sweep"), trial = sw_json_uint(s, "trial");
+	uint64_t holder = 0;
+	/* A trial of another slot has this one, too. */
+	const bool held = sw_json_u64(sw_json_get(s, "holder"), &holder);
 
 	sw_grid_row(g);
-	sw_grid_add_members(g, s, (const char *const[]){"slot", "device", NULL}, utf8);
+	sw_grid_add_members(g, s, (const char *const[]){"slot", "device", NULL});
 	if (pilots) {
-		sw_grid_add_value(g, sw_json_get(s, "node"), utf8, SW_TINT_NONE);
-		sw_grid_add_value(g, sw_json_get(s, "job"), utf8, SW_TINT_NONE);
-		if (sw_json_u64(sw_json_get(s, "left_s"), &left))
-			sw_fmt_duration((double)left, text);
-		sw_grid_addf(g, "%s", text);
-		(void)snprintf(text, sizeof text, "-");
+		sw_grid_add_members(g, s, (const char *const[]){"node", "job", NULL});
+		sw_grid_add_duration(g, sw_json_get(s, "left_s"));
 	}
-	/* A trial of another slot has this one, too. */
-	if (sw_json_u64(sw_json_get(s, "holder"), &holder))
+	if (held)
 		sw_grid_addf(g, "BUSY");
 	else
-		sw_grid_add_value(g, state, utf8, tint_of(state));
-	sw_grid_add_value(g, sw_json_get(s, "pid"), utf8, SW_TINT_NONE);
-	if (sw_json_u64(sw_json_get(s, "sweep"), &sweep) &&
-	    sw_json_u64(sw_json_get(s, "trial"), &trial) && trial > 0)
-		sw_grid_addf(g, "%llu/%llu", (unsigned long long)sweep, (unsigned long long)trial);
-	else if (sw_json_u64(sw_json_get(s, "holder"), &holder))
+		sw_grid_add_state(g, s);
+	sw_grid_add_member(g, s, "pid");
+	if (trial > 0)
+		sw_grid_addf(g, "%llu/%llu", sweep, trial);
+	else if (held)
 		sw_grid_addf(g, "as slot %llu", (unsigned long long)holder);
 	else
 		sw_grid_addf(g, "-");
-	sw_grid_add_value(g, sw_json_get(s, "attempt"), utf8, SW_TINT_NONE);
-	if (cJSON_IsNumber(seconds))
-		sw_fmt_duration(seconds->valuedouble, text);
-	sw_grid_addf(g, "%s", text);
+	sw_grid_add_member(g, s, "attempt");
+	sw_grid_add_duration(g, sw_json_get(s, "seconds"));
 	add_pair(g, sw_json_get(s, "launcher_bytes"), NULL, MIB, "MiB");
-	sw_grid_add_members(g, s, (const char *const[]){"starts", "cause", NULL}, utf8);
+	sw_grid_add_members(g, s, (const char *const[]){"starts", "cause", NULL});
 }
 
 /* Whether their sweepd is gone, only the user knows. */
 static void add_others(struct sw_buf *out, const cJSON *o, bool utf8)
 {
-	const char *prefix = sw_json_text(o, "prefix", "");
-	uint64_t jobs = 0, running = 0;
+	const unsigned long long jobs = sw_json_uint(o, "jobs");
 
-	(void)sw_json_u64(sw_json_get(o, "jobs"), &jobs);
-	(void)sw_json_u64(sw_json_get(o, "running"), &running);
-	(void)sw_buf_addf(out, "%llu job%s of another state folder, %llu running (",
-			  (unsigned long long)jobs, jobs == 1 ? "" : "s",
-			  (unsigned long long)running);
+	(void)sw_buf_addf(out, "%llu job%s of another state folder, %llu running (", jobs,
+			  jobs == 1 ? "" : "s", (unsigned long long)sw_json_uint(o, "running"));
 	sw_term_add(out, sw_json_text(o, "job", ""), utf8, 0);
 	(void)sw_buf_adds(out, jobs > 1 ? " is one); if its sweepd is gone: sweep devices --cancel "
 					: "); if its sweepd is gone: sweep devices --cancel ");
-	sw_term_add(out, prefix, utf8, 0);
+	sw_term_add(out, sw_json_text(o, "prefix", ""), utf8, 0);
 	(void)sw_buf_adds(out, "\n");
 }
 
@@ -171,21 +141,15 @@ static void add_pilots(struct sw_buf *out, const cJSON *pilots, bool utf8)
 
 /* --- together --- */
 
-static sw_status print_grid(struct sw_buf *out, struct sw_grid *g, const struct sw_look *look,
-			    const char *after)
+static void print_section(struct sw_buf *out, struct sw_grid *g, const struct sw_look *look)
 {
-	sw_status rc = g->failed;
+	const bool any = g->n_rows > 0;
 
-	if (rc == SW_OK && g->n_rows > 0) {
-		rc = sw_table_print(out, g, look);
-		if (rc == SW_OK)
-			(void)sw_buf_adds(out, after);
-	}
-	sw_grid_fini(g);
-	return rc;
+	sw_table_print(out, g, look);
+	(void)sw_buf_adds(out, any ? "\n" : "");
 }
 
-static sw_status gpus(struct sw_buf *out, const cJSON *list, const struct sw_look *look)
+static void print_gpus(struct sw_buf *out, const cJSON *gpus, const struct sw_look *look)
 {
 	static const struct sw_grid_head cards[] = {
 		{"gpu", true, 0},    {"name", false, 4}, {"bus", false, 6}, {"state", false, 0},
@@ -194,24 +158,20 @@ static sw_status gpus(struct sw_buf *out, const cJSON *list, const struct sw_loo
 	static const struct sw_grid_head processes[] = {{"gpu", true, 0},    {"pid", true, 0},
 							{"type", false, 2},  {"whose", false, 0},
 							{"memory", true, 0}, {"process", false, 1}};
-	struct sw_grid g;
+	struct sw_grid card, process;
 	const cJSON *c;
 
-	sw_grid_heads(&g, cards, sizeof cards / sizeof cards[0]);
-	cJSON_ArrayForEach (c, sw_json_get(list, "gpus")) {
-		add_gpu(&g, c, look->utf8);
+	sw_grid_heads(&card, look->utf8, cards, sizeof cards / sizeof cards[0]);
+	sw_grid_heads(&process, look->utf8, processes, sizeof processes / sizeof processes[0]);
+	cJSON_ArrayForEach (c, gpus) {
+		add_gpu(&card, c);
+		add_processes(&process, c);
 	}
-	const sw_status rc = print_grid(out, &g, look, "\n");
-	if (rc != SW_OK)
-		return rc;
-	sw_grid_heads(&g, processes, sizeof processes / sizeof processes[0]);
-	cJSON_ArrayForEach (c, sw_json_get(list, "gpus")) {
-		add_processes(&g, c, look->utf8);
-	}
-	return print_grid(out, &g, look, "\n");
+	print_section(out, &card, look);
+	print_section(out, &process, look);
 }
 
-sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw_look *look)
+void sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw_look *look)
 {
 	static const struct sw_grid_head here[] = {{"slot", true, 0},   {"device", false, 0},
 						   {"state", false, 0}, {"pid", true, 3},
@@ -228,10 +188,8 @@ sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw
 	const cJSON *nvml = sw_json_get(list, "nvml"), *s, *pilots = sw_json_get(list, "pilots");
 	const bool any = cJSON_IsObject(pilots);
 	struct sw_grid g;
-	sw_status rc = gpus(out, list, look);
 
-	if (rc != SW_OK)
-		return rc;
+	print_gpus(out, sw_json_get(list, "gpus"), look);
 	if (cJSON_IsString(nvml)) {
 		sw_term_add(out, nvml->valuestring, look->utf8, 0);
 		(void)sw_buf_adds(out, "\n\n");
@@ -241,12 +199,12 @@ sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw
 				  "draining: no trial is handed out until `sweep drain --off`\n\n");
 	if (any)
 		add_pilots(out, pilots, look->utf8);
-	sw_grid_heads(&g, any ? away : here,
+	sw_grid_heads(&g, look->utf8, any ? away : here,
 		      any ? sizeof away / sizeof away[0] : sizeof here / sizeof here[0]);
 	cJSON_ArrayForEach (s, sw_json_get(list, "slots")) {
-		add_slot(&g, s, any, look->utf8);
+		add_slot(&g, s, any);
 	}
 	if (g.n_rows == 0)
 		(void)sw_buf_adds(out, "no slots: the daemon runs no trials of its own\n");
-	return print_grid(out, &g, look, "");
+	sw_table_print(out, &g, look);
 }

@@ -7,8 +7,7 @@
 #include "cli/fmt.h"
 #include <cjson/cJSON.h>
 
-/* Appends the tables, each followed by a line break. Without slots one line says so. SW_NOMEM. */
-SW_NODISCARD sw_status sw_devices_text(struct sw_buf *out, const cJSON *list,
-				       const struct sw_look *look);
+/* Appends the tables, each followed by a line break. Without slots one line says so. */
+void sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw_look *look);
 
 #endif

@@ -34,12 +34,13 @@ void sw_fmt_duration(double s, char out[32])
 		(void)snprintf(out, 32, "%lldd%02lldh", t / 86400, t / 3600 % 24);
 }
 
-void sw_fmt_time(int64_t wall_ms, char out[32])
+void sw_fmt_time(const cJSON *wall_ms, char out[32])
 {
-	const time_t t = (time_t)(wall_ms / 1000);
+	const time_t t = cJSON_IsNumber(wall_ms) ? (time_t)(wall_ms->valuedouble / 1e3) : 0;
 	struct tm tm;
 
-	if (localtime_r(&t, &tm) == NULL || strftime(out, 32, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+	if (!cJSON_IsNumber(wall_ms) || localtime_r(&t, &tm) == NULL ||
+	    strftime(out, 32, "%Y-%m-%d %H:%M:%S", &tm) == 0)
 		(void)snprintf(out, 32, "-");
 }
 

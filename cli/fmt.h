@@ -25,8 +25,8 @@ struct sw_look {
 void sw_fmt_short(double v, char out[32]);
 /* "0.5s" "12.5s" "2m05s" "1h02m" "3d04h"; "-" for what is negative or not finite. */
 void sw_fmt_duration(double seconds, char out[32]);
-/* "2026-11-21 10:31:07", local time. */
-void sw_fmt_time(int64_t wall_ms, char out[32]);
+/* "2026-11-21 10:31:07", local time, of a number of ms; "-" of any other value. */
+void sw_fmt_time(const cJSON *wall_ms, char out[32]);
 
 /* A JSON value in a cell: a string as it is, a number short (or, with exact, in the shortest text
  * that reads back equal), null or NULL as "-" (as "" with exact), anything else as JSON. */

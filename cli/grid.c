@@ -19,7 +19,11 @@ enum sw_tint sw_grid_tint(const char *state)
 	} table[] = {{"COMPLETED", SW_TINT_GREEN}, {"PRUNED", SW_TINT_YELLOW},
 		     {"RUNNING", SW_TINT_CYAN},    {"PAUSED", SW_TINT_CYAN},
 		     {"FAILED", SW_TINT_RED},      {"INFEASIBLE", SW_TINT_MAGENTA},
-		     {"CANCELLED", SW_TINT_DIM}};
+		     {"CANCELLED", SW_TINT_DIM},   {"BUSY", SW_TINT_CYAN},
+		     {"DOWN", SW_TINT_RED},        {"OUT", SW_TINT_RED},
+		     {"IDLE", SW_TINT_GREEN},      {"OK", SW_TINT_GREEN},
+		     {"HELD", SW_TINT_YELLOW},     {"HOT", SW_TINT_YELLOW},
+		     {"FREEING", SW_TINT_YELLOW},  {"STARTING", SW_TINT_YELLOW}};
 
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
 		if (strcmp(state, table[i].state) == 0)
@@ -27,9 +31,9 @@ enum sw_tint sw_grid_tint(const char *state)
 	return SW_TINT_NONE;
 }
 
-void sw_grid_init(struct sw_grid *g)
+void sw_grid_init(struct sw_grid *g, bool utf8)
 {
-	*g = (struct sw_grid){.failed = SW_OK};
+	*g = (struct sw_grid){.utf8 = utf8};
 }
 
 void sw_grid_fini(struct sw_grid *g)
@@ -40,7 +44,7 @@ void sw_grid_fini(struct sw_grid *g)
 		free(g->cells[i].text);
 	free(g->cols);
 	free(g->cells);
-	sw_grid_init(g);
+	sw_grid_init(g, g->utf8);
 }
 
 void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop)
@@ -65,9 +69,9 @@ void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop)
 		g->n_cols++;
 }
 
-void sw_grid_heads(struct sw_grid *g, const struct sw_grid_head *heads, size_t n)
+void sw_grid_heads(struct sw_grid *g, bool utf8, const struct sw_grid_head *heads, size_t n)
 {
-	sw_grid_init(g);
+	sw_grid_init(g, utf8);
 	for (size_t i = 0; i < n; i++)
 		sw_grid_col(g, heads[i].name, heads[i].right, heads[i].drop);
 }
@@ -125,7 +129,7 @@ void sw_grid_reverse(struct sw_grid *g)
 		}
 }
 
-void sw_grid_add(struct sw_grid *g, const char *text, bool utf8, enum sw_tint tint)
+void sw_grid_add(struct sw_grid *g, const char *text, enum sw_tint tint)
 {
 	struct sw_grid_cell *cell = next_cell(g);
 	struct sw_buf b;
@@ -133,7 +137,7 @@ void sw_grid_add(struct sw_grid *g, const char *text, bool utf8, enum sw_tint ti
 	if (cell == NULL || text == NULL || text[0] == '\0')
 		return;
 	sw_buf_init(&b, (size_t)1 << 20);
-	sw_term_add(&b, text, utf8, 0);
+	sw_term_add(&b, text, g->utf8, 0);
 	cell->text = sw_buf_take(&b, NULL);
 	cell->tint = tint;
 	sw_buf_fini(&b);
@@ -149,41 +153,69 @@ void sw_grid_addf(struct sw_grid *g, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	sw_grid_add(g, text, false, SW_TINT_NONE);
+	sw_grid_add(g, text, SW_TINT_NONE);
 }
 
-void sw_grid_add_taken(struct sw_grid *g, struct sw_buf *text, bool utf8, enum sw_tint tint)
+void sw_grid_add_taken(struct sw_grid *g, struct sw_buf *text, enum sw_tint tint)
 {
 	if (text->failed != SW_OK)
 		g->failed = text->failed;
 	else
-		sw_grid_add(g, text->data, utf8, tint);
+		sw_grid_add(g, text->data, tint);
 	sw_buf_fini(text);
 }
 
-void sw_grid_add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tint tint)
+void sw_grid_add_value(struct sw_grid *g, const cJSON *v, enum sw_tint tint)
 {
 	struct sw_buf b;
 
 	sw_buf_init(&b, (size_t)1 << 20);
-	sw_fmt_value(&b, v, false, utf8);
-	sw_grid_add_taken(g, &b, utf8, tint);
+	sw_fmt_value(&b, v, false, g->utf8);
+	sw_grid_add_taken(g, &b, tint);
 }
 
-void sw_grid_add_members(struct sw_grid *g, const cJSON *object, const char *const *keys, bool utf8)
+void sw_grid_add_member(struct sw_grid *g, const cJSON *object, const char *key)
+{
+	sw_grid_add_value(g, sw_json_get(object, key), SW_TINT_NONE);
+}
+
+void sw_grid_add_members(struct sw_grid *g, const cJSON *object, const char *const *keys)
 {
 	for (; *keys != NULL; keys++)
-		sw_grid_add_value(g, sw_json_get(object, *keys), utf8, SW_TINT_NONE);
+		sw_grid_add_member(g, object, *keys);
+}
+
+void sw_grid_add_state(struct sw_grid *g, const cJSON *object)
+{
+	const char *state = sw_json_text(object, "state", "-");
+
+	sw_grid_add(g, state, sw_grid_tint(state));
+}
+
+void sw_grid_add_time(struct sw_grid *g, const cJSON *wall_ms)
+{
+	char text[32];
+
+	sw_fmt_time(wall_ms, text);
+	sw_grid_addf(g, "%s", text);
+}
+
+void sw_grid_add_duration(struct sw_grid *g, const cJSON *seconds)
+{
+	char text[32];
+
+	sw_fmt_duration(cJSON_IsNumber(seconds) ? seconds->valuedouble : -1.0, text);
+	sw_grid_addf(g, "%s", text);
 }
 
 /* The widest value of column i, at most `limit`. */
-static int value_width(const struct sw_grid *g, size_t i, int limit, bool utf8)
+static int value_width(const struct sw_grid *g, size_t i, int limit)
 {
 	int most = 1;
 
 	for (size_t r = 0; r < g->n_rows && most < limit; r++) {
 		const char *text = g->cells[r * g->n_cols + i].text;
-		const int w = text != NULL ? sw_term_width(text, utf8) : 0;
+		const int w = text != NULL ? sw_term_width(text, g->utf8) : 0;
 
 		if (w > most)
 			most = w;
@@ -217,13 +249,13 @@ static bool drop_one(const struct sw_grid *g, int *widths)
 	return rank > 0;
 }
 
-int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
+int sw_grid_fit(const struct sw_grid *g, int width, int *out)
 {
 	int left;
 
 	for (size_t i = 0; i < g->n_cols; i++) {
-		const int name = sw_term_width(g->cols[i].name, utf8);
-		const int value = value_width(g, i, VALUE_MAX, utf8);
+		const int name = sw_term_width(g->cols[i].name, g->utf8);
+		const int value = value_width(g, i, VALUE_MAX);
 
 		out[i] = value > name ? value : name;
 	}
@@ -238,6 +270,6 @@ int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
 	left = width - total(out, g->n_cols);
 	/* The last one's values get the rest: it is the cause of an end, if some column is. */
 	if (g->n_cols > 0 && out[g->n_cols - 1] > 0 && !g->cols[g->n_cols - 1].right && left > 0)
-		out[g->n_cols - 1] = value_width(g, g->n_cols - 1, out[g->n_cols - 1] + left, utf8);
+		out[g->n_cols - 1] = value_width(g, g->n_cols - 1, out[g->n_cols - 1] + left);
 	return total(out, g->n_cols);
 }

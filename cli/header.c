@@ -33,15 +33,15 @@ static void tinted(struct sw_buf *b, enum sw_tint tint, const char *text, bool u
 static void add_slots(struct sw_buf *b, const struct sw_view *v)
 {
 	const cJSON *slots = sw_json_get(v->head, "slots");
-	uint64_t mine, busy, total;
+	const unsigned long long mine = sw_json_uint(slots, "mine");
+	const unsigned long long busy = sw_json_uint(slots, "busy");
+	const unsigned long long total = sw_json_uint(slots, "total");
 
-	if (!sw_json_u64(sw_json_get(slots, "mine"), &mine) ||
-	    !sw_json_u64(sw_json_get(slots, "total"), &total) || total == 0)
+	if (total == 0)
 		return; /* a daemon without slots: clients run the trials */
-	(void)sw_buf_addf(b, "  slots %llu/%llu", (unsigned long long)mine,
-			  (unsigned long long)total);
-	if (sw_json_u64(sw_json_get(slots, "busy"), &busy) && busy != mine)
-		(void)sw_buf_addf(b, " (%llu busy)", (unsigned long long)busy);
+	(void)sw_buf_addf(b, "  slots %llu/%llu", mine, total);
+	if (busy != mine)
+		(void)sw_buf_addf(b, " (%llu busy)", busy);
 }
 
 /* Has the sweep a cause that is no news of its end? */
@@ -198,10 +198,10 @@ static void add_best(struct sw_buf *b, const struct sw_view *v, bool utf8)
 {
 	const cJSON *best = sw_json_get(v->head, "best");
 	const cJSON *value = sw_json_get(best, "value");
-	uint64_t trial;
+	const uint64_t trial = sw_json_uint(best, "trial");
 
 	(void)sw_buf_addf(b, LABEL, "best");
-	if (!sw_json_u64(sw_json_get(best, "trial"), &trial)) {
+	if (trial == 0) {
 		(void)sw_buf_adds(b, sw_view_text(v, "metric", NULL) != NULL
 					     ? "none yet"
 					     : "none: the sweep names no metric");
@@ -286,4 +286,18 @@ void sw_header_mark_print(struct sw_buf *out, const char *s, const struct sw_loo
 	if (look->color && tint != SW_TINT_NONE)
 		(void)sw_buf_adds(out, sgr[SW_TINT_NONE]);
 	(void)sw_buf_adds(out, "\n");
+}
+
+void sw_header_print(struct sw_buf *out, const struct sw_view *v, int line,
+		     const struct sw_look *look, int64_t now_us)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, (size_t)1 << 20);
+	const bool there = sw_header_line(&b, v, line, look->utf8, now_us);
+	if (b.failed != SW_OK)
+		out->failed = b.failed;
+	else if (there)
+		sw_header_mark_print(out, b.data, look);
+	sw_buf_fini(&b);
 }

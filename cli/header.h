@@ -18,6 +18,10 @@
 #define SW_HEADER_LINES 5
 bool sw_header_line(struct sw_buf *b, const struct sw_view *v, int line, bool utf8, int64_t now_us);
 
+/* The line as sw_header_mark_print() has it. */
+void sw_header_print(struct sw_buf *out, const struct sw_view *v, int line,
+		     const struct sw_look *look, int64_t now_us);
+
 void sw_header_mark(struct sw_buf *b, enum sw_tint tint);
 /* Appends marked text and a newline as plain text, or with colours as SGR sequences; cut to
  * look->width columns where there is a limit. */

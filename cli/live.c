@@ -39,7 +39,7 @@ void sw_live_more(struct sw_buf *b, const struct sw_view *v, const cJSON *const 
 
 /* One row of the grid (or the names, row < 0) at canvas row y. */
 static void draw_row(struct sw_canvas *c, int y, const struct sw_grid *g, long row,
-		     const int *widths, bool utf8)
+		     const int *widths)
 {
 	int x = 0;
 
@@ -53,10 +53,10 @@ static void draw_row(struct sw_canvas *c, int y, const struct sw_grid *g, long r
 
 		if (widths[i] == 0)
 			continue;
-		if (g->cols[i].right && sw_term_width(text, utf8) < widths[i])
-			pad = widths[i] - sw_term_width(text, utf8);
+		if (g->cols[i].right && sw_term_width(text, g->utf8) < widths[i])
+			pad = widths[i] - sw_term_width(text, g->utf8);
 		(void)sw_canvas_put(c, y, x + pad, widths[i] - pad,
-				    cell != NULL ? cell->tint : SW_TINT_BOLD, utf8, text);
+				    cell != NULL ? cell->tint : SW_TINT_BOLD, g->utf8, text);
 		x += widths[i] + 1;
 	}
 }
@@ -100,23 +100,23 @@ struct table {
 static sw_status draw_trials(struct sw_canvas *c, int y, const struct table *t, bool utf8,
 			     int64_t now_us)
 {
-	struct sw_trial_grid how = sw_trial_grid_of(t->v, utf8, now_us);
+	struct sw_trial_grid how = sw_trial_grid_of(t->v, now_us);
 	struct sw_grid g;
 	int *widths = NULL;
 	sw_status rc = SW_NOMEM;
 
 	how.rows = t->rows;
-	sw_grid_init(&g);
+	sw_grid_init(&g, utf8);
 	sw_trial_grid_fill(&g, &how, t->trials, t->n);
 	widths = sw_calloc(g.n_cols + 1, sizeof *widths);
 	if (g.failed != SW_OK || widths == NULL)
 		goto out;
-	(void)sw_grid_fit(&g, c->width, utf8, widths);
+	(void)sw_grid_fit(&g, c->width, widths);
 	if (t->focus)
 		note_columns(t->b, &g, widths, how.metric);
-	draw_row(c, y, &g, -1, widths, utf8);
+	draw_row(c, y, &g, -1, widths);
 	for (size_t i = 0; i < t->n; i++) {
-		draw_row(c, y + 1 + (int)i, &g, (long)i, widths, utf8);
+		draw_row(c, y + 1 + (int)i, &g, (long)i, widths);
 		if (t->focus && t->b->trial != 0 && t->rows[i].trial == t->b->trial)
 			c->marked = y + 1 + (int)i;
 	}

@@ -9,16 +9,15 @@ int sw_pages_next(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
 	struct sw_buf b;
 	struct sw_jw w;
 
-	sw_buf_init(&b, 4096);
-	sw_jw_init_obj(&w, &b);
-	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
+	sw_cli_begin(c, &b, &w);
 	sw_jw_kint(&w, "after", (int64_t)after);
 	sw_jw_kint(&w, "limit", SW_PAGES_TRIALS);
 	sw_cli_state(c, &w);
 	sw_jw_obj_end(&w);
 	const int status = sw_cli_call_written(c, "trial.list", &b, r);
 	/* A next that does not rise would never end. */
-	if (!sw_json_u64(sw_json_get(r->result, "next"), next) || *next <= after)
+	*next = sw_json_uint(r->result, "next");
+	if (*next <= after)
 		*next = 0;
 	return status;
 }
@@ -43,13 +42,13 @@ int sw_pages_trials(struct sw_cli *c, int (*on_trial)(void *arg, const cJSON *tr
 int sw_pages_reports(struct sw_cli *c, uint64_t trial, struct sw_pages_place *at,
 		     int (*on_report)(void *arg, const cJSON *report), void *arg)
 {
-	char params[192];
 	int status;
 	bool more;
 
 	do {
 		const struct sw_pages_place before = *at;
 		struct sw_reply r = SW_REPLY_INIT;
+		char params[192];
 
 		(void)snprintf(params, sizeof params,
 			       "{\"sweep\":%" PRIu64 ",\"trial\":%" PRIu64 ",\"after\":\"%" PRIu64
@@ -58,8 +57,8 @@ int sw_pages_reports(struct sw_cli *c, uint64_t trial, struct sw_pages_place *at
 		status = sw_cli_fetch(c, "trial.reports", params, &r);
 		for (const cJSON *v = cJSON_GetArrayItem(sw_json_get(r.result, "reports"), 0);
 		     v != NULL && status == SW_EXIT_DONE; v = v->next) {
-			(void)sw_json_u64(sw_json_get(v, "attempt"), &at->attempt);
-			(void)sw_json_u64(sw_json_get(v, "seq"), &at->seq);
+			at->attempt = sw_json_uint(v, "attempt");
+			at->seq = sw_json_uint(v, "seq");
 			status = on_report(arg, v);
 		}
 		/* Pages of nothing would never end. */

@@ -9,11 +9,9 @@ void sw_pareto_text(struct sw_cli *c, const cJSON *pareto)
 
 	/* The daemon leaves it out where it would take too long. */
 	if (!cJSON_IsNumber(volume)) {
-		uint64_t n = 0;
-
-		(void)sw_json_u64(sw_json_get(pareto, "trials"), &n);
-		(void)sw_buf_adds(&c->out, n == 0 ? "no hypervolume yet\n"
-						  : "hypervolume too much work for so many\n");
+		(void)sw_buf_adds(&c->out, sw_json_uint(pareto, "trials") == 0
+						   ? "no hypervolume yet\n"
+						   : "hypervolume too much work for so many\n");
 		return;
 	}
 	(void)sw_buf_adds(&c->out, "hypervolume ");

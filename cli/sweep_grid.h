@@ -6,10 +6,10 @@
 #include "cli/grid.h"
 
 /* The columns. g is the caller's (sw_grid_fini). */
-void sw_sweep_grid_init(struct sw_grid *g);
+void sw_sweep_grid_init(struct sw_grid *g, bool utf8);
 /* A row: s is one of sweep.list, or the result of sweep.get. */
-void sw_sweep_grid_add(struct sw_grid *g, const cJSON *s, bool utf8);
-/* Appends the table to c->out. */
+void sw_sweep_grid_add(struct sw_grid *g, const cJSON *s);
+/* Appends the table to c->out, and ends the grid. */
 void sw_sweep_grid_print(struct sw_cli *c, struct sw_grid *g);
 
 #endif

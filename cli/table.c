@@ -80,36 +80,41 @@ static sw_status set_up(struct libscols_table *tb, const struct sw_look *look)
 	return SW_OK;
 }
 
-sw_status sw_table_print(struct sw_buf *out, const struct sw_grid *g, const struct sw_look *look)
+static sw_status write_table(struct sw_buf *out, const struct sw_grid *g,
+			     const struct sw_look *look)
 {
 	int *widths = sw_calloc(g->n_cols + 1, sizeof *widths);
 	struct libscols_table *tb = sw_fault_hit(SW_FAULT_MALLOC) ? NULL : scols_new_table();
 	char *text = NULL;
 	sw_status rc = SW_NOMEM;
 
-	if (widths == NULL || tb == NULL || g->failed != SW_OK || set_up(tb, look) != SW_OK)
+	if (widths == NULL || tb == NULL || set_up(tb, look) != SW_OK)
 		goto out;
+	for (size_t i = 0; i < g->n_cols; i++)
+		widths[i] = 1;
 	if (look->width > 0)
-		(void)sw_grid_fit(g, look->width, look->utf8, widths);
-	else
-		for (size_t i = 0; i < g->n_cols; i++)
-			widths[i] = 1;
+		(void)sw_grid_fit(g, look->width, widths);
 	rc = add_columns(tb, g, widths, look);
 	for (size_t r = 0; rc == SW_OK && r < g->n_rows; r++)
 		rc = add_row(tb, g, r, widths, look);
-	if (rc != SW_OK)
-		goto out;
-	if (g->n_rows == 0) /* libsmartcols prints nothing then, not even the names */
-		goto out;
-	if (scols_print_table_to_string(tb, &text) != 0)
+	if (rc == SW_OK && scols_print_table_to_string(tb, &text) != 0)
 		rc = SW_NOMEM;
-	else
-		rc = sw_buf_adds(out, text) == SW_OK && sw_buf_adds(out, "\n") == SW_OK
-			     ? SW_OK
-			     : out->failed;
+	if (rc == SW_OK)
+		rc = sw_buf_addf(out, "%s\n", text);
 out:
 	free(text);
 	scols_unref_table(tb);
 	free(widths);
 	return rc;
+}
+
+void sw_table_print(struct sw_buf *out, struct sw_grid *g, const struct sw_look *look)
+{
+	sw_status rc = g->failed;
+
+	if (rc == SW_OK && g->n_rows > 0)
+		rc = write_table(out, g, look);
+	if (rc != SW_OK)
+		out->failed = rc;
+	sw_grid_fini(g);
 }

@@ -72,7 +72,7 @@ static int on_report(void *arg, const cJSON *report)
 	const uint64_t before = w->step;
 	const cJSON *m;
 
-	(void)sw_json_u64(sw_json_get(report, "step"), &w->step);
+	w->step = sw_json_uint(report, "step");
 	if (w->step <= before)
 		sw_tf_restart(&o->tf, time_ms, w->step);
 	sw_tf_open(&o->tf, time_ms, w->step);
@@ -92,10 +92,10 @@ static int on_trial(void *arg, const cJSON *trial)
 	struct board *o = arg;
 	const char *state = sw_json_text(trial, "state", "");
 	const size_t had = o->cap;
-	uint64_t n = 0, attempt = 0, step = 0;
+	const uint64_t n = sw_json_uint(trial, "trial"), step = sw_json_uint(trial, "step");
 	int status = SW_EXIT_DONE;
 
-	if (!sw_json_u64(sw_json_get(trial, "trial"), &n) || n > TRIALS_MAX)
+	if (n == 0 || n > TRIALS_MAX)
 		return SW_EXIT_DONE;
 	if (!sw_array_reserve(&o->written, &o->cap, n + 1, sizeof *o->written)) {
 		sw_cli_say(o->c, "out of memory");
@@ -113,9 +113,7 @@ static int on_trial(void *arg, const cJSON *trial)
 		sw_tf_session_start(&o->tf, created_ms, sw_json_get(trial, "params"));
 		(*o->trials)++;
 	}
-	(void)sw_json_u64(sw_json_get(trial, "attempt"), &attempt);
-	(void)sw_json_u64(sw_json_get(trial, "step"), &step);
-	if (step != 0 && (attempt != w->report.attempt || step != w->step))
+	if (step != 0 && (sw_json_uint(trial, "attempt") != w->report.attempt || step != w->step))
 		status = sw_pages_reports(o->c, n, &w->report, on_report, o);
 	w->ended = sw_view_is_end(state);
 	if (w->ended)

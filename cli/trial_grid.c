@@ -165,36 +165,35 @@ const cJSON *sw_trial_grid_value(const struct sw_trial_grid *how, const cJSON *t
 static double part_of(const struct sw_trial_grid *how, uint64_t trial)
 {
 	const cJSON *p;
-	uint64_t of;
 
 	cJSON_ArrayForEach (p, how->progress) {
 		const double total = sw_json_number(p, "total", 0.0);
 
-		if (sw_json_u64(sw_json_get(p, "trial"), &of) && of == trial && total > 0.0)
+		if (sw_json_uint(p, "trial") == trial && total > 0.0)
 			return sw_json_number(p, "done", 0.0) / total;
 	}
 	return 0.0;
 }
 
 /* "3 +42%" */
-static void add_step(struct sw_grid *g, const cJSON *step, double part, bool utf8)
+static void add_step(struct sw_grid *g, const cJSON *step, double part)
 {
 	struct sw_buf b;
 
 	sw_buf_init(&b, 256);
-	sw_fmt_value(&b, step, false, utf8);
+	sw_fmt_value(&b, step, false, g->utf8);
 	if (part > 0.0)
 		(void)sw_buf_addf(&b, " +%.0f%%", floor(100.0 * part));
-	sw_grid_add_taken(g, &b, utf8, SW_TINT_NONE);
+	sw_grid_add_taken(g, &b, SW_TINT_NONE);
 }
 
-static void add_bar(struct sw_grid *g, double ratio, bool utf8, enum sw_tint tint)
+static void add_bar(struct sw_grid *g, double ratio, enum sw_tint tint)
 {
 	struct sw_buf b;
 
 	sw_buf_init(&b, 256);
-	sw_fmt_bar(&b, ratio, SW_TRIAL_BAR, utf8);
-	sw_grid_add_taken(g, &b, utf8, tint);
+	sw_fmt_bar(&b, ratio, SW_TRIAL_BAR, g->utf8);
+	sw_grid_add_taken(g, &b, tint);
 }
 
 static void add_trial(struct sw_grid *g, const struct columns *c, const struct sw_trial_grid *how,
@@ -202,47 +201,42 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 {
 	const cJSON *params = sw_json_get(trial, "params"),
 		    *metrics = sw_json_get(trial, "metrics");
-	const cJSON *step = sw_json_get(trial, "step");
-	double seconds = sw_json_number(trial, "seconds", -1.0), part;
-	const char *state_text = sw_json_text(trial, "state", "-");
-	const enum sw_tint tint = sw_grid_tint(state_text);
-	uint64_t number = 0;
+	const uint64_t number = sw_json_uint(trial, "trial");
+	const double part = part_of(how, number);
+	double seconds = sw_json_number(trial, "seconds", -1.0);
 	char text[64];
 
-	(void)sw_json_u64(sw_json_get(trial, "trial"), &number); /* else 0 is shown */
-	part = part_of(how, number);
 	if (how->rows != NULL && how->rows[at].rank == 0)
 		seconds += (double)(how->now_us - how->rows[at].at_us) / 1e6;
 	sw_grid_row(g);
 	sw_grid_addf(g, "%llu/%llu", (unsigned long long)how->sweep, (unsigned long long)number);
-	sw_grid_add(g, state_text, how->utf8, tint);
+	sw_grid_add_state(g, trial);
 	for (size_t i = 0; i < c->params.n; i++)
-		sw_grid_add_value(g, sw_param_value(params, c->params.name[i]), how->utf8,
-				  SW_TINT_NONE);
+		sw_grid_add_value(g, sw_param_value(params, c->params.name[i]), SW_TINT_NONE);
 	if (how->metric != NULL)
-		sw_grid_add_value(g, value_of(trial, how->metric), how->utf8, SW_TINT_BOLD);
+		sw_grid_add_value(g, value_of(trial, how->metric), SW_TINT_BOLD);
 	for (size_t i = 0; i < c->metrics.n; i++)
-		sw_grid_add_value(g, sw_json_get(metrics, c->metrics.name[i]), how->utf8,
+		sw_grid_add_value(g, sw_json_get(metrics, c->metrics.name[i]),
 				  i < c->own ? SW_TINT_BOLD : SW_TINT_NONE);
-	add_step(g, step, part, how->utf8);
+	add_step(g, sw_json_get(trial, "step"), part);
 	if (c->parent)
-		sw_grid_add_value(g, sw_json_get(trial, "parent"), how->utf8, SW_TINT_NONE);
+		sw_grid_add_member(g, trial, "parent");
 	if (seconds >= 0.0)
 		sw_grid_addf(g, "%.1f", seconds);
 	else
 		sw_grid_addf(g, "-");
 	if (c->bar)
-		add_bar(g, (sw_json_number(trial, "step", 0.0) + part) / how->max_t, how->utf8,
-			tint);
+		add_bar(g, (sw_json_number(trial, "step", 0.0) + part) / how->max_t,
+			sw_grid_tint(sw_json_text(trial, "state", "")));
 	if (c->cause) {
 		const char *silent = sw_trial_grid_silent(trial, text);
 
 		sw_grid_add(g, silent != NULL ? silent : sw_json_text(trial, "cause", NULL),
-			    how->utf8, silent != NULL ? SW_TINT_RED : SW_TINT_NONE);
+			    silent != NULL ? SW_TINT_RED : SW_TINT_NONE);
 	}
 }
 
-struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8, int64_t now_us)
+struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, int64_t now_us)
 {
 	return (struct sw_trial_grid){
 		.sweep = v->sweep,
@@ -250,7 +244,6 @@ struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8, int64_
 		.metric = sw_view_text(v, "metric", NULL),
 		.max_t = sw_view_number(v, "max_t", 0.0),
 		.cause = true,
-		.utf8 = utf8,
 		.rows = v->rows,
 		.now_us = now_us,
 		.progress = sw_json_get(v->head, "progress"),

@@ -25,7 +25,6 @@ struct sw_trial_grid {
 	const cJSON *metrics;    /* of several: as the spec lists them; else NULL */
 	double max_t;            /* steps of a whole trial; 0: not known, so no bar */
 	bool cause;              /* a column for it, where some trial has one */
-	bool utf8;
 	/* Of a watcher: trial i is rows[i]'s, whose seconds go on until now_us; else NULL. */
 	const struct sw_view_row *rows;
 	int64_t now_us;
@@ -33,7 +32,7 @@ struct sw_trial_grid {
 };
 
 /* The grid as a watcher shows it: of the view's first trials, in its order. */
-struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8, int64_t now_us);
+struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, int64_t now_us);
 
 /* Fills an initialised, empty grid; trials are Trial objects (methods.json). A failure latches in
  * the grid. O(trials * columns). */

@@ -57,15 +57,12 @@ void sw_trial_text_table(struct sw_cli *c, const cJSON *sweep, const cJSON *cons
 		.metrics = sw_json_get(spec, "metrics"),
 		.max_t = whole ? sw_json_number(sweep, "max_t", 0.0) : 0.0,
 		.cause = whole,
-		.utf8 = c->look.utf8,
 	};
 	struct sw_grid g;
 
-	sw_grid_init(&g);
+	sw_grid_init(&g, c->look.utf8);
 	sw_trial_grid_fill(&g, &how, trials, n);
-	if (sw_table_print(&c->out, &g, &c->look) != SW_OK)
-		c->out.failed = SW_NOMEM;
-	sw_grid_fini(&g);
+	sw_table_print(&c->out, &g, &c->look);
 	cJSON_Delete(names);
 }
 
@@ -107,46 +104,35 @@ static void add_best(struct sw_cli *c, const cJSON *trial)
 
 	if (!cJSON_IsNumber(step) || cJSON_Compare(step, sw_json_get(trial, "step"), true))
 		return;
-	(void)sw_buf_adds(&c->out, ", best ");
-	sw_fmt_value(&c->out, sw_json_get(best, "value"), true, c->look.utf8);
-	(void)sw_buf_adds(&c->out, " at step ");
-	sw_fmt_value(&c->out, step, true, c->look.utf8);
+	sw_cli_put(c, ", best ", sw_json_get(best, "value"), " at step ");
+	sw_cli_put(c, "", step, "");
 }
 
 void sw_trial_text(struct sw_cli *c, const cJSON *trial, const cJSON *spec)
 {
 	const cJSON *params = sw_json_get(trial, "params"),
 		    *metrics = sw_json_get(trial, "metrics");
-	const cJSON *seconds = sw_json_get(trial, "seconds"), *v;
+	const cJSON *cause = sw_json_get(trial, "cause"), *v;
 	struct sw_names p = {.n = 0}, m = {.n = 0};
-	char text[32] = "-", silent[64];
+	char text[32], silent[64];
 
-	if (cJSON_IsNumber(seconds))
-		sw_fmt_duration(seconds->valuedouble, text);
-	(void)sw_buf_adds(&c->out, "state ");
-	sw_fmt_value(&c->out, sw_json_get(trial, "state"), false, c->look.utf8);
-	if (cJSON_IsString(sw_json_get(trial, "cause"))) {
-		(void)sw_buf_adds(&c->out, " (");
-		sw_cli_text(c, sw_json_get(trial, "cause")->valuestring);
-		(void)sw_buf_adds(&c->out, ")");
-	}
-	(void)sw_buf_adds(&c->out, ", step ");
-	sw_fmt_value(&c->out, sw_json_get(trial, "step"), true, c->look.utf8);
-	(void)sw_buf_addf(&c->out, ", %s", text);
+	sw_cli_put(c, "state ", sw_json_get(trial, "state"), "");
+	if (cJSON_IsString(cause))
+		sw_cli_put(c, " (", cause, ")");
+	sw_fmt_duration(sw_json_number(trial, "seconds", -1.0), text);
+	sw_cli_put(c, ", step ", sw_json_get(trial, "step"), ", ");
+	(void)sw_buf_adds(&c->out, text);
 	if (sw_trial_grid_silent(trial, silent) != NULL)
 		(void)sw_buf_addf(&c->out, ", %s", silent);
 	add_best(c, trial);
 	(void)sw_buf_adds(&c->out, "\n");
-	cJSON_ArrayForEach (v, sw_json_get(spec, "parameters")) {
+	cJSON_ArrayForEach (v, sw_json_get(spec, "parameters"))
 		if (v->string != NULL && sw_json_get(params, v->string) != NULL)
 			sw_trial_grid_name(&p, v->string);
-	}
-	cJSON_ArrayForEach (v, params) {
+	cJSON_ArrayForEach (v, params)
 		sw_trial_grid_name(&p, v->string);
-	}
-	cJSON_ArrayForEach (v, metrics) {
+	cJSON_ArrayForEach (v, metrics)
 		sw_trial_grid_name(&m, v->string);
-	}
 	sw_trial_grid_names_sort(&m);
 	const int width = widest(&m, widest(&p, 8, c->look.utf8), c->look.utf8);
 	section(c, "parameters", &p, params, width);

@@ -3,28 +3,15 @@
 #include "proto/json.h"
 #include <inttypes.h>
 
-static int annotate(struct sw_cli *c, struct sw_buf *params)
+static void print_words(struct sw_cli *c, const cJSON *result)
 {
-	struct sw_reply r = SW_REPLY_INIT;
-	const int status = sw_cli_call_written(c, "sweep.annotate", params, &r);
-
-	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
-		(void)sw_buf_addf(&c->out, "sweep %" PRIu64 " %s", c->sweep, c->args.verb);
-		for (size_t i = 1; i < c->args.n_words; i++) {
-			(void)sw_buf_adds(&c->out, i > 1 ? " " : ": ");
-			sw_cli_text(c, c->args.word[i]);
-		}
-		(void)sw_buf_adds(&c->out, "\n");
+	(void)result;
+	(void)sw_buf_addf(&c->out, "sweep %" PRIu64 " %s", c->sweep, c->args.verb);
+	for (size_t i = 1; i < c->args.n_words; i++) {
+		(void)sw_buf_adds(&c->out, i > 1 ? " " : ": ");
+		sw_cli_text(c, c->args.word[i]);
 	}
-	sw_client_reply_fini(&r);
-	return status;
-}
-
-static void begin(const struct sw_cli *c, struct sw_buf *b, struct sw_jw *w)
-{
-	sw_buf_init(b, (size_t)1 << 20);
-	sw_jw_init_obj(w, b);
-	sw_jw_kint(w, "sweep", (int64_t)c->sweep);
+	(void)sw_buf_adds(&c->out, "\n");
 }
 
 int sw_verb_tag(struct sw_cli *c)
@@ -32,14 +19,14 @@ int sw_verb_tag(struct sw_cli *c)
 	struct sw_buf b;
 	struct sw_jw w;
 
-	begin(c, &b, &w);
+	sw_cli_begin(c, &b, &w);
 	sw_jw_karr(&w, "tags");
 	for (size_t i = 1; i < c->args.n_words; i++)
 		if (c->args.word[i][0] != '\0') /* '' alone: none */
 			sw_jw_str(&w, c->args.word[i]);
 	sw_jw_arr_end(&w);
 	sw_jw_obj_end(&w);
-	return annotate(c, &b);
+	return sw_cli_answer(c, "sweep.annotate", &b, print_words);
 }
 
 int sw_verb_note(struct sw_cli *c)
@@ -47,7 +34,7 @@ int sw_verb_note(struct sw_cli *c)
 	struct sw_buf b, text;
 	struct sw_jw w;
 
-	begin(c, &b, &w);
+	sw_cli_begin(c, &b, &w);
 	sw_buf_init(&text, (size_t)1 << 20);
 	for (size_t i = 1; i < c->args.n_words; i++)
 		(void)sw_buf_addf(&text, "%s%s", i > 1 ? " " : "", c->args.word[i]);
@@ -56,5 +43,5 @@ int sw_verb_note(struct sw_cli *c)
 		b.failed = text.failed;
 	sw_buf_fini(&text);
 	sw_jw_obj_end(&w);
-	return annotate(c, &b);
+	return sw_cli_answer(c, "sweep.annotate", &b, print_words);
 }

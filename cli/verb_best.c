@@ -11,9 +11,7 @@ static int ask_best(struct sw_cli *c, struct sw_reply *r)
 	struct sw_buf b;
 	struct sw_jw w;
 
-	sw_buf_init(&b, 4096);
-	sw_jw_init_obj(&w, &b);
-	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
+	sw_cli_begin(c, &b, &w);
 	if (c->args.scope != NULL)
 		sw_jw_kstr(&w, "scope", c->args.scope);
 	if (c->args.given & SW_OPT_N)
@@ -38,9 +36,8 @@ static void print_table(struct sw_cli *c, const cJSON *trials, const struct sw_r
 static void print_front(struct sw_cli *c, const cJSON *trials, const cJSON *pareto,
 			const struct sw_reply *sweep)
 {
-	uint64_t n = 0;
+	const uint64_t n = sw_json_uint(pareto, "trials");
 
-	(void)sw_json_u64(sw_json_get(pareto, "trials"), &n);
 	if (n == 1)
 		(void)sw_buf_adds(&c->out, "1 trial that beats all others, ");
 	else
@@ -53,23 +50,16 @@ static void print_front(struct sw_cli *c, const cJSON *trials, const cJSON *pare
  * one step. */
 static void print_one(struct sw_cli *c, const cJSON *trial, const struct sw_reply *sweep)
 {
-	struct sw_buf *b = &c->out;
-	uint64_t number = 0;
-
-	(void)sw_json_u64(sw_json_get(trial, "trial"), &number);
-	(void)sw_buf_addf(b, "trial %" PRIu64 "/%" PRIu64 "  ", c->sweep, number);
+	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 "  ", c->sweep,
+			  sw_json_uint(trial, "trial"));
 	sw_cli_text(c, sw_json_text(sweep->result, "metric", "value"));
-	(void)sw_buf_adds(b, " = ");
-	sw_fmt_value(b, sw_json_get(trial, "value"), true, c->look.utf8);
-	if (c->args.scope == NULL || strstr(c->args.scope, "avg") == NULL) {
-		(void)sw_buf_adds(b, " at step ");
-		sw_fmt_value(b, sw_json_get(trial, "step"), true, c->look.utf8);
-	}
-	(void)sw_buf_adds(b, " (");
-	sw_cli_text(c, sw_json_text(sweep->result, "goal", "best"));
+	sw_cli_put(c, " = ", sw_json_get(trial, "value"), "");
+	if (c->args.scope == NULL || strstr(c->args.scope, "avg") == NULL)
+		sw_cli_put(c, " at step ", sw_json_get(trial, "step"), "");
+	sw_cli_put(c, " (", sw_json_get(sweep->result, "goal"), "");
 	if (c->args.scope != NULL)
-		(void)sw_buf_addf(b, ", %s", c->args.scope);
-	(void)sw_buf_adds(b, ")\n");
+		(void)sw_buf_addf(&c->out, ", %s", c->args.scope);
+	(void)sw_buf_adds(&c->out, ")\n");
 	sw_trial_text(c, trial, sw_json_get(sweep->result, "spec"));
 }
 

@@ -134,9 +134,8 @@ static int say_folder(struct sw_cli *c, const cJSON *path, const cJSON *step)
 	}
 	if (c->args.given & SW_OPT_JSON)
 		return SW_EXIT_DONE;
-	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 " after step ", c->sweep, c->trial);
-	sw_fmt_value(&c->out, step, true, c->look.utf8);
-	(void)sw_buf_adds(&c->out, ": ");
+	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64, c->sweep, c->trial);
+	sw_cli_put(c, " after step ", step, ": ");
 	sw_cli_text(c, where);
 	(void)sw_buf_adds(&c->out, "\n");
 	return SW_EXIT_DONE;

@@ -28,9 +28,8 @@ static int look_once(struct sw_cli *c, const struct sw_look *look)
 	struct sw_reply r = SW_REPLY_INIT;
 	const int status = sw_cli_call(c, "device.list", NULL, &r);
 
-	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON) &&
-	    sw_devices_text(&c->out, r.result, look) != SW_OK)
-		c->out.failed = SW_NOMEM;
+	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
+		sw_devices_text(&c->out, r.result, look);
 	sw_client_reply_fini(&r);
 	return status;
 }
@@ -141,27 +140,25 @@ static int watch(struct sw_cli *c)
 	return status;
 }
 
+static void print_cancelled(struct sw_cli *c, const cJSON *result)
+{
+	const unsigned long long n = sw_json_uint(result, "jobs");
+
+	(void)sw_buf_addf(&c->out,
+			  "%llu job%s of %s %s being cancelled; `sweep devices` shows what is "
+			  "left\n",
+			  n, n == 1 ? "" : "s", c->args.cancel, n == 1 ? "is" : "are");
+}
+
 static int cancel_jobs(struct sw_cli *c)
 {
-	struct sw_reply r = SW_REPLY_INIT;
 	struct sw_buf params;
 	struct sw_jw w;
-	uint64_t n = 0;
 
-	sw_buf_init(&params, (size_t)1 << 20);
-	sw_jw_init_obj(&w, &params);
+	sw_cli_begin(c, &params, &w);
 	sw_jw_kstr(&w, "prefix", c->args.cancel);
 	sw_jw_obj_end(&w);
-	const int status = sw_cli_call_written(c, "pilot.cancel", &params, &r);
-	(void)sw_json_u64(sw_json_get(r.result, "jobs"), &n);
-	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
-		(void)sw_buf_addf(&c->out,
-				  "%llu job%s of %s %s being cancelled; `sweep devices` shows "
-				  "what is left\n",
-				  (unsigned long long)n, n == 1 ? "" : "s", c->args.cancel,
-				  n == 1 ? "is" : "are");
-	sw_client_reply_fini(&r);
-	return status;
+	return sw_cli_answer(c, "pilot.cancel", &params, print_cancelled);
 }
 
 int sw_verb_devices(struct sw_cli *c)

@@ -88,40 +88,35 @@ static int add_ranges(struct sw_cli *c, struct sw_jw *w)
 static int write_params(struct sw_cli *c, struct sw_jw *w)
 {
 	const struct sw_args *a = &c->args;
-	int status;
+	const struct {
+		const char *key, *option, *text;
+		bool limit;
+	} settings[] = {
+		{"max_concurrent", "max-concurrent", a->max_concurrent, true},
+		{"weight", "weight", a->weight, false},
+		{"time_budget_s", "time-budget", a->time_budget, true},
+		{"gpu_hours", "gpu-hours", a->gpu_hours, true},
+		{"lease_s", "lease", a->lease, true},
+		{"target", "target", a->target, false},
+	};
+	int status = SW_EXIT_DONE;
 
-	sw_jw_obj(w);
-	sw_jw_kint(w, "sweep", (int64_t)c->sweep);
 	if (a->given & SW_OPT_RUN_CAP)
 		sw_jw_kint(w, "run_cap", (int64_t)a->run_cap);
-	status = add_setting(c, w, "max_concurrent", "max-concurrent", a->max_concurrent, true);
-	if (status == SW_EXIT_DONE)
-		status = add_setting(c, w, "weight", "weight", a->weight, false);
-	if (status == SW_EXIT_DONE)
-		status = add_setting(c, w, "time_budget_s", "time-budget", a->time_budget, true);
-	if (status == SW_EXIT_DONE)
-		status = add_setting(c, w, "gpu_hours", "gpu-hours", a->gpu_hours, true);
-	if (status == SW_EXIT_DONE)
-		status = add_setting(c, w, "lease_s", "lease", a->lease, true);
-	if (status == SW_EXIT_DONE)
-		status = add_setting(c, w, "target", "target", a->target, false);
-	if (status == SW_EXIT_DONE)
-		status = add_ranges(c, w);
-	sw_jw_obj_end(w);
-	return status;
+	for (size_t i = 0; i < sizeof settings / sizeof *settings && status == SW_EXIT_DONE; i++)
+		status = add_setting(c, w, settings[i].key, settings[i].option, settings[i].text,
+				     settings[i].limit);
+	return status == SW_EXIT_DONE ? add_ranges(c, w) : status;
 }
 
 /* "0.0001..0.01", "none", "80" */
 static void write_setting(struct sw_cli *c, const cJSON *v)
 {
 	if (sw_json_get(v, "min") != NULL) {
-		sw_fmt_value(&c->out, sw_json_get(v, "min"), true, c->look.utf8);
-		(void)sw_buf_adds(&c->out, "..");
-		sw_fmt_value(&c->out, sw_json_get(v, "max"), true, c->look.utf8);
-	} else if (v == NULL || cJSON_IsNull(v)) {
-		(void)sw_buf_adds(&c->out, "none");
+		sw_cli_put(c, "", sw_json_get(v, "min"), "..");
+		sw_cli_put(c, "", sw_json_get(v, "max"), "");
 	} else {
-		sw_fmt_value(&c->out, v, true, c->look.utf8);
+		sw_cli_put(c, v == NULL || cJSON_IsNull(v) ? "none" : "", v, "");
 	}
 }
 
@@ -130,9 +125,7 @@ void sw_verb_edit_text(struct sw_cli *c, const cJSON *changes, const char *inden
 	const cJSON *change;
 
 	cJSON_ArrayForEach (change, changes) {
-		(void)sw_buf_adds(&c->out, indent);
-		sw_cli_text(c, sw_json_text(change, "key", "?"));
-		(void)sw_buf_adds(&c->out, ": ");
+		sw_cli_put(c, indent, sw_json_get(change, "key"), ": ");
 		write_setting(c, sw_json_get(change, "from"));
 		(void)sw_buf_adds(&c->out, " -> ");
 		write_setting(c, sw_json_get(change, "to"));
@@ -140,27 +133,25 @@ void sw_verb_edit_text(struct sw_cli *c, const cJSON *changes, const char *inden
 	}
 }
 
+static void print_edit(struct sw_cli *c, const cJSON *result)
+{
+	(void)sw_buf_addf(&c->out, "sweep %" PRIu64, c->sweep);
+	sw_cli_put(c, " ", sw_json_get(result, "state"), "\n");
+	sw_verb_edit_text(c, sw_json_get(result, "changes"), "  ");
+}
+
 int sw_verb_edit(struct sw_cli *c)
 {
-	struct sw_reply r = SW_REPLY_INIT;
-	struct sw_buf text;
+	struct sw_buf params;
 	struct sw_jw w;
-	int status;
 
 	if (!(c->args.given & SW_OPT_EDIT))
 		return sw_cli_usage(c, "edit: nothing to change is named");
-	sw_buf_init(&text, 1024 * 1024);
-	sw_jw_init(&w, &text);
-	status = write_params(c, &w);
+	sw_cli_begin(c, &params, &w);
+	const int status = write_params(c, &w);
+	sw_jw_obj_end(&w);
 	if (status == SW_EXIT_DONE)
-		status = sw_cli_call_written(c, "sweep.edit", &text, &r);
-	sw_buf_fini(&text);
-	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
-		(void)sw_buf_addf(&c->out, "sweep %" PRIu64 " ", c->sweep);
-		sw_fmt_value(&c->out, sw_json_get(r.result, "state"), false, c->look.utf8);
-		(void)sw_buf_adds(&c->out, "\n");
-		sw_verb_edit_text(c, sw_json_get(r.result, "changes"), "  ");
-	}
-	sw_client_reply_fini(&r);
+		return sw_cli_answer(c, "sweep.edit", &params, print_edit);
+	sw_buf_fini(&params);
 	return status;
 }

@@ -27,26 +27,22 @@ static bool add_word(cJSON *object, const char *word)
 	return true;
 }
 
+static void print_trial(struct sw_cli *c, const cJSON *result)
+{
+	(void)sw_buf_addf(&c->out, "trial %" PRIu64, c->sweep);
+	sw_cli_put(c, "/", sw_json_get(result, "trial"), "\n");
+}
+
 static int send_params(struct sw_cli *c, const cJSON *params)
 {
-	struct sw_reply r = SW_REPLY_INIT;
 	struct sw_buf text;
 	struct sw_jw w;
 
-	sw_buf_init(&text, 1024 * 1024);
-	sw_jw_init_obj(&w, &text);
-	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
+	sw_cli_begin(c, &text, &w);
 	sw_jw_key(&w, "params");
 	sw_jw_cjson(&w, params);
 	sw_jw_obj_end(&w);
-	const int status = sw_cli_call_written(c, "trial.enqueue", &text, &r);
-	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
-		(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/", c->sweep);
-		sw_fmt_value(&c->out, sw_json_get(r.result, "trial"), true, c->look.utf8);
-		(void)sw_buf_adds(&c->out, "\n");
-	}
-	sw_client_reply_fini(&r);
-	return status;
+	return sw_cli_answer(c, "trial.enqueue", &text, print_trial);
 }
 
 int sw_verb_enqueue(struct sw_cli *c)

@@ -71,7 +71,7 @@ static int each_report(struct exporter *e, const cJSON *trial,
 	struct sw_pages_place at = {0, 0};
 	int status = SW_EXIT_DONE;
 
-	(void)sw_json_u64(sw_json_get(trial, "trial"), &e->trial);
+	e->trial = sw_json_uint(trial, "trial");
 	e->trials++;
 	if (sw_json_number(trial, "step", 0) > 0)
 		status = sw_pages_reports(e->c, e->trial, &at, on_report, e);

@@ -23,17 +23,12 @@ struct log {
 /* "2026-11-21 10:31:07  attempt 1  text" */
 static void print_line(struct log *l, const cJSON *line)
 {
-	const cJSON *time = sw_json_get(line, "time_ms");
-	struct sw_cli *c = l->c;
-	char when[32] = "-";
+	char when[32];
 
-	if (cJSON_IsNumber(time))
-		sw_fmt_time((int64_t)time->valuedouble, when);
-	(void)sw_buf_addf(&c->out, "%s%s  attempt ", l->middle ? "\n" : "", when);
-	sw_fmt_value(&c->out, sw_json_get(line, "attempt"), true, c->look.utf8);
-	(void)sw_buf_adds(&c->out, "  ");
-	sw_fmt_value(&c->out, sw_json_get(line, "text"), true, c->look.utf8);
-	(void)sw_buf_adds(&c->out, "\n");
+	sw_fmt_time(sw_json_get(line, "time_ms"), when);
+	(void)sw_buf_addf(&l->c->out, "%s%s", l->middle ? "\n" : "", when);
+	sw_cli_put(l->c, "  attempt ", sw_json_get(line, "attempt"), "  ");
+	sw_cli_put(l->c, "", sw_json_get(line, "text"), "\n");
 	l->any = true;
 	l->middle = false;
 }
@@ -44,7 +39,6 @@ static int read_lines(struct log *l, bool *more)
 	struct sw_reply r = SW_REPLY_INIT;
 	const cJSON *lines, *line;
 	char params[128];
-	uint64_t next = 0;
 
 	(void)snprintf(params, sizeof params,
 		       "{\"sweep\":%" PRIu64 ",\"trial\":%" PRIu64 ",\"after\":%" PRIu64 "}",
@@ -60,11 +54,10 @@ static int read_lines(struct log *l, bool *more)
 		l->any = true;
 	}
 	/* `next` stands also after the last page, so that a later call goes on from it. */
-	*more = cJSON_GetArraySize(lines) >= LINES;
-	if (sw_json_u64(sw_json_get(r.result, "next"), &next) && next > l->after)
+	const uint64_t next = sw_json_uint(r.result, "next");
+	*more = cJSON_GetArraySize(lines) >= LINES && next > l->after;
+	if (next > l->after)
 		l->after = next;
-	else
-		*more = false;
 	sw_client_reply_fini(&r);
 	return status == SW_EXIT_DONE ? sw_cli_flush(l->c) : status;
 }

@@ -26,19 +26,17 @@ static int fetch_page(struct sw_cli *c, uint64_t *next, uint64_t most, uint64_t 
 	struct sw_buf b;
 	struct sw_jw w;
 
-	sw_buf_init(&b, 4096);
-	sw_jw_init_obj(&w, &b);
+	sw_cli_begin(c, &b, &w);
 	if (after > 0)
 		sw_jw_kint(&w, "after", (int64_t)after);
 	sw_jw_kint(&w, "limit", most < PAGE ? (int64_t)most : PAGE);
 	sw_cli_state(c, &w);
 	sw_jw_obj_end(&w);
 	const int status = sw_cli_call_written(c, "sweep.list", &b, r);
-	*older = 0;
-	(void)sw_json_u64(sw_json_get(r->result, "older"), older);
-	/* A next that does not fall would never end. */
-	if (!sw_json_u64(sw_json_get(r->result, "next"), next) || (after > 0 && *next >= after))
-		*next = 0;
+	*older = sw_json_uint(r->result, "older");
+	*next = sw_json_uint(r->result, "next");
+	if (after > 0 && *next >= after)
+		*next = 0; /* a next that does not fall would never end */
 	return status;
 }
 
@@ -65,14 +63,14 @@ int sw_verb_ls(struct sw_cli *c)
 	struct sw_grid g;
 	int status;
 
-	sw_sweep_grid_init(&g);
+	sw_sweep_grid_init(&g, c->look.utf8);
 	do {
 		struct sw_reply r = SW_REPLY_INIT;
 		const cJSON *s;
 
 		status = fetch_page(c, &next, most, &older, &r);
 		cJSON_ArrayForEach (s, sw_json_get(r.result, "sweeps")) {
-			sw_sweep_grid_add(&g, s, c->look.utf8);
+			sw_sweep_grid_add(&g, s);
 			most--;
 		}
 		sw_client_reply_fini(&r);

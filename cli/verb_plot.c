@@ -169,13 +169,13 @@ static int print_sweeps(struct sw_cli *c, const struct plot_ask *ask)
 	struct sw_grid g;
 	int status = SW_EXIT_DONE;
 
-	sw_sweep_grid_init(&g);
+	sw_sweep_grid_init(&g, c->look.utf8);
 	for (size_t i = 0; i < ask->n_sweeps && status == SW_EXIT_DONE; i++) {
 		struct sw_reply r = SW_REPLY_INIT;
 		c->sweep = ask->sweeps[i];
 		status = sw_cli_fetch_ref(c, "sweep.get", 0, &r);
 		if (status == SW_EXIT_DONE)
-			sw_sweep_grid_add(&g, r.result, c->look.utf8);
+			sw_sweep_grid_add(&g, r.result);
 		sw_client_reply_fini(&r);
 	}
 	c->sweep = own;

@@ -12,25 +12,11 @@
 #include <pwd.h>
 #include <stdio.h>
 
-static void print_grid(struct sw_cli *c, struct sw_grid *g)
-{
-	if (g->n_rows > 0 && sw_table_print(&c->out, g, &c->look) != SW_OK)
-		c->out.failed = SW_NOMEM;
-	sw_grid_fini(g);
-}
-
 static void header_line(struct sw_cli *c, const struct sw_view *v, int line)
 {
 	const struct sw_look whole = {.utf8 = c->look.utf8, .color = c->look.color};
-	struct sw_buf b;
 
-	sw_buf_init(&b, (size_t)1 << 20);
-	const bool there = sw_header_line(&b, v, line, c->look.utf8, v->at_us);
-	if (b.failed != SW_OK)
-		c->out.failed = b.failed;
-	else if (there)
-		sw_header_mark_print(&c->out, b.data, &whole);
-	sw_buf_fini(&b);
+	sw_header_print(&c->out, v, line, &whole, v->at_us);
 }
 
 #define RUNGS_SHOWN 6 /* without --spec, so that all fits 24 lines */
@@ -45,24 +31,18 @@ static void print_rungs(struct sw_cli *c, const cJSON *rungs, bool whole)
 	const cJSON *r;
 	struct sw_grid g;
 
-	sw_grid_heads(&g, heads, sizeof heads / sizeof heads[0]);
+	sw_grid_heads(&g, c->look.utf8, heads, sizeof heads / sizeof heads[0]);
 	const int n = cJSON_GetArraySize(rungs);
 	cJSON_ArrayForEach (r, rungs) {
 		if (!whole && g.n_rows == RUNGS_SHOWN)
 			break;
 		sw_grid_row(&g);
-		sw_grid_add_members(&g, r, keys, c->look.utf8);
+		sw_grid_add_members(&g, r, keys);
 	}
-	print_grid(c, &g);
+	sw_table_print(&c->out, &g, &c->look);
 	if (r != NULL)
 		(void)sw_buf_addf(&c->out, "        and %d more; --spec shows all\n",
 				  n - RUNGS_SHOWN);
-}
-
-static void labelled(struct sw_cli *c, const char *label, const cJSON *v)
-{
-	(void)sw_buf_addf(&c->out, "%-8s", label);
-	sw_fmt_value(&c->out, v, true, c->look.utf8);
 }
 
 /* "metric  val_loss (minimize)", or "metrics val_loss (minimize), acc (maximize)". */
@@ -75,30 +55,23 @@ static void metric_line(struct sw_cli *c, const struct sw_view *v)
 		return;
 	}
 	if (!cJSON_IsArray(list)) {
-		labelled(c, "metric", sw_json_get(v->head, "metric"));
-		(void)sw_buf_adds(&c->out, " (");
-		sw_fmt_value(&c->out, sw_json_get(v->head, "goal"), false, c->look.utf8);
-		(void)sw_buf_adds(&c->out, ")");
+		sw_cli_put(c, "metric  ", sw_json_get(v->head, "metric"), " (");
+		sw_cli_put(c, "", sw_json_get(v->head, "goal"), ")");
 		return;
 	}
 	cJSON_ArrayForEach (m, list) {
-		if (m == list->child)
-			labelled(c, "metrics", sw_json_get(m, "name"));
-		else
-			sw_fmt_value(&c->out, sw_json_get(m, "name"), true, c->look.utf8);
-		(void)sw_buf_adds(&c->out, " (");
+		sw_cli_put(c, m == list->child ? "metrics " : ", ", sw_json_get(m, "name"), " (");
 		sw_cli_text(c, sw_json_text(m, "goal", "minimize"));
-		(void)sw_buf_adds(&c->out, m->next != NULL ? "), " : ")");
+		(void)sw_buf_adds(&c->out, ")");
 	}
 }
 
 /* In the place of the best: "front   4 trials, hypervolume 52.65 from loss 14.3, acc 13.5" */
 static void front_line(struct sw_cli *c, const cJSON *pareto)
 {
-	uint64_t n = 0;
+	const uint64_t n = sw_json_uint(pareto, "trials");
 
-	(void)sw_json_u64(sw_json_get(pareto, "trials"), &n);
-	(void)sw_buf_addf(&c->out, "%-8s%" PRIu64 " trial%s, ", "front", n, n == 1 ? "" : "s");
+	(void)sw_buf_addf(&c->out, "front   %" PRIu64 " trial%s, ", n, n == 1 ? "" : "s");
 	sw_pareto_text(c, pareto);
 }
 
@@ -123,16 +96,13 @@ static void limits_line(struct sw_cli *c, const struct sw_view *v)
 		sep = ", ";
 	}
 	if (cJSON_IsNumber(gpu)) {
-		(void)sw_buf_adds(&c->out, sep);
-		sw_fmt_value(&c->out, sw_json_get(budget, "gpu_used_hours"), true, c->look.utf8);
-		(void)sw_buf_adds(&c->out, " of ");
-		sw_fmt_value(&c->out, gpu, true, c->look.utf8);
-		(void)sw_buf_adds(&c->out, " GPU hours");
+		sw_cli_put(c, sep, sw_json_get(budget, "gpu_used_hours"), " of ");
+		sw_cli_put(c, "", gpu, " GPU hours");
 		sep = ", ";
 	}
 	if (cJSON_IsNumber(target)) {
-		(void)sw_buf_addf(&c->out, "%starget ", sep);
-		sw_fmt_value(&c->out, target, true, c->look.utf8);
+		(void)sw_buf_adds(&c->out, sep);
+		sw_cli_put(c, "target ", target, "");
 		sep = ", ";
 	}
 	if (most > 0.0) {
@@ -161,20 +131,17 @@ static void print_edits(struct sw_cli *c, const cJSON *edits, bool whole)
 	cJSON_ArrayForEach (edit, edits) {
 		if (i++ < skip)
 			continue;
-		const cJSON *time = sw_json_get(edit, "time_ms"), *uid = sw_json_get(edit, "uid");
+		const cJSON *uid = sw_json_get(edit, "uid");
 		const struct passwd *who = cJSON_IsNumber(uid) ? getpwuid((uid_t)uid->valuedouble)
 							       : NULL;
-		char when[32] = "-";
+		char when[32];
 
-		if (cJSON_IsNumber(time))
-			sw_fmt_time((int64_t)time->valuedouble, when);
+		sw_fmt_time(sw_json_get(edit, "time_ms"), when);
 		(void)sw_buf_addf(&c->out, "  %s by ", when);
-		if (who != NULL) {
+		if (who != NULL)
 			sw_cli_text(c, who->pw_name);
-		} else {
-			(void)sw_buf_adds(&c->out, "uid ");
-			sw_fmt_value(&c->out, uid, true, c->look.utf8);
-		}
+		else
+			sw_cli_put(c, "uid ", uid, "");
 		(void)sw_buf_adds(&c->out, "\n");
 		sw_verb_edit_text(c, sw_json_get(edit, "changes"), "    ");
 	}
@@ -186,16 +153,11 @@ static void annotation_lines(struct sw_cli *c, const struct sw_view *v)
 	const cJSON *tags = sw_json_get(v->head, "tags"), *note = sw_json_get(v->head, "note"),
 		    *tag;
 
-	cJSON_ArrayForEach (tag, tags) {
-		if (tag == tags->child)
-			(void)sw_buf_addf(&c->out, "%-8s", "tags");
-		sw_cli_text(c, cJSON_IsString(tag) ? tag->valuestring : "");
-		(void)sw_buf_adds(&c->out, tag->next != NULL ? " " : "\n");
-	}
-	if (!cJSON_IsString(note))
-		return;
-	labelled(c, "note", note);
-	(void)sw_buf_adds(&c->out, "\n");
+	cJSON_ArrayForEach (tag, tags)
+		sw_cli_put(c, tag == tags->child ? "tags    " : " ", tag,
+			   tag->next != NULL ? "" : "\n");
+	if (cJSON_IsString(note))
+		sw_cli_put(c, "note    ", note, "\n");
 }
 
 /* "params  lr, width, depth; `sweep show 1 --spec` has the spec" */
@@ -204,7 +166,7 @@ static void params_line(struct sw_cli *c, const cJSON *params)
 	const cJSON *p;
 	int i = 0;
 
-	(void)sw_buf_addf(&c->out, "%-8s", "params");
+	(void)sw_buf_adds(&c->out, "params  ");
 	cJSON_ArrayForEach (p, params) {
 		if (i++ == NAMES_SHOWN) {
 			(void)sw_buf_addf(&c->out, " and %d more",
@@ -221,19 +183,17 @@ static void params_line(struct sw_cli *c, const cJSON *params)
 static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 {
 	struct sw_view v;
-	const cJSON *created = sw_json_get(r->result, "created_ms"), *spec;
+	const cJSON *spec = sw_json_get(r->result, "spec");
 	const bool whole = (c->args.given & SW_OPT_SPEC) != 0;
-	char when[32] = "-";
+	char when[32];
 
 	sw_view_init(&v, c->sweep);
 	v.head = cJSON_DetachItemFromObjectCaseSensitive(r->tree, "result");
-	if (cJSON_IsNumber(created))
-		sw_fmt_time((int64_t)created->valuedouble, when);
+	sw_fmt_time(sw_json_get(v.head, "created_ms"), when);
 	header_line(c, &v, 0);
 	header_line(c, &v, 1);
 	metric_line(c, &v);
-	(void)sw_buf_adds(&c->out, ", seed ");
-	sw_fmt_value(&c->out, sw_json_get(v.head, "seed"), true, c->look.utf8);
+	sw_cli_put(c, ", seed ", sw_json_get(v.head, "seed"), "");
 	(void)sw_buf_addf(&c->out, ", created %s\n", when);
 	annotation_lines(c, &v);
 	header_line(c, &v, 2);
@@ -242,7 +202,6 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 		front_line(c, sw_json_get(v.head, "pareto"));
 	else
 		header_line(c, &v, 4);
-	spec = sw_json_get(v.head, "spec");
 	if (!whole)
 		params_line(c, sw_json_get(spec, "parameters"));
 	print_rungs(c, sw_json_get(v.head, "rungs"), whole);
@@ -297,34 +256,27 @@ static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 	const bool gpu = any_gpu(attempts);
 	const cJSON *a;
 	struct sw_grid g;
-	const bool utf8 = c->look.utf8;
 
 	/* The last three before the cause are of a GPU. */
-	sw_grid_heads(&g, heads, gpu ? 9 : 6);
+	sw_grid_heads(&g, c->look.utf8, heads, gpu ? 9 : 6);
 	sw_grid_col(&g, "cause", false, 0);
 	cJSON_ArrayForEach (a, attempts) {
 		const cJSON *from = sw_json_get(a, "started_ms"), *to = sw_json_get(a, "ended_ms");
-		const cJSON *state = sw_json_get(a, "state");
-		char text[32] = "-";
 
 		sw_grid_row(&g);
-		sw_grid_add_members(&g, a, (const char *const[]){"attempt", "slot", NULL}, utf8);
-		sw_grid_add_value(&g, state, utf8,
-				  cJSON_IsString(state) ? sw_grid_tint(state->valuestring)
-							: SW_TINT_NONE);
-		if (cJSON_IsNumber(from))
-			sw_fmt_time((int64_t)from->valuedouble, text);
-		sw_grid_addf(&g, "%s", text);
+		sw_grid_add_members(&g, a, (const char *const[]){"attempt", "slot", NULL});
+		sw_grid_add_state(&g, a);
+		sw_grid_add_time(&g, from);
 		if (cJSON_IsNumber(from) && cJSON_IsNumber(to))
 			sw_grid_addf(&g, "%.1f", (to->valuedouble - from->valuedouble) / 1e3);
 		else
 			sw_grid_addf(&g, "-");
-		sw_grid_add_value(&g, sw_json_get(a, "resume_step"), utf8, SW_TINT_NONE);
+		sw_grid_add_member(&g, a, "resume_step");
 		if (gpu)
 			add_usage(&g, a);
-		sw_grid_add_value(&g, sw_json_get(a, "cause"), utf8, SW_TINT_NONE);
+		sw_grid_add_member(&g, a, "cause");
 	}
-	print_grid(c, &g);
+	sw_table_print(&c->out, &g, &c->look);
 }
 
 /* One page of reports as a table: step by step what was reported, and what was decided. */
@@ -340,7 +292,7 @@ static void print_reports(struct sw_cli *c, const cJSON *reports)
 		}
 	}
 	sw_trial_grid_names_sort(&metrics);
-	sw_grid_init(&g);
+	sw_grid_init(&g, c->look.utf8);
 	sw_grid_col(&g, "attempt", true, 300);
 	sw_grid_col(&g, "seq", true, 300);
 	sw_grid_col(&g, "step", true, 0);
@@ -349,15 +301,12 @@ static void print_reports(struct sw_cli *c, const cJSON *reports)
 	sw_grid_col(&g, "decision", false, 0);
 	cJSON_ArrayForEach (r, reports) {
 		sw_grid_row(&g);
-		sw_grid_add_members(&g, r, (const char *const[]){"attempt", "seq", "step", NULL},
-				    c->look.utf8);
+		sw_grid_add_members(&g, r, (const char *const[]){"attempt", "seq", "step", NULL});
 		for (size_t i = 0; i < metrics.n; i++)
-			sw_grid_add_value(&g,
-					  sw_json_get(sw_json_get(r, "metrics"), metrics.name[i]),
-					  c->look.utf8, SW_TINT_NONE);
-		sw_grid_add_value(&g, sw_json_get(r, "decision"), c->look.utf8, SW_TINT_NONE);
+			sw_grid_add_member(&g, sw_json_get(r, "metrics"), metrics.name[i]);
+		sw_grid_add_member(&g, r, "decision");
 	}
-	print_grid(c, &g);
+	sw_table_print(&c->out, &g, &c->look);
 }
 
 static int all_reports(struct sw_cli *c)
@@ -389,16 +338,12 @@ static int all_reports(struct sw_cli *c)
 
 static int show_trial(struct sw_cli *c, const struct sw_reply *r)
 {
-	uint64_t attempt = 0;
+	const cJSON *parent = sw_json_get(r->result, "parent");
 
-	(void)sw_json_u64(sw_json_get(r->result, "attempt"), &attempt);
-	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 ", attempt %" PRIu64 ", ", c->sweep,
-			  c->trial, attempt);
-	if (cJSON_IsNumber(sw_json_get(r->result, "parent"))) {
-		(void)sw_buf_adds(&c->out, "a changed copy of trial ");
-		sw_fmt_value(&c->out, sw_json_get(r->result, "parent"), true, c->look.utf8);
-		(void)sw_buf_adds(&c->out, ", ");
-	}
+	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64, c->sweep, c->trial);
+	sw_cli_put(c, ", attempt ", sw_json_get(r->result, "attempt"), ", ");
+	if (cJSON_IsNumber(parent))
+		sw_cli_put(c, "a changed copy of trial ", parent, ", ");
 	sw_trial_text(c, r->result, NULL);
 	(void)sw_buf_adds(&c->out, "\n");
 	print_attempts(c, sw_json_get(r->result, "attempts"));

@@ -35,66 +35,41 @@ static sw_status write_params(struct sw_cli *c, struct sw_buf *b, struct sw_err 
 	return rc;
 }
 
-static int ask_simulate(struct sw_cli *c, struct sw_reply *r)
-{
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf params;
-	int status = SW_EXIT_REFUSED;
-
-	sw_buf_init(&params, SW_SPEC_FILE_MAX + 256);
-	const sw_status rc = write_params(c, &params, &err);
-	if (rc == SW_OK)
-		status = sw_cli_call(c, "sweep.simulate", params.data, r);
-	else
-		sw_cli_say(c, "%s", err.msg[0] != '\0' ? err.msg : sw_status_str(rc));
-	sw_buf_fini(&params);
-	return status;
-}
-
-static uint64_t result_count(const struct sw_reply *r, const char *key)
-{
-	uint64_t n = 0;
-
-	(void)sw_json_u64(sw_json_get(r->result, key), &n);
-	return n;
-}
-
 /* "trial 12/7, val_accuracy 0.9806" */
-static void add_trial(struct sw_cli *c, const struct sw_reply *r, const cJSON *t)
+static void add_trial(struct sw_cli *c, const cJSON *metric, const cJSON *t)
 {
-	uint64_t trial = 0;
+	const uint64_t trial = sw_json_uint(t, "trial");
 
-	if (!sw_json_u64(sw_json_get(t, "trial"), &trial)) {
+	if (trial == 0) {
 		(void)sw_buf_adds(&c->out, "none has a value");
 		return;
 	}
-	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 ", ", c->sweep, trial);
-	sw_cli_text(c, sw_json_text(r->result, "metric", "value"));
-	(void)sw_buf_adds(&c->out, " ");
-	sw_fmt_value(&c->out, sw_json_get(t, "value"), true, c->look.utf8);
+	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64, c->sweep, trial);
+	sw_cli_put(c, ", ", metric, " ");
+	sw_cli_put(c, "", sw_json_get(t, "value"), "");
 }
 
-static void print_result(struct sw_cli *c, const struct sw_reply *r)
+static void print_result(struct sw_cli *c, const cJSON *r)
 {
-	const uint64_t cut_short = result_count(r, "short");
-	const cJSON *best = sw_json_get(r->result, "best");
+	const uint64_t cut_short = sw_json_uint(r, "short");
+	const cJSON *best = sw_json_get(r, "best"), *metric = sw_json_get(r, "metric");
 	char wall[32], recorded[32];
 	struct sw_buf *b = &c->out;
 
 	(void)sw_buf_addf(b, "resource   %" PRIu64 " of %" PRIu64 " steps",
-			  result_count(r, "resource"), result_count(r, "recorded"));
-	if (cJSON_IsNumber(sw_json_get(r->result, "saved")))
+			  sw_json_uint(r, "resource"), sw_json_uint(r, "recorded"));
+	if (cJSON_IsNumber(sw_json_get(r, "saved")))
 		(void)sw_buf_addf(b, ": %s%.1f%% saved", cut_short > 0 ? "at most " : "",
-				  100 * sw_json_number(r->result, "saved", -1));
-	sw_fmt_duration(sw_json_number(r->result, "wall_s", -1), wall);
-	sw_fmt_duration(sw_json_number(r->result, "recorded_wall_s", -1), recorded);
+				  100 * sw_json_number(r, "saved", -1));
+	sw_fmt_duration(sw_json_number(r, "wall_s", -1), wall);
+	sw_fmt_duration(sw_json_number(r, "recorded_wall_s", -1), recorded);
 	(void)sw_buf_addf(b, "\nwall time  about %s with %" PRIu64 " at once (recorded: %s)\n",
-			  wall, result_count(r, "workers"), recorded);
+			  wall, sw_json_uint(r, "workers"), recorded);
 	(void)sw_buf_addf(b,
 			  "trials     %" PRIu64 ": %" PRIu64 " stopped, %" PRIu64
 			  " completed, %" PRIu64 " failed",
-			  result_count(r, "trials"), result_count(r, "stopped"),
-			  result_count(r, "completed"), result_count(r, "failed"));
+			  sw_json_uint(r, "trials"), sw_json_uint(r, "stopped"),
+			  sw_json_uint(r, "completed"), sw_json_uint(r, "failed"));
 	if (cut_short > 0)
 		(void)sw_buf_addf(b,
 				  ", %" PRIu64
@@ -102,25 +77,28 @@ static void print_result(struct sw_cli *c, const struct sw_reply *r)
 				  "stopped them",
 				  cut_short);
 	(void)sw_buf_adds(b, "\nbest       ");
-	add_trial(c, r, best);
+	add_trial(c, metric, best);
 	if (cJSON_IsObject(best))
 		(void)sw_buf_adds(b, cJSON_IsTrue(sw_json_get(best, "survived"))
 					     ? ": would have survived"
 					     : ": would have been stopped");
 	(void)sw_buf_adds(b, "\nchosen     ");
-	add_trial(c, r, sw_json_get(r->result, "chosen"));
+	add_trial(c, metric, sw_json_get(r, "chosen"));
 	(void)sw_buf_adds(b, "\n");
 }
 
 int sw_verb_simulate(struct sw_cli *c)
 {
-	struct sw_reply r = SW_REPLY_INIT;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf params;
 
 	if (!(c->args.given & SW_OPT_EARLY_TERMINATE))
 		return sw_cli_usage(c, "simulate: --early-terminate FILE is missing");
-	const int status = ask_simulate(c, &r);
-	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
-		print_result(c, &r);
-	sw_client_reply_fini(&r);
-	return status;
+	sw_buf_init(&params, SW_SPEC_FILE_MAX + 256);
+	const sw_status rc = write_params(c, &params, &err);
+	if (rc == SW_OK)
+		return sw_cli_answer(c, "sweep.simulate", &params, print_result);
+	sw_buf_fini(&params);
+	sw_cli_say(c, "%s", err.msg[0] != '\0' ? err.msg : sw_status_str(rc));
+	return SW_EXIT_REFUSED;
 }

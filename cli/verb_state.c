@@ -3,62 +3,44 @@
 #include "cli/verb.h"
 #include "proto/json.h"
 #include <inttypes.h>
-#include <stdio.h>
 
 /* "sweep 1 PAUSED", "trial 1/7 CANCELLED" */
 static void print_state(struct sw_cli *c, const cJSON *result)
 {
+	const cJSON *cap = sw_json_get(result, "run_cap");
+
 	if (c->trial != 0)
-		(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 " ", c->sweep, c->trial);
+		(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64, c->sweep, c->trial);
 	else
-		(void)sw_buf_addf(&c->out, "sweep %" PRIu64 " ", c->sweep);
-	sw_fmt_value(&c->out, sw_json_get(result, "state"), false, c->look.utf8);
-	if (sw_json_get(result, "run_cap") != NULL) {
-		(void)sw_buf_adds(&c->out, ", run cap ");
-		sw_fmt_value(&c->out, sw_json_get(result, "run_cap"), true, c->look.utf8);
-	}
-	(void)sw_buf_adds(&c->out, "\n");
-}
-
-/* Says what was answered, and ends the answer. */
-static int say_state(struct sw_cli *c, int status, struct sw_reply *r)
-{
-	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
-		print_state(c, r->result);
-	sw_client_reply_fini(r);
-	return status;
-}
-
-static int change_state(struct sw_cli *c, const char *method)
-{
-	struct sw_reply r = SW_REPLY_INIT;
-
-	return say_state(c, sw_cli_call_ref(c, method, &r), &r);
+		(void)sw_buf_addf(&c->out, "sweep %" PRIu64, c->sweep);
+	sw_cli_put(c, " ", sw_json_get(result, "state"), "");
+	sw_cli_put(c, cap != NULL ? ", run cap " : "", cap, "\n");
 }
 
 int sw_verb_pause(struct sw_cli *c)
 {
-	return change_state(c, "sweep.pause");
+	return sw_cli_answer(c, "sweep.pause", NULL, print_state);
 }
 
 int sw_verb_resume(struct sw_cli *c)
 {
-	return change_state(c, "sweep.resume");
+	return sw_cli_answer(c, "sweep.resume", NULL, print_state);
 }
 
 int sw_verb_cancel(struct sw_cli *c)
 {
-	return change_state(c, c->trial != 0 ? "trial.cancel" : "sweep.cancel");
+	return sw_cli_answer(c, c->trial != 0 ? "trial.cancel" : "sweep.cancel", NULL, print_state);
 }
 
 int sw_verb_extend(struct sw_cli *c)
 {
-	struct sw_reply r = SW_REPLY_INIT;
-	char params[96];
+	struct sw_buf params;
+	struct sw_jw w;
 
 	if (!(c->args.given & SW_OPT_RUN_CAP))
 		return sw_cli_usage(c, "extend: --run-cap N is missing");
-	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 ",\"run_cap\":%" PRIu64 "}",
-		       c->sweep, c->args.run_cap);
-	return say_state(c, sw_cli_call(c, "sweep.extend", params, &r), &r);
+	sw_cli_begin(c, &params, &w);
+	sw_jw_kint(&w, "run_cap", (int64_t)c->args.run_cap);
+	sw_jw_obj_end(&w);
+	return sw_cli_answer(c, "sweep.extend", &params, print_state);
 }

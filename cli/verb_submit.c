@@ -101,11 +101,10 @@ static int submit_spec(struct sw_cli *c, struct text stored)
 	struct sw_reply r = SW_REPLY_INIT;
 	cJSON *sent;
 	int status = send_spec(c, "sweep.submit", stored, true, &r, &sent);
-	uint64_t sweep = 0;
+	const uint64_t sweep = sw_json_uint(r.result, "sweep");
 
 	cJSON_Delete(sent);
-
-	if (status == SW_EXIT_DONE && !sw_json_u64(sw_json_get(r.result, "sweep"), &sweep)) {
+	if (status == SW_EXIT_DONE && sweep == 0) {
 		sw_cli_say(c, "the daemon's reply names no sweep");
 		status = SW_EXIT_NO_DAEMON;
 	}
@@ -150,13 +149,10 @@ static void memory_line(struct sw_cli *c, const cJSON *result)
 
 	if (!cJSON_IsNumber(bytes))
 		return; /* the memory of a user's own program cannot be counted ahead */
-	(void)sw_buf_addf(&c->out,
-			  "memory of the largest trial%s: %.0f bytes, its data set among "
-			  "them; ",
+	(void)sw_buf_addf(&c->out, "memory of the largest trial%s: %.0f bytes, ",
 			  cJSON_IsObject(sw_json_get(result, "gang")) ? " on each slot" : "",
 			  bytes->valuedouble);
-	sw_fmt_value(&c->out, sw_json_get(result, "weights"), true, c->look.utf8);
-	(void)sw_buf_adds(&c->out, " weights\n");
+	sw_cli_put(c, "its data set among them; ", sw_json_get(result, "weights"), " weights\n");
 }
 
 /* "a pipeline of 2 stages: the heaviest has 54% of the work; each waits at least 20% of a step" */
@@ -164,15 +160,35 @@ static void pipeline_line(struct sw_cli *c, const cJSON *gang)
 {
 	const cJSON *heaviest = sw_json_get(gang, "heaviest"),
 		    *bubble = sw_json_get(gang, "bubble");
-	uint64_t stages;
 
-	if (!cJSON_IsNumber(heaviest) || !cJSON_IsNumber(bubble) ||
-	    !sw_json_u64(sw_json_get(gang, "stages"), &stages))
+	if (!cJSON_IsNumber(heaviest) || !cJSON_IsNumber(bubble))
 		return;
 	(void)sw_buf_addf(&c->out,
 			  "a pipeline of %" PRIu64 " stages: the heaviest has %.0f%% of the work; "
 			  "each waits at least %.0f%% of a step\n",
-			  stages, heaviest->valuedouble * 100, bubble->valuedouble * 100);
+			  sw_json_uint(gang, "stages"), heaviest->valuedouble * 100,
+			  bubble->valuedouble * 100);
+}
+
+static void print_verdict(struct sw_cli *c, const cJSON *result)
+{
+	const cJSON *points = sw_json_get(result, "points"), *rung;
+	int n = 0;
+
+	sw_cli_put(c, "", sw_json_get(result, "name"), ": a good spec; parameters ");
+	sw_cli_put(c, "", sw_json_get(result, "parameters"), "");
+	if (cJSON_IsNumber(points))
+		sw_cli_put(c, ", points ", points, "");
+	cJSON_ArrayForEach (rung, sw_json_get(result, "rungs")) {
+		if (n == RUNGS_SHOWN) {
+			(void)sw_buf_adds(&c->out, " ...");
+			break;
+		}
+		sw_cli_put(c, n++ == 0 ? ", rungs " : " ", rung, "");
+	}
+	(void)sw_buf_adds(&c->out, "\n");
+	memory_line(c, result);
+	pipeline_line(c, sw_json_get(result, "gang"));
 }
 
 int sw_verb_validate(struct sw_cli *c)
@@ -183,30 +199,7 @@ int sw_verb_validate(struct sw_cli *c)
 		send_spec(c, "sweep.validate", (struct text){.s = NULL}, false, &r, &sent);
 
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
-		const cJSON *points = sw_json_get(r.result, "points"), *rung;
-		const cJSON *rungs = sw_json_get(r.result, "rungs");
-
-		sw_fmt_value(&c->out, sw_json_get(r.result, "name"), false, c->look.utf8);
-		(void)sw_buf_adds(&c->out, ": a good spec; parameters ");
-		sw_fmt_value(&c->out, sw_json_get(r.result, "parameters"), false, c->look.utf8);
-		if (cJSON_IsNumber(points)) {
-			(void)sw_buf_adds(&c->out, ", points ");
-			sw_fmt_value(&c->out, points, true, c->look.utf8);
-		}
-		if (cJSON_IsArray(rungs) && rungs->child != NULL)
-			(void)sw_buf_adds(&c->out, ", rungs");
-		size_t n = 0;
-		cJSON_ArrayForEach (rung, rungs) {
-			if (n++ == RUNGS_SHOWN) {
-				(void)sw_buf_adds(&c->out, " ...");
-				break;
-			}
-			(void)sw_buf_adds(&c->out, " ");
-			sw_fmt_value(&c->out, rung, true, c->look.utf8);
-		}
-		(void)sw_buf_adds(&c->out, "\n");
-		memory_line(c, r.result);
-		pipeline_line(c, sw_json_get(r.result, "gang"));
+		print_verdict(c, r.result);
 		sw_model_text(c, sw_json_get(sent, "spec"));
 	}
 	cJSON_Delete(sent);

@@ -12,42 +12,28 @@ static void print_decisions(struct sw_cli *c, const cJSON *decisions)
 	const cJSON *d;
 	struct sw_grid g;
 
-	sw_grid_init(&g);
+	sw_grid_init(&g, c->look.utf8);
 	for (size_t i = 0; cols[i] != NULL; i++)
 		sw_grid_col(&g, cols[i], i != 2, i < 2 || i == 3 ? 1 : 0);
 	cJSON_ArrayForEach (d, decisions) {
 		sw_grid_row(&g);
-		sw_grid_add_members(&g, d, cols, c->look.utf8);
+		sw_grid_add_members(&g, d, cols);
 	}
-	if (g.n_rows > 0 && sw_table_print(&c->out, &g, &c->look) != SW_OK)
-		c->out.failed = SW_NOMEM;
-	sw_grid_fini(&g);
+	sw_table_print(&c->out, &g, &c->look);
 }
 
-/* "FAILED: exit:1" says the state already. */
-static bool begins_with_state(const cJSON *why)
+static void print_why(struct sw_cli *c, const cJSON *why)
 {
-	const cJSON *state = sw_json_get(why, "state"), *text = sw_json_get(why, "text");
+	const char *state = sw_json_text(why, "state", "-"), *text = sw_json_text(why, "text", "");
 
-	return cJSON_IsString(state) && cJSON_IsString(text) &&
-	       strncmp(text->valuestring, state->valuestring, strlen(state->valuestring)) == 0;
+	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 " ", c->sweep, c->trial);
+	if (strncmp(text, state, strlen(state)) != 0) /* "FAILED: exit:1" says the state already */
+		sw_cli_put(c, "", sw_json_get(why, "state"), ": ");
+	sw_cli_put(c, "", sw_json_get(why, "text"), "\n");
+	print_decisions(c, sw_json_get(why, "decisions"));
 }
 
 int sw_verb_why(struct sw_cli *c)
 {
-	struct sw_reply r = SW_REPLY_INIT;
-	const int status = sw_cli_call_ref(c, "trial.why", &r);
-
-	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
-		(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 " ", c->sweep, c->trial);
-		if (!begins_with_state(r.result)) {
-			sw_fmt_value(&c->out, sw_json_get(r.result, "state"), false, c->look.utf8);
-			(void)sw_buf_adds(&c->out, ": ");
-		}
-		sw_fmt_value(&c->out, sw_json_get(r.result, "text"), false, c->look.utf8);
-		(void)sw_buf_adds(&c->out, "\n");
-		print_decisions(c, sw_json_get(r.result, "decisions"));
-	}
-	sw_client_reply_fini(&r);
-	return status;
+	return sw_cli_answer(c, "trial.why", NULL, print_why);
 }

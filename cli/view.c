@@ -136,9 +136,7 @@ double sw_view_number(const struct sw_view *v, const char *key, double otherwise
 
 uint64_t sw_view_count(const struct sw_view *v, const char *state)
 {
-	uint64_t n = 0;
-
-	return sw_json_u64(sw_json_get(sw_json_get(v->head, "counts"), state), &n) ? n : 0;
+	return sw_json_uint(sw_json_get(v->head, "counts"), state);
 }
 
 uint64_t sw_view_ended_n(const struct sw_view *v)

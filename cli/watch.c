@@ -359,15 +359,11 @@ static const cJSON *fetch_rows(struct watch *w, const char *method, const char *
 
 static bool among(const cJSON *trials, const cJSON *trial)
 {
-	uint64_t want = 0, have = 0;
 	const cJSON *t;
 
-	if (!sw_json_u64(sw_json_get(trial, "trial"), &want))
-		return true; /* without a number it is not shown at all */
-	cJSON_ArrayForEach (t, trials) {
-		if (sw_json_u64(sw_json_get(t, "trial"), &have) && have == want)
+	cJSON_ArrayForEach (t, trials)
+		if (sw_json_uint(t, "trial") == sw_json_uint(trial, "trial"))
 			return true;
-	}
 	return false;
 }
 

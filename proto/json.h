@@ -46,6 +46,8 @@ const char *sw_json_text(const cJSON *object, const char *key, const char *absen
 double sw_json_number(const cJSON *object, const char *key, double absent);
 /* True and *out set when v is a number, integral and in [0, 2^53 - 1]. */
 bool sw_json_u64(const cJSON *v, uint64_t *out);
+/* A member that is such a number; else 0. */
+uint64_t sw_json_uint(const cJSON *object, const char *key);
 
 /* Appends "/token" to a pointer in ptr[cap], escaping ~ and / (RFC 6901); cuts at cap. */
 void sw_json_pointer_add(char *ptr, size_t cap, const char *token);

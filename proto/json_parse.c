@@ -83,6 +83,13 @@ bool sw_json_u64(const cJSON *v, uint64_t *out)
 	return true;
 }
 
+uint64_t sw_json_uint(const cJSON *object, const char *key)
+{
+	uint64_t n;
+
+	return sw_json_u64(sw_json_get(object, key), &n) ? n : 0;
+}
+
 #define TENS_N 23 /* powers of ten that a double has exactly */
 
 /* digits / 10^places, both above 0, rounded as strtod() rounds: the quotient has 54 bits or more,
