@@ -23,24 +23,32 @@ void sw_beside_path(const char *name, const char *given, char out[SW_BESIDE_MAX]
 	(void)snprintf(out, SW_BESIDE_MAX, "%s/%s", n < 0 ? "." : dirname(self), name);
 }
 
+int sw_beside_spawn(const char *path, char *const argv[], int in, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	int rc = posix_spawn_file_actions_init(&actions);
+
+	if (rc != 0)
+		return rc;
+	if (in >= 0)
+		rc = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+	if (rc == 0)
+		rc = posix_spawn(pid, path, &actions, NULL, argv, environ);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	return rc;
+}
+
 int sw_beside_validate(int *fd)
 {
 	char path[SW_BESIDE_MAX], self[] = "sweepd", verb[] = "validate";
 	char *const argv[] = {self, verb, NULL};
-	posix_spawn_file_actions_t actions;
-	int pair[2], rc;
+	int pair[2];
 	pid_t pid;
 
 	sw_beside_path("sweepd", "SWEEPD_DAEMON", path);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
 		return errno;
-	rc = posix_spawn_file_actions_init(&actions);
-	if (rc == 0) {
-		rc = posix_spawn_file_actions_adddup2(&actions, pair[1], STDIN_FILENO);
-		if (rc == 0)
-			rc = posix_spawn(&pid, path, &actions, NULL, argv, environ);
-		(void)posix_spawn_file_actions_destroy(&actions);
-	}
+	const int rc = sw_beside_spawn(path, argv, pair[1], &pid);
 	(void)close(pair[1]);
 	if (rc != 0)
 		(void)close(pair[0]);

@@ -37,23 +37,6 @@ void sw_canvas_blank(struct sw_canvas *c, int row)
 		c->marked = -1;
 }
 
-/* Does what is left of marked text need more than `room` columns? */
-static bool longer(const char *s, bool utf8, int room)
-{
-	enum sw_tint tint;
-	int w;
-
-	while (*s != '\0' && room >= 0) {
-		if (sw_header_mark_read(*s, &tint)) {
-			s++;
-			continue;
-		}
-		(void)sw_term_next(&s, utf8, &w);
-		room -= w;
-	}
-	return room < 0;
-}
-
 int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint tint, bool utf8,
 		  const char *s)
 {
@@ -62,7 +45,7 @@ int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint t
 
 	if (row < 0 || row >= c->height || col < 0 || end <= col)
 		return col;
-	cut = longer(s, utf8, end - col);
+	cut = sw_header_mark_width(s, utf8) > end - col;
 	while (*s != '\0') {
 		uint32_t rune;
 		int w;

@@ -180,15 +180,19 @@ static bool say_faults(const struct sw_cli *c, const struct sw_reply *r)
 	return any;
 }
 
+sw_status sw_cli_ask(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r,
+		     struct sw_err *err)
+{
+	const sw_status rc = c->client != NULL ? SW_OK : sw_cli_connect(c, &c->client, err);
+
+	return rc == SW_OK ? sw_client_call(c->client, method, params, c->reply_ms, r, err) : rc;
+}
+
 int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r)
 {
 	struct sw_err err = SW_ERR_INIT;
-	sw_status rc = SW_OK;
+	const sw_status rc = sw_cli_ask(c, method, params, r, &err);
 
-	if (c->client == NULL)
-		rc = sw_cli_connect(c, &c->client, &err);
-	if (rc == SW_OK)
-		rc = sw_client_call(c->client, method, params, c->reply_ms, r, &err);
 	return rc == SW_INVALID && say_faults(c, r) ? SW_EXIT_REFUSED : sw_cli_failed(c, rc, &err);
 }
 

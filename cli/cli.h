@@ -53,7 +53,10 @@ int sw_cli_flush(struct sw_cli *c);
  * uses the default state folder is looked for; c->socket is where it was found. With --host an
  * ssh of its own goes there. */
 SW_NODISCARD sw_status sw_cli_connect(struct sw_cli *c, struct sw_client **out, struct sw_err *err);
-/* Connects at the first call. Returns an exit status; all but SW_EXIT_DONE have said why. */
+/* Connects at the first call. */
+SW_NODISCARD sw_status sw_cli_ask(struct sw_cli *c, const char *method, const char *params,
+				  struct sw_reply *r, struct sw_err *err);
+/* The same. Returns an exit status; all but SW_EXIT_DONE have said why. */
 int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
 /* The same, and with --json appends the result as it came, and a newline, to `out`. */
 int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);

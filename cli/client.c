@@ -105,37 +105,6 @@ static sw_status connect_to(int fd, const struct sockaddr_un *addr, int timeout_
 	return SW_OK;
 }
 
-sw_status sw_client_open(struct sw_client **out, const char *path, int timeout_ms,
-			 struct sw_err *err)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	struct sw_client *c = NULL;
-	sw_status rc;
-
-	*out = NULL;
-	if (strlen(path) >= sizeof addr.sun_path)
-		return sw_err_set(err, SW_NOT_FOUND, "%s is too long for a socket's path", path);
-	memcpy(addr.sun_path, path, strlen(path) + 1);
-	c = sw_calloc(1, sizeof *c);
-	if (c == NULL)
-		return sw_err_set(err, SW_NOMEM, "out of memory");
-	sw_buf_init(&c->in, SW_CLIENT_MAX_LINE);
-	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->fd < 0) {
-		rc = sw_err_set(err, SW_IO, "socket: %s", strerror(errno));
-		goto out;
-	}
-	rc = connect_to(c->fd, &addr, timeout_ms, err);
-	if (rc == SW_OK)
-		rc = sw_socket_server_check(c->fd, path, err);
-out:
-	if (rc == SW_OK)
-		*out = c;
-	else
-		sw_client_close(c);
-	return rc;
-}
-
 struct sw_client *sw_client_adopt(int fd)
 {
 	struct sw_client *c = sw_calloc(1, sizeof *c);
@@ -148,6 +117,31 @@ struct sw_client *sw_client_adopt(int fd)
 	sw_buf_init(&c->in, SW_CLIENT_MAX_LINE);
 	c->fd = fd;
 	return c;
+}
+
+sw_status sw_client_open(struct sw_client **out, const char *path, int timeout_ms,
+			 struct sw_err *err)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+
+	*out = NULL;
+	if (strlen(path) >= sizeof addr.sun_path)
+		return sw_err_set(err, SW_NOT_FOUND, "%s is too long for a socket's path", path);
+	memcpy(addr.sun_path, path, strlen(path) + 1);
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return sw_err_set(err, SW_IO, "socket: %s", strerror(errno));
+	struct sw_client *c = sw_client_adopt(fd);
+	if (c == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	sw_status rc = connect_to(fd, &addr, timeout_ms, err);
+	if (rc == SW_OK)
+		rc = sw_socket_server_check(fd, path, err);
+	if (rc == SW_OK)
+		*out = c;
+	else
+		sw_client_close(c);
+	return rc;
 }
 
 /* The connection has ended. */

@@ -59,9 +59,7 @@ static bool ask(struct sw_cli *c, const char *method, const char *params, struct
 {
 	struct sw_err err = SW_ERR_INIT;
 
-	if (c->client == NULL && sw_cli_connect(c, &c->client, &err) != SW_OK)
-		return false;
-	return sw_client_call(c->client, method, params, CALL_MS, r, &err) == SW_OK;
+	return sw_cli_ask(c, method, params, r, &err) == SW_OK;
 }
 
 /* A name that a shell takes as it is, and that no number is. */
@@ -298,6 +296,7 @@ int sw_complete_main(int argc, char *const *argv)
 	(void)alarm(LIMIT_S);
 	if (argc > 1 && sw_cli_init(&c, &none, NULL) == SW_OK) {
 		c.quiet = true;
+		c.reply_ms = CALL_MS;
 		complete(&l, argv + 1, (size_t)argc - 1);
 		(void)sw_cli_flush(&c);
 		sw_cli_fini(&c);

@@ -138,58 +138,37 @@ static void add_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
 	}
 }
 
-/* Rungs of one bracket, the highest first, whatever order they came in. */
-static void add_bracket(struct sw_buf *b, const cJSON *rungs, double bracket)
+/* "9: 0.94 (3)  3: 0.81 (9)": from the rung `last` back to `first`. */
+static void add_bracket(struct sw_buf *b, const cJSON *first, const cJSON *last, bool utf8)
 {
-	double below = 1e300;
-
-	for (;;) {
-		const cJSON *rung, *high = NULL;
-		double high_step = -1.0;
-		char text[32] = "-";
-
-		cJSON_ArrayForEach (rung, rungs) {
-			const cJSON *step = sw_json_get(rung, "step");
-			const cJSON *of = sw_json_get(rung, "bracket");
-
-			if (cJSON_IsNumber(step) && step->valuedouble < below &&
-			    step->valuedouble > high_step &&
-			    (cJSON_IsNumber(of) ? of->valuedouble : 0.0) == bracket) {
-				high = rung;
-				high_step = step->valuedouble;
-			}
-		}
-		if (high == NULL)
-			return; /* this bracket was the last with a rung */
-		const cJSON *cutoff = sw_json_get(high, "cutoff"), *n = sw_json_get(high, "n");
-		if (cJSON_IsNumber(cutoff))
-			sw_fmt_short(cutoff->valuedouble, text);
-		(void)sw_buf_addf(b, "%s%.0f: %s (%.0f)", below < 1e300 ? "  " : "", high_step,
-				  text, cJSON_IsNumber(n) ? n->valuedouble : 0.0);
-		below = high_step;
+	for (const cJSON *rung = last;; rung = rung->prev) {
+		(void)sw_buf_addf(b, "%s%.0f: ", rung != last ? "  " : "",
+				  sw_json_number(rung, "step", 0.0));
+		sw_fmt_value(b, sw_json_get(rung, "cutoff"), false, utf8);
+		(void)sw_buf_addf(b, " (%.0f)", sw_json_number(rung, "n", 0.0));
+		if (rung == first)
+			return;
 	}
 }
 
-static bool add_rungs(struct sw_buf *b, const struct sw_view *v)
+/* The daemon lists them by bracket, then by step; the highest of a bracket is shown first. */
+static bool add_rungs(struct sw_buf *b, const struct sw_view *v, bool utf8)
 {
-	const cJSON *rungs = sw_json_get(v->head, "rungs"), *rung;
-	double most = 0.0;
+	const cJSON *rungs = sw_json_get(v->head, "rungs"), *first, *last;
 
 	if (!cJSON_IsArray(rungs) || rungs->child == NULL)
 		return false; /* its pruner has no rungs, or no trial has reached one */
-	cJSON_ArrayForEach (rung, rungs) {
-		const cJSON *of = sw_json_get(rung, "bracket");
-
-		if (cJSON_IsNumber(of) && of->valuedouble > most)
-			most = of->valuedouble;
-	}
 	(void)sw_buf_addf(b, LABEL, "rungs");
-	if (most > 31.0)
-		most = 31.0; /* a line has an end, whatever the daemon says */
-	for (int k = 0; k <= (int)most; k++) {
-		if (most > 0.0)
-			(void)sw_buf_addf(b, "%s[%d] ", k > 0 ? "  " : "", k);
-		add_bracket(b, rungs, k);
+	for (first = rungs->child; first != NULL; first = last->next) {
+		const uint64_t bracket = sw_json_uint(first, "bracket");
+
+		for (last = first;
+		     last->next != NULL && sw_json_uint(last->next, "bracket") == bracket;)
+			last = last->next;
+		if (first != rungs->child || last->next != NULL)
+			(void)sw_buf_addf(b, "%s[%llu] ", first != rungs->child ? "  " : "",
+					  (unsigned long long)bracket);
+		add_bracket(b, first, last, utf8);
 	}
 	return true;
 }
@@ -227,7 +206,7 @@ bool sw_header_line(struct sw_buf *b, const struct sw_view *v, int line, bool ut
 	if (line == 1)
 		return add_wrong(b, v, utf8);
 	if (line == 3)
-		return add_rungs(b, v);
+		return add_rungs(b, v, utf8);
 	if (line == 0)
 		add_sweep(b, v, utf8, now_us);
 	else if (line == 2)
@@ -243,8 +222,7 @@ static const char *const sgr[SW_TINT_N] = {
 	[SW_TINT_DIM] = "\033[2m",   [SW_TINT_BOLD] = "\033[1m",
 };
 
-/* Columns of marked text. */
-static int marked_width(const char *s, bool utf8)
+int sw_header_mark_width(const char *s, bool utf8)
 {
 	enum sw_tint tint;
 	int total = 0, w;
@@ -262,7 +240,7 @@ static int marked_width(const char *s, bool utf8)
 
 void sw_header_mark_print(struct sw_buf *out, const char *s, const struct sw_look *look)
 {
-	const bool cut = look->width > 0 && marked_width(s, look->utf8) > look->width;
+	const bool cut = look->width > 0 && sw_header_mark_width(s, look->utf8) > look->width;
 	enum sw_tint tint = SW_TINT_NONE;
 	int used = 0, w;
 

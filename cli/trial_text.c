@@ -1,55 +1,19 @@
 #include "cli/trial_text.h"
 #include "base/term.h"
+#include "cli/csv.h"
 #include "cli/table.h"
 #include "cli/trial_grid.h"
 #include "proto/json.h"
-#include "spec/spec.h"
 #include <stdio.h>
-
-/* Those in groups by their whole names ("opt.wd"); as deep as JSON may be nested. */
-static bool add_parameters(cJSON *names, const cJSON *params, const char *prefix)
-{
-	char whole[2 * SW_SPEC_MAX_PARAM_NAME];
-	const cJSON *p;
-
-	cJSON_ArrayForEach (p, params) {
-		const cJSON *group = sw_json_get(p, "parameters");
-		cJSON *name;
-
-		(void)snprintf(whole, sizeof whole, "%s%s%s", prefix, p->string,
-			       group != NULL ? "." : "");
-		if (group != NULL) {
-			if (!add_parameters(names, group, whole))
-				return false;
-			continue;
-		}
-		name = cJSON_CreateString(whole);
-		if (name == NULL || !cJSON_AddItemToArray(names, name)) {
-			cJSON_Delete(name);
-			return false;
-		}
-	}
-	return true;
-}
-
-/* The names of a spec's parameters in its order, as an array of strings: the caller's. NULL: no
- * memory. */
-static cJSON *parameter_names(const cJSON *spec)
-{
-	cJSON *names = cJSON_CreateArray();
-	const cJSON *params = sw_json_get(spec, "parameters");
-
-	if (names != NULL && (!cJSON_IsObject(params) || add_parameters(names, params, "")))
-		return names;
-	cJSON_Delete(names);
-	return NULL;
-}
 
 void sw_trial_text_table(struct sw_cli *c, const cJSON *sweep, const cJSON *const *trials, size_t n,
 			 bool whole)
 {
 	const cJSON *spec = sw_json_get(sweep, "spec");
-	cJSON *names = parameter_names(spec);
+	struct sw_csv csv;
+
+	sw_csv_init(&csv, spec);
+	cJSON *names = cJSON_CreateStringArray((const char *const *)csv.params, (int)csv.n_params);
 	const struct sw_trial_grid how = {
 		.sweep = c->sweep,
 		.parameters = names,
@@ -64,6 +28,7 @@ void sw_trial_text_table(struct sw_cli *c, const cJSON *sweep, const cJSON *cons
 	sw_trial_grid_fill(&g, &how, trials, n);
 	sw_table_print(&c->out, &g, &c->look);
 	cJSON_Delete(names);
+	sw_csv_fini(&csv);
 }
 
 static int widest(const struct sw_names *names, int least, bool utf8)

@@ -9,55 +9,26 @@
 #include "spec/spec.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* --- sweep-worker, which lies beside this program --- */
-
-extern char **environ;
 
 #define WORDS_MAX 4 /* of sweep-worker */
 
 /* A file without a name that holds the text, read from its start; -1: none can be made. */
 static int text_file(const char *text)
 {
-	FILE *file = tmpfile();
-	int fd = -1;
+	const size_t n = strlen(text);
+	const int fd = memfd_create("input", MFD_CLOEXEC);
 
-	if (file == NULL)
-		return -1;
-	if (fputs(text, file) >= 0 && fflush(file) == 0) {
-		fd = dup(fileno(file));
-		if (fd >= 0 && lseek(fd, 0, SEEK_SET) != 0) {
-			(void)close(fd);
-			fd = -1;
-		}
-	}
-	(void)fclose(file);
-	return fd;
-}
-
-/* 0 or an errno; *status is waitpid's. */
-static int spawn(const char *worker, char *const argv[], int in, int *status)
-{
-	posix_spawn_file_actions_t actions;
-	pid_t pid;
-	int rc = posix_spawn_file_actions_init(&actions);
-
-	if (rc != 0)
-		return rc;
-	if (in >= 0)
-		rc = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-	if (rc == 0)
-		rc = posix_spawn(&pid, worker, &actions, NULL, argv, environ);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	while (rc == 0 && waitpid(pid, status, 0) < 0 && errno == EINTR)
-		continue;
-	return rc;
+	if (fd < 0 || (write(fd, text, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0))
+		return fd;
+	(void)close(fd);
+	return -1;
 }
 
 /* Runs `sweep-worker WORD ...` and waits for it; its output and errors are this program's. words:
@@ -69,6 +40,7 @@ static int run_worker(struct sw_cli *c, const char *const *words, const char *in
 	char worker[SW_BESIDE_MAX], self[] = "sweep", *argv[WORDS_MAX + 2] = {self};
 	const int in = input != NULL ? text_file(input) : -1;
 	int status = -1, rc = 0;
+	pid_t pid;
 
 	sw_beside_path("sweep-worker", "SWEEPD_WORKER", worker);
 	if (input != NULL && in < 0)
@@ -78,7 +50,9 @@ static int run_worker(struct sw_cli *c, const char *const *words, const char *in
 		rc = argv[i + 1] != NULL ? 0 : ENOMEM;
 	}
 	if (rc == 0)
-		rc = spawn(worker, argv, in, &status);
+		rc = sw_beside_spawn(worker, argv, in, &pid);
+	while (rc == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
 	if (rc != 0)
 		sw_cli_say(c, "cannot run %s: %s", worker, strerror(rc));
 	else if (WIFSIGNALED(status))

@@ -346,13 +346,7 @@ static const cJSON *fetch_rows(struct watch *w, const char *method, const char *
 			       struct sw_reply *r)
 {
 	struct sw_err ignored = SW_ERR_INIT;
-	sw_status rc = SW_OK;
-
-	if (w->cli->client == NULL)
-		rc = sw_cli_connect(w->cli, &w->cli->client, &ignored);
-	if (rc == SW_OK)
-		rc = sw_client_call(w->cli->client, method, params, SW_CLIENT_REPLY_MS, r,
-				    &ignored);
+	const sw_status rc = sw_cli_ask(w->cli, method, params, r, &ignored);
 	const cJSON *trials = rc == SW_OK ? sw_json_get(r->result, "trials") : NULL;
 	return cJSON_IsArray(trials) ? trials : NULL;
 }
