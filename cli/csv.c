@@ -95,35 +95,14 @@ void sw_csv_learn(struct sw_csv *csv, const cJSON *trial)
 	}
 }
 
-void sw_csv_header(struct sw_csv *csv, struct sw_buf *out)
-{
-	if (csv->n_metrics > 0)
-		qsort(csv->metrics, csv->n_metrics, sizeof csv->metrics[0], sw_fmt_times_last);
-	for (size_t i = 0; i < N(fixed); i++)
-		(void)sw_buf_addf(out, "%s,", fixed[i]);
-	(void)sw_buf_adds(out, "best_step,best_value");
-	for (size_t i = 0; i < csv->n_params; i++) {
-		(void)sw_buf_adds(out, ",");
-		sw_csv_field(out, csv->params[i]);
-	}
-	for (size_t i = 0; i < csv->n_metrics; i++) {
-		(void)sw_buf_adds(out, ",");
-		sw_csv_field(out, csv->metrics[i]);
-	}
-	for (size_t i = 0; i < N(times); i++)
-		(void)sw_buf_addf(out, ",%s", times[i]);
-	(void)sw_buf_adds(out, "\n");
-	if (csv->failed != SW_OK)
-		out->failed = csv->failed;
-}
-
-void sw_csv_value(struct sw_buf *out, const cJSON *v)
+/* An empty one for null and NULL. */
+static void add_field(struct sw_buf *out, const cJSON *v)
 {
 	struct sw_buf b;
 	struct sw_jw w;
 
 	if (v == NULL || cJSON_IsNull(v))
-		return; /* an empty cell */
+		return;
 	if (cJSON_IsString(v)) {
 		sw_csv_field(out, v->valuestring);
 		return;
@@ -138,29 +117,52 @@ void sw_csv_value(struct sw_buf *out, const cJSON *v)
 	sw_buf_fini(&b);
 }
 
+void sw_csv_value(struct sw_buf *out, const cJSON *v)
+{
+	add_field(out, v);
+	(void)sw_buf_adds(out, ",");
+}
+
+void sw_csv_end(struct sw_buf *out)
+{
+	if (out->failed == SW_OK && out->len > 0)
+		out->data[out->len - 1] = '\n';
+}
+
+/* What a column has of a trial; of NULL its name. */
+static void add_cell(struct sw_buf *out, const cJSON *trial, const char *name, const cJSON *v)
+{
+	if (trial != NULL) {
+		sw_csv_value(out, v);
+		return;
+	}
+	sw_csv_field(out, name);
+	(void)sw_buf_adds(out, ",");
+}
+
 void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out)
 {
 	const cJSON *params = sw_json_get(trial, "params"),
 		    *metrics = sw_json_get(trial, "metrics"), *best = sw_json_get(trial, "best");
 
-	for (size_t i = 0; i < N(fixed); i++) {
-		sw_csv_value(out, sw_json_get(trial, fixed[i]));
-		(void)sw_buf_adds(out, ",");
-	}
-	sw_csv_value(out, sw_json_get(best, "step"));
-	(void)sw_buf_adds(out, ",");
-	sw_csv_value(out, sw_json_get(best, "value"));
-	for (size_t i = 0; i < csv->n_params; i++) {
-		(void)sw_buf_adds(out, ",");
-		sw_csv_value(out, sw_param_value(params, csv->params[i]));
-	}
-	for (size_t i = 0; i < csv->n_metrics; i++) {
-		(void)sw_buf_adds(out, ",");
-		sw_csv_value(out, sw_json_get(metrics, csv->metrics[i]));
-	}
-	for (size_t i = 0; i < N(times); i++) {
-		(void)sw_buf_adds(out, ",");
-		sw_csv_value(out, sw_json_get(trial, times[i]));
-	}
-	(void)sw_buf_adds(out, "\n");
+	for (size_t i = 0; i < N(fixed); i++)
+		add_cell(out, trial, fixed[i], sw_json_get(trial, fixed[i]));
+	add_cell(out, trial, "best_step", sw_json_get(best, "step"));
+	add_cell(out, trial, "best_value", sw_json_get(best, "value"));
+	for (size_t i = 0; i < csv->n_params; i++)
+		add_cell(out, trial, csv->params[i], sw_param_value(params, csv->params[i]));
+	for (size_t i = 0; i < csv->n_metrics; i++)
+		add_cell(out, trial, csv->metrics[i], sw_json_get(metrics, csv->metrics[i]));
+	for (size_t i = 0; i < N(times); i++)
+		add_cell(out, trial, times[i], sw_json_get(trial, times[i]));
+	sw_csv_end(out);
+}
+
+void sw_csv_header(struct sw_csv *csv, struct sw_buf *out)
+{
+	if (csv->n_metrics > 0)
+		qsort(csv->metrics, csv->n_metrics, sizeof csv->metrics[0], sw_fmt_times_last);
+	sw_csv_row(csv, NULL, out);
+	if (csv->failed != SW_OK)
+		out->failed = csv->failed;
 }

@@ -27,8 +27,9 @@ void sw_csv_learn(struct sw_csv *csv, const cJSON *trial);
 void sw_csv_header(struct sw_csv *csv, struct sw_buf *out); /* sorts the metrics first */
 void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out);
 
-/* A field of a JSON value: strings as they are, numbers exact, other values as JSON, null and NULL
- * as nothing. */
+/* A field of a JSON value and a comma: strings as they are, numbers exact, other values as JSON,
+ * null and NULL as nothing. */
 void sw_csv_value(struct sw_buf *b, const cJSON *v);
+void sw_csv_end(struct sw_buf *b); /* the last comma becomes the line's end */
 
 #endif

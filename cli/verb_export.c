@@ -89,15 +89,12 @@ static int on_report_csv(void *arg, const cJSON *report)
 	cJSON_ArrayForEach (m, sw_json_get(report, "metrics")) {
 		(void)sw_buf_addf(out, "%" PRIu64 ",", e->trial);
 		sw_csv_value(out, sw_json_get(report, "attempt"));
-		(void)sw_buf_adds(out, ",");
 		sw_csv_value(out, sw_json_get(report, "step"));
-		(void)sw_buf_adds(out, ",");
 		sw_csv_field(out, m->string);
 		(void)sw_buf_adds(out, ",");
 		sw_csv_value(out, m);
-		(void)sw_buf_adds(out, ",");
 		sw_csv_value(out, sw_json_get(report, "time_ms"));
-		(void)sw_buf_adds(out, "\n");
+		sw_csv_end(out);
 	}
 	e->reports++;
 	return flush_chunk(e->c);
