@@ -90,9 +90,3 @@ bool sw_pilot_id_next(const char **text, char id[SW_PILOT_ID])
 	}
 	return false;
 }
-
-void sw_pilot_first_line(const char *text, char *out, size_t cap)
-{
-	(void)snprintf(out, cap, "%.*s", (int)(end_of_line(text) - text), text);
-	sw_text_plain(out);
-}

@@ -39,7 +39,5 @@ const char *sw_pilot_state_word(enum sw_pilot_state state);
 bool sw_pilot_line_next(const char **text, struct sw_pilot_line *out);
 /* The next line of `submit`: an id alone. */
 bool sw_pilot_id_next(const char **text, char id[SW_PILOT_ID]);
-/* The first line, cut at cap and made harmless (base/text.h). */
-void sw_pilot_first_line(const char *text, char *out, size_t cap);
 
 #endif

@@ -363,7 +363,7 @@ static void on_checked(void *user, const struct sw_errand_end *run)
 	struct sw_daemon *d = user;
 
 	if (run->ok)
-		sw_pilot_first_line(run->out, d->pilot.checked, sizeof d->pilot.checked);
+		sw_errand_first_line(run->out, d->pilot.checked, sizeof d->pilot.checked);
 	else
 		(void)snprintf(d->pilot.checked, sizeof d->pilot.checked, "%s", run->why);
 	sw_log(run->ok ? SW_LOG_INFO : SW_LOG_WARN, "executor.check", "name=%s says=\"%s\"",

@@ -124,6 +124,8 @@ void sw_pilot_run(struct sw_daemon *d, const char *program, enum sw_pilot_verb v
 		more[i] = text[i].s;
 	more[7] = options;
 	char **env = make_env(more, 8);
-	d->pilot.run[verb] = sw_errand_start(d->loop, argv, env, on_done, r);
+	d->pilot.run[verb] = sw_errand_start(d->loop, argv, env, NULL, on_done, r);
+	if (d->pilot.run[verb] == NULL)
+		sw_daemon_die("run an executor", SW_NOMEM);
 	free(env);
 }

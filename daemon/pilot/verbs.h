@@ -9,8 +9,8 @@
 #ifndef SW_DAEMON_PILOT_VERBS_H
 #define SW_DAEMON_PILOT_VERBS_H
 
-#include "daemon/pilot/errand.h"
 #include "daemon/pilot/state.h"
+#include "daemon/slot/errand.h"
 
 /* The program of that name: in $SWEEPD_EXECUTORS, beside the sources that sweepd was built from, or
  * where it was installed. False: there is none; out has the folders that were looked into. */

@@ -11,9 +11,8 @@
 
 struct sw_daemon;
 
-#define SW_SPECCHECK_LIMIT_MS 60000
-#define SW_SPECCHECK_AT_ONCE  4  /* processes; further checks wait for their turn ... */
-#define SW_SPECCHECK_WAITING  64 /* ... as many as this; more are SW_BUSY */
+#define SW_SPECCHECK_AT_ONCE 4  /* processes; further checks wait for their turn ... */
+#define SW_SPECCHECK_WAITING 64 /* ... as many as this; more are SW_BUSY */
 
 /* Of the largest configuration of the space; 0: not known. */
 struct sw_speccheck {

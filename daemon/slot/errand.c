@@ -1,11 +1,13 @@
-#include "daemon/pilot/errand.h"
+#include "daemon/slot/errand.h"
 #include "base/buf.h"
 #include "base/memory.h"
-#include "daemon/die.h"
-#include "daemon/pilot/lines.h"
+#include "base/text.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define LIMIT_MS 60000
 #define REST_MS  2000 /* after its end: what it has left running may hold its output open */
@@ -27,7 +29,8 @@ struct sw_errand {
 	int64_t status;
 	int signal;
 	const char *cut; /* why it was killed; NULL: it was not */
-	int error;       /* of its start; 0: it was started */
+	bool late;
+	int error; /* of its start; 0: it was started */
 	sw_errand_cb *done;
 	void *user;
 };
@@ -37,6 +40,7 @@ static void tell(struct sw_errand *p)
 	struct sw_errand_end run = {.out = p->stream[OUT].text.data};
 	const char *said = p->stream[WHY].text.data;
 
+	run.late = p->late;
 	run.ok = p->error == 0 && p->cut == NULL && p->signal == 0 && p->status == 0;
 	if (run.out == NULL)
 		run.out = "";
@@ -46,7 +50,7 @@ static void tell(struct sw_errand *p)
 	else if (p->cut != NULL)
 		(void)snprintf(run.why, sizeof run.why, "%s", p->cut);
 	else if (said != NULL && *said != '\0')
-		sw_pilot_first_line(said, run.why, sizeof run.why);
+		sw_errand_first_line(said, run.why, sizeof run.why);
 	else if (!run.ok)
 		(void)snprintf(run.why, sizeof run.why, "ended with %s %d",
 			       p->signal != 0 ? "signal" : "status",
@@ -98,6 +102,7 @@ static void on_limit(uv_timer_t *t)
 {
 	struct sw_errand *p = t->data;
 
+	p->late = p->runs;
 	if (p->runs)
 		cut_short(p, "took more than 60 s");
 	else
@@ -115,10 +120,14 @@ static void on_exit_(uv_process_t *process, int64_t status, int sig)
 	close_when_over(p);
 }
 
+static struct program_stream *stream_of(struct sw_errand *p, const void *pipe)
+{
+	return &p->stream[pipe == (const void *)&p->stream[WHY].pipe ? WHY : OUT];
+}
+
 static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
 {
-	struct sw_errand *p = h->data;
-	struct program_stream *s = &p->stream[(uv_pipe_t *)h == &p->stream[WHY].pipe ? WHY : OUT];
+	struct program_stream *s = stream_of(h->data, h);
 
 	(void)hint;
 	*buf = uv_buf_init(NULL, 0); /* the read ends with UV_ENOBUFS */
@@ -129,8 +138,7 @@ static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct sw_errand *p = stream->data;
-	struct program_stream *s =
-		&p->stream[(uv_pipe_t *)stream == &p->stream[WHY].pipe ? WHY : OUT];
+	struct program_stream *s = stream_of(p, stream);
 
 	(void)buf;
 	if (n >= 0) {
@@ -145,17 +153,27 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	close_when_over(p);
 }
 
-struct sw_errand *sw_errand_start(uv_loop_t *loop, char *const argv[], char *const env[],
-				  sw_errand_cb *done, void *user)
+/* A file without a name that holds the text, read from its start: whether or not the program reads,
+ * nothing waits. -1: errno says why there is none. */
+static int input_file(const char *text)
 {
+	const size_t n = strlen(text);
+	const int fd = memfd_create("input", MFD_CLOEXEC);
+
+	if (fd < 0 || (write(fd, text, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0))
+		return fd;
+	(void)close(fd);
+	return -1;
+}
+
+/* Its handles, whose closing frees it. */
+static struct sw_errand *create_errand(uv_loop_t *loop, uv_stdio_container_t stdio[3])
+{
+	static const size_t most[STREAMS] = {OUT_MAX, WHY_MAX};
 	struct sw_errand *p = sw_calloc(1, sizeof *p);
-	const size_t most[STREAMS] = {OUT_MAX, WHY_MAX};
-	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}};
 
 	if (p == NULL)
-		sw_daemon_die("run an executor", SW_NOMEM);
-	p->done = done;
-	p->user = user;
+		return NULL;
 	p->n_open = 2 + STREAMS;
 	/* These are documented never to fail for a timer and a unix pipe. */
 	(void)uv_timer_init(loop, &p->limit);
@@ -168,15 +186,11 @@ struct sw_errand *sw_errand_start(uv_loop_t *loop, char *const argv[], char *con
 					       .data.stream = (uv_stream_t *)&p->stream[i].pipe};
 	}
 	p->limit.data = p;
-	const uv_process_options_t options = {.exit_cb = on_exit_,
-					      .file = argv[0],
-					      .args = (char **)argv,
-					      .env = (char **)env,
-					      .flags = UV_PROCESS_DETACHED,
-					      .stdio = stdio,
-					      .stdio_count = 3};
-	p->error = uv_spawn(loop, &p->process, &options);
-	p->process.data = p; /* after it: it sets the handle anew */
+	return p;
+}
+
+static void begin(struct sw_errand *p)
+{
 	p->runs = p->error == 0;
 	for (int i = 0; i < STREAMS && p->runs; i++)
 		p->stream[i].open =
@@ -184,10 +198,43 @@ struct sw_errand *sw_errand_start(uv_loop_t *loop, char *const argv[], char *con
 	(void)uv_timer_start(&p->limit, on_limit, LIMIT_MS, 0);
 	if (!p->runs)
 		close_all(p);
+}
+
+struct sw_errand *sw_errand_start(uv_loop_t *loop, char *const argv[], char *const env[],
+				  const char *input, sw_errand_cb *done, void *user)
+{
+	const int in = input != NULL ? input_file(input) : -1;
+	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}};
+	struct sw_errand *p = in >= 0 || input == NULL ? create_errand(loop, stdio) : NULL;
+	const uv_process_options_t options = {.exit_cb = on_exit_,
+					      .file = argv[0],
+					      .args = (char **)argv,
+					      .env = (char **)env,
+					      .flags = UV_PROCESS_DETACHED,
+					      .stdio = stdio,
+					      .stdio_count = 3};
+
+	if (in >= 0)
+		stdio[0] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = in};
+	if (p != NULL) {
+		p->done = done;
+		p->user = user;
+		p->error = uv_spawn(loop, &p->process, &options);
+		p->process.data = p; /* after it: it sets the handle anew */
+		begin(p);
+	}
+	if (in >= 0)
+		(void)close(in);
 	return p;
 }
 
 void sw_errand_kill(struct sw_errand *p)
 {
 	cut_short(p, "the daemon ends");
+}
+
+void sw_errand_first_line(const char *text, char *out, size_t cap)
+{
+	(void)snprintf(out, cap, "%.*s", (int)strcspn(text, "\r\n"), text);
+	sw_text_plain(out);
 }

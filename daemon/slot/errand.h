@@ -1,12 +1,12 @@
 /*
- * daemon/pilot/errand.h — one run of an executor's program: argv, an end within 60 s, what it
- * printed. Never a shell.
+ * daemon/slot/errand.h — one run of a program that is asked something, an executor or `sweep-worker
+ * check`: argv, an end within 60 s, what it printed. Never a shell.
  *
  * Limits   1 MiB of its output and 16 KiB of what it complains; a program that prints more, or that
  *          is not over in time, is killed with its process group, and its run failed.
  */
-#ifndef SW_DAEMON_PILOT_ERRAND_H
-#define SW_DAEMON_PILOT_ERRAND_H
+#ifndef SW_DAEMON_SLOT_ERRAND_H
+#define SW_DAEMON_SLOT_ERRAND_H
 
 #include "base/status.h"
 #include <stdbool.h>
@@ -14,6 +14,7 @@
 
 struct sw_errand_end {
 	bool ok;         /* it ended with status 0 */
+	bool late;       /* it was killed after 60 s */
 	const char *out; /* what it printed; "" for nothing */
 	char why[240];   /* if not ok: its first line on stderr, or what became of it */
 };
@@ -23,10 +24,14 @@ typedef void sw_errand_cb(void *user, const struct sw_errand_end *run);
 
 struct sw_errand; /* there until `done` was called */
 
-/* argv and env (NULL-terminated; all that it sees) are borrowed for the call. */
+/* argv, env (NULL-terminated; all that it sees) and input (its stdin's text; NULL: none) are
+ * borrowed for the call. NULL: no memory, or no descriptor; what else fails `done` is told. */
 struct sw_errand *sw_errand_start(uv_loop_t *loop, char *const argv[], char *const env[],
-				  sw_errand_cb *done, void *user);
+				  const char *input, sw_errand_cb *done, void *user);
 /* Ends it; `done` follows. */
 void sw_errand_kill(struct sw_errand *p);
+
+/* The first line of a text, cut at cap and made harmless (base/text.h). */
+void sw_errand_first_line(const char *text, char *out, size_t cap);
 
 #endif
