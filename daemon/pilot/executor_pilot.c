@@ -92,22 +92,32 @@ static void pilot_tell(struct sw_proc *proc, const char *worker)
 	OPENSSL_cleanse(key, sizeof key);
 }
 
+struct handle {
+	char executor[32], name[SW_PILOT_NAME], id[SW_PILOT_ID];
+};
+
+/* False: it is none of a pilot's. */
+static bool read_handle(const char *text, struct handle *h)
+{
+	*h = (struct handle){.id = ""};
+	return sscanf(text, SW_PILOT_HANDLE "%31s %63s %127s", h->executor, h->name, h->id) >= 2;
+}
+
 static sw_status pilot_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *ended, void *user,
 			     struct sw_proc **out, struct sw_err *err)
 {
 	struct sw_worker *w = user;
 	struct sw_daemon *d = w->slots->d;
-	char executor[32], name[SW_PILOT_NAME], id[SW_PILOT_ID] = "";
 	unsigned char key[SW_PORT_KEY];
+	struct handle h;
 	bool known;
 
 	(void)loop;
 	*out = NULL;
-	if (sscanf(handle, SW_PILOT_HANDLE "%31s %63s %127s", executor, name, id) < 2 ||
-	    strcmp(executor, d->config.pilots.executor) != 0)
+	if (!read_handle(handle, &h) || strcmp(h.executor, d->config.pilots.executor) != 0)
 		return sw_err_set(err, SW_NOT_FOUND, "it is not of this executor");
-	struct sw_pilot *p = open_job(w, name, ended);
-	(void)snprintf(p->id, sizeof p->id, "%s", id);
+	struct sw_pilot *p = open_job(w, h.name, ended);
+	memcpy(p->id, h.id, sizeof p->id);
 	known = sw_pilot_files_read(p, key) && sw_port_add_key(d, p->name, key);
 	OPENSSL_cleanse(key, sizeof key);
 	if (!known) { /* the job is cancelled, for nobody could let its worker in */
@@ -126,17 +136,17 @@ static sw_status pilot_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 
 static bool pilot_dismiss(struct sw_daemon *d, const char *handle)
 {
-	char executor[32], name[SW_PILOT_NAME], id[SW_PILOT_ID] = "";
+	struct handle h;
 
-	if (sscanf(handle, SW_PILOT_HANDLE "%31s %63s %127s", executor, name, id) < 2)
+	if (!read_handle(handle, &h))
 		return false;
-	if (id[0] != '\0')
-		sw_pilot_stray(d, executor, name, id);
-	else if (strcmp(executor, d->config.pilots.executor) != 0)
+	if (h.id[0] != '\0')
+		sw_pilot_stray(d, h.executor, h.name, h.id);
+	else if (strcmp(h.executor, d->config.pilots.executor) != 0)
 		sw_log(SW_LOG_WARN, "pilot.left",
 		       "name=%s why=\"it may have been submitted to %s, which this daemon was "
 		       "started without\"",
-		       name, executor);
+		       h.name, h.executor);
 	return true; /* if it has no id, the next list finds it as nobody's */
 }
 

@@ -93,6 +93,7 @@ struct task {
 	struct sw_daemon *d;
 	char name[SW_PILOT_NAME];
 	void (*run)(struct task *t);
+	int flags;              /* of open(), of one that writes */
 	sw_pilot_told_cb *told; /* NULL: nobody waits */
 	struct sw_err err;
 	char text[TEXT_MAX];
@@ -186,9 +187,9 @@ static const char *address_of(const struct sw_daemon *d, char host[256])
 	return host;
 }
 
-static void run_tell(struct task *t)
+static void run_write(struct task *t)
 {
-	(void)write_file(path_of(t->d, t->name, "").s, O_CREAT | O_EXCL, t->text, &t->err);
+	(void)write_file(path_of(t->d, t->name, "").s, t->flags, t->text, &t->err);
 }
 
 sw_status sw_pilot_files_tell(const struct sw_pilot *p, const char *worker, unsigned char key[32],
@@ -201,7 +202,7 @@ sw_status sw_pilot_files_tell(const struct sw_pilot *p, const char *worker, unsi
 
 	if (draw(key, 32, err) != SW_OK || draw(&stagger, sizeof stagger, err) != SW_OK)
 		return err->code;
-	struct task *t = task_of(d, p->name, run_tell);
+	struct task *t = task_of(d, p->name, run_write);
 	write_hex(key, 32, hex);
 	const int n =
 		snprintf(t->text, sizeof t->text,
@@ -218,47 +219,46 @@ sw_status sw_pilot_files_tell(const struct sw_pilot *p, const char *worker, unsi
 		free(t);
 		return sw_err_set(err, SW_INVALID, "the state's path is too long");
 	}
+	t->flags = O_CREAT | O_EXCL;
 	t->told = told;
 	do_later(t);
 	return SW_OK;
 }
 
-/* Only where it is still told. Without it the time that is left is not shown after a restart. */
-static void run_began(struct task *t)
-{
-	(void)write_file(path_of(t->d, t->name, "").s, O_APPEND, t->text, &t->err);
-}
-
 void sw_pilot_files_began(const struct sw_pilot *p)
 {
-	struct task *t = task_of(p->w->slots->d, p->name, run_began);
+	struct task *t = task_of(p->w->slots->d, p->name, run_write);
 
+	/* Only where it is still told. If it fails, the time that is left is not shown after a
+	 * restart. */
+	t->flags = O_APPEND;
 	(void)snprintf(t->text, sizeof t->text, "began %lld\n", (long long)p->began_ms);
 	do_later(t);
 }
 
+/* What stands behind the key, such as "\nkey "; "": it is not there. */
+static const char *find_value(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at != NULL ? at + strlen(key) : "";
+}
+
 bool sw_pilot_files_read(struct sw_pilot *p, unsigned char key[32])
 {
+	unsigned long long shape = SW_SPEC_SHAPE_USUAL; /* one of an earlier version has none */
+	long long began = 0;
 	char text[TEXT_MAX];
-	const char *at;
-	long long began;
-	unsigned long long shape;
-	bool ok = read_end(path_of_pilot(p, "").s, text, sizeof text) &&
-		  (at = strstr(text, "\nkey ")) != NULL;
+	bool ok = read_end(path_of_pilot(p, "").s, text, sizeof text);
+	const char *hex = find_value(text, "\nkey ");
 
 	for (size_t i = 0; ok && i < 32; i++)
-		ok = sscanf(at + 5 + 2 * i, "%2hhx", &key[i]) == 1;
-	/* One of an earlier version has none. */
-	p->w->shape = SW_SPEC_SHAPE_USUAL;
-	at = strstr(text, "\nshape ");
-	if (at != NULL && sscanf(at, "\nshape %llu", &shape) == 1)
-		p->w->shape = shape;
-	at = strstr(text, "\ntime ");
-	if (at != NULL)
-		(void)sscanf(at, "\ntime %u", &p->time_s);
-	at = strstr(text, "\nbegan ");
-	if (at != NULL && sscanf(at, "\nbegan %lld", &began) == 1)
-		p->began_ms = began;
+		ok = sscanf(hex + 2 * i, "%2hhx", &key[i]) == 1;
+	(void)sscanf(find_value(text, "\nshape "), "%llu", &shape);
+	(void)sscanf(find_value(text, "\ntime "), "%u", &p->time_s);
+	(void)sscanf(find_value(text, "\nbegan "), "%lld", &began);
+	p->w->shape = shape;
+	p->began_ms = began;
 	OPENSSL_cleanse(text, sizeof text);
 	return ok;
 }

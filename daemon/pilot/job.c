@@ -18,11 +18,19 @@ struct sw_pilot *sw_pilot_of(const struct sw_worker *w)
 	return &w->slots->d->pilot.jobs[w->slots->device.index];
 }
 
+struct sw_pilot *sw_pilot_next(struct sw_daemon *d, const struct sw_pilot *p)
+{
+	for (size_t i = p != NULL ? (size_t)(p - d->pilot.jobs) + 1 : 0; i < d->pilot.n; i++)
+		if (d->pilot.jobs[i].used)
+			return &d->pilot.jobs[i];
+	return NULL;
+}
+
 struct sw_pilot *sw_pilot_find(struct sw_daemon *d, const char *name)
 {
-	for (size_t i = 0; i < d->pilot.n; i++)
-		if (d->pilot.jobs[i].used && strcmp(d->pilot.jobs[i].name, name) == 0)
-			return &d->pilot.jobs[i];
+	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
+		if (strcmp(p->name, name) == 0)
+			return p;
 	return NULL;
 }
 
@@ -155,10 +163,8 @@ static void write_why(struct sw_daemon *d, struct sw_job_shape *sh)
 	const struct sw_pilot *first = NULL;
 	size_t waiting = 0;
 
-	for (size_t i = 0; i < d->pilot.n; i++) {
-		const struct sw_pilot *p = &d->pilot.jobs[i];
-
-		if (!p->used || p->w->shape != sh->id || p->greeted || p->leaving)
+	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;) {
+		if (p->w->shape != sh->id || p->greeted || p->leaving)
 			continue;
 		if (first == NULL || (first->reason[0] == '\0' && p->reason[0] != '\0'))
 			first = p;
@@ -176,13 +182,10 @@ static void write_why(struct sw_daemon *d, struct sw_job_shape *sh)
 
 void sw_pilot_write_causes(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->pilot.n; i++) {
-		struct sw_pilot *p = &d->pilot.jobs[i];
-
+	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
 		/* A slot that rests has its own. */
-		if (p->used && (p->w->slots->rest_us == 0 || p->leaving))
+		if (p->w->slots->rest_us == 0 || p->leaving)
 			write_cause(p, p->w->cause, sizeof p->w->cause);
-	}
 	for (size_t i = 0; i < SW_JOB_SHAPES; i++)
 		if (d->slot.shapes[i].id != 0)
 			write_why(d, &d->slot.shapes[i]);

@@ -10,7 +10,9 @@
 
 struct sw_slot;
 
-struct sw_pilot *sw_pilot_of(const struct sw_worker *w);               /* w is away */
+struct sw_pilot *sw_pilot_of(const struct sw_worker *w); /* w is away */
+/* The next job behind p, or the first (NULL) that there is; NULL: no further one. */
+struct sw_pilot *sw_pilot_next(struct sw_daemon *d, const struct sw_pilot *p);
 struct sw_pilot *sw_pilot_find(struct sw_daemon *d, const char *name); /* NULL: none */
 bool sw_pilot_is_connected(const struct sw_pilot *p);
 /* A job that is over. */

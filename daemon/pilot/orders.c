@@ -56,17 +56,12 @@ static void keep_id(struct sw_pilot *p, const char *id)
 
 /* --- submit --- */
 
-/* Those of the batch that is being submitted. */
-static bool is_under_way(const struct sw_pilot *p)
+/* Of the batch that is being submitted. */
+static struct sw_pilot *find_under_way(struct sw_daemon *d, unsigned place)
 {
-	return p->used && p->told && !p->submitted && p->submitted_us != 0;
-}
-
-static struct sw_pilot *next_under_way(struct sw_daemon *d, unsigned place)
-{
-	for (size_t i = 0; i < d->pilot.n; i++)
-		if (is_under_way(&d->pilot.jobs[i]) && d->pilot.jobs[i].place == place)
-			return &d->pilot.jobs[i];
+	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
+		if (p->told && !p->submitted && p->submitted_us != 0 && p->place == place)
+			return p;
 	return NULL;
 }
 
@@ -83,7 +78,7 @@ static void on_submitted(void *user, const struct sw_errand_end *run)
 	struct sw_job_shape *sh = sw_job_shape_find(d, d->pilot.submits);
 	if (sh != NULL)
 		sh->refused = !run->ok;
-	for (unsigned place = 0; (p = next_under_way(d, place)) != NULL; place++) {
+	for (unsigned place = 0; (p = find_under_way(d, place)) != NULL; place++) {
 		p->submitted = true;
 		p->submitted_us = now_us;
 		p->refused = !run->ok;
@@ -109,16 +104,11 @@ static void submit(struct sw_daemon *d)
 	unsigned n = 0;
 	char count[16];
 
-	for (size_t i = 0; i < d->pilot.n; i++) {
-		const struct sw_pilot *p = &d->pilot.jobs[i];
-
-		if (p->used && !p->submitted && p->batch < batch)
+	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
+		if (!p->submitted && p->batch < batch)
 			batch = p->batch;
-	}
-	for (size_t i = 0; i < d->pilot.n; i++) {
-		struct sw_pilot *p = &d->pilot.jobs[i];
-
-		if (!p->used || p->batch != batch)
+	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;) {
+		if (p->batch != batch)
 			continue;
 		whole = whole && p->told && !p->leaving;
 		d->pilot.submits = p->w->shape;
@@ -126,9 +116,9 @@ static void submit(struct sw_daemon *d)
 	}
 	if (n == 0 || !whole)
 		return;
-	for (size_t i = 0; i < d->pilot.n; i++)
-		if (d->pilot.jobs[i].used && d->pilot.jobs[i].batch == batch)
-			d->pilot.jobs[i].submitted_us = 1; /* it is under way */
+	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
+		if (p->batch == batch)
+			p->submitted_us = 1; /* it is under way */
 	(void)snprintf(count, sizeof count, "%u", n);
 	const char *const args[] = {count, d->config.worker, "pilot", NULL};
 	sw_log(SW_LOG_INFO, "pilot.submit", "batch=%llu jobs=%u", (unsigned long long)batch, n);
@@ -238,9 +228,7 @@ static void on_listed(void *user, const struct sw_errand_end *run)
 	set_trouble(d, SW_PILOT_LIST, run);
 	if (!run->ok)
 		return;
-	for (size_t i = 0; i < d->pilot.n; i++) {
-		struct sw_pilot *p = &d->pilot.jobs[i];
-
+	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;) {
 		p->missed += p->submitted && p->submitted_us < d->pilot.listed_us;
 		p->bye_lists += p->bye[0] != '\0' && p->bye_us < d->pilot.listed_us;
 	}
@@ -250,12 +238,12 @@ static void on_listed(void *user, const struct sw_errand_end *run)
 	sw_others_read(&d->pilot, run->out);
 }
 
-static bool list_is_due(const struct sw_daemon *d, int64_t now_us)
+static bool list_is_due(struct sw_daemon *d, int64_t now_us)
 {
 	bool any = d->pilot.look;
 
-	for (size_t i = 0; i < d->pilot.n && !any; i++)
-		any = d->pilot.jobs[i].used && d->pilot.jobs[i].submitted;
+	for (struct sw_pilot *p = NULL; !any && (p = sw_pilot_next(d, p)) != NULL;)
+		any = p->submitted;
 	return any && now_us - d->pilot.listed_us >= d->pilot.list_us;
 }
 
@@ -278,13 +266,9 @@ static void on_cancelled(void *user, const struct sw_errand_end *run)
 	set_trouble(d, SW_PILOT_CANCEL, run);
 	if (!run->ok) /* again, but not at once */
 		d->pilot.cancel_us = d->clock->mono_us() + d->pilot.list_us;
-	for (size_t i = 0; i < d->pilot.n; i++) {
-		struct sw_pilot *p = &d->pilot.jobs[i];
-
-		if (!p->used || p->cancelled != SW_PILOT_ASKED)
-			continue;
-		p->cancelled = run->ok ? SW_PILOT_DONE_SO : SW_PILOT_NOT;
-	}
+	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
+		if (p->cancelled == SW_PILOT_ASKED)
+			p->cancelled = run->ok ? SW_PILOT_DONE_SO : SW_PILOT_NOT;
 	d->pilot.look = true;
 }
 
@@ -343,10 +327,8 @@ static void cancel(struct sw_daemon *d)
 
 	if (cancel_strays(d))
 		return;
-	for (size_t i = 0; i < d->pilot.n && n < SW_PILOT_BATCH; i++) {
-		struct sw_pilot *p = &d->pilot.jobs[i];
-
-		if (!p->used || !p->cancel || p->cancelled != SW_PILOT_NOT || p->id[0] == '\0')
+	for (struct sw_pilot *p = NULL; n < SW_PILOT_BATCH && (p = sw_pilot_next(d, p)) != NULL;) {
+		if (!p->cancel || p->cancelled != SW_PILOT_NOT || p->id[0] == '\0')
 			continue;
 		p->cancelled = SW_PILOT_ASKED;
 		args[n++] = p->id;

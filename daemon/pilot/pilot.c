@@ -184,14 +184,13 @@ static void look_at(struct sw_pilot *p, int64_t now_us)
 /* --- asking for more --- */
 
 /* Submissions of that shape of which some job has not become a pilot yet. */
-static size_t count_batches(const struct sw_daemon *d, uint64_t shape)
+static size_t count_batches(struct sw_daemon *d, uint64_t shape)
 {
 	uint64_t seen[BATCHES];
 	size_t n = 0;
 
-	for (size_t i = 0; i < d->pilot.n && n < BATCHES; i++) {
-		const struct sw_pilot *p = &d->pilot.jobs[i];
-		bool known = !p->used || p->greeted || p->leaving || p->w->shape != shape;
+	for (struct sw_pilot *p = NULL; n < BATCHES && (p = sw_pilot_next(d, p)) != NULL;) {
+		bool known = p->greeted || p->leaving || p->w->shape != shape;
 
 		for (size_t k = 0; k < n && !known; k++)
 			known = seen[k] == p->batch;
@@ -199,6 +198,15 @@ static size_t count_batches(const struct sw_daemon *d, uint64_t shape)
 			seen[n++] = p->batch;
 	}
 	return n;
+}
+
+/* Ends one that still waits in the cluster's queue. False: it does not. */
+static bool take_back(struct sw_pilot *p)
+{
+	if (p->greeted || p->state != SW_PILOT_PENDING)
+		return false;
+	p->cancel = p->leaving = p->idle = true;
+	return true;
 }
 
 /* No sweep has had a trial for a pilot of that shape for as long as one is idle: what still waits
@@ -210,15 +218,11 @@ static void end_unwanted(struct sw_daemon *d, struct sw_job_shape *sh, int64_t n
 	if (sh->id == 0 || now_us - sh->wanted_us < (int64_t)d->config.pilots.idle_s * 1000000)
 		return;
 	sh->refused = false; /* no sweep waits for that any more */
-	for (size_t i = 0; i < d->pilot.n; i++) {
-		struct sw_pilot *p = &d->pilot.jobs[i];
-
-		if (!p->used || p->w->shape != sh->id)
-			continue;
-		any = true;
-		if (!p->greeted && p->state == SW_PILOT_PENDING)
-			p->cancel = p->leaving = p->idle = true;
-	}
+	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
+		if (p->w->shape == sh->id) {
+			any = true;
+			(void)take_back(p);
+		}
 	if (!any)
 		sw_job_shape_close(sh);
 }
@@ -237,20 +241,12 @@ static void give_way(struct sw_daemon *d, bool full, int64_t now_us)
 {
 	bool wait = full;
 
-	for (size_t i = 0; i < d->pilot.n && !wait; i++) {
-		const struct sw_pilot *p = &d->pilot.jobs[i];
-
-		wait = p->used && !p->greeted && p->state == SW_PILOT_PENDING &&
-		       is_wanted(p, now_us);
-	}
-	for (size_t i = 0; i < d->pilot.n && wait; i++) {
-		struct sw_pilot *p = &d->pilot.jobs[i];
-
-		if (!p->used || p->leaving || is_wanted(p, now_us))
+	for (struct sw_pilot *p = NULL; !wait && (p = sw_pilot_next(d, p)) != NULL;)
+		wait = !p->greeted && p->state == SW_PILOT_PENDING && is_wanted(p, now_us);
+	for (struct sw_pilot *p = NULL; wait && (p = sw_pilot_next(d, p)) != NULL;) {
+		if (p->leaving || is_wanted(p, now_us) || take_back(p))
 			continue;
-		if (!p->greeted && p->state == SW_PILOT_PENDING)
-			p->cancel = p->leaving = p->idle = true;
-		else if (sw_pilot_is_connected(p) && p->w->slots->state == SW_SLOT_IDLE)
+		if (sw_pilot_is_connected(p) && p->w->slots->state == SW_SLOT_IDLE)
 			end_idle(p);
 	}
 }
@@ -323,9 +319,8 @@ static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 
 void sw_pilot_tick(struct sw_daemon *d, int64_t now_us)
 {
-	for (size_t i = 0; i < d->pilot.n; i++)
-		if (d->pilot.jobs[i].used)
-			look_at(&d->pilot.jobs[i], now_us);
+	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
+		look_at(p, now_us);
 	if (d->pilot.n > 0)
 		ask_for_more(d, now_us);
 	sw_pilot_orders(d, now_us);
