@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -248,4 +249,15 @@ size_t sw_process_end_marked(const char *const *entry, size_t n)
 		if (clean == 2 || sw_clock_mono_us() >= until)
 			return killed;
 	}
+}
+
+int sw_process_input(const char *text)
+{
+	const size_t n = strlen(text);
+	const int fd = memfd_create("input", MFD_CLOEXEC);
+
+	if (fd < 0 || (write(fd, text, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0))
+		return fd;
+	(void)close(fd);
+	return -1;
 }

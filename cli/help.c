@@ -25,6 +25,15 @@ static void add_wrapped(struct sw_buf *b, const char *text)
 	(void)sw_buf_adds(b, "\n");
 }
 
+/* "  left                    text". */
+static void add_row(struct sw_buf *b, const char *left, const char *text)
+{
+	(void)sw_buf_addf(b, "  %-*s", INDENT - 2, left);
+	if (strlen(left) + 4 > INDENT)
+		(void)sw_buf_addf(b, "\n%*s", INDENT, "");
+	add_wrapped(b, text);
+}
+
 /* A row for each option in `bits`: "  -w, --watch             show it live ...". */
 static void print_options(struct sw_buf *b, const char *title, unsigned bits)
 {
@@ -42,10 +51,7 @@ static void print_options(struct sw_buf *b, const char *title, unsigned bits)
 		(void)snprintf(left, sizeof left, "%s%s%s%s",
 			       o->letter != '\0' && name[1] == '-' ? letter : "", name,
 			       o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
-		(void)sw_buf_addf(b, "  %-*s", INDENT - 2, left);
-		if (strlen(left) + 4 > INDENT)
-			(void)sw_buf_addf(b, "\n%*s", INDENT, "");
-		add_wrapped(b, o->help);
+		add_row(b, left, o->help);
 	}
 }
 
@@ -111,10 +117,7 @@ void sw_help_print(struct sw_buf *b, const struct sw_verb *v)
 		for (size_t i = 0; i < sw_verbs_n; i++) {
 			(void)snprintf(left, sizeof left, "%s %s", sw_verbs[i].name,
 				       sw_verbs[i].usage);
-			(void)sw_buf_addf(b, "  %-*s", INDENT - 2, left);
-			if (strlen(left) + 4 > INDENT)
-				(void)sw_buf_addf(b, "\n%*s", INDENT, "");
-			add_wrapped(b, sw_verbs[i].summary);
+			add_row(b, left, sw_verbs[i].summary);
 		}
 		(void)sw_buf_adds(b,
 				  "\nSWEEP is a number, or the name in a spec (the newest sweep of "

@@ -2,6 +2,7 @@
  * sweep-worker makes a safetensors file of it; of a program it is a folder, which is named.
  * `fit 1/7 --out F`: sweep-worker trains it once more, on all rows. `predict F DATA`: what such a
  * file makes of rows, without a daemon. */
+#include "base/process.h"
 #include "cli/beside.h"
 #include "cli/client.h"
 #include "cli/verb.h"
@@ -11,25 +12,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* --- sweep-worker, which lies beside this program --- */
 
 #define WORDS_MAX 4 /* of sweep-worker */
-
-/* A file without a name that holds the text, read from its start; -1: none can be made. */
-static int text_file(const char *text)
-{
-	const size_t n = strlen(text);
-	const int fd = memfd_create("input", MFD_CLOEXEC);
-
-	if (fd < 0 || (write(fd, text, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0))
-		return fd;
-	(void)close(fd);
-	return -1;
-}
 
 /* Runs `sweep-worker WORD ...` and waits for it; its output and errors are this program's. words:
  * up to WORDS_MAX, NULL behind the last. input: the text of its stdin; NULL: this program's.
@@ -38,17 +26,15 @@ static int run_worker(struct sw_cli *c, const char *const *words, const char *in
 {
 	/* under this program's name, with which its errors then begin */
 	char worker[SW_BESIDE_MAX], self[] = "sweep", *argv[WORDS_MAX + 2] = {self};
-	const int in = input != NULL ? text_file(input) : -1;
+	const int in = input != NULL ? sw_process_input(input) : -1;
 	int status = -1, rc = 0;
 	pid_t pid;
 
 	sw_beside_path("sweep-worker", "SWEEPD_WORKER", worker);
 	if (input != NULL && in < 0)
 		rc = errno != 0 ? errno : EIO;
-	for (size_t i = 0; rc == 0 && i < WORDS_MAX && words[i] != NULL; i++) {
-		argv[i + 1] = strdup(words[i]);
-		rc = argv[i + 1] != NULL ? 0 : ENOMEM;
-	}
+	for (size_t i = 0; i < WORDS_MAX && words[i] != NULL; i++)
+		argv[i + 1] = (char *)words[i]; /* which it does not change */
 	if (rc == 0)
 		rc = sw_beside_spawn(worker, argv, in, &pid);
 	while (rc == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -59,8 +45,6 @@ static int run_worker(struct sw_cli *c, const char *const *words, const char *in
 		sw_cli_say(c, "%s was ended by signal %d", worker, WTERMSIG(status));
 	if (in >= 0)
 		(void)close(in);
-	for (size_t i = 1; i <= WORDS_MAX; i++)
-		free(argv[i]);
 	return rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? SW_EXIT_DONE
 									: SW_EXIT_REFUSED;
 }

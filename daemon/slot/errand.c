@@ -1,12 +1,12 @@
 #include "daemon/slot/errand.h"
 #include "base/buf.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "base/text.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define LIMIT_MS 60000
@@ -153,19 +153,6 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	close_when_over(p);
 }
 
-/* A file without a name that holds the text, read from its start: whether or not the program reads,
- * nothing waits. -1: errno says why there is none. */
-static int input_file(const char *text)
-{
-	const size_t n = strlen(text);
-	const int fd = memfd_create("input", MFD_CLOEXEC);
-
-	if (fd < 0 || (write(fd, text, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0))
-		return fd;
-	(void)close(fd);
-	return -1;
-}
-
 /* Its handles, whose closing frees it. */
 static struct sw_errand *create_errand(uv_loop_t *loop, uv_stdio_container_t stdio[3])
 {
@@ -203,7 +190,7 @@ static void begin(struct sw_errand *p)
 struct sw_errand *sw_errand_start(uv_loop_t *loop, char *const argv[], char *const env[],
 				  const char *input, sw_errand_cb *done, void *user)
 {
-	const int in = input != NULL ? input_file(input) : -1;
+	const int in = input != NULL ? sw_process_input(input) : -1;
 	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}};
 	struct sw_errand *p = in >= 0 || input == NULL ? create_errand(loop, stdio) : NULL;
 	const uv_process_options_t options = {.exit_cb = on_exit_,
