@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define COLUMNS_LEAST 40 /* of sweep.plot */
+#define NOT_SHOWN     (SW_OPT_OUT | SW_OPT_CSV | SW_OPT_JSON)
 
 /* What is asked for. */
 struct plot_ask {
@@ -81,8 +82,7 @@ static int show(struct sw_cli *c, const struct plot_ask *ask)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 
-	if (c->look.width > 0 && c->look.width < COLUMNS_LEAST &&
-	    !(c->args.given & (SW_OPT_OUT | SW_OPT_CSV | SW_OPT_JSON))) {
+	if (c->look.width > 0 && c->look.width < COLUMNS_LEAST && !(c->args.given & NOT_SHOWN)) {
 		sw_cli_say(c, "a plot needs %d columns, and here are %d; --out x.svg draws it",
 			   COLUMNS_LEAST, c->look.width);
 		return SW_EXIT_REFUSED;
@@ -128,8 +128,7 @@ int sw_verb_plot(struct sw_cli *c)
 
 	if (status == SW_EXIT_DONE)
 		status = show(c, &ask);
-	if (named || status != SW_EXIT_DONE ||
-	    (c->args.given & (SW_OPT_OUT | SW_OPT_CSV | SW_OPT_JSON)))
+	if (named || status != SW_EXIT_DONE || (c->args.given & NOT_SHOWN))
 		return status;
 	(void)sw_buf_adds(&c->out, "\n");
 	ask.plot = "curves";
@@ -192,7 +191,7 @@ int sw_verb_compare(struct sw_cli *c)
 
 	if (status == SW_EXIT_DONE)
 		status = take_sweeps(c, &ask);
-	if (status == SW_EXIT_DONE && !(c->args.given & (SW_OPT_OUT | SW_OPT_CSV | SW_OPT_JSON))) {
+	if (status == SW_EXIT_DONE && !(c->args.given & NOT_SHOWN)) {
 		status = print_sweeps(c, &ask);
 		if (status == SW_EXIT_DONE)
 			(void)sw_buf_adds(&c->out, "\n");

@@ -42,10 +42,11 @@ SW_PLOT_BUILDER(importance)
 	if (d->learned)
 		sw_plot_note(p, "A model chose these trials: a parameter whose bad values it soon "
 				"left shows little here. The slice plot shows them.");
-	if (bars > 0 && !(weight[shown[bars - 1]] > 0))
+	const double longest = bars > 0 ? weight[shown[bars - 1]] : NAN;
+	if (longest > 0)
+		sw_plot_range(p, SW_PLOT_X, 0, 1.05 * longest);
+	else if (bars > 0)
 		sw_plot_note(p, "No parameter tells the best trials from the others.");
-	if (bars > 0 && weight[shown[bars - 1]] > 0)
-		sw_plot_range(p, SW_PLOT_X, 0, 1.05 * weight[shown[bars - 1]]);
 	if (trials < TRIALS_MIN)
 		sw_plot_note(p, "With fewer than %d trials the order may be chance.", TRIALS_MIN);
 	sw_plot_fit(p);

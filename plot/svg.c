@@ -82,14 +82,11 @@ static double rune_width(uint32_t r)
 
 static void add_escaped(struct sw_buf *b, uint32_t r)
 {
-	if (r == '&')
-		(void)sw_buf_adds(b, "&amp;");
-	else if (r == '<')
-		(void)sw_buf_adds(b, "&lt;");
-	else if (r == '>')
-		(void)sw_buf_adds(b, "&gt;");
-	else if (r == '"')
-		(void)sw_buf_adds(b, "&quot;");
+	static const char *const escapes['>' + 1] = {
+		['"'] = "&quot;", ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;"};
+
+	if (r <= '>' && escapes[r] != NULL)
+		(void)sw_buf_adds(b, escapes[r]);
 	else
 		sw_term_add_rune(b, r);
 }

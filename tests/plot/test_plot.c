@@ -37,21 +37,22 @@ TEST(json_has_columns_of_what_the_marks_have)
 	sw_plot_series(&p, "5", SW_PLOT_CELLS, SW_PLOT_FIRST + 2);
 	sw_plot_mark(&p, (struct sw_plot_mark){0, 1e-3, .5, 1e-1, .25, 7, "here"});
 	sw_plot_mark(&p, (struct sw_plot_mark){0, NAN, NAN, NAN, NAN, 0, NULL});
-	sw_plot_series(&p, "", SW_PLOT_DOTS, SW_PLOT_FAILED);
-	sw_plot_at(&p, 0, 1, NAN, 0);
+	sw_plot_series(&p, "", SW_PLOT_RULES,
+		       SW_PLOT_FAILED); /* whose y are there, without a number */
+	sw_plot_at(&p, 0, NAN, NAN, 0);
 	sw_plot_fit(&p);
 	char *text = text_of(&p);
-	ck_assert_str_eq(
-		text,
-		"{\"plot\":\"slice\",\"title\":\"a \\\"title\\\"\\n\",\"notes\":[\"a "
-		"note\"],\"panels\":[{"
-		"\"x\":{\"label\":\"opt\",\"scale\":\"category\",\"min\":-0.5,\"max\":0.5,"
-		"\"names\":[\"sgd\"]},"
-		"\"y\":{\"label\":\"lr\",\"scale\":\"log\",\"min\":0.5,\"max\":2},"
-		"\"series\":[{\"name\":\"5\",\"shape\":\"cells\",\"role\":2,\"x\":[0,0],"
-		"\"y\":[0.001,null],\"x2\":[0.5,null],\"y2\":[0.1,null],\"v\":[0.25,null],"
-		"\"trial\":[7,0],\"text\":[\"here\",null]},"
-		"{\"name\":\"\",\"shape\":\"dots\",\"role\":\"failed\",\"x\":[0],\"y\":[1]}]}]}");
+	ck_assert_str_eq(text,
+			 "{\"plot\":\"slice\",\"title\":\"a \\\"title\\\"\\n\",\"notes\":[\"a "
+			 "note\"],\"panels\":[{"
+			 "\"x\":{\"label\":\"opt\",\"scale\":\"category\",\"min\":-0.5,\"max\":0.5,"
+			 "\"names\":[\"sgd\"]},"
+			 "\"y\":{\"label\":\"lr\",\"scale\":\"log\",\"min\":0.5,\"max\":2},"
+			 "\"series\":[{\"name\":\"5\",\"shape\":\"cells\",\"role\":2,\"x\":[0,0],"
+			 "\"y\":[0.001,null],\"x2\":[0.5,null],\"y2\":[0.1,null],\"v\":[0.25,null],"
+			 "\"trial\":[7,0],\"text\":[\"here\",null]},"
+			 "{\"name\":\"\",\"shape\":\"rules\",\"role\":\"failed\",\"x\":[0],\"y\":["
+			 "null]}]}]}");
 	free(text);
 	sw_plot_fini(&p);
 }
