@@ -440,6 +440,8 @@ def at_once(fn: Callable[[Params], Any]) -> List[str]:
 
 def load(names: List[str]) -> None:
     """Loads them in this process, from which trials are forked."""
+    if not names:
+        return
     for name in names:
         with contextlib.suppress(Exception, SystemExit):  # the trial had it by another way, and will have it again
             importlib.import_module(name)
