@@ -94,6 +94,7 @@ if(TARGET sw_cuda_shim) # without a C++ compiler there is none
 		target_link_libraries(test_worker_${test} PRIVATE -Wl,--no-as-needed fake_nccl)
 		set_target_properties(test_worker_${test} PROPERTIES ENABLE_EXPORTS ON)
 	endforeach()
+	set_tests_properties(worker/cuda_gang PROPERTIES LABELS once) # as worker/cuda_pipeline, in more shapes
 endif()
 if(TARGET sw_cuda_shim AND TARGET sw_cuda) # the same on a GPU; skipped, and said so, where there is none
 	add_executable(test_worker_gpu_cuda_net worker/net/test_cuda_net.c)
