@@ -22,7 +22,7 @@ E2E = {
     "daemon/net": "neighbours rpc socket_safety",
     "daemon/pilot": "pilots pilots_options",
     "daemon/plan": "bad_input beta parallel_spec search search_from space",
-    "daemon/slot": "gpu_auto gpu_gangs gpu_lanes gpus worker",
+    "daemon/slot": "gpu_auto gpu_gangs gpu_lanes gpu_out gpus worker",
     "daemon/sweep": "ask_tell delete edit first_failures handout holding pruners suggest",
     "daemon/verify": "replay replay_altered simulate",
     "kernels": "cuda_module",

@@ -1,5 +1,6 @@
 """Trials that are the user's own program: what it sees, what it reports, how it ends."""
 import json
+import os
 
 import pytest
 
@@ -73,6 +74,15 @@ def test_program_reports_by_lines_on_stdout(start, tmp_path):
     assert trial["state"] == "COMPLETED"
     assert [(r["step"], r["metrics"]) for r in client.reports(sweep, 1)] == [
         (1, {"loss": 3, "acc": 0.5}), (5, {"loss": 2}), (6, {"loss": 1})]
+
+
+def test_program_that_prints_its_reports_at_once_and_ends_loses_none(start, tmp_path):
+    client = start("cpu:1").client()
+    sweep, trial = ended(client, own(tmp_path, """
+        for i in range(2000):
+            print('{"loss": %d}' % i)
+    """))
+    assert (trial["state"], trial["step"]) == ("COMPLETED", 2000), trial
 
 
 @pytest.mark.parametrize("script, state, cause", [
@@ -152,6 +162,21 @@ def test_folder_that_goes_away_fails_the_next_trial_with_one_line(start, tmp_pat
         ("COMPLETED", None), ("FAILED", f"run.cwd: {folder}: No such file or directory")]
 
 
+def test_program_without_memory_is_run_again_with_half(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep, trial = ended(client, own(tmp_path, """
+        report(1, loss=1)
+        if params["batch"] > 20:
+            sys.exit("CUDA out of memory")
+        report(2, loss=params["batch"])
+    """, run={"on_oom": {"halve": "batch"}}, parameters={"batch": {"value": 70}}))
+    assert trial["state"] == "COMPLETED" and trial["attempt"] == 1
+    assert [(r["step"], r["metrics"]["loss"]) for r in client.reports(sweep, 1)] == [(1, 1), (2, 17)]
+    log = sweep_command(daemon, "log", f"{sweep}/1")[1]
+    assert "out of memory: again with batch 35" in log and "again with batch 17" in log
+
+
 def test_stopped_program_is_told_and_ends_within_one_report(start, tmp_path):
     client = start("cpu:1").client()
     spec = own(tmp_path, """
@@ -200,6 +225,17 @@ def test_program_that_ignores_sigterm_and_forks_away_is_gone_after_its_grace(sta
     assert ended(client, own(tmp_path, "report(loss=1)"))[1]["state"] == "COMPLETED"
 
 
+def test_what_a_program_leaves_when_it_ends_is_ended(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    _, trial = ended(client, own(tmp_path, """
+        subprocess.Popen(["sleep", "100000"], start_new_session=True)
+        report(loss=1)
+    """))
+    assert trial["state"] == "COMPLETED"
+    wait_until(lambda: not marked(daemon), "nothing left of the program")
+
+
 def test_cancelled_program_gets_sigterm(start, tmp_path):
     daemon = start("cpu:1")
     client = daemon.client()
@@ -216,6 +252,25 @@ def test_cancelled_program_gets_sigterm(start, tmp_path):
     client.call("sweep.cancel", sweep=sweep)
     wait_file(tmp_path, "left")
     wait_until(lambda: not marked(daemon), "nothing left of the program")
+
+
+def test_output_is_a_ring_and_its_lines_are_cut(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep, trial = ended(client, own(tmp_path, """
+        print("first")
+        print("a" * 1000000)
+        print("bar\\rprogress\\r100%")
+        for i in range(20000):
+            print(i, "x" * 20)
+        print("last")
+        report(loss=1)
+    """))
+    assert trial["state"] == "COMPLETED"
+    text = output(daemon, sweep, 1)
+    assert text.endswith("last\n") and len(text) <= 256 * 1024
+    older = os.path.join(daemon.state, "logs", str(sweep), "1.log.1")
+    assert 200000 < os.path.getsize(older) <= 256 * 1024
 
 
 def test_program_is_told_what_of_its_folder_is_not_kept(start, tmp_path):

@@ -74,6 +74,18 @@ def test_asha_promote_pauses_gangs_and_continues_every_curve_exactly(start, stag
     replay(daemon, sweep)
 
 
+def test_asha_stops_gangs(start):
+    client = start("cpu:2").client()
+    spec = shared(small(run_cap=9, epochs=9, parameters={**FACTS, "lr": {"min": 0.001, "max": 0.2}}))
+    whole = undisturbed(client, spec, 9)
+    sweep = client.submit({**spec, "early_terminate": {"type": "asha", "max_t": 9, "grace_period": 1,
+                                                       "reduction_factor": 3}})
+    counts = client.wait_sweep(sweep)["counts"]
+    assert counts["PRUNED"] >= 3 and counts["COMPLETED"] >= 1
+    assert all(t["attempt"] == 1 for t in client.trials(sweep))
+    assert_continued(curves(client, sweep), whole)
+
+
 @pytest.mark.once("as children of single trials, and as gangs that go on")
 @BY_ROWS_AND_BY_LAYERS
 def test_children_of_pbt_go_on_from_weights_of_gangs(start, stages):
@@ -166,6 +178,26 @@ def test_gang_without_the_memory_is_infeasible_as_one_slot_is(start):
         trial, = client.trials(sweep)
         assert (trial["state"], trial["cause"]) == ("INFEASIBLE", "oom"), trial
         assert trial["attempt"] == 1
+
+
+def test_gang_that_diverges_is_infeasible(start):
+    client = start("cpu:2").client()
+    sweep = client.submit(shared(small(run_cap=1, parameters={**FACTS, "lr": {"value": 1e6}})))
+    client.wait_sweep(sweep)
+    trial, = client.trials(sweep)
+    assert (trial["state"], trial["cause"], trial["attempt"]) == ("INFEASIBLE", "diverged", 1)
+
+
+def test_patience_ends_all_ranks(start):
+    client = start("cpu:2").client()
+    spec = small(run_cap=1, epochs=50, parameters={**FACTS, "lr": {"value": 1e-9}})
+    spec["trainer"]["patience"] = 3
+    gang, one = client.submit(shared(spec)), client.submit(alone(spec))
+    for sweep in (gang, one):
+        client.wait_sweep(sweep)
+    row, want = client.trials(gang)[0], client.trials(one)[0]
+    assert (row["state"], row["cause"], row["step"]) == (want["state"], want["cause"], want["step"])
+    assert "patience" in row["cause"]
 
 
 def test_best_trial_of_gangs_is_fitted_and_predicts(start, tmp_path):

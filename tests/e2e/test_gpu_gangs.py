@@ -144,6 +144,44 @@ def test_worker_that_dies_frees_all_gpus_of_its_trial_before_the_next(machine, t
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
 
 
+@pytest.mark.parametrize("change", [{"throttle": 0x40}, {"ecc": 3}])
+def test_gpu_that_takes_no_trial_takes_none_of_several_either(machine, tmp_path, change):
+    daemon = machine("gpu:0,1", *cards(2, ecc=0))
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    daemon.rig.set(1, **change)
+    wait_until(lambda: gpus(client)[1]["state"] in ("HOT", "DOWN"), "a reading")
+    sweep = client.submit(program(tmp_path, 2))
+    client.call("trial.enqueue", sweep=sweep, params={})
+    why = client.call("trial.why", sweep=sweep, trial=1)["text"]
+    assert "gpu:0 free (it takes 2 GPUs, 1 free" in why and "gpu:1 takes none" in why, why
+    daemon.rig.set(1, **{k: 0 for k in change})
+    seen(tmp_path, sweep)
+    client.call("sweep.cancel", sweep=sweep)
+
+
+def test_gpus_are_kept_for_a_trial_of_several(machine, tmp_path):
+    daemon = machine("gpu:0,1,2", *cards(3), env={"SWEEPD_KEEP_MS": "0"})
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 3)
+    for name in ("many", "wide"):
+        (tmp_path / name).mkdir()
+    many = client.submit(program(tmp_path / "many", 1, run_cap=9))
+    for trial in (1, 2, 3):
+        seen(tmp_path / "many", many, trial)
+    wide = client.submit(program(tmp_path / "wide", 2))
+    client.call("trial.enqueue", sweep=wide, params={})
+    on = {s["trial"]: s["slot"] for s in client.slots()}
+    client.call("trial.cancel", sweep=many, trial=1)
+    why = wait_until(lambda: "kept for it" in (t := client.call("trial.why", sweep=wide, trial=1)["text"]) and t, "a GPU")
+    assert f"gpu:{on[1]} free (it takes 2 GPUs, 1 free, kept for it for " in why, why
+    client.call("trial.cancel", sweep=many, trial=2)
+    seen(tmp_path / "wide", wide)
+    assert whose(client)[on[3]] == on[3] and len(set(whose(client))) == 2
+    for sweep in (many, wide):
+        client.call("sweep.cancel", sweep=sweep)
+
+
 def test_trial_of_several_gpus_goes_on_from_its_folder_after_a_restart(machine, tmp_path):
     daemon = machine("gpu:0,1,2", *cards(3))
     client = daemon.client()

@@ -1,7 +1,8 @@
 """Lanes and parts of a GPU, with stand-ins for NVML and for the CUDA module (tests/e2e/gpus.py)."""
 import pytest
 
-from gpus import (MIB, NEEDS_FAKES, OWN, SMALL, attempts_of, gpus, machine, running,  # noqa: F401
+from again import first_again
+from gpus import (LARGE, MIB, NEEDS_FAKES, OWN, SMALL, attempts_of, gpus, machine, run_to_end, running,  # noqa: F401
                   wait_slots)
 from harness import slow, wait_until
 
@@ -65,6 +66,70 @@ def test_lanes_outlive_the_daemon(machine):
         assert len(client.call("trial.get", sweep=sweep, trial=trial)["attempts"]) == 1
 
 
+@pytest.mark.once("the daemon counts; trains for long with sanitizers")
+def test_lanes_fill_up_as_far_as_memory_goes(machine):
+    spec = slow(epochs=2, run_cap=4, resources={"gpu": 0.25})
+    spec["trainer"]["model"].insert(0, {"linear": 512})
+    spec["trainer"]["model"].insert(0, {"linear": 512})
+    needs = machine("none").client().call("sweep.validate", spec=spec)["bytes"]
+    room = needs * 5 // 2 // MIB  # for two of them, though the data set counts once
+    daemon = machine("gpu:0:4", {**SMALL, "total": 100 + OWN + room})
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 4)
+    sweep = run_to_end(client, spec)
+    attempts = attempts_of(client, sweep)
+    at_once = max(sum(b["started_ms"] <= a["started_ms"] < b["ended_ms"] for b in attempts)
+                  for a in attempts)
+    assert at_once == 2, at_once
+
+
+@pytest.mark.parametrize("lanes", first_again([
+    ("gpu:0:4", "gpu:0:2", 4), ("gpu:0:4", "gpu:0:8", 1), ("gpu:0:4", "gpu:0:2", 1),
+    ("gpu:0:2", "gpu:0", 2), ("gpu:0:4", "cpu:1", 4),
+]), ids=lambda lanes: "-".join(map(str, lanes)))
+def test_other_lanes_after_a_restart_release_what_ran(machine, lanes):
+    """A worker with more or fewer lanes than there are to be is ended; its trials are not to blame."""
+    before, after, n = lanes
+    daemon = machine(before, SMALL)
+    client = daemon.client()
+    old = wait_slots(client, *["IDLE"] * int(before[-1]))[0]["pid"]
+    sweep = client.submit(slow(epochs=60, run_cap=n, retries=0))
+    all_report(client, sweep, n)
+    daemon.kill9()
+    daemon.devices = after
+    daemon.start()
+    client = daemon.client()
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert {t["state"] for t in client.trials(sweep)} == {"COMPLETED"}
+    first = [a for a in attempts_of(client, sweep) if a["attempt"] == 1]
+    assert [(a["state"], a["cause"]) for a in first] == [("RELEASED", "slot removed")] * n
+    slots = client.slots()
+    assert {s["state"] for s in slots} == {"IDLE"} and old not in {s["pid"] for s in slots}, slots
+    assert {s["starts"] for s in slots} == {1}, slots
+
+
+def test_one_gpu_is_cleared_for_a_trial_and_the_others_go_on(machine):
+    daemon = machine("gpu:0:2,1:2", SMALL, LARGE, env={"SWEEPD_KEEP_MS": "0"})
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 4)
+    long = slow(epochs=100000, run_cap=4, resources={"gpu": 0.5})
+    first = client.submit(long)
+    wait_until(lambda: len(running(client)) == 4, "four trials")
+    whole = client.submit(slow(epochs=100000, run_cap=1, weight=1000, resources={"gpu": 1}))
+    more = client.submit(long)
+    on = {s["device"]: s["trial"] for s in client.slots()}
+    for device in ("gpu:0.0", "gpu:1.0"):
+        client.call("trial.cancel", sweep=first, trial=on[device])
+    # a lane of each is free now: one is kept for the trial that wants both, the other is not
+    wait_until(lambda: [s for s in running(client) if s["sweep"] == more], "a trial on the other GPU")
+    assert len(running(client)) == 3 and client.trials(whole) == []
+    kept, = [s["device"] for s in client.slots() if s["state"] != "BUSY"]
+    client.call("trial.cancel", sweep=first, trial=on[kept[:5] + ".1"])
+    wait_until(lambda: [s for s in running(client) if s["sweep"] == whole], "the trial")
+    for sweep in (first, whole, more):
+        client.call("sweep.cancel", sweep=sweep)
+
+
 def test_lanes_under_gpu_memory_count_alone(machine):
     """Each has its own part of the bound: what the plan says of the largest does not count."""
     spec = slow(epochs=1000, run_cap=2, resources={"gpu": 0.5})
@@ -76,6 +141,22 @@ def test_lanes_under_gpu_memory_count_alone(machine):
     wait_slots(client, "IDLE", "IDLE")
     sweep = client.submit(spec)
     wait_until(lambda: len(running(client)) == 2, "two trials at once")
+    client.call("sweep.cancel", sweep=sweep)
+
+
+def test_trial_that_no_gpu_has_room_for_waits_for_none_of_them(machine):
+    """Where it goes through in parts on any, one that is a little larger is not worth waiting for."""
+    spec = slow(epochs=100, run_cap=2, resources={"gpu": 1})
+    spec["trainer"]["model"].insert(0, {"linear": 1024})
+    spec["trainer"]["model"].insert(0, {"linear": 1024})
+    needs = machine("none").client().call("sweep.validate", spec=spec)["bytes"] // MIB
+    assert needs >= 4
+    daemon = machine("gpu:0,1", {**SMALL, "total": 100 + OWN + needs // 2},
+                     {**LARGE, "total": 101 + OWN + needs // 2})
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    sweep = client.submit(spec)
+    wait_until(lambda: len(running(client)) == 2, "a trial on each GPU")
     client.call("sweep.cancel", sweep=sweep)
 
 

@@ -67,6 +67,19 @@ def test_gpu_of_a_stranger_is_not_given_out_and_it_is_said_by_whom(machine):
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
 
 
+def test_worker_on_a_gpu_counts_as_its_own(machine):
+    daemon = machine("gpu:0", SMALL)
+    client = daemon.client()
+    slot, = wait_slots(client, "IDLE")
+    daemon.rig.processes = [(0, slot["pid"], 4000)]
+    daemon.rig.set(0, used=4100)
+    card = wait_until(lambda: (c := gpus(client)[0])["processes"] and c, "a process")
+    assert card["state"] == "OK" and card["processes"][0]["ours"]
+    run_to_end(client, trained(epochs=2, run_cap=1, resources={"gpu": 1}))
+    daemon.rig.processes = []
+    daemon.rig.set(0, used=100)
+
+
 @pytest.mark.parametrize("lost", [15, 16, "xid"])
 def test_gpu_lost_in_mid_trial_is_down_and_its_trial_goes_on_elsewhere_without_blame(machine, lost):
     daemon = machine("gpu:0,1", SMALL, LARGE)
@@ -103,6 +116,43 @@ def test_gpu_lost_in_mid_trial_is_down_and_its_trial_goes_on_elsewhere_without_b
     del daemon.rig.cards[gpu]["lost"]
     daemon.rig.write()
     wait_slots(client, "IDLE", "IDLE")
+
+
+def test_worker_that_ends_by_a_sticky_error_is_replaced_once_the_memory_is_back(machine):
+    daemon = machine("gpu:0", SMALL)
+    client = daemon.client()
+    slot, = wait_slots(client, "IDLE")
+    sweep = client.submit(slow(epochs=30, run_cap=1, resources={"gpu": 1}))
+    wait_until(lambda: (t := client.trials(sweep)) and t[0]["step"] >= 1, "a report")
+    daemon.rig.set(0, used=4000)  # stays when the worker has gone
+    open(daemon.rig.breaks, "w").close()
+    card = wait_card(client, "FREEING")
+    assert "not back" in card["cause"] or "not yet looked at" in card["cause"]
+    wait_until(lambda: client.slots()[0]["state"] == "DOWN", "a slot that waits")
+    os.unlink(daemon.rig.breaks)
+    assert client.slots()[0]["pid"] is None
+    daemon.rig.set(0, used=100)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    first = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]
+    assert first["state"] == "LOST" and first["cause"].startswith("exit:"), first
+    assert client.slots()[0]["pid"] not in (None, slot["pid"])
+
+
+def test_nvml_that_hangs_stops_the_gpu_and_nothing_else(machine):
+    daemon = machine("gpu:0+cpu:1", SMALL, every=20, limit=1500)
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    daemon.rig.lines = ["hang"]
+    daemon.rig.write()
+    card = wait_card(client, "DOWN")
+    assert card["cause"].startswith("NVML has not answered for ")
+    run_to_end(client, trained(epochs=2, run_cap=2))
+    assert {t["state"] for t in client.trials(1)} == {"COMPLETED"}
+    waits = client.submit(trained(epochs=2, run_cap=1, resources={"gpu": 1}))
+    assert client.trials(waits) == []
+    daemon.rig.lines = []
+    daemon.rig.write()
+    assert client.wait_sweep(waits)["state"] == "COMPLETED"
 
 
 def test_nvml_that_hangs_at_the_start_and_at_the_end_is_not_waited_for(machine):

@@ -78,6 +78,15 @@ def test_lease_does_not_run_while_the_daemon_is_stopped(start, tmp_path):
 
 # --- heartbeats ---
 
+def test_heartbeat_says_what_a_report_would_be_told(client):
+    sweep = client.submit(driven(early_terminate=asha(variant="promote")))
+    t, other = client.ask(sweep, 2)
+    assert client.heartbeat(sweep, t) == "continue"
+    client.call("trial.cancel", sweep=sweep, trial=t["trial"])
+    assert client.heartbeat(sweep, t) == "stop"
+    assert client.report(sweep, other, 1, 1, loss=1) == "pause"
+    assert client.heartbeat(sweep, other) == "pause"
+
 
 def test_heartbeat_of_what_is_not_held_is_refused(client):
     sweep = client.submit(driven())
@@ -116,6 +125,32 @@ def is_waiting(daemon, sweep, n=1):
     """So many asks have reached the daemon: what each connection sent before them is answered."""
     return wait_until(lambda: daemon.client().call("daemon.stats")["asks_waiting"] == n,
                       f"{n} asks that wait")
+
+
+@pytest.mark.parametrize("spec, prepare, reason", [
+    ({"run_cap": 1}, "tell", "done"),
+    ({}, "cancel", "done"),
+    ({}, "pause", "paused"),
+    ({"max_concurrent": 1}, "", "busy"),
+    ({"run_cap": 1}, "", "waiting"),
+    ({"run_cap": 2, "early_terminate": {"type": "asha", "variant": "promote", "max_t": 9,
+                                        "grace_period": 1, "reduction_factor": 3}}, "pause_trial",
+     "waiting")])
+def test_empty_ask_says_why(client, spec, prepare, reason):
+    sweep = client.submit(driven(**spec))
+    handed = client.ask(sweep, 2 if prepare == "pause_trial" else 1)
+    if prepare == "tell":
+        client.tell(sweep, handed[0], metrics={"loss": 1})
+    elif prepare == "pause_trial":
+        assert client.report(sweep, handed[0], 1, 1, loss=1) == "pause"
+    elif prepare:
+        client.call(f"sweep.{prepare}", sweep=sweep)
+    assert client.call("trial.ask", sweep=sweep, count=5) == {"trials": [], "reason": reason}
+
+
+def test_ask_that_finds_trials_has_no_reason(client):
+    sweep = client.submit(driven(run_cap=2))
+    assert set(client.call("trial.ask", sweep=sweep, count=5, wait_s=60)) == {"trials"}
 
 
 def test_ask_waits_through_a_pause(daemon, client):

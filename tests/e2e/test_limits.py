@@ -2,6 +2,7 @@
 import json
 import os
 import select
+import shutil
 import signal
 import stat
 import threading
@@ -34,6 +35,25 @@ def test_large_answers_reach_a_client_that_reads_them(client):
     for _ in range(100):
         assert client.receive()["id"] == 1
     sender.join()
+
+
+def test_calls_behind_a_load_keep_their_order(start):
+    daemon = start("none")
+    client = daemon.client()
+    sweep = client.submit(driven(run_cap=1))
+    client.tell(sweep, client.ask(sweep)[0], metrics={"loss": 1})
+    client.wait_sweep(sweep)
+    daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    for method, more in (("sweep.extend", {"run_cap": 3}), ("trial.ask", {"count": 5}),
+                         ("sweep.get", {})):
+        client.send({"jsonrpc": "2.0", "id": method, "method": method,
+                     "params": {"sweep": sweep, **more}})
+    replies = [client.receive() for _ in range(3)]
+    assert [r["id"] for r in replies] == ["sweep.extend", "trial.ask", "sweep.get"]
+    assert [t["trial"] for t in replies[1]["result"]["trials"]] == [2, 3]
+    assert replies[2]["result"]["state"] == "RUNNING"
 
 
 def test_watcher_sees_the_end_of_every_trial(daemon, client):
@@ -116,6 +136,13 @@ def test_stop_does_not_wait_for_a_check(start, tmp_path):
     daemon.process = None
 
 
+def test_removed_state_directory_ends_the_daemon(daemon, client):
+    client.submit(driven())
+    shutil.rmtree(daemon.state)
+    assert daemon.process.wait(30) == 70
+    daemon.process = None
+
+
 def test_sweep_list_comes_in_pages(client):
     for _ in range(7):
         client.submit(driven())
@@ -138,6 +165,13 @@ def test_attempt_of_another_number_is_never_taken_for_the_live_one(client):
         client.refused("trial.report", sweep=sweep, trial=trial["trial"], attempt=attempt, seq=1,
                        step=1, metrics={"loss": 1})
     assert client.reports(sweep, trial["trial"]) == []
+
+
+def test_sweep_that_no_slot_suits_says_so(start):
+    client = start("cpu:1").client()
+    sweep = client.submit(trained(resources={"gpu": 1}))
+    got = client.sweep(sweep)
+    assert got["state"] == "RUNNING" and "GPU" in got["cause"]
 
 
 # --- memory and time of connections ---
@@ -208,3 +242,33 @@ def test_requests_of_a_client_wait_for_memory(daemon):
     for _ in range(60):
         assert "unknown" in client.receive()["error"]["message"]
     sender.join()
+
+
+# --- turns ---
+
+def test_batch_is_answered_whole_whatever_comes_between(daemon, client):
+    """A batch that takes many turns of the loop, with lines before and behind it."""
+    sweep = client.submit(driven(run_cap=100000))
+    client.send({"jsonrpc": "2.0", "id": "before", "method": "daemon.info"})
+    client.send([{"jsonrpc": "2.0", "id": i, "method": "trial.ask",
+                  "params": {"sweep": sweep, "count": 1000}} for i in range(20)])
+    client.send({"jsonrpc": "2.0", "id": "behind", "method": "sweep.get",
+                 "params": {"sweep": sweep}})
+    other = daemon.client()
+    handed = other.ask(sweep, 10)
+    assert client.receive()["id"] == "before"
+    batch = client.receive()
+    assert sorted(reply["id"] for reply in batch) == list(range(20))
+    trials = [t["trial"] for reply in batch for t in reply["result"]["trials"]]
+    assert len(set(trials)) == len(trials) == 20000
+    assert not set(trials) & {t["trial"] for t in handed}
+    assert client.receive()["id"] == "behind"
+
+
+def test_batch_of_a_client_that_leaves_ends_with_it(daemon):
+    sweep = daemon.client().submit(driven(run_cap=100000))
+    for _ in range(5):
+        with daemon.client() as client:
+            client.send([{"jsonrpc": "2.0", "id": i, "method": "trial.ask",
+                          "params": {"sweep": sweep, "count": 1000}} for i in range(200)])
+    calm(daemon.client())

@@ -24,6 +24,14 @@ def many(client, calls):
     return [reply["result"] for reply in replies]
 
 
+def waiting(client, n=N):
+    """A sweep all of whose trials are held by the client."""
+    sweep = client.submit(driven(run_cap=n))
+    while client.sweep(sweep)["counts"]["RUNNING"] < n:
+        client.ask(sweep, 512)
+    return sweep
+
+
 def paused(client, n=N):
     """A sweep all of whose trials are paused for good but one, which runs: (sweep, that one)."""
     sweep = client.submit(driven(run_cap=n, early_terminate=asha(
@@ -77,6 +85,16 @@ def check_seen(seen, state):
             assert (got["state"] == "RUNNING") == (left > 0), (got["state"], counts)
     assert seen[-1]["state"] == state
     return between
+
+
+def test_cancellation_of_many_is_answered_once_it_is_done(daemon, client):
+    sweep = waiting(client)
+    looker = Looker(daemon, sweep)
+    assert client.call("sweep.cancel", sweep=sweep) == {"sweep": sweep, "state": "CANCELLED"}
+    assert client.sweep(sweep)["counts"]["CANCELLED"] == N
+    assert check_seen(looker.end(), "CANCELLED") > 0
+    assert client.refused("sweep.cancel", sweep=sweep).code == CONFLICT
+    check_replay(daemon)
 
 
 def test_paused_trials_of_an_end_are_pruned_in_slices(daemon, client):

@@ -1,12 +1,69 @@
-"""Sweeps that the built-in workers train: repeatability, examples."""
+"""Sweeps that the built-in workers train: sharing, repeatability, examples."""
 import csv
 import io
 import json
 import os
+import subprocess
 
 import pytest
 
-from harness import ROOT, RpcError, asha, example, sweep_command, trained
+from harness import BIN, ROOT, RpcError, asha, environment, example, slow, sweep_command, trained, wait_until
+
+
+@pytest.mark.once("measures times")
+def test_two_sweeps_share_two_slots_evenly(start):
+    """Slot time is shared, so a sweep that is behind may have both slots for a moment: how long,
+    tests/sched/sweep/test_share.c says on virtual time."""
+    client = start("cpu:2").client()
+    one = client.submit(slow(epochs=8, run_cap=16, name="one"))
+    wait_until(lambda: sum(s["state"] == "BUSY" for s in client.slots()) == 2, "two busy slots")
+    two = client.submit(slow(epochs=8, run_cap=16, name="two"))
+    wait_until(lambda: any(s.get("sweep") == two for s in client.slots()), "a slot for the second")
+    shared = 0
+    while True:
+        busy = [s["sweep"] for s in client.slots() if s["state"] == "BUSY"]
+        counts = [client.sweep(s)["counts"] for s in (one, two)]
+        if any(sum(c.values()) >= 16 for c in counts):
+            break  # one has made its last trial: the other takes what is left over
+        shared += sorted(busy) == [one, two]
+    assert shared > 5
+    ended = [sum(c.values()) for c in counts]
+    assert min(ended) >= 10, f"trials made when the first was done: {ended}"
+    for sweep in (one, two):
+        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 16
+
+
+def test_two_sweeps_watched_at_once_on_two_connections_and_on_one(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweeps = [client.submit(slow(epochs=8, run_cap=6, name=f"w{i}")) for i in range(2)]
+    both, each = daemon.client(), [daemon.client() for _ in sweeps]
+    last = {s: both.call("sweep.watch", sweep=s) for s in sweeps}
+    for watcher, sweep in zip(each, sweeps):
+        view = watcher.call("sweep.watch", sweep=sweep)
+        while view["state"] == "RUNNING":
+            view = watcher.note()["params"]
+            assert view["sweep"] == sweep
+        assert view["state"] == "COMPLETED" and view["counts"]["COMPLETED"] == 6
+    while any(view["state"] == "RUNNING" for view in last.values()):
+        view = both.note()["params"]
+        last[view["sweep"]] = view
+    assert all(view["counts"]["COMPLETED"] == 6 for view in last.values())
+
+
+@pytest.mark.once("as two connections, in the test before")
+def test_two_watch_commands_at_once_show_each_its_sweep(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweeps = [client.submit(slow(epochs=8, run_cap=6, name=f"cli-{i}")) for i in range(2)]
+    commands = [subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "watch",
+                                  str(s)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 stdin=subprocess.DEVNULL, env=environment()) for s in sweeps]
+    for i, command in enumerate(commands):
+        out, err = command.communicate(timeout=90)
+        assert command.returncode == 0, err
+        assert f"cli-{i}".encode() in out and b"COMPLETED" in out and b"\x1b" not in out
+
 
 TIMES = {"seconds", "samples_per_s", "time_ms", "created_ms", "ended_ms"}
 
@@ -63,6 +120,22 @@ def test_parameter_names_the_activation_of_a_layer(start):
     spec["parameters"]["act"]["values"] = ["relu", "softsign"]
     with pytest.raises(RpcError, match='"act" feeds "activation", which must be "relu", "tanh", '):
         client.call("sweep.validate", spec=spec)
+
+
+def test_pruned_trial_stops_at_its_rung(start):
+    client = start("cpu:2").client()
+    sweep = client.submit(trained(epochs=27, run_cap=15, early_terminate=asha()))
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["max_t"] == 27
+    assert [r["step"] for r in got["rungs"]] == [1, 3, 9, 27]
+    assert got["counts"]["PRUNED"] >= 3
+    for t in client.trials(sweep):
+        if t["state"] == "PRUNED":
+            assert t["step"] in (1, 3, 9)
+            why = client.call("trial.why", sweep=sweep, trial=t["trial"])
+            assert f"rung {t['step']}" in why["text"] and "rank" in why["text"]
+        else:
+            assert (t["state"], t["step"]) == ("COMPLETED", 27)
 
 
 @pytest.mark.parametrize("name", ["wine"])

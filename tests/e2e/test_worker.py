@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import stat
 import sys
+import time
 
 import pytest
 
@@ -58,6 +59,24 @@ def test_idle_worker_that_hangs_is_replaced_and_one_that_waits_is_not(start):
         wait_until(lambda: client.slots()[0]["starts"] == starts
                    and client.slots()[0]["state"] == "IDLE", "another process")
     assert client.slots()[1]["starts"] == 1
+
+
+def test_worker_that_was_stopped_with_the_daemon_is_let_be(start):
+    """A machine that is frozen for longer than the limit, and of which the daemon wakes up first."""
+    daemon = start("cpu:1", SWEEPD_SILENT_MS="4000")
+    client = daemon.client()
+    slot, = wait_until(lambda: [s for s in client.slots() if s["state"] == "IDLE"], "an idle slot")
+    for pid in (slot["pid"], daemon.process.pid):
+        os.kill(pid, signal.SIGSTOP)
+    stopped = time.monotonic()
+    wait_until(lambda: time.monotonic() - stopped > 5, "the limit to pass")
+    os.kill(daemon.process.pid, signal.SIGCONT)
+    woke = client.call("daemon.info")["uptime_s"]
+    wait_until(lambda: client.call("daemon.info")["uptime_s"] > woke + 1, "the daemon's next ticks")
+    os.kill(slot["pid"], signal.SIGCONT)
+    sweep = client.submit(trained(run_cap=1))
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert client.slots()[0]["pid"] == slot["pid"]
 
 
 def stand_in(directory, body):

@@ -1,0 +1,89 @@
+"""A GPU that loses one attempt after another is taken out; the others go on."""
+import os
+import signal
+
+import pytest
+
+from gangs import children
+from gpus import FAKES, LARGE, NEEDS_FAKES, SMALL, gpus, machine, wait_card, wait_slots  # noqa: F401
+from harness import alive, sweep_command, wait_until
+
+pytestmark = NEEDS_FAKES
+
+NCCL = {"LD_LIBRARY_PATH": os.path.join(FAKES, "nccl")}
+ADVICE = "it takes no trial until sweepd is started again"
+
+
+def cards(n):
+    return [{**(LARGE if i % 2 else SMALL), "uuid": f"GPU-{i}"} for i in range(n)]
+
+
+def net(gpus, epochs, **more):
+    return {"method": "grid", "metric": {"name": "val_loss"}, "parameters": {"lr": {"values": [0.05, 0.04, 0.03]}},
+            "resources": {"gpu": gpus}, **more,
+            "trainer": {"dataset": {"name": "digits"}, "epochs": epochs, "batch_size": 32, "micro_batch": 16,
+                        "model": [{"linear": 24}, "relu", {"linear": 10}]}}
+
+
+def running(client, i):
+    """The slot, if its worker lives and has a trial."""
+    slot = client.slots()[i]
+    return slot if slot["state"] == "BUSY" and slot["pid"] else None
+
+
+def attempts(client, sweep, trial=1):
+    return client.call("trial.get", sweep=sweep, trial=trial)["attempts"]
+
+
+def test_gpu_whose_worker_ends_again_and_again_is_taken_out_and_its_trial_goes_on_elsewhere(machine):
+    daemon = machine("gpu:0,1,2", *cards(3))
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 3)
+    sweep = client.submit(net(1, 100000))
+    wait_until(lambda: all(running(client, i) for i in range(3)), "a trial on each")
+    for _ in range(3):
+        bad = wait_until(lambda: running(client, 1), "a trial on gpu:1")
+        os.kill(bad["pid"], signal.SIGKILL)
+        wait_until(lambda: client.slots()[1]["pid"] != bad["pid"], "its end")
+    card = wait_card(client, "OUT", 1)
+    trial = bad["trial"]
+    assert card["cause"] == f"lost 3 attempts in a row ({', '.join([f'{sweep}/{trial}'] * 3)}): {ADVICE}"
+    shown = sweep_command(daemon, "devices")[1]
+    assert "OUT" in shown and ADVICE in shown, shown
+    assert [(a["state"], a["cause"]) for a in attempts(client, sweep, trial)] == [
+        ("LOST", "signal:9")] * 2 + [("RELEASED", "gpu:1 is taken out: signal:9")]
+    why = client.call("trial.why", sweep=sweep, trial=trial)["text"]
+    assert f"gpu:1 takes none (lost 3 attempts in a row" in why, why
+    client.call("trial.cancel", sweep=sweep, trial=client.slots()[0]["trial"])
+    wait_until(lambda: client.slots()[0]["trial"] == trial, "the trial on another GPU")
+    assert [g["state"] for g in gpus(client)] == ["OK", "OUT", "OK"]
+    client.call("sweep.cancel", sweep=sweep)
+
+
+@pytest.mark.skipif(not os.path.exists(os.path.join(NCCL["LD_LIBRARY_PATH"], "libnccl.so.2")),
+                    reason="built without a C++ compiler: no stand-in for NCCL")
+def test_gpu_that_loses_its_rank_again_and_again_is_taken_out_until_the_next_start(machine):
+    daemon = machine("gpu:0,1", *cards(2), env=NCCL)
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    sweep = client.submit(net(2, 100000, parallel={"data": 2}, run_cap=1))
+    for attempt in (1, 2, 3):
+        wait_until(lambda: any(r["attempt"] == attempt for r in client.reports(sweep, 1)), f"attempt {attempt}")
+        first = running(client, 0)  # else gpu:1 has the first rank, which is its worker
+        pid = children(first["pid"])[0] if first else running(client, 1)["pid"]
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not alive(pid), "its end")
+    wait_card(client, "OUT", 1)
+    wait_until(lambda: client.trials(sweep)[0]["state"] == "PENDING", "the end of the attempt")
+    assert [a["state"] for a in attempts(client, sweep)] == ["LOST", "LOST", "RELEASED"]
+    cause = wait_until(lambda: client.sweep(sweep)["cause"], "why it waits")
+    assert cause.startswith("waits for 2 GPUs, 1 is left: gpu:1: lost 3 attempts in a row") and ADVICE in cause
+    alone = client.submit(net(1, 2))
+    assert client.wait_sweep(alone)["state"] == "COMPLETED"
+    assert daemon.term() == 0
+    daemon.start(**NCCL)
+    client = daemon.client()
+    wait_until(lambda: any(r["attempt"] == 4 for r in client.reports(sweep, 1)), "the gang on both")
+    assert client.trials(sweep)[0]["step"] > 1
+    assert [g["state"] for g in gpus(client)] == ["OK", "OK"]
+    client.call("sweep.cancel", sweep=sweep)
