@@ -125,14 +125,20 @@ static struct program_stream *stream_of(struct sw_errand *p, const void *pipe)
 	return &p->stream[pipe == (const void *)&p->stream[WHY].pipe ? WHY : OUT];
 }
 
+static char lost[4096]; /* of what is complained at length: nobody reads it */
+
 static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
 {
-	struct program_stream *s = stream_of(h->data, h);
+	struct sw_errand *p = h->data;
+	struct program_stream *s = stream_of(p, h);
 
 	(void)hint;
-	*buf = uv_buf_init(NULL, 0); /* the read ends with UV_ENOBUFS */
 	if (sw_buf_reserve(&s->text, 4096) == SW_OK)
 		*buf = uv_buf_init(s->text.data + s->text.len, 4096);
+	else if (s == &p->stream[WHY])
+		*buf = uv_buf_init(lost, sizeof lost);
+	else
+		*buf = uv_buf_init(NULL, 0); /* the read ends with UV_ENOBUFS */
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -140,7 +146,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	struct sw_errand *p = stream->data;
 	struct program_stream *s = stream_of(p, stream);
 
-	(void)buf;
+	if (n >= 0 && buf->base == lost)
+		return;
 	if (n >= 0) {
 		s->text.len += (size_t)n;
 		s->text.data[s->text.len] = '\0';

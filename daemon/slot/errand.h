@@ -2,8 +2,8 @@
  * daemon/slot/errand.h — one run of a program that is asked something, an executor or `sweep-worker
  * check`: argv, an end within 60 s, what it printed. Never a shell.
  *
- * Limits   1 MiB of its output and 16 KiB of what it complains; a program that prints more, or that
- *          is not over in time, is killed with its process group, and its run failed.
+ * Limits   1 MiB of its output; a program that prints more, or that is not over in time, is killed
+ *          with its process group, and its run failed. Of what it complains 16 KiB are kept.
  */
 #ifndef SW_DAEMON_SLOT_ERRAND_H
 #define SW_DAEMON_SLOT_ERRAND_H

@@ -44,6 +44,18 @@ SCRIPTS = {
     "syntax": """
         def wrong(:
     """,
+    "modules": """
+        import helper
+        class Told:
+            def __init__(self, of):
+                self.of = of
+            def __del__(self):
+                print("gone:", self.of)
+        helper.kept, kept = Told("helper"), Told("main")
+        newest = list(sys.modules)[list(sys.modules).index("helper") - 1]
+        sys.modules[newest] = sys.modules.pop(newest)
+        report(loss=1)
+    """,
     "exit": """
         report(loss=1)
         print("last words", end="")

@@ -13,7 +13,6 @@ import gc
 import glob
 import importlib.machinery
 import importlib.util
-import itertools
 import mmap
 import os
 import select
@@ -142,7 +141,6 @@ class Launcher:
         if self.printed is None:  # of a script's head; it may have silenced what it loads later
             self.printed = [os.pread(fd, 1 << 16, 0) for fd in (1, 2)]
         self.loaded = set(sys.modules)
-        self.newest = next(reversed(sys.modules))
         files = {name: file_of(sys.modules[name]) for name in self.loaded - AT_START}
         folders = [folder for folder in sys.path if installed(folder + "/")]  # in which a package may appear
         paths = [path for folder in folders for path in (folder, *glob.glob(folder + "/*.pth"))]
@@ -318,10 +316,16 @@ class Launcher:
                 stream.flush()
         for name in "last_type", "last_value", "last_traceback", "last_exc":
             sys.__dict__.pop(name, None)
-        # Of what it shares nothing is looked at: even that is a write, and a copy of its page.
-        new = itertools.takewhile(lambda name: name != self.newest, reversed(sys.modules))
-        names = [name for name in new if name not in self.loaded and not installed(file_of(sys.modules[name]) or STANDARD)]
-        users = [weakref.ref(sys.modules.pop(name)) for name in [*names, "__main__"] if name in sys.modules]
+        # Of what it shares little is looked at: even that is a write, and a copy of its page. What came since stands at
+        # the end, unless a script takes modules out and puts them back: it may have done so with a few.
+        names, shared = [], 0
+        for name in reversed(sys.modules):
+            shared = shared + 1 if name in self.loaded else 0
+            if shared == 64:
+                break
+            if not shared and not installed(file_of(sys.modules[name]) or STANDARD):
+                names.append(name)
+        users = [weakref.ref(sys.modules.pop(name)) for name in ["__main__", *reversed(names)] if name in sys.modules]
         atexit._clear()  # this is the last one of them
         gc.collect()
         for module in filter(None, [user() for user in users]):
