@@ -311,9 +311,7 @@ class Launcher:
         takes longer than many a trial. So C++ destructs nothing, either."""
         if self.status is None or os.getpid() != self.pid:
             return  # the interpreter does all of it
-        for stream in sys.stdout, sys.stderr:
-            if hasattr(stream, "flush") and not getattr(stream, "closed", False):
-                stream.flush()
+        flush()
         for name in "last_type", "last_value", "last_traceback", "last_exc":
             sys.__dict__.pop(name, None)
         # Of what it shares little is looked at: even that is a write, and a copy of its page. What came since stands at
@@ -331,6 +329,7 @@ class Launcher:
         for module in filter(None, [user() for user in users]):
             for name in module.__dict__.keys() - {"__builtins__"}:
                 module.__dict__[name] = None
+        flush()  # once more, as the interpreter does: what was taken down may have printed
         ctypes.PyDLL(None).fflush(None)
         os._exit(self.status)
 
@@ -355,6 +354,12 @@ class Launcher:
         if len(text) < LESSON_MAX - 12:
             self.shared[12:12 + len(text)] = text
             struct.pack_into("i", self.shared, 8, len(text))
+
+
+def flush():
+    for stream in sys.stdout, sys.stderr:
+        if hasattr(stream, "flush") and not getattr(stream, "closed", False):
+            stream.flush()
 
 
 def status_of(error):
