@@ -23,6 +23,7 @@ struct written {
 
 struct board {
 	struct sw_cli *c;
+	const cJSON *declared;      /* the spec's parameters */
 	uint64_t *trials, *reports; /* how many were written */
 	char folder[PATH_MAX + 24]; /* DIR/SWEEP */
 	struct written *written;    /* by trial */
@@ -110,7 +111,7 @@ static int on_trial(void *arg, const cJSON *trial)
 		const double created_ms = sw_json_number(trial, "created_ms", 0);
 
 		sw_tf_version(&o->tf, created_ms);
-		sw_tf_session_start(&o->tf, created_ms, sw_json_get(trial, "params"));
+		sw_tf_session_start(&o->tf, created_ms, sw_json_get(trial, "params"), o->declared);
 		(*o->trials)++;
 	}
 	if (step != 0 && (sw_json_uint(trial, "attempt") != w->report.attempt || step != w->step))
@@ -158,9 +159,13 @@ static int follow_sweep(struct board *o)
 	return status;
 }
 
-int sw_tensorboard_write(struct sw_cli *c, bool follow, uint64_t *trials, uint64_t *reports)
+int sw_tensorboard_write(struct sw_cli *c, const cJSON *spec, uint64_t *trials, uint64_t *reports)
 {
-	struct board o = {.c = c, .trials = trials, .reports = reports};
+	struct board o = {.c = c,
+			  .declared = sw_json_get(spec, "parameters"),
+			  .trials = trials,
+			  .reports = reports};
+	const bool follow = (c->args.given & SW_OPT_FOLLOW) != 0;
 	const char *out = c->args.out;
 
 	sw_buf_init(&o.tf.b, 8 * CHUNK);

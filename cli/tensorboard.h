@@ -9,8 +9,8 @@
 
 #include "cli/cli.h"
 
-/* Into the folder c->args.out. follow: until the sweep has ended. *trials, *reports: raised by how
- * many were written. An exit status. */
-int sw_tensorboard_write(struct sw_cli *c, bool follow, uint64_t *trials, uint64_t *reports);
+/* Into the folder c->args.out; with --follow until the sweep has ended. spec: borrowed. *trials,
+ * *reports: raised by how many were written. An exit status. */
+int sw_tensorboard_write(struct sw_cli *c, const cJSON *spec, uint64_t *trials, uint64_t *reports);
 
 #endif

@@ -211,17 +211,20 @@ static void add_value(struct sw_tf *t, unsigned field, const cJSON *v)
 	close_message(t);
 }
 
-/* Entries of the map hparams. Groups nest as deep as JSON may. */
-static void add_params(struct sw_tf *t, const cJSON *params, const char *prefix)
+/* Entries of the map hparams. Groups nest as deep as JSON may; what else is an object is a value. */
+static void add_params(struct sw_tf *t, const cJSON *params, const cJSON *declared,
+		       const char *prefix)
 {
 	char name[2 * SW_SPEC_MAX_PARAM_NAME];
 	const cJSON *v;
 
 	cJSON_ArrayForEach (v, params) {
+		const cJSON *group = sw_json_get(sw_json_get(declared, v->string), "parameters");
+
 		(void)snprintf(name, sizeof name, "%s%s%s", prefix, v->string,
-			       cJSON_IsObject(v) ? "." : "");
-		if (cJSON_IsObject(v)) {
-			add_params(t, v, name);
+			       group != NULL ? "." : "");
+		if (group != NULL) {
+			add_params(t, v, group, name);
 			continue;
 		}
 		open_message(t, 1);
@@ -231,10 +234,11 @@ static void add_params(struct sw_tf *t, const cJSON *params, const char *prefix)
 	}
 }
 
-void sw_tf_session_start(struct sw_tf *t, double time_ms, const cJSON *params)
+void sw_tf_session_start(struct sw_tf *t, double time_ms, const cJSON *params,
+			 const cJSON *declared)
 {
 	open_hparams(t, time_ms, "_hparams_/session_start_info", 3);
-	add_params(t, params, "");
+	add_params(t, params, declared, "");
 	add_double(t, 5, time_ms / 1e3);
 	sw_tf_close(t);
 }

@@ -35,9 +35,10 @@ void sw_tf_open(struct sw_tf *t, double time_ms, uint64_t step);
 void sw_tf_scalar(struct sw_tf *t, const char *tag, double v);
 void sw_tf_close(struct sw_tf *t);
 
-/* params: a trial's; those of a group have their whole names, "opt.wd", and a list is the text of
- * its JSON. */
-void sw_tf_session_start(struct sw_tf *t, double time_ms, const cJSON *params);
+/* params: a trial's; those of a group, as the spec's parameters declare it, have their whole names,
+ * "opt.wd"; a list or another object is the text of its JSON. */
+void sw_tf_session_start(struct sw_tf *t, double time_ms, const cJSON *params,
+			 const cJSON *declared);
 /* state: of a trial that has ended. Only COMPLETED is a success there; PRUNED and CANCELLED, which
  * were stopped before, are "unknown". */
 void sw_tf_session_end(struct sw_tf *t, double time_ms, const char *state);

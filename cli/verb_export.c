@@ -217,7 +217,7 @@ int sw_verb_export(struct sw_cli *c)
 	else if (status == SW_EXIT_DONE && strcmp(c->args.to, "json") == 0)
 		status = export_json(&e, &r);
 	else if (status == SW_EXIT_DONE)
-		status = sw_tensorboard_write(c, (c->args.given & SW_OPT_FOLLOW) != 0, &e.trials,
+		status = sw_tensorboard_write(c, sw_json_get(r.result, "spec"), &e.trials,
 					      &e.reports);
 	if (status == SW_EXIT_DONE) {
 		(void)sw_buf_addf(&c->out, "%" PRIu64 " trials, %" PRIu64 " reports in ", e.trials,

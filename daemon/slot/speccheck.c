@@ -129,7 +129,7 @@ static void run_check(struct sw_check *c)
 	sw_worker_env_fill(env, none);
 	c->run = sw_errand_start(d->loop, argv, env, c->spec, on_ended, c);
 	if (c->run == NULL) {
-		(void)sw_err_set(&err, SW_NOMEM, "out of memory");
+		(void)sw_err_set(&err, SW_NOMEM, "no memory or no descriptor is left for a check");
 		answer_check(c, &err);
 		free_check(c);
 		return;

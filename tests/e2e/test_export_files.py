@@ -200,6 +200,16 @@ def test_document_that_was_cut_off_does_not_look_whole(daemon, client, tmp_path)
         json.loads(text)
 
 
+def test_event_files_have_a_category_that_is_an_object_as_its_json(daemon, client, tmp_path):
+    values = [{"d": 1, "w": [2]}, {}]
+    sweep = client.submit(driven(method="grid", parameters={
+        "arch": {"values": values}, "opt": {"parameters": {"inner": {"values": [{"q": 1}]}}}}))
+    client.ask(sweep, 2)
+    export(daemon, sweep, "tensorboard", tmp_path / "out")
+    assert [run.params() for _, run in sorted(runs(tmp_path / "out" / str(sweep)).items())] == [
+        {"arch": json.dumps(value, separators=(",", ":")), "opt.inner": '{"q":1}'} for value in values]
+
+
 def test_event_files_have_curves_and_what_the_hparams_tab_needs(daemon, client, tmp_path):
     sweep = a_sweep(client)
     export(daemon, sweep, "tensorboard", tmp_path / "out")
