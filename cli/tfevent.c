@@ -211,7 +211,7 @@ static void add_value(struct sw_tf *t, unsigned field, const cJSON *v)
 	close_message(t);
 }
 
-/* Entries of the map hparams. Groups nest as deep as JSON may; what else is an object is a value. */
+/* Entries of the map hparams. Groups nest as deep as JSON may; another object is a value. */
 static void add_params(struct sw_tf *t, const cJSON *params, const cJSON *declared,
 		       const char *prefix)
 {
