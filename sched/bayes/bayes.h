@@ -69,6 +69,8 @@ enum sw_bayes_model_id {
 	BAYES_D,       /* log1, Matern-5/2 */
 	BAYES_D_LOCAL, /* the same, on the rows around the best alone */
 	BAYES_E,       /* C, in coordinates that may be warped */
+	BAYES_KEPT_N,  /* those before: the memory hands on what they were fitted to */
+	BAYES_LEVEL = BAYES_KEPT_N, /* A without warps, on the rows of one level alone */
 	BAYES_MODEL_N
 };
 
@@ -83,9 +85,9 @@ struct sw_bayes_memory {
 	uint32_t won, lost; /* local suggestions in a row that beat the best, or did not */
 	uint32_t n_local;
 	uint64_t local[BAYES_LOCAL_MAX]; /* trials, rising */
-	uint64_t fitted[BAYES_MODEL_N];  /* rows that theta was fitted to; 0: never fitted */
+	uint64_t fitted[BAYES_KEPT_N];   /* rows that theta was fitted to; 0: never fitted */
 	size_t theta_n;                  /* room for each, 3d + 3 */
-	double *theta;                   /* [BAYES_MODEL_N][theta_n] */
+	double *theta;                   /* [BAYES_KEPT_N][theta_n] */
 };
 
 SW_NODISCARD sw_status sw_bayes_memory_init(struct sw_bayes_memory *m, size_t d);
@@ -240,6 +242,9 @@ void sw_bayes_pick_fini(struct sw_bayes_pick *p);
  * how far apart the coordinates count. */
 SW_NODISCARD sw_status sw_bayes_pick_mixed(struct sw_bayes_pick *p, const struct sw_bayes_data *b,
 					   size_t rows, size_t whole, size_t most, const double *w);
+/* The last `most` rows that stand at `at` in coordinate k. */
+SW_NODISCARD sw_status sw_bayes_pick_level(struct sw_bayes_pick *p, const struct sw_bayes_data *b,
+					   size_t most, size_t k, double at);
 /* The `most` rows nearest to the best. */
 SW_NODISCARD sw_status sw_bayes_pick_near(struct sw_bayes_pick *p, const struct sw_bayes_data *b,
 					  size_t most, const double *w);
@@ -278,6 +283,13 @@ SW_NODISCARD sw_status sw_bayes_model_prepare(struct sw_bayes_model *m,
 					      const struct sw_bayes_data *b,
 					      struct sw_bayes_memory *memory, const double *w,
 					      struct sw_bayes_rng *rng);
+
+/* BAYES_LEVEL alone: fits to the rows that stand at `at` in coordinate k, a category, and believes
+ * what is pending, wherever it is. It improves on the best of these rows. SW_NOT_FOUND: there is
+ * none that is not bad. SW_INVALID: as above. */
+SW_NODISCARD sw_status sw_bayes_model_of_level(struct sw_bayes_model *m,
+					       const struct sw_bayes_data *b, size_t k, double at,
+					       struct sw_bayes_rng *rng);
 
 /* ---- bayes_search.c ---- */
 
@@ -339,15 +351,18 @@ SW_NODISCARD sw_status sw_bayes_levels(struct sw_bayes_search *s, const struct s
 
 /* ---- bayes_step.c ---- */
 
+/* Does a level of a category that has had few points get some, and by whose model? */
+enum sw_bayes_turns { BAYES_TURNS_NONE, BAYES_TURNS_OF_ALL, BAYES_TURNS_OF_LEVEL };
+
 struct sw_bayes_step {
 	struct sw_bayes_model model[BAYES_MODEL_N];
 	struct sw_bayes_search search;
-	bool turns; /* a level of a category that has had few points gets some */
+	enum sw_bayes_turns turns;
 };
 
 /* inward: of its models. */
 SW_NODISCARD sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
-					  uint64_t seed, bool inward, bool turns);
+					  uint64_t seed, bool inward, enum sw_bayes_turns turns);
 void sw_bayes_step_fini(struct sw_bayes_step *s);
 void sw_bayes_step_drop(struct sw_bayes_step *s); /* the caches */
 /* The point for trial `trial`; memory moves on, also when it fails. Needs a row that is not bad.
@@ -362,5 +377,12 @@ SW_NODISCARD sw_status sw_bayes_step_several(struct sw_bayes_step *s,
 					     struct sw_bayes_memory *memory,
 					     struct sw_bayes_rng *rng, uint64_t trial,
 					     struct sw_bayes_found *out);
+
+/* ---- bayes_turn.c ---- */
+
+/* The point for a level of a category that has had few, in the box, which is the whole cube. On
+ * entry out->model is the model of all rows. SW_NOT_FOUND: no level is due one, or none has any. */
+SW_NODISCARD sw_status sw_bayes_turn(struct sw_bayes_step *s, const struct sw_bayes_data *b,
+				     struct sw_bayes_rng *rng, struct sw_bayes_found *out);
 
 #endif

@@ -20,7 +20,7 @@
 sw_status sw_bayes_memory_init(struct sw_bayes_memory *m, size_t d)
 {
 	*m = (struct sw_bayes_memory){.theta_n = 3 * d + 3};
-	m->theta = sw_calloc(BAYES_MODEL_N * m->theta_n, sizeof *m->theta);
+	m->theta = sw_calloc(BAYES_KEPT_N * m->theta_n, sizeof *m->theta);
 	if (m->theta == NULL)
 		return SW_NOMEM;
 	sw_bayes_memory_reset(m);
@@ -38,7 +38,7 @@ void sw_bayes_memory_reset(struct sw_bayes_memory *m)
 	double *const theta = m->theta;
 	const size_t n = m->theta_n;
 
-	memset(theta, 0, BAYES_MODEL_N * n * sizeof *theta);
+	memset(theta, 0, BAYES_KEPT_N * n * sizeof *theta);
 	*m = (struct sw_bayes_memory){.side = SIDE_START, .theta = theta, .theta_n = n};
 }
 
@@ -49,7 +49,7 @@ void sw_bayes_memory_copy(struct sw_bayes_memory *to, const struct sw_bayes_memo
 	assert(to->theta_n == from->theta_n);
 	*to = *from;
 	to->theta = theta;
-	memcpy(theta, from->theta, BAYES_MODEL_N * to->theta_n * sizeof *theta);
+	memcpy(theta, from->theta, BAYES_KEPT_N * to->theta_n * sizeof *theta);
 }
 
 double *sw_bayes_memory_theta(const struct sw_bayes_memory *m, enum sw_bayes_model_id id)
@@ -61,11 +61,11 @@ double *sw_bayes_memory_theta(const struct sw_bayes_memory *m, enum sw_bayes_mod
 
 /* All words of 8 bytes, in the machine's order: a state goes back to the machine that made it. */
 #define HEAD_WORDS  7
-#define FIXED_WORDS (HEAD_WORDS + BAYES_MODEL_N)
+#define FIXED_WORDS (HEAD_WORDS + BAYES_KEPT_N)
 
 size_t sw_bayes_memory_size(const struct sw_bayes_memory *m)
 {
-	return 8 * (FIXED_WORDS + m->n_local + BAYES_MODEL_N * m->theta_n);
+	return 8 * (FIXED_WORDS + m->n_local + BAYES_KEPT_N * m->theta_n);
 }
 
 static unsigned char *put_words(unsigned char *out, const void *from, size_t words)
@@ -82,9 +82,9 @@ void sw_bayes_memory_write(const struct sw_bayes_memory *m, unsigned char *out)
 
 	out = put_words(out, head, sizeof head / 8);
 	out = put_words(out, &m->side, 1);
-	out = put_words(out, m->fitted, BAYES_MODEL_N);
+	out = put_words(out, m->fitted, BAYES_KEPT_N);
 	out = put_words(out, m->local, m->n_local);
-	put_words(out, m->theta, BAYES_MODEL_N * m->theta_n);
+	put_words(out, m->theta, BAYES_KEPT_N * m->theta_n);
 }
 
 sw_status sw_bayes_memory_read(struct sw_bayes_memory *m, const unsigned char *in, size_t n)
@@ -97,7 +97,7 @@ sw_status sw_bayes_memory_read(struct sw_bayes_memory *m, const unsigned char *i
 	memcpy(head, in, sizeof head);
 	memcpy(&side, in + sizeof head, sizeof side);
 	const bool old = (uint32_t)head[0] == MAGIC_1;
-	const size_t models = old ? MODELS_1 : BAYES_MODEL_N;
+	const size_t models = old ? MODELS_1 : BAYES_KEPT_N;
 	const size_t theta_n = old ? m->theta_n / 3 * 2 + 1 : m->theta_n; /* 2d + 3, 3d + 3 */
 
 	if (head[0] != ((uint64_t)theta_n << 32 | (old ? MAGIC_1 : MAGIC)) ||
@@ -126,7 +126,7 @@ sw_status sw_bayes_memory_read(struct sw_bayes_memory *m, const unsigned char *i
 	m->lost = (uint32_t)(head[5] >> 32);
 	m->side = side;
 	memset(m->fitted, 0, sizeof m->fitted);
-	memset(m->theta, 0, BAYES_MODEL_N * m->theta_n * sizeof *m->theta);
+	memset(m->theta, 0, BAYES_KEPT_N * m->theta_n * sizeof *m->theta);
 	memcpy(m->fitted, fitted, 8 * models);
 	memcpy(m->local, local, 8 * m->n_local);
 	for (size_t i = 0; i < models; i++)

@@ -39,6 +39,7 @@ sw_status sw_bayes_model_init(struct sw_bayes_model *m, enum sw_bayes_model_id i
 		[BAYES_D] = {SW_OUTCOME_LOG1, SW_GP_MATERN52, false, true},
 		[BAYES_D_LOCAL] = {SW_OUTCOME_LOG1, SW_GP_MATERN52, false, true},
 		[BAYES_E] = {SW_OUTCOME_STD, SW_GP_RBF, true, true},
+		[BAYES_LEVEL] = {SW_OUTCOME_YJ, SW_GP_MATERN52, true, false},
 	};
 	bool any = false;
 
@@ -178,7 +179,7 @@ static sw_status outcome_of_picked(struct sw_bayes_model *m, const struct sw_bay
 	for (size_t i = 0; i < m->pick.n; i++)
 		if (!b->bad[m->pick.row[i]])
 			y[n++] = b->y[m->pick.row[i]];
-	assert(n > 0); /* the best row is picked first */
+	assert(n > 0); /* the best row is picked first; of a level one is not bad */
 	qsort(y, n, sizeof *y, sw_order_doubles);
 	sw_outcome_fit(&m->o, m->view, y, n);
 	free(y);
@@ -188,10 +189,11 @@ static sw_status outcome_of_picked(struct sw_bayes_model *m, const struct sw_bay
 /* x and z of the rows picked, and of those that came after the base. */
 static sw_status load_rows(struct sw_bayes_model *m, const struct sw_bayes_data *b, size_t base)
 {
-	const size_t d = m->cube->d, later = m->id == BAYES_D_LOCAL ? 0 : b->n - base;
+	const bool some = m->id == BAYES_D_LOCAL || m->id == BAYES_LEVEL;
+	const size_t d = m->cube->d, later = some ? 0 : b->n - base;
 	sw_status rc = reserve(m, m->pick.n + later + b->n_pending, b->n_pending);
 
-	if (rc == SW_OK && m->id == BAYES_D_LOCAL)
+	if (rc == SW_OK && some)
 		rc = outcome_of_picked(m, b);
 	else
 		sw_outcome_fit(&m->o, m->view, b->sorted, b->n_good);
@@ -270,6 +272,30 @@ void sw_bayes_posterior(const struct sw_outcome *o, double z, double var, double
 	*sd = sw_outcome_deviation(o, z, sqrt(var));
 }
 
+/* The process at theta, on the rows that load_rows() left. */
+static sw_status condition(struct sw_bayes_model *m, const struct sw_bayes_data *b, size_t base,
+			   const double *theta)
+{
+	const size_t d = m->cube->d;
+	sw_status rc = sw_gp_set(m->gp, m->x, m->z, m->pick.n, theta);
+
+	/* Rows after the base are appended one by one even if all are here now: a daemon that
+	 * starts again gets the same bits as one that was told them in turn. */
+	for (size_t i = m->pick.n; rc == SW_OK && i < m->told; i++)
+		rc = sw_gp_append(m->gp, m->x + i * d);
+	if (rc != SW_OK)
+		return rc;
+	if (m->told > m->pick.n)
+		sw_gp_targets(m->gp, m->z);
+	for (size_t k = 0; k < d; k++)
+		m->length[k] = exp(theta[k]) / sw_gp_warp_slope(m->gp, k, b->x[b->best * d + k]);
+	m->base = base;
+	m->rows = b->n;
+	m->n_pending = 0;
+	m->valid = true;
+	return believe(m, b);
+}
+
 sw_status sw_bayes_model_prepare(struct sw_bayes_model *m, const struct sw_bayes_data *b,
 				 struct sw_bayes_memory *memory, const double *w,
 				 struct sw_bayes_rng *rng)
@@ -294,22 +320,28 @@ sw_status sw_bayes_model_prepare(struct sw_bayes_model *m, const struct sw_bayes
 	if (rc == SW_OK && due)
 		rc = fit_gp(m, m->pick.n < ROWS_FULL ? m->pick.n : ROWS_FULL, theta, fitted == 0,
 			    all_starts_are_due(b->n, fitted, d), rng);
-	if (rc == SW_OK)
-		rc = sw_gp_set(m->gp, m->x, m->z, m->pick.n, theta);
-	/* Rows after the base are appended one by one even if all are here now: a daemon that
-	 * starts again gets the same bits as one that was told them in turn. */
-	for (size_t i = m->pick.n; rc == SW_OK && i < m->told; i++)
-		rc = sw_gp_append(m->gp, m->x + i * d);
 	if (rc != SW_OK)
 		return rc;
-	if (m->told > m->pick.n)
-		sw_gp_targets(m->gp, m->z);
-	for (size_t k = 0; k < d; k++)
-		m->length[k] = exp(theta[k]) / sw_gp_warp_slope(m->gp, k, b->x[b->best * d + k]);
-	memory->fitted[m->id] = base;
-	m->base = base;
-	m->rows = b->n;
-	m->n_pending = 0;
-	m->valid = true;
-	return believe(m, b);
+	rc = condition(m, b, base, theta);
+	if (rc == SW_OK)
+		memory->fitted[m->id] = base;
+	return rc;
+}
+
+sw_status sw_bayes_model_of_level(struct sw_bayes_model *m, const struct sw_bayes_data *b, size_t k,
+				  double at, struct sw_bayes_rng *rng)
+{
+	double theta[3 * SW_SPACE_MAX_PARAMS + 3];
+	bool any = false;
+	sw_status rc = sw_bayes_pick_level(&m->pick, b, ROWS_FULL, k, at);
+
+	for (size_t i = 0; rc == SW_OK && i < m->pick.n; i++)
+		any = any || !b->bad[m->pick.row[i]];
+	if (rc == SW_OK && !any)
+		return SW_NOT_FOUND;
+	if (rc == SW_OK)
+		rc = load_rows(m, b, b->n);
+	if (rc == SW_OK)
+		rc = fit_gp(m, m->pick.n, theta, true, true, rng);
+	return rc == SW_OK ? condition(m, b, b->n, theta) : rc;
 }

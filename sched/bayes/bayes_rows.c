@@ -156,3 +156,19 @@ sw_status sw_bayes_pick_near(struct sw_bayes_pick *p, const struct sw_bayes_data
 		p->row[p->n] = p->key[p->n].row;
 	return SW_OK;
 }
+
+sw_status sw_bayes_pick_level(struct sw_bayes_pick *p, const struct sw_bayes_data *b, size_t most,
+			      size_t k, double at)
+{
+	const size_t d = b->cube->d;
+	const sw_status rc = reserve(p, b->n, b->n < most ? b->n : most);
+
+	if (rc != SW_OK)
+		return rc;
+	p->n = 0;
+	for (size_t i = b->n; i-- > 0 && p->n < most;) {
+		if (b->x[i * d + k] == at)
+			p->row[p->n++] = (uint32_t)i;
+	}
+	return SW_OK;
+}

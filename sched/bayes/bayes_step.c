@@ -1,9 +1,8 @@
 /* One suggestion by a model: a rotation of five models, each with its own view of the outcomes and
  * its own assumptions, because none is right for every function; once nothing gets better any more,
  * every second one inside a trust region around the best (Eriksson et al. 2019); and every fourth
- * one for a level of a category that has had few trials. */
+ * one for a level of a category that has had few trials (bayes_turn.c). */
 #include "sched/bayes/bayes.h"
-#include "sched/space/space_internal.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,11 +12,8 @@
 #define SHAPE_MIN  0.1
 #define SHAPE_MAX  10.0
 #define LOCAL_FROM 8 /* times d rows: from here on, a local model on the rows around the best */
-#define TURN_EVERY 4 /* suggestions: one of them is for a level that has had few */
+#define TURN_EVERY 4 /* suggestions: one of them is for a level that has had few points */
 #define TURN_AT    2 /* of the four: one that is never in the trust region */
-#define TURN_SHARE 2.0
-#define TURN_TRIES 4  /* levels: some may have no point left */
-#define TURN_MOST  64 /* levels; where there are more, the model alone chooses among them */
 
 struct step_kind {
 	enum sw_bayes_model_id model;
@@ -63,58 +59,11 @@ static void set_box(struct sw_bayes_search *s, const struct sw_bayes_data *b, co
 	}
 }
 
-static void count_levels(const struct sw_bayes_cube *c, size_t k, const double *x, size_t n,
-			 size_t *count)
-{
-	for (size_t i = 0; i < n; i++)
-		count[sw_space_decode_one(&c->space->v[c->of[k]], x[i * c->d + k]).choice]++;
-}
-
-/* A few bad points, whose numbers may be to blame, are enough for a model to write a category off:
- * it then expects so little there that it never asks again. So every fourth suggestion is for the
- * level that has had the least of the n points, as long as that is less than 2 / sqrt(n) of what
- * random draws would have given it: the box becomes this level, and the model chooses the rest.
- * tried: bit i of a coordinate's: not its level i. False: all others have had enough. */
-static bool give_a_turn(struct sw_bayes_search *s, const struct sw_bayes_data *b, uint64_t *tried)
-{
-	const struct sw_bayes_cube *const c = s->cube;
-	const double n = (double)(b->n + b->n_pending);
-	double least = TURN_SHARE / sqrt(n);
-	size_t k_least = c->d;
-	uint64_t level = 0;
-
-	for (size_t k = 0; k < c->d; k++) {
-		const struct sw_space_entry *const e = &c->space->v[c->of[k]];
-		size_t count[TURN_MOST] = {0};
-
-		if (!c->category[k] || !c->always[k] || c->levels[k] > TURN_MOST)
-			continue;
-		count_levels(c, k, b->x, b->n, count);
-		count_levels(c, k, b->pending, b->n_pending, count);
-		for (uint64_t i = 0; i < c->levels[k]; i++) {
-			const double due = n * sw_space_chance(e, i);
-
-			/* Without any chance, a level is due nothing. */
-			if ((tried[k] >> i & 1) == 0 && (double)count[i] < least * due) {
-				least = (double)count[i] / due;
-				k_least = k;
-				level = i;
-			}
-		}
-	}
-	if (k_least == c->d)
-		return false;
-	s->lo[k_least] = s->hi[k_least] = sw_bayes_cube_category(c, k_least, level);
-	tried[k_least] |= (uint64_t)1 << level;
-	return true;
-}
-
 sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 			struct sw_bayes_memory *memory, struct sw_bayes_rng *rng, uint64_t trial,
 			struct sw_bayes_found *out)
 {
 	const struct step_kind kind = next_kind(memory);
-	uint64_t tried[SW_SPACE_MAX_PARAMS] = {0};
 	double w[SW_SPACE_MAX_PARAMS] = {0};
 
 	assert(b->n_good > 0);
@@ -124,9 +73,15 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 	if (rc != SW_OK)
 		return rc;
 	shape_of(out->model, w);
+	if (s->turns != BAYES_TURNS_NONE && (memory->steps + 1) % TURN_EVERY == TURN_AT) {
+		set_box(&s->search, b, NULL, 0);
+		rc = sw_bayes_turn(s, b, rng, out);
+		if (rc != SW_NOT_FOUND) {
+			memory->steps += rc == SW_OK;
+			return rc;
+		}
+	}
 	set_box(&s->search, b, kind.local ? w : NULL, memory->side);
-	bool turn = s->turns && (memory->steps + 1) % TURN_EVERY == TURN_AT &&
-		    give_a_turn(&s->search, b, tried);
 	/* The model on all rows has given the region its shape, which says what is near for this
 	 * one. */
 	if (kind.model == BAYES_D && b->n > LOCAL_FROM * b->cube->d && b->n_pending == 0) {
@@ -136,13 +91,6 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 			return rc;
 	}
 	rc = sw_bayes_search_run(&s->search, out->model, b, rng, out);
-	/* Constraints may leave no point of a level, or all of them have been tried: then it is the
-	 * next level's turn, in the end anyone's. */
-	for (int i = 1; rc == SW_NOT_FOUND && turn; i++) {
-		set_box(&s->search, b, NULL, 0);
-		turn = i < TURN_TRIES && give_a_turn(&s->search, b, tried);
-		rc = sw_bayes_search_run(&s->search, out->model, b, rng, out);
-	}
 	if (rc != SW_OK)
 		return rc;
 	memory->steps++;
@@ -174,7 +122,7 @@ sw_status sw_bayes_step_several(struct sw_bayes_step *s, struct sw_bayes_several
 }
 
 sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
-			     uint64_t seed, bool inward, bool turns)
+			     uint64_t seed, bool inward, enum sw_bayes_turns turns)
 {
 	s->turns = turns;
 	sw_status rc = sw_bayes_search_init(&s->search, cube, seed);

@@ -21,6 +21,7 @@
 #define RUNGS_MIN    8 /* with rungs, at least, and no most */
 #define INWARD_FROM  8 /* of the sampler's versions */
 #define TURNS_FROM   9
+#define OWN_FROM     10 /* a level's turn is by its own rows */
 #define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
 /* With rungs at least this share of the points is spread over the space, always. A pruner that
  * compares newcomers with those before them passes nearly all that a model finds: then only what
@@ -68,6 +69,13 @@ static bool wants(const struct sw_sampler *s, uint64_t from)
 	return s->config.version >= from && s->config.n_metrics <= 1;
 }
 
+static enum sw_bayes_turns turns_of(const struct sw_sampler *s)
+{
+	if (!wants(s, TURNS_FROM))
+		return BAYES_TURNS_NONE;
+	return wants(s, OWN_FROM) ? BAYES_TURNS_OF_LEVEL : BAYES_TURNS_OF_ALL;
+}
+
 static sw_status start(struct sw_sampler *s, struct sw_err *err)
 {
 	struct bayes *const b = sw_calloc(1, sizeof *b);
@@ -87,7 +95,7 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 		rc = sw_bayes_rungs_init(&b->rungs, &b->cube, &s->config);
 	else if (rc == SW_OK && b->cube.d > 0)
 		rc = sw_bayes_step_init(&b->step, &b->cube, s->seed, wants(s, INWARD_FROM),
-					wants(s, TURNS_FROM));
+					turns_of(s));
 	if (rc == SW_OK && b->cube.d > 0)
 		rc = sw_bayes_accidents_init(&b->accidents, &b->cube);
 	if (rc == SW_OK && b->cube.d > 0 && s->config.n_metrics > 1)
