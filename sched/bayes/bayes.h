@@ -269,7 +269,7 @@ struct sw_bayes_model {
 	const double *elite; /* [n]: by what rows are the best; NULL: by z */
 	/* What the factor was made from; a cache. */
 	bool valid;
-	size_t base, rows, n_pending, pending_cap; /* rows: all that are told, picked or not */
+	size_t base, rows, n_pending, pending_cap; /* rows: told, picked or not; of a level its own */
 	uint64_t *pending;                         /* [n_pending] */
 };
 
@@ -285,8 +285,8 @@ SW_NODISCARD sw_status sw_bayes_model_prepare(struct sw_bayes_model *m,
 					      struct sw_bayes_rng *rng);
 
 /* BAYES_LEVEL alone: fits to the rows that stand at `at` in coordinate k, a category, and believes
- * what is pending, wherever it is. It improves on the best of these rows. SW_NOT_FOUND: there is
- * none that is not bad. SW_INVALID: as above. */
+ * what is pending, wherever it is. It is to improve on the best of all rows. SW_NOT_FOUND: none of
+ * its rows is good. SW_INVALID: as above. O(r^3) for r of them, at most 300. */
 SW_NODISCARD sw_status sw_bayes_model_of_level(struct sw_bayes_model *m,
 					       const struct sw_bayes_data *b, size_t k, double at,
 					       struct sw_bayes_rng *rng);

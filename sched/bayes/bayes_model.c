@@ -343,5 +343,14 @@ sw_status sw_bayes_model_of_level(struct sw_bayes_model *m, const struct sw_baye
 		rc = load_rows(m, b, b->n);
 	if (rc == SW_OK)
 		rc = fit_gp(m, m->pick.n, theta, true, true, rng);
-	return rc == SW_OK ? condition(m, b, b->n, theta) : rc;
+	if (rc == SW_OK)
+		rc = condition(m, b, b->n, theta);
+	if (rc != SW_OK)
+		return rc;
+	/* What would be small gains here are none where another level is better: so far from its
+	 * goal, the process looks where it knows least. Which is at the ends, so the belief in the
+	 * middle holds until this level's own rows speak. */
+	m->best = fmin(m->best, sw_outcome_forward(&m->o, b->y[b->best]));
+	m->rows = m->pick.n;
+	return SW_OK;
 }

@@ -1,7 +1,7 @@
-/* A turn of a level. A few bad points, whose numbers may be to blame, are enough for a model to write
- * a category off: it then expects so little there that it never asks again. And a model of all rows
- * carries over which numbers were good with the other levels, where these may be the worst with this
- * one (a step size beside another loss). So the level's own rows alone say which numbers are next. */
+/* A turn of a level. A few bad points, whose numbers may be to blame, are enough for a model to
+ * write a category off: it then expects so little there that it never asks again. And a model of
+ * all rows carries over which numbers were good with the other levels, where these may be the worst
+ * with this one (a step size beside another loss). So the level's own rows alone say what is next. */
 #include "sched/bayes/bayes.h"
 #include "sched/space/space_internal.h"
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "tests/sched/bayes/bayes_run.h"
 
 #define BEFORE 8 /* the last version without turns */
+#define OF_ALL 9 /* the last whose turns are by the model of all rows */
 
 static const double weights[] = {0, 1, 9};
 
@@ -69,6 +70,28 @@ TEST(level_that_is_best_in_a_corner_alone_is_found)
 		      found, before);
 }
 
+/* The first level is best, where the numbers are the worst for the other one, and flat elsewhere. */
+static double crossed(const struct sw_value *v)
+{
+	const double x = v[1].number, y = 1 + log10(v[2].number) / 4;
+
+	if (v[0].choice != 0)
+		return 0.7 + fabs(x - 0.3) + 0.5 * fabs(y - 0.4);
+	return 2.3 - 2 * exp(-20 * (x - 0.9) * (x - 0.9) - 4 * (y - 0.7) * (y - 0.7));
+}
+
+TEST(level_whose_good_numbers_are_bad_with_the_other_is_found)
+{
+	unsigned found = 0, before = 0;
+
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		found += search(crossed, seed, 0, 50).best < 0.6;
+		before += search(crossed, seed, OF_ALL, 50).best < 0.6;
+	}
+	ck_assert_msg(found >= 9 && before < found, "%u of 10 searches, %u of the version before",
+		      found, before);
+}
+
 /* A plateau that is rough, so that there is always a little to gain on it, and two levels that are
  * bad everywhere. */
 static double plateau(const struct sw_value *v)
@@ -78,7 +101,7 @@ static double plateau(const struct sw_value *v)
 	return 0.7 + 0.03 * rough + (v[0].choice == 0) + (v[3].choice == 1);
 }
 
-/* Of 60 points 2 / sqrt(60) of the chance that a draw has the level. */
+/* Of 60 points 3 / sqrt(60) of the chance that a draw has the level. */
 TEST(levels_that_are_bad_get_a_turn_now_and_then)
 {
 	unsigned fewest_before = 60;
