@@ -136,8 +136,8 @@ static int measure(struct run *r, unsigned n, struct result *out)
 
 	*out = (struct result){.rate = -1};
 	while (status == SW_OK && made < n) {
-		status = train_job_make_on(&lane[made].job, r->ops, o->precision,
-					   made ? &lane[0].job : NULL, o->net, o->batch, &err);
+		status = train_job_make(&lane[made].job, r->ops, o->precision,
+					made ? &lane[0].job : NULL, o->net, o->batch, &err);
 		if (status == SW_OK) {
 			const struct sw_layout *at = &lane[made++].job.net.at;
 

@@ -143,7 +143,8 @@ static bool run(const struct options *o, size_t i, struct train_peer *peers, str
 	struct train_job job;
 	bool good = true;
 
-	if (train_job_make(&job, runs[i].net, runs[i].batch, NULL, &err) != SW_OK) {
+	if (train_job_make(&job, &sw_ops_cpu, SW_FP32, NULL, runs[i].net, runs[i].batch, &err) !=
+	    SW_OK) {
 		fprintf(stderr, "no net %s of batch %zu: %s\n", runs[i].net, runs[i].batch,
 			err.msg);
 		return false;

@@ -40,8 +40,8 @@ static sw_status load_data(struct train_job *job, const cJSON *spec, struct sw_e
 	return status;
 }
 
-static sw_status make(struct train_job *job, enum sw_precision precision, struct sw_comm *comm,
-		      const cJSON *spec, struct sw_err *err)
+static sw_status make(struct train_job *job, enum sw_precision precision, const cJSON *spec,
+		      struct sw_err *err)
 {
 	sw_status status = job->ops.queue_create(&job->q);
 
@@ -50,7 +50,6 @@ static sw_status make(struct train_job *job, enum sw_precision precision, struct
 	if (status != SW_OK)
 		return status;
 	job->trainer.precision = precision;
-	job->trainer.ranks = comm != NULL ? sw_comm_world(comm) : 1;
 	const struct sw_task task = sw_net_task(&job->data, job->trainer.classes);
 
 	job->order = sw_malloc(job->data.train.rows * sizeof *job->order);
@@ -60,15 +59,14 @@ static sw_status make(struct train_job *job, enum sw_precision precision, struct
 	if (status == SW_OK)
 		status = sw_net_create(&job->net, &job->ops, job->q, &job->model, &job->trainer,
 				       &job->data, NULL, 1, err);
-	job->net.ranks.comm = comm;
 	job->flops = sw_model_flops(&job->model);
 	job->at = job->data.train.rows;
 	return status;
 }
 
-static sw_status make_named(struct train_job *job, const struct sw_ops *ops,
-			    enum sw_precision precision, const struct train_job *like,
-			    const char *net, size_t batch, struct sw_comm *comm, struct sw_err *err)
+sw_status train_job_make(struct train_job *job, const struct sw_ops *ops,
+			 enum sw_precision precision, const struct train_job *like, const char *net,
+			 size_t batch, struct sw_err *err)
 {
 	cJSON *spec = NULL;
 	sw_status status = SW_NOMEM;
@@ -84,24 +82,11 @@ static sw_status make_named(struct train_job *job, const struct sw_ops *ops,
 	if (!spec)
 		return sw_err_set(err, SW_NOT_FOUND, "there is no net \"%s\"", net);
 	if (cJSON_AddNumberToObject(spec, "batch_size", (double)batch))
-		status = make(job, precision, comm, spec, err);
+		status = make(job, precision, spec, err);
 	cJSON_Delete(spec);
 	if (status != SW_OK)
 		train_job_free(job);
 	return status;
-}
-
-sw_status train_job_make_on(struct train_job *job, const struct sw_ops *ops,
-			    enum sw_precision precision, const struct train_job *like,
-			    const char *net, size_t batch, struct sw_err *err)
-{
-	return make_named(job, ops, precision, like, net, batch, NULL, err);
-}
-
-sw_status train_job_make(struct train_job *job, const char *net, size_t batch, struct sw_comm *comm,
-			 struct sw_err *err)
-{
-	return make_named(job, &sw_ops_cpu, SW_FP32, NULL, net, batch, comm, err);
 }
 
 void train_job_free(struct train_job *job)

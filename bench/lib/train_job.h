@@ -1,6 +1,6 @@
 /*
  * bench/lib/train_job.h — what a trial of the worker does, without a worker: a data set, loaded,
- * and the steps of worker/net/net.h on it, for bench/train.
+ * and the steps of worker/net/net.h on it, for bench/train and bench/lanes.
  *
  * lenet-cifar  the preset (l1 120, l2 84) on the synthetic images of CIFAR's shape
  * mlp          64-64-32-10 on digits
@@ -25,15 +25,11 @@ struct train_job {
 	double flops; /* of a row's step, in products */
 };
 
-/* For the threads that are set now. comm: the ranks that share each batch; NULL: one. err: why
- * not. */
-SW_NODISCARD sw_status train_job_make(struct train_job *job, const char *net, size_t batch,
-				      struct sw_comm *comm, struct sw_err *err);
-/* On the table of a device. like: a job of the same net on that table whose data are shared, or
- * NULL; it must live as long. */
-SW_NODISCARD sw_status train_job_make_on(struct train_job *job, const struct sw_ops *ops,
-					 enum sw_precision precision, const struct train_job *like,
-					 const char *net, size_t batch, struct sw_err *err);
+/* On the table of a device; on the CPU for the threads that are set now. like: a job of the same
+ * net on that table whose data are shared, or NULL; it must live as long. err: why not. */
+SW_NODISCARD sw_status train_job_make(struct train_job *job, const struct sw_ops *ops,
+				      enum sw_precision precision, const struct train_job *like,
+				      const char *net, size_t batch, struct sw_err *err);
 void train_job_free(struct train_job *job);
 /* One step of `batch` rows, or as many as net.h gives in one go: net.step counts them. */
 SW_NODISCARD sw_status train_job_step(struct train_job *job);
