@@ -175,9 +175,8 @@ static void add_cells(struct plan *plan)
 		for (int k = 0; k < SW_SAMPLER_KIND_N; k++) {
 			const enum sw_sampler_kind kind = (enum sw_sampler_kind)k;
 
-			/* A grid of 30 parameters is none; bohb without a pruner is tpe. */
-			if (!plan->options->sampler[k] || kind == SW_SAMPLER_GRID ||
-			    kind == SW_SAMPLER_BOHB)
+			/* bohb without a pruner is tpe */
+			if (!bench_sampled(plan->options, kind) || kind == SW_SAMPLER_BOHB)
 				continue;
 			plan->cell[plan->n++] = (struct cell){p, kind, OTHERS_N};
 			if (kind == SW_SAMPLER_RANDOM)
@@ -283,8 +282,6 @@ int main(int argc, char **argv)
 	struct bench_options o = {.seed_from = 1, .jobs = 1};
 
 	openblas_set_num_threads(1);
-	for (int k = 0; k < SW_SAMPLER_KIND_N; k++)
-		o.sampler[k] = true;
 	if (bench_options_read(&o, "pareto", "functions,samplers,seeds,jobs,csv,quick",
 			       "A,B  of zdt1 zdt2 dtlz2 zdt1-6 zdt2-6 (default all)", NULL, argc,
 			       argv) != 0)

@@ -11,8 +11,6 @@
  *         flaky     the same, one trial in nine fails; edge: all fail on one side of the minimiser
  *         heldout   ten others: nothing may have been tuned on them
  *         mixed     spaces with categories, integers, logs and conditions
- *
- * grid runs on a grid of about n points, the middles of cells.
  */
 #include "bench/lib/cells.h"
 #include "bench/lib/peers.h"
@@ -37,11 +35,9 @@ static size_t trials_of(const struct bench_options *o, size_t d)
 
 static void add(struct bench_cells *c, struct bench_objective *o)
 {
-	const size_t n = trials_of(c->options, o->d);
-
 	assert(c->n_subjects < BENCH_MAX_SUBJECTS);
 	c->subject[c->n_subjects++] =
-		(struct bench_subject){.o = o, .grid = bench_objective_grid(o, n), .n = n};
+		(struct bench_subject){.o = o, .n = trials_of(c->options, o->d)};
 }
 
 static void add_functions(struct bench_cells *c, enum bench_set set, enum bench_form form)
@@ -222,8 +218,6 @@ int main(int argc, char **argv)
 
 	assert(c != NULL);
 	openblas_set_num_threads(1);
-	for (int k = 0; k < SW_SAMPLER_KIND_N; k++)
-		o.sampler[k] = true;
 	if (bench_options_read(&o, "search",
 			       "functions,set,samplers,seeds,parallel,trials,jobs,csv,quick",
 			       "A,B  by name (default all of the sets)",

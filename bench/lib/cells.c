@@ -17,46 +17,21 @@ static size_t checkpoint(size_t n, size_t at)
 	return (n * percent[at] + 99) / 100;
 }
 
-static const struct bench_objective *objective_of(const struct bench_subject *s,
-						  enum sw_sampler_kind kind)
-{
-	return kind == SW_SAMPLER_GRID && s->grid != NULL ? s->grid : s->o;
-}
-
 /* --- which cells there are --- */
 
-/* All cells of a mode, in the order of the table. */
-static void lay_out_mode(struct bench_cells *c, size_t parallel, bool first)
-{
-	char why[120];
-
-	for (size_t s = 0; s < c->n_subjects; s++) {
-		for (int k = 0; k < SW_SAMPLER_KIND_N; k++) {
-			const enum sw_sampler_kind kind = (enum sw_sampler_kind)k;
-			const struct bench_objective *o = objective_of(&c->subject[s], kind);
-
-			if (!c->options->sampler[k])
-				continue;
-			if (!bench_trials_fit(o, kind, why)) {
-				if (first)
-					printf("(%s leaves out %s: %s)\n", sw_samplers_name(kind),
-					       o->name, why);
-				continue;
-			}
-			c->cell[c->n++] = (struct bench_cell){
-				.subject = s, .kind = kind, .parallel = parallel};
-		}
-	}
-}
-
+/* In the order of the table. */
 static void lay_out(struct bench_cells *c)
 {
-	c->cell = calloc(c->n_subjects * SW_SAMPLER_KIND_N * c->options->parallel.n + 1,
-			 sizeof *c->cell);
+	const struct bench_counts *const modes = &c->options->parallel;
+
+	c->cell = calloc(c->n_subjects * SW_SAMPLER_KIND_N * modes->n + 1, sizeof *c->cell);
 	assert(c->cell != NULL);
-	for (size_t m = 0; m < c->options->parallel.n; m++)
-		lay_out_mode(c, c->options->parallel.v[m], m == 0);
-	(void)fflush(stdout);
+	for (size_t m = 0; m < modes->n; m++)
+		for (size_t s = 0; s < c->n_subjects; s++)
+			for (enum sw_sampler_kind k = 0; k < SW_SAMPLER_KIND_N; k++)
+				if (bench_sampled(c->options, k))
+					c->cell[c->n++] = (struct bench_cell){
+						.subject = s, .kind = k, .parallel = modes->v[m]};
 }
 
 /* --- the runs --- */
@@ -67,7 +42,7 @@ static void run_one(void *ctx, size_t i, void *result)
 	/* seeds outside, so that the first rows of progress are all of the samplers */
 	const struct bench_cell *cell = &c->cell[i / c->options->seeds];
 	const struct bench_subject *s = &c->subject[cell->subject];
-	const struct bench_plan plan = {.objective = objective_of(s, cell->kind),
+	const struct bench_plan plan = {.objective = s->o,
 					.kind = cell->kind,
 					.seed = c->options->seed_from + i % c->options->seeds,
 					.n = s->n,
@@ -81,7 +56,7 @@ double bench_cells_at(const struct bench_cells *c, const struct bench_cell *cell
 {
 	const size_t seeds = c->options->seeds;
 	const struct bench_outcome *run = c->run + (size_t)(cell - c->cell) * seeds;
-	const struct bench_objective *o = objective_of(&c->subject[cell->subject], cell->kind);
+	const struct bench_objective *o = c->subject[cell->subject].o;
 	double v[BENCH_MAX_SEEDS];
 
 	assert(told >= 1 && told <= c->subject[cell->subject].n && seeds <= BENCH_MAX_SEEDS);
@@ -137,10 +112,8 @@ int bench_cells_run(struct bench_cells *c, const char *what)
 
 void bench_cells_fini(struct bench_cells *c)
 {
-	for (size_t i = 0; i < c->n_subjects; i++) {
-		bench_objective_destroy(c->subject[i].grid); /* borrows o */
+	for (size_t i = 0; i < c->n_subjects; i++)
 		bench_objective_destroy(c->subject[i].o);
-	}
 	bench_jobs_free(c->run, c->n * c->options->seeds, sizeof *c->run);
 	free(c->cell);
 }

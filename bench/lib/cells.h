@@ -16,9 +16,9 @@
 #define BENCH_CHECKPOINTS  3
 
 struct bench_options {
-	const char *csv;                 /* a file; NULL: none */
-	const char *subjects, *sets;     /* comma lists; NULL: the bench's own default */
-	bool sampler[SW_SAMPLER_KIND_N]; /* which to run */
+	const char *csv;             /* a file; NULL: none */
+	const char *subjects, *sets; /* comma lists; NULL: the bench's own default */
+	const char *samplers;        /* a comma list; NULL: all but grid, which takes no reals */
 	uint64_t seed_from;
 	size_t seeds, jobs;
 	struct bench_counts parallel; /* a mode each */
@@ -30,8 +30,7 @@ struct bench_options {
 
 struct bench_subject {
 	struct bench_objective *o;
-	struct bench_objective *grid; /* for SW_SAMPLER_GRID; NULL: none */
-	size_t n;                     /* trials */
+	size_t n; /* trials */
 };
 
 struct bench_cell {
@@ -58,9 +57,10 @@ int bench_options_read(struct bench_options *o, const char *bench, const char *t
 		       const char *subjects, const char *sets, int argc, char **argv);
 /* Is name in a comma list? A NULL list has all. */
 bool bench_listed(const char *list, const char *name);
+/* Is the sampler to be run? */
+bool bench_sampled(const struct bench_options *o, enum sw_sampler_kind kind);
 
-/* The subjects are set. Samplers that are not in this build, and spaces that a sampler does not
- * take, are left out with a line on stdout. 0, or -1 with a line on stderr. */
+/* The subjects are set. 0, or -1 with a line on stderr. */
 int bench_cells_run(struct bench_cells *c, const char *what);
 void bench_cells_fini(struct bench_cells *c);
 

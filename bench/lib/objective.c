@@ -182,52 +182,6 @@ struct bench_objective *bench_objective_function(const struct bench_function *f,
 	return o;
 }
 
-/* --- as a grid --- */
-
-struct cells {
-	const struct bench_objective *of;
-	double n[SW_SPACE_MAX_PARAMS]; /* cells of each parameter */
-};
-
-static bool cell_value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
-		       struct bench_value *out)
-{
-	const struct cells *c = ctx;
-	double unit[SW_SPACE_MAX_PARAMS];
-	struct sw_value values[SW_SPACE_MAX_PARAMS];
-
-	for (size_t k = 0; k < c->of->d; k++)
-		unit[k] = (v[k].number + 0.5) / c->n[k];
-	sw_space_decode(c->of->space, unit, values);
-	sw_space_canonical(c->of->space, values);
-	return c->of->value(c->of->ctx, values, seed, trial, out);
-}
-
-struct bench_objective *bench_objective_grid(const struct bench_objective *of, size_t n)
-{
-	struct bench_objective *o = calloc(1, sizeof *o);
-	struct cells *c = calloc(1, sizeof *c);
-	const double side = fmax(2, floor(pow((double)n, 1 / (double)of->d) + 1e-9));
-
-	assert(o != NULL && c != NULL);
-	*o = *of;
-	o->value = cell_value;
-	o->ctx = c;
-	o->fini = free;
-	c->of = of;
-	o->space = bench_space_new();
-	for (size_t k = 0; k < of->d; k++) {
-		const uint64_t levels = sw_space_levels(of->space, k);
-
-		c->n[k] = levels > 0 && (double)levels < side ? (double)levels : side;
-		bench_add(o->space, (struct sw_param){.dist = SW_DIST_INT_UNIFORM,
-						      .min = 0,
-						      .max = c->n[k] - 1});
-	}
-	bench_space_seal(o->space);
-	return o;
-}
-
 void bench_objective_destroy(struct bench_objective *o)
 {
 	if (o == NULL)

@@ -58,11 +58,6 @@ struct bench_objective {
 struct bench_objective *bench_objective_function(const struct bench_function *f,
 						 enum bench_form form);
 
-/* For samplers that need a grid: the same on the middles of cells of the unit cube, as many values
- * of each parameter as make about n points, two at least. Conditions are not kept: points that
- * differ in inactive parameters alone are tried again. Borrows of. */
-struct bench_objective *bench_objective_grid(const struct bench_objective *of, size_t n);
-
 void bench_objective_destroy(struct bench_objective *o); /* NULL is allowed */
 
 /* --- bench/lib/mixed.c --- */

@@ -21,18 +21,9 @@ bool bench_listed(const char *list, const char *name)
 	return false;
 }
 
-static int read_samplers(void *to, const char *list)
+bool bench_sampled(const struct bench_options *o, enum sw_sampler_kind kind)
 {
-	bool *const sampler = to;
-	size_t named = 1, known = 0;
-
-	for (const char *p = list; *p != '\0'; p++)
-		named += *p == ',';
-	for (int k = 0; k < SW_SAMPLER_KIND_N; k++) {
-		sampler[k] = bench_listed(list, sw_samplers_name((enum sw_sampler_kind)k));
-		known += sampler[k];
-	}
-	return known == named ? 0 : -1;
+	return kind != SW_SAMPLER_GRID && bench_listed(o->samplers, sw_samplers_name(kind));
 }
 
 /* "20": seeds 1 to 20; "5-9". */
@@ -59,8 +50,8 @@ int bench_options_read(struct bench_options *o, const char *bench, const char *t
 		{"functions", BENCH_TEXT, &o->subjects, .help = subjects},
 		{"data", BENCH_TEXT, &o->subjects, .help = subjects},
 		{"set", BENCH_TEXT, &o->sets, .help = sets},
-		{"samplers", BENCH_OWN, o->sampler, .read = read_samplers,
-		 .help = "A,B  of random grid sobol tpe bohb bayes (default all)"},
+		{"samplers", BENCH_TEXT, &o->samplers,
+		 .help = "A,B  of random sobol tpe bohb bayes (default all)"},
 		{"seeds", BENCH_OWN, o, .read = read_seeds,
 		 .help = "N|A-B  seeds 1 to N, or A to B"},
 		{"parallel", BENCH_COUNTS, &o->parallel, 1, parallel,

@@ -16,26 +16,7 @@ struct runner {
 	double best_seen, best_truth;
 };
 
-static struct sw_sampler_config config_of(const struct bench_objective *o,
-					  enum sw_sampler_kind kind, uint64_t seed)
-{
-	return (struct sw_sampler_config){
-		.kind = kind, .seed = seed, .space = o->space, .n_metrics = 1, .shuffle = true};
-}
-
-bool bench_trials_fit(const struct bench_objective *o, enum sw_sampler_kind kind, char why[120])
-{
-	const struct sw_sampler_config config = config_of(o, kind, 1);
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_sampler *s = NULL;
-	const sw_status rc = sw_samplers_create(&s, &config, &err);
-
-	sw_sampler_destroy(s);
-	(void)snprintf(why, 120, "%.110s", err.msg);
-	return rc == SW_OK;
-}
-
-/* One more suggestion, pending. SW_EXHAUSTED is the caller's to know. */
+/* One more suggestion, pending. */
 static sw_status ask(struct runner *r, struct sw_err *err)
 {
 	struct sw_suggestion s = {.source = NULL};
@@ -83,7 +64,8 @@ static sw_status tell(struct runner *r)
 
 void bench_trials_run(const struct bench_plan *p, struct bench_outcome *out)
 {
-	const struct sw_sampler_config config = config_of(p->objective, p->kind, p->seed);
+	const struct sw_sampler_config config = {
+		.kind = p->kind, .seed = p->seed, .space = p->objective->space, .n_metrics = 1};
 	struct runner r = {.plan = p, .out = out, .best_seen = INFINITY, .best_truth = INFINITY};
 	struct sw_err err = SW_ERR_INIT;
 
@@ -91,21 +73,12 @@ void bench_trials_run(const struct bench_plan *p, struct bench_outcome *out)
 	memset(out, 0, sizeof *out);
 	sw_history_init(&r.h, sw_space_size(p->objective->space), 1);
 	sw_status rc = sw_samplers_create(&r.sampler, &config, &err);
-	bool more = rc == SW_OK;
 	while (rc == SW_OK && out->told < p->n) {
-		while (rc == SW_OK && more && r.n_pending < p->parallel && r.h.trials < p->n) {
+		while (rc == SW_OK && r.n_pending < p->parallel && r.h.trials < p->n)
 			rc = ask(&r, &err);
-			more = rc == SW_OK;
-			if (rc == SW_EXHAUSTED)
-				rc = SW_OK;
-		}
-		if (r.n_pending == 0)
-			break;
 		if (rc == SW_OK)
 			rc = tell(&r);
 	}
-	for (size_t i = out->told; i < p->n; i++) /* a grid that ended early stays where it is */
-		out->curve[i] = r.best_truth;
 	if (rc != SW_OK) {
 		out->failed = true;
 		(void)snprintf(out->error, sizeof out->error, "%.110s",

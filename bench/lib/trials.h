@@ -32,7 +32,4 @@ struct bench_outcome {
 /* On an error out->failed and out->error are set. */
 void bench_trials_run(const struct bench_plan *plan, struct bench_outcome *out);
 
-/* Does the kind take this space at all? Else the reason. */
-bool bench_trials_fit(const struct bench_objective *o, enum sw_sampler_kind kind, char why[120]);
-
 #endif
