@@ -71,16 +71,10 @@ static int take_any(void *ctx, size_t lane, const char *line)
 	return strstr(line, "\"error\"") == NULL ? 0 : -1;
 }
 
-static void loss_of(const char *answer, long trial, char out[32])
-{
-	(void)answer;
-	(void)snprintf(out, 32, "0.%ld", trial);
-}
-
 /* A fresh sweep without end, so that every ask is answered with a trial. */
 static int measure_driven(struct bench_client *c, size_t n, size_t window, struct result *out)
 {
-	struct bench_driven d = {.left = n, .value = loss_of};
+	struct bench_driven d = {.left = n};
 	const struct bench_load load = bench_driven_load(&d);
 	int rc = -1;
 
@@ -259,8 +253,10 @@ int main(int argc, char **argv)
 
 	if (bench_flags_read("rpc", flags, argc, argv) != 0)
 		return 2;
-	int rc = bench_rig_open(&rig, o.dir, "none");
+	int rc = bench_rig_make(&rig, o.dir);
 
+	if (rc == 0)
+		rc = bench_rig_start(&rig, (const char *[]){"--devices", "none", NULL});
 	if (rc == 0)
 		rc = run(&o, &rig, &r);
 	if (bench_rig_close(&rig) != 0)

@@ -12,9 +12,6 @@
 
 #define BENCH_LINE ((size_t)512)
 
-/* One request, and its answer, borrowed until the next read; NULL, with a line on stderr, where
- * that is an error. */
-const char *bench_request(struct bench_client *c, const char *line, size_t len);
 /* The number behind the key ("\"trial\":") in a line; 0: there is none. */
 double bench_number(const char *line, const char *key);
 /* Submits the spec (JSON). The sweep's number; below 0: refused. */
@@ -30,8 +27,7 @@ struct bench_load {
 	void *ctx;
 };
 
-/* n requests at most by so many lanes. latency[n]: seconds from the write to the answer's line; or
- * NULL. */
+/* n requests at most by so many lanes. latency[n]: seconds from the write to the answer's line. */
 int bench_load_run(struct bench_client *c, const struct bench_load *l, size_t n, size_t lanes,
 		   double *latency);
 
@@ -39,14 +35,9 @@ int bench_load_run(struct bench_client *c, const struct bench_load *l, size_t n,
 struct bench_driven {
 	long sweep;
 	size_t left; /* asks that may still be made */
-	/* What a trial reports: "loss", as JSON, from the answer that named the trial. */
-	void (*value)(const char *answer, long trial, char out[32]);
-	void (*told)(void *ctx); /* a trial has ended; may be NULL */
-	void *ctx;
 	struct bench_driven_lane {
 		int stage;
 		long trial;
-		char value[32];
 	} * lane; /* [lanes], zeroed: the caller's */
 };
 

@@ -164,24 +164,12 @@ int bench_rig_start(struct bench_rig *r, const char *const args[])
 	return -1;
 }
 
-int bench_rig_open(struct bench_rig *r, const char *where, const char *devices)
-{
-	const char *const args[] = {"--devices", devices, NULL};
-
-	return bench_rig_make(r, where) != 0 ? -1 : bench_rig_start(r, args);
-}
-
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;
 	(void)type;
 	(void)at;
 	return remove(path);
-}
-
-static void remove_all(const char *dir)
-{
-	(void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 int bench_rig_close(struct bench_rig *r)
@@ -191,7 +179,7 @@ int bench_rig_close(struct bench_rig *r)
 		(void)fprintf(stderr, "sweepd did not end cleanly, see %s/log\n", r->dir);
 		return -1;
 	}
-	remove_all(r->dir);
-	remove_all(r->sockets);
+	(void)nftw(r->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	(void)nftw(r->sockets, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return 0;
 }

@@ -23,11 +23,8 @@ struct bench_rig {
 	struct bench_client c;
 };
 
-/* A new folder under `where`; devices: as sweepd takes them ("none"). 0, or -1 with a line on
- * stderr; bench_rig_close() in either case. */
-int bench_rig_open(struct bench_rig *r, const char *where, const char *devices);
-/* The same in two steps: the folders; then sweepd, with these arguments besides (NULL-terminated).
- */
+/* New folders, the state's under `where`; then sweepd, with these arguments besides
+ * (NULL-terminated). 0, or -1 with a line on stderr; bench_rig_close() in either case. */
 int bench_rig_make(struct bench_rig *r, const char *where);
 int bench_rig_start(struct bench_rig *r, const char *const args[]);
 /* 0; or -1, with a line on stderr, where sweepd did not end cleanly: then the folder stays. */
