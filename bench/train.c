@@ -12,6 +12,7 @@
  * many, two.
  */
 #include "bench/lib/flags.h"
+#include "bench/lib/stats.h"
 #include "bench/lib/table.h"
 #include "bench/lib/train_job.h"
 #include "bench/lib/train_peer.h"
@@ -29,8 +30,7 @@ enum { NUMPY, TORCH, PEERS };
 struct options {
 	double seconds;
 	size_t threads; /* 0: one, and two */
-	const char *net, *csv, *python[PEERS];
-	size_t batch;
+	const char *csv, *python[PEERS];
 };
 
 /* must: times PyTorch's rate on one core; 0: nothing is asked */
@@ -48,8 +48,8 @@ static const struct {
 struct result {
 	bool done;
 	unsigned threads;
-	double flops, gemm, rate, peer[PEERS];     /* samples a second */
-	double of_one[ROUNDS * PAIRS], quarter[3]; /* times the rate of one core, with more */
+	double flops, gemm, rate, peer[PEERS]; /* samples a second */
+	double of_one[ROUNDS * PAIRS];         /* times the rate of one core, with more */
 };
 
 static double seconds(unsigned threads)
@@ -127,13 +127,6 @@ static double pairs_rate(struct train_job *job, unsigned threads, double s, doub
 	return best;
 }
 
-static int compare_reals(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* All in turns. The pools of threads of others spin for a while after their work: they are given
  * time to come to rest where cores are shared. */
 static bool run(const struct options *o, size_t i, struct train_peer *peers, struct result *r)
@@ -166,9 +159,6 @@ static bool run(const struct options *o, size_t i, struct train_peer *peers, str
 				usleep(300000);
 		}
 	}
-	qsort(r->of_one, ROUNDS * PAIRS, sizeof *r->of_one, compare_reals);
-	for (size_t k = 0; k < 3; k++)
-		r->quarter[k] = r->of_one[(k + 1) * ROUNDS * PAIRS / 4];
 	r->done = good;
 	if (!good)
 		fprintf(stderr, "a step of %s, batch %zu, failed\n", runs[i].net, runs[i].batch);
@@ -176,42 +166,42 @@ static bool run(const struct options *o, size_t i, struct train_peer *peers, str
 	return good;
 }
 
-static void peer_print(const struct result *r, int peer)
+static void row_add(struct bench_table *t, const char *of, size_t i, const struct result *r,
+		    double rate)
 {
-	if (r->peer[peer] > 0)
-		printf(" %12.0f %7.2f", r->peer[peer], r->rate / r->peer[peer]);
-	else
-		printf(" %12s %7s", "-", "-");
+	bench_table_row(t, of);
+	bench_table_text(t, 1, runs[i].net);
+	bench_table_number(t, 2, (double)runs[i].batch, 0);
+	bench_table_number(t, 3, r->threads, 0);
+	bench_table_number(t, 4, rate, 0);
+	bench_table_number(t, 5, rate * r->flops * 1e-9, 2);
+	bench_table_number(t, 6, r->gemm, 2);
 }
 
-static void row_print(size_t i, const struct result *r)
+static void rows_add(struct bench_table *t, size_t i, const struct result *r,
+		     const struct train_peer *peers)
 {
-	printf("%-12s %6zu %6u %12.0f %9.1f %7.1f%%", runs[i].net, runs[i].batch, r->threads,
-	       r->rate, r->rate * r->flops * 1e-9, 100 * r->rate * r->flops * 1e-9 / r->gemm);
-	for (int k = 0; k < PEERS; k++)
-		peer_print(r, k);
-	if (r->threads > 1)
-		printf("  %.2f [%.2f, %.2f]", r->quarter[1], r->quarter[0], r->quarter[2]);
-	printf("\n");
-	fflush(stdout);
-}
+	double quarter[3];
+	char text[BENCH_CELL];
 
-static void row_csv(FILE *csv, size_t i, const struct result *r, const struct train_peer *peers)
-{
-	fprintf(csv, "sweepd,%s,%zu,%u,%.0f,%.2f,%.2f,", runs[i].net, runs[i].batch, r->threads,
-		r->rate, r->rate * r->flops * 1e-9, r->gemm);
-	if (r->threads > 1)
-		fprintf(csv, "%.3f", r->quarter[1]);
-	fprintf(csv, "\n");
-	for (int k = 0; k < PEERS; k++)
-		if (r->peer[k] > 0)
-			fprintf(csv, "%s,%s,%zu,%u,%.0f,%.2f,%.2f,\n", peers[k].name, runs[i].net,
-				runs[i].batch, r->threads, r->peer[k], r->peer[k] * r->flops * 1e-9,
-				r->gemm);
+	row_add(t, "sweepd", i, r, r->rate);
+	if (r->threads > 1) {
+		bench_stat_quartiles(r->of_one, ROUNDS * PAIRS, quarter);
+		(void)snprintf(text, sizeof text, "%.2f [%.2f, %.2f]", quarter[1], quarter[0],
+			       quarter[2]);
+		bench_table_text(t, 7, text);
+	}
+	for (int k = 0; k < PEERS; k++) {
+		if (r->peer[k] <= 0)
+			continue;
+		row_add(t, peers[k].name, i, r, r->peer[k]);
+		bench_table_number(t, 8, r->rate / r->peer[k], 2);
+	}
 }
 
 /* All runs with so many threads. */
-static bool runs_all(const struct options *o, unsigned threads, struct result *r, FILE *csv)
+static bool runs_all(const struct options *o, unsigned threads, struct result *r,
+		     struct bench_table *t)
 {
 	static const char *const what[PEERS] = {"numpy", "torch"};
 	struct train_peer peers[PEERS];
@@ -220,28 +210,17 @@ static bool runs_all(const struct options *o, unsigned threads, struct result *r
 	sw_ops_cpu_threads(threads);
 	const double gemm = sgemm_rate(threads);
 
-	printf("%u core%s: sgemm of 1024 %.1f GFLOP/s\n", threads, threads > 1 ? "s" : "", gemm);
 	for (int k = 0; k < PEERS; k++) {
 		train_peer_start(&peers[k], what[k], o->python[k], threads);
 		if (peers[k].pid == 0)
 			printf("%s left out: %s\n", what[k], peers[k].why);
 	}
-	printf("%-12s %6s %6s %12s %9s %8s %12s %7s %12s %7s%s\n", "net", "batch", "cores",
-	       "samples/s", "GFLOP/s", "of sgemm", peers[NUMPY].pid ? peers[NUMPY].name : "numpy",
-	       "ratio", peers[TORCH].pid ? peers[TORCH].name : "PyTorch", "ratio",
-	       threads > 1 ? "  of one core" : "");
 	for (size_t i = 0; i < RUNS; i++) {
 		r[i].threads = threads;
 		r[i].gemm = gemm;
-		if ((o->net && strcmp(o->net, runs[i].net) != 0) ||
-		    (o->batch && o->batch != runs[i].batch))
-			continue;
 		good = run(o, i, peers, &r[i]) && good;
-		if (!r[i].done)
-			continue;
-		row_print(i, &r[i]);
-		if (csv)
-			row_csv(csv, i, &r[i], peers);
+		if (r[i].done)
+			rows_add(t, i, &r[i], peers);
 	}
 	for (int k = 0; k < PEERS; k++)
 		train_peer_stop(&peers[k]);
@@ -281,31 +260,24 @@ int main(int argc, char **argv)
 		{"seconds", BENCH_REAL, &o.seconds, 0.01, 600, .help = "S  of each row (2)"},
 		{"threads", BENCH_COUNT, &o.threads, 1, 64,
 		 .help = "N  (one, and two where there are)"},
-		{"net", BENCH_TEXT, &o.net, .help = "NAME  lenet-cifar or mlp (both)"},
-		{"batch", BENCH_COUNT, &o.batch, 1, 1e6, .help = "B  (each of the table)"},
 		{"numpy", BENCH_TEXT, &o.python[NUMPY], .help = "PYTHON  one with numpy"},
 		{"torch", BENCH_TEXT, &o.python[TORCH], .help = "PYTHON  one with PyTorch"},
 		{"csv", BENCH_TEXT, &o.csv, .help = "FILE  the rows"},
 		{.name = NULL}};
 	struct result one[RUNS] = {{0}}, more[RUNS] = {{0}};
-	FILE *csv = NULL;
-	bool good;
+	static const char *const names[] = {"of",      "net",   "batch",       "cores", "samples/s",
+					    "GFLOP/s", "sgemm", "of one core", "ratio", NULL};
 
 	if (bench_flags_read("train", flags, argc, argv) != 0)
 		return 2;
-	if (o.csv && !(csv = fopen(o.csv, "we"))) {
-		perror(o.csv);
-		return EXIT_FAILURE;
-	}
-	if (csv)
-		fputs("of,net,batch,threads,samples_per_s,gflops,sgemm_gflops,of_one_core\n", csv);
-	good = runs_all(&o, o.threads ? (unsigned)o.threads : 1, one, csv);
+	struct bench_table *const t = bench_table_create(names);
+	bool good = runs_all(&o, o.threads ? (unsigned)o.threads : 1, one, t);
+
 	if (o.threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) > 1)
-		good = runs_all(&o, 2, more, csv) && good;
-	if (csv && fclose(csv) != 0) {
-		perror(o.csv);
-		good = false;
-	}
+		good = runs_all(&o, 2, more, t) && good;
+	good = bench_table_end(t, o.csv) == 0 && good;
+	printf("(sgemm: GFLOP/s of a product of 1024; ratio: sweepd's rate over that of this "
+	       "row)\n");
 	summary(one);
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
