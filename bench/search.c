@@ -9,7 +9,7 @@
  *         rotated   the same, turned about their minimisers; noisy: with noise, regret of the trial
  *                   that was best as seen, in the function's deviations (bench/lib/objective.h)
  *         flaky     the same, one trial in nine fails; edge: all fail on one side of the minimiser
- *         heldout   ten others: nothing may have been tuned on them
+ *         heldout   three others: nothing may have been tuned on them
  *         mixed     spaces with categories, integers, logs and conditions
  */
 #include "bench/lib/cells.h"
