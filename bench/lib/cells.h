@@ -67,9 +67,6 @@ void bench_cells_fini(struct bench_cells *c);
 /* NULL: was left out. */
 const struct bench_cell *bench_cells_find(const struct bench_cells *c, size_t subject,
 					  enum sw_sampler_kind kind, size_t parallel);
-/* Regret after `told` (from 1) trials: that quantile over the seeds. */
-double bench_cells_at(const struct bench_cells *c, const struct bench_cell *cell, size_t told,
-		      double p);
 
 /* The table of the cells of one number of parallel trials, then the mean ranks of the medians. */
 void bench_cells_print(const struct bench_cells *c, size_t parallel);

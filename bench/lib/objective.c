@@ -151,12 +151,11 @@ void bench_add(struct sw_space *s, struct sw_param p)
 struct bench_objective *bench_objective_function(const struct bench_function *f,
 						 enum bench_form form)
 {
-	static const char *const suffix[BENCH_FORM_N] = {"",       "/rot",  "/noisy",
-							 "/flaky", "/edge", NULL};
+	static const char *const suffix[BENCH_FORM_N] = {"", "/rot", "/noisy", "/flaky", "/edge"};
 	struct bench_objective *o = calloc(1, sizeof *o);
 	struct state *s = calloc(1, sizeof *s);
 
-	assert(o != NULL && s != NULL && form != BENCH_MIXED);
+	assert(o != NULL && s != NULL);
 	s->f = f;
 	s->form = form;
 	if (form == BENCH_ROTATED)
@@ -171,7 +170,7 @@ struct bench_objective *bench_objective_function(const struct bench_function *f,
 	(void)snprintf(o->name, sizeof o->name, "%s%s", f->name, suffix[form]);
 	if (form == BENCH_NOISY) {
 		o->scale = deviation(s);
-		o->noise_sd = s->noise_sd = 0.1 * o->scale;
+		s->noise_sd = 0.1 * o->scale;
 	}
 	o->space = bench_space_new();
 	for (size_t k = 0; k < f->d; k++)

@@ -23,15 +23,7 @@
 #include "sched/space/space.h"
 #include <stdint.h>
 
-enum bench_form {
-	BENCH_PLAIN,
-	BENCH_ROTATED,
-	BENCH_NOISY,
-	BENCH_FLAKY,
-	BENCH_EDGED,
-	BENCH_MIXED,
-	BENCH_FORM_N
-};
+enum bench_form { BENCH_PLAIN, BENCH_ROTATED, BENCH_NOISY, BENCH_FLAKY, BENCH_EDGED, BENCH_FORM_N };
 
 struct bench_value {
 	double seen;  /* what the sampler is told */
@@ -41,10 +33,9 @@ struct bench_value {
 struct bench_objective {
 	char name[32];
 	struct sw_space *space;
-	size_t d;        /* parameters */
-	double optimum;  /* of the truth */
-	double scale;    /* one unit of regret */
-	double noise_sd; /* of seen about truth */
+	size_t d;       /* parameters */
+	double optimum; /* of the truth */
+	double scale;   /* one unit of regret */
 
 	bool crashes; /* a trial without a value FAILED; else it is INFEASIBLE */
 
@@ -65,8 +56,6 @@ void bench_objective_destroy(struct bench_objective *o); /* NULL is allowed */
 /* "net7" and "kernel6"; NULL past the last. */
 const char *bench_mixed_name(size_t i);
 struct bench_objective *bench_objective_mixed(size_t i);
-/* Is the minimum 0 where it should be? 0, or -1 with lines on stderr. */
-int bench_mixed_check(void);
 
 /* --- spaces: new, with parameters added, sealed; or a cube of d reals, sealed; the caller's --- */
 struct sw_space *bench_space_new(void);
