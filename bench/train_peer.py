@@ -8,25 +8,27 @@ thread (with more, the clock's), or "none". One fixed batch: no loader, no copy,
 import sys
 import time
 
-WHAT, THREADS = sys.argv[1], int(sys.argv[2])
-clock = time.process_time if THREADS == 1 else time.perf_counter
 
-
-def torch_step(name, batch):
+def torch_net(name, batch, device="cpu"):
+    """Its parts: also bench/train_peer_gpu.py's."""
     import torch
     from torch import nn
 
-    torch.set_num_threads(THREADS)
     if name == "lenet-cifar":
         net = nn.Sequential(
             nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
             nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
-        x = torch.randn(batch, 3, 32, 32)
+        x = torch.randn(batch, 3, 32, 32, device=device)
     else:
         net = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
-        x = torch.randn(batch, 64)
-    y, loss = torch.randint(0, 10, (batch,)), nn.CrossEntropyLoss()
-    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9)
+        x = torch.randn(batch, 64, device=device)
+    net, y = net.to(device), torch.randint(0, 10, (batch,), device=device)
+    return net, x, y, torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9), nn.CrossEntropyLoss()
+
+
+def torch_step(name, batch, device="cpu", around=lambda net: net):
+    net, x, y, optimizer, loss = torch_net(name, batch, device)
+    net = around(net)
 
     def step():
         optimizer.zero_grad()
@@ -72,7 +74,7 @@ def numpy_step(name, batch):
     return step
 
 
-def rate(step, batch, seconds):
+def rate(step, batch, seconds, clock):
     began, n = clock(), 0
     while clock() - began < seconds:
         step()
@@ -80,23 +82,26 @@ def rate(step, batch, seconds):
     return n * batch / (clock() - began)
 
 
-def main():
+def main(what, threads):
+    clock = time.process_time if threads == 1 else time.perf_counter
     try:
-        version = __import__(WHAT).__version__
+        module = __import__(what)
     except ImportError as e:
         print(f"- {e}", flush=True)
         return
-    print(WHAT.replace("torch", "PyTorch"), version.split("+")[0], flush=True)
+    if what == "torch":
+        module.set_num_threads(threads)
+    print(what.replace("torch", "PyTorch"), module.__version__.split("+")[0], flush=True)
     made = {}
     for line in sys.stdin:
         name, batch, seconds = line.split()
         key = name, int(batch)
         if key not in made:
-            made[key] = (torch_step if WHAT == "torch" else numpy_step)(*key)
+            made[key] = (torch_step if what == "torch" else numpy_step)(*key)
             for _ in range(20 if made[key] else 0):
                 made[key]()
-        print(f"{rate(made[key], key[1], float(seconds)):.1f}" if made[key] else "none", flush=True)
+        print(f"{rate(made[key], key[1], float(seconds), clock):.1f}" if made[key] else "none", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1], int(sys.argv[2]))

@@ -8,40 +8,14 @@ be had has "none" and why. Status 3: no PyTorch, or none that sees a GPU.
 import sys
 import time
 
+from train_peer import torch_net, torch_step
+
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 3.0
 NETS = [("lenet-cifar", 4), ("lenet-cifar", 128), ("mlp", 16)]
 
 
-def make(torch, name, batch):
-    nn = torch.nn
-    if name == "lenet-cifar":
-        net = nn.Sequential(
-            nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
-        x = torch.randn(batch, 3, 32, 32, device="cuda")
-    else:
-        net = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
-        x = torch.randn(batch, 64, device="cuda")
-    net = net.cuda()
-    y = torch.randint(0, 10, (batch,), device="cuda")
-    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9)
-    return net, x, y, optimizer, nn.CrossEntropyLoss()
-
-
-def eager(torch, name, batch, compiled=False):
-    net, x, y, optimizer, loss = make(torch, name, batch)
-    forward = torch.compile(net) if compiled else net
-
-    def step():
-        optimizer.zero_grad()
-        loss(forward(x), y).backward()
-        optimizer.step()
-
-    return step
-
-
 def graph(torch, name, batch):
-    net, x, y, optimizer, loss = make(torch, name, batch)
+    net, x, y, optimizer, loss = torch_net(name, batch, "cuda")
 
     def step():
         optimizer.zero_grad(set_to_none=False)
@@ -84,7 +58,8 @@ def main():
         sys.exit(3)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
-    hows = [("eager", eager), ("compile", lambda *a: eager(*a, compiled=True)), ("graph", graph)]
+    hows = [("eager", lambda _, *net: torch_step(*net, "cuda")),
+            ("compile", lambda _, *net: torch_step(*net, "cuda", torch.compile)), ("graph", graph)]
     for name, batch in NETS:
         for how, make_step in hows:
             try:

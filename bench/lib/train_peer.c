@@ -3,10 +3,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void become(const char *what, const char *python, unsigned threads, int in, int out)
+static void become(const char *what, const char *python, unsigned threads, int end)
 {
 	static const char *const pools[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
 					    "MKL_NUM_THREADS"};
@@ -15,7 +16,7 @@ static void become(const char *what, const char *python, unsigned threads, int i
 	snprintf(n, sizeof n, "%u", threads);
 	for (size_t i = 0; i < sizeof pools / sizeof *pools; i++)
 		setenv(pools[i], n, 1);
-	if (dup2(in, 0) >= 0 && dup2(out, 1) >= 0)
+	if (dup2(end, 0) >= 0 && dup2(end, 1) >= 0)
 		execlp(python, python, "bench/train_peer.py", what, n, (char *)NULL);
 	_exit(127);
 }
@@ -30,27 +31,21 @@ static void line_of(struct train_peer *p, char *out, size_t cap)
 
 void train_peer_start(struct train_peer *p, const char *what, const char *python, unsigned threads)
 {
-	int to[2], from[2];
+	int ends[2]; /* ours, and the peer's */
 	char line[160];
 
 	memset(p, 0, sizeof *p);
 	snprintf(p->why, sizeof p->why, "no Python is named for it");
-	if (!python || pipe2(to, O_CLOEXEC) != 0)
+	if (!python || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		return;
-	if (pipe2(from, O_CLOEXEC) != 0) {
-		close(to[0]);
-		close(to[1]);
-		return;
-	}
 	(void)signal(SIGPIPE, SIG_IGN);
 	fflush(stdout);
 	p->pid = fork();
 	if (p->pid == 0)
-		become(what, python, threads, to[0], from[1]);
-	close(to[0]);
-	close(from[1]);
-	p->in = fdopen(from[0], "r");
-	p->out = fdopen(to[1], "w");
+		become(what, python, threads, ends[1]);
+	close(ends[1]);
+	p->in = fdopen(ends[0], "r");
+	p->out = fdopen(fcntl(ends[0], F_DUPFD_CLOEXEC, 0), "w");
 	if (p->pid < 0 || !p->in || !p->out) {
 		snprintf(p->why, sizeof p->why, "%s cannot be run", python);
 		train_peer_stop(p);
