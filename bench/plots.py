@@ -4,9 +4,9 @@
     bench/plots.py [--python PYTHON] [--trials 100000] [--repeat 75] [--csv FILE]
 
 A stored sweep is filled by SQL, ten reports a trial; for pareto a second one, of two metrics. Each plot is asked for
---repeat times (its median and p95), in five turns, while another process asks for a trial by its number all the time: the
-median of its p99s beside that of the same questions alone. Where PYTHON has optuna and plotly, its plots of 1,000 and 10,000 such trials follow,
-each once, in a process of its own with 120 s and 8 GiB at most.
+--repeat times (its median and p95), in five turns, while another process asks for a trial by its number all the time:
+the median of its p99s beside that of the same questions alone. Where PYTHON has optuna and plotly, its plots of 1,000
+and 10,000 such trials follow, each once, in a process of its own with 120 s and 8 GiB at most.
 """
 import argparse
 import csv
@@ -22,9 +22,9 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BIN = os.path.abspath(os.environ.get("SWEEPD_BIN", os.path.join(ROOT, "build", "bin")))
-sys.path.insert(0, os.path.join(ROOT, "clients", "python"))
+sys.path[:0] = [os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "clients", "python")]
 import sweepd  # noqa: E402
+from harness import Daemon  # noqa: E402
 
 PLOTS = ("history", "curves", "slice", "contour", "parallel", "importance", "pareto", "edf", "timeline", "expected",
          "saved")
@@ -110,22 +110,6 @@ def fill(path, n, sweep):
     db.close()
 
 
-class Daemon:
-    def __init__(self, state):
-        self.socket = os.path.join(state, "s")
-        self.process = subprocess.Popen([os.path.join(BIN, "sweepd"), "--state", state, "--socket", self.socket,
-                                         "--devices", "none", "--log", os.path.join(state, "log")])
-        while not os.path.exists(self.socket):
-            assert self.process.poll() is None, "the daemon has ended"
-            time.sleep(.01)
-        self.client = sweepd.Client(self.socket, start=False, patience_s=60)
-
-    def end(self):
-        self.client.close()
-        self.process.terminate()
-        self.process.wait(60)
-
-
 class Other:
     """A client that asks for trials by their numbers until it is told to stop; a process, as the plots' answers keep
     this one's interpreter busy."""
@@ -158,15 +142,16 @@ def main():
         print(f"{what:24} {trials:7} trials  median {median:8.1f} ms  p95 {p95:8.1f} ms  others' p99 {others:.2f} ms",
               flush=True)
 
-    with tempfile.TemporaryDirectory() as state:
-        daemon = Daemon(state)
+    with tempfile.TemporaryDirectory() as folder:
+        daemon = Daemon(folder, more=["--log-level", "info"]).start()
+        client = daemon.client()
         for sweep, spec in enumerate((SPEC, BOTH), 1):
-            assert daemon.client.submit(spec) == sweep
-        daemon.end()
+            assert client.submit(spec) == sweep
+        daemon.term()
         for sweep in (1, 2):
-            fill(os.path.join(state, "sweepd.db"), args.trials, sweep)
-        daemon = Daemon(state)
-        daemon.client.trial(1, 1)
+            fill(os.path.join(daemon.state, "sweepd.db"), args.trials, sweep)
+        client = sweepd.Client(daemon.start().socket, start=False, patience_s=60)
+        client.trial(1, 1)
         ms, others = {what: [] for what in (None, *PLOTS)}, {what: [] for what in (None, *PLOTS)}
         for _ in range(ROUNDS):
             for what in ms:
@@ -176,13 +161,13 @@ def main():
                     if what is None:
                         time.sleep(.2)
                     else:
-                        daemon.client.call("sweep.plot", sweep=1 + (what == "pareto"), plot=what)
+                        client.call("sweep.plot", sweep=1 + (what == "pareto"), plot=what)
                     ms[what].append((time.perf_counter() - begin) * 1e3)
                 others[what].append(other.p99())
         for what in ms:
             told(what or "(nothing)", args.trials, quantile(ms[what], .5), quantile(ms[what], .95),
                  statistics.median(others[what]))
-        daemon.end()
+        daemon.stop()
     has = subprocess.run([args.python, "-c", "import optuna, plotly"], stderr=subprocess.DEVNULL, check=False).returncode == 0
     for n in (1000, 10000) if has else ():
         study = json.dumps(list(made(n)))
