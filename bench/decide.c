@@ -5,10 +5,9 @@
  * from 1 to 243); trials have random curves that keep some of their order from rung to rung, and
  * the sweep has a window of 500 of them open at a time, as many lanes would. "stop" and
  * "promote" are reports to sw_sweep_step(); "stop alone" and "promote alone" go to the pruner.
- * Asks are timed beside it: in a sweep they make a trial, and for promote they find and take the
- * one to resume. Small sweeps are played again until a million trials were. Times are computing
- * times of the process, so that a busy machine can measure them. It still shares its caches and
- * memory with the others, which the large sweeps feel most.
+ * Asks, which make a trial or resume one, are not timed. Small sweeps are played again until a
+ * million trials were. Times are computing times of the process, so that a busy machine can measure
+ * them. It still shares its caches and memory with the others, which the large sweeps feel most.
  *
  * Bytes are what the allocator has given out after the last trial less what it had before the
  * sweep: with random search a sweep keeps no parameters, so they are what is besides them.
@@ -47,8 +46,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 struct result {
 	double decisions, seconds; /* of reports */
-	double asks, ask_seconds;
-	double bytes, most; /* a trial */
+	double bytes, most;        /* a trial */
 };
 
 struct lane {
@@ -212,12 +210,8 @@ static bool ask_all(struct play *p)
 	for (size_t i = 0; i < WINDOW; i++) {
 		struct lane *l = &p->lane[i];
 
-		if (l->trial == 0) {
-			if (!(p->kind->sweep ? ask_sweep(p, l) : ask_alone(p, l)))
-				continue;
-			p->r.asks++;
-		}
-		any = true;
+		if (l->trial != 0 || (p->kind->sweep ? ask_sweep(p, l) : ask_alone(p, l)))
+			any = true;
 	}
 	return any;
 }
@@ -250,16 +244,11 @@ static void note_bytes(struct play *p, bool last)
 static void play_once(struct play *p)
 {
 	open_play(p);
-	for (;;) {
+	while (ask_all(p)) {
 		const double from = bench_cpu_now();
-		const bool any = ask_all(p);
-		const double middle = bench_cpu_now();
 
-		p->r.ask_seconds += middle - from;
-		if (!any)
-			break;
 		report_all(p);
-		p->r.seconds += bench_cpu_now() - middle;
+		p->r.seconds += bench_cpu_now() - from;
 		note_bytes(p, false);
 	}
 	note_bytes(p, true);
@@ -287,9 +276,9 @@ static void measure(void *ctx, size_t i, void *result)
 
 static void show(const struct result *r, const size_t *n, size_t ns, const char *csv)
 {
-	static const char *const columns[] = {"asha", "trials",   "decisions", "a second",
-					      "ns",   "of first", "ns an ask", "bytes a trial",
-					      "most", NULL};
+	static const char *const columns[] = {"asha",          "trials", "decisions",
+					      "a second",      "ns",     "of first",
+					      "bytes a trial", "most",   NULL};
 	struct bench_table *const t = bench_table_create(columns);
 	double least = 1e300, flat[2] = {0}, bytes = 0, most = 0; /* flat: pruner alone, sweep */
 
@@ -305,9 +294,8 @@ static void show(const struct result *r, const size_t *n, size_t ns, const char 
 			bench_table_number(t, 3, 1e9 / ns_each, 0);
 			bench_table_number(t, 4, ns_each, 0);
 			bench_table_number(t, 5, ratio, 2);
-			bench_table_number(t, 6, 1e9 * x->ask_seconds / x->asks, 0);
-			bench_table_number(t, 7, x->bytes, 1);
-			bench_table_number(t, 8, x->most, 1);
+			bench_table_number(t, 6, x->bytes, 1);
+			bench_table_number(t, 7, x->most, 1);
 			least = 1e9 / ns_each < least ? 1e9 / ns_each : least;
 			flat[kinds[k].sweep] = fmax(flat[kinds[k].sweep], ratio);
 			if (kinds[k].sweep) {
