@@ -75,16 +75,13 @@ static size_t given_out(void)
 	return m.uordblks + m.hblkhd;
 }
 
-static uint64_t mix(uint64_t z)
-{
-	z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-	return z ^ (z >> 31);
-}
-
 static double unit(uint64_t x)
 {
-	return (double)(mix(x * UINT64_C(0x9E3779B97F4A7C15)) >> 11) * 0x1p-53;
+	uint64_t z = x * UINT64_C(0x9E3779B97F4A7C15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
 /* Lower with every rung, and what a trial is at a later rung is less and less luck. */

@@ -56,11 +56,10 @@ def pss(pid):
 class Memory:
     """The most that the processes below this one have had together, MiB."""
 
-    def __init__(self, wanted):
+    def __init__(self):
         self.most, self.done = 0, threading.Event()
         self.thread = threading.Thread(target=self.look)
-        if wanted:
-            self.thread.start()
+        self.thread.start()
 
     def look(self):
         while not self.done.wait(0.3):
@@ -68,8 +67,7 @@ class Memory:
 
     def end(self):
         self.done.set()
-        if self.thread.is_alive():
-            self.thread.join()
+        self.thread.join()
         return self.most
 
 
@@ -183,7 +181,7 @@ def main():
                 print(f"{way}: {times[way][-1]:.2f} s, {cpu[way][-1]:.2f} s of computing", flush=True)
         rows = []
         for way, run in ways.items():
-            memory = Memory(True)
+            memory = Memory()
             run()
             rows.append({"way": way, "trials": args.trials, "processes": args.processes, "package": "torch" if bench.has("torch") else "made",
                          "wall_s": f"{statistics.median(times[way]):.2f}", "least_s": f"{min(times[way]):.2f}",

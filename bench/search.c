@@ -59,22 +59,22 @@ static void add_mixed(struct bench_cells *c)
 /* Functions that are named without a set are looked for in all plain ones. */
 static void add_subjects(struct bench_cells *c)
 {
+	static const struct {
+		const char *name;
+		enum bench_set set;
+		enum bench_form form;
+	} all[] = {
+		{"std", BENCH_STANDARD, BENCH_PLAIN},   {"rotated", BENCH_STANDARD, BENCH_ROTATED},
+		{"noisy", BENCH_STANDARD, BENCH_NOISY}, {"flaky", BENCH_STANDARD, BENCH_FLAKY},
+		{"edge", BENCH_STANDARD, BENCH_EDGED},  {"heldout", BENCH_HELDOUT, BENCH_PLAIN},
+	};
 	const char *sets = c->options->sets;
 
 	if (sets == NULL)
 		sets = c->options->subjects != NULL ? "std,heldout,mixed" : "std,mixed";
-	if (bench_listed(sets, "std"))
-		add_functions(c, BENCH_STANDARD, BENCH_PLAIN);
-	if (bench_listed(sets, "rotated"))
-		add_functions(c, BENCH_STANDARD, BENCH_ROTATED);
-	if (bench_listed(sets, "noisy"))
-		add_functions(c, BENCH_STANDARD, BENCH_NOISY);
-	if (bench_listed(sets, "flaky"))
-		add_functions(c, BENCH_STANDARD, BENCH_FLAKY);
-	if (bench_listed(sets, "edge"))
-		add_functions(c, BENCH_STANDARD, BENCH_EDGED);
-	if (bench_listed(sets, "heldout"))
-		add_functions(c, BENCH_HELDOUT, BENCH_PLAIN);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (bench_listed(sets, all[i].name))
+			add_functions(c, all[i].set, all[i].form);
 	if (bench_listed(sets, "mixed"))
 		add_mixed(c);
 }
@@ -248,7 +248,10 @@ static int run(struct bench_cells *c)
 
 int main(int argc, char **argv)
 {
-	struct bench_options o = {.seed_from = 1, .parallel = {{1}, 1}, .jobs = 1};
+	struct bench_options o = {.seed_from = 1,
+				  .parallel = {{1}, 1},
+				  .most_parallel = BENCH_MAX_PARALLEL,
+				  .jobs = 1};
 	struct bench_cells *c = calloc(1, sizeof *c);
 	int rc;
 

@@ -18,6 +18,7 @@
 #include "bench/lib/train_peer.h"
 #include "kernels/cpu/threads.h"
 #include <cblas.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,11 +58,6 @@ static double seconds(unsigned threads)
 	return threads > 1 ? bench_now() : bench_cpu_now();
 }
 
-static double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 /* The machine's own limit: GFLOP/s of a large product. */
 static double sgemm_rate(unsigned threads)
 {
@@ -78,7 +74,7 @@ static double sgemm_rate(unsigned threads)
 
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0f, m, N,
 			    m + N * N, N, 0.0f, m + (size_t)2 * N * N, N);
-		best = larger(best, 2.0 * N * N * N / (seconds(threads) - began) * 1e-9);
+		best = fmax(best, 2.0 * N * N * N / (seconds(threads) - began) * 1e-9);
 	}
 	free(m);
 	return best;
@@ -122,7 +118,7 @@ static double pairs_rate(struct train_job *job, unsigned threads, double s, doub
 		if (one <= 0 || all <= 0)
 			return 0;
 		of_one[i] = all / one;
-		best = larger(best, all);
+		best = fmax(best, all);
 	}
 	return best;
 }
@@ -150,11 +146,11 @@ static bool run(const struct options *o, size_t i, struct train_peer *peers, str
 								 &r->of_one[round * PAIRS]);
 
 		good = rate > 0;
-		r->rate = larger(r->rate, rate);
+		r->rate = fmax(r->rate, rate);
 		for (int k = 0; k < PEERS; k++) {
 			const double of = train_peer_rate(&peers[k], runs[i].net, runs[i].batch, s);
 
-			r->peer[k] = larger(r->peer[k], of);
+			r->peer[k] = fmax(r->peer[k], of);
 			if (of > 0 && r->threads > 1)
 				usleep(300000);
 		}

@@ -51,9 +51,9 @@ static void run_one(void *ctx, size_t i, void *result)
 	bench_trials_run(&plan, result);
 }
 
-/* Regret after `told` (from 1) trials: that quantile over the seeds. */
-static double regret_at(const struct bench_cells *c, const struct bench_cell *cell, size_t told,
-			double p)
+/* Quartiles over the seeds of the regret after `told` (from 1) trials. */
+static void set_regret(const struct bench_cells *c, const struct bench_cell *cell, size_t told,
+		       double q[3])
 {
 	const size_t seeds = c->options->seeds;
 	const struct bench_outcome *run = c->run + (size_t)(cell - c->cell) * seeds;
@@ -63,7 +63,7 @@ static double regret_at(const struct bench_cells *c, const struct bench_cell *ce
 	assert(told >= 1 && told <= c->subject[cell->subject].n && seeds <= BENCH_MAX_SEEDS);
 	for (size_t i = 0; i < seeds; i++)
 		v[i] = (run[i].curve[told - 1] - o->optimum) / o->scale;
-	return bench_stat_quantile(v, seeds, p);
+	bench_stat_quartiles(v, seeds, q);
 }
 
 /* 0, or -1 when a run failed. */
@@ -74,7 +74,7 @@ static int summarise(struct bench_cells *c, struct bench_cell *cell)
 	double total = 0, told = 0;
 
 	for (size_t i = 0; i < c->options->seeds; i++) {
-		if (run[i].failed) {
+		if (*run[i].error != '\0') {
 			(void)fprintf(stderr, "%s on %s, seed %zu, after %zu trials: %s\n",
 				      sw_samplers_name(cell->kind), s->o->name,
 				      (size_t)c->options->seed_from + i, run[i].told, run[i].error);
@@ -86,9 +86,7 @@ static int summarise(struct bench_cells *c, struct bench_cell *cell)
 	}
 	cell->suggest_ms = total / told * 1e3;
 	for (size_t at = 0; at < BENCH_CHECKPOINTS; at++)
-		for (size_t q = 0; q < 3; q++)
-			cell->regret[at][q] =
-				regret_at(c, cell, checkpoint(s->n, at), 0.25 * (double)(q + 1));
+		set_regret(c, cell, checkpoint(s->n, at), cell->regret[at]);
 	return 0;
 }
 

@@ -22,7 +22,7 @@ struct bench_options {
 	uint64_t seed_from;
 	size_t seeds, jobs;
 	struct bench_counts parallel; /* a mode each */
-	size_t most_parallel;         /* that may be asked for; 0: BENCH_MAX_PARALLEL */
+	size_t most_parallel;         /* that may be asked for */
 	size_t budget;                /* trials a run; 0: the bench's default */
 	size_t full; /* asha: full trainings that a sweep may take; 0: its own number */
 	bool quick;

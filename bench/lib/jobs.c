@@ -52,7 +52,7 @@ void *bench_jobs_run(size_t n, size_t size, size_t jobs,
 	if (jobs > MAX_JOBS)
 		jobs = MAX_JOBS;
 	(void)fflush(NULL);
-	for (size_t j = 0; jobs > 1 && j < jobs; j++) {
+	for (size_t j = 0; j < jobs; j++) {
 		pids[j] = fork();
 		assert(pids[j] >= 0);
 		if (pids[j] == 0) {
@@ -61,9 +61,7 @@ void *bench_jobs_run(size_t n, size_t size, size_t jobs,
 			_exit(0);
 		}
 	}
-	if (jobs <= 1)
-		work(s, n, size, results, run, ctx, what);
-	for (size_t j = 0; jobs > 1 && j < jobs; j++) {
+	for (size_t j = 0; j < jobs; j++) {
 		int status = 0;
 
 		if (waitpid(pids[j], &status, 0) < 0 || status != 0)

@@ -165,8 +165,7 @@ struct bench_objective *bench_objective_function(const struct bench_function *f,
 				      .scale = 1,
 				      .crashes = form == BENCH_FLAKY || form == BENCH_EDGED,
 				      .value = value,
-				      .ctx = s,
-				      .fini = free};
+				      .ctx = s};
 	(void)snprintf(o->name, sizeof o->name, "%s%s", f->name, suffix[form]);
 	if (form == BENCH_NOISY) {
 		o->scale = deviation(s);
@@ -185,8 +184,7 @@ void bench_objective_destroy(struct bench_objective *o)
 {
 	if (o == NULL)
 		return;
-	if (o->fini != NULL)
-		o->fini(o->ctx);
+	free(o->ctx);
 	sw_space_destroy(o->space);
 	free(o);
 }

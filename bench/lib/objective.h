@@ -42,8 +42,7 @@ struct bench_objective {
 	/* seed, trial: what the noise depends on. false: the trial has no value. */
 	bool (*value)(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
 		      struct bench_value *out);
-	void *ctx;
-	void (*fini)(void *ctx); /* NULL: nothing to do */
+	void *ctx; /* owned */
 };
 
 struct bench_objective *bench_objective_function(const struct bench_function *f,

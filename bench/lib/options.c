@@ -44,8 +44,6 @@ static int read_seeds(void *to, const char *text)
 int bench_options_read(struct bench_options *o, const char *bench, const char *takes,
 		       const char *subjects, const char *sets, int argc, char **argv)
 {
-	const double parallel = o->most_parallel > 0 ? (double)o->most_parallel
-						     : BENCH_MAX_PARALLEL;
 	const struct bench_flag all[] = {
 		{"functions", BENCH_TEXT, &o->subjects, .help = subjects},
 		{"data", BENCH_TEXT, &o->subjects, .help = subjects},
@@ -54,7 +52,7 @@ int bench_options_read(struct bench_options *o, const char *bench, const char *t
 		 .help = "A,B  of random sobol tpe bohb bayes (default all)"},
 		{"seeds", BENCH_OWN, o, .read = read_seeds,
 		 .help = "N|A-B  seeds 1 to N, or A to B"},
-		{"parallel", BENCH_COUNTS, &o->parallel, 1, parallel,
+		{"parallel", BENCH_COUNTS, &o->parallel, 1, (double)o->most_parallel,
 		 .help = "P,Q  trials pending at all times, or workers"},
 		{"trials", BENCH_COUNT, &o->budget, 4, BENCH_MAX_TRIALS,
 		 .help = "N  of each run; of asha, full trainings at most"},

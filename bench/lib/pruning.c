@@ -5,17 +5,17 @@
 #include <string.h>
 
 const struct bench_pruning_policy bench_pruning_policies[] = {
-	{"none", SW_SAMPLER_RANDOM, BENCH_SIM_NONE, "stop"},
-	{"stop", SW_SAMPLER_RANDOM, BENCH_SIM_STOP, "stop"},
-	{"promote", SW_SAMPLER_RANDOM, BENCH_SIM_PROMOTE, "stop"},
-	{"hyperband", SW_SAMPLER_RANDOM, BENCH_SIM_HYPERBAND, "stop"},
-	{"median", SW_SAMPLER_RANDOM, BENCH_SIM_MEDIAN, "stop"},
-	{"bohb", SW_SAMPLER_BOHB, BENCH_SIM_STOP, "stop"},
-	{"bohb-p", SW_SAMPLER_BOHB, BENCH_SIM_PROMOTE, "promote"},
-	{"tpe", SW_SAMPLER_TPE, BENCH_SIM_STOP, "stop"},
-	{"tpe-p", SW_SAMPLER_TPE, BENCH_SIM_PROMOTE, "promote"},
-	{"bayes", SW_SAMPLER_BAYES, BENCH_SIM_STOP, "stop"},
-	{"bayes-p", SW_SAMPLER_BAYES, BENCH_SIM_PROMOTE, "promote"},
+	{"none", SW_SAMPLER_RANDOM, SW_PRUNER_NONE, "stop"},
+	{"stop", SW_SAMPLER_RANDOM, SW_PRUNER_ASHA, "stop"},
+	{"promote", SW_SAMPLER_RANDOM, SW_PRUNER_PROMOTE, "stop"},
+	{"hyperband", SW_SAMPLER_RANDOM, SW_PRUNER_HYPERBAND, "stop"},
+	{"median", SW_SAMPLER_RANDOM, SW_PRUNER_MEDIAN, "stop"},
+	{"bohb", SW_SAMPLER_BOHB, SW_PRUNER_ASHA, "stop"},
+	{"bohb-p", SW_SAMPLER_BOHB, SW_PRUNER_PROMOTE, "promote"},
+	{"tpe", SW_SAMPLER_TPE, SW_PRUNER_ASHA, "stop"},
+	{"tpe-p", SW_SAMPLER_TPE, SW_PRUNER_PROMOTE, "promote"},
+	{"bayes", SW_SAMPLER_BAYES, SW_PRUNER_ASHA, "stop"},
+	{"bayes-p", SW_SAMPLER_BAYES, SW_PRUNER_PROMOTE, "promote"},
 };
 const size_t bench_pruning_policies_n =
 	sizeof bench_pruning_policies / sizeof *bench_pruning_policies;

@@ -25,7 +25,7 @@
 struct bench_pruning_policy {
 	const char *name;
 	enum sw_sampler_kind sampler;
-	enum bench_sim_pruner pruner;
+	enum sw_pruner_kind pruner;
 	const char *against; /* a policy's name */
 };
 

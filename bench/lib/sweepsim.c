@@ -41,14 +41,11 @@ static void step(struct sim *s, struct sw_event ev)
 	assert(rc == SW_OK);
 }
 
-static struct sw_pruner_config pruner_of(enum bench_sim_pruner pruner)
+/* hyperband is W&B's, median Optuna's with its defaults. */
+static struct sw_pruner_config pruner_of(enum sw_pruner_kind kind)
 {
-	static const enum sw_pruner_kind kinds[] = {SW_PRUNER_NONE, SW_PRUNER_ASHA,
-						    SW_PRUNER_PROMOTE, SW_PRUNER_HYPERBAND,
-						    SW_PRUNER_MEDIAN};
-
 	return (struct sw_pruner_config){
-		.kind = kinds[pruner],
+		.kind = kind,
 		.asha = {.grace_period = rungs[0],
 			 .max_t = BENCH_EPOCHS,
 			 .reduction_factor = 3,

@@ -15,24 +15,16 @@
 #define SW_BENCH_LIB_SWEEPSIM_H
 
 #include "bench/lib/family.h"
+#include "sched/pruner/pruners.h"
 #include "sched/sampler/sampler.h"
 
 #define BENCH_SIM_FULL 20                          /* full trainings: the budget */
 #define BENCH_SIM_KEPT (60 * (size_t)BENCH_EPOCHS) /* epochs that are kept at most */
 
-/* eta is 3 and the rungs are 1, 3, 9, 27 for all that have them. */
-enum bench_sim_pruner {
-	BENCH_SIM_NONE,
-	BENCH_SIM_STOP,      /* asha, 3 results at least */
-	BENCH_SIM_PROMOTE,   /* asha */
-	BENCH_SIM_HYPERBAND, /* W&B's: min_iter 1 */
-	BENCH_SIM_MEDIAN,    /* Optuna's, its defaults */
-};
-
 struct bench_sim_plan {
 	const struct bench_family *family;
 	enum sw_sampler_kind sampler;
-	enum bench_sim_pruner pruner;
+	enum sw_pruner_kind pruner; /* eta is 3, the rungs are 1, 3, 9, 27 for all that have them */
 	uint64_t seed;
 	size_t workers;
 	double goal;        /* a truth to reach */

@@ -79,11 +79,9 @@ void bench_trials_run(const struct bench_plan *p, struct bench_outcome *out)
 		if (rc == SW_OK)
 			rc = tell(&r);
 	}
-	if (rc != SW_OK) {
-		out->failed = true;
+	if (rc != SW_OK)
 		(void)snprintf(out->error, sizeof out->error, "%.110s",
 			       *err.msg != '\0' ? err.msg : sw_status_str(rc));
-	}
 	sw_sampler_destroy(r.sampler);
 	sw_history_fini(&r.h);
 }

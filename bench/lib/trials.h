@@ -25,11 +25,9 @@ struct bench_outcome {
 	double curve[BENCH_MAX_TRIALS]; /* truth of the best seen after that many tells; or inf */
 	size_t told;
 	double suggest_s, suggest_max_s; /* sum and worst, of computing time */
-	bool failed;
-	char error[120];
+	char error[120];                 /* "": it went well */
 };
 
-/* On an error out->failed and out->error are set. */
 void bench_trials_run(const struct bench_plan *plan, struct bench_outcome *out);
 
 #endif
