@@ -15,16 +15,111 @@
 #include "bench/lib/stats.h"
 #include "bench/lib/table.h"
 #include "bench/lib/train_job.h"
-#include "bench/lib/train_peer.h"
 #include "kernels/cpu/threads.h"
 #include <cblas.h>
+#include <fcntl.h>
 #include <math.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ROUNDS 5
 #define PAIRS  8 /* of each round: one core, then all */
+
+/* --- a peer --- */
+
+/* Another implementation of the nets: a Python process that waits for its turn
+ * (bench/train_peer.py). */
+struct peer {
+	pid_t pid;      /* 0: there is none */
+	FILE *in, *out; /* of ours: what it says, what it is told */
+	char name[80];  /* "numpy 2.4.6" */
+	char why[200];  /* when there is none */
+};
+
+static void become(const char *what, const char *python, unsigned threads, int end)
+{
+	static const char *const pools[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+					    "MKL_NUM_THREADS"};
+	char n[16];
+
+	snprintf(n, sizeof n, "%u", threads);
+	for (size_t i = 0; i < sizeof pools / sizeof *pools; i++)
+		setenv(pools[i], n, 1);
+	if (dup2(end, 0) >= 0 && dup2(end, 1) >= 0)
+		execlp(python, python, "bench/train_peer.py", what, n, (char *)NULL);
+	_exit(127);
+}
+
+/* The line without its end; "" when there is none. */
+static void line_of(struct peer *p, char *out, size_t cap)
+{
+	if (!fgets(out, (int)cap, p->in))
+		*out = '\0';
+	out[strcspn(out, "\n")] = '\0';
+}
+
+static void peer_stop(struct peer *p)
+{
+	if (p->out)
+		fclose(p->out);
+	if (p->in)
+		fclose(p->in);
+	if (p->pid > 0)
+		(void)waitpid(p->pid, NULL, 0);
+	p->in = p->out = NULL;
+	p->pid = 0;
+}
+
+/* what: "numpy" or "torch", in this Python (NULL: none was named). */
+static void peer_start(struct peer *p, const char *what, const char *python, unsigned threads)
+{
+	int ends[2]; /* ours, and the peer's */
+	char line[160];
+
+	memset(p, 0, sizeof *p);
+	snprintf(p->why, sizeof p->why, "no Python is named for it");
+	if (!python || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+		return;
+	(void)signal(SIGPIPE, SIG_IGN);
+	fflush(stdout);
+	p->pid = fork();
+	if (p->pid == 0)
+		become(what, python, threads, ends[1]);
+	close(ends[1]);
+	p->in = fdopen(ends[0], "r");
+	p->out = fdopen(fcntl(ends[0], F_DUPFD_CLOEXEC, 0), "w");
+	if (p->pid < 0 || !p->in || !p->out) {
+		snprintf(p->why, sizeof p->why, "%s cannot be run", python);
+		peer_stop(p);
+		return;
+	}
+	line_of(p, line, sizeof line);
+	if (*line && *line != '-') {
+		snprintf(p->name, sizeof p->name, "%.79s", line);
+		return;
+	}
+	snprintf(p->why, sizeof p->why, "%s: %s", python, *line ? line + 2 : "cannot be run");
+	peer_stop(p);
+}
+
+/* Samples a second of so many seconds of steps; 0: it has no such net, or has gone. */
+static double peer_rate(struct peer *p, const char *net, size_t batch, double seconds)
+{
+	char line[64];
+
+	if (p->pid <= 0 || fprintf(p->out, "%s %zu %g\n", net, batch, seconds) < 0 ||
+	    fflush(p->out) != 0)
+		return 0;
+	line_of(p, line, sizeof line);
+	return strtod(line, NULL);
+}
+
+/* --- what is measured --- */
 
 enum { NUMPY, TORCH, PEERS };
 
@@ -125,7 +220,7 @@ static double pairs_rate(struct train_job *job, unsigned threads, double s, doub
 
 /* All in turns. The pools of threads of others spin for a while after their work: they are given
  * time to come to rest where cores are shared. */
-static bool run(const struct options *o, size_t i, struct train_peer *peers, struct result *r)
+static bool run(const struct options *o, size_t i, struct peer *peers, struct result *r)
 {
 	const double s = o->seconds / ROUNDS;
 	struct sw_err err = SW_ERR_INIT;
@@ -148,7 +243,7 @@ static bool run(const struct options *o, size_t i, struct train_peer *peers, str
 		good = rate > 0;
 		r->rate = fmax(r->rate, rate);
 		for (int k = 0; k < PEERS; k++) {
-			const double of = train_peer_rate(&peers[k], runs[i].net, runs[i].batch, s);
+			const double of = peer_rate(&peers[k], runs[i].net, runs[i].batch, s);
 
 			r->peer[k] = fmax(r->peer[k], of);
 			if (of > 0 && r->threads > 1)
@@ -175,7 +270,7 @@ static void row_add(struct bench_table *t, const char *of, size_t i, const struc
 }
 
 static void rows_add(struct bench_table *t, size_t i, const struct result *r,
-		     const struct train_peer *peers)
+		     const struct peer *peers)
 {
 	double quarter[3];
 	char text[BENCH_CELL];
@@ -200,14 +295,14 @@ static bool runs_all(const struct options *o, unsigned threads, struct result *r
 		     struct bench_table *t)
 {
 	static const char *const what[PEERS] = {"numpy", "torch"};
-	struct train_peer peers[PEERS];
+	struct peer peers[PEERS];
 	bool good = true;
 
 	sw_ops_cpu_threads(threads);
 	const double gemm = sgemm_rate(threads);
 
 	for (int k = 0; k < PEERS; k++) {
-		train_peer_start(&peers[k], what[k], o->python[k], threads);
+		peer_start(&peers[k], what[k], o->python[k], threads);
 		if (peers[k].pid == 0)
 			printf("%s left out: %s\n", what[k], peers[k].why);
 	}
@@ -219,7 +314,7 @@ static bool runs_all(const struct options *o, unsigned threads, struct result *r
 			rows_add(t, i, &r[i], peers);
 	}
 	for (int k = 0; k < PEERS; k++)
-		train_peer_stop(&peers[k]);
+		peer_stop(&peers[k]);
 	return good;
 }
 
