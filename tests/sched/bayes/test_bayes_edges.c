@@ -126,7 +126,7 @@ TEST(state_of_the_version_before_is_read)
 	ck_assert_double_eq(m.side, side);
 	ck_assert_uint_eq(m.n_local, 1);
 	ck_assert_uint_eq(m.local[0], 33);
-	for (int i = 0; i < BAYES_MODEL_N; i++) {
+	for (int i = 0; i < BAYES_KEPT_N; i++) {
 		const double *theta = sw_bayes_memory_theta(&m, (enum sw_bayes_model_id)i);
 
 		ck_assert_uint_eq(m.fitted[i], i < MODELS_1 ? 10U + (unsigned)i : 0);

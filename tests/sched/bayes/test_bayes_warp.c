@@ -40,7 +40,7 @@ static unsigned warped(const struct run *r)
 
 	ck_assert_int_eq(sw_bayes_memory_init(&m, d), SW_OK);
 	ck_assert_int_eq(sw_bayes_memory_read(&m, r->last.state, r->last.state_n), SW_OK);
-	for (int i = 0; i < BAYES_MODEL_N; i++) {
+	for (int i = 0; i < BAYES_KEPT_N; i++) {
 		const bool additive = i == BAYES_A || i == BAYES_C || i == BAYES_E;
 		const double *const c = sw_bayes_memory_theta(&m, (enum sw_bayes_model_id)i) +
 					(additive ? 2 * d + 3 : d + 2);
