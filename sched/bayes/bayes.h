@@ -13,6 +13,7 @@
  *   bayes_search.c   the point of largest log EI in a box
  *   bayes_levels.c   the same for what has levels: integers, categories
  *   bayes_step.c     which model, which box
+ *   bayes_turn.c     the same for a level that has had few points
  *   bayes_rung*.c    with a pruner, instead of model, rows and step: see bayes_rung.h
  *   sampler_bayes.c  the table of the kind: the first points, then steps
  *
