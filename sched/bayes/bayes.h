@@ -12,8 +12,8 @@
  *   bayes_climb.c    the log of the expected improvement, and its ascent
  *   bayes_search.c   the point of largest log EI in a box
  *   bayes_levels.c   the same for what has levels: integers, categories
+ *   bayes_turn.c     the point for a level that has had few
  *   bayes_step.c     which model, which box
- *   bayes_turn.c     the same for a level that has had few points
  *   bayes_rung*.c    with a pruner, instead of model, rows and step: see bayes_rung.h
  *   sampler_bayes.c  the table of the kind: the first points, then steps
  *
@@ -270,7 +270,7 @@ struct sw_bayes_model {
 	const double *elite; /* [n]: by what rows are the best; NULL: by z */
 	/* What the factor was made from; a cache. */
 	bool valid;
-	size_t base, rows, n_pending, pending_cap; /* rows: told, picked or not; of a level its own */
+	size_t base, rows, n_pending, pending_cap; /* rows: all told; BAYES_LEVEL: its own */
 	uint64_t *pending;                         /* [n_pending] */
 };
 
@@ -350,6 +350,15 @@ double sw_bayes_minus_log_ei(const struct sw_bayes_model *m, const double *x, do
 SW_NODISCARD sw_status sw_bayes_levels(struct sw_bayes_search *s, const struct sw_bayes_model *m,
 				       struct sw_bayes_rng *rng, double *x, double *value);
 
+/* ---- bayes_turn.c ---- */
+
+/* The point for a level of a category that has had few, in the box, which is the whole cube. On
+ * entry out->model is the model of all rows; of_level: BAYES_LEVEL, NULL: none (version 9).
+ * SW_NOT_FOUND: no level is due one, or none has any. */
+SW_NODISCARD sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_level,
+				     const struct sw_bayes_data *b, struct sw_bayes_rng *rng,
+				     struct sw_bayes_found *out);
+
 /* ---- bayes_step.c ---- */
 
 /* Does a level of a category that has had few points get some, and by whose model? */
@@ -378,12 +387,5 @@ SW_NODISCARD sw_status sw_bayes_step_several(struct sw_bayes_step *s,
 					     struct sw_bayes_memory *memory,
 					     struct sw_bayes_rng *rng, uint64_t trial,
 					     struct sw_bayes_found *out);
-
-/* ---- bayes_turn.c ---- */
-
-/* The point for a level of a category that has had few, in the box, which is the whole cube. On
- * entry out->model is the model of all rows. SW_NOT_FOUND: no level is due one, or none has any. */
-SW_NODISCARD sw_status sw_bayes_turn(struct sw_bayes_step *s, const struct sw_bayes_data *b,
-				     struct sw_bayes_rng *rng, struct sw_bayes_found *out);
 
 #endif

@@ -74,8 +74,11 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 		return rc;
 	shape_of(out->model, w);
 	if (s->turns != BAYES_TURNS_NONE && (memory->steps + 1) % TURN_EVERY == TURN_AT) {
+		struct sw_bayes_model *const of_level =
+			s->turns == BAYES_TURNS_OF_LEVEL ? &s->model[BAYES_LEVEL] : NULL;
+
 		set_box(&s->search, b, NULL, 0);
-		rc = sw_bayes_turn(s, b, rng, out);
+		rc = sw_bayes_turn(&s->search, of_level, b, rng, out);
 		if (rc != SW_NOT_FOUND) {
 			memory->steps += rc == SW_OK;
 			return rc;

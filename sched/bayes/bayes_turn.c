@@ -1,7 +1,8 @@
 /* A turn of a level. A few bad points, whose numbers may be to blame, are enough for a model to
  * write a category off: it then expects so little there that it never asks again. And a model of
  * all rows carries over which numbers were good with the other levels, where these may be the worst
- * with this one (a step size beside another loss). So the level's own rows alone say what is next. */
+ * with this one (a step size beside another loss). So the level's own rows alone say what is
+ * next. */
 #include "sched/bayes/bayes.h"
 #include "sched/space/space_internal.h"
 #include <math.h>
@@ -21,13 +22,11 @@ static void count_levels(const struct sw_bayes_cube *c, size_t k, const double *
 /* The level that has had the least of the n points, if that is less than 3 / sqrt(n) of what random
  * draws would have given it: its coordinate, and where it stands there; d: all have had enough.
  * tried: bit i of a coordinate's: not its level i. */
-static size_t find_level(const struct sw_bayes_step *s, const struct sw_bayes_data *b,
-			 uint64_t *tried, double *at)
+static size_t find_level(const struct sw_bayes_data *b, double share, uint64_t *tried, double *at)
 {
-	const struct sw_bayes_cube *const c = s->search.cube;
+	const struct sw_bayes_cube *const c = b->cube;
 	const double n = (double)(b->n + b->n_pending);
-	const bool own = s->turns == BAYES_TURNS_OF_LEVEL;
-	double least = (own ? TURN_SHARE : TURN_SHARE_9) / sqrt(n);
+	double least = share / sqrt(n);
 	size_t k_least = c->d;
 	uint64_t level = 0;
 
@@ -57,10 +56,12 @@ static size_t find_level(const struct sw_bayes_step *s, const struct sw_bayes_da
 	return k_least;
 }
 
-sw_status sw_bayes_turn(struct sw_bayes_step *s, const struct sw_bayes_data *b,
-			struct sw_bayes_rng *rng, struct sw_bayes_found *out)
+sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_level,
+			const struct sw_bayes_data *b, struct sw_bayes_rng *rng,
+			struct sw_bayes_found *out)
 {
 	const struct sw_bayes_model *const of_all = out->model;
+	const double share = of_level != NULL ? TURN_SHARE : TURN_SHARE_9;
 	uint64_t tried[SW_SPACE_MAX_PARAMS] = {0};
 	sw_status rc = SW_NOT_FOUND;
 
@@ -68,25 +69,25 @@ sw_status sw_bayes_turn(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 	 * next level's turn. */
 	for (int i = 0; rc == SW_NOT_FOUND && i < TURN_TRIES; i++) {
 		double at = 0;
-		const size_t k = find_level(s, b, tried, &at);
+		const size_t k = find_level(b, share, tried, &at);
 
 		out->model = of_all;
-		if (k == s->search.cube->d)
+		if (k == s->cube->d)
 			return SW_NOT_FOUND;
-		if (s->turns == BAYES_TURNS_OF_LEVEL) {
-			rc = sw_bayes_model_of_level(&s->model[BAYES_LEVEL], b, k, at, rng);
+		if (of_level != NULL) {
+			rc = sw_bayes_model_of_level(of_level, b, k, at, rng);
 			if (rc == SW_OK)
-				out->model = &s->model[BAYES_LEVEL];
+				out->model = of_level;
 			/* Where nothing good is known of a level, the model of all rows chooses. */
 			else if (rc != SW_NOT_FOUND)
 				return rc;
 		}
-		const double lo = s->search.lo[k], hi = s->search.hi[k];
+		const double lo = s->lo[k], hi = s->hi[k];
 
-		s->search.lo[k] = s->search.hi[k] = at;
-		rc = sw_bayes_search_run(&s->search, out->model, b, rng, out);
-		s->search.lo[k] = lo;
-		s->search.hi[k] = hi;
+		s->lo[k] = s->hi[k] = at;
+		rc = sw_bayes_search_run(s, out->model, b, rng, out);
+		s->lo[k] = lo;
+		s->hi[k] = hi;
 	}
 	if (rc == SW_NOT_FOUND)
 		out->model = of_all;

@@ -70,7 +70,7 @@ TEST(level_that_is_best_in_a_corner_alone_is_found)
 		      found, before);
 }
 
-/* The first level is best, where the numbers are the worst for the other one, and flat elsewhere. */
+/* The first level is best where the numbers are the worst for the other one, else flat. */
 static double crossed(const struct sw_value *v)
 {
 	const double x = v[1].number, y = 1 + log10(v[2].number) / 4;
