@@ -24,6 +24,7 @@
 #define TWICE_EVERY  24   /* rows: beyond, the first fit after each so many has them */
 #define TWICE_SELDOM 100  /* the same beyond ROWS_FULL, where fits are STEP_MOST rows apart */
 #define LOCAL_ROWS   8    /* times d */
+#define GOAL_MOST    3.0  /* of a level's process: how far below its own best, in z */
 
 sw_status sw_bayes_model_init(struct sw_bayes_model *m, enum sw_bayes_model_id id,
 			      const struct sw_bayes_cube *cube)
@@ -169,7 +170,9 @@ static double z_of(const struct sw_bayes_model *m, const struct sw_bayes_data *b
 	return b->bad[row] ? z_worst + BAD_BEYOND : sw_outcome_forward(&m->o, b->y[row]);
 }
 
-static sw_status outcome_of_picked(struct sw_bayes_model *m, const struct sw_bayes_data *b)
+/* worst: the largest of them that is not bad. */
+static sw_status outcome_of_picked(struct sw_bayes_model *m, const struct sw_bayes_data *b,
+				   double *worst)
 {
 	double *const y = sw_malloc((m->pick.n + 1) * sizeof *y);
 	size_t n = 0;
@@ -182,6 +185,7 @@ static sw_status outcome_of_picked(struct sw_bayes_model *m, const struct sw_bay
 	assert(n > 0); /* the best row is picked first; of a level one is not bad */
 	qsort(y, n, sizeof *y, sw_order_doubles);
 	sw_outcome_fit(&m->o, m->view, y, n);
+	*worst = y[n - 1];
 	free(y);
 	return SW_OK;
 }
@@ -191,15 +195,19 @@ static sw_status load_rows(struct sw_bayes_model *m, const struct sw_bayes_data 
 {
 	const bool some = m->id == BAYES_D_LOCAL || m->id == BAYES_LEVEL;
 	const size_t d = m->cube->d, later = some ? 0 : b->n - base;
+	double worst = b->sorted[b->n_good - 1], worst_picked = worst;
 	sw_status rc = reserve(m, m->pick.n + later + b->n_pending, b->n_pending);
 
 	if (rc == SW_OK && some)
-		rc = outcome_of_picked(m, b);
+		rc = outcome_of_picked(m, b, &worst_picked);
 	else
 		sw_outcome_fit(&m->o, m->view, b->sorted, b->n_good);
 	if (rc != SW_OK)
 		return rc;
-	const double z_worst = sw_outcome_forward(&m->o, b->sorted[b->n_good - 1]);
+	/* A view of a few alike puts what is far beyond them anywhere. LOG1's, of D_LOCAL, does not. */
+	if (m->id == BAYES_LEVEL)
+		worst = worst_picked;
+	const double z_worst = sw_outcome_forward(&m->o, worst);
 
 	m->told = m->pick.n + later;
 	for (size_t i = 0; i < m->told; i++) {
@@ -347,10 +355,13 @@ sw_status sw_bayes_model_of_level(struct sw_bayes_model *m, const struct sw_baye
 		rc = condition(m, b, b->n, theta);
 	if (rc != SW_OK)
 		return rc;
-	/* What would be small gains here are none where another level is better: so far from its
-	 * goal, the process looks where it knows least. Which is at the ends, so the belief in the
-	 * middle holds until this level's own rows speak. */
-	m->best = fmin(m->best, sw_outcome_forward(&m->o, b->y[b->best]));
+	/* Small gains here are none where another level is better: far from its goal, a process looks
+	 * where it knows least. A view of a few alike puts what is far beyond them anywhere, so the
+	 * goal has a bound. */
+	const double goal = sw_outcome_forward(&m->o, b->y[b->best]);
+
+	m->best = fmax(m->best - GOAL_MOST, fmin(m->best, goal));
+	/* It knows least at the ends, so the belief in the middle holds until these rows speak. */
 	m->rows = m->pick.n;
 	return SW_OK;
 }

@@ -161,10 +161,9 @@ sw_status sw_bayes_pick_level(struct sw_bayes_pick *p, const struct sw_bayes_dat
 			      size_t k, double at)
 {
 	const size_t d = b->cube->d;
-	const sw_status rc = reserve(p, b->n, b->n < most ? b->n : most);
 
-	if (rc != SW_OK)
-		return rc;
+	if (!sw_array_reserve(&p->row, &p->cap, b->n < most ? b->n : most, sizeof *p->row))
+		return SW_NOMEM;
 	p->n = 0;
 	for (size_t i = b->n; i-- > 0 && p->n < most;) {
 		if (b->x[i * d + k] == at)
