@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 	static const char *const names[] = {"refresh", "d", "n", "p50 ms", "limit", "kept", NULL};
 	struct bench_options o = {.samplers = "bayes,tpe"};
 	struct bench_counts ns = {{30, 100, 300, 1000, 3000, 10000}, 6}, ds = {{6, 20}, 2};
-	size_t repeats = 60;
+	size_t repeats = 60, rows = 0;
 	const struct bench_flag flags[] = {
 		{"samplers", BENCH_TEXT, &o.samplers, .help = "A,B  (bayes,tpe)"},
 		{"n", BENCH_COUNTS, &ns, 1, 1e6, .help = "N,N  trials told before (30 to 10000)"},
@@ -181,8 +181,12 @@ int main(int argc, char **argv)
 	struct bench_table *const t = bench_table_create(names);
 
 	for (enum sw_sampler_kind k = 0; k < SW_SAMPLER_KIND_N; k++)
-		for (size_t i = 0; rc == 0 && bench_sampled(&o, k) && i < ds.n * ns.n; i++)
+		for (size_t i = 0; rc == 0 && bench_sampled(&o, k) && i < ds.n * ns.n; i++, rows++)
 			rc = run_row(t, k, ds.v[i / ns.n], ns.v[i % ns.n], repeats, &score);
+	if (rows == 0) {
+		(void)fprintf(stderr, "nothing to run\n");
+		rc = 1;
+	}
 	if (bench_table_end(t, rc == 0 ? o.csv : NULL) != 0 || rc != 0)
 		return 1;
 	printf("ask: %zu of %zu limits (kept by the median time to tell one result and refresh the "

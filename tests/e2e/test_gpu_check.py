@@ -169,7 +169,7 @@ class Tree:
             (at / name).mkdir(parents=True)
         for name in ("scripts/gpu-check", "scripts/lib/deps.sh", "scripts/lib/gpu_examples.py",
                      "scripts/lib/gpu_findings.py", "scripts/lib/gpu_gangs.py", "scripts/lib/gpu_verdict.py",
-                     "bench/train_peer_gpu.py", "examples/digits.json"):
+                     "bench/train_peer.py", "bench/train_peer_gpu.py", "examples/digits.json"):
             shutil.copy(os.path.join(ROOT, name), at / name)
         for name in ("tests/e2e", "data", "kernels"):
             (at / name).symlink_to(os.path.join(ROOT, name))
