@@ -287,8 +287,8 @@ SW_NODISCARD sw_status sw_bayes_model_prepare(struct sw_bayes_model *m,
 
 /* BAYES_LEVEL alone: fits to the rows that stand at `at` in coordinate k, a category, and believes
  * what is pending, wherever it is. It is to improve on the best of all rows, but on no less than
- * three deviations below the best of its own. SW_NOT_FOUND: none of its rows is good. SW_INVALID: as
- * above. O(r^3) for r of them, at most 300, and what is pending. */
+ * three deviations below the best of its own. SW_NOT_FOUND: none of its rows is good. SW_INVALID:
+ * as above. O(r^3) for r of them, at most 300, and what is pending. */
 SW_NODISCARD sw_status sw_bayes_model_of_level(struct sw_bayes_model *m,
 					       const struct sw_bayes_data *b, size_t k, double at,
 					       struct sw_bayes_rng *rng);

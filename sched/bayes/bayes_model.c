@@ -204,7 +204,7 @@ static sw_status load_rows(struct sw_bayes_model *m, const struct sw_bayes_data 
 		sw_outcome_fit(&m->o, m->view, b->sorted, b->n_good);
 	if (rc != SW_OK)
 		return rc;
-	/* A view of a few alike puts what is far beyond them anywhere. LOG1's, of D_LOCAL, does not. */
+	/* A view of a few alike may put anywhere what is far beyond them; D_LOCAL's does not. */
 	if (m->id == BAYES_LEVEL)
 		worst = worst_picked;
 	const double z_worst = sw_outcome_forward(&m->o, worst);
@@ -355,13 +355,13 @@ sw_status sw_bayes_model_of_level(struct sw_bayes_model *m, const struct sw_baye
 		rc = condition(m, b, b->n, theta);
 	if (rc != SW_OK)
 		return rc;
-	/* Small gains here are none where another level is better: far from its goal, a process looks
-	 * where it knows least. A view of a few alike puts what is far beyond them anywhere, so the
-	 * goal has a bound. */
+	/* Small gains here are none where another level is better. Far from its goal, a process
+	 * looks where it knows least. A view of a few alike may put the goal anywhere, so it has a
+	 * bound. */
 	const double goal = sw_outcome_forward(&m->o, b->y[b->best]);
 
 	m->best = fmax(m->best - GOAL_MOST, fmin(m->best, goal));
-	/* It knows least at the ends, so the belief in the middle holds until these rows speak. */
+	/* It knows least at the ends: until these rows speak, the belief in the middle holds. */
 	m->rows = m->pick.n;
 	return SW_OK;
 }
