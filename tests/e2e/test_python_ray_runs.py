@@ -161,8 +161,9 @@ def script(daemon, tmp_path):
     (tmp_path / "script.py").write_text(textwrap.dedent(SCRIPT))
 
     def start(*args):
-        return subprocess.Popen([sys.executable, str(tmp_path / "script.py"), *args], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, env=environment(
+        # What a shell starts in the background ignores Ctrl-C, and so would all that it starts.
+        return subprocess.Popen(["env", "--default-signal=INT", sys.executable, str(tmp_path / "script.py"), *args],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(
                                     SWEEPD_SOCKET=daemon.socket, PYTHONPATH=PACKAGE, GO=str(tmp_path / "go")))
     return start
 
