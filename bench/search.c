@@ -9,7 +9,7 @@
  *         rotated   the same, turned about their minimisers; noisy: with noise, regret of the trial
  *                   that was best as seen, in the function's deviations (bench/lib/objective.h)
  *         flaky     the same, one trial in nine fails; edge: all fail on one side of the minimiser
- *         heldout   three others: nothing may have been tuned on them
+ *         heldout   ten others: nothing may have been tuned on them
  *         mixed     spaces with categories, integers, logs and conditions
  */
 #include "bench/lib/cells.h"
@@ -232,7 +232,7 @@ static int run(struct bench_cells *c)
 {
 	struct verdict v = {0};
 
-	if (bench_functions_check() != 0)
+	if (bench_functions_check() != 0 || bench_mixed_check() != 0)
 		return -1;
 	add_subjects(c);
 	if (bench_cells_run(c, "runs") != 0)

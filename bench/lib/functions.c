@@ -154,6 +154,72 @@ static double griewank(const double *x, size_t d)
 
 /* --- held out --- */
 
+static double powell(const double *x, size_t d)
+{
+	(void)d;
+	return square(x[0] + 10 * x[1]) + 5 * square(x[2] - x[3]) +
+	       square(square(x[1] - 2 * x[2])) + 10 * square(square(x[0] - x[3]));
+}
+
+static double dixonprice(const double *x, size_t d)
+{
+	double sum = square(x[0] - 1);
+
+	for (size_t k = 1; k < d; k++)
+		sum += (double)(k + 1) * square(2 * x[k] * x[k] - x[k - 1]);
+	return sum;
+}
+
+static double zakharov(const double *x, size_t d)
+{
+	double squares = 0, line = 0;
+
+	for (size_t k = 0; k < d; k++) {
+		squares += x[k] * x[k];
+		line += 0.5 * (double)(k + 1) * x[k];
+	}
+	return squares + square(line) + square(square(line));
+}
+
+static double schwefel(const double *x, size_t d)
+{
+	double sum = 418.98288727243369 * (double)d;
+
+	for (size_t k = 0; k < d; k++)
+		sum -= x[k] * sin(sqrt(fabs(x[k])));
+	return sum;
+}
+
+static double perm(const double *x, size_t d)
+{
+	double sum = 0;
+
+	for (size_t i = 1; i <= d; i++) {
+		double inner = 0;
+
+		for (size_t k = 1; k <= d; k++)
+			inner += (pow((double)k, (double)i) + 0.5) *
+				 (pow(x[k - 1] / (double)k, (double)i) - 1);
+		sum += square(inner);
+	}
+	return sum;
+}
+
+static double eggholder(const double *x, size_t d)
+{
+	(void)d;
+	return -(x[1] + 47) * sin(sqrt(fabs(x[1] + x[0] / 2 + 47))) -
+	       x[0] * sin(sqrt(fabs(x[0] - (x[1] + 47))));
+}
+
+static double dropwave(const double *x, size_t d)
+{
+	const double r = x[0] * x[0] + x[1] * x[1];
+
+	(void)d;
+	return -(1 + cos(12 * sqrt(r))) / (0.5 * r + 2);
+}
+
 static double cosines(const double *x, size_t d)
 {
 	double sum = 0;
@@ -192,6 +258,7 @@ static double qing(const double *x, size_t d)
 #define R8(x)  R4(x), R4(x)
 #define R10(x) R8(x), R2(x)
 #define STY    (-2.9035340277711769)
+#define SCHW   420.96874635998202
 
 static const struct bench_function table[] = {
 	{"branin", BENCH_STANDARD, 2, branin, {-5, 0}, {10, 15}, {M_PI, 2.275}, 0.397887, false},
@@ -215,6 +282,16 @@ static const struct bench_function table[] = {
 	 -1.031628, false},
 	{"griewank5", BENCH_STANDARD, 5, griewank, {R5(-400)}, {R5(600)}, {0}, 0, false},
 
+	{"powell4", BENCH_HELDOUT, 4, powell, {R4(-4)}, {R4(5.5)}, {0}, 0, false},
+	{"dixonprice5", BENCH_HELDOUT, 5, dixonprice, {R5(-6)}, {R5(10)},
+	 {1, 0.70710678118654752, 0.59460355750136053, 0.54525386633262884, 0.52213689121370688}, 0,
+	 false},
+	{"zakharov4", BENCH_HELDOUT, 4, zakharov, {R4(-5)}, {R4(10)}, {0}, 0, false},
+	{"schwefel3", BENCH_HELDOUT, 3, schwefel, {R3(-500)}, {R3(500)}, {R3(SCHW)}, 0, true},
+	{"perm3", BENCH_HELDOUT, 3, perm, {R3(-3)}, {R3(5)}, {1, 2, 3}, 0, false},
+	{"eggholder", BENCH_HELDOUT, 2, eggholder, {R2(-512)}, {R2(512)}, {512, 404.23180500},
+	 -959.6407, true},
+	{"dropwave", BENCH_HELDOUT, 2, dropwave, {R2(-3)}, {R2(6)}, {0}, -1, false},
 	{"cosines4", BENCH_HELDOUT, 4, cosines, {R4(-0.6)}, {R4(1.1)}, {0}, -0.4, false},
 	{"trid6", BENCH_HELDOUT, 6, trid, {R6(-36)}, {R6(36)}, {6, 10, 12, 12, 10, 6}, -50, false},
 	{"qing8", BENCH_HELDOUT, 8, qing, {R8(-2)}, {R8(6)},

@@ -2,8 +2,8 @@
  * bench/lib/functions.h — functions with a known minimum, to search in.
  *
  * Set      BENCH_STANDARD: the fourteen whose peers' figures are known, in the boxes of those
- *          figures. BENCH_HELDOUT: three more, minimum off the centre, looked at only to see
- *          whether what was learned on the first holds elsewhere.
+ *          figures. BENCH_HELDOUT: ten more, minimum off the centre, looked at only to see whether
+ *          what was learned on the first holds elsewhere.
  * Pure     No state.
  * Source   The definitions and minima that are in every collection of test functions (Surjanovic
  *          and Bingham, "Virtual library of simulation experiments"; Dixon and Szegö 1978). Boxes

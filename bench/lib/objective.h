@@ -55,6 +55,8 @@ void bench_objective_destroy(struct bench_objective *o); /* NULL is allowed */
 /* "net7" and "kernel6"; NULL past the last. */
 const char *bench_mixed_name(size_t i);
 struct bench_objective *bench_objective_mixed(size_t i);
+/* Is the minimum 0 where it should be? 0, or -1 with lines on stderr. */
+int bench_mixed_check(void);
 
 /* --- spaces: new, with parameters added, sealed; or a cube of d reals, sealed; the caller's --- */
 struct sw_space *bench_space_new(void);
