@@ -301,7 +301,7 @@ static sw_status condition(struct sw_bayes_model *m, const struct sw_bayes_data 
 	m->rows = b->n;
 	m->n_pending = 0;
 	m->valid = true;
-	return believe(m, b);
+	return SW_OK;
 }
 
 sw_status sw_bayes_model_prepare(struct sw_bayes_model *m, const struct sw_bayes_data *b,
@@ -328,12 +328,12 @@ sw_status sw_bayes_model_prepare(struct sw_bayes_model *m, const struct sw_bayes
 	if (rc == SW_OK && due)
 		rc = fit_gp(m, m->pick.n < ROWS_FULL ? m->pick.n : ROWS_FULL, theta, fitted == 0,
 			    all_starts_are_due(b->n, fitted, d), rng);
+	if (rc == SW_OK)
+		rc = condition(m, b, base, theta);
 	if (rc != SW_OK)
 		return rc;
-	rc = condition(m, b, base, theta);
-	if (rc == SW_OK)
-		memory->fitted[m->id] = base;
-	return rc;
+	memory->fitted[m->id] = base;
+	return believe(m, b);
 }
 
 sw_status sw_bayes_model_of_level(struct sw_bayes_model *m, const struct sw_bayes_data *b, size_t k,
@@ -353,6 +353,8 @@ sw_status sw_bayes_model_of_level(struct sw_bayes_model *m, const struct sw_baye
 		rc = fit_gp(m, m->pick.n, theta, true, true, rng);
 	if (rc == SW_OK)
 		rc = condition(m, b, b->n, theta);
+	if (rc == SW_OK)
+		rc = believe(m, b);
 	if (rc != SW_OK)
 		return rc;
 	/* Small gains here are none where another level is better. Far from its goal, a process
