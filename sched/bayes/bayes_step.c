@@ -73,12 +73,9 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 	if (rc != SW_OK)
 		return rc;
 	shape_of(out->model, w);
-	if (s->turns != BAYES_TURNS_NONE && (memory->steps + 1) % TURN_EVERY == TURN_AT) {
-		struct sw_bayes_model *const of_level =
-			s->turns == BAYES_TURNS_OF_LEVEL ? &s->model[BAYES_LEVEL] : NULL;
-
+	if (s->turns.share > 0 && (memory->steps + 1) % TURN_EVERY == TURN_AT) {
 		set_box(&s->search, b, NULL, 0);
-		rc = sw_bayes_turn(&s->search, of_level, b, rng, out);
+		rc = sw_bayes_turn(&s->search, &s->turns, &s->model[BAYES_LEVEL], b, rng, out);
 		if (rc != SW_NOT_FOUND) {
 			memory->steps += rc == SW_OK;
 			return rc;
@@ -125,7 +122,7 @@ sw_status sw_bayes_step_several(struct sw_bayes_step *s, struct sw_bayes_several
 }
 
 sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
-			     uint64_t seed, bool inward, enum sw_bayes_turns turns)
+			     uint64_t seed, bool inward, struct sw_bayes_turns turns)
 {
 	s->turns = turns;
 	sw_status rc = sw_bayes_search_init(&s->search, cube, seed);

@@ -22,6 +22,7 @@
 #define INWARD_FROM  8 /* of the sampler's versions */
 #define TURNS_FROM   9
 #define OWN_FROM     10 /* a level's turn is by its own rows */
+#define SPLIT_FROM   11 /* a category's levels share their turns */
 #define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
 /* With rungs at least this share of the points is spread over the space, always. A pruner that
  * compares newcomers with those before them passes nearly all that a model finds: then only what
@@ -69,11 +70,13 @@ static bool wants(const struct sw_sampler *s, uint64_t from)
 	return s->config.version >= from && s->config.n_metrics <= 1;
 }
 
-static enum sw_bayes_turns turns_of(const struct sw_sampler *s)
+static struct sw_bayes_turns turns_of(const struct sw_sampler *s)
 {
-	if (!wants(s, TURNS_FROM))
-		return BAYES_TURNS_NONE;
-	return wants(s, OWN_FROM) ? BAYES_TURNS_OF_LEVEL : BAYES_TURNS_OF_ALL;
+	const bool own = wants(s, OWN_FROM);
+	const double of_9 = wants(s, TURNS_FROM) ? 2 : 0;
+
+	return (struct sw_bayes_turns){
+		.share = own ? 3 : of_9, .own = own, .split = wants(s, SPLIT_FROM)};
 }
 
 static sw_status start(struct sw_sampler *s, struct sw_err *err)

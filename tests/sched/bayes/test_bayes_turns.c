@@ -2,8 +2,9 @@
 #include "tests/run.h"
 #include "tests/sched/bayes/bayes_run.h"
 
-#define BEFORE 8 /* the last version without turns */
-#define OF_ALL 9 /* the last whose turns are by the model of all rows */
+#define BEFORE 8  /* the last version without turns */
+#define OF_ALL 9  /* the last whose turns are by the model of all rows */
+#define EACH   10 /* the last that gives each level as many as if there were two */
 
 static const double weights[] = {0, 1, 9};
 
@@ -101,7 +102,7 @@ static double plateau(const struct sw_value *v)
 	return 0.7 + 0.03 * rough + (v[0].choice == 0) + (v[3].choice == 1);
 }
 
-/* Of 60 points 3 / sqrt(60) of the chance that a draw has the level. */
+/* Of 60 points 3 / sqrt(60) of the chance that a draw has one of two levels. */
 TEST(levels_that_are_bad_get_a_turn_now_and_then)
 {
 	unsigned fewest_before = 60;
@@ -117,6 +118,41 @@ TEST(levels_that_are_bad_get_a_turn_now_and_then)
 			(unsigned)fmin(fewest_before, search(plateau, seed, BEFORE, 60).first);
 	}
 	ck_assert_uint_lt(fewest_before, 7);
+}
+
+/* How many of 60 trials each level has had, where one is the best whatever the number. */
+static void count_of_five(uint64_t seed, uint64_t version, unsigned count[5])
+{
+	static const struct sw_param five[] = {
+		{.dist = SW_DIST_CATEGORICAL, .n_choices = 5},
+		{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
+	};
+	struct run r;
+
+	open_run(&r, five, 2, seed);
+	sw_sampler_destroy(r.s);
+	r.s = make_version(r.space, seed, version);
+	for (uint64_t t = 1; t <= 60; t++) {
+		const struct sw_value *const v = ask(&r);
+
+		count[v[0].choice]++;
+		tell(&r, t, SW_OBS_FINAL, 2.0 * (v[0].choice != 0) + fabs(v[1].number - 0.3));
+	}
+	close_run(&r);
+}
+
+TEST(levels_of_a_category_share_its_turns)
+{
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		unsigned now[5] = {0}, before[5] = {0};
+
+		count_of_five(seed, 0, now);
+		count_of_five(seed, EACH, before);
+		ck_assert_msg(60 - now[0] < 60 - before[0], "%u and %u of 60 for the worse",
+			      60 - now[0], 60 - before[0]);
+		for (int i = 1; i < 5; i++)
+			ck_assert_uint_ge(now[i], 1);
+	}
 }
 
 /* The fourth of the list breaks the constraint: its turn goes to the next. */
