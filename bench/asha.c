@@ -153,17 +153,14 @@ static void add_row(const struct bench_pruning *p, size_t mode, size_t f, size_t
 		full += r[i].full / seeds;
 		ms += r[i].suggest_ms / seeds;
 	}
-	bench_table_row(t, p->family[f].name);
-	bench_table_number(t, 1, (double)p->o->parallel.v[mode], 0);
-	bench_table_text(t, 2, bench_pruning_policies[policy].name);
+	bench_table_cells(t, 0, "%s|%zu|%s", p->family[f].name, p->o->parallel.v[mode],
+			  bench_pruning_policies[policy].name);
 	if (p->o->parallel.v[mode] <= BENCH_PRUNING_FEW)
 		add_hits(p, mode, f, policy, t);
 	for (int k = 0; k < 3; k++)
 		reach[k] = bench_pruning_reach(p, r, p->o->parallel.v[mode], 0.25 * (k + 1));
 	bench_stat_cell(t, 6, reach);
-	bench_table_number(t, 7, trials, 0);
-	bench_table_number(t, 8, full, 0);
-	bench_table_number(t, 9, ms, 2);
+	bench_table_cells(t, 7, "%.0f|%.0f|%.2f", trials, full, ms);
 }
 
 static void print_means(const struct bench_pruning *p)
@@ -179,17 +176,12 @@ static void print_means(const struct bench_pruning *p)
 				continue;
 			const struct bench_pruning_means m = bench_pruning_means_of(p, mode, k);
 
-			bench_table_row(t, bench_pruning_policies[k].name);
-			bench_table_number(t, 1, (double)p->o->parallel.v[mode], 0);
-			bench_table_number(t, 2, m.reach, 1);
-			if (!m.compared)
-				continue;
-			bench_table_number(t, 3, m.hit, 2);
-			bench_table_number(t, 4, m.worst_hit, 2);
-			bench_table_number(t, 5, m.trained, 2);
-			bench_table_number(t, 6, m.worst_trained, 2);
-			bench_table_number(t, 7, m.loss, 2);
-			bench_table_number(t, 8, m.worst_loss, 2);
+			bench_table_cells(t, 0, "%s|%zu|%.1f", bench_pruning_policies[k].name,
+					  p->o->parallel.v[mode], m.reach);
+			if (m.compared)
+				bench_table_cells(t, 3, "%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", m.hit,
+						  m.worst_hit, m.trained, m.worst_trained, m.loss,
+						  m.worst_loss);
 		}
 	}
 	(void)bench_table_end(t, NULL);

@@ -140,13 +140,9 @@ static int run_row(struct bench_table *t, enum sw_sampler_kind kind, size_t d, s
 
 	if (ms < 0)
 		return -1;
-	bench_table_row(t, sw_samplers_name(kind));
-	bench_table_number(t, 1, (double)d, 0);
-	bench_table_number(t, 2, (double)n, 0);
-	bench_table_number(t, 3, ms, 3);
+	bench_table_cells(t, 0, "%s|%zu|%zu|%.3f", sw_samplers_name(kind), d, n, ms);
 	if (limit > 0) {
-		bench_table_number(t, 4, limit, 0);
-		bench_table_text(t, 5, ms <= limit ? "yes" : "no");
+		bench_table_cells(t, 4, "%.0f|%s", limit, ms <= limit ? "yes" : "no");
 		score->asked++;
 		score->kept += ms <= limit;
 	}

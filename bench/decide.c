@@ -285,14 +285,9 @@ static void show(const struct result *r, const size_t *n, size_t ns, const char 
 			const double ns_each = 1e9 * x->seconds / x->decisions;
 			const double ratio = ns_each / (1e9 * first->seconds / first->decisions);
 
-			bench_table_row(t, kinds[k].name);
-			bench_table_number(t, 1, (double)n[i], 0);
-			bench_table_number(t, 2, x->decisions, 0);
-			bench_table_number(t, 3, 1e9 / ns_each, 0);
-			bench_table_number(t, 4, ns_each, 0);
-			bench_table_number(t, 5, ratio, 2);
-			bench_table_number(t, 6, x->bytes, 1);
-			bench_table_number(t, 7, x->most, 1);
+			bench_table_cells(t, 0, "%s|%zu|%.0f|%.0f|%.0f|%.2f|%.1f|%.1f",
+					  kinds[k].name, n[i], x->decisions, 1e9 / ns_each, ns_each,
+					  ratio, x->bytes, x->most);
 			least = 1e9 / ns_each < least ? 1e9 / ns_each : least;
 			flat[kinds[k].sweep] = fmax(flat[kinds[k].sweep], ratio);
 			if (kinds[k].sweep) {

@@ -187,17 +187,13 @@ static void print_cell(struct bench_table *t, const struct plan *plan, const str
 	const size_t seeds = plan->options->seeds;
 	double q[3], spent = 0;
 
-	bench_table_row(t, c->p->name);
-	bench_table_number(t, 1, (double)c->p->d, 0);
-	bench_table_number(t, 2, (double)c->p->m, 0);
-	bench_table_text(t, 3, sw_samplers_name(c->kind));
-	bench_table_number(t, 4, (double)c->n, 0);
 	quartiles_of(plan, all, i, q);
-	bench_stat_cell(t, 5, q);
-	bench_table_number(t, 6, c->p->front, 3);
 	for (size_t k = 0; k < seeds; k++)
 		spent += all[i * seeds + k].suggest_s;
-	bench_table_number(t, 7, 1e3 * spent / (double)(seeds * c->n), 2);
+	bench_table_cells(t, 0, "%s|%zu|%zu|%s|%zu", c->p->name, c->p->d, c->p->m,
+			  sw_samplers_name(c->kind), c->n);
+	bench_stat_cell(t, 5, q);
+	bench_table_cells(t, 6, "%.3f|%.2f", c->p->front, 1e3 * spent / (double)(seeds * c->n));
 }
 
 /* Problems where bayes after 100 has more than random has after 400. */

@@ -393,7 +393,6 @@ static int print(const struct options *o, const struct result r[2])
 	static const char *const names[] = {"workers",   "number",   "ramp s", "its CPU s",
 					    "decisions", "a second", "CPU s",  "us of each",
 					    "MiB",       "submits",  "lists",  NULL};
-	static const int digits[] = {0, 1, 2, 0, 0, 2, 1, 1, 0, 0};
 	struct bench_table *const t = bench_table_create(names);
 	double us[2];
 
@@ -402,20 +401,10 @@ static int print(const struct options *o, const struct result r[2])
 		const double made = end->reports - ramp->reports, cpu_s = end->cpu_s - ramp->cpu_s;
 
 		us[i] = 1e6 * cpu_s / made;
-		const double v[] = {(double)o->n,
-				    ramp->wall_s - r[i].began_s,
-				    ramp->cpu_s,
-				    made,
-				    made / (end->wall_s - ramp->wall_s),
-				    cpu_s,
-				    us[i],
-				    end->mib,
-				    r[i].submits,
-				    r[i].lists};
-
-		bench_table_row(t, i == 0 ? "local" : "pilots");
-		for (size_t k = 0; k < sizeof v / sizeof *v; k++)
-			bench_table_number(t, k + 1, v[k], digits[k]);
+		bench_table_cells(t, 0, "%s|%zu|%.1f|%.2f|%.0f|%.0f|%.2f|%.1f|%.1f|%.0f|%.0f",
+				  i == 0 ? "local" : "pilots", o->n, ramp->wall_s - r[i].began_s,
+				  ramp->cpu_s, made, made / (end->wall_s - ramp->wall_s), cpu_s,
+				  us[i], end->mib, r[i].submits, r[i].lists);
 	}
 	const int rc = bench_table_end(t, o->csv);
 	const bool few = r[1].submits <= ceil((double)o->n / A_BATCH) &&

@@ -165,13 +165,8 @@ out:
 static void row(struct bench_table *t, const char *what, size_t window, const struct result *r,
 		const struct result *echo, const struct result *insert)
 {
-	bench_table_row(t, what);
-	bench_table_number(t, 1, (double)window, 0);
-	bench_table_number(t, 2, r->per_s, 0);
-	bench_table_number(t, 3, r->p50_us, 1);
-	bench_table_number(t, 4, r->p99_us, 1);
-	bench_table_number(t, 5, r->per_s / echo->per_s, 3);
-	bench_table_number(t, 6, r->per_s / insert->per_s, 2);
+	bench_table_cells(t, 0, "%s|%zu|%.0f|%.1f|%.1f|%.3f|%.2f", what, window, r->per_s,
+			  r->p50_us, r->p99_us, r->per_s / echo->per_s, r->per_s / insert->per_s);
 }
 
 /* Index 0: one at a time; 1: a window in flight. */

@@ -138,11 +138,6 @@ struct verdict {
 	double rank;           /* the sum over them of that of bayes */
 };
 
-static void text_of(double v, char out[BENCH_CELL])
-{
-	(void)snprintf(out, BENCH_CELL, isnan(v) ? "-" : "%.2g", v);
-}
-
 static void judge(const char *name, const struct bench_cell *cell, struct verdict *v)
 {
 	const double ours = cell->regret[2][1];
@@ -160,19 +155,19 @@ static void judge(const char *name, const struct bench_cell *cell, struct verdic
 static void peer_row(const char *name, const struct bench_cell *cell, struct bench_table *t)
 {
 	const double ours = cell->regret[2][1];
-	char text[BENCH_CELL];
 
-	bench_table_row(t, name);
-	text_of(ours, text);
-	bench_table_text(t, 1, text);
+	bench_table_cells(t, 0, "%s|%.2g", name, ours);
 	for (size_t p = 0; p < PEERS; p++) {
-		text_of(peer_regret(name, p, 2), text);
-		bench_table_text(t, 2 + p, text);
+		const double theirs = peer_regret(name, p, 2);
+
+		if (isnan(theirs))
+			bench_table_cells(t, 2 + p, "-");
+		else
+			bench_table_cells(t, 2 + p, "%.2g", theirs);
 	}
-	text_of(ours / peer_best(name, 2), text);
-	bench_table_text(t, 6, text);
-	bench_table_text(t, 7, ours <= MARGIN * peer_best(name, 2) ? "yes" : "no");
-	bench_table_text(t, 8, cell->regret[0][1] <= MARGIN * peer_best(name, 0) ? "yes" : "no");
+	bench_table_cells(t, 6, "%.2g|%s|%s", ours / peer_best(name, 2),
+			  ours <= MARGIN * peer_best(name, 2) ? "yes" : "no",
+			  cell->regret[0][1] <= MARGIN * peer_best(name, 0) ? "yes" : "no");
 }
 
 static void print_verdict(const struct verdict *v)

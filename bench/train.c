@@ -260,33 +260,25 @@ static bool run(const struct options *o, size_t i, struct peer *peers, struct re
 static void row_add(struct bench_table *t, const char *of, size_t i, const struct result *r,
 		    double rate)
 {
-	bench_table_row(t, of);
-	bench_table_text(t, 1, runs[i].net);
-	bench_table_number(t, 2, (double)runs[i].batch, 0);
-	bench_table_number(t, 3, r->threads, 0);
-	bench_table_number(t, 4, rate, 0);
-	bench_table_number(t, 5, rate * r->flops * 1e-9, 2);
-	bench_table_number(t, 6, r->gemm, 2);
+	bench_table_cells(t, 0, "%s|%s|%zu|%u|%.0f|%.2f|%.2f", of, runs[i].net, runs[i].batch,
+			  r->threads, rate, rate * r->flops * 1e-9, r->gemm);
 }
 
 static void rows_add(struct bench_table *t, size_t i, const struct result *r,
 		     const struct peer *peers)
 {
 	double quarter[3];
-	char text[BENCH_CELL];
 
 	row_add(t, "sweepd", i, r, r->rate);
 	if (r->threads > 1) {
 		bench_stat_quartiles(r->of_one, ROUNDS * PAIRS, quarter);
-		(void)snprintf(text, sizeof text, "%.2f [%.2f, %.2f]", quarter[1], quarter[0],
-			       quarter[2]);
-		bench_table_text(t, 7, text);
+		bench_table_cells(t, 7, "%.2f [%.2f, %.2f]", quarter[1], quarter[0], quarter[2]);
 	}
 	for (int k = 0; k < PEERS; k++) {
 		if (r->peer[k] <= 0)
 			continue;
 		row_add(t, peers[k].name, i, r, r->peer[k]);
-		bench_table_number(t, 8, r->rate / r->peer[k], 2);
+		bench_table_cells(t, 8, "%.2f", r->rate / r->peer[k]);
 	}
 }
 

@@ -163,13 +163,11 @@ static void print_cells(const struct bench_cells *c, size_t parallel)
 
 		if (cell->parallel != parallel)
 			continue;
-		bench_table_row(t, c->subject[cell->subject].o->name);
-		bench_table_text(t, 1, sw_samplers_name(cell->kind));
-		bench_table_number(t, 2, (double)c->subject[cell->subject].n, 0);
+		bench_table_cells(t, 0, "%s|%s|%zu", c->subject[cell->subject].o->name,
+				  sw_samplers_name(cell->kind), c->subject[cell->subject].n);
 		for (size_t at = 0; at < BENCH_CHECKPOINTS; at++)
 			bench_stat_cell(t, 3 + at, cell->regret[at]);
-		bench_table_number(t, 6, cell->suggest_ms, 3);
-		bench_table_number(t, 7, cell->suggest_max_ms, 1);
+		bench_table_cells(t, 6, "%.3f|%.1f", cell->suggest_ms, cell->suggest_max_ms);
 	}
 	(void)bench_table_end(t, NULL);
 }
@@ -184,9 +182,10 @@ static void print_ranks(const struct bench_cells *c, size_t parallel)
 
 		if (isnan(bench_cells_rank(c, kind, parallel, 0)))
 			continue;
-		bench_table_row(t, sw_samplers_name(kind));
+		bench_table_cells(t, 0, "%s", sw_samplers_name(kind));
 		for (size_t at = 0; at < BENCH_CHECKPOINTS; at++)
-			bench_table_number(t, 1 + at, bench_cells_rank(c, kind, parallel, at), 2);
+			bench_table_cells(t, 1 + at, "%.2f",
+					  bench_cells_rank(c, kind, parallel, at));
 	}
 	(void)bench_table_end(t, NULL);
 }
@@ -203,21 +202,13 @@ void bench_cells_print(const struct bench_cells *c, size_t parallel)
 static void csv_row(const struct bench_cells *c, const struct bench_cell *cell,
 		    struct bench_table *t)
 {
-	char text[BENCH_CELL];
-
-	bench_table_row(t, c->subject[cell->subject].o->name);
-	bench_table_text(t, 1, sw_samplers_name(cell->kind));
-	bench_table_number(t, 2, (double)cell->parallel, 0);
-	bench_table_number(t, 3, (double)c->subject[cell->subject].n, 0);
-	bench_table_number(t, 4, (double)c->options->seeds, 0);
-	for (size_t at = 0; at < BENCH_CHECKPOINTS; at++) {
-		for (size_t q = 0; q < 3; q++) {
-			(void)snprintf(text, sizeof text, "%.4g", cell->regret[at][q]);
-			bench_table_text(t, 5 + 3 * at + q, text);
-		}
-	}
-	bench_table_number(t, 14, cell->suggest_ms, 4);
-	bench_table_number(t, 15, cell->suggest_max_ms, 2);
+	bench_table_cells(t, 0, "%s|%s|%zu|%zu|%zu", c->subject[cell->subject].o->name,
+			  sw_samplers_name(cell->kind), cell->parallel, c->subject[cell->subject].n,
+			  c->options->seeds);
+	for (size_t at = 0; at < BENCH_CHECKPOINTS; at++)
+		bench_table_cells(t, 5 + 3 * at, "%.4g|%.4g|%.4g", cell->regret[at][0],
+				  cell->regret[at][1], cell->regret[at][2]);
+	bench_table_cells(t, 14, "%.4f|%.2f", cell->suggest_ms, cell->suggest_max_ms);
 }
 
 int bench_cells_csv(const struct bench_cells *c)

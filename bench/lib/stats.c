@@ -1,7 +1,6 @@
 #include "bench/lib/stats.h"
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 double bench_stat_quantile(const double *v, size_t n, double p)
@@ -41,8 +40,5 @@ void bench_stat_quartiles(const double *v, size_t n, double q[3])
 
 void bench_stat_cell(struct bench_table *t, size_t column, const double q[3])
 {
-	char text[BENCH_CELL];
-
-	(void)snprintf(text, sizeof text, "%.3g [%.2g, %.2g]", q[1], q[0], q[2]);
-	bench_table_text(t, column, text);
+	bench_table_cells(t, column, "%.3g [%.2g, %.2g]", q[1], q[0], q[2]);
 }

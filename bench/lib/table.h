@@ -7,6 +7,7 @@
 #ifndef SW_BENCH_LIB_TABLE_H
 #define SW_BENCH_LIB_TABLE_H
 
+#include "base/status.h"
 #include <stddef.h>
 
 #define BENCH_MAX_COLUMNS 20
@@ -17,11 +18,10 @@ struct bench_table; /* opaque */
 
 /* names: the columns; NULL ends them. */
 struct bench_table *bench_table_create(const char *const *names);
-/* Starts a row; the cells that are not set stay empty. */
-void bench_table_row(struct bench_table *t, const char *first);
-void bench_table_text(struct bench_table *t, size_t column, const char *text);
-/* digits after the point */
-void bench_table_number(struct bench_table *t, size_t column, double v, int digits);
+/* Sets the cells from this column on, as printf() writes them with a '|' between two. Column 0 starts
+ * a row; the cells that are not set stay empty. */
+void bench_table_cells(struct bench_table *t, size_t column, const char *format, ...)
+	SW_PRINTF(3, 4);
 
 /* To a file; path NULL: nothing. 0, or -1 with a line on stderr. */
 int bench_table_csv(const struct bench_table *t, const char *path);
