@@ -3,9 +3,9 @@
  *
  * Runs     Whole sweeps on virtual time (bench/lib/sweepsim.h) with 1, 8, 25 and 500 workers;
  *          eta 3, rungs 1, 3, 9, 27.
- * Families corr, cross, hard by formula (bench/lib/family.h), and recorded curves of real
- *          trainings (bench/lib/recorded.h): digits, breast_cancer, diabetes by the built-in
- *          trainer; boost, gradient boosting whose first steps say nothing of the last.
+ * Families (bench/lib/family.h) corr, cross, hard by formula, and recorded curves of real
+ *          trainings: digits, breast_cancer, diabetes by the built-in trainer; boost, gradient
+ *          boosting whose first steps say nothing of the last.
  * Policies none       random points, all trained in full
  *          stop       random points, asha that stops
  *          promote    random points, asha that pauses and promotes
@@ -27,10 +27,10 @@
  *          has a hit of at most .6 (geometric mean over the families), and no family's loss at the
  *          end is above 1.1 times that of random points.
  */
+#include "bench/lib/cells.h"
 #include "bench/lib/jobs.h"
-#include "bench/lib/pruning.h"
-#include "bench/lib/recorded.h"
 #include "bench/lib/stats.h"
+#include "bench/lib/sweepsim.h"
 #include "bench/lib/table.h"
 #include <assert.h>
 #include <math.h>
@@ -43,13 +43,202 @@
 #define GOAL_OF    100
 #define HIT_MOST   0.6 /* what is wanted of bayes */
 #define LOSS_MOST  1.1
-#define MODEL_FULL 60 /* full trainings at most with samplers that learn */
+#define MODEL_FULL 60  /* full trainings at most with samplers that learn */
+#define NEVER      1.5 /* a hit that never came, as a share of the budget */
+/* Workers at most whose hits are told: with more, the budget is spent before much is known. */
+#define FEW          8
+#define MAX_FAMILIES 8
+
+static const struct {
+	const char *name;
+	enum sw_sampler_kind sampler;
+	enum sw_pruner_kind pruner;
+	const char *against; /* a policy's name */
+} policies[] = {
+	{"none", SW_SAMPLER_RANDOM, SW_PRUNER_NONE, "stop"},
+	{"stop", SW_SAMPLER_RANDOM, SW_PRUNER_ASHA, "stop"},
+	{"promote", SW_SAMPLER_RANDOM, SW_PRUNER_PROMOTE, "stop"},
+	{"hyperband", SW_SAMPLER_RANDOM, SW_PRUNER_HYPERBAND, "stop"},
+	{"median", SW_SAMPLER_RANDOM, SW_PRUNER_MEDIAN, "stop"},
+	{"bohb", SW_SAMPLER_BOHB, SW_PRUNER_ASHA, "stop"},
+	{"bohb-p", SW_SAMPLER_BOHB, SW_PRUNER_PROMOTE, "promote"},
+	{"tpe", SW_SAMPLER_TPE, SW_PRUNER_ASHA, "stop"},
+	{"tpe-p", SW_SAMPLER_TPE, SW_PRUNER_PROMOTE, "promote"},
+	{"bayes", SW_SAMPLER_BAYES, SW_PRUNER_ASHA, "stop"},
+	{"bayes-p", SW_SAMPLER_BAYES, SW_PRUNER_PROMOTE, "promote"},
+};
+enum { POLICIES = sizeof policies / sizeof *policies };
+
+struct asha {
+	const struct bench_options *o;
+	struct bench_family family[MAX_FAMILIES];
+	double goal[MAX_FAMILIES];
+	size_t families;
+	struct bench_sim_run *run; /* [mode][family][policy][seed] */
+};
+
+/* ---- what is measured ---- */
+
+static bool policy_wanted(const struct asha *p, size_t policy)
+{
+	return bench_listed(p->o->sets, policies[policy].name);
+}
+
+static size_t policy_find(const char *name)
+{
+	size_t i = 0;
+
+	while (i < POLICIES && strcmp(policies[i].name, name) != 0)
+		i++;
+	assert(i < POLICIES);
+	return i;
+}
+
+/* Are its hits and losses known: few workers, and what it is measured against is run? */
+static bool policy_compared(const struct asha *p, size_t mode, size_t policy)
+{
+	return p->o->parallel.v[mode] <= FEW &&
+	       policy_wanted(p, policy_find(policies[policy].against));
+}
+
+/* Epochs that a sweep may spend: --full, else 20 full trainings, or five a worker where that is more,
+ * of which the first is known when a fifth is spent. Runs of few workers last for it at least. */
+static size_t budget_epochs(const struct asha *p, size_t mode)
+{
+	const size_t least = 5 * p->o->parallel.v[mode];
+	const size_t full = p->o->full > 0           ? p->o->full
+			    : least > BENCH_SIM_FULL ? least
+						     : BENCH_SIM_FULL;
+
+	return full * BENCH_EPOCHS;
+}
+
+/* Epochs that a hit is looked for in; what is beyond counts as never. */
+static size_t follow_epochs(const struct asha *p, size_t mode)
+{
+	const size_t most = budget_epochs(p, mode) * 3 / 2;
+
+	return most < BENCH_SIM_KEPT ? most : BENCH_SIM_KEPT;
+}
+
+/* Full trainings after which the goal counts as never reached. */
+static size_t never_full(size_t workers)
+{
+	return workers <= 100 ? 200 : 2 * workers;
+}
+
+/* The seeds' runs of a cell. */
+static struct bench_sim_run *runs_at(const struct asha *p, size_t mode, size_t f, size_t policy)
+{
+	return p->run + ((mode * p->families + f) * POLICIES + policy) * p->o->seeds;
+}
+
+/* ---- quartiles over the seeds of a cell ---- */
+
+/* Loss of the incumbent after so many epochs, no more than are kept and than the runs lasted. */
+static void loss_at(const struct asha *p, const struct bench_sim_run *r, size_t epochs, double q[3])
+{
+	double v[BENCH_MAX_SEEDS];
+
+	assert(epochs >= 1 && epochs <= BENCH_SIM_KEPT && p->o->seeds <= BENCH_MAX_SEEDS);
+	for (size_t i = 0; i < p->o->seeds; i++)
+		v[i] = r[i].curve[epochs - 1];
+	bench_stat_quartiles(v, p->o->seeds, q);
+}
+
+/* Share of the budget until the incumbent's loss, or that of the best that is trained in full, is at
+ * or below the level; NEVER. */
+static void hit_share(const struct asha *p, size_t mode, const struct bench_sim_run *r,
+		      bool trained, double level, double q[3])
+{
+	const size_t follow = follow_epochs(p, mode);
+	double v[BENCH_MAX_SEEDS];
+
+	for (size_t i = 0; i < p->o->seeds; i++) {
+		const double *const curve = trained ? r[i].trained : r[i].curve;
+		size_t e = 0;
+
+		while (e < follow && curve[e] > level)
+			e++;
+		v[i] = e < follow ? (double)(e + 1) / (double)budget_epochs(p, mode) : NEVER;
+	}
+	bench_stat_quartiles(v, p->o->seeds, q);
+}
+
+/* Full trainings until the family's goal is reached. */
+static void reach_full(const struct asha *p, const struct bench_sim_run *r, size_t workers,
+		       double q[3])
+{
+	const double most = (double)never_full(workers);
+	double v[BENCH_MAX_SEEDS];
+
+	for (size_t i = 0; i < p->o->seeds; i++)
+		v[i] = fmin(r[i].reached / BENCH_EPOCHS, most);
+	bench_stat_quartiles(v, p->o->seeds, q);
+}
+
+/* What random points under the same form of asha (stop, where there is none) end with, the median over
+ * the seeds: the policy's hits and losses are measured by it. */
+static double level_of(const struct asha *p, size_t mode, size_t f, size_t policy)
+{
+	const size_t against = policy_find(policies[policy].against);
+	double q[3];
+
+	assert(policy_compared(p, mode, policy));
+	loss_at(p, runs_at(p, mode, f, against), budget_epochs(p, mode), q);
+	assert(isfinite(q[1]));
+	return q[1];
+}
+
+/* Geometric means over the families of the medians over the seeds, and the worst family's. */
+struct means {
+	double reach, hit, worst_hit, trained, worst_trained;
+	double loss, worst_loss; /* at the end of the budget, over the level */
+	bool compared;           /* else reach alone is known */
+};
+
+static void compare(const struct asha *p, size_t mode, size_t f, size_t policy, struct means *m)
+{
+	const struct bench_sim_run *const r = runs_at(p, mode, f, policy);
+	const double level = level_of(p, mode, f, policy), n = (double)p->families;
+	double hit[3], trained[3], loss[3];
+
+	hit_share(p, mode, r, false, level, hit);
+	hit_share(p, mode, r, true, level, trained);
+	loss_at(p, r, budget_epochs(p, mode), loss);
+	m->hit += log(hit[1]) / n;
+	m->worst_hit = fmax(m->worst_hit, hit[1]);
+	m->trained += log(trained[1]) / n;
+	m->worst_trained = fmax(m->worst_trained, trained[1]);
+	m->loss += log(loss[1] / level) / n;
+	m->worst_loss = fmax(m->worst_loss, loss[1] / level);
+}
+
+static struct means means_of(const struct asha *p, size_t mode, size_t policy)
+{
+	const size_t workers = p->o->parallel.v[mode];
+	struct means m = {.compared = policy_compared(p, mode, policy)};
+
+	for (size_t f = 0; f < p->families; f++) {
+		double reach[3];
+
+		reach_full(p, runs_at(p, mode, f, policy), workers, reach);
+		m.reach += log(reach[1]) / (double)p->families;
+		if (m.compared)
+			compare(p, mode, f, policy, &m);
+	}
+	m.reach = exp(m.reach);
+	m.hit = exp(m.hit);
+	m.trained = exp(m.trained);
+	m.loss = exp(m.loss);
+	return m;
+}
 
 /* ---- the goal ---- */
 
 static void goal_one(void *ctx, size_t i, void *result)
 {
-	const struct bench_pruning *const p = ctx;
+	const struct asha *const p = ctx;
 	const struct bench_sim_plan plan = {.family = &p->family[i / GOAL_SEEDS],
 					    .sampler = SW_SAMPLER_RANDOM,
 					    .seed = GOAL_FROM + i % GOAL_SEEDS,
@@ -61,7 +250,7 @@ static void goal_one(void *ctx, size_t i, void *result)
 	bench_sim_run(&plan, result);
 }
 
-static bool set_goals(struct bench_pruning *p)
+static bool set_goals(struct asha *p)
 {
 	const size_t n = p->families * GOAL_SEEDS;
 	struct bench_sim_run *const run =
@@ -83,68 +272,62 @@ static bool set_goals(struct bench_pruning *p)
 
 /* Full trainings after which a run ends that has not come to the goal: earlier where suggestions
  * take time, which makes nothing look better than it is. */
-static size_t most_full(const struct bench_pruning *p, size_t workers, size_t policy)
+static size_t most_full(const struct asha *p, size_t workers, size_t policy)
 {
 	if (p->o->budget > 0)
 		return p->o->budget;
-	if (bench_pruning_policies[policy].sampler != SW_SAMPLER_RANDOM && workers <= 100)
+	if (policies[policy].sampler != SW_SAMPLER_RANDOM && workers <= 100)
 		return MODEL_FULL;
-	return bench_pruning_never(workers);
+	return never_full(workers);
 }
 
 static void run_one(void *ctx, size_t i, void *result)
 {
-	const struct bench_pruning *const p = ctx;
-	const size_t seeds = p->o->seeds, policy = i / seeds % bench_pruning_policies_n;
-	const size_t f = i / seeds / bench_pruning_policies_n % p->families;
-	const size_t mode = i / seeds / bench_pruning_policies_n / p->families;
+	const struct asha *const p = ctx;
+	const size_t seeds = p->o->seeds, policy = i / seeds % POLICIES;
+	const size_t f = i / seeds / POLICIES % p->families;
+	const size_t mode = i / seeds / POLICIES / p->families;
 	const size_t workers = p->o->parallel.v[mode];
 	const size_t most = most_full(p, workers, policy) * BENCH_EPOCHS;
-	const size_t follow = bench_pruning_follow(p, mode);
+	const size_t follow = follow_epochs(p, mode);
 	const struct bench_sim_plan plan = {.family = &p->family[f],
-					    .sampler = bench_pruning_policies[policy].sampler,
-					    .pruner = bench_pruning_policies[policy].pruner,
+					    .sampler = policies[policy].sampler,
+					    .pruner = policies[policy].pruner,
 					    .seed = p->o->seed_from + i % seeds,
 					    .workers = workers,
 					    .goal = p->goal[f],
-					    .least = workers > BENCH_PRUNING_FEW ? 1
-						     : follow < most             ? follow
-										 : most,
+					    .least = workers > FEW   ? 1
+						     : follow < most ? follow
+								     : most,
 					    .most = most};
 
-	if (bench_pruning_wanted(p, policy))
+	if (policy_wanted(p, policy))
 		bench_sim_run(&plan, result);
 }
 
 /* ---- printing ---- */
 
 /* What the budget bought: columns 3 to 5. */
-static void add_hits(const struct bench_pruning *p, size_t mode, size_t f, size_t policy,
+static void add_hits(const struct asha *p, size_t mode, size_t f, size_t policy,
 		     struct bench_table *t)
 {
-	const struct bench_sim_run *const r = bench_pruning_runs(p, mode, f, policy);
-	const size_t budget = bench_pruning_budget(p, mode);
-	double end[3], hit[3], trained[3];
+	const struct bench_sim_run *const r = runs_at(p, mode, f, policy);
+	double q[3];
 
-	for (int k = 0; k < 3; k++)
-		end[k] = bench_pruning_end(p, r, budget, 0.25 * (k + 1));
-	bench_stat_cell(t, 3, end);
-	if (!bench_pruning_compared(p, mode, policy))
+	loss_at(p, r, budget_epochs(p, mode), q);
+	bench_stat_cell(t, 3, q);
+	if (!policy_compared(p, mode, policy))
 		return;
-	const double level = bench_pruning_level(p, mode, f, policy);
-
-	for (int k = 0; k < 3; k++) {
-		hit[k] = bench_pruning_hit(p, mode, r, false, level, 0.25 * (k + 1));
-		trained[k] = bench_pruning_hit(p, mode, r, true, level, 0.25 * (k + 1));
+	for (size_t trained = 0; trained < 2; trained++) {
+		hit_share(p, mode, r, trained == 1, level_of(p, mode, f, policy), q);
+		bench_stat_cell(t, 4 + trained, q);
 	}
-	bench_stat_cell(t, 4, hit);
-	bench_stat_cell(t, 5, trained);
 }
 
-static void add_row(const struct bench_pruning *p, size_t mode, size_t f, size_t policy,
+static void add_row(const struct asha *p, size_t mode, size_t f, size_t policy,
 		    struct bench_table *t)
 {
-	const struct bench_sim_run *const r = bench_pruning_runs(p, mode, f, policy);
+	const struct bench_sim_run *const r = runs_at(p, mode, f, policy);
 	const double seeds = (double)p->o->seeds;
 	double reach[3], trials = 0, full = 0, ms = 0;
 
@@ -154,16 +337,15 @@ static void add_row(const struct bench_pruning *p, size_t mode, size_t f, size_t
 		ms += r[i].suggest_ms / seeds;
 	}
 	bench_table_cells(t, 0, "%s|%zu|%s", p->family[f].name, p->o->parallel.v[mode],
-			  bench_pruning_policies[policy].name);
-	if (p->o->parallel.v[mode] <= BENCH_PRUNING_FEW)
+			  policies[policy].name);
+	if (p->o->parallel.v[mode] <= FEW)
 		add_hits(p, mode, f, policy, t);
-	for (int k = 0; k < 3; k++)
-		reach[k] = bench_pruning_reach(p, r, p->o->parallel.v[mode], 0.25 * (k + 1));
+	reach_full(p, r, p->o->parallel.v[mode], reach);
 	bench_stat_cell(t, 6, reach);
 	bench_table_cells(t, 7, "%.0f|%.0f|%.2f", trials, full, ms);
 }
 
-static void print_means(const struct bench_pruning *p)
+static void print_means(const struct asha *p)
 {
 	static const char *const names[] = {"geometric means", "workers", "reach", "hit",
 					    "worst hit",       "hit 27",  "worst", "loss",
@@ -171,12 +353,12 @@ static void print_means(const struct bench_pruning *p)
 	struct bench_table *const t = bench_table_create(names);
 
 	for (size_t mode = 0; mode < p->o->parallel.n; mode++) {
-		for (size_t k = 0; k < bench_pruning_policies_n; k++) {
-			if (!bench_pruning_wanted(p, k))
+		for (size_t k = 0; k < POLICIES; k++) {
+			if (!policy_wanted(p, k))
 				continue;
-			const struct bench_pruning_means m = bench_pruning_means_of(p, mode, k);
+			const struct means m = means_of(p, mode, k);
 
-			bench_table_cells(t, 0, "%s|%zu|%.1f", bench_pruning_policies[k].name,
+			bench_table_cells(t, 0, "%s|%zu|%.1f", policies[k].name,
 					  p->o->parallel.v[mode], m.reach);
 			if (m.compared)
 				bench_table_cells(t, 3, "%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", m.hit,
@@ -188,53 +370,48 @@ static void print_means(const struct bench_pruning *p)
 }
 
 /* Does asha that promotes come to the goal as soon as asha that stops? */
-static void print_promote(const struct bench_pruning *p)
+static void print_promote(const struct asha *p)
 {
-	const size_t stop = bench_pruning_find("stop"), promote = bench_pruning_find("promote");
+	const size_t stop = policy_find("stop"), promote = policy_find("promote");
 	double share = 0;
 
 	/* Who is cut off early counts as never, which says nothing of the two. */
-	if (!bench_pruning_wanted(p, stop) || !bench_pruning_wanted(p, promote) || p->o->budget > 0)
+	if (!policy_wanted(p, stop) || !policy_wanted(p, promote) || p->o->budget > 0)
 		return;
 	for (size_t mode = 0; mode < p->o->parallel.n; mode++)
-		share += log(bench_pruning_means_of(p, mode, promote).reach /
-			     bench_pruning_means_of(p, mode, stop).reach);
+		share += log(means_of(p, mode, promote).reach / means_of(p, mode, stop).reach);
 	printf("promote: %.2f of the resource that stop takes to the best of %d (geometric mean "
 	       "over families and numbers of workers)\n",
 	       exp(share / (double)p->o->parallel.n), GOAL_OF);
 }
 
-static size_t runs_of(const struct bench_pruning *p)
+static size_t count_runs(const struct asha *p)
 {
 	size_t n = 0;
 
-	for (size_t k = 0; k < bench_pruning_policies_n; k++)
-		n += bench_pruning_wanted(p, k) ? p->o->parallel.n * p->families * p->o->seeds : 0;
+	for (size_t k = 0; k < POLICIES; k++)
+		n += policy_wanted(p, k) ? p->o->parallel.n * p->families * p->o->seeds : 0;
 	return n;
 }
 
 /* What is wanted of bayes under asha, for both forms of it and few workers. */
-static void print_verdict(const struct bench_pruning *p)
+static void print_verdict(const struct asha *p)
 {
-	static const char *const names[] = {"bayes", "bayes-p"};
 	size_t held = 0, cases = 0;
 
 	for (size_t mode = 0; mode < p->o->parallel.n; mode++) {
-		for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-			const size_t policy = bench_pruning_find(names[k]);
-
-			if (!bench_pruning_wanted(p, policy) ||
-			    !bench_pruning_compared(p, mode, policy))
+		for (size_t k = 0; k < POLICIES; k++) {
+			if (policies[k].sampler != SW_SAMPLER_BAYES || !policy_wanted(p, k) ||
+			    !policy_compared(p, mode, k))
 				continue;
-			const struct bench_pruning_means m =
-				bench_pruning_means_of(p, mode, policy);
+			const struct means m = means_of(p, mode, k);
 
 			cases++;
 			held += m.hit <= HIT_MOST && m.worst_loss <= LOSS_MOST;
 		}
 	}
 	if (cases == 0) {
-		printf("asha: %zu runs (of sweeps, %zu seeds)\n", runs_of(p), p->o->seeds);
+		printf("asha: %zu runs (of sweeps, %zu seeds)\n", count_runs(p), p->o->seeds);
 		return;
 	}
 	printf("asha: %zu of %zu cases (form of asha and workers: bayes is where random points end "
@@ -243,7 +420,7 @@ static void print_verdict(const struct bench_pruning *p)
 	       held, cases, HIT_MOST, LOSS_MOST);
 }
 
-static int print(const struct bench_pruning *p)
+static int print(const struct asha *p)
 {
 	static const char *const names[] = {"family", "workers",   "policy", "end",
 					    "hit",    "hit 27",    "reach",  "trials",
@@ -252,8 +429,8 @@ static int print(const struct bench_pruning *p)
 
 	for (size_t mode = 0; mode < p->o->parallel.n; mode++)
 		for (size_t f = 0; f < p->families; f++)
-			for (size_t policy = 0; policy < bench_pruning_policies_n; policy++)
-				if (bench_pruning_wanted(p, policy))
+			for (size_t policy = 0; policy < POLICIES; policy++)
+				if (policy_wanted(p, policy))
 					add_row(p, mode, f, policy, t);
 	const int rc = bench_table_end(t, p->o->csv);
 
@@ -268,7 +445,7 @@ static int print(const struct bench_pruning *p)
 /* ---- families ---- */
 
 /* 0 or -1. The families of the table come last. */
-static int add_families(struct bench_pruning *p, size_t *recorded)
+static int add_families(struct asha *p, size_t *recorded)
 {
 	const char *const list = p->o->subjects;
 
@@ -281,7 +458,7 @@ static int add_families(struct bench_pruning *p, size_t *recorded)
 
 		if (!bench_listed(list, name))
 			continue;
-		if (bench_recorded_open(&p->family[p->families], name) != 0)
+		if (bench_recorded_open(&p->family[p->families], i) != 0)
 			return -1;
 		p->families++;
 	}
@@ -290,21 +467,20 @@ static int add_families(struct bench_pruning *p, size_t *recorded)
 
 /* Is there something to run, and does each run last for the budget that it is judged by? Says what
  * is wrong. */
-static bool can_run(const struct bench_pruning *p)
+static bool can_run(const struct asha *p)
 {
 	if (p->families == 0) {
 		(void)fprintf(stderr, "--data names no family: %s\n", p->o->subjects);
 		return false;
 	}
-	if (runs_of(p) == 0) {
+	if (count_runs(p) == 0) {
 		(void)fprintf(stderr, "--set names no policy: %s\n", p->o->sets);
 		return false;
 	}
 	for (size_t mode = 0; mode < p->o->parallel.n; mode++) {
-		const size_t full = bench_pruning_budget(p, mode) / BENCH_EPOCHS;
+		const size_t full = budget_epochs(p, mode) / BENCH_EPOCHS;
 
-		if (p->o->parallel.v[mode] > BENCH_PRUNING_FEW || p->o->budget == 0 ||
-		    p->o->budget >= full)
+		if (p->o->parallel.v[mode] > FEW || p->o->budget == 0 || p->o->budget >= full)
 			continue;
 		(void)fprintf(stderr,
 			      "runs of %zu full trainings end before the budget of %zu for %zu "
@@ -321,7 +497,7 @@ int main(int argc, char **argv)
 				  .parallel = {{1, 8, 25, 500}, 4},
 				  .most_parallel = 1000,
 				  .jobs = 1};
-	struct bench_pruning p = {.o = &o};
+	struct asha p = {.o = &o};
 	size_t recorded = 0;
 	int rc = -1;
 
@@ -337,7 +513,7 @@ int main(int argc, char **argv)
 	if (o.seeds == 0)
 		o.seeds = o.quick ? 1 : 15;
 	if (add_families(&p, &recorded) == 0 && can_run(&p) && set_goals(&p)) {
-		const size_t n = o.parallel.n * p.families * bench_pruning_policies_n * o.seeds;
+		const size_t n = o.parallel.n * p.families * POLICIES * o.seeds;
 
 		p.run = bench_jobs_run(n, sizeof *p.run, o.jobs, run_one, &p, "runs");
 		if (p.run != NULL)

@@ -39,11 +39,16 @@ static double corr(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t 
 }
 
 /* One parameter says how slowly the loss comes down, and slow is where the minimum is. */
-static double crossing(const struct sw_value *v, double start, double slowest, double power,
-		       uint64_t seed, uint64_t trial, double *curve)
+struct crossing {
+	double start, slowest, power;
+};
+
+static double crossing(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+		       double *curve)
 {
 	static const double best[] = {0.2, 0.7, 0.4, 0.6, 0.3}, weight[] = {3, 2.5, 2, 1.5, 1};
-	const double slow = 0.7 + slowest * pow(1 - v[0].number, power);
+	const struct crossing *const c = ctx;
+	const double slow = 0.7 + c->slowest * pow(1 - v[0].number, c->power);
 	double end = 0, truth = 0, sum = 0;
 
 	for (size_t k = 0; k < 5; k++)
@@ -55,31 +60,18 @@ static double crossing(const struct sw_value *v, double start, double slowest, d
 		end += weight[k] * (off * off + 0.02 * (1 - cos(15 * off)));
 	}
 	for (size_t t = 0; t < BENCH_EPOCHS; t++) {
-		truth = end + start * exp(-(double)(t + 1) / slow);
+		truth = end + c->start * exp(-(double)(t + 1) / slow);
 		curve[t] = truth + 0.02 * noise(seed, trial, t);
 	}
 	return truth;
 }
 
-static double cross(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
-		    double *curve)
-{
-	(void)ctx;
-	return crossing(v, 1.5, 9, 2, seed, trial, curve);
-}
-
-static double hard(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
-		   double *curve)
-{
-	(void)ctx;
-	return crossing(v, 2.5, 6, 3, seed, trial, curve);
-}
-
 const struct bench_family *bench_family_formula(size_t i)
 {
+	static struct crossing cross = {1.5, 9, 2}, hard = {2.5, 6, 3};
 	static const struct bench_family all[] = {{"corr", cube6, corr, NULL},
-						  {"cross", cube5, cross, NULL},
-						  {"hard", cube5, hard, NULL}};
+						  {"cross", cube5, crossing, &cross},
+						  {"hard", cube5, crossing, &hard}};
 
 	return i < sizeof all / sizeof *all ? &all[i] : NULL;
 }

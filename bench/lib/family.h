@@ -7,10 +7,9 @@
  *   cross     d = 5; the best configurations come down slowest: low rungs mislead. Rank correlation
  *             with epoch 27 within the best fifth: .74, .48, .63 at epochs 1, 3, 9
  *   hard      more so: .25, .16, .60
- *   and those of bench/lib/recorded.h
+ *   and those of bench/lib/recorded.c
  * Noise    A part that all epochs of a trial share, and one of each epoch, both normal: a function
  *          of (seed, trial), so that policies that make the same trial see the same curve.
- * Memory   ctx is borrowed.
  */
 #ifndef SW_BENCH_LIB_FAMILY_H
 #define SW_BENCH_LIB_FAMILY_H
@@ -33,5 +32,14 @@ struct bench_family {
 
 /* The i-th of those by formula; NULL past the last. */
 const struct bench_family *bench_family_formula(size_t i);
+
+/* --- bench/lib/recorded.c --- */
+
+/* "digits", "breast_cancer", "diabetes", "boost"; NULL past the last. */
+const char *bench_recorded_name(size_t i);
+/* Reads the i-th table. The family's ctx is owned by the family: bench_recorded_close(). 0, or -1
+ * with a line on stderr. */
+int bench_recorded_open(struct bench_family *out, size_t i);
+void bench_recorded_close(struct bench_family *f);
 
 #endif

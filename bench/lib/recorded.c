@@ -1,4 +1,20 @@
-#include "bench/lib/recorded.h"
+/*
+ * bench/lib/recorded.c — recorded curves of real trainings as a family: a table (bench/curves), and
+ * a surrogate for the configurations that are not in it.
+ *
+ * File     bench/curves/NAME.csv. A line a training: the configuration's number; its coordinates in
+ *          the unit cube, in 1/10000; the loss after each of 27 epochs, as 1000 times its natural
+ *          logarithm, rounded, at most 3000 (diverged stands there). The first
+ *          75 configurations have three trainings that differ by their seeds, in
+ *          consecutive lines, the others one.
+ * Truth    The mean over 60 extremely randomised trees (Geurts, Ernst, Wehenkel, 2006), each grown
+ *          on all configurations to leaves of two or fewer, of the mean curves of the leaves, by
+ *          logarithms. A split is the best of d thresholds drawn at random, by the squares that it
+ *          leaves over all epochs together.
+ * Noise    The whole residual curve of one training of a configuration that has three, one of the
+ *          12 trainings whose final losses are nearest to the truth, by (seed, trial).
+ */
+#include "bench/lib/family.h"
 #include "bench/lib/objective.h"
 #include <assert.h>
 #include <math.h>
@@ -42,7 +58,7 @@ struct forest {
 };
 
 struct recorded {
-	const char *name;
+	size_t which; /* of what was searched */
 	struct sw_space *space;
 	size_t n, d;
 	double (*x)[MAX_D];        /* [n] */
@@ -122,8 +138,7 @@ static bool read_table(struct recorded *r, const char *path)
 /* ---- the forest ---- */
 
 struct growing {
-	const struct recorded *r;
-	struct forest *f;
+	struct recorded *r;
 	uint64_t seed;
 	unsigned draw;
 };
@@ -187,7 +202,7 @@ static bool find_split(struct growing *g, const size_t *row, size_t n, size_t *c
 
 static size_t grow(struct growing *g, size_t *row, size_t n)
 {
-	struct forest *const f = g->f;
+	struct forest *const f = &g->r->forest;
 	struct node node = {.column = 0};
 
 	if (f->n == f->cap) {
@@ -219,17 +234,16 @@ static size_t grow(struct growing *g, size_t *row, size_t n)
 	return at;
 }
 
-static void grow_forest(const struct recorded *r, struct forest *f)
+static void grow_forest(struct recorded *r)
 {
 	size_t row[MOST];
 
-	*f = (struct forest){.node = NULL};
 	for (size_t k = 0; k < TREES; k++) {
-		struct growing g = {.r = r, .f = f, .seed = k + 1};
+		struct growing g = {.r = r, .seed = k + 1};
 
 		for (size_t i = 0; i < r->n; i++)
 			row[i] = i;
-		f->root[k] = grow(&g, row, r->n);
+		r->forest.root[k] = grow(&g, row, r->n);
 	}
 }
 
@@ -279,29 +293,20 @@ const char *bench_recorded_name(size_t i)
 	return i < sizeof searched / sizeof *searched ? searched[i].name : NULL;
 }
 
-static struct sw_space *space_named(const char *name)
+static struct sw_space *space(void *ctx)
 {
+	const struct searched *const from = &searched[((const struct recorded *)ctx)->which];
 	struct sw_space *const s = bench_space_new();
 	const struct sw_value sgd = {.choice = 0};
-	size_t i = 0;
 
-	while (strcmp(searched[i].name, name) != 0)
-		i++;
-	for (size_t k = 0; k < searched[i].n; k++)
-		bench_add(s, searched[i].param[k]);
-	if (searched[i].only_sgd > 0) {
-		const sw_status rc = sw_space_when(s, searched[i].only_sgd, 0, &sgd, 1, NULL);
+	for (size_t k = 0; k < from->n; k++)
+		bench_add(s, from->param[k]);
+	if (from->only_sgd > 0) {
+		const sw_status rc = sw_space_when(s, from->only_sgd, 0, &sgd, 1, NULL);
 		assert(rc == SW_OK);
 	}
 	bench_space_seal(s);
 	return s;
-}
-
-static struct sw_space *space(void *ctx)
-{
-	const struct recorded *const r = ctx;
-
-	return space_named(r->name);
 }
 
 /* Which of the trainings whose level is among the NEAR nearest. */
@@ -354,14 +359,15 @@ static void destroy(struct recorded *r)
 	free(r);
 }
 
-int bench_recorded_open(struct bench_family *out, const char *name)
+int bench_recorded_open(struct bench_family *out, size_t i)
 {
 	struct recorded *const r = calloc(1, sizeof *r);
+	const char *const name = bench_recorded_name(i);
 	char path[256];
 
 	assert(r != NULL);
-	r->name = name;
-	r->space = space_named(name);
+	r->which = i;
+	r->space = space(r);
 	r->d = sw_space_size(r->space);
 	r->x = calloc(MOST, sizeof *r->x);
 	r->y = calloc(MOST, sizeof *r->y);
@@ -377,7 +383,7 @@ int bench_recorded_open(struct bench_family *out, const char *name)
 		destroy(r);
 		return -1;
 	}
-	grow_forest(r, &r->forest);
+	grow_forest(r);
 	*out = (struct bench_family){.name = name, .space = space, .curve = curve, .ctx = r};
 	return 0;
 }
