@@ -35,7 +35,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define GOAL_SEEDS 101
@@ -101,8 +100,9 @@ static bool policy_compared(const struct asha *p, size_t mode, size_t policy)
 	       policy_wanted(p, policy_find(policies[policy].against));
 }
 
-/* Epochs that a sweep may spend: --full, else 20 full trainings, or five a worker where that is more,
- * of which the first is known when a fifth is spent. Runs of few workers last for it at least. */
+/* Epochs that a sweep may spend: --full, else 20 full trainings, or five a worker where that is
+ * more, of which the first is known when a fifth is spent. Runs of few workers last for it at
+ * least. */
 static size_t budget_epochs(const struct asha *p, size_t mode)
 {
 	const size_t least = 5 * p->o->parallel.v[mode];
@@ -146,8 +146,8 @@ static void loss_at(const struct asha *p, const struct bench_sim_run *r, size_t 
 	bench_stat_quartiles(v, p->o->seeds, q);
 }
 
-/* Share of the budget until the incumbent's loss, or that of the best that is trained in full, is at
- * or below the level; NEVER. */
+/* Share of the budget until the incumbent's loss, or that of the best that is trained in full, is
+ * at or below the level; NEVER. */
 static void hit_share(const struct asha *p, size_t mode, const struct bench_sim_run *r,
 		      bool trained, double level, double q[3])
 {
@@ -177,8 +177,8 @@ static void reach_full(const struct asha *p, const struct bench_sim_run *r, size
 	bench_stat_quartiles(v, p->o->seeds, q);
 }
 
-/* What random points under the same form of asha (stop, where there is none) end with, the median over
- * the seeds: the policy's hits and losses are measured by it. */
+/* What random points under the same form of asha (stop, where there is none) end with, the median
+ * over the seeds: the policy's hits and losses are measured by it. */
 static double level_of(const struct asha *p, size_t mode, size_t f, size_t policy)
 {
 	const size_t against = policy_find(policies[policy].against);

@@ -15,7 +15,6 @@
 #include <cblas.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_D       64
@@ -23,13 +22,6 @@
 #define BOX         10.0 /* the function is levy in [-BOX, BOX]^d, its minimum at 1 */
 
 /* --- a history --- */
-
-static void add_trial(struct sw_history *h, const struct sw_value *v)
-{
-	const sw_status rc = sw_history_add_trial(h, v);
-
-	assert(rc == SW_OK);
-}
 
 static void tell(struct sw_history *h)
 {
@@ -57,7 +49,9 @@ static void fill(struct sw_history *h, size_t n)
 				i % 2 == 0
 					? BOX * (2 * bench_unit(1, i, k) - 1)
 					: fmin(BOX, fmax(-BOX, 1 + scale * bench_normal(2, i, k)));
-		add_trial(h, v);
+		const sw_status rc = sw_history_add_trial(h, v);
+
+		assert(rc == SW_OK);
 		tell(h);
 	}
 }
@@ -68,20 +62,15 @@ static void fill(struct sw_history *h, size_t n)
  * 0: failed. */
 static double suggest(struct sw_sampler *s, struct sw_history *h)
 {
-	struct sw_suggestion next = {.source = NULL};
 	struct sw_err err = SW_ERR_INIT;
-	const double from = bench_cpu_now();
-	const sw_status rc = sw_sampler_suggest(s, h, h->trials + 1, &next, &err);
-	const double took = bench_cpu_now() - from;
+	double took;
 
-	if (rc == SW_OK) {
-		add_trial(h, next.values);
-		tell(h);
-	} else {
+	if (bench_suggest(s, h, &took, &err) != SW_OK) {
 		(void)fprintf(stderr, "after %zu trials: %s\n", (size_t)h->trials, err.msg);
+		return -1;
 	}
-	sw_suggestion_fini(&next);
-	return rc == SW_OK ? took : -1;
+	tell(h);
+	return took;
 }
 
 /* The median of so many, in ms; below 0: one failed. */

@@ -12,7 +12,6 @@
  */
 #include "base/log.h"
 #include "bench/lib/flags.h"
-#include "bench/lib/load.h"
 #include "bench/lib/server.h"
 #include "bench/lib/table.h"
 #include "tls/dial.h"
@@ -58,23 +57,6 @@ struct player {
 	const char *more; /* of its hello, JSON */
 };
 
-/* The answer; NULL: the link has ended, or sweepd says that the worker shall. */
-static const char *ask(struct bench_client *c, const char *method, const char *params)
-{
-	char line[BENCH_LINE];
-	const int n = snprintf(line, sizeof line,
-			       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\","
-			       "\"params\":{%s}}",
-			       method, params);
-
-	bench_client_put(c, line, (size_t)n);
-	const char *answer = bench_client_flush(c) == 0 ? bench_client_line(c) : NULL;
-
-	if (answer != NULL && strstr(answer, "\"error\"") != NULL)
-		(void)fprintf(stderr, "%s: unexpected answer: %.300s\n", method, answer);
-	return answer == NULL || strstr(answer, "\"result\"") == NULL ? NULL : answer;
-}
-
 /* 0 once it was let in. What is refused at the port, or is not there yet, is tried again. */
 static int join(struct player *p, const char *path)
 {
@@ -84,7 +66,7 @@ static int join(struct player *p, const char *path)
 		       p->more);
 	for (int i = 0; i < TRIES; i++) {
 		if (bench_client_connect(&p->c, path) == 0 &&
-		    ask(&p->c, "worker.hello", params) != NULL)
+		    bench_call(&p->c, "worker.hello", params) != NULL)
 			return 0;
 		bench_client_close(&p->c);
 		nap();
@@ -104,13 +86,13 @@ static bool train(struct player *p, long sweep, long trial)
 		(void)snprintf(params, sizeof params,
 			       "%s,\"seq\":%d,\"step\":%d,\"metrics\":{\"val_loss\":%g}", of, ++seq,
 			       step, luck + 1.0 / step);
-		const char *answer = ask(&p->c, "worker.report", params);
+		const char *answer = bench_call(&p->c, "worker.report", params);
 
 		if (answer == NULL || strstr(answer, "\"continue\"") == NULL)
 			return answer != NULL;
 	}
 	(void)snprintf(params, sizeof params, "%s,\"state\":\"COMPLETED\"", of);
-	return ask(&p->c, "worker.tell", params) != NULL;
+	return bench_call(&p->c, "worker.tell", params) != NULL;
 }
 
 static void play(struct player *p)
@@ -118,7 +100,7 @@ static void play(struct player *p)
 	const char *answer;
 	bool goes_on = true;
 
-	while (goes_on && (answer = ask(&p->c, "worker.next", "")) != NULL) {
+	while (goes_on && (answer = bench_call(&p->c, "worker.next", "")) != NULL) {
 		const long sweep = (long)bench_number(answer, "\"sweep\":");
 
 		if (sweep == HOLDS) /* until worker.stop */
@@ -187,7 +169,7 @@ static void *pilot(void *path)
 		(void)fprintf(stderr, "%s: %s\n", name, err.msg);
 	else if (join(&p, sw_tls_dial_path(dial)) == 0) {
 		play(&p);
-		(void)ask(&p.c, "worker.bye", "\"cause\":\"it was told to end\"");
+		(void)bench_call(&p.c, "worker.bye", "\"cause\":\"it was told to end\"");
 		bench_client_close(&p.c);
 	}
 	sw_tls_dial_close(dial);
@@ -269,7 +251,7 @@ struct result {
 
 static int look(struct bench_rig *rig, struct cost *out)
 {
-	const char *stats = ask(&rig->c, "daemon.stats", "");
+	const char *stats = bench_call(&rig->c, "daemon.stats", "");
 	unsigned long user = 0, system = 0;
 	long pages = 0;
 	char path[64];
@@ -325,7 +307,7 @@ static int wait_for(bool (*so)(const char *answer, size_t n), size_t n, struct b
 	const double end = bench_now() + LONGEST_S;
 	const char *answer;
 
-	while ((answer = ask(c, method, params)) != NULL && bench_now() < end) {
+	while ((answer = bench_call(c, method, params)) != NULL && bench_now() < end) {
 		if (so(answer, n))
 			return 0;
 		nap();
@@ -342,10 +324,10 @@ static int measure(const struct options *o, struct bench_rig *rig, struct result
 	if (submit(c, "holds", o->n) != HOLDS ||
 	    wait_for(all_run, o->n, c, "daemon.info", "") != 0 ||
 	    submit(c, "measured", o->trials) != 2 || look(rig, &r->ramp) != 0 ||
-	    ask(c, "sweep.cancel", "\"sweep\":1") == NULL ||
+	    bench_call(c, "sweep.cancel", "\"sweep\":1") == NULL ||
 	    wait_for(is_over, 0, c, "sweep.get", "\"sweep\":2") != 0 || look(rig, &r->end) != 0)
 		return -1;
-	const char *devices = ask(c, "device.list", "");
+	const char *devices = bench_call(c, "device.list", "");
 	if (devices == NULL)
 		return -1;
 	r->submits = bench_number(devices, "\"submits\":");

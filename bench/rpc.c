@@ -10,7 +10,6 @@
  * the same machine, file system and client code. Latency is from the write to the answer's line.
  */
 #include "bench/lib/flags.h"
-#include "bench/lib/load.h"
 #include "bench/lib/server.h"
 #include "bench/lib/table.h"
 #include <assert.h>
@@ -39,58 +38,143 @@ static void sum_up(struct result *out, size_t n, double took, double *v, size_t 
 			       .p99_us = bench_quantile(v, of, 990) * 1e6};
 }
 
-static int measure(struct bench_client *c, const struct bench_load *l, size_t n, size_t window,
-		   struct result *out)
+/* --- many requests in flight --- */
+
+/* A lane has one request in flight and makes its next one when the answer has come. sweepd answers
+ * a connection in the order of its requests, so lanes take turns. Of a driven sweep each lane asks
+ * for a trial, reports once, tells its end, and asks again. */
+struct flight {
+	long sweep; /* 0: each request is daemon.info */
+	struct lane {
+		enum { ASK, REPORT, TELL, STAGES } stage;
+		long trial;
+	} * lane; /* [lanes] */
+	struct sent {
+		double at;
+		size_t lane;
+	} * ring; /* [lanes]: requests without an answer, oldest first */
+	size_t lanes, first, n;
+};
+
+static size_t request(const struct flight *f, size_t lane, char line[BENCH_LINE])
 {
+	const struct lane *const at = &f->lane[lane];
+	const char *method = "trial.ask";
+	char params[BENCH_LINE / 2];
+
+	if (f->sweep == 0)
+		return (size_t)snprintf(
+			line, BENCH_LINE,
+			"{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"daemon.info\"}", lane);
+	switch (at->stage) {
+	case REPORT:
+		method = "trial.report";
+		(void)snprintf(params, sizeof params,
+			       "\"sweep\":%ld,\"trial\":%ld,\"attempt\":1,\"seq\":1,\"step\":1,"
+			       "\"metrics\":{\"loss\":0.%ld}",
+			       f->sweep, at->trial, at->trial);
+		break;
+	case TELL:
+		method = "trial.tell";
+		(void)snprintf(params, sizeof params,
+			       "\"sweep\":%ld,\"trial\":%ld,\"attempt\":1,\"state\":\"COMPLETED\"",
+			       f->sweep, at->trial);
+		break;
+	default:
+		(void)snprintf(params, sizeof params, "\"sweep\":%ld,\"count\":1", f->sweep);
+	}
+	return bench_request(line, BENCH_LINE, method, params);
+}
+
+/* -1: that is no answer to the lane's request. */
+static int take(const struct flight *f, size_t lane, const char *line)
+{
+	struct lane *const at = &f->lane[lane];
+
+	if (strstr(line, "\"error\"") != NULL)
+		return -1;
+	if (f->sweep == 0)
+		return 0;
+	if (at->stage == ASK) {
+		at->trial = (long)bench_number(line, "\"trial\":");
+		if (at->trial < 1)
+			return -1;
+	}
+	at->stage = (at->stage + 1) % STAGES;
+	return 0;
+}
+
+static void issue(struct bench_client *c, struct flight *f, size_t lane)
+{
+	char line[BENCH_LINE];
+
+	bench_client_put(c, line, request(f, lane, line));
+	f->ring[(f->first + f->n++) % f->lanes] = (struct sent){bench_now(), lane};
+}
+
+static int fly(struct bench_client *c, struct flight *f, size_t n, double *latency)
+{
+	size_t issued = 0;
+
+	for (; issued < f->lanes && issued < n; issued++)
+		issue(c, f, issued);
+	if (bench_client_flush(c) != 0)
+		return -1;
+	for (size_t done = 0; f->n > 0; done++) {
+		const char *line = bench_client_line(c);
+		const struct sent sent = f->ring[f->first];
+
+		f->first = (f->first + 1) % f->lanes;
+		f->n--;
+		latency[done] = bench_now() - sent.at;
+		if (line == NULL || take(f, sent.lane, line) != 0) {
+			(void)fprintf(stderr, "unexpected answer: %.300s\n",
+				      line != NULL ? line : "(none)");
+			return -1;
+		}
+		if (issued < n) {
+			issue(c, f, sent.lane);
+			issued++;
+		}
+		if (!bench_client_ready(c) && bench_client_flush(c) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* n requests by a window of lanes. */
+static int measure(struct bench_client *c, long sweep, size_t n, size_t window, struct result *out)
+{
+	struct flight f = {.sweep = sweep,
+			   .lane = calloc(window, sizeof *f.lane),
+			   .ring = calloc(window, sizeof *f.ring),
+			   .lanes = window};
 	double *const latency = calloc(n, sizeof *latency);
 
-	assert(latency != NULL);
+	assert(latency != NULL && f.lane != NULL && f.ring != NULL);
 	const double from = bench_now();
-	const int rc = bench_load_run(c, l, n, window, latency);
+	const int rc = fly(c, &f, n, latency);
 
 	if (rc == 0)
 		sum_up(out, n, bench_now() - from, latency, n);
 	free(latency);
+	free(f.lane);
+	free(f.ring);
 	return rc;
-}
-
-/* --- the loads --- */
-
-static size_t make_info(void *ctx, size_t lane, char line[BENCH_LINE])
-{
-	(void)ctx;
-	return (size_t)snprintf(line, BENCH_LINE,
-				"{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"daemon.info\"}",
-				lane);
-}
-
-static int take_any(void *ctx, size_t lane, const char *line)
-{
-	(void)ctx;
-	(void)lane;
-	return strstr(line, "\"error\"") == NULL ? 0 : -1;
 }
 
 /* A fresh sweep without end, so that every ask is answered with a trial. */
 static int measure_driven(struct bench_client *c, size_t n, size_t window, struct result *out)
 {
-	struct bench_driven d = {.left = n};
-	const struct bench_load load = bench_driven_load(&d);
-	int rc = -1;
-
-	d.lane = calloc(window, sizeof *d.lane);
-	assert(d.lane != NULL);
-	d.sweep = bench_submit(
+	const long sweep = bench_submit(
 		c, "{\"name\":\"bench\",\"method\":\"random\",\"seed\":1,"
 		   "\"metric\":{\"name\":\"loss\",\"goal\":\"minimize\"},"
 		   "\"parameters\":{\"lr\":{\"distribution\":\"log_uniform_values\",\"min\":1e-4,"
 		   "\"max\":0.1},\"batch_size\":{\"values\":[16,32,64]},"
 		   "\"momentum\":{\"min\":0.0,\"max\":0.99}},\"run_cap\":100000000,"
 		   "\"early_terminate\":{\"type\":\"asha\",\"max_t\":27}}");
-	if (d.sweep > 0)
-		rc = measure(c, &load, n, window, out);
-	free(d.lane);
-	return rc;
+
+	return sweep > 0 ? measure(c, sweep, n, window, out) : -1;
 }
 
 /* --- SQLite alone --- */
@@ -177,14 +261,13 @@ struct results {
 static int run_loads(const struct options *o, struct bench_client *echo, struct bench_rig *rig,
 		     struct results *r)
 {
-	const struct bench_load info = {.make = make_info, .take = take_any};
 	const size_t window[2] = {1, o->window};
 
 	for (int i = 0; i < 2; i++) {
 		const size_t committed = 3 * (i == 0 ? o->n / 10 + 1 : o->n);
 
-		if (measure(echo, &info, o->n, window[i], &r->echo[i]) != 0 ||
-		    measure(&rig->c, &info, o->n, window[i], &r->info[i]) != 0 ||
+		if (measure(echo, 0, o->n, window[i], &r->echo[i]) != 0 ||
+		    measure(&rig->c, 0, o->n, window[i], &r->info[i]) != 0 ||
 		    measure_driven(&rig->c, committed, window[i], &r->driven[i]) != 0 ||
 		    measure_inserts(rig->dir, committed, window[i], &r->insert[i]) != 0)
 			return -1;

@@ -36,20 +36,112 @@ static void lay_out(struct bench_cells *c)
 
 /* --- the runs --- */
 
+/* Flat: it lies in memory that processes share. */
+struct bench_outcome {
+	double curve[BENCH_MAX_TRIALS]; /* truth of the best seen after that many tells; or inf */
+	size_t told;
+	double suggest_s, suggest_max_s; /* sum and worst, of computing time */
+	char error[120];                 /* "": it went well */
+};
+
+struct runner {
+	const struct bench_objective *o;
+	uint64_t seed;
+	struct bench_outcome *out;
+	struct sw_sampler *sampler;
+	struct sw_history h;
+	uint64_t pending[BENCH_MAX_PARALLEL];
+	size_t n_pending;
+	double best_seen, best_truth;
+};
+
+sw_status bench_suggest(struct sw_sampler *s, struct sw_history *h, double *took,
+			struct sw_err *err)
+{
+	struct sw_suggestion next = {.source = NULL};
+	const double from = bench_cpu_now();
+	sw_status rc = sw_sampler_suggest(s, h, h->trials + 1, &next, err);
+
+	*took = bench_cpu_now() - from;
+	if (rc == SW_OK)
+		rc = sw_history_add_trial(h, next.values);
+	sw_suggestion_fini(&next);
+	return rc;
+}
+
+/* One more suggestion, pending. */
+static sw_status ask(struct runner *r, struct sw_err *err)
+{
+	double took;
+	const sw_status rc = bench_suggest(r->sampler, &r->h, &took, err);
+
+	if (rc != SW_OK)
+		return rc;
+	r->out->suggest_s += took;
+	r->out->suggest_max_s = fmax(r->out->suggest_max_s, took);
+	r->pending[r->n_pending++] = r->h.trials;
+	return SW_OK;
+}
+
+/* One of the pending trials ends. */
+static sw_status tell(struct runner *r)
+{
+	const size_t at =
+		(size_t)(bench_unit(r->seed, r->out->told, 0x746c) * (double)r->n_pending);
+	const uint64_t trial = r->pending[at];
+	const struct sw_value *v = r->h.values + (trial - 1) * r->h.n_params;
+	struct bench_value y = {0};
+	const bool good = r->o->value(r->o->ctx, v, r->seed, trial, &y) && isfinite(y.seen);
+	const enum sw_obs_kind kind = good            ? SW_OBS_FINAL
+				      : r->o->crashes ? SW_OBS_FAILED
+						      : SW_OBS_INFEASIBLE;
+
+	memmove(r->pending + at, r->pending + at + 1, (r->n_pending - at - 1) * sizeof *r->pending);
+	r->n_pending--;
+	if (good && y.seen < r->best_seen) {
+		r->best_seen = y.seen;
+		r->best_truth = y.truth;
+	}
+	r->out->curve[r->out->told++] = r->best_truth;
+	return sw_history_observe(&r->h, (struct sw_obs){.trial = trial, .kind = kind},
+				  good ? &y.seen : NULL);
+}
+
 static void run_one(void *ctx, size_t i, void *result)
 {
 	const struct bench_cells *c = ctx;
 	/* seeds outside, so that the first rows of progress are all of the samplers */
 	const struct bench_cell *cell = &c->cell[i / c->options->seeds];
 	const struct bench_subject *s = &c->subject[cell->subject];
-	const struct bench_plan plan = {.objective = s->o,
-					.kind = cell->kind,
-					.seed = c->options->seed_from + i % c->options->seeds,
-					.n = s->n,
-					.parallel = cell->parallel};
+	struct bench_outcome *out = result;
+	struct runner r = {.o = s->o,
+			   .seed = c->options->seed_from + i % c->options->seeds,
+			   .out = out,
+			   .best_seen = INFINITY,
+			   .best_truth = INFINITY};
+	const struct sw_sampler_config config = {
+		.kind = cell->kind, .seed = r.seed, .space = s->o->space, .n_metrics = 1};
+	struct sw_err err = SW_ERR_INIT;
 
-	bench_trials_run(&plan, result);
+	assert(s->n <= BENCH_MAX_TRIALS && cell->parallel >= 1 &&
+	       cell->parallel <= BENCH_MAX_PARALLEL);
+	sw_history_init(&r.h, sw_space_size(s->o->space), 1);
+	sw_status rc = sw_samplers_create(&r.sampler, &config, &err);
+
+	while (rc == SW_OK && out->told < s->n) {
+		while (rc == SW_OK && r.n_pending < cell->parallel && r.h.trials < s->n)
+			rc = ask(&r, &err);
+		if (rc == SW_OK)
+			rc = tell(&r);
+	}
+	if (rc != SW_OK)
+		(void)snprintf(out->error, sizeof out->error, "%.110s",
+			       *err.msg != '\0' ? err.msg : sw_status_str(rc));
+	sw_sampler_destroy(r.sampler);
+	sw_history_fini(&r.h);
 }
+
+/* --- their medians --- */
 
 /* Quartiles over the seeds of the regret after `told` (from 1) trials. */
 static void set_regret(const struct bench_cells *c, const struct bench_cell *cell, size_t told,

@@ -1,17 +1,22 @@
 /*
  * bench/lib/cells.h — every sampler on every subject, many seeds: the runs and their medians.
  *
- * A cell is (subject, sampler, trials in parallel); it holds a run for each seed. Regret is (truth
+ * A cell is (subject, sampler, trials in parallel); it holds a run for each seed: the sampler
+ * against the objective, as sweepd would run it, without sweepd. `parallel` trials are pending at
+ * all times; which of them ends next is drawn by the seed: the same on every run. Regret is (truth
  * of the trial with the best seen value - optimum) / scale, after 25, 50 and 100% of the trials.
  */
 #ifndef SW_BENCH_LIB_CELLS_H
 #define SW_BENCH_LIB_CELLS_H
 
 #include "bench/lib/flags.h"
+#include "bench/lib/objective.h"
 #include "bench/lib/table.h"
-#include "bench/lib/trials.h"
+#include "sched/sampler/sampler.h"
 
 #define BENCH_MAX_SUBJECTS 96
+#define BENCH_MAX_TRIALS   200
+#define BENCH_MAX_PARALLEL 16
 #define BENCH_MAX_SEEDS    1000
 #define BENCH_CHECKPOINTS  3
 
@@ -59,6 +64,11 @@ int bench_options_read(struct bench_options *o, const char *bench, const char *t
 bool bench_listed(const char *list, const char *name);
 /* Is the sampler to be run? */
 bool bench_sampled(const struct bench_options *o, enum sw_sampler_kind kind);
+
+/* The sampler's next suggestion becomes a trial of the history. *took: seconds of computing of the
+ * suggestion. */
+sw_status bench_suggest(struct sw_sampler *s, struct sw_history *h, double *took,
+			struct sw_err *err);
 
 /* The subjects are set. 0, or -1 with a line on stderr. */
 int bench_cells_run(struct bench_cells *c, const char *what);

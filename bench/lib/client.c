@@ -118,3 +118,45 @@ const char *bench_client_line(struct bench_client *c)
 		c->in_len += (size_t)n;
 	}
 }
+
+size_t bench_request(char *line, size_t cap, const char *method, const char *params)
+{
+	const int n = snprintf(line, cap,
+			       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s}}",
+			       method, params);
+
+	assert(n > 0 && (size_t)n < cap);
+	return (size_t)n;
+}
+
+const char *bench_call(struct bench_client *c, const char *method, const char *params)
+{
+	char line[4 * BENCH_LINE];
+
+	bench_client_put(c, line, bench_request(line, sizeof line, method, params));
+	const char *answer = bench_client_flush(c) == 0 ? bench_client_line(c) : NULL;
+
+	if (answer != NULL && strstr(answer, "\"error\"") != NULL)
+		(void)fprintf(stderr, "%s: unexpected answer: %.300s\n", method, answer);
+	return answer == NULL || strstr(answer, "\"result\"") == NULL ? NULL : answer;
+}
+
+double bench_number(const char *line, const char *key)
+{
+	const char *at = strstr(line, key);
+
+	return at != NULL ? strtod(at + strlen(key), NULL) : 0;
+}
+
+long bench_submit(struct bench_client *c, const char *spec)
+{
+	char params[3 * BENCH_LINE];
+
+	(void)snprintf(params, sizeof params, "\"spec\":%s", spec);
+	const char *answer = bench_call(c, "sweep.submit", params);
+
+	if (answer != NULL)
+		return (long)bench_number(answer, "\"sweep\":");
+	(void)fprintf(stderr, "the sweep was not taken\n");
+	return -1;
+}

@@ -1,6 +1,6 @@
 /*
  * bench/lib/client.h — a blocking client of a line protocol over a unix socket: the same code
- * against every server that is compared.
+ * against every server that is compared. And requests to sweepd.
  *
  * Memory   The struct is the caller's (connect/close). Lines are borrowed until the next read.
  */
@@ -29,5 +29,18 @@ int bench_client_flush(struct bench_client *c);
 const char *bench_client_line(struct bench_client *c);
 /* Is a whole line here without reading? */
 int bench_client_ready(const struct bench_client *c);
+
+/* ---- sweepd's protocol ---- */
+
+#define BENCH_LINE ((size_t)512)
+
+/* The text of a request, its length; params: the members of the object, JSON. */
+size_t bench_request(char *line, size_t cap, const char *method, const char *params);
+/* Asks and waits. The answer; NULL: the link has ended, or it is an error, with a line on stderr. */
+const char *bench_call(struct bench_client *c, const char *method, const char *params);
+/* The number behind the key ("\"trial\":") in a line; 0: there is none. */
+double bench_number(const char *line, const char *key);
+/* Submits the spec (JSON). The sweep's number; below 0: refused, with a line on stderr. */
+long bench_submit(struct bench_client *c, const char *spec);
 
 #endif

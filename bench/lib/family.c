@@ -1,6 +1,5 @@
 #include "bench/lib/family.h"
 #include "bench/lib/objective.h"
-#include <assert.h>
 #include <math.h>
 
 static struct sw_space *cube6(void *ctx)

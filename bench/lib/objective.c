@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SD_POINTS 10000
 #define FLAKY     (1.0 / 9)

@@ -1,5 +1,4 @@
 #include "bench/lib/server.h"
-#include "bench/lib/table.h"
 #include <assert.h>
 #include <ftw.h>
 #include <limits.h>

@@ -18,8 +18,8 @@ struct bench_table; /* opaque */
 
 /* names: the columns; NULL ends them. */
 struct bench_table *bench_table_create(const char *const *names);
-/* Sets the cells from this column on, as printf() writes them with a '|' between two. Column 0 starts
- * a row; the cells that are not set stay empty. */
+/* Sets the cells from this column on, as printf() writes them with a '|' between two. Column 0
+ * starts a row; the cells that are not set stay empty. */
 void bench_table_cells(struct bench_table *t, size_t column, const char *format, ...)
 	SW_PRINTF(3, 4);
 
