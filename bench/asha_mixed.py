@@ -6,17 +6,15 @@ activation, optimizer, schedule, batch size. Each line: data, method, loss, in h
 median epochs and median seconds until then ("never" where half of the seeds do not reach it), and the median of the
 best loss at the end. Seconds are from the sweep's first trial on, so they are this machine's; epochs are not.
 """
-import argparse
-import csv
 import os
 import sqlite3
 import statistics
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
-from harness import Daemon  # noqa: E402
+from common import ROOT, arguments, write_csv
+
+from harness import Daemon
 
 METHODS = "bayes", "tpe", "bohb", "random"
 MAX_T, TRIALS = 27, 80
@@ -70,13 +68,8 @@ def median(values, of):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=16)
-    parser.add_argument("--csv")
-    options = parser.parse_args()
-    out = csv.writer(open(options.csv, "w", newline="", encoding="ascii") if options.csv else sys.stdout,
-                     lineterminator="\n")
-    out.writerow(["data", "method", "loss", "reached", "seeds", "epochs", "seconds", "end"])
+    options = arguments(__doc__, seeds=16)
+    table = [("data", "method", "loss", "reached", "seeds", "epochs", "seconds", "end")]
     for data, (_, _, losses) in DATA.items():
         for method in METHODS:
             runs = [run(data, method, seed) for seed in range(options.seeds)]
@@ -85,9 +78,10 @@ def main():
                 first = [next((row for row in rows if row[2] <= loss), None) for rows in runs]
                 first = [row for row in first if row]
                 cells = [median([row[i] for row in first], len(runs)) for i in (0, 1)]
-                out.writerow([data, method, loss, len(first), len(runs),
-                              *(f"{cell:.4g}" if cell < float("inf") else "never" for cell in cells), f"{end:.4f}"])
+                table.append((data, method, loss, len(first), len(runs),
+                              *(f"{cell:.4g}" if cell < float("inf") else "never" for cell in cells), f"{end:.4f}"))
             print(f"{data} {method}: {options.seeds} seeds", file=sys.stderr)
+    write_csv(options.csv or "/dev/stdout", table)
 
 
 if __name__ == "__main__":

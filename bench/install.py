@@ -6,16 +6,17 @@
 In turns, each in a fresh environment (python -m venv, not counted), a user's folder of its own and without pip's cache.
 The same function of one parameter. Optuna comes from PyPI, and once more from wheels that were fetched before.
 """
-import argparse
-import csv
 import os
 import select
 import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
+
+from common import arguments, write_csv
 
 SWEEPD = """
 import sweepd
@@ -60,12 +61,9 @@ def once(python, packages, script):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--wheel", required=True)
-    parser.add_argument("--python", default="python3")
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--csv")
-    args = parser.parse_args()
+    args = arguments(__doc__, wheel="", python="python3", repeat=3)
+    if not args.wheel:
+        sys.exit("install: no --wheel is named")
     fetched = tempfile.mkdtemp(prefix="sw-")
     subprocess.run([args.python, "-m", "pip", "download", "-q", "--disable-pip-version-check", "-d", fetched, "optuna"],
                    check=True)
@@ -74,9 +72,7 @@ def main():
             "Optuna, fetched before": (local, OPTUNA)}
     rows = [(way, turn, *once(args.python, *what)) for turn in range(args.repeat) for way, what in ways.items()]
     shutil.rmtree(fetched)
-    if args.csv:
-        with open(args.csv, "w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([("way", "turn", "install_s", "run_s"), *rows])
+    write_csv(args.csv, [("way", "turn", "install_s", "run_s"), *rows])
     total = {}
     print(f"{'way':24} install     run   total (median of {args.repeat})")
     for way in ways:

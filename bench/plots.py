@@ -8,8 +8,6 @@ A stored sweep is filled by SQL, ten reports a trial; for pareto a second one, o
 the median of its p99s beside that of the same questions alone. Where PYTHON has optuna and plotly, its plots of 1,000
 and 10,000 such trials follow, each once, in a process of its own with 120 s and 8 GiB at most.
 """
-import argparse
-import csv
 import json
 import math
 import os
@@ -21,10 +19,10 @@ import sys
 import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "clients", "python")]
-import sweepd  # noqa: E402
-from harness import Daemon  # noqa: E402
+from common import ROOT, arguments, write_csv
+
+import sweepd
+from harness import Daemon
 
 PLOTS = ("history", "curves", "slice", "contour", "parallel", "importance", "pareto", "edf", "timeline", "expected",
          "saved")
@@ -129,12 +127,7 @@ def quantile(values, q):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--trials", type=int, default=100000)
-    parser.add_argument("--repeat", type=int, default=75)
-    parser.add_argument("--csv")
-    args = parser.parse_args()
+    args = arguments(__doc__, python=sys.executable, trials=100000, repeat=75)
     rows = []
 
     def told(what, trials, median, p95, others):
@@ -177,9 +170,7 @@ def main():
             told("optuna " + name, n, took, took, math.nan)
             if done.returncode != 0:
                 print(f"  status {done.returncode} {done.stderr.strip()[-200:]}")
-    if args.csv:
-        with open(args.csv, "w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([("plot", "trials", "median_ms", "p95_ms", "others_p99_ms"), *rows])
+    write_csv(args.csv, [("plot", "trials", "median_ms", "p95_ms", "others_p99_ms"), *rows])
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ Two at a time, one space, ASHA. PYTHON has torch and optuna; where it lacks torc
 Each way runs --repeat times on a fresh daemon, in turns, and once more for its memory: the most that all its processes
 together have (PSS). The start of a program is from its worker's word to its script's first line after the imports.
 """
-import argparse
-import csv
 import os
 import resource
 import shutil
@@ -20,29 +18,15 @@ import tempfile
 import threading
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BIN = os.path.abspath(os.environ.get("SWEEPD_BIN", os.path.join(ROOT, "build", "bin")))
-NET = os.path.join(ROOT, "bench", "programs_net.py")
-sys.path.insert(0, os.path.join(ROOT, "clients", "python"))
-import sweepd  # noqa: E402
+from common import ROOT, arguments, descendants, write_csv
 
+import sweepd
+from harness import BIN
+
+NET = os.path.join(ROOT, "bench", "programs_net.py")
 SPACE = {"lr": {"distribution": "log_uniform_values", "min": 1e-4, "max": 1e-1},
          "hidden": {"distribution": "int_uniform", "min": 16, "max": 128}}
 ASHA = {"type": "asha", "grace_period": 1, "reduction_factor": 3, "max_t": 9}
-
-
-def tree(root):
-    """The process and all below it."""
-    parents, found = {}, [root]
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                parents.setdefault(int(file.read().rpartition(")")[2].split()[1]), []).append(int(pid))
-        except OSError:
-            pass
-    for pid in found:
-        found += parents.get(pid, [])
-    return found
 
 
 def pss(pid):
@@ -63,7 +47,7 @@ class Memory:
 
     def look(self):
         while not self.done.wait(0.3):
-            self.most = max(self.most, sum(map(pss, tree(os.getpid())[1:])))
+            self.most = max(self.most, sum(map(pss, descendants(os.getpid()))))
 
     def end(self):
         self.done.set()
@@ -155,13 +139,7 @@ class Bench:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--trials", type=int, default=40)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--csv")
-    args = parser.parse_args()
+    args = arguments(__doc__, python=sys.executable, trials=40, processes=2, repeat=3)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = tempfile.mkdtemp(prefix="sw-", dir=os.path.join(ROOT, "build"))
     try:
@@ -193,11 +171,7 @@ def main():
     print(f"{'way':14} {'wall s':>8} {'least':>8} {'cpu s':>8} {'memory MiB':>11} {'start ms':>9}")
     for row in rows:
         print(f"{row['way']:14} {row['wall_s']:>8} {row['least_s']:>8} {row['cpu_s']:>8} {row['memory_mib']:>11} {row['start_ms']:>9}")
-    if args.csv:
-        with open(args.csv, "w", encoding="ascii", newline="") as file:
-            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+    write_csv(args.csv, [list(rows[0]), *(row.values() for row in rows)])
     if "optuna" in times:
         print(f"programs: {statistics.median(times['program']) / statistics.median(times['optuna']):.2f} of Optuna's wall time (program)")
     else:

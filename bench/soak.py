@@ -33,15 +33,14 @@ import threading
 import time
 import warnings
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "clients", "python")]
+from common import ROOT, descendants
+from soak_program import is_held, last_word, note
 
-import sweepd  # noqa: E402
-from gangs import long, shared  # noqa: E402
-from harness import BIN, ENDED, Daemon, asha, driven, trained  # noqa: E402
-from programs import own  # noqa: E402
-from replays import database, replay  # noqa: E402
-from soak_program import is_held, last_word, note  # noqa: E402
+import sweepd
+from gangs import long, shared
+from harness import BIN, ENDED, Daemon, asha, driven, trained
+from programs import own
+from replays import database, replay
 
 KINDS = "plain", "prints", "stubborn", "helpers", "title", "undumpable"
 SLOTS, LIVE, CLIENTS, STEPS = 5, 4, 2, 9
@@ -204,22 +203,11 @@ class Soak:
 
     def tree(self):
         """{pid: (parent, state, name)} of all that descends from this process, which reaps its orphans meanwhile."""
-        every, found, more = {}, {}, [os.getpid()]
-        for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
-            try:
-                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                    name, _, rest = file.read().partition("(")[2].rpartition(")")
-            except OSError:
-                continue
-            state, parent = rest.split()[:2]
-            if parent == str(os.getpid()) and state == "Z" and pid != getattr(self.daemon.process, "pid", 0):
+        found = descendants(os.getpid())
+        for pid, (parent, state, _) in list(found.items()):
+            if parent == os.getpid() and state == "Z" and pid != getattr(self.daemon.process, "pid", 0):
                 os.waitpid(pid, os.WNOHANG)
-            else:
-                every[pid] = int(parent), state, name
-        while more:
-            children = [pid for pid, stat in every.items() if stat[0] == more[-1]]
-            more[-1:] = children
-            found |= {pid: every[pid] for pid in children}
+                del found[pid]
         return found
 
     def those(self, what):

@@ -9,8 +9,8 @@ import sys
 import time
 
 
-def torch_net(name, batch, device="cpu"):
-    """Its parts: also bench/train_peer_gpu.py's."""
+def torch_step(name, batch, device="cpu", around=lambda net: net, set_to_none=True):
+    """Also bench/train_peer_gpu.py's."""
     import torch
     from torch import nn
 
@@ -23,15 +23,11 @@ def torch_net(name, batch, device="cpu"):
         net = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
         x = torch.randn(batch, 64, device=device)
     net, y = net.to(device), torch.randint(0, 10, (batch,), device=device)
-    return net, x, y, torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9), nn.CrossEntropyLoss()
-
-
-def torch_step(name, batch, device="cpu", around=lambda net: net):
-    net, x, y, optimizer, loss = torch_net(name, batch, device)
+    optimizer, loss = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9), nn.CrossEntropyLoss()
     net = around(net)
 
     def step():
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=set_to_none)
         loss(net(x), y).backward()
         optimizer.step()
 

@@ -8,20 +8,14 @@ be had has "none" and why. Status 3: no PyTorch, or none that sees a GPU.
 import sys
 import time
 
-from train_peer import torch_net, torch_step
+from train_peer import torch_step
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 3.0
 NETS = [("lenet-cifar", 4), ("lenet-cifar", 128), ("mlp", 16)]
 
 
 def graph(torch, name, batch):
-    net, x, y, optimizer, loss = torch_net(name, batch, "cuda")
-
-    def step():
-        optimizer.zero_grad(set_to_none=False)
-        loss(net(x), y).backward()
-        optimizer.step()
-
+    step = torch_step(name, batch, "cuda", set_to_none=False)
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
