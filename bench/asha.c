@@ -252,9 +252,8 @@ static void goal_one(void *ctx, size_t i, void *result)
 
 static bool set_goals(struct asha *p)
 {
-	const size_t n = p->families * GOAL_SEEDS;
-	struct bench_sim_run *const run =
-		bench_jobs_run(n, sizeof *run, p->o->jobs, goal_one, p, "goals");
+	struct bench_sim_run *const run = bench_jobs_run(p->families * GOAL_SEEDS, sizeof *run,
+							 p->o->jobs, goal_one, p, "goals");
 	double v[GOAL_SEEDS];
 
 	if (run == NULL)
@@ -264,7 +263,7 @@ static bool set_goals(struct asha *p)
 			v[i] = run[f * GOAL_SEEDS + i].end;
 		p->goal[f] = bench_stat_quantile(v, GOAL_SEEDS, 0.5);
 	}
-	bench_jobs_free(run, n, sizeof *run);
+	bench_jobs_free(run);
 	return true;
 }
 
@@ -347,10 +346,8 @@ static void add_row(const struct asha *p, size_t mode, size_t f, size_t policy,
 
 static void print_means(const struct asha *p)
 {
-	static const char *const names[] = {"geometric means", "workers", "reach", "hit",
-					    "worst hit",       "hit 27",  "worst", "loss",
-					    "worst loss",      NULL};
-	struct bench_table *const t = bench_table_create(names);
+	struct bench_table *const t = bench_table_create(
+		"geometric means|workers|reach|hit|worst hit|hit 27|worst|loss|worst loss");
 
 	for (size_t mode = 0; mode < p->o->parallel.n; mode++) {
 		for (size_t k = 0; k < POLICIES; k++) {
@@ -422,10 +419,8 @@ static void print_verdict(const struct asha *p)
 
 static int print(const struct asha *p)
 {
-	static const char *const names[] = {"family", "workers",   "policy", "end",
-					    "hit",    "hit 27",    "reach",  "trials",
-					    "full",   "ms an ask", NULL};
-	struct bench_table *const t = bench_table_create(names);
+	struct bench_table *const t = bench_table_create(
+		"family|workers|policy|end|hit|hit 27|reach|trials|full|ms an ask");
 
 	for (size_t mode = 0; mode < p->o->parallel.n; mode++)
 		for (size_t f = 0; f < p->families; f++)
@@ -518,7 +513,7 @@ int main(int argc, char **argv)
 		p.run = bench_jobs_run(n, sizeof *p.run, o.jobs, run_one, &p, "runs");
 		if (p.run != NULL)
 			rc = print(&p);
-		bench_jobs_free(p.run, n, sizeof *p.run);
+		bench_jobs_free(p.run);
 	}
 	for (size_t f = recorded; f < p.families; f++)
 		bench_recorded_close(&p.family[f]);

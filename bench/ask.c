@@ -140,7 +140,6 @@ static int run_row(struct bench_table *t, enum sw_sampler_kind kind, size_t d, s
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"refresh", "d", "n", "p50 ms", "limit", "kept", NULL};
 	struct bench_options o = {.samplers = "bayes,tpe"};
 	struct bench_counts ns = {{30, 100, 300, 1000, 3000, 10000}, 6}, ds = {{6, 20}, 2};
 	size_t repeats = 60, rows = 0;
@@ -163,7 +162,7 @@ int main(int argc, char **argv)
 		repeats = 3;
 		ns = (struct bench_counts){{30}, 1};
 	}
-	struct bench_table *const t = bench_table_create(names);
+	struct bench_table *const t = bench_table_create("refresh|d|n|p50 ms|limit|kept");
 
 	for (enum sw_sampler_kind k = 0; k < SW_SAMPLER_KIND_N; k++)
 		for (size_t i = 0; rc == 0 && bench_sampled(&o, k) && i < ds.n * ns.n; i++, rows++)

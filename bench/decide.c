@@ -273,10 +273,8 @@ static void measure(void *ctx, size_t i, void *result)
 
 static void show(const struct result *r, const size_t *n, size_t ns, const char *csv)
 {
-	static const char *const columns[] = {"asha",          "trials", "decisions",
-					      "a second",      "ns",     "of first",
-					      "bytes a trial", "most",   NULL};
-	struct bench_table *const t = bench_table_create(columns);
+	struct bench_table *const t =
+		bench_table_create("asha|trials|decisions|a second|ns|of first|bytes a trial|most");
 	double least = 1e300, flat[2] = {0}, bytes = 0, most = 0; /* flat: pruner alone, sweep */
 
 	for (size_t k = 0; k < KINDS; k++) {
@@ -320,6 +318,6 @@ int main(int argc, char **argv)
 	if (results == NULL)
 		return EXIT_FAILURE;
 	show(results, n.v, n.n, csv);
-	bench_jobs_free(results, n.n * KINDS, sizeof *results);
+	bench_jobs_free(results);
 	return EXIT_SUCCESS;
 }

@@ -84,6 +84,7 @@ struct cell {
 	const struct problem *p;
 	enum sw_sampler_kind kind;
 	size_t n;
+	double volume[3]; /* quartiles */
 };
 
 struct outcome {
@@ -153,23 +154,23 @@ static void add_cells(struct plan *plan)
 			/* bohb without a pruner is tpe */
 			if (!bench_sampled(plan->options, kind) || kind == SW_SAMPLER_BOHB)
 				continue;
-			plan->cell[plan->n++] = (struct cell){p, kind, OTHERS_N};
+			plan->cell[plan->n++] = (struct cell){.p = p, .kind = kind, .n = OTHERS_N};
 			if (kind == SW_SAMPLER_RANDOM)
-				plan->cell[plan->n++] = (struct cell){p, kind, RANDOM_N};
+				plan->cell[plan->n++] =
+					(struct cell){.p = p, .kind = kind, .n = RANDOM_N};
 		}
 	}
 }
 
 /* Over the seeds. */
-static void quartiles_of(const struct plan *plan, const struct outcome *all, size_t cell,
-			 double q[3])
+static void set_quartiles(struct plan *plan, const struct outcome *all, size_t i)
 {
-	double v[BENCH_MAX_SEEDS];
 	const size_t seeds = plan->options->seeds;
+	double v[BENCH_MAX_SEEDS];
 
-	for (size_t i = 0; i < seeds; i++)
-		v[i] = all[cell * seeds + i].volume;
-	bench_stat_quartiles(v, seeds, q);
+	for (size_t k = 0; k < seeds; k++)
+		v[k] = all[i * seeds + k].volume;
+	bench_stat_quartiles(v, seeds, plan->cell[i].volume);
 }
 
 static void print_cell(struct bench_table *t, const struct plan *plan, const struct outcome *all,
@@ -177,33 +178,29 @@ static void print_cell(struct bench_table *t, const struct plan *plan, const str
 {
 	const struct cell *const c = &plan->cell[i];
 	const size_t seeds = plan->options->seeds;
-	double q[3], spent = 0;
+	double spent = 0;
 
-	quartiles_of(plan, all, i, q);
 	for (size_t k = 0; k < seeds; k++)
 		spent += all[i * seeds + k].suggest_s;
 	bench_table_cells(t, 0, "%s|%zu|%zu|%s|%zu", c->p->name, c->p->d, c->p->m,
 			  sw_samplers_name(c->kind), c->n);
-	bench_stat_cell(t, 5, q);
+	bench_stat_cell(t, 5, c->volume);
 	bench_table_cells(t, 6, "%.3f|%.2f", c->p->front, 1e3 * spent / (double)(seeds * c->n));
 }
 
 /* Problems where bayes after 100 has more than random has after 400. */
-static void print_figure(const struct plan *plan, const struct outcome *all)
+static void print_figure(const struct plan *plan)
 {
 	size_t known = 0, reached = 0;
 
 	for (size_t i = 0; i < plan->n; i++)
 		for (size_t k = 0; k < plan->n; k++) {
-			double a[3], b[3];
+			const struct cell *const a = &plan->cell[i], *const b = &plan->cell[k];
 
-			if (plan->cell[i].p != plan->cell[k].p ||
-			    plan->cell[i].kind != SW_SAMPLER_BAYES || plan->cell[k].n != RANDOM_N)
+			if (a->p != b->p || a->kind != SW_SAMPLER_BAYES || b->n != RANDOM_N)
 				continue;
-			quartiles_of(plan, all, i, a);
-			quartiles_of(plan, all, k, b);
 			known++;
-			reached += a[1] > b[1];
+			reached += a->volume[1] > b->volume[1];
 		}
 	printf("pareto: %zu of %zu problems (hypervolume of bayes after %d trials above that of "
 	       "random after %d, median of %zu seeds)\n",
@@ -212,24 +209,24 @@ static void print_figure(const struct plan *plan, const struct outcome *all)
 
 static int run(const struct bench_options *o)
 {
-	static const char *const names[] = {
-		"problem", "d", "m", "sampler", "trials", "volume", "front", "ms/suggestion", NULL};
 	struct plan plan = {.options = o};
 
 	add_cells(&plan);
-	const size_t runs = plan.n * o->seeds;
 	struct outcome *const all =
-		bench_jobs_run(runs, sizeof *all, o->jobs, run_one, &plan, "runs");
+		bench_jobs_run(plan.n * o->seeds, sizeof *all, o->jobs, run_one, &plan, "runs");
 	if (all == NULL)
 		return -1;
-	struct bench_table *const t = bench_table_create(names);
+	struct bench_table *const t =
+		bench_table_create("problem|d|m|sampler|trials|volume|front|ms/suggestion");
 
-	for (size_t i = 0; i < plan.n; i++)
+	for (size_t i = 0; i < plan.n; i++) {
+		set_quartiles(&plan, all, i);
 		print_cell(t, &plan, all, i);
+	}
 	const int rc = bench_table_end(t, o->csv);
 
-	print_figure(&plan, all);
-	bench_jobs_free(all, runs, sizeof *all);
+	print_figure(&plan);
+	bench_jobs_free(all);
 	return rc;
 }
 

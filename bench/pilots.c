@@ -372,10 +372,9 @@ static int run(const struct options *o, bool pilots, struct result *r)
 
 static int print(const struct options *o, const struct result r[2])
 {
-	static const char *const names[] = {"workers",   "number",   "ramp s", "its CPU s",
-					    "decisions", "a second", "CPU s",  "us of each",
-					    "MiB",       "submits",  "lists",  NULL};
-	struct bench_table *const t = bench_table_create(names);
+	struct bench_table *const t =
+		bench_table_create("workers|number|ramp s|its CPU s|decisions|a second|CPU s|"
+				   "us of each|MiB|submits|lists");
 	double us[2];
 
 	for (int i = 0; i < 2; i++) {

@@ -277,10 +277,9 @@ static int run_loads(const struct options *o, struct bench_client *echo, struct 
 
 static int print(const struct options *o, const struct results *r)
 {
-	static const char *const names[] = {"what",   "window",  "per second", "p50 us",
-					    "p99 us", "of echo", "of insert",  NULL};
 	const size_t window[2] = {1, o->window};
-	struct bench_table *const t = bench_table_create(names);
+	struct bench_table *const t =
+		bench_table_create("what|window|per second|p50 us|p99 us|of echo|of insert");
 
 	for (int i = 0; i < 2; i++) {
 		row(t, "libuv echo", window[i], &r->echo[i], &r->echo[i], &r->insert[i]);

@@ -36,7 +36,7 @@ static void add(struct bench_cells *c, struct bench_objective *o)
 {
 	assert(c->n_subjects < BENCH_MAX_SUBJECTS);
 	c->subject[c->n_subjects++] =
-		(struct bench_subject){.o = o, .n = trials_of(c->options, o->d)};
+		(struct bench_subject){.o = o, .n = trials_of(c->options, sw_space_size(o->space))};
 }
 
 static void add_functions(struct bench_cells *c, enum bench_set set, enum bench_form form)
@@ -85,8 +85,7 @@ static void add_subjects(struct bench_cells *c)
  * n = min(200, 20 d) sequential trials, measured on a machine with 2 cores of an AMD EPYC, 2 to 10
  * seeds (HEBO: 1). So a ratio below 2 says little, and "at or below" is judged against a figure
  * that has luck of its own. Ax 1.3, HEBO 0.3.6, Optuna 5.0. */
-enum { PEERS = 4 };
-static const char *const peers[PEERS] = {"Ax", "HEBO", "Optuna GP", "Optuna TPE"};
+enum { PEERS = 4 }; /* Ax, HEBO, Optuna's GP and TPE */
 
 /* clang-format off */
 #define NONE {0, 0, 0} /* not measured */
@@ -181,11 +180,9 @@ static void print_verdict(const struct verdict *v)
 /* bayes one at a time on the standard functions, where it ran them in full. */
 static void compare(const struct bench_cells *c, struct verdict *v)
 {
-	const char *names[] = {"100%, one at a time", "bayes", NULL,      NULL, NULL, NULL,
-			       "of best peer",        "<=?",   "at 25%?", NULL};
-
-	memcpy(names + 2, peers, sizeof peers);
-	struct bench_table *const t = bench_table_create(names);
+	struct bench_table *const t =
+		bench_table_create("100%, one at a time|bayes|Ax|HEBO|Optuna GP|Optuna TPE|"
+				   "of best peer|<=?|at 25%?");
 
 	for (size_t s = 0; s < c->n_subjects; s++) {
 		const char *name = c->subject[s].o->name;

@@ -11,15 +11,14 @@
  * pairs' ratios, and its quartiles. Without --threads one core is measured and, where there are as
  * many, two.
  */
+#include "bench/lib/client.h"
 #include "bench/lib/flags.h"
 #include "bench/lib/stats.h"
 #include "bench/lib/table.h"
 #include "bench/lib/train_job.h"
 #include "kernels/cpu/threads.h"
 #include <cblas.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +34,10 @@
 /* Another implementation of the nets: a Python process that waits for its turn
  * (bench/train_peer.py). */
 struct peer {
-	pid_t pid;      /* 0: there is none */
-	FILE *in, *out; /* of ours: what it says, what it is told */
-	char name[80];  /* "numpy 2.4.6" */
-	char why[200];  /* when there is none */
+	pid_t pid; /* 0: there is none */
+	struct bench_client c;
+	char name[80]; /* "numpy 2.4.6" */
+	char why[200]; /* when there is none */
 };
 
 static void become(const char *what, const char *python, unsigned threads, int end)
@@ -55,23 +54,11 @@ static void become(const char *what, const char *python, unsigned threads, int e
 	_exit(127);
 }
 
-/* The line without its end; "" when there is none. */
-static void line_of(struct peer *p, char *out, size_t cap)
-{
-	if (!fgets(out, (int)cap, p->in))
-		*out = '\0';
-	out[strcspn(out, "\n")] = '\0';
-}
-
 static void peer_stop(struct peer *p)
 {
-	if (p->out)
-		fclose(p->out);
-	if (p->in)
-		fclose(p->in);
+	bench_client_close(&p->c);
 	if (p->pid > 0)
 		(void)waitpid(p->pid, NULL, 0);
-	p->in = p->out = NULL;
 	p->pid = 0;
 }
 
@@ -79,44 +66,39 @@ static void peer_stop(struct peer *p)
 static void peer_start(struct peer *p, const char *what, const char *python, unsigned threads)
 {
 	int ends[2]; /* ours, and the peer's */
-	char line[160];
 
-	memset(p, 0, sizeof *p);
+	*p = (struct peer){.c = {.fd = -1}};
 	snprintf(p->why, sizeof p->why, "no Python is named for it");
 	if (!python || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		return;
-	(void)signal(SIGPIPE, SIG_IGN);
 	fflush(stdout);
 	p->pid = fork();
 	if (p->pid == 0)
 		become(what, python, threads, ends[1]);
 	close(ends[1]);
-	p->in = fdopen(ends[0], "r");
-	p->out = fdopen(fcntl(ends[0], F_DUPFD_CLOEXEC, 0), "w");
-	if (p->pid < 0 || !p->in || !p->out) {
-		snprintf(p->why, sizeof p->why, "%s cannot be run", python);
-		peer_stop(p);
-		return;
-	}
-	line_of(p, line, sizeof line);
-	if (*line && *line != '-') {
+	p->c.fd = ends[0];
+	const char *line = p->pid > 0 ? bench_client_line(&p->c) : NULL;
+
+	if (line && *line != '-') {
 		snprintf(p->name, sizeof p->name, "%.79s", line);
 		return;
 	}
-	snprintf(p->why, sizeof p->why, "%s: %s", python, *line ? line + 2 : "cannot be run");
+	snprintf(p->why, sizeof p->why, "%s: %.120s", python, line ? line + 2 : "cannot be run");
 	peer_stop(p);
 }
 
 /* Samples a second of so many seconds of steps; 0: it has no such net, or has gone. */
 static double peer_rate(struct peer *p, const char *net, size_t batch, double seconds)
 {
-	char line[64];
+	char turn[64];
+	const int n = snprintf(turn, sizeof turn, "%s %zu %g", net, batch, seconds);
 
-	if (p->pid <= 0 || fprintf(p->out, "%s %zu %g\n", net, batch, seconds) < 0 ||
-	    fflush(p->out) != 0)
+	if (p->pid <= 0)
 		return 0;
-	line_of(p, line, sizeof line);
-	return strtod(line, NULL);
+	bench_client_put(&p->c, turn, (size_t)n);
+	const char *rate = bench_client_flush(&p->c) == 0 ? bench_client_line(&p->c) : NULL;
+
+	return rate ? strtod(rate, NULL) : 0;
 }
 
 /* --- what is measured --- */
@@ -348,12 +330,11 @@ int main(int argc, char **argv)
 		{"csv", BENCH_TEXT, &o.csv, .help = "FILE  the rows"},
 		{.name = NULL}};
 	struct result one[RUNS] = {{0}}, more[RUNS] = {{0}};
-	static const char *const names[] = {"of",      "net",   "batch",       "cores", "samples/s",
-					    "GFLOP/s", "sgemm", "of one core", "ratio", NULL};
 
 	if (bench_flags_read("train", flags, argc, argv) != 0)
 		return 2;
-	struct bench_table *const t = bench_table_create(names);
+	struct bench_table *const t =
+		bench_table_create("of|net|batch|cores|samples/s|GFLOP/s|sgemm|of one core|ratio");
 	bool good = runs_all(&o, o.threads ? (unsigned)o.threads : 1, one, t);
 
 	if (o.threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) > 1)

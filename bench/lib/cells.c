@@ -205,7 +205,7 @@ void bench_cells_fini(struct bench_cells *c)
 {
 	for (size_t i = 0; i < c->n_subjects; i++)
 		bench_objective_destroy(c->subject[i].o);
-	bench_jobs_free(c->run, c->n * c->options->seeds, sizeof *c->run);
+	bench_jobs_free(c->run);
 	free(c->cell);
 }
 
@@ -245,10 +245,8 @@ double bench_cells_rank(const struct bench_cells *c, enum sw_sampler_kind kind, 
 
 static void print_cells(const struct bench_cells *c, size_t parallel)
 {
-	static const char *const names[] = {"subject", "sampler", "trials", "25% [quartiles]",
-					    "50%",     "100%",    "ms",     "worst ms",
-					    NULL};
-	struct bench_table *const t = bench_table_create(names);
+	struct bench_table *const t =
+		bench_table_create("subject|sampler|trials|25% [quartiles]|50%|100%|ms|worst ms");
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct bench_cell *cell = &c->cell[i];
@@ -266,8 +264,7 @@ static void print_cells(const struct bench_cells *c, size_t parallel)
 
 static void print_ranks(const struct bench_cells *c, size_t parallel)
 {
-	static const char *const names[] = {"mean rank of the medians", "25%", "50%", "100%", NULL};
-	struct bench_table *const t = bench_table_create(names);
+	struct bench_table *const t = bench_table_create("mean rank of the medians|25%|50%|100%");
 
 	for (int k = 0; k < SW_SAMPLER_KIND_N; k++) {
 		const enum sw_sampler_kind kind = (enum sw_sampler_kind)k;
@@ -305,11 +302,9 @@ static void csv_row(const struct bench_cells *c, const struct bench_cell *cell,
 
 int bench_cells_csv(const struct bench_cells *c)
 {
-	static const char *const names[] = {"subject",  "sampler", "parallel", "trials", "seeds",
-					    "25 q1",    "25",      "25 q3",    "50 q1",  "50",
-					    "50 q3",    "100 q1",  "100",      "100 q3", "ms",
-					    "worst ms", NULL};
-	struct bench_table *const t = bench_table_create(names);
+	struct bench_table *const t =
+		bench_table_create("subject|sampler|parallel|trials|seeds|25 q1|25|25 q3|50 q1|"
+				   "50|50 q3|100 q1|100|100 q3|ms|worst ms");
 
 	for (size_t i = 0; i < c->n; i++)
 		csv_row(c, &c->cell[i], t);

@@ -85,18 +85,22 @@ int bench_client_flush(struct bench_client *c)
 	return 0;
 }
 
+/* NULL: no whole line is here. */
+static char *line_end(const struct bench_client *c)
+{
+	return c->in_len > c->in_taken ? memchr(c->in + c->in_taken, '\n', c->in_len - c->in_taken)
+				       : NULL;
+}
+
 int bench_client_ready(const struct bench_client *c)
 {
-	return c->in_len > c->in_taken &&
-	       memchr(c->in + c->in_taken, '\n', c->in_len - c->in_taken) != NULL;
+	return line_end(c) != NULL;
 }
 
 const char *bench_client_line(struct bench_client *c)
 {
 	for (;;) {
-		char *start = c->in + c->in_taken;
-		char *end = c->in_len > c->in_taken ? memchr(start, '\n', c->in_len - c->in_taken)
-						    : NULL;
+		char *start = c->in + c->in_taken, *end = line_end(c);
 
 		if (end != NULL) {
 			*end = '\0';

@@ -36,7 +36,7 @@ int bench_client_ready(const struct bench_client *c);
 
 /* The text of a request, its length; params: the members of the object, JSON. */
 size_t bench_request(char *line, size_t cap, const char *method, const char *params);
-/* Asks and waits. The answer; NULL: the link has ended, or it is an error, with a line on stderr. */
+/* Asks and waits. The answer; NULL: the link has ended, or it is an error, told on stderr. */
 const char *bench_call(struct bench_client *c, const char *method, const char *params);
 /* The number behind the key ("\"trial\":") in a line; 0: there is none. */
 double bench_number(const char *line, const char *key);

@@ -2,16 +2,15 @@
 #include "bench/lib/objective.h"
 #include <math.h>
 
-static struct sw_space *cube6(void *ctx)
-{
-	(void)ctx;
-	return bench_space_cube(6, 0, 1);
-}
+/* Of parameters from 0 to 1; the three numbers are those of crossing(). */
+struct formula {
+	size_t d;
+	double start, slowest, power;
+};
 
-static struct sw_space *cube5(void *ctx)
+static struct sw_space *cube(void *ctx)
 {
-	(void)ctx;
-	return bench_space_cube(5, 0, 1);
+	return bench_space_cube(((const struct formula *)ctx)->d, 0, 1);
 }
 
 static double noise(uint64_t seed, uint64_t trial, size_t epoch)
@@ -38,15 +37,11 @@ static double corr(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t 
 }
 
 /* One parameter says how slowly the loss comes down, and slow is where the minimum is. */
-struct crossing {
-	double start, slowest, power;
-};
-
 static double crossing(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
 		       double *curve)
 {
 	static const double best[] = {0.2, 0.7, 0.4, 0.6, 0.3}, weight[] = {3, 2.5, 2, 1.5, 1};
-	const struct crossing *const c = ctx;
+	const struct formula *const c = ctx;
 	const double slow = 0.7 + c->slowest * pow(1 - v[0].number, c->power);
 	double end = 0, truth = 0, sum = 0;
 
@@ -67,10 +62,10 @@ static double crossing(void *ctx, const struct sw_value *v, uint64_t seed, uint6
 
 const struct bench_family *bench_family_formula(size_t i)
 {
-	static struct crossing cross = {1.5, 9, 2}, hard = {2.5, 6, 3};
-	static const struct bench_family all[] = {{"corr", cube6, corr, NULL},
-						  {"cross", cube5, crossing, &cross},
-						  {"hard", cube5, crossing, &hard}};
+	static struct formula smooth = {.d = 6}, cross = {5, 1.5, 9, 2}, hard = {5, 2.5, 6, 3};
+	static const struct bench_family all[] = {{"corr", cube, corr, &smooth},
+						  {"cross", cube, crossing, &cross},
+						  {"hard", cube, crossing, &hard}};
 
 	return i < sizeof all / sizeof *all ? &all[i] : NULL;
 }

@@ -9,16 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_JOBS 64
-
+/* The results start at 64. */
 struct shared {
 	atomic_size_t next, done;
+	size_t bytes; /* of all of it */
 };
-
-static size_t bytes_of(size_t n, size_t size)
-{
-	return sizeof(struct shared) + 64 + n * size;
-}
 
 static void work(struct shared *s, size_t n, size_t size, void *results,
 		 void (*run)(void *ctx, size_t i, void *result), void *ctx, const char *what)
@@ -38,18 +33,18 @@ static void work(struct shared *s, size_t n, size_t size, void *results,
 void *bench_jobs_run(size_t n, size_t size, size_t jobs,
 		     void (*run)(void *ctx, size_t i, void *result), void *ctx, const char *what)
 {
-	struct shared *s = mmap(NULL, bytes_of(n, size), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const size_t bytes = 64 + n * size;
+	struct shared *s =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	void *results = (char *)s + 64;
-	pid_t pids[MAX_JOBS];
+	pid_t pids[BENCH_MAX_JOBS];
 	bool good = true;
 
 	static_assert(sizeof(struct shared) <= 64, "the results start at 64");
-	assert(s != MAP_FAILED);
-	if (what != NULL && !isatty(STDERR_FILENO))
+	assert(s != MAP_FAILED && jobs >= 1 && jobs <= BENCH_MAX_JOBS);
+	s->bytes = bytes;
+	if (!isatty(STDERR_FILENO))
 		what = NULL;
-	if (jobs > MAX_JOBS)
-		jobs = MAX_JOBS;
 	(void)fflush(NULL);
 	for (size_t j = 0; j < jobs; j++) {
 		pids[j] = fork();
@@ -71,14 +66,16 @@ void *bench_jobs_run(size_t n, size_t size, size_t jobs,
 	if (!good) {
 		(void)fprintf(stderr, "a process of the bench died after %zu of %zu runs\n",
 			      atomic_load(&s->done), n);
-		bench_jobs_free(results, n, size);
+		bench_jobs_free(results);
 		return NULL;
 	}
 	return results;
 }
 
-void bench_jobs_free(void *results, size_t n, size_t size)
+void bench_jobs_free(void *results)
 {
-	if (results != NULL)
-		(void)munmap((char *)results - 64, bytes_of(n, size));
+	struct shared *const s = results != NULL ? (void *)((char *)results - 64) : NULL;
+
+	if (s != NULL)
+		(void)munmap(s, s->bytes);
 }

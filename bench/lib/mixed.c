@@ -199,7 +199,6 @@ struct bench_objective *bench_objective_mixed(size_t i)
 	(void)snprintf(o->name, sizeof o->name, "%s", mixed[i].name);
 	o->space = bench_space_new();
 	mixed[i].space(o->space);
-	o->d = sw_space_size(o->space);
 	bench_space_seal(o->space);
 	return o;
 }

@@ -159,8 +159,7 @@ struct bench_objective *bench_objective_function(const struct bench_function *f,
 	s->form = form;
 	if (form == BENCH_ROTATED)
 		make_rotation(s);
-	*o = (struct bench_objective){.d = f->d,
-				      .optimum = f->value(f->at, f->d),
+	*o = (struct bench_objective){.optimum = f->value(f->at, f->d),
 				      .scale = 1,
 				      .crashes = form == BENCH_FLAKY || form == BENCH_EDGED,
 				      .value = value,

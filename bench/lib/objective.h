@@ -33,7 +33,6 @@ struct bench_value {
 struct bench_objective {
 	char name[32];
 	struct sw_space *space;
-	size_t d;       /* parameters */
 	double optimum; /* of the truth */
 	double scale;   /* one unit of regret */
 

@@ -1,6 +1,7 @@
 /* bench/lib/options.c — the flags of the benches that run samplers. */
 #include "bench/lib/cells.h"
 #include "bench/lib/flags.h"
+#include "bench/lib/jobs.h"
 #include "sched/sweep/samplers.h"
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,8 @@ int bench_options_read(struct bench_options *o, const char *bench, const char *t
 		 .help = "N  of each run; of asha, full trainings at most"},
 		{"full", BENCH_COUNT, &o->full, 4, 40,
 		 .help = "N  the budget, instead of 20 full trainings, or 5 a worker"},
-		{"jobs", BENCH_COUNT, &o->jobs, 1, 64, .help = "J  processes (default 1)"},
+		{"jobs", BENCH_COUNT, &o->jobs, 1, BENCH_MAX_JOBS,
+		 .help = "J  processes (default 1)"},
 		{"csv", BENCH_TEXT, &o->csv, .help = "FILE  the rows"},
 		{"quick", BENCH_YES, &o->quick, .help = "a short run, to see that all works"},
 	};

@@ -61,11 +61,11 @@ struct recorded {
 	size_t which; /* of what was searched */
 	struct sw_space *space;
 	size_t n, d;
-	double (*x)[MAX_D];        /* [n] */
-	double (*y)[BENCH_EPOCHS]; /* [n]: mean logarithms */
-	size_t *trainings;         /* [n] */
-	size_t n_twins;            /* residual curves, and the final mean each belongs to */
-	double (*residual)[BENCH_EPOCHS], *level;
+	double x[MOST][MAX_D];
+	double y[MOST][BENCH_EPOCHS]; /* mean logarithms */
+	size_t trainings[MOST];
+	size_t n_twins; /* residual curves, and the final mean each belongs to */
+	double residual[MOST * REPEATS][BENCH_EPOCHS], level[MOST * REPEATS];
 	struct forest forest;
 };
 
@@ -350,11 +350,6 @@ static double curve(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t
 static void destroy(struct recorded *r)
 {
 	sw_space_destroy(r->space);
-	free(r->x);
-	free(r->y);
-	free(r->trainings);
-	free(r->residual);
-	free(r->level);
 	free(r->forest.node);
 	free(r);
 }
@@ -369,13 +364,7 @@ int bench_recorded_open(struct bench_family *out, size_t i)
 	r->which = i;
 	r->space = space(r);
 	r->d = sw_space_size(r->space);
-	r->x = calloc(MOST, sizeof *r->x);
-	r->y = calloc(MOST, sizeof *r->y);
-	r->trainings = calloc(MOST, sizeof *r->trainings);
-	r->residual = calloc(MOST * REPEATS, sizeof *r->residual);
-	r->level = calloc(MOST * REPEATS, sizeof *r->level);
-	assert(r->d <= MAX_D && r->x != NULL && r->y != NULL && r->trainings != NULL &&
-	       r->residual != NULL && r->level != NULL);
+	assert(r->d <= MAX_D);
 	(void)snprintf(path, sizeof path, "bench/curves/%s.csv", name);
 	if (!read_table(r, path)) {
 		(void)fprintf(stderr, "%s: no table of curves (from the root of the tree?)\n",

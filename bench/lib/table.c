@@ -12,22 +12,32 @@ struct bench_table {
 	char cells[1 + BENCH_MAX_ROWS][BENCH_MAX_COLUMNS][BENCH_CELL]; /* the first row: names */
 };
 
-struct bench_table *bench_table_create(const char *const *names)
+/* The text is cut at each '|', into cells of the last row. The column behind them. */
+static size_t set_cells(struct bench_table *t, size_t column, char *text)
+{
+	const char *cell;
+
+	while ((cell = strsep(&text, "|")) != NULL) {
+		assert(column < BENCH_MAX_COLUMNS);
+		(void)snprintf(t->cells[t->n_rows][column++], BENCH_CELL, "%s", cell);
+	}
+	return column;
+}
+
+struct bench_table *bench_table_create(const char *names)
 {
 	struct bench_table *const t = calloc(1, sizeof *t);
+	char text[BENCH_MAX_COLUMNS * BENCH_CELL];
 
 	assert(t != NULL);
-	for (; names[t->n_columns] != NULL; t->n_columns++) {
-		assert(t->n_columns < BENCH_MAX_COLUMNS);
-		(void)snprintf(t->cells[0][t->n_columns], BENCH_CELL, "%s", names[t->n_columns]);
-	}
+	(void)snprintf(text, sizeof text, "%s", names);
+	t->n_columns = set_cells(t, 0, text);
 	return t;
 }
 
 void bench_table_cells(struct bench_table *t, size_t column, const char *format, ...)
 {
-	char text[BENCH_MAX_COLUMNS * BENCH_CELL], *rest = text;
-	const char *cell;
+	char text[BENCH_MAX_COLUMNS * BENCH_CELL];
 	va_list args;
 
 	va_start(args, format);
@@ -35,10 +45,9 @@ void bench_table_cells(struct bench_table *t, size_t column, const char *format,
 	va_end(args);
 	t->n_rows += column == 0;
 	assert(t->n_rows >= 1 && t->n_rows <= BENCH_MAX_ROWS);
-	while ((cell = strsep(&rest, "|")) != NULL) {
-		assert(column < t->n_columns);
-		(void)snprintf(t->cells[t->n_rows][column++], BENCH_CELL, "%s", cell);
-	}
+	const size_t end = set_cells(t, column, text);
+
+	assert(end <= t->n_columns);
 }
 
 static void print(const struct bench_table *t)

@@ -1,8 +1,7 @@
 /*
  * bench/lib/table.h — what a bench prints: a table of rows, the same as CSV, and one figure.
  *
- * Memory   create/end. The table copies its cells; names are borrowed. Asserts instead of errors: a
- *          bench has nobody to tell.
+ * Memory   create/end. Asserts instead of errors: a bench has nobody to tell.
  */
 #ifndef SW_BENCH_LIB_TABLE_H
 #define SW_BENCH_LIB_TABLE_H
@@ -16,8 +15,8 @@
 
 struct bench_table; /* opaque */
 
-/* names: the columns; NULL ends them. */
-struct bench_table *bench_table_create(const char *const *names);
+/* names: of the columns, "subject|trials|50%". */
+struct bench_table *bench_table_create(const char *names);
 /* Sets the cells from this column on, as printf() writes them with a '|' between two. Column 0
  * starts a row; the cells that are not set stay empty. */
 void bench_table_cells(struct bench_table *t, size_t column, const char *format, ...)
