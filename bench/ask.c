@@ -9,6 +9,7 @@
 #include "bench/lib/cells.h"
 #include "bench/lib/functions.h"
 #include "bench/lib/objective.h"
+#include "bench/lib/stats.h"
 #include "bench/lib/table.h"
 #include "sched/sweep/samplers.h"
 #include <assert.h>
@@ -97,7 +98,6 @@ static double measure(enum sw_sampler_kind kind, size_t d, size_t n, size_t repe
 	sw_space_destroy(space);
 	if (!good)
 		return -1;
-	bench_sort(took, repeats);
 	return bench_quantile(took, repeats, 500) * 1e3;
 }
 

@@ -11,6 +11,7 @@
  */
 #include "bench/lib/flags.h"
 #include "bench/lib/server.h"
+#include "bench/lib/stats.h"
 #include "bench/lib/table.h"
 #include <assert.h>
 #include <limits.h>
@@ -32,7 +33,6 @@ struct result {
 /* per_s: of n; v: seconds of each of `of`, sorted here. */
 static void sum_up(struct result *out, size_t n, double took, double *v, size_t of)
 {
-	bench_sort(v, of);
 	*out = (struct result){.per_s = (double)n / took,
 			       .p50_us = bench_quantile(v, of, 500) * 1e6,
 			       .p99_us = bench_quantile(v, of, 990) * 1e6};

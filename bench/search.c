@@ -137,36 +137,30 @@ struct verdict {
 	double rank;           /* the sum over them of that of bayes */
 };
 
-static void judge(const char *name, const struct bench_cell *cell, struct verdict *v)
+/* A row of a function whose figures are known. */
+static void compare_one(const char *name, const struct bench_cell *cell, struct bench_table *t,
+			struct verdict *v)
 {
-	const double ours = cell->regret[2][1];
+	const double ours = cell->regret[2][1], best = peer_best(name, 2);
+	const bool reached = ours <= MARGIN * best;
+	const bool early = cell->regret[0][1] <= MARGIN * peer_best(name, 0);
 	double all[PEERS + 1] = {ours}, rank[PEERS + 1];
-
-	for (size_t p = 0; p < PEERS; p++)
-		all[1 + p] = peer_regret(name, p, 2);
-	bench_stat_ranks(all, PEERS + 1, rank);
-	v->known++;
-	v->reached += ours <= MARGIN * peer_best(name, 2);
-	v->early += cell->regret[0][1] <= MARGIN * peer_best(name, 0);
-	v->rank += rank[0];
-}
-
-static void peer_row(const char *name, const struct bench_cell *cell, struct bench_table *t)
-{
-	const double ours = cell->regret[2][1];
 
 	bench_table_cells(t, 0, "%s|%.2g", name, ours);
 	for (size_t p = 0; p < PEERS; p++) {
-		const double theirs = peer_regret(name, p, 2);
-
-		if (isnan(theirs))
+		all[1 + p] = peer_regret(name, p, 2);
+		if (isnan(all[1 + p]))
 			bench_table_cells(t, 2 + p, "-");
 		else
-			bench_table_cells(t, 2 + p, "%.2g", theirs);
+			bench_table_cells(t, 2 + p, "%.2g", all[1 + p]);
 	}
-	bench_table_cells(t, 6, "%.2g|%s|%s", ours / peer_best(name, 2),
-			  ours <= MARGIN * peer_best(name, 2) ? "yes" : "no",
-			  cell->regret[0][1] <= MARGIN * peer_best(name, 0) ? "yes" : "no");
+	bench_table_cells(t, 6, "%.2g|%s|%s", ours / best, reached ? "yes" : "no",
+			  early ? "yes" : "no");
+	bench_stat_ranks(all, PEERS + 1, rank);
+	v->known++;
+	v->reached += reached;
+	v->early += early;
+	v->rank += rank[0];
 }
 
 static void print_verdict(const struct verdict *v)
@@ -190,8 +184,7 @@ static void compare(const struct bench_cells *c, struct verdict *v)
 
 		if (cell == NULL || isnan(peer_best(name, 2)) || c->options->budget > 0)
 			continue;
-		peer_row(name, cell, t);
-		judge(name, cell, v);
+		compare_one(name, cell, t, v);
 	}
 	if (v->known > 0)
 		putchar('\n');

@@ -1,7 +1,22 @@
 #include "bench/lib/stats.h"
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double bench_quantile(double *v, size_t n, unsigned permille)
+{
+	assert(n > 0 && permille <= 1000);
+	qsort(v, n, sizeof *v, compare);
+	return v[(n - 1) * permille / 1000];
+}
 
 double bench_stat_quantile(const double *v, size_t n, double p)
 {
@@ -9,7 +24,7 @@ double bench_stat_quantile(const double *v, size_t n, double p)
 
 	assert(n >= 1 && n <= 1024);
 	memcpy(sorted, v, n * sizeof *v);
-	bench_sort(sorted, n);
+	qsort(sorted, n, sizeof *sorted, compare);
 	const double at = p * (double)(n - 1);
 	const size_t i = (size_t)at;
 	if (i + 1 >= n || at <= (double)i)

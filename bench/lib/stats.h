@@ -5,6 +5,8 @@
 #include "bench/lib/table.h"
 #include <stddef.h>
 
+/* One of n values, the k-th permille of them; sorts them. */
+double bench_quantile(double *v, size_t n, unsigned permille);
 /* Between the two nearest of n values, in any order; n at most 1024. */
 double bench_stat_quantile(const double *v, size_t n, double p);
 

@@ -104,24 +104,6 @@ int bench_table_end(struct bench_table *t, const char *csv)
 	return rc;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-void bench_sort(double *v, size_t n)
-{
-	qsort(v, n, sizeof *v, compare);
-}
-
-double bench_quantile(const double *sorted, size_t n, unsigned permille)
-{
-	assert(n > 0 && permille <= 1000);
-	return sorted[(n - 1) * permille / 1000];
-}
-
 static double seconds(clockid_t clock)
 {
 	struct timespec t;

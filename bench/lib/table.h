@@ -28,10 +28,6 @@ int bench_table_csv(const struct bench_table *t, const char *path);
  * bench_table_csv() does; frees it. 0, or -1 with a line on stderr. */
 int bench_table_end(struct bench_table *t, const char *csv);
 
-/* The k-th permille of n sorted values. */
-double bench_quantile(const double *sorted, size_t n, unsigned permille);
-void bench_sort(double *v, size_t n);
-
 /* Seconds, monotonic. */
 double bench_now(void);
 /* Seconds that this process has computed, all threads: what bench_now() says on an idle machine,
