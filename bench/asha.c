@@ -45,8 +45,7 @@
 #define MODEL_FULL 60  /* full trainings at most with samplers that learn */
 #define NEVER      1.5 /* a hit that never came, as a share of the budget */
 /* Workers at most whose hits are told: with more, the budget is spent before much is known. */
-#define FEW          8
-#define MAX_FAMILIES 8
+#define FEW 8
 
 static const struct {
 	const char *name;
@@ -70,8 +69,8 @@ enum { POLICIES = sizeof policies / sizeof *policies };
 
 struct asha {
 	const struct bench_options *o;
-	struct bench_family family[MAX_FAMILIES];
-	double goal[MAX_FAMILIES];
+	struct bench_family family[BENCH_FAMILIES];
+	double goal[BENCH_FAMILIES];
 	size_t families;
 	struct bench_sim_run *run; /* [mode][family][policy][seed] */
 };
@@ -437,29 +436,6 @@ static int print(const struct asha *p)
 	return rc;
 }
 
-/* ---- families ---- */
-
-/* 0 or -1. The families of the table come last. */
-static int add_families(struct asha *p, size_t *recorded)
-{
-	const char *const list = p->o->subjects;
-
-	for (size_t i = 0; bench_family_formula(i) != NULL; i++)
-		if (bench_listed(list, bench_family_formula(i)->name))
-			p->family[p->families++] = *bench_family_formula(i);
-	*recorded = p->families;
-	for (size_t i = 0; bench_recorded_name(i) != NULL; i++) {
-		const char *const name = bench_recorded_name(i);
-
-		if (!bench_listed(list, name))
-			continue;
-		if (bench_recorded_open(&p->family[p->families], i) != 0)
-			return -1;
-		p->families++;
-	}
-	return 0;
-}
-
 /* Is there something to run, and does each run last for the budget that it is judged by? Says what
  * is wrong. */
 static bool can_run(const struct asha *p)
@@ -493,7 +469,6 @@ int main(int argc, char **argv)
 				  .most_parallel = 1000,
 				  .jobs = 1};
 	struct asha p = {.o = &o};
-	size_t recorded = 0;
 	int rc = -1;
 
 	if (bench_options_read(&o, "asha", "data,set,seeds,parallel,trials,full,jobs,csv,quick",
@@ -507,7 +482,8 @@ int main(int argc, char **argv)
 	}
 	if (o.seeds == 0)
 		o.seeds = o.quick ? 1 : 15;
-	if (add_families(&p, &recorded) == 0 && can_run(&p) && set_goals(&p)) {
+	p.families = bench_families_open(p.family, o.subjects);
+	if (can_run(&p) && set_goals(&p)) {
 		const size_t n = o.parallel.n * p.families * POLICIES * o.seeds;
 
 		p.run = bench_jobs_run(n, sizeof *p.run, o.jobs, run_one, &p, "runs");
@@ -515,7 +491,6 @@ int main(int argc, char **argv)
 			rc = print(&p);
 		bench_jobs_free(p.run);
 	}
-	for (size_t f = recorded; f < p.families; f++)
-		bench_recorded_close(&p.family[f]);
+	bench_families_close(p.family, p.families);
 	return rc == 0 ? 0 : 1;
 }

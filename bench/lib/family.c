@@ -1,4 +1,5 @@
 #include "bench/lib/family.h"
+#include "bench/lib/cells.h"
 #include "bench/lib/objective.h"
 #include <math.h>
 
@@ -60,12 +61,32 @@ static double crossing(void *ctx, const struct sw_value *v, uint64_t seed, uint6
 	return truth;
 }
 
-const struct bench_family *bench_family_formula(size_t i)
+size_t bench_families_open(struct bench_family out[BENCH_FAMILIES], const char *list)
 {
 	static struct formula smooth = {.d = 6}, cross = {5, 1.5, 9, 2}, hard = {5, 2.5, 6, 3};
-	static const struct bench_family all[] = {{"corr", cube, corr, &smooth},
-						  {"cross", cube, crossing, &cross},
-						  {"hard", cube, crossing, &hard}};
+	static const struct bench_family by_formula[] = {{"corr", cube, corr, &smooth},
+							 {"cross", cube, crossing, &cross},
+							 {"hard", cube, crossing, &hard}};
+	size_t n = 0;
 
-	return i < sizeof all / sizeof *all ? &all[i] : NULL;
+	for (size_t i = 0; i < sizeof by_formula / sizeof *by_formula; i++)
+		if (bench_listed(list, by_formula[i].name))
+			out[n++] = by_formula[i];
+	for (size_t i = 0; bench_recorded_name(i) != NULL; i++) {
+		if (!bench_listed(list, bench_recorded_name(i)))
+			continue;
+		if (bench_recorded_open(&out[n], i) != 0) {
+			bench_families_close(out, n);
+			return 0;
+		}
+		n++;
+	}
+	return n;
+}
+
+void bench_families_close(struct bench_family *family, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (family[i].curve != corr && family[i].curve != crossing)
+			bench_recorded_close(&family[i]);
 }

@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BENCH_EPOCHS 27
+#define BENCH_EPOCHS   27
+#define BENCH_FAMILIES 8 /* at most */
 
 struct bench_family {
 	const char *name;
@@ -30,8 +31,10 @@ struct bench_family {
 	void *ctx;
 };
 
-/* The i-th of those by formula; NULL past the last. */
-const struct bench_family *bench_family_formula(size_t i);
+/* Those of the list; NULL: all. Returns how many; 0 where a table cannot be read, with a line on
+ * stderr. What they hold is freed by bench_families_close(). */
+size_t bench_families_open(struct bench_family out[BENCH_FAMILIES], const char *list);
+void bench_families_close(struct bench_family *family, size_t n);
 
 /* --- bench/lib/recorded.c --- */
 
