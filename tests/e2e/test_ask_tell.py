@@ -14,24 +14,6 @@ from asha_model import Asha
 from harness import INVALID_PARAMS, NOT_FOUND, ROOT, asha, driven, environment, wait_until
 
 
-def test_budget_is_handed_out_exactly_and_the_last_tell_completes(client):
-    sweep = client.submit(driven(run_cap=7))
-    seen = {}
-    while handed := client.ask(sweep, 3):
-        for t in handed:
-            assert t["attempt"] == 1 and t["resume_step"] == 0
-            assert set(t["params"]) == {"x", "k"}
-            assert 0 <= t["params"]["x"] <= 1 and t["params"]["k"] in range(1, 9)
-            seen[t["trial"]] = t["params"]
-            assert client.tell(sweep, t, metrics={"loss": t["params"]["x"]}) == "COMPLETED"
-    assert sorted(seen) == list(range(1, 8))
-    got = client.sweep(sweep)
-    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 7
-    best = min(seen, key=lambda trial: seen[trial]["x"])
-    assert got["best"]["trial"] == best and got["best"]["value"] == seen[best]["x"]
-    assert client.ask(sweep) == []
-
-
 def test_what_is_not_there_is_not_found(client):
     sweep = client.submit(driven())
     t, = client.ask(sweep)
@@ -42,7 +24,7 @@ def test_what_is_not_there_is_not_found(client):
             "trial.reports": {"sweep": sweep, "trial": 2},
             "trial.log": {"sweep": sweep, "trial": 2},
             "trial.output": {"sweep": sweep, "trial": 2},
-            "trial.cancel": {"sweep": sweep, "trial": 2},
+            "trial.cancel": {"sweep": sweep, "trial": 2}, "trial.heartbeat": {"sweep": sweep, **none},
             "trial.report": {"sweep": sweep, **none, "seq": 1, "step": 1, "metrics": {"loss": 1}},
             "trial.tell": {"sweep": sweep, **none, "state": "COMPLETED"}}.items():
         assert client.refused(method, **params).code == NOT_FOUND, method

@@ -1,4 +1,5 @@
-"""JSON-RPC 2.0 over the socket, by the standard's letter; and the limits of a connection."""
+"""JSON-RPC over the socket: what it can do, by hand too, and the limits of a connection. The standard's letter is told
+by tests/proto/test_rpc.c and tests/daemon/net/test_conn_story.c."""
 import json
 import os
 import resource
@@ -8,58 +9,11 @@ import subprocess
 
 import pytest
 
-from harness import (DEADLINE, INVALID_REQUEST, METHOD_NOT_FOUND, Client, driven, environment,
-                     parse, wait_until)
+from harness import DEADLINE, Client, driven, environment, parse, wait_until
 
 
 def request(rid, method="daemon.info", **more):
     return {"jsonrpc": "2.0", "id": rid, "method": method, **more}
-
-
-def test_method_that_is_not_there_is_named_with_its_nearest(client):
-    error = client.refused("sweep.sbmit")
-    assert error.code == METHOD_NOT_FOUND and "sweep.submit" in error.message
-
-
-def test_notification_is_done_and_never_answered(client):
-    spec = driven(name="quiet")
-    client.send({"jsonrpc": "2.0", "method": "sweep.submit", "params": {"spec": spec}})
-    client.send({"jsonrpc": "2.0", "method": "no.such.method"})
-    client.send({"jsonrpc": "2.0", "method": "sweep.get", "params": {"sweep": "bad"}})
-    assert client.sweep(1)["name"] == "quiet"  # the first line to come back is this answer
-
-
-def test_batch_is_answered_by_one_array_without_its_notifications(client):
-    reply = client.raw([
-        request("1"), {"jsonrpc": "2.0", "method": "daemon.stats"}, request("2", "no.such"),
-        {"foo": "boo"}, request("5", "sweep.get", params={"sweep": 9}), 1])
-    assert isinstance(reply, list) and len(reply) == 5
-    by_id = {r["id"]: r for r in reply if r["id"] is not None}
-    assert by_id["1"]["result"]["name"] == "sweepd"
-    assert by_id["2"]["error"]["code"] == METHOD_NOT_FOUND
-    assert by_id["5"]["error"]["code"] == -32001
-    assert [r["error"]["code"] for r in reply if r["id"] is None] == [INVALID_REQUEST] * 2
-
-
-def test_batch_of_writes_and_reads_is_answered_whole(client):
-    reply = client.raw([
-        request(1, "sweep.submit", params={"spec": driven()}),
-        request(2, "trial.ask", params={"sweep": 1, "count": 2}),
-        request(3, "trial.tell", params={"sweep": 1, "trial": 1, "attempt": 1,
-                                         "state": "COMPLETED", "metrics": {"loss": 1}}),
-        request(4, "sweep.get", params={"sweep": 1})])
-    assert [r["id"] for r in reply] == [1, 2, 3, 4]
-    assert len(reply[1]["result"]["trials"]) == 2
-    assert reply[3]["result"]["counts"]["COMPLETED"] == 1
-
-
-@pytest.mark.parametrize("batch, n", [([], None), ([1], 1), ([1, 2, 3], 3)])
-def test_batch_that_is_empty_or_holds_no_request(client, batch, n):
-    reply = client.raw(batch)
-    if n is None:
-        assert reply["error"]["code"] == INVALID_REQUEST and reply["id"] is None
-    else:
-        assert [(r["error"]["code"], r["id"]) for r in reply] == [(INVALID_REQUEST, None)] * n
 
 
 def test_discover_lists_every_public_method(client):
@@ -76,14 +30,6 @@ def test_discover_lists_every_public_method(client):
 def test_socket_is_the_users_alone(daemon):
     assert stat.S_IMODE(os.stat(daemon.socket).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(daemon.state).st_mode) & 0o077 == 0
-
-
-def test_line_over_the_limit_is_refused_and_the_connection_lives(client):
-    line = json.dumps(request(1, params={"x": "y" * (2 << 20)})).encode() + b"\n"
-    reply = client.raw(line)
-    assert reply["id"] is None and reply["error"]["code"] < 0
-    assert "1" in reply["error"]["message"]
-    assert client.raw(request(2))["id"] == 2
 
 
 def rss_mib(pid):
