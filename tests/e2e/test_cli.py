@@ -1,6 +1,5 @@
-"""The `sweep` command: its exit statuses, its output for people and for programs."""
-import csv
-import io
+"""The `sweep` command with a real daemon: its exit statuses, its output for people and for programs. With one that says
+what a test wants: tests/cli/test_sweep.py and tests/cli/test_screens.py."""
 import json
 import os
 import pty
@@ -12,10 +11,7 @@ import time
 import pytest
 
 import data_files
-from again import first_again
-from harness import BIN, DEADLINE, ROOT, Daemon, asha, driven, environment, slow, sweep_command, trained
-
-COLOUR = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|38;5;\d+)(?:;\d+)*m")
+from harness import BIN, DEADLINE, ROOT, Daemon, asha, driven, environment, sweep_command, trained
 
 
 @pytest.fixture
@@ -25,16 +21,6 @@ def spec_file(tmp_path):
         path.write_text(spec if isinstance(spec, str) else json.dumps(spec))
         return str(path)
     return write
-
-
-def test_status_0_when_done(daemon, spec_file):
-    status, out, err = sweep_command(daemon, "submit", spec_file(driven()))
-    assert (status, err) == (0, "") and "1" in out
-    for args in (["ls"], ["show", 1], ["trials", 1], ["best", 1], ["devices"], ["info"],
-                 ["validate", spec_file(driven())], ["pause", 1], ["resume", 1],
-                 ["extend", 1, "--run-cap", 50], ["cancel", 1], ["--help"], ["--version"]):
-        status, out, err = sweep_command(daemon, *args)
-        assert status == 0 and err == "", (args, out, err)
 
 
 def test_sweep_is_known_by_its_name_too(daemon, client):
@@ -132,15 +118,21 @@ def test_layers_of_an_mlp_begin_with_flatten_where_rows_are_images(daemon, clien
             assert json.loads(out.partition("layers of mlp\n")[2])[0] == first
 
 
-@pytest.mark.parametrize("args", [
-    ["show", 9], ["show", "1/9"], ["show", "x"], ["show", "1/x"], ["trials", 9], ["best", 9], ["why", "1/1"], ["log", "1/1"],
-    ["pause", 9], ["resume", 1], ["cancel", 9], ["cancel", "1/9"], ["watch", 9],
-    ["extend", 1, "--run-cap", 1], ["rpc", "no.such"], ["rpc", "sweep.get", '{"sweep": 9}']],
-    ids=lambda args: " ".join(map(str, args)))
-def test_status_1_and_the_daemons_line_when_it_refuses(daemon, client, args):
+def test_what_cannot_be_done_is_one_line_and_a_status(daemon, client):
     client.submit(driven())
-    status, _, err = sweep_command(daemon, *args)
-    assert status == 1 and len(err.strip().splitlines()) == 1, (status, err)
+    for args in (["show", 9], ["show", "1/9"], ["show", "x"], ["show", "1/x"], ["trials", 9], ["best", 9],
+                 ["why", "1/1"], ["log", "1/1"], ["pause", 9], ["resume", 1], ["cancel", 9], ["cancel", "1/9"],
+                 ["watch", 9], ["extend", 1, "--run-cap", 1], ["best", 1, "--scope", "worst"], ["rpc", "no.such"],
+                 ["rpc", "sweep.get", '{"sweep": 9}']):
+        status, _, err = sweep_command(daemon, *args)
+        assert status == 1 and len(err.strip().splitlines()) == 1, (args, status, err)
+    for args in ([], ["no-such-verb"], ["show"], ["show", "0"], ["show", "1/0"], ["show", "-1"], ["submit"],
+                 ["extend", 1], ["best", 1, "-n", "x"], ["ls", "--no-such-option"], ["why", 1], ["rpc", "daemon.info", "{"]):
+        status, out, err = sweep_command(daemon, *args)
+        assert status == 2 and err and out == "", (args, status, out)
+    for args in (["info"], ["ls"], ["watch", 1], ["rpc", "daemon.info"]):
+        status, _, err = sweep_command("/nowhere/none", *args)
+        assert status == 3 and len(err.strip().splitlines()) == 1 and "none" in err, (args, err)
 
 
 def test_watch_ends_with_every_trial_as_it_ended(daemon, client, tmp_path):
@@ -151,48 +143,6 @@ def test_watch_ends_with_every_trial_as_it_ended(daemon, client, tmp_path):
     rows = [line.split()[:2] for line in out.splitlines() if line.startswith("1/")]
     assert status == 0
     assert rows == [["1/2", "COMPLETED"], ["1/1", "FAILED"], ["1/3", "INFEASIBLE"]]
-
-
-def test_status_1_for_a_spec_that_is_refused_with_its_pointer(daemon, spec_file):
-    for verb in ("submit", "validate"):
-        status, _, err = sweep_command(daemon, verb, spec_file(driven(run_capp=1)))
-        assert status == 1 and "/run_capp" in err and "run_cap" in err
-        assert len(err.strip().splitlines()) == 1
-
-
-@pytest.mark.parametrize("text", ["{", '{"a": 1, "a": 2}', '{"a": 1e999}', ""])
-def test_file_that_is_not_json_is_one_line_and_not_status_0(daemon, spec_file, text):
-    status, _, err = sweep_command(daemon, "submit", spec_file(text))
-    assert status in (1, 2) and len(err.strip().splitlines()) == 1
-
-
-def test_file_that_is_missing_is_one_line_that_names_it(daemon):
-    status, out, err = sweep_command(daemon, "submit", "/no/such/file.json")
-    assert status in (1, 2) and out == "" and "/no/such/file.json" in err
-    assert len(err.strip().splitlines()) == 1
-
-
-@pytest.mark.parametrize("args", [
-    [], ["no-such-verb"], ["show"], ["show", "0"], ["show", "1/0"], ["show", "-1"], ["submit"],
-    ["extend", 1], ["best", 1, "-n", "x"], ["ls", "--no-such-option"], ["why", 1],
-    ["rpc", "daemon.info", "{"]],
-    ids=lambda args: " ".join(map(str, args)) or "nothing")
-def test_status_2_for_usage(daemon, args):
-    status, out, err = sweep_command(daemon, *args)
-    assert status == 2 and err and out == ""
-
-
-@pytest.mark.parametrize("args", [["info"], ["ls"], ["watch", 1], ["rpc", "daemon.info"]],
-                         ids=lambda args: args[0])
-def test_status_3_when_no_daemon_is_there(tmp_path, args):
-    status, _, err = sweep_command(str(tmp_path / "none"), *args)
-    assert status == 3 and len(err.strip().splitlines()) == 1 and "none" in err
-
-
-def test_socket_comes_from_the_environment_too(daemon):
-    done = subprocess.run([os.path.join(BIN, "sweep"), "info"], capture_output=True, check=False,
-                          timeout=DEADLINE, env=environment(SWEEPD_SOCKET=daemon.socket))
-    assert done.returncode == 0, done.stderr
 
 
 def test_json_prints_the_reply_as_it_came(daemon, client):
@@ -213,58 +163,6 @@ def test_json_prints_the_reply_as_it_came(daemon, client):
         assert set(got) == set(want), args
     status, out, _ = sweep_command(daemon, "rpc", "trial.reports", '{"sweep": 1, "trial": 1}')
     assert status == 0 and json.loads(out) == client.call("trial.reports", sweep=1, trial=1)
-
-
-def test_csv_has_one_header_and_a_row_for_each_trial(daemon, client):
-    sweep = client.submit(driven(parameters={"x": {"min": 0.0, "max": 1.0},
-                                             "s": {"values": ['a,"b"', "c"]}}))
-    handed = client.ask(sweep, 12)
-    for t in handed[:8]:
-        client.tell(sweep, t, metrics={"loss": t["params"]["x"], "extra": 1})
-    status, out, _ = sweep_command(daemon, "trials", 1, "--csv")
-    assert status == 0
-    header, *rows = list(csv.reader(io.StringIO(out)))
-    for name in ("trial", "attempt", "state", "cause", "step", "seconds", "x", "s", "loss"):
-        assert name in header, header
-    assert len(header) == len(set(header)) and all(len(row) == len(header) for row in rows)
-    table = [dict(zip(header, row)) for row in rows]
-    assert [int(row["trial"]) for row in table] == list(range(1, 13))
-    for t, row in zip(handed, table):
-        assert float(row["x"]) == t["params"]["x"] and row["s"] == t["params"]["s"]
-    assert [row["state"] for row in table] == ["COMPLETED"] * 8 + ["RUNNING"] * 4
-    assert float(table[0]["loss"]) == handed[0]["params"]["x"] and table[11]["loss"] == ""
-    status, out, _ = sweep_command(daemon, "trials", 1, "--state", "RUNNING", "--csv")
-    assert status == 0 and len(out.splitlines()) == 5
-
-
-def test_csv_of_more_trials_than_a_page_is_whole(daemon, client):
-    sweep = client.submit(driven(run_cap=2500))
-    while client.ask(sweep, 1000):
-        pass
-    status, out, _ = sweep_command(daemon, "trials", 1, "--csv")
-    assert status == 0 and len(out.splitlines()) == 2501
-
-
-def test_why_log_and_best_say_what_the_daemon_says(daemon, client):
-    sweep = client.submit(driven(early_terminate=asha(), run_cap=4))
-    for t in client.ask(sweep, 4):
-        client.report(sweep, t, 1, 1, loss=t["trial"])
-    status, out, _ = sweep_command(daemon, "why", "1/4")
-    assert status == 0 and "rung 1" in out and "rank 4 of 4" in out
-    status, out, _ = sweep_command(daemon, "best", 1, "-n", 2, "--scope", "all")
-    assert status == 0 and out
-    status, _, err = sweep_command(daemon, "best", 1, "--scope", "worst")
-    assert status == 1 and "scope" in err
-
-
-def test_submit_watch_without_a_terminal_prints_blocks_and_the_final_table(start, spec_file):
-    daemon = start("cpu:2")
-    status, out, err = sweep_command(
-        daemon, "submit", spec_file(trained(run_cap=4, epochs=3, name="plain")), "--watch")
-    assert status == 0, err
-    assert "\x1b" not in out and "plain" in out and "COMPLETED" in out
-    for column in ("width", "lr", "val_loss"):
-        assert column in out
 
 
 def in_terminal(daemon, args, keys=(), rows=40, columns=120, **env):
@@ -300,17 +198,6 @@ def in_terminal(daemon, args, keys=(), rows=40, columns=120, **env):
     return os.waitstatus_to_exitcode(status), drawn
 
 
-@pytest.mark.parametrize("colour", first_again([True, False]))
-def test_live_table_respects_no_color(start, colour):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(slow(run_cap=6, epochs=27, early_terminate=asha()))
-    status, drawn = in_terminal(daemon, ["watch", sweep], **({} if colour else {"NO_COLOR": "1"}))
-    assert status == 0
-    assert bool(COLOUR.search(drawn)) == colour
-    assert b"trained" in drawn
-
-
 def test_ctrl_c_leaves_the_sweep_running_and_says_so(start):
     daemon = start("cpu:1")
     client = daemon.client()
@@ -330,15 +217,6 @@ def test_watch_draws_the_curve_of_a_trial_as_it_reports(daemon, client):
     status, drawn = in_terminal(daemon, ["watch", sweep], [
         (b"RUNNING", b"\r"), ("└".encode(), b"q"), (b"seconds", b"q")], LANG="C.UTF-8")
     assert status == 0 and b"1005" in drawn and b"goes on" in drawn
-
-
-@pytest.mark.parametrize("rows, columns", [(8, 40), (5, 20), (60, 250), (24, 80)])
-def test_live_table_fits_terminals_of_any_size(daemon, client, rows, columns):
-    sweep = client.submit(driven(run_cap=50))
-    for t in client.ask(sweep, 50):
-        client.tell(sweep, t, metrics={"loss": 1})
-    status, _ = in_terminal(daemon, ["watch", sweep], rows=rows, columns=columns)
-    assert status == 0
 
 
 def test_what_a_terminal_would_obey_is_masked_there_and_exact_in_a_pipe(daemon, client):
