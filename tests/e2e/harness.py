@@ -5,6 +5,7 @@ machine needs (SWEEPD_DEADLINE, seconds).
 """
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -315,6 +316,19 @@ class Daemon:
         self.process.kill()
         self.process.wait()
         self.process = None
+
+    def refused(self):
+        """Starts it where it must not start: its one line."""
+        process, self.process = self.start(wait=False).process, None
+        try:
+            assert process.wait(DEADLINE) == 3
+        finally:
+            process.kill()
+            process.wait()
+            shutil.rmtree(self.short)
+        with open(os.path.join(self.directory, "stderr"), encoding="utf-8") as stderr:
+            line, = stderr.read().splitlines()
+        return line
 
     def term(self):
         """SIGTERM; the exit status."""

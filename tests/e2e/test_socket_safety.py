@@ -59,15 +59,7 @@ def refusal(tmp_path, path):
     directory.mkdir()
     daemon = Daemon(directory)
     daemon.socket = path
-    process = daemon.start(wait=False).process
-    try:
-        assert process.wait(DEADLINE) == 3
-    finally:
-        process.kill()
-        process.wait()
-        os.rmdir(daemon.short)
-    line, = (directory / "stderr").read_text().splitlines()
-    return line
+    return daemon.refused()
 
 
 @two_users

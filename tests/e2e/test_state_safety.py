@@ -21,35 +21,23 @@ def log(daemon):
         return file.read()
 
 
-@pytest.fixture
-def refusal(tmp_path):
-    """refusal(state): sweepd must not start on it; its one line."""
-    def refused(state):
-        directory = tmp_path / f"refused{len(os.listdir(tmp_path))}"
-        directory.mkdir()
-        daemon = Daemon(directory)
-        daemon.state = str(state)
-        process = daemon.start(wait=False).process
-        try:
-            assert process.wait(DEADLINE) == 3
-        finally:
-            process.kill()
-            process.wait()
-            shutil.rmtree(daemon.short)
-        line, = (directory / "stderr").read_text().splitlines()
-        return line
-
-    return refused
+def refusal(tmp_path, state):
+    """Starts sweepd on that state directory, which it must refuse: its one line."""
+    directory = tmp_path / f"refused{len(os.listdir(tmp_path))}"
+    directory.mkdir()
+    daemon = Daemon(directory)
+    daemon.state = str(state)
+    return daemon.refused()
 
 
 # --- another's ---
 
 @two_users
-def test_state_directory_of_another_user_is_refused(tmp_path, refusal):
+def test_state_directory_of_another_user_is_refused(tmp_path):
     state = tmp_path / "theirs"
     state.mkdir(mode=0o755)
     os.chown(state, NOBODY, NOBODY)
-    line = refusal(state)
+    line = refusal(tmp_path, state)
     assert f"the state directory {state} belongs to another user (uid 65534)" in line
     assert "--state DIR" in line and os.listdir(state) == []
 
@@ -124,7 +112,7 @@ def test_database_removed_after_a_crash_begins_anew(daemon, client):
     assert "its database is gone" in log(daemon)
 
 
-def test_older_database_beside_a_newer_log_is_refused_with_what_to_do(daemon, client, refusal):
+def test_older_database_beside_a_newer_log_is_refused_with_what_to_do(daemon, client, tmp_path):
     """The pages of the one and the other do not fit together, and only all three files do."""
     for run in range(3):
         client = daemon.client()
@@ -139,7 +127,7 @@ def test_older_database_beside_a_newer_log_is_refused_with_what_to_do(daemon, cl
             daemon.start()
     daemon.kill9()
     os.rename(database(daemon, ".old"), database(daemon))
-    line = refusal(daemon.state)
+    line = refusal(tmp_path, daemon.state)
     assert "sweepd.db" in line and "is damaged" in line
     assert "put a backup back in the place of sweepd.db, sweepd.db-wal and sweepd.db-shm" in line
 
