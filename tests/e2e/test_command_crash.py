@@ -36,11 +36,32 @@ def kill_program(daemon):
     return True
 
 
+def check_nothing_was_lost_or_began_twice(client, sweep, folder, kills):
+    """Each program has noted in the folder that it began, and each report that was answered."""
+    trials = {t["trial"]: t for t in client.trials(sweep)}
+    stored = {(str(r["attempt"]), trial, r["step"], r["metrics"]["loss"])
+              for trial in trials for r in client.reports(sweep, trial)}
+    assert not [a for a in lines(folder / "answered") if (a[1], int(a[0]), int(a[2]), float(a[3])) not in stored]
+
+    # an attempt has one program; another attempt has only the trial of a killed worker, or one whose job a killed
+    # daemon had stored and not sent yet
+    started = lines(folder / "begun")
+    assert len(set(started)) == len(started)
+    again = 0
+    for trial, row in trials.items():
+        attempts = client.call("trial.get", sweep=sweep, trial=trial)["attempts"]
+        for a in attempts[:-1]:
+            assert a["state"] == "LOST" or (str(trial), str(a["attempt"])) not in started, attempts
+            again += a["state"] == "LOST"
+        assert row["state"] in ("COMPLETED", "PRUNED") or (row["state"], row["cause"]) == ("FAILED", "signal:9"), row
+    assert again <= kills["worker"]
+    assert sum(row["state"] == "FAILED" for row in trials.values()) <= kills["program"]
+
+
 def test_kills_lose_no_answered_report_restart_nothing_and_leave_nothing(start, tmp_path):
     random.seed(SEED)
     daemon = start("cpu:4")
     client = daemon.client()
-    begun, answered = tmp_path / "begun", tmp_path / "answered"
     sweep = client.submit(own(tmp_path, """
         me = os.environ["SWEEPD_TRIAL"].split("/")[1], os.environ["SWEEPD_ATTEMPT"]
         def note(name, *words):  # one write(2) each: whole lines
@@ -56,7 +77,7 @@ def test_kills_lose_no_answered_report_restart_nothing_and_leave_nothing(start, 
     """, run_cap=PROGRAMS, retries=100, early_terminate=asha(max_t=9)))
     kills = {"daemon": 0, "worker": 0, "program": 0}
     for moment in sorted(random.sample(range(10, 400), KILLS)):
-        wait_until(lambda: len(lines(answered)) >= moment, f"{moment} answered reports")
+        wait_until(lambda: len(lines(tmp_path / "answered")) >= moment, f"{moment} answered reports")
         what = random.choice(sorted(kills))
         if what == "daemon":
             daemon.kill9()
@@ -69,24 +90,6 @@ def test_kills_lose_no_answered_report_restart_nothing_and_leave_nothing(start, 
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert all(kills.values()), kills
 
-    trials = {t["trial"]: t for t in client.trials(sweep)}
-    assert len(trials) == PROGRAMS
-    stored = {(str(r["attempt"]), trial, r["step"], r["metrics"]["loss"])
-              for trial in trials for r in client.reports(sweep, trial)}
-    lost = [a for a in lines(answered) if (a[1], int(a[0]), int(a[2]), float(a[3])) not in stored]
-    assert not lost
-
-    # an attempt has one program; another attempt has only the trial of a killed worker, or one whose job a killed
-    # daemon had stored and not sent yet
-    started = lines(begun)
-    assert len(set(started)) == len(started)
-    again = 0
-    for trial, row in trials.items():
-        attempts = client.call("trial.get", sweep=sweep, trial=trial)["attempts"]
-        for a in attempts[:-1]:
-            assert a["state"] == "LOST" or (str(trial), str(a["attempt"])) not in started, attempts
-            again += a["state"] == "LOST"
-        assert row["state"] in ("COMPLETED", "PRUNED") or (row["state"], row["cause"]) == ("FAILED", "signal:9"), row
-    assert again <= kills["worker"]
-    assert sum(row["state"] == "FAILED" for row in trials.values()) <= kills["program"]
+    assert len(client.trials(sweep)) == PROGRAMS
+    check_nothing_was_lost_or_began_twice(client, sweep, tmp_path, kills)
     wait_until(lambda: not marked(daemon), "nothing left of the programs")

@@ -7,9 +7,10 @@ import textwrap
 
 import pytest
 
+from checkpoints import log
 from harness import alive, asha, merged, wait_until
 from programs import HEAD, marked, output
-from test_command_crash import kill_worker, lines
+from test_command_crash import check_nothing_was_lost_or_began_twice, kill_worker, lines
 
 KILLS, SEED = int(os.environ.get("SWEEPD_WARM_KILLS", "12")), 5  # 300 by hand
 TRIALS = 4
@@ -242,10 +243,6 @@ def left(daemon):
     return [pid for pid in marked(daemon) if launcher_of(pid) is None and alive(pid)]
 
 
-def log(client, sweep, trial):
-    return [row["text"] for row in client.call("trial.log", sweep=sweep, trial=trial)["lines"]]
-
-
 def outcome(daemon, client, sweep):
     """All that a user sees of a sweep's trials."""
     client.wait_sweep(sweep)
@@ -406,7 +403,6 @@ def test_kills_of_daemon_worker_launcher_and_program_lose_no_report_and_leave_no
     programs = 10 * KILLS
     daemon = start("cpu:3")
     client = daemon.client()
-    begun, answered = tmp_path / "begun", tmp_path / "answered"
     sweep = client.submit(warm(tmp_path, """
         import fcntl
         me = str(x + 1), os.environ["SWEEPD_ATTEMPT"]
@@ -430,7 +426,7 @@ def test_kills_of_daemon_worker_launcher_and_program_lose_no_report_and_leave_no
     kills = dict.fromkeys(("daemon", "worker", "launcher", "program"), 0)
     plan = random.choices(sorted(kills), k=KILLS - 4) + sorted(kills)
     for moment, what in zip(sorted(random.sample(range(10, 20 * KILLS), KILLS)), plan):
-        wait_until(lambda: len(lines(answered)) >= moment, f"{moment} answered reports")
+        wait_until(lambda: len(lines(tmp_path / "answered")) >= moment, f"{moment} answered reports")
         if what == "daemon":
             daemon.kill9()
             daemon.start()
@@ -443,21 +439,8 @@ def test_kills_of_daemon_worker_launcher_and_program_lose_no_report_and_leave_no
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert not lines(tmp_path / "beside")
 
-    trials = {t["trial"]: t for t in client.trials(sweep)}
-    stored = {(str(r["attempt"]), trial, r["step"], r["metrics"]["loss"])
-              for trial in trials for r in client.reports(sweep, trial)}
-    assert not [a for a in lines(answered) if (a[1], int(a[0]), int(a[2]), float(a[3])) not in stored]
-    started = lines(begun)
-    assert len(set(started)) == len(started)
-    again = 0
-    for trial, row in trials.items():
-        attempts = client.call("trial.get", sweep=sweep, trial=trial)["attempts"]
-        for a in attempts[:-1]:
-            assert a["state"] == "LOST" or (str(trial), str(a["attempt"])) not in started, attempts
-            again += a["state"] == "LOST"
-        assert row["state"] in ("COMPLETED", "PRUNED") or (row["state"], row["cause"]) == ("FAILED", "signal:9"), row
-    assert len(trials) == programs and again <= kills["worker"]
-    assert sum(row["state"] == "FAILED" for row in trials.values()) <= kills["program"]
+    assert len(client.trials(sweep)) == programs
+    check_nothing_was_lost_or_began_twice(client, sweep, tmp_path, kills)
     wait_until(lambda: not left(daemon), "nothing left of the programs")
 
 
