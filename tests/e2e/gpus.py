@@ -14,12 +14,28 @@ OWN = 768  # MiB of a GPU that no trial has: a worker's context, and what stays 
 
 NEEDS_FAKES = pytest.mark.skipif(not (os.path.exists(NVML) and os.path.exists(CUDA)),
                                  reason="built without tests: no stand-ins for a GPU")
+NCCL = {"LD_LIBRARY_PATH": os.path.join(FAKES, "nccl")}
+NEEDS_NCCL = pytest.mark.skipif(not os.path.exists(os.path.join(FAKES, "nccl", "libnccl.so.2")),
+                                reason="built without a C++ compiler: no stand-in for NCCL")
 
 SMALL = {"uuid": "GPU-aaaa0000-0000-0000-0000-000000000001", "name": "Fake_Small",
          "bus": "00000000:01:00.0", "total": 8192, "used": 100, "util": 40, "temp": 50, "slow": 90,
          "power": 100000, "limit": 300000, "ecc": 0, "throttle": 0}
 LARGE = {**SMALL, "uuid": "GPU-bbbb0000-0000-0000-0000-000000000002", "name": "Fake_Large",
          "bus": "00000000:41:00.0", "total": 81920}
+
+
+def cards(n, **more):
+    """So many, small and large ones in turn, GPU-0 and so on by their uuids."""
+    return [{**(LARGE if i % 2 else SMALL), "uuid": f"GPU-{i}", **more} for i in range(n)]
+
+
+def net(gpus, epochs, rates=(0.05,), **more):
+    """A sweep whose trials train a small net on so many GPUs each."""
+    return {"method": "grid", "metric": {"name": "val_loss"}, "parameters": {"lr": {"values": list(rates)}}, "seed": 3,
+            "resources": {"gpu": gpus}, **more,
+            "trainer": {"dataset": {"name": "digits"}, "epochs": epochs, "batch_size": 32, "micro_batch": 16,
+                        "model": [{"linear": 24}, "relu", {"linear": 10}]}}
 
 
 class Rig:

@@ -167,7 +167,7 @@ def test_json_prints_the_reply_as_it_came(daemon, client):
 
 def in_terminal(daemon, args, keys=(), rows=40, columns=120, **env):
     """Runs the command on a terminal of its own: (status, what it drew). keys: pairs (what it has drawn since
-    the one before, what is then pressed). daemon: or the words that name one."""
+    the one before, what is then pressed, or done). daemon: or the words that name one."""
     where = ["--socket", daemon.socket] if isinstance(daemon, Daemon) else daemon
     pid, master = pty.fork()
     if pid == 0:
@@ -191,7 +191,8 @@ def in_terminal(daemon, args, keys=(), rows=40, columns=120, **env):
                 break
             drawn += chunk
         if keys and keys[0][0] in drawn[since:]:
-            os.write(master, keys.pop(0)[1])
+            then = keys.pop(0)[1]
+            then() if callable(then) else os.write(master, then)
             since = len(drawn)
     os.close(master)
     _, status = os.waitpid(pid, 0)

@@ -1,23 +1,15 @@
 """Programs in the lanes of one worker process: a GPU's, which a stand-in is here."""
-import pytest
-
-from gpus import NEEDS_FAKES, SMALL, Machine, Rig
+from gpus import NEEDS_FAKES, SMALL, machine  # noqa: F401
 from harness import wait_until
 from programs import marked, own
 
 pytestmark = NEEDS_FAKES
 
 
-@pytest.fixture
-def machine(tmp_path):
-    daemon = Machine(tmp_path, Rig(tmp_path, SMALL), "gpu:0:3", ())
-    yield daemon.start()
-    daemon.stop()
-
-
 def test_lanes_end_only_what_their_own_programs_left(machine, tmp_path):
     """What the first program forked away lives as long as it does, while others come and go beside it."""
-    client = machine.client()
+    daemon = machine("gpu:0:3", SMALL)
+    client = daemon.client()
     sweep = client.submit(own(tmp_path, """
         trial = os.environ["SWEEPD_TRIAL"].split("/")[1]
         child = os.fork()
@@ -48,4 +40,4 @@ def test_lanes_end_only_what_their_own_programs_left(machine, tmp_path):
     assert {(t["state"], t["step"]) for t in trials} == {("COMPLETED", 100)}, trials
     assert {t["metrics"]["device"] for t in trials} == {1}
     assert len({s["pid"] for s in client.slots()}) == 1
-    wait_until(lambda: not marked(machine), "nothing left of the programs")
+    wait_until(lambda: not marked(daemon), "nothing left of the programs")

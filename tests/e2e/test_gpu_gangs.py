@@ -5,7 +5,8 @@ import signal
 
 import pytest
 
-from gpus import FAKES, LARGE, MIB, NEEDS_FAKES, SMALL, gpus, machine, wait_card, wait_slots  # noqa: F401
+from gpus import (LARGE, MIB, NCCL, NEEDS_FAKES, NEEDS_NCCL, cards, gpus, machine, net, wait_card,  # noqa: F401
+                  wait_slots)
 from harness import alive, sweep_command, wait_until
 from programs import output, own, wait_file
 
@@ -24,10 +25,6 @@ while not os.path.exists("go"):
 if name == "0":
     report(1, loss=1)
 """
-
-
-def cards(n, **more):
-    return [{**(LARGE if i % 2 else SMALL), "uuid": f"GPU-{i}", **more} for i in range(n)]
 
 
 def program(folder, n, **more):
@@ -160,28 +157,6 @@ def test_gpu_that_takes_no_trial_takes_none_of_several_either(machine, tmp_path,
     client.call("sweep.cancel", sweep=sweep)
 
 
-def test_gpus_are_kept_for_a_trial_of_several(machine, tmp_path):
-    daemon = machine("gpu:0,1,2", *cards(3), env={"SWEEPD_KEEP_MS": "0"})
-    client = daemon.client()
-    wait_slots(client, *["IDLE"] * 3)
-    for name in ("many", "wide"):
-        (tmp_path / name).mkdir()
-    many = client.submit(program(tmp_path / "many", 1, run_cap=9))
-    for trial in (1, 2, 3):
-        seen(tmp_path / "many", many, trial)
-    wide = client.submit(program(tmp_path / "wide", 2))
-    client.call("trial.enqueue", sweep=wide, params={})
-    on = {s["trial"]: s["slot"] for s in client.slots()}
-    client.call("trial.cancel", sweep=many, trial=1)
-    why = wait_until(lambda: "kept for it" in (t := client.call("trial.why", sweep=wide, trial=1)["text"]) and t, "a GPU")
-    assert f"gpu:{on[1]} free (it takes 2 GPUs, 1 free, kept for it for " in why, why
-    client.call("trial.cancel", sweep=many, trial=2)
-    seen(tmp_path / "wide", wide)
-    assert whose(client)[on[3]] == on[3] and len(set(whose(client))) == 2
-    for sweep in (many, wide):
-        client.call("sweep.cancel", sweep=sweep)
-
-
 def test_trial_of_several_gpus_goes_on_from_its_folder_after_a_restart(machine, tmp_path):
     daemon = machine("gpu:0,1,2", *cards(3))
     client = daemon.client()
@@ -206,16 +181,6 @@ def test_more_gpus_than_there_are_are_waited_for_and_said(machine, tmp_path):
     assert "there are fewer GPUs than resources.gpu asks for: its trials will wait" in got["warnings"], got
     cause = wait_until(lambda: client.sweep(got["sweep"])["cause"], "why it waits")
     assert cause == "waits for 3 GPUs: this daemon has fewer"
-
-
-NCCL = {"LD_LIBRARY_PATH": os.path.join(FAKES, "nccl")}
-
-
-def net(gpus, epochs, **more):
-    return {"method": "grid", "metric": {"name": "val_loss"}, "parameters": {"lr": {"values": [0.05]}}, "seed": 3,
-            "resources": {"gpu": gpus}, **more,
-            "trainer": {"dataset": {"name": "digits"}, "epochs": epochs, "batch_size": 32, "micro_batch": 16,
-                        "model": [{"linear": 24}, "relu", {"linear": 10}]}}
 
 
 def test_trainer_whose_rank_finds_its_gpu_taken_fails(machine, tmp_path):
@@ -243,8 +208,7 @@ def ranks_of(worker):
     return found
 
 
-@pytest.mark.skipif(not os.path.exists(os.path.join(NCCL["LD_LIBRARY_PATH"], "libnccl.so.2")),
-                    reason="built without a C++ compiler: no stand-in for NCCL")
+@NEEDS_NCCL
 def test_trainer_on_two_gpus_has_a_rank_on_each_and_the_curve_of_one(machine):
     daemon = machine("gpu:0,1", *cards(2), env=NCCL)
     client = daemon.client()

@@ -2,35 +2,22 @@
 import pytest
 
 from again import first_again
-from gpus import (LARGE, MIB, NEEDS_FAKES, OWN, SMALL, attempts_of, gpus, machine, run_to_end, running,  # noqa: F401
-                  wait_slots)
+from gpus import (LARGE, MIB, NEEDS_FAKES, OWN, SMALL, attempts_of, gpus, machine, running, wait_slots)  # noqa: F401
 from harness import slow, wait_until
 
 pytestmark = NEEDS_FAKES
 
 
+def large(machine, **more):
+    """A spec whose trials need some MiB, and how many."""
+    spec = slow(run_cap=2, **more)
+    spec["trainer"]["model"][:0] = [{"linear": 1024}] * 2
+    return spec, machine("none").client().call("sweep.validate", spec=spec)["bytes"] // MIB
+
+
 def all_report(client, sweep, n):
     wait_until(lambda: len(t := client.trials(sweep)) == n and all(x["step"] >= 1 for x in t),
                f"reports of {n} trials")
-
-
-@pytest.mark.once("as before a restart with other lanes, below")
-def test_lanes_of_a_gpu_are_slots_of_one_process(machine):
-    daemon = machine("gpu:0:4", SMALL)
-    client = daemon.client()
-    slots = wait_slots(client, *["IDLE"] * 4)
-    assert [s["device"] for s in slots] == ["gpu:0.0", "gpu:0.1", "gpu:0.2", "gpu:0.3"]
-    pid, = {s["pid"] for s in slots}
-    # nothing said: a lane each
-    sweep = client.submit(slow(epochs=60, run_cap=4))
-    wait_until(lambda: len(running(client)) == 4, "four trials at once")
-    assert {s["pid"] for s in client.slots()} == {pid}
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    attempts = [client.call("trial.get", sweep=sweep, trial=n)["attempts"][0] for n in range(1, 5)]
-    assert {a["slot"] for a in attempts} == {0, 1, 2, 3}
-    assert [a["gpu"] for a in attempts] == [0.25] * 4
-    spent = sum(a["ended_ms"] - a["started_ms"] for a in attempts) / 4 / 3.6e6
-    assert client.sweep(sweep)["budget"]["gpu_used_hours"] == pytest.approx(spent, rel=1e-2, abs=2e-6)
 
 
 def test_what_a_gpu_used_is_shared_by_lanes(machine):
@@ -66,26 +53,8 @@ def test_lanes_outlive_the_daemon(machine):
         assert len(client.call("trial.get", sweep=sweep, trial=trial)["attempts"]) == 1
 
 
-@pytest.mark.once("the daemon counts; trains for long with sanitizers")
-def test_lanes_fill_up_as_far_as_memory_goes(machine):
-    spec = slow(epochs=2, run_cap=4, resources={"gpu": 0.25})
-    spec["trainer"]["model"].insert(0, {"linear": 512})
-    spec["trainer"]["model"].insert(0, {"linear": 512})
-    needs = machine("none").client().call("sweep.validate", spec=spec)["bytes"]
-    room = needs * 5 // 2 // MIB  # for two of them, though the data set counts once
-    daemon = machine("gpu:0:4", {**SMALL, "total": 100 + OWN + room})
-    client = daemon.client()
-    wait_slots(client, *["IDLE"] * 4)
-    sweep = run_to_end(client, spec)
-    attempts = attempts_of(client, sweep)
-    at_once = max(sum(b["started_ms"] <= a["started_ms"] < b["ended_ms"] for b in attempts)
-                  for a in attempts)
-    assert at_once == 2, at_once
-
-
 @pytest.mark.parametrize("lanes", first_again([
-    ("gpu:0:4", "gpu:0:2", 4), ("gpu:0:4", "gpu:0:8", 1), ("gpu:0:4", "gpu:0:2", 1),
-    ("gpu:0:2", "gpu:0", 2), ("gpu:0:4", "cpu:1", 4),
+    ("gpu:0:4", "gpu:0:2", 4), ("gpu:0:4", "gpu:0:8", 1), ("gpu:0:4", "cpu:1", 4),
 ]), ids=lambda lanes: "-".join(map(str, lanes)))
 def test_other_lanes_after_a_restart_release_what_ran(machine, lanes):
     """A worker with more or fewer lanes than there are to be is ended; its trials are not to blame."""
@@ -132,31 +101,12 @@ def test_one_gpu_is_cleared_for_a_trial_and_the_others_go_on(machine):
 
 def test_lanes_under_gpu_memory_count_alone(machine):
     """Each has its own part of the bound: what the plan says of the largest does not count."""
-    spec = slow(epochs=1000, run_cap=2, resources={"gpu": 0.5})
-    spec["trainer"]["model"].insert(0, {"linear": 1024})
-    spec["trainer"]["model"].insert(0, {"linear": 1024})
-    needs = machine("none").client().call("sweep.validate", spec=spec)["bytes"] // MIB
+    spec, needs = large(machine, epochs=1000, resources={"gpu": 0.5})
     daemon = machine("gpu:0:2", {**SMALL, "total": 100 + OWN + needs * 3 // 2}, options=("--gpu-memory", "1G"))
     client = daemon.client()
     wait_slots(client, "IDLE", "IDLE")
     sweep = client.submit(spec)
     wait_until(lambda: len(running(client)) == 2, "two trials at once")
-    client.call("sweep.cancel", sweep=sweep)
-
-
-def test_trial_that_no_gpu_has_room_for_waits_for_none_of_them(machine):
-    """Where it goes through in parts on any, one that is a little larger is not worth waiting for."""
-    spec = slow(epochs=100, run_cap=2, resources={"gpu": 1})
-    spec["trainer"]["model"].insert(0, {"linear": 1024})
-    spec["trainer"]["model"].insert(0, {"linear": 1024})
-    needs = machine("none").client().call("sweep.validate", spec=spec)["bytes"] // MIB
-    assert needs >= 4
-    daemon = machine("gpu:0,1", {**SMALL, "total": 100 + OWN + needs // 2},
-                     {**LARGE, "total": 101 + OWN + needs // 2})
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
-    sweep = client.submit(spec)
-    wait_until(lambda: len(running(client)) == 2, "a trial on each GPU")
     client.call("sweep.cancel", sweep=sweep)
 
 
@@ -184,10 +134,7 @@ def test_why_says_what_a_free_lane_lacks(machine):
 
 
 def test_why_says_that_memory_is_short(machine):
-    spec = slow(epochs=1000, run_cap=2, resources={"gpu": 0.5})
-    spec["trainer"]["model"].insert(0, {"linear": 1024})
-    spec["trainer"]["model"].insert(0, {"linear": 1024})
-    needs = machine("none").client().call("sweep.validate", spec=spec)["bytes"] // MIB
+    spec, needs = large(machine, epochs=1000, resources={"gpu": 0.5})
     daemon = machine("gpu:0:2", {**SMALL, "total": 100 + OWN + needs * 3 // 2})
     client = daemon.client()
     wait_slots(client, "IDLE", "IDLE")

@@ -2,27 +2,13 @@
 import os
 import signal
 
-import pytest
-
 from gangs import children
-from gpus import FAKES, LARGE, NEEDS_FAKES, SMALL, gpus, machine, wait_card, wait_slots  # noqa: F401
+from gpus import NCCL, NEEDS_FAKES, NEEDS_NCCL, cards, gpus, machine, net, wait_card, wait_slots  # noqa: F401
 from harness import alive, sweep_command, wait_until
 
 pytestmark = NEEDS_FAKES
 
-NCCL = {"LD_LIBRARY_PATH": os.path.join(FAKES, "nccl")}
 ADVICE = "it takes no trial until sweepd is started again"
-
-
-def cards(n):
-    return [{**(LARGE if i % 2 else SMALL), "uuid": f"GPU-{i}"} for i in range(n)]
-
-
-def net(gpus, epochs, **more):
-    return {"method": "grid", "metric": {"name": "val_loss"}, "parameters": {"lr": {"values": [0.05, 0.04, 0.03]}},
-            "resources": {"gpu": gpus}, **more,
-            "trainer": {"dataset": {"name": "digits"}, "epochs": epochs, "batch_size": 32, "micro_batch": 16,
-                        "model": [{"linear": 24}, "relu", {"linear": 10}]}}
 
 
 def running(client, i):
@@ -39,7 +25,7 @@ def test_gpu_whose_worker_ends_again_and_again_is_taken_out_and_its_trial_goes_o
     daemon = machine("gpu:0,1,2", *cards(3))
     client = daemon.client()
     wait_slots(client, *["IDLE"] * 3)
-    sweep = client.submit(net(1, 100000))
+    sweep = client.submit(net(1, 100000, rates=(0.05, 0.04, 0.03)))
     wait_until(lambda: all(running(client, i) for i in range(3)), "a trial on each")
     for _ in range(3):
         bad = wait_until(lambda: running(client, 1), "a trial on gpu:1")
@@ -53,15 +39,14 @@ def test_gpu_whose_worker_ends_again_and_again_is_taken_out_and_its_trial_goes_o
     assert [(a["state"], a["cause"]) for a in attempts(client, sweep, trial)] == [
         ("LOST", "signal:9")] * 2 + [("RELEASED", "gpu:1 is taken out: signal:9")]
     why = client.call("trial.why", sweep=sweep, trial=trial)["text"]
-    assert f"gpu:1 takes none (lost 3 attempts in a row" in why, why
+    assert "gpu:1 takes none (lost 3 attempts in a row" in why, why
     client.call("trial.cancel", sweep=sweep, trial=client.slots()[0]["trial"])
     wait_until(lambda: client.slots()[0]["trial"] == trial, "the trial on another GPU")
     assert [g["state"] for g in gpus(client)] == ["OK", "OUT", "OK"]
     client.call("sweep.cancel", sweep=sweep)
 
 
-@pytest.mark.skipif(not os.path.exists(os.path.join(NCCL["LD_LIBRARY_PATH"], "libnccl.so.2")),
-                    reason="built without a C++ compiler: no stand-in for NCCL")
+@NEEDS_NCCL
 def test_gpu_that_loses_its_rank_again_and_again_is_taken_out_until_the_next_start(machine):
     daemon = machine("gpu:0,1", *cards(2), env=NCCL)
     client = daemon.client()

@@ -2,30 +2,13 @@
 import os
 import signal
 
-import pytest
-
-from gpus import NEEDS_FAKES, SMALL, Machine, Rig
+from gpus import NEEDS_FAKES, SMALL, machine  # noqa: F401
 from harness import slow, sweep_command, trained, wait_until
 
 pytestmark = NEEDS_FAKES
 
 
 DIGITS = [{"linear": "width"}, "relu", {"linear": 10}]
-
-
-@pytest.fixture
-def machine(tmp_path):
-    made = []
-
-    def make(devices, *options):
-        directory = tmp_path / f"m{len(made)}"
-        directory.mkdir()
-        made.append(Machine(directory, Rig(directory, SMALL), devices, options))
-        return made[-1].start()
-
-    yield make
-    for daemon in made:
-        daemon.stop()
 
 
 def curves(client, sweep):
@@ -43,8 +26,8 @@ def run(daemon, **more):
 
 
 def test_lanes_of_one_process_have_the_curves_of_trials_alone(machine):
-    client, alone = run(machine("gpu:0"))
-    daemon = machine("gpu:0:4")
+    client, alone = run(machine("gpu:0", SMALL))
+    daemon = machine("gpu:0:4", SMALL)
     lanes, together = run(daemon)
     slots = lanes.slots()
     assert [s["device"] for s in slots] == [f"gpu:0.{i}" for i in range(4)]
@@ -59,8 +42,8 @@ def test_lanes_of_one_process_have_the_curves_of_trials_alone(machine):
 
 def test_data_set_over_half_of_gpu_memory_is_streamed_with_the_same_curves(machine):
     """The digits have 460 kB on the device, a trial's arena some 300 kB."""
-    free, alone = run(machine("gpu:0"), dataset={"name": "digits"}, layers=DIGITS)
-    daemon = machine("gpu:0", "--gpu-memory", "800K")
+    free, alone = run(machine("gpu:0", SMALL), dataset={"name": "digits"}, layers=DIGITS)
+    daemon = machine("gpu:0", SMALL, options=("--gpu-memory", "800K"))
     capped, sweep = run(daemon, dataset={"name": "digits"}, layers=DIGITS)
     assert curves(capped, sweep) == curves(free, alone)
     log = sweep_command(daemon, "log", f"{sweep}/1")[1]
@@ -68,14 +51,14 @@ def test_data_set_over_half_of_gpu_memory_is_streamed_with_the_same_curves(machi
 
 
 def test_gpu_memory_is_shared_by_lanes(machine):
-    daemon = machine("gpu:0:2", "--gpu-memory", "100K")
+    daemon = machine("gpu:0:2", SMALL, options=("--gpu-memory", "100K"))
     client, sweep = run(daemon, parameters={"width": {"value": 64}, "batch_size": {"value": 128}})
     reports = client.reports(sweep, 1)
     assert all(r["metrics"]["micro_batch"] < 128 for r in reports), reports
 
 
 def test_lanes_end_together_when_their_device_is_lost_and_their_trials_go_on(machine):
-    daemon = machine("gpu:0:3")
+    daemon = machine("gpu:0:3", SMALL)
     client = daemon.client()
     sweep = client.submit(slow(epochs=30, run_cap=3, resources={"gpu": 0.1}))
     wait_until(lambda: len(t := client.trials(sweep)) == 3 and all(x["step"] >= 1 for x in t), "reports")
@@ -93,7 +76,7 @@ def test_lanes_end_together_when_their_device_is_lost_and_their_trials_go_on(mac
 
 
 def test_lanes_end_when_their_process_is_told_to(machine):
-    daemon = machine("gpu:0:3")
+    daemon = machine("gpu:0:3", SMALL)
     client = daemon.client()
     sweep = client.submit(slow(epochs=20, run_cap=3, resources={"gpu": 0.1}))
     wait_until(lambda: len(t := client.trials(sweep)) == 3 and all(x["step"] >= 1 for x in t), "reports")
