@@ -3,7 +3,6 @@ no trees.
 
 One bracket. Values are oriented: lower is better.
 """
-import math
 
 
 class Trial:
@@ -13,72 +12,20 @@ class Trial:
         self.filled = set()  # rungs that have this trial's value, or never will
 
 
-class Asha:
-    def __init__(self, grace=1, max_t=27, factor=3, min_results=None):
-        self.max_t = max_t
-        self.factor = factor
-        self.min_results = factor if min_results is None else min_results
-        self.rungs = {}
-        step = grace
-        while step <= max_t:
-            self.rungs[step] = []
-            step *= factor
-        self.trials = {}
-
-    def restart(self, trial):
-        """A new attempt starts over; the rungs keep what they have."""
-        t = self.trials[trial]
-        t.step, t.value = 0, None
-
-    def report(self, trial, step, value):
-        """(decision, rung judged or None, n, better)"""
-        t = self.trials.setdefault(trial, Trial())
-        judged = None
-        for rung in sorted(self.rungs):
-            if rung > step or rung in t.filled:
-                continue
-            t.filled.add(rung)
-            at_rung = value if rung == step else t.value
-            if at_rung is not None:
-                self.rungs[rung].append(at_rung)
-                judged = (rung, at_rung)
-        t.step, t.value = step, value
-        n = better = 0
-        decision = "continue"
-        if judged:
-            values = self.rungs[judged[0]]
-            n = len(values)
-            better = sum(v < judged[1] for v in values)
-            if n >= self.min_results and better >= max(1, n // self.factor):
-                decision = "stop"
-        if step >= self.max_t:
-            decision = "stop"  # COMPLETED, whatever the rungs say
-        return decision, judged and judged[0], n, better
-
-    def cutoff(self, rung):
-        """The value a newcomer must not exceed; None while everybody goes on."""
-        values = sorted(self.rungs[rung])
-        if len(values) < self.min_results or not values:
-            return None
-        return values[max(1, math.floor(len(values) / self.factor)) - 1]
-
-
-class Promote:
-    """The promote rule: who pauses where, and who is resumed next."""
+class Ladder:
+    """The rungs, and what the trials have left on them."""
 
     def __init__(self, grace=1, max_t=27, factor=3):
-        self.max_t = max_t
-        self.factor = factor
+        self.max_t, self.factor = max_t, factor
         self.rungs = {}  # step -> [(value, trial)], all that was ever recorded there
         step = grace
         while step <= max_t:
             self.rungs[step] = []
             step *= factor
         self.trials = {}
-        self.paused = {}  # trial -> rung
 
-    def report(self, trial, step, value):
-        """The decision."""
+    def fill(self, trial, step, value):
+        """The rungs that a report fills: (the highest of them, the value there), or None."""
         t = self.trials.setdefault(trial, Trial())
         judged = None
         for rung in sorted(self.rungs):
@@ -88,13 +35,41 @@ class Promote:
             at_rung = value if rung == step else t.value
             if at_rung is not None:
                 self.rungs[rung].append((at_rung, trial))
-                judged = rung
+                judged = rung, at_rung
         t.step, t.value = step, value
+        return judged
+
+
+class Asha(Ladder):
+    """The stop rule."""
+
+    def report(self, trial, step, value):
+        """The decision."""
+        judged = self.fill(trial, step, value)
+        if step >= self.max_t:
+            return "stop"  # COMPLETED, whatever the rungs say
+        if judged is None:
+            return "continue"
+        values = [value for value, _ in self.rungs[judged[0]]]
+        better = sum(value < judged[1] for value in values)
+        return "stop" if len(values) >= self.factor and better >= max(1, len(values) // self.factor) else "continue"
+
+
+class Promote(Ladder):
+    """The promote rule: who pauses where, and who is resumed next."""
+
+    def __init__(self, grace=1, max_t=27, factor=3):
+        super().__init__(grace, max_t, factor)
+        self.paused = {}  # trial -> rung
+
+    def report(self, trial, step, value):
+        """The decision."""
+        judged = self.fill(trial, step, value)
         if step >= self.max_t:
             return "stop"
         if judged is None:
             return "continue"
-        self.paused[trial] = judged
+        self.paused[trial] = judged[0]
         return "pause"
 
     def best_at(self, rung):

@@ -2,16 +2,11 @@
 and test_report_story.c."""
 import json
 import os
-import random
 import sqlite3
 import subprocess
 import sys
 
-import pytest
-
-from again import first_again
-from asha_model import Asha
-from harness import INVALID_PARAMS, NOT_FOUND, ROOT, asha, driven, environment, wait_until
+from harness import INVALID_PARAMS, NOT_FOUND, ROOT, driven, environment, wait_until
 
 
 def test_what_is_not_there_is_not_found(client):
@@ -58,53 +53,6 @@ def test_leases_that_end_together_are_ended_over_several_turns(daemon, client):
     assert len(ended) == 2500 and together <= 1000
 
 
-@pytest.mark.parametrize("seed", first_again(range(6)))
-def test_asha_over_the_socket_decides_as_the_model(client, seed):
-    """Random interleavings of many trials, steps that jump, values that tie."""
-    rng = random.Random(seed)
-    grace, factor = rng.choice([(1, 2), (1, 3), (2, 3), (3, 4)])
-    max_t = rng.choice([9, 16, 27, 30])
-    maximize = seed % 2 == 1
-    least = rng.choice([None, 1, 5])
-    pruner = asha(max_t=max_t, grace_period=grace, reduction_factor=factor)
-    if least:
-        pruner["min_results"] = least
-    sweep = client.submit(driven(
-        run_cap=60, early_terminate=pruner,
-        metric={"name": "score", "goal": "maximize" if maximize else "minimize"}))
-    model = Asha(grace, max_t, factor, least)
-    live = {t["trial"]: [t, 0, 0] for t in client.ask(sweep, 60)}
-    assert len(live) == 60
-    expected, judged = {}, 0
-    while live:
-        trial = rng.choice(sorted(live))
-        handed, seq, step = live[trial]
-        seq, step = seq + 1, step + rng.choice([1, 1, 1, 2, 5])
-        value = rng.choice([rng.randrange(10), round(rng.random(), 3)])
-        want, rung, n, better = model.report(trial, step, -value if maximize else value)
-        got = client.report(sweep, handed, seq, step, score=value)
-        assert got == want, (trial, step, value, rung, n, better)
-        judged += rung is not None
-        if got == "stop":
-            expected[trial] = "COMPLETED" if step >= max_t else "PRUNED"
-            if rung and want == "stop" and step < max_t:
-                why = client.call("trial.why", sweep=sweep, trial=trial)
-                last = why["decisions"][-1]
-                assert (last["rung"], last["n"], last["rank"]) == (rung, n, better + 1)
-                cutoff = model.cutoff(rung)
-                assert last["cutoff"] == (-cutoff if maximize else cutoff)
-            assert client.tell(sweep, handed) == expected[trial]
-            del live[trial]
-        else:
-            live[trial] = [handed, seq, step]
-    assert judged > 60
-    assert {t["trial"]: t["state"] for t in client.trials(sweep)} == expected
-    got = client.sweep(sweep)
-    assert got["state"] == "COMPLETED"
-    assert {r["step"]: r["n"] for r in got["rungs"]} == {
-        step: len(values) for step, values in model.rungs.items()}
-
-
 def test_best_by_scope(client):
     sweep = client.submit(driven(run_cap=3))
     series = {1: [3.0, 1.0, 4.0], 2: [2.0, 2.0, 2.0], 3: [9.0, 9.0, 1.5]}
@@ -125,25 +73,6 @@ def test_best_by_scope(client):
     for scope in ("worst", "last-0-avg", "last--1-avg", "last-avg", ""):
         error = client.refused("sweep.best", sweep=sweep, scope=scope)
         assert error.code == INVALID_PARAMS and error.pointer == "/scope", scope
-
-
-def test_reports_and_trials_come_in_pages(client):
-    sweep = client.submit(driven(run_cap=25))
-    handed = client.ask(sweep, 25)
-    for seq in range(1, 8):
-        client.report(sweep, handed[0], seq, seq, loss=seq)
-    seqs, after = [], None
-    while True:
-        page = client.call("trial.reports", sweep=sweep, trial=1, limit=3,
-                           **({"after": after} if after else {}))
-        seqs += [r["seq"] for r in page["reports"]]
-        after = page["next"]
-        if after is None:
-            break
-    assert seqs == list(range(1, 8))
-    assert [t["trial"] for t in client.trials(sweep, limit=10)] == list(range(1, 26))
-    client.tell(sweep, handed[3], metrics={"loss": 1})
-    assert [t["trial"] for t in client.trials(sweep, state="COMPLETED")] == [4]
 
 
 def test_example_client_finds_a_minimum(daemon):

@@ -9,19 +9,6 @@ from replays import database, replay
 from search_model import loss, searched
 
 
-def begun(client, told=0, **more):
-    sweep = client.submit(searched("bayes", **more))
-    for _ in range(told):
-        t, = client.ask(sweep)
-        client.tell(sweep, t, metrics={"loss": loss(t["params"])})
-    return sweep
-
-
-def state_of(client, sweep, trial):
-    t = client.call("trial.get", sweep=sweep, trial=trial)
-    return t["state"], t["attempt"]
-
-
 def run_out(client, sweep):
     """Asks and tells until nothing more is handed out."""
     seen = []
@@ -30,22 +17,6 @@ def run_out(client, sweep):
             seen.append((t["trial"], t["attempt"]))
             client.tell(sweep, t, metrics={"loss": loss(t["params"])})
     return seen
-
-
-def verified(daemon, sweep):
-    status, lines, errors = replay(database(daemon), sweep)
-    assert status == 0, (lines, errors)
-
-
-def test_suggestions_that_nobody_asked_for_end_with_the_daemon(start):
-    daemon = start()
-    client = daemon.client()
-    sweep = begun(client, told=2, run_cap=6)
-    assert daemon.term() == 0
-    daemon.start()
-    client = daemon.client()
-    assert len(client.trials(sweep)) == 2
-    assert run_out(client, sweep) == [(n, 1) for n in range(3, 7)]
 
 
 @pytest.mark.long
@@ -73,7 +44,8 @@ def test_killed_at_any_moment_no_trial_has_two_holders_and_none_is_lost(start, s
         daemon.start()
         clients = [daemon.client() for _ in range(3)]
         for trial, attempt in held:
-            assert state_of(clients[0], sweep, trial) == ("RUNNING", attempt)
+            row = clients[0].call("trial.get", sweep=sweep, trial=trial)
+            assert (row["state"], row["attempt"]) == ("RUNNING", attempt), row
         assert clients[0].sweep(sweep)["counts"]["RUNNING"] == len(held)
     client = clients[0]
     for t in held.values():
@@ -81,4 +53,5 @@ def test_killed_at_any_moment_no_trial_has_two_holders_and_none_is_lost(start, s
     run_out(client, sweep)
     got = client.wait_sweep(sweep)
     assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 30
-    verified(daemon, sweep)
+    status, lines, errors = replay(database(daemon), sweep)
+    assert status == 0, (lines, errors)

@@ -51,16 +51,16 @@ def simulate(client, sweep, pruner, **more):
     return client.call("sweep.simulate", sweep=sweep, early_terminate=pruner, **more)
 
 
-@pytest.mark.parametrize("workers, wall", [(None, 11), (1, 11), (2, 6), (3, 4), (4, 4), (9, 4)])
-def test_numbers_are_those_made_by_hand(daemon, workers, wall):
+def test_numbers_are_those_made_by_hand(daemon):
     client = one_second_a_step(daemon, record(daemon.client(), HAND), 4)
-    got = simulate(client, 1, HALVING, **({"workers": workers} if workers else {}))
-    assert got == {"sweep": 1, "workers": workers or 1, "recorded": 16, "resource": 11,
-                   "saved": pytest.approx(5 / 16), "wall_s": pytest.approx(wall),
-                   "recorded_wall_s": 16, "trials": 4, "stopped": 2, "completed": 2, "failed": 0,
-                   "short": 0, "metric": "loss", "goal": "minimize",
-                   "best": {"trial": 4, "value": 0.1, "survived": False},
-                   "chosen": {"trial": 3, "value": 0.7}}
+    for workers, wall in (None, 11), (1, 11), (2, 6), (3, 4), (4, 4), (9, 4):
+        got = simulate(client, 1, HALVING, **({"workers": workers} if workers else {}))
+        assert got == {"sweep": 1, "workers": workers or 1, "recorded": 16, "resource": 11,
+                       "saved": pytest.approx(5 / 16), "wall_s": pytest.approx(wall),
+                       "recorded_wall_s": 16, "trials": 4, "stopped": 2, "completed": 2, "failed": 0,
+                       "short": 0, "metric": "loss", "goal": "minimize",
+                       "best": {"trial": 4, "value": 0.1, "survived": False},
+                       "chosen": {"trial": 3, "value": 0.7}}
 
 
 def test_promotions_are_those_made_by_hand(client):
@@ -87,26 +87,23 @@ def test_same_pruner_and_order_use_what_was_recorded(client):
     assert got["best"]["survived"] and counts["PRUNED"] > 5
 
 
-@pytest.mark.parametrize("pruner", [
+PRUNERS = [
     asha(max_t=9), asha(max_t=9, brackets=2), asha(max_t=9, variant="promote"),
     {"type": "hyperband", "min_iter": 1, "eta": 2}, {"type": "hyperband", "max_iter": 9, "s": 2},
     {"type": "median", "n_startup_trials": 3}, {"type": "median", "grace_period": 2},
-    {"type": "patience", "patience": 2}, {"type": "threshold", "upper": 0.95}],
-    ids=lambda p: "-".join(str(v) for v in p.values()))
-@pytest.mark.parametrize("at_once", [1, 4])
-def test_curves_re_run_are_pruned_as_a_sweep_under_that_pruner(daemon, pruner, at_once):
-    """Whole curves under a pruner that was not there, against a sweep that had it from the start.
-    Four at once: the trials of a turn report in turn, as lanes of equal pace do."""
-    draw = random.Random(8)
-    curves = [[draw.random() for _ in range(9)] for _ in range(24)]
-    client = one_second_a_step(daemon, record(daemon.client(), curves), len(curves[0]))
+    {"type": "patience", "patience": 2}, {"type": "threshold", "upper": 0.95}]
+
+
+def lived(client, curves, pruner, at_once):
+    """A sweep that has the pruner from the start: its number, and how many steps it made. At once: the trials of a turn
+    report in turn, as lanes of equal pace do."""
     sweep = client.submit(driven(run_cap=len(curves), early_terminate=pruner))
     held, used = [], 0
     while True:
         while len(held) < at_once and (handed := client.ask(sweep)):
             held.append([handed[0], handed[0]["resume_step"], 0])
         if not held:
-            break
+            return sweep, used
         run = held.pop(0)
         t, step, seq = run[0], run[1] + 1, run[2] + 1
         used += 1
@@ -115,11 +112,23 @@ def test_curves_re_run_are_pruned_as_a_sweep_under_that_pruner(daemon, pruner, a
             client.tell(sweep, t)
         elif said == "continue":
             held.append([t, step, seq])
-    got, counts = simulate(client, 1, pruner, workers=at_once), client.sweep(sweep)["counts"]
-    assert (got["resource"], got["stopped"]) == (used, counts["PRUNED"]) and counts["PRUNED"] > 2
-    assert got["completed"] == counts["COMPLETED"] and got["short"] == got["failed"] == 0
-    best = client.call("sweep.best", sweep=sweep, scope="last")["trials"][0]
-    assert got["chosen"] == {"trial": best["trial"], "value": best["value"]}
+
+
+def test_curves_re_run_are_pruned_as_a_sweep_under_that_pruner(daemon):
+    """Whole curves under a pruner that was not there, against a sweep that had it from the start."""
+    draw = random.Random(8)
+    curves = [[draw.random() for _ in range(9)] for _ in range(24)]
+    whole = record(daemon.client(), curves)
+    client = one_second_a_step(daemon, whole, len(curves[0]))
+    for pruner in PRUNERS:
+        for at_once in 1, 4:
+            sweep, used = lived(client, curves, pruner, at_once)
+            got, counts = simulate(client, whole, pruner, workers=at_once), client.sweep(sweep)["counts"]
+            what = pruner, at_once, got, counts
+            assert (got["resource"], got["stopped"]) == (used, counts["PRUNED"]) and counts["PRUNED"] > 2, what
+            assert got["completed"] == counts["COMPLETED"] and got["short"] == got["failed"] == 0, what
+            best = client.call("sweep.best", sweep=sweep, scope="last")["trials"][0]
+            assert got["chosen"] == {"trial": best["trial"], "value": best["value"]}, what
 
 
 def test_curves_that_a_pruner_cut_are_counted_as_short(client):

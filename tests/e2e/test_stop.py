@@ -29,7 +29,7 @@ def test_eight_trials_lose_nothing_by_a_stop(start):
     client = daemon.client()
     sweep = client.submit(slow(run_cap=8, **LONG))
     running(client, sweep, 8, 3)
-    assert daemon.term() == 0
+    assert daemon.term() == 0 and not os.path.exists(daemon.socket)
     daemon.start()
     client = daemon.client()
     before = last_steps(client, sweep)

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from harness import BIN, CONFLICT, asha, driven, trained, wait_until
+from harness import BIN, asha, driven, trained, wait_until
 from search_model import PATIENT, key, loss, run_out, searched, suggestion
 
 # A model of this many parameters takes long enough to be met in its middle, on any machine.
@@ -157,22 +157,6 @@ def test_two_searches_at_once_do_not_touch_each_other(daemon, client):
             points[sweep].append(key(t["params"]))
             c.tell(sweep, t, metrics={"loss": loss(t["params"])})
     assert points[pair[0]] == points[pair[1]] == alone
-
-
-def test_ended_search_that_is_loaded_after_a_restart_goes_on_when_extended(start):
-    def life(restart):
-        daemon = start()
-        client = daemon.client()
-        sweep = client.submit(searched("bayes", run_cap=12))
-        points = run_out(client, sweep)
-        if restart:
-            daemon.kill9()
-            client = daemon.start().client()
-        assert client.refused("trial.enqueue", sweep=sweep, params={}).code == CONFLICT
-        client.call("sweep.extend", sweep=sweep, run_cap=20)
-        return [key(p) for p in points + run_out(client, sweep)]
-
-    assert life(True) == life(False)
 
 
 # --- with the built-in workers ---
