@@ -1,20 +1,12 @@
 """What tests of trials that pause and go on share: curves without times, files, words of a log."""
 import glob
-import json
 import os
 import signal
 import subprocess
 
-from harness import BIN, DEADLINE, ROOT, alive, environment, wait_until
+from harness import BIN, DEADLINE, alive, environment, wait_until
 
 TIMES = {"samples_per_s", "pipeline_bubble"}
-
-
-def example(name, **more):
-    with open(os.path.join(ROOT, "examples", f"{name}.json"), encoding="utf-8") as file:
-        spec = json.load(file)
-    spec.update(more)
-    return {k: v for k, v in spec.items() if v is not None}
 
 
 def curve(client, sweep, trial):

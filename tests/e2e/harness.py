@@ -20,7 +20,7 @@ DEADLINE = float(os.environ.get("SWEEPD_DEADLINE", "270" if "SWEEPD_SANITIZED" i
 ENDED = {"COMPLETED", "CANCELLED", "FAILED"}
 TRIAL_ENDED = {"COMPLETED", "PRUNED", "FAILED", "INFEASIBLE", "CANCELLED"}
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+PARSE_ERROR, INVALID_PARAMS = -32700, -32602
 NOT_FOUND, CONFLICT, LIMIT, DENIED = -32001, -32002, -32005, -32006
 
 
@@ -406,13 +406,13 @@ def driven(**more):
     return merged(spec, more)
 
 
-def example(name):
-    """A spec of examples/, in its folder as `sweep submit` fills it in."""
+def example(name, **more):
+    """A spec of examples/, in its folder as `sweep submit` fills it in. None takes a key away."""
     with open(os.path.join(ROOT, "examples", f"{name}.json"), encoding="utf-8") as file:
         spec = json.load(file)
     if "program" in spec:
         spec["run"]["cwd"] = os.path.join(ROOT, "examples")
-    return spec
+    return merged(spec, more)
 
 
 def merged(spec, more):

@@ -141,18 +141,6 @@ def test_trial_that_ends_by_patience_has_a_checkpoint_of_its_last_epoch(start):
     replay(daemon, sweep)
 
 
-def test_keep_all_keeps_the_last_of_each_completed_trial(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(trained(epochs=4, run_cap=5, checkpoint={"keep": "all", "every": 1}))
-    client.wait_sweep(sweep)
-    wait_until(lambda: files(daemon, sweep).keys() == {(t, 4) for t in range(1, 6)}, "five files")
-    daemon.note_workers()
-    daemon.kill9()
-    daemon.start()
-    assert files(daemon, sweep).keys() == {(t, 4) for t in range(1, 6)}
-
-
 def test_disk_budget_takes_the_worst_trials_first(start):
     daemon = start("cpu:2")
     client = daemon.client()

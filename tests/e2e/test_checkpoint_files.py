@@ -2,7 +2,7 @@
 import os
 import stat
 
-from harness import alive, trained, wait_until
+from harness import trained, wait_until
 
 
 def folder(daemon, sweep):
@@ -115,70 +115,3 @@ def test_sweep_that_keeps_nothing_and_pauses_nothing_makes_no_folder(start):
     sweep = client.submit(trained(epochs=3, run_cap=2, checkpoint={"keep": "none"}))
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert not os.path.exists(os.path.join(daemon.state, "checkpoints"))
-
-
-def test_resumed_trial_goes_on_above_its_pause_and_its_curve_is_whole(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(promoted())
-    got = client.wait_sweep(sweep)
-    done = [t for t in client.trials(sweep) if t["state"] == "COMPLETED"]
-    assert got["state"] == "COMPLETED" and done
-    for t in done:
-        attempts = client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]
-        assert [(a["state"], a["resume_step"]) for a in attempts] == [
-            ("PAUSED", 0), ("PAUSED", 1), ("COMPLETED", 3)]
-        reports = client.reports(sweep, t["trial"])
-        assert [(r["attempt"], r["seq"], r["step"]) for r in reports] == [
-            (1, 1, 1), (2, 1, 2), (2, 2, 3)] + [(3, k, 3 + k) for k in range(1, 7)]
-        assert {1, 3, 9} <= {r["step"] for r in reports if r["checkpoint"]}  # and those of a record
-    assert all(alive(s["pid"]) for s in client.slots())
-
-
-def population(**more):
-    """Four members with two lanes; the learning rates lie far apart, so that some are replaced."""
-    return trained(epochs=12, run_cap=4, dataset={"name": "digits"},
-                   layers=[{"linear": 16}, "relu", {"linear": 10}],
-                   parameters={"lr": {"distribution": "log_uniform_values", "min": 1e-5,
-                                      "max": 0.1}, "batch_size": {"value": 64}},
-                   early_terminate={"type": "pbt", "perturbation_interval": 2}, **more)
-
-
-def test_population_keeps_what_open_members_and_children_go_on_from(start):
-    """A child's file is its parent's until it has one of its own; nothing else stays."""
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(population())
-
-    def with_children():
-        rows = client.trials(sweep)
-        return client.sweep(sweep)["state"] != "RUNNING" or sum(
-            t["parent"] is not None for t in rows) >= 2
-
-    wait_until(with_children, "two children")
-    halt(client, sweep)
-
-    def settled():
-        want = set()
-        for t in client.trials(sweep):
-            if t["state"] in ("PAUSED", "PENDING") and t["resume_step"]:
-                owner = t["trial"] if t["attempt"] and t["step"] >= t["resume_step"] and any(
-                    r["checkpoint"] for r in client.reports(sweep, t["trial"])) else t["parent"]
-                want.add(f"{owner or t['trial']}-{t['resume_step']}.ckpt")
-        return want and any(files(daemon, sweep) == want | each for each in kept(client, sweep))
-
-    wait_until(settled, "the files that are needed, and no other")
-    before = files(daemon, sweep)
-    daemon.note_workers()
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
-    assert files(daemon, sweep) == before, "a start takes nothing that is needed"
-    client.call("sweep.resume", sweep=sweep)
-    got = client.wait_sweep(sweep)
-    assert got["state"] == "COMPLETED" and got["counts"]["FAILED"] == 0, got
-    wait_until(lambda: only_needed(daemon, client, sweep), "the last files alone")
-    for t in client.trials(sweep):
-        text = "\n".join(line["text"] for line in
-                         client.call("trial.log", sweep=sweep, trial=t["trial"])["lines"])
-        assert "from scratch" not in text, text

@@ -49,20 +49,6 @@ def test_promoted_programs_go_on_from_their_folders(start, tmp_path, script):
     wait_until(lambda: not marked(daemon), "nothing left of the programs")
 
 
-def test_program_without_a_checkpoint_begins_again_and_its_old_steps_are_not_reported(start, tmp_path):
-    client = start("cpu:1").client()
-    sweep = client.submit(own(tmp_path, """
-        for step in range(1, 10):
-            if report(step, loss=params["x"], attempt=int(os.environ["SWEEPD_ATTEMPT"])) != "continue":
-                sys.exit(0)
-    """, early_terminate=asha(max_t=9, variant="promote"), **GRID))
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    for t in client.trials(sweep):
-        got = client.reports(sweep, t["trial"])
-        assert [r["step"] for r in got] == list(range(1, t["step"] + 1)), t
-        assert [r["metrics"]["attempt"] for r in got] == sorted(r["metrics"]["attempt"] for r in got)
-
-
 @BOTH
 def test_population_goes_on_from_its_members_folders(start, tmp_path, script):
     client = start("cpu:2").client()
@@ -212,4 +198,3 @@ def test_best_that_was_reported_before_a_restart_keeps_its_trials_folder(start, 
     client.wait_sweep(sweep)
     folder = os.path.join(daemon.state, "checkpoints", str(sweep))
     wait_until(lambda: sorted(os.listdir(folder)) == ["1-2.ckpt", "3-2.ckpt"], "the best one's and the last one's")
-

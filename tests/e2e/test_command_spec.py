@@ -208,25 +208,3 @@ def test_cores_of_a_program_are_cpu_slots(start, tmp_path):
             in never["warnings"])
     cause = wait_until(lambda: client.call("sweep.get", sweep=never["sweep"])["cause"], "why it waits")
     assert cause == f"waits for {2 * cores + 1} cores: the CPU slots have fewer together"
-
-
-def test_cpu_slots_are_kept_for_a_program_that_needs_several(start, tmp_path):
-    """Trials of one slot each would else take every slot as it becomes free, to their end."""
-    cores = max(1, (os.cpu_count() or 1) // 2)
-    daemon = start("cpu:2", SWEEPD_KEEP_MS="0")
-    client = daemon.client()
-    for name in ("many", "wide"):
-        (tmp_path / name).mkdir()
-    many = client.submit(own(tmp_path / "many", """
-        while not os.path.exists("go"):
-            time.sleep(0.01)
-        report(loss=1)
-    """, run_cap=12))
-    wait_until(lambda: client.call("sweep.get", sweep=many)["counts"]["RUNNING"] == 2, "both slots are taken")
-    wide = client.submit(own(tmp_path / "wide", "report(loss=1)", resources={"cpu": cores + 1}))
-    (tmp_path / "many" / "go").touch()
-    client.wait_sweep(many)
-    client.wait_sweep(wide)
-    begun = client.call("trial.get", sweep=wide, trial=1)["attempts"][0]["started_ms"]
-    last = client.call("trial.get", sweep=many, trial=12)["attempts"][0]["started_ms"]
-    assert begun < last

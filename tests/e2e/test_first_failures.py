@@ -90,27 +90,25 @@ def test_slot_where_all_fails_while_others_work_rests(start, tmp_path):
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] > 30  # most would have failed there
 
 
-@pytest.mark.parametrize("more, fault", [
-    ({"command": ["no-such-program"]}, "/command/0: no-such-program: it is in no folder of PATH"),
-    ({"command": ["./nothing"]}, "/command/0: ./nothing: No such file or directory"),
-    ({"command": ["./program.py"]}, "/command/0: ./program.py: Permission denied"),
-    ({"command": ["./bin"]}, "/command/0: ./bin: Is a directory"),
-    ({"command": None, "program": "train.py"}, "/program: train.py in "),
-    ({"command": None, "program": "program.py"}, None),
-    ({"command": ["${envvar:SHELL}", "-c", "true"]}, None),
-    ({"command": ["tool"], "run": {"env": {"PATH": "FOLDER/bin"}}}, None)])
-def test_validate_and_submit_look_for_the_program(client, tmp_path, more, fault):
+def test_validate_and_submit_look_for_the_program(client, tmp_path):
     os.mkdir(tmp_path / "bin")
     os.symlink("/bin/true", tmp_path / "bin" / "tool")
-    run = {"cwd": str(tmp_path), "env": {k: v.replace("FOLDER", str(tmp_path))
-                                         for k, v in more.get("run", {}).get("env", {}).items()}}
-    spec = own(tmp_path, "", **{**more, "run": run})
-    for method in ("sweep.validate", "sweep.submit"):
-        if fault is None:
-            client.call(method, spec=spec)
-            continue
-        error = client.refused(method, spec=spec)
-        assert f"{error.pointer}: {error.message}".startswith(f"/spec{fault}")
+    for more, fault in (
+            ({"command": ["no-such-program"]}, "/command/0: no-such-program: it is in no folder of PATH"),
+            ({"command": ["./nothing"]}, "/command/0: ./nothing: No such file or directory"),
+            ({"command": ["./program.py"]}, "/command/0: ./program.py: Permission denied"),
+            ({"command": ["./bin"]}, "/command/0: ./bin: Is a directory"),
+            ({"command": None, "program": "train.py"}, "/program: train.py in "),
+            ({"command": None, "program": "program.py"}, None),
+            ({"command": ["${envvar:SHELL}", "-c", "true"]}, None),
+            ({"command": ["tool"], "run": {"env": {"PATH": f"{tmp_path}/bin"}}}, None)):
+        spec = own(tmp_path, "", **{**more, "run": {"cwd": str(tmp_path), "env": {}, **more.get("run", {})}})
+        for method in ("sweep.validate", "sweep.submit"):
+            if fault is None:
+                client.call(method, spec=spec)
+                continue
+            error = client.refused(method, spec=spec)
+            assert f"{error.pointer}: {error.message}".startswith(f"/spec{fault}"), error
 
 
 @pytest.mark.parametrize("script, line", [

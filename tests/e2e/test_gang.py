@@ -44,19 +44,6 @@ def test_gang_trains_as_one_slot_does_in_parts(start, tmp_path, world):
     machine.check()
 
 
-@pytest.mark.once("the daemon's stories say who has which slot")
-def test_slots_of_a_gang_are_its_own_and_free_again(start):
-    client = start("cpu:3").client()
-    gang = client.submit(shared(long(run_cap=2)))
-    single = client.submit(small(run_cap=30, epochs=40))
-    wait_until(lambda: ranks(client, gang, 2), "both ranks")
-    wait_until(lambda: client.sweep(single)["counts"]["COMPLETED"], "a single trial beside it")
-    for sweep in (gang, single):
-        assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    assert all(s["state"] == "IDLE" for s in client.slots())
-    assert client.trials(gang)[0]["attempt"] == 1
-
-
 BY_ROWS_AND_BY_LAYERS = pytest.mark.parametrize("stages", [1, 2])
 
 
@@ -178,26 +165,6 @@ def test_gang_without_the_memory_is_infeasible_as_one_slot_is(start):
         trial, = client.trials(sweep)
         assert (trial["state"], trial["cause"]) == ("INFEASIBLE", "oom"), trial
         assert trial["attempt"] == 1
-
-
-def test_gang_that_diverges_is_infeasible(start):
-    client = start("cpu:2").client()
-    sweep = client.submit(shared(small(run_cap=1, parameters={**FACTS, "lr": {"value": 1e6}})))
-    client.wait_sweep(sweep)
-    trial, = client.trials(sweep)
-    assert (trial["state"], trial["cause"], trial["attempt"]) == ("INFEASIBLE", "diverged", 1)
-
-
-def test_patience_ends_all_ranks(start):
-    client = start("cpu:2").client()
-    spec = small(run_cap=1, epochs=50, parameters={**FACTS, "lr": {"value": 1e-9}})
-    spec["trainer"]["patience"] = 3
-    gang, one = client.submit(shared(spec)), client.submit(alone(spec))
-    for sweep in (gang, one):
-        client.wait_sweep(sweep)
-    row, want = client.trials(gang)[0], client.trials(one)[0]
-    assert (row["state"], row["cause"], row["step"]) == (want["state"], want["cause"], want["step"])
-    assert "patience" in row["cause"]
 
 
 def test_best_trial_of_gangs_is_fitted_and_predicts(start, tmp_path):

@@ -1,8 +1,6 @@
 """Batch norms over the rows of all ranks of a trial: the curve of one slot with the whole batch."""
-import pytest
-
 from checkpoints import curve, log
-from gangs import shared, small
+from gangs import shared
 from harness import trained
 
 IMAGES = {"format": "synthetic", "image": [2, 8, 8], "rows": 163, "classes": 3}
@@ -56,19 +54,3 @@ def test_part_that_does_not_fit_is_infeasible_with_sync(start):
     assert (trial["state"], trial["cause"]) == ("INFEASIBLE", "oom"), log(client, with_sync, 1)
     assert any("the 64 rows of a rank, in one part for sync_batchnorm, need " in line
                for line in log(client, with_sync, 1))
-
-
-@pytest.mark.parametrize("change, pointer, line", [
-    ({"parallel": {"data": 1, "sync_batchnorm": True}}, "/spec/parallel/sync_batchnorm", 'needs "data" of 2 or more'),
-    ({"parallel": {"data": 2, "sync_batchnorm": "yes"}}, "/spec/parallel/sync_batchnorm", "must be true or false"),
-])
-def test_sync_that_cannot_be_is_refused_at_its_place(client, change, pointer, line):
-    refused = client.refused("sweep.submit", spec={**synced(small()), **change})
-    assert refused.pointer == pointer and line in refused.message
-
-
-def test_micro_batch_does_not_go_with_sync(client):
-    spec = synced(small())
-    spec["trainer"]["micro_batch"] = 4
-    refused = client.refused("sweep.submit", spec=spec)
-    assert refused.pointer == "/spec/trainer/micro_batch" and "does not go with" in refused.message

@@ -4,8 +4,8 @@ import random
 import pytest
 
 from again import first_again
-from checkpoints import curve, curves, damage, example, harm_files, kill_on_the_way, log, replay, undisturbed
-from harness import wait_until
+from checkpoints import curve, curves, damage, harm_files, kill_on_the_way, log, replay, undisturbed
+from harness import example, wait_until
 
 MEMBERS, EPOCHS, EVERY = 8, 20, 4
 

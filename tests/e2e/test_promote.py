@@ -4,8 +4,8 @@ import random
 import pytest
 
 from again import first_again
-from checkpoints import assert_continued, curves, example, files, kill_on_the_way, log, replay, undisturbed
-from harness import wait_until
+from checkpoints import assert_continued, curves, files, kill_on_the_way, log, replay, undisturbed
+from harness import example, wait_until
 
 
 def promoted(**more):

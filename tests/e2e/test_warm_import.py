@@ -1,7 +1,8 @@
 """What happens to a trial while the launcher that is to fork it still imports."""
+from checkpoints import log
 from harness import merged, wait_until
 from programs import output
-from test_warm import TRIALS, launchers, log, package, warm
+from test_warm import TRIALS, launchers, package, warm
 
 
 def import_forever(tmp_path):

@@ -1,5 +1,4 @@
 """A worker as the daemon sees it: alive or hung, the one that was started or another; what it may have."""
-import json
 import os
 import signal
 import sqlite3
@@ -49,16 +48,6 @@ def test_worker_whose_epochs_are_long_is_let_be(start):
                       "a trial that has run for eight limits")
     assert slot["attempt"] == 1 and slot["starts"] == 1
     client.call("sweep.cancel", sweep=sweep)
-
-
-def test_idle_worker_that_hangs_is_replaced_and_one_that_waits_is_not(start):
-    client = start("cpu:2", SWEEPD_SILENT_MS="700").client()
-    wait_until(lambda: all(s["state"] == "IDLE" for s in client.slots()), "idle slots")
-    for starts in (2, 3):
-        os.kill(client.slots()[0]["pid"], signal.SIGSTOP)
-        wait_until(lambda: client.slots()[0]["starts"] == starts
-                   and client.slots()[0]["state"] == "IDLE", "another process")
-    assert client.slots()[1]["starts"] == 1
 
 
 def test_worker_that_was_stopped_with_the_daemon_is_let_be(start):
