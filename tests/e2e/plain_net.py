@@ -67,11 +67,6 @@ def add(x, y):
     return [add(a, b) for a, b in zip(x, y)] if isinstance(x, list) else x + y
 
 
-def maxpool(x):
-    return [[[max(p[r][c], p[r][c + 1], p[r + 1][c], p[r + 1][c + 1])
-              for c in range(0, len(p[0]), 2)] for r in range(0, len(p), 2)] for p in x]
-
-
 def flatten(x):
     return [v for plane in x for row in plane for v in row]
 

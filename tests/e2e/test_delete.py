@@ -151,7 +151,7 @@ def test_deleted_sweep_is_unknown_and_its_number_is_not_given_again(start):
     assert numbers(client) == {2} and client.call("daemon.info")["sweeps"] == 1
 
 
-def test_sweep_that_has_not_ended_is_not_deleted(start):
+def test_sweep_that_has_not_ended_is_not_deleted_and_without_a_value_no_best_is_kept(start):
     daemon = start("cpu:1")
     client = daemon.client()
     sweep = client.submit(slow(run_cap=2))
@@ -163,6 +163,11 @@ def test_sweep_that_has_not_ended_is_not_deleted(start):
     client.call("sweep.cancel", sweep=sweep)
     client.call("sweep.delete", sweep=sweep)  # waits for the worker, which is being told to stop
     assert not rows(daemon, sweep) and not files(daemon, sweep)
+    sweep = client.submit(driven())
+    client.call("sweep.cancel", sweep=sweep)
+    error = client.refused("sweep.delete", sweep=sweep, keep_best=True)
+    assert (error.code, error.message) == (CONFLICT, "no trial of it has a value: delete it without keep_best")
+    client.call("sweep.delete", sweep=sweep)
 
 
 def test_program_that_is_still_ending_leaves_nothing_behind(start):
@@ -256,15 +261,6 @@ def test_best_trial_stays_as_a_record(start):
     client.wait_sweep(warm)
     client.call("sweep.delete", sweep=sweep)
     assert not files(daemon, sweep) and numbers(client) == {warm}
-
-
-def test_sweep_without_a_value_has_no_best_to_keep(daemon):
-    client = daemon.client()
-    sweep = client.submit(driven())
-    client.call("sweep.cancel", sweep=sweep)
-    error = client.refused("sweep.delete", sweep=sweep, keep_best=True)
-    assert (error.code, error.message) == (CONFLICT, "no trial of it has a value: delete it without keep_best")
-    client.call("sweep.delete", sweep=sweep)
 
 
 def test_old_sweeps_are_deleted_and_young_ones_stay(start):

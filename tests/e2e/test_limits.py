@@ -23,68 +23,6 @@ def test_ask_hands_out_no_more_than_its_answer_can_carry(client):
     assert client.sweep(sweep)["counts"]["RUNNING"] == len(handed)
 
 
-def test_large_answers_reach_a_client_that_reads_them(client):
-    """It reads while it sends: the daemon takes no more from one that has a MiB to read, and cuts it after 10 s,
-    and a socket with a deadline holds no more than 70 small lines that were not taken."""
-    def send():
-        for _ in range(100):
-            client.send({"jsonrpc": "2.0", "id": 1, "method": "rpc.discover"})
-
-    sender = threading.Thread(target=send)
-    sender.start()
-    for _ in range(100):
-        assert client.receive()["id"] == 1
-    sender.join()
-
-
-def test_calls_behind_a_load_keep_their_order(start):
-    daemon = start("none")
-    client = daemon.client()
-    sweep = client.submit(driven(run_cap=1))
-    client.tell(sweep, client.ask(sweep)[0], metrics={"loss": 1})
-    client.wait_sweep(sweep)
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
-    for method, more in (("sweep.extend", {"run_cap": 3}), ("trial.ask", {"count": 5}),
-                         ("sweep.get", {})):
-        client.send({"jsonrpc": "2.0", "id": method, "method": method,
-                     "params": {"sweep": sweep, **more}})
-    replies = [client.receive() for _ in range(3)]
-    assert [r["id"] for r in replies] == ["sweep.extend", "trial.ask", "sweep.get"]
-    assert [t["trial"] for t in replies[1]["result"]["trials"]] == [2, 3]
-    assert replies[2]["result"]["state"] == "RUNNING"
-
-
-def test_watcher_sees_the_end_of_every_trial(daemon, client):
-    """Watchers that join while trials begin and end miss none of the ends."""
-    sweep = client.submit(driven(run_cap=400))
-    views = []
-
-    def watch(connection, view):
-        update = connection.call("sweep.watch", sweep=sweep, rows=1000)
-        while True:
-            if update.get("reset"):
-                view.clear()
-            view.update({t["trial"]: t["state"] for t in update["trials"]})
-            if update["state"] != "RUNNING" and "RUNNING" not in view.values():
-                return
-            update = connection.note()["params"]
-
-    threads = []
-    while handed := client.ask(sweep, 10):
-        views.append({})
-        threads.append(threading.Thread(target=watch, args=(daemon.client(), views[-1])))
-        threads[-1].start()
-        for trial in handed:
-            client.tell(sweep, trial, metrics={"loss": 1})
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive(), "a watcher never saw its last update"
-    for view in views:
-        assert set(view.values()) <= {"COMPLETED"}
-
-
 def test_specs_are_checked_a_few_at_a_time(start):
     daemon = start("cpu:1")
     client = daemon.client()
@@ -173,13 +111,6 @@ def test_attempt_of_another_number_is_never_taken_for_the_live_one(client):
         client.refused("trial.report", sweep=sweep, trial=trial["trial"], attempt=attempt, seq=1,
                        step=1, metrics={"loss": 1})
     assert client.reports(sweep, trial["trial"]) == []
-
-
-def test_sweep_that_no_slot_suits_says_so(start):
-    client = start("cpu:1").client()
-    sweep = client.submit(trained(resources={"gpu": 1}))
-    got = client.sweep(sweep)
-    assert got["state"] == "RUNNING" and "GPU" in got["cause"]
 
 
 # --- memory and time of connections ---

@@ -140,23 +140,6 @@ def test_driven_sweep_answers_as_promised(checked, more):
     assert len(trials) > 2 and checked.sweep(sweep)["state"] == "COMPLETED"
 
 
-def test_sweep_of_two_metrics_answers_as_promised(checked):
-    metrics = [{"name": "loss"}, {"name": "speed", "goal": "maximize"}]
-    sweep = checked.submit(driven(method="bayes", run_cap=25, metric=None, metrics=metrics))
-    checked.drive(sweep, lambda t, s: {"loss": t % 5 + 1 / s, "speed": t % 3}, 1)
-    listed, = checked.call("sweep.list")["sweeps"]
-    assert listed["pareto"]["trials"] > 0 and listed["metrics"] == ["loss", "speed"]
-
-
-def test_metrics_that_are_no_numbers_answer_as_promised(checked):
-    sweep = checked.submit(driven(run_cap=3))
-    for value in ("nan", "inf", 1.0):
-        t, = checked.ask(sweep)
-        if checked.report(sweep, t, 1, 1, loss=value, other="-inf") == "continue":
-            checked.tell(sweep, t, "FAILED", cause="why not")
-    assert {t["state"] for t in checked.look(sweep)} == {"INFEASIBLE", "FAILED"}
-
-
 # --- every method ---
 
 def start_from_another(checked):

@@ -16,17 +16,6 @@ def request(rid, method="daemon.info", **more):
     return {"jsonrpc": "2.0", "id": rid, "method": method, **more}
 
 
-def test_discover_lists_every_public_method(client):
-    document = client.call("rpc.discover")
-    assert document["openrpc"].startswith("1.")
-    names = {m["name"] for m in document["methods"]}
-    assert {"sweep.submit", "sweep.watch", "trial.ask", "trial.report", "trial.tell",
-            "daemon.info", "device.list", "rpc.discover"} <= names
-    for method in document["methods"]:
-        for param in method["params"]:
-            assert param["name"] and param["schema"]
-
-
 def test_socket_is_the_users_alone(daemon):
     assert stat.S_IMODE(os.stat(daemon.socket).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(daemon.state).st_mode) & 0o077 == 0
@@ -62,16 +51,6 @@ def test_client_that_never_reads_stalls_nobody(daemon, client):
     sweep = client.submit(driven(run_cap=1))
     t, = client.ask(sweep)
     assert client.tell(sweep, t, metrics={"loss": 1}) == "COMPLETED"
-
-
-def test_watcher_that_never_reads_stalls_nobody(daemon, client):
-    sweep = client.submit(driven(run_cap=400))
-    with Client(daemon.socket) as deaf:
-        deaf.send(request(1, "sweep.watch", params={"sweep": sweep}))
-        for t in client.ask(sweep, 400):
-            client.report(sweep, t, 1, 1, loss=1)
-            client.tell(sweep, t)
-        assert client.sweep(sweep)["state"] == "COMPLETED"
 
 
 def test_thousand_connections_are_served_at_once(daemon, client):

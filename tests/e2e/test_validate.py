@@ -19,14 +19,15 @@ def validate(folder, spec, *args, name="spec.json", socket="/nowhere/s"):
     return done.returncode, done.stdout, done.stderr.splitlines()
 
 
-@pytest.mark.parametrize("name", sorted(NETS))
-def test_answer_is_the_same_without_a_daemon(start, tmp_path, name):
-    spec = json.loads(open(os.path.join(ROOT, "examples", name), encoding="utf-8").read())
-    there = validate(tmp_path, spec, socket=start("cpu:1").socket)
-    alone = validate(tmp_path, spec)
-    assert there[:2] == alone[:2] and alone[0] == 0 and "a good spec" in alone[1]
-    assert alone[2][0].startswith("sweep: no daemon at /nowhere/s: checked by the devices of this machine")
-    assert alone[2][1:] == there[2]
+def test_answer_is_the_same_without_a_daemon(start, tmp_path):
+    daemon = start("cpu:1")
+    for name in sorted(NETS):
+        spec = json.loads(open(os.path.join(ROOT, "examples", name), encoding="utf-8").read())
+        there = validate(tmp_path, spec, socket=daemon.socket)
+        alone = validate(tmp_path, spec)
+        assert there[:2] == alone[:2] and alone[0] == 0 and "a good spec" in alone[1], name
+        assert alone[2][0].startswith("sweep: no daemon at /nowhere/s: checked by the devices of this machine"), name
+        assert alone[2][1:] == there[2], name
 
 
 def test_refusal_is_the_same_without_a_daemon(start, tmp_path):
@@ -123,17 +124,16 @@ def test_long_lists_are_cut(tmp_path):
     assert len(lines) == 21 and lines[-1] == "sweep: and 10 more"
 
 
-@pytest.mark.parametrize("more, place", [
-    ({"command": ["./nothing"], "run": {"cwd": "FOLDER"}}, "/command/0"),
-    ({"program": "train.py"}, "/program"),
-    ({"command": ["true"], "run": {"cwd": "/nowhere"}}, "/run/cwd"),
-    ({"command": ["true"], "run": {"cwd": "/dev/null"}}, "/run/cwd"),
-    ({"trainer": {"dataset": {"format": "csv", "path": "/nowhere/x.csv", "label": "y"}, "model": [{"linear": 2}]},
-      "run_cap": "x"}, "/trainer/dataset/path")])
-def test_file_that_is_not_there_is_a_mistake(tmp_path, more, place):
-    text = json.dumps(dict(GOOD, **more)).replace("FOLDER", str(tmp_path))
-    status, _, lines = validate(tmp_path, text)
-    assert status == 1 and any(line.startswith(f"sweep: {place} (line 1): ") for line in lines), lines
+def test_file_that_is_not_there_is_a_mistake(tmp_path):
+    for more, place in (
+            ({"command": ["./nothing"], "run": {"cwd": str(tmp_path)}}, "/command/0"),
+            ({"program": "train.py"}, "/program"),
+            ({"command": ["true"], "run": {"cwd": "/nowhere"}}, "/run/cwd"),
+            ({"command": ["true"], "run": {"cwd": "/dev/null"}}, "/run/cwd"),
+            ({"trainer": {"dataset": {"format": "csv", "path": "/nowhere/x.csv", "label": "y"}, "model": [{"linear": 2}]},
+              "run_cap": "x"}, "/trainer/dataset/path")):
+        status, _, lines = validate(tmp_path, dict(GOOD, **more))
+        assert status == 1 and any(line.startswith(f"sweep: {place} (line 1): ") for line in lines), (more, lines)
 
 
 def test_what_is_noted_does_not_hide_nor_make_others(tmp_path):

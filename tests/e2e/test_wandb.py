@@ -80,8 +80,3 @@ def test_values_stay_what_they_are(daemon, client):
     sweep(daemon, "submit", "nested.yaml")
     decoder = client.sweep(3)["spec"]["parameters"]["decoder"]["parameters"]
     assert decoder["width"] == {"value": 16} and decoder["dropout"] == {"min": 0.0, "max": 0.5}
-
-
-def test_grid_has_each_combination(daemon, client):
-    status, out, _ = sweep(daemon, "validate", "grid.yaml", "--json")
-    assert status == 0 and json.loads(out)["points"] == 6
