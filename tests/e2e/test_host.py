@@ -6,16 +6,13 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 
 import pytest
 
-from harness import BIN, DEADLINE, ROOT, alive, driven, environment, trained, wait_until
+from harness import BIN, DEADLINE, alive, driven, environment, trained, wait_until
 from test_cli import in_terminal
-
-sys.path.insert(0, os.path.join(ROOT, "clients", "python"))
-import sweepd  # noqa: E402
+from test_python import sweepd
 
 SSHD = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin")
 LIVE = b"\x1b[?1049h"  # a screen of its own

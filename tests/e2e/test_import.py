@@ -6,9 +6,8 @@ import sys
 
 import pytest
 
-from harness import ROOT, environment
-
-PACKAGE = os.path.join(ROOT, "clients", "python")
+from harness import environment
+from test_python import PACKAGE
 
 
 def run(daemon, *args):

@@ -6,11 +6,8 @@ import sys
 
 import pytest
 
-from harness import BIN, DEADLINE, ROOT, Daemon, alive, driven, environment, others_may_run, wait_until
-
-PACKAGE = os.path.join(ROOT, "clients", "python")
-sys.path.insert(0, PACKAGE)
-import sweepd  # noqa: E402
+from harness import BIN, DEADLINE, Daemon, alive, driven, environment, others_may_run, wait_until
+from test_python import PACKAGE, sweepd
 
 NOBODY = 65534
 NO_DAEMON = 3

@@ -46,15 +46,14 @@ def number_after(text, output):
     return float(re.search(re.escape(text) + r"\s*([0-9.eE+-]+)", output)[1])
 
 
-@pytest.mark.parametrize("script, least", [("optuna_pruning.py", 0.85), ("optuna_torch.py", 0.2)])
-def test_optuna_script_with_pruning(user, daemon, tmp_path, script, least):
-    output = run(migrated(script, tmp_path), daemon, 30)
+def test_optuna_script_with_pruning(user, daemon, tmp_path):
+    output = run(migrated("optuna_torch.py", tmp_path), daemon, 30)
     pruned, complete = number_after("pruned trials:", output), number_after("complete trials:", output)
     assert number_after("finished trials:", output) == 30 == pruned + complete and pruned > 0
     sweep = user.sweeps()[0]
     assert sweep["state"] == "COMPLETED" and sweep["counts"]["PRUNED"] == pruned
     done = user.trials(sweep["sweep"], state="COMPLETED")
-    assert max(row["value"] for row in done) == number_after("Value:", output) > least
+    assert max(row["value"] for row in done) == number_after("Value:", output) > 0.2
 
 
 def test_ray_script_in_the_older_form(user, daemon, tmp_path):
