@@ -353,32 +353,32 @@ SW_NODISCARD sw_status sw_bayes_levels(struct sw_bayes_search *s, const struct s
 
 /* ---- bayes_turn.c ---- */
 
-/* A level of a category has its turn while it has had less than share / sqrt(n) of what random
- * draws would have given it of the n points. */
-struct sw_bayes_turns {
-	double share; /* 0: no turns */
-	bool own;     /* the level's own rows choose the numbers, not all rows */
-	bool split;   /* the share is of all levels but one together */
-};
-
 /* The point for a level of a category that has had few, in the box, which is the whole cube. On
- * entry out->model is the model of all rows; of_level: BAYES_LEVEL. SW_NOT_FOUND: no level is due
- * one, or none has any. */
-SW_NODISCARD sw_status sw_bayes_turn(struct sw_bayes_search *s, const struct sw_bayes_turns *turns,
-				     struct sw_bayes_model *of_level, const struct sw_bayes_data *b,
-				     struct sw_bayes_rng *rng, struct sw_bayes_found *out);
+ * entry out->model is the model of all rows; of_level: BAYES_LEVEL, NULL: none (version 9).
+ * SW_NOT_FOUND: no level is due one, or none has any. */
+SW_NODISCARD sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_level,
+				     const struct sw_bayes_data *b, struct sw_bayes_rng *rng,
+				     struct sw_bayes_found *out);
 
 /* ---- bayes_step.c ---- */
+
+/* Does a level of a category that has had few points get some, by whose model, and when? */
+enum sw_bayes_turns {
+	BAYES_TURNS_NONE,
+	BAYES_TURNS_OF_ALL,
+	BAYES_TURNS_OF_LEVEL,
+	BAYES_TURNS_STALLED, /* by the level's; only while nothing gets better */
+};
 
 struct sw_bayes_step {
 	struct sw_bayes_model model[BAYES_MODEL_N];
 	struct sw_bayes_search search;
-	struct sw_bayes_turns turns;
+	enum sw_bayes_turns turns;
 };
 
 /* inward: of its models. */
 SW_NODISCARD sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
-					  uint64_t seed, bool inward, struct sw_bayes_turns turns);
+					  uint64_t seed, bool inward, enum sw_bayes_turns turns);
 void sw_bayes_step_fini(struct sw_bayes_step *s);
 void sw_bayes_step_drop(struct sw_bayes_step *s); /* the caches */
 /* The point for trial `trial`; memory moves on, also when it fails. Needs a row that is not bad.

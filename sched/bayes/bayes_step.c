@@ -1,6 +1,6 @@
 /* One suggestion by a model: a rotation of five models, each with its own view of the outcomes and
  * its own assumptions, because none is right for every function; once nothing gets better any more,
- * every second one inside a trust region around the best (Eriksson et al. 2019); and every fourth
+ * every second one inside a trust region around the best (Eriksson et al. 2019), and every fourth
  * one for a level of a category that has had few trials (bayes_turn.c). */
 #include "sched/bayes/bayes.h"
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STALL_LONG 4 /* results without progress, after which steps are local too */
+#define STALL_LONG 4 /* results without progress, after which steps are local, or turns, too */
 #define SHAPE_MIN  0.1
 #define SHAPE_MAX  10.0
 #define LOCAL_FROM 8 /* times d rows: from here on, a local model on the rows around the best */
@@ -59,6 +59,14 @@ static void set_box(struct sw_bayes_search *s, const struct sw_bayes_data *b, co
 	}
 }
 
+/* While the best gets better with each few results, a turn would only hold it up. */
+static bool has_turn(enum sw_bayes_turns turns, const struct sw_bayes_memory *m)
+{
+	if (turns == BAYES_TURNS_STALLED && m->stall < STALL_LONG)
+		return false;
+	return turns != BAYES_TURNS_NONE && (m->steps + 1) % TURN_EVERY == TURN_AT;
+}
+
 sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 			struct sw_bayes_memory *memory, struct sw_bayes_rng *rng, uint64_t trial,
 			struct sw_bayes_found *out)
@@ -73,9 +81,12 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 	if (rc != SW_OK)
 		return rc;
 	shape_of(out->model, w);
-	if (s->turns.share > 0 && (memory->steps + 1) % TURN_EVERY == TURN_AT) {
+	if (has_turn(s->turns, memory)) {
+		struct sw_bayes_model *const of_level =
+			s->turns >= BAYES_TURNS_OF_LEVEL ? &s->model[BAYES_LEVEL] : NULL;
+
 		set_box(&s->search, b, NULL, 0);
-		rc = sw_bayes_turn(&s->search, &s->turns, &s->model[BAYES_LEVEL], b, rng, out);
+		rc = sw_bayes_turn(&s->search, of_level, b, rng, out);
 		if (rc != SW_NOT_FOUND) {
 			memory->steps += rc == SW_OK;
 			return rc;
@@ -122,7 +133,7 @@ sw_status sw_bayes_step_several(struct sw_bayes_step *s, struct sw_bayes_several
 }
 
 sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
-			     uint64_t seed, bool inward, struct sw_bayes_turns turns)
+			     uint64_t seed, bool inward, enum sw_bayes_turns turns)
 {
 	s->turns = turns;
 	sw_status rc = sw_bayes_search_init(&s->search, cube, seed);

@@ -7,8 +7,10 @@
 #include "sched/space/space_internal.h"
 #include <math.h>
 
-#define TURN_TRIES 4  /* levels: some may have no point left */
-#define TURN_MOST  64 /* levels; where there are more, the model alone chooses among them */
+#define TURN_SHARE   3.0
+#define TURN_SHARE_9 2.0 /* of the sampler's version 9 */
+#define TURN_TRIES   4   /* levels: some may have no point left */
+#define TURN_MOST    64  /* levels; where there are more, the model alone chooses among them */
 
 static void count_levels(const struct sw_bayes_cube *c, size_t k, const double *x, size_t n,
 			 size_t *count)
@@ -17,21 +19,19 @@ static void count_levels(const struct sw_bayes_cube *c, size_t k, const double *
 		count[sw_space_decode_one(&c->space->v[c->of[k]], x[i * c->d + k]).choice]++;
 }
 
-/* The level that has had the least of the n points beside its due, if its turn has come: its
- * coordinate, and where it stands there; d: all have had enough. tried: bit i of a coordinate's:
- * not its level i. */
-static size_t find_level(const struct sw_bayes_data *b, const struct sw_bayes_turns *turns,
-			 uint64_t *tried, double *at)
+/* The level that has had the least of the n points, if that is less than 3 / sqrt(n) of what random
+ * draws would have given it: its coordinate, and where it stands there; d: all have had enough.
+ * tried: bit i of a coordinate's: not its level i. */
+static size_t find_level(const struct sw_bayes_data *b, double share, uint64_t *tried, double *at)
 {
 	const struct sw_bayes_cube *const c = b->cube;
 	const double n = (double)(b->n + b->n_pending);
-	double least = turns->share / sqrt(n);
+	double least = share / sqrt(n);
 	size_t k_least = c->d;
 	uint64_t level = 0;
 
 	for (size_t k = 0; k < c->d; k++) {
 		const struct sw_space_entry *const e = &c->space->v[c->of[k]];
-		const double others = turns->split ? fmax(1, (double)c->levels[k] - 1) : 1;
 		size_t count[TURN_MOST] = {0};
 
 		if (!c->category[k] || !c->always[k] || c->levels[k] > TURN_MOST)
@@ -39,7 +39,7 @@ static size_t find_level(const struct sw_bayes_data *b, const struct sw_bayes_tu
 		count_levels(c, k, b->x, b->n, count);
 		count_levels(c, k, b->pending, b->n_pending, count);
 		for (uint64_t i = 0; i < c->levels[k]; i++) {
-			const double due = n * sw_space_chance(e, i) / others;
+			const double due = n * sw_space_chance(e, i);
 
 			/* Without any chance, a level is due nothing. */
 			if ((tried[k] >> i & 1) == 0 && (double)count[i] < least * due) {
@@ -56,11 +56,12 @@ static size_t find_level(const struct sw_bayes_data *b, const struct sw_bayes_tu
 	return k_least;
 }
 
-sw_status sw_bayes_turn(struct sw_bayes_search *s, const struct sw_bayes_turns *turns,
-			struct sw_bayes_model *of_level, const struct sw_bayes_data *b,
-			struct sw_bayes_rng *rng, struct sw_bayes_found *out)
+sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_level,
+			const struct sw_bayes_data *b, struct sw_bayes_rng *rng,
+			struct sw_bayes_found *out)
 {
 	const struct sw_bayes_model *const of_all = out->model;
+	const double share = of_level != NULL ? TURN_SHARE : TURN_SHARE_9;
 	uint64_t tried[SW_SPACE_MAX_PARAMS] = {0};
 	sw_status rc = SW_NOT_FOUND;
 
@@ -68,12 +69,12 @@ sw_status sw_bayes_turn(struct sw_bayes_search *s, const struct sw_bayes_turns *
 	 * next level's turn. */
 	for (int i = 0; rc == SW_NOT_FOUND && i < TURN_TRIES; i++) {
 		double at = 0;
-		const size_t k = find_level(b, turns, tried, &at);
+		const size_t k = find_level(b, share, tried, &at);
 
 		out->model = of_all;
 		if (k == s->cube->d)
 			return SW_NOT_FOUND;
-		if (turns->own) {
+		if (of_level != NULL) {
 			rc = sw_bayes_model_of_level(of_level, b, k, at, rng);
 			if (rc == SW_OK)
 				out->model = of_level;

@@ -22,7 +22,7 @@
 #define INWARD_FROM  8 /* of the sampler's versions */
 #define TURNS_FROM   9
 #define OWN_FROM     10 /* a level's turn is by its own rows */
-#define SPLIT_FROM   11 /* a category's levels share their turns */
+#define STALLED_FROM 11 /* and only while nothing gets better */
 #define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
 /* With rungs at least this share of the points is spread over the space, always. A pruner that
  * compares newcomers with those before them passes nearly all that a model finds: then only what
@@ -70,13 +70,13 @@ static bool wants(const struct sw_sampler *s, uint64_t from)
 	return s->config.version >= from && s->config.n_metrics <= 1;
 }
 
-static struct sw_bayes_turns turns_of(const struct sw_sampler *s)
+static enum sw_bayes_turns turns_of(const struct sw_sampler *s)
 {
-	const bool own = wants(s, OWN_FROM);
-	const double of_9 = wants(s, TURNS_FROM) ? 2 : 0;
-
-	return (struct sw_bayes_turns){
-		.share = own ? 3 : of_9, .own = own, .split = wants(s, SPLIT_FROM)};
+	if (!wants(s, TURNS_FROM))
+		return BAYES_TURNS_NONE;
+	if (!wants(s, OWN_FROM))
+		return BAYES_TURNS_OF_ALL;
+	return wants(s, STALLED_FROM) ? BAYES_TURNS_STALLED : BAYES_TURNS_OF_LEVEL;
 }
 
 static sw_status start(struct sw_sampler *s, struct sw_err *err)

@@ -244,7 +244,7 @@ def test_grids_replay_and_so_do_those_of_versions_that_named_no_cause(start):
         assert differs == any("why it ended" in line for line in lines), (change, lines)
 
 
-@pytest.mark.parametrize("version", (7, 8, 9))
+@pytest.mark.parametrize("version", (7, 8, 9, 10))
 def test_sweep_of_an_older_sampler_goes_on_as_it_began_and_is_compared(start, version):
     daemon = start()
     client = daemon.client()
