@@ -60,8 +60,6 @@ static const struct {
 	 "\"labels\" must be \"fine\" or \"coarse\""},
 	{F("cifar10") ",'path':'x','augmnt':{}}", "/augmnt",
 	 "unknown key \"augmnt\"; did you mean \"augment\"?"},
-	{F("cifar10") ",'path':'x','augment':{'crp':4}}", "/augment/crp",
-	 "unknown key \"crp\"; did you mean \"crop\"?"},
 	{F("cifar10") ",'path':'x','augment':{'crop':-1}}", "/augment/crop",
 	 "\"crop\" must be at least 0"},
 	{F("cifar10") ",'path':'x','augment':true}", "/augment",

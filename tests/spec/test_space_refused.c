@@ -21,17 +21,10 @@ static const struct {
 	 "\"parameters\" is empty: a group needs at least one"},
 	{SPACE("'g':{'parameters':[1]}"), "/parameters/g/parameters",
 	 "\"parameters\" must be an object of parameters by name, not an array"},
-	{SPACE("'g':{'parameters':null}"), "/parameters/g/parameters",
-	 "\"parameters\" must be an object of parameters by name, not null"},
 	{SPACE("'g':{'parameters':{'a':{'value':1}},'value':1}"), "/parameters/g/value",
 	 "\"value\" does not go with \"parameters\": this is a group"},
-	{SPACE("'g':{'parameters':{'a':{'value':1}},'wenn':{}}"), "/parameters/g/wenn",
-	 "unknown key \"wenn\"; did you mean \"when\"?"},
 	{SPACE("'g':{'parameters':{'a':{'min':1}}}"), "/parameters/g/parameters/a/max",
 	 "\"max\" is missing (\"min\" needs it)"},
-	{SPACE("'g':{'parameters':{'a b':{'value':1}}}"), "/parameters/g/parameters/a b",
-	 "a parameter's name is 1 to 128 of the characters a-z A-Z 0-9 _ - . / and starts with a "
-	 "letter, a digit or _"},
 	{SPACE("'-g':{'parameters':{'a':{'value':1}}}"), "/parameters/-g",
 	 "a parameter's name is 1 to 128 of the characters a-z A-Z 0-9 _ - . / and starts with a "
 	 "letter, a digit or _"},
@@ -93,8 +86,6 @@ static const struct {
 	{CONSTRAINT("a => b"), "/constraints/1", "column 3: a single = ; write == , <= or >="},
 	{CONSTRAINT("a <> b"), "/constraints/1",
 	 "column 3: no such comparison: < <= > >= == and != are known"},
-	{CONSTRAINT("a === b"), "/constraints/1",
-	 "column 3: no such comparison: < <= > >= == and != are known"},
 	{CONSTRAINT("a < b < 3"), "/constraints/1",
 	 "column 7: a second comparison: write two constraints"},
 	{CONSTRAINT("a < b and b < 3"), "/constraints/1",
@@ -111,7 +102,6 @@ static const struct {
 	{CONSTRAINT("a < opt"), "/constraints/1",
 	 "column 5: a constraint compares numbers, and \"opt\" can be a string"},
 	{CONSTRAINT("(a < b"), "/constraints/1", "column 1: a ( without its )"},
-	{CONSTRAINT("a < (b"), "/constraints/1", "column 5: a ( without its )"},
 	{CONSTRAINT("a < b)"), "/constraints/1",
 	 "column 6: the constraint should end here, or go on with + - * /"},
 	{CONSTRAINT("`a < b"), "/constraints/1", "column 1: a ` without another one"},
@@ -132,8 +122,6 @@ static const struct {
 	 "column 17: more than 16 parentheses open"},
 	{CONSTRAINT("ä < 1"), "/constraints/1",
 	 "column 1: a number or a parameter must stand here"},
-	{CONSTRAINT("a < ü"), "/constraints/1",
-	 "column 5: a number or a parameter must stand here"},
 	/* Ray's words */
 	{PARAM "{'min':1,'upper':2}}}", "/parameters/x/upper",
 	 "unknown key \"upper\"; did you mean \"max\"?"},
@@ -144,8 +132,6 @@ static const struct {
 	{PARAM "{'distribution':'randint','lower':2,'upper':2}}}", "/parameters/x/upper",
 	 "randint leaves \"upper\" out: it must be above \"lower\" (int_uniform and "
 	 "int_log_uniform include it)"},
-	{PARAM "{'distribution':'randint','lower':2.5,'upper':5}}}", "/parameters/x/lower",
-	 "\"lower\" of randint must be an integer below 2^53"},
 	{PARAM "{'distribution':'qrandint','lower':2,'upper':5,'q':0.5}}}", "/parameters/x/q",
 	 "\"q\" of qrandint must be an integer below 2^53"},
 	{PARAM "{'distribution':'randint','lower':2}}}", "/parameters/x/max",
@@ -154,8 +140,6 @@ static const struct {
 	 "\"grid_search\" must be an array, not a number"},
 	{PARAM "{'grid_search':[1],'values':[1]}}}", "/parameters/x/grid_search",
 	 "\"values\" and \"grid_search\" mean the same: give one"},
-	{PARAM "{'distribution':'randn','mean':'x'}}}", "/parameters/x/mean",
-	 "\"mean\" must be a number, not a string"},
 };
 
 TEST_ROWS(spec_bad_space_is_refused_at_its_place, bad)
