@@ -1,5 +1,6 @@
-/* tests/kernels/test_norms.c — batch and layer normalisation of the CPU table against references in
- * double: rows that lie together, and those that ranks share. */
+/* tests/kernels/test_norms.c — batch normalisation of rows that ranks share against a reference in
+ * double; statistics, and values far from zero. Norms of rows that lie together, and their
+ * gradients: tests/worker/test_fixtures.c beside PyTorch, tests/float64. */
 #include "tests/kernels/gradient.h"
 #include "tests/run.h"
 #include <math.h>
@@ -8,7 +9,7 @@
 /* --- norms: x, gamma, beta --- */
 
 struct norm {
-	size_t B, C, S; /* layernorm: C rows of S in B groups of none */
+	size_t B, C, S;
 	float *mean, *rstd;
 };
 
@@ -44,57 +45,6 @@ static void batchnorm_reference(const void *shape, double *const *in, double *ou
 	for (size_t c = 0; c < n->C; c++)
 		normalise(in[0] + c * n->S, out + c * n->S, n->B * n->S, n->C * n->S, n->S,
 			  in[1][c], in[2][c]);
-}
-
-static sw_status batchnorm_forward(const void *shape, float *const *in, float *out)
-{
-	const struct norm *n = shape;
-	float *running = gradient_noise(2 * n->C, 9);
-	const sw_status status = sw_ops_cpu.batchnorm_train(NULL, in[0], in[1], in[2], running,
-							    running + n->C, out, n->mean, n->rstd,
-							    n->B, n->C, n->S, eps);
-
-	free(running);
-	return status;
-}
-
-static sw_status batchnorm_backward(const void *shape, float *const *in, const float *out,
-				    float *dy, float *const *din)
-{
-	const struct norm *n = shape;
-
-	(void)out;
-	return sw_ops_cpu.batchnorm_backward(NULL, in[0], in[1], n->mean, n->rstd, dy, din[0],
-					     din[1], din[2], n->B, n->C, n->S);
-}
-
-static void batchnorm_check(struct norm n, const char *name,
-			    sw_status (*forward)(const void *, float *const *, float *),
-			    sw_status (*backward)(const void *, float *const *, const float *,
-						  float *, float *const *))
-{
-	const struct gradient_case g = {
-		.name = name,
-		.ins = 3,
-		.n = {n.B * n.C * n.S, n.C, n.C},
-		.out_n = n.B * n.C * n.S,
-		.tol = 2e-5,
-		.shape = &n,
-		.reference = batchnorm_reference,
-		.forward = forward,
-		.backward = backward,
-	};
-
-	n.mean = gradient_noise(n.C, 1);
-	n.rstd = gradient_noise(n.C, 1);
-	gradient_check(&g);
-	free(n.mean);
-	free(n.rstd);
-}
-
-TEST_ROWS(batchnorm_and_its_gradient_match_the_reference, norms)
-{
-	batchnorm_check(norms[_i], "batchnorm", batchnorm_forward, batchnorm_backward);
 }
 
 TEST(batchnorm_moves_its_statistics_and_evaluates_with_them)
@@ -194,7 +144,24 @@ static sw_status shared_backward(const void *shape, float *const *in, const floa
 /* One of a single row leaves the first rank without any. */
 TEST_ROWS(batchnorm_of_shared_rows_and_its_gradient_match_the_reference, norms)
 {
-	batchnorm_check(norms[_i], "batchnorm of shared rows", shared_forward, shared_backward);
+	struct norm n = norms[_i];
+	const struct gradient_case g = {
+		.name = "batchnorm of shared rows",
+		.ins = 3,
+		.n = {n.B * n.C * n.S, n.C, n.C},
+		.out_n = n.B * n.C * n.S,
+		.tol = 2e-5,
+		.shape = &n,
+		.reference = batchnorm_reference,
+		.forward = shared_forward,
+		.backward = shared_backward,
+	};
+
+	n.mean = gradient_noise(n.C, 1);
+	n.rstd = gradient_noise(n.C, 1);
+	gradient_check(&g);
+	free(n.mean);
+	free(n.rstd);
 }
 
 /* As batchnorm_moves_its_statistics_and_evaluates_with_them, whose rows these are. */
@@ -287,57 +254,6 @@ TEST(norms_of_values_far_from_zero_keep_their_digits)
 			 SW_OK);
 	for (size_t i = 0; i < N; i++)
 		ck_assert_float_eq_tol(y[i], i % 2 ? 1.0f : -1.0f, 1e-5f);
-}
-
-static void layernorm_reference(const void *shape, double *const *in, double *out)
-{
-	const struct norm *n = shape;
-
-	for (size_t r = 0; r < n->C; r++) {
-		normalise(in[0] + r * n->S, out + r * n->S, n->S, n->S, n->S, 1, 0);
-		for (size_t d = 0; d < n->S; d++)
-			out[r * n->S + d] = out[r * n->S + d] * in[1][d] + in[2][d];
-	}
-}
-
-static sw_status layernorm_forward(const void *shape, float *const *in, float *out)
-{
-	const struct norm *n = shape;
-
-	return sw_ops_cpu.layernorm_forward(NULL, in[0], in[1], in[2], out, n->mean, n->rstd, n->C,
-					    n->S, eps);
-}
-
-static sw_status layernorm_backward(const void *shape, float *const *in, const float *out,
-				    float *dy, float *const *din)
-{
-	const struct norm *n = shape;
-
-	(void)out;
-	return sw_ops_cpu.layernorm_backward(NULL, in[0], in[1], n->mean, n->rstd, dy, din[0],
-					     din[1], din[2], n->C, n->S);
-}
-
-TEST_ROWS(layernorm_and_its_gradient_match_the_reference, norms)
-{
-	struct norm n = norms[_i];
-	const struct gradient_case g = {
-		.name = "layernorm",
-		.ins = 3,
-		.n = {n.C * n.S, n.S, n.S},
-		.out_n = n.C * n.S,
-		.tol = 2e-5,
-		.shape = &n,
-		.reference = layernorm_reference,
-		.forward = layernorm_forward,
-		.backward = layernorm_backward,
-	};
-
-	n.mean = gradient_noise(n.C, 1);
-	n.rstd = gradient_noise(n.C, 1);
-	gradient_check(&g);
-	free(n.mean);
-	free(n.rstd);
 }
 
 RUN_TESTS(NULL, NULL)
