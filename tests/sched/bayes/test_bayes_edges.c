@@ -33,34 +33,6 @@ TEST(best_point_that_failed_often_does_no_harm)
 	close_run(&r);
 }
 
-/* Every trial reaches two rungs and then fails: there are values to learn from, and no trial to
- * improve on. */
-TEST(trials_that_all_fail_above_a_rung_do_no_harm)
-{
-	struct sw_space *const space = learn_cube(2);
-	struct sw_sampler *const s = rung_sampler(space, 4);
-	struct sw_suggestion got = {.state = NULL};
-	struct sw_history h;
-	uint64_t rng = 4;
-
-	sw_history_init(&h, 2, 1);
-	for (uint64_t t = 1; t <= 30; t++) {
-		learn_suggest(s, &h, &got);
-		ck_assert_int_eq(space_check(space, got.values, NULL), SW_OK);
-		learn_add(&h, got.values);
-		for (uint32_t level = 0; level < 2; level++) {
-			const double y = unit(&rng);
-
-			learn_tell(&h, t, SW_OBS_RUNG, level, &y);
-		}
-		learn_tell(&h, t, SW_OBS_INFEASIBLE, 0, NULL);
-	}
-	sw_suggestion_fini(&got);
-	sw_sampler_destroy(s);
-	sw_history_fini(&h);
-	sw_space_destroy(space);
-}
-
 /* A guess gives way to another trial of the same number; the trials guessed after it go. What a
  * model believed of them is a cache, and must not be taken for the new trial. */
 TEST(pending_trial_that_changes_is_seen)

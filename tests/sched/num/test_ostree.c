@@ -69,34 +69,6 @@ TEST_LOOP(ostree_any_order_agrees_with_a_sorted_array, 0, 7)
 	sw_ostree_fini(&t);
 }
 
-TEST(ostree_of_many_rising_values_stays_balanced)
-{
-	enum { MANY = 200000 };
-	struct sw_ostree t;
-
-	sw_ostree_init(&t);
-	for (int i = 0; i < MANY; i++) {
-		ck_assert_int_eq(sw_ostree_reserve(&t), SW_OK);
-		sw_ostree_insert(&t, i, 0, false);
-	}
-	sw_ostree_invariant(&t);
-	for (int i = 0; i < MANY; i += 997) {
-		ck_assert_double_eq(sw_ostree_kth(&t, (uint64_t)i, NULL), i);
-		ck_assert_uint_eq(sw_ostree_less(&t, i), (unsigned)i);
-	}
-	sw_ostree_fini(&t);
-}
-
-TEST(ostree_empty_has_nothing_below)
-{
-	struct sw_ostree t;
-
-	sw_ostree_init(&t);
-	ck_assert_uint_eq(sw_ostree_less(&t, 1.0), 0);
-	sw_ostree_invariant(&t);
-	sw_ostree_fini(&t);
-}
-
 /* ---- ids, marks, removals ---- */
 
 struct entry {

@@ -27,28 +27,6 @@ static inline struct sw_judgement report(struct sw_pruner *p, uint64_t trial,
 	return j;
 }
 
-static inline bool same(double a, double b)
-{
-	return isnan(a) ? isnan(b) : a == b;
-}
-
-static inline void compare_judgements(const struct sw_judgement *got,
-				      const struct sw_judgement *want, uint64_t seed, int event)
-{
-	if (got->verdict == want->verdict && got->rung == want->rung && got->n == want->n &&
-	    got->better == want->better && got->keep == want->keep &&
-	    same(got->cutoff, want->cutoff) && same(got->value, want->value) &&
-	    got->bracket == want->bracket && got->donor == want->donor)
-		return;
-	ck_abort_msg("seed %" PRIu64 " event %d: verdict %d rung %" PRIu64 " n %" PRIu64
-		     " better %" PRIu64 " keep %" PRIu64 " cutoff %.17g value %.17g donor %" PRIu64
-		     ", the model says %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-		     " %.17g %.17g %" PRIu64,
-		     seed, event, (int)got->verdict, got->rung, got->n, got->better, got->keep,
-		     got->cutoff, got->value, got->donor, (int)want->verdict, want->rung, want->n,
-		     want->better, want->keep, want->cutoff, want->value, want->donor);
-}
-
 /* A configuration that is refused, and the words. */
 struct refused {
 	struct sw_pruner_config c;

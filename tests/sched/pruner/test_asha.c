@@ -1,5 +1,6 @@
-/* tests/sched/pruner/test_asha.c — the rung rule as a table, ladders, brackets. Whole histories
- * against a plain model: tests/sim/oracle_asha.c. */
+/* tests/sched/pruner/test_asha.c — ladders, brackets, what is refused; for promotion too, which has
+ * the same rungs. Whole histories, of ties and of rungs that are skipped, against a plain model and
+ * against the paper's get_job: tests/sim/oracle_asha.c. */
 #include "sched/pruner/rungs.h"
 #include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
@@ -15,49 +16,6 @@ static struct sw_pruner *make(uint64_t grace, uint64_t max_t, uint64_t rf, uint6
 						    .min_results = min_results}};
 
 	return make_pruner(&c, 11);
-}
-
-static const struct {
-	const char *name;
-	double seen[8];
-	size_t n;
-	double value;
-	uint64_t rf, min_results;
-	enum sw_verdict verdict;
-	uint64_t better, keep;
-	double cutoff;
-} rows[] = {
-	{"first has no rivals", {0}, 0, 9.0, 3, 3, SW_VERDICT_CONTINUE, 0, 1, NAN},
-	{"too few go on", {1.0}, 1, 1.5, 3, 3, SW_VERDICT_CONTINUE, 1, 1, NAN},
-	{"judged from min_results on", {1.0}, 1, 1.5, 3, 2, SW_VERDICT_STOP, 1, 1, 1.0},
-	{"two of six", {1, 2, 3, 4, 5}, 5, 1.5, 3, 3, SW_VERDICT_CONTINUE, 1, 2, 1.5},
-	{"third of six", {1, 2, 3, 4, 5}, 5, 2.5, 3, 3, SW_VERDICT_STOP, 2, 2, 2.0},
-	{"ties survive", {1.0, 2.0}, 2, 1.0, 3, 3, SW_VERDICT_CONTINUE, 0, 1, 1.0},
-	{"ties of all survive", {1, 1, 1, 1, 1}, 5, 1.0, 2, 2, SW_VERDICT_CONTINUE, 0, 3, 1.0},
-	{"half of four", {1, 2, 3}, 3, 1.5, 2, 2, SW_VERDICT_CONTINUE, 1, 2, 1.5},
-	{"min_results 1", {0}, 0, 9.0, 4, 1, SW_VERDICT_CONTINUE, 0, 1, 9.0},
-};
-
-TEST_ROWS(asha_row_gives_its_judgement, rows)
-{
-	struct sw_pruner *a = make(1, 100, rows[_i].rf, 1, rows[_i].min_results);
-
-	for (size_t i = 0; i < rows[_i].n; i++) {
-		struct sw_prune_trial t = {0};
-
-		(void)report(a, i + 1, &t, 1, rows[_i].seen[i]);
-	}
-	struct sw_prune_trial t = {0};
-	const struct sw_judgement j = report(a, 100, &t, 1, rows[_i].value);
-	const struct sw_judgement want = {.verdict = rows[_i].verdict,
-					  .rung = 1,
-					  .n = rows[_i].n + 1,
-					  .better = rows[_i].better,
-					  .keep = rows[_i].keep,
-					  .cutoff = rows[_i].cutoff,
-					  .value = rows[_i].value};
-	compare_judgements(&j, &want, 0, _i);
-	sw_pruner_destroy(a);
 }
 
 static const struct {
@@ -113,16 +71,11 @@ TEST(asha_longest_ladder_has_64_rungs)
 static const struct refused refused[] = {
 	{CONFIG(0, 9, 3, 1, 3), "/grace_period", "grace_period must be at least 1"},
 	{CONFIG(5, 4, 3, 1, 3), "/max_t", "max_t 4 is below grace_period 5"},
-	{CONFIG(1, 0, 3, 1, 3), "/max_t", "max_t 0 is below grace_period 1"},
 	{CONFIG(1, 9, 1, 1, 3), "/reduction_factor",
 	 "reduction_factor must be at least 2; it is 1"},
-	{CONFIG(1, 9, 0, 1, 3), "/reduction_factor",
-	 "reduction_factor must be at least 2; it is 0"},
 	{CONFIG(1, 9, 3, 0, 3), "/brackets", "brackets must be at least 1"},
 	{CONFIG(1, 9, 3, 4, 3), "/brackets",
 	 "brackets 4 is too many: there are only 3 rungs up to max_t 9"},
-	{CONFIG(1, 9, 3, UINT64_MAX, 3), "/brackets",
-	 "brackets 18446744073709551615 is too many: there are only 3 rungs up to max_t 9"},
 	{CONFIG(1, 9, 3, 1, 0), "/min_results", "min_results must be at least 1"},
 	{{.kind = SW_PRUNER_KIND_N}, "/type", "there is no such pruner"},
 };
@@ -130,29 +83,6 @@ static const struct refused refused[] = {
 TEST_ROWS(asha_bad_config_is_refused, refused)
 {
 	check_refused(&refused[_i]);
-}
-
-TEST(asha_report_over_rungs_fills_each_with_its_own_value)
-{
-	struct sw_pruner *a = make(1, 27, 3, 1, 1);
-	struct sw_prune_trial t = {0};
-	const uint64_t want[] = {0, 1, 1, 0};
-
-	/* 2, then 10: rung 1 had no report; rungs 3 and 9 get the value of step 2. */
-	struct sw_judgement j = report(a, 1, &t, 2, 0.5);
-	ck_assert_uint_eq(j.rung, 0);
-	ck_assert_double_nan(j.cutoff);
-	j = report(a, 1, &t, 10, 0.1);
-	ck_assert_uint_eq(j.rung, 9);
-	ck_assert_double_eq(j.value, 0.5);
-	for (size_t k = 0; k < 4; k++)
-		ck_assert_uint_eq(sw_pruner_rung_count(a, 0, k), k == 0 ? 0 : want[k]);
-	ck_assert_double_eq(sw_pruner_rung_cutoff(a, 0, 2), 0.5);
-	/* Nothing is filled in later from behind. */
-	j = report(a, 1, &t, 11, 0.1);
-	ck_assert_uint_eq(j.rung, 0);
-	ck_assert_uint_eq(sw_pruner_rung_count(a, 0, 0), 0);
-	sw_pruner_destroy(a);
 }
 
 TEST(asha_brackets_are_drawn_by_their_rungs)
@@ -172,6 +102,22 @@ TEST(asha_brackets_are_drawn_by_their_rungs)
 	ck_assert_double_eq_tol(drawn[1], N * 3.0 / 9.0, 600);
 	ck_assert_double_eq_tol(drawn[2], N * 2.0 / 9.0, 600);
 	sw_pruner_destroy(a);
+}
+
+TEST(promote_with_its_only_rung_at_max_t_never_pauses)
+{
+	const struct sw_pruner_config c = {.kind = SW_PRUNER_PROMOTE, .asha = {5, 5, 2, 1, 0}};
+	struct sw_pruner *p = make_pruner(&c, 1);
+	struct sw_prune_trial t;
+
+	sw_pruner_enter(p, 1, &t);
+	ck_assert_uint_eq(sw_pruner_until(p, &t), 5);
+	ck_assert_int_eq(report(p, 1, &t, 4, 0.5).verdict, SW_VERDICT_CONTINUE);
+	const struct sw_judgement j = report(p, 1, &t, 5, 0.25);
+	ck_assert_int_eq(j.verdict, SW_VERDICT_COMPLETE);
+	ck_assert_uint_eq(j.rung, 5);
+	ck_assert_double_eq(j.value, 0.25);
+	sw_pruner_destroy(p);
 }
 
 RUN_TESTS(NULL, NULL)

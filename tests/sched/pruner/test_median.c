@@ -42,24 +42,6 @@ TEST(median_of_optuna_forgets_who_was_pruned)
 	sw_pruner_destroy(p);
 }
 
-TEST_LOOP(median_one_trial_and_equal_values_go_on, 0, 2)
-{
-	static const struct sw_pruner_config configs[] = {
-		RAY(.min_samples = 1), OPTUNA(.interval_steps = 1, .min_trials = 1)};
-	struct sw_pruner *p = make_pruner(&configs[_i], 1);
-	struct sw_prune_trial t;
-
-	for (uint64_t i = 1; i <= 5; i++) {
-		sw_pruner_enter(p, i, &t);
-		for (uint64_t step = 1; step < 100000; step = step * 3 + 1)
-			ck_assert_int_eq(report(p, i, &t, step, 0.1).verdict, SW_VERDICT_CONTINUE);
-		sw_pruner_ended(p, i, &t, true);
-	}
-	ck_assert_uint_eq(sw_pruner_rung_n(p, 0), 0);
-	ck_assert_uint_eq(sw_pruner_next(p), 0);
-	sw_pruner_destroy(p);
-}
-
 TEST(median_of_two_huge_values_is_between_them)
 {
 	const struct sw_pruner_config c = RAY(.min_samples = 2);

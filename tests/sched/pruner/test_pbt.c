@@ -15,22 +15,6 @@
 
 enum { SEED = 11 };
 
-TEST(pbt_one_member_goes_on_alone)
-{
-	const struct sw_pruner_config c = CONFIG(.perturbation_interval = 5);
-	struct sw_pruner *p = make_pruner(&c, SEED);
-	struct sw_prune_trial t;
-
-	sw_pruner_enter(p, 1, &t);
-	sw_pruner_begin(p, 1, &t, 0);
-	for (uint64_t step = 1; step <= 20; step++) {
-		const struct sw_judgement j = report(p, 1, &t, step, (double)step);
-		ck_assert_int_eq(j.verdict, SW_VERDICT_CONTINUE);
-		ck_assert_uint_eq(j.rung, step % 5 == 0 ? step : 0);
-	}
-	sw_pruner_destroy(p);
-}
-
 static const struct refused refused[] = {
 	{CONFIG(.burn_in_period = 1), "/perturbation_interval",
 	 "perturbation_interval must be at least 1"},

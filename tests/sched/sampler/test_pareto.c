@@ -103,50 +103,6 @@ TEST_LOOP(volume_of_whole_numbers_is_the_cells_that_they_cover, 0, 6)
 	}
 }
 
-/* f2 = 1 - f1 and f2 = 1 - f1^2, at n even steps: the sum of their stairs. */
-TEST(volume_of_a_known_front_is_the_sum_of_its_stairs)
-{
-	static double y[2 * 1001];
-	const double reference[] = {1.1, 1.1};
-
-	for (int power = 1; power <= 2; power++) {
-		double want = 0, volume;
-
-		for (size_t i = 0; i <= 1000; i++) {
-			const double x = (double)i / 1000;
-
-			y[2 * i] = x;
-			y[2 * i + 1] = 1 - pow(x, power);
-			const double next = i < 1000 ? (double)(i + 1) / 1000 : 1.1;
-			want += (next - x) * (1.1 - y[2 * i + 1]);
-		}
-		ck_assert_int_eq(sw_hypervolume(y, 1001, 2, reference, &volume), SW_OK);
-		ck_assert_msg(fabs(volume - want) < 1e-12, "%.15g, not %.15g", volume, want);
-	}
-}
-
-/* An eighth of a sphere, from outside: the unit cube less what the sphere keeps. */
-TEST(volume_over_a_sphere_tends_to_what_it_leaves)
-{
-	enum { SIDE = 40 };
-	static double y[3 * SIDE * SIDE];
-	const double reference[] = {1, 1, 1}, pi = acos(-1), want = 1 - pi / 6;
-	double volume;
-	size_t n = 0;
-
-	for (size_t i = 0; i < SIDE; i++)
-		for (size_t k = 0; k < SIDE; k++, n++) {
-			const double a = pi / 2 * ((double)i + 0.5) / SIDE;
-			const double b = pi / 2 * ((double)k + 0.5) / SIDE;
-
-			y[3 * n] = cos(a) * cos(b);
-			y[3 * n + 1] = cos(a) * sin(b);
-			y[3 * n + 2] = sin(a);
-		}
-	ck_assert_int_eq(sw_hypervolume(y, n, 3, reference, &volume), SW_OK);
-	ck_assert_msg(volume < want && volume > want - 0.04, "%g, not just below %g", volume, want);
-}
-
 TEST_LOOP(volume_of_any_rows_agrees_with_thrown_points, 0, 5)
 {
 	const size_t m = (size_t)_i + 2, n = 30, throws = 40000;

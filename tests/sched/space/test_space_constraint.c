@@ -202,19 +202,6 @@ static struct sw_space *three_integers(double max)
 	return s;
 }
 
-TEST(space_probe_finds_the_one_point_of_a_small_space)
-{
-	static const struct sw_term sum[] = {TERM(1, 0), TERM(1, 1), TERM(1, 2)};
-	const struct sw_constraint c = {
-		.left = {.terms = sum, .n_terms = 3}, .op = SW_GE, .right = {.constant = 60}};
-	struct sw_space *s = three_integers(20); /* 8,000 points, and 20 + 20 + 20 alone will do */
-
-	ck_assert_int_eq(sw_space_probe(s, 1, NULL, NULL), SW_OK); /* no constraint yet */
-	ck_assert_int_eq(sw_space_constrain(s, &c, NULL), SW_OK);
-	ck_assert_int_eq(sw_space_probe(s, 1, NULL, NULL), SW_OK);
-	sw_space_destroy(s);
-}
-
 TEST(space_probe_names_the_constraint_that_breaks_most)
 {
 	static const struct sw_term first = TERM(1, 0),
@@ -358,32 +345,6 @@ TEST_ROWS(space_value_from_outside_is_checked_against_its_parameter, values)
 	ck_assert_int_eq(space_check(s, &values[_i].v, &point), e.code);
 	ck_assert_str_eq(point.msg, e.msg);
 	ck_assert_str_eq(point.ptr, msg == NULL ? "" : "/0");
-	sw_space_destroy(s);
-}
-
-TEST(space_check_looks_at_active_parameters_and_at_constraints)
-{
-	static const struct sw_term a = TERM(1, A), b = TERM(1, B);
-	const struct sw_constraint c = {.left = {.terms = &a, .n_terms = 1},
-					.right = {.terms = &b, .n_terms = 1},
-					.op = SW_LT};
-	struct sw_space *s = make();
-	struct sw_err e = SW_ERR_INIT, broken = SW_ERR_INIT;
-	struct sw_value v[N] = {[A] = {.number = 1}, [B] = {.number = 2}, [X] = {.number = 7}};
-
-	ck_assert_int_eq(sw_space_constrain(s, &c, NULL), SW_OK);
-	ck_assert_int_eq(sw_space_when(s, X, WORD, &(struct sw_value){.choice = 1}, 1, NULL),
-			 SW_OK);
-	ck_assert_int_eq(sw_space_seal(s, NULL), SW_OK);
-	ck_assert_int_eq(space_check(s, v, NULL), SW_OK);
-	v[WORD].choice = 1;
-	ck_assert_int_eq(space_check(s, v, &e), SW_INVALID);
-	ck_assert_str_eq(e.ptr, "/2");
-	v[X].number = 0.5;
-	v[A].number = 2;
-	ck_assert_int_eq(space_check(s, v, &broken), SW_INVALID);
-	ck_assert_str_eq(broken.msg, "constraint 1 does not hold");
-	ck_assert_str_eq(broken.ptr, "");
 	sw_space_destroy(s);
 }
 

@@ -92,18 +92,6 @@ static const struct story stories[] = {
 		"tell 1 2 COMPLETED", "end 1.2 COMPLETED",
 		"ask", "create 2; start 2.1",
 		"lost 2 1 exit:3", "end 2.1 FAILED exit:3; sweep COMPLETED"}},
-	{"the lowest waiting trial first, then new ones", {.run_cap = 4, .retries = 3}, FREE, {
-		"ask", "create 1; start 1.1",
-		"ask", "create 2; start 2.1",
-		"ask", "create 3; start 3.1",
-		"lost 3 1", "retry 3.1 lost",
-		"lost 1 1", "retry 1.1 lost",
-		"lost 2 1", "retry 2.1 lost",
-		"cancel-trial 1", "end 1.1 CANCELLED cancelled",
-		"ask", "start 2.2",
-		"ask", "start 3.2",
-		"ask", "create 4; start 4.1",
-		"ask", "EXHAUSTED nothing to hand out: all 4 trials are made"}},
 	{"max_concurrent counts what runs",
 	 {.run_cap = 3, .max_concurrent = 1, .retries = 1}, FREE, {
 		"ask", "create 1; start 1.1",
@@ -153,12 +141,6 @@ static const struct story stories[] = {
 		"fail data set is missing",
 		 "kill 1.1; end 1.1 CANCELLED sweep-failed; sweep FAILED data set is missing",
 		"resume", "CONFLICT the sweep has ended: FAILED"}},
-	{"cancelling the last trial completes the sweep", {.run_cap = 1, .retries = 1}, FREE, {
-		"cancel-trial 1", "NOT_FOUND /trial there is no trial 1",
-		"ask", "create 1; start 1.1",
-		"lost 1 1", "retry 1.1 lost",
-		"cancel-trial 1", "end 1.1 CANCELLED cancelled; sweep COMPLETED",
-		"cancel-trial 1", "CONFLICT trial 1 has ended: CANCELLED"}},
 	{"extend", {.run_cap = 1}, FREE, {
 		"extend 1", "INVALID /run_cap run_cap 1 is not above the present cap 1",
 		"extend 0", "INVALID /run_cap run_cap 0 is not above the present cap 1",
@@ -238,30 +220,6 @@ static const struct story stories[] = {
 		"report 2 1 2 9 0.9",
 		 "stop (rung 9 value 0.9 rank 2/2 keep 1 cutoff none); end 2.1 COMPLETED; sweep "
 		 "COMPLETED"}},
-	{"maximize turns round inside and back outside",
-	 {ASHA, .maximize = true, .run_cap = 9}, FREE, {
-		"ask", "create 1; start 1.1",
-		"ask", "create 2; start 2.1",
-		"ask", "create 3; start 3.1",
-		"ask", "create 4; start 4.1",
-		"report 1 1 1 1 0.5", "go (rung 1 value 0.5 rank 1/1 keep 1 cutoff none)",
-		"report 2 1 1 1 0.9", "go (rung 1 value 0.9 rank 1/2 keep 1 cutoff none)",
-		"report 3 1 1 1 0.95", "go (rung 1 value 0.95 rank 1/3 keep 1 cutoff 0.95)",
-		"report 4 1 1 1 0.8",
-		 "stop (rung 1 value 0.8 rank 3/4 keep 1 cutoff 0.95); end 4.1 PRUNED rung 1: "
-		 "rank 3 of 4",
-		"lost 1 1", "end 1.1 FAILED lost",
-		"report 2 1 2 2 inf", "stop; end 2.1 INFEASIBLE diverged"}},
-	{"a second attempt is not judged twice at a rung",
-	 {ASHA, .run_cap = 3, .retries = 1}, FREE, {
-		"ask", "create 1; start 1.1",
-		"report 1 1 1 1 0.5", "go (rung 1 value 0.5 rank 1/1 keep 1 cutoff none)",
-		"lost 1 1", "retry 1.1 lost",
-		"ask", "start 1.2",
-		"report 1 2 1 1 0.1", "go",
-		"report 1 2 2 3 0.2", "go (rung 3 value 0.2 rank 1/1 keep 1 cutoff none)",
-		"ask", "create 2; start 2.1",
-		"report 2 1 1 1 0.6", "go (rung 1 value 0.6 rank 2/2 keep 1 cutoff none)"}},
 	{"a final report fills its rungs and leaves the end to the tell",
 	 {ASHA, .run_cap = 4}, FREE, {
 		"ask", "create 1; start 1.1",

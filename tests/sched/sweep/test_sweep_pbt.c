@@ -46,41 +46,6 @@ static const struct story stories[] = {
 		"extend 2", "INVALID /run_cap run_cap 2 is not above the present cap 2",
 		"ask", "start 3.4@10 until 15",
 		"tell 3 4 COMPLETED", "end 3.4 COMPLETED; sweep COMPLETED"}},
-	{"about to end: no child, and nobody pauses",
-	 {PBT(1, 0.5), .run_cap = 3, .has_target = true, .target = 0}, FREE, {
-		"ask", "create 1; start 1.1 until 1",
-		"ask", "create 2; start 2.1 until 1",
-		"report 1 1 1 1 0.5",
-		 "hold (rung 1 value 0.5 rank 1/1 keep 1 cutoff none); pause 1.1@1 waits for the "
-		 "others: rank 1 of 1 at step 1",
-		"report 2 1 1 1 0",
-		 "go (rung 1 value 0 rank 1/2 keep 1 cutoff 0); end 1.1 PRUNED sweep-ended",
-		"report 2 1 2 2 3", "go (rung 2 value 3 rank 1/1 keep 1 cutoff none)",
-		"tell 2 1 COMPLETED",
-		 "end 2.1 COMPLETED; sweep COMPLETED target 0 reached by trial 2"}},
-	{"a donor that stands on its parent's checkpoint: so does its copy",
-	 {PBT(1, 0.5), .run_cap = 2}, FREE, {
-		"ask", "create 1; start 1.1 until 1",
-		"ask", "create 2; start 2.1 until 1",
-		"keep 1 1 1 1 0.5", "go (rung 1 value 0.5 rank 1/1 keep 1 cutoff none)",
-		"keep 2 1 1 1 0.9",
-		 "stop (rung 1 value 0.9 rank 2/2 keep 1 cutoff 0.5); end 2.1 PRUNED exploited: "
-		 "rank 2 of 2 at step 1, trial 3 goes on from trial 1 at step 1; create 3<1@1",
-		"ask", "start 3.1@1<1 until 2",
-		"report 3 1 1 2 0.1", "go (rung 2 value 0.1 rank 1/2 keep 1 cutoff 0.1)",
-		"keep 1 1 2 2 0.7",
-		 "stop (rung 2 value 0.7 rank 2/2 keep 1 cutoff 0.1); end 1.1 PRUNED exploited: "
-		 "rank 2 of 2 at step 2, trial 4 goes on from trial 3 at step 1; create 4<1@1",
-		"ask", "start 4.1@1<1 until 2"}},
-	{"a donor without a checkpoint: its copy starts from scratch",
-	 {PBT(1, 0.5), .run_cap = 2}, FREE, {
-		"ask", "create 1; start 1.1 until 1",
-		"ask", "create 2; start 2.1 until 1",
-		"report 1 1 1 1 0.5", "go (rung 1 value 0.5 rank 1/1 keep 1 cutoff none)",
-		"report 2 1 1 1 0.9",
-		 "stop (rung 1 value 0.9 rank 2/2 keep 1 cutoff 0.5); end 2.1 PRUNED exploited: "
-		 "rank 2 of 2 at step 1, trial 3 goes on from trial 1 at step 0; create 3<1",
-		"cancel-trial 3", "end 3.0 CANCELLED cancelled"}},
 	{"a child whose donor stood at its last step ends with nothing to train; one that reported without the metric does not",
 	 {PBT(1, 0.5), .run_cap = 2, .retries = 3}, FREE, {
 		"ask", "create 1; start 1.1 until 1",

@@ -67,53 +67,6 @@ static const struct story stories[] = {
 		"report 1 5 1 3 nan",
 		 "stop; end 1.5 INFEASIBLE diverged; end 2.1 PRUNED rung 1: rank 3 of 3, not "
 		 "promoted; end 3.1 PRUNED rung 1: rank 2 of 3, not promoted; sweep COMPLETED"}},
-	{"one that is paused is cancelled; its value stays in the rung",
-	 {PROMOTE, .run_cap = 4}, FREE, {
-		"ask", "create 1; start 1.1 until 1",
-		"report 1 1 1 1 0.5",
-		 "hold (rung 1 value 0.5 rank 1/1 keep 0 cutoff none); pause 1.1@1 rung 1: rank 1 "
-		 "of 1",
-		"ask", "create 2; start 2.1 until 1",
-		"report 2 1 1 1 0.7",
-		 "hold (rung 1 value 0.7 rank 2/2 keep 0 cutoff none); pause 2.1@1 rung 1: rank 2 "
-		 "of 2",
-		"cancel-trial 1", "end 1.1 CANCELLED cancelled",
-		"cancel-trial 1", "CONFLICT trial 1 has ended: CANCELLED",
-		"ask", "create 3; start 3.1 until 1",
-		"report 3 1 1 1 0.6",
-		 "hold (rung 1 value 0.6 rank 2/3 keep 1 cutoff 0.5); pause 3.1@1 rung 1: rank 2 "
-		 "of 3",
-		"ask", "create 4; start 4.1 until 1",
-		"cancel",
-		 "end 2.1 CANCELLED sweep-cancelled; end 3.1 CANCELLED sweep-cancelled; kill 4.1; "
-		 "end 4.1 CANCELLED sweep-cancelled; sweep CANCELLED"}},
-	{"the last that runs is cancelled: the paused ones end with it",
-	 {PROMOTE, .run_cap = 2}, FREE, {
-		"ask", "create 1; start 1.1 until 1",
-		"report 1 1 1 1 0.5",
-		 "hold (rung 1 value 0.5 rank 1/1 keep 0 cutoff none); pause 1.1@1 rung 1: rank 1 "
-		 "of 1",
-		"ask", "create 2; start 2.1 until 1",
-		"cancel-trial 2",
-		 "kill 2.1; end 2.1 CANCELLED cancelled; end 1.1 PRUNED rung 1: rank 1 of 1, not "
-		 "promoted; sweep COMPLETED"}},
-	{"a pause of the sweep holds a promotion back, and ends nothing",
-	 {.pruner = {.kind = SW_PRUNER_PROMOTE, .asha = {1, 2, 2, 1, 1}}, .run_cap = 2}, FREE, {
-		"ask", "create 1; start 1.1 until 1",
-		"report 1 1 1 1 0.5",
-		 "hold (rung 1 value 0.5 rank 1/1 keep 0 cutoff none); pause 1.1@1 rung 1: rank 1 "
-		 "of 1",
-		"ask", "create 2; start 2.1 until 1",
-		"pause", "sweep PAUSED",
-		"report 2 1 1 1 0.4",
-		 "hold (rung 1 value 0.4 rank 1/2 keep 1 cutoff 0.4); pause 2.1@1 rung 1: rank 1 "
-		 "of 2",
-		"ask", "EXHAUSTED nothing to hand out: the sweep is PAUSED",
-		"resume", "sweep RUNNING",
-		"ask", "start 2.2@1 until 2",
-		"report 2 2 1 2 0.3",
-		 "stop (rung 2 value 0.3 rank 1/1 keep 0 cutoff none); end 2.2 COMPLETED; end 1.1 "
-		 "PRUNED rung 1: rank 2 of 2, not promoted; sweep COMPLETED"}},
 	{"a target: what is paused is pruned, and the best of those that run go on through the rungs",
 	 {PROMOTE, .run_cap = 9, .has_target = true, .target = 0.1}, FREE, {
 		"ask", "create 1; start 1.1 until 1",

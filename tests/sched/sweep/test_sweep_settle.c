@@ -1,18 +1,11 @@
-/* tests/sched/sweep/test_sweep_settle.c — a sweep's end in slices: what it allows meanwhile, and
- * that in the end it is the end that it would have been in one step. */
+/* tests/sched/sweep/test_sweep_settle.c — a sweep's end in slices, and what it allows meanwhile. That
+ * slices end what one step would have ended, and look at no more than their share: tests/sim. */
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
 #include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/story.h"
 
 #define PROMOTE .pruner = {.kind = SW_PRUNER_PROMOTE, .asha = {1, 9, 3, 1, 3}}
-#define PBT                                                                                        \
-	.pruner = {.kind = SW_PRUNER_PBT,                                                          \
-		   .pbt = {.perturbation_interval = 2,                                             \
-			   .quantile_fraction = 0.25,                                              \
-			   .resample_probability = 0.25,                                           \
-			   .factor = {1.2, 0.8},                                                   \
-			   .factor_n = 2}}
 
 /* an event and its outcome a line */
 /* clang-format off */
@@ -102,148 +95,6 @@ static const struct story stories[] = {
 TEST_ROWS(sweep_story_goes_as_told, stories)
 {
 	run_story(&stories[_i]);
-}
-
-/* --- slices and the whole --- */
-
-struct pair {
-	struct sw_sweep *whole, *sliced;
-	struct sw_actions actions[2];
-	struct text told[2];
-	uint64_t slices;
-};
-
-static void tell(struct text *t, const struct sw_actions *a)
-{
-	for (size_t i = 0; i < a->n; i++) {
-		write_action(t, &a->v[i]);
-		addf(t, "; ");
-	}
-}
-
-/* The event into both, and then every slice of the second. */
-static void step_both(struct pair *p, const struct sw_event *ev)
-{
-	static const struct sw_event settle = {.kind = SW_EVENT_SETTLE};
-	const sw_status rc = sw_sweep_step(p->whole, ev, &p->actions[0], NULL);
-
-	p->told[0].n = p->told[1].n = 0;
-	p->told[0].s[0] = p->told[1].s[0] = '\0';
-	ck_assert_int_eq(sw_sweep_step(p->sliced, ev, &p->actions[1], NULL), rc);
-	tell(&p->told[0], &p->actions[0]);
-	tell(&p->told[1], &p->actions[1]);
-	while (sw_sweep_settling(p->sliced)) {
-		const uint64_t before = sw_sweep_unsettled(p->sliced);
-
-		ck_assert_uint_eq(sw_sweep_has_work(p->sliced), false);
-		ck_assert_int_eq(sw_sweep_step(p->sliced, &settle, &p->actions[1], NULL), SW_OK);
-		tell(&p->told[1], &p->actions[1]);
-		sweep_invariant(p->sliced);
-		ck_assert_uint_lt(sw_sweep_unsettled(p->sliced), before);
-		p->slices++;
-	}
-	ck_assert_str_eq(p->told[1].s, p->told[0].s);
-	sweep_invariant(p->whole);
-	sweep_invariant(p->sliced);
-	ck_assert_int_eq(sw_sweep_state(p->sliced), sw_sweep_state(p->whole));
-	ck_assert_str_eq(sw_sweep_cause(p->sliced), sw_sweep_cause(p->whole));
-}
-
-/* One that runs, or 0. */
-static uint64_t running(const struct sw_sweep *s, uint64_t *rng)
-{
-	const uint64_t n = sw_sweep_trial_n(s), from = n > 0 ? below(rng, n) : 0;
-
-	for (uint64_t i = 0; i < n; i++)
-		if (sw_sweep_trial(s, (from + i) % n + 1)->state == SW_TRIAL_RUNNING)
-			return (from + i) % n + 1;
-	return 0;
-}
-
-static struct sw_event random_event(const struct sw_sweep *s, uint64_t *rng)
-{
-	static const enum sw_event_kind ends[] = {SW_EVENT_CANCEL, SW_EVENT_FAIL, SW_EVENT_STOP};
-	const uint64_t trial = running(s, rng), what = below(rng, 100);
-	struct sw_event ev = {.kind = SW_EVENT_ASK, .trial = trial};
-
-	if (what < 2)
-		ev.kind = ends[below(rng, ROWS(ends))];
-	else if (what < 4)
-		ev.run_cap = 60, ev.kind = SW_EVENT_EXTEND;
-	if (what < 40 || trial == 0)
-		return ev;
-	const struct sw_trial *t = sw_sweep_trial(s, trial);
-	ev.attempt = t->attempt;
-	ev.kind = what < 45   ? SW_EVENT_RELEASE
-		  : what < 50 ? SW_EVENT_LOST
-		  : what < 60 ? SW_EVENT_TELL
-			      : SW_EVENT_REPORT;
-	ev.end = SW_TRIAL_COMPLETED;
-	ev.seq = t->seq + 1;
-	ev.step = t->step + 1;
-	ev.has_value = true;
-	ev.value = (double)below(rng, 30) - 0.5;
-	return ev;
-}
-
-TEST(sweep_settled_in_slices_ends_as_in_one_step)
-{
-	uint64_t slices = 0;
-
-	for (uint64_t seed = 1; seed <= 600; seed++) {
-		uint64_t rng = seed;
-		struct sw_sweep_config c = {PROMOTE, .run_cap = 1 + below(&rng, 40)};
-		const struct sw_sweep_config pbt = {PBT, .run_cap = 1 + below(&rng, 12)};
-		struct pair p = {.whole = NULL};
-
-		if (below(&rng, 4) == 0)
-			c = pbt;
-		if (below(&rng, 4) == 0)
-			c.pruner.kind = SW_PRUNER_NONE;
-		c.retries = (unsigned)below(&rng, 3);
-		c.has_target = below(&rng, 3) == 0;
-		ck_assert_int_eq(sw_sweep_create(&p.whole, &c, story_space(FREE), NULL), SW_OK);
-		c.slice = 1 + below(&rng, 5);
-		ck_assert_int_eq(sw_sweep_create(&p.sliced, &c, story_space(FREE), NULL), SW_OK);
-		for (int i = 0; i < 400; i++) {
-			const struct sw_event ev = random_event(p.whole, &rng);
-
-			step_both(&p, &ev);
-		}
-		slices += p.slices;
-		sw_actions_fini(&p.actions[0]);
-		sw_actions_fini(&p.actions[1]);
-		sw_sweep_destroy(p.whole);
-		sw_sweep_destroy(p.sliced);
-	}
-	ck_assert_uint_gt(slices, 500);
-}
-
-/* Hundreds have ended before the one that is left: a slice looks at no more than its share. */
-TEST(sweep_slice_is_bounded_where_most_have_ended)
-{
-	const struct sw_sweep_config c = {.run_cap = 1000, .slice = 4};
-	struct sw_actions actions = {0};
-	struct sw_sweep *s;
-	char line[40];
-	int slices = 0;
-
-	ck_assert_int_eq(sw_sweep_create(&s, &c, story_space(FREE), NULL), SW_OK);
-	for (unsigned i = 1; i <= 999; i++) {
-		ck_assert_str_ne(play(s, &actions, "ask"), "");
-		(void)snprintf(line, sizeof line, "tell %u 1 FAILED", i);
-		if (i != 999)
-			(void)play(s, &actions, line);
-	}
-	ck_assert_str_eq(play(s, &actions, "cancel"), "");
-	while (strcmp(play(s, &actions, "settle"), "") == 0)
-		slices++;
-	ck_assert_str_eq(play(s, &actions, "settle"),
-			 "CONFLICT nothing of the sweep is left to settle");
-	ck_assert_int_eq(slices,
-			 998 / (4 * 32) - 1); /* the first was CANCEL's, the last ended it */
-	sw_actions_fini(&actions);
-	sw_sweep_destroy(s);
 }
 
 RUN_TESTS(NULL, NULL)
