@@ -65,6 +65,7 @@ static void put_attempt(struct sw_tx *tx, int64_t t, int attempt, int64_t *ev)
 					  .step = trial->n + 1,
 					  .verdict = "continue",
 					  .metrics = metrics,
+					  .several = true,
 					  .has_value = draw(4) != 0,
 					  .value = draw(9) / 8.0};
 
@@ -277,141 +278,64 @@ TEST(best_of_means_that_overflow_leaves_them_out)
 	fixture_fini(&f);
 }
 
-/* --- a trial that was lost at step 4 with a checkpoint of step 2 --- */
+/* --- where trials stand --- */
 
-static void begin_attempt(struct sw_tx *tx, int64_t attempt, int64_t resume_step)
-{
-	const struct sw_row_attempt row = {.sweep = 1,
-					   .trial = 1,
-					   .attempt = attempt,
-					   .ev = 100 * attempt,
-					   .state = "RUNNING",
-					   .resume_step = resume_step};
-	const struct sw_row_trial trial = {
-		.sweep = 1, .trial = 1, .state = "RUNNING", .attempt = attempt};
-
-	sw_tx_attempt_start(tx, &row);
-	sw_tx_trial_state(tx, &trial);
-}
-
-static void report_step(struct sw_tx *tx, int64_t attempt, int64_t seq, int64_t step, double value)
-{
-	char metrics[32];
-	const struct sw_row_report row = {.sweep = 1,
-					  .trial = 1,
-					  .attempt = attempt,
-					  .seq = seq,
-					  .ev = 100 * attempt + seq,
-					  .step = step,
-					  .has_value = true,
-					  .value = value,
-					  .verdict = "continue",
-					  .metrics = metrics,
-					  .several = true};
-
-	(void)snprintf(metrics, sizeof metrics, "{\"step\":%d}", (int)step);
-	sw_tx_report(tx, &row);
-}
-
-struct curve {
-	struct ask all, avg, last_2;
-	char metrics[32];
-	double standing;
-	char found[32], kept[32]; /* its metrics, searched for and in the trial's row; "": none */
+struct stand {
+	int64_t trial;
+	double value;              /* NaN: it has none */
+	char metrics[32];          /* of that report; "": none */
+	char kept[TRIALS + 1][32]; /* as the trials' rows have them */
 };
-
-static bool on_metrics(const struct sw_row_trial *r, void *arg)
-{
-	struct curve *c = arg;
-
-	(void)snprintf(c->metrics, sizeof c->metrics, "%s", r->metrics != NULL ? r->metrics : "-");
-	return true;
-}
 
 static bool on_standing(const struct sw_row_report *r, void *arg)
 {
-	struct curve *c = arg;
+	struct stand *s = arg;
 
-	c->standing = r->value;
-	(void)snprintf(c->found, sizeof c->found, "%s", r->metrics);
+	s->value = r->value;
+	(void)snprintf(s->metrics, sizeof s->metrics, "%s", r->metrics);
 	return true;
 }
 
 static bool on_kept(const struct sw_row_point *r, void *arg)
 {
-	(void)snprintf(((struct curve *)arg)->kept, 32, "%s", r->json != NULL ? r->json : "");
+	struct stand *s = arg;
+
+	(void)snprintf(s->kept[r->trial], sizeof s->kept[0], "%s", r->json != NULL ? r->json : "");
 	return true;
 }
 
-static void curve_work(struct sw_db *db, void *arg)
+/* The last value of the curve, of which the steps beyond that where an attempt went on are gone. One
+ * that FAILED or is INFEASIBLE stands nowhere. */
+static void standing_work(struct sw_db *db, void *arg)
 {
-	struct curve *c = arg;
+	struct stand *s = arg;
 	struct sw_err err = SW_ERR_INIT;
 
-	*c = (struct curve){.all = {.scope = "all", .n = 1},
-			    .avg = {.scope = "avg", .n = 1},
-			    .last_2 = {.scope = "last-2-avg", .n = 1},
-			    .standing = NAN};
-	ask_work(db, &c->all);
-	ask_work(db, &c->avg);
-	ask_work(db, &c->last_2);
-	ck_assert_int_eq(sw_read_trial(db, 1, 1, on_metrics, c, &err), SW_OK);
-	ck_assert_int_eq(sw_read_standing(db, 1, 1, on_standing, c, &err), SW_OK);
-	ck_assert_int_eq(sw_read_points(db, 1, SW_POINTS_METRICS, on_kept, c, &err), SW_OK);
-}
+	ck_assert_int_eq(sw_read_points(db, 1, SW_POINTS_METRICS, on_kept, s, &err), SW_OK);
+	for (s->trial = 1; s->trial <= TRIALS; s->trial++) {
+		const struct trial *t = &trials[s->trial];
+		unsigned n = t->counts ? t->n : 0;
 
-/* NaN stands for "no value". */
-static void check_curve(struct fixture *f, double all, double avg, double last_2, double standing,
-			const char *metrics)
-{
-	struct curve c;
-
-	sw_store_read_now(f->store, curve_work, &c);
-	const struct ask *got[] = {&c.all, &c.avg, &c.last_2};
-	const double want[] = {all, avg, last_2};
-	for (size_t i = 0; i < 3; i++) {
-		ck_assert_msg(got[i]->rc == SW_OK, "%s", got[i]->err.msg);
-		ck_assert_uint_eq(got[i]->got, isnan(want[i]) ? 0U : 1U);
-		if (!isnan(want[i]))
-			ck_assert_double_eq_tol(got[i]->value[0], want[i], 1e-12);
+		s->value = NAN;
+		s->metrics[0] = '\0';
+		ck_assert_int_eq(sw_read_standing(db, 1, s->trial, on_standing, s, &err), SW_OK);
+		while (n > 0 && isnan(t->v[n - 1]))
+			n--;
+		ck_assert_msg(n == 0 ? isnan(s->value) : s->value == t->v[n - 1],
+			      "trial %d: %g after %u steps", (int)s->trial, s->value, n);
+		ck_assert_str_eq(s->kept[s->trial], s->metrics);
 	}
-	ck_assert(isnan(c.standing) == isnan(standing));
-	if (!isnan(standing))
-		ck_assert_double_eq(c.standing, standing);
-	ck_assert_str_eq(c.metrics, metrics);
-	ck_assert_str_eq(c.kept, c.found);
 }
 
-TEST(curve_goes_on_from_the_step_that_an_attempt_resumed_at)
+TEST(trials_stand_at_the_last_value_of_their_curves)
 {
+	static struct stand s;
 	struct fixture f;
-	struct sw_tx *tx = tx_new();
 
-	fixture_begin(&f);
-	begin_attempt(tx, 1, 0);
-	for (int64_t i = 1; i <= 4; i++)
-		report_step(tx, 1, i, i, 5 - (double)i);
-	commit_now(&f, tx);
-	check_curve(&f, 1, 2.5, 1.5, 1, "{\"step\":4}");
-	begin_attempt(tx = tx_new(), 2, 2); /* steps 3 and 4 never were */
-	commit_now(&f, tx);
-	check_curve(&f, 1, 3.5, 3.5, 3,
-		    "{\"step\":4}"); /* the row is theirs till the next report */
-	report_step(tx = tx_new(), 2, 1, 3, 9);
-	commit_now(&f, tx);
-	check_curve(&f, 3, 16.0 / 3, 6, 9, "{\"step\":3}");
-	begin_attempt(tx = tx_new(), 3, 3); /* as after a pause */
-	commit_now(&f, tx);
-	check_curve(&f, 3, 16.0 / 3, 6, 9, "{\"step\":3}");
-	begin_attempt(tx = tx_new(), 4, 1); /* further back than the attempt before began */
-	commit_now(&f, tx);
-	check_curve(&f, 3, 4, 4, 4, "{\"step\":3}");
-	report_step(tx = tx_new(), 4, 1, 5, 8); /* past all that was: 4 was the value of step 1 */
-	commit_now(&f, tx);
-	check_curve(&f, 4, 6, 6, 8, "{\"step\":5}");
-	begin_attempt(tx = tx_new(), 5, 0);
-	commit_now(&f, tx);
-	check_curve(&f, 4, NAN, NAN, NAN, "{\"step\":5}");
+	fixture_init(&f);
+	fixture_open(&f);
+	fill(&f);
+	sw_store_read_now(f.store, standing_work, &s);
 	fixture_fini(&f);
 }
 
