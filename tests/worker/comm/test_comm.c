@@ -136,44 +136,7 @@ TEST_LOOP(sums_in_a_row_use_slots_again, 0, CASES)
 
 /* --- begun sums --- */
 
-#define ARENA 900000
-
-/* From the end of the arena to its begin, as backward finishes it. */
-static sw_status buckets(struct sw_comm *c, struct gang_rank *me, void *ctx)
-{
-	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
-	float *p = malloc(ARENA * sizeof *p);
-	sw_status rc = SW_OK;
-
-	(void)ctx;
-	for (unsigned turn = 0; turn < 12 && rc == SW_OK && *me->bad == '\0'; turn++) {
-		const unsigned parts = 1 + (unsigned)(mix(turn) % world);
-		const size_t most = turn % 3 == 2 ? 9000 : 200000; /* 9000: more than COMM_SUMS */
-
-		for (size_t i = 0; i < ARENA; i++)
-			element(SW_COMM_F32, p, rank, turn, i);
-		for (size_t end = ARENA, n, k = 0; end > 0 && rc == SW_OK; end -= n) {
-			n = mix(turn + 100 * ++k) % most;
-			n = n < end ? n : end;
-			rc = sw_comm_sum_begin(c, NULL, p + end - n, n, parts);
-			sw_comm_beat(c);
-		}
-		if (rc == SW_OK)
-			rc = sw_comm_sum_end(c);
-		if (rc == SW_OK)
-			(void)is_sum(me, SW_COMM_F32, (char *)p, ARENA, parts, turn);
-	}
-	free(p);
-	return rc;
-}
-
-TEST_LOOP(begun_sums_have_bits_of_rank_order, 0, CASES)
-{
-	gang_run("shm", CASE_WORLD(_i), buckets, NULL);
-}
-
-/* A sum of doubles between such buckets: right when the call is back, as are the buckets in the
- * end. */
+/* A sum of doubles between begun ones: right when the call is back, as are these in the end. */
 static sw_status buckets_and_now(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
 	enum { N = 60000, EACH = 20000, DOUBLES = 500 };

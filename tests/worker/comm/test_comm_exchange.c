@@ -1,5 +1,5 @@
-/* tests/worker/comm/test_comm_exchange.c — what two ranks exchange arrives, as a pipeline does it
- * and beside the sums of its stages, whose bits are those of the plain sum. */
+/* tests/worker/comm/test_comm_exchange.c — what two ranks exchange arrives, beside the sums of
+ * stages, whose bits are those of the plain sum. A whole pipeline: tests/worker/net. */
 #include "tests/worker/comm/draws.h"
 #include "tests/worker/comm/gang.h"
 #include "worker/comm/comm_internal.h"
@@ -143,133 +143,6 @@ TEST_LOOP(exchanges_keep_their_place_among_calls_of_all, 0, ROW_N)
 	gang_run("shm", ROW_WORLD(_i), by_turns, NULL);
 }
 
-/* --- a pipeline --- */
-
-struct pipe_run {
-	struct sw_comm *c;
-	struct gang_rank *me;
-	unsigned parts;                         /* micro-batches */
-	size_t n;                               /* floats of one that cross a cut */
-	float *up, *down, *from_up, *from_down; /* up: to stage 0 */
-	unsigned forward, backward;             /* so many were computed */
-};
-
-static unsigned pipe_turn(const struct pipe_run *p, unsigned part)
-{
-	return part + 100 * p->parts;
-}
-
-/* A stage adds 1 on the way down. */
-static void pipe_forward(struct pipe_run *p)
-{
-	const unsigned stage = sw_comm_rank(p->c), turn = pipe_turn(p, p->forward);
-
-	for (size_t i = 0; i < p->n; i++) {
-		if (stage > 0 && p->from_up[i] != piece(0, 1, turn, i) + (float)stage) {
-			GANG_BAD(p->me, "%u parts: activations of part %u are others", p->parts,
-				 p->forward);
-			break;
-		}
-		p->down[i] = piece(0, 1, turn, i) + (float)stage + 1;
-	}
-	p->forward++;
-}
-
-/* And 2 on the way up. */
-static void pipe_backward(struct pipe_run *p)
-{
-	const unsigned last = sw_comm_world(p->c) - 1, above = last - sw_comm_rank(p->c);
-	const unsigned turn = pipe_turn(p, p->backward);
-
-	for (size_t i = 0; i < p->n; i++) {
-		if (above > 0 && p->from_down[i] != piece(1, 0, turn, i) + 2 * (float)above) {
-			GANG_BAD(p->me, "%u parts: gradients of part %u are others", p->parts,
-				 p->backward);
-			break;
-		}
-		p->up[i] = piece(1, 0, turn, i) + 2 * (float)above + 2;
-	}
-	p->backward++;
-}
-
-static sw_status to_down(const struct pipe_run *p, bool send, bool receive)
-{
-	if (sw_comm_rank(p->c) == sw_comm_world(p->c) - 1)
-		return SW_OK;
-	return sw_comm_exchange(p->c, NULL, sw_comm_rank(p->c) + 1, p->down, send ? p->n : 0,
-				p->from_down, receive ? p->n : 0);
-}
-
-static sw_status to_up(const struct pipe_run *p, bool send, bool receive)
-{
-	if (sw_comm_rank(p->c) == 0)
-		return SW_OK;
-	return sw_comm_exchange(p->c, NULL, sw_comm_rank(p->c) - 1, p->up, send ? p->n : 0,
-				p->from_up, receive ? p->n : 0);
-}
-
-/* One forward, one backward (Narayanan et al. 2021, section 2.2): a stage is as many parts ahead of
- * the last as it lies above it. */
-static sw_status pipe_batch(struct pipe_run *p)
-{
-	const unsigned above = sw_comm_world(p->c) - 1 - sw_comm_rank(p->c);
-	const unsigned ahead = above < p->parts ? above : p->parts;
-	sw_status rc = SW_OK;
-
-	for (unsigned i = 0; i < ahead && rc == SW_OK; i++) {
-		rc = to_up(p, false, true);
-		pipe_forward(p);
-		if (rc == SW_OK)
-			rc = to_down(p, true, false);
-	}
-	if (rc == SW_OK && ahead < p->parts)
-		rc = to_up(p, false, true);
-	for (unsigned i = ahead; i < p->parts && rc == SW_OK; i++) {
-		pipe_forward(p);
-		rc = to_down(p, true, true);
-		pipe_backward(p);
-		if (rc == SW_OK)
-			rc = to_up(p, true, i + 1 < p->parts);
-	}
-	for (unsigned i = 0; i < ahead && rc == SW_OK; i++) {
-		rc = to_down(p, false, true);
-		pipe_backward(p);
-		if (rc == SW_OK)
-			rc = to_up(p, true, false);
-	}
-	return rc;
-}
-
-static sw_status pipeline(struct sw_comm *c, struct gang_rank *me, void *ctx)
-{
-	static const size_t n_of[] = {1, CHUNK_N + 7, 600001};
-	static const unsigned parts_of[] = {1, 2, 3, 4, 5, 8};
-	float *all = floats(4 * 600001);
-	sw_status rc = SW_OK;
-
-	(void)ctx;
-	for (unsigned k = 0; k < ROWS(n_of) * ROWS(parts_of) && rc == SW_OK; k++) {
-		struct pipe_run p = {.c = c, .me = me, .n = n_of[k / ROWS(parts_of)]};
-
-		p.parts = parts_of[k % ROWS(parts_of)];
-		p.up = all;
-		p.down = p.up + p.n;
-		p.from_up = p.down + p.n;
-		p.from_down = p.from_up + p.n;
-		rc = pipe_batch(&p);
-		if (rc == SW_OK && (p.forward != p.parts || p.backward != p.parts))
-			GANG_BAD(me, "%u parts: %u forward, %u backward", p.parts, p.forward,
-				 p.backward);
-	}
-	free(all);
-	return rc == SW_OK ? sw_comm_barrier(c) : rc;
-}
-
-TEST_LOOP(activations_and_gradients_go_through_a_pipeline, 0, ROW_N)
-{
-	gang_run("shm", ROW_WORLD(_i), pipeline, NULL);
-}
-
 /* --- sums of stages --- */
 
 struct shape {
@@ -345,7 +218,7 @@ static sw_status stage_sums(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	return rc;
 }
 
-static const struct shape shapes[] = {{4, 2}, {4, 4}, {4, 1}, {3, 3}, {2, 2}};
+static const struct shape shapes[] = {{4, 2}, {4, 4}, {4, 1}, {3, 3}, {3, 1}, {2, 2}, {2, 1}};
 
 TEST_ROWS(sums_of_stages_and_exchanges_go_beside_each_other, shapes)
 {

@@ -145,6 +145,24 @@ static inline void gang_is(unsigned world, const int ends[], const struct rank *
 	}
 }
 
+/* A table's fork() that waits the first time alone, and a join() that does not wait. */
+static inline sw_status fork_late(struct sw_queue *q, void **stream)
+{
+	static void *known;
+	sw_status rc = SW_OK;
+
+	if (!known)
+		rc = cuda->fork(q, &known);
+	*stream = known;
+	return rc;
+}
+
+static inline sw_status join_never(struct sw_queue *q)
+{
+	(void)q;
+	return SW_OK;
+}
+
 static inline void gang_setup(void)
 {
 	setup();

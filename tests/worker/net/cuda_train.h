@@ -133,6 +133,13 @@ static inline sw_status train(struct curve *c, const struct sw_ops *ops, const s
 	return sw_train_run(ops, queue, &model, &data, t, 3, &hooks, &end, err);
 }
 
+/* A table's graph_begin(): then its calls are made one by one. */
+static inline sw_status no_graphs(struct sw_queue *q)
+{
+	(void)q;
+	return SW_UNSUPPORTED;
+}
+
 static inline void same_bits(const struct curve *a, const struct curve *b)
 {
 	ck_assert_uint_eq(a->n, EPOCHS);

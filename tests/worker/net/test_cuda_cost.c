@@ -1,9 +1,7 @@
 /* tests/worker/net/test_cuda_cost.c — what one training step of lenet-cifar at batch 4 asks of a
  * GPU: nodes of its graph, as the stand-in device counts what the worker gives it; bytes and
  * arithmetic, as the shapes say. docs/performance.md has the table. */
-#include "tests/kernels/cuda_shim/shim.h"
-#include "tests/run.h"
-#include "worker/net/net.h"
+#include "tests/worker/net/cuda_train.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +10,6 @@
 #define STEP_N    4
 #define ROW_N     (STEP_N * BATCH)
 #define NODES_MAX 15
-
-sw_ops_open_fn sw_ops_cuda_open;
 
 /* --- from the shapes --- */
 
@@ -101,35 +97,26 @@ TEST(table_has_the_arithmetic_of_the_net)
 
 /* --- as the worker gives it --- */
 
-static struct sw_model model;
-static struct sw_data data;
-static struct sw_queue *queue;
 static struct sw_net net;
 
 static const struct sw_trainer trainer = {
 	.classes = true, .lr = 0.01, .momentum = 0.9, .batch_size = BATCH, .epochs = 1};
 
-static void open_on(const struct sw_ops *ops)
+static void net_open(const struct sw_ops *ops)
 {
-	static const char set[] = "{\"format\": \"synthetic\", \"image\": [3, 32, 32], \"rows\": "
-				  "20, \"classes\": 10}";
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_data_source source;
-	const struct sw_data_want want = {.classes = true, .val_fraction = 0.2, .split_seed = 7};
-	cJSON *json = cJSON_Parse(set), *preset = cJSON_Parse("{\"preset\": \"lenet-cifar\"}");
 	int32_t order[ROW_N];
 
 	for (int32_t i = 0; i < ROW_N; i++)
 		order[i] = i;
+	sw_ops_cpu_threads(1);
 	ck_assert_int_eq(ops->queue_create(&queue), SW_OK);
-	ck_assert_msg(sw_data_source_read(&source, json, &err) == SW_OK, "%s", err.msg);
-	ck_assert_msg(sw_data_load(&data, &source, want, ops, queue, &err) == SW_OK, "%s", err.msg);
-	const struct sw_task task = sw_net_task(&data, true);
-
+	load_on(ops, "{\"format\": \"synthetic\", \"image\": [3, 32, 32], \"rows\": 20, "
+		     "\"classes\": 10}");
 	ck_assert_uint_eq(data.train.rows, ROW_N);
-	ck_assert_msg(sw_model_compile(&model, preset, NULL, &task, &err) == SW_OK, "%s", err.msg);
-	ck_assert_uint_eq(model.parameters, WEIGHTS);
 	ck_assert_ptr_nonnull(data.train.u8); /* as the table takes its rows */
+	model_make("{\"preset\": \"lenet-cifar\"}");
+	ck_assert_uint_eq(model.parameters, WEIGHTS);
 	ck_assert_msg(sw_net_create(&net, ops, queue, &model, &trainer, &data, NULL, 3, &err) ==
 			      SW_OK,
 		      "%s", err.msg);
@@ -137,15 +124,20 @@ static void open_on(const struct sw_ops *ops)
 	ck_assert_int_eq(sw_net_order(&net, order, ROW_N), SW_OK);
 	ck_assert_int_eq(sw_net_metrics_zero(&net), SW_OK);
 	ck_assert_int_eq(ops->sync(queue), SW_OK);
-	cJSON_Delete(json);
-	cJSON_Delete(preset);
 }
 
-static void close_on(const struct sw_ops *ops)
+static void cuda_net_open(void)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_msg(sw_ops_cuda_open(0, &cuda, &err) == SW_OK, "%s", err.msg);
+	net_open(cuda);
+}
+
+static void net_close(const struct sw_ops *ops)
 {
 	sw_net_destroy(&net);
-	sw_data_fini(&data);
-	ops->queue_destroy(queue);
+	close_on(ops);
 }
 
 /* What the device is given by a call that takes the steps [from, to) of the epoch. */
@@ -182,13 +174,9 @@ static float *weights(void)
 TEST(step_of_lenet_at_batch_4_has_few_nodes)
 {
 	const size_t head = sizeof((struct sw_head *)NULL)->row + sizeof(struct sw_step);
-	const struct sw_ops *cuda;
 	struct sw_shim_count calls, recorded, replayed;
-	struct sw_err err = SW_ERR_INIT;
 
-	sw_ops_cpu_threads(1);
-	ck_assert_msg(sw_ops_cuda_open(0, &cuda, &err) == SW_OK, "%s", err.msg);
-	open_on(cuda);
+	cuda_net_open();
 	calls = steps(0, 1);
 	recorded = steps(1, 2);
 	replayed = steps(2, 3);
@@ -206,7 +194,7 @@ TEST(step_of_lenet_at_batch_4_has_few_nodes)
 	ck_assert_uint_eq(replayed.up_bytes, head);
 	ck_assert_uint_eq(replayed.kernels + replayed.products + replayed.fills, 0);
 	ck_assert_uint_eq(sw_shim.graph_runs, 2);
-	close_on(cuda);
+	net_close(cuda);
 }
 
 /* Epochs of four steps: the second's and each later one's are one launch, with one copy before the
@@ -214,13 +202,9 @@ TEST(step_of_lenet_at_batch_4_has_few_nodes)
 TEST(steps_of_lenet_at_batch_4_are_one_launch)
 {
 	const size_t head = sizeof((struct sw_head *)NULL)->row + STEP_N * sizeof(struct sw_step);
-	const struct sw_ops *cuda;
 	struct sw_shim_count recorded, replayed;
-	struct sw_err err = SW_ERR_INIT;
 
-	sw_ops_cpu_threads(1);
-	ck_assert_msg(sw_ops_cuda_open(0, &cuda, &err) == SW_OK, "%s", err.msg);
-	open_on(cuda);
+	cuda_net_open();
 	ck_assert_uint_eq(net.at.steps, STEP_N);
 	ck_assert_uint_eq(epoch(), STEP_N); /* the first is calls, and then too few are left */
 	sw_shim.graph_runs = 0;
@@ -237,10 +221,10 @@ TEST(steps_of_lenet_at_batch_4_are_one_launch)
 	ck_assert_uint_eq(net.step, 3 * STEP_N);
 	float *device = weights(), *live;
 
-	close_on(cuda);
+	net_close(cuda);
 
 	/* and they are the steps: the CPU's weights after as many of them */
-	open_on(&sw_ops_cpu);
+	net_open(&sw_ops_cpu);
 	for (int i = 0; i < 3; i++)
 		ck_assert_uint_eq(epoch(), STEP_N);
 	live = weights();
@@ -248,7 +232,7 @@ TEST(steps_of_lenet_at_batch_4_are_one_launch)
 		if (!(fabs((double)device[i] - (double)live[i]) <= 1e-6))
 			ck_abort_msg("weight %zu: cpu %.9g, cuda %.9g", i, (double)live[i],
 				     (double)device[i]);
-	close_on(&sw_ops_cpu);
+	net_close(&sw_ops_cpu);
 	free(device);
 	free(live);
 }
@@ -259,13 +243,13 @@ TEST(epoch_of_lenet_has_few_launches)
 	const size_t steps_n = 40000 / BATCH;
 	struct sw_layout at;
 
-	open_on(&sw_ops_cpu);
+	net_open(&sw_ops_cpu);
 	ck_assert_int_eq(sw_layout_make(&at, &model, &trainer, 40000, 10000, &sw_ops_cpu, NULL),
 			 SW_OK);
 	printf("%zu steps a launch, %zu launches an epoch of %zu steps\n", at.steps,
 	       steps_n / at.steps + steps_n % at.steps, steps_n);
 	ck_assert_uint_eq(at.steps, 18);
-	close_on(&sw_ops_cpu);
+	net_close(&sw_ops_cpu);
 }
 
 RUN_TESTS(NULL, NULL)

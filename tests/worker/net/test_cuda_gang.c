@@ -41,12 +41,6 @@ TEST_LOOP(gang_on_devices_has_the_bits_of_one_rank, 0, 2 * (int)ROWS(shapes))
 	ck_assert_uint_ne(data.train.rows % t.batch_size, 0);
 }
 
-static sw_status no_graphs(struct sw_queue *q)
-{
-	(void)q;
-	return SW_UNSUPPORTED;
-}
-
 /* --- batch norms over the rows of all ranks --- */
 
 /* No bias is right in front of a norm: its gradient would be 0 but for rounding, and Adam divides
@@ -184,23 +178,6 @@ TEST_LOOP(gang_on_devices_ends_when_a_rank_is_killed, 0, 3)
 }
 
 #ifdef SW_SHIM_WATCH
-static sw_status fork_late(struct sw_queue *q, void **stream)
-{
-	static void *known;
-	sw_status rc = SW_OK;
-
-	if (!known)
-		rc = cuda->fork(q, &known);
-	*stream = known;
-	return rc;
-}
-
-static sw_status join_never(struct sw_queue *q)
-{
-	(void)q;
-	return SW_OK;
-}
-
 static unsigned left_out, times; /* of the calls the one that is not made */
 
 static sw_status fork_but_once(struct sw_queue *q, void **stream)

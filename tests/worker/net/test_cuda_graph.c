@@ -3,13 +3,6 @@
 #include "tests/worker/net/cuda_train.h"
 #include <stdlib.h>
 
-/* The CUDA table without graphs: the same calls, one by one. */
-static sw_status no_graphs(struct sw_queue *q)
-{
-	(void)q;
-	return SW_UNSUPPORTED;
-}
-
 /* Of EPOCHS epochs of so many whole batches, the first of which is calls. */
 static size_t launches(size_t whole, size_t steps)
 {

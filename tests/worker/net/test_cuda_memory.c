@@ -1,9 +1,6 @@
 /* tests/worker/net/test_cuda_memory.c — nets that share a device, and one or several of them when
  * its memory is short. The device is the stand-in. */
-#include "tests/kernels/cuda_shim/shim.h"
-#include "tests/run.h"
-#include "tests/worker/adam.h"
-#include "worker/net/net.h"
+#include "tests/worker/net/cuda_train.h"
 #include <stdlib.h>
 
 #define STAYS  ((size_t)256 << 20) /* free of the device, whatever a net would like */
@@ -11,14 +8,9 @@
 #define BATCH  25
 #define NETS_N 8
 
-sw_ops_open_fn sw_ops_cuda_open;
-
-static const struct sw_ops *cuda;
 static struct sw_ops hungry; /* the table with a backward pass that wants memory for a moment */
 static size_t wanted;
-static struct sw_data data;
-static struct sw_model model;
-static const struct sw_trainer adam = {
+static const struct sw_trainer trainer = {
 	.classes = true, ADAM_OF(SW_ADAM, 0.01), .batch_size = BATCH, .epochs = 1};
 
 static sw_status hungry_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
@@ -30,41 +22,13 @@ static sw_status hungry_backward(struct sw_queue *q, const float *x, const float
 	return cuda->linear_backward(q, x, w, y, dy, dx, dw, db, B, in, out, act, kept);
 }
 
-/* A step is calls, so that it may lack memory at any time. */
-static sw_status no_graphs(struct sw_queue *q)
+/* A step of the hungry table is calls, so that it may lack memory at any time. */
+static void memory_setup(void)
 {
-	(void)q;
-	return SW_UNSUPPORTED;
-}
-
-static void setup(void)
-{
-	const struct sw_data_want want = {.classes = true, .val_fraction = 0.2};
-	cJSON *set = cJSON_Parse("{\"name\": \"wine\"}");
-	cJSON *layers = cJSON_Parse("[{\"linear\": 20}, \"relu\", {\"dropout\": 0.2}, "
-				    "{\"linear\": 12}, \"tanh\", {\"linear\": 3}]");
-	struct sw_data_source source;
-	struct sw_queue *q;
-
-	ck_assert_int_eq(sw_ops_cuda_open(0, &cuda, NULL), SW_OK);
+	setup();
 	hungry = *cuda;
 	hungry.linear_backward = hungry_backward;
 	hungry.graph_begin = no_graphs;
-	ck_assert_int_eq(cuda->queue_create(&q), SW_OK);
-	ck_assert_int_eq(sw_data_source_read(&source, set, NULL), SW_OK);
-	ck_assert_int_eq(sw_data_load(&data, &source, want, cuda, q, NULL), SW_OK);
-	const struct sw_task task = sw_net_task(&data, true);
-
-	ck_assert_int_eq(sw_model_compile(&model, layers, NULL, &task, NULL), SW_OK);
-	cuda->queue_destroy(q);
-	cJSON_Delete(set);
-	cJSON_Delete(layers);
-}
-
-static void teardown(void)
-{
-	sw_data_fini(&data);
-	ck_assert_uint_eq(sw_shim.live, 0);
 }
 
 struct one {
@@ -76,8 +40,9 @@ struct one {
 static void one_open(struct one *o, const struct sw_ops *ops, uint64_t seed)
 {
 	ck_assert_int_eq(ops->queue_create(&o->q), SW_OK);
-	ck_assert_int_eq(sw_net_create(&o->net, ops, o->q, &model, &adam, &data, NULL, seed, NULL),
-			 SW_OK);
+	ck_assert_int_eq(
+		sw_net_create(&o->net, ops, o->q, &model, &trainer, &data, NULL, seed, NULL),
+		SW_OK);
 }
 
 static sw_status one_step(struct one *o, size_t k)
@@ -234,4 +199,4 @@ TEST(memory_of_bf16_products_is_that_of_some_images)
 			  2 * (2 * 64 * 576 + 64 * 576));
 }
 
-RUN_TESTS(setup, teardown)
+RUN_TESTS(memory_setup, teardown)

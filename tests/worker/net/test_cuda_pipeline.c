@@ -54,12 +54,6 @@ TEST_LOOP(pipeline_on_devices_has_the_bits_of_ranks_without_stages, 0, 2 * (int)
 	ck_assert_uint_ne(data.train.rows % t.batch_size, 0);
 }
 
-static sw_status no_graphs(struct sw_queue *q)
-{
-	(void)q;
-	return SW_UNSUPPORTED;
-}
-
 TEST(pipeline_on_devices_has_graphs_on_all_stages_or_on_none)
 {
 	struct sw_ops calls = *cuda;
@@ -111,23 +105,6 @@ TEST_ROWS(pipeline_on_devices_ends_when_a_stage_is_killed, kills)
 }
 
 #ifdef SW_SHIM_WATCH
-static sw_status fork_late(struct sw_queue *q, void **stream)
-{
-	static void *known;
-	sw_status rc = SW_OK;
-
-	if (!known)
-		rc = cuda->fork(q, &known);
-	*stream = known;
-	return rc;
-}
-
-static sw_status join_never(struct sw_queue *q)
-{
-	(void)q;
-	return SW_OK;
-}
-
 /* A value that is sent before it is made; one that is read before it has come. */
 TEST_LOOP(shim_aborts_at_a_stage_that_does_not_wait_for_a_value, 0, 2)
 {

@@ -1,12 +1,10 @@
-/* tests/worker/net/test_net.c — parts of a batch, schedules, patience, metrics, running
- * statistics. */
+/* tests/worker/net/test_net.c — parts of a batch, schedules, patience, metrics. */
 #include "tests/run.h"
 #include "tests/worker/trial.h"
 #include <math.h>
 
 static const char plain[] = "[{\"linear\": 20}, \"relu\", {\"dropout\": 0.3}, {\"residual\": "
 			    "[\"layernorm\", {\"linear\": 20}, \"tanh\"]}, {\"linear\": 3}]";
-static const char normed[] = "[{\"linear\": 8}, \"batchnorm\", \"relu\", {\"linear\": 3}]";
 static const struct sw_trainer adam = {
 	.classes = true, ADAM_OF(SW_ADAM, 0.01), .clip_norm = 1, .batch_size = 32, .epochs = 6};
 
@@ -126,22 +124,6 @@ TEST(net_in_parts_adds_gradients_that_were_made_apart)
 		ck_assert_msg(both[i] == first[i] / 2 + second[i] / 2, "gradient %zu: %a, %a + %a",
 			      i, (double)both[i], (double)first[i] / 2, (double)second[i] / 2);
 	free(both);
-}
-
-TEST(net_with_statistics_goes_on_from_a_checkpoint_bit_for_bit)
-{
-	struct sw_trainer t = adam;
-	struct run whole = {.n = 0}, rest = {.from = 3};
-
-	t.schedule = SW_SCHEDULE_COSINE;
-	t.warmup_epochs = 1.5;
-	train(&whole, normed, &t);
-	train(&rest, normed, &t);
-	ck_assert_uint_eq(rest.n, 3);
-	for (size_t i = 0; i < 3; i++) {
-		ck_assert_mem_eq(&rest.e[i].train_loss, &whole.e[3 + i].train_loss, sizeof(double));
-		ck_assert_mem_eq(&rest.e[i].val_loss, &whole.e[3 + i].val_loss, sizeof(double));
-	}
 }
 
 /* A rate that never learns: the loss does not move, and the third epoch like it is the last. */
