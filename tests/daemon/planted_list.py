@@ -102,7 +102,7 @@ FAULTS = [
      "if (l->n < SW_LOSSES_OUT ||", "if (true ||"),
     ("an attempt that ends otherwise changes no count", "slot/losses.c", "losses_story",
      "w->losses.n = 0;", ";"),
-    ("the only GPU is taken out", "slot/losses.c", "losses_story", "return ill <= well;", "return true;"),
+    ("the only GPU is taken out", "slot/losses.c", "losses", "return ill <= well;", "return true;"),
     ("a GPU is taken out beside one that is down", "slot/losses.c", "losses",
      "w->slots->device.gpu && sw_room_comes_back(w)", "w->slots->device.gpu"),
     ("CPU slots are GPUs that are well", "slot/losses.c", "losses",

@@ -9,9 +9,6 @@
 /* The trial that GPU 0 has is lost with its worker, which comes again and gets another one. */
 #define AGAIN(next)                                                                                \
 	"w0 dies signal:9", "", "time 3", "worker 0 starts", "w0 hello", "welcome", "w0 next", next
-#define BOTH_AGAIN(next, other)                                                                    \
-	"w0 dies signal:9", "", "w1 dies exit:1", "", "time 9",                                    \
-		"worker 0 starts; worker 1 starts", BOTH, "w0 next", next, "w1 next", other
 /* The second rank of a trial on both GPUs is lost, by which the first ends. */
 #define RANK_LOST "w0 bye 1", "ok", "w0 dies exit:1", ""
 #define RANK_AGAIN(next)                                                                           \
@@ -61,15 +58,6 @@ static const struct story stories[] = {
 	  "time 3", "worker 0 starts; worker 1 starts",
 	  "w0 hello", "welcome",
 	  "w0 next", "gets 1/3.1"}},
-	{"losses of several trials count as those of one", "gpu:0,1", "'run_cap':9,'retries':0",
-	 {BOTH,
-	  "w0 next", "gets 1/1.1",
-	  AGAIN("gets 1/2.1"),
-	  AGAIN("gets 1/3.1"),
-	  "w0 dies signal:9", "",
-	  "a trial 3", "3 PENDING (gpu:0 is taken out: signal:9)",
-	  "a devices", "gpu:0 DOWN (" OUT("1/1, 1/2, 1/3") "), gpu:1 IDLE",
-	  "w1 next", "gets 1/3.2"}},
 	{"an attempt that ends on it begins the count anew", "gpu:0,1", "'run_cap':9,'retries':0",
 	 {BOTH,
 	  "w0 next", "gets 1/1.1",
@@ -79,22 +67,6 @@ static const struct story stories[] = {
 	  "w0 next", "gets 1/4.1",
 	  AGAIN("gets 1/5.1"),
 	  AGAIN("gets 1/6.1")}},
-	{"the only GPU is never taken out", "gpu:0", "'run_cap':9,'retries':0",
-	 {"w0 hello", "welcome",
-	  "w0 next", "gets 1/1.1",
-	  AGAIN("gets 1/2.1"),
-	  AGAIN("gets 1/3.1"),
-	  "w0 dies signal:9", "",
-	  "time 9", "worker 0 starts",
-	  "a trial 3", "3 FAILED (signal:9)"}},
-	{"where both lose what they run none is taken out", "gpu:0,1", "'run_cap':9,'retries':0",
-	 {BOTH,
-	  "w0 next", "gets 1/1.1",
-	  "w1 next", "gets 1/2.1",
-	  BOTH_AGAIN("gets 1/3.1", "gets 1/4.1"),
-	  BOTH_AGAIN("gets 1/5.1", "gets 1/6.1"),
-	  BOTH_AGAIN("gets 1/7.1", "gets 1/8.1"),
-	  BOTH_AGAIN("gets 1/9.1", "")}},
 	{"a GPU that is lost and comes back three times is taken out", "gpu:0,1", "'run_cap':9",
 	 {BOTH,
 	  "w1 next", "gets 1/1.1",
