@@ -19,8 +19,7 @@ struct gradient_case {
 	size_t ins;             /* float tensors that are read */
 	size_t n[GRADIENT_INS]; /* their elements */
 	size_t out_n;
-	unsigned constant; /* bit i: tensor i has no gradient */
-	double tol;        /* of |a - b| <= tol (scale of the tensor + |b|) */
+	double tol; /* of |a - b| <= tol (scale of the tensor + |b|) */
 	const void *shape;
 	void (*reference)(const void *shape, double *const *in, double *out);
 	sw_status (*forward)(const void *shape, float *const *in, float *out);

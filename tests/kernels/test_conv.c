@@ -1,5 +1,6 @@
-/* tests/kernels/test_conv.c — linear, convolution and pooling of the CPU table against references
- * in double, by each set of instructions that this machine has. */
+/* tests/kernels/test_conv.c — linear and convolution of the CPU table against references in double,
+ * by each set of instructions that this machine has, and the edges of pooling. Its values and
+ * gradients: tests/worker/test_fixtures.c beside PyTorch, tests/float64. */
 #include "kernels/cpu/cpu.h"
 #include "tests/kernels/gradient.h"
 #include "tests/run.h"
@@ -272,110 +273,6 @@ TEST_LOOP(linear_and_its_gradient_match_the_reference, 0, SW_CPU_ISA_N *(int)ROW
 }
 
 /* --- pooling --- */
-
-static const struct sw_window windows[] = {
-	{1, 1, 1, 1, 1, 1, 1, 0},    {2, 3, 4, 4, 2, 2, 2, 0},   {2, 6, 28, 28, 2, 2, 2, 0},
-	{1, 2, 5, 7, 2, 2, 2, 0},    {2, 2, 7, 5, 3, 3, 2, 1},   {1, 3, 6, 35, 2, 2, 2, 0},
-	{1, 4, 6, 6, 6, 6, 1, 0},    {3, 1, 5, 5, 2, 3, 1, 1},   {1, 1, 9, 9, 3, 3, 3, 0},
-	{2, 16, 10, 10, 2, 2, 2, 0}, {1, 2, 33, 66, 2, 2, 2, 0}, {1, 1, 4, 4, 2, 2, 1, 1},
-};
-
-static sw_status max_forward(const void *shape, float *const *in, float *out)
-{
-	return sw_ops_cpu.maxpool2d_forward(NULL, in[0], out, NULL, shape);
-}
-
-static size_t pooled(const struct sw_window *p)
-{
-	return p->B * p->C * sw_pool_out_h(p) * sw_pool_out_w(p);
-}
-
-static sw_status max_backward(const void *shape, float *const *in, const float *out, float *dy,
-			      float *const *din)
-{
-	const size_t n = pooled(shape);
-	float *y = gradient_noise(n, 1);
-	int32_t *at = malloc((n + 1) * sizeof *at);
-	sw_status status;
-
-	ck_assert_ptr_nonnull(at);
-	status = sw_ops_cpu.maxpool2d_forward(NULL, in[0], y, at, shape);
-	ck_assert_int_eq(memcmp(y, out, n * sizeof *y), 0); /* with argmax or without */
-	if (status == SW_OK)
-		status = sw_ops_cpu.maxpool2d_backward(NULL, dy, at, din[0], shape);
-	free(at);
-	free(y);
-	return status;
-}
-
-static void pool_reference(const struct sw_window *p, const double *x, double *out, int max)
-{
-	const size_t oh = sw_pool_out_h(p), ow = sw_pool_out_w(p);
-
-	for (size_t at = 0; at < pooled(p); at++) {
-		const double *plane = x + at / (oh * ow) * p->H * p->W;
-		double sum = 0, most = -INFINITY;
-
-		for (size_t k = 0; k < p->kh * p->kw; k++) {
-			const size_t r = at / ow % oh * p->stride + k / p->kw;
-			const size_t s = at % ow * p->stride + k % p->kw;
-
-			if (r < p->pad || r - p->pad >= p->H || s < p->pad || s - p->pad >= p->W)
-				continue;
-			sum += plane[(r - p->pad) * p->W + s - p->pad];
-			most = fmax(most, plane[(r - p->pad) * p->W + s - p->pad]);
-		}
-		out[at] = max ? most : sum / (double)(p->kh * p->kw);
-	}
-}
-
-static void max_reference(const void *shape, double *const *in, double *out)
-{
-	pool_reference(shape, in[0], out, 1);
-}
-
-static void avg_reference(const void *shape, double *const *in, double *out)
-{
-	pool_reference(shape, in[0], out, 0);
-}
-
-static sw_status avg_forward(const void *shape, float *const *in, float *out)
-{
-	return sw_ops_cpu.avgpool2d_forward(NULL, in[0], out, shape);
-}
-
-static sw_status avg_backward(const void *shape, float *const *in, const float *out, float *dy,
-			      float *const *din)
-{
-	(void)in;
-	(void)out;
-	return sw_ops_cpu.avgpool2d_backward(NULL, dy, din[0], shape);
-}
-
-TEST_LOOP(pools_and_their_gradients_match_the_reference, 0, SW_CPU_ISA_N *(int)ROWS(windows))
-{
-	const struct sw_window *p = &windows[(size_t)_i % ROWS(windows)];
-	struct gradient_case g = {
-		.name = "maxpool2d",
-		.ins = 1,
-		.n = {p->B * p->C * p->H * p->W},
-		.out_n = pooled(p),
-		.tol = 1e-6,
-		.shape = p,
-		.reference = max_reference,
-		.forward = max_forward,
-		.backward = max_backward,
-	};
-
-	if (!sw_cpu_isa_force(_i / (int)ROWS(windows)))
-		return;
-	gradient_check(&g);
-	g.name = "avgpool2d";
-	g.reference = avg_reference;
-	g.forward = avg_forward;
-	g.backward = avg_backward;
-	gradient_check(&g);
-}
 
 TEST_LOOP(maxpool_takes_the_first_of_equals_and_any_nan, 0, SW_CPU_ISA_N)
 {

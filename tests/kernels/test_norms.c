@@ -1,51 +1,11 @@
-/* tests/kernels/test_norms.c — batch normalisation of rows that ranks share against a reference in
- * double; statistics, and values far from zero. Norms of rows that lie together, and their
- * gradients: tests/worker/test_fixtures.c beside PyTorch, tests/float64. */
-#include "tests/kernels/gradient.h"
+/* tests/kernels/test_norms.c — statistics of batch norms of the CPU table, also over rows that
+ * ranks share, and values far from zero. Values and gradients: tests/worker/test_fixtures.c beside
+ * PyTorch, tests/float64, and tests/worker/net/test_gang_sync.c where ranks share the rows. */
+#include "kernels/ops.h"
 #include "tests/run.h"
 #include <math.h>
-#include <stdlib.h>
 
-/* --- norms: x, gamma, beta --- */
-
-struct norm {
-	size_t B, C, S;
-	float *mean, *rstd;
-};
-
-#define CHANNELS 16 /* at most */
-
-static const struct norm norms[] = {
-	{2, 1, 1, NULL, NULL},  {2, 3, 1, NULL, NULL},  {17, 5, 1, NULL, NULL},
-	{1, 2, 13, NULL, NULL}, {3, 4, 49, NULL, NULL}, {2, 16, 9, NULL, NULL},
-};
-
-static void normalise(const double *x, double *y, size_t n, size_t step, size_t run, double gamma,
-		      double beta)
-{
-	double mean = 0, var = 0;
-
-#define AT(i) ((i) / run * step + (i) % run)
-	for (size_t i = 0; i < n; i++)
-		mean += x[AT(i)] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		var += (x[AT(i)] - mean) * (x[AT(i)] - mean) / (double)n;
-	for (size_t i = 0; i < n; i++)
-		y[AT(i)] = (x[AT(i)] - mean) / sqrt(var + 1e-2) * gamma + beta;
-#undef AT
-}
-
-/* eps 1e-2, so that the slopes of two close values stay mild */
 static const struct sw_norm eps = {.eps = 1e-2f, .momentum = 0.1f};
-
-static void batchnorm_reference(const void *shape, double *const *in, double *out)
-{
-	const struct norm *n = shape;
-
-	for (size_t c = 0; c < n->C; c++)
-		normalise(in[0] + c * n->S, out + c * n->S, n->B * n->S, n->C * n->S, n->S,
-			  in[1][c], in[2][c]);
-}
 
 TEST(batchnorm_moves_its_statistics_and_evaluates_with_them)
 {
@@ -72,96 +32,6 @@ TEST(batchnorm_moves_its_statistics_and_evaluates_with_them)
 						    1, 1, 1, eps),
 			 SW_OK);
 	ck_assert(var == 4 && y[0] == 1);
-}
-
-/* --- batchnorm over rows that lie apart, with two ranks --- */
-
-#define RANKS 2
-
-/* The first row of a rank's, of which the last of them has more. */
-static size_t first_row(const struct norm *n, size_t rank)
-{
-	return rank * n->B / RANKS;
-}
-
-/* What the ranks have made, added up. */
-static void add_up(double (*sums)[2 * CHANNELS], size_t C)
-{
-	for (size_t k = 0; k < 2 * C; k++)
-		sums[0][k] += sums[1][k];
-}
-
-static sw_status shared_forward(const void *shape, float *const *in, float *out)
-{
-	const struct norm *n = shape;
-	const size_t row = n->C * n->S;
-	double sums[RANKS][2 * CHANNELS];
-	float *running = gradient_noise(2 * n->C, 9);
-	sw_status status = SW_OK;
-
-	for (size_t r = 0; r < RANKS && status == SW_OK; r++)
-		status = sw_ops_cpu.batchnorm_sums(NULL, in[0] + first_row(n, r) * row, sums[r],
-						   first_row(n, r + 1) - first_row(n, r), n->C,
-						   n->S);
-	add_up(sums, n->C);
-	for (size_t r = 0; r < RANKS && status == SW_OK; r++)
-		status = sw_ops_cpu.batchnorm_train_summed(
-			NULL, in[0] + first_row(n, r) * row, sums[0], in[1], in[2], running,
-			running + n->C, out + first_row(n, r) * row, n->mean, n->rstd, n->B * n->S,
-			first_row(n, r + 1) - first_row(n, r), n->C, n->S, eps);
-	free(running);
-	return status;
-}
-
-static sw_status shared_backward(const void *shape, float *const *in, const float *out, float *dy,
-				 float *const *din)
-{
-	const struct norm *n = shape;
-	const size_t row = n->C * n->S;
-	double sums[RANKS][2 * CHANNELS];
-	float own[RANKS][2][CHANNELS];
-	sw_status status = SW_OK;
-
-	(void)out;
-	for (size_t r = 0; r < RANKS && status == SW_OK; r++)
-		status = sw_ops_cpu.batchnorm_backward_sums(
-			NULL, in[0] + first_row(n, r) * row, n->mean, n->rstd,
-			dy + first_row(n, r) * row, sums[r], own[r][0], own[r][1],
-			first_row(n, r + 1) - first_row(n, r), n->C, n->S);
-	add_up(sums, n->C);
-	for (size_t k = 0; k < n->C; k++) {
-		din[1][k] = own[0][0][k] + own[1][0][k];
-		din[2][k] = own[0][1][k] + own[1][1][k];
-	}
-	for (size_t r = 0; r < RANKS && status == SW_OK; r++)
-		status = sw_ops_cpu.batchnorm_backward_summed(
-			NULL, in[0] + first_row(n, r) * row, in[1], n->mean, n->rstd,
-			dy + first_row(n, r) * row, sums[0], din[0] + first_row(n, r) * row,
-			n->B * n->S, first_row(n, r + 1) - first_row(n, r), n->C, n->S);
-	return status;
-}
-
-/* One of a single row leaves the first rank without any. */
-TEST_ROWS(batchnorm_of_shared_rows_and_its_gradient_match_the_reference, norms)
-{
-	struct norm n = norms[_i];
-	const struct gradient_case g = {
-		.name = "batchnorm of shared rows",
-		.ins = 3,
-		.n = {n.B * n.C * n.S, n.C, n.C},
-		.out_n = n.B * n.C * n.S,
-		.tol = 2e-5,
-		.shape = &n,
-		.reference = batchnorm_reference,
-		.forward = shared_forward,
-		.backward = shared_backward,
-	};
-
-	n.mean = gradient_noise(n.C, 1);
-	n.rstd = gradient_noise(n.C, 1);
-	gradient_check(&g);
-	free(n.mean);
-	free(n.rstd);
 }
 
 /* As batchnorm_moves_its_statistics_and_evaluates_with_them, whose rows these are. */
