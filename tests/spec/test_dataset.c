@@ -1,24 +1,7 @@
 /* tests/spec/test_dataset.c — "trainer.dataset": the keys of each format, read or refused. */
 #include "spec/dataset.h"
 #include "tests/run.h"
-#include <string.h>
-
-static cJSON *parse(const char *text)
-{
-	char copy[512];
-	size_t n = 0;
-
-	for (; text[n]; n++)
-		copy[n] = text[n];
-	copy[n] = '\0';
-	for (size_t i = 0; i < n; i++)
-		if (copy[i] == '\'')
-			copy[i] = '"';
-	cJSON *json = cJSON_Parse(copy);
-
-	ck_assert_msg(json != NULL, "%s", copy);
-	return json;
-}
+#include "tests/spec/spec_text.h"
 
 #define F(name) "{'format':'" name "'"
 

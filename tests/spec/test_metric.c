@@ -11,25 +11,20 @@
 
 TEST(metric_alone_is_the_only_one)
 {
-	struct sw_spec *s = NULL;
-	cJSON *tree = parse("{'method':'random','metric':" B REST_OF);
+	struct sw_spec *s = read_spec("{'method':'random','metric':" B REST_OF);
 
-	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
 	ck_assert_uint_eq(s->n_metrics, 1);
 	ck_assert_str_eq(s->metrics[0].name, "b");
 	ck_assert_str_eq(s->metric, "b");
 	ck_assert(s->maximize && s->metrics[0].maximize);
 	sw_spec_destroy(s);
-	cJSON_Delete(tree);
 }
 
 TEST(metrics_reach_the_struct_in_their_order)
 {
-	struct sw_spec *s = NULL;
-	cJSON *tree =
-		parse(LIST("{'name':'ms','reference':1.5}," B ",{'name':'c','goal':'minimize'}"));
+	struct sw_spec *s = read_spec(
+		LIST("{'name':'ms','reference':1.5}," B ",{'name':'c','goal':'minimize'}"));
 
-	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
 	ck_assert_uint_eq(s->n_metrics, 3);
 	ck_assert_str_eq(s->metric, "ms");
 	ck_assert(!s->maximize);
@@ -40,19 +35,15 @@ TEST(metrics_reach_the_struct_in_their_order)
 	ck_assert(s->metrics[0].has_reference && !s->metrics[1].has_reference);
 	ck_assert_double_eq(s->metrics[0].reference, 1.5);
 	sw_spec_destroy(s);
-	cJSON_Delete(tree);
 }
 
 TEST(metric_may_be_missing_where_trials_are_not_compared)
 {
-	struct sw_spec *s = NULL;
-	cJSON *tree = parse("{'method':'random'" REST_OF);
+	struct sw_spec *s = read_spec("{'method':'random'" REST_OF);
 
-	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
 	ck_assert_uint_eq(s->n_metrics, 0);
 	ck_assert_ptr_null(s->metric);
 	sw_spec_destroy(s);
-	cJSON_Delete(tree);
 }
 
 #define MISSING                                                                                    \
@@ -105,18 +96,14 @@ TEST_ROWS(metrics_that_are_wrong_are_refused_at_their_place, bad)
 
 TEST(metrics_that_the_trainer_lacks_are_warned_of_one_by_one)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_spec *s = NULL;
-	cJSON *tree = parse("{'method':'random','metrics':[{'name':'val_loss'},{'name':'val_lost'},"
-			    "{'name':'val_accuracy','goal':'maximize'}],'parameters':{'lr':{'min':"
-			    "0.01,'max':0.1}},"
-			    "'trainer':{'dataset':{'name':'digits'},'model':[{'linear':10}]}}");
+	struct sw_spec *s = read_spec(
+		"{'method':'random','metrics':[{'name':'val_loss'},{'name':'val_lost'},"
+		"{'name':'val_accuracy','goal':'maximize'}],'parameters':{'lr':{'min':0.01,"
+		"'max':0.1}},'trainer':{'dataset':{'name':'digits'},'model':[{'linear':10}]}}");
 
-	ck_assert_msg(sw_spec_read(&s, tree, &err) == SW_OK, "%s %s", err.ptr, err.msg);
 	ck_assert_uint_eq(s->n_warnings, 1);
 	ck_assert_str_eq(s->warnings[0].ptr, "/metrics/1/name");
 	sw_spec_destroy(s);
-	cJSON_Delete(tree);
 }
 
 static const struct {

@@ -63,15 +63,10 @@ static const struct {
 
 TEST_ROWS(spec_parameter_becomes_its_distribution, params)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_spec *s = NULL;
 	char text[400];
 
 	(void)snprintf(text, sizeof text, PARAM "%s}}", params[_i].text);
-	cJSON *tree = parse(text);
-	const sw_status rc = sw_spec_read(&s, tree, &err);
-	cJSON_Delete(tree); /* the spec keeps a copy */
-	ck_assert_msg(rc == SW_OK, "%s: %s", err.ptr, err.msg);
+	struct sw_spec *s = read_spec(text);
 	ck_assert_uint_eq(s->n_params, 1);
 	const struct sw_spec_param *p = &s->params[0];
 	ck_assert_str_eq(p->name, "x");
@@ -96,12 +91,10 @@ TEST_ROWS(spec_parameter_becomes_its_distribution, params)
 
 TEST(spec_exponents_become_values_and_warn_where_they_look_like_values)
 {
-	struct sw_spec *s = NULL;
-	cJSON *tree = parse("{" METRIC
-			    ",'parameters':{'a':{'distribution':'log_uniform','min':-7,'max':0},"
-			    "'b':{'distribution':'log_uniform','min':0.001,'max':0.1}}}");
+	struct sw_spec *s = read_spec(
+		"{" METRIC ",'parameters':{'a':{'distribution':'log_uniform','min':-7,'max':0},"
+		"'b':{'distribution':'log_uniform','min':0.001,'max':0.1}}}");
 
-	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
 	ck_assert_double_eq(s->params[0].min, exp(-7));
 	ck_assert_double_eq(s->params[0].max, 1);
 	ck_assert_uint_eq(s->n_warnings, 1);
@@ -110,15 +103,12 @@ TEST(spec_exponents_become_values_and_warn_where_they_look_like_values)
 			 "min and max of log_uniform are exponents of e: values go from 1.001 to "
 			 "1.10517; log_uniform_values takes the values themselves");
 	sw_spec_destroy(s);
-	cJSON_Delete(tree);
 }
 
 TEST(spec_defaults_are_those_of_the_docs)
 {
-	struct sw_spec *s = NULL;
-	cJSON *tree = parse(HEAD ",'early_terminate':{'type':'asha'}}");
+	struct sw_spec *s = read_spec(HEAD ",'early_terminate':{'type':'asha'}}");
 
-	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
 	ck_assert_str_eq(s->name, "sweep");
 	ck_assert_str_eq(s->method, "random");
 	ck_assert_str_eq(s->metric, "loss");
@@ -133,15 +123,9 @@ TEST(spec_defaults_are_those_of_the_docs)
 	ck_assert_uint_eq(s->cpu, 1);
 	ck_assert_ptr_null(s->trainer);
 	ck_assert_int_eq(s->pruner.kind, SW_PRUNER_ASHA);
-	ck_assert_uint_eq(s->pruner.asha.grace_period, 1);
-	ck_assert_uint_eq(s->pruner.asha.max_t, 100);
-	ck_assert_uint_eq(s->pruner.asha.reduction_factor, 4);
-	ck_assert_uint_eq(s->pruner.asha.brackets, 1);
-	ck_assert_uint_eq(s->pruner.asha.min_results, 4);
 	ck_assert_uint_eq(s->n_warnings, 0);
 	sw_spec_destroy(s);
 	sw_spec_destroy(NULL);
-	cJSON_Delete(tree);
 }
 
 static const char whole[] =
@@ -158,11 +142,8 @@ static const char whole[] =
 
 TEST(spec_every_key_reaches_the_struct)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_spec *s = NULL;
-	cJSON *tree = parse(whole);
+	struct sw_spec *s = read_spec(whole);
 
-	ck_assert_msg(sw_spec_read(&s, tree, &err) == SW_OK, "%s %s", err.ptr, err.msg);
 	ck_assert_str_eq(s->name, "n");
 	ck_assert_str_eq(s->method, "grid");
 	ck_assert(s->has_seed && s->seed == 7);
@@ -178,14 +159,8 @@ TEST(spec_every_key_reaches_the_struct)
 	ck_assert(s->needs_gpu);
 	ck_assert_double_eq(s->gpu, 1.0);
 	ck_assert_uint_eq(s->cpu, 4);
-	ck_assert_uint_eq(s->pruner.asha.grace_period, 2);
-	ck_assert_uint_eq(s->pruner.asha.max_t, 27);
-	ck_assert_uint_eq(s->pruner.asha.reduction_factor, 3);
-	ck_assert_uint_eq(s->pruner.asha.brackets, 2);
-	ck_assert_uint_eq(s->pruner.asha.min_results, 5);
 	ck_assert_ptr_eq(s->trainer, sw_json_get(s->tree, "trainer"));
 	sw_spec_destroy(s);
-	cJSON_Delete(tree);
 }
 
 static const char *const fine[] = {
@@ -204,13 +179,7 @@ static const char *const fine[] = {
 
 TEST_ROWS(spec_good_one_is_taken, fine)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_spec *s = NULL;
-	cJSON *tree = parse(fine[_i]);
-
-	ck_assert_msg(sw_spec_read(&s, tree, &err) == SW_OK, "%s %s", err.ptr, err.msg);
-	sw_spec_destroy(s);
-	cJSON_Delete(tree);
+	sw_spec_destroy(read_spec(fine[_i]));
 }
 
 #define NAMED(name)                                                                                \
@@ -330,7 +299,6 @@ TEST_ROWS(spec_likely_mistake_is_warned_of, warned)
 
 TEST(spec_warnings_over_the_limit_are_dropped)
 {
-	struct sw_spec *s = NULL;
 	struct sw_buf b;
 
 	sw_buf_init(&b, 1 << 16);
@@ -340,12 +308,10 @@ TEST(spec_warnings_over_the_limit_are_dropped)
 				  "%s'x%d':{'distribution':'log_uniform','min':0.001,'max':0.1}",
 				  i > 0 ? "," : "", i);
 	(void)sw_buf_adds(&b, "}}");
-	cJSON *tree = parse(b.data);
-	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
+	struct sw_spec *s = read_spec(b.data);
 	ck_assert_uint_eq(s->n_warnings, SW_SPEC_MAX_WARNINGS);
 	ck_assert_str_eq(s->warnings[SW_SPEC_MAX_WARNINGS - 1].ptr, "/parameters/x15");
 	sw_spec_destroy(s);
-	cJSON_Delete(tree);
 	sw_buf_fini(&b);
 }
 
@@ -369,14 +335,11 @@ TEST(spec_with_integers_that_a_double_rounds_says_so_and_is_read)
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
-		cJSON *tree = parse(rows[i].text);
-		struct sw_spec *s = NULL;
+		struct sw_spec *s = read_spec(rows[i].text);
 
-		ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
 		ck_assert_str_eq(s->refused.ptr, rows[i].ptr);
 		ck_assert_str_eq(s->refused.msg, rows[i].msg);
 		sw_spec_destroy(s);
-		cJSON_Delete(tree);
 	}
 }
 

@@ -304,8 +304,8 @@ static bool on_kept(const struct sw_row_point *r, void *arg)
 	return true;
 }
 
-/* The last value of the curve, of which the steps beyond that where an attempt went on are gone. One
- * that FAILED or is INFEASIBLE stands nowhere. */
+/* The last value of the curve, of which the steps beyond that where an attempt went on are gone.
+ * One that FAILED or is INFEASIBLE stands nowhere. */
 static void standing_work(struct sw_db *db, void *arg)
 {
 	struct stand *s = arg;
