@@ -73,12 +73,6 @@ static const struct {
 } impossible[] = {
 	{{.set = "{\"format\":\"synthetic\",\"tokens\":9,\"rows\":40,\"vocab\":50}",
 	  .drawn = ",\"heads\":3,\"width\":8",
-	  .model = "[{\"embedding\":\"width\"},{\"attention\":\"heads\"},\"mean_tokens\","
-		   "{\"linear\":10}]"},
-	 "INFEASIBLE",
-	 "/trainer/model/1/attention: 3 heads do not divide the width 8"},
-	{{.set = "{\"format\":\"synthetic\",\"tokens\":9,\"rows\":40,\"vocab\":50}",
-	  .drawn = ",\"heads\":3,\"width\":8",
 	  .model = "{\"preset\":\"transformer-encoder\",\"outputs\":10,\"heads\":\"heads\","
 		   "\"width\":\"width\"}"},
 	 "INFEASIBLE",
@@ -90,25 +84,6 @@ static const struct {
 		   "{\"linear\":10}]"},
 	 "INFEASIBLE",
 	 "a window of 3 x 3 does not fit an image of 4 x 2 x 2"},
-	{{.set = "{\"format\":\"synthetic\",\"image\":[1,6,6],\"rows\":40}",
-	  .drawn = ",\"kernel\":2,\"padding\":2",
-	  .model = "[{\"maxpool2d\":{\"kernel\":\"kernel\",\"padding\":\"padding\"}},\"flatten\","
-		   "{\"linear\":10}]"},
-	 "INFEASIBLE",
-	 "the padding 2 is more than half the window 2"},
-	{{.set = "{\"format\":\"synthetic\",\"image\":[1,6,6],\"rows\":40}",
-	  .drawn = ",\"padding\":1",
-	  .model =
-		  "[{\"residual\":[{\"conv2d\":{\"out\":4,\"kernel\":1,\"padding\":\"padding\"}}]},"
-		  "\"flatten\",{\"linear\":10}]"},
-	 "INFEASIBLE",
-	 "what a residual begins with (1 x 6 x 6) has no projection to its end (4 x 8 x 8)"},
-	{{.set = "{\"format\":\"synthetic\",\"tokens\":9,\"rows\":40,\"vocab\":50}",
-	  .drawn = ",\"vocab\":40",
-	  .model = "[{\"embedding\":{\"dim\":8,\"vocab\":\"vocab\"}},\"mean_tokens\",{\"linear\":"
-		   "10}]"},
-	 "INFEASIBLE",
-	 "the data set has tokens up to 49, the embedding a vocab of 40"},
 	{{.drawn = ",\"width\":4", .model = "[{\"linear\":\"width\"}]"},
 	 "INFEASIBLE",
 	 "the last layer is 4 wide, but the data has 3 classes"},

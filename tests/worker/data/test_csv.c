@@ -1,28 +1,19 @@
 /* tests/worker/data/test_csv.c — CSV files, whole and broken, with the exact line each one gets. */
-#include "base/fault.h"
 #include "tests/run.h"
+#include "tests/worker/data/data_set.h"
 #include "worker/data/data_csv.h"
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-static char path[64];
+static char path[100];
 
-/* The file of this test holds `text`. */
-static void put(const char *text)
+static void setup(void)
 {
-	FILE *f;
-
-	snprintf(path, sizeof path, "/tmp/sw-csv-%d.csv", (int)getpid());
-	f = fopen(path, "w");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_int_ge(fputs(text, f), 0);
-	ck_assert_int_eq(fclose(f), 0);
+	folder_make();
+	snprintf(path, sizeof path, "%s/d.csv", folder);
 }
 
-static void teardown(void)
+static void csv_put(const char *text)
 {
-	unlink(path);
+	put("d.csv", text, strlen(text));
 }
 
 static const struct {
@@ -79,7 +70,7 @@ TEST_ROWS(csv_malformed_gives_its_line, bad)
 	struct sw_data_csv csv;
 	char want[256];
 
-	put(bad[_i].text);
+	csv_put(bad[_i].text);
 	ck_assert_int_eq(sw_data_csv_read(&csv, path, bad[_i].header,
 					  (struct sw_data_csv_label){bad[_i].label, bad[_i].index},
 					  &err),
@@ -105,7 +96,7 @@ TEST(csv_of_every_dialect_is_read)
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_data_csv csv;
 
-		put(texts[i]);
+		csv_put(texts[i]);
 		ck_assert_msg(sw_data_csv_read(&csv, path, true, (struct sw_data_csv_label){"y", 0},
 					       &err) == SW_OK,
 			      "%zu: %s", i, err.msg);
@@ -123,13 +114,13 @@ TEST(csv_quoted_cells_keep_commas_quotes_and_lines)
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data_csv csv;
 
-	put("1,\"a \"\"b\"\", c\nd\"\n2,e\n3\n");
+	csv_put("1,\"a \"\"b\"\", c\nd\"\n2,e\n3\n");
 	ck_assert_int_eq(
 		sw_data_csv_read(&csv, path, false, (struct sw_data_csv_label){NULL, 1}, &err),
 		SW_INVALID);
 	/* the quoted newline counts as a line */
 	ck_assert_ptr_nonnull(strstr(err.msg, "line 4 has 1 columns"));
-	put("1,\"a \"\"b\"\", c\nd\"\n2,e\n");
+	csv_put("1,\"a \"\"b\"\", c\nd\"\n2,e\n");
 	err = (struct sw_err)SW_ERR_INIT;
 	ck_assert_int_eq(
 		sw_data_csv_read(&csv, path, false, (struct sw_data_csv_label){NULL, 1}, &err),
@@ -154,34 +145,4 @@ TEST(csv_missing_or_no_file_is_said)
 	ck_assert_str_eq(err.msg, "/tmp is not a file");
 }
 
-#ifdef SW_FAULTS
-/* _i: the kind of failure; every failure point of reading 300 rows. */
-TEST_LOOP(csv_fails_cleanly_at_each_point, 0, 2)
-{
-	const enum sw_fault_kind kind = _i ? SW_FAULT_IO : SW_FAULT_MALLOC;
-	static char text[8192];
-	unsigned fired = 1;
-	size_t n = 0;
-
-	n += (size_t)sprintf(text, "a,y\n");
-	for (int i = 0; i < 300; i++)
-		n += (size_t)sprintf(text + n, "%d,%d\n", i, i % 3);
-	put(text);
-	for (unsigned nth = 1; fired != 0; nth++) {
-		struct sw_err err = SW_ERR_INIT;
-		struct sw_data_csv csv;
-		sw_status status;
-
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(kind, nth, false);
-		status = sw_data_csv_read(&csv, path, true, (struct sw_data_csv_label){"y", 0},
-					  &err);
-		fired = sw_fault_fired(kind);
-		sw_fault_arm(kind, 0, false);
-		ck_assert_int_eq(status, !fired ? SW_OK : _i ? SW_IO : SW_NOMEM);
-		sw_data_csv_fini(&csv);
-	}
-}
-#endif
-
-RUN_TESTS(NULL, teardown)
+RUN_TESTS(setup, folder_remove)

@@ -268,23 +268,6 @@ TEST(net_of_another_precision_on_a_cpu_says_so)
 	open_on(cuda);
 }
 
-/* The nth piece of work breaks the device, wherever it is: no crash, no leak, one status. */
-#ifndef SW_TEST_GPU
-TEST_LOOP(net_on_a_device_that_is_lost_says_so, 0, 5)
-{
-	struct sw_err err = SW_ERR_INIT;
-	struct curve c;
-	const unsigned at[] = {1, 5, 20, 40, 60};
-
-	sw_shim.lose_at = at[_i];
-	ck_assert_int_eq(train(&c, cuda, &adam, &err), SW_DEVICE_LOST);
-	ck_assert(sw_shim.lost);
-	ck_assert(*err.msg != '\0');
-	sw_shim.lost = false; /* for teardown, which counts */
-	sw_shim.lose_at = 0;
-}
-#endif
-
 #ifdef SW_FAULTS
 TEST_LOOP(net_without_memory_fails_cleanly_or_does_without, 0, 2)
 {
