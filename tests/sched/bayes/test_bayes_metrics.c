@@ -3,50 +3,28 @@
 #include "sched/sampler/pareto.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
-#include "tests/sched/suite.h"
-#include <math.h>
+#include "tests/sched/bayes/bayes_run.h"
 #include <string.h>
 
 #define D 4
 
-struct run {
-	struct sw_space *space;
-	struct sw_sampler *s;
-	struct sw_history h;
-	struct sw_suggestion last;
+static const struct sw_param box[D] = {
+	{.dist = SW_DIST_UNIFORM, .min = -1, .max = 3},
+	{.dist = SW_DIST_UNIFORM, .min = -1, .max = 3},
+	{.dist = SW_DIST_UNIFORM, .min = -1, .max = 3},
+	{.dist = SW_DIST_UNIFORM, .min = -1, .max = 3},
 };
 
-static struct sw_sampler *make_sampler(const struct sw_space *space, enum sw_sampler_kind kind,
-				       size_t n_metrics)
+static void open_metrics(struct run *r, enum sw_sampler_kind kind, size_t n_metrics)
 {
-	const struct sw_sampler_config config = {
-		.kind = kind, .seed = 3, .space = space, .n_metrics = n_metrics};
-	struct sw_sampler *s;
-
-	ck_assert_int_eq(sw_samplers_create(&s, &config, NULL), SW_OK);
-	return s;
-}
-
-static void open_run(struct run *r, enum sw_sampler_kind kind, size_t n_metrics)
-{
-	*r = (struct run){.space = NULL};
-	ck_assert_int_eq(sw_space_create(&r->space), SW_OK);
-	for (int i = 0; i < D; i++)
-		ck_assert_int_eq(sw_space_add(r->space,
-					      &(struct sw_param){
-						      .dist = SW_DIST_UNIFORM, .min = -1, .max = 3},
-					      NULL),
-				 SW_OK);
-	r->s = make_sampler(r->space, kind, n_metrics);
-	sw_history_init(&r->h, D, n_metrics);
-}
-
-static void close_run(struct run *r)
-{
-	sw_suggestion_fini(&r->last);
+	open_run(r, box, D, 3);
 	sw_sampler_destroy(r->s);
 	sw_history_fini(&r->h);
-	sw_space_destroy(r->space);
+	const struct sw_sampler_config config = {
+		.kind = kind, .seed = 3, .space = r->space, .n_metrics = n_metrics};
+
+	ck_assert_int_eq(sw_samplers_create(&r->s, &config, NULL), SW_OK);
+	sw_history_init(&r->h, D, n_metrics);
 }
 
 /* Squared distances to corners of a cube, the second a thousand times as large. */
@@ -62,7 +40,7 @@ static void distances(const struct sw_value *v, size_t m, double *y)
 	}
 }
 
-static void ask(struct run *r)
+static void suggest(struct run *r)
 {
 	sw_suggestion_fini(&r->last);
 	ck_assert_int_eq(sw_sampler_suggest(r->s, &r->h, r->h.trials + 1, &r->last, NULL), SW_OK);
@@ -70,7 +48,7 @@ static void ask(struct run *r)
 }
 
 /* Every ninth trial fails, wherever it is. */
-static void tell(struct run *r, uint64_t trial)
+static void tell_all(struct run *r, uint64_t trial)
 {
 	const struct sw_obs obs = {.trial = trial,
 				   .kind = trial % 9 == 8 ? SW_OBS_FAILED : SW_OBS_FINAL};
@@ -87,10 +65,10 @@ static double volume_after(enum sw_sampler_kind kind, size_t m, uint64_t n)
 	size_t rows = 0;
 	struct run r;
 
-	open_run(&r, kind, m);
+	open_metrics(&r, kind, m);
 	for (uint64_t t = 1; t <= n; t++) {
-		ask(&r);
-		tell(&r, t);
+		suggest(&r);
+		tell_all(&r, t);
 		if (r.h.obs[t - 1].kind == SW_OBS_FINAL)
 			memcpy(y + m * rows++, r.h.y + (t - 1) * m, m * sizeof *y);
 	}
@@ -115,13 +93,13 @@ TEST(suggestion_says_by_what_it_was_chosen)
 	unsigned n[SW_ACQUISITION_MAX + 1] = {0};
 	struct run r;
 
-	open_run(&r, SW_SAMPLER_BAYES, 3);
+	open_metrics(&r, SW_SAMPLER_BAYES, 3);
 	for (uint64_t t = 1; t <= 30; t++) {
 		const struct sw_suggestion *s = &r.last;
 		double sum = 0;
 
-		ask(&r);
-		tell(&r, t);
+		suggest(&r);
+		tell_all(&r, t);
 		n[s->acquisition]++;
 		ck_assert_int_ne(s->acquisition, SW_ACQUISITION_EI);
 		if (s->acquisition == SW_ACQUISITION_NONE)

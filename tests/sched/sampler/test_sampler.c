@@ -3,18 +3,8 @@
 #include "sched/num/rng.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
-#include "tests/sched/suite.h"
+#include "tests/sched/sampler/learn.h"
 #include <string.h>
-
-static struct sw_space *make(const struct sw_param *p, size_t n)
-{
-	struct sw_space *s;
-
-	ck_assert_int_eq(sw_space_create(&s), SW_OK);
-	for (size_t i = 0; i < n; i++)
-		ck_assert_int_eq(sw_space_add(s, &p[i], NULL), SW_OK);
-	return s;
-}
 
 static sw_status start(struct sw_sampler **out, enum sw_sampler_kind kind,
 		       const struct sw_space *space, uint64_t seed, struct sw_err *err)
@@ -34,7 +24,7 @@ static const struct sw_param small[] = {
 
 TEST(grid_gives_each_point_once_last_parameter_fastest)
 {
-	struct sw_space *space = make(small, ROWS(small));
+	struct sw_space *space = learn_space(small, ROWS(small));
 	struct sw_sampler *s;
 	struct sw_value v[ROWS(small)];
 	uint64_t trial = 0;
@@ -95,7 +85,7 @@ TEST_ROWS(grid_without_an_end_is_refused, refused)
 {
 	const struct sw_param p[] = {{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 2},
 				     refused[_i].p};
-	struct sw_space *space = make(p, 2);
+	struct sw_space *space = learn_space(p, 2);
 	struct sw_sampler *s;
 	struct sw_err e = SW_ERR_INIT;
 
@@ -112,7 +102,7 @@ TEST(grid_of_a_billion_points_is_the_largest)
 {
 	const struct sw_param p[] = {{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1e5},
 				     {.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1e4}};
-	struct sw_space *space = make(p, 2);
+	struct sw_space *space = learn_space(p, 2);
 	struct sw_sampler *s;
 	struct sw_value v[2];
 
@@ -129,7 +119,7 @@ TEST(random_trial_is_the_same_in_any_order)
 {
 	const struct sw_param p[] = {{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
 				     {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1}};
-	struct sw_space *space = make(p, 2);
+	struct sw_space *space = learn_space(p, 2);
 	struct sw_sampler *a, *b, *other;
 	struct sw_value seen[50][2], v[2];
 

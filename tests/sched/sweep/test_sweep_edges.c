@@ -3,19 +3,9 @@
 #include "base/fault.h"
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
-#include "tests/sched/sweep/script.h"
+#include "tests/sched/sweep/story.h"
 
 #define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
-
-static struct sw_space *make_space(void)
-{
-	const struct sw_param line = {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1};
-	struct sw_space *s;
-
-	ck_assert_int_eq(sw_space_create(&s), SW_OK);
-	ck_assert_int_eq(sw_space_add(s, &line, NULL), SW_OK);
-	return s;
-}
 
 static const struct {
 	struct sw_sweep_config c;
@@ -35,7 +25,7 @@ static const struct {
 
 TEST_ROWS(sweep_bad_config_is_refused_and_the_space_stays_the_callers, refused)
 {
-	struct sw_space *space = make_space();
+	struct sw_space *space = story_space(FREE);
 	struct sw_sweep *s;
 	struct sw_err e = SW_ERR_INIT;
 
@@ -63,7 +53,7 @@ TEST(sweep_answers_questions)
 {
 	const struct sw_sweep_config c = {ASHA, .maximize = true, .run_cap = 5,
 					  .max_concurrent = 1};
-	struct sw_space *space = make_space();
+	struct sw_space *space = story_space(FREE);
 	struct sw_sweep *s;
 	struct sw_actions actions = {0};
 	struct sw_value value;
@@ -112,7 +102,7 @@ TEST(sweep_long_cause_is_cut_between_characters)
 	cause[0] = '\0';
 	for (int i = 0; i < 100; i++)
 		strcat(cause, euro);
-	ck_assert_int_eq(sw_sweep_create(&s, &c, make_space(), NULL), SW_OK);
+	ck_assert_int_eq(sw_sweep_create(&s, &c, story_space(FREE), NULL), SW_OK);
 	const struct sw_event ev = {.kind = SW_EVENT_FAIL, .cause = cause};
 	ck_assert_int_eq(sw_sweep_step(s, &ev, &actions, NULL), SW_OK);
 	ck_assert_uint_eq(strlen(sw_sweep_cause(s)), 198);
@@ -129,7 +119,7 @@ TEST(sweep_unknown_event_is_refused)
 	struct sw_actions actions = {0};
 	const struct sw_event ev = {.kind = SW_EVENT_KIND_N};
 
-	ck_assert_int_eq(sw_sweep_create(&s, &c, make_space(), NULL), SW_OK);
+	ck_assert_int_eq(sw_sweep_create(&s, &c, story_space(FREE), NULL), SW_OK);
 	ck_assert_int_eq(sw_sweep_step(s, &ev, &actions, NULL), SW_INVALID);
 	sw_sweep_destroy(s);
 }
@@ -165,7 +155,7 @@ TEST_ROWS(sweep_without_memory_is_not_made, pruners)
 	unsigned fired = 1;
 
 	for (unsigned nth = 1; fired != 0; nth++) {
-		struct sw_space *space = make_space();
+		struct sw_space *space = story_space(FREE);
 		struct sw_sweep *s;
 		struct sw_err e = SW_ERR_INIT;
 

@@ -1,5 +1,6 @@
-/* tests/sched/sweep/test_sweep_settle.c — a sweep's end in slices, and what it allows meanwhile. That
- * slices end what one step would have ended, and look at no more than their share: tests/sim. */
+/* tests/sched/sweep/test_sweep_settle.c — a sweep's end in slices, and what it allows meanwhile.
+ * That slices end what one step would have ended, and look at no more than their share:
+ * tests/sim. */
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
 #include "tests/sched/sweep/invariant.h"
