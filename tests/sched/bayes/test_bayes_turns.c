@@ -3,7 +3,6 @@
 #include "tests/sched/bayes/bayes_run.h"
 
 #define BEFORE 8  /* the last version without turns */
-#define OF_ALL 9  /* the last whose turns are by the model of all rows */
 #define ALWAYS 10 /* the last that has turns while results get better */
 
 static const double weights[] = {0, 1, 9};
@@ -87,10 +86,10 @@ TEST(level_whose_good_numbers_are_bad_with_the_other_is_found)
 
 	for (uint64_t seed = 1; seed <= 10; seed++) {
 		found += search(crossed, seed, 0, 50).best < 0.6;
-		before += search(crossed, seed, OF_ALL, 50).best < 0.6;
+		before += search(crossed, seed, BEFORE, 50).best < 0.6;
 	}
-	ck_assert_msg(found >= 9 && before < found, "%u of 10 searches, %u of the version before",
-		      found, before);
+	ck_assert_msg(found >= 7 && before + 4 < found,
+		      "%u of 10 searches, %u of the version before", found, before);
 }
 
 /* A plateau that is rough, so that there is always a little to gain on it, and two levels that are
