@@ -88,8 +88,8 @@ TEST(level_whose_good_numbers_are_bad_with_the_other_is_found)
 		found += search(crossed, seed, 0, 50).best < 0.6;
 		before += search(crossed, seed, BEFORE, 50).best < 0.6;
 	}
-	ck_assert_msg(found >= 7 && before + 4 < found,
-		      "%u of 10 searches, %u of the version before", found, before);
+	ck_assert_msg(found >= 7 && before + 4 < found, "%u of 10 searches, %u without turns",
+		      found, before);
 }
 
 /* A plateau that is rough, so that there is always a little to gain on it, and two levels that are
