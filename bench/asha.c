@@ -482,8 +482,8 @@ int main(int argc, char **argv)
 	}
 	if (o.seeds == 0)
 		o.seeds = o.quick ? 1 : 15;
-	p.families = bench_families_open(p.family, o.subjects);
-	if (can_run(&p) && set_goals(&p)) {
+	if (bench_families_open(p.family, &p.families, o.subjects) == 0 && can_run(&p) &&
+	    set_goals(&p)) {
 		const size_t n = o.parallel.n * p.families * POLICIES * o.seeds;
 
 		p.run = bench_jobs_run(n, sizeof *p.run, o.jobs, run_one, &p, "runs");

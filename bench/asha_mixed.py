@@ -6,13 +6,14 @@ activation, optimizer, schedule, batch size. Each line: data, method, loss, in h
 median epochs and median seconds until then ("never" where half of the seeds do not reach it), and the median of the
 best loss at the end. Seconds are from the sweep's first trial on, so they are this machine's; epochs are not.
 """
+import csv
 import os
 import sqlite3
 import statistics
 import sys
 import tempfile
 
-from common import ROOT, arguments, write_csv
+from common import ROOT, arguments
 
 from harness import Daemon
 
@@ -69,7 +70,9 @@ def median(values, of):
 
 def main():
     options = arguments(__doc__, seeds=16)
-    table = [("data", "method", "loss", "reached", "seeds", "epochs", "seconds", "end")]
+    out = csv.writer(open(options.csv, "w", newline="", encoding="utf-8") if options.csv else sys.stdout,
+                     lineterminator="\n")
+    out.writerow(("data", "method", "loss", "reached", "seeds", "epochs", "seconds", "end"))
     for data, (_, _, losses) in DATA.items():
         for method in METHODS:
             runs = [run(data, method, seed) for seed in range(options.seeds)]
@@ -78,10 +81,9 @@ def main():
                 first = [next((row for row in rows if row[2] <= loss), None) for rows in runs]
                 first = [row for row in first if row]
                 cells = [median([row[i] for row in first], len(runs)) for i in (0, 1)]
-                table.append((data, method, loss, len(first), len(runs),
+                out.writerow((data, method, loss, len(first), len(runs),
                               *(f"{cell:.4g}" if cell < float("inf") else "never" for cell in cells), f"{end:.4f}"))
             print(f"{data} {method}: {options.seeds} seeds", file=sys.stderr)
-    write_csv(options.csv or "/dev/stdout", table)
 
 
 if __name__ == "__main__":

@@ -61,32 +61,30 @@ static double crossing(void *ctx, const struct sw_value *v, uint64_t seed, uint6
 	return truth;
 }
 
-size_t bench_families_open(struct bench_family out[BENCH_FAMILIES], const char *list)
+int bench_families_open(struct bench_family out[BENCH_FAMILIES], size_t *n, const char *list)
 {
 	static struct formula smooth = {.d = 6}, cross = {5, 1.5, 9, 2}, hard = {5, 2.5, 6, 3};
-	static const struct bench_family by_formula[] = {{"corr", cube, corr, &smooth},
-							 {"cross", cube, crossing, &cross},
-							 {"hard", cube, crossing, &hard}};
-	size_t n = 0;
+	static const struct bench_family by_formula[] = {{"corr", cube, corr, &smooth, NULL},
+							 {"cross", cube, crossing, &cross, NULL},
+							 {"hard", cube, crossing, &hard, NULL}};
 
+	*n = 0;
 	for (size_t i = 0; i < sizeof by_formula / sizeof *by_formula; i++)
 		if (bench_listed(list, by_formula[i].name))
-			out[n++] = by_formula[i];
+			out[(*n)++] = by_formula[i];
 	for (size_t i = 0; bench_recorded_name(i) != NULL; i++) {
 		if (!bench_listed(list, bench_recorded_name(i)))
 			continue;
-		if (bench_recorded_open(&out[n], i) != 0) {
-			bench_families_close(out, n);
-			return 0;
-		}
-		n++;
+		if (bench_recorded_open(&out[*n], i) != 0)
+			return -1;
+		++*n;
 	}
-	return n;
+	return 0;
 }
 
 void bench_families_close(struct bench_family *family, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (family[i].curve != corr && family[i].curve != crossing)
-			bench_recorded_close(&family[i]);
+		if (family[i].free_ctx != NULL)
+			family[i].free_ctx(family[i].ctx);
 }

@@ -29,20 +29,19 @@ struct bench_family {
 	double (*curve)(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
 			double *curve);
 	void *ctx;
+	void (*free_ctx)(void *ctx); /* NULL: it is not the family's */
 };
 
-/* Those of the list; NULL: all. Returns how many; 0 where a table cannot be read, with a line on
- * stderr. What they hold is freed by bench_families_close(). */
-size_t bench_families_open(struct bench_family out[BENCH_FAMILIES], const char *list);
+/* Those of the list; NULL: all. 0, or -1 with a line on stderr where a table cannot be read; freed
+ * by bench_families_close() after either. */
+int bench_families_open(struct bench_family out[BENCH_FAMILIES], size_t *n, const char *list);
 void bench_families_close(struct bench_family *family, size_t n);
 
 /* --- bench/lib/recorded.c --- */
 
 /* "digits", "breast_cancer", "diabetes", "boost"; NULL past the last. */
 const char *bench_recorded_name(size_t i);
-/* Reads the i-th table. The family's ctx is owned by the family: bench_recorded_close(). 0, or -1
- * with a line on stderr. */
+/* Reads the i-th table, which the family owns. 0, or -1 with a line on stderr. */
 int bench_recorded_open(struct bench_family *out, size_t i);
-void bench_recorded_close(struct bench_family *f);
 
 #endif

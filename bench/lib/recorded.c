@@ -347,8 +347,10 @@ static double curve(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t
 	return exp(truth);
 }
 
-static void destroy(struct recorded *r)
+static void destroy(void *ctx)
 {
+	struct recorded *const r = ctx;
+
 	sw_space_destroy(r->space);
 	free(r->forest.node);
 	free(r);
@@ -373,13 +375,7 @@ int bench_recorded_open(struct bench_family *out, size_t i)
 		return -1;
 	}
 	grow_forest(r);
-	*out = (struct bench_family){.name = name, .space = space, .curve = curve, .ctx = r};
+	*out = (struct bench_family){
+		.name = name, .space = space, .curve = curve, .ctx = r, .free_ctx = destroy};
 	return 0;
-}
-
-void bench_recorded_close(struct bench_family *f)
-{
-	if (f->ctx != NULL)
-		destroy(f->ctx);
-	f->ctx = NULL;
 }
