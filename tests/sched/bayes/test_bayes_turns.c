@@ -3,6 +3,7 @@
 #include "tests/sched/bayes/bayes_run.h"
 
 #define BEFORE 8  /* the last version without turns */
+#define OF_ALL 9  /* the last whose turns are by the model of all rows */
 #define ALWAYS 10 /* the last that has turns while results get better */
 
 static const double weights[] = {0, 1, 9};
@@ -82,14 +83,18 @@ static double crossed(const struct sw_value *v)
 
 TEST(level_whose_good_numbers_are_bad_with_the_other_is_found)
 {
-	unsigned found = 0, before = 0;
+	unsigned found = 0, none = 0, always = 0, of_all = 0;
 
 	for (uint64_t seed = 1; seed <= 10; seed++) {
 		found += search(crossed, seed, 0, 50).best < 0.6;
-		before += search(crossed, seed, BEFORE, 50).best < 0.6;
+		none += search(crossed, seed, BEFORE, 50).best < 0.6;
+		always += search(crossed, seed, ALWAYS, 50).best < 0.6;
+		of_all += search(crossed, seed, OF_ALL, 50).best < 0.6;
 	}
-	ck_assert_msg(found >= 7 && before + 4 < found, "%u of 10 searches, %u without turns",
-		      found, before);
+	ck_assert_msg(found >= 7 && none + 4 < found, "%u of 10 searches, %u without turns", found,
+		      none);
+	ck_assert_msg(always >= 9 && of_all < always, "%u of 10 searches, %u by all rows", always,
+		      of_all);
 }
 
 /* A plateau that is rough, so that there is always a little to gain on it, and two levels that are
