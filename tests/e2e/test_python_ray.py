@@ -6,6 +6,7 @@ import pytest
 
 from test_python import sweepd, user  # noqa: F401
 
+from sweepd import _driver  # noqa: E402
 import sweepd.ray as ray  # noqa: E402
 from sweepd.ray import tune  # noqa: E402
 from sweepd.ray.air import session  # noqa: E402
@@ -266,7 +267,11 @@ def test_search_algorithm_and_limit(user):
     assert result.trials[0].config == {"x": 0.5} and user.sweep(result.sweep)["method"] == "tpe"
 
 
-def test_parameters_and_resources_reach_the_trial(user):
+def test_parameters_and_resources_reach_the_trial(user, monkeypatch):
+    # A test before it may have loaded a library with OpenMP, and the runner of tests has a thread that Python does not
+    # know: then a trial is given one core, as it must be.
+    monkeypatch.setattr(_driver, "may_have_pool", lambda: False)
+
     def fn(config, data=None):
         tune.report(loss=len(data), devices=len(os.environ["CUDA_VISIBLE_DEVICES"]), threads=os.environ["OMP_NUM_THREADS"])
 
