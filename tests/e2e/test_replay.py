@@ -244,11 +244,11 @@ def test_grids_replay_and_so_do_those_of_versions_that_named_no_cause(start):
         assert differs == any("why it ended" in line for line in lines), (change, lines)
 
 
-@pytest.mark.parametrize("version", (7, 8, 9, 10))
-def test_sweep_of_an_older_sampler_goes_on_as_it_began_and_is_compared(start, version):
+@pytest.mark.parametrize("method, version", (("bayes", 7), ("bayes", 8), ("bayes", 9), ("bayes", 10), ("tpe", 11)))
+def test_sweep_of_an_older_sampler_goes_on_as_it_began_and_is_compared(start, method, version):
     daemon = start()
     client = daemon.client()
-    sweep = client.submit(searched("bayes", run_cap=40))
+    sweep = client.submit(searched(method, run_cap=40))
     daemon.stop()
     with sqlite3.connect(database(daemon)) as db:
         ours, = db.execute("SELECT sampler_version FROM sweep").fetchone()
