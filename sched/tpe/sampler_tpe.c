@@ -1,5 +1,5 @@
-/* The estimator over all parameters that are active together, on the trials' ends. Start (but for
- * TPE_STARTUP_ALONE), share of good ones and number of draws are Optuna's defaults. The bandwidth is
+/* The estimator over all parameters that are active together, on the trials' ends. Start, share of
+ * good ones and number of draws are Optuna's defaults, but for TPE_STARTUP_ALONE. The bandwidth is
  * not: 0.2 there, of the range; with 0.06 the median regret over the fourteen functions of
  * bench/search halves (from 0.04 to 0.07 it hardly moves), with noise and on functions left out of
  * that choice it falls by a third and more. Kernels this narrow search around the good trials; the
