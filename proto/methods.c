@@ -40,9 +40,8 @@ struct sw_method {
 
 struct sw_methods {
 	cJSON *doc;
-	struct sw_method *all;
+	struct sw_method *all; /* by name */
 	size_t n;
-	size_t *order; /* indices of all[] by name */
 };
 
 static const char *const param_type_names[PARAM_TYPE_N] = {
@@ -121,12 +120,11 @@ static sw_status load_method(struct sw_method *m, const cJSON *v, struct sw_err 
 	return SW_OK;
 }
 
-static int by_name(const void *pa, const void *pb, void *ctx)
+static int by_name(const void *pa, const void *pb)
 {
-	const struct sw_method *all = ctx;
-	const size_t a = *(const size_t *)pa, b = *(const size_t *)pb;
+	const struct sw_method *a = pa, *b = pb;
 
-	return strcmp(all[a].name, all[b].name);
+	return strcmp(a->name, b->name);
 }
 
 static sw_status load_all(struct sw_methods *m, struct sw_err *err)
@@ -142,19 +140,17 @@ static sw_status load_all(struct sw_methods *m, struct sw_err *err)
 		return wrong(err, "the document", "title, about or methods is missing");
 	const size_t n = (size_t)cJSON_GetArraySize(list);
 	m->all = sw_calloc(n, sizeof *m->all);
-	m->order = sw_calloc(n, sizeof *m->order);
-	if (m->all == NULL || m->order == NULL)
+	if (m->all == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	cJSON_ArrayForEach (v, list) {
-		m->order[m->n] = m->n;
 		rc = load_method(&m->all[m->n++], v, err);
 		if (rc != SW_OK)
 			return rc;
 	}
-	qsort_r(m->order, n, sizeof *m->order, by_name, m->all);
+	qsort(m->all, n, sizeof *m->all, by_name);
 	for (size_t i = 1; i < n; i++)
-		if (strcmp(m->all[m->order[i - 1]].name, m->all[m->order[i]].name) == 0)
-			return wrong(err, m->all[m->order[i]].name, "stands twice");
+		if (by_name(&m->all[i - 1], &m->all[i]) == 0)
+			return wrong(err, m->all[i].name, "stands twice");
 	return SW_OK;
 }
 
@@ -182,7 +178,6 @@ void sw_methods_destroy(struct sw_methods *m)
 		free(m->all[i].names);
 	}
 	free(m->all);
-	free(m->order);
 	cJSON_Delete(m->doc);
 	free(m);
 }
@@ -199,19 +194,10 @@ const char *sw_methods_name(const struct sw_methods *m, size_t i)
 
 int sw_methods_find(const struct sw_methods *m, const char *name)
 {
-	size_t low = 0, high = m->n;
+	const struct sw_method key = {.name = name};
+	const struct sw_method *found = bsearch(&key, m->all, m->n, sizeof key, by_name);
 
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-		const int d = strcmp(name, m->all[m->order[mid]].name);
-		if (d == 0)
-			return (int)m->order[mid];
-		if (d < 0)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return -1;
+	return found != NULL ? (int)(found - m->all) : -1;
 }
 
 const char *sw_methods_openrpc(size_t *n)
@@ -233,19 +219,16 @@ static sw_status wrong_type(const char *ptr, const struct sw_method_param *p, st
 static sw_status check_number(const char *ptr, const struct sw_method_param *p, double v,
 			      struct sw_err *err)
 {
-	char low[32] = "", high[32] = "";
+	const bool low = v < p->min;
+	char end[32];
 
 	if (p->type == PARAM_INTEGER && v != floor(v))
 		return wrong_type(ptr, p, err);
-	if (v >= p->min && v <= p->max)
+	if (!low && v <= p->max)
 		return SW_OK;
-	if (isfinite(p->min))
-		sw_json_num_text(p->min, low);
-	if (isfinite(p->max))
-		sw_json_num_text(p->max, high);
-	if (v < p->min)
-		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be at least %s", p->name, low);
-	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be at most %s", p->name, high);
+	sw_json_num_text(low ? p->min : p->max, end);
+	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be at %s %s", p->name,
+			 low ? "least" : "most", end);
 }
 
 static sw_status check_word(const char *ptr, const struct sw_method_param *p, const char *v,
