@@ -181,11 +181,8 @@ static sw_status finish_pbt(struct sw_spec_pruner_reading *r, struct sw_err *err
 const struct sw_spec_pruner_type sw_spec_pruner_pbt = {
 	.name = "pbt",
 	.kind = SW_PRUNER_PBT,
-	.fields = fields,
-	.n_fields = SW_SPEC_N(fields),
+	PRUNER_KEYS(fields, hints),
 	.more = {"perturbation_factors", "hyperparam_mutations"},
-	.hints = hints,
-	.n_hints = SW_SPEC_N(hints),
 	.defaults = defaults,
 	.finish = finish_pbt,
 };
