@@ -27,7 +27,8 @@ static inline size_t sw_utf8_step(const char *s, size_t n)
 	return len;
 }
 
-/* The code point at *s, not the NUL, which *s then is behind; of a byte that starts none UINT32_MAX. */
+/* The code point at *s, which is not the NUL; *s is behind it then. UINT32_MAX: a byte that starts
+ * none. */
 static inline uint32_t sw_utf8_next(const char **s)
 {
 	const char *p = *s;

@@ -8,21 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_continuous(const struct sw_spec_param *p)
-{
-	switch (p->dist) {
-	case SW_DIST_UNIFORM:
-	case SW_DIST_LOG_UNIFORM:
-	case SW_DIST_INV_LOG_UNIFORM:
-	case SW_DIST_NORMAL:
-	case SW_DIST_LOG_NORMAL:
-	case SW_DIST_BETA:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static sw_status no_such_value(const struct sw_spec_param *p, const cJSON *v, const char *ptr,
 			       struct sw_err *err)
 {
@@ -73,7 +58,7 @@ static sw_status check_entry(const struct sw_spec *s, const cJSON *entry, char *
 	const struct sw_spec_param *p = &s->params[parent];
 	if (p->wrong)
 		return SW_OK;
-	if (is_continuous(p))
+	if (sw_dist_is_continuous(p->dist))
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"%s\" is continuous: a condition needs values that can be "
 				 "listed (values, integers, pow2 or a q)",
@@ -130,8 +115,8 @@ static size_t values_of(const cJSON *entry)
 	return cJSON_IsArray(entry) ? (size_t)cJSON_GetArraySize(entry) : 1;
 }
 
-static sw_status add_cond(struct sw_spec *s, size_t cap, const struct sw_spec_cond *c,
-			  struct sw_err *err)
+/* There is room: count_one() has counted them. */
+static sw_status add_cond(struct sw_spec *s, const struct sw_spec_cond *c, struct sw_err *err)
 {
 	char ptr[sizeof err->ptr];
 
@@ -144,14 +129,12 @@ static sw_status add_cond(struct sw_spec *s, size_t cap, const struct sw_spec_co
 			return sw_err_at(err, SW_INVALID, ptr,
 					 "a group around \"%s\" depends on \"%s\" already",
 					 s->params[c->child].name, s->params[c->parent].name);
-	if (s->n_conds == cap)
-		return sw_err_at(err, SW_INTERNAL, ptr, "more conditions than were counted");
 	s->conds[s->n_conds++] = *c;
 	return SW_OK;
 }
 
-static sw_status add_when(struct sw_spec *s, size_t cap, size_t child,
-			  const struct sw_spec_group *group, const cJSON *when, struct sw_err *err)
+static sw_status add_when(struct sw_spec *s, size_t child, const struct sw_spec_group *group,
+			  const cJSON *when, struct sw_err *err)
 {
 	const cJSON *entry;
 
@@ -163,21 +146,21 @@ static sw_status add_when(struct sw_spec *s, size_t cap, size_t child,
 			.allowed = entry,
 			.n = values_of(entry),
 		};
-		const sw_status rc = add_cond(s, cap, &c, err);
+		const sw_status rc = add_cond(s, &c, err);
 		if (rc != SW_OK)
 			return rc;
 	}
 	return SW_OK;
 }
 
-static sw_status add_groups(struct sw_spec *s, size_t cap, size_t child,
-			    const struct sw_spec_group *group, struct sw_err *err)
+static sw_status add_groups(struct sw_spec *s, size_t child, const struct sw_spec_group *group,
+			    struct sw_err *err)
 {
 	/* The outer groups come first. */
 	if (group == NULL)
 		return SW_OK;
-	const sw_status rc = add_groups(s, cap, child, group->parent, err);
-	return rc == SW_OK ? add_when(s, cap, child, group, group->when, err) : rc;
+	const sw_status rc = add_groups(s, child, group->parent, err);
+	return rc == SW_OK ? add_when(s, child, group, group->when, err) : rc;
 }
 
 /* --- circles --- */
@@ -294,9 +277,9 @@ sw_status sw_spec_when_read(struct sw_spec *s, struct sw_err *err)
 	if (s->conds == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	for (size_t i = 0; rc == SW_OK && i < s->n_params; i++) {
-		rc = add_groups(s, entries, i, s->params[i].group, err);
+		rc = add_groups(s, i, s->params[i].group, err);
 		if (rc == SW_OK)
-			rc = add_when(s, entries, i, NULL, s->params[i].when, err);
+			rc = add_when(s, i, NULL, s->params[i].when, err);
 	}
 	return rc == SW_OK ? check_circles(s, err) : rc;
 }
