@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,71 +50,39 @@ static const char *const param_type_names[PARAM_TYPE_N] = {
 	[PARAM_INTEGER] = "integer", [PARAM_NUMBER] = "number", [PARAM_BOOLEAN] = "boolean",
 };
 
-/* --- loading: whatever is wrong here is a defect of the build --- */
+/* --- loading: what is wrong here was wrong when it was built --- */
 
-static sw_status wrong(struct sw_err *err, const char *method, const char *what)
+static void load_param(struct sw_method_param *p, const cJSON *v)
 {
-	return sw_err_set(err, SW_INTERNAL, "methods.json: %s: %s", method, what);
-}
-
-static bool words_ok(const cJSON *words)
-{
-	const cJSON *word;
-
-	if (words == NULL)
-		return true;
-	if (!cJSON_IsArray(words) || words->child == NULL)
-		return false;
-	cJSON_ArrayForEach (word, words) {
-		if (!cJSON_IsString(word))
-			return false;
-	}
-	return true;
-}
-
-static sw_status load_param(struct sw_method_param *p, const cJSON *v, const char *method,
-			    struct sw_err *err)
-{
-	const char *type = sw_json_text(v, "type", NULL);
+	const char *type = sw_json_text(v, "type", "");
 	size_t t = 0;
 
 	p->name = sw_json_text(v, "name", NULL);
-	if (p->name == NULL || type == NULL)
-		return wrong(err, method, "a parameter without name or type");
 	while (t < PARAM_TYPE_N && strcmp(type, param_type_names[t]) != 0)
 		t++;
-	if (t == PARAM_TYPE_N)
-		return wrong(err, method, "a parameter of unknown type");
 	p->type = (enum sw_param_type)t;
 	p->required = cJSON_IsTrue(sw_json_get(v, "required")) != 0;
 	p->min = sw_json_number(v, "min", p->type == PARAM_INTEGER ? -SW_JSON_MAX_INT : -INFINITY);
 	p->max = sw_json_number(v, "max", p->type == PARAM_INTEGER ? SW_JSON_MAX_INT : INFINITY);
 	p->max_bytes = sw_json_number(v, "max", INFINITY);
 	p->words = sw_json_get(v, "enum");
-	if (!words_ok(p->words) || (p->words != NULL && p->type != PARAM_STRING))
-		return wrong(err, method, "\"enum\" is not a list of strings");
-	return SW_OK;
+	assert(p->name != NULL && t < PARAM_TYPE_N);
+	assert(p->words == NULL || (cJSON_IsArray(p->words) && p->type == PARAM_STRING));
 }
 
 static sw_status load_method(struct sw_method *m, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *params = sw_json_get(v, "params"), *param;
-	const char *name = sw_json_text(v, "name", NULL);
 
-	if (name == NULL || sw_json_text(v, "summary", NULL) == NULL ||
-	    sw_json_get(v, "result") == NULL || !cJSON_IsArray(params))
-		return wrong(err, name != NULL ? name : "a method",
-			     "name, summary, params or result is missing");
-	m->name = name;
+	m->name = sw_json_text(v, "name", NULL);
+	assert(m->name != NULL && cJSON_IsArray(params));
 	const size_t n = (size_t)cJSON_GetArraySize(params);
 	m->params = sw_calloc(n + 1, sizeof *m->params);
 	m->names = sw_calloc(n + 1, sizeof *m->names);
 	if (m->params == NULL || m->names == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	cJSON_ArrayForEach (param, params) {
-		const sw_status rc = load_param(&m->params[m->n_params], param, name, err);
-		if (rc != SW_OK)
-			return rc;
+		load_param(&m->params[m->n_params], param);
 		m->names[m->n_params] = m->params[m->n_params].name;
 		m->n_params++;
 	}
@@ -132,12 +101,7 @@ static sw_status load_all(struct sw_methods *m, struct sw_err *err)
 	sw_status rc = sw_json_parse(&m->doc, sw_methods_json, sw_methods_json_len, err);
 	if (rc != SW_OK)
 		return rc;
-
 	const cJSON *list = sw_json_get(m->doc, "methods"), *v;
-	if (!cJSON_IsArray(list) || list->child == NULL ||
-	    sw_json_text(m->doc, "title", NULL) == NULL ||
-	    sw_json_text(m->doc, "about", NULL) == NULL)
-		return wrong(err, "the document", "title, about or methods is missing");
 	const size_t n = (size_t)cJSON_GetArraySize(list);
 	m->all = sw_calloc(n, sizeof *m->all);
 	if (m->all == NULL)
@@ -149,8 +113,7 @@ static sw_status load_all(struct sw_methods *m, struct sw_err *err)
 	}
 	qsort(m->all, n, sizeof *m->all, by_name);
 	for (size_t i = 1; i < n; i++)
-		if (by_name(&m->all[i - 1], &m->all[i]) == 0)
-			return wrong(err, m->all[i].name, "stands twice");
+		assert(by_name(&m->all[i - 1], &m->all[i]) != 0); /* one of each name */
 	return SW_OK;
 }
 
