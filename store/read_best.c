@@ -39,8 +39,8 @@ static sw_status parse_scope(const char *s, enum scope *scope, int64_t *n, struc
 	return SW_OK;
 }
 
-/* First the numbers of the best (the sorter holds two numbers a trial), then their rows. value: over
- * one trial t. A mean that overflows has no place: BETWEEN is false for it, as for NULL. */
+/* First the numbers of the best (the sorter holds two numbers a trial), then their rows. The value
+ * is over one trial t. A mean that overflows has no place: BETWEEN is false for it, as for NULL. */
 #define BEST(value, order, columns)                                                                \
 	"WITH best AS MATERIALIZED (SELECT trial, v FROM (SELECT t.trial, " value                  \
 	" AS v FROM trial t WHERE t.sweep = ?1 AND t.state NOT IN ('FAILED', 'INFEASIBLE'))"       \

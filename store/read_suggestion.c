@@ -8,9 +8,7 @@ static bool give_suggestion(struct sw_cols *c, void *arg)
 		.sweep = sw_col_int(c, 0),
 		.trial = sw_col_int(c, 1),
 		.params = sw_col_text(c, 2),
-		.known = c->q != NULL && sqlite3_column_type(c->q, 3) == SQLITE_NULL
-				 ? -1
-				 : sw_col_int(c, 3),
+		.known = sqlite3_column_type(c->q, 3) == SQLITE_NULL ? -1 : sw_col_int(c, 3),
 		.why = sw_col_text_opt(c, 4),
 	};
 
