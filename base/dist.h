@@ -7,6 +7,8 @@
 #ifndef SW_BASE_DIST_H
 #define SW_BASE_DIST_H
 
+#include <stdbool.h>
+
 #define SW_DIST_MAP(X)                                                                             \
 	X(SW_DIST_CONSTANT, "constant")                                                            \
 	X(SW_DIST_CATEGORICAL, "categorical")                                                      \
@@ -30,5 +32,7 @@ enum sw_dist { SW_DIST_MAP(SW_DIST_ENUM) };
 #undef SW_DIST_ENUM
 
 const char *sw_dist_name(enum sw_dist dist);
+/* Neither a choice nor a value of a grid. */
+bool sw_dist_is_continuous(enum sw_dist dist);
 
 #endif

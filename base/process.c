@@ -71,15 +71,9 @@ sw_status sw_process_list(struct sw_process **out, size_t *n)
 
 		if (pid == 0)
 			continue;
-		if (*n == cap) {
-			struct sw_process *more =
-				sw_realloc(all, (cap = cap ? 2 * cap : 256) * sizeof *all);
-
-			if (more == NULL) {
-				rc = SW_NOMEM;
-				break;
-			}
-			all = more;
+		if (!sw_array_reserve(&all, &cap, *n + 1, sizeof *all)) {
+			rc = SW_NOMEM;
+			break;
 		}
 		*n += sw_process_read((pid_t)pid, &all[*n]);
 	}

@@ -1,25 +1,6 @@
 #include "base/term.h"
 #include "base/utf8.h"
-#include <string.h>
 #include <wchar.h>
-
-/* Decodes one code point; UINT32_MAX for a byte that starts none (one byte is then consumed). */
-static uint32_t decode(const char **p)
-{
-	const char *s = *p;
-	const size_t n = sw_utf8_step(s, strnlen(s, 4));
-	uint32_t rune;
-
-	*p = s + (n > 0 ? n : 1);
-	if (n == 0)
-		return UINT32_MAX;
-	if (n == 1)
-		return (unsigned char)s[0];
-	rune = (unsigned char)s[0] & (0x7fu >> n);
-	for (size_t i = 1; i < n; i++)
-		rune = rune << 6 | ((unsigned char)s[i] & 0x3fu);
-	return rune;
-}
 
 /* Controls, and what moves, hides or turns round the text about it. */
 static bool harmful(uint32_t r)
@@ -35,7 +16,7 @@ uint32_t sw_term_rune(const char **s)
 {
 	if (**s == '\0')
 		return 0;
-	const uint32_t r = decode(s);
+	const uint32_t r = sw_utf8_next(s);
 	return harmful(r) ? '?' : r;
 }
 
@@ -118,7 +99,7 @@ static void add_escape(struct sw_buf *b, uint32_t rune)
 void sw_term_add_json(struct sw_buf *b, const char *json, size_t n, bool utf8)
 {
 	for (const char *s = json; s < json + n && *s != '\0';) {
-		const uint32_t rune = decode(&s);
+		const uint32_t rune = sw_utf8_next(&s);
 
 		if (rune < 0x20) /* space between values: strings hold none of these */
 			(void)sw_buf_adds(b, " ");

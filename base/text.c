@@ -3,49 +3,27 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_among(const unsigned char *p, unsigned char from, unsigned char to)
+/* What no line shows as it is: a control character (C0, DEL, C1), a line separator, one that turns
+ * the direction of text, or a byte that is no UTF-8. */
+static bool is_harmful(uint32_t r)
 {
-	return *p >= from && *p <= to;
-}
-
-/* Bytes at s[0..n), n > 0, that no line shows as they are: a control character (C0, DEL, C1), a
- * line separator, one that turns the direction of text, or a byte that is no UTF-8. 0: none. */
-static size_t harm_at(const char *s, size_t n)
-{
-	const unsigned char *p = (const unsigned char *)s;
-	const size_t len = sw_utf8_step(s, n);
-	bool harm = len == 0;
-
-	if (len == 1)
-		harm = *p < 0x20 || *p == 0x7f;
-	else if (len == 2) /* U+0080 to U+009F, U+061C */
-		harm = p[0] == 0xc2 ? p[1] < 0xa0 : p[0] == 0xd8 && p[1] == 0x9c;
-	else if (len == 3 && p[0] == 0xe2 && p[1] == 0x80) /* U+200E, U+200F, U+2028 to U+202E */
-		harm = is_among(p + 2, 0x8e, 0x8f) || is_among(p + 2, 0xa8, 0xae);
-	else if (len == 3 && p[0] == 0xe2 && p[1] == 0x81) /* U+2066 to U+2069 */
-		harm = is_among(p + 2, 0xa6, 0xa9);
-	if (!harm)
-		return 0;
-	/* A byte that is no UTF-8 is taken alone. */
-	return len == 0 ? 1 : len;
+	return r < 0x20 || (r >= 0x7f && r <= 0x9f) || r == 0x061c || r == 0x200e || r == 0x200f ||
+	       (r >= 0x2028 && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) || r == UINT32_MAX;
 }
 
 void sw_text_plain(char *s)
 {
-	size_t left = strlen(s);
+	const char *at = s;
 	char *to = s;
 
-	while (left > 0) {
-		const size_t harm = harm_at(s, left);
-		const size_t step = harm > 0 ? harm : sw_utf8_step(s, left);
+	while (*at != '\0') {
+		const char *from = at;
 
-		if (harm > 0)
-			*to = '?';
+		if (is_harmful(sw_utf8_next(&at)))
+			*to++ = '?';
 		else
-			memmove(to, s, step);
-		to += harm > 0 ? 1 : step;
-		s += step;
-		left -= step;
+			while (from < at)
+				*to++ = *from++;
 	}
 	*to = '\0';
 }

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Bytes of the sequence that starts at s[0..n), 1 to 4, or 0 where there is no valid one. */
 static inline size_t sw_utf8_step(const char *s, size_t n)
@@ -24,6 +25,25 @@ static inline size_t sw_utf8_step(const char *s, size_t n)
 	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
 		return 0;
 	return len;
+}
+
+/* The code point at *s, which is not the NUL; *s is behind it then. UINT32_MAX: a byte that starts
+ * none. */
+static inline uint32_t sw_utf8_next(const char **s)
+{
+	const char *p = *s;
+	const size_t n = sw_utf8_step(p, strnlen(p, 4));
+	uint32_t rune;
+
+	*s = p + (n > 0 ? n : 1);
+	if (n == 0)
+		return UINT32_MAX;
+	if (n == 1)
+		return (unsigned char)p[0];
+	rune = (unsigned char)p[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++)
+		rune = rune << 6 | ((unsigned char)p[i] & 0x3fu);
+	return rune;
 }
 
 /* Writes code point c (at most 0x10ffff) to out; returns its bytes. */

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +41,8 @@ struct sw_method {
 
 struct sw_methods {
 	cJSON *doc;
-	struct sw_method *all;
+	struct sw_method *all; /* by name */
 	size_t n;
-	size_t *order; /* indices of all[] by name */
 };
 
 static const char *const param_type_names[PARAM_TYPE_N] = {
@@ -50,83 +50,50 @@ static const char *const param_type_names[PARAM_TYPE_N] = {
 	[PARAM_INTEGER] = "integer", [PARAM_NUMBER] = "number", [PARAM_BOOLEAN] = "boolean",
 };
 
-/* --- loading: whatever is wrong here is a defect of the build --- */
+/* --- loading: what is wrong here was wrong when it was built --- */
 
-static sw_status wrong(struct sw_err *err, const char *method, const char *what)
+static void load_param(struct sw_method_param *p, const cJSON *v)
 {
-	return sw_err_set(err, SW_INTERNAL, "methods.json: %s: %s", method, what);
-}
-
-static bool words_ok(const cJSON *words)
-{
-	const cJSON *word;
-
-	if (words == NULL)
-		return true;
-	if (!cJSON_IsArray(words) || words->child == NULL)
-		return false;
-	cJSON_ArrayForEach (word, words) {
-		if (!cJSON_IsString(word))
-			return false;
-	}
-	return true;
-}
-
-static sw_status load_param(struct sw_method_param *p, const cJSON *v, const char *method,
-			    struct sw_err *err)
-{
-	const char *type = sw_json_text(v, "type", NULL);
+	const char *type = sw_json_text(v, "type", "");
 	size_t t = 0;
 
 	p->name = sw_json_text(v, "name", NULL);
-	if (p->name == NULL || type == NULL)
-		return wrong(err, method, "a parameter without name or type");
 	while (t < PARAM_TYPE_N && strcmp(type, param_type_names[t]) != 0)
 		t++;
-	if (t == PARAM_TYPE_N)
-		return wrong(err, method, "a parameter of unknown type");
 	p->type = (enum sw_param_type)t;
 	p->required = cJSON_IsTrue(sw_json_get(v, "required")) != 0;
 	p->min = sw_json_number(v, "min", p->type == PARAM_INTEGER ? -SW_JSON_MAX_INT : -INFINITY);
 	p->max = sw_json_number(v, "max", p->type == PARAM_INTEGER ? SW_JSON_MAX_INT : INFINITY);
 	p->max_bytes = sw_json_number(v, "max", INFINITY);
 	p->words = sw_json_get(v, "enum");
-	if (!words_ok(p->words) || (p->words != NULL && p->type != PARAM_STRING))
-		return wrong(err, method, "\"enum\" is not a list of strings");
-	return SW_OK;
+	assert(p->name != NULL && t < PARAM_TYPE_N);
+	assert(p->words == NULL || (cJSON_IsArray(p->words) && p->type == PARAM_STRING));
 }
 
 static sw_status load_method(struct sw_method *m, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *params = sw_json_get(v, "params"), *param;
-	const char *name = sw_json_text(v, "name", NULL);
 
-	if (name == NULL || sw_json_text(v, "summary", NULL) == NULL ||
-	    sw_json_get(v, "result") == NULL || !cJSON_IsArray(params))
-		return wrong(err, name != NULL ? name : "a method",
-			     "name, summary, params or result is missing");
-	m->name = name;
+	m->name = sw_json_text(v, "name", NULL);
+	assert(m->name != NULL && cJSON_IsArray(params));
 	const size_t n = (size_t)cJSON_GetArraySize(params);
 	m->params = sw_calloc(n + 1, sizeof *m->params);
 	m->names = sw_calloc(n + 1, sizeof *m->names);
 	if (m->params == NULL || m->names == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	cJSON_ArrayForEach (param, params) {
-		const sw_status rc = load_param(&m->params[m->n_params], param, name, err);
-		if (rc != SW_OK)
-			return rc;
+		load_param(&m->params[m->n_params], param);
 		m->names[m->n_params] = m->params[m->n_params].name;
 		m->n_params++;
 	}
 	return SW_OK;
 }
 
-static int by_name(const void *pa, const void *pb, void *ctx)
+static int by_name(const void *pa, const void *pb)
 {
-	const struct sw_method *all = ctx;
-	const size_t a = *(const size_t *)pa, b = *(const size_t *)pb;
+	const struct sw_method *a = pa, *b = pb;
 
-	return strcmp(all[a].name, all[b].name);
+	return strcmp(a->name, b->name);
 }
 
 static sw_status load_all(struct sw_methods *m, struct sw_err *err)
@@ -134,27 +101,19 @@ static sw_status load_all(struct sw_methods *m, struct sw_err *err)
 	sw_status rc = sw_json_parse(&m->doc, sw_methods_json, sw_methods_json_len, err);
 	if (rc != SW_OK)
 		return rc;
-
 	const cJSON *list = sw_json_get(m->doc, "methods"), *v;
-	if (!cJSON_IsArray(list) || list->child == NULL ||
-	    sw_json_text(m->doc, "title", NULL) == NULL ||
-	    sw_json_text(m->doc, "about", NULL) == NULL)
-		return wrong(err, "the document", "title, about or methods is missing");
 	const size_t n = (size_t)cJSON_GetArraySize(list);
 	m->all = sw_calloc(n, sizeof *m->all);
-	m->order = sw_calloc(n, sizeof *m->order);
-	if (m->all == NULL || m->order == NULL)
+	if (m->all == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	cJSON_ArrayForEach (v, list) {
-		m->order[m->n] = m->n;
 		rc = load_method(&m->all[m->n++], v, err);
 		if (rc != SW_OK)
 			return rc;
 	}
-	qsort_r(m->order, n, sizeof *m->order, by_name, m->all);
+	qsort(m->all, n, sizeof *m->all, by_name);
 	for (size_t i = 1; i < n; i++)
-		if (strcmp(m->all[m->order[i - 1]].name, m->all[m->order[i]].name) == 0)
-			return wrong(err, m->all[m->order[i]].name, "stands twice");
+		assert(by_name(&m->all[i - 1], &m->all[i]) != 0); /* one of each name */
 	return SW_OK;
 }
 
@@ -182,7 +141,6 @@ void sw_methods_destroy(struct sw_methods *m)
 		free(m->all[i].names);
 	}
 	free(m->all);
-	free(m->order);
 	cJSON_Delete(m->doc);
 	free(m);
 }
@@ -199,19 +157,10 @@ const char *sw_methods_name(const struct sw_methods *m, size_t i)
 
 int sw_methods_find(const struct sw_methods *m, const char *name)
 {
-	size_t low = 0, high = m->n;
+	const struct sw_method key = {.name = name};
+	const struct sw_method *found = bsearch(&key, m->all, m->n, sizeof key, by_name);
 
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-		const int d = strcmp(name, m->all[m->order[mid]].name);
-		if (d == 0)
-			return (int)m->order[mid];
-		if (d < 0)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return -1;
+	return found != NULL ? (int)(found - m->all) : -1;
 }
 
 const char *sw_methods_openrpc(size_t *n)
@@ -233,19 +182,16 @@ static sw_status wrong_type(const char *ptr, const struct sw_method_param *p, st
 static sw_status check_number(const char *ptr, const struct sw_method_param *p, double v,
 			      struct sw_err *err)
 {
-	char low[32] = "", high[32] = "";
+	const bool low = v < p->min;
+	char end[32];
 
 	if (p->type == PARAM_INTEGER && v != floor(v))
 		return wrong_type(ptr, p, err);
-	if (v >= p->min && v <= p->max)
+	if (!low && v <= p->max)
 		return SW_OK;
-	if (isfinite(p->min))
-		sw_json_num_text(p->min, low);
-	if (isfinite(p->max))
-		sw_json_num_text(p->max, high);
-	if (v < p->min)
-		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be at least %s", p->name, low);
-	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be at most %s", p->name, high);
+	sw_json_num_text(low ? p->min : p->max, end);
+	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be at %s %s", p->name,
+			 low ? "least" : "most", end);
 }
 
 static sw_status check_word(const char *ptr, const struct sw_method_param *p, const char *v,

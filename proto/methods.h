@@ -14,7 +14,7 @@
 
 struct sw_methods; /* opaque; immutable once loaded, so any thread may read it */
 
-/* Parses the embedded table. SW_INTERNAL when methods.json itself is wrong (a build defect). */
+/* Parses the embedded table. SW_NOMEM. */
 SW_NODISCARD sw_status sw_methods_load(struct sw_methods **out, struct sw_err *err);
 void sw_methods_destroy(struct sw_methods *m);
 

@@ -1,5 +1,6 @@
 #include "proto/nearest.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #define WORD_MAX 64
@@ -59,4 +60,12 @@ const char *sw_nearest(const char *word, const char *const *candidates, size_t n
 		}
 	}
 	return found;
+}
+
+const char *sw_did_you_mean(const char *near, char out[SW_DID_YOU_MEAN])
+{
+	out[0] = '\0';
+	if (near != NULL)
+		(void)snprintf(out, SW_DID_YOU_MEAN, "; did you mean \"%s\"?", near);
+	return out;
 }

@@ -1,4 +1,5 @@
 #include "spec/keys.h"
+#include "base/utf8.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include "spec/spec.h"
@@ -83,11 +84,10 @@ sw_status sw_spec_unknown(const char *what, const char *name, const char *const 
 			  const char *tail, const char *ptr, struct sw_err *err)
 {
 	const char *near = sw_nearest(name, known, n);
+	char did[SW_DID_YOU_MEAN];
 
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, ptr, "unknown %s \"%s\"; did you mean \"%s\"?",
-				 what, name, near);
-	return sw_err_at(err, SW_INVALID, ptr, "unknown %s \"%.64s\"%s", what, name, tail);
+	return sw_err_at(err, SW_INVALID, ptr, "unknown %s \"%.64s\"%s", what, name,
+			 near != NULL ? sw_did_you_mean(near, did) : tail);
 }
 
 const char *sw_spec_one_of(const char *const *words, char *out, size_t cap)
@@ -193,17 +193,12 @@ sw_status sw_spec_key_bool(const cJSON *object, const char *key, bool *out, stru
 	return v == NULL ? SW_OK : sw_spec_read_bool(v, key, out, err);
 }
 
-/* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069 turn the direction of text: a terminal would
- * show another line than the one that is stored. */
-static bool turns_text(const char *s)
+/* What turns the direction of text, too: a terminal would show another line than the one that is
+ * stored. */
+static bool is_no_label(uint32_t r)
 {
-	const unsigned char *p = (const unsigned char *)s;
-
-	if (p[0] != 0xe2)
-		return false;
-	if (p[1] == 0x80)
-		return p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xaa && p[2] <= 0xae);
-	return p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9;
+	return r < 0x20 || r == 0x7f || r == 0x200e || r == 0x200f ||
+	       (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069);
 }
 
 sw_status sw_spec_read_label(const cJSON *v, const char *key, const char **out, struct sw_err *err)
@@ -215,8 +210,8 @@ sw_status sw_spec_read_label(const cJSON *v, const char *key, const char **out, 
 		return sw_spec_key_wrong(key, err, "is empty");
 	if (n > SW_SPEC_MAX_NAME)
 		return sw_spec_key_wrong(key, err, "is longer than 64 bytes");
-	for (const char *p = v->valuestring; *p != '\0'; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f || turns_text(p))
+	for (const char *p = v->valuestring; *p != '\0';)
+		if (is_no_label(sw_utf8_next(&p)))
 			return sw_spec_key_wrong(key, err,
 						 "has a control or text-direction character in it");
 	*out = v->valuestring;

@@ -98,6 +98,7 @@ static sw_status read_keys(struct sw_layer_item *out, const cJSON *object, bool 
 {
 	const struct sw_layer_form *form = out->form;
 	const char *names[SW_LAYER_KEYS];
+	char did[SW_DID_YOU_MEAN];
 	const cJSON *v;
 
 	for (size_t k = 0; k < form->keys_n; k++)
@@ -114,10 +115,9 @@ static sw_status read_keys(struct sw_layer_item *out, const cJSON *object, bool 
 			continue;
 		}
 		sw_json_pointer_add(ptr, cap, v->string);
-		const char *near = sw_nearest(v->string, names, form->keys_n);
-		return sw_err_at(err, SW_INVALID, ptr, "\"%.64s\" is no option of %s%s%s%s",
-				 v->string, form->name, near != NULL ? "; did you mean \"" : "",
-				 near != NULL ? near : "", near != NULL ? "\"?" : "");
+		return sw_err_at(err, SW_INVALID, ptr, "\"%.64s\" is no option of %s%s", v->string,
+				 form->name,
+				 sw_did_you_mean(sw_nearest(v->string, names, form->keys_n), did));
 	}
 	for (size_t k = 0; k < form->keys_n; k++)
 		if (out->value[k] == NULL && isnan(form->key[k].fallback))
@@ -249,8 +249,7 @@ static sw_status walk_list(const cJSON *list, const char *ptr, unsigned depth,
 		char here[sizeof err->ptr], place[sizeof err->ptr];
 		struct sw_layer_item item;
 
-		if ((size_t)snprintf(here, sizeof here, "%s/%zu", ptr, i++) >= sizeof here)
-			return sw_err_at(err, SW_TOO_BIG, ptr, "the list is too deep to point at");
+		(void)snprintf(here, sizeof here, "%s/%zu", ptr, i++);
 		memcpy(place, here, sizeof place);
 		sw_status rc = sw_layer_read(&item, v, place, sizeof place, err);
 		assert(rc != SW_OK || item.form != NULL);

@@ -157,11 +157,12 @@ static void end_times(struct writer *p, const char *name)
 	sw_jw_obj_end(&p->w);
 }
 
-static bool dropped(const struct writer *p)
+static void dropout(struct writer *p)
 {
 	const cJSON *v = sw_json_get(p->object, "dropout");
 
-	return cJSON_IsString(v) || number_of(p, "dropout") > 0;
+	if (cJSON_IsString(v) || number_of(p, "dropout") > 0)
+		with(p, "dropout", "dropout");
 }
 
 static void begin_residual(struct writer *p)
@@ -187,8 +188,7 @@ static void write_mlp(struct writer *p)
 	for (size_t n = begin_times(p, "depth"); n > 0; n--) {
 		with(p, "linear", "width");
 		sw_jw_str(&p->w, "relu");
-		if (dropped(p))
-			with(p, "dropout", "dropout");
+		dropout(p);
 	}
 	end_times(p, "depth");
 	with(p, "linear", "outputs");
@@ -289,21 +289,18 @@ static void write_transformer(struct writer *p)
 	with(p, "embedding", "width");
 	sw_jw_str(&p->w, "positional");
 	sw_jw_str(&p->w, "layernorm");
-	if (dropped(p))
-		with(p, "dropout", "dropout");
+	dropout(p);
 	for (size_t n = begin_times(p, "layers"); n > 0; n--) {
 		begin_residual(p);
 		with(p, "attention", "heads");
-		if (dropped(p))
-			with(p, "dropout", "dropout");
+		dropout(p);
 		end_residual(p);
 		sw_jw_str(&p->w, "layernorm");
 		begin_residual(p);
 		with(p, "linear", "hidden");
 		sw_jw_str(&p->w, "gelu");
 		with(p, "linear", "width");
-		if (dropped(p))
-			with(p, "dropout", "dropout");
+		dropout(p);
 		end_residual(p);
 		sw_jw_str(&p->w, "layernorm");
 	}

@@ -54,11 +54,24 @@ const char *sw_spec_param_nearest(const struct sw_spec *s, const char *name)
 	return sw_nearest(name, names, s->n_params);
 }
 
+const cJSON *sw_spec_param_word(const struct sw_spec_param *p)
+{
+	const cJSON *v;
+
+	if (p->value != NULL)
+		return cJSON_IsNumber(p->value) ? NULL : p->value;
+	cJSON_ArrayForEach (v, p->values) {
+		if (!cJSON_IsNumber(v))
+			return v;
+	}
+	return NULL;
+}
+
 sw_status sw_spec_no_param(const struct sw_spec *s, const char *what, const char *name,
 			   const char *ptr, struct sw_err *err)
 {
 	const char *names[SW_SPEC_MAX_PARAMS];
-	char list[120] = "";
+	char list[120] = "", did[SW_DID_YOU_MEAN];
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_params; i++) {
@@ -69,15 +82,9 @@ sw_status sw_spec_no_param(const struct sw_spec *s, const char *what, const char
 		else if (n + 6 < sizeof list && (n < 3 || list[n - 1] != '.'))
 			n += (size_t)snprintf(list + n, sizeof list - n, ", ...");
 	}
-	const char *near = sw_nearest(name, names, s->n_params);
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "%s \"%s\": no parameter of that name; did you mean \"%s\"? "
-				 "(there are %s)",
-				 what, name, near, list);
 	return sw_err_at(err, SW_INVALID, ptr,
-			 "%s \"%.64s\": no parameter of that name (there are %s)", what, name,
-			 list);
+			 "%s \"%.64s\": no parameter of that name%s (there are %s)", what, name,
+			 sw_did_you_mean(sw_nearest(name, names, s->n_params), did), list);
 }
 
 bool sw_spec_same(const cJSON *a, const cJSON *b)
@@ -99,6 +106,13 @@ static void add_group_pointer(const struct sw_spec_group *g, char *ptr, size_t c
 	sw_json_pointer_add(ptr, cap, "parameters");
 }
 
+void sw_spec_group_pointer(const struct sw_spec_group *g, char *ptr, size_t cap)
+{
+	ptr[0] = '\0';
+	add_group_pointer(g->parent, ptr, cap);
+	sw_json_pointer_add(ptr, cap, g->key);
+}
+
 void sw_spec_param_pointer(const struct sw_spec_param *p, char *ptr, size_t cap)
 {
 	ptr[0] = '\0';
@@ -109,13 +123,10 @@ void sw_spec_param_pointer(const struct sw_spec_param *p, char *ptr, size_t cap)
 void sw_spec_cond_pointer(const struct sw_spec *s, const struct sw_spec_cond *c, char *ptr,
 			  size_t cap)
 {
-	ptr[0] = '\0';
-	if (c->group == NULL) {
+	if (c->group == NULL)
 		sw_spec_param_pointer(&s->params[c->child], ptr, cap);
-	} else {
-		add_group_pointer(c->group->parent, ptr, cap);
-		sw_json_pointer_add(ptr, cap, c->group->key);
-	}
+	else
+		sw_spec_group_pointer(c->group, ptr, cap);
 	sw_json_pointer_add(ptr, cap, "when");
 	sw_json_pointer_add(ptr, cap, s->params[c->parent].name);
 }

@@ -7,6 +7,10 @@
 
 /* The name of a parameter or group nearest to a wrong one, or NULL. */
 const char *sw_spec_param_nearest(const struct sw_spec *s, const char *name);
+/* The first of its values that is no number, or NULL. */
+const cJSON *sw_spec_param_word(const struct sw_spec_param *p);
+/* The JSON pointer of a group in the spec: it stands where a parameter of its key would. */
+void sw_spec_group_pointer(const struct sw_spec_group *g, char *ptr, size_t cap);
 /* The error for a name that no parameter has; what stands first in the line ("layer", "option"). */
 SW_NODISCARD sw_status sw_spec_no_param(const struct sw_spec *s, const char *what, const char *name,
 					const char *ptr, struct sw_err *err);

@@ -1,38 +1,52 @@
 /* store/db.c — the reading connection, and what every query on it does: prepare once, bind, check,
  * reset. */
 #include "store/internal.h"
+#include <assert.h>
 
 sw_status sw_db_open(struct sw_db *db, const char *path, struct sw_err *err)
 {
 	*db = (struct sw_db){.conn = NULL};
-	return sw_file_open_reader(&db->conn, path, err);
+	return sw_file_connect(&db->conn, path, path, SQLITE_OPEN_READONLY, err);
 }
 
 void sw_db_close(struct sw_db *db)
 {
-	for (int i = 0; i < SW_Q_N; i++)
-		(void)sqlite3_finalize(db->stmts[i]); /* NULL is a no-op */
+	for (size_t i = 0; i < db->n_queries; i++)
+		(void)sqlite3_finalize(db->queries[i].stmt);
 	(void)sqlite3_close(db->conn);
 	*db = (struct sw_db){.conn = NULL};
 }
 
-sw_status sw_db_query(struct sw_db *db, enum sw_query id, const char *sql, const int64_t *ints,
-		      int n_ints, sqlite3_stmt **q, struct sw_err *err)
+void sw_db_reset(struct sw_db *db)
 {
-	sqlite3_stmt **slot = &db->stmts[id];
+	for (size_t i = 0; i < db->n_queries; i++)
+		(void)sqlite3_reset(db->queries[i].stmt); /* repeats the step's code */
+}
+
+sw_status sw_db_query(struct sw_db *db, const char *sql, const int64_t *ints, size_t n_ints,
+		      sqlite3_stmt **q, struct sw_err *err)
+{
+	size_t k = 0;
 
 	*q = NULL;
 	if (db->broken.code != SW_OK)
 		return sw_err_set(err, db->broken.code, "%s", db->broken.msg);
-	if (*slot == NULL && sqlite3_prepare_v3(db->conn, sql, -1, SQLITE_PREPARE_PERSISTENT, slot,
-						NULL) != SQLITE_OK)
-		return sw_sql_err(err, db->conn, "prepare a query");
-	if (sqlite3_stmt_busy(*slot))
+	while (k < db->n_queries && db->queries[k].sql != sql)
+		k++;
+	assert(k < SW_DB_QUERIES);
+	sqlite3_stmt **stmt = &db->queries[k].stmt;
+	if (k == db->n_queries) {
+		if (sqlite3_prepare_v3(db->conn, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL) !=
+		    SQLITE_OK)
+			return sw_sql_err(err, db->conn, "prepare a query");
+		db->queries[db->n_queries++].sql = sql;
+	}
+	if (sqlite3_stmt_busy(*stmt))
 		return sw_err_set(err, SW_BUSY, "this query runs already: %s", sql);
-	for (int i = 0; i < n_ints; i++)
-		if (sqlite3_bind_int64(*slot, i + 1, ints[i]) != SQLITE_OK)
+	for (size_t i = 0; i < n_ints; i++)
+		if (sqlite3_bind_int64(*stmt, (int)i + 1, ints[i]) != SQLITE_OK)
 			return sw_sql_err(err, db->conn, "bind a query");
-	*q = *slot;
+	*q = *stmt;
 	return SW_OK;
 }
 
@@ -63,12 +77,11 @@ sw_status sw_db_run(struct sw_db *db, sqlite3_stmt *q, const char *what, sw_db_g
 	return rc;
 }
 
-sw_status sw_db_rows(struct sw_db *db, enum sw_query id, const char *sql, const int64_t *ints,
-		     int n_ints, const char *what, sw_db_give_fn *give, void *arg,
-		     struct sw_err *err)
+sw_status sw_db_rows(struct sw_db *db, const char *sql, const int64_t *ints, size_t n_ints,
+		     const char *what, sw_db_give_fn *give, void *arg, struct sw_err *err)
 {
 	sqlite3_stmt *q;
-	const sw_status rc = sw_db_query(db, id, sql, ints, n_ints, &q, err);
+	const sw_status rc = sw_db_query(db, sql, ints, n_ints, &q, err);
 
 	return rc != SW_OK ? rc : sw_db_run(db, q, what, give, arg, err);
 }

@@ -296,11 +296,6 @@ sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err)
 	return SW_OK;
 }
 
-sw_status sw_file_open_reader(sqlite3 **out, const char *path, struct sw_err *err)
-{
-	return sw_file_connect(out, path, path, SQLITE_OPEN_READONLY, err);
-}
-
 bool sw_file_inodes(const char *path, struct sw_inode at[2])
 {
 	static const char *const suffixes[] = {"", "-wal"};

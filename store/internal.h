@@ -29,6 +29,10 @@
 #define SW_CLOSE_LIMIT_MS 5000
 #define SW_BUSY_MS        1000
 
+/* Integers as two arguments: where they lie, and how many there are. */
+#define SW_INTS(...)                                                                               \
+	(const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
+
 /* --- errors and small SQL (sql.c) --- */
 
 /* Records SQLite's last error on conn as "doing: text"; SW_FULL, SW_BUSY, SW_NOMEM, SW_INTERNAL (a
@@ -44,7 +48,6 @@ SW_NODISCARD sw_status sw_sql_int(sqlite3 *conn, const char *sql, int64_t *out, 
 #define SW_VACUUM_INCREMENTAL 2 /* as PRAGMA auto_vacuum numbers it */
 /* Opens path, made first when it is not there, migrated and checked. */
 SW_NODISCARD sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err);
-SW_NODISCARD sw_status sw_file_open_reader(sqlite3 **out, const char *path, struct sw_err *err);
 /* A hardened connection; flags are SQLITE_OPEN_*, name is the file's in error lines. */
 SW_NODISCARD sw_status sw_file_connect(sqlite3 **out, const char *path, const char *name, int flags,
 				       struct sw_err *err);
@@ -150,9 +153,7 @@ struct sw_tx {
 void sw_tx_op(struct sw_tx *tx, enum sw_store_op op); /* begins an operation; its values follow */
 void sw_tx_int(struct sw_tx *tx, int64_t v);
 void sw_tx_ints(struct sw_tx *tx, const int64_t *v, size_t n);
-#define SW_TX_INTS(tx, ...)                                                                        \
-	sw_tx_ints(tx, (const int64_t[]){__VA_ARGS__},                                             \
-		   sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+#define SW_TX_INTS(tx, ...) sw_tx_ints(tx, SW_INTS(__VA_ARGS__))
 void sw_tx_real(struct sw_tx *tx, double v); /* not finite: latches SW_INVALID */
 void sw_tx_real_opt(struct sw_tx *tx, bool has, double v);
 void sw_tx_text(struct sw_tx *tx, const char *s);     /* NULL: latches SW_INVALID */
@@ -205,50 +206,16 @@ void sw_writer_log_cut(struct sw_writer *w); /* the log begins anew, with nothin
 
 /* --- the reading connection (db.c, col.c) --- */
 
-enum sw_query {
-	SW_Q_SWEEPS,
-	SW_Q_GONE,
-	SW_Q_TRIALS,
-	SW_Q_TRIALS_IN_STATE,
-	SW_Q_TRIAL,
-	SW_Q_COUNTS,
-	SW_Q_BEST, /* eight of them: scope x direction */
-	SW_Q_BEST_END = SW_Q_BEST + 8,
-	SW_Q_ATTEMPTS,
-	SW_Q_USE,
-	SW_Q_EDITS,
-	SW_Q_ENQUEUED,
-	SW_Q_REPORTS,
-	SW_Q_REPORT,
-	SW_Q_DECISIONS,
-	SW_Q_HISTORY_EVENTS,
-	SW_Q_HISTORY_REPORTS,
-	SW_Q_HISTORY_METRICS,
-	SW_Q_STANDING,
-	SW_Q_SUGGESTION,
-	SW_Q_SAMPLER,
-	SW_Q_PRIORS,
-	SW_Q_PEEK_EVENTS,
-	SW_Q_ATTEMPT,
-	SW_Q_SWEEP_ATTEMPTS,
-	SW_Q_REPORT_DECISIONS,
-	SW_Q_STRAY_DECISION,
-	SW_Q_LOG,
-	SW_Q_SLOTS,
-	SW_Q_JOURNAL,
-	SW_Q_POINTS,
-	SW_Q_POINTS_PARAMS,
-	SW_Q_POINTS_METRICS,
-	SW_Q_SUGGESTIONS,
-	SW_Q_RUNS,
-	SW_Q_CURVE,
-	SW_Q_N
-};
+#define SW_DB_QUERIES 64 /* more than there are */
 
 struct sw_db {
 	sqlite3 *conn;
-	struct sw_err broken;        /* why no query can run: the store failed, or BEGIN did */
-	sqlite3_stmt *stmts[SW_Q_N]; /* each prepared at its first use */
+	struct sw_err broken; /* why no query can run: the store failed, or BEGIN did */
+	struct {
+		const char *sql; /* a query is known by where its text lies */
+		sqlite3_stmt *stmt;
+	} queries[SW_DB_QUERIES]; /* each prepared at its first use */
+	size_t n_queries;
 };
 
 /* A row being read. A column of the wrong type, or NULL where none may be, sets `bad` (from 1) and
@@ -265,11 +232,11 @@ double sw_col_real_opt(struct sw_cols *c, int i, bool *has);
 const char *sw_col_text(struct sw_cols *c, int i);
 const char *sw_col_text_opt(struct sw_cols *c, int i); /* NULL when it is NULL */
 
-/* The statement, ready to run with ints bound to ?1 ... ; SW_BUSY when it runs already (a callback
- * that asks the same question again). */
-SW_NODISCARD sw_status sw_db_query(struct sw_db *db, enum sw_query id, const char *sql,
-				   const int64_t *ints, int n_ints, sqlite3_stmt **q,
-				   struct sw_err *err);
+void sw_db_reset(struct sw_db *db); /* ends all that run */
+/* The statement of a constant text, ready to run with ints bound to ?1 ... ; SW_BUSY when it runs
+ * already (a callback that asks the same question again). */
+SW_NODISCARD sw_status sw_db_query(struct sw_db *db, const char *sql, const int64_t *ints,
+				   size_t n_ints, sqlite3_stmt **q, struct sw_err *err);
 /* Takes a row; false: it wants no more. */
 typedef bool sw_db_give_fn(struct sw_cols *c, void *arg);
 
@@ -298,9 +265,9 @@ struct sw_give {
 SW_NODISCARD sw_status sw_db_run(struct sw_db *db, sqlite3_stmt *q, const char *what,
 				 sw_db_give_fn *give, void *arg, struct sw_err *err);
 /* Prepares a question that has no parameters but ints, and runs it. */
-SW_NODISCARD sw_status sw_db_rows(struct sw_db *db, enum sw_query id, const char *sql,
-				  const int64_t *ints, int n_ints, const char *what,
-				  sw_db_give_fn *give, void *arg, struct sw_err *err);
+SW_NODISCARD sw_status sw_db_rows(struct sw_db *db, const char *sql, const int64_t *ints,
+				  size_t n_ints, const char *what, sw_db_give_fn *give, void *arg,
+				  struct sw_err *err);
 SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int column);
 
 /* The reports r of trial t that are its curve, in order of (attempt, seq): those of its last

@@ -136,9 +136,7 @@ sw_status sw_peek_end(struct sw_db *db, struct sw_err *err)
 	struct stat now;
 	bool log = false;
 
-	for (int i = 0; i < SW_Q_N; i++)
-		if (db->stmts[i] != NULL)
-			(void)sqlite3_reset(db->stmts[i]);          /* repeats the step's code */
+	sw_db_reset(db);
 	(void)sqlite3_exec(db->conn, "ROLLBACK", NULL, NULL, NULL); /* nothing was written */
 	if (!p->alone)
 		return SW_OK;
@@ -168,5 +166,5 @@ sw_status sw_peek_events(struct sw_db *db, int64_t sweep, int64_t *last, struct 
 		"0))";
 
 	*last = 0;
-	return sw_db_rows(db, SW_Q_PEEK_EVENTS, sql, &sweep, 1, "event", give_last, last, err);
+	return sw_db_rows(db, sql, &sweep, 1, "event", give_last, last, err);
 }

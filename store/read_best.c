@@ -1,7 +1,5 @@
 /* store/read_best.c — the best trials, under each meaning of a trial's value. */
 #include "store/internal.h"
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum scope { SCOPE_LAST, SCOPE_ALL, SCOPE_AVG, SCOPE_LAST_N };
@@ -41,64 +39,43 @@ static sw_status parse_scope(const char *s, enum scope *scope, int64_t *n, struc
 	return SW_OK;
 }
 
-/* Over one trial t. */
-static const char *value_sql(enum scope scope)
-{
-	switch (scope) {
-	case SCOPE_LAST:
-		return "t.value";
-	case SCOPE_ALL:
-		return "t.best_value";
-	case SCOPE_AVG:
-		return "(SELECT avg(r.value)" SW_CURVE ")";
-	case SCOPE_LAST_N:
-		return "(SELECT avg(v) FROM (SELECT r.value AS v" SW_CURVE
-		       " AND r.value IS NOT NULL ORDER BY r.attempt DESC, r.seq DESC LIMIT ?3))";
+/* First the numbers of the best (the sorter holds two numbers a trial), then their rows. The value
+ * is over one trial t. A mean that overflows has no place: BETWEEN is false for it, as for NULL. */
+#define BEST(value, order, columns)                                                                \
+	"WITH best AS MATERIALIZED (SELECT trial, v FROM (SELECT t.trial, " value                  \
+	" AS v FROM trial t WHERE t.sweep = ?1 AND t.state NOT IN ('FAILED', 'INFEASIBLE'))"       \
+	" WHERE v BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308"                      \
+	" ORDER BY v " order ", trial LIMIT ?2) SELECT " columns " FROM best b CROSS JOIN trial t" \
+	" ON t.sweep = ?1 AND t.trial = b.trial ORDER BY b.v " order ", b.trial"
+#define BOTH_WAYS(value, columns)                                                                  \
+	{                                                                                          \
+		BEST(value, "ASC", columns), BEST(value, "DESC", columns)                          \
 	}
-	return "NULL";
-}
+#define OF_NO_REPORT SW_TRIAL_COLS("t.step", "b.v", "'{}'")
 
-/* A row is of one report: the best, or the last that carried the metric. A mean is of none. */
-static const char *columns_sql(enum scope scope)
-{
-	switch (scope) {
-	case SCOPE_LAST:
-		return SW_TRIAL_COLS(SW_TRIAL_OF("r.step"), "b.v", SW_TRIAL_OF("r.metrics"));
-	case SCOPE_ALL:
-		return SW_TRIAL_COLS("t.best_step", "b.v", SW_TRIAL_BEST_METRICS);
-	case SCOPE_AVG:
-	case SCOPE_LAST_N:
-		break;
-	}
-	return SW_TRIAL_COLS("t.step", "b.v", "'{}'");
-}
-
-/* First the numbers of the best (the sorter holds two numbers a trial), then their rows. A mean
- * that overflows has no place: BETWEEN is false for it, as for NULL. */
-static const char best_sql[] =
-	"WITH best AS MATERIALIZED (SELECT trial, v FROM (SELECT t.trial, %s AS v FROM trial t"
-	" WHERE t.sweep = ?1 AND t.state NOT IN ('FAILED', 'INFEASIBLE'))"
-	" WHERE v BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308"
-	" ORDER BY v %s, trial LIMIT ?2) SELECT %s FROM best b CROSS JOIN trial t"
-	" ON t.sweep = ?1 AND t.trial = b.trial ORDER BY b.v %s, b.trial";
+/* By whether it maximizes. A row is of one report: the best, or the last that carried the metric. A
+ * mean is of none. */
+static const char *const best_sql[][2] = {
+	[SCOPE_LAST] = BOTH_WAYS(
+		"t.value", SW_TRIAL_COLS(SW_TRIAL_OF("r.step"), "b.v", SW_TRIAL_OF("r.metrics"))),
+	[SCOPE_ALL] = BOTH_WAYS("t.best_value",
+				SW_TRIAL_COLS("t.best_step", "b.v", SW_TRIAL_BEST_METRICS)),
+	[SCOPE_AVG] = BOTH_WAYS("(SELECT avg(r.value)" SW_CURVE ")", OF_NO_REPORT),
+	[SCOPE_LAST_N] = BOTH_WAYS("(SELECT avg(v) FROM (SELECT r.value AS v" SW_CURVE
+				   " AND r.value IS NOT NULL ORDER BY r.attempt DESC, r.seq DESC"
+				   " LIMIT ?3))",
+				   OF_NO_REPORT),
+};
 
 sw_status sw_read_best(struct sw_db *db, int64_t sweep, bool maximize, const char *scope, int64_t n,
 		       sw_row_trial_cb *cb, void *arg, struct sw_err *err)
 {
-	const char *order = maximize ? "DESC" : "ASC";
 	struct sw_give g = {.trial = cb, .arg = arg};
 	int64_t ints[] = {sweep, n, 0};
-	char sql[2000];
 	enum scope s = SCOPE_LAST;
 	const sw_status rc = parse_scope(scope, &s, &ints[2], err);
 
-	if (rc != SW_OK)
-		return rc;
-	const int len =
-		snprintf(sql, sizeof sql, best_sql, value_sql(s), order, columns_sql(s), order);
-	if (len < 0 || (size_t)len >= sizeof sql)
-		return sw_err_set(err, SW_INTERNAL, "the query for the best trials is too long");
-	const enum sw_query id = (enum sw_query)(SW_Q_BEST + 2 * (int)s + maximize);
-	return sw_db_rows(db, id, sql, ints, s == SCOPE_LAST_N ? 3 : 2, "trial", sw_give_trial, &g,
-			  err);
+	return rc != SW_OK ? rc
+			   : sw_db_rows(db, best_sql[s][maximize], ints, s == SCOPE_LAST_N ? 3 : 2,
+					"trial", sw_give_trial, &g, err);
 }

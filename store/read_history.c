@@ -92,11 +92,10 @@ sw_status sw_read_history(struct sw_db *db, int64_t sweep, bool metrics, history
 	struct side reports = {.what = "report", .ev_column = 4};
 	sw_status rc;
 
-	rc = sw_db_query(db, SW_Q_HISTORY_EVENTS, events_sql, &sweep, 1, &events.q, err);
+	rc = sw_db_query(db, events_sql, SW_INTS(sweep), &events.q, err);
 	if (rc != SW_OK)
 		return rc;
-	rc = sw_db_query(db, metrics ? SW_Q_HISTORY_METRICS : SW_Q_HISTORY_REPORTS,
-			 metrics ? metrics_sql : reports_sql, &sweep, 1, &reports.q, err);
+	rc = sw_db_query(db, metrics ? metrics_sql : reports_sql, SW_INTS(sweep), &reports.q, err);
 	if (rc != SW_OK)
 		return rc;
 	events.c.q = events.q;
@@ -123,7 +122,7 @@ sw_status sw_read_edits(struct sw_db *db, int64_t sweep, sw_row_event_cb *cb, vo
 		" INDEXED BY event_edits WHERE sweep = ?1 AND kind = 'edit' ORDER BY ev";
 	struct sw_give g = {.event = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_EDITS, sql, &sweep, 1, "event", give_event, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep), "event", give_event, &g, err);
 }
 
 sw_status sw_read_enqueued(struct sw_db *db, int64_t sweep, int64_t k, sw_row_event_cb *cb,
@@ -132,8 +131,7 @@ sw_status sw_read_enqueued(struct sw_db *db, int64_t sweep, int64_t k, sw_row_ev
 	static const char sql[] = EVENT_ROWS
 		" INDEXED BY event_enqueued WHERE sweep = ?1 AND kind = 'enqueue' ORDER BY"
 		" ev LIMIT 1 OFFSET ?2";
-	const int64_t ints[] = {sweep, k - 1};
 	struct sw_give g = {.event = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_ENQUEUED, sql, ints, 2, "event", give_event, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep, k - 1), "event", give_event, &g, err);
 }

@@ -17,7 +17,7 @@ sw_status sw_read_journal(struct sw_db *db, const char *journal, int64_t after, 
 				  " WHERE n > ?1 AND journal = ?2 ORDER BY n";
 	struct sw_give g = {.entry = cb, .arg = arg};
 	sqlite3_stmt *q;
-	const sw_status rc = sw_db_query(db, SW_Q_JOURNAL, sql, &after, 1, &q, err);
+	const sw_status rc = sw_db_query(db, sql, &after, 1, &q, err);
 
 	if (rc != SW_OK)
 		return rc;

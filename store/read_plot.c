@@ -24,10 +24,9 @@ sw_status sw_read_points(struct sw_db *db, int64_t sweep, enum sw_points with, s
 {
 	static const char *const sql[] = {POINT_ROWS("NULL"), POINT_ROWS("params"),
 					  POINT_ROWS("CASE WHEN " SW_STANDS " THEN standing END")};
-	static const enum sw_query ids[] = {SW_Q_POINTS, SW_Q_POINTS_PARAMS, SW_Q_POINTS_METRICS};
 	struct sw_give g = {.point = cb, .arg = arg};
 
-	return sw_db_rows(db, ids[with], sql[with], &sweep, 1, "trial", give_point, &g, err);
+	return sw_db_rows(db, sql[with], SW_INTS(sweep), "trial", give_point, &g, err);
 }
 
 static bool give_why(struct sw_cols *c, void *arg)
@@ -45,7 +44,7 @@ sw_status sw_read_suggestions(struct sw_db *db, int64_t sweep, sw_row_suggestion
 		"SELECT trial, why FROM suggestion WHERE sweep = ?1 ORDER BY trial";
 	struct sw_give g = {.suggestion = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_SUGGESTIONS, sql, &sweep, 1, "suggestion", give_why, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep), "suggestion", give_why, &g, err);
 }
 
 static bool give_run(struct sw_cols *c, void *arg)
@@ -70,5 +69,5 @@ sw_status sw_read_runs(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *cb, v
 				  " FROM attempt WHERE sweep = ?1 AND slot >= 0 ORDER BY trial";
 	struct sw_give g = {.attempt = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_RUNS, sql, &sweep, 1, "attempt", give_run, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep), "attempt", give_run, &g, err);
 }

@@ -38,19 +38,19 @@ sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t trial, int64_
 {
 	static const char sql[] = REPORT_ROWS
 		" AND (attempt, seq) > (?3, ?4) ORDER BY attempt, seq LIMIT ?5";
-	const int64_t ints[] = {sweep, trial, after_attempt, after_seq, limit};
 	struct sw_give g = {.report = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_REPORTS, sql, ints, 5, "report", give_report, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep, trial, after_attempt, after_seq, limit), "report",
+			  give_report, &g, err);
 }
 
 sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
 			 int64_t seq, sw_row_report_cb *cb, void *arg, struct sw_err *err)
 {
 	static const char sql[] = REPORT_ROWS " AND attempt = ?3 AND seq = ?4";
-	const int64_t ints[] = {sweep, trial, attempt, seq};
 	struct sw_give g = {.report = cb, .arg = arg};
-	sw_status rc = sw_db_rows(db, SW_Q_REPORT, sql, ints, 4, "report", give_report, &g, err);
+	sw_status rc = sw_db_rows(db, sql, SW_INTS(sweep, trial, attempt, seq), "report",
+				  give_report, &g, err);
 
 	if (rc == SW_OK && g.n == 0)
 		rc = sw_err_set(err, SW_NOT_FOUND,
@@ -69,10 +69,9 @@ sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t trial, sw_ro
 		" ON r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt, r.seq) ="
 		" (SELECT r.attempt, r.seq" SW_STANDING ")"
 		" WHERE t.sweep = ?1 AND t.trial = ?2 AND " SW_STANDS;
-	const int64_t ints[] = {sweep, trial};
 	struct sw_give g = {.report = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_STANDING, sql, ints, 2, "report", give_report, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep, trial), "report", give_report, &g, err);
 }
 
 sw_status sw_read_curve(struct sw_db *db, int64_t sweep, int64_t trial, int64_t limit,
@@ -82,10 +81,9 @@ sw_status sw_read_curve(struct sw_db *db, int64_t sweep, int64_t trial, int64_t 
 				  ", NULL FROM trial t JOIN report r ON " SW_CURVE_OF
 				  " WHERE t.sweep = ?1 AND t.trial = ?2 AND r.value IS NOT NULL"
 				  " ORDER BY r.attempt, r.seq LIMIT ?3";
-	const int64_t ints[] = {sweep, trial, limit};
 	struct sw_give g = {.report = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_CURVE, sql, ints, 3, "report", give_report, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep, trial, limit), "report", give_report, &g, err);
 }
 
 static bool give_decision(struct sw_cols *c, void *arg)
@@ -117,10 +115,9 @@ sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial, sw_r
 			    void *arg, struct sw_err *err)
 {
 	static const char sql[] = DECISION_ROWS " AND trial = ?2 ORDER BY attempt, seq, rung";
-	const int64_t ints[] = {sweep, trial};
 	struct sw_give g = {.decision = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_DECISIONS, sql, ints, 2, "decision", give_decision, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep, trial), "decision", give_decision, &g, err);
 }
 
 sw_status sw_read_report_decisions(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
@@ -129,11 +126,10 @@ sw_status sw_read_report_decisions(struct sw_db *db, int64_t sweep, int64_t tria
 {
 	static const char sql[] = DECISION_ROWS
 		" AND trial = ?2 AND attempt = ?3 AND seq = ?4 ORDER BY rung";
-	const int64_t ints[] = {sweep, trial, attempt, seq};
 	struct sw_give g = {.decision = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_REPORT_DECISIONS, sql, ints, 4, "decision", give_decision, &g,
-			  err);
+	return sw_db_rows(db, sql, SW_INTS(sweep, trial, attempt, seq), "decision", give_decision,
+			  &g, err);
 }
 
 sw_status sw_read_stray_decision(struct sw_db *db, int64_t sweep, sw_row_decision_cb *cb, void *arg,
@@ -145,8 +141,7 @@ sw_status sw_read_stray_decision(struct sw_db *db, int64_t sweep, sw_row_decisio
 		" ORDER BY trial, attempt, seq, rung LIMIT 1";
 	struct sw_give g = {.decision = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_STRAY_DECISION, sql, &sweep, 1, "decision", give_decision, &g,
-			  err);
+	return sw_db_rows(db, sql, SW_INTS(sweep), "decision", give_decision, &g, err);
 }
 
 struct give_log {
@@ -178,9 +173,8 @@ sw_status sw_read_log(struct sw_db *db, int64_t sweep, int64_t trial, int64_t af
 {
 	static const char sql[] = "SELECT sweep, trial, attempt, time_ms, line, n FROM log"
 				  " WHERE sweep = ?1 AND trial = ?2 AND n > ?3 ORDER BY n LIMIT ?4";
-	const int64_t ints[] = {sweep, trial, after, limit};
 	struct give_log g = {cb, arg, next};
 
 	*next = after;
-	return sw_db_rows(db, SW_Q_LOG, sql, ints, 4, "log", give_log, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep, trial, after, limit), "log", give_log, &g, err);
 }

@@ -8,9 +8,7 @@ static bool give_suggestion(struct sw_cols *c, void *arg)
 		.sweep = sw_col_int(c, 0),
 		.trial = sw_col_int(c, 1),
 		.params = sw_col_text(c, 2),
-		.known = c->q != NULL && sqlite3_column_type(c->q, 3) == SQLITE_NULL
-				 ? -1
-				 : sw_col_int(c, 3),
+		.known = sqlite3_column_type(c->q, 3) == SQLITE_NULL ? -1 : sw_col_int(c, 3),
 		.why = sw_col_text_opt(c, 4),
 	};
 
@@ -24,10 +22,9 @@ sw_status sw_read_suggestion(struct sw_db *db, int64_t sweep, int64_t trial,
 	static const char sql[] = "SELECT t.sweep, t.trial, t.params, s.known, s.why FROM trial t"
 				  " LEFT JOIN suggestion s USING (sweep, trial)"
 				  " WHERE t.sweep = ?1 AND t.trial = ?2";
-	const int64_t ints[] = {sweep, trial};
 	struct sw_give g = {.suggestion = cb, .arg = arg};
-	sw_status rc = sw_db_rows(db, SW_Q_SUGGESTION, sql, ints, 2, "suggestion", give_suggestion,
-				  &g, err);
+	sw_status rc =
+		sw_db_rows(db, sql, SW_INTS(sweep, trial), "suggestion", give_suggestion, &g, err);
 
 	if (rc == SW_OK && g.n == 0)
 		rc = sw_err_set(err, SW_NOT_FOUND, "sweep %lld has no trial %lld", (long long)sweep,
@@ -53,7 +50,7 @@ sw_status sw_read_sampler(struct sw_db *db, int64_t sweep, sw_row_sampler_cb *cb
 	static const char sql[] = "SELECT sweep, trial, state FROM sampler WHERE sweep = ?1";
 	struct sw_give g = {.sampler = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_SAMPLER, sql, &sweep, 1, "sampler", give_sampler, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep), "sampler", give_sampler, &g, err);
 }
 
 static bool give_prior(struct sw_cols *c, void *arg)
@@ -78,5 +75,5 @@ sw_status sw_read_priors(struct sw_db *db, int64_t sweep, sw_row_prior_cb *cb, v
 				  " WHERE sweep = ?1 ORDER BY n";
 	struct sw_give g = {.prior = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_PRIORS, sql, &sweep, 1, "prior", give_prior, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep), "prior", give_prior, &g, err);
 }

@@ -45,7 +45,7 @@ sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb, v
 	const int64_t range[] = {sweep == 0 ? INT64_MIN : sweep, sweep == 0 ? INT64_MAX : sweep};
 	struct sw_give g = {.sweep = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_SWEEPS, sql, range, 2, "sweep", give_sweep, &g, err);
+	return sw_db_rows(db, sql, range, 2, "sweep", give_sweep, &g, err);
 }
 
 static bool give_gone(struct sw_cols *c, void *arg)
@@ -59,7 +59,7 @@ sw_status sw_read_gone(struct sw_db *db, int64_t sweep, enum sw_gone *out, struc
 	static const char sql[] = "SELECT gone FROM sweep WHERE sweep = ?1";
 
 	*out = SW_GONE_NOT;
-	return sw_db_rows(db, SW_Q_GONE, sql, &sweep, 1, "sweep", give_gone, out, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep), "sweep", give_gone, out, err);
 }
 
 static bool give_count(struct sw_cols *c, void *arg)
@@ -78,7 +78,7 @@ sw_status sw_read_counts(struct sw_db *db, int64_t sweep, sw_row_count_cb *cb, v
 				  " GROUP BY state ORDER BY state";
 	struct sw_give g = {.count = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_COUNTS, sql, &sweep, 1, "trial", give_count, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep), "trial", give_count, &g, err);
 }
 
 static bool give_slot(struct sw_cols *c, void *arg)
@@ -99,5 +99,5 @@ sw_status sw_read_slots(struct sw_db *db, sw_row_slot_cb *cb, void *arg, struct 
 	static const char sql[] = "SELECT slot, device, worker, handle FROM slot ORDER BY slot";
 	struct sw_give g = {.slot = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_SLOTS, sql, NULL, 0, "slot", give_slot, &g, err);
+	return sw_db_rows(db, sql, NULL, 0, "slot", give_slot, &g, err);
 }

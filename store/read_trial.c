@@ -39,11 +39,10 @@ sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const char *state, int
 	static const char any[] = TRIAL_ROWS " AND t.trial > ?2 ORDER BY t.trial LIMIT ?3";
 	static const char one[] = TRIAL_ROWS
 		" AND t.trial > ?2 AND t.state = ?4 ORDER BY t.trial LIMIT ?3";
-	const int64_t ints[] = {sweep, after, limit};
 	struct sw_give g = {.trial = cb, .arg = arg};
 	sqlite3_stmt *q;
-	sw_status rc = sw_db_query(db, state == NULL ? SW_Q_TRIALS : SW_Q_TRIALS_IN_STATE,
-				   state == NULL ? any : one, ints, 3, &q, err);
+	sw_status rc =
+		sw_db_query(db, state == NULL ? any : one, SW_INTS(sweep, after, limit), &q, err);
 
 	if (rc != SW_OK)
 		return rc;
@@ -56,9 +55,8 @@ sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_t
 			void *arg, struct sw_err *err)
 {
 	static const char sql[] = TRIAL_ROWS " AND t.trial = ?2";
-	const int64_t ints[] = {sweep, trial};
 	struct sw_give g = {.trial = cb, .arg = arg};
-	sw_status rc = sw_db_rows(db, SW_Q_TRIAL, sql, ints, 2, "trial", sw_give_trial, &g, err);
+	sw_status rc = sw_db_rows(db, sql, SW_INTS(sweep, trial), "trial", sw_give_trial, &g, err);
 
 	if (rc == SW_OK && g.n == 0)
 		rc = sw_err_set(err, SW_NOT_FOUND, "no trial %lld/%lld", (long long)sweep,
@@ -99,20 +97,19 @@ sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial, sw_ro
 			   void *arg, struct sw_err *err)
 {
 	static const char sql[] = ATTEMPT_ROWS " AND trial = ?2 ORDER BY attempt";
-	const int64_t ints[] = {sweep, trial};
 	struct sw_give g = {.attempt = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_ATTEMPTS, sql, ints, 2, "attempt", give_attempt, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep, trial), "attempt", give_attempt, &g, err);
 }
 
 sw_status sw_read_attempt(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
 			  sw_row_attempt_cb *cb, void *arg, struct sw_err *err)
 {
 	static const char sql[] = ATTEMPT_ROWS " AND trial = ?2 AND attempt = ?3";
-	const int64_t ints[] = {sweep, trial, attempt};
 	struct sw_give g = {.attempt = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_ATTEMPT, sql, ints, 3, "attempt", give_attempt, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep, trial, attempt), "attempt", give_attempt, &g,
+			  err);
 }
 
 sw_status sw_read_sweep_attempts(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *cb, void *arg,
@@ -121,8 +118,7 @@ sw_status sw_read_sweep_attempts(struct sw_db *db, int64_t sweep, sw_row_attempt
 	static const char sql[] = ATTEMPT_ROWS " ORDER BY trial, attempt";
 	struct sw_give g = {.attempt = cb, .arg = arg};
 
-	return sw_db_rows(db, SW_Q_SWEEP_ATTEMPTS, sql, &sweep, 1, "attempt", give_attempt, &g,
-			  err);
+	return sw_db_rows(db, sql, SW_INTS(sweep), "attempt", give_attempt, &g, err);
 }
 
 static bool give_use(struct sw_cols *c, void *arg)
@@ -141,5 +137,5 @@ sw_status sw_read_use(struct sw_db *db, int64_t sweep, struct sw_row_use *out, s
 		" FROM attempt WHERE sweep = ?1 AND slot >= 0 AND ended_ms > 0";
 
 	*out = (struct sw_row_use){.attempts = 0};
-	return sw_db_rows(db, SW_Q_USE, sql, &sweep, 1, "attempt", give_use, out, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep), "attempt", give_use, out, err);
 }

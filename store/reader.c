@@ -18,9 +18,7 @@ static void run_read(struct sw_reader *r, void (*work)(struct sw_db *db, void *a
 		assert(rc == db->broken.code); /* a failure now stands there for every query */
 	}
 	work(db, arg);
-	for (int i = 0; i < SW_Q_N; i++)
-		if (db->stmts[i] != NULL)
-			(void)sqlite3_reset(db->stmts[i]); /* repeats the step's code */
+	sw_db_reset(db);
 	/* Nothing was written, so this loses nothing; should it fail, the next BEGIN says so. */
 	if (!sqlite3_get_autocommit(db->conn))
 		(void)sqlite3_exec(db->conn, "ROLLBACK", NULL, NULL, NULL);

@@ -1,6 +1,11 @@
-/* store/sql.c — SQLite's errors become ours; one-line statements. */
+/* store/sql.c — SQLite's version; its errors become ours; one-line statements. */
 #include "store/internal.h"
 #include <errno.h>
+
+const char *sw_store_engine(void)
+{
+	return sqlite3_libversion();
+}
 
 /* A write that found no room, in one of the guises that SQLite gives it: quotas and the shared
  * index are not SQLITE_FULL. A failed sync is never among them. why: errno after the call, because

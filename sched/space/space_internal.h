@@ -75,20 +75,9 @@ static inline bool sw_space_is_choice(const struct sw_space_entry *e)
 	return e->p.dist == SW_DIST_CATEGORICAL || e->p.dist == SW_DIST_CONSTANT;
 }
 
-/* Neither a choice nor a value of a grid. */
 static inline bool sw_space_is_continuous(const struct sw_space_entry *e)
 {
-	switch (e->p.dist) {
-	case SW_DIST_UNIFORM:
-	case SW_DIST_LOG_UNIFORM:
-	case SW_DIST_INV_LOG_UNIFORM:
-	case SW_DIST_NORMAL:
-	case SW_DIST_LOG_NORMAL:
-	case SW_DIST_BETA:
-		return true;
-	default:
-		return false;
-	}
+	return sw_dist_is_continuous(e->p.dist);
 }
 
 /* The chance that a beta kind, before it is rounded, falls below x. */

@@ -81,11 +81,8 @@ static sw_status finish_asha(struct sw_spec_pruner_reading *r, struct sw_err *er
 const struct sw_spec_pruner_type sw_spec_pruner_asha = {
 	.name = "asha",
 	.kind = SW_PRUNER_ASHA,
-	.fields = fields,
-	.n_fields = SW_SPEC_N(fields),
+	PRUNER_KEYS(fields, hints),
 	.more = {"variant"},
-	.hints = hints,
-	.n_hints = SW_SPEC_N(hints),
 	.defaults = defaults,
 	.finish = finish_asha,
 };

@@ -106,19 +106,6 @@ static sw_status check_env_pass(const cJSON *list, struct sw_err *err)
 				"*, like [\"MY_TOKEN\", \"DVC_*\"]");
 }
 
-/* Only a parameter whose values are all numbers can be halved. */
-static bool is_number(const struct sw_spec_param *p)
-{
-	const cJSON *v;
-
-	if (p->value != NULL)
-		return cJSON_IsNumber(p->value);
-	cJSON_ArrayForEach (v, p->values)
-		if (!cJSON_IsNumber(v))
-			return false;
-	return true;
-}
-
 static sw_status check_on_oom(const struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	static const char *const known[] = {"halve"};
@@ -137,7 +124,7 @@ static sw_status check_on_oom(const struct sw_spec *s, const cJSON *v, struct sw
 		return rc;
 	}
 	const int i = cJSON_IsString(halve) ? sw_spec_param_find(s, halve->valuestring) : -1;
-	if (i < 0 || s->params[i].group != NULL || !is_number(&s->params[i]))
+	if (i < 0 || s->params[i].group != NULL || sw_spec_param_word(&s->params[i]) != NULL)
 		return sw_err_at(err, SW_INVALID, "/on_oom/halve",
 				 "\"halve\" must be the name of a parameter that is a number");
 	return SW_OK;

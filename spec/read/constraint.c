@@ -11,6 +11,7 @@
  * a character that no name has: "a-b" is a name, "a - b" is a difference.
  */
 #include "base/memory.h"
+#include "proto/nearest.h"
 #include "spec/read/read.h"
 #include <math.h>
 #include <stdarg.h>
@@ -203,34 +204,15 @@ static sw_status read_number(struct reader *r, const char *end, struct poly *out
 	return SW_OK;
 }
 
-/* The first value of a parameter that is no number, or NULL. */
-static const cJSON *not_a_number(const struct sw_spec_param *p)
-{
-	const cJSON *v;
-
-	if (p->value != NULL)
-		return cJSON_IsNumber(p->value) ? NULL : p->value;
-	cJSON_ArrayForEach (v, p->values) {
-		if (!cJSON_IsNumber(v))
-			return v;
-	}
-	return NULL;
-}
-
 static sw_status unknown_name(struct reader *r, const char *name, const char *place)
 {
 	const char *near = sw_spec_param_nearest(r->spec, name);
+	char did[SW_DID_YOU_MEAN];
 
-	if (strpbrk(name, "-/") != NULL && near == NULL)
-		return fail_at(
-			r, place,
-			"no parameter is called \"%s\" (a - or / that is meant as an operator "
-			"needs spaces around it)",
-			name);
-	if (near != NULL)
-		return fail_at(r, place, "no parameter is called \"%s\"; did you mean \"%s\"?",
-			       name, near);
-	return fail_at(r, place, "no parameter is called \"%s\"", name);
+	return fail_at(r, place, "no parameter is called \"%s\"%s", name,
+		       near == NULL && strpbrk(name, "-/") != NULL
+			       ? " (a - or / that is meant as an operator needs spaces around it)"
+			       : sw_did_you_mean(near, did));
 }
 
 static sw_status read_name(struct reader *r, struct poly *out)
@@ -258,7 +240,7 @@ static sw_status read_name(struct reader *r, struct poly *out)
 	const int i = sw_spec_param_find(r->spec, name);
 	if (i < 0)
 		return unknown_name(r, name, place);
-	const cJSON *v = not_a_number(&r->spec->params[i]);
+	const cJSON *v = sw_spec_param_word(&r->spec->params[i]);
 	if (v != NULL)
 		return fail_at(r, place, "a constraint compares numbers, and \"%s\" can be %s",
 			       name, sw_spec_kind(v));

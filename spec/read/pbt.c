@@ -64,18 +64,13 @@ static sw_status read_factors(struct sw_pbt_config *p, const cJSON *v, struct sw
 	return SW_OK;
 }
 
-static bool is_constant(const struct sw_spec_param *p)
-{
-	return p->dist == SW_DIST_CONSTANT;
-}
-
 /* Why a parameter must stay as it is in a trial that goes on from another's checkpoint; NULL: it
  * may change. */
 static const char *cannot_change(const struct sw_spec *s, size_t i, const bool *sizes)
 {
 	const struct sw_spec_param *p = &s->params[i];
 
-	if (is_constant(p))
+	if (p->dist == SW_DIST_CONSTANT)
 		return "is a constant: it cannot change";
 	if (sizes[i])
 		return "is the size of a layer, or its activation: a checkpoint fits one net only";
@@ -181,11 +176,8 @@ static sw_status finish_pbt(struct sw_spec_pruner_reading *r, struct sw_err *err
 const struct sw_spec_pruner_type sw_spec_pruner_pbt = {
 	.name = "pbt",
 	.kind = SW_PRUNER_PBT,
-	.fields = fields,
-	.n_fields = SW_SPEC_N(fields),
+	PRUNER_KEYS(fields, hints),
 	.more = {"perturbation_factors", "hyperparam_mutations"},
-	.hints = hints,
-	.n_hints = SW_SPEC_N(hints),
 	.defaults = defaults,
 	.finish = finish_pbt,
 };

@@ -83,10 +83,7 @@ static sw_status hyperband_finish(struct sw_spec_pruner_reading *r, struct sw_er
 const struct sw_spec_pruner_type sw_spec_pruner_hyperband = {
 	.name = "hyperband",
 	.kind = SW_PRUNER_HYPERBAND,
-	.fields = hyperband_fields,
-	.n_fields = SW_SPEC_N(hyperband_fields),
-	.hints = hyperband_hints,
-	.n_hints = SW_SPEC_N(hyperband_hints),
+	PRUNER_KEYS(hyperband_fields, hyperband_hints),
 	.defaults = hyperband_defaults,
 	.finish = hyperband_finish,
 };
@@ -149,10 +146,7 @@ static sw_status median_finish(struct sw_spec_pruner_reading *r, struct sw_err *
 const struct sw_spec_pruner_type sw_spec_pruner_median = {
 	.name = "median",
 	.kind = SW_PRUNER_MEDIAN,
-	.fields = median_fields,
-	.n_fields = SW_SPEC_N(median_fields),
-	.hints = median_hints,
-	.n_hints = SW_SPEC_N(median_hints),
+	PRUNER_KEYS(median_fields, median_hints),
 	.defaults = median_defaults,
 	.finish = median_finish,
 };
@@ -184,10 +178,7 @@ static sw_status patience_finish(struct sw_spec_pruner_reading *r, struct sw_err
 const struct sw_spec_pruner_type sw_spec_pruner_patience = {
 	.name = "patience",
 	.kind = SW_PRUNER_PATIENCE,
-	.fields = patience_fields,
-	.n_fields = SW_SPEC_N(patience_fields),
-	.hints = patience_hints,
-	.n_hints = SW_SPEC_N(patience_hints),
+	PRUNER_KEYS(patience_fields, patience_hints),
 	.finish = patience_finish,
 };
 
@@ -233,10 +224,7 @@ static sw_status threshold_finish(struct sw_spec_pruner_reading *r, struct sw_er
 const struct sw_spec_pruner_type sw_spec_pruner_threshold = {
 	.name = "threshold",
 	.kind = SW_PRUNER_THRESHOLD,
-	.fields = threshold_fields,
-	.n_fields = SW_SPEC_N(threshold_fields),
-	.hints = threshold_hints,
-	.n_hints = SW_SPEC_N(threshold_hints),
+	PRUNER_KEYS(threshold_fields, threshold_hints),
 	.defaults = threshold_defaults,
 	.finish = threshold_finish,
 };

@@ -54,6 +54,10 @@ struct sw_spec_pruner_type {
 	sw_status (*finish)(struct sw_spec_pruner_reading *r, struct sw_err *err);
 };
 
+#define PRUNER_KEYS(fields_, hints_)                                                               \
+	.fields = (fields_), .n_fields = SW_SPEC_N(fields_), .hints = (hints_),                    \
+	.n_hints = SW_SPEC_N(hints_)
+
 #define SW_ROW(name, KIND) extern const struct sw_spec_pruner_type sw_spec_pruner_##name;
 SW_PRUNERS(SW_ROW, SW_NO_ROW)
 #undef SW_ROW

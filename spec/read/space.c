@@ -186,20 +186,11 @@ static sw_status check_group(const cJSON *v, struct sw_err *err)
 	return SW_OK;
 }
 
-/* A group stands where a parameter of its key would. */
-static void prefix_group(const struct sw_spec_group *g, struct sw_err *err)
-{
-	const struct sw_spec_param as = {.key = g->key, .group = g->parent};
-	char ptr[sizeof err->ptr];
-
-	sw_spec_param_pointer(&as, ptr, sizeof ptr);
-	sw_err_prefix(err, ptr);
-}
-
 /* Goes no deeper than JSON may be nested, which is 32. */
 static sw_status read_tree(struct sw_spec *s, const struct sw_spec_group *group,
 			   const cJSON *params, struct sw_err *err)
 {
+	char ptr[sizeof err->ptr];
 	const cJSON *v;
 	sw_status rc = SW_OK;
 
@@ -214,7 +205,8 @@ static sw_status read_tree(struct sw_spec *s, const struct sw_spec_group *group,
 			g->when = sw_json_get(v, "when");
 			rc = check_group(v, err);
 			if (rc != SW_OK) {
-				prefix_group(g, err);
+				sw_spec_group_pointer(g, ptr, sizeof ptr);
+				sw_err_prefix(err, ptr);
 			} else {
 				rc = read_tree(s, g, sw_json_get(v, "parameters"), err);
 			}

@@ -146,12 +146,10 @@ static sw_status check_used(const struct sw_spec *s, const bool *used, struct sw
 	for (size_t k = 0; k < SW_TRAINER_OPTION_N; k++)
 		if (sw_trainer_options[k].searched)
 			names[n++] = sw_trainer_options[k].name;
+	const char *near = sw_nearest(name, names, n);
 	for (size_t k = 0; k < SW_SPEC_N(hints); k++)
 		if (hints[k].use != NULL && strcmp(hints[k].key, name) == 0)
-			return sw_err_at(err, SW_INVALID, ptr,
-					 "nothing uses the parameter \"%s\"; did you mean \"%s\"?",
-					 name, hints[k].use);
-	const char *near = sw_nearest(name, names, n);
+			near = hints[k].use;
 	if (near != NULL)
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "nothing uses the parameter \"%s\"; did you mean \"%s\"?", name,

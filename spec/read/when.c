@@ -8,25 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_continuous(const struct sw_spec_param *p)
-{
-	switch (p->dist) {
-	case SW_DIST_UNIFORM:
-	case SW_DIST_LOG_UNIFORM:
-	case SW_DIST_INV_LOG_UNIFORM:
-	case SW_DIST_NORMAL:
-	case SW_DIST_LOG_NORMAL:
-	case SW_DIST_BETA:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static sw_status no_such_value(const struct sw_spec_param *p, const cJSON *v, const char *ptr,
 			       struct sw_err *err)
 {
-	const char *words[64], *near = NULL;
+	const char *words[64];
+	char did[SW_DID_YOU_MEAN];
 	const cJSON *one;
 	size_t n = 0;
 
@@ -34,16 +20,11 @@ static sw_status no_such_value(const struct sw_spec_param *p, const cJSON *v, co
 		if (cJSON_IsString(one) && n < SW_SPEC_N(words))
 			words[n++] = one->valuestring;
 	}
-	if (cJSON_IsString(v))
-		near = sw_nearest(v->valuestring, words, n);
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "\"%s\" never is \"%.64s\"; did you mean \"%.64s\"?", p->name,
-				 v->valuestring, near);
-	if (cJSON_IsString(v))
-		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" never is \"%.64s\"", p->name,
-				 v->valuestring);
-	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" never has this value", p->name);
+	if (!cJSON_IsString(v))
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" never has this value", p->name);
+	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" never is \"%.64s\"%s", p->name,
+			 v->valuestring,
+			 sw_did_you_mean(sw_nearest(v->valuestring, words, n), did));
 }
 
 static sw_status check_value(const struct sw_spec_param *p, const cJSON *v, const char *ptr,
@@ -60,18 +41,6 @@ static sw_status check_value(const struct sw_spec_param *p, const cJSON *v, cons
 			 sw_spec_kind(v));
 }
 
-static sw_status no_such_parent(const struct sw_spec *s, const char *name, const char *ptr,
-				struct sw_err *err)
-{
-	const char *near = sw_spec_param_nearest(s, name);
-
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "no parameter is called \"%.128s\"; did you mean \"%s\"?", name,
-				 near);
-	return sw_err_at(err, SW_INVALID, ptr, "no parameter is called \"%.128s\"", name);
-}
-
 /* One entry of a "when": name -> value or values. ptr: its place, room for an index behind it. */
 static sw_status check_entry(const struct sw_spec *s, const cJSON *entry, char *ptr, size_t cap,
 			     struct sw_err *err)
@@ -79,15 +48,17 @@ static sw_status check_entry(const struct sw_spec *s, const cJSON *entry, char *
 	const int parent = sw_spec_param_find(s, entry->string);
 	const cJSON *v;
 	sw_status rc = SW_OK;
-	char at[16];
+	char at[16], did[SW_DID_YOU_MEAN];
 	size_t i = 0;
 
 	if (parent < 0)
-		return no_such_parent(s, entry->string, ptr, err);
+		return sw_err_at(err, SW_INVALID, ptr, "no parameter is called \"%.128s\"%s",
+				 entry->string,
+				 sw_did_you_mean(sw_spec_param_nearest(s, entry->string), did));
 	const struct sw_spec_param *p = &s->params[parent];
 	if (p->wrong)
 		return SW_OK;
-	if (is_continuous(p))
+	if (sw_dist_is_continuous(p->dist))
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"%s\" is continuous: a condition needs values that can be "
 				 "listed (values, integers, pow2 or a q)",
@@ -109,13 +80,16 @@ static sw_status check_entry(const struct sw_spec *s, const cJSON *entry, char *
 	return SW_OK;
 }
 
-/* when: one object; ptr: its place. *values: how many it lists. */
-static sw_status check_when(const struct sw_spec *s, const cJSON *when, const char *ptr,
-			    size_t *values, struct sw_err *err)
+/* when: one object, or NULL; ptr: of what has it. */
+static sw_status check_when(const struct sw_spec *s, const cJSON *when, char *ptr, size_t cap,
+			    struct sw_err *err)
 {
 	char place[sizeof err->ptr];
 	const cJSON *entry;
 
+	if (when == NULL)
+		return SW_OK;
+	sw_json_pointer_add(ptr, cap, "when");
 	if (!cJSON_IsObject(when))
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"when\" must be an object like {\"optimizer\": [\"sgd\"]}, not "
@@ -123,15 +97,9 @@ static sw_status check_when(const struct sw_spec *s, const cJSON *when, const ch
 				 sw_spec_kind(when));
 	if (when->child == NULL)
 		return sw_err_at(err, SW_INVALID, ptr, "\"when\" is empty");
-	*values = 0;
 	cJSON_ArrayForEach (entry, when) {
 		(void)snprintf(place, sizeof place, "%s", ptr);
 		sw_json_pointer_add(place, sizeof place, entry->string);
-		const int n = cJSON_IsArray(entry) ? cJSON_GetArraySize(entry) : 1;
-		*values += (size_t)n;
-		if (*values > SW_SPEC_MAX_WHEN)
-			return sw_err_at(err, SW_INVALID, place, "more than %d values",
-					 SW_SPEC_MAX_WHEN);
 		const sw_status rc = check_entry(s, entry, place, sizeof place, err);
 		if (rc != SW_OK)
 			return rc;
@@ -141,8 +109,14 @@ static sw_status check_when(const struct sw_spec *s, const cJSON *when, const ch
 
 /* --- from objects to conditions --- */
 
-static sw_status add_cond(struct sw_spec *s, size_t cap, const struct sw_spec_cond *c,
-			  struct sw_err *err)
+/* Of one entry: a list of them, or one. */
+static size_t values_of(const cJSON *entry)
+{
+	return cJSON_IsArray(entry) ? (size_t)cJSON_GetArraySize(entry) : 1;
+}
+
+/* There is room: count_one() has counted them. */
+static sw_status add_cond(struct sw_spec *s, const struct sw_spec_cond *c, struct sw_err *err)
 {
 	char ptr[sizeof err->ptr];
 
@@ -155,41 +129,38 @@ static sw_status add_cond(struct sw_spec *s, size_t cap, const struct sw_spec_co
 			return sw_err_at(err, SW_INVALID, ptr,
 					 "a group around \"%s\" depends on \"%s\" already",
 					 s->params[c->child].name, s->params[c->parent].name);
-	if (s->n_conds == cap)
-		return sw_err_at(err, SW_INTERNAL, ptr, "more conditions than were counted");
 	s->conds[s->n_conds++] = *c;
 	return SW_OK;
 }
 
-static sw_status add_when(struct sw_spec *s, size_t cap, size_t child,
-			  const struct sw_spec_group *group, const cJSON *when, struct sw_err *err)
+static sw_status add_when(struct sw_spec *s, size_t child, const struct sw_spec_group *group,
+			  const cJSON *when, struct sw_err *err)
 {
 	const cJSON *entry;
 
 	cJSON_ArrayForEach (entry, when) {
-		const bool many = cJSON_IsArray(entry) != 0;
 		const struct sw_spec_cond c = {
 			.child = child,
 			.parent = (size_t)sw_spec_param_find(s, entry->string),
 			.group = group,
 			.allowed = entry,
-			.n = many ? (size_t)cJSON_GetArraySize(entry) : 1,
+			.n = values_of(entry),
 		};
-		const sw_status rc = add_cond(s, cap, &c, err);
+		const sw_status rc = add_cond(s, &c, err);
 		if (rc != SW_OK)
 			return rc;
 	}
 	return SW_OK;
 }
 
-static sw_status add_groups(struct sw_spec *s, size_t cap, size_t child,
-			    const struct sw_spec_group *group, struct sw_err *err)
+static sw_status add_groups(struct sw_spec *s, size_t child, const struct sw_spec_group *group,
+			    struct sw_err *err)
 {
 	/* The outer groups come first. */
 	if (group == NULL)
 		return SW_OK;
-	const sw_status rc = add_groups(s, cap, child, group->parent, err);
-	return rc == SW_OK ? add_when(s, cap, child, group, group->when, err) : rc;
+	const sw_status rc = add_groups(s, child, group->parent, err);
+	return rc == SW_OK ? add_when(s, child, group, group->when, err) : rc;
 }
 
 /* --- circles --- */
@@ -244,24 +215,26 @@ static sw_status check_circles(const struct sw_spec *s, struct sw_err *err)
 	return SW_OK;
 }
 
+static void count_when(const cJSON *when, size_t *entries, size_t *values)
+{
+	const cJSON *entry;
+
+	cJSON_ArrayForEach (entry, when) {
+		++*entries;
+		*values += values_of(entry);
+	}
+}
+
 /* Counts the entries and the values in the conditions of one parameter, with those of its
  * groups. */
 static sw_status count_one(const struct sw_spec_param *p, size_t *entries, size_t *values,
 			   struct sw_err *err)
 {
-	const cJSON *entry;
 	char ptr[sizeof err->ptr] = "";
 
-	cJSON_ArrayForEach (entry, p->when) {
-		++*entries;
-		*values += cJSON_IsArray(entry) ? (size_t)cJSON_GetArraySize(entry) : 1;
-	}
-	for (const struct sw_spec_group *g = p->group; g != NULL; g = g->parent) {
-		cJSON_ArrayForEach (entry, g->when) {
-			++*entries;
-			*values += cJSON_IsArray(entry) ? (size_t)cJSON_GetArraySize(entry) : 1;
-		}
-	}
+	count_when(p->when, entries, values);
+	for (const struct sw_spec_group *g = p->group; g != NULL; g = g->parent)
+		count_when(g->when, entries, values);
 	if (*values <= SW_SPEC_MAX_WHEN)
 		return SW_OK;
 	sw_spec_param_pointer(p, ptr, sizeof ptr);
@@ -274,29 +247,16 @@ static sw_status count_one(const struct sw_spec_param *p, size_t *entries, size_
 /* Checks each "when" once, where it stands, however many parameters it holds for. */
 static sw_status check_all(const struct sw_spec *s, struct sw_err *err)
 {
-	size_t n = 0;
+	char ptr[sizeof err->ptr];
 	sw_status rc = SW_OK;
 
 	for (size_t i = 0; rc == SW_OK && i < s->n_params; i++) {
-		const struct sw_spec_param *p = &s->params[i];
-		char ptr[sizeof err->ptr];
-
-		if (p->when == NULL)
-			continue;
-		sw_spec_param_pointer(p, ptr, sizeof ptr);
-		sw_json_pointer_add(ptr, sizeof ptr, "when");
-		rc = check_when(s, p->when, ptr, &n, err);
+		sw_spec_param_pointer(&s->params[i], ptr, sizeof ptr);
+		rc = check_when(s, s->params[i].when, ptr, sizeof ptr, err);
 	}
 	for (size_t i = 0; rc == SW_OK && i < s->n_groups; i++) {
-		const struct sw_spec_group *g = &s->groups[i];
-		const struct sw_spec_param as = {.key = g->key, .group = g->parent};
-		char ptr[sizeof err->ptr];
-
-		if (g->when == NULL)
-			continue;
-		sw_spec_param_pointer(&as, ptr, sizeof ptr);
-		sw_json_pointer_add(ptr, sizeof ptr, "when");
-		rc = check_when(s, g->when, ptr, &n, err);
+		sw_spec_group_pointer(&s->groups[i], ptr, sizeof ptr);
+		rc = check_when(s, s->groups[i].when, ptr, sizeof ptr, err);
 	}
 	return rc;
 }
@@ -317,9 +277,9 @@ sw_status sw_spec_when_read(struct sw_spec *s, struct sw_err *err)
 	if (s->conds == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	for (size_t i = 0; rc == SW_OK && i < s->n_params; i++) {
-		rc = add_groups(s, entries, i, s->params[i].group, err);
+		rc = add_groups(s, i, s->params[i].group, err);
 		if (rc == SW_OK)
-			rc = add_when(s, entries, i, NULL, s->params[i].when, err);
+			rc = add_when(s, i, NULL, s->params[i].when, err);
 	}
 	return rc == SW_OK ? check_circles(s, err) : rc;
 }

@@ -64,7 +64,7 @@ static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
 	const bool numbers = is_word(sw_spec_fixed_option(s, "loss"), "mse");
 	const char *const *names = numbers ? of_numbers : of_classes;
 	const size_t n = numbers ? SW_SPEC_N(of_numbers) : SW_SPEC_N(of_classes);
-	char list[120] = "";
+	char list[120] = "", did[SW_DID_YOU_MEAN];
 	size_t len = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -74,10 +74,8 @@ static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
 		len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "",
 					names[i]);
 	}
-	const char *near = sw_nearest(metric, names, n);
-	sw_spec_warn(s, ptr, "the trainer reports %s, and no \"%s\": the sweep will fail%s%s%s",
-		     list, metric, near != NULL ? "; did you mean \"" : "",
-		     near != NULL ? near : "", near != NULL ? "\"?" : "");
+	sw_spec_warn(s, ptr, "the trainer reports %s, and no \"%s\": the sweep will fail%s", list,
+		     metric, sw_did_you_mean(sw_nearest(metric, names, n), did));
 }
 
 static void warn_metrics(struct sw_spec *s)

@@ -26,9 +26,7 @@ static void run_read(struct sw_store *s, void (*work)(struct sw_db *db, void *ar
 	if (sw_sql_exec(db->conn, "BEGIN", "begin a read", &err) != SW_OK)
 		ck_abort_msg("%s", err.msg);
 	work(db, arg);
-	for (int i = 0; i < SW_Q_N; i++)
-		if (db->stmts[i] != NULL)
-			(void)sqlite3_reset(db->stmts[i]);
+	sw_db_reset(db);
 	(void)sqlite3_exec(db->conn, "ROLLBACK", NULL, NULL, NULL);
 }
 

@@ -66,7 +66,8 @@ static int64_t count_rows(const struct fixture *f, const char *table, int64_t sw
 	char sql[200];
 	int64_t n = -1;
 
-	ck_assert_int_eq(sw_file_open_reader(&conn, f->path, &err), SW_OK);
+	ck_assert_int_eq(sw_file_connect(&conn, f->path, f->path, SQLITE_OPEN_READONLY, &err),
+			 SW_OK);
 	(void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE sweep = %d%s%.0d", table,
 		       (int)sweep, trial != 0 ? " AND trial = " : "", (int)trial);
 	ck_assert_msg(sw_sql_int(conn, sql, &n, &err) == SW_OK, "%s", err.msg);
@@ -291,7 +292,7 @@ TEST(file_of_an_earlier_version_can_shrink)
 	fixture_open(&f);
 	ck_assert_int_eq(count_rows(&f, "report", 1, 0), 30);
 	fixture_close(&f);
-	ck_assert_int_eq(sw_file_open_reader(&conn, f.path, &err), SW_OK);
+	ck_assert_int_eq(sw_file_connect(&conn, f.path, f.path, SQLITE_OPEN_READONLY, &err), SW_OK);
 	ck_assert_int_eq(sw_sql_int(conn, "PRAGMA auto_vacuum", &mode, &err), SW_OK);
 	ck_assert_int_eq(mode, SW_VACUUM_INCREMENTAL);
 	(void)sqlite3_close(conn);
