@@ -199,7 +199,7 @@ int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struc
 static int with_json(struct sw_cli *c, int status, const struct sw_reply *r)
 {
 	if (status == SW_EXIT_DONE && (c->args.given & SW_OPT_JSON))
-		sw_cli_json(c, r);
+		sw_cli_json(c, r->result);
 	return status;
 }
 
@@ -260,13 +260,22 @@ int sw_cli_answer(struct sw_cli *c, const char *method, struct sw_buf *params,
 	return status;
 }
 
-void sw_cli_json(struct sw_cli *c, const struct sw_reply *r)
+void sw_cli_json(struct sw_cli *c, const cJSON *result)
 {
-	if (c->look.width > 0)
-		sw_term_add_json(&c->out, r->raw, r->raw_n, c->look.utf8);
+	struct sw_buf text;
+	struct sw_jw w;
+
+	sw_buf_init(&text, c->out.max);
+	sw_jw_init(&w, &text);
+	sw_jw_cjson(&w, result);
+	if (text.failed != SW_OK)
+		c->out.failed = text.failed;
+	else if (c->look.width > 0)
+		sw_term_add_json(&c->out, text.data, c->look.utf8);
 	else
-		(void)sw_buf_add(&c->out, r->raw, r->raw_n);
+		(void)sw_buf_add(&c->out, text.data, text.len);
 	(void)sw_buf_adds(&c->out, "\n");
+	sw_buf_fini(&text);
 }
 
 int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *trial)

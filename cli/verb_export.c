@@ -170,15 +170,17 @@ static int on_trial_json(void *arg, const cJSON *trial)
 	return flush_chunk(e->c);
 }
 
-static int export_json(struct exporter *e, const struct sw_reply *sweep)
+static int export_json(struct exporter *e, const cJSON *sweep)
 {
 	struct sw_cli *c = e->c;
+	struct sw_jw w;
 	int status = open_output(e, "");
 
 	if (status != SW_EXIT_DONE)
 		return status;
-	(void)sw_buf_adds(&c->out, "{\"sweep\":");
-	(void)sw_buf_add(&c->out, sweep->raw, sweep->raw_n);
+	sw_jw_init_obj(&w, &c->out);
+	sw_jw_key(&w, "sweep");
+	sw_jw_cjson(&w, sweep);
 	(void)sw_buf_adds(&c->out, ",\n\"trials\":[");
 	status = sw_pages_trials(c, on_trial_json, e);
 	/* Else it must not look whole. */
@@ -215,7 +217,7 @@ int sw_verb_export(struct sw_cli *c)
 	if (status == SW_EXIT_DONE && strcmp(c->args.to, "csv") == 0)
 		status = export_csv(&e, sw_json_get(r.result, "spec"));
 	else if (status == SW_EXIT_DONE && strcmp(c->args.to, "json") == 0)
-		status = export_json(&e, &r);
+		status = export_json(&e, r.result);
 	else if (status == SW_EXIT_DONE)
 		status = sw_tensorboard_write(c, sw_json_get(r.result, "spec"), &e.trials,
 					      &e.reports);

@@ -133,15 +133,9 @@ static sw_status take_update(struct watch *w, size_t i, struct sw_reply *r)
 		key = "result";
 	if (key == NULL)
 		return SW_OK; /* a message that this version does not know */
-	if (w->json) {
-		size_t n = 0;
-		const char *raw = sw_client_reply_member(r->line, strlen(r->line), key, &n);
-
-		if (raw != NULL)
-			(void)sw_buf_add(&w->cli->out, raw, n);
-		(void)sw_buf_adds(&w->cli->out, "\n");
-	}
 	message = cJSON_DetachItemFromObjectCaseSensitive(r->tree, key);
+	if (w->json)
+		sw_cli_json(w->cli, message);
 	rc = sw_view_merge(&w->views[i], message, sw_clock_mono_us());
 	w->dirty = true;
 	return rc == SW_PARSE ? SW_OK : rc; /* a malformed update changes nothing */
