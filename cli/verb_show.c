@@ -2,6 +2,7 @@
  * its reports. */
 #include "cli/header.h"
 #include "cli/model_text.h"
+#include "cli/pages.h"
 #include "cli/pareto_text.h"
 #include "cli/table.h"
 #include "cli/trial_grid.h"
@@ -280,8 +281,9 @@ static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 }
 
 /* One page of reports as a table: step by step what was reported, and what was decided. */
-static void print_reports(struct sw_cli *c, const cJSON *reports)
+static int print_reports(void *arg, const cJSON *reports)
 {
+	struct sw_cli *c = arg;
 	struct sw_names metrics = {.n = 0};
 	const cJSON *r, *m;
 	struct sw_grid g;
@@ -307,38 +309,13 @@ static void print_reports(struct sw_cli *c, const cJSON *reports)
 		sw_grid_add_member(&g, r, "decision");
 	}
 	sw_table_print(&c->out, &g, &c->look);
-}
-
-static int all_reports(struct sw_cli *c)
-{
-	char params[160], after[64] = "";
-	int status = SW_EXIT_DONE;
-	bool more = true;
-
-	while (status == SW_EXIT_DONE && more) {
-		struct sw_reply r = SW_REPLY_INIT;
-		const cJSON *next;
-
-		(void)snprintf(params, sizeof params,
-			       "{\"sweep\":%" PRIu64 ",\"trial\":%" PRIu64 "%s%s%s}", c->sweep,
-			       c->trial, after[0] != '\0' ? ",\"after\":\"" : "", after,
-			       after[0] != '\0' ? "\"" : "");
-		status = sw_cli_fetch(c, "trial.reports", params, &r);
-		if (status == SW_EXIT_DONE)
-			print_reports(c, sw_json_get(r.result, "reports"));
-		next = sw_json_get(r.result, "next");
-		more = cJSON_IsString(next) &&
-		       snprintf(after, sizeof after, "%s", next->valuestring) < (int)sizeof after;
-		sw_client_reply_fini(&r);
-		if (status == SW_EXIT_DONE)
-			status = sw_cli_flush(c);
-	}
-	return status;
+	return sw_cli_flush(c);
 }
 
 static int show_trial(struct sw_cli *c, const struct sw_reply *r)
 {
 	const cJSON *parent = sw_json_get(r->result, "parent");
+	struct sw_pages_place at = {0, 0};
 
 	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64, c->sweep, c->trial);
 	sw_cli_put(c, ", attempt ", sw_json_get(r->result, "attempt"), ", ");
@@ -348,7 +325,7 @@ static int show_trial(struct sw_cli *c, const struct sw_reply *r)
 	(void)sw_buf_adds(&c->out, "\n");
 	print_attempts(c, sw_json_get(r->result, "attempts"));
 	(void)sw_buf_adds(&c->out, "\n");
-	return all_reports(c);
+	return sw_pages_reports(c, c->trial, &at, print_reports, c);
 }
 
 int sw_verb_show(struct sw_cli *c)
