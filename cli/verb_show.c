@@ -84,8 +84,8 @@ static void limits_line(struct sw_cli *c, const struct sw_view *v)
 	const cJSON *time = sw_json_get(budget, "time_s"), *gpu = sw_json_get(budget, "gpu_hours");
 	const cJSON *used = sw_json_get(budget, "time_used_s");
 	const cJSON *target = sw_json_get(v->head, "target");
-	const double weight = sw_view_number(v, "weight", 1.0);
-	const double most = sw_view_number(v, "max_concurrent", 0.0);
+	const double weight = sw_json_number(v->head, "weight", 1.0);
+	const double most = sw_json_number(v->head, "max_concurrent", 0.0);
 	const char *sep = "limits  ";
 	char text[32];
 
