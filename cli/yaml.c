@@ -187,7 +187,7 @@ static sw_status read_node(struct reader *r, const yaml_event_t *e, size_t depth
 
 /* The next node; *end: it was the end of the list or mapping instead. */
 static sw_status read_next(struct reader *r, size_t depth, yaml_event_type_t last, cJSON **out,
-			   bool *end, yaml_mark_t *at)
+			   bool *end)
 {
 	yaml_event_t e;
 	sw_status rc = next(r, &e);
@@ -196,7 +196,6 @@ static sw_status read_next(struct reader *r, size_t depth, yaml_event_type_t las
 	if (rc != SW_OK)
 		return rc;
 	*end = e.type == last;
-	*at = e.start_mark;
 	if (!*end)
 		rc = read_node(r, &e, depth, out);
 	yaml_event_delete(&e);
@@ -205,12 +204,11 @@ static sw_status read_next(struct reader *r, size_t depth, yaml_event_type_t las
 
 static sw_status read_list(struct reader *r, size_t depth, cJSON *list)
 {
-	yaml_mark_t at = {0, 0, 0};
 	bool end = false;
 	cJSON *item;
 
 	for (;;) {
-		const sw_status rc = read_next(r, depth, YAML_SEQUENCE_END_EVENT, &item, &end, &at);
+		const sw_status rc = read_next(r, depth, YAML_SEQUENCE_END_EVENT, &item, &end);
 		if (rc != SW_OK || end)
 			return rc;
 		cJSON_AddItemToArray(list, item);
@@ -277,11 +275,10 @@ static sw_status read_value(struct reader *r, const yaml_event_t *key, size_t de
 			    cJSON **from)
 {
 	const char *name = (const char *)key->data.scalar.value;
-	yaml_mark_t at = key->start_mark;
 	bool end = false;
 	cJSON *v;
 
-	sw_status rc = read_next(r, depth, YAML_NO_EVENT, &v, &end, &at);
+	const sw_status rc = read_next(r, depth, YAML_NO_EVENT, &v, &end);
 	if (rc != SW_OK)
 		return rc;
 	if (!key->data.scalar.plain_implicit || strcmp(name, "<<") != 0) {
@@ -374,37 +371,33 @@ static sw_status read_node(struct reader *r, const yaml_event_t *e, size_t depth
 /* --- the document --- */
 
 /* The events before the first value, and those after it. */
-static sw_status skip(struct reader *r, yaml_event_type_t wanted, yaml_event_type_t *got,
-		      yaml_mark_t *at)
+static sw_status skip(struct reader *r, yaml_event_type_t wanted)
 {
 	yaml_event_t e;
-	const sw_status rc = next(r, &e);
+	sw_status rc = next(r, &e);
 
 	if (rc != SW_OK)
 		return rc;
-	*got = e.type;
-	*at = e.start_mark;
+	if (e.type != wanted)
+		rc = fail(r, e.start_mark, "%s",
+			  e.type == YAML_STREAM_END_EVENT ? "there is nothing in it"
+							  : "a second document");
 	yaml_event_delete(&e);
-	if (*got == wanted)
-		return SW_OK;
-	return fail(r, *at,
-		    *got == YAML_STREAM_END_EVENT ? "there is nothing in it" : "a second document");
+	return rc;
 }
 
 static sw_status read_document(struct reader *r, cJSON **out)
 {
-	yaml_event_type_t got;
-	yaml_mark_t at = {0, 0, 0};
 	bool end = false;
 
-	sw_status rc = skip(r, YAML_STREAM_START_EVENT, &got, &at);
+	sw_status rc = skip(r, YAML_STREAM_START_EVENT);
 	if (rc == SW_OK)
-		rc = skip(r, YAML_DOCUMENT_START_EVENT, &got, &at);
+		rc = skip(r, YAML_DOCUMENT_START_EVENT);
 	if (rc == SW_OK)
-		rc = read_next(r, 0, YAML_NO_EVENT, out, &end, &at);
+		rc = read_next(r, 0, YAML_NO_EVENT, out, &end);
 	if (rc == SW_OK)
-		rc = skip(r, YAML_DOCUMENT_END_EVENT, &got, &at);
-	return rc == SW_OK ? skip(r, YAML_STREAM_END_EVENT, &got, &at) : rc;
+		rc = skip(r, YAML_DOCUMENT_END_EVENT);
+	return rc == SW_OK ? skip(r, YAML_STREAM_END_EVENT) : rc;
 }
 
 static sw_status start(struct reader *r)
