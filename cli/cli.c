@@ -203,11 +203,6 @@ static int with_json(struct sw_cli *c, int status, const struct sw_reply *r)
 	return status;
 }
 
-int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r)
-{
-	return with_json(c, sw_cli_fetch(c, method, params, r), r);
-}
-
 int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struct sw_reply *r)
 {
 	char params[96] = "{}";
@@ -242,7 +237,7 @@ int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *par
 	if (params->failed != SW_OK)
 		sw_cli_say(c, "%s", sw_status_str(params->failed));
 	else
-		status = sw_cli_call(c, method, params->data, r);
+		status = with_json(c, sw_cli_fetch(c, method, params->data, r), r);
 	sw_buf_fini(params);
 	return status;
 }

@@ -58,16 +58,15 @@ SW_NODISCARD sw_status sw_cli_ask(struct sw_cli *c, const char *method, const ch
 				  struct sw_reply *r, struct sw_err *err);
 /* The same. Returns an exit status; all but SW_EXIT_DONE have said why. */
 int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
-/* The same, and with --json appends the result as it came, and a newline, to `out`. */
-int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
-/* A call whose params are {"sweep": c->sweep} or, with a trial, {"sweep": ..., "trial": ...}; {} of
+/* The same with the params {"sweep": c->sweep} or, with a trial, {"sweep": ..., "trial": ...}; {} of
  * a verb that names neither. */
-int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r);
-/* The same of any trial (0: of the sweep alone), and nothing appended. */
 int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struct sw_reply *r);
+/* The same of c->trial; with --json sw_cli_json() of the result. */
+int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r);
 /* Begins params: an object, with "sweep" if the verb names one. */
 void sw_cli_begin(const struct sw_cli *c, struct sw_buf *params, struct sw_jw *w);
-/* sw_cli_call() with the params that were written. Takes their bytes. */
+/* A call with the params that were written, whose bytes it takes; with --json sw_cli_json() of the
+ * result. */
 int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *params,
 			struct sw_reply *r);
 /* A whole verb: the call (params NULL: those of sw_cli_call_ref(); else taken), then print() of its

@@ -16,7 +16,7 @@
 static int look_once(struct sw_cli *c, const struct sw_look *look)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	const int status = sw_cli_call(c, "device.list", NULL, &r);
+	const int status = sw_cli_call_ref(c, "device.list", &r);
 
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
 		sw_devices_text(&c->out, r.result, look);

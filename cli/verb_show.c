@@ -1,9 +1,8 @@
 /* cli/verb_show.c — `show 1`: a sweep on one screen, with --spec whole; `show 1/7`: a trial with
  * its reports. */
 #include "cli/header.h"
-#include "cli/model_text.h"
 #include "cli/pages.h"
-#include "cli/pareto_text.h"
+#include "cli/sweep_text.h"
 #include "cli/table.h"
 #include "cli/trial_grid.h"
 #include "cli/trial_text.h"
@@ -73,7 +72,7 @@ static void front_line(struct sw_cli *c, const cJSON *pareto)
 	const uint64_t n = sw_json_uint(pareto, "trials");
 
 	(void)sw_buf_addf(&c->out, "front   %" PRIu64 " trial%s, ", n, n == 1 ? "" : "s");
-	sw_pareto_text(c, pareto);
+	sw_sweep_text_pareto(c, pareto);
 }
 
 /* "limits  12.5s of 1h, 0.1 of 2 GPU hours, target 0.95, at most 4 at once, weight 3": what is
@@ -211,7 +210,7 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 		(void)sw_buf_adds(&c->out, "spec\n");
 		if (spec != NULL)
 			sw_fmt_json(&c->out, spec, "  ", c->look.utf8);
-		sw_model_text(c, spec);
+		sw_sweep_text_model(c, spec);
 	}
 	sw_view_fini(&v);
 }

@@ -1,9 +1,9 @@
 /* cli/verb_submit.c — submit, clone and validate: a spec from a file, or one that is stored, to the
  * daemon. */
 #include "cli/beside.h"
-#include "cli/model_text.h"
 #include "cli/pass_env.h"
 #include "cli/spec_file.h"
+#include "cli/sweep_text.h"
 #include "cli/verb.h"
 #include "cli/watch.h"
 #include "proto/json.h"
@@ -194,7 +194,7 @@ int sw_verb_validate(struct sw_cli *c)
 	}
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 		print_verdict(c, r.result);
-		sw_model_text(c, spec);
+		sw_sweep_text_model(c, spec);
 	}
 	cJSON_Delete(spec);
 	sw_client_reply_fini(&r);
