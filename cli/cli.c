@@ -5,6 +5,7 @@
 #include "cli/screen.h"
 #include "proto/json.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdarg.h>
@@ -350,6 +351,13 @@ void sw_cli_rows(struct sw_cli *c, struct sw_buf *rows)
 	else if (rows->len > 0)
 		(void)sw_buf_add(&c->out, rows->data, rows->len);
 	sw_buf_clear(rows);
+}
+
+void sw_cli_subject(struct sw_cli *c)
+{
+	(void)sw_buf_addf(&c->out, "%s %" PRIu64, c->trial != 0 ? "trial" : "sweep", c->sweep);
+	if (c->trial != 0)
+		(void)sw_buf_addf(&c->out, "/%" PRIu64, c->trial);
 }
 
 void sw_cli_text(struct sw_cli *c, const char *text)

@@ -91,6 +91,8 @@ void sw_cli_json(struct sw_cli *c, const cJSON *result);
 /* Moves rows of CSV to `out`: a file or a pipe gets every byte (RFC 4180 quotes what must be); a
  * terminal would obey some of them, so there all but line ends and tabs is made harmless. */
 void sw_cli_rows(struct sw_cli *c, struct sw_buf *rows);
+/* Appends "sweep 1" or, where a trial is named, "trial 1/7". */
+void sw_cli_subject(struct sw_cli *c);
 /* Appends a text from the daemon, made harmless. */
 void sw_cli_text(struct sw_cli *c, const char *text);
 /* Appends a value, numbers in full and texts made harmless, between two texts of ours. */

@@ -316,7 +316,7 @@ static int show_trial(struct sw_cli *c, const struct sw_reply *r)
 	const cJSON *parent = sw_json_get(r->result, "parent");
 	struct sw_pages_place at = {0, 0};
 
-	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64, c->sweep, c->trial);
+	sw_cli_subject(c);
 	sw_cli_put(c, ", attempt ", sw_json_get(r->result, "attempt"), ", ");
 	if (cJSON_IsNumber(parent))
 		sw_cli_put(c, "a changed copy of trial ", parent, ", ");
