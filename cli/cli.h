@@ -58,8 +58,8 @@ SW_NODISCARD sw_status sw_cli_ask(struct sw_cli *c, const char *method, const ch
 				  struct sw_reply *r, struct sw_err *err);
 /* The same. Returns an exit status; all but SW_EXIT_DONE have said why. */
 int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
-/* The same with the params {"sweep": c->sweep} or, with a trial, {"sweep": ..., "trial": ...}; {} of
- * a verb that names neither. */
+/* The same with the params {"sweep": c->sweep} or, with a trial, {"sweep": ..., "trial": ...}; of a
+ * verb that names neither {}. */
 int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struct sw_reply *r);
 /* The same of c->trial; with --json sw_cli_json() of the result. */
 int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r);

@@ -13,7 +13,7 @@
 static void add_amount(struct sw_grid *g, const cJSON *v, const cJSON *of, double unit,
 		       const char *suffix)
 {
-	if (cJSON_IsNumber(v) && cJSON_IsNumber(of))
+	if (cJSON_IsNumber(v) && of != NULL && cJSON_IsNumber(of))
 		sw_grid_addf(g, "%.0f / %.0f%s", v->valuedouble / unit, of->valuedouble / unit,
 			     suffix);
 	else if (cJSON_IsNumber(v))

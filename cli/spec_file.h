@@ -9,12 +9,12 @@
 
 #define SW_SPEC_FILE_MAX (SW_FRAME_MAX - 256) /* it travels in one line, with a little about it */
 
-/* *out: the tree of path ("-": stdin), the caller's even where it fails, its data file as sw_spec_path_absolute() leaves
- * it; far: it is for another machine, and its paths stay as they are. A name that ends in .yaml or
- * .yml is YAML, and so is stdin that does not begin like JSON. SW_IO: it cannot be read;
- * SW_TOO_BIG;
- * SW_PARSE: "FILE:LINE:COLUMN: POINTER: what is wrong" (both from 1, columns in bytes; the pointer
- * where there is one); SW_NOMEM. source (NULL: nobody asks) gets the text as it was written. */
+/* *out: the tree of path ("-": stdin), the caller's even where it fails. Its data file is as
+ * sw_spec_path_absolute() leaves it; far: it is for another machine, and its paths stay. A name
+ * that ends in .yaml or .yml is YAML, and so is stdin that does not begin like JSON. SW_IO: it
+ * cannot be read; SW_TOO_BIG; SW_PARSE: "FILE:LINE:COLUMN: POINTER: what is wrong" (both from 1,
+ * columns in bytes; the pointer where there is one); SW_NOMEM. source (NULL: nobody asks) gets the
+ * text as it was written. */
 SW_NODISCARD sw_status sw_spec_file_read(cJSON **out, const char *path, bool far,
 					 struct sw_place_source *source, struct sw_err *err);
 
