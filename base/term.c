@@ -96,9 +96,9 @@ static void add_escape(struct sw_buf *b, uint32_t rune)
 				  (unsigned)(0xdc00 + (rune & 0x3ff)));
 }
 
-void sw_term_add_json(struct sw_buf *b, const char *json, size_t n, bool utf8)
+void sw_term_add_json(struct sw_buf *b, const char *json, bool utf8)
 {
-	for (const char *s = json; s < json + n && *s != '\0';) {
+	for (const char *s = json; *s != '\0';) {
 		const uint32_t rune = sw_utf8_next(&s);
 
 		if (rune < 0x20) /* space between values: strings hold none of these */

@@ -26,9 +26,8 @@ int sw_term_width(const char *s, bool utf8);
 void sw_term_add(struct sw_buf *b, const char *s, bool utf8, int max);
 /* The same of text of many lines: line ends and tabs stay. */
 void sw_term_add_lines(struct sw_buf *b, const char *s, bool utf8);
-/* The same of JSON, json[n] in a text that ends later or there: what is not harmless becomes an
- * escape, so that the JSON means what it meant. */
-void sw_term_add_json(struct sw_buf *b, const char *json, size_t n, bool utf8);
+/* The same of JSON: what is not harmless becomes an escape, so that it means what it meant. */
+void sw_term_add_json(struct sw_buf *b, const char *json, bool utf8);
 /* Appends one code point as UTF-8. */
 void sw_term_add_rune(struct sw_buf *b, uint32_t rune);
 

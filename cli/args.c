@@ -2,6 +2,7 @@
 #include "proto/nearest.h"
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_NUMBER (((uint64_t)1 << 53) - 1)
@@ -78,19 +79,12 @@ const char *sw_args_option(unsigned bits, char out[32])
 /* Decimal digits up to `end`, the value from 1 to 2^53 - 1. */
 static bool word_number(const char *s, const char *end, uint64_t *out)
 {
-	uint64_t v = 0;
+	const uint64_t v = strtoull(s, NULL, 10); /* ULLONG_MAX of more digits than it has */
 
-	if (s == end)
+	if (s + strspn(s, "0123456789") != end || v < 1 || v > MAX_NUMBER)
 		return false;
-	for (; s < end; s++) {
-		if (*s < '0' || *s > '9')
-			return false;
-		v = v * 10 + (uint64_t)(*s - '0');
-		if (v > MAX_NUMBER)
-			return false;
-	}
 	*out = v;
-	return v >= 1;
+	return true;
 }
 
 sw_status sw_args_ref(const char *word, uint64_t *sweep, uint64_t *trial, size_t *name)

@@ -155,8 +155,8 @@ static int by_value(const void *pa, const void *pb)
 
 bool sw_browse_falling(const struct sw_browse *b, const struct sw_view *v)
 {
-	const bool best_is_high = strcmp(b->column, sw_view_text(v, "metric", "")) == 0 &&
-				  strcmp(sw_view_text(v, "goal", ""), "maximize") == 0;
+	const bool best_is_high = strcmp(b->column, sw_json_text(v->head, "metric", "")) == 0 &&
+				  strcmp(sw_json_text(v->head, "goal", ""), "maximize") == 0;
 
 	return best_is_high != b->reversed;
 }

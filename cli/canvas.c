@@ -68,15 +68,3 @@ int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint t
 	}
 	return col;
 }
-
-void sw_canvas_row(const struct sw_canvas *c, int row, struct sw_buf *out)
-{
-	const struct sw_cell *cells = c->cells + (size_t)row * (size_t)c->width;
-	int last = c->width;
-
-	while (last > 0 && cells[last - 1].rune == ' ')
-		last--;
-	for (int i = 0; i < last; i++)
-		if (cells[i].rune != 0)
-			sw_term_add_rune(out, cells[i].rune);
-}

@@ -7,7 +7,6 @@
 #ifndef SW_CLI_CANVAS_H
 #define SW_CLI_CANVAS_H
 
-#include "base/buf.h"
 #include "base/status.h"
 #include "cli/grid.h"
 #include <stdint.h>
@@ -34,8 +33,5 @@ int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint t
 
 /* Makes a row blank again; one outside the canvas is left out. */
 void sw_canvas_blank(struct sw_canvas *c, int row);
-
-/* Appends a row as text, without the blanks at its end. */
-void sw_canvas_row(const struct sw_canvas *c, int row, struct sw_buf *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include "cli/screen.h"
 #include "proto/json.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdarg.h>
@@ -199,13 +200,8 @@ int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struc
 static int with_json(struct sw_cli *c, int status, const struct sw_reply *r)
 {
 	if (status == SW_EXIT_DONE && (c->args.given & SW_OPT_JSON))
-		sw_cli_json(c, r);
+		sw_cli_json(c, r->result);
 	return status;
-}
-
-int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r)
-{
-	return with_json(c, sw_cli_fetch(c, method, params, r), r);
 }
 
 int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struct sw_reply *r)
@@ -242,7 +238,7 @@ int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *par
 	if (params->failed != SW_OK)
 		sw_cli_say(c, "%s", sw_status_str(params->failed));
 	else
-		status = sw_cli_call(c, method, params->data, r);
+		status = with_json(c, sw_cli_fetch(c, method, params->data, r), r);
 	sw_buf_fini(params);
 	return status;
 }
@@ -260,13 +256,22 @@ int sw_cli_answer(struct sw_cli *c, const char *method, struct sw_buf *params,
 	return status;
 }
 
-void sw_cli_json(struct sw_cli *c, const struct sw_reply *r)
+void sw_cli_json(struct sw_cli *c, const cJSON *result)
 {
-	if (c->look.width > 0)
-		sw_term_add_json(&c->out, r->raw, r->raw_n, c->look.utf8);
+	struct sw_buf text;
+	struct sw_jw w;
+
+	sw_buf_init(&text, c->out.max);
+	sw_jw_init(&w, &text);
+	sw_jw_cjson(&w, result);
+	if (text.failed != SW_OK)
+		c->out.failed = text.failed;
+	else if (c->look.width > 0)
+		sw_term_add_json(&c->out, text.data, c->look.utf8);
 	else
-		(void)sw_buf_add(&c->out, r->raw, r->raw_n);
+		(void)sw_buf_add(&c->out, text.data, text.len);
 	(void)sw_buf_adds(&c->out, "\n");
+	sw_buf_fini(&text);
 }
 
 int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *trial)
@@ -346,6 +351,13 @@ void sw_cli_rows(struct sw_cli *c, struct sw_buf *rows)
 	else if (rows->len > 0)
 		(void)sw_buf_add(&c->out, rows->data, rows->len);
 	sw_buf_clear(rows);
+}
+
+void sw_cli_subject(struct sw_cli *c)
+{
+	(void)sw_buf_addf(&c->out, "%s %" PRIu64, c->trial != 0 ? "trial" : "sweep", c->sweep);
+	if (c->trial != 0)
+		(void)sw_buf_addf(&c->out, "/%" PRIu64, c->trial);
 }
 
 void sw_cli_text(struct sw_cli *c, const char *text)

@@ -58,16 +58,15 @@ SW_NODISCARD sw_status sw_cli_ask(struct sw_cli *c, const char *method, const ch
 				  struct sw_reply *r, struct sw_err *err);
 /* The same. Returns an exit status; all but SW_EXIT_DONE have said why. */
 int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
-/* The same, and with --json appends the result as it came, and a newline, to `out`. */
-int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
-/* A call whose params are {"sweep": c->sweep} or, with a trial, {"sweep": ..., "trial": ...}; {} of
- * a verb that names neither. */
-int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r);
-/* The same of any trial (0: of the sweep alone), and nothing appended. */
+/* The same with the params {"sweep": c->sweep} or, with a trial, {"sweep": ..., "trial": ...}; of a
+ * verb that names neither {}. */
 int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struct sw_reply *r);
+/* The same of c->trial; with --json sw_cli_json() of the result. */
+int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r);
 /* Begins params: an object, with "sweep" if the verb names one. */
 void sw_cli_begin(const struct sw_cli *c, struct sw_buf *params, struct sw_jw *w);
-/* sw_cli_call() with the params that were written. Takes their bytes. */
+/* A call with the params that were written, whose bytes it takes; with --json sw_cli_json() of the
+ * result. */
 int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *params,
 			struct sw_reply *r);
 /* A whole verb: the call (params NULL: those of sw_cli_call_ref(); else taken), then print() of its
@@ -86,12 +85,14 @@ void sw_cli_say_at(const struct sw_cli *c, const char *head, const char *ptr, co
 /* The exit status for a failed call, after its line ("sweep: place: message") has been written. */
 int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err);
 
-/* Appends the daemon's result and a newline: the bytes as they came, but on a terminal escaped
- * where it would obey them. */
-void sw_cli_json(struct sw_cli *c, const struct sw_reply *r);
+/* Appends the JSON of a result and a newline: the daemon's bytes, since it writes its numbers and
+ * texts by the same code; on a terminal escaped where it would obey them. */
+void sw_cli_json(struct sw_cli *c, const cJSON *result);
 /* Moves rows of CSV to `out`: a file or a pipe gets every byte (RFC 4180 quotes what must be); a
  * terminal would obey some of them, so there all but line ends and tabs is made harmless. */
 void sw_cli_rows(struct sw_cli *c, struct sw_buf *rows);
+/* Appends "sweep 1" or, where a trial is named, "trial 1/7". */
+void sw_cli_subject(struct sw_cli *c);
 /* Appends a text from the daemon, made harmless. */
 void sw_cli_text(struct sw_cli *c, const char *text);
 /* Appends a value, numbers in full and texts made harmless, between two texts of ours. */

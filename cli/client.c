@@ -329,7 +329,6 @@ static sw_status understand(struct sw_reply *r, size_t len, struct sw_err *err)
 	r->result = sw_json_get(r->tree, "result");
 	if (r->result == NULL)
 		return sw_err_set(err, SW_PARSE, "the daemon's reply has neither result nor error");
-	r->raw = sw_client_reply_member(r->line, len, "result", &r->raw_n);
 	return SW_OK;
 }
 
@@ -377,60 +376,4 @@ void sw_client_reply_fini(struct sw_reply *r)
 	free(r->line);
 	cJSON_Delete(r->tree);
 	*r = (struct sw_reply)SW_REPLY_INIT;
-}
-
-/* Past the string whose opening quote is at text[i]. */
-static size_t past_string(const char *text, size_t len, size_t i)
-{
-	for (i++; i < len && text[i] != '"'; i++)
-		if (text[i] == '\\')
-			i++;
-	return i + 1;
-}
-
-static size_t past_value(const char *text, size_t len, size_t i)
-{
-	int depth = 0;
-
-	for (; i < len; i++) {
-		if (text[i] == '"')
-			i = past_string(text, len, i) - 1;
-		else if (text[i] == '{' || text[i] == '[')
-			depth++;
-		else if (depth == 0 && (text[i] == ',' || text[i] == '}' || text[i] == ']'))
-			break; /* what follows a value at the level that it stands on */
-		else if (text[i] == '}' || text[i] == ']')
-			depth--;
-	}
-	return i < len ? i : len;
-}
-
-static size_t past_space(const char *text, size_t len, size_t i)
-{
-	while (i < len && strchr(" \t\r\n", text[i]) != NULL)
-		i++;
-	return i;
-}
-
-const char *sw_client_reply_member(const char *text, size_t len, const char *key, size_t *n)
-{
-	const size_t k = strlen(key);
-	size_t i = past_space(text, len, 0) + 1; /* past the brace */
-
-	while ((i = past_space(text, len, i)) < len && text[i] == '"') {
-		const size_t name = i + 1, after = past_string(text, len, i);
-		const bool hit = after - 1 - name == k && memcmp(text + name, key, k) == 0;
-		size_t end;
-
-		i = past_space(text, len, past_space(text, len, after) + 1); /* past the colon */
-		end = past_value(text, len, i);
-		if (hit) {
-			while (end > i && strchr(" \t\r\n", text[end - 1]) != NULL)
-				end--;
-			*n = end - i;
-			return text + i;
-		}
-		i = end + 1;
-	}
-	return NULL;
 }

@@ -27,16 +27,13 @@
 
 struct sw_client;
 
-/* One message of the daemon. line and tree are owned; result and params point into tree, and
- * raw[raw_n] is the result's own text inside line. */
+/* One message of the daemon. line and tree are owned; result and params point into tree. */
 struct sw_reply {
 	char *line;
 	cJSON *tree;
 	const cJSON *result; /* of a response; NULL for a notification or an error */
-	const char *raw;
-	size_t raw_n;
-	int64_t id;         /* of a response; 0 for a notification */
-	const char *method; /* of a notification */
+	int64_t id;          /* of a response; 0 for a notification */
+	const char *method;  /* of a notification */
 	const cJSON *params;
 };
 
@@ -70,8 +67,5 @@ SW_NODISCARD sw_status sw_client_call(struct sw_client *c, const char *method, c
 				      int timeout_ms, struct sw_reply *r, struct sw_err *err);
 
 void sw_client_reply_fini(struct sw_reply *r); /* may be used again afterwards */
-
-/* The text of member `key` of the object in valid JSON text; NULL when there is none. Pure. */
-const char *sw_client_reply_member(const char *text, size_t len, const char *key, size_t *n);
 
 #endif

@@ -14,6 +14,7 @@
 #define LIMIT_S 1   /* of all, however the daemon answers */
 #define HOST_S  4   /* the same with --host */
 #define CALL_MS 500 /* of one question to it */
+#define FILES   ":files\n"
 
 /* What option values may be; of the other options a value is a number or a text. */
 static const struct {
@@ -46,11 +47,6 @@ static void offer(const struct line *l, const char *candidate, const char *what)
 	(void)sw_buf_addf(out, "%s%s\t", l->head, candidate);
 	sw_cli_text(l->c, text);
 	(void)sw_buf_adds(out, "\n");
-}
-
-static void offer_files(const struct line *l)
-{
-	(void)sw_buf_adds(&l->c->out, ":files\n");
 }
 
 /* --- what the daemon knows --- */
@@ -185,7 +181,7 @@ static void offer_value(const struct line *l, const struct sw_option *o, const c
 	if (o->bit == SW_OPT_RANGE && sweep != NULL)
 		offer_params(l, sweep, true);
 	if (strcmp(o->value, "FILE") == 0 || strcmp(o->value, "PATH") == 0)
-		offer_files(l);
+		(void)sw_buf_adds(&l->c->out, FILES);
 	for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
 		if (!(choices[i].bit & o->bit))
 			continue;
@@ -207,17 +203,12 @@ static void offer_options(const struct line *l, const struct sw_verb *v)
 		}
 }
 
-static void offer_verbs(const struct line *l)
-{
-	for (size_t i = 0; i < sw_verbs_n; i++)
-		offer(l, sw_verbs[i].name, sw_verbs[i].summary);
-}
-
 /* A word that is no option: the k-th behind the verb. */
 static void offer_word(const struct line *l, const struct sw_verb *v, size_t k, const char *first)
 {
 	if (v == NULL || strcmp(v->name, "help") == 0)
-		offer_verbs(l);
+		for (size_t i = 0; i < sw_verbs_n; i++)
+			offer(l, sw_verbs[i].name, sw_verbs[i].summary);
 	else if (strcmp(v->name, "enqueue") == 0 && k > 0)
 		offer_params(l, first, false);
 	else if (k >= v->most || v->run == sw_verb_rpc ||
@@ -225,7 +216,7 @@ static void offer_word(const struct line *l, const struct sw_verb *v, size_t k, 
 		  v->run != sw_verb_watch))
 		return; /* no further word, a method's name, or one of the user's own */
 	else if (v->ref == SW_REF_NONE)
-		offer_files(l);
+		(void)sw_buf_adds(&l->c->out, FILES);
 	else if (strchr(l->word, '/') != NULL && v->ref != SW_REF_SWEEP)
 		offer_trials(l);
 	else

@@ -1,36 +1,40 @@
 #include "cli/csv.h"
 #include "base/csv.h"
-#include "base/memory.h"
 #include "cli/fmt.h"
 #include "proto/json.h"
 #include "spec/param_value.h"
 #include "spec/spec.h"
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const fixed[] = {"trial", "attempt", "state", "cause", "step", "value"};
 static const char *const times[] = {"seconds", "created_ms", "ended_ms"};
 #define N(list) (sizeof(list) / sizeof(list)[0])
 
-static void add_name(struct sw_csv *csv, char ***names, size_t *n, const char *name)
+/* Unless an earlier trial has it, too: one column. A metric moves up to its place among the others:
+ * cJSON_InsertItemInArray() of cJSON 1.7.15 fails between two items. */
+static void add_name(struct sw_csv *csv, cJSON *names, const char *name)
 {
-	char **grown;
+	const cJSON *n;
 
-	for (size_t i = 0; i < *n; i++)
-		if (strcmp((*names)[i], name) == 0)
-			return; /* an earlier trial has it, too: one column */
-	grown = sw_realloc(*names, (*n + 1) * sizeof *grown);
-	if (grown != NULL) {
-		*names = grown;
-		grown[*n] = sw_strdup(name);
-		if (grown[*n] != NULL) {
-			++*n;
+	cJSON_ArrayForEach (n, names) {
+		if (strcmp(n->valuestring, name) == 0)
 			return;
-		}
 	}
-	csv->failed = SW_NOMEM;
+	cJSON *at = cJSON_CreateString(name);
+	if (at == NULL || !cJSON_AddItemToArray(names, at)) {
+		cJSON_Delete(at);
+		csv->failed = SW_NOMEM;
+		return;
+	}
+	for (; names == csv->metrics && at != names->child; at = at->prev) {
+		char *text = at->valuestring;
+
+		if (sw_fmt_times_last(&at->prev->valuestring, &text) < 0)
+			break;
+		at->valuestring = at->prev->valuestring;
+		at->prev->valuestring = text;
+	}
 }
 
 /* Parameters in groups have their whole names: "opt.wd". They nest as deep as JSON may. */
@@ -47,7 +51,7 @@ static void add_params(struct sw_csv *csv, const cJSON *params, const char *pref
 		if (group != NULL)
 			add_params(csv, group, name);
 		else
-			add_name(csv, &csv->params, &csv->n_params, name);
+			add_name(csv, csv->params, name);
 	}
 }
 
@@ -55,31 +59,17 @@ void sw_csv_init(struct sw_csv *csv, const cJSON *spec)
 {
 	const cJSON *params = sw_json_get(spec, "parameters");
 
-	*csv = (struct sw_csv){.failed = SW_OK};
-	if (cJSON_IsObject(params))
+	*csv = (struct sw_csv){.params = cJSON_CreateArray(), .metrics = cJSON_CreateArray()};
+	if (csv->params == NULL || csv->metrics == NULL)
+		csv->failed = SW_NOMEM;
+	else if (cJSON_IsObject(params))
 		add_params(csv, params, "");
-}
-
-/* Is it a group, whose parameters have columns? */
-static bool has_columns(const struct sw_csv *csv, const char *key)
-{
-	const size_t n = strlen(key);
-
-	for (size_t i = 0; i < csv->n_params; i++)
-		if (strncmp(csv->params[i], key, n) == 0 && csv->params[i][n] == '.')
-			return true;
-	return false;
 }
 
 void sw_csv_fini(struct sw_csv *csv)
 {
-	for (size_t i = 0; i < csv->n_params; i++)
-		free(csv->params[i]);
-	for (size_t i = 0; i < csv->n_metrics; i++)
-		free(csv->metrics[i]);
-	free(csv->params);
-	free(csv->metrics);
-	*csv = (struct sw_csv){.failed = SW_OK};
+	cJSON_Delete(csv->params);
+	cJSON_Delete(csv->metrics);
 }
 
 void sw_csv_learn(struct sw_csv *csv, const cJSON *trial)
@@ -87,11 +77,11 @@ void sw_csv_learn(struct sw_csv *csv, const cJSON *trial)
 	const cJSON *v;
 
 	cJSON_ArrayForEach (v, sw_json_get(trial, "params")) {
-		if (!cJSON_IsObject(v) || !has_columns(csv, v->string))
-			add_name(csv, &csv->params, &csv->n_params, v->string);
+		if (!cJSON_IsObject(v) || !sw_fmt_is_named(csv->params, v->string))
+			add_name(csv, csv->params, v->string);
 	}
 	cJSON_ArrayForEach (v, sw_json_get(trial, "metrics")) {
-		add_name(csv, &csv->metrics, &csv->n_metrics, v->string);
+		add_name(csv, csv->metrics, v->string);
 	}
 }
 
@@ -140,28 +130,27 @@ static void add_cell(struct sw_buf *out, const cJSON *trial, const char *name, c
 	(void)sw_buf_adds(out, ",");
 }
 
-void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out)
+void sw_csv_row(const struct sw_csv *csv, const cJSON *trial, struct sw_buf *out)
 {
-	const cJSON *params = sw_json_get(trial, "params"),
-		    *metrics = sw_json_get(trial, "metrics"), *best = sw_json_get(trial, "best");
+	const cJSON *n, *params = sw_json_get(trial, "params"),
+			*metrics = sw_json_get(trial, "metrics"),
+			*best = sw_json_get(trial, "best");
 
 	for (size_t i = 0; i < N(fixed); i++)
 		add_cell(out, trial, fixed[i], sw_json_get(trial, fixed[i]));
 	add_cell(out, trial, "best_step", sw_json_get(best, "step"));
 	add_cell(out, trial, "best_value", sw_json_get(best, "value"));
-	for (size_t i = 0; i < csv->n_params; i++)
-		add_cell(out, trial, csv->params[i], sw_param_value(params, csv->params[i]));
-	for (size_t i = 0; i < csv->n_metrics; i++)
-		add_cell(out, trial, csv->metrics[i], sw_json_get(metrics, csv->metrics[i]));
+	cJSON_ArrayForEach (n, csv->params)
+		add_cell(out, trial, n->valuestring, sw_param_value(params, n->valuestring));
+	cJSON_ArrayForEach (n, csv->metrics)
+		add_cell(out, trial, n->valuestring, sw_json_get(metrics, n->valuestring));
 	for (size_t i = 0; i < N(times); i++)
 		add_cell(out, trial, times[i], sw_json_get(trial, times[i]));
 	sw_csv_end(out);
 }
 
-void sw_csv_header(struct sw_csv *csv, struct sw_buf *out)
+void sw_csv_header(const struct sw_csv *csv, struct sw_buf *out)
 {
-	if (csv->n_metrics > 0)
-		qsort(csv->metrics, csv->n_metrics, sizeof csv->metrics[0], sw_fmt_times_last);
 	sw_csv_row(csv, NULL, out);
 	if (csv->failed != SW_OK)
 		out->failed = csv->failed;

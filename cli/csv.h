@@ -14,9 +14,8 @@
 #include <stddef.h>
 
 struct sw_csv {
-	char **params, **metrics; /* names; owned */
-	size_t n_params, n_metrics;
-	sw_status failed; /* SW_NOMEM latches, and goes to the buffer that is written to next */
+	cJSON *params, *metrics; /* arrays of names, owned; the metrics are in their order */
+	sw_status failed;        /* SW_NOMEM latches, and goes to the buffer of the header */
 };
 
 /* spec: borrowed for the call; may be NULL. */
@@ -24,8 +23,8 @@ void sw_csv_init(struct sw_csv *csv, const cJSON *spec);
 void sw_csv_fini(struct sw_csv *csv);
 /* Notes the names that a trial brings. O(names). */
 void sw_csv_learn(struct sw_csv *csv, const cJSON *trial);
-void sw_csv_header(struct sw_csv *csv, struct sw_buf *out); /* sorts the metrics first */
-void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out);
+void sw_csv_header(const struct sw_csv *csv, struct sw_buf *out);
+void sw_csv_row(const struct sw_csv *csv, const cJSON *trial, struct sw_buf *out);
 
 /* A field of a JSON value and a comma: strings as they are, numbers exact, other values as JSON,
  * null and NULL as nothing. */

@@ -111,7 +111,8 @@ static void build_plot(struct sw_plot *p, const struct sw_curve *c, const struct
 	char text[32];
 
 	sw_plot_init(p, "curve", "");
-	sw_plot_panel(p, "step", SW_PLOT_LINEAR, sw_view_text(v, "metric", ""), SW_PLOT_LINEAR);
+	sw_plot_panel(p, "step", SW_PLOT_LINEAR, sw_json_text(v->head, "metric", ""),
+		      SW_PLOT_LINEAR);
 	if (cJSON_GetArraySize(rungs) > 0)
 		sw_plot_series(p, "rungs", SW_PLOT_RULES, SW_PLOT_REFERENCE);
 	cJSON_ArrayForEach (rung, rungs) {
@@ -146,7 +147,7 @@ static void add_trial(struct sw_buf *b, const struct sw_curve *c, const struct s
 	(void)sw_buf_adds(b, "  step ");
 	sw_fmt_value(b, sw_json_get(trial, "step"), true, utf8);
 	(void)sw_buf_adds(b, "  ");
-	sw_term_add(b, sw_view_text(v, "metric", "value"), utf8, 24);
+	sw_term_add(b, sw_json_text(v->head, "metric", "value"), utf8, 24);
 	(void)sw_buf_adds(b, " ");
 	sw_fmt_value(b, sw_json_get(trial, "value"), false, utf8);
 	sw_header_mark(b, SW_TINT_RED);
@@ -193,7 +194,7 @@ sw_status sw_curve_draw(struct sw_canvas *canvas, const struct sw_curve *c, cons
 		sw_plot_fini(&p);
 	} else {
 		(void)sw_buf_adds(&b, c->more || c->id != 0 ? "reading its reports"
-				      : sw_view_text(v, "metric", NULL) == NULL
+				      : sw_json_text(v->head, "metric", NULL) == NULL
 					      ? "no curve: the sweep names no metric"
 					      : "it has not reported a value yet");
 	}

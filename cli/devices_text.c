@@ -9,24 +9,15 @@
 
 /* --- GPUs --- */
 
-/* "97%", "-": a number with what it is measured in. */
-static void add_number(struct sw_grid *g, const cJSON *v, double unit, const char *suffix)
+/* "97%", "3100 / 8192 MiB" where it is known of how much, "-". */
+static void add_amount(struct sw_grid *g, const cJSON *v, const cJSON *of, double unit,
+		       const char *suffix)
 {
-	if (cJSON_IsNumber(v))
-		sw_grid_addf(g, "%.0f%s", v->valuedouble / unit, suffix);
-	else
-		sw_grid_addf(g, "-");
-}
-
-/* "3100 / 8192 MiB": of what there is. */
-static void add_pair(struct sw_grid *g, const cJSON *v, const cJSON *all, double unit,
-		     const char *suffix)
-{
-	if (cJSON_IsNumber(v) && all != NULL && cJSON_IsNumber(all))
-		sw_grid_addf(g, "%.0f / %.0f %s", v->valuedouble / unit, all->valuedouble / unit,
+	if (cJSON_IsNumber(v) && of != NULL && cJSON_IsNumber(of))
+		sw_grid_addf(g, "%.0f / %.0f%s", v->valuedouble / unit, of->valuedouble / unit,
 			     suffix);
 	else if (cJSON_IsNumber(v))
-		sw_grid_addf(g, "%.0f %s", v->valuedouble / unit, suffix);
+		sw_grid_addf(g, "%.0f%s", v->valuedouble / unit, suffix);
 	else
 		sw_grid_addf(g, "-");
 }
@@ -49,11 +40,11 @@ static void add_gpu(struct sw_grid *g, const cJSON *c)
 	add_card_number(g, c);
 	sw_grid_add_members(g, c, (const char *const[]){"name", "bus", NULL});
 	sw_grid_add_state(g, c);
-	add_pair(g, sw_json_get(c, "memory_used"), sw_json_get(c, "memory_total"), MIB, "MiB");
-	add_number(g, sw_json_get(c, "utilisation"), 1, "%");
-	add_number(g, sw_json_get(c, "temperature"), 1, " C");
-	add_pair(g, sw_json_get(c, "power"), sw_json_get(c, "power_limit"), 1, "W");
-	add_number(g, sw_json_get(c, "ecc"), 1, "");
+	add_amount(g, sw_json_get(c, "memory_used"), sw_json_get(c, "memory_total"), MIB, " MiB");
+	add_amount(g, sw_json_get(c, "utilisation"), NULL, 1, "%");
+	add_amount(g, sw_json_get(c, "temperature"), NULL, 1, " C");
+	add_amount(g, sw_json_get(c, "power"), sw_json_get(c, "power_limit"), 1, " W");
+	add_amount(g, sw_json_get(c, "ecc"), NULL, 1, "");
 	sw_grid_add_member(g, c, "cause");
 }
 
@@ -69,7 +60,7 @@ static void add_processes(struct sw_grid *g, const cJSON *card)
 		sw_grid_add_member(g, p, "pid");
 		sw_grid_addf(g, "%s", cJSON_IsTrue(sw_json_get(p, "compute")) ? "C" : "G");
 		sw_grid_add(g, ours ? "ours" : "other", ours ? SW_TINT_NONE : SW_TINT_YELLOW);
-		add_pair(g, sw_json_get(p, "bytes"), NULL, MIB, "MiB");
+		add_amount(g, sw_json_get(p, "bytes"), NULL, MIB, " MiB");
 		sw_grid_add_member(g, p, "name");
 	}
 }
@@ -102,7 +93,7 @@ static void add_slot(struct sw_grid *g, const cJSON *s, bool pilots)
 		sw_grid_addf(g, "-");
 	sw_grid_add_member(g, s, "attempt");
 	sw_grid_add_duration(g, sw_json_get(s, "seconds"));
-	add_pair(g, sw_json_get(s, "launcher_bytes"), NULL, MIB, "MiB");
+	add_amount(g, sw_json_get(s, "launcher_bytes"), NULL, MIB, " MiB");
 	sw_grid_add_members(g, s, (const char *const[]){"starts", "cause", NULL});
 }
 

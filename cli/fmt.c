@@ -88,8 +88,7 @@ static void one_param(struct sw_buf *b, const char *name, const cJSON *v, bool *
 	sw_fmt_value(b, v, false, utf8);
 }
 
-/* Or is it a group, whose parameters are named in full ("opt.wd")? */
-static bool is_named(const cJSON *names, const char *name)
+bool sw_fmt_is_named(const cJSON *names, const char *name)
 {
 	const cJSON *n;
 
@@ -114,7 +113,7 @@ void sw_fmt_params(struct sw_buf *b, const cJSON *params, const cJSON *names, bo
 			one_param(b, n->valuestring, v, &first, utf8);
 	}
 	cJSON_ArrayForEach (v, params) {
-		if (v->string != NULL && !is_named(names, v->string))
+		if (v->string != NULL && !sw_fmt_is_named(names, v->string))
 			one_param(b, v->string, v, &first, utf8);
 	}
 }

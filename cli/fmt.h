@@ -31,6 +31,8 @@ void sw_fmt_time(const cJSON *wall_ms, char out[32]);
 /* A JSON value in a cell: a string as it is, a number short (or, with exact, in the shortest text
  * that reads back equal), null or NULL as "-" (as "" with exact), anything else as JSON. */
 void sw_fmt_value(struct sw_buf *b, const cJSON *v, bool exact, bool utf8);
+/* Is it one of these names, or a group of such, which are named in full ("opt.wd")? */
+bool sw_fmt_is_named(const cJSON *names, const char *name);
 /* "lr=0.01 l1=32": in the order of names (an array of strings) where given, then the rest. */
 void sw_fmt_params(struct sw_buf *b, const cJSON *params, const cJSON *names, bool utf8);
 /* Indented JSON for reading, each line after `indent`; arrays of plain values stay on one line. */

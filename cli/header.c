@@ -47,24 +47,24 @@ static void add_slots(struct sw_buf *b, const struct sw_view *v)
 /* Has the sweep a cause that is no news of its end? */
 static bool is_wrong(const struct sw_view *v)
 {
-	const char *cause = sw_view_text(v, "cause", NULL);
+	const char *cause = sw_json_text(v->head, "cause", NULL);
 
-	return cause != NULL && strcmp(sw_view_text(v, "state", ""), "COMPLETED") != 0 &&
+	return cause != NULL && strcmp(sw_json_text(v->head, "state", ""), "COMPLETED") != 0 &&
 	       strncmp(cause, "about to end", 12) != 0;
 }
 
 static void add_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64_t now_us)
 {
-	const char *state = sw_view_text(v, "state", "-");
-	const double eta = sw_view_number(v, "eta_s", -1.0);
+	const char *state = sw_json_text(v->head, "state", "-");
+	const double eta = sw_json_number(v->head, "eta_s", -1.0);
 	const double since = (double)(now_us - v->at_us) / 1e6;
 	const bool ended = sw_view_ended(v);
-	double seconds = sw_view_number(v, "seconds", -1.0);
+	double seconds = sw_json_number(v->head, "seconds", -1.0);
 	char text[32];
 
 	sw_header_mark(b, SW_TINT_BOLD);
 	(void)sw_buf_addf(b, "sweep %llu ", (unsigned long long)v->sweep);
-	sw_term_add(b, sw_view_text(v, "name", ""), utf8, 40);
+	sw_term_add(b, sw_json_text(v->head, "name", ""), utf8, 40);
 	sw_header_mark(b, SW_TINT_NONE);
 	if (v->lost_at_us != 0) {
 		sw_fmt_duration(floor((double)(now_us - v->lost_at_us) / 1e6), text);
@@ -80,7 +80,7 @@ static void add_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int6
 	(void)sw_buf_adds(b, "  ");
 	tinted(b, sw_grid_tint(state), state, utf8);
 	(void)sw_buf_adds(b, "  ");
-	sw_term_add(b, sw_view_text(v, "method", ""), utf8, 0);
+	sw_term_add(b, sw_json_text(v->head, "method", ""), utf8, 0);
 	if (!ended && seconds >= 0.0 && since > 0.0)
 		seconds += since; /* the clock goes on between two messages */
 	sw_fmt_duration(seconds, text);
@@ -91,9 +91,9 @@ static void add_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int6
 	}
 	if (!ended)
 		add_slots(b, v);
-	if (sw_view_text(v, "cause", NULL) != NULL && !is_wrong(v)) {
+	if (sw_json_text(v->head, "cause", NULL) != NULL && !is_wrong(v)) {
 		(void)sw_buf_adds(b, "  ");
-		sw_term_add(b, sw_view_text(v, "cause", ""), utf8, 0);
+		sw_term_add(b, sw_json_text(v->head, "cause", ""), utf8, 0);
 	}
 }
 
@@ -103,13 +103,13 @@ static bool add_wrong(struct sw_buf *b, const struct sw_view *v, bool utf8)
 	if (!is_wrong(v))
 		return false;
 	(void)sw_buf_addf(b, LABEL, "cause");
-	tinted(b, SW_TINT_RED, sw_view_text(v, "cause", ""), utf8);
+	tinted(b, SW_TINT_RED, sw_json_text(v->head, "cause", ""), utf8);
 	return true;
 }
 
 static void add_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
 {
-	const double cap = sw_view_number(v, "run_cap", 0.0);
+	const double cap = sw_json_number(v->head, "run_cap", 0.0);
 	const uint64_t done = sw_view_ended_n(v), pruned = sw_view_count(v, "PRUNED");
 	size_t states = 0;
 
@@ -181,7 +181,7 @@ static void add_best(struct sw_buf *b, const struct sw_view *v, bool utf8)
 
 	(void)sw_buf_addf(b, LABEL, "best");
 	if (trial == 0) {
-		(void)sw_buf_adds(b, sw_view_text(v, "metric", NULL) != NULL
+		(void)sw_buf_adds(b, sw_json_text(v->head, "metric", NULL) != NULL
 					     ? "none yet"
 					     : "none: the sweep names no metric");
 		return;
@@ -189,7 +189,7 @@ static void add_best(struct sw_buf *b, const struct sw_view *v, bool utf8)
 	sw_header_mark(b, SW_TINT_BOLD);
 	(void)sw_buf_addf(b, "%llu/%llu  ", (unsigned long long)v->sweep,
 			  (unsigned long long)trial);
-	sw_term_add(b, sw_view_text(v, "metric", "value"), utf8, 0);
+	sw_term_add(b, sw_json_text(v->head, "metric", "value"), utf8, 0);
 	(void)sw_buf_adds(b, " ");
 	sw_fmt_value(b, value, false, utf8);
 	sw_header_mark(b, SW_TINT_NONE);

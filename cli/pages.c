@@ -40,7 +40,7 @@ int sw_pages_trials(struct sw_cli *c, int (*on_trial)(void *arg, const cJSON *tr
 }
 
 int sw_pages_reports(struct sw_cli *c, uint64_t trial, struct sw_pages_place *at,
-		     int (*on_report)(void *arg, const cJSON *report), void *arg)
+		     int (*on_page)(void *arg, const cJSON *reports), void *arg)
 {
 	int status;
 	bool more;
@@ -55,12 +55,14 @@ int sw_pages_reports(struct sw_cli *c, uint64_t trial, struct sw_pages_place *at
 			       ".%" PRIu64 "\"}",
 			       c->sweep, trial, at->attempt, at->seq);
 		status = sw_cli_fetch(c, "trial.reports", params, &r);
-		for (const cJSON *v = cJSON_GetArrayItem(sw_json_get(r.result, "reports"), 0);
-		     v != NULL && status == SW_EXIT_DONE; v = v->next) {
-			at->attempt = sw_json_uint(v, "attempt");
-			at->seq = sw_json_uint(v, "seq");
-			status = on_report(arg, v);
+		const cJSON *reports = sw_json_get(r.result, "reports");
+		const cJSON *last = cJSON_GetArrayItem(reports, cJSON_GetArraySize(reports) - 1);
+		if (last != NULL) {
+			at->attempt = sw_json_uint(last, "attempt");
+			at->seq = sw_json_uint(last, "seq");
 		}
+		if (status == SW_EXIT_DONE)
+			status = on_page(arg, reports);
 		/* Pages of nothing would never end. */
 		more = cJSON_IsString(sw_json_get(r.result, "next")) &&
 		       (at->attempt != before.attempt || at->seq != before.seq);

@@ -23,8 +23,8 @@ struct sw_pages_place {
 	uint64_t attempt, seq;
 };
 
-/* *at moves on with each report before on_report() has it. */
+/* reports: an array, a page of those behind *at, which moves on to the last of them. */
 int sw_pages_reports(struct sw_cli *c, uint64_t trial, struct sw_pages_place *at,
-		     int (*on_report)(void *arg, const cJSON *report), void *arg);
+		     int (*on_page)(void *arg, const cJSON *reports), void *arg);
 
 #endif

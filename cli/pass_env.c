@@ -1,5 +1,4 @@
 #include "cli/pass_env.h"
-#include "proto/json.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -31,23 +30,21 @@ static bool is_passed(const cJSON *list, const char *entry, size_t n)
 	return false;
 }
 
-void sw_pass_env_write(struct sw_buf *b, const cJSON *spec)
+void sw_pass_env_write(struct sw_jw *w, const cJSON *spec)
 {
 	const cJSON *list = sw_json_get(sw_json_get(spec, "run"), "env_pass");
-	struct sw_jw w;
 	char name[256];
 
 	if (sw_json_get(spec, "command") == NULL && sw_json_get(spec, "program") == NULL)
 		return;
-	(void)sw_buf_adds(b, ",\"env\":");
-	sw_jw_init_obj(&w, b);
+	sw_jw_kobj(w, "env");
 	for (char **at = environ; *at != NULL; at++) {
 		const size_t n = strcspn(*at, "=");
 
 		if (n >= sizeof name || (*at)[n] != '=' || !is_passed(list, *at, n))
 			continue;
 		(void)snprintf(name, sizeof name, "%.*s", (int)n, *at);
-		sw_jw_kstr(&w, name, *at + n + 1);
+		sw_jw_kstr(w, name, *at + n + 1);
 	}
-	sw_jw_obj_end(&w);
+	sw_jw_obj_end(w);
 }

@@ -2,11 +2,10 @@
 #ifndef SW_CLI_PASS_ENV_H
 #define SW_CLI_PASS_ENV_H
 
-#include "base/buf.h"
-#include <cjson/cJSON.h>
+#include "proto/json.h"
 
-/* Appends `,"env":{...}`, with WANDB_*, HF_*, AWS_* and what run.env_pass names; nothing if the
- * spec has no program. */
-void sw_pass_env_write(struct sw_buf *b, const cJSON *spec);
+/* Writes the member "env": WANDB_*, HF_*, AWS_* and what run.env_pass names; nothing if the spec
+ * has no program. */
+void sw_pass_env_write(struct sw_jw *w, const cJSON *spec);
 
 #endif

@@ -1,16 +1,20 @@
 #include "cli/screen.h"
 #include "base/clock.h"
 #include <curses.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define WHOLE_US ((int64_t)900000)
-#define ESC_MS   50 /* getch() waits so long for the rest of an arrow key after its Esc */
+#define SECOND_US ((int64_t)1000000)
+#define WHOLE_US  (9 * SECOND_US / 10)
+#define ESC_MS    50 /* getch() waits so long for the rest of an arrow key after its Esc */
 
 static SCREEN *screen;
 static bool colored;
+static sigset_t waiting; /* the signal mask of sw_screen_wait() */
+static volatile sig_atomic_t interrupted;
 
 static void set_colors(void)
 {
@@ -133,10 +137,47 @@ enum sw_key sw_screen_key(void)
 		    {KEY_LEFT, SW_KEY_LEFT},     {27, SW_KEY_ESC},
 		    {'s', SW_KEY_SORT},          {'S', SW_KEY_REVERSE},
 		    {'f', SW_KEY_FILTER},        {'\t', SW_KEY_TAB}};
-	const int code = getch();
+	const int code = screen != NULL ? getch() : ERR;
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (keys[i].code == code)
 			return keys[i].key;
 	return SW_KEY_NONE;
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+void sw_screen_catch_signals(void)
+{
+	static const int end[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction act = {.sa_handler = on_signal};
+	sigset_t block;
+
+	(void)sigemptyset(&block);
+	(void)sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < sizeof end / sizeof end[0]; i++) {
+		(void)sigaddset(&block, end[i]);
+		(void)sigaction(end[i], &act, NULL);
+	}
+	(void)sigaddset(&block, SIGWINCH); /* ncurses has its own handler for it */
+	(void)sigprocmask(SIG_BLOCK, &block, &waiting);
+	for (size_t i = 0; i < sizeof end / sizeof end[0]; i++)
+		(void)sigdelset(&waiting, end[i]);
+	(void)sigdelset(&waiting, SIGWINCH);
+}
+
+bool sw_screen_wait(struct pollfd *fds, nfds_t n, int64_t until_us)
+{
+	const int64_t left = until_us - sw_clock_mono_us(), us = left > 0 ? left : 0;
+	const struct timespec ts = {.tv_sec = (time_t)(us / SECOND_US),
+				    .tv_nsec = (long)(us % SECOND_US) * 1000};
+
+	if (screen != NULL && isatty(STDIN_FILENO))
+		fds[n++] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
+	(void)ppoll(fds, n, &ts, &waiting); /* each outcome is looked at by the caller */
+	return interrupted == 0;
 }

@@ -54,14 +54,6 @@ sw_status sw_spec_file_place(const char *name, const char *text, size_t len,
 			  what);
 }
 
-/* A message is one line: breaks between the tokens become blanks (inside strings JSON has none). */
-static void join_lines(char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (text[i] == '\n' || text[i] == '\r')
-			text[i] = ' ';
-}
-
 /* The format is seen by the name's end; stdin's by its first character: a spec in JSON begins with
  * {. */
 static bool is_yaml(const char *path, const struct sw_buf *text)
@@ -76,27 +68,8 @@ static bool is_yaml(const char *path, const struct sw_buf *text)
 	       (n > 4 && strcmp(path + n - 4, ".yml") == 0);
 }
 
-/* text becomes JSON. Its limits are those of JSON too: they speak of the values, not of lines. */
-static sw_status from_yaml(struct sw_buf *text, const char *name, struct sw_err *err)
-{
-	struct sw_err why = SW_ERR_INIT;
-	struct sw_buf json;
-
-	sw_buf_init(&json, text->max);
-	sw_status rc = sw_yaml_to_json(&json, name, text->data, text->len, err);
-	if (rc == SW_OK) {
-		rc = sw_json_check(json.data, json.len, &why);
-		if (rc != SW_OK)
-			rc = sw_err_set(err, rc, "%s: %s: %s", name, why.ptr, why.msg);
-	}
-	sw_buf_fini(text);
-	*text = json;
-	return rc;
-}
-
-/* text as strict JSON on one line. */
-static sw_status to_json(struct sw_buf *text, const char *path, const char *name,
-			 struct sw_err *err)
+static sw_status parse(cJSON **out, const struct sw_buf *text, const char *path, const char *name,
+		       struct sw_err *err)
 {
 	struct sw_err why = SW_ERR_INIT;
 
@@ -104,13 +77,13 @@ static sw_status to_json(struct sw_buf *text, const char *path, const char *name
 		return sw_err_set(err, SW_TOO_BIG, "%s: a spec has at most %zu bytes", name,
 				  SW_SPEC_FILE_MAX);
 	if (is_yaml(path, text))
-		return from_yaml(text, name, err);
-	const sw_status rc = sw_json_check(text->data, text->len, &why);
+		return sw_yaml_read(out, name, text->data, text->len, err);
+	const sw_status rc = sw_json_parse(out, text->data, text->len, &why);
 	return rc == SW_PARSE ? sw_spec_file_place(name, text->data, text->len, &why, err) : rc;
 }
 
-sw_status sw_spec_file_read(struct sw_buf *b, const char *path, bool far,
-			    struct sw_place_source *source, struct sw_err *err)
+sw_status sw_spec_file_read(cJSON **out, const char *path, bool far, struct sw_place_source *source,
+			    struct sw_err *err)
 {
 	const bool from_stdin = strcmp(path, "-") == 0;
 	const char *name = from_stdin ? "stdin" : path;
@@ -118,6 +91,7 @@ sw_status sw_spec_file_read(struct sw_buf *b, const char *path, bool far,
 	struct sw_buf text;
 	sw_status rc;
 
+	*out = NULL;
 	if (fd < 0)
 		return sw_err_set(err, SW_IO, "%s: %s", path, strerror(errno));
 	sw_buf_init(&text, SW_SPEC_FILE_MAX + 16384);
@@ -127,16 +101,9 @@ sw_status sw_spec_file_read(struct sw_buf *b, const char *path, bool far,
 		rc = sw_buf_add(&source->text, text.data, text.len);
 	}
 	if (rc == SW_OK)
-		rc = to_json(&text, path, name, err);
+		rc = parse(out, &text, path, name, err);
 	if (rc == SW_OK && !far)
-		rc = sw_spec_path_absolute(&text, err);
-	if (rc == SW_OK && text.len > SW_SPEC_FILE_MAX)
-		rc = sw_err_set(err, SW_TOO_BIG, "%s: a spec has at most %zu bytes", name,
-				SW_SPEC_FILE_MAX);
-	if (rc == SW_OK) {
-		join_lines(text.data, text.len);
-		rc = sw_buf_add(b, text.data, text.len);
-	}
+		rc = sw_spec_path_absolute(*out, err);
 	sw_buf_fini(&text);
 	if (!from_stdin)
 		(void)close(fd);

@@ -2,20 +2,20 @@
 #ifndef SW_CLI_SPEC_FILE_H
 #define SW_CLI_SPEC_FILE_H
 
-#include "base/buf.h"
 #include "base/status.h"
 #include "cli/place.h"
 #include "proto/frame.h"
+#include <cjson/cJSON.h>
 
 #define SW_SPEC_FILE_MAX (SW_FRAME_MAX - 256) /* it travels in one line, with a little about it */
 
-/* Appends the JSON of path ("-": stdin) to b, on one line, its data file as sw_spec_path_absolute()
- * leaves it; far: it is for another machine, and its paths stay as they are. A name that ends in
- * .yaml or .yml is YAML, and so is stdin that does not begin like JSON. SW_IO: it cannot be read;
- * SW_TOO_BIG;
- * SW_PARSE: "FILE:LINE:COLUMN: POINTER: what is wrong" (both from 1, columns in bytes; the pointer
- * where there is one); SW_NOMEM. source (NULL: nobody asks) gets the text as it was written. */
-SW_NODISCARD sw_status sw_spec_file_read(struct sw_buf *b, const char *path, bool far,
+/* *out: the tree of path ("-": stdin), the caller's even where it fails. Its data file is as
+ * sw_spec_path_absolute() leaves it; far: it is for another machine, and its paths stay. A name
+ * that ends in .yaml or .yml is YAML, and so is stdin that does not begin like JSON. SW_IO: it
+ * cannot be read; SW_TOO_BIG; SW_PARSE: "FILE:LINE:COLUMN: POINTER: what is wrong" (both from 1,
+ * columns in bytes; the pointer where there is one); SW_NOMEM. source (NULL: nobody asks) gets the
+ * text as it was written. */
+SW_NODISCARD sw_status sw_spec_file_read(cJSON **out, const char *path, bool far,
 					 struct sw_place_source *source, struct sw_err *err);
 
 /* Turns sw_json_check()'s error about text into "name:line:column: pointer: what" and returns

@@ -27,32 +27,29 @@ static bool resolve(const char *path, char out[PATH_SIZE])
 	return n > 0 && n < PATH_SIZE;
 }
 
-/* The value of a key in our own tree, so it may change. *changed is set when it did. */
-static sw_status make_absolute(const cJSON *dataset, const char *key, bool *changed)
+static sw_status make_absolute(const cJSON *dataset, const char *key)
 {
 	cJSON *given = cJSON_GetObjectItemCaseSensitive(dataset, key);
 	char path[PATH_SIZE];
 
 	if (!cJSON_IsString(given) || !resolve(given->valuestring, path))
 		return SW_OK; /* the daemon says what is wrong with it, if anything is */
-	*changed = true;
 	return cJSON_SetValuestring(given, path) != NULL ? SW_OK : SW_NOMEM;
 }
 
 /* --- where its program runs --- */
 
 /* The object under key, made if there is none; NULL: no memory, or there is something else. */
-static cJSON *need_object(cJSON *parent, const char *key, bool *changed)
+static cJSON *need_object(cJSON *parent, const char *key)
 {
 	cJSON *v = cJSON_GetObjectItemCaseSensitive(parent, key);
 
 	if (v != NULL)
 		return cJSON_IsObject(v) ? v : NULL;
-	*changed = true;
 	return cJSON_AddObjectToObject(parent, key);
 }
 
-static sw_status fill_cwd(cJSON *run, bool *changed, struct sw_err *err)
+static sw_status fill_cwd(cJSON *run, struct sw_err *err)
 {
 	cJSON *given = cJSON_GetObjectItemCaseSensitive(run, "cwd");
 	char here[PATH_MAX], path[2 * PATH_MAX];
@@ -66,13 +63,12 @@ static sw_status fill_cwd(cJSON *run, bool *changed, struct sw_err *err)
 			      : snprintf(path, sizeof path, "%s/%s", here, given->valuestring);
 	if (n < 0 || (size_t)n >= sizeof path)
 		return SW_OK; /* as it is, and the daemon refuses it */
-	*changed = true;
 	const bool set = given != NULL ? cJSON_SetValuestring(given, path) != NULL
 				       : cJSON_AddStringToObject(run, "cwd", path) != NULL;
 	return set ? SW_OK : SW_NOMEM;
 }
 
-static sw_status fill_variable(cJSON *run, const char *name, bool *changed)
+static sw_status fill_variable(cJSON *run, const char *name)
 {
 	const char *value = getenv(name);
 	cJSON *env;
@@ -80,14 +76,13 @@ static sw_status fill_variable(cJSON *run, const char *name, bool *changed)
 	/* the spec's own word counts more than the shell that it is submitted from */
 	if (value == NULL || sw_json_get(sw_json_get(run, "env"), name) != NULL)
 		return SW_OK;
-	env = need_object(run, "env", changed);
+	env = need_object(run, "env");
 	if (env == NULL)
 		return sw_json_get(run, "env") != NULL ? SW_OK : SW_NOMEM;
-	*changed = true;
 	return cJSON_AddStringToObject(env, name, value) != NULL ? SW_OK : SW_NOMEM;
 }
 
-static sw_status fill_variables(cJSON *run, const cJSON *command, bool *changed)
+static sw_status fill_variables(cJSON *run, const cJSON *command)
 {
 	char name[NAME_MAX_BYTES];
 	const cJSON *word;
@@ -97,13 +92,13 @@ static sw_status fill_variables(cJSON *run, const cJSON *command, bool *changed)
 		const char *at = cJSON_IsString(word) ? word->valuestring : "";
 
 		while (rc == SW_OK && sw_command_next_variable(&at, name, sizeof name))
-			rc = fill_variable(run, name, changed);
+			rc = fill_variable(run, name);
 	}
 	return rc;
 }
 
 /* The daemon was started elsewhere: without these the program would not find its packages. */
-static sw_status fill_virtual_environment(cJSON *run, bool *changed)
+static sw_status fill_virtual_environment(cJSON *run)
 {
 	static const char *const names[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
 	sw_status rc = SW_OK;
@@ -112,53 +107,39 @@ static sw_status fill_virtual_environment(cJSON *run, bool *changed)
 	for (size_t i = 0; i < sizeof names / sizeof *names && rc == SW_OK; i++)
 		if (getenv(names[i]) != NULL) {
 			active = true;
-			rc = fill_variable(run, names[i], changed);
+			rc = fill_variable(run, names[i]);
 		}
-	return rc == SW_OK && active ? fill_variable(run, "PATH", changed) : rc;
+	return rc == SW_OK && active ? fill_variable(run, "PATH") : rc;
 }
 
 /* Into a spec with "command" or "program": run.cwd, the current folder, where there is none; a
  * relative one is taken from there. run.env gets the variables that the command names by
  * ${envvar:NAME}, where it has not them and the environment has; and of an active virtual
- * environment PATH and VIRTUAL_ENV or CONDA_PREFIX. *changed is set if anything was.
- * SW_NOMEM; SW_IO: there is no current folder. */
-static sw_status fill_run(cJSON *spec, bool *changed, struct sw_err *err)
+ * environment PATH and VIRTUAL_ENV or CONDA_PREFIX. SW_NOMEM; SW_IO: there is no current folder. */
+static sw_status fill_run(cJSON *spec, struct sw_err *err)
 {
 	const cJSON *command = sw_json_get(spec, "command");
 
 	if (command == NULL && sw_json_get(spec, "program") == NULL)
 		return SW_OK; /* the worker trains it: no program of the user's runs */
-	cJSON *run = need_object(spec, "run", changed);
+	cJSON *run = need_object(spec, "run");
 	if (run == NULL)
 		return sw_json_get(spec, "run") != NULL ? SW_OK : SW_NOMEM;
-	sw_status rc = fill_cwd(run, changed, err);
+	sw_status rc = fill_cwd(run, err);
 	if (rc == SW_OK)
-		rc = fill_variables(run, command, changed);
-	return rc == SW_OK ? fill_virtual_environment(run, changed) : rc;
+		rc = fill_variables(run, command);
+	return rc == SW_OK ? fill_virtual_environment(run) : rc;
 }
 
-sw_status sw_spec_path_absolute(struct sw_buf *text, struct sw_err *err)
+sw_status sw_spec_path_absolute(cJSON *spec, struct sw_err *err)
 {
 	static const char *const keys[] = {"path", "label_path", "val_path", "val_label_path"};
-	bool changed = false;
-	cJSON *tree = NULL;
+	const cJSON *dataset = sw_json_get(sw_json_get(spec, "trainer"), "dataset");
+	sw_status rc = SW_OK;
 
-	sw_status rc = sw_json_parse(&tree, text->data, text->len, err);
-	if (rc != SW_OK)
-		return rc;
-	const cJSON *dataset = sw_json_get(sw_json_get(tree, "trainer"), "dataset");
 	for (size_t i = 0; rc == SW_OK && i < sizeof keys / sizeof keys[0]; i++)
-		rc = make_absolute(dataset, keys[i], &changed);
+		rc = make_absolute(dataset, keys[i]);
 	if (rc == SW_OK)
-		rc = fill_run(tree, &changed, err);
-	if (rc == SW_OK && changed) {
-		struct sw_jw w;
-
-		sw_buf_clear(text);
-		sw_jw_init(&w, text);
-		sw_jw_cjson(&w, tree);
-		rc = text->failed;
-	}
-	cJSON_Delete(tree);
+		rc = fill_run(spec, err);
 	return rc == SW_OK ? rc : sw_err_set(err, rc, "%s", sw_status_str(rc));
 }

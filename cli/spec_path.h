@@ -2,14 +2,13 @@
 #ifndef SW_CLI_SPEC_PATH_H
 #define SW_CLI_SPEC_PATH_H
 
-#include "base/buf.h"
 #include "base/status.h"
+#include <cjson/cJSON.h>
 
 /* Makes the relative paths of trainer.dataset ("path", "label_path", "val_path", "val_label_path")
  * absolute where they name a file or folder from the current directory; the daemon would look for
- * them from its own. Fills in where its own program runs (spec_path.c). text: a spec, valid
- * JSON; written anew only then, with 5.0 still 5.0. Else, and where there is no such path, it stays
- * as it is. SW_NOMEM, SW_TOO_BIG, SW_IO. */
-SW_NODISCARD sw_status sw_spec_path_absolute(struct sw_buf *text, struct sw_err *err);
+ * them from its own. Fills in where its own program runs (spec_path.c). All else in the spec stays
+ * as it is. SW_NOMEM, SW_IO. */
+SW_NODISCARD sw_status sw_spec_path_absolute(cJSON *spec, struct sw_err *err);
 
 #endif

@@ -65,9 +65,8 @@ static int flush_records(struct board *o)
 	return SW_EXIT_DONE;
 }
 
-static int on_report(void *arg, const cJSON *report)
+static int write_report(struct board *o, const cJSON *report)
 {
-	struct board *o = arg;
 	struct written *w = &o->written[o->at];
 	const double time_ms = sw_json_number(report, "time_ms", 0);
 	const uint64_t before = w->step;
@@ -85,6 +84,17 @@ static int on_report(void *arg, const cJSON *report)
 	sw_tf_close(&o->tf);
 	(*o->reports)++;
 	return o->tf.b.len > CHUNK ? flush_records(o) : SW_EXIT_DONE;
+}
+
+static int on_reports(void *arg, const cJSON *reports)
+{
+	const cJSON *r;
+	int status = SW_EXIT_DONE;
+
+	cJSON_ArrayForEach (r, reports)
+		if (status == SW_EXIT_DONE)
+			status = write_report(arg, r);
+	return status;
 }
 
 /* What is new of a trial. Called again and again with --follow. */
@@ -115,7 +125,7 @@ static int on_trial(void *arg, const cJSON *trial)
 		(*o->trials)++;
 	}
 	if (step != 0 && (sw_json_uint(trial, "attempt") != w->report.attempt || step != w->step))
-		status = sw_pages_reports(o->c, n, &w->report, on_report, o);
+		status = sw_pages_reports(o->c, n, &w->report, on_reports, o);
 	w->ended = sw_view_is_end(state);
 	if (w->ended)
 		sw_tf_session_end(&o->tf, sw_json_number(trial, "ended_ms", 0), state);

@@ -241,8 +241,8 @@ struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, int64_t now_us)
 	return (struct sw_trial_grid){
 		.sweep = v->sweep,
 		.parameters = sw_json_get(v->head, "parameters"),
-		.metric = sw_view_text(v, "metric", NULL),
-		.max_t = sw_view_number(v, "max_t", 0.0),
+		.metric = sw_json_text(v->head, "metric", NULL),
+		.max_t = sw_json_number(v->head, "max_t", 0.0),
 		.cause = true,
 		.rows = v->rows,
 		.now_us = now_us,

@@ -13,10 +13,9 @@ void sw_trial_text_table(struct sw_cli *c, const cJSON *sweep, const cJSON *cons
 	struct sw_csv csv;
 
 	sw_csv_init(&csv, spec);
-	cJSON *names = cJSON_CreateStringArray((const char *const *)csv.params, (int)csv.n_params);
 	const struct sw_trial_grid how = {
 		.sweep = c->sweep,
-		.parameters = names,
+		.parameters = csv.params,
 		.metric = sw_json_text(sweep, "metric", NULL),
 		.metrics = sw_json_get(spec, "metrics"),
 		.max_t = whole ? sw_json_number(sweep, "max_t", 0.0) : 0.0,
@@ -27,7 +26,6 @@ void sw_trial_text_table(struct sw_cli *c, const cJSON *sweep, const cJSON *cons
 	sw_grid_init(&g, c->look.utf8);
 	sw_trial_grid_fill(&g, &how, trials, n);
 	sw_table_print(&c->out, &g, &c->look);
-	cJSON_Delete(names);
 	sw_csv_fini(&csv);
 }
 

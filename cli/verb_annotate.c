@@ -1,12 +1,12 @@
 /* cli/verb_annotate.c — tag and note: a person's words on a sweep, which change nothing of it. */
 #include "cli/verb.h"
 #include "proto/json.h"
-#include <inttypes.h>
 
 static void print_words(struct sw_cli *c, const cJSON *result)
 {
 	(void)result;
-	(void)sw_buf_addf(&c->out, "sweep %" PRIu64 " %s", c->sweep, c->args.verb);
+	sw_cli_subject(c);
+	(void)sw_buf_addf(&c->out, " %s", c->args.verb);
 	for (size_t i = 1; i < c->args.n_words; i++) {
 		(void)sw_buf_adds(&c->out, i > 1 ? " " : ": ");
 		sw_cli_text(c, c->args.word[i]);

@@ -1,4 +1,4 @@
-#include "cli/pareto_text.h"
+#include "cli/sweep_text.h"
 #include "cli/trial_text.h"
 #include "cli/verb.h"
 #include "proto/json.h"
@@ -42,7 +42,7 @@ static void print_front(struct sw_cli *c, const cJSON *trials, const cJSON *pare
 		(void)sw_buf_adds(&c->out, "1 trial that beats all others, ");
 	else
 		(void)sw_buf_addf(&c->out, "%" PRIu64 " trials that no other beats, ", n);
-	sw_pareto_text(c, pareto);
+	sw_sweep_text_pareto(c, pareto);
 	print_table(c, trials, sweep);
 }
 

@@ -92,7 +92,7 @@ static int say_folder(struct sw_cli *c, const cJSON *path, const cJSON *step)
 	}
 	if (c->args.given & SW_OPT_JSON)
 		return SW_EXIT_DONE;
-	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64, c->sweep, c->trial);
+	sw_cli_subject(c);
 	sw_cli_put(c, " after step ", step, ": ");
 	sw_cli_text(c, where);
 	(void)sw_buf_adds(&c->out, "\n");

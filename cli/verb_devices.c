@@ -5,8 +5,6 @@
 #include "cli/screen.h"
 #include "cli/verb.h"
 #include "proto/json.h"
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,19 +12,11 @@
 #define EVERY_MS 1000 /* on a terminal, and lines of --json */
 #define BLOCK_MS 5000 /* elsewhere */
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
 /* One call; what it says as text in c->out, or as it came with --json. */
 static int look_once(struct sw_cli *c, const struct sw_look *look)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	const int status = sw_cli_call(c, "device.list", NULL, &r);
+	const int status = sw_cli_call_ref(c, "device.list", &r);
 
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
 		sw_devices_text(&c->out, r.result, look);
@@ -87,36 +77,30 @@ static sw_status show_devices(struct sw_cli *c)
 }
 
 /* Until it is time to look again. False: the user has left. */
-static bool wait_ms(bool on_screen, int ms)
+static bool wait_ms(int ms)
 {
 	const int64_t until_us = sw_clock_mono_us() + (int64_t)ms * 1000;
+	struct pollfd key_fd[1];
 
-	for (;;) {
-		const int64_t left_ms = (until_us - sw_clock_mono_us()) / 1000;
-		struct pollfd in = {.fd = on_screen ? STDIN_FILENO : -1, .events = POLLIN};
+	while (sw_screen_wait(key_fd, 0, until_us)) {
+		const enum sw_key key = sw_screen_key();
 
-		if (interrupted)
-			return false;
-		if (left_ms <= 0)
-			return true;              /* time for the next look */
-		(void)poll(&in, 1, (int)left_ms); /* each outcome is looked at here */
-		const enum sw_key key = on_screen ? sw_screen_key() : SW_KEY_NONE;
 		if (key == SW_KEY_QUIT || key == SW_KEY_RESIZE)
 			return key != SW_KEY_QUIT; /* another size: draw at once */
+		if (sw_clock_mono_us() >= until_us)
+			return true;
 	}
+	return false;
 }
 
 static int watch(struct sw_cli *c)
 {
 	const bool json = (c->args.given & SW_OPT_JSON) != 0;
-	const struct sigaction act = {.sa_handler = on_signal};
 	struct sw_look look = c->look;
 	bool on_screen;
 	int status, height;
 
-	interrupted = 0;
-	(void)sigaction(SIGINT, &act, NULL);
-	(void)sigaction(SIGTERM, &act, NULL);
+	sw_screen_catch_signals();
 	look.color = look.color && !isatty(STDOUT_FILENO); /* a canvas has colours of its own */
 	status = look_once(c, &look); /* what is wrong is said before the terminal is taken over */
 	on_screen = status == SW_EXIT_DONE && !json && sw_screen_open(c->look.color);
@@ -129,8 +113,7 @@ static int watch(struct sw_cli *c)
 		} else {
 			status = sw_cli_flush(c);
 		}
-		if (status != SW_EXIT_DONE ||
-		    !wait_ms(on_screen, json || on_screen ? EVERY_MS : BLOCK_MS))
+		if (status != SW_EXIT_DONE || !wait_ms(json || on_screen ? EVERY_MS : BLOCK_MS))
 			break;
 		if (!json && !on_screen)
 			(void)sw_buf_adds(&c->out, "\n");

@@ -64,14 +64,16 @@ int sw_verb_drain(struct sw_cli *c)
 	const bool off = (c->args.given & SW_OPT_OFF) != 0,
 		   stop = (c->args.given & SW_OPT_STOP) != 0;
 	struct sw_reply r = SW_REPLY_INIT;
-	char params[64];
-	int status;
+	struct sw_buf params;
+	struct sw_jw w;
 
 	if (off && stop)
 		return sw_cli_usage(c, "drain: --off and --stop exclude each other");
-	(void)snprintf(params, sizeof params, "{\"on\":%s,\"stop\":%s}", off ? "false" : "true",
-		       stop ? "true" : "false");
-	status = sw_cli_call(c, "daemon.drain", params, &r);
+	sw_cli_begin(c, &params, &w);
+	sw_jw_kbool(&w, "on", !off);
+	sw_jw_kbool(&w, "stop", stop);
+	sw_jw_obj_end(&w);
+	const int status = sw_cli_call_written(c, "daemon.drain", &params, &r);
 	sw_client_reply_fini(&r);
 	if (status != SW_EXIT_DONE || c->args.given & SW_OPT_JSON)
 		return status;

@@ -2,7 +2,6 @@
  * what did change, old -> new. */
 #include "cli/verb.h"
 #include "proto/json.h"
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +134,7 @@ void sw_verb_edit_text(struct sw_cli *c, const cJSON *changes, const char *inden
 
 static void print_edit(struct sw_cli *c, const cJSON *result)
 {
-	(void)sw_buf_addf(&c->out, "sweep %" PRIu64, c->sweep);
+	sw_cli_subject(c);
 	sw_cli_put(c, " ", sw_json_get(result, "state"), "\n");
 	sw_verb_edit_text(c, sw_json_get(result, "changes"), "  ");
 }

@@ -66,7 +66,7 @@ static int flush_chunk(struct sw_cli *c)
 
 /* The reports of a trial, and the count of both. */
 static int each_report(struct exporter *e, const cJSON *trial,
-		       int (*on_report)(void *arg, const cJSON *report))
+		       int (*on_page)(void *arg, const cJSON *reports))
 {
 	struct sw_pages_place at = {0, 0};
 	int status = SW_EXIT_DONE;
@@ -74,29 +74,31 @@ static int each_report(struct exporter *e, const cJSON *trial,
 	e->trial = sw_json_uint(trial, "trial");
 	e->trials++;
 	if (sw_json_number(trial, "step", 0) > 0)
-		status = sw_pages_reports(e->c, e->trial, &at, on_report, e);
+		status = sw_pages_reports(e->c, e->trial, &at, on_page, e);
 	return status;
 }
 
 /* --- CSV --- */
 
-static int on_report_csv(void *arg, const cJSON *report)
+static int on_reports_csv(void *arg, const cJSON *reports)
 {
 	struct exporter *e = arg;
 	struct sw_buf *out = &e->c->out;
-	const cJSON *m;
+	const cJSON *r, *m;
 
-	cJSON_ArrayForEach (m, sw_json_get(report, "metrics")) {
-		(void)sw_buf_addf(out, "%" PRIu64 ",", e->trial);
-		sw_csv_value(out, sw_json_get(report, "attempt"));
-		sw_csv_value(out, sw_json_get(report, "step"));
-		sw_csv_field(out, m->string);
-		(void)sw_buf_adds(out, ",");
-		sw_csv_value(out, m);
-		sw_csv_value(out, sw_json_get(report, "time_ms"));
-		sw_csv_end(out);
+	cJSON_ArrayForEach (r, reports) {
+		cJSON_ArrayForEach (m, sw_json_get(r, "metrics")) {
+			(void)sw_buf_addf(out, "%" PRIu64 ",", e->trial);
+			sw_csv_value(out, sw_json_get(r, "attempt"));
+			sw_csv_value(out, sw_json_get(r, "step"));
+			sw_csv_field(out, m->string);
+			(void)sw_buf_adds(out, ",");
+			sw_csv_value(out, m);
+			sw_csv_value(out, sw_json_get(r, "time_ms"));
+			sw_csv_end(out);
+		}
+		e->reports++;
 	}
-	e->reports++;
 	return flush_chunk(e->c);
 }
 
@@ -106,7 +108,7 @@ static int on_trial_csv(void *arg, const cJSON *trial)
 	struct exporter *e = arg;
 
 	sw_csv_learn(&e->csv, trial);
-	return each_report(e, trial, on_report_csv);
+	return each_report(e, trial, on_reports_csv);
 }
 
 static int export_csv(struct exporter *e, const cJSON *spec)
@@ -142,12 +144,15 @@ static void add_element(struct exporter *e, const cJSON *v)
 	sw_jw_cjson(&w, v);
 }
 
-static int on_report_json(void *arg, const cJSON *report)
+static int on_reports_json(void *arg, const cJSON *reports)
 {
 	struct exporter *e = arg;
+	const cJSON *r;
 
-	add_element(e, report);
-	e->reports++;
+	cJSON_ArrayForEach (r, reports) {
+		add_element(e, r);
+		e->reports++;
+	}
 	return flush_chunk(e->c);
 }
 
@@ -162,7 +167,7 @@ static int on_trial_json(void *arg, const cJSON *trial)
 		out->len--; /* its brace */
 	(void)sw_buf_adds(out, ",\"reports\":[");
 	e->comma = false;
-	const int status = each_report(e, trial, on_report_json);
+	const int status = each_report(e, trial, on_reports_json);
 	if (status != SW_EXIT_DONE)
 		return status;
 	(void)sw_buf_adds(out, "]}");
@@ -170,15 +175,17 @@ static int on_trial_json(void *arg, const cJSON *trial)
 	return flush_chunk(e->c);
 }
 
-static int export_json(struct exporter *e, const struct sw_reply *sweep)
+static int export_json(struct exporter *e, const cJSON *sweep)
 {
 	struct sw_cli *c = e->c;
+	struct sw_jw w;
 	int status = open_output(e, "");
 
 	if (status != SW_EXIT_DONE)
 		return status;
-	(void)sw_buf_adds(&c->out, "{\"sweep\":");
-	(void)sw_buf_add(&c->out, sweep->raw, sweep->raw_n);
+	sw_jw_init_obj(&w, &c->out);
+	sw_jw_key(&w, "sweep");
+	sw_jw_cjson(&w, sweep);
 	(void)sw_buf_adds(&c->out, ",\n\"trials\":[");
 	status = sw_pages_trials(c, on_trial_json, e);
 	/* Else it must not look whole. */
@@ -215,7 +222,7 @@ int sw_verb_export(struct sw_cli *c)
 	if (status == SW_EXIT_DONE && strcmp(c->args.to, "csv") == 0)
 		status = export_csv(&e, sw_json_get(r.result, "spec"));
 	else if (status == SW_EXIT_DONE && strcmp(c->args.to, "json") == 0)
-		status = export_json(&e, &r);
+		status = export_json(&e, r.result);
 	else if (status == SW_EXIT_DONE)
 		status = sw_tensorboard_write(c, sw_json_get(r.result, "spec"), &e.trials,
 					      &e.reports);

@@ -50,7 +50,7 @@ static int read_lines(struct log *l, bool *more)
 			print_line(l, line);
 		}
 	else if (status == SW_EXIT_DONE && (!l->any || cJSON_GetArraySize(lines) > 0)) {
-		sw_cli_json(l->c, &r); /* a look that finds nothing new says nothing */
+		sw_cli_json(l->c, r.result); /* a look that finds nothing new says nothing */
 		l->any = true;
 	}
 	/* `next` stands also after the last page, so that a later call goes on from it. */
@@ -133,7 +133,7 @@ static int read_output(struct log *l, bool *more)
 	if (text != NULL && !json)
 		print_output(l, text);
 	else if (text != NULL && *text != '\0') /* a trainer's trial has none */
-		sw_cli_json(l->c, &r);
+		sw_cli_json(l->c, r.result);
 	*more = cJSON_IsTrue(sw_json_get(r.result, "more")) && next != NULL &&
 		strcmp(next, l->place) != 0;
 	if (next != NULL && strspn(next, "0123456789.") == strlen(next) &&

@@ -10,34 +10,24 @@
 #define COLUMNS_LEAST 40 /* of sweep.plot */
 #define NOT_SHOWN     (SW_OPT_OUT | SW_OPT_CSV | SW_OPT_JSON)
 
-/* What is asked for. */
-struct plot_ask {
-	const char *plot;
-	const char *const *params;
-	size_t n_params;
-	uint64_t sweeps[SW_ARGS_MAX];
-	size_t n_sweeps;
-};
-
-static int call_plot(struct sw_cli *c, const struct plot_ask *ask, struct sw_reply *r)
+static int call_plot(struct sw_cli *c, const char *plot, const uint64_t *with, size_t n,
+		     struct sw_reply *r)
 {
 	struct sw_buf b;
 	struct sw_jw w;
 
-	sw_buf_init(&b, 64 * 1024);
-	sw_jw_init_obj(&w, &b);
-	sw_jw_kint(&w, "sweep", (int64_t)ask->sweeps[0]);
-	sw_jw_kstr(&w, "plot", ask->plot);
-	if (ask->n_params > 0) {
+	sw_cli_begin(c, &b, &w);
+	sw_jw_kstr(&w, "plot", plot);
+	if (with == NULL && c->args.n_words > 2) {
 		sw_jw_karr(&w, "params");
-		for (size_t i = 0; i < ask->n_params; i++)
-			sw_jw_str(&w, ask->params[i]);
+		for (size_t i = 2; i < c->args.n_words; i++)
+			sw_jw_str(&w, c->args.word[i]);
 		sw_jw_arr_end(&w);
 	}
-	if (ask->n_sweeps > 1) {
+	if (n > 0) {
 		sw_jw_karr(&w, "with");
-		for (size_t i = 1; i < ask->n_sweeps; i++)
-			sw_jw_int(&w, (int64_t)ask->sweeps[i]);
+		for (size_t i = 0; i < n; i++)
+			sw_jw_int(&w, (int64_t)with[i]);
 		sw_jw_arr_end(&w);
 	}
 	sw_cli_state(c, &w);
@@ -78,7 +68,8 @@ static int save(struct sw_cli *c, const char *path, const char *text)
 	return good ? SW_EXIT_DONE : SW_EXIT_REFUSED;
 }
 
-static int show(struct sw_cli *c, const struct plot_ask *ask)
+/* The plot of c->sweep and the n sweeps `with`; NULL: of parameters, the words behind its name. */
+static int show(struct sw_cli *c, const char *plot, const uint64_t *with, size_t n)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 
@@ -87,7 +78,7 @@ static int show(struct sw_cli *c, const struct plot_ask *ask)
 			   COLUMNS_LEAST, c->look.width);
 		return SW_EXIT_REFUSED;
 	}
-	int status = call_plot(c, ask, &r);
+	int status = call_plot(c, plot, with, n, &r);
 	const char *text = sw_json_text(r.result, "text", "");
 
 	if (status == SW_EXIT_DONE && (c->args.given & SW_OPT_OUT))
@@ -119,82 +110,58 @@ static int check_out(struct sw_cli *c)
 int sw_verb_plot(struct sw_cli *c)
 {
 	const bool named = c->args.n_words > 1;
-	struct plot_ask ask = {.plot = named ? c->args.word[1] : "history",
-			       .params = c->args.word + 2,
-			       .n_params = c->args.n_words > 2 ? c->args.n_words - 2 : 0,
-			       .sweeps = {c->sweep},
-			       .n_sweeps = 1};
 	int status = check_out(c);
 
 	if (status == SW_EXIT_DONE)
-		status = show(c, &ask);
+		status = show(c, named ? c->args.word[1] : "history", NULL, 0);
 	if (named || status != SW_EXIT_DONE || (c->args.given & NOT_SHOWN))
 		return status;
 	(void)sw_buf_adds(&c->out, "\n");
-	ask.plot = "curves";
-	return show(c, &ask);
+	return show(c, "curves", NULL, 0);
 }
 
 int sw_verb_importance(struct sw_cli *c)
 {
-	const struct plot_ask ask = {.plot = "importance", .sweeps = {c->sweep}, .n_sweeps = 1};
 	const int status = check_out(c);
 
-	return status == SW_EXIT_DONE ? show(c, &ask) : status;
+	return status == SW_EXIT_DONE ? show(c, "importance", NULL, 0) : status;
 }
 
 /* --- several sweeps --- */
 
-static int take_sweeps(struct sw_cli *c, struct plot_ask *ask)
-{
-	uint64_t trial = 0;
-
-	for (size_t i = 1; i < c->args.n_words; i++) {
-		const int status =
-			sw_cli_ref(c, c->args.word[i], &ask->sweeps[ask->n_sweeps], &trial);
-		if (status != SW_EXIT_DONE)
-			return status;
-		if (trial != 0)
-			return sw_cli_usage(c, "compare: expected a sweep such as 1, not '%s'",
-					    c->args.word[i]);
-		ask->n_sweeps++;
-	}
-	return SW_EXIT_DONE;
-}
-
-static int print_sweeps(struct sw_cli *c, const struct plot_ask *ask)
+static int print_sweeps(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 {
 	const uint64_t own = c->sweep;
 	struct sw_grid g;
 	int status = SW_EXIT_DONE;
 
 	sw_sweep_grid_init(&g, c->look.utf8);
-	for (size_t i = 0; i < ask->n_sweeps && status == SW_EXIT_DONE; i++) {
+	for (size_t i = 0; i < n && status == SW_EXIT_DONE; i++) {
 		struct sw_reply r = SW_REPLY_INIT;
-		c->sweep = ask->sweeps[i];
+		c->sweep = sweeps[i];
 		status = sw_cli_fetch_ref(c, "sweep.get", 0, &r);
 		if (status == SW_EXIT_DONE)
 			sw_sweep_grid_add(&g, r.result);
 		sw_client_reply_fini(&r);
 	}
 	c->sweep = own;
-	if (status == SW_EXIT_DONE)
+	if (status == SW_EXIT_DONE) {
 		sw_sweep_grid_print(c, &g);
+		(void)sw_buf_adds(&c->out, "\n");
+	}
 	sw_grid_fini(&g);
 	return status;
 }
 
 int sw_verb_compare(struct sw_cli *c)
 {
-	struct plot_ask ask = {.plot = "history", .sweeps = {c->sweep}, .n_sweeps = 1};
+	uint64_t sweeps[SW_ARGS_MAX];
+	size_t n;
 	int status = check_out(c);
 
 	if (status == SW_EXIT_DONE)
-		status = take_sweeps(c, &ask);
-	if (status == SW_EXIT_DONE && !(c->args.given & NOT_SHOWN)) {
-		status = print_sweeps(c, &ask);
-		if (status == SW_EXIT_DONE)
-			(void)sw_buf_adds(&c->out, "\n");
-	}
-	return status == SW_EXIT_DONE ? show(c, &ask) : status;
+		status = sw_cli_sweeps(c, sweeps, &n);
+	if (status == SW_EXIT_DONE && !(c->args.given & NOT_SHOWN))
+		status = print_sweeps(c, sweeps, n);
+	return status == SW_EXIT_DONE ? show(c, "history", sweeps + 1, n - 1) : status;
 }

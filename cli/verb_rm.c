@@ -21,7 +21,8 @@ static void print_removed(struct sw_cli *c, const cJSON *result)
 	const cJSON *kept = sw_json_get(result, "kept");
 	char size[32];
 
-	(void)sw_buf_addf(&c->out, "sweep %" PRIu64 " deleted", c->sweep);
+	sw_cli_subject(c);
+	(void)sw_buf_adds(&c->out, " deleted");
 	if (cJSON_IsNumber(kept))
 		(void)sw_buf_addf(&c->out, " but for trial %" PRIu64 "/%.0f", c->sweep,
 				  kept->valuedouble);

@@ -17,7 +17,7 @@ int sw_verb_rpc(struct sw_cli *c)
 	c->source.form = SW_PLACE_JSON;
 	status = sw_cli_fetch(c, c->args.word[0], params, &r);
 	if (status == SW_EXIT_DONE)
-		sw_cli_json(c, &r);
+		sw_cli_json(c, r.result);
 	sw_client_reply_fini(&r);
 	return status;
 }

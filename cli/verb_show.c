@@ -1,8 +1,8 @@
 /* cli/verb_show.c — `show 1`: a sweep on one screen, with --spec whole; `show 1/7`: a trial with
  * its reports. */
 #include "cli/header.h"
-#include "cli/model_text.h"
-#include "cli/pareto_text.h"
+#include "cli/pages.h"
+#include "cli/sweep_text.h"
 #include "cli/table.h"
 #include "cli/trial_grid.h"
 #include "cli/trial_text.h"
@@ -72,7 +72,7 @@ static void front_line(struct sw_cli *c, const cJSON *pareto)
 	const uint64_t n = sw_json_uint(pareto, "trials");
 
 	(void)sw_buf_addf(&c->out, "front   %" PRIu64 " trial%s, ", n, n == 1 ? "" : "s");
-	sw_pareto_text(c, pareto);
+	sw_sweep_text_pareto(c, pareto);
 }
 
 /* "limits  12.5s of 1h, 0.1 of 2 GPU hours, target 0.95, at most 4 at once, weight 3": what is
@@ -83,8 +83,8 @@ static void limits_line(struct sw_cli *c, const struct sw_view *v)
 	const cJSON *time = sw_json_get(budget, "time_s"), *gpu = sw_json_get(budget, "gpu_hours");
 	const cJSON *used = sw_json_get(budget, "time_used_s");
 	const cJSON *target = sw_json_get(v->head, "target");
-	const double weight = sw_view_number(v, "weight", 1.0);
-	const double most = sw_view_number(v, "max_concurrent", 0.0);
+	const double weight = sw_json_number(v->head, "weight", 1.0);
+	const double most = sw_json_number(v->head, "max_concurrent", 0.0);
 	const char *sep = "limits  ";
 	char text[32];
 
@@ -210,7 +210,7 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 		(void)sw_buf_adds(&c->out, "spec\n");
 		if (spec != NULL)
 			sw_fmt_json(&c->out, spec, "  ", c->look.utf8);
-		sw_model_text(c, spec);
+		sw_sweep_text_model(c, spec);
 	}
 	sw_view_fini(&v);
 }
@@ -280,8 +280,9 @@ static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 }
 
 /* One page of reports as a table: step by step what was reported, and what was decided. */
-static void print_reports(struct sw_cli *c, const cJSON *reports)
+static int print_reports(void *arg, const cJSON *reports)
 {
+	struct sw_cli *c = arg;
 	struct sw_names metrics = {.n = 0};
 	const cJSON *r, *m;
 	struct sw_grid g;
@@ -307,40 +308,15 @@ static void print_reports(struct sw_cli *c, const cJSON *reports)
 		sw_grid_add_member(&g, r, "decision");
 	}
 	sw_table_print(&c->out, &g, &c->look);
-}
-
-static int all_reports(struct sw_cli *c)
-{
-	char params[160], after[64] = "";
-	int status = SW_EXIT_DONE;
-	bool more = true;
-
-	while (status == SW_EXIT_DONE && more) {
-		struct sw_reply r = SW_REPLY_INIT;
-		const cJSON *next;
-
-		(void)snprintf(params, sizeof params,
-			       "{\"sweep\":%" PRIu64 ",\"trial\":%" PRIu64 "%s%s%s}", c->sweep,
-			       c->trial, after[0] != '\0' ? ",\"after\":\"" : "", after,
-			       after[0] != '\0' ? "\"" : "");
-		status = sw_cli_fetch(c, "trial.reports", params, &r);
-		if (status == SW_EXIT_DONE)
-			print_reports(c, sw_json_get(r.result, "reports"));
-		next = sw_json_get(r.result, "next");
-		more = cJSON_IsString(next) &&
-		       snprintf(after, sizeof after, "%s", next->valuestring) < (int)sizeof after;
-		sw_client_reply_fini(&r);
-		if (status == SW_EXIT_DONE)
-			status = sw_cli_flush(c);
-	}
-	return status;
+	return sw_cli_flush(c);
 }
 
 static int show_trial(struct sw_cli *c, const struct sw_reply *r)
 {
 	const cJSON *parent = sw_json_get(r->result, "parent");
+	struct sw_pages_place at = {0, 0};
 
-	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64, c->sweep, c->trial);
+	sw_cli_subject(c);
 	sw_cli_put(c, ", attempt ", sw_json_get(r->result, "attempt"), ", ");
 	if (cJSON_IsNumber(parent))
 		sw_cli_put(c, "a changed copy of trial ", parent, ", ");
@@ -348,7 +324,7 @@ static int show_trial(struct sw_cli *c, const struct sw_reply *r)
 	(void)sw_buf_adds(&c->out, "\n");
 	print_attempts(c, sw_json_get(r->result, "attempts"));
 	(void)sw_buf_adds(&c->out, "\n");
-	return all_reports(c);
+	return sw_pages_reports(c, c->trial, &at, print_reports, c);
 }
 
 int sw_verb_show(struct sw_cli *c)

@@ -6,33 +6,22 @@
 #include <inttypes.h>
 
 /* The object of the file, or its "early_terminate": {"sweep": 12, "early_terminate": {...}}. */
-static sw_status write_params(struct sw_cli *c, struct sw_buf *b, struct sw_err *err)
+static sw_status write_params(const struct sw_cli *c, struct sw_buf *b, const cJSON *file,
+			      struct sw_err *err)
 {
-	struct sw_buf file;
-	cJSON *tree = NULL;
+	const cJSON *inner = sw_json_get(file, "early_terminate");
 	struct sw_jw w;
 
-	sw_buf_init(&file, SW_SPEC_FILE_MAX);
-	sw_status rc = sw_spec_file_read(&file, c->args.early_terminate, true, NULL, err);
-	if (rc == SW_OK)
-		rc = sw_json_parse(&tree, file.data, file.len, err);
-	const cJSON *inner = sw_json_get(tree, "early_terminate");
-	if (rc == SW_OK && inner == NULL && sw_json_get(tree, "parameters") != NULL)
-		rc = sw_err_set(err, SW_INVALID, "%s: a spec without \"early_terminate\"",
-				c->args.early_terminate);
-	if (rc == SW_OK) {
-		sw_jw_init_obj(&w, b);
-		sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
-		if (c->args.given & SW_OPT_WORKERS)
-			sw_jw_kint(&w, "workers", (int64_t)c->args.workers);
-		sw_jw_key(&w, "early_terminate");
-		sw_jw_cjson(&w, inner != NULL ? inner : tree);
-		sw_jw_obj_end(&w);
-		rc = b->failed;
-	}
-	cJSON_Delete(tree);
-	sw_buf_fini(&file);
-	return rc;
+	if (inner == NULL && sw_json_get(file, "parameters") != NULL)
+		return sw_err_set(err, SW_INVALID, "%s: a spec without \"early_terminate\"",
+				  c->args.early_terminate);
+	sw_cli_begin(c, b, &w);
+	if (c->args.given & SW_OPT_WORKERS)
+		sw_jw_kint(&w, "workers", (int64_t)c->args.workers);
+	sw_jw_key(&w, "early_terminate");
+	sw_jw_cjson(&w, inner != NULL ? inner : file);
+	sw_jw_obj_end(&w);
+	return SW_OK;
 }
 
 /* "trial 12/7, val_accuracy 0.9806" */
@@ -91,14 +80,16 @@ int sw_verb_simulate(struct sw_cli *c)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
+	cJSON *file;
 
 	if (!(c->args.given & SW_OPT_EARLY_TERMINATE))
 		return sw_cli_usage(c, "simulate: --early-terminate FILE is missing");
-	sw_buf_init(&params, SW_SPEC_FILE_MAX + 256);
-	const sw_status rc = write_params(c, &params, &err);
+	sw_status rc = sw_spec_file_read(&file, c->args.early_terminate, true, NULL, &err);
+	if (rc == SW_OK)
+		rc = write_params(c, &params, file, &err);
+	cJSON_Delete(file);
 	if (rc == SW_OK)
 		return sw_cli_answer(c, "sweep.simulate", &params, print_result);
-	sw_buf_fini(&params);
 	sw_cli_say(c, "%s", err.msg[0] != '\0' ? err.msg : sw_status_str(rc));
 	return SW_EXIT_REFUSED;
 }

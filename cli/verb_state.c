@@ -2,17 +2,13 @@
  * extend. */
 #include "cli/verb.h"
 #include "proto/json.h"
-#include <inttypes.h>
 
 /* "sweep 1 PAUSED", "trial 1/7 CANCELLED" */
 static void print_state(struct sw_cli *c, const cJSON *result)
 {
 	const cJSON *cap = sw_json_get(result, "run_cap");
 
-	if (c->trial != 0)
-		(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64, c->sweep, c->trial);
-	else
-		(void)sw_buf_addf(&c->out, "sweep %" PRIu64, c->sweep);
+	sw_cli_subject(c);
 	sw_cli_put(c, " ", sw_json_get(result, "state"), "");
 	sw_cli_put(c, cap != NULL ? ", run cap " : "", cap, "\n");
 }

@@ -1,9 +1,9 @@
 /* cli/verb_submit.c — submit, clone and validate: a spec from a file, or one that is stored, to the
  * daemon. */
 #include "cli/beside.h"
-#include "cli/model_text.h"
 #include "cli/pass_env.h"
 #include "cli/spec_file.h"
+#include "cli/sweep_text.h"
 #include "cli/verb.h"
 #include "cli/watch.h"
 #include "proto/json.h"
@@ -53,57 +53,45 @@ static void connect_validate(struct sw_cli *c)
 			   c->socket);
 }
 
-struct text {
-	const char *s; /* NULL: the file that the first word names */
-	size_t n;
-};
-
-/* The spec, of a file checked as strict JSON, as the params of a call; pass: with the variables for
- * its program. sent: these params without them, the caller's; NULL where there are none. */
-static int send_spec(struct sw_cli *c, const char *method, struct text stored, bool pass,
-		     struct sw_reply *r, cJSON **sent)
+/* The tree of the file that the first word names, the caller's. An exit status. */
+static int read_spec(struct sw_cli *c, cJSON **spec)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf params;
-	int status;
+	const sw_status rc =
+		sw_spec_file_read(spec, c->args.word[0], c->args.host != NULL, &c->source, &err);
 
-	*sent = NULL;
-	sw_buf_init(&params, SW_SPEC_FILE_MAX + 64);
-	(void)sw_buf_adds(&params, "{\"spec\":");
-	sw_status rc = stored.s != NULL ? sw_buf_add(&params, stored.s, stored.n)
-					: sw_spec_file_read(&params, c->args.word[0],
-							    c->args.host != NULL, &c->source, &err);
-	const size_t spec = params.len;
-	(void)sw_buf_adds(&params, "}");
 	if (rc == SW_OK)
-		rc = params.failed;
-	if (rc == SW_OK && sw_json_parse(sent, params.data, params.len, NULL) == SW_OK && pass) {
-		params.data[params.len = spec] = '\0';
-		sw_pass_env_write(&params, sw_json_get(*sent, "spec"));
-		rc = sw_buf_adds(&params, "}");
-	}
-	if (rc != SW_OK) {
-		sw_cli_say(c, "%s", err.msg[0] != '\0' ? err.msg : sw_status_str(rc));
-		status = SW_EXIT_REFUSED;
-	} else {
-		if (!pass)
-			connect_validate(c);
-		status = sw_cli_call(c, method, params.data, r);
-	}
-	sw_buf_fini(&params);
+		return SW_EXIT_DONE;
+	sw_cli_say(c, "%s", err.msg[0] != '\0' ? err.msg : sw_status_str(rc));
+	return SW_EXIT_REFUSED;
+}
+
+/* pass: with the variables for its program. */
+static int send_spec(struct sw_cli *c, const char *method, const cJSON *spec, bool pass,
+		     struct sw_reply *r)
+{
+	struct sw_buf params;
+	struct sw_jw w;
+
+	sw_buf_init(&params, SW_SPEC_FILE_MAX + 64);
+	sw_jw_init_obj(&w, &params);
+	sw_jw_key(&w, "spec");
+	sw_jw_cjson(&w, spec);
+	if (pass)
+		sw_pass_env_write(&w, spec);
+	sw_jw_obj_end(&w);
+	const int status = sw_cli_call_written(c, method, &params, r);
 	if (status == SW_EXIT_DONE)
 		print_warnings(c, r->result);
 	return status;
 }
 
-static int submit_spec(struct sw_cli *c, struct text stored)
+static int submit_spec(struct sw_cli *c, const cJSON *spec)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	cJSON *sent;
-	int status = send_spec(c, "sweep.submit", stored, true, &r, &sent);
+	int status = send_spec(c, "sweep.submit", spec, true, &r);
 	const uint64_t sweep = sw_json_uint(r.result, "sweep");
 
-	cJSON_Delete(sent);
 	if (status == SW_EXIT_DONE && sweep == 0) {
 		sw_cli_say(c, "the daemon's reply names no sweep");
 		status = SW_EXIT_NO_DAEMON;
@@ -118,19 +106,22 @@ static int submit_spec(struct sw_cli *c, struct text stored)
 
 int sw_verb_submit(struct sw_cli *c)
 {
-	return submit_spec(c, (struct text){.s = NULL});
+	cJSON *spec;
+	int status = read_spec(c, &spec);
+
+	if (status == SW_EXIT_DONE)
+		status = submit_spec(c, spec);
+	cJSON_Delete(spec);
+	return status;
 }
 
 int sw_verb_clone(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	struct text spec = {.s = NULL};
 	int status = sw_cli_fetch_ref(c, "sweep.get", 0, &r);
+	const cJSON *spec = sw_json_get(r.result, "spec");
 
-	/* Its own text: a 5.0 that were read and written again would be an integer's 5. */
-	if (status == SW_EXIT_DONE)
-		spec.s = sw_client_reply_member(r.raw, r.raw_n, "spec", &spec.n);
-	if (status == SW_EXIT_DONE && (spec.s == NULL || *spec.s != '{')) {
+	if (status == SW_EXIT_DONE && !cJSON_IsObject(spec)) {
 		sw_cli_say(c, "the daemon has no spec of sweep %" PRIu64, c->sweep);
 		status = SW_EXIT_REFUSED;
 	}
@@ -194,15 +185,18 @@ static void print_verdict(struct sw_cli *c, const cJSON *result)
 int sw_verb_validate(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	cJSON *sent;
-	const int status =
-		send_spec(c, "sweep.validate", (struct text){.s = NULL}, false, &r, &sent);
+	cJSON *spec;
+	int status = read_spec(c, &spec);
 
+	if (status == SW_EXIT_DONE) {
+		connect_validate(c);
+		status = send_spec(c, "sweep.validate", spec, false, &r);
+	}
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 		print_verdict(c, r.result);
-		sw_model_text(c, sw_json_get(sent, "spec"));
+		sw_sweep_text_model(c, spec);
 	}
-	cJSON_Delete(sent);
+	cJSON_Delete(spec);
 	sw_client_reply_fini(&r);
 	return status;
 }

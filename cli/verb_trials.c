@@ -12,20 +12,11 @@
 #define TABLE_MAX   ((size_t)SW_PAGES_TRIALS * TABLE_PAGES)
 #define CHUNK       ((size_t)1 << 16) /* bytes of CSV that are gathered before they are written */
 
-static int print_pages(struct sw_cli *c)
+/* With --json a page has been printed as it came when its trials are looked at. */
+static int on_printed(void *c, const cJSON *trial)
 {
-	uint64_t next = 0;
-	int status;
-
-	do {
-		struct sw_reply r = SW_REPLY_INIT;
-
-		status = sw_pages_next(c, &next, &r);
-		if (status == SW_EXIT_DONE)
-			status = sw_cli_flush(c);
-		sw_client_reply_fini(&r);
-	} while (status == SW_EXIT_DONE && next != 0);
-	return status;
+	(void)trial;
+	return sw_cli_flush(c);
 }
 
 /* Rows on their way to the output. */
@@ -125,7 +116,7 @@ int sw_verb_trials(struct sw_cli *c)
 	int status;
 
 	if (c->args.given & SW_OPT_JSON)
-		return print_pages(c);
+		return sw_pages_trials(c, on_printed, c);
 	status = sw_cli_fetch_ref(c, "sweep.get", 0, &sweep);
 	if (status == SW_EXIT_DONE)
 		status = c->args.given & SW_OPT_CSV

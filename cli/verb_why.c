@@ -1,7 +1,6 @@
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "proto/json.h"
-#include <inttypes.h>
 #include <string.h>
 
 /* The decisions as a table: one row a rung. */
@@ -26,10 +25,10 @@ static void print_why(struct sw_cli *c, const cJSON *why)
 {
 	const char *state = sw_json_text(why, "state", "-"), *text = sw_json_text(why, "text", "");
 
-	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 " ", c->sweep, c->trial);
+	sw_cli_subject(c);
 	if (strncmp(text, state, strlen(state)) != 0) /* "FAILED: exit:1" says the state already */
-		sw_cli_put(c, "", sw_json_get(why, "state"), ": ");
-	sw_cli_put(c, "", sw_json_get(why, "text"), "\n");
+		sw_cli_put(c, " ", sw_json_get(why, "state"), ":");
+	sw_cli_put(c, " ", sw_json_get(why, "text"), "\n");
 	print_decisions(c, sw_json_get(why, "decisions"));
 }
 

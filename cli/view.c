@@ -19,7 +19,7 @@ static int state_rank(const char *state)
 
 bool sw_view_all_failed(const struct sw_view *v)
 {
-	return strcmp(sw_view_text(v, "state", ""), "COMPLETED") == 0 &&
+	return strcmp(sw_json_text(v->head, "state", ""), "COMPLETED") == 0 &&
 	       sw_view_count(v, "FAILED") + sw_view_count(v, "INFEASIBLE") > 0 &&
 	       sw_view_count(v, "COMPLETED") + sw_view_count(v, "PRUNED") == 0;
 }
@@ -124,16 +124,6 @@ sw_status sw_view_merge(struct sw_view *v, cJSON *message, int64_t now_us)
 	return rc;
 }
 
-const char *sw_view_text(const struct sw_view *v, const char *key, const char *otherwise)
-{
-	return sw_json_text(v->head, key, otherwise);
-}
-
-double sw_view_number(const struct sw_view *v, const char *key, double otherwise)
-{
-	return sw_json_number(v->head, key, otherwise);
-}
-
 uint64_t sw_view_count(const struct sw_view *v, const char *state)
 {
 	return sw_json_uint(sw_json_get(v->head, "counts"), state);
@@ -156,7 +146,7 @@ bool sw_view_halted(const struct sw_view *v)
 
 bool sw_view_ended(const struct sw_view *v)
 {
-	const char *state = sw_view_text(v, "state", "RUNNING");
+	const char *state = sw_json_text(v->head, "state", "RUNNING");
 
 	return sw_view_halted(v) || (strcmp(state, "RUNNING") != 0 && strcmp(state, "PAUSED") != 0);
 }

@@ -48,9 +48,6 @@ bool sw_view_halted(const struct sw_view *v);
 /* Has the sweep ended, or halted? False before the first message. */
 bool sw_view_ended(const struct sw_view *v);
 
-/* Members of the head, with a default where they are missing or of another type. */
-const char *sw_view_text(const struct sw_view *v, const char *key, const char *otherwise);
-double sw_view_number(const struct sw_view *v, const char *key, double otherwise);
 uint64_t sw_view_count(const struct sw_view *v, const char *state);
 uint64_t sw_view_ended_n(const struct sw_view *v); /* trials that have ended */
 /* Did it come to its end by a budget or its cap, and all that it tried failed? */

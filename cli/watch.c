@@ -14,11 +14,8 @@
 #include "cli/screen.h"
 #include "cli/view.h"
 #include "proto/json.h"
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SECOND_US   ((int64_t)1000000)
 #define FRAME_US    ((int64_t)100000)
@@ -40,36 +37,7 @@ struct watch {
 	size_t asked;            /* the client that was asked for its reports */
 	int64_t shown_at;        /* when something was last drawn; 0: never */
 	bool dirty;
-	sigset_t waiting; /* the signal mask while it waits */
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
-/* Signals arrive in ppoll() alone, so none is lost between a check and the wait. */
-static void catch_signals(struct watch *w)
-{
-	static const int end[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction act = {.sa_handler = on_signal};
-	sigset_t block;
-
-	(void)sigemptyset(&block);
-	(void)sigemptyset(&act.sa_mask);
-	for (size_t i = 0; i < sizeof end / sizeof end[0]; i++) {
-		(void)sigaddset(&block, end[i]);
-		(void)sigaction(end[i], &act, NULL);
-	}
-	(void)sigaddset(&block, SIGWINCH); /* ncurses has its own handler for it */
-	(void)sigprocmask(SIG_BLOCK, &block, &w->waiting);
-	for (size_t i = 0; i < sizeof end / sizeof end[0]; i++)
-		(void)sigdelset(&w->waiting, end[i]);
-	(void)sigdelset(&w->waiting, SIGWINCH);
-}
 
 static sw_status start_view(struct watch *w, size_t i, struct sw_err *err)
 {
@@ -123,7 +91,7 @@ static sw_status take_update(struct watch *w, size_t i, struct sw_reply *r)
 		w->curve.id = 0;
 		w->dirty = true;
 		return sw_curve_take(&w->curve, r->result,
-				     sw_view_text(&w->views[i], "metric", ""));
+				     sw_json_text(w->views[i].head, "metric", ""));
 	}
 	if (sw_view_ended(&w->views[i]))
 		return SW_OK; /* what it knows is the end, whatever came next */
@@ -133,15 +101,9 @@ static sw_status take_update(struct watch *w, size_t i, struct sw_reply *r)
 		key = "result";
 	if (key == NULL)
 		return SW_OK; /* a message that this version does not know */
-	if (w->json) {
-		size_t n = 0;
-		const char *raw = sw_client_reply_member(r->line, strlen(r->line), key, &n);
-
-		if (raw != NULL)
-			(void)sw_buf_add(&w->cli->out, raw, n);
-		(void)sw_buf_adds(&w->cli->out, "\n");
-	}
 	message = cJSON_DetachItemFromObjectCaseSensitive(r->tree, key);
+	if (w->json)
+		sw_cli_json(w->cli, message);
 	rc = sw_view_merge(&w->views[i], message, sw_clock_mono_us());
 	w->dirty = true;
 	return rc == SW_PARSE ? SW_OK : rc; /* a malformed update changes nothing */
@@ -297,7 +259,6 @@ static void wait_for(struct watch *w, int64_t due)
 {
 	struct pollfd fds[MAX_SWEEPS + 1];
 	nfds_t n = 0;
-	int64_t left;
 
 	for (size_t i = 0; i < w->n; i++) {
 		if (w->clients[i] != NULL)
@@ -306,18 +267,8 @@ static void wait_for(struct watch *w, int64_t due)
 		else if (!sw_view_ended(&w->views[i]) && w->retry_at[i] < due)
 			due = w->retry_at[i];
 	}
-	if (w->on_screen && isatty(STDIN_FILENO))
-		fds[n++] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
-	left = due - sw_clock_mono_us();
-	if (left < 0)
-		left = 0;
-	const struct timespec ts = {.tv_sec = (time_t)(left / SECOND_US),
-				    .tv_nsec = (long)(left % SECOND_US) * 1000};
-	(void)ppoll(fds, n, &ts, &w->waiting); /* each outcome is looked at by the caller */
-	if (interrupted)
-		w->left = true;
-	if (w->on_screen)
-		take_keys(w);
+	w->left = !sw_screen_wait(fds, n, due);
+	take_keys(w);
 }
 
 static sw_status follow_views(struct watch *w, struct sw_err *err)
@@ -446,12 +397,12 @@ static int conclude(struct watch *w, sw_status rc, const struct sw_err *err)
 				   (unsigned long long)w->views[i].sweep);
 			status = SW_EXIT_REFUSED;
 		} else if (sw_view_halted(&w->views[i]) ||
-			   strcmp(sw_view_text(&w->views[i], "state", ""), "FAILED") == 0) {
+			   strcmp(sw_json_text(w->views[i].head, "state", ""), "FAILED") == 0) {
 			(void)sw_cli_flush(w->cli); /* the line comes after the table */
 			sw_cli_say(w->cli, "sweep %llu %s: %s",
 				   (unsigned long long)w->views[i].sweep,
 				   sw_view_halted(&w->views[i]) ? "is paused" : "failed",
-				   sw_view_text(&w->views[i], "cause", "no cause given"));
+				   sw_json_text(w->views[i].head, "cause", "no cause given"));
 			status = SW_EXIT_REFUSED;
 		}
 	return status;
@@ -472,9 +423,8 @@ int sw_watch_run(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 	if (rc == SW_OK && sw_cli_flush(c) != SW_EXIT_DONE)
 		rc = sw_err_set(&err, SW_INVALID, "nobody reads");
 	if (rc == SW_OK) {
-		interrupted = 0;
 		w.on_screen = !w.json && sw_screen_open(c->look.color);
-		catch_signals(&w);
+		sw_screen_catch_signals();
 		rc = follow_views(&w, &err);
 		sw_screen_close();
 	}

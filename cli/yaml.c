@@ -1,6 +1,7 @@
 #include "cli/yaml.h"
 #include "base/memory.h"
 #include "cli/yaml_scalar.h"
+#include "proto/frame.h"
 #include "proto/json.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,8 +23,8 @@ struct reader {
 	} anchors[MAX_ANCHORS];
 	size_t n_anchors;
 	size_t n_values;
-	size_t n_bytes, max_bytes; /* of strings; the most that there is room for */
-	cJSON *merged;             /* an array of what stood at <<: anchors may point into it */
+	size_t n_bytes; /* of strings */
+	cJSON *merged;  /* an array of what stood at <<: anchors may point into it */
 	struct sw_err *err;
 };
 
@@ -77,28 +78,32 @@ static sw_status next(struct reader *r, yaml_event_t *e)
 
 /* --- values --- */
 
-/* Counts a value and all below it: what an alias stands for may hold aliases, or much text. */
-static sw_status count(struct reader *r, const cJSON *v, yaml_mark_t at)
+/* Counts a value and all below it: what an alias stands for may hold aliases, or much text. depth:
+ * lists and mappings around it. */
+static sw_status count(struct reader *r, const cJSON *v, size_t depth, yaml_mark_t at)
 {
 	const cJSON *child;
 
+	if (depth == SW_JSON_MAX_DEPTH && (cJSON_IsArray(v) || cJSON_IsObject(v)))
+		return fail(r, at, "nested deeper than %d", SW_JSON_MAX_DEPTH);
 	if (++r->n_values > SW_JSON_MAX_VALUES)
 		return fail(r, at, "more than %d values", SW_JSON_MAX_VALUES);
 	r->n_bytes += v->string != NULL ? strlen(v->string) : 0;
 	r->n_bytes += v->valuestring != NULL ? strlen(v->valuestring) : 0;
-	if (r->n_bytes > r->max_bytes)
-		return fail(r, at, "more than %zu bytes", r->max_bytes);
+	if (r->n_bytes > SW_FRAME_MAX)
+		return fail(r, at, "more than %zu bytes", SW_FRAME_MAX);
 	cJSON_ArrayForEach (child, v) {
-		const sw_status rc = count(r, child, at);
+		const sw_status rc = count(r, child, depth + 1, at);
 		if (rc != SW_OK)
 			return rc;
 	}
 	return SW_OK;
 }
 
-static sw_status copy_of(struct reader *r, const cJSON *v, yaml_mark_t at, cJSON **out)
+static sw_status copy_of(struct reader *r, const cJSON *v, size_t depth, yaml_mark_t at,
+			 cJSON **out)
 {
-	const sw_status rc = count(r, v, at);
+	const sw_status rc = count(r, v, depth, at);
 
 	*out = rc == SW_OK ? cJSON_Duplicate(v, 1) : NULL;
 	if (rc == SW_OK && *out == NULL)
@@ -125,13 +130,13 @@ static sw_status remember(struct reader *r, const yaml_char_t *anchor, cJSON *v,
 }
 
 /* An anchor may be given again: the last one before the alias counts. */
-static sw_status follow(struct reader *r, const yaml_event_t *e, cJSON **out)
+static sw_status follow(struct reader *r, const yaml_event_t *e, size_t depth, cJSON **out)
 {
 	const char *name = (const char *)e->data.alias.anchor;
 
 	for (size_t i = r->n_anchors; i > 0; i--)
 		if (strcmp(r->anchors[i - 1].name, name) == 0)
-			return copy_of(r, r->anchors[i - 1].node, e->start_mark, out);
+			return copy_of(r, r->anchors[i - 1].node, depth, e->start_mark, out);
 	return fail(r, e->start_mark, "*%.64s: no value before it has the anchor &%.64s", name,
 		    name);
 }
@@ -172,7 +177,7 @@ static sw_status read_scalar(struct reader *r, const yaml_event_t *e, cJSON **ou
 	if (rc == SW_OK)
 		rc = sw_yaml_scalar_read(out, text, tag, &why);
 	if (rc == SW_OK)
-		return count(r, *out, e->start_mark);
+		return count(r, *out, 0, e->start_mark);
 	return rc == SW_NOMEM ? no_memory(r) : fail(r, e->start_mark, "%s", why.msg);
 }
 
@@ -182,7 +187,7 @@ static sw_status read_node(struct reader *r, const yaml_event_t *e, size_t depth
 
 /* The next node; *end: it was the end of the list or mapping instead. */
 static sw_status read_next(struct reader *r, size_t depth, yaml_event_type_t last, cJSON **out,
-			   bool *end, yaml_mark_t *at)
+			   bool *end)
 {
 	yaml_event_t e;
 	sw_status rc = next(r, &e);
@@ -191,7 +196,6 @@ static sw_status read_next(struct reader *r, size_t depth, yaml_event_type_t las
 	if (rc != SW_OK)
 		return rc;
 	*end = e.type == last;
-	*at = e.start_mark;
 	if (!*end)
 		rc = read_node(r, &e, depth, out);
 	yaml_event_delete(&e);
@@ -200,12 +204,11 @@ static sw_status read_next(struct reader *r, size_t depth, yaml_event_type_t las
 
 static sw_status read_list(struct reader *r, size_t depth, cJSON *list)
 {
-	yaml_mark_t at = {0, 0, 0};
 	bool end = false;
 	cJSON *item;
 
 	for (;;) {
-		const sw_status rc = read_next(r, depth, YAML_SEQUENCE_END_EVENT, &item, &end, &at);
+		const sw_status rc = read_next(r, depth, YAML_SEQUENCE_END_EVENT, &item, &end);
 		if (rc != SW_OK || end)
 			return rc;
 		cJSON_AddItemToArray(list, item);
@@ -213,7 +216,8 @@ static sw_status read_list(struct reader *r, size_t depth, cJSON *list)
 }
 
 /* Those of a mapping that have no value yet. */
-static sw_status merge_one(struct reader *r, cJSON *map, const cJSON *from, yaml_mark_t at)
+static sw_status merge_one(struct reader *r, cJSON *map, const cJSON *from, size_t depth,
+			   yaml_mark_t at)
 {
 	const cJSON *v;
 	cJSON *copy;
@@ -223,7 +227,7 @@ static sw_status merge_one(struct reader *r, cJSON *map, const cJSON *from, yaml
 	cJSON_ArrayForEach (v, from) {
 		if (sw_json_get(map, v->string) != NULL)
 			continue;
-		const sw_status rc = copy_of(r, v, at, &copy);
+		const sw_status rc = copy_of(r, v, depth, at, &copy);
 		if (rc != SW_OK)
 			return rc;
 		if (!cJSON_AddItemToObject(map, v->string, copy)) {
@@ -235,14 +239,15 @@ static sw_status merge_one(struct reader *r, cJSON *map, const cJSON *from, yaml
 }
 
 /* The value of <<, once the mapping's own keys are known: they win, then the first of a list. */
-static sw_status merge(struct reader *r, cJSON *map, const cJSON *from, yaml_mark_t at)
+static sw_status merge(struct reader *r, cJSON *map, const cJSON *from, size_t depth,
+		       yaml_mark_t at)
 {
 	const cJSON *one;
 
 	if (!cJSON_IsArray(from))
-		return merge_one(r, map, from, at);
+		return merge_one(r, map, from, depth, at);
 	cJSON_ArrayForEach (one, from) {
-		const sw_status rc = merge_one(r, map, one, at);
+		const sw_status rc = merge_one(r, map, one, depth, at);
 		if (rc != SW_OK)
 			return rc;
 	}
@@ -270,11 +275,10 @@ static sw_status read_value(struct reader *r, const yaml_event_t *key, size_t de
 			    cJSON **from)
 {
 	const char *name = (const char *)key->data.scalar.value;
-	yaml_mark_t at = key->start_mark;
 	bool end = false;
 	cJSON *v;
 
-	sw_status rc = read_next(r, depth, YAML_NO_EVENT, &v, &end, &at);
+	const sw_status rc = read_next(r, depth, YAML_NO_EVENT, &v, &end);
 	if (rc != SW_OK)
 		return rc;
 	if (!key->data.scalar.plain_implicit || strcmp(name, "<<") != 0) {
@@ -307,7 +311,7 @@ static sw_status read_map(struct reader *r, size_t depth, cJSON *map)
 		if (!end && rc == SW_OK)
 			rc = read_value(r, &e, depth, map, &from);
 		if (end && from != NULL)
-			rc = merge(r, map, from, e.start_mark);
+			rc = merge(r, map, from, depth, e.start_mark);
 		yaml_event_delete(&e);
 		if (rc != SW_OK)
 			return rc;
@@ -316,7 +320,7 @@ static sw_status read_map(struct reader *r, size_t depth, cJSON *map)
 }
 
 /* An empty list or mapping, whose tag has been checked. */
-static sw_status make_parent(struct reader *r, const yaml_event_t *e, cJSON **out)
+static sw_status make_parent(struct reader *r, const yaml_event_t *e, size_t depth, cJSON **out)
 {
 	static const char *const of_list[] = {"seq", NULL}, *const of_map[] = {"map", NULL};
 	const bool list = e->type == YAML_SEQUENCE_START_EVENT;
@@ -327,7 +331,7 @@ static sw_status make_parent(struct reader *r, const yaml_event_t *e, cJSON **ou
 	if (rc != SW_OK)
 		return rc;
 	*out = list ? cJSON_CreateArray() : cJSON_CreateObject();
-	return *out != NULL ? count(r, *out, e->start_mark) : no_memory(r);
+	return *out != NULL ? count(r, *out, depth, e->start_mark) : no_memory(r);
 }
 
 static sw_status read_parent(struct reader *r, const yaml_event_t *e, size_t depth, cJSON **out)
@@ -336,9 +340,7 @@ static sw_status read_parent(struct reader *r, const yaml_event_t *e, size_t dep
 	const yaml_char_t *anchor = list ? e->data.sequence_start.anchor
 					 : e->data.mapping_start.anchor;
 
-	if (depth == SW_JSON_MAX_DEPTH)
-		return fail(r, e->start_mark, "nested deeper than %d", SW_JSON_MAX_DEPTH);
-	sw_status rc = make_parent(r, e, out);
+	sw_status rc = make_parent(r, e, depth, out);
 	if (rc == SW_OK)
 		rc = list ? read_list(r, depth + 1, *out) : read_map(r, depth + 1, *out);
 	return rc == SW_OK ? remember(r, anchor, *out, e->start_mark) : rc;
@@ -351,7 +353,7 @@ static sw_status read_node(struct reader *r, const yaml_event_t *e, size_t depth
 
 	*out = NULL;
 	if (e->type == YAML_ALIAS_EVENT)
-		return follow(r, e, out);
+		return follow(r, e, depth, out);
 	if (e->type == YAML_SCALAR_EVENT) {
 		rc = read_scalar(r, e, out);
 		if (rc == SW_OK)
@@ -369,37 +371,33 @@ static sw_status read_node(struct reader *r, const yaml_event_t *e, size_t depth
 /* --- the document --- */
 
 /* The events before the first value, and those after it. */
-static sw_status skip(struct reader *r, yaml_event_type_t wanted, yaml_event_type_t *got,
-		      yaml_mark_t *at)
+static sw_status skip(struct reader *r, yaml_event_type_t wanted)
 {
 	yaml_event_t e;
-	const sw_status rc = next(r, &e);
+	sw_status rc = next(r, &e);
 
 	if (rc != SW_OK)
 		return rc;
-	*got = e.type;
-	*at = e.start_mark;
+	if (e.type != wanted)
+		rc = fail(r, e.start_mark, "%s",
+			  e.type == YAML_STREAM_END_EVENT ? "there is nothing in it"
+							  : "a second document");
 	yaml_event_delete(&e);
-	if (*got == wanted)
-		return SW_OK;
-	return fail(r, *at,
-		    *got == YAML_STREAM_END_EVENT ? "there is nothing in it" : "a second document");
+	return rc;
 }
 
 static sw_status read_document(struct reader *r, cJSON **out)
 {
-	yaml_event_type_t got;
-	yaml_mark_t at = {0, 0, 0};
 	bool end = false;
 
-	sw_status rc = skip(r, YAML_STREAM_START_EVENT, &got, &at);
+	sw_status rc = skip(r, YAML_STREAM_START_EVENT);
 	if (rc == SW_OK)
-		rc = skip(r, YAML_DOCUMENT_START_EVENT, &got, &at);
+		rc = skip(r, YAML_DOCUMENT_START_EVENT);
 	if (rc == SW_OK)
-		rc = read_next(r, 0, YAML_NO_EVENT, out, &end, &at);
+		rc = read_next(r, 0, YAML_NO_EVENT, out, &end);
 	if (rc == SW_OK)
-		rc = skip(r, YAML_DOCUMENT_END_EVENT, &got, &at);
-	return rc == SW_OK ? skip(r, YAML_STREAM_END_EVENT, &got, &at) : rc;
+		rc = skip(r, YAML_DOCUMENT_END_EVENT);
+	return rc == SW_OK ? skip(r, YAML_STREAM_END_EVENT) : rc;
 }
 
 static sw_status start(struct reader *r)
@@ -420,31 +418,25 @@ static void finish(struct reader *r)
 	free(r);
 }
 
-sw_status sw_yaml_to_json(struct sw_buf *out, const char *name, const char *text, size_t len,
-			  struct sw_err *err)
+sw_status sw_yaml_read(cJSON **out, const char *name, const char *text, size_t len,
+		       struct sw_err *err)
 {
 	struct reader *r = sw_calloc(1, sizeof *r);
-	cJSON *tree = NULL;
-	struct sw_jw w;
 
+	*out = NULL;
 	if (r == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	r->name = name;
 	r->text = text;
 	r->len = len;
-	r->max_bytes = out->max;
 	r->err = err;
 	sw_status rc = start(r);
 	if (rc == SW_OK)
-		rc = read_document(r, &tree);
+		rc = read_document(r, out);
 	finish(r);
-	if (rc == SW_OK) {
-		sw_jw_init(&w, out);
-		sw_jw_cjson(&w, tree);
-		rc = out->failed;
-		if (rc != SW_OK)
-			rc = sw_err_set(err, rc, "%s: %s", name, sw_status_str(rc));
+	if (rc != SW_OK) {
+		cJSON_Delete(*out);
+		*out = NULL;
 	}
-	cJSON_Delete(tree);
 	return rc;
 }

@@ -69,27 +69,15 @@ static int integer_base(const char *s)
 	return only(s, DIGITS) ? 10 : 0;
 }
 
-/* Digits with a point, an exponent or both. */
+/* Digits with a point, an exponent or both. strtod() alone would take "inf", "nan", a second sign
+ * and hexadecimal, too. */
 static bool is_real(const char *s)
 {
-	const size_t whole = strspn(s, DIGITS);
-	size_t part = 0;
-	bool point = false;
+	char *end;
 
-	s += whole;
-	if (*s == '.') {
-		point = true;
-		part = strspn(++s, DIGITS);
-		s += part;
-	}
-	if (whole + part == 0)
-		return false;
-	if (*s == '\0')
-		return point;
-	if (*s++ != 'e' && s[-1] != 'E')
-		return false;
-	s += *s == '-' || *s == '+';
-	return only(s, DIGITS);
+	(void)strtod(s, &end);
+	return *end == '\0' && only(s, DIGITS ".eE+-") && strpbrk(s, ".eE") != NULL && *s != '-' &&
+	       *s != '+';
 }
 
 /* 1:30 or 1:30.5, which YAML 1.1 reads in base 60. */

@@ -19,7 +19,6 @@ import source
 # checks that are too dear for the product, and what the linker alone calls (__wrap_).
 TESTS_ALONE = """
 __wrap___cudaRegisterFunction
-sw_canvas_row
 sw_cpu_conv_force
 sw_cpu_isa_force
 sw_cpu_linear_force

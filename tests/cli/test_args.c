@@ -189,33 +189,6 @@ TEST_ROWS(verb_check_row_gives_its_status, checks)
 	ck_assert_int_eq(sw_verb_check(&c, v), checks[_i].status);
 }
 
-static const struct {
-	const char *text, *value;
-} spans[] = {
-	{"{\"id\":1,\"result\":{\"a\":[1,{\"result\":2}]}}", "{\"a\":[1,{\"result\":2}]}"},
-	{"{\"result\" : 1e3 , \"id\":1}", "1e3"},
-	{"{\"x\":\"result\",\"result\":\"a\\\"},{\"}", "\"a\\\"},{\""},
-	{"{\"x\":{\"result\":1}, \"result\":null}", "null"},
-	{"{\"result\":[]}", "[]"},
-	{"{\"results\":1}", NULL},
-	{"{}", NULL},
-};
-
-TEST_ROWS(reply_member_is_found_as_it_came, spans)
-{
-	size_t n = 0;
-	const char *got =
-		sw_client_reply_member(spans[_i].text, strlen(spans[_i].text), "result", &n);
-
-	if (spans[_i].value == NULL) {
-		ck_assert_ptr_null(got);
-		return;
-	}
-	ck_assert_ptr_nonnull(got);
-	ck_assert_uint_eq(n, strlen(spans[_i].value));
-	ck_assert_int_eq(strncmp(got, spans[_i].value, n), 0);
-}
-
 /* A listener in a folder of its own; path[108] gets where. */
 static int listen_here(char *dir, char *path)
 {

@@ -3,6 +3,7 @@
 #include "cli/browse.h"
 #include "cli/live.h"
 #include "proto/json.h"
+#include "tests/cli/canvas_row.h"
 #include "tests/run.h"
 #include <locale.h>
 #include <stdio.h>
@@ -79,7 +80,7 @@ static void draw(struct fixture *f, size_t n, int height)
 	if (f->b.help)
 		sw_browse_help(&c);
 	for (int y = 0; y < height; y++) {
-		sw_canvas_row(&c, y, &b);
+		canvas_row(&c, y, &b);
 		(void)sw_buf_adds(&b, "\n");
 	}
 	(void)snprintf(f->text, sizeof f->text, "%s", b.data);

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "cli/curve.h"
 #include "proto/json.h"
+#include "tests/cli/canvas_row.h"
 #include "tests/run.h"
 #include <locale.h>
 #include <stdio.h>
@@ -160,7 +161,7 @@ static sw_status draw(int width, int height)
 	if (rc == SW_OK)
 		rc = sw_curve_draw(&c, &curve, &view, &look, 0);
 	for (int y = 0; rc == SW_OK && y < height; y++) {
-		sw_canvas_row(&c, y, &b);
+		canvas_row(&c, y, &b);
 		rc = sw_buf_adds(&b, "\n");
 	}
 	(void)snprintf(drawn, sizeof drawn, "%s", b.data != NULL ? b.data : "");

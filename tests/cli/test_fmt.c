@@ -157,7 +157,7 @@ TEST(csv_has_spec_order_then_sorted_metrics_then_times)
 	cJSON *one = json("{\"trial\":1,\"attempt\":2,\"state\":\"FAILED\",\"cause\":\"x,y\","
 			  "\"params\":{\"a\":0.1,\"z\":\"q\"},\"step\":3,\"seconds\":1.5,"
 			  "\"best\":{\"step\":2,\"value\":0.1},\"created_ms\":7,\"ended_ms\":9,"
-			  "\"metrics\":{\"samples_per_s\":5,\"val\":0.25,\"acc\":1e-9},"
+			  "\"metrics\":{\"samples_per_s\":5,\"val\":0.25,\"acc\":1e-9,\"b\":2},"
 			  "\"value\":0.25}");
 	cJSON *two = json("{\"trial\":2,\"attempt\":1,\"state\":\"PENDING\",\"cause\":null,"
 			  "\"params\":{},\"step\":0,\"metrics\":{},\"value\":null}");
@@ -172,10 +172,10 @@ TEST(csv_has_spec_order_then_sorted_metrics_then_times)
 	sw_csv_row(&csv, one, &b);
 	sw_csv_row(&csv, two, &b);
 	ck_assert_str_eq(b.data,
-			 "trial,attempt,state,cause,step,value,best_step,best_value,z,a,acc,val,"
+			 "trial,attempt,state,cause,step,value,best_step,best_value,z,a,acc,b,val,"
 			 "samples_per_s,seconds,created_ms,ended_ms\n"
-			 "1,2,FAILED,\"x,y\",3,0.25,2,0.1,q,0.1,1e-9,0.25,5,1.5,7,9\n"
-			 "2,1,PENDING,,0,,,,,,,,,,,\n");
+			 "1,2,FAILED,\"x,y\",3,0.25,2,0.1,q,0.1,1e-9,2,0.25,5,1.5,7,9\n"
+			 "2,1,PENDING,,0,,,,,,,,,,,,\n");
 	sw_csv_fini(&csv);
 	sw_buf_fini(&b);
 	cJSON_Delete(spec);

@@ -7,6 +7,7 @@
 #include "cli/canvas.h"
 #include "cli/live.h"
 #include "proto/json.h"
+#include "tests/cli/canvas_row.h"
 #include "tests/run.h"
 #include <locale.h>
 #include <stdio.h>
@@ -58,7 +59,7 @@ static void row_text(const struct sw_canvas *c, int row, char *out, size_t cap)
 	struct sw_buf b;
 
 	sw_buf_init(&b, 65536);
-	sw_canvas_row(c, row, &b);
+	canvas_row(c, row, &b);
 	(void)snprintf(out, cap, "%s", b.data != NULL ? b.data : "");
 	sw_buf_fini(&b);
 }

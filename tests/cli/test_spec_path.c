@@ -1,6 +1,7 @@
 /* tests/cli/test_spec_path.c — the data file of a spec: made absolute, and nothing else changed. */
 #include "base/fault.h"
 #include "cli/spec_path.h"
+#include "proto/json.h"
 #include "tests/run.h"
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #define HERE "tests/cli/test_spec_path.c"
 
 static const struct {
-	const char *text, *want; /* want NULL: as it is, to the byte */
+	const char *text, *want; /* want NULL: as it is */
 } rows[] = {
 	{"{\"trainer\": {\"dataset\": {\"path\": \"" HERE "\", \"label\": -1}}, \"min\": 5.0}",
 	 "{\"trainer\":{\"dataset\":{\"path\":\"%s/" HERE "\",\"label\":-1}},\"min\":5.0}"},
@@ -20,27 +21,26 @@ static const struct {
 	 "cli\",\"val_path\":\"no/such\"}}}",
 	 "{\"trainer\":{\"dataset\":{\"path\":\"/tmp\",\"label_path\":\"%s/tests/"
 	 "cli\",\"val_path\":\"no/such\"}}}"},
-	{"{\"trainer\": {\"dataset\": {\"path\": \"no/such.csv\"}}, \"min\": 5.00}", NULL},
-	{"{\"trainer\": {\"dataset\": {\"path\": \"/etc/passwd\"}}}", NULL},
-	{"{\"trainer\": {\"dataset\": {\"path\": \"\"}}}", NULL},
-	{"{\"trainer\": {\"dataset\": {\"path\": 7}}}", NULL},
-	{"{\"trainer\": {\"dataset\": {\"name\": \"digits\"}}}", NULL},
-	{"{\"trainer\": [], \"path\": \"" HERE "\"}", NULL},
+	{"{\"trainer\":{\"dataset\":{\"path\":\"no/such.csv\"}},\"min\":5.0}", NULL},
+	{"{\"trainer\":{\"dataset\":{\"path\":\"/etc/passwd\"}}}", NULL},
+	{"{\"trainer\":{\"dataset\":{\"path\":\"\"}}}", NULL},
+	{"{\"trainer\":{\"dataset\":{\"path\":7}}}", NULL},
+	{"{\"trainer\":{\"dataset\":{\"name\":\"digits\"}}}", NULL},
+	{"{\"trainer\":[],\"path\":\"" HERE "\"}", NULL},
 	{"[1]", NULL},
 	{"{\"program\": \"t.py\"}", "{\"program\":\"t.py\",\"run\":{\"cwd\":\"%s\"}}"},
 	{"{\"command\": [\"a\"], \"run\": {\"cwd\": \"sub\", \"env\": {\"A\": \"b\"}}}",
 	 "{\"command\":[\"a\"],\"run\":{\"cwd\":\"%s/sub\",\"env\":{\"A\":\"b\"}}}"},
-	{"{\"command\": [\"a\"], \"run\": {\"cwd\": \"/x\"}, \"q\": 5.00}", NULL},
-	{"{\"command\": [\"a\"], \"run\": {\"cwd\": 7}}", NULL},
-	{"{\"command\": 7, \"run\": []}", NULL},
-	{"{\"run\": {}}", NULL},
+	{"{\"command\":[\"a\"],\"run\":{\"cwd\":\"/x\"},\"q\":5.0}", NULL},
+	{"{\"command\":[\"a\"],\"run\":{\"cwd\":7}}", NULL},
+	{"{\"command\":7,\"run\":[]}", NULL},
+	{"{\"run\":{}}", NULL},
 	/* the test sets SW_A, not SW_B */
 	{"{\"command\": [\"${envvar:SW_A}\", 1,\"${envvar:SW_B}${envvar:SW_A}\"],\"run\":{\"cwd\":"
 	 "\"/x\"}}",
 	 "{\"command\":[\"${envvar:SW_A}\",1,\"${envvar:SW_B}${envvar:SW_A}\"],\"run\":{\"cwd\":"
 	 "\"/x\",\"env\":{\"SW_A\":\"a value\"}}}"},
-	{"{\"command\": [\"${envvar:SW_A}\"], \"run\": {\"cwd\": \"/x\", \"env\": {\"SW_A\": "
-	 "\"\"}}}",
+	{"{\"command\":[\"${envvar:SW_A}\"],\"run\":{\"cwd\":\"/x\",\"env\":{\"SW_A\":\"\"}}}",
 	 NULL},
 };
 
@@ -48,7 +48,9 @@ TEST_ROWS(spec_path_row_becomes_its_text, rows)
 {
 	struct sw_err err = SW_ERR_INIT;
 	char here[2048], want[4096];
+	cJSON *spec;
 	struct sw_buf b;
+	struct sw_jw w;
 
 	ck_assert_ptr_nonnull(getcwd(here, sizeof here));
 	(void)setenv("SW_A", "a value", 1);
@@ -59,11 +61,14 @@ TEST_ROWS(spec_path_row_becomes_its_text, rows)
 	if (gap != NULL)
 		(void)snprintf(want, sizeof want, "%.*s%s%s", (int)(gap - rows[_i].want),
 			       rows[_i].want, here, gap + 2);
+	ck_assert_int_eq(sw_json_parse(&spec, rows[_i].text, strlen(rows[_i].text), NULL), SW_OK);
+	ck_assert_msg(sw_spec_path_absolute(spec, &err) == SW_OK, "%s", err.msg);
 	sw_buf_init(&b, 10000);
-	(void)sw_buf_adds(&b, rows[_i].text);
-	ck_assert_msg(sw_spec_path_absolute(&b, &err) == SW_OK, "%s", err.msg);
+	sw_jw_init(&w, &b);
+	sw_jw_cjson(&w, spec);
 	ck_assert_str_eq(b.data, want);
 	sw_buf_fini(&b);
+	cJSON_Delete(spec);
 }
 
 #ifdef SW_FAULTS
@@ -80,18 +85,18 @@ TEST_ROWS(spec_path_without_memory_fails_cleanly_at_each_call, changed)
 
 	for (unsigned nth = 1; fired != 0; nth++) {
 		struct sw_err err = SW_ERR_INIT;
-		struct sw_buf b;
+		cJSON *spec;
 
 		ck_assert_uint_lt(nth, 1000);
-		sw_buf_init(&b, 10000);
-		(void)sw_buf_adds(&b, changed[_i]);
+		ck_assert_int_eq(sw_json_parse(&spec, changed[_i], strlen(changed[_i]), NULL),
+				 SW_OK);
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc = sw_spec_path_absolute(&b, &err);
+		const sw_status rc = sw_spec_path_absolute(spec, &err);
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(err.code, rc);
-		sw_buf_fini(&b);
+		cJSON_Delete(spec);
 	}
 }
 #endif
