@@ -4,7 +4,6 @@
 #include "cli/fmt.h"
 #include "proto/json.h"
 #include <assert.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,18 +249,16 @@ static bool drop_one(const struct sw_grid *g, int *widths)
 	return rank > 0;
 }
 
-void sw_grid_fit(const struct sw_grid *g, int width, int *out)
+int sw_grid_fit(const struct sw_grid *g, int width, int *out)
 {
 	int left;
 
 	for (size_t i = 0; i < g->n_cols; i++) {
 		const int name = sw_term_width(g->cols[i].name, g->utf8);
-		const int value = value_width(g, i, width > 0 ? VALUE_MAX : INT_MAX);
+		const int value = value_width(g, i, VALUE_MAX);
 
 		out[i] = value > name ? value : name;
 	}
-	if (width == 0)
-		return;
 	while (total(out, g->n_cols) > width && drop_one(g, out))
 		;
 	/* Then the others from the right; the first two, which say what a row is, are cut. */
@@ -274,4 +271,5 @@ void sw_grid_fit(const struct sw_grid *g, int width, int *out)
 	/* The last one's values get the rest: it is the cause of an end, if some column is. */
 	if (g->n_cols > 0 && out[g->n_cols - 1] > 0 && !g->cols[g->n_cols - 1].right && left > 0)
 		out[g->n_cols - 1] = value_width(g, g->n_cols - 1, out[g->n_cols - 1] + left);
+	return total(out, g->n_cols);
 }

@@ -1,7 +1,7 @@
 /*
  * cli/grid.h — a table before it has a shape: named columns, rows of text cells.
  *
- * Filled by the verbs and the live table; drawn by cli/table.h or cli/live.h.
+ * Filled by the verbs and the live table; drawn by cli/table.h (libsmartcols) or cli/live.h.
  * Memory   The struct is the caller's (init/fini); texts are copied.
  * Errors   Appends latch in g->failed; a failed grid may be drawn (it lacks cells).
  */
@@ -85,7 +85,7 @@ void sw_grid_reverse(struct sw_grid *g); /* the last row first */
 
 /* Chooses columns for a width: out[i] is the columns of column i, 0 when it is dropped. One blank
  * stands between two columns. Values are cut at 24 columns; a name is whole unless the first two
- * columns do not fit. width 0: no limit, and nothing is cut. */
-void sw_grid_fit(const struct sw_grid *g, int width, int *out);
+ * columns do not fit. Returns the columns that are used. */
+int sw_grid_fit(const struct sw_grid *g, int width, int *out);
 
 #endif

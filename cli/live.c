@@ -111,7 +111,7 @@ static sw_status draw_trials(struct sw_canvas *c, int y, const struct table *t, 
 	widths = sw_calloc(g.n_cols + 1, sizeof *widths);
 	if (g.failed != SW_OK || widths == NULL)
 		goto out;
-	sw_grid_fit(&g, c->width, widths);
+	(void)sw_grid_fit(&g, c->width, widths);
 	if (t->focus)
 		note_columns(t->b, &g, widths, how.metric);
 	draw_row(c, y, &g, -1, widths);

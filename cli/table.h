@@ -1,4 +1,4 @@
-/* cli/table.h — a grid as lines of text: its columns under their names, as lsblk's tables. */
+/* cli/table.h — a grid as lines of text, by libsmartcols: what lsblk's tables are made with. */
 #ifndef SW_CLI_TABLE_H
 #define SW_CLI_TABLE_H
 
