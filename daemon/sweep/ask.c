@@ -31,26 +31,21 @@
 
 /* --- handing out --- */
 
-static const struct sw_action *find_start(const struct sw_actions *actions,
-					  const struct sw_action **create)
+/* The START of the step of an ASK that was taken. */
+static const struct sw_action *start_of(const struct sw_actions *actions)
 {
-	const struct sw_action *start = NULL;
+	const struct sw_action *start = sw_actions_find(actions, SW_ACTION_START);
 
-	*create = NULL;
-	for (size_t i = 0; i < actions->n; i++) {
-		if (actions->v[i].kind == SW_ACTION_CREATE)
-			*create = &actions->v[i];
-		if (actions->v[i].kind == SW_ACTION_START)
-			start = &actions->v[i];
-	}
+	assert(start != NULL);
 	return start;
 }
 
 /* A new trial's parameters are in its CREATE action. The scheduler knows those of a later attempt,
  * or makes them again. */
-static void write_params(struct sw_running *live, uint64_t trial, const struct sw_action *create,
+static void write_params(struct sw_running *live, uint64_t trial, const struct sw_actions *actions,
 			 struct sw_buf *out)
 {
+	const struct sw_action *create = sw_actions_find(actions, SW_ACTION_CREATE);
 	const struct sw_space *space = sw_sweep_space(live->sched);
 
 	if (create != NULL) {
@@ -205,7 +200,6 @@ bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw
 		     struct sw_call *call)
 {
 	struct sw_event event = {.kind = SW_EVENT_ASK};
-	const struct sw_action *create, *start;
 	struct sw_suggestion *ready;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
@@ -222,13 +216,12 @@ bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw
 			sw_driver_fail(live, err.msg);
 		return false;
 	}
-	start = find_start(&c->actions, &create);
-	assert(start != NULL);
+	const struct sw_action *start = start_of(&c->actions);
 	sw_slot_begin(s, live->sweep, (int64_t)start->trial, start->attempt,
 		      live->spec->command != NULL);
 	sw_room_take(s, need); /* before the job is written: it names the GPUs */
 	sw_buf_init(&params, SW_REPLY_MAX);
-	write_params(live, start->trial, create, &params);
+	write_params(live, start->trial, &c->actions, &params);
 	if (params.failed != SW_OK)
 		sw_daemon_die("hand out a trial", params.failed);
 	write_job(live, s, start, params.data, &c->reply);
@@ -279,16 +272,15 @@ static void go_on_later(struct sw_long_ask *a)
 
 static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions)
 {
-	const struct sw_action *create, *start = find_start(actions, &create);
+	const struct sw_action *start = start_of(actions);
 
-	assert(start != NULL);
 	sw_jw_obj(&a->w);
 	sw_hold_take(a->call->conn, a->live, start->trial);
 	sw_jw_kint(&a->w, "trial", (int64_t)start->trial);
 	sw_jw_kint(&a->w, "attempt", start->attempt);
 	sw_jw_key(&a->w, "params");
 	a->w.comma = false;
-	write_params(a->live, start->trial, create, &a->reply);
+	write_params(a->live, start->trial, actions, &a->reply);
 	a->w.comma = true;
 	sw_jw_kint(&a->w, "resume_step", (int64_t)start->resume_step);
 	const uint64_t parent = sw_sweep_parent(a->live->sched, start->trial);

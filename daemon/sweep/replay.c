@@ -22,14 +22,6 @@ static void fail_replay(struct sw_replay *r, sw_status rc, const char *what)
 				   (unsigned long long)r->at_ev, what);
 }
 
-const struct sw_action *sw_replay_action(const struct sw_replay *r, enum sw_action_kind kind)
-{
-	for (size_t i = 0; i < r->actions.n; i++)
-		if (r->actions.v[i].kind == kind)
-			return &r->actions.v[i];
-	return NULL;
-}
-
 /* --- what was made, read back --- */
 
 static bool take_made(const struct sw_row_suggestion *row, void *arg)
@@ -100,7 +92,7 @@ static void note_place(struct sw_replay *r, int64_t ev, int64_t trial)
 static void check_verdict(struct sw_replay *r, const struct sw_event *e,
 			  const struct sw_row_report *row)
 {
-	const struct sw_action *a = sw_replay_action(r, SW_ACTION_DECIDE);
+	const struct sw_action *a = sw_actions_find(&r->actions, SW_ACTION_DECIDE);
 
 	/* A last report that came with a tell is stored as "end", whatever was decided. */
 	if (a == NULL || (!e->final && strcmp(sw_names_decision(a->decision), row->verdict) != 0))

@@ -79,7 +79,4 @@ void sw_replay_fini(struct sw_replay *r);
 /* The stored values of the trial that the event is about to make, into r->suggestion and *e. */
 void sw_replay_read_made(struct sw_replay *r, struct sw_event *e);
 
-/* The action of a kind among those of the last step; NULL: there is none. */
-const struct sw_action *sw_replay_action(const struct sw_replay *r, enum sw_action_kind kind);
-
 #endif

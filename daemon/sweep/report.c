@@ -10,6 +10,7 @@
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include "store/read.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,10 +186,9 @@ static sw_status step_report(struct sw_change *c, struct sw_running *live, const
 	/* Refused: out of order, or of an attempt that is over. */
 	if (rc != SW_OK)
 		return rc;
-	*decision = "continue";
-	for (size_t i = 0; i < c->actions.n; i++)
-		if (c->actions.v[i].kind == SW_ACTION_DECIDE)
-			*decision = sw_names_decision(c->actions.v[i].decision);
+	const struct sw_action *a = sw_actions_find(&c->actions, SW_ACTION_DECIDE);
+	assert(a != NULL); /* every REPORT that is taken is answered */
+	*decision = sw_names_decision(a->decision);
 	add_report_row(c, live, e, metrics, e->final ? "end" : *decision);
 	if (c->call != NULL)
 		sw_hold_take(c->call->conn, live, e->trial);

@@ -168,7 +168,7 @@ static void check_metrics(struct sw_verify *v, const struct sw_row_report *row)
 void sw_verify_report(struct sw_verify *v, const struct sw_event *e,
 		      const struct sw_row_report *row)
 {
-	const struct sw_action *a = sw_replay_action(&v->replay, SW_ACTION_DECIDE);
+	const struct sw_action *a = sw_actions_find(&v->replay.actions, SW_ACTION_DECIDE);
 	struct sw_verify_trial *t = &v->trial[e->trial - 1];
 
 	assert(a != NULL); /* every REPORT that is taken is answered */
