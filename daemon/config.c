@@ -123,16 +123,16 @@ static sw_status default_worker(struct sw_config *c, struct sw_err *err)
 	return put_text(c->worker, sizeof c->worker, path, "the path of sweep-worker", err);
 }
 
-static sw_status fill_defaults(struct sw_config *c, bool state, bool socket, struct sw_err *err)
+static sw_status fill_defaults(struct sw_config *c, struct sw_err *err)
 {
 	const char *env = getenv("SWEEPD_SOCKET");
 	sw_status rc = default_worker(c, err);
 
 	if (rc == SW_OK) /* what is wrong with it is said now, as a matter of usage */
 		rc = sw_device_check(c->devices, err);
-	if (rc == SW_OK && !state)
+	if (rc == SW_OK && *c->state == '\0' && !c->validate)
 		rc = default_state(c, err);
-	if (rc != SW_OK || socket)
+	if (rc != SW_OK || *c->socket != '\0' || c->validate)
 		return rc;
 	if (env != NULL && *env != '\0')
 		return put_text(c->socket, sizeof c->socket, env, "SWEEPD_SOCKET", err);
@@ -193,7 +193,6 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	bool state = false, socket = false;
 	const char *file = NULL;
 	int64_t workers = 0;
 	sw_status rc = SW_OK;
@@ -210,14 +209,12 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 	while (rc == SW_OK && (o = getopt_long(argc, argv, ":", options, NULL)) != -1) {
 		switch (o) {
 		case 's':
-			state = true;
 			rc = put_text(c->state, sizeof c->state, optarg, "--state", err);
 			break;
 		case 'b':
 			rc = put_text(c->database, sizeof c->database, optarg, "--database", err);
 			break;
 		case 'k':
-			socket = true;
 			rc = put_text(c->socket, sizeof c->socket, optarg, "--socket", err);
 			break;
 		case 'd':
@@ -274,6 +271,6 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 	if (rc == SW_OK && optind < argc)
 		rc = sw_err_set(err, SW_INVALID, "unexpected argument %s", argv[optind]);
 	if (rc == SW_OK && !c->help && !c->version)
-		rc = fill_defaults(c, state || c->validate, socket || c->validate, err);
+		rc = fill_defaults(c, err);
 	return rc;
 }
