@@ -2,7 +2,6 @@
  * workers. */
 #include "daemon/sweep/ask.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
@@ -415,10 +414,8 @@ void sw_ask_end_all(struct sw_daemon *d)
 
 static void begin_ask(struct sw_running *live, struct sw_call *call, int64_t count, uint64_t last)
 {
-	struct sw_long_ask *a = sw_calloc(1, sizeof *a);
+	struct sw_long_ask *a = sw_daemon_calloc(1, sizeof *a, "hand out trials");
 
-	if (a == NULL)
-		sw_daemon_die("hand out trials", SW_NOMEM);
 	*a = (struct sw_long_ask){.live = live, .call = call, .left = count, .last = last};
 	sw_buf_init(&a->reply, SW_REPLY_MAX);
 	sw_jw_init_obj(&a->w, &a->reply);

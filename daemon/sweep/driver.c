@@ -1,6 +1,5 @@
 #include "daemon/sweep/driver.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
@@ -36,9 +35,7 @@ static void remove_after(struct sw_change *c, struct sw_running *live,
 	/* Most steps leave nothing behind. */
 	if (files->n == 0 && !files->shrink)
 		return;
-	struct leftovers *l = sw_malloc(sizeof *l);
-	if (l == NULL)
-		sw_daemon_die("note a checkpoint", SW_NOMEM);
+	struct leftovers *l = sw_daemon_calloc(1, sizeof *l, "note a checkpoint");
 	/* A copy: the change outlives this step, and its sweep outlives the change. */
 	*l = (struct leftovers){.live = live, .files = *files};
 	sw_change_after(c, on_stored, l);

@@ -349,9 +349,7 @@ void sw_janitor_shrink(struct sw_running *live)
 	if (max_mb == 0 && t.least == 0)
 		return;
 	struct sw_janitor *j = need_janitor(live->d, 1);
-	struct offer *v = sw_calloc(k->ended_n + 1, sizeof *v);
-	if (v == NULL)
-		sw_daemon_die("remove checkpoints", SW_NOMEM);
+	struct offer *v = sw_daemon_calloc(k->ended_n + 1, sizeof *v, "remove checkpoints");
 	for (size_t i = 0; i < k->ended_n; i++)
 		if (i != best && !sw_checkpoint_has_heir(live, k->ended[i].trial, k->ended[i].step))
 			v[n++] = (struct offer){k->ended[i], live->maximize};

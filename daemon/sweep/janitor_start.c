@@ -9,7 +9,6 @@
 #include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* A running trial keeps all its files from the last reported one on: its worker may have written

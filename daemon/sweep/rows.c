@@ -4,12 +4,10 @@
  */
 #include "daemon/sweep/rows.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/plan/plan.h"
-#include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/claim.h"
 #include "daemon/sweep/names.h"
@@ -47,9 +45,7 @@ static void stop_after(struct sw_change *c, int32_t slot, const struct sw_runnin
 	/* A client hears of it by the answer to its next word. */
 	if (slot < 0)
 		return;
-	struct stop *s = sw_malloc(sizeof *s);
-	if (s == NULL)
-		sw_daemon_die("stop a trial", SW_NOMEM);
+	struct stop *s = sw_daemon_calloc(1, sizeof *s, "stop a trial");
 	*s = (struct stop){.d = c->d,
 			   .slot = slot,
 			   .sweep = live->sweep,

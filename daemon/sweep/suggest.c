@@ -9,7 +9,6 @@
 #include "sched/sweep/samplers.h"
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define QUEUE_MAX    2048 /* prepared suggestions of a sweep: what one ask may want, and some */
 #define RESERVE_MOST 16
@@ -204,9 +203,7 @@ static void start_job(struct sw_suggester *s, bool fresh_start)
 	s->made = next_made(s) + (fresh_start ? 0 : s->queue.n);
 	s->fresh_start = fresh_start;
 	s->err = (struct sw_err)SW_ERR_INIT;
-	s->out = sw_calloc(1, sizeof *s->out);
-	if (s->out == NULL)
-		sw_daemon_die("make a suggestion", SW_NOMEM);
+	s->out = sw_daemon_calloc(1, sizeof *s->out, "make a suggestion");
 	s->busy = true;
 	if (uv_queue_work(s->live->d->loop, &s->work, run_job, on_job) != 0)
 		sw_daemon_die("make a suggestion", SW_INTERNAL);

@@ -26,7 +26,6 @@
 struct sw_call;
 struct sw_daemon;
 struct sw_running;
-struct sw_suggester;
 
 /* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for the caller
  * that adds a sweep, or rebuilds one. SW_NOMEM. */
