@@ -11,6 +11,7 @@
 #include "proto/json.h"
 #include "store/read.h"
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,10 +147,10 @@ static bool read_metrics(const struct sw_running *live, const cJSON *metrics, st
 
 static bool all_finite(const struct sw_running *live, const struct sw_event *e)
 {
-	bool finite = sw_metrics_finite(e->value);
+	bool finite = isfinite(e->value);
 
 	for (size_t k = 1; k < live->spec->n_metrics; k++)
-		finite = finite && sw_metrics_finite(e->more[k - 1]);
+		finite = finite && isfinite(e->more[k - 1]);
 	return finite;
 }
 

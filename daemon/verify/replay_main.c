@@ -24,8 +24,10 @@ static const char usage[] =
 	"cannot be used.\n";
 
 struct sweeps {
-	int64_t *number; /* [n] */
-	bool *ended;
+	struct {
+		int64_t number;
+		bool ended;
+	} * v;
 	size_t n, cap;
 	FILE *out;        /* for those of which there is nothing to compare */
 	bool nomem, gone; /* gone: the last that was read */
@@ -34,7 +36,6 @@ struct sweeps {
 static bool keep_sweep(const struct sw_row_sweep *row, void *arg)
 {
 	struct sweeps *s = arg;
-	size_t number_cap = s->cap;
 
 	if (row->gone == SW_GONE_BUT_BEST)
 		(void)fprintf(s->out,
@@ -44,13 +45,12 @@ static bool keep_sweep(const struct sw_row_sweep *row, void *arg)
 	s->gone = row->gone != SW_GONE_NOT;
 	if (s->gone)
 		return true;
-	if (!sw_array_reserve(&s->number, &number_cap, s->n + 1, sizeof *s->number) ||
-	    !sw_array_reserve(&s->ended, &s->cap, s->n + 1, sizeof *s->ended)) {
+	if (!sw_array_reserve(&s->v, &s->cap, s->n + 1, sizeof *s->v)) {
 		s->nomem = true;
 		return false;
 	}
-	s->number[s->n] = row->sweep;
-	s->ended[s->n++] = row->ended_ms != 0;
+	s->v[s->n].number = row->sweep;
+	s->v[s->n++].ended = row->ended_ms != 0;
 	return true;
 }
 
@@ -171,17 +171,16 @@ static int replay_all(struct sw_db *db, int64_t only, FILE *out, FILE *errors)
 	for (size_t i = 0; i < s.n && status != SW_REPLAY_FILE; i++) {
 		int one = SW_REPLAY_SAME;
 
-		if (s.ended[i] || only != 0)
-			one = replay_one(db, s.number[i], s.ended[i], out, errors);
+		if (s.v[i].ended || only != 0)
+			one = replay_one(db, s.v[i].number, s.v[i].ended, out, errors);
 		else
 			(void)fprintf(out,
 				      "sweep %" PRId64 ": has not ended; name it to compare what "
 				      "is stored so far\n",
-				      s.number[i]);
+				      s.v[i].number);
 		status = one > status ? one : status;
 	}
-	free(s.number);
-	free(s.ended);
+	free(s.v);
 	return status;
 }
 
