@@ -1,6 +1,7 @@
 #include "daemon/verify/replay_main.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "daemon/verify/verify.h"
 #include "store/peek.h"
 #include <errno.h>
@@ -54,27 +55,11 @@ static bool keep_sweep(const struct sw_row_sweep *row, void *arg)
 	return true;
 }
 
-/* 1,804 */
-static const char *grouped(uint64_t n, char out[32])
-{
-	char digits[24];
-	const int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
-	int k = 0;
-
-	for (int i = 0; i < len; i++) {
-		if (i > 0 && (len - i) % 3 == 0)
-			out[k++] = ',';
-		out[k++] = digits[i];
-	}
-	out[k] = '\0';
-	return out;
-}
-
 static const char *counted(uint64_t n, const char *noun, char out[64])
 {
 	char number[32];
 
-	(void)snprintf(out, 64, "%s %s%s", grouped(n, number), noun, n == 1 ? "" : "s");
+	(void)snprintf(out, 64, "%s %s%s", sw_text_count(n, number), noun, n == 1 ? "" : "s");
 	return out;
 }
 
@@ -87,8 +72,8 @@ static void show_progress(const struct sw_verify *v, uint64_t ev)
 	if (now_us < next_us)
 		return;
 	next_us = now_us + SHOW_EVERY_US;
-	(void)fprintf(stderr, "\rsweep %" PRId64 ": event %s of %s \r", v->sweep, grouped(ev, done),
-		      grouped(v->events_n, all));
+	(void)fprintf(stderr, "\rsweep %" PRId64 ": event %s of %s \r", v->sweep,
+		      sw_text_count(ev, done), sw_text_count(v->events_n, all));
 	(void)fflush(stderr);
 }
 
