@@ -200,19 +200,16 @@ static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
 	row->joules = u.millijoules / 1e3;
 }
 
-/* Slots that the attempt had; 0: not known, as its own is gone. */
-static unsigned slots_of(const struct sw_running *live, const struct sw_run *run)
-{
-	const struct sw_daemon *d = live->d;
-
-	return (size_t)run->slot < d->slot.slot_n ? d->slot.slots[run->slot].lanes_used : 0;
-}
-
 /* The live attempt of a trial, if there is one, is over: rows and accounts. */
 static void end_attempt(struct sw_change *c, struct sw_running *live, const struct sw_action *a,
 			const char *state)
 {
 	struct sw_run *run = &live->runs[a->trial - 1];
+	const struct sw_daemon *d = live->d;
+	/* NULL: a client has it, or an earlier daemon had that slot. */
+	struct sw_slot *s = run->slot >= 0 && (size_t)run->slot < d->slot.slot_n
+				    ? &d->slot.slots[run->slot]
+				    : NULL;
 	const int64_t ended_ms = c->over_ms != 0 && c->over_ms < c->now_ms ? c->over_ms : c->now_ms;
 	struct sw_row_attempt row = {.sweep = live->sweep,
 				     .trial = (int64_t)a->trial,
@@ -224,8 +221,8 @@ static void end_attempt(struct sw_change *c, struct sw_running *live, const stru
 	/* It was PENDING or PAUSED: no attempt to end. */
 	if (run->started_ms == 0)
 		return;
-	if (run->slot >= 0 && (size_t)run->slot < live->d->slot.slot_n)
-		add_usage(&row, &live->d->slot.slots[run->slot]);
+	if (s != NULL)
+		add_usage(&row, s);
 	sw_tx_attempt_end(c->tx, &row);
 	const int64_t ms = ended_ms > run->started_ms ? ended_ms - run->started_ms : 0;
 	run->seconds += (float)ms / 1000.0f;
@@ -236,20 +233,17 @@ static void end_attempt(struct sw_change *c, struct sw_running *live, const stru
 		return;
 	assert(live->claim.share.running > 0);
 	live->claim.share.running--;
-	sw_claim_account(&live->claim.share, ms * 1000, slots_of(live, run));
+	/* Where its slot is gone it is not known how many it had. */
+	sw_claim_account(&live->claim.share, ms * 1000, s != NULL ? s->lanes_used : 0);
 	live->budget.gpu_ms += ms * run->gpu / SW_RUN_GPU;
-	if ((size_t)run->slot < live->d->slot.slot_n) {
-		struct sw_slot *s = &live->d->slot.slots[run->slot];
-
-		/* The slot let go of it first (sw_slot_lose()), and may have another. */
-		if (!sw_slot_has(s, live->sweep, (int64_t)a->trial, a->attempt))
-			return;
-		sw_slot_done(s);
-		if (strcmp(state, "FAILED") != 0 || sw_sweep_trial(live->sched, a->trial)->step > 0)
-			s->failures = 0;
-		else
-			sw_slot_failed(s, a->cause);
-	}
+	/* The slot let go of it first (sw_slot_lose()), and may have another. */
+	if (s == NULL || !sw_slot_has(s, live->sweep, (int64_t)a->trial, a->attempt))
+		return;
+	sw_slot_done(s);
+	if (strcmp(state, "FAILED") != 0 || sw_sweep_trial(live->sched, a->trial)->step > 0)
+		s->failures = 0;
+	else
+		sw_slot_failed(s, a->cause);
 }
 
 static void on_over(struct sw_change *c, struct sw_running *live, const struct sw_action *a,
