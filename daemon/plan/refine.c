@@ -76,24 +76,20 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 	return r->rc == SW_OK;
 }
 
-/* One value of parameter i as JSON. */
-static cJSON *value_json(const struct refine *r, size_t i, struct sw_value v)
-{
-	const struct sw_spec_param *p = &r->old->params[i];
-
-	if (p->values != NULL)
-		return cJSON_Duplicate(cJSON_GetArrayItem(p->values, (int)v.choice), true);
-	return cJSON_CreateNumber(v.number);
-}
-
 static bool same_value(struct sw_value a, struct sw_value b)
 {
 	return a.choice == b.choice && !(a.number < b.number) && !(a.number > b.number);
 }
 
+/* Appends one value of parameter i as JSON. */
 static bool add_value(const struct refine *r, cJSON *list, size_t i, struct sw_value v)
 {
-	return cJSON_AddItemToArray(list, value_json(r, i, v));
+	const cJSON *values = r->old->params[i].values;
+
+	return cJSON_AddItemToArray(
+		list, values != NULL
+			      ? cJSON_Duplicate(cJSON_GetArrayItem(values, (int)v.choice), true)
+			      : cJSON_CreateNumber(v.number));
 }
 
 /* The categories that the best trials had, the best one's first. */
@@ -113,16 +109,6 @@ static bool list_choices(const struct refine *r, cJSON *list, size_t i)
 			ok = ok && add_value(r, list, i, r->values[k * n + i]);
 	}
 	return ok;
-}
-
-static struct sw_value value_at(const struct refine *r, size_t i, double u)
-{
-	struct sw_value values[SW_SPACE_MAX_PARAMS];
-	double unit[SW_SPACE_MAX_PARAMS] = {0};
-
-	unit[i] = u;
-	sw_space_decode(r->space, unit, values);
-	return values[i];
 }
 
 /* The scale on which the points of parameter i lie evenly. For most it is the unit interval, which
@@ -170,10 +156,15 @@ static double place_of(const struct refine *r, const struct line *line, size_t i
 static struct sw_value value_on(const struct refine *r, const struct line *line, size_t i,
 				double at)
 {
-	if (!line->is_endless)
-		return value_at(r, i, at);
-	return sw_space_nearest(r->space, i,
-				(struct sw_value){.number = line->is_log ? exp(at) : at});
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	double unit[SW_SPACE_MAX_PARAMS] = {0};
+
+	if (line->is_endless)
+		return sw_space_nearest(r->space, i,
+					(struct sw_value){.number = line->is_log ? exp(at) : at});
+	unit[i] = at;
+	sw_space_decode(r->space, unit, values);
+	return values[i];
 }
 
 static bool list_points(const struct refine *r, cJSON *list, size_t i)

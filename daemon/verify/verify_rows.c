@@ -44,15 +44,10 @@ static const char *or_none(const char *text)
 	return text != NULL && *text != '\0' ? text : "none";
 }
 
-static bool same_text(const char *stored, const char *made)
-{
-	return strcmp(stored != NULL ? stored : "", made != NULL ? made : "") == 0;
-}
-
 void sw_verify_text(struct sw_verify *v, uint64_t trial, const char *what, const char *stored,
 		    const char *made)
 {
-	if (!same_text(stored, made))
+	if (strcmp(stored != NULL ? stored : "", made) != 0)
 		sw_verify_differ(v, trial, "%s: stored is %s%s%s, the replay says %s%s%s", what,
 				 stored != NULL ? "\"" : "", or_none(stored),
 				 stored != NULL ? "\"" : "", *made != '\0' ? "\"" : "",
