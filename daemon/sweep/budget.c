@@ -54,9 +54,9 @@ void sw_budget_write(const struct sw_running *live, int64_t now_ms, struct sw_jw
 	const int64_t gpu_ms = sw_budget_gpu_ms(live, now_ms);
 
 	sw_jw_kobj(w, "budget");
-	write_limit(w, "time_s", live->budget.time_s);
+	write_limit(w, "time_s", live->settings.time_s);
 	sw_jw_knum(w, "time_used_s", (double)ran_ms / 1e3);
-	write_limit(w, "gpu_hours", live->budget.gpu_hours);
+	write_limit(w, "gpu_hours", live->settings.gpu_hours);
 	/* A millionth of an hour is below what a row's milliseconds can tell. */
 	sw_jw_knum(w, "gpu_used_hours", round((double)gpu_ms / SW_BUDGET_HOUR_MS * 1e6) / 1e6);
 	sw_jw_obj_end(w);

@@ -41,8 +41,6 @@ void sw_settings_use(struct sw_running *live, const struct sw_settings *s)
 {
 	/* The account is kept at its place among the others: a new weight gives no backlog. */
 	sw_share_reweigh(&live->claim.share, s->weight);
-	live->budget.time_s = s->time_s;
-	live->budget.gpu_hours = s->gpu_hours;
 	/* The next scan for silent clients was put off by the old lease, and this one may be
 	 * shorter. */
 	live->hold_us = 0;
