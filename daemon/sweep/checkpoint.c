@@ -59,17 +59,7 @@ struct sw_checkpoint sw_checkpoint_of(const struct sw_running *live, uint64_t tr
 /* The place of a trial in the list of open ones, or where it would be. */
 static size_t open_at(const struct sw_keeping *k, uint64_t trial)
 {
-	size_t low = 0, high = k->open_n;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (k->open[mid].trial < trial)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sw_array_place(k->open, k->open_n, sizeof *k->open, trial);
 }
 
 /* NULL: it is not among them. */
