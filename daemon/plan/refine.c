@@ -10,7 +10,6 @@
 
 struct refine {
 	struct sw_spec_refine want;
-	cJSON *old_tree;
 	struct sw_spec *old;
 	struct sw_space *space;
 	bool maximize;
@@ -45,9 +44,7 @@ static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 	if (sw_row_is_gone(row->gone))
 		return false;
 	r->maximize = row->maximize;
-	r->rc = sw_json_parse(&r->old_tree, row->spec, strlen(row->spec), r->err);
-	if (r->rc == SW_OK)
-		r->rc = sw_spec_read(&r->old, r->old_tree, r->err);
+	r->rc = sw_spec_parse(&r->old, row->spec, strlen(row->spec), r->err);
 	if (r->rc == SW_OK && r->old->n_metrics != 1)
 		r->rc = sw_err_at(r->err, SW_INVALID, "/refine/of",
 				  "sweep %lld has %zu metrics, and no best trial to go around",
@@ -378,7 +375,7 @@ static cJSON *write_spec(const struct refine *r, const cJSON *spec)
 	if (out == NULL)
 		return NULL;
 	for (size_t k = 0; k < sizeof inherited / sizeof inherited[0]; k++) {
-		const cJSON *v = sw_json_get(r->old_tree, inherited[k]);
+		const cJSON *v = sw_json_get(r->old->tree, inherited[k]);
 
 		/* The new spec's own words count; the rest is the earlier sweep's. */
 		if (v != NULL && sw_json_get(spec, inherited[k]) == NULL &&
@@ -391,7 +388,7 @@ static cJSON *write_spec(const struct refine *r, const cJSON *spec)
 	    cJSON_AddStringToObject(out, "method", "grid") == NULL)
 		goto fail;
 	if (!refine_all(r, cJSON_AddObjectToObject(out, "parameters"),
-			sw_json_get(r->old_tree, "parameters"), &i))
+			sw_json_get(r->old->tree, "parameters"), &i))
 		goto fail;
 	return out;
 fail:
@@ -444,6 +441,5 @@ sw_status sw_refine_resolve(cJSON **out, const cJSON *spec, struct sw_db *db, st
 	free(r.given);
 	sw_space_destroy(r.space);
 	sw_spec_destroy(r.old);
-	cJSON_Delete(r.old_tree);
 	return rc;
 }

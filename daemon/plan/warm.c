@@ -64,21 +64,17 @@ static sw_status check_metrics(struct reading *r, const struct sw_spec *old)
 static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 {
 	struct reading *r = arg;
-	cJSON *tree = NULL;
-	struct sw_spec *old = NULL;
+	struct sw_spec *old;
 
 	if (sw_row_is_gone(row->gone))
 		return false;
 	r->found = true;
-	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), r->err);
-	if (r->rc == SW_OK)
-		r->rc = sw_spec_read(&old, tree, r->err);
+	r->rc = sw_spec_parse(&old, row->spec, strlen(row->spec), r->err);
 	if (r->rc == SW_OK)
 		r->rc = check_metrics(r, old);
 	if (r->rc == SW_OK)
 		r->rc = check_params(r, old);
 	sw_spec_destroy(old);
-	cJSON_Delete(tree);
 	return false;
 }
 

@@ -211,17 +211,13 @@ static bool take_row(const struct sw_row_event *event, const struct sw_row_repor
 static bool take_spec(const struct sw_row_sweep *row, void *arg)
 {
 	struct sw_replay *r = arg;
-	cJSON *tree = NULL;
 
 	r->seed = (uint64_t)row->seed;
 	/* As it was when the sweep was submitted: its stored end was cut into such slices. */
 	r->slice = row->slice > 0 ? (uint64_t)row->slice : 0;
 	r->sampler_version = row->sampler_version;
 	sw_budget_state(&r->budget, true, row->created_ms);
-	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), &r->err);
-	if (r->rc == SW_OK)
-		r->rc = sw_spec_read(&r->spec, tree, &r->err);
-	cJSON_Delete(tree);
+	r->rc = sw_spec_parse(&r->spec, row->spec, strlen(row->spec), &r->err);
 	return false;
 }
 

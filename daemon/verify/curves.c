@@ -195,13 +195,9 @@ static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 {
 	struct sw_curves_reading *r = arg;
 	struct sw_curves *c = r->c;
-	cJSON *tree = NULL;
 
 	c->seed = (uint64_t)row->seed;
-	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), r->err);
-	if (r->rc == SW_OK)
-		r->rc = sw_spec_read(&c->spec, tree, r->err);
-	cJSON_Delete(tree);
+	r->rc = sw_spec_parse(&c->spec, row->spec, strlen(row->spec), r->err);
 	if (r->rc == SW_OK && c->spec->has_seed)
 		c->seed = c->spec->seed;
 	return false;
