@@ -255,23 +255,20 @@ static void take_rooms(struct sw_daemon *d)
 sw_status sw_adopt_workers(struct sw_daemon *d, struct sw_err *err)
 {
 	sw_row_slot_cb *const passes[] = {count_row, adopt_row, dismiss_row};
-	unsigned *lanes = sw_calloc(d->slot.slot_n + 1, sizeof *lanes);
-	sw_status rc = SW_OK;
+	struct slot_rows r = {.d = d, .lanes = sw_calloc(d->slot.slot_n + 1, sizeof *r.lanes)};
 
-	if (lanes == NULL)
+	if (r.lanes == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	for (size_t i = 0; rc == SW_OK && i < sizeof passes / sizeof passes[0]; i++) {
-		struct slot_rows r = {.d = d, .lanes = lanes, .cb = passes[i]};
-
+	for (size_t i = 0; r.rc == SW_OK && i < sizeof passes / sizeof passes[0]; i++) {
+		r.cb = passes[i];
+		r.worker[0] = '\0';
 		sw_store_read_now(d->store, read_slot_rows, &r);
-		clear_gone(&r);
-		if (r.rc != SW_OK)
-			rc = sw_err_set(err, SW_IO, "cannot read the slots from the store: %s",
-					r.err.msg);
 	}
-	free(lanes);
-	if (rc != SW_OK)
-		return rc;
+	clear_gone(&r);
+	free(r.lanes);
+	if (r.rc != SW_OK)
+		return sw_err_set(err, SW_IO, "cannot read the slots from the store: %s",
+				  r.err.msg);
 	take_rooms(d);
 	release_orphans(d);
 	return SW_OK;

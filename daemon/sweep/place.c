@@ -234,7 +234,7 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 			continue;
 		}
 		/* Again once it is ready: which trial is next may be known only then. */
-		if (!suits(s, live) || !sw_suggest_ready(live, 1) || !suits(s, live))
+		if (!suits(s, live) || !sw_suggest_ready(live) || !suits(s, live))
 			continue;
 		if (p->n == PICKS) { /* keep the one that would be served */
 			p->claim[0] = p->claim[sw_claim_least(p->claim, PICKS)];

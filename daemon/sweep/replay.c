@@ -231,8 +231,7 @@ static bool take_prior(const struct sw_row_prior *row, void *arg)
 	const struct prior_read *p = arg;
 	struct sw_replay *r = p->r;
 
-	r->rc = sw_plan_priors_read(&r->priors, r->spec, p->space, row->params, row->y,
-				    r->spec->n_metrics, &r->err);
+	r->rc = sw_plan_priors_read(&r->priors, r->spec, p->space, row->params, row->y, &r->err);
 	return r->rc == SW_OK;
 }
 

@@ -294,13 +294,13 @@ bool sw_suggest_has(struct sw_running *live, const struct sw_call *call)
 			     enough(s, sw_suggest_count(call), live->d->clock->mono_us()));
 }
 
-bool sw_suggest_ready(struct sw_running *live, uint64_t n)
+bool sw_suggest_ready(struct sw_running *live)
 {
 	struct sw_suggester *s = live->suggest;
 
 	if (s == NULL)
 		return true;
-	if (sw_suggest_asks(s)->n == 0 && enough(s, n, s->since_us)) {
+	if (sw_suggest_asks(s)->n == 0 && enough(s, 1, s->since_us)) {
 		s->since_us = 0;
 		return true;
 	}
