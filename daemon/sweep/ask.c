@@ -58,30 +58,26 @@ static void write_params(struct sw_running *live, uint64_t trial, const struct s
 		sw_plan_params(live->spec, space, values, out);
 }
 
-/* The checkpoints that the workers write. A population sets its own: a child goes on from its
+/* The checkpoints that the worker is to write. A population sets its own: a child goes on from its
  * parent at the population's interval, whatever the spec says of time. A program says itself
  * when its state is whole. */
-struct wanted {
-	uint64_t every, seconds; /* steps; 0: none */
-	bool end, best, record, stop;
-};
-
-static struct wanted wanted_of(const struct sw_running *live)
+static void set_wanted(const struct sw_running *live, struct sw_job *job)
 {
 	const struct sw_spec_checkpoint *c = &live->spec->checkpoint;
-	struct wanted w = {.every = sw_pruner_every(sw_sweep_pruner(live->sched)),
-			   .end = c->keep != SW_SPEC_KEEP_NONE};
+	const uint64_t every = sw_pruner_every(sw_sweep_pruner(live->sched));
+	const bool trainer = live->spec->trainer != NULL;
 
+	job->checkpoint_every = every;
+	job->checkpoint_end = c->keep != SW_SPEC_KEEP_NONE;
 	/* With several metrics no trial is the best. */
-	w.best = w.end && live->spec->trainer != NULL && live->spec->n_metrics <= 1;
-	w.record = w.best && w.every == 0;
+	job->checkpoint_best = job->checkpoint_end && trainer && live->spec->n_metrics <= 1;
+	job->checkpoint_record = job->checkpoint_best && every == 0;
 	/* Even if none is kept: it goes on from there, and the file goes with its end. */
-	w.stop = w.every == 0 && live->spec->trainer != NULL;
-	if (w.every == 0 && w.end && live->spec->trainer != NULL) {
-		w.every = c->every;
-		w.seconds = c->every == 0 ? CHECKPOINT_S : 0;
+	job->checkpoint_stop = every == 0 && trainer;
+	if (every == 0 && job->checkpoint_end && trainer) {
+		job->checkpoint_every = c->every;
+		job->checkpoint_s = c->every == 0 ? CHECKPOINT_S : 0;
 	}
-	return w;
 }
 
 /* Room for the paths that a job points to until it is written. */
@@ -93,12 +89,14 @@ struct job_paths {
 static void set_resume(struct sw_running *live, const struct sw_slot *s,
 		       const struct sw_action *start, struct job_paths *paths, struct sw_job *job)
 {
-	const struct wanted wanted = wanted_of(live);
-	const bool keeps = start->until != 0 || wanted.every != 0 || wanted.end;
 	struct sw_err err = SW_ERR_INIT;
 
 	job->resume_step = start->resume_step;
 	job->parent = sw_sweep_parent(live->sched, start->trial);
+	struct sw_job with = *job; /* the job of an attempt that keeps files */
+	with.until = start->until;
+	set_wanted(live, &with);
+	const bool keeps = with.until != 0 || with.checkpoint_every != 0 || with.checkpoint_end;
 	/* Nothing that it wrote would be found: it keeps nothing, as without a folder. */
 	if (s->worker->no_files)
 		return;
@@ -112,20 +110,14 @@ static void set_resume(struct sw_running *live, const struct sw_slot *s,
 	if (start->from != 0) {
 		sw_checkpoint_path(paths->checkpoint, sizeof paths->checkpoint, paths->folder,
 				   start->from, start->resume_step);
-		job->checkpoint = paths->checkpoint;
+		job->checkpoint = with.checkpoint = paths->checkpoint;
 	}
 	/* No file of it would be kept. For one of a stop the worker makes the folder. */
-	if (!keeps && !wanted.stop)
+	if (!keeps && !with.checkpoint_stop)
 		return;
-	job->until = start->until;
-	job->checkpoint_every = wanted.every;
-	job->checkpoint_s = wanted.seconds;
-	job->checkpoint_end = wanted.end;
-	job->checkpoint_stop = wanted.stop;
-	job->checkpoint_best = wanted.best;
-	job->checkpoint_record = wanted.record;
-	job->record = live->files.keeping.has_record ? &live->files.keeping.record : NULL;
-	job->checkpoint_dir = paths->folder;
+	with.record = live->files.keeping.has_record ? &live->files.keeping.record : NULL;
+	with.checkpoint_dir = paths->folder;
+	*job = with;
 }
 
 /* How the ranks of a trainer's trial exchange gradients; NULL: it has one. */
