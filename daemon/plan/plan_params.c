@@ -142,6 +142,8 @@ struct reader {
 	struct sw_value *values;
 	bool *given;
 	struct sw_err *err;
+	/* NULL, or nothing is read: the parameter that it switches off is refused in its place. */
+	const struct sw_spec_cond *unmet;
 };
 
 /* The group of this key in this group. */
@@ -202,6 +204,12 @@ static sw_status read_member(const struct reader *r, const struct sw_spec_group 
 	const int i = sw_spec_param_find(r->spec, name);
 	if (i < 0)
 		return unknown_param(r->spec, g, v->string, r->err);
+	if (r->unmet != NULL && r->unmet->child != (size_t)i)
+		return SW_OK;
+	if (r->unmet != NULL)
+		return sw_err_set(r->err, SW_INVALID,
+				  "\"%s\" is not active here: its \"when\" asks for another \"%s\"",
+				  name, r->spec->params[r->unmet->parent].name);
 	if (r->given[i])
 		return sw_err_set(r->err, SW_INVALID, "\"%s\" is given twice", name);
 	r->given[i] = true;
@@ -265,36 +273,13 @@ static void find_off(const struct reader *r, bool *off, const struct sw_spec_con
 	}
 }
 
-/* "/opt/momentum" for a member of a group's object, "/opt.momentum" where the name was written out
- * with its dots. The object itself shows which of the two it was. */
-static void point_at(const cJSON *params, const struct sw_spec_param *p, char *ptr, size_t cap)
-{
-	const struct sw_spec_group *path[SW_SPEC_MAX_GROUPS];
-	size_t n = 0;
-
-	for (const struct sw_spec_group *g = p->group; g != NULL; g = g->parent)
-		path[n++] = g;
-	while (n > 0 && sw_json_get(params, path[n - 1]->key) != NULL) {
-		sw_json_pointer_add(ptr, cap, path[--n]->key);
-		params = sw_json_get(params, path[n]->key);
-	}
-	const char *rest = p->name;
-	for (const cJSON *v = params->child; v != NULL; v = v->next) {
-		const size_t k = strlen(v->string), len = strlen(p->name);
-
-		if (k <= len && strcmp(p->name + len - k, v->string) == 0)
-			rest = v->string;
-	}
-	sw_json_pointer_add(ptr, cap, rest);
-}
-
 /* The space knows quickly what is active if a whole point is given; only if something else was
  * named are the conditions gone through for a reason. */
 static sw_status check_active(const struct reader *r, const cJSON *params, const bool *named)
 {
 	const struct sw_spec_cond *why[SW_SPEC_MAX_PARAMS] = {NULL};
 	bool active[SW_SPACE_MAX_PARAMS], off[SW_SPEC_MAX_PARAMS], excess = false;
-	char ptr[sizeof r->err->ptr] = "";
+	struct reader again = *r;
 
 	sw_space_active(r->space, r->values, active);
 	for (size_t i = 0; i < r->spec->n_params; i++)
@@ -306,11 +291,8 @@ static sw_status check_active(const struct reader *r, const cJSON *params, const
 		/* Not active by the middle values that stand for the rest, but not off for sure. */
 		if (!named[i] || !off[i])
 			continue;
-		const struct sw_spec_param *p = &r->spec->params[i];
-		point_at(params, p, ptr, sizeof ptr);
-		return sw_err_at(r->err, SW_INVALID, ptr,
-				 "\"%s\" is not active here: its \"when\" asks for another \"%s\"",
-				 p->name, r->spec->params[why[i]->parent].name);
+		again.unmet = why[i];
+		return read_group(&again, NULL, "", params);
 	}
 	return SW_OK;
 }
@@ -319,7 +301,7 @@ sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
 		       const cJSON *params, struct sw_value *values, bool *given,
 		       struct sw_err *err)
 {
-	const struct reader r = {spec, space, values, given, err};
+	const struct reader r = {spec, space, values, given, err, NULL};
 	bool named[SW_SPEC_MAX_PARAMS] = {false};
 	double middle[SW_SPACE_MAX_PARAMS];
 
