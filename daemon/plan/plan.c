@@ -19,20 +19,20 @@ static void prefix_param(struct sw_err *err, const struct sw_spec_param *p)
 static sw_status numbers_of(const struct sw_spec_param *p, double **out, struct sw_err *err)
 {
 	const size_t n = p->value != NULL ? 1 : p->n_values;
-	const cJSON *first = p->value != NULL ? p->value : p->values->child, *v = first;
+	const cJSON *v = p->value != NULL ? p->value : p->values->child;
 
-	*out = NULL;
-	for (size_t i = 0; i < n; i++, v = v->next)
-		if (!cJSON_IsNumber(v))
-			/* One that is no number: no constraint may name the parameter, and sched
-			 * refuses one that does. */
-			return SW_OK;
 	*out = sw_calloc(n, sizeof **out);
 	if (*out == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the search space");
-	v = first;
-	for (size_t i = 0; i < n; i++, v = v->next)
+	for (size_t i = 0; i < n; i++, v = v->next) {
+		if (!cJSON_IsNumber(v)) {
+			/* No constraint may name the parameter, and sched refuses one that does. */
+			free(*out);
+			*out = NULL;
+			return SW_OK;
+		}
 		(*out)[i] = v->valuedouble;
+	}
 	return SW_OK;
 }
 

@@ -129,9 +129,9 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 	if (row->slot >= 0 && (uint64_t)row->slot < d->slot.slot_n &&
 	    strcmp(row->worker, d->slot.slots[row->slot].worker->id) == 0)
 		return true;
-	if (strcmp(row->worker, r->worker) == 0) { /* another lane of one that was just ended */
-		release_trial_on(d, (int32_t)row->slot);
-	} else if (sw_supervisor_dismiss(d, row->slot, row->handle)) {
+	/* Another lane of one that was just ended, or one that is. */
+	if (strcmp(row->worker, r->worker) == 0 ||
+	    sw_supervisor_dismiss(d, row->slot, row->handle)) {
 		release_trial_on(d, (int32_t)row->slot);
 		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
 	}

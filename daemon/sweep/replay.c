@@ -221,34 +221,25 @@ static bool take_spec(const struct sw_row_sweep *row, void *arg)
 	return false;
 }
 
-struct prior_read {
-	struct sw_replay *r;
-	struct sw_space *space;
-};
-
 static bool take_prior(const struct sw_row_prior *row, void *arg)
 {
-	const struct prior_read *p = arg;
-	struct sw_replay *r = p->r;
+	struct sw_replay *r = arg;
 
-	r->rc = sw_plan_priors_read(&r->priors, r->spec, p->space, row->params, row->y, &r->err);
+	r->rc = sw_plan_priors_read(&r->priors, r->spec, r->space, row->params, row->y, &r->err);
 	return r->rc == SW_OK;
 }
 
 static void read_priors(struct sw_replay *r)
 {
-	struct prior_read p = {.r = r};
-
 	/* It learns from no earlier sweep. */
 	if (r->spec->n_warm_start == 0)
 		return;
-	r->rc = sw_plan_space(&p.space, r->spec, &r->err);
+	r->rc = sw_plan_space(&r->space, r->spec, &r->err);
 	if (r->rc != SW_OK)
 		return;
-	const sw_status rc = sw_read_priors(r->db, r->sweep, take_prior, &p, &r->err);
+	const sw_status rc = sw_read_priors(r->db, r->sweep, take_prior, r, &r->err);
 	if (r->rc == SW_OK)
 		r->rc = rc;
-	sw_space_destroy(p.space);
 }
 
 static bool take_state(const struct sw_row_sampler *row, void *arg)
@@ -305,6 +296,7 @@ void sw_replay_fini(struct sw_replay *r)
 	sw_sweep_destroy(r->sched);
 	sw_actions_fini(&r->actions);
 	sw_plan_priors_fini(&r->priors);
+	sw_space_destroy(r->space);
 	free(r->state);
 	*r = (struct sw_replay){.rc = SW_OK};
 }
