@@ -120,17 +120,10 @@ static void set_resume(struct sw_running *live, const struct sw_slot *s,
 	*job = with;
 }
 
-/* How the ranks of a trainer's trial exchange gradients; NULL: it has one. */
-static const char *transport_of(const struct sw_spec *spec)
-{
-	if (sw_spec_ranks(spec) <= 1)
-		return NULL;
-	return spec->gpu > 1 ? "nccl" : "shm";
-}
-
 static void write_job(struct sw_running *live, const struct sw_slot *s,
 		      const struct sw_action *start, const char *params, struct sw_buf *out)
 {
+	const uint64_t ranks = sw_spec_ranks(live->spec);
 	struct sw_job job = {
 		.sweep = (uint64_t)live->sweep,
 		.trial = start->trial,
@@ -143,10 +136,12 @@ static void write_job(struct sw_running *live, const struct sw_slot *s,
 		.max_t = sw_spec_max_t(live->spec),
 		.metric = live->metric,
 		.goal = live->maximize ? "maximize" : "minimize",
-		.ranks = sw_spec_ranks(live->spec) > 1 ? sw_spec_ranks(live->spec) : 0,
+		.ranks = ranks > 1 ? ranks : 0,
 		.stages = live->spec->stages > 1 ? live->spec->stages : 0,
 		.microbatches = live->spec->microbatches,
-		.transport = transport_of(live->spec),
+		.transport = ranks <= 1            ? NULL
+			     : live->spec->gpu > 1 ? "nccl"
+						   : "shm",
 		.sync_batchnorm = live->spec->sync_batchnorm,
 	};
 	struct job_paths paths;
