@@ -17,6 +17,7 @@
 #include "daemon/sweep/suggest_why.h"
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,25 +56,17 @@ static void stop_after(struct sw_change *c, int32_t slot, const struct sw_runnin
 }
 
 static void add_log(struct sw_change *c, const struct sw_running *live, const struct sw_action *a,
-		    const char *fmt, const char *text)
+		    const char *what, const char *text)
 {
-	struct sw_buf b;
-
-	sw_buf_init(&b, 1000);
-	(void)sw_buf_adds(&b, fmt);
-	if (*text != '\0') {
-		(void)sw_buf_adds(&b, ": ");
-		(void)sw_buf_adds(&b, text);
-	}
+	char line[SW_CAUSE_MAX + 64]; /* of both there is no longer one */
 	const struct sw_row_log row = {.sweep = live->sweep,
 				       .trial = (int64_t)a->trial,
 				       .attempt = a->attempt,
 				       .time_ms = c->now_ms,
-				       .line = b.data};
-	/* A line that is too long is left out: the cause is in the trial's row, too. */
-	if (b.failed == SW_OK)
-		sw_tx_log(c->tx, &row);
-	sw_buf_fini(&b);
+				       .line = line};
+
+	(void)snprintf(line, sizeof line, "%s%s%s", what, *text != '\0' ? ": " : "", text);
+	sw_tx_log(c->tx, &row);
 }
 
 static char *take_text(struct sw_buf *b)
