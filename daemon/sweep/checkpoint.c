@@ -191,21 +191,19 @@ static bool is_needed(const struct sw_running *live, uint64_t trial, uint64_t st
 	return (open != NULL && open->before == step) || sw_checkpoint_has_heir(live, trial, step);
 }
 
-static void add_unneeded(struct sw_unneeded *out, const struct sw_running *live, uint64_t trial,
-			 uint64_t step)
+static void add_unneeded(struct sw_unneeded *out, uint64_t trial, uint64_t step)
 {
 	if (!sw_array_reserve(&out->v, &out->cap, out->n + 1, sizeof *out->v))
 		sw_daemon_die("note a checkpoint", SW_NOMEM);
 	out->v[out->n++] =
-		(struct sw_checkpoint){.sweep = live->sweep, .trial = trial, .step = step};
+		(struct sw_checkpoint){.sweep = out->live->sweep, .trial = trial, .step = step};
 }
 
 /* trial 0: there is no such file. */
-static void release(struct sw_unneeded *out, const struct sw_running *live, uint64_t trial,
-		    uint64_t step)
+static void release(struct sw_unneeded *out, uint64_t trial, uint64_t step)
 {
-	if (trial != 0 && !is_needed(live, trial, step))
-		add_unneeded(out, live, trial, step);
+	if (trial != 0 && !is_needed(out->live, trial, step))
+		add_unneeded(out, trial, step);
 }
 
 static void add_heir(struct sw_running *live, uint64_t child, uint64_t from, uint64_t step)
@@ -218,16 +216,16 @@ static void add_heir(struct sw_running *live, uint64_t child, uint64_t from, uin
 }
 
 /* The trial has one of its own now, or needs none. */
-static void drop_heir(struct sw_unneeded *out, struct sw_running *live, uint64_t child)
+static void drop_heir(struct sw_unneeded *out, uint64_t child)
 {
-	struct sw_heirs *v = &live->files.heirs;
+	struct sw_heirs *v = &out->live->files.heirs;
 
 	for (size_t i = 0; i < v->n; i++) {
 		if (v->v[i].child != child)
 			continue;
 		const struct sw_heir heir = v->v[i];
 		v->v[i] = v->v[--v->n];
-		release(out, live, heir.from, heir.step);
+		release(out, heir.from, heir.step);
 		return;
 	}
 }
@@ -239,23 +237,23 @@ void sw_checkpoint_created(struct sw_running *live, const struct sw_action *crea
 }
 
 /* The one before a trial's last goes. */
-static void release_before(struct sw_unneeded *out, struct sw_running *live, uint64_t trial)
+static void release_before(struct sw_unneeded *out, uint64_t trial)
 {
-	struct sw_keeping_open *open = find_open(&live->files.keeping, trial);
+	struct sw_keeping_open *open = find_open(&out->live->files.keeping, trial);
 	const uint64_t before = open != NULL ? open->before : 0;
 
 	/* It has one file or none. */
 	if (before == 0)
 		return;
 	open->before = 0;
-	release(out, live, trial, before);
+	release(out, trial, before);
 }
 
 /* Of the trials that have ended only the best and the last that was COMPLETED stay. */
-static void keep_best_and_last(struct sw_unneeded *out, struct sw_running *live)
+static void keep_best_and_last(struct sw_unneeded *out)
 {
-	struct sw_keeping *k = &live->files.keeping;
-	const size_t best = sw_checkpoint_best(live);
+	struct sw_keeping *k = &out->live->files.keeping;
+	const size_t best = sw_checkpoint_best(out->live);
 	size_t last = k->ended_n, n = 0;
 	struct sw_keeping_ended gone[4];
 	size_t gone_n = 0;
@@ -274,12 +272,13 @@ static void keep_best_and_last(struct sw_unneeded *out, struct sw_running *live)
 	}
 	k->ended_n = n; /* before they are released: is_needed() reads the list */
 	for (size_t i = 0; i < gone_n; i++)
-		release(out, live, gone[i].trial, gone[i].step);
+		release(out, gone[i].trial, gone[i].step);
 }
 
 /* A trial has ended: does its last checkpoint stay, and what goes for it? */
-static void settle_trial(struct sw_unneeded *out, struct sw_running *live, uint64_t trial)
+static void settle_trial(struct sw_unneeded *out, uint64_t trial)
 {
+	struct sw_running *live = out->live;
 	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
 	const struct sw_checkpoint last = sw_checkpoint_of(live, trial);
 	struct sw_keeping *k = &live->files.keeping;
@@ -287,7 +286,7 @@ static void settle_trial(struct sw_unneeded *out, struct sw_running *live, uint6
 		.trial = trial, .step = last.step, .completed = t->state == SW_TRIAL_COMPLETED};
 	struct sw_keeping_open *open = find_open(k, trial);
 
-	release_before(out, live, trial); /* while the trial still has its place in the list */
+	release_before(out, trial); /* while the trial still has its place in the list */
 	if (open != NULL) {
 		file.has_value = open->has_value;
 		file.value = open->value;
@@ -300,12 +299,12 @@ static void settle_trial(struct sw_unneeded *out, struct sw_running *live, uint6
 	 * failed. */
 	if (last.trial != trial || live->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
 	    t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) {
-		release(out, live, last.trial, last.step);
+		release(out, last.trial, last.step);
 		return;
 	}
 	sw_checkpoint_ended(live, &file);
 	if (live->spec->checkpoint.keep == SW_SPEC_KEEP_BEST_AND_LAST)
-		keep_best_and_last(out, live);
+		keep_best_and_last(out);
 	if (live->spec->checkpoint.max_mb != 0 || live->d->config.keep_checkpoints != 0)
 		out->shrink = true;
 }
@@ -329,9 +328,10 @@ static void take_value(struct sw_running *live, struct sw_keeping_open *open, do
 }
 
 /* The trial of a report has another last checkpoint, or another value. */
-static void take_report(struct sw_unneeded *out, struct sw_running *live,
-			const struct sw_event *event, const struct sw_checkpoint *before)
+static void take_report(struct sw_unneeded *out, const struct sw_event *event,
+			const struct sw_checkpoint *before)
 {
+	struct sw_running *live = out->live;
 	const uint64_t trial = event->trial;
 	const struct sw_checkpoint now = sw_checkpoint_of(live, trial);
 	const bool fresh = now.trial == trial &&
@@ -345,36 +345,37 @@ static void take_report(struct sw_unneeded *out, struct sw_running *live,
 		take_value(live, open, event->value);
 	if (!fresh)
 		return;
-	drop_heir(out, live, trial);
-	release_before(out, live, trial);
+	drop_heir(out, trial);
+	release_before(out, trial);
 	/* The one before stays for a worker that finds the last one damaged; it goes with the
 	 * next. */
 	if (before->trial == trial)
 		open->before = before->step;
-	release(out, live, before->trial, before->step);
+	release(out, before->trial, before->step);
 }
 
-void sw_checkpoint_stepped(struct sw_running *live, const struct sw_event *event,
-			   const struct sw_checkpoint *before, const struct sw_actions *step,
-			   struct sw_unneeded *out)
+void sw_checkpoint_stepped(struct sw_unneeded *out, const struct sw_event *event,
+			   const struct sw_checkpoint *before, const struct sw_actions *step)
 {
+	const struct sw_running *live = out->live;
+
 	/* Clients keep their own files. */
 	if (live->driven)
 		return;
 	if (event->trial != 0 && event->kind == SW_EVENT_REPORT)
-		take_report(out, live, event, before);
+		take_report(out, event, before);
 	for (size_t i = 0; i < step->n; i++) {
 		const struct sw_action *a = &step->v[i];
 
 		if (a->kind == SW_ACTION_PAUSE) {
-			release_before(out, live, a->trial);
+			release_before(out, a->trial);
 		} else if (a->kind == SW_ACTION_END) {
-			drop_heir(out, live, a->trial);
-			settle_trial(out, live, a->trial);
+			drop_heir(out, a->trial);
+			settle_trial(out, a->trial);
 		} else if (a->kind == SW_ACTION_SWEEP && live->files.made && live->ended_ms != 0) {
 			/* Trial 0 stands for the folder: what nobody keeps of a sweep that has
 			 * ended goes in one sweep through it. */
-			add_unneeded(out, live, 0, sw_sweep_trial_n(live->sched));
+			add_unneeded(out, 0, sw_sweep_trial_n(live->sched));
 		}
 	}
 }

@@ -72,8 +72,9 @@ SW_NODISCARD sw_status sw_checkpoint_folder(struct sw_running *live, bool make, 
  * own. */
 struct sw_checkpoint sw_checkpoint_of(const struct sw_running *live, uint64_t trial);
 
-/* Files that nobody goes on from once a step is stored. Zeroed is none; v is the caller's. */
+/* Files of a sweep that nobody goes on from once a step is stored. v is the caller's. */
 struct sw_unneeded {
+	struct sw_running *live;
 	struct sw_checkpoint *v;
 	size_t n, cap;
 	bool shrink; /* the sweep's files may be over its max_mb */
@@ -82,9 +83,8 @@ struct sw_unneeded {
 /* A step has made a trial; a step has been taken, before which the trial of the event (0: none)
  * stood at `before`: adds what nobody needs any more. */
 void sw_checkpoint_created(struct sw_running *live, const struct sw_action *create);
-void sw_checkpoint_stepped(struct sw_running *live, const struct sw_event *event,
-			   const struct sw_checkpoint *before, const struct sw_actions *step,
-			   struct sw_unneeded *out);
+void sw_checkpoint_stepped(struct sw_unneeded *out, const struct sw_event *event,
+			   const struct sw_checkpoint *before, const struct sw_actions *step);
 /* A sweep was rebuilt: notes which trials need another's. */
 void sw_checkpoint_recovered(struct sw_running *live);
 

@@ -45,7 +45,8 @@ static void step(struct life *l, const struct sw_event *ev)
 
 	ck_assert_int_eq(sw_sweep_step(l->live.sched, ev, &l->actions, NULL), SW_OK);
 	l->gone.n = 0;
-	sw_checkpoint_stepped(&l->live, ev, &before, &l->actions, &l->gone);
+	l->gone.live = &l->live;
+	sw_checkpoint_stepped(&l->gone, ev, &before, &l->actions);
 	for (size_t i = 0; i < l->gone.n; i++) {
 		const struct sw_checkpoint *f = &l->gone.v[i];
 
