@@ -82,7 +82,7 @@ static void set_wanted(const struct sw_running *live, struct sw_job *job)
 
 /* Room for the paths that a job points to until it is written. */
 struct job_paths {
-	char folder[PATH_MAX + 64], checkpoint[PATH_MAX + 128];
+	char folder[SW_CHECKPOINT_FOLDER_MAX], checkpoint[PATH_MAX + 128];
 };
 
 /* Sets the checkpoint that the attempt goes on from, and the folder for those that it writes. */
@@ -100,7 +100,8 @@ static void set_resume(struct sw_running *live, const struct sw_slot *s,
 	/* Nothing that it wrote would be found: it keeps nothing, as without a folder. */
 	if (s->worker->no_files)
 		return;
-	if (sw_checkpoint_folder(live, keeps, paths->folder, sizeof paths->folder, &err) != SW_OK) {
+	sw_checkpoint_folder(live, paths->folder);
+	if (keeps && sw_checkpoint_make_folder(live, &err) != SW_OK) {
 		/* Without a folder nothing can be kept; the trial runs, and starts anew when it is
 		 * resumed. */
 		sw_log(SW_LOG_ERROR, "checkpoint.folder", "sweep=%lld why=\"%s\"",

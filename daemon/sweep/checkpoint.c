@@ -11,33 +11,31 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FOLDER SW_CHECKPOINT_FOLDER
-
 /* --- names --- */
 
-sw_status sw_checkpoint_folder(struct sw_running *live, bool make, char *out, size_t cap,
-			       struct sw_err *err)
+void sw_checkpoint_folder(const struct sw_running *live, char out[SW_CHECKPOINT_FOLDER_MAX])
 {
-	const char *state = live->d->config.state;
+	(void)snprintf(out, SW_CHECKPOINT_FOLDER_MAX, "%s/" SW_CHECKPOINT_FOLDER "/%lld",
+		       live->d->config.state, (long long)live->sweep);
+}
+
+sw_status sw_checkpoint_make_folder(struct sw_running *live, struct sw_err *err)
+{
+	char path[SW_CHECKPOINT_FOLDER_MAX];
 	struct stat st;
 
-	for (int depth = make ? 0 : 1; depth < 2; depth++) {
-		const int n = depth == 0 ? snprintf(out, cap, "%s/" FOLDER, state)
-					 : snprintf(out, cap, "%s/" FOLDER "/%lld", state,
-						    (long long)live->sweep);
-
-		if (n < 0 || (size_t)n >= cap)
-			return sw_err_set(err, SW_TOO_BIG,
-					  "the path of the checkpoints is too long");
-		if (make && mkdir(out, 0700) != 0 && errno != EEXIST)
-			return sw_err_set(err, SW_IO, "cannot make the folder %s: %s", out,
+	sw_checkpoint_folder(live, path);
+	char *const last = strrchr(path, '/');
+	for (int depth = 0; depth < 2; depth++) {
+		*last = depth == 0 ? '\0' : '/';
+		if (mkdir(path, 0700) != 0 && errno != EEXIST)
+			return sw_err_set(err, SW_IO, "cannot make the folder %s: %s", path,
 					  strerror(errno));
-		/* Files behind a link would never be removed
-		 * (daemon/sweep/janitor.c). */
-		if (make && (lstat(out, &st) != 0 || !S_ISDIR(st.st_mode)))
-			return sw_err_set(err, SW_IO, "%s is a link, or not a folder", out);
+		/* Files behind a link would never be removed (daemon/sweep/janitor.c). */
+		if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+			return sw_err_set(err, SW_IO, "%s is a link, or not a folder", path);
 	}
-	live->files.made = live->files.made || make;
+	live->files.made = true;
 	return SW_OK;
 }
 

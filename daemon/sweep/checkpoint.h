@@ -15,11 +15,13 @@
 #define SW_DAEMON_SWEEP_CHECKPOINT_H
 
 #include "base/status.h"
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_CHECKPOINT_FOLDER "checkpoints"
+#define SW_CHECKPOINT_FOLDER     "checkpoints"
+#define SW_CHECKPOINT_FOLDER_MAX (PATH_MAX + 64) /* bytes of a sweep's */
 
 struct sw_action;
 struct sw_actions;
@@ -64,9 +66,9 @@ struct sw_keeping {
 	double record;
 };
 
-/* The path of the sweep's folder; `make`: it is there after SW_OK. */
-SW_NODISCARD sw_status sw_checkpoint_folder(struct sw_running *live, bool make, char *out,
-					    size_t cap, struct sw_err *err);
+/* The path of the sweep's folder, be it there or not. */
+void sw_checkpoint_folder(const struct sw_running *live, char out[SW_CHECKPOINT_FOLDER_MAX]);
+SW_NODISCARD sw_status sw_checkpoint_make_folder(struct sw_running *live, struct sw_err *err);
 
 /* The file that the trial's next attempt goes on from. None: from scratch, or a client keeps its
  * own. */

@@ -235,7 +235,7 @@ TEST_LOOP(checkpoint_budget_spares_the_best_and_what_a_child_begins_from, 0, 2)
 	live_fill(&live, SPEC);
 	live.spec->checkpoint.keep = SW_SPEC_KEEP_ALL;
 	live.spec->checkpoint.max_mb = 1;
-	ck_assert_int_eq(sw_checkpoint_folder(&live, true, path, sizeof path, &err), SW_OK);
+	ck_assert_int_eq(sw_checkpoint_make_folder(&live, &err), SW_OK);
 	for (uint64_t t = 1; t <= 4; t++) {
 		put(state, t, 8, 400000);
 		sw_checkpoint_ended(&live, &(struct sw_keeping_ended){.trial = t,
