@@ -10,12 +10,8 @@ void sw_budget_state(struct sw_budget *b, bool running, int64_t now_ms)
 	/* Each step of a sweep tells its state again; only a change may begin or end a stretch. */
 	if (running == (b->since_ms != 0))
 		return;
-	if (!running) {
-		b->ran_ms = sw_budget_ran_ms(b, now_ms);
-		b->since_ms = 0;
-	} else {
-		b->since_ms = now_ms;
-	}
+	b->ran_ms = sw_budget_ran_ms(b, now_ms);
+	b->since_ms = running ? now_ms : 0;
 }
 
 int64_t sw_budget_ran_ms(const struct sw_budget *b, int64_t now_ms)
