@@ -54,3 +54,20 @@ bool sw_array_reserve(void *array, size_t *cap, size_t n, size_t size)
 	*cap = more;
 	return true;
 }
+
+size_t sw_array_place(const void *array, size_t n, size_t size, uint64_t key)
+{
+	size_t low = 0, high = n;
+	uint64_t at;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		memcpy(&at, (const char *)array + mid * size, sizeof at);
+		if (at < key)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}

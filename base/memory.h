@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 void *sw_malloc(size_t n);
 void *sw_calloc(size_t n, size_t size);
@@ -23,5 +24,8 @@ char *sw_strdup(const char *s);
 bool sw_array_resize(void *array, size_t n, size_t size);
 /* The same where n may fit already, *cap being how many do: by doubling it, from 8 on. */
 bool sw_array_reserve(void *array, size_t *cap, size_t n, size_t size);
+/* The first of n elements that is not below key, or n: each begins with 64 bits, not negative, by
+ * which they are sorted. O(log n). */
+size_t sw_array_place(const void *array, size_t n, size_t size, uint64_t key);
 
 #endif

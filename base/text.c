@@ -1,6 +1,8 @@
 #include "base/text.h"
 #include "base/utf8.h"
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What no line shows as it is: a control character (C0, DEL, C1), a line separator, one that turns
@@ -35,5 +37,20 @@ const char *sw_text_show(const char *s, char out[44])
 	for (; s[n] && n < 40; n++)
 		out[n] = s[n] >= ' ' && s[n] <= '~' ? s[n] : '?';
 	strcpy(out + n, s[n] ? "..." : "");
+	return out;
+}
+
+const char *sw_text_count(uint64_t n, char out[32])
+{
+	char digits[24];
+	const int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
+	char *to = out;
+
+	for (int i = 0; i < len; i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = '\0';
 	return out;
 }

@@ -5,6 +5,8 @@
 #ifndef SW_BASE_TEXT_H
 #define SW_BASE_TEXT_H
 
+#include <stdint.h>
+
 /* Each character that no line shows as it is (a control character, a line separator, one that turns
  * the direction of text, a byte that is no UTF-8) becomes one '?', in place. O(length). */
 void sw_text_plain(char *s);
@@ -12,5 +14,8 @@ void sw_text_plain(char *s);
 /* A short form for a message: at most 40 bytes of printable ASCII, then "..." if it was longer.
  * Returns out. */
 const char *sw_text_show(const char *s, char out[44]);
+
+/* n with commas between thousands: "1,438". Returns out. */
+const char *sw_text_count(uint64_t n, char out[32]);
 
 #endif

@@ -8,50 +8,42 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *sw_config_usage(void)
-{
-	return "usage: sweepd [OPTIONS]\n"
-	       "       sweepd replay DB [SWEEP]\n"
-	       "The hyperparameter tuning daemon. Talk to it with `sweep`.\n"
-	       "\n"
-	       "  --state DIR      where everything is stored (default: $XDG_STATE_HOME/sweepd or\n"
-	       "                   ~/.local/state/sweepd)\n"
-	       "  --database DIR   where sweepd.db is instead, for a state directory on a shared\n"
-	       "                   file system: a database needs a local disk\n"
-	       "  --socket PATH    where clients connect (default: $SWEEPD_SOCKET, or\n"
-	       "                   $XDG_RUNTIME_DIR/sweepd/sweepd.sock)\n"
-	       "  --devices SPEC   the slots: cpu:N, gpu:0,1 (numbers or UUIDs; gpu:0:4 has 4 "
-	       "lanes),\n"
-	       "                   gpu:0+cpu:2, auto (every healthy GPU, or every core where\n"
-	       "                   there is none), none (default: auto)\n"
-	       "  --cpu-memory N   most bytes of a trial on a CPU slot, with its data set; with a\n"
-	       "                   suffix K, M or G (of 1024; default: no limit)\n"
-	       "  --gpu-memory N   most bytes of all trials on one GPU together, with their data\n"
-	       "                   sets (default: what is free)\n"
-	       "  --keep-days N    delete sweeps N days after they ended, with all their files\n"
-	       "  --keep-checkpoints N  of each sweep keep the checkpoints of at most N trials "
-	       "that\n"
-	       "                   have ended, the best; \"checkpoint\" in a spec may keep fewer\n"
-	       "  --quota N        most bytes of the state directory, with a suffix as above: "
-	       "once\n"
-	       "                   it is met no trial begins; those that run go on\n"
-	       "  --executor NAME  trains on a cluster, too: slurm, ssh, or a program of your own "
-	       "(docs/\n"
-	       "                   cluster.md); its jobs are slots NAME:0 ... behind --devices\n"
-	       "  --max-workers N  most of its jobs at a time, 1 to 1000 (default: 16)\n"
-	       "  --executor-options FILE  what a job asks for: lines `key = value`\n"
-	       "  --log FILE       append the log to FILE (default: stderr); SIGHUP reopens it\n"
-	       "  --log-level L    debug, info, warn or error (default: info)\n"
-	       "  --version, --help\n"
-	       "\n"
-	       "SIGTERM and SIGINT end it: trials have 10 seconds to finish their epoch and to "
-	       "write\n"
-	       "a checkpoint, programs 8 of their grace_s, and the next start goes on from there. "
-	       "All\n"
-	       "is over in 20 seconds at most; a second signal ends it at once.\n"
-	       "\n"
-	       "`sweepd replay --help` says how to check a database against its own events.\n";
-}
+const char sw_config_usage[] =
+	"usage: sweepd [OPTIONS]\n"
+	"       sweepd replay DB [SWEEP]\n"
+	"The hyperparameter tuning daemon. Talk to it with `sweep`.\n"
+	"\n"
+	"  --state DIR      where everything is stored (default: $XDG_STATE_HOME/sweepd or\n"
+	"                   ~/.local/state/sweepd)\n"
+	"  --database DIR   where sweepd.db is instead, for a state directory on a shared\n"
+	"                   file system: a database needs a local disk\n"
+	"  --socket PATH    where clients connect (default: $SWEEPD_SOCKET, or\n"
+	"                   $XDG_RUNTIME_DIR/sweepd/sweepd.sock)\n"
+	"  --devices SPEC   the slots: cpu:N, gpu:0,1 (numbers or UUIDs; gpu:0:4 has 4 lanes),\n"
+	"                   gpu:0+cpu:2, auto (every healthy GPU, or every core where\n"
+	"                   there is none), none (default: auto)\n"
+	"  --cpu-memory N   most bytes of a trial on a CPU slot, with its data set; with a\n"
+	"                   suffix K, M or G (of 1024; default: no limit)\n"
+	"  --gpu-memory N   most bytes of all trials on one GPU together, with their data\n"
+	"                   sets (default: what is free)\n"
+	"  --keep-days N    delete sweeps N days after they ended, with all their files\n"
+	"  --keep-checkpoints N  of each sweep keep the checkpoints of at most N trials that\n"
+	"                   have ended, the best; \"checkpoint\" in a spec may keep fewer\n"
+	"  --quota N        most bytes of the state directory, with a suffix as above: once\n"
+	"                   it is met no trial begins; those that run go on\n"
+	"  --executor NAME  trains on a cluster, too: slurm, ssh, or a program of your own (docs/\n"
+	"                   cluster.md); its jobs are slots NAME:0 ... behind --devices\n"
+	"  --max-workers N  most of its jobs at a time, 1 to 1000 (default: 16)\n"
+	"  --executor-options FILE  what a job asks for: lines `key = value`\n"
+	"  --log FILE       append the log to FILE (default: stderr); SIGHUP reopens it\n"
+	"  --log-level L    debug, info, warn or error (default: info)\n"
+	"  --version, --help\n"
+	"\n"
+	"SIGTERM and SIGINT end it: trials have 10 seconds to finish their epoch and to write\n"
+	"a checkpoint, programs 8 of their grace_s, and the next start goes on from there. All\n"
+	"is over in 20 seconds at most; a second signal ends it at once.\n"
+	"\n"
+	"`sweepd replay --help` says how to check a database against its own events.\n";
 
 static sw_status put_text(char *out, size_t cap, const char *value, const char *what,
 			  struct sw_err *err)
@@ -123,16 +115,16 @@ static sw_status default_worker(struct sw_config *c, struct sw_err *err)
 	return put_text(c->worker, sizeof c->worker, path, "the path of sweep-worker", err);
 }
 
-static sw_status fill_defaults(struct sw_config *c, bool state, bool socket, struct sw_err *err)
+static sw_status fill_defaults(struct sw_config *c, struct sw_err *err)
 {
 	const char *env = getenv("SWEEPD_SOCKET");
 	sw_status rc = default_worker(c, err);
 
 	if (rc == SW_OK) /* what is wrong with it is said now, as a matter of usage */
 		rc = sw_device_check(c->devices, err);
-	if (rc == SW_OK && !state)
+	if (rc == SW_OK && *c->state == '\0' && !c->validate)
 		rc = default_state(c, err);
-	if (rc != SW_OK || socket)
+	if (rc != SW_OK || *c->socket != '\0' || c->validate)
 		return rc;
 	if (env != NULL && *env != '\0')
 		return put_text(c->socket, sizeof c->socket, env, "SWEEPD_SOCKET", err);
@@ -193,7 +185,6 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	bool state = false, socket = false;
 	const char *file = NULL;
 	int64_t workers = 0;
 	sw_status rc = SW_OK;
@@ -210,14 +201,12 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 	while (rc == SW_OK && (o = getopt_long(argc, argv, ":", options, NULL)) != -1) {
 		switch (o) {
 		case 's':
-			state = true;
 			rc = put_text(c->state, sizeof c->state, optarg, "--state", err);
 			break;
 		case 'b':
 			rc = put_text(c->database, sizeof c->database, optarg, "--database", err);
 			break;
 		case 'k':
-			socket = true;
 			rc = put_text(c->socket, sizeof c->socket, optarg, "--socket", err);
 			break;
 		case 'd':
@@ -274,6 +263,6 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 	if (rc == SW_OK && optind < argc)
 		rc = sw_err_set(err, SW_INVALID, "unexpected argument %s", argv[optind]);
 	if (rc == SW_OK && !c->help && !c->version)
-		rc = fill_defaults(c, state || c->validate, socket || c->validate, err);
+		rc = fill_defaults(c, err);
 	return rc;
 }

@@ -34,6 +34,6 @@ struct sw_config {
 /* Fills in the defaults and then the arguments. SW_INVALID with one line. */
 SW_NODISCARD sw_status sw_config_parse(struct sw_config *c, int argc, char **argv,
 				       struct sw_err *err);
-const char *sw_config_usage(void);
+extern const char sw_config_usage[];
 
 #endif

@@ -1,5 +1,6 @@
 #include "daemon/die.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,4 +13,13 @@ _Noreturn void sw_daemon_die(const char *what, sw_status why)
 	if (why == SW_IO)
 		_exit(SW_EXIT_LOST);
 	abort();
+}
+
+void *sw_daemon_calloc(size_t n, size_t size, const char *what)
+{
+	void *p = sw_calloc(n, size);
+
+	if (p == NULL)
+		sw_daemon_die(what, SW_NOMEM);
+	return p;
 }

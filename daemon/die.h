@@ -3,6 +3,7 @@
 #define SW_DAEMON_DIE_H
 
 #include "base/status.h"
+#include <stddef.h>
 
 #define SW_EXIT_LOST 70 /* the store cannot be relied on any more; sysexits.h: EX_SOFTWARE */
 
@@ -10,5 +11,8 @@
  * process, by status 70 where the store is lost (SW_IO) and by abort() for want of memory; the next
  * start rebuilds everything from the store. */
 _Noreturn void sw_daemon_die(const char *what, sw_status why);
+
+/* As sw_calloc(); without memory the daemon dies of `what`. */
+void *sw_daemon_calloc(size_t n, size_t size, const char *what);
 
 #endif

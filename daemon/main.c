@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (config.help || config.version) {
-		(void)printf("%s", config.help ? sw_config_usage() : "sweepd " SW_VERSION "\n");
+		(void)printf("%s", config.help ? sw_config_usage : "sweepd " SW_VERSION "\n");
 		return EXIT_SUCCESS;
 	}
 	if (sw_systemd_take(&config.systemd, config.socket, sizeof config.socket, &err) != SW_OK ||

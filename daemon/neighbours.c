@@ -17,15 +17,8 @@ static const char *slot_name(const struct sw_slot *s)
 	return s->device.away ? "" : s->device.gpu ? s->device.uuid : "cpu";
 }
 
-static bool is_first(const struct sw_daemon *d, size_t slot)
-{
-	for (size_t i = 0; i < slot; i++)
-		if (strcmp(slot_name(&d->slot.slots[i]), slot_name(&d->slot.slots[slot])) == 0)
-			return false;
-	return true;
-}
-
-/* The socket is never closed: the kernel takes the name back when the process ends. */
+/* The socket is never closed: the kernel takes the name back when the process ends. Of slots that
+ * share a name the first has it. */
 static void bind_name(const char *name)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -33,9 +26,10 @@ static void bind_name(const char *name)
 	const int n = snprintf(addr.sun_path + 1, sizeof addr.sun_path - 1, PREFIX "%ld/%lu/%.*s",
 			       (long)getpid(), (unsigned long)getuid(), NAME_SIZE - 1, name);
 
-	if (fd >= 0)
-		(void)bind(fd, (const struct sockaddr *)&addr,
-			   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n));
+	if (fd >= 0 &&
+	    bind(fd, (const struct sockaddr *)&addr,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) != 0)
+		(void)close(fd);
 }
 
 /* Has a slot of ours the name? Then what people call it. */
@@ -56,7 +50,7 @@ void sw_neighbours_look(const struct sw_daemon *d)
 
 	/* First the names, then the look: of two that start at once, one sees the other. */
 	for (size_t i = 0; i < d->slot.slot_n; i++)
-		if (slot_name(&d->slot.slots[i])[0] != '\0' && is_first(d, i))
+		if (slot_name(&d->slot.slots[i])[0] != '\0')
 			bind_name(slot_name(&d->slot.slots[i]));
 	FILE *f = fopen("/proc/net/unix", "re");
 	while (f != NULL && fgets(line, sizeof line, f) != NULL) {

@@ -6,10 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Creates path (and its parents) 0700 where missing, makes it absolute in place, refuses one that
- * others may write in, and takes the lock. database: it holds the database, so a network file
- * system is refused, too (SQLite's WAL does not work there). *lock_fd is the caller's: the lock
- * ends when it is closed. SW_CONFLICT: another daemon has it; the line names its pid. */
+/* Creates path[cap], at most PATH_MAX, (and its parents) 0700 where missing, makes it absolute in
+ * place, refuses one that others may write in, and takes the lock. database: it holds the database,
+ * so a network file system is refused, too (SQLite's WAL does not work there). *lock_fd is the
+ * caller's: the lock ends when it is closed. SW_CONFLICT: another daemon has it; the line names its
+ * pid. */
 SW_NODISCARD sw_status sw_statedir_open(char *path, size_t cap, bool database, int *lock_fd,
 					struct sw_err *err);
 

@@ -1,4 +1,5 @@
 /* Learning curves: of the best trials, and of an even spread of the others; rungs as rules. */
+#include "base/memory.h"
 #include "plot/build.h"
 #include <math.h>
 #include <stdio.h>
@@ -14,16 +15,7 @@ struct curve {
 /* The first report of a trial of this number or above. */
 static size_t first_report(const struct sw_plot_data *d, int64_t trial)
 {
-	size_t low = 0, high = d->n_reports;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-		if (d->reports[mid].trial < trial)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sw_array_place(d->reports, d->n_reports, sizeof *d->reports, (uint64_t)trial);
 }
 
 /* The mean of r[from..to). */

@@ -222,6 +222,9 @@ SW_NODISCARD sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJS
 
 /* spec: borrowed; a copy is kept. *out is the caller's on SW_OK. */
 SW_NODISCARD sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *err);
+/* The same from a text, as the store has it. *out is NULL unless SW_OK. */
+SW_NODISCARD sw_status sw_spec_parse(struct sw_spec **out, const char *text, size_t len,
+				     struct sw_err *err);
 void sw_spec_destroy(struct sw_spec *s); /* NULL is allowed */
 
 /* An "early_terminate" other than the spec's own, for the same sweep; *out is zeroed first. Errors

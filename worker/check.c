@@ -308,17 +308,13 @@ void sw_check_spec(const char *spec, size_t len, const struct sw_ops *gpu, struc
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct facts facts = {.gpu = gpu};
-	struct sw_spec *s = NULL;
-	cJSON *tree = NULL;
+	struct sw_spec *s;
 	struct sw_jw w;
-	sw_status rc = sw_json_parse(&tree, spec, len, &err);
+	sw_status rc = sw_spec_parse(&s, spec, len, &err);
 
-	if (rc == SW_OK)
-		rc = sw_spec_read(&s, tree, &err);
 	if (rc == SW_OK)
 		rc = check(s, &facts, &err);
 	sw_spec_destroy(s);
-	cJSON_Delete(tree);
 	sw_jw_init(&w, out);
 	sw_jw_obj(&w);
 	if (rc == SW_OK) {

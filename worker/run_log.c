@@ -1,22 +1,7 @@
 #include "worker/run_log.h"
+#include "base/text.h"
 #include <inttypes.h>
 #include <stdio.h>
-
-/* n with commas between thousands: "1,438". Returns out. */
-static const char *show_count(uint64_t n, char out[32])
-{
-	char digits[24];
-	const int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
-	char *to = out;
-
-	for (int i = 0; i < len; i++) {
-		if (i > 0 && (len - i) % 3 == 0)
-			*to++ = ',';
-		*to++ = digits[i];
-	}
-	*to = '\0';
-	return out;
-}
 
 static void log_ranks(struct sw_session *s, const struct sw_trainer *t, const char *transport)
 {
@@ -43,9 +28,9 @@ void sw_run_log_start(struct sw_session *s, const char *device, const struct sw_
 		       "started on %s: %s, %s parameters, %s train / %s validation rows, batch "
 		       "%" PRIu64 ", %s, lr %.4g",
 		       device, ready->model.summary,
-		       show_count(ready->model.parameters, parameters),
-		       show_count(ready->data->train.rows, train),
-		       show_count(ready->data->val.rows, val), ready->trainer.batch_size,
+		       sw_text_count(ready->model.parameters, parameters),
+		       sw_text_count(ready->data->train.rows, train),
+		       sw_text_count(ready->data->val.rows, val), ready->trainer.batch_size,
 		       sw_trainer_optimizer_name(ready->trainer.optimizer), ready->trainer.lr);
 	if (ready->trainer.precision != SW_FP32)
 		sw_session_log(s, "products in %s",
@@ -69,7 +54,7 @@ static void log_micro(struct sw_session *s, const struct sw_net *net)
 		norms += net->model->op[i].kind == SW_OP_BATCHNORM;
 	sw_session_log(
 		s, "memory: batches of %zu rows in parts of %zu, %s bytes, after %u halvings",
-		net->at.batch, net->at.micro, show_count(net->at.bytes, bytes), net->oom_events);
+		net->at.batch, net->at.micro, sw_text_count(net->at.bytes, bytes), net->oom_events);
 	if (norms)
 		sw_session_log(s,
 			       "memory: %zu batch norms take the statistics of parts: the curve is "

@@ -10,12 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FOLDER_MAX (PATH_MAX + 64)
-
 struct file_question {
 	struct sw_lookup q;
 	int64_t step; /* that the row says */
-	char folder[FOLDER_MAX];
+	char folder[SW_CHECKPOINT_FOLDER_MAX];
 };
 
 static bool take_step(const struct sw_row_trial *row, void *arg)
@@ -57,8 +55,7 @@ static void find_file(struct sw_db *db, struct sw_lookup *q)
 void sw_handle_trial_checkpoint(struct sw_call *call)
 {
 	struct sw_running *live = sw_running_of(call);
-	char folder[FOLDER_MAX];
-	struct sw_err err = SW_ERR_INIT;
+	char folder[SW_CHECKPOINT_FOLDER_MAX];
 
 	if (live == NULL)
 		return;
@@ -68,10 +65,8 @@ void sw_handle_trial_checkpoint(struct sw_call *call)
 	if (live->driven)
 		(void)snprintf(folder, sizeof folder, "%s/tune/%lld", live->d->config.state,
 			       (long long)live->sweep);
-	else if (sw_checkpoint_folder(live, false, folder, sizeof folder, &err) != SW_OK) {
-		sw_call_error(call, &err);
-		return;
-	}
+	else
+		sw_checkpoint_folder(live, folder);
 	struct file_question *f = sw_lookup_create(call, live, sizeof *f, find_file);
 	if (f == NULL)
 		return;

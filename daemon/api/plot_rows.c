@@ -33,14 +33,10 @@ static bool is_read(struct sw_plot_rows *r, sw_status rc)
 static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 {
 	struct sw_plot_rows *r = arg;
-	cJSON *tree = NULL;
 
 	if (sw_row_is_gone(row->gone))
 		return false; /* and there is no spec: not found */
-	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), &r->err);
-	if (r->rc == SW_OK)
-		r->rc = sw_spec_read(&r->spec, tree, &r->err);
-	cJSON_Delete(tree);
+	r->rc = sw_spec_parse(&r->spec, row->spec, strlen(row->spec), &r->err);
 	r->name = sw_strdup(row->name != NULL ? row->name : "");
 	if (r->rc == SW_OK && r->name == NULL)
 		(void)no_memory(r);

@@ -44,16 +44,12 @@ struct reading {
 static bool take_spec(const struct sw_row_sweep *row, void *arg)
 {
 	struct reading *r = arg;
-	cJSON *tree = NULL;
 
-	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), r->err);
-	if (r->rc == SW_OK) {
-		r->refine = (int64_t)sw_json_number(sw_json_get(tree, "refine"), "of", 0);
-		r->rc = sw_spec_read(&r->spec, tree, r->err);
-	}
-	if (r->rc == SW_OK)
-		r->rc = sw_plan_space(&r->space, r->spec, r->err);
-	cJSON_Delete(tree);
+	r->rc = sw_spec_parse(&r->spec, row->spec, strlen(row->spec), r->err);
+	if (r->rc != SW_OK)
+		return false;
+	r->refine = (int64_t)sw_json_number(sw_json_get(r->spec->tree, "refine"), "of", 0);
+	r->rc = sw_plan_space(&r->space, r->spec, r->err);
 	return false;
 }
 

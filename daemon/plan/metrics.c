@@ -4,11 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-bool sw_metrics_finite(double v)
-{
-	return isfinite(v);
-}
-
 static bool read_number(const cJSON *v, double *out)
 {
 	if (cJSON_IsNumber(v)) {

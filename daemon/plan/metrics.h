@@ -32,9 +32,6 @@ SW_NODISCARD sw_status sw_metrics_all(const cJSON *metrics, const struct sw_spec
 SW_NODISCARD sw_status sw_metrics_stored(const char *text, const struct sw_spec *spec, double *y,
 					 struct sw_err *err);
 
-/* isfinite(), in one place where no fast-math can reach it. */
-bool sw_metrics_finite(double v);
-
 /* Sets err to SW_INVALID at "/metrics": which metric is missing and what was reported instead. */
 void sw_metrics_explain(const char *metric, const cJSON *metrics, struct sw_err *err);
 

@@ -19,20 +19,20 @@ static void prefix_param(struct sw_err *err, const struct sw_spec_param *p)
 static sw_status numbers_of(const struct sw_spec_param *p, double **out, struct sw_err *err)
 {
 	const size_t n = p->value != NULL ? 1 : p->n_values;
-	const cJSON *first = p->value != NULL ? p->value : p->values->child, *v = first;
+	const cJSON *v = p->value != NULL ? p->value : p->values->child;
 
-	*out = NULL;
-	for (size_t i = 0; i < n; i++, v = v->next)
-		if (!cJSON_IsNumber(v))
-			/* One that is no number: no constraint may name the parameter, and sched
-			 * refuses one that does. */
-			return SW_OK;
 	*out = sw_calloc(n, sizeof **out);
 	if (*out == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the search space");
-	v = first;
-	for (size_t i = 0; i < n; i++, v = v->next)
+	for (size_t i = 0; i < n; i++, v = v->next) {
+		if (!cJSON_IsNumber(v)) {
+			/* No constraint may name the parameter, and sched refuses one that does. */
+			free(*out);
+			*out = NULL;
+			return SW_OK;
+		}
 		(*out)[i] = v->valuedouble;
+	}
 	return SW_OK;
 }
 
@@ -188,34 +188,24 @@ sw_status sw_plan_space(struct sw_space **out, const struct sw_spec *spec, struc
  * parameters by their names and constraints by their texts. */
 static void name_place(struct sw_err *err, const struct sw_spec *spec)
 {
-	static const char params[] = "/parameters/", constraints[] = "/constraints/";
-	char rest[sizeof err->ptr], line[sizeof err->msg], *end;
-	const char *at = strstr(err->ptr, constraints);
+	static const char params[] = "/parameters";
+	const struct sw_err was = *err;
+	const char *at = strstr(was.ptr, "/constraints/");
+	size_t i;
+	int n = 0;
 
 	/* With or without "/parameters" before it. Its text goes into the line, since the pointer
 	 * shows an index alone. */
-	if (at != NULL && (at == err->ptr || at == err->ptr + sizeof params - 2)) {
-		(void)snprintf(rest, sizeof rest, "%s", at);
-		const unsigned long i = strtoul(rest + sizeof constraints - 1, &end, 10);
-		memcpy(err->ptr, rest, sizeof rest);
-		if (i >= spec->n_constraints)
-			return;
-		(void)snprintf(line, sizeof line, "%.200s", err->msg);
-		const sw_status code = err->code;
-		*err = (struct sw_err)SW_ERR_INIT;
-		(void)!sw_err_at(err, code, rest, "%s (\"%.100s\")", line,
-				 spec->constraints[i].text);
-		return;
+	if (at != NULL && (at == was.ptr || at == was.ptr + sizeof params - 1)) {
+		if (sscanf(at, "/constraints/%zu", &i) == 1 && i < spec->n_constraints) {
+			*err = (struct sw_err)SW_ERR_INIT;
+			(void)!sw_err_at(err, was.code, at, "%.200s (\"%.100s\")", was.msg,
+					 spec->constraints[i].text);
+		}
+	} else if (sscanf(was.ptr, "/parameters/%zu%n", &i, &n) == 1 && i < spec->n_params) {
+		memcpy(err->ptr, was.ptr + n, strlen(was.ptr + n) + 1);
+		prefix_param(err, &spec->params[i]);
 	}
-	if (strncmp(err->ptr, params, sizeof params - 1) != 0)
-		return;
-	const unsigned long i = strtoul(err->ptr + sizeof params - 1, &end, 10);
-	if (end == err->ptr + sizeof params - 1 || i >= spec->n_params ||
-	    (*end != '\0' && *end != '/'))
-		return;
-	(void)snprintf(rest, sizeof rest, "%s", end);
-	memcpy(err->ptr, rest, sizeof rest);
-	prefix_param(err, &spec->params[i]);
 }
 
 struct sw_pruner_config sw_plan_pruner(const struct sw_pruner_config *p, bool maximize)

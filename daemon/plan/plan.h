@@ -87,7 +87,6 @@ SW_NODISCARD sw_status sw_plan_priors_add(struct sw_plan_priors *p, const struct
 /* From the texts that the store keeps. */
 SW_NODISCARD sw_status sw_plan_priors_read(struct sw_plan_priors *p, const struct sw_spec *spec,
 					   const struct sw_space *space, const char *params,
-					   const char *y_text, size_t n_metrics,
-					   struct sw_err *err);
+					   const char *y_text, struct sw_err *err);
 
 #endif

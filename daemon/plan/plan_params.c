@@ -142,53 +142,17 @@ struct reader {
 	struct sw_value *values;
 	bool *given;
 	struct sw_err *err;
+	/* NULL, or nothing is read: the parameter that it switches off is refused in its place. */
+	const struct sw_spec_cond *unmet;
 };
 
-/* The parameter or group of this key in this group. */
-static const struct sw_spec_param *param_in(const struct sw_spec *s, const struct sw_spec_group *g,
-					    const char *key)
-{
-	for (size_t i = 0; i < s->n_params; i++)
-		if (s->params[i].group == g && strcmp(s->params[i].key, key) == 0)
-			return &s->params[i];
-	return NULL;
-}
-
+/* The group of this key in this group. */
 static const struct sw_spec_group *group_in(const struct sw_spec *s, const struct sw_spec_group *g,
 					    const char *key)
 {
 	for (size_t i = 0; i < s->n_groups; i++)
 		if (s->groups[i].parent == g && strcmp(s->groups[i].key, key) == 0)
 			return &s->groups[i];
-	return NULL;
-}
-
-/* Does the name of a parameter begin with the names of g and its groups, and end in rest? */
-static bool is_name(const char *name, const struct sw_spec_group *g, const char *rest)
-{
-	size_t n = strlen(name);
-	const char *part = rest;
-
-	for (;; part = g->key, g = g->parent) {
-		const size_t len = strlen(part);
-
-		if (len > n || memcmp(name + n - len, part, len) != 0)
-			return false;
-		n -= len;
-		/* The outermost group: a name that goes on before it belongs to another. */
-		if (g == NULL)
-			return n == 0;
-		if (n == 0 || name[--n] != '.')
-			return false;
-	}
-}
-
-static const struct sw_spec_param *param_of_dotted(const struct sw_spec *s,
-						   const struct sw_spec_group *g, const char *key)
-{
-	for (size_t i = 0; i < s->n_params; i++)
-		if (is_name(s->params[i].name, g, key))
-			return &s->params[i];
 	return NULL;
 }
 
@@ -220,38 +184,45 @@ static sw_status unknown_param(const struct sw_spec *s, const struct sw_spec_gro
 }
 
 static sw_status read_group(const struct reader *r, const struct sw_spec_group *g,
-			    const cJSON *object);
+			    const char *prefix, const cJSON *object);
 
-static sw_status read_member(const struct reader *r, const struct sw_spec_group *g, const cJSON *v)
+/* prefix: the names of g and the groups around it, each with its dot. */
+static sw_status read_member(const struct reader *r, const struct sw_spec_group *g,
+			     const char *prefix, const cJSON *v)
 {
 	const struct sw_spec_group *inner = group_in(r->spec, g, v->string);
-	const struct sw_spec_param *p = param_in(r->spec, g, v->string);
+	char name[SW_SPEC_MAX_PARAM_NAME + 2]; /* what is cut is still longer than any name */
 
+	(void)snprintf(name, sizeof name, "%s%s%s", prefix, v->string, inner != NULL ? "." : "");
 	if (inner != NULL && cJSON_IsObject(v))
-		return read_group(r, inner, v);
+		return read_group(r, inner, name, v);
 	if (inner != NULL)
 		return sw_err_set(r->err, SW_INVALID,
 				  "\"%s\" is a group of parameters: an object, not %s", v->string,
 				  sw_spec_kind(v));
-	if (p == NULL)
-		/* A name written out with its dots, at this level. */
-		p = param_of_dotted(r->spec, g, v->string);
-	if (p == NULL)
+	/* Its name may be written out with its dots at any level, too. */
+	const int i = sw_spec_param_find(r->spec, name);
+	if (i < 0)
 		return unknown_param(r->spec, g, v->string, r->err);
-	const size_t i = (size_t)(p - r->spec->params);
+	if (r->unmet != NULL && r->unmet->child != (size_t)i)
+		return SW_OK;
+	if (r->unmet != NULL)
+		return sw_err_set(r->err, SW_INVALID,
+				  "\"%s\" is not active here: its \"when\" asks for another \"%s\"",
+				  name, r->spec->params[r->unmet->parent].name);
 	if (r->given[i])
-		return sw_err_set(r->err, SW_INVALID, "\"%s\" is given twice", p->name);
+		return sw_err_set(r->err, SW_INVALID, "\"%s\" is given twice", name);
 	r->given[i] = true;
-	return sw_plan_value(r->spec, r->space, i, v, &r->values[i], r->err);
+	return sw_plan_value(r->spec, r->space, (size_t)i, v, &r->values[i], r->err);
 }
 
 static sw_status read_group(const struct reader *r, const struct sw_spec_group *g,
-			    const cJSON *object)
+			    const char *prefix, const cJSON *object)
 {
 	const cJSON *v;
 
 	cJSON_ArrayForEach (v, object) {
-		const sw_status rc = read_member(r, g, v);
+		const sw_status rc = read_member(r, g, prefix, v);
 		char ptr[sizeof r->err->ptr] = "";
 
 		if (rc == SW_OK)
@@ -302,36 +273,13 @@ static void find_off(const struct reader *r, bool *off, const struct sw_spec_con
 	}
 }
 
-/* "/opt/momentum" for a member of a group's object, "/opt.momentum" where the name was written out
- * with its dots. The object itself shows which of the two it was. */
-static void point_at(const cJSON *params, const struct sw_spec_param *p, char *ptr, size_t cap)
-{
-	const struct sw_spec_group *path[SW_SPEC_MAX_GROUPS];
-	size_t n = 0;
-
-	for (const struct sw_spec_group *g = p->group; g != NULL; g = g->parent)
-		path[n++] = g;
-	while (n > 0 && sw_json_get(params, path[n - 1]->key) != NULL) {
-		sw_json_pointer_add(ptr, cap, path[--n]->key);
-		params = sw_json_get(params, path[n]->key);
-	}
-	const char *rest = p->name;
-	for (const cJSON *v = params->child; v != NULL; v = v->next) {
-		const size_t k = strlen(v->string), len = strlen(p->name);
-
-		if (k <= len && strcmp(p->name + len - k, v->string) == 0)
-			rest = v->string;
-	}
-	sw_json_pointer_add(ptr, cap, rest);
-}
-
 /* The space knows quickly what is active if a whole point is given; only if something else was
  * named are the conditions gone through for a reason. */
 static sw_status check_active(const struct reader *r, const cJSON *params, const bool *named)
 {
 	const struct sw_spec_cond *why[SW_SPEC_MAX_PARAMS] = {NULL};
 	bool active[SW_SPACE_MAX_PARAMS], off[SW_SPEC_MAX_PARAMS], excess = false;
-	char ptr[sizeof r->err->ptr] = "";
+	struct reader again = *r;
 
 	sw_space_active(r->space, r->values, active);
 	for (size_t i = 0; i < r->spec->n_params; i++)
@@ -343,11 +291,8 @@ static sw_status check_active(const struct reader *r, const cJSON *params, const
 		/* Not active by the middle values that stand for the rest, but not off for sure. */
 		if (!named[i] || !off[i])
 			continue;
-		const struct sw_spec_param *p = &r->spec->params[i];
-		point_at(params, p, ptr, sizeof ptr);
-		return sw_err_at(r->err, SW_INVALID, ptr,
-				 "\"%s\" is not active here: its \"when\" asks for another \"%s\"",
-				 p->name, r->spec->params[why[i]->parent].name);
+		again.unmet = why[i];
+		return read_group(&again, NULL, "", params);
 	}
 	return SW_OK;
 }
@@ -356,7 +301,7 @@ sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
 		       const cJSON *params, struct sw_value *values, bool *given,
 		       struct sw_err *err)
 {
-	const struct reader r = {spec, space, values, given, err};
+	const struct reader r = {spec, space, values, given, err, NULL};
 	bool named[SW_SPEC_MAX_PARAMS] = {false};
 	double middle[SW_SPACE_MAX_PARAMS];
 
@@ -369,7 +314,7 @@ sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
 	}
 	/* Whatever is not given has some value of its range, so that the space can be asked. */
 	sw_space_decode(space, middle, values);
-	sw_status rc = read_group(&r, NULL, params);
+	sw_status rc = read_group(&r, NULL, "", params);
 	if (rc != SW_OK)
 		return rc;
 	for (size_t i = 0; i < spec->n_params; i++) {

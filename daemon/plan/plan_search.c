@@ -92,8 +92,9 @@ sw_status sw_plan_priors_add(struct sw_plan_priors *p, const struct sw_space *sp
 
 sw_status sw_plan_priors_read(struct sw_plan_priors *p, const struct sw_spec *spec,
 			      const struct sw_space *space, const char *params, const char *y_text,
-			      size_t n_metrics, struct sw_err *err)
+			      struct sw_err *err)
 {
+	const size_t n_metrics = spec->n_metrics;
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 	double y[SW_METRICS_MAX];
 	cJSON *tree = NULL, *list = NULL;

@@ -10,7 +10,6 @@
 
 struct refine {
 	struct sw_spec_refine want;
-	cJSON *old_tree;
 	struct sw_spec *old;
 	struct sw_space *space;
 	bool maximize;
@@ -45,9 +44,7 @@ static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 	if (sw_row_is_gone(row->gone))
 		return false;
 	r->maximize = row->maximize;
-	r->rc = sw_json_parse(&r->old_tree, row->spec, strlen(row->spec), r->err);
-	if (r->rc == SW_OK)
-		r->rc = sw_spec_read(&r->old, r->old_tree, r->err);
+	r->rc = sw_spec_parse(&r->old, row->spec, strlen(row->spec), r->err);
 	if (r->rc == SW_OK && r->old->n_metrics != 1)
 		r->rc = sw_err_at(r->err, SW_INVALID, "/refine/of",
 				  "sweep %lld has %zu metrics, and no best trial to go around",
@@ -76,24 +73,20 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 	return r->rc == SW_OK;
 }
 
-/* One value of parameter i as JSON. */
-static cJSON *value_json(const struct refine *r, size_t i, struct sw_value v)
-{
-	const struct sw_spec_param *p = &r->old->params[i];
-
-	if (p->values != NULL)
-		return cJSON_Duplicate(cJSON_GetArrayItem(p->values, (int)v.choice), true);
-	return cJSON_CreateNumber(v.number);
-}
-
 static bool same_value(struct sw_value a, struct sw_value b)
 {
 	return a.choice == b.choice && !(a.number < b.number) && !(a.number > b.number);
 }
 
+/* Appends one value of parameter i as JSON. */
 static bool add_value(const struct refine *r, cJSON *list, size_t i, struct sw_value v)
 {
-	return cJSON_AddItemToArray(list, value_json(r, i, v));
+	const cJSON *values = r->old->params[i].values;
+
+	return cJSON_AddItemToArray(
+		list, values != NULL
+			      ? cJSON_Duplicate(cJSON_GetArrayItem(values, (int)v.choice), true)
+			      : cJSON_CreateNumber(v.number));
 }
 
 /* The categories that the best trials had, the best one's first. */
@@ -113,16 +106,6 @@ static bool list_choices(const struct refine *r, cJSON *list, size_t i)
 			ok = ok && add_value(r, list, i, r->values[k * n + i]);
 	}
 	return ok;
-}
-
-static struct sw_value value_at(const struct refine *r, size_t i, double u)
-{
-	struct sw_value values[SW_SPACE_MAX_PARAMS];
-	double unit[SW_SPACE_MAX_PARAMS] = {0};
-
-	unit[i] = u;
-	sw_space_decode(r->space, unit, values);
-	return values[i];
 }
 
 /* The scale on which the points of parameter i lie evenly. For most it is the unit interval, which
@@ -170,10 +153,15 @@ static double place_of(const struct refine *r, const struct line *line, size_t i
 static struct sw_value value_on(const struct refine *r, const struct line *line, size_t i,
 				double at)
 {
-	if (!line->is_endless)
-		return value_at(r, i, at);
-	return sw_space_nearest(r->space, i,
-				(struct sw_value){.number = line->is_log ? exp(at) : at});
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	double unit[SW_SPACE_MAX_PARAMS] = {0};
+
+	if (line->is_endless)
+		return sw_space_nearest(r->space, i,
+					(struct sw_value){.number = line->is_log ? exp(at) : at});
+	unit[i] = at;
+	sw_space_decode(r->space, unit, values);
+	return values[i];
 }
 
 static bool list_points(const struct refine *r, cJSON *list, size_t i)
@@ -387,7 +375,7 @@ static cJSON *write_spec(const struct refine *r, const cJSON *spec)
 	if (out == NULL)
 		return NULL;
 	for (size_t k = 0; k < sizeof inherited / sizeof inherited[0]; k++) {
-		const cJSON *v = sw_json_get(r->old_tree, inherited[k]);
+		const cJSON *v = sw_json_get(r->old->tree, inherited[k]);
 
 		/* The new spec's own words count; the rest is the earlier sweep's. */
 		if (v != NULL && sw_json_get(spec, inherited[k]) == NULL &&
@@ -400,7 +388,7 @@ static cJSON *write_spec(const struct refine *r, const cJSON *spec)
 	    cJSON_AddStringToObject(out, "method", "grid") == NULL)
 		goto fail;
 	if (!refine_all(r, cJSON_AddObjectToObject(out, "parameters"),
-			sw_json_get(r->old_tree, "parameters"), &i))
+			sw_json_get(r->old->tree, "parameters"), &i))
 		goto fail;
 	return out;
 fail:
@@ -453,6 +441,5 @@ sw_status sw_refine_resolve(cJSON **out, const cJSON *spec, struct sw_db *db, st
 	free(r.given);
 	sw_space_destroy(r.space);
 	sw_spec_destroy(r.old);
-	cJSON_Delete(r.old_tree);
 	return rc;
 }

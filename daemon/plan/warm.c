@@ -4,6 +4,7 @@
 #include "proto/json.h"
 #include "store/read.h"
 #include "store/store.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,21 +64,17 @@ static sw_status check_metrics(struct reading *r, const struct sw_spec *old)
 static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 {
 	struct reading *r = arg;
-	cJSON *tree = NULL;
-	struct sw_spec *old = NULL;
+	struct sw_spec *old;
 
 	if (sw_row_is_gone(row->gone))
 		return false;
 	r->found = true;
-	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), r->err);
-	if (r->rc == SW_OK)
-		r->rc = sw_spec_read(&old, tree, r->err);
+	r->rc = sw_spec_parse(&old, row->spec, strlen(row->spec), r->err);
 	if (r->rc == SW_OK)
 		r->rc = check_metrics(r, old);
 	if (r->rc == SW_OK)
 		r->rc = check_params(r, old);
 	sw_spec_destroy(old);
-	cJSON_Delete(tree);
 	return false;
 }
 
@@ -113,24 +110,21 @@ static sw_status keep_trial(struct reading *r, int64_t trial, const struct sw_va
 			    const double *y)
 {
 	struct sw_warm *w = r->w;
-	size_t params_cap = w->cap;
 	struct sw_buf text;
 
-	if (!sw_array_reserve(&w->params, &params_cap, w->priors.n + 1, sizeof(char *)) ||
-	    !sw_array_reserve(&w->from, &w->cap, w->priors.n + 1, sizeof *w->from))
+	if (!sw_array_reserve(&w->from, &w->cap, w->priors.n + 1, sizeof *w->from))
 		return SW_NOMEM;
 	sw_buf_init(&text, 1024 * 1024);
 	sw_plan_params(r->spec, r->space, values, &text);
-	char *copy = text.failed == SW_OK ? sw_strdup(text.data) : NULL;
-	sw_buf_fini(&text);
-	if (copy == NULL)
+	char *params = sw_buf_take(&text, NULL);
+	if (params == NULL)
 		return SW_NOMEM;
 	if (sw_plan_priors_add(&w->priors, r->space, values, y, r->spec->n_metrics) != SW_OK) {
-		free(copy);
+		free(params);
 		return SW_NOMEM;
 	}
-	w->params[w->priors.n - 1] = copy;
-	w->from[w->priors.n - 1] = (struct sw_warm_from){.sweep = r->sweep, .trial = trial};
+	w->from[w->priors.n - 1] =
+		(struct sw_warm_from){.sweep = r->sweep, .trial = trial, .params = params};
 	r->taken++;
 	return SW_OK;
 }
@@ -149,7 +143,7 @@ static bool read_y(const struct reading *r, const struct sw_row_trial *row, doub
 	if (sw_metrics_stored(row->metrics, r->spec, y, &ignored) != SW_OK)
 		return false;
 	for (size_t k = 0; k < r->spec->n_metrics; k++)
-		finite = finite && sw_metrics_finite(y[k]);
+		finite = finite && isfinite(y[k]);
 	return finite;
 }
 
@@ -242,7 +236,7 @@ void sw_warm_store(const struct sw_warm *w, int64_t sweep, struct sw_tx *tx)
 		(void)snprintf(y + n, sizeof y - n, "]");
 		const struct sw_row_prior row = {.sweep = sweep,
 						 .n = (int64_t)i + 1,
-						 .params = w->params[i],
+						 .params = w->from[i].params,
 						 .y = y,
 						 .from_sweep = w->from[i].sweep,
 						 .from_trial = w->from[i].trial};
@@ -253,8 +247,7 @@ void sw_warm_store(const struct sw_warm *w, int64_t sweep, struct sw_tx *tx)
 void sw_warm_fini(struct sw_warm *w)
 {
 	for (size_t i = 0; i < w->priors.n; i++)
-		free(w->params[i]);
-	free(w->params);
+		free(w->from[i].params);
 	free(w->from);
 	sw_plan_priors_fini(&w->priors);
 	*w = (struct sw_warm){.cap = 0};

@@ -22,10 +22,10 @@ struct sw_tx;
 struct sw_warm {
 	size_t n_metrics;
 	struct sw_plan_priors priors;
-	char **params; /* [priors.n], as JSON */
 	struct sw_warm_from {
 		int64_t sweep, trial;
-	} * from; /* [priors.n]: what it is a copy of */
+		char *params; /* as JSON */
+	} * from;             /* [priors.n]: what it is a copy of */
 	size_t cap;
 	size_t outside; /* trials left out because they lie outside the new space */
 };

@@ -129,9 +129,9 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 	if (row->slot >= 0 && (uint64_t)row->slot < d->slot.slot_n &&
 	    strcmp(row->worker, d->slot.slots[row->slot].worker->id) == 0)
 		return true;
-	if (strcmp(row->worker, r->worker) == 0) { /* another lane of one that was just ended */
-		release_trial_on(d, (int32_t)row->slot);
-	} else if (sw_supervisor_dismiss(d, row->slot, row->handle)) {
+	/* Another lane of one that was just ended, or one that is. */
+	if (strcmp(row->worker, r->worker) == 0 ||
+	    sw_supervisor_dismiss(d, row->slot, row->handle)) {
 		release_trial_on(d, (int32_t)row->slot);
 		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
 	}
@@ -255,23 +255,20 @@ static void take_rooms(struct sw_daemon *d)
 sw_status sw_adopt_workers(struct sw_daemon *d, struct sw_err *err)
 {
 	sw_row_slot_cb *const passes[] = {count_row, adopt_row, dismiss_row};
-	unsigned *lanes = sw_calloc(d->slot.slot_n + 1, sizeof *lanes);
-	sw_status rc = SW_OK;
+	struct slot_rows r = {.d = d, .lanes = sw_calloc(d->slot.slot_n + 1, sizeof *r.lanes)};
 
-	if (lanes == NULL)
+	if (r.lanes == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	for (size_t i = 0; rc == SW_OK && i < sizeof passes / sizeof passes[0]; i++) {
-		struct slot_rows r = {.d = d, .lanes = lanes, .cb = passes[i]};
-
+	for (size_t i = 0; r.rc == SW_OK && i < sizeof passes / sizeof passes[0]; i++) {
+		r.cb = passes[i];
+		r.worker[0] = '\0';
 		sw_store_read_now(d->store, read_slot_rows, &r);
-		clear_gone(&r);
-		if (r.rc != SW_OK)
-			rc = sw_err_set(err, SW_IO, "cannot read the slots from the store: %s",
-					r.err.msg);
 	}
-	free(lanes);
-	if (rc != SW_OK)
-		return rc;
+	clear_gone(&r);
+	free(r.lanes);
+	if (r.rc != SW_OK)
+		return sw_err_set(err, SW_IO, "cannot read the slots from the store: %s",
+				  r.err.msg);
 	take_rooms(d);
 	release_orphans(d);
 	return SW_OK;

@@ -2,7 +2,6 @@
  * workers. */
 #include "daemon/sweep/ask.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
@@ -31,26 +30,21 @@
 
 /* --- handing out --- */
 
-static const struct sw_action *find_start(const struct sw_actions *actions,
-					  const struct sw_action **create)
+/* The START of the step of an ASK that was taken. */
+static const struct sw_action *start_of(const struct sw_actions *actions)
 {
-	const struct sw_action *start = NULL;
+	const struct sw_action *start = sw_actions_find(actions, SW_ACTION_START);
 
-	*create = NULL;
-	for (size_t i = 0; i < actions->n; i++) {
-		if (actions->v[i].kind == SW_ACTION_CREATE)
-			*create = &actions->v[i];
-		if (actions->v[i].kind == SW_ACTION_START)
-			start = &actions->v[i];
-	}
+	assert(start != NULL);
 	return start;
 }
 
 /* A new trial's parameters are in its CREATE action. The scheduler knows those of a later attempt,
  * or makes them again. */
-static void write_params(struct sw_running *live, uint64_t trial, const struct sw_action *create,
+static void write_params(struct sw_running *live, uint64_t trial, const struct sw_actions *actions,
 			 struct sw_buf *out)
 {
+	const struct sw_action *create = sw_actions_find(actions, SW_ACTION_CREATE);
 	const struct sw_space *space = sw_sweep_space(live->sched);
 
 	if (create != NULL) {
@@ -64,51 +58,50 @@ static void write_params(struct sw_running *live, uint64_t trial, const struct s
 		sw_plan_params(live->spec, space, values, out);
 }
 
-/* The checkpoints that the workers write. A population sets its own: a child goes on from its
+/* The checkpoints that the worker is to write. A population sets its own: a child goes on from its
  * parent at the population's interval, whatever the spec says of time. A program says itself
  * when its state is whole. */
-struct wanted {
-	uint64_t every, seconds; /* steps; 0: none */
-	bool end, best, record, stop;
-};
-
-static struct wanted wanted_of(const struct sw_running *live)
+static void set_wanted(const struct sw_running *live, struct sw_job *job)
 {
 	const struct sw_spec_checkpoint *c = &live->spec->checkpoint;
-	struct wanted w = {.every = sw_pruner_every(sw_sweep_pruner(live->sched)),
-			   .end = c->keep != SW_SPEC_KEEP_NONE};
+	const uint64_t every = sw_pruner_every(sw_sweep_pruner(live->sched));
+	const bool trainer = live->spec->trainer != NULL;
 
+	job->checkpoint_every = every;
+	job->checkpoint_end = c->keep != SW_SPEC_KEEP_NONE;
 	/* With several metrics no trial is the best. */
-	w.best = w.end && live->spec->trainer != NULL && live->spec->n_metrics <= 1;
-	w.record = w.best && w.every == 0;
+	job->checkpoint_best = job->checkpoint_end && trainer && live->spec->n_metrics <= 1;
+	job->checkpoint_record = job->checkpoint_best && every == 0;
 	/* Even if none is kept: it goes on from there, and the file goes with its end. */
-	w.stop = w.every == 0 && live->spec->trainer != NULL;
-	if (w.every == 0 && w.end && live->spec->trainer != NULL) {
-		w.every = c->every;
-		w.seconds = c->every == 0 ? CHECKPOINT_S : 0;
+	job->checkpoint_stop = every == 0 && trainer;
+	if (every == 0 && job->checkpoint_end && trainer) {
+		job->checkpoint_every = c->every;
+		job->checkpoint_s = c->every == 0 ? CHECKPOINT_S : 0;
 	}
-	return w;
 }
 
 /* Room for the paths that a job points to until it is written. */
 struct job_paths {
-	char folder[PATH_MAX + 64], checkpoint[PATH_MAX + 128];
+	char folder[SW_CHECKPOINT_FOLDER_MAX], checkpoint[PATH_MAX + 128];
 };
 
 /* Sets the checkpoint that the attempt goes on from, and the folder for those that it writes. */
 static void set_resume(struct sw_running *live, const struct sw_slot *s,
 		       const struct sw_action *start, struct job_paths *paths, struct sw_job *job)
 {
-	const struct wanted wanted = wanted_of(live);
-	const bool keeps = start->until != 0 || wanted.every != 0 || wanted.end;
 	struct sw_err err = SW_ERR_INIT;
 
 	job->resume_step = start->resume_step;
 	job->parent = sw_sweep_parent(live->sched, start->trial);
+	struct sw_job with = *job; /* the job of an attempt that keeps files */
+	with.until = start->until;
+	set_wanted(live, &with);
+	const bool keeps = with.until != 0 || with.checkpoint_every != 0 || with.checkpoint_end;
 	/* Nothing that it wrote would be found: it keeps nothing, as without a folder. */
 	if (s->worker->no_files)
 		return;
-	if (sw_checkpoint_folder(live, keeps, paths->folder, sizeof paths->folder, &err) != SW_OK) {
+	sw_checkpoint_folder(live, paths->folder);
+	if (keeps && sw_checkpoint_make_folder(live, &err) != SW_OK) {
 		/* Without a folder nothing can be kept; the trial runs, and starts anew when it is
 		 * resumed. */
 		sw_log(SW_LOG_ERROR, "checkpoint.folder", "sweep=%lld why=\"%s\"",
@@ -118,33 +111,20 @@ static void set_resume(struct sw_running *live, const struct sw_slot *s,
 	if (start->from != 0) {
 		sw_checkpoint_path(paths->checkpoint, sizeof paths->checkpoint, paths->folder,
 				   start->from, start->resume_step);
-		job->checkpoint = paths->checkpoint;
+		job->checkpoint = with.checkpoint = paths->checkpoint;
 	}
 	/* No file of it would be kept. For one of a stop the worker makes the folder. */
-	if (!keeps && !wanted.stop)
+	if (!keeps && !with.checkpoint_stop)
 		return;
-	job->until = start->until;
-	job->checkpoint_every = wanted.every;
-	job->checkpoint_s = wanted.seconds;
-	job->checkpoint_end = wanted.end;
-	job->checkpoint_stop = wanted.stop;
-	job->checkpoint_best = wanted.best;
-	job->checkpoint_record = wanted.record;
-	job->record = live->files.keeping.has_record ? &live->files.keeping.record : NULL;
-	job->checkpoint_dir = paths->folder;
-}
-
-/* How the ranks of a trainer's trial exchange gradients; NULL: it has one. */
-static const char *transport_of(const struct sw_spec *spec)
-{
-	if (sw_spec_ranks(spec) <= 1)
-		return NULL;
-	return spec->gpu > 1 ? "nccl" : "shm";
+	with.record = live->files.keeping.has_record ? &live->files.keeping.record : NULL;
+	with.checkpoint_dir = paths->folder;
+	*job = with;
 }
 
 static void write_job(struct sw_running *live, const struct sw_slot *s,
 		      const struct sw_action *start, const char *params, struct sw_buf *out)
 {
+	const uint64_t ranks = sw_spec_ranks(live->spec);
 	struct sw_job job = {
 		.sweep = (uint64_t)live->sweep,
 		.trial = start->trial,
@@ -157,10 +137,12 @@ static void write_job(struct sw_running *live, const struct sw_slot *s,
 		.max_t = sw_spec_max_t(live->spec),
 		.metric = live->metric,
 		.goal = live->maximize ? "maximize" : "minimize",
-		.ranks = sw_spec_ranks(live->spec) > 1 ? sw_spec_ranks(live->spec) : 0,
+		.ranks = ranks > 1 ? ranks : 0,
 		.stages = live->spec->stages > 1 ? live->spec->stages : 0,
 		.microbatches = live->spec->microbatches,
-		.transport = transport_of(live->spec),
+		.transport = ranks <= 1            ? NULL
+			     : live->spec->gpu > 1 ? "nccl"
+						   : "shm",
 		.sync_batchnorm = live->spec->sync_batchnorm,
 	};
 	struct job_paths paths;
@@ -205,7 +187,6 @@ bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw
 		     struct sw_call *call)
 {
 	struct sw_event event = {.kind = SW_EVENT_ASK};
-	const struct sw_action *create, *start;
 	struct sw_suggestion *ready;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
@@ -222,13 +203,12 @@ bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw
 			sw_driver_fail(live, err.msg);
 		return false;
 	}
-	start = find_start(&c->actions, &create);
-	assert(start != NULL);
+	const struct sw_action *start = start_of(&c->actions);
 	sw_slot_begin(s, live->sweep, (int64_t)start->trial, start->attempt,
 		      live->spec->command != NULL);
 	sw_room_take(s, need); /* before the job is written: it names the GPUs */
 	sw_buf_init(&params, SW_REPLY_MAX);
-	write_params(live, start->trial, create, &params);
+	write_params(live, start->trial, &c->actions, &params);
 	if (params.failed != SW_OK)
 		sw_daemon_die("hand out a trial", params.failed);
 	write_job(live, s, start, params.data, &c->reply);
@@ -279,16 +259,15 @@ static void go_on_later(struct sw_long_ask *a)
 
 static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions)
 {
-	const struct sw_action *create, *start = find_start(actions, &create);
+	const struct sw_action *start = start_of(actions);
 
-	assert(start != NULL);
 	sw_jw_obj(&a->w);
 	sw_hold_take(a->call->conn, a->live, start->trial);
 	sw_jw_kint(&a->w, "trial", (int64_t)start->trial);
 	sw_jw_kint(&a->w, "attempt", start->attempt);
 	sw_jw_key(&a->w, "params");
 	a->w.comma = false;
-	write_params(a->live, start->trial, create, &a->reply);
+	write_params(a->live, start->trial, actions, &a->reply);
 	a->w.comma = true;
 	sw_jw_kint(&a->w, "resume_step", (int64_t)start->resume_step);
 	const uint64_t parent = sw_sweep_parent(a->live->sched, start->trial);
@@ -423,10 +402,8 @@ void sw_ask_end_all(struct sw_daemon *d)
 
 static void begin_ask(struct sw_running *live, struct sw_call *call, int64_t count, uint64_t last)
 {
-	struct sw_long_ask *a = sw_calloc(1, sizeof *a);
+	struct sw_long_ask *a = sw_daemon_calloc(1, sizeof *a, "hand out trials");
 
-	if (a == NULL)
-		sw_daemon_die("hand out trials", SW_NOMEM);
 	*a = (struct sw_long_ask){.live = live, .call = call, .left = count, .last = last};
 	sw_buf_init(&a->reply, SW_REPLY_MAX);
 	sw_jw_init_obj(&a->w, &a->reply);

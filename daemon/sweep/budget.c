@@ -10,12 +10,8 @@ void sw_budget_state(struct sw_budget *b, bool running, int64_t now_ms)
 	/* Each step of a sweep tells its state again; only a change may begin or end a stretch. */
 	if (running == (b->since_ms != 0))
 		return;
-	if (!running) {
-		b->ran_ms = sw_budget_ran_ms(b, now_ms);
-		b->since_ms = 0;
-	} else {
-		b->since_ms = now_ms;
-	}
+	b->ran_ms = sw_budget_ran_ms(b, now_ms);
+	b->since_ms = running ? now_ms : 0;
 }
 
 int64_t sw_budget_ran_ms(const struct sw_budget *b, int64_t now_ms)
@@ -42,21 +38,17 @@ int64_t sw_budget_gpu_ms(const struct sw_running *live, int64_t now_ms)
 	return ms;
 }
 
-/* 0 is how the daemon keeps "no limit"; outside, null says so. */
-static void write_limit(struct sw_jw *w, const char *key, double v)
-{
-	sw_jw_knum_opt(w, key, v > 0, v);
-}
-
 void sw_budget_write(const struct sw_running *live, int64_t now_ms, struct sw_jw *w)
 {
+	const struct sw_settings *s = &live->settings;
 	const int64_t ran_ms = sw_budget_ran_ms(&live->budget, now_ms);
 	const int64_t gpu_ms = sw_budget_gpu_ms(live, now_ms);
 
+	/* 0 is how the daemon keeps "no limit"; outside, null says so. */
 	sw_jw_kobj(w, "budget");
-	write_limit(w, "time_s", live->budget.time_s);
+	sw_jw_knum_opt(w, "time_s", s->time_s > 0, s->time_s);
 	sw_jw_knum(w, "time_used_s", (double)ran_ms / 1e3);
-	write_limit(w, "gpu_hours", live->budget.gpu_hours);
+	sw_jw_knum_opt(w, "gpu_hours", s->gpu_hours > 0, s->gpu_hours);
 	/* A millionth of an hour is below what a row's milliseconds can tell. */
 	sw_jw_knum(w, "gpu_used_hours", round((double)gpu_ms / SW_BUDGET_HOUR_MS * 1e6) / 1e6);
 	sw_jw_obj_end(w);

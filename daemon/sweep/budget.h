@@ -18,10 +18,9 @@ struct sw_running;
 struct sw_jw;
 
 struct sw_budget {
-	double time_s, gpu_hours; /* what is allowed; 0: no limit */
-	int64_t ran_ms;           /* RUNNING, before since_ms */
-	int64_t since_ms;         /* wall clock: RUNNING since then; 0: it is not */
-	int64_t gpu_ms;           /* of the attempts that ended */
+	int64_t ran_ms;   /* RUNNING, before since_ms */
+	int64_t since_ms; /* wall clock: RUNNING since then; 0: it is not */
+	int64_t gpu_ms;   /* of the attempts that ended */
 };
 
 /* The sweep is (or is not) RUNNING from now on. Told again, nothing changes. */

@@ -12,15 +12,6 @@ static uint64_t fails_alike(const struct sw_running *live, const char **cause)
 								: 0;
 }
 
-static bool has_budget(const struct sw_running *live)
-{
-	const char *cause;
-
-	return live->ended_ms == 0 && live->sched != NULL && !sw_sweep_settling(live->sched) &&
-	       (live->budget.time_s > 0 || live->budget.gpu_hours > 0 ||
-		fails_alike(live, &cause) != 0);
-}
-
 static bool goes_on(char c)
 {
 	return ((unsigned char)c & 0xC0) == 0x80;
@@ -55,26 +46,30 @@ static void pause_alike(struct sw_running *live, uint64_t trial, const char *why
 /* In a change of its own. Failures come first: they say what to mend. */
 void sw_budget_end_look(struct sw_running *live)
 {
-	const struct sw_budget *b = &live->budget;
+	const struct sw_settings *s = &live->settings;
 	const int64_t now_ms = live->d->clock->wall_ms();
 	char cause[SW_CAUSE_MAX] = "";
 	const char *why;
-	uint64_t trial;
 
-	/* Nothing that could end it. Most sweeps have neither a budget nor failures. */
-	if (!has_budget(live))
+	/* It has ended, or its end is under way. */
+	if (live->ended_ms != 0 || live->sched == NULL || sw_sweep_settling(live->sched))
+		return;
+	const uint64_t trial = fails_alike(live, &why);
+	/* Most sweeps have neither a budget nor failures. */
+	if (trial == 0 && s->time_s <= 0 && s->gpu_hours <= 0)
 		return;
 	/* A stuck disk would lose the end: the budget is looked at again after it. */
 	if (sw_store_stuck(live->d->store) != NULL || live->d->phase != SW_UP)
 		return;
-	if ((trial = fails_alike(live, &why)) != 0)
+	if (trial != 0)
 		pause_alike(live, trial, why);
-	else if (b->time_s > 0 && (double)sw_budget_ran_ms(b, now_ms) >= b->time_s * 1e3)
-		(void)snprintf(cause, sizeof cause, "time budget of %.10g s is spent", b->time_s);
-	else if (b->gpu_hours > 0 &&
-		 (double)sw_budget_gpu_ms(live, now_ms) >= b->gpu_hours * SW_BUDGET_HOUR_MS)
+	else if (s->time_s > 0 &&
+		 (double)sw_budget_ran_ms(&live->budget, now_ms) >= s->time_s * 1e3)
+		(void)snprintf(cause, sizeof cause, "time budget of %.10g s is spent", s->time_s);
+	else if (s->gpu_hours > 0 &&
+		 (double)sw_budget_gpu_ms(live, now_ms) >= s->gpu_hours * SW_BUDGET_HOUR_MS)
 		(void)snprintf(cause, sizeof cause, "GPU budget of %.10g hours is spent",
-			       b->gpu_hours);
+			       s->gpu_hours);
 	if (*cause != '\0')
 		sw_driver_end(live, SW_EVENT_STOP, cause);
 }

@@ -29,10 +29,8 @@ struct sw_change *sw_change_begin(struct sw_daemon *d, struct sw_call *call)
 
 void sw_change_after(struct sw_change *c, void (*run)(void *arg), void *arg)
 {
-	struct sw_change_effect *e = sw_malloc(sizeof *e);
+	struct sw_change_effect *e = sw_daemon_calloc(1, sizeof *e, "act on a change");
 
-	if (e == NULL)
-		sw_daemon_die("act on a change", SW_NOMEM);
 	*e = (struct sw_change_effect){.run = run, .arg = arg};
 	/* In order: files of a trial go before a next slice may end its sweep. */
 	*c->effects_tail = e;

@@ -11,33 +11,31 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FOLDER SW_CHECKPOINT_FOLDER
-
 /* --- names --- */
 
-sw_status sw_checkpoint_folder(struct sw_running *live, bool make, char *out, size_t cap,
-			       struct sw_err *err)
+void sw_checkpoint_folder(const struct sw_running *live, char out[SW_CHECKPOINT_FOLDER_MAX])
 {
-	const char *state = live->d->config.state;
+	(void)snprintf(out, SW_CHECKPOINT_FOLDER_MAX, "%s/" SW_CHECKPOINT_FOLDER "/%lld",
+		       live->d->config.state, (long long)live->sweep);
+}
+
+sw_status sw_checkpoint_make_folder(struct sw_running *live, struct sw_err *err)
+{
+	char path[SW_CHECKPOINT_FOLDER_MAX];
 	struct stat st;
 
-	for (int depth = make ? 0 : 1; depth < 2; depth++) {
-		const int n = depth == 0 ? snprintf(out, cap, "%s/" FOLDER, state)
-					 : snprintf(out, cap, "%s/" FOLDER "/%lld", state,
-						    (long long)live->sweep);
-
-		if (n < 0 || (size_t)n >= cap)
-			return sw_err_set(err, SW_TOO_BIG,
-					  "the path of the checkpoints is too long");
-		if (make && mkdir(out, 0700) != 0 && errno != EEXIST)
-			return sw_err_set(err, SW_IO, "cannot make the folder %s: %s", out,
+	sw_checkpoint_folder(live, path);
+	char *const last = strrchr(path, '/');
+	for (int depth = 0; depth < 2; depth++) {
+		*last = depth == 0 ? '\0' : '/';
+		if (mkdir(path, 0700) != 0 && errno != EEXIST)
+			return sw_err_set(err, SW_IO, "cannot make the folder %s: %s", path,
 					  strerror(errno));
-		/* Files behind a link would never be removed
-		 * (daemon/sweep/janitor.c). */
-		if (make && (lstat(out, &st) != 0 || !S_ISDIR(st.st_mode)))
-			return sw_err_set(err, SW_IO, "%s is a link, or not a folder", out);
+		/* Files behind a link would never be removed (daemon/sweep/janitor.c). */
+		if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+			return sw_err_set(err, SW_IO, "%s is a link, or not a folder", path);
 	}
-	live->files.made = live->files.made || make;
+	live->files.made = true;
 	return SW_OK;
 }
 
@@ -56,35 +54,28 @@ struct sw_checkpoint sw_checkpoint_of(const struct sw_running *live, uint64_t tr
 	return c;
 }
 
-static bool is_same_file(const struct sw_checkpoint *a, const struct sw_checkpoint *b)
+/* The place of a trial in the list of open ones, or where it would be. */
+static size_t open_at(const struct sw_keeping *k, uint64_t trial)
 {
-	return a->trial == b->trial && a->step == b->step;
+	return sw_array_place(k->open, k->open_n, sizeof *k->open, trial);
 }
 
-/* A place in the list of open trials by number; *found: is it there, and open? */
-static size_t open_at(const struct sw_keeping *k, uint64_t trial, bool *found)
+/* NULL: it is not among them. */
+static struct sw_keeping_open *find_open(const struct sw_keeping *k, uint64_t trial)
 {
-	size_t low = 0, high = k->open_n;
+	const size_t at = open_at(k, trial);
 
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (k->open[mid].trial < trial)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*found = low < k->open_n && k->open[low].trial == trial && !k->open[low].gone;
-	return low;
+	return at < k->open_n && k->open[at].trial == trial && !k->open[at].gone ? &k->open[at]
+										 : NULL;
 }
 
 /* The place is given up. To close each gap at once would cost a move of all that are behind it, and
  * where a sweep ends that is all of them for each of them. */
-static void close_open(struct sw_keeping *k, size_t at)
+static void close_open(struct sw_keeping *k, struct sw_keeping_open *open)
 {
 	size_t n = 0;
 
-	k->open[at].gone = true;
+	open->gone = true;
 	/* Less than half of them are gaps. */
 	if (++k->gone_n * 2 <= k->open_n)
 		return;
@@ -98,11 +89,11 @@ static void close_open(struct sw_keeping *k, size_t at)
 struct sw_keeping_open *sw_checkpoint_open(struct sw_running *live, uint64_t trial)
 {
 	struct sw_keeping *k = &live->files.keeping;
-	bool found;
-	const size_t at = open_at(k, trial, &found);
+	struct sw_keeping_open *open = find_open(k, trial);
+	const size_t at = open_at(k, trial);
 
-	if (found)
-		return &k->open[at];
+	if (open != NULL)
+		return open;
 	assert(at == k->open_n || k->open[at].trial != trial); /* what has ended stays ended */
 	if (!sw_array_reserve(&k->open, &k->open_cap, k->open_n + 1, sizeof *k->open))
 		sw_daemon_die("note a checkpoint", SW_NOMEM);
@@ -166,12 +157,12 @@ size_t sw_checkpoint_best(const struct sw_running *live)
 	return best;
 }
 
-static bool is_kept(const struct sw_running *live, const struct sw_checkpoint *file)
+static bool is_kept(const struct sw_running *live, uint64_t trial, uint64_t step)
 {
 	const struct sw_keeping *k = &live->files.keeping;
 
 	for (size_t i = 0; i < k->ended_n; i++)
-		if (k->ended[i].trial == file->trial && k->ended[i].step == file->step)
+		if (k->ended[i].trial == trial && k->ended[i].step == step)
 			return true;
 	return false;
 }
@@ -184,35 +175,33 @@ bool sw_checkpoint_has_heir(const struct sw_running *live, uint64_t trial, uint6
 	return false;
 }
 
-static bool is_needed(const struct sw_running *live, const struct sw_checkpoint *file)
+static bool is_needed(const struct sw_running *live, uint64_t trial, uint64_t step)
 {
-	const struct sw_checkpoint own = sw_checkpoint_of(live, file->trial);
-	const struct sw_trial *t = sw_sweep_trial(live->sched, file->trial);
-	bool found;
-	const size_t at = open_at(&live->files.keeping, file->trial, &found);
+	const struct sw_checkpoint own = sw_checkpoint_of(live, trial);
+	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
+	const struct sw_keeping_open *open = find_open(&live->files.keeping, trial);
 
 	/* Three may need it: the trial itself, the trial again should its last one prove damaged,
 	 * and a child that has none of its own yet. */
-	if (sw_trial_ended((enum sw_trial_state)t->state) ? is_kept(live, file)
-							  : is_same_file(&own, file))
+	if (sw_trial_ended((enum sw_trial_state)t->state) ? is_kept(live, trial, step)
+							  : own.trial == trial && own.step == step)
 		return true;
-	if (found && live->files.keeping.open[at].before == file->step)
-		return true;
-	return sw_checkpoint_has_heir(live, file->trial, file->step);
+	return (open != NULL && open->before == step) || sw_checkpoint_has_heir(live, trial, step);
 }
 
-static void add_unneeded(struct sw_unneeded *out, const struct sw_checkpoint *file)
+static void add_unneeded(struct sw_unneeded *out, uint64_t trial, uint64_t step)
 {
 	if (!sw_array_reserve(&out->v, &out->cap, out->n + 1, sizeof *out->v))
 		sw_daemon_die("note a checkpoint", SW_NOMEM);
-	out->v[out->n++] = *file;
+	out->v[out->n++] =
+		(struct sw_checkpoint){.sweep = out->live->sweep, .trial = trial, .step = step};
 }
 
-static void release(struct sw_unneeded *out, const struct sw_running *live,
-		    const struct sw_checkpoint *file)
+/* trial 0: there is no such file. */
+static void release(struct sw_unneeded *out, uint64_t trial, uint64_t step)
 {
-	if (file->trial != 0 && !is_needed(live, file))
-		add_unneeded(out, file);
+	if (trial != 0 && !is_needed(out->live, trial, step))
+		add_unneeded(out, trial, step);
 }
 
 static void add_heir(struct sw_running *live, uint64_t child, uint64_t from, uint64_t step)
@@ -225,17 +214,16 @@ static void add_heir(struct sw_running *live, uint64_t child, uint64_t from, uin
 }
 
 /* The trial has one of its own now, or needs none. */
-static void drop_heir(struct sw_unneeded *out, struct sw_running *live, uint64_t child)
+static void drop_heir(struct sw_unneeded *out, uint64_t child)
 {
-	struct sw_heirs *v = &live->files.heirs;
+	struct sw_heirs *v = &out->live->files.heirs;
 
 	for (size_t i = 0; i < v->n; i++) {
 		if (v->v[i].child != child)
 			continue;
-		const struct sw_checkpoint file = {
-			.sweep = live->sweep, .trial = v->v[i].from, .step = v->v[i].step};
+		const struct sw_heir heir = v->v[i];
 		v->v[i] = v->v[--v->n];
-		release(out, live, &file);
+		release(out, heir.from, heir.step);
 		return;
 	}
 }
@@ -247,27 +235,25 @@ void sw_checkpoint_created(struct sw_running *live, const struct sw_action *crea
 }
 
 /* The one before a trial's last goes. */
-static void release_before(struct sw_unneeded *out, struct sw_running *live, uint64_t trial)
+static void release_before(struct sw_unneeded *out, uint64_t trial)
 {
-	bool found;
-	const size_t at = open_at(&live->files.keeping, trial, &found);
+	struct sw_keeping_open *open = find_open(&out->live->files.keeping, trial);
+	const uint64_t before = open != NULL ? open->before : 0;
 
 	/* It has one file or none. */
-	if (!found || live->files.keeping.open[at].before == 0)
+	if (before == 0)
 		return;
-	const struct sw_checkpoint file = {
-		.sweep = live->sweep, .trial = trial, .step = live->files.keeping.open[at].before};
-	live->files.keeping.open[at].before = 0;
-	release(out, live, &file);
+	open->before = 0;
+	release(out, trial, before);
 }
 
 /* Of the trials that have ended only the best and the last that was COMPLETED stay. */
-static void keep_best_and_last(struct sw_unneeded *out, struct sw_running *live)
+static void keep_best_and_last(struct sw_unneeded *out)
 {
-	struct sw_keeping *k = &live->files.keeping;
-	const size_t best = sw_checkpoint_best(live);
+	struct sw_keeping *k = &out->live->files.keeping;
+	const size_t best = sw_checkpoint_best(out->live);
 	size_t last = k->ended_n, n = 0;
-	struct sw_checkpoint gone[4];
+	struct sw_keeping_ended gone[4];
 	size_t gone_n = 0;
 
 	for (size_t i = 0; i < k->ended_n; i++)
@@ -280,30 +266,29 @@ static void keep_best_and_last(struct sw_unneeded *out, struct sw_running *live)
 			k->ended[n++] = k->ended[i];
 			continue;
 		}
-		gone[gone_n++] = (struct sw_checkpoint){
-			.sweep = live->sweep, .trial = k->ended[i].trial, .step = k->ended[i].step};
+		gone[gone_n++] = k->ended[i];
 	}
 	k->ended_n = n; /* before they are released: is_needed() reads the list */
 	for (size_t i = 0; i < gone_n; i++)
-		release(out, live, &gone[i]);
+		release(out, gone[i].trial, gone[i].step);
 }
 
 /* A trial has ended: does its last checkpoint stay, and what goes for it? */
-static void settle_trial(struct sw_unneeded *out, struct sw_running *live, uint64_t trial)
+static void settle_trial(struct sw_unneeded *out, uint64_t trial)
 {
+	struct sw_running *live = out->live;
 	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
 	const struct sw_checkpoint last = sw_checkpoint_of(live, trial);
 	struct sw_keeping *k = &live->files.keeping;
 	struct sw_keeping_ended file = {
 		.trial = trial, .step = last.step, .completed = t->state == SW_TRIAL_COMPLETED};
-	bool found;
+	struct sw_keeping_open *open = find_open(k, trial);
 
-	release_before(out, live, trial); /* while the trial still has its place in the list */
-	const size_t at = open_at(k, trial, &found);
-	if (found) {
-		file.has_value = k->open[at].has_value;
-		file.value = k->open[at].value;
-		close_open(k, at);
+	release_before(out, trial); /* while the trial still has its place in the list */
+	if (open != NULL) {
+		file.has_value = open->has_value;
+		file.value = open->value;
+		close_open(k, open);
 	}
 	if ((t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) && file.has_value &&
 	    k->has_record && !is_better(live, k->record, file.value))
@@ -312,12 +297,12 @@ static void settle_trial(struct sw_unneeded *out, struct sw_running *live, uint6
 	 * failed. */
 	if (last.trial != trial || live->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
 	    t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) {
-		release(out, live, &last);
+		release(out, last.trial, last.step);
 		return;
 	}
 	sw_checkpoint_ended(live, &file);
 	if (live->spec->checkpoint.keep == SW_SPEC_KEEP_BEST_AND_LAST)
-		keep_best_and_last(out, live);
+		keep_best_and_last(out);
 	if (live->spec->checkpoint.max_mb != 0 || live->d->config.keep_checkpoints != 0)
 		out->shrink = true;
 }
@@ -341,12 +326,14 @@ static void take_value(struct sw_running *live, struct sw_keeping_open *open, do
 }
 
 /* The trial of a report has another last checkpoint, or another value. */
-static void take_report(struct sw_unneeded *out, struct sw_running *live,
-			const struct sw_event *event, const struct sw_checkpoint *before,
-			const struct sw_checkpoint *now)
+static void take_report(struct sw_unneeded *out, const struct sw_event *event,
+			const struct sw_checkpoint *before)
 {
+	struct sw_running *live = out->live;
 	const uint64_t trial = event->trial;
-	const bool fresh = now->trial == trial && !is_same_file(now, before);
+	const struct sw_checkpoint now = sw_checkpoint_of(live, trial);
+	const bool fresh = now.trial == trial &&
+			   (before->trial != trial || before->step != now.step);
 
 	/* Neither a file nor a number: nothing of this report is kept. */
 	if (!fresh && !event->has_value)
@@ -356,42 +343,37 @@ static void take_report(struct sw_unneeded *out, struct sw_running *live,
 		take_value(live, open, event->value);
 	if (!fresh)
 		return;
-	drop_heir(out, live, trial);
-	release_before(out, live, trial);
+	drop_heir(out, trial);
+	release_before(out, trial);
 	/* The one before stays for a worker that finds the last one damaged; it goes with the
 	 * next. */
 	if (before->trial == trial)
-		sw_checkpoint_open(live, trial)->before = before->step;
-	release(out, live, before);
+		open->before = before->step;
+	release(out, before->trial, before->step);
 }
 
-void sw_checkpoint_stepped(struct sw_running *live, const struct sw_event *event,
-			   const struct sw_checkpoint *before, const struct sw_actions *step,
-			   struct sw_unneeded *out)
+void sw_checkpoint_stepped(struct sw_unneeded *out, const struct sw_event *event,
+			   const struct sw_checkpoint *before, const struct sw_actions *step)
 {
+	const struct sw_running *live = out->live;
+
 	/* Clients keep their own files. */
 	if (live->driven)
 		return;
-	if (event->trial != 0 && event->kind == SW_EVENT_REPORT) {
-		const struct sw_checkpoint now = sw_checkpoint_of(live, event->trial);
-
-		take_report(out, live, event, before, &now);
-	}
+	if (event->trial != 0 && event->kind == SW_EVENT_REPORT)
+		take_report(out, event, before);
 	for (size_t i = 0; i < step->n; i++) {
 		const struct sw_action *a = &step->v[i];
 
 		if (a->kind == SW_ACTION_PAUSE) {
-			release_before(out, live, a->trial);
+			release_before(out, a->trial);
 		} else if (a->kind == SW_ACTION_END) {
-			drop_heir(out, live, a->trial);
-			settle_trial(out, live, a->trial);
+			drop_heir(out, a->trial);
+			settle_trial(out, a->trial);
 		} else if (a->kind == SW_ACTION_SWEEP && live->files.made && live->ended_ms != 0) {
 			/* Trial 0 stands for the folder: what nobody keeps of a sweep that has
 			 * ended goes in one sweep through it. */
-			const struct sw_checkpoint all = {.sweep = live->sweep,
-							  .step = sw_sweep_trial_n(live->sched)};
-
-			add_unneeded(out, &all);
+			add_unneeded(out, 0, sw_sweep_trial_n(live->sched));
 		}
 	}
 }

@@ -15,11 +15,13 @@
 #define SW_DAEMON_SWEEP_CHECKPOINT_H
 
 #include "base/status.h"
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_CHECKPOINT_FOLDER "checkpoints"
+#define SW_CHECKPOINT_FOLDER     "checkpoints"
+#define SW_CHECKPOINT_FOLDER_MAX (PATH_MAX + 64) /* bytes of a sweep's */
 
 struct sw_action;
 struct sw_actions;
@@ -64,16 +66,17 @@ struct sw_keeping {
 	double record;
 };
 
-/* The path of the sweep's folder; `make`: it is there after SW_OK. */
-SW_NODISCARD sw_status sw_checkpoint_folder(struct sw_running *live, bool make, char *out,
-					    size_t cap, struct sw_err *err);
+/* The path of the sweep's folder, be it there or not. */
+void sw_checkpoint_folder(const struct sw_running *live, char out[SW_CHECKPOINT_FOLDER_MAX]);
+SW_NODISCARD sw_status sw_checkpoint_make_folder(struct sw_running *live, struct sw_err *err);
 
 /* The file that the trial's next attempt goes on from. None: from scratch, or a client keeps its
  * own. */
 struct sw_checkpoint sw_checkpoint_of(const struct sw_running *live, uint64_t trial);
 
-/* Files that nobody goes on from once a step is stored. Zeroed is none; v is the caller's. */
+/* Files of a sweep that nobody goes on from once a step is stored. v is the caller's. */
 struct sw_unneeded {
+	struct sw_running *live;
 	struct sw_checkpoint *v;
 	size_t n, cap;
 	bool shrink; /* the sweep's files may be over its max_mb */
@@ -82,9 +85,8 @@ struct sw_unneeded {
 /* A step has made a trial; a step has been taken, before which the trial of the event (0: none)
  * stood at `before`: adds what nobody needs any more. */
 void sw_checkpoint_created(struct sw_running *live, const struct sw_action *create);
-void sw_checkpoint_stepped(struct sw_running *live, const struct sw_event *event,
-			   const struct sw_checkpoint *before, const struct sw_actions *step,
-			   struct sw_unneeded *out);
+void sw_checkpoint_stepped(struct sw_unneeded *out, const struct sw_event *event,
+			   const struct sw_checkpoint *before, const struct sw_actions *step);
 /* A sweep was rebuilt: notes which trials need another's. */
 void sw_checkpoint_recovered(struct sw_running *live);
 

@@ -1,6 +1,5 @@
 #include "daemon/sweep/driver.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
@@ -12,36 +11,28 @@
 #include "daemon/sweep/running.h"
 #include <stdlib.h>
 
-/* Files that go once their step is stored: before, a crash would leave a trial that goes on from
- * one of them. */
-struct leftovers {
-	struct sw_running *live;
-	struct sw_unneeded files;
-};
-
 static void on_stored(void *arg)
 {
-	struct leftovers *l = arg;
+	struct sw_unneeded *files = arg;
 
-	sw_janitor_remove(l->live->d, l->files.v, l->files.n);
-	if (l->files.shrink)
-		sw_janitor_shrink(l->live);
-	free(l->files.v);
-	free(l);
+	sw_janitor_remove(files->live->d, files->v, files->n);
+	if (files->shrink)
+		sw_janitor_shrink(files->live);
+	free(files->v);
+	free(files);
 }
 
-static void remove_after(struct sw_change *c, struct sw_running *live,
-			 const struct sw_unneeded *files)
+/* Files go once their step is stored: before, a crash would leave a trial that goes on from one of
+ * them. */
+static void remove_after(struct sw_change *c, const struct sw_unneeded *files)
 {
 	/* Most steps leave nothing behind. */
 	if (files->n == 0 && !files->shrink)
 		return;
-	struct leftovers *l = sw_malloc(sizeof *l);
-	if (l == NULL)
-		sw_daemon_die("note a checkpoint", SW_NOMEM);
 	/* A copy: the change outlives this step, and its sweep outlives the change. */
-	*l = (struct leftovers){.live = live, .files = *files};
-	sw_change_after(c, on_stored, l);
+	struct sw_unneeded *copy = sw_daemon_calloc(1, sizeof *copy, "note a checkpoint");
+	*copy = *files;
+	sw_change_after(c, on_stored, copy);
 }
 
 static void add_event(struct sw_change *c, const struct sw_running *live,
@@ -67,7 +58,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_running *live, const str
 {
 	/* The step moves what the event's trial goes on from, and the old one may then go. */
 	const struct sw_checkpoint before = sw_checkpoint_of(live, event->trial);
-	struct sw_unneeded files = {.n = 0};
+	struct sw_unneeded files = {.live = live};
 	const sw_status rc = sw_sweep_step(live->sched, event, &c->actions, err);
 
 	if (rc == SW_NOMEM)
@@ -89,8 +80,8 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_running *live, const str
 	if (event->kind != SW_EVENT_REPORT)
 		add_event(c, live, event);
 	/* After the rows, which have noted whether the sweep has ended. */
-	sw_checkpoint_stepped(live, event, &before, &c->actions, &files);
-	remove_after(c, live, &files);
+	sw_checkpoint_stepped(&files, event, &before, &c->actions);
+	remove_after(c, &files);
 	/* Last those above, which may look at all that the step has left. */
 	sw_marks_stepped(&live->view.changes, event, &c->actions);
 	live->d->sweep.driver_events->stepped(c, live);

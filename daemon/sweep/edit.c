@@ -41,8 +41,6 @@ void sw_settings_use(struct sw_running *live, const struct sw_settings *s)
 {
 	/* The account is kept at its place among the others: a new weight gives no backlog. */
 	sw_share_reweigh(&live->claim.share, s->weight);
-	live->budget.time_s = s->time_s;
-	live->budget.gpu_hours = s->gpu_hours;
 	/* The next scan for silent clients was put off by the old lease, and this one may be
 	 * shorter. */
 	live->hold_us = 0;
@@ -136,8 +134,6 @@ static bool read_number(const cJSON *object, const char *key, double *out)
 sw_status sw_edits_read(struct sw_edits *e, const struct sw_spec *spec, const cJSON *object,
 			struct sw_err *err)
 {
-	double v = 0;
-
 	/* Types and limits of single members were checked against methods.json; a stored edit
 	 * passed the same check when it came. */
 	*e = (struct sw_edits){.has_weight = false};
@@ -147,12 +143,9 @@ sw_status sw_edits_read(struct sw_edits *e, const struct sw_spec *spec, const cJ
 	e->has_gpu = read_number(object, "gpu_hours", &e->gpu_hours);
 	e->has_lease = read_number(object, "lease_s", &e->lease_s);
 	e->sched.has_target = read_number(object, "target", &e->sched.target);
-	e->sched.has_run_cap = read_number(object, "run_cap", &v);
-	if (e->sched.has_run_cap)
-		e->sched.run_cap = (uint64_t)v;
-	e->sched.has_max_concurrent = read_number(object, "max_concurrent", &v);
-	if (e->sched.has_max_concurrent)
-		e->sched.max_concurrent = (uint64_t)v;
+	e->sched.has_run_cap = sw_json_u64(sw_json_get(object, "run_cap"), &e->sched.run_cap);
+	e->sched.has_max_concurrent =
+		sw_json_u64(sw_json_get(object, "max_concurrent"), &e->sched.max_concurrent);
 	/* A worker that is silent is ended by the daemon itself, so a lease would mean nothing. */
 	if (e->has_lease && !sw_spec_driven(spec))
 		return sw_err_at(

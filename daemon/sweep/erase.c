@@ -1,6 +1,5 @@
 #include "daemon/sweep/erase.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
@@ -17,7 +16,7 @@
 #include <stdlib.h>
 
 /* Life: begin() -> [on_best()] -> mark() -> on_marked(): in d->sweep.erasing; the first of these:
- * start_first() -> on_removed() -> on_erased() -> on_gone(). */
+ * sw_erase_tick() -> on_removed() -> on_erased() -> on_gone(). */
 struct sw_erase {
 	struct sw_erase *next;
 	struct sw_running *live;
@@ -30,6 +29,14 @@ struct sw_erase {
 	struct sw_err err;
 };
 
+static struct sw_erase *new_erase(struct sw_running *live)
+{
+	struct sw_erase *e = sw_daemon_calloc(1, sizeof *e, "delete a sweep");
+
+	e->live = live;
+	return e;
+}
+
 static void refuse_erase(struct sw_erase *e, sw_status rc, const char *line)
 {
 	if (e->call != NULL)
@@ -38,8 +45,6 @@ static void refuse_erase(struct sw_erase *e, sw_status rc, const char *line)
 }
 
 /* --- the work --- */
-
-static void start_first(struct sw_daemon *d);
 
 static void on_gone(void *arg)
 {
@@ -52,7 +57,7 @@ static void on_gone(void *arg)
 	d->sweep.erasing = e->next;
 	free(e);
 	sw_statedir_reserve(d->config.database, true);
-	start_first(d);
+	sw_erase_tick(d);
 }
 
 static void on_erased(void *arg, int64_t bytes)
@@ -116,7 +121,7 @@ static bool has_worker(const struct sw_daemon *d, int64_t sweep)
 	return false;
 }
 
-static void start_first(struct sw_daemon *d)
+void sw_erase_tick(struct sw_daemon *d)
 {
 	struct sw_erase **at = &d->sweep.erasing, *e = *at;
 
@@ -143,7 +148,7 @@ static void on_marked(void *arg)
 	while (*at != NULL)
 		at = &(*at)->next;
 	*at = e;
-	start_first(e->live->d);
+	sw_erase_tick(e->live->d);
 }
 
 /* --- the mark --- */
@@ -208,8 +213,6 @@ static void on_best(void *arg)
 
 void sw_erase_begin(struct sw_running *live, bool keep_best, struct sw_call *call)
 {
-	struct sw_erase *e;
-
 	if (live->ended_ms == 0) {
 		if (call != NULL)
 			sw_call_refuse(call, SW_CONFLICT, "/sweep",
@@ -218,9 +221,7 @@ void sw_erase_begin(struct sw_running *live, bool keep_best, struct sw_call *cal
 				       (long long)live->sweep);
 		return;
 	}
-	if ((e = sw_calloc(1, sizeof *e)) == NULL)
-		sw_daemon_die("delete a sweep", SW_NOMEM);
-	e->live = live;
+	struct sw_erase *e = new_erase(live);
 	e->call = call;
 	if (!keep_best) {
 		mark_sweep(e);
@@ -240,18 +241,10 @@ void sw_erase_start(struct sw_daemon *d)
 
 		if (live->gone != SW_GONE_SOON)
 			continue;
-		struct sw_erase *e = sw_calloc(1, sizeof *e);
-		if (e == NULL)
-			sw_daemon_die("delete a sweep", SW_NOMEM);
-		e->live = live;
+		struct sw_erase *e = new_erase(live);
 		e->kept = live->kept;
 		on_marked(e);
 	}
-}
-
-void sw_erase_tick(struct sw_daemon *d)
-{
-	start_first(d);
 }
 
 void sw_erase_stop(struct sw_daemon *d)

@@ -11,7 +11,6 @@
 #define SW_DAEMON_SWEEP_ERASE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 struct sw_call;
 struct sw_daemon;
@@ -23,6 +22,7 @@ struct sw_running;
 void sw_erase_begin(struct sw_running *live, bool keep_best, struct sw_call *call);
 /* At start: those that were cut short. */
 void sw_erase_start(struct sw_daemon *d);
+/* Begins with the first that waits, if none is under way. */
 void sw_erase_tick(struct sw_daemon *d);
 /* The daemon is stopping: nobody is kept waiting. */
 void sw_erase_stop(struct sw_daemon *d);

@@ -44,8 +44,8 @@ static void compact_holds(struct sw_conn *c)
 
 static void add_held(struct sw_conn *c, struct held held)
 {
-	if (c->holds == NULL && (c->holds = sw_calloc(1, sizeof *c->holds)) == NULL)
-		sw_daemon_die("note who holds a trial", SW_NOMEM);
+	if (c->holds == NULL)
+		c->holds = sw_daemon_calloc(1, sizeof *c->holds, "note who holds a trial");
 	struct sw_holds *all = c->holds;
 
 	if (all->n == all->cap) {

@@ -98,19 +98,11 @@ int sw_janitor_by_trial(const void *a, const void *b)
 
 static bool stays(const struct sw_janitor_keeps *k, const struct sw_checkpoint *file, bool whole)
 {
-	size_t low = 0, high = k->n;
+	size_t i = sw_array_place(k->v, k->n, sizeof *k->v, file->trial);
 
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (k->v[mid].trial < file->trial)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low < k->n && k->v[low].trial == file->trial; low++)
-		if (file->step >= k->v[low].from && file->step <= k->v[low].to &&
-		    (whole || k->v[low].to == UINT64_MAX))
+	for (; i < k->n && k->v[i].trial == file->trial; i++)
+		if (file->step >= k->v[i].from && file->step <= k->v[i].to &&
+		    (whole || k->v[i].to == UINT64_MAX))
 			return true;
 	return false;
 }
@@ -349,9 +341,7 @@ void sw_janitor_shrink(struct sw_running *live)
 	if (max_mb == 0 && t.least == 0)
 		return;
 	struct sw_janitor *j = need_janitor(live->d, 1);
-	struct offer *v = sw_calloc(k->ended_n + 1, sizeof *v);
-	if (v == NULL)
-		sw_daemon_die("remove checkpoints", SW_NOMEM);
+	struct offer *v = sw_daemon_calloc(k->ended_n + 1, sizeof *v, "remove checkpoints");
 	for (size_t i = 0; i < k->ended_n; i++)
 		if (i != best && !sw_checkpoint_has_heir(live, k->ended[i].trial, k->ended[i].step))
 			v[n++] = (struct offer){k->ended[i], live->maximize};

@@ -4,7 +4,6 @@
 #include "daemon/daemon.h"
 #include "daemon/sweep/janitor.h"
 #include "daemon/sweep/passed.h"
-#include "proto/checkpoint_path.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,6 @@
 #include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* A running trial keeps all its files from the last reported one on: its worker may have written
@@ -48,11 +47,9 @@ struct found {
 	struct sw_running *live;
 	struct found_file {
 		uint64_t trial, step;
-		int64_t ended_ms; /* 0: it has not */
-		bool failed;      /* or infeasible: nothing of it is kept */
-		bool paused;
-		struct sw_row_trial row; /* its numbers */
-		bool completed;
+		enum sw_trial_state state; /* FAILED: of no stored trial, too */
+		int64_t ended_ms;          /* 0: it has not */
+		struct sw_row_trial row;   /* its numbers */
 	} * v;
 	size_t n, cap;
 	size_t at; /* the one that is read */
@@ -63,15 +60,11 @@ static bool find_row(const struct sw_row_trial *row, void *arg)
 {
 	struct found *f = arg;
 	struct found_file *file = &f->v[f->at];
-	enum sw_trial_state state = SW_TRIAL_FAILED;
 
-	if (row->state == NULL || sw_trial_state_find(row->state, &state) != SW_OK)
-		state = SW_TRIAL_FAILED;
+	if (row->state == NULL || sw_trial_state_find(row->state, &file->state) != SW_OK)
+		file->state = SW_TRIAL_FAILED;
 	file->row = *row; /* its texts are not read */
-	file->ended_ms = sw_trial_ended(state) ? row->ended_ms : 0;
-	file->failed = state == SW_TRIAL_FAILED || state == SW_TRIAL_INFEASIBLE;
-	file->paused = state == SW_TRIAL_PAUSED;
-	file->completed = state == SW_TRIAL_COMPLETED;
+	file->ended_ms = sw_trial_ended(file->state) ? row->ended_ms : 0;
 	return true;
 }
 
@@ -82,7 +75,7 @@ static void read_found(struct sw_db *db, void *arg)
 	for (f->at = 0; f->at < f->n && f->rc == SW_OK; f->at++) {
 		struct sw_err err = SW_ERR_INIT;
 
-		f->v[f->at].failed = true; /* of no stored trial */
+		f->v[f->at].state = SW_TRIAL_FAILED;
 		f->rc = sw_read_trial(db, f->live->sweep, (int64_t)f->v[f->at].trial, find_row, f,
 				      &err);
 		if (f->rc == SW_NOT_FOUND)
@@ -140,7 +133,8 @@ static void take_found(struct found *f)
 		const uint64_t last = (uint64_t)file->row.resume_step;
 
 		/* Nothing of it is kept; or it was written and never reported. */
-		if (file->failed || file->step > last)
+		if (file->state == SW_TRIAL_FAILED || file->state == SW_TRIAL_INFEASIBLE ||
+		    file->step > last)
 			continue;
 		const bool several = spec != NULL && spec->n_metrics > 1;
 		const bool has_value = several ? file->row.has_value : file->row.has_best;
@@ -150,7 +144,8 @@ static void take_found(struct found *f)
 		if (file->ended_ms != 0 && file->step == last && !none) {
 			const struct sw_keeping_ended ended = {.trial = file->trial,
 							       .step = file->step,
-							       .completed = file->completed,
+							       .completed = file->state ==
+									    SW_TRIAL_COMPLETED,
 							       .has_value = has_value,
 							       .value = value};
 			sw_checkpoint_ended(f->live, &ended);
@@ -159,7 +154,8 @@ static void take_found(struct found *f)
 
 			o->has_value = has_value;
 			o->value = value;
-			if (file->step < last && !file->paused && file->step > o->before)
+			if (file->step < last && file->state != SW_TRIAL_PAUSED &&
+			    file->step > o->before)
 				o->before = file->step;
 		}
 	}

@@ -7,7 +7,6 @@
 #include "daemon/sweep/running.h"
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define WALK_EVERY_US ((int64_t)10 * 1000000)

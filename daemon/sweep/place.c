@@ -112,13 +112,6 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 	return true;
 }
 
-/* " for 12 s": how long slots have been kept for its next trial. */
-static void write_since(const struct sw_running *live, char *out, size_t cap)
-{
-	(void)snprintf(out, cap, " for %lld s",
-		       (long long)((live->d->clock->mono_us() - live->claim.kept_us) / 1000000));
-}
-
 bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, char *out, size_t cap)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
@@ -126,8 +119,12 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 	char since[40] = "", kept[60] = "";
 
 	*out = '\0';
-	if (kept_for != 0)
-		write_since(live->d->sweep.sweeps[kept_for - 1], since, sizeof since);
+	if (kept_for != 0) {
+		const struct sw_running *o = live->d->sweep.sweeps[kept_for - 1];
+
+		(void)snprintf(since, sizeof since, " for %lld s",
+			       (long long)(live->d->clock->mono_us() - o->claim.kept_us) / 1000000);
+	}
 	if (kept_for == live->sweep)
 		(void)snprintf(kept, sizeof kept, ", kept for it%s", since);
 	/* The trial that holds it is shown instead. */
@@ -237,7 +234,7 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 			continue;
 		}
 		/* Again once it is ready: which trial is next may be known only then. */
-		if (!suits(s, live) || !sw_suggest_ready(live, 1) || !suits(s, live))
+		if (!suits(s, live) || !sw_suggest_ready(live) || !suits(s, live))
 			continue;
 		if (p->n == PICKS) { /* keep the one that would be served */
 			p->claim[0] = p->claim[sw_claim_least(p->claim, PICKS)];

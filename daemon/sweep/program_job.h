@@ -10,7 +10,6 @@
 #include "daemon/sweep/passed.h"
 #include "spec/spec.h"
 #include <limits.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define SW_PROGRAM_JOB_LOG_MAX (PATH_MAX + 64)

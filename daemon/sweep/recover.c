@@ -15,10 +15,10 @@
 
 /* A replay, and the runs of its trials. */
 struct rebuild {
+	struct sw_running *live;
 	struct sw_replay replay;
 	struct sw_run *runs; /* of every trial */
 	struct sw_row_use use;
-	const struct sw_clock *clock;
 };
 
 static bool take_attempt(const struct sw_row_attempt *row, void *arg)
@@ -45,7 +45,7 @@ static bool take_run(const struct sw_row_trial *row, void *arg)
 	if (t->state == SW_TRIAL_RUNNING) {
 		run->started_ms = row->started_ms;
 		/* Nobody could be heard while no daemon was up: graces and leases begin anew. */
-		run->heard_us = b->clock->mono_us();
+		run->heard_us = b->live->d->clock->mono_us();
 	}
 	return true;
 }
@@ -88,8 +88,9 @@ static void free_rebuild(struct rebuild *b)
 }
 
 /* Moves what was rebuilt into the sweep. */
-static sw_status attach(struct sw_running *live, struct rebuild *b)
+static sw_status attach(struct rebuild *b)
 {
+	struct sw_running *live = b->live;
 	struct sw_replay *r = &b->replay;
 	const uint64_t n = sw_sweep_trial_n(r->sched);
 	const sw_status rc = sw_running_runs(live, n);
@@ -120,37 +121,27 @@ static sw_status attach(struct sw_running *live, struct rebuild *b)
 	return sw_suggest_attach(live);
 }
 
-static struct rebuild *new_rebuild(const struct sw_running *live)
+static struct rebuild *new_rebuild(struct sw_running *live)
 {
 	struct rebuild *b = sw_calloc(1, sizeof *b);
 
 	if (b != NULL) {
+		b->live = live;
 		b->replay.sweep = live->sweep;
-		b->clock = live->d->clock;
 	}
 	return b;
 }
 
 /* --- on demand --- */
 
-struct load {
-	struct sw_running *live;
-	struct rebuild *b;
-};
-
-static void run_load(struct sw_db *db, void *arg)
-{
-	run_rebuild(db, ((struct load *)arg)->b);
-}
-
 static void on_loaded(void *arg)
 {
-	struct load *l = arg;
-	struct sw_running *live = l->live;
+	struct rebuild *b = arg;
+	struct sw_running *live = b->live;
 	/* Taken first: what they go on with may need the sweep again. */
 	struct sw_waits waits = live->waits[SW_WAIT_LOAD];
-	struct sw_replay *r = &l->b->replay;
-	const sw_status rc = r->rc == SW_OK ? attach(live, l->b) : r->rc;
+	struct sw_replay *r = &b->replay;
+	const sw_status rc = r->rc == SW_OK ? attach(b) : r->rc;
 
 	live->waits[SW_WAIT_LOAD] = (struct sw_waits){.n = 0};
 	while (waits.head != NULL) {
@@ -167,27 +158,20 @@ static void on_loaded(void *arg)
 		else
 			sw_call_refuse(call, SW_BUSY, "", "the daemon is stopping");
 	}
-	free_rebuild(l->b);
-	free(l);
+	free_rebuild(b);
 }
 
 /* Begins a load. SW_NOMEM, SW_BUSY: too much waits for the store. */
 static sw_status start_load(struct sw_running *live, const struct sw_call *call)
 {
-	struct load *l = sw_calloc(1, sizeof *l);
 	struct rebuild *b = new_rebuild(live);
-	sw_status rc = SW_NOMEM;
 
-	if (l != NULL && b != NULL) {
-		*l = (struct load){.live = live, .b = b};
-		rc = sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads, run_load,
-				   on_loaded, l);
-		if (rc == SW_OK)
-			return SW_OK;
-	}
-	if (b != NULL)
+	if (b == NULL)
+		return SW_NOMEM;
+	const sw_status rc = sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads,
+					   run_rebuild, on_loaded, b);
+	if (rc != SW_OK)
 		free_rebuild(b);
-	free(l);
 	return rc;
 }
 
@@ -261,7 +245,7 @@ static sw_status recover(struct sw_running *live, struct sw_err *err)
 	if (b == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	sw_store_read_now(live->d->store, run_rebuild, b);
-	rc = b->replay.rc == SW_OK ? attach(live, b) : b->replay.rc;
+	rc = b->replay.rc == SW_OK ? attach(b) : b->replay.rc;
 	if (rc != SW_OK)
 		(void)sw_err_set(err, rc, "cannot rebuild sweep %lld from the store: %s",
 				 (long long)live->sweep, b->replay.err.msg);

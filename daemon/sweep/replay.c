@@ -22,14 +22,6 @@ static void fail_replay(struct sw_replay *r, sw_status rc, const char *what)
 				   (unsigned long long)r->at_ev, what);
 }
 
-const struct sw_action *sw_replay_action(const struct sw_replay *r, enum sw_action_kind kind)
-{
-	for (size_t i = 0; i < r->actions.n; i++)
-		if (r->actions.v[i].kind == kind)
-			return &r->actions.v[i];
-	return NULL;
-}
-
 /* --- what was made, read back --- */
 
 static bool take_made(const struct sw_row_suggestion *row, void *arg)
@@ -100,7 +92,7 @@ static void note_place(struct sw_replay *r, int64_t ev, int64_t trial)
 static void check_verdict(struct sw_replay *r, const struct sw_event *e,
 			  const struct sw_row_report *row)
 {
-	const struct sw_action *a = sw_replay_action(r, SW_ACTION_DECIDE);
+	const struct sw_action *a = sw_actions_find(&r->actions, SW_ACTION_DECIDE);
 
 	/* A last report that came with a tell is stored as "end", whatever was decided. */
 	if (a == NULL || (!e->final && strcmp(sw_names_decision(a->decision), row->verdict) != 0))
@@ -219,49 +211,35 @@ static bool take_row(const struct sw_row_event *event, const struct sw_row_repor
 static bool take_spec(const struct sw_row_sweep *row, void *arg)
 {
 	struct sw_replay *r = arg;
-	cJSON *tree = NULL;
 
 	r->seed = (uint64_t)row->seed;
 	/* As it was when the sweep was submitted: its stored end was cut into such slices. */
 	r->slice = row->slice > 0 ? (uint64_t)row->slice : 0;
 	r->sampler_version = row->sampler_version;
 	sw_budget_state(&r->budget, true, row->created_ms);
-	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), &r->err);
-	if (r->rc == SW_OK)
-		r->rc = sw_spec_read(&r->spec, tree, &r->err);
-	cJSON_Delete(tree);
+	r->rc = sw_spec_parse(&r->spec, row->spec, strlen(row->spec), &r->err);
 	return false;
 }
 
-struct prior_read {
-	struct sw_replay *r;
-	struct sw_space *space;
-};
-
 static bool take_prior(const struct sw_row_prior *row, void *arg)
 {
-	const struct prior_read *p = arg;
-	struct sw_replay *r = p->r;
+	struct sw_replay *r = arg;
 
-	r->rc = sw_plan_priors_read(&r->priors, r->spec, p->space, row->params, row->y,
-				    r->spec->n_metrics, &r->err);
+	r->rc = sw_plan_priors_read(&r->priors, r->spec, r->space, row->params, row->y, &r->err);
 	return r->rc == SW_OK;
 }
 
 static void read_priors(struct sw_replay *r)
 {
-	struct prior_read p = {.r = r};
-
 	/* It learns from no earlier sweep. */
 	if (r->spec->n_warm_start == 0)
 		return;
-	r->rc = sw_plan_space(&p.space, r->spec, &r->err);
+	r->rc = sw_plan_space(&r->space, r->spec, &r->err);
 	if (r->rc != SW_OK)
 		return;
-	const sw_status rc = sw_read_priors(r->db, r->sweep, take_prior, &p, &r->err);
+	const sw_status rc = sw_read_priors(r->db, r->sweep, take_prior, r, &r->err);
 	if (r->rc == SW_OK)
 		r->rc = rc;
-	sw_space_destroy(p.space);
 }
 
 static bool take_state(const struct sw_row_sampler *row, void *arg)
@@ -318,6 +296,7 @@ void sw_replay_fini(struct sw_replay *r)
 	sw_sweep_destroy(r->sched);
 	sw_actions_fini(&r->actions);
 	sw_plan_priors_fini(&r->priors);
+	sw_space_destroy(r->space);
 	free(r->state);
 	*r = (struct sw_replay){.rc = SW_OK};
 }

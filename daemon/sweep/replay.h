@@ -63,6 +63,7 @@ struct sw_replay {
 	int64_t sampler_version; /* that the stored suggestions are from */
 	struct sw_actions actions;
 	struct sw_plan_priors priors;
+	struct sw_space *space;          /* that they are of; NULL: there are none */
 	struct sw_suggestion suggestion; /* of the trial being made; its state is borrowed */
 	uint64_t state_trial;            /* whose suggestion left the stored state; 0: none */
 	unsigned char *state;
@@ -78,8 +79,5 @@ void sw_replay_fini(struct sw_replay *r);
 
 /* The stored values of the trial that the event is about to make, into r->suggestion and *e. */
 void sw_replay_read_made(struct sw_replay *r, struct sw_event *e);
-
-/* The action of a kind among those of the last step; NULL: there is none. */
-const struct sw_action *sw_replay_action(const struct sw_replay *r, enum sw_action_kind kind);
 
 #endif

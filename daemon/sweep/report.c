@@ -10,6 +10,8 @@
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include "store/read.h"
+#include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,10 +147,10 @@ static bool read_metrics(const struct sw_running *live, const cJSON *metrics, st
 
 static bool all_finite(const struct sw_running *live, const struct sw_event *e)
 {
-	bool finite = sw_metrics_finite(e->value);
+	bool finite = isfinite(e->value);
 
 	for (size_t k = 1; k < live->spec->n_metrics; k++)
-		finite = finite && sw_metrics_finite(e->more[k - 1]);
+		finite = finite && isfinite(e->more[k - 1]);
 	return finite;
 }
 
@@ -185,10 +187,9 @@ static sw_status step_report(struct sw_change *c, struct sw_running *live, const
 	/* Refused: out of order, or of an attempt that is over. */
 	if (rc != SW_OK)
 		return rc;
-	*decision = "continue";
-	for (size_t i = 0; i < c->actions.n; i++)
-		if (c->actions.v[i].kind == SW_ACTION_DECIDE)
-			*decision = sw_names_decision(c->actions.v[i].decision);
+	const struct sw_action *a = sw_actions_find(&c->actions, SW_ACTION_DECIDE);
+	assert(a != NULL); /* every REPORT that is taken is answered */
+	*decision = sw_names_decision(a->decision);
 	add_report_row(c, live, e, metrics, e->final ? "end" : *decision);
 	if (c->call != NULL)
 		sw_hold_take(c->call->conn, live, e->trial);

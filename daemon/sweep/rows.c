@@ -4,12 +4,10 @@
  */
 #include "daemon/sweep/rows.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/plan/plan.h"
-#include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/claim.h"
 #include "daemon/sweep/names.h"
@@ -19,6 +17,7 @@
 #include "daemon/sweep/suggest_why.h"
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,9 +46,7 @@ static void stop_after(struct sw_change *c, int32_t slot, const struct sw_runnin
 	/* A client hears of it by the answer to its next word. */
 	if (slot < 0)
 		return;
-	struct stop *s = sw_malloc(sizeof *s);
-	if (s == NULL)
-		sw_daemon_die("stop a trial", SW_NOMEM);
+	struct stop *s = sw_daemon_calloc(1, sizeof *s, "stop a trial");
 	*s = (struct stop){.d = c->d,
 			   .slot = slot,
 			   .sweep = live->sweep,
@@ -59,25 +56,17 @@ static void stop_after(struct sw_change *c, int32_t slot, const struct sw_runnin
 }
 
 static void add_log(struct sw_change *c, const struct sw_running *live, const struct sw_action *a,
-		    const char *fmt, const char *text)
+		    const char *what, const char *text)
 {
-	struct sw_buf b;
-
-	sw_buf_init(&b, 1000);
-	(void)sw_buf_adds(&b, fmt);
-	if (*text != '\0') {
-		(void)sw_buf_adds(&b, ": ");
-		(void)sw_buf_adds(&b, text);
-	}
+	char line[SW_CAUSE_MAX + 64]; /* of both there is no longer one */
 	const struct sw_row_log row = {.sweep = live->sweep,
 				       .trial = (int64_t)a->trial,
 				       .attempt = a->attempt,
 				       .time_ms = c->now_ms,
-				       .line = b.data};
-	/* A line that is too long is left out: the cause is in the trial's row, too. */
-	if (b.failed == SW_OK)
-		sw_tx_log(c->tx, &row);
-	sw_buf_fini(&b);
+				       .line = line};
+
+	(void)snprintf(line, sizeof line, "%s%s%s", what, *text != '\0' ? ": " : "", text);
+	sw_tx_log(c->tx, &row);
 }
 
 static char *take_text(struct sw_buf *b)
@@ -204,19 +193,16 @@ static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
 	row->joules = u.millijoules / 1e3;
 }
 
-/* Slots that the attempt had; 0: not known, as its own is gone. */
-static unsigned slots_of(const struct sw_running *live, const struct sw_run *run)
-{
-	const struct sw_daemon *d = live->d;
-
-	return (size_t)run->slot < d->slot.slot_n ? d->slot.slots[run->slot].lanes_used : 0;
-}
-
 /* The live attempt of a trial, if there is one, is over: rows and accounts. */
 static void end_attempt(struct sw_change *c, struct sw_running *live, const struct sw_action *a,
 			const char *state)
 {
 	struct sw_run *run = &live->runs[a->trial - 1];
+	const struct sw_daemon *d = live->d;
+	/* NULL: a client has it, or an earlier daemon had that slot. */
+	struct sw_slot *s = run->slot >= 0 && (size_t)run->slot < d->slot.slot_n
+				    ? &d->slot.slots[run->slot]
+				    : NULL;
 	const int64_t ended_ms = c->over_ms != 0 && c->over_ms < c->now_ms ? c->over_ms : c->now_ms;
 	struct sw_row_attempt row = {.sweep = live->sweep,
 				     .trial = (int64_t)a->trial,
@@ -228,8 +214,8 @@ static void end_attempt(struct sw_change *c, struct sw_running *live, const stru
 	/* It was PENDING or PAUSED: no attempt to end. */
 	if (run->started_ms == 0)
 		return;
-	if (run->slot >= 0 && (size_t)run->slot < live->d->slot.slot_n)
-		add_usage(&row, &live->d->slot.slots[run->slot]);
+	if (s != NULL)
+		add_usage(&row, s);
 	sw_tx_attempt_end(c->tx, &row);
 	const int64_t ms = ended_ms > run->started_ms ? ended_ms - run->started_ms : 0;
 	run->seconds += (float)ms / 1000.0f;
@@ -240,20 +226,17 @@ static void end_attempt(struct sw_change *c, struct sw_running *live, const stru
 		return;
 	assert(live->claim.share.running > 0);
 	live->claim.share.running--;
-	sw_claim_account(&live->claim.share, ms * 1000, slots_of(live, run));
+	/* Where its slot is gone it is not known how many it had. */
+	sw_claim_account(&live->claim.share, ms * 1000, s != NULL ? s->lanes_used : 0);
 	live->budget.gpu_ms += ms * run->gpu / SW_RUN_GPU;
-	if ((size_t)run->slot < live->d->slot.slot_n) {
-		struct sw_slot *s = &live->d->slot.slots[run->slot];
-
-		/* The slot let go of it first (sw_slot_lose()), and may have another. */
-		if (!sw_slot_has(s, live->sweep, (int64_t)a->trial, a->attempt))
-			return;
-		sw_slot_done(s);
-		if (strcmp(state, "FAILED") != 0 || sw_sweep_trial(live->sched, a->trial)->step > 0)
-			s->failures = 0;
-		else
-			sw_slot_failed(s, a->cause);
-	}
+	/* The slot let go of it first (sw_slot_lose()), and may have another. */
+	if (s == NULL || !sw_slot_has(s, live->sweep, (int64_t)a->trial, a->attempt))
+		return;
+	sw_slot_done(s);
+	if (strcmp(state, "FAILED") != 0 || sw_sweep_trial(live->sched, a->trial)->step > 0)
+		s->failures = 0;
+	else
+		sw_slot_failed(s, a->cause);
 }
 
 static void on_over(struct sw_change *c, struct sw_running *live, const struct sw_action *a,

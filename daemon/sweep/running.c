@@ -40,8 +40,6 @@ bool sw_running_refuse_record(const struct sw_running *live, struct sw_call *cal
 
 static void free_live(struct sw_running *live)
 {
-	if (live == NULL)
-		return;
 	sw_spec_destroy(live->spec);
 	sw_sweep_destroy(live->sched);
 	free(live->name);
@@ -83,37 +81,35 @@ fail:
 	return NULL;
 }
 
-/* The accounts of the others that share the slots: of those that wait for one, or of all. */
-static size_t active_shares(const struct sw_running *live, bool waiting, struct sw_share *to)
+/* The least account of the others that share the slots: of those that wait for one, or of all. -1:
+ * there are none. */
+static int64_t least_account(const struct sw_running *live, bool waiting)
 {
-	size_t n = 0;
+	int64_t least_us = -1;
 
 	for (size_t i = 0; i < live->d->sweep.sweep_n; i++) {
 		const struct sw_running *o = live->d->sweep.sweeps[i];
 
-		if (o != live && !o->driven && o->sched != NULL && o->state == SW_SWEEP_RUNNING &&
-		    (!waiting || sw_sweep_has_work(o->sched)))
-			to[n++] = o->claim.share;
+		if (o == live || o->driven || o->sched == NULL || o->state != SW_SWEEP_RUNNING ||
+		    (waiting && !sw_sweep_has_work(o->sched)))
+			continue;
+		const int64_t us = sw_share_join(&o->claim.share, 1, live->claim.share.weight);
+		if (least_us < 0 || us < least_us)
+			least_us = us;
 	}
-	return n;
+	return least_us;
 }
 
 void sw_running_level(struct sw_running *live)
 {
-	struct sw_share *active = sw_malloc((live->d->sweep.sweep_n + 1) * sizeof *active);
-
-	if (active == NULL)
-		return; /* a backlog is no reason to fail */
 	/* Those that wait are who it is up against. If none does, it must still not begin ahead of
 	 * those that will. */
-	size_t n = active_shares(live, true, active);
-	if (n == 0)
-		n = active_shares(live, false, active);
-	const int64_t level_us = n > 0 ? sw_share_join(active, n, live->claim.share.weight) : 0;
+	int64_t level_us = least_account(live, true);
+	if (level_us < 0)
+		level_us = least_account(live, false);
 	/* Lifted only: one that has had more than the others has to wait for them all the same. */
 	if (live->claim.share.used_us < level_us)
 		live->claim.share.used_us = level_us;
-	free(active);
 }
 
 struct sw_running *sw_running_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,

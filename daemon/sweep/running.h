@@ -24,7 +24,6 @@
 
 struct sw_daemon;
 struct sw_call;
-struct sw_db;
 struct sw_suggester;
 struct sw_watch;
 

@@ -1,6 +1,5 @@
 #include "daemon/sweep/submit.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
@@ -331,11 +330,9 @@ static void on_refined(void *arg)
 void sw_submit_begin(struct sw_call *call, bool store, sw_submit_answer_cb *answer)
 {
 	const cJSON *spec = sw_json_get(call->params, "spec");
-	struct sw_submit *s = sw_calloc(1, sizeof *s);
+	struct sw_submit *s = sw_daemon_calloc(1, sizeof *s, "check a spec");
 	struct sw_err err = SW_ERR_INIT;
 
-	if (s == NULL)
-		sw_daemon_die("check a spec", SW_NOMEM);
 	s->call = call;
 	s->store = store;
 	s->answer = answer;

@@ -9,7 +9,6 @@
 #include "sched/sweep/samplers.h"
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define QUEUE_MAX    2048 /* prepared suggestions of a sweep: what one ask may want, and some */
 #define RESERVE_MOST 16
@@ -204,9 +203,7 @@ static void start_job(struct sw_suggester *s, bool fresh_start)
 	s->made = next_made(s) + (fresh_start ? 0 : s->queue.n);
 	s->fresh_start = fresh_start;
 	s->err = (struct sw_err)SW_ERR_INIT;
-	s->out = sw_calloc(1, sizeof *s->out);
-	if (s->out == NULL)
-		sw_daemon_die("make a suggestion", SW_NOMEM);
+	s->out = sw_daemon_calloc(1, sizeof *s->out, "make a suggestion");
 	s->busy = true;
 	if (uv_queue_work(s->live->d->loop, &s->work, run_job, on_job) != 0)
 		sw_daemon_die("make a suggestion", SW_INTERNAL);
@@ -297,13 +294,13 @@ bool sw_suggest_has(struct sw_running *live, const struct sw_call *call)
 			     enough(s, sw_suggest_count(call), live->d->clock->mono_us()));
 }
 
-bool sw_suggest_ready(struct sw_running *live, uint64_t n)
+bool sw_suggest_ready(struct sw_running *live)
 {
 	struct sw_suggester *s = live->suggest;
 
 	if (s == NULL)
 		return true;
-	if (sw_suggest_asks(s)->n == 0 && enough(s, n, s->since_us)) {
+	if (sw_suggest_asks(s)->n == 0 && enough(s, 1, s->since_us)) {
 		s->since_us = 0;
 		return true;
 	}

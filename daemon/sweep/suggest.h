@@ -26,7 +26,6 @@
 struct sw_call;
 struct sw_daemon;
 struct sw_running;
-struct sw_suggester;
 
 /* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for the caller
  * that adds a sweep, or rebuilds one. SW_NOMEM. */
@@ -37,9 +36,9 @@ void sw_suggest_free_all(struct sw_daemon *d); /* after the loop has ended */
  * from then on, whatever others waited before it. */
 bool sw_suggest_has(struct sw_running *live, const struct sw_call *call);
 void sw_suggest_wait(struct sw_running *live, struct sw_call *call);
-/* Can the next n ASKs of slots be taken now? True when they need no suggestion. When not, work is
+/* Can the next ASK of a slot be taken now? True when it needs no suggestion. When not, work is
  * under way, and d->slot.due follows. */
-bool sw_suggest_ready(struct sw_running *live, uint64_t n);
+bool sw_suggest_ready(struct sw_running *live);
 
 /* Is an ASK possible now at all? False: it wants a suggestion that is not there. *out holds what to
  * pass with the event (NULL: nothing). Valid until the next step. */

@@ -10,27 +10,6 @@ static double turn_value(const struct sw_spec *spec, size_t metric, double v)
 	return spec->metrics[metric].maximize ? -v : v;
 }
 
-static void begin_facts(const struct sw_suggestion *s, uint64_t seen, struct sw_jw *w)
-{
-	sw_jw_obj(w);
-	sw_jw_kstr(w, "source", s->source);
-	sw_jw_kint(w, "known", (int64_t)s->known);
-	sw_jw_kint(w, "unseen", (int64_t)(seen - s->known));
-}
-
-static void end_facts(const struct sw_suggestion *s, struct sw_jw *w)
-{
-	sw_jw_karr(w, "nearest");
-	for (size_t i = 0; i < s->near_n; i++) {
-		sw_jw_obj(w);
-		sw_jw_kint(w, "trial", (int64_t)s->near[i]);
-		sw_jw_knum(w, "distance", s->near_distance[i]);
-		sw_jw_obj_end(w);
-	}
-	sw_jw_arr_end(w);
-	sw_jw_obj_end(w);
-}
-
 static void write_posterior(double mean, double sd, struct sw_jw *w)
 {
 	sw_jw_knum(w, "mean", mean);
@@ -68,8 +47,10 @@ void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct s
 		[SW_ACQUISITION_MAX] = "expected_improvement_of_weighted_maximum"};
 	struct sw_jw w;
 
-	sw_jw_init(&w, out);
-	begin_facts(s, seen, &w);
+	sw_jw_init_obj(&w, out);
+	sw_jw_kstr(&w, "source", s->source);
+	sw_jw_kint(&w, "known", (int64_t)s->known);
+	sw_jw_kint(&w, "unseen", (int64_t)(seen - s->known));
 	if (s->acquisition != SW_ACQUISITION_NONE) {
 		sw_jw_kstr(&w, "acquisition", names[s->acquisition]);
 		if (s->acquisition == SW_ACQUISITION_EI)
@@ -81,7 +62,15 @@ void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct s
 	} else if (s->ei > 0) {
 		sw_jw_knum(&w, "density_ratio", s->ei);
 	}
-	end_facts(s, &w);
+	sw_jw_karr(&w, "nearest");
+	for (size_t i = 0; i < s->near_n; i++) {
+		sw_jw_obj(&w);
+		sw_jw_kint(&w, "trial", (int64_t)s->near[i]);
+		sw_jw_knum(&w, "distance", s->near_distance[i]);
+		sw_jw_obj_end(&w);
+	}
+	sw_jw_arr_end(&w);
+	sw_jw_obj_end(&w);
 }
 
 /* By the order in which they are written above. */

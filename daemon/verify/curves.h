@@ -25,7 +25,29 @@ struct sw_curves {
 	size_t n, cap, point_n, point_cap;
 	uint64_t lanes;         /* the most attempts that ran at once; at least 1 */
 	double recorded_wall_s; /* from the first attempt's start to the last one's end */
-	struct sw_curves_reading *reading; /* its own; NULL: nothing was read yet */
+
+	/* Its own. */
+	struct sw_db *db;
+	int64_t sweep;
+	struct sw_curves_moment { /* at which an attempt began (+1) or ended (-1) */
+		int64_t ms;
+		int change;
+	} * moment; /* [moment_n] */
+	size_t moment_n, moment_cap;
+	struct sw_curves_attempt {
+		int64_t attempt, resume_step, ms;
+	} * attempt; /* [attempt_n]: of the trial being read, as what follows up to `ruled` */
+	size_t attempt_n, attempt_cap;
+	int64_t live;      /* the attempt whose reports come; 0: none yet */
+	uint64_t at, run;  /* its last step; steps that all attempts ran */
+	int64_t ran_ms;    /* of the attempts that reported */
+	bool ruled;        /* the last report was answered "stop" */
+	double mean_s;     /* seconds a step, of the trials so far */
+	uint64_t mean_run; /* steps behind it */
+	size_t part;       /* points before this part */
+	bool more;         /* it ended before the last trial */
+	sw_status rc;
+	struct sw_err *err;
 };
 
 /* Some thousand reports more, inside a read; *c is zeroed before the first part. *more: there are

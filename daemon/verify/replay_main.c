@@ -1,6 +1,7 @@
 #include "daemon/verify/replay_main.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "daemon/verify/verify.h"
 #include "store/peek.h"
 #include <errno.h>
@@ -24,8 +25,10 @@ static const char usage[] =
 	"cannot be used.\n";
 
 struct sweeps {
-	int64_t *number; /* [n] */
-	bool *ended;
+	struct {
+		int64_t number;
+		bool ended;
+	} * v;
 	size_t n, cap;
 	FILE *out;        /* for those of which there is nothing to compare */
 	bool nomem, gone; /* gone: the last that was read */
@@ -34,7 +37,6 @@ struct sweeps {
 static bool keep_sweep(const struct sw_row_sweep *row, void *arg)
 {
 	struct sweeps *s = arg;
-	size_t number_cap = s->cap;
 
 	if (row->gone == SW_GONE_BUT_BEST)
 		(void)fprintf(s->out,
@@ -44,37 +46,20 @@ static bool keep_sweep(const struct sw_row_sweep *row, void *arg)
 	s->gone = row->gone != SW_GONE_NOT;
 	if (s->gone)
 		return true;
-	if (!sw_array_reserve(&s->number, &number_cap, s->n + 1, sizeof *s->number) ||
-	    !sw_array_reserve(&s->ended, &s->cap, s->n + 1, sizeof *s->ended)) {
+	if (!sw_array_reserve(&s->v, &s->cap, s->n + 1, sizeof *s->v)) {
 		s->nomem = true;
 		return false;
 	}
-	s->number[s->n] = row->sweep;
-	s->ended[s->n++] = row->ended_ms != 0;
+	s->v[s->n].number = row->sweep;
+	s->v[s->n++].ended = row->ended_ms != 0;
 	return true;
-}
-
-/* 1,804 */
-static const char *grouped(uint64_t n, char out[32])
-{
-	char digits[24];
-	const int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
-	int k = 0;
-
-	for (int i = 0; i < len; i++) {
-		if (i > 0 && (len - i) % 3 == 0)
-			out[k++] = ',';
-		out[k++] = digits[i];
-	}
-	out[k] = '\0';
-	return out;
 }
 
 static const char *counted(uint64_t n, const char *noun, char out[64])
 {
 	char number[32];
 
-	(void)snprintf(out, 64, "%s %s%s", grouped(n, number), noun, n == 1 ? "" : "s");
+	(void)snprintf(out, 64, "%s %s%s", sw_text_count(n, number), noun, n == 1 ? "" : "s");
 	return out;
 }
 
@@ -87,8 +72,8 @@ static void show_progress(const struct sw_verify *v, uint64_t ev)
 	if (now_us < next_us)
 		return;
 	next_us = now_us + SHOW_EVERY_US;
-	(void)fprintf(stderr, "\rsweep %" PRId64 ": event %s of %s \r", v->sweep, grouped(ev, done),
-		      grouped(v->events_n, all));
+	(void)fprintf(stderr, "\rsweep %" PRId64 ": event %s of %s \r", v->sweep,
+		      sw_text_count(ev, done), sw_text_count(v->events_n, all));
 	(void)fflush(stderr);
 }
 
@@ -171,17 +156,16 @@ static int replay_all(struct sw_db *db, int64_t only, FILE *out, FILE *errors)
 	for (size_t i = 0; i < s.n && status != SW_REPLAY_FILE; i++) {
 		int one = SW_REPLAY_SAME;
 
-		if (s.ended[i] || only != 0)
-			one = replay_one(db, s.number[i], s.ended[i], out, errors);
+		if (s.v[i].ended || only != 0)
+			one = replay_one(db, s.v[i].number, s.v[i].ended, out, errors);
 		else
 			(void)fprintf(out,
 				      "sweep %" PRId64 ": has not ended; name it to compare what "
 				      "is stored so far\n",
-				      s.number[i]);
+				      s.v[i].number);
 		status = one > status ? one : status;
 	}
-	free(s.number);
-	free(s.ended);
+	free(s.v);
 	return status;
 }
 

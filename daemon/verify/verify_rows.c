@@ -44,15 +44,10 @@ static const char *or_none(const char *text)
 	return text != NULL && *text != '\0' ? text : "none";
 }
 
-static bool same_text(const char *stored, const char *made)
-{
-	return strcmp(stored != NULL ? stored : "", made != NULL ? made : "") == 0;
-}
-
 void sw_verify_text(struct sw_verify *v, uint64_t trial, const char *what, const char *stored,
 		    const char *made)
 {
-	if (!same_text(stored, made))
+	if (strcmp(stored != NULL ? stored : "", made) != 0)
 		sw_verify_differ(v, trial, "%s: stored is %s%s%s, the replay says %s%s%s", what,
 				 stored != NULL ? "\"" : "", or_none(stored),
 				 stored != NULL ? "\"" : "", *made != '\0' ? "\"" : "",
@@ -168,7 +163,7 @@ static void check_metrics(struct sw_verify *v, const struct sw_row_report *row)
 void sw_verify_report(struct sw_verify *v, const struct sw_event *e,
 		      const struct sw_row_report *row)
 {
-	const struct sw_action *a = sw_replay_action(&v->replay, SW_ACTION_DECIDE);
+	const struct sw_action *a = sw_actions_find(&v->replay.actions, SW_ACTION_DECIDE);
 	struct sw_verify_trial *t = &v->trial[e->trial - 1];
 
 	assert(a != NULL); /* every REPORT that is taken is answered */

@@ -130,14 +130,11 @@ static sw_status plan_next(struct simulate *r, uint64_t trial)
 static sw_status hand_out(struct simulate *r)
 {
 	const struct sw_event ask = {.kind = SW_EVENT_ASK};
-	const struct sw_action *start = NULL;
 	const sw_status rc = step(r, &ask);
 
 	if (rc != SW_OK)
 		return rc;
-	for (size_t i = 0; i < r->actions.n; i++)
-		if (r->actions.v[i].kind == SW_ACTION_START)
-			start = &r->actions.v[i];
+	const struct sw_action *start = sw_actions_find(&r->actions, SW_ACTION_START);
 	assert(start != NULL);
 	struct runner *run = &r->run[start->trial - 1];
 	assert(start->resume_step == run->step); /* it paused at its last report */

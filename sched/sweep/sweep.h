@@ -194,6 +194,8 @@ struct sw_actions {
 	size_t n, cap;
 };
 void sw_actions_fini(struct sw_actions *a);
+/* The first of that kind; NULL: there is none. */
+const struct sw_action *sw_actions_find(const struct sw_actions *a, enum sw_action_kind kind);
 
 /* The cause of a sweep whose grid has no further point begins with this. */
 #define SW_CAUSE_GRID "grid exhausted"

@@ -12,6 +12,14 @@ void sw_actions_fini(struct sw_actions *a)
 	*a = (struct sw_actions){.v = NULL};
 }
 
+const struct sw_action *sw_actions_find(const struct sw_actions *a, enum sw_action_kind kind)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (a->v[i].kind == kind)
+			return &a->v[i];
+	return NULL;
+}
+
 sw_status sw_actions_reserve(struct sw_actions *a, size_t n, struct sw_err *err)
 {
 	if (sw_array_reserve(&a->v, &a->cap, a->n + n, sizeof *a->v))

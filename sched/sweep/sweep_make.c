@@ -149,18 +149,10 @@ void sw_sweep_spawn(struct sw_sweep *s, uint64_t donor, struct sw_actions *out)
 /* The place of the first trial in the list that is not below this one. */
 static size_t given_before(const struct sw_sweep *s, uint64_t trial, bool *found)
 {
-	size_t low = 0, high = s->given.n;
+	const size_t i = sw_array_place(s->given.trial, s->given.n, sizeof *s->given.trial, trial);
 
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (s->given.trial[mid] < trial)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*found = low < s->given.n && s->given.trial[low] == trial;
-	return low;
+	*found = i < s->given.n && s->given.trial[i] == trial;
+	return i;
 }
 
 uint64_t sw_sweep_parent(const struct sw_sweep *s, uint64_t trial)

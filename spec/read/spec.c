@@ -253,6 +253,18 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 	return rc;
 }
 
+sw_status sw_spec_parse(struct sw_spec **out, const char *text, size_t len, struct sw_err *err)
+{
+	cJSON *tree = NULL;
+	sw_status rc = sw_json_parse(&tree, text, len, err);
+
+	*out = NULL;
+	if (rc == SW_OK)
+		rc = sw_spec_read(out, tree, err);
+	cJSON_Delete(tree);
+	return rc;
+}
+
 void sw_spec_destroy(struct sw_spec *s)
 {
 	if (s == NULL)

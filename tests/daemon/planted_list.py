@@ -60,7 +60,7 @@ FAULTS = [
     ("who waits for a sweep's end is not told of a stop", "daemon.c", "settle_story",
      "sw_wait_refuse_all(d, SW_WAIT_END,", "if (false) sw_wait_refuse_all(d, SW_WAIT_END,"),
     ("time counts while the user has paused the sweep", "sweep/budget.c", "settle_story",
-     "b->since_ms = 0; } else {", "} else {"),
+     "b->since_ms = running ? now_ms : 0;", "if (running) b->since_ms = now_ms;"),
     ("a budget is spent while the disk is full", "sweep/budget_end.c", "commit_story",
      "sw_store_stuck(live->d->store) != NULL ||", ""),
     ("an attempt that nobody saw end ran until now", "sweep/adopt.c", "start_story",

@@ -55,7 +55,6 @@ TEST_ROWS(metrics_row_is_read_or_refused_at_its_place, rows)
 			ck_assert(isnan(value));
 		else
 			ck_assert_double_eq(value, rows[_i].value);
-		ck_assert_int_eq(sw_metrics_finite(value), isfinite(rows[_i].value));
 	}
 	sw_buf_fini(&text);
 	cJSON_Delete(v);

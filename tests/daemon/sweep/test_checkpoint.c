@@ -45,7 +45,8 @@ static void step(struct life *l, const struct sw_event *ev)
 
 	ck_assert_int_eq(sw_sweep_step(l->live.sched, ev, &l->actions, NULL), SW_OK);
 	l->gone.n = 0;
-	sw_checkpoint_stepped(&l->live, ev, &before, &l->actions, &l->gone);
+	l->gone.live = &l->live;
+	sw_checkpoint_stepped(&l->gone, ev, &before, &l->actions);
 	for (size_t i = 0; i < l->gone.n; i++) {
 		const struct sw_checkpoint *f = &l->gone.v[i];
 
@@ -234,7 +235,7 @@ TEST_LOOP(checkpoint_budget_spares_the_best_and_what_a_child_begins_from, 0, 2)
 	live_fill(&live, SPEC);
 	live.spec->checkpoint.keep = SW_SPEC_KEEP_ALL;
 	live.spec->checkpoint.max_mb = 1;
-	ck_assert_int_eq(sw_checkpoint_folder(&live, true, path, sizeof path, &err), SW_OK);
+	ck_assert_int_eq(sw_checkpoint_make_folder(&live, &err), SW_OK);
 	for (uint64_t t = 1; t <= 4; t++) {
 		put(state, t, 8, 400000);
 		sw_checkpoint_ended(&live, &(struct sw_keeping_ended){.trial = t,

@@ -133,7 +133,7 @@ TEST(edit_is_written_with_what_was_and_read_back_the_same)
 	sw_settings_use(&live, &settings);
 	ck_assert_double_eq(live.claim.share.weight, 3);
 	ck_assert_int_eq(live.claim.share.used_us, 1500); /* as much served as before */
-	ck_assert_double_eq(live.budget.time_s, 60);
+	ck_assert_double_eq(live.settings.time_s, 60);
 	ck_assert(live.settings.has_target && live.settings.max_concurrent == 4);
 	cJSON_Delete(v);
 	cJSON_Delete(stored);
@@ -187,7 +187,7 @@ TEST(budget_counts_ended_and_live_attempts_on_gpus_alone)
 	};
 	struct sw_daemon d = {.slot = {.slots = slots, .slot_n = ROWS(slots)}};
 	const struct sw_running live = {
-		.d = &d, .sweep = 1, .runs = runs, .budget = {.gpu_hours = 1, .gpu_ms = 70}};
+		.d = &d, .sweep = 1, .runs = runs, .budget = {.gpu_ms = 70}};
 
 	ck_assert_int_eq(sw_budget_gpu_ms(&live, 1500), 70 + 500 + 100);
 	ck_assert_int_eq(sw_budget_gpu_ms(&live, 1200), 70 + 200); /* a clock that was set back */
