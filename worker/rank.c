@@ -135,7 +135,7 @@ static sw_status prepare_rank(struct rank *r, struct sw_err *err)
 	assert(r->runner.ops != NULL);
 	rc = r->runner.ops->queue_create(&r->runner.q);
 	if (rc == SW_OK)
-		rc = sw_data_cache_create(&r->runner.cache, r->runner.ops, NULL);
+		rc = sw_data_cache_create(&r->runner.cache, r->runner.ops);
 	return rc == SW_OK ? sw_prepare(&r->ready, &r->runner, &r->job, err) : rc;
 }
 

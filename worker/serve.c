@@ -185,7 +185,7 @@ static sw_status lanes_make(struct lanes *all, struct sw_err *err)
 	sw_status rc = sw_backend_open(c->device, c->cores, &all->ops, err);
 
 	if (rc == SW_OK)
-		rc = sw_data_cache_create(&all->cache, all->ops, NULL); /* shared by all lanes */
+		rc = sw_data_cache_create(&all->cache, all->ops); /* shared by all lanes */
 	if (rc != SW_OK)
 		return rc;
 	all->lane = sw_calloc(c->lanes, sizeof *all->lane);
