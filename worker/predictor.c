@@ -1,7 +1,7 @@
-#include "worker/predictor.h"
 #include "base/memory.h"
 #include "kernels/backend.h"
 #include "worker/file/checkpoint_format.h"
+#include "worker/predictor.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ static sw_status weights(struct sw_predictor *p, struct sw_err *err)
 	if (rc == SW_OK) {
 		rc = sw_net_set_upload(&p->net, 0, all);
 		if (rc == SW_OK && m->running_n)
-			rc = sw_net_running_upload(&p->net, all + m->weights_n);
+			rc = sw_net_set_upload(&p->net, SW_NET_RUNNING, all + m->weights_n);
 		if (rc != SW_OK)
 			(void)sw_err_set(err, rc, "the weights do not get to the device");
 	}

@@ -29,7 +29,6 @@ sw_data_cache_loads
 sw_fault_arm
 sw_fault_fired
 sw_gp_objective
-sw_net_gradient
 sw_pruner_invariant
 sw_samplers_name
 sw_sobol_digits

@@ -1,8 +1,8 @@
-#include "worker/file/checkpoint.h"
 #include "base/beat.h"
 #include "base/fault.h"
 #include "base/memory.h"
 #include "proto/checkpoint_path.h"
+#include "worker/file/checkpoint.h"
 #include "worker/file/checkpoint_format.h"
 #include <assert.h>
 #include <dirent.h>
@@ -183,7 +183,7 @@ static sw_status give(const struct file *f, struct sw_net *net, size_t sets, str
 	for (size_t set = 0; rc == SW_OK && set < sets; set++)
 		rc = sw_net_set_upload(net, set, f->set + set * m->weights_n);
 	if (rc == SW_OK && m->running_n)
-		rc = sw_net_running_upload(net, f->set + sets * m->weights_n);
+		rc = sw_net_set_upload(net, SW_NET_RUNNING, f->set + sets * m->weights_n);
 	/* of a pipeline it may be another rank's want of memory, or its end */
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "cannot be put on the device: %s", sw_status_str(rc));

@@ -98,7 +98,7 @@ static int put_statistics(struct file *f, const struct sw_model *m, const float 
 static sw_status put_running(struct file *f, const struct sw_net *net, int *code)
 {
 	float *running = sw_malloc(net->model->running_n * sizeof *running);
-	const sw_status rc = running ? sw_net_running_download(net, running) : SW_NOMEM;
+	const sw_status rc = running ? sw_net_set_download(net, SW_NET_RUNNING, running) : SW_NOMEM;
 
 	if (rc == SW_OK)
 		*code = put_statistics(f, net->model, running);
