@@ -3,6 +3,7 @@
 #include "base/beat.h"
 #include "base/fault.h"
 #include "base/memory.h"
+#include "base/tree.h"
 #include "proto/checkpoint_path.h"
 #include "worker/file/checkpoint_format.h"
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATH_BYTES 4096
@@ -154,18 +154,7 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 /* Makes the last two folders of the path: those below the state directory, never that itself. */
 static int folder_open(const char *dir)
 {
-	char above[PATH_BYTES];
-	char *slash;
-
-	if (mkdir(dir, 0700) != 0 && errno == ENOENT) {
-		snprintf(above, sizeof above, "%s", dir);
-		slash = strrchr(above, '/');
-		if (slash && slash != above) {
-			*slash = '\0';
-			(void)mkdir(above, 0700);
-			(void)mkdir(dir, 0700);
-		}
-	}
+	(void)sw_tree_make(dir);
 	if (sw_fault_hit(SW_FAULT_IO)) {
 		errno = EIO;
 		return -1;
