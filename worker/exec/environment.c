@@ -111,6 +111,16 @@ static void add_passed(struct sw_environment *e, const char *path)
 	(void)fclose(f);
 }
 
+bool sw_environment_nth(const char *list, size_t i, char *out, size_t cap)
+{
+	for (; i > 0 && *list; i--) {
+		list += strcspn(list, ",");
+		list += *list == ',';
+	}
+	(void)snprintf(out, cap, "%.*s", (int)strcspn(list, ","), list);
+	return *list != '\0';
+}
+
 /* The card of the slot: by what the worker itself may see, of which the device is a number. */
 static void add_devices(struct sw_environment *e, const char *device)
 {
@@ -124,14 +134,8 @@ static void add_devices(struct sw_environment *e, const char *device)
 		return;
 	}
 	n = strtoul(device + 4, NULL, 10);
-	(void)snprintf(text, sizeof text, "%lu", n);
-	for (unsigned long i = 0; visible && *visible; i++) {
-		const size_t len = strcspn(visible, ",");
-
-		if (i == n)
-			(void)snprintf(text, sizeof text, "%.*s", (int)len, visible);
-		visible += len + (visible[len] == ',');
-	}
+	if (!visible || !sw_environment_nth(visible, n, text, sizeof text))
+		(void)snprintf(text, sizeof text, "%lu", n);
 	add_variable(e, "CUDA_VISIBLE_DEVICES", text);
 }
 
