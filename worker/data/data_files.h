@@ -57,6 +57,14 @@ SW_NODISCARD sw_status sw_data_ids_read(struct sw_data_ids *s, int32_t *out, uin
 					uint32_t limit, const char *noun, unsigned char *block,
 					uint32_t *most, struct sw_err *err);
 
+/* The ids of a row in front of its padding. */
+static inline int32_t sw_data_ids_length(const int32_t *row, size_t t, int32_t pad)
+{
+	while (t > 0 && row[t - 1] == pad)
+		t--;
+	return (int32_t)t;
+}
+
 /* --- data_csv.c --- */
 
 /* A text that is cut into rows and cells, in place. */

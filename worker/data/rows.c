@@ -238,13 +238,8 @@ static sw_status tokens_next(struct sw_rows *r, int32_t *x, int32_t *length, siz
 
 	if (rc != SW_OK || r->want.pad < 0)
 		return rc;
-	for (size_t i = 0; i < n; i++) {
-		size_t k = t;
-
-		while (k > 0 && x[i * t + k - 1] == (int32_t)r->want.pad)
-			k--;
-		length[i] = (int32_t)k;
-	}
+	for (size_t i = 0; i < n; i++)
+		length[i] = sw_data_ids_length(x + i * t, t, (int32_t)r->want.pad);
 	return SW_OK;
 }
 
