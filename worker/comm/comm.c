@@ -148,8 +148,6 @@ void sw_comm_beat(struct sw_comm *c)
 void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line)
 {
 	assert(why != SW_OK);
-	if (c->failed != SW_OK)
-		return; /* the first error stands */
 	(void)comm_fail(c, why, line);
 }
 
@@ -166,7 +164,7 @@ void sw_comm_give_up(struct sw_comm *c, sw_status why, const char *msg)
 
 sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
 {
-	if (c->failed == SW_OK) {
+	if (c->failed == SW_OK) { /* the first error stands */
 		c->failed = why;
 		(void)snprintf(c->why, sizeof c->why, "%s", line);
 		comm_shm_abort(c);      /* first: no rank is to take this one for silent */
@@ -201,8 +199,7 @@ sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent)
 			       c->world, (double)c->silent_us / 1e6);
 	else
 		(void)snprintf(line, sizeof line, "rank %u of %u has ended", rank, c->world);
-	sw_comm_abort(c, SW_PEER_LOST, line);
-	return c->failed;
+	return comm_fail(c, SW_PEER_LOST, line);
 }
 
 sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk *chunk,
@@ -221,8 +218,7 @@ sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk 
 		       chunk->bytes,
 		       chunk->kind < sizeof names / sizeof *names ? names[chunk->kind] : "nothing",
 		       c->rank, bytes, names[kind]);
-	sw_comm_abort(c, SW_INTERNAL, line);
-	return c->failed;
+	return comm_fail(c, SW_INTERNAL, line);
 }
 
 void comm_wait(struct sw_comm *c, unsigned *lost)
