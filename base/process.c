@@ -245,12 +245,11 @@ size_t sw_process_end_marked(const char *const *entry, size_t n)
 	}
 }
 
-int sw_process_input(const char *text)
+int sw_process_input(const void *bytes, size_t n)
 {
-	const size_t n = strlen(text);
 	const int fd = memfd_create("input", MFD_CLOEXEC);
 
-	if (fd < 0 || (write(fd, text, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0))
+	if (fd < 0 || (write(fd, bytes, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0))
 		return fd;
 	(void)close(fd);
 	return -1;

@@ -54,8 +54,8 @@ size_t sw_process_chase_marked(const char *const *entry, size_t n, int64_t us);
  * 10 ms before each find none; for at most 2 s. Returns how many were killed. */
 size_t sw_process_end_marked(const char *const *entry, size_t n);
 
-/* A file without a name that holds the text, read from its start: a program's standard input, for
- * which nobody waits whether or not the program reads it. The caller closes it. -1: errno. */
-int sw_process_input(const char *text);
+/* A file without a name that holds these bytes, read from its start: a program's standard input,
+ * for which nobody waits whether or not the program reads it. The caller closes it. -1: errno. */
+int sw_process_input(const void *bytes, size_t n);
 
 #endif

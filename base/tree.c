@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -140,4 +141,21 @@ uint64_t sw_tree_bytes(int at, const char *name)
 		return (uint64_t)st.st_size;
 	(void)sw_tree_walk(at, name, add_bytes, &bytes); /* what can be seen of it */
 	return bytes;
+}
+
+bool sw_tree_make(const char *dir)
+{
+	char above[PATH_MAX];
+	char *end;
+
+	if (mkdir(dir, 0700) == 0 || errno == EEXIST)
+		return true;
+	(void)snprintf(above, sizeof above, "%s", dir);
+	end = strrchr(above, '/');
+	if (errno != ENOENT || !end || end == above)
+		return false;
+	*end = '\0';
+	/* another thread may make them, too */
+	return (mkdir(above, 0700) == 0 || errno == EEXIST) &&
+	       (mkdir(dir, 0700) == 0 || errno == EEXIST);
 }

@@ -19,6 +19,9 @@ bool sw_tree_walk(int at, const char *name,
 /* Removes a file, or a folder with all that is in it, however deep. */
 bool sw_tree_remove(int at, const char *name);
 
+/* Makes a folder, of mode 0700, and the one that it is in; true also where it is there. */
+bool sw_tree_make(const char *dir);
+
 /* Bytes of a file, or of the files below a folder; 0 of what is not there. */
 uint64_t sw_tree_bytes(int at, const char *name);
 

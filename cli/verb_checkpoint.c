@@ -26,7 +26,7 @@ static int run_worker(struct sw_cli *c, const char *const *words, const char *in
 {
 	/* under this program's name, with which its errors then begin */
 	char worker[SW_BESIDE_MAX], self[] = "sweep", *argv[WORDS_MAX + 2] = {self};
-	const int in = input != NULL ? sw_process_input(input) : -1;
+	const int in = input != NULL ? sw_process_input(input, strlen(input)) : -1;
 	int status = -1, rc = 0;
 	pid_t pid;
 

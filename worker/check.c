@@ -32,19 +32,16 @@ static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
 					  .val_fraction = t->val_fraction,
 					  .split_seed = t->split_seed,
 					  .standardize = t->standardize};
-	struct sw_err why = SW_ERR_INIT;
 	struct sw_data_source source;
-	sw_status rc;
+	sw_status rc = sw_data_source_read(&source, sw_json_get(s->trainer, "dataset"), err);
 
-	rc = sw_data_source_read(&source, sw_json_get(s->trainer, "dataset"), &why);
 	if (rc == SW_OK)
-		rc = sw_data_load(data, &source, want, NULL, NULL, &why);
+		rc = sw_data_load(data, &source, want, NULL, NULL, err);
 	if (rc == SW_OK)
-		rc = sw_data_source_sum(&source, sum, &why);
-	if (rc == SW_OK)
-		return SW_OK;
-	sw_err_prefix(&why, "/trainer/dataset");
-	return sw_err_at(err, rc, why.ptr, "%s", why.msg);
+		rc = sw_data_source_sum(&source, sum, err);
+	if (rc != SW_OK)
+		sw_err_prefix(err, "/trainer/dataset");
+	return rc;
 }
 
 /* *bytes becomes the arena's where it takes more: on a CPU, or, where there is one, on a GPU. */
@@ -99,25 +96,24 @@ static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 {
 	const struct sw_task task = sw_net_task(data, t->classes);
 	const char *at = "/trainer/model";
-	struct sw_err why = SW_ERR_INIT;
 	size_t first[SW_STAGES_MAX + 1], bytes = 0;
 	struct sw_model model;
 
 	sw_status rc =
-		sw_model_compile(&model, sw_json_get(s->trainer, "model"), params, &task, &why);
+		sw_model_compile(&model, sw_json_get(s->trainer, "model"), params, &task, err);
 	out->stage_flops = out->cut_bytes = 0;
 	if (rc == SW_OK && t->stages > 1) {
-		rc = sw_stages_cut(&model, t, first, &why);
+		rc = sw_stages_cut(&model, t, first, err);
 		if (rc != SW_OK)
 			at = "/parallel/pipeline";
 		for (unsigned i = 0; rc == SW_OK && i < t->stages; i++)
-			rc = check_stage(&model, t, first, i, data, out, &bytes, &why);
+			rc = check_stage(&model, t, first, i, data, out, &bytes, err);
 	} else if (rc == SW_OK) {
-		rc = check_arena(&model, t, data, out->gpu, &bytes, &why);
+		rc = check_arena(&model, t, data, out->gpu, &bytes, err);
 	}
 	if (rc != SW_OK) {
-		sw_err_prefix(&why, at);
-		return sw_err_at(err, rc, why.ptr, "%s", why.msg);
+		sw_err_prefix(err, at);
+		return rc;
 	}
 	out->parameters = model.parameters;
 	out->bytes = data->bytes + bytes;
@@ -315,8 +311,7 @@ void sw_check_spec(const char *spec, size_t len, const struct sw_ops *gpu, struc
 	if (rc == SW_OK)
 		rc = check(s, &facts, &err);
 	sw_spec_destroy(s);
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, out);
 	if (rc == SW_OK) {
 		write_facts(&w, &facts);
 	} else {

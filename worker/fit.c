@@ -40,12 +40,6 @@ static void on_progress(void *ctx, size_t done, size_t total)
 		 f->stop ? f->stop : f->trainer.epochs, total ? 100 * done / total : 0);
 }
 
-static bool go_on(void *ctx)
-{
-	(void)ctx;
-	return true;
-}
-
 static sw_status folder_make(const struct fit *f, char folder[4096], struct sw_err *err)
 {
 	const int len = snprintf(folder, 4096, "%s.XXXXXX", f->out);
@@ -154,8 +148,7 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 /* Trains to the end. Fewer epochs than a trial only where the input says so. */
 static sw_status train(struct fit *f, struct sw_err *err)
 {
-	const struct sw_train_hooks hooks = {
-		.ctx = f, .go_on = go_on, .report = on_epoch, .progress = on_progress};
+	const struct sw_train_hooks hooks = {.ctx = f, .report = on_epoch, .progress = on_progress};
 	uint64_t seed, max_t, epochs;
 	enum sw_train_end end;
 	sw_status rc;
@@ -190,7 +183,6 @@ static sw_status train(struct fit *f, struct sw_err *err)
 sw_status sw_fit_run(struct sw_fit *out, const cJSON *input, unsigned cores, struct sw_err *err)
 {
 	struct fit *f = sw_calloc(1, sizeof *f);
-	const cJSON *file = sw_json_get(input, "out");
 	sw_status rc;
 
 	memset(out, 0, sizeof *out);
@@ -199,7 +191,7 @@ sw_status sw_fit_run(struct sw_fit *out, const cJSON *input, unsigned cores, str
 	f->input = input;
 	f->result = out;
 	f->err = (struct sw_err)SW_ERR_INIT;
-	f->out = cJSON_IsString(file) ? file->valuestring : NULL;
+	f->out = cJSON_GetStringValue(sw_json_get(input, "out"));
 	rc = sw_backend_open("cpu", cores, &f->ops, err);
 	if (rc == SW_OK)
 		rc = f->ops->queue_create(&f->q);

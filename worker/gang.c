@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "proto/frame.h"
+#include "worker/exec/environment.h"
 #include "worker/rank.h"
 #include <errno.h>
 #include <poll.h>
@@ -52,16 +53,6 @@ static int write_start(const struct sw_rank_start *start, const struct sw_buf *j
 	close(fd);
 	errno = ENOMEM;
 	return -1;
-}
-
-/* Name i of a list with commas between them, cut at cap. */
-static void name_of(const char *list, size_t i, char *out, size_t cap)
-{
-	for (; i > 0 && *list; i--) {
-		list += strcspn(list, ",");
-		list += *list == ',';
-	}
-	snprintf(out, cap, "%.*s", (int)strcspn(list, ","), list);
 }
 
 /* The worker's environment, with another GPU: one malloc()ed block, whose strings are borrowed.
@@ -135,7 +126,8 @@ static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
 		int input, code;
 
 		if (visible)
-			name_of(visible, i + 1, gpu + strlen(gpu), sizeof gpu - strlen(gpu));
+			(void)sw_environment_nth(visible, i + 1, gpu + strlen(gpu),
+						 sizeof gpu - strlen(gpu));
 		start.seat.rank = (unsigned)i + 1;
 		input = write_start(&start, job);
 		code = input < 0 ? errno

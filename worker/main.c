@@ -212,7 +212,7 @@ int main(int argc, char **argv)
 		{"device", required_argument, NULL, 'd'}, {"name", required_argument, NULL, 'a'},
 		{"cores", required_argument, NULL, 'c'},  {"memory", required_argument, NULL, 'm'},
 		{"lanes", required_argument, NULL, 'l'},  {NULL, 0, NULL, 0}};
-	struct sw_serve config = {.slot = -1};
+	struct sw_serve config = {.link = {.slot = -1}};
 	long cores = 1, memory = 0, lanes = 1;
 	char id[65];
 	int c;
@@ -237,9 +237,9 @@ int main(int argc, char **argv)
 		return predict_main(argv[2], argv[3], argv[4]);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 's')
-			config.socket = optarg;
+			config.link.socket = optarg;
 		else if (c == 'n')
-			config.slot = (int)option_number(optarg, 0, 100000);
+			config.link.slot = (int)option_number(optarg, 0, 100000);
 		else if (c == 'd')
 			config.device = optarg;
 		else if (c == 'a')
@@ -253,17 +253,18 @@ int main(int argc, char **argv)
 		else
 			return usage();
 	}
-	if (optind != argc || !config.socket || !config.device || config.slot < 0 || cores < 1 ||
-	    lanes < 1 || memory < 0)
+	if (optind != argc || !config.link.socket || !config.device || config.link.slot < 0 ||
+	    cores < 1 || lanes < 1 || memory < 0)
 		return usage();
 	if (!read_id(id, sizeof id))
 		return complain("no worker's id on standard input");
-	config.worker = id;
+	config.link.worker = id;
 	if (signals() != 0)
 		return complain("signals cannot be handled");
 	config.lanes = (unsigned)lanes;
 	config.cores = (unsigned)cores;
 	config.memory = (size_t)memory;
-	memcpy(config.wake, wake, sizeof wake);
+	config.link.wake_fd = wake[0];
+	config.wake = wake[1];
 	return end_work(sw_serve(&config));
 }

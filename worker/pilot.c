@@ -259,19 +259,20 @@ int sw_pilot(const int wake[2])
 	find_node(node, sizeof node);
 	const long away_s = t.time_s == 0 ? DAY_S : t.time_s;
 	const struct sw_serve serve = {
-		.socket = sw_tls_dial_path(dial),
-		.worker = t.worker,
-		.slot = (int)t.slot,
+		.link = {.socket = sw_tls_dial_path(dial),
+			 .worker = t.worker,
+			 .slot = (int)t.slot,
+			 .wake_fd = wake[0],
+			 .away_ms = (unsigned)(away_s < TIME_MOST ? away_s : TIME_MOST) * 1000,
+			 .leave = leave,
+			 .node = node,
+			 .files = sees_files(&t),
+			 .process = process},
 		.lanes = 1,
 		.device = t.device,
 		.cores = (unsigned)t.cores,
 		.memory = (size_t)t.memory,
-		.wake = {wake[0], wake[1]},
-		.away_ms = (unsigned)(away_s < TIME_MOST ? away_s : TIME_MOST) * 1000,
-		.leave = leave,
-		.node = node,
-		.files = sees_files(&t),
-		.process = process};
+		.wake = wake[1]};
 
 	code = sw_serve(&serve);
 	sw_tls_dial_close(dial); /* its last words go out */

@@ -1,6 +1,7 @@
 #include "worker/predictor.h"
 #include "base/memory.h"
 #include "kernels/backend.h"
+#include "worker/data/data_raw.h"
 #include "worker/file/checkpoint_format.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,6 @@ static sw_status no_memory(const struct sw_predictor *p, struct sw_err *err)
 }
 
 /* --- weights --- */
-
-/* Tensor `t` of an operation into its place among the net's. */
-static sw_status tensor(const struct sw_predictor *p, const struct sw_checkpoint_tensor *t,
-			float *to, struct sw_err *err)
-{
-	return sw_safetensors_read(&p->file, t->name, t->dim, t->rank, to, err);
-}
 
 /* set: float[weights_n], running: float[running_n], both with the net's gaps. */
 static sw_status tensors(const struct sw_predictor *p, float *set, float *running,
@@ -39,7 +33,7 @@ static sw_status tensors(const struct sw_predictor *p, float *set, float *runnin
 
 		for (size_t k = 0, at = 0; rc == SW_OK && k < 4 && at < n; k++)
 			if (has[k])
-				rc = tensor(p, &t[at++], to[k], err);
+				rc = sw_safetensors_read(&p->file, &t[at++], to[k], err);
 	}
 	return rc;
 }
@@ -54,7 +48,7 @@ static sw_status weights(struct sw_predictor *p, struct sw_err *err)
 	if (rc == SW_OK) {
 		rc = sw_net_set_upload(&p->net, 0, all);
 		if (rc == SW_OK && m->running_n)
-			rc = sw_net_running_upload(&p->net, all + m->weights_n);
+			rc = sw_net_set_upload(&p->net, SW_NET_RUNNING, all + m->weights_n);
 		if (rc != SW_OK)
 			(void)sw_err_set(err, rc, "the weights do not get to the device");
 	}
@@ -67,13 +61,16 @@ static sw_status weights(struct sw_predictor *p, struct sw_err *err)
 /* Compiles the model of the metadata, which names no parameters. */
 static sw_status compile(struct sw_predictor *p, struct sw_err *err)
 {
-	const struct sw_task task = {.input = p->want.shape,
-				     .vocab = p->want.vocab,
-				     .outputs = p->outputs,
-				     .labels = p->labels,
-				     .classes = p->classes,
-				     .gathered = p->want.shape.kind == SW_SHAPE_IMAGE};
 	struct sw_err why = SW_ERR_INIT;
+
+	p->data = (struct sw_data){.input = p->want.shape,
+				   .features = sw_shape_count(&p->want.shape),
+				   .classes = p->classes ? p->outputs : 0,
+				   .labels = p->labels,
+				   .vocab = p->want.vocab,
+				   .train = {.rows = 1},
+				   .val = {.rows = ROWS_MOST}};
+	const struct sw_task task = sw_net_task(&p->data, p->classes);
 	const sw_status rc = sw_model_compile(&p->model, p->list, NULL, &task, &why);
 
 	if (rc == SW_OK)
@@ -90,23 +87,11 @@ static sw_status make_net(struct sw_predictor *p, struct sw_err *err)
 
 	p->trainer = (struct sw_trainer){.classes = p->classes, .batch_size = 1, .epochs = 1};
 	p->data.ops = p->ops;
-	p->data.input = p->want.shape;
-	p->data.features = sw_shape_count(&p->want.shape);
-	p->data.classes = p->classes ? p->outputs : 0;
-	p->data.labels = p->labels;
-	p->data.vocab = p->want.vocab;
-	p->data.train.rows = 1;
-	p->data.val.rows = ROWS_MOST;
 	rc = sw_net_create(&p->net, p->ops, p->q, &p->model, &p->trainer, &p->data, NULL, 0, &why);
 	return rc == SW_OK ? SW_OK : sw_err_set(err, rc, "%s: %s", p->file.show, why.msg);
 }
 
 /* --- a batch's memory --- */
-
-static size_t aligned(size_t bytes)
-{
-	return (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
-}
 
 /* As the data set's own loader makes scale and shift of mean and deviation (worker/data/data.c). */
 static sw_status channels(struct sw_predictor *p, char *at)
@@ -130,46 +115,36 @@ static sw_status channels(struct sw_predictor *p, char *at)
 
 static size_t row_bytes(const struct sw_predictor *p)
 {
-	const bool u8 = p->want.shape.kind == SW_SHAPE_IMAGE && p->want.bytes;
-
-	return p->data.features * (u8 ? 1 : 4);
+	return p->data.features * (p->data.val.u8 ? 1 : 4);
 }
 
 /* Takes the memory of a batch, on the host and on the device. */
 static sw_status batch_memory(struct sw_predictor *p, struct sw_err *err)
 {
-	const size_t rows = p->net.at.eval_batch, four = 4;
-	const size_t x = aligned(rows * row_bytes(p)), y = aligned(rows * p->labels * four);
-	const size_t length = aligned(rows * four);
-	const bool image = p->want.shape.kind == SW_SHAPE_IMAGE;
+	const size_t rows = p->net.at.eval_batch;
+	const bool image = p->want.shape.kind == SW_SHAPE_IMAGE, lengths = p->want.pad >= 0;
+	const enum sw_raw_kind kind = image && p->want.bytes                  ? SW_RAW_U8
+				      : p->want.shape.kind == SW_SHAPE_TOKENS ? SW_RAW_TOKEN
+									      : SW_RAW_FLOAT;
 	struct sw_data_part *val = &p->data.val;
 	sw_status rc;
 	char *at;
 
 	val->rows = rows;
-	p->x = sw_malloc(x);
-	p->length = sw_malloc(length);
+	sw_data_place_bytes(&p->data, kind == SW_RAW_U8, lengths);
+	if (p->ops->alloc(&p->memory, p->data.bytes) != SW_OK)
+		return no_memory(p, err);
+	at = sw_data_part_place(&p->data, kind, lengths, val, p->memory);
+	p->x = sw_malloc(rows * row_bytes(p));
+	p->length = sw_malloc(rows * sizeof *p->length);
 	p->z = sw_malloc(rows * p->labels * p->outputs * sizeof *p->z);
 	if (!p->x || !p->length || !p->z)
 		return no_memory(p, err);
-	rc = p->ops->alloc(&p->memory, x + y + length + aligned(image ? 8 * p->want.shape.c : 0));
-	at = p->memory;
-	if (rc == SW_OK) /* the labels: the loss is not used */
-		rc = p->ops->zero(p->q, at + x, y);
-	if (image && p->want.bytes)
-		val->u8 = (uint8_t *)at;
-	else if (p->want.shape.kind == SW_SHAPE_TOKENS)
-		val->token = (int32_t *)(void *)at;
-	else
-		val->x = (float *)(void *)at;
-	if (p->classes)
-		val->label = (int32_t *)(void *)(at + x);
-	else
-		val->target = (float *)(void *)(at + x);
-	if (p->want.pad >= 0)
-		val->length = (int32_t *)(void *)(at + x + y);
+	/* the labels: the loss is not used */
+	rc = p->ops->zero(p->q, val->label ? (void *)val->label : (void *)val->target,
+			  rows * p->labels * sizeof *val->label);
 	if (rc == SW_OK && image)
-		rc = channels(p, at + x + y + length);
+		rc = channels(p, at);
 	return rc == SW_OK ? SW_OK : no_memory(p, err);
 }
 

@@ -122,7 +122,6 @@ static sw_status output_read(struct sw_predictor *p, struct sw_err *err)
 static sw_status dataset_read(struct sw_predictor *p, struct sw_err *err)
 {
 	struct sw_rows_want *w = &p->want;
-	const cJSON *label, *column;
 	uint64_t n;
 	sw_status rc = part(p, "dataset", &p->label, err);
 
@@ -133,11 +132,9 @@ static sw_status dataset_read(struct sw_predictor *p, struct sw_err *err)
 	for (unsigned i = 0; i < SW_DATASET_FORMAT_N; i++)
 		if (is(p->label, "format", sw_dataset_formats[i]))
 			w->format = (enum sw_dataset_format)i;
-	label = sw_json_get(p->label, "label");
-	column = sw_json_get(p->label, "label_column");
-	w->label = cJSON_IsString(label) ? label->valuestring : NULL;
+	w->label = cJSON_GetStringValue(sw_json_get(p->label, "label"));
 	if (w->format == SW_DATASET_CSV && cJSON_IsFalse(sw_json_get(p->label, "header")) &&
-	    sw_json_u64(column, &n) && n < SW_DATASET_MAX_ROW)
+	    sw_json_u64(sw_json_get(p->label, "label_column"), &n) && n < SW_DATASET_MAX_ROW)
 		w->label_column = (int64_t)n;
 	return SW_OK;
 }

@@ -57,33 +57,31 @@ static sw_status prepare_model(struct sw_prepared *p, const struct sw_runner *r,
 sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r, const struct sw_job *j,
 		     struct sw_err *err)
 {
-	struct sw_err why = SW_ERR_INIT;
 	const char *prefix = "";
-	sw_status rc = sw_trainer_resolve(&p->trainer, j->trainer, j->params, j->max_t,
-					  j->data_seed, &why);
+	sw_status rc =
+		sw_trainer_resolve(&p->trainer, j->trainer, j->params, j->max_t, j->data_seed, err);
 
-	p->impossible = rc == SW_INVALID && strncmp(why.ptr, "/parameters/", 12) == 0;
+	p->impossible = rc == SW_INVALID && strncmp(err->ptr, "/parameters/", 12) == 0;
 	p->trainer.stages = j->stages > 1 ? j->stages : 1;
 	p->trainer.microbatches = j->microbatches;
 	p->trainer.ranks = j->ranks / p->trainer.stages;
 	p->trainer.sync_batchnorm = j->sync_batchnorm;
 	if (rc == SW_OK) {
 		prefix = "/trainer/dataset";
-		rc = prepare_data(p, r, j, &why);
+		rc = prepare_data(p, r, j, err);
 	}
 	if (rc == SW_OK) {
 		prefix = "/trainer/model";
-		rc = prepare_model(p, r, j, &why);
+		rc = prepare_model(p, r, j, err);
 	}
 	if (rc == SW_OK && j->checkpoint_dir) {
 		prefix = "/trainer";
-		rc = sw_label_make(&p->label, j->trainer, j->params, p->data, &why);
+		rc = sw_label_make(&p->label, j->trainer, j->params, p->data, err);
 		p->model.label = p->label;
 	}
-	if (rc == SW_OK)
-		return SW_OK;
-	sw_err_prefix(&why, prefix);
-	return sw_err_at(err, rc, why.ptr, "%s", why.msg);
+	if (rc != SW_OK)
+		sw_err_prefix(err, prefix);
+	return rc;
 }
 
 void sw_prepared_release(struct sw_prepared *p, const struct sw_runner *r)

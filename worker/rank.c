@@ -31,23 +31,20 @@ struct rank {
 
 /* Plain bytes: one for each rank is gathered. */
 struct verdict {
-	sw_status rc;
 	bool impossible;
-	char ptr[sizeof((struct sw_err *)NULL)->ptr];
-	char msg[sizeof((struct sw_err *)NULL)->msg];
+	struct sw_err err; /* its code: how the rank is prepared */
 };
 
 sw_status sw_rank_agree(struct sw_comm *c, sw_status mine, bool *impossible, struct sw_err *err)
 {
-	struct verdict is = {.rc = mine, .impossible = *impossible}, *all;
+	struct verdict is = {.impossible = *impossible}, *all;
 	const unsigned world = sw_comm_world(c);
 	unsigned first = 0;
 	sw_status rc = SW_NOMEM;
 
-	if (mine != SW_OK) {
-		snprintf(is.ptr, sizeof is.ptr, "%s", err->ptr);
-		snprintf(is.msg, sizeof is.msg, "%s", *err->msg ? err->msg : sw_status_str(mine));
-	}
+	if (mine != SW_OK)
+		(void)sw_err_at(&is.err, mine, err->ptr, "%s",
+				*err->msg ? err->msg : sw_status_str(mine));
 	*err = (struct sw_err)SW_ERR_INIT; /* another rank's may take its place */
 	all = sw_calloc(world, sizeof *all);
 	if (all)
@@ -55,7 +52,7 @@ sw_status sw_rank_agree(struct sw_comm *c, sw_status mine, bool *impossible, str
 	else
 		sw_comm_abort(c, rc, "no memory for the ranks of a trial");
 	/* each rank looks at the same list, so that all find the same one */
-	while (rc == SW_OK && first < world && all[first].rc == SW_OK)
+	while (rc == SW_OK && first < world && all[first].err.code == SW_OK)
 		first++;
 	if (rc != SW_OK) {
 		rc = sw_err_set(err, rc, "%s", sw_comm_why(c));
@@ -66,7 +63,7 @@ sw_status sw_rank_agree(struct sw_comm *c, sw_status mine, bool *impossible, str
 			snprintf(who, sizeof who, "rank %u: ", first);
 		is = all[first];
 		*impossible = is.impossible;
-		rc = sw_err_at(err, is.rc, is.ptr, "%s%s", who, is.msg);
+		rc = sw_err_at(err, is.err.code, is.err.ptr, "%s%s", who, is.err.msg);
 	}
 	free(all);
 	return rc;
@@ -135,7 +132,7 @@ static sw_status prepare_rank(struct rank *r, struct sw_err *err)
 	assert(r->runner.ops != NULL);
 	rc = r->runner.ops->queue_create(&r->runner.q);
 	if (rc == SW_OK)
-		rc = sw_data_cache_create(&r->runner.cache, r->runner.ops, NULL);
+		rc = sw_data_cache_create(&r->runner.cache, r->runner.ops);
 	return rc == SW_OK ? sw_prepare(&r->ready, &r->runner, &r->job, err) : rc;
 }
 

@@ -309,8 +309,7 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	if (e->epoch <= r->job->resume_step)
 		return sw_session_go_on(r->session);
 	sw_buf_init(&metrics, 4096);
-	sw_jw_init(&w, &metrics);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &metrics);
 	for (size_t i = 0; i < n; i++)
 		write_metric(&w, list[i].name, list[i].value);
 	sw_jw_obj_end(&w);

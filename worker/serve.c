@@ -98,14 +98,14 @@ static int lane_work(struct lane *l)
 	}
 	(void)complain(name, sw_session_why(s));
 	/* a pilot that no daemon came back to has done what it was to do */
-	return l->all->config->node && sw_session_ended(s) == SW_SESSION_LOST ? 0 : 1;
+	return l->all->config->link.node && sw_session_ended(s) == SW_SESSION_LOST ? 0 : 1;
 }
 
 /* Wakes all lanes, so that each ends. */
 static void wake_all(const struct sw_serve *c)
 {
 	/* the byte is never read, so that the pipe stays readable for every lane */
-	const ssize_t n = write(c->wake[1], "", 1);
+	const ssize_t n = write(c->wake, "", 1);
 
 	(void)n; /* a full pipe is readable, too */
 }
@@ -147,18 +147,11 @@ static void lane_name(const struct sw_serve *c, unsigned i, char out[40])
 static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 {
 	const struct sw_serve *c = all->config;
-	const struct sw_session_config session = {.socket = c->socket,
-						  .worker = c->worker,
-						  .slot = c->slot + (int)i,
-						  .wake_fd = c->wake[0],
-						  .away_ms = c->away_ms,
-						  .leave = c->leave,
-						  .node = c->node,
-						  .files = c->files,
-						  .process = c->process};
+	struct sw_session_config link = c->link;
 	struct lane *l = &all->lane[i];
 	sw_status rc;
 
+	link.slot += (int)i;
 	l->all = all;
 	lane_name(c, i, l->name);
 	l->runner = (struct sw_runner){.ops = all->ops,
@@ -170,12 +163,12 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 				       .lanes = c->lanes,
 				       .streams = strcmp(all->ops->name, "cpu") != 0};
 	l->site = (struct sw_site){
-		.socket = c->socket, .device = c->device, .name = l->name, .cores = c->cores};
+		.socket = link.socket, .device = c->device, .name = l->name, .cores = c->cores};
 	sw_launchers_init(&l->launchers);
 	l->site.launchers = &l->launchers;
 	/* a queue of its own, so that the kernels of two lanes overlap */
 	rc = all->ops->queue_create(&l->runner.q);
-	return rc == SW_OK ? sw_session_create(&l->session, &session, err) : rc;
+	return rc == SW_OK ? sw_session_create(&l->session, &link, err) : rc;
 }
 
 /* Opens the device and makes all lanes. */
@@ -185,7 +178,7 @@ static sw_status lanes_make(struct lanes *all, struct sw_err *err)
 	sw_status rc = sw_backend_open(c->device, c->cores, &all->ops, err);
 
 	if (rc == SW_OK)
-		rc = sw_data_cache_create(&all->cache, all->ops, NULL); /* shared by all lanes */
+		rc = sw_data_cache_create(&all->cache, all->ops); /* shared by all lanes */
 	if (rc != SW_OK)
 		return rc;
 	all->lane = sw_calloc(c->lanes, sizeof *all->lane);

@@ -10,9 +10,8 @@
 #ifndef SW_WORKER_SERVE_H
 #define SW_WORKER_SERVE_H
 
-#include <stdbool.h>
+#include "worker/link/session.h"
 #include <stddef.h>
-#include <stdint.h>
 
 /* The exit status of a worker whose device is lost to it; a new process may use it. */
 #define SW_WORKER_EXIT_DEVICE 3
@@ -20,21 +19,15 @@
 #define SW_WORKER_LANES_MAX 1024
 
 struct sw_serve {
-	const char *socket; /* path */
-	const char *worker; /* id */
-	int slot;           /* of the first lane */
+	/* of the first lane: the next one has the next slot. Once wake_fd is readable all lanes
+	 * end. */
+	struct sw_session_config link;
 	unsigned lanes;     /* at least 1 */
 	const char *device; /* as kernels/backend.h takes it */
 	const char *name; /* what people call it; of several lanes the first one's; NULL: device */
 	unsigned cores;   /* that a CPU may use */
 	size_t memory;    /* bytes of all lanes' trials together; 0: no cap */
-	int wake[2];      /* a pipe: readable, all lanes end; written to when they must */
-	/* of a pilot, as worker/link/session.h has them; 0 and NULL of a local worker */
-	unsigned away_ms;
-	const char *(*leave)(int64_t *us);
-	const char *node;
-	bool files;
-	int64_t process;
+	int wake;         /* the other end of its pipe: written to when all must */
 };
 
 /* Returns the process's exit status; what is not 0 has its line on stderr. With

@@ -40,7 +40,7 @@ static bool ask_hooks(const struct loop *l, size_t done)
 
 	if (h->progress)
 		h->progress(h->ctx, done, l->data->train.rows + l->data->val.rows);
-	return h->go_on(h->ctx);
+	return !h->go_on || h->go_on(h->ctx);
 }
 
 /* Trains on all batches of an epoch, in its own order of rows. */
@@ -221,17 +221,6 @@ static sw_status ranks_begin(const struct sw_ops *ops, struct sw_queue *q, struc
 	return rc;
 }
 
-static sw_status train(struct loop *l, enum sw_train_end *end, struct sw_err *err)
-{
-	sw_status rc = SW_NOMEM;
-
-	l->order = sw_malloc(l->data->train.rows * sizeof *l->order);
-	if (l->order)
-		rc = epochs(l, end, err);
-	free(l->order);
-	return rc;
-}
-
 sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struct sw_model *model,
 		       const struct sw_data *data, const struct sw_trainer *trainer, uint64_t seed,
 		       const struct sw_train_hooks *hooks, enum sw_train_end *end,
@@ -247,8 +236,11 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 	if (rc == SW_OK)
 		rc = sw_net_create(&l.net, ops, q, model, &l.trainer, data, hooks->comm, seed,
 				   &why);
-	if (rc == SW_OK)
-		rc = train(&l, end, &why);
+	if (rc == SW_OK) {
+		l.order = sw_malloc(data->train.rows * sizeof *l.order);
+		rc = l.order ? epochs(&l, end, &why) : SW_NOMEM;
+		free(l.order);
+	}
 	if (rc != SW_OK && hooks->comm && *sw_comm_why(hooks->comm)) {
 		why = (struct sw_err)SW_ERR_INIT; /* a hook's error only follows from that */
 		(void)sw_err_set(&why, rc, "%s", sw_comm_why(hooks->comm));

@@ -49,7 +49,8 @@ struct sw_train_hooks {
 	/* Once, before the first epoch; NULL: from scratch. May put a state into the net, and says
 	 * in *epoch (0) how many epochs that has. */
 	sw_status (*begin)(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err);
-	bool (*go_on)(void *ctx); /* before each batch, of validation too; false: drop */
+	/* Before each batch, of validation too; NULL: always. False: drop. */
+	bool (*go_on)(void *ctx);
 	/* Before that, if it is not NULL: how many rows of the epoch are done, and of how many, its
 	 * validation rows among them. Other ranks count as if they were as fast. */
 	void (*progress)(void *ctx, size_t done, size_t total);

@@ -197,7 +197,7 @@ static void begin(struct sw_errand *p)
 struct sw_errand *sw_errand_start(uv_loop_t *loop, char *const argv[], char *const env[],
 				  const char *input, sw_errand_cb *done, void *user)
 {
-	const int in = input != NULL ? sw_process_input(input) : -1;
+	const int in = input != NULL ? sw_process_input(input, strlen(input)) : -1;
 	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}};
 	struct sw_errand *p = in >= 0 || input == NULL ? create_errand(loop, stdio) : NULL;
 	const uv_process_options_t options = {.exit_cb = on_exit_,

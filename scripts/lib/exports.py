@@ -24,12 +24,10 @@ sw_cpu_isa_force
 sw_cpu_linear_force
 sw_cuda_conv_force
 sw_cuda_linear_force
-sw_data_cache_get
 sw_data_cache_loads
 sw_fault_arm
 sw_fault_fired
 sw_gp_objective
-sw_net_gradient
 sw_pruner_invariant
 sw_samplers_name
 sw_sobol_digits

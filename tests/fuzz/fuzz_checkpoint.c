@@ -118,7 +118,7 @@ static float *state_of(const struct sw_net *net, size_t *bytes)
 	must(out != NULL);
 	for (size_t i = 0; i < sets; i++)
 		must(sw_net_set_download(net, i, out + i * n) == SW_OK);
-	must(sw_net_running_download(net, out + sets * n) == SW_OK);
+	must(sw_net_set_download(net, SW_NET_RUNNING, out + sets * n) == SW_OK);
 	*bytes = (sets * n + model.running_n) * sizeof *out;
 	return out;
 }

@@ -213,7 +213,7 @@ TEST(lane_that_waits_for_the_data_set_of_another_beats)
 
 	sem_init(&reading, 0, 0);
 	sem_init(&waits, 0, 0);
-	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu, queue), SW_OK);
+	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu), SW_OK);
 	ck_assert_int_eq(pthread_create(&other, NULL, lane_that_reads, NULL), 0);
 	sem_wait(&reading);
 	beats = 0;

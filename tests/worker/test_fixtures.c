@@ -306,7 +306,7 @@ static void running_near(const cJSON *list)
 	const cJSON *want = list->child;
 	float *running = calloc(model.running_n + 1, sizeof *running);
 
-	ck_assert_int_eq(sw_net_running_download(&net, running), SW_OK);
+	ck_assert_int_eq(sw_net_set_download(&net, SW_NET_RUNNING, running), SW_OK);
 	for (size_t i = 0; i < model.ops_n; i++) {
 		if (model.op[i].kind != SW_OP_BATCHNORM)
 			continue;
@@ -348,11 +348,12 @@ TEST_LOOP(fixture_gives_the_reference_output_loss_and_gradients, 0, 3 * ROWS(nam
 		return;
 	}
 	open_fixture(name);
-	for (size_t micro = 0; micro <= (model.running_n ? 0 : 4); micro += 2) {
+	for (size_t micro = 0, next; micro <= (model.running_n ? 0 : 4); micro += 2) {
 		net_make(NULL, 0, micro);
 		ck_assert_int_eq(sw_net_metrics_zero(&net), SW_OK);
 		eval_near(sw_json_get(fixture, "eval"), 1e-5);
-		ck_assert_int_eq(sw_net_gradient(&net, &data, 0, data.train.rows), SW_OK);
+		ck_assert_int_eq(sw_net_train(&net, &data, 0, &next), SW_OK);
+		ck_assert_uint_eq(next, data.train.rows);
 		near(loss_now(), num(fixture, "loss", NAN), num(fixture, "loss", NAN), 1e-5, "loss",
 		     0);
 		set_near((const float *)(const void *)(net.arena + net.at.grads),

@@ -1,6 +1,7 @@
 /* tests/worker/test_lanes.c — trials in several threads at once, on shared data sets: the curves of
  * trials alone. Under the thread sanitizer: what they share is locked. */
 #include "tests/run.h"
+#include "tests/worker/cache_get.h"
 #include "worker/train.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -88,7 +89,7 @@ static void *lane_main(void *arg)
 
 static void setup(void)
 {
-	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu, NULL), SW_OK);
+	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu), SW_OK);
 }
 
 static void teardown(void)
@@ -175,7 +176,7 @@ TEST(lanes_that_take_memory_at_once_leave_what_is_to_stay_free)
 
 	ops.memory = slow_memory;
 	ops.alloc = counted_alloc;
-	ck_assert_int_eq(sw_data_cache_get(cache, set, want, &data, NULL), SW_OK);
+	ck_assert_int_eq(cache_get(cache, set, want, &data, NULL), SW_OK);
 	const struct sw_task task = sw_net_task(data, true);
 
 	ck_assert_int_eq(sw_model_compile(&model, layers, NULL, &task, NULL), SW_OK);
@@ -224,12 +225,12 @@ TEST(cache_keeps_what_is_held)
 		sw_data_cache_release(cache, held[i]);
 	sw_data_cache_release(cache, NULL);
 	want.split_seed = 99;
-	ck_assert_int_eq(sw_data_cache_get(cache, set, want, &again, NULL), SW_OK);
+	ck_assert_int_eq(cache_get(cache, set, want, &again, NULL), SW_OK);
 	want.split_seed = 8; /* used last of those */
-	ck_assert_int_eq(sw_data_cache_get(cache, set, want, &again, NULL), SW_OK);
+	ck_assert_int_eq(cache_get(cache, set, want, &again, NULL), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 10);
 	want.split_seed = 0;
-	ck_assert_int_eq(sw_data_cache_get(cache, set, want, &again, NULL), SW_OK);
+	ck_assert_int_eq(cache_get(cache, set, want, &again, NULL), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 11);
 	cJSON_Delete(set);
 }

@@ -182,7 +182,7 @@ TEST(rank_that_was_killed_is_lost_with_its_signal)
 	ck_assert_int_eq(kill(first_child(), SIGKILL), 0);
 	ck_assert_int_eq(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
 	do
-		rc = sw_comm_go(sw_gang_comm(gang), &on);
+		rc = sw_comm_broadcast(sw_gang_comm(gang), 0, &on, sizeof on);
 	while (rc == SW_OK && (rc = sw_comm_barrier(sw_gang_comm(gang))) == SW_OK);
 	ck_assert_int_eq(rc, SW_PEER_LOST);
 	ck_assert_uint_eq(sw_rank_named(sw_comm_why(sw_gang_comm(gang))), 1);

@@ -1,5 +1,6 @@
 /* tests/worker/test_run.c — trials that pause, go on and begin again, as the daemon sees them. */
 #include "tests/run.h"
+#include "tests/worker/cache_get.h"
 #include "tests/worker/trial_daemon.h"
 #include <math.h>
 
@@ -202,7 +203,7 @@ static size_t cached(struct sw_data_cache *cache, const char *name, bool classes
 	const struct sw_data *set = NULL;
 
 	cJSON_AddStringToObject(json, "name", name);
-	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &set, NULL), SW_OK);
+	ck_assert_int_eq(cache_get(cache, json, want, &set, NULL), SW_OK);
 	cJSON_Delete(json);
 	return set->bytes;
 }
@@ -288,7 +289,7 @@ TEST_LOOP(run_under_a_cap_keeps_of_earlier_data_what_fits, 0, 2)
 	struct sw_runner runner = {.ops = &sw_ops_cpu, .q = queue, .device = "cpu:0"};
 	size_t both;
 
-	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &sw_ops_cpu, queue), SW_OK);
+	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &sw_ops_cpu), SW_OK);
 	both = cached(runner.cache, "wine", true) + cached(runner.cache, "diabetes", false);
 	ck_assert_uint_eq(sw_data_cache_loads(runner.cache), 2);
 	/* the trial has its own split of wine: a third set, which with its arena takes less than
@@ -318,7 +319,7 @@ TEST_LOOP(run_that_lacks_room_drops_earlier_data_and_keeps_its_own, 0, 2)
 	struct sw_runner runner = {.ops = &ops, .q = queue, .device = "cpu:0"};
 
 	ops.memory = memory_left;
-	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &ops, queue), SW_OK);
+	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &ops), SW_OK);
 	left = SIZE_MAX / 2;
 	play_as(&runner, whole_run);
 	(void)cached(runner.cache, "diabetes", false);
@@ -347,7 +348,7 @@ TEST(run_that_has_no_graphs_says_so)
 	ck_assert(isnan(whole.graph_misses[1]));
 	got = whole;
 	ops.graph_begin = graph_without_memory;
-	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &ops, queue), SW_OK);
+	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &ops), SW_OK);
 	play_as(&runner, whole_run);
 	sw_data_cache_destroy(runner.cache);
 	same(&got, &whole, 1);

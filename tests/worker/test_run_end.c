@@ -175,7 +175,7 @@ TEST_LOOP(run_that_others_leave_no_memory_has_failed_and_is_not_infeasible, 0, 3
 	shortage = _i;
 	ops.memory = short_memory;
 	ops.linear_backward = no_backward;
-	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &ops, queue), SW_OK);
+	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &ops), SW_OK);
 	play_as(&runner, lacks_memory);
 	sw_data_cache_destroy(runner.cache);
 }

@@ -140,7 +140,7 @@ static inline void play(void (*script)(void))
 {
 	struct sw_runner runner = {.ops = &sw_ops_cpu, .q = queue, .device = "cpu:0"};
 
-	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &sw_ops_cpu, queue), SW_OK);
+	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &sw_ops_cpu), SW_OK);
 	play_as(&runner, script);
 	sw_data_cache_destroy(runner.cache);
 }

@@ -31,7 +31,7 @@ sw_status sw_comm_meet(struct sw_comm_seat *at, const char *transport, unsigned 
 	if (!is_transport(transport))
 		return sw_err_set(err, SW_UNSUPPORTED, "no transport is called %s", transport);
 	(void)snprintf(at->transport, sizeof at->transport, "%s", transport);
-	return comm_shm.meet(at, err);
+	return comm_shm_meet(at, err);
 }
 
 sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_seat *at, struct sw_err *err)
@@ -42,7 +42,7 @@ sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_seat *at, stru
 	assert(at->world >= 1 && at->world <= SW_COMM_WORLD_MAX && at->rank < at->world);
 	if (!is_transport(at->transport))
 		return sw_err_set(err, SW_UNSUPPORTED, "no transport is called %s", at->transport);
-	sw_status rc = comm_shm.open(&c, at, silent_us(), err);
+	sw_status rc = comm_shm_open(&c, at, silent_us(), err);
 	if (rc != SW_OK)
 		return rc;
 	c->devices = strcmp(at->transport, "nccl") == 0;
@@ -63,7 +63,7 @@ void sw_comm_close(struct sw_comm *c)
 	if (c == NULL)
 		return;
 	sw_nccl_close(c->nccl); /* whoever closes ends anyway */
-	c->table->close(c);
+	comm_shm_close(c);
 }
 
 /* --- devices --- */
@@ -101,7 +101,7 @@ sw_status sw_comm_look(void *comm)
 	unsigned lost = c->world;
 
 	if (c->failed == SW_OK)
-		c->table->look(c, &lost);
+		comm_shm_look(c, &lost);
 	if (c->failed == SW_OK && lost < c->world)
 		(void)comm_lose(c, lost, false);
 	if (c->failed == SW_OK && c->nccl != NULL)
@@ -142,14 +142,12 @@ void sw_comm_beat(struct sw_comm *c)
 	if (now_us - c->beaten_us > c->silent_us / 4)
 		c->awake_us = now_us;
 	c->beaten_us = now_us;
-	c->table->beat(c);
+	comm_shm_beat(c);
 }
 
 void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line)
 {
 	assert(why != SW_OK);
-	if (c->failed != SW_OK)
-		return; /* the first error stands */
 	(void)comm_fail(c, why, line);
 }
 
@@ -166,10 +164,10 @@ void sw_comm_give_up(struct sw_comm *c, sw_status why, const char *msg)
 
 sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
 {
-	if (c->failed == SW_OK) {
+	if (c->failed == SW_OK) { /* the first error stands */
 		c->failed = why;
 		(void)snprintf(c->why, sizeof c->why, "%s", line);
-		c->table->abort(c);     /* first: no rank is to take this one for silent */
+		comm_shm_abort(c);      /* first: no rank is to take this one for silent */
 		sw_nccl_abort(c->nccl); /* or streams wait for a rank that is gone */
 	}
 	return c->failed;
@@ -201,8 +199,7 @@ sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent)
 			       c->world, (double)c->silent_us / 1e6);
 	else
 		(void)snprintf(line, sizeof line, "rank %u of %u has ended", rank, c->world);
-	sw_comm_abort(c, SW_PEER_LOST, line);
-	return c->failed;
+	return comm_fail(c, SW_PEER_LOST, line);
 }
 
 sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk *chunk,
@@ -221,8 +218,15 @@ sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk 
 		       chunk->bytes,
 		       chunk->kind < sizeof names / sizeof *names ? names[chunk->kind] : "nothing",
 		       c->rank, bytes, names[kind]);
-	sw_comm_abort(c, SW_INTERNAL, line);
-	return c->failed;
+	return comm_fail(c, SW_INTERNAL, line);
+}
+
+void comm_wait(struct sw_comm *c, unsigned *lost)
+{
+	if (*lost < c->world)
+		(void)comm_lose(c, *lost, false);
+	else
+		comm_shm_idle(c, lost);
 }
 
 /* Waits for a free cell. */
@@ -230,11 +234,8 @@ static sw_status comm_room(struct sw_comm *c, void **out)
 {
 	unsigned lost = c->world;
 
-	while ((*out = c->table->room(c)) == NULL && c->failed == SW_OK) {
-		if (lost < c->world)
-			return comm_lose(c, lost, false);
-		c->table->idle(c, &lost);
-	}
+	while ((*out = comm_shm_room(c)) == NULL && c->failed == SW_OK)
+		comm_wait(c, &lost);
 	return c->failed;
 }
 
@@ -244,11 +245,8 @@ static sw_status comm_await(struct sw_comm *c, unsigned from, enum comm_kind kin
 {
 	unsigned lost = c->world;
 
-	while (c->failed == SW_OK && !c->table->peek(c, from, out)) {
-		if (lost < c->world)
-			return comm_lose(c, lost, false);
-		c->table->idle(c, &lost);
-	}
+	while (c->failed == SW_OK && !comm_shm_peek(c, from, out))
+		comm_wait(c, &lost);
 	return c->failed != SW_OK ? c->failed : comm_expect(c, from, out, kind, bytes);
 }
 
@@ -266,7 +264,7 @@ static sw_status send_chunk(struct sw_comm *c, enum comm_kind kind, const char *
 		return c->failed;
 	if (n > 0)
 		memcpy(to, p, n);
-	c->table->publish(c, kind, n, comm_all(c));
+	comm_shm_publish(c, kind, n, comm_all(c));
 	return SW_OK;
 }
 
@@ -279,7 +277,7 @@ static sw_status take_chunk(struct sw_comm *c, unsigned from, enum comm_kind kin
 		return c->failed;
 	if (n > 0)
 		memcpy(p, chunk.data, n);
-	c->table->release(c, from);
+	comm_shm_release(c, from);
 	return SW_OK;
 }
 
@@ -321,14 +319,4 @@ sw_status sw_comm_all_gather(struct sw_comm *c, const void *mine, void *all, siz
 sw_status sw_comm_barrier(struct sw_comm *c)
 {
 	return sw_comm_all_gather(c, NULL, NULL, 0);
-}
-
-sw_status sw_comm_go(struct sw_comm *c, bool *on)
-{
-	unsigned char word = *on;
-	const sw_status rc = sw_comm_broadcast(c, 0, &word, 1);
-
-	if (rc == SW_OK)
-		*on = word != 0;
-	return rc;
 }

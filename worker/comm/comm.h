@@ -15,7 +15,7 @@
  *             sw_comm_sum_begin    for each bucket of gradients, as soon as it is final
  *             sw_comm_sum_now      for a sum that the next operation needs, as batch norms do
  *             sw_comm_sum_end      now all buckets are sums
- *   between   sw_comm_sum, sw_comm_broadcast, sw_comm_all_gather, sw_comm_barrier, sw_comm_go
+ *   between   sw_comm_sum, sw_comm_broadcast, sw_comm_all_gather, sw_comm_barrier
  *   at last   sw_comm_devices_end, sw_comm_close
  *
  * What always holds:
@@ -148,9 +148,6 @@ SW_NODISCARD sw_status sw_comm_broadcast(struct sw_comm *c, unsigned from, void 
 SW_NODISCARD sw_status sw_comm_all_gather(struct sw_comm *c, const void *mine, void *all,
 					  size_t bytes);
 SW_NODISCARD sw_status sw_comm_barrier(struct sw_comm *c);
-/* Rank 0 says whether all do some work, or none does: its *on becomes that of the others. A
- * broadcast of one piece. */
-SW_NODISCARD sw_status sw_comm_go(struct sw_comm *c, bool *on);
 
 /* --- signs of life --- */
 
@@ -172,7 +169,7 @@ SW_NODISCARD sw_status sw_comm_look(void *comm);
 sw_status sw_comm_devices_end(struct sw_comm *c);
 /* NULL is allowed. Does not wait for the others. A rank that has closed while others wait counts as
  * lost once the limit is over. So ranks first make a call in which each waits for all: a barrier,
- * an all_gather, or a sum with parts = world. A go or a broadcast may follow it, not replace it. */
+ * an all_gather, or a sum with parts = world. A broadcast may follow it, not replace it. */
 void sw_comm_close(struct sw_comm *c);
 
 /* All ranks' waits, now and later, end with `why` (not SW_OK) and the line, of which 255 bytes are

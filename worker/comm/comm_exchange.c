@@ -31,21 +31,21 @@ static bool move_pieces(struct sw_comm *c, unsigned peer, struct move *out, stru
 	bool moved = false;
 	void *to;
 
-	if (may_send && out->bytes > 0 && (to = c->table->room(c)) != NULL) {
+	if (may_send && out->bytes > 0 && (to = comm_shm_room(c)) != NULL) {
 		const size_t n = next_bytes(out);
 
 		memcpy(to, out->p, n);
-		c->table->publish(c, COMM_MOVE, n, UINT64_C(1) << peer);
+		comm_shm_publish(c, COMM_MOVE, n, UINT64_C(1) << peer);
 		move_on(out, n);
 		moved = true;
 	}
-	if (in->bytes > 0 && c->table->peek(c, peer, &chunk)) {
+	if (in->bytes > 0 && comm_shm_peek(c, peer, &chunk)) {
 		const size_t n = next_bytes(in);
 
 		if (comm_expect(c, peer, &chunk, COMM_MOVE, n) != SW_OK)
 			return true; /* the caller sees that it failed */
 		memcpy(in->p, chunk.data, n);
-		c->table->release(c, peer);
+		comm_shm_release(c, peer);
 		move_on(in, n);
 		moved = true;
 	}
@@ -68,11 +68,8 @@ sw_status sw_comm_exchange(struct sw_comm *c, void *stream, unsigned peer, const
 	while (c->failed == SW_OK && (to.bytes > 0 || from.bytes > 0)) {
 		const bool may_send = comm_sums_go_on(c);
 
-		if (c->failed != SW_OK || move_pieces(c, peer, &to, &from, may_send))
-			continue;
-		if (lost < c->world)
-			return comm_lose(c, lost, false);
-		c->table->idle(c, &lost);
+		if (c->failed == SW_OK && !move_pieces(c, peer, &to, &from, may_send))
+			comm_wait(c, &lost);
 	}
 	return c->failed;
 }

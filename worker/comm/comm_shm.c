@@ -133,7 +133,7 @@ static size_t segment_bytes(unsigned world)
 
 /* --- the lead's --- */
 
-static sw_status shm_meet(struct sw_comm_seat *at, struct sw_err *err)
+sw_status comm_shm_meet(struct sw_comm_seat *at, struct sw_err *err)
 {
 	const size_t bytes = segment_bytes(at->world);
 	const int fd = sw_fault_hit(SW_FAULT_IO)
@@ -188,8 +188,8 @@ static sw_status map_segment(struct shm *s, const struct sw_comm_seat *at, struc
 			  at->world);
 }
 
-static sw_status shm_open_rank(struct sw_comm **out, const struct sw_comm_seat *at,
-			       int64_t silent_us, struct sw_err *err)
+sw_status comm_shm_open(struct sw_comm **out, const struct sw_comm_seat *at, int64_t silent_us,
+			struct sw_err *err)
 {
 	struct shm *s = sw_calloc(1, sizeof *s);
 	struct sw_process self;
@@ -201,8 +201,7 @@ static sw_status shm_open_rank(struct sw_comm **out, const struct sw_comm_seat *
 		free(s);
 		return rc;
 	}
-	s->comm = (struct sw_comm){
-		.table = &comm_shm, .rank = at->rank, .world = at->world, .silent_us = silent_us};
+	s->comm = (struct sw_comm){.rank = at->rank, .world = at->world, .silent_us = silent_us};
 	s->me = &s->seg->member[at->rank];
 	s->free = UINT64_MAX;
 	s->room = COMM_CELLS;
@@ -231,7 +230,7 @@ static void ring_all(struct shm *s)
 			ring(&s->seg->member[r]);
 }
 
-static void shm_close(struct sw_comm *c)
+void comm_shm_close(struct sw_comm *c)
 {
 	struct shm *s = (struct shm *)c;
 
@@ -260,7 +259,7 @@ static void take_back(struct shm *s)
 	}
 }
 
-static void *shm_room(struct sw_comm *c)
+void *comm_shm_room(struct sw_comm *c)
 {
 	struct shm *s = (struct shm *)c;
 
@@ -273,7 +272,7 @@ static void *shm_room(struct sw_comm *c)
 	return s->cells[c->rank].cell[s->room];
 }
 
-static void shm_publish(struct sw_comm *c, enum comm_kind kind, size_t bytes, uint64_t to)
+void comm_shm_publish(struct sw_comm *c, enum comm_kind kind, size_t bytes, uint64_t to)
 {
 	struct shm *s = (struct shm *)c;
 	const unsigned cell = s->room;
@@ -296,7 +295,7 @@ static void shm_publish(struct sw_comm *c, enum comm_kind kind, size_t bytes, ui
 		s->free &= ~(UINT64_C(1) << cell);
 }
 
-static bool shm_peek(struct sw_comm *c, unsigned from, struct comm_chunk *out)
+bool comm_shm_peek(struct sw_comm *c, unsigned from, struct comm_chunk *out)
 {
 	struct shm *s = (struct shm *)c;
 	const struct lane *lane = &s->seg->member[from].to[c->rank];
@@ -310,7 +309,7 @@ static bool shm_peek(struct sw_comm *c, unsigned from, struct comm_chunk *out)
 	return true;
 }
 
-static void shm_release(struct sw_comm *c, unsigned from)
+void comm_shm_release(struct sw_comm *c, unsigned from)
 {
 	struct shm *s = (struct shm *)c;
 	struct member *m = &s->seg->member[from];
@@ -321,14 +320,14 @@ static void shm_release(struct sw_comm *c, unsigned from)
 
 /* --- waits, and what ends them --- */
 
-static void shm_beat(struct sw_comm *c)
+void comm_shm_beat(struct sw_comm *c)
 {
 	struct shm *s = (struct shm *)c;
 
 	atomic_store_explicit(&s->me->beat_us, c->beaten_us, memory_order_relaxed);
 }
 
-static void shm_abort(struct sw_comm *c)
+void comm_shm_abort(struct sw_comm *c)
 {
 	struct shm *s = (struct shm *)c;
 	unsigned none = NO_ABORT;
@@ -416,7 +415,7 @@ static void await_bell(struct shm *s)
 	atomic_store(&s->me->sleeps, 0);
 }
 
-static void shm_look(struct sw_comm *c, unsigned *lost)
+void comm_shm_look(struct sw_comm *c, unsigned *lost)
 {
 	struct shm *s = (struct shm *)c;
 	const int64_t now_us = sw_clock_mono_us();
@@ -428,25 +427,11 @@ static void shm_look(struct sw_comm *c, unsigned *lost)
 		(void)comm_fail(c, (sw_status)s->seg->why, s->seg->line);
 }
 
-static void shm_idle(struct sw_comm *c, unsigned *lost)
+void comm_shm_idle(struct sw_comm *c, unsigned *lost)
 {
 	struct shm *s = (struct shm *)c;
 
 	await_bell(s);
 	s->seen = atomic_load(&s->me->bell);
-	shm_look(c, lost);
+	comm_shm_look(c, lost);
 }
-
-const struct comm_table comm_shm = {
-	.meet = shm_meet,
-	.open = shm_open_rank,
-	.close = shm_close,
-	.room = shm_room,
-	.publish = shm_publish,
-	.peek = shm_peek,
-	.release = shm_release,
-	.idle = shm_idle,
-	.look = shm_look,
-	.beat = shm_beat,
-	.abort = shm_abort,
-};

@@ -56,12 +56,12 @@ static bool publish_one(struct sw_comm *c)
 
 		if (number_in(c, s) < s->parts && s->published < s->bytes) {
 			const size_t n = next_bytes(s, s->published);
-			void *to = c->table->room(c);
+			void *to = comm_shm_room(c);
 
 			if (to == NULL)
 				return false; /* no cell: others have yet to read */
 			memcpy(to, s->p + s->published, n);
-			c->table->publish(c, COMM_SUM, n, all_of(s));
+			comm_shm_publish(c, COMM_SUM, n, all_of(s));
 			s->published += n;
 			c->ahead++;
 			return true;
@@ -121,7 +121,7 @@ static sw_status sum_one(struct sw_comm *c, bool *moved)
 	for (unsigned i = 0; n > 0 && i < s->parts; i++) {
 		if (i == mine)
 			continue;
-		if (!c->table->peek(c, rank_of(s, i), &chunk[i]))
+		if (!comm_shm_peek(c, rank_of(s, i), &chunk[i]))
 			return c->failed; /* a part is not there yet */
 		const sw_status rc = comm_expect(c, rank_of(s, i), &chunk[i], COMM_SUM, n);
 		if (rc != SW_OK)
@@ -132,7 +132,7 @@ static sw_status sum_one(struct sw_comm *c, bool *moved)
 		add_in_order(s, mine, s->p + s->done, n, chunk);
 		for (unsigned i = 0; i < s->parts; i++)
 			if (i != mine)
-				c->table->release(c, rank_of(s, i));
+				comm_shm_release(c, rank_of(s, i));
 		c->ahead -= mine < s->parts;
 		s->done += n;
 	}
@@ -147,8 +147,7 @@ static sw_status sum_one(struct sw_comm *c, bool *moved)
 /* Until at most `left` sums are not complete. */
 static sw_status complete(struct sw_comm *c, size_t left)
 {
-	unsigned lost =
-		c->world; /* found ended; what it published before may be all that is needed */
+	unsigned lost = c->world;
 
 	while (c->failed == SW_OK && c->sums_begun - c->sums_done > left) {
 		bool moved, wrote = false;
@@ -157,11 +156,8 @@ static sw_status complete(struct sw_comm *c, size_t left)
 			wrote = publish_one(c);
 		if (sum_one(c, &moved) != SW_OK)
 			break;
-		if (moved || wrote)
-			continue;
-		if (lost < c->world)
-			return comm_lose(c, lost, false);
-		c->table->idle(c, &lost);
+		if (!moved && !wrote)
+			comm_wait(c, &lost);
 	}
 	return c->failed;
 }

@@ -143,10 +143,8 @@ static sw_status await(struct sw_nccl *n, const char *symbol, int result, int wh
 			result = asked;
 		if (result != IN_PROGRESS)
 			break;
-		if (sw_clock_mono_us() > end_us) {
-			sw_comm_abort(n->c, SW_PEER_LOST, "NCCL does not get done");
-			return n->c->failed;
-		}
+		if (sw_clock_mono_us() > end_us)
+			return comm_fail(n->c, SW_PEER_LOST, "NCCL does not get done");
 		(void)nanosleep(&moment, NULL);
 	}
 	return result == SUCCESS ? n->c->failed : failed(n, symbol, result, which);

@@ -31,7 +31,6 @@
 struct sw_data_source {
 	struct sw_dataset set;
 	char path[SW_DATASET_MAX_PATH]; /* "" for a synthetic one */
-	char shown[64];                 /* "digits", or the file's name: for logs */
 	const char *label;              /* CSV: a column of the header, or NULL */
 };
 
@@ -122,9 +121,7 @@ void sw_data_rows_take(void *dst, const void *src, const int32_t *order, size_t 
 
 struct sw_data_cache; /* opaque; at most four sets that nobody holds, those used last */
 
-/* q: of sw_data_cache_get. */
-SW_NODISCARD sw_status sw_data_cache_create(struct sw_data_cache **out, const struct sw_ops *ops,
-					    struct sw_queue *q);
+SW_NODISCARD sw_status sw_data_cache_create(struct sw_data_cache **out, const struct sw_ops *ops);
 void sw_data_cache_destroy(struct sw_data_cache *c); /* NULL is allowed; nobody may use a set */
 /* *out is the cache's, valid until it is released. A file that changed (size, time) is read again,
  * by way of q, while others that ask wait. A set that does not fit is tried again after all that
@@ -137,10 +134,6 @@ SW_NODISCARD sw_status sw_data_cache_hold(struct sw_data_cache *c, struct sw_que
 void sw_data_cache_release(struct sw_data_cache *c, const struct sw_data *data);
 /* Drops sets that nobody holds until all have at most so many bytes, or all are held. */
 void sw_data_cache_trim(struct sw_data_cache *c, size_t most);
-/* For one user alone: *out is valid until the next call. */
-SW_NODISCARD sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset,
-					 struct sw_data_want want, const struct sw_data **out,
-					 struct sw_err *err);
 size_t sw_data_cache_loads(const struct sw_data_cache *c); /* how often a file was read */
 
 #endif

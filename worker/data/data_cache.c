@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #define IDLE_MOST 4 /* sets without a holder */
 
@@ -26,21 +27,18 @@ struct entry {
 
 struct sw_data_cache {
 	const struct sw_ops *ops;
-	struct sw_queue *q;
 	pthread_mutex_t lock; /* of what follows; held while a set is read */
 	uint64_t gets;
 	size_t loads;
 	struct entry *entries;
 };
 
-sw_status sw_data_cache_create(struct sw_data_cache **out, const struct sw_ops *ops,
-			       struct sw_queue *q)
+sw_status sw_data_cache_create(struct sw_data_cache **out, const struct sw_ops *ops)
 {
 	*out = sw_calloc(1, sizeof **out);
 	if (!*out)
 		return SW_NOMEM;
 	(*out)->ops = ops;
-	(*out)->q = q;
 	if (pthread_mutex_init(&(*out)->lock, NULL) == 0)
 		return SW_OK;
 	free(*out);
@@ -111,28 +109,20 @@ size_t sw_data_cache_loads(const struct sw_data_cache *c)
 	return c->loads;
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	for (int i = 0; i < 8; i++, v >>= 8)
-		h = (h ^ (v & 255)) * 0x100000001b3u; /* FNV-1a */
-	return h;
-}
-
 /* Sizes and times of all files; of one that is missing, nothing: reading it tells. */
 static uint64_t stamp_of(const struct sw_data_source *source)
 {
 	char file[SW_DATASET_MAX_PATH + 64];
-	uint64_t h = 0xcbf29ce484222325u;
 	struct stat st;
+	uint64_t h = 0;
 
 	for (size_t i = 0; sw_data_source_file(source, i, file); i++) {
 		if (stat(file, &st) != 0)
 			continue; /* the reader says that it is missing */
-		h = mix(h, i + 1);
-		h = mix(h, (uint64_t)st.st_ino);
-		h = mix(h, (uint64_t)st.st_size);
-		h = mix(h, (uint64_t)st.st_mtim.tv_sec);
-		h = mix(h, (uint64_t)st.st_mtim.tv_nsec);
+		const uint64_t is[] = {i, (uint64_t)st.st_ino, (uint64_t)st.st_size,
+				       (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec};
+
+		h = XXH3_64bits_withSeed(is, sizeof is, h);
 	}
 	return h;
 }
@@ -265,13 +255,4 @@ void sw_data_cache_trim(struct sw_data_cache *c, size_t most)
 	cache_lock(c);
 	drop_idle(c, IDLE_MOST, most);
 	pthread_mutex_unlock(&c->lock);
-}
-
-sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset, struct sw_data_want want,
-			    const struct sw_data **out, struct sw_err *err)
-{
-	const sw_status rc = sw_data_cache_hold(c, c->q, dataset, want, out, err);
-
-	sw_data_cache_release(c, *out);
-	return rc;
 }

@@ -191,18 +191,6 @@ static sw_status label_find(struct sw_csv_reader *r, struct sw_data_csv_label la
 		     : label_unknown(r, label.name, err);
 }
 
-static sw_status grow_rows(struct sw_csv_reader *r, struct sw_err *err)
-{
-	struct sw_data_csv *c = r->out;
-	const size_t cap = r->rows_cap ? r->rows_cap * 2 : 256;
-
-	if (!sw_array_resize(&c->x, cap * c->features, sizeof *c->x) ||
-	    !sw_array_resize(&c->label, cap, sizeof *c->label))
-		return sw_err_set(err, SW_NOMEM, "no memory for %zu rows of %s", cap, r->path);
-	r->rows_cap = cap;
-	return SW_OK;
-}
-
 /* Names of columns and classes go into JSON, and are looked for again in other files. */
 static sw_status text_check(const char *path, const char *text, size_t len, struct sw_err *err)
 {
@@ -251,12 +239,10 @@ static sw_status row_take(struct sw_csv_reader *r, size_t line, struct sw_err *e
 				 r->cells, r->name ? "header" : "first row", r->columns);
 	if (c->rows == INT32_MAX)
 		return sw_err_at(err, SW_TOO_BIG, "/path", "%s has over 2^31 - 1 rows", r->path);
-	if (c->rows == r->rows_cap) {
-		const sw_status rc = grow_rows(r, err);
-
-		if (rc != SW_OK)
-			return rc;
-	}
+	if (!sw_array_reserve(&c->x, &r->x_cap, (c->rows + 1) * c->features, sizeof *c->x) ||
+	    !sw_array_reserve(&c->label, &r->label_cap, c->rows + 1, sizeof *c->label))
+		return sw_err_set(err, SW_NOMEM, "no memory for %zu rows of %s", c->rows + 1,
+				  r->path);
 	x = c->x + c->rows * c->features;
 	for (size_t i = 0; i < r->columns; i++) {
 		double v;

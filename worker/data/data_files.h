@@ -20,6 +20,7 @@ struct sw_data_npy {
 /* The header; the size of the file is what it says. Closed by the caller. */
 SW_NODISCARD sw_status sw_data_npy_open(struct sw_data_npy *a, const char *path, const char *ptr,
 					struct sw_err *err);
+struct sw_shape sw_data_npy_shape(const struct sw_data_npy *a); /* of a row */
 /* The next n elements, from element `first` of the file, as finite floats; out NULL: they are
  * checked alone. block: double[DATA_NPY_AT_ONCE]. */
 SW_NODISCARD sw_status sw_data_npy_floats(struct sw_data_npy *a, float *out, uint64_t first,
@@ -33,9 +34,10 @@ struct sw_data_idx {
 	uint64_t dim[4];
 };
 
-/* Of an open file; least and most: its dimensions; what: "images". */
-SW_NODISCARD sw_status sw_data_idx_header(struct sw_data_idx *x, size_t least, size_t most,
-					  const char *what, struct sw_err *err);
+/* The header, of images or labels; the size of the file is what it says. Closed by the caller. */
+SW_NODISCARD sw_status sw_data_idx_open(struct sw_data_idx *x, const char *path, const char *ptr,
+					bool labels, struct sw_err *err);
+struct sw_shape sw_data_idx_shape(const struct sw_data_idx *x); /* of an image */
 
 /* --- data_tokens.c --- */
 
@@ -55,21 +57,29 @@ SW_NODISCARD sw_status sw_data_ids_read(struct sw_data_ids *s, int32_t *out, uin
 					uint32_t limit, const char *noun, unsigned char *block,
 					uint32_t *most, struct sw_err *err);
 
+/* The ids of a row in front of its padding. */
+static inline int32_t sw_data_ids_length(const int32_t *row, size_t t, int32_t pad)
+{
+	while (t > 0 && row[t - 1] == pad)
+		t--;
+	return (int32_t)t;
+}
+
 /* --- data_csv.c --- */
 
 /* A text that is cut into rows and cells, in place. */
 struct sw_csv_reader {
 	const char *path; /* for messages */
 	struct sw_data_csv *out;
-	char *at;       /* the next byte; the text ends with a NUL */
-	size_t line;    /* of `at`, from 1 */
-	char **cell;    /* cells of the row read last */
-	size_t cells;   /* in that row */
-	size_t cap;     /* of cell */
-	char **name;    /* the header's, or NULL */
-	size_t columns; /* of the first row */
-	size_t label;   /* its column */
-	size_t rows_cap;
+	char *at;                /* the next byte; the text ends with a NUL */
+	size_t line;             /* of `at`, from 1 */
+	char **cell;             /* cells of the row read last */
+	size_t cells;            /* in that row */
+	size_t cap;              /* of cell */
+	char **name;             /* the header's, or NULL */
+	size_t columns;          /* of the first row */
+	size_t label;            /* its column */
+	size_t x_cap, label_cap; /* of out */
 };
 
 /* Cuts the next row that is not empty into r->cell. cells == 0: the text is at its end. *line is

@@ -12,9 +12,9 @@
 #define TYPE_BYTE 8
 #define MOST_DIMS 4
 
-sw_status sw_data_idx_header(struct sw_data_idx *x, size_t least, size_t most, const char *what,
-			     struct sw_err *err)
+static sw_status header_read(struct sw_data_idx *x, bool labels, struct sw_err *err)
 {
+	const size_t least = labels ? 1 : 3, most = labels ? 1 : MOST_DIMS;
 	unsigned char b[4 + 4 * MOST_DIMS];
 	uint64_t bytes = 1;
 	sw_status rc = sw_data_file_read(&x->f, b, 4, "the header", err);
@@ -32,7 +32,7 @@ sw_status sw_data_idx_header(struct sw_data_idx *x, size_t least, size_t most, c
 	if (b[3] < least || b[3] > most)
 		return sw_err_at(err, SW_INVALID, x->f.ptr,
 				 "%s: byte 3 says %u dimensions, %s have %zu%s", x->f.show, b[3],
-				 what, least, least == most ? "" : " or 4");
+				 labels ? "labels" : "images", least, labels ? "" : " or 4");
 	x->dims = b[3];
 	rc = sw_data_file_read(&x->f, b + 4, 4 * x->dims, "the header", err);
 	for (size_t i = 0; rc == SW_OK && i < x->dims; i++) {
@@ -60,24 +60,22 @@ sw_status sw_data_idx_header(struct sw_data_idx *x, size_t least, size_t most, c
 	return rc;
 }
 
-/* Both files of a part: opened, headers read and compared. The caller closes. */
-static sw_status pair_open(struct sw_data_idx *images, struct sw_data_idx *labels,
-			   const char *path[2], const char *const ptr[2], struct sw_err *err)
+sw_status sw_data_idx_open(struct sw_data_idx *x, const char *path, const char *ptr, bool labels,
+			   struct sw_err *err)
 {
-	sw_status rc = sw_data_file_open(&images->f, path[0], ptr[0], err);
+	const sw_status rc = sw_data_file_open(&x->f, path, ptr, err);
 
-	if (rc == SW_OK)
-		rc = sw_data_idx_header(images, 3, 4, "images", err);
-	if (rc == SW_OK)
-		rc = sw_data_file_open(&labels->f, path[1], ptr[1], err);
-	if (rc == SW_OK)
-		rc = sw_data_idx_header(labels, 1, 1, "labels", err);
-	if (rc == SW_OK && labels->dim[0] != images->dim[0])
-		rc = sw_err_at(err, SW_INVALID, ptr[1],
-			       "%s has %" PRIu64 " labels, expected %" PRIu64
-			       ", one for each image",
-			       labels->f.show, labels->dim[0], images->dim[0]);
-	return rc;
+	return rc == SW_OK ? header_read(x, labels, err) : rc;
+}
+
+static sw_status pair_check(const struct sw_data_idx *images, const struct sw_data_idx *labels,
+			    struct sw_err *err)
+{
+	if (labels->dim[0] == images->dim[0])
+		return SW_OK;
+	return sw_err_at(err, SW_INVALID, labels->f.ptr,
+			 "%s has %" PRIu64 " labels, expected %" PRIu64 ", one for each image",
+			 labels->f.show, labels->dim[0], images->dim[0]);
 }
 
 /* The rows and labels of a part, from row `first` of out on. */
@@ -103,7 +101,7 @@ static sw_status pair_read(struct sw_raw *out, struct sw_data_idx *images,
 	return rc;
 }
 
-static struct sw_shape shape_of(const struct sw_data_idx *x)
+struct sw_shape sw_data_idx_shape(const struct sw_data_idx *x)
 {
 	if (x->dims == 4)
 		return sw_shape_image((size_t)x->dim[1], (size_t)x->dim[2], (size_t)x->dim[3]);
@@ -113,9 +111,9 @@ static struct sw_shape shape_of(const struct sw_data_idx *x)
 static sw_status shape_check(const struct sw_raw *out, const struct sw_data_idx *val,
 			     struct sw_err *err)
 {
-	const struct sw_shape s = shape_of(val);
+	const struct sw_shape s = sw_data_idx_shape(val);
 
-	if (s.c == out->shape.c && s.h == out->shape.h && s.w == out->shape.w)
+	if (sw_shape_same(&s, &out->shape))
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, val->f.ptr,
 			 "%s has images of %zu x %zu x %zu, those to train on are %zu x %zu x %zu",
@@ -131,7 +129,7 @@ static sw_status take_part(struct sw_raw *out, struct sw_data_idx part[4], bool 
 
 	out->kind = SW_RAW_U8;
 	out->labels = 1;
-	out->shape = shape_of(&part[0]);
+	out->shape = sw_data_idx_shape(&part[0]);
 	out->rows = (size_t)part[0].dim[0];
 	if (val) {
 		rc = shape_check(out, &part[2], err);
@@ -164,20 +162,18 @@ sw_status sw_data_idx(struct sw_raw *out, const struct sw_data_source *source,
 	const char *const ptr[] = {"/path", folder ? "/path" : "/label_path",
 				   folder ? "/path" : "/val_path",
 				   folder ? "/path" : "/val_label_path"};
-	char path[4][SW_DATASET_MAX_PATH + 64];
+	char path[SW_DATASET_MAX_PATH + 64];
 	struct sw_data_idx part[4];
 	sw_status rc = sw_data_raw_wants_classes(want, "IDX files", err);
 
 	memset(part, 0, sizeof part);
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 4; i++)
 		part[i].f.fd = -1;
-		if (!sw_data_source_file(source, i, path[i]))
-			path[i][0] = '\0';
-	}
-	for (size_t i = 0; rc == SW_OK && i < (val ? 4 : 2); i += 2) {
-		const char *both[] = {path[i], path[i + 1]};
-
-		rc = pair_open(&part[i], &part[i + 1], both, ptr + i, err);
+	for (size_t i = 0; rc == SW_OK && i < (val ? 4 : 2); i++) {
+		if (sw_data_source_file(source, i, path))
+			rc = sw_data_idx_open(&part[i], path, ptr[i], i % 2 == 1, err);
+		if (rc == SW_OK && i % 2 == 1)
+			rc = pair_check(&part[i - 1], &part[i], err);
 	}
 	if (rc == SW_OK)
 		rc = take_part(out, part, val, keep, err);

@@ -130,13 +130,6 @@ sw_status sw_data_npy_floats(struct sw_data_npy *a, float *out, uint64_t first, 
 	return rc;
 }
 
-static sw_status bytes_read(struct sw_data_npy *a, uint8_t *out, struct sw_err *err)
-{
-	const uint64_t n = a->npy.dim[0] * a->row;
-
-	return out ? sw_data_file_read(&a->f, out, (size_t)n, "its data", err) : SW_OK;
-}
-
 /* Reads labels that are classes: whole numbers, of whichever type the file has. */
 static sw_status classes_read(struct sw_data_npy *a, int32_t *out, unsigned char *block,
 			      struct sw_err *err)
@@ -163,7 +156,7 @@ static sw_status classes_read(struct sw_data_npy *a, int32_t *out, unsigned char
 	return rc;
 }
 
-static struct sw_shape shape_of(const struct sw_data_npy *a)
+struct sw_shape sw_data_npy_shape(const struct sw_data_npy *a)
 {
 	const uint64_t *d = a->npy.dim;
 
@@ -179,7 +172,7 @@ static sw_status shape_make(struct sw_raw *out, const struct sw_data_npy *a,
 {
 	const size_t c = set->image[0], h = set->image[1], w = set->image[2];
 
-	out->shape = shape_of(a);
+	out->shape = sw_data_npy_shape(a);
 	if (c && c * h * w != a->row)
 		return sw_err_at(err, SW_INVALID, "/image",
 				 "%s has rows of %zu numbers, an image of %zu x %zu x %zu needs "
@@ -242,11 +235,13 @@ static sw_status take_arrays(struct sw_raw *out, struct sw_data_npy a[4],
 		return sw_err_set(err, SW_NOMEM, "no memory to read %s", a[0].f.show);
 	for (size_t i = 0, row = 0; rc == SW_OK && i < (val ? 4 : 2); i += 2) {
 		const size_t at = row * a[0].row;
+		const uint64_t n = a[i].npy.dim[0] * a[i].row;
 
-		rc = out->kind == SW_RAW_U8
-			     ? bytes_read(&a[i], out->u8 ? out->u8 + at : NULL, err)
-			     : sw_data_npy_floats(&a[i], out->x ? out->x + at : NULL, 0,
-						  a[i].npy.dim[0] * a[i].row, block, err);
+		if (out->u8)
+			rc = sw_data_file_read(&a[i].f, out->u8 + at, (size_t)n, "its data", err);
+		else if (out->kind != SW_RAW_U8)
+			rc = sw_data_npy_floats(&a[i], out->x ? out->x + at : NULL, 0, n, block,
+						err);
 		if (rc == SW_OK)
 			rc = want->classes ? classes_read(&a[i + 1], out->label + row, block, err)
 					   : sw_data_npy_floats(&a[i + 1], out->value + row, 0,

@@ -41,23 +41,22 @@ size_t sw_data_row_bytes(const struct sw_data *d)
 	return d->features * (d->train.u8 ? 1 : 4) + d->labels * 4 + (d->train.length ? 4 : 0);
 }
 
-/* Sets the pointers of a part to its pieces from `at` on. Returns the end of them. */
-static char *part_place(const struct sw_data *d, const struct sw_raw *raw,
-			struct sw_data_part *part, char *at)
+char *sw_data_part_place(const struct sw_data *d, enum sw_raw_kind kind, bool lengths,
+			 struct sw_data_part *part, char *at)
 {
-	if (raw->u8)
+	if (kind == SW_RAW_U8)
 		part->u8 = (uint8_t *)at;
-	else if (raw->token)
+	else if (kind == SW_RAW_TOKEN)
 		part->token = (int32_t *)(void *)at;
 	else
 		part->x = (float *)(void *)at;
-	at += x_bytes(d, raw->u8 != NULL, part->rows);
+	at += x_bytes(d, kind == SW_RAW_U8, part->rows);
 	if (d->classes)
 		part->label = (int32_t *)(void *)at;
 	else
 		part->target = (float *)(void *)at;
 	at += aligned(part->rows * d->labels * 4);
-	if (raw->length) {
+	if (lengths) {
 		part->length = (int32_t *)(void *)at;
 		at += aligned(part->rows * 4);
 	}
@@ -151,8 +150,9 @@ sw_status sw_data_place(struct sw_data *d, const struct sw_raw *raw, const float
 		return sw_err_set(err, SW_NOMEM, "no memory to take the data set to the device");
 	rc = device_take(d, err);
 	if (rc == SW_OK) {
-		at = part_place(d, raw, &d->train, d->streamed ? d->host : d->memory);
-		at = part_place(d, raw, &d->val, at);
+		at = sw_data_part_place(d, raw->kind, raw->length != NULL, &d->train,
+					d->streamed ? d->host : d->memory);
+		at = sw_data_part_place(d, raw->kind, raw->length != NULL, &d->val, at);
 		if (channels) {
 			at = d->streamed ? d->memory : at;
 			d->scale = (const float *)(void *)at;

@@ -96,6 +96,9 @@ const char *sw_data_file_show(const char *path, char out[84]);
 
 /* d->bytes, of parts whose rows are counted. */
 void sw_data_place_bytes(struct sw_data *d, bool u8, bool lengths);
+/* Sets the pointers of a part to its pieces from `at` on. Returns the end of them. */
+char *sw_data_part_place(const struct sw_data *d, enum sw_raw_kind kind, bool lengths,
+			 struct sw_data_part *part, char *at);
 /* The rows to where they stay; order: int32[raw->rows], the validation rows first; channels:
  * float[2][c] of images, else NULL. Over device_bytes (not 0) they are streamed. */
 SW_NODISCARD sw_status sw_data_place(struct sw_data *d, const struct sw_raw *raw,

@@ -58,39 +58,38 @@ static void grids_make(const struct sw_dataset *set, uint8_t *grid)
 			grid[c * n + i] = (uint8_t)(word(set, CENTRE, c, i) >> 24);
 }
 
-/* A picture's value at i of n places, its grid drawn large: the grid's index and the part, in
- * 1/256, of the next. A picture that is shifted repeats its edge. */
-static void place_of(int64_t i, size_t n, uint32_t *cell, uint32_t *part)
+/* A place in a grid: the cell's index, and the part, in 1/256, of the next. */
+struct place {
+	uint32_t cell, part;
+};
+
+/* A picture's value at i of n places, its grid drawn large. A picture that is shifted repeats its
+ * edge. */
+static struct place place_of(int64_t i, size_t n)
 {
 	const int64_t last = n > 1 ? (int64_t)n - 1 : 1;
 	const int64_t at = i < 0 ? 0 : i > last ? last : i;
 	const int64_t fixed = at * (GRID - 1) * 256 / last;
 
-	*cell = (uint32_t)(fixed >> 8);
-	*part = (uint32_t)(fixed & 255);
-	if (*cell == GRID - 1) {
-		*cell = GRID - 2;
-		*part = 256;
-	}
+	if (fixed >> 8 == GRID - 1)
+		return (struct place){.cell = GRID - 2, .part = 256};
+	return (struct place){.cell = (uint32_t)(fixed >> 8), .part = (uint32_t)(fixed & 255)};
 }
-
-struct column {
-	uint32_t cell, part;
-};
 
 /* All rows share these. Images: the grids and a row of places; the next token: int32[t + 1]. */
 struct scratch {
 	uint8_t *grid;
-	struct column *column;
+	struct place *column;
 	int32_t *text;
 };
 
-static int32_t sample(const uint8_t *g, uint32_t y, uint32_t fy, uint32_t x, uint32_t fx)
+static int32_t sample(const uint8_t *g, struct place y, struct place x)
 {
-	const uint8_t *a = g + y * GRID + x, *b = a + GRID;
-	const uint32_t top = a[0] * (256 - fx) + a[1] * fx, low = b[0] * (256 - fx) + b[1] * fx;
+	const uint8_t *a = g + y.cell * GRID + x.cell, *b = a + GRID;
+	const uint32_t top = a[0] * (256 - x.part) + a[1] * x.part;
+	const uint32_t low = b[0] * (256 - x.part) + b[1] * x.part;
 
-	return (int32_t)((top * (256 - fy) + low * fy) >> 16);
+	return (int32_t)((top * (256 - y.part) + low * y.part) >> 16);
 }
 
 static uint8_t byte_of(int32_t v)
@@ -98,7 +97,7 @@ static uint8_t byte_of(int32_t v)
 	return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
 }
 
-/* scratch: the grids, and struct column[W]. */
+/* scratch: the grids, and struct place[W]. */
 static void image_make(const struct sw_dataset *set, const struct scratch *scratch, size_t row,
 		       uint8_t *out)
 {
@@ -117,17 +116,15 @@ static void image_make(const struct sw_dataset *set, const struct scratch *scrat
 
 	assert(scratch->grid != NULL && scratch->column != NULL);
 	for (size_t x = 0; x < W; x++)
-		place_of((int64_t)x + dx, W, &scratch->column[x].cell, &scratch->column[x].part);
+		scratch->column[x] = place_of((int64_t)x + dx, W);
 	for (size_t c = 0; c < C; c++) {
 		for (size_t y = 0; y < H; y++) {
-			uint32_t gy, fy;
+			const struct place gy = place_of((int64_t)y + dy, H);
 
-			place_of((int64_t)y + dy, H, &gy, &fy);
 			for (size_t x = 0; x < W; x++, i++) {
-				const uint32_t gx = scratch->column[x].cell;
-				const uint32_t fx = scratch->column[x].part;
-				const int32_t a = sample(own + c * GRID * GRID, gy, fy, gx, fx);
-				const int32_t b = sample(mixed + c * GRID * GRID, gy, fy, gx, fx);
+				const struct place gx = scratch->column[x];
+				const int32_t a = sample(own + c * GRID * GRID, gy, gx);
+				const int32_t b = sample(mixed + c * GRID * GRID, gy, gx);
 				const int32_t v = (a * weight + b * (256 - weight)) / 256 - 128;
 
 				/* sixteen pixels a block, a byte each */

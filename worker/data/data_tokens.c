@@ -132,13 +132,8 @@ static sw_status lengths_make(struct sw_raw *out, int32_t pad, struct sw_err *er
 	if (!out->length)
 		return sw_err_set(err, SW_NOMEM, "no memory for the lengths of %zu rows",
 				  out->rows);
-	for (size_t i = 0; out->token && i < out->rows; i++) {
-		size_t n = t;
-
-		while (n > 0 && out->token[i * t + n - 1] == pad)
-			n--;
-		out->length[i] = (int32_t)n;
-	}
+	for (size_t i = 0; out->token && i < out->rows; i++)
+		out->length[i] = sw_data_ids_length(out->token + i * t, t, pad);
 	return SW_OK;
 }
 

@@ -20,33 +20,32 @@ static bool is_cifar(enum sw_dataset_format format)
 	return format == SW_DATASET_CIFAR10 || format == SW_DATASET_CIFAR100;
 }
 
-static bool is_shape(const struct sw_shape *s, uint64_t c, uint64_t h, uint64_t w)
+/* "rows of 13 numbers", "images of 3 x 32 x 32 bytes"; what: the last word. Returns out. */
+static const char *rows_text(const struct sw_shape *s, const char *what, char out[96])
 {
-	return s->kind == SW_SHAPE_IMAGE && s->c == c && s->h == h && s->w == w;
-}
-
-/* "13 numbers", "images of 3 x 32 x 32 bytes" */
-static const char *takes(const struct sw_rows_want *want, char out[96])
-{
-	const struct sw_shape *s = &want->shape;
-
 	if (s->kind == SW_SHAPE_TOKENS)
 		snprintf(out, 96, "rows of %zu tokens", s->t);
 	else if (s->kind == SW_SHAPE_IMAGE)
-		snprintf(out, 96, "images of %zu x %zu x %zu %s", s->c, s->h, s->w,
-			 want->bytes ? "bytes" : "floats");
+		snprintf(out, 96, "images of %zu x %zu x %zu %s", s->c, s->h, s->w, what);
 	else
-		snprintf(out, 96, "rows of %zu numbers", s->c);
+		snprintf(out, 96, "rows of %zu %s", s->c, what);
 	return out;
 }
 
-static sw_status unfit(const struct sw_rows *r, const char *show, const char *has,
-		       struct sw_err *err)
+static const char *takes(const struct sw_rows_want *want, char out[96])
 {
-	char text[96];
+	const char *what = want->bytes ? "bytes" : "floats";
 
-	return sw_err_set(err, SW_INVALID, "%s has %s, the model takes %s", show, has,
-			  takes(&r->want, text));
+	return rows_text(&want->shape, want->shape.kind == SW_SHAPE_IMAGE ? what : "numbers", out);
+}
+
+static sw_status unfit(const struct sw_rows *r, const char *show, const struct sw_shape *has,
+		       const char *what, struct sw_err *err)
+{
+	char its[96], text[96];
+
+	return sw_err_set(err, SW_INVALID, "%s has %s, the model takes %s", show,
+			  rows_text(has, what, its), takes(&r->want, text));
 }
 
 /* --- which format --- */
@@ -73,6 +72,7 @@ static sw_status in_folder(struct sw_rows *r, const char *path, char out[SW_DATA
 static void guess(struct sw_rows *r, const char *path)
 {
 	const struct sw_rows_want *w = &r->want;
+	const struct sw_shape cifar = sw_shape_image(3, 32, 32);
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	unsigned char b[6] = {0};
 	struct stat st = {.st_size = 0};
@@ -91,7 +91,7 @@ static void guess(struct sw_rows *r, const char *path)
 		return;
 	else if (n >= 4 && b[0] == 0 && b[1] == 0 && b[2] == 8)
 		r->format = SW_DATASET_IDX;
-	else if (n >= 4 && is_shape(&w->shape, 3, 32, 32) && st.st_size % 3073 == 0)
+	else if (n >= 4 && sw_shape_same(&w->shape, &cifar) && st.st_size % 3073 == 0)
 		r->format = SW_DATASET_CIFAR10;
 	else
 		r->format = SW_DATASET_CSV;
@@ -132,33 +132,23 @@ static sw_status npy_open(struct sw_rows *r, const char *path, struct sw_err *er
 {
 	struct sw_data_npy *a = &r->npy;
 	const struct sw_shape *s = &r->want.shape;
-	const uint64_t *d = a->npy.dim;
-	char has[96];
 	sw_status rc = sw_data_npy_open(a, path, "", err);
 
 	if (rc != SW_OK)
 		return rc;
-	r->rows = d[0];
-	const bool bytes = a->npy.type == SW_NPY_U1;
-	const bool image = s->kind == SW_SHAPE_IMAGE;
-	const bool fits = a->npy.dims == 4   ? is_shape(s, d[1], d[2], d[3])
-			  : a->npy.dims == 3 ? is_shape(s, 1, d[1], d[2])
-					     : a->row == sw_shape_count(s);
+	r->rows = a->npy.dim[0];
+	const struct sw_shape has = sw_data_npy_shape(a);
+	const bool bytes = a->npy.type == SW_NPY_U1, image = s->kind == SW_SHAPE_IMAGE;
+	const bool fits = has.kind == SW_SHAPE_IMAGE ? sw_shape_same(&has, s)
+						     : a->row == sw_shape_count(s);
 
 	if (fits && (!image || bytes == r->want.bytes))
 		return SW_OK;
-	if (a->npy.dims == 4)
-		snprintf(has, sizeof has, "images of %" PRIu64 " x %" PRIu64 " x %" PRIu64 " %s",
-			 d[1], d[2], d[3], bytes ? "bytes" : "floats");
-	else if (a->npy.dims == 3)
-		snprintf(has, sizeof has, "images of 1 x %" PRIu64 " x %" PRIu64 " %s", d[1], d[2],
-			 bytes ? "bytes" : "floats");
-	else
-		snprintf(has, sizeof has, "rows of %zu %s", a->row,
-			 !image  ? "numbers"
-			 : bytes ? "bytes"
-				 : "floats");
-	return unfit(r, a->f.show, has, err);
+	return unfit(r, a->f.show, &has,
+		     !image && has.kind != SW_SHAPE_IMAGE ? "numbers"
+		     : bytes                              ? "bytes"
+							  : "floats",
+		     err);
 }
 
 static sw_status npy_next(struct sw_rows *r, void *x, size_t n, struct sw_err *err)
@@ -174,27 +164,23 @@ static sw_status npy_next(struct sw_rows *r, void *x, size_t n, struct sw_err *e
 static sw_status idx_open(struct sw_rows *r, const char *path, struct sw_err *err)
 {
 	struct sw_data_idx *x = &r->idx;
-	const uint64_t *d = x->dim;
-	char has[96];
-	sw_status rc = sw_data_file_open(&x->f, path, "", err);
+	sw_status rc = sw_data_idx_open(x, path, "", false, err);
 
-	if (rc == SW_OK)
-		rc = sw_data_idx_header(x, 3, 4, "images", err);
 	if (rc != SW_OK)
 		return rc;
-	r->rows = d[0];
-	if (r->want.bytes && (x->dims == 4 ? is_shape(&r->want.shape, d[1], d[2], d[3])
-					   : is_shape(&r->want.shape, 1, d[1], d[2])))
+	r->rows = x->dim[0];
+	const struct sw_shape has = sw_data_idx_shape(x);
+
+	if (r->want.bytes && sw_shape_same(&has, &r->want.shape))
 		return SW_OK;
-	snprintf(has, sizeof has, "images of %" PRIu64 " x %" PRIu64 " x %" PRIu64 " bytes",
-		 x->dims == 4 ? d[1] : 1, x->dims == 4 ? d[2] : d[1], x->dims == 4 ? d[3] : d[2]);
-	return unfit(r, x->f.show, has, err);
+	return unfit(r, x->f.show, &has, "bytes", err);
 }
 
 /* Opens a file of CIFAR, which has no header: its size says how many rows it has. */
 static sw_status cifar_open(struct sw_rows *r, const char *path, struct sw_err *err)
 {
 	struct sw_data_file *f = &r->npy.f;
+	const struct sw_shape has = sw_shape_image(3, 32, 32);
 	sw_status rc = sw_data_file_open(f, path, "", err);
 
 	if (rc != SW_OK)
@@ -205,8 +191,8 @@ static sw_status cifar_open(struct sw_rows *r, const char *path, struct sw_err *
 		return sw_err_set(
 			err, SW_INVALID, "%s has %" PRIu64 " bytes, a file of %s a multiple of %zu",
 			f->show, f->size, sw_dataset_formats[r->format], PIXELS + r->labels);
-	if (!r->want.bytes || !is_shape(&r->want.shape, 3, 32, 32))
-		return unfit(r, f->show, "images of 3 x 32 x 32 bytes", err);
+	if (!r->want.bytes || !sw_shape_same(&has, &r->want.shape))
+		return unfit(r, f->show, &has, "bytes", err);
 	return SW_OK;
 }
 
@@ -252,13 +238,8 @@ static sw_status tokens_next(struct sw_rows *r, int32_t *x, int32_t *length, siz
 
 	if (rc != SW_OK || r->want.pad < 0)
 		return rc;
-	for (size_t i = 0; i < n; i++) {
-		size_t k = t;
-
-		while (k > 0 && x[i * t + k - 1] == (int32_t)r->want.pad)
-			k--;
-		length[i] = (int32_t)k;
-	}
+	for (size_t i = 0; i < n; i++)
+		length[i] = sw_data_ids_length(x + i * t, t, (int32_t)r->want.pad);
 	return SW_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef SW_WORKER_DATA_SHAPE_H
 #define SW_WORKER_DATA_SHAPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum sw_shape_kind {
@@ -29,6 +30,12 @@ static inline struct sw_shape sw_shape_image(size_t channels, size_t height, siz
 static inline struct sw_shape sw_shape_tokens(size_t tokens, size_t width)
 {
 	return (struct sw_shape){.kind = SW_SHAPE_TOKENS, .t = tokens, .d = width};
+}
+
+static inline bool sw_shape_same(const struct sw_shape *a, const struct sw_shape *b)
+{
+	return a->kind == b->kind && a->c == b->c && a->h == b->h && a->w == b->w && a->t == b->t &&
+	       a->d == b->d;
 }
 
 /* Elements of four bytes in a row. */

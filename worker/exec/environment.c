@@ -21,29 +21,6 @@ const char *sw_environment_get(const struct sw_environment *e, const char *name)
 	return NULL;
 }
 
-/* Takes the entry, which is the list's from here on; NULL: there was no memory for it. */
-static void add_entry(struct sw_environment *e, char *entry)
-{
-	if (entry && e->n + 1 >= e->cap) {
-		const size_t cap = e->cap ? 2 * e->cap : 64;
-		char **more = sw_realloc(e->list, cap * sizeof *more);
-
-		if (more) {
-			e->list = more;
-			e->cap = cap;
-		} else {
-			free(entry);
-			entry = NULL;
-		}
-	}
-	if (!entry) {
-		e->failed = true;
-		return;
-	}
-	e->list[e->n++] = entry;
-	e->list[e->n] = NULL;
-}
-
 /* Adds a variable, unless one of that name is there already. */
 static void add_variable(struct sw_environment *e, const char *name, const char *value)
 {
@@ -53,9 +30,14 @@ static void add_variable(struct sw_environment *e, const char *name, const char 
 	if (sw_environment_get(e, name))
 		return; /* of two with one name the first counts */
 	entry = sw_malloc(n);
-	if (entry)
-		(void)snprintf(entry, n, "%s=%s", name, value);
-	add_entry(e, entry);
+	if (!entry || !sw_array_reserve(&e->list, &e->cap, e->n + 2, sizeof *e->list)) {
+		e->failed = true;
+		free(entry);
+		return;
+	}
+	(void)snprintf(entry, n, "%s=%s", name, value);
+	e->list[e->n++] = entry;
+	e->list[e->n] = NULL;
 }
 
 static void add_number(struct sw_environment *e, const char *name, uint64_t v)
@@ -83,10 +65,8 @@ void sw_environment_set(struct sw_environment *e, const char *name, const char *
 
 void sw_environment_set_number(struct sw_environment *e, const char *name, uint64_t value)
 {
-	char text[24];
-
-	(void)snprintf(text, sizeof text, "%" PRIu64, value);
-	sw_environment_set(e, name, text);
+	sw_environment_set(e, name, NULL);
+	add_number(e, name, value);
 }
 
 void sw_environment_yaml(const struct sw_job *job, char path[PATH_MAX])
@@ -131,6 +111,16 @@ static void add_passed(struct sw_environment *e, const char *path)
 	(void)fclose(f);
 }
 
+bool sw_environment_nth(const char *list, size_t i, char *out, size_t cap)
+{
+	for (; i > 0 && *list; i--) {
+		list += strcspn(list, ",");
+		list += *list == ',';
+	}
+	(void)snprintf(out, cap, "%.*s", (int)strcspn(list, ","), list);
+	return *list != '\0';
+}
+
 /* The card of the slot: by what the worker itself may see, of which the device is a number. */
 static void add_devices(struct sw_environment *e, const char *device)
 {
@@ -144,14 +134,8 @@ static void add_devices(struct sw_environment *e, const char *device)
 		return;
 	}
 	n = strtoul(device + 4, NULL, 10);
-	(void)snprintf(text, sizeof text, "%lu", n);
-	for (unsigned long i = 0; visible && *visible; i++) {
-		const size_t len = strcspn(visible, ",");
-
-		if (i == n)
-			(void)snprintf(text, sizeof text, "%.*s", (int)len, visible);
-		visible += len + (visible[len] == ',');
-	}
+	if (!visible || !sw_environment_nth(visible, n, text, sizeof text))
+		(void)snprintf(text, sizeof text, "%lu", n);
 	add_variable(e, "CUDA_VISIBLE_DEVICES", text);
 }
 

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "proto/json.h"
-#include "worker/exec/limit.h"
 #include "worker/exec/oom.h"
 #include "worker/exec/pump.h"
 #include <errno.h>
@@ -13,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NO_LIMIT    1e9                /* the most that a spec may say */
+#define COUNT_US    ((int64_t)1000000) /* between two looks at /proc */
 #define LOOK_MS     1000
 #define PATIENCE_US ((int64_t)500000)   /* for a program that knows that it ends, and its helpers */
 #define TOLD_US     ((int64_t)2000000)  /* until all processes of a job are told to end */
@@ -23,8 +24,10 @@ struct trial {
 	struct sw_asked asked;
 	struct sw_ranks ranks; /* of this run: a program may be started again */
 	struct sw_reports reports;
-	struct sw_limit limit;
-	bool leaves; /* it was ended because its worker is to end: it goes on later */
+	int64_t started_us;  /* the attempt, not this run of the program */
+	int64_t counted_us;  /* when its processes were counted */
+	const char *overdue; /* the key of `run` that ends it; NULL: none */
+	bool leaves;         /* it was ended because its worker is to end: it goes on later */
 };
 
 /* --- one run of it --- */
@@ -38,7 +41,7 @@ static bool ended_badly(const struct sw_ranks *r)
 static void end_run(struct trial *t, int64_t patience_us)
 {
 	/* one that forks and forks has no grace */
-	const bool forks = t->limit.overdue && strcmp(t->limit.overdue, "max_processes") == 0;
+	const bool forks = t->overdue && strcmp(t->overdue, "max_processes") == 0;
 
 	sw_pump_end(&t->reports, patience_us, !forks);
 }
@@ -61,7 +64,7 @@ static sw_status start(struct trial *t, struct sw_err *err)
 static int64_t patience_us(struct trial *t)
 {
 	const struct sw_program *p = &t->ranks.v[0].program;
-	const bool knows = !t->limit.overdue &&
+	const bool knows = !t->overdue &&
 			   (p->ended || t->ranks.failed || sw_reports_tell_end(&t->reports));
 
 	/* one that knows nothing has no reason to end; an exiting worker has no time to wait */
@@ -71,15 +74,46 @@ static int64_t patience_us(struct trial *t)
 									    : PATIENCE_US;
 }
 
-/* Milliseconds until a limit of `run` is over; 0: one is. */
+/* Microseconds that are left of a key of `run`. */
+static int64_t left_us(struct trial *t, const char *key, int64_t since_us, int64_t now_us)
+{
+	const int64_t most_us = (int64_t)(sw_json_number(t->asked.job->run, key, NO_LIMIT) * 1e6);
+	const int64_t left = since_us + most_us - now_us;
+
+	if (left <= 0)
+		t->overdue = key;
+	return left;
+}
+
+/* Looks whether the program has more processes than it may. */
+static void count_processes(struct trial *t, int64_t now_us)
+{
+	const double most = sw_json_number(t->asked.job->run, "max_processes", NO_LIMIT);
+
+	if (most >= NO_LIMIT || now_us - t->counted_us < COUNT_US)
+		return; /* a look at /proc costs: once a second, and only for a spec that asks */
+	t->counted_us = now_us;
+	if ((double)sw_program_signal(&t->ranks.v[0].program, 0) > most)
+		t->overdue = "max_processes";
+}
+
+/* Milliseconds until a limit of `run` is over; 0: one is, which `overdue` says. */
 static int left_ms(struct trial *t)
 {
 	struct sw_reports *r = &t->reports;
+	const int64_t now_us = sw_clock_mono_us();
 
 	/* while it waits for the daemon it cannot report */
 	if (r->due || !sw_reports_may_print(r))
-		r->heard_us = sw_clock_mono_us();
-	return sw_limit_left_ms(&t->limit, t->asked.job->run, &t->ranks.v[0].program, r->heard_us);
+		r->heard_us = now_us;
+	const int64_t silent_us = left_us(t, "silence_s", r->heard_us, now_us);
+	const int64_t run_us = left_us(t, "timeout_s", t->started_us, now_us);
+	const int64_t us = run_us < silent_us ? run_us : silent_us;
+
+	count_processes(t, now_us);
+	if (t->overdue)
+		return 0; /* the run ends now */
+	return us < INT32_MAX ? (int)(us / 1000) + 1 : INT32_MAX / 1000;
 }
 
 /* A scheduler that ends a job signals all of its processes: what looks like a program that was
@@ -90,7 +124,7 @@ static bool was_ended_with_worker(struct trial *t)
 	const struct sw_program *p = &t->ranks.v[t->ranks.failed].program;
 	const int64_t until_us = sw_clock_mono_us() + TOLD_US;
 
-	if (!t->asked.going || t->limit.overdue || t->reports.saving || !ended_badly(&t->ranks))
+	if (!t->asked.going || t->overdue || t->reports.saving || !ended_badly(&t->ranks))
 		return false;
 	while ((p->signal == SIGTERM || p->code == 128 + SIGTERM) && sw_session_leaving(s) == 0 &&
 	       sw_clock_mono_us() < until_us && sw_session_wait(s, NULL, 0, 100, 0))
@@ -134,8 +168,7 @@ static bool tries_less(struct trial *t)
 		sw_json_get(sw_json_get(t->asked.job->run, "on_oom"), "halve"));
 	double now;
 
-	if (!t->asked.going || t->limit.overdue || !t->ranks.said_oom || !ended_badly(&t->ranks) ||
-	    !name)
+	if (!t->asked.going || t->overdue || !t->ranks.said_oom || !ended_badly(&t->ranks) || !name)
 		return false;
 	if (!sw_oom_halve(t->asked.params, name, &now)) {
 		sw_session_log(s, "out of memory, and %.100s cannot be halved", name);
@@ -197,7 +230,7 @@ static void finish(const struct trial *t)
 {
 	const struct sw_job *j = t->asked.job;
 	struct sw_session *s = t->asked.session;
-	const char *overdue = t->limit.overdue;
+	const char *overdue = t->overdue;
 
 	if (overdue)
 		finish_overdue(s, overdue, sw_json_number(j->run, overdue, 0));
@@ -267,7 +300,7 @@ void sw_exec_job(const struct sw_site *site, struct sw_session *s, const struct 
 	t->reports.asked = &t->asked;
 	t->reports.ranks = &t->ranks;
 	t->reports.told = t->reports.repeat_to = job->resume_step;
-	t->limit.started_us = sw_clock_mono_us();
+	t->started_us = sw_clock_mono_us();
 	sw_beat_to(session_beat, s, SW_BEAT_US); /* for what syncs and removes folders */
 	if (sw_ranks_init(&t->ranks, (size_t)job->ranks, job->log, &err) == SW_OK &&
 	    sw_asked_open(&t->asked, &err) == SW_OK)
@@ -277,7 +310,7 @@ void sw_exec_job(const struct sw_site *site, struct sw_session *s, const struct 
 			 * once */
 			t->reports.repeat_to = t->reports.told;
 			again = (t->reports.saving ? goes_on(t) : !t->leaves && tries_less(t)) &&
-				!t->limit.overdue && !t->leaves;
+				!t->overdue && !t->leaves;
 		}
 	(void)sw_session_settle(t->asked.session);
 	conclude(t, &err);

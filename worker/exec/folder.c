@@ -134,22 +134,6 @@ static sw_status fail(struct sw_err *err, const char *path, const char *what)
 	return sw_err_set(err, rc, "%s: %s: %s", strrchr(path, '/') + 1, what, strerror(errno));
 }
 
-/* The folder, and the one that it is in. */
-static bool make_folder(const char *dir)
-{
-	char above[PATH_MAX];
-	char *end;
-
-	if (mkdir(dir, 0700) == 0 || errno == EEXIST)
-		return true; /* another lane may have made it first */
-	(void)snprintf(above, sizeof above, "%s", dir);
-	end = strrchr(above, '/');
-	if (errno != ENOENT || end == above)
-		return false;
-	*end = '\0';
-	return (mkdir(above, 0700) == 0 || errno == EEXIST) && mkdir(dir, 0700) == 0;
-}
-
 /* The newest working folder that an earlier attempt left becomes `resume`; older ones go. */
 static void take_left(const struct sw_folder *l, uint64_t attempt, const char *resume, bool wanted)
 {
@@ -195,7 +179,7 @@ sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *job, struct s
 	working_path(l, job->attempt, l->path);
 	if (mkdir(l->path, 0700) == 0 || errno == EEXIST)
 		return SW_OK;
-	if (errno == ENOENT && make_folder(l->dir) && mkdir(l->path, 0700) == 0)
+	if (errno == ENOENT && sw_tree_make(l->dir) && mkdir(l->path, 0700) == 0)
 		return SW_OK;
 	(void)fail(err, l->path, "no folder for checkpoints");
 	l->path[0] = '\0';

@@ -1,6 +1,7 @@
 #include "worker/exec/launcher.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -184,10 +184,9 @@ static char **shared_env(const struct sw_launch *of)
  * -1: it cannot be. */
 static int make_order(char *const *script, const struct sw_launch *of)
 {
-	const int fd = memfd_create("order", MFD_CLOEXEC);
 	char number[24];
 	struct sw_buf b;
-	int n = 0;
+	int n = 0, fd;
 
 	sw_buf_init(&b, KEY_MAX);
 	while (script[n])
@@ -199,14 +198,9 @@ static int make_order(char *const *script, const struct sw_launch *of)
 		add_word(&b, *w);
 	for (char *const *e = of->env; *e; e++)
 		add_word(&b, *e);
-	const bool good = fd >= 0 && b.failed == SW_OK &&
-			  write(fd, b.data, b.len) == (ssize_t)b.len;
-
+	fd = b.failed == SW_OK ? sw_process_input(b.data, b.len) : -1;
 	sw_buf_fini(&b);
-	if (good || fd < 0)
-		return fd;
-	(void)close(fd);
-	return -1;
+	return fd;
 }
 
 /* --- the launcher's start --- */

@@ -58,31 +58,31 @@ bool sw_program_find(const char *name, const char *path, char *out, size_t cap)
 	return false;
 }
 
-/* Both ends of the three ways between worker and program; [1] is the program's. */
-struct ways {
-	int metrics[2], out[2], err[2];
-};
-
-static void ways_close(struct ways *w, int end)
+static void close_ends(int theirs[3])
 {
-	close_fd(&w->metrics[end]);
-	close_fd(&w->out[end]);
-	close_fd(&w->err[end]);
+	for (size_t i = 0; i < 3; i++)
+		close_fd(&theirs[i]);
 }
 
-/* Opens all three, or none. */
-static bool ways_open(struct ways *w)
+bool sw_program_open(struct sw_program *p, int theirs[3])
 {
-	*w = (struct ways){{-1, -1}, {-1, -1}, {-1, -1}};
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, w->metrics) == 0 &&
-	    pipe2(w->out, O_CLOEXEC) == 0 && pipe2(w->err, O_CLOEXEC) == 0 &&
-	    fcntl(w->metrics[0], F_SETFL, O_NONBLOCK) == 0 &&
-	    fcntl(w->out[0], F_SETFL, O_NONBLOCK) == 0 &&
-	    fcntl(w->err[0], F_SETFL, O_NONBLOCK) == 0)
-		return true;
-	ways_close(w, 0);
-	ways_close(w, 1);
-	return false;
+	/* [1] is the program's end */
+	int metrics[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1};
+	const bool good = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, metrics) == 0 &&
+			  pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0 &&
+			  fcntl(metrics[0], F_SETFL, O_NONBLOCK) == 0 &&
+			  fcntl(out[0], F_SETFL, O_NONBLOCK) == 0 &&
+			  fcntl(err[0], F_SETFL, O_NONBLOCK) == 0;
+
+	*p = (struct sw_program){.pidfd = -1, .metrics = metrics[0], .out = out[0], .err = err[0]};
+	theirs[0] = out[1];
+	theirs[1] = err[1];
+	theirs[2] = metrics[1];
+	if (!good) {
+		close_ends(theirs);
+		sw_program_close(p);
+	}
+	return good;
 }
 
 /* Gives the program the signals that a shell's child has: it would inherit what the worker
@@ -105,7 +105,7 @@ static int set_attributes(posix_spawnattr_t *attr)
 /* posix_spawn() makes a child that shares the worker's memory until it runs the program: no page is
  * copied. Returns 0 or errno's code. */
 static int spawn(pid_t *pid, const char *file, char *const argv[], char *const env[],
-		 const char *cwd, const struct ways *w)
+		 const char *cwd, const int ends[3])
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -115,9 +115,9 @@ static int spawn(pid_t *pid, const char *file, char *const argv[], char *const e
 		return code;
 	(void)posix_spawnattr_init(&attr); /* it cannot fail */
 	if (posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) |
-	    posix_spawn_file_actions_adddup2(&actions, w->out[1], STDOUT_FILENO) |
-	    posix_spawn_file_actions_adddup2(&actions, w->err[1], STDERR_FILENO) |
-	    posix_spawn_file_actions_adddup2(&actions, w->metrics[1], SW_PROGRAM_METRICS_FD) |
+	    posix_spawn_file_actions_adddup2(&actions, ends[0], STDOUT_FILENO) |
+	    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO) |
+	    posix_spawn_file_actions_adddup2(&actions, ends[2], SW_PROGRAM_METRICS_FD) |
 	    posix_spawn_file_actions_addclosefrom_np(&actions, SW_PROGRAM_METRICS_FD + 1) |
 	    posix_spawn_file_actions_addchdir_np(&actions, cwd) | set_attributes(&attr))
 		code = ENOMEM;
@@ -149,14 +149,14 @@ static sw_status cannot_start(struct sw_err *err, const char *file, const char *
  * which is the worker's own for as long. So the daemon need not be told of it first, and while the
  * daemon is away programs start all the same. */
 static int spawn_marked(struct sw_program *p, const char *file, char *const argv[],
-			char *const env[], const char *cwd, const char *mark, const struct ways *w)
+			char *const env[], const char *cwd, const char *mark, const int ends[3])
 {
 	struct rlimit own = {.rlim_max = 0};
 	const bool set = getrlimit(RLIMIT_LOCKS, &own) == 0;
 	const struct rlimit marked = {.rlim_cur = sw_process_mark(mark), .rlim_max = own.rlim_max};
 
 	p->marked = set && setrlimit(RLIMIT_LOCKS, &marked) == 0;
-	const int code = spawn(&p->pid, file, argv, env, cwd, w);
+	const int code = spawn(&p->pid, file, argv, env, cwd, ends);
 	if (set)
 		(void)setrlimit(RLIMIT_LOCKS, &own);
 	return code;
@@ -170,13 +170,6 @@ static void list(struct sw_program *p, const char *mark)
 	programs = p;
 }
 
-static void take_ends(struct sw_program *p, const struct ways *w)
-{
-	p->metrics = w->metrics[0];
-	p->out = w->out[0];
-	p->err = w->err[0];
-}
-
 /* It is not reaped before: the number is its own. */
 static bool watch_end(struct sw_program *p)
 {
@@ -187,28 +180,23 @@ static bool watch_end(struct sw_program *p)
 sw_status sw_program_start(struct sw_program *p, const char *file, char *const argv[],
 			   char *const env[], const char *cwd, const char *mark, struct sw_err *err)
 {
-	struct ways w;
-	int code;
+	int ends[3], code;
 
-	sw_program_init(p);
-	if (!ways_open(&w))
+	if (!sw_program_open(p, ends))
 		return sw_err_set(err, SW_BUSY, "cannot start a program: %s", strerror(errno));
 	/* before the first program: orphans of those that were started earlier are init's */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pthread_mutex_lock(&lock);
-	code = spawn_marked(p, file, argv, env, cwd, mark, &w);
+	code = spawn_marked(p, file, argv, env, cwd, mark, ends);
 	if (code == 0)
 		list(p, mark);
-	else
-		p->pid = 0;
 	pthread_mutex_unlock(&lock);
 	/* the program has its ends now; ours would keep the pipes open after its end */
-	ways_close(&w, 1);
+	close_ends(ends);
 	if (code != 0) {
-		ways_close(&w, 0);
+		sw_program_close(p);
 		return cannot_start(err, file, cwd, code);
 	}
-	take_ends(p, &w);
 	if (watch_end(p))
 		return SW_OK;
 	/* without it an end could not be waited for: the program is taken back */
@@ -226,20 +214,6 @@ void sw_program_keep(struct sw_program *p)
 	pthread_mutex_lock(&lock);
 	p->keeps = true;
 	pthread_mutex_unlock(&lock);
-}
-
-bool sw_program_open(struct sw_program *p, int theirs[3])
-{
-	struct ways w;
-
-	sw_program_init(p);
-	if (!ways_open(&w))
-		return false;
-	take_ends(p, &w);
-	theirs[0] = w.out[1];
-	theirs[1] = w.err[1];
-	theirs[2] = w.metrics[1];
-	return true;
 }
 
 bool sw_program_take(struct sw_program *p, pid_t pid, const struct sw_program *launcher,

@@ -42,8 +42,8 @@ SW_NODISCARD sw_status sw_program_start(struct sw_program *p, const char *file, 
 /* From now on it is a launcher: neither it nor what its session has is left of a program. */
 void sw_program_keep(struct sw_program *p);
 
-/* For a program that a launcher forks: makes the ways to it. theirs: its stdout, stderr and socket,
- * the caller's to close. false: there is no descriptor left. */
+/* For a program that a launcher forks: makes the ways to it, all or none. theirs: its stdout,
+ * stderr and socket, the caller's to close. false: there is no descriptor left, errno says why. */
 SW_NODISCARD bool sw_program_open(struct sw_program *p, int theirs[3]);
 
 /* After sw_program_open(): p is this process, which the launcher forked, and which waits for leave

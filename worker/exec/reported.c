@@ -104,8 +104,7 @@ sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len
 		cJSON_Delete(tree);
 		return sw_err_set(err, SW_INVALID, "it is no JSON object");
 	}
-	sw_jw_init(&w, &out->text);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &out->text);
 	for (const cJSON *v = tree->child; v; v = v->next) {
 		const sw_status one = take_value(out, &w, v, metric, err);
 

@@ -41,8 +41,7 @@ static void say_object(struct sw_reports *r, const char *decision, const char *k
 	struct sw_jw w;
 
 	sw_buf_init(&b, 4096);
-	sw_jw_init(&w, &b);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &b);
 	if (decision)
 		sw_jw_kstr(&w, "decision", decision);
 	if (key)

@@ -19,10 +19,9 @@
 #define CHUNK   ((size_t)64 * 1024) /* bytes hashed at a time */
 #define AT_ONCE ((size_t)16 << 20)  /* bytes read between two beats */
 
-/* A file on its way in: its bytes, their sum so far. */
+/* A file on its way in. */
 struct file {
 	int fd;
-	XXH3_state_t *sum;
 	float *set;  /* host: float[sets][weights_n], with the gaps of a net's tensor set, then the
 			running statistics */
 	float *best; /* the same of one set */
@@ -100,39 +99,34 @@ sw_status sw_checkpoint_take(int fd, void *out, size_t n, uint64_t offset, struc
 	return SW_OK;
 }
 
-static sw_status file_take(const struct file *f, void *out, size_t n, uint64_t offset,
-			   struct sw_err *err)
-{
-	return sw_checkpoint_take(f->fd, out, n, offset, err);
-}
-
 /* Checks the whole file against the sum at its end. */
-static sw_status check_sum(struct file *f, uint64_t bytes, struct sw_err *err)
+static sw_status check_sum(int fd, uint64_t bytes, struct sw_err *err)
 {
 	unsigned char theirs[CHECKPOINT_SUM], ours[CHECKPOINT_SUM];
 	const uint64_t summed = bytes - CHECKPOINT_SUM;
 	char *chunk = sw_malloc(CHUNK);
+	XXH3_state_t *sum = sw_checkpoint_sum_start();
 	sw_status rc = SW_OK;
 
-	f->sum = sw_checkpoint_sum_start();
-	if (!chunk || !f->sum)
+	if (!chunk || !sum)
 		rc = sw_err_set(err, SW_NOMEM, "cannot be read: no memory");
 	for (uint64_t at = 0; rc == SW_OK && at < summed; at += CHUNK) {
 		const size_t n = summed - at < CHUNK ? (size_t)(summed - at) : CHUNK;
 
-		rc = file_take(f, chunk, n, at, err);
+		rc = sw_checkpoint_take(fd, chunk, n, at, err);
 		if (rc == SW_OK)
-			(void)XXH3_128bits_update(f->sum, chunk, n);
+			(void)XXH3_128bits_update(sum, chunk, n);
 	}
-	free(chunk);
 	if (rc == SW_OK)
-		rc = file_take(f, theirs, sizeof theirs, summed, err);
-	if (rc != SW_OK)
-		return rc;
-	sw_checkpoint_sum_end(f->sum, ours);
-	if (memcmp(ours, theirs, sizeof ours) != 0)
-		return sw_err_set(err, SW_INVALID, "is damaged: its checksum is wrong");
-	return SW_OK;
+		rc = sw_checkpoint_take(fd, theirs, sizeof theirs, summed, err);
+	if (rc == SW_OK) {
+		sw_checkpoint_sum_end(sum, ours);
+		if (memcmp(ours, theirs, sizeof ours) != 0)
+			rc = sw_err_set(err, SW_INVALID, "is damaged: its checksum is wrong");
+	}
+	XXH3_freeState(sum);
+	free(chunk);
+	return rc;
 }
 
 /* Reads the tensors of one set into host: float[weights_n]. */
@@ -144,10 +138,11 @@ static sw_status take_set(const struct file *f, const struct sw_model *m, float 
 	for (size_t i = 0; rc == SW_OK && i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
 
-		rc = file_take(f, host + op->w, op->w_n * sizeof *host, offset, err);
+		rc = sw_checkpoint_take(f->fd, host + op->w, op->w_n * sizeof *host, offset, err);
 		offset += (uint64_t)op->w_n * sizeof *host;
 		if (rc == SW_OK)
-			rc = file_take(f, host + op->b, op->b_n * sizeof *host, offset, err);
+			rc = sw_checkpoint_take(f->fd, host + op->b, op->b_n * sizeof *host, offset,
+						err);
 		offset += (uint64_t)op->b_n * sizeof *host;
 	}
 	return rc;
@@ -166,9 +161,9 @@ static sw_status take_running(const struct file *f, const struct sw_net *net, fl
 
 		if (op->kind != SW_OP_BATCHNORM)
 			continue; /* only these have running statistics */
-		rc = file_take(f, running + op->mean, n, offset, err);
+		rc = sw_checkpoint_take(f->fd, running + op->mean, n, offset, err);
 		if (rc == SW_OK)
-			rc = file_take(f, running + op->var, n, offset + n, err);
+			rc = sw_checkpoint_take(f->fd, running + op->var, n, offset + n, err);
 		offset += 2 * n;
 	}
 	return rc;
@@ -183,23 +178,11 @@ static sw_status give(const struct file *f, struct sw_net *net, size_t sets, str
 	for (size_t set = 0; rc == SW_OK && set < sets; set++)
 		rc = sw_net_set_upload(net, set, f->set + set * m->weights_n);
 	if (rc == SW_OK && m->running_n)
-		rc = sw_net_running_upload(net, f->set + sets * m->weights_n);
+		rc = sw_net_set_upload(net, SW_NET_RUNNING, f->set + sets * m->weights_n);
 	/* of a pipeline it may be another rank's want of memory, or its end */
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "cannot be put on the device: %s", sw_status_str(rc));
 	return SW_OK;
-}
-
-/* Reads the best epoch's tensors into best: float[weights_n + running_n]. */
-static sw_status take_best(const struct file *f, const struct sw_net *net,
-			   const struct sw_checkpoint_head *h, float *best, struct sw_err *err)
-{
-	sw_status rc = take_set(f, net->model, best, sw_checkpoint_best_at(h), err);
-
-	if (rc == SW_OK)
-		rc = take_running(f, net, best + net->model->weights_n,
-				  sw_checkpoint_best_running_at(h), err);
-	return rc;
 }
 
 /* Fills the net: all is read before the device is touched. */
@@ -223,7 +206,10 @@ static sw_status load(struct file *f, struct sw_net *net, const struct sw_checkp
 		rc = take_set(f, net->model, f->set + i * weights_n,
 			      tensors + i * h->parameters * sizeof *f->set, err);
 	if (rc == SW_OK && f->best)
-		rc = take_best(f, net, h, f->best, err);
+		rc = take_set(f, net->model, f->best, sw_checkpoint_best_at(h), err);
+	if (rc == SW_OK && f->best)
+		rc = take_running(f, net, f->best + weights_n, sw_checkpoint_best_running_at(h),
+				  err);
 	if (rc == SW_OK)
 		rc = take_running(f, net, f->set + sets * weights_n,
 				  tensors + theirs * h->parameters * sizeof *f->set, err);
@@ -244,32 +230,22 @@ static sw_status load(struct file *f, struct sw_net *net, const struct sw_checkp
 	return SW_OK;
 }
 
-/* Reads the header and checks all that does not need a net. */
-static sw_status check(struct file *f, struct sw_checkpoint_head *h, struct sw_err *err)
+sw_status sw_checkpoint_check(int fd, struct sw_checkpoint_head *out, struct sw_err *err)
 {
 	unsigned char head[CHECKPOINT_FIXED];
 	struct stat st;
 	sw_status rc;
 
-	if (fstat(f->fd, &st) != 0 || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return sw_err_set(err, SW_INVALID, "is no file");
 	if (st.st_size < CHECKPOINT_FIXED + CHECKPOINT_SUM)
 		return sw_err_set(err, SW_INVALID, "is cut short: %" PRIu64 " bytes",
 				  (uint64_t)st.st_size);
-	rc = file_take(f, head, sizeof head, 0, err);
+	rc = sw_checkpoint_take(fd, head, sizeof head, 0, err);
 	if (rc == SW_OK)
 		/* lengths before the sum: a file that is cut short says so, and is not "damaged" */
-		rc = sw_checkpoint_decode(h, head, (uint64_t)st.st_size, err);
-	return rc == SW_OK ? check_sum(f, h->bytes, err) : rc;
-}
-
-sw_status sw_checkpoint_check(int fd, struct sw_checkpoint_head *out, struct sw_err *err)
-{
-	struct file f = {.fd = fd};
-	const sw_status rc = check(&f, out, err);
-
-	XXH3_freeState(f.sum);
-	return rc;
+		rc = sw_checkpoint_decode(out, head, (uint64_t)st.st_size, err);
+	return rc == SW_OK ? check_sum(fd, out->bytes, err) : rc;
 }
 
 /* Checks the file, whether it fits the net, and loads it. */
@@ -278,11 +254,11 @@ static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_c
 {
 	unsigned char layers[CHECKPOINT_LAYER * SW_MODEL_MAX_OPS];
 	struct sw_checkpoint_head h = {.version = 0};
-	sw_status rc = check(f, &h, err);
+	sw_status rc = sw_checkpoint_check(f->fd, &h, err);
 
 	if (rc == SW_OK)
-		rc = file_take(f, layers, (size_t)h.layers_n * CHECKPOINT_LAYER,
-			       sw_checkpoint_layers_at(&h), err);
+		rc = sw_checkpoint_take(f->fd, layers, (size_t)h.layers_n * CHECKPOINT_LAYER,
+					sw_checkpoint_layers_at(&h), err);
 	if (rc == SW_OK)
 		rc = sw_checkpoint_fits(&h, layers, net, id, err);
 	return rc == SW_OK ? load(f, net, &h, err) : rc;
@@ -304,7 +280,6 @@ sw_status sw_checkpoint_read(struct sw_net *net, const struct sw_checkpoint_id *
 				  strerror(errno));
 	rc = read_from(&f, net, id, &why);
 	close(f.fd);
-	XXH3_freeState(f.sum);
 	free(f.set);
 	free(f.best);
 	if (rc != SW_OK)

@@ -63,11 +63,6 @@ uint64_t sw_checkpoint_weights_at(const struct sw_checkpoint_head *h)
 	return sw_checkpoint_label_at(h) + h->label_n;
 }
 
-static uint32_t label_bytes(const struct sw_model *m)
-{
-	return m->label ? (uint32_t)strlen(m->label) : 0;
-}
-
 bool sw_checkpoint_has_best(const struct sw_checkpoint_head *h)
 {
 	return h->best_epoch != 0 && h->best_epoch != h->id.epoch;
@@ -149,7 +144,7 @@ size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_
 					     .parameters = m->parameters,
 					     .running = floats_running(m),
 					     .tensors_n = (uint32_t)sw_checkpoint_tensors_n(m),
-					     .label_n = label_bytes(m)};
+					     .label_n = m->label ? (uint32_t)strlen(m->label) : 0};
 	unsigned char *at = out + CHECKPOINT_FIXED;
 
 	memset(out, 0, CHECKPOINT_HEAD);

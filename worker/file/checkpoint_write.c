@@ -3,6 +3,7 @@
 #include "base/beat.h"
 #include "base/fault.h"
 #include "base/memory.h"
+#include "base/tree.h"
 #include "proto/checkpoint_path.h"
 #include "worker/file/checkpoint_format.h"
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATH_BYTES 4096
@@ -23,163 +23,138 @@ struct file {
 	int fd;
 	XXH3_state_t *sum;
 	size_t unsynced; /* bytes written */
-	float *set;      /* host: float[weights_n], with the gaps of a net's tensor set */
+	int code;   /* errno's, of what failed first: nothing is written after it; 0: nothing */
+	float *set; /* host: float[weights_n], with the gaps of a net's tensor set */
 };
 
-/* 0 or an errno. Synced as it goes: one fsync of gigabytes may take minutes, without a beat. */
-static int file_put(struct file *f, const void *bytes, size_t n)
+/* Synced as it goes: one fsync of gigabytes may take minutes, without a beat. */
+static void file_put(struct file *f, const void *bytes, size_t n)
 {
 	const char *at = bytes;
 
 	(void)XXH3_128bits_update(f->sum, bytes, n);
-	while (n > 0) {
+	while (n > 0 && f->code == 0) {
 		const size_t some = n < AT_ONCE ? n : AT_ONCE;
 		const ssize_t done = sw_fault_hit(SW_FAULT_IO) ? (errno = ENOSPC, -1)
 							       : write(f->fd, at, some);
 
 		if (done < 0 && errno == EINTR)
 			continue;
-		if (done <= 0)
-			return done < 0 ? errno : ENOSPC;
+		if (done <= 0) {
+			f->code = done < 0 ? errno : ENOSPC;
+			return;
+		}
 		at += done;
 		n -= (size_t)done;
 		f->unsynced += (size_t)done;
 		sw_beat();
 		if (f->unsynced >= SYNC_EACH && fdatasync(f->fd) != 0)
-			return errno;
+			f->code = errno;
 		f->unsynced %= SYNC_EACH; /* a rest that is not synced yet counts on */
 	}
-	return 0;
 }
 
-/* The tensors of one set that lies in the host's memory, without its gaps. 0 or an errno. */
-static int put_tensors(struct file *f, const struct sw_model *m, const float *set)
+/* The tensors of one set that lies in the host's memory, without its gaps. */
+static void put_tensors(struct file *f, const struct sw_model *m, const float *set)
 {
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < m->ops_n; i++) {
+	for (size_t i = 0; i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
 
-		code = file_put(f, set + op->w, op->w_n * sizeof *set);
-		if (code == 0)
-			code = file_put(f, set + op->b, op->b_n * sizeof *set);
+		file_put(f, set + op->w, op->w_n * sizeof *set);
+		file_put(f, set + op->b, op->b_n * sizeof *set);
 	}
-	return code;
 }
 
-/* Writes a tensor set of the device. *code: 0 or an errno. */
-static sw_status put_set(struct file *f, const struct sw_net *net, size_t set, int *code)
+/* Writes a tensor set of the device. */
+static sw_status put_set(struct file *f, const struct sw_net *net, size_t set)
 {
 	const sw_status rc = sw_net_set_download(net, set, f->set);
 
 	if (rc == SW_OK)
-		*code = put_tensors(f, net->model, f->set);
+		put_tensors(f, net->model, f->set);
 	return rc;
 }
 
-/* The running statistics, mean and variance of each norm. 0 or an errno. */
-static int put_statistics(struct file *f, const struct sw_model *m, const float *running)
+/* The running statistics, mean and variance of each norm. */
+static void put_statistics(struct file *f, const struct sw_model *m, const float *running)
 {
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < m->ops_n; i++) {
+	for (size_t i = 0; i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
 
 		if (op->kind != SW_OP_BATCHNORM)
 			continue;
-		code = file_put(f, running + op->mean, op->to.c * sizeof *running);
-		if (code == 0)
-			code = file_put(f, running + op->var, op->to.c * sizeof *running);
+		file_put(f, running + op->mean, op->to.c * sizeof *running);
+		file_put(f, running + op->var, op->to.c * sizeof *running);
 	}
-	return code;
 }
 
-/* Writes the running statistics of the device. *code: 0 or an errno. */
-static sw_status put_running(struct file *f, const struct sw_net *net, int *code)
+/* Writes the running statistics of the device. */
+static sw_status put_running(struct file *f, const struct sw_net *net)
 {
 	float *running = sw_malloc(net->model->running_n * sizeof *running);
-	const sw_status rc = running ? sw_net_running_download(net, running) : SW_NOMEM;
+	const sw_status rc = running ? sw_net_set_download(net, SW_NET_RUNNING, running) : SW_NOMEM;
 
 	if (rc == SW_OK)
-		*code = put_statistics(f, net->model, running);
+		put_statistics(f, net->model, running);
 	free(running);
 	return rc;
 }
 
-/* The weights of the best epoch, when they are not those of the last. 0 or an errno. */
-static int put_best(struct file *f, const struct sw_net *net)
-{
-	const int code = put_tensors(f, net->model, net->best.weights);
-
-	return code != 0 ? code
-			 : put_statistics(f, net->model, net->best.weights + net->model->weights_n);
-}
-
-/* Writes the names and shapes of the tensors. 0 or an errno. */
-static int put_table(struct file *f, const struct sw_model *m)
+/* Writes the names and shapes of the tensors. */
+static void put_table(struct file *f, const struct sw_model *m)
 {
 	struct sw_checkpoint_tensor t[CHECKPOINT_TENSORS];
 	unsigned char line[CHECKPOINT_TENSOR];
-	int code = 0;
 
-	for (size_t i = 0; code == 0 && i < m->ops_n; i++) {
+	for (size_t i = 0; i < m->ops_n; i++) {
 		const size_t n = sw_checkpoint_tensors(m, i, t);
 
-		for (size_t k = 0; code == 0 && k < n; k++) {
+		for (size_t k = 0; k < n; k++) {
 			sw_checkpoint_tensor_encode(line, &t[k]);
-			code = file_put(f, line, sizeof line);
+			file_put(f, line, sizeof line);
 		}
 	}
-	return code;
 }
 
-/* All bytes of the file, to the disk. *code: 0 or an errno. */
+/* All bytes of the file, to the disk. */
 static sw_status put_all(struct file *f, const struct sw_net *net,
-			 const struct sw_checkpoint_id *id, int *code)
+			 const struct sw_checkpoint_id *id)
 {
 	unsigned char head[CHECKPOINT_HEAD], sum[CHECKPOINT_SUM];
+	const struct sw_model *m = net->model;
 	sw_status rc = SW_OK;
 
-	f->set = sw_malloc(net->model->weights_n * sizeof *f->set);
+	f->set = sw_malloc(m->weights_n * sizeof *f->set);
 	f->sum = sw_checkpoint_sum_start();
 	if (!f->set || !f->sum)
 		return SW_NOMEM;
 	/* in the order of docs/checkpoint.md; the sum is that of all bytes before it */
-	*code = file_put(f, head, sw_checkpoint_encode(head, net, id));
-	if (*code == 0)
-		*code = put_table(f, net->model);
-	if (*code == 0 && net->model->label)
-		*code = file_put(f, net->model->label, strlen(net->model->label));
-	for (size_t set = 0; rc == SW_OK && *code == 0 && set < sw_net_sets(net); set++)
-		rc = put_set(f, net, set, code);
-	if (rc == SW_OK && *code == 0 && net->model->running_n)
-		rc = put_running(f, net, code);
-	if (rc == SW_OK && *code == 0 && net->best.epoch != 0 && net->best.epoch != id->epoch)
-		*code = put_best(f, net);
-	if (rc != SW_OK || *code != 0)
+	file_put(f, head, sw_checkpoint_encode(head, net, id));
+	put_table(f, m);
+	if (m->label)
+		file_put(f, m->label, strlen(m->label));
+	for (size_t set = 0; rc == SW_OK && f->code == 0 && set < sw_net_sets(net); set++)
+		rc = put_set(f, net, set);
+	if (rc == SW_OK && f->code == 0 && m->running_n)
+		rc = put_running(f, net);
+	if (rc != SW_OK)
 		return rc;
+	/* the weights of the best epoch, when they are not those of the last */
+	if (net->best.epoch != 0 && net->best.epoch != id->epoch) {
+		put_tensors(f, m, net->best.weights);
+		put_statistics(f, m, net->best.weights + m->weights_n);
+	}
 	sw_checkpoint_sum_end(f->sum, sum);
-	*code = file_put(f, sum, sizeof sum);
-	if (*code == 0 && (sw_fault_hit(SW_FAULT_IO) || fsync(f->fd) != 0))
-		*code = errno ? errno : EIO;
+	file_put(f, sum, sizeof sum);
+	if (f->code == 0 && (sw_fault_hit(SW_FAULT_IO) || fsync(f->fd) != 0))
+		f->code = errno ? errno : EIO;
 	return SW_OK;
 }
 
 /* Makes the last two folders of the path: those below the state directory, never that itself. */
 static int folder_open(const char *dir)
 {
-	char above[PATH_BYTES];
-	char *slash;
-
-	if (mkdir(dir, 0700) != 0 && errno == ENOENT) {
-		snprintf(above, sizeof above, "%s", dir);
-		slash = strrchr(above, '/');
-		if (slash && slash != above) {
-			*slash = '\0';
-			(void)mkdir(above, 0700);
-			(void)mkdir(dir, 0700);
-		}
-	}
+	(void)sw_tree_make(dir);
 	if (sw_fault_hit(SW_FAULT_IO)) {
 		errno = EIO;
 		return -1;
@@ -217,17 +192,18 @@ static sw_status write_in(struct sw_net *net, const struct sw_checkpoint_id *id,
 		return SW_OK;
 	}
 	errno = 0;
-	rc = put_all(&f, net, id, code);
+	rc = put_all(&f, net, id);
 	/* a network file system may say only now that the disk is full */
-	if (close(f.fd) != 0 && *code == 0)
-		*code = errno;
+	if (close(f.fd) != 0 && f.code == 0)
+		f.code = errno;
 	XXH3_freeState(f.sum);
 	free(f.set);
 	errno = 0;
-	if (rc == SW_OK && *code == 0)
-		*code = publish(folder, tmp, path);
+	if (rc == SW_OK && f.code == 0)
+		f.code = publish(folder, tmp, path);
 	else
 		(void)unlink(tmp);
+	*code = f.code;
 	return rc;
 }
 

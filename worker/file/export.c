@@ -190,8 +190,7 @@ static sw_status make_header(struct export *x, uint32_t *counters, struct sw_err
 		return rc;
 
 	(void)sw_buf_add(&x->header, "\0\0\0\0\0\0\0\0", 8);
-	sw_jw_init(&w, &x->header);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &x->header);
 	metadata(x, &w, label);
 	cJSON_Delete(label);
 	rc = describe_all(x, &w, counters, err);

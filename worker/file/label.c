@@ -170,8 +170,7 @@ sw_status sw_label_make(char **out, const cJSON *trainer, const cJSON *params,
 		return rc; /* too long: the model is written without a label */
 	sw_buf_init(&c.all, SW_LABEL_MOST);
 	sw_buf_init(&c.one, SW_LABEL_MOST);
-	sw_jw_init(&c.w, &c.all);
-	sw_jw_obj(&c.w);
+	sw_jw_init_obj(&c.w, &c.all);
 	sw_jw_int(label_begin(&c), SW_LABEL_VERSION);
 	end(&c, "sweepd");
 	rc = write_model(&c, sw_json_get(trainer, "model"), params,

@@ -161,17 +161,16 @@ void sw_safetensors_close(struct sw_safetensors *s)
 
 const char *sw_safetensors_meta(const struct sw_safetensors *s, const char *key)
 {
-	const cJSON *v = sw_json_get(sw_json_get(s->header, "__metadata__"), key);
-
-	return cJSON_IsString(v) ? v->valuestring : NULL;
+	return cJSON_GetStringValue(sw_json_get(sw_json_get(s->header, "__metadata__"), key));
 }
 
-sw_status sw_safetensors_read(const struct sw_safetensors *s, const char *name, const uint64_t *dim,
-			      uint32_t rank, float *out, struct sw_err *err)
+sw_status sw_safetensors_read(const struct sw_safetensors *s, const struct sw_checkpoint_tensor *of,
+			      float *out, struct sw_err *err)
 {
+	const char *name = of->name;
 	const cJSON *t = sw_json_get(s->header, name), *type = sw_json_get(t, "dtype");
 	const cJSON *shape = sw_json_get(t, "shape"), *d = shape ? shape->child : NULL;
-	bool same = cJSON_IsArray(shape) && (uint32_t)cJSON_GetArraySize(shape) == rank;
+	bool same = cJSON_IsArray(shape) && (uint32_t)cJSON_GetArraySize(shape) == of->rank;
 	uint64_t from = 0, to = 0, n = 1, its;
 
 	if (!t)
@@ -180,9 +179,9 @@ sw_status sw_safetensors_read(const struct sw_safetensors *s, const char *name, 
 	if (!cJSON_IsString(type) || strcmp(type->valuestring, "F32") != 0)
 		return sw_err_set(err, SW_INVALID, "%s: the tensor \"%s\" is not of type F32",
 				  s->show, name);
-	for (uint32_t i = 0; same && d && i < rank; i++, d = d->next) {
-		same = sw_json_u64(d, &its) && its == dim[i];
-		n *= dim[i]; /* no overflow: the model fits memory */
+	for (uint32_t i = 0; same && d && i < of->rank; i++, d = d->next) {
+		same = sw_json_u64(d, &its) && its == of->dim[i];
+		n *= of->dim[i]; /* no overflow: the model fits memory */
 	}
 	if (!same || !range(t, &from, &to) || to - from != n * sizeof *out)
 		return sw_err_set(err, SW_INVALID,

@@ -15,6 +15,8 @@
 #include <cjson/cJSON.h>
 #include <stdint.h>
 
+struct sw_checkpoint_tensor; /* worker/file/checkpoint_format.h */
+
 struct sw_safetensors {
 	int fd;
 	char show[84];   /* the path, for messages */
@@ -30,10 +32,10 @@ void sw_safetensors_close(struct sw_safetensors *s);
 /* A text of the metadata; NULL: there is none of this name. */
 const char *sw_safetensors_meta(const struct sw_safetensors *s, const char *key);
 
-/* The tensor of this name into float[n], n the product of its dimensions. SW_INVALID: there is
- * none, or it is of another shape or type. */
-SW_NODISCARD sw_status sw_safetensors_read(const struct sw_safetensors *s, const char *name,
-					   const uint64_t *dim, uint32_t rank, float *out,
+/* The tensor that has this name into float[n], n the product of its dimensions. SW_INVALID: there
+ * is none, or it is of another shape or type. */
+SW_NODISCARD sw_status sw_safetensors_read(const struct sw_safetensors *s,
+					   const struct sw_checkpoint_tensor *of, float *out,
 					   struct sw_err *err);
 
 #endif

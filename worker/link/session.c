@@ -212,10 +212,12 @@ bool sw_session_wait(struct sw_session *s, struct pollfd *fds, size_t n, int tim
 	return false;
 }
 
-/* {"sweep":..,"trial":..,"attempt":.. and no end */
-static void job_params(struct sw_jw *w, const struct sw_job *j)
+/* Begins the params of a message on the trial at hand: {"sweep":..,"trial":..,"attempt":.. and no
+ * end */
+static void job_params(struct sw_buf *params, struct sw_jw *w, const struct sw_job *j)
 {
-	sw_jw_obj(w);
+	sw_buf_init(params, SW_FRAME_MAX / 2);
+	sw_jw_init_obj(w, params);
 	sw_jw_kint(w, "sweep", (int64_t)j->sweep);
 	sw_jw_kint(w, "trial", (int64_t)j->trial);
 	sw_jw_kint(w, "attempt", (int64_t)j->attempt);
@@ -234,9 +236,7 @@ bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics,
 		wait_round(s, since);
 	if (!going(s))
 		return false;
-	sw_buf_init(&params, SW_FRAME_MAX / 2);
-	sw_jw_init(&w, &params);
-	job_params(&w, &s->job);
+	job_params(&params, &w, &s->job);
 	sw_jw_kint(&w, "seq", (int64_t)++s->seq);
 	sw_jw_kint(&w, "step", (int64_t)step);
 	sw_jw_kraw(&w, "metrics", metrics);
@@ -264,8 +264,9 @@ bool sw_session_settle(struct sw_session *s)
 	return going(s);
 }
 
-/* Queues a notification. One that does not fit is lost, and the next that does is taken again. */
-static void notify(struct sw_session *s, const char *method, const struct sw_buf *params)
+/* Queues a notification; takes params. One that does not fit is lost, and the next that does is
+ * taken again. */
+static void notify(struct sw_session *s, const char *method, struct sw_buf *params)
 {
 	struct sw_buf line;
 
@@ -277,6 +278,7 @@ static void notify(struct sw_session *s, const char *method, const struct sw_buf
 			s->logs.failed = SW_OK;
 	}
 	sw_buf_fini(&line);
+	sw_buf_fini(params);
 	sw_session_flush(s);
 }
 
@@ -291,14 +293,11 @@ void sw_session_progress(struct sw_session *s, uint64_t done, uint64_t total)
 	if (s->out.len > 0 || s->logs.len > 0)
 		return; /* the daemon does not read: reports and the log need the room */
 	s->progress_us = now_us;
-	sw_buf_init(&params, LOGS_MAX);
-	sw_jw_init(&w, &params);
-	job_params(&w, &s->job);
+	job_params(&params, &w, &s->job);
 	sw_jw_kint(&w, "done", (int64_t)done);
 	sw_jw_kint(&w, "total", (int64_t)total);
 	sw_jw_obj_end(&w);
 	notify(s, "worker.progress", &params);
-	sw_buf_fini(&params);
 }
 
 void sw_session_launcher(struct sw_session *s, uint64_t bytes)
@@ -311,7 +310,6 @@ void sw_session_launcher(struct sw_session *s, uint64_t bytes)
 	sw_jw_kint(&w, "bytes", (int64_t)bytes);
 	sw_jw_obj_end(&w);
 	notify(s, "worker.launcher", &params);
-	sw_buf_fini(&params);
 }
 
 void sw_session_log(struct sw_session *s, const char *fmt, ...)
@@ -326,13 +324,10 @@ void sw_session_log(struct sw_session *s, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	sw_buf_init(&params, LOGS_MAX);
-	sw_jw_init(&w, &params);
-	job_params(&w, &s->job);
+	job_params(&params, &w, &s->job);
 	sw_jw_kstr(&w, "text", text);
 	sw_jw_obj_end(&w);
 	notify(s, "worker.log", &params);
-	sw_buf_fini(&params);
 }
 
 /* Makes s->tell. false: no memory, the session has ended. */
@@ -341,9 +336,7 @@ static bool tell_make(struct sw_session *s, const char *state, const char *cause
 	struct sw_buf params;
 	struct sw_jw w;
 
-	sw_buf_init(&params, 4096);
-	sw_jw_init(&w, &params);
-	job_params(&w, &s->job);
+	job_params(&params, &w, &s->job);
 	sw_jw_kstr(&w, "state", state);
 	if (cause)
 		sw_jw_kstr(&w, "cause", cause);
@@ -406,8 +399,7 @@ void sw_session_bye(struct sw_session *s, const char *cause, unsigned rank)
 	if (!s->greeted)
 		return; /* the daemon finds out by the connection that it has lost */
 	sw_buf_init(&params, 4096);
-	sw_jw_init(&w, &params);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &params);
 	sw_jw_kstr(&w, "cause", cause);
 	sw_jw_kint(&w, "rank", rank);
 	sw_jw_obj_end(&w);

@@ -50,8 +50,7 @@ static void send_hello(struct sw_session *s)
 	struct sw_jw w;
 
 	sw_buf_init(&params, 4096);
-	sw_jw_init(&w, &params);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &params);
 	sw_jw_kstr(&w, "worker", s->config.worker);
 	sw_jw_kint(&w, "slot", s->config.slot);
 	sw_jw_kbool(&w, "beats", true);
@@ -135,14 +134,11 @@ void sw_session_write(struct sw_session *s)
 
 		if (n > 0) {
 			done += (size_t)n;
-		} else if (n < 0 && errno == EINTR) {
-			continue;
-		} else {
-			if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-				session_disconnect(s);
-				return;
-			}
-			break;
+		} else if (n == 0 || errno == EAGAIN || errno == EWOULDBLOCK) {
+			break; /* it takes no more now */
+		} else if (errno != EINTR) {
+			session_disconnect(s);
+			return;
 		}
 	}
 	if (done) {

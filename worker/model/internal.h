@@ -8,8 +8,8 @@
 SW_NODISCARD sw_status sw_model_parse(struct sw_model *m, const cJSON *list, const cJSON *params,
 				      struct sw_err *err);
 
-/* The operations of a layer, or of what a residual needs: appended, m->ops_n grows. Values that
- * are read: in; on success *value is the one that is written (shapes.c). ptr: for errors. */
+/* The operations of a layer, or of what a residual needs, which read the value `in`: appended,
+ * m->ops_n grows (shapes.c). ptr: for errors. */
 struct sw_model_at {
 	const char *ptr;
 	const char *part; /* of a residual: "projection.0"; NULL: none */
@@ -17,25 +17,23 @@ struct sw_model_at {
 	struct sw_err *err;
 };
 SW_NODISCARD sw_status sw_model_op(struct sw_model *m, enum sw_op_kind kind, size_t in,
-				   const struct sw_model_at *at, struct sw_op **out);
+				   const struct sw_model_at *at);
 SW_NODISCARD sw_status sw_model_linear(struct sw_model *m, size_t in, size_t width, bool bias,
-				       const struct sw_model_at *at, struct sw_op **out);
+				       const struct sw_model_at *at);
 SW_NODISCARD sw_status sw_model_conv(struct sw_model *m, size_t in, const struct sw_op *shape,
 				     size_t width, bool bias, const struct sw_model_at *at);
-SW_NODISCARD sw_status sw_model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in,
+SW_NODISCARD sw_status sw_model_pool(struct sw_model *m, enum sw_op_kind kind,
 				     const struct sw_op *shape, const struct sw_model_at *at);
-SW_NODISCARD sw_status sw_model_batchnorm(struct sw_model *m, size_t in,
+SW_NODISCARD sw_status sw_model_batchnorm(struct sw_model *m, const struct sw_model_at *at);
+SW_NODISCARD sw_status sw_model_layernorm(struct sw_model *m, const struct sw_model_at *at);
+SW_NODISCARD sw_status sw_model_attention(struct sw_model *m, size_t heads, bool causal,
 					  const struct sw_model_at *at);
-SW_NODISCARD sw_status sw_model_layernorm(struct sw_model *m, size_t in,
+SW_NODISCARD sw_status sw_model_embedding(struct sw_model *m, size_t dim, size_t vocab,
 					  const struct sw_model_at *at);
-SW_NODISCARD sw_status sw_model_attention(struct sw_model *m, size_t in, size_t heads, bool causal,
-					  const struct sw_model_at *at);
-SW_NODISCARD sw_status sw_model_embedding(struct sw_model *m, size_t in, size_t dim, size_t vocab,
-					  const struct sw_model_at *at);
-SW_NODISCARD sw_status sw_model_position(struct sw_model *m, size_t in, size_t most,
+SW_NODISCARD sw_status sw_model_position(struct sw_model *m, size_t most,
 					 const struct sw_model_at *at);
-/* Ends {"residual": ...}: body's value and x, which is projected where shapes differ. */
-SW_NODISCARD sw_status sw_model_residual_end(struct sw_model *m, size_t x, size_t body,
+/* Ends {"residual": ...}: the last value and x, which is projected where shapes differ. */
+SW_NODISCARD sw_status sw_model_residual_end(struct sw_model *m, size_t x,
 					     const struct sw_model_at *at);
 
 /* "64", "3 x 32 x 32", "16 tokens of 64". Returns out. */

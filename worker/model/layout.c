@@ -1,4 +1,5 @@
 #include "worker/model/layout.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* Evaluation likes large batches: so many rows at least, as long as they take no more memory than
@@ -63,21 +64,13 @@ struct placed {
 	uint16_t buffer;
 };
 
-/* Buffers by falling size, those of one size in their order: a merge sort of their numbers. */
-static void sort(const size_t *bytes, uint16_t *order, uint16_t *spare, size_t n)
+/* By falling size, those of one size in the buffers' order. */
+static int by_size(const void *a, const void *b)
 {
-	const size_t half = n / 2;
-	size_t a = 0, b = half, i = 0;
+	const struct placed *x = a, *y = b;
 
-	if (n < 2)
-		return;
-	sort(bytes, order, spare, half);
-	sort(bytes, order + half, spare, n - half);
-	while (i < n)
-		spare[i++] = b == n || (a < half && bytes[order[a]] >= bytes[order[b]])
-				     ? order[a++]
-				     : order[b++];
-	memcpy(order, spare, n * sizeof *order);
+	return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
+				    : x->buffer - y->buffer;
 }
 
 /* The lowest place for the buffer beside what is placed, which is sorted by place. */
@@ -111,32 +104,31 @@ static size_t kept_bytes(const struct sw_op *op, const struct sw_ops *ops, enum 
 static size_t pack(const struct sw_model *m, const struct sw_plan *p, const struct sw_ops *ops,
 		   enum sw_precision precision, size_t rows, size_t *out)
 {
-	uint16_t order[SW_MODEL_MAX_BUFFERS], spare[SW_MODEL_MAX_BUFFERS];
 	struct placed placed[SW_MODEL_MAX_BUFFERS];
-	size_t bytes[SW_MODEL_MAX_BUFFERS] = {0}, all = 0, sum = 0;
+	size_t all = 0, sum = 0;
 
-	for (size_t i = 0; i < p->buffers_n; i++) {
-		order[i] = (uint16_t)i;
-		bytes[i] = buffer_bytes(&p->buffer[i], rows);
-	}
+	for (size_t i = 0; i < p->buffers_n; i++)
+		placed[i] = (struct placed){.bytes = buffer_bytes(&p->buffer[i], rows),
+					    .buffer = (uint16_t)i};
 	for (size_t i = 0; i < m->ops_n; i++)
 		if (m->op[i].kind == SW_OP_LINEAR && p->saved[i] != SW_NO_BUFFER)
-			bytes[p->saved[i]] = kept_bytes(&m->op[i], ops, precision, rows);
+			placed[p->saved[i]].bytes = kept_bytes(&m->op[i], ops, precision, rows);
 	for (size_t i = 0; i < p->buffers_n; i++)
-		sum = plus(sum, bytes[i]);
+		sum = plus(sum, placed[i].bytes);
 	if (sum > SIZE_MAX / 2)
 		return SIZE_MAX;
-	sort(bytes, order, spare, p->buffers_n);
+	qsort(placed, p->buffers_n, sizeof *placed, by_size);
+	/* those before k are placed, and in the order of their places */
 	for (size_t k = 0; k < p->buffers_n; k++) {
-		const uint16_t b = order[k];
-		const size_t at = find_place(p, placed, k, b, bytes[b]);
+		struct placed b = placed[k];
 		size_t i = k;
 
-		for (; i > 0 && placed[i - 1].at > at; i--)
+		b.at = find_place(p, placed, k, b.buffer, b.bytes);
+		for (; i > 0 && placed[i - 1].at > b.at; i--)
 			placed[i] = placed[i - 1];
-		placed[i] = (struct placed){at, bytes[b], b};
-		out[b] = at;
-		all = at + bytes[b] > all ? at + bytes[b] : all;
+		placed[i] = b;
+		out[b.buffer] = b.at;
+		all = b.at + b.bytes > all ? b.at + b.bytes : all;
 	}
 	return all;
 }

@@ -55,15 +55,13 @@ bool sw_op_in_place(const struct sw_op *op, bool train)
 
 bool sw_op_saves(const struct sw_op *op, bool train, size_t *row, size_t *fixed)
 {
-	const size_t to = SW_OPS_ALIGN / sizeof(float);
-
 	*row = *fixed = 0;
 	if (op->kind == SW_OP_ATTENTION) { /* probabilities, which evaluation needs too */
 		*row = op->heads * op->to.t * op->to.t;
 		return true;
 	}
 	if (op->kind == SW_OP_BATCHNORM) /* mean and 1 / deviation, each aligned */
-		*fixed = 2 * ((op->from.c + to - 1) / to * to);
+		*fixed = 2 * sw_op_aligned(op->from.c);
 	else if (op->kind == SW_OP_LAYERNORM)
 		*row = op->from.kind == SW_SHAPE_TOKENS ? 2 * op->from.t : 2;
 	else if (op->kind == SW_OP_MAXPOOL2D) /* where the largest was */

@@ -88,6 +88,14 @@ size_t sw_op_work(const struct sw_op *op, const struct sw_ops *ops, size_t rows,
 size_t sw_op_products(const struct sw_op *op, const struct sw_ops *ops, enum sw_precision p,
 		      size_t rows);
 
+/* So many floats, and the gap behind them that keeps what follows aligned. */
+static inline size_t sw_op_aligned(size_t floats)
+{
+	const size_t to = SW_OPS_ALIGN / sizeof(float);
+
+	return (floats + to - 1) / to * to;
+}
+
 /* Rows and width of a product or a norm: each token is a row. SIZE_MAX: too many to address. */
 static inline size_t sw_op_rows(const struct sw_shape *shape, size_t rows)
 {

@@ -124,12 +124,11 @@ static sw_status activation(const struct parse *p, struct sw_layer_item *item, c
  * value that a residual's sum reads too would be changed under it, so none that begins one is. */
 static sw_status add_relu(struct sw_model *m, const struct sw_model_at *at, bool alone)
 {
-	struct sw_op *op = NULL;
-	const sw_status rc = sw_model_op(m, SW_OP_RELU, m->ops_n, at, &op);
+	struct sw_op *op = &m->op[m->ops_n];
+	const sw_status rc = sw_model_op(m, SW_OP_RELU, m->ops_n, at);
 
 	if (rc != SW_OK)
 		return rc;
-	assert(op != NULL);
 	if (m->ops_n < 2 || !alone)
 		return SW_OK; /* it stays an operation of its own */
 	struct sw_op *before = op - 1;
@@ -142,14 +141,13 @@ static sw_status add_relu(struct sw_model *m, const struct sw_model_at *at, bool
 
 static sw_status add_simple(struct sw_model *m, enum sw_op_kind kind, const struct sw_model_at *at)
 {
-	struct sw_op *op = NULL;
+	struct sw_op *op = &m->op[m->ops_n];
 
 	assert(kind < SW_OP_KINDS_N); /* each plain form is an operation's word */
-	const sw_status rc = sw_model_op(m, kind, m->ops_n, at, &op);
+	const sw_status rc = sw_model_op(m, kind, m->ops_n, at);
 
 	if (rc != SW_OK)
 		return rc;
-	assert(op != NULL);
 	if (kind == SW_OP_FLATTEN)
 		op->to = sw_shape_flat(sw_shape_count(&op->from));
 	if (kind == SW_OP_TOKEN_MEAN) {
@@ -166,7 +164,7 @@ static sw_status add_global_avgpool(struct sw_model *m, const struct sw_model_at
 	const struct sw_shape *x = sw_model_shape(m, m->ops_n);
 	const struct sw_op all = {.kernel_h = x->h, .kernel_w = x->w, .stride = 1};
 
-	return sw_model_pool(m, SW_OP_AVGPOOL2D, m->ops_n, &all, at);
+	return sw_model_pool(m, SW_OP_AVGPOOL2D, &all, at);
 }
 
 /* Windows and layers with parameters. */
@@ -175,11 +173,11 @@ static sw_status add_sized(struct sw_model *m, const struct sw_layer_item *item,
 {
 	const bool conv = item->form->id == SW_FORM_CONV2D;
 	const double *w = conv ? n + 1 : n; /* kernel, stride, padding */
-	struct sw_op shape = {0}, *op = NULL;
+	struct sw_op shape = {0};
 
 	switch (item->form->id) {
 	case SW_FORM_LINEAR:
-		return sw_model_linear(m, m->ops_n, (size_t)n[0], n[1] != 0, at, &op);
+		return sw_model_linear(m, m->ops_n, (size_t)n[0], n[1] != 0, at);
 	case SW_FORM_CONV2D:
 	case SW_FORM_MAXPOOL2D:
 	case SW_FORM_AVGPOOL2D:
@@ -190,13 +188,13 @@ static sw_status add_sized(struct sw_model *m, const struct sw_layer_item *item,
 			return sw_model_conv(m, m->ops_n, &shape, (size_t)n[0], n[4] != 0, at);
 		return sw_model_pool(
 			m, item->form->id == SW_FORM_MAXPOOL2D ? SW_OP_MAXPOOL2D : SW_OP_AVGPOOL2D,
-			m->ops_n, &shape, at);
+			&shape, at);
 	case SW_FORM_ATTENTION:
-		return sw_model_attention(m, m->ops_n, (size_t)n[0], n[1] != 0, at);
+		return sw_model_attention(m, (size_t)n[0], n[1] != 0, at);
 	case SW_FORM_EMBEDDING:
-		return sw_model_embedding(m, m->ops_n, (size_t)n[0], (size_t)n[1], at);
+		return sw_model_embedding(m, (size_t)n[0], (size_t)n[1], at);
 	default:
-		return sw_model_position(m, m->ops_n, (size_t)n[0], at);
+		return sw_model_position(m, (size_t)n[0], at);
 	}
 }
 
@@ -213,9 +211,9 @@ static sw_status add_layer(struct sw_model *m, const struct sw_layer_item *item,
 	case SW_FORM_GLOBAL_AVGPOOL:
 		return add_global_avgpool(m, at);
 	case SW_FORM_BATCHNORM:
-		return sw_model_batchnorm(m, m->ops_n, at);
+		return sw_model_batchnorm(m, at);
 	case SW_FORM_LAYERNORM:
-		return sw_model_layernorm(m, m->ops_n, at);
+		return sw_model_layernorm(m, at);
 	case SW_FORM_DROPOUT:
 		rc = add_simple(m, SW_OP_DROPOUT, at);
 		if (rc == SW_OK)
@@ -249,7 +247,7 @@ static sw_status parse_layer(struct parse *p, const cJSON *v, const char *ptr, u
 	}
 	if (rc == SW_OK)
 		rc = parse_list(p, item.list, place, depth + 1);
-	return rc == SW_OK ? sw_model_residual_end(p->m, x, p->m->ops_n, &at) : rc;
+	return rc == SW_OK ? sw_model_residual_end(p->m, x, &at) : rc;
 }
 
 static sw_status parse_list(struct parse *p, const cJSON *list, const char *ptr, unsigned depth)

@@ -2,7 +2,6 @@
  * have. */
 #include "kernels/ops.h"
 #include "worker/model/internal.h"
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,9 +41,9 @@ static sw_status wrong(const struct sw_model *m, size_t in, const char *layer, c
 /* A tensor of n floats among the weights, 64-byte aligned. */
 static size_t tensor(struct sw_model *m, size_t n)
 {
-	const size_t here = m->weights_n, to = SW_OPS_ALIGN / sizeof(float);
+	const size_t here = m->weights_n;
 
-	m->weights_n += (n + to - 1) / to * to;
+	m->weights_n += sw_op_aligned(n);
 	m->parameters += n;
 	return here;
 }
@@ -83,7 +82,7 @@ static void path_of(const struct sw_model_at *at, char *out, size_t cap)
 }
 
 sw_status sw_model_op(struct sw_model *m, enum sw_op_kind kind, size_t in,
-		      const struct sw_model_at *at, struct sw_op **out)
+		      const struct sw_model_at *at)
 {
 	struct sw_op *op = &m->op[m->ops_n];
 
@@ -101,30 +100,25 @@ sw_status sw_model_op(struct sw_model *m, enum sw_op_kind kind, size_t in,
 				 "the data set has tokens: the first layer must be "
 				 "{\"embedding\": N}");
 	m->ops_n++;
-	*out = op;
 	return SW_OK;
 }
 
 sw_status sw_model_linear(struct sw_model *m, size_t in, size_t width, bool bias,
-			  const struct sw_model_at *at, struct sw_op **out)
+			  const struct sw_model_at *at)
 {
-	sw_status rc = sw_model_op(m, SW_OP_LINEAR, in, at, out);
-	size_t inner;
+	struct sw_op *op = &m->op[m->ops_n];
+	sw_status rc = sw_model_op(m, SW_OP_LINEAR, in, at);
 
 	if (rc != SW_OK)
 		return rc;
-	assert(*out != NULL);
-	struct sw_op *op = *out;
-
 	if (op->from.kind == SW_SHAPE_IMAGE)
 		return wrong(m, in, "linear", "numbers or tokens (put \"flatten\" before it)", at);
-	inner = op->from.kind == SW_SHAPE_TOKENS ? op->from.d : op->from.c;
 	if (op->to.kind == SW_SHAPE_TOKENS)
 		op->to.d = width;
 	else
 		op->to.c = width;
-	op->fan_in = inner;
-	parameters(m, op, SW_INIT_FAN_IN, inner * width, bias ? width : 0);
+	op->fan_in = sw_op_width(&op->from);
+	parameters(m, op, SW_INIT_FAN_IN, op->fan_in * width, bias ? width : 0);
 	return SW_OK;
 }
 
@@ -152,12 +146,11 @@ static sw_status window(struct sw_model *m, struct sw_op *op, const struct sw_op
 sw_status sw_model_conv(struct sw_model *m, size_t in, const struct sw_op *shape, size_t width,
 			bool bias, const struct sw_model_at *at)
 {
-	struct sw_op *op = NULL;
-	sw_status rc = sw_model_op(m, SW_OP_CONV2D, in, at, &op);
+	struct sw_op *op = &m->op[m->ops_n];
+	sw_status rc = sw_model_op(m, SW_OP_CONV2D, in, at);
 
 	if (rc != SW_OK)
 		return rc;
-	assert(op != NULL);
 	rc = window(m, op, shape, "conv2d", at);
 	if (rc != SW_OK)
 		return rc;
@@ -167,16 +160,15 @@ sw_status sw_model_conv(struct sw_model *m, size_t in, const struct sw_op *shape
 	return SW_OK;
 }
 
-sw_status sw_model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in,
-			const struct sw_op *shape, const struct sw_model_at *at)
+sw_status sw_model_pool(struct sw_model *m, enum sw_op_kind kind, const struct sw_op *shape,
+			const struct sw_model_at *at)
 {
 	const char *name = sw_op_name(kind);
-	struct sw_op *op = NULL;
-	sw_status rc = sw_model_op(m, kind, in, at, &op);
+	struct sw_op *op = &m->op[m->ops_n];
+	sw_status rc = sw_model_op(m, kind, m->ops_n, at);
 
 	if (rc != SW_OK)
 		return rc;
-	assert(op != NULL);
 	if (2 * shape->pad > shape->kernel_h)
 		return sw_err_at(at->err, SW_INVALID, at->ptr,
 				 "the padding %zu is more than half the window %zu", shape->pad,
@@ -184,83 +176,75 @@ sw_status sw_model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in,
 	return window(m, op, shape, name, at);
 }
 
-sw_status sw_model_batchnorm(struct sw_model *m, size_t in, const struct sw_model_at *at)
+sw_status sw_model_batchnorm(struct sw_model *m, const struct sw_model_at *at)
 {
-	const size_t to = SW_OPS_ALIGN / sizeof(float);
-	struct sw_op *op = NULL;
-	sw_status rc = sw_model_op(m, SW_OP_BATCHNORM, in, at, &op);
+	struct sw_op *op = &m->op[m->ops_n];
+	sw_status rc = sw_model_op(m, SW_OP_BATCHNORM, m->ops_n, at);
 
 	if (rc != SW_OK)
 		return rc;
-	assert(op != NULL);
 	if (op->from.kind == SW_SHAPE_TOKENS)
-		return wrong(m, in, "batchnorm", "numbers or images (tokens have layernorm)", at);
+		return wrong(m, op->in, "batchnorm", "numbers or images (tokens have layernorm)",
+			     at);
 	op->mean = m->running_n;
-	op->var = op->mean + (op->from.c + to - 1) / to * to;
-	m->running_n = op->var + (op->from.c + to - 1) / to * to;
+	op->var = op->mean + sw_op_aligned(op->from.c);
+	m->running_n = op->var + sw_op_aligned(op->from.c);
 	parameters(m, op, SW_INIT_NORM, op->from.c, op->from.c);
 	return SW_OK;
 }
 
-sw_status sw_model_layernorm(struct sw_model *m, size_t in, const struct sw_model_at *at)
+sw_status sw_model_layernorm(struct sw_model *m, const struct sw_model_at *at)
 {
-	struct sw_op *op = NULL;
-	sw_status rc = sw_model_op(m, SW_OP_LAYERNORM, in, at, &op);
-	size_t n;
+	struct sw_op *op = &m->op[m->ops_n];
+	sw_status rc = sw_model_op(m, SW_OP_LAYERNORM, m->ops_n, at);
 
-	if (rc != SW_OK)
-		return rc;
-	assert(op != NULL);
-	n = op->from.kind == SW_SHAPE_TOKENS ? op->from.d : sw_shape_count(&op->from);
-	parameters(m, op, SW_INIT_NORM, n, n);
-	return SW_OK;
+	if (rc == SW_OK)
+		parameters(m, op, SW_INIT_NORM, sw_op_width(&op->from), sw_op_width(&op->from));
+	return rc;
 }
 
-sw_status sw_model_attention(struct sw_model *m, size_t in, size_t heads, bool causal,
+sw_status sw_model_attention(struct sw_model *m, size_t heads, bool causal,
 			     const struct sw_model_at *at)
 {
-	const struct sw_shape *x = sw_model_shape(m, in);
-	struct sw_op *qkv = NULL, *mix = NULL, *out = NULL;
+	const size_t first = m->ops_n;
+	const struct sw_shape *x = sw_model_shape(m, first);
 	sw_status rc;
 
 	if (x->kind != SW_SHAPE_TOKENS || x->d == 0)
-		return wrong(m, in, "attention", "tokens (put \"embedding\" before it)", at);
+		return wrong(m, first, "attention", "tokens (put \"embedding\" before it)", at);
 	if (x->d % heads != 0)
 		return sw_err_at(at->err, SW_INVALID, at->ptr,
 				 "%zu heads do not divide the width %zu", heads, x->d);
 	const size_t width = x->d;
 
-	rc = sw_model_linear(m, in, 3 * width, true, at, &qkv);
+	rc = sw_model_linear(m, first, 3 * width, true, at);
 	if (rc == SW_OK)
-		rc = sw_model_op(m, SW_OP_ATTENTION, m->ops_n, at, &mix);
+		rc = sw_model_op(m, SW_OP_ATTENTION, m->ops_n, at);
 	if (rc != SW_OK)
 		return rc;
-	assert(qkv != NULL && mix != NULL);
-	qkv->init = SW_INIT_XAVIER;
-	mix->to.d = width;
-	mix->heads = heads;
-	mix->causal = causal;
-	rc = sw_model_linear(m, m->ops_n, width, true, at, &out);
+	m->op[first].init = SW_INIT_XAVIER;
+	m->op[first + 1].to.d = width;
+	m->op[first + 1].heads = heads;
+	m->op[first + 1].causal = causal;
+	rc = sw_model_linear(m, m->ops_n, width, true, at);
 	if (rc != SW_OK)
 		return rc;
-	assert(out != NULL);
-	out->init = SW_INIT_NO_BIAS;
-	out->tensor = 2;
+	m->op[first + 2].init = SW_INIT_NO_BIAS;
+	m->op[first + 2].tensor = 2;
 	return SW_OK;
 }
 
-sw_status sw_model_embedding(struct sw_model *m, size_t in, size_t dim, size_t vocab,
+sw_status sw_model_embedding(struct sw_model *m, size_t dim, size_t vocab,
 			     const struct sw_model_at *at)
 {
-	struct sw_op *op = NULL;
+	struct sw_op *op = &m->op[m->ops_n];
 	sw_status rc;
 
-	if (in != 0 || m->task.input.kind != SW_SHAPE_TOKENS)
-		return wrong(m, in, "embedding", "the tokens of a data set", at);
-	rc = sw_model_op(m, SW_OP_EMBEDDING, in, at, &op);
+	if (m->ops_n != 0 || m->task.input.kind != SW_SHAPE_TOKENS)
+		return wrong(m, m->ops_n, "embedding", "the tokens of a data set", at);
+	rc = sw_model_op(m, SW_OP_EMBEDDING, m->ops_n, at);
 	if (rc != SW_OK)
 		return rc;
-	assert(op != NULL);
 	op->vocab = vocab ? vocab : m->task.vocab;
 	if (op->vocab < m->task.vocab)
 		return sw_err_at(at->err, SW_INVALID, at->ptr,
@@ -271,17 +255,15 @@ sw_status sw_model_embedding(struct sw_model *m, size_t in, size_t dim, size_t v
 	return SW_OK;
 }
 
-sw_status sw_model_position(struct sw_model *m, size_t in, size_t most,
-			    const struct sw_model_at *at)
+sw_status sw_model_position(struct sw_model *m, size_t most, const struct sw_model_at *at)
 {
-	struct sw_op *op = NULL;
-	sw_status rc = sw_model_op(m, SW_OP_POSITION, in, at, &op);
+	struct sw_op *op = &m->op[m->ops_n];
+	sw_status rc = sw_model_op(m, SW_OP_POSITION, m->ops_n, at);
 
 	if (rc != SW_OK)
 		return rc;
-	assert(op != NULL);
 	if (op->from.kind != SW_SHAPE_TOKENS)
-		return wrong(m, in, "positional", "tokens", at);
+		return wrong(m, op->in, "positional", "tokens", at);
 	if (most && most < op->from.t)
 		return sw_err_at(at->err, SW_INVALID, at->ptr,
 				 "a row has %zu tokens, positional has %zu places", op->from.t,
@@ -296,7 +278,7 @@ static sw_status project(struct sw_model *m, size_t x, const struct sw_shape *to
 {
 	const struct sw_shape *from = sw_model_shape(m, x);
 	struct sw_model_at part = *at;
-	struct sw_op shape = {.kernel_h = 1, .kernel_w = 1}, *op = NULL;
+	struct sw_op shape = {.kernel_h = 1, .kernel_w = 1};
 	char a[80], b[80];
 	sw_status rc;
 
@@ -307,23 +289,22 @@ static sw_status project(struct sw_model *m, size_t x, const struct sw_shape *to
 			part.part = "projection.0";
 			rc = sw_model_conv(m, x, &shape, to->c, false, &part);
 			part.part = "projection.1";
-			return rc == SW_OK ? sw_model_batchnorm(m, m->ops_n, &part) : rc;
+			return rc == SW_OK ? sw_model_batchnorm(m, &part) : rc;
 		}
 	} else if (from->kind == to->kind && from->t == to->t) {
 		part.part = "projection";
-		return sw_model_linear(m, x, to->kind == SW_SHAPE_FLAT ? to->c : to->d, true, &part,
-				       &op);
+		return sw_model_linear(m, x, to->kind == SW_SHAPE_FLAT ? to->c : to->d, true,
+				       &part);
 	}
 	return sw_err_at(at->err, SW_INVALID, at->ptr,
 			 "what a residual begins with (%s) has no projection to its end (%s)",
 			 sw_model_shape_text(from, a), sw_model_shape_text(to, b));
 }
 
-sw_status sw_model_residual_end(struct sw_model *m, size_t x, size_t body,
-				const struct sw_model_at *at)
+sw_status sw_model_residual_end(struct sw_model *m, size_t x, const struct sw_model_at *at)
 {
+	const size_t body = m->ops_n;
 	const struct sw_shape to = *sw_model_shape(m, body);
-	struct sw_op *op = NULL;
 	sw_status rc = SW_OK;
 	bool does = false;
 
@@ -336,10 +317,8 @@ sw_status sw_model_residual_end(struct sw_model *m, size_t x, size_t body,
 		x = m->ops_n;
 	}
 	if (rc == SW_OK)
-		rc = sw_model_op(m, SW_OP_ADD, body, at, &op);
-	if (rc != SW_OK)
-		return rc;
-	assert(op != NULL);
-	op->in2 = x;
-	return SW_OK;
+		rc = sw_model_op(m, SW_OP_ADD, body, at);
+	if (rc == SW_OK)
+		m->op[m->ops_n - 1].in2 = x;
+	return rc;
 }

@@ -15,7 +15,7 @@ sw_status sw_net_best_take(struct sw_net *net, uint64_t epoch, double value)
 		return SW_NOMEM;
 	rc = sw_net_set_download(net, 0, to);
 	if (rc == SW_OK && net->model->running_n)
-		rc = sw_net_running_download(net, to + n);
+		rc = sw_net_set_download(net, SW_NET_RUNNING, to + n);
 	if (rc != SW_OK)
 		return rc;
 	net->best.epoch = epoch;

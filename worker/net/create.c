@@ -14,22 +14,9 @@ struct sw_task sw_net_task(const struct sw_data *data, bool classes)
 				.gathered = data->input.kind == SW_SHAPE_IMAGE};
 }
 
-static sw_status weights_take(struct sw_net *net, struct sw_err *err)
+static sw_status told(sw_status rc, const char *what, struct sw_err *err)
 {
-	const sw_status rc = sw_net_weights_init(net);
-
-	return rc == SW_OK ? SW_OK : sw_err_set(err, rc, "no first weights: %s", sw_status_str(rc));
-}
-
-static sw_status host_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
-{
-	sw_status rc;
-
-	net->order_cap = data->train.rows;
-	rc = sw_net_feed_create(net, data);
-	return rc == SW_OK ? SW_OK
-			   : sw_err_set(err, rc, "no memory for the rows of batches: %s",
-					sw_status_str(rc));
+	return rc == SW_OK ? SW_OK : sw_err_set(err, rc, "%s: %s", what, sw_status_str(rc));
 }
 
 static sw_status precision_take(const struct sw_net *net, struct sw_err *err)
@@ -58,17 +45,18 @@ sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_
 	net->ranks.comm = comm;
 	net->seed = seed;
 	net->best_loss = (double)INFINITY;
+	net->order_cap = data->train.rows;
 	rc = sw_net_stages_take(net, err);
 	if (rc == SW_OK)
 		rc = sw_net_arena_take(net, data, err);
 	if (rc == SW_OK)
-		rc = weights_take(net, err);
+		rc = told(sw_net_weights_init(net), "no first weights", err);
 	if (rc == SW_OK)
 		rc = sw_net_stages_agree(net, data);
 	if (rc == SW_OK)
 		rc = precision_take(net, err);
 	if (rc == SW_OK)
-		rc = host_take(net, data, err);
+		rc = told(sw_net_feed_create(net, data), "no memory for the rows of batches", err);
 	if (rc != SW_OK) {
 		sw_net_destroy(net);
 		return rc;

@@ -16,7 +16,8 @@ static sw_status eval_input(struct sw_net_pass *p, const struct sw_data *data,
 	if (part->length)
 		p->length = part->length + first;
 	if (!sw_net_is_first(net))
-		return sw_net_value_receive(p);
+		return sw_net_move(net, false, NULL, 0, sw_net_buffer(p, plan->value[0]),
+				   sw_net_value_floats(p, 0));
 	if (data->input.kind == SW_SHAPE_TOKENS) {
 		p->x = part->token + first * data->input.t;
 		return SW_OK;
@@ -86,7 +87,7 @@ void sw_net_eval_share(const struct sw_net *net, const struct sw_data *data, siz
 
 sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
 {
-	const size_t next = first + rows;
+	const size_t next = first + rows, last = net->own->ops_n;
 	struct sw_net_pass p = {.net = net, .rows = rows};
 	struct sw_net_rows from;
 	size_t mine, end;
@@ -101,7 +102,9 @@ sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t fir
 	if (rc == SW_OK)
 		rc = sw_net_forward(&p);
 	if (rc == SW_OK)
-		rc = sw_net_is_last(net) ? eval_sums(&p, &from.part, first) : sw_net_value_send(&p);
+		rc = sw_net_is_last(net) ? eval_sums(&p, &from.part, first)
+					 : sw_net_move(net, true, sw_net_value(&p, last),
+						       sw_net_value_floats(&p, last), NULL, 0);
 	if (rc == SW_OK && next < end)
 		rc = sw_net_feed_fetch(net, data, false, next,
 				       end - next < rows ? end - next : rows);

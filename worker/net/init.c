@@ -83,7 +83,7 @@ static sw_status running_init(struct sw_net *net)
 	for (size_t i = 0; i < m->ops_n; i++)
 		if (m->op[i].kind == SW_OP_BATCHNORM)
 			fill(r + m->op[i].var, m->op[i].to.c, 1.0f);
-	rc = sw_net_own_running_upload(net, r);
+	rc = sw_net_own_upload(net, SW_NET_RUNNING, r);
 	free(r);
 	return rc;
 }

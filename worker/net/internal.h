@@ -151,7 +151,6 @@ SW_NODISCARD sw_status sw_net_arena_take(struct sw_net *net, const struct sw_dat
 SW_NODISCARD sw_status sw_net_weights_init(struct sw_net *net);
 /* state.c: of this net's own operations. */
 SW_NODISCARD sw_status sw_net_own_upload(const struct sw_net *net, size_t set, const float *host);
-SW_NODISCARD sw_status sw_net_own_running_upload(const struct sw_net *net, const float *host);
 
 /* --- device.c --- */
 
@@ -189,9 +188,6 @@ SW_NODISCARD sw_status sw_net_move(struct sw_net *net, bool behind, const float 
 				   float *in, size_t in_n);
 /* Of the pass's rows. */
 size_t sw_net_value_floats(const struct sw_net_pass *p, size_t value);
-/* Value 0 of an evaluation, from the stage before; its last value, to the one behind. */
-SW_NODISCARD sw_status sw_net_value_receive(const struct sw_net_pass *p);
-SW_NODISCARD sw_status sw_net_value_send(const struct sw_net_pass *p);
 /* norm2 of this stage's gradients becomes that of all stages'. */
 SW_NODISCARD sw_status sw_net_norm_sum(struct sw_net *net, double *norm2);
 

@@ -65,9 +65,7 @@ static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, str
 		}
 		most = net->at.bytes - 1;
 	} while (rc == SW_NOMEM && net->at.micro > 1);
-	return rc == SW_OK ? SW_OK
-			   : sw_err_set(err, rc, "no arena of %zu bytes: %s", net->at.bytes,
-					sw_status_str(rc));
+	return rc;
 }
 
 /* The gaps between gradients are zero for good, for sums go over them. */
@@ -122,12 +120,12 @@ sw_status sw_net_arena_take(struct sw_net *net, const struct sw_data *data, stru
 	if (rc == SW_OK)
 		rc = arena_alloc(net, data, err);
 	pthread_mutex_unlock(&taking);
-	if (rc != SW_OK)
-		return rc;
 	/* gradients and state begin at zero, and the gaps between tensors stay so */
-	rc = ops->zero(net->q, net->arena, net->at.metrics);
+	if (rc == SW_OK)
+		rc = ops->zero(net->q, net->arena, net->at.metrics);
 	if (rc == SW_OK)
 		rc = part_zero(net);
+	/* unless the layout or the library has said why */
 	return rc == SW_OK ? SW_OK
 			   : sw_err_set(err, rc, "no arena of %zu bytes: %s", net->at.bytes,
 					sw_status_str(rc));

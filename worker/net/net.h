@@ -2,8 +2,7 @@
  * worker/net/net.h — a model with its memory on a device: trained step by step, and evaluated.
  *
  *   sw_net_create           takes the memory and makes the first weights
- *   sw_net_set_upload, sw_net_running_upload
- *                           rank 0: a checkpoint's state
+ *   sw_net_set_upload       rank 0: a checkpoint's state
  *   sw_net_state_share      several ranks: all get rank 0's state
  *   for each epoch:
  *     net->epoch = e, sw_net_order, sw_net_metrics_zero
@@ -15,8 +14,7 @@
  *     sw_net_go             rank 0 may have stopped meanwhile
  *     sw_net_metrics, sw_net_macro_f1
  *     sw_net_best_take      rank 0: if the caller finds the epoch the best so far
- *     sw_net_set_download, sw_net_running_download
- *                           rank 0, here or between two steps: what a checkpoint holds
+ *     sw_net_set_download   rank 0, here or between two steps: what a checkpoint holds
  *     sw_net_go             rank 0 says whether they go on
  *   sw_net_destroy
  *
@@ -157,15 +155,14 @@ void sw_net_destroy(struct sw_net *net); /* a zeroed one is allowed */
 
 /* A net's state is some sets of float[model->weights_n]: set 0 the weights, then the optimizer's
  * (sgd: the velocity, with momentum only; adam, adamw: both moments). host has the same gaps. Of a
- * pipeline these four are rank 0's to call, for the whole model, while the others are in sw_net_go
- * or sw_net_state_share. */
+ * pipeline the two are rank 0's to call, for the whole model, while the others are in sw_net_go or
+ * sw_net_state_share. */
 size_t sw_net_sets(const struct sw_net *net);
+/* Beside these, batchnorm's running statistics: float[model->running_n], with gaps too. */
+#define SW_NET_RUNNING 3
 SW_NODISCARD sw_status sw_net_set_download(const struct sw_net *net, size_t set,
 					   float *host); /* waits */
 SW_NODISCARD sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host);
-/* And batchnorm's running statistics: float[model->running_n], with gaps too. */
-SW_NODISCARD sw_status sw_net_running_download(const struct sw_net *net, float *host);
-SW_NODISCARD sw_status sw_net_running_upload(struct sw_net *net, const float *host);
 
 /* Rank 0's word, to all: *on of the others becomes what it is there. Nothing without comm. */
 SW_NODISCARD sw_status sw_net_go(struct sw_net *net, bool *on);
@@ -188,10 +185,6 @@ SW_NODISCARD sw_status sw_net_order(struct sw_net *net, const int32_t *order, si
  * SW_INVALID: first is no such multiple, or no row is left. */
 SW_NODISCARD sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first,
 				    size_t *next);
-/* The gradients of the rows order[first .. first + rows), rows <= at.batch, left in the arena at
- * at.grads; no step. */
-SW_NODISCARD sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first,
-				       size_t rows);
 /* The part of us that ranks of a pipeline, all together, have waited for each other since the last
  * call. On devices, where the host does not see it, what it would be by counted work. NaN: no
  * pipeline. All ranks call it. */

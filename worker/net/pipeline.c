@@ -13,46 +13,33 @@
 #include "worker/net/internal.h"
 #include <math.h>
 
-/* sw_net_move() in a step, whose waits are counted. */
-static sw_status move_in_step(struct sw_net *net, bool behind, const float *out, size_t out_n,
-			      float *in, size_t in_n)
+enum neighbour { BEFORE, BEHIND };
+
+/* A value that crosses a cut goes with the batch, its gradient against it: with the stage behind
+ * the last value of part out and the gradient of part in's, with the one before the gradient of
+ * part out's value 0 and value 0 of part in. A part that is `none` is none. The wait is counted. */
+static sw_status move_parts(const struct sw_net_batch *b, enum neighbour with, size_t out,
+			    size_t in, size_t none)
 {
+	struct sw_net *net = b->net;
+	const struct sw_model *m = net->own;
+	const bool behind = with == BEHIND;
+	const size_t value = behind ? m->ops_n : 0;
+	const uint16_t goes = behind ? m->train.value[value] : m->input_grad;
+	const uint16_t comes = behind ? m->loss_grad : m->train.value[value];
+	const struct sw_net_pass from = sw_net_pass_of(b, out == none ? 0 : out);
+	const struct sw_net_pass to = sw_net_pass_of(b, in == none ? 0 : in);
+
+	if (behind ? sw_net_is_last(net) : sw_net_is_first(net))
+		return SW_OK; /* its gradients are the loss's; its values are the rows */
 	const int64_t began_us = sw_clock_mono_us();
-	const sw_status rc = sw_net_move(net, behind, out, out_n, in, in_n);
+	const sw_status rc = sw_net_move(net, behind, sw_net_buffer(&from, goes),
+					 out == none ? 0 : sw_net_value_floats(&from, value),
+					 sw_net_buffer(&to, comes),
+					 in == none ? 0 : sw_net_value_floats(&to, value));
 
 	net->ranks.waited_us += sw_clock_mono_us() - began_us;
 	return rc;
-}
-
-/* With the stage before: the gradient of part out's value 0 goes there, value 0 of part in comes. A
- * part that is `none` is none. */
-static sw_status with_before(const struct sw_net_batch *b, size_t out, size_t in, size_t none)
-{
-	const struct sw_model *m = b->net->own;
-	const struct sw_net_pass from = sw_net_pass_of(b, out == none ? 0 : out);
-	const struct sw_net_pass to = sw_net_pass_of(b, in == none ? 0 : in);
-
-	if (sw_net_is_first(b->net))
-		return SW_OK; /* its values are the rows */
-	return move_in_step(b->net, false, sw_net_buffer(&from, m->input_grad),
-			    out == none ? 0 : sw_net_value_floats(&from, 0),
-			    sw_net_buffer(&to, m->train.value[0]),
-			    in == none ? 0 : sw_net_value_floats(&to, 0));
-}
-
-/* With the stage behind: the last value of part out goes there, the gradient of part in's comes. */
-static sw_status with_behind(const struct sw_net_batch *b, size_t out, size_t in, size_t none)
-{
-	const struct sw_model *m = b->net->own;
-	const struct sw_net_pass from = sw_net_pass_of(b, out == none ? 0 : out);
-	const struct sw_net_pass to = sw_net_pass_of(b, in == none ? 0 : in);
-
-	if (sw_net_is_last(b->net))
-		return SW_OK; /* its gradients are the loss's */
-	return move_in_step(b->net, true, sw_net_buffer(&from, m->train.value[m->ops_n]),
-			    out == none ? 0 : sw_net_value_floats(&from, m->ops_n),
-			    sw_net_buffer(&to, m->loss_grad),
-			    in == none ? 0 : sw_net_value_floats(&to, m->ops_n));
 }
 
 static sw_status parts(const struct sw_net_batch *b)
@@ -66,25 +53,25 @@ static sw_status parts(const struct sw_net_batch *b)
 	sw_status rc = SW_OK;
 
 	for (; rc == SW_OK && f < warm; f++) {
-		rc = with_before(b, n, f, n);
+		rc = move_parts(b, BEFORE, n, f, n);
 		if (rc == SW_OK)
 			rc = sw_net_part_forward(b, f);
 		if (rc == SW_OK)
-			rc = with_behind(b, f, n, n);
+			rc = move_parts(b, BEHIND, f, n, n);
 	}
 	if (rc == SW_OK && f < n)
-		rc = with_before(b, n, f, n);
+		rc = move_parts(b, BEFORE, n, f, n);
 	for (; rc == SW_OK && k < n; k++, f++) {
 		const bool forward = f < n;
 
 		if (forward)
 			rc = sw_net_part_forward(b, f);
 		if (rc == SW_OK)
-			rc = with_behind(b, forward ? f : n, k, n);
+			rc = move_parts(b, BEHIND, forward ? f : n, k, n);
 		if (rc == SW_OK)
 			rc = sw_net_part_backward(b, k);
 		if (rc == SW_OK)
-			rc = with_before(b, k, f + 1 < n ? f + 1 : n, n);
+			rc = move_parts(b, BEFORE, k, f + 1 < n ? f + 1 : n, n);
 	}
 	return rc;
 }

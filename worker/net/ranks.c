@@ -77,7 +77,6 @@ sw_status sw_net_eval_rows(const struct sw_net *net, size_t *rows)
 
 /* --- between stages --- */
 
-/* out to a neighbour, in from it; of the queue's order. */
 sw_status sw_net_move(struct sw_net *net, bool behind, const float *out, size_t out_n, float *in,
 		      size_t in_n)
 {
@@ -96,22 +95,6 @@ sw_status sw_net_move(struct sw_net *net, bool behind, const float *out, size_t 
 size_t sw_net_value_floats(const struct sw_net_pass *p, size_t value)
 {
 	return p->rows * sw_shape_count(sw_model_shape(p->net->own, value));
-}
-
-sw_status sw_net_value_receive(const struct sw_net_pass *p)
-{
-	const struct sw_model *m = p->net->own;
-
-	return sw_net_move(p->net, false, NULL, 0, sw_net_buffer(p, m->eval.value[0]),
-			   sw_net_value_floats(p, 0));
-}
-
-sw_status sw_net_value_send(const struct sw_net_pass *p)
-{
-	const struct sw_model *m = p->net->own;
-
-	return sw_net_move(p->net, true, sw_net_value(p, m->ops_n),
-			   sw_net_value_floats(p, m->ops_n), NULL, 0);
 }
 
 sw_status sw_net_norm_sum(struct sw_net *net, double *norm2)

@@ -10,8 +10,7 @@
 
 /* Rank 0's words; FETCH and PUT with a set's number. */
 enum { STOP, GO, FETCH, PUT = FETCH + 4, WORDS = PUT + 4 };
-#define RUNNING 3 /* the set of running statistics */
-_Static_assert(RUNNING > sizeof((struct sw_layout *)NULL)->state / sizeof(size_t),
+_Static_assert(SW_NET_RUNNING > sizeof((struct sw_layout *)NULL)->state / sizeof(size_t),
 	       "a number behind the weights' and the optimizer's");
 
 size_t sw_net_sets(const struct sw_net *net)
@@ -23,14 +22,14 @@ size_t sw_net_sets(const struct sw_net *net)
 
 static char *set_at(const struct sw_net *net, size_t set)
 {
-	return net->arena + (set == RUNNING ? net->at.running
-			     : set == 0     ? net->at.weights
-					    : net->at.state[set - 1]);
+	return net->arena + (set == SW_NET_RUNNING ? net->at.running
+			     : set == 0            ? net->at.weights
+						   : net->at.state[set - 1]);
 }
 
 static size_t own_bytes(const struct sw_net *net, size_t set)
 {
-	return (set == RUNNING ? net->own->running_n : net->own->weights_n) * sizeof(float);
+	return (set == SW_NET_RUNNING ? net->own->running_n : net->own->weights_n) * sizeof(float);
 }
 
 static sw_status own_download(const struct sw_net *net, size_t set, float *host)
@@ -43,21 +42,16 @@ sw_status sw_net_own_upload(const struct sw_net *net, size_t set, const float *h
 	return net->ops->upload(net->q, set_at(net, set), host, own_bytes(net, set));
 }
 
-sw_status sw_net_own_running_upload(const struct sw_net *net, const float *host)
-{
-	return sw_net_own_upload(net, RUNNING, host);
-}
-
 /* --- of the whole model --- */
 
 static const size_t *fronts(const struct sw_net *net, size_t set)
 {
-	return set == RUNNING ? net->ranks.running : net->ranks.weights;
+	return set == SW_NET_RUNNING ? net->ranks.running : net->ranks.weights;
 }
 
 static size_t whole_n(const struct sw_net *net, size_t set)
 {
-	return set == RUNNING ? net->model->running_n : net->model->weights_n;
+	return set == SW_NET_RUNNING ? net->model->running_n : net->model->weights_n;
 }
 
 /* A rank that cannot take its part in what rank 0 has asked for ends all: rank 0 may go on after an
@@ -124,16 +118,6 @@ sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host)
 	return rc == SW_OK ? sw_comm_barrier(net->ranks.comm) : rc;
 }
 
-sw_status sw_net_running_download(const struct sw_net *net, float *host)
-{
-	return sw_net_set_download(net, RUNNING, host);
-}
-
-sw_status sw_net_running_upload(struct sw_net *net, const float *host)
-{
-	return sw_net_set_upload(net, RUNNING, host);
-}
-
 /* --- rank 0's word --- */
 
 static sw_status set_serve(const struct sw_net *net, size_t set, bool put)
@@ -168,8 +152,6 @@ sw_status sw_net_go(struct sw_net *net, bool *on)
 {
 	if (!net->ranks.comm)
 		return SW_OK; /* alone: *on is its own */
-	if (net->ranks.stages == 1)
-		return sw_comm_go(net->ranks.comm, on);
 	return sw_comm_rank(net->ranks.comm) == 0 ? say(net, *on ? GO : STOP) : obey(net, on);
 }
 
@@ -204,7 +186,7 @@ sw_status sw_net_running_share(struct sw_net *net)
 	    sw_comm_world(net->ranks.comm) == net->ranks.stages)
 		return SW_OK;
 	host = sw_malloc(net->model->running_n * sizeof *host);
-	rc = host ? set_share(net, RUNNING, host) : SW_NOMEM;
+	rc = host ? set_share(net, SW_NET_RUNNING, host) : SW_NOMEM;
 	free(host);
 	return rc;
 }

@@ -77,14 +77,6 @@ static sw_status step_begin(struct sw_net *net, const struct sw_data *data, size
 	return rc == SW_OK ? head_upload(net, first, n) : rc;
 }
 
-sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
-{
-	struct sw_net_rows from;
-	const sw_status rc = step_begin(net, data, first, rows, 1, &from);
-
-	return rc == SW_OK ? sw_net_gradient_of(net, data, &from, rows) : rc;
-}
-
 /* The metrics, from one place of the arena to another: a row of int32, which copies all bits. */
 static sw_status metrics_copy(const struct sw_net *net, size_t from, size_t to)
 {

@@ -190,7 +190,7 @@ static sw_status rank_0_first(struct sw_comm *c, struct gang_rank *me, void *ctx
 	if (rank > 0 && read(gate[0], &byte, 1) != 1)
 		GANG_BAD(me, "nobody opens the gate");
 	for (int k = 0; k < 8 && rc == SW_OK; k++) {
-		rc = sw_comm_go(c, &on);
+		rc = sw_comm_broadcast(c, 0, &on, sizeof on);
 		if (!on)
 			GANG_BAD(me, "rank 0's word has changed on its way");
 	}
@@ -296,7 +296,7 @@ static sw_status steps(struct sw_comm *c, struct gang_rank *me, void *ctx)
 
 		if (sw_comm_rank(c) != 0)
 			on = !on;
-		rc = sw_comm_go(c, &on);
+		rc = sw_comm_broadcast(c, 0, &on, sizeof on);
 		if (rc != SW_OK || !on)
 			break;
 		rc = sw_comm_sum(c, SW_COMM_F32, g, 100, sw_comm_world(c));

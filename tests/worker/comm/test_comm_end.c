@@ -96,7 +96,7 @@ static sw_status in_go(struct sw_comm *c)
 {
 	bool on = true;
 
-	return sw_comm_go(c, &on);
+	return sw_comm_broadcast(c, 0, &on, sizeof on);
 }
 
 static sw_status (*const places[])(struct sw_comm *c) = {
@@ -125,7 +125,7 @@ static sw_status give_up(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	}
 	if (rc == SW_OK) /* a rank that had nothing to wait for: then */
 		rc = sw_comm_barrier(c);
-	if (rc == sw_comm_barrier(c) && rc == sw_comm_go(c, &on))
+	if (rc == sw_comm_barrier(c) && rc == sw_comm_broadcast(c, 0, &on, sizeof on))
 		return rc;
 	GANG_BAD(me, "another error than before");
 	return SW_INTERNAL;

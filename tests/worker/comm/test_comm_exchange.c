@@ -128,7 +128,7 @@ static sw_status by_turns(struct sw_comm *c, struct gang_rank *me, void *ctx)
 		if (rc == SW_OK)
 			rc = sw_comm_broadcast(c, turn % world, &word, sizeof word);
 		if (rc == SW_OK && turn % 4 == 1)
-			rc = sw_comm_go(c, &on);
+			rc = sw_comm_broadcast(c, 0, &on, sizeof on);
 		if (rc == SW_OK)
 			rc = sw_comm_sum(c, SW_COMM_F64, &sum, 1, world);
 		if (word != turn || on != (turn % 3 == 0) ||

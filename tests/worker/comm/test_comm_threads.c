@@ -66,7 +66,7 @@ static sw_status turn_of_all(struct sw_comm *c, struct rank *me, unsigned turn, 
 		if (p[i] != of_all * (float)((i + turn) % 1000))
 			me->bad = "a sum is another";
 	if (rc == SW_OK)
-		rc = sw_comm_go(c, &on);
+		rc = sw_comm_broadcast(c, 0, &on, sizeof on);
 	if (rc == SW_OK)
 		rc = sw_comm_broadcast(c, turn % WORLD, &word, 1);
 	/* In the last turn rank 1 may give up while another still waits for its word. */

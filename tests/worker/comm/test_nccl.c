@@ -217,7 +217,7 @@ static void is_too_old(unsigned rank)
 {
 	bool on = true;
 
-	ck_assert_int_eq(sw_comm_go(comm, &on), SW_OK); /* rank 0 has come */
+	ck_assert_int_eq(sw_comm_broadcast(comm, 0, &on, sizeof on), SW_OK); /* rank 0 has come */
 	sw_fake_nccl.version = rank == 1 ? 22105 : 22203;
 	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_UNSUPPORTED);
 	ck_assert_str_eq(err.msg, "rank 1: several GPUs in one trial need NCCL 2.22 or later; "
@@ -242,7 +242,8 @@ static void ends_slowly(unsigned rank)
 	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_OK);
 	ck_assert_int_eq(step(x, g, w), SW_OK);
 	ck_assert_int_eq(o->sync(q), SW_OK);
-	ck_assert_int_eq(sw_comm_go(comm, &on), SW_OK); /* rank 0 has its sum, too */
+	ck_assert_int_eq(sw_comm_broadcast(comm, 0, &on, sizeof on),
+			 SW_OK); /* rank 0 has its sum, too */
 	if (rank == 1) {
 		sw_fake_nccl.abort_ms = slow_ms;
 		sw_comm_give_up(comm, SW_NOMEM, "no memory");

@@ -1,5 +1,6 @@
 /* tests/worker/data/test_data.c — sources, classes, the split, standardising, the cache; and
  * options. */
+#include "tests/worker/cache_get.h"
 #include "tests/worker/data/data_set.h"
 #include "worker/model/trainer.h"
 #include <math.h>
@@ -139,22 +140,22 @@ TEST(cache_reads_once_until_something_changes)
 
 	table_put("a,y\n0,0\n1,1\n2,0\n3,1\n");
 	json = set_json();
-	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu, NULL), SW_OK);
-	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &a, &err), SW_OK);
-	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_OK);
+	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu), SW_OK);
+	ck_assert_int_eq(cache_get(cache, json, want, &a, &err), SW_OK);
+	ck_assert_int_eq(cache_get(cache, json, want, &b, &err), SW_OK);
 	ck_assert_ptr_eq(a, b);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 1);
 	for (want.split_seed = 2; want.split_seed < 12; want.split_seed++)
-		ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_OK);
+		ck_assert_int_eq(cache_get(cache, json, want, &b, &err), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 11);
 	want.split_seed = 11; /* the latest is still there */
-	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_OK);
+	ck_assert_int_eq(cache_get(cache, json, want, &b, &err), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 11);
 	table_put("a,y\n0,0\n1,1\n2,0\n3,1\n4,1\n5,1\n");
-	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_OK);
+	ck_assert_int_eq(cache_get(cache, json, want, &b, &err), SW_OK);
 	ck_assert_uint_eq(b->train.rows, 3);
 	table_put("ragged\n");
-	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_INVALID);
+	ck_assert_int_eq(cache_get(cache, json, want, &b, &err), SW_INVALID);
 	ck_assert_ptr_null(b);
 	sw_data_cache_destroy(cache);
 	cJSON_Delete(json);
@@ -171,30 +172,30 @@ TEST(cache_is_trimmed_to_bytes_but_for_what_is_held)
 
 	table_put("a,y\n0,0\n1,1\n2,0\n3,1\n");
 	json = set_json();
-	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu, NULL), SW_OK);
+	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu), SW_OK);
 	ck_assert_int_eq(sw_data_cache_hold(cache, NULL, json, want, &held, NULL), SW_OK);
 	bytes = held->bytes;
 	ck_assert_uint_gt(bytes, 0);
 	for (want.split_seed = 2; want.split_seed < 5; want.split_seed++)
-		ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+		ck_assert_int_eq(cache_get(cache, json, want, &b, NULL), SW_OK);
 	sw_data_cache_trim(cache, 4 * bytes);
 	for (want.split_seed = 2; want.split_seed < 5; want.split_seed++)
-		ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+		ck_assert_int_eq(cache_get(cache, json, want, &b, NULL), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 4);
 	sw_data_cache_trim(cache, 3 * bytes);
 	for (want.split_seed = 4; want.split_seed > 2; want.split_seed--)
-		ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+		ck_assert_int_eq(cache_get(cache, json, want, &b, NULL), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 4);
-	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_int_eq(cache_get(cache, json, want, &b, NULL), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 5);
 	sw_data_cache_trim(cache, 0);
 	want.split_seed = as_classes.split_seed;
-	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_int_eq(cache_get(cache, json, want, &b, NULL), SW_OK);
 	ck_assert_ptr_eq(b, held);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 5);
 	sw_data_cache_release(cache, held);
 	sw_data_cache_trim(cache, 0);
-	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_int_eq(cache_get(cache, json, want, &b, NULL), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 6);
 	sw_data_cache_destroy(cache);
 	cJSON_Delete(json);

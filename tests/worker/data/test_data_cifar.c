@@ -1,6 +1,7 @@
 /* tests/worker/data/test_data_cifar.c — CIFAR's binary files: whole ones byte for byte, damaged
  * ones with the line each gets; splits, the test part, normalisation. */
 #include "tests/run.h"
+#include "tests/worker/cache_get.h"
 #include "tests/worker/data/data_set.h"
 #include <math.h>
 
@@ -287,13 +288,13 @@ TEST(cache_sees_that_any_file_changed)
 	ten_put();
 	cJSON *json = cJSON_Parse(with_folder(TESTED, text));
 
-	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu, NULL), SW_OK);
+	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu), SW_OK);
 	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(sw_data_cache_get(cache, json, as_classes, &data, &err), SW_OK);
+		ck_assert_int_eq(cache_get(cache, json, as_classes, &data, &err), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 1);
 	batch_fill(6, 1);
 	put("test_batch.bin", batch, 2 * ROW);
-	ck_assert_int_eq(sw_data_cache_get(cache, json, as_classes, &data, &err), SW_OK);
+	ck_assert_int_eq(cache_get(cache, json, as_classes, &data, &err), SW_OK);
 	ck_assert_uint_eq(sw_data_cache_loads(cache), 2);
 	ck_assert_uint_eq(data->val.rows, 2);
 	sw_data_cache_destroy(cache);

@@ -114,7 +114,7 @@ static inline uint64_t hash_whole(const struct sw_net *net)
 			break; /* another rank's end, of which the run says more */
 		h = hash_floats(h, host, net->model->weights_n);
 	}
-	if (net->model->running_n > 0 && sw_net_running_download(net, host) == SW_OK)
+	if (net->model->running_n > 0 && sw_net_set_download(net, SW_NET_RUNNING, host) == SW_OK)
 		h = hash_floats(h, host, net->model->running_n);
 	free(host);
 	return h;

@@ -77,7 +77,7 @@ static void gradient(const struct sw_model *m, uint64_t batch, uint64_t micro, s
 	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, m, &t, &data, NULL, 3, NULL),
 			 SW_OK);
 	ck_assert_int_eq(sw_net_order(&net, order, 32), SW_OK);
-	ck_assert_int_eq(sw_net_gradient(&net, &data, first, batch), SW_OK);
+	ck_assert_int_eq(sw_net_train(&net, &data, first, &first), SW_OK);
 	memcpy(g, net.arena + net.at.grads, m->weights_n * sizeof *g);
 	sw_net_destroy(&net);
 }
