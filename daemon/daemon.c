@@ -75,9 +75,11 @@ static void on_gpus(uv_async_t *a)
 /* --- the connections' side --- */
 
 static const struct sw_handler handlers[] = {
-#define ENTRY(method, fn) {method, sw_handle_##fn},
-	SW_HANDLERS(ENTRY)
+#define ENTRY(name, function)      {.method = name, .fn = sw_handle_##function},
+#define GATED(name, way, function) {.method = name, .gate = way, .then = function},
+	SW_HANDLERS(ENTRY, GATED)
 #undef ENTRY
+#undef GATED
 };
 
 static void end_validate(struct sw_daemon *d);
@@ -359,7 +361,8 @@ static sw_status start_beats(struct sw_daemon *d, struct sw_err *err)
  * devices of this machine. There is no store, no worker, no socket of its own. */
 static sw_status start_validate(struct sw_daemon *d, struct sw_err *err)
 {
-	static const struct sw_handler only = {"sweep.validate", sw_handle_sweep_validate};
+	static const struct sw_handler only = {.method = "sweep.validate",
+					       .fn = sw_handle_sweep_validate};
 	sw_status rc = sw_supervisor_open(d, err);
 
 	d->net.handlers = &only;

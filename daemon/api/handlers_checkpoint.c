@@ -54,14 +54,11 @@ static void find_file(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_obj_end(&q->w);
 }
 
-void sw_handle_trial_checkpoint(struct sw_call *call)
+void sw_handle_trial_checkpoint(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_running *live = sw_running_of(call);
 	char folder[FOLDER_MAX];
 	struct sw_err err = SW_ERR_INIT;
 
-	if (live == NULL)
-		return;
 	/* The path is made on the loop, which owns the sweep; the disk is asked on the store's
 	 * thread. The Python package keeps the trials that it drives in a folder of its own, which
 	 * the daemon only reads. */

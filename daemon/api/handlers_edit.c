@@ -7,7 +7,6 @@
 #include "daemon/die.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/edit.h"
-#include "daemon/sweep/recover.h"
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include <stdio.h>
@@ -96,7 +95,7 @@ static sw_status take_edits(struct sw_running *live, struct sw_call *call, const
 	return rc;
 }
 
-static void edit_loaded(struct sw_running *live, struct sw_call *call)
+void sw_handle_sweep_edit(struct sw_running *live, struct sw_call *call)
 {
 	struct sw_edits *e = sw_calloc(1, sizeof *e); /* its ranges are too much for the stack */
 	struct sw_err err = SW_ERR_INIT;
@@ -119,12 +118,6 @@ static void edit_loaded(struct sw_running *live, struct sw_call *call)
 		return;
 	}
 	sw_marks_note(&live->view.changes, 0);
-}
-
-void sw_handle_sweep_edit(struct sw_call *call)
-{
-	if (sw_change_allowed(call))
-		sw_recover_need(call, edit_loaded);
 }
 
 #define TAGS_MOST 16
@@ -155,15 +148,14 @@ static sw_status join_tags(const cJSON *tags, struct sw_buf *out, struct sw_err 
 }
 
 /* No event: the search knows nothing of it, and a replay is as before. */
-void sw_handle_sweep_annotate(struct sw_call *call)
+void sw_handle_sweep_annotate(struct sw_running *live, struct sw_call *call)
 {
-	const struct sw_running *live = sw_running_of(call);
 	const cJSON *tags = sw_json_get(call->params, "tags");
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf text;
 	struct sw_jw w;
 
-	if (live == NULL || !sw_change_allowed(call))
+	if (!sw_change_allowed(call))
 		return;
 	sw_buf_init(&text, 4096);
 	if (tags != NULL && join_tags(tags, &text, &err) != SW_OK) {

@@ -209,13 +209,10 @@ static struct simulation *create(struct sw_call *call, const struct sw_running *
 	return s;
 }
 
-void sw_handle_sweep_simulate(struct sw_call *call)
+void sw_handle_sweep_simulate(struct sw_running *live, struct sw_call *call)
 {
 	struct sw_err err = SW_ERR_INIT;
-	const struct sw_running *live = sw_running_of(call);
 
-	if (live == NULL)
-		return;
 	if (sw_running_refuse_record(live, call))
 		return;
 	struct simulation *s = create(call, live, &err);

@@ -6,7 +6,6 @@
 #include "daemon/daemon.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/erase.h"
-#include "daemon/sweep/recover.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/settle.h"
 #include "store/read.h"
@@ -35,13 +34,9 @@ static void control_sweep(struct sw_running *live, struct sw_call *call, enum sw
 }
 
 #define CONTROL(verb, event)                                                                       \
-	static void verb##_loaded(struct sw_running *live, struct sw_call *call)                   \
+	void sw_handle_sweep_##verb(struct sw_running *live, struct sw_call *call)                 \
 	{                                                                                          \
 		control_sweep(live, call, event);                                                  \
-	}                                                                                          \
-	void sw_handle_sweep_##verb(struct sw_call *call)                                          \
-	{                                                                                          \
-		sw_recover_need(call, verb##_loaded);                                              \
 	}
 
 CONTROL(pause, SW_EVENT_PAUSE)
@@ -51,12 +46,9 @@ CONTROL(extend, SW_EVENT_EXTEND)
 
 /* --- delete --- */
 
-void sw_handle_sweep_delete(struct sw_call *call)
+void sw_handle_sweep_delete(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_running *live = sw_running_of(call);
-
-	if (live != NULL)
-		sw_erase_begin(live, cJSON_IsTrue(sw_json_get(call->params, "keep_best")), call);
+	sw_erase_begin(live, cJSON_IsTrue(sw_json_get(call->params, "keep_best")), call);
 }
 
 /* --- best --- */
@@ -112,12 +104,11 @@ static void read_best(struct sw_db *db, struct sw_lookup *q)
 	sw_front_fini(&f);
 }
 
-void sw_handle_sweep_best(struct sw_call *call)
+void sw_handle_sweep_best(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_running *live = sw_running_of(call);
-	struct best_question *b;
+	struct best_question *b = sw_lookup_create(call, live, sizeof *b, read_best);
 
-	if (live == NULL || (b = sw_lookup_create(call, live, sizeof *b, read_best)) == NULL)
+	if (b == NULL)
 		return;
 	b->maximize = live->maximize;
 	b->n = sw_call_int(call, "n", 0);

@@ -1,14 +1,12 @@
-/* daemon/api/handlers_sweep_read.c — sweep.list, sweep.find, sweep.get, sweep.watch. */
+/* daemon/api/handlers_sweep_read.c — sweep.list, sweep.find and sweep.get. */
 #include "daemon/api/front.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
 #include "daemon/api/sweep_json.h"
 #include "daemon/api/trial_json.h"
-#include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/edit.h"
-#include "daemon/sweep/recover.h"
 #include "daemon/sweep/running.h"
 #include "proto/nearest.h"
 #include "store/read.h"
@@ -351,7 +349,7 @@ static bool write_spec(const struct sw_row_sweep *row, void *arg)
 	return true;
 }
 
-/* Goes on where get_loaded() began: the header has happened, so the read shows at least that. */
+/* Goes on where sw_handle_sweep_get() began: the header has happened, so the read shows at least that. */
 static void read_get(struct sw_db *db, struct sw_lookup *q)
 {
 	struct get_question *g = (struct get_question *)q;
@@ -374,7 +372,7 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_obj_end(&q->w);
 }
 
-static void get_loaded(struct sw_running *live, struct sw_call *call)
+void sw_handle_sweep_get(struct sw_running *live, struct sw_call *call)
 {
 	struct get_question *g = sw_lookup_create(call, live, sizeof *g, read_get);
 
@@ -391,14 +389,4 @@ static void get_loaded(struct sw_running *live, struct sw_call *call)
 	g->maximize = live->maximize;
 	q->is_long = live->spec->n_metrics > 1; /* its front is of all trials */
 	sw_lookup_run(q);
-}
-
-void sw_handle_sweep_get(struct sw_call *call)
-{
-	sw_recover_need(call, get_loaded);
-}
-
-void sw_handle_sweep_watch(struct sw_call *call)
-{
-	sw_recover_need(call, sw_watch_start);
 }

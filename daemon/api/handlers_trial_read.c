@@ -21,15 +21,6 @@ struct page_question {
 	bool more;        /* there is a next page, from the row that `after` stands at then */
 };
 
-/* A question about the sweep (and trial) of the call. NULL: answered. */
-static void *ask_page(struct sw_call *call, size_t size,
-		      void (*work)(struct sw_db *db, struct sw_lookup *q))
-{
-	struct sw_running *live = sw_running_of(call);
-
-	return live != NULL ? sw_lookup_create(call, live, size, work) : NULL;
-}
-
 /* absent: rows of a page without a "limit". */
 static void run_page(struct page_question *p, int64_t absent)
 {
@@ -88,9 +79,9 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_obj_end(&q->w);
 }
 
-void sw_handle_trial_list(struct sw_call *call)
+void sw_handle_trial_list(struct sw_running *live, struct sw_call *call)
 {
-	struct page_question *p = ask_page(call, sizeof *p, read_list);
+	struct page_question *p = sw_lookup_create(call, live, sizeof *p, read_list);
 
 	if (p == NULL)
 		return;
@@ -150,9 +141,9 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_obj_end(&q->w);
 }
 
-void sw_handle_trial_get(struct sw_call *call)
+void sw_handle_trial_get(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_lookup *q = ask_page(call, sizeof *q, read_get);
+	struct sw_lookup *q = sw_lookup_create(call, live, sizeof *q, read_get);
 
 	if (q != NULL)
 		sw_lookup_run(q);
@@ -213,7 +204,8 @@ void sw_handle_trial_reports(struct sw_call *call)
 			       "after is \"attempt.seq\", such as \"1.100\"");
 		return;
 	}
-	p = ask_page(call, sizeof *p, read_reports);
+	struct sw_running *live = sw_running_of(call);
+	p = live != NULL ? sw_lookup_create(call, live, sizeof *p, read_reports) : NULL;
 	if (p == NULL)
 		return;
 	p->attempt = attempt;
@@ -251,9 +243,9 @@ static void read_log(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_obj_end(&q->w);
 }
 
-void sw_handle_trial_log(struct sw_call *call)
+void sw_handle_trial_log(struct sw_running *live, struct sw_call *call)
 {
-	struct page_question *p = ask_page(call, sizeof *p, read_log);
+	struct page_question *p = sw_lookup_create(call, live, sizeof *p, read_log);
 
 	if (p == NULL)
 		return;

@@ -6,7 +6,6 @@
 #include "daemon/api/why_source.h"
 #include "daemon/api/why_words.h"
 #include "daemon/daemon.h"
-#include "daemon/sweep/recover.h"
 #include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -204,7 +203,7 @@ static void why_fini(struct sw_lookup *q)
 	sw_buf_fini(&y->facts);
 }
 
-static void why_loaded(struct sw_running *live, struct sw_call *call)
+void sw_handle_trial_why(struct sw_running *live, struct sw_call *call)
 {
 	struct why_question *y = sw_lookup_create(call, live, sizeof *y, read_why);
 
@@ -220,9 +219,4 @@ static void why_loaded(struct sw_running *live, struct sw_call *call)
 	y->q.done = why_done;
 	y->q.fini = why_fini;
 	sw_lookup_run(&y->q);
-}
-
-void sw_handle_trial_why(struct sw_call *call)
-{
-	sw_recover_need(call, why_loaded);
 }

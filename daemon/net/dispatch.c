@@ -103,8 +103,10 @@ void sw_dispatch_request(struct sw_conn *c, struct sw_message *m)
 		unknown_method(call, req.method);
 	else if (sw_methods_check(c->d->net.methods, (size_t)method, req.params, &err) != SW_OK)
 		sw_call_error(call, &err);
-	else
+	else if (handler->fn != NULL)
 		handler->fn(call);
+	else
+		handler->gate(call, handler->then);
 }
 
 /* Finds the requests in the line of m, which was read: rc, err and m->tree came of it. */

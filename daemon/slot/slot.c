@@ -215,13 +215,14 @@ void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_
 
 /* --- the link to its worker --- */
 
-struct sw_slot *sw_slot_of(struct sw_conn *c, struct sw_err *err)
+struct sw_slot *sw_slot_of(struct sw_call *call)
 {
-	if (c->slot == NULL)
-		(void)sw_err_set(
-			err, SW_DENIED,
-			"this method is for sweepd's own workers: worker.hello comes first");
-	return c->slot;
+	struct sw_slot *s = call->conn->slot;
+
+	if (s == NULL) /* the call ends with that */
+		sw_call_refuse(call, SW_DENIED, "",
+			       "this method is for sweepd's own workers: worker.hello comes first");
+	return s;
 }
 
 struct sw_slot *sw_slot_find(struct sw_daemon *d, int64_t slot, const char *id)

@@ -150,8 +150,8 @@ void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_
 
 /* --- the link to its worker --- */
 
-/* The slot of a connection, or NULL with SW_DENIED in err. */
-struct sw_slot *sw_slot_of(struct sw_conn *c, struct sw_err *err);
+/* The slot that the call's connection speaks for. NULL: the call was refused. */
+struct sw_slot *sw_slot_of(struct sw_call *call);
 /* NULL: there is no such slot, or its worker has another id. */
 struct sw_slot *sw_slot_find(struct sw_daemon *d, int64_t slot, const char *id);
 /* beats: see worker.hello; a worker of an earlier version, found again, does not, and is let be. */
