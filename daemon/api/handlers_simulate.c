@@ -34,14 +34,6 @@ struct simulation {
 
 static unsigned under_way; /* the loop thread's */
 
-static void end_simulation(struct simulation *s)
-{
-	under_way--;
-	sw_curves_fini(&s->curves);
-	cJSON_Delete(s->wanted);
-	free(s);
-}
-
 static void write_best(struct sw_jw *w, const struct sw_simulate_best *b, const bool *survived)
 {
 	/* No trial came to a value. */
@@ -57,46 +49,43 @@ static void write_best(struct sw_jw *w, const struct sw_simulate_best *b, const 
 	sw_jw_obj_end(w);
 }
 
-static void write_result(const struct simulation *s, struct sw_buf *out)
+static void write_result(const struct simulation *s)
 {
 	const struct sw_simulate_result *r = &s->result;
-	struct sw_jw w;
+	struct sw_jw *w = sw_call_reply(s->call);
 
-	sw_jw_init_obj(&w, out);
-	sw_jw_kint(&w, "sweep", s->sweep);
-	sw_jw_kint(&w, "workers", (int64_t)s->lanes);
-	sw_jw_kint(&w, "recorded", (int64_t)r->recorded);
-	sw_jw_kint(&w, "resource", (int64_t)r->resource);
-	sw_jw_knum_opt(&w, "saved", r->recorded > 0,
+	sw_jw_kint(w, "sweep", s->sweep);
+	sw_jw_kint(w, "workers", (int64_t)s->lanes);
+	sw_jw_kint(w, "recorded", (int64_t)r->recorded);
+	sw_jw_kint(w, "resource", (int64_t)r->resource);
+	sw_jw_knum_opt(w, "saved", r->recorded > 0,
 		       1.0 - (double)r->resource / (double)r->recorded);
-	sw_jw_knum(&w, "wall_s", r->wall_s);
-	sw_jw_knum(&w, "recorded_wall_s", s->curves.recorded_wall_s);
-	sw_jw_kint(&w, "trials", (int64_t)r->trials);
-	sw_jw_kint(&w, "stopped", (int64_t)r->stopped);
-	sw_jw_kint(&w, "completed", (int64_t)r->completed);
-	sw_jw_kint(&w, "failed", (int64_t)r->failed);
-	sw_jw_kint(&w, "short", (int64_t)r->cut_short);
-	sw_jw_kstr(&w, "metric", s->curves.spec->metric);
-	sw_jw_kstr(&w, "goal", s->curves.spec->maximize ? "maximize" : "minimize");
-	sw_jw_key(&w, "best");
-	write_best(&w, &r->best, &r->survived);
-	sw_jw_key(&w, "chosen");
-	write_best(&w, &r->chosen, NULL);
-	sw_jw_obj_end(&w);
+	sw_jw_knum(w, "wall_s", r->wall_s);
+	sw_jw_knum(w, "recorded_wall_s", s->curves.recorded_wall_s);
+	sw_jw_kint(w, "trials", (int64_t)r->trials);
+	sw_jw_kint(w, "stopped", (int64_t)r->stopped);
+	sw_jw_kint(w, "completed", (int64_t)r->completed);
+	sw_jw_kint(w, "failed", (int64_t)r->failed);
+	sw_jw_kint(w, "short", (int64_t)r->cut_short);
+	sw_jw_kstr(w, "metric", s->curves.spec->metric);
+	sw_jw_kstr(w, "goal", s->curves.spec->maximize ? "maximize" : "minimize");
+	sw_jw_key(w, "best");
+	write_best(w, &r->best, &r->survived);
+	sw_jw_key(w, "chosen");
+	write_best(w, &r->chosen, NULL);
+	sw_call_reply_end(s->call);
 }
 
 static void answer(struct simulation *s)
 {
-	struct sw_buf out;
-
-	if (s->rc != SW_OK) {
+	if (s->rc != SW_OK)
 		sw_call_error(s->call, &s->err);
-	} else {
-		sw_buf_init(&out, SW_REPLY_MAX);
-		write_result(s, &out);
-		sw_call_result(s->call, &out);
-	}
-	end_simulation(s);
+	else
+		write_result(s);
+	under_way--;
+	sw_curves_fini(&s->curves);
+	cJSON_Delete(s->wanted);
+	free(s);
 }
 
 /* --- the re-run, on the pool --- */

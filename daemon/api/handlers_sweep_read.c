@@ -273,8 +273,6 @@ void sw_handle_sweep_find(struct sw_call *call)
 	const char *name = sw_call_str(call, "name", "");
 	const struct sw_daemon *d = call->d;
 	int64_t newest = 0, same = 0;
-	struct sw_buf out;
-	struct sw_jw w;
 
 	for (size_t i = 0; i < d->sweep.sweep_n; i++)
 		if (!sw_row_is_gone(d->sweep.sweeps[i]->gone) &&
@@ -286,12 +284,10 @@ void sw_handle_sweep_find(struct sw_call *call)
 		refuse_name(call, name);
 		return;
 	}
-	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init_obj(&w, &out);
-	sw_jw_kint(&w, "sweep", newest);
-	sw_jw_kint(&w, "same", same);
-	sw_jw_obj_end(&w);
-	sw_call_result(call, &out);
+	struct sw_jw *w = sw_call_reply(call);
+	sw_jw_kint(w, "sweep", newest);
+	sw_jw_kint(w, "same", same);
+	sw_call_reply_end(call);
 }
 
 /* --- get --- */
@@ -349,7 +345,8 @@ static bool write_spec(const struct sw_row_sweep *row, void *arg)
 	return true;
 }
 
-/* Goes on where sw_handle_sweep_get() began: the header has happened, so the read shows at least that. */
+/* Goes on where sw_handle_sweep_get() began: the header has happened, so the read shows at least
+ * that. */
 static void read_get(struct sw_db *db, struct sw_lookup *q)
 {
 	struct get_question *g = (struct get_question *)q;

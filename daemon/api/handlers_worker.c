@@ -23,8 +23,6 @@ void sw_handle_worker_hello(struct sw_call *call)
 {
 	const int64_t slot = sw_call_int(call, "slot", -1);
 	struct sw_slot *s = sw_slot_find(call->d, slot, sw_call_str(call, "worker", ""));
-	struct sw_buf out;
-	struct sw_jw w;
 
 	/* A daemon that stops takes no worker back; the next one does. */
 	if (s == NULL || call->d->phase != SW_UP) {
@@ -70,12 +68,10 @@ void sw_handle_worker_hello(struct sw_call *call)
 	sw_log(SW_LOG_INFO, "worker.hello", "slot=%d pid=%ld trial=%lld/%lld run=%d", s->index,
 	       sw_slot_pid(s), (long long)sw_call_int(call, "sweep", 0),
 	       (long long)sw_call_int(call, "trial", 0), run);
-	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init_obj(&w, &out);
-	sw_jw_kbool(&w, "ok", true);
-	sw_jw_kbool(&w, "run", run);
-	sw_jw_obj_end(&w);
-	sw_call_result(call, &out);
+	struct sw_jw *w = sw_call_reply(call);
+	sw_jw_kbool(w, "ok", true);
+	sw_jw_kbool(w, "run", run);
+	sw_call_reply_end(call);
 }
 
 void sw_handle_worker_next(struct sw_call *call)
@@ -113,11 +109,8 @@ void sw_handle_worker_log(struct sw_running *live, struct sw_call *call)
 
 static void answer_ok(struct sw_call *call)
 {
-	struct sw_buf out;
-
-	sw_buf_init(&out, SW_REPLY_MAX);
-	(void)sw_buf_adds(&out, "{\"ok\":true}");
-	sw_call_result(call, &out);
+	sw_jw_kbool(sw_call_reply(call), "ok", true);
+	sw_call_reply_end(call);
 }
 
 void sw_handle_worker_progress(struct sw_running *live, struct sw_call *call)

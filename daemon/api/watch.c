@@ -8,7 +8,6 @@
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/running.h"
 #include "store/read.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

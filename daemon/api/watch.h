@@ -9,8 +9,6 @@
 #ifndef SW_DAEMON_API_WATCH_H
 #define SW_DAEMON_API_WATCH_H
 
-#include <uv.h>
-
 struct sw_call;
 struct sw_conn;
 struct sw_daemon;

@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/conn.h"
-#include "proto/json.h"
 #include "proto/rpc.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,6 +64,22 @@ void sw_call_result(struct sw_call *call, struct sw_buf *result)
 		finish_call(call);
 	}
 	sw_buf_fini(result);
+}
+
+struct sw_jw *sw_call_reply(struct sw_call *call)
+{
+	sw_buf_init(&call->out, SW_REPLY_MAX);
+	sw_jw_init_obj(&call->w, &call->out);
+	return &call->w;
+}
+
+void sw_call_reply_end(struct sw_call *call)
+{
+	struct sw_buf out = call->out; /* the call goes before it */
+
+	call->w.b = &out;
+	sw_jw_obj_end(&call->w);
+	sw_call_result(call, &out);
 }
 
 static void answer_errors(struct sw_call *call, int code, const struct sw_err *list, size_t n,

@@ -13,13 +13,12 @@ struct sw_call;
 struct sw_conn;
 struct sw_daemon;
 struct sw_message;
-
 struct sw_running; /* a sweep */
 
 typedef void sw_handler_fn(struct sw_running *live, struct sw_call *call);
 
-/* A method and what answers its calls, each exactly once (daemon/net/call.h): fn; or the gate, which
- * refuses the call or goes on to `then` with the sweep that the call names. */
+/* A method and what answers its calls, each exactly once (daemon/net/call.h): fn; or the gate,
+ * which refuses the call or goes on to `then` with the sweep that the call names. */
 struct sw_handler {
 	const char *method;
 	void (*fn)(struct sw_call *call); /* NULL: gate and then */

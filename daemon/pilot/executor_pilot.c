@@ -1,9 +1,7 @@
 /* daemon/pilot/executor_pilot.c — pilots as an executor: a start is asked for here, and submitted
  * with others of its batch (daemon/pilot/orders.h). */
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
-#include "daemon/die.h"
 #include "daemon/net/port.h"
 #include "daemon/pilot/files.h"
 #include "daemon/pilot/job.h"
@@ -12,7 +10,6 @@
 #include "daemon/slot/slot.h"
 #include <openssl/crypto.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct sw_proc *proc_of(struct sw_pilot *p)

@@ -9,7 +9,6 @@
 #include "daemon/slot/xid.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define FIRST_PID_NS 0xEFFFFFFCU /* the inode of the machine's own process numbers */
