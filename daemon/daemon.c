@@ -159,8 +159,8 @@ static void close_everything(struct sw_daemon *d)
 {
 	d->phase = SW_CLOSING;
 	sw_conn_flush_all(d);
-	while (d->net.conns != NULL)
-		sw_conn_close(d->net.conns);
+	while (!LIST_EMPTY(&d->net.conns))
+		sw_conn_close(LIST_FIRST(&d->net.conns));
 	close_handle((uv_handle_t *)&d->tick);
 	close_handle((uv_handle_t *)&d->sweep.suggest_timer);
 	close_handle((uv_handle_t *)&d->feed);
@@ -372,7 +372,7 @@ static sw_status start_validate(struct sw_daemon *d, struct sw_err *err)
 		rc = sw_err_set(err, SW_IO, "cannot start the loop");
 	if (rc == SW_OK)
 		sw_conn_adopt(d, STDIN_FILENO, "");
-	if (d->net.conns == NULL)
+	if (LIST_EMPTY(&d->net.conns))
 		end_validate(d);
 	return rc;
 }
@@ -419,7 +419,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 		.sweep = {.driver_events = &driver_events, .keep_us = sw_place_keep_us()}};
 	d->started_us = d->clock->mono_us();
 	d->tick_us = d->sweep.hold_tick_us = d->started_us;
-	d->net.later_tail = &d->net.later;
+	TAILQ_INIT(&d->net.later);
 	(void)d->clock->wall_ms(); /* stored times count from here */
 	init_handles(d);
 	rc = sw_methods_load(&d->net.methods, err);

@@ -1,7 +1,7 @@
 #include "daemon/api/watch.h"
 #include "base/memory.h"
+#include "daemon/api/sweep_json.h"
 #include "daemon/api/trial_json.h"
-#include "daemon/api/watch_head.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
@@ -249,7 +249,7 @@ static struct feed *new_feed(struct sw_running *live)
 	sw_buf_init(&f->trials, UPDATE_MAX);
 	/* Before the read: what it shows has happened, so the read, which comes after every commit
 	 * before it, shows at least that. */
-	sw_watch_head(&f->head, live, f->now_ms);
+	sw_sweep_json_head(&f->head, live, f->now_ms);
 	f->ends = has_ended(live);
 	return f;
 }

@@ -159,7 +159,8 @@ FAULTS = [
      "comes_at_once(s->d, takes) ?", "false ?"),
     # --- net ---
     ("an answer overtakes the one before it", "net/conn_out.c", "conn_story",
-     "while (c->head != NULL && c->head->n_open == 0 &&", "while (c->head != NULL &&"),
+     "while ((m = STAILQ_FIRST(&c->messages)) != NULL && m->n_open == 0 &&",
+     "while ((m = STAILQ_FIRST(&c->messages)) != NULL &&"),
     ("a client holds the loop with all that it has sent", "net/conn.c", "conn_story",
      "&& !(had_line && turn_is_over(c))", ""),
     ("a byte now and then keeps an unfinished line", "net/conn.c", "conn_story",
