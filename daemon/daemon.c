@@ -118,8 +118,6 @@ static void on_stepped(struct sw_change *c, struct sw_running *h)
 static const struct sw_driver_events driver_events = {.stepped = on_stepped,
 						      .ready = sw_ask_answer_now};
 
-static const struct sw_pilot_events pilot_events = {.wanted = sw_want_slots};
-
 /* --- the loop's own beats --- */
 
 static void look_at_due(struct sw_daemon *d)
@@ -414,8 +412,8 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 			.handler_n = sizeof handlers / sizeof handlers[0]},
 		.slot = {.executor = executor,
 			 .pilots = &sw_executor_pilot,
-			 .events = &sw_place_events},
-		.pilot = {.events = &pilot_events},
+			 .on_lost = sw_place_lost},
+		.pilot = {.wanted = sw_want_slots},
 		.sweep = {.driver_events = &driver_events, .keep_us = sw_place_keep_us()}};
 	d->started_us = d->clock->mono_us();
 	d->tick_us = d->sweep.hold_tick_us = d->started_us;

@@ -301,7 +301,7 @@ static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 	for (size_t i = 0; i < d->pilot.n; i++)
 		most += d->pilot.jobs[i].w->proc == NULL;
 	most = most < SW_PILOT_BATCH ? most : SW_PILOT_BATCH;
-	const size_t n = d->pilot.events->wanted(d, most, want);
+	const size_t n = d->pilot.wanted(d, most, want);
 	for (size_t i = 0; i < n; i++)
 		note_want(d, &want[i], now_us);
 	for (size_t i = 0; i < SW_JOB_SHAPES; i++)

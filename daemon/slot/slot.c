@@ -198,7 +198,7 @@ void sw_slot_lose(struct sw_slot *s, bool blamed, const char *cause)
 	/* Before it is told: the end of an attempt frees the slot that has it (sw_slot_done()),
 	 * which would call this worker useful. */
 	forget_trial(s);
-	s->d->slot.events->lost(s->d, &lost);
+	s->d->slot.on_lost(s->d, &lost);
 }
 
 void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_t trial,

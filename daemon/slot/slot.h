@@ -8,7 +8,7 @@
  *   IDLE -> STARTING (lost its connection);  any -> DOWN (the process ended)
  *
  * daemon/slot/supervisor.h starts and ends the processes. Whose trial runs is not known here:
- * sweep, trial and attempt are numbers, and what becomes of an attempt is told by d->slot.events.
+ * sweep, trial and attempt are numbers, and what becomes of an attempt is told by d->slot.on_lost.
  * Memory   d owns slots and workers (sw_supervisor_open(), sw_supervisor_free()).
  */
 #ifndef SW_DAEMON_SLOT_SLOT_H
@@ -108,12 +108,6 @@ struct sw_slot_lost {
 	bool blamed;       /* the trial may have ended its worker; else it is not to blame */
 	const char *cause; /* "signal:9" */
 	int64_t heard_ms;  /* when it was last heard of; 0: now */
-};
-
-/* How the rooms above are told; d->slot.events, none of them NULL. */
-struct sw_slot_events {
-	/* The slot has let go of it. That a slot is free is not told: d->slot.due. */
-	void (*lost)(struct sw_daemon *d, const struct sw_slot_lost *lost);
 };
 
 const char *sw_slot_state_name(enum sw_slot_state state);
