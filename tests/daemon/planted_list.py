@@ -92,7 +92,7 @@ FAULTS = [
      "live->spec->command == NULL && sw_trial_runs(", "sw_trial_runs("),
     ("a card is well again though it was not reset", "slot/card.c", "card",
      "if (c->xid != 0) {", "if (false) {"),
-    ("an error of one part of a GPU is told of all", "slot/nvml_read.c", "nvml",
+    ("an error of one part of a GPU is told of all", "slot/nvml.c", "nvml",
      "|| e->gpu_instance == p->instance)", "|| true)"),
     ("a trial that was paused begins beside its program", "slot/slot.c", "program_story",
      "if (s->program && s->state != SW_SLOT_BUSY &&", "if (false &&"),
