@@ -173,7 +173,6 @@ static long pilot_pid(const struct sw_proc *proc)
 }
 
 const struct sw_executor sw_executor_pilot = {
-	.name = "pilot",
 	.start = pilot_start,
 	.tell = pilot_tell,
 	.adopt = pilot_adopt,
