@@ -471,7 +471,6 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_supervisor_free(d);
 	sw_pilot_free(d);
 	sw_gpus_free(d);
-	sw_watch_free_all(d);
 	sw_suggest_free_all(d);
 	sw_running_free_all(d);
 	sw_janitor_free(d);

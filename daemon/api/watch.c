@@ -25,13 +25,6 @@ struct sw_watcher {
 		      * snapshot */
 };
 
-struct sw_watch { /* a sweep's */
-	struct sw_watcher *watchers;
-	int64_t idle_min; /* sw_hold_idle_min() as they know it */
-	uint64_t feeds;   /* snapshots and updates asked of the store */
-	bool feeding;     /* a read for an update is under way */
-};
-
 /* One read for a snapshot or an update: pieces of JSON that finish() puts together on the loop. */
 struct feed {
 	struct sw_running *live;
@@ -141,7 +134,7 @@ static struct sw_buf write_view(struct feed *f)
 
 static bool is_watched(const struct sw_running *live)
 {
-	return live->view.watch != NULL && live->view.watch->watchers != NULL;
+	return live->view.watchers != NULL;
 }
 
 static void drop_watcher(struct sw_running *live, struct sw_watcher **at)
@@ -154,23 +147,12 @@ static void drop_watcher(struct sw_running *live, struct sw_watcher **at)
 	live->view.changes.watched = is_watched(live);
 }
 
-void sw_watch_free_all(struct sw_daemon *d)
-{
-	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
-		free(d->sweep.sweeps[i]->view.watch); /* its watchers went with their connections */
-		d->sweep.sweeps[i]->view.watch = NULL;
-	}
-}
-
 void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 {
 	for (size_t i = 0; c->n_watches > 0 && i < d->sweep.sweep_n; i++) {
 		struct sw_running *live = d->sweep.sweeps[i];
 
-		/* Nobody ever watched it. */
-		if (live->view.watch == NULL)
-			continue;
-		for (struct sw_watcher **at = &live->view.watch->watchers; *at != NULL;)
+		for (struct sw_watcher **at = &live->view.watchers; *at != NULL;)
 			if ((*at)->conn == c)
 				drop_watcher(live, at);
 			else
@@ -185,15 +167,15 @@ static struct sw_watcher *add_watcher(struct sw_running *live, struct sw_conn *c
 {
 	struct sw_watcher *w;
 
-	for (w = live->view.watch->watchers; w != NULL; w = w->next)
+	for (w = live->view.watchers; w != NULL; w = w->next)
 		if (w->conn == c)
 			return w; /* once is enough */
 	w = sw_calloc(1, sizeof *w);
 	if (w == NULL)
 		return NULL;
-	w->next = live->view.watch->watchers;
+	w->next = live->view.watchers;
 	w->conn = c;
-	live->view.watch->watchers = w;
+	live->view.watchers = w;
 	live->view.changes.watched = true;
 	c->n_watches++;
 	if (!uv_is_active((uv_handle_t *)&live->d->feed)) /* a running one is not put off */
@@ -207,7 +189,7 @@ static void on_snapshot(void *arg)
 	struct sw_running *live = f->live;
 	struct sw_conn *c = f->call->conn;
 
-	for (struct sw_watcher **at = &live->view.watch->watchers; *at != NULL; at = &(*at)->next) {
+	for (struct sw_watcher **at = &live->view.watchers; *at != NULL; at = &(*at)->next) {
 		if ((*at)->conn != c)
 			continue;
 		if (f->rc == SW_OK && !f->ends) {
@@ -232,15 +214,12 @@ static void on_snapshot(void *arg)
 
 static struct feed *new_feed(struct sw_running *live)
 {
-	struct feed *f;
+	struct feed *f = sw_calloc(1, sizeof *f);
 
-	if (live->view.watch == NULL)
-		live->view.watch = sw_calloc(1, sizeof *live->view.watch);
-	f = live->view.watch != NULL ? sw_calloc(1, sizeof *f) : NULL;
 	if (f == NULL)
 		return NULL;
 	f->live = live;
-	f->number = ++live->view.watch->feeds;
+	f->number = ++live->view.feeds;
 	f->sweep = live->sweep;
 	f->maximize = live->maximize;
 	f->now_ms = live->d->clock->wall_ms();
@@ -271,7 +250,7 @@ void sw_watch_start(struct sw_running *live, struct sw_call *call)
 			return;
 	}
 	if (f != NULL) {
-		struct sw_watcher **at = &live->view.watch->watchers;
+		struct sw_watcher **at = &live->view.watchers;
 
 		while (*at != NULL && ((*at)->conn != call->conn || (*at)->ready))
 			at = &(*at)->next;
@@ -290,7 +269,7 @@ static bool has_room(const struct sw_watcher *w)
 /* A fresh snapshot goes to everyone, other updates to those that missed none. */
 static void send_update(struct sw_running *live, const struct feed *f, const char *text)
 {
-	for (struct sw_watcher *w = live->view.watch->watchers, *next; w != NULL; w = next) {
+	for (struct sw_watcher *w = live->view.watchers, *next; w != NULL; w = next) {
 		next = w->next;
 		/* Its snapshot is not out yet, or shows more than this. One that missed an update
 		 * waits for the next snapshot. */
@@ -308,7 +287,7 @@ static void on_update(void *arg)
 	struct sw_running *live = f->live;
 	bool sent = false;
 
-	live->view.watch->feeding = false;
+	live->view.feeding = false;
 	for (size_t i = f->read_n; i < f->changed_n; i++)
 		sw_marks_note(&live->view.changes, f->changed[i]); /* had no place in this one */
 	if (f->rc == SW_OK) {
@@ -325,7 +304,7 @@ static void on_update(void *arg)
 	/* A watcher that got the update which shows the end has got its last one. */
 	const bool last = sent && f->ends && has_ended(live) && live->view.changes.n == 0 &&
 			  !live->view.changes.overflowed;
-	for (struct sw_watcher **at = &live->view.watch->watchers; last && *at != NULL;) {
+	for (struct sw_watcher **at = &live->view.watchers; last && *at != NULL;) {
 		if ((*at)->ready && !(*at)->behind)
 			drop_watcher(live, at);
 		else
@@ -337,7 +316,7 @@ static void on_update(void *arg)
 /* Does someone wait for a fresh snapshot that could be sent now? */
 static bool someone_behind(const struct sw_running *live)
 {
-	for (const struct sw_watcher *w = live->view.watch->watchers; w != NULL; w = w->next)
+	for (const struct sw_watcher *w = live->view.watchers; w != NULL; w = w->next)
 		if (w->behind && has_room(w))
 			return true;
 	return false;
@@ -356,12 +335,12 @@ static void feed_watchers(struct sw_running *live)
 		return;
 	}
 	/* One read at a time: what changes meanwhile is in the next. */
-	if (live->view.watch->feeding)
+	if (live->view.feeding)
 		return;
 	const bool fresh = c->overflowed || someone_behind(live);
 	const int64_t idle_min = sw_hold_idle_min(live); /* no event tells them of that */
 	/* Nothing has changed. */
-	if (!fresh && !c->any && c->n == 0 && idle_min == live->view.watch->idle_min)
+	if (!fresh && !c->any && c->n == 0 && idle_min == live->view.idle_min)
 		return;
 	struct feed *f = new_feed(live);
 	/* No memory: the marks stay, and the next beat tries again. */
@@ -381,8 +360,8 @@ static void feed_watchers(struct sw_running *live)
 		free_feed(f);
 		return;
 	}
-	live->view.watch->feeding = true;
-	live->view.watch->idle_min = idle_min;
+	live->view.feeding = true;
+	live->view.idle_min = idle_min;
 	/* Changes from here on are for the next update. */
 	sw_marks_seen(c, f->changed_n, fresh);
 }
