@@ -82,8 +82,8 @@ void sw_call_reply_end(struct sw_call *call)
 	sw_call_result(call, &out);
 }
 
-static void answer_errors(struct sw_call *call, int code, const struct sw_err *list, size_t n,
-			  size_t more)
+void sw_call_errors(struct sw_call *call, int code, const struct sw_err *list, size_t n,
+		    size_t more)
 {
 	struct sw_buf *out = open_answer(call);
 
@@ -93,19 +93,9 @@ static void answer_errors(struct sw_call *call, int code, const struct sw_err *l
 	finish_call(call);
 }
 
-void sw_call_error_code(struct sw_call *call, int code, const struct sw_err *err)
-{
-	answer_errors(call, code, err, 1, 0);
-}
-
-void sw_call_errors(struct sw_call *call, const struct sw_err *list, size_t n, size_t more)
-{
-	answer_errors(call, sw_rpc_code(list->code), list, n, more);
-}
-
 void sw_call_error(struct sw_call *call, const struct sw_err *err)
 {
-	sw_call_error_code(call, sw_rpc_code(err->code), err);
+	sw_call_errors(call, sw_rpc_code(err->code), err, 1, 0);
 }
 
 void sw_call_refuse(struct sw_call *call, sw_status code, const char *ptr, const char *fmt, ...)

@@ -45,12 +45,13 @@ void sw_call_reply_end(struct sw_call *call);
 /* Takes the bytes of result (JSON text); a buffer that failed becomes an internal error. */
 void sw_call_result(struct sw_call *call, struct sw_buf *result);
 void sw_call_error(struct sw_call *call, const struct sw_err *err);
-/* The first of n > 0 errors, with all of them beside it, and how many more there are. */
-void sw_call_errors(struct sw_call *call, const struct sw_err *list, size_t n, size_t more);
+/* By this code (proto/rpc.h) the first of n > 0 errors; of several, all of them are beside it, and
+ * how many more there are. */
+void sw_call_errors(struct sw_call *call, int code, const struct sw_err *list, size_t n,
+		    size_t more);
 /* The same, with the line of sw_err_at(): ptr is "" where no field is at fault. */
 void sw_call_refuse(struct sw_call *call, sw_status code, const char *ptr, const char *fmt, ...)
 	SW_PRINTF(4, 5);
-void sw_call_error_code(struct sw_call *call, int code, const struct sw_err *err);
 
 bool sw_call_gone(const struct sw_call *call); /* its connection is closed */
 

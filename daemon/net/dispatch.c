@@ -55,7 +55,7 @@ static void unknown_method(struct sw_call *call, const char *method)
 	else
 		(void)sw_err_set(&err, SW_NOT_FOUND,
 				 "unknown method \"%.64s\"; rpc.discover lists them", method);
-	sw_call_error_code(call, SW_RPC_METHOD_NOT_FOUND, &err);
+	sw_call_errors(call, SW_RPC_METHOD_NOT_FOUND, &err, 1, 0);
 }
 
 /* Errors of the envelope are answered even without an id: the standard wants "id": null there. */
