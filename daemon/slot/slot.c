@@ -31,9 +31,7 @@ const char *sw_slot_cause(const struct sw_slot *s)
 	const char *why;
 
 	/* The GPU's reason comes first: a worker that is down there waits for that. */
-	if (!sw_slot_may_begin(s, &why))
-		return why;
-	return s->worker->cause;
+	return sw_slot_may_begin(s, &why) ? s->worker->cause : why;
 }
 
 bool sw_slot_may_begin(const struct sw_slot *s, const char **why)
@@ -249,14 +247,11 @@ void sw_slot_hello(struct sw_slot *s, struct sw_conn *c, bool beats)
 
 void sw_slot_next_end(struct sw_slot *s)
 {
-	struct sw_buf none;
-
 	/* Its worker does not wait. */
 	if (s->next == NULL)
 		return;
-	sw_buf_init(&none, 16);
-	(void)sw_buf_adds(&none, "{}");
-	sw_call_result(s->next, &none);
+	(void)sw_call_reply(s->next);
+	sw_call_reply_end(s->next);
 	sw_buf_fini(&s->job);
 	s->next = NULL;
 }
