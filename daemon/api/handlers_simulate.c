@@ -168,25 +168,25 @@ static void on_read(void *arg)
 		answer(s);
 }
 
-static struct simulation *create(struct sw_call *call, const struct sw_running *live,
-				 struct sw_err *err)
+/* NULL: the call was refused. */
+static struct simulation *create(struct sw_call *call, const struct sw_running *live)
 {
 	struct simulation *s;
 
 	/* A running sweep's curves are not whole. */
 	if (live->ended_ms == 0) {
-		(void)sw_err_set(err, SW_CONFLICT,
-				 "sweep %lld is %s: it can be simulated once it has ended",
-				 (long long)live->sweep, sw_sweep_state_name(live->state));
+		sw_call_refuse(call, SW_CONFLICT, "",
+			       "sweep %lld is %s: it can be simulated once it has ended",
+			       (long long)live->sweep, sw_sweep_state_name(live->state));
 		return NULL;
 	}
 	if (under_way == AT_ONCE) {
-		(void)sw_err_set(err, SW_BUSY, "%d re-runs are under way; try again", AT_ONCE);
+		sw_call_refuse(call, SW_BUSY, "", "%d re-runs are under way; try again", AT_ONCE);
 		return NULL;
 	}
 	s = sw_calloc(1, sizeof *s);
 	if (s == NULL) {
-		(void)sw_err_set(err, SW_NOMEM, "out of memory");
+		sw_call_refuse(call, SW_NOMEM, "", "out of memory");
 		return NULL;
 	}
 	s->call = call;
@@ -200,16 +200,9 @@ static struct simulation *create(struct sw_call *call, const struct sw_running *
 
 void sw_handle_sweep_simulate(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_err err = SW_ERR_INIT;
+	struct simulation *s = sw_running_refuse_record(live, call) ? NULL : create(call, live);
 
-	if (sw_running_refuse_record(live, call))
-		return;
-	struct simulation *s = create(call, live, &err);
-	if (s == NULL) {
-		sw_call_error(call, &err);
-		return;
-	}
-	if (s->wanted != NULL && read_part(s) == SW_OK)
+	if (s == NULL || (s->wanted != NULL && read_part(s) == SW_OK))
 		return;
 	s->rc = sw_err_set(&s->err, SW_BUSY, SW_CALL_BUSY);
 	answer(s);

@@ -107,11 +107,6 @@ static void read_feed(struct sw_db *db, void *arg)
 
 /* --- on the loop --- */
 
-static bool has_ended(const struct sw_running *live)
-{
-	return live->ended_ms != 0;
-}
-
 /* The whole, from its pieces. Takes the head. */
 static struct sw_buf write_view(struct feed *f)
 {
@@ -229,7 +224,7 @@ static struct feed *new_feed(struct sw_running *live)
 	/* Before the read: what it shows has happened, so the read, which comes after every commit
 	 * before it, shows at least that. */
 	sw_sweep_json_head(&f->head, live, f->now_ms);
-	f->ends = has_ended(live);
+	f->ends = live->ended_ms != 0;
 	return f;
 }
 
@@ -261,11 +256,6 @@ void sw_watch_start(struct sw_running *live, struct sw_call *call)
 	sw_call_refuse(call, SW_BUSY, "", SW_CALL_BUSY);
 }
 
-static bool has_room(const struct sw_watcher *w)
-{
-	return !sw_conn_is_full(w->conn);
-}
-
 /* A fresh snapshot goes to everyone, other updates to those that missed none. */
 static void send_update(struct sw_running *live, const struct feed *f, const char *text)
 {
@@ -275,7 +265,7 @@ static void send_update(struct sw_running *live, const struct feed *f, const cha
 		 * waits for the next snapshot. */
 		if (!w->ready || f->number < w->from || (w->behind && !f->snapshot))
 			continue;
-		w->behind = !has_room(w);
+		w->behind = sw_conn_is_full(w->conn);
 		if (!w->behind)
 			sw_conn_notify(w->conn, "sweep.update", text);
 	}
@@ -302,7 +292,7 @@ static void on_update(void *arg)
 		live->view.changes.overflowed =
 			true; /* what it had to tell is told by the next one */
 	/* A watcher that got the update which shows the end has got its last one. */
-	const bool last = sent && f->ends && has_ended(live) && live->view.changes.n == 0 &&
+	const bool last = sent && f->ends && live->ended_ms != 0 && live->view.changes.n == 0 &&
 			  !live->view.changes.overflowed;
 	for (struct sw_watcher **at = &live->view.watchers; last && *at != NULL;) {
 		if ((*at)->ready && !(*at)->behind)
@@ -317,7 +307,7 @@ static void on_update(void *arg)
 static bool someone_behind(const struct sw_running *live)
 {
 	for (const struct sw_watcher *w = live->view.watchers; w != NULL; w = w->next)
-		if (w->behind && has_room(w))
+		if (w->behind && !sw_conn_is_full(w->conn))
 			return true;
 	return false;
 }
