@@ -10,8 +10,6 @@
 
 #define ARGS_MAX 64 /* behind the verb */
 
-extern char **environ;
-
 /* --- the program --- */
 
 bool sw_pilot_find_program(const char *name, char *out, size_t cap)
