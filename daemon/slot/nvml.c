@@ -177,15 +177,13 @@ static int read_memory(const struct sw_nvml *m, struct device *device, struct sw
 {
 	struct memory_v2 two = {.version = MEMORY_V2};
 	struct memory one;
+	int code = NVML_SUCCESS;
 
 	/* The old call counts what the driver reserves as used; the new one tells it apart. */
-	if (HAS_ANSWERED(m->call.memory_v2, device, &two)) {
-		c->total = (int64_t)two.total;
-		c->used = (int64_t)two.used;
-		c->free = (int64_t)two.free;
-		return NVML_SUCCESS;
-	}
-	const int code = m->call.memory(device, &one);
+	if (HAS_ANSWERED(m->call.memory_v2, device, &two))
+		one = (struct memory){.total = two.total, .free = two.free, .used = two.used};
+	else
+		code = m->call.memory(device, &one);
 	if (code == NVML_SUCCESS) {
 		c->total = (int64_t)one.total;
 		c->used = (int64_t)one.used;
