@@ -75,9 +75,11 @@ static void on_gpus(uv_async_t *a)
 /* --- the connections' side --- */
 
 static const struct sw_handler handlers[] = {
-#define ENTRY(method, fn) {method, sw_handle_##fn},
-	SW_HANDLERS(ENTRY)
+#define ENTRY(name, function)      {.method = name, .fn = sw_handle_##function},
+#define GATED(name, way, function) {.method = name, .gate = way, .then = function},
+	SW_HANDLERS(ENTRY, GATED)
 #undef ENTRY
+#undef GATED
 };
 
 static void end_validate(struct sw_daemon *d);
@@ -115,8 +117,6 @@ static void on_stepped(struct sw_change *c, struct sw_running *h)
 
 static const struct sw_driver_events driver_events = {.stepped = on_stepped,
 						      .ready = sw_ask_answer_now};
-
-static const struct sw_pilot_events pilot_events = {.wanted = sw_want_slots};
 
 /* --- the loop's own beats --- */
 
@@ -157,8 +157,8 @@ static void close_everything(struct sw_daemon *d)
 {
 	d->phase = SW_CLOSING;
 	sw_conn_flush_all(d);
-	while (d->net.conns != NULL)
-		sw_conn_close(d->net.conns);
+	while (!LIST_EMPTY(&d->net.conns))
+		sw_conn_close(LIST_FIRST(&d->net.conns));
 	close_handle((uv_handle_t *)&d->tick);
 	close_handle((uv_handle_t *)&d->sweep.suggest_timer);
 	close_handle((uv_handle_t *)&d->feed);
@@ -359,7 +359,8 @@ static sw_status start_beats(struct sw_daemon *d, struct sw_err *err)
  * devices of this machine. There is no store, no worker, no socket of its own. */
 static sw_status start_validate(struct sw_daemon *d, struct sw_err *err)
 {
-	static const struct sw_handler only = {"sweep.validate", sw_handle_sweep_validate};
+	static const struct sw_handler only = {.method = "sweep.validate",
+					       .fn = sw_handle_sweep_validate};
 	sw_status rc = sw_supervisor_open(d, err);
 
 	d->net.handlers = &only;
@@ -369,7 +370,7 @@ static sw_status start_validate(struct sw_daemon *d, struct sw_err *err)
 		rc = sw_err_set(err, SW_IO, "cannot start the loop");
 	if (rc == SW_OK)
 		sw_conn_adopt(d, STDIN_FILENO, "");
-	if (d->net.conns == NULL)
+	if (LIST_EMPTY(&d->net.conns))
 		end_validate(d);
 	return rc;
 }
@@ -411,12 +412,12 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 			.handler_n = sizeof handlers / sizeof handlers[0]},
 		.slot = {.executor = executor,
 			 .pilots = &sw_executor_pilot,
-			 .events = &sw_place_events},
-		.pilot = {.events = &pilot_events},
+			 .on_lost = sw_place_lost},
+		.pilot = {.wanted = sw_want_slots},
 		.sweep = {.driver_events = &driver_events, .keep_us = sw_place_keep_us()}};
 	d->started_us = d->clock->mono_us();
 	d->tick_us = d->sweep.hold_tick_us = d->started_us;
-	d->net.later_tail = &d->net.later;
+	TAILQ_INIT(&d->net.later);
 	(void)d->clock->wall_ms(); /* stored times count from here */
 	init_handles(d);
 	rc = sw_methods_load(&d->net.methods, err);
@@ -470,7 +471,6 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_supervisor_free(d);
 	sw_pilot_free(d);
 	sw_gpus_free(d);
-	sw_watch_free_all(d);
 	sw_suggest_free_all(d);
 	sw_running_free_all(d);
 	sw_janitor_free(d);

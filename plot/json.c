@@ -81,7 +81,6 @@ static void write_series(const struct sw_plot *p, const struct sw_plot_series *s
 
 void sw_plot_write(const struct sw_plot *p, struct sw_jw *w)
 {
-	sw_jw_obj(w);
 	sw_jw_kstr(w, "plot", p->kind);
 	sw_jw_kstr(w, "title", p->title);
 	write_texts(p->notes, p->n_notes, "notes", w);
@@ -98,5 +97,4 @@ void sw_plot_write(const struct sw_plot *p, struct sw_jw *w)
 		sw_jw_obj_end(w);
 	}
 	sw_jw_arr_end(w);
-	sw_jw_obj_end(w);
 }

@@ -12,8 +12,9 @@
 #include "plot/plot.h"
 #include "proto/json.h"
 
-/* One JSON object: docs/protocol.md, sweep.plot, has the form. The marks of a series are columns:
- * "x" and "y", and those others in which one of them has something. p has not failed. */
+/* The members of a JSON object: docs/protocol.md, sweep.plot, has the form. The marks of a series
+ * are columns: "x" and "y", and those others in which one of them has something. p has not
+ * failed. */
 void sw_plot_write(const struct sw_plot *p, struct sw_jw *w);
 
 /* CSV (RFC 4180, LF line ends): a header, and a line a mark. Columns: panel (the label of its x),

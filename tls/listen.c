@@ -171,9 +171,9 @@ void sw_tls_cut(struct sw_tls_listener *l, const char *identity)
 		struct sw_bridge *b;
 
 		/* the thread reads its end, as if the peer had closed */
-		TAILQ_FOREACH(b, &l->loop.lists[state], link)
-		if (strcmp(b->identity, identity) == 0)
-			(void)shutdown(b->far, SHUT_RDWR);
+		TAILQ_FOREACH (b, &l->loop.lists[state], link)
+			if (strcmp(b->identity, identity) == 0)
+				(void)shutdown(b->far, SHUT_RDWR);
 	}
 	pthread_mutex_unlock(&l->loop.lock);
 }

@@ -51,39 +51,31 @@ static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
 void sw_handle_device_list(struct sw_call *call)
 {
 	struct sw_daemon *d = call->d;
-	struct sw_buf out;
-	struct sw_jw w;
+	struct sw_jw *w = sw_call_reply(call);
 
-	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init_obj(&w, &out);
-	sw_jw_kbool(&w, "draining", d->draining);
-	sw_gpus_write(d, &w);
-	sw_pilot_write(d, &w);
-	sw_jw_karr(&w, "slots");
+	sw_jw_kbool(w, "draining", d->draining);
+	sw_gpus_write(d, w);
+	sw_pilot_write(d, w);
+	sw_jw_karr(w, "slots");
 	for (size_t i = 0; i < d->slot.slot_n; i++)
-		write_slot(&w, &d->slot.slots[i], d->clock->mono_us());
-	sw_jw_arr_end(&w);
-	sw_jw_obj_end(&w);
-	sw_call_result(call, &out);
+		write_slot(w, &d->slot.slots[i], d->clock->mono_us());
+	sw_jw_arr_end(w);
+	sw_call_reply_end(call);
 }
 
 void sw_handle_pilot_cancel(struct sw_call *call)
 {
 	const char *prefix = sw_call_str(call, "prefix", "");
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf out;
-	struct sw_jw w;
 	size_t n;
 
 	if (sw_pilot_cancel_others(call->d, prefix, &n, &err) != SW_OK) {
 		sw_call_error(call, &err);
 		return;
 	}
-	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init_obj(&w, &out);
-	sw_jw_kint(&w, "jobs", (int64_t)n);
-	sw_jw_obj_end(&w);
-	sw_call_result(call, &out);
+	struct sw_jw *w = sw_call_reply(call);
+	sw_jw_kint(w, "jobs", (int64_t)n);
+	sw_call_reply_end(call);
 }
 
 /* But for those that were deleted. */
@@ -99,55 +91,44 @@ static int64_t count_sweeps(const struct sw_daemon *d)
 void sw_handle_daemon_info(struct sw_call *call)
 {
 	const struct sw_daemon *d = call->d;
-	struct sw_buf out;
-	struct sw_jw w;
+	struct sw_jw *w = sw_call_reply(call);
 
-	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init_obj(&w, &out);
-	sw_jw_kstr(&w, "name", "sweepd");
-	sw_jw_kstr(&w, "version", SW_VERSION);
-	sw_jw_kint(&w, "pid", getpid());
-	sw_jw_knum(&w, "uptime_s",
-		   round((double)(d->clock->mono_us() - d->started_us) / 1e3) / 1e3);
-	sw_jw_kstr(&w, "state_dir", d->config.state);
-	sw_jw_kstr(&w, "socket", d->config.socket);
-	sw_jw_kstr(&w, "devices", d->config.devices);
-	sw_jw_kint(&w, "slots", (int64_t)d->slot.slot_n);
-	sw_jw_kint(&w, "sweeps", count_sweeps(d));
-	sw_jw_kbool(&w, "draining", d->draining);
-	sw_jw_kint(&w, "running", (int64_t)sw_slot_busy_n(d, 0));
-	sw_jw_kstr(&w, "libuv", uv_version_string());
-	sw_jw_kstr(&w, "sqlite", sw_store_engine());
-	sw_jw_obj_end(&w);
-	sw_call_result(call, &out);
+	sw_jw_kstr(w, "name", "sweepd");
+	sw_jw_kstr(w, "version", SW_VERSION);
+	sw_jw_kint(w, "pid", getpid());
+	sw_jw_knum(w, "uptime_s", round((double)(d->clock->mono_us() - d->started_us) / 1e3) / 1e3);
+	sw_jw_kstr(w, "state_dir", d->config.state);
+	sw_jw_kstr(w, "socket", d->config.socket);
+	sw_jw_kstr(w, "devices", d->config.devices);
+	sw_jw_kint(w, "slots", (int64_t)d->slot.slot_n);
+	sw_jw_kint(w, "sweeps", count_sweeps(d));
+	sw_jw_kbool(w, "draining", d->draining);
+	sw_jw_kint(w, "running", (int64_t)sw_slot_busy_n(d, 0));
+	sw_jw_kstr(w, "libuv", uv_version_string());
+	sw_jw_kstr(w, "sqlite", sw_store_engine());
+	sw_call_reply_end(call);
 }
 
 void sw_handle_daemon_stats(struct sw_call *call)
 {
 	struct sw_daemon *d = call->d;
-	struct sw_buf out;
-	struct sw_jw w;
+	struct sw_jw *w = sw_call_reply(call);
 
-	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init_obj(&w, &out);
-	sw_jw_kint(&w, "connections", (int64_t)d->net.conn_n);
-	sw_jw_kint(&w, "requests", (int64_t)d->net.n_requests);
-	sw_jw_kint(&w, "errors", (int64_t)d->net.n_errors);
-	sw_jw_kint(&w, "reports", (int64_t)d->sweep.n_reports);
-	sw_jw_kint(&w, "queued", (int64_t)sw_store_queued(d->store));
-	sw_jw_kint(&w, "asks_waiting", (int64_t)sw_wait_n(d, SW_WAIT_TRIAL));
-	sw_jw_kstr(&w, "stuck", sw_store_stuck(d->store));
-	sw_jw_kint(&w, "sweeps", count_sweeps(d));
-	sw_jw_obj_end(&w);
-	sw_call_result(call, &out);
+	sw_jw_kint(w, "connections", (int64_t)d->net.conn_n);
+	sw_jw_kint(w, "requests", (int64_t)d->net.n_requests);
+	sw_jw_kint(w, "errors", (int64_t)d->net.n_errors);
+	sw_jw_kint(w, "reports", (int64_t)d->sweep.n_reports);
+	sw_jw_kint(w, "queued", (int64_t)sw_store_queued(d->store));
+	sw_jw_kint(w, "asks_waiting", (int64_t)sw_wait_n(d, SW_WAIT_TRIAL));
+	sw_jw_kstr(w, "stuck", sw_store_stuck(d->store));
+	sw_jw_kint(w, "sweeps", count_sweeps(d));
+	sw_call_reply_end(call);
 }
 
 void sw_handle_daemon_drain(struct sw_call *call)
 {
 	static const char why[] = "the daemon is draining: it hands out no more trials";
 	struct sw_daemon *d = call->d;
-	struct sw_buf out;
-	struct sw_jw w;
 
 	const bool on = !cJSON_IsFalse(sw_json_get(call->params, "on"));
 
@@ -167,10 +148,8 @@ void sw_handle_daemon_drain(struct sw_call *call)
 		if (!on && d->sweep.sweeps[i]->ended_ms == 0)
 			sw_running_due(d->sweep.sweeps[i]); /* suggestions are made again */
 	}
-	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init_obj(&w, &out);
-	sw_jw_kbool(&w, "draining", on);
-	sw_jw_kint(&w, "running", (int64_t)sw_slot_busy_n(d, 0));
-	sw_jw_obj_end(&w);
-	sw_call_result(call, &out);
+	struct sw_jw *w = sw_call_reply(call);
+	sw_jw_kbool(w, "draining", on);
+	sw_jw_kint(w, "running", (int64_t)sw_slot_busy_n(d, 0));
+	sw_call_reply_end(call);
 }

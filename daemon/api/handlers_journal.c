@@ -69,12 +69,10 @@ static void read_journal(struct sw_db *db, struct sw_lookup *q)
 {
 	struct journal_question *j = (struct journal_question *)q;
 
-	sw_jw_obj(&q->w);
 	sw_jw_karr(&q->w, "entries");
 	q->rc = sw_read_journal(db, j->journal, j->after, write_entry, j, &q->err);
 	sw_jw_arr_end(&q->w);
 	sw_jw_kbool(&q->w, "more", j->more);
-	sw_jw_obj_end(&q->w);
 }
 
 void sw_handle_journal_read(struct sw_call *call)

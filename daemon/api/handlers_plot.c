@@ -109,10 +109,8 @@ static void write_plot(struct plot_question *y, struct sw_plot *p)
 	q->rc = text.failed;
 	if (q->rc != SW_OK)
 		(void)sw_err_set(&q->err, q->rc, "the plot could not be drawn");
-	sw_jw_obj(&q->w);
 	sw_jw_kstr(&q->w, "plot", p->kind);
 	sw_jw_kstr(&q->w, "text", q->rc == SW_OK ? text.data : NULL);
-	sw_jw_obj_end(&q->w);
 	sw_buf_fini(&text);
 }
 

@@ -34,14 +34,6 @@ struct simulation {
 
 static unsigned under_way; /* the loop thread's */
 
-static void end_simulation(struct simulation *s)
-{
-	under_way--;
-	sw_curves_fini(&s->curves);
-	cJSON_Delete(s->wanted);
-	free(s);
-}
-
 static void write_best(struct sw_jw *w, const struct sw_simulate_best *b, const bool *survived)
 {
 	/* No trial came to a value. */
@@ -57,46 +49,43 @@ static void write_best(struct sw_jw *w, const struct sw_simulate_best *b, const 
 	sw_jw_obj_end(w);
 }
 
-static void write_result(const struct simulation *s, struct sw_buf *out)
+static void write_result(const struct simulation *s)
 {
 	const struct sw_simulate_result *r = &s->result;
-	struct sw_jw w;
+	struct sw_jw *w = sw_call_reply(s->call);
 
-	sw_jw_init_obj(&w, out);
-	sw_jw_kint(&w, "sweep", s->sweep);
-	sw_jw_kint(&w, "workers", (int64_t)s->lanes);
-	sw_jw_kint(&w, "recorded", (int64_t)r->recorded);
-	sw_jw_kint(&w, "resource", (int64_t)r->resource);
-	sw_jw_knum_opt(&w, "saved", r->recorded > 0,
+	sw_jw_kint(w, "sweep", s->sweep);
+	sw_jw_kint(w, "workers", (int64_t)s->lanes);
+	sw_jw_kint(w, "recorded", (int64_t)r->recorded);
+	sw_jw_kint(w, "resource", (int64_t)r->resource);
+	sw_jw_knum_opt(w, "saved", r->recorded > 0,
 		       1.0 - (double)r->resource / (double)r->recorded);
-	sw_jw_knum(&w, "wall_s", r->wall_s);
-	sw_jw_knum(&w, "recorded_wall_s", s->curves.recorded_wall_s);
-	sw_jw_kint(&w, "trials", (int64_t)r->trials);
-	sw_jw_kint(&w, "stopped", (int64_t)r->stopped);
-	sw_jw_kint(&w, "completed", (int64_t)r->completed);
-	sw_jw_kint(&w, "failed", (int64_t)r->failed);
-	sw_jw_kint(&w, "short", (int64_t)r->cut_short);
-	sw_jw_kstr(&w, "metric", s->curves.spec->metric);
-	sw_jw_kstr(&w, "goal", s->curves.spec->maximize ? "maximize" : "minimize");
-	sw_jw_key(&w, "best");
-	write_best(&w, &r->best, &r->survived);
-	sw_jw_key(&w, "chosen");
-	write_best(&w, &r->chosen, NULL);
-	sw_jw_obj_end(&w);
+	sw_jw_knum(w, "wall_s", r->wall_s);
+	sw_jw_knum(w, "recorded_wall_s", s->curves.recorded_wall_s);
+	sw_jw_kint(w, "trials", (int64_t)r->trials);
+	sw_jw_kint(w, "stopped", (int64_t)r->stopped);
+	sw_jw_kint(w, "completed", (int64_t)r->completed);
+	sw_jw_kint(w, "failed", (int64_t)r->failed);
+	sw_jw_kint(w, "short", (int64_t)r->cut_short);
+	sw_jw_kstr(w, "metric", s->curves.spec->metric);
+	sw_jw_kstr(w, "goal", s->curves.spec->maximize ? "maximize" : "minimize");
+	sw_jw_key(w, "best");
+	write_best(w, &r->best, &r->survived);
+	sw_jw_key(w, "chosen");
+	write_best(w, &r->chosen, NULL);
+	sw_call_reply_end(s->call);
 }
 
 static void answer(struct simulation *s)
 {
-	struct sw_buf out;
-
-	if (s->rc != SW_OK) {
+	if (s->rc != SW_OK)
 		sw_call_error(s->call, &s->err);
-	} else {
-		sw_buf_init(&out, SW_REPLY_MAX);
-		write_result(s, &out);
-		sw_call_result(s->call, &out);
-	}
-	end_simulation(s);
+	else
+		write_result(s);
+	under_way--;
+	sw_curves_fini(&s->curves);
+	cJSON_Delete(s->wanted);
+	free(s);
 }
 
 /* --- the re-run, on the pool --- */
@@ -179,25 +168,25 @@ static void on_read(void *arg)
 		answer(s);
 }
 
-static struct simulation *create(struct sw_call *call, const struct sw_running *live,
-				 struct sw_err *err)
+/* NULL: the call was refused. */
+static struct simulation *create(struct sw_call *call, const struct sw_running *live)
 {
 	struct simulation *s;
 
 	/* A running sweep's curves are not whole. */
 	if (live->ended_ms == 0) {
-		(void)sw_err_set(err, SW_CONFLICT,
-				 "sweep %lld is %s: it can be simulated once it has ended",
-				 (long long)live->sweep, sw_sweep_state_name(live->state));
+		sw_call_refuse(call, SW_CONFLICT, "",
+			       "sweep %lld is %s: it can be simulated once it has ended",
+			       (long long)live->sweep, sw_sweep_state_name(live->state));
 		return NULL;
 	}
 	if (under_way == AT_ONCE) {
-		(void)sw_err_set(err, SW_BUSY, "%d re-runs are under way; try again", AT_ONCE);
+		sw_call_refuse(call, SW_BUSY, "", "%d re-runs are under way; try again", AT_ONCE);
 		return NULL;
 	}
 	s = sw_calloc(1, sizeof *s);
 	if (s == NULL) {
-		(void)sw_err_set(err, SW_NOMEM, "out of memory");
+		sw_call_refuse(call, SW_NOMEM, "", "out of memory");
 		return NULL;
 	}
 	s->call = call;
@@ -209,21 +198,11 @@ static struct simulation *create(struct sw_call *call, const struct sw_running *
 	return s;
 }
 
-void sw_handle_sweep_simulate(struct sw_call *call)
+void sw_handle_sweep_simulate(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_err err = SW_ERR_INIT;
-	const struct sw_running *live = sw_running_of(call);
+	struct simulation *s = sw_running_refuse_record(live, call) ? NULL : create(call, live);
 
-	if (live == NULL)
-		return;
-	if (sw_running_refuse_record(live, call))
-		return;
-	struct simulation *s = create(call, live, &err);
-	if (s == NULL) {
-		sw_call_error(call, &err);
-		return;
-	}
-	if (s->wanted != NULL && read_part(s) == SW_OK)
+	if (s == NULL || (s->wanted != NULL && read_part(s) == SW_OK))
 		return;
 	s->rc = sw_err_set(&s->err, SW_BUSY, SW_CALL_BUSY);
 	answer(s);

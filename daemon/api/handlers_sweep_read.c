@@ -1,14 +1,12 @@
-/* daemon/api/handlers_sweep_read.c — sweep.list, sweep.find, sweep.get, sweep.watch. */
+/* daemon/api/handlers_sweep_read.c — sweep.list, sweep.find and sweep.get. */
 #include "daemon/api/front.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
 #include "daemon/api/sweep_json.h"
 #include "daemon/api/trial_json.h"
-#include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/edit.h"
-#include "daemon/sweep/recover.h"
 #include "daemon/sweep/running.h"
 #include "proto/nearest.h"
 #include "store/read.h"
@@ -36,7 +34,6 @@ struct list_question {
 	int64_t limit, n; /* sweeps wanted, written */
 	int64_t last;     /* the one that was written last */
 	char state[16];   /* wanted; "": any */
-	bool has_best;    /* the sweep that is written has one */
 	struct sw_db *db;
 	/* Of the newest that run what no row has: why nothing goes on there. */
 	struct {
@@ -83,15 +80,13 @@ static void note_running(struct list_question *l, const struct sw_daemon *d)
 
 static bool write_list_best(const struct sw_row_trial *row, void *arg)
 {
-	struct list_question *l = arg;
-	struct sw_jw *w = &l->q.w;
+	struct sw_jw *w = arg;
 
 	sw_jw_obj(w);
 	sw_jw_kint(w, "trial", row->trial);
 	sw_jw_kint(w, "step", row->step);
 	sw_jw_knum(w, "value", row->value);
 	sw_jw_obj_end(w);
-	l->has_best = true;
 	return true;
 }
 
@@ -123,11 +118,11 @@ static void write_best_or_front(struct list_question *l, const struct sw_row_swe
 	}
 	sw_front_fini(&f);
 	sw_jw_key(&q->w, "best");
-	l->has_best = false;
+	const size_t without = q->out.len;
 	if (q->rc == SW_OK)
-		q->rc = sw_read_best(l->db, row->sweep, row->maximize, "all", 1, write_list_best, l,
-				     &q->err);
-	if (!l->has_best)
+		q->rc = sw_read_best(l->db, row->sweep, row->maximize, "all", 1, write_list_best,
+				     &q->w, &q->err);
+	if (q->out.len == without)
 		sw_jw_null(&q->w);
 	sw_jw_knull(&q->w, "pareto");
 }
@@ -200,7 +195,6 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 	int64_t sweep;
 
 	l->db = db;
-	sw_jw_obj(&q->w);
 	sw_jw_karr(&q->w, "sweeps");
 	for (sweep = l->from; sweep >= 1 && q->rc == SW_OK && l->n < l->limit; sweep--) {
 		const sw_status rc = sw_read_sweeps(db, sweep, write_sweep_row, l, &q->err);
@@ -227,7 +221,6 @@ static void end_list(struct sw_lookup *q)
 			  strcmp(l->state, sw_sweep_state_name(live->state)) == 0);
 	}
 	sw_jw_kint(&q->w, "older", older);
-	sw_jw_obj_end(&q->w);
 }
 
 void sw_handle_sweep_list(struct sw_call *call)
@@ -275,8 +268,6 @@ void sw_handle_sweep_find(struct sw_call *call)
 	const char *name = sw_call_str(call, "name", "");
 	const struct sw_daemon *d = call->d;
 	int64_t newest = 0, same = 0;
-	struct sw_buf out;
-	struct sw_jw w;
 
 	for (size_t i = 0; i < d->sweep.sweep_n; i++)
 		if (!sw_row_is_gone(d->sweep.sweeps[i]->gone) &&
@@ -288,31 +279,13 @@ void sw_handle_sweep_find(struct sw_call *call)
 		refuse_name(call, name);
 		return;
 	}
-	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init_obj(&w, &out);
-	sw_jw_kint(&w, "sweep", newest);
-	sw_jw_kint(&w, "same", same);
-	sw_jw_obj_end(&w);
-	sw_call_result(call, &out);
+	struct sw_jw *w = sw_call_reply(call);
+	sw_jw_kint(w, "sweep", newest);
+	sw_jw_kint(w, "same", same);
+	sw_call_reply_end(call);
 }
 
 /* --- get --- */
-
-struct get_question {
-	struct sw_lookup q;
-	bool maximize;
-	bool has_best;
-};
-
-static bool write_get_best(const struct sw_row_trial *row, void *arg)
-{
-	struct get_question *g = arg;
-	struct sw_lookup *q = &g->q;
-
-	g->has_best = true;
-	sw_trial_json_obj(&q->w, row, q->now_ms);
-	return true;
-}
 
 static bool write_edit(const struct sw_row_event *row, void *arg)
 {
@@ -351,19 +324,20 @@ static bool write_spec(const struct sw_row_sweep *row, void *arg)
 	return true;
 }
 
-/* Goes on where get_loaded() began: the header has happened, so the read shows at least that. */
+/* Goes on where sw_handle_sweep_get() began: the header has happened, so the read shows at least
+ * that. */
 static void read_get(struct sw_db *db, struct sw_lookup *q)
 {
-	struct get_question *g = (struct get_question *)q;
-
 	read_edits(db, q);
 	if (q->rc == SW_OK)
 		q->rc = sw_read_sweeps(db, q->sweep, write_spec, q, &q->err);
 	if (q->rc != SW_OK)
 		return;
 	sw_jw_key(&q->w, "best");
-	q->rc = sw_read_best(db, q->sweep, g->maximize, "all", 1, write_get_best, g, &q->err);
-	if (!g->has_best)
+	const size_t without = q->out.len;
+	q->rc = sw_read_best(db, q->sweep, q->maximize, "all", 1, sw_lookup_write_trial, q,
+			     &q->err);
+	if (q->out.len == without)
 		sw_jw_null(&q->w);
 	struct sw_front f = {.n = 0};
 	if (q->rc == SW_OK && q->is_long)
@@ -371,34 +345,20 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 	if (q->rc == SW_OK)
 		sw_front_write(&f, &q->w);
 	sw_front_fini(&f);
-	sw_jw_obj_end(&q->w);
 }
 
-static void get_loaded(struct sw_running *live, struct sw_call *call)
+void sw_handle_sweep_get(struct sw_running *live, struct sw_call *call)
 {
-	struct get_question *g = sw_lookup_create(call, live, sizeof *g, read_get);
+	struct sw_lookup *q = sw_lookup_create(call, live, sizeof *q, read_get);
 
-	if (g == NULL)
+	if (q == NULL)
 		return;
-	struct sw_lookup *q = &g->q;
-	sw_jw_obj(&q->w);
 	sw_sweep_json(&q->w, live, q->now_ms);
 	sw_jw_kint(&q->w, "seed", (int64_t)live->seed);
 	sw_sweep_json_progress(&q->w, live);
 	sw_jw_kint(&q->w, "created_ms", live->created_ms);
 	sw_jw_kint_opt(&q->w, "ended_ms", live->ended_ms != 0, live->ended_ms);
 	sw_jw_knum(&q->w, "seconds", sw_sweep_json_seconds(live, q->now_ms));
-	g->maximize = live->maximize;
 	q->is_long = live->spec->n_metrics > 1; /* its front is of all trials */
 	sw_lookup_run(q);
-}
-
-void sw_handle_sweep_get(struct sw_call *call)
-{
-	sw_recover_need(call, get_loaded);
-}
-
-void sw_handle_sweep_watch(struct sw_call *call)
-{
-	sw_recover_need(call, sw_watch_start);
 }

@@ -1,41 +1,13 @@
 /* daemon/api/handlers_trial.c — trial.ask, report, heartbeat, tell, cancel: what changes a
  * trial. */
 #include "daemon/api/handlers.h"
-#include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/plan/plan.h"
 #include "daemon/sweep/ask.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/recover.h"
 #include "daemon/sweep/report.h"
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
-
-typedef void loaded_fn(struct sw_running *live, struct sw_call *call);
-
-/* Loads the sweep of the call and goes on there. */
-static void with_sweep(struct sw_call *call, loaded_fn *then)
-{
-	if (sw_change_allowed(call))
-		sw_recover_need(call, then);
-}
-
-/* The same for what only the client may do that drives the sweep: ask, report and tell. */
-static void with_driven(struct sw_call *call, loaded_fn *then)
-{
-	struct sw_running *live = sw_change_allowed(call) ? sw_running_of(call) : NULL;
-
-	/* Asked of the row, before the state machine is loaded for nothing. */
-	if (live != NULL && live->driven) {
-		live->asked_us = live->d->clock->mono_us();
-		sw_recover_need(call, then);
-	} else if (live != NULL) {
-		sw_call_refuse(call, SW_CONFLICT, "/sweep",
-			       "sweep %lld has a trainer or a command: sweepd's own workers run "
-			       "its trials",
-			       (long long)live->sweep);
-	}
-}
 
 /* A trial of the user's own: what he does not name is drawn. NULL: the call was refused. */
 static struct sw_change *enqueue(struct sw_running *live, struct sw_call *call)
@@ -75,7 +47,7 @@ static bool is_idle(const struct sw_running *live)
 	return idle == SW_IDLE_DONE || idle == SW_IDLE_PAUSED || idle == SW_IDLE_BUSY;
 }
 
-static void ask_loaded(struct sw_running *live, struct sw_call *call)
+void sw_handle_trial_ask(struct sw_running *live, struct sw_call *call)
 {
 	if (live->d->draining)
 		sw_call_refuse(call, SW_BUSY, "",
@@ -90,27 +62,7 @@ static void ask_loaded(struct sw_running *live, struct sw_call *call)
 		sw_ask_answer(live, call);
 }
 
-void sw_handle_trial_ask(struct sw_call *call)
-{
-	with_driven(call, ask_loaded);
-}
-
-void sw_handle_trial_report(struct sw_call *call)
-{
-	with_driven(call, sw_report_answer);
-}
-
-void sw_handle_trial_heartbeat(struct sw_call *call)
-{
-	with_driven(call, sw_report_heartbeat);
-}
-
-void sw_handle_trial_tell(struct sw_call *call)
-{
-	with_driven(call, sw_report_tell);
-}
-
-static void enqueue_loaded(struct sw_running *live, struct sw_call *call)
+void sw_handle_trial_enqueue(struct sw_running *live, struct sw_call *call)
 {
 	struct sw_change *c = enqueue(live, call);
 	struct sw_jw w;
@@ -124,12 +76,7 @@ static void enqueue_loaded(struct sw_running *live, struct sw_call *call)
 	sw_change_commit(c);
 }
 
-void sw_handle_trial_enqueue(struct sw_call *call)
-{
-	with_sweep(call, enqueue_loaded);
-}
-
-static void cancel_loaded(struct sw_running *live, struct sw_call *call)
+void sw_handle_trial_cancel(struct sw_running *live, struct sw_call *call)
 {
 	const struct sw_event event = {.kind = SW_EVENT_CANCEL_TRIAL,
 				       .trial = (uint64_t)sw_call_int(call, "trial", 0)};
@@ -139,9 +86,4 @@ static void cancel_loaded(struct sw_running *live, struct sw_call *call)
 		return;
 	sw_report_state(&c->reply, live, event.trial);
 	sw_change_commit(c);
-}
-
-void sw_handle_trial_cancel(struct sw_call *call)
-{
-	with_sweep(call, cancel_loaded);
 }

@@ -1,13 +1,20 @@
-/* daemon/api/handlers_trial_read.c — trial.list, get, reports, log. */
+/* daemon/api/handlers_trial_read.c — trial.list, get, reports, log, output, checkpoint. */
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
 #include "daemon/api/trial_json.h"
 #include "daemon/daemon.h"
+#include "daemon/sweep/checkpoint.h"
+#include "daemon/sweep/output.h"
+#include "daemon/sweep/program_job.h"
 #include "daemon/sweep/running.h"
+#include "proto/checkpoint_path.h"
+#include "sched/sweep/trial.h"
 #include "store/read.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PAGE_SHORT 100 /* rows: more are a long read */
 
@@ -20,15 +27,6 @@ struct page_question {
 	int64_t limit, n; /* rows wanted, written */
 	bool more;        /* there is a next page, from the row that `after` stands at then */
 };
-
-/* A question about the sweep (and trial) of the call. NULL: answered. */
-static void *ask_page(struct sw_call *call, size_t size,
-		      void (*work)(struct sw_db *db, struct sw_lookup *q))
-{
-	struct sw_running *live = sw_running_of(call);
-
-	return live != NULL ? sw_lookup_create(call, live, size, work) : NULL;
-}
 
 /* absent: rows of a page without a "limit". */
 static void run_page(struct page_question *p, int64_t absent)
@@ -79,18 +77,16 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 {
 	struct page_question *p = (struct page_question *)q;
 
-	sw_jw_obj(&q->w);
 	sw_jw_karr(&q->w, "trials");
 	q->rc = sw_read_trials(db, q->sweep, p->state[0] != '\0' ? p->state : NULL, p->after,
 			       p->limit + 1, write_listed, p, &q->err);
 	sw_jw_arr_end(&q->w);
 	sw_jw_kint_opt(&q->w, "next", p->more, p->after);
-	sw_jw_obj_end(&q->w);
 }
 
-void sw_handle_trial_list(struct sw_call *call)
+void sw_handle_trial_list(struct sw_running *live, struct sw_call *call)
 {
-	struct page_question *p = ask_page(call, sizeof *p, read_list);
+	struct page_question *p = sw_lookup_create(call, live, sizeof *p, read_list);
 
 	if (p == NULL)
 		return;
@@ -133,7 +129,6 @@ static bool write_trial(const struct sw_row_trial *row, void *arg)
 {
 	struct sw_lookup *q = arg;
 
-	sw_jw_obj(&q->w);
 	sw_jw_kint(&q->w, "sweep", row->sweep);
 	sw_trial_json(&q->w, row, q->now_ms);
 	return true;
@@ -147,12 +142,11 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_karr(&q->w, "attempts");
 	q->rc = sw_read_attempts(db, q->sweep, q->trial, write_attempt, q, &q->err);
 	sw_jw_arr_end(&q->w);
-	sw_jw_obj_end(&q->w);
 }
 
-void sw_handle_trial_get(struct sw_call *call)
+void sw_handle_trial_get(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_lookup *q = ask_page(call, sizeof *q, read_get);
+	struct sw_lookup *q = sw_lookup_create(call, live, sizeof *q, read_get);
 
 	if (q != NULL)
 		sw_lookup_run(q);
@@ -190,14 +184,12 @@ static void read_reports(struct sw_db *db, struct sw_lookup *q)
 	/* An empty page of a trial that is not there would look like one without reports. */
 	if (!trial_exists(db, q))
 		return;
-	sw_jw_obj(&q->w);
 	sw_jw_karr(&q->w, "reports");
 	q->rc = sw_read_reports(db, q->sweep, q->trial, p->attempt, p->after, p->limit + 1,
 				write_report, p, &q->err);
 	sw_jw_arr_end(&q->w);
 	(void)snprintf(next, sizeof next, "%lld.%lld", (long long)p->attempt, (long long)p->after);
 	sw_jw_kstr(&q->w, "next", p->more ? next : NULL);
-	sw_jw_obj_end(&q->w);
 }
 
 void sw_handle_trial_reports(struct sw_call *call)
@@ -213,7 +205,8 @@ void sw_handle_trial_reports(struct sw_call *call)
 			       "after is \"attempt.seq\", such as \"1.100\"");
 		return;
 	}
-	p = ask_page(call, sizeof *p, read_reports);
+	struct sw_running *live = sw_running_of(call);
+	p = live != NULL ? sw_lookup_create(call, live, sizeof *p, read_reports) : NULL;
 	if (p == NULL)
 		return;
 	p->attempt = attempt;
@@ -242,21 +235,144 @@ static void read_log(struct sw_db *db, struct sw_lookup *q)
 
 	if (!trial_exists(db, q))
 		return;
-	sw_jw_obj(&q->w);
 	sw_jw_karr(&q->w, "lines");
 	q->rc = sw_read_log(db, q->sweep, q->trial, p->after, p->limit, &next, write_line, q,
 			    &q->err);
 	sw_jw_arr_end(&q->w);
 	sw_jw_kint(&q->w, "next", next);
-	sw_jw_obj_end(&q->w);
 }
 
-void sw_handle_trial_log(struct sw_call *call)
+void sw_handle_trial_log(struct sw_running *live, struct sw_call *call)
 {
-	struct page_question *p = ask_page(call, sizeof *p, read_log);
+	struct page_question *p = sw_lookup_create(call, live, sizeof *p, read_log);
 
 	if (p == NULL)
 		return;
 	p->after = sw_call_int(call, "after", 0);
 	run_page(p, 1000);
+}
+
+/* --- output: what a program wrote --- */
+
+#define OUTPUT_BYTES ((size_t)64 * 1024) /* of a page */
+
+struct output_question {
+	struct sw_lookup q;
+	char path[SW_PROGRAM_JOB_LOG_MAX];
+	struct sw_output_place at;
+	bool ended;
+};
+
+static bool note_state(const struct sw_row_trial *row, void *arg)
+{
+	struct output_question *o = arg;
+	enum sw_trial_state state;
+
+	o->ended = row->state != NULL && sw_trial_state_find(row->state, &state) == SW_OK &&
+		   sw_trial_ended(state);
+	return true;
+}
+
+/* The state is read before the output: of a trial that has ended there then, nothing is missed. */
+static void read_output(struct sw_db *db, struct sw_lookup *q)
+{
+	struct output_question *o = (struct output_question *)q;
+	struct sw_output_page page;
+	struct sw_buf text;
+	char next[48];
+
+	sw_buf_init(&text, 4 * OUTPUT_BYTES);
+	q->rc = sw_read_trial(db, q->sweep, q->trial, note_state, o, &q->err);
+	if (q->rc == SW_OK)
+		q->rc = sw_output_read(o->path, &o->at, OUTPUT_BYTES, &text, &page, &q->err);
+	if (q->rc == SW_OK) {
+		(void)snprintf(next, sizeof next, "%" PRIu64 ".%" PRIu64, page.next.file,
+			       page.next.offset);
+		sw_jw_kstr(&q->w, "text", text.len > 0 ? text.data : "");
+		sw_jw_kstr(&q->w, "next", next);
+		sw_jw_kbool(&q->w, "more", page.more);
+		sw_jw_kbool(&q->w, "lost", page.lost);
+		sw_jw_kbool(&q->w, "ended", o->ended);
+	}
+	sw_buf_fini(&text);
+}
+
+void sw_handle_trial_output(struct sw_call *call)
+{
+	const char *after = sw_call_str(call, "after", "0.0");
+	struct sw_output_place at;
+	char more;
+
+	if (sscanf(after, "%19" SCNu64 ".%19" SCNu64 "%c", &at.file, &at.offset, &more) != 2) {
+		sw_call_refuse(call, SW_INVALID, "/after", "after is `next` of the page before");
+		return;
+	}
+	struct sw_running *live = sw_running_of(call);
+	struct output_question *o =
+		live != NULL ? sw_lookup_create(call, live, sizeof *o, read_output) : NULL;
+	if (o == NULL)
+		return;
+	sw_program_job_log(live->d, live->sweep, (uint64_t)o->q.trial, o->path);
+	o->at = at;
+	o->q.is_long = true;
+	sw_lookup_run(&o->q);
+}
+
+/* --- checkpoint: which file a trial's state is in --- */
+
+struct file_question {
+	struct sw_lookup q;
+	int64_t step; /* that the row says */
+	char folder[SW_CHECKPOINT_FOLDER_MAX];
+};
+
+static bool take_step(const struct sw_row_trial *row, void *arg)
+{
+	struct file_question *f = arg;
+
+	f->step = row->resume_step;
+	return true;
+}
+
+/* The row says which step, the disk whether it is there. */
+static void find_file(struct sw_db *db, struct sw_lookup *q)
+{
+	struct file_question *f = (struct file_question *)q;
+	char path[PATH_MAX + 128];
+	struct stat st;
+
+	q->rc = sw_read_trial(db, q->sweep, q->trial, take_step, f, &q->err);
+	if (q->rc != SW_OK)
+		return;
+	sw_checkpoint_path(path, sizeof path, f->folder, (uint64_t)q->trial, (uint64_t)f->step);
+	/* It never wrote one, or the spec's rules have removed it since. */
+	if (f->step == 0 || stat(path, &st) != 0) {
+		q->rc = sw_err_set(
+			&q->err, SW_NOT_FOUND,
+			"trial %lld/%lld has no checkpoint: \"checkpoint\" in the spec "
+			"says which are kept, the best one's and the last one's by default",
+			(long long)q->sweep, (long long)q->trial);
+		return;
+	}
+	sw_jw_kint(&q->w, "trial", q->trial);
+	sw_jw_kint(&q->w, "step", f->step);
+	sw_jw_kstr(&q->w, "path", path);
+	sw_jw_kbool(&q->w, "folder", S_ISDIR(st.st_mode));
+}
+
+void sw_handle_trial_checkpoint(struct sw_running *live, struct sw_call *call)
+{
+	struct file_question *f = sw_lookup_create(call, live, sizeof *f, find_file);
+
+	if (f == NULL)
+		return;
+	/* The path is made on the loop, which owns the sweep; the disk is asked on the store's
+	 * thread. The Python package keeps the trials that it drives in a folder of its own, which
+	 * the daemon only reads. */
+	if (live->driven)
+		(void)snprintf(f->folder, sizeof f->folder, "%s/tune/%lld", live->d->config.state,
+			       (long long)live->sweep);
+	else
+		sw_checkpoint_folder(live, f->folder);
+	sw_lookup_run(&f->q);
 }

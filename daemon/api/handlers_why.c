@@ -6,7 +6,6 @@
 #include "daemon/api/why_source.h"
 #include "daemon/api/why_words.h"
 #include "daemon/daemon.h"
-#include "daemon/sweep/recover.h"
 #include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -21,28 +20,29 @@ struct why_question {
 	char state[16];
 	int64_t attempt, step;
 	struct sw_buf cause, facts; /* of the trial; of how it came about */
-	uint64_t first_step;        /* of its first report; 0: there is none */
-	char last_words[256];       /* of the last decision; "": there is none */
-	bool last_paused;           /* it was that the trial pauses */
+	struct sw_buf decisions;
+	struct sw_jw w;       /* writes them */
+	uint64_t first_step;  /* of its first report; 0: there is none */
+	char last_words[256]; /* of the last decision; "": there is none */
+	bool last_paused;     /* it was that the trial pauses */
 };
 
 static bool write_decision(const struct sw_row_decision *row, void *arg)
 {
 	struct why_question *y = arg;
-	struct sw_lookup *q = &y->q;
 
-	sw_jw_obj(&q->w);
-	sw_jw_kint(&q->w, "attempt", row->attempt);
-	sw_jw_kint(&q->w, "seq", row->seq);
-	sw_jw_kstr(&q->w, "decision", row->verdict);
-	sw_jw_kint(&q->w, "bracket", row->bracket);
-	sw_jw_kint(&q->w, "rung", row->rung);
-	sw_jw_kint(&q->w, "rank", row->better + 1);
-	sw_jw_kint(&q->w, "n", row->n);
-	sw_jw_kint(&q->w, "keep", row->keep);
-	sw_jw_knum_opt(&q->w, "cutoff", row->has_cutoff, row->cutoff);
-	sw_jw_knum(&q->w, "value", row->value);
-	sw_jw_obj_end(&q->w);
+	sw_jw_obj(&y->w);
+	sw_jw_kint(&y->w, "attempt", row->attempt);
+	sw_jw_kint(&y->w, "seq", row->seq);
+	sw_jw_kstr(&y->w, "decision", row->verdict);
+	sw_jw_kint(&y->w, "bracket", row->bracket);
+	sw_jw_kint(&y->w, "rung", row->rung);
+	sw_jw_kint(&y->w, "rank", row->better + 1);
+	sw_jw_kint(&y->w, "n", row->n);
+	sw_jw_kint(&y->w, "keep", row->keep);
+	sw_jw_knum_opt(&y->w, "cutoff", row->has_cutoff, row->cutoff);
+	sw_jw_knum(&y->w, "value", row->value);
+	sw_jw_obj_end(&y->w);
 	/* "pause"; the others are "continue" and "stop". */
 	y->last_paused = row->verdict[0] == 'p';
 	sw_why_decision(y->pruner, y->brackets, row, y->last_words, sizeof y->last_words);
@@ -73,9 +73,10 @@ static void read_why(struct sw_db *db, struct sw_lookup *q)
 	q->rc = sw_read_trial(db, q->sweep, q->trial, keep_state, y, &q->err);
 	if (q->rc != SW_OK)
 		return;
-	sw_jw_arr(&q->w);
+	sw_jw_init(&y->w, &y->decisions);
+	sw_jw_arr(&y->w);
 	q->rc = sw_read_decisions(db, q->sweep, q->trial, write_decision, y, &q->err);
-	sw_jw_arr_end(&q->w);
+	sw_jw_arr_end(&y->w);
 	if (q->rc == SW_OK)
 		q->rc = sw_read_reports(db, q->sweep, q->trial, 0, 0, 1, keep_first, y, &q->err);
 	struct sw_jw facts;
@@ -170,9 +171,8 @@ static void why_done(struct sw_lookup *q)
 	struct why_question *y = (struct why_question *)q;
 	/* The store's thread has written the decisions alone; the answer is put together here, on
 	 * the loop, where the state machine may be asked. */
-	struct sw_buf decisions = q->out, text, suggestion;
+	struct sw_buf text, suggestion;
 
-	sw_buf_init(&q->out, SW_REPLY_MAX);
 	sw_buf_init(&text, 16384);
 	sw_buf_init(&suggestion, SW_REPLY_MAX);
 	explain(y, &text);
@@ -184,16 +184,13 @@ static void why_done(struct sw_lookup *q)
 	}
 	sw_why_source(q->live, (uint64_t)q->trial, y->facts.data != NULL ? y->facts.data : "",
 		      &suggestion, &text);
-	sw_jw_init_obj(&q->w, &q->out);
 	sw_jw_kstr(&q->w, "text", text.data);
 	sw_jw_kstr(&q->w, "state", y->state);
-	sw_jw_kraw(&q->w, "decisions", decisions.data);
+	sw_jw_kraw(&q->w, "decisions", y->decisions.data);
 	sw_jw_kraw(&q->w, "suggestion", suggestion.data);
 	write_queue(y, &q->w);
-	sw_jw_obj_end(&q->w);
 	sw_buf_fini(&suggestion);
 	sw_buf_fini(&text);
-	sw_buf_fini(&decisions);
 }
 
 static void why_fini(struct sw_lookup *q)
@@ -202,9 +199,10 @@ static void why_fini(struct sw_lookup *q)
 
 	sw_buf_fini(&y->cause);
 	sw_buf_fini(&y->facts);
+	sw_buf_fini(&y->decisions);
 }
 
-static void why_loaded(struct sw_running *live, struct sw_call *call)
+void sw_handle_trial_why(struct sw_running *live, struct sw_call *call)
 {
 	struct why_question *y = sw_lookup_create(call, live, sizeof *y, read_why);
 
@@ -216,13 +214,9 @@ static void why_loaded(struct sw_running *live, struct sw_call *call)
 	y->enqueued = (int64_t)sw_sweep_origin(live->sched, (uint64_t)y->q.trial).enqueued;
 	sw_buf_init(&y->cause, SW_REPLY_MAX);
 	sw_buf_init(&y->facts, SW_REPLY_MAX);
+	sw_buf_init(&y->decisions, SW_REPLY_MAX);
 	y->q.is_long = true; /* it builds the search space, and reads a thousand trials */
 	y->q.done = why_done;
 	y->q.fini = why_fini;
 	sw_lookup_run(&y->q);
-}
-
-void sw_handle_trial_why(struct sw_call *call)
-{
-	sw_recover_need(call, why_loaded);
 }

@@ -11,17 +11,6 @@
 #include "proto/json.h"
 #include <string.h>
 
-/* The slot that the call's connection speaks for. NULL: answered. */
-static struct sw_slot *slot_of(struct sw_call *call)
-{
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_slot *s = sw_slot_of(call->conn, &err);
-
-	if (s == NULL)
-		sw_call_error(call, &err);
-	return s;
-}
-
 /* Does the slot hold what its worker says that it runs? */
 static bool holds_trial(const struct sw_slot *s, const struct sw_call *call)
 {
@@ -34,8 +23,6 @@ void sw_handle_worker_hello(struct sw_call *call)
 {
 	const int64_t slot = sw_call_int(call, "slot", -1);
 	struct sw_slot *s = sw_slot_find(call->d, slot, sw_call_str(call, "worker", ""));
-	struct sw_buf out;
-	struct sw_jw w;
 
 	/* A daemon that stops takes no worker back; the next one does. */
 	if (s == NULL || call->d->phase != SW_UP) {
@@ -81,60 +68,28 @@ void sw_handle_worker_hello(struct sw_call *call)
 	sw_log(SW_LOG_INFO, "worker.hello", "slot=%d pid=%ld trial=%lld/%lld run=%d", s->index,
 	       sw_slot_pid(s), (long long)sw_call_int(call, "sweep", 0),
 	       (long long)sw_call_int(call, "trial", 0), run);
-	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init_obj(&w, &out);
-	sw_jw_kbool(&w, "ok", true);
-	sw_jw_kbool(&w, "run", run);
-	sw_jw_obj_end(&w);
-	sw_call_result(call, &out);
+	struct sw_jw *w = sw_call_reply(call);
+	sw_jw_kbool(w, "ok", true);
+	sw_jw_kbool(w, "run", run);
+	sw_call_reply_end(call);
 }
 
 void sw_handle_worker_next(struct sw_call *call)
 {
-	struct sw_slot *s = slot_of(call);
+	struct sw_slot *s = sw_slot_of(call);
 
 	if (s != NULL)
 		sw_slot_next(s, call, sw_call_str(call, "refused", NULL));
 }
 
-/* The sweep of a worker's trial. NULL: answered. */
-static struct sw_running *sweep_of(struct sw_call *call)
+void sw_handle_worker_report(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_running *live = slot_of(call) != NULL ? sw_running_of(call) : NULL;
-
-	/* Without a state machine it ended before this start, and none of its trials can be on a
-	 * slot. */
-	if (live == NULL || (live->sched != NULL && !live->driven))
-		return live;
-	sw_call_refuse(call, SW_CONFLICT, "/sweep", "sweep %lld runs no trial on a slot",
-		       (long long)live->sweep);
-	return NULL;
-}
-
-void sw_handle_worker_report(struct sw_call *call)
-{
-	struct sw_running *live = sweep_of(call);
-
-	if (live == NULL)
-		return;
 	call->conn->slot->done = call->conn->slot->total = 0; /* of the step that is over */
 	sw_report_answer(live, call);
 }
 
-void sw_handle_worker_tell(struct sw_call *call)
+void sw_handle_worker_log(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_running *live = sweep_of(call);
-
-	if (live != NULL)
-		sw_report_tell(live, call);
-}
-
-void sw_handle_worker_log(struct sw_call *call)
-{
-	struct sw_running *live = sweep_of(call);
-
-	if (live == NULL)
-		return;
 	const struct sw_row_log row = {
 		.sweep = live->sweep,
 		.trial = sw_call_int(call, "trial", 0),
@@ -154,20 +109,14 @@ void sw_handle_worker_log(struct sw_call *call)
 
 static void answer_ok(struct sw_call *call)
 {
-	struct sw_buf out;
-
-	sw_buf_init(&out, SW_REPLY_MAX);
-	(void)sw_buf_adds(&out, "{\"ok\":true}");
-	sw_call_result(call, &out);
+	sw_jw_kbool(sw_call_reply(call), "ok", true);
+	sw_call_reply_end(call);
 }
 
-void sw_handle_worker_progress(struct sw_call *call)
+void sw_handle_worker_progress(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_running *live = sweep_of(call);
 	struct sw_slot *s = call->conn->slot;
 
-	if (live == NULL)
-		return;
 	if (holds_trial(s, call)) {
 		s->done = sw_call_int(call, "done", 0);
 		s->total = sw_call_int(call, "total", 0);
@@ -178,7 +127,7 @@ void sw_handle_worker_progress(struct sw_call *call)
 
 void sw_handle_worker_launcher(struct sw_call *call)
 {
-	struct sw_slot *s = slot_of(call);
+	struct sw_slot *s = sw_slot_of(call);
 
 	if (s == NULL)
 		return;
@@ -188,7 +137,7 @@ void sw_handle_worker_launcher(struct sw_call *call)
 
 void sw_handle_worker_bye(struct sw_call *call)
 {
-	struct sw_slot *s = slot_of(call);
+	struct sw_slot *s = sw_slot_of(call);
 
 	if (s == NULL)
 		return;

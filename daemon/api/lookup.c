@@ -1,5 +1,6 @@
 #include "daemon/api/lookup.h"
 #include "base/memory.h"
+#include "daemon/api/trial_json.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
@@ -21,11 +22,20 @@ void *sw_lookup_create(struct sw_call *call, struct sw_running *live, size_t siz
 	q->work = work;
 	q->live = live;
 	q->sweep = live != NULL ? live->sweep : 0;
+	q->maximize = live != NULL && live->maximize;
 	q->trial = sw_call_int(call, "trial", 0);
 	q->now_ms = call->d->clock->wall_ms();
 	sw_buf_init(&q->out, SW_REPLY_MAX);
-	sw_jw_init(&q->w, &q->out);
+	sw_jw_init_obj(&q->w, &q->out);
 	return q;
+}
+
+bool sw_lookup_write_trial(const struct sw_row_trial *row, void *q)
+{
+	struct sw_lookup *at = q;
+
+	sw_trial_json_obj(&at->w, row, at->now_ms);
+	return true;
 }
 
 static void on_work(struct sw_db *db, void *arg)
@@ -63,6 +73,7 @@ static void on_done(void *arg)
 	} else {
 		if (q->done != NULL)
 			q->done(q);
+		sw_jw_obj_end(&q->w);
 		sw_call_result(q->call, &q->out);
 	}
 	sw_lookup_drop(q);

@@ -17,6 +17,7 @@
 
 struct sw_call;
 struct sw_db;
+struct sw_row_trial;
 struct sw_running;
 
 struct sw_lookup {
@@ -26,8 +27,9 @@ struct sw_lookup {
 	void (*fini)(struct sw_lookup *q); /* loop: frees what the question holds; NULL: nothing */
 	struct sw_running *live;           /* for done alone */
 	int64_t sweep, trial, now_ms;
+	bool maximize;  /* as the sweep does */
 	bool is_long;   /* no few rows by their keys: SW_READ_LONG */
-	struct sw_jw w; /* writes out */
+	struct sw_jw w; /* writes out: the members of the answer, an object that is open */
 	struct sw_buf out;
 	sw_status rc;
 	struct sw_err err;
@@ -39,6 +41,8 @@ void *sw_lookup_create(struct sw_call *call, struct sw_running *live, size_t siz
 		       void (*work)(struct sw_db *db, struct sw_lookup *q));
 /* Frees one that will not run: its call was answered. */
 void sw_lookup_drop(struct sw_lookup *q);
+/* For sw_read_trial() and its like, whose arg is the question: writes the trial. */
+bool sw_lookup_write_trial(const struct sw_row_trial *row, void *q);
 /* Runs it. Takes it. */
 void sw_lookup_run(struct sw_lookup *q);
 

@@ -5,7 +5,6 @@
 #include "base/status.h"
 #include "plot/data.h"
 #include "spec/spec.h"
-#include <stddef.h>
 
 /* *out: s->n_params of them, the caller's (free), with the names of the values of categories.
  * SW_NOMEM. */

@@ -25,6 +25,9 @@ int64_t sw_sweep_json_silent_min(const struct sw_running *live, int64_t trial);
 void sw_sweep_json(struct sw_jw *w, const struct sw_running *live,
 		   int64_t now_ms); /* its state machine is loaded */
 
+/* For a watcher: an object without its end, a View (methods.json) but for its trials. O(slots). */
+void sw_sweep_json_head(struct sw_buf *out, const struct sw_running *live, int64_t now_ms);
+
 double sw_sweep_json_seconds(const struct sw_running *live,
 			     int64_t now_ms); /* since it was submitted */
 

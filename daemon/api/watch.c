@@ -1,14 +1,13 @@
 #include "daemon/api/watch.h"
 #include "base/memory.h"
+#include "daemon/api/sweep_json.h"
 #include "daemon/api/trial_json.h"
-#include "daemon/api/watch_head.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/running.h"
 #include "store/read.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,13 +23,6 @@ struct sw_watcher {
 	bool ready;    /* its snapshot was answered: updates may follow */
 	bool behind;   /* it missed an update for want of room: the next one must be a fresh
 		      * snapshot */
-};
-
-struct sw_watch { /* a sweep's */
-	struct sw_watcher *watchers;
-	int64_t idle_min; /* sw_hold_idle_min() as they know it */
-	uint64_t feeds;   /* snapshots and updates asked of the store */
-	bool feeding;     /* a read for an update is under way */
 };
 
 /* One read for a snapshot or an update: pieces of JSON that finish() puts together on the loop. */
@@ -115,11 +107,6 @@ static void read_feed(struct sw_db *db, void *arg)
 
 /* --- on the loop --- */
 
-static bool has_ended(const struct sw_running *live)
-{
-	return live->ended_ms != 0;
-}
-
 /* The whole, from its pieces. Takes the head. */
 static struct sw_buf write_view(struct feed *f)
 {
@@ -142,7 +129,7 @@ static struct sw_buf write_view(struct feed *f)
 
 static bool is_watched(const struct sw_running *live)
 {
-	return live->view.watch != NULL && live->view.watch->watchers != NULL;
+	return live->view.watchers != NULL;
 }
 
 static void drop_watcher(struct sw_running *live, struct sw_watcher **at)
@@ -155,23 +142,12 @@ static void drop_watcher(struct sw_running *live, struct sw_watcher **at)
 	live->view.changes.watched = is_watched(live);
 }
 
-void sw_watch_free_all(struct sw_daemon *d)
-{
-	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
-		free(d->sweep.sweeps[i]->view.watch); /* its watchers went with their connections */
-		d->sweep.sweeps[i]->view.watch = NULL;
-	}
-}
-
 void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 {
 	for (size_t i = 0; c->n_watches > 0 && i < d->sweep.sweep_n; i++) {
 		struct sw_running *live = d->sweep.sweeps[i];
 
-		/* Nobody ever watched it. */
-		if (live->view.watch == NULL)
-			continue;
-		for (struct sw_watcher **at = &live->view.watch->watchers; *at != NULL;)
+		for (struct sw_watcher **at = &live->view.watchers; *at != NULL;)
 			if ((*at)->conn == c)
 				drop_watcher(live, at);
 			else
@@ -186,15 +162,15 @@ static struct sw_watcher *add_watcher(struct sw_running *live, struct sw_conn *c
 {
 	struct sw_watcher *w;
 
-	for (w = live->view.watch->watchers; w != NULL; w = w->next)
+	for (w = live->view.watchers; w != NULL; w = w->next)
 		if (w->conn == c)
 			return w; /* once is enough */
 	w = sw_calloc(1, sizeof *w);
 	if (w == NULL)
 		return NULL;
-	w->next = live->view.watch->watchers;
+	w->next = live->view.watchers;
 	w->conn = c;
-	live->view.watch->watchers = w;
+	live->view.watchers = w;
 	live->view.changes.watched = true;
 	c->n_watches++;
 	if (!uv_is_active((uv_handle_t *)&live->d->feed)) /* a running one is not put off */
@@ -208,7 +184,7 @@ static void on_snapshot(void *arg)
 	struct sw_running *live = f->live;
 	struct sw_conn *c = f->call->conn;
 
-	for (struct sw_watcher **at = &live->view.watch->watchers; *at != NULL; at = &(*at)->next) {
+	for (struct sw_watcher **at = &live->view.watchers; *at != NULL; at = &(*at)->next) {
 		if ((*at)->conn != c)
 			continue;
 		if (f->rc == SW_OK && !f->ends) {
@@ -233,15 +209,12 @@ static void on_snapshot(void *arg)
 
 static struct feed *new_feed(struct sw_running *live)
 {
-	struct feed *f;
+	struct feed *f = sw_calloc(1, sizeof *f);
 
-	if (live->view.watch == NULL)
-		live->view.watch = sw_calloc(1, sizeof *live->view.watch);
-	f = live->view.watch != NULL ? sw_calloc(1, sizeof *f) : NULL;
 	if (f == NULL)
 		return NULL;
 	f->live = live;
-	f->number = ++live->view.watch->feeds;
+	f->number = ++live->view.feeds;
 	f->sweep = live->sweep;
 	f->maximize = live->maximize;
 	f->now_ms = live->d->clock->wall_ms();
@@ -250,8 +223,8 @@ static struct feed *new_feed(struct sw_running *live)
 	sw_buf_init(&f->trials, UPDATE_MAX);
 	/* Before the read: what it shows has happened, so the read, which comes after every commit
 	 * before it, shows at least that. */
-	sw_watch_head(&f->head, live, f->now_ms);
-	f->ends = has_ended(live);
+	sw_sweep_json_head(&f->head, live, f->now_ms);
+	f->ends = live->ended_ms != 0;
 	return f;
 }
 
@@ -272,7 +245,7 @@ void sw_watch_start(struct sw_running *live, struct sw_call *call)
 			return;
 	}
 	if (f != NULL) {
-		struct sw_watcher **at = &live->view.watch->watchers;
+		struct sw_watcher **at = &live->view.watchers;
 
 		while (*at != NULL && ((*at)->conn != call->conn || (*at)->ready))
 			at = &(*at)->next;
@@ -283,21 +256,16 @@ void sw_watch_start(struct sw_running *live, struct sw_call *call)
 	sw_call_refuse(call, SW_BUSY, "", SW_CALL_BUSY);
 }
 
-static bool has_room(const struct sw_watcher *w)
-{
-	return !sw_conn_is_full(w->conn);
-}
-
 /* A fresh snapshot goes to everyone, other updates to those that missed none. */
 static void send_update(struct sw_running *live, const struct feed *f, const char *text)
 {
-	for (struct sw_watcher *w = live->view.watch->watchers, *next; w != NULL; w = next) {
+	for (struct sw_watcher *w = live->view.watchers, *next; w != NULL; w = next) {
 		next = w->next;
 		/* Its snapshot is not out yet, or shows more than this. One that missed an update
 		 * waits for the next snapshot. */
 		if (!w->ready || f->number < w->from || (w->behind && !f->snapshot))
 			continue;
-		w->behind = !has_room(w);
+		w->behind = sw_conn_is_full(w->conn);
 		if (!w->behind)
 			sw_conn_notify(w->conn, "sweep.update", text);
 	}
@@ -309,7 +277,7 @@ static void on_update(void *arg)
 	struct sw_running *live = f->live;
 	bool sent = false;
 
-	live->view.watch->feeding = false;
+	live->view.feeding = false;
 	for (size_t i = f->read_n; i < f->changed_n; i++)
 		sw_marks_note(&live->view.changes, f->changed[i]); /* had no place in this one */
 	if (f->rc == SW_OK) {
@@ -324,9 +292,9 @@ static void on_update(void *arg)
 		live->view.changes.overflowed =
 			true; /* what it had to tell is told by the next one */
 	/* A watcher that got the update which shows the end has got its last one. */
-	const bool last = sent && f->ends && has_ended(live) && live->view.changes.n == 0 &&
+	const bool last = sent && f->ends && live->ended_ms != 0 && live->view.changes.n == 0 &&
 			  !live->view.changes.overflowed;
-	for (struct sw_watcher **at = &live->view.watch->watchers; last && *at != NULL;) {
+	for (struct sw_watcher **at = &live->view.watchers; last && *at != NULL;) {
 		if ((*at)->ready && !(*at)->behind)
 			drop_watcher(live, at);
 		else
@@ -338,8 +306,8 @@ static void on_update(void *arg)
 /* Does someone wait for a fresh snapshot that could be sent now? */
 static bool someone_behind(const struct sw_running *live)
 {
-	for (const struct sw_watcher *w = live->view.watch->watchers; w != NULL; w = w->next)
-		if (w->behind && has_room(w))
+	for (const struct sw_watcher *w = live->view.watchers; w != NULL; w = w->next)
+		if (w->behind && !sw_conn_is_full(w->conn))
 			return true;
 	return false;
 }
@@ -357,12 +325,12 @@ static void feed_watchers(struct sw_running *live)
 		return;
 	}
 	/* One read at a time: what changes meanwhile is in the next. */
-	if (live->view.watch->feeding)
+	if (live->view.feeding)
 		return;
 	const bool fresh = c->overflowed || someone_behind(live);
 	const int64_t idle_min = sw_hold_idle_min(live); /* no event tells them of that */
 	/* Nothing has changed. */
-	if (!fresh && !c->any && c->n == 0 && idle_min == live->view.watch->idle_min)
+	if (!fresh && !c->any && c->n == 0 && idle_min == live->view.idle_min)
 		return;
 	struct feed *f = new_feed(live);
 	/* No memory: the marks stay, and the next beat tries again. */
@@ -382,8 +350,8 @@ static void feed_watchers(struct sw_running *live)
 		free_feed(f);
 		return;
 	}
-	live->view.watch->feeding = true;
-	live->view.watch->idle_min = idle_min;
+	live->view.feeding = true;
+	live->view.idle_min = idle_min;
 	/* Changes from here on are for the next update. */
 	sw_marks_seen(c, f->changed_n, fresh);
 }

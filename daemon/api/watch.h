@@ -9,8 +9,6 @@
 #ifndef SW_DAEMON_API_WATCH_H
 #define SW_DAEMON_API_WATCH_H
 
-#include <uv.h>
-
 struct sw_call;
 struct sw_conn;
 struct sw_daemon;
@@ -21,6 +19,5 @@ struct sw_running;
 /* Answers the call with a snapshot and adds its connection as a watcher. */
 void sw_watch_start(struct sw_running *live, struct sw_call *call);
 void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c);
-void sw_watch_free_all(struct sw_daemon *d); /* after the loop has ended */
 
 #endif

@@ -3,7 +3,6 @@
 #include "proto/json.h"
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define LN_PLAIN (-700) /* an improvement below e^this is no number: its logarithm is said */

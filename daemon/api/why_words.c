@@ -1,6 +1,5 @@
 #include "daemon/api/why_words.h"
 #include "daemon/daemon.h"
-#include "daemon/slot/gpus.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/keep.h"

@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/conn.h"
-#include "proto/json.h"
 #include "proto/rpc.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,8 +66,24 @@ void sw_call_result(struct sw_call *call, struct sw_buf *result)
 	sw_buf_fini(result);
 }
 
-static void answer_errors(struct sw_call *call, int code, const struct sw_err *list, size_t n,
-			  size_t more)
+struct sw_jw *sw_call_reply(struct sw_call *call)
+{
+	sw_buf_init(&call->out, SW_REPLY_MAX);
+	sw_jw_init_obj(&call->w, &call->out);
+	return &call->w;
+}
+
+void sw_call_reply_end(struct sw_call *call)
+{
+	struct sw_buf out = call->out; /* the call goes before it */
+
+	call->w.b = &out;
+	sw_jw_obj_end(&call->w);
+	sw_call_result(call, &out);
+}
+
+void sw_call_errors(struct sw_call *call, int code, const struct sw_err *list, size_t n,
+		    size_t more)
 {
 	struct sw_buf *out = open_answer(call);
 
@@ -78,19 +93,9 @@ static void answer_errors(struct sw_call *call, int code, const struct sw_err *l
 	finish_call(call);
 }
 
-void sw_call_error_code(struct sw_call *call, int code, const struct sw_err *err)
-{
-	answer_errors(call, code, err, 1, 0);
-}
-
-void sw_call_errors(struct sw_call *call, const struct sw_err *list, size_t n, size_t more)
-{
-	answer_errors(call, sw_rpc_code(list->code), list, n, more);
-}
-
 void sw_call_error(struct sw_call *call, const struct sw_err *err)
 {
-	sw_call_error_code(call, sw_rpc_code(err->code), err);
+	sw_call_errors(call, sw_rpc_code(err->code), err, 1, 0);
 }
 
 void sw_call_refuse(struct sw_call *call, sw_status code, const char *ptr, const char *fmt, ...)

@@ -10,10 +10,10 @@
 
 #include "base/buf.h"
 #include "base/status.h"
+#include "proto/json.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct sw_daemon;
 struct sw_conn;
@@ -30,21 +30,28 @@ struct sw_call {
 	const cJSON *id;     /* NULL: a notification, whose answer is dropped */
 	const cJSON *params; /* checked against methods.json; an object or NULL */
 	int64_t since_us;    /* when it came */
+	struct sw_buf out;   /* of sw_call_reply() */
+	struct sw_jw w;
 };
 
 /* NULL: no memory. Counts as an open call of its message. */
 struct sw_call *sw_call_create(struct sw_conn *c, struct sw_message *m, const cJSON *id,
 			       const cJSON *params);
 
+/* Begins an answer that is an object: what is returned writes its members. Then one call of
+ * sw_call_reply_end(), which closes the object and answers. */
+struct sw_jw *sw_call_reply(struct sw_call *call);
+void sw_call_reply_end(struct sw_call *call);
 /* Takes the bytes of result (JSON text); a buffer that failed becomes an internal error. */
 void sw_call_result(struct sw_call *call, struct sw_buf *result);
 void sw_call_error(struct sw_call *call, const struct sw_err *err);
-/* The first of n > 0 errors, with all of them beside it, and how many more there are. */
-void sw_call_errors(struct sw_call *call, const struct sw_err *list, size_t n, size_t more);
+/* By this code (proto/rpc.h) the first of n > 0 errors; of several, all of them are beside it, and
+ * how many more there are. */
+void sw_call_errors(struct sw_call *call, int code, const struct sw_err *list, size_t n,
+		    size_t more);
 /* The same, with the line of sw_err_at(): ptr is "" where no field is at fault. */
 void sw_call_refuse(struct sw_call *call, sw_status code, const char *ptr, const char *fmt, ...)
 	SW_PRINTF(4, 5);
-void sw_call_error_code(struct sw_call *call, int code, const struct sw_err *err);
 
 bool sw_call_gone(const struct sw_call *call); /* its connection is closed */
 

@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,17 +34,9 @@ static void on_closed(uv_handle_t *h)
 
 static void leave_later(struct sw_conn *c)
 {
-	struct sw_daemon *d = c->d;
-	struct sw_conn **p = &d->net.later;
-
 	/* Most connections never wait for a turn. */
-	if (!c->is_later)
-		return;
-	while (*p != c)
-		p = &(*p)->next_later;
-	*p = c->next_later;
-	if (d->net.later_tail == &c->next_later)
-		d->net.later_tail = p;
+	if (c->is_later)
+		TAILQ_REMOVE(&c->d->net.later, c, later);
 	c->is_later = false;
 }
 
@@ -61,17 +52,13 @@ static void end_batch(struct sw_conn *c)
 void sw_conn_close(struct sw_conn *c)
 {
 	struct sw_daemon *d = c->d;
+	struct sw_message *m;
 
 	/* Its end may be found twice: by a read, and by a write that fails. */
 	if (c->closing)
 		return;
 	c->closing = true;
-	if (c->prev != NULL)
-		c->prev->next = c->next;
-	else
-		d->net.conns = c->next;
-	if (c->next != NULL)
-		c->next->prev = c->prev;
+	LIST_REMOVE(c, link);
 	d->net.conn_n--;
 	for (struct sw_conn **p = &d->net.dirty; c->dirty && *p != NULL; p = &(*p)->next_dirty)
 		if (*p == c) {
@@ -83,7 +70,7 @@ void sw_conn_close(struct sw_conn *c)
 		end_batch(c);
 	/* Its memory goes now: many may be cut in one turn, and are closed at its end. */
 	sw_frame_fini(&c->frame);
-	for (struct sw_message *m = c->head; m != NULL; m = m->next)
+	STAILQ_FOREACH (m, &c->messages, next)
 		sw_buf_fini(&m->out);
 	sw_conn_charge(c);
 	/* Last: it is off all lists, so those above cannot meet it there while they let go. */
@@ -224,28 +211,24 @@ void sw_conn_read_lines(struct sw_conn *c)
 /* Waits for the next turn, behind the connections that wait already. */
 void sw_conn_go_on_later(struct sw_conn *c)
 {
-	struct sw_daemon *d = c->d;
-
 	if (c->is_later)
 		return;
-	c->next_later = NULL;
-	*d->net.later_tail = c;
-	d->net.later_tail = &c->next_later;
+	TAILQ_INSERT_TAIL(&c->d->net.later, c, later);
 	c->is_later = true;
-	(void)uv_async_send(&d->store_wake); /* the loop does not sleep meanwhile */
+	(void)uv_async_send(&c->d->store_wake); /* the loop does not sleep meanwhile */
 }
 
 void sw_conn_go_on(struct sw_daemon *d)
 {
 	d->net.turn_us = 0;
-	while (d->net.later != NULL && d->net.turn_us < SW_CONN_TURN_US) {
-		struct sw_conn *c = d->net.later;
+	while (!TAILQ_EMPTY(&d->net.later) && d->net.turn_us < SW_CONN_TURN_US) {
+		struct sw_conn *c = TAILQ_FIRST(&d->net.later);
 
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed has left the list */
 		leave_later(c);
 		sw_conn_read_lines(c);
 	}
-	if (d->net.later != NULL)
+	if (!TAILQ_EMPTY(&d->net.later))
 		(void)uv_async_send(&d->store_wake);
 }
 
@@ -337,10 +320,8 @@ static struct sw_conn *create_conn(struct sw_daemon *d)
 		return NULL;
 	}
 	c->pipe.data = c;
-	c->next = d->net.conns;
-	if (d->net.conns != NULL)
-		d->net.conns->prev = c;
-	d->net.conns = c;
+	STAILQ_INIT(&c->messages);
+	LIST_INSERT_HEAD(&d->net.conns, c, link);
 	d->net.conn_n++;
 	c->serial = ++d->net.serial != 0 ? d->net.serial : ++d->net.serial; /* 0: nobody's */
 	c->active_us = d->clock->mono_us();

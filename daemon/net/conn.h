@@ -41,6 +41,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 #include <uv.h>
 
@@ -72,7 +73,7 @@ struct sw_conn_events {
 };
 
 struct sw_message {
-	struct sw_message *next;
+	STAILQ_ENTRY(sw_message) next;
 	cJSON *tree;       /* what the calls' parameters point into; NULL for a notification */
 	struct sw_buf out; /* the answers */
 	size_t n_open;     /* calls not answered yet */
@@ -86,11 +87,11 @@ struct sw_message {
 struct sw_conn {
 	uv_pipe_t pipe;
 	struct sw_daemon *d;
-	struct sw_conn *prev, *next; /* d->net.conns */
+	LIST_ENTRY(sw_conn) link; /* d->net.conns */
 	struct sw_conn *next_dirty;
-	struct sw_conn *next_later; /* d->net.later */
+	TAILQ_ENTRY(sw_conn) later; /* d->net.later */
 	struct sw_frame frame;
-	struct sw_message *head, *tail;
+	STAILQ_HEAD(, sw_message) messages;
 	struct sw_message *batch; /* not all of its requests are started; NULL: none */
 	size_t n_messages;
 	size_t n_open;                          /* calls not answered yet, over all messages */

@@ -8,12 +8,6 @@
 #define IDLE_LIMIT_US    ((int64_t)600 * 1000000)
 #define TREE_FACTOR      8 /* a parsed request takes about so many times its text */
 
-static void cut_conn(struct sw_conn *c, const char *why)
-{
-	sw_log(SW_LOG_INFO, "conn.cut", "pid=%ld why=\"%s\"", (long)c->pid, why);
-	sw_conn_close(c);
-}
-
 /* --- memory --- */
 
 void sw_conn_charge(struct sw_conn *c)
@@ -32,14 +26,14 @@ void sw_conn_charge(struct sw_conn *c)
 void sw_conn_shed(struct sw_daemon *d)
 {
 	while (d->net.bytes > SW_CONN_MAX_HELD) {
-		struct sw_conn *next;
+		struct sw_conn *c, *next;
 		size_t most = 0;
 
-		for (const struct sw_conn *c = d->net.conns; c != NULL; c = c->next)
+		LIST_FOREACH (c, &d->net.conns, link)
 			most = c->bytes > most ? c->bytes : most;
-		for (struct sw_conn *c = d->net.conns; c != NULL && d->net.bytes > SW_CONN_MAX_HELD;
+		for (c = LIST_FIRST(&d->net.conns); c != NULL && d->net.bytes > SW_CONN_MAX_HELD;
 		     c = next) {
-			next = c->next;
+			next = LIST_NEXT(c, link);
 			/* Half as much as the greediest is little: those are cut only if the others
 			 * were not enough. */
 			if (c->bytes <= most / 2)
@@ -81,15 +75,16 @@ void sw_conn_tick(struct sw_daemon *d, int64_t now_us)
 	if (d->net.shed_n > 0)
 		sw_log(SW_LOG_WARN, "conn.shed",
 		       "n=%zu why=\"all clients together took too much memory; those that took "
-		       "most "
-		       "of it were cut\"",
+		       "most of it were cut\"",
 		       d->net.shed_n);
 	d->net.shed_n = 0;
-	for (c = d->net.conns; c != NULL; c = next) {
+	for (c = LIST_FIRST(&d->net.conns); c != NULL; c = next) {
 		const char *why = overdue(c, now_us);
 
-		next = c->next;
-		if (why != NULL)
-			cut_conn(c, why);
+		next = LIST_NEXT(c, link);
+		if (why == NULL)
+			continue;
+		sw_log(SW_LOG_INFO, "conn.cut", "pid=%ld why=\"%s\"", (long)c->pid, why);
+		sw_conn_close(c);
 	}
 }

@@ -25,10 +25,10 @@ static void free_message(struct sw_message *m)
 
 void sw_conn_free_messages(struct sw_conn *c)
 {
-	struct sw_message *next;
+	struct sw_message *m;
 
-	for (struct sw_message *m = c->head; m != NULL; m = next) {
-		next = m->next;
+	while ((m = STAILQ_FIRST(&c->messages)) != NULL) {
+		STAILQ_REMOVE_HEAD(&c->messages, next);
 		free_message(m);
 	}
 }
@@ -40,11 +40,7 @@ struct sw_message *sw_conn_push_message(struct sw_conn *c)
 	if (m == NULL)
 		return NULL;
 	sw_buf_init(&m->out, ANSWER_MAX);
-	if (c->tail != NULL)
-		c->tail->next = m;
-	else
-		c->head = m;
-	c->tail = m;
+	STAILQ_INSERT_TAIL(&c->messages, m, next);
 	c->n_messages++;
 	return m;
 }
@@ -143,19 +139,16 @@ static void add_answers(struct sw_buf *out, struct sw_message *m)
 /* Sends what stands ready at the head of the queue. */
 static void flush(struct sw_conn *c)
 {
+	struct sw_message *m;
 	struct sw_buf out;
 
 	sw_buf_init(&out, ANSWER_MAX);
 	/* In order: an answer that is ready waits for those before it. At most a backlog at a time,
 	 * so that a slow peer holds no more than that. */
-	while (c->head != NULL && c->head->n_open == 0 && !sw_conn_is_slow(c) &&
-	       (out.len == 0 || out.len + c->head->out.len < SW_CONN_MAX_BACKLOG)) {
-		struct sw_message *m = c->head;
-
+	while ((m = STAILQ_FIRST(&c->messages)) != NULL && m->n_open == 0 && !sw_conn_is_slow(c) &&
+	       (out.len == 0 || out.len + m->out.len < SW_CONN_MAX_BACKLOG)) {
 		add_answers(&out, m);
-		c->head = m->next;
-		if (c->head == NULL)
-			c->tail = NULL;
+		STAILQ_REMOVE_HEAD(&c->messages, next);
 		c->n_messages--;
 		c->asked -= m->asked;
 		c->ready_bytes -= m->counted;

@@ -55,7 +55,7 @@ static void unknown_method(struct sw_call *call, const char *method)
 	else
 		(void)sw_err_set(&err, SW_NOT_FOUND,
 				 "unknown method \"%.64s\"; rpc.discover lists them", method);
-	sw_call_error_code(call, SW_RPC_METHOD_NOT_FOUND, &err);
+	sw_call_errors(call, SW_RPC_METHOD_NOT_FOUND, &err, 1, 0);
 }
 
 /* Errors of the envelope are answered even without an id: the standard wants "id": null there. */
@@ -103,8 +103,10 @@ void sw_dispatch_request(struct sw_conn *c, struct sw_message *m)
 		unknown_method(call, req.method);
 	else if (sw_methods_check(c->d->net.methods, (size_t)method, req.params, &err) != SW_OK)
 		sw_call_error(call, &err);
-	else
+	else if (handler->fn != NULL)
 		handler->fn(call);
+	else
+		handler->gate(call, handler->then);
 }
 
 /* Finds the requests in the line of m, which was read: rc, err and m->tree came of it. */

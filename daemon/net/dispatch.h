@@ -13,11 +13,17 @@ struct sw_call;
 struct sw_conn;
 struct sw_daemon;
 struct sw_message;
+struct sw_running; /* a sweep */
 
-/* A method and what answers its calls, each exactly once (daemon/net/call.h). */
+typedef void sw_handler_fn(struct sw_running *live, struct sw_call *call);
+
+/* A method and what answers its calls, each exactly once (daemon/net/call.h): fn; or the gate,
+ * which refuses the call or goes on to `then` with the sweep that the call names. */
 struct sw_handler {
 	const char *method;
-	void (*fn)(struct sw_call *call);
+	void (*fn)(struct sw_call *call); /* NULL: gate and then */
+	void (*gate)(struct sw_call *call, sw_handler_fn *then);
+	sw_handler_fn *then;
 };
 
 /* Checks that every method of methods.json has its handler, and the other way round. */

@@ -20,22 +20,18 @@
 /* As many connections as there are descriptors for, the limit raised as far as it goes. */
 static size_t conn_limit(void)
 {
+	const rlim_t most = CONN_MAX + FD_SPARE;
 	struct rlimit r;
 
 	/* Never seen to fail; so few go well with any limit. */
 	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
 		return 256;
-	if (r.rlim_cur < r.rlim_max) {
-		const rlim_t want = r.rlim_max < CONN_MAX + FD_SPARE ? r.rlim_max
-								     : CONN_MAX + FD_SPARE;
-
-		if (want > r.rlim_cur) {
-			r.rlim_cur = want;
-			(void)setrlimit(RLIMIT_NOFILE, &r);
-			(void)getrlimit(RLIMIT_NOFILE, &r);
-		}
+	if (r.rlim_cur < most && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max < most ? r.rlim_max : most;
+		(void)setrlimit(RLIMIT_NOFILE, &r);
+		(void)getrlimit(RLIMIT_NOFILE, &r);
 	}
-	if (r.rlim_cur >= CONN_MAX + FD_SPARE)
+	if (r.rlim_cur >= most)
 		return CONN_MAX;
 	return r.rlim_cur > 2 * FD_SPARE ? (size_t)(r.rlim_cur - FD_SPARE) : (size_t)FD_SPARE;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <uv.h>
 
 struct sw_daemon_net {
@@ -13,17 +14,17 @@ struct sw_daemon_net {
 	const struct sw_handler *handlers; /* [handler_n] */
 	size_t handler_n;
 	struct sw_methods *methods;
-	struct sw_conn *conns; /* list */
+	LIST_HEAD(, sw_conn) conns;
 	size_t conn_n, conn_max;
-	struct sw_port *port;                /* daemon/net/port.h; NULL: there are no pilots */
-	bool accept_owed;                    /* one waits that there was no memory or no time for */
-	unsigned accepted_n;                 /* in this turn of the loop */
-	struct sw_conn *dirty;               /* conns with answers ready to be sent */
-	struct sw_conn *later, **later_tail; /* conns whose requests go on in the next turn */
-	int64_t turn_us;                     /* that this turn of the loop spent on requests */
-	size_t bytes;                        /* that all conns hold in memory */
-	size_t shed_n;                       /* cut for want of memory since the last tick */
-	uint32_t serial;                     /* of the newest conn */
+	struct sw_port *port;        /* daemon/net/port.h; NULL: there are no pilots */
+	bool accept_owed;            /* one waits that there was no memory or no time for */
+	unsigned accepted_n;         /* in this turn of the loop */
+	struct sw_conn *dirty;       /* conns with answers ready to be sent */
+	TAILQ_HEAD(, sw_conn) later; /* conns whose requests go on in the next turn */
+	int64_t turn_us;             /* that this turn of the loop spent on requests */
+	size_t bytes;                /* that all conns hold in memory */
+	size_t shed_n;               /* cut for want of memory since the last tick */
+	uint32_t serial;             /* of the newest conn */
 	uint64_t n_requests, n_errors;
 };
 

@@ -1,9 +1,7 @@
 /* daemon/pilot/executor_pilot.c — pilots as an executor: a start is asked for here, and submitted
  * with others of its batch (daemon/pilot/orders.h). */
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
-#include "daemon/die.h"
 #include "daemon/net/port.h"
 #include "daemon/pilot/files.h"
 #include "daemon/pilot/job.h"
@@ -12,18 +10,7 @@
 #include "daemon/slot/slot.h"
 #include <openssl/crypto.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static struct sw_proc *proc_of(struct sw_pilot *p)
-{
-	return (struct sw_proc *)p;
-}
-
-static struct sw_pilot *pilot_of(struct sw_proc *p)
-{
-	return (struct sw_pilot *)p;
-}
 
 /* A job of the worker's slot, of which nothing is known yet. */
 static struct sw_pilot *open_job(struct sw_worker *w, const char *name, sw_ended_cb *ended)
@@ -60,7 +47,7 @@ static sw_status pilot_start(uv_loop_t *loop, char *const argv[], char *const en
 	p->place = d->pilot.placed++;
 	p->time_s = sw_job_shape_find(d, w->shape)->time_s; /* it was opened to ask for this one */
 	sw_pilot_handle(p, handle, handle_cap);
-	*out = proc_of(p);
+	*out = (struct sw_proc *)p;
 	return SW_OK;
 }
 
@@ -79,7 +66,7 @@ static void on_told(struct sw_daemon *d, const char *name, const struct sw_err *
 /* Its row is stored: a later daemon finds what is submitted from here on. */
 static void pilot_tell(struct sw_proc *proc, const char *worker)
 {
-	struct sw_pilot *p = pilot_of(proc);
+	struct sw_pilot *p = (struct sw_pilot *)proc;
 	struct sw_daemon *d = p->w->slots->d;
 	struct sw_err err = SW_ERR_INIT;
 	unsigned char key[SW_PORT_KEY];
@@ -130,7 +117,7 @@ static sw_status pilot_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 	p->told = p->submitted = true;
 	p->submitted_us = d->clock->mono_us();
 	p->greeted = p->began_ms != 0;
-	*out = proc_of(p);
+	*out = (struct sw_proc *)p;
 	return SW_OK;
 }
 
@@ -152,7 +139,7 @@ static bool pilot_dismiss(struct sw_daemon *d, const char *handle)
 
 static void pilot_stop(struct sw_proc *proc, bool hard)
 {
-	struct sw_pilot *p = pilot_of(proc);
+	struct sw_pilot *p = (struct sw_pilot *)proc;
 	struct sw_worker *w = p->w;
 
 	p->cancel = p->leaving = true;
@@ -166,7 +153,7 @@ static void pilot_stop(struct sw_proc *proc, bool hard)
 
 static void pilot_forget(struct sw_proc *proc)
 {
-	pilot_of(proc)->used = false;
+	((struct sw_pilot *)proc)->used = false;
 }
 
 static long pilot_pid(const struct sw_proc *proc)
@@ -176,7 +163,6 @@ static long pilot_pid(const struct sw_proc *proc)
 }
 
 const struct sw_executor sw_executor_pilot = {
-	.name = "pilot",
 	.start = pilot_start,
 	.tell = pilot_tell,
 	.adopt = pilot_adopt,

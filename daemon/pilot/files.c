@@ -92,19 +92,12 @@ struct task {
 	uv_work_t work;
 	struct sw_daemon *d;
 	char name[SW_PILOT_NAME];
-	void (*run)(struct task *t);
+	uv_work_cb run;
 	int flags;              /* of open(), of one that writes */
 	sw_pilot_told_cb *told; /* NULL: nobody waits */
 	struct sw_err err;
 	char text[TEXT_MAX];
 };
-
-static void run_task(uv_work_t *work)
-{
-	struct task *t = work->data;
-
-	t->run(t);
-}
 
 static void on_task(uv_work_t *work, int status)
 {
@@ -117,7 +110,7 @@ static void on_task(uv_work_t *work, int status)
 	free(t);
 }
 
-static struct task *task_of(struct sw_daemon *d, const char *name, void (*run)(struct task *t))
+static struct task *task_of(struct sw_daemon *d, const char *name, uv_work_cb run)
 {
 	struct task *t = sw_calloc(1, sizeof *t);
 
@@ -132,7 +125,7 @@ static struct task *task_of(struct sw_daemon *d, const char *name, void (*run)(s
 
 static void do_later(struct task *t)
 {
-	if (uv_queue_work(t->d->loop, &t->work, run_task, on_task) != 0)
+	if (uv_queue_work(t->d->loop, &t->work, t->run, on_task) != 0)
 		sw_daemon_die("write a pilot's files", SW_INTERNAL);
 }
 
@@ -187,8 +180,10 @@ static const char *address_of(const struct sw_daemon *d, char host[256])
 	return host;
 }
 
-static void run_write(struct task *t)
+static void run_write(uv_work_t *work)
 {
+	struct task *t = work->data;
+
 	(void)write_file(path_of(t->d, t->name, "").s, t->flags, t->text, &t->err);
 }
 
@@ -277,8 +272,9 @@ void sw_pilot_files_said(const struct sw_pilot *p, char *out, size_t cap)
 	sw_text_plain(out);
 }
 
-static void run_remove(struct task *t)
+static void run_remove(uv_work_t *work)
 {
+	const struct task *t = work->data;
 	const size_t n = strlen(t->name);
 	DIR *dir = opendir(path_of(t->d, "", "").s);
 	const struct dirent *e;

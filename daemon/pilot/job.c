@@ -5,7 +5,6 @@
 #include "daemon/pilot/files.h"
 #include "daemon/slot/slot.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 

@@ -7,7 +7,6 @@
 #define SW_DAEMON_PILOT_LINES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum sw_pilot_state {
 	SW_PILOT_UNKNOWN,

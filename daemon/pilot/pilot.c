@@ -79,15 +79,6 @@ static bool is_unexplained(const struct sw_pilot *p, int64_t now_us)
 	       now_us - p->bye_us < BYE_US;
 }
 
-/* A worker failed by itself if its job did; all else is the cluster's doing. */
-static void end_by_list(struct sw_pilot *p)
-{
-	char cause[320];
-
-	sw_pilot_words(p, cause, sizeof cause);
-	sw_pilot_end(p, p->state == SW_PILOT_FAILED, cause);
-}
-
 static bool end_if_over(struct sw_pilot *p, int64_t now_us)
 {
 	const char *executor = p->w->slots->d->config.pilots.executor;
@@ -108,7 +99,9 @@ static bool end_if_over(struct sw_pilot *p, int64_t now_us)
 	if (sw_pilot_is_connected(p))
 		return false;
 	if (sw_pilot_is_over(p->state)) {
-		end_by_list(p);
+		/* A worker failed by itself if its job did; all else is the cluster's doing. */
+		sw_pilot_words(p, cause, sizeof cause);
+		sw_pilot_end(p, p->state == SW_PILOT_FAILED, cause);
 		return true;
 	}
 	(void)snprintf(cause, sizeof cause, "%s: %s", executor,
@@ -301,7 +294,7 @@ static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 	for (size_t i = 0; i < d->pilot.n; i++)
 		most += d->pilot.jobs[i].w->proc == NULL;
 	most = most < SW_PILOT_BATCH ? most : SW_PILOT_BATCH;
-	const size_t n = d->pilot.events->wanted(d, most, want);
+	const size_t n = d->pilot.wanted(d, most, want);
 	for (size_t i = 0; i < n; i++)
 		note_want(d, &want[i], now_us);
 	for (size_t i = 0; i < SW_JOB_SHAPES; i++)

@@ -49,15 +49,6 @@ struct sw_pilot {
 	enum { SW_PILOT_NOT, SW_PILOT_ASKED, SW_PILOT_DONE_SO } cancelled;
 };
 
-/* How the room above is asked. */
-struct sw_pilot_events {
-	/* The shapes of which there is a trial that could begin on a pilot, and how many of these
-	 * would now if there were slots of pilots, beyond those that are free or on their way: no
-	 * more are counted than `most` and all slots. Returns how many shapes; that of the sweep to
-	 * be served first leads. */
-	size_t (*wanted)(struct sw_daemon *d, size_t most, struct sw_job_want out[SW_JOB_SHAPES]);
-};
-
 enum sw_pilot_verb {
 	SW_PILOT_SUBMIT,
 	SW_PILOT_LIST,
@@ -67,7 +58,11 @@ enum sw_pilot_verb {
 };
 
 struct sw_daemon_pilot {
-	const struct sw_pilot_events *events;
+	/* How the room above is asked: the shapes of which there is a trial that could begin on a
+	 * pilot, and how many of these would now if there were slots of pilots, beyond those that
+	 * are free or on their way: no more are counted than `most` and all slots. Returns how many
+	 * shapes; that of the sweep to be served first leads. */
+	size_t (*wanted)(struct sw_daemon *d, size_t most, struct sw_job_want out[SW_JOB_SHAPES]);
 	struct sw_pilot *jobs; /* [n]: one for each worker that is away */
 	size_t n;
 	char program[2 * PATH_MAX]; /* the executor's; "": there is none of that name */

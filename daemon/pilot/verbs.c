@@ -10,8 +10,6 @@
 
 #define ARGS_MAX 64 /* behind the verb */
 
-extern char **environ;
-
 /* --- the program --- */
 
 bool sw_pilot_find_program(const char *name, char *out, size_t cap)
@@ -95,10 +93,7 @@ void sw_pilot_run(struct sw_daemon *d, const char *program, enum sw_pilot_verb v
 		  const char *const args[], const char *prefix, uint64_t batch, sw_errand_cb *done)
 {
 	const struct sw_pilot_options *o = &d->config.pilots;
-	struct text {
-		char s[PATH_MAX + 64];
-	} text[7];
-	char options[SW_PILOT_OPTIONS + 32], name[SW_PILOT_NAME] = "";
+	char text[8][SW_PILOT_OPTIONS + 32], name[SW_PILOT_NAME] = "";
 	char *argv[ARGS_MAX + 3] = {(char *)program, (char *)sw_pilot_verb_name(verb)}, *more[8];
 	struct run *r = sw_calloc(1, sizeof *r);
 
@@ -110,19 +105,18 @@ void sw_pilot_run(struct sw_daemon *d, const char *program, enum sw_pilot_verb v
 	if (batch != 0)
 		sw_pilot_batch_name(d, batch, name);
 	const struct sw_job_shape *sh = batch != 0 ? sw_job_shape_find(d, d->pilot.submits) : NULL;
-	const size_t size = sizeof text[0].s;
-	(void)snprintf(text[0].s, size, "SWEEPD_JOB_PREFIX=%s", prefix);
-	(void)snprintf(text[1].s, size, "SWEEPD_JOB_DIR=%s/pilots", d->config.state);
-	(void)snprintf(text[2].s, size, "SWEEPD_JOB_NAME=%s", name);
-	(void)snprintf(text[3].s, size, "SWEEPD_JOB_TIME=%u", sh != NULL ? sh->time_s : o->time_s);
-	(void)snprintf(text[4].s, size, "SWEEPD_JOB_GPUS=%u", o->gpus);
-	(void)snprintf(text[5].s, size, "SWEEPD_JOB_CPUS=%u", o->cpus);
-	(void)snprintf(text[6].s, size, "SWEEPD_JOB_MEM=%lld", (long long)(o->mem >> 20));
-	(void)snprintf(options, sizeof options, "SWEEPD_JOB_OPTIONS=%s",
+	const size_t size = sizeof text[0];
+	(void)snprintf(text[0], size, "SWEEPD_JOB_PREFIX=%s", prefix);
+	(void)snprintf(text[1], size, "SWEEPD_JOB_DIR=%s/pilots", d->config.state);
+	(void)snprintf(text[2], size, "SWEEPD_JOB_NAME=%s", name);
+	(void)snprintf(text[3], size, "SWEEPD_JOB_TIME=%u", sh != NULL ? sh->time_s : o->time_s);
+	(void)snprintf(text[4], size, "SWEEPD_JOB_GPUS=%u", o->gpus);
+	(void)snprintf(text[5], size, "SWEEPD_JOB_CPUS=%u", o->cpus);
+	(void)snprintf(text[6], size, "SWEEPD_JOB_MEM=%lld", (long long)(o->mem >> 20));
+	(void)snprintf(text[7], size, "SWEEPD_JOB_OPTIONS=%s",
 		       sh != NULL && sh->options != NULL ? sh->options : o->other);
-	for (size_t i = 0; i < 7; i++)
-		more[i] = text[i].s;
-	more[7] = options;
+	for (size_t i = 0; i < 8; i++)
+		more[i] = text[i];
 	char **env = make_env(more, 8);
 	d->pilot.run[verb] = sw_errand_start(d->loop, argv, env, NULL, on_done, r);
 	if (d->pilot.run[verb] == NULL)

@@ -225,10 +225,9 @@ static sw_status add_gpus(struct slot_list *l, const struct sw_nvml_view *view, 
 			return refuse_gpu(view, item.name, divided, err);
 		/* When only the syntax is checked, a UUID gets a number that no GPU has: it must
 		 * not be taken for one that is named twice. */
-		if (found >= 0)
-			rc = add_card(l, view, (unsigned)found, item.lanes, err);
-		else
-			rc = add_card(l, view, SW_NVML_CARDS + (unsigned)l->n, item.lanes, err);
+		const unsigned index = found >= 0 ? (unsigned)found
+						  : SW_NVML_CARDS + (unsigned)l->n;
+		rc = add_card(l, view, index, item.lanes, err);
 		if (rc != SW_OK || *p == '\0')
 			return rc;
 		p++;
@@ -392,15 +391,13 @@ sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view, str
 	struct slot_list l = {NULL, 0};
 	const sw_status rc = parse_devices(spec, view, false, &l, err);
 
-	*out = NULL;
-	*n = 0;
 	if (rc != SW_OK) {
 		free(l.v);
-		return rc;
+		l = (struct slot_list){NULL, 0};
 	}
 	*out = l.v;
 	*n = l.n;
-	return SW_OK;
+	return rc;
 }
 
 sw_status sw_device_check(const char *spec, struct sw_err *err)

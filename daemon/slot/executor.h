@@ -21,7 +21,6 @@ struct sw_proc; /* one started worker */
 typedef void sw_ended_cb(void *user, const char *cause, const char *said);
 
 struct sw_executor {
-	const char *name;
 	/* Starts argv (NULL-terminated, argv[0] the program) and writes a handle by which a later
 	 * daemon can find it again. env: "NAME=value" beside, or instead of, what a worker sees of
 	 * the daemon's; NULL-terminated. log: a file for what it prints. It does nothing before

@@ -286,7 +286,6 @@ static bool local_dismiss(struct sw_daemon *d, const char *handle)
 }
 
 const struct sw_executor sw_executor_local = {
-	.name = "local",
 	.start = local_start,
 	.tell = local_tell,
 	.adopt = local_adopt,

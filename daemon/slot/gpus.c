@@ -9,7 +9,6 @@
 #include "daemon/slot/xid.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define FIRST_PID_NS 0xEFFFFFFCU /* the inode of the machine's own process numbers */
@@ -215,17 +214,12 @@ void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
 
 /* --- questions --- */
 
-static bool is_out(const struct sw_slot *s, const char **why)
-{
-	*why = s->worker->losses.out;
-	return **why != '\0';
-}
-
 static bool may_use(struct sw_daemon *d, const struct sw_slot *s, bool hot_too, const char **why)
 {
 	const struct sw_card *c = sw_gpus_card(d, s);
 
-	if (is_out(s, why))
+	*why = s->worker->losses.out;
+	if (**why != '\0')
 		return false;
 	*why = c != NULL ? c->why : "";
 	return c == NULL || c->state == SW_CARD_OK || (hot_too && c->state == SW_CARD_HOT);
@@ -295,10 +289,7 @@ static void write_card(struct sw_jw *w, const struct sw_card *c, const struct sw
 		       const struct sw_card_ours *ours)
 {
 	const struct sw_nvml_card *now = &c->now;
-	const char *out, *why;
-	const bool is = is_out(s, &out);
-
-	why = is ? out : c->why;
+	const char *out = s->worker->losses.out, *why = *out != '\0' ? out : c->why;
 
 	sw_jw_obj(w);
 	sw_jw_kint(w, "gpu", now->part.is ? (int64_t)now->part.gpu : (int64_t)s->device.index);
@@ -306,7 +297,7 @@ static void write_card(struct sw_jw *w, const struct sw_card *c, const struct sw
 	sw_jw_kstr(w, "name", now->name[0] != '\0' ? now->name : NULL);
 	sw_jw_kstr(w, "uuid", now->uuid[0] != '\0' ? now->uuid : NULL);
 	sw_jw_kstr(w, "bus", now->bus[0] != '\0' ? now->bus : NULL);
-	sw_jw_kstr(w, "state", is ? "OUT" : sw_card_state_name(c->state));
+	sw_jw_kstr(w, "state", *out != '\0' ? "OUT" : sw_card_state_name(c->state));
 	sw_jw_kstr(w, "cause", *why != '\0' ? why : NULL);
 	write_count(w, "memory_total", now->total);
 	write_count(w, "memory_used", now->used);

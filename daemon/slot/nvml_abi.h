@@ -1,5 +1,5 @@
 /* daemon/slot/nvml_abi.h — NVML's own functions and layouts, and what is kept between readings. For
- * nvml.c and nvml_read.c alone. */
+ * nvml.c alone. */
 #ifndef SW_DAEMON_SLOT_NVML_ABI_H
 #define SW_DAEMON_SLOT_NVML_ABI_H
 
@@ -140,8 +140,5 @@ struct sw_nvml {
 	uint8_t link[SW_NVML_CARDS][SW_NVML_CARDS];
 	struct event_set *events; /* NULL: it tells of none */
 };
-
-/* NVML's words for a code. */
-const char *sw_nvml_words(const struct sw_nvml *m, int code);
 
 #endif

@@ -31,9 +31,7 @@ const char *sw_slot_cause(const struct sw_slot *s)
 	const char *why;
 
 	/* The GPU's reason comes first: a worker that is down there waits for that. */
-	if (!sw_slot_may_begin(s, &why))
-		return why;
-	return s->worker->cause;
+	return sw_slot_may_begin(s, &why) ? s->worker->cause : why;
 }
 
 bool sw_slot_may_begin(const struct sw_slot *s, const char **why)
@@ -198,7 +196,7 @@ void sw_slot_lose(struct sw_slot *s, bool blamed, const char *cause)
 	/* Before it is told: the end of an attempt frees the slot that has it (sw_slot_done()),
 	 * which would call this worker useful. */
 	forget_trial(s);
-	s->d->slot.events->lost(s->d, &lost);
+	s->d->slot.on_lost(s->d, &lost);
 }
 
 void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_t trial,
@@ -215,13 +213,14 @@ void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_
 
 /* --- the link to its worker --- */
 
-struct sw_slot *sw_slot_of(struct sw_conn *c, struct sw_err *err)
+struct sw_slot *sw_slot_of(struct sw_call *call)
 {
-	if (c->slot == NULL)
-		(void)sw_err_set(
-			err, SW_DENIED,
-			"this method is for sweepd's own workers: worker.hello comes first");
-	return c->slot;
+	struct sw_slot *s = call->conn->slot;
+
+	if (s == NULL) /* the call ends with that */
+		sw_call_refuse(call, SW_DENIED, "",
+			       "this method is for sweepd's own workers: worker.hello comes first");
+	return s;
 }
 
 struct sw_slot *sw_slot_find(struct sw_daemon *d, int64_t slot, const char *id)
@@ -248,14 +247,11 @@ void sw_slot_hello(struct sw_slot *s, struct sw_conn *c, bool beats)
 
 void sw_slot_next_end(struct sw_slot *s)
 {
-	struct sw_buf none;
-
 	/* Its worker does not wait. */
 	if (s->next == NULL)
 		return;
-	sw_buf_init(&none, 16);
-	(void)sw_buf_adds(&none, "{}");
-	sw_call_result(s->next, &none);
+	(void)sw_call_reply(s->next);
+	sw_call_reply_end(s->next);
 	sw_buf_fini(&s->job);
 	s->next = NULL;
 }

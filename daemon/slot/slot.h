@@ -8,7 +8,7 @@
  *   IDLE -> STARTING (lost its connection);  any -> DOWN (the process ended)
  *
  * daemon/slot/supervisor.h starts and ends the processes. Whose trial runs is not known here:
- * sweep, trial and attempt are numbers, and what becomes of an attempt is told by d->slot.events.
+ * sweep, trial and attempt are numbers, and what becomes of an attempt is told by d->slot.on_lost.
  * Memory   d owns slots and workers (sw_supervisor_open(), sw_supervisor_free()).
  */
 #ifndef SW_DAEMON_SLOT_SLOT_H
@@ -110,12 +110,6 @@ struct sw_slot_lost {
 	int64_t heard_ms;  /* when it was last heard of; 0: now */
 };
 
-/* How the rooms above are told; d->slot.events, none of them NULL. */
-struct sw_slot_events {
-	/* The slot has let go of it. That a slot is free is not told: d->slot.due. */
-	void (*lost)(struct sw_daemon *d, const struct sw_slot_lost *lost);
-};
-
 const char *sw_slot_state_name(enum sw_slot_state state);
 long sw_slot_pid(const struct sw_slot *s); /* 0: none */
 /* Why it is down, or why its GPU takes no trial; "" for no reason. */
@@ -150,8 +144,8 @@ void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_
 
 /* --- the link to its worker --- */
 
-/* The slot of a connection, or NULL with SW_DENIED in err. */
-struct sw_slot *sw_slot_of(struct sw_conn *c, struct sw_err *err);
+/* The slot that the call's connection speaks for. NULL: the call was refused. */
+struct sw_slot *sw_slot_of(struct sw_call *call);
 /* NULL: there is no such slot, or its worker has another id. */
 struct sw_slot *sw_slot_find(struct sw_daemon *d, int64_t slot, const char *id);
 /* beats: see worker.hello; a worker of an earlier version, found again, does not, and is let be. */

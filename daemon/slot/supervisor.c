@@ -57,13 +57,14 @@ static void set_slots(struct sw_worker *w, enum sw_slot_state state, int64_t now
 	}
 }
 
-/* After the end of its process: one that waits for a look at its GPU. */
-static bool has_trial(const struct sw_worker *w)
+/* After the end of its process: those that wait for a look at its GPU. */
+static unsigned count_trials(const struct sw_worker *w)
 {
+	unsigned n = 0;
+
 	for (unsigned k = 0; k < w->slot_n; k++)
-		if (w->slots[k].state == SW_SLOT_BUSY)
-			return true;
-	return false;
+		n += w->slots[k].state == SW_SLOT_BUSY;
+	return n;
 }
 
 /* In how long the next process is started: at once, then after 2, 4 ... up to 30 s. */
@@ -82,7 +83,8 @@ void sw_supervisor_start_one(struct sw_worker *w)
 	const char *why;
 	struct sw_worker_line line;
 
-	if (d->phase != SW_UP || w->clearing || has_trial(w) || !sw_gpus_may_start(d, first, &why))
+	if (d->phase != SW_UP || w->clearing || count_trials(w) > 0 ||
+	    !sw_gpus_may_start(d, first, &why))
 		return; /* the tick comes again */
 	draw_id(w->id);
 	w->started_us = d->clock->mono_us();
@@ -124,17 +126,6 @@ static void lose_to_end(struct sw_slot *s, const char *cause)
 		(void)snprintf(said, sizeof said, "%s is taken out: %s", out->slots->device.card,
 			       cause);
 	sw_slot_lose(s, blamed && out == NULL, out != NULL ? said : cause);
-}
-
-static void count_suspects(struct sw_worker *w)
-{
-	unsigned n = 0;
-
-	for (unsigned k = 0; k < w->slot_n; k++)
-		n += w->slots[k].state == SW_SLOT_BUSY;
-	w->suspects = n;
-	if (n > 1)
-		w->solo = n;
 }
 
 /* All GPUs of the slot's trial are looked at anew, and not given out before that. */
@@ -236,7 +227,9 @@ static void on_ended(void *user, const char *cause, const char *said)
 	(void)snprintf(w->cause, sizeof w->cause, "%s%s%s", cause, *said != '\0' ? ": " : "", said);
 	sw_gpus_worker_ended(d, first, pid);
 	/* All are counted before the first is let go of: each is blamed only if it was alone. */
-	count_suspects(w);
+	w->suspects = count_trials(w);
+	if (w->suspects > 1)
+		w->solo = w->suspects;
 	w->clearing = sw_leftover_end(w, on_cleared);
 	for (unsigned k = 0; k < w->slot_n; k++) {
 		if (w->slots[k].state == SW_SLOT_BUSY)
@@ -282,7 +275,7 @@ static void end_on_lost_gpu(struct sw_worker *w)
 	struct sw_slot *lead = w->slots->holder >= 0 ? &w->slots->d->slot.slots[w->slots->holder]
 						     : NULL;
 
-	if (lead != NULL || has_trial(w))
+	if (lead != NULL || count_trials(w) > 0)
 		sw_losses_gpu(w);
 	(void)snprintf(lost, sizeof lost, "%s is lost", w->slots->device.card);
 	/* It is one of several of a trial: that ends everywhere. */
@@ -368,17 +361,13 @@ sw_status sw_supervisor_open(struct sw_daemon *d, struct sw_err *err)
 	d->slot.silent_us = sw_silent_us();
 	if (rc == SW_OK)
 		rc = sw_device_parse(d->config.devices, sw_gpus_view(d), &devices, &n, err);
-	if (rc != SW_OK)
-		return rc;
-	if (d->config.pilots.max > 0)
+	if (rc == SW_OK && d->config.pilots.max > 0)
 		rc = add_pilots(&d->config.pilots, &devices, &n, err);
-	if (rc != SW_OK) {
-		free(devices);
-		return rc;
-	}
-	if (sw_device_left_out(d->config.devices, sw_gpus_view(d), left_out, sizeof left_out))
+	if (rc == SW_OK &&
+	    sw_device_left_out(d->config.devices, sw_gpus_view(d), left_out, sizeof left_out))
 		sw_log(SW_LOG_WARN, "device.auto", "why=\"%s\"", left_out);
-	rc = make_slots(d, devices, n, err);
+	if (rc == SW_OK)
+		rc = make_slots(d, devices, n, err);
 	free(devices);
 	return rc;
 }

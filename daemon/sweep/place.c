@@ -379,13 +379,9 @@ void sw_place_flush(struct sw_daemon *d)
 }
 
 /* LOST counts against the trial, which runs again only so often; RELEASE does not. */
-static void on_lost(struct sw_daemon *d, const struct sw_slot_lost *lost)
+void sw_place_lost(struct sw_daemon *d, const struct sw_slot_lost *lost)
 {
 	sw_driver_attempt_over(
 		d->sweep.sweeps[lost->sweep - 1], lost->blamed ? SW_EVENT_LOST : SW_EVENT_RELEASE,
 		(uint64_t)lost->trial, (uint32_t)lost->attempt, lost->cause, lost->heard_ms);
 }
-
-const struct sw_slot_events sw_place_events = {
-	.lost = on_lost,
-};

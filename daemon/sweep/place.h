@@ -21,10 +21,10 @@
 struct sw_daemon;
 struct sw_running;
 struct sw_slot;
-struct sw_slot_events;
+struct sw_slot_lost;
 
-/* For d->slot.events. */
-extern const struct sw_slot_events sw_place_events;
+/* For d->slot.on_lost. */
+void sw_place_lost(struct sw_daemon *d, const struct sw_slot_lost *lost);
 
 /* For d->sweep.keep_us: SW_PLACE_KEEP_US, or what SWEEPD_KEEP_MS in the environment says, for
  * tests. */

@@ -25,7 +25,7 @@
 struct sw_daemon;
 struct sw_call;
 struct sw_suggester;
-struct sw_watch;
+struct sw_watcher;
 
 #define SW_RUN_GPU 60000 /* a whole GPU: what parts are counted in */
 
@@ -93,8 +93,11 @@ struct sw_running {
 
 	struct {
 		struct sw_marks changes; /* since the last update to its watchers was read */
-		struct sw_watch *watch;  /* NULL: nobody ever watched it */
-	} view;                          /* daemon/api/watch.h */
+		struct sw_watcher *watchers;
+		int64_t idle_min; /* sw_hold_idle_min() as they know it */
+		uint64_t feeds;   /* snapshots and updates asked of the store */
+		bool feeding;     /* a read for an update is under way */
+	} view;                   /* daemon/api/watch.h */
 };
 
 /* The sweep that the call names. NULL: there is none, and the call was answered ("no sweep 9;

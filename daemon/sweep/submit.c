@@ -14,6 +14,7 @@
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
 #include "proto/json.h"
+#include "proto/rpc.h"
 #include "spec/spec.h"
 #include <stdlib.h>
 #include <sys/random.h>
@@ -256,7 +257,7 @@ static void on_faults(void *arg, bool stopping)
 
 	for (size_t i = 0; i < shown; i++)
 		sw_err_prefix(&f->list[i], "/spec");
-	sw_call_errors(s->call, f->list, shown, f->n - shown);
+	sw_call_errors(s->call, sw_rpc_code(f->list->code), f->list, shown, f->n - shown);
 	free_submit(s);
 }
 

@@ -332,8 +332,7 @@ static long pid_of_worker(const struct sw_proc *p)
 	return fixture_worker_pid;
 }
 
-const struct sw_executor fixture_executor = {.name = "story",
-					     .start = start_worker,
+const struct sw_executor fixture_executor = {.start = start_worker,
 					     .tell = tell_worker,
 					     .adopt = adopt_worker,
 					     .dismiss = dismiss_worker,

@@ -20,8 +20,9 @@ static char *text_of(const struct sw_plot *p)
 	struct sw_jw w;
 
 	sw_buf_init(&b, 1 << 20);
-	sw_jw_init(&w, &b);
+	sw_jw_init_obj(&w, &b);
 	sw_plot_write(p, &w);
+	sw_jw_obj_end(&w);
 	return sw_buf_take(&b, NULL);
 }
 
