@@ -12,7 +12,7 @@
 #define EVERY_MS 1000 /* on a terminal, and lines of --json */
 #define BLOCK_MS 5000 /* elsewhere */
 
-/* One call; what it says as text in c->out, or as it came with --json. */
+/* One call; what it says as text in c->out, or with --json as JSON. */
 static int look_once(struct sw_cli *c, const struct sw_look *look)
 {
 	struct sw_reply r = SW_REPLY_INIT;

@@ -75,7 +75,7 @@ int sw_verb_ls(struct sw_cli *c)
 		}
 		sw_client_reply_fini(&r);
 	} while (status == SW_EXIT_DONE && next != 0 && most > 0);
-	/* With --json the pages stand there as they came. */
+	/* With --json the pages stand there. */
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
 		print_list(c, &g, older);
 	sw_grid_fini(&g);

@@ -2,7 +2,7 @@
 #include "proto/json.h"
 #include <string.h>
 
-/* The result is printed as it came, with or without --json. */
+/* The result is printed as JSON, with or without --json. */
 int sw_verb_rpc(struct sw_cli *c)
 {
 	const char *params = c->args.n_words > 1 ? c->args.word[1] : NULL;

@@ -80,6 +80,13 @@ static int send_spec(struct sw_cli *c, const char *method, const cJSON *spec, bo
 	if (pass)
 		sw_pass_env_write(&w, spec);
 	sw_jw_obj_end(&w);
+	/* By what was added to it, or by how its numbers are written. */
+	if (params.failed == SW_TOO_BIG) {
+		sw_buf_fini(&params);
+		sw_cli_say(c, "%s: a spec has at most %zu bytes", c->args.word[0],
+			   SW_SPEC_FILE_MAX);
+		return SW_EXIT_REFUSED;
+	}
 	const int status = sw_cli_call_written(c, method, &params, r);
 	if (status == SW_EXIT_DONE)
 		print_warnings(c, r->result);

@@ -1,4 +1,4 @@
-/* cli/verb_trials.c — all trials of a sweep: a table, CSV, or the pages as they came. */
+/* cli/verb_trials.c — all trials of a sweep: a table, CSV, or the pages as JSON. */
 #include "base/memory.h"
 #include "cli/csv.h"
 #include "cli/pages.h"
@@ -12,7 +12,7 @@
 #define TABLE_MAX   ((size_t)SW_PAGES_TRIALS * TABLE_PAGES)
 #define CHUNK       ((size_t)1 << 16) /* bytes of CSV that are gathered before they are written */
 
-/* With --json a page has been printed as it came when its trials are looked at. */
+/* With --json a page has been printed when its trials are looked at. */
 static int on_printed(void *c, const cJSON *trial)
 {
 	(void)trial;

@@ -75,8 +75,8 @@ static void on_gpus(uv_async_t *a)
 /* --- the connections' side --- */
 
 static const struct sw_handler handlers[] = {
-#define ENTRY(name, function)      {.method = name, .fn = sw_handle_##function},
-#define GATED(name, way, function) {.method = name, .gate = way, .then = function},
+#define ENTRY(name, function)      {.method = (name), .fn = sw_handle_##function},
+#define GATED(name, way, function) {.method = (name), .gate = (way), .then = (function)},
 	SW_HANDLERS(ENTRY, GATED)
 #undef ENTRY
 #undef GATED

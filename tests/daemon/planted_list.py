@@ -69,7 +69,7 @@ FAULTS = [
      "if (run->started_ms == 0) continue;", "continue;"),
     # --- slot ---
     ("a trial of a worker that ended is not given back", "slot/slot.c", "worker_story",
-     "s->d->slot.on_lost(s->d, &lost);", "if (!blamed) s->d->slot.events->lost(s->d, &lost);"),
+     "s->d->slot.on_lost(s->d, &lost);", "if (!blamed) s->d->slot.on_lost(s->d, &lost);"),
     ("a worker has two links at once", "slot/slot.c", "worker_story",
      "if (s->conn != c) sw_slot_disconnect(s);", ""),
     ("a worker that asks again keeps its trial", "slot/slot.c", "worker_story",

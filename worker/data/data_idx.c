@@ -170,8 +170,9 @@ sw_status sw_data_idx(struct sw_raw *out, const struct sw_data_source *source,
 	for (size_t i = 0; i < 4; i++)
 		part[i].f.fd = -1;
 	for (size_t i = 0; rc == SW_OK && i < (val ? 4 : 2); i++) {
-		if (sw_data_source_file(source, i, path))
-			rc = sw_data_idx_open(&part[i], path, ptr[i], i % 2 == 1, err);
+		if (!sw_data_source_file(source, i, path))
+			path[0] = '\0'; /* which cannot be opened */
+		rc = sw_data_idx_open(&part[i], path, ptr[i], i % 2 == 1, err);
 		if (rc == SW_OK && i % 2 == 1)
 			rc = pair_check(&part[i - 1], &part[i], err);
 	}
