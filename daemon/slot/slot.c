@@ -107,6 +107,7 @@ static void forget_trial(struct sw_slot *s)
 	sw_slot_next_end(s); /* it never began */
 	s->last_sweep = s->sweep;
 	s->last_trial = s->trial;
+	s->writes = true;
 	s->sweep = s->trial = s->attempt = 0;
 	s->heard_ms = 0;
 	/* One that its worker outlived has shown that it ends no worker. */

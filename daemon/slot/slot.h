@@ -86,6 +86,8 @@ struct sw_slot {
 	unsigned lost_rank; /* of a trial on several: that which ended first, as its worker says */
 	bool program; /* it is the user's own; or its last one was, and the worker still ends it */
 	int64_t last_sweep, last_trial; /* which one; 0: an earlier daemon's, not known */
+	/* that one is over, and its worker, which has not asked since, may still write a file */
+	bool writes;
 	int64_t heard_ms;    /* adopted: when it was last heard of; 0: the worker has said hello */
 	unsigned lanes_used; /* that it has, this slot among them */
 	int64_t bytes;       /* that it takes at most; 0: not known */

@@ -308,6 +308,16 @@ void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_
 	start_tasks(j);
 }
 
+void sw_janitor_late(struct sw_daemon *d, int64_t sweep, uint64_t trial)
+{
+	const struct sw_running *live = d->sweep.sweeps[sweep - 1];
+	const struct sw_checkpoint all = {.sweep = sweep, .step = trial};
+
+	/* While it goes on its end is still to come. */
+	if (live->files.made && live->ended_ms != 0)
+		sw_janitor_remove(d, &all, 1);
+}
+
 /* The worst first, then those without a value; of equals the later trial. */
 struct offer {
 	struct sw_keeping_ended file;

@@ -13,6 +13,9 @@ struct sw_running;
 
 /* Removes them in the background, after the commit of what made them unneeded. */
 void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_t n);
+/* The worker of a trial that is over writes nothing more: files of the epochs that it was ahead of
+ * the decision may have come after those that nobody needs went with the sweep's end. */
+void sw_janitor_late(struct sw_daemon *d, int64_t sweep, uint64_t trial);
 /* Removes what is over the sweep's max_mb, the same way. */
 void sw_janitor_shrink(struct sw_running *live);
 /* At start, before the loop: what belongs to no stored trial, and what is not needed. */
