@@ -4,6 +4,7 @@
 #include "base/tree.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
+#include "daemon/sweep/change.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/running.h"
 #include "proto/checkpoint_path.h"
@@ -308,14 +309,35 @@ void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_
 	start_tasks(j);
 }
 
+struct late {
+	struct sw_daemon *d;
+	struct sw_checkpoint all;
+};
+
+static void on_end_stored(void *arg)
+{
+	struct late *l = arg;
+
+	/* It was made to go on meanwhile: what is left goes with its next end. */
+	if (l->d->sweep.sweeps[l->all.sweep - 1]->ended_ms != 0)
+		sw_janitor_remove(l->d, &l->all, 1);
+	free(l);
+}
+
 void sw_janitor_late(struct sw_daemon *d, int64_t sweep, uint64_t trial)
 {
 	const struct sw_running *live = d->sweep.sweeps[sweep - 1];
-	const struct sw_checkpoint all = {.sweep = sweep, .step = trial};
 
 	/* While it goes on its end is still to come. */
-	if (live->files.made && live->ended_ms != 0)
-		sw_janitor_remove(d, &all, 1);
+	if (!live->files.made || live->ended_ms == 0)
+		return;
+	struct late *l = sw_daemon_calloc(1, sizeof *l, "remove checkpoints");
+	*l = (struct late){.d = d, .all = {.sweep = sweep, .step = trial}};
+	/* Empty, behind the change that ended the sweep: before that is stored a crash would make
+	 * it go on, without the files of its open trials. */
+	struct sw_change *c = sw_change_begin(d, NULL);
+	sw_change_after(c, on_end_stored, l);
+	sw_change_commit(c);
 }
 
 /* The worst first, then those without a value; of equals the later trial. */
