@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KEYS_HERE 32 /* keys that need no allocation */
+
 struct level {
 	bool object;
 	bool keyed;      /* object: a key has been read, so the top of keys[] is the place */
@@ -30,6 +32,7 @@ struct scan {
 	struct level stack[SW_JSON_MAX_DEPTH];
 	size_t depth;
 	size_t values;
+	struct sw_json_key here[KEYS_HERE];
 	struct sw_json_key *keys;
 	size_t n_keys, cap_keys;
 	struct sw_err *err;
@@ -273,8 +276,17 @@ static sw_status scan_word(struct scan *s)
 
 static sw_status push_key(struct scan *s, const struct sw_json_key *key)
 {
-	if (!sw_array_reserve(&s->keys, &s->cap_keys, s->n_keys + 1, sizeof *key))
-		return sw_err_set(s->err, SW_NOMEM, "out of memory");
+	if (s->n_keys == s->cap_keys) {
+		const size_t cap = s->cap_keys * 2;
+		struct sw_json_key *more =
+			sw_realloc(s->keys == s->here ? NULL : s->keys, cap * sizeof *more);
+		if (more == NULL)
+			return sw_err_set(s->err, SW_NOMEM, "out of memory");
+		if (s->keys == s->here)
+			memcpy(more, s->here, sizeof s->here);
+		s->keys = more;
+		s->cap_keys = cap;
+	}
 	s->keys[s->n_keys++] = *key;
 	return SW_OK;
 }
@@ -415,15 +427,22 @@ static sw_status scan_value(struct scan *s, bool *opened)
 
 sw_status sw_json_check(const char *text, size_t len, struct sw_err *err)
 {
-	struct scan s = {.text = text, .len = len, .err = err};
+	struct scan s; /* not set as a whole: its arrays need no zeros, and most texts are short */
 	bool done = false, opened = false;
 	sw_status rc = SW_OK;
 
+	s.text = text;
+	s.len = len;
+	s.at = s.depth = s.values = s.n_keys = 0;
+	s.keys = s.here;
+	s.cap_keys = KEYS_HERE;
+	s.err = err;
 	while (rc == SW_OK && !done) {
 		rc = scan_value(&s, &opened);
 		if (rc == SW_OK && !opened)
 			rc = after_value(&s, &done);
 	}
-	free(s.keys);
+	if (s.keys != s.here)
+		free(s.keys);
 	return rc;
 }

@@ -1,7 +1,6 @@
 /* daemon/api/handlers_sweep.c — sweep.*: pause, resume, cancel, extend, delete, best, edit,
  * annotate. */
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/api/front.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
@@ -201,12 +200,11 @@ static sw_status take_edits(struct sw_running *live, struct sw_call *call, const
 
 void sw_handle_sweep_edit(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_edits *e = sw_calloc(1, sizeof *e); /* its ranges are too much for the stack */
+	/* Its ranges are too much for the stack. */
+	struct sw_edits *e = sw_daemon_calloc(1, sizeof *e, "edit a sweep");
 	struct sw_err err = SW_ERR_INIT;
-
-	if (e == NULL)
-		sw_daemon_die("edit a sweep", SW_NOMEM);
 	sw_status rc = SW_OK;
+
 	if (live->ended_ms != 0)
 		rc = sw_err_set(&err, SW_CONFLICT,
 				"sweep %lld is %s: it has nothing to edit any more",

@@ -1,5 +1,4 @@
 #include "daemon/pilot/files.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
@@ -112,10 +111,8 @@ static void on_task(uv_work_t *work, int status)
 
 static struct task *task_of(struct sw_daemon *d, const char *name, uv_work_cb run)
 {
-	struct task *t = sw_calloc(1, sizeof *t);
+	struct task *t = sw_daemon_calloc(1, sizeof *t, "write a pilot's files");
 
-	if (t == NULL)
-		sw_daemon_die("write a pilot's files", SW_NOMEM);
 	t->work.data = t;
 	t->d = d;
 	(void)snprintf(t->name, sizeof t->name, "%s", name);

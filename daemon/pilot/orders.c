@@ -1,6 +1,5 @@
 #include "daemon/pilot/orders.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/pilot/job.h"
@@ -137,9 +136,7 @@ static struct sw_stray *add_stray(struct sw_daemon *d, const char *executor, con
 	for (s = d->pilot.strays; s != NULL; s = s->next)
 		if (strcmp(s->id, id) == 0 && strcmp(s->executor, executor) == 0)
 			return s;
-	s = sw_calloc(1, sizeof *s);
-	if (s == NULL)
-		sw_daemon_die("cancel a job", SW_NOMEM);
+	s = sw_daemon_calloc(1, sizeof *s, "cancel a job");
 	(void)snprintf(s->executor, sizeof s->executor, "%s", executor);
 	(void)snprintf(s->name, sizeof s->name, "%s", name);
 	(void)snprintf(s->id, sizeof s->id, "%s", id);

@@ -1,5 +1,4 @@
 #include "daemon/pilot/verbs.h"
-#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include <libgen.h>
@@ -79,9 +78,7 @@ static char **make_env(char *const more[], size_t n)
 
 	while (environ[all] != NULL)
 		all++;
-	env = sw_calloc(all + n + 1, sizeof *env);
-	if (env == NULL)
-		sw_daemon_die("run an executor", SW_NOMEM);
+	env = sw_daemon_calloc(all + n + 1, sizeof *env, "run an executor");
 	for (size_t i = 0; i < all; i++)
 		if (strncmp(environ[i], "SWEEPD_JOB_", 11) != 0)
 			env[kept++] = environ[i];
@@ -95,10 +92,8 @@ void sw_pilot_run(struct sw_daemon *d, const char *program, enum sw_pilot_verb v
 	const struct sw_pilot_options *o = &d->config.pilots;
 	char text[8][SW_PILOT_OPTIONS + 32], name[SW_PILOT_NAME] = "";
 	char *argv[ARGS_MAX + 3] = {(char *)program, (char *)sw_pilot_verb_name(verb)}, *more[8];
-	struct run *r = sw_calloc(1, sizeof *r);
+	struct run *r = sw_daemon_calloc(1, sizeof *r, "run an executor");
 
-	if (r == NULL)
-		sw_daemon_die("run an executor", SW_NOMEM);
 	*r = (struct run){.d = d, .verb = verb, .done = done};
 	for (size_t i = 0; i < ARGS_MAX && args[i] != NULL; i++)
 		argv[2 + i] = (char *)args[i];

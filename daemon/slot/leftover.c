@@ -66,9 +66,7 @@ bool sw_leftover_end(struct sw_worker *w, void (*done)(struct sw_worker *w))
 	/* A trainer forks nothing, so there is nothing to look for. */
 	if (!program)
 		return false;
-	struct leftover *l = sw_calloc(1, sizeof *l);
-	if (l == NULL)
-		sw_daemon_die("end what a worker left", SW_NOMEM);
+	struct leftover *l = sw_daemon_calloc(1, sizeof *l, "end what a worker left");
 	l->work.data = l;
 	l->worker = w;
 	l->done = done;

@@ -284,9 +284,7 @@ static struct sw_janitor *need_janitor(struct sw_daemon *d, size_t n)
 	struct sw_janitor *j = d->sweep.janitor;
 
 	if (j == NULL) {
-		j = d->sweep.janitor = sw_calloc(1, sizeof *j);
-		if (j == NULL)
-			sw_daemon_die("remove checkpoints", SW_NOMEM);
+		j = d->sweep.janitor = sw_daemon_calloc(1, sizeof *j, "remove checkpoints");
 		j->d = d;
 		j->work.data = j;
 	}
