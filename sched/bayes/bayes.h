@@ -353,12 +353,13 @@ SW_NODISCARD sw_status sw_bayes_levels(struct sw_bayes_search *s, const struct s
 
 /* ---- bayes_turn.c ---- */
 
-/* The point for a level of a category that has had few, in the box, which is the whole cube. On
- * entry out->model is the model of all rows; of_level: BAYES_LEVEL, NULL: none (version 9).
+/* The point for the level of a category that has had fewest beside those that random draws would
+ * have given it, if less than `least` of them; in the box, which is the whole cube. On entry
+ * out->model is the model of all rows; of_level: BAYES_LEVEL, NULL: none (version 9).
  * SW_NOT_FOUND: no level is due one, or none has any. */
 SW_NODISCARD sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_level,
 				     const struct sw_bayes_data *b, struct sw_bayes_rng *rng,
-				     struct sw_bayes_found *out);
+				     double least, struct sw_bayes_found *out);
 
 /* ---- bayes_step.c ---- */
 
@@ -368,6 +369,7 @@ enum sw_bayes_turns {
 	BAYES_TURNS_OF_ALL,
 	BAYES_TURNS_OF_LEVEL,
 	BAYES_TURNS_STALLED, /* by the level's; only while nothing gets better */
+	BAYES_TURNS_PLATEAU, /* and instead of points that would gain as good as nothing */
 };
 
 struct sw_bayes_step {

@@ -1,7 +1,8 @@
 /* One suggestion by a model: a rotation of five models, each with its own view of the outcomes and
  * its own assumptions, because none is right for every function; once nothing gets better any more,
  * every second one inside a trust region around the best (Eriksson et al. 2019), and every fourth
- * one for a level of a category that has had few trials (bayes_turn.c). */
+ * one, and each that would gain as good as nothing, for a level of a category that has had few
+ * trials (bayes_turn.c). */
 #include "sched/bayes/bayes.h"
 #include <assert.h>
 #include <math.h>
@@ -11,9 +12,12 @@
 #define STALL_LONG 4 /* results without progress, after which steps are local, or turns, too */
 #define SHAPE_MIN  0.1
 #define SHAPE_MAX  10.0
-#define LOCAL_FROM 8 /* times d rows: from here on, a local model on the rows around the best */
-#define TURN_EVERY 4 /* suggestions: one of them is for a level that has had few points */
-#define TURN_AT    2 /* of the four: one that is never in the trust region */
+#define LOCAL_FROM 8    /* times d rows: from here on, a local model on the rows around the best */
+#define TURN_EVERY 4    /* suggestions: one of them is for a level that has had few points */
+#define TURN_AT    2    /* of the four: one that is never in the trust region */
+#define TURN_FEW   3.0  /* over the root of all points, beside what a level is due: they are few */
+#define TURN_FEW_9 2.0  /* of the sampler's version 9 */
+#define RESOLUTION 1e-5 /* of the best: a gain below is none to anyone */
 
 struct step_kind {
 	enum sw_bayes_model_id model;
@@ -62,9 +66,21 @@ static void set_box(struct sw_bayes_search *s, const struct sw_bayes_data *b, co
 /* While the best gets better with each few results, a turn would only hold it up. */
 static bool has_turn(enum sw_bayes_turns turns, const struct sw_bayes_memory *m)
 {
-	if (turns == BAYES_TURNS_STALLED && m->stall < STALL_LONG)
+	if (turns >= BAYES_TURNS_STALLED && m->stall < STALL_LONG)
 		return false;
 	return turns != BAYES_TURNS_NONE && (m->steps + 1) % TURN_EVERY == TURN_AT;
+}
+
+/* Is what is expected here better than the best in its sixth digit at most? Then even a success
+ * would be none to anyone: a plateau, as where a level makes the other parameters idle. A best of 0
+ * has no sixth digit, and no plateau. */
+static bool is_plateau(const struct sw_bayes_step *s, const struct sw_bayes_data *b,
+		       const struct sw_bayes_memory *m, const struct sw_bayes_found *f)
+{
+	if (s->turns < BAYES_TURNS_PLATEAU || m->stall < STALL_LONG)
+		return false;
+	return sw_outcome_ln_gain(&f->model->o, f->model->best, f->log_ei) <
+	       log(RESOLUTION * fabs(b->y[b->best]));
 }
 
 sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
@@ -84,9 +100,11 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 	if (has_turn(s->turns, memory)) {
 		struct sw_bayes_model *const of_level =
 			s->turns >= BAYES_TURNS_OF_LEVEL ? &s->model[BAYES_LEVEL] : NULL;
+		const double few = of_level != NULL ? TURN_FEW : TURN_FEW_9;
 
 		set_box(&s->search, b, NULL, 0);
-		rc = sw_bayes_turn(&s->search, of_level, b, rng, out);
+		rc = sw_bayes_turn(&s->search, of_level, b, rng,
+				   few / sqrt((double)(b->n + b->n_pending)), out);
 		if (rc != SW_NOT_FOUND) {
 			memory->steps += rc == SW_OK;
 			return rc;
@@ -105,6 +123,16 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 	if (rc != SW_OK)
 		return rc;
 	memory->steps++;
+	if (is_plateau(s, b, memory, out)) {
+		struct sw_bayes_found elsewhere = *out;
+
+		set_box(&s->search, b, NULL, 0);
+		rc = sw_bayes_turn(&s->search, &s->model[BAYES_LEVEL], b, rng, 1, &elsewhere);
+		if (rc == SW_OK)
+			*out = elsewhere;
+		if (rc != SW_NOT_FOUND)
+			return rc;
+	}
 	if (kind.local)
 		sw_bayes_memory_add_local(memory, trial);
 	return SW_OK;

@@ -5,12 +5,9 @@
  * next. */
 #include "sched/bayes/bayes.h"
 #include "sched/space/space_internal.h"
-#include <math.h>
 
-#define TURN_SHARE   3.0
-#define TURN_SHARE_9 2.0 /* of the sampler's version 9 */
-#define TURN_TRIES   4   /* levels: some may have no point left */
-#define TURN_MOST    64  /* levels; where there are more, the model alone chooses among them */
+#define TURN_TRIES 4  /* levels: some may have no point left */
+#define TURN_MOST  64 /* levels; where there are more, the model alone chooses among them */
 
 static void count_levels(const struct sw_bayes_cube *c, size_t k, const double *x, size_t n,
 			 size_t *count)
@@ -19,14 +16,13 @@ static void count_levels(const struct sw_bayes_cube *c, size_t k, const double *
 		count[sw_space_decode_one(&c->space->v[c->of[k]], x[i * c->d + k]).choice]++;
 }
 
-/* The level that has had the least of the n points, if that is less than 3 / sqrt(n) of what random
- * draws would have given it: its coordinate, and where it stands there; d: all have had enough.
- * tried: bit i of a coordinate's: not its level i. */
-static size_t find_level(const struct sw_bayes_data *b, double share, uint64_t *tried, double *at)
+/* The level that has had the least of the points beside what random draws would have given it, if
+ * that is less than `least` of it: its coordinate, and where it stands there; d: all have had
+ * enough. tried: bit i of a coordinate's: not its level i. */
+static size_t find_level(const struct sw_bayes_data *b, double least, uint64_t *tried, double *at)
 {
 	const struct sw_bayes_cube *const c = b->cube;
 	const double n = (double)(b->n + b->n_pending);
-	double least = share / sqrt(n);
 	size_t k_least = c->d;
 	uint64_t level = 0;
 
@@ -57,11 +53,10 @@ static size_t find_level(const struct sw_bayes_data *b, double share, uint64_t *
 }
 
 sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_level,
-			const struct sw_bayes_data *b, struct sw_bayes_rng *rng,
+			const struct sw_bayes_data *b, struct sw_bayes_rng *rng, double least,
 			struct sw_bayes_found *out)
 {
 	const struct sw_bayes_model *const of_all = out->model;
-	const double share = of_level != NULL ? TURN_SHARE : TURN_SHARE_9;
 	uint64_t tried[SW_SPACE_MAX_PARAMS] = {0};
 	sw_status rc = SW_NOT_FOUND;
 
@@ -69,7 +64,7 @@ sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_lev
 	 * next level's turn. */
 	for (int i = 0; rc == SW_NOT_FOUND && i < TURN_TRIES; i++) {
 		double at = 0;
-		const size_t k = find_level(b, share, tried, &at);
+		const size_t k = find_level(b, least, tried, &at);
 
 		out->model = of_all;
 		if (k == s->cube->d)

@@ -23,6 +23,7 @@
 #define TURNS_FROM   9
 #define OWN_FROM     10 /* a level's turn is by its own rows */
 #define STALLED_FROM 11 /* and only while nothing gets better */
+#define PLATEAU_FROM 13 /* and instead of points that would gain as good as nothing */
 #define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
 /* With rungs at least this share of the points is spread over the space, always. A pruner that
  * compares newcomers with those before them passes nearly all that a model finds: then only what
@@ -76,7 +77,9 @@ static enum sw_bayes_turns turns_of(const struct sw_sampler *s)
 		return BAYES_TURNS_NONE;
 	if (!wants(s, OWN_FROM))
 		return BAYES_TURNS_OF_ALL;
-	return wants(s, STALLED_FROM) ? BAYES_TURNS_STALLED : BAYES_TURNS_OF_LEVEL;
+	if (!wants(s, STALLED_FROM))
+		return BAYES_TURNS_OF_LEVEL;
+	return wants(s, PLATEAU_FROM) ? BAYES_TURNS_PLATEAU : BAYES_TURNS_STALLED;
 }
 
 static sw_status start(struct sw_sampler *s, struct sw_err *err)

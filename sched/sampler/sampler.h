@@ -25,7 +25,7 @@
 /* Raised whenever a sampler suggests otherwise than before from the same trials: it is stored with
  * each sweep, which keeps to it. SW_SAMPLER_OLDEST and those after it can still be made, so a
  * replay compares their suggestions; a sweep of before goes on as one of SW_SAMPLER_OLDEST. */
-#define SW_SAMPLER_VERSION 12
+#define SW_SAMPLER_VERSION 13
 #define SW_SAMPLER_OLDEST  7
 
 #define SW_SAMPLER_LEVELS_MAX 64

@@ -5,6 +5,7 @@
 #define BEFORE 8  /* the last version without turns */
 #define OF_ALL 9  /* the last whose turns are by the model of all rows */
 #define ALWAYS 10 /* the last that has turns while results get better */
+#define STAYS  12 /* the last that stays on a plateau */
 
 static const double weights[] = {0, 1, 9};
 
@@ -95,6 +96,28 @@ TEST(level_whose_good_numbers_are_bad_with_the_other_is_found)
 		      none);
 	ck_assert_msg(always >= 9 && of_all < always, "%u of 10 searches, %u by all rows", always,
 		      of_all);
+}
+
+/* With the other level the numbers matter in the eighth digit alone. */
+static double flat(const struct sw_value *v)
+{
+	const double x = v[1].number - 0.7, y = log10(v[2].number) + 1;
+
+	if (v[0].choice != 0)
+		return 100 + 1e-6 * v[1].number;
+	return 110 - 13 * exp(-80 * x * x - 3 * y * y);
+}
+
+TEST(plateau_that_is_flat_is_left)
+{
+	unsigned left = 0, stays = 0;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		left += search(flat, seed, 0, 50).best < 99;
+		stays += search(flat, seed, STAYS, 50).best < 99;
+	}
+	ck_assert_msg(left >= 14 && stays + 4 < left, "%u of 20 searches, %u of the version before",
+		      left, stays);
 }
 
 /* A plateau that is rough, so that there is always a little to gain on it, and two levels that are
