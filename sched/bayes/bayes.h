@@ -355,7 +355,8 @@ SW_NODISCARD sw_status sw_bayes_levels(struct sw_bayes_search *s, const struct s
 
 /* The point for the level of a category that has had fewest beside those that random draws would
  * have given it, if less than `least` of them; in the box, which is the whole cube. On entry
- * out->model is the model of all rows; of_level: BAYES_LEVEL, NULL: none (version 9).
+ * out->model is the model of all rows, which chooses where a level has no good row; NULL: then it
+ * is the next level's turn. of_level: BAYES_LEVEL, NULL: none (version 9).
  * SW_NOT_FOUND: no level is due one, or none has any. */
 SW_NODISCARD sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_level,
 				     const struct sw_bayes_data *b, struct sw_bayes_rng *rng,

@@ -17,7 +17,7 @@
 #define TURN_AT    2    /* of the four: one that is never in the trust region */
 #define TURN_FEW   3.0  /* over the root of all points, beside what a level is due: they are few */
 #define TURN_FEW_9 2.0  /* of the sampler's version 9 */
-#define RESOLUTION 1e-5 /* of the best: a gain below is none to anyone */
+#define RESOLUTION 1e-5 /* of the best, and of how far off the worst is: less is no gain */
 
 struct step_kind {
 	enum sw_bayes_model_id model;
@@ -71,16 +71,18 @@ static bool has_turn(enum sw_bayes_turns turns, const struct sw_bayes_memory *m)
 	return turns != BAYES_TURNS_NONE && (m->steps + 1) % TURN_EVERY == TURN_AT;
 }
 
-/* Is what is expected here better than the best in its sixth digit at most? Then even a success
- * would be none to anyone: a plateau, as where a level makes the other parameters idle. A best of 0
- * has no sixth digit, and no plateau. */
+/* Is as good as nothing to be had any more: a plateau, as where a level makes the other parameters
+ * idle? Either bound alone would take refinement for one: that of a loss near 0, or that of a log
+ * likelihood of a million. */
 static bool is_plateau(const struct sw_bayes_step *s, const struct sw_bayes_data *b,
 		       const struct sw_bayes_memory *m, const struct sw_bayes_found *f)
 {
 	if (s->turns < BAYES_TURNS_PLATEAU || m->stall < STALL_LONG)
 		return false;
+	const double best = b->y[b->best], spread = b->sorted[b->n_good - 1] - best;
+
 	return sw_outcome_ln_gain(&f->model->o, f->model->best, f->log_ei) <
-	       log(RESOLUTION * fabs(b->y[b->best]));
+	       log(RESOLUTION * fmin(fabs(best), spread));
 }
 
 sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
@@ -124,13 +126,13 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 		return rc;
 	memory->steps++;
 	if (is_plateau(s, b, memory, out)) {
-		struct sw_bayes_found elsewhere = *out;
+		struct sw_bayes_found elsewhere = {.model = NULL};
 
 		set_box(&s->search, b, NULL, 0);
 		rc = sw_bayes_turn(&s->search, &s->model[BAYES_LEVEL], b, rng, 1, &elsewhere);
 		if (rc == SW_OK)
 			*out = elsewhere;
-		if (rc != SW_NOT_FOUND)
+		if (rc == SW_OK || rc == SW_NOMEM)
 			return rc;
 	}
 	if (kind.local)

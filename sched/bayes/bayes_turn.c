@@ -76,6 +76,8 @@ sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_lev
 			/* Where nothing good is known of a level, the model of all rows chooses. */
 			else if (rc != SW_NOT_FOUND)
 				return rc;
+			else if (of_all == NULL)
+				continue;
 		}
 		const double lo = s->lo[k], hi = s->hi[k];
 

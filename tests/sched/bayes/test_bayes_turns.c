@@ -98,7 +98,7 @@ TEST(level_whose_good_numbers_are_bad_with_the_other_is_found)
 		      of_all);
 }
 
-/* With the other level the numbers matter in the eighth digit alone. */
+/* With the other level the numbers matter in the ninth digit alone. */
 static double flat(const struct sw_value *v)
 {
 	const double x = v[1].number - 0.7, y = log10(v[2].number) + 1;
@@ -153,7 +153,17 @@ static double slope(const struct sw_value *v)
 	return 2.0 * (v[0].choice != 4) + fabs(v[1].number - 0.9) + fabs(v[2].number - 0.1);
 }
 
-static unsigned count_worse(uint64_t seed, uint64_t version)
+/* A valley with a bend, far from 0. */
+static double far_off(const struct sw_value *v)
+{
+	const double x = 4 * v[1].number - 2, y = 4 * v[2].number - 2;
+
+	return 1e6 + 5.0 * (v[0].choice != 4) +
+	       log1p((1 - x) * (1 - x) + 100 * (y - x * x) * (y - x * x));
+}
+
+static unsigned count_worse(double (*f)(const struct sw_value *), uint64_t seed, uint64_t version,
+			    uint64_t trials)
 {
 	static const struct sw_param five[] = {
 		{.dist = SW_DIST_CATEGORICAL, .n_choices = 5},
@@ -166,11 +176,11 @@ static unsigned count_worse(uint64_t seed, uint64_t version)
 	open_run(&r, five, 3, seed);
 	sw_sampler_destroy(r.s);
 	r.s = make_version(r.space, seed, version);
-	for (uint64_t t = 1; t <= 30; t++) {
+	for (uint64_t t = 1; t <= trials; t++) {
 		const struct sw_value *const v = ask(&r);
 
 		worse += v[0].choice != 4;
-		tell(&r, t, SW_OBS_FINAL, slope(v));
+		tell(&r, t, SW_OBS_FINAL, f(v));
 	}
 	close_run(&r);
 	return worse;
@@ -181,10 +191,23 @@ TEST(worse_levels_have_fewer_turns_while_results_get_better)
 	unsigned worse = 0, always = 0;
 
 	for (uint64_t seed = 1; seed <= 6; seed++) {
-		worse += count_worse(seed, 0);
-		always += count_worse(seed, ALWAYS);
+		worse += count_worse(slope, seed, 0, 30);
+		always += count_worse(slope, seed, ALWAYS, 30);
 	}
 	ck_assert_uint_lt(worse + 6, always);
+}
+
+/* In the sixth digit, but by far more than nothing beside the spread. */
+TEST(refinement_far_from_0_is_no_plateau)
+{
+	unsigned worse = 0, stays = 0;
+
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		worse += count_worse(far_off, seed, 0, 60);
+		stays += count_worse(far_off, seed, STAYS, 60);
+	}
+	ck_assert_msg(worse < stays + 20, "%u of 360 trials, %u of the version before", worse,
+		      stays);
 }
 
 /* The fourth of the list breaks the constraint: its turn goes to the next. */
