@@ -105,19 +105,19 @@ static double flat(const struct sw_value *v)
 
 	if (v[0].choice != 0)
 		return 100 + 1e-6 * v[1].number;
-	return 110 - 13 * exp(-80 * x * x - 3 * y * y);
+	return 110 - 9 * exp(-20 * x * x - y * y);
 }
 
+/* Then the others have their share, half of 60 points, not what turns now and then come to. */
 TEST(plateau_that_is_flat_is_left)
 {
-	unsigned left = 0, stays = 0;
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		const unsigned first = search(flat, seed, 0, 60).first;
+		const unsigned before = search(flat, seed, STAYS, 60).first;
 
-	for (uint64_t seed = 1; seed <= 20; seed++) {
-		left += search(flat, seed, 0, 50).best < 99;
-		stays += search(flat, seed, STAYS, 50).best < 99;
+		ck_assert_msg(first >= 20 && before < 20, "seed %u: %u of 60, %u before",
+			      (unsigned)seed, first, before);
 	}
-	ck_assert_msg(left >= 14 && stays + 4 < left, "%u of 20 searches, %u of the version before",
-		      left, stays);
 }
 
 /* A plateau that is rough, so that there is always a little to gain on it, and two levels that are
@@ -206,7 +206,7 @@ TEST(refinement_far_from_0_is_no_plateau)
 		worse += count_worse(far_off, seed, 0, 60);
 		stays += count_worse(far_off, seed, STAYS, 60);
 	}
-	ck_assert_msg(worse < stays + 20, "%u of 360 trials, %u of the version before", worse,
+	ck_assert_msg(worse < 2 * stays, "%u of 360 trials, %u of the version before", worse,
 		      stays);
 }
 
