@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from gpus import (LARGE, MIB, NCCL, NEEDS_FAKES, NEEDS_NCCL, cards, gpus, machine, net, wait_card,  # noqa: F401
+from gpus import (MIB, NCCL, NEEDS_FAKES, NEEDS_NCCL, SMALL, cards, gpus, machine, net, wait_card,  # noqa: F401
                   wait_slots)
 from harness import alive, sweep_command, wait_until
 from programs import output, own, wait_file
@@ -131,15 +131,17 @@ def test_worker_that_dies_frees_all_gpus_of_its_trial_before_the_next(machine, t
     wait_slots(client, "IDLE", "IDLE")
     sweep = client.submit(program(tmp_path, 2))
     seen(tmp_path, sweep)
-    daemon.rig.set(1, used=5000)  # that no process has, and that is not back when the worker is gone
-    wait_until(lambda: gpus(client)[1]["memory_used"] == 5000 * MIB, "a reading")
-    os.kill(client.slots()[0]["pid"], signal.SIGKILL)
-    card = wait_card(client, "FREEING", 1)
+    host = whose(client)[0]
+    other = 1 - host
+    daemon.rig.set(other, used=5000)  # that no process has, and that is not back when the worker is gone
+    wait_until(lambda: gpus(client)[other]["memory_used"] == 5000 * MIB, "a reading")
+    os.kill(client.slots()[host]["pid"], signal.SIGKILL)
+    card = wait_card(client, "FREEING", other)
     assert "memory of its last worker" in card["cause"]
     wait_until(lambda: client.trials(sweep)[0]["state"] == "PENDING", "the end of the attempt")
     why = client.call("trial.why", sweep=sweep, trial=1)["text"]
-    assert "it takes 2 GPUs, 1 free" in why or "gpu:0 " in why and "takes none" in why, why
-    daemon.rig.set(1, used=LARGE["used"])
+    assert "it takes 2 GPUs, 1 free" in why or f"gpu:{host} " in why and "takes none" in why, why
+    daemon.rig.set(other, used=SMALL["used"])
     seen(tmp_path, sweep, attempt=2)
     assert client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]["state"] == "LOST"
     (tmp_path / "go").touch()
@@ -229,7 +231,8 @@ def test_trainer_on_two_gpus_has_a_rank_on_each_and_the_curve_of_one(machine):
     # the second rank's GPU is its own
     endless = client.submit(net(2, 100000, parallel={"data": 2}))
     wait_until(lambda: client.reports(endless, 1), "a report")
-    lead = client.slots()[0]["pid"]
-    assert [e["CUDA_VISIBLE_DEVICES"] for e in ranks_of(lead)] == ["GPU-1"]
+    first = whose(client)[0]
+    lead = client.slots()[first]["pid"]
+    assert [e["CUDA_VISIBLE_DEVICES"] for e in ranks_of(lead)] == [f"GPU-{1 - first}"]
     client.call("sweep.cancel", sweep=endless)
     wait_until(lambda: not ranks_of(lead), "the end of the other rank")
