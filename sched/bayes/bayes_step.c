@@ -1,8 +1,8 @@
 /* One suggestion by a model: a rotation of five models, each with its own view of the outcomes and
  * its own assumptions, because none is right for every function; once nothing gets better any more,
  * every second one inside a trust region around the best (Eriksson et al. 2019), and every fourth
- * one, and each that would gain as good as nothing, for a level of a category that has had few
- * trials (bayes_turn.c). */
+ * one for a level of a category that has had few trials, and each that would gain as good as
+ * nothing for one that has had less than its share (bayes_turn.c). */
 #include "sched/bayes/bayes.h"
 #include <assert.h>
 #include <math.h>
@@ -73,7 +73,7 @@ static bool has_turn(enum sw_bayes_turns turns, const struct sw_bayes_memory *m)
 
 /* Is as good as nothing to be had any more: a plateau, as where a level makes the other parameters
  * idle? Either bound alone would take refinement for one: that of a loss near 0, or that of a log
- * likelihood of a million. */
+ * likelihood of a million. A best of 0 is on none. */
 static bool is_plateau(const struct sw_bayes_step *s, const struct sw_bayes_data *b,
 		       const struct sw_bayes_memory *m, const struct sw_bayes_found *f)
 {

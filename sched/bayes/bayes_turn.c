@@ -62,7 +62,7 @@ sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_lev
 
 	/* Constraints may leave no point of a level, or all of them have been tried: then it is the
 	 * next level's turn. */
-	for (int i = 0; rc == SW_NOT_FOUND && i < TURN_TRIES; i++) {
+	for (int tries = 0; rc == SW_NOT_FOUND && tries < TURN_TRIES;) {
 		double at = 0;
 		const size_t k = find_level(b, least, tried, &at);
 
@@ -81,6 +81,7 @@ sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_lev
 		}
 		const double lo = s->lo[k], hi = s->hi[k];
 
+		tries++;
 		s->lo[k] = s->hi[k] = at;
 		rc = sw_bayes_search_run(s, out->model, b, rng, out);
 		s->lo[k] = lo;

@@ -197,7 +197,7 @@ TEST(worse_levels_have_fewer_turns_while_results_get_better)
 	ck_assert_uint_lt(worse + 6, always);
 }
 
-/* In the sixth digit, but by far more than nothing beside the spread. */
+/* In the seventh digit, but by far more than nothing beside the spread. */
 TEST(refinement_far_from_0_is_no_plateau)
 {
 	unsigned worse = 0, stays = 0;
