@@ -59,10 +59,11 @@ sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_lev
 	const struct sw_bayes_model *const of_all = out->model;
 	uint64_t tried[SW_SPACE_MAX_PARAMS] = {0};
 	sw_status rc = SW_NOT_FOUND;
+	int tries = 0;
 
 	/* Constraints may leave no point of a level, or all of them have been tried: then it is the
 	 * next level's turn. */
-	for (int tries = 0; rc == SW_NOT_FOUND && tries < TURN_TRIES;) {
+	while (rc == SW_NOT_FOUND && tries < TURN_TRIES) {
 		double at = 0;
 		const size_t k = find_level(b, least, tried, &at);
 
