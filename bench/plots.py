@@ -38,7 +38,7 @@ REPORTS, START_MS, ROUNDS = 10, 1764000000000, 5
 OTHER = r"""
 import json, random, select, sys, time, sweepd
 client, draw, ms = sweepd.Client(sys.argv[1], start=False), random.Random(1), []
-while not select.select([sys.stdin], [], [], .002)[0]:
+while not select.select([sys.stdin], [], [], .002)[0] or len(ms) < 101:
     begin = time.perf_counter()
     client.trial(1, draw.randrange(int(sys.argv[2])) + 1)
     ms.append((time.perf_counter() - begin) * 1e3)
