@@ -38,7 +38,7 @@ REPORTS, START_MS, ROUNDS = 10, 1764000000000, 5
 OTHER = r"""
 import json, random, select, sys, time, sweepd
 client, draw, ms = sweepd.Client(sys.argv[1], start=False), random.Random(1), []
-while not select.select([sys.stdin], [], [], .002)[0] or len(ms) < 101:
+while not select.select([sys.stdin], [], [], .002)[0] or len(ms) < 201:
     begin = time.perf_counter()
     client.trial(1, draw.randrange(int(sys.argv[2])) + 1)
     ms.append((time.perf_counter() - begin) * 1e3)
@@ -109,8 +109,8 @@ def fill(path, n, sweep):
 
 
 class Other:
-    """A client that asks for trials by their numbers until it is told to stop; a process, as the plots' answers keep
-    this one's interpreter busy."""
+    """A client that asks for trials by their numbers until it is told to stop, and 200 times at least (with few repeats
+    the last of them beside no plot); a process, as the plots' answers keep this one's interpreter busy."""
 
     def __init__(self, socket, n):
         path = os.path.join(ROOT, "clients", "python")
@@ -149,7 +149,7 @@ def main():
         for _ in range(ROUNDS):
             for what in ms:
                 other = Other(daemon.socket, args.trials)
-                for _ in range(args.repeat // ROUNDS):
+                for _ in range(max(1, args.repeat // ROUNDS)):
                     begin = time.perf_counter()
                     if what is None:
                         time.sleep(.2)

@@ -20,7 +20,8 @@ def test_killed_daemon_finds_its_pilots_again(slurm, start, tmp_path):
         # a slot is busy before its job is on its way: one that has reported has it
         began = all(trial["step"] > 0 for trial in client.trials(sweep))
         slots = client.slots()
-        return began and all(slot["state"] == "BUSY" for slot in slots) and {slot["job"]: slot["trial"] for slot in slots}
+        trains = began and all(slot["state"] == "BUSY" for slot in slots)
+        return trains and {slot["job"]: slot["trial"] for slot in slots}
 
     jobs = wait_until(busy, "eight pilots that train")
     daemon.kill9()

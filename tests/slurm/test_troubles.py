@@ -24,7 +24,7 @@ try:
 except OSError:
     note("twice", trial, attempt)
 for step in range(load() + 1, 16):
-    time.sleep(0 if os.path.exists("fast") else 0.25)
+    time.sleep(0.25)
     save(step)
     report(step, loss=params["x"] + 1 / step)
     note("acknowledged", trial, step)
