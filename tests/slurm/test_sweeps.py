@@ -33,8 +33,15 @@ def test_sweep_runs_on_all_nodes(site, start, tmp_path, kind):
     daemon = pilots(start, site, tmp_path, 3, cpus=2)
     client = daemon.client()
     sweep = client.submit(merged(specs(tmp_path)[kind], {"run_cap": 30, "early_terminate": None}))
-    wait_until(lambda: sum(slot["state"] in ("BUSY", "IDLE") for slot in client.slots()) == 3, "three pilots")
-    slots = client.slots()  # the machines of ssh are one, by its name
+
+    def up():
+        # a slot is busy before its job is on its way
+        slots = client.slots()
+        return all(slot["state"] in ("BUSY", "IDLE") and slot["job"] and slot["node"] for slot in slots) and slots
+
+    slots = wait_until(up, "three pilots")
+    assert len(slots) == 3
+    # the machines of ssh are one, by its name
     assert {slot["node"] if site.name == "slurm" else slot["job"].split("/")[0] for slot in slots} == site.nodes
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert {a["slot"] for trial in client.trials(sweep)
