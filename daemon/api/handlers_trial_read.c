@@ -4,6 +4,7 @@
 #include "daemon/api/trial_json.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/checkpoint.h"
+#include "daemon/sweep/names.h"
 #include "daemon/sweep/output.h"
 #include "daemon/sweep/program_job.h"
 #include "daemon/sweep/running.h"
@@ -168,8 +169,7 @@ static bool write_report(const struct sw_row_report *row, void *arg)
 	sw_jw_kint(&q->w, "seq", row->seq);
 	sw_jw_kint(&q->w, "step", row->step);
 	sw_trial_json_stored(&q->w, "metrics", row->metrics, q->sweep, q->trial);
-	/* "end" is how a last report, one that came with a tell, is stored. */
-	sw_jw_kstr(&q->w, "decision", strcmp(row->verdict, "end") == 0 ? "continue" : row->verdict);
+	sw_jw_kstr(&q->w, "decision", sw_names_is_final(row->verdict) ? "continue" : row->verdict);
 	sw_jw_kbool(&q->w, "checkpoint", row->checkpoint);
 	sw_jw_kint(&q->w, "time_ms", row->time_ms);
 	sw_jw_obj_end(&q->w);

@@ -37,3 +37,18 @@ const char *sw_names_decision(enum sw_decision decision)
 
 	return names[decision];
 }
+
+const char *sw_names_verdict(const struct sw_event *report, enum sw_decision decision)
+{
+	return report->result ? "result" : report->final ? "end" : sw_names_decision(decision);
+}
+
+bool sw_names_is_result(const char *verdict)
+{
+	return strcmp(verdict, "result") == 0;
+}
+
+bool sw_names_is_final(const char *verdict)
+{
+	return strcmp(verdict, "end") == 0 || sw_names_is_result(verdict);
+}

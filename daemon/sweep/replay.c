@@ -94,8 +94,7 @@ static void check_verdict(struct sw_replay *r, const struct sw_event *e,
 {
 	const struct sw_action *a = sw_actions_find(&r->actions, SW_ACTION_DECIDE);
 
-	/* A last report that came with a tell is stored as "end", whatever was decided. */
-	if (a == NULL || (!e->final && strcmp(sw_names_decision(a->decision), row->verdict) != 0))
+	if (a == NULL || strcmp(sw_names_verdict(e, a->decision), row->verdict) != 0)
 		fail_replay(r, SW_INTERNAL, "the replay decides otherwise than the stored report");
 }
 
@@ -143,7 +142,8 @@ static void take_report(struct sw_replay *r, const struct sw_row_report *row)
 		/* A value that was not finite has no number in the store, only this mark. */
 		.has_value = row->has_value || row->diverged,
 		.value = row->diverged ? (double)NAN : row->value,
-		.final = strcmp(row->verdict, "end") == 0,
+		.final = sw_names_is_final(row->verdict),
+		.result = sw_names_is_result(row->verdict),
 		.checkpoint = row->checkpoint,
 	};
 

@@ -30,8 +30,7 @@ struct repeat {
 static bool take_verdict(const struct sw_row_report *row, void *arg)
 {
 	struct repeat *r = arg;
-	/* "end" is how a last report, one that came with a tell, is stored. */
-	const char *verdict = strcmp(row->verdict, "end") == 0 ? "continue" : row->verdict;
+	const char *verdict = sw_names_is_final(row->verdict) ? "continue" : row->verdict;
 
 	(void)snprintf(r->verdict, sizeof r->verdict, "%s", verdict);
 	return true;
@@ -190,7 +189,7 @@ static sw_status step_report(struct sw_change *c, struct sw_running *live, const
 	const struct sw_action *a = sw_actions_find(&c->actions, SW_ACTION_DECIDE);
 	assert(a != NULL); /* every REPORT that is taken is answered */
 	*decision = sw_names_decision(a->decision);
-	add_report_row(c, live, e, metrics, e->final ? "end" : *decision);
+	add_report_row(c, live, e, metrics, sw_names_verdict(e, a->decision));
 	if (c->call != NULL)
 		sw_hold_take(c->call->conn, live, e->trial);
 	if (!live->driven)
@@ -313,7 +312,8 @@ void sw_report_state(struct sw_buf *out, const struct sw_running *live, uint64_t
 }
 
 /* Takes the metrics of a tell as one last report, in the tell's own change: both are stored or
- * neither is. */
+ * neither is. Without a step they are what the trial came to, a test loss say, and not another
+ * point of its curve: no pruner compares them. */
 static sw_status tell_metrics(struct sw_change *c, struct sw_running *live, struct sw_call *call,
 			      const struct sw_trial *t, const struct sw_event *tell,
 			      struct sw_err *err)
@@ -326,6 +326,7 @@ static sw_status tell_metrics(struct sw_change *c, struct sw_running *live, stru
 		.seq = t->seq + 1,
 		.step = (uint64_t)sw_call_int(call, "step", (int64_t)t->step + 1),
 		.final = true,
+		.result = sw_json_get(call->params, "step") == NULL,
 	};
 	const char *decision;
 	struct sw_buf text;

@@ -1,5 +1,6 @@
 #include "daemon/verify/curves.h"
 #include "base/memory.h"
+#include "daemon/sweep/names.h"
 #include "proto/json.h"
 #include "store/read.h"
 #include <assert.h>
@@ -83,7 +84,8 @@ static bool take_report(const struct sw_row_report *row, void *arg)
 		(struct sw_simulate_point){.step = (uint64_t)row->step,
 					   .value = row->diverged ? (double)NAN : row->value,
 					   .has_value = row->has_value || row->diverged,
-					   .final = strcmp(row->verdict, "end") == 0};
+					   .final = sw_names_is_final(row->verdict),
+					   .result = sw_names_is_result(row->verdict)};
 	c->run += (uint64_t)row->step - c->at;
 	c->at = (uint64_t)row->step;
 	c->ruled = strcmp(row->verdict, "stop") == 0;

@@ -174,7 +174,7 @@ void sw_verify_report(struct sw_verify *v, const struct sw_event *e,
 	}
 	check_metrics(v, row);
 	sw_verify_text(v, e->trial, "the report's verdict", row->verdict,
-		       e->final ? "end" : sw_names_decision(a->decision));
+		       sw_names_verdict(e, a->decision));
 	check_decisions(v, row, a);
 }
 

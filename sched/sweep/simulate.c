@@ -163,6 +163,7 @@ static sw_status report(struct simulate *r, uint64_t trial)
 				   .step = p->step,
 				   .has_value = p->has_value,
 				   .final = p->final,
+				   .result = p->result,
 				   .value = p->value};
 	const sw_status rc = step(r, &e);
 

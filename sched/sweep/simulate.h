@@ -28,7 +28,8 @@ struct sw_simulate_point {
 	uint64_t step; /* > 0, rising along a curve */
 	double value;  /* NaN: it diverged there */
 	bool has_value;
-	bool final; /* it came with the word that the trial ended: recorded, not judged */
+	bool final;  /* it came with the word that the trial ended: recorded, not judged */
+	bool result; /* with `final`: not even recorded */
 };
 
 enum sw_simulate_end {

@@ -141,6 +141,8 @@ struct sw_event {
 	bool has_value;     /* REPORT: the metrics carry the sweep's metric */
 	bool final; /* REPORT: the trial ends with it, by a TELL that follows: rungs take its value,
 		     but the decision is CONTINUE, whatever the value */
+	bool result; /* REPORT, with `final`: what the trial came to, at no step of its own: it is
+		      the trial's value, and no pruner compares it */
 	bool checkpoint; /* REPORT: a checkpoint of this step is kept; a later attempt goes on from
 			    it */
 	double value;    /* REPORT: as reported, not oriented; NaN or infinite means diverged */

@@ -153,7 +153,7 @@ static sw_status judge(struct sw_sweep *s, struct sw_trial *t, const struct sw_e
 				     .cutoff = NAN,
 				     .value = NAN,
 				     .bracket = t->prune.bracket};
-	if (!ev->has_value) /* nothing to judge */
+	if (!ev->has_value || ev->result) /* nothing to judge */
 		return SW_OK;
 	if (!isfinite(ev->value)) {
 		out->verdict = ev->final ? SW_VERDICT_CONTINUE : SW_VERDICT_STOP;

@@ -19,7 +19,7 @@ static const struct verb {
 	{"note", "trial.report", "worker.report", "Staqso"},
 	{"beat", "trial.heartbeat", NULL, "Sta"},
 	{"tell", "trial.tell", "worker.tell", "Staec"},
-	{"final", "trial.tell", NULL, "Staev"},
+	{"final", "trial.tell", NULL, "Staevs"},
 	{"enqueue", "trial.enqueue", NULL, "Sp"},
 	{"cancel-trial", "trial.cancel", NULL, "St"},
 	{"trial", "trial.get", NULL, "St"},

@@ -19,6 +19,8 @@ FAULTS = [
      "!sw_trial_ended((enum sw_trial_state)t->state)", "true"),
     ("a tell with metrics is no last report", "sweep/report.c", "report_story",
      ".final = true,", ".final = false,"),
+    ("a pruner compares what an objective returned", "sweep/report.c", "report_story",
+     ".result = sw_json_get(call->params, \"step\") == NULL,", ""),
     ("an answer leaves before its change is stored", "sweep/change.c", "report_story",
      "c->tx, on_committed, c);", "c->tx, NULL, NULL); on_committed(c);"),
     ("changes go on while the disk is full", "sweep/change.c", "commit_story",

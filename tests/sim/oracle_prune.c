@@ -71,6 +71,10 @@ enum sw_verdict sim_prune_report(struct sim_oracle *o, const struct sw_event *ev
 {
 	enum sw_verdict verdict = SW_VERDICT_CONTINUE;
 
+	if (ev->result) {
+		SIM_CHECK(j->rung == 0, "judged", "trial %" PRIu64 " by its result", ev->trial);
+		return SW_VERDICT_CONTINUE;
+	}
 	switch (kind(o)) {
 	case SW_PRUNER_ASHA:
 	case SW_PRUNER_PROMOTE:

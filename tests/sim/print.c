@@ -42,7 +42,10 @@ static void print_report(const struct sw_event *ev)
 	       ev->seq, ev->step);
 	if (ev->has_value)
 		printf(" value %g", ev->value);
-	printf("%s%s", ev->checkpoint ? " checkpoint" : "", ev->final ? " final" : "");
+	printf("%s%s", ev->checkpoint ? " checkpoint" : "",
+	       ev->result  ? " result"
+	       : ev->final ? " final"
+			   : "");
 }
 
 static void print_input(const struct sim_event *e)

@@ -115,6 +115,7 @@ static void send_report(struct sim_world *w, size_t lane, uint64_t seq)
 				    .value = s->value,
 				    .has_value = s->has_value,
 				    .final = s->final,
+				    .result = s->result,
 				    .checkpoint = s->checkpoint};
 	const int copies = fault(w, w->plan->duplicate, SIM_FAULT_DUPLICATE) ? 2 : 1;
 
@@ -132,6 +133,7 @@ static void report(struct sim_world *w, size_t lane)
 
 	s.value = sim_curve_at(w->plan, l->values, l->step);
 	s.final = l->step == l->last && w->plan->final;
+	s.result = s.final && l->trial % 2 == 0;
 	if (fault(w, w->plan->no_metric, SIM_FAULT_NO_METRIC))
 		s.has_value = false;
 	w->feed->stats->fault[SIM_FAULT_NOT_FINITE] += s.has_value && !isfinite(s.value);

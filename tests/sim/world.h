@@ -28,7 +28,7 @@ struct sim_at {
 struct sim_sent {
 	uint64_t step;
 	double value;
-	bool has_value, final, checkpoint;
+	bool has_value, final, result, checkpoint;
 };
 
 struct sim_lane {

@@ -61,7 +61,7 @@ class Trial:
         return self._decided(decision)
 
     def done(self, **metrics: Any) -> None:
-        """Ends it as COMPLETED; `metrics` count as a last report. Nothing happens if it has ended already."""
+        """Ends it as COMPLETED; `metrics`: what it came to, which no pruner compares. Nothing happens if it has ended."""
         self._tell("COMPLETED", metrics, None)
 
     def failed(self, cause: str, state: str = "FAILED") -> None:

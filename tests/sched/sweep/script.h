@@ -165,7 +165,7 @@ static inline struct sw_event parse_event(const char *line, char cause[200])
 		     {"cancel", SW_EVENT_CANCEL},   {"fail", SW_EVENT_FAIL},
 		     {"extend", SW_EVENT_EXTEND},   {"stop", SW_EVENT_STOP},
 		     {"edit", SW_EVENT_EDIT},       {"keep", SW_EVENT_REPORT},
-		     {"settle", SW_EVENT_SETTLE}};
+		     {"settle", SW_EVENT_SETTLE},   {"result", SW_EVENT_REPORT}};
 	struct sw_event ev = {.kind = SW_EVENT_KIND_N};
 	char word[20], state[20];
 	int used = 0;
@@ -179,7 +179,8 @@ static inline struct sw_event parse_event(const char *line, char cause[200])
 	line += used;
 	if (ev.kind == SW_EVENT_REPORT) {
 		ev.has_value = strcmp(word, "note") != 0;
-		ev.final = strcmp(word, "final") == 0;
+		ev.result = strcmp(word, "result") == 0;
+		ev.final = ev.result || strcmp(word, "final") == 0;
 		ev.checkpoint = strcmp(word, "keep") == 0;
 		ck_assert_int_eq(sscanf(line, "%" SCNu64 "%u%" SCNu64 "%" SCNu64 "%lf", &ev.trial,
 					&ev.attempt, &ev.seq, &ev.step, &ev.value),

@@ -235,6 +235,18 @@ static const struct story stories[] = {
 		"tell 2 1 COMPLETED", "end 2.1 COMPLETED",
 		"final 4 1 1 1 nan", "go",
 		"tell 4 1 COMPLETED", "end 4.1 INFEASIBLE diverged; sweep COMPLETED"}},
+	{"a result is the trial's value, and no pruner compares it",
+	 {ASHA, .run_cap = 3, .has_target = true, .target = 0.05}, FREE, {
+		"ask", "create 1; start 1.1",
+		"ask", "create 2; start 2.1",
+		"result 1 1 1 1 0.1", "go",
+		"tell 1 1 COMPLETED", "end 1.1 COMPLETED",
+		"report 2 1 1 1 0.6", "go (rung 1 value 0.6 rank 1/1 keep 1 cutoff none)",
+		"ask", "create 3; start 3.1",
+		"result 2 1 2 2 0.05", "go",
+		"tell 2 1 COMPLETED", "end 2.1 COMPLETED",
+		"result 3 1 1 1 nan", "go",
+		"tell 3 1 COMPLETED", "end 3.1 INFEASIBLE diverged; sweep COMPLETED target 0.05 reached by trial 2"}},
 	{"a final report that is not finite keeps what it is told but COMPLETED",
 	 {ASHA, .run_cap = 3, .retries = 1}, FREE, {
 		"ask", "create 1; start 1.1",
