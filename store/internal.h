@@ -91,7 +91,8 @@ SW_NODISCARD sw_status sw_schema_check(sqlite3 *conn, const char *path, struct s
 	X(PRIOR, prior)                                                                            \
 	X(SLOT_PUT, slot_put)                                                                      \
 	X(SLOT_DELETE, slot_delete)                                                                \
-	X(JOURNAL, journal)
+	X(JOURNAL, journal)                                                                        \
+	X(JOURNAL_DELETE, journal_delete)
 
 enum sw_store_op {
 #define SW_OP_ENUM(op, name) SW_OP_##op,

@@ -118,6 +118,7 @@ void sw_tx_prior(struct sw_tx *tx, const struct sw_row_prior *row);
 void sw_tx_slot_put(struct sw_tx *tx, const struct sw_row_slot *row); /* by slot number */
 void sw_tx_slot_delete(struct sw_tx *tx, int64_t slot);
 void sw_tx_journal(struct sw_tx *tx, const char *journal, const char *entry); /* at its end */
+void sw_tx_journal_delete(struct sw_tx *tx, const char *journal);
 
 /* Takes tx, whatever the result. done (may be NULL) runs on the owner's thread after the commit; on
  * any status but SW_OK it never runs. Callbacks run in the order of their commits' calls. */

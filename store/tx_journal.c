@@ -15,3 +15,15 @@ void sw_tx_journal(struct sw_tx *tx, const char *journal, const char *entry)
 	sw_tx_text(tx, journal);
 	sw_tx_text(tx, entry);
 }
+
+const struct sw_op_def sw_op_journal_delete = {
+	"delete a journal",
+	{"DELETE FROM journal WHERE journal = ?1"},
+	{true},
+};
+
+void sw_tx_journal_delete(struct sw_tx *tx, const char *journal)
+{
+	sw_tx_op(tx, SW_OP_JOURNAL_DELETE);
+	sw_tx_text(tx, journal);
+}

@@ -53,6 +53,7 @@ void sw_gate_worker(struct sw_call *call, sw_handler_fn *then);
 	GATED("trial.tell", sw_gate_driven, sw_report_tell)                                        \
 	X("journal.append", journal_append)                                                        \
 	X("journal.read", journal_read)                                                            \
+	X("journal.delete", journal_delete)                                                        \
 	X("worker.hello", worker_hello)                                                            \
 	X("worker.next", worker_next)                                                              \
 	GATED("worker.report", sw_gate_worker, sw_handle_worker_report)                            \

@@ -1,12 +1,15 @@
-/* daemon/api/handlers_journal.c — journal.append and journal.read: logs that programs keep here.
+/* daemon/api/handlers_journal.c — journal.append, .read and .delete: logs that programs keep here.
  * What an entry says is theirs. */
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
 #include "daemon/daemon.h"
+#include "daemon/statedir.h"
 #include "daemon/sweep/change.h"
+#include "daemon/sweep/keep.h"
 #include "proto/json.h"
 #include "store/read.h"
 #include <stdio.h>
+#include <string.h>
 
 #define ENTRIES_MAX 1000
 #define PAGE_BYTES  ((size_t)1024 * 1024)
@@ -16,6 +19,7 @@ void sw_handle_journal_append(struct sw_call *call)
 {
 	const cJSON *entries = sw_json_get(call->params, "entries"), *e;
 	const int n = cJSON_GetArraySize(entries);
+	uint64_t bytes = 0;
 	char ptr[64];
 	int i = 0;
 	struct sw_jw w;
@@ -31,16 +35,48 @@ void sw_handle_journal_append(struct sw_call *call)
 			sw_call_refuse(call, SW_INVALID, ptr, "an entry is a string");
 			return;
 		}
+		bytes += strlen(e->valuestring);
 		i++;
 	}
 	if (!sw_change_allowed(call))
 		return;
+	if (sw_keep_full(call->d) != NULL) {
+		sw_call_refuse(call, SW_FULL, "", "%s, as does journal.delete",
+			       sw_keep_full(call->d));
+		return;
+	}
+	sw_keep_add(call->d, bytes);
 	struct sw_change *c = sw_change_begin(call->d, call);
 	cJSON_ArrayForEach (e, entries)
 		sw_tx_journal(c->tx, sw_call_str(call, "journal", ""), e->valuestring);
 	sw_jw_init_obj(&w, &c->reply);
 	sw_jw_kint(&w, "appended", n);
 	sw_jw_obj_end(&w);
+	sw_change_commit(c);
+}
+
+static void on_deleted(void *arg)
+{
+	const struct sw_daemon *d = arg;
+
+	sw_statedir_reserve(d->config.database, true);
+}
+
+void sw_handle_journal_delete(struct sw_call *call)
+{
+	struct sw_daemon *d = call->d;
+	struct sw_jw w;
+
+	/* As a sweep's: a full disk does not stop what makes room on it. */
+	if (sw_store_stuck(d->store) == NULL && !sw_change_allowed(call))
+		return;
+	sw_statedir_reserve(d->config.database, false);
+	struct sw_change *c = sw_change_begin(d, call);
+	sw_tx_journal_delete(c->tx, sw_call_str(call, "journal", ""));
+	sw_jw_init_obj(&w, &c->reply);
+	sw_jw_kstr(&w, "journal", sw_call_str(call, "journal", ""));
+	sw_jw_obj_end(&w);
+	sw_change_after(c, on_deleted, d);
 	sw_change_commit(c);
 }
 

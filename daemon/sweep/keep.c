@@ -13,6 +13,7 @@
 #define WALK_SHARE    20 /* so many times as long as a walk took is waited for the next */
 #define AGES_EVERY_US ((int64_t)600 * 1000000)
 #define DAY_MS        ((int64_t)24 * 3600 * 1000)
+#define NEVER_SET_MS  ((int64_t)1000000000000) /* 2001 */
 #define NEAR_PERCENT  90
 
 const char *sw_keep_full(const struct sw_daemon *d)
@@ -53,7 +54,7 @@ static void begin_again(struct sw_daemon *d)
 static void take_bytes(struct sw_daemon *d)
 {
 	struct sw_keep *k = &d->sweep.keep;
-	const double used = (double)k->bytes, quota = (double)d->config.quota;
+	const double used = (double)k->used, quota = (double)d->config.quota;
 	const bool was_full = k->line[0] != '\0', full = used >= quota;
 	const bool near = used >= quota * NEAR_PERCENT / 100;
 	char of[80];
@@ -86,18 +87,56 @@ static void on_walked(uv_work_t *work, int status)
 	k->busy = false;
 	k->due_us = now_us + (rest > WALK_EVERY_US ? rest : WALK_EVERY_US);
 	/* A folder that went while it was walked ends the walk: the next one says more. */
-	if (k->whole)
-		take_bytes(d);
+	if (!k->whole)
+		return;
+	k->used = k->bytes + k->added;
+	take_bytes(d);
+}
+
+void sw_keep_add(struct sw_daemon *d, uint64_t bytes)
+{
+	if (d->config.quota == 0)
+		return;
+	d->sweep.keep.used += bytes;
+	d->sweep.keep.added += bytes;
+	take_bytes(d);
+}
+
+/* When to look first. Where the clock is wrong all sweeps may seem old, and a deletion cannot be
+ * taken back: if the last that is known lies more than a day back, that day passes first. */
+static int64_t first_look(const struct sw_daemon *d, int64_t now_us)
+{
+	int64_t last_ms = 0;
+
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		const struct sw_running *live = d->sweep.sweeps[i];
+
+		last_ms = live->created_ms > last_ms ? live->created_ms : last_ms;
+		last_ms = live->ended_ms > last_ms ? live->ended_ms : last_ms;
+	}
+	const int64_t ahead_ms = d->clock->wall_ms() - last_ms;
+	if (last_ms == 0 || ahead_ms <= DAY_MS)
+		return now_us;
+	sw_log(SW_LOG_WARN, "keep.clock",
+	       "days=%.1f why=\"the clock is so far ahead of all that is stored: in case it is "
+	       "wrong, --keep-days deletes nothing within a day\"",
+	       (double)ahead_ms / DAY_MS);
+	return now_us + DAY_MS * 1000;
 }
 
 static void delete_old(struct sw_daemon *d)
 {
-	const int64_t before_ms = d->clock->wall_ms() - d->config.keep_days * DAY_MS;
+	/* It may have been set back since the start: then fewer are old. */
+	const int64_t set_ms = d->clock->set_ms();
+	const int64_t before_ms =
+		d->clock->wall_ms() + (set_ms < 0 ? set_ms : 0) - d->config.keep_days * DAY_MS;
 
 	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
 		struct sw_running *live = d->sweep.sweeps[i];
 
-		if (live->ended_ms != 0 && live->ended_ms < before_ms && live->gone == SW_GONE_NOT)
+		/* Before NEVER_SET_MS the clock was not set: nobody knows how old it is. */
+		if (live->ended_ms >= NEVER_SET_MS && live->ended_ms < before_ms &&
+		    live->gone == SW_GONE_NOT)
 			sw_erase_begin(live, false, NULL);
 	}
 }
@@ -106,6 +145,8 @@ void sw_keep_tick(struct sw_daemon *d, int64_t now_us)
 {
 	struct sw_keep *k = &d->sweep.keep;
 
+	if (d->config.keep_days > 0 && k->days_due_us == 0)
+		k->days_due_us = first_look(d, now_us);
 	/* A disk that is stuck takes no marks. */
 	if (d->config.keep_days > 0 && now_us >= k->days_due_us &&
 	    sw_store_stuck(d->store) == NULL) {
@@ -116,6 +157,7 @@ void sw_keep_tick(struct sw_daemon *d, int64_t now_us)
 		return;
 	k->busy = true;
 	k->began_us = now_us;
+	k->added = 0;
 	k->work.data = d;
 	if (uv_queue_work(d->loop, &k->work, run_walk, on_walked) != 0)
 		sw_daemon_die("measure the state directory", SW_INTERNAL);

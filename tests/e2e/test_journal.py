@@ -1,7 +1,11 @@
 """journal.append, journal.read and an ask for a trial of one's own: what processes of one study share."""
 import threading
 
-from harness import INVALID_PARAMS, driven
+import pytest
+
+from harness import INVALID_PARAMS, RpcError, driven, wait_until
+
+DISK_FULL = -32004
 
 
 def read(client, journal, after=0):
@@ -43,6 +47,30 @@ def test_journal_of_several_writers_keeps_each_call_together(daemon):
     assert len(entries) == 600 and all([entry.rpartition(" ")[2] for entry in call] == list("0123") for call in calls)
     for name in "abc":
         assert [call[0] for call in calls if call[0][0] == name] == [f"{name} {i} 0" for i in range(50)]
+
+
+def test_journal_counts_for_the_quota_and_makes_room_when_it_is_deleted(start):
+    daemon = start("cpu:1", "--quota", "30M")
+    client, taken = daemon.client(), 0
+    with pytest.raises(RpcError) as full:
+        while taken < 60:
+            client.call("journal.append", journal="a", entries=["x" * 900000])
+            taken += 1
+    assert (full.value.code, 20 < taken < 40) == (DISK_FULL, True), taken
+    assert "no trial begins; sweep rm makes room, as does journal.delete" in full.value.message
+    assert len(read(client, "a")) == taken, "what was taken is kept"
+    assert client.call("journal.delete", journal="a") == {"journal": "a"}
+    assert client.call("journal.delete", journal="nobody's") == {"journal": "nobody's"}
+    assert read(client, "a") == []
+    wait_until(lambda: appended(client, "a"), "room for a new journal of that name")
+    assert read(client, "a") == ["new"]
+
+
+def appended(client, journal):
+    try:
+        return client.call("journal.append", journal=journal, entries=["new"])
+    except RpcError:
+        return None
 
 
 def test_journal_refuses_what_is_no_list_of_texts(client):

@@ -191,6 +191,9 @@ static void fill_rest(struct sw_tx *tx)
 	sw_tx_journal(tx, "b", "other");
 	sw_tx_journal(tx, "a", "{\"caf\xc3\xa9\": NaN}");
 	sw_tx_journal(tx, "a", "");
+	sw_tx_journal(tx, "c", "deleted");
+	sw_tx_journal_delete(tx, "c");
+	sw_tx_journal_delete(tx, "never made");
 	for (l.time_ms = 1; l.time_ms <= 5; l.time_ms++)
 		sw_tx_log(tx, &l);
 }
