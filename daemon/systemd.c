@@ -40,17 +40,20 @@ static sw_status take_socket(struct sw_systemd *s, char *path, size_t cap, struc
 {
 	struct sockaddr_un a = {.sun_family = AF_UNSPEC};
 	socklen_t len = sizeof a - 1; /* a NUL is left behind the path */
-	int listens = 0;
-	socklen_t listens_len = sizeof listens;
+	int listens = 0, type = 0;
+	socklen_t listens_len = sizeof listens, type_len = sizeof type;
 	const int fd = LISTEN_FDS_START;
 	struct stat st;
 
 	if (getsockname(fd, (struct sockaddr *)&a, &len) != 0 || a.sun_family != AF_UNIX ||
 	    a.sun_path[0] != '/' || strlen(a.sun_path) >= cap ||
-	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_len) != 0 || listens == 0)
+	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_len) != 0 ||
+	    listens == 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) != 0 ||
+	    type != SOCK_STREAM)
 		return sw_err_set(err, SW_INVALID,
-				  "LISTEN_FDS: descriptor 3 is not a listening unix socket with "
-				  "an absolute path: see ListenStream= of its unit");
+				  "LISTEN_FDS: descriptor 3 is not a listening unix socket of "
+				  "type stream with an absolute path: see ListenStream= of its "
+				  "unit");
 	if (lstat(a.sun_path, &st) != 0 || !S_ISSOCK(st.st_mode))
 		return sw_err_set(err, SW_INVALID,
 				  "LISTEN_FDS: %s is gone, so nobody finds the socket: restart its "

@@ -5,7 +5,7 @@
 /* In a slice: a few ms. Fewer free ones are left for the next rows. */
 #define SLICE_PAGES 256
 
-/* After the next change there is another try. */
+/* There is another try. */
 static sw_status but_for_room(sw_status rc)
 {
 	return rc == SW_FULL || rc == SW_BUSY ? SW_OK : rc;

@@ -245,7 +245,8 @@ static sw_status tidy_up(struct sw_store *s, struct tidy *t, struct sw_err *err)
 	errno = 0; /* what sw_sql_err() sees is of this */
 	const sw_status rc = t->cut ? sw_writer_cut(&s->writer, err)
 				    : sw_writer_shrink(&s->writer, &more, err);
-	t->due_us = more ? QUIET_US : t->cut ? -1 : CUT_AFTER_US;
+	/* Whoever read at that moment kept the log from being cut: there is another try. */
+	t->due_us = more ? QUIET_US : t->cut && s->writer.wal_pages == 0 ? -1 : CUT_AFTER_US;
 	t->cut = !more;
 	return rc;
 }
