@@ -1,21 +1,32 @@
 #include "cli/out_file.h"
+#include "base/part.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool sw_out_file_open(struct sw_out_file *f, const char *path)
 {
 	struct stat st;
-	const bool there = stat(path, &st) == 0;
+	/* Behind a link it is the file that is replaced, but not behind one that somebody else laid
+	 * here: that one goes. */
+	const bool there = lstat(path, &st) == 0 &&
+			   (!S_ISLNK(st.st_mode) || st.st_uid == geteuid() || st.st_uid == 0) &&
+			   stat(path, &st) == 0;
+	int fd = -1;
 
 	f->part[0] = '\0';
-	/* Behind a link it is the file that is replaced. */
+	f->to = NULL;
 	if (!there || realpath(path, f->path) == NULL)
 		(void)snprintf(f->path, sizeof f->path, "%s", path);
 	if (strncmp(path, "/dev/", 5) != 0 && (!there || S_ISREG(st.st_mode)))
-		(void)snprintf(f->part, sizeof f->part, "%s.part", f->path);
-	f->to = fopen(f->part[0] != '\0' ? f->part : path, "wbe");
+		fd = sw_part_open(f->part, sizeof f->part, f->path);
+	else
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		f->to = fdopen(fd, "wb");
 	return f->to != NULL;
 }
 

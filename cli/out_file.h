@@ -1,6 +1,6 @@
 /*
  * cli/out_file.h — a file that the user named: whole at the end, or as it was before. Until then
- * it lies beside its place under its name and ".part", which a program that is killed leaves there.
+ * it lies beside its place under its name and six letters, which a program that is killed leaves.
  * What is no file, such as a pipe or one of /dev, is written as it is.
  *
  * Memory   The struct is the caller's; `to` is open between the two calls.

@@ -4,12 +4,14 @@
 #include "cli/tfevent.h"
 #include "cli/view.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define CHUNK      ((size_t)1 << 20) /* bytes that are gathered before they are written */
 #define TRIALS_MAX 100000000
@@ -54,7 +56,13 @@ static int flush_records(struct board *o)
 	(void)snprintf(path, sizeof path, "%s/events.out.tfevents.1.sweepd", folder);
 	if (!w->begun && mkdir(folder, 0777) != 0 && errno != EEXIST)
 		return cannot_write(o, folder);
-	FILE *file = fopen(path, w->begun ? "ab" : "wb");
+	/* Nobody else's link leads elsewhere: the file is new, and stays one. */
+	if (!w->begun)
+		(void)unlink(path);
+	const int fd = open(
+		path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (w->begun ? O_APPEND : O_CREAT | O_EXCL),
+		0666);
+	FILE *file = fd >= 0 ? fdopen(fd, "ab") : NULL;
 	if (file == NULL)
 		return cannot_write(o, path);
 	w->begun = true;

@@ -5,6 +5,7 @@
 #include "spec/command.h"
 #include "worker/exec/launcher.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,8 @@ static void json_path(const struct sw_asked *a, char path[PATH_MAX])
 
 static sw_status write_file(const char *path, const char *text, struct sw_err *err)
 {
-	FILE *f = fopen(path, "we");
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
 	bool good = f && fputs(text, f) >= 0;
 
 	if (f && fclose(f) != 0)

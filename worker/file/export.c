@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/fault.h"
 #include "base/memory.h"
+#include "base/part.h"
 #include "proto/json.h"
 #include "worker/file/checkpoint_format.h"
 #include "worker/file/label.h"
@@ -276,11 +277,8 @@ static sw_status export_to(struct export *x, const char *to, struct sw_err *err)
 
 	if (strlen(to) >= PATH_BYTES)
 		return sw_err_set(err, SW_TOO_BIG, "cannot be exported: the path is too long");
-	snprintf(part, sizeof part, "%s.part", to);
 	errno = 0;
-	x->to = sw_fault_hit(SW_FAULT_IO)
-			? -1
-			: open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	x->to = sw_fault_hit(SW_FAULT_IO) ? -1 : sw_part_open(part, sizeof part, to);
 	if (x->to < 0)
 		return sw_err_set(err, SW_IO, "cannot be exported to %s: %s", to,
 				  strerror(errno ? errno : EIO));
