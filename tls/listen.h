@@ -7,7 +7,8 @@
  * TLS. Bytes that one side does not read are kept back in the sender (16 KiB wait here a way).
  *
  * Limits   10 s a handshake; at most 64 that are open, then the oldest goes as soon as it is 200 ms
- *          old; SW_TLS_CONNECTIONS in all. Others wait in the system's queue of 1,024.
+ *          old; at most 64 that fail in 200 ms; SW_TLS_CONNECTIONS in all. Others wait in the
+ *          system's queue of 1,024.
  * Threads  One of its own, with all signals blocked, on which the events come.
  * Cost     About 60 KiB and two descriptors a connection here, and the callee's one.
  */

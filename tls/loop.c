@@ -13,6 +13,7 @@
 #define LIMIT_US     ((int64_t)10000000) /* of a handshake, and of an end */
 #define SHAKING_MOST 64
 #define YOUNG_US     ((int64_t)200000) /* a handshake that has more than a round trip's time */
+#define FAILED_MOST  64                /* in YOUNG_US; more wait in the system's queue */
 #define NO_ROOM_US   ((int64_t)200000) /* until accept() is tried again */
 #define EVENTS       64
 
@@ -57,6 +58,13 @@ static void end(struct sw_tls_loop *l, struct sw_bridge *b)
 
 static void fail(struct sw_tls_loop *l, struct sw_bridge *b, const char *why)
 {
+	const int64_t now_us = sw_clock_mono_us();
+
+	if (now_us - l->failed_us >= YOUNG_US) {
+		l->failed_us = now_us;
+		l->failed_n = 0;
+	}
+	l->failed_n++;
 	if (why)
 		snprintf(b->why, sizeof b->why, "%s", why);
 	l->role->failed(l->user, b);
@@ -87,13 +95,22 @@ static void go_on(struct sw_tls_loop *l, struct sw_bridge *b)
 		move(l, b, next);
 }
 
+/* Whoever connects and closes in a loop would have a handshake, and a line in the log, as often as
+ * the machine can. */
+static bool fails_fast(const struct sw_tls_loop *l, int64_t now_us)
+{
+	return l->failed_n >= FAILED_MOST && now_us - l->failed_us < YOUNG_US;
+}
+
 /* May one more come in? Beyond SHAKING_MOST the oldest handshake makes room, once it has had the
  * time that an honest one takes: those that never end hold nobody up for long. */
 static bool has_room(const struct sw_tls_loop *l, int64_t now_us)
 {
 	return l->stop_us == 0 && now_us >= l->accept_us &&
-	       l->n[SW_BRIDGE_SHAKING] + l->n[SW_BRIDGE_OPEN] + l->n[SW_BRIDGE_ENDING] <
+	       l->n[SW_BRIDGE_SHAKING] + l->n[SW_BRIDGE_OPEN] + l->n[SW_BRIDGE_ENDING] +
+			       l->n[SW_BRIDGE_OVER] <
 		       SW_TLS_CONNECTIONS &&
+	       !fails_fast(l, now_us) &&
 	       (l->n[SW_BRIDGE_SHAKING] < SHAKING_MOST ||
 		now_us - first(l, SW_BRIDGE_SHAKING)->since_us >= YOUNG_US);
 }
@@ -106,8 +123,10 @@ static void take_in(struct sw_tls_loop *l, int fd)
 		fail(l, first(l, SW_BRIDGE_SHAKING),
 		     "its handshake was not over, and others waited");
 	b = l->role->come(l->user, fd);
-	if (!b)
+	if (!b) {
+		l->accept_us = sw_clock_mono_us() + NO_ROOM_US;
 		return;
+	}
 	b->loop = l;
 	b->since_us = sw_clock_mono_us();
 	pthread_mutex_lock(&l->lock);
@@ -170,6 +189,7 @@ static int next_due(const struct sw_tls_loop *l, int64_t now_us)
 	const int64_t due[] = {
 		l->stop_us ? l->stop_us : INT64_MAX,
 		l->accept_us > now_us ? l->accept_us : INT64_MAX,
+		fails_fast(l, now_us) ? l->failed_us + YOUNG_US : INT64_MAX,
 		ending ? ending->since_us + LIMIT_US : INT64_MAX,
 		!shaking ? INT64_MAX
 		: l->n[SW_BRIDGE_SHAKING] >= SHAKING_MOST && !l->door_open

@@ -31,6 +31,8 @@ struct sw_tls_loop {
 	int door, epoll, wake;
 	bool door_open;    /* watched */
 	int64_t accept_us; /* not before: the system had no room */
+	int64_t failed_us; /* since then so many have failed */
+	unsigned failed_n;
 	atomic_bool stopping;
 	int64_t stop_us; /* when it must be over; 0: it is not to stop */
 	pthread_t thread;

@@ -1,6 +1,7 @@
 #include "tests/tls/peers.h"
 #include "tests/run.h"
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -43,10 +44,25 @@ static void on_joined(void *user, const char *identity, int fd)
 	pthread_mutex_unlock(&lock);
 }
 
+static unsigned open_now(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
 static void on_refused(void *user, const char *from, const char *why)
 {
 	(void)user;
 	pthread_mutex_lock(&lock);
+	const unsigned n = open_now();
+
+	all.open_most = n > all.open_most ? n : all.open_most;
 	all.refused++;
 	snprintf(all.from, sizeof all.from, "%s", from);
 	snprintf(all.why, sizeof all.why, "%s", why);
@@ -67,6 +83,11 @@ void listener_down(void)
 {
 	sw_tls_listener_close(listener);
 	listener = NULL;
+}
+
+void listener_hold(bool on)
+{
+	(void)(on ? pthread_mutex_lock(&lock) : pthread_mutex_unlock(&lock));
 }
 
 void forget_good(void)

@@ -11,7 +11,8 @@
 
 struct heard { /* of the listener */
 	unsigned joined, refused;
-	int fds[16]; /* of those that joined, in their order */
+	unsigned open_most; /* descriptors of this process when one was refused */
+	int fds[16];        /* of those that joined, in their order */
 	char identity[64];
 	char from[64], why[256]; /* of the last that was refused */
 };
@@ -21,7 +22,8 @@ extern struct sw_tls_listener *listener;
 
 void listener_up(unsigned port);
 void listener_down(void);
-void forget_good(void); /* its key is unknown from now on */
+void listener_hold(bool on); /* its next event waits */
+void forget_good(void);      /* its key is unknown from now on */
 struct heard heard(void);
 struct heard until_joined(unsigned n); /* all fail the test after WAIT_MS */
 struct heard until_refused(unsigned n);

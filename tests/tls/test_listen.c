@@ -138,6 +138,18 @@ TEST(tls_thousand_half_open_ones_hold_nobody_up)
 	still_good();
 }
 
+TEST(tls_those_that_come_and_go_are_never_many)
+{
+	listener_hold(true); /* at its first refusal: the others are there by then */
+	for (int i = 0; i < 900; i++)
+		close(tcp_connect());
+	listener_hold(false);
+	const struct heard now = until_refused(900);
+
+	ck_assert_msg(now.open_most < 150, "%u descriptors", now.open_most);
+	still_good();
+}
+
 TEST(tls_half_open_one_has_ten_seconds)
 {
 	const int fd = tcp_connect();
