@@ -21,6 +21,15 @@ struct visitor {
 
 static bool walk_folder(int at, const char *name, int depth, const struct visitor *v);
 
+void sw_tree_open_up(int at, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+	    (st.st_mode & S_IRWXU) != S_IRWXU)
+		(void)fchmodat(at, name, st.st_mode | S_IRWXU, AT_SYMLINK_NOFOLLOW);
+}
+
 /* A file system may not say in the list what is a folder. */
 static bool walk_entry(int at, const char *name, int depth, const struct visitor *v)
 {
@@ -33,6 +42,8 @@ static bool walk_entry(int at, const char *name, int depth, const struct visitor
 		return v->removes && errno == ENOENT;
 	if (!S_ISDIR(st.st_mode))
 		return v->see(at, name, false, v->arg);
+	if (v->removes)
+		sw_tree_open_up(at, name);
 	return depth + 1 >= DEPTH_MAX && v->too_deep ? v->too_deep(at, name, v->arg)
 						     : walk_folder(at, name, depth + 1, v);
 }
@@ -107,6 +118,7 @@ bool sw_tree_remove(int at, const char *name)
 	/* EPERM: what POSIX says of a folder; Linux says EISDIR */
 	if (errno != EISDIR && errno != EPERM)
 		return false;
+	sw_tree_open_up(at, name);
 	top.fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	do {
 		before = top.moved;

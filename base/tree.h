@@ -16,7 +16,11 @@
 bool sw_tree_walk(int at, const char *name,
 		  bool (*see)(int at, const char *name, bool folder, void *arg), void *arg);
 
-/* Removes a file, or a folder with all that is in it, however deep. */
+/* What a folder that was made read-only (as DVC, git-annex and Go's module cache do) holds cannot
+ * be taken out of it: makes it writable. One that is another user's stays as it is. */
+void sw_tree_open_up(int at, const char *name);
+
+/* Removes a file, or a folder with all that is in it, however deep, read-only folders too. */
 bool sw_tree_remove(int at, const char *name);
 
 /* Makes a folder, of mode 0700, and the one that it is in; true also where it is there. */

@@ -129,9 +129,19 @@ void sw_cli_say_at(const struct sw_cli *c, const char *head, const char *ptr, co
 
 int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err)
 {
+	char told[SW_SOCKET_PATH_MAX];
+	long pid;
+
 	if (rc == SW_OK)
 		return SW_EXIT_DONE;
-	if (rc == SW_NOT_FOUND)
+	if (rc == SW_NOT_FOUND && c->args.host == NULL &&
+	    sw_socket_path_told(told, sizeof told, &pid) == SW_OK && pid != 0 &&
+	    (!c->socket_given || strcmp(told, c->socket) == 0))
+		sw_cli_say(c,
+			   "sweepd (pid %ld) runs without its socket %s: it makes it again within "
+			   "seconds, or its log says why not",
+			   pid, told);
+	else if (rc == SW_NOT_FOUND)
 		sw_cli_say(c, "no daemon at %s (start one with: sweepd)", c->socket);
 	else
 		sw_cli_say_at(c, "", err->ptr, err->msg[0] != '\0' ? err->msg : sw_status_str(rc));
@@ -142,6 +152,7 @@ sw_status sw_cli_connect(struct sw_cli *c, struct sw_client **out, struct sw_err
 {
 	struct sw_err first = SW_ERR_INIT, second = SW_ERR_INIT;
 	char told[SW_SOCKET_PATH_MAX];
+	long pid;
 
 	if (c->args.host != NULL)
 		return sw_client_dial(out, c->args.host, c->quiet, err);
@@ -150,7 +161,7 @@ sw_status sw_cli_connect(struct sw_cli *c, struct sw_client **out, struct sw_err
 	if (rc == SW_OK)
 		return SW_OK;
 	if (!c->socket_given && (rc == SW_NOT_FOUND || rc == SW_DENIED) &&
-	    sw_socket_path_told(told, sizeof told) == SW_OK &&
+	    sw_socket_path_told(told, sizeof told, &pid) == SW_OK &&
 	    sw_client_open(out, told, SW_CLIENT_CONNECT_MS, &second) == SW_OK) {
 		memcpy(c->socket, told, sizeof told);
 		return SW_OK;

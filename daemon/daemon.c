@@ -5,6 +5,7 @@
 #include "daemon/die.h"
 #include "daemon/net/conn.h"
 #include "daemon/net/dispatch.h"
+#include "daemon/net/port.h"
 #include "daemon/net/server.h"
 #include "daemon/pilot/pilot.h"
 #include "daemon/slot/gpus.h"
@@ -24,6 +25,7 @@
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
+#include "daemon/sweep/unload.h"
 #include "daemon/sweep/wait.h"
 #include "daemon/sweep/want.h"
 #include "proto/methods.h"
@@ -246,6 +248,8 @@ static void on_tick(uv_timer_t *t)
 	}
 	check_state(d);
 	note_clock(d);
+	sw_server_tick(d, now_us);
+	sw_port_tick(d, now_us);
 	const bool stood_still = now_us - d->tick_us > STOOD_STILL_US;
 	d->tick_us = now_us;
 	if (stood_still)
@@ -262,6 +266,7 @@ static void on_tick(uv_timer_t *t)
 	sw_suggest_tick(d, now_us);
 	sw_erase_tick(d);
 	sw_keep_tick(d, now_us);
+	sw_unload_tick(d, now_us);
 	if (d->drain_stop && sw_slot_busy_n(d, 0) == 0)
 		sw_daemon_stop(d);
 }

@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,7 +49,7 @@ sw_status sw_state_path_default(char *out, size_t cap)
 	return n >= 0 && (size_t)n < cap ? SW_OK : SW_TOO_BIG;
 }
 
-sw_status sw_socket_path_told(char *out, size_t cap)
+sw_status sw_socket_path_told(char *out, size_t cap, long *pid)
 {
 	char path[PATH_MAX], text[SW_SOCKET_PATH_MAX + 32];
 	const sw_status rc = sw_state_path_default(path, sizeof path - sizeof "/lock");
@@ -57,9 +59,12 @@ sw_status sw_socket_path_told(char *out, size_t cap)
 	(void)strcat(path, "/lock");
 	const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+	/* a daemon holds its lock for as long as it lives */
+	const bool lives = n > 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 	if (fd >= 0)
 		(void)close(fd);
 	text[n > 0 ? n : 0] = '\0';
+	*pid = lives ? strtol(text, NULL, 10) : 0;
 	const char *at = strchr(text, '\n');
 	const size_t len = at != NULL ? strcspn(at + 1, "\n") : 0;
 	if (at == NULL || at[1] != '/' || at[1 + len] != '\n' || len >= cap)

@@ -21,6 +21,8 @@ void *sw_lookup_create(struct sw_call *call, struct sw_running *live, size_t siz
 	q->call = call;
 	q->work = work;
 	q->live = live;
+	if (live != NULL)
+		live->lookups++;
 	q->sweep = live != NULL ? live->sweep : 0;
 	q->maximize = live != NULL && live->maximize;
 	q->trial = sw_call_int(call, "trial", 0);
@@ -60,6 +62,8 @@ void sw_lookup_drop(struct sw_lookup *q)
 {
 	if (q->fini != NULL)
 		q->fini(q);
+	if (q->live != NULL)
+		q->live->lookups--;
 	sw_buf_fini(&q->out);
 	free(q);
 }

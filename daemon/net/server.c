@@ -15,6 +15,7 @@
 
 #define CONN_MAX       ((rlim_t)8192)
 #define ACCEPTS_A_TURN 16
+#define LOOK_EVERY_US  ((int64_t)1000000)
 #define FD_SPARE       ((rlim_t)64) /* for the store, the workers' pipes, logs */
 
 /* As many connections as there are descriptors for, the limit raised as far as it goes. */
@@ -106,38 +107,115 @@ static sw_status clear_path(const char *path, struct sw_err *err)
 	return SW_OK;
 }
 
-sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err)
+static sw_status bind_path(const char *path, int *fd, struct sw_err *err)
 {
-	const char *path = d->config.socket;
-	const int given = d->config.systemd.listen_fd;
-	sw_status rc = given > 0 ? SW_OK : sw_statedir_parents(path, err);
-	int uv;
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	sw_status rc = sw_statedir_parents(path, err);
 
 	if (rc == SW_OK)
 		rc = check_folder(path, err);
-	if (rc == SW_OK && given == 0)
+	if (rc == SW_OK)
 		rc = clear_path(path, err);
 	if (rc != SW_OK)
 		return rc;
-	d->net.conn_max = conn_limit();
-	if (given > 0) {
-		uv = uv_pipe_open(&d->net.listener, given); /* its file stays where it is closed */
-	} else {
-		const mode_t mask = umask(0177); /* the socket is 0600 from its first moment */
+	memcpy(a.sun_path, path, strlen(path) + 1);
+	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	/* Before bind(): on Linux the file is 0600 from its first moment, whatever the umask. */
+	if (*fd >= 0 && fchmod(*fd, 0600) == 0 && bind(*fd, (struct sockaddr *)&a, sizeof a) == 0)
+		return SW_OK;
+	rc = sw_err_set(err, SW_IO, "cannot listen at %s: %s", path, strerror(errno));
+	if (*fd >= 0)
+		(void)close(*fd);
+	return rc;
+}
 
-		uv = uv_pipe_bind(&d->net.listener, path);
-		(void)umask(mask);
-	}
-	if (uv == 0)
-		uv = uv_listen((uv_stream_t *)&d->net.listener, 1024, on_connection);
+/* Is the file at its path still the one that clients of this daemon find? */
+static bool is_in_place(const struct sw_daemon *d)
+{
+	struct stat st;
+
+	return lstat(d->config.socket, &st) == 0 && st.st_dev == d->net.socket_dev &&
+	       st.st_ino == d->net.socket_ino;
+}
+
+/* Takes fd. Its file is not libuv's, which would remove whatever lies at the path by then. */
+static sw_status listen_at(struct sw_daemon *d, int fd, struct sw_err *err)
+{
+	struct stat st;
+	int uv = uv_pipe_open(&d->net.listener, fd);
+
 	if (uv != 0)
-		return sw_err_set(err, SW_IO, "cannot listen at %s: %s", path, uv_strerror(uv));
-	return SW_OK;
+		(void)close(fd);
+	else
+		uv = uv_listen((uv_stream_t *)&d->net.listener, 1024, on_connection);
+	if (uv == 0 && lstat(d->config.socket, &st) == 0) {
+		d->net.socket_dev = st.st_dev;
+		d->net.socket_ino = st.st_ino;
+	}
+	return uv == 0 ? SW_OK
+		       : sw_err_set(err, SW_IO, "cannot listen at %s: %s", d->config.socket,
+				    uv_strerror(uv));
+}
+
+sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err)
+{
+	int fd = d->config.systemd.listen_fd; /* its file stays where it is closed */
+	const bool given = fd > 0;
+	const sw_status rc = given ? check_folder(d->config.socket, err)
+				   : bind_path(d->config.socket, &fd, err);
+
+	if (rc != SW_OK)
+		return rc;
+	d->net.conn_max = conn_limit();
+	d->net.bound = !given;
+	return listen_at(d, fd, err);
+}
+
+static void on_listener_closed(uv_handle_t *h)
+{
+	struct sw_daemon *d = h->data;
+	struct sw_err err = SW_ERR_INIT;
+
+	if (d->phase != SW_UP) { /* it stops meanwhile: sw_server_stop() found it closing */
+		(void)close(d->net.next_fd);
+		(void)unlink(d->config.socket);
+		return;
+	}
+	(void)uv_pipe_init(d->loop, &d->net.listener, 0);
+	d->net.listener.data = d;
+	d->net.accept_owed = false;
+	d->net.bound = true;
+	if (listen_at(d, d->net.next_fd, &err) != SW_OK) /* the next look tries again */
+		sw_log(SW_LOG_WARN, "server.socket", "why=\"%s\"", err.msg);
+}
+
+void sw_server_tick(struct sw_daemon *d, int64_t now_us)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	if (now_us < d->net.look_us || uv_is_closing((uv_handle_t *)&d->net.listener))
+		return;
+	d->net.look_us = now_us + LOOK_EVERY_US;
+	if (is_in_place(d))
+		return;
+	if (bind_path(d->config.socket, &d->net.next_fd, &err) == SW_OK) {
+		sw_log(SW_LOG_WARN, "server.socket",
+		       "socket=\"%s\" why=\"its file was removed: made again\"", d->config.socket);
+		d->net.socket_why[0] = '\0';
+		uv_close((uv_handle_t *)&d->net.listener, on_listener_closed);
+	} else if (strcmp(d->net.socket_why, err.msg) != 0) {
+		(void)snprintf(d->net.socket_why, sizeof d->net.socket_why, "%s", err.msg);
+		sw_log(SW_LOG_WARN, "server.socket",
+		       "why=\"the socket was removed, and nobody finds this daemon: %s\"", err.msg);
+	}
 }
 
 void sw_server_stop(struct sw_daemon *d)
 {
-	/* libuv removes the socket file when it closes a pipe that it bound. */
-	if (!uv_is_closing((uv_handle_t *)&d->net.listener))
-		uv_close((uv_handle_t *)&d->net.listener, NULL);
+	if (uv_is_closing((uv_handle_t *)&d->net.listener))
+		return;
+	/* Another daemon may have its own there by now. */
+	if (d->net.bound && is_in_place(d))
+		(void)unlink(d->config.socket);
+	uv_close((uv_handle_t *)&d->net.listener, NULL);
 }

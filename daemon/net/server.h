@@ -3,6 +3,7 @@
 #define SW_DAEMON_NET_SERVER_H
 
 #include "base/status.h"
+#include <stdint.h>
 
 struct sw_daemon;
 
@@ -13,6 +14,10 @@ SW_NODISCARD sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err);
 
 /* Each turn of the loop: some more may be accepted. */
 void sw_server_turn(struct sw_daemon *d);
+
+/* Where the file has gone (a logout, a cleaner of /tmp), or is not this daemon's any more, it is
+ * made again, by the rules of the start and as soon as they allow it: a second at most. */
+void sw_server_tick(struct sw_daemon *d, int64_t now_us);
 
 /* Stops accepting and removes the socket file. */
 void sw_server_stop(struct sw_daemon *d);

@@ -6,10 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/types.h>
 #include <uv.h>
 
 struct sw_daemon_net {
 	uv_pipe_t listener;
+	bool bound;       /* its file is this daemon's to remove, and the one below */
+	dev_t socket_dev; /* the file as it was when listening began */
+	ino_t socket_ino;
+	int next_fd;          /* the socket that takes the listener's place when it is closed */
+	int64_t look_us;      /* when the file is looked at next */
+	char socket_why[320]; /* why there can be none for now, as the log has it */
 	const struct sw_conn_events *events;
 	const struct sw_handler *handlers; /* [handler_n] */
 	size_t handler_n;

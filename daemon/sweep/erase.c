@@ -15,17 +15,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define AGAIN_US ((int64_t)60 * 1000000)
+
 /* Life: begin() -> [on_best()] -> mark() -> on_marked(): in d->sweep.erasing; the first of these:
- * sw_erase_tick() -> on_removed() -> on_erased() -> on_gone(). */
+ * sw_erase_tick() -> on_removed() -> on_erased() -> on_gone(). If files could not be removed it
+ * stays in the list, marked, and on_removed() comes again. */
 struct sw_erase {
 	struct sw_erase *next;
 	struct sw_running *live;
 	struct sw_call *call; /* NULL: nobody waits */
 	uv_work_t work;
-	bool busy;     /* its files or its rows are being removed */
-	int64_t kept;  /* the trial that stays; 0: none */
-	int64_t bytes; /* freed */
-	sw_status rc;  /* of the read of the best trial */
+	bool busy;        /* its files or its rows are being removed */
+	int64_t kept;     /* the trial that stays; 0: none */
+	int64_t bytes;    /* freed */
+	int64_t again_us; /* files are left: tried again then; 0: none are known to be */
+	sw_status rc;     /* of the read of the best trial, then of the removal of files */
 	struct sw_err err;
 };
 
@@ -83,6 +87,33 @@ static void on_erased(void *arg, int64_t bytes)
 	sw_change_commit(c);
 }
 
+/* Files are left. Whoever deletes a sweep counts on it that none is, so the mark stays, and it is
+ * tried again: after a while, and at the next start. */
+static void keep_erase(struct sw_erase *e)
+{
+	struct sw_daemon *d = e->live->d;
+	struct sw_erase **end = &d->sweep.erasing;
+
+	sw_log(SW_LOG_WARN, "sweep.delete", "sweep=%lld why=\"%s\"", (long long)e->live->sweep,
+	       e->err.msg);
+	if (e->call != NULL)
+		sw_call_refuse(
+			e->call, SW_IO, "",
+			"sweep %lld is not deleted yet: %s: sweepd tries again every minute, "
+			"and at its next start",
+			(long long)e->live->sweep, e->err.msg);
+	e->call = NULL;
+	e->busy = false;
+	sw_statedir_reserve(d->config.database, true);
+	e->again_us = d->clock->mono_us() + AGAIN_US;
+	d->sweep.erasing = e->next; /* the others' turn */
+	e->next = NULL;
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = e;
+	sw_erase_tick(d);
+}
+
 static void on_removed(uv_work_t *work, int status)
 {
 	struct sw_erase *e = work->data;
@@ -92,6 +123,10 @@ static void on_removed(uv_work_t *work, int status)
 	/* The next start goes on. */
 	if (live->d->phase != SW_UP)
 		return;
+	if (e->rc != SW_OK) {
+		keep_erase(e);
+		return;
+	}
 	const sw_status rc = sw_store_erase(live->d->store, live->sweep, live->kept, on_erased, e);
 	if (rc != SW_OK)
 		sw_daemon_die("delete a sweep", rc);
@@ -101,7 +136,8 @@ static void run_remove(uv_work_t *work)
 {
 	struct sw_erase *e = work->data;
 
-	e->bytes = sw_janitor_erase(e->live->d, e->live->sweep, (uint64_t)e->kept);
+	e->err = (struct sw_err)SW_ERR_INIT;
+	e->rc = sw_janitor_erase(e->live->d, e->live->sweep, (uint64_t)e->kept, &e->bytes, &e->err);
 }
 
 /* A program that was told to end has time for it, and writes meanwhile. */
@@ -113,7 +149,7 @@ static bool holds(const struct sw_slot *s, int64_t sweep)
 }
 
 /* Its trials have ended, but a worker may still be about to stop one, and write. */
-static bool has_worker(const struct sw_daemon *d, int64_t sweep)
+bool sw_erase_has_worker(const struct sw_daemon *d, int64_t sweep)
 {
 	for (size_t i = 0; i < d->slot.slot_n; i++)
 		if (holds(&d->slot.slots[i], sweep))
@@ -127,10 +163,11 @@ void sw_erase_tick(struct sw_daemon *d)
 
 	if (e == NULL || e->busy || d->phase != SW_UP)
 		return;
-	while ((e = *at) != NULL && has_worker(d, e->live->sweep))
+	while ((e = *at) != NULL &&
+	       (e->again_us > d->clock->mono_us() || sw_erase_has_worker(d, e->live->sweep)))
 		at = &e->next;
 	if (e == NULL)
-		return; /* each of them waits for a worker */
+		return; /* each of them waits for a worker, or for its next try */
 	*at = e->next;
 	e->next = d->sweep.erasing;
 	d->sweep.erasing = e;

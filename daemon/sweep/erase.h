@@ -5,12 +5,14 @@
  * From the commit of the first mark on nobody sees the sweep, so that a crash leaves all of it or
  * nothing: a start that finds the mark goes on. Its row stays for good, empty, because numbers of
  * sweeps are dense and never given again. What others have from it (warm_start, refine) are copies.
- * One is under way at a time; the next begins when no worker is busy with a trial of it any more.
+ * As long as a file cannot be removed the first mark stands, and it is tried again. One is under
+ * way at a time; the next begins when no worker is busy with a trial of it any more.
  */
 #ifndef SW_DAEMON_SWEEP_ERASE_H
 #define SW_DAEMON_SWEEP_ERASE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sw_call;
 struct sw_daemon;
@@ -20,6 +22,8 @@ struct sw_running;
  * was freed once nothing is left, or refused: the sweep has not ended, it has no best trial. NULL:
  * the daemon itself wants it; a sweep that cannot be deleted stays. */
 void sw_erase_begin(struct sw_running *live, bool keep_best, struct sw_call *call);
+/* May a worker still write, or speak, for a trial of the sweep? */
+bool sw_erase_has_worker(const struct sw_daemon *d, int64_t sweep);
 /* At start: those that were cut short. */
 void sw_erase_start(struct sw_daemon *d);
 /* Begins with the first that waits, if none is under way. */

@@ -22,9 +22,12 @@ struct sw_holds { /* a connection's */
 
 /* --- connections --- */
 
+/* NULL: the sweep has ended, and left memory. */
 static struct sw_run *run_of(const struct sw_daemon *d, const struct held *held)
 {
-	return &d->sweep.sweeps[held->sweep - 1]->runs[held->trial - 1];
+	struct sw_run *runs = d->sweep.sweeps[held->sweep - 1]->runs;
+
+	return runs != NULL ? &runs[held->trial - 1] : NULL;
 }
 
 /* Drops trials that ended or went to another connection. The list only grows until then. */
@@ -36,9 +39,12 @@ static void compact_holds(struct sw_conn *c)
 	/* Most connections hold nothing. */
 	if (all == NULL)
 		return;
-	for (size_t i = 0; i < all->n; i++)
-		if (run_of(c->d, &all->v[i])->conn == c->serial)
+	for (size_t i = 0; i < all->n; i++) {
+		const struct sw_run *run = run_of(c->d, &all->v[i]);
+
+		if (run != NULL && run->conn == c->serial)
 			all->v[n++] = all->v[i];
+	}
 	all->n = n;
 }
 

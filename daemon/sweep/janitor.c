@@ -41,10 +41,13 @@ int sw_janitor_folder(int at, const char *path)
 	const char *name = at == AT_FDCWD ? path : strrchr(path, '/') + 1;
 	const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd < 0 && errno != ENOENT)
+	const int code = errno;
+
+	if (fd < 0 && code != ENOENT)
 		sw_log(SW_LOG_WARN, "checkpoint.folder",
 		       "path=\"%s\" why=\"%s: nothing is removed\"", path,
-		       errno == ENOTDIR ? "it is a link, or not a folder" : strerror(errno));
+		       code == ENOTDIR ? "it is a link, or not a folder" : strerror(code));
+	errno = code;
 	return fd;
 }
 

@@ -20,9 +20,11 @@ void sw_janitor_late(struct sw_daemon *d, int64_t sweep, uint64_t trial);
 void sw_janitor_shrink(struct sw_running *live);
 /* At start, before the loop: what belongs to no stored trial, and what is not needed. */
 void sw_janitor_start(struct sw_daemon *d);
-/* Any thread. Removes all files of a sweep, but the checkpoints of the trial `kept` (0: none); the
- * bytes that went. It ends early when the daemon stops. */
-int64_t sw_janitor_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept);
+/* Any thread. Removes all files of a sweep, but the checkpoints of the trial `kept` (0: none), and
+ * adds to *bytes what went. SW_IO: something is left; err names the first, and why. It ends early
+ * when the daemon stops. */
+SW_NODISCARD sw_status sw_janitor_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept,
+					int64_t *bytes, struct sw_err *err);
 void sw_janitor_free(struct sw_daemon *d); /* after the loop has ended */
 
 /* --- what janitor.c and janitor_start.c share --- */
@@ -48,7 +50,7 @@ struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_running *live)
  * last step. */
 bool sw_janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole);
 /* Opens a folder; at: of the one that path lies in, AT_FDCWD: path is taken as it is. Negative:
- * there is none; what is wrong with it is logged. */
+ * errno is ENOENT, or what is wrong with it, which is logged. */
 int sw_janitor_folder(int at, const char *path);
 /* The folder of a sweep's checkpoints (0: the one that holds the sweeps'), for the caller to close;
  * NULL: there is none. A link is logged and not followed: what it leads to is not the daemon's to

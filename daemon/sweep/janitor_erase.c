@@ -1,5 +1,4 @@
 /* daemon/sweep/janitor_erase.c — all files of a deleted sweep go. */
-#include "base/log.h"
 #include "base/tree.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/janitor.h"
@@ -12,17 +11,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Removes what is in the sweep's folder in `fd` and is not the kept trial's; bytes of it. */
-static int64_t empty_folder(const struct sw_daemon *d, int fd, const char *sweep, uint64_t kept)
+/* Removes what is in the sweep's folder at `path` in `fd` and is not the kept trial's; adds its
+ * bytes. A link, or a file, is a name like any other. */
+static sw_status empty_folder(const struct sw_daemon *d, int fd, const char *path, uint64_t kept,
+			      int64_t *bytes, struct sw_err *err)
 {
+	const char *sweep = strrchr(path, '/') + 1, *shown = path + strlen(d->config.state) + 1;
+	sw_tree_open_up(fd, sweep);
 	const int own = openat(fd, sweep, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = own < 0 ? NULL : fdopendir(own);
 	const struct dirent *e;
-	int64_t bytes = 0;
+	sw_status rc = SW_OK;
 
-	/* The sweep never had one. */
+	/* ENOENT: the sweep never had one. */
+	if (dir == NULL && (errno == ENOENT || unlinkat(fd, sweep, 0) == 0))
+		return SW_OK;
 	if (dir == NULL)
-		return 0;
+		return sw_err_set(err, SW_IO, "%s: %s", shown, strerror(errno));
 	while (!atomic_load(&d->sweep.stopping) && (e = readdir(dir)) != NULL) {
 		struct sw_checkpoint file = {.trial = 0};
 		bool whole;
@@ -33,33 +38,37 @@ static int64_t empty_folder(const struct sw_daemon *d, int fd, const char *sweep
 			continue;
 		const int64_t n = (int64_t)sw_tree_bytes(own, e->d_name);
 		if (sw_tree_remove(own, e->d_name))
-			bytes += n;
+			*bytes += n;
 		else if (errno != ENOENT)
-			sw_log(SW_LOG_WARN, "sweep.delete", "file=\"%s/%s\" why=\"%s\"", sweep,
-			       e->d_name, strerror(errno));
+			rc = sw_err_set(err, SW_IO, "%s/%s: %s", shown, e->d_name, strerror(errno));
 	}
 	(void)closedir(dir);
 	/* Fails where something is left in it, as it should. */
 	(void)unlinkat(fd, sweep, AT_REMOVEDIR);
-	return bytes;
+	return rc;
 }
 
-int64_t sw_janitor_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept)
+sw_status sw_janitor_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept, int64_t *bytes,
+			   struct sw_err *err)
 {
 	static const char *const folders[] = {SW_CHECKPOINT_FOLDER, "logs", "tune"};
-	char path[PATH_MAX + 64], name[24];
-	int64_t bytes = 0;
+	char path[PATH_MAX + 64];
+	sw_status rc = SW_OK;
 
-	(void)snprintf(name, sizeof name, "%lld", (long long)sweep);
+	/* All of them, whatever one of them says: what can go makes room. */
 	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-		(void)snprintf(path, sizeof path, "%s/%s", d->config.state, folders[i]);
+		const int n = snprintf(path, sizeof path, "%s/%s", d->config.state, folders[i]);
 		const int fd = sw_janitor_folder(AT_FDCWD, path);
 
+		if (fd < 0 && errno != ENOENT)
+			rc = sw_err_set(err, SW_IO, "%s: %s", folders[i], strerror(errno));
 		if (fd < 0)
 			continue;
-		bytes += empty_folder(d, fd, name, kept);
+		(void)snprintf(path + n, sizeof path - (size_t)n, "/%lld", (long long)sweep);
+		const sw_status one = empty_folder(d, fd, path, kept, bytes, err);
+		rc = rc == SW_OK ? one : rc;
 		(void)close(fd);
 	}
 	sw_passed_remove(d, sweep);
-	return bytes;
+	return rc;
 }

@@ -185,6 +185,7 @@ void sw_recover_need(struct sw_call *call,
 		return;
 	if (sw_running_refuse_record(live, call))
 		return;
+	live->needed_us = live->d->clock->mono_us();
 	/* At once, so that what a connection asks in a row of a loaded sweep keeps its order. */
 	if (live->sched != NULL) {
 		then(live, call);

@@ -38,16 +38,27 @@ bool sw_running_refuse_record(const struct sw_running *live, struct sw_call *cal
 	return true;
 }
 
-static void free_live(struct sw_running *live)
+void sw_running_unload(struct sw_running *live)
 {
 	sw_spec_destroy(live->spec);
 	sw_sweep_destroy(live->sched);
+	live->spec = NULL;
+	live->sched = NULL;
+	free(live->runs);
+	live->runs = NULL;
+	live->run_cap_n = 0;
+	live->oldest = 1;
+	sw_marks_fini(&live->view.changes);
+	free(live->files.heirs.v);
+	live->files.heirs = (struct sw_heirs){.n = 0};
+}
+
+static void free_live(struct sw_running *live)
+{
+	sw_running_unload(live);
 	free(live->name);
 	free(live->metric);
 	free(live->method);
-	free(live->runs);
-	sw_marks_fini(&live->view.changes);
-	free(live->files.heirs.v);
 	free(live->files.keeping.open);
 	free(live->files.keeping.ended);
 	free(live);

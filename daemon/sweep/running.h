@@ -2,8 +2,9 @@
  * daemon/sweep/running.h — a sweep as the daemon holds it: the spec, the state machine, and what
  * runs where.
  *
- * The state machine of a sweep that ended before this start is not in memory until someone needs it
- * (daemon/sweep/recover.h); everything else about it comes from the store.
+ * The state machine of a sweep that has ended is in memory only from when someone needs it
+ * (daemon/sweep/recover.h) until nobody does any more (daemon/sweep/unload.h); everything else
+ * about it comes from the store.
  */
 #ifndef SW_DAEMON_SWEEP_RUNNING_H
 #define SW_DAEMON_SWEEP_RUNNING_H
@@ -64,6 +65,8 @@ struct sw_running {
 	size_t run_cap_n;       /* room in runs */
 	uint64_t oldest;        /* no trial below this one is RUNNING: where a scan starts */
 	int64_t asked_us;       /* monotonic: when the client that drives it last spoke */
+	int64_t needed_us;      /* monotonic: when its state machine was asked for, or went on */
+	unsigned lookups;       /* that wait for the store and come back to it */
 	int64_t hold_us;  /* no trial is given back before this moment of the monotonic clock */
 	bool metric_seen; /* some report carried the metric */
 	char note[240];   /* said as `cause` while the sweep runs; "" for none */
@@ -113,6 +116,8 @@ struct sw_running *sw_running_add(struct sw_daemon *d, struct sw_spec *spec, str
 /* A stored sweep, without its state machine. */
 struct sw_running *sw_running_restore(struct sw_daemon *d, const struct sw_row_sweep *row);
 void sw_running_free_all(struct sw_daemon *d);
+/* Frees what sw_recover_need() makes again, of one without a suggester. */
+void sw_running_unload(struct sw_running *live);
 
 /* Lifts its account of slot time to that of the least served of the sweeps that wait for slots: a
  * newcomer, or one that was paused, ended or held back, gets its share from now on and no backlog.

@@ -24,6 +24,7 @@ struct sw_daemon_sweep {
 	atomic_bool stopping;          /* what the pool does with files ends early */
 	struct sw_janitor *janitor;    /* daemon/sweep/janitor.c; NULL: nothing to do so far */
 	struct sw_keep keep;           /* daemon/sweep/keep.c */
+	int64_t unload_us;             /* the next look for sweeps that nobody needs */
 	int64_t keep_us;               /* after so long a wait slots are kept for a trial */
 	int64_t hold_tick_us;          /* of the last tick; daemon/sweep/hold.c */
 	uint64_t n_reports;

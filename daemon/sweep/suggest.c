@@ -371,16 +371,25 @@ sw_status sw_suggest_attach(struct sw_running *live)
 	return SW_OK;
 }
 
+bool sw_suggest_busy(const struct sw_running *live)
+{
+	return live->suggest != NULL && live->suggest->busy;
+}
+
+void sw_suggest_free(struct sw_running *live)
+{
+	struct sw_suggester *s = live->suggest;
+
+	if (s == NULL)
+		return;
+	assert(!s->busy && sw_suggest_asks(s)->n == 0);
+	let_go(s);
+	free(s);
+	live->suggest = NULL;
+}
+
 void sw_suggest_free_all(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
-		struct sw_suggester *s = d->sweep.sweeps[i]->suggest;
-
-		if (s == NULL)
-			continue;
-		assert(!s->busy && sw_suggest_asks(s)->n == 0);
-		let_go(s);
-		free(s);
-		d->sweep.sweeps[i]->suggest = NULL;
-	}
+	for (size_t i = 0; i < d->sweep.sweep_n; i++)
+		sw_suggest_free(d->sweep.sweeps[i]);
 }

@@ -30,7 +30,9 @@ struct sw_running;
 /* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for the caller
  * that adds a sweep, or rebuilds one. SW_NOMEM. */
 SW_NODISCARD sw_status sw_suggest_attach(struct sw_running *live);
-void sw_suggest_free_all(struct sw_daemon *d); /* after the loop has ended */
+bool sw_suggest_busy(const struct sw_running *live); /* its job is under way */
+void sw_suggest_free(struct sw_running *live);       /* while it is not */
+void sw_suggest_free_all(struct sw_daemon *d);       /* after the loop has ended */
 
 /* Can a trial.ask that comes now be answered at once? If not, sw_suggest_wait() keeps it: it waits
  * from then on, whatever others waited before it. */

@@ -60,6 +60,21 @@ TEST(tree_removed_leaves_what_links_lead_to)
 	ck_assert_int_eq(faccessat(at, "outside/five", F_OK, 0), 0);
 }
 
+/* As those of DVC, git-annex and Go's module cache. Root needs no rights. */
+TEST(tree_of_read_only_folders_is_removed)
+{
+	ck_assert(geteuid() != 0 || (chown(root, 65534, 65534) == 0 && seteuid(65534) == 0));
+	ck_assert_int_eq(mkdirat(at, "kept", 0700), 0);
+	ck_assert_int_eq(mkdirat(at, "kept/deep", 0700), 0);
+	put("kept/deep/file", "x");
+	ck_assert_int_eq(fchmodat(at, "kept/deep/file", 0444, 0), 0);
+	ck_assert_int_eq(fchmodat(at, "kept/deep", 0555, 0), 0);
+	ck_assert_int_eq(fchmodat(at, "kept", 0, 0), 0);
+	ck_assert(sw_tree_remove(at, "kept"));
+	ck_assert_int_ne(faccessat(at, "kept", F_OK, 0), 0);
+	ck_assert(getuid() != 0 || seteuid(0) == 0);
+}
+
 TEST(tree_that_is_a_file_or_a_link_or_nothing)
 {
 	put("file", "x");

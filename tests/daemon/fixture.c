@@ -3,6 +3,7 @@
 #include "tests/daemon/fixture.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/sweep/running.h"
 #include "tests/daemon/fixture_peer.h"
 #include "tests/daemon/fixture_world.h"
 #include "tests/folder.h"
@@ -14,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static struct sw_daemon sweepd;
@@ -21,6 +24,7 @@ static uv_loop_t loop;
 static bool up;         /* the daemon is there */
 static char folder[40]; /* of all stories */
 static char state[64], devices[64];
+static int keep_days, others = -1; /* another daemon's socket */
 static jmp_buf at_exit_of_daemon;
 
 /* --- the loop --- */
@@ -59,7 +63,7 @@ static void let_time_pass(int64_t us)
 
 static sw_status start_daemon(struct sw_err *err)
 {
-	struct sw_config config = {.log_level = SW_LOG_ERROR};
+	struct sw_config config = {.log_level = SW_LOG_ERROR, .keep_days = keep_days};
 
 	(void)snprintf(config.state, sizeof config.state, "%s", state);
 	(void)snprintf(config.socket, sizeof config.socket, "%s/s", state);
@@ -233,6 +237,8 @@ static void start_again(const char *on)
 
 static void daemon_line(const char *word, const char *rest)
 {
+	if (is(word, "keeps"))
+		keep_days = atoi(rest);
 	if (is(word, "stopping"))
 		sw_daemon_stop(&sweepd);
 	if (is(word, "stops"))
@@ -241,6 +247,41 @@ static void daemon_line(const char *word, const char *rest)
 		kill_daemon();
 	if (is(word, "starts") || is(word, "restarts"))
 		start_again(rest);
+}
+
+static void others_close(void)
+{
+	if (others >= 0)
+		(void)close(others);
+	others = -1;
+}
+
+static void socket_line(const char *word)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+	(void)snprintf(a.sun_path, sizeof a.sun_path, "%s", socket_path());
+	ck_assert_int_eq(unlink(a.sun_path), 0);
+	others_close();
+	others = is(word, "taken") ? socket(AF_UNIX, SOCK_STREAM, 0) : -1;
+	if (others >= 0)
+		ck_assert(bind(others, (struct sockaddr *)&a, sizeof a) == 0 &&
+			  listen(others, 9) == 0);
+}
+
+static void state_line(const char *word, const char *name)
+{
+	char path[200];
+
+	(void)snprintf(path, sizeof path, "%s/%s", state, name);
+	ck_assert_int_eq(is(word, "link") ? symlink("/nowhere", path) : unlink(path), 0);
+}
+
+static void loaded_line(void)
+{
+	for (size_t i = 0; i < sweepd.sweep.sweep_n; i++)
+		if (sweepd.sweep.sweeps[i]->sched != NULL)
+			fixture_happens("%zu", i + 1);
 }
 
 /* "a ask && b get": at once. The first of them is who speaks. */
@@ -287,6 +328,12 @@ static void play_line(const char *line)
 		workers_line(word, rest);
 	else if (is(what, "daemon"))
 		daemon_line(word, rest);
+	else if (is(what, "socket"))
+		socket_line(word);
+	else if (is(what, "state"))
+		state_line(word, rest);
+	else if (is(what, "loaded"))
+		loaded_line();
 	else if (is(what, "alter"))
 		fixture_store_alter(state, line + one);
 	else if (is(what, "rows"))
@@ -343,6 +390,7 @@ static void begin_story(const struct story *story, int number)
 	(void)snprintf(state, sizeof state, "%s/%d", folder, number);
 	fixture_time = (struct fixture_time){.now_us = 1000000000};
 	fixture_worker_pid = getpid();
+	keep_days = 0;
 	fixture_cards_init();
 	fixture_disk = (struct fixture_disk){.commits_left = -1};
 	fixture_pool_holds = fixture_workers_stubborn = fixture_workers_fail = false;
@@ -373,6 +421,7 @@ static void end_story(const struct story *story)
 		kill_daemon();
 	fixture_disk.commits_left = -1;
 	fixture_workers_fail = false;
+	others_close();
 	ck_assert_msg(start_daemon(&err) == SW_OK, "%s: the next start: %s", story->name, err.msg);
 	kill_daemon();
 }

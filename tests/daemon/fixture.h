@@ -26,8 +26,12 @@
  *   checks    check holds | works | refuses WHY | bytes N [N of the data set]
  *   GPUs      card N fine | lost | ecc | hot | held | leaks | small | silent (of two)
  *   workers   workers stubborn | willing | fail | start | pid N
- *   daemon    daemon stopping (it begins to) | stops | dies (killed: nothing more is stored) |
+ *   daemon    daemon keeps N (days, from its next start on) | stopping (it begins to) |
+ *             stops | dies (killed: nothing more is stored) |
  *             starts [DEVICES] | restarts [DEVICES] (dies and starts)
+ *   files     socket removed | taken (another daemon's lies there);
+ *             state link NAME | unlink NAME (a link where a folder of the state directory would be)
+ *   memory    loaded (the sweeps whose state machine is in memory)
  *   store     rows SELECT ... | alter SQL (the file, while no daemon is there)
  */
 #ifndef SW_TESTS_DAEMON_FIXTURE_H
