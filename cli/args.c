@@ -12,6 +12,8 @@
 
 const struct sw_option sw_options[] = {
 	{"watch", 'w', SW_OPT_WATCH, SW_KIND_FLAG, 0, NULL, "show it live until q or Ctrl-C"},
+	{"clean-env", 0, SW_OPT_CLEAN_ENV, SW_KIND_FLAG, 0, NULL,
+	 "the program gets a short list of the daemon's variables, not this environment"},
 	{"state", 0, SW_OPT_STATE, SW_KIND_TEXT, AT(state), "STATE",
 	 "only those in this state, such as running"},
 	{"n", 'n', SW_OPT_N, SW_KIND_NUMBER, AT(n), "N", "how many to show"},
@@ -127,7 +129,7 @@ static sw_status take_value(struct sw_args *out, const struct sw_option *o, cons
 					  sw_args_option(o->bit, name), value);
 		memcpy(field, &v, sizeof v);
 	}
-	out->given |= (unsigned)o->bit;
+	out->given |= o->bit;
 	return SW_OK;
 }
 

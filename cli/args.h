@@ -43,6 +43,7 @@ enum sw_opt {
 	SW_OPT_HOST = 1 << 29,
 	SW_OPT_CANCEL = 1 << 30,
 };
+#define SW_OPT_CLEAN_ENV (1U << 31) /* more than an enumerator can be */
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
 	 SW_OPT_GPU_HOURS | SW_OPT_LEASE | SW_OPT_TARGET | SW_OPT_RANGE)
@@ -55,7 +56,7 @@ enum sw_opt_kind { SW_KIND_FLAG, SW_KIND_TEXT, SW_KIND_NUMBER, SW_KIND_LIST };
 struct sw_option {
 	const char *name; /* "run-cap" */
 	char letter;      /* 'n', or '\0' */
-	enum sw_opt bit;
+	unsigned bit;     /* of enum sw_opt */
 	enum sw_opt_kind kind;
 	size_t field;      /* offset in struct sw_args of what a value goes to */
 	const char *value; /* the value's name in help, "N"; NULL of a flag */

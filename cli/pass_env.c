@@ -1,50 +1,66 @@
 #include "cli/pass_env.h"
+#include "base/utf8.h"
+#include "proto/frame.h"
 #include <stdio.h>
 #include <string.h>
 
 extern char **environ;
 
-/* pattern: "NAME", or "PREFIX*". entry: "NAME=value". */
-static bool matches(const char *pattern, const char *entry, size_t n)
+/* Of two with one name the first counts, as for getenv(). */
+static bool is_first(char *const *at, size_t n)
 {
-	const size_t m = strcspn(pattern, "*");
-
-	return strncmp(pattern, entry, m) == 0 && (pattern[m] == '*' || m == n);
-}
-
-static bool is_passed(const cJSON *list, const char *entry, size_t n)
-{
-	/* of a run of the submitter's own */
-	static const char *const own[] = {"WANDB_SERVICE", "WANDB_RUN_ID", "WANDB_SWEEP_ID",
-					  "WANDB_SWEEP_PARAM_PATH"};
-	const cJSON *v;
-
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-		if (matches(own[i], entry, n))
+	for (char **e = environ; e != at; e++)
+		if (strncmp(*e, *at, n + 1) == 0)
 			return false;
-	if (matches("WANDB_*", entry, n) || matches("HF_*", entry, n) || matches("AWS_*", entry, n))
-		return true;
-	cJSON_ArrayForEach (v, list)
-		if (cJSON_IsString(v) && matches(v->valuestring, entry, n))
-			return true;
-	return false;
+	return true;
 }
 
-void sw_pass_env_write(struct sw_jw *w, const cJSON *spec)
+static bool is_utf8(const char *s)
 {
-	const cJSON *list = sw_json_get(sw_json_get(spec, "run"), "env_pass");
-	char name[256];
+	size_t left = strlen(s), step = 1;
 
-	if (sw_json_get(spec, "command") == NULL && sw_json_get(spec, "program") == NULL)
+	for (; left > 0 && step > 0; s += step, left -= step)
+		step = sw_utf8_step(s, left);
+	return step > 0;
+}
+
+void sw_pass_env_write(const struct sw_cli *c, struct sw_jw *w, const cJSON *spec)
+{
+	char name[512], line[sizeof name + 64];
+
+	/* This one is not that machine's. */
+	if (c->args.host != NULL || (c->args.given & SW_OPT_CLEAN_ENV) ||
+	    (sw_json_get(spec, "command") == NULL && sw_json_get(spec, "program") == NULL))
 		return;
 	sw_jw_kobj(w, "env");
 	for (char **at = environ; *at != NULL; at++) {
 		const size_t n = strcspn(*at, "=");
 
-		if (n >= sizeof name || (*at)[n] != '=' || !is_passed(list, *at, n))
-			continue;
-		(void)snprintf(name, sizeof name, "%.*s", (int)n, *at);
-		sw_jw_kstr(w, name, *at + n + 1);
+		if (n == 0 || (*at)[n] != '=' || !is_first(at, n))
+			continue; /* no program could ask for it */
+		(void)snprintf(name, sizeof name, "%.*s", (int)(n < 512 ? n : 511), *at);
+		(void)snprintf(line, sizeof line, "the variable %s is not passed on: %s", name,
+			       n < sizeof name ? "it is no UTF-8" : "its name is too long");
+		if (n < sizeof name && is_utf8(*at))
+			sw_jw_kstr(w, name, *at + n + 1);
+		else
+			sw_cli_say_at(c, "warning: ", "", line);
 	}
 	sw_jw_obj_end(w);
+}
+
+void sw_pass_env_too_big(const struct sw_cli *c)
+{
+	const char *largest = "";
+	size_t bytes = 0;
+
+	for (char **at = environ; *at != NULL; at++) {
+		bytes += strlen(*at) + 1;
+		if (strlen(*at) > strlen(largest))
+			largest = *at;
+	}
+	sw_cli_say(c,
+		   "the spec and the environment (%zu bytes, %zu of them in %.*s) are over %zu "
+		   "bytes together: unset what is large, or leave it out by --clean-env",
+		   bytes, strlen(largest), (int)strcspn(largest, "="), largest, SW_FRAME_MAX);
 }

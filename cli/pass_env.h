@@ -1,11 +1,14 @@
-/* cli/pass_env.h — the variables of this environment that a submission passes to its program. */
+/* cli/pass_env.h — the environment of a submission: that of this process, for its program. */
 #ifndef SW_CLI_PASS_ENV_H
 #define SW_CLI_PASS_ENV_H
 
-#include "proto/json.h"
+#include "cli/cli.h"
 
-/* Writes the member "env": WANDB_*, HF_*, AWS_* and what run.env_pass names; nothing if the spec
- * has no program. */
-void sw_pass_env_write(struct sw_jw *w, const cJSON *spec);
+/* Writes the member "env", all that JSON can say of it; what the program is to have of that is the
+ * daemon's to say (daemon/sweep/passed.h). Nothing if the spec has no program, with --clean-env and
+ * for another machine. A warning for each that is left out. */
+void sw_pass_env_write(const struct sw_cli *c, struct sw_jw *w, const cJSON *spec);
+/* Says that with it a submission is over what a line takes, and what the largest variable is. */
+void sw_pass_env_too_big(const struct sw_cli *c);
 
 #endif

@@ -1,16 +1,14 @@
 /* cli/spec_path.c — a spec's data files and its program's folder, as the daemon finds them. */
 #include "cli/spec_path.h"
 #include "proto/json.h"
-#include "spec/command.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH_SIZE      4096 /* the longest path that a spec takes, and its end */
-#define NAME_MAX_BYTES 256
+#define PATH_SIZE 4096 /* the longest path that a spec takes, and its end */
 
 /* The path below the current directory; false: none of that length, or no such file. */
 static bool resolve(const char *path, char out[PATH_SIZE])
@@ -68,67 +66,30 @@ static sw_status fill_cwd(cJSON *run, struct sw_err *err)
 	return set ? SW_OK : SW_NOMEM;
 }
 
-static sw_status fill_variable(cJSON *run, const char *name)
+/* The files of its trials have the modes that its own would have here. */
+static sw_status fill_umask(cJSON *run)
 {
-	const char *value = getenv(name);
-	cJSON *env;
+	const mode_t mask = umask(077);
+	char text[8];
 
-	/* the spec's own word counts more than the shell that it is submitted from */
-	if (value == NULL || sw_json_get(sw_json_get(run, "env"), name) != NULL)
+	(void)umask(mask);
+	(void)snprintf(text, sizeof text, "%03o", (unsigned)mask & 0777);
+	if (sw_json_get(run, "umask") != NULL)
 		return SW_OK;
-	env = need_object(run, "env");
-	if (env == NULL)
-		return sw_json_get(run, "env") != NULL ? SW_OK : SW_NOMEM;
-	return cJSON_AddStringToObject(env, name, value) != NULL ? SW_OK : SW_NOMEM;
+	return cJSON_AddStringToObject(run, "umask", text) != NULL ? SW_OK : SW_NOMEM;
 }
 
-static sw_status fill_variables(cJSON *run, const cJSON *command)
-{
-	char name[NAME_MAX_BYTES];
-	const cJSON *word;
-	sw_status rc = SW_OK;
-
-	cJSON_ArrayForEach (word, command) {
-		const char *at = cJSON_IsString(word) ? word->valuestring : "";
-
-		while (rc == SW_OK && sw_command_next_variable(&at, name, sizeof name))
-			rc = fill_variable(run, name);
-	}
-	return rc;
-}
-
-/* The daemon was started elsewhere: without these the program would not find its packages. */
-static sw_status fill_virtual_environment(cJSON *run)
-{
-	static const char *const names[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
-	sw_status rc = SW_OK;
-	bool active = false;
-
-	for (size_t i = 0; i < sizeof names / sizeof *names && rc == SW_OK; i++)
-		if (getenv(names[i]) != NULL) {
-			active = true;
-			rc = fill_variable(run, names[i]);
-		}
-	return rc == SW_OK && active ? fill_variable(run, "PATH") : rc;
-}
-
-/* Into a spec with "command" or "program": run.cwd, the current folder, where there is none; a
- * relative one is taken from there. run.env gets the variables that the command names by
- * ${envvar:NAME}, where it has not them and the environment has; and of an active virtual
- * environment PATH and VIRTUAL_ENV or CONDA_PREFIX. SW_NOMEM; SW_IO: there is no current folder. */
+/* Into a spec with "command" or "program": run.cwd, the current folder, where there is none (a
+ * relative one is taken from there), and run.umask. SW_NOMEM; SW_IO: there is no current folder. */
 static sw_status fill_run(cJSON *spec, struct sw_err *err)
 {
-	const cJSON *command = sw_json_get(spec, "command");
-
-	if (command == NULL && sw_json_get(spec, "program") == NULL)
+	if (sw_json_get(spec, "command") == NULL && sw_json_get(spec, "program") == NULL)
 		return SW_OK; /* the worker trains it: no program of the user's runs */
 	cJSON *run = need_object(spec, "run");
 	if (run == NULL)
 		return sw_json_get(spec, "run") != NULL ? SW_OK : SW_NOMEM;
-	sw_status rc = fill_cwd(run, err);
-	if (rc == SW_OK)
-		rc = fill_variables(run, command);
-	return rc == SW_OK ? fill_virtual_environment(run) : rc;
+	const sw_status rc = fill_cwd(run, err);
+	return rc == SW_OK ? fill_umask(run) : rc;
 }
 
 sw_status sw_spec_path_absolute(cJSON *spec, struct sw_err *err)

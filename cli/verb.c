@@ -8,15 +8,15 @@
 static int verb_help(struct sw_cli *c);
 
 const struct sw_verb sw_verbs[] = {
-	{"submit", sw_verb_submit, SW_REF_NONE, 1, 1, SW_OPT_WATCH, false, "FILE",
-	 "starts a sweep from a spec (JSON or YAML; \"-\" reads stdin)",
+	{"submit", sw_verb_submit, SW_REF_NONE, 1, 1, SW_OPT_WATCH | SW_OPT_CLEAN_ENV, false,
+	 "FILE", "starts a sweep from a spec (JSON or YAML; \"-\" reads stdin)",
 	 "A name that ends in .yaml or .yml is YAML, as W&B has it.\nPrints the sweep's number; "
 	 "with --watch shows the live table.\n"},
-	{"clone", sw_verb_clone, SW_REF_SWEEP, 1, 1, SW_OPT_WATCH, false, "SWEEP",
-	 "starts a sweep by the spec of another one",
+	{"clone", sw_verb_clone, SW_REF_SWEEP, 1, 1, SW_OPT_WATCH | SW_OPT_CLEAN_ENV, false,
+	 "SWEEP", "starts a sweep by the spec of another one",
 	 "The spec is as it was submitted: edits of the other sweep are not in it. If it has a\n"
 	 "seed, the search is the same.\n"},
-	{"validate", sw_verb_validate, SW_REF_NONE, 1, 1, 0, false, "FILE",
+	{"validate", sw_verb_validate, SW_REF_NONE, 1, 1, SW_OPT_CLEAN_ENV, false, "FILE",
 	 "checks a spec as submit does, and starts nothing",
 	 "Prints the rungs, the memory of the largest trial, and the layers of a preset, with\n"
 	 "the names of the parameters that set a number.\n"},

@@ -66,9 +66,7 @@ static int read_spec(struct sw_cli *c, cJSON **spec)
 	return SW_EXIT_REFUSED;
 }
 
-/* pass: with the variables for its program. */
-static int send_spec(struct sw_cli *c, const char *method, const cJSON *spec, bool pass,
-		     struct sw_reply *r)
+static int send_spec(struct sw_cli *c, const char *method, const cJSON *spec, struct sw_reply *r)
 {
 	struct sw_buf params;
 	struct sw_jw w;
@@ -77,14 +75,17 @@ static int send_spec(struct sw_cli *c, const char *method, const cJSON *spec, bo
 	sw_jw_init_obj(&w, &params);
 	sw_jw_key(&w, "spec");
 	sw_jw_cjson(&w, spec);
-	if (pass)
-		sw_pass_env_write(&w, spec);
+	const bool large = params.failed == SW_TOO_BIG;
+	sw_pass_env_write(c, &w, spec);
 	sw_jw_obj_end(&w);
-	/* By what was added to it, or by how its numbers are written. */
 	if (params.failed == SW_TOO_BIG) {
+		/* By what was added to it, or by how its numbers are written. */
+		if (large)
+			sw_cli_say(c, "%s: a spec has at most %zu bytes", c->args.word[0],
+				   SW_SPEC_FILE_MAX);
+		else
+			sw_pass_env_too_big(c);
 		sw_buf_fini(&params);
-		sw_cli_say(c, "%s: a spec has at most %zu bytes", c->args.word[0],
-			   SW_SPEC_FILE_MAX);
 		return SW_EXIT_REFUSED;
 	}
 	const int status = sw_cli_call_written(c, method, &params, r);
@@ -96,7 +97,7 @@ static int send_spec(struct sw_cli *c, const char *method, const cJSON *spec, bo
 static int submit_spec(struct sw_cli *c, const cJSON *spec)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	int status = send_spec(c, "sweep.submit", spec, true, &r);
+	int status = send_spec(c, "sweep.submit", spec, &r);
 	const uint64_t sweep = sw_json_uint(r.result, "sweep");
 
 	if (status == SW_EXIT_DONE && sweep == 0) {
@@ -197,7 +198,7 @@ int sw_verb_validate(struct sw_cli *c)
 
 	if (status == SW_EXIT_DONE) {
 		connect_validate(c);
-		status = send_spec(c, "sweep.validate", spec, false, &r);
+		status = send_spec(c, "sweep.validate", spec, &r);
 	}
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 		print_verdict(c, r.result);

@@ -97,20 +97,6 @@ static bool find_macro(const char *text, struct found *f)
 	return true;
 }
 
-bool sw_command_next_variable(const char **at, char *out, size_t cap)
-{
-	struct found f;
-
-	while (find_macro(*at, &f)) {
-		*at = f.end;
-		if (f.macro == ENVVAR) {
-			(void)snprintf(out, cap, "%s", f.variable);
-			return true;
-		}
-	}
-	return false;
-}
-
 /* W&B's agent makes text of a word like 10 or true; no macro is in it. */
 static const char *text_of(const cJSON *word)
 {

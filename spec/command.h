@@ -50,9 +50,6 @@ cJSON *sw_command_default(void);
 SW_NODISCARD sw_status sw_command_check(const cJSON *command, const char *program,
 					struct sw_err *err);
 
-/* The first ${envvar:NAME} of a word from *at on: true, its name in out, and *at after it. */
-bool sw_command_next_variable(const char **at, char *out, size_t cap);
-
 /* Does a command that was checked have the macro ("args_json_file")? */
 bool sw_command_has(const cJSON *command, const char *macro);
 

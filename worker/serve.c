@@ -162,8 +162,11 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 				       .memory = c->memory,
 				       .lanes = c->lanes,
 				       .streams = strcmp(all->ops->name, "cpu") != 0};
-	l->site = (struct sw_site){
-		.socket = link.socket, .device = c->device, .name = l->name, .cores = c->cores};
+	l->site = (struct sw_site){.socket = link.socket,
+				   .device = c->device,
+				   .name = l->name,
+				   .cores = c->cores,
+				   .pilot = c->link.node != NULL};
 	sw_launchers_init(&l->launchers);
 	l->site.launchers = &l->launchers;
 	/* a queue of its own, so that the kernels of two lanes overlap */

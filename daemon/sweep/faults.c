@@ -173,7 +173,8 @@ static bool is_noted(const struct sw_faults *f, const char *ptr)
 }
 
 /* As a submission is built. *whole: all but the files was looked at and is good. */
-static sw_status check(const cJSON *tree, uint64_t seed, bool *whole, struct sw_err *err)
+static sw_status check(const cJSON *tree, const cJSON *env, uint64_t seed, bool *whole,
+		       struct sw_err *err)
 {
 	struct sw_spec *spec = NULL;
 	struct sw_sweep *sched = NULL;
@@ -193,7 +194,7 @@ static sw_status check(const cJSON *tree, uint64_t seed, bool *whole, struct sw_
 		rc = sw_plan_build(&sched, spec, seed, SW_SETTLE_SLICE, 0, NULL, err);
 	*whole = rc == SW_OK;
 	if (rc == SW_OK && spec->command != NULL)
-		rc = sw_program_job_check(spec, err);
+		rc = sw_program_job_check(spec, env, err);
 	sw_sweep_destroy(sched);
 	sw_spec_destroy(spec);
 	return rc;
@@ -213,7 +214,7 @@ static void check_data(struct sw_faults *f, const cJSON *tree)
 	note(f, &err);
 }
 
-void sw_faults_find(struct sw_faults *f, const cJSON *spec, uint64_t seed)
+void sw_faults_find(struct sw_faults *f, const cJSON *spec, const cJSON *env, uint64_t seed)
 {
 	cJSON *tree = cJSON_Duplicate(spec, 1);
 	unsigned stuck = 0;
@@ -223,7 +224,7 @@ void sw_faults_find(struct sw_faults *f, const cJSON *spec, uint64_t seed)
 	for (unsigned round = 0; round < ROUNDS && stuck < STUCK && !whole && tree != NULL;
 	     round++) {
 		struct sw_err err = SW_ERR_INIT;
-		const sw_status rc = check(tree, seed, &whole, &err);
+		const sw_status rc = check(tree, env, seed, &whole, &err);
 
 		if (rc != SW_INVALID)
 			break;

@@ -23,7 +23,7 @@ struct sw_faults {
 };
 
 /* Looks at files. Reads the spec once for each mistake: not on the loop's thread. 0 faults: it is
- * a good spec, or memory is short. */
-void sw_faults_find(struct sw_faults *f, const cJSON *spec, uint64_t seed);
+ * a good spec, or memory is short. env: of the submission, or NULL. */
+void sw_faults_find(struct sw_faults *f, const cJSON *spec, const cJSON *env, uint64_t seed);
 
 #endif

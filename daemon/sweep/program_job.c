@@ -111,9 +111,10 @@ static bool path_has(const char *path, const char *name)
 	}
 }
 
-sw_status sw_program_job_check(const struct sw_spec *spec, struct sw_err *err)
+sw_status sw_program_job_check(const struct sw_spec *spec, const cJSON *env, struct sw_err *err)
 {
-	const char *cwd = sw_json_text(spec->run, "cwd", ""), *usual = getenv("PATH");
+	const char *cwd = sw_json_text(spec->run, "cwd", "");
+	const char *usual = sw_json_text(env, "PATH", env == NULL ? getenv("PATH") : NULL);
 	const char *path = sw_json_text(sw_json_get(spec->run, "env"), "PATH", usual);
 	const char *word = cJSON_GetStringValue(spec->command->child);
 	struct stat st;

@@ -32,7 +32,8 @@ void sw_program_job_fill(const struct sw_running *live, const struct sw_slot *s,
 
 /* Are run.cwd and the program there, as a slot would start it? SW_INVALID if not; the trials decide
  * what has macros. Looks at files: not on the loop's thread. */
-SW_NODISCARD sw_status sw_program_job_check(const struct sw_spec *spec, struct sw_err *err);
+SW_NODISCARD sw_status sw_program_job_check(const struct sw_spec *spec, const cJSON *env,
+					    struct sw_err *err);
 
 /* The path of a trial's output. */
 void sw_program_job_log(const struct sw_daemon *d, int64_t sweep, uint64_t trial,

@@ -11,7 +11,6 @@
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/claim.h"
 #include "daemon/sweep/names.h"
-#include "daemon/sweep/passed.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest_state.h"
 #include "daemon/sweep/suggest_why.h"
@@ -267,8 +266,6 @@ static void on_sweep(struct sw_change *c, struct sw_running *live, const struct 
 
 	live->state = a->sweep;
 	live->ended_ms = ended ? c->now_ms : 0;
-	if (ended) /* before the commit: no program starts any more, and a crash leaves no keys */
-		sw_passed_remove(live->d, live->sweep);
 	sw_budget_state(&live->budget, live->state == SW_SWEEP_RUNNING, c->now_ms);
 	if (live->state == SW_SWEEP_RUNNING) { /* it was paused or had ended: it gets no backlog */
 		sw_running_level(live);

@@ -208,7 +208,8 @@ static void run_build(void *arg)
 	/* The store comes in between (on_built()), then all goes on here. */
 	if (s->rc != SW_OK || (s->spec->n_warm_start > 0 && !s->warmed))
 		return;
-	s->rc = s->spec->command != NULL ? sw_program_job_check(s->spec, &s->err) : SW_OK;
+	const cJSON *env = sw_json_get(s->call->params, "env");
+	s->rc = s->spec->command != NULL ? sw_program_job_check(s->spec, env, &s->err) : SW_OK;
 	if (s->rc == SW_OK)
 		s->rc = print_spec(s);
 	if (s->rc == SW_OK)
@@ -241,7 +242,7 @@ static void run_faults(void *arg)
 {
 	struct sw_submit *s = arg;
 
-	sw_faults_find(&s->faults, spec_of(s), s->seed);
+	sw_faults_find(&s->faults, spec_of(s), sw_json_get(s->call->params, "env"), s->seed);
 }
 
 static void on_faults(void *arg, bool stopping)

@@ -87,23 +87,15 @@ static sw_status check_env(const cJSON *env, struct sw_err *err)
 	return rc;
 }
 
-/* The names are for who submits; here they are only checked. */
-static sw_status check_env_pass(const cJSON *list, struct sw_err *err)
+static sw_status check_umask(const cJSON *v, struct sw_err *err)
 {
-	bool good = list == NULL ||
-		    (cJSON_IsArray(list) && cJSON_GetArraySize(list) <= MAX_VARIABLES);
-	const cJSON *v;
-	char name[256];
+	const char *text = cJSON_GetStringValue(v);
 
-	cJSON_ArrayForEach (v, list) {
-		(void)snprintf(name, sizeof name, "%s", cJSON_IsString(v) ? v->valuestring : "");
-		name[strcspn(name, "*")] = '\0';
-		good = good && is_variable_name(name) && strlen(v->valuestring) <= strlen(name) + 1;
-	}
-	return good ? SW_OK
-		    : sw_err_at(err, SW_INVALID, "/env_pass",
-				"\"env_pass\" must be an array of names, or of beginnings with a "
-				"*, like [\"MY_TOKEN\", \"DVC_*\"]");
+	if (v == NULL || (text != NULL && strlen(text) == 3 && strspn(text, "01234567") == 3))
+		return SW_OK; /* without it that of the daemon's workers counts */
+	return sw_err_at(err, SW_INVALID, "/umask",
+			 "\"umask\" must be three octal digits as a string, like \"027\" (`sweep "
+			 "submit` fills in its own)");
 }
 
 static sw_status check_on_oom(const struct sw_spec *s, const cJSON *v, struct sw_err *err)
@@ -147,7 +139,7 @@ static sw_status check_launch(struct sw_spec *s, const cJSON *v, struct sw_err *
 
 static sw_status check_run(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"cwd",           "env",    "env_pass",  "grace_s",
+	static const char *const known[] = {"cwd",           "env",    "umask",     "grace_s",
 					    "on_oom",        "launch", "timeout_s", "silence_s",
 					    "max_processes", "warm"};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
@@ -161,7 +153,7 @@ static sw_status check_run(struct sw_spec *s, const cJSON *v, struct sw_err *err
 	if (rc == SW_OK)
 		rc = check_env(sw_json_get(v, "env"), err);
 	if (rc == SW_OK)
-		rc = check_env_pass(sw_json_get(v, "env_pass"), err);
+		rc = check_umask(sw_json_get(v, "umask"), err);
 	if (rc == SW_OK)
 		rc = sw_spec_key_real(v, "grace_s", 0, false, MAX_GRACE_S, &seconds, err);
 	if (rc == SW_OK)

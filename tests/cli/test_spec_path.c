@@ -5,6 +5,7 @@
 #include "tests/run.h"
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The tests run in the root of the tree, where this file is a file. %s: that folder. */
@@ -28,20 +29,17 @@ static const struct {
 	{"{\"trainer\":{\"dataset\":{\"name\":\"digits\"}}}", NULL},
 	{"{\"trainer\":[],\"path\":\"" HERE "\"}", NULL},
 	{"[1]", NULL},
-	{"{\"program\": \"t.py\"}", "{\"program\":\"t.py\",\"run\":{\"cwd\":\"%s\"}}"},
+	{"{\"program\": \"t.py\"}",
+	 "{\"program\":\"t.py\",\"run\":{\"cwd\":\"%s\",\"umask\":\"027\"}}"},
 	{"{\"command\": [\"a\"], \"run\": {\"cwd\": \"sub\", \"env\": {\"A\": \"b\"}}}",
-	 "{\"command\":[\"a\"],\"run\":{\"cwd\":\"%s/sub\",\"env\":{\"A\":\"b\"}}}"},
-	{"{\"command\":[\"a\"],\"run\":{\"cwd\":\"/x\"},\"q\":5.0}", NULL},
-	{"{\"command\":[\"a\"],\"run\":{\"cwd\":7}}", NULL},
+	 "{\"command\":[\"a\"],\"run\":{\"cwd\":\"%s/"
+	 "sub\",\"env\":{\"A\":\"b\"},\"umask\":\"027\"}}"},
+	{"{\"command\":[\"a\"],\"run\":{\"cwd\":\"/x\",\"umask\":\"002\"},\"q\":5.0}", NULL},
+	{"{\"command\":[\"a\"],\"run\":{\"cwd\":7,\"umask\":2}}", NULL},
 	{"{\"command\":7,\"run\":[]}", NULL},
 	{"{\"run\":{}}", NULL},
-	/* the test sets SW_A, not SW_B */
-	{"{\"command\": [\"${envvar:SW_A}\", 1,\"${envvar:SW_B}${envvar:SW_A}\"],\"run\":{\"cwd\":"
-	 "\"/x\"}}",
-	 "{\"command\":[\"${envvar:SW_A}\",1,\"${envvar:SW_B}${envvar:SW_A}\"],\"run\":{\"cwd\":"
-	 "\"/x\",\"env\":{\"SW_A\":\"a value\"}}}"},
-	{"{\"command\":[\"${envvar:SW_A}\"],\"run\":{\"cwd\":\"/x\",\"env\":{\"SW_A\":\"\"}}}",
-	 NULL},
+	/* what a program's words name is found where it runs */
+	{"{\"command\":[\"${envvar:HOME}\"],\"run\":{\"cwd\":\"/x\",\"umask\":\"000\"}}", NULL},
 };
 
 TEST_ROWS(spec_path_row_becomes_its_text, rows)
@@ -53,7 +51,7 @@ TEST_ROWS(spec_path_row_becomes_its_text, rows)
 	struct sw_jw w;
 
 	ck_assert_ptr_nonnull(getcwd(here, sizeof here));
-	(void)setenv("SW_A", "a value", 1);
+	(void)umask(027);
 	(void)snprintf(want, sizeof want, "%s", rows[_i].text);
 	const char *gap = rows[_i].want != NULL ? strstr(rows[_i].want, "%s") : NULL;
 	if (rows[_i].want != NULL && gap == NULL)
@@ -74,14 +72,12 @@ TEST_ROWS(spec_path_row_becomes_its_text, rows)
 #ifdef SW_FAULTS
 static const char *const changed[] = {
 	"{\"trainer\": {\"dataset\": {\"path\": \"" HERE "\"}}}",
-	"{\"program\": \"t.py\", \"command\": [\"${envvar:SW_A}\"]}",
+	"{\"program\": \"t.py\", \"command\": [\"a\"]}",
 };
 
 TEST_ROWS(spec_path_without_memory_fails_cleanly_at_each_call, changed)
 {
 	unsigned fired = 1;
-
-	(void)setenv("SW_A", "a value", 1);
 
 	for (unsigned nth = 1; fired != 0; nth++) {
 		struct sw_err err = SW_ERR_INIT;

@@ -60,7 +60,7 @@ def test_program_is_submitted_from_its_folder_and_all_verbs_speak_of_it(start, t
     assert status == 0 and out == "sweep 1\n", err
     assert client.wait_sweep(1)["best"]["params"] == {"lr": 0.1}
     run = client.call("sweep.get", sweep=1)["spec"]["run"]
-    assert run == {"cwd": str(tmp_path), "env": {"MY_DATA": "/d"}}
+    assert run.keys() == {"cwd", "umask"} and run["cwd"] == str(tmp_path)
     for args, has in ((["show", 1], "COMPLETED"), (["show", "1/2"], "lr"), (["trials", 1], "1/3"),
                       (["best", 1], "1/2"), (["why", "1/2"], "COMPLETED"), (["trials", 1, "--csv"], "loss"),
                       (["log", "1/2"], f"in {tmp_path} with /d\n"), (["watch", 1], "mine")):

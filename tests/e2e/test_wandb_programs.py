@@ -125,7 +125,7 @@ while not os.path.exists("go"):
 """
 KEYS = {"WANDB_API_KEY": "key-1", "HF_TOKEN": "key-2", "AWS_PROFILE": "key-3", "MY_TOKEN": "key-4", "DVC_A": "key-5",
         "OTHER": "key-6", "HF_HOME": "key-7", "SWEEPD_X": "key-8"}
-SEEN = {**KEYS, "OTHER": None, "SWEEPD_X": None, "HF_HOME": "/from/spec"}
+SEEN = {**KEYS, "SWEEPD_X": None, "HF_HOME": "/from/spec"}
 
 
 def files_with(daemon, word):
@@ -143,12 +143,12 @@ def files_with(daemon, word):
 def passing(tmp_path):
     """A spec of one trial that notes what it sees and waits for a file."""
     spec = ("program: train.py\nmethod: random\nrun_cap: 1\nmetric: {name: loss}\nparameters: {x: {min: 0.0, max: 1.0}}\n"
-            f"run: {{cwd: {tmp_path}, env_pass: [MY_TOKEN, DVC_*], env: {{HF_HOME: /from/spec}}}}\n")
+            f"run: {{cwd: {tmp_path}, env: {{HF_HOME: /from/spec}}}}\n")
     write(tmp_path, SHOWS, spec)
     return spec
 
 
-def test_variables_come_with_the_submission_and_go_with_the_sweep(start, tmp_path):
+def test_variables_come_with_the_submission_and_go_when_the_sweep_is_deleted(start, tmp_path):
     daemon = start("cpu:1")
     client = daemon.client()
     sweep = submit(daemon, tmp_path, passing(tmp_path), **KEYS)
@@ -165,7 +165,12 @@ def test_variables_come_with_the_submission_and_go_with_the_sweep(start, tmp_pat
     assert files_with(daemon, b"key-1") == [f"env/{sweep}"]
     (tmp_path / "go").touch()
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
-    wait_until(lambda: not files_with(daemon, b"key-"), "the keys' end")
+    assert files_with(daemon, b"key-1") == [f"env/{sweep}"]  # it may be extended
+    assert sweep_command(daemon, "extend", sweep, "--run-cap", 2)[0] == 0
+    client.wait_sweep(sweep)
+    assert [json.loads(line) for line in (tmp_path / "seen").read_text(encoding="utf-8").splitlines()] == [SEEN] * 2
+    assert sweep_command(daemon, "rm", sweep)[0] == 0
+    assert not files_with(daemon, b"key-")
 
 
 def test_variables_come_with_a_submission_from_python(start, tmp_path):
@@ -174,11 +179,11 @@ def test_variables_come_with_a_submission_from_python(start, tmp_path):
     (tmp_path / "go").touch()
     script = ("import sweepd, sys\nc = sweepd.Client()\nn = c.submit({'program': 'train.py', 'method': 'random', 'run_cap': 1,"
               " 'metric': {'name': 'loss'}, 'parameters': {'x': {'min': 0.0, 'max': 1.0}},"
-              " 'run': {'env_pass': ['MY_TOKEN', 'DVC_*'], 'env': {'HF_HOME': '/from/spec'}}})\nc.wait(n)\n")
+              " 'run': {'env': {'HF_HOME': '/from/spec'}}})\nc.wait(n)\n")
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=DEADLINE,
                    env=environment(PYTHONPATH=PACKAGE, SWEEPD_SOCKET=daemon.socket, **KEYS))
     assert json.loads((tmp_path / "seen").read_text(encoding="utf-8")) == SEEN
-    wait_until(lambda: not files_with(daemon, b"key-"), "the keys' end")
+    assert files_with(daemon, b"key-1") == ["env/1"]
 
 
 def test_variables_that_are_none_are_refused_and_leave_nothing(daemon, client, tmp_path):
@@ -187,6 +192,8 @@ def test_variables_that_are_none_are_refused_and_leave_nothing(daemon, client, t
     (tmp_path / "train.py").touch()
     error = client.refused("sweep.submit", spec=spec, env={"A": "key-1", "B": 1})
     assert error.pointer == "/env" and "B must be a string" in str(error)
+    error = client.refused("sweep.submit", spec=spec, env={"A=B": "key-1"})
+    assert error.pointer == "/env" and '"A=B" is no variable\'s name' in str(error)
     error = client.refused("sweep.submit", spec={**spec, "metric": {}}, env={"A": "key-1"})
     assert error.pointer == "/spec/metric/name"
     assert not files_with(daemon, b"key-1") and client.call("sweep.list")["sweeps"] == []

@@ -108,18 +108,6 @@ TEST(command_with_a_variable_that_is_not_set_names_it)
 	cJSON_Delete(command);
 }
 
-TEST(command_variables_are_found_in_turn)
-{
-	const char *at = "${program} ${envvar:A}${envvar:B_2} ${envvar:} ${envvar:C";
-	char name[20];
-
-	ck_assert(sw_command_next_variable(&at, name, sizeof name));
-	ck_assert_str_eq(name, "A");
-	ck_assert(sw_command_next_variable(&at, name, sizeof name));
-	ck_assert_str_eq(name, "B_2");
-	ck_assert(!sw_command_next_variable(&at, name, sizeof name));
-}
-
 TEST(command_knows_which_macros_it_has)
 {
 	cJSON *command = parse("['a',7,'--c=${args_json_file}','${args}']");

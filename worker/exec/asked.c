@@ -172,6 +172,7 @@ static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool firs
 	const char *path = sw_environment_get(e, "PATH");
 	/* a cold start would be ended at once, when the attempt's time is over */
 	const double run_s = sw_json_number(a->job->run, "timeout_s", SW_LAUNCHER_ANSWER_S);
+	const char *mask = cJSON_GetStringValue(sw_json_get(a->job->run, "umask"));
 	const double wait_s = run_s < SW_LAUNCHER_ANSWER_S ? run_s : SW_LAUNCHER_ANSWER_S;
 	const struct sw_launch of = {
 		.argv = argv,
@@ -179,6 +180,7 @@ static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool firs
 		.path = path ? path : DEF_PATH,
 		.cwd = cJSON_GetStringValue(sw_json_get(a->job->run, "cwd")),
 		.mark = a->mark,
+		.mask = mask ? (int)strtol(mask, NULL, 8) : -1,
 		.session = a->session,
 		.until_us = sw_clock_mono_us() + (int64_t)(wait_s * 1e6),
 	};
@@ -193,7 +195,8 @@ static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool firs
 		log_start(a, argv);
 	if (!start_warm(a, p, first, &of))
 		rc = sw_session_may_begin(a->session)
-			     ? sw_program_start(p, file, argv, e->list, of.cwd, a->mark, err)
+			     ? sw_program_start(p, file, argv, e->list, of.cwd, of.mask, a->mark,
+						err)
 			     : sw_err_set(err, SW_CONFLICT, "the trial is let go of");
 	if (rc == SW_OK && !p->marked && first)
 		sw_session_log(a->session,
@@ -220,6 +223,10 @@ static sw_status start_rank(struct sw_asked *a, struct sw_program *p, bool first
 
 	if (e->failed)
 		return sw_err_set(err, SW_NOMEM, "no memory for a program");
+	if (e->unread)
+		return sw_err_set(err, SW_INVALID,
+				  "the environment that came with the sweep is damaged: submit it "
+				  "again");
 	json_path(a, json);
 	rc = sw_command_expand(&argv, a->job->command, &values, err);
 	if (rc == SW_OK)

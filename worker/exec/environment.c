@@ -89,26 +89,29 @@ static void add_ours(struct sw_environment *e, const struct sw_job *job, const s
 		add_variable(e, OURS "METRIC", job->metric);
 }
 
-/* Adds what came with the submission; mostly there is no file. */
-static void add_passed(struct sw_environment *e, const char *path)
+/* Adds what came with the submission; false: nothing did. */
+static bool add_passed(struct sw_environment *e, const char *path)
 {
 	FILE *f = path ? fopen(path, "re") : NULL;
 	cJSON *tree = NULL;
 	struct sw_buf b;
 
 	if (!f)
-		return;
+		return false;
 	sw_buf_init(&b, SW_FRAME_MAX);
 	if (sw_buf_reserve(&b, SW_FRAME_MAX - 1) == SW_OK)
 		b.len = fread(b.data, 1, SW_FRAME_MAX - 1, f);
-	if (b.failed != SW_OK || sw_json_parse(&tree, b.data, b.len, NULL) == SW_NOMEM)
-		e->failed = true;
+	const sw_status rc = b.failed == SW_OK ? sw_json_parse(&tree, b.data, b.len, NULL)
+					       : b.failed;
+	e->failed = e->failed || rc == SW_NOMEM;
+	e->unread = rc != SW_OK; /* by a power cut: it was not synced */
 	for (const cJSON *v = tree ? tree->child : NULL; v; v = v->next)
 		if (cJSON_IsString(v) && strncmp(v->string, OURS, strlen(OURS)) != 0)
 			add_variable(e, v->string, v->valuestring);
 	cJSON_Delete(tree);
 	sw_buf_fini(&b);
 	(void)fclose(f);
+	return true;
 }
 
 bool sw_environment_nth(const char *list, size_t i, char *out, size_t cap)
@@ -179,12 +182,16 @@ void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 	 * the run to a sweep that W&B's server does not know, which refuses it. */
 	sw_environment_yaml(job, yaml);
 	add_variable(e, "WANDB_SWEEP_PARAM_PATH", yaml);
-	add_passed(e, job->env_file);
 	if (job->visible)
 		add_variable(e, "CUDA_VISIBLE_DEVICES", job->visible);
 	else
 		add_devices(e, site->device);
-	add_workers(e);
+	/* As a shell that has gone there has it. */
+	add_variable(e, "PWD", sw_json_text(job->run, "cwd", "/"));
+	/* In the place of the daemon's own, of which a program that is run by hand knows nothing.
+	 * A pilot's job has more that counts on its machine. */
+	if (!add_passed(e, job->env_file) || site->pilot)
+		add_workers(e);
 	add_number(e, "OMP_NUM_THREADS", job->cores ? job->cores : site->cores);
 }
 

@@ -1,7 +1,7 @@
 /*
  * worker/exec/environment.h — what a trial's program sees in its environment: sweepd's own
- * variables, the spec's run.env, what came with its submission (job->env_file), then what its
- * worker sees. Of two with one name the first counts.
+ * variables, the spec's run.env, its devices, then what came with its submission (job->env_file),
+ * or, where nothing did, what its worker sees. Of two with one name the first counts.
  *
  * Errors   A failure latches in `failed`; nothing is NULL before sw_environment_fini().
  */
@@ -20,6 +20,7 @@ struct sw_site {
 	const char *device;             /* "cpu:0", "gpu:1", as the worker numbers it */
 	const char *name;               /* as people do, with the lane */
 	unsigned cores;                 /* of the slot */
+	bool pilot;                     /* it is a job of a cluster's */
 	struct sw_launchers *launchers; /* of its lane; NULL: programs start cold */
 };
 
@@ -27,6 +28,7 @@ struct sw_environment {
 	char **list; /* "NAME=value", owned; list[n] is NULL */
 	size_t n, cap;
 	bool failed; /* no memory */
+	bool unread; /* what came with its submission is damaged */
 };
 
 /* The path of the file with the parameters that wandb reads, for whoever starts the program to

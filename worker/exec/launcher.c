@@ -217,7 +217,8 @@ static bool spawn_launcher(struct sw_launcher *l, const char *file, const struct
 
 	(void)snprintf(boot, sizeof boot, BOOT, len, len);
 	(void)snprintf(l->mark, sizeof l->mark, "%s", of->mark);
-	if (sw_program_start(&l->program, file, argv, env, of->cwd, l->mark, NULL) != SW_OK)
+	if (sw_program_start(&l->program, file, argv, env, of->cwd, of->mask, l->mark, NULL) !=
+	    SW_OK)
 		return false;
 	sw_program_keep(&l->program);
 	if (send(l->program.metrics, sw_launcher_py, len, MSG_NOSIGNAL) == (ssize_t)len)
@@ -263,6 +264,7 @@ static struct sw_launcher *prepare(struct sw_launchers *all, const struct python
 	add_word(&key, python->word);
 	add_word(&key, *python->script);
 	add_word(&key, of->cwd);
+	(void)sw_buf_addf(&key, "%d", of->mask);
 	for (char **e = env; e && *e; e++)
 		add_word(&key, *e);
 	if (env && key.failed == SW_OK)

@@ -48,6 +48,7 @@ struct sw_launch {
 	char *const *argv, *const *env;
 	const char *path; /* of env */
 	const char *cwd, *mark;
+	int mask;
 	struct sw_session *session; /* heard while it waits */
 	int64_t until_us;           /* and until when it does */
 };

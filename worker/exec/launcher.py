@@ -105,6 +105,7 @@ class Launcher:
     def __init__(self, script):
         show_as("sweepd launcher of " + script)
         self.status = None
+        self.coerced = os.environb.get(b"LC_CTYPE")  # the interpreter's own, if the environment has no locale (PEP 538)
         atexit.register(self.end_program)  # as the first: it is called as the last
         words = getattr(sys, "orig_argv", [sys.executable, "-c"])
         self.python = words[:words.index("-c")]
@@ -271,6 +272,8 @@ class Launcher:
         for entry in environment:
             name, _, value = entry.partition(b"=")
             os.environb[name] = value
+        if self.coerced:
+            os.environb.setdefault(b"LC_CTYPE", self.coerced)
 
     def freshen(self):
         """What would be the same in all children; `random` sees to that itself."""

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -147,16 +148,22 @@ static sw_status cannot_start(struct sw_err *err, const char *file, const char *
 
 /* The program has the mark from its first moment, before it could hide: it inherits the limit,
  * which is the worker's own for as long. So the daemon need not be told of it first, and while the
- * daemon is away programs start all the same. */
+ * daemon is away programs start all the same. It inherits the umask the same way; that is this
+ * thread's alone, so no other makes a file by it. */
 static int spawn_marked(struct sw_program *p, const char *file, char *const argv[],
-			char *const env[], const char *cwd, const char *mark, const int ends[3])
+			char *const env[], const char *cwd, int mask, const char *mark,
+			const int ends[3])
 {
 	struct rlimit own = {.rlim_max = 0};
 	const bool set = getrlimit(RLIMIT_LOCKS, &own) == 0;
 	const struct rlimit marked = {.rlim_cur = sw_process_mark(mark), .rlim_max = own.rlim_max};
 
 	p->marked = set && setrlimit(RLIMIT_LOCKS, &marked) == 0;
+	(void)unshare(CLONE_FS); /* where it is forbidden the others have it for a moment, too */
+	const mode_t old = mask >= 0 ? umask((mode_t)mask) : 0;
 	const int code = spawn(&p->pid, file, argv, env, cwd, ends);
+	if (mask >= 0)
+		(void)umask(old);
 	if (set)
 		(void)setrlimit(RLIMIT_LOCKS, &own);
 	return code;
@@ -178,7 +185,8 @@ static bool watch_end(struct sw_program *p)
 }
 
 sw_status sw_program_start(struct sw_program *p, const char *file, char *const argv[],
-			   char *const env[], const char *cwd, const char *mark, struct sw_err *err)
+			   char *const env[], const char *cwd, int mask, const char *mark,
+			   struct sw_err *err)
 {
 	int ends[3], code;
 
@@ -187,7 +195,7 @@ sw_status sw_program_start(struct sw_program *p, const char *file, char *const a
 	/* before the first program: orphans of those that were started earlier are init's */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pthread_mutex_lock(&lock);
-	code = spawn_marked(p, file, argv, env, cwd, mark, ends);
+	code = spawn_marked(p, file, argv, env, cwd, mask, mark, ends);
 	if (code == 0)
 		list(p, mark);
 	pthread_mutex_unlock(&lock);

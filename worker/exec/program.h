@@ -32,12 +32,12 @@ struct sw_program {
 
 void sw_program_init(struct sw_program *p);
 
-/* file: as sw_program_find() gives it. mark: an entry of env. cwd: an absolute path. SW_NOT_FOUND,
- * SW_DENIED, SW_INVALID: what is wrong with it; SW_BUSY: the machine has no process, memory or
- * descriptor left. */
+/* file: as sw_program_find() gives it. mark: an entry of env. cwd: an absolute path. mask: its
+ * umask; -1: the worker's. SW_NOT_FOUND, SW_DENIED, SW_INVALID: what is wrong with it; SW_BUSY: the
+ * machine has no process, memory or descriptor left. */
 SW_NODISCARD sw_status sw_program_start(struct sw_program *p, const char *file, char *const argv[],
-					char *const env[], const char *cwd, const char *mark,
-					struct sw_err *err);
+					char *const env[], const char *cwd, int mask,
+					const char *mark, struct sw_err *err);
 
 /* From now on it is a launcher: neither it nor what its session has is left of a program. */
 void sw_program_keep(struct sw_program *p);

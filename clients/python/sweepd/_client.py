@@ -106,14 +106,15 @@ class Client(ContextManager["Client"]):
     def submit(self, spec: Union[Mapping[str, Any], str]) -> int:
         """Starts the sweep of a spec (docs/spec.md), a dict or the path of a JSON file; gives its number."""
         spec = _spec(spec, self.host)
-        done = self.call("sweep.submit", spec=spec, env=_passed(spec))
+        done = self.call("sweep.submit", spec=spec, env=_passed(spec, self.host))
         for text in done["warnings"]:
             warnings.warn(text, stacklevel=2)
         return int(done["sweep"])
 
     def validate(self, spec: Union[Mapping[str, Any], str]) -> Row:
         """What submit() would say; nothing is stored."""
-        return self.call("sweep.validate", spec=_spec(spec, self.host))
+        spec = _spec(spec, self.host)
+        return self.call("sweep.validate", spec=spec, env=_passed(spec, self.host))
 
     def sweep(self, sweep: int) -> Row:
         """One sweep: state, counts, best trial, spec."""
@@ -317,8 +318,8 @@ class _Patience:
 
 
 def _spec(spec: Union[Mapping[str, Any], str], host: Optional[str]) -> Row:
-    """The spec; what `run` does not say of a program of one's own is filled in as by `sweep submit`: this folder, this
-    virtual environment."""
+    """The spec; what `run` does not say of a program of one's own is filled in as by `sweep submit`: this folder and
+    umask."""
     if isinstance(spec, str):
         if spec.endswith((".yaml", ".yml")):
             raise SweepdError(f"{spec}: YAML is read by `sweep submit`; this package takes a dict or a JSON file")
@@ -326,24 +327,26 @@ def _spec(spec: Union[Mapping[str, Any], str], host: Optional[str]) -> Row:
             spec = json.load(file)
     out = dict(spec)  # type: ignore[arg-type]
     if not host and ("command" in out or "program" in out) and isinstance(out.get("run", {}), Mapping):
-        out["run"] = {"cwd": os.getcwd(), **out.get("run", {})}
-        active = {name: os.environ[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if name in os.environ}
-        if active and isinstance(out["run"].get("env", {}), Mapping):
-            out["run"]["env"] = {**active, "PATH": os.environ["PATH"], **out["run"].get("env", {})}
+        with open("/proc/self/status", encoding="utf-8") as status:  # os.umask() would set it, for all threads
+            mask = next((line.split()[1][-3:] for line in status if line.startswith("Umask:")), "077")
+        out["run"] = {"cwd": os.getcwd(), "umask": mask, **out.get("run", {})}
     return out
 
 
-OWN_RUN = ("WANDB_SERVICE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SWEEP_PARAM_PATH")  # of the submitter
-
-
-def _passed(spec: Row) -> Optional[Dict[str, str]]:
-    """What `sweep submit` passes to a program of this environment: keys and the like, which no spec should have."""
-    run = spec.get("run")
-    if not isinstance(run, Mapping):
+def _passed(spec: Row, host: Optional[str]) -> Optional[Dict[str, str]]:
+    """The environment for a program, as `sweep submit` sends it: this one, of which the daemon leaves out what belongs to
+    a login. For another machine: none."""
+    if host or not ("command" in spec or "program" in spec):
         return None
-    names = [name for name in ("WANDB_*", "HF_*", "AWS_*", *(run.get("env_pass") or ())) if isinstance(name, str)]
-    return {name: value.encode(errors="replace").decode() for name, value in os.environ.items()
-            if name not in OWN_RUN and any(name.startswith(it[:-1]) if it.endswith("*") else name == it for it in names)}
+    passed = {}
+    for name, value in os.environ.items():
+        try:
+            (name + value).encode()
+        except UnicodeEncodeError:
+            warnings.warn(f"the variable {name!a} is not passed on: it is no UTF-8", stacklevel=3)
+        else:
+            passed[name] = value
+    return passed
 
 
 def _rows(rows: List[Row]) -> List[Row]:

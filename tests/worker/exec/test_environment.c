@@ -17,8 +17,8 @@ static struct sw_site site;
 
 static void setup(void)
 {
-	run = cJSON_Parse(
-		"{\"env\":{\"DATA\":\"/data\",\"HOME\":\"/other\",\"SWEEPD_TRIAL\":\"9/9\"}}");
+	run = cJSON_Parse("{\"cwd\":\"/w\",\"env\":{\"DATA\":\"/data\",\"HOME\":\"/"
+			  "other\",\"SWEEPD_TRIAL\":\"9/9\"}}");
 	job = (struct sw_job){.sweep = 1,
 			      .trial = 7,
 			      .attempt = 2,
@@ -119,7 +119,9 @@ TEST(environment_of_a_rank_has_its_number_once)
 	ck_assert_ptr_null(e.list[e.n]);
 }
 
-TEST(environment_has_what_came_with_the_submission_between_spec_and_worker)
+static const bool where[] = {false, true};
+
+TEST_ROWS(environment_of_a_submission_is_in_the_place_of_the_workers, where)
 {
 	char path[] = "/tmp/sw-env-XXXXXX";
 	const int fd = mkstemp(path);
@@ -127,23 +129,39 @@ TEST(environment_has_what_came_with_the_submission_between_spec_and_worker)
 
 	ck_assert_ptr_nonnull(f);
 	(void)fputs("{\"KEY\":\"k\",\"DATA\":\"x\",\"PATH\":\"/p\",\"SWEEPD_TRIAL\":\"2/2\","
-		    "\"WANDB_SWEEP_PARAM_PATH\":\"x\"}",
+		    "\"OMP_NUM_THREADS\":\"3\",\"BASH_FUNC_f%%\":\"() {\\n a\\n}\","
+		    "\"CUDA_VISIBLE_DEVICES\":\"5\",\"WANDB_SWEEP_PARAM_PATH\":\"x\"}",
 		    f);
 	ck_assert_int_eq(fclose(f), 0);
 	job.env_file = path;
+	setenv("DAEMONS", "x", 1);
+	site.pilot = _i > 0; /* where the job's own counts, too */
 	make();
 	(void)unlink(path);
 	want("KEY", "k");
 	want("DATA", "/data");
 	want("PATH", "/p");
+	want("PWD", "/w");
+	want("OMP_NUM_THREADS", "3");
+	want("BASH_FUNC_f%%", "() {\n a\n}");
+	want("CUDA_VISIBLE_DEVICES", "");
+	want("DAEMONS", _i > 0 ? "x" : NULL);
 	want("SWEEPD_TRIAL", "1/7");
 	want("WANDB_SWEEP_PARAM_PATH", "/l/7.log.yaml");
 	want("SWEEPD_METRIC", NULL);
 	sw_environment_fini(&e);
 	job.metric = "loss";
-	make(); /* the sweep has ended: there is no such file any more */
+	make(); /* nothing came with it */
 	want("KEY", NULL);
+	want("DAEMONS", "x");
 	want("SWEEPD_METRIC", "loss");
+}
+
+TEST(environment_that_a_power_cut_damaged_is_not_taken)
+{
+	job.env_file = "/dev/null";
+	make();
+	ck_assert(e.unread);
 }
 
 static const struct {

@@ -17,7 +17,7 @@ static void start(struct sw_program *p, const char *script, const char *mark)
 	char *const argv[] = {"sh", "-c", (char *)script, NULL};
 	char *const env[] = {"PATH=/usr/bin:/bin", (char *)mark, NULL};
 
-	ck_assert_msg(sw_program_start(p, "/bin/sh", argv, env, "/", mark, &err) == SW_OK, "%s",
+	ck_assert_msg(sw_program_start(p, "/bin/sh", argv, env, "/", -1, mark, &err) == SW_OK, "%s",
 		      err.msg);
 }
 
@@ -99,7 +99,7 @@ TEST_ROWS(program_that_cannot_start_is_said, wrong)
 	struct sw_program p;
 
 	ck_assert_int_eq(
-		sw_program_start(&p, wrong[_i].file, argv, env, wrong[_i].cwd, "M=1", &err),
+		sw_program_start(&p, wrong[_i].file, argv, env, wrong[_i].cwd, -1, "M=1", &err),
 		wrong[_i].rc);
 	ck_assert_str_eq(err.msg, wrong[_i].says);
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
