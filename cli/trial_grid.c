@@ -76,7 +76,7 @@ static void add_keys(struct sw_names *s, const cJSON *object)
 struct columns {
 	struct sw_names params, metrics; /* metrics: without the sweep's first */
 	size_t own;                      /* of metrics: so many are the sweep's as well */
-	bool cause, bar, parent;         /* cause, parent: some trial has one */
+	bool cause, bar, parent, left;   /* all but bar: some trial has one */
 	bool failure;                    /* some trial failed, or is silent */
 };
 
@@ -101,6 +101,8 @@ static void find_columns(struct columns *c, const struct sw_trial_grid *how,
 			c->failure = true;
 		if (cJSON_IsNumber(sw_json_get(trials[i], "parent")))
 			c->parent = true;
+		if (cJSON_IsObject(sw_json_get(trials[i], "left_out")))
+			c->left = true;
 	}
 	cJSON_ArrayForEach (name, how->metrics) {
 		const cJSON *own = sw_json_get(name, "name");
@@ -130,6 +132,8 @@ static void add_columns(struct sw_grid *g, const struct columns *c, const struct
 	sw_grid_col(g, "step", true, DROP_STEP);
 	if (c->parent)
 		sw_grid_col(g, "parent", true, DROP_PARENT);
+	if (c->left)
+		sw_grid_col(g, "left out", true, DROP_PARENT);
 	sw_grid_col(g, "seconds", true, DROP_SECONDS);
 	if (c->bar)
 		sw_grid_col(g, "progress", false, DROP_BAR);
@@ -221,6 +225,8 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 	add_step(g, sw_json_get(trial, "step"), part);
 	if (c->parent)
 		sw_grid_add_member(g, trial, "parent");
+	if (c->left)
+		sw_grid_add_member(g, sw_json_get(trial, "left_out"), "reports");
 	if (seconds >= 0.0)
 		sw_grid_addf(g, "%.1f", seconds);
 	else

@@ -84,6 +84,7 @@ SW_NODISCARD sw_status sw_schema_check(sqlite3 *conn, const char *path, struct s
 	X(ATTEMPT_END, attempt_end)                                                                \
 	X(REPORT, report)                                                                          \
 	X(DECISION, decision)                                                                      \
+	X(LEFT_OUT, left_out)                                                                      \
 	X(EVENT, event)                                                                            \
 	X(LOG, log)                                                                                \
 	X(SUGGESTION, suggestion)                                                                  \
@@ -285,8 +286,10 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 #define SW_STANDING      SW_CURVE SW_STANDING_LAST
 #define SW_STANDING_LAST " AND r.value IS NOT NULL ORDER BY r.attempt DESC, r.seq DESC LIMIT 1"
 #define SW_STANDS        "t.value IS NOT NULL AND t.state NOT IN ('FAILED', 'INFEASIBLE')"
-/* A column of the report that t.value comes from: the last that carried the metric, or else the
- * last. It is a lost attempt's until the next one reports. */
+/* A column of the report that t.value comes from: the last that carried the metric, or else (also
+ * if it was not finite then) the last. A row's step, value and metrics are of this one report. It
+ * is a lost attempt's until the next one reports. */
+#define SW_TRIAL_STEP "coalesce(" SW_TRIAL_OF("r.step") ", t.step)"
 #define SW_TRIAL_OF(column)                                                                        \
 	"(SELECT " column " FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial"           \
 	" AND (r.value IS NOT NULL OR t.value IS NULL) ORDER BY r.attempt DESC, r.seq DESC"        \
@@ -302,7 +305,7 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 	" t.parent, t.resume_step, t.best_step, t.best_value,"                                     \
 	" CASE t.state WHEN 'RUNNING' THEN coalesce((SELECT r.time_ms FROM report r"               \
 	" WHERE r.sweep = t.sweep AND r.trial = t.trial AND r.attempt = t.attempt"                 \
-	" ORDER BY r.seq DESC LIMIT 1), t.started_ms) ELSE 0 END"
+	" ORDER BY r.seq DESC LIMIT 1), t.started_ms) ELSE 0 END, t.left_out, t.left_why"
 /* The columns that sw_col_report() reads of report r; after them r.metrics, or NULL. */
 #define SW_REPORT_COLS                                                                             \
 	"r.sweep, r.trial, r.attempt, r.seq, r.ev, r.step, r.time_ms, r.value, r.diverged,"        \

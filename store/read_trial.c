@@ -20,6 +20,8 @@ bool sw_give_trial(struct sw_cols *c, void *arg)
 		.parent = sw_col_int(c, 13),
 		.resume_step = sw_col_int(c, 14),
 		.heard_ms = sw_col_int(c, 17),
+		.left_out = sw_col_int(c, 18),
+		.left_why = sw_col_text_opt(c, 19),
 	};
 
 	row.value = sw_col_real_opt(c, 7, &row.has_value);
@@ -30,7 +32,7 @@ bool sw_give_trial(struct sw_cols *c, void *arg)
 }
 
 #define TRIAL_ROWS                                                                                 \
-	"SELECT " SW_TRIAL_COLS("t.step", "t.value",                                               \
+	"SELECT " SW_TRIAL_COLS(SW_TRIAL_STEP, "t.value",                                          \
 				SW_TRIAL_OF("r.metrics")) " FROM trial t WHERE t.sweep = ?1"
 
 sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const char *state, int64_t after,

@@ -64,10 +64,12 @@ struct sw_row_trial {
 	int64_t best_step;   /* of the best report that carried the metric, the first of equals */
 	double best_value;
 	int64_t created_ms, started_ms, ended_ms; /* started: the current attempt */
-	int64_t heard_ms;    /* of one that runs: when it last reported, or began; else 0 */
-	double seconds;      /* run time of ended attempts */
-	int64_t parent;      /* the trial whose checkpoint it began from; 0: none */
-	int64_t resume_step; /* where its next attempt goes on; 0: from scratch */
+	int64_t heard_ms;     /* of one that runs: when it last reported, or began; else 0 */
+	double seconds;       /* run time of ended attempts */
+	int64_t parent;       /* the trial whose checkpoint it began from; 0: none */
+	int64_t resume_step;  /* where its next attempt goes on; 0: from scratch */
+	int64_t left_out;     /* reports that were not stored; read only, as the next */
+	const char *left_why; /* the first of them; NULL: there is none */
 };
 
 /* A trial as a plot shows it. */

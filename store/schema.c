@@ -6,7 +6,8 @@
 extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
 	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[], sw_schema_8_sql[],
 	sw_schema_9_sql[], sw_schema_10_sql[], sw_schema_11_sql[], sw_schema_12_sql[],
-	sw_schema_13_sql[], sw_schema_14_sql[]; /* schema.sql etc., compiled in */
+	sw_schema_13_sql[], sw_schema_14_sql[],
+	sw_schema_15_sql[]; /* schema.sql etc., compiled in */
 
 static const char *const own_steps[] = {
 	sw_schema_sql,    /* 0 to 1: an empty file */
@@ -23,6 +24,7 @@ static const char *const own_steps[] = {
 	sw_schema_12_sql, /* 11 to 12 */
 	sw_schema_13_sql, /* 12 to 13 */
 	sw_schema_14_sql, /* 13 to 14 */
+	sw_schema_15_sql, /* 14 to 15 */
 };
 _Static_assert(sizeof own_steps / sizeof own_steps[0] == SW_STORE_SCHEMA_VERSION,
 	       "a version is a step");

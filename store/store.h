@@ -36,7 +36,7 @@
 
 #define SW_STORE_MAX_QUEUED       ((size_t)200000)
 #define SW_STORE_MAX_QUEUED_BYTES ((size_t)512 * 1024 * 1024)
-#define SW_STORE_SCHEMA_VERSION   14
+#define SW_STORE_SCHEMA_VERSION   15
 
 struct sw_store; /* opaque */
 struct sw_tx;    /* opaque: a list of row operations that commit together */
@@ -109,6 +109,8 @@ void sw_tx_attempt_end(struct sw_tx *tx, const struct sw_row_attempt *row);
  * has a checkpoint or its verdict is "pause". */
 void sw_tx_report(struct sw_tx *tx, const struct sw_row_report *row);
 void sw_tx_decision(struct sw_tx *tx, const struct sw_row_decision *row);
+/* Adds n reports that were left out to the trial's; why: the first of them. */
+void sw_tx_left_out(struct sw_tx *tx, int64_t sweep, int64_t trial, int64_t n, const char *why);
 void sw_tx_event(struct sw_tx *tx, const struct sw_row_event *row);
 /* Keeps the last SW_LOG_MAX_LINES lines of a trial. */
 void sw_tx_log(struct sw_tx *tx, const struct sw_row_log *row);

@@ -18,7 +18,8 @@ const struct sw_op_def sw_op_report = {
 	{"INSERT INTO report (sweep, trial, attempt, seq, ev, step, time_ms, value, diverged,"
 	 " verdict, metrics, checkpoint)"
 	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-	 "UPDATE trial SET step = ?6, value = coalesce(?8, value), resume_step = CASE"
+	 "UPDATE trial SET step = ?6, value = CASE WHEN ?9 = 0 THEN coalesce(?8, value) END"
+	 ", resume_step = CASE"
 	 " WHEN ?12 <> 0 OR ?10 = 'pause' THEN ?6 ELSE resume_step END"
 	 ", best_step = CASE WHEN " IS_BETTER " THEN ?6 ELSE best_step END"
 	 ", best_value = CASE WHEN " IS_BETTER " THEN ?8 ELSE best_value END"
@@ -56,6 +57,20 @@ void sw_tx_decision(struct sw_tx *tx, const struct sw_row_decision *row)
 	SW_TX_INTS(tx, row->bracket, row->rung, row->n, row->better, row->keep);
 	sw_tx_real_opt(tx, row->has_cutoff, row->cutoff);
 	sw_tx_real(tx, row->value);
+}
+
+const struct sw_op_def sw_op_left_out = {
+	"count what was left out of trial",
+	{"UPDATE trial SET left_out = left_out + ?3, left_why = coalesce(left_why, ?4)"
+	 " WHERE sweep = ?1 AND trial = ?2"},
+	{false},
+};
+
+void sw_tx_left_out(struct sw_tx *tx, int64_t sweep, int64_t trial, int64_t n, const char *why)
+{
+	sw_tx_op(tx, SW_OP_LEFT_OUT);
+	SW_TX_INTS(tx, sweep, trial, n);
+	sw_tx_text(tx, why);
 }
 
 #define STR(x)  #x

@@ -20,6 +20,7 @@ struct why_question {
 	char state[16];
 	int64_t attempt, step;
 	struct sw_buf cause, facts; /* of the trial; of how it came about */
+	struct sw_buf left;         /* what was left out of its reports, in words */
 	struct sw_buf decisions;
 	struct sw_jw w;       /* writes them */
 	uint64_t first_step;  /* of its first report; 0: there is none */
@@ -57,6 +58,9 @@ static bool keep_state(const struct sw_row_trial *row, void *arg)
 	(void)sw_buf_adds(&y->cause, row->cause != NULL ? row->cause : "");
 	y->attempt = row->attempt;
 	y->step = row->step;
+	if (row->left_why != NULL)
+		(void)sw_buf_addf(&y->left, "; left out %lld of its reports, the first: %s",
+				  (long long)row->left_out, row->left_why);
 	return true;
 }
 
@@ -176,6 +180,7 @@ static void why_done(struct sw_lookup *q)
 	sw_buf_init(&text, 16384);
 	sw_buf_init(&suggestion, SW_REPLY_MAX);
 	explain(y, &text);
+	(void)sw_buf_adds(&text, y->left.data != NULL ? y->left.data : "");
 	if (sw_sweep_is_past(q->live->sched, y->first_step)) {
 		char past[200];
 
@@ -198,6 +203,7 @@ static void why_fini(struct sw_lookup *q)
 	struct why_question *y = (struct why_question *)q;
 
 	sw_buf_fini(&y->cause);
+	sw_buf_fini(&y->left);
 	sw_buf_fini(&y->facts);
 	sw_buf_fini(&y->decisions);
 }
@@ -213,6 +219,7 @@ void sw_handle_trial_why(struct sw_running *live, struct sw_call *call)
 	/* Asked now, on the loop: the store's thread must not touch the state machine. */
 	y->enqueued = (int64_t)sw_sweep_origin(live->sched, (uint64_t)y->q.trial).enqueued;
 	sw_buf_init(&y->cause, SW_REPLY_MAX);
+	sw_buf_init(&y->left, SW_REPLY_MAX);
 	sw_buf_init(&y->facts, SW_REPLY_MAX);
 	sw_buf_init(&y->decisions, SW_REPLY_MAX);
 	y->q.is_long = true; /* it builds the search space, and reads a thousand trials */

@@ -1,5 +1,6 @@
 #include "daemon/sweep/report.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
@@ -97,8 +98,14 @@ static void answer_repeat(struct sw_running *live, struct sw_call *call, const s
 	sw_call_refuse(call, SW_BUSY, "", SW_CALL_BUSY);
 }
 
-/* A program may report other metrics first; the sweep says what its reports lack until one has the
- * metric. */
+/* Has neither this report nor any before it the metric? */
+static bool lacks(const struct sw_running *live, const struct sw_event *e)
+{
+	return !e->has_value && !live->metric_seen && live->metric != NULL;
+}
+
+/* A program or a client may report other metrics first, and the metric every tenth step; the sweep
+ * says what its reports lack until one has it. */
 static void note_metric(struct sw_running *live, const cJSON *metrics)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -108,19 +115,12 @@ static void note_metric(struct sw_running *live, const cJSON *metrics)
 	sw_marks_note(&live->view.changes, 0);
 }
 
-/* Answers a report that lacks the metric while no earlier one had it. A sweep with a trainer fails
- * at once, for its later reports would lack it too; a client that runs its own loop can correct its
- * next report. */
-static void refuse_metric(struct sw_running *live, struct sw_call *call, const cJSON *metrics)
+/* A trainer's report lacks the metric: the sweep fails at once, for its later ones would, too. */
+static void fail_metric(struct sw_running *live, struct sw_call *call, const cJSON *metrics)
 {
 	struct sw_err err = SW_ERR_INIT;
 
 	sw_metrics_explain(live->metric, metrics, &err);
-	if (live->driven) {
-		note_metric(live, metrics);
-		sw_call_error(call, &err);
-		return;
-	}
 	const struct sw_event fail = {.kind = SW_EVENT_FAIL, .cause = err.msg};
 	struct sw_change *c = sw_driver_change(live, call, &fail);
 	/* The sweep has ended meanwhile; the call has that error. */
@@ -225,6 +225,32 @@ static bool answer_late(struct sw_running *live, struct sw_call *call, uint64_t 
 	return true;
 }
 
+/* What the worker of a program has left out of its reports since it last said so. */
+static void count_left_out(struct sw_change *c, const struct sw_running *live,
+			   const struct sw_call *call)
+{
+	const int64_t n = sw_call_int(call, "left_out", 0);
+
+	if (n > 0)
+		sw_tx_left_out(c->tx, live->sweep, sw_call_int(call, "trial", 0), n,
+			       sw_call_str(call, "left_why", ""));
+}
+
+/* A report that cannot be stored counts with the trial; the client may send a better one. */
+static void refuse_report(struct sw_running *live, struct sw_call *call, const struct sw_event *e,
+			  const struct sw_err *err)
+{
+	if (err->code == SW_INVALID &&
+	    sw_trial_runs(sw_sweep_trial(live->sched, e->trial), e->attempt)) {
+		struct sw_change *c = sw_change_begin(live->d, NULL);
+
+		sw_tx_left_out(c->tx, live->sweep, (int64_t)e->trial, 1, err->msg);
+		sw_change_commit(c);
+		sw_marks_note(&live->view.changes, e->trial);
+	}
+	sw_call_error(call, err);
+}
+
 void sw_report_answer(struct sw_running *live, struct sw_call *call)
 {
 	const cJSON *metrics = sw_json_get(call->params, "metrics");
@@ -251,22 +277,23 @@ void sw_report_answer(struct sw_running *live, struct sw_call *call)
 		return;
 	sw_buf_init(&text, SW_FRAME_MAX);
 	if (!read_metrics(live, metrics, &e, &text, &err)) {
-		sw_call_error(call, &err);
-	} else if (!e.has_value && !live->metric_seen && live->spec->command == NULL &&
+		refuse_report(live, call, &e, &err);
+	} else if (lacks(live, &e) && !live->driven && live->spec->command == NULL &&
 		   sw_trial_runs(t, e.attempt)) {
-		refuse_metric(live, call, metrics);
+		fail_metric(live, call, metrics);
 	} else {
 		struct sw_change *c = sw_change_begin(live->d, call);
 		const char *decision;
 
-		if (!e.has_value && !live->metric_seen)
+		if (lacks(live, &e))
 			note_metric(live, metrics);
 		if (step_report(c, live, &e, text.data, &decision, &err) == SW_OK) {
+			count_left_out(c, live, call);
 			answer_decision(&c->reply, decision);
 			sw_change_commit(c);
 		} else {
 			sw_change_drop(c);
-			sw_call_error(call, &err);
+			refuse_report(live, call, &e, &err);
 		}
 	}
 	sw_buf_fini(&text);
@@ -299,6 +326,8 @@ void sw_report_heartbeat(struct sw_running *live, struct sw_call *call)
 }
 
 /* --- tell --- */
+
+#define NO_METRIC_MAX 260
 
 void sw_report_state(struct sw_buf *out, const struct sw_running *live, uint64_t trial)
 {
@@ -338,7 +367,7 @@ static sw_status tell_metrics(struct sw_change *c, struct sw_running *live, stru
 	sw_buf_init(&text, SW_FRAME_MAX);
 	if (!read_metrics(live, metrics, &e, &text, err))
 		rc = err->code;
-	else if (!e.has_value && !live->metric_seen && tell->end == SW_TRIAL_COMPLETED)
+	else if (lacks(live, &e) && tell->end == SW_TRIAL_COMPLETED)
 		sw_metrics_explain(live->metric, metrics, err);
 	if (rc == SW_OK && err->code != SW_OK) {
 		rc = err->code;
@@ -350,8 +379,22 @@ static sw_status tell_metrics(struct sw_change *c, struct sw_running *live, stru
 	return rc;
 }
 
+/* The worker of a program says what that printed instead of the metric; of a client's trial the
+ * sweep's note does. */
+static void name_metric(const struct sw_running *live, const struct sw_trial *t, struct sw_event *e,
+			char cause[NO_METRIC_MAX])
+{
+	if (e->end != SW_TRIAL_COMPLETED || t->has_value || t->seq == 0 || live->note[0] == '\0')
+		return;
+	e->end = SW_TRIAL_FAILED;
+	e->cause = cause;
+	(void)snprintf(cause, NO_METRIC_MAX, "no-metric: %s", live->note);
+	sw_text_plain(cause); /* the note may have been cut within a character */
+}
+
 void sw_report_tell(struct sw_running *live, struct sw_call *call)
 {
+	char cause[NO_METRIC_MAX];
 	struct sw_event e = {
 		.kind = SW_EVENT_TELL,
 		.trial = (uint64_t)sw_call_int(call, "trial", 0),
@@ -363,8 +406,12 @@ void sw_report_tell(struct sw_running *live, struct sw_call *call)
 	struct sw_change *c = sw_change_begin(live->d, call);
 	sw_status rc = sw_trial_state_find(sw_call_str(call, "state", ""), &e.end);
 
-	if (rc == SW_OK && sw_trial_runs(t, e.attempt))
+	if (rc == SW_OK && sw_trial_runs(t, e.attempt)) {
+		count_left_out(c, live, call);
 		rc = tell_metrics(c, live, call, t, &e, &err);
+	}
+	if (rc == SW_OK && sw_trial_runs(t, e.attempt))
+		name_metric(live, t, &e, cause);
 	/* A trial that the daemon ended or paused, or that was told before, keeps its state, and
 	 * the answer names that. */
 	if (rc == SW_OK &&

@@ -20,7 +20,7 @@
 
 /* The trial's row must say this when it ends. */
 struct sw_verify_trial {
-	uint64_t step; /* of the last report */
+	uint64_t step; /* of the report that its row shows */
 	double value;  /* of the last that had one */
 	bool has_value, live;
 };

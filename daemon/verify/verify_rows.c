@@ -167,10 +167,11 @@ void sw_verify_report(struct sw_verify *v, const struct sw_event *e,
 	struct sw_verify_trial *t = &v->trial[e->trial - 1];
 
 	assert(a != NULL); /* every REPORT that is taken is answered */
-	t->step = e->step;
-	if (row->has_value) {
+	if (e->has_value || !t->has_value)
+		t->step = e->step; /* else the row stays that of the last report with the metric */
+	if (e->has_value) {
 		t->value = row->value;
-		t->has_value = true;
+		t->has_value = row->has_value;
 	}
 	check_metrics(v, row);
 	sw_verify_text(v, e->trial, "the report's verdict", row->verdict,

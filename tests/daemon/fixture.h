@@ -10,8 +10,8 @@
  *   client    NAME ask [N [WAIT_S]] | report T A SEQ STEP VALUE |
  *             keep T A SEQ STEP VALUE (a report with a checkpoint) |
  *             note T A SEQ STEP (without the metric) | beat T A | tell T A STATE [CAUSE] |
- *             final T A STATE VALUE STEP | enqueue PARAMS | cancel-trial T | trial T | get |
- *             pause | resume | cancel | extend N | edit KEYS | watch | submit KEYS |
+ *             final T A STATE VALUE STEP | enqueue PARAMS | cancel-trial T | trial T |
+ *             rows | get | pause | resume | cancel | extend N | edit KEYS | watch | submit KEYS |
  *             train KEYS (with a trainer) | devices | stats | drain | call METHOD PARAMS |
  *             closes | deaf | hears | send TEXT (`$`: a line's end) | repeat N VERB...
  *             VERB@2 is about sweep 2. LINE && LINE: both at once. What the speaker gets is shown

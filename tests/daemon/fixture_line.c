@@ -23,6 +23,7 @@ static const struct verb {
 	{"enqueue", "trial.enqueue", NULL, "Sp"},
 	{"cancel-trial", "trial.cancel", NULL, "St"},
 	{"trial", "trial.get", NULL, "St"},
+	{"rows", "trial.list", NULL, "S"},
 	{"get", "sweep.get", NULL, "S"},
 	{"pause", "sweep.pause", NULL, "S"},
 	{"resume", "sweep.resume", NULL, "S"},

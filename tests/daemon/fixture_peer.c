@@ -139,6 +139,23 @@ static void show_trial_state(struct fixture_text *t, const cJSON *r)
 		fixture_say(t, " (%s)", text_of(r, "cause"));
 }
 
+static void show_rows(struct fixture_text *t, const cJSON *r)
+{
+	const cJSON *trials = cJSON_GetObjectItemCaseSensitive(r, "trials"), *v;
+
+	cJSON_ArrayForEach (v, trials) {
+		char *value = cJSON_PrintUnformatted(cJSON_GetObjectItem(v, "value"));
+		char *metrics = cJSON_PrintUnformatted(cJSON_GetObjectItem(v, "metrics"));
+
+		fixture_say(t, "%s%lld %s at %lld: %s %s, from %lld",
+			    v != trials->child ? "; " : "", number_of(v, "trial"),
+			    text_of(v, "state"), number_of(v, "step"), value, metrics,
+			    number_of(v, "resume_step"));
+		free(value);
+		free(metrics);
+	}
+}
+
 static void show_counts(struct fixture_text *t, const cJSON *r)
 {
 	const cJSON *v;
@@ -246,6 +263,7 @@ static const struct {
 	{"trial.tell", show_trial_state},
 	{"worker.tell", show_trial_state},
 	{"trial.get", show_trial_state},
+	{"trial.list", show_rows},
 	{"trial.enqueue", show_trial_state},
 	{"trial.cancel", show_trial_state},
 	{"sweep.get", show_counts},

@@ -19,15 +19,15 @@ static const struct story stories[] = {
 	  "a enqueue {'lr':0.5}", "5 PENDING",
 	  "a enqueue {'lr':0.6}", "6 PENDING",
 	  "a cancel-trial 5", "5 CANCELLED",
-	  "a call trial.list {'sweep':1}",
-	  "{\"trials\":[{\"trial\":1,\"attempt\":1,\"state\":\"PAUSED\",\"cause\":\"rung "
-	  "1: rank 1 of "
-	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null,\"heard_ms\":null,\"created_ms\":1700001000000,\"ended_ms\":null},{\"trial...",
+	  "a rows",
+	  "1 PAUSED at 1: 0.5 {\"loss\":0.5}, from 1; 2 COMPLETED at 9: 0.4 {\"loss\":0.4}, from 0; 3 FAILED at 0: null "
+	  "null, from 0; 4 RUNNING at 0: null null, from 0; 5 CANCELLED at 0: null null, from 0; 6 PENDING at 0: null null, "
+	  "from 0",
 	  "daemon restarts", "",
-	  "a call trial.list {'sweep':1}",
-	  "{\"trials\":[{\"trial\":1,\"attempt\":1,\"state\":\"PAUSED\",\"cause\":\"rung "
-	  "1: rank 1 of "
-	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null,\"heard_ms\":null,\"created_ms\":1700001000000,\"ended_ms\":null},{\"trial...",
+	  "a rows",
+	  "1 PAUSED at 1: 0.5 {\"loss\":0.5}, from 1; 2 COMPLETED at 9: 0.4 {\"loss\":0.4}, from 0; 3 FAILED at 0: null "
+	  "null, from 0; 4 RUNNING at 0: null null, from 0; 5 CANCELLED at 0: null null, from 0; 6 PENDING at 0: null null, "
+	  "from 0",
 	  "a report 4 1 1 1 0.3", "pause",
 	  "a ask 2", "6.1 7.1"}},
 	{"on a paused sweep", NULL, "'run_cap':9",
@@ -155,8 +155,8 @@ static const struct story stories[] = {
 	  "alter PRAGMA user_version = 99", "",
 	  "daemon starts",
 	  "refused: STATE/sweepd.db was written by a newer sweepd (schema 99, this one "
-	  "knows 14)",
-	  "alter PRAGMA user_version = 14", ""}},
+	  "knows 15)",
+	  "alter PRAGMA user_version = 15", ""}},
 	{"a file that is no database of sweepd's", NULL, "'run_cap':3",
 	 {"daemon dies", "",
 	  "alter PRAGMA application_id = 7", "",

@@ -132,6 +132,23 @@ def test_report_that_is_not_stored_is_a_warning_in_python(start, tmp_path):
     assert "left out of the socket: line 3: a report has" in sweep_command(daemon, "log", f"{sweep}/1")[1]
 
 
+def test_lines_that_are_no_reports_are_counted_with_their_first_reason(start, tmp_path):
+    """A second fit() of some trainers begins its epochs anew, and epochs are often counted from 0."""
+    daemon = start("cpu:1")
+    sweep, _ = ended(daemon.client(), own(tmp_path, """
+        for step, loss in ((0, 9), (1, 0.5), (2, 0.4), (1, 0.3), (2, 0.2)):
+            print(json.dumps({"step": step, "loss": loss}), flush=True)
+    """))
+    assert daemon.client().trials(sweep)[0]["left_out"] == {"reports": 3, "why": "line 1: steps begin with 1"}
+    head, row = sweep_command(daemon, "trials", str(sweep))[1].splitlines()
+    assert row[:head.index("left out") + len("left out")].split()[-1] == "3"
+    for verb in "show", "why":
+        assert "left out 3 of its reports, the first: line 1: steps begin with 1" in \
+            " ".join(sweep_command(daemon, verb, f"{sweep}/1")[1].split())
+    sweep, _ = ended(daemon.client(), own(tmp_path, "report(loss=1)"))
+    assert "left" not in sweep_command(daemon, "trials", str(sweep))[1]
+
+
 def test_program_that_cannot_start_fails_with_one_line(start, tmp_path):
     """Where the trial alone says which program it is: another one is looked for at the submission."""
     client = start("cpu:1").client()

@@ -47,7 +47,7 @@ def test_keras_model_stops_after_the_epoch_that_was_told_so(reports, monkeypatch
         callback.on_epoch_end(epoch, {"loss": 1 / (epoch + 1), "name": "text"})
         if callback.model.stop_training:
             break
-    assert reports == [(1, {"loss": 1.0}), (2, {"loss": 0.5}), (3, {"loss": 1 / 3})]
+    assert reports == [(None, {"loss": 1.0}), (None, {"loss": 0.5}), (None, {"loss": 1 / 3})]
 
 
 def test_lightning_trainer_stops_and_sanity_checks_are_not_reported(reports, monkeypatch):
@@ -62,7 +62,7 @@ def test_lightning_trainer_stops_and_sanity_checks_are_not_reported(reports, mon
     while not trainer.should_stop:
         callback.on_validation_end(trainer, None)
         trainer.current_epoch += 1
-    assert reports == [(step, {"loss": 0.25}) for step in (1, 2, 3)]
+    assert reports == [(None, {"loss": 0.25})] * 3
 
 
 def test_hugging_face_trainer_stops(reports, monkeypatch):
@@ -82,5 +82,7 @@ def test_hugging_face_trainer_stops(reports, monkeypatch):
 def test_callback_without_its_library_or_its_metric(reports):
     callback = callbacks.KerasCallback(["accuracy"])
     callback.model = types.SimpleNamespace(stop_training=False)
-    with pytest.raises(KeyError, match="accuracy"):
+    with pytest.warns(UserWarning, match="no accuracy is among loss"):
         callback.on_epoch_end(0, {"loss": 1})
+    callback.on_epoch_end(1, {"loss": 1, "accuracy": 0.5})  # validated every second epoch
+    assert reports == [(None, {"accuracy": 0.5})]

@@ -110,10 +110,10 @@ static const struct {
 	sw_status rc;
 	const char *says;
 } damages[] = {
-	{"newer", "PRAGMA user_version = 15; DROP TABLE meta", NULL, SW_CONFLICT,
-	 " was written by a newer sweepd (schema 15, this one knows 14)"},
+	{"newer", "PRAGMA user_version = 16; DROP TABLE meta", NULL, SW_CONFLICT,
+	 " was written by a newer sweepd (schema 16, this one knows 15)"},
 	{"versions differ", "UPDATE meta SET value = 12 WHERE key = 'schema'", NULL, SW_IO,
-	 "it says schema 14 and schema 12"},
+	 "it says schema 15 and schema 12"},
 	{"version row gone", "DELETE FROM meta", NULL, SW_IO, "no number there"},
 	{"version row of text", "UPDATE meta SET value = 'one' WHERE key = 'schema'", NULL, SW_IO,
 	 "no number there"},

@@ -7,12 +7,12 @@
 extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
 	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[], sw_schema_8_sql[],
 	sw_schema_9_sql[], sw_schema_10_sql[], sw_schema_11_sql[], sw_schema_12_sql[],
-	sw_schema_13_sql[], sw_schema_14_sql[];
+	sw_schema_13_sql[], sw_schema_14_sql[], sw_schema_15_sql[];
 
 static const char *const steps[] = {
-	sw_schema_sql,    sw_schema_2_sql,  sw_schema_3_sql,  sw_schema_4_sql, sw_schema_5_sql,
-	sw_schema_6_sql,  sw_schema_7_sql,  sw_schema_8_sql,  sw_schema_9_sql, sw_schema_10_sql,
-	sw_schema_11_sql, sw_schema_12_sql, sw_schema_13_sql, sw_schema_14_sql};
+	sw_schema_sql,    sw_schema_2_sql,  sw_schema_3_sql,  sw_schema_4_sql,  sw_schema_5_sql,
+	sw_schema_6_sql,  sw_schema_7_sql,  sw_schema_8_sql,  sw_schema_9_sql,  sw_schema_10_sql,
+	sw_schema_11_sql, sw_schema_12_sql, sw_schema_13_sql, sw_schema_14_sql, sw_schema_15_sql};
 
 /* A sweep, a trial that was lost once, its reports and an event: what version 1 had. */
 static const char rows_1[] =
@@ -21,7 +21,8 @@ static const char rows_1[] =
 	"INSERT INTO sweep VALUES (2, 'one metric', 'no JSON', 'RUNNING', NULL, 'loss', 'random',"
 	" 7, 0, 0, 40, 5, 0, 1000);"
 	"INSERT INTO trial VALUES (2, 1, 'RUNNING', NULL, 1, 1, 0.5, 5, 6, 0, 1.5, '{}');"
-	"INSERT INTO report VALUES (2, 1, 1, 1, 2, 1, 10, 0.5, 0, 'continue', '{\"loss\":0.5}');"
+	"INSERT INTO report VALUES (2, 1, 1, 1, 2, 1, 10, 0.5, 0, 'continue', '{\"loss\":0.5}'),"
+	" (2, 1, 1, 2, 3, 2, 11, NULL, 1, 'stop', '{\"loss\":\"nan\"}');"
 	"INSERT INTO trial VALUES (1, 1, 'RUNNING', NULL, 2, 2, 0.5, 5, 6, 0, 1.5, '{\"lr\":1}');"
 	"INSERT INTO attempt VALUES (1, 1, 1, 1, 0, 6, 7, 'LOST', 'signal:9'),"
 	" (1, 1, 2, 5, 0, 8, 0, 'RUNNING', NULL);"
@@ -72,6 +73,16 @@ static bool on_trial(const struct sw_row_trial *r, void *arg)
 	ck_assert_str_eq(r->params, "{\"lr\":1}");
 	ck_assert_int_eq(r->attempt, 2);
 	ck_assert_double_eq(r->seconds, 1.5);
+	return true;
+}
+
+/* Of sweep 2: the metric was not finite at last. */
+static bool on_diverged(const struct sw_row_trial *r, void *arg)
+{
+	(void)arg;
+	ck_assert(!r->has_value && r->left_why == NULL);
+	ck_assert_int_eq(r->step, 2);
+	ck_assert_str_eq(r->metrics, "{\"loss\":\"nan\"}");
 	return true;
 }
 
@@ -132,6 +143,7 @@ static void look(struct sw_db *db, void *arg)
 	struct sw_err err = SW_ERR_INIT;
 	const bool read = sw_read_sweeps(db, 1, on_sweep, arg, &err) == SW_OK &&
 			  sw_read_trials(db, 1, NULL, 0, -1, on_trial, arg, &err) == SW_OK &&
+			  sw_read_trials(db, 2, NULL, 0, -1, on_diverged, arg, &err) == SW_OK &&
 			  sw_read_attempts(db, 1, 1, on_attempt, arg, &err) == SW_OK &&
 			  sw_read_history(db, 1, true, on_history, arg, &err) == SW_OK &&
 			  sw_read_points(db, 1, SW_POINTS_METRICS, on_point, arg, &err) == SW_OK &&

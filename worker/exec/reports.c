@@ -164,6 +164,7 @@ static void leave_out(struct sw_reports *r, enum sw_reports_odd kind, const char
 	char text[200];
 
 	(void)snprintf(text, sizeof text, "line %" PRIu64 ": %s", line, why);
+	sw_session_left_out(r->asked->session, text);
 	if (r->odd[kind]++ < ODD_NAMED)
 		sw_session_log(r->asked->session, "reports: left out of %s: %s%s",
 			       socket ? "the socket" : "stdout", text,

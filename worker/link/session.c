@@ -223,6 +223,15 @@ static void job_params(struct sw_buf *params, struct sw_jw *w, const struct sw_j
 	sw_jw_kint(w, "attempt", (int64_t)j->attempt);
 }
 
+static void add_left_out(struct sw_session *s, struct sw_jw *w)
+{
+	if (s->left_out == 0)
+		return;
+	sw_jw_kint(w, "left_out", (int64_t)s->left_out);
+	sw_jw_kstr(w, "left_why", s->left_why);
+	s->left_out = 0;
+}
+
 bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics, bool checkpoint)
 {
 	const int64_t since = sw_clock_mono_us();
@@ -242,6 +251,7 @@ bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics,
 	sw_jw_kraw(&w, "metrics", metrics);
 	if (checkpoint)
 		sw_jw_kbool(&w, "checkpoint", true);
+	add_left_out(s, &w);
 	sw_jw_obj_end(&w);
 	r = sw_session_report_at(s, s->n);
 	*r = (struct report){.seq = s->seq, .params = sw_buf_take(&params, NULL)};
@@ -340,6 +350,7 @@ static bool tell_make(struct sw_session *s, const char *state, const char *cause
 	sw_jw_kstr(&w, "state", state);
 	if (cause)
 		sw_jw_kstr(&w, "cause", cause);
+	add_left_out(s, &w);
 	sw_jw_obj_end(&w);
 	s->tell = sw_buf_take(&params, NULL);
 	sw_buf_fini(&params);
@@ -358,6 +369,12 @@ static void copy_cut(char *to, size_t max, const char *text)
 			;
 	memcpy(to, text, n);
 	to[n] = '\0';
+}
+
+void sw_session_left_out(struct sw_session *s, const char *why)
+{
+	if (s->left_out++ == 0)
+		copy_cut(s->left_why, sizeof s->left_why - 1, why);
 }
 
 void sw_session_finish(struct sw_session *s, const char *state, const char *cause)

@@ -99,6 +99,10 @@ bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics,
 /* Waits for the answers to all reports. false: drop the trial. */
 bool sw_session_settle(struct sw_session *s);
 
+/* Counts a report of the trial that was left out, and why, for people: the daemon hears of them
+ * with the next report, or the end. */
+void sw_session_left_out(struct sw_session *s, const char *why);
+
 /* A line for the trial's log: cut at 1,000 bytes, lost if too many wait. */
 void sw_session_log(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
 

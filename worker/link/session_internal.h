@@ -51,6 +51,8 @@ struct sw_session {
 	bool told;            /* the daemon has taken it */
 	char refused[121];    /* why the machine let the last trial not begin; "": it did */
 	int64_t progress_us;  /* when progress was told last */
+	uint64_t left_out;    /* reports that were, since that was told */
+	char left_why[201];   /* the first of them */
 	struct sw_buf logs;   /* whole notification lines that wait for a connection */
 };
 

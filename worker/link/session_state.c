@@ -67,6 +67,7 @@ void sw_session_release(struct sw_session *s)
 	s->tell_id = 0;
 	s->told = false;
 	s->has_job = false;
+	s->left_out = 0;
 	s->seq = 0;
 	s->drop[0] = s->failed[0] = '\0';
 	s->job = (struct sw_job){0};

@@ -12,7 +12,7 @@ from . import _daemon, _loop
 from ._connection import Connection
 from ._errors import BUSY, CONFLICT, SweepdError
 from ._loop import Trial
-from ._wire import from_wire, to_wire
+from ._wire import as_step, from_wire, to_wire
 
 Row = Dict[str, Any]
 ENDED = ("COMPLETED", "CANCELLED", "FAILED")
@@ -233,7 +233,7 @@ class Client(ContextManager["Client"]):
     def report(self, sweep: int, trial: int, attempt: int, seq: int, step: int, metrics: Mapping[str, Any],
                checkpoint: bool = False) -> str:
         """The decision: "continue", "stop" or "pause"."""
-        return self.call("trial.report", sweep=sweep, trial=trial, attempt=attempt, seq=seq, step=step,
+        return self.call("trial.report", sweep=sweep, trial=trial, attempt=attempt, seq=seq, step=as_step(step),
                          metrics=to_wire(metrics), checkpoint=checkpoint or None)["decision"]
 
     def heartbeat(self, sweep: int, trial: int, attempt: int) -> str:
@@ -244,7 +244,7 @@ class Client(ContextManager["Client"]):
              metrics: Optional[Mapping[str, Any]] = None, step: Optional[int] = None, cause: Optional[str] = None) -> str:
         """Ends a trial; gives the state that it has now."""
         try:
-            return self.call("trial.tell", sweep=sweep, trial=trial, attempt=attempt, state=state, step=step,
+            return self.call("trial.tell", sweep=sweep, trial=trial, attempt=attempt, state=state, step=as_step(step),
                              metrics=to_wire(metrics) if metrics else None,
                              cause=cause and cause.encode()[:180].decode(errors="ignore"))["state"]
         except SweepdError as error:

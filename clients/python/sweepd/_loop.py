@@ -4,6 +4,7 @@ import time
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
 from ._errors import CONFLICT, SweepdError
+from ._wire import as_step
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -49,7 +50,7 @@ class Trial:
         """
         if self.ended:
             return "stop" if self.decision == "continue" else self.decision
-        step = self.step + 1 if step is None else step
+        step = self.step + 1 if step is None else as_step(step)
         try:
             decision = self.client.report(self.sweep, self.number, self.attempt, self._seq + 1, step, metrics, checkpoint)
         except SweepdError as error:

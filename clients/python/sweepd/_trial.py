@@ -14,7 +14,7 @@ import warnings
 from typing import Any, Dict, Mapping, Optional
 
 from ._errors import Pruned, SweepdError
-from ._wire import to_wire
+from ._wire import as_step, to_wire
 
 _lock = threading.Lock()
 _unread = b""
@@ -46,7 +46,7 @@ def report(step: Optional[int] = None, checkpoint: bool = False, **metrics: Any)
     """
     if os.environ.get("RANK", "0") != "0":
         return
-    line = {**({} if step is None else {"step": step}), **({"checkpoint": True} if checkpoint else {}),
+    line = {**({} if step is None else {"step": as_step(step)}), **({"checkpoint": True} if checkpoint else {}),
             **to_wire(metrics)}
     send(line)
 

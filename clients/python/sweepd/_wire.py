@@ -4,6 +4,7 @@ import collections
 import itertools
 import json
 import math
+import operator
 import re
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
@@ -37,6 +38,16 @@ def to_wire(metrics: Mapping[str, Any]) -> Dict[str, Any]:
 
 def from_wire(metrics: Mapping[str, Any]) -> Dict[str, float]:
     return {name: float(value) if isinstance(value, str) else value for name, value in metrics.items()}
+
+
+def as_step(step: Any) -> Any:
+    """A whole number of any kind (numpy's, a tensor, 3.0) as an int. Else as it is: whoever stores steps says what is
+    wrong."""
+    try:
+        return operator.index(step)
+    except TypeError:
+        number = None if isinstance(step, str) else as_number(step)
+        return int(number) if number is not None and math.isfinite(number) and number == int(number) else step
 
 
 class Attributes(Dict[str, Any]):
