@@ -220,7 +220,7 @@ static void finish_silent(struct sw_session *s, const struct sw_reports *r, cons
 	char text[SW_WORDS_MAX], cause[16 + SW_WORDS_MAX];
 
 	(void)snprintf(cause, sizeof cause, "no-metric: %s",
-		       sw_numbers_say(&r->numbers, metric, text));
+		       sw_printed_say(&r->printed, metric, text));
 	sw_session_log(s, "ended with %s", cause);
 	sw_session_finish(s, "FAILED", cause);
 }

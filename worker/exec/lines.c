@@ -6,7 +6,7 @@
 void sw_lines_init(struct sw_lines *l)
 {
 	l->from = l->n = 0;
-	l->skip = l->ended = l->cut = false;
+	l->skip = l->ended = l->cut = l->returned = false;
 	l->number = 0;
 }
 
@@ -42,6 +42,24 @@ static void take_line(struct sw_lines *l, size_t to, size_t next, char **line, s
 	l->cut = l->skip;
 }
 
+/* An object up to a carriage return, before data[to], is a line. */
+static bool take_object(struct sw_lines *l, size_t to, char **line, size_t *len)
+{
+	char *at = l->data + l->from, *back;
+
+	for (; (back = memchr(at, '\r', (size_t)(l->data + to - at))) != NULL; at = back + 1) {
+		while (*at == ' ' || *at == '\t')
+			at++;
+		if (*at != '{' || back[-1] != '}')
+			continue;
+		l->from = (size_t)(at - l->data);
+		take_line(l, (size_t)(back - l->data), (size_t)(back - l->data) + 1, line, len);
+		l->returned = true;
+		return true;
+	}
+	return false;
+}
+
 /* Makes room behind what was not taken. false: all of the room is one line's. */
 static bool make_room(struct sw_lines *l)
 {
@@ -59,6 +77,10 @@ static bool make_room(struct sw_lines *l)
 bool sw_lines_next(struct sw_lines *l, char **line, size_t *len)
 {
 	for (;;) {
+		if (l->returned && l->from < l->n) {
+			l->from += l->data[l->from] == '\n';
+			l->returned = false;
+		}
 		const char *end = memchr(l->data + l->from, '\n', l->n - l->from);
 		const size_t at = end ? (size_t)(end - l->data) : l->n;
 
@@ -68,6 +90,8 @@ bool sw_lines_next(struct sw_lines *l, char **line, size_t *len)
 			if (end)
 				continue;
 		}
+		if (!l->skip && take_object(l, at, line, len))
+			return true;
 		if (end) {
 			take_line(l, at, at + 1, line, len);
 			return true;

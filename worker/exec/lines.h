@@ -2,7 +2,8 @@
  * worker/exec/lines.h — the lines that a program writes, each cut at a limit.
  *
  * A carriage return begins a line anew, as a terminal shows it: of a progress bar its last state is
- * left. What is over SW_LINES_MAX bytes of a line is never kept.
+ * left. What looks like a report there, an object, is a line nevertheless. What is over
+ * SW_LINES_MAX bytes of a line is never kept.
  *
  * Memory   The struct is the caller's, and all there is. A line is valid until the next call.
  */
@@ -19,6 +20,7 @@ struct sw_lines {
 	size_t from, n; /* data[from..n) is not taken yet */
 	bool skip;      /* up to the next newline: the rest of a line that was cut */
 	bool ended;     /* nothing more comes */
+	bool returned;  /* a carriage return ended the last line: a newline behind it ends none */
 	/* of the line that was given last: */
 	uint64_t number; /* from 1 */
 	bool cut;        /* it was over the limit */

@@ -3,6 +3,7 @@
 #include "proto/frame.h"
 #include "proto/json.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Python's words for numbers that JSON has none for, and the wire's. */
@@ -45,17 +46,17 @@ static sw_status add_translated(struct sw_buf *b, const char *line, size_t len)
 }
 
 /* Parses a line as JSON; one that fails for a word of Python is translated and tried again. */
-static sw_status parse(cJSON **out, const char *line, size_t len)
+static sw_status parse(cJSON **out, const char *line, size_t len, struct sw_err *err)
 {
 	struct sw_buf b;
-	sw_status rc = sw_json_parse(out, line, len, NULL);
+	sw_status rc = sw_json_parse(out, line, len, err);
 
 	if (rc != SW_PARSE || (!memmem(line, len, "NaN", 3) && !memmem(line, len, "Infinity", 8)))
 		return rc;
 	sw_buf_init(&b, SW_FRAME_MAX / 2);
 	rc = add_translated(&b, line, len);
 	if (rc == SW_OK)
-		rc = sw_json_parse(out, b.data, b.len, NULL);
+		rc = sw_json_parse(out, b.data, b.len, NULL); /* the first error is of the line */
 	sw_buf_fini(&b);
 	return rc;
 }
@@ -68,12 +69,44 @@ static bool is_word(const cJSON *v)
 		strcmp(v->valuestring, "-inf") == 0);
 }
 
+/* Says what the metric is instead of a number, or in which object it is. */
+static void explain(struct sw_reported *r, const cJSON *v, const char *metric)
+{
+	const cJSON *in = sw_json_get(v, metric);
+
+	if (strcmp(v->string, metric) != 0 && cJSON_IsNumber(in))
+		(void)snprintf(r->why, sizeof r->why, "\"%.40s\" is within \"%.40s\"", metric,
+			       v->string);
+	else if (strcmp(v->string, metric) == 0)
+		(void)snprintf(r->why, sizeof r->why, "\"%.40s\" is %s%.40s%s, no number", metric,
+			       cJSON_IsString(v)   ? "the text \""
+			       : cJSON_IsArray(v)  ? "a list"
+			       : cJSON_IsObject(v) ? "an object"
+			       : cJSON_IsNull(v)   ? "null"
+			       : cJSON_IsTrue(v)   ? "true"
+						   : "false",
+			       cJSON_IsString(v) ? v->valuestring : "",
+			       cJSON_IsString(v) ? "\"" : "");
+}
+
+/* 3.0 as well, as a program writes it that counts in reals. */
+static bool read_step(const cJSON *v, uint64_t *out)
+{
+	if (sw_json_u64(v, out))
+		return true;
+	if (!cJSON_IsNumber(v) || v->valuedouble != floor(v->valuedouble) || v->valuedouble < 0 ||
+	    v->valuedouble >= 0x1p53)
+		return false;
+	*out = (uint64_t)v->valuedouble;
+	return true;
+}
+
 /* Takes one member of the report: a number goes into the text for the daemon. */
 static sw_status take_value(struct sw_reported *r, struct sw_jw *w, const cJSON *v,
-			    const char *metric, struct sw_err *err)
+			    const char *metric, struct sw_printed *printed, struct sw_err *err)
 {
 	if (strcmp(v->string, "step") == 0) {
-		r->has_step = sw_json_u64(v, &r->step);
+		r->has_step = read_step(v, &r->step);
 		if (!r->has_step)
 			return sw_err_set(err, SW_INVALID, "\"step\" must be a whole number");
 	} else if (strcmp(v->string, "checkpoint") == 0 && cJSON_IsBool(v)) {
@@ -82,14 +115,59 @@ static sw_status take_value(struct sw_reported *r, struct sw_jw *w, const cJSON 
 		sw_jw_key(w, v->string);
 		sw_jw_cjson(w, v);
 		r->has_metric |= !metric || strcmp(v->string, metric) == 0;
-	} else if (!*r->left_out) {
-		(void)sw_text_show(v->string, r->left_out);
+		if (printed)
+			sw_printed_name(printed, v->string, strlen(v->string));
+	} else {
+		if (!*r->left_out)
+			(void)sw_text_show(v->string, r->left_out);
+		if (metric && !*r->why)
+			explain(r, v, metric);
 	}
 	return SW_OK;
 }
 
+/* Skips blanks, colours, a byte order mark, and of the given characters one each. */
+static const char *skip_decoration(const char *at, const char *end, const char *more)
+{
+	for (; at < end; at++) {
+		if (end - at > 2 && memcmp(at, "\033[", 2) == 0)
+			at += 2 + strspn(at + 2, "0123456789;:?");
+		else if (end - at > 2 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
+			at += 2;
+		else if (*more != '\0' && *at == *more)
+			more++;
+		else if (*at != ' ' && *at != '\t')
+			break;
+	}
+	return at < end ? at : end;
+}
+
+const char *sw_reported_object(const char *line, size_t *len)
+{
+	const char *end = line + *len, *at = skip_decoration(line, end, ""), *open;
+
+	open = memchr(at, '{', (size_t)(end - at));
+	if (!open ||
+	    (open > at && (open[-1] != ']' || sw_words_percent(at, (size_t)(open - at)) < 0)))
+		return NULL;
+	const char *close = memrchr(open, '}', (size_t)(end - open));
+	if (close && skip_decoration(close + 1, end, ",") == end)
+		end = close + 1;
+	*len = (size_t)(end - open);
+	return open;
+}
+
+/* Is the metric's name there in quotes? */
+static bool names_metric(const char *line, size_t len, const char *metric)
+{
+	char quoted[70];
+	const int n = snprintf(quoted, sizeof quoted, "\"%s\"", metric ? metric : "");
+
+	return metric && memmem(line, len, quoted, (size_t)n);
+}
+
 sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len,
-			   const char *metric, struct sw_err *err)
+			   const char *metric, struct sw_printed *printed, struct sw_err *err)
 {
 	struct sw_jw w;
 	cJSON *tree = NULL;
@@ -97,16 +175,25 @@ sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len
 
 	*out = (struct sw_reported){0};
 	sw_buf_init(&out->text, SW_FRAME_MAX / 2);
-	rc = parse(&tree, line, len);
+	rc = parse(&tree, line, len, err);
 	if (rc == SW_NOMEM)
 		return sw_err_set(err, rc, "no memory for a report");
 	if (rc != SW_OK || !cJSON_IsObject(tree)) {
 		cJSON_Delete(tree);
-		return sw_err_set(err, SW_INVALID, "it is no JSON object");
+		out->has_metric = names_metric(line, len, metric);
+		const bool python = len > 1 && memcmp(line, "{'", 2) == 0;
+
+		if (err->code != SW_OK && *line == '{' && !python)
+			return SW_INVALID;
+		*err = (struct sw_err)SW_ERR_INIT; /* the parser's is about what is no object */
+		return sw_err_set(
+			err, SW_INVALID,
+			python ? "a dict as Python shows it is no JSON: print json.dumps()"
+			       : "it is no JSON object");
 	}
 	sw_jw_init_obj(&w, &out->text);
 	for (const cJSON *v = tree->child; v; v = v->next) {
-		const sw_status one = take_value(out, &w, v, metric, err);
+		const sw_status one = take_value(out, &w, v, metric, printed, err);
 
 		rc = rc == SW_OK ? one : rc;
 	}

@@ -165,6 +165,7 @@ static void leave_out(struct sw_reports *r, enum sw_reports_odd kind, const char
 
 	(void)snprintf(text, sizeof text, "line %" PRIu64 ": %s", line, why);
 	sw_session_left_out(r->asked->session, text);
+	sw_printed_odd(&r->printed, line, why, true);
 	if (r->odd[kind]++ < ODD_NAMED)
 		sw_session_log(r->asked->session, "reports: left out of %s: %s%s",
 			       socket ? "the socket" : "stdout", text,
@@ -181,7 +182,7 @@ static void take_step(struct sw_reports *r, struct sw_reported *line, bool socke
 	char why[80];
 
 	r->heard_us = sw_clock_mono_us();
-	r->has_metric |= line->has_metric;
+	r->has_metric |= line->has_metric && (step > r->told || (step > 0 && step <= r->repeat_to));
 	if (*line->left_out && !r->odd_value)
 		sw_session_log(r->asked->session, "reports: %s is left out: it is no number",
 			       line->left_out);
@@ -202,7 +203,7 @@ static void take_step(struct sw_reports *r, struct sw_reported *line, bool socke
 }
 
 /* {"progress":[40,128]}: how far the step is. It is no report, and has no answer. */
-static bool take_progress(const struct sw_reports *r, const char *line, size_t len)
+static bool take_progress(struct sw_reports *r, const char *line, size_t len)
 {
 	cJSON *tree = NULL;
 
@@ -215,6 +216,11 @@ static bool take_progress(const struct sw_reports *r, const char *line, size_t l
 	if (is && cJSON_GetArraySize(of) == 2 && sw_json_u64(of->child, &done) &&
 	    sw_json_u64(of->child->next, &total) && done <= total && total > 0)
 		sw_session_progress(r->asked->session, done, total);
+	else if (is && r->odd[SW_REPORTS_ODD_PROGRESS]++ == 0)
+		sw_session_log(r->asked->session,
+			       "reports: line %" PRIu64 " of the socket is no progress: that is "
+			       "[done, total], whole numbers, 0 <= done <= total, total above 0",
+			       r->ranks->metrics.number);
 	cJSON_Delete(tree);
 	return is;
 }
@@ -229,23 +235,42 @@ static void take_line(struct sw_reports *r, const char *line, size_t len, bool s
 		leave_out(r, SW_REPORTS_ODD_LENGTH, "a report has at most 65536 bytes", socket);
 		return;
 	}
-	const sw_status rc = sw_reported_read(&read, line, len, r->asked->job->metric, &err);
+	const sw_status rc = sw_reported_read(&read, line, len, r->asked->job->metric,
+					      r->has_metric ? NULL : &r->printed, &err);
+	const char *why = rc == SW_OK ? read.why : *err.msg ? err.msg : sw_status_str(rc);
 
 	if (rc == SW_OK && (socket || read.has_metric))
 		take_step(r, &read, socket);
 	else if (socket || read.has_metric)
-		leave_out(r, SW_REPORTS_ODD_LINE, *err.msg ? err.msg : sw_status_str(rc), socket);
+		leave_out(r, SW_REPORTS_ODD_LINE, why, socket);
+	if (*why)
+		sw_printed_odd(&r->printed,
+			       socket ? r->ranks->metrics.number : r->ranks->v[0].out.number, why,
+			       rc == SW_OK || read.has_metric);
+	sw_reported_fini(&read);
+}
+
+/* A printed line that begins otherwise than a report does. */
+static void note_text(struct sw_reports *r, const char *line, size_t len)
+{
+	const char *open = memchr(line, '{', len);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_reported read;
+
+	if (r->has_metric)
+		return; /* there is nothing to explain */
+	sw_printed_text(&r->printed, line);
+	if (!open)
+		return;
+	if (sw_reported_read(&read, open, len - (size_t)(open - line), r->asked->job->metric, NULL,
+			     &err) == SW_OK &&
+	    read.has_metric)
+		sw_printed_odd(&r->printed, r->ranks->v[0].out.number,
+			       "text stands before the object: a report begins its line", true);
 	sw_reported_fini(&read);
 }
 
 /* --- lines --- */
-
-/* For a trial that ends without the metric. */
-static void note_numbers(struct sw_reports *r, const char *line)
-{
-	if (!r->has_metric)
-		sw_numbers_take(&r->numbers, line);
-}
 
 /* Takes the lines of the socket: each is a report, and the next is not read before its answer. */
 static void take_socket(struct sw_reports *r)
@@ -258,7 +283,6 @@ static void take_socket(struct sw_reports *r)
 		if (take_progress(r, line, len))
 			continue;
 		r->by_socket = true;
-		note_numbers(r, line);
 		if (r->asked->going && !r->saving)
 			take_line(r, line, len, true);
 		else
@@ -282,10 +306,11 @@ static void take_stdout(struct sw_reports *r)
 
 	while (sw_reports_may_print(r) && sw_lines_next(&r->ranks->v[0].out, &line, &len)) {
 		sw_output_line(&r->ranks->log, "", line, len);
-		note_numbers(r, line);
-		if (r->asked->going && !r->saving && !r->by_socket &&
-		    line[strspn(line, " \t")] == '{')
-			take_line(r, line, len, false);
+		const char *object = sw_reported_object(line, &len);
+		if (object && r->asked->going && !r->saving && !r->by_socket)
+			take_line(r, object, len, false);
+		else if (!object)
+			note_text(r, line, len);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "worker/exec/answers.h"
 #include "worker/exec/asked.h"
+#include "worker/exec/printed.h"
 #include "worker/exec/ranks.h"
 
 /* Why a line is no report; each is said in the trial's log a few times. */
@@ -19,6 +20,7 @@ enum sw_reports_odd {
 	SW_REPORTS_ODD_LENGTH,
 	SW_REPORTS_ODD_LINE,
 	SW_REPORTS_ODD_STEP,
+	SW_REPORTS_ODD_PROGRESS,
 	SW_REPORTS_ODD_N
 };
 
@@ -40,7 +42,7 @@ struct sw_reports {
 	uint64_t repeat_to; /* steps up to here come again from a program that began anew */
 	bool has_metric, until_met;
 	uint64_t odd[SW_REPORTS_ODD_N]; /* lines that were left out */
-	struct sw_numbers numbers;      /* that it printed before the metric came */
+	struct sw_printed printed;      /* before the metric came */
 	bool odd_value;                 /* the trial's log says so already */
 
 	/* A report by stdout for which the program must be ended first, so that nothing writes into

@@ -1,17 +1,12 @@
 #include "worker/exec/words.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "proto/nearest.h"
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define TRACEBACK "Traceback (most recent call last):"
 #define AFTER_MAX 50 /* what was raised longer ago was caught */
-
-/* --- stderr --- */
 
 /* Copies a line, cut before a character that does not fit, without what colours it. */
 static void copy_plain(char to[SW_WORDS_MAX], const char *line)
@@ -68,93 +63,4 @@ int sw_words_percent(const char *text, size_t n)
 	     unit *= 10)
 		percent += (*--at - '0') * unit;
 	return unit == 1 || percent > 100 ? -1 : percent;
-}
-
-/* --- stdout --- */
-
-static bool is_number(const char *s, bool plain)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)s[*s == '-' || *s == '+']))
-		return false;
-	(void)strtod(s, &end);
-	/* behind a blank alone "3" is a count more often than a metric */
-	return !isalpha((unsigned char)*end) && *end != ':' &&
-	       (!plain || memchr(s, '.', (size_t)(end - s)) != NULL);
-}
-
-static void note_name(struct sw_numbers *p, const char *name, size_t len)
-{
-	char *to = p->names[p->n];
-
-	if (len >= sizeof p->names[0])
-		return;
-	memcpy(to, name, len);
-	to[len] = '\0';
-	for (size_t i = 0; i < p->n; i++)
-		if (strcmp(p->names[i], to) == 0)
-			return;
-	p->n += strcasecmp(to, "step") != 0 && strcasecmp(to, "epoch") != 0;
-}
-
-void sw_numbers_take(struct sw_numbers *p, const char *line)
-{
-	static const char of_name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_./-";
-
-	while (*line != '\0' && p->n < sizeof p->names / sizeof *p->names) {
-		const size_t len = strspn(line, of_name);
-		const char *at = line + len;
-
-		at += *at == '"' || *at == '\'';
-		const size_t blanks = strspn(at, " ");
-		at += blanks;
-		const bool sign = *at == ':' || *at == '=';
-		at += sign ? 1 + strspn(at + 1, " ") : 0;
-		if (isalpha((unsigned char)*line) && (sign || blanks > 0) && is_number(at, !sign))
-			note_name(p, line, len);
-		line += len > 0 ? len : blanks > 0 ? blanks : 1;
-	}
-}
-
-/* The printed name that the metric may stand for: near to it, a part of it, or the only one. */
-static const char *meant(const struct sw_numbers *p, const char *metric)
-{
-	const char *names[sizeof p->names / sizeof *p->names];
-
-	for (size_t i = 0; i < p->n; i++) {
-		names[i] = p->names[i];
-		if (strlen(names[i]) > 2 &&
-		    (strstr(metric, names[i]) != NULL || strstr(names[i], metric) != NULL))
-			return names[i];
-	}
-	const char *near = sw_nearest(metric, names, p->n);
-	return near == NULL && p->n == 1 ? names[0] : near;
-}
-
-const char *sw_numbers_say(const struct sw_numbers *p, const char *metric, char out[SW_WORDS_MAX])
-{
-	char list[64] = "";
-	size_t n = 0;
-	bool same = false;
-
-	for (size_t i = 0; i < p->n; i++) {
-		same = same || strcmp(p->names[i], metric) == 0;
-		if (n + strlen(p->names[i]) + 3 < sizeof list)
-			n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i > 0 ? ", " : "",
-					      p->names[i]);
-	}
-	if (p->n > 0 && !same) {
-		const char *near = meant(p, metric);
-
-		(void)snprintf(out, SW_WORDS_MAX, "printed %s, no %.32s%s%s%s", list, metric,
-			       near != NULL ? "; did you mean " : "", near != NULL ? near : "",
-			       near != NULL ? "?" : "");
-		return out;
-	}
-	(void)snprintf(out, SW_WORDS_MAX,
-		       "%s: print {\"%.32s\": 0.1} as a line, or call sweepd.report",
-		       same ? "printed it, but not as a report" : "printed no number", metric);
-	return out;
 }

@@ -1,6 +1,5 @@
 /*
- * worker/exec/words.h — what a program said that tells why it failed: the last line of its stderr,
- * and the names of the numbers that it printed.
+ * worker/exec/words.h — what a program said that tells why it failed: the last line of its stderr.
  *
  * Of a Python traceback the line that names the exception counts, though a few come after it:
  * progress bars and loggers write their last lines when the interpreter ends.
@@ -25,18 +24,6 @@ struct sw_words {
 void sw_words_take(struct sw_words *w, const char *line);
 /* The line that says most; "" where nothing came. It lives as long as w. */
 const char *sw_words_say(const struct sw_words *w);
-
-struct sw_numbers {
-	char names[6][32];
-	size_t n;
-};
-
-/* Notes the names of numbers in a line ("loss": 0.3, loss=0.3, acc: 0.9, loss 0.3) while there is
- * room. */
-void sw_numbers_take(struct sw_numbers *p, const char *line);
-/* Says what a program that ended well printed in place of the metric, or what it has to print.
- * Returns out. */
-const char *sw_numbers_say(const struct sw_numbers *p, const char *metric, char out[SW_WORDS_MAX]);
 
 /* The percentage of a progress bar as tqdm draws it ("42%|####"), the last one in n bytes of text;
  * -1: there is none. */

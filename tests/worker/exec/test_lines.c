@@ -74,6 +74,28 @@ static const struct {
 	       {"\r\n", ""},
 	       {"\r\r\rx\n", "x"}};
 
+/* What looks like a report is a line, though its end returns to the start of the line. */
+TEST(lines_that_are_objects_end_at_a_carriage_return)
+{
+	put("10%\r{\"a\":1}\r", 12);
+	want("{\"a\":1}");
+	want(NULL);
+	put("\n {\"a\":2}\r\n{\"a\":3}\r", 19);
+	want("{\"a\":2}");
+	want("{\"a\":3}");
+	want(NULL);
+	put("20%\r30%\r{\"a\":4}", 15);
+	want(NULL);
+	put("\n{\"a\":\r5}\n", 10);
+	want("{\"a\":4}");
+	want("5}");
+	put("\r{\"a\":6}\r{\"a\":7}", 16);
+	close(way[1]);
+	want("{\"a\":6}");
+	want("{\"a\":7}");
+	want(NULL);
+}
+
 TEST_ROWS(lines_begin_anew_at_a_carriage_return, returns)
 {
 	put(returns[_i].written, strlen(returns[_i].written));

@@ -23,6 +23,10 @@ static const struct {
 	{"{\"loss\": 1, \"note\": \"NaN\", \"more\": {}, \"flag\": true}", "{\"loss\":1}", 0, false,
 	 false, true, "note"},
 	{"{}", "{}", 0, false, false, false, ""},
+	{"{\"step\": 3.0, \"loss\": 1}", "{\"loss\":1}", 3, true, false, true, ""},
+	{"{\"step\": 0.0, \"loss\": 1}", "{\"loss\":1}", 0, true, false, true, ""},
+	{"{\"step\": 1e300, \"loss\": 1}", NULL, 0, false, false, false, NULL},
+	{"{\"step\": \"3\", \"loss\": 1}", NULL, 0, false, false, false, NULL},
 	{"{\"step\": 1.5, \"loss\": 1}", NULL, 0, false, false, false, NULL},
 	{"{\"step\": -1, \"loss\": 1}", NULL, 0, false, false, false, NULL},
 	{"{\"loss\": 1", NULL, 0, false, false, false, NULL},
@@ -36,8 +40,8 @@ TEST_ROWS(report_is_read_from_a_line, reports)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_reported r;
-	const sw_status rc =
-		sw_reported_read(&r, reports[_i].line, strlen(reports[_i].line), "loss", &err);
+	const sw_status rc = sw_reported_read(&r, reports[_i].line, strlen(reports[_i].line),
+					      "loss", NULL, &err);
 
 	ck_assert_int_eq(rc, reports[_i].text ? SW_OK : SW_INVALID);
 	if (rc == SW_OK) {

@@ -48,32 +48,4 @@ TEST(words_of_an_exception_long_ago_are_forgotten)
 	ck_assert_str_eq(sw_words_say(&w), "no data");
 }
 
-#define PRINT(what) what ": print {\"val_loss\": 0.1} as a line, or call sweepd.report"
-
-static const struct {
-	const char *lines[3], *says;
-} prints[] = {
-	{{NULL}, PRINT("printed no number")},
-	{{"12:30:45 INFO start, see http://host/a 3", "Epoch 3 of 9", "v1.2"},
-	 PRINT("printed no number")},
-	{{"{\"step\": 1, \"loss\": 0.5, \"name\": \"a\"}"},
-	 "printed loss, no val_loss; did you mean loss?"},
-	{{"epoch 3: acc=0.5, f1: -.5 loss 0.25", "acc 0.5"},
-	 "printed acc, loss, no val_loss; did you mean loss?"},
-	{{"a: 1 b: 2"}, "printed a, b, no val_loss"},
-	{{"score: 1"}, "printed score, no val_loss; did you mean score?"},
-	{{"val_loss: 0.5"}, PRINT("printed it, but not as a report")},
-	{{"a1=1 a2=1 a3=1 a4=1 a5=1 a6=1 a7=1"}, "printed a1, a2, a3, a4, a5, a6, no val_loss"},
-};
-
-TEST_ROWS(numbers_that_were_printed_are_named, prints)
-{
-	struct sw_numbers p = {.n = 0};
-	char out[SW_WORDS_MAX];
-
-	for (size_t i = 0; i < 3 && prints[_i].lines[i]; i++)
-		sw_numbers_take(&p, prints[_i].lines[i]);
-	ck_assert_str_eq(sw_numbers_say(&p, "val_loss", out), prints[_i].says);
-}
-
 RUN_TESTS(NULL, NULL)
