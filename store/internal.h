@@ -283,9 +283,10 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 	" AND a.attempt > r.attempt AND (a.resume_step = 0 OR a.resume_step < r.step))"
 /* The report whose metrics a trial stands for, and whether it stands for any: one without a value
  * needs no search. */
-#define SW_STANDING      SW_CURVE SW_STANDING_LAST
-#define SW_STANDING_LAST " AND r.value IS NOT NULL ORDER BY r.attempt DESC, r.seq DESC LIMIT 1"
-#define SW_STANDS        "t.value IS NOT NULL AND t.state NOT IN ('FAILED', 'INFEASIBLE')"
+#define SW_STANDING SW_CURVE SW_STANDING_LAST
+#define SW_STANDING_LAST                                                                           \
+	" AND r.value IS NOT NULL AND r.diverged = 0 ORDER BY r.attempt DESC, r.seq DESC LIMIT 1"
+#define SW_STANDS "t.value IS NOT NULL AND t.state NOT IN ('FAILED', 'INFEASIBLE')"
 /* A column of the report that t.value comes from: the last that carried the metric, or else (also
  * if it was not finite then) the last. A row's step, value and metrics are of this one report. It
  * is a lost attempt's until the next one reports. */

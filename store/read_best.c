@@ -43,7 +43,7 @@ static sw_status parse_scope(const char *s, enum scope *scope, int64_t *n, struc
  * is over one trial t. A mean that overflows has no place: BETWEEN is false for it, as for NULL. */
 #define BEST(value, order, columns)                                                                \
 	"WITH best AS MATERIALIZED (SELECT trial, v FROM (SELECT t.trial, " value                  \
-	" AS v FROM trial t WHERE t.sweep = ?1 AND t.state NOT IN ('FAILED', 'INFEASIBLE'))"       \
+	" AS v FROM trial t WHERE t.sweep = ?1 AND " SW_STANDS ")"                                 \
 	" WHERE v BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308"                      \
 	" ORDER BY v " order ", trial LIMIT ?2) SELECT " columns " FROM best b CROSS JOIN trial t" \
 	" ON t.sweep = ?1 AND t.trial = b.trial ORDER BY b.v " order ", b.trial"
@@ -60,10 +60,11 @@ static const char *const best_sql[][2] = {
 		"t.value", SW_TRIAL_COLS(SW_TRIAL_OF("r.step"), "b.v", SW_TRIAL_OF("r.metrics"))),
 	[SCOPE_ALL] = BOTH_WAYS("t.best_value",
 				SW_TRIAL_COLS("t.best_step", "b.v", SW_TRIAL_BEST_METRICS)),
-	[SCOPE_AVG] = BOTH_WAYS("(SELECT avg(r.value)" SW_CURVE ")", OF_NO_REPORT),
+	[SCOPE_AVG] =
+		BOTH_WAYS("(SELECT avg(r.value)" SW_CURVE " AND r.diverged = 0)", OF_NO_REPORT),
 	[SCOPE_LAST_N] = BOTH_WAYS("(SELECT avg(v) FROM (SELECT r.value AS v" SW_CURVE
-				   " AND r.value IS NOT NULL ORDER BY r.attempt DESC, r.seq DESC"
-				   " LIMIT ?3))",
+				   " AND r.value IS NOT NULL AND r.diverged = 0"
+				   " ORDER BY r.attempt DESC, r.seq DESC LIMIT ?3))",
 				   OF_NO_REPORT),
 };
 

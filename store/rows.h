@@ -110,7 +110,7 @@ struct sw_row_report {
 	int64_t step, time_ms;
 	bool has_value;
 	double value;
-	bool diverged;       /* the metric was not finite */
+	bool diverged;       /* the metric was not finite, or (with a value) is not believed */
 	const char *metrics; /* JSON object */
 	const char *verdict; /* "continue", "stop", "pause" */
 	bool checkpoint;     /* the trial has a checkpoint of this step */

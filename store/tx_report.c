@@ -5,12 +5,14 @@
  * from counts no more, so the best is sought again. */
 #define BEST_AGAIN                                                                                 \
 	"UPDATE trial AS t SET (best_step, best_value) = (SELECT r.step, r.value" SW_CURVE         \
-	" AND r.value IS NOT NULL ORDER BY CASE WHEN (SELECT s.maximize FROM sweep s"              \
+	" AND r.value IS NOT NULL AND r.diverged = 0 ORDER BY CASE WHEN (SELECT s.maximize FROM "  \
+	"sweep s"                                                                                  \
 	" WHERE s.sweep = ?1) <> 0 THEN -r.value ELSE r.value END, r.step LIMIT 1)"                \
 	" WHERE t.sweep = ?1 AND t.trial = ?2 AND ?3 > 1 AND NOT EXISTS (SELECT 1 FROM report r"   \
 	" WHERE r.sweep = ?1 AND r.trial = ?2 AND r.attempt = ?3 AND r.seq < ?4)"
 #define IS_BETTER                                                                                  \
-	"?8 IS NOT NULL AND (best_value IS NULL OR CASE WHEN (SELECT s.maximize FROM sweep s"      \
+	"?8 IS NOT NULL AND ?9 = 0 AND (best_value IS NULL OR CASE WHEN (SELECT s.maximize FROM "  \
+	"sweep s"                                                                                  \
 	" WHERE s.sweep = ?1) <> 0 THEN ?8 > best_value ELSE ?8 < best_value END)"
 
 const struct sw_op_def sw_op_report = {
@@ -23,7 +25,7 @@ const struct sw_op_def sw_op_report = {
 	 " WHEN ?12 <> 0 OR ?10 = 'pause' THEN ?6 ELSE resume_step END"
 	 ", best_step = CASE WHEN " IS_BETTER " THEN ?6 ELSE best_step END"
 	 ", best_value = CASE WHEN " IS_BETTER " THEN ?8 ELSE best_value END"
-	 ", standing = CASE WHEN ?13 <> 0 AND ?8 IS NOT NULL THEN ?11 ELSE standing END"
+	 ", standing = CASE WHEN ?13 <> 0 AND ?8 IS NOT NULL AND ?9 = 0 THEN ?11 ELSE standing END"
 	 " WHERE sweep = ?1 AND trial = ?2",
 	 BEST_AGAIN},
 	{false, false, true},

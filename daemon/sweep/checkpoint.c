@@ -5,7 +5,6 @@
 #include "daemon/sweep/running.h"
 #include <assert.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -312,12 +311,12 @@ static void settle_trial(struct sw_unneeded *out, uint64_t trial)
 static void take_value(struct sw_running *live, struct sw_keeping_open *open, double value)
 {
 	if (live->spec->n_metrics > 1) {
-		open->has_value = isfinite(value);
+		open->has_value = sw_sweep_believes(live->sched, value);
 		open->value = value;
 		return;
 	}
-	/* A value that diverged is never the best. */
-	if (!isfinite(value))
+	/* A value that diverged is never the best, nor is one below a threshold. */
+	if (!sw_sweep_believes(live->sched, value))
 		return;
 	if (!open->has_value || is_better(live, value, open->value))
 		open->value = value;

@@ -141,7 +141,7 @@ static void take_report(struct sw_replay *r, const struct sw_row_report *row)
 		.step = (uint64_t)row->step,
 		/* A value that was not finite has no number in the store, only this mark. */
 		.has_value = row->has_value || row->diverged,
-		.value = row->diverged ? (double)NAN : row->value,
+		.value = row->has_value ? row->value : (double)NAN,
 		.final = sw_names_is_final(row->verdict),
 		.result = sw_names_is_result(row->verdict),
 		.checkpoint = row->checkpoint,

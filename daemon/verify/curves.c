@@ -82,7 +82,7 @@ static bool take_report(const struct sw_row_report *row, void *arg)
 		return false;
 	c->point[c->point_n++] =
 		(struct sw_simulate_point){.step = (uint64_t)row->step,
-					   .value = row->diverged ? (double)NAN : row->value,
+					   .value = row->has_value ? row->value : (double)NAN,
 					   .has_value = row->has_value || row->diverged,
 					   .final = sw_names_is_final(row->verdict),
 					   .result = sw_names_is_result(row->verdict)};

@@ -171,7 +171,7 @@ void sw_verify_report(struct sw_verify *v, const struct sw_event *e,
 		t->step = e->step; /* else the row stays that of the last report with the metric */
 	if (e->has_value) {
 		t->value = row->value;
-		t->has_value = row->has_value;
+		t->has_value = row->has_value && !row->diverged;
 	}
 	check_metrics(v, row);
 	sw_verify_text(v, e->trial, "the report's verdict", row->verdict,

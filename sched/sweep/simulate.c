@@ -171,7 +171,7 @@ static sw_status report(struct simulate *r, uint64_t trial)
 		return rc;
 	r->out->resource += p->step - run->step;
 	run->step = p->step;
-	if (p->has_value && isfinite(p->value)) {
+	if (p->has_value && sw_sweep_believes(r->sweep, p->value)) {
 		run->value = p->value;
 		run->has_value = true;
 	}

@@ -234,6 +234,11 @@ void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
 SW_NODISCARD sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
 				     struct sw_actions *actions, struct sw_err *err);
 
+/* May a value (as reported) be the best? It is finite, and no better than a threshold pruner's
+ * bounds let a value be: a loss below its lower one is a leak or a collapse, and no target, no best
+ * value and nothing that a sampler should go after. */
+bool sw_sweep_believes(const struct sw_sweep *s, double value);
+
 enum sw_sweep_state sw_sweep_state(const struct sw_sweep *s);
 const char *sw_sweep_state_name(enum sw_sweep_state state);
 SW_NODISCARD sw_status sw_sweep_state_find(const char *name, enum sw_sweep_state *out);

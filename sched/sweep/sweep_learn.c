@@ -226,6 +226,14 @@ bool sw_sweep_finite(const struct sw_sweep *s, const struct sw_event *ev)
 	return finite;
 }
 
+bool sw_sweep_believes(const struct sw_sweep *s, double value)
+{
+	const struct sw_threshold_config *c = &s->config.pruner.threshold;
+
+	return isfinite(value) && (s->config.pruner.kind != SW_PRUNER_THRESHOLD || !c->has_lower ||
+				   turn(s, 0, value) >= c->lower);
+}
+
 static void observe(struct sw_sweep *s, struct sw_obs obs, const double *y)
 {
 	const sw_status rc = sw_history_observe(&s->history, obs, y);
@@ -263,7 +271,8 @@ void sw_sweep_learn_report(struct sw_sweep *s, const struct sw_event *ev,
 	if (s->last == NULL || !ev->has_value || !sw_sweep_finite(s, ev))
 		return;
 	double *last = s->last + (ev->trial - 1) * metric_n(s);
-	last[0] = turn(s, 0, ev->value);
+	/* Without a last value a trial that ends is infeasible. */
+	last[0] = sw_sweep_believes(s, ev->value) ? turn(s, 0, ev->value) : (double)NAN;
 	for (size_t k = 1; k < metric_n(s); k++)
 		last[k] = turn(s, k, ev->more[k - 1]);
 	if (s->learns && s->sampling.n_levels > 0)

@@ -289,7 +289,7 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 		s->past_step = ev->step;
 	}
 	sw_sweep_learn_report(s, ev, &before, t);
-	if (ev->has_value && !infinite)
+	if (ev->has_value && !infinite && sw_sweep_believes(s, ev->value))
 		sw_sweep_note_value(s, ev->trial, sw_sweep_turn(s, ev->value));
 	struct sw_action *action = sw_actions_add(out, SW_ACTION_DECIDE);
 	action->trial = ev->trial;

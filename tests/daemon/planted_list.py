@@ -25,6 +25,8 @@ FAULTS = [
      "if (err->code == SW_INVALID &&", "if (false &&"),
     ("a client's reports are refused until one has the metric", "sweep/report.c", "report_story",
      "lacks(live, &e) && !live->driven &&", "lacks(live, &e) &&"),
+    ("a value that a threshold does not believe is stored as one that counts", "sweep/report.c", "report_story",
+     "!(finite && sw_sweep_believes(live->sched, e->value))", "!finite"),
     ("an answer leaves before its change is stored", "sweep/change.c", "report_story",
      "c->tx, on_committed, c);", "c->tx, NULL, NULL); on_committed(c);"),
     ("changes go on while the disk is full", "sweep/change.c", "commit_story",

@@ -144,6 +144,8 @@ MUTATIONS = [
      "if (t->paused) p->ops->resumed(p, trial, t);", ";"),
     ("a trial pauses at max_t", "promote.c",
      "if (step >= p->config.asha.max_t ||", "if ("),
+    ("a value below the threshold reaches the target", "sweep_trial.c",
+     "if (ev->has_value && !infinite && sw_sweep_believes(s, ev->value))", "if (ev->has_value && !infinite)"),
     ("a pruner hears of a result", "sweep_trial.c", "if (!ev->has_value || ev->result)", "if (!ev->has_value)"),
     ("a trial pauses at its last report", "sweep_trial.c",
      "sw_pruner_report(s->pruner, ev->trial, &t->prune, ev->step, value, ev->final, out);",

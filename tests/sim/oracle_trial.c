@@ -166,9 +166,14 @@ void sim_oracle_on_report(struct sim_oracle *o, const struct sw_event *ev, struc
 		t->from = ev->trial;
 	}
 	if (finite) {
-		t->last = y;
+		const struct sw_pruner_config *const p = &o->plan->sweep.pruner;
+		const bool good = p->kind != SW_PRUNER_THRESHOLD || !p->threshold.has_lower ||
+				  y >= p->threshold.lower;
+
+		t->last = good ? y : NAN;
 		verdict = sim_prune_report(o, ev, y, &d->judgement);
-		sim_oracle_note_value(o, y);
+		if (good)
+			sim_oracle_note_value(o, y);
 	} else if (ev->has_value) {
 		t->diverged = true;
 		verdict = ev->final ? SW_VERDICT_CONTINUE : SW_VERDICT_STOP;

@@ -4,6 +4,11 @@
 #include "tests/run.h"
 #include "tests/sched/sweep/story.h"
 
+#define THRESHOLD                                                                                  \
+	.pruner = {                                                                                \
+		.kind = SW_PRUNER_THRESHOLD,                                                       \
+		.threshold = {                                                                     \
+			.has_lower = true, .lower = 0.2, .warmup_steps = 2, .interval_steps = 1}}
 #define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
 
 /* an event and its outcome a line */
@@ -247,6 +252,19 @@ static const struct story stories[] = {
 		"tell 2 1 COMPLETED", "end 2.1 COMPLETED",
 		"result 3 1 1 1 nan", "go",
 		"tell 3 1 COMPLETED", "end 3.1 INFEASIBLE diverged; sweep COMPLETED target 0.05 reached by trial 2"}},
+	{"a value that a threshold does not believe reaches no target",
+	 {THRESHOLD, .run_cap = 4, .has_target = true, .target = 0.25}, FREE, {
+		"ask", "create 1; start 1.1",
+		"ask", "create 2; start 2.1",
+		"report 1 1 1 1 0.1", "go",
+		"report 1 1 2 2 0.1",
+		 "stop (rung 2 value 0.1 rank 1/1 keep 0 cutoff 0.2); end 1.1 PRUNED step 2: value 0.1 is below the "
+		 "threshold 0.2",
+		"result 2 1 1 1 0.1", "go",
+		"tell 2 1 COMPLETED", "end 2.1 COMPLETED",
+		"ask", "create 3; start 3.1",
+		"report 3 1 1 1 0.2", "go",
+		"tell 3 1 COMPLETED", "end 3.1 COMPLETED; sweep COMPLETED target 0.25 reached by trial 3"}},
 	{"a final report that is not finite keeps what it is told but COMPLETED",
 	 {ASHA, .run_cap = 3, .retries = 1}, FREE, {
 		"ask", "create 1; start 1.1",
