@@ -101,7 +101,7 @@ static void find_columns(struct columns *c, const struct sw_trial_grid *how,
 			c->failure = true;
 		if (cJSON_IsNumber(sw_json_get(trials[i], "parent")))
 			c->parent = true;
-		if (cJSON_IsObject(sw_json_get(trials[i], "left_out")))
+		if (sw_json_uint(trials[i], "left_out") > 0)
 			c->left = true;
 	}
 	cJSON_ArrayForEach (name, how->metrics) {
@@ -226,7 +226,7 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 	if (c->parent)
 		sw_grid_add_member(g, trial, "parent");
 	if (c->left)
-		sw_grid_add_member(g, sw_json_get(trial, "left_out"), "reports");
+		sw_grid_add_member(g, trial, "left_out");
 	if (seconds >= 0.0)
 		sw_grid_addf(g, "%.1f", seconds);
 	else

@@ -314,7 +314,7 @@ static int print_reports(void *arg, const cJSON *reports)
 static int show_trial(struct sw_cli *c, const struct sw_reply *r)
 {
 	const cJSON *parent = sw_json_get(r->result, "parent");
-	const cJSON *left = sw_json_get(r->result, "left_out");
+	const cJSON *left = sw_json_get(r->result, "left_why");
 	struct sw_pages_place at = {0, 0};
 
 	sw_cli_subject(c);
@@ -322,9 +322,9 @@ static int show_trial(struct sw_cli *c, const struct sw_reply *r)
 	if (cJSON_IsNumber(parent))
 		sw_cli_put(c, "a changed copy of trial ", parent, ", ");
 	sw_trial_text(c, r->result, NULL);
-	if (cJSON_IsObject(left)) {
-		sw_cli_put(c, "left out  ", sw_json_get(left, "reports"), "");
-		sw_cli_put(c, " of its reports, the first: ", sw_json_get(left, "why"), "\n");
+	if (cJSON_IsString(left)) {
+		sw_cli_put(c, "left out  ", sw_json_get(r->result, "left_out"), "");
+		sw_cli_put(c, " of its reports, the first: ", left, "\n");
 	}
 	(void)sw_buf_adds(&c->out, "\n");
 	print_attempts(c, sw_json_get(r->result, "attempts"));

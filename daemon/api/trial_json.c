@@ -49,15 +49,8 @@ void sw_trial_json(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_
 	}
 	sw_jw_knum(w, "seconds", round(seconds * 1000.0) / 1000.0);
 	sw_jw_kint(w, "resume_step", row->resume_step);
-	sw_jw_key(w, "left_out");
-	if (row->left_why != NULL) {
-		sw_jw_obj(w);
-		sw_jw_kint(w, "reports", row->left_out);
-		sw_jw_kstr(w, "why", row->left_why);
-		sw_jw_obj_end(w);
-	} else {
-		sw_jw_null(w);
-	}
+	sw_jw_kint(w, "left_out", row->left_out);
+	sw_jw_kstr(w, "left_why", row->left_why);
 	sw_jw_kint_opt(w, "parent", row->parent != 0, row->parent);
 	sw_jw_kint_opt(w, "heard_ms", row->heard_ms != 0, row->heard_ms);
 	sw_jw_kint(w, "created_ms", row->created_ms);

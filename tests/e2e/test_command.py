@@ -139,8 +139,8 @@ def test_printed_reports_may_be_decorated(start, tmp_path):
                      'INFO {"loss": 0}\n'):
             print(text, end="", flush=True)
     """))
-    assert [r["metrics"]["loss"] for r in client.reports(sweep, 1)] == [3, 2, 1] and trial["left_out"] is None
-    for text, why in (('{"step": 0, "loss": 1}', "steps begin with 1"), ('{"loss": "0.5"}', '"loss" is the text "0.5", no number')):
+    assert [r["metrics"]["loss"] for r in client.reports(sweep, 1)] == [3, 2, 1] and trial["left_out"] == 0
+    for text, why in (('{"step": 0, "loss": 1}', "steps begin with 1"), ('{"loss": "0.5"}', '"loss" is "0.5", no number')):
         _, trial = ended(client, own(tmp_path, f"print('{text}')"))
         assert (trial["state"], trial["cause"]) == ("FAILED", f"no-metric: line 1: {why}")
 
@@ -152,7 +152,8 @@ def test_lines_that_are_no_reports_are_counted_with_their_first_reason(start, tm
         for step, loss in ((0, 9), (1, 0.5), (2, 0.4), (1, 0.3), (2, 0.2)):
             print(json.dumps({"step": step, "loss": loss}), flush=True)
     """))
-    assert daemon.client().trials(sweep)[0]["left_out"] == {"reports": 3, "why": "line 1: steps begin with 1"}
+    row = daemon.client().trials(sweep)[0]
+    assert (row["left_out"], row["left_why"]) == (3, "line 1: steps begin with 1")
     head, row = sweep_command(daemon, "trials", str(sweep))[1].splitlines()
     assert row[:head.index("left out") + len("left out")].split()[-1] == "3"
     for verb in "show", "why":

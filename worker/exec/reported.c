@@ -72,33 +72,25 @@ static bool is_word(const cJSON *v)
 /* Says what the metric is instead of a number, or in which object it is. */
 static void explain(struct sw_reported *r, const cJSON *v, const char *metric)
 {
-	const cJSON *in = sw_json_get(v, metric);
+	const bool own = strcmp(v->string, metric) == 0;
+	char *text = own ? cJSON_PrintUnformatted(v) : NULL;
 
-	if (strcmp(v->string, metric) != 0 && cJSON_IsNumber(in))
+	if (text)
+		(void)snprintf(r->why, sizeof r->why, "\"%.40s\" is %.50s, no number", metric,
+			       text);
+	else if (!own && cJSON_IsNumber(sw_json_get(v, metric)))
 		(void)snprintf(r->why, sizeof r->why, "\"%.40s\" is within \"%.40s\"", metric,
 			       v->string);
-	else if (strcmp(v->string, metric) == 0)
-		(void)snprintf(r->why, sizeof r->why, "\"%.40s\" is %s%.40s%s, no number", metric,
-			       cJSON_IsString(v)   ? "the text \""
-			       : cJSON_IsArray(v)  ? "a list"
-			       : cJSON_IsObject(v) ? "an object"
-			       : cJSON_IsNull(v)   ? "null"
-			       : cJSON_IsTrue(v)   ? "true"
-						   : "false",
-			       cJSON_IsString(v) ? v->valuestring : "",
-			       cJSON_IsString(v) ? "\"" : "");
+	cJSON_free(text);
 }
 
 /* 3.0 as well, as a program writes it that counts in reals. */
 static bool read_step(const cJSON *v, uint64_t *out)
 {
-	if (sw_json_u64(v, out))
-		return true;
-	if (!cJSON_IsNumber(v) || v->valuedouble != floor(v->valuedouble) || v->valuedouble < 0 ||
-	    v->valuedouble >= 0x1p53)
-		return false;
-	*out = (uint64_t)v->valuedouble;
-	return true;
+	const double step = cJSON_IsNumber(v) ? v->valuedouble : -1;
+
+	*out = step >= 0 && step < 0x1p53 ? (uint64_t)step : 0;
+	return step >= 0 && (double)*out - step >= 0;
 }
 
 /* Takes one member of the report: a number goes into the text for the daemon. */
@@ -157,15 +149,6 @@ const char *sw_reported_object(const char *line, size_t *len)
 	return open;
 }
 
-/* Is the metric's name there in quotes? */
-static bool names_metric(const char *line, size_t len, const char *metric)
-{
-	char quoted[70];
-	const int n = snprintf(quoted, sizeof quoted, "\"%s\"", metric ? metric : "");
-
-	return metric && memmem(line, len, quoted, (size_t)n);
-}
-
 sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len,
 			   const char *metric, struct sw_printed *printed, struct sw_err *err)
 {
@@ -180,7 +163,7 @@ sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len
 		return sw_err_set(err, rc, "no memory for a report");
 	if (rc != SW_OK || !cJSON_IsObject(tree)) {
 		cJSON_Delete(tree);
-		out->has_metric = names_metric(line, len, metric);
+		out->has_metric = metric && memmem(line, len, metric, strlen(metric));
 		const bool python = len > 1 && memcmp(line, "{'", 2) == 0;
 
 		if (err->code != SW_OK && *line == '{' && !python)

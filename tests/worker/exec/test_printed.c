@@ -24,9 +24,9 @@ static const struct {
 	{{"{\"val loss\": 0.5}"}, "printed \"val loss\", no \"val_loss\"; did you mean \"val loss\"?"},
 	{{"{\"Val_Loss\": 0.5}"}, "printed \"Val_Loss\", no \"val_loss\"; did you mean \"Val_Loss\"?"},
 	{{"{\"verlüst (%)\": 0.5}"}, "printed \"verlüst (%)\", no \"val_loss\"; did you mean \"verlüst (%)\"?"},
-	{{"{\"val_loss\": \"0.33\"}"}, "line 1: \"val_loss\" is the text \"0.33\", no number"},
-	{{"{\"val_loss\": [0.5]}"}, "line 1: \"val_loss\" is a list, no number"},
-	{{"{\"val_loss\": {}}"}, "line 1: \"val_loss\" is an object, no number"},
+	{{"{\"val_loss\": \"0.33\"}"}, "line 1: \"val_loss\" is \"0.33\", no number"},
+	{{"{\"val_loss\": [0.5]}"}, "line 1: \"val_loss\" is [0.5], no number"},
+	{{"{\"val_loss\": {}}"}, "line 1: \"val_loss\" is {}, no number"},
 	{{"{\"val_loss\": null}"}, "line 1: \"val_loss\" is null, no number"},
 	{{"{\"val_loss\": true}", "{\"val_loss\": false}"}, "line 1: \"val_loss\" is true, no number"},
 	{{"start", "{\"val\": {\"val_loss\": 0.5}}"}, "line 2: \"val_loss\" is within \"val\""},
@@ -36,7 +36,7 @@ static const struct {
 	{{"{'val_loss': 1}"}, "line 1: a dict as Python shows it is no JSON: print json.dumps()"},
 	{{"{", "  \"val_loss\": 1", "}"},
 	 "line 1: not valid JSON at byte 1: expected a key in double quotes or '}', not the end of the text"},
-	{{"{seen}", "{\"val_loss\": \"low\"}"}, "line 2: \"val_loss\" is the text \"low\", no number"},
+	{{"{seen}", "{\"val_loss\": \"low\"}"}, "line 2: \"val_loss\" is \"low\", no number"},
 	{{"{seen}", "{\"loss\": 1}"}, "printed \"loss\", no \"val_loss\"; did you mean \"loss\"?"},
 };
 /* clang-format on */
