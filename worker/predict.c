@@ -118,7 +118,7 @@ static void line(struct predict *d, const float *z, size_t place)
 	if (p->labels > 1)
 		(void)sw_buf_addf(b, "%zu,", place + 1);
 	if (!p->classes) {
-		(void)sw_buf_addf(b, "%.9g\n", (double)z[0]);
+		(void)sw_buf_addf(b, "%.*g\n", p->shift != 0 ? 17 : 9, (double)z[0] + p->shift);
 		return; /* a value has no probabilities */
 	}
 	const size_t best = shares(p, z, d->share);

@@ -104,7 +104,8 @@ static sw_status channels(struct sw_predictor *p, char *at)
 		return SW_NOMEM;
 	for (size_t i = 0; i < c; i++) {
 		both[i] = (float)(1.0 / p->std[i]);
-		both[c + i] = (float)(-p->mean[i] / p->std[i]);
+		/* floats are less their mean already */
+		both[c + i] = p->want.bytes ? (float)(-p->mean[i] / p->std[i]) : 0;
 	}
 	p->data.scale = (const float *)(void *)at;
 	p->data.shift = p->data.scale + c;
@@ -189,7 +190,7 @@ void sw_predictor_close(struct sw_predictor *p)
 	free(p->z);
 }
 
-/* Numbers as training scaled them. */
+/* Numbers as training scaled them; they are less their mean already. */
 static void scale(const struct sw_predictor *p, size_t n)
 {
 	const size_t features = p->data.features;
@@ -197,8 +198,7 @@ static void scale(const struct sw_predictor *p, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t f = 0; f < features; f++)
-			x[i * features + f] =
-				(float)(((double)x[i * features + f] - p->mean[f]) / p->std[f]);
+			x[i * features + f] = (float)((double)x[i * features + f] / p->std[f]);
 }
 
 sw_status sw_predictor_run(struct sw_predictor *p, size_t n, struct sw_err *err)

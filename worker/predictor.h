@@ -15,6 +15,7 @@ struct sw_predictor {
 	struct sw_rows_want want;
 	bool classes;
 	size_t outputs, labels;
+	double shift;                  /* a value that is predicted is the net's and this */
 	cJSON *list, *columns, *names; /* layers, features' names, classes' names; the last two may
 					  be NULL */
 	cJSON *label;                  /* the dataset object, which want.label is in */

@@ -114,6 +114,7 @@ static sw_status output_read(struct sw_predictor *p, struct sw_err *err)
 	       (p->classes || (p->outputs == 1 && p->labels == 1)) &&
 	       (p->labels == 1 ||
 		(p->want.shape.kind == SW_SHAPE_TOKENS && p->labels == p->want.shape.t));
+	p->shift = sw_json_number(output, "shift", 0);
 	cJSON_Delete(output);
 	return fine ? SW_OK : senseless(p, "output", err);
 }
@@ -199,6 +200,8 @@ static sw_status lists_read(struct sw_predictor *p, struct sw_err *err)
 	if (rc == SW_OK && s->kind == SW_SHAPE_IMAGE && !p->mean)
 		rc = senseless(p, "mean", err);
 	p->want.columns = p->columns;
+	p->want.mean = p->mean;
+	p->want.plane = s->kind == SW_SHAPE_IMAGE ? s->h * s->w : 1;
 	return rc;
 }
 

@@ -45,6 +45,11 @@ static const unsigned char npy_bytes[] =
 	"\x93NUMPY\x01\x00\x47\x00{'descr': '|u1', 'fortran_order': False, 'shape': (2, 1, 2), } "
 	"       \n\x96\x64\x64\xc8";
 
+/* 1700000000, 5412345 */
+static const unsigned char npy_large[] =
+	"\x93NUMPY\x01\x00\x48\x00{'descr': '<i8', 'fortran_order': False, 'shape': (1, 2), }    "
+	"        \n\x00\xf1\x53\x65\x00\x00\x00\x00\xf9\x95\x52\x00\x00\x00\x00\x00";
+
 static const struct {
 	int model;
 	const char *file, *bytes;
@@ -59,6 +64,11 @@ static const struct {
 	{NAMELESS, "label.csv", "1,x,0\n0,y,2\n0,z,0\n", 0, NULL,
 	 HEAD "1,0," ONE_0 "2,1," TWO_1 "3,0," EVEN},
 	{VALUE, "d.csv", "u,v\n1,2\n0.25,-1\n", 0, NULL, "row,prediction\n1,8.5\n2,-2\n"},
+	/* seconds, metres and milliseconds, which floats would not tell apart */
+	{LARGE, "d.csv", "1700000000,5412345\n1700000001.5,5412345.25\n", 0, NULL,
+	 "row,prediction\n1,1699999999998.5\n2,1700000000010.5\n"},
+	{LARGE, "large.npy", (const char *)npy_large, sizeof npy_large - 1, NULL,
+	 "row,prediction\n1,1699999999998.5\n"},
 	{VALUE, "bare.csv", "1,2\n", 0, NULL, "row,prediction\n1,8.5\n"},
 	{IMAGE, "i.idx", "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02\x96\x64\x64\xc8", 20, NULL,
 	 HEAD "1,0," ONE_0 "2,1," TWO_1},

@@ -4,51 +4,16 @@
 #include "kernels/philox.h"
 #include "worker/data/data_raw.h"
 #include "worker/data/shuffle.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Standardises x: float[rows][features] in place by the rows that `order` lists from n_val on.
- * moments: double[2][features], mean and deviation. */
-static void standardize(float *x, const int32_t *order, size_t rows, size_t n_val, size_t features,
-			double *moments)
-{
-	const double n = (double)(rows - n_val);
-
-	for (size_t f = 0; f < features; f++) {
-		double mean = 0, var = 0;
-
-		sw_beat();
-		for (size_t i = n_val; i < rows; i++)
-			mean += (double)x[(size_t)order[i] * features + f];
-		mean /= n;
-		for (size_t i = n_val; i < rows; i++) {
-			const double d = (double)x[(size_t)order[i] * features + f] - mean;
-
-			var += d * d;
-		}
-		var /= n;
-		/* rounding leaves a constant column a variance near, not at, zero */
-		const double sd = var > 1e-12 * mean * mean && var > 1e-30 ? sqrt(var) : 1.0;
-
-		/* by the training rows' numbers also for validation rows: those must tell
-		 * nothing */
-		moments[f] = mean;
-		moments[features + f] = sd;
-		for (size_t i = 0; i < rows; i++) {
-			float *v = &x[i * features + f];
-
-			*v = (float)(((double)*v - mean) / sd);
-		}
-	}
-}
-
 struct moments {
-	double mean, var;
+	double mean, sd; /* sd 1: it is constant */
 };
 
-/* Mean and deviation of channel c over the training rows, in the units of the file. The sums of
- * bytes are exact. */
+/* Of bytes in channel c of the training rows. The sums are exact. */
 static struct moments bytes_measure(const struct sw_raw *raw, const int32_t *order, size_t n_val,
 				    size_t c)
 {
@@ -65,37 +30,83 @@ static struct moments bytes_measure(const struct sw_raw *raw, const int32_t *ord
 			squares += (uint32_t)at[k] * at[k];
 		}
 	}
-	const double mean = (double)sum / n;
+	const double mean = (double)sum / n, var = (double)squares / n - mean * mean;
 
-	return (struct moments){.mean = mean, .var = (double)squares / n - mean * mean};
+	return (struct moments){.mean = mean, .sd = var > 1e-12 * mean * mean ? sqrt(var) : 1.0};
 }
 
-/* The same of floats. */
-static struct moments floats_measure(const struct sw_raw *raw, const int32_t *order, size_t n_val,
-				     size_t c)
+/* Of x: float[][count], of which a row has `plane` from x on and `from` the n of the training rows;
+ * base: what they are less. */
+static struct moments floats_measure(const float *x, size_t count, size_t plane,
+				     const int32_t *from, size_t n, double base)
 {
-	const size_t plane = raw->shape.h * raw->shape.w, count = raw->shape.c * plane;
-	const double n = (double)(raw->rows - n_val) * (double)plane;
+	const double numbers = (double)n * (double)plane;
 	struct moments m = {0};
+	bool same = true;
+	double var = 0;
 
 	/* two passes: the squares of floats would lose what one pass subtracts in the end */
-	for (size_t i = n_val; i < raw->rows; i++) {
-		sw_beat();
-		for (size_t k = 0; k < plane; k++)
-			m.mean += (double)raw->x[(size_t)order[i] * count + c * plane + k];
-	}
-	m.mean /= n;
-	for (size_t i = n_val; i < raw->rows; i++) {
+	for (size_t i = 0; i < n; i++) {
 		sw_beat();
 		for (size_t k = 0; k < plane; k++) {
-			const double d =
-				(double)raw->x[(size_t)order[i] * count + c * plane + k] - m.mean;
+			const float v = x[(size_t)from[i] * count + k];
 
-			m.var += d * d;
+			same = same && v == x[(size_t)from[0] * count];
+			m.mean += (double)v;
 		}
 	}
-	m.var /= n;
+	m.mean /= numbers;
+	for (size_t i = 0; i < n; i++) {
+		sw_beat();
+		for (size_t k = 0; k < plane; k++) {
+			const double d = (double)x[(size_t)from[i] * count + k] - m.mean;
+
+			var += d * d;
+		}
+	}
+	/* 0.3 and 0.30000000000000004 differ by how a double was rounded: a constant, too */
+	m.sd = sqrt(var / numbers);
+	if (same || m.sd <= DBL_EPSILON / 2 * fabs(base + m.mean))
+		m.sd = 1;
 	return m;
+}
+
+/* Standardises the rows of raw by those that `order` lists from n_val on. moments: double[2][],
+ * mean and deviation of each feature. */
+static void standardize(struct sw_raw *raw, const int32_t *order, size_t n_val, double *moments)
+{
+	const size_t features = sw_shape_count(&raw->shape);
+
+	for (size_t f = 0; f < features; f++) {
+		const double base = raw->base ? raw->base[f] : 0;
+		/* by the training rows' numbers also for validation rows: those must tell
+		 * nothing */
+		const struct moments m = floats_measure(raw->x + f, features, 1, order + n_val,
+							raw->rows - n_val, base);
+
+		moments[f] = base + m.mean;
+		moments[features + f] = m.sd;
+		for (size_t i = 0; i < raw->rows; i++) {
+			float *v = &raw->x[i * features + f];
+
+			*v = (float)(((double)*v - m.mean) / m.sd);
+		}
+	}
+}
+
+/* Targets that are large beside their range become what they are more than their mean: the loss and
+ * the metrics stay, and predictions have it added. */
+static double targets_shift(struct sw_raw *raw, const int32_t *order, size_t n_val)
+{
+	const double base = isnan(raw->value_base) ? 0 : raw->value_base;
+	const struct moments m =
+		floats_measure(raw->value, 1, 1, order + n_val, raw->rows - n_val, base);
+	const bool large = fabs(base + m.mean) > 1024 * m.sd;
+	const double less = large ? m.mean : -base;
+
+	for (size_t i = 0; i < raw->rows; i++)
+		raw->value[i] = (float)((double)raw->value[i] - less);
+	return large ? base + m.mean : 0;
 }
 
 /* out: float[2][c], scale and shift of each channel; moments: double[2][c]. */
@@ -103,9 +114,11 @@ static void channels_make(const struct sw_raw *raw, const struct sw_dataset *set
 			  const int32_t *order, size_t n_val, bool measure, float *out,
 			  double *moments)
 {
+	const size_t plane = raw->shape.h * raw->shape.w, count = raw->shape.c * plane;
 	const double unit = raw->u8 ? 255.0 : 1.0;
 
 	for (size_t c = 0; c < raw->shape.c; c++) {
+		const double base = raw->base ? raw->base[c] : 0;
 		double mean = 0, sd = unit;
 
 		if (set->norm_n) {
@@ -113,17 +126,17 @@ static void channels_make(const struct sw_raw *raw, const struct sw_dataset *set
 			sd = set->std[c] * unit;
 		} else if (measure) {
 			const struct moments m = raw->u8 ? bytes_measure(raw, order, n_val, c)
-							 : floats_measure(raw, order, n_val, c);
+							 : floats_measure(raw->x + c * plane, count,
+									  plane, order + n_val,
+									  raw->rows - n_val, base);
 
-			mean = m.mean;
-			/* a constant channel: as in standardize() */
-			if (m.var > 1e-12 * mean * mean && m.var > 1e-30)
-				sd = sqrt(m.var);
+			mean = base + m.mean;
+			sd = m.sd;
 		}
 		moments[c] = mean;
 		moments[raw->shape.c + c] = sd;
 		out[c] = (float)(1.0 / sd);
-		out[raw->shape.c + c] = (float)(-mean / sd);
+		out[raw->shape.c + c] = (float)((base - mean) / sd);
 	}
 }
 
@@ -194,7 +207,9 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 	if (image)
 		channels_make(raw, set, order, skip, want.standardize, channels, moments);
 	else if (scaled)
-		standardize(raw->x, order, raw->rows, skip, out->features, moments);
+		standardize(raw, order, skip, moments);
+	if (raw->value && want.standardize)
+		out->target_shift = targets_shift(raw, order, skip);
 	out->about = raw->about;
 	raw->about = (struct sw_data_about){0};
 	if (scaled)
@@ -231,6 +246,7 @@ sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,
 
 	memset(&raw, 0, sizeof raw);
 	raw.most = want.most;
+	raw.value_base = (double)NAN;
 	memset(out, 0, sizeof *out);
 	out->ops = ops;
 	rc = readers[source->set.format](&raw, source, &want, ops != NULL, &why);

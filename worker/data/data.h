@@ -6,7 +6,8 @@
  * Split    A shuffle by split_seed; the first floor(rows * val_fraction) rows are for validation.
  *          A validation part that the data set names takes the split's place.
  * Standard Each feature minus the mean of the training rows, over their (population) deviation;
- *          a column that is constant there keeps the deviation 1. Targets stay as they are.
+ *          a column that is constant there keeps the deviation 1. In double, then as floats.
+ *          Targets stay as they are, but where their mean is over 1024 deviations it is subtracted.
  * Images   Kept as they are in the file. Each channel has a scale and a shift, which a batch gets
  *          as it is gathered: from "normalize" (of pixels from 0 to 1, as PyTorch's Normalize
  *          after ToTensor), else measured as above; without standardising, bytes are over 255.
@@ -85,10 +86,11 @@ struct sw_data {
 	int pad, flip;
 	const float *scale, *shift;
 	struct sw_data_part train, val;
-	void *memory;  /* backend: all of the above, but parts that are streamed */
-	size_t bytes;  /* of it */
-	bool streamed; /* the parts lie in the host's memory */
-	void *host;    /* they do there */
+	void *memory;        /* backend: all of the above, but parts that are streamed */
+	size_t bytes;        /* of it */
+	bool streamed;       /* the parts lie in the host's memory */
+	void *host;          /* they do there */
+	double target_shift; /* what targets are less */
 	struct sw_data_about about;
 };
 

@@ -230,6 +230,7 @@ sw_status sw_data_csv_bad_cell(const struct sw_csv_reader *r, size_t line, size_
 static sw_status row_take(struct sw_csv_reader *r, size_t line, struct sw_err *err)
 {
 	struct sw_data_csv *c = r->out;
+	size_t f = 0;
 	float *x;
 
 	assert(r->cell != NULL);
@@ -253,7 +254,9 @@ static sw_status row_take(struct sw_csv_reader *r, size_t line, struct sw_err *e
 		}
 		if (!sw_data_csv_number(r->cell[i], &v) || !isfinite((float)v))
 			return sw_data_csv_bad_cell(r, line, i, err);
-		*x++ = (float)v;
+		*x = sw_data_raw_less(v, r->plane ? &c->base[f / r->plane] : NULL);
+		x++;
+		f++;
 	}
 	if (*r->cell[r->label] == '\0')
 		return sw_data_csv_bad_cell(r, line, r->label, err);
@@ -279,13 +282,15 @@ static sw_status first_row(struct sw_csv_reader *r, bool header, struct sw_data_
 	}
 	rc = label_find(r, label, err);
 	r->out->features = r->columns - 1;
+	if (rc == SW_OK && r->plane)
+		rc = sw_data_raw_bases(&r->out->base, r->out->features, err);
 	return rc;
 }
 
 sw_status sw_data_csv_read(struct sw_data_csv *out, const char *path, bool header,
-			   struct sw_data_csv_label label, struct sw_err *err)
+			   struct sw_data_csv_label label, size_t plane, struct sw_err *err)
 {
-	struct sw_csv_reader r = {.path = path, .out = out, .line = 1};
+	struct sw_csv_reader r = {.path = path, .out = out, .line = 1, .plane = plane};
 	size_t len = 0, line;
 	sw_status rc;
 
@@ -323,6 +328,7 @@ out:
 void sw_data_csv_fini(struct sw_data_csv *c)
 {
 	free(c->x);
+	free(c->base);
 	free(c->label);
 	free(c->name);
 	free(c->text);

@@ -23,16 +23,19 @@ struct sw_data_csv_label {
 
 struct sw_data_csv {
 	size_t rows, features; /* features: the columns without the label */
-	float *x;              /* float[rows][features] */
+	float *x;              /* float[rows][features], each less its base */
+	double *base;          /* double[features], of every `plane` of them one; NULL: 0 */
 	char **label;          /* [rows], the text of each; into `text` */
 	char **name;           /* [features + 1], the header's, into `text`; NULL: there is none */
 	size_t label_column;   /* of features + 1 */
 	char *text;            /* the file */
 };
 
-/* what: how messages call the file, "data set digits" or its path. *out is cleared on failure. */
+/* plane: how many columns have a base in common (worker/data/data_raw.h); 0: none has one. *out is
+ * cleared on failure. */
 SW_NODISCARD sw_status sw_data_csv_read(struct sw_data_csv *out, const char *path, bool header,
-					struct sw_data_csv_label label, struct sw_err *err);
+					struct sw_data_csv_label label, size_t plane,
+					struct sw_err *err);
 void sw_data_csv_fini(struct sw_data_csv *c);
 
 /* A whole text as a finite decimal number; no hexadecimal, no inf, spaces around it allowed. */

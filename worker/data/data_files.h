@@ -22,9 +22,11 @@ SW_NODISCARD sw_status sw_data_npy_open(struct sw_data_npy *a, const char *path,
 					struct sw_err *err);
 struct sw_shape sw_data_npy_shape(const struct sw_data_npy *a); /* of a row */
 /* The next n elements, from element `first` of the file, as finite floats; out NULL: they are
- * checked alone. block: double[DATA_NPY_AT_ONCE]. */
+ * checked alone. base: of every `plane` elements of a row one, or NULL. block:
+ * double[DATA_NPY_AT_ONCE]. */
 SW_NODISCARD sw_status sw_data_npy_floats(struct sw_data_npy *a, float *out, uint64_t first,
-					  uint64_t n, unsigned char *block, struct sw_err *err);
+					  uint64_t n, double *base, size_t plane,
+					  unsigned char *block, struct sw_err *err);
 
 /* --- data_idx.c --- */
 
@@ -79,6 +81,7 @@ struct sw_csv_reader {
 	char **name;             /* the header's, or NULL */
 	size_t columns;          /* of the first row */
 	size_t label;            /* its column */
+	size_t plane;            /* columns of a base; 0: there is none */
 	size_t x_cap, label_cap; /* of out */
 };
 

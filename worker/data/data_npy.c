@@ -105,7 +105,7 @@ static double element(enum sw_npy_type type, const unsigned char *at)
 }
 
 sw_status sw_data_npy_floats(struct sw_data_npy *a, float *out, uint64_t first, uint64_t n,
-			     unsigned char *block, struct sw_err *err)
+			     double *base, size_t plane, unsigned char *block, struct sw_err *err)
 {
 	sw_status rc = SW_OK;
 
@@ -124,7 +124,8 @@ sw_status sw_data_npy_floats(struct sw_data_npy *a, float *out, uint64_t first, 
 						 (first + at + i) / a->row,
 						 (first + at + i) % a->row, v);
 			if (out)
-				out[at + i] = (float)v;
+				out[at + i] = sw_data_raw_less(
+					v, base ? &base[(at + i) % a->row / plane] : NULL);
 		}
 	}
 	return rc;
@@ -216,8 +217,9 @@ static sw_status take_arrays(struct sw_raw *out, struct sw_data_npy a[4],
 			     const struct sw_dataset *set, const struct sw_data_want *want,
 			     bool keep, struct sw_err *err)
 {
-	const bool val = set->val_path != NULL;
+	const bool val = set->val_path != NULL, large = want->standardize;
 	unsigned char *block;
+	size_t plane = 1;
 	sw_status rc = parts_check(a, val, err);
 
 	if (rc == SW_OK)
@@ -230,9 +232,13 @@ static sw_status take_arrays(struct sw_raw *out, struct sw_data_npy a[4],
 	rc = sw_data_raw_alloc(out, keep, want->classes, err);
 	if (rc != SW_OK)
 		return rc;
+	if (out->shape.kind == SW_SHAPE_IMAGE)
+		plane = out->shape.h * out->shape.w;
+	if (large && keep && out->kind == SW_RAW_FLOAT)
+		rc = sw_data_raw_bases(&out->base, a[0].row / plane, err);
 	block = sw_malloc(AT_ONCE * sizeof(double));
 	if (!block)
-		return sw_err_set(err, SW_NOMEM, "no memory to read %s", a[0].f.show);
+		rc = sw_err_set(err, SW_NOMEM, "no memory to read %s", a[0].f.show);
 	for (size_t i = 0, row = 0; rc == SW_OK && i < (val ? 4 : 2); i += 2) {
 		const size_t at = row * a[0].row;
 		const uint64_t n = a[i].npy.dim[0] * a[i].row;
@@ -240,12 +246,14 @@ static sw_status take_arrays(struct sw_raw *out, struct sw_data_npy a[4],
 		if (out->u8)
 			rc = sw_data_file_read(&a[i].f, out->u8 + at, (size_t)n, "its data", err);
 		else if (out->kind != SW_RAW_U8)
-			rc = sw_data_npy_floats(&a[i], out->x ? out->x + at : NULL, 0, n, block,
-						err);
+			rc = sw_data_npy_floats(&a[i], out->x ? out->x + at : NULL, 0, n, out->base,
+						plane, block, err);
 		if (rc == SW_OK)
 			rc = want->classes ? classes_read(&a[i + 1], out->label + row, block, err)
 					   : sw_data_npy_floats(&a[i + 1], out->value + row, 0,
-								a[i + 1].npy.dim[0], block, err);
+								a[i + 1].npy.dim[0],
+								large ? &out->value_base : NULL, 1,
+								block, err);
 		row += (size_t)a[i].npy.dim[0];
 	}
 	free(block);

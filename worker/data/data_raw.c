@@ -54,9 +54,18 @@ sw_status sw_data_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw
 	return SW_OK;
 }
 
+sw_status sw_data_raw_bases(double **out, size_t n, struct sw_err *err)
+{
+	*out = sw_malloc(n * sizeof **out);
+	for (size_t i = 0; *out && i < n; i++)
+		(*out)[i] = (double)NAN;
+	return *out ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for %zu columns", n);
+}
+
 void sw_data_raw_fini(struct sw_raw *r)
 {
 	free(r->x);
+	free(r->base);
 	free(r->u8);
 	free(r->token);
 	free(r->length);

@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "worker/data/data.h"
+#include <math.h>
 
 #define SW_RAW_MAX_BYTES ((uint64_t)1 << 40)
 
@@ -27,18 +28,31 @@ struct sw_raw {
 	struct sw_shape shape;
 	size_t rows;
 	size_t val_rows; /* the last of rows are the given validation part; 0: split */
-	float *x;        /* float[rows][count]: FLAT, IMAGE */
+	float *x;        /* float[rows][count]: FLAT, IMAGE; each less its base */
+	double *base;    /* double[count], or of an IMAGE [c]; NULL: 0 */
 	uint8_t *u8;     /* uint8[rows][count]: IMAGE */
 	int32_t *token;  /* int32[rows][t]: TOKENS */
 	int32_t *length; /* int32[rows], or NULL */
 	int32_t *label;  /* int32[rows][labels], or NULL */
-	float *value;    /* float[rows], or NULL */
-	size_t labels;   /* of a row: 1 or t */
-	size_t classes;  /* 0: values */
-	size_t vocab;    /* TOKENS */
-	size_t most;     /* bytes that rows and labels may take; 0: any */
+	float *value;    /* float[rows], each less value_base; or NULL */
+	double value_base;
+	size_t labels;  /* of a row: 1 or t */
+	size_t classes; /* 0: values */
+	size_t vocab;   /* TOKENS */
+	size_t most;    /* bytes that rows and labels may take; 0: any */
 	struct sw_data_about about;
 };
+
+/* A number as a float that is kept less the base of its column: time stamps, ids and metres would
+ * lose in a float what sets them apart. NAN: the first number becomes the base. NULL: 0. */
+static inline float sw_data_raw_less(double v, double *base)
+{
+	if (base && isnan(*base))
+		*base = v;
+	return (float)(base ? v - *base : v);
+}
+/* *out: n bases that are not known yet. */
+SW_NODISCARD sw_status sw_data_raw_bases(double **out, size_t n, struct sw_err *err);
 
 /* Takes memory for r->rows rows of r->shape and r->kind (keep) and for their labels (classes) or
  * values. */

@@ -110,7 +110,8 @@ static sw_status classes_make(struct sw_raw *out, const struct sw_data_csv *csv,
 }
 
 /* Reads the labels as numbers to predict. */
-static sw_status values_make(struct sw_raw *out, const struct sw_data_csv *csv, struct sw_err *err)
+static sw_status values_make(struct sw_raw *out, const struct sw_data_csv *csv,
+			     const struct sw_data_want *want, struct sw_err *err)
 {
 	char show[44];
 
@@ -125,7 +126,7 @@ static sw_status values_make(struct sw_raw *out, const struct sw_data_csv *csv, 
 					 "the loss \"mse\" needs numbers, data row %zu has the "
 					 "label \"%s\"",
 					 i + 1, sw_text_show(csv->label[i], show));
-		out->value[i] = (float)v;
+		out->value[i] = sw_data_raw_less(v, want->standardize ? &out->value_base : NULL);
 	}
 	return SW_OK;
 }
@@ -137,7 +138,8 @@ sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 	const struct sw_data_csv_label label = {.name = source->label, .index = set->label_column};
 	const size_t c = set->image[0], h = set->image[1], w = set->image[2];
 	struct sw_data_csv csv;
-	sw_status rc = sw_data_csv_read(&csv, source->path, set->header, label, err);
+	sw_status rc = sw_data_csv_read(&csv, source->path, set->header, label,
+					want->standardize ? (c ? h * w : 1) : 0, err);
 
 	(void)keep; /* the text is read whole to be checked */
 	if (rc != SW_OK)
@@ -145,7 +147,7 @@ sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 	out->rows = csv.rows;
 	out->labels = 1;
 	out->shape = c ? sw_shape_image(c, h, w) : sw_shape_flat(csv.features);
-	rc = want->classes ? classes_make(out, &csv, err) : values_make(out, &csv, err);
+	rc = want->classes ? classes_make(out, &csv, err) : values_make(out, &csv, want, err);
 	if (rc == SW_OK)
 		rc = columns_make(out, &csv, err);
 	if (rc == SW_OK && c && c * h * w != csv.features)
@@ -154,7 +156,9 @@ sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 			       "%zu needs %zu",
 			       source->path, csv.features, c, h, w, c * h * w);
 	out->x = csv.x;
+	out->base = csv.base;
 	csv.x = NULL;
+	csv.base = NULL;
 	sw_data_csv_fini(&csv);
 	return rc;
 }

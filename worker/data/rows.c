@@ -157,7 +157,8 @@ static sw_status npy_next(struct sw_rows *r, void *x, size_t n, struct sw_err *e
 
 	if (r->want.shape.kind == SW_SHAPE_IMAGE && r->want.bytes)
 		return sw_data_file_read(&a->f, x, n * a->row, "its data", err);
-	return sw_data_npy_floats(a, x, r->at * a->row, (uint64_t)n * a->row, r->block, err);
+	return sw_data_npy_floats(a, x, r->at * a->row, (uint64_t)n * a->row, r->want.mean,
+				  r->want.plane, r->block, err);
 }
 
 /* Opens an IDX file of images and compares their size with that of the model. */

@@ -32,6 +32,8 @@ struct sw_rows_want {
 	bool wide;            /* TOKENS: ids are uint32, else uint16 */
 	int64_t pad;          /* TOKENS: the id that fills rows up, or -1 */
 	size_t vocab;         /* TOKENS: ids are below it */
+	double *mean; /* what floats are less when they are given, of every `plane` one; or NULL */
+	size_t plane;
 };
 
 struct sw_rows; /* opaque */

@@ -299,7 +299,7 @@ static sw_status take_row(const struct rows_csv *c, void *x, size_t row, struct 
 				  c->file.show, c->line, r->cells, r->name ? "header" : "first row",
 				  r->columns);
 	for (size_t i = 0; i < r->columns; i++) {
-		const size_t at = row * c->features + (size_t)c->map[i];
+		const size_t f = (size_t)c->map[i], at = row * c->features + f;
 		double v;
 
 		if (c->map[i] < 0)
@@ -311,7 +311,8 @@ static sw_status take_row(const struct rows_csv *c, void *x, size_t row, struct 
 		if (bytes)
 			((uint8_t *)x)[at] = (uint8_t)v;
 		else
-			((float *)x)[at] = (float)v;
+			((float *)x)[at] = sw_data_raw_less(
+				v, c->want.mean ? &c->want.mean[f / c->want.plane] : NULL);
 	}
 	return SW_OK;
 }

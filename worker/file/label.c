@@ -121,6 +121,8 @@ static void write_output(struct label *c, const struct sw_data *data)
 	sw_jw_kstr(w, "loss", data->classes ? "cross_entropy" : "mse");
 	sw_jw_kint(w, "outputs", data->classes ? (int64_t)data->classes : 1);
 	sw_jw_kint(w, "labels", (int64_t)data->labels);
+	if (data->target_shift != 0)
+		sw_jw_knum(w, "shift", data->target_shift);
 	sw_jw_obj_end(w);
 	end(c, "output");
 }

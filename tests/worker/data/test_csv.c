@@ -73,7 +73,7 @@ TEST_ROWS(csv_malformed_gives_its_line, bad)
 	csv_put(bad[_i].text);
 	ck_assert_int_eq(sw_data_csv_read(&csv, path, bad[_i].header,
 					  (struct sw_data_csv_label){bad[_i].label, bad[_i].index},
-					  &err),
+					  0, &err),
 			 SW_INVALID);
 	snprintf(want, sizeof want, "%s%s", strncmp(bad[_i].says, "without", 7) ? path : "",
 		 bad[_i].says);
@@ -98,7 +98,7 @@ TEST(csv_of_every_dialect_is_read)
 
 		csv_put(texts[i]);
 		ck_assert_msg(sw_data_csv_read(&csv, path, true, (struct sw_data_csv_label){"y", 0},
-					       &err) == SW_OK,
+					       0, &err) == SW_OK,
 			      "%zu: %s", i, err.msg);
 		ck_assert_uint_eq(csv.rows, 2);
 		ck_assert_uint_eq(csv.features, 2);
@@ -116,14 +116,14 @@ TEST(csv_quoted_cells_keep_commas_quotes_and_lines)
 
 	csv_put("1,\"a \"\"b\"\", c\nd\"\n2,e\n3\n");
 	ck_assert_int_eq(
-		sw_data_csv_read(&csv, path, false, (struct sw_data_csv_label){NULL, 1}, &err),
+		sw_data_csv_read(&csv, path, false, (struct sw_data_csv_label){NULL, 1}, 0, &err),
 		SW_INVALID);
 	/* the quoted newline counts as a line */
 	ck_assert_ptr_nonnull(strstr(err.msg, "line 4 has 1 columns"));
 	csv_put("1,\"a \"\"b\"\", c\nd\"\n2,e\n");
 	err = (struct sw_err)SW_ERR_INIT;
 	ck_assert_int_eq(
-		sw_data_csv_read(&csv, path, false, (struct sw_data_csv_label){NULL, 1}, &err),
+		sw_data_csv_read(&csv, path, false, (struct sw_data_csv_label){NULL, 1}, 0, &err),
 		SW_OK);
 	ck_assert_str_eq(csv.label[0], "a \"b\", c\nd");
 	sw_data_csv_fini(&csv);
@@ -135,12 +135,12 @@ TEST(csv_missing_or_no_file_is_said)
 	struct sw_data_csv csv;
 
 	ck_assert_int_eq(sw_data_csv_read(&csv, "/nowhere/x.csv", true,
-					  (struct sw_data_csv_label){"y", 0}, &err),
+					  (struct sw_data_csv_label){"y", 0}, 0, &err),
 			 SW_NOT_FOUND);
 	ck_assert_str_eq(err.msg, "/nowhere/x.csv: No such file or directory");
 	err = (struct sw_err)SW_ERR_INIT;
 	ck_assert_int_eq(
-		sw_data_csv_read(&csv, "/tmp", true, (struct sw_data_csv_label){"y", 0}, &err),
+		sw_data_csv_read(&csv, "/tmp", true, (struct sw_data_csv_label){"y", 0}, 0, &err),
 		SW_INVALID);
 	ck_assert_str_eq(err.msg, "/tmp is not a file");
 }

@@ -103,6 +103,85 @@ TEST(standardising_uses_the_training_rows_alone)
 	sw_data_fini(&data);
 }
 
+/* Row i has base + i * step, and base. */
+static const struct {
+	const char *what;
+	double base, step;
+} large[] = {
+	{"an ordinary column", 0, 1},  {"seconds of a minute", 1700000000, 1},
+	{"milliseconds", 1.7e12, 3e4}, {"an id of 19 digits", 1234567890123456768.0, 256},
+	{"metres", 5412345, 0.125},    {"a small deviation", 7, 1e-7},
+	{"a tiny one", 1, 1e-12},      {"it falls", -1700000000, -1},
+};
+
+static void check_large(const struct sw_data *data, const char *what)
+{
+	double sum = 0, squares = 0;
+
+	for (size_t i = 0; i < data->train.rows; i++) {
+		sum += data->train.target[i];
+		squares += (double)data->train.target[i] * (double)data->train.target[i];
+	}
+	const double n = (double)data->train.rows, mean = sum / n;
+	const double sd = sqrt(squares / n - mean * mean);
+
+	for (int val = 0; val < 2; val++) {
+		const struct sw_data_part *part = val ? &data->val : &data->train;
+
+		for (size_t i = 0; i < part->rows; i++) {
+			const double z = ((double)part->target[i] - mean) / sd;
+
+			ck_assert_msg(fabs(fabs((double)part->x[2 * i]) - fabs(z)) < 1e-3,
+				      "%s: %g for %g", what, (double)part->x[2 * i], z);
+			ck_assert_double_eq((double)part->x[2 * i + 1], 0);
+		}
+	}
+}
+
+TEST_ROWS(column_large_beside_its_range_is_scaled_in_double, large)
+{
+	const struct sw_data_want want = {
+		.val_fraction = 0.25, .split_seed = 3, .standardize = true};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_data data;
+	char text[2048] = "a,const,y\n";
+
+	for (int i = 0; i < 16; i++)
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%.17g,%.17g,%d\n",
+			       large[_i].base + i * large[_i].step, large[_i].base, i);
+	table_put(text);
+	ck_assert_msg(load(&data, SET, want, &err) == SW_OK, "%s", err.msg);
+	check_large(&data, large[_i].what);
+	ck_assert_double_eq(data.target_shift, 0);
+	sw_data_fini(&data);
+}
+
+TEST_ROWS(target_large_beside_its_range_is_shifted, large)
+{
+	const struct sw_data_want want = {
+		.val_fraction = 0.25, .split_seed = 3, .standardize = true};
+	const double base = large[_i].base, step = large[_i].step;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_data data;
+	char text[2048] = "a,y\n";
+
+	for (int i = 0; i < 16; i++)
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%.17g\n", i,
+			       base + i * step);
+	table_put(text);
+	ck_assert_msg(load(&data, SET, want, &err) == SW_OK, "%s", err.msg);
+	ck_assert((data.target_shift != 0) == (base != 0));
+	for (size_t i = 1; i < data.train.rows; i++) {
+		const double y = (double)data.train.target[i] - (double)data.train.target[0];
+		const double x = (double)data.train.x[i] - (double)data.train.x[0];
+
+		/* as far from the first one as its row is; a's deviation is between 4 and 5 */
+		ck_assert_double_ge(y / step / x, 4);
+		ck_assert_double_le(y / step / x, 5);
+	}
+	sw_data_fini(&data);
+}
+
 static const struct {
 	const char *text;
 	bool classes;

@@ -108,6 +108,44 @@ TEST(npy_of_every_dtype_and_version_becomes_floats)
 	}
 }
 
+TEST(npy_large_beside_its_range_is_scaled_in_double)
+{
+	static const double f8[] = {1.7e9,     5.5e6, 1.7e9 + 1, 5.5e6,
+				    1.7e9 + 2, 5.5e6, 1.7e9 + 3, 5.5e6};
+	static const int64_t i8[] = {1700000000000, 7, 1700000000001, 7,
+				     1700000000002, 7, 1700000000003, 7};
+	static const int64_t y[] = {1700000000, 1700000001, 1700000002, 1700000003};
+	struct sw_data_want want = as_classes;
+	struct sw_data data;
+
+	want.classes = false;
+	want.standardize = true;
+	put("y.npy", file, npy(1, I8Y, y, sizeof y));
+	for (int t = 0; t < 2; t++)
+		for (int image = 0; image < 2; image++) {
+			char header[128];
+
+			(void)snprintf(
+				header, sizeof header,
+				"{'descr': '<%s', 'fortran_order': False, 'shape': (4, %s), }",
+				t ? "i8" : "f8", image ? "2, 1, 1" : "2");
+			put("x.npy", file,
+			    npy(1, header, t ? (const void *)i8 : (const void *)f8, sizeof f8));
+			load_ok(&data, PAIR, want);
+			const float *x = data.train.x, *target = data.train.target;
+			const double scale = image ? (double)data.scale[0] : 1;
+			const double between = fabs((double)target[1] - (double)target[0]);
+
+			/* two training rows: one deviation below and above */
+			ck_assert_double_eq(data.target_shift,
+					    1700000000 + round(data.target_shift - 1.7e9));
+			ck_assert_double_eq_tol(fabs((double)(x[2] - x[0])) * scale, 2, 1e-6);
+			ck_assert(between == 1 || between == 2 || between == 3);
+			ck_assert_float_eq(x[1], x[3]);
+			sw_data_fini(&data);
+		}
+}
+
 TEST(npy_given_validation_part_is_kept_apart)
 {
 	static const float other[] = {5, 5, 6, 6, 7, 7, 8, 8};

@@ -87,7 +87,7 @@ static const float table[] = {0, 0, 1, 0, 0, 2}, means[] = {1, 0, 0, 0, 1, 0};
 	}
 #define TWO "{\"loss\":\"cross_entropy\",\"outputs\":2,\"labels\":1}"
 
-enum { NUMBERS, NAMELESS, VALUE, IMAGE, CIFAR, TOKENS, NEXT };
+enum { NUMBERS, NAMELESS, VALUE, LARGE, IMAGE, CIFAR, TOKENS, NEXT };
 
 static const struct {
 	struct meta meta[META_MOST];
@@ -110,6 +110,13 @@ static const struct {
 		      2},
 	[VALUE] = {{META("[{\"linear\":1}]", "{\"kind\":\"numbers\",\"shape\":[2]}",
 			 "{\"loss\":\"mse\",\"outputs\":1,\"labels\":1}", "{\"format\":\"npy\"}")},
+		   {{"0.weight", "F32", "[1,2]", sum, 2}, {"0.bias", "F32", "[1]", half, 1}},
+		   2},
+	[LARGE] = {{META("[{\"linear\":1}]", "{\"kind\":\"numbers\",\"shape\":[2]}",
+			 "{\"loss\":\"mse\",\"outputs\":1,\"labels\":1,\"shift\":1.7e12}",
+			 "{\"format\":\"csv\"}"),
+		    {"mean", "[1700000000.5,5412345]"},
+		    {"std", "[0.5,0.125]"}},
 		   {{"0.weight", "F32", "[1,2]", sum, 2}, {"0.bias", "F32", "[1]", half, 1}},
 		   2},
 	[IMAGE] = {{META("[\"flatten\",{\"linear\":2}]",
