@@ -17,6 +17,7 @@ struct facts {
 	const struct sw_ops *gpu; /* NULL: none */
 	size_t features, classes, rows, parameters, bytes, data_bytes;
 	uint64_t data_sum;
+	char odd[sizeof((struct sw_data_about *)0)->odd];
 	double flops;       /* of a batch */
 	size_t launches;    /* of kernels, about */
 	double stage_flops; /* of a pipeline's heaviest stage, a batch; 0: there is none */
@@ -255,6 +256,7 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 	cJSON_Delete(small);
 	if (rc == SW_OK)
 		rc = check_data(s, &t, &data, &out->data_sum, err);
+	memcpy(out->odd, data.about.odd, sizeof out->odd);
 	out->features = data.features;
 	out->classes = data.classes;
 	out->data_bytes = data.bytes;
@@ -276,6 +278,8 @@ static void write_facts(struct sw_jw *w, const struct facts *f)
 	sw_jw_kint(w, "bytes", (int64_t)f->bytes);
 	sw_jw_kint(w, "data_bytes", (int64_t)f->data_bytes);
 	sw_jw_kint(w, "data_sum", (int64_t)f->data_sum);
+	if (*f->odd)
+		sw_jw_kstr(w, "odd", f->odd);
 	sw_jw_knum(w, "flops", f->flops);
 	sw_jw_kint(w, "launches", (int64_t)f->launches);
 	if (f->stage_flops > 0) {

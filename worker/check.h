@@ -19,7 +19,7 @@
 
 /* gpu: a GPU's table, of which only what counts bytes is called; NULL: none is there. spec: the
  * JSON text of a sweep spec. Appends one JSON object, without a newline: {"ok": true, "features",
- * "classes" (0: regression), "rows", "parameters", "bytes", "metrics", ...}, of a pipeline with
+ * "classes" (0: regression), "rows", "parameters", "bytes", "metrics", "odd"}, of a pipeline with
  * "stage_flops", "parts" and "cut_bytes" (daemon/slot/speccheck.h), or {"ok": false, "pointer",
  * "message"}. Failures to write latch in out. */
 void sw_check_spec(const char *spec, size_t len, const struct sw_ops *gpu, struct sw_buf *out);

@@ -129,6 +129,8 @@ static void write_warnings(const struct sw_submit *s, struct sw_jw *w)
 	}
 	if (sw_sweep_run_cap(s->sched) == 0)
 		sw_jw_str(w, "no run_cap: the sweep goes on until it is cancelled");
+	if (*s->facts.odd)
+		sw_jw_str(w, s->facts.odd);
 	warn_of_memory(w, s);
 	warn_of_gang(w, s);
 	warn_of_grid(w, s);

@@ -65,6 +65,7 @@ static void read_verdict(struct sw_check *c, const struct sw_errand_end *run, st
 		c->facts = (struct sw_speccheck){.parameters = 0};
 	else
 		read_work(v, &c->facts);
+	(void)snprintf(c->facts.odd, sizeof c->facts.odd, "%s", sw_json_text(v, "odd", ""));
 	cJSON_Delete(v);
 }
 

@@ -210,8 +210,6 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 		standardize(raw, order, skip, moments);
 	if (raw->value && want.standardize)
 		out->target_shift = targets_shift(raw, order, skip);
-	out->about = raw->about;
-	raw->about = (struct sw_data_about){0};
 	if (scaled)
 		rc = sw_data_about_numbers(&out->about, moments, scales, &out->about.mean, err);
 	if (rc == SW_OK && scaled)
@@ -252,6 +250,8 @@ sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,
 	rc = readers[source->set.format](&raw, source, &want, ops != NULL, &why);
 	if (rc == SW_OK)
 		rc = counts_make(out, &raw, &source->set, want, &why);
+	out->about = raw.about;
+	raw.about = (struct sw_data_about){0};
 	if (rc == SW_OK && ops)
 		rc = place(out, &raw, &source->set, want, q, &why);
 	sw_data_raw_fini(&raw);

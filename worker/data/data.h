@@ -69,7 +69,8 @@ struct sw_data_about {
 	char *mean;    /* what a feature, or a channel's pixel, as it is in the file, is shifted */
 	char *std;     /* and then divided by */
 	size_t label_column;
-	bool too_big; /* one of them would have had over SW_DATA_ABOUT_MOST bytes */
+	char odd[200]; /* what may be a mistake in a table: a line with its pointer; or "" */
+	bool too_big;  /* one of them would have had over SW_DATA_ABOUT_MOST bytes */
 };
 
 #define SW_DATA_ABOUT_MOST ((size_t)4 << 20)

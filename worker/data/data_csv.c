@@ -106,22 +106,23 @@ sw_status sw_data_csv_next(struct sw_csv_reader *r, size_t *line, struct sw_err 
 				return sw_err_at(err, SW_INVALID, "/path",
 						 "%s: line %zu opens a quote that is never closed",
 						 r->path, *line);
-			if (!strchr(",\n", *end) && strncmp(end, "\r\n", 2) != 0)
+			if (!strchr(",\r\n", *end))
 				return sw_err_at(err, SW_INVALID, "/path",
 						 "%s: line %zu has text after a closing quote",
 						 r->path, *line);
 		} else {
-			end = start + strcspn(start, ",\n");
+			end = start + strcspn(start, ",\r\n");
 		}
+		if (*end == '\r' && end[1] != '\n')
+			return sw_err_at(err, SW_INVALID, "/path",
+					 "%s: line %zu has a carriage return (\\r) that ends no "
+					 "line: convert the file (tr '\\r' '\\n')",
+					 r->path, *line);
 		rc = cell_add(r, start, err);
 		if (rc != SW_OK)
 			return rc;
-		if (*end == '\r' || (*end == '\n' && end > start && end[-1] == '\r')) {
-			if (*end == '\n')
-				end[-1] = '\0';
-			else
-				*end++ = '\0';
-		}
+		if (*end == '\r')
+			*end++ = '\0';
 		const char separator = *end;
 
 		*end = '\0';
@@ -140,6 +141,11 @@ static sw_status label_unknown(const struct sw_csv_reader *r, const char *name, 
 	const char *near = sw_nearest(name, (const char *const *)r->name, r->columns);
 	size_t n = 0;
 
+	if (name[strspn(name, "-0123456789")] == '\0')
+		return sw_err_at(
+			err, SW_INVALID, "/label",
+			"%s has no column \"%s\": a column's number has no quotes (from 0)",
+			r->path, sw_text_show(name, show));
 	if (near)
 		return sw_err_at(err, SW_INVALID, "/label",
 				 "%s has no column \"%s\": did you mean \"%s\"?", r->path,
@@ -194,10 +200,11 @@ static sw_status label_find(struct sw_csv_reader *r, struct sw_data_csv_label la
 /* Names of columns and classes go into JSON, and are looked for again in other files. */
 static sw_status text_check(const char *path, const char *text, size_t len, struct sw_err *err)
 {
+	const char *no_text = sw_data_csv_no_text(text, len);
 	size_t line = 1, n;
 
-	if (strlen(text) != len)
-		return sw_err_at(err, SW_INVALID, "/path", "%s has a NUL byte: not a text", path);
+	if (no_text)
+		return sw_err_at(err, SW_INVALID, "/path", "%s %s", path, no_text);
 	for (size_t i = 0; i < len; i += n) {
 		n = sw_utf8_step(text + i, len - i);
 		line += text[i] == '\n';
@@ -208,6 +215,29 @@ static sw_status text_check(const char *path, const char *text, size_t len, stru
 					 path, line, (unsigned char)text[i]);
 	}
 	return SW_OK;
+}
+
+const char *sw_data_csv_no_text(const char *text, size_t len)
+{
+	if (len >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0))
+		return "is UTF-16: convert the file (iconv -f UTF-16 -t UTF-8)";
+	return memchr(text, '\0', len) ? "has a NUL byte: not a text" : NULL;
+}
+
+/* Are the names of the features numbers, and not those that a table without names is given? */
+static bool names_are_numbers(const struct sw_csv_reader *r)
+{
+	bool counted = true;
+	double v;
+
+	for (size_t i = 0; i < r->columns; i++) {
+		if (i == r->label)
+			continue;
+		if (!sw_data_csv_number(r->name[i], &v))
+			return false;
+		counted = counted && v == (double)i;
+	}
+	return !counted;
 }
 
 sw_status sw_data_csv_bad_cell(const struct sw_csv_reader *r, size_t line, size_t column,
@@ -282,6 +312,7 @@ static sw_status first_row(struct sw_csv_reader *r, bool header, struct sw_data_
 	}
 	rc = label_find(r, label, err);
 	r->out->features = r->columns - 1;
+	r->out->named_by_row = rc == SW_OK && r->name && names_are_numbers(r);
 	if (rc == SW_OK && r->plane)
 		rc = sw_data_raw_bases(&r->out->base, r->out->features, err);
 	return rc;

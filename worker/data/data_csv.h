@@ -28,6 +28,7 @@ struct sw_data_csv {
 	char **label;          /* [rows], the text of each; into `text` */
 	char **name;           /* [features + 1], the header's, into `text`; NULL: there is none */
 	size_t label_column;   /* of features + 1 */
+	bool named_by_row;     /* the header looks like a row of data */
 	char *text;            /* the file */
 };
 

@@ -88,6 +88,8 @@ struct sw_csv_reader {
 /* Cuts the next row that is not empty into r->cell. cells == 0: the text is at its end. *line is
  * where the row began. */
 SW_NODISCARD sw_status sw_data_csv_next(struct sw_csv_reader *r, size_t *line, struct sw_err *err);
+/* Why bytes from the beginning of a file are no text, after its name; NULL: they may be one. */
+const char *sw_data_csv_no_text(const char *text, size_t len);
 /* "x.csv: line 7, column "a": "b" is not a number" */
 sw_status sw_data_csv_bad_cell(const struct sw_csv_reader *r, size_t line, size_t column,
 			       struct sw_err *err);

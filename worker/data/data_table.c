@@ -5,6 +5,7 @@
 #include "proto/json.h"
 #include "worker/data/data_raw.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,33 @@ static sw_status columns_make(struct sw_raw *out, const struct sw_data_csv *csv,
 		rc = sw_data_about_take(&out->about, &list, &out->about.columns, err);
 	sw_buf_fini(&list);
 	return rc;
+}
+
+#define AT "/trainer/dataset"
+
+/* Says what is allowed, but likely a mistake: the first that it finds. */
+static void look_for_odd(struct sw_raw *out, const struct sw_data_csv *csv)
+{
+	static const char unknown[] = ",na,n/a,#n/a,<na>,nan,null,none,?,";
+	char *odd = out->about.odd, word[12];
+	const size_t cap = sizeof out->about.odd;
+
+	if (csv->named_by_row)
+		(void)snprintf(odd, cap,
+			       AT "/header: the first line is all numbers, and is taken for the "
+				  "names of the columns: \"header\": false makes a row of it");
+	else if (out->classes > 9 && out->classes > csv->rows / 2)
+		(void)snprintf(odd, cap,
+			       AT "/label: %zu classes in %zu rows: is it an id, or a number to "
+				  "predict (loss \"mse\")?",
+			       out->classes, csv->rows);
+	for (size_t i = 0; out->classes && !*odd && i < csv->rows; i++)
+		if (snprintf(word, sizeof word, ",%s,", csv->label[i]) < (int)sizeof word &&
+		    strcasestr(unknown, word))
+			(void)snprintf(odd, cap,
+				       AT "/label: data row %zu has the label \"%s\", which is a "
+					  "class: leave out rows whose label is not known",
+				       i + 1, csv->label[i]);
 }
 
 /* Numbers the classes in sorted order: of numbers if all labels are, else of texts. */
@@ -150,6 +178,7 @@ sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 	rc = want->classes ? classes_make(out, &csv, err) : values_make(out, &csv, want, err);
 	if (rc == SW_OK)
 		rc = columns_make(out, &csv, err);
+	look_for_odd(out, &csv);
 	if (rc == SW_OK && c && c * h * w != csv.features)
 		rc = sw_err_at(err, SW_INVALID, "/image",
 			       "%s has %zu columns beside the label, an image of %zu x %zu x "

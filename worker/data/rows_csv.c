@@ -65,8 +65,10 @@ static sw_status fill(struct rows_csv *c, struct sw_err *err)
 	} while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return sw_err_set(err, SW_IO, "%s: %s", c->file.show, strerror(errno));
-	if (memchr(c->text + c->len, '\0', (size_t)got) != NULL)
-		return sw_err_set(err, SW_INVALID, "%s has a NUL byte: not a text", c->file.show);
+	const char *no_text = sw_data_csv_no_text(c->text + c->len, (size_t)got);
+
+	if (no_text)
+		return sw_err_set(err, SW_INVALID, "%s %s", c->file.show, no_text);
 	c->len += (size_t)got;
 	c->end = got == 0;
 	return SW_OK;

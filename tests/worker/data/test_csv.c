@@ -45,6 +45,17 @@ static const struct {
 	{"1,2\n3,4\nq,5\n", false, NULL, 1, "/path", ": line 3, column 0: \"q\" is not a number"},
 	{"a,y\n\"1,2\n", true, "y", 0, "/path", ": line 2 opens a quote that is never closed"},
 	{"a,y\n\"1\"x,2\n", true, "y", 0, "/path", ": line 2 has text after a closing quote"},
+	{"a,y\r1,2\r3,4\r", true, "y", 0, "/path",
+	 ": line 1 has a carriage return (\\r) that ends no line: convert the file (tr '\\r' "
+	 "'\\n')"},
+	{"a,\"y\"\r\n1,\"2\"\r\r\n", true, "y", 0, "/path",
+	 ": line 2 has a carriage return (\\r) that ends no line: convert the file (tr '\\r' "
+	 "'\\n')"},
+	{"\xff\xfe"
+	 "a",
+	 true, "y", 0, "/path", " is UTF-16: convert the file (iconv -f UTF-16 -t UTF-8)"},
+	{"a,b\n1,2\n", true, "1", 0, "/label",
+	 " has no column \"1\": a column's number has no quotes (from 0)"},
 	{"a,y\n1,2\n", true, "y", 0, "/path", " has 1 row of data: too few"},
 	{"a,y\n", true, "y", 0, "/path", " has 0 rows of data: too few"},
 	{"alpha,beta,y\n1,2,3\n", true, "alpa", 0, "/label",

@@ -183,6 +183,34 @@ TEST_ROWS(target_large_beside_its_range_is_shifted, large)
 }
 
 static const struct {
+	const char *text, *says;
+} odd[] = {
+	{"a,y\n1,0\n2,1\n3,0\n", ""},
+	{"0,y\n1,0\n2,1\n3,0\n", ""}, /* as pandas numbers columns */
+	{"0.5,y\n1,0\n2,1\n3,0\n", "/trainer/dataset/header: the first line is all numbers, and is "
+				   "taken for the names of the columns: "
+				   "\"header\": false makes a row of it"},
+	{"a,y\n1,0\n2,1\n3,NaN\n",
+	 "/trainer/dataset/label: data row 3 has the label \"NaN\", which is a class: "
+	 "leave out rows whose label is "
+	 "not known"},
+	{"a,y\n1,q0\n2,q1\n3,q2\n4,q3\n5,q4\n6,q5\n7,q6\n8,q7\n9,q8\n1,q9\n",
+	 "/trainer/dataset/label: 10 classes in 10 rows: is it an id, or a number to predict (loss "
+	 "\"mse\")?"},
+};
+
+TEST_ROWS(table_that_is_likely_a_mistake_has_its_line, odd)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_data data;
+
+	table_put(odd[_i].text);
+	ck_assert_msg(load_ops(&data, SET, as_classes, NULL, &err) == SW_OK, "%s", err.msg);
+	ck_assert_str_eq(data.about.odd, odd[_i].says);
+	sw_data_fini(&data);
+}
+
+static const struct {
 	const char *text;
 	bool classes;
 	double val_fraction;
