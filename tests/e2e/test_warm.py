@@ -297,8 +297,8 @@ USES = """
 def test_the_second_trial_has_what_the_first_one_loaded_but_for_the_users_own(start, tmp_path):
     daemon = start("cpu:1")
     client = daemon.client()
-    run = package(tmp_path, "import os\nloaded = os.getpid()")
-    (tmp_path / "mine.py").write_text("import os\nloaded = os.getpid()")
+    run = package(tmp_path, "import os\nloaded = os.readlink('/proc/self')")
+    (tmp_path / "mine.py").write_text("import os\nloaded = os.readlink('/proc/self')")
     seen = outputs(daemon, client, warm(tmp_path, USES, run=run))
     launcher, = launchers(daemon)
     assert [heavy for heavy, _ in seen[1:]] == [str(launcher)] * (TRIALS - 1)
@@ -336,7 +336,7 @@ def test_the_second_trial_has_what_the_first_one_loaded_but_for_the_users_own(st
 
 def test_what_is_loaded_after_a_change_of_the_environment_is_not_learned(start, tmp_path):
     daemon = start("cpu:1")
-    run = package(tmp_path, "import os\nloaded = os.environ.get('LEVEL'), os.getpid()")
+    run = package(tmp_path, "import os\nloaded = os.environ.get('LEVEL'), os.readlink('/proc/self')")
     (tmp_path / "mine.py").write_text("loaded = ''")
     script = "os.environ['LEVEL'] = str(x)\n" + textwrap.dedent(USES)
     seen = outputs(daemon, daemon.client(), warm(tmp_path, script, run=run))
@@ -362,7 +362,7 @@ COLD = {
                 "a package starts threads when it is imported"),
     "descriptor": ("import socket; kept = socket.socket()", {}, "a package opens socket:"),
     "user": ("import mine", {}, "a package loads mine, which is not installed: "),
-    "killed": ("import os\nif os.environ.get('SWEEPD_TRIAL') is None: os.kill(os.getpid(), 9)", {}, "its launcher was killed"),
+    "killed": ("import os, sys\nif '-c' in sys.orig_argv: os.kill(os.getpid(), 9)", {}, "its launcher was killed"),
     "option": ("", {"command": ["python3", "-B", "program.py"]}, "python has an option: -B"),
     "no option": ("", {"command": ["python3", "program"]}, "its script's name does not end with .py"),
 }
@@ -447,7 +447,7 @@ def test_kills_of_daemon_worker_launcher_and_program_lose_no_report_and_leave_no
 def test_ranks_are_forked_by_one_launcher(start, tmp_path):
     daemon = start("cpu:2")
     client = daemon.client()
-    run = {**package(tmp_path, "import os\nloaded = os.getpid()"), "launch": "rank"}
+    run = {**package(tmp_path, "import os\nloaded = os.readlink('/proc/self')"), "launch": "rank"}
     script = """
         import heavy
         print("rank", os.environ["RANK"], os.environ["MASTER_PORT"] != "", heavy.loaded)

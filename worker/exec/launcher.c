@@ -144,7 +144,8 @@ static bool read_command(struct python *out, char *const *argv, char *why)
 	return *why == '\0';
 }
 
-/* Is it a variable that each trial, or rank, has its own of? The launcher is started without. */
+/* Is it a variable that each trial, or rank, has its own of? The launcher has those of the first;
+ * if a package asks for one when it is imported, the others start cold. */
 static bool is_trials(const char *entry)
 {
 	static const char *const names[] = {"RANK", "LOCAL_RANK", "MASTER_PORT",
@@ -161,23 +162,6 @@ static bool is_trials(const char *entry)
 static void add_word(struct sw_buf *b, const char *word)
 {
 	(void)sw_buf_add(b, word, strlen(word) + 1);
-}
-
-/* The environment that all its programs share: entries of of->env; the caller frees the list. NULL:
- * no memory. */
-static char **shared_env(const struct sw_launch *of)
-{
-	size_t n = 0;
-
-	while (of->env[n])
-		n++;
-	char **env = sw_calloc(n + 1, sizeof *env);
-
-	n = 0;
-	for (char *const *e = of->env; env && *e; e++)
-		if (!is_trials(*e))
-			env[n++] = *e;
-	return env;
 }
 
 /* Makes a file in memory of what a spare needs: the folder, how many words, these, the environment.
@@ -207,7 +191,7 @@ static int make_order(char *const *script, const struct sw_launch *of)
 
 /* Spawns it and sends it its program. */
 static bool spawn_launcher(struct sw_launcher *l, const char *file, const struct python *python,
-			   char *const *env, const struct sw_launch *of)
+			   const struct sw_launch *of)
 {
 	const unsigned long len = sw_launcher_py_len;
 	char boot[sizeof BOOT + 40];
@@ -217,7 +201,7 @@ static bool spawn_launcher(struct sw_launcher *l, const char *file, const struct
 
 	(void)snprintf(boot, sizeof boot, BOOT, len, len);
 	(void)snprintf(l->mark, sizeof l->mark, "%s", of->mark);
-	if (sw_program_start(&l->program, file, argv, env, of->cwd, of->mask, l->mark, NULL) !=
+	if (sw_program_start(&l->program, file, argv, of->env, of->cwd, of->mask, l->mark, NULL) !=
 	    SW_OK)
 		return false;
 	sw_program_keep(&l->program);
@@ -252,12 +236,11 @@ static struct sw_launcher *prepare(struct sw_launchers *all, const struct python
 				   const struct sw_launch *of)
 {
 	struct sw_launcher *l = NULL;
-	char file[PATH_MAX], **env;
+	char file[PATH_MAX];
 	struct sw_buf key;
 
 	if (!sw_program_find(python->word, of->path, file, sizeof file))
 		return NULL; /* the cold start says so */
-	env = shared_env(of);
 	sw_buf_init(&key, KEY_MAX);
 	add_word(&key, file);
 	add_word(&key, python->unbuffered ? "-u" : "");
@@ -265,16 +248,16 @@ static struct sw_launcher *prepare(struct sw_launchers *all, const struct python
 	add_word(&key, *python->script);
 	add_word(&key, of->cwd);
 	(void)sw_buf_addf(&key, "%d", of->mask);
-	for (char **e = env; e && *e; e++)
-		add_word(&key, *e);
-	if (env && key.failed == SW_OK)
+	for (char *const *e = of->env; *e; e++)
+		if (!is_trials(*e))
+			add_word(&key, *e);
+	if (key.failed == SW_OK)
 		l = choose(all, &key);
 	if (l && is_dead(l))
 		end_process(l);
-	if (l && !*l->why && l->program.pid == 0 && !spawn_launcher(l, file, python, env, of))
+	if (l && !*l->why && l->program.pid == 0 && !spawn_launcher(l, file, python, of))
 		l = NULL;
 	sw_buf_fini(&key);
-	free(env);
 	return l;
 }
 
@@ -396,6 +379,7 @@ bool sw_launchers_start(struct sw_launchers *all, struct sw_program *p, const st
 	if (*why == '!') {
 		memmove(why, why + 1, strlen(why));
 		memcpy(l->why, why, SW_LAUNCHER_WHY);
+		end_process(l);
 	}
 	return started;
 }

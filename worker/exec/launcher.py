@@ -5,7 +5,17 @@
 
 A spare is the worker's child, as a cold program is: what forked it has ended. When its script begins it has no
 descriptor of the launcher. What the script had loaded at its end comes back in memory that both share.
+
+A program meets what it would meet cold. Where that cannot be shown it starts cold, and a word says why; one that begins
+with "!" holds for good. docs/programs.md has the table of what may differ.
 """
+import os
+import sys
+
+STANDARD = os.path.dirname(os.__file__) + "/"
+AT_START = set(sys.modules)
+PATH = [*filter(None, sys.path)]  # but for the folder in which it runs, which -c puts there
+sys.path[:] = [folder for folder in PATH if (folder + "/").startswith(STANDARD)]  # a user may have a glob.py
 import ast
 import atexit
 import ctypes
@@ -13,30 +23,27 @@ import gc
 import glob
 import importlib.machinery
 import importlib.util
+import itertools
 import mmap
-import os
 import select
 import socket
 import struct
-import sys
 import time
 import types
 import weakref
 
+HOOKS = {"__name__": "sweepd_hook"}
+exec(compile(HOOK, "wandb_hook.py", "exec"), HOOKS)  # noqa: F821  (cmake/embed.cmake puts HOOK before this file)
+sys.path[:] = PATH
+for own in set(sys.modules) - AT_START - set(sys.builtin_module_names):
+    del sys.modules[own]  # a program has what it imports, and its own module may have that name
 SPARES = 4  # that are forked ahead, once the first script has taught what to load: some at a time
 LOOK_S = 1  # between two looks whether a file that was loaded has changed
 LESSON_MAX = 1 << 18  # bytes
-STANDARD = os.path.dirname(os.__file__) + "/"
-AT_START = set(sys.modules)
-HOOK_CODE = compile(HOOK, "wandb_hook.py", "exec")  # noqa: F821  (cmake/embed.cmake puts HOOK before this file)
-
-
-def before_script():
-    """In each program, before its script: wandb's log() is heard (worker/exec/wandb_hook.py, the text of HOOK)."""
-    if "SWEEPD_METRICS_FD" in os.environ:  # not in ranks but the first
-        hook = {"__name__": "sweepd_hook"}
-        exec(HOOK_CODE, hook)
-        hook["install"]()
+AGAIN = b"TORCH", b"TRITON_"  # the beginnings of variables that torch sets wherever it needs them
+# Files that know of forks or only measure, and that look among all variables for their own.
+AWARE = ("/tempfile.py", "/fsspec/spec.py", "/wandb/sdk/wandb_settings.py",
+         "/tqdm/utils.py", "/networkx/utils/backends.py", "/numba/core/config.py", "/dask/config.py")
 
 
 def installed(path):
@@ -89,23 +96,97 @@ def write_all(fd, data):
         data = data[os.write(fd, data):]
 
 
-def show_as(title):
-    """What `ps` shows of this process, in place of the words that it was started with."""
-    try:
-        with open("/proc/self/stat", "rb") as file:
-            start, end = map(int, file.read().rpartition(b")")[2].split()[45:47])
-        with open("/proc/self/mem", "r+b", buffering=0) as file:
-            file.seek(start)
-            file.write(os.fsencode(title)[:end - start - 2].ljust(end - start - 1, b"\0") + b".")  # no NUL: a title
-    except OSError:
-        pass  # it is only shown
+def show_as(words, environment):
+    """What /proc, and so `ps`, shows of this process, in place of what it was started with: lists of bytes."""
+    words, environment = (b"\0".join([*part, b""]) for part in (words, environment))
+    text = ctypes.create_string_buffer(words + environment)
+    with open("/proc/self/stat", "rb") as file:
+        stat = [0, 0, 0, *file.read().rpartition(b")")[2].split()]  # numbered as in proc(5)
+    libc, at = ctypes.CDLL(None), ctypes.addressof(text)
+    libc.sbrk.restype = ctypes.c_void_p
+    memory = [*(int(stat[n]) for n in (26, 27, 45, 46, 47)), libc.sbrk(0), int(stat[28])]
+    ends = at, at + len(words), at + len(words), at + len(text) - 1
+    libc.prctl(35, 14, struct.pack("12QIi", *memory, *ends, 0, 0, -1), ctypes.c_ulong(104), 0)  # PR_SET_MM_MAP
+    show_as.text = text
+
+
+def put(name, value):
+    """Into the environment; None: out of it."""
+    os.environb.pop(name, None) if value is None else os.environb.update({name: value})
+
+
+def unlike(one, other):
+    """The names whose values differ."""
+    return {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
+
+
+def users_folders():
+    """Folders of the user's in which modules are looked for before the standard library's."""
+    before = itertools.takewhile(lambda folder: folder + "/" != STANDARD, filter(None, sys.path))
+    return [folder for folder in map(os.path.abspath, before) if not installed(folder + "/")]
+
+
+def caller():
+    """The file of whoever calls what calls this, through os.environ's methods or not."""
+    frame = sys._getframe(2)
+    while frame.f_globals.get("__name__") in ("os", "collections.abc"):
+        frame = frame.f_back
+    return frame.f_code.co_filename
+
+
+class Hearing:
+    """Hears what packages ask for while they are imported, of what each trial has its own."""
+
+    def __init__(self):
+        self.asked, self.module = {}, ""  # for what, by which module first; the one that is imported now
+
+    def hear(self, name, function, unless=lambda *_: False):
+        def heard(*words):
+            if not unless(*words) and not caller().endswith(AWARE):
+                self.asked.setdefault(name or os.fsdecode(words[1]), self.module)
+            return function(*words)
+        return heard
+
+    def getpid(self):
+        self.pids.append((self.pid(), self.module, caller()))
+        return self.pids[-1][0]
+
+    def __enter__(self):
+        self.words, self.pid, self.pids = sys.argv, os.getpid, []
+        os.getpid = self.getpid
+        hears = {name: self.hear("sys.argv", getattr(list, name)) for name in ("__len__", "__iter__", "__contains__")}
+        hears["__getitem__"] = self.hear("sys.argv", list.__getitem__, lambda _, at: at == 0)
+        sys.argv = type("list", (list,), hears)(self.words)
+        hearing = type("dict", (dict,), {"__getitem__": self.hear(None, dict.__getitem__)})
+        os.environ._data = os.environb._data = hearing(os.environ._data)
+
+    def __exit__(self, *_):
+        os.environ._data = os.environb._data = dict(os.environ._data)
+        words, sys.argv, os.getpid = sys.argv, self.words, self.pid
+        if sys.getrefcount(words) > 2:  # somebody has kept it
+            self.asked.setdefault("sys.argv", "a package")
+        for pid, module, file in self.pids:
+            if sys.getrefcount(pid) > 3 and pid > 256 and not file.endswith(AWARE):  # it is an object of its own
+                self.asked.setdefault("os.getpid()", module)
+
+
+# A warning about the caller of a script says "sys:1".
+space = {}
+exec(compile("def execute(code, space): exec(code, space)", "sys", "exec"), space)
+EXECUTE = types.FunctionType(space["execute"].__code__, sys.__dict__)
 
 
 class Launcher:
     def __init__(self, script):
-        show_as("sweepd launcher of " + script)
-        self.status = None
-        self.coerced = os.environb.get(b"LC_CTYPE")  # the interpreter's own, if the environment has no locale (PEP 538)
+        self.environment, self.hearing, self.wrong = dict(os.environb), Hearing(), None
+        show_as([b"sweepd launcher of " + os.fsencode(script)], map(b"=".join, self.environment.items()))
+        sys.argv, self.status, self.cwd = [script], None, os.getcwd()
+        path = os.path.join(self.cwd, script)
+        self.main, self.mine = types.ModuleType("__main__"), sys.modules["__main__"]
+        loader = importlib.machinery.SourceFileLoader("__main__", path)
+        self.main.__dict__.update(__file__=path, __builtins__=sys.modules["builtins"], __annotations__={},
+                                  __cached__=None, __loader__=loader)
+        sys.modules["__main__"] = self.main
         atexit.register(self.end_program)  # as the first: it is called as the last
         words = getattr(sys, "orig_argv", [sys.executable, "-c"])
         self.python = words[:words.index("-c")]
@@ -118,43 +199,59 @@ class Launcher:
             os.dup2(os.memfd_create("import"), fd)  # what packages print while they are imported
         self.descriptors |= descriptors()
         if not getattr(sys.flags, "safe_path", False):
-            sys.path[0] = os.path.dirname(os.path.realpath(script))
+            sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
+        self.folders = users_folders()
         self.printed = None
         try:
             with open(script, "rb") as file:
                 source = file.read()
             names = list(head(source))
+            self.changes = {name: os.environb.get(name) for name in self.load(names)}
             # An optimizer loads 900 modules more, which may depend on an environment that the script changes first.
             if "torch" in names and b"optim" in source and b"environ" not in source:
-                names.append("torch._dynamo")
-            self.load(names)
+                self.load_late(["torch._dynamo"])
         except Exception:
+            self.changes = {}
             self.load([])  # the script itself says what is wrong
 
+    def load_late(self, names):
+        """What a script loads later: so is what that changes in the environment."""
+        before = dict(os.environb)
+        for name in self.load(names):
+            if not name.startswith(AGAIN):
+                self.wrong = f"a package that the script loads late sets {os.fsdecode(name)} when it is imported"
+            put(name, before.get(name))
+
     def load(self, names):
-        for name in names:
-            try:
-                importlib.import_module(name)
-            except (Exception, SystemExit):
-                pass  # as above
-        sys.stdout.flush()
-        sys.stderr.flush()
+        """Returns the names of the variables that this changes."""
+        before = dict(os.environb)
+        with self.hearing:
+            for self.hearing.module in names:
+                try:
+                    importlib.import_module(self.hearing.module)
+                except (Exception, SystemExit):
+                    pass  # as above
+        flush()
         if self.printed is None:  # of a script's head; it may have silenced what it loads later
             self.printed = [os.pread(fd, 1 << 16, 0) for fd in (1, 2)]
         self.loaded = set(sys.modules)
-        files = {name: file_of(sys.modules[name]) for name in self.loaded - AT_START}
+        files = {name: file_of(sys.modules[name]) for name in self.loaded if sys.modules[name] is not self.main}
+        self.names = {name.partition(".")[0] for name in self.loaded - AT_START - set(sys.builtin_module_names)}
         folders = [folder for folder in sys.path if installed(folder + "/")]  # in which a package may appear
         paths = [path for folder in folders for path in (folder, *glob.glob(folder + "/*.pth"))]
         self.stamps = {file: stamp(file) for file in [sys.executable, *paths, *files.values()] if isinstance(file, str)}
-        self.wrong = self.find_wrong(files)
+        self.wrong = self.wrong or self.find_wrong(files)
         gc.collect()
         gc.freeze()  # or a collection in a child would write to what it shares
+        return unlike(before, os.environb)
 
     def find_wrong(self, files):
         """What a fork would not take along rightly, or None."""
         for name, file in files.items():
             if isinstance(file, str) and not installed(file):
                 return f"a package loads {name}, which is not installed: {file}"
+        if os.getcwd() != self.cwd:
+            return f"a package goes to {os.getcwd()} when it is imported"
         for fd in descriptors() - self.descriptors:
             return f"a package opens {os.readlink('/proc/self/fd/' + fd)} when it is imported"
         pid = os.fork()  # before a fork OpenBLAS ends its threads; it starts them again when it needs them
@@ -177,7 +274,13 @@ class Launcher:
         length, = struct.unpack_from("i", self.shared, 8)
         if length and not self.learned:
             self.learned = True
-            self.load(self.shared[12:12 + length].decode().split())
+            lines = self.shared[12:12 + length].decode().split("\n")
+            self.folders += [line for line in lines if line[0] == "/"]
+            taught = dict(line.split("\t") for line in lines if line[0] != "/")
+            self.load_late(taught)
+            for name in taught.keys() & sys.modules.keys():
+                if file_of(sys.modules[name]) != taught[name]:
+                    self.wrong = f"the script finds {name} elsewhere: {taught[name]}"
         if self.wrong:
             self.end("!" + self.wrong)
 
@@ -243,25 +346,27 @@ class Launcher:
         order, out, err, talk = struct.unpack("4i", passed[0][2])
         os.close(self.held)
         cwd, n, *text = os.pread(order, os.fstat(order).st_size, 0).split(b"\0")
-        words, environment = [os.fsdecode(word) for word in text[:int(n)]], text[int(n):-1]
-        answer = b"%d\n" % os.getpid()
-        if time.monotonic() - struct.unpack_from("d", self.shared)[0] > LOOK_S:
-            struct.pack_into("d", self.shared, 0, time.monotonic())
-            if any(stamp(file) != found for file, found in self.stamps.items()):
-                answer = b"changed\n"
+        words, environment = text[:int(n)], dict(entry.split(b"=", 1) for entry in text[int(n):-1])
+        if b"LC_CTYPE" in self.environment:  # it may be the interpreter's own: the environment has no locale (PEP 538)
+            environment.setdefault(b"LC_CTYPE", self.environment[b"LC_CTYPE"])
         try:
             os.chdir(cwd)
             with open(words[0], "rb") as file:
                 self.source = file.read()
+            answer = os.fsencode(self.find_unlike(words, environment) or str(os.getpid())) + b"\n"
         except OSError:
             answer = b"its script cannot be read\n"
+        if time.monotonic() - struct.unpack_from("d", self.shared)[0] > LOOK_S:
+            struct.pack_into("d", self.shared, 0, time.monotonic())
+            if any(stamp(file) != found for file, found in self.stamps.items()):
+                answer = b"changed\n"
         write_all(talk, answer)
         if os.read(talk, 1) != b"g":
             os._exit(0)
         os.setsid()
-        sys.argv = words
-        sys.orig_argv = self.python + words
-        show_as(" ".join(sys.orig_argv))
+        sys.argv = [os.fsdecode(word) for word in words]
+        sys.orig_argv = self.python + sys.argv
+        show_as(map(os.fsencode, sys.orig_argv), text[int(n):-1])
         self.control.detach()
         for fd, end in enumerate((out, err, talk), 1):
             os.dup2(end, fd)
@@ -269,16 +374,30 @@ class Launcher:
         for fd in 1, 2:
             write_all(fd, self.printed[fd - 1])
         os.environb.clear()
-        for entry in environment:
-            name, _, value = entry.partition(b"=")
-            os.environb[name] = value
-        if self.coerced:
-            os.environb.setdefault(b"LC_CTYPE", self.coerced)
+        for name, value in [*environment.items(), *self.changes.items()]:
+            put(name, value)
+
+    def find_unlike(self, words, environment):
+        """Why the program would not meet what it meets cold, or None."""
+        if b"\0" in self.source:
+            return "its script has a NUL byte"
+        own = {os.fsdecode(name) for name in unlike(self.environment, environment)}
+        for name in sorted(own.union(["os.getpid()"], ["sys.argv"] * (len(words) > 1)) & self.hearing.asked.keys()):
+            return f"!{self.hearing.asked[name]} asks for {name} when it is imported, which each trial has its own of"
+        for folder in filter(os.path.isdir, self.folders):
+            for name in self.names.intersection(entry.partition(".")[0] for entry in os.listdir(folder)):
+                spec = importlib.machinery.PathFinder.find_spec(name, [folder])
+                if spec and spec.origin:
+                    return f"{spec.origin} has the name of a module that is loaded"
+        return None
 
     def freshen(self):
         """What would be the same in all children; `random` sees to that itself."""
         if "numpy.random" in sys.modules:
             sys.modules["numpy.random"].seed()
+        if "logging" in sys.modules:  # its records count from there
+            start = sys.modules["logging"]._startTime
+            sys.modules["logging"]._startTime = time.time_ns() if isinstance(start, int) else time.time()
         if "torch" in sys.modules:  # as it begins: what was imported may have drawn from it
             torch = sys.modules["torch"].default_generator
             torch.manual_seed(torch.initial_seed())
@@ -288,18 +407,14 @@ class Launcher:
             del sys.path_importer_cache[path]
 
     def run(self):
-        path = os.path.join(os.getcwd(), sys.argv[0])
-        main = types.ModuleType("__main__")
-        main.__dict__.update(__file__=path, __builtins__=sys.modules["builtins"], __annotations__={}, __cached__=None,
-                             __loader__=importlib.machinery.SourceFileLoader("__main__", path))
-        self.main, sys.modules["__main__"] = sys.modules["__main__"], main
         self.freshen()
         if not self.learned:
             self.watch_environment()
-        before_script()
+        if "SWEEPD_METRICS_FD" in os.environ:  # not in ranks but the first: wandb's log() is heard
+            HOOKS["install"]()
         self.pid = os.getpid()
         try:
-            exec(compile(self.source, path, "exec", dont_inherit=True), main.__dict__)
+            EXECUTE(compile(self.source, self.main.__file__, "exec", dont_inherit=True), self.main.__dict__)
             self.status = 0
         except BaseException as error:
             self.status = status_of(error)
@@ -312,9 +427,8 @@ class Launcher:
     def end_program(self):
         """Takes down what is the user's, as the interpreter does, and not what is shared: that would copy it, which
         takes longer than many a trial. So C++ destructs nothing, either."""
-        if self.status is None or os.getpid() != self.pid:
+        if self.status is None or os.getpid() != self.pid or not flush():
             return  # the interpreter does all of it
-        flush()
         for name in "last_type", "last_value", "last_traceback", "last_exc":
             sys.__dict__.pop(name, None)
         # Of what it shares little is looked at: even that is a write, and a copy of its page. What came since stands at
@@ -332,49 +446,55 @@ class Launcher:
         for module in filter(None, [user() for user in users]):
             for name in module.__dict__.keys() - {"__builtins__"}:
                 module.__dict__[name] = None
-        flush()  # once more, as the interpreter does: what was taken down may have printed
-        ctypes.PyDLL(None).fflush(None)
-        os._exit(self.status)
+        if flush():  # once more, as the interpreter does: what was taken down may have printed
+            ctypes.PyDLL(None).fflush(None)
+            os._exit(self.status)
 
     def watch_environment(self):
         """What a script loads after it has changed the environment may depend on that: it is not learned."""
         self.before = None
 
-        def hear(event, _):
-            if event in ("os.putenv", "os.unsetenv") and self.before is None:
-                frame = sys._getframe(1)
-                while frame and frame.f_globals.get("__name__") in ("os", "_collections_abc"):
-                    frame = frame.f_back
-                if frame and not installed(frame.f_code.co_filename):
-                    self.before = list(sys.modules)
+        def hear(event, words):
+            if event in ("os.putenv", "os.unsetenv") and self.before is None and not words[0].startswith(AGAIN):
+                half = {name for name, module in list(sys.modules.items())
+                        if getattr(getattr(module, "__dict__", {}).get("__spec__"), "_initializing", False)}
+                self.before = [name for name in sys.modules if half.isdisjoint(
+                    itertools.accumulate(name.split("."), "{}.{}".format))]
 
         sys.addaudithook(hear)
 
     def teach(self):
-        names = [name for name in self.before or list(sys.modules)
-                 if name not in self.loaded and installed(file_of(sys.modules.get(name)))]
-        text = "\n".join(["sys", *names]).encode()
+        files = {name: file_of(sys.modules.get(name)) for name in self.before or list(sys.modules)}
+        lines = [f"{name}\t{files[name]}" for name in files if name not in self.loaded and installed(files[name])]
+        text = "\n".join(["\t", *lines, *users_folders()]).encode()
         if len(text) < LESSON_MAX - 12:
             self.shared[12:12 + len(text)] = text
             struct.pack_into("i", self.shared, 8, len(text))
 
 
 def flush():
-    for stream in sys.stdout, sys.stderr:
-        if hasattr(stream, "flush") and not getattr(stream, "closed", False):
-            stream.flush()
+    """Did it go well? If not the interpreter tries it again, and says what it says."""
+    try:
+        for stream in filter(None, (sys.__dict__.get("stdout"), sys.__dict__.get("stderr"))):
+            if not getattr(stream, "closed", False):
+                stream.flush()
+        return True
+    except BaseException:
+        return False
 
 
 def status_of(error):
     """The exit status that an exception is to the interpreter; None: it is more than a number."""
     if isinstance(error, SystemExit):
-        return 0 if error.code is None else error.code & 255 if isinstance(error.code, int) else 1
+        if isinstance(error.code, int):
+            return error.code & 255 if -1 << 63 <= error.code < 1 << 63 else 255
+        return 0 if error.code is None else 1
     return None if isinstance(error, KeyboardInterrupt) or sys.excepthook is not sys.__excepthook__ else 1
 
 
 def without_launcher(hook):
     def show(kind, error, trace):
-        while trace and trace.tb_frame.f_code.co_filename in ("<string>", "<sweepd>"):
+        while trace and trace.tb_frame.f_code.co_filename in ("<string>", "<sweepd>", "sys"):
             trace = trace.tb_next
         error.__traceback__ = trace
         hook(kind, error, trace)

@@ -5,6 +5,7 @@ since the last one: what W&B's hyperband counts. Numbers of a dict within a dict
 never logged, the run's summary is asked for it at the end. A script that imports sweepd reports by itself, and is left
 alone. wandb's own work is done first, and unchanged. Called only where SWEEPD_METRICS_FD is set: in rank 0.
 """
+import _thread
 import atexit
 import functools
 import importlib.machinery
@@ -12,7 +13,6 @@ import json
 import os
 import socket
 import sys
-import threading
 
 
 class Reporter:
@@ -20,7 +20,7 @@ class Reporter:
         self.channel = socket.socket(fileno=os.dup(int(os.environ["SWEEPD_METRICS_FD"])))
         self.answers = self.channel.makefile("r", encoding="utf-8")
         self.metric, self.pid = os.environ.get("SWEEPD_METRIC"), os.getpid()
-        self.pending, self.seen, self.lock = {}, False, threading.RLock()
+        self.pending, self.seen, self.lock = {}, False, _thread.RLock()
 
     def log(self, data, last=False):
         if "sweepd" in sys.modules or os.getpid() != self.pid:
