@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -170,6 +171,34 @@ def fn(params):
     time.sleep(3600)
 sweepd.tune(fn, {"x": {"min": 0.0, "max": 1.0}}, n=2)
 """
+
+
+def test_report_that_tune_does_not_store_is_a_warning_and_counted(user, tmp_path):
+    def fn(params):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            for step, loss in ((0, 9), (1, 3), (2, 2), (1, 8), (3, 1)):
+                sweepd.report(step, loss=loss)
+        (tmp_path / "said").write_text("\n".join(str(each.message) for each in seen), encoding="utf-8")
+
+    result = sweepd.tune(fn, {"x": {"min": 0.0, "max": 1.0}}, run_cap=1, method="random", client=user, n=1)
+    row = result.trials[0]
+    assert (row["state"], row["value"], row["left_out"]) == ("COMPLETED", 1, 1)
+    assert row["left_why"] == "step 1 is not above the last step, 2"
+    first, second = (tmp_path / "said").read_text(encoding="utf-8").splitlines()
+    assert "at least 1" in first and second == f"sweepd did not store a report: {row['left_why']}"
+
+
+def test_tune_counts_metrics_that_come_in_some_reports_only(user):
+    def fn(params):
+        for step in range(1, 7):
+            sweepd.report(step, **({"loss": params["x"] / step} if step % 3 == 0 else {"train_loss": 1.0}))
+
+    result = sweepd.tune(fn, {"x": {"min": 0.5, "max": 1.0}}, run_cap=2, method="random", client=user, n=1)
+    assert [(row["state"], row["step"]) for row in result.trials] == [("COMPLETED", 6)] * 2
+    with pytest.raises(sweepd.SweepdError, match='no report carries the sweep.s metric "loss".*train_loss'):
+        sweepd.tune(lambda params: sweepd.report(1, train_loss=1), {"x": {"min": 0.5, "max": 1.0}}, run_cap=2,
+                    method="random", client=user, n=1)
 
 
 def test_script_that_is_killed_leaves_no_process_behind(user, tmp_path):

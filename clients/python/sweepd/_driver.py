@@ -54,6 +54,7 @@ class Running:
         self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self.unread = b""
         self.result: Dict[str, Any] = {}
+        self.known = trial.step  # steps up to here were reported before this process: it may go through them again
         self.signal_at: Optional[float] = None  # when it gets the next signal, SIGTERM and then SIGKILL
         self.signal = signal.SIGTERM
         self.status: Optional[int] = None  # of its end, if that came before its channel's
@@ -202,6 +203,7 @@ class Driver:
         step, checkpoint = metrics.pop("step", None), metrics.pop("checkpoint", False)
         more, self.more = metrics.pop("\0more", {}), {}
         trial = it.trial
+        before = trial.step
         try:
             if isinstance(step, float) and step.is_integer():
                 step = int(step)
@@ -215,6 +217,11 @@ class Driver:
             answer = {"decision": decision, **self.more}
         except (SweepdError, OSError) as error:
             answer, decision = {"error": str(error)}, "continue"
+        if isinstance(step, int) and step <= before and not 0 < step <= it.known:
+            try:  # the daemon refuses it, and counts it with the trial
+                self.client.report(self.sweep, trial.number, trial.attempt, trial._seq + 1, step, metrics)
+            except SweepdError as error:
+                answer["not_stored"] = str(error)
         if decision != "continue":
             it.signal_at = time.monotonic() + 0.5
         with contextlib.suppress(OSError):  # it ended; the next read says so
