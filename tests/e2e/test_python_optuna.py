@@ -57,6 +57,44 @@ def test_study_of_a_plain_function_finds_its_minimum(user):
     assert (got["state"], got["counts"]["COMPLETED"], got["run_cap"]) == ("COMPLETED", 25, 25)
 
 
+@pytest.mark.parametrize("low, high, step, last", [(0.0, 0.6, 0.1, 0.6), (0.1, 0.7, 0.2, 0.7), (0.05, 0.35, 0.05, 0.35),
+                                                   (0.0, 0.65, 0.1, 0.6), (0.1, 0.7, 0.25, 0.6), (-0.3, 0.3, 0.1, 0.3)])
+def test_study_tries_every_value_of_a_stepped_range(user, low, high, step, last):
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=1))
+    study.optimize(lambda trial: (trial.suggest_float("x", low, high, step=step) - last) ** 2, n_trials=40)
+    values = {min(low + i * step, last) for i in range(round((last - low) / step) + 1)}
+    assert {trial.params["x"] for trial in study.trials} == values and study.best_params == {"x": last}
+    assert user.sweep(study.sweep)["counts"]["COMPLETED"] == 40
+
+
+def test_study_of_objects_that_equal_nothing_else(user):
+    class Layer:
+        pass
+
+    choices = [Layer(), Layer()]
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=1))
+    study.optimize(lambda trial: 1.0 + trial.suggest_float("x", 0, 1) if trial.suggest_categorical("layer", choices) is
+                   choices[0] else 0.0, n_trials=15)
+    assert {trial.params["layer"] is choices[0] for trial in study.trials} == {True, False}
+    assert user.sweep(study.sweep)["counts"]["COMPLETED"] == 15 and user.best(study.sweep)["value"] == 0.0
+    rows = user.trials(study.sweep)
+    assert all((row["value"] >= 1) == (row["params"]["layer"][0] == "0") == ("x" in row["params"]) for row in rows)
+
+
+def test_study_counts_no_returned_value_as_a_step(user):
+    def objective(trial):
+        trial.suggest_float("x", 0, 1)
+        for epoch in range(3 if trial.number == 0 else 6):
+            trial.report(1.0 if trial.number == 0 else 0.5, epoch)
+            if trial.should_prune():
+                raise optuna.TrialPruned()
+        return 0.1
+
+    study = optuna.create_study(pruner=optuna.pruners.MedianPruner(n_startup_trials=1))
+    study.optimize(objective, n_trials=4)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 4
+
+
 def test_study_prunes_and_steps_count_from_0(user):
     def objective(trial):
         x = trial.suggest_float("x", 0, 1)

@@ -144,6 +144,85 @@ def test_study_with_branches_layers_and_objects(user):
     assert sweepd.optuna.importance.get_param_importances is optuna.importance.get_param_importances
 
 
+@pytest.mark.parametrize("low, high, step", [(0.0, 0.6, 0.1), (0.1, 0.7, 0.2), (0.05, 0.35, 0.05), (-0.3, 0.3, 0.1),
+                                             (1, 9, 2), (0.0, 0.65, 0.1)])
+def test_every_value_of_a_stepped_range_is_tried_and_is_optunas(user, low, high, step):
+    """The best is the top, and a multiple of the step may be a little above it: 6 * 0.1 > 0.6."""
+    def objective(trial):
+        suggest = trial.suggest_int if isinstance(low, int) else trial.suggest_float
+        return (suggest("x", low, high, step=step) - high) ** 2
+
+    theirs = optuna.create_study(sampler=optuna.samplers.RandomSampler(1))
+    theirs.optimize(objective, n_trials=100)
+    study = sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler(seed=1))
+    study.optimize(objective, n_trials=25)
+    study.enqueue_trial({"x": high if high != 0.65 else 0.6})
+    study.optimize(objective, n_trials=1)
+    assert {trial.params["x"] for trial in study.trials} == {trial.params["x"] for trial in theirs.trials}
+    sweep, rows = mirror(user, study)
+    assert (sweep["state"], sweep["counts"]["COMPLETED"], sweep["counts"]["FAILED"]) == ("COMPLETED", 26, 0)
+    assert sorted(row["params"]["x"] for row in rows) == pytest.approx(sorted(trial.params["x"] for trial in study.trials))
+
+
+def test_choices_that_equal_nothing_else_stay_apart(user):
+    class Layer:
+        pass
+
+    apart = [Layer(), Layer()]
+    for choices in (apart, [[Layer()], [Layer()]], [Layer(), None], [lambda: 1, lambda: 2]):
+        def objective(trial):
+            first, second = trial.suggest_categorical("first", choices), trial.suggest_categorical("second", apart)
+            assert any(first is each for each in choices) and any(second is each for each in apart)
+            return 2.0 * (first is choices[1]) + (second is apart[1]) + (
+                trial.suggest_float("x", 0, 1) if first is choices[0] else 0)
+
+        for sampler in (sweepd.optuna.Sampler(seed=1), optuna.samplers.RandomSampler(1)):
+            study = sweepd.optuna.create_study(sampler=sampler)
+            study.optimize(objective, n_trials=15)
+            assert {trial.state.name for trial in study.trials} == {"COMPLETE"} and study.best_value < 1
+            assert {int(trial.value) for trial in study.trials} == {0, 1, 2, 3}
+            if study.sweep:
+                sweep, rows = mirror(user, study)
+                assert sweep["counts"]["COMPLETED"] == 15
+                assert {row["value"] >= 2 for row in rows if row["params"]["first"] == rows[0]["params"]["first"]} == {
+                    rows[0]["value"] >= 2}
+
+
+def test_what_an_objective_returns_prunes_no_other_trial(user):
+    """Optuna's median compares what was reported at a step; a returned value has none."""
+    def objective(trial):
+        trial.suggest_float("x", 0, 1)
+        for epoch in range(3 if trial.number == 0 else 6):
+            trial.report(1.0 if trial.number == 0 else 0.5, epoch)
+            if trial.should_prune():
+                raise optuna.TrialPruned()
+        return 0.1
+
+    study = sweepd.optuna.create_study(pruner=sweepd.optuna.Pruner("median", n_startup_trials=1),
+                                       sampler=optuna.samplers.RandomSampler(0))
+    study.optimize(objective, n_trials=4)
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE"] * 4
+    same_trials(user, study)
+
+
+def test_attribute_that_no_entry_can_have_stays_in_its_process(user):
+    def objective(trial):
+        for name, value in large.items():
+            trial.set_user_attr(name, value)
+        return trial.suggest_float("x", 0, 1)
+
+    large = {"list": [0.123456789] * 100000, "text": '"' * 700000, "dict": {"a": [0.5] * 150000, "b": [0.5] * 150000}, "small": [1]}
+    study = sweepd.optuna.create_study()
+    with pytest.warns(UserWarning, match="stays in this process"):
+        study.optimize(objective, n_trials=2)
+    assert [trial.user_attrs for trial in study.trials] == [large] * 2
+    done = subprocess.run([sys.executable, "-c", "import sys, sweepd.optuna as optuna\n"
+                           "print([*map(len, optuna.load_study(study_name=sys.argv[1]).trials[0].user_attrs.values())])",
+                           study.study_name], env=environment(SWEEPD_SOCKET=user.socket, PYTHONPATH=PACKAGE),
+                          stdout=subprocess.PIPE, check=True, text=True)
+    assert done.stdout == "[200, 200, 200, 1]\n"
+
+
 def test_constraints_objectives_and_no_parameter(user):
     study = sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler(
         constraints_func=lambda trial: (trial.params["x"] - 0.5,)))
@@ -170,10 +249,18 @@ def test_studies_that_the_daemon_keeps(user):
     assert len(again.trials) == len(sweepd.optuna.load_study(study_name=names[0]).trials) == 3
     assert again.sweep == mirror(user, again)[0]["sweep"]
     sweepd.optuna.copy_study(from_study_name=names[0], to_study_name=names[2])
+    gone = sweepd.optuna.load_study(study_name=names[1])
+    journals = [f"optuna/{names[1]}", sweepd.optuna._mirror.Mirror(gone, {}).journal.name]
+    assert all(user.call("journal.read", journal=each)["entries"] for each in journals)
     sweepd.optuna.delete_study(study_name=names[1])
+    assert not any(user.call("journal.read", journal=each)["entries"] for each in journals)
     assert {name for name in sweepd.optuna.get_all_study_names() if name in names} == {names[0], names[2]}
     with pytest.raises(KeyError):
         sweepd.optuna.load_study(study_name=names[1])
+    anew = sweepd.optuna.create_study(study_name=names[1])
+    anew.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=2)
+    assert anew.study_name == names[1] and len(anew.trials) == 2
+    sweepd.optuna.delete_study(study_name=names[1])
     summaries = {one.study_name: one.n_trials for one in sweepd.optuna.get_all_study_summaries()}
     assert summaries[names[0]] == summaries[names[2]] == 3 and names[1] not in summaries
 
@@ -199,9 +286,13 @@ def test_choices_that_no_process_can_send_another(user):
     """Two runs of one script, the second of which finds the choices of the first."""
     code = """
 import sweepd.optuna as optuna
-choices = [abs, lambda x: x * x, None]
+class Power:
+    def __call__(self, x):
+        return x ** (3 + (self is choices[-1]))
+choices = [abs, lambda x: x * x, lambda x: 3.5, None, Power(), Power()]
 def objective(trial):
     of = trial.suggest_categorical("of", choices)
+    assert any(of is each for each in choices)
     return of(-2) if of else trial.suggest_float("x", 1, 2)
 study = optuna.create_study(study_name="objects", load_if_exists=True)
 study.optimize(objective, n_trials=12)
@@ -212,7 +303,9 @@ study.optimize(objective, n_trials=12)
     assert [trial.state.name for trial in study.trials] == ["COMPLETE"] * 24
     sweep, rows = mirror(user, study)
     assert sorted(row["value"] for row in rows) == sorted(trial.value for trial in study.trials)
-    assert {row["params"]["of"] for row in rows} == set(sweep["spec"]["parameters"]["of"]["values"])
+    assert {row["params"]["of"] for row in rows} <= set(sweep["spec"]["parameters"]["of"]["values"])
+    values = {0: {2}, 1: {4}, 2: {3.5}, 4: {-8}, 5: {16}}
+    assert all(row["value"] in values.get(int(row["params"]["of"][0]), {row["value"]}) for row in rows), rows
 
 
 @pytest.mark.parametrize("sampler", ["sweepd.optuna.Sampler(seed=1)", "optuna.samplers.RandomSampler(1)"])

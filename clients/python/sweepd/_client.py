@@ -293,7 +293,7 @@ class _Patience:
 
     def __init__(self, client: Client) -> None:
         self._path, self._host, self._said = client.socket, client.host, False
-        self._end, self._pause = time.monotonic() + client.patience_s, 0.02
+        self._client, self._since, self._pause = client, time.monotonic(), 0.02  # it may lose its patience: at a script's end
 
     def connect(self) -> Connection:
         while True:
@@ -304,7 +304,7 @@ class _Patience:
 
     def wait(self, error: Exception) -> None:
         """Sleeps until the next try; past the end it raises."""
-        left = self._end - time.monotonic()
+        left = self._since + self._client.patience_s - time.monotonic()
         if left <= 0:
             if isinstance(error, SweepdError):
                 raise error

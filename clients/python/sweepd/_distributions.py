@@ -1,5 +1,4 @@
 """Optuna's distributions (and those of optuna/_shim.py) in a sweep's spec, and their values on the wire."""
-import math
 from typing import Any, Dict, List
 
 from ._wire import find, wire_values
@@ -33,6 +32,11 @@ def _stepped(distribution: Any) -> bool:
     return not is_category(distribution) and distribution.step not in (None, 1 if is_int(distribution) else None)
 
 
+def _is_step(low: float, value: float, step: float) -> bool:
+    """Is it so many steps above? By Optuna's own tolerance."""
+    return abs((value - low) / step - round((value - low) / step)) < 1e-8
+
+
 def spec(distribution: Any, exact: bool = True) -> Dict[str, Any]:
     """The parameter in a sweep's spec; ValueError if it cannot be one. Not `exact`: odd steps are left out."""
     if is_category(distribution):
@@ -41,16 +45,26 @@ def spec(distribution: Any, exact: bool = True) -> Dict[str, Any]:
     if distribution.single():
         return {"value": low}
     if _stepped(distribution):
-        if abs(low / step - round(low / step)) < 1e-9:  # the daemon counts steps from 0
+        if _is_step(0, low, step):  # the daemon counts steps from 0
             return {"distribution": "q_uniform", "min": low, "max": high, "q": step}
         steps = round((high - low) / step)
         if exact and steps >= MOST_VALUES:
             raise ValueError(f"low={low} must be a multiple of step={step} in a range of {steps} steps")
         if exact:
-            return {"values": [low + i * step for i in range(steps + 1)]}
+            return {"values": [nearest(distribution, low + i * step) for i in range(steps + 1)]}
     if is_int(distribution):
         return {"distribution": "int_log_uniform" if distribution.log else "int_uniform", "min": low, "max": high}
     return {"distribution": "log_uniform_values" if distribution.log else "uniform", "min": low, "max": high}
+
+
+def nearest(distribution: Any, value: Any) -> Any:
+    """The number of a range next to this one: low + i * step, cut at its ends, as Optuna has it. All that goes to the
+    daemon or comes from it is one of these, so they can be compared: 6 * 0.1 is above 0.6, and not the same as 0.6."""
+    low, high = distribution.low, distribution.high
+    if _stepped(distribution):
+        value = low + round((value - low) / distribution.step) * distribution.step
+    value = min(max(value, low), high)
+    return int(round(value)) if is_int(distribution) else float(value)
 
 
 def contains(distribution: Any, value: Any) -> bool:
@@ -59,29 +73,31 @@ def contains(distribution: Any, value: Any) -> bool:
         return any(choice is value or choice == value for choice in distribution.choices)
     if isinstance(value, (str, bool)) or value is None or not distribution.low <= value <= distribution.high:
         return False
-    steps = (value - distribution.low) / (distribution.step or 1)
-    return distribution.step is None or abs(steps - round(steps)) < 1e-6
+    return distribution.step is None or _is_step(distribution.low, value, distribution.step)
 
 
 def to_wire(distribution: Any, value: Any) -> Any:
     """A value as the daemon has it. ValueError: it is none."""
     if not is_category(distribution):
-        return value
-    for i, choice in enumerate(distribution.choices):
-        if choice is value or choice == value and isinstance(choice, bool) == isinstance(value, bool):
-            return wire_values(distribution.choices)[i]
-    raise ValueError(f"{value!r} is none of {distribution.choices!r}")
+        return nearest(distribution, value)
+    choices = distribution.choices
+    same = [i for i, choice in enumerate(choices) if choice is value] or [
+        i for i, choice in enumerate(choices) if choice == value and isinstance(choice, bool) == isinstance(value, bool)]
+    if not same:
+        raise ValueError(f"{value!r} is none of {choices!r}")
+    return wire_values(choices)[same[0]]
 
 
 def from_wire(distribution: Any, value: Any) -> Any:
     """A value as the objective has it."""
-    if is_category(distribution):
-        return distribution.choices[find(wire_values(distribution.choices), value)]
-    if is_int(distribution):
-        return int(round(value))
-    if distribution.step is None:
-        return float(value)
-    return float(distribution.low + round((value - distribution.low) / distribution.step) * distribution.step)
+    if not is_category(distribution):
+        return nearest(distribution, value)
+    return distribution.choices[find(wire_values(distribution.choices), value)]
+
+
+def same(distribution: Any, one: Any, other: Any) -> bool:
+    """Are two values one to the daemon?"""
+    return contains(distribution, other) and to_wire(distribution, one) == to_wire(distribution, other)
 
 
 def union(one: Any, other: Any) -> Any:
@@ -91,15 +107,15 @@ def union(one: Any, other: Any) -> Any:
     if type(one) is not type(other) or is_category(one):
         raise ValueError(f"a parameter cannot be both {one!r} and {other!r}: give it another name")
     step = one.step
-    if step != other.step or step is not None and abs(math.remainder(other.low - one.low, step)) > 1e-9:
+    if step != other.step or step is not None and not _is_step(one.low, other.low, step):
         step = 1 if is_int(one) else None
     return type(one)(low=min(one.low, other.low), high=max(one.high, other.high), log=one.log and other.log, step=step)
 
 
 def listed(distribution: Any) -> List[Any]:
-    """The values that a condition can name."""
+    """The values that a condition can name, as the daemon has them."""
     if is_category(distribution):
-        return list(distribution.choices)
+        return wire_values(distribution.choices)
     if is_int(distribution) and not _stepped(distribution) and 0 < distribution.high - distribution.low < FEW:
         return list(range(distribution.low, distribution.high + 1))
     return []

@@ -51,6 +51,10 @@ class Journal:
             if entry in self._entries(self._known):  # the connection broke before the answer came
                 return
 
+    def delete(self) -> None:
+        """With all its entries."""
+        self.client().call("journal.delete", journal=self.name)
+
     def _entries(self, after: int) -> Iterator[str]:
         more = True
         while more:

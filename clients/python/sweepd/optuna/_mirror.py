@@ -133,8 +133,7 @@ class Mirror:
         if entry["by"] != self.me:
             trials = study.get_trials(deepcopy=False)
             self.space = self._union([trials[number] for number in entry["of"]], entry["names"])
-            self.whens = {name: (on, [_distributions.listed(self.space[on])[i] for i in values])
-                          for name, (on, values) in entry["whens"].items()}
+            self.whens = {name: tuple(when) for name, when in entry["whens"].items()}
         self.told = {number: entry["by"] for number in entry["told"]}
         self.seen.update(self.told)
 
@@ -216,8 +215,9 @@ class Mirror:
                     handle.failed(trial.why or "the objective failed")
                 return
             given = {name for name in self.space if handle is not None and self.names.get(name) in handle.params}
-            other = handle is not None and any(trial.params.get(name, value) != value
-                                               for name, value in self._values(handle).items())
+            other = handle is not None and any(
+                not _distributions.same(self.space[name], value, trial.params.get(name, value))
+                for name, value in self._values(handle).items())
             mine = handle is not None and not other and handle.sweep == self.sweep and given >= set(trial.params)
             if mine:
                 self._take(study, trial.number)
@@ -332,8 +332,8 @@ class Mirror:
                      if each.teaches and each.number != trial.number] + [trial]
             ended.sort(key=lambda each: each.number)
             wider = self._union(ended)
-            whens = conditions({name: _distributions.listed(each) for name, each in wider.items()},
-                               [each.params for each in ended])
+            whens = conditions({name: _distributions.listed(each) for name, each in wider.items()}, [
+                {name: _distributions.to_wire(wider[name], value) for name, value in each.params.items()} for each in ended])
             if self.sweep is not None and wider == self.space and whens == self.whens:
                 return False
             if self.claim[0] in ("", self.me) or time.time() - self.claim[1] > PATIENCE_S:
@@ -350,7 +350,7 @@ class Mirror:
         names = wire_names(space) or {"": "nothing"}
         parameters: Dict[str, Any] = {names[name]: _distributions.spec(each) for name, each in space.items()}
         for name, (on, values) in whens.items():
-            parameters[names[name]]["when"] = {names[on]: [_distributions.to_wire(space[on], each) for each in values]}
+            parameters[names[name]]["when"] = {names[on]: values}
         spec = {"name": self.name.encode()[:64].decode(errors="ignore"), "description": MARK, **self.search,
                 **({"metric": self.metrics[0]} if len(self.metrics) == 1 else {"metrics": self.metrics}),
                 "parameters": parameters or {"nothing": {"value": 0}},
@@ -363,6 +363,4 @@ class Mirror:
         for each in told:
             self._replay(each)
         self._say(study, generation=self.generation + 1, sweep=self.sweep, names=names,
-                  of=[each.number for each in ended], told=[each.number for each in told],
-                  whens={name: [on, [_distributions.listed(space[on]).index(value) for value in values]]
-                         for name, (on, values) in whens.items()})
+                  of=[each.number for each in ended], told=[each.number for each in told], whens=whens)

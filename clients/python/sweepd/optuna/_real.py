@@ -7,10 +7,12 @@ import itertools
 import json
 import os
 import pickle
+import re
 import types
 import uuid
+import warnings
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
@@ -23,10 +25,15 @@ from optuna.trial import FrozenTrial, TrialState
 from .. import _distributions
 from .._wire import said
 from . import _mirror
-from ._journal import Journal
+from ._journal import MOST_BYTES, Journal
 
 MOST_PICKLED = 65536  # of an object; a larger one stays in its process
+MOST_PLAIN = MOST_BYTES - 10_000  # of what JSON can say
 _local: Dict[str, Any] = {}  # what other processes see as text only
+# The distribution of each text that has objects as choices: a trial that is read again has the same ones, which need not
+# equal anything else. Once this process has suggested such choices they are its own.
+_known: Dict[str, CategoricalDistribution] = {}
+_texts: Dict[Tuple[int, ...], str] = {}  # of this process's own, by their ids
 _parts: "weakref.WeakSet[Any]" = weakref.WeakSet()  # what a fork would make twice
 os.register_at_fork(after_in_child=lambda: [part.reseed_rng() for part in list(_parts)])
 
@@ -50,7 +57,9 @@ class Sampler(RandomSampler):
         return _mirror.mirror_of(study, self._search)
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> Dict[str, BaseDistribution]:
-        return self._mirror(study).known(study)
+        space = self._mirror(study).known(study)
+        theirs = [known for text, known in _known.items() if text not in _texts.values()]  # no choices of this objective
+        return {} if any(each is known for each in space.values() for known in theirs) else space
 
     def sample_relative(self, study: optuna.Study, trial: FrozenTrial,
                         search_space: Dict[str, BaseDistribution]) -> Dict[str, Any]:
@@ -94,12 +103,14 @@ class _Theirs(str):
 def _pack(value: Any) -> Any:
     """A value in JSON, where that has no such thing too. An object that cannot be pickled, or is large, is itself in
     this process alone, and Theirs in others."""
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, (bool, int, float)) or isinstance(value, str) and len(value) < MOST_PICKLED:
         return value
-    if type(value) is list:
-        return [_pack(each) for each in value]
-    if type(value) is dict and all(isinstance(key, str) for key in value):
-        return {key: _pack(each) for key, each in value.items()}
+    if type(value) in (list, dict, str) and (type(value) is not dict or all(isinstance(key, str) for key in value)):
+        packed = ([_pack(each) for each in value] if type(value) is list else
+                  {key: _pack(each) for key, each in value.items()} if type(value) is dict else value)
+        if len(json.dumps(json.dumps(packed))) < MOST_PLAIN:
+            return packed
+        warnings.warn(f"an attribute of over {MOST_PLAIN} bytes stays in this process: keep a file, and name it", stacklevel=2)
     with contextlib.suppress(Exception):  # whatever an object's own methods raise
         data = pickle.dumps(value)
         if len(data) <= MOST_PICKLED:
@@ -119,16 +130,42 @@ def _unpack(value: Dict[str, Any]) -> Any:
 
 
 def _to_json(distribution: BaseDistribution) -> str:
-    attributes = {name: list(value) if name == "choices" else value for name, value in distribution._asdict().items()}
-    return json.dumps({"name": type(distribution).__name__, "attributes": _pack(attributes)})
+    if not isinstance(distribution, CategoricalDistribution):
+        return optuna.distributions.distribution_to_json(distribution)
+    ids = tuple(map(id, distribution.choices))
+    packed, n = [_pack(each) for each in distribution.choices] if ids not in _texts else [], 0
+    while ids not in _texts:
+        text = json.dumps({"name": "CategoricalDistribution", "attributes": {"choices": packed}, "alike": n})
+        text = re.sub(r'("sweepd:local": )"[^"]*"', r'\1""', text)
+        known = _from_json(text)
+        if text in _known and text not in _texts.values():
+            _adopt(known, distribution.choices)
+            _texts[ids] = text
+        elif text not in _known or known.choices == distribution.choices:
+            return text
+        n += 1  # these look like others, and are not
+    return _texts[ids]
+
+
+def _adopt(known: CategoricalDistribution, choices: Any) -> None:
+    """Puts this process's own objects in the place of another's, in the trials that were read before, too."""
+    old, known.choices = known.choices, choices
+    for storage in (part for part in list(_parts) if isinstance(part, Storage)):
+        for trial in list(storage._replay_result._trials.values()):
+            trial.params.update({name: next(mine for mine, its in zip(choices, old) if its is trial.params[name])
+                                 for name, each in trial.distributions.items() if each is known})
 
 
 def _from_json(text: str) -> BaseDistribution:
+    if text in _known:
+        return _known[text]
     loaded = json.loads(text, object_hook=_unpack)
     if loaded["name"] != "CategoricalDistribution":
         return optuna.distributions.json_to_distribution(text)
     known = CategoricalDistribution.__new__(CategoricalDistribution)  # it warned of odd choices when it was made
     known.choices = tuple(loaded["attributes"]["choices"])
+    if re.search('"sweepd:(local|pickle)"', text):
+        _known[text] = known
     return known
 
 
@@ -151,7 +188,7 @@ class Backend(Journal, BaseJournalBackend):
 
     def append_logs(self, logs: List[Dict[str, Any]]) -> None:
         for log in logs:
-            self.append(json.dumps(_pack(log)))
+            self.append(json.dumps({key: value if isinstance(value, str) else _pack(value) for key, value in log.items()}))
 
 
 class Storage(JournalStorage):
@@ -211,9 +248,13 @@ def get_all_study_summaries(storage: Any = None, include_best_trial: bool = True
 
 def delete_study(*, study_name: str, storage: Any = None) -> None:
     """As optuna.delete_study; without a storage of a study that the daemon keeps. Its sweep stays."""
-    optuna.delete_study(study_name=study_name, storage=storage or _of(study_name))
+    of = storage or _of(study_name)
+    mirror = _mirror.Mirror(optuna.load_study(study_name=study_name, storage=of), {})
+    optuna.delete_study(study_name=study_name, storage=of)
+    mirror.journal.delete()
     if storage is None:
         _note(study_name, False)
+        of._backend.delete()
 
 
 def copy_study(*, from_study_name: str, from_storage: Any = None, to_storage: Any = None,

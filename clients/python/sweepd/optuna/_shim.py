@@ -2,6 +2,7 @@
 and stay there. What they lack an error names."""
 import dataclasses
 import datetime
+import decimal
 import enum
 import logging
 import math
@@ -63,8 +64,10 @@ class FloatDistribution(BaseDistribution):
             raise ValueError(f"{self}: low must not be above high, and above 0 with log=True, which does not go with a "
                              "step; a step must be above 0")
         kind = int if _distributions.is_int(self) else float
-        self.low = kind(low)
-        self.high = kind(high) if step is None else self.low + math.floor((high - low) / step + 1e-9) * step
+        self.low, self.high = kind(low), kind(high)
+        if step is not None:  # 0.7 - 0.1 is no multiple of 0.2 in binary numbers
+            start, end, by = (decimal.Decimal(str(number)) for number in (low, high, step))
+            self.high = kind(high if (end - start) % by == 0 else start + (end - start) // by * by)
 
     def single(self) -> bool:
         """Is there only one value?"""
@@ -96,9 +99,10 @@ def _draw(distribution: Any, rng: random.Random) -> Any:
         return rng.choice(distribution.choices)
     low, high, step = distribution.low, distribution.high, distribution.step
     if not distribution.log:
-        return rng.uniform(low, high) if step is None else low + rng.randint(0, round((high - low) / step)) * step
-    value = math.exp(rng.uniform(math.log(low), math.log(high + (step or 0))))
-    return min(high, int(value) if step else value)
+        value = rng.uniform(low, high) if step is None else low + rng.randint(0, round((high - low) / step)) * step
+    else:
+        value = math.exp(rng.uniform(math.log(low), math.log(high + (step or 0))))
+    return _distributions.nearest(distribution, int(value) if distribution.log and step else value)
 
 
 # Samplers and pruners: each stands for a `method` or an `early_terminate` of a sweep (docs/spec.md), which has its own
