@@ -108,6 +108,57 @@ def test_stop_ends_a_trial_as_completed(user):
     assert [trial.state for trial in result.trials] == ["COMPLETED"] * 2 and len(result.trials[0].results) == 4
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_trial_that_diverged_is_no_error_of_the_run(user, value):
+    def fn(config):
+        tune.report(loss=config["x"] if config["x"] else value)
+        tune.report(loss=config["x"])
+
+    result = quiet_run(fn, config={"x": tune.grid_search([0, 1, 2])})
+    assert result.best_config == {"x": 1} and result.num_errors == 0
+    odd = next(trial for trial in result.trials if trial.config["x"] == 0)
+    assert (odd.status, odd.state, len(odd.results)) == ("TERMINATED", "INFEASIBLE", 1)
+    assert quiet_run(lambda config: tune.report(loss=value), config={"x": tune.grid_search([0, 1])}).best_config is None
+
+
+def test_metric_in_a_dict_is_named_by_its_path(user):
+    def fn(config):
+        for i in range(1, 4):
+            tune.report({"eval": {"acc": config["x"] * i, "by": {f"class {n}" + "!" * 70: n for n in range(3)}}, "loss": 1.0,
+                         **{f"other {n}": {"x": n} for n in range(400)}})
+
+    tuner = tune.Tuner(fn, param_space={"x": tune.grid_search([1, 2])}, run_config=ray.air.RunConfig(stop={"eval/acc": 3}, verbose=0),
+                       tune_config=tune.TuneConfig(metric="eval/acc", mode="max"))
+    best = tuner.fit().get_best_result()
+    assert best.config == {"x": 2} and [row["eval/acc"] for row in best.results] == [2, 4]
+    assert best.metrics["eval"]["acc"] == 4
+    row = user.best(1)
+    assert row["value"] == 4 and row["metrics"]["loss"] == 1 and row["metrics"]["other 0/x"] == 0
+
+
+def test_scope_last_is_the_last_value_that_was_reported(user):
+    def fn(config):
+        for i in range(1, 5):
+            tune.report({"loss": config["x"] * i, "epoch": i} if i < 4 else {"loss": None, "epoch": i})
+
+    result = quiet_run(fn, config={"x": tune.grid_search([1, 2])})
+    assert result.best_config == {"x": 1} and result.best_trial.value("loss", "min") == 3
+    assert len(result.best_trial.results) == 4
+
+
+@pytest.mark.parametrize("reports", [3, 30])
+def test_stop_that_no_report_has_is_a_warning(user, recwarn, reports):
+    def fn(config):
+        for i in range(reports):
+            tune.report(loss=config["x"], done_epochs=i, **({"late": 1} if i else {}))
+
+    for stop in ({"done_epoch": 2}, {"done_epochs": reports, "late": 2}, {"training_iteration": 99, "eval/x": 1}):
+        quiet_run(fn, config={"x": tune.grid_search([1, 2])}, stop=stop)
+    said = [str(each.message) for each in recwarn if "stop names" in str(each.message)]
+    assert [text.partition(",")[0] for text in said] == ["stop names done_epoch", "stop names eval/x"]
+    assert "done_epochs" in said[0]
+
+
 def test_run_without_a_metric_and_with_a_returned_value(user):
     result = tune.run(lambda config: {"score": config["x"]}, config={"x": tune.uniform(0, 1)}, num_samples=3, verbose=0)
     with pytest.raises(ValueError, match='mode "min" or "max"'):

@@ -25,10 +25,18 @@ def numbers(metrics: Mapping[str, Any]) -> Dict[str, Any]:
             if not isinstance(value, (str, bytes)) and as_number(value) is not None}
 
 
+def reportable(metrics: Mapping[str, Any], separator: str, metric: Optional[str] = None) -> Dict[str, Any]:
+    """Of what another library reports, a dict within a dict, the numbers that one report can have: `metric` first."""
+    fit = {name: value for name, value in numbers(flat(metrics, separator)).items()
+           if name not in ("step", "checkpoint") and len(name.encode()) <= 64}
+    first = {metric: fit[metric]} if metric in fit else {}
+    return dict(itertools.islice({**first, **fit}.items(), 250))  # type: ignore[dict-item]
+
+
 def to_wire(metrics: Mapping[str, Any]) -> Dict[str, Any]:
-    """What a report may have: numbers alone."""
+    """What a report may have: numbers alone. One in a dict within the dict is named by its path, as in "eval/acc"."""
     out: Dict[str, Any] = {}
-    for name, value in metrics.items():
+    for name, value in flat(metrics, "/").items():
         number = as_number(value)
         if number is None:
             raise SweepdError(f"the metric {name!r} is no number: {value!r}")

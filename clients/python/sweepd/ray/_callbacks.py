@@ -3,6 +3,7 @@ import time
 import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
+from .._wire import as_number
 from ._results import Text, Trial, best_of
 
 Columns = Union[Sequence[str], Mapping[str, str], None]
@@ -71,7 +72,8 @@ def reached(stop: Reached, trial_id: str, result: Dict[str, Any]) -> bool:
     """Is a trial to end by RunConfig(stop=)?"""
     if callable(stop):
         return bool(stop(trial_id, result))
-    return any(name in result and result[name] >= value for name, value in (stop or {}).items())
+    values = {name: as_number(result.get(name)) for name in stop or {}}
+    return any(value is not None and value >= (stop or {})[name] for name, value in values.items())
 
 
 class CLIReporter:
@@ -95,7 +97,7 @@ class CLIReporter:
         print(f"== Status of sweep {sweep} after {self._said - self._started:.0f} s ==")
         best = best_of(trials, self.metric, self.mode, "last") if self.metric and self.mode in ("min", "max") else None
         if best is not None and self.metric is not None:
-            print(f"Current best trial: {best.trial_id} with {self.metric}={best.last_result[self.metric]} and "
+            print(f"Current best trial: {best.trial_id} with {self.metric}={best.value(self.metric, str(self.mode))} and "
                   f"parameters={best.config}")
         print(f"Number of trials: {len(trials)}/{planned if planned is not None else 'infinite'} ({said})")
         shown = sorted(trials, key=lambda trial: (ORDER.index(trial.status), trial.number))[:self.rows]

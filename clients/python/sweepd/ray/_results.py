@@ -8,6 +8,8 @@ import tempfile
 import weakref
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
+from .._wire import as_number
+
 Text = Optional[str]
 SCOPES = ("last", "all", "avg", "last-5-avg", "last-10-avg")
 DICT = "dict_checkpoint.pkl"  # of from_dict()
@@ -81,6 +83,7 @@ class Trial:
         self.checkpoints: List[Tuple[int, str]] = []
         self.state = "RUNNING"
         self.error_msg: Optional[str] = None
+        self.cause: Optional[str] = None  # the daemon's, of its state
 
     error = property(lambda self: TuneError(self.error_msg) if self.error_msg else None, doc="Why it failed, or None.")
     last_result = property(lambda self: self.results[-1] if self.results else {}, doc="What it reported last, or {}.")
@@ -94,18 +97,17 @@ class Trial:
         """Ray's word for its state."""
         if self.state in ("PENDING", "RUNNING", "PAUSED"):
             return self.state
-        return "ERROR" if self.state in ("FAILED", "INFEASIBLE") else "TERMINATED"
+        wrong = self.state == "FAILED" or self.state == "INFEASIBLE" and self.cause != "diverged"  # NaN is no error there
+        return "ERROR" if wrong else "TERMINATED"
 
     def value(self, metric: str, mode: str, scope: str = "last") -> Optional[float]:
         """The metric over the reports that `scope` names."""
         if scope not in SCOPES:
             raise ValueError(f"scope must be one of {', '.join(SCOPES)}, not {scope!r}")
-        values = [float(row[metric]) for row in self.results if metric in row]
-        values = [value for value in values if math.isfinite(value)]
-        if not values or scope == "last" and not math.isfinite(float(self.last_result.get(metric, math.nan))):
-            return None
-        if scope == "last":
-            return values[-1]
+        values = [value for value in (as_number(row.get(metric)) for row in self.results) if value is not None]
+        values = [value for value in (values[-1:] if scope == "last" else values) if math.isfinite(value)]
+        if not values or scope == "last":
+            return values[0] if values else None
         if scope == "all":
             return min(values) if mode == "min" else max(values)
         part = values if scope == "avg" else values[-int(scope.split("-")[1]):]
@@ -119,8 +121,8 @@ class Trial:
 
     def get_best_checkpoint(self, metric: str, mode: str) -> Optional[Checkpoint]:
         """The checkpoint of its best report that has one."""
-        scored = [(float(row[metric]), kept) for kept, row in self.best_checkpoints
-                  if metric in row and math.isfinite(float(row[metric]))]
+        values = [(as_number(row.get(metric)), kept) for kept, row in self.best_checkpoints]
+        scored = [(value, kept) for value, kept in values if value is not None and math.isfinite(value)]
         pick = min if mode == "min" else max
         return pick(scored, key=lambda pair: pair[0])[1] if scored else self.checkpoint
 

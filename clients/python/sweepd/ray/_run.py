@@ -23,6 +23,7 @@ from .search import BasicVariantGenerator, Searcher
 
 MOST_POINTS = 1000  # of a spec's init
 MARK = "a run of sweepd.ray"
+PATIENCE = 10  # reports, until a run says what `stop` names and none had
 SAVED = "tuner.pkl"  # in a run's folder: what Tuner.restore() needs beside the daemon's rows
 INSTEAD = {
     "restore": "give the trainable a checkpoint of your own to begin with",
@@ -48,6 +49,7 @@ class _Driver(Driver):
         self.trials: Dict[int, Trial] = {}
         self.failures: Dict[int, int] = {}
         self.told, self.over = 0, False  # reports so far; end_all() was called
+        self.unseen = set(stop) if isinstance(stop, Mapping) else set()  # what no report has had
 
     def search(self, metric: Any, mode: Any, restored: bool) -> ExperimentAnalysis:
         if self.reporter is not None and isinstance(metric, str):
@@ -85,7 +87,7 @@ class _Driver(Driver):
             self.client.resume(self.sweep)
         for row in self.client.trials(self.sweep):
             it = self.known(row["trial"], row["params"])
-            it.state = "PENDING" if row["state"] == "RUNNING" else row["state"]
+            it.state, it.cause = "PENDING" if row["state"] == "RUNNING" else row["state"], row["cause"]
             reports, kept = self.client.reports(self.sweep, it.number), checkpoints(self.folder, it.number)
             it.steps = [report["step"] for report in reports]
             it.results = [{**report["metrics"], ITERATION: report["step"], "trial_id": it.trial_id, "config": it.config}
@@ -123,9 +125,18 @@ class _Driver(Driver):
         self.tell("on_trial_result", it, result=result)
         if os.path.isdir(path):
             self.tell("on_checkpoint", it, checkpoint=it.checkpoint)
+        self.unseen.difference_update(result)
+        if self.told >= PATIENCE:
+            self.warn_unseen(row)
         self.more = {"save": bool(result.get(SHOULD_CHECKPOINT)), "end": reached(self.stop, it.trial_id, result)}
         if isinstance(self.stop, Stopper) and self.stop.stop_all():
             self.end_all()
+
+    def warn_unseen(self, reported: Mapping[str, Any]) -> None:
+        if self.unseen and reported:
+            warnings.warn(f"stop names {', '.join(sorted(self.unseen))}, and no report has had that: it ends no trial. Reported "
+                          f"are {', '.join(sorted(reported))}", stacklevel=2)
+            self.unseen.clear()
 
     def failed(self, trial: Handle, text: str) -> bool:
         self.failures[trial.number] = self.failures.get(trial.number, 0) + 1
@@ -142,6 +153,7 @@ class _Driver(Driver):
         if all(other.trial is not it.trial for other in self.running):
             trial.state = "FAILED" if trial.error_msg else "PAUSED" if it.trial.decision == "pause" else "COMPLETED"
             if it.trial.decision != "pause":
+                self.warn_unseen(self.last.get(trial.number, {}))
                 self.tell("on_trial_error" if trial.error_msg else "on_trial_complete", trial)
         if self.fail_fast and trial.error_msg:
             self.end_all()
@@ -163,7 +175,7 @@ class _Driver(Driver):
         for row in self.client.trials(self.sweep):
             it = self.trials.get(row["trial"])
             if it is not None:
-                it.state = row["state"]
+                it.state, it.cause = row["state"], row["cause"]
                 if it.status == "ERROR":
                     it.error_msg = it.error_msg or row["cause"]
                 it.checkpoints = [(step, checkpoint_path(self.folder, it.number, step))

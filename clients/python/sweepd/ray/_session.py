@@ -11,11 +11,10 @@ import time
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional
 
 from .. import _trial
-from .._wire import numbers, to_wire
+from .._wire import reportable, to_wire
 from ._results import DICT, Checkpoint
 
 ITERATION, SHOULD_CHECKPOINT = "training_iteration", "should_checkpoint"
-OURS = ("step", "checkpoint")  # words of the wire, which no metric can be there
 
 
 class Session:
@@ -41,7 +40,7 @@ class Session:
                   "hostname": socket.gethostname(), "trial_id": self.trial_id}
         self.last = now
         self.step = step = int(result[self.time_attr]) if self.time_attr in result else self.iteration
-        given = {name: value for name, value in numbers(metrics).items() if name not in OURS}
+        given = reportable(metrics, "/", self.metric)
         if self.metric == ITERATION:
             given[ITERATION] = self.iteration
         more = {name: value for name, value in result.items() if name not in given}
@@ -62,7 +61,7 @@ def report(metrics: Any = None, *, checkpoint: Optional[Checkpoint] = None, **na
     if _session is not None:
         _session.report(result, checkpoint)
     else:
-        _trial.send(to_wire(numbers(result)))
+        _trial.send(to_wire(reportable(result, "/")))
 
 
 def get_checkpoint() -> Optional[Checkpoint]:
