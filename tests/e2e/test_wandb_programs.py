@@ -1,5 +1,6 @@
 """Scripts that use W&B, run by a daemon: with a package `wandb` that knows nothing of sweepd (standin/), and with
 sweepd.wandb. What they pass on from the environment, and sweeps that name no metric."""
+import contextlib
 import json
 import os
 import re
@@ -279,6 +280,56 @@ def test_agent_runs_a_function(user, daemon, tmp_path, method, made):
     assert all(row["step"] == 9 for row in user.trials(1, state="COMPLETED"))
     if method == "bayes":
         assert user.best(1)["value"] == pytest.approx((user.best(1)["params"]["lr"] - 0.3) ** 2 + 1 / 9)
+
+
+AGENTS = """\
+import multiprocessing, sys, warnings
+import sweepd.wandb as wandb
+warnings.simplefilter("ignore")
+wandb.init(project="of the script itself")
+counts = [int(word) for word in sys.argv[1:]]
+sweep = wandb.sweep({"method": "random", "metric": {"name": "loss"}, "parameters": {"x": {"min": 0.0, "max": 1.0}}})
+def train():
+    run = wandb.init()
+    assert run.sweep_id == sweep
+    run.log({"loss": run.config.x})
+agents = [multiprocessing.Process(target=wandb.agent, args=(sweep, train), kwargs={"count": count}) for count in counts]
+for each in agents:
+    each.start()
+for each in agents:
+    each.join()
+sys.exit(max(each.exitcode for each in agents))
+"""
+
+
+@pytest.mark.parametrize("counts", [(4, 4, 4), (6, 1), (1, 1, 1, 1, 5)])
+def test_counts_of_agents_at_once_add_up(user, daemon, tmp_path, counts):
+    subprocess.run([sys.executable, "-c", AGENTS, *map(str, counts)], cwd=tmp_path, check=True, timeout=DEADLINE,
+                   env=environment(PYTHONPATH=PACKAGE, SWEEPD_SOCKET=daemon.socket))
+    got = user.sweep(1)
+    assert (got["state"], got["counts"]["COMPLETED"], sum(got["counts"].values())) == ("COMPLETED", sum(counts), sum(counts))
+
+
+def test_cap_that_a_person_sets_ends_an_agent(user, daemon, tmp_path):
+    agent = subprocess.Popen([sys.executable, "-c", AGENTS, "100000"], cwd=tmp_path, stderr=subprocess.DEVNULL,
+                             env=environment(PYTHONPATH=PACKAGE, SWEEPD_SOCKET=daemon.socket))
+
+    def capped():
+        made = sum(user.sweep(1)["counts"].values())
+        with contextlib.suppress(sweepd.SweepdError):
+            user.edit(1, run_cap=made + 2)
+            return made
+    wait_until(lambda: user.sweeps() and sum(user.sweep(1)["counts"].values()) > 3, "some trials")
+    wait_until(capped, "a cap")
+    assert agent.wait(DEADLINE) == 0
+    assert user.sweep(1)["state"] == "COMPLETED" and user.sweep(1)["counts"]["COMPLETED"] == user.sweep(1)["run_cap"] < 1000
+
+
+def test_agent_of_a_sweep_of_wandb_says_what_it_takes():
+    import sweepd.wandb
+    for name in ("a1b2c3d4", "me/mine/a1b2c3d4", ""):
+        with pytest.raises(sweepd.wandb.Error, match="is no sweep of sweepd"):
+            sweepd.wandb.agent(name)
 
 
 NAMES = """\

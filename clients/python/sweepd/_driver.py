@@ -69,6 +69,7 @@ class Driver:
         self.client, self.sweep, self.fn, self.metric = client, sweep, fn, metric
         self.gpus, self.grace_s = gpus, grace_s
         self.threads = max(1, len(os.sched_getaffinity(0)) // n)
+        self.most = math.inf  # new trials that it asks for
         self.keep_all = False  # checkpoints: else each trial's last and best, and those that a population starts from
         state = client.info()["state_dir"]
         self.folder = os.path.join(state, "tune", str(sweep))
@@ -99,6 +100,10 @@ class Driver:
         """A trial's process failed. Is it to run again?"""
         return False
 
+    def reopened(self) -> bool:
+        """The sweep has ended. Does it go on?"""
+        return False
+
     def tick(self) -> None:
         """Called at least five times a second."""
 
@@ -116,10 +121,11 @@ class Driver:
             while self.running or not done:
                 if self.free and not done:
                     # Only a driver with nothing to do may wait for the daemon.
-                    answer = self.client.ask(self.sweep, len(self.free), wait_s=0 if self.running else 10)
-                    done = answer.get("reason") == "done"
+                    answer = self.client.ask(self.sweep, min(len(self.free), self.most), wait_s=0 if self.running else 10)
                     for handed in answer["trials"]:
+                        self.most -= handed["attempt"] == 1
                         self.start(Trial(self.client, self.sweep, handed, thread=False))
+                    done = self.most <= 0 or answer.get("reason") == "done" and not self.reopened()
                 for key, _ in self.selector.select(0.2):
                     self.read(key.data)
                 self.look_after()

@@ -9,6 +9,7 @@ import argparse
 import atexit
 import contextlib
 import json
+import math
 import os
 import sys
 import time
@@ -22,7 +23,7 @@ from ._driver import Driver
 from ._errors import SweepdError
 from ._names import stands_for
 from ._tune import check_fork
-from ._wire import Attributes, flat, numbers
+from ._wire import Attributes, reportable
 
 __all__ = ["Config", "Error", "Run", "agent", "finish", "init", "log", "sweep"]
 
@@ -107,15 +108,15 @@ class Run(ContextManager["Run"]):
         """Reports, as above. A trial that is to end does so here, by sweepd.Pruned, a SystemExit."""
         self.summary.update(data)
         self.step = max(self.step + (commit is not False), step or 0)
-        self._report(_numbers(data))
+        self._report(reportable(data, ".", self._metric))
 
     def finish(self, exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> None:
         """Reports what is left: of a metric that was never logged, what the summary has."""
         ended, self._ended = self._ended, True
         if not ended and self._metric is not None:
-            lacks = not self._seen and self._metric in self.summary
+            found = {} if self._seen else reportable(self.summary, ".", self._metric)
             with contextlib.suppress(_trial.Pruned):  # it ends anyway
-                self._report(_numbers({self._metric: self.summary[self._metric]}) if lacks else {}, last=True)
+                self._report({name: value for name, value in found.items() if name == self._metric}, last=True)
 
     def _report(self, numbers: Dict[str, float], last: bool = False) -> None:
         self._pending.update(numbers)
@@ -123,8 +124,7 @@ class Run(ContextManager["Run"]):
         if not due or not self._pending or not _trial.in_trial():
             return
         self._seen = self._seen or self._metric in numbers
-        first = {self._metric: self._pending[self._metric]} if self._metric in self._pending else {}
-        line = dict(list({**first, **self._pending}.items())[:250])
+        line = reportable(self._pending, ".", self._metric)
         if self._metric is not None:  # without one each report has all: the last is what tables show
             self._pending = {}
         _trial.report(**line)
@@ -135,12 +135,6 @@ def _mapping(given: Any) -> Dict[str, Any]:
         with open(given, encoding="utf-8") as file:
             return dict(json.load(file))
     return dict(vars(given) if isinstance(given, argparse.Namespace) else given or {})
-
-
-def _numbers(data: Mapping[str, Any]) -> Dict[str, float]:
-    """What can be reported: numbers with short names."""
-    return {name: value for name, value in numbers(flat(data, ".")).items()
-            if name not in ("step", "checkpoint") and len(name.encode()) <= 64}
 
 
 run: Optional[Run] = None
@@ -185,29 +179,66 @@ def sweep(sweep: Union[Mapping[str, Any], Callable[[], Any]],  # pylint: disable
     return str(number)
 
 
+class _Agent(Driver):
+    """`most` is this agent's own count, and not the sweep's: several may run at once."""
+
+    def reopened(self) -> bool:
+        """Did another agent end the sweep, while this one was between two trials?"""
+        for _ in range(20):  # others are quicker, to make it go on or to end it
+            row = self.client.sweep(self.sweep)
+            cap, edits = row["spec"].get("run_cap") or 10 ** 9, row["edits"]
+            if row["state"] not in ENDED:
+                return True
+            if self.most == math.inf or row["state"] != "COMPLETED" or sum(row["counts"].values()) >= cap or not edits or \
+                    edits[-1]["time_ms"] != row["ended_ms"]:  # a cap that a person set ends it later, with what runs then
+                break
+            with contextlib.suppress(SweepdError):
+                self.client.extend(self.sweep, cap)
+        return False
+
+    def leave(self) -> None:
+        """Ends the sweep if no other agent is at work."""
+        counts = self.client.sweep(self.sweep)["counts"]
+        if self.most <= 0 and not counts["RUNNING"] and not counts["PENDING"]:
+            with contextlib.suppress(SweepdError):  # it has ended
+                self.client.edit(self.sweep, run_cap=sum(counts.values()))
+            if counts["PAUSED"]:
+                self.most = math.inf
+                self.run()
+
+
 def agent(sweep_id: Union[str, int], function: Optional[Callable[[], Any]] = None, entity: Optional[str] = None,
           project: Optional[str] = None, count: Optional[int] = None, **_: Any) -> None:
     """Runs a sweep's trials until it ends, `count` more at most: each calls function() in a process of its own, one on
     each core; on a machine with a GPU one at a time. Without a function the daemon runs the sweep's program."""
-    client, number = Client(), int(str(sweep_id).rpartition("/")[2])
+    last = str(sweep_id).rpartition("/")[2]
+    if not last.isdigit():
+        raise Error(f"{sweep_id!r} is no sweep of sweepd, which have numbers: wandb.sweep() gives one, `sweep ls` shows all")
+    client, number = Client(), int(last)
     row = client.sweep(number)
     metric, most = row["metric"], row["spec"].get("run_cap")
-    if count:
-        cap = sum(row["counts"].values()) + count
-        (client.extend if row["state"] in ENDED else client.edit)(number, run_cap=min(cap, most or cap))
     if function is None:
+        if count:
+            edited = any(change["key"] == "run_cap" for edit in row["edits"] for change in edit["changes"])
+            cap = (row["run_cap"] if edited else sum(row["counts"].values())) + count  # what earlier agents asked for, and this
+            (client.extend if row["state"] in ENDED else client.edit)(number, run_cap=min(cap, most or cap))
         client.wait(number)
         return
     check_fork()
 
     def trial(_: Dict[str, Any]) -> None:
+        global run
+        run = None  # that of the script itself
         os.environ.pop("SWEEPD_METRIC", None)
         os.environ.update({"SWEEPD_METRIC": metric} if metric else {})
         function()
         finish()
 
-    Driver(client, number, trial, metric or "loss", 1 if os.path.exists("/dev/nvidia0") else
-           len(os.sched_getaffinity(0))).run()
+    driver = _Agent(client, number, trial, metric or "loss", 1 if os.path.exists("/dev/nvidia0") else
+                    len(os.sched_getaffinity(0)))
+    driver.most = count or math.inf
+    driver.run()
+    driver.leave()
 
 
 _CALLBACKS = "sweepd.callbacks has those of Keras, Lightning and Hugging Face"
