@@ -64,7 +64,7 @@ def test_optuna_study_becomes_a_sweep(daemon, client, tmp_path, optuna, kind):
     at, file = storage(optuna, kind, tmp_path)
     fill(optuna, optuna.create_study(storage=at, study_name="demo"))
     status, out, err = run(daemon, "optuna", file)
-    assert (status, out) == (0, "sweep 1: 4 COMPLETED, 1 PRUNED, 1 FAILED\n"), err
+    assert (status, out) == (0, "sweep 1: 3 COMPLETED, 1 PRUNED, 1 FAILED, 1 INFEASIBLE\n"), err
     assert "1 trials are left out: they had not ended" in err and "1 trials are left out: they lack" in err
     sweep = client.sweep(1)
     assert (sweep["state"], sweep["name"], sweep["metric"], sweep["goal"]) == ("COMPLETED", "demo", "value", "minimize")
@@ -198,6 +198,18 @@ def test_ray_folder_without_its_state_needs_the_metric(daemon, client, tmp_path)
     assert (status, out) == (0, "sweep 1: 4 COMPLETED, 0 PRUNED, 0 FAILED\n")
     assert client.sweep(1)["best"]["value"] == 0.75
     assert client.sweep(1)["spec"]["parameters"]["depth"] == {"values": [3, 5, 7, None]}  # numbers, and one that is none
+
+
+def test_import_counts_what_it_made(daemon, client, tmp_path):
+    """Not what the source calls its trials: one that was killed before its first result is no TERMINATED one."""
+    for name, text in (("t1", '{"loss": 0.5, "training_iteration": 1}\n'), ("t2", ""), ("t3", '{"loss": NaN, "training_iteration": 1}\n')):
+        os.makedirs(tmp_path / "exp" / name)
+        (tmp_path / "exp" / name / "params.json").write_text('{"lr": 0.%s}' % name[1])
+        (tmp_path / "exp" / name / "result.json").write_text(text)
+    status, out, err = run(daemon, "ray", tmp_path / "exp", "--goal", "minimize", "--metric", "loss")
+    assert (status, err) == (0, ""), err
+    made = client.sweep(1)["counts"]
+    assert out == f"sweep 1: {made['COMPLETED']} COMPLETED, 0 PRUNED, {made['FAILED']} FAILED\n" and made["COMPLETED"] == 1
 
 
 def test_ray_run_of_ray_becomes_a_sweep(daemon, client, tmp_path):

@@ -1,4 +1,5 @@
 """The Python client before servers that are no daemon: each ends in one SweepdError, and none makes it spin."""
+import contextlib
 import json
 import socket
 import threading
@@ -104,6 +105,21 @@ def test_odd_update_is_one_clear_error(odd):
     server = odd(lambda _: '{"id": 1, "result": {"state": "RUNNING"}}\n{"method": "sweep.update"}')
     with pytest.raises(sweepd.SweepdError, match="does not answer as sweepd does"):
         list(sweepd.Client(server.path, patience_s=60).watch(1))
+
+
+@pytest.mark.parametrize("endless", ['{"method": "sweep.update", "params": {}}\n' * 100, "x" * 100000], ids=["notes", "line"])
+def test_server_that_never_ends_its_answer_is_one_clear_error(odd, monkeypatch, endless):
+    monkeypatch.setattr(sweepd._connection, "LINE_MAX", 1 << 20)
+    server = odd(lambda _: None)
+    server.serve = lambda connection: flood(connection, endless)
+    with pytest.raises(sweepd.SweepdError, match="does not answer as sweepd does"):
+        sweepd.Client(server.path, patience_s=60).info()
+
+
+def flood(connection, text):
+    with connection, contextlib.suppress(OSError):
+        while True:
+            connection.sendall(text.encode())
 
 
 def test_call_takes_a_dict_or_names(odd):

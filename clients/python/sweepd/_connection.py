@@ -9,6 +9,8 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ._errors import SweepdError
 
+LINE_MAX, MOST_NOTES = 32 << 20, 1000  # a daemon's answer has at most 16 MiB, and its updates come after that of sweep.watch
+
 
 class Connection:
     """Not for several threads at once. OSError and EOFError mean that it is broken."""
@@ -87,7 +89,7 @@ class Connection:
         """The result of the request with this id."""
         while True:
             reply = self._read()
-            if "method" in reply:
+            if "method" in reply and len(self.notes) < MOST_NOTES:
                 self.notes.append(reply)
                 continue
             error = reply.get("error")
@@ -112,6 +114,8 @@ class Connection:
             if not chunk:
                 raise EOFError("the daemon closed the connection")
             self._buffer += chunk
+            if len(self._buffer) > LINE_MAX:
+                raise self._odd(self._buffer)
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:
             message = json.loads(line.decode())

@@ -289,11 +289,12 @@ def send(study: Study, origin: str) -> str:
             for i in range(0, len(trials), CHUNK):
                 _play(sender, sweep, trials[i:i + CHUNK])
             sender.connection.close()
+            made = client.sweep(sweep)["counts"]  # of what the source calls complete some have no number
         except BaseException:
             client.cancel(sweep)
             raise
-    counts = collections.Counter(trial.state for trial in trials)
-    return f"sweep {sweep}: " + ", ".join(f"{counts[state]} {state}" for state in ("COMPLETED", "PRUNED", "FAILED"))
+    return f"sweep {sweep}: " + ", ".join(
+        f"{n} {state}" for state, n in made.items() if n or state in ("COMPLETED", "PRUNED", "FAILED"))
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
