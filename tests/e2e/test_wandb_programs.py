@@ -88,6 +88,19 @@ def test_metric_behind_more_numbers_than_a_report_may_have_is_reported(start, tm
     assert (row["state"], row["step"], row["value"]) == ("COMPLETED", 2, 0.5), row
 
 
+@pytest.mark.parametrize("body", ["with wandb.init() as run:\n    run.summary['loss'] = 0.5\n",
+                                  "run = wandb.init()\nrun.summary['loss'] = 0.5\nrun.finish()\n",
+                                  "run = wandb.init()\nrun.summary['loss'] = 0.5\n"], ids=["with", "finish", "neither"])
+def test_metric_that_only_the_summary_has_is_reported(start, tmp_path, body):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    spec = "program: train.py\nmethod: random\nrun_cap: 1\nmetric: {name: loss}\nparameters: {x: {min: 0.0, max: 1.0}}\n"
+    sweep = submit(daemon, tmp_path, spec + write(tmp_path, "import wandb\n" + body, spec))
+    client.wait_sweep(sweep)
+    row, = client.trials(sweep)
+    assert (row["state"], row["value"]) == ("COMPLETED", 0.5), row
+
+
 def test_script_of_wandb_runs_by_one_import_line(start, tmp_path):
     daemon = start("cpu:2")
     script = TRAIN.replace("import wandb\n", "import sweepd.wandb as wandb\n", 1)

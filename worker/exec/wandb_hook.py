@@ -64,7 +64,8 @@ def watch(module, reporter):
     @functools.wraps(begin)
     def init(*args, **kwargs):
         run = begin(*args, **kwargs)
-        log, finish = run.log, run.finish
+        log, name = run.log, "_finish" if hasattr(run, "_finish") else "finish"  # what finish() and `with` call
+        finish = getattr(run, name)
         if hasattr(log, "sweepd"):
             return run  # an earlier one, which init() gives again
         @functools.wraps(log)
@@ -73,7 +74,7 @@ def watch(module, reporter):
             reporter.log(data)
         heard.sweepd = reporter
         run.log = module.log = heard
-        run.finish = module.finish = functools.wraps(finish)(lambda *a, **k: (reporter.end(run), finish(*a, **k))[1])
+        setattr(run, name, functools.wraps(finish)(lambda *a, **k: (reporter.end(run), finish(*a, **k))[1]))
         atexit.register(reporter.end, run)
         return run
 

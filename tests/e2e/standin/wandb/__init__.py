@@ -18,7 +18,7 @@ class Run:
         object.__setattr__(self, "summary", {})
 
     def __setattr__(self, name, value):
-        if name not in ("log", "finish"):  # the real one takes no name that it has not
+        if name not in ("log", "finish", "_finish"):  # the real one takes no name that it has not
             raise Exception(f"Attribute {name} is not supported on Run object.")
         object.__setattr__(self, name, value)
 
@@ -26,7 +26,16 @@ class Run:
         self.summary.update(data)
 
     def finish(self, exit_code=None):
-        pass
+        self._finish(exit_code)
+
+    def _finish(self, exit_code=None):
+        object.__setattr__(self, "summary", {})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._finish()
 
 
 def init(project=None, config=None, **settings):
