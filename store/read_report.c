@@ -16,7 +16,7 @@ void sw_col_report(struct sw_cols *c, struct sw_row_report *row)
 		.time_ms = sw_col_int(c, 6),
 		.diverged = sw_col_bool(c, 8),
 		.verdict = sw_col_text(c, 9),
-		.checkpoint = sw_col_bool(c, 10),
+		.checkpoint = sw_col_int(c, 10),
 		.metrics = sw_col_text_opt(c, 11),
 	};
 	row->value = sw_col_real_opt(c, 7, &row->has_value);

@@ -113,7 +113,8 @@ struct sw_row_report {
 	bool diverged;       /* the metric was not finite, or (with a value) is not believed */
 	const char *metrics; /* JSON object */
 	const char *verdict; /* "continue", "stop", "pause" */
-	bool checkpoint;     /* the trial has a checkpoint of this step */
+	/* 1: the trial has a checkpoint of this step; 0: if it paused with it; -1: not even then */
+	int64_t checkpoint;
 	bool several; /* written alone: the sweep has several metrics, the trial's row keeps them */
 };
 

@@ -106,7 +106,7 @@ void sw_tx_trial_state(struct sw_tx *tx, const struct sw_row_trial *row);
 void sw_tx_attempt_start(struct sw_tx *tx, const struct sw_row_attempt *row);
 void sw_tx_attempt_end(struct sw_tx *tx, const struct sw_row_attempt *row);
 /* Also sets the trial's step, its value where the row has one, and its resume_step where the row
- * has a checkpoint or its verdict is "pause". */
+ * has a checkpoint, or may have one and its verdict is "pause". */
 void sw_tx_report(struct sw_tx *tx, const struct sw_row_report *row);
 void sw_tx_decision(struct sw_tx *tx, const struct sw_row_decision *row);
 /* Adds n reports that were left out to the trial's; why: the first of them. */

@@ -22,7 +22,7 @@ const struct sw_op_def sw_op_report = {
 	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
 	 "UPDATE trial SET step = ?6, value = CASE WHEN ?9 = 0 THEN coalesce(?8, value) END"
 	 ", resume_step = CASE"
-	 " WHEN ?12 <> 0 OR ?10 = 'pause' THEN ?6 ELSE resume_step END"
+	 " WHEN ?12 > 0 OR (?12 = 0 AND ?10 = 'pause') THEN ?6 ELSE resume_step END"
 	 ", best_step = CASE WHEN " IS_BETTER " THEN ?6 ELSE best_step END"
 	 ", best_value = CASE WHEN " IS_BETTER " THEN ?8 ELSE best_value END"
 	 ", standing = CASE WHEN ?13 <> 0 AND ?8 IS NOT NULL AND ?9 = 0 THEN ?11 ELSE standing END"

@@ -170,7 +170,7 @@ static bool write_report(const struct sw_row_report *row, void *arg)
 	sw_jw_kint(&q->w, "step", row->step);
 	sw_trial_json_stored(&q->w, "metrics", row->metrics, q->sweep, q->trial);
 	sw_jw_kstr(&q->w, "decision", sw_names_is_final(row->verdict) ? "continue" : row->verdict);
-	sw_jw_kbool(&q->w, "checkpoint", row->checkpoint);
+	sw_jw_kbool(&q->w, "checkpoint", row->checkpoint > 0);
 	sw_jw_kint(&q->w, "time_ms", row->time_ms);
 	sw_jw_obj_end(&q->w);
 	return true;

@@ -144,7 +144,8 @@ static void take_report(struct sw_replay *r, const struct sw_row_report *row)
 		.value = row->has_value ? row->value : (double)NAN,
 		.final = sw_names_is_final(row->verdict),
 		.result = sw_names_is_result(row->verdict),
-		.checkpoint = row->checkpoint,
+		.checkpoint = row->checkpoint > 0,
+		.stateless = row->checkpoint < 0,
 	};
 
 	note_place(r, row->ev, row->trial);

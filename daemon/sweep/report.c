@@ -45,12 +45,16 @@ static void read_repeat(struct sw_db *db, void *arg)
 			       &r->err);
 }
 
-static void answer_decision(struct sw_buf *out, const char *decision)
+/* next: the DECIDE of a worker's report that goes on, whose next step to be judged at it is told;
+ * NULL: nothing more is said. */
+static void answer_decision(struct sw_buf *out, const char *decision, const struct sw_action *next)
 {
 	struct sw_jw w;
 
 	sw_jw_init_obj(&w, out);
 	sw_jw_kstr(&w, "decision", decision);
+	if (next != NULL && next->decision == SW_DECISION_CONTINUE)
+		sw_jw_kint(&w, "until", (int64_t)next->until);
 	sw_jw_obj_end(&w);
 }
 
@@ -69,7 +73,7 @@ static void on_repeat(void *arg)
 		sw_call_error(r->call, &r->err);
 	} else {
 		sw_buf_init(&out, SW_REPLY_MAX);
-		answer_decision(&out, r->verdict);
+		answer_decision(&out, r->verdict, NULL);
 		sw_call_result(r->call, &out);
 	}
 	free(r);
@@ -126,7 +130,7 @@ static void fail_metric(struct sw_running *live, struct sw_call *call, const cJS
 	/* The sweep has ended meanwhile; the call has that error. */
 	if (c == NULL)
 		return;
-	answer_decision(&c->reply, "stop");
+	answer_decision(&c->reply, "stop", NULL);
 	sw_change_commit(c);
 }
 
@@ -170,11 +174,32 @@ static void add_report_row(struct sw_change *c, const struct sw_running *live,
 		.diverged = e->has_value && !(finite && sw_sweep_believes(live->sched, e->value)),
 		.metrics = metrics,
 		.verdict = verdict,
-		.checkpoint = e->checkpoint,
+		.checkpoint = e->checkpoint  ? 1
+			      : e->stateless ? -1
+					     : 0,
 		.several = live->spec->n_metrics > 1,
 	};
 
 	sw_tx_report(c->tx, &row);
+}
+
+/* A report had the metric. What the sweep says of it, or of a population whose members cannot be
+ * copied, holds until one says otherwise. */
+static void note_value(struct sw_running *live, const struct sw_event *e,
+		       const struct sw_judgement *j)
+{
+	const bool pbt = sw_pruner_kind(sw_sweep_pruner(live->sched)) == SW_PRUNER_PBT;
+
+	if (!live->metric_seen || (pbt && j->rung != 0))
+		live->note[0] = '\0';
+	live->metric_seen = true;
+	if (!pbt || j->rung == 0 || !sw_sweep_trial(live->sched, e->trial)->prune.bare)
+		return;
+	(void)snprintf(live->note, sizeof live->note,
+		       "trial %llu kept no checkpoint of step %llu: pbt copies only trials that "
+		       "keep one",
+		       (unsigned long long)e->trial, (unsigned long long)e->step);
+	sw_marks_note(&live->view.changes, 0);
 }
 
 /* One report into the change. The decision is what the client gets. */
@@ -195,10 +220,8 @@ static sw_status step_report(struct sw_change *c, struct sw_running *live, const
 	if (!live->driven)
 		live->runs[e->trial - 1].heard_us = live->d->clock->mono_us();
 	live->d->sweep.n_reports++;
-	if (e->has_value) {
-		live->metric_seen = true;
-		live->note[0] = '\0';
-	}
+	if (e->has_value)
+		note_value(live, e, &a->judgement);
 	return SW_OK;
 }
 
@@ -208,7 +231,7 @@ static void answer_stored(struct sw_running *live, struct sw_call *call, const c
 {
 	struct sw_change *c = sw_change_begin(live->d, call);
 
-	answer_decision(&c->reply, decision);
+	answer_decision(&c->reply, decision, NULL);
 	sw_change_commit(c);
 }
 
@@ -266,6 +289,9 @@ void sw_report_answer(struct sw_running *live, struct sw_call *call)
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf text;
 
+	/* A worker keeps what there is before it reports; a client may once it is told to pause. */
+	e.stateless = !e.checkpoint &&
+		      (!live->driven || cJSON_IsTrue(sw_json_get(call->params, "stateless")));
 	if (t != NULL && (e.attempt < t->attempt || (e.attempt == t->attempt && e.seq <= t->seq))) {
 		if (e.attempt == t->attempt) /* a client that has come back */
 			sw_hold_take(call->conn, live, e.trial);
@@ -289,7 +315,10 @@ void sw_report_answer(struct sw_running *live, struct sw_call *call)
 			note_metric(live, metrics);
 		if (step_report(c, live, &e, text.data, &decision, &err) == SW_OK) {
 			count_left_out(c, live, call);
-			answer_decision(&c->reply, decision);
+			answer_decision(&c->reply, decision,
+					live->driven
+						? NULL
+						: sw_actions_find(&c->actions, SW_ACTION_DECIDE));
 			sw_change_commit(c);
 		} else {
 			sw_change_drop(c);

@@ -7,8 +7,9 @@
  *          the population. Its value is the trial's score. The population is the trials not ended
  *          that have a score, sorted by (score, trial). A quantile is ceil(n * quantile_fraction)
  *          of them, at most floor(n / 2), none of a single one. A trial in the last quantile is
- *          stopped, and cloned from one of the first drawn by (seed, trial). Else it pauses if
- *          other members wait, so that they catch up; else it goes on.
+ *          stopped, and cloned from one of the first drawn by (seed, trial), of those that have a
+ *          checkpoint to go on from. Else it pauses if other members wait, so that they catch up,
+ *          and it has a checkpoint; else it goes on.
  * Queue    The member with the least step first, then the lowest number; nobody while members are
  *          not yet made. A child that has not begun takes its turn by its step, too (the sweep
  *          sees to it): one that went first could be exploited again and again by members that
@@ -29,7 +30,7 @@
 
 struct pbt {
 	struct sw_pruner base;
-	struct sw_ostree score; /* (score, trial) */
+	struct sw_ostree score; /* (score, trial); marked: it has a checkpoint */
 	struct sw_ostree queue; /* (step, trial) of the paused: exact below 2^53 */
 };
 
@@ -65,12 +66,15 @@ static uint64_t quantile(const struct pbt *b)
 	return (uint64_t)(q < most ? q : most); /* of a single one: 0 */
 }
 
+/* One of the first q that have a checkpoint; 0: none has. */
 static uint64_t draw_donor(const struct pbt *b, uint64_t trial, uint64_t q)
 {
 	const uint64_t u = sw_rng_u64(b->base.seed, SW_RNG_EXPLOIT, trial, 0) >> 32;
-	uint32_t donor;
+	const uint64_t n = sw_ostree_marked_among(&b->score, q);
+	uint32_t donor = 0;
 
-	(void)sw_ostree_kth(&b->score, u * q >> 32, &donor);
+	if (n > 0)
+		(void)sw_ostree_marked_kth(&b->score, u * n >> 32, &donor);
 	return donor;
 }
 
@@ -78,7 +82,7 @@ static void set_score(struct pbt *b, uint64_t trial, struct sw_prune_trial *t, d
 {
 	if (t->has)
 		sw_ostree_remove(&b->score, t->value, (uint32_t)trial);
-	sw_ostree_insert(&b->score, value, (uint32_t)trial, false);
+	sw_ostree_insert(&b->score, value, (uint32_t)trial, !t->bare);
 	t->has = 1;
 	t->value = value;
 }
@@ -126,10 +130,11 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 		out->cutoff = sw_ostree_kth(&b->score, n - q - 1, NULL);
 	if (last) /* it ends by itself */
 		return SW_OK;
-	if (out->better >= out->keep) {
-		out->verdict = SW_VERDICT_STOP;
+	if (out->better >= out->keep)
 		out->donor = draw_donor(b, trial, q);
-	} else if (p->pending + p->unmade > 0 || b->queue.n > 0) {
+	if (out->donor != 0) {
+		out->verdict = SW_VERDICT_STOP;
+	} else if (!t->bare && (p->pending + p->unmade > 0 || b->queue.n > 0)) {
 		out->verdict = SW_VERDICT_PAUSE;
 		sw_ostree_insert(&b->queue, (double)step, (uint32_t)trial, false);
 		t->paused = 1;

@@ -65,7 +65,7 @@ void sw_pruner_begin(const struct sw_pruner *p, uint64_t trial, struct sw_prune_
 	} else if (p->rungs.n == 0 && !t->begun && t->step == 0)
 		/* A first attempt from a checkpoint is a child's: its clock goes on from there. */
 		t->step = resume_step;
-	t->begun = 1;
+	t->begun = true;
 }
 
 sw_status sw_pruner_report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,

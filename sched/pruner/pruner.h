@@ -61,7 +61,8 @@ struct sw_prune_trial {
 	uint8_t bracket;
 	uint8_t paused; /* in the pruner's queue; promote: 1 + the rung */
 	uint8_t has;    /* pbt: it has a score. hyperband: 1 + the band that it has a value at */
-	uint8_t begun;  /* an attempt was */
+	bool begun : 1; /* an attempt was */
+	bool bare : 1;  /* the caller's word: it has no checkpoint that a copy could go on from */
 };
 
 struct sw_pruner; /* opaque; made by sched/pruner/pruners.h */

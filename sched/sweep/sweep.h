@@ -31,8 +31,9 @@
  *
  * Populations (pbt). The run cap is the size of the population. A member among the worst ends
  * PRUNED and a changed copy of one among the best takes its place; these children come on top of
- * the cap. Once all members are made the first child that waits and the paused ones take turns by
- * their steps, the least first; children wait in the order of their numbers.
+ * the cap. Who keeps no checkpoint is not copied. Once all members are made the first child that
+ * waits and the paused ones take turns by their steps, the least first; children wait in the order
+ * of their numbers.
  *
  * Edits. A new range concerns suggestions from then on: trials made before keep their values, and
  * the user's points that still wait stay as they are. The sampler starts afresh. If it learns,
@@ -145,6 +146,8 @@ struct sw_event {
 		      the trial's value, and no pruner compares it */
 	bool checkpoint; /* REPORT: a checkpoint of this step is kept; a later attempt goes on from
 			    it */
+	bool stateless;  /* REPORT: none is, and if the trial pauses with it, it goes on from its
+			    last, or from scratch. Neither flag: one is kept if it pauses */
 	double value;    /* REPORT: as reported, not oriented; NaN or infinite means diverged */
 	double more[SW_METRICS_MAX - 1];        /* REPORT: the metrics after the first */
 	const struct sw_value *values;          /* ENQUEUE: [space size]; borrowed */

@@ -70,7 +70,7 @@ static bool is_overtaken(const struct sw_sweep *s)
 		return false;
 	if (paused == 0)
 		return its > 0 && sw_sweep_can_create(s);
-	const uint64_t ours = s->trial[paused - 1].resume_step;
+	const uint64_t ours = s->trial[paused - 1].step;
 
 	return ours < its || (ours == its && paused < first);
 }

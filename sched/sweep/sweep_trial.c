@@ -160,6 +160,7 @@ static sw_status judge(struct sw_sweep *s, struct sw_trial *t, const struct sw_e
 		return SW_OK;
 	}
 	const double value = sw_sweep_turn(s, ev->value);
+	t->prune.bare = ev->stateless && t->resume_step == 0;
 	const sw_status rc =
 		sw_pruner_report(s->pruner, ev->trial, &t->prune, ev->step, value, ev->final, out);
 	if (rc != SW_OK)
@@ -172,15 +173,18 @@ static sw_status judge(struct sw_sweep *s, struct sw_trial *t, const struct sw_e
 	return SW_OK;
 }
 
-static void pause_trial(struct sw_sweep *s, uint64_t trial, const char *cause,
+static void pause_trial(struct sw_sweep *s, const struct sw_event *ev, const char *cause,
 			struct sw_actions *out)
 {
+	const uint64_t trial = ev->trial;
 	struct sw_trial *t = &s->trial[trial - 1];
 	struct sw_action *action = sw_actions_add(out, SW_ACTION_PAUSE);
 
 	sw_sweep_move(s, t, SW_TRIAL_PAUSED);
-	t->resume_step = t->step;
-	t->inherited = false;
+	if (!ev->stateless) {
+		t->resume_step = t->step;
+		t->inherited = false;
+	}
 	action->trial = trial;
 	action->attempt = t->attempt;
 	action->resume_step = t->resume_step;
@@ -205,9 +209,10 @@ static void end_pruned(struct sw_sweep *s, uint64_t trial, uint64_t donor, const
 }
 
 /* Does to the trial what the verdict says (at most two actions). */
-static void obey(struct sw_sweep *s, uint64_t trial, const struct sw_judgement *j,
+static void obey(struct sw_sweep *s, const struct sw_event *ev, const struct sw_judgement *j,
 		 struct sw_actions *out)
 {
+	const uint64_t trial = ev->trial;
 	char why[SW_PRUNE_CAUSE_MAX];
 
 	switch (j->verdict) {
@@ -218,7 +223,7 @@ static void obey(struct sw_sweep *s, uint64_t trial, const struct sw_judgement *
 		return;
 	case SW_VERDICT_PAUSE:
 		sw_pruner_explain(s->pruner, j, why);
-		pause_trial(s, trial, why, out);
+		pause_trial(s, ev, why, out);
 		return;
 	case SW_VERDICT_STOP:
 		sw_pruner_explain(s->pruner, j, why);
@@ -301,7 +306,7 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 	if (diverged)
 		sw_sweep_end(s, ev->trial, SW_TRIAL_INFEASIBLE, "diverged", out);
 	else
-		obey(s, ev->trial, &judgement, out);
+		obey(s, ev, &judgement, out);
 	sw_sweep_settle(s, out);
 	return SW_OK;
 }

@@ -130,6 +130,8 @@ static void show_hello(struct fixture_text *t, const cJSON *r)
 static void show_decision(struct fixture_text *t, const cJSON *r)
 {
 	fixture_say(t, "%s", text_of(r, "decision"));
+	if (number_of(r, "until") != 0)
+		fixture_say(t, " until %lld", number_of(r, "until"));
 }
 
 static void show_trial_state(struct fixture_text *t, const cJSON *r)

@@ -33,6 +33,11 @@ FAULTS = [
      "if (stuck != NULL)", "if (false)"),
     ("a first report past max_t is not said", "api/sweep_json.c", "report_story",
      "*cause == '\\0' && past != 0", "false"),
+    ("a trial that paused without a checkpoint counts as having one", "sweep/report.c", "program_story",
+     "e.stateless = !e.checkpoint", "e.stateless = false"),
+    ("a start forgets who kept nothing", "sweep/replay.c", "program_story", ".stateless = row->checkpoint < 0,", ""),
+    ("a worker is not told where it is judged next", "sweep/report.c", "program_story",
+     "next->decision == SW_DECISION_CONTINUE", "false"),
     ("a program that reports is still silent", "sweep/report.c", "program_story",
      "if (!live->driven) live->runs[e->trial - 1].heard_us", "if (false) live->runs[e->trial - 1].heard_us"),
     # --- sweep: who asks, who waits, who holds ---

@@ -49,6 +49,26 @@ def test_promoted_programs_go_on_from_their_folders(start, tmp_path, script):
     wait_until(lambda: not marked(daemon), "nothing left of the programs")
 
 
+@pytest.mark.parametrize("each, first", [(2, 1), (5, 1), (10, 4)])
+@BOTH
+def test_programs_whose_first_report_is_past_the_first_rung_go_on_from_their_folders(start, tmp_path, script, each, first):
+    """The rungs below it have no value: the pause comes at a later report, and its folder is kept."""
+    client = start("cpu:2").client()
+    script = script.replace("save(step)", f"save(step)\n        if step % {each}:\n            continue")
+    sweep = client.submit(own(tmp_path, script, run={"env": {"STEPS": "40"}}, early_terminate=asha(
+        variant="promote", grace_period=first, max_t=40), **GRID))
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    trials = client.trials(sweep)
+    assert sum(t["attempt"] > 1 for t in trials) >= 3
+    for t in trials:
+        got = client.reports(sweep, t["trial"])
+        attempts = client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]
+        assert [r["step"] for r in got] == list(range(each, t["step"] + 1, each)), t
+        for a in attempts:  # one that prints is started again within an attempt, too
+            assert min(int(r["metrics"]["done"]) for r in got if r["attempt"] == a["attempt"]) == a["resume_step"]
+        assert all(a["resume_step"] > 0 for a in attempts[1:])
+
+
 @BOTH
 def test_population_goes_on_from_its_members_folders(start, tmp_path, script):
     client = start("cpu:2").client()

@@ -163,6 +163,51 @@ def test_tune_keeps_what_a_report_calls_a_checkpoint(user):
     assert {report["resumed"] for rows in result.reports.values() for report in rows} >= {0, 1}
 
 
+@pytest.mark.parametrize("pruner", [asha(variant="promote", max_t=9), {"type": "pbt", "perturbation_interval": 3}],
+                         ids=["promote", "pbt"])
+@pytest.mark.parametrize("steps", [True, False], ids=["steps", "no steps"])
+def test_tune_of_a_function_that_keeps_nothing_stores_the_steps_that_it_did(user, capfd, pruner, steps):
+    """It begins again after a pause, whatever it takes resume_step() for, and nobody is copied."""
+    def fn(params):
+        done = 0
+        for step in range(sweepd.resume_step() + 1, 13):
+            done += 1
+            sweepd.report(*([step] if steps else []), loss=abs(params["x"]) + 1 / done, done=done)
+
+    result = sweepd.tune(fn, SPACE, client=user, run_cap=6, n=2, early_terminate=pruner)
+    # a population does not pause who would lose its steps by it
+    assert (max(row["attempt"] for row in result.trials) > 1) == (pruner["type"] == "asha")
+    assert not [row for row in result.trials if row["parent"]]
+    for row in result.trials:
+        reports = result.reports[row["trial"]]
+        assert [(one["step"], one["done"]) for one in reports] == [(n, n) for n in range(1, row["step"] + 1)]
+        assert all(one["metrics"]["done"] == one["step"] for one in user.reports(result.sweep, row["trial"]))
+    said = "starts from scratch: nothing was kept in checkpoint_dir()" in capfd.readouterr().out
+    assert said == (pruner["type"] == "asha")
+
+
+def test_tune_s_population_has_the_reports_that_its_members_made(user):
+    """Also where a child's parent had no step left, and where what is judged is no multiple of the interval."""
+    def fn(params):
+        step, path = sweepd.resume_step(), "/step"
+        if step:
+            with open(sweepd.resume_dir() + path, encoding="ascii") as file:
+                assert int(file.read()) == step
+        for step in range(step + 2, 13, 2):
+            with open(sweepd.checkpoint_dir() + path, "w", encoding="ascii") as file:
+                file.write(str(step))
+            sweepd.report(step, loss=abs(params["x"]), x=params["x"])
+
+    result = sweepd.tune(fn, SPACE, client=user, run_cap=8, n=2, early_terminate={
+        "type": "pbt", "perturbation_interval": 3, "quantile_fraction": 0.25})
+    children = [row for row in result.trials if row["parent"]]
+    assert children and all(row["resume_step"] > 0 for row in children)
+    for row in result.trials:
+        reports = result.reports.get(row["trial"], [])
+        assert all(one["step"] <= 12 and one["x"] == row["params"]["x"] for one in reports)
+        assert reports or row["state"] == "PRUNED" and row["cause"].startswith("nothing to train after step"), row
+
+
 def test_tune_of_a_function_without_checkpoints_begins_again_and_is_not_refused(user):
     def fn(params):
         for step in range(1, 10):

@@ -36,6 +36,7 @@ struct sim_trial {
 	double value;    /* at it */
 	double last;     /* value reported last, in whichever attempt; NaN: none */
 	bool has;        /* best means something; pbt: a score */
+	bool bare;       /* pbt: at that score it had no checkpoint */
 	double best;     /* patience, median, hyperband: the best so far; pbt: the score */
 	double mean, reports;
 	size_t band; /* hyperband: 1 + the highest with a value of it; 0: none */

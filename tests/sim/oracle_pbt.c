@@ -46,7 +46,7 @@ uint64_t sim_pbt_next(const struct sim_oracle *o)
 /* Those that wait take turns with those that are paused: by step, then by number. */
 bool sim_pbt_before(const struct sim_oracle *o, uint64_t paused, uint64_t pending)
 {
-	const uint64_t a = o->trial[paused - 1].resume_step, b = o->trial[pending - 1].resume_step;
+	const uint64_t a = o->trial[paused - 1].step, b = o->trial[pending - 1].resume_step;
 
 	return a < b || (a == b && paused < pending);
 }
@@ -83,24 +83,29 @@ enum sw_verdict sim_pbt_report(struct sim_oracle *o, const struct sw_event *ev, 
 	t->has = true;
 	t->best = y; /* the score: the last, not the best */
 	t->valued = ev->step;
+	t->bare = ev->stateless && t->resume_step == 0;
 	for (uint64_t i = 0; i < o->n; i++)
 		n += member(&o->trial[i]);
 	const double wanted = ceil((double)n * config(o)->quantile_fraction);
 	const uint64_t half = n / 2, q = wanted < (double)half ? (uint64_t)wanted : half;
 	const uint64_t rank = place(o, ev->trial);
+	uint64_t donors = 0;
+
+	for (uint64_t i = 1; i <= o->n; i++)
+		donors += member(&o->trial[i - 1]) && !o->trial[i - 1].bare && place(o, i) < q;
 	SIM_CHECK(j->rung == ev->step && j->n == n && j->better == rank && j->keep == n - q, "rank",
 		  "trial %" PRIu64 ": rank %" PRIu64 " of %" PRIu64 ", not %" PRIu64 " of %" PRIu64,
 		  ev->trial, j->better + 1, j->n, rank + 1, n);
 	if (ev->final)
 		return SW_VERDICT_CONTINUE;
-	if (rank >= n - q) {
+	if (rank >= n - q && donors > 0) {
 		SIM_CHECK(j->donor >= 1 && j->donor <= o->n && member(&o->trial[j->donor - 1]) &&
-				  place(o, j->donor) < q,
+				  !o->trial[j->donor - 1].bare && place(o, j->donor) < q,
 			  "donor", "trial %" PRIu64 " is none of the first %" PRIu64, j->donor, q);
 		return SW_VERDICT_STOP;
 	}
 	SIM_CHECK(j->donor == 0, "donor", "of trial %" PRIu64 ", which goes on", ev->trial);
-	if (!others_wait(o) && o->counts[SW_TRIAL_PAUSED] == 0)
+	if (t->bare || (!others_wait(o) && o->counts[SW_TRIAL_PAUSED] == 0))
 		return SW_VERDICT_CONTINUE;
 	return o->closed || sim_oracle_reached(o, y) ? SW_VERDICT_CONTINUE : SW_VERDICT_PAUSE;
 }

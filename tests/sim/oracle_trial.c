@@ -191,9 +191,11 @@ void sim_oracle_on_report(struct sim_oracle *o, const struct sw_event *ev, struc
 	if (verdict == SW_VERDICT_PAUSE) {
 		const struct sw_action *const p = sim_answer_next(a, SW_ACTION_PAUSE, ev->trial);
 
-		t->resume_step = ev->step;
-		t->from = ev->trial;
-		SIM_CHECK(p->attempt == ev->attempt && p->resume_step == ev->step, "pause",
+		if (!ev->stateless) {
+			t->resume_step = ev->step;
+			t->from = ev->trial;
+		}
+		SIM_CHECK(p->attempt == ev->attempt && p->resume_step == t->resume_step, "pause",
 			  "trial %" PRIu64 " from step %" PRIu64, ev->trial, p->resume_step);
 		sim_oracle_move(o, ev->trial, SW_TRIAL_PAUSED);
 	} else if (verdict == SW_VERDICT_COMPLETE) {

@@ -154,6 +154,7 @@ static void make_faults(struct sim_plan *p, uint64_t *rng)
 	p->told = often(rng, 60);
 	p->restart = often(rng, 6);
 	p->nomem = often(rng, 40);
+	p->tells = sim_below(rng, 2) == 0;
 	p->user_s = sim_below(rng, 3) == 0 ? 0 : p->pace_s * (2 + 40 * sim_unit(rng));
 	if (sim_below(rng, 12) == 0) { /* a quiet sweep: what comes out is the rules alone */
 		p->crash = p->expiry = p->duplicate = p->late = p->no_metric = p->told = 0;

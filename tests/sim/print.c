@@ -42,7 +42,7 @@ static void print_report(const struct sw_event *ev)
 	       ev->seq, ev->step);
 	if (ev->has_value)
 		printf(" value %g", ev->value);
-	printf("%s%s", ev->checkpoint ? " checkpoint" : "",
+	printf("%s%s%s", ev->checkpoint ? " checkpoint" : "", ev->stateless ? " stateless" : "",
 	       ev->result  ? " result"
 	       : ev->final ? " final"
 			   : "");

@@ -70,6 +70,7 @@ struct sim_plan {
 	double pace_s, latency_s; /* of one step, of one message: mean */
 	unsigned crash, expiry, duplicate, late, no_metric, checkpoint_lost, told, restart, nomem;
 	uint64_t every;      /* steps between checkpoints; 0: only where the sweep asks for one */
+	bool tells;          /* a worker says that it keeps nothing, where it does not */
 	bool final;          /* the last report says that it is the last */
 	double user_s;       /* between two doings of the user: mean */
 	bool doomed;         /* every trial goes wrong */

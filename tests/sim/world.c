@@ -116,7 +116,8 @@ static void send_report(struct sim_world *w, size_t lane, uint64_t seq)
 				    .has_value = s->has_value,
 				    .final = s->final,
 				    .result = s->result,
-				    .checkpoint = s->checkpoint};
+				    .checkpoint = s->checkpoint,
+				    .stateless = w->plan->tells && !s->checkpoint};
 	const int copies = fault(w, w->plan->duplicate, SIM_FAULT_DUPLICATE) ? 2 : 1;
 
 	for (int i = 0; i < copies; i++)

@@ -77,7 +77,10 @@ static bool on_report(const struct sw_row_report *r, void *arg)
 	return saw(arg, "%lld/%lld a%lld q%lld ev%lld s%lld t%lld %d %.17g %d %s %s%s\n",
 		   I(r->sweep), I(r->trial), I(r->attempt), I(r->seq), I(r->ev), I(r->step),
 		   I(r->time_ms), r->has_value, r->value, r->diverged, r->verdict,
-		   or_null(r->metrics), r->checkpoint ? " ckpt" : "");
+		   or_null(r->metrics),
+		   r->checkpoint > 0   ? " ckpt"
+		   : r->checkpoint < 0 ? " none"
+				       : "");
 }
 
 static bool on_decision(const struct sw_row_decision *r, void *arg)

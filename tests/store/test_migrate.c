@@ -101,7 +101,7 @@ static bool on_history(const struct sw_row_event *e, const struct sw_row_report 
 
 	s->events += e != NULL;
 	s->reports += r != NULL;
-	s->checkpoints += r != NULL && r->checkpoint;
+	s->checkpoints += r != NULL && r->checkpoint > 0;
 	return true;
 }
 
@@ -163,7 +163,7 @@ TEST_LOOP(file_of_an_earlier_version_comes_up_with_its_rows, 1, SW_STORE_SCHEMA_
 					     .ev = 7,
 					     .step = 3,
 					     .verdict = "continue",
-					     .checkpoint = true};
+					     .checkpoint = 1};
 	struct fixture f;
 	struct seen s = {0}, then = {0};
 

@@ -146,6 +146,8 @@ static void log_start(struct sw_asked *a, char *const argv[])
 		       n >= sizeof line ? "..." : "");
 	if (*a->folder.resume)
 		sw_session_log(a->session, "goes on from %s", strrchr(a->folder.resume, '/') + 1);
+	else if (a->job->attempt > 1 && !a->job->checkpoint)
+		sw_session_log(a->session, "starts from scratch: nothing was kept before");
 }
 
 /* Starts it by the slot's launcher. false: it must start cold; the trial's log says why. */

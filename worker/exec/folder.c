@@ -164,11 +164,11 @@ sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *job, struct s
 	if (job->checkpoint && access(l->resume, F_OK) != 0) {
 		l->resume[0] = '\0';
 		l->step = 0;
-		return sw_err_set(err, SW_NOT_FOUND, "%s: %s", strrchr(job->checkpoint, '/') + 1,
-				  strerror(errno));
+		(void)sw_err_set(err, SW_NOT_FOUND, "%s: %s", strrchr(job->checkpoint, '/') + 1,
+				 strerror(errno));
 	}
 	if (!l->dir)
-		return SW_OK; /* the spec keeps no checkpoints */
+		return err->code; /* the spec keeps no checkpoints */
 	if (strlen(l->dir) + 64 > sizeof l->path)
 		return sw_err_set(err, SW_TOO_BIG, "the path of the checkpoints is too long");
 	(void)snprintf(resume, sizeof resume, "%s/%" PRIu64 ".resume", l->dir, l->trial);
@@ -178,12 +178,12 @@ sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *job, struct s
 		memcpy(l->resume, resume, sizeof resume);
 	working_path(l, job->attempt, l->path);
 	if (mkdir(l->path, 0700) == 0 || errno == EEXIST)
-		return SW_OK;
+		return err->code;
 	if (errno == ENOENT && sw_tree_make(l->dir) && mkdir(l->path, 0700) == 0)
-		return SW_OK;
+		return err->code;
 	(void)fail(err, l->path, "no folder for checkpoints");
 	l->path[0] = '\0';
-	return err ? err->code : SW_IO;
+	return err->code;
 }
 
 bool sw_folder_is_empty(const struct sw_folder *l)

@@ -99,15 +99,17 @@ static bool answer(struct sw_reports *r)
 /* --- reports --- */
 
 /* Makes the folder a checkpoint if there is something in it. */
-static bool keep_folder(struct sw_asked *a, uint64_t step)
+static bool keep_folder(struct sw_reports *r, uint64_t step)
 {
+	struct sw_asked *a = r->asked;
 	struct sw_err err = SW_ERR_INIT;
 
-	if (sw_folder_is_empty(&a->folder))
-		return false; /* this program keeps nothing */
-	if (sw_folder_keep(&a->folder, step, &err) == SW_OK)
+	if (!sw_folder_is_empty(&a->folder) && sw_folder_keep(&a->folder, step, &err) == SW_OK)
 		return true;
-	sw_session_log(a->session, "%s", err.msg);
+	if (*err.msg || !r->said_empty) /* a program that keeps nothing is told once */
+		sw_session_log(a->session, "no checkpoint of step %" PRIu64 ": %s", step,
+			       *err.msg ? err.msg : "SWEEPD_CHECKPOINT_DIR is empty");
+	r->said_empty = true;
 	return false;
 }
 
@@ -129,10 +131,11 @@ static void take_new_step(struct sw_reports *r, struct sw_reported *line, uint64
 			  bool socket)
 {
 	struct sw_asked *a = r->asked;
-	const bool at_until = a->job->until && step >= a->job->until && !r->until_met;
+	/* The answer has the next `until`. A report without the metric is not judged: it has none,
+	 * and the next one is at it again. */
+	const bool at_until = a->job->until && step >= a->job->until && line->has_metric;
 	const bool rest = must_rest(a->job, step, at_until);
 
-	r->until_met |= at_until;
 	if (rest && !socket && !program_of(r)->ended && !sw_folder_is_empty(&a->folder)) {
 		/* It does not wait for an answer, and may be writing: sw_reports_save() goes on. */
 		r->saving = true;
@@ -141,7 +144,7 @@ static void take_new_step(struct sw_reports *r, struct sw_reported *line, uint64
 		sw_buf_init(&line->text, 0);
 		return;
 	}
-	report_step(r, step, line->text.data, (rest || line->checkpoint) && keep_folder(a, step));
+	report_step(r, step, line->text.data, (rest || line->checkpoint) && keep_folder(r, step));
 	/* stdout has no answers; at `until` it is not read on before the decision is known */
 	r->due = socket;
 	r->held = !socket && at_until;
@@ -152,7 +155,7 @@ void sw_reports_save(struct sw_reports *r)
 {
 	if (r->asked->going)
 		report_step(r, r->saving_step, r->saving_metrics.data,
-			    keep_folder(r->asked, r->saving_step));
+			    keep_folder(r, r->saving_step));
 	sw_buf_fini(&r->saving_metrics);
 	r->saving = false;
 }

@@ -40,10 +40,10 @@ struct sw_reports {
 	/* of all runs: */
 	uint64_t told;      /* the highest step that was reported, before this attempt too */
 	uint64_t repeat_to; /* steps up to here come again from a program that began anew */
-	bool has_metric, until_met;
+	bool has_metric;
 	uint64_t odd[SW_REPORTS_ODD_N]; /* lines that were left out */
 	struct sw_printed printed;      /* before the metric came */
-	bool odd_value;                 /* the trial's log says so already */
+	bool odd_value, said_empty;     /* the trial's log says so already */
 
 	/* A report by stdout for which the program must be ended first, so that nothing writes into
 	 * its folder; saving: there is one. */

@@ -86,6 +86,7 @@ static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, 
 static void on_report(struct sw_session *s, const cJSON *result, const cJSON *error)
 {
 	const cJSON *decision = sw_json_get(result, "decision");
+	uint64_t until;
 	const int code = error_code(error);
 
 	if (error && passing(code)) {
@@ -108,6 +109,8 @@ static void on_report(struct sw_session *s, const cJSON *result, const cJSON *er
 				"the daemon answered a report with no decision");
 	} else if (strcmp(decision->valuestring, "continue") != 0) {
 		sw_session_drop(s, "decision %s", decision->valuestring);
+	} else if (sw_json_u64(sw_json_get(result, "until"), &until)) {
+		s->job.until = until; /* where it was judged is behind it */
 	}
 }
 

@@ -231,10 +231,10 @@ class Client(ContextManager["Client"]):
         return self.call("trial.ask", sweep=sweep, count=count, wait_s=wait_s)
 
     def report(self, sweep: int, trial: int, attempt: int, seq: int, step: int, metrics: Mapping[str, Any],
-               checkpoint: bool = False) -> str:
+               checkpoint: bool = False, stateless: bool = False) -> str:
         """The decision: "continue", "stop" or "pause"."""
         return self.call("trial.report", sweep=sweep, trial=trial, attempt=attempt, seq=seq, step=as_step(step),
-                         metrics=to_wire(metrics), checkpoint=checkpoint or None)["decision"]
+                         metrics=to_wire(metrics), checkpoint=checkpoint or None, stateless=stateless or None)["decision"]
 
     def heartbeat(self, sweep: int, trial: int, attempt: int) -> str:
         """Says that a trial is still worked on; gives the decision."""

@@ -48,8 +48,10 @@ def checkpoint_path(folder: str, trial: int, step: Union[int, str]) -> str:
 class Running:
     """A trial's process."""
 
-    def __init__(self, trial: Trial, pid: int, channel: socket.socket, place: int, log: int, shown: int) -> None:
+    def __init__(self, trial: Trial, pid: int, channel: socket.socket, place: int, log: int, shown: int,
+                 step: int) -> None:
         self.trial, self.pid, self.channel, self.place = trial, pid, channel, place
+        self.step = step  # of its last report; at first that of what it goes on from
         self.log, self.shown = log, shown  # the file of its output, and how much of it was passed on
         self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self.unread = b""
@@ -77,12 +79,13 @@ class Driver:
         self.sign = -1 if client.sweep(sweep)["goal"] == "maximize" else 1
         pruner = client.sweep(sweep)["spec"].get("early_terminate") or {}
         self.interval = pruner.get("perturbation_interval") if pruner.get("type") == "pbt" else None
+        self.burn_in = pruner.get("burn_in_period", 0)
         self.selector = selectors.DefaultSelector()
         self.lesson: Optional[List[str]] = None  # what a trial had loaded, once one has ended
         self.running: List[Running] = []
         self.free = list(range(n))
         self.reports: Dict[int, List[Dict[str, Any]]] = {}
-        self.last: Dict[int, Dict[str, float]] = {}  # each trial's last metrics
+        self.judged: Dict[int, int] = {}  # the step at which a population judged each trial last
         self.more: Dict[str, Any] = {}  # what the next answer to a report carries beside its decision
         self.best: Dict[int, Tuple[float, int]] = {}  # the best report of each that has a checkpoint: cost, step
 
@@ -156,6 +159,10 @@ class Driver:
         log = os.open(os.path.join(self.logs, f"{trial.number}.log"), os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC,
                       0o600)
         shown = os.fstat(log).st_size  # by earlier attempts; once the process is there it may write
+        if (trial.attempt > 1 or trial.parent) and not environment["SWEEPD_RESUME"]:
+            os.write(log, b"sweepd: starts from scratch: nothing was kept in checkpoint_dir()\n")
+        # What an earlier attempt reported after the step that this one goes on from counts no more.
+        self.reports[trial.number] = [row for row in self.reports.get(trial.number, []) if row["step"] <= trial.step]
         threads = 1 if may_have_pool() else self.threads
         sys.stdout.flush()
         sys.stderr.flush()
@@ -170,7 +177,7 @@ class Driver:
             finally:
                 os._exit(status)
         its.close()
-        running = Running(trial, pid, ours, place, log, shown)
+        running = Running(trial, pid, ours, place, log, shown, int(environment["SWEEPD_RESUME_STEP"]))
         self.selector.register(ours, selectors.EVENT_READ, running)
         self.running.append(running)
 
@@ -182,7 +189,7 @@ class Driver:
             source = trial.parent
             steps = [step for step in checkpoints(self.folder, source) if step == trial.resume_step]
         if not steps:
-            return {"SWEEPD_RESUME": "", "SWEEPD_RESUME_STEP": str(trial.resume_step)}
+            return {"SWEEPD_RESUME": "", "SWEEPD_RESUME_STEP": "0"}
         return {"SWEEPD_RESUME": checkpoint_path(self.folder, source, steps[-1]), "SWEEPD_RESUME_STEP": str(steps[-1])}
 
     def read(self, it: Running) -> None:
@@ -215,11 +222,10 @@ class Driver:
                 step = int(step)
             if step is not None and (isinstance(step, bool) or not isinstance(step, int)):
                 raise SweepdError('"step" must be a whole number')
+            at = it.step + 1 if step is None else step
+            it.step = max(it.step, at)
             # A trial without a checkpoint goes through its first steps again: they are known.
-            if step is not None and step <= trial.step:
-                decision = "continue"
-            else:
-                decision = self.report(trial, step, checkpoint, from_wire(metrics), more)
+            decision = "continue" if at <= trial.step else self.report(trial, at, checkpoint, from_wire(metrics), more)
             answer = {"decision": decision, **self.more}
         except (SweepdError, OSError) as error:
             answer, decision = {"error": str(error)}, "continue"
@@ -233,15 +239,17 @@ class Driver:
         with contextlib.suppress(OSError):  # it ended; the next read says so
             it.channel.sendall(json.dumps(answer).encode() + b"\n")
 
-    def report(self, trial: Trial, step: Optional[int], checkpoint: bool, metrics: Dict[str, float],
-               more: Dict[str, Any]) -> str:
-        at, live = trial.step + 1 if step is None else step, os.path.join(self.folder, str(trial.number))
+    def report(self, trial: Trial, at: int, checkpoint: bool, metrics: Dict[str, float], more: Dict[str, Any]) -> str:
+        live = os.path.join(self.folder, str(trial.number))
         before = checkpoints(self.folder, trial.number)
-        # Children of a population start from the checkpoint of this very step, so it is kept before it is reported.
-        due = bool(self.interval and at % self.interval == 0)
+        # Children of a population start from the checkpoint of the step at which it is judged (sched/pruner/pbt.c), so
+        # that is kept before it is reported.
+        due = bool(self.interval and self.metric in metrics and at >= max(
+            self.burn_in, self.judged.get(trial.number, trial.resume_step) + self.interval))
+        if due:
+            self.judged[trial.number] = at
         kept = (checkpoint or due) and self.keep(live, at, checkpoint)
-        decision = trial.report(at, checkpoint=kept, **metrics)
-        self.last[trial.number] = metrics
+        decision = trial.report(at, checkpoint=kept, stateless=not kept and not os.listdir(live), **metrics)
         self.noted(trial, {"step": at, **metrics}, more)
         if decision == "pause" and not kept:
             kept = self.keep(live, at, True)
@@ -292,8 +300,6 @@ class Driver:
             return
         if text is None and status == 0:
             metrics = from_wire(it.result.get("metrics") or {})
-            if not metrics and trial.parent and trial.step == trial.resume_step:
-                metrics = self.last.get(trial.parent, {})  # a copy of a parent that had no step left
             try:
                 trial.done(**metrics)
             except SweepdError as error:

@@ -42,17 +42,19 @@ class Trial:
         """Is there nothing more to do for it here?"""
         return self._over.is_set()
 
-    def report(self, step: Optional[int] = None, checkpoint: bool = False, **metrics: Any) -> str:
+    def report(self, step: Optional[int] = None, checkpoint: bool = False, stateless: bool = False, **metrics: Any) -> str:
         """Reports a step's metrics (default: the next step). Anything but "continue" means: end this trial now.
 
         "stop": it has ended. "pause": keep a checkpoint of this step; the trial may be handed out again.
-        `checkpoint`: you keep one of this step in any case, so that a lost trial resumes from it.
+        `checkpoint`: you keep one of this step in any case, so that a lost trial resumes from it. `stateless`: you will
+        not, even if it pauses: then it goes on from its last one, or from scratch.
         """
         if self.ended:
             return "stop" if self.decision == "continue" else self.decision
         step = self.step + 1 if step is None else as_step(step)
         try:
-            decision = self.client.report(self.sweep, self.number, self.attempt, self._seq + 1, step, metrics, checkpoint)
+            decision = self.client.report(self.sweep, self.number, self.attempt, self._seq + 1, step, metrics, checkpoint,
+                                          stateless)
         except SweepdError as error:
             if error.code != CONFLICT:
                 raise

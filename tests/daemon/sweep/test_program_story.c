@@ -2,6 +2,7 @@
 #include "tests/daemon/fixture.h"
 
 #define PROGRAM "'program':'/dev/null','run':{'cwd':'/home'}"
+#define RUNS    " runs ${env} in /home to /logs/1/"
 
 /* Trial 1 has paused on w0, which still ends its program, and w1 is to go on with it. */
 #define ENDING                                                                                     \
@@ -159,6 +160,43 @@ static const struct story stories[] = {
 	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
 	  "w0 keep 1 1 1 1 0.5", "pause",
 	  "w0 next", ""}},
+	{"a program that paused without a checkpoint goes on from its last one, else from scratch",
+	 "cpu:1", NULL,
+	 {"a submit " PROGRAM ",'run_cap':3,'early_terminate':{'type':'asha','variant':'promote','max_t':9,"
+	  "'grace_period':2,'reduction_factor':2}", "sweep 1",
+	  "w0 hello", "welcome",
+	  "w0 next", "gets 1/1.1" RUNS "1.log",
+	  "w0 report 1 1 1 3 0.5", "continue until 4",
+	  "w0 report 1 1 2 5 0.4", "pause",
+	  "w0 next", "gets 1/2.1" RUNS "2.log",
+	  "w0 keep 2 1 1 3 0.2", "continue until 4",
+	  "w0 report 2 1 2 5 0.4", "pause",
+	  "w0 next", "gets 1/2.2@3" RUNS "2.log",
+	  "w0 tell 2 2 FAILED", "2 FAILED",
+	  "w0 next", "gets 1/3.1" RUNS "3.log",
+	  "w0 report 3 1 1 3 0.1", "continue until 4",
+	  "w0 report 3 1 2 5 0.4", "pause",
+	  "rows SELECT trial, resume_step FROM trial", "1 0; 2 3; 3 0",
+	  "daemon restarts", "worker 0 is found",
+	  "w0 hello", "welcome",
+	  "w0 next", "gets 1/3.2" RUNS "3.log",
+	  "w0 report 3 2 1 3 0.1", "continue until 8"}},
+	{"who keeps nothing is copied by nobody, and the sweep says so", "cpu:2", NULL,
+	 {"a submit " PROGRAM ",'run_cap':2,'early_terminate':{'type':'pbt','perturbation_interval':2,"
+	  "'quantile_fraction':0.5}", "sweep 1",
+	  "w0 hello && w1 hello", "welcome; w1 welcome",
+	  "w0 next", "gets 1/1.1" RUNS "1.log",
+	  "w1 next", "gets 1/2.1" RUNS "2.log",
+	  "w0 report 1 1 1 1 0.1", "continue until 2",
+	  "w0 report 1 1 2 2 0.1", "continue until 4",
+	  "w1 report 2 1 1 2 0.9", "continue until 4",
+	  "a get", "RUNNING: 2 RUNNING (trial 2 kept no checkpoint of step 2: pbt copies only trials that keep one)",
+	  "w0 report 1 1 3 3 0.1", "continue until 4",
+	  "daemon restarts", "worker 0 is found; worker 1 is found",
+	  "w0 hello 1 1 1 && w1 hello 1 2 1", "goes on; w1 goes on",
+	  "w0 keep 1 1 4 4 0.1", "continue until 6",
+	  "a get", "RUNNING: 2 RUNNING",
+	  "w1 report 2 1 2 4 0.9", "stop"}},
 	{"a spec of a program without a folder is refused", "cpu:1", NULL,
 	 {"a submit 'program':'train.py'",
 	  "refused -32602 /spec/run: \"run\" is missing: {\"cwd\": \"/the/folder\"}, in which the "

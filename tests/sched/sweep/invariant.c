@@ -35,8 +35,8 @@ static void trial_invariant(const struct sw_sweep *s, uint64_t i)
 	sw_pruner_enter(s->pruner, i + 1, &fresh);
 	assert(t->prune.bracket == fresh.bracket);
 	assert((t->state == SW_TRIAL_PAUSED) == (t->prune.paused != 0));
-	assert(t->state != SW_TRIAL_PAUSED || t->resume_step == t->step);
-	assert(t->state != SW_TRIAL_RUNNING || t->resume_step <= t->step);
+	assert((t->state != SW_TRIAL_PAUSED && t->state != SW_TRIAL_RUNNING) ||
+	       t->resume_step <= t->step);
 	assert(!t->inherited || (t->resume_step != 0 && sw_sweep_parent(s, i + 1) != 0));
 }
 

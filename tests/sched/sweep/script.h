@@ -165,7 +165,8 @@ static inline struct sw_event parse_event(const char *line, char cause[200])
 		     {"cancel", SW_EVENT_CANCEL},   {"fail", SW_EVENT_FAIL},
 		     {"extend", SW_EVENT_EXTEND},   {"stop", SW_EVENT_STOP},
 		     {"edit", SW_EVENT_EDIT},       {"keep", SW_EVENT_REPORT},
-		     {"settle", SW_EVENT_SETTLE},   {"result", SW_EVENT_REPORT}};
+		     {"settle", SW_EVENT_SETTLE},   {"result", SW_EVENT_REPORT},
+		     {"bare", SW_EVENT_REPORT}};
 	struct sw_event ev = {.kind = SW_EVENT_KIND_N};
 	char word[20], state[20];
 	int used = 0;
@@ -182,6 +183,7 @@ static inline struct sw_event parse_event(const char *line, char cause[200])
 		ev.result = strcmp(word, "result") == 0;
 		ev.final = ev.result || strcmp(word, "final") == 0;
 		ev.checkpoint = strcmp(word, "keep") == 0;
+		ev.stateless = strcmp(word, "bare") == 0;
 		ck_assert_int_eq(sscanf(line, "%" SCNu64 "%u%" SCNu64 "%" SCNu64 "%lf", &ev.trial,
 					&ev.attempt, &ev.seq, &ev.step, &ev.value),
 				 ev.has_value ? 5 : 4);

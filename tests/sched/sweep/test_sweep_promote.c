@@ -67,6 +67,29 @@ static const struct story stories[] = {
 		"report 1 5 1 3 nan",
 		 "stop; end 1.5 INFEASIBLE diverged; end 2.1 PRUNED rung 1: rank 3 of 3, not "
 		 "promoted; end 3.1 PRUNED rung 1: rank 2 of 3, not promoted; sweep COMPLETED"}},
+	{"what paused without a checkpoint goes on from its last one, else from scratch",
+	 {PROMOTE, .run_cap = 3}, FREE, {
+		"ask", "create 1; start 1.1 until 1",
+		"bare 1 1 1 2 0.5", "go",
+		"bare 1 1 2 4 0.4",
+		 "hold (rung 3 value 0.5 rank 1/1 keep 0 cutoff none); pause 1.1@0 rung 3: rank 1 "
+		 "of 1",
+		"ask", "create 2; start 2.1 until 1",
+		"keep 2 1 1 2 0.7", "go",
+		"bare 2 1 2 4 0.2",
+		 "hold (rung 3 value 0.7 rank 2/2 keep 0 cutoff none); pause 2.1@2 rung 3: rank 2 "
+		 "of 2",
+		"ask", "create 3; start 3.1 until 1",
+		"report 3 1 1 2 0.1", "go",
+		"bare 3 1 2 3 0.3",
+		 "hold (rung 3 value 0.3 rank 1/3 keep 1 cutoff 0.3); pause 3.1@0 rung 3: rank 1 "
+		 "of 3",
+		"ask", "start 3.2 until 9",
+		"bare 3 2 1 3 0.3", "go",
+		"bare 3 2 2 9 0.3",
+		 "stop (rung 9 value 0.3 rank 1/1 keep 0 cutoff none); end 3.2 COMPLETED; end 1.1 "
+		 "PRUNED rung 3: rank 2 of 3, not promoted; end 2.1 PRUNED rung 3: rank 3 of 3, "
+		 "not promoted; sweep COMPLETED"}},
 	{"a target: what is paused is pruned, and the best of those that run go on through the rungs",
 	 {PROMOTE, .run_cap = 9, .has_target = true, .target = 0.1}, FREE, {
 		"ask", "create 1; start 1.1 until 1",

@@ -54,6 +54,8 @@ static void give(void)
 	say(job);
 }
 
+static int until = -1; /* of the answers to reports; below 0: they have none */
+
 /* A report of this step and loss must come, with a checkpoint or without; answered with the
  * decision. */
 static void take(uint64_t step, double loss, bool checkpoint, const char *decision)
@@ -72,7 +74,11 @@ static void take(uint64_t step, double loss, bool checkpoint, const char *decisi
 	else if (cJSON_IsTrue(sw_json_get(params, "checkpoint")) != checkpoint)
 		problem("checkpoint", checkpoint ? "none" : "one");
 	cJSON_Delete(m);
-	snprintf(result, sizeof result, "{\"decision\":\"%s\"}", decision);
+	if (until >= 0)
+		snprintf(result, sizeof result, "{\"decision\":\"%s\",\"until\":%d}", decision,
+			 until);
+	else
+		snprintf(result, sizeof result, "{\"decision\":\"%s\"}", decision);
 	answer(id, result);
 }
 
@@ -280,6 +286,7 @@ static void until_by_socket(void)
 {
 	give();
 	take(1, 0.5, false, "continue");
+	until = 9;
 	take(2, 0.25, true, "continue"); /* the same process goes on */
 	take(3, 0.125, false, "pause");
 	give();
@@ -304,6 +311,33 @@ TEST(exec_keeps_the_folder_at_until_and_goes_on)
 	more = NULL;
 }
 
+/* A rung that has no value does not pause it: each answer says which is next. */
+static void until_moves(void)
+{
+	give();
+	until = 3;
+	take(2, 0.5, true, "continue");
+	until = -1; /* the answer to a report that was sent again */
+	take(3, 0.5, true, "continue");
+	until = 9;
+	take(4, 0.5, true, "continue");
+	take(5, 0.5, false, "continue");
+	take(9, 0.5, false, "pause");
+	no_more();
+	holds("c/7-4.ckpt/state", "4\n");
+	wants_log("no checkpoint of step 9: SWEEPD_CHECKPOINT_DIR is empty");
+}
+
+TEST(exec_keeps_the_folder_at_each_until_that_an_answer_names)
+{
+	more = ",\"until\":1";
+	script = "step() { say \"{\\\"step\\\":$1,\\\"loss\\\":0.5}\"; }\n"
+		 "for i in 2 3 4 5; do echo $i > $SWEEPD_CHECKPOINT_DIR/state; step $i; done\n"
+		 "rm $SWEEPD_CHECKPOINT_DIR/state; step 9";
+	run_jobs(until_moves);
+	more = NULL;
+}
+
 /* It has ended before the report comes, so what it keeps is at rest. */
 static void until_by_stdout(void)
 {
@@ -318,7 +352,7 @@ static void until_by_stdout(void)
 		if (!cJSON_IsTrue(sw_json_get(sw_json_get(m, "params"), "checkpoint")))
 			problem("checkpoint", "none");
 		cJSON_Delete(m);
-		answer(id, "{\"decision\":\"continue\"}");
+		answer(id, "{\"decision\":\"continue\",\"until\":9}");
 	}
 	take(3, 0.125, false, "continue");
 	told("COMPLETED", "");

@@ -164,6 +164,8 @@ TEST(folder_checkpoint_that_is_gone_is_said)
 	ck_assert_ptr_nonnull(strstr(err.msg, "7-4.ckpt"));
 	ck_assert_ptr_null(strstr(err.msg, folder));
 	ck_assert_str_eq(own.resume, "");
+	put(own.path, "state"); /* it has a place for its next one all the same */
+	ck_assert(sw_folder_close(&own, false));
 }
 
 TEST(folder_without_a_place_is_none)

@@ -72,7 +72,10 @@ class _Driver(Driver):
 
     def start(self, trial: Handle) -> None:
         super().start(trial)
-        self.tell("on_trial_start", self.trials[trial.number])
+        it = self.trials[trial.number]
+        it.results = [row for step, row in zip(it.steps, it.results) if step <= trial.step]  # the rest comes again
+        it.steps = [step for step in it.steps if step <= trial.step]
+        self.tell("on_trial_start", it)
 
     def known(self, number: int, params: Mapping[str, Any]) -> Trial:
         """The trial of this number, made if it is new."""
