@@ -121,8 +121,8 @@ const struct sw_verb sw_verbs[] = {
 	 "For a SWEEP it exports the best trial. The weights are those of the trial's best\n"
 	 "epoch, by the sweep's metric. FILE has the names of the state_dict of a\n"
 	 "PyTorch nn.Sequential with the same list. The spec's \"checkpoint\" says which trials\n"
-	 "have a checkpoint: by default the best and the last one. Of a program it is a folder:\n"
-	 "without --out its path is printed.\n"},
+	 "have a checkpoint: by default the best and the last one. Of a program it is a folder,\n"
+	 "of its best step if that was kept: without --out its path is printed.\n"},
 	{"fit", sw_verb_fit, SW_REF_EITHER, 1, 1, SW_OPT_OUT | SW_OPT_EPOCHS, false,
 	 "SWEEP[/TRIAL] --out FILE", "trains a configuration again, on all rows, and exports it",
 	 "For a SWEEP it takes the best trial's configuration. It trains on training and\n"

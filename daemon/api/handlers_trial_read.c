@@ -323,6 +323,7 @@ void sw_handle_trial_output(struct sw_call *call)
 struct file_question {
 	struct sw_lookup q;
 	int64_t step; /* that the row says */
+	int64_t best; /* of its best; 0: it has none; -1: that the row says */
 	char folder[SW_CHECKPOINT_FOLDER_MAX];
 };
 
@@ -331,6 +332,8 @@ static bool take_step(const struct sw_row_trial *row, void *arg)
 	struct file_question *f = arg;
 
 	f->step = row->resume_step;
+	if (f->best < 0)
+		f->best = row->has_best ? row->best_step : 0;
 	return true;
 }
 
@@ -344,14 +347,20 @@ static void find_file(struct sw_db *db, struct sw_lookup *q)
 	q->rc = sw_read_trial(db, q->sweep, q->trial, take_step, f, &q->err);
 	if (q->rc != SW_OK)
 		return;
+	sw_checkpoint_path(path, sizeof path, f->folder, (uint64_t)q->trial, (uint64_t)f->best);
+	if (f->best != 0 && stat(path, &st) == 0)
+		f->step = f->best;
 	sw_checkpoint_path(path, sizeof path, f->folder, (uint64_t)q->trial, (uint64_t)f->step);
 	/* It never wrote one, or the spec's rules have removed it since. */
 	if (f->step == 0 || stat(path, &st) != 0) {
-		q->rc = sw_err_set(
-			&q->err, SW_NOT_FOUND,
-			"trial %lld/%lld has no checkpoint: \"checkpoint\" in the spec "
-			"says which are kept, the best one's and the last one's by default",
-			(long long)q->sweep, (long long)q->trial);
+		q->rc = sw_err_set(&q->err, SW_NOT_FOUND, "trial %lld/%lld has no checkpoint: %s",
+				   (long long)q->sweep, (long long)q->trial,
+				   f->step == 0
+					   ? "it has reported none; a program saves into "
+					     "SWEEPD_CHECKPOINT_DIR, and says sweepd.report(..., "
+					     "checkpoint=True)"
+					   : "\"checkpoint\" in the spec says which are kept, the "
+					     "best one's and the last one's by default");
 		return;
 	}
 	sw_jw_kint(&q->w, "trial", q->trial);
@@ -369,6 +378,7 @@ void sw_handle_trial_checkpoint(struct sw_running *live, struct sw_call *call)
 	/* The path is made on the loop, which owns the sweep; the disk is asked on the store's
 	 * thread. The Python package keeps the trials that it drives in a folder of its own, which
 	 * the daemon only reads. */
+	f->best = live->driven ? -1 : (int64_t)sw_checkpoint_best_of(live, (uint64_t)f->q.trial);
 	if (live->driven)
 		(void)snprintf(f->folder, sizeof f->folder, "%s/tune/%lld", live->d->config.state,
 			       (long long)live->sweep);

@@ -166,6 +166,19 @@ static bool is_kept(const struct sw_running *live, uint64_t trial, uint64_t step
 	return false;
 }
 
+uint64_t sw_checkpoint_best_of(const struct sw_running *live, uint64_t trial)
+{
+	const struct sw_keeping *k = &live->files.keeping;
+	const struct sw_keeping_open *open = find_open(k, trial);
+	uint64_t best = open != NULL ? open->best : 0;
+
+	/* Of one that has ended no other files are left than these two. */
+	for (size_t i = 0; open == NULL && i < k->ended_n; i++)
+		if (k->ended[i].trial == trial && (best == 0 || k->ended[i].step < best))
+			best = k->ended[i].step;
+	return best;
+}
+
 bool sw_checkpoint_has_heir(const struct sw_running *live, uint64_t trial, uint64_t step)
 {
 	for (size_t i = 0; i < live->files.heirs.n; i++)
@@ -185,7 +198,8 @@ static bool is_needed(const struct sw_running *live, uint64_t trial, uint64_t st
 	if (sw_trial_ended((enum sw_trial_state)t->state) ? is_kept(live, trial, step)
 							  : own.trial == trial && own.step == step)
 		return true;
-	return (open != NULL && open->before == step) || sw_checkpoint_has_heir(live, trial, step);
+	return (open != NULL && (open->before == step || open->best == step)) ||
+	       sw_checkpoint_has_heir(live, trial, step);
 }
 
 static void add_unneeded(struct sw_unneeded *out, uint64_t trial, uint64_t step)
@@ -196,10 +210,10 @@ static void add_unneeded(struct sw_unneeded *out, uint64_t trial, uint64_t step)
 		(struct sw_checkpoint){.sweep = out->live->sweep, .trial = trial, .step = step};
 }
 
-/* trial 0: there is no such file. */
+/* trial 0, step 0: there is no such file. */
 static void release(struct sw_unneeded *out, uint64_t trial, uint64_t step)
 {
-	if (trial != 0 && !is_needed(out->live, trial, step))
+	if (trial != 0 && step != 0 && !is_needed(out->live, trial, step))
 		add_unneeded(out, trial, step);
 }
 
@@ -259,9 +273,13 @@ static void keep_best_and_last(struct sw_unneeded *out)
 		if (k->ended[i].completed)
 			last = i;
 	for (size_t i = 0; i < k->ended_n; i++) {
+		const uint64_t trial = k->ended[i].trial;
+
 		/* One comes and one goes, as a rule; more wait for the next end, which looks
 		 * again. */
-		if (i == best || i == last || gone_n == sizeof gone / sizeof *gone) {
+		if ((best < k->ended_n && trial == k->ended[best].trial) ||
+		    (last < k->ended_n && trial == k->ended[last].trial) ||
+		    gone_n == sizeof gone / sizeof *gone) {
 			k->ended[n++] = k->ended[i];
 			continue;
 		}
@@ -282,11 +300,13 @@ static void settle_trial(struct sw_unneeded *out, uint64_t trial)
 	struct sw_keeping_ended file = {
 		.trial = trial, .step = last.step, .completed = t->state == SW_TRIAL_COMPLETED};
 	struct sw_keeping_open *open = find_open(k, trial);
+	uint64_t best = 0;
 
 	release_before(out, trial); /* while the trial still has its place in the list */
 	if (open != NULL) {
 		file.has_value = open->has_value;
 		file.value = open->value;
+		best = open->best != last.step ? open->best : 0;
 		close_open(k, open);
 	}
 	if ((t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) && file.has_value &&
@@ -297,9 +317,13 @@ static void settle_trial(struct sw_unneeded *out, uint64_t trial)
 	if (last.trial != trial || live->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
 	    t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) {
 		release(out, last.trial, last.step);
+		release(out, trial, best);
 		return;
 	}
 	sw_checkpoint_ended(live, &file);
+	file.step = best;
+	if (best != 0)
+		sw_checkpoint_ended(live, &file);
 	if (live->spec->checkpoint.keep == SW_SPEC_KEEP_BEST_AND_LAST)
 		keep_best_and_last(out);
 	if (live->spec->checkpoint.max_mb != 0 || live->d->config.keep_checkpoints != 0)
@@ -322,6 +346,22 @@ static void take_value(struct sw_running *live, struct sw_keeping_open *open, do
 		open->value = value;
 	open->has_value = true;
 	sw_checkpoint_record(live, value);
+}
+
+/* A program has kept a checkpoint: is it its best? Of equals the first stays. */
+static void take_best(struct sw_unneeded *out, struct sw_keeping_open *open,
+		      const struct sw_event *event)
+{
+	const struct sw_spec *spec = out->live->spec;
+	const uint64_t old = open->best;
+
+	if (spec->command == NULL || spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
+	    spec->n_metrics > 1 || !event->has_value || !isfinite(event->value) ||
+	    (old != 0 && !is_better(out->live, event->value, open->best_value)))
+		return;
+	open->best = event->step;
+	open->best_value = event->value;
+	release(out, open->trial, old);
 }
 
 /* The trial of a report has another last checkpoint, or another value. */
@@ -348,6 +388,7 @@ static void take_report(struct sw_unneeded *out, const struct sw_event *event,
 	 * next. */
 	if (before->trial == trial)
 		open->before = before->step;
+	take_best(out, open, event);
 	release(out, before->trial, before->step);
 }
 

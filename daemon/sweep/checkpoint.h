@@ -7,7 +7,8 @@
  * what nobody needs any more. Needed are, of a trial that runs or waits to run again, the last one
  * and the one before it (for when the last is damaged); of a paused one the last; what a child goes
  * on from (pbt); and of trials that have ended what the spec's "checkpoint" says: the best one's
- * and the last one's, all, or none, within max_mb, the worst going first. Files go after the commit
+ * and the last one's, all, or none, within max_mb, the worst going first. A trainer's last file has
+ * its best weights, too; a program's best one stays beside its last. Files go after the commit
  * of what made them unneeded, on libuv's pool (daemon/sweep/janitor.c). Leftovers of a crash
  * go at the next start.
  */
@@ -48,12 +49,15 @@ struct sw_keeping {
 	struct sw_keeping_open {
 		uint64_t trial;
 		uint64_t before; /* the step of the checkpoint before its last; 0: none */
+		uint64_t best;   /* of a program's best one; 0: none, or none is kept */
+		double best_value;
 		bool has_value;
 		bool gone;    /* it has ended: its place goes with many others */
 		double value; /* the best of the metric; of several the last of the first one */
 	} * open;
 	size_t open_n, open_cap, gone_n;
-	/* Trials that have ended whose file stays, in the order of their ends. */
+	/* Trials that have ended whose file stays, in the order of their ends. A program's may
+	 * have two. */
 	struct sw_keeping_ended {
 		uint64_t trial, step;
 		bool completed, has_value;
@@ -97,6 +101,8 @@ void sw_checkpoint_ended(struct sw_running *live, const struct sw_keeping_ended 
 void sw_checkpoint_record(struct sw_running *live, double value);
 /* The place in live->files.keeping.ended of the best one; ended_n: none has a value. */
 size_t sw_checkpoint_best(const struct sw_running *live);
+/* The step of a program's best checkpoint that is kept; 0: it has none, or it is a trainer's. */
+uint64_t sw_checkpoint_best_of(const struct sw_running *live, uint64_t trial);
 /* Does a child of the population that has not its own yet go on from this one? */
 bool sw_checkpoint_has_heir(const struct sw_running *live, uint64_t trial, uint64_t step);
 

@@ -223,7 +223,8 @@ static void note_shrunk(struct sw_daemon *d, const struct task *t)
 
 	for (size_t i = 0; i < t->keeps.n && t->keeps.v[i].from == 0; i++)
 		for (size_t m = 0; m < k->ended_n; m++)
-			if (k->ended[m].trial == t->keeps.v[i].trial) {
+			if (k->ended[m].trial == t->keeps.v[i].trial &&
+			    k->ended[m].step == t->keeps.v[i].to) {
 				k->ended_n--;
 				memmove(&k->ended[m], &k->ended[m + 1],
 					(k->ended_n - m) * sizeof *k->ended);
@@ -376,7 +377,8 @@ void sw_janitor_shrink(struct sw_running *live)
 	struct sw_janitor *j = need_janitor(live->d, 1);
 	struct offer *v = sw_daemon_calloc(k->ended_n + 1, sizeof *v, "remove checkpoints");
 	for (size_t i = 0; i < k->ended_n; i++)
-		if (i != best && !sw_checkpoint_has_heir(live, k->ended[i].trial, k->ended[i].step))
+		if ((best == k->ended_n || k->ended[i].trial != k->ended[best].trial) &&
+		    !sw_checkpoint_has_heir(live, k->ended[i].trial, k->ended[i].step))
 			v[n++] = (struct offer){k->ended[i], live->maximize};
 	qsort(v, n, sizeof *v, worse_first);
 	for (size_t i = 0; i < n; i++)

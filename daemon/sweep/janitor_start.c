@@ -9,7 +9,9 @@
 #include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* A running trial keeps all its files from the last reported one on: its worker may have written
  * more than it could report. A program's keeps them until the next attempt begins. */
@@ -36,6 +38,8 @@ static struct sw_janitor_keeps keeps_of_open(const struct sw_running *live)
 
 		if (o->before != 0 && !o->gone)
 			sw_janitor_keep(&k, o->trial, o->before, o->before);
+		if (o->best != 0 && !o->gone)
+			sw_janitor_keep(&k, o->trial, o->best, o->best);
 	}
 	if (k.n > 0)
 		qsort(k.v, k.n, sizeof *k.v, sw_janitor_by_trial);
@@ -47,6 +51,7 @@ struct found {
 	struct sw_running *live;
 	struct found_file {
 		uint64_t trial, step;
+		bool folder;               /* a program's */
 		enum sw_trial_state state; /* FAILED: of no stored trial, too */
 		int64_t ended_ms;          /* 0: it has not */
 		struct sw_row_trial row;   /* its numbers */
@@ -83,11 +88,11 @@ static void read_found(struct sw_db *db, void *arg)
 	}
 }
 
-static void add_found(struct found *f, uint64_t trial, uint64_t step)
+static void add_found(struct found *f, uint64_t trial, uint64_t step, bool folder)
 {
 	if (!sw_array_reserve(&f->v, &f->cap, f->n + 1, sizeof *f->v))
 		sw_daemon_die("note a checkpoint", SW_NOMEM);
-	f->v[f->n++] = (struct found_file){.trial = trial, .step = step};
+	f->v[f->n++] = (struct found_file){.trial = trial, .step = step, .folder = folder};
 }
 
 static void list_folder(struct found *f, const struct sw_daemon *d, int64_t sweep)
@@ -99,13 +104,16 @@ static void list_folder(struct found *f, const struct sw_daemon *d, int64_t swee
 		return;
 	while ((e = readdir(dir)) != NULL) {
 		struct sw_checkpoint file;
+		struct stat st;
 		bool whole;
 
 		/* No name of ours, or one that was never finished: sw_janitor_clean() removes
 		 * those. */
 		if (!sw_janitor_read_name(e->d_name, &file, &whole) || !whole)
 			continue;
-		add_found(f, file.trial, file.step);
+		add_found(f, file.trial, file.step,
+			  fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				  S_ISDIR(st.st_mode));
 	}
 	(void)closedir(dir);
 }
@@ -117,6 +125,24 @@ static int by_end(const void *a, const void *b)
 	if (x->ended_ms != y->ended_ms)
 		return x->ended_ms < y->ended_ms ? -1 : 1;
 	return (x->trial > y->trial) - (x->trial < y->trial);
+}
+
+/* The step of a program's best checkpoint among those that are there: of its best report, else the
+ * first. 0: of a trainer, or there is no best. Those of a trial stand together. */
+static uint64_t best_left(const struct found *f, const struct found_file *file)
+{
+	const uint64_t wanted = (uint64_t)file->row.best_step,
+		       last = (uint64_t)file->row.resume_step;
+	const struct found_file *of = file;
+	uint64_t best = 0;
+
+	while (of > f->v && of[-1].trial == file->trial)
+		of--;
+	for (; file->row.has_best && of < f->v + f->n && of->trial == file->trial; of++)
+		if (of->folder && of->step <= last && best != wanted &&
+		    (best == 0 || of->step == wanted || of->step < best))
+			best = of->step;
+	return best;
 }
 
 /* Notes again what the sweep knew of its files before the daemon was started again. */
@@ -141,7 +167,8 @@ static void take_found(struct found *f)
 		const double value = several ? file->row.value : file->row.best_value;
 		if (has_value)
 			sw_checkpoint_record(f->live, value);
-		if (file->ended_ms != 0 && file->step == last && !none) {
+		const uint64_t best = several || none ? 0 : best_left(f, file);
+		if (file->ended_ms != 0 && (file->step == last || file->step == best) && !none) {
 			const struct sw_keeping_ended ended = {.trial = file->trial,
 							       .step = file->step,
 							       .completed = file->state ==
@@ -157,6 +184,8 @@ static void take_found(struct found *f)
 			if (file->step < last && file->state != SW_TRIAL_PAUSED &&
 			    file->step > o->before)
 				o->before = file->step;
+			o->best = best;
+			o->best_value = value;
 		}
 	}
 }
@@ -172,7 +201,7 @@ static void note_open(struct sw_daemon *d, struct sw_running *live)
 		const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
 
 		if (!sw_trial_ended((enum sw_trial_state)t->state) && t->has_value)
-			add_found(&f, trial, 0);
+			add_found(&f, trial, 0, false);
 	}
 	if (f.n > 0)
 		sw_store_read_now(d->store, read_found, &f);

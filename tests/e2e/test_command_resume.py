@@ -197,6 +197,40 @@ def test_checkpoint_that_a_program_asks_for_is_what_it_goes_on_from(start, tmp_p
     assert [(r["step"], r["metrics"]["done"]) for r in client.reports(sweep, 1)][-1] == (6, 4)
 
 
+def test_best_checkpoint_of_a_program_is_kept_and_named(start, tmp_path):
+    """Beside the last, also over a restart, and where nothing was kept of its best report."""
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, """
+        trial = int(os.environ["SWEEPD_TRIAL"].split("/")[1])
+        for step in range(1, 10):
+            save(step)
+            report(step, loss=trial + abs(step - 3), checkpoint=trial == 1 or step % 5 == 0)
+            if step == 6 and trial == 1:
+                touch("up")
+                while not os.path.exists("go"):
+                    time.sleep(0.01)
+    """, run_cap=2, checkpoint={"keep": "all"}))
+    wait_file(tmp_path, "up")
+    folder = os.path.join(daemon.state, "checkpoints", str(sweep))
+
+    def kept():
+        return sorted(name for name in os.listdir(folder) if name.endswith(".ckpt"))
+
+    wait_until(lambda: kept() == ["1-3.ckpt", "1-5.ckpt", "1-6.ckpt"], "the best, the one before the last, the last")
+    for _ in range(2):
+        daemon.kill9()
+        daemon.start()
+        client = daemon.client()
+        assert client.call("trial.checkpoint", sweep=sweep, trial=1)["step"] == 3
+        (tmp_path / "go").touch()
+        client.wait_sweep(sweep)
+        wait_until(lambda: kept() == ["1-3.ckpt", "1-9.ckpt", "2-5.ckpt"], "each one's best and last")
+    assert client.call("trial.checkpoint", sweep=sweep, trial=2)["step"] == 5
+    with open(os.path.join(folder, "1-3.ckpt", "state"), encoding="ascii") as file:
+        assert file.read() == "3"
+
+
 def test_best_that_was_reported_before_a_restart_keeps_its_trials_folder(start, tmp_path):
     daemon = start("cpu:1")
     client = daemon.client()

@@ -16,8 +16,10 @@
 #define TRIALS 60
 #define STEPS  12
 
-#define SPEC                                                                                       \
-	"{\"metric\":{\"name\":\"loss\"},\"method\":\"random\",\"run_cap\":60,"                    \
+#define PROGRAM "\"command\":[\"/bin/true\"],\"run\":{\"cwd\":\"/\"},"
+#define SPEC    SPEC_OF("")
+#define SPEC_OF(keys)                                                                              \
+	"{" keys "\"metric\":{\"name\":\"loss\"},\"method\":\"random\",\"run_cap\":60,"            \
 	"\"parameters\":{\"lr\":{\"min\":0.25,\"max\":0.5}}}"
 
 /* --- random lives beside a model --- */
@@ -28,6 +30,8 @@ struct life {
 	struct sw_actions actions;
 	bool disk[TRIALS + 1][STEPS + 1];              /* files that are there */
 	unsigned last[TRIALS + 1], before[TRIALS + 1]; /* steps of the last two; 0: none */
+	unsigned best[TRIALS + 1];                     /* a program's best; 0: none */
+	double value[TRIALS + 1];                      /* at it */
 	unsigned n[TRIALS + 1];                        /* reports so far */
 	bool ended[TRIALS + 1];
 	unsigned rng;
@@ -73,8 +77,15 @@ static void report(struct life *l, uint64_t trial)
 		l->disk[trial][at] = true;
 		l->before[trial] = l->last[trial];
 		l->last[trial] = at;
+		if (l->live.spec->command != NULL &&
+		    l->live.spec->checkpoint.keep != SW_SPEC_KEEP_NONE &&
+		    (l->best[trial] == 0 || ev.value < l->value[trial])) {
+			l->best[trial] = at;
+			l->value[trial] = ev.value;
+		}
 	}
 	step(l, &ev);
+	ck_assert_uint_eq(sw_checkpoint_best_of(&l->live, trial), l->best[trial]);
 }
 
 static void end(struct life *l, uint64_t trial)
@@ -97,7 +108,8 @@ static void compare(const struct life *l, bool all)
 					? (enum sw_trial_state)sw_sweep_trial(l->live.sched, t)
 						  ->state
 					: SW_TRIAL_PENDING;
-			const bool last = s == l->last[t], before = s == l->before[t];
+			const bool last = s == l->last[t] || s == l->best[t];
+			const bool before = s == l->before[t];
 			const bool want = l->ended[t] ? last && all && state != SW_TRIAL_FAILED
 						      : last || before;
 
@@ -106,15 +118,16 @@ static void compare(const struct life *l, bool all)
 		}
 }
 
-/* In the order of their numbers, from the last, or at random: the open ones keep two files each. */
-TEST_LOOP(checkpoint_of_open_trials_stay_while_others_end, 0, 12)
+/* In the order of their numbers, from the last, or at random: the open ones keep two files each,
+ * and those of a program their best. */
+TEST_LOOP(checkpoint_of_open_trials_stay_while_others_end, 0, 24)
 {
 	static struct sw_daemon d;
 	static struct life l;
 	const bool all = _i % 2 != 0;
 
 	l = (struct life){.live = {.d = &d, .sweep = 1}, .rng = (unsigned)_i + 1};
-	live_fill(&l.live, SPEC);
+	live_fill(&l.live, _i < 12 ? SPEC : SPEC_OF(PROGRAM));
 	l.live.spec->checkpoint.keep = all ? SW_SPEC_KEEP_ALL : SW_SPEC_KEEP_NONE;
 	for (unsigned t = 1; t <= TRIALS; t++)
 		step(&l, &(struct sw_event){.kind = SW_EVENT_ASK});
@@ -126,7 +139,7 @@ TEST_LOOP(checkpoint_of_open_trials_stay_while_others_end, 0, 12)
 	}
 	compare(&l, all);
 	for (unsigned k = 0; k < TRIALS; k++) {
-		uint64_t t = _i < 2 ? k + 1 : _i < 4 ? TRIALS - k : 1 + below(&l, TRIALS);
+		uint64_t t = _i % 12 < 2 ? k + 1 : _i % 12 < 4 ? TRIALS - k : 1 + below(&l, TRIALS);
 
 		while (l.ended[t])
 			t = t % TRIALS + 1;
@@ -195,6 +208,35 @@ TEST(checkpoint_of_the_trial_with_the_best_report_stays)
 	live_empty(&l.live);
 }
 
+/* Its last and its best go together, of a program. */
+TEST(checkpoint_of_a_program_s_best_stays_with_its_last)
+{
+	static struct sw_daemon d;
+	static struct life l;
+
+	l = (struct life){.live = {.d = &d, .sweep = 1}, .rng = 1};
+	live_fill(&l.live, SPEC_OF(PROGRAM));
+	for (unsigned t = 1; t <= 3; t++)
+		step(&l, &(struct sw_event){.kind = SW_EVENT_ASK});
+	for (unsigned t = 1; t <= 3; t++) {
+		says(&l, t, 5 - t, true);
+		says(&l, t, 5 - t, true);
+		says(&l, t, 9 - t, true);
+		says(&l, t, -1.0 * t, false); /* nothing is kept of its best report */
+		says(&l, t, 9, true);
+		ck_assert(l.disk[t][1] && !l.disk[t][2] && l.disk[t][3] && l.disk[t][5]);
+	}
+	ends(&l, 1, SW_TRIAL_COMPLETED);
+	ck_assert(l.disk[1][1] && !l.disk[1][3] && l.disk[1][5]);
+	ends(&l, 3, SW_TRIAL_COMPLETED);
+	ck_assert(!l.disk[1][1] && !l.disk[1][5] && l.disk[3][1] && l.disk[3][5]);
+	ends(&l, 2, SW_TRIAL_FAILED);
+	ck_assert(!l.disk[2][1] && !l.disk[2][3] && !l.disk[2][5]);
+	free(l.gone.v);
+	sw_actions_fini(&l.actions);
+	live_empty(&l.live);
+}
+
 /* --- a budget --- */
 
 static void put(const char *state, uint64_t trial, uint64_t at, off_t bytes)
@@ -237,12 +279,14 @@ TEST_LOOP(checkpoint_budget_spares_the_best_and_what_a_child_begins_from, 0, 2)
 	live.spec->checkpoint.max_mb = 1;
 	ck_assert_int_eq(sw_checkpoint_make_folder(&live, &err), SW_OK);
 	for (uint64_t t = 1; t <= 4; t++) {
-		put(state, t, 8, 400000);
-		sw_checkpoint_ended(&live, &(struct sw_keeping_ended){.trial = t,
-								      .step = 8,
-								      .completed = true,
-								      .has_value = true,
-								      .value = (double)t});
+		for (uint64_t at = 8; at >= 4; at -= 4) { /* its last, its best */
+			put(state, t, at, 200000);
+			sw_checkpoint_ended(&live, &(struct sw_keeping_ended){.trial = t,
+									      .step = at,
+									      .completed = true,
+									      .has_value = true,
+									      .value = (double)t});
+		}
 	}
 	ck_assert_ptr_nonnull(heir);
 	*heir = (struct sw_heir){.child = 9, .from = _i == 0 ? 0 : 4, .step = 8};
@@ -250,14 +294,15 @@ TEST_LOOP(checkpoint_budget_spares_the_best_and_what_a_child_begins_from, 0, 2)
 	live.files.heirs.n = live.files.heirs.cap = 1;
 	sw_janitor_shrink(&live);
 	ck_assert_int_eq(uv_run(&loop, UV_RUN_DEFAULT), 0);
-	ck_assert(there(state, 1, 8));
+	/* Five of eight are 1 MB. */
+	ck_assert(there(state, 1, 4) && there(state, 1, 8) && !there(state, 4, 4));
 	ck_assert_int_eq(there(state, 4, 8), _i == 1);
-	ck_assert_int_eq(there(state, 3, 8), false);
-	ck_assert_int_eq(there(state, 2, 8), _i == 0); /* 1 and 4 are 0.8 MB already */
-	ck_assert_uint_eq(live.files.keeping.ended_n, 2);
-	for (uint64_t t = 1; t <= 4; t++) {
-		(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/1/%llu-8.ckpt",
-			       state, (unsigned long long)t);
+	ck_assert_int_eq(there(state, 3, 4) + there(state, 3, 8), _i == 0);
+	ck_assert(there(state, 2, 4) && there(state, 2, 8));
+	ck_assert_uint_eq(live.files.keeping.ended_n, 5);
+	for (uint64_t i = 0; i < 8; i++) {
+		(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/1/%llu-%d.ckpt",
+			       state, (unsigned long long)(i / 2 + 1), i % 2 != 0 ? 8 : 4);
 		(void)unlink(path);
 	}
 	(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/1", state);

@@ -21,6 +21,9 @@ static const struct story stories[] = {
 	  "w0 hello", "welcome",
 	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
 	  "w0 report 1 1 1 1 0.5", "continue",
+	  "a call trial.checkpoint {'sweep':1,'trial':1}",
+	  "refused -32001: trial 1/1 has no checkpoint: it has reported none; a program saves into "
+	  "SWEEPD_CHECKPOINT_DIR, and says sweepd.report(..., checkpoint=True)",
 	  "w0 tell 1 1 COMPLETED", "1 COMPLETED",
 	  "a get", "COMPLETED: 1 COMPLETED"}},
 	{"a program may report other metrics first", "cpu:1", NULL,
