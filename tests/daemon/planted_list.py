@@ -36,6 +36,8 @@ FAULTS = [
     ("a trial that paused without a checkpoint counts as having one", "sweep/report.c", "program_story",
      "e.stateless = !e.checkpoint", "e.stateless = false"),
     ("a start forgets who kept nothing", "sweep/replay.c", "program_story", ".stateless = row->checkpoint < 0,", ""),
+    ("a program's best checkpoint goes once there are two newer ones", "sweep/checkpoint.c", "checkpoint",
+     "(open->before == step || open->best == step)", "(open->before == step)"),
     ("a worker is not told where it is judged next", "sweep/report.c", "program_story",
      "next->decision == SW_DECISION_CONTINUE", "false"),
     ("a program that reports is still silent", "sweep/report.c", "program_story",

@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,16 +38,38 @@ static void write_out(int fd, unsigned flags)
 	}
 }
 
-/* synced: how many were; NULL: one alone. */
-static bool sync_one(int at, const char *name, bool folder, void *synced)
+/* A file that is open for writing is no checkpoint yet: the kernel gives nobody a lease for reading
+ * it. Those of a network's file system may have other reasons for that. */
+static bool is_written(int fd)
 {
-	size_t *n = synced;
+	struct statfs fs;
+
+	/* who opens it in between would send the worker SIGIO, which ends it */
+	if (fcntl(fd, F_SETSIG, SIGURG) != 0)
+		return false;
+	if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0)
+		return fcntl(fd, F_SETLEASE, F_UNLCK) < 0; /* never */
+	return errno == EAGAIN && fstatfs(fd, &fs) == 0 && fs.f_type != NFS_SUPER_MAGIC &&
+	       fs.f_type != CIFS_SUPER_MAGIC && fs.f_type != SMB2_SUPER_MAGIC;
+}
+
+struct sync {
+	size_t n;      /* how many were synced */
+	char *is_open; /* the name of one that is open for writing */
+};
+
+/* arg: NULL: one alone. */
+static bool sync_one(int at, const char *name, bool folder, void *arg)
+{
+	struct sync *s = arg;
 	const int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool good = true;
 
 	if (fd < 0)
 		return errno == ELOOP || errno == ENXIO; /* a link, a socket: nothing to sync */
-	const bool each = n == NULL || (*n)++ < SYNC_EACH;
+	const bool each = s == NULL || s->n++ < SYNC_EACH;
+	if (s != NULL && !folder && is_written(fd))
+		(void)snprintf(s->is_open, NAME_MAX + 1, "%s", name);
 	if (!folder)
 		write_out(fd, each ? SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
 					      SYNC_FILE_RANGE_WAIT_AFTER
@@ -94,11 +119,12 @@ static bool sync_around(const char *path)
 }
 
 /* Syncs all below a folder. */
-static bool sync_all(const char *path)
+static bool sync_all(struct sw_folder *l)
 {
-	size_t n = 0;
+	struct sync s = {.is_open = l->is_open};
 
-	return sw_tree_walk(AT_FDCWD, path, sync_one, &n) && (n <= SYNC_EACH || sync_around(path));
+	return sw_tree_walk(AT_FDCWD, l->path, sync_one, &s) &&
+	       (s.n <= SYNC_EACH || sync_around(l->path));
 }
 
 static bool remove_all(const char *path)
@@ -193,19 +219,24 @@ bool sw_folder_is_empty(const struct sw_folder *l)
 
 sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err)
 {
-	char to[PATH_MAX];
+	char to[PATH_MAX], next[PATH_MAX + 8];
 
 	sw_checkpoint_path(to, sizeof to, l->dir, l->trial, step);
-	if (!sync_all(l->path))
+	l->is_open[0] = '\0';
+	if (!sync_all(l))
 		return fail(err, l->path, "it cannot be synced");
 	/* An earlier attempt may have kept this step and been lost before it reported it. The
 	 * rename below takes only the place of an empty folder. */
 	if (access(to, F_OK) == 0)
 		(void)remove_all(to);
+	/* first: on a full disk the program has no other folder than this one */
+	(void)snprintf(next, sizeof next, "%s.next", l->path);
+	if (mkdir(next, 0700) != 0 && errno != EEXIST)
+		return fail(err, to, "no folder for the next one");
 	/* one step: what has the checkpoint's name is whole */
 	if (rename(l->path, to) != 0)
 		return fail(err, to, "no checkpoint");
-	if (mkdir(l->path, 0700) != 0)
+	if (rename(next, l->path) != 0)
 		(void)fail(err, l->path, "no folder for checkpoints");
 	if (!sync_one(AT_FDCWD, l->dir, true, NULL))
 		return fail(err, to, "its folder cannot be synced");

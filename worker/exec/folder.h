@@ -23,6 +23,8 @@ struct sw_folder {
 	char path[PATH_MAX];   /* the working folder; "": there is none */
 	char resume[PATH_MAX]; /* what the program goes on from; "": from scratch */
 	uint64_t step;         /* after which that goes on; 0: unknown */
+	char is_open[NAME_MAX +
+		     1]; /* a file that was open for writing when it was kept; "": none */
 };
 
 /* Makes the attempt's working folder and finds what it goes on from: the job's checkpoint, else the

@@ -104,8 +104,14 @@ static bool keep_folder(struct sw_reports *r, uint64_t step)
 	struct sw_asked *a = r->asked;
 	struct sw_err err = SW_ERR_INIT;
 
-	if (!sw_folder_is_empty(&a->folder) && sw_folder_keep(&a->folder, step, &err) == SW_OK)
+	if (!sw_folder_is_empty(&a->folder) && sw_folder_keep(&a->folder, step, &err) == SW_OK) {
+		if (*a->folder.is_open)
+			sw_session_log(a->session,
+				       "checkpoint of step %" PRIu64 ": %s is still open for "
+				       "writing: close it before the report, or it changes",
+				       step, a->folder.is_open);
 		return true;
+	}
 	if (*err.msg || !r->said_empty) /* a program that keeps nothing is told once */
 		sw_session_log(a->session, "no checkpoint of step %" PRIu64 ": %s", step,
 			       *err.msg ? err.msg : "SWEEPD_CHECKPOINT_DIR is empty");

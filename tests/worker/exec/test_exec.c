@@ -338,6 +338,21 @@ TEST(exec_keeps_the_folder_at_each_until_that_an_answer_names)
 	more = NULL;
 }
 
+static void left_open(void)
+{
+	give();
+	take(1, 0.5, true, "continue");
+	told("COMPLETED", "");
+	no_more();
+	wants_log("checkpoint of step 1: state is still open for writing");
+}
+
+TEST(exec_says_what_a_program_still_writes_into_its_checkpoint)
+{
+	script = "exec 9> $SWEEPD_CHECKPOINT_DIR/state; say '{\"loss\":0.5,\"checkpoint\":true}'";
+	run_jobs(left_open);
+}
+
 /* It has ended before the report comes, so what it keeps is at rest. */
 static void until_by_stdout(void)
 {

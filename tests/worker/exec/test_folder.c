@@ -113,9 +113,35 @@ TEST(folder_left_behind_goes_where_the_job_has_a_checkpoint)
 	ck_assert_uint_eq(names_in(folder, NULL), 1);
 }
 
+TEST(folder_that_is_kept_names_what_is_open_for_writing)
+{
+	struct sw_err err = SW_ERR_INIT;
+	char path[PATH_MAX + 8];
+
+	open_attempt(1);
+	put(own.path, "state");
+	(void)snprintf(path, sizeof path, "%s/log", own.path);
+	const int fd = open(path, O_WRONLY | O_CREAT, 0600);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_msg(sw_folder_keep(&own, 9, &err) == SW_OK, "%s", err.msg);
+	ck_assert_str_eq(own.is_open, "log");
+	(void)close(fd);
+	put(own.path, "state");
+	ck_assert_msg(sw_folder_keep(&own, 10, &err) == SW_OK, "%s", err.msg);
+	ck_assert_str_eq(own.is_open, "");
+	sw_folder_close(&own, false);
+}
+
 static size_t n_fsync, n_syncfs;
+static bool full; /* the disk */
 
 /* In place of the C library's. */
+int mkdir(const char *path, mode_t mode)
+{
+	errno = ENOSPC;
+	return full ? -1 : (int)syscall(SYS_mkdir, path, mode);
+}
+
 int fsync(int fd)
 {
 	n_fsync++;
@@ -150,6 +176,24 @@ TEST_ROWS(folder_of_many_files_is_synced_by_its_file_system, many)
 	ck_assert_uint_eq(n_fsync, many[_i].syncs);
 	ck_assert_uint_eq(n_syncfs, many[_i].systems);
 	sw_folder_close(&own, false);
+}
+
+/* It goes on with what it has. */
+TEST(folder_that_cannot_be_kept_on_a_full_disk_stays_the_program_s)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	open_attempt(1);
+	put(own.path, "state");
+	full = true;
+	ck_assert_int_eq(sw_folder_keep(&own, 9, &err), SW_FULL);
+	ck_assert_str_eq(err.msg, "7-9.ckpt: no folder for the next one: No space left on device");
+	ck_assert(is_there("7.live-1/state") && !is_there("7-9.ckpt"));
+	full = false;
+	ck_assert_int_eq(sw_folder_keep(&own, 9, &err), SW_OK);
+	ck_assert(is_there("7-9.ckpt/state") && sw_folder_is_empty(&own));
+	sw_folder_close(&own, false);
+	ck_assert_uint_eq(names_in(folder, NULL), 1);
 }
 
 TEST(folder_checkpoint_that_is_gone_is_said)
