@@ -356,7 +356,8 @@ static void take_best(struct sw_unneeded *out, struct sw_keeping_open *open,
 	const uint64_t old = open->best;
 
 	if (spec->command == NULL || spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
-	    spec->n_metrics > 1 || !event->has_value || !isfinite(event->value) ||
+	    spec->n_metrics > 1 || !event->has_value ||
+	    !sw_sweep_believes(out->live->sched, event->value) ||
 	    (old != 0 && !is_better(out->live, event->value, open->best_value)))
 		return;
 	open->best = event->step;
