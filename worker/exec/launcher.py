@@ -42,7 +42,7 @@ LOOK_S = 1  # between two looks whether a file that was loaded has changed
 LESSON_MAX = 1 << 18  # bytes
 AGAIN = b"TORCH", b"TRITON_"  # the beginnings of variables that torch sets wherever it needs them
 # Files that know of forks or only measure, and that look among all variables for their own.
-AWARE = ("/tempfile.py", "/fsspec/spec.py", "/wandb/sdk/wandb_settings.py",
+AWARE = ("/tempfile.py", "/fsspec/spec.py", "/fsspec/config.py", "/wandb/sdk/wandb_settings.py",
          "/tqdm/utils.py", "/networkx/utils/backends.py", "/numba/core/config.py", "/dask/config.py")
 
 
