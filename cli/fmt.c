@@ -66,9 +66,11 @@ void sw_fmt_value(struct sw_buf *b, const cJSON *v, bool exact, bool utf8)
 	if (v == NULL || cJSON_IsNull(v)) {
 		(void)sw_buf_adds(b, exact ? "" : "-");
 	} else if (cJSON_IsNumber(v)) {
-		if (exact)
-			sw_json_num_text(v->valuedouble, num);
+		if ((v->type & SW_JSON_REAL) != 0)
+			sw_json_real_text(v->valuedouble, num);
 		else
+			sw_json_num_text(v->valuedouble, num);
+		if (!exact && strlen(num) > 7)
 			sw_fmt_short(v->valuedouble, num);
 		(void)sw_buf_adds(b, num);
 	} else if (cJSON_IsString(v)) {

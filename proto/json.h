@@ -33,7 +33,8 @@ SW_NODISCARD sw_status sw_json_parse(cJSON **out, const char *text, size_t len, 
 /* cJSON keeps 1.0 and 1 as the same double. sw_json_parse() marks a number that was written with a
  * point or an exponent by this bit of its type (which cJSON's type tests mask out and its copies
  * keep), and sw_jw_cjson() writes such a number with a point: {"min": 0.0, "max": 1.0} stays a
- * range of reals on its way through the store and back. */
+ * range of reals on its way through the store and back, and a parameter's 1.0 what it is to whoever
+ * tells it from 1. */
 #define SW_JSON_REAL (1 << 16)
 
 /* A number, integral, within +-(2^53 - 1) and not written with a point or an exponent. */
@@ -92,5 +93,7 @@ void sw_jw_kraw(struct sw_jw *w, const char *key, const char *json);
 double sw_json_num_read(const char *text, const char **end);
 /* The shortest decimal text that strtod() reads back as v; v finite. out[32]. "C" locale. */
 void sw_json_num_text(double v, char out[32]);
+/* The same as a real: 4.0, and never 4. */
+void sw_json_real_text(double v, char out[32]);
 
 #endif

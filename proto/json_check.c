@@ -271,7 +271,9 @@ static sw_status scan_word(struct scan *s)
 	/* Some editors begin a file with one, and its bytes are not seen. */
 	if (s->at == 0 && s->len >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0)
 		return bad(s, "a byte order mark; start with the value");
-	return expected(s, "a value");
+	return expected(s, peek(s) == 'N' || peek(s) == 'I'
+				   ? "a value (JSON has no NaN or Infinity)"
+				   : "a value");
 }
 
 static sw_status push_key(struct scan *s, const struct sw_json_key *key)

@@ -164,6 +164,13 @@ void sw_json_num_text(double v, char out[32])
 	tidy_number(text, out);
 }
 
+void sw_json_real_text(double v, char out[32])
+{
+	sw_json_num_text(v, out);
+	if (strpbrk(out, ".e") == NULL)
+		(void)strcat(out, ".0"); /* 17 digits at most are before it */
+}
+
 void sw_jw_num(struct sw_jw *w, double v)
 {
 	char text[32];
@@ -215,14 +222,20 @@ static void write_container(struct sw_jw *w, const cJSON *v)
 	close_with(w, object ? "}" : "]");
 }
 
+/* As it came: 1.0 is a real, and a whole number of 2^53 and more stays one, so that its reader sees
+ * that digits are lost. */
 static void write_number(struct sw_jw *w, const cJSON *v)
 {
-	const double d = v->valuedouble;
+	char text[SW_JSON_MAX_NUMBER + 1];
+	const double d = v->valuedouble, size = fabs(d);
 
-	sw_jw_num(w, d);
-	/* It came as 5.0, and 5 would be another distribution (docs/spec.md). */
-	if ((v->type & SW_JSON_REAL) != 0 && d == floor(d) && fabs(d) <= SW_JSON_MAX_INT)
-		put_text(w, ".0");
+	if ((v->type & SW_JSON_REAL) != 0)
+		sw_json_real_text(d, text);
+	else if (size > SW_JSON_MAX_INT && size < 1e60)
+		(void)snprintf(text, sizeof text, "%.0f", d);
+	else
+		sw_json_num_text(d, text);
+	sw_jw_raw(w, isfinite(d) ? text : NULL);
 }
 
 void sw_jw_cjson(struct sw_jw *w, const cJSON *v)

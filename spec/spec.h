@@ -73,6 +73,7 @@ struct sw_spec_param {
 	bool wrong;                        /* SW_SPEC_WRONG: it has a name, and no more */
 	enum sw_dist dist;
 	bool has_min, has_max, has_q;
+	bool integers; /* a number that it draws is written as 4; else as 4.0 */
 	double min, max;
 	double q;              /* default 1 */
 	double mu, sigma;      /* default 0, 1 */

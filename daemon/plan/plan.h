@@ -37,6 +37,10 @@ struct sw_pruner_config sw_plan_pruner(const struct sw_pruner_config *p, bool ma
 
 /* --- values and JSON (daemon/plan/plan_params.c) --- */
 
+/* A number of a parameter that draws numbers: 4, or of one that draws reals 4.0, which is another
+ * value to many programs. Whoever writes one does it by this. */
+void sw_plan_number(struct sw_jw *w, const struct sw_spec_param *p, double v);
+
 /* Appends the parameters of a trial as a JSON object: the active ones, in the order of the spec,
  * those of a group in an object of the group's name. O(n) in the parameters. */
 void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,

@@ -3,7 +3,6 @@
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include <assert.h>
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +37,14 @@ static const struct sw_spec_group *enter_group(struct sw_jw *w, const struct sw_
 	return g;
 }
 
+void sw_plan_number(struct sw_jw *w, const struct sw_spec_param *p, double v)
+{
+	char text[32];
+
+	(p->integers ? sw_json_num_text : sw_json_real_text)(v, text);
+	sw_jw_raw(w, text);
+}
+
 void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,
 		    const struct sw_value *values, struct sw_buf *out)
 {
@@ -63,7 +70,7 @@ void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,
 			sw_jw_cjson(&w, cJSON_GetArrayItem(p->values, (int)values[i].choice));
 			break;
 		default:
-			sw_jw_num(&w, values[i].number);
+			sw_plan_number(&w, p, values[i].number);
 		}
 	}
 	(void)enter_group(&w, at, NULL);
@@ -126,12 +133,11 @@ sw_status sw_plan_value(const struct sw_spec *spec, const struct sw_space *space
 	*out = (struct sw_value){.number = v->valuedouble};
 	if (!isfinite(out->number))
 		return sw_err_set(err, SW_INVALID, "\"%s\" must be a finite number", p->name);
-	const struct sw_value near = sw_space_nearest(space, i, *out);
-	/* 0.1 + 0.2 is meant for 0.3; a value further from its grid is an error, and is left as it
-	 * is for the line that says so. */
-	if (fabs(near.number - out->number) <= 4 * DBL_EPSILON * fabs(out->number))
-		*out = near;
-	return sw_space_check_value(space, i, *out, err);
+	const sw_status rc = sw_space_check_value(space, i, *out, err);
+	/* 0.1 + 0.2 is meant for 0.3, and becomes it. */
+	if (rc == SW_OK)
+		*out = sw_space_nearest(space, i, *out);
+	return rc;
 }
 
 /* --- JSON to values --- */

@@ -81,12 +81,14 @@ static bool same_value(struct sw_value a, struct sw_value b)
 /* Appends one value of parameter i as JSON. */
 static bool add_value(const struct refine *r, cJSON *list, size_t i, struct sw_value v)
 {
-	const cJSON *values = r->old->params[i].values;
+	const struct sw_spec_param *p = &r->old->params[i];
+	cJSON *one = p->values != NULL
+			     ? cJSON_Duplicate(cJSON_GetArrayItem(p->values, (int)v.choice), true)
+			     : cJSON_CreateNumber(v.number);
 
-	return cJSON_AddItemToArray(
-		list, values != NULL
-			      ? cJSON_Duplicate(cJSON_GetArrayItem(values, (int)v.choice), true)
-			      : cJSON_CreateNumber(v.number));
+	if (one != NULL && p->values == NULL && !p->integers)
+		one->type |= SW_JSON_REAL;
+	return cJSON_AddItemToArray(list, one);
 }
 
 /* The categories that the best trials had, the best one's first. */

@@ -1,4 +1,5 @@
 #include "daemon/sweep/edit.h"
+#include "daemon/plan/plan.h"
 #include "daemon/sweep/running.h"
 #include "proto/nearest.h"
 #include <stdio.h>
@@ -176,11 +177,14 @@ static void write_ranges(struct sw_jw *w, const struct sw_edits *e, const struct
 	sw_jw_kobj(w, "ranges");
 	for (size_t i = 0; i < e->sched.n_ranges; i++) {
 		const struct sw_range *r = &e->ranges[i];
-		const struct sw_param *p = sw_space_param(space, r->param);
+		const struct sw_param *was = sw_space_param(space, r->param);
+		const struct sw_spec_param *p = &live->spec->params[r->param];
 
-		sw_jw_kobj(w, live->spec->params[r->param].name);
-		sw_jw_knum(w, "min", old ? p->min : r->min);
-		sw_jw_knum(w, "max", old ? p->max : r->max);
+		sw_jw_kobj(w, p->name);
+		sw_jw_key(w, "min");
+		sw_plan_number(w, p, old ? was->min : r->min);
+		sw_jw_key(w, "max");
+		sw_plan_number(w, p, old ? was->max : r->max);
 		sw_jw_obj_end(w);
 	}
 	sw_jw_obj_end(w);

@@ -179,17 +179,10 @@ static sw_status add_multiples(struct sw_space_entry *e, struct sw_err *err)
 	if (fmax(fabs(e->p.min), fabs(e->p.max)) / e->p.q > SW_EXACT_MAX / 2)
 		return sw_err_at(err, SW_INVALID, "/q", "q %.10g is too small for these bounds",
 				 e->p.q);
-	/* The quotients may be one rounding off (0.3 / 0.1 < 3): the multiples decide. */
-	e->k_lo = ceil(e->p.min / e->p.q);
-	if (sw_space_value_of(e, e->k_lo - 1.0) >= e->p.min)
-		e->k_lo -= 1.0;
-	if (sw_space_value_of(e, e->k_lo) < e->p.min)
-		e->k_lo += 1.0;
-	e->k_hi = floor(e->p.max / e->p.q);
-	if (sw_space_value_of(e, e->k_hi + 1.0) <= e->p.max)
-		e->k_hi += 1.0;
-	if (sw_space_value_of(e, e->k_hi) > e->p.max)
-		e->k_hi -= 1.0;
+	/* The quotients may be one rounding off (0.3 / 0.1 < 3), and so may a bound that was
+	 * computed (0.3 - 0.1 < 0.2): it is the multiple that it is meant for. */
+	e->k_lo = ceil((e->p.min - sw_space_slack(e, e->p.min)) / e->p.q);
+	e->k_hi = floor((e->p.max + sw_space_slack(e, e->p.max)) / e->p.q);
 	if (e->k_lo > e->k_hi)
 		return sw_err_at(err, SW_INVALID, "/q",
 				 "no multiple of q %.10g lies between min %.10g and max %.10g",

@@ -198,6 +198,9 @@ struct sw_probe {
 SW_NODISCARD sw_status sw_space_probe(const struct sw_space *s, uint64_t seed,
 				      struct sw_probe *found, struct sw_err *err);
 
+/* The product of the levels, whatever rules say; 0: there is no end, or over SW_SPACE_PROBES. */
+uint64_t sw_space_points(const struct sw_space *s);
+
 /* --- other ranges (sched/space/space_edit.c) --- */
 
 /* Has parameter i a min and a max? */
@@ -216,7 +219,8 @@ bool sw_space_holds(const struct sw_space *s, const struct sw_value *values);
 /* --- points from outside (sched/space/space_check.c) --- */
 
 /* Is this a value that parameter i can have, active or not? SW_INVALID, without a pointer, if it is
- * outside the bounds or beside the grid. */
+ * outside the bounds or beside the grid by more than sw_space_slack(): sw_space_nearest() is the
+ * value then. */
 SW_NODISCARD sw_status sw_space_check_value(const struct sw_space *s, size_t i,
 					    struct sw_value value, struct sw_err *err);
 

@@ -54,7 +54,7 @@ static sw_status check_number(const struct sw_space_entry *e, double x, double n
 {
 	if (!isfinite(x))
 		return sw_err_set(err, SW_INVALID, "the value must be a finite number");
-	if (x == nearest)
+	if (fabs(x - nearest) <= sw_space_slack(e, x))
 		return SW_OK;
 	switch (e->p.dist) {
 	case SW_DIST_NORMAL:

@@ -90,8 +90,13 @@ double sw_space_beta_cdf(const struct sw_space_entry *e, double x);
 #define SW_EXACT_MAX 0x1p53
 
 /* The value of index k of a number-valued discrete parameter. Exact for short decimals: 3 * 0.1 is
- * 0.3. Never -0. */
+ * 0.3. Never -0, and from k_lo to k_hi never outside the bounds. */
 double sw_space_value_of(const struct sw_space_entry *e, double k);
+
+/* How far two numbers of a parameter may lie apart and still be the same, near x: the rule for
+ * bounds and for what comes from outside. Sums of decimals are off by some roundings, and of a step
+ * a millionth is less than anyone means: what comes as a float of 32 bits is off by that. */
+double sw_space_slack(const struct sw_space_entry *e, double x);
 
 /* --- the ranges that a constraint leaves (space_narrow.c) --- */
 

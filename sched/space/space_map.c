@@ -19,6 +19,14 @@ static double clamp_unit(double u)
 	return clamp(u, 0.0, SW_BELOW_ONE);
 }
 
+double sw_space_slack(const struct sw_space_entry *e, double x)
+{
+	const double rounding = 4 * DBL_EPSILON * fabs(x);
+
+	return sw_space_is_continuous(e) ? rounding
+					 : fmin(fmax(rounding, 1e-6 * e->p.q), 0.25 * e->p.q);
+}
+
 double sw_space_value_of(const struct sw_space_entry *e, double k)
 {
 	if (e->p.dist == SW_DIST_POW2)
@@ -26,9 +34,12 @@ double sw_space_value_of(const struct sw_space_entry *e, double k)
 	/* + 0.0 turns -0 into 0. Once the product is no longer exact, k * q has the one rounding,
 	 * and cannot overflow before the value itself does. */
 	const double product = k * e->num;
-	if (fabs(product) <= SW_EXACT_MAX)
-		return product / e->den + 0.0;
-	return k * e->p.q + 0.0;
+	double v = (fabs(product) <= SW_EXACT_MAX ? product / e->den : k * e->p.q) + 0.0;
+	if (e->p.dist != SW_DIST_Q_UNIFORM && e->p.dist != SW_DIST_Q_LOG_UNIFORM)
+		return v;
+	/* The first and the last may be the bounds but for their slack, and are then these. */
+	v = k == e->k_lo ? fmax(v, e->p.min + 0.0) : v;
+	return k == e->k_hi ? fmin(v, e->p.max + 0.0) : v;
 }
 
 /* Normal kinds: u = 0 would be -infinity; half a step above it is as far as the lower end goes. */

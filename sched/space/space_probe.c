@@ -5,8 +5,7 @@
 #include "sched/space/space_internal.h"
 #include <stdio.h>
 
-/* The number of points when all of them can be looked at, else 0. */
-static uint64_t points_of(const struct sw_space *s)
+uint64_t sw_space_points(const struct sw_space *s)
 {
 	uint64_t points = 1;
 
@@ -83,7 +82,7 @@ sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_prob
 {
 	struct sw_probe own, *const p = found != NULL ? found : &own;
 	uint32_t broken[SW_SPACE_MAX_CONSTRAINTS] = {0};
-	const uint64_t points = points_of(s), n = points > 0 ? points : SW_SPACE_PROBES;
+	const uint64_t points = sw_space_points(s), n = points > 0 ? points : SW_SPACE_PROBES;
 	enum sw_solved solved = SW_SOLVED_NONE; /* once all points are seen */
 	size_t worst = 0;
 

@@ -25,8 +25,10 @@ sw_status sw_spec_program_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 
 sw_status sw_spec_command_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
+	const sw_status rc = sw_spec_check_exact(v, "/command", err);
+
 	s->command = v;
-	return sw_command_check(v, s->program, err);
+	return rc == SW_OK ? sw_command_check(v, s->program, err) : rc;
 }
 
 /* --- "run": errors are relative to it --- */

@@ -200,6 +200,9 @@ static sw_status read_number(struct reader *r, const char *end, struct poly *out
 	out->constant = strtod(text, NULL);
 	if (!isfinite(out->constant))
 		return fail_at(r, r->at, "%s is beyond what a number can hold", text);
+	if (fabs(out->constant) > SW_JSON_MAX_INT && strpbrk(text, ".eE") == NULL)
+		return fail_at(r, r->at, "%s is 2^53 or more, and would lose digits: write a real",
+			       text);
 	r->at = end;
 	return SW_OK;
 }

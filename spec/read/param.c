@@ -289,6 +289,17 @@ static void warn_of_integers(const struct sw_spec_param *p, const cJSON *v,
 			  p->min, p->max, p->min, sw_dist_name(d->is));
 }
 
+/* Optuna counts steps from the lower bound, W&B and this from 0. */
+static void warn_of_steps(const struct sw_spec_param *p, struct sw_err *warning)
+{
+	const double first = p->q * ceil(p->min / p->q - 1e-6);
+
+	if (p->q > 0 && first - p->min > 1e-6 * p->q)
+		(void)!sw_err_set(warning, SW_INVALID,
+				  "min %.10g is no multiple of q %.10g: the first value is %.10g",
+				  p->min, p->q, first);
+}
+
 static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struct sw_spec_dist *d,
 			    struct sw_err *warning, struct sw_err *err)
 {
@@ -307,9 +318,28 @@ static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struc
 		return rc;
 	if ((d->flags & INTEGERS) != 0)
 		warn_of_integers(p, v, d, warning);
+	if ((d->may & Q) != 0 && (d->flags & EXPONENTS) == 0)
+		warn_of_steps(p, warning);
 	if ((d->flags & OPEN) != 0)
 		return leave_out_max(p, v, d, err);
 	return (d->flags & EXPONENTS) != 0 ? from_exponents(p, d, warning, err) : SW_OK;
+}
+
+static bool is_whole(const cJSON *number)
+{
+	return number == NULL || sw_json_is_integer(number);
+}
+
+/* Integers of a range, and what lies on a grid whose numbers are all written as integers. A bound
+ * that is an exponent says nothing of the values, and Ray's quniform has a qrandint beside it. */
+static bool draws_integers(const cJSON *v, const struct sw_spec_dist *d)
+{
+	const bool grid = d->is == SW_DIST_POW2 || ((d->needs | d->may) & Q) != 0;
+
+	return (d->flags & INTEGERS) != 0 ||
+	       (grid && (d->flags & RAYS) == 0 && is_whole(get_key(v, "q")) &&
+		((d->flags & EXPONENTS) != 0 ||
+		 (is_whole(get_key(v, "min")) && is_whole(get_key(v, "max")))));
 }
 
 static sw_status not_an_object(const cJSON *v, struct sw_err *err)
@@ -358,9 +388,11 @@ sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_
 		return rc;
 	assert(d != NULL);
 	p->dist = d->is;
+	p->integers = draws_integers(v, d);
 	p->value = sw_json_get(v, "value");
 	/* q comes before the range, which checks that it is an integer where the bounds are. */
-	if ((rc = read_number(v, "q", &p->q, &p->has_q, err)) != SW_OK ||
+	if ((rc = sw_spec_check_exact(p->value, "/value", err)) != SW_OK ||
+	    (rc = read_number(v, "q", &p->q, &p->has_q, err)) != SW_OK ||
 	    (rc = read_number(v, "mu", &p->mu, NULL, err)) != SW_OK ||
 	    (rc = read_number(v, "sigma", &p->sigma, NULL, err)) != SW_OK ||
 	    (rc = read_number(v, "a", &p->a, NULL, err)) != SW_OK ||

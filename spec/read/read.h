@@ -16,6 +16,8 @@ const struct sw_spec_keys *sw_spec_top_keys(void);
 SW_NODISCARD sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v,
 					  struct sw_err *warning, struct sw_err *err);
 
+/* Refuses a whole number of 2^53 or more, of which a double loses digits, in v or deep inside. */
+SW_NODISCARD sw_status sw_spec_check_exact(const cJSON *v, const char *ptr, struct sw_err *err);
 /* The list under `key` and "probabilities" (spec/read/values.c); none is no error. */
 SW_NODISCARD sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
 					   struct sw_err *err);

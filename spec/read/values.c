@@ -88,6 +88,21 @@ static sw_status sort_values(struct sw_spec_param *p, struct sw_err *err)
 	return SW_OK;
 }
 
+sw_status sw_spec_check_exact(const cJSON *v, const char *ptr, struct sw_err *err)
+{
+	sw_status rc = SW_OK;
+	const cJSON *child;
+
+	if (cJSON_IsNumber(v) && (v->type & SW_JSON_REAL) == 0 &&
+	    fabs(v->valuedouble) > SW_JSON_MAX_INT)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "a whole number of 2^53 or more would lose digits: put quotes "
+				 "around it, or write it as a real (1.0e18)");
+	cJSON_ArrayForEach (child, v)
+		rc = rc == SW_OK ? sw_spec_check_exact(child, ptr, err) : rc;
+	return rc;
+}
+
 sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
 			      struct sw_err *err)
 {
@@ -107,7 +122,8 @@ sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const cha
 	if (p->n_values > SW_SPEC_MAX_VALUES)
 		return sw_err_at(err, SW_INVALID, ptr, "more than %d values", SW_SPEC_MAX_VALUES);
 	p->values = values;
-	return sort_values(p, err);
+	const sw_status rc = sw_spec_check_exact(values, ptr, err);
+	return rc == SW_OK ? sort_values(p, err) : rc;
 }
 
 sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *err)

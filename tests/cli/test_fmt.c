@@ -215,13 +215,14 @@ TEST(csv_without_memory_fails_cleanly_at_each_call)
 
 TEST(params_follow_the_given_order_then_their_own)
 {
-	cJSON *params = json("{\"x\":1,\"b\":\"two\",\"a\":0.123456789,\"n\":null,\"l\":[1,2]}");
+	cJSON *params = json("{\"x\":1,\"b\":\"two\",\"a\":0.123456789,\"n\":null,\"l\":[1,2],"
+			     "\"r\":1.0,\"g\":123456789.0}");
 	cJSON *names = json("[\"a\",\"missing\",\"b\"]");
 	struct sw_buf b;
 
 	sw_buf_init(&b, 1000);
 	sw_fmt_params(&b, params, names, true);
-	ck_assert_str_eq(b.data, "a=0.1235 b=two x=1 n=- l=[1,2]");
+	ck_assert_str_eq(b.data, "a=0.1235 b=two x=1 n=- l=[1,2] r=1.0 g=123456789");
 	sw_buf_fini(&b);
 	cJSON_Delete(params);
 	cJSON_Delete(names);

@@ -36,7 +36,7 @@ def test_each_setting_is_printed_old_and_new_and_listed_with_its_author(daemon, 
     assert set(lines[1:]) == {
         "  run_cap: 20 -> 80", "  max_concurrent: none -> 4", "  weight: 1 -> 2",
         "  time_budget_s: none -> 3600", "  gpu_hours: none -> 2", "  target: none -> 0.001",
-        "  lease_s: none -> 30", "  x: 0..1 -> 0.25..0.5"}
+        "  lease_s: none -> 30", "  x: 0.0..1.0 -> 0.25..0.5"}
     got = client.sweep(sweep)
     assert (got["run_cap"], got["max_concurrent"], got["weight"], got["target"]) == (80, 4, 2, 0.001)
     assert (got["budget"]["time_s"], got["budget"]["gpu_hours"]) == (3600, 2)
@@ -143,7 +143,7 @@ def test_range_that_the_trainer_cannot_take_is_refused(daemon, client):
         assert says in edit_refused(daemon, sweep, "--range", option), option
     assert client.sweep(sweep)["edits"] == []
     assert edit(daemon, sweep, "--range", "momentum=0..0.99")[1:] == [
-        "  momentum: 0..0.9 -> 0..0.99"]
+        "  momentum: 0.0..0.9 -> 0.0..0.99"]
 
 
 def test_edit_that_cannot_be_read_is_a_usage_error(daemon, client):

@@ -17,7 +17,7 @@ static const struct {
 	{"  ", "", "byte 2: expected a value, not the end of the text"},
 	{"[1] x", "", "byte 4: expected nothing more after the value, not 'x'"},
 	{"{} {}", "", "byte 3: expected nothing more after the value, not '{'"},
-	{"NaN", "", "byte 0: expected a value, not 'N'"},
+	{"NaN", "", "byte 0: expected a value (JSON has no NaN or Infinity), not 'N'"},
 	{"[-Infinity]", "/0", "byte 2: expected a digit, not 'I'"},
 	{"nul", "", "byte 0: expected a value, not 'n'"},
 	{"True", "", "byte 0: expected a value, not 'T'"},
@@ -325,7 +325,8 @@ TEST(json_tree_written_keeps_integers_and_reals_apart)
 {
 	static const char text[] =
 		"{\"x\\\"1.5\":[1,1.0,-2e3,0.25,\"2.0\",-0.0,9,1E2],\"b\":{\"c\":"
-		"false,\"d\":3.0}}";
+		"false,\"d\":3.0},\"e\":[9007199254740992.0,9007199254740994,1e18,"
+		"1000000000000000000]}";
 	struct sw_buf b;
 	struct sw_jw w;
 	cJSON *tree = NULL, *copy;
@@ -337,7 +338,8 @@ TEST(json_tree_written_keeps_integers_and_reals_apart)
 	sw_jw_cjson(&w, copy);
 	ck_assert_str_eq(b.data,
 			 "{\"x\\\"1.5\":[1,1.0,-2000.0,0.25,\"2.0\",-0.0,9,100.0],\"b\":{\"c\":"
-			 "false,\"d\":3.0}}");
+			 "false,\"d\":3.0},\"e\":[9007199254740992.0,9007199254740994,1e18,"
+			 "1000000000000000000]}");
 	const cJSON *list = sw_json_get(tree, "x\"1.5");
 	ck_assert(sw_json_is_integer(cJSON_GetArrayItem(list, 0)));
 	ck_assert(!sw_json_is_integer(cJSON_GetArrayItem(list, 1)));

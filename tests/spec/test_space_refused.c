@@ -10,7 +10,11 @@
 
 /* ---- refused ---- */
 
-#define WHEN(when)       SPACE(ABC ",'x':{'min':0,'max':1,'when':" when "}")
+#define WHEN(when) SPACE(ABC ",'x':{'min':0,'max':1,'when':" when "}")
+#define LOSES_DIGITS                                                                               \
+	"a whole number of 2^53 or more would lose digits: put quotes around it, or write it as "  \
+	"a "                                                                                       \
+	"real (1.0e18)"
 #define CONSTRAINT(text) RULED(ABC, "['a < b','" text "']")
 
 static const struct {
@@ -114,6 +118,8 @@ static const struct {
 	{CONSTRAINT("a - a < 2"), "/constraints/1", "the constraint names no parameter"},
 	{CONSTRAINT("a < 1e999"), "/constraints/1",
 	 "column 5: 1e999 is beyond what a number can hold"},
+	{CONSTRAINT("a < 9007199254740993"), "/constraints/1",
+	 "column 5: 9007199254740993 is 2^53 or more, and would lose digits: write a real"},
 	{CONSTRAINT("a * 1e300 * 1e300 < 1"), "/constraints/1",
 	 "the numbers are beyond what a number can hold"},
 	{CONSTRAINT("a < %"), "/constraints/1",
@@ -122,6 +128,14 @@ static const struct {
 	 "column 17: more than 16 parentheses open"},
 	{CONSTRAINT("ä < 1"), "/constraints/1",
 	 "column 1: a number or a parameter must stand here"},
+	/* what a double does not hold */
+	{PARAM "{'value':12345678901234567890}}}", "/parameters/x/value", LOSES_DIGITS},
+	{PARAM "{'values':[1,-9007199254740992]}}}", "/parameters/x/values", LOSES_DIGITS},
+	{PARAM "{'values':[[1.0],{'a':[0,9007199254740993]}]}}}", "/parameters/x/values",
+	 LOSES_DIGITS},
+	{PARAM "{'grid_search':[9007199254740992]}}}", "/parameters/x/grid_search", LOSES_DIGITS},
+	{PARAM "{'value':1}},'command':['a',9007199254740992],'run':{'cwd':'/'}}", "/command",
+	 LOSES_DIGITS},
 	/* Ray's words */
 	{PARAM "{'min':1,'upper':2}}}", "/parameters/x/upper",
 	 "unknown key \"upper\"; did you mean \"max\"?"},

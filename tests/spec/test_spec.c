@@ -242,6 +242,15 @@ static const struct {
 	  "/parameters/g/parameters/c",
 	  "whole numbers from -1 to 0 are drawn; for reals write -1.0, or \"distribution\": "
 	  "\"uniform\"; for whole numbers \"int_uniform\" says so"}},
+	{"{'method':'random','metric':{'name':'m'},'parameters':{'a':{'min':1,'max':9,'q':2},"
+	 "'b':{'min':2,'max':9,'q':2},'c':{'min':0.05,'max':0.5,'q':0.1},"
+	 "'d':{'min':0.30000000000000004,'max':0.5,'q':0.1},'e':{'min':3,'max':9,'q':2,'log':true},"
+	 "'f':{'distribution':'q_log_uniform','min':0.5,'max':9,'q':2},"
+	 "'g':{'distribution':'quniform','lower':-3,'upper':9,'q':2}}}",
+	 {"/parameters/a", "min 1 is no multiple of q 2: the first value is 2", "/parameters/c",
+	  "min 0.05 is no multiple of q 0.1: the first value is 0.1", "/parameters/e",
+	  "min 3 is no multiple of q 2: the first value is 4", "/parameters/g",
+	  "min -3 is no multiple of q 2: the first value is -2"}},
 	{NAMED("val_accuracy") "}}", {NULL}},
 	{NAMED("samples_per_s") ",'loss':'mse'}}", {NULL}},
 	{NAMED("val_acc") "}}",

@@ -63,11 +63,11 @@ TEST(plan_values_come_back_as_the_spec_wrote_them)
 			       "\"fix\":{\"value\":{\"deep\":[1,2]}},\"k\":{\"min\":1,\"max\":2},"
 			       "\"q\":{\"min\":0.0,\"max\":0.3,\"q\":0.1}}}");
 	static const char *const want[] = {
-		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":1,\"q\":0}",
+		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":1,\"q\":0.0}",
 		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":1,\"q\":0.1}",
 		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":1,\"q\":0.2}",
 		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":1,\"q\":0.3}",
-		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":2,\"q\":0}",
+		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":2,\"q\":0.0}",
 	};
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_sweep *sweep = NULL;

@@ -237,6 +237,77 @@ TEST_ROWS(plan_point_may_be_given_in_part_and_in_either_form, taken)
 	sw_spec_destroy(spec);
 }
 
+/* What comes, and what is written of it: an integer and a real are two values to a program. */
+static const struct {
+	const char *param, *given, *written;
+} numbers[] = {
+	{"'min':0.0,'max':2.0", "1", "1.0"},
+	{"'min':0,'max':2.0", "1", "1.0"},
+	{"'min':0,'max':2", "1.0", "1"},
+	{"'distribution':'uniform','min':0,'max':2", "1", "1.0"},
+	{"'min':1,'max':9,'log':true", "3", "3"},
+	{"'min':1.0,'max':9,'log':true", "3", "3.0"},
+	{"'distribution':'log_uniform','min':0,'max':9", "1", "1.0"},
+	{"'distribution':'inv_log_uniform_values','min':1,'max':9", "3", "3.0"},
+	{"'distribution':'randint','lower':0,'upper':9", "3", "3"},
+	/* on a grid: as all its numbers are written */
+	{"'min':0.5,'max':2.0,'q':0.5", "1", "1.0"},
+	{"'min':0,'max':8,'q':2", "4.0", "4"},
+	{"'min':0,'max':8,'q':2.0", "4", "4.0"},
+	{"'min':0,'max':8.0,'q':2", "4", "4.0"},
+	{"'min':1,'max':8,'q':2,'log':true", "4", "4"},
+	{"'min':1,'max':8.0,'q':2,'log':true", "4", "4.0"},
+	{"'distribution':'q_uniform','min':0,'max':8", "4", "4"},
+	{"'distribution':'q_log_uniform','min':0.5,'max':8.5,'q':2", "4", "4"},
+	{"'distribution':'quniform','lower':0,'upper':8,'q':2", "4", "4.0"},
+	{"'distribution':'qrandint','lower':0,'upper':8,'q':2", "4", "4"},
+	{"'distribution':'q_normal','mu':0.5", "4", "4"},
+	{"'distribution':'q_normal','q':0.5", "4", "4.0"},
+	{"'distribution':'q_beta','q':0.5", "1", "1.0"},
+	{"'distribution':'pow2','min':1,'max':8", "4", "4"},
+	{"'distribution':'pow2','min':0.5,'max':8", "4", "4.0"},
+	{"'distribution':'normal'", "3", "3.0"},
+	{"'distribution':'log_normal'", "3", "3.0"},
+	{"'distribution':'beta'", "1", "1.0"},
+	/* of a list: as it was given */
+	{"'values':[0.9,1.0]", "1", "1.0"},
+	{"'values':[1,2]", "1.0", "1"},
+	{"'values':[1,1.5,2]", "1", "1"},
+	{"'value':2.0", "2", "2.0"},
+	{"'value':2", "2.0", "2"},
+	/* beside its grid, or its bounds, by less than anyone means */
+	{"'min':0.0,'max':0.6,'q':0.1", "0.6000000000000001", "0.6"},
+	{"'min':0.0,'max':0.6,'q':0.1", "0.30000001192092896", "0.3"},
+	{"'min':0.0,'max':0.19999999999999998,'q':0.1", "0.2", "0.19999999999999998"},
+	{"'min':0.30000000000000004,'max':0.9,'q':0.1", "0.3", "0.30000000000000004"},
+	{"'min':0.0,'max':0.3", "0.30000000000000004", "0.3"},
+};
+
+TEST_ROWS(plan_number_is_written_as_what_its_parameter_draws, numbers)
+{
+	char text[400], want[80];
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	bool given[SW_SPACE_MAX_PARAMS];
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf out;
+
+	(void)snprintf(text, sizeof text, "'parameters':{'x':{%s}}", numbers[_i].param);
+	struct sw_spec *spec = read_spec(text);
+	struct sw_space *space = space_of(spec);
+	(void)snprintf(text, sizeof text, "{'x':%s}", numbers[_i].given);
+	cJSON *v = parse(text);
+	ck_assert_msg(sw_plan_read(spec, space, v, values, given, &err) == SW_OK, "%s at %s in %s",
+		      err.msg, err.ptr, numbers[_i].param);
+	sw_buf_init(&out, 1000);
+	sw_plan_params(spec, space, values, &out);
+	(void)snprintf(want, sizeof want, "{\"x\":%s}", numbers[_i].written);
+	ck_assert_str_eq(out.data, want);
+	sw_buf_fini(&out);
+	cJSON_Delete(v);
+	sw_space_destroy(space);
+	sw_spec_destroy(spec);
+}
+
 TEST(plan_value_beside_its_grid_by_rounding_is_moved_onto_it)
 {
 	struct sw_spec *spec = read_spec("'parameters':{" READ "}");

@@ -188,6 +188,45 @@ TEST_ROWS(space_level_is_encoded_to_the_middle_of_what_decodes_to_it, kinds)
 	sw_space_destroy(s);
 }
 
+/* A bound that was computed is the multiple that it is meant for, and still the bound. */
+static const struct {
+	double min, max, q, first, last;
+	uint64_t levels;
+} computed[] = {
+	{0.0, 0.6, 0.1, 0.0, 0.6, 7},
+	{0.0, 0.1 * 6, 0.1, 0.0, 0.6, 7},
+	{0.0, 0.3 - 0.1, 0.1, 0.0, 0.3 - 0.1, 3},
+	{0.1 + 0.2, 0.7, 0.2, 0.4, 0.6, 2},
+	{0.1 + 0.2, 0.9, 0.3, 0.1 + 0.2, 0.9, 3},
+	{0.1f, 0.3f, 0.1, 0.1f, 0.3, 3},
+	{0.05, 0.35, 0.05, 0.05, 0.35, 7},
+	{0.3 - 0.1, 0.3 - 0.1, 0.1, 0.3 - 0.1, 0.3 - 0.1, 1},
+	{0.0, 0.199999, 0.1, 0.0, 0.1, 2},
+	{0.100001, 0.2, 0.1, 0.2, 0.2, 1},
+};
+
+TEST_ROWS(space_bound_beside_a_multiple_by_rounding_is_that_multiple, computed)
+{
+	struct sw_space *s = make(&(struct sw_param){.dist = SW_DIST_Q_UNIFORM,
+						     .min = computed[_i].min,
+						     .max = computed[_i].max,
+						     .q = computed[_i].q});
+
+	ck_assert_uint_eq(sw_space_levels(s, 0), computed[_i].levels);
+	for (uint64_t k = 0; k < computed[_i].levels; k++) {
+		const struct sw_value v = sw_space_level(s, 0, k);
+
+		ck_assert(computed[_i].min <= v.number && v.number <= computed[_i].max);
+		ck_assert_double_eq(sw_space_nearest(s, 0, v).number, v.number);
+		ck_assert_int_eq(sw_space_check_value(s, 0, v, NULL), SW_OK);
+		check_round_trip(s, sw_space_param(s, 0), v);
+	}
+	ck_assert_double_eq(sw_space_level(s, 0, 0).number, computed[_i].first);
+	ck_assert_double_eq(sw_space_level(s, 0, computed[_i].levels - 1).number,
+			    computed[_i].last);
+	sw_space_destroy(s);
+}
+
 /* The text that a person sees for a multiple of q: no 0.30000000000000004. */
 TEST(space_multiple_of_a_decimal_prints_as_that_decimal)
 {
