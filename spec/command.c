@@ -116,6 +116,17 @@ bool sw_command_has(const cJSON *command, const char *macro)
 	return false;
 }
 
+bool sw_command_is_module(const cJSON *command)
+{
+	const cJSON *word;
+
+	cJSON_ArrayForEach (word, command)
+		if (strcmp(text_of(word), "-m") == 0 &&
+		    strcmp(text_of(word->next), "${program}") == 0)
+			return true;
+	return false;
+}
+
 cJSON *sw_command_default(void)
 {
 	static const char *const words[] = {"${env}", "${interpreter}", "${program}", "${args}"};
@@ -158,6 +169,12 @@ static sw_status check_word(const cJSON *word, size_t i, const char *program, st
 		return sw_err_at(err, SW_INVALID, ptr, "the program to run is empty");
 	for (const char *p = text_of(word); rc == SW_OK && find_macro(p, &f); p = f.end)
 		rc = check_macro(&f, word->valuestring, program, ptr, err);
+	/* A program stands first, or behind env. */
+	if (rc == SW_OK && find_macro(text_of(word), &f) && f.start == text_of(word) &&
+	    (f.macro >= ARGS || f.macro == ARGS_JSON || f.macro == ARGS_JSON_FILE) &&
+	    (i == 0 || (i == 1 && strcmp(text_of(word->prev), "${env}") == 0)))
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "%.40s are arguments: the program comes first", f.start);
 	return rc;
 }
 

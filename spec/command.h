@@ -53,6 +53,9 @@ SW_NODISCARD sw_status sw_command_check(const cJSON *command, const char *progra
 /* Does a command that was checked have the macro ("args_json_file")? */
 bool sw_command_has(const cJSON *command, const char *macro);
 
+/* Is its ${program} a module's name, behind python's -m? */
+bool sw_command_is_module(const cJSON *command);
+
 /* The argument list of a command that was checked; *out ends with NULL and is freed with one
  * free(). SW_INVALID: a variable is not set; SW_TOO_BIG: over 1 MiB in all; SW_NOMEM. */
 SW_NODISCARD sw_status sw_command_expand(char ***out, const cJSON *command,

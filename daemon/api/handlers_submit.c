@@ -36,20 +36,21 @@ static void warn_of_precision(struct sw_jw *w, const struct sw_submit *s)
 	}
 }
 
-/* A grid ends by itself. */
-static void warn_of_grid(struct sw_jw *w, const struct sw_submit *s)
+/* A grid ends by itself; another search of few points goes on with what it has tried. */
+static void warn_of_points(struct sw_jw *w, const struct sw_submit *s)
 {
-	const uint64_t points = sw_sweep_points(s->sched);
+	const uint64_t grid = sw_sweep_points(s->sched), cap = s->spec->run_cap;
+	const uint64_t points = grid > 0 ? grid : sw_space_points(sw_sweep_space(s->sched));
 	char line[160];
 
-	/* No grid, or a run_cap that it reaches. */
-	if (points == 0 || s->spec->run_cap <= points)
+	/* No end, or a run_cap that the points reach. */
+	if (points == 0 || cap <= points)
 		return;
 	(void)snprintf(line, sizeof line,
-		       "/run_cap: the grid has %llu point%s: the sweep ends after %s, before its "
-		       "run_cap of %llu",
-		       (unsigned long long)points, points == 1 ? "" : "s",
-		       points == 1 ? "it" : "them", (unsigned long long)s->spec->run_cap);
+		       "/run_cap: the %s has %llu point%s: %s before its run_cap of %llu",
+		       grid > 0 ? "grid" : "space", (unsigned long long)points,
+		       points == 1 ? "" : "s", grid > 0 ? "the sweep ends" : "trials are copies",
+		       (unsigned long long)cap);
 	sw_jw_str(w, line);
 }
 
@@ -131,9 +132,11 @@ static void write_warnings(const struct sw_submit *s, struct sw_jw *w)
 		sw_jw_str(w, "no run_cap: the sweep goes on until it is cancelled");
 	if (*s->facts.odd)
 		sw_jw_str(w, s->facts.odd);
+	if (s->warning[0] != '\0')
+		sw_jw_str(w, s->warning);
 	warn_of_memory(w, s);
 	warn_of_gang(w, s);
-	warn_of_grid(w, s);
+	warn_of_points(w, s);
 	for (size_t i = 0; i < s->spec->n_warnings; i++) {
 		const struct sw_err *warning = &s->spec->warnings[i];
 		char line[sizeof warning->ptr + sizeof warning->msg + 2];

@@ -9,13 +9,15 @@
 #include "spec/command.h"
 #include "spec/spec.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FOLDER "logs"
+#define FOLDER       "logs"
+#define SCRIPT_BYTES 32768 /* of a script, where its arguments are looked for */
 
 void sw_program_job_log(const struct sw_daemon *d, int64_t sweep, uint64_t trial,
 			char out[SW_PROGRAM_JOB_LOG_MAX])
@@ -123,9 +125,12 @@ sw_status sw_program_job_check(const struct sw_spec *spec, const cJSON *env, str
 	if (stat(cwd, &st) != 0 || !S_ISDIR(st.st_mode))
 		return sw_err_at(err, SW_INVALID, "/run/cwd", "%.200s: %s", cwd, strerror(errno));
 	if (spec->program != NULL && sw_command_has(spec->command, "program") &&
+	    !sw_command_is_module(spec->command) &&
 	    !has_file(cwd, strlen(cwd), spec->program, R_OK))
 		return sw_err_at(err, SW_INVALID, "/program", "%.100s in %.100s: %s", spec->program,
 				 cwd, strerror(errno));
+	if (word != NULL && strcmp(word, "${program}") == 0)
+		word = spec->program;
 	/* The program differs from trial to trial. */
 	if (word == NULL || strstr(word, "${") != NULL)
 		return SW_OK;
@@ -136,4 +141,36 @@ sw_status sw_program_job_check(const struct sw_spec *spec, const cJSON *env, str
 		return sw_err_at(err, SW_INVALID, "/command/0",
 				 "%.200s: it is in no folder of PATH", word);
 	return SW_OK;
+}
+
+bool sw_program_job_warning(const struct sw_spec *spec, char *out, size_t cap)
+{
+	const char *cwd = sw_json_text(spec->run, "cwd", ""), *name = spec->program;
+	char path[PATH_MAX], script[SCRIPT_BYTES], word[SW_SPEC_MAX_PARAM_NAME + 5];
+
+	if (name == NULL || !(sw_command_has(spec->command, "args") ||
+			      sw_command_has(spec->command, "args_no_equals")))
+		return false;
+	(void)snprintf(path, sizeof path, "%s/%s", *name == '/' ? "" : cwd, name);
+	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	const ssize_t n = fd >= 0 ? read(fd, script, sizeof script - 1) : 0;
+	if (fd >= 0)
+		(void)close(fd);
+	script[n > 0 ? n : 0] = '\0';
+	for (size_t i = 0; i < spec->n_params; i++) {
+		const int len = snprintf(word, sizeof word, "\"--%s\"", spec->params[i].name);
+		const char *at = strstr(script, word);
+		word[0] = word[len - 1] = '\'';
+		at = at != NULL ? at : strstr(script, word);
+		const char *kind = at != NULL ? strstr(at, "type=bool") : NULL;
+		const char *next = kind != NULL ? strstr(at, "add_argument") : NULL;
+		if (kind == NULL || (next != NULL && next < kind))
+			continue;
+		(void)snprintf(out, cap,
+			       "/parameters/%s: %.64s has type=bool, to which any text is true: "
+			       "write action=\"store_true\" there, and ${args_no_boolean_flags}",
+			       spec->params[i].name, name);
+		return true;
+	}
+	return false;
 }

@@ -35,6 +35,9 @@ void sw_program_job_fill(const struct sw_running *live, const struct sw_slot *s,
 SW_NODISCARD sw_status sw_program_job_check(const struct sw_spec *spec, const cJSON *env,
 					    struct sw_err *err);
 
+/* True: the script has argparse's type=bool for a parameter, as the line in out[cap] says. */
+bool sw_program_job_warning(const struct sw_spec *spec, char *out, size_t cap);
+
 /* The path of a trial's output. */
 void sw_program_job_log(const struct sw_daemon *d, int64_t sweep, uint64_t trial,
 			char out[SW_PROGRAM_JOB_LOG_MAX]);

@@ -210,6 +210,8 @@ static void run_build(void *arg)
 		return;
 	const cJSON *env = sw_json_get(s->call->params, "env");
 	s->rc = s->spec->command != NULL ? sw_program_job_check(s->spec, env, &s->err) : SW_OK;
+	if (s->rc == SW_OK && s->spec->command != NULL)
+		(void)sw_program_job_warning(s->spec, s->warning, sizeof s->warning);
 	if (s->rc == SW_OK)
 		s->rc = print_spec(s);
 	if (s->rc == SW_OK)

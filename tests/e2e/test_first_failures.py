@@ -101,6 +101,8 @@ def test_validate_and_submit_look_for_the_program(client, tmp_path):
             ({"command": None, "program": "train.py"}, "/program: train.py in "),
             ({"command": None, "program": "program.py"}, None),
             ({"command": ["${envvar:SHELL}", "-c", "true"]}, None),
+            ({"command": ["${program}"], "program": "./program.py"}, "/command/0: ./program.py: Permission denied"),
+            ({"command": ["${env}", "python3", "-m", "${program}", "${args}"], "program": "pkg.train"}, None),
             ({"command": ["tool"], "run": {"env": {"PATH": f"{tmp_path}/bin"}}}, None)):
         spec = own(tmp_path, "", **{**more, "run": {"cwd": str(tmp_path), "env": {}, **more.get("run", {})}})
         for method in ("sweep.validate", "sweep.submit"):
@@ -109,6 +111,25 @@ def test_validate_and_submit_look_for_the_program(client, tmp_path):
                 continue
             error = client.refused(method, spec=spec)
             assert f"{error.pointer}: {error.message}".startswith(f"/spec{fault}"), error
+
+
+def test_argument_that_argparse_takes_for_true_is_warned_of(client, tmp_path):
+    (tmp_path / "train.py").write_text("""
+import argparse
+a = argparse.ArgumentParser()
+a.add_argument("--on", type=int, help="no bool")
+a.add_argument('--amp_more', default=1)
+a.add_argument(
+    '--amp', default=False, type=bool)
+a.add_argument("--other", type=bool)
+""")
+    parameters = {"on": {"values": [0, 1]}, "amp": {"values": [True, False]}, "amp_more": {"value": True}}
+    spec = {"method": "grid", "metric": {"name": "loss"}, "parameters": parameters, "program": "train.py",
+            "run": {"cwd": str(tmp_path)}}
+    for more, warned in (({}, True), ({"command": ["python3", "${program}", "${args_no_equals}"]}, True),
+                         ({"command": ["python3", "${program}", "${args_json}"]}, False)):
+        warnings = client.call("sweep.validate", spec={**spec, **more})["warnings"]
+        assert [line.split(":")[0] for line in warnings if "train.py has type=bool" in line] == ["/parameters/amp"] * warned
 
 
 @pytest.mark.parametrize("script, line", [

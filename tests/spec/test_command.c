@@ -32,21 +32,23 @@ static const struct {
 	const char *command, *want;
 } expanded[] = {
 	{"['${env}','${interpreter}','${program}','end']", "/usr/bin/env|python|train.py|end|"},
-	{"['${args}']", "--lr=0.1|--layers=5|--scale=5.0|--opt=sgd a|--fast=True|--slow=False|"
-			"--none=None|--wide=[1,2]|--g={\"wd\":0.5}|"},
-	{"['${args_no_equals}']",
-	 "--lr|0.1|--layers|5|--scale|5.0|--opt|sgd a|--fast|True|--slow|False|--none|None|"
+	{"['a','${args}']",
+	 "a|--lr=0.1|--layers=5|--scale=5.0|--opt=sgd a|--fast=True|--slow=False|"
+	 "--none=None|--wide=[1,2]|--g={\"wd\":0.5}|"},
+	{"['a','${args_no_equals}']",
+	 "a|--lr|0.1|--layers|5|--scale|5.0|--opt|sgd a|--fast|True|--slow|False|--none|None|"
 	 "--wide|[1,2]|--g|{\"wd\":0.5}|"},
-	{"['${args_no_hyphens}']", "lr=0.1|layers=5|scale=5.0|opt=sgd a|fast=True|slow=False|"
-				   "none=None|wide=[1,2]|g={\"wd\":0.5}|"},
-	{"['${args_no_boolean_flags}']", "--lr=0.1|--layers=5|--scale=5.0|--opt=sgd a|--fast|"
-					 "--none=None|--wide=[1,2]|--g={\"wd\":0.5}|"},
-	{"['${args_append_hydra}']", "+lr=0.1|+layers=5|+scale=5.0|+opt=sgd a|+fast=True|"
-				     "+slow=False|+none=None|+wide=[1,2]|+g={\"wd\":0.5}|"},
-	{"['${args_override_hydra}']", "++lr=0.1|++layers=5|++scale=5.0|++opt=sgd a|++fast=True|"
-				       "++slow=False|++none=None|++wide=[1,2]|++g={\"wd\":0.5}|"},
+	{"['a','${args_no_hyphens}']", "a|lr=0.1|layers=5|scale=5.0|opt=sgd a|fast=True|slow=False|"
+				       "none=None|wide=[1,2]|g={\"wd\":0.5}|"},
+	{"['a','${args_no_boolean_flags}']", "a|--lr=0.1|--layers=5|--scale=5.0|--opt=sgd a|--fast|"
+					     "--none=None|--wide=[1,2]|--g={\"wd\":0.5}|"},
+	{"['a','${args_append_hydra}']", "a|+lr=0.1|+layers=5|+scale=5.0|+opt=sgd a|+fast=True|"
+					 "+slow=False|+none=None|+wide=[1,2]|+g={\"wd\":0.5}|"},
+	{"['a','${args_override_hydra}']",
+	 "a|++lr=0.1|++layers=5|++scale=5.0|++opt=sgd a|++fast=True|"
+	 "++slow=False|++none=None|++wide=[1,2]|++g={\"wd\":0.5}|"},
 	{"['a',10,1.0,'x',true,false]", "a|10|1.0|x|True|False|"},
-	{"['${args_json}']", PARAMS_JSON "|"},
+	{"['a','${args_json}']", "a|" PARAMS_JSON "|"},
 	{"['a','--config=${args_json_file}.x']", "a|--config=/tmp/p.json.x|"},
 	{"['${envvar:DATA}/${program}:${envvar:DATA}']", "/data/train.py:/data|"},
 	{"['sh','','$HOME ${ $x} {}']", NULL}, /* "${ $x}" is a macro that is not known */
@@ -148,7 +150,28 @@ static const struct {
 	{"['a','${args_no_hyphens} ']", "/command/1",
 	 "${args_no_hyphens} may be several words: it must stand alone"},
 	{"['a','${program}']", "/command/1", "${program} needs \"program\""},
+	{"['${args_no_boolean_flags}']", "/command/0",
+	 "${args_no_boolean_flags} are arguments: the program comes first"},
+	{"['${args_json}','a']", "/command/0",
+	 "${args_json} are arguments: the program comes first"},
+	{"['${env}','${args}']", "/command/1", "${args} are arguments: the program comes first"},
 };
+
+static const char *const good[] = {
+	"['a','${args}']",
+	"['${envvar:TOOL}','${args_json}']",
+	"['${env}','a','${args}']",
+	"['a','${args_json}','b']",
+};
+
+TEST_ROWS(command_with_a_program_before_its_arguments_is_good, good)
+{
+	cJSON *command = parse(good[_i]);
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_msg(sw_command_check(command, NULL, &err) == SW_OK, "%s", err.msg);
+	cJSON_Delete(command);
+}
 
 TEST_ROWS(command_that_cannot_be_expanded_is_refused, bad)
 {
