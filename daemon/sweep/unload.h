@@ -1,4 +1,4 @@
-/* daemon/sweep/unload.h — a sweep that has ended leaves memory a minute after somebody needed it: a
+/* daemon/sweep/unload.h — a sweep that has ended leaves memory some time after it was needed: a
  * daemon that is busy with small sweeps would else grow for as long as it runs. */
 #ifndef SW_DAEMON_SWEEP_UNLOAD_H
 #define SW_DAEMON_SWEEP_UNLOAD_H

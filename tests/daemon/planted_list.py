@@ -72,7 +72,7 @@ FAULTS = [
     ("what ended before the clock was set is old", "sweep/keep.c", "erase_story",
      "live->ended_ms >= NEVER_SET_MS", "live->ended_ms != 0"),
     ("a sweep that has ended stays in memory", "sweep/unload.c", "erase_story",
-     "AFTER_US && is_quiet(live)", "AFTER_US && false"),
+     "stays_us(live) && is_quiet(live)", "stays_us(live) && false"),
     ("a sweep leaves memory while somebody holds its trials", "sweep/hold.c", "erase_story",
      "return runs != NULL ? &runs[held->trial - 1] : NULL;", "return &runs[held->trial - 1];"),
     # --- sweep: suggestions ---

@@ -176,6 +176,28 @@ def test_json_is_one_document_of_what_the_daemon_says(daemon, client, tmp_path):
         {**t, "reports": client.reports(sweep, t["trial"])} for t in client.trials(sweep)]}
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to lay another user's links")
+def test_links_that_another_user_laid_lead_nowhere(daemon, client, tmp_path):
+    """In a folder that all may write in: at the name itself, at one that could be guessed, at a file of an export."""
+    sweep = a_sweep(client)
+    client.call("sweep.cancel", sweep=sweep)
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    folder = tmp_path / "all"
+    (folder / "board" / "1").mkdir(parents=True)
+    (folder / "csv").mkdir()
+    for name in ("x.json", "x.json.part", "csv/trials.csv", "csv/curves.csv", "board/1/events.out.tfevents.1.sweepd"):
+        os.symlink(mine, folder / name)
+        os.chown(folder / name, 65534, 65534, follow_symlinks=False)
+    for how, name in (("json", "x.json"), ("csv", "csv"), ("tensorboard", "board")):
+        export(daemon, sweep, how, folder / name)
+        assert mine.read_text() == "mine", how
+    assert not (folder / "x.json").is_symlink() and json.loads((folder / "x.json").read_text())["trials"]
+    os.symlink(mine, tmp_path / "own.json")  # one's own leads on
+    export(daemon, sweep, "json", tmp_path / "own.json")
+    assert json.loads(mine.read_text())["trials"] and (tmp_path / "own.json").is_symlink()
+
+
 def test_document_that_was_cut_off_does_not_look_whole(daemon, client, tmp_path):
     sweep = client.submit(driven(method="grid", run_cap=None,
                                  parameters={"a": {"values": [f"{i}" + "x" * 4000 for i in range(100)]}}))
@@ -186,7 +208,7 @@ def test_document_that_was_cut_off_does_not_look_whole(daemon, client, tmp_path)
     out.write_text("before")
     status, wrong = cramped_command(daemon, 200, "export", sweep, "--to", "json", "--out", out)
     assert status == 1 and wrong.count("\n") == 1 and "File too large" in wrong
-    assert out.read_text() == "before" and not list(tmp_path.glob("*.part"))
+    assert out.read_text() == "before" and not list(tmp_path.glob("cut.json?*"))
     pipe = tmp_path / "pipe"  # it is full before the daemon has been asked for all
     os.mkfifo(pipe)
     with subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "export", str(sweep), "--to", "json",

@@ -1,12 +1,13 @@
 """Which daemon it is: one that was started in another session, another user's, a second one on the same cores
 (finding 24 of those who tried sweepd: each was "no daemon", or slots twice)."""
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
-from harness import BIN, DEADLINE, Daemon, alive, driven, environment, others_may_run, wait_until
+from harness import BIN, DEADLINE, Daemon, alive, driven, environment, others_may_run, trained, wait_until
 from test_python import PACKAGE, sweepd
 
 NOBODY = 65534
@@ -46,6 +47,44 @@ def test_daemon_is_found_from_another_session_by_its_state_folder(session):
     assert "no daemon answers at /nowhere/s" in pid_by(env | {"SWEEPD_SOCKET": "/nowhere/s"}, sys.executable, "-c", code)
     daemon.kill9()
     assert "no daemon at" in pid_by(env, sweep, "info")
+
+
+def test_daemon_without_its_socket_is_named_until_it_has_one_again(session):
+    """A logout removes /run/user/UID, a cleaner what is old in /tmp. Here a file is in the way of a new folder at first."""
+    daemon, env = session
+    sweep, pid = os.path.join(BIN, "sweep"), daemon.process.pid
+    folder = os.path.dirname(daemon.socket)
+    held = daemon.client()
+    os.remove(daemon.socket)
+    os.rmdir(folder)
+    with open(folder, "w", encoding="ascii"):
+        pass
+    says = f"sweep: sweepd (pid {pid}) runs without its socket {daemon.socket}: it makes it again within seconds"
+    assert pid_by(env, sweep, "info").startswith(says)
+    assert pid_by(env | {"SWEEPD_SOCKET": daemon.socket}, sweep, "info").startswith(says)
+    assert "no daemon at /nowhere/s" in pid_by(env | {"SWEEPD_SOCKET": "/nowhere/s"}, sweep, "info")
+    wait_until(lambda: "nobody finds this daemon" in log_of(daemon), "a line that says why")
+    os.remove(folder)
+    wait_until(lambda: f'"pid":{pid},' in pid_by(env, sweep, "info", "--json").replace(" ", ""), "a new socket")
+    assert [os.stat(path).st_mode & 0o777 for path in (folder, daemon.socket)] == [0o700, 0o600]
+    assert log_of(daemon).count("nobody finds this daemon") == 1 and "made again" in log_of(daemon)
+    assert held.call("daemon.info")["pid"] == pid, "who was connected still is"
+
+
+def log_of(daemon):
+    with open(daemon.log, encoding="utf-8") as log:
+        return log.read()
+
+
+def test_worker_that_was_started_without_a_socket_finds_the_new_one(start):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    wait_until(lambda: client.slots()[0]["pid"], "a worker")
+    os.remove(daemon.socket)
+    os.kill(client.slots()[0]["pid"], signal.SIGKILL)
+    sweep = client.submit(trained(epochs=1, run_cap=1))
+    client.wait_sweep(sweep)
+    assert client.sweep(sweep)["counts"]["COMPLETED"] == 1
 
 
 @pytest.mark.parametrize("lock", ["", "1\n", "1\nrelative\n", "1\n/no/end", f"1\n/{'x' * 200}\n", "\0" * 300])

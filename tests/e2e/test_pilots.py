@@ -1,6 +1,8 @@
 """Pilots: jobs of a cluster that dial back and train, by an executor that is a few lines (pilots.py)."""
 import glob
 import os
+import re
+import socket
 import signal
 import stat
 import subprocess
@@ -254,6 +256,24 @@ def test_port_lets_nobody_in_but_the_pilots_worker(bed, tmp_path):
     everything = log() + " ".join(bed.read(n) for n in ("calls",)) + "".join(
         open(f, "rb").read().decode("latin-1") for f in glob.glob(os.path.join(daemon.state, "sweepd.db*")))
     assert not any(key.split(" ")[1] in everything for key in keys), "a key where it must not be"
+
+
+def test_port_logs_the_first_of_a_reason_and_counts_the_others(bed):
+    daemon = bed.start(workers=1)
+    client = daemon.client()
+    client.submit(slow(epochs=400, run_cap=1))
+    one, = (name_of(s) for s in wait_until(lambda: busy(client, 1), "a pilot"))
+    with open(os.path.join(daemon.state, "pilots", one), encoding="ascii") as told:
+        port, = (int(line.split(" ")[2]) for line in told.read().split("\n") if line.startswith("dial "))
+    for _ in range(300):
+        socket.create_connection(("127.0.0.1", port)).close()
+
+    def refused():
+        with open(daemon.log, encoding="utf-8") as log:
+            return re.findall(r"port.refused (from|more)=\W?([0-9]+)", log.read())
+
+    wait_until(lambda: sum(int(n) if how == "more" else 1 for how, n in refused()) == 300, "the counts")
+    assert len(refused()) < 30
 
 
 def test_pilots_connection_has_the_workers_methods_alone(bed, tmp_path):
