@@ -17,7 +17,7 @@ FIRST = 5
     # Which word it is, the trial says: a program that is not there is refused at its submission.
     ("", {"command": ["${envvar:TOOL}", "${args}"], "run": {"env": {"TOOL": "no-such-program"}}},
      "cannot start no-such-program: it is in no folder of PATH"),
-    ("report(lost=1)", {}, "no-metric: printed lost, no loss; did you mean lost?"),
+    ("report(lost=1)", {}, 'no-metric: printed "lost", no "loss"; did you mean "lost"?'),
     ("raise ValueError(f'no {time.time()}')", {}, "exit:1: ValueError: no "),  # each another one
     ("sys.exit(7)", {}, "exit:7")])
 def test_sweep_whose_first_trials_fail_alike_pauses_with_the_cause(start, tmp_path, script, more, cause):
