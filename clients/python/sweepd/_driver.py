@@ -85,6 +85,7 @@ class Driver:
         self.running: List[Running] = []
         self.free = list(range(n))
         self.reports: Dict[int, List[Dict[str, Any]]] = {}
+        self.last: Dict[int, Dict[str, float]] = {}  # each trial's last metrics
         self.judged: Dict[int, int] = {}  # the step at which a population judged each trial last
         self.more: Dict[str, Any] = {}  # what the next answer to a report carries beside its decision
         self.best: Dict[int, Tuple[float, int]] = {}  # the best report of each that has a checkpoint: cost, step
@@ -250,6 +251,7 @@ class Driver:
             self.judged[trial.number] = at
         kept = (checkpoint or due) and self.keep(live, at, checkpoint)
         decision = trial.report(at, checkpoint=kept, stateless=not kept and not os.listdir(live), **metrics)
+        self.last[trial.number] = metrics
         self.noted(trial, {"step": at, **metrics}, more)
         if decision == "pause" and not kept:
             kept = self.keep(live, at, True)
