@@ -79,18 +79,17 @@ static int lane_work(struct lane *l)
 	struct sw_session *s = l->session;
 	struct sw_err err = SW_ERR_INIT;
 	const struct sw_job *job;
+	sw_status rc = SW_OK;
 
-	while (next_job(l, &job)) {
-		sw_status rc = SW_OK;
-
+	while (rc == SW_OK && next_job(l, &job)) {
 		if (job->command)
 			sw_exec_job(&l->site, s, job);
 		else
 			rc = sw_run_job(&l->runner, s, job, &err);
-		if (rc != SW_OK)
-			return end_with_loss(s, rc, &l->runner, &err);
 	}
-	sw_launchers_close(&l->launchers);
+	sw_launchers_close(&l->launchers); /* they do not end with their worker while they import */
+	if (rc != SW_OK)
+		return end_with_loss(s, rc, &l->runner, &err);
 	if (sw_session_ended(s) == SW_SESSION_EXIT) {
 		/* told to end: no failure, and the daemon need not wait for the socket to close */
 		sw_session_bye(s, sw_session_why(s), 0);

@@ -93,7 +93,7 @@ static void count_processes(struct trial *t, int64_t now_us)
 	if (most >= NO_LIMIT || now_us - t->counted_us < COUNT_US)
 		return; /* a look at /proc costs: once a second, and only for a spec that asks */
 	t->counted_us = now_us;
-	if ((double)sw_program_signal(&t->ranks.v[0].program, 0) > most)
+	if ((double)sw_program_signal(&t->ranks.v[0].program, SW_PROGRAM_ALL, 0, NULL) > most)
 		t->overdue = "max_processes";
 }
 

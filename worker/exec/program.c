@@ -327,15 +327,21 @@ static bool is_root(const struct sw_program *p, const struct sw_process *of)
 	return !has_others(p) || sw_process_marked(of->pid, &p->mark, 1);
 }
 
-/* Sets mine[i] for the program, its trial's other ranks, their orphans, and all below them. */
-static void find_tree(const struct sw_program *p, const struct sw_process *all, size_t n,
-		      bool *mine)
+/* Is it in a part, if the rest of it is? */
+static bool is_part(enum sw_program_part part, const struct sw_process *of)
 {
-	bool more = true;
+	return part == SW_PROGRAM_ALL || of->session != of->pid;
+}
+
+/* Sets mine[i] for the program, its trial's other ranks, their orphans, and all below them. */
+static void find_tree(const struct sw_program *p, enum sw_program_part part,
+		      const struct sw_process *all, size_t n, bool *mine)
+{
+	bool more = part != SW_PROGRAM_TOPS;
 
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < n; i++)
-		mine[i] = is_root(p, &all[i]);
+		mine[i] = is_part(part, &all[i]) && is_root(p, &all[i]);
 	pthread_mutex_unlock(&lock);
 	while (more) {
 		more = false;
@@ -344,14 +350,28 @@ static void find_tree(const struct sw_program *p, const struct sw_process *all, 
 			const struct sw_process *parent =
 				mine[i] ? NULL : bsearch(&key, all, n, sizeof *all, by_pid);
 
-			if (parent && mine[parent - all])
+			if (parent && mine[parent - all] && is_part(part, &all[i]))
 				mine[i] = more = true;
 		}
 	}
 }
 
+/* Notes it. true: it was noted before, or there is no room: then it only gets SIGKILL. */
+static bool was_told(struct sw_told *told, const struct sw_process *of)
+{
+	for (size_t i = 0; i < told->n; i++)
+		if (told->of[i].pid == of->pid && told->of[i].start == of->start)
+			return true;
+	if (told->n == sizeof told->of / sizeof *told->of)
+		return true;
+	told->of[told->n].pid = of->pid;
+	told->of[told->n++].start = of->start;
+	return false;
+}
+
 /* Before SIGKILL all are stopped, so that none starts again what another one was. */
-size_t sw_program_signal(const struct sw_program *p, int sig)
+size_t sw_program_signal(const struct sw_program *p, enum sw_program_part part, int sig,
+			 struct sw_told *told)
 {
 	struct sw_process *all;
 	size_t n, count = 0;
@@ -362,14 +382,17 @@ size_t sw_program_signal(const struct sw_program *p, int sig)
 	qsort(all, n, sizeof *all, by_pid); /* parents are looked up by their numbers */
 	mine = calloc(n ? n : 1, sizeof *mine);
 	if (mine)
-		find_tree(p, all, n, mine);
+		find_tree(p, part, all, n, mine);
+	for (size_t i = 0; mine && i < n; i++)
+		mine[i] = mine[i] && all[i].state != 'Z';
 	for (size_t i = 0; sig == SIGKILL && mine && i < n; i++)
-		if (mine[i] && all[i].state != 'Z')
+		if (mine[i])
 			(void)sw_process_signal(&all[i], SIGSTOP);
 	for (size_t i = 0; mine && i < n; i++)
-		if (mine[i] && all[i].state != 'Z' && (sig == 0 || sw_process_signal(&all[i], sig)))
+		if (mine[i] && (sig == 0 || (told && was_told(told, &all[i])) ||
+				sw_process_signal(&all[i], sig)))
 			count++;
-	if (sig == SIGKILL)
+	if (sig == SIGKILL && part == SW_PROGRAM_ALL)
 		(void)sw_process_chase_marked(&p->mark, 1, CHASE_US);
 	free(mine);
 	free(all);
@@ -391,7 +414,8 @@ bool sw_program_is_left(const struct sw_program *p)
 	others = has_others(p) || has_launchers();
 	pthread_mutex_unlock(&lock);
 	/* Every child is its own. A chain of forks slips through a look, not through this. */
-	return !others || sw_program_signal(p, 0) > 0 || sw_program_signal(p, 0) > 0;
+	return !others || sw_program_signal(p, SW_PROGRAM_ALL, 0, NULL) > 0 ||
+	       sw_program_signal(p, SW_PROGRAM_ALL, 0, NULL) > 0;
 }
 
 void sw_program_close(struct sw_program *p)

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define SW_PROGRAM_METRICS_FD 3 /* in the program */
@@ -57,9 +58,28 @@ bool sw_program_has_ended(struct sw_program *p);
 /* Is anything left of it, itself included? Reaps what has ended. */
 bool sw_program_is_left(const struct sw_program *p);
 
-/* Sends a signal (0: none) to all that is left of it and of those with the same mark, which are the
- * other ranks of its trial. Returns how many got it. Costs a look at /proc. */
-size_t sw_program_signal(const struct sw_program *p, int sig);
+/* Of what is left of it and of those with the same mark, which are the other ranks of its trial. Its
+ * helpers are what is left but what leads a session of its own (torch_shm_manager): that frees what
+ * they shared once they have ended, and then ends by itself. */
+enum sw_program_part {
+	SW_PROGRAM_ALL,
+	SW_PROGRAM_HELPERS,
+	SW_PROGRAM_TOPS, /* the helpers whose own parent has ended */
+};
+
+/* Who got a SIGTERM: nobody gets two. */
+struct sw_told {
+	size_t n;
+	struct {
+		pid_t pid;
+		uint64_t start;
+	} of[256];
+};
+
+/* Sends a signal (0: none) to that part; told NULL: to all of it. Returns how many there are. Costs
+ * a look at /proc. */
+size_t sw_program_signal(const struct sw_program *p, enum sw_program_part part, int sig,
+			 struct sw_told *told);
 
 /* Reaps what it left and has ended meanwhile. Costs one system call where there is nothing. */
 void sw_program_reap(void);

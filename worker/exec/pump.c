@@ -9,6 +9,7 @@
 #define GRACE_S     10.0
 #define EXIT_US     ((int64_t)2000000)  /* of an end without the daemon */
 #define REPORT_US   ((int64_t)2000000)  /* of the time to leave: for the report of what it kept */
+#define OWN_US      ((int64_t)3000000)  /* for what frees memory 2 s after the end of all others */
 #define KILL_US     ((int64_t)10000000) /* then a process that SIGKILL does not end is given up */
 #define PAUSE_MAX   50                  /* milliseconds between two looks at /proc */
 
@@ -67,9 +68,10 @@ void sw_pump_drain(struct sw_reports *r)
 	}
 }
 
-/* Waits until nothing is left, at most so long; each look is followed by a signal where sig is not
- * 0. true: nothing is left. */
-static bool wait_gone(struct sw_reports *r, int64_t us, int sig)
+/* Waits until a part of what is left is gone, at most so long; each look is followed by a signal to
+ * it where sig is not 0. true: nothing at all is left. */
+static bool wait_gone(struct sw_reports *r, enum sw_program_part part, int sig,
+		      struct sw_told *told, int64_t us)
 {
 	const struct sw_program *p = &r->ranks->v[0].program;
 	const int64_t until = sw_clock_mono_us() + us;
@@ -78,10 +80,8 @@ static bool wait_gone(struct sw_reports *r, int64_t us, int sig)
 	while (sw_ranks_are_left(r->ranks)) {
 		const int64_t left = until - sw_clock_mono_us();
 
-		if (left <= 0)
+		if (left <= 0 || (sig != 0 && sw_program_signal(p, part, sig, told) == 0))
 			return false;
-		if (sig != 0)
-			(void)sw_program_signal(p, sig);
 		/* only the program itself says that it has ended */
 		if (p->ended || sig != 0)
 			pause_ms = pause_ms * 2 < PAUSE_MAX ? pause_ms * 2 : PAUSE_MAX;
@@ -92,7 +92,18 @@ static bool wait_gone(struct sw_reports *r, int64_t us, int sig)
 	return true;
 }
 
-/* Microseconds from SIGTERM to SIGKILL. */
+/* Ends the program and the other ranks alone. */
+static void end_ranks(struct sw_reports *r, int sig, int64_t us)
+{
+	const int64_t until = sw_clock_mono_us() + us;
+	int64_t left;
+
+	(void)sw_ranks_signal(r->ranks, sig);
+	while (sw_ranks_signal(r->ranks, 0) > 0 && (left = until - sw_clock_mono_us()) > 0)
+		sw_pump_once(r, left < 1000000 ? (int)(left / 1000 + 1) : 1000);
+}
+
+/* Microseconds from SIGTERM to SIGKILL, of the program. */
 static int64_t grace_us(const struct sw_asked *a)
 {
 	const int64_t us = (int64_t)(sw_json_number(a->job->run, "grace_s", GRACE_S) * 1e6);
@@ -105,17 +116,37 @@ static int64_t grace_us(const struct sw_asked *a)
 	return us < most_us ? us : most_us;
 }
 
-void sw_pump_end(struct sw_reports *r, int64_t patience_us, bool has_grace)
+/* What a program shares with its helpers is whole as long as it runs, so that it can save: each gets
+ * SIGTERM when its parent has ended, by itself or by SIGKILL at the end of the grace. (The program
+ * behind `sh -c` gets it when the shell has, and its own helpers after it.) What leads a session of
+ * its own is left alone meanwhile and then for OWN_US: torch_shm_manager frees memory after 2 s.
+ * true: nothing is left. */
+static bool end_in_order(struct sw_reports *r)
 {
 	const struct sw_program *p = &r->ranks->v[0].program;
+	const int64_t until = sw_clock_mono_us() + grace_us(r->asked);
+	struct sw_told told = {.n = 0};
 
-	if (!wait_gone(r, patience_us, 0)) {
-		(void)sw_program_signal(p, SIGTERM);
-		if (!wait_gone(r, has_grace ? grace_us(r->asked) : 0, 0) &&
-		    !wait_gone(r, KILL_US, SIGKILL))
-			sw_session_log(r->asked->session, "%zu processes of it cannot be ended",
-				       sw_program_signal(p, SIGKILL));
-	}
+	end_ranks(r, SIGTERM, until - sw_clock_mono_us());
+	end_ranks(r, SIGKILL, KILL_US);
+	const int64_t left_us = until - sw_clock_mono_us();
+	const int64_t own_us = left_us > OWN_US ? left_us : OWN_US;
+
+	return wait_gone(r, SW_PROGRAM_TOPS, SIGTERM, &told, own_us) ||
+	       wait_gone(r, SW_PROGRAM_HELPERS, SIGKILL, NULL, KILL_US) ||
+	       wait_gone(r, SW_PROGRAM_ALL, 0, NULL, OWN_US) ||
+	       (sw_program_signal(p, SW_PROGRAM_ALL, SIGTERM, &told) > 0 &&
+		wait_gone(r, SW_PROGRAM_ALL, 0, NULL, own_us));
+}
+
+void sw_pump_end(struct sw_reports *r, int64_t patience_us, bool has_grace)
+{
+	if (!wait_gone(r, SW_PROGRAM_ALL, 0, NULL, patience_us) &&
+	    !(has_grace && end_in_order(r)) &&
+	    !wait_gone(r, SW_PROGRAM_ALL, SIGKILL, NULL, KILL_US))
+		sw_session_log(
+			r->asked->session, "%zu processes of it cannot be ended",
+			sw_program_signal(&r->ranks->v[0].program, SW_PROGRAM_ALL, SIGKILL, NULL));
 	sw_pump_drain(r);
 	sw_ranks_end_lines(r->ranks); /* also a last line without an end counts now */
 	sw_reports_take(r);

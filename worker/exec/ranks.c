@@ -4,6 +4,7 @@
 #include "worker/exec/oom.h"
 #include "worker/link/session.h"
 #include <arpa/inet.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,19 @@ bool sw_ranks_are_left(const struct sw_ranks *r)
 		if (r->v[i].program.pid != 0 && sw_program_is_left(&r->v[i].program))
 			return true;
 	return false;
+}
+
+size_t sw_ranks_signal(const struct sw_ranks *r, int sig)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct sw_program *p = &r->v[i].program;
+
+		/* not reaped: the number is its own */
+		n += p->pid != 0 && !p->ended && kill(p->pid, sig) == 0;
+	}
+	return n;
 }
 
 void sw_ranks_close(struct sw_ranks *r)

@@ -62,6 +62,8 @@ void sw_ranks_end_lines(struct sw_ranks *r);
 void sw_ranks_keep_lines(struct sw_ranks *r);
 
 bool sw_ranks_are_left(const struct sw_ranks *r); /* as of one program */
+/* Sends a signal (0: none) to those that run. Returns how many do. */
+size_t sw_ranks_signal(const struct sw_ranks *r, int sig);
 /* Looks for one of the others that has failed. */
 bool sw_ranks_have_failed(struct sw_ranks *r);
 /* Closes those that were started. How each ended stays known until: */

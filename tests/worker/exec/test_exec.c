@@ -282,6 +282,56 @@ TEST(exec_ends_all_of_a_program_that_is_stopped)
 	run_jobs(stopped);
 }
 
+/* A program that saves when it is told to end, and a helper of it, which says what it sees then. */
+#define SAVES                                                                                      \
+	"sh -c 'trap \"kill -0 $PPID && echo early > helped || echo late > helped; exit\" TERM; "  \
+	"echo > there; while :; do sleep 1000 & wait; done' 3>&- > /dev/null 2>&1 &\n"             \
+	"trap 'sleep .2; echo saved > saved; exit' TERM; until [ -e there ]; do sleep .01; done\n" \
+	"echo '{\"loss\":0.5}' >&3; while :; do sleep 1000 & wait; done"
+
+static const char *const savers[] = {
+	SAVES,
+	"cat > inner <<'END'\n" SAVES "\nEND\nsh inner; echo a wrapper that passes nothing on",
+	"if [ $RANK = 0 ]; then echo '{\"loss\":0.5}' >&3; exec sleep 1000; fi\n"
+	"exec 3> /dev/null\n" SAVES,
+};
+
+static void saved(void)
+{
+	give();
+	take(1, 0.5, false, "stop");
+	no_more();
+	holds("saved", "saved\n");
+	holds("helped", "late\n");
+}
+
+TEST_ROWS(exec_ends_helpers_after_what_they_help, savers)
+{
+	more = strstr(savers[_i], "RANK") ? ",\"ranks\":2" : NULL;
+	script = savers[_i];
+	run_jobs(saved);
+	more = NULL;
+}
+
+static void freed(void)
+{
+	give();
+	told("FAILED", "exit:3");
+	no_more();
+	holds("freed", "freed\n");
+}
+
+/* As torch_shm_manager does: it leads a session, and frees what is shared when its clients have
+ * ended. */
+TEST(exec_lets_what_frees_memory_do_so_after_its_clients)
+{
+	script = "exec 3>&- > /dev/null 2>&1; sleep 1000 & client=$!\n"
+		 "setsid sh -c \"trap 'echo early > freed; exit' TERM; echo > there; "
+		 "while kill -0 $client; do sleep .01; done; sleep .1; echo freed > freed\" &\n"
+		 "until [ -e there ]; do sleep .01; done; exit 3";
+	run_jobs(freed);
+}
+
 static void until_by_socket(void)
 {
 	give();

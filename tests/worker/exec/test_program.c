@@ -130,8 +130,8 @@ TEST(program_tree_has_what_forked_away)
 	wait_said(&p);
 	wait_ended(&p);
 	ck_assert(sw_program_is_left(&p));
-	ck_assert_uint_eq(sw_program_signal(&p, 0), 1);
-	ck_assert_uint_eq(sw_program_signal(&p, SIGKILL), 1);
+	ck_assert_uint_eq(sw_program_signal(&p, SW_PROGRAM_ALL, 0, NULL), 1);
+	ck_assert_uint_eq(sw_program_signal(&p, SW_PROGRAM_ALL, SIGKILL, NULL), 1);
 	wait_gone(&p);
 	sw_program_close(&p);
 }
@@ -147,14 +147,15 @@ TEST(program_tree_ends_without_another_lanes)
 	start(&b, script, "M=b");
 	wait_said(&a);
 	wait_said(&b);
-	while (sw_program_signal(&a, 0) != 2 || sw_program_signal(&b, 0) != 2)
+	while (sw_program_signal(&a, SW_PROGRAM_ALL, 0, NULL) != 2 ||
+	       sw_program_signal(&b, SW_PROGRAM_ALL, 0, NULL) != 2)
 		(void)poll(NULL, 0, 1);
-	ck_assert_uint_eq(sw_program_signal(&a, SIGKILL), 2);
+	ck_assert_uint_eq(sw_program_signal(&a, SW_PROGRAM_ALL, SIGKILL, NULL), 2);
 	wait_ended(&a);
 	wait_gone(&a);
 	sw_program_reap(); /* not the other lane's program */
 	ck_assert(!sw_program_has_ended(&b));
-	ck_assert_uint_eq(sw_program_signal(&b, SIGTERM), 2);
+	ck_assert_uint_eq(sw_program_signal(&b, SW_PROGRAM_ALL, SIGTERM, NULL), 2);
 	sw_program_close(&a);
 	wait_ended(&b);
 	ck_assert_int_eq(b.signal, SIGTERM);
@@ -173,10 +174,10 @@ TEST(program_that_ended_waits_for_no_other_lanes_orphan)
 	wait_ended(&a);
 	wait_ended(&b);
 	ck_assert(!sw_program_is_left(&a));
-	ck_assert_uint_eq(sw_program_signal(&a, 0), 0);
+	ck_assert_uint_eq(sw_program_signal(&a, SW_PROGRAM_ALL, 0, NULL), 0);
 	ck_assert(sw_program_is_left(&b));
 	sw_program_close(&a);
-	ck_assert_uint_eq(sw_program_signal(&b, SIGKILL), 1);
+	ck_assert_uint_eq(sw_program_signal(&b, SW_PROGRAM_ALL, SIGKILL, NULL), 1);
 	wait_gone(&b);
 	sw_program_close(&b);
 }
@@ -189,8 +190,8 @@ TEST(program_processes_of_two_ranks_count_once)
 	start(&a, "sleep 1000 & echo; wait", "M=a");
 	start(&b, "exec sleep 1000", "M=a");
 	wait_said(&a);
-	ck_assert_uint_eq(sw_program_signal(&b, 0), 3);
-	ck_assert_uint_eq(sw_program_signal(&a, SIGKILL), 3);
+	ck_assert_uint_eq(sw_program_signal(&b, SW_PROGRAM_ALL, 0, NULL), 3);
+	ck_assert_uint_eq(sw_program_signal(&a, SW_PROGRAM_ALL, SIGKILL, NULL), 3);
 	wait_ended(&a);
 	wait_ended(&b);
 	wait_gone(&a);
