@@ -168,7 +168,8 @@ static bool tries_less(struct trial *t)
 		sw_json_get(sw_json_get(t->asked.job->run, "on_oom"), "halve"));
 	double now;
 
-	if (!t->asked.going || t->overdue || !t->ranks.said_oom || !ended_badly(&t->ranks) || !name)
+	if (!t->asked.going || t->overdue || !ended_badly(&t->ranks) ||
+	    !sw_ranks_are_oom(&t->ranks) || !name)
 		return false;
 	if (!sw_oom_halve(t->asked.params, name, &now)) {
 		sw_session_log(s, "out of memory, and %.100s cannot be halved", name);
@@ -194,7 +195,7 @@ static void finish_badly(struct sw_session *s, const struct sw_ranks *r)
 	(void)snprintf(cause, sizeof cause, "%s%s:%d%s%s", rank, p->signal ? "signal" : "exit",
 		       p->signal ? p->signal : p->code, *words ? ": " : "", words);
 	sw_session_log(s, "ended with %s", cause);
-	if (r->said_oom)
+	if (sw_ranks_are_oom(r))
 		sw_session_finish(s, "INFEASIBLE", "oom");
 	else
 		sw_session_finish(s, "FAILED", cause);

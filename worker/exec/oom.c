@@ -1,24 +1,70 @@
 #include "worker/exec/oom.h"
 #include "proto/json.h"
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
-#include <strings.h>
+
+/* Where the words of CUDA, PyTorch, JAX and TensorFlow, cuBLAS, cuDNN, C++ and the C library end in
+ * the line; NULL: it has none. */
+static const char *after_words(const char *line)
+{
+	static const char *const words[] = {
+		"out of memory",  "OutOfMemory",           "OUT_OF_MEMORY",
+		"std::bad_alloc", "RESOURCE_EXHAUSTED",    "ResourceExhaustedError",
+		"_ALLOC_FAILED",  "annot allocate memory", "OOM when allocating"};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		const char *at = strcasestr(line, words[i]);
+
+		if (at)
+			return at + strlen(words[i]);
+	}
+	return NULL;
+}
+
+/* Python's name of an exception that ends so ("numpy._core._exceptions._ArrayMemoryError: ..."). */
+static bool is_named(const char *line, const char *end)
+{
+	const size_t n = strcspn(line, " :"), len = strlen(end);
+
+	return line[n] != ' ' && n >= len && strncmp(line + n - len, end, len) == 0;
+}
 
 bool sw_oom_said(const char *line)
 {
-	/* CUDA, PyTorch, JAX and TensorFlow, cuDNN, C++, the C library */
-	static const char *const words[] = {"out of memory",         "OutOfMemory",
-					    "OUT_OF_MEMORY",         "std::bad_alloc",
-					    "RESOURCE_EXHAUSTED",    "CUDNN_STATUS_ALLOC_FAILED",
-					    "Cannot allocate memory"};
+	return after_words(line) != NULL || is_named(line, "MemoryError");
+}
 
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (strstr(line, words[i]))
-			return true;
-	/* Python's, and numpy's that is made from it */
-	return strncmp(line, "MemoryError", 11) == 0 ||
-	       strncmp(line, "numpy.core._exceptions._ArrayMemoryError", 40) == 0 ||
-	       strncmp(line, "numpy._core._exceptions._ArrayMemoryError", 41) == 0;
+bool sw_oom_ends(const char *line)
+{
+	const char *end = after_words(line);
+
+	return (end != NULL && end[strspn(end, "'\")].! ")] == '\0') ||
+	       (is_named(line, "Error") && sw_oom_said(line));
+}
+
+uint64_t sw_oom_kills(const char *root)
+{
+	char path[PATH_MAX], line[PATH_MAX];
+	unsigned long long n = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+	f = fopen(path, "re");
+	*path = '\0';
+	while (f && fgets(line, sizeof line, f))
+		if (strncmp(line, "0::", 3) == 0)
+			(void)snprintf(path, sizeof path, "%s/sys/fs/cgroup%.*s/memory.events",
+				       root, (int)strcspn(line + 3, "\n"), line + 3);
+	if (f)
+		(void)fclose(f);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		(void)sscanf(line, "oom_kill %llu", &n);
+	if (f)
+		(void)fclose(f);
+	return n;
 }
 
 bool sw_oom_halve(cJSON *params, const char *name, double *now)

@@ -1,15 +1,23 @@
 /*
  * worker/exec/oom.h — a program that ran out of memory: what it says then, and the smaller
- * parameter that it is run with again. Pure.
+ * parameter that it is run with again.
  */
 #ifndef SW_WORKER_EXEC_OOM_H
 #define SW_WORKER_EXEC_OOM_H
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-/* Does a line of stderr speak of memory that ran out? */
+/* Does the line of an exception speak of memory that ran out? */
 bool sw_oom_said(const char *line);
+/* Does a line that may be anything end so, as perror() writes it? Or is it an exception's? "batch 64:
+ * out of memory; trying 32" is what a program says that goes on. */
+bool sw_oom_ends(const char *line);
+
+/* How many processes of this one's cgroup (version 2) the kernel has ended for want of memory; 0:
+ * nobody knows. root: "", or in a test a folder that stands for /. */
+uint64_t sw_oom_kills(const char *root);
 
 /* Halves a number of params in place: a whole one stays whole, rounded down. false: it is no
  * number, or its half would be below 1. */

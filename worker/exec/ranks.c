@@ -33,7 +33,7 @@ void sw_ranks_reset(struct sw_ranks *r)
 {
 	sw_lines_init(&r->metrics);
 	r->failed = 0;
-	r->said_oom = false;
+	r->kills = sw_oom_kills("");
 	for (size_t i = 0; i < r->n; i++) {
 		struct sw_rank *k = &r->v[i];
 
@@ -165,7 +165,6 @@ void sw_ranks_keep_lines(struct sw_ranks *r)
 			(void)snprintf(who, sizeof who, "[rank %zu] ", i);
 		while (sw_lines_next(&k->err, &line, &len)) {
 			sw_output_line(&r->log, who, line, len);
-			r->said_oom = r->said_oom || sw_oom_said(line);
 			sw_words_take(&k->words, line);
 		}
 		while (i > 0 && sw_lines_next(&k->out, &line, &len))
@@ -184,6 +183,24 @@ bool sw_ranks_have_failed(struct sw_ranks *r)
 			r->failed = i;
 	}
 	return r->failed != 0;
+}
+
+bool sw_ranks_are_oom(const struct sw_ranks *r)
+{
+	const bool killed = sw_oom_kills("") > r->kills;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct sw_rank *k = &r->v[i];
+		const int signal = k->program.signal, code = k->program.code;
+		const char *says = sw_words_say(&k->words);
+
+		/* 137: of a shell's child; a DataLoader quotes the signal of its worker */
+		if ((killed && (signal == SIGKILL || code == 128 + SIGKILL ||
+				strstr(says, "by signal: Killed"))) ||
+		    ((code != 0 || signal == SIGABRT) && sw_words_oom(&k->words)))
+			return true;
+	}
+	return false;
 }
 
 bool sw_ranks_are_left(const struct sw_ranks *r)

@@ -31,7 +31,7 @@ struct sw_ranks {
 	size_t n;
 	struct sw_lines metrics; /* of rank 0's socket */
 	size_t failed;           /* the first other rank that failed; 0: none */
-	bool said_oom;           /* on stderr */
+	uint64_t kills;          /* by the kernel's want of memory, before this run */
 	struct sw_output log;
 	int64_t reaped_us; /* when their orphans were reaped last */
 };
@@ -64,6 +64,8 @@ void sw_ranks_keep_lines(struct sw_ranks *r);
 bool sw_ranks_are_left(const struct sw_ranks *r); /* as of one program */
 /* Sends a signal (0: none) to those that run. Returns how many do. */
 size_t sw_ranks_signal(const struct sw_ranks *r, int sig);
+/* Did memory that ran out end a rank? The kernel says so, or its own last words. */
+bool sw_ranks_are_oom(const struct sw_ranks *r);
 /* Looks for one of the others that has failed. */
 bool sw_ranks_have_failed(struct sw_ranks *r);
 /* Closes those that were started. How each ended stays known until: */

@@ -1,12 +1,14 @@
 #include "worker/exec/words.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "worker/exec/oom.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #define TRACEBACK "Traceback (most recent call last):"
-#define AFTER_MAX 50 /* what was raised longer ago was caught */
+#define TERMINATE "terminate called after throwing" /* C++; what() says more */
+#define AFTER_MAX 50                                /* what was raised longer ago was caught */
 
 /* Copies a line, cut before a character that does not fit, without what colours it. */
 static void copy_plain(char to[SW_WORDS_MAX], const char *line)
@@ -30,26 +32,59 @@ static void copy_plain(char to[SW_WORDS_MAX], const char *line)
 	sw_text_plain(to);
 }
 
+/* Does it say only that another process failed, which has said why (torchrun, accelerate)? */
+static bool is_of_child(const struct sw_words *w, const char *line)
+{
+	return *w->raised != '\0' &&
+	       (strstr(line, "ChildFailedError") || strstr(line, "CalledProcessError"));
+}
+
+static void take_raised(struct sw_words *w, const char *line)
+{
+	w->traced = false;
+	w->after = 0;
+	if (is_of_child(w, line))
+		return;
+	w->oom = sw_oom_said(line) || (w->caused && w->oom);
+	w->caused = false;
+	memcpy(w->raised, w->last, sizeof w->raised);
+}
+
 void sw_words_take(struct sw_words *w, const char *line)
 {
-	const char *text = line + strspn(line, " \t");
+	const char *rank = *line == '[' ? strstr(line, "]: ")
+					: NULL; /* "[rank0]: ", as torch has it */
+	const char *text;
 
+	line = rank ? rank + 3 : line;
+	text = line + strspn(line, " \t");
 	if (*text == '\0')
 		return;
 	copy_plain(w->last, text);
+	w->last_oom = sw_oom_ends(w->last);
 	w->after++;
-	if (strstr(line, TRACEBACK) != NULL) {
+	if (strstr(line, TRACEBACK) != NULL)
 		w->traced = true;
-	} else if (w->traced && text == line) { /* the frames before it are indented */
-		memcpy(w->raised, w->last, sizeof w->raised);
-		w->traced = false;
-		w->after = 0;
-	}
+	else if (strstr(line, "direct cause of the following exception") != NULL)
+		w->caused = true;
+	else if ((w->traced && text == line) || strncmp(line, TERMINATE, strlen(TERMINATE)) == 0 ||
+		 (w->after == 1 && strncmp(text, "what():", 7) == 0))
+		take_raised(w, line); /* the frames before it are indented */
+}
+
+static bool has_raised(const struct sw_words *w)
+{
+	return *w->raised != '\0' && w->after <= AFTER_MAX;
+}
+
+bool sw_words_oom(const struct sw_words *w)
+{
+	return has_raised(w) ? w->oom : w->last_oom;
 }
 
 const char *sw_words_say(const struct sw_words *w)
 {
-	return *w->raised != '\0' && w->after <= AFTER_MAX ? w->raised : w->last;
+	return has_raised(w) ? w->raised : w->last;
 }
 
 int sw_words_percent(const char *text, size_t n)
