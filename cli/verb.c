@@ -107,6 +107,10 @@ const struct sw_verb sw_verbs[] = {
 	{"enqueue", sw_verb_enqueue, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0, false, "SWEEP NAME=VALUE ...",
 	 "adds a trial of your own, to be tried next",
 	 "Parameters that you do not name are drawn at random. A JSON object works too.\n"},
+	{"retry", sw_verb_retry, SW_REF_TRIAL, 1, 1, 0, false, "SWEEP/TRIAL",
+	 "runs a trial that FAILED, was INFEASIBLE or CANCELLED again",
+	 "It is a new trial with the same parameters, by the program as it is now, and comes on\n"
+	 "top of the run cap. A sweep that has ended goes on for it, unless it was cancelled.\n"},
 	{"simulate", sw_verb_simulate, SW_REF_SWEEP, 1, 1, SW_OPT_EARLY_TERMINATE | SW_OPT_WORKERS,
 	 false, "SWEEP --early-terminate FILE",
 	 "shows what another pruner would have done with a sweep",

@@ -28,6 +28,7 @@ int sw_verb_edit(struct sw_cli *c);
 int sw_verb_tag(struct sw_cli *c);
 int sw_verb_note(struct sw_cli *c);
 int sw_verb_enqueue(struct sw_cli *c);
+int sw_verb_retry(struct sw_cli *c);
 int sw_verb_simulate(struct sw_cli *c);
 int sw_verb_log(struct sw_cli *c);
 int sw_verb_checkpoint(struct sw_cli *c);

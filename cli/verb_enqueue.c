@@ -1,4 +1,4 @@
-/* cli/verb_enqueue.c — a trial of the user's own: name=value words, or one JSON object. */
+/* cli/verb_enqueue.c — a trial of the user's own: name=value words, or one JSON object; retry. */
 #include "cli/verb.h"
 #include "proto/json.h"
 #include <cjson/cJSON.h>
@@ -43,6 +43,11 @@ static int send_params(struct sw_cli *c, const cJSON *params)
 	sw_jw_cjson(&w, params);
 	sw_jw_obj_end(&w);
 	return sw_cli_answer(c, "trial.enqueue", &text, print_trial);
+}
+
+int sw_verb_retry(struct sw_cli *c)
+{
+	return sw_cli_answer(c, "trial.retry", NULL, print_trial);
 }
 
 int sw_verb_enqueue(struct sw_cli *c)

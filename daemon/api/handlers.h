@@ -46,6 +46,7 @@ void sw_gate_worker(struct sw_call *call, sw_handler_fn *then);
 	X("trial.output", trial_output)                                                            \
 	GATED("trial.checkpoint", sw_gate_known, sw_handle_trial_checkpoint)                       \
 	GATED("trial.enqueue", sw_gate_change, sw_handle_trial_enqueue)                            \
+	GATED("trial.retry", sw_gate_change, sw_handle_trial_retry)                                \
 	GATED("trial.cancel", sw_gate_change, sw_handle_trial_cancel)                              \
 	GATED("trial.ask", sw_gate_driven, sw_handle_trial_ask)                                    \
 	GATED("trial.report", sw_gate_driven, sw_report_answer)                                    \

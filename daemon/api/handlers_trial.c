@@ -9,16 +9,17 @@
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
 
-/* A trial of the user's own: what he does not name is drawn. NULL: the call was refused. */
-static struct sw_change *enqueue(struct sw_running *live, struct sw_call *call)
+/* A trial of the user's own: what he does not name is drawn. again: these parameters are of that
+ * trial; 0: of none. NULL: the call was refused. */
+static struct sw_change *enqueue(struct sw_running *live, struct sw_call *call, const cJSON *params,
+				 uint64_t again)
 {
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
-	const struct sw_event event = {.kind = SW_EVENT_ENQUEUE, .values = values};
+	const struct sw_event event = {.kind = SW_EVENT_ENQUEUE, .trial = again, .values = values};
 	struct sw_err err = SW_ERR_INIT;
 
 	/* The values are whole then; a refusal is of the sweep, such as that it has ended. */
-	if (sw_plan_point(live->spec, sw_sweep_space(live->sched),
-			  sw_json_get(call->params, "params"), live->seed,
+	if (sw_plan_point(live->spec, sw_sweep_space(live->sched), params, live->seed,
 			  sw_sweep_trial_n(live->sched) + 1, values, &err) == SW_OK)
 		return sw_driver_change(live, call, &event);
 	sw_err_prefix(&err, "/params");
@@ -29,7 +30,7 @@ static struct sw_change *enqueue(struct sw_running *live, struct sw_call *call)
 /* In one turn, so that no other client's ask comes between and takes the trial. */
 static void ask_given(struct sw_running *live, struct sw_call *call)
 {
-	struct sw_change *c = enqueue(live, call);
+	struct sw_change *c = enqueue(live, call, sw_json_get(call->params, "params"), 0);
 
 	if (c == NULL)
 		return;
@@ -62,9 +63,8 @@ void sw_handle_trial_ask(struct sw_running *live, struct sw_call *call)
 		sw_ask_answer(live, call);
 }
 
-void sw_handle_trial_enqueue(struct sw_running *live, struct sw_call *call)
+static void answer_enqueued(struct sw_running *live, struct sw_change *c)
 {
-	struct sw_change *c = enqueue(live, call);
 	struct sw_jw w;
 
 	if (c == NULL)
@@ -74,6 +74,27 @@ void sw_handle_trial_enqueue(struct sw_running *live, struct sw_call *call)
 	sw_jw_kstr(&w, "state", sw_trial_state_name(SW_TRIAL_PENDING));
 	sw_jw_obj_end(&w);
 	sw_change_commit(c);
+}
+
+void sw_handle_trial_enqueue(struct sw_running *live, struct sw_call *call)
+{
+	answer_enqueued(live, enqueue(live, call, sw_json_get(call->params, "params"), 0));
+}
+
+/* By its parameters as they are stored: a range that was narrowed since may refuse them. */
+void sw_handle_trial_retry(struct sw_running *live, struct sw_call *call)
+{
+	const uint64_t trial = (uint64_t)sw_call_int(call, "trial", 0);
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	struct sw_buf text;
+
+	sw_buf_init(&text, SW_REPLY_MAX);
+	if (sw_sweep_values(live->sched, trial, values) == SW_OK)
+		sw_plan_params(live->spec, sw_sweep_space(live->sched), values, &text);
+	cJSON *params = cJSON_Parse(text.len > 0 ? text.data : "{}"); /* of no trial: refused */
+	answer_enqueued(live, enqueue(live, call, params, trial));
+	cJSON_Delete(params);
+	sw_buf_fini(&text);
 }
 
 void sw_handle_trial_cancel(struct sw_running *live, struct sw_call *call)

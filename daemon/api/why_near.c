@@ -35,6 +35,7 @@ struct reading {
 	size_t earlier_n;
 	struct sw_suggestion near; /* of rows */
 	int64_t refine, uid;       /* 0 and -1: none */
+	int64_t again;             /* a trial that failed; 0: none */
 	sw_status rc;
 	struct sw_err *err;
 };
@@ -176,6 +177,7 @@ static bool take_own(const struct sw_row_suggestion *row, void *arg)
 static bool take_uid(const struct sw_row_event *row, void *arg)
 {
 	((struct reading *)arg)->uid = row->uid;
+	((struct reading *)arg)->again = row->trial;
 	return false;
 }
 
@@ -270,6 +272,7 @@ static void write_all(const struct reading *r, struct sw_jw *w)
 	sw_jw_cjson(w, r->stored);
 	write_number(w, "refine", r->refine, 0);
 	write_number(w, "uid", r->uid, -1);
+	write_number(w, "again", r->again, 0);
 	sw_jw_karr(w, "earlier");
 	for (size_t i = 0; i < r->earlier_n; i++) {
 		sw_jw_obj(w);

@@ -100,12 +100,16 @@ static void say_given(const struct telling *t, struct sw_buf *out)
 {
 	const uint64_t point = t->point, points = t->points;
 	const double refine = sw_json_number(t->facts, "refine", 0),
-		     uid = sw_json_number(t->facts, "uid", -1);
+		     uid = sw_json_number(t->facts, "uid", -1),
+		     again = sw_json_number(t->facts, "again", 0);
 
 	if (is_source(t, "pbt")) {
 		(void)sw_buf_addf(out, "; a changed copy of trial %" PRIu64, t->origin.parent);
 	} else if (is_source(t, "enqueue")) {
-		(void)sw_buf_adds(out, "; enqueued by hand");
+		if (again > 0)
+			(void)sw_buf_addf(out, "; trial %.0f again", again);
+		else
+			(void)sw_buf_adds(out, "; enqueued by hand");
 		if (uid >= 0)
 			(void)sw_buf_addf(out, ", by user %.0f", uid);
 	} else if (is_source(t, "init")) {

@@ -19,10 +19,10 @@ static bool goes_on(char c)
 
 static void pause_alike(struct sw_running *live, uint64_t trial, const char *why)
 {
-	char cause[SW_CAUSE_MAX], hint[120];
+	char cause[SW_CAUSE_MAX], hint[160];
 	const int after = snprintf(hint, sizeof hint,
 				   " (%d trials FAILED alike; sweep log %lld/%llu has more, sweep "
-				   "resume %lld goes on)",
+				   "resume %lld goes on, sweep retry runs one again)",
 				   SW_SWEEP_FIRST, (long long)live->sweep,
 				   (unsigned long long)trial, (long long)live->sweep);
 	const size_t room = sizeof cause - (size_t)after, len = strlen(why);

@@ -111,7 +111,9 @@ enum sw_event_kind {
 	SW_EVENT_CANCEL,
 	SW_EVENT_FAIL,    /* cause: the sweep cannot go on */
 	SW_EVENT_EXTEND,  /* run_cap: the new, larger cap */
-	SW_EVENT_ENQUEUE, /* values: a trial of the user's own, handed out before any new one */
+	SW_EVENT_ENQUEUE, /* values: a trial of the user's own, handed out before any new one.
+			     trial: those are of this one, which ended without a result (0: none):
+			     it comes on top of the cap, and an ended sweep goes on for it alone */
 	SW_EVENT_STOP,    /* cause: a budget is used up. The sweep ends COMPLETED with the cause */
 	SW_EVENT_EDIT,    /* edit */
 	SW_EVENT_SETTLE,  /* the next slice of the sweep's end. SW_CONFLICT: none is under way */

@@ -18,8 +18,11 @@ bool sw_sweep_ended(const struct sw_sweep *s)
 sw_status sw_sweep_refuse_ended(const struct sw_sweep *s, struct sw_err *err)
 {
 	if (sw_sweep_ended(s))
-		return sw_err_set(err, SW_CONFLICT, "the sweep has ended: %s",
-				  sw_sweep_state_name(s->state));
+		return sw_err_set(err, SW_CONFLICT, "the sweep has ended: %s%s",
+				  sw_sweep_state_name(s->state),
+				  s->counts[SW_TRIAL_FAILED] > 0 && s->state != SW_SWEEP_CANCELLED
+					  ? " (retry runs a failed trial again)"
+					  : "");
 	return sw_err_set(err, SW_CONFLICT, "the sweep is about to end%s%s",
 			  s->end_cause[0] != '\0' ? ": " : "", s->end_cause);
 }
@@ -267,6 +270,7 @@ static bool may_enter(enum sw_sweep_state from, enum sw_sweep_state to)
 	case SW_SWEEP_PAUSED:
 		return to != SW_SWEEP_PAUSED;
 	case SW_SWEEP_COMPLETED:
+	case SW_SWEEP_FAILED:
 		return to == SW_SWEEP_RUNNING;
 	default:
 		return false;

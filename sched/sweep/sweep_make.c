@@ -98,6 +98,38 @@ static struct sw_action *add_given(struct sw_sweep *s, uint64_t parent, struct s
 	return action;
 }
 
+static sw_status may_retry(const struct sw_sweep *s, uint64_t trial, struct sw_err *err)
+{
+	const struct sw_trial *t = sw_sweep_trial(s, trial);
+
+	if (t == NULL)
+		return sw_err_at(err, SW_NOT_FOUND, "/trial", "there is no trial %" PRIu64, trial);
+	if (t->state != SW_TRIAL_FAILED && t->state != SW_TRIAL_INFEASIBLE &&
+	    t->state != SW_TRIAL_CANCELLED)
+		return sw_err_at(err, SW_CONFLICT, "/trial",
+				 "trial %" PRIu64 " is %s: FAILED, INFEASIBLE and CANCELLED ones "
+				 "can be run again",
+				 trial, sw_trial_state_name((enum sw_trial_state)t->state));
+	/* One that was cancelled has lost its budget's meaning, and stays what its user said. */
+	return s->state == SW_SWEEP_CANCELLED || (s->ending && !sw_sweep_ended(s))
+		       ? sw_sweep_refuse_ended(s, err)
+		       : SW_OK;
+}
+
+/* Where the sweep ended before its cap, by a target or a budget, no other trial is made. */
+static void begin_retry(struct sw_sweep *s, struct sw_actions *out)
+{
+	const uint64_t made = s->trial_n - s->given.children, cap = sw_sweep_base_cap(s);
+
+	if (sw_sweep_ended(s) && (cap == 0 || made < cap))
+		s->user_cap = made;
+	s->user_cap += s->user_cap != 0;
+	s->alike = 0;
+	s->judged_from = s->trial_n + 1;
+	if (sw_sweep_ended(s))
+		sw_sweep_reopen(s, out);
+}
+
 sw_status sw_sweep_on_enqueue(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			      struct sw_err *err)
 {
@@ -105,18 +137,23 @@ sw_status sw_sweep_on_enqueue(struct sw_sweep *s, const struct sw_event *ev, str
 
 	if (ev->values == NULL)
 		return sw_err_at(err, SW_INVALID, "/params", "no parameters to enqueue");
-	if (sw_sweep_ended(s) || s->ending)
+	sw_status rc = ev->trial != 0 ? may_retry(s, ev->trial, err) : SW_OK;
+	if (rc != SW_OK)
+		return rc;
+	if (ev->trial == 0 && (sw_sweep_ended(s) || s->ending))
 		return sw_sweep_refuse_ended(s, err);
 	/* The children of a population come on top: the user did not ask for them. */
-	if (s->user_cap != 0 && s->trial_n - s->given.children >= s->user_cap)
+	if (ev->trial == 0 && s->user_cap != 0 && s->trial_n - s->given.children >= s->user_cap)
 		return sw_err_set(err, SW_CONFLICT,
 				  "all %" PRIu64 " trials of the run cap are made: extend it first",
 				  s->user_cap);
-	sw_status rc = sw_actions_reserve(out, 1, err);
+	rc = sw_actions_reserve(out, 2, err);
 	if (rc == SW_OK)
 		rc = sw_sweep_given_reserve(s, err);
 	if (rc != SW_OK)
 		return rc;
+	if (ev->trial != 0)
+		begin_retry(s, out);
 	memcpy(s->given.values + s->given.n * n, ev->values, n * sizeof *ev->values);
 	(void)add_given(s, 0, out);
 	return SW_OK;

@@ -64,10 +64,11 @@ static sw_status on_extend(struct sw_sweep *s, const struct sw_event *ev, struct
 		return sw_err_at(err, SW_CONFLICT, "/run_cap",
 				 "the sweep has no run cap: there is nothing to extend");
 	if (points != 0 && cap == points + s->given.n - s->given.children)
-		return sw_err_at(err, SW_INVALID, "/run_cap",
-				 "the grid has only %" PRIu64
-				 " points, and the run cap covers them",
-				 points);
+		return sw_err_at(
+			err, SW_INVALID, "/run_cap",
+			"the grid has only %" PRIu64
+			" points, and the run cap covers them; retry runs a failed one again",
+			points);
 	if (ev->run_cap <= cap)
 		return sw_err_at(err, SW_INVALID, "/run_cap",
 				 "run_cap %" PRIu64 " is not above the present cap %" PRIu64,

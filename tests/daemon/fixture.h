@@ -10,7 +10,7 @@
  *   client    NAME ask [N [WAIT_S]] | report T A SEQ STEP VALUE |
  *             keep T A SEQ STEP VALUE (a report with a checkpoint) |
  *             note T A SEQ STEP (without the metric) | beat T A | tell T A STATE [CAUSE] |
- *             final T A STATE VALUE STEP | enqueue PARAMS | cancel-trial T | trial T |
+ *             final T A STATE VALUE STEP | enqueue PARAMS | retry T | cancel-trial T | trial T |
  *             rows | get | pause | resume | cancel | extend N | edit KEYS | watch | submit KEYS |
  *             train KEYS (with a trainer) | devices | stats | drain | call METHOD PARAMS |
  *             closes | deaf | hears | send TEXT (`$`: a line's end) | repeat N VERB...

@@ -21,6 +21,7 @@ static const struct verb {
 	{"tell", "trial.tell", "worker.tell", "Staec"},
 	{"final", "trial.tell", NULL, "Staevs"},
 	{"enqueue", "trial.enqueue", NULL, "Sp"},
+	{"retry", "trial.retry", NULL, "St"},
 	{"cancel-trial", "trial.cancel", NULL, "St"},
 	{"trial", "trial.get", NULL, "St"},
 	{"rows", "trial.list", NULL, "S"},

@@ -267,6 +267,7 @@ static const struct {
 	{"trial.get", show_trial_state},
 	{"trial.list", show_rows},
 	{"trial.enqueue", show_trial_state},
+	{"trial.retry", show_trial_state},
 	{"trial.cancel", show_trial_state},
 	{"sweep.get", show_counts},
 	{"device.list", show_devices},

@@ -188,6 +188,9 @@ FAULTS = [
      "(void)sw_gpus_may_begin(w->slots->d, w->slots, &why); return true;"),
     ("slots are kept where the next end leaves enough", "slot/room.c", "room",
      "comes_at_once(s->d, takes) ?", "false ?"),
+    # --- retry ---
+    ("a trial is run again with other parameters", "api/handlers_trial.c", "ask_story",
+     "text.len > 0 ?", "text.len > 9999 ?"),
     # --- net ---
     ("an answer overtakes the one before it", "net/conn_out.c", "conn_story",
      "while ((m = STAILQ_FIRST(&c->messages)) != NULL && m->n_open == 0 &&",

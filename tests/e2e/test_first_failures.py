@@ -28,7 +28,7 @@ def test_sweep_whose_first_trials_fail_alike_pauses_with_the_cause(start, tmp_pa
         got = client.wait_sweep(sweep, {"PAUSED"})
         assert got["cause"].startswith(cause), got
         assert re.search(rf" \({FIRST} trials FAILED alike; sweep log {sweep}/[1-9][0-9]* has more, sweep resume {sweep} "
-                         r"goes on\)$", got["cause"]), got
+                         r"goes on, sweep retry runs one again\)$", got["cause"]), got
         # others may have begun, and failed, on the other slot before the last of the five had
         assert FIRST * round_n <= got["counts"]["FAILED"] + got["counts"]["RUNNING"] < 100, got
         assert cause in sweep_command(daemon, "ls")[1]
@@ -51,6 +51,26 @@ def test_sweep_that_had_a_value_or_other_causes_goes_on(start, tmp_path):
                    "sys.exit(int(os.environ['SWEEPD_TRIAL'].split('/')[1]) % 2 + 1)"):
         got = client.wait_sweep(client.submit(own(tmp_path, script, run_cap=8)))
         assert got["counts"]["FAILED"] == 8, got
+
+
+def test_failed_points_of_a_grid_are_run_again_by_the_mended_program(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, "report(loss=1) if os.path.exists('mended') else sys.exit(7)", method="grid",
+                              run_cap=None, parameters={"x": {"values": [1, 2, 3]}}))
+    assert client.wait_sweep(sweep)["state"] == "FAILED"
+    daemon.kill9()  # the state machine of an ended sweep is loaded for it
+    daemon.start()
+    (tmp_path / "mended").touch()
+    for trial in (1, 2, 3):
+        assert sweep_command(daemon, "retry", f"{sweep}/{trial}")[:2] == (0, f"trial {sweep}/{trial + 3}\n")
+    client = daemon.client()
+    got = client.wait_sweep(sweep)
+    assert (got["cause"], got["counts"]["COMPLETED"]) == ("grid exhausted: 3 points tried", 3), got
+    assert [t["params"] for t in client.trials(sweep)[3:]] == [{"x": x} for x in (1, 2, 3)]
+    assert "trial 2 again, by user " in client.call("trial.why", sweep=sweep, trial=5)["text"]
+    status, out, err = replay(database(daemon))
+    assert status == 0, out + err
 
 
 def test_first_that_run_well_keep_the_sweep_going_while_others_fail(start, tmp_path):

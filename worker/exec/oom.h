@@ -11,8 +11,8 @@
 
 /* Does the line of an exception speak of memory that ran out? */
 bool sw_oom_said(const char *line);
-/* Does a line that may be anything end so, as perror() writes it? Or is it an exception's? "batch 64:
- * out of memory; trying 32" is what a program says that goes on. */
+/* Does a line that may be anything end so, as perror() writes it, or is it an exception's? With
+ * "out of memory; trying 32" a program goes on. */
 bool sw_oom_ends(const char *line);
 
 /* How many processes of this one's cgroup (version 2) the kernel has ended for want of memory; 0:

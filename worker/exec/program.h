@@ -58,9 +58,8 @@ bool sw_program_has_ended(struct sw_program *p);
 /* Is anything left of it, itself included? Reaps what has ended. */
 bool sw_program_is_left(const struct sw_program *p);
 
-/* Of what is left of it and of those with the same mark, which are the other ranks of its trial. Its
- * helpers are what is left but what leads a session of its own (torch_shm_manager): that frees what
- * they shared once they have ended, and then ends by itself. */
+/* Of what is left of it and of those with the same mark, the other ranks of its trial. What leads a
+ * session of its own is no helper. */
 enum sw_program_part {
 	SW_PROGRAM_ALL,
 	SW_PROGRAM_HELPERS,

@@ -9,7 +9,7 @@
 #define GRACE_S     10.0
 #define EXIT_US     ((int64_t)2000000)  /* of an end without the daemon */
 #define REPORT_US   ((int64_t)2000000)  /* of the time to leave: for the report of what it kept */
-#define OWN_US      ((int64_t)3000000)  /* for what frees memory 2 s after the end of all others */
+#define OWN_US      ((int64_t)3000000)  /* for what leads a session of its own */
 #define KILL_US     ((int64_t)10000000) /* then a process that SIGKILL does not end is given up */
 #define PAUSE_MAX   50                  /* milliseconds between two looks at /proc */
 
@@ -116,10 +116,9 @@ static int64_t grace_us(const struct sw_asked *a)
 	return us < most_us ? us : most_us;
 }
 
-/* What a program shares with its helpers is whole as long as it runs, so that it can save: each gets
- * SIGTERM when its parent has ended, by itself or by SIGKILL at the end of the grace. (The program
- * behind `sh -c` gets it when the shell has, and its own helpers after it.) What leads a session of
- * its own is left alone meanwhile and then for OWN_US: torch_shm_manager frees memory after 2 s.
+/* What a program shares with its helpers is whole while it runs, so that it can save: each gets
+ * SIGTERM when its parent has ended, by itself or by SIGKILL at the end of the grace. What leads a
+ * session of its own comes last: torch_shm_manager frees memory 2 s after its clients, and ends.
  * true: nothing is left. */
 static bool end_in_order(struct sw_reports *r)
 {

@@ -17,7 +17,7 @@ from ._wire import as_step, from_wire, to_wire
 Row = Dict[str, Any]
 ENDED = ("COMPLETED", "CANCELLED", "FAILED")
 # Twice is not the same as once for these: they are not sent again when the connection broke under them.
-ONCE = ("sweep.submit", "trial.enqueue", "journal.append")
+ONCE = ("sweep.submit", "trial.enqueue", "trial.retry", "journal.append")
 
 
 class Client(ContextManager["Client"]):
@@ -225,6 +225,10 @@ class Client(ContextManager["Client"]):
     def enqueue(self, sweep: int, params: Mapping[str, Any]) -> int:
         """Adds a trial of your own; gives its number."""
         return int(self.call("trial.enqueue", sweep=sweep, params=dict(params))["trial"])
+
+    def retry(self, sweep: int, trial: int) -> int:
+        """Runs a trial that failed again, as a new one with its parameters. Returns the new one's number."""
+        return int(self.call("trial.retry", sweep=sweep, trial=trial)["trial"])
 
     def ask(self, sweep: int, count: int = 1, wait_s: float = 0) -> Row:
         """{"trials": [...]}; if there is none, "reason" says why ("done": the sweep has ended)."""
