@@ -40,7 +40,8 @@
  * sum of both is what --help says. */
 #define STOP_SOFT_US  ((int64_t)12 * 1000000)
 #define STOP_STORE_US ((int64_t)6 * 1000000)
-#define CLOCK_STEP_MS 1000 /* less is not worth a line */
+#define STOP_STUCK_US ((int64_t)2 * 1000000) /* of all, for a full disk */
+#define CLOCK_STEP_MS 1000                   /* less is not worth a line */
 
 /* --- the store's side --- */
 
@@ -202,8 +203,9 @@ static void tick_stopping(struct sw_daemon *d, int64_t now_us)
 	const bool idle = sw_store_queued(d->store) == 0 && d->pool[SW_POOL_LINE].running == 0 &&
 			  d->pool[SW_POOL_LONG].running == 0;
 	sw_store_poll(d->store);
+	const bool stuck = sw_store_stuck(d->store) != NULL;
 	if ((!idle || sw_store_queued(d->store) > 0) &&
-	    now_us < d->stop_deadline_us + STOP_STORE_US)
+	    now_us < d->stop_deadline_us + (stuck ? STOP_STUCK_US - STOP_SOFT_US : STOP_STORE_US))
 		return;
 	close_everything(d);
 }

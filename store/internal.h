@@ -26,7 +26,7 @@
 #define SW_TX_MAX_BYTES   ((size_t)4 * 1024 * 1024 * 1024)
 #define SW_GROUP_MAX_OPS  ((size_t)5000) /* about 50 ms of work: what a commit waits at most */
 #define SW_FULL_RETRY_MS  500
-#define SW_CLOSE_LIMIT_MS 5000
+#define SW_CLOSE_LIMIT_MS 1000
 #define SW_BUSY_MS        1000
 
 /* Integers as two arguments: where they lie, and how many there are. */

@@ -57,7 +57,7 @@ struct sw_store_hooks {
 SW_NODISCARD sw_status sw_store_open(struct sw_store **out, const char *dir,
 				     const struct sw_store_hooks *hooks, struct sw_err *err);
 
-/* Commits all that waits (gives up after 5 s when there is no space), joins the threads, runs no
+/* Commits all that waits (gives up after 1 s when there is no space), joins the threads, runs no
  * further callback, closes. Reads that have not run are dropped. Not from a callback of the store.
  * NULL is allowed. */
 void sw_store_close(struct sw_store *s);

@@ -104,6 +104,7 @@ void sw_handle_daemon_info(struct sw_call *call)
 	sw_jw_kint(w, "sweeps", count_sweeps(d));
 	sw_jw_kbool(w, "draining", d->draining);
 	sw_jw_kint(w, "running", (int64_t)sw_slot_busy_n(d, 0));
+	sw_jw_kstr(w, "stuck", sw_store_stuck(d->store));
 	sw_jw_kstr(w, "libuv", uv_version_string());
 	sw_jw_kstr(w, "sqlite", sw_store_engine());
 	sw_call_reply_end(call);
@@ -120,7 +121,6 @@ void sw_handle_daemon_stats(struct sw_call *call)
 	sw_jw_kint(w, "reports", (int64_t)d->sweep.n_reports);
 	sw_jw_kint(w, "queued", (int64_t)sw_store_queued(d->store));
 	sw_jw_kint(w, "asks_waiting", (int64_t)sw_wait_n(d, SW_WAIT_TRIAL));
-	sw_jw_kstr(w, "stuck", sw_store_stuck(d->store));
 	sw_jw_kint(w, "sweeps", count_sweeps(d));
 	sw_call_reply_end(call);
 }

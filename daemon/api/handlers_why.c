@@ -187,6 +187,10 @@ static void why_done(struct sw_lookup *q)
 		sw_sweep_json_past(q->live, y->first_step, past, sizeof past);
 		(void)sw_buf_addf(&text, "; %s", past);
 	}
+	enum sw_trial_state state;
+	if (sw_store_stuck(q->live->d->store) != NULL &&
+	    sw_trial_state_find(y->state, &state) == SW_OK && !sw_trial_ended(state))
+		(void)sw_buf_addf(&text, "; %s", sw_store_stuck(q->live->d->store));
 	sw_why_source(q->live, (uint64_t)q->trial, y->facts.data != NULL ? y->facts.data : "",
 		      &suggestion, &text);
 	sw_jw_kstr(&q->w, "text", text.data);

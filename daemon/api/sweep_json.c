@@ -93,6 +93,8 @@ const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_
 {
 	const bool ended = live->ended_ms != 0;
 
+	if (!ended && sw_store_stuck(live->d->store) != NULL)
+		return sw_store_stuck(live->d->store);
 	if (live->state == SW_SWEEP_PAUSED && *sw_sweep_cause(live->sched) != '\0')
 		return sw_sweep_cause(live->sched);
 	/* A fault comes before news of the end. */
@@ -233,7 +235,7 @@ static bool is_moving(const struct sw_running *live)
 	char why[480];
 
 	if (live->state != SW_SWEEP_RUNNING || sw_sweep_settling(live->sched) || d->draining ||
-	    sw_hold_idle_min(live) > 0)
+	    sw_store_stuck(d->store) != NULL || sw_hold_idle_min(live) > 0)
 		return false;
 	return live->driven || live->claim.share.running > 0 ||
 	       (!sw_place_short(live, why, sizeof why) &&

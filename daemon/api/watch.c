@@ -318,12 +318,12 @@ static void feed_watchers(struct sw_running *live)
 
 	if (!is_watched(live))
 		return;
-	if (sw_store_stuck(live->d->store) != NULL) {
-		/* A read now would show less than what has changed: all of it is told
-		 * afterwards. */
-		c->overflowed = true;
+	const bool stuck = sw_store_stuck(live->d->store) != NULL;
+	/* A read now would show less than what has changed: that it is stuck is told once, all of it
+	 * afterwards. */
+	c->overflowed = c->overflowed || stuck;
+	if (stuck && live->view.stuck)
 		return;
-	}
 	/* One read at a time: what changes meanwhile is in the next. */
 	if (live->view.feeding)
 		return;
@@ -351,6 +351,7 @@ static void feed_watchers(struct sw_running *live)
 		return;
 	}
 	live->view.feeding = true;
+	live->view.stuck = stuck;
 	live->view.idle_min = idle_min;
 	/* Changes from here on are for the next update. */
 	sw_marks_seen(c, f->changed_n, fresh);

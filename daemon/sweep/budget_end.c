@@ -6,10 +6,11 @@
 #include <string.h>
 
 /* The first of the trials that did; 0: none did. */
-static uint64_t fails_alike(const struct sw_running *live, const char **cause)
+static uint64_t fails_alike(const struct sw_running *live, const char **cause, const char **kind)
 {
-	return !live->driven && live->state == SW_SWEEP_RUNNING ? sw_sweep_fails(live->sched, cause)
-								: 0;
+	return !live->driven && live->state == SW_SWEEP_RUNNING
+		       ? sw_sweep_fails(live->sched, cause, kind)
+		       : 0;
 }
 
 static bool goes_on(char c)
@@ -17,14 +18,14 @@ static bool goes_on(char c)
 	return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-static void pause_alike(struct sw_running *live, uint64_t trial, const char *why)
+static void pause_alike(struct sw_running *live, uint64_t trial, const char *why, const char *kind)
 {
 	char cause[SW_CAUSE_MAX], hint[160];
 	const int after = snprintf(hint, sizeof hint,
-				   " (%d trials FAILED alike; sweep log %lld/%llu has more, sweep "
+				   " (%s; sweep log %lld/%llu has more, sweep "
 				   "resume %lld goes on, sweep retry runs one again)",
-				   SW_SWEEP_FIRST, (long long)live->sweep,
-				   (unsigned long long)trial, (long long)live->sweep);
+				   kind, (long long)live->sweep, (unsigned long long)trial,
+				   (long long)live->sweep);
 	const size_t room = sizeof cause - (size_t)after, len = strlen(why);
 	const char *tail = why + len;
 	size_t head = len;
@@ -49,12 +50,12 @@ void sw_budget_end_look(struct sw_running *live)
 	const struct sw_settings *s = &live->settings;
 	const int64_t now_ms = live->d->clock->wall_ms();
 	char cause[SW_CAUSE_MAX] = "";
-	const char *why;
+	const char *why, *kind;
 
 	/* It has ended, or its end is under way. */
 	if (live->ended_ms != 0 || live->sched == NULL || sw_sweep_settling(live->sched))
 		return;
-	const uint64_t trial = fails_alike(live, &why);
+	const uint64_t trial = fails_alike(live, &why, &kind);
 	/* Most sweeps have neither a budget nor failures. */
 	if (trial == 0 && s->time_s <= 0 && s->gpu_hours <= 0)
 		return;
@@ -62,7 +63,7 @@ void sw_budget_end_look(struct sw_running *live)
 	if (sw_store_stuck(live->d->store) != NULL || live->d->phase != SW_UP)
 		return;
 	if (trial != 0)
-		pause_alike(live, trial, why);
+		pause_alike(live, trial, why, kind);
 	else if (s->time_s > 0 &&
 		 (double)sw_budget_ran_ms(&live->budget, now_ms) >= s->time_s * 1e3)
 		(void)snprintf(cause, sizeof cause, "time budget of %.10g s is spent", s->time_s);

@@ -97,6 +97,7 @@ struct sw_running {
 	struct {
 		struct sw_marks changes; /* since the last update to its watchers was read */
 		struct sw_watcher *watchers;
+		bool stuck;       /* the store is, as they know */
 		int64_t idle_min; /* sw_hold_idle_min() as they know it */
 		uint64_t feeds;   /* snapshots and updates asked of the store */
 		bool feeding;     /* a read for an update is under way */

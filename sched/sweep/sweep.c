@@ -135,10 +135,12 @@ const char *sw_sweep_cause(const struct sw_sweep *s)
 	return s->cause;
 }
 
-uint64_t sw_sweep_fails(const struct sw_sweep *s, const char **cause)
+uint64_t sw_sweep_fails(const struct sw_sweep *s, const char **cause, const char **kind)
 {
+	*kind = s->full ? "no space left" : "5 trials FAILED alike";
 	*cause = s->first_failure;
-	return s->best_trial == 0 && s->judged_from != UINT64_MAX && s->alike == SW_SWEEP_FIRST
+	return (s->full || s->best_trial == 0) && s->judged_from != UINT64_MAX &&
+			       s->alike == SW_SWEEP_FIRST
 		       ? s->judged_from
 		       : 0;
 }

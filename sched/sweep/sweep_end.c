@@ -166,11 +166,34 @@ static bool is_alike(const char *a, const char *b)
 	return strncmp(a, b, n) == 0 && (b[n] == '\0' || strncmp(b + n, ": ", 2) == 0);
 }
 
+void sw_sweep_judge_anew(struct sw_sweep *s)
+{
+	s->alike = 0;
+	s->judged_from = s->trial_n + 1;
+	s->full = false;
+}
+
+/* The C library's words for it, and torch.save's, which has its own. */
+static bool is_full(const char *cause)
+{
+	return strstr(cause, "No space left on device") || strstr(cause, "Disk quota exceeded") ||
+	       strstr(cause, "PytorchStreamWriter failed writing");
+}
+
 /* By their numbers: where some configurations fail at once, the first to end fail alike beside
  * others that run well. */
 static void judge_first(struct sw_sweep *s, uint64_t trial, enum sw_trial_state end,
 			const char *cause)
 {
+	if (s->full)
+		return; /* that stays, until it is judged anew */
+	s->full = end == SW_TRIAL_FAILED && is_full(cause);
+	if (s->full) {
+		s->judged_from = trial;
+		s->alike = SW_SWEEP_FIRST;
+		sw_cause_set(s->first_failure, cause, "");
+		return;
+	}
 	if (trial < s->judged_from || trial - s->judged_from >= SW_SWEEP_FIRST)
 		return;
 	if (s->alike == 0)

@@ -78,11 +78,15 @@ struct sw_sweep {
 	/* Of the trials from judged_from on, SW_SWEEP_FIRST in number: those that have ended, each
 	 * FAILED with this cause. UINT64_MAX: one ended otherwise. */
 	uint64_t judged_from, alike;
+	bool full; /* that one ended for want of space on a disk */
 	char first_failure[SW_CAUSE_MAX];
 	uint64_t past_trial, past_step; /* sw_sweep_past() */
 };
 
 #define SW_CAUSE_ENDED "sweep-ended"
+
+/* The trials from here on are the first. */
+void sw_sweep_judge_anew(struct sw_sweep *s);
 
 typedef sw_status (*sweep_handler)(struct sw_sweep *s, const struct sw_event *ev,
 				   struct sw_actions *out, struct sw_err *err);

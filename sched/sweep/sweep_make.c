@@ -124,8 +124,7 @@ static void begin_retry(struct sw_sweep *s, struct sw_actions *out)
 	if (sw_sweep_ended(s) && (cap == 0 || made < cap))
 		s->user_cap = made;
 	s->user_cap += s->user_cap != 0;
-	s->alike = 0;
-	s->judged_from = s->trial_n + 1;
+	sw_sweep_judge_anew(s);
 	if (sw_sweep_ended(s))
 		sw_sweep_reopen(s, out);
 }

@@ -26,8 +26,7 @@ static sw_status on_resume(struct sw_sweep *s, const struct sw_event *ev, struct
 		return sw_err_set(err, SW_CONFLICT, "the sweep is not paused");
 	const sw_status rc = sw_actions_reserve(out, 1, err);
 	if (rc == SW_OK) {
-		s->alike = 0;
-		s->judged_from = sw_sweep_trial_n(s) + 1;
+		sw_sweep_judge_anew(s);
 		sw_sweep_enter(s, SW_SWEEP_RUNNING, NULL, out);
 	}
 	return rc;

@@ -188,6 +188,11 @@ FAULTS = [
      "(void)sw_gpus_may_begin(w->slots->d, w->slots, &why); return true;"),
     ("slots are kept where the next end leaves enough", "slot/room.c", "room",
      "comes_at_once(s->d, takes) ?", "false ?"),
+    # --- a full disk ---
+    ("a watcher is not told that the disk is full", "api/watch.c", "watch_story",
+     "if (stuck && live->view.stuck)", "if (stuck)"),
+    ("a sweep says nothing of a disk that is full", "api/sweep_json.c", "commit_story",
+     "if (!ended && sw_store_stuck(live->d->store) != NULL)", "if (false)"),
     # --- retry ---
     ("a trial is run again with other parameters", "api/handlers_trial.c", "ask_story",
      "text.len > 0 ?", "text.len > 9999 ?"),

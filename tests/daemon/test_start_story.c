@@ -58,7 +58,7 @@ static const struct story stories[] = {
 	  "a tell 1 1 FAILED exit:1", "1 FAILED",
 	  "daemon restarts", "",
 	  "a get", "FAILED: 1 FAILED (exit:1)",
-	  "a extend 4", "refused -32002: the sweep has ended: FAILED"}},
+	  "a extend 4", "refused -32002: the sweep has ended: FAILED (retry runs a failed trial again)"}},
 	{"on a sweep that is about to end",
 	 NULL, "'run_cap':9,'metric':{'name':'loss','goal':'minimize','target':0.1}",
 	 {"a ask 2", "1.1 2.1",

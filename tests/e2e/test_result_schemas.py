@@ -162,6 +162,7 @@ def do_everything(checked):
     checked.report(sweep, held, 1, 1, loss=1)
     checked.call("trial.cancel", sweep=sweep, trial=other["trial"])
     checked.tell(sweep, third, "INFEASIBLE", cause="too big")
+    checked.call("trial.retry", sweep=sweep, trial=other["trial"])
     checked.call("sweep.pause", sweep=sweep)
     assert checked.call("trial.ask", sweep=sweep)["reason"] == "paused"
     checked.call("sweep.resume", sweep=sweep)

@@ -84,7 +84,9 @@ static const struct story stories[] = {
 	  "b ask",
 	  "refused -32004: no space left for sweepd.db; nothing is lost, try again once "
 	  "that is over",
-	  "b get", "RUNNING: 1 RUNNING",
+	  "b get", "RUNNING: 1 RUNNING (no space left for sweepd.db)",
+	  "b call trial.why {'sweep':1,'trial':1}",
+	  "{\"text\":\"runs (attempt 1, step 0); no space left for sweepd.db; drawn at random\",\"state\":\"RUNNING\",\"decisions\":[],\"suggestion\":{\"source\":\"random\",\"method\":\"random\",\"point\":1,\"nearest\":[]},\"queue\":null}",
 	  "b cancel",
 	  "refused -32004: no space left for sweepd.db; nothing is lost, try again once "
 	  "that is over",
@@ -111,7 +113,7 @@ static const struct story stories[] = {
 	 {"a ask", "1.1",
 	  "disk full", "",
 	  "time 20", "",
-	  "a get", "RUNNING: 1 RUNNING",
+	  "a get", "RUNNING: 1 RUNNING (no space left for sweepd.db)",
 	  "disk works", "",
 	  "time 0.3", "",
 	  "a get", "COMPLETED: 1 CANCELLED (time budget of 10 s is spent)"}},
