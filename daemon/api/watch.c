@@ -319,7 +319,7 @@ static void feed_watchers(struct sw_running *live)
 	if (!is_watched(live))
 		return;
 	const bool stuck = sw_store_stuck(live->d->store) != NULL;
-	/* A read now would show less than what has changed: that it is stuck is told once, all of it
+	/* A read now would show less than what has changed: that it is stuck is told once, the rest
 	 * afterwards. */
 	c->overflowed = c->overflowed || stuck;
 	if (stuck && live->view.stuck)

@@ -252,8 +252,7 @@ const char *sw_sweep_cause(const struct sw_sweep *s); /* "" for none */
 /* If the first SW_SWEEP_FIRST trials, or those after it was last resumed, all ended FAILED with a
  * cause of one kind (what stands before ": "), and no value came: the first of them, and the cause
  * of the one that ended first (valid until the next step). Or the first that ended so for want of
- * space on a disk, whatever was reported, for that ends the others, too. Else 0. kind: in words, which
- * of both. */
+ * space on a disk, whatever was reported: that ends the others, too. Else 0. kind: which, said. */
 uint64_t sw_sweep_fails(const struct sw_sweep *s, const char **cause, const char **kind);
 /* The first trial whose first report came at the pruner's max_t or past it, so that no rung before
  * it could stop the trial; 0: none. *step: of that report. */

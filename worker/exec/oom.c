@@ -1,6 +1,5 @@
 #include "worker/exec/oom.h"
 #include "proto/json.h"
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,22 +43,12 @@ bool sw_oom_ends(const char *line)
 	       (is_named(line, "Error") && sw_oom_said(line));
 }
 
-uint64_t sw_oom_kills(const char *root)
+uint64_t sw_oom_kills(const char *vmstat)
 {
-	char path[PATH_MAX], line[PATH_MAX];
+	FILE *f = fopen(vmstat, "re");
 	unsigned long long n = 0;
-	FILE *f;
+	char line[128];
 
-	(void)snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-	f = fopen(path, "re");
-	*path = '\0';
-	while (f && fgets(line, sizeof line, f))
-		if (strncmp(line, "0::", 3) == 0)
-			(void)snprintf(path, sizeof path, "%s/sys/fs/cgroup%.*s/memory.events",
-				       root, (int)strcspn(line + 3, "\n"), line + 3);
-	if (f)
-		(void)fclose(f);
-	f = fopen(path, "re");
 	while (f && fgets(line, sizeof line, f))
 		(void)sscanf(line, "oom_kill %llu", &n);
 	if (f)

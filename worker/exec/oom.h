@@ -15,9 +15,9 @@ bool sw_oom_said(const char *line);
  * "out of memory; trying 32" a program goes on. */
 bool sw_oom_ends(const char *line);
 
-/* How many processes of this one's cgroup (version 2) the kernel has ended for want of memory; 0:
- * nobody knows. root: "", or in a test a folder that stands for /. */
-uint64_t sw_oom_kills(const char *root);
+/* How many processes the kernel has ended for want of memory, by this file; 0: nobody knows. */
+#define SW_OOM_VMSTAT "/proc/vmstat"
+uint64_t sw_oom_kills(const char *vmstat);
 
 /* Halves a number of params in place: a whole one stays whole, rounded down. false: it is no
  * number, or its half would be below 1. */

@@ -33,7 +33,7 @@ void sw_ranks_reset(struct sw_ranks *r)
 {
 	sw_lines_init(&r->metrics);
 	r->failed = 0;
-	r->kills = sw_oom_kills("");
+	r->kills = sw_oom_kills(SW_OOM_VMSTAT);
 	for (size_t i = 0; i < r->n; i++) {
 		struct sw_rank *k = &r->v[i];
 
@@ -187,17 +187,15 @@ bool sw_ranks_have_failed(struct sw_ranks *r)
 
 bool sw_ranks_are_oom(const struct sw_ranks *r)
 {
-	const bool killed = sw_oom_kills("") > r->kills;
-
 	for (size_t i = 0; i < r->n; i++) {
-		const struct sw_rank *k = &r->v[i];
-		const int signal = k->program.signal, code = k->program.code;
-		const char *says = sw_words_say(&k->words);
+		const struct sw_words *w = &r->v[i].words;
+		const int signal = r->v[i].program.signal, code = r->v[i].program.code;
 
 		/* 137: of a shell's child; a DataLoader quotes the signal of its worker */
-		if ((killed && (signal == SIGKILL || code == 128 + SIGKILL ||
-				strstr(says, "by signal: Killed"))) ||
-		    ((code != 0 || signal == SIGABRT) && sw_words_oom(&k->words)))
+		if ((signal == SIGKILL || code == 128 + SIGKILL ||
+		     strstr(sw_words_say(w), "by signal: Killed"))
+			    ? sw_oom_kills(SW_OOM_VMSTAT) > r->kills
+			    : (code != 0 || signal == SIGABRT) && sw_words_oom(w))
 			return true;
 	}
 	return false;

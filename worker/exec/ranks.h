@@ -31,7 +31,7 @@ struct sw_ranks {
 	size_t n;
 	struct sw_lines metrics; /* of rank 0's socket */
 	size_t failed;           /* the first other rank that failed; 0: none */
-	uint64_t kills;          /* by the kernel's want of memory, before this run */
+	uint64_t kills;          /* sw_oom_kills() before this run */
 	struct sw_output log;
 	int64_t reaped_us; /* when their orphans were reaped last */
 };
