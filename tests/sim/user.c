@@ -102,6 +102,7 @@ bool sim_user_act(struct sim_world *w, struct sim_event *e)
 		e->ev.kind = SW_EVENT_EXTEND;
 	} else if (what < 84) {
 		e->ev.kind = SW_EVENT_ENQUEUE;
+		e->ev.trial = 0; /* no retry */
 		random_values(w, e->values);
 	} else if (what < 97) {
 		random_edit(w, e);

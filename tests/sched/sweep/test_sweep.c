@@ -32,7 +32,7 @@ static const struct story stories[] = {
 		"ask", "create 2; start 2.1",
 		"tell 2 1 FAILED exit:2", "end 2.1 FAILED exit:2",
 		"tell 1 1 FAILED exit:1", "end 1.1 FAILED exit:1; sweep FAILED exit:1",
-		"extend 9", "CONFLICT the sweep has ended: FAILED"}},
+		"extend 9", "CONFLICT the sweep has ended: FAILED (retry runs a failed trial again)"}},
 	{"told without a cause, or without a metric", {.run_cap = 5}, FREE, {
 		"ask", "create 1; start 1.1",
 		"note 1 1 1 5", "go",
@@ -128,7 +128,7 @@ static const struct story stories[] = {
 		"ask", "start 2.2",
 		"pause", "sweep PAUSED",
 		"tell 2 2 FAILED x", "end 2.2 FAILED x; sweep COMPLETED",
-		"resume", "CONFLICT the sweep has ended: COMPLETED"}},
+		"resume", "CONFLICT the sweep has ended: COMPLETED (retry runs a failed trial again)"}},
 	{"cancel ends all that lives", {.run_cap = 9, .retries = 1}, FREE, {
 		"ask", "create 1; start 1.1",
 		"ask", "create 2; start 2.1",
@@ -171,7 +171,7 @@ static const struct story stories[] = {
 	{"a grid ends by itself, and does not extend past its points",
 	 {.sampler = SW_SAMPLER_GRID}, GRID3, {
 		"extend 5",
-		 "INVALID /run_cap the grid has only 3 points, and the run cap covers them",
+		 "INVALID /run_cap the grid has only 3 points, and the run cap covers them; retry runs a failed one again",
 		"ask", "create 1; start 1.1",
 		"ask", "create 2; start 2.1",
 		"ask", "create 3; start 3.1",
@@ -198,7 +198,7 @@ static const struct story stories[] = {
 		"cancel-trial 1", "kill 1.1; end 1.1 CANCELLED cancelled; sweep COMPLETED",
 		"extend 50", "sweep RUNNING",
 		"extend 60",
-		 "INVALID /run_cap the grid has only 3 points, and the run cap covers them",
+		 "INVALID /run_cap the grid has only 3 points, and the run cap covers them; retry runs a failed one again",
 		"ask", "create 2; start 2.1",
 		"ask", "create 3; start 3.1",
 		"ask", "EXHAUSTED nothing to hand out: all 3 trials are made"}},

@@ -107,7 +107,7 @@ static const struct story stories[] = {
 		"stop time_budget_s 60 is used up",
 		 "end 2.1 CANCELLED sweep-ended; kill 3.1; end 3.1 CANCELLED sweep-ended; sweep "
 		 "COMPLETED time_budget_s 60 is used up",
-		"stop again", "CONFLICT the sweep has ended: COMPLETED"}},
+		"stop again", "CONFLICT the sweep has ended: COMPLETED (retry runs a failed trial again)"}},
 	{"a word to stop while paused, and before anything was made", {.run_cap = 9}, FREE, {
 		"pause", "sweep PAUSED",
 		"stop gpu_hours 1 is used up", "sweep COMPLETED gpu_hours 1 is used up",
