@@ -1,6 +1,7 @@
 /* cli/spec_path.c — a spec's data files and its program's folder, as the daemon finds them. */
 #include "cli/spec_path.h"
 #include "proto/json.h"
+#include "spec/command.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -52,7 +53,8 @@ static sw_status fill_cwd(cJSON *run, struct sw_err *err)
 	cJSON *given = cJSON_GetObjectItemCaseSensitive(run, "cwd");
 	char here[PATH_MAX], path[2 * PATH_MAX];
 
-	if (given != NULL && (!cJSON_IsString(given) || given->valuestring[0] == '/'))
+	if (given != NULL && (!cJSON_IsString(given) || given->valuestring[0] == '/' ||
+			      strcmp(given->valuestring, SW_COMMAND_TRIAL_DIR) == 0))
 		return SW_OK; /* the daemon says what is wrong with anything else */
 	if (getcwd(here, sizeof here) == NULL)
 		return sw_err_set(err, SW_IO, "no current folder: %s", strerror(errno));
@@ -88,7 +90,10 @@ static sw_status fill_run(cJSON *spec, struct sw_err *err)
 	cJSON *run = need_object(spec, "run");
 	if (run == NULL)
 		return sw_json_get(spec, "run") != NULL ? SW_OK : SW_NOMEM;
-	const sw_status rc = fill_cwd(run, err);
+	sw_status rc = fill_cwd(run, err);
+	/* in the trial's own folder there is no such script */
+	if (rc == SW_OK && strcmp(sw_json_text(run, "cwd", ""), SW_COMMAND_TRIAL_DIR) == 0)
+		rc = make_absolute(spec, "program");
 	return rc == SW_OK ? fill_umask(run) : rc;
 }
 

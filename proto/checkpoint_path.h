@@ -1,6 +1,6 @@
 /*
  * proto/checkpoint_path.h — the name of a trial's state: TRIAL-STEP.ckpt, a file of the trainer's
- * or a folder of a program's.
+ * or a folder of a program's; and of a program's own folder, TRIAL.dir, as if of step 0.
  *
  * Worker and daemon share the folder that it lies in, so the name is part of what they agree on. A
  * file that is still written has another one, ".tmp-...", and is renamed when it is whole.

@@ -63,6 +63,7 @@ static const struct job_field {
 	{"log", PATH, NEEDED_OF_PROGRAM, offsetof(struct sw_job, log)},
 	{"cookie", TEXT, NEEDED_OF_PROGRAM, offsetof(struct sw_job, cookie)},
 	{"env_file", PATH, OF_PROGRAM, offsetof(struct sw_job, env_file)},
+	{"trial_dir", PATH, OF_PROGRAM, offsetof(struct sw_job, trial_dir)},
 	{"cores", NUMBER_OR_ZERO, OF_PROGRAM, offsetof(struct sw_job, cores)},
 	{"ranks", NUMBER_OR_ZERO, OF_RANKS, offsetof(struct sw_job, ranks)},
 	{"visible", TEXT, OF_RANKS, offsetof(struct sw_job, visible)},

@@ -52,13 +52,14 @@ struct sw_job {
 	bool sync_batchnorm; /* of a trainer with ranks; written where it is so */
 	/* A program's; in a trainer's job they are 0 and NULL, and not written. A program always
 	 * has command, run, log and cookie. */
-	const cJSON *command; /* an array: spec/command.h expands its macros */
-	const char *program;  /* for ${program}; NULL: none */
-	const cJSON *run;     /* an object: cwd (always), env, on_oom, and limits (docs/spec.md) */
-	const char *log;      /* absolute path: where its output goes */
-	const char *cookie;   /* SWEEPD_COOKIE, the slot's: by it all that it forked is found */
-	const char *env_file; /* absolute path: more variables, if it is there; NULL: none */
-	uint64_t cores;       /* that it, or each rank, may use; 0: all of its worker's */
+	const cJSON *command;  /* an array: spec/command.h expands its macros */
+	const char *program;   /* for ${program}; NULL: none */
+	const cJSON *run;      /* an object: cwd (always), env, on_oom, and limits (docs/spec.md) */
+	const char *log;       /* absolute path: where its output goes */
+	const char *cookie;    /* SWEEPD_COOKIE, the slot's: by it all that it forked is found */
+	const char *env_file;  /* absolute path: more variables, if it is there; NULL: none */
+	const char *trial_dir; /* absolute path: its own folder, which it makes; NULL: none */
+	uint64_t cores;        /* that it, or each rank, may use; 0: all of its worker's */
 	/* CUDA_VISIBLE_DEVICES of all its GPUs, if they are several: rank 0's comes first. Else
 	 * NULL. */
 	const char *visible;

@@ -17,6 +17,7 @@ enum macro {
 	ARGS_JSON,
 	ARGS_JSON_FILE,
 	ENVVAR,
+	TRIAL_DIR,
 	ARGS,
 	NO_EQUALS,
 	NO_HYPHENS,
@@ -34,6 +35,7 @@ static const char *const macro_names[MACRO_N] = {
 	[ARGS_JSON] = "args_json",
 	[ARGS_JSON_FILE] = "args_json_file",
 	[ENVVAR] = "envvar",
+	[TRIAL_DIR] = "trial_dir",
 	[ARGS] = "args",
 	[NO_EQUALS] = "args_no_equals",
 	[NO_HYPHENS] = "args_no_hyphens",
@@ -52,7 +54,7 @@ static const char *const prefixes[MACRO_N] = {
 #define MACRO_LIST                                                                                 \
 	"${env}, ${interpreter}, ${program}, ${args}, ${args_no_equals}, ${args_no_hyphens}, "     \
 	"${args_no_boolean_flags}, ${args_append_hydra}, ${args_override_hydra}, ${args_json}, "   \
-	"${args_json_file}, ${envvar:NAME}"
+	"${args_json_file}, ${trial_dir}, ${envvar:NAME}"
 
 /* A "${...}" in a word. */
 struct found {
@@ -268,6 +270,9 @@ static sw_status add_macro(struct sw_buf *b, const struct found *f,
 		break;
 	case ARGS_JSON_FILE:
 		text = values->json_file;
+		break;
+	case TRIAL_DIR:
+		text = values->variable(values->user, "SWEEPD_TRIAL_DIR");
 		break;
 	case ENVVAR:
 		text = values->variable(values->user, f->variable);

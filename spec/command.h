@@ -13,6 +13,7 @@
  *   ${args_override_hydra}    ++k=v
  *   ${args_json}              the parameters as one JSON text
  *   ${args_json_file}         the path of a file with that text
+ *   ${trial_dir}              that of SWEEPD_TRIAL_DIR, also all of run.cwd
  *   ${envvar:NAME}            the value of an environment variable
  *
  * Those that may be several words (${args} and the five after it) stand alone in theirs, the
@@ -30,6 +31,7 @@
 #include <stdbool.h>
 
 #define SW_COMMAND_MAX_WORDS 1000
+#define SW_COMMAND_TRIAL_DIR "${trial_dir}"
 
 struct sw_command_values {
 	const cJSON *params;     /* an object */

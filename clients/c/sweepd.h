@@ -57,7 +57,12 @@ int sweepd_string(const char *name, char *text, size_t size);
  * as one of a step that was reported before, is said on stderr, and the trial goes on. */
 enum sweepd_decision sweepd_report(long step, const char *metrics, int checkpoint);
 
-/* The trial's own folder, which may be written to at any time; NULL: there is none. */
+/* The trial's own folder, for what no later attempt needs, such as its best model; NULL: outside a
+ * trial. */
+const char *sweepd_trial_dir(void);
+
+/* The folder for what the trial goes on from, which may be written to at any time; NULL: there is
+ * none. */
 const char *sweepd_checkpoint_dir(void);
 
 /* The folder that an earlier attempt left to go on from; NULL: start from scratch. */
@@ -88,6 +93,11 @@ static const char *sweepd_env_(const char *name)
 const char *sweepd_params(void)
 {
 	return sweepd_env_("SWEEPD_PARAMS");
+}
+
+const char *sweepd_trial_dir(void)
+{
+	return sweepd_env_("SWEEPD_TRIAL_DIR");
 }
 
 const char *sweepd_checkpoint_dir(void)

@@ -93,6 +93,17 @@ const struct sw_slot *sw_slot_ending(const struct sw_daemon *d, int64_t sweep, i
 	return NULL;
 }
 
+bool sw_slot_holds(const struct sw_daemon *d, int64_t sweep, int64_t trial)
+{
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		const struct sw_slot *s = &d->slot.slots[i];
+
+		if (s->state == SW_SLOT_BUSY && s->sweep == sweep && s->trial == trial)
+			return true;
+	}
+	return sw_slot_ending(d, sweep, trial) != NULL;
+}
+
 void sw_slot_keep_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *job)
 {
 	s->next = call;

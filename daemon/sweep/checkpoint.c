@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/running.h"
 #include <assert.h>
 #include <errno.h>
@@ -140,7 +141,7 @@ static void forget_record(struct sw_running *live)
 			sw_checkpoint_record(live, k->ended[i].value);
 }
 
-size_t sw_checkpoint_best(const struct sw_running *live)
+size_t sw_checkpoint_best(const struct sw_running *live, bool whole)
 {
 	const struct sw_keeping *k = &live->files.keeping;
 	size_t best = k->ended_n;
@@ -148,7 +149,7 @@ size_t sw_checkpoint_best(const struct sw_running *live)
 	for (size_t i = 0; i < k->ended_n; i++) {
 		const struct sw_keeping_ended *e = &k->ended[i], *b = &k->ended[best];
 
-		if (e->has_value &&
+		if (e->has_value && (e->step != 0 || !whole) &&
 		    (best == k->ended_n || is_better(live, e->value, b->value) ||
 		     (!(e->value < b->value) && !(e->value > b->value) && e->trial < b->trial)))
 			best = i;
@@ -174,7 +175,8 @@ uint64_t sw_checkpoint_best_of(const struct sw_running *live, uint64_t trial)
 
 	/* Of one that has ended no other files are left than these two. */
 	for (size_t i = 0; open == NULL && i < k->ended_n; i++)
-		if (k->ended[i].trial == trial && (best == 0 || k->ended[i].step < best))
+		if (k->ended[i].trial == trial && k->ended[i].step != 0 &&
+		    (best == 0 || k->ended[i].step < best))
 			best = k->ended[i].step;
 	return best;
 }
@@ -260,25 +262,47 @@ static void release_before(struct sw_unneeded *out, uint64_t trial)
 	release(out, trial, before);
 }
 
-/* Of the trials that have ended only the best and the last that was COMPLETED stay. */
+/* The last that was COMPLETED, whole: of those with a checkpoint; ended_n: none. */
+static size_t last_of(const struct sw_keeping *k, bool whole)
+{
+	size_t i = k->ended_n;
+
+	while (i > 0 && !(k->ended[i - 1].completed && (k->ended[i - 1].step != 0 || !whole)))
+		i--;
+	return i > 0 ? i - 1 : k->ended_n;
+}
+
+/* A program's own folder stays while the program is still being ended: it goes when its worker asks
+ * again (sw_janitor_late()). */
+static void release_ended(struct sw_unneeded *out, const struct sw_keeping_ended *gone)
+{
+	const struct sw_running *live = out->live;
+
+	if (gone->step != 0)
+		release(out, gone->trial, gone->step);
+	else if (!sw_slot_holds(live->d, live->sweep, (int64_t)gone->trial))
+		add_unneeded(out, gone->trial, 0);
+}
+
+/* Of the trials that have ended only the best and the last that was COMPLETED stay, and if those
+ * have no checkpoint, the best and the last that have one. */
 static void keep_best_and_last(struct sw_unneeded *out)
 {
 	struct sw_keeping *k = &out->live->files.keeping;
-	const size_t best = sw_checkpoint_best(out->live);
-	size_t last = k->ended_n, n = 0;
-	struct sw_keeping_ended gone[4];
-	size_t gone_n = 0;
+	const size_t at[] = {sw_checkpoint_best(out->live, false), last_of(k, false),
+			     sw_checkpoint_best(out->live, true), last_of(k, true)};
+	uint64_t stay[4];
+	struct sw_keeping_ended gone[8];
+	size_t n = 0, gone_n = 0;
 
-	for (size_t i = 0; i < k->ended_n; i++)
-		if (k->ended[i].completed)
-			last = i;
+	for (size_t i = 0; i < 4; i++)
+		stay[i] = at[i] < k->ended_n ? k->ended[at[i]].trial : 0;
 	for (size_t i = 0; i < k->ended_n; i++) {
 		const uint64_t trial = k->ended[i].trial;
 
 		/* One comes and one goes, as a rule; more wait for the next end, which looks
 		 * again. */
-		if ((best < k->ended_n && trial == k->ended[best].trial) ||
-		    (last < k->ended_n && trial == k->ended[last].trial) ||
+		if (trial == stay[0] || trial == stay[1] || trial == stay[2] || trial == stay[3] ||
 		    gone_n == sizeof gone / sizeof *gone) {
 			k->ended[n++] = k->ended[i];
 			continue;
@@ -287,7 +311,19 @@ static void keep_best_and_last(struct sw_unneeded *out)
 	}
 	k->ended_n = n; /* before they are released: is_needed() reads the list */
 	for (size_t i = 0; i < gone_n; i++)
-		release(out, gone[i].trial, gone[i].step);
+		release_ended(out, &gone[i]);
+}
+
+bool sw_checkpoint_goes(const struct sw_running *live, uint64_t trial)
+{
+	const struct sw_keeping *k = &live->files.keeping;
+
+	if (!sw_trial_ended((enum sw_trial_state)sw_sweep_trial(live->sched, trial)->state))
+		return false;
+	for (size_t i = 0; i < k->ended_n; i++)
+		if (k->ended[i].trial == trial)
+			return false;
+	return true;
 }
 
 /* A trial has ended: does its last checkpoint stay, and what goes for it? */
@@ -314,15 +350,20 @@ static void settle_trial(struct sw_unneeded *out, uint64_t trial)
 		forget_record(live);
 	/* Its last may be its parent's, which is not its to keep; and nobody exports what
 	 * failed. */
-	if (last.trial != trial || live->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
-	    t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) {
+	const bool none = live->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
+			  t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE;
+	if (last.trial != trial || none) {
 		release(out, last.trial, last.step);
 		release(out, trial, best);
-		return;
+	} else {
+		sw_checkpoint_ended(live, &file);
+		file.step = best;
+		if (best != 0)
+			sw_checkpoint_ended(live, &file);
 	}
-	sw_checkpoint_ended(live, &file);
-	file.step = best;
-	if (best != 0)
+	/* Its own folder, which may be all that it has. */
+	file.step = 0;
+	if (!none && live->spec->command != NULL)
 		sw_checkpoint_ended(live, &file);
 	if (live->spec->checkpoint.keep == SW_SPEC_KEEP_BEST_AND_LAST)
 		keep_best_and_last(out);

@@ -2,6 +2,7 @@
  * daemon/sweep/checkpoint.h — the files that trials go on from: where they are, and when they go.
  *
  *   <state>/checkpoints/<sweep>/<trial>-<step>.ckpt      of a program a folder
+ *   <state>/checkpoints/<sweep>/<trial>.dir              its own (SWEEPD_TRIAL_DIR), as of step 0
  *
  * Workers write them before they report the step; the daemon makes the folder (0700) and deletes
  * what nobody needs any more. Needed are, of a trial that runs or waits to run again, the last one
@@ -57,7 +58,7 @@ struct sw_keeping {
 	} * open;
 	size_t open_n, open_cap, gone_n;
 	/* Trials that have ended whose file stays, in the order of their ends. A program's may
-	 * have two. */
+	 * have three: the last, the best, its own folder (step 0). */
 	struct sw_keeping_ended {
 		uint64_t trial, step;
 		bool completed, has_value;
@@ -99,8 +100,11 @@ struct sw_keeping_open *sw_checkpoint_open(struct sw_running *live, uint64_t tri
 void sw_checkpoint_ended(struct sw_running *live, const struct sw_keeping_ended *file);
 /* A trial has reported the value, which may be the sweep's record. */
 void sw_checkpoint_record(struct sw_running *live, double value);
-/* The place in live->files.keeping.ended of the best one; ended_n: none has a value. */
-size_t sw_checkpoint_best(const struct sw_running *live);
+/* The place in live->files.keeping.ended of the best one, whole: of those with a checkpoint;
+ * ended_n: none has a value. */
+size_t sw_checkpoint_best(const struct sw_running *live, bool whole);
+/* Has the trial of a sweep that goes on ended, and keeps nothing? */
+bool sw_checkpoint_goes(const struct sw_running *live, uint64_t trial);
 /* The step of a program's best checkpoint that is kept; 0: it has none, or it is a trainer's. */
 uint64_t sw_checkpoint_best_of(const struct sw_running *live, uint64_t trial);
 /* Does a child of the population that has not its own yet go on from this one? */

@@ -4,6 +4,7 @@
 #include "base/tree.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/change.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/running.h"
@@ -160,8 +161,8 @@ static uint64_t folder_bytes(DIR *dir)
 	return bytes;
 }
 
-/* Removes files from the first on until the rest fits. `from` becomes 0 for each that went, which
- * note_shrunk() reads on the loop thread. */
+/* Removes files from the first on until the rest fits. `from` becomes UINT64_MAX for each that went,
+ * which note_shrunk() reads on the loop thread. */
 static void shrink_folder(const struct sw_janitor *j, struct task *t)
 {
 	DIR *dir = sw_janitor_open(j->d, t->what.sweep);
@@ -177,7 +178,7 @@ static void shrink_folder(const struct sw_janitor *j, struct task *t)
 		const uint64_t of_it = sw_tree_bytes(dirfd(dir), name);
 		remove_file(dirfd(dir), name);
 		bytes -= bytes < of_it ? bytes : of_it;
-		k->from = 0;
+		k->from = UINT64_MAX;
 	}
 	(void)closedir(dir);
 	if (bytes > t->most)
@@ -221,7 +222,7 @@ static void note_shrunk(struct sw_daemon *d, const struct task *t)
 {
 	struct sw_keeping *k = &d->sweep.sweeps[t->what.sweep - 1]->files.keeping;
 
-	for (size_t i = 0; i < t->keeps.n && t->keeps.v[i].from == 0; i++)
+	for (size_t i = 0; i < t->keeps.n && t->keeps.v[i].from == UINT64_MAX; i++)
 		for (size_t m = 0; m < k->ended_n; m++)
 			if (k->ended[m].trial == t->keeps.v[i].trial &&
 			    k->ended[m].step == t->keeps.v[i].to) {
@@ -277,6 +278,15 @@ struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_running *live)
 		sw_janitor_keep(&k, live->files.keeping.ended[i].trial,
 				live->files.keeping.ended[i].step,
 				live->files.keeping.ended[i].step);
+	/* One that is still being ended has its own folder until its worker asks again. */
+	for (size_t i = 0; i < live->d->slot.slot_n; i++) {
+		const struct sw_slot *s = &live->d->slot.slots[i];
+
+		if (s->program && s->state == SW_SLOT_BUSY && s->sweep == live->sweep)
+			sw_janitor_keep(&k, (uint64_t)s->trial, 0, 0);
+		else if (s->program && s->last_sweep == live->sweep)
+			sw_janitor_keep(&k, (uint64_t)s->last_trial, 0, 0);
+	}
 	if (k.n > 0)
 		qsort(k.v, k.n, sizeof *k.v, sw_janitor_by_trial);
 	return k;
@@ -319,11 +329,26 @@ struct late {
 static void on_end_stored(void *arg)
 {
 	struct late *l = arg;
+	const struct sw_running *live = l->d->sweep.sweeps[l->all.sweep - 1];
+	const struct sw_checkpoint own = {.sweep = l->all.sweep, .trial = l->all.step};
 
 	/* It was made to go on meanwhile: what is left goes with its next end. */
-	if (l->d->sweep.sweeps[l->all.sweep - 1]->ended_ms != 0)
+	if (live->ended_ms != 0)
 		sw_janitor_remove(l->d, &l->all, 1);
+	else if (live->spec != NULL && live->spec->command != NULL &&
+		 sw_checkpoint_goes(live, own.trial))
+		sw_janitor_remove(l->d, &own, 1);
 	free(l);
+}
+
+/* Has its program left something in its own folder? Most have not: the worker has removed it. */
+static bool has_own(const struct sw_running *live, uint64_t trial)
+{
+	char folder[SW_CHECKPOINT_FOLDER_MAX], path[sizeof folder + SW_CHECKPOINT_NAME_MAX];
+
+	sw_checkpoint_folder(live, folder);
+	sw_checkpoint_path(path, sizeof path, folder, trial, 0);
+	return access(path, F_OK) == 0;
 }
 
 void sw_janitor_late(struct sw_daemon *d, int64_t sweep, uint64_t trial)
@@ -331,12 +356,12 @@ void sw_janitor_late(struct sw_daemon *d, int64_t sweep, uint64_t trial)
 	const struct sw_running *live = d->sweep.sweeps[sweep - 1];
 
 	/* While it goes on its end is still to come. */
-	if (!live->files.made || live->ended_ms == 0)
+	if (!live->files.made || (live->ended_ms == 0 && !has_own(live, trial)))
 		return;
 	struct late *l = sw_daemon_calloc(1, sizeof *l, "remove checkpoints");
 	*l = (struct late){.d = d, .all = {.sweep = sweep, .step = trial}};
-	/* Empty, behind the change that ended the sweep: before that is stored a crash would make
-	 * it go on, without the files of its open trials. */
+	/* Empty, behind the change that ended the sweep, or the trial: before that is stored a
+	 * crash would make it go on, without its files. */
 	struct sw_change *c = sw_change_begin(d, NULL);
 	sw_change_after(c, on_end_stored, l);
 	sw_change_commit(c);
@@ -365,14 +390,15 @@ void sw_janitor_shrink(struct sw_running *live)
 	const struct sw_keeping *k = &live->files.keeping;
 	const uint64_t max_mb = live->spec != NULL ? live->spec->checkpoint.max_mb : 0;
 	const size_t keep = (size_t)live->d->config.keep_checkpoints;
-	const size_t best = sw_checkpoint_best(live);
+	const size_t best = sw_checkpoint_best(live, false);
 	struct task t = {.what = {.sweep = live->sweep},
-			 .most = max_mb != 0 ? max_mb * 1000000 : UINT64_MAX,
-			 .least = keep != 0 && k->ended_n > keep ? k->ended_n - keep : 0};
-	size_t n = 0;
+			 .most = max_mb != 0 ? max_mb * 1000000 : UINT64_MAX};
+	size_t n = 0, whole = 0;
 
+	for (size_t i = 0; i < k->ended_n; i++)
+		whole += k->ended[i].step != 0; /* a program's own folder is no checkpoint */
 	/* It is within what it may have. */
-	if (max_mb == 0 && t.least == 0)
+	if (max_mb == 0 && (keep == 0 || whole <= keep))
 		return;
 	struct sw_janitor *j = need_janitor(live->d, 1);
 	struct offer *v = sw_daemon_calloc(k->ended_n + 1, sizeof *v, "remove checkpoints");
@@ -383,6 +409,8 @@ void sw_janitor_shrink(struct sw_running *live)
 	qsort(v, n, sizeof *v, worse_first);
 	for (size_t i = 0; i < n; i++)
 		sw_janitor_keep(&t.keeps, v[i].file.trial, v[i].file.step, v[i].file.step);
+	for (; keep != 0 && whole > keep && t.least < n; t.least++)
+		whole -= v[t.least].file.step != 0;
 	free(v);
 	/* One that has not begun knew of fewer files. */
 	struct task *at = j->todo;

@@ -13,8 +13,9 @@ struct sw_running;
 
 /* Removes them in the background, after the commit of what made them unneeded. */
 void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_t n);
-/* The worker of a trial that is over writes nothing more: files of the epochs that it was ahead of
- * the decision may have come after those that nobody needs went with the sweep's end. */
+/* The worker of a trial that is over writes nothing more: a program's own folder goes if it is not
+ * kept, and if the sweep has ended, so do files of the epochs that the worker was ahead of the
+ * decision. */
 void sw_janitor_late(struct sw_daemon *d, int64_t sweep, uint64_t trial);
 /* Removes what is over the sweep's max_mb, the same way. */
 void sw_janitor_shrink(struct sw_running *live);
@@ -42,7 +43,7 @@ struct sw_janitor_keeps {
 /* Adds at the end; dies without memory. */
 void sw_janitor_keep(struct sw_janitor_keeps *k, uint64_t trial, uint64_t from, uint64_t to);
 int sw_janitor_by_trial(const void *a, const void *b); /* qsort's order */
-/* Of the sweep's trials that have ended. v is the caller's. */
+/* Of the sweep's trials that have ended, and of programs that end. v is the caller's. */
 struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_running *live);
 
 /* "12-27.ckpt"; or what is no checkpoint yet: a worker's file under way, ".tmp-12-27-Ab3dEf",

@@ -30,6 +30,8 @@ static struct sw_janitor_keeps keeps_of_open(const struct sw_running *live)
 			continue;
 		if (state == SW_TRIAL_RUNNING || live->spec->command != NULL)
 			sw_janitor_keep(&k, trial, c.trial == trial ? c.step : 0, UINT64_MAX);
+		if (live->spec->command != NULL)
+			sw_janitor_keep(&k, trial, 0, 0);
 		if (c.trial != 0)
 			sw_janitor_keep(&k, c.trial, c.step, c.step);
 	}
@@ -139,7 +141,7 @@ static uint64_t best_left(const struct found *f, const struct found_file *file)
 	while (of > f->v && of[-1].trial == file->trial)
 		of--;
 	for (; file->row.has_best && of < f->v + f->n && of->trial == file->trial; of++)
-		if (of->folder && of->step <= last && best != wanted &&
+		if (of->folder && of->step != 0 && of->step <= last && best != wanted &&
 		    (best == 0 || of->step == wanted || of->step < best))
 			best = of->step;
 	return best;
@@ -168,7 +170,8 @@ static void take_found(struct found *f)
 		if (has_value)
 			sw_checkpoint_record(f->live, value);
 		const uint64_t best = several || none ? 0 : best_left(f, file);
-		if (file->ended_ms != 0 && (file->step == last || file->step == best) && !none) {
+		if (file->ended_ms != 0 && !none &&
+		    (file->step == last || file->step == best || file->step == 0)) {
 			const struct sw_keeping_ended ended = {.trial = file->trial,
 							       .step = file->step,
 							       .completed = file->state ==

@@ -18,6 +18,7 @@
 
 #define FOLDER       "logs"
 #define SCRIPT_BYTES 32768 /* of a script, where its arguments are looked for */
+#define ABSOLUTE     ": it must be an absolute path"
 
 void sw_program_job_log(const struct sw_daemon *d, int64_t sweep, uint64_t trial,
 			char out[SW_PROGRAM_JOB_LOG_MAX])
@@ -61,10 +62,11 @@ static const char *write_visible(const struct sw_slot *s, char *out, size_t cap)
 	return out;
 }
 
-void sw_program_job_fill(const struct sw_running *live, const struct sw_slot *s,
+void sw_program_job_fill(struct sw_running *live, const struct sw_slot *s,
 			 struct sw_program_job *room, struct sw_job *job)
 {
 	const struct sw_spec *spec = live->spec;
+	char folder[SW_CHECKPOINT_FOLDER_MAX];
 
 	if (spec->gpu > 1)
 		job->visible = write_visible(s, room->visible, sizeof room->visible);
@@ -75,6 +77,10 @@ void sw_program_job_fill(const struct sw_running *live, const struct sw_slot *s,
 	sw_program_job_log(live->d, live->sweep, job->trial, room->log);
 	sw_passed_path(live->d, live->sweep, room->env_file);
 	sw_slot_cookie(s->d, s->index, room->cookie);
+	sw_checkpoint_folder(live, folder);
+	sw_checkpoint_path(room->trial_dir, sizeof room->trial_dir, folder, job->trial, 0);
+	if (sw_checkpoint_make_folder(live, NULL) == SW_OK)
+		job->trial_dir = room->trial_dir;
 	job->command = spec->command;
 	job->program = spec->program;
 	job->run = spec->run;
@@ -119,24 +125,26 @@ sw_status sw_program_job_check(const struct sw_spec *spec, const cJSON *env, str
 	const char *usual = sw_json_text(env, "PATH", env == NULL ? getenv("PATH") : NULL);
 	const char *path = sw_json_text(sw_json_get(spec->run, "env"), "PATH", usual);
 	const char *word = cJSON_GetStringValue(spec->command->child);
+	const bool own = strcmp(cwd, SW_COMMAND_TRIAL_DIR) == 0;
 	struct stat st;
 
 	errno = ENOTDIR;
-	if (stat(cwd, &st) != 0 || !S_ISDIR(st.st_mode))
+	if (!own && (stat(cwd, &st) != 0 || !S_ISDIR(st.st_mode)))
 		return sw_err_at(err, SW_INVALID, "/run/cwd", "%.200s: %s", cwd, strerror(errno));
 	if (spec->program != NULL && sw_command_has(spec->command, "program") &&
 	    !sw_command_is_module(spec->command) &&
 	    !has_file(cwd, strlen(cwd), spec->program, R_OK))
-		return sw_err_at(err, SW_INVALID, "/program", "%.100s in %.100s: %s", spec->program,
-				 cwd, strerror(errno));
+		return sw_err_at(err, SW_INVALID, "/program", "%.100s in %.100s: %s%s",
+				 spec->program, cwd, strerror(errno),
+				 own && *spec->program != '/' ? ABSOLUTE : "");
 	if (word != NULL && strcmp(word, "${program}") == 0)
 		word = spec->program;
 	/* The program differs from trial to trial. */
 	if (word == NULL || strstr(word, "${") != NULL)
 		return SW_OK;
 	if (strchr(word, '/') != NULL && !has_file(cwd, strlen(cwd), word, X_OK))
-		return sw_err_at(err, SW_INVALID, "/command/0", "%.200s: %s", word,
-				 strerror(errno));
+		return sw_err_at(err, SW_INVALID, "/command/0", "%.200s: %s%s", word,
+				 strerror(errno), own && *word != '/' ? ABSOLUTE : "");
 	if (strchr(word, '/') == NULL && path != NULL && !path_has(path, word))
 		return sw_err_at(err, SW_INVALID, "/command/0",
 				 "%.200s: it is in no folder of PATH", word);

@@ -7,7 +7,9 @@
 #ifndef SW_DAEMON_SWEEP_PROGRAM_JOB_H
 #define SW_DAEMON_SWEEP_PROGRAM_JOB_H
 
+#include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/passed.h"
+#include "proto/checkpoint_path.h"
 #include "spec/spec.h"
 #include <limits.h>
 #include <stdint.h>
@@ -22,12 +24,13 @@ struct sw_slot;
 /* Room for what a job points to until it is written. */
 struct sw_program_job {
 	char log[SW_PROGRAM_JOB_LOG_MAX], env_file[SW_PASSED_PATH_MAX], cookie[64];
+	char trial_dir[SW_CHECKPOINT_FOLDER_MAX + SW_CHECKPOINT_NAME_MAX];
 	char visible[SW_SPEC_MAX_RANKS * 96];
 };
 
 /* Fills in the job's part about programs; nothing for a sweep with a trainer. The folder of the
  * log is made; if it cannot be made, that is logged, and the worker will say so, too. */
-void sw_program_job_fill(const struct sw_running *live, const struct sw_slot *s,
+void sw_program_job_fill(struct sw_running *live, const struct sw_slot *s,
 			 struct sw_program_job *room, struct sw_job *job);
 
 /* Are run.cwd and the program there, as a slot would start it? SW_INVALID if not; the trials decide

@@ -31,8 +31,8 @@ E2E = {
     "worker": "best memory pbt promote train",
     "worker/comm": "gang gang_crowd gang_faults gang_sync pipeline",
     "worker/data": "data_formats",
-    "worker/exec": "command command_crash command_lanes command_left command_ranks command_resume environment warm"
-                   " warm_import warm_odd",
+    "worker/exec": "command command_crash command_lanes command_left command_ranks command_resume environment"
+                   " trial_dir warm warm_import warm_odd",
     "worker/file": "checkpoint checkpoint_files",
     "worker/link": "lanes",
     "worker/net": "predict",

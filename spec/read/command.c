@@ -39,8 +39,10 @@ static sw_status check_cwd(const cJSON *v, struct sw_err *err)
 		return sw_err_at(err, SW_INVALID, "/cwd",
 				 "\"cwd\" is missing: the absolute path of the folder in which the "
 				 "command is run (`sweep submit` fills in its own)");
-	if (!cJSON_IsString(v) || v->valuestring[0] != '/')
-		return sw_err_at(err, SW_INVALID, "/cwd", "\"cwd\" must be an absolute path");
+	if (!cJSON_IsString(v) ||
+	    (v->valuestring[0] != '/' && strcmp(v->valuestring, SW_COMMAND_TRIAL_DIR) != 0))
+		return sw_err_at(err, SW_INVALID, "/cwd",
+				 "\"cwd\" must be an absolute path, or " SW_COMMAND_TRIAL_DIR);
 	return SW_OK;
 }
 

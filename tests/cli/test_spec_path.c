@@ -38,6 +38,10 @@ static const struct {
 	{"{\"command\":[\"a\"],\"run\":{\"cwd\":7,\"umask\":2}}", NULL},
 	{"{\"command\":7,\"run\":[]}", NULL},
 	{"{\"run\":{}}", NULL},
+	/* a script is not in the trial's own folder */
+	{"{\"program\":\"" HERE "\",\"run\":{\"cwd\":\"${trial_dir}\",\"umask\":\"027\"}}",
+	 "{\"program\":\"%s/" HERE "\",\"run\":{\"cwd\":\"${trial_dir}\",\"umask\":\"027\"}}"},
+	{"{\"program\":\"no.py\",\"run\":{\"cwd\":\"${trial_dir}\",\"umask\":\"027\"}}", NULL},
 	/* what a program's words name is found where it runs */
 	{"{\"command\":[\"${envvar:HOME}\"],\"run\":{\"cwd\":\"/x\",\"umask\":\"000\"}}", NULL},
 };

@@ -38,7 +38,7 @@
 	"\"checkpoint_dir\":\"/c\",\"trainer\":null,\"max_t\":12,\"metric\":\"loss\","             \
 	"\"goal\":\"minimize\",\"command\":" COMMAND ",\"program\":\"train.py\",\"run\":" RUN      \
 	",\"log\":\"/s/logs/1/2.log\",\"cookie\":\"1f-2-0\",\"env_file\":\"/s/env/"                \
-	"1\",\"cores\":13,\"ranks\":3,"                                                            \
+	"1\",\"trial_dir\":\"/c/2.dir\",\"cores\":13,\"ranks\":3,"                                 \
 	"\"visible\":\"GPU-1,GPU-2\"}"
 
 /* A trainer's, with ranks; and with stages, where a row has them. */
@@ -128,6 +128,7 @@ TEST(job_of_a_program_is_written_and_read_back)
 	job.log = "/s/logs/1/2.log";
 	job.cookie = "1f-2-0";
 	job.env_file = "/s/env/1";
+	job.trial_dir = "/c/2.dir";
 	job.cores = 13;
 	job.ranks = 3;
 	job.visible = "GPU-1,GPU-2";

@@ -127,7 +127,7 @@ TEST(command_knows_which_macros_it_has)
 #define MACROS                                                                                     \
 	"it is one of ${env}, ${interpreter}, ${program}, ${args}, ${args_no_equals}, "            \
 	"${args_no_hyphens}, ${args_no_boolean_flags}, ${args_append_hydra}, "                     \
-	"${args_override_hydra}, ${args_json}, ${args_json_file}, ${envvar:NAME}"
+	"${args_override_hydra}, ${args_json}, ${args_json_file}, ${trial_dir}, ${envvar:NAME}"
 
 static const struct {
 	const char *command, *ptr, *msg;

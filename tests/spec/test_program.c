@@ -65,7 +65,7 @@ static const struct {
 	 "unknown macro ${x}: it is one of ${env}, ${interpreter}, ${program}, ${args}, "
 	 "${args_no_equals}, ${args_no_hyphens}, ${args_no_boolean_flags}, "
 	 "${args_append_hydra}, ${args_override_hydra}, ${args_json}, ${args_json_file}, "
-	 "${envvar:NAME}"},
+	 "${trial_dir}, ${envvar:NAME}"},
 	{PROGRAM "}", "/run",
 	 "\"run\" is missing: {\"cwd\": \"/the/folder\"}, in which the command is run (`sweep "
 	 "submit` fills in its own)"},
@@ -79,7 +79,10 @@ static const struct {
 	{PROGRAM ",'run':{}}", "/run/cwd",
 	 "\"cwd\" is missing: the absolute path of the folder in which the command is run (`sweep "
 	 "submit` fills in its own)"},
-	{PROGRAM ",'run':{'cwd':'me'}}", "/run/cwd", "\"cwd\" must be an absolute path"},
+	{PROGRAM ",'run':{'cwd':'me'}}", "/run/cwd",
+	 "\"cwd\" must be an absolute path, or ${trial_dir}"},
+	{PROGRAM ",'run':{'cwd':'${trial_dir}/x'}}", "/run/cwd",
+	 "\"cwd\" must be an absolute path, or ${trial_dir}"},
 	{RUN("'dir':'/'"), "/run/dir",
 	 "unknown key \"dir\"; known here: cwd, env, umask, grace_s, on_oom, launch, "
 	 "timeout_s, silence_s, max_processes, warm"},

@@ -16,7 +16,7 @@
 sw_status sw_asked_open(struct sw_asked *a, struct sw_err *err)
 {
 	const struct sw_job *j = a->job;
-	struct sw_err why = SW_ERR_INIT;
+	struct sw_err why = SW_ERR_INIT, own = SW_ERR_INIT;
 	const sw_status rc = sw_folder_open(&a->folder, j, &why);
 
 	/* a trial can be made again from its seed, a copy of another one cannot */
@@ -24,6 +24,8 @@ sw_status sw_asked_open(struct sw_asked *a, struct sw_err *err)
 		return sw_err_set(err, rc, "%s", why.msg);
 	if (rc != SW_OK)
 		sw_session_log(a->session, "%s: the trial starts from scratch", why.msg);
+	if (sw_folder_own(j, &own) != SW_OK)
+		sw_session_log(a->session, "%s", own.msg);
 	(void)snprintf(a->mark, sizeof a->mark, "SWEEPD_COOKIE=%s", j->cookie);
 	a->params = cJSON_Duplicate(j->params, true);
 	return a->params ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for a program");
@@ -174,13 +176,15 @@ static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool firs
 	const char *path = sw_environment_get(e, "PATH");
 	/* a cold start would be ended at once, when the attempt's time is over */
 	const double run_s = sw_json_number(a->job->run, "timeout_s", SW_LAUNCHER_ANSWER_S);
+	const char *cwd = sw_environment_cwd(a->job);
 	const char *mask = cJSON_GetStringValue(sw_json_get(a->job->run, "umask"));
 	const double wait_s = run_s < SW_LAUNCHER_ANSWER_S ? run_s : SW_LAUNCHER_ANSWER_S;
 	const struct sw_launch of = {
 		.argv = argv,
 		.env = e->list,
 		.path = path ? path : DEF_PATH,
-		.cwd = cJSON_GetStringValue(sw_json_get(a->job->run, "cwd")),
+		.cwd = cwd,
+		.from = cwd == a->job->trial_dir ? "/" : cwd,
 		.mark = a->mark,
 		.mask = mask ? (int)strtol(mask, NULL, 8) : -1,
 		.session = a->session,

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "proto/frame.h"
 #include "proto/json.h"
+#include "spec/command.h"
 #include "worker/exec/program.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,6 +68,13 @@ void sw_environment_set_number(struct sw_environment *e, const char *name, uint6
 {
 	sw_environment_set(e, name, NULL);
 	add_number(e, name, value);
+}
+
+const char *sw_environment_cwd(const struct sw_job *job)
+{
+	const char *cwd = sw_json_text(job->run, "cwd", "/");
+
+	return strcmp(cwd, SW_COMMAND_TRIAL_DIR) == 0 && job->trial_dir ? job->trial_dir : cwd;
 }
 
 void sw_environment_yaml(const struct sw_job *job, char path[PATH_MAX])
@@ -169,6 +177,8 @@ void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 	/* from the strongest to the weakest: of two with one name the first counts */
 	add_ours(e, job, site);
 	add_variable(e, OURS "PARAMS", params);
+	if (job->trial_dir)
+		add_variable(e, OURS "TRIAL_DIR", job->trial_dir);
 	if (*folder->path)
 		add_variable(e, OURS "CHECKPOINT_DIR", folder->path);
 	if (*folder->resume)
@@ -187,7 +197,7 @@ void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 	else
 		add_devices(e, site->device);
 	/* As a shell that has gone there has it. */
-	add_variable(e, "PWD", sw_json_text(job->run, "cwd", "/"));
+	add_variable(e, "PWD", sw_environment_cwd(job));
 	/* In the place of the daemon's own, of which a program that is run by hand knows nothing.
 	 * A pilot's job has more that counts on its machine. */
 	if (!add_passed(e, job->env_file) || site->pilot)

@@ -35,6 +35,9 @@ struct sw_environment {
  * write: WANDB_SWEEP_PARAM_PATH, unless run.env has another. */
 void sw_environment_yaml(const struct sw_job *job, char path[PATH_MAX]);
 
+/* The folder in which the program runs: run.cwd, or its own. */
+const char *sw_environment_cwd(const struct sw_job *job);
+
 /* params: JSON text. */
 void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 			 const struct sw_site *site, const char *params,

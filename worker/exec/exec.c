@@ -274,6 +274,8 @@ static void conclude(struct trial *t, const struct sw_err *err)
 	 * from. A trial that has ended is never resumed; what stays of one whose answer was lost
 	 * goes with the sweep's end. */
 	ended = sw_session_told(s) || (open && strcmp(why, "decision stop") == 0);
+	if (ended && t->asked.job->trial_dir)
+		(void)rmdir(t->asked.job->trial_dir); /* most are empty */
 	if (!sw_folder_close(folder, !ended))
 		sw_session_log(s, "SWEEPD_CHECKPOINT_DIR cannot be deleted: %s", strerror(errno));
 	if (tells && err->code == SW_BUSY) /* the machine's trouble, which passes */

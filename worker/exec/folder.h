@@ -3,6 +3,7 @@
  *
  *   <dir>/7.live-2   SWEEPD_CHECKPOINT_DIR of attempt 2 of trial 7
  *   <dir>/7-9.ckpt   what was in it at the report of step 9: synced and at rest, a checkpoint
+ *   <dir>/7.dir      SWEEPD_TRIAL_DIR of all attempts: what it writes that no later one needs
  *   <dir>/7.resume   the working folder of an attempt that was lost. It has another name now, so
  *                    that what may be left of that attempt does not write into it.
  *
@@ -31,6 +32,9 @@ struct sw_folder {
  * working folder that a lost attempt left. SW_NOT_FOUND: the checkpoint is not there. */
 SW_NODISCARD sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *job,
 				      struct sw_err *err);
+
+/* Makes the trial's own folder. */
+SW_NODISCARD sw_status sw_folder_own(const struct sw_job *job, struct sw_err *err);
 
 /* Is there nothing in the working folder, or none? */
 bool sw_folder_is_empty(const struct sw_folder *l);

@@ -148,7 +148,7 @@ static bool read_command(struct python *out, char *const *argv, char *why)
  * if a package asks for one when it is imported, the others start cold. */
 static bool is_trials(const char *entry)
 {
-	static const char *const names[] = {"RANK", "LOCAL_RANK", "MASTER_PORT",
+	static const char *const names[] = {"RANK", "LOCAL_RANK", "MASTER_PORT", "PWD",
 					    "WANDB_SWEEP_PARAM_PATH"};
 	const size_t n = strcspn(entry, "=");
 
@@ -201,7 +201,7 @@ static bool spawn_launcher(struct sw_launcher *l, const char *file, const struct
 
 	(void)snprintf(boot, sizeof boot, BOOT, len, len);
 	(void)snprintf(l->mark, sizeof l->mark, "%s", of->mark);
-	if (sw_program_start(&l->program, file, argv, of->env, of->cwd, of->mask, l->mark, NULL) !=
+	if (sw_program_start(&l->program, file, argv, of->env, of->from, of->mask, l->mark, NULL) !=
 	    SW_OK)
 		return false;
 	sw_program_keep(&l->program);
@@ -246,7 +246,7 @@ static struct sw_launcher *prepare(struct sw_launchers *all, const struct python
 	add_word(&key, python->unbuffered ? "-u" : "");
 	add_word(&key, python->word);
 	add_word(&key, *python->script);
-	add_word(&key, of->cwd);
+	add_word(&key, of->from);
 	(void)sw_buf_addf(&key, "%d", of->mask);
 	for (char *const *e = of->env; *e; e++)
 		if (!is_trials(*e))

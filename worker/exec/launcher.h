@@ -48,6 +48,7 @@ struct sw_launch {
 	char *const *argv, *const *env;
 	const char *path; /* of env */
 	const char *cwd, *mark;
+	const char *from; /* where the launcher runs: cwd, if all trials have the same */
 	int mask;
 	struct sw_session *session; /* heard while it waits */
 	int64_t until_us;           /* and until when it does */

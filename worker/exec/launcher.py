@@ -151,7 +151,16 @@ class Hearing:
         self.pids.append((self.pid(), self.module, caller()))
         return self.pids[-1][0]
 
+    def getcwd(self):
+        frame = sys._getframe(1)
+        while frame.f_globals.get("__name__") == "posixpath":  # abspath() and the like
+            frame = frame.f_back
+        if "-packages/" in frame.f_code.co_filename:  # what the standard library makes of it freshen() mends
+            self.asked.setdefault("os.getcwd()", self.module)
+        return self.cwd()
+
     def __enter__(self):
+        self.cwd, os.getcwd = os.getcwd, self.getcwd
         self.words, self.pid, self.pids = sys.argv, os.getpid, []
         os.getpid = self.getpid
         hears = {name: self.hear("sys.argv", getattr(list, name)) for name in ("__len__", "__iter__", "__contains__")}
@@ -162,7 +171,7 @@ class Hearing:
 
     def __exit__(self, *_):
         os.environ._data = os.environb._data = dict(os.environ._data)
-        words, sys.argv, os.getpid = sys.argv, self.words, self.pid
+        words, sys.argv, os.getpid, os.getcwd = sys.argv, self.words, self.pid, self.cwd
         if sys.getrefcount(words) > 2:  # somebody has kept it
             self.asked.setdefault("sys.argv", "a package")
         for pid, module, file in self.pids:
@@ -381,8 +390,9 @@ class Launcher:
         """Why the program would not meet what it meets cold, or None."""
         if b"\0" in self.source:
             return "its script has a NUL byte"
-        own = {os.fsdecode(name) for name in unlike(self.environment, environment)}
-        for name in sorted(own.union(["os.getpid()"], ["sys.argv"] * (len(words) > 1)) & self.hearing.asked.keys()):
+        own = {"os.getpid()", *["sys.argv"] * (len(words) > 1), *["os.getcwd()"] * (os.getcwd() != self.cwd)}
+        own.update(os.fsdecode(name) for name in unlike(self.environment, environment))
+        for name in sorted(own & self.hearing.asked.keys()):
             return f"!{self.hearing.asked[name]} asks for {name} when it is imported, which each trial has its own of"
         for folder in filter(os.path.isdir, self.folders):
             for name in self.names.intersection(entry.partition(".")[0] for entry in os.listdir(folder)):
@@ -403,6 +413,7 @@ class Launcher:
             torch.manual_seed(torch.initial_seed())
         if "multiprocessing.process" in sys.modules:
             sys.modules["multiprocessing.process"].current_process().authkey = os.urandom(32)
+            sys.modules["multiprocessing.process"].ORIGINAL_DIR = os.getcwd()
         for path in [path for path in sys.path_importer_cache if not installed(path + "/")]:
             del sys.path_importer_cache[path]
 

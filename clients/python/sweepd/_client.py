@@ -333,7 +333,9 @@ def _spec(spec: Union[Mapping[str, Any], str], host: Optional[str]) -> Row:
     if not host and ("command" in out or "program" in out) and isinstance(out.get("run", {}), Mapping):
         with open("/proc/self/status", encoding="utf-8") as status:  # os.umask() would set it, for all threads
             mask = next((line.split()[1][-3:] for line in status if line.startswith("Umask:")), "077")
-        out["run"] = {"cwd": os.getcwd(), "umask": mask, **out.get("run", {})}
+        run = out["run"] = {"cwd": os.getcwd(), "umask": mask, **out.get("run", {})}
+        if run["cwd"] == "${trial_dir}" and isinstance(out.get("program"), str) and os.path.exists(out["program"]):
+            out["program"] = os.path.abspath(out["program"])
     return out
 
 

@@ -84,6 +84,12 @@ def send(line: Mapping[str, Any]) -> Dict[str, Any]:
     return answer
 
 
+def trial_dir() -> str:
+    """A folder of the trial's own, for what no later attempt needs: its best model, plots, a log. It stays if the trial is
+    the sweep's best or last one (`checkpoint.keep` of the spec). Outside a trial: the current folder."""
+    return os.environ.get("SWEEPD_TRIAL_DIR") or os.getcwd()
+
+
 def checkpoint_dir() -> str:
     """A folder of the trial's own. What it holds when a trial is paused or lost is the resume_dir() of the next attempt.
 

@@ -216,8 +216,10 @@ TEST(checkpoint_of_a_program_s_best_stays_with_its_last)
 
 	l = (struct life){.live = {.d = &d, .sweep = 1}, .rng = 1};
 	live_fill(&l.live, SPEC_OF(PROGRAM));
-	for (unsigned t = 1; t <= 3; t++)
+	for (unsigned t = 1; t <= 3; t++) {
 		step(&l, &(struct sw_event){.kind = SW_EVENT_ASK});
+		l.disk[t][0] = true; /* its own folder */
+	}
 	for (unsigned t = 1; t <= 3; t++) {
 		says(&l, t, 5 - t, true);
 		says(&l, t, 5 - t, true);
@@ -232,6 +234,42 @@ TEST(checkpoint_of_a_program_s_best_stays_with_its_last)
 	ck_assert(!l.disk[1][1] && !l.disk[1][5] && l.disk[3][1] && l.disk[3][5]);
 	ends(&l, 2, SW_TRIAL_FAILED);
 	ck_assert(!l.disk[2][1] && !l.disk[2][3] && !l.disk[2][5]);
+	free(l.gone.v);
+	sw_actions_fini(&l.actions);
+	live_empty(&l.live);
+}
+
+/* A program's own folder, as of step 0, goes by the same rule; and where the best has no
+ * checkpoint, the best of those that have one keeps it. */
+TEST(checkpoint_of_a_program_stays_beside_a_better_folder)
+{
+	static struct sw_daemon d;
+	static struct life l;
+
+	l = (struct life){.live = {.d = &d, .sweep = 1}, .rng = 1};
+	live_fill(&l.live, SPEC_OF(PROGRAM));
+	l.live.spec->checkpoint.keep = SW_SPEC_KEEP_BEST_AND_LAST;
+	for (unsigned t = 1; t <= 6; t++) {
+		step(&l, &(struct sw_event){.kind = SW_EVENT_ASK});
+		l.disk[t][0] = true;
+	}
+	says(&l, 1, 3, true);
+	says(&l, 2, 1, false);
+	says(&l, 3, 4, true);
+	says(&l, 4, 5, false);
+	says(&l, 5, 2, false);
+	says(&l, 6, 0, true);
+	for (unsigned t = 1; t <= 5; t++)
+		ends(&l, t, SW_TRIAL_COMPLETED);
+	ck_assert(l.disk[1][0] && l.disk[1][1]); /* the best with a checkpoint */
+	ck_assert(l.disk[2][0]);                 /* the best */
+	ck_assert(l.disk[3][0] && l.disk[3][1]); /* the last with a checkpoint */
+	ck_assert(!l.disk[4][0]);                /* none of these */
+	ck_assert(l.disk[5][0]);                 /* the last */
+	ends(&l, 6, SW_TRIAL_FAILED);
+	ck_assert(!l.disk[6][1]);
+	for (unsigned t = 1; t <= 6; t++)
+		ck_assert_int_eq(sw_checkpoint_goes(&l.live, t), t == 4 || t == 6);
 	free(l.gone.v);
 	sw_actions_fini(&l.actions);
 	live_empty(&l.live);

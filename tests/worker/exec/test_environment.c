@@ -157,6 +157,22 @@ TEST_ROWS(environment_of_a_submission_is_in_the_place_of_the_workers, where)
 	want("SWEEPD_METRIC", "loss");
 }
 
+TEST(environment_names_the_trials_own_folder)
+{
+	make();
+	want("SWEEPD_TRIAL_DIR", NULL);
+	sw_environment_fini(&e);
+	job.trial_dir = "/c/7.dir";
+	make();
+	want("SWEEPD_TRIAL_DIR", "/c/7.dir");
+	want("PWD", "/w");
+	sw_environment_fini(&e);
+	ck_assert_ptr_nonnull(
+		cJSON_SetValuestring(cJSON_GetObjectItem(run, "cwd"), "${trial_dir}"));
+	make();
+	want("PWD", "/c/7.dir");
+}
+
 TEST(environment_that_a_power_cut_damaged_is_not_taken)
 {
 	job.env_file = "/dev/null";

@@ -1,0 +1,122 @@
+"""SWEEPD_TRIAL_DIR: a folder for each trial, which attempts and ranks share, and which stays as its checkpoint would."""
+import os
+import sys
+
+import pytest
+
+from harness import asha, sweep_command, wait_until
+from programs import output, own
+
+
+def folders(daemon, sweep):
+    """{trial: the names in its folder}"""
+    top = os.path.join(daemon.state, "checkpoints", str(sweep))
+    return {int(name[:-4]): sorted(os.listdir(os.path.join(top, name)))
+            for name in (os.listdir(top) if os.path.isdir(top) else []) if name.endswith(".dir")}
+
+
+def settled(daemon, sweep, want):
+    wait_until(lambda: folders(daemon, sweep) == want, f"the folders {want}, not {folders(daemon, sweep)}")
+
+
+# As a script that saves under fixed names where it is started.
+SAVES = """
+trial = int(os.environ["SWEEPD_TRIAL"].split("/")[1])
+assert os.getcwd() == os.environ["SWEEPD_TRIAL_DIR"] == os.environ["PWD"] and os.listdir(".") == []
+open("best.pt", "x").write(str(trial))
+print(sys.argv[1])
+report(1, loss=[3, 1, 4, 2][trial - 1])
+"""
+
+
+@pytest.mark.parametrize("warm", (True, False))
+def test_trials_have_folders_of_their_own_of_which_the_best_and_the_last_stay(start, tmp_path, warm):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    spec = own(tmp_path, SAVES, run={"cwd": "${trial_dir}", "warm": warm}, run_cap=4, max_concurrent=1,
+               command=[sys.executable, f"{tmp_path}/program.py", "${trial_dir}"])
+    sweep = client.submit(spec)
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 4, output(daemon, sweep, 1)
+    settled(daemon, sweep, {2: ["best.pt"], 4: ["best.pt"]})
+    assert output(daemon, sweep, 2) == os.path.join(daemon.state, "checkpoints", str(sweep), "2.dir") + "\n"
+    assert ("starts cold" in sweep_command(daemon, "log", f"{sweep}/2")[1]) is False
+    daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    settled(daemon, sweep, {2: ["best.pt"], 4: ["best.pt"]})
+    for keep, want in ("none", {}), ("all", {trial: ["best.pt"] for trial in (1, 2, 3, 4)}):
+        other = client.submit({**spec, "checkpoint": {"keep": keep}})
+        assert client.wait_sweep(other)["counts"]["COMPLETED"] == 4
+        settled(daemon, other, want)
+    assert sweep_command(daemon, "rm", sweep, "--keep-best")[0] == 0
+    settled(daemon, sweep, {2: ["best.pt"]})
+    assert sweep_command(daemon, "rm", other)[0] == 0
+    settled(daemon, other, {})
+
+
+def test_program_finds_its_script_from_the_trials_folder(start, tmp_path):
+    daemon = start("cpu:1")
+    (tmp_path / "train.py").write_text("import json, os\nopen('a', 'w').close()\nprint(json.dumps({'loss': 1}))\n", encoding="utf-8")
+    (tmp_path / "s.yaml").write_text("{program: train.py, method: random, run_cap: 1, metric: {name: loss}, parameters: "
+                                     "{x: {min: 0.0, max: 1.0}}, run: {cwd: '${trial_dir}'}}", encoding="utf-8")
+    status, _, err = sweep_command(daemon, "submit", "s.yaml", cwd=tmp_path)
+    assert status == 0, err
+    assert daemon.client().wait_sweep(1)["counts"]["COMPLETED"] == 1
+    assert folders(daemon, 1) == {1: ["a"]}
+    status, _, err = sweep_command(daemon, "submit", f"{tmp_path}/s.yaml", cwd="/")
+    assert status == 1 and "train.py in ${trial_dir}: No such file or directory: it must be an absolute path" in err
+
+
+def test_attempts_and_ranks_share_a_folder_and_children_have_their_own(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, """
+        rank, attempt = os.environ["RANK"], os.environ["SWEEPD_ATTEMPT"]
+        open(os.path.join(os.environ["SWEEPD_TRIAL_DIR"], rank + "-" + attempt), "x").close()
+        if attempt == "1":
+            os.kill(os.getppid(), 9)
+            time.sleep(60)
+        if rank == "0":
+            report(1, loss=1)
+    """, run={"launch": "rank"}, resources={"cpu_slots": 2}, retries=3))
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
+    (seen,) = folders(daemon, sweep).values()
+    assert {"0-2", "1-2"} <= set(seen) and any(name.endswith("-1") for name in seen)
+    sweep = client.submit(own(tmp_path, """
+        own = os.environ["SWEEPD_TRIAL_DIR"]
+        if not resume:
+            assert os.listdir(own) == []
+        open(os.path.join(own, os.environ["SWEEPD_TRIAL"].split("/")[1]), "w").close()
+        for step in range(load() + 1, 7):
+            save(step)
+            if report(step, loss=params["x"]) != "continue":
+                break
+    """, run_cap=2, checkpoint={"keep": "all"},
+                              early_terminate={"type": "pbt", "perturbation_interval": 2, "quantile_fraction": 0.5}))
+    client.wait_sweep(sweep)
+    found = folders(daemon, sweep)
+    assert len(found) > 2 and all(names == [str(trial)] for trial, names in found.items()), found
+
+
+def test_program_that_is_told_to_stop_still_has_its_folder(start, tmp_path):
+    """Two trials are pruned, worse than the first; each saves once it is told, and its folder goes when it has ended."""
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, """
+        trial, step = int(os.environ["SWEEPD_TRIAL"].split("/")[1]), 0
+        os.chdir(os.environ["SWEEPD_TRIAL_DIR"])
+        open("a", "w").close()
+        decision = "continue"
+        while step < 4 and decision == "continue":
+            step += 1
+            decision = report(step, loss=trial)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it takes its time
+        time.sleep(0.3)
+        os.rename("a", "b")
+        print("saved", decision)
+    """, run_cap=3, early_terminate=asha(max_t=4, reduction_factor=2)))
+    client.wait_sweep(sweep)
+    settled(daemon, sweep, {1: ["b"]})
+    for trial in client.trials(sweep):
+        assert "saved" in output(daemon, sweep, trial["trial"]), output(daemon, sweep, trial["trial"])
+    assert [trial["state"] for trial in client.trials(sweep)].count("PRUNED") > 0
