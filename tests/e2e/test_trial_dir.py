@@ -6,6 +6,7 @@ import pytest
 
 from harness import asha, sweep_command, wait_until
 from programs import output, own
+from test_warm import package
 
 
 def folders(daemon, sweep):
@@ -67,21 +68,44 @@ def test_program_finds_its_script_from_the_trials_folder(start, tmp_path):
     assert status == 1 and "train.py in ${trial_dir}: No such file or directory: it must be an absolute path" in err
 
 
-def test_attempts_and_ranks_share_a_folder_and_children_have_their_own(start, tmp_path):
+@pytest.mark.parametrize("text, why", (
+    ("import multiprocessing, os\nclass C:\n    def __eq__(self, other): return True\nat = C()", None),
+    ("import os\nat = os.path.abspath('.')", "heavy asks for the current folder when it is imported")))
+def test_a_package_that_asks_for_the_folder_makes_it_cold(start, tmp_path, text, why):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    script = "import heavy, multiprocessing.process as p\nprint(heavy.at == os.getcwd() == p.ORIGINAL_DIR)\nreport(loss=1)"
+    spec = own(tmp_path, script, run={**package(tmp_path, text), "cwd": "${trial_dir}"}, run_cap=3,
+               command=[sys.executable, f"{tmp_path}/program.py"])
+    (tmp_path / "program.py").write_text("import heavy\n" + (tmp_path / "program.py").read_text())
+    sweep = client.submit(spec)
+    client.wait_sweep(sweep)
+    for trial in 1, 2, 3:
+        log = sweep_command(daemon, "log", f"{sweep}/{trial}")[1]
+        assert "True" in log and ("starts cold" in log) == bool(why) and (why or "") in log, log
+
+
+def test_attempts_and_ranks_share_a_folder(start, tmp_path):
     daemon = start("cpu:2")
     client = daemon.client()
     sweep = client.submit(own(tmp_path, """
         rank, attempt = os.environ["RANK"], os.environ["SWEEPD_ATTEMPT"]
-        open(os.path.join(os.environ["SWEEPD_TRIAL_DIR"], rank + "-" + attempt), "x").close()
+        os.chdir(os.environ["SWEEPD_TRIAL_DIR"])
+        open(rank + "-" + attempt, "x").close()
+        while not os.path.exists("1-" + attempt) or (rank == "1" and attempt == "1"):
+            time.sleep(0.01)
         if attempt == "1":
             os.kill(os.getppid(), 9)
-            time.sleep(60)
         if rank == "0":
             report(1, loss=1)
     """, run={"launch": "rank"}, resources={"cpu_slots": 2}, retries=3))
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
-    (seen,) = folders(daemon, sweep).values()
-    assert {"0-2", "1-2"} <= set(seen) and any(name.endswith("-1") for name in seen)
+    assert folders(daemon, sweep) == {1: ["0-1", "0-2", "1-1", "1-2"]}
+
+
+def test_children_of_a_population_have_folders_of_their_own(start, tmp_path):
+    daemon = start("cpu:1")  # members take turns, so that each is compared
+    client = daemon.client()
     sweep = client.submit(own(tmp_path, """
         own = os.environ["SWEEPD_TRIAL_DIR"]
         if not resume:
