@@ -70,7 +70,7 @@ def test_program_finds_its_script_from_the_trials_folder(start, tmp_path):
 
 @pytest.mark.parametrize("text, why", (
     ("import multiprocessing, os\nclass C:\n    def __eq__(self, other): return True\nat = C()", None),
-    ("import os\nat = os.path.abspath('.')", "heavy asks for the current folder when it is imported")))
+    ("import os\nat = os.path.abspath('.')", "heavy asks for os.getcwd() when it is imported")))
 def test_a_package_that_asks_for_the_folder_makes_it_cold(start, tmp_path, text, why):
     daemon = start("cpu:1")
     client = daemon.client()
