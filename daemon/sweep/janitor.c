@@ -161,8 +161,8 @@ static uint64_t folder_bytes(DIR *dir)
 	return bytes;
 }
 
-/* Removes files from the first on until the rest fits. `from` becomes UINT64_MAX for each that went,
- * which note_shrunk() reads on the loop thread. */
+/* Removes files from the first on until the rest fits. `from` becomes UINT64_MAX for each that
+ * went, which note_shrunk() reads on the loop thread. */
 static void shrink_folder(const struct sw_janitor *j, struct task *t)
 {
 	DIR *dir = sw_janitor_open(j->d, t->what.sweep);
