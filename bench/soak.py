@@ -1,17 +1,22 @@
-"""bench/soak.py — never two attempts of a trial at once, nothing left, no report lost, while all is killed
+"""bench/soak.py — never two attempts at once, nothing left, lost or repeated, while all is killed
 
     scripts/bench soak [MINUTES] [SEED]     24 minutes and seed 1 if not given
     scripts/bench soak --quick              about a minute
 
-Sweeps of programs of six kinds, of gangs, of pipelines and of built-in trainers on five CPU slots, and clients that
-ask and tell, all at once and again and again. Meanwhile daemon, workers, programs and ranks are killed (kill -9),
-stopped (SIGSTOP) and go on, and the daemon is ended (SIGTERM) and started, in an order that the seed draws.
+Sweeps of programs of eight kinds (one reports each few steps and keeps a folder that nobody may write, one starts warm
+with a package that writes os.environ), of gangs, of pipelines and of built-in trainers on five CPU slots, clients that
+ask and tell, and a journal, all at once and again and again; ended sweeps are deleted, half of them. Meanwhile daemon,
+workers, programs and ranks are killed (kill -9), stopped (SIGSTOP) and go on, the daemon is ended (SIGTERM) and
+started, and its wall clock jumps by days under --keep-days, in an order that the seed draws.
 
 What is counted:
 - overlaps: by the programs themselves. Each process of an attempt holds a lock (soak_program.py) until it has ended.
 - left: what runs 20 s after its attempt has ended, by those locks; what runs 5 s after the daemon's SIGTERM, as
-  descendants of this process, which takes in all orphans (PR_SET_CHILD_SUBREAPER): no mark of sweepd is looked at.
-- lost: answers are written down by who gets them, and each must be in trial.reports after a last kill and start.
+  descendants of this process, which takes in all orphans (PR_SET_CHILD_SUBREAPER): no mark of sweepd is looked at;
+  files of deleted sweeps.
+- lost: answers are written down by who gets them, and each must be in trial.reports after a last kill and start, or
+  before the sweep is deleted; entries of the journal that were acknowledged.
+- repeated: attempts that begin below a step whose report was answered "pause".
 
 Exit status 0 if all three are 0, each sweep has ended, `sweepd replay` agrees, and the bounds below held. As root it
 becomes a user without a name, so that programs that are not dumpable are hidden, and the number of processes bounded.
@@ -27,6 +32,8 @@ import random
 import resource
 import shutil
 import signal
+import struct
+import subprocess
 import sys
 import tempfile
 import threading
@@ -38,19 +45,28 @@ from soak_program import is_held, last_word, note
 
 import sweepd
 from gangs import long, shared
-from harness import BIN, ENDED, Daemon, asha, driven, trained
+from harness import BIN, ENDED, Daemon, asha, driven, fake_os, trained
 from programs import own
 from replays import database, replay
 
-KINDS = "plain", "prints", "stubborn", "helpers", "title", "undumpable"
+KINDS = "plain", "prints", "stubborn", "helpers", "title", "undumpable", "gaps", "package"
 SLOTS, LIVE, CLIENTS, STEPS = 5, 4, 2, 9
 LEFT_S, TERM_S, DRAIN_S = 20, 5, 120
 RSS_MB, FDS, PROCESSES, ZOMBIES = 100, 100, 200, 50  # more is a fault
 # Kills: how often, beside the others; every PAUSE_S on average.
-WEIGHTS = {"daemon": 25, "daemon + workers": 10, "worker": 25, "program": 20, "rank": 6, "stop": 9, "SIGTERM": 5}
+WEIGHTS = {"daemon": 25, "daemon + workers": 10, "worker": 25, "program": 20, "rank": 6, "stop": 9, "SIGTERM": 5, "clock": 3}
 PAUSE_S = 1.2
 PRUNERS = [None, asha(max_t=STEPS), asha(max_t=STEPS, variant="promote"), asha(max_t=STEPS, variant="promote"),
            {"type": "pbt", "perturbation_interval": 3}]
+PACKAGE = 'import os\nos.environ["SOAK_PACKAGE"] = os.environ.get("SOAK_PACKAGE", "") + "set"\n'
+WARM = f"""import soak_package
+import os, sys
+sys.path.insert(0, {os.path.join(ROOT, "bench")!r})
+import soak_program
+if os.environ.get("SOAK_PACKAGE") != "set":
+    soak_program.note("../refused", "environ", os.environ["SWEEPD_TRIAL"])
+soak_program.main(*sys.argv[1:2], int(sys.argv[2]))
+"""
 
 
 def become_nobody(folder):
@@ -80,17 +96,41 @@ def send(pid, number):
 class Soak:
     def __init__(self, folder, seed):
         self.folder, self.rng = folder, random.Random(seed)
-        self.daemon = Daemon(folder, f"cpu:{SLOTS}").start()
+        self.python = self.environment_with_package()
+        self.fake = fake_os(folder, wall=self.path("wall"))
+        self.jump(0)
+        self.daemon = Daemon(folder, f"cpu:{SLOTS}", more=["--keep-days", "1"])
+        self.start()
         self.client = sweepd.Client(self.daemon.socket, patience_s=60)
         self.kills, self.made, self.ended = collections.Counter(), collections.Counter(), collections.Counter()
         self.peak, self.faults = collections.Counter(), []
         self.deck, self.live, self.folders, self.since = [], {}, {}, {}
         self.left, self.left_paths = collections.Counter(), set()
         self.number = itertools.count(1)
+        self.lost, self.told = [], []  # answered reports that are not stored; told: answered "stop"
+        self.terms, self.deleted, self.checked, self.gone = [], set(), 0, []
         self.over, self.shm = threading.Event(), set(os.listdir("/dev/shm"))
         self.clients = [threading.Thread(target=self.drive, args=(n,), daemon=True) for n in range(CLIENTS)]
+        self.clients.append(threading.Thread(target=self.write_journal, daemon=True))
         for thread in self.clients:
             thread.start()
+
+    def start(self):
+        self.daemon.start(**self.fake)
+
+    def jump(self, days):
+        """The daemon's wall clock is so many days ahead from now on (fake_os.c)."""
+        fd = os.open(self.path("wall"), os.O_RDWR | os.O_CREAT, 0o600)
+        os.pwrite(fd, struct.pack("q", days * 86400), 0)
+        os.close(fd)
+
+    def environment_with_package(self):
+        """The Python of a virtual environment that has the package."""
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.path("venv")], check=True)
+        site, = glob.glob(self.path("venv/lib/python3*/site-packages"))
+        with open(os.path.join(site, "soak_package.py"), "w", encoding="ascii") as file:
+            file.write(PACKAGE)
+        return self.path("venv/bin/python3")
 
     # Sweeps
 
@@ -110,6 +150,10 @@ class Soak:
             folder = tempfile.mkdtemp(dir=self.folder, prefix=f"{kind}-")
             spec = own(folder, "", run=run, **more, command=[
                 sys.executable, "-S", os.path.join(ROOT, "bench", "soak_program.py"), kind, str(STEPS)])
+            if kind == "package":
+                with open(os.path.join(folder, "warm.py"), "w", encoding="ascii") as file:
+                    file.write(WARM)
+                spec["command"] = [self.python, os.path.join(folder, "warm.py"), kind, str(STEPS)]
         elif what == "trainer":
             spec = trained(epochs=STEPS, **more)
         else:
@@ -139,8 +183,36 @@ class Soak:
                 self.client.resume(sweep)
                 self.ended["PAUSED and resumed"] += 1
             elif state in ENDED:
-                del self.live[sweep]
+                what = self.live.pop(sweep)
                 self.ended[state] += 1
+                if what != "ask/tell" and self.rng.random() < 0.5:
+                    self.gone.append(sweep)
+        for sweep in [sweep for sweep in self.gone if sweep not in self.folders]:
+            self.delete(sweep)
+            self.gone.remove(sweep)
+
+    def delete(self, sweep):
+        """Its reports are looked at first. A deletion that a kill has cut short may have been done."""
+        self.checked += len(self.stored_of(sweep))
+        while sweep in {row["sweep"] for row in self.client.sweeps()}:
+            try:
+                self.client.delete(sweep)
+            except sweepd.SweepdError as error:
+                if error.code and error.code != -32002:  # CONFLICT: a program of its is still being ended
+                    raise
+                time.sleep(0.1)
+        self.deleted.add(sweep)
+        self.ended["deleted"] += 1
+
+    def stored_of(self, sweep):
+        """Answered rows of the sweep, each with whether all answers to it were "stop"; those that are not stored are lost."""
+        answered = {row: stop for row, stop in self.answered().items() if row[0] == sweep}
+        for trial in {row[1] for row in answered}:
+            stored = {(r["step"], r["metrics"]["loss"]) for r in self.client.reports(sweep, trial)}
+            for row in answered:
+                if row[1] == trial and row[2:] not in stored:
+                    (self.told if answered[row] else self.lost).append(row)
+        return answered
 
     def look_at_locks(self):
         """Attempts that have ended and whose processes have not; folders of ended sweeps go."""
@@ -246,7 +318,12 @@ class Soak:
             what = f"SIGSTOP {victim}"
         elif what == "SIGTERM":
             self.end_daemon()
-            self.daemon.start()
+            self.start()
+        elif what == "clock":
+            self.jump(self.rng.choice([-3, 0, 2, 40]))
+            if self.rng.random() < 0.5:
+                self.daemon.kill9()
+                self.start()
         elif what.startswith("daemon"):
             if what != "daemon" and self.rng.random() < 0.5:  # while some program has been told to end
                 before, end = len(self.lines("lingering")), time.monotonic() + 3
@@ -255,14 +332,16 @@ class Soak:
             self.daemon.kill9()
             for pid in self.those("worker") if what != "daemon" else []:
                 send(pid, signal.SIGKILL)
-            self.daemon.start()
+            self.start()
         elif self.strike(what, signal.SIGKILL) is None:
             return
         self.kills[what] += 1
 
     def end_daemon(self):
         """SIGTERM: it ends with 0, and nothing of it is left."""
+        begun = time.time()
         status = self.daemon.term()
+        self.terms.append((begun, time.time()))
         if status:
             self.faults.append(f"sweepd ended with {status} at SIGTERM")
         end = time.monotonic() + TERM_S
@@ -319,28 +398,65 @@ class Soak:
         """No more kills: each sweep ends, and each process of an ended one."""
         self.over.set()
         end = time.monotonic() + DRAIN_S
-        while (self.live or self.folders or any(t.is_alive() for t in self.clients)) and time.monotonic() < end:
+        while (self.live or self.folders or self.gone or any(t.is_alive() for t in self.clients)) and time.monotonic() < end:
             self.look()
             time.sleep(0.2)
         for sweep, what in self.live.items():
             self.faults.append(f"sweep {sweep} ({what}) has not ended: {self.client.sweep(sweep)['counts']}")
 
-    def lost(self):
-        """Answered, those of them that are not stored, those again that were told to stop: after a kill and a start.
+    def answered(self):
+        """{(sweep, trial, step, loss): were all answers to it "stop"?}
 
         A program whose attempt has ended is told to stop by the answer to its next report, which is not stored.
         """
-        self.daemon.kill9()
-        self.daemon.start()
-        answered = {}  # was each answer to it "stop"?
+        answered = {}
         for sweep, trial, step, loss, decision in self.lines("answered") + self.lines("told"):
             row = int(sweep), int(trial), int(step), float(loss)
             answered[row] = answered.get(row, True) and decision == "stop"
-        stored = set()
-        for sweep, trial in {row[:2] for row in answered}:
-            stored |= {(sweep, trial, r["step"], r["metrics"]["loss"]) for r in self.client.reports(sweep, trial)}
-        lost = sorted(answered.keys() - stored)
-        return len(answered), [row for row in lost if not answered[row]], sum(answered[row] for row in lost)
+        return answered
+
+    def look_for_lost(self):
+        """After a kill and a start, of the sweeps that were not deleted."""
+        self.daemon.kill9()
+        self.start()
+        for sweep in {row[0] for row in self.answered()} - self.deleted:
+            self.checked += len(self.stored_of(sweep))
+
+    def repeated(self):
+        """Pauses whose trial began again before their step. One that the daemon's end caused kept nothing by itself."""
+        begun, found = collections.defaultdict(list), []
+        for sweep, trial, attempt, step in self.lines("begun"):
+            begun[sweep, trial].append((int(attempt), int(step)))
+        for sweep, trial, attempt, step, when in self.lines("paused"):
+            later = [at for of, at in sorted(begun[sweep, trial]) if of > int(attempt)]
+            if later and later[0] < int(step) and not any(a <= float(when) <= b for a, b in self.terms):
+                found.append(f"{sweep}/{trial} paused at {step}, began at {later[0]}")
+        return found
+
+    def write_journal(self):
+        """What was acknowledged is there, in its order, once; what a kill has cut short may be there. Then it goes."""
+        client = sweepd.Client(self.daemon.socket, patience_s=60)
+        for number in itertools.count(1):
+            name, sure = f"soak-{number}", []
+            for entry in map(str, range(20)):
+                try:
+                    client.call("journal.append", journal=name, entries=[entry])
+                    sure.append(entry)
+                except sweepd.SweepdError as error:
+                    if error.code:
+                        raise
+                time.sleep(0.02)
+            found = client.call("journal.read", journal=name)["entries"]
+            if [entry for entry in found if entry in sure] != sure:
+                self.faults.append(f"journal {name}: {found} for {sure}")
+            try:
+                client.call("journal.delete", journal=name)
+            except sweepd.SweepdError as error:
+                if error.code:
+                    raise
+            self.ended["journals"] += 1
+            if self.over.is_set():
+                return
 
     def overlaps(self):
         """How often, by kind of program and what the earlier attempt had been told last; each pair counts once."""
@@ -357,8 +473,11 @@ class Soak:
     def finish(self):
         """The table; 0 if nothing was wrong."""
         self.drain()
-        answered, lost, told = self.lost()
+        self.look_for_lost()
+        lost, told, repeated = self.lost, len(self.told), self.repeated()
         trials = sum(sum(row["counts"].values()) for row in self.client.sweeps())
+        self.left["files of deleted sweeps"] += sum(
+            len(glob.glob(os.path.join(self.daemon.state, "*", str(sweep)))) for sweep in self.deleted)
         self.end_daemon()
         status, lines, errors = replay(database(self.daemon))
         if status:
@@ -374,14 +493,16 @@ class Soak:
         for title, rows in (("kills", self.kills), ("sweeps made", self.made), ("sweeps ended", self.ended),
                             ("at most", self.peak), ("overlaps", overlaps), ("left", self.left)):
             print(f"{title}: " + (", ".join(f"{n} {name}" for name, n in sorted(rows.items()) if n) or "none"))
-        print(f"trials {trials}, reports checked {answered} ({told} of an attempt that had ended, answered stop, not "
+        print(f"trials {trials}, reports checked {self.checked} ({told} of an attempt that had ended, answered stop, not "
               f"stored); sweepd replay: {lines[-1] if lines else errors}")
         for row in lost[:10]:
             print("lost: sweep %d, trial %d, step %d, loss %r" % row)
+        for row in repeated[:10]:
+            print("repeated:", row)
         for fault in self.faults:
             print("fault:", fault)
-        wrong = [sum(overlaps.values()), sum(self.left.values()), len(lost), len(self.faults)]
-        print("soak: %d overlaps, %d left, %d lost, %d other faults (all are to be 0)" % tuple(wrong))
+        wrong = [sum(overlaps.values()), sum(self.left.values()), len(lost), len(repeated), len(self.faults)]
+        print("soak: %d overlaps, %d left, %d lost, %d repeated, %d other faults (all are to be 0)" % tuple(wrong))
         return int(any(wrong))
 
     def close(self):

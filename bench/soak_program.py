@@ -102,6 +102,7 @@ def main(kind, steps):
     if kind in ("title", "undumpable"):
         hide(kind)
     trial, attempt = os.environ["SWEEPD_TRIAL"], os.environ["SWEEPD_ATTEMPT"]
+    numbers = *trial.split("/"), attempt
     if int(os.environ.get("RANK", 0)):
         first = f"lock.{trial.split('/')[1]}.{attempt}.0"
         while not os.path.exists(first) or is_held(first):
@@ -126,16 +127,30 @@ def main(kind, steps):
             note("../lingering", trial, attempt)
             time.sleep(LINGER_S)
 
+    def save(step):
+        here["save"](step)
+        if kind == "gaps" and not os.path.exists(os.path.join(here["live"], "cache")):
+            os.mkdir(os.path.join(here["live"], "cache"))
+            note(os.path.join(here["live"], "cache", "file"), step)
+            os.chmod(os.path.join(here["live"], "cache"), 0o555)
+
+    every = 2 + int(numbers[1]) % 4 if kind == "gaps" else 1
+    begun = here["load"]()
+    note("../begun", *numbers, begun)
     try:
-        for step in range(here["load"]() + 1, steps + 1):
+        for step in range(begun + 1, steps + 1):
             time.sleep(0.08)
-            here["save"](step)
+            save(step)
+            if step % every and step < steps:
+                continue
             loss = here["params"]["x"] + 1 / step
             decision = tell(step, loss)
             if decision is None:
                 note("../refused", trial, attempt, step)
             else:
                 note("../answered", *trial.split("/"), step, repr(loss), decision)
+            if decision == "pause":
+                note("../paused", *numbers, step, time.time())
             if decision != "continue":
                 return linger(str(decision))
         os.pwrite(mine, b"done", 0)
