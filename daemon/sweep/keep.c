@@ -130,13 +130,16 @@ static void delete_old(struct sw_daemon *d)
 	const int64_t set_ms = d->clock->set_ms();
 	const int64_t before_ms =
 		d->clock->wall_ms() + (set_ms < 0 ? set_ms : 0) - d->config.keep_days * DAY_MS;
+	int64_t made_ms = 0; /* of the sweeps so far, by number, the latest */
 
 	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
 		struct sw_running *live = d->sweep.sweeps[i];
 
-		/* Before NEVER_SET_MS the clock was not set: nobody knows how old it is. */
+		/* None ended before it was made, or before an earlier one was: the clock was set
+		 * back then. Before NEVER_SET_MS it was not set: nobody knows how old it is. */
+		made_ms = live->created_ms > made_ms ? live->created_ms : made_ms;
 		if (live->ended_ms >= NEVER_SET_MS && live->ended_ms < before_ms &&
-		    live->gone == SW_GONE_NOT)
+		    made_ms < before_ms && live->gone == SW_GONE_NOT)
 			sw_erase_begin(live, false, NULL);
 	}
 }

@@ -79,6 +79,8 @@ FAULTS = [
      "(set_ms < 0 ? set_ms : 0)", "0"),
     ("what ended before the clock was set is old", "sweep/keep.c", "erase_story",
      "live->ended_ms >= NEVER_SET_MS", "live->ended_ms != 0"),
+    ("what ended before it was made is old", "sweep/keep.c", "erase_story",
+     "made_ms < before_ms &&", ""),
     ("a sweep that has ended stays in memory", "sweep/unload.c", "erase_story",
      "stays_us(live) && is_quiet(live)", "stays_us(live) && false"),
     ("a sweep leaves memory while somebody holds its trials", "sweep/hold.c", "erase_story",
