@@ -290,7 +290,6 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 /* A column of the report that t.value comes from: the last that carried the metric, or else (also
  * if it was not finite then) the last. A row's step, value and metrics are of this one report. It
  * is a lost attempt's until the next one reports. */
-#define SW_TRIAL_STEP "coalesce(" SW_TRIAL_OF("r.step") ", t.step)"
 #define SW_TRIAL_OF(column)                                                                        \
 	"(SELECT " column " FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial"           \
 	" AND (r.value IS NOT NULL OR t.value IS NULL) ORDER BY r.attempt DESC, r.seq DESC"        \

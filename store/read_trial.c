@@ -32,7 +32,7 @@ bool sw_give_trial(struct sw_cols *c, void *arg)
 }
 
 #define TRIAL_ROWS                                                                                 \
-	"SELECT " SW_TRIAL_COLS(SW_TRIAL_STEP, "t.value",                                          \
+	"SELECT " SW_TRIAL_COLS("t.step", "t.value",                                               \
 				SW_TRIAL_OF("r.metrics")) " FROM trial t WHERE t.sweep = ?1"
 
 sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const char *state, int64_t after,

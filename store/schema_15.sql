@@ -9,3 +9,7 @@ UPDATE trial AS t SET value = NULL WHERE (
 	SELECT r.diverged FROM report r
 	WHERE r.sweep = t.sweep AND r.trial = t.trial AND (r.value IS NOT NULL OR r.diverged <> 0)
 	ORDER BY r.attempt DESC, r.seq DESC LIMIT 1) <> 0;
+UPDATE trial AS t SET step = coalesce((
+	SELECT r.step FROM report r
+	WHERE r.sweep = t.sweep AND r.trial = t.trial AND (r.value IS NOT NULL OR t.value IS NULL)
+	ORDER BY r.attempt DESC, r.seq DESC LIMIT 1), step);

@@ -20,7 +20,8 @@ const struct sw_op_def sw_op_report = {
 	{"INSERT INTO report (sweep, trial, attempt, seq, ev, step, time_ms, value, diverged,"
 	 " verdict, metrics, checkpoint)"
 	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-	 "UPDATE trial SET step = ?6, value = CASE WHEN ?9 = 0 THEN coalesce(?8, value) END"
+	 "UPDATE trial SET step = CASE WHEN ?8 IS NOT NULL OR ?9 <> 0 OR value IS NULL THEN ?6"
+	 " ELSE step END, value = CASE WHEN ?9 = 0 THEN coalesce(?8, value) END"
 	 ", resume_step = CASE"
 	 " WHEN ?12 > 0 OR (?12 = 0 AND ?10 = 'pause') THEN ?6 ELSE resume_step END"
 	 ", best_step = CASE WHEN " IS_BETTER " THEN ?6 ELSE best_step END"

@@ -90,7 +90,7 @@ def test_shell_completes(start, tmp_path, shell):
     client.ask(sweep, 2)
     (tmp_path / "my spec.yaml").touch()
     for line, want in (
-            ("sweep su", {"submit"}), ("sweep re", {"resume"}), ("sweep help sub", {"submit"}),
+            ("sweep su", {"submit"}), ("sweep re", {"resume", "retry"}), ("sweep help sub", {"submit"}),
             ("sweep trials 1 --st", {"--state"}), ("sweep trials 1 --state ", STATES),
             ("sweep predict m d --format cifar1", {"cifar10", "cifar100"}),
             ("sweep best ", {"1", "digits"}), ("sweep pause d", {"digits"}), ("sweep why ", {"1/", "digits/"}),

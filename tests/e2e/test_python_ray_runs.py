@@ -272,8 +272,10 @@ def test_child_starts_from_a_checkpoint_that_its_parent_no_longer_needs(user):
                       max_concurrent_trials=1, scheduler=PopulationBasedTraining(
                           time_attr="training_iteration", perturbation_interval=2, burn_in_period=3,
                           hyperparam_mutations={"rate": tune.uniform(0, 1)}))
-    children = [row["trial"] for row in user.trials(result.sweep) if row["parent"]]
-    assert children and all(result.trials[child - 1].results[0]["start"] >= 3 for child in children)
+    children = [row for row in user.trials(result.sweep) if row["parent"]]
+    begun = [result.trials[row["trial"] - 1].results[0]["start"] for row in children
+             if not (row["cause"] or "").startswith("nothing to train")]
+    assert begun and min(begun) >= 3, children
 
 
 class OneFile(tune.Trainable):

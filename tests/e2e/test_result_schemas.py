@@ -216,6 +216,7 @@ def test_every_method_answers_as_promised(start, tmp_path):
         train(checked)
         checked.call("journal.append", journal="a", entries=["x"])
         checked.call("journal.read", journal="a")
+        checked.call("journal.delete", journal="a")
         for method in ("rpc.discover", "daemon.info", "daemon.stats", "sweep.list"):
             checked.call(method)
         checked.call("sweep.validate", spec=driven())
