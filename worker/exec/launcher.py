@@ -122,7 +122,8 @@ def unlike(one, other):
 
 def users_folders():
     """Folders of the user's in which modules are looked for before the standard library's."""
-    before = itertools.takewhile(lambda folder: folder + "/" != STANDARD, filter(None, sys.path))
+    before = itertools.takewhile(lambda folder: folder + "/" != STANDARD,
+                                 (folder for folder in sys.path if folder and isinstance(folder, str)))
     return [folder for folder in map(os.path.abspath, before) if not installed(folder + "/")]
 
 
@@ -172,10 +173,12 @@ class Hearing:
     def __exit__(self, *_):
         os.environ._data = os.environb._data = dict(os.environ._data)
         words, sys.argv, os.getpid, os.getcwd = sys.argv, self.words, self.pid, self.cwd
-        if sys.getrefcount(words) > 2:  # somebody has kept it
+        alone = object()
+        held = sys.getrefcount(alone)  # 2; from Python 3.14 on 1
+        if sys.getrefcount(words) > held:  # somebody has kept it
             self.asked.setdefault("sys.argv", "a package")
         for pid, module, file in self.pids:
-            if sys.getrefcount(pid) > 3 and pid > 256 and not file.endswith(AWARE):  # it is an object of its own
+            if sys.getrefcount(pid) > held + 1 and pid > 256 and not file.endswith(AWARE):  # it is an object of its own
                 self.asked.setdefault("os.getpid()", module)
 
 
@@ -246,8 +249,8 @@ class Launcher:
         self.loaded = set(sys.modules)
         files = {name: file_of(sys.modules[name]) for name in self.loaded if sys.modules[name] is not self.main}
         self.names = {name.partition(".")[0] for name in self.loaded - AT_START - set(sys.builtin_module_names)}
-        folders = [folder for folder in sys.path if installed(folder + "/")]  # in which a package may appear
-        paths = [path for folder in folders for path in (folder, *glob.glob(folder + "/*.pth"))]
+        folders = filter(lambda folder: installed(f"{folder}/"), sys.path)  # in which a package may appear
+        paths = [path for folder in folders for path in (folder, *glob.glob(f"{folder}/*.pth"))]
         self.stamps = {file: stamp(file) for file in [sys.executable, *paths, *files.values()] if isinstance(file, str)}
         self.wrong = self.wrong or self.find_wrong(files)
         gc.collect()
@@ -283,7 +286,7 @@ class Launcher:
         length, = struct.unpack_from("i", self.shared, 8)
         if length and not self.learned:
             self.learned = True
-            lines = self.shared[12:12 + length].decode().split("\n")
+            lines = self.shared[12:12 + length].decode(errors="surrogatepass").split("\n")
             self.folders += [line for line in lines if line[0] == "/"]
             taught = dict(line.split("\t") for line in lines if line[0] != "/")
             self.load_late(taught)
@@ -469,7 +472,7 @@ class Launcher:
             if event in ("os.putenv", "os.unsetenv") and self.before is None and not words[0].startswith(AGAIN):
                 half = {name for name, module in list(sys.modules.items())
                         if getattr(getattr(module, "__dict__", {}).get("__spec__"), "_initializing", False)}
-                self.before = [name for name in sys.modules if half.isdisjoint(
+                self.before = [name for name in list(sys.modules) if half.isdisjoint(
                     itertools.accumulate(name.split("."), "{}.{}".format))]
 
         sys.addaudithook(hear)
@@ -477,7 +480,7 @@ class Launcher:
     def teach(self):
         files = {name: file_of(sys.modules.get(name)) for name in self.before or list(sys.modules)}
         lines = [f"{name}\t{files[name]}" for name in files if name not in self.loaded and installed(files[name])]
-        text = "\n".join(["\t", *lines, *users_folders()]).encode()
+        text = "\n".join(["\t", *lines, *users_folders()]).encode(errors="surrogatepass")
         if len(text) < LESSON_MAX - 12:
             self.shared[12:12 + len(text)] = text
             struct.pack_into("i", self.shared, 8, len(text))
