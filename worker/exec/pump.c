@@ -80,7 +80,9 @@ static bool wait_gone(struct sw_reports *r, enum sw_program_part part, int sig,
 	while (sw_ranks_are_left(r->ranks)) {
 		const int64_t left = until - sw_clock_mono_us();
 
-		if (left <= 0 || (sig != 0 && sw_program_signal(p, part, sig, told) == 0))
+		/* of all a look may miss what is left, or fail: then it is looked for again */
+		if (left <= 0 || (sig != 0 && sw_program_signal(p, part, sig, told) == 0 &&
+				  part != SW_PROGRAM_ALL))
 			return false;
 		/* only the program itself says that it has ended */
 		if (p->ended || sig != 0)
