@@ -57,6 +57,8 @@ static sw_status parse(cJSON **out, const char *line, size_t len, struct sw_err 
 	rc = add_translated(&b, line, len);
 	if (rc == SW_OK)
 		rc = sw_json_parse(out, b.data, b.len, NULL); /* the first error is of the line */
+	if (rc == SW_OK)
+		*err = (struct sw_err)SW_ERR_INIT;
 	sw_buf_fini(&b);
 	return rc;
 }
