@@ -47,6 +47,8 @@ static sw_status write_file(const char *path, const char *text, struct sw_err *e
 
 	if (f && fclose(f) != 0)
 		good = false;
+	else if (!f && fd >= 0)
+		(void)close(fd);
 	return good ? SW_OK
 		    : sw_err_set(err, SW_IO, "the parameters cannot be written into %.200s: %s",
 				 strrchr(path, '/') + 1, strerror(errno));
