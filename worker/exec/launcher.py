@@ -58,9 +58,9 @@ def file_of(module):
 def stamp(path):
     try:
         found = os.stat(path)
+        return found.st_mtime_ns, found.st_size
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
 
 
 def descriptors():
@@ -110,11 +110,6 @@ def show_as(words, environment):
     show_as.text = text
 
 
-def put(name, value):
-    """Into the environment; None: out of it."""
-    os.environb.pop(name, None) if value is None else os.environb.update({name: value})
-
-
 def unlike(one, other):
     """The names whose values differ."""
     return {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
@@ -128,22 +123,21 @@ def users_folders():
 
 
 def caller():
-    """The file of whoever calls what calls this, through os.environ's methods or not."""
+    """The file of whoever calls what calls this, through os.environ's methods, abspath() and the like or not."""
     frame = sys._getframe(2)
-    while frame.f_globals.get("__name__") in ("os", "collections.abc"):
+    while frame.f_globals.get("__name__") in ("os", "collections.abc", "posixpath"):
         frame = frame.f_back
     return frame.f_code.co_filename
 
 
 class Hearing:
     """Hears what packages ask for while they are imported, of what each trial has its own."""
-
     def __init__(self):
         self.asked, self.module = {}, ""  # for what, by which module first; the one that is imported now
 
-    def hear(self, name, function, unless=lambda *_: False):
+    def hear(self, name, function):
         def heard(*words):
-            if not unless(*words) and not caller().endswith(AWARE):
+            if words[1:] != (0,) and not caller().endswith(AWARE):
                 self.asked.setdefault(name or os.fsdecode(words[1]), self.module)
             return function(*words)
         return heard
@@ -153,22 +147,18 @@ class Hearing:
         return self.pids[-1][0]
 
     def getcwd(self):
-        frame = sys._getframe(1)
-        while frame.f_globals.get("__name__") == "posixpath":  # abspath() and the like
-            frame = frame.f_back
-        if "-packages/" in frame.f_code.co_filename:  # what the standard library makes of it freshen() mends
+        if "-packages/" in caller():  # what the standard library makes of it freshen() mends
             self.asked.setdefault("os.getcwd()", self.module)
         return self.cwd()
 
     def __enter__(self):
-        self.cwd, os.getcwd = os.getcwd, self.getcwd
-        self.words, self.pid, self.pids = sys.argv, os.getpid, []
-        os.getpid = self.getpid
-        hears = {name: self.hear("sys.argv", getattr(list, name)) for name in ("__len__", "__iter__", "__contains__")}
-        hears["__getitem__"] = self.hear("sys.argv", list.__getitem__, lambda _, at: at == 0)
+        self.cwd, os.getcwd, self.pid, os.getpid = os.getcwd, self.getcwd, os.getpid, self.getpid
+        self.words, self.pids = sys.argv, []
+        names = "__len__", "__iter__", "__contains__", "__getitem__"  # the last of 0 has the script
+        hears = {name: self.hear("sys.argv", getattr(list, name)) for name in names}
         sys.argv = type("list", (list,), hears)(self.words)
-        hearing = type("dict", (dict,), {"__getitem__": self.hear(None, dict.__getitem__)})
-        os.environ._data = os.environb._data = hearing(os.environ._data)
+        hears = {"__getitem__": self.hear(None, dict.__getitem__)}
+        os.environ._data = os.environb._data = type("dict", (dict,), hears)(os.environ._data)
 
     def __exit__(self, *_):
         os.environ._data = os.environb._data = dict(os.environ._data)
@@ -183,8 +173,7 @@ class Hearing:
 
 
 # A warning about the caller of a script says "sys:1".
-space = {}
-exec(compile("def execute(code, space): exec(code, space)", "sys", "exec"), space)
+exec(compile("def execute(code, space): exec(code, space)", "sys", "exec"), space := {})
 EXECUTE = types.FunctionType(space["execute"].__code__, sys.__dict__)
 
 
@@ -192,28 +181,24 @@ class Launcher:
     def __init__(self, script):
         self.environment, self.hearing, self.wrong = dict(os.environb), Hearing(), None
         show_as([b"sweepd launcher of " + os.fsencode(script)], map(b"=".join, self.environment.items()))
-        sys.argv, self.status, self.cwd = [script], None, os.getcwd()
+        sys.argv, self.status, self.cwd, self.mine = [script], None, os.getcwd(), sys.modules["__main__"]
         path = os.path.join(self.cwd, script)
-        self.main, self.mine = types.ModuleType("__main__"), sys.modules["__main__"]
-        loader = importlib.machinery.SourceFileLoader("__main__", path)
+        self.main = sys.modules["__main__"] = types.ModuleType("__main__")
         self.main.__dict__.update(__file__=path, __builtins__=sys.modules["builtins"], __annotations__={},
-                                  __cached__=None, __loader__=loader)
-        sys.modules["__main__"] = self.main
+                                  __cached__=None, __loader__=importlib.machinery.SourceFileLoader("__main__", path))
         atexit.register(self.end_program)  # as the first: it is called as the last
         words = getattr(sys, "orig_argv", [sys.executable, "-c"])
         self.python = words[:words.index("-c")]
         self.control = socket.socket(fileno=3)
-        self.descriptors = descriptors()
         self.shared = mmap.mmap(-1, LESSON_MAX)  # when files were looked at, the length of the lesson, the lesson
         self.spares = set()  # a pipe of each, which closes when it takes an order or ends
-        self.learned = False
+        self.learned, self.printed, self.changes = False, None, {}
         for fd in 1, 2:
             os.dup2(os.memfd_create("import"), fd)  # what packages print while they are imported
-        self.descriptors |= descriptors()
+        self.descriptors = descriptors()
         if not getattr(sys.flags, "safe_path", False):
             sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
         self.folders = users_folders()
-        self.printed = None
         try:
             with open(script, "rb") as file:
                 source = file.read()
@@ -223,16 +208,15 @@ class Launcher:
             if "torch" in names and b"optim" in source and b"environ" not in source:
                 self.load_late(["torch._dynamo"])
         except Exception:
-            self.changes = {}
             self.load([])  # the script itself says what is wrong
 
     def load_late(self, names):
         """What a script loads later: so is what that changes in the environment."""
         before = dict(os.environb)
-        for name in self.load(names):
-            if not name.startswith(AGAIN):
-                self.wrong = f"a package that the script loads late sets {os.fsdecode(name)} when it is imported"
-            put(name, before.get(name))
+        for name in [name for name in self.load(names) if not name.startswith(AGAIN)]:
+            self.wrong = f"a package that the script loads late sets {os.fsdecode(name)} when it is imported"
+        os.environb.clear()
+        os.environb.update(before)
 
     def load(self, names):
         """Returns the names of the variables that this changes."""
@@ -275,7 +259,6 @@ class Launcher:
             if time.monotonic() > until:
                 return "a package starts threads when it is imported"
             time.sleep(0.01)
-        return None
 
     def end(self, why):
         write_all(3, why.encode(errors="replace"))
@@ -290,9 +273,8 @@ class Launcher:
             self.folders += [line for line in lines if line[0] == "/"]
             taught = dict(line.split("\t") for line in lines if line[0] != "/")
             self.load_late(taught)
-            for name in taught.keys() & sys.modules.keys():
-                if file_of(sys.modules[name]) != taught[name]:
-                    self.wrong = f"the script finds {name} elsewhere: {taught[name]}"
+            for name in [name for name in taught.keys() & sys.modules if file_of(sys.modules[name]) != taught[name]]:
+                self.wrong = f"the script finds {name} elsewhere: {taught[name]}"
         if self.wrong:
             self.end("!" + self.wrong)
 
@@ -348,10 +330,8 @@ class Launcher:
             time.sleep(0.0005)
         return True
 
-    # In a spare
-
     def take(self):
-        """Waits for an order and becomes its program, but for the script."""
+        """In a spare: waits for an order and becomes its program, but for the script."""
         _, passed, _, _ = self.control.recvmsg(1, socket.CMSG_SPACE(16))
         if not passed:
             os._exit(0)  # the worker is gone
@@ -385,9 +365,8 @@ class Launcher:
         os.closerange(4, max(order, out, err, talk, self.held) + 1)
         for fd in 1, 2:
             write_all(fd, self.printed[fd - 1])
-        os.environb.clear()
-        for name, value in [*environment.items(), *self.changes.items()]:
-            put(name, value)
+        os.environb.clear()  # in changes None is of what is not there
+        os.environb.update(pair for pair in {**environment, **self.changes}.items() if pair[1] is not None)
 
     def find_unlike(self, words, environment):
         """Why the program would not meet what it meets cold, or None."""
@@ -402,7 +381,6 @@ class Launcher:
                 spec = importlib.machinery.PathFinder.find_spec(name, [folder])
                 if spec and spec.origin:
                     return f"{spec.origin} has the name of a module that is loaded"
-        return None
 
     def freshen(self):
         """What would be the same in all children; `random` sees to that itself."""
