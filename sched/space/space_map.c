@@ -23,8 +23,9 @@ double sw_space_slack(const struct sw_space_entry *e, double x)
 {
 	const double rounding = 4 * DBL_EPSILON * fabs(x);
 
-	return sw_space_is_continuous(e) ? rounding
-					 : fmin(fmax(rounding, 1e-6 * e->p.q), 0.25 * e->p.q);
+	if (sw_space_is_continuous(e) || e->p.dist == SW_DIST_POW2) /* q is no step of powers */
+		return rounding;
+	return fmin(fmax(rounding, 1e-6 * e->p.q), 0.25 * e->p.q);
 }
 
 double sw_space_value_of(const struct sw_space_entry *e, double k)
