@@ -118,6 +118,17 @@ static int64_t grace_us(const struct sw_asked *a)
 	return us < most_us ? us : most_us;
 }
 
+/* What is left of the grace for helpers: OWN_US at least, but where the worker is to end, too, and
+ * what was reported has to be sent before. */
+static int64_t helpers_us(const struct sw_asked *a, int64_t until)
+{
+	const int64_t left_us = until - sw_clock_mono_us();
+	const bool ends = sw_session_leaving(a->session) != 0 ||
+			  sw_session_ended(a->session) == SW_SESSION_EXIT;
+
+	return left_us > OWN_US || ends ? left_us : OWN_US;
+}
+
 /* What a program shares with its helpers is whole while it runs, so that it can save: each gets
  * SIGTERM when its parent has ended, by itself or by SIGKILL at the end of the grace. What leads a
  * session of its own comes last: torch_shm_manager frees memory 2 s after its clients, and ends.
@@ -127,17 +138,16 @@ static bool end_in_order(struct sw_reports *r)
 	const struct sw_program *p = &r->ranks->v[0].program;
 	const int64_t until = sw_clock_mono_us() + grace_us(r->asked);
 	struct sw_told told = {.n = 0};
+	int64_t us;
 
 	end_ranks(r, SIGTERM, until - sw_clock_mono_us());
 	end_ranks(r, SIGKILL, KILL_US);
-	const int64_t left_us = until - sw_clock_mono_us();
-	const int64_t own_us = left_us > OWN_US ? left_us : OWN_US;
-
-	return wait_gone(r, SW_PROGRAM_TOPS, SIGTERM, &told, own_us) ||
+	return wait_gone(r, SW_PROGRAM_TOPS, SIGTERM, &told, helpers_us(r->asked, until)) ||
 	       wait_gone(r, SW_PROGRAM_HELPERS, SIGKILL, NULL, KILL_US) ||
-	       wait_gone(r, SW_PROGRAM_ALL, 0, NULL, OWN_US) ||
+	       wait_gone(r, SW_PROGRAM_ALL, 0, NULL,
+			 (us = helpers_us(r->asked, until)) < OWN_US ? us : OWN_US) ||
 	       (sw_program_signal(p, SW_PROGRAM_ALL, SIGTERM, &told) > 0 &&
-		wait_gone(r, SW_PROGRAM_ALL, 0, NULL, own_us));
+		wait_gone(r, SW_PROGRAM_ALL, 0, NULL, helpers_us(r->asked, until)));
 }
 
 void sw_pump_end(struct sw_reports *r, int64_t patience_us, bool has_grace)
