@@ -81,7 +81,7 @@ void sw_printed_odd(struct sw_printed *p, uint64_t line, const char *why, bool s
 static const char *say_names(const struct sw_printed *p, const char *metric, char out[SW_WORDS_MAX])
 {
 	const char *near = meant(p, metric);
-	char list[80] = "";
+	char list[64] = "";
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++)
@@ -89,8 +89,9 @@ static const char *say_names(const struct sw_printed *p, const char *metric, cha
 			n += (size_t)snprintf(list + n, sizeof list - n, "%s\"%s\"",
 					      n > 0 ? ", " : "", p->names[i]);
 	if (near != NULL && strlen(near) < 32)
-		(void)snprintf(out, SW_WORDS_MAX, "printed %s, no \"%.32s\"; did you mean \"%s\"?",
-			       list, metric, near);
+		(void)snprintf(out, SW_WORDS_MAX,
+			       "printed %s, no \"%.32s\"; did you mean \"%.31s\"?", list, metric,
+			       near);
 	else
 		(void)snprintf(out, SW_WORDS_MAX, "printed %s, no \"%.32s\"", list, metric);
 	return out;
