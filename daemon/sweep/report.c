@@ -409,11 +409,12 @@ static sw_status tell_metrics(struct sw_change *c, struct sw_running *live, stru
 }
 
 /* The worker of a program says what that printed instead of the metric; of a client's trial the
- * sweep's note does. */
+ * sweep's note does, until a report had the metric: from then on it is of something else. */
 static void name_metric(const struct sw_running *live, const struct sw_trial *t, struct sw_event *e,
 			char cause[NO_METRIC_MAX])
 {
-	if (e->end != SW_TRIAL_COMPLETED || t->has_value || t->seq == 0 || live->note[0] == '\0')
+	if (e->end != SW_TRIAL_COMPLETED || t->has_value || t->seq == 0 || live->metric_seen ||
+	    live->note[0] == '\0')
 		return;
 	e->end = SW_TRIAL_FAILED;
 	e->cause = cause;
