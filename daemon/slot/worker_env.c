@@ -4,8 +4,7 @@
 #include <unistd.h>
 
 /* The part of the daemon's environment that a worker, and the user's program in it, may see: where
- * things are and how they are shown. No secrets: a program has those
- * of its submission. */
+ * things are and how they are shown. No secrets: a program has those of its submission. */
 static bool may_pass(const char *var)
 {
 	static const char *const names[] = {
