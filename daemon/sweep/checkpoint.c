@@ -336,18 +336,21 @@ static void settle_trial(struct sw_unneeded *out, uint64_t trial)
 	struct sw_keeping_ended file = {
 		.trial = trial, .step = last.step, .completed = t->state == SW_TRIAL_COMPLETED};
 	struct sw_keeping_open *open = find_open(k, trial);
+	bool doubted = false;
 	uint64_t best = 0;
 
 	release_before(out, trial); /* while the trial still has its place in the list */
 	if (open != NULL) {
 		file.has_value = open->has_value;
 		file.value = open->value;
+		doubted = open->doubted;
 		best = open->best != last.step ? open->best : 0;
 		close_open(k, open);
 	}
-	if ((t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) && file.has_value &&
-	    k->has_record && !is_better(live, k->record, file.value))
+	if ((t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE || doubted) &&
+	    file.has_value && k->has_record && !is_better(live, k->record, file.value))
 		forget_record(live);
+	file.has_value = file.has_value && !doubted; /* as sweep.best has it */
 	/* Its last may be its parent's, which is not its to keep; and nobody exports what
 	 * failed. */
 	const bool none = live->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
@@ -381,7 +384,8 @@ static void take_value(struct sw_running *live, struct sw_keeping_open *open, do
 		return;
 	}
 	/* A value that diverged is never the best, nor is one below a threshold. */
-	if (!sw_sweep_believes(live->sched, value))
+	open->doubted = !sw_sweep_believes(live->sched, value);
+	if (open->doubted)
 		return;
 	if (!open->has_value || is_better(live, value, open->value))
 		open->value = value;

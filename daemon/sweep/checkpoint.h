@@ -53,6 +53,7 @@ struct sw_keeping {
 		uint64_t best;   /* of a program's best one; 0: none, or none is kept */
 		double best_value;
 		bool has_value;
+		bool doubted; /* its last value is not believed: it is not the best now */
 		bool gone;    /* it has ended: its place goes with many others */
 		double value; /* the best of the metric; of several the last of the first one */
 	} * open;

@@ -165,7 +165,10 @@ static void take_found(struct found *f)
 		    file->step > last)
 			continue;
 		const bool several = spec != NULL && spec->n_metrics > 1;
-		const bool has_value = several ? file->row.has_value : file->row.has_best;
+		const bool doubted = !several && file->row.has_best && !file->row.has_value;
+		const bool has_value = several ? file->row.has_value
+					       : file->row.has_best &&
+							 !(doubted && file->ended_ms != 0);
 		const double value = several ? file->row.value : file->row.best_value;
 		if (has_value)
 			sw_checkpoint_record(f->live, value);
@@ -187,6 +190,7 @@ static void take_found(struct found *f)
 			if (file->step < last && file->state != SW_TRIAL_PAUSED &&
 			    file->step > o->before)
 				o->before = file->step;
+			o->doubted = doubted;
 			o->best = best;
 			o->best_value = value;
 		}
