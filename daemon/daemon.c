@@ -259,16 +259,16 @@ static void on_tick(uv_timer_t *t)
 	sw_hold_tick(d, now_us);
 	sw_budget_end_tick(d);
 	sw_gpus_tick(d, now_us);
-	if (!stood_still) { /* else what peers said meanwhile is read first */
+	if (!stood_still) { /* else what peers, and the store, said meanwhile is read first */
 		sw_conn_tick(d, now_us);
 		sw_supervisor_tick(d, now_us);
 		sw_pilot_tick(d, now_us);
+		sw_unload_tick(d, now_us);
 	}
 	sw_ask_tick(d, now_us);
 	sw_suggest_tick(d, now_us);
 	sw_erase_tick(d);
 	sw_keep_tick(d, now_us);
-	sw_unload_tick(d, now_us);
 	if (d->drain_stop && sw_slot_busy_n(d, 0) == 0)
 		sw_daemon_stop(d);
 }
