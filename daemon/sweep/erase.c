@@ -178,13 +178,22 @@ void sw_erase_tick(struct sw_daemon *d)
 		sw_daemon_die("delete a sweep", SW_INTERNAL);
 }
 
-static void on_marked(void *arg)
+/* From now on the daemon's stop answers its call; it begins once the mark is stored. */
+static void join_others(struct sw_erase *e)
 {
-	struct sw_erase *e = arg, **at = &e->live->d->sweep.erasing;
+	struct sw_erase **at = &e->live->d->sweep.erasing;
 
+	e->again_us = INT64_MAX;
 	while (*at != NULL)
 		at = &(*at)->next;
 	*at = e;
+}
+
+static void on_marked(void *arg)
+{
+	struct sw_erase *e = arg;
+
+	e->again_us = 0;
 	sw_erase_tick(e->live->d);
 }
 
@@ -213,6 +222,7 @@ static void mark_sweep(struct sw_erase *e)
 	sw_log(SW_LOG_INFO, "sweep.delete", "sweep=%lld uid=%lld", (long long)live->sweep,
 	       e->call != NULL ? (long long)e->call->conn->uid : -1LL);
 	sw_tx_sweep_gone(c->tx, live->sweep, live->gone, live->kept, NULL);
+	join_others(e);
 	sw_change_after(c, on_marked, e);
 	sw_change_commit(c);
 }
@@ -280,6 +290,7 @@ void sw_erase_start(struct sw_daemon *d)
 			continue;
 		struct sw_erase *e = new_erase(live);
 		e->kept = live->kept;
+		join_others(e);
 		on_marked(e);
 	}
 }
