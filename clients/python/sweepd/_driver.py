@@ -45,6 +45,14 @@ def checkpoint_path(folder: str, trial: int, step: Union[int, str]) -> str:
     return os.path.join(folder, f"{trial}-{step}.ckpt")
 
 
+def is_empty(folder: str) -> bool:
+    """Is there nothing in it? A trial may have moved or removed its own, which holds nothing then."""
+    try:
+        return not os.listdir(folder)
+    except FileNotFoundError:
+        return True
+
+
 class Running:
     """A trial's process."""
 
@@ -250,7 +258,7 @@ class Driver:
         if due:
             self.judged[trial.number] = at
         kept = (checkpoint or due) and self.keep(live, at, checkpoint)
-        decision = trial.report(at, checkpoint=kept, stateless=not kept and not os.listdir(live), **metrics)
+        decision = trial.report(at, checkpoint=kept, stateless=not kept and is_empty(live), **metrics)
         self.last[trial.number] = metrics
         self.noted(trial, {"step": at, **metrics}, more)
         if decision == "pause" and not kept:
@@ -277,7 +285,7 @@ class Driver:
 
     def keep(self, live: str, step: int, take: bool) -> bool:
         """Makes what is in the trial's folder the checkpoint of a step: takes it away, or copies it."""
-        if not os.listdir(live):
+        if is_empty(live):
             return False
         shutil.rmtree(f"{live}-{step}.ckpt", ignore_errors=True)
         if take:
