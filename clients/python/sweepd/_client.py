@@ -351,7 +351,8 @@ def _passed(spec: Row, host: Optional[str]) -> Optional[Dict[str, str]]:
         except UnicodeEncodeError:
             warnings.warn(f"the variable {name!a} is not passed on: it is no UTF-8", stacklevel=3)
         else:
-            passed[name] = value
+            if name:  # no program could ask for one without
+                passed[name] = value
     return passed
 
 
