@@ -92,7 +92,10 @@ void sw_handle_trial_retry(struct sw_running *live, struct sw_call *call)
 	if (sw_sweep_values(live->sched, trial, values) == SW_OK)
 		sw_plan_params(live->spec, sw_sweep_space(live->sched), values, &text);
 	cJSON *params = cJSON_Parse(text.len > 0 ? text.data : "{}"); /* of no trial: refused */
-	answer_enqueued(live, enqueue(live, call, params, trial));
+	if (params != NULL)
+		answer_enqueued(live, enqueue(live, call, params, trial));
+	else /* nothing is drawn in place of what was asked for */
+		sw_call_refuse(call, SW_NOMEM, "", "no memory for the trial's parameters");
 	cJSON_Delete(params);
 	sw_buf_fini(&text);
 }
