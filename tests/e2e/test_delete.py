@@ -271,7 +271,8 @@ def test_old_sweeps_are_deleted_and_young_ones_stay(start):
     add_files(daemon, old)
     daemon.term()
     with contextlib.closing(sqlite3.connect(database(daemon))) as db, db:  # nobody else has it open
-        db.execute("UPDATE sweep SET ended_ms = ended_ms - 49 * 3600 * 1000 WHERE sweep = ?", (old,))
+        days = "created_ms = created_ms - 49 * 3600 * 1000, ended_ms = ended_ms - 49 * 3600 * 1000"
+        db.execute(f"UPDATE sweep SET {days} WHERE sweep = ?", (old,))
         db.execute("UPDATE sweep SET created_ms = 1000 WHERE sweep = ?", (goes_on,))
     daemon.more = ["--keep-days", "2"]
     client = daemon.start().client()

@@ -246,6 +246,8 @@ class Launcher:
         for name, file in files.items():
             if isinstance(file, str) and not installed(file):
                 return f"a package loads {name}, which is not installed: {file}"
+            if getattr(sys.modules[name], "__dict__", {}).get("__main__") is self.main:
+                return f"{name} keeps __main__ when it is imported"
         if os.getcwd() != self.cwd:
             return f"a package goes to {os.getcwd()} when it is imported"
         for fd in descriptors() - self.descriptors:
@@ -404,9 +406,12 @@ class Launcher:
             self.watch_environment()
         if "SWEEPD_METRICS_FD" in os.environ:  # not in ranks but the first: wandb's log() is heard
             HOOKS["install"]()
-        self.pid = os.getpid()
+        self.pid, main = os.getpid(), types.ModuleType("__main__")  # not frozen, so that it can be collected
+        main.__dict__.update(self.main.__dict__)
+        self.mains = [name for name, module in sys.modules.items() if module is self.main]  # multiprocessing adds one
+        sys.modules.update(dict.fromkeys(self.mains, main))
         try:
-            EXECUTE(compile(self.source, self.main.__file__, "exec", dont_inherit=True), self.main.__dict__)
+            EXECUTE(compile(self.source, main.__file__, "exec", dont_inherit=True), main.__dict__)
             self.status = 0
         except BaseException as error:
             self.status = status_of(error)
@@ -432,12 +437,13 @@ class Launcher:
                 break
             if not shared and not installed(file_of(sys.modules[name]) or STANDARD):
                 names.append(name)
-        users = [weakref.ref(sys.modules.pop(name)) for name in ["__main__", *reversed(names)] if name in sys.modules]
+        users = [weakref.ref(sys.modules.pop(name)) for name in [*self.mains, *reversed(names)] if name in sys.modules]
         atexit._clear()  # this is the last one of them
         gc.collect()
         for module in filter(None, [user() for user in users]):
-            for name in module.__dict__.keys() - {"__builtins__"}:
-                module.__dict__[name] = None
+            for name in sorted(module.__dict__, key=lambda name: name[:1] != "_" or name[:2] == "__"):
+                if name != "__builtins__":
+                    module.__dict__[name] = None
         if flush():  # once more, as the interpreter does: what was taken down may have printed
             ctypes.PyDLL(None).fflush(None)
             os._exit(self.status)
