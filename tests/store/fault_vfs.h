@@ -1,8 +1,9 @@
 /*
  * tests/store/fault_vfs.h — SQLite's file layer with failures: the default VFS, wrapped.
  *
- * It counts the connections that are open to `vfs_watched` and ever wrote to it or held the lock to
- * write or to checkpoint: SQLite before 3.51.3 can damage a database that has two of them.
+ * It counts the connections that are open to `vfs_watched` and ever wrote to its log, and those that
+ * ever held the lock to checkpoint: SQLite before 3.51.3 can damage a database that has two of them.
+ * The lock to write says nothing: a reader that meets half of a new header takes it to look again.
  * The calls named in `fault_vfs_ops` ask sw_fault_hit(SW_FAULT_IO), and fail with fault_vfs_code.
  * Threads  Armed and disarmed while the store's threads run, hence the atomics.
  */
@@ -18,14 +19,14 @@
 enum { FAULT_WRITE = 1, FAULT_SYNC = 2, FAULT_TRUNCATE = 4, FAULT_READ = 8 };
 
 static atomic_int fault_vfs_ops, fault_vfs_code;
-static atomic_bool fault_vfs_quota; /* a write that fails is over a quota */
-static char vfs_watched[256];       /* the database's path */
-static atomic_int vfs_writers, vfs_writers_most;
+static atomic_bool fault_vfs_quota;                 /* a write that fails is over a quota */
+static char vfs_watched[256];                       /* the database's path */
+static atomic_int vfs_writers[2], vfs_writers_most; /* of the log, of the file; of either */
 
 struct fault_file {
 	sqlite3_file base;
-	sqlite3_file *real; /* behind this struct, in the same block */
-	bool watched, writes;
+	sqlite3_file *real;            /* behind this struct, in the same block */
+	bool watched, is_file, writes; /* is_file: else its log */
 };
 
 static sqlite3_vfs fault_vfs;
@@ -53,15 +54,17 @@ static inline void note_writer(sqlite3_file *f)
 	if (!ff->watched || ff->writes)
 		return;
 	ff->writes = true;
-	const int n = atomic_fetch_add(&vfs_writers, 1) + 1;
+	const int n = atomic_fetch_add(&vfs_writers[ff->is_file], 1) + 1;
 	if (n > atomic_load(&vfs_writers_most))
 		atomic_store(&vfs_writers_most, n);
 }
 
 static inline int fault_close(sqlite3_file *f)
 {
-	if (((struct fault_file *)f)->writes)
-		(void)atomic_fetch_sub(&vfs_writers, 1);
+	const struct fault_file *ff = (const struct fault_file *)f;
+
+	if (ff->writes)
+		(void)atomic_fetch_sub(&vfs_writers[ff->is_file], 1);
 	return real_of(f)->pMethods->xClose(real_of(f));
 }
 
@@ -137,8 +140,9 @@ static inline int fault_shm_map(sqlite3_file *f, int page, int size, int extend,
 
 static inline int fault_shm_lock(sqlite3_file *f, int at, int n, int flags)
 {
-	/* The first two of a log's locks: to write, and to checkpoint. */
-	if (at <= 1 && (flags & SQLITE_SHM_LOCK) != 0 && (flags & SQLITE_SHM_EXCLUSIVE) != 0)
+	/* A log's second lock is that to checkpoint. */
+	if (at <= 1 && at + n > 1 && (flags & SQLITE_SHM_LOCK) != 0 &&
+	    (flags & SQLITE_SHM_EXCLUSIVE) != 0)
 		note_writer(f);
 	return real_of(f)->pMethods->xShmLock(real_of(f), at, n, flags);
 }
@@ -160,7 +164,10 @@ static inline int fault_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f
 	struct fault_file *ff = (struct fault_file *)f;
 
 	*ff = (struct fault_file){.real = (sqlite3_file *)(void *)(ff + 1)};
-	ff->watched = (flags & SQLITE_OPEN_MAIN_DB) != 0 && strcmp(name, vfs_watched) == 0;
+	const size_t length = strlen(vfs_watched);
+	ff->is_file = (flags & SQLITE_OPEN_MAIN_DB) != 0;
+	ff->watched = name != NULL && strncmp(name, vfs_watched, length) == 0 &&
+		      strcmp(name + length, ff->is_file ? "" : "-wal") == 0;
 	const int rc = real->xOpen(real, name, ff->real, flags, out);
 	f->pMethods = ff->real->pMethods == NULL ? NULL : &fault_methods;
 	return rc;
