@@ -208,6 +208,33 @@ TEST(checkpoint_of_the_trial_with_the_best_report_stays)
 	live_empty(&l.live);
 }
 
+/* Whose last value is below a threshold is not the best, whatever it reported before. */
+TEST(checkpoint_of_the_trial_that_a_threshold_believes_stays)
+{
+	static struct sw_daemon d;
+	static struct life l;
+
+	l = (struct life){.live = {.d = &d, .sweep = 1}, .rng = 1};
+	live_fill(&l.live, SPEC_OF("\"early_terminate\":{\"type\":\"threshold\",\"lower\":0.2,"
+				   "\"n_warmup_steps\":5},"));
+	l.live.spec->checkpoint.keep = SW_SPEC_KEEP_BEST_AND_LAST;
+	for (unsigned t = 1; t <= 3; t++)
+		step(&l, &(struct sw_event){.kind = SW_EVENT_ASK});
+	says(&l, 1, 0.5, true);
+	ends(&l, 1, SW_TRIAL_COMPLETED);
+	says(&l, 2, 0.3, true);
+	ck_assert_double_eq(l.live.files.keeping.record, 0.3);
+	says(&l, 2, 0.1, true);
+	ends(&l, 2, SW_TRIAL_COMPLETED);
+	ck_assert_double_eq(l.live.files.keeping.record, 0.5);
+	says(&l, 3, 0.9, true);
+	ends(&l, 3, SW_TRIAL_COMPLETED);
+	ck_assert(l.disk[1][1] && !l.disk[2][1] && !l.disk[2][2] && l.disk[3][1]);
+	free(l.gone.v);
+	sw_actions_fini(&l.actions);
+	live_empty(&l.live);
+}
+
 /* Its last and its best go together, of a program. */
 TEST(checkpoint_of_a_program_s_best_stays_with_its_last)
 {
