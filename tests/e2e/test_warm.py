@@ -344,20 +344,6 @@ def test_what_is_loaded_after_a_change_of_the_environment_is_not_learned(start, 
     assert [line[0] for line in seen] == [f"('{x}'," for x in range(TRIALS)]
 
 
-def test_what_an_optimizer_loads_is_there_for_the_first_trial(start, tmp_path):
-    daemon = start("cpu:1")
-    torch = tmp_path / "site-packages" / "torch"
-    torch.mkdir(parents=True)
-    (torch / "__init__.py").write_text("class default_generator:\n    manual_seed, initial_seed = bool, int\n")
-    (torch / "_dynamo.py").write_text("")
-    (tmp_path / "mine.py").write_text(HEAD)
-    script = "import torch\nimport sys\nthere = 'torch._dynamo' in sys.modules\nimport mine\nmine.report(loss=1)\nprint(there)"
-    for more, there in ("", "False"), ("# optim", "True"), ("# optim, environ", "False"):
-        spec = warm(tmp_path, "", run={"env": {"PYTHONPATH": str(torch.parent), "MORE": more}})
-        (tmp_path / "program.py").write_text(script + more)
-        assert outputs(daemon, daemon.client(), spec) == [[there]] * TRIALS
-
-
 COLD = {
     "threads": ("import threading, time; threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()", {},
                 "a package starts threads when it is imported"),

@@ -202,11 +202,7 @@ class Launcher:
         try:
             with open(script, "rb") as file:
                 source = file.read()
-            names = list(head(source))
-            self.changes = {name: os.environb.get(name) for name in self.load(names)}
-            # An optimizer loads 900 modules more, which may depend on an environment that the script changes first.
-            if "torch" in names and b"optim" in source and b"environ" not in source:
-                self.load_late(["torch._dynamo"])
+            self.changes = {name: os.environb.get(name) for name in self.load(list(head(source)))}
         except Exception:
             self.load([])  # the script itself says what is wrong
 
