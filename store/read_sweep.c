@@ -19,15 +19,13 @@ static bool give_sweep(struct sw_cols *c, void *arg)
 		.created_ms = sw_col_int(c, 11),
 		.ended_ms = sw_col_int(c, 12),
 		.uid = sw_col_int(c, 13),
-		.slice = sw_col_int(c, 14),
-		.sampler_version = sw_col_int(c, 15),
-		.bytes = sw_col_int(c, 16),
-		.data_bytes = sw_col_int(c, 17),
-		.data_sum = sw_col_int(c, 18),
-		.gone = (enum sw_gone)sw_col_int(c, 19),
-		.kept = sw_col_int(c, 20),
-		.tags = sw_col_text_opt(c, 21),
-		.note = sw_col_text_opt(c, 22),
+		.bytes = sw_col_int(c, 14),
+		.data_bytes = sw_col_int(c, 15),
+		.data_sum = sw_col_int(c, 16),
+		.gone = (enum sw_gone)sw_col_int(c, 17),
+		.kept = sw_col_int(c, 18),
+		.tags = sw_col_text_opt(c, 19),
+		.note = sw_col_text_opt(c, 20),
 	};
 
 	return c->bad == 0 && g->sweep(&row, g->arg);
@@ -39,8 +37,8 @@ sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb, v
 	/* 0 is before the first number, so "all" is the whole range of the key. */
 	static const char sql[] =
 		"SELECT sweep, name, spec, state, cause, metric, method, seed, maximize, driven,"
-		" run_cap, created_ms, ended_ms, uid, slice, sampler_version, bytes,"
-		" data_bytes, data_sum, gone, kept, tags, note FROM sweep"
+		" run_cap, created_ms, ended_ms, uid, bytes, data_bytes, data_sum, gone, kept,"
+		" tags, note FROM sweep"
 		" WHERE sweep BETWEEN ?1 AND ?2 ORDER BY sweep";
 	const int64_t range[] = {sweep == 0 ? INT64_MIN : sweep, sweep == 0 ? INT64_MAX : sweep};
 	struct sw_give g = {.sweep = cb, .arg = arg};

@@ -40,8 +40,6 @@ struct sw_row_sweep {
 	int64_t run_cap; /* 0: none */
 	int64_t created_ms, ended_ms;
 	int64_t uid;             /* the user that submitted it */
-	int64_t slice;           /* most trials that a step of its end ends; 0: all */
-	int64_t sampler_version; /* that its suggestions are from */
 	int64_t bytes;           /* that a trial takes at most; 0: not known */
 	int64_t data_bytes;      /* of these its data set's; 0: not known */
 	int64_t data_sum;        /* of its data set's files; 0: not known */
@@ -160,7 +158,7 @@ struct sw_row_prior {
 	int64_t sweep, n;
 	const char *params;             /* JSON object */
 	const char *y;                  /* JSON array: each metric's value as it was reported */
-	int64_t from_sweep, from_trial; /* what it is a copy of; 0: not known */
+	int64_t from_sweep, from_trial; /* what it is a copy of */
 };
 
 struct sw_row_log {

@@ -4,10 +4,8 @@
 const struct sw_op_def sw_op_sweep_insert = {
 	"insert sweep",
 	{"INSERT INTO sweep (sweep, name, spec, state, cause, metric, method, seed, maximize,"
-	 " driven, run_cap, created_ms, ended_ms, uid, slice, sampler_version, bytes,"
-	 " data_bytes, data_sum)"
-	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,"
-	 " ?18, ?19)"},
+	 " driven, run_cap, created_ms, ended_ms, uid, bytes, data_bytes, data_sum)"
+	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"},
 	{false},
 };
 
@@ -22,8 +20,7 @@ void sw_tx_sweep_insert(struct sw_tx *tx, const struct sw_row_sweep *row)
 	sw_tx_text_opt(tx, row->metric);
 	sw_tx_text_opt(tx, row->method);
 	SW_TX_INTS(tx, row->seed, row->maximize, row->driven, row->run_cap, row->created_ms,
-		   row->ended_ms, row->uid, row->slice, row->sampler_version, row->bytes,
-		   row->data_bytes, row->data_sum);
+		   row->ended_ms, row->uid, row->bytes, row->data_bytes, row->data_sum);
 }
 
 const struct sw_op_def sw_op_sweep_state = {

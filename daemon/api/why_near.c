@@ -15,7 +15,7 @@ struct from {
 	int64_t sweep, trial; /* sweep 0: this one */
 };
 
-/* A sweep whose results the sampler began with; 0: it was not kept which. */
+/* A sweep whose results the sampler began with. */
 struct earlier {
 	int64_t sweep, results;
 };
@@ -31,7 +31,7 @@ struct reading {
 	uint64_t row[ROWS];             /* [n]: 1, 2, 3 ... */
 	struct from from[ROWS];         /* [n] */
 	size_t n;
-	struct earlier earlier[SW_SPEC_MAX_WARM + 1];
+	struct earlier earlier[SW_SPEC_MAX_WARM];
 	size_t earlier_n;
 	struct sw_suggestion near; /* of rows */
 	int64_t refine, uid;       /* 0 and -1: none */
@@ -143,21 +143,16 @@ static bool take_before(const struct sw_row_trial *row, void *arg)
 static bool take_prior(const struct sw_row_prior *row, void *arg)
 {
 	struct reading *r = arg;
-	/* Earlier versions did not keep which sweep a row was copied from; of one that learnt from
-	 * a single sweep it is known. */
-	const bool one = row->from_sweep == 0 && r->spec->n_warm_start == 1;
-	const int64_t sweep = one ? (int64_t)r->spec->warm_start[0] : row->from_sweep;
 	size_t i = 0;
 
-	while (i < r->earlier_n && r->earlier[i].sweep != sweep)
+	while (i < r->earlier_n && r->earlier[i].sweep != row->from_sweep)
 		i++;
-	if (i < SW_SPEC_MAX_WARM + 1) {
+	if (i < SW_SPEC_MAX_WARM) {
 		if (i == r->earlier_n)
-			r->earlier[r->earlier_n++] = (struct earlier){.sweep = sweep};
+			r->earlier[r->earlier_n++] = (struct earlier){.sweep = row->from_sweep};
 		r->earlier[i].results++;
 	}
-	/* A row that cannot be named is no use as the nearest. */
-	if (r->inside && row->from_sweep != 0)
+	if (r->inside)
 		add_point(r, row->params, row->from_sweep, row->from_trial);
 	return r->rc == SW_OK;
 }
@@ -276,7 +271,7 @@ static void write_all(const struct reading *r, struct sw_jw *w)
 	sw_jw_karr(w, "earlier");
 	for (size_t i = 0; i < r->earlier_n; i++) {
 		sw_jw_obj(w);
-		write_number(w, "sweep", r->earlier[i].sweep, 0);
+		sw_jw_kint(w, "sweep", r->earlier[i].sweep);
 		sw_jw_kint(w, "results", r->earlier[i].results);
 		sw_jw_obj_end(w);
 	}

@@ -53,13 +53,6 @@ static void find_source(struct telling *t)
 
 /* --- JSON --- */
 
-/* Daemons that kept no acquisition called a model's improvement a ratio where there were several
- * metrics, and what the number was of is not known. */
-static bool is_wrong(const struct telling *t, const cJSON *v)
-{
-	return strcmp(v->string, "density_ratio") == 0 && is_source(t, "gp");
-}
-
 static void write_json(const struct telling *t, struct sw_buf *out)
 {
 	const cJSON *v, *earlier = sw_json_get(t->facts, "earlier");
@@ -79,8 +72,7 @@ static void write_json(const struct telling *t, struct sw_buf *out)
 	if (t->origin.parent != 0)
 		sw_jw_kint(&w, "parent", (int64_t)t->origin.parent);
 	cJSON_ArrayForEach (v, t->stored) {
-		if (strcmp(v->string, "source") == 0 || strcmp(v->string, "nearest") == 0 ||
-		    is_wrong(t, v))
+		if (strcmp(v->string, "source") == 0 || strcmp(v->string, "nearest") == 0)
 			continue;
 		sw_jw_key(&w, v->string);
 		sw_jw_cjson(&w, v);
@@ -152,12 +144,8 @@ static void say_known(const struct telling *t, struct sw_buf *out)
 
 	(void)sw_buf_addf(out, ", which knew %.0f result%s", known, known == 1 ? "" : "s");
 	cJSON_ArrayForEach (e, sw_json_get(t->facts, "earlier")) {
-		(void)sw_buf_addf(out, "%s %.0f of ", e->next == NULL ? " and" : ",",
-				  sw_json_number(e, "results", 0));
-		if (sw_json_number(e, "sweep", 0) > 0)
-			(void)sw_buf_addf(out, "sweep %.0f", sw_json_number(e, "sweep", 0));
-		else
-			(void)sw_buf_adds(out, "earlier sweeps");
+		(void)sw_buf_addf(out, "%s %.0f of sweep %.0f", e->next == NULL ? " and" : ",",
+				  sw_json_number(e, "results", 0), sw_json_number(e, "sweep", 0));
 	}
 	if (unseen > 0)
 		(void)sw_buf_addf(out, ", and had not seen %.0f", unseen);
@@ -171,8 +159,7 @@ static void say_posterior(const cJSON *of, struct sw_buf *out)
 
 static void say_improvement(const cJSON *stored, const char *of, struct sw_buf *out)
 {
-	const double ei = sw_json_number(stored, "expected_improvement", NAN);
-	const double ln = sw_json_number(stored, "log_expected_improvement", log(ei));
+	const double ln = sw_json_number(stored, "log_expected_improvement", NAN);
 
 	/* Nothing was stored of it. */
 	if (isnan(ln))
@@ -245,7 +232,7 @@ static void write_text(const struct telling *t, struct sw_buf *out)
 		say_sampler(t, out);
 		say_known(t, out);
 		say_expected(t->stored, out);
-		if (!isnan(ratio) && !is_source(t, "gp"))
+		if (!isnan(ratio))
 			(void)sw_buf_addf(out, ": good trials %.6g times as dense there as others",
 					  ratio);
 	}

@@ -223,8 +223,7 @@ struct sw_pruner_config sw_plan_pruner(const struct sw_pruner_config *p, bool ma
 }
 
 sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint64_t seed,
-			uint64_t slice, uint64_t version, const struct sw_plan_priors *priors,
-			struct sw_err *err)
+			const struct sw_plan_priors *priors, struct sw_err *err)
 {
 	struct sw_sweep_config config = {
 		.seed = spec->has_seed ? spec->seed : seed,
@@ -238,8 +237,6 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 		.n_init = spec->n_init,
 		.has_target = spec->has_target,
 		.target = spec->target,
-		.slice = slice,
-		.sampler_version = version,
 		.plateau = {.top = spec->plateau.top,
 			    .std = spec->plateau.std,
 			    .patience = spec->plateau.patience},

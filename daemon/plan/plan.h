@@ -17,11 +17,11 @@ struct sw_plan_priors {
 };
 
 /* Builds the state machine of a spec. seed is used where the spec has none; priors (NULL: none) are
- * what its sampler learns from beforehand, copied; slice and version (of the sampler) are sched's.
- * Errors carry pointers into the spec ("/parameters/lr/min"). *out is the caller's. */
+ * what its sampler learns from beforehand, copied. Errors carry pointers into the spec
+ * ("/parameters/lr/min"). *out is the caller's. */
 SW_NODISCARD sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec,
-				     uint64_t seed, uint64_t slice, uint64_t version,
-				     const struct sw_plan_priors *priors, struct sw_err *err);
+				     uint64_t seed, const struct sw_plan_priors *priors,
+				     struct sw_err *err);
 
 /* Are the ranges of the parameters such that the space takes them? Those that are known to be wrong
  * are passed over. */

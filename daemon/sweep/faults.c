@@ -191,7 +191,7 @@ static sw_status check(const cJSON *tree, const cJSON *env, uint64_t seed, bool 
 	for (size_t i = 0; i < spec->n_params; i++)
 		wrong = wrong || spec->params[i].wrong;
 	if (rc == SW_OK && !wrong)
-		rc = sw_plan_build(&sched, spec, seed, SW_SETTLE_SLICE, 0, NULL, err);
+		rc = sw_plan_build(&sched, spec, seed, NULL, err);
 	*whole = rc == SW_OK;
 	if (rc == SW_OK && spec->command != NULL)
 		rc = sw_program_job_check(spec, env, err);

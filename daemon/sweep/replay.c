@@ -45,7 +45,7 @@ static bool take_made(const struct sw_row_suggestion *row, void *arg)
 	return false;
 }
 
-void sw_replay_read_made(struct sw_replay *r, struct sw_event *e)
+static void read_made(struct sw_replay *r, struct sw_event *e)
 {
 	const uint64_t trial = sw_sweep_trial_n(r->sched) + 1;
 
@@ -69,14 +69,14 @@ void sw_replay_read_made(struct sw_replay *r, struct sw_event *e)
 static void find_made(struct sw_replay *r, struct sw_event *e)
 {
 	if (e->kind == SW_EVENT_ENQUEUE)
-		sw_replay_read_made(r, e);
+		read_made(r, e);
 	/* Its values follow from the seed, or it makes no trial. */
 	if (e->kind != SW_EVENT_ASK || !sw_sweep_wants_suggestion(r->sched))
 		return;
 	if (r->watch != NULL && r->watch->suggest != NULL)
 		r->watch->suggest(r, e);
 	else
-		sw_replay_read_made(r, e);
+		read_made(r, e);
 }
 
 /* --- events and reports --- */
@@ -214,9 +214,6 @@ static bool take_spec(const struct sw_row_sweep *row, void *arg)
 	struct sw_replay *r = arg;
 
 	r->seed = (uint64_t)row->seed;
-	/* As it was when the sweep was submitted: its stored end was cut into such slices. */
-	r->slice = row->slice > 0 ? (uint64_t)row->slice : 0;
-	r->sampler_version = row->sampler_version;
 	sw_budget_state(&r->budget, true, row->created_ms);
 	r->rc = sw_spec_parse(&r->spec, row->spec, strlen(row->spec), &r->err);
 	return false;
@@ -269,8 +266,7 @@ static void build_start(struct sw_replay *r)
 	if (r->rc == SW_OK)
 		read_priors(r);
 	if (r->rc == SW_OK)
-		r->rc = sw_plan_build(&r->sched, r->spec, r->seed, r->slice,
-				      (uint64_t)r->sampler_version, &r->priors, &r->err);
+		r->rc = sw_plan_build(&r->sched, r->spec, r->seed, &r->priors, &r->err);
 	if (r->rc != SW_OK)
 		return;
 	rc = sw_read_sampler(r->db, r->sweep, take_state, r, &r->err);

@@ -59,8 +59,7 @@ struct sw_replay {
 
 	/* The replay's own, for the watch to look at. */
 	struct sw_db *db;
-	uint64_t seed, slice;
-	int64_t sampler_version; /* that the stored suggestions are from */
+	uint64_t seed;
 	struct sw_actions actions;
 	struct sw_plan_priors priors;
 	struct sw_space *space;          /* that they are of; NULL: there are none */
@@ -76,8 +75,5 @@ struct sw_replay {
  * each trial where the watch makes them again. */
 void sw_replay_run(struct sw_replay *r, struct sw_db *db);
 void sw_replay_fini(struct sw_replay *r);
-
-/* The stored values of the trial that the event is about to make, into r->suggestion and *e. */
-void sw_replay_read_made(struct sw_replay *r, struct sw_event *e);
 
 #endif

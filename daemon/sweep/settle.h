@@ -9,8 +9,6 @@
 #ifndef SW_DAEMON_SWEEP_SETTLE_H
 #define SW_DAEMON_SWEEP_SETTLE_H
 
-#define SW_SETTLE_SLICE 512 /* trials; of a new sweep, stored with it */
-
 struct sw_call;
 struct sw_change;
 struct sw_daemon;

@@ -80,11 +80,9 @@ static void store_sweep(struct sw_change *c, const struct sw_running *live, cons
 		.run_cap = live->run_cap,
 		.created_ms = live->created_ms,
 		.uid = c->uid,
-		.slice = SW_SETTLE_SLICE,
 		.bytes = live->bytes,
 		.data_bytes = live->data_bytes,
 		.data_sum = live->data_sum,
-		.sampler_version = SW_SAMPLER_VERSION,
 	};
 
 	sw_tx_sweep_insert(c->tx, &row);
@@ -215,8 +213,7 @@ static void run_build(void *arg)
 	if (s->rc == SW_OK)
 		s->rc = print_spec(s);
 	if (s->rc == SW_OK)
-		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, SW_SETTLE_SLICE, 0,
-				      &s->warm.priors, &s->err);
+		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, &s->warm.priors, &s->err);
 }
 
 static void run_warm(struct sw_db *db, void *arg)

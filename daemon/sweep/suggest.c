@@ -188,8 +188,6 @@ static void begin_chain(struct sw_suggester *s)
 	 * stale has brought the sampler. */
 	if (rc == SW_OK)
 		rc = sw_sampler_restore(s->sampler, state, n, &err);
-	if (rc == SW_INVALID) /* this version does not know the bytes: begin as a new sampler */
-		rc = sw_sampler_restore(s->sampler, NULL, 0, &err);
 	if (rc != SW_OK)
 		sw_daemon_die("make a suggestion", rc);
 	s->chain = false;

@@ -87,15 +87,6 @@ static void print_same(const struct sw_verify *v, bool ended, FILE *out)
 		      counted(v->suggestions, "suggestion", suggestions));
 	if (!ended)
 		(void)fprintf(out, " so far (it is %s)", v->state);
-	if (v->unmade > 0) {
-		const int64_t version = v->replay.sampler_version;
-
-		(void)fprintf(out,
-			      "; suggested by %s sampler (version %" PRId64
-			      ", this is %d): %s not compared",
-			      version < SW_SAMPLER_VERSION ? "an older" : "a newer", version,
-			      SW_SAMPLER_VERSION, counted(v->unmade, "suggestion", suggestions));
-	}
 	(void)fputc('\n', out);
 }
 

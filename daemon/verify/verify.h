@@ -4,8 +4,7 @@
  * All that a step leaves behind must be what is stored: each report's verdict, each decision in
  * full, bit for bit, none missing and none too many; the trial and attempt of each hand-out; each
  * trial's values, made again from what its sampler knew and the sampler's own state as it was made
- * again, never read back (unless another version of the samplers made them: then they are read back
- * and not compared); how trials, attempts and the sweep ended. What comes from outside (a
+ * again, never read back; how trials, attempts and the sweep ended. What comes from outside (a
  * report's value, a user's own point) is the replay's input: of it only the form can be checked,
  * and that its copies agree.
  *
@@ -35,8 +34,7 @@ struct sw_verify {
 	bool differs;       /* `line` says where first */
 	struct sw_buf line; /* "sweep 3, event 812, trial 17: ..." */
 	uint64_t trials, events, decisions, suggestions;
-	uint64_t unmade; /* suggestions of another version of the samplers: not compared */
-	char state[16];  /* of the stored sweep */
+	char state[16]; /* of the stored sweep */
 
 	/* Its own. */
 	struct sw_replay replay;

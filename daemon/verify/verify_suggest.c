@@ -68,13 +68,6 @@ static void make_again(struct sw_verify *v, uint64_t known, struct sw_event *e)
 	e->suggestion = &v->made;
 }
 
-/* Are its suggestions of a version that this program's samplers can make again? */
-static bool can_suggest(const struct sw_verify *v)
-{
-	return v->replay.sampler_version >= SW_SAMPLER_OLDEST &&
-	       v->replay.sampler_version <= SW_SAMPLER_VERSION;
-}
-
 void sw_verify_suggest(struct sw_replay *r, struct sw_event *e)
 {
 	struct sw_verify *v = r->user;
@@ -96,8 +89,6 @@ void sw_verify_suggest(struct sw_replay *r, struct sw_event *e)
 				 "its suggestion knew %" PRId64
 				 " observations, the replay has %" PRIu64,
 				 known, n_obs);
-	else if (!can_suggest(v))
-		sw_replay_read_made(r, e);
 	else if ((uint64_t)known < n_obs)
 		make_again(v, (uint64_t)known, e);
 	/* else the step makes it, of all that is known */
@@ -174,9 +165,7 @@ static bool check_row(const struct sw_row_suggestion *row, void *arg)
 					: "a suggestion is stored, the replay needs none");
 		return false;
 	}
-	/* Nothing was learnt, or by a sampler of an earlier version, which this one cannot
-	 * repeat. */
-	if (!learnt || !can_suggest(v))
+	if (!learnt)
 		return false;
 	if (row->known < 0 || (uint64_t)row->known != a->suggestion->known)
 		sw_verify_differ(v, a->trial,
@@ -222,10 +211,6 @@ void sw_verify_created(struct sw_verify *v, const struct sw_action *a)
 	sw_verify_fail(v, v->text.failed, &nomem);
 	if (a->suggestion == NULL || !sw_sweep_learns(v->replay.sched))
 		return;
-	if (can_suggest(v)) {
-		v->suggestions++;
-		check_state(v, a);
-	} else {
-		v->unmade++;
-	}
+	v->suggestions++;
+	check_state(v, a);
 }

@@ -356,32 +356,23 @@ SW_NODISCARD sw_status sw_bayes_levels(struct sw_bayes_search *s, const struct s
 /* The point for the level of a category that has had fewest beside those that random draws would
  * have given it, if less than `least` of them; in the box, which is the whole cube. On entry
  * out->model is the model of all rows, which chooses where a level has no good row; NULL: then it
- * is the next level's turn. of_level: BAYES_LEVEL, NULL: none (version 9).
- * SW_NOT_FOUND: no level is due one, or none has any. */
+ * is the next level's turn. of_level: BAYES_LEVEL. SW_NOT_FOUND: no level is due one, or none has
+ * any. */
 SW_NODISCARD sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_level,
 				     const struct sw_bayes_data *b, struct sw_bayes_rng *rng,
 				     double least, struct sw_bayes_found *out);
 
 /* ---- bayes_step.c ---- */
 
-/* Does a level of a category that has had few points get some, by whose model, and when? */
-enum sw_bayes_turns {
-	BAYES_TURNS_NONE,
-	BAYES_TURNS_OF_ALL,
-	BAYES_TURNS_OF_LEVEL,
-	BAYES_TURNS_STALLED, /* by the level's; only while nothing gets better */
-	BAYES_TURNS_PLATEAU, /* and instead of points that would gain as good as nothing */
-};
-
 struct sw_bayes_step {
 	struct sw_bayes_model model[BAYES_MODEL_N];
 	struct sw_bayes_search search;
-	enum sw_bayes_turns turns;
+	bool several; /* metrics */
 };
 
-/* inward: of its models. */
+/* several: metrics, whose best compromises may well lie at the ends, and with any level. */
 SW_NODISCARD sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
-					  uint64_t seed, bool inward, enum sw_bayes_turns turns);
+					  uint64_t seed, bool several);
 void sw_bayes_step_fini(struct sw_bayes_step *s);
 void sw_bayes_step_drop(struct sw_bayes_step *s); /* the caches */
 /* The point for trial `trial`; memory moves on, also when it fails. Needs a row that is not bad.

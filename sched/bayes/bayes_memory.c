@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC      0x32796162u /* "bay2" */
-#define MAGIC_1    0x31796162u /* "bay1": five models, none of them warped */
-#define MODELS_1   5
+#define MAGIC      0x31796162u /* "bay1" */
 #define SIDE_START 0.4
 #define SIDE_MAX   1.6
 #define SIDE_MIN   0x1p-9
@@ -96,22 +94,18 @@ sw_status sw_bayes_memory_read(struct sw_bayes_memory *m, const unsigned char *i
 		return SW_INVALID;
 	memcpy(head, in, sizeof head);
 	memcpy(&side, in + sizeof head, sizeof side);
-	const bool old = (uint32_t)head[0] == MAGIC_1;
-	const size_t models = old ? MODELS_1 : BAYES_KEPT_N;
-	const size_t theta_n = old ? m->theta_n / 3 * 2 + 1 : m->theta_n; /* 2d + 3, 3d + 3 */
+	const size_t all = BAYES_KEPT_N * m->theta_n;
 
-	if (head[0] != ((uint64_t)theta_n << 32 | (old ? MAGIC_1 : MAGIC)) ||
-	    head[1] > BAYES_LOCAL_MAX ||
-	    n != 8 * (HEAD_WORDS + models + head[1] + models * theta_n) ||
-	    !(side >= SIDE_MIN && side <= SIDE_MAX))
+	if (head[0] != ((uint64_t)m->theta_n << 32 | MAGIC) || head[1] > BAYES_LOCAL_MAX ||
+	    n != 8 * (FIXED_WORDS + head[1] + all) || !(side >= SIDE_MIN && side <= SIDE_MAX))
 		return SW_INVALID;
 	const unsigned char *const fitted = in + 8 * HEAD_WORDS;
-	const unsigned char *const local = fitted + 8 * models;
+	const unsigned char *const local = fitted + 8 * BAYES_KEPT_N;
 	const unsigned char *const theta = local + 8 * head[1];
 
 	/* Numbers of the fits go into exponentials and a factorisation: they are checked as
 	 * well. */
-	for (size_t i = 0; i < models * theta_n; i++) {
+	for (size_t i = 0; i < all; i++) {
 		double t;
 
 		memcpy(&t, theta + 8 * i, sizeof t);
@@ -125,12 +119,9 @@ sw_status sw_bayes_memory_read(struct sw_bayes_memory *m, const unsigned char *i
 	m->won = (uint32_t)head[5];
 	m->lost = (uint32_t)(head[5] >> 32);
 	m->side = side;
-	memset(m->fitted, 0, sizeof m->fitted);
-	memset(m->theta, 0, BAYES_KEPT_N * m->theta_n * sizeof *m->theta);
-	memcpy(m->fitted, fitted, 8 * models);
+	memcpy(m->fitted, fitted, sizeof m->fitted);
 	memcpy(m->local, local, 8 * m->n_local);
-	for (size_t i = 0; i < models; i++)
-		memcpy(m->theta + i * m->theta_n, theta + 8 * i * theta_n, 8 * theta_n);
+	memcpy(m->theta, theta, 8 * all);
 	return SW_OK;
 }
 

@@ -16,7 +16,6 @@
 #define TURN_EVERY 4    /* suggestions: one of them is for a level that has had few points */
 #define TURN_AT    2    /* of the four: one that is never in the trust region */
 #define TURN_FEW   3.0  /* over the root of all points, beside what a level is due: they are few */
-#define TURN_FEW_9 2.0  /* of the sampler's version 9 */
 #define RESOLUTION 1e-5 /* of the best, and of how far off the worst is: less is no gain */
 
 struct step_kind {
@@ -64,11 +63,9 @@ static void set_box(struct sw_bayes_search *s, const struct sw_bayes_data *b, co
 }
 
 /* While the best gets better with each few results, a turn would only hold it up. */
-static bool has_turn(enum sw_bayes_turns turns, const struct sw_bayes_memory *m)
+static bool has_turn(const struct sw_bayes_step *s, const struct sw_bayes_memory *m)
 {
-	if (turns >= BAYES_TURNS_STALLED && m->stall < STALL_LONG)
-		return false;
-	return turns != BAYES_TURNS_NONE && (m->steps + 1) % TURN_EVERY == TURN_AT;
+	return !s->several && m->stall >= STALL_LONG && (m->steps + 1) % TURN_EVERY == TURN_AT;
 }
 
 /* Is as good as nothing to be had any more: a plateau, as where a level makes the other parameters
@@ -77,7 +74,7 @@ static bool has_turn(enum sw_bayes_turns turns, const struct sw_bayes_memory *m)
 static bool is_plateau(const struct sw_bayes_step *s, const struct sw_bayes_data *b,
 		       const struct sw_bayes_memory *m, const struct sw_bayes_found *f)
 {
-	if (s->turns < BAYES_TURNS_PLATEAU || m->stall < STALL_LONG)
+	if (s->several || m->stall < STALL_LONG)
 		return false;
 	const double best = b->y[b->best], spread = b->sorted[b->n_good - 1] - best;
 
@@ -99,14 +96,10 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 	if (rc != SW_OK)
 		return rc;
 	shape_of(out->model, w);
-	if (has_turn(s->turns, memory)) {
-		struct sw_bayes_model *const of_level =
-			s->turns >= BAYES_TURNS_OF_LEVEL ? &s->model[BAYES_LEVEL] : NULL;
-		const double few = of_level != NULL ? TURN_FEW : TURN_FEW_9;
-
+	if (has_turn(s, memory)) {
 		set_box(&s->search, b, NULL, 0);
-		rc = sw_bayes_turn(&s->search, of_level, b, rng,
-				   few / sqrt((double)(b->n + b->n_pending)), out);
+		rc = sw_bayes_turn(&s->search, &s->model[BAYES_LEVEL], b, rng,
+				   TURN_FEW / sqrt((double)(b->n + b->n_pending)), out);
 		if (rc != SW_NOT_FOUND) {
 			memory->steps += rc == SW_OK;
 			return rc;
@@ -163,14 +156,14 @@ sw_status sw_bayes_step_several(struct sw_bayes_step *s, struct sw_bayes_several
 }
 
 sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
-			     uint64_t seed, bool inward, enum sw_bayes_turns turns)
+			     uint64_t seed, bool several)
 {
-	s->turns = turns;
+	s->several = several;
 	sw_status rc = sw_bayes_search_init(&s->search, cube, seed);
 
 	for (int i = 0; rc == SW_OK && i < BAYES_MODEL_N; i++) {
 		rc = sw_bayes_model_init(&s->model[i], (enum sw_bayes_model_id)i, cube);
-		s->model[i].inward = inward;
+		s->model[i].inward = !several;
 	}
 	return rc;
 }

@@ -70,16 +70,14 @@ sw_status sw_bayes_turn(struct sw_bayes_search *s, struct sw_bayes_model *of_lev
 		out->model = of_all;
 		if (k == s->cube->d)
 			return SW_NOT_FOUND;
-		if (of_level != NULL) {
-			rc = sw_bayes_model_of_level(of_level, b, k, at, rng);
-			if (rc == SW_OK)
-				out->model = of_level;
-			/* Where nothing good is known of a level, the model of all rows chooses. */
-			else if (rc != SW_NOT_FOUND)
-				return rc;
-			else if (of_all == NULL)
-				continue;
-		}
+		rc = sw_bayes_model_of_level(of_level, b, k, at, rng);
+		if (rc == SW_OK)
+			out->model = of_level;
+		/* Where nothing good is known of a level, the model of all rows chooses. */
+		else if (rc != SW_NOT_FOUND)
+			return rc;
+		else if (of_all == NULL)
+			continue;
 		const double lo = s->lo[k], hi = s->hi[k];
 
 		tries++;

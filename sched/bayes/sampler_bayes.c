@@ -17,13 +17,8 @@
 #include <string.h>
 
 #define DESIGN_MIN   5
-#define DESIGN_MAX   6 /* of one metric; where there are many parameters, one for two of them */
-#define RUNGS_MIN    8 /* with rungs, at least, and no most */
-#define INWARD_FROM  8 /* of the sampler's versions */
-#define TURNS_FROM   9
-#define OWN_FROM     10 /* a level's turn is by its own rows */
-#define STALLED_FROM 11 /* and only while nothing gets better */
-#define PLATEAU_FROM 13 /* and instead of points that would gain as good as nothing */
+#define DESIGN_MAX   6  /* of one metric; where there are many parameters, one for two of them */
+#define RUNGS_MIN    8  /* with rungs, at least, and no most */
 #define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
 /* With rungs at least this share of the points is spread over the space, always. A pruner that
  * compares newcomers with those before them passes nearly all that a model finds: then only what
@@ -65,23 +60,6 @@ static bool wants_rungs(const struct sw_sampler *s, const struct sw_bayes_cube *
 	       cube->d < SW_SPACE_MAX_PARAMS;
 }
 
-/* Of several metrics the best compromises may well lie at the ends, and with any level. */
-static bool wants(const struct sw_sampler *s, uint64_t from)
-{
-	return s->config.version >= from && s->config.n_metrics <= 1;
-}
-
-static enum sw_bayes_turns turns_of(const struct sw_sampler *s)
-{
-	if (!wants(s, TURNS_FROM))
-		return BAYES_TURNS_NONE;
-	if (!wants(s, OWN_FROM))
-		return BAYES_TURNS_OF_ALL;
-	if (!wants(s, STALLED_FROM))
-		return BAYES_TURNS_OF_LEVEL;
-	return wants(s, PLATEAU_FROM) ? BAYES_TURNS_PLATEAU : BAYES_TURNS_STALLED;
-}
-
 static sw_status start(struct sw_sampler *s, struct sw_err *err)
 {
 	struct bayes *const b = sw_calloc(1, sizeof *b);
@@ -100,8 +78,7 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 	if (rc == SW_OK && b->has_rungs)
 		rc = sw_bayes_rungs_init(&b->rungs, &b->cube, &s->config);
 	else if (rc == SW_OK && b->cube.d > 0)
-		rc = sw_bayes_step_init(&b->step, &b->cube, s->seed, wants(s, INWARD_FROM),
-					turns_of(s));
+		rc = sw_bayes_step_init(&b->step, &b->cube, s->seed, s->config.n_metrics > 1);
 	if (rc == SW_OK && b->cube.d > 0)
 		rc = sw_bayes_accidents_init(&b->accidents, &b->cube);
 	if (rc == SW_OK && b->cube.d > 0 && s->config.n_metrics > 1)
@@ -197,7 +174,7 @@ static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t ma
 		/* Sobol points count from 0; where the centre is the first suggestion they begin
 		 * with the second. */
 		sw_sobol_point(s->seed, made - (b->has_rungs ? 1 : 2), b->cube.d, x);
-		if (!b->has_rungs && wants(s, INWARD_FROM))
+		if (!b->has_rungs && b->several == NULL)
 			sw_sampler_inward(b->cube.category, b->cube.d, x);
 	}
 	for (int i = 0; i < DESIGN_TRIES; i++) {

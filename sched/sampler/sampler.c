@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEARCH_FIRST 5   /* from this version on where draws find nothing */
-#define VARIED       4   /* looks for a point around the one that is known */
-#define MIDDLE       0.5 /* of a range */
+#define VARIED 4   /* looks for a point around the one that is known */
+#define MIDDLE 0.5 /* of a range */
 
 /* A space without any point is refused; what was found is kept for when a search for more fails. */
 static sw_status find_known(struct sw_sampler *s, struct sw_err *err)
@@ -24,7 +23,7 @@ static sw_status find_known(struct sw_sampler *s, struct sw_err *err)
 	if (s->known == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
 	memcpy(s->known, found.values, n * sizeof *s->known);
-	s->is_rare = found.by_search || (found.is_rare && s->config.version >= SEARCH_FIRST);
+	s->is_rare = found.is_rare;
 	return SW_OK;
 }
 
@@ -40,8 +39,6 @@ sw_status sw_sampler_make(struct sw_sampler **out, const struct sw_sampler_ops *
 		.ops = ops, .config = *config, .space = config->space, .seed = config->seed};
 	if (s->config.n_metrics == 0)
 		s->config.n_metrics = 1;
-	if (s->config.version == 0)
-		s->config.version = SW_SAMPLER_VERSION;
 	sw_status rc = s->ops->start != NULL ? s->ops->start(s, err) : SW_OK;
 	if (rc == SW_OK && s->points == 0) /* a list of points has seen its own */
 		rc = find_known(s, err);

@@ -22,12 +22,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Raised whenever a sampler suggests otherwise than before from the same trials: it is stored with
- * each sweep, which keeps to it. SW_SAMPLER_OLDEST and those after it can still be made, so a
- * replay compares their suggestions; a sweep of before goes on as one of SW_SAMPLER_OLDEST. */
-#define SW_SAMPLER_VERSION 13
-#define SW_SAMPLER_OLDEST  7
-
 #define SW_SAMPLER_LEVELS_MAX 64
 
 struct sw_sampler; /* opaque; made by sched/sweep/samplers.h */
@@ -35,9 +29,6 @@ struct sw_sampler; /* opaque; made by sched/sweep/samplers.h */
 struct sw_sampler_config {
 	enum sw_sampler_kind kind;
 	uint64_t seed;
-	/* SW_SAMPLER_VERSION of who made the suggestions before; 0: there are none. Points that are
-	 * made again from their number alone are the same ones in every version. */
-	uint64_t version;
 	const struct sw_space *space;
 	size_t n_metrics; /* 1..SW_METRICS_MAX; 0 counts as 1 */
 	bool shuffle;     /* grid: a permutation of the points, by the seed */

@@ -184,8 +184,7 @@ SW_NODISCARD enum sw_solved sw_space_solve(const struct sw_space *s, uint64_t se
 
 /* A point that keeps the constraints, and how it was come by. */
 struct sw_probe {
-	bool is_rare;   /* no draw was one */
-	bool by_search; /* nor did the walk come to one */
+	bool is_rare; /* no draw was one */
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 };
 

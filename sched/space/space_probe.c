@@ -55,7 +55,6 @@ static enum sw_solved find_point(const struct sw_space *s, uint64_t seed, struct
 	found->is_rare = true;
 	if (sw_space_repair(s, seed, 0, NULL, found->values))
 		return SW_SOLVED;
-	found->by_search = true;
 	return sw_space_solve(s, seed, 0, NULL, SW_SOLVE_PROBE, found->values);
 }
 
@@ -86,7 +85,7 @@ sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_prob
 	enum sw_solved solved = SW_SOLVED_NONE; /* once all points are seen */
 	size_t worst = 0;
 
-	p->is_rare = p->by_search = false;
+	p->is_rare = false;
 	if (s->n_constraints == 0)
 		return SW_OK;
 	/* If all points can be looked at, finding none is a proof. */

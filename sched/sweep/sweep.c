@@ -74,6 +74,8 @@ sw_status sw_sweep_create(struct sw_sweep **out, const struct sw_sweep_config *c
 	if (s == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sweep");
 	s->config = *config;
+	if (s->config.slice == 0)
+		s->config.slice = SW_SWEEP_SLICE;
 	s->state = SW_SWEEP_RUNNING;
 	s->settle_at = 1;
 	sw_pending_init(&s->pending);

@@ -23,11 +23,11 @@
  * is paused PRUNED, what runs runs to its end (at a rung of the promote variant it goes on if it is
  * among the best there, at least the first), and the sweep is COMPLETED with the cause.
  *
- * Slices. Where config.slice says so, a step ends at most that many trials that are not its own. If
- * more are to end, the sweep is settling: it stays RUNNING or PAUSED, hands out and makes nothing,
- * takes what its running trials say, and each SETTLE goes on with the next slice, in the order of
- * the trials' numbers; the last one ends the sweep. What ended by itself may still be cancelled,
- * stopped or failed meanwhile; then the rest ends as that says.
+ * Slices. A step ends at most config.slice trials that are not its own. If more are to end, the
+ * sweep is settling: it stays RUNNING or PAUSED, hands out and makes nothing, takes what its
+ * running trials say, and each SETTLE goes on with the next slice, in the order of the trials'
+ * numbers; the last one ends the sweep. What ended by itself may still be cancelled, stopped or
+ * failed meanwhile; then the rest ends as that says.
  *
  * Populations (pbt). The run cap is the size of the population. A member among the worst ends
  * PRUNED and a changed copy of one among the best takes its place; these children come on top of
@@ -74,6 +74,8 @@ struct sw_plateau {
 	uint64_t patience;
 };
 
+#define SW_SWEEP_SLICE 512
+
 struct sw_sweep_config {
 	uint64_t seed;
 	bool maximize;    /* values are turned round inside, and back in every answer */
@@ -94,8 +96,7 @@ struct sw_sweep_config {
 	bool has_target;
 	double target; /* as reported: a value at least as good ends the sweep */
 	struct sw_plateau plateau;
-	uint64_t sampler_version; /* see struct sw_sampler_config */
-	uint64_t slice; /* most trials that one step ends on the way to the sweep's end; 0: all */
+	uint64_t slice; /* most trials that a step ends with the sweep; 0: SW_SWEEP_SLICE */
 };
 
 enum sw_event_kind {
@@ -217,7 +218,7 @@ void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
 
 /*
  * Applies one event; actions->n is reset first. Amortised O(log trials); CANCEL, FAIL, STOP,
- * SETTLE and whatever ends the sweep O(slice log trials), without slices O(trials).
+ * SETTLE and whatever ends the sweep O(slice log trials).
  *
  * ASK     hands out a trial that waits (lowest number first), else the paused one that the pruner
  *         would resume, else a new one.

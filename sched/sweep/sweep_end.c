@@ -277,7 +277,7 @@ static bool end_slice(struct sw_sweep *s, struct sw_actions *out)
 	/* The place is kept from slice to slice, so the whole end is one pass over the trials. */
 	for (; left(s) > 0; s->settle_at++) {
 		assert(s->settle_at <= s->trial_n);
-		if (most != 0 && (ended == most || looked++ == most * LOOKS))
+		if (ended == most || looked++ == most * LOOKS)
 			return true;
 		ended += end_one(s, s->settle_at, out);
 	}
@@ -314,7 +314,7 @@ void sw_sweep_enter(struct sw_sweep *s, enum sw_sweep_state to, const char *caus
 
 static uint64_t in_slice(const struct sw_sweep *s, uint64_t n)
 {
-	return s->config.slice != 0 && n > s->config.slice ? s->config.slice : n;
+	return n > s->config.slice ? s->config.slice : n;
 }
 
 uint64_t sw_sweep_settle_room(const struct sw_sweep *s, bool begins)

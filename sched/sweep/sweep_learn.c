@@ -80,7 +80,6 @@ sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err)
 
 	s->sampling = (struct sw_sampler_config){.kind = c->sampler,
 						 .seed = c->seed,
-						 .version = c->sampler_version,
 						 .space = s->space,
 						 .n_metrics = c->n_metrics != 0 ? c->n_metrics : 1,
 						 .shuffle = c->shuffle};
@@ -170,9 +169,10 @@ static sw_status take_given(struct sw_sweep *s, const struct sw_suggestion *give
 	unsigned char *state = NULL;
 
 	if (given->state_n > 0) {
-		/* Bytes of another version are no reason to stop: the sampler goes on as it was. */
-		if (sw_sampler_restore(s->sampler, given->state, given->state_n, NULL) == SW_NOMEM)
-			return sw_err_set(err, SW_NOMEM, "no memory for a suggestion");
+		const sw_status rc =
+			sw_sampler_restore(s->sampler, given->state, given->state_n, err);
+		if (rc != SW_OK)
+			return sw_err_set(err, rc, "no memory for a suggestion");
 		state = sw_malloc(given->state_n);
 		if (state == NULL)
 			return sw_err_set(err, SW_NOMEM, "no memory for a suggestion");

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS      8 /* of candidates, until one breaks no constraint and is new */
-#define INWARD_FROM 9 /* of the version of samplers */
-#define SHORT_FROM  12
+#define ROUNDS 8 /* of candidates, until one breaks no constraint and is new */
 
 static void destroy(struct sw_tpe *t)
 {
@@ -50,8 +48,7 @@ sw_status sw_tpe_start(struct sw_sampler *s, struct sw_err *err)
 	t->pick = sw_malloc(config->candidates * n * sizeof *t->pick);
 	if (t->pick == NULL)
 		goto fail;
-	if (s->config.version >= SHORT_FROM && is_alone(s) &&
-	    t->book.config.startup > TPE_STARTUP_ALONE)
+	if (is_alone(s) && t->book.config.startup > TPE_STARTUP_ALONE)
 		t->book.config.startup = TPE_STARTUP_ALONE;
 	s->self = t;
 	return SW_OK;
@@ -262,7 +259,7 @@ static sw_status plain_point(const struct sw_tpe *t, const struct sw_sampler *s,
 		for (size_t i = 0; i < t->book.n_params; i++)
 			category[i] = sw_space_levels(s->space, i) > 1 &&
 				      sw_space_param(s->space, i)->dist == SW_DIST_CATEGORICAL;
-		if (s->config.version >= INWARD_FROM && is_alone(s))
+		if (is_alone(s))
 			sw_sampler_inward(category, t->book.n_params, unit);
 		sw_space_decode(s->space, unit, out->values);
 		sw_space_canonical(s->space, out->values);

@@ -100,29 +100,6 @@ def test_suggestion_of_bayes_that_differs_in_the_last_bits_says_what_that_may_me
     assert words not in altered(stored, tmp_path, LEARNT, set_lr.format("1.01") + OF_TRIAL)[1]
 
 
-@pytest.mark.parametrize("version, words", [(1, "an older"), (99, "a newer")])
-def test_suggestions_of_another_version_of_the_samplers_are_not_compared(stored, tmp_path, version,
-                                                                         words):
-    path = tmp_path / "other.db"
-    shutil.copy(stored, path)
-    os.chmod(path, 0o600)
-    with sqlite3.connect(path) as db:
-        ours, = db.execute("SELECT sampler_version FROM sweep").fetchone()
-        made, = db.execute("SELECT count(*) FROM suggestion").fetchone()
-        db.execute("UPDATE sweep SET sampler_version = ?", (version,))
-        db.execute("UPDATE suggestion SET why = replace(why, '\"sd\":', '\"sd\":1')")
-        db.execute("UPDATE trial SET params = json_set(params, '$.lr', 0.02) WHERE trial = 9")
-    status, lines, errors = replay(path)
-    assert (status, errors) == (0, "") and made > 20, (lines, errors)
-    assert lines[0].endswith(
-        f", 0 suggestions: all as stored; suggested by {words} sampler (version {version}, this is"
-        f" {ours}): {made} suggestions not compared"), lines
-    # the rest of it is
-    with sqlite3.connect(path) as db:
-        db.execute("UPDATE decision SET cutoff = cutoff + 1 WHERE cutoff IS NOT NULL")
-    assert replay(path)[0] == 1
-
-
 ENDED = """SELECT t.*, max((SELECT coalesce(max(e.ev), 0) FROM event e WHERE e.sweep = t.sweep
            AND e.trial = t.trial), (SELECT max(r.ev) FROM report r WHERE r.sweep = t.sweep
            AND r.trial = t.trial)) AS ev FROM trial t

@@ -236,33 +236,6 @@ def test_warm_start_counts_and_names_the_trials_of_the_earlier_sweeps(start, met
     assert replay(database(daemon))[0] == 0
 
 
-# --- what earlier daemons stored ---
-
-def test_suggestions_as_earlier_daemons_stored_them_are_read(start):
-    daemon = start()
-    client = daemon.client()
-    one = client.submit(plane("bayes", early_terminate=asha(max_t=9), run_cap=12))
-    run_out(client, one, bowl)
-    two = two_metrics(client, run_cap=12)
-    gps = [(s, n) for s in (one, two) for n in range(1, 13)
-           if suggestion(client, s, n)["source"] == "gp"]
-    assert {s for s, _ in gps} == {one, two}
-    daemon.term()
-    with sqlite3.connect(database(daemon)) as db:
-        for s, n in gps:
-            # A mean where there was one, and no improvement: those that cancelled left none.
-            db.execute("""UPDATE suggestion SET why = json_remove(why, '$.acquisition', '$.weights',
-                          '$.scalarised', '$.metrics', '$.log_expected_improvement')
-                          WHERE sweep = ? AND trial = ?""", (s, n))
-            db.execute("""UPDATE suggestion SET why = replace(why, 'expected_improvement',
-                          'density_ratio') WHERE sweep = ? AND trial = ?""", (two, n))
-    client = daemon.start().client()
-    for s, n in gps:
-        how = suggestion(client, s, n)
-        assert how["source"] == "gp" and "density_ratio" not in how
-        assert "expected" in words(client, s, n) or s == two
-
-
 # --- the list of sweeps ---
 
 def test_ls_of_several_metrics_says_how_many_are_on_the_front(start):

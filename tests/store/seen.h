@@ -40,13 +40,11 @@ static const char *or_null(const char *s)
 
 static bool on_sweep(const struct sw_row_sweep *r, void *arg)
 {
-	return saw(arg,
-		   "%lld %s %s %s %s %s %s %lld %d %d %lld %lld %lld %lld %lld %lld b%lld d%lld "
-		   "s%lld\n",
+	return saw(arg, "%lld %s %s %s %s %s %s %lld %d %d %lld %lld %lld %lld b%lld d%lld s%lld\n",
 		   I(r->sweep), or_null(r->name), r->spec, r->state, or_null(r->cause),
 		   or_null(r->metric), or_null(r->method), I(r->seed), r->maximize, r->driven,
-		   I(r->run_cap), I(r->created_ms), I(r->ended_ms), I(r->uid), I(r->slice),
-		   I(r->sampler_version), I(r->bytes), I(r->data_bytes), I(r->data_sum));
+		   I(r->run_cap), I(r->created_ms), I(r->ended_ms), I(r->uid), I(r->bytes),
+		   I(r->data_bytes), I(r->data_sum));
 }
 
 static bool on_entry(int64_t n, const char *entry, void *arg)

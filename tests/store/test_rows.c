@@ -70,8 +70,6 @@ static void fill_sweeps(struct sw_tx *tx)
 					 .created_ms = 1111111111111,
 					 .ended_ms = 2,
 					 .uid = 1000,
-					 .slice = 512,
-					 .sampler_version = 3,
 					 .bytes = 4096,
 					 .data_bytes = 1024,
 					 .data_sum = 2048};
@@ -210,14 +208,14 @@ static const struct {
 	{"journal after 1", journal, 1, 1, SW_OK, "2 {\"caf\xc3\xa9\": NaN}\n"},
 	{"no journal", no_journal, 0, 0, SW_OK, ""},
 	{"all sweeps", all_sweeps, 0, 0, SW_OK,
-	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000 512 3 "
+	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000 "
 	 "b4096 d1024 s2048\n"
-	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0 0 0 b0 d0 s0\n"},
+	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0 b0 d0 s0\n"},
 	{"all sweeps, ended by the callback", all_sweeps, 1, 0, SW_OK,
-	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000 512 3 "
+	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000 "
 	 "b4096 d1024 s2048\n"},
 	{"one sweep", sweep_2, 0, 0, SW_OK,
-	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0 0 0 b0 d0 s0\n"},
+	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0 b0 d0 s0\n"},
 	{"trials", trials, 0, 0, SW_OK,
 	 "1/1 RUNNING lost {\"lr\":0.1} a2 s1 1 0.29999999999999999 {\"a\":4} 5 50 0 1.5 p0 r1\n"
 	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5 p1 r4\n"

@@ -48,7 +48,7 @@ TEST_ROWS(plan_of_a_bad_spec_names_the_field, refused)
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_sweep *sweep = NULL;
 
-	ck_assert_int_eq(sw_plan_build(&sweep, spec, 1, 0, 0, NULL, &err), SW_INVALID);
+	ck_assert_int_eq(sw_plan_build(&sweep, spec, 1, NULL, &err), SW_INVALID);
 	ck_assert_ptr_null(sweep);
 	ck_assert_str_eq(err.ptr, refused[_i].ptr);
 	ck_assert_msg(strstr(err.msg, refused[_i].says) != NULL, "%s", err.msg);
@@ -74,7 +74,7 @@ TEST(plan_values_come_back_as_the_spec_wrote_them)
 	struct sw_actions actions = {NULL, 0, 0};
 	const struct sw_event ask = {.kind = SW_EVENT_ASK};
 
-	ck_assert_msg(sw_plan_build(&sweep, spec, 1, 0, 0, NULL, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_plan_build(&sweep, spec, 1, NULL, &err) == SW_OK, "%s", err.msg);
 	ck_assert_uint_eq(sw_sweep_run_cap(sweep), 32);
 	for (size_t i = 0; i < ROWS(want); i++) {
 		struct sw_buf text;

@@ -17,7 +17,7 @@ static inline void live_fill(struct sw_running *live, const char *spec)
 
 	ck_assert_int_eq(sw_json_parse(&tree, spec, strlen(spec), &err), SW_OK);
 	ck_assert_int_eq(sw_spec_read(&live->spec, tree, &err), SW_OK);
-	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, 0, 0, NULL, &err), SW_OK);
+	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, NULL, &err), SW_OK);
 	cJSON_Delete(tree);
 }
 

@@ -74,7 +74,7 @@ static void fill_host(struct sw_running *live)
 	struct sw_err err = SW_ERR_INIT;
 
 	*live = (struct sw_running){.spec = read_spec(SPEC), .run_cap = 40};
-	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, 0, 0, NULL, &err), SW_OK);
+	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, NULL, &err), SW_OK);
 	sw_settings_init(&settings, live->spec);
 	sw_settings_use(live, &settings);
 }

@@ -207,7 +207,6 @@ static void record(struct fixture *f)
 					 .method = "tpe",
 					 .seed = 5,
 					 .run_cap = TRIALS,
-					 .sampler_version = SW_SAMPLER_VERSION,
 					 .ended_ms = 1};
 
 	fixture_init(f);
@@ -215,7 +214,7 @@ static void record(struct fixture *f)
 	ck_assert_int_eq(sw_json_parse(&tree, spec_text, strlen(spec_text), &err), SW_OK);
 	ck_assert_msg(sw_spec_read(&r.spec, tree, &err) == SW_OK, "%s %s", err.ptr, err.msg);
 	cJSON_Delete(tree);
-	ck_assert_int_eq(sw_plan_build(&r.sched, r.spec, 5, 0, 0, NULL, &err), SW_OK);
+	ck_assert_int_eq(sw_plan_build(&r.sched, r.spec, 5, NULL, &err), SW_OK);
 	r.tx = tx_new();
 	sw_tx_sweep_insert(r.tx, &row);
 	while (sw_sweep_state(r.sched) == SW_SWEEP_RUNNING) {

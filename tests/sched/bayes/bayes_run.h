@@ -16,24 +16,14 @@ struct run {
 	struct sw_suggestion last;
 };
 
-/* version: 0 is this one. */
-static inline struct sw_sampler *make_version(const struct sw_space *space, uint64_t seed,
-					      uint64_t version)
+static inline struct sw_sampler *make_sampler(const struct sw_space *space, uint64_t seed)
 {
-	const struct sw_sampler_config config = {.kind = SW_SAMPLER_BAYES,
-						 .seed = seed,
-						 .version = version,
-						 .space = space,
-						 .n_metrics = 1};
+	const struct sw_sampler_config config = {
+		.kind = SW_SAMPLER_BAYES, .seed = seed, .space = space, .n_metrics = 1};
 	struct sw_sampler *s;
 
 	ck_assert_int_eq(sw_samplers_create(&s, &config, NULL), SW_OK);
 	return s;
-}
-
-static inline struct sw_sampler *make_sampler(const struct sw_space *space, uint64_t seed)
-{
-	return make_version(space, seed, 0);
 }
 
 static inline void open_run(struct run *r, const struct sw_param *p, size_t n, uint64_t seed)

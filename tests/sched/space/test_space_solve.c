@@ -252,34 +252,6 @@ TEST(space_solve_orders_integers)
 	sw_space_destroy(s);
 }
 
-/* Points are made again from their number, whoever stored them: before version 5 the walk came
- * first wherever it got there. */
-TEST(space_with_few_points_keeps_those_of_older_versions)
-{
-	struct sw_space *s = make_chain(8, 14);
-	struct sw_sampler_config config = {
-		.kind = SW_SAMPLER_RANDOM, .seed = 3, .version = 4, .space = s};
-	struct sw_sampler *before = NULL, *now = NULL;
-	struct sw_value walked[CHAIN_MOST], old[CHAIN_MOST], fresh[CHAIN_MOST];
-	int differ = 0;
-
-	ck_assert_int_eq(sw_samplers_create(&before, &config, NULL), SW_OK);
-	config.version = 0;
-	ck_assert_int_eq(sw_samplers_create(&now, &config, NULL), SW_OK);
-	for (uint64_t t = 1; t <= 10; t++) {
-		sw_sampler_random_ops.point(before, t, SW_SAMPLER_TRIES - 1, walked);
-		ck_assert(sw_space_repair(s, 3, t, NULL, walked));
-		ck_assert_int_eq(sw_sampler_next(before, t, old), SW_OK);
-		ck_assert_int_eq(sw_sampler_next(now, t, fresh), SW_OK);
-		ck_assert_mem_eq(old, walked, 8 * sizeof *old);
-		differ += memcmp(old, fresh, 8 * sizeof *old) != 0;
-	}
-	ck_assert_int_gt(differ, 5);
-	sw_sampler_destroy(before);
-	sw_sampler_destroy(now);
-	sw_space_destroy(s);
-}
-
 /* A range without an end is no value: the first of two normals is drawn, the other computed. */
 TEST(space_solve_draws_normals_where_they_lie)
 {

@@ -83,7 +83,7 @@ static void pending_invariant(const struct sw_sweep *s)
 /* What a slice has passed has ended, or runs on. */
 static void settling_invariant(const struct sw_sweep *s)
 {
-	assert(!s->settling || (s->ending && !sw_sweep_ended(s) && s->config.slice != 0));
+	assert(!s->settling || (s->ending && !sw_sweep_ended(s)));
 	assert(!s->kill.on || s->ending);
 	assert(s->settle_at >= 1 && s->settle_at <= s->trial_n + 1);
 	for (uint64_t i = 1; i < s->settle_at; i++) {

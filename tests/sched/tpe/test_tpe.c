@@ -64,20 +64,18 @@ TEST(tpe_starts_with_sobol_and_says_what_it_knew)
 	world_fini(&w);
 }
 
-/* Eight trials are enough for a model where a trial has one value; by the version before ten. */
+/* Eight trials are enough for a model where a trial has one value, else ten. */
 TEST(tpe_starts_as_long_as_its_values_need)
 {
 	static const struct {
-		uint64_t version;
 		size_t n_metrics, n_levels;
 		uint64_t last; /* of the Sobol points */
-	} at[] = {{12, 1, 0, 8}, {11, 1, 0, 10}, {12, 2, 0, 10}, {12, 1, 1, 10}};
+	} at[] = {{1, 0, 8}, {2, 0, 10}, {1, 1, 10}};
 	struct sw_space *const space = learn_cube(3);
 
 	for (size_t i = 0; i < ROWS(at); i++) {
 		const struct sw_sampler_config config = {.kind = SW_SAMPLER_TPE,
 							 .seed = 3,
-							 .version = at[i].version,
 							 .space = space,
 							 .n_metrics = at[i].n_metrics,
 							 .n_levels = at[i].n_levels,
@@ -102,8 +100,7 @@ TEST(tpe_starts_as_long_as_its_values_need)
 	sw_space_destroy(space);
 }
 
-/* Beside a category the first points are of the middle half of each range, by the version before of
- * the whole. */
+/* Beside a category the first points are of the middle half of each range. */
 TEST(tpe_begins_in_the_middle_of_ranges_beside_categories)
 {
 	const struct sw_param p[] = {
@@ -116,11 +113,9 @@ TEST(tpe_begins_in_the_middle_of_ranges_beside_categories)
 	struct sw_space *const numbers = learn_space(
 		(struct sw_param[]){{.dist = SW_DIST_CATEGORICAL, .n_choices = 1}, p[1], p[2]}, 3);
 
-	for (int i = 0; i < 3; i++) {
-		const struct sw_sampler_config config = {.kind = SW_SAMPLER_TPE,
-							 .seed = 3,
-							 .version = i == 1 ? 8 : 9,
-							 .space = i == 2 ? numbers : both};
+	for (int i = 0; i < 2; i++) {
+		const struct sw_sampler_config config = {
+			.kind = SW_SAMPLER_TPE, .seed = 3, .space = i == 1 ? numbers : both};
 		unsigned outside = 0, level[3] = {0};
 		struct sw_suggestion out = {.state = NULL};
 		struct sw_sampler *s;
@@ -136,7 +131,7 @@ TEST(tpe_begins_in_the_middle_of_ranges_beside_categories)
 			learn_add(&h, out.values);
 		}
 		ck_assert_uint_eq(outside > 0, i > 0);
-		ck_assert(i == 2 || (level[0] > 0 && level[1] > 0 && level[2] > 0));
+		ck_assert(i == 1 || (level[0] > 0 && level[1] > 0 && level[2] > 0));
 		sw_sampler_destroy(s);
 		sw_history_fini(&h);
 	}
