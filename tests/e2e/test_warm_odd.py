@@ -57,7 +57,8 @@ ODD = {
         "print(heavy.MINE)", "heavy asks for sys.argv when it is imported"),
     "a package keeps the arguments": ({HEAVY: "from sys import argv"},
         "print(heavy.argv, heavy.argv is sys.argv)", "a package asks for sys.argv when it is imported"),
-    "a package reads the script's name": ({HEAVY: "import sys, __main__\nMINE = sys.argv[0], __main__.__file__\n__main__.HEAVY = 1"},
+    "a package reads the script's name": ({
+        HEAVY: "import sys\nMINE = sys.argv[0], sys.modules['__main__'].__file__\nsys.modules['__main__'].HEAVY = 1"},
         "print(heavy.MINE, type(sys.argv), HEAVY)", ""),
     "a package keeps the number of the process": ({HEAVY: "import os\nMINE = os.getpid()"},
         "print(heavy.MINE == os.getpid())", "heavy asks for os.getpid() when it is imported"),
