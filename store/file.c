@@ -26,8 +26,6 @@ static const char hardening[] = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_c
 static const char durability[] = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
 				 "PRAGMA journal_size_limit = 67108864;";
 
-#define VACUUM_MOST ((int64_t)1 << 30) /* bytes: longer starts would surprise */
-
 /* All three are replaced: a copy of the file beside the log of another day becomes a database that
  * never was. */
 #define REMEDY                                                                                     \
@@ -213,59 +211,19 @@ static bool tell_lost(const char *path)
 	return true;
 }
 
-/* A file of schema 11 or older cannot give pages back before it is written anew, once: about 2 s
- * for 100 MB, and a temporary file of its size. A large one stays as it is, and uses its free pages
- * again. */
-static sw_status let_shrink(sqlite3 *conn, const char *path, struct sw_err *err)
-{
-	int64_t mode = 0, pages = 0, page = 0;
-	char doing[400];
-	sw_status rc;
-
-	(void)snprintf(doing, sizeof doing, "write %s anew", path);
-	if ((rc = sw_sql_int(conn, "PRAGMA auto_vacuum", &mode, err)) != SW_OK ||
-	    (rc = sw_sql_int(conn, "PRAGMA page_count", &pages, err)) != SW_OK ||
-	    (rc = sw_sql_int(conn, "PRAGMA page_size", &page, err)) != SW_OK ||
-	    mode == SW_VACUUM_INCREMENTAL)
-		return rc;
-	const int64_t bytes = pages * page;
-	if (bytes > VACUUM_MOST) {
-		sw_log(SW_LOG_INFO, "store.vacuum",
-		       "path=\"%s\" bytes=%lld why=\"it is too large to be written anew at a "
-		       "start: "
-		       "what is deleted makes room in it, but it does not shrink "
-		       "(docs/operations.md)\"",
-		       path, (long long)bytes);
-		return SW_OK;
-	}
-	(void)sqlite3_limit(conn, SQLITE_LIMIT_ATTACHED, 1); /* VACUUM attaches its copy */
-	rc = sw_sql_exec(conn, "PRAGMA temp_store = FILE; PRAGMA auto_vacuum = INCREMENTAL; VACUUM",
-			 doing, err);
-	(void)sqlite3_limit(conn, SQLITE_LIMIT_ATTACHED, 0);
-	(void)sqlite3_exec(conn, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
-	if (rc != SW_FULL)
-		return rc;
-	sw_log(SW_LOG_WARN, "store.vacuum",
-	       "path=\"%s\" why=\"no space to write it anew, so that it could shrink: the next "
-	       "start "
-	       "tries again\"",
-	       path);
-	return SW_OK;
-}
-
 static sw_status set_up(sqlite3 *conn, const char *path, struct sw_err *err)
 {
 	char doing[400];
 	sw_status rc;
 
 	(void)snprintf(doing, sizeof doing, "open %s", path);
-	/* Whose file it is comes first: nothing is written to a stranger's, or a newer one's. */
+	/* Whose file it is comes first: nothing is written to one of a stranger or another
+	 * version. */
 	if ((rc = sw_schema_update(conn, path, err)) != SW_OK ||
 	    (rc = sw_sql_exec(conn, "PRAGMA journal_mode = WAL", doing, err)) != SW_OK ||
 	    (rc = sw_sql_exec(conn, durability, doing, err)) != SW_OK)
 		return rc;
-	rc = sw_file_quick_check(conn, path, err);
-	return rc == SW_OK ? let_shrink(conn, path, err) : rc;
+	return sw_file_quick_check(conn, path, err);
 }
 
 sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err)

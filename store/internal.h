@@ -45,8 +45,7 @@ SW_NODISCARD sw_status sw_sql_int(sqlite3 *conn, const char *sql, int64_t *out, 
 
 /* --- the file (file.c, schema.c) --- */
 
-#define SW_VACUUM_INCREMENTAL 2 /* as PRAGMA auto_vacuum numbers it */
-/* Opens path, made first when it is not there, migrated and checked. */
+/* Opens path, made first when it is not there, and checked. */
 SW_NODISCARD sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err);
 /* A hardened connection; flags are SQLITE_OPEN_*, name is the file's in error lines. */
 SW_NODISCARD sw_status sw_file_connect(sqlite3 **out, const char *path, const char *name, int flags,
@@ -183,7 +182,6 @@ struct sw_writer {
 	sqlite3_stmt *ops[SW_OP_N][SW_OP_SQL_MAX];
 	int wal_pages;     /* in the log after the last commit */
 	int checkpoint_at; /* pages at which the next checkpoint is due */
-	bool shrinks;      /* the file can give pages back */
 };
 
 SW_NODISCARD sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *err);

@@ -1,7 +1,7 @@
 /*
  * store/peek.h — a database file opened to be looked at, while another process may have it open.
  *
- * Nothing is written: no migration, no log folded in, no file made beside it where that can be
+ * Nothing is written: no log folded in, no file made beside it where that can be
  * helped. A file that lies alone (no -wal beside it, so nobody has it open) is read without locks,
  * from a read-only medium too; sw_peek_end() says whether it changed meanwhile. Else SQLite's own
  * locks keep the snapshot, and the writer goes on: a reader never holds up a commit.

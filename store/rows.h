@@ -39,12 +39,12 @@ struct sw_row_sweep {
 	bool driven;     /* by a client's ask, report and tell */
 	int64_t run_cap; /* 0: none */
 	int64_t created_ms, ended_ms;
-	int64_t uid;             /* the user that submitted it */
-	int64_t bytes;           /* that a trial takes at most; 0: not known */
-	int64_t data_bytes;      /* of these its data set's; 0: not known */
-	int64_t data_sum;        /* of its data set's files; 0: not known */
-	enum sw_gone gone;       /* read only, as the next three */
-	int64_t kept;            /* the trial that stays; 0: none */
+	int64_t uid;        /* the user that submitted it */
+	int64_t bytes;      /* that a trial takes at most; 0: it runs a program, or at a client */
+	int64_t data_bytes; /* of these its data set's */
+	int64_t data_sum;   /* of its data set's files; 0: there are none */
+	enum sw_gone gone;  /* read only, as the next three */
+	int64_t kept;       /* the trial that stays; 0: none */
 	const char *tags, *note; /* NULL: none; tags have a blank between two */
 };
 

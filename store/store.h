@@ -36,7 +36,6 @@
 
 #define SW_STORE_MAX_QUEUED       ((size_t)200000)
 #define SW_STORE_MAX_QUEUED_BYTES ((size_t)512 * 1024 * 1024)
-#define SW_STORE_SCHEMA_VERSION   15
 
 struct sw_store; /* opaque */
 struct sw_tx;    /* opaque: a list of row operations that commit together */
@@ -49,8 +48,8 @@ struct sw_store_hooks {
 };
 
 /*
- * Opens or creates dir/sweepd.db, migrates it, checks it (quick_check), and starts the threads.
- * SW_CONFLICT: the file was written by a newer version. SW_IO: not a database, damaged, no
+ * Opens or creates dir/sweepd.db, checks it (quick_check), and starts the threads.
+ * SW_CONFLICT: the file was written by another version. SW_IO: not a database, damaged, no
  * permission. SW_FULL. hooks is copied; wake may run until sw_store_close() returns.
  * Cost: reads the whole file (quick_check), about 0.3 s per 100 MB.
  */

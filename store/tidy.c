@@ -14,11 +14,9 @@ static sw_status but_for_room(sw_status rc)
 sw_status sw_writer_shrink(struct sw_writer *w, bool *more, struct sw_err *err)
 {
 	int64_t pages = 0;
-	sw_status rc = SW_OK;
+	sw_status rc = sw_sql_int(w->conn, "PRAGMA freelist_count", &pages, err);
 
 	*more = false;
-	if (w->shrinks)
-		rc = sw_sql_int(w->conn, "PRAGMA freelist_count", &pages, err);
 	if (rc == SW_OK && pages >= SLICE_PAGES) {
 		rc = sw_sql_exec(w->conn, "PRAGMA incremental_vacuum(256)", "shrink the file", err);
 		*more = rc == SW_OK;

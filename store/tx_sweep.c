@@ -46,7 +46,7 @@ const struct sw_op_def sw_op_sweep_gone = {
 	 " WHERE sweep = ?1 AND ?2 = 2"},
 	{false, true},
 };
-_Static_assert(SW_GONE_ALL == 2, "as in the statement above and in schema_12.sql");
+_Static_assert(SW_GONE_ALL == 2, "as in the statement above and in schema.sql");
 
 void sw_tx_sweep_gone(struct sw_tx *tx, int64_t sweep, enum sw_gone gone, int64_t kept,
 		      const char *cause)

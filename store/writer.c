@@ -38,11 +38,8 @@ sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *e
 {
 	sw_status rc;
 
-	int64_t vacuum = 0;
-
 	*w = (struct sw_writer){.checkpoint_at = CHECKPOINT_PAGES};
 	if ((rc = sw_file_open(&w->conn, path, err)) != SW_OK ||
-	    (rc = sw_sql_int(w->conn, "PRAGMA auto_vacuum", &vacuum, err)) != SW_OK ||
 	    (rc = prepare(w->conn, "BEGIN IMMEDIATE", "begin", &w->begin, err)) != SW_OK ||
 	    (rc = prepare(w->conn, "COMMIT", "commit", &w->commit, err)) != SW_OK ||
 	    (rc = prepare(w->conn, "ROLLBACK", "rollback", &w->rollback, err)) != SW_OK)
@@ -52,7 +49,6 @@ sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *e
 			if ((rc = prepare(w->conn, sw_op_defs[op]->sql[i], sw_op_defs[op]->name,
 					  &w->ops[op][i], err)) != SW_OK)
 				goto fail;
-	w->shrinks = vacuum == SW_VACUUM_INCREMENTAL;
 	(void)sqlite3_wal_hook(w->conn, on_wal, w);
 	return SW_OK;
 fail:

@@ -51,9 +51,9 @@ struct sw_running {
 	uint64_t seed;
 	int64_t run_cap; /* sw_sweep_asked_cap(); 0: none */
 	int64_t created_ms, ended_ms;
-	int64_t bytes;      /* that a trial takes at most; 0: not known */
-	int64_t data_bytes; /* of these its data set's; 0: not known */
-	int64_t data_sum;   /* of its files; 0: not known */
+	int64_t bytes;      /* that a trial takes at most; 0: it runs a program, or at a client */
+	int64_t data_bytes; /* of these its data set's */
+	int64_t data_sum;   /* of its files; 0: there are none */
 	enum sw_sweep_state state;
 	enum sw_gone gone; /* daemon/sweep/erase.h */
 	int64_t kept;      /* of one that is SW_GONE_BUT_BEST: the trial */

@@ -150,13 +150,13 @@ static const struct story stories[] = {
 	  "daemon starts", "",
 	  "a get", "refused -32001 /sweep: no sweep 1; there is none yet"}},
 	/* --- what is refused --- */
-	{"a database of a newer version", NULL, "'run_cap':3",
+	{"a database of another version", NULL, "'run_cap':3",
 	 {"daemon dies", "",
 	  "alter PRAGMA user_version = 99", "",
 	  "daemon starts",
-	  "refused: STATE/sweepd.db was written by a newer sweepd (schema 99, this one "
-	  "knows 15)",
-	  "alter PRAGMA user_version = 15", ""}},
+	  "refused: STATE/sweepd.db was written by sweepd " SW_VERSION " (schema 99), and this is "
+	  "sweepd " SW_VERSION " (schema 1): use that one, or another state folder",
+	  "alter PRAGMA user_version = 1", ""}},
 	{"a file that is no database of sweepd's", NULL, "'run_cap':3",
 	 {"daemon dies", "",
 	  "alter PRAGMA application_id = 7", "",

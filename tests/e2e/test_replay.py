@@ -305,12 +305,11 @@ def test_what_is_no_database_is_refused_with_one_line(small, tmp_path):
     with sqlite3.connect(tmp_path / "other") as db:
         db.execute("CREATE TABLE t (x)")
     assert "not a sweepd database" in refused(tmp_path / "other")
-    for words, version in (("newer", 99), ("older", 1)):
-        shutil.copy(small, tmp_path / words)
-        with sqlite3.connect(tmp_path / words) as db:
-            db.execute(f"PRAGMA user_version = {version}")
-            db.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (version,))
-        assert f"by a{'n' if words == 'older' else ''} {words} sweepd" in refused(tmp_path / words)
+    shutil.copy(small, tmp_path / "another")
+    with sqlite3.connect(tmp_path / "another") as db:
+        db.execute("PRAGMA user_version = 99")
+        db.execute("UPDATE meta SET value = '9.8.7' WHERE key = 'program'")
+    assert "was written by sweepd 9.8.7 (schema 99), and this is" in refused(tmp_path / "another")
     os.mkfifo(tmp_path / "pipe")
     assert "not a file" in refused(tmp_path / "pipe")
 

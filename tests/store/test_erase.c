@@ -271,34 +271,6 @@ TEST(second_connection_that_writes_or_checkpoints_is_seen)
 	}
 }
 
-/* A file that an earlier version made learns to shrink at its next start. */
-TEST(file_of_an_earlier_version_can_shrink)
-{
-	struct fixture f;
-	struct sw_err err = SW_ERR_INIT;
-	int64_t mode = -1;
-	sqlite3 *conn;
-
-	fixture_init(&f);
-	fixture_open(&f);
-	put_all(&f, 1, 3, 10);
-	fixture_close(&f);
-	ck_assert_int_eq(sqlite3_open(f.path, &conn), SQLITE_OK);
-	ck_assert_int_eq(
-		sw_sql_exec(conn, "PRAGMA auto_vacuum = NONE; VACUUM", "make it old", &err), SW_OK);
-	ck_assert_int_eq(sw_sql_int(conn, "PRAGMA auto_vacuum", &mode, &err), SW_OK);
-	ck_assert_int_eq(mode, 0);
-	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
-	fixture_open(&f);
-	ck_assert_int_eq(count_rows(&f, "report", 1, 0), 30);
-	fixture_close(&f);
-	ck_assert_int_eq(sw_file_connect(&conn, f.path, f.path, SQLITE_OPEN_READONLY, &err), SW_OK);
-	ck_assert_int_eq(sw_sql_int(conn, "PRAGMA auto_vacuum", &mode, &err), SW_OK);
-	ck_assert_int_eq(mode, SW_VACUUM_INCREMENTAL);
-	(void)sqlite3_close(conn);
-	fixture_fini(&f);
-}
-
 SUITE(tcase)
 {
 	tcase_set_timeout(tcase, 240);

@@ -110,10 +110,15 @@ static const struct {
 	sw_status rc;
 	const char *says;
 } damages[] = {
-	{"newer", "PRAGMA user_version = 16; DROP TABLE meta", NULL, SW_CONFLICT,
-	 " was written by a newer sweepd (schema 16, this one knows 15)"},
+	{"another version",
+	 "PRAGMA user_version = 2; UPDATE meta SET value = '9.8.7' WHERE key = 'program'", NULL,
+	 SW_CONFLICT,
+	 " was written by sweepd 9.8.7 (schema 2), and this is sweepd " SW_VERSION
+	 " (schema 1): use that one, or another state folder"},
+	{"another version without meta", "PRAGMA user_version = 16; DROP TABLE meta", NULL,
+	 SW_CONFLICT, " was written by sweepd of another version (schema 16), and this is "},
 	{"versions differ", "UPDATE meta SET value = 12 WHERE key = 'schema'", NULL, SW_IO,
-	 "it says schema 15 and schema 12"},
+	 "it says schema 1 and schema 12"},
 	{"version row gone", "DELETE FROM meta", NULL, SW_IO, "no number there"},
 	{"version row of text", "UPDATE meta SET value = 'one' WHERE key = 'schema'", NULL, SW_IO,
 	 "no number there"},
@@ -251,6 +256,56 @@ TEST(schema_goes_up_step_by_step_and_whole_steps_only)
 	ck_assert_int_eq(x, 10);
 	ck_assert_int_eq(sw_schema_migrate(conn, "P", steps, 1, &err), SW_CONFLICT);
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
+}
+
+extern const char sw_schema_sql[];
+
+/* As the first step after version 1 will be. A program without it changes nothing. */
+TEST(file_of_version_1_comes_up_to_a_planted_2_with_its_rows)
+{
+	static const char *const steps[] = {
+		sw_schema_sql, "ALTER TABLE report ADD COLUMN planted INTEGER NOT NULL DEFAULT 7"};
+	struct fixture f;
+	struct sw_err err = SW_ERR_INIT;
+	int64_t sum = 0;
+	sqlite3 *conn;
+
+	begin_closed(&f);
+	ck_assert_int_eq(sqlite3_open(f.path, &conn), SQLITE_OK);
+	ck_assert_msg(sw_schema_migrate(conn, f.path, steps, 2, &err) == SW_OK, "%s", err.msg);
+	ck_assert_int_eq(sw_sql_int(conn, "SELECT sum(planted) FROM report", &sum, &err), SW_OK);
+	ck_assert_int_eq(sum, INT64_C(7) * 300);
+	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
+	ck_assert_int_eq(fixture_try_open(&f, &err), SW_CONFLICT);
+	ck_assert_ptr_nonnull(strstr(err.msg, "sweepd " SW_VERSION " (schema 2), and this is"));
+	ck_assert_int_eq(sqlite3_open(f.path, &conn), SQLITE_OK);
+	ck_assert_int_eq(version_of(conn), 2);
+	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
+	fixture_fini(&f);
+}
+
+TEST(replay_reads_one_index_and_no_table)
+{
+	static const char plan[] =
+		"EXPLAIN QUERY PLAN SELECT ev, trial, attempt, seq, step, time_ms, value, diverged,"
+		" verdict, NULL, checkpoint FROM report INDEXED BY report_by_ev WHERE sweep = 1"
+		" ORDER BY ev";
+	struct fixture f;
+	sqlite3_stmt *q = NULL;
+	sqlite3 *conn;
+
+	fixture_begin(&f);
+	fixture_close(&f);
+	ck_assert_int_eq(sqlite3_open(f.path, &conn), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_prepare_v2(conn, plan, -1, &q, NULL), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_step(q), SQLITE_ROW);
+	const char *detail = (const char *)sqlite3_column_text(q, 3);
+	ck_assert_msg(detail != NULL && strstr(detail, "COVERING INDEX report_by_ev") != NULL, "%s",
+		      detail);
+	ck_assert_int_eq(sqlite3_step(q), SQLITE_DONE);
+	(void)sqlite3_finalize(q);
+	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
+	fixture_fini(&f);
 }
 
 TEST(creation_cut_short_leaves_nothing_in_the_way)
