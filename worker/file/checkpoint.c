@@ -258,7 +258,7 @@ static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_c
 
 	if (rc == SW_OK)
 		rc = sw_checkpoint_take(f->fd, layers, (size_t)h.layers_n * CHECKPOINT_LAYER,
-					sw_checkpoint_layers_at(&h), err);
+					CHECKPOINT_FIXED, err);
 	if (rc == SW_OK)
 		rc = sw_checkpoint_fits(&h, layers, net, id, err);
 	return rc == SW_OK ? load(f, net, &h, err) : rc;

@@ -21,8 +21,7 @@
 
 #include "worker/net/net.h"
 
-/* Read are this one, 4, which knows of no best epoch, and 3, which has no label either. */
-#define SW_CHECKPOINT_VERSION 5
+#define SW_CHECKPOINT_VERSION 1
 
 struct sw_checkpoint_id {
 	uint64_t sweep, trial; /* whose state it is */

@@ -43,14 +43,9 @@ static const char *code_name(uint32_t code)
 	return "unknown";
 }
 
-uint64_t sw_checkpoint_layers_at(const struct sw_checkpoint_head *h)
-{
-	return h->version < 5 ? CHECKPOINT_FIXED - 24 : CHECKPOINT_FIXED;
-}
-
 uint64_t sw_checkpoint_table_at(const struct sw_checkpoint_head *h)
 {
-	return sw_checkpoint_layers_at(h) + (uint64_t)h->layers_n * CHECKPOINT_LAYER;
+	return CHECKPOINT_FIXED + (uint64_t)h->layers_n * CHECKPOINT_LAYER;
 }
 
 uint64_t sw_checkpoint_label_at(const struct sw_checkpoint_head *h)
@@ -200,28 +195,26 @@ sw_status sw_checkpoint_decode(struct sw_checkpoint_head *out,
 		.stale = get(in + 96, 8),
 		.tensors_n = (uint32_t)get(in + 104, 4),
 		.label_n = (uint32_t)get(in + 108, 4),
+		.best_epoch = get(in + 112, 8),
+		.best_updates = get(in + 120, 8),
+		.best_value = to_double(get(in + 128, 8)),
 	};
 
-	if (h.version >= 5) {
-		h.best_epoch = get(in + 112, 8);
-		h.best_updates = get(in + 120, 8);
-		h.best_value = to_double(get(in + 128, 8));
-	}
 	*out = h;
 	if (memcmp(in, magic, sizeof magic) != 0)
 		return sw_err_set(err, SW_INVALID,
 				  "is not a checkpoint, or is damaged in its first bytes");
-	if (h.version < 3 || h.version > SW_CHECKPOINT_VERSION)
+	if (h.version != SW_CHECKPOINT_VERSION)
 		return sw_err_set(err, SW_INVALID,
-				  "is of version %" PRIu32 ", this program reads 3 to %d",
-				  h.version, SW_CHECKPOINT_VERSION);
+				  "is of version %" PRIu32 ", this program reads %d", h.version,
+				  SW_CHECKPOINT_VERSION);
 	if (h.bytes > size)
 		return sw_err_set(err, SW_INVALID, "is cut short: %" PRIu64 " of %" PRIu64 " bytes",
 				  size, h.bytes);
 	if (h.bytes < size || h.layers_n == 0 || h.layers_n > SW_MODEL_MAX_OPS || h.states_n > 2 ||
 	    h.parameters > size / 4 || h.running > size / 4 ||
 	    h.tensors_n > CHECKPOINT_TENSORS * h.layers_n || h.best_epoch > h.id.epoch ||
-	    h.label_n > (h.version == 3 ? 0 : size) || whole(&h) != size)
+	    h.label_n > size || whole(&h) != size)
 		return sw_err_set(err, SW_INVALID, "is damaged: its lengths are wrong");
 	return SW_OK;
 }

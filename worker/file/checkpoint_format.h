@@ -6,7 +6,7 @@
 #include "worker/file/checkpoint.h"
 #include <xxhash.h>
 
-#define CHECKPOINT_FIXED  136 /* bytes before the layer list; before version 5 24 less */
+#define CHECKPOINT_FIXED  136 /* bytes before the layer list */
 #define CHECKPOINT_LAYER  24
 #define CHECKPOINT_TENSOR 104 /* a line of the tensor table */
 #define CHECKPOINT_SUM    16
@@ -54,9 +54,7 @@ SW_NODISCARD sw_status sw_checkpoint_tensor_decode(struct sw_checkpoint_tensor *
 
 /* Are the best epoch's weights others than the last's? */
 bool sw_checkpoint_has_best(const struct sw_checkpoint_head *h);
-/* Offsets in the file: the layer list, the table behind it, the label behind that, and the
- * weights. */
-uint64_t sw_checkpoint_layers_at(const struct sw_checkpoint_head *h);
+/* Offsets in the file: the table behind the layer list, the label behind that, and the weights. */
 uint64_t sw_checkpoint_table_at(const struct sw_checkpoint_head *h);
 uint64_t sw_checkpoint_label_at(const struct sw_checkpoint_head *h);
 uint64_t sw_checkpoint_weights_at(const struct sw_checkpoint_head *h);

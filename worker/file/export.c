@@ -150,7 +150,7 @@ static sw_status label_read(const struct export *x, cJSON **out, struct sw_err *
 
 	*out = NULL;
 	if (n == 0)
-		return SW_OK; /* an older version, or a label that was too long to keep */
+		return SW_OK; /* it was too long to keep */
 	if (n > SW_LABEL_MOST)
 		return sw_err_set(err, SW_INVALID, "has a label that is too long");
 	text = sw_malloc(n);
