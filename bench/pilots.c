@@ -62,8 +62,9 @@ static int join(struct player *p, const char *path)
 {
 	char params[BENCH_LINE];
 
-	(void)snprintf(params, sizeof params, "\"worker\":\"%s\",\"slot\":%ld%s", p->id, p->slot,
-		       p->more);
+	(void)snprintf(params, sizeof params,
+		       "\"worker\":\"%s\",\"slot\":%ld,\"version\":\"" SW_VERSION "\"%s", p->id,
+		       p->slot, p->more);
 	for (int i = 0; i < TRIES; i++) {
 		if (bench_client_connect(&p->c, path) == 0 &&
 		    bench_call(&p->c, "worker.hello", params) != NULL)

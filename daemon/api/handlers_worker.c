@@ -32,6 +32,14 @@ void sw_handle_worker_hello(struct sw_call *call)
 			       (long long)slot);
 		return;
 	}
+	/* One that an earlier daemon started, or whose machine has another installation. */
+	if (strcmp(sw_call_str(call, "version", ""), SW_VERSION) != 0) {
+		sw_call_refuse(call, SW_DENIED, "",
+			       "slot %lld has a worker of sweepd %s, and this is sweepd " SW_VERSION
+			       ": install the same version",
+			       (long long)slot, sw_call_str(call, "version", ""));
+		return;
+	}
 	/* The id alone is not enough where the process is known. */
 	if (sw_slot_pid(s) != 0 && sw_slot_pid(s) != (long)call->conn->pid) {
 		sw_call_refuse(call, SW_DENIED, "", "slot %lld belongs to another process",
@@ -61,7 +69,7 @@ void sw_handle_worker_hello(struct sw_call *call)
 		return;
 	}
 	s->worker->process = process;
-	sw_slot_hello(s, call->conn, cJSON_IsTrue(sw_json_get(call->params, "beats")));
+	sw_slot_hello(s, call->conn);
 	sw_pilot_hello(s, sw_call_str(call, "node", ""),
 		       !cJSON_IsFalse(sw_json_get(call->params, "files")));
 	/* If the daemon has given the trial away meanwhile, the worker must drop it. */

@@ -238,7 +238,7 @@ static const char *find_value(const char *text, const char *key)
 
 bool sw_pilot_files_read(struct sw_pilot *p, unsigned char key[32])
 {
-	unsigned long long shape = SW_SPEC_SHAPE_USUAL; /* one of an earlier version has none */
+	unsigned long long shape = SW_SPEC_SHAPE_USUAL;
 	long long began = 0;
 	char text[TEXT_MAX];
 	bool ok = read_end(path_of_pilot(p, "").s, text, sizeof text);
@@ -246,9 +246,9 @@ bool sw_pilot_files_read(struct sw_pilot *p, unsigned char key[32])
 
 	for (size_t i = 0; ok && i < 32; i++)
 		ok = sscanf(hex + 2 * i, "%2hhx", &key[i]) == 1;
-	(void)sscanf(find_value(text, "\nshape "), "%llu", &shape);
-	(void)sscanf(find_value(text, "\ntime "), "%u", &p->time_s);
-	(void)sscanf(find_value(text, "\nbegan "), "%lld", &began);
+	ok = ok && sscanf(find_value(text, "\nshape "), "%llu", &shape) == 1 &&
+	     sscanf(find_value(text, "\ntime "), "%u", &p->time_s) == 1;
+	(void)sscanf(find_value(text, "\nbegan "), "%lld", &began); /* it may not have begun */
 	p->w->shape = shape;
 	p->began_ms = began;
 	OPENSSL_cleanse(text, sizeof text);

@@ -244,13 +244,12 @@ struct sw_slot *sw_slot_find(struct sw_daemon *d, int64_t slot, const char *id)
 	return strcmp(s->worker->id, id) == 0 ? s : NULL;
 }
 
-void sw_slot_hello(struct sw_slot *s, struct sw_conn *c, bool beats)
+void sw_slot_hello(struct sw_slot *s, struct sw_conn *c)
 {
 	/* A new link of the same worker takes over: it has given up the old one. */
 	if (s->conn != c)
 		sw_slot_disconnect(s);
 	s->conn = c;
-	s->beats = beats;
 	s->heard_ms = 0; /* it is there: from now on its attempt ends when it ends */
 	c->slot = s;
 	if (s->state == SW_SLOT_STARTING)

@@ -71,7 +71,6 @@ struct sw_slot {
 
 	/* the link: a worker has a connection for each of its slots */
 	struct sw_conn *conn; /* NULL: not connected */
-	bool beats;           /* its worker said that it is never silent for long */
 	struct sw_call *next; /* a held worker.next */
 	int64_t next_since_us;
 	struct sw_buf job; /* BUSY, and `next` is held still: its answer (sw_slot_keep_job()) */
@@ -152,8 +151,7 @@ void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_
 struct sw_slot *sw_slot_of(struct sw_call *call);
 /* NULL: there is no such slot, or its worker has another id. */
 struct sw_slot *sw_slot_find(struct sw_daemon *d, int64_t slot, const char *id);
-/* beats: see worker.hello; a worker of an earlier version, found again, does not, and is let be. */
-void sw_slot_hello(struct sw_slot *s, struct sw_conn *c, bool beats);
+void sw_slot_hello(struct sw_slot *s, struct sw_conn *c); /* see worker.hello */
 /* How long a slot waits after a failure, by how many were before it: 1, 2, 4 ... 30 s. */
 int64_t sw_slot_wait_us(unsigned before);
 /* May it begin a trial? *why: why not (its GPU, or a start that the machine refused). */

@@ -30,16 +30,20 @@ static bool read_count(const cJSON *verdict, const char *key, int64_t *out)
 	return true;
 }
 
-/* A worker of an earlier version says less; what it leaves out stays 0. */
-static void read_work(const cJSON *verdict, struct sw_speccheck *out)
+/* False: a figure is missing. Those of a pipeline stand there only for one. */
+static bool read_facts(const cJSON *verdict, struct sw_speccheck *out)
 {
 	const cJSON *flops = sw_json_get(verdict, "flops"),
 		    *stage = sw_json_get(verdict, "stage_flops");
 
-	if (cJSON_IsNumber(flops))
-		out->flops = flops->valuedouble;
-	if (cJSON_IsNumber(stage) && read_count(verdict, "parts", &out->parts))
-		out->stage_flops = stage->valuedouble;
+	(void)snprintf(out->odd, sizeof out->odd, "%s", sw_json_text(verdict, "odd", ""));
+	out->flops = cJSON_GetNumberValue(flops);
+	out->stage_flops = stage != NULL ? cJSON_GetNumberValue(stage) : 0;
+	return read_count(verdict, "parameters", &out->parameters) &&
+	       read_count(verdict, "bytes", &out->bytes) &&
+	       read_count(verdict, "data_bytes", &out->data_bytes) &&
+	       read_count(verdict, "data_sum", &out->data_sum) && cJSON_IsNumber(flops) &&
+	       (stage == NULL || read_count(verdict, "parts", &out->parts));
 }
 
 /* {"ok": true, ...} or {"ok": false, "pointer": P, "message": M} */
@@ -58,14 +62,10 @@ static void read_verdict(struct sw_check *c, const struct sw_errand_end *run, st
 	else if (!cJSON_IsTrue(sw_json_get(v, "ok"))) /* refused by it, in its own words */
 		(void)sw_err_at(err, SW_INVALID, sw_json_text(v, "pointer", "/trainer"), "%s",
 				sw_json_text(v, "message", "refused"));
-	else if (!read_count(v, "parameters", &c->facts.parameters) ||
-		 !read_count(v, "bytes", &c->facts.bytes) ||
-		 !read_count(v, "data_bytes", &c->facts.data_bytes) ||
-		 !read_count(v, "data_sum", &c->facts.data_sum))
-		c->facts = (struct sw_speccheck){.parameters = 0};
-	else
-		read_work(v, &c->facts);
-	(void)snprintf(c->facts.odd, sizeof c->facts.odd, "%s", sw_json_text(v, "odd", ""));
+	else if (!read_facts(v, &c->facts))
+		(void)sw_err_at(err, SW_INTERNAL, "/trainer",
+				"sweep-worker could not check the model and the data: its answer "
+				"lacks a figure");
 	cJSON_Delete(v);
 }
 

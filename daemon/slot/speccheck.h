@@ -14,7 +14,7 @@ struct sw_daemon;
 #define SW_SPECCHECK_AT_ONCE 4  /* processes; further checks wait for their turn ... */
 #define SW_SPECCHECK_WAITING 64 /* ... as many as this; more are SW_BUSY */
 
-/* Of the largest configuration of the space; 0: not known. */
+/* Of the largest configuration of the space. */
 struct sw_speccheck {
 	int64_t parameters; /* weights that are trained */
 	int64_t bytes;      /* that a trial takes, its data set among them */

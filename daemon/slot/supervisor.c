@@ -416,8 +416,7 @@ static int64_t silent_since(const struct sw_slot *s, int64_t now_us)
 	const struct sw_conn *c = s->conn;
 	const int64_t last_us = c != NULL ? c->active_us : s->since_us;
 
-	/* what it sends is not read, or it never promised anything */
-	if (c != NULL && (c->stopped || !s->beats))
+	if (c != NULL && c->stopped) /* what it sends is not read */
 		return now_us;
 	if (s->worker->unstored > 0) /* it was told nothing yet */
 		return now_us;

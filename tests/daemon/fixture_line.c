@@ -112,14 +112,15 @@ void fixture_submit(struct fixture_peer *p, const char *keys, bool trainer)
 static void hello(struct fixture_peer *p, int slot, const char *words)
 {
 	long long s, t, a;
-	char params[300], runs[100] = "";
+	char params[300], runs[100] = "", version[20] = SW_VERSION;
 
 	(void)sscanf(words, " as %d", &slot);
+	(void)sscanf(words, " of %19s", version);
 	if (sscanf(words, "%lld%lld%lld", &s, &t, &a) == 3)
 		(void)snprintf(runs, sizeof runs, ",'sweep':%lld,'trial':%lld,'attempt':%lld", s, t,
 			       a);
-	(void)snprintf(params, sizeof params, "{'worker':'%s','slot':%d,'beats':true%s}",
-		       fixture_workers[slot].id, slot, runs);
+	(void)snprintf(params, sizeof params, "{'worker':'%s','slot':%d,'version':'%s'%s}",
+		       fixture_workers[slot].id, slot, version, runs);
 	fixture_peer_ask(p, "worker.hello", params);
 }
 

@@ -3,7 +3,6 @@ import os
 import signal
 import sqlite3
 import stat
-import sys
 import time
 
 import pytest
@@ -68,38 +67,6 @@ def test_worker_that_was_stopped_with_the_daemon_is_let_be(start):
     assert client.slots()[0]["pid"] == slot["pid"]
 
 
-def stand_in(directory, body):
-    """A program in the worker's place that says hello(slot, link) and then does what body says."""
-    program = directory / "worker"
-    program.write_text(f"""#!{sys.executable}
-import json, socket, sys
-ID, at = sys.stdin.read(), {{k: v for k, v in zip(sys.argv[1::2], sys.argv[2::2])}}
-def dial():
-    link = socket.socket(socket.AF_UNIX)
-    link.connect(at["--socket"])
-    return link
-def hello(link, slot, **more):
-    line = {{"jsonrpc": "2.0", "id": 1, "method": "worker.hello",
-            "params": {{"worker": ID, "slot": slot, **more}}}}
-    link.sendall(json.dumps(line).encode() + b"\\n")
-    return json.loads(link.makefile().readline())
-{body}
-""")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return str(program)
-
-
-def test_worker_that_promised_no_sign_of_life_is_let_be(start, tmp_path):
-    """As one of an earlier version, which the daemon found again; its neighbour promised some."""
-    program = stand_in(tmp_path, """
-link, slot = dial(), int(at["--slot"])
-hello(link, slot, **({"beats": True} if slot == 1 else {}))
-link.recv(1)""")
-    client = start("cpu:2", SWEEPD_SILENT_MS="3000", SWEEPD_WORKER=program).client()
-    wait_until(lambda: client.slots()[1]["starts"] >= 2, "the one that promised is replaced")
-    assert client.slots()[0]["starts"] == 1 and client.slots()[0]["state"] == "IDLE"
-
-
 # --- identity ---
 
 def test_worker_shows_its_id_to_nobody_and_another_cannot_use_it(start):
@@ -111,7 +78,8 @@ def test_worker_shows_its_id_to_nobody_and_another_cannot_use_it(start):
         worker, = db.execute("SELECT worker FROM slot").fetchone()
     with open(f"/proc/{slot['pid']}/cmdline", "rb") as file:
         assert worker.encode() not in file.read()
-    assert client.refused("worker.hello", worker=worker, slot=0).code == DENIED
+    assert client.refused("worker.hello", worker=worker, slot=0,
+                          version=client.call("daemon.info")["version"]).code == DENIED
     sweep = client.submit(trained(run_cap=1))  # its own link is as it was
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert client.slots()[0]["pid"] == slot["pid"]

@@ -69,7 +69,7 @@ static const struct {
 	 "\"workers\" must be at least 1"},
 	{"worker.hello",
 	 "{\"worker\":\"0123456789012345678901234567890123456789012345678901234567890123x\","
-	 "\"slot\":0}",
+	 "\"slot\":0,\"version\":\"1\"}",
 	 "/worker", "\"worker\" is longer than 64 bytes"},
 };
 

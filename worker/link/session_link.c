@@ -53,7 +53,7 @@ static void send_hello(struct sw_session *s)
 	sw_jw_init_obj(&w, &params);
 	sw_jw_kstr(&w, "worker", s->config.worker);
 	sw_jw_kint(&w, "slot", s->config.slot);
-	sw_jw_kbool(&w, "beats", true);
+	sw_jw_kstr(&w, "version", SW_VERSION);
 	if (s->config.node) {
 		sw_jw_kstr(&w, "node", s->config.node);
 		sw_jw_kbool(&w, "files", s->config.files);

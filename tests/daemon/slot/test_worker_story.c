@@ -10,11 +10,16 @@ static const struct story stories[] = {
 	 {"w0 hello", "welcome",
 	  "w0 next", "gets 1/1.1"}},
 	{"a worker that was not started by this daemon is refused", "cpu:1", "'run_cap':3",
-	 {"a call worker.hello {'worker':'0123456789abcdef0123456789abcdef','slot':0}",
+	 {"a call worker.hello {'worker':'0123456789abcdef0123456789abcdef','slot':0,"
+	  "'version':''}",
 	  "refused -32006: slot 0 is not yours: this daemon did not start you",
-	  "a call worker.hello {'worker':'','slot':0}",
+	  "a call worker.hello {'worker':'','slot':0,'version':''}",
 	  "refused -32006: slot 0 is not yours: this daemon did not start you",
 	  "w0 hello", "welcome"}},
+	{"a worker of another version is refused", "cpu:1", "'run_cap':3",
+	 {"w0 hello of 9.8.7",
+	  "refused -32006: slot 0 has a worker of sweepd 9.8.7, and this is sweepd " SW_VERSION
+	  ": install the same version"}},
 	{"a worker of another process is refused", "cpu:1", "'run_cap':3",
 	 {"workers pid 1", "",
 	  "w0 hello", "refused -32006: slot 0 belongs to another process"}},
