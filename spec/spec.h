@@ -182,7 +182,6 @@ struct sw_spec {
 	unsigned data_ranks;   /* parallel.data: ranks that share a batch; 0: no "parallel" */
 	unsigned stages;       /* parallel.pipeline, of each of them; 0: no "parallel" */
 	unsigned microbatches; /* parallel.microbatches: of a pipeline of several stages; else 0 */
-	const char *transport; /* parallel.transport: "shm", of old specs "tcp"; NULL: not given */
 	bool sync_batchnorm;   /* parallel.sync_batchnorm: statistics of all ranks' rows */
 	bool launch_ranks;     /* run.launch "rank": a process for each of them, or for each GPU */
 	struct sw_spec_checkpoint checkpoint;
@@ -206,9 +205,6 @@ struct sw_spec {
 	cJSON *usual_command; /* what "program" alone stands for; owned */
 	size_t n_warnings;    /* what is allowed, but likely a mistake */
 	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];
-	/* What older versions took, so that stored specs may have it. A new spec is refused with
-	 * this line. */
-	struct sw_err refused;
 };
 
 /* "refine": a grid around the best of an earlier sweep. Whoever takes a spec resolves it, before it

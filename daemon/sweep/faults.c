@@ -184,10 +184,7 @@ static sw_status check(const cJSON *tree, const cJSON *env, uint64_t seed, bool 
 	*whole = false;
 	if (rc != SW_OK)
 		return rc;
-	if (spec->refused.code != SW_OK)
-		rc = sw_err_at(err, spec->refused.code, spec->refused.ptr, "%s", spec->refused.msg);
-	if (rc == SW_OK)
-		rc = sw_plan_ranges(spec, err);
+	rc = sw_plan_ranges(spec, err);
 	for (size_t i = 0; i < spec->n_params; i++)
 		wrong = wrong || spec->params[i].wrong;
 	if (rc == SW_OK && !wrong)

@@ -183,15 +183,6 @@ static const cJSON *spec_of(const struct sw_submit *s)
 	return s->resolved != NULL ? s->resolved : sw_json_get(s->call->params, "spec");
 }
 
-static void run_read(struct sw_submit *s)
-{
-	s->rc = sw_spec_read(&s->spec, spec_of(s), &s->err);
-	if (s->rc == SW_OK && s->spec->refused.code != SW_OK) {
-		s->err = s->spec->refused;
-		s->rc = s->err.code;
-	}
-}
-
 /* On the pool, or on the loop. Goes as far as it can: what it learns from is read in between. */
 static void run_build(void *arg)
 {
@@ -202,7 +193,7 @@ static void run_build(void *arg)
 		return;
 	}
 	if (s->spec == NULL)
-		run_read(s);
+		s->rc = sw_spec_read(&s->spec, spec_of(s), &s->err);
 	/* The store comes in between (on_built()), then all goes on here. */
 	if (s->rc != SW_OK || (s->spec->n_warm_start > 0 && !s->warmed))
 		return;
@@ -301,7 +292,7 @@ static void read_spec(struct sw_submit *s, const cJSON *spec)
 	const bool large = is_large(spec->child, &left);
 
 	if (!large)
-		run_read(s);
+		s->rc = sw_spec_read(&s->spec, spec_of(s), &s->err);
 	if (large || (s->rc == SW_OK && is_long(s->spec))) {
 		sw_pool_start(&s->job, SW_POOL_LONG, s->call->conn, run_build, on_built, s);
 		return;

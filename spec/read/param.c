@@ -109,15 +109,22 @@ static sw_status unknown_dist(const char *name, struct sw_err *err)
 		"/distribution", err);
 }
 
+/* Are both bounds written as integers? One that a double does not hold is, too: it is refused then,
+ * not drawn between as a real. */
+static bool has_integer_bounds(const cJSON *v)
+{
+	const cJSON *min = get_key(v, "min"), *max = get_key(v, "max");
+
+	return cJSON_IsNumber(min) && (min->type & SW_JSON_REAL) == 0 && cJSON_IsNumber(max) &&
+	       (max->type & SW_JSON_REAL) == 0;
+}
+
 /* {"log": true, "min", "max"}: Optuna's way to say so; its suggest_int() has integers. */
 static const struct sw_spec_dist *dist_of_log(const cJSON *v)
 {
 	if (get_key(v, "q") != NULL)
 		return dist_own(SW_DIST_Q_LOG_UNIFORM);
-	return dist_own(sw_json_is_integer(get_key(v, "min")) &&
-					sw_json_is_integer(get_key(v, "max"))
-				? SW_DIST_INT_LOG_UNIFORM
-				: SW_DIST_LOG_UNIFORM);
+	return dist_own(has_integer_bounds(v) ? SW_DIST_INT_LOG_UNIFORM : SW_DIST_LOG_UNIFORM);
 }
 
 /* Finds the distribution, by W&B's defaults where none is named. *by: what implied it, for the
@@ -126,7 +133,6 @@ static sw_status dist_find(const cJSON *v, const struct sw_spec_dist **out, char
 			   struct sw_err *err)
 {
 	const cJSON *given = sw_json_get(v, "distribution"), *log = sw_json_get(v, "log");
-	const cJSON *min = sw_json_get(v, "min"), *max = sw_json_get(v, "max");
 	const char *key = "min";
 
 	if (log != NULL && !cJSON_IsBool(log))
@@ -147,7 +153,7 @@ static sw_status dist_find(const cJSON *v, const struct sw_spec_dist **out, char
 	} else if (get_key(v, "values") != NULL) {
 		key = key_of(v, "values");
 		*out = dist_own(SW_DIST_CATEGORICAL);
-	} else if (min == NULL && max == NULL) {
+	} else if (sw_json_get(v, "min") == NULL && sw_json_get(v, "max") == NULL) {
 		return sw_err_set(err, SW_INVALID,
 				  "a parameter needs \"value\", \"values\", \"min\" and \"max\", "
 				  "or a \"distribution\"");
@@ -156,9 +162,7 @@ static sw_status dist_find(const cJSON *v, const struct sw_spec_dist **out, char
 	} else if (sw_json_get(v, "q") != NULL) {
 		*out = dist_own(SW_DIST_Q_UNIFORM);
 	} else {
-		*out = dist_own(sw_json_is_integer(min) && sw_json_is_integer(max)
-					? SW_DIST_INT_UNIFORM
-					: SW_DIST_UNIFORM);
+		*out = dist_own(has_integer_bounds(v) ? SW_DIST_INT_UNIFORM : SW_DIST_UNIFORM);
 	}
 	assert(*out != NULL);
 	if (log != NULL && (*out)->needs != RANGE)
@@ -236,30 +240,11 @@ static sw_status check_integer(const cJSON *v, const char *name, double x,
 	/* Beyond 2^53 a double does not hold every integer. */
 	if (x == floor(x) && fabs(x) <= SW_JSON_MAX_INT)
 		return SW_OK;
-	return sw_spec_at_key(err, key, "\"%s\" of %s must be an integer below 2^53", key,
-			      sw_spec_dist_name(d));
-}
-
-static bool is_written_as_integer(const cJSON *v)
-{
-	return cJSON_IsNumber(v) && (v->type & SW_JSON_REAL) == 0;
-}
-
-sw_status sw_spec_param_check_new(const cJSON *v, struct sw_err *err)
-{
-	const cJSON *min = sw_json_get(v, "min"), *max = sw_json_get(v, "max");
-	const char *key = sw_json_is_integer(min) ? "max" : "min";
-
-	/* Only a plain "min" and "max" in integers were read otherwise. */
-	if (sw_json_get(v, "distribution") != NULL || sw_json_get(v, "q") != NULL ||
-	    !is_written_as_integer(min) || !is_written_as_integer(max) ||
-	    (sw_json_is_integer(min) && sw_json_is_integer(max)))
-		return SW_OK;
-	return sw_spec_at_key(
-		err, key,
-		"\"%s\" of %s must be an integer below 2^53; for reals write it with a point "
-		"or an exponent",
-		key, cJSON_IsTrue(sw_json_get(v, "log")) ? "int_log_uniform" : "int_uniform");
+	return sw_spec_at_key(err, key, "\"%s\" of %s must be an integer below 2^53%s", key,
+			      sw_spec_dist_name(d),
+			      sw_json_get(v, "distribution") != NULL
+				      ? ""
+				      : "; for reals write it with a point or an exponent");
 }
 
 /* Ray's randint(lower, upper) ends at upper - 1. */

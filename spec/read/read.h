@@ -51,9 +51,6 @@ SW_NODISCARD sw_status sw_spec_method_read(struct sw_spec *s, const cJSON *v, st
 SW_NODISCARD sw_status sw_spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_warm_start_read(struct sw_spec *s, const cJSON *v,
 					       struct sw_err *err);
-/* Fails where a parameter without a "distribution" has integers for bounds that a double cannot
- * tell from their neighbours: older versions drew reals between them. */
-SW_NODISCARD sw_status sw_spec_param_check_new(const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_refine_check(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 

@@ -54,20 +54,6 @@ sw_status sw_spec_resources_read(struct sw_spec *s, const cJSON *v, struct sw_er
 
 /* --- "parallel": errors are relative to it --- */
 
-static sw_status read_transport(struct sw_spec *s, const cJSON *how, struct sw_err *err)
-{
-	s->transport = cJSON_GetStringValue(how);
-	/* Stored sweeps may have it. They go on; only a new spec is refused. */
-	if (s->transport != NULL && strcmp(s->transport, "tcp") == 0)
-		(void)sw_err_at(
-			&s->refused, SW_INVALID, "/parallel/transport",
-			"\"transport\": \"tcp\" is no more: CPU slots of one machine exchange "
-			"data in shared memory; leave it out");
-	else if (s->transport == NULL || strcmp(s->transport, "shm") != 0)
-		return sw_spec_key_wrong("transport", err, "must be \"shm\"");
-	return SW_OK;
-}
-
 /* The more micro-batches a step has, the less of it each stage waits; with four for each stage, the
  * default, a sixth to a fifth. */
 static sw_status read_microbatches(struct sw_spec *s, const cJSON *v, struct sw_err *err)
@@ -101,12 +87,10 @@ static sw_status read_sync(struct sw_spec *s, const cJSON *v, struct sw_err *err
 
 static sw_status parallel_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"data", "pipeline", "microbatches", "transport",
-					    "sync_batchnorm"};
+	static const char *const known[] = {"data", "pipeline", "microbatches", "sync_batchnorm"};
 	static const struct sw_spec_hint hints[] = {{"stages", "pipeline", NULL},
 						    {"micro_batch", "microbatches", NULL}};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), hints, SW_SPEC_N(hints)};
-	const cJSON *how = sw_json_get(v, "transport");
 	uint64_t data = 1, stages = 1;
 
 	sw_status rc = sw_spec_check_keys(v, &keys, err);
@@ -128,7 +112,7 @@ static sw_status parallel_fields(struct sw_spec *s, const cJSON *v, struct sw_er
 		rc = sw_spec_at_key(err, "pipeline",
 				    "%u stages of %u data ranks are %u ranks: at most %d",
 				    s->stages, s->data_ranks, sw_spec_ranks(s), SW_SPEC_MAX_RANKS);
-	return rc != SW_OK || how == NULL ? rc : read_transport(s, how, err);
+	return rc;
 }
 
 /* "parallel" is read before the trainer, so that this line comes before one of the trainer's. */
@@ -187,20 +171,10 @@ static sw_status ranks_check(const struct sw_spec *s, double n, const char *key,
 			 data ? "data" : "pipeline", sw_spec_ranks(s), key, n, what);
 }
 
-static sw_status gpus_check(const struct sw_spec *s, struct sw_err *err)
-{
-	const sw_status rc = ranks_check(s, s->gpu, "gpu", "GPU", err);
-
-	if (rc == SW_OK && s->transport != NULL)
-		return sw_err_at(err, SW_INVALID, "/parallel/transport",
-				 "\"transport\" is for CPU slots: GPUs exchange gradients by NCCL");
-	return rc;
-}
-
 static sw_status slots_check(const struct sw_spec *s, struct sw_err *err)
 {
 	if (s->needs_gpu)
-		return gpus_check(s, err);
+		return ranks_check(s, s->gpu, "gpu", "GPU", err);
 	if (s->cpu_slots == 0)
 		return sw_err_at(err, SW_INVALID, "/parallel",
 				 "\"parallel\" needs a slot for each rank: \"resources\": "

@@ -152,8 +152,6 @@ static sw_status read_one(struct sw_spec *s, const struct sw_spec_group *group, 
 	if (warning.code != SW_OK)
 		sw_spec_warn(s, ptr, "%s", warning.msg);
 	warn_grid(s, ptr, v);
-	if (s->refused.code == SW_OK && sw_spec_param_check_new(v, &s->refused) != SW_OK)
-		sw_err_prefix(&s->refused, ptr);
 	return SW_OK;
 }
 

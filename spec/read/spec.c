@@ -241,7 +241,6 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 	s->weight = 1;
 	s->precision_param = -1;
 	s->job_shape = SW_SPEC_SHAPE_USUAL;
-	s->refused = (struct sw_err)SW_ERR_INIT;
 	/* The struct points into a copy of its own, whatever becomes of the caller's tree. */
 	s->tree = cJSON_Duplicate(spec, 1);
 	const sw_status rc = s->tree != NULL ? read_all(s, err)

@@ -46,9 +46,6 @@ SPECS = {
     "layer that refers to an unknown parameter": (
         trained(layers=[{"linear": "widht"}, {"linear": 3}]),
         "/trainer/model/0", ["widht", "width"]),
-    "transport that stored sweeps may still have": (
-        trained(parallel={"data": 2, "transport": "tcp"}, resources={"cpu_slots": 2}),
-        "/parallel/transport", ["leave it out"]),
     "data file that is missing": (
         trained(dataset={"format": "csv", "path": "no/such.csv", "label": "class",
                          "header": True}), "/trainer/dataset/path", ["no/such.csv"]),

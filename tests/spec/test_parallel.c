@@ -11,22 +11,16 @@
 TEST(parallel_keys_reach_the_struct)
 {
 	struct sw_spec *two = read_spec(TWO_DATA(""));
-	struct sw_spec *shm = read_spec(TWO_DATA(",'transport':'shm','sync_batchnorm':true"));
-	struct sw_spec *old = read_spec(TWO_DATA(",'transport':'tcp'"));
+	struct sw_spec *sync = read_spec(TWO_DATA(",'sync_batchnorm':true"));
 	struct sw_spec *gpus = read_spec(TRAINED ",'parallel':{'data':2},'resources':{'gpu':2}}");
 
 	ck_assert_uint_eq(two->cpu_slots, 2);
-	ck_assert_ptr_null(two->transport);
 	ck_assert(two->gpu < 0 && !two->sync_batchnorm);
-	ck_assert_str_eq(shm->transport, "shm");
-	ck_assert(shm->sync_batchnorm);
-	ck_assert_int_eq(shm->refused.code, SW_OK);
-	ck_assert_str_eq(old->refused.ptr, "/parallel/transport"); /* where it is new */
+	ck_assert(sync->sync_batchnorm);
 	ck_assert_uint_eq(gpus->data_ranks, 2);
 	ck_assert(gpus->gpu == 2.0);
 	sw_spec_destroy(two);
-	sw_spec_destroy(shm);
-	sw_spec_destroy(old);
+	sw_spec_destroy(sync);
 	sw_spec_destroy(gpus);
 }
 
@@ -41,7 +35,7 @@ static const struct {
 	{STAGED "4},'resources':{'gpu':4}}", 1, 4, 16, 4},
 	{STAGED "2,'microbatches':3,'data':1},'resources':{'cpu_slots':2}}", 1, 2, 3, 2},
 	{STAGED "2,'microbatches':1024,'data':3},'resources':{'cpu_slots':6}}", 3, 2, 1024, 6},
-	{STAGED "8,'data':8,'transport':'shm'},'resources':{'cpu_slots':64}}", 8, 8, 32, 64},
+	{STAGED "8,'data':8},'resources':{'cpu_slots':64}}", 8, 8, 32, 64},
 	{STAGED "64},'resources':{'cpu_slots':64}}", 1, 64, 256, 64},
 	{STAGED "1},'resources':{'cpu_slots':1}}", 1, 1, 0, 1},
 	{STAGED "1,'data':2},'resources':{'cpu_slots':2}}", 2, 1, 0, 2},
@@ -71,14 +65,13 @@ static const struct {
 } refused[] = {
 	{HEAD ",'parallel':2}", "/parallel",
 	 "\"parallel\" must be an object like {\"data\": 2}, not a number"},
-	{HEAD ",'parallel':{'transport':'shm'}}", "/parallel",
+	{HEAD ",'parallel':{}}", "/parallel",
 	 "\"parallel\" needs \"data\", how many slots share each batch, or \"pipeline\", how many "
 	 "share the layers"},
 	{HEAD ",'parallel':{'data':65}}", "/parallel/data", "\"data\" must be at most 64"},
 	{HEAD ",'parallel':{'data':0}}", "/parallel/data", "\"data\" must be at least 1"},
 	{HEAD ",'parallel':{'data':2,'tensor':2}}", "/parallel/tensor",
-	 "unknown key \"tensor\"; known here: data, pipeline, microbatches, transport, "
-	 "sync_batchnorm"},
+	 "unknown key \"tensor\"; known here: data, pipeline, microbatches, sync_batchnorm"},
 	{HEAD ",'parallel':{'data':2,'stages':2}}", "/parallel/stages",
 	 "unknown key \"stages\"; did you mean \"pipeline\"?"},
 	{HEAD ",'parallel':{'pipeline':0}}", "/parallel/pipeline",
@@ -106,10 +99,6 @@ static const struct {
 	{"{" METRIC ",'parameters':{'micro_batch':{'values':[1,2]}},'trainer':{'dataset':{'name':'"
 	 "digits'},'model':[{'linear':10}]},'parallel':{'pipeline':2},'resources':{'cpu_slots':2}}",
 	 "/parameters/micro_batch", PART},
-	{HEAD ",'parallel':{'data':2,'transport':'nccl'}}", "/parallel/transport",
-	 "\"transport\" must be \"shm\""},
-	{HEAD ",'parallel':{'data':2,'transport':1}}", "/parallel/transport",
-	 "\"transport\" must be \"shm\""},
 	{HEAD ",'parallel':{'data':2,'sync_batchnorm':1}}", "/parallel/sync_batchnorm",
 	 "\"sync_batchnorm\" must be true or false, not a number"},
 	{HEAD ",'parallel':{'data':1,'sync_batchnorm':true}}", "/parallel/sync_batchnorm",
@@ -132,8 +121,6 @@ static const struct {
 	 "2}"},
 	{TRAINED ",'parallel':{'data':2},'resources':{'gpu':1}}", "/parallel/data",
 	 "\"data\" is 2 and \"gpu\" is 1: each rank has one GPU"},
-	{TRAINED ",'parallel':{'data':2,'transport':'shm'},'resources':{'gpu':2}}",
-	 "/parallel/transport", "\"transport\" is for CPU slots: GPUs exchange gradients by NCCL"},
 	{TRAINED ",'parallel':{'data':2},'resources':{'cpu_slots':4}}", "/parallel/data",
 	 "\"data\" is 2 and \"cpu_slots\" is 4: each rank has one slot"},
 	{TRAINED ",'resources':{'cpu_slots':2}}", "/resources/cpu_slots", SLOTS_NEED},

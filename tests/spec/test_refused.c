@@ -163,6 +163,13 @@ static const struct {
 	 "distribution \"sample_from\" is not supported by this version: use values"},
 	{PARAM "{'distribution':'int_uniform','min':0,'max':1.5}}}", "/parameters/x/max",
 	 "\"max\" of int_uniform must be an integer below 2^53"},
+	{PARAM "{'min':-1152921504606846976,'max':1152921504606846976}}}", "/parameters/x/min",
+	 "\"min\" of int_uniform must be an integer below 2^53; for reals write it with a point or "
+	 "an exponent"},
+	{PARAM "{'min':1,'max':9007199254740992,'log':true}}}", "/parameters/x/max",
+	 "\"max\" of int_log_uniform must be an integer below 2^53; for reals write it with a "
+	 "point "
+	 "or an exponent"},
 	{PARAM "{'distribution':'log_uniform','min':0,'max':1000}}}", "/parameters/x/max",
 	 "min and max of log_uniform are exponents of e, and e^1000 is not finite; "
 	 "log_uniform_values takes the values themselves"},

@@ -11,8 +11,7 @@
 
 static bool is_transport(const char *name)
 {
-	return strcmp(name, "shm") == 0 || strcmp(name, "tcp") == 0 /* an old daemon's */ ||
-	       strcmp(name, "nccl") == 0;
+	return strcmp(name, "shm") == 0 || strcmp(name, "nccl") == 0;
 }
 
 static int64_t silent_us(void)

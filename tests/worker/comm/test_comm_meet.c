@@ -28,9 +28,6 @@ TEST(place_that_is_none_is_refused)
 	ck_assert_int_eq(sw_comm_open(&c, &other, &err), SW_INVALID);
 	close(other.fd);
 	close(at.fd);
-	/* a daemon that has run since before the worker's program was replaced says so */
-	ck_assert_int_eq(sw_comm_meet(&at, "tcp", 2, &err), SW_OK);
-	close(at.fd);
 }
 
 TEST(meeting_without_a_descriptor_is_for_later)
