@@ -108,11 +108,6 @@ sw_status sw_host_lost(const char *host, int status, bool up, struct sw_err *err
 			"%s: its shell finds no `sweep`: install sweepd there, or add its "
 			"folder to PATH at the top of ~/.bashrc (zsh: ~/.zshenv) there",
 			host);
-	if (code == 2)
-		return sw_err_set(err, SW_PEER_LOST,
-				  "%s: its `sweep` is too old to be dialed: install " SW_VERSION
-				  " or later there",
-				  host);
 	if (code == 3)
 		return sw_err_set(err, SW_PEER_LOST,
 				  "%s: the line above is from there: start its daemon, or set "

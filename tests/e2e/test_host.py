@@ -203,11 +203,9 @@ def test_drain_with_stop_tells_a_daemon_that_ended_from_a_link_that_was_lost(far
     assert client.closed()
 
 
-OLD = "#!/bin/sh\necho \"sweep: no verb 'dial'; did you mean ls?\" >&2\nexit 2\n"
 CHATTY = f"#!/bin/sh\necho 'Welcome to box!'\nexec {BIN}/sweep \"$@\"\n"
 FAULTS = {
     "no sweep there": (dict(script=""), "finds no `sweep`: install sweepd there"),
-    "an old one": (dict(script=OLD), "too old"),
     "a banner": (dict(script=CHATTY), "'Welcome to box!'"),
     "noise": (dict(script="#!/bin/sh\nhead -c 3000000 /dev/zero; echo; cat\n"), "no answer of sweepd's"),
     "no daemon": ({}, "start its daemon"),

@@ -51,7 +51,6 @@ class Connection:
             self._socket.close()
             why, number = self._end_ssh()
             raise ConnectionError(f"{host}: " + (f"its shell finds no `sweep` ({why})" if number == 127 else
-                                                 f"its `sweep` is too old ({why})" if number == 2 else
                                                  why or str(error))) from error
         self._socket.settimeout(None)
 
