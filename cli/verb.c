@@ -79,8 +79,7 @@ const struct sw_verb sw_verbs[] = {
 	 ""},
 	{"why", sw_verb_why, SW_REF_TRIAL, 1, 1, 0, false, "SWEEP/TRIAL",
 	 "explains where a trial came from and what was decided about it",
-	 "If a model chose the point, it says what the model knew and expected. The nearest\n"
-	 "earlier trials are named by number, those of an earlier sweep as SWEEP/TRIAL.\n"},
+	 "If a model chose the point, it says what the model knew and expected.\n"},
 	{"pause", sw_verb_pause, SW_REF_SWEEP, 1, 1, 0, false, "SWEEP",
 	 "stops handing out trials; running ones go on", ""},
 	{"resume", sw_verb_resume, SW_REF_SWEEP, 1, 1, 0, false, "SWEEP", "resumes a paused sweep",

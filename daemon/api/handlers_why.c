@@ -2,7 +2,7 @@
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
 #include "daemon/api/sweep_json.h"
-#include "daemon/api/why_near.h"
+#include "daemon/api/why_facts.h"
 #include "daemon/api/why_source.h"
 #include "daemon/api/why_words.h"
 #include "daemon/daemon.h"
@@ -86,7 +86,7 @@ static void read_why(struct sw_db *db, struct sw_lookup *q)
 	struct sw_jw facts;
 	sw_jw_init(&facts, &y->facts);
 	if (q->rc == SW_OK)
-		q->rc = sw_why_near_read(db, q->sweep, q->trial, y->enqueued, &facts, &q->err);
+		q->rc = sw_why_facts_read(db, q->sweep, q->trial, y->enqueued, &facts, &q->err);
 }
 
 static void explain_paused(const struct why_question *y, struct sw_buf *out)

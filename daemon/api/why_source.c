@@ -72,7 +72,7 @@ static void write_json(const struct telling *t, struct sw_buf *out)
 	if (t->origin.parent != 0)
 		sw_jw_kint(&w, "parent", (int64_t)t->origin.parent);
 	cJSON_ArrayForEach (v, t->stored) {
-		if (strcmp(v->string, "source") == 0 || strcmp(v->string, "nearest") == 0)
+		if (strcmp(v->string, "source") == 0)
 			continue;
 		sw_jw_key(&w, v->string);
 		sw_jw_cjson(&w, v);
@@ -81,8 +81,6 @@ static void write_json(const struct telling *t, struct sw_buf *out)
 		sw_jw_key(&w, "earlier");
 		sw_jw_cjson(&w, earlier);
 	}
-	sw_jw_key(&w, "nearest");
-	sw_jw_cjson(&w, sw_json_get(t->facts, "nearest"));
 	sw_jw_obj_end(&w);
 }
 
@@ -207,21 +205,6 @@ static void say_expected(const cJSON *stored, struct sw_buf *out)
 	say_weights(sw_json_get(stored, "weights"), out);
 }
 
-/* Those of other sweeps as sweep/trial. */
-static void say_nearest(const cJSON *nearest, struct sw_buf *out)
-{
-	const char *sep = "; nearest: ";
-	const cJSON *v;
-
-	cJSON_ArrayForEach (v, nearest) {
-		(void)sw_buf_adds(out, sep);
-		if (sw_json_get(v, "sweep") != NULL)
-			(void)sw_buf_addf(out, "%.0f/", sw_json_number(v, "sweep", 0));
-		(void)sw_buf_addf(out, "%.0f", sw_json_number(v, "trial", 0));
-		sep = ", ";
-	}
-}
-
 static void write_text(const struct telling *t, struct sw_buf *out)
 {
 	const double ratio = sw_json_number(t->stored, "density_ratio", NAN);
@@ -236,7 +219,6 @@ static void write_text(const struct telling *t, struct sw_buf *out)
 			(void)sw_buf_addf(out, ": good trials %.6g times as dense there as others",
 					  ratio);
 	}
-	say_nearest(sw_json_get(t->facts, "nearest"), out);
 }
 
 void sw_why_source(const struct sw_running *live, uint64_t trial, const char *facts,

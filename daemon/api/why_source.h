@@ -9,8 +9,8 @@ struct sw_running;
 
 /* json: the "suggestion" of trial.why (docs/protocol.md), of every trial that was made. text: the
  * same in words, to go on from what was said before: "; suggested by gp (bayes), which knew 21
- * results: expected 0.43, deviation 0.02, expected improvement 0.01; nearest: 12, 7". facts: what
- * sw_why_near_read() wrote. The sweep's state machine is loaded. */
+ * results: expected 0.43, deviation 0.02, expected improvement 0.01". facts: what
+ * sw_why_facts_read() wrote. The sweep's state machine is loaded. */
 void sw_why_source(const struct sw_running *live, uint64_t trial, const char *facts,
 		   struct sw_buf *json, struct sw_buf *text);
 

@@ -62,14 +62,6 @@ void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct s
 	} else if (s->ei > 0) {
 		sw_jw_knum(&w, "density_ratio", s->ei);
 	}
-	sw_jw_karr(&w, "nearest");
-	for (size_t i = 0; i < s->near_n; i++) {
-		sw_jw_obj(&w);
-		sw_jw_kint(&w, "trial", (int64_t)s->near[i]);
-		sw_jw_knum(&w, "distance", s->near_distance[i]);
-		sw_jw_obj_end(&w);
-	}
-	sw_jw_arr_end(&w);
 	sw_jw_obj_end(&w);
 }
 

@@ -9,7 +9,6 @@
 #include "sched/bayes/bayes.h"
 #include "sched/bayes/bayes_rung.h"
 #include "sched/num/sobol.h"
-#include "sched/sampler/near.h"
 #include <assert.h>
 #include <float.h>
 #include <math.h>
@@ -225,7 +224,6 @@ static void explain(const struct bayes *b, const struct sw_bayes_found *f,
 	if (b->several != NULL)
 		sw_bayes_several_explain(b->several, f, out);
 	out->ei = fmin(exp(out->log_ei), DBL_MAX);
-	sw_near_rows(b->data.x, b->data.trial, b->data.n, b->cube.d, b->cube.category, f->x, out);
 }
 
 static sw_status by_model(struct sw_sampler *s, struct bayes *b, const struct sw_history *h,

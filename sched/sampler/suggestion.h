@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_SUGGESTION_NEAR 3
-
 /* The acquisition by which a model's point is the best. */
 enum sw_acquisition {
 	SW_ACQUISITION_NONE,  /* no Gaussian process chose the point */
@@ -31,9 +29,6 @@ struct sw_suggestion {
 					  parts of what the front spans, times a weight */
 	double weight[SW_METRICS_MAX]; /* WHOLE, MAX: of this suggestion; their sum is 1 */
 	double metric_mean[SW_METRICS_MAX], metric_sd[SW_METRICS_MAX]; /* MAX: as mean, sd */
-	size_t near_n;
-	uint64_t near[SW_SUGGESTION_NEAR];        /* the nearest trials that were told */
-	double near_distance[SW_SUGGESTION_NEAR]; /* in the unit cube */
 	unsigned char *state; /* the sampler's state after this suggestion; owned; NULL: none */
 	size_t state_n;       /* bytes */
 };

@@ -19,7 +19,6 @@
 #ifndef SW_SCHED_TPE_TPE_H
 #define SW_SCHED_TPE_TPE_H
 
-#include "sched/sampler/near.h"
 #include "sched/sampler/sampler_internal.h"
 
 #define TPE_GOOD    64  /* kernels of the good mixture, at most */
@@ -27,6 +26,7 @@
 #define TPE_SPREAD  96  /* and some of all those before, evenly */
 #define TPE_PENDING 64  /* and the last that were not told yet */
 #define TPE_KERNELS (TPE_RECENT + TPE_SPREAD + TPE_PENDING)
+#define TPE_NEW     2000 /* a candidate is new if none of so many trials before had it */
 #define TPE_FULL    25   /* of the bad ones told count fully; those before the less, the older */
 #define TPE_FRONT   1000 /* trials that are compared in several metrics */
 /* config.startup at most, with one metric and without rungs: over the functions of bench/search
@@ -192,7 +192,6 @@ double sw_tpe_mix_at(struct sw_tpe_mix *m, const double *unit);
 
 struct sw_tpe {
 	struct sw_tpe_book book;
-	struct sw_near near;
 	struct sw_tpe_mix good, bad;
 	struct sw_tpe_axis *axes;   /* [n_params] */
 	double *unit;               /* [candidates][n_params] */

@@ -14,7 +14,6 @@ static void destroy(struct sw_tpe *t)
 	if (t == NULL)
 		return;
 	sw_tpe_book_fini(&t->book);
-	sw_near_fini(&t->near);
 	sw_tpe_mix_fini(&t->good);
 	sw_tpe_mix_fini(&t->bad);
 	free(t->axes);
@@ -41,7 +40,6 @@ sw_status sw_tpe_start(struct sw_sampler *s, struct sw_err *err)
 	t->axes = sw_malloc(n * sizeof *t->axes);
 	t->unit = sw_malloc(config->candidates * n * sizeof *t->unit);
 	if (t->axes == NULL || t->unit == NULL || sw_tpe_book_init(&t->book, s, config) != SW_OK ||
-	    sw_near_init(&t->near, s->space) != SW_OK ||
 	    sw_tpe_mix_init(&t->good, s->space, n, TPE_GOOD) != SW_OK ||
 	    sw_tpe_mix_init(&t->bad, s->space, n, TPE_KERNELS) != SW_OK)
 		goto fail;
@@ -198,15 +196,15 @@ static void compose(const struct sw_tpe *t, unsigned place, struct sw_value *val
 	*ratio = exp(fmin(ln_ratio, 700.0));
 }
 
-static bool is_pending(const struct sw_tpe *t, const struct sw_history *h,
-		       const struct sw_value *values)
+static bool is_new_point(const struct sw_tpe *t, const struct sw_history *h,
+			 const struct sw_value *values)
 {
-	size_t room = TPE_PENDING;
+	const uint64_t after = h->trials > TPE_NEW ? h->trials - TPE_NEW : 0;
 
-	for (uint64_t p = t->book.newest; p != 0 && room > 0; p = t->book.trial[p].before, room--)
-		if (sw_space_equal(t->book.space, values, sw_tpe_values(h, (int64_t)p)))
-			return true;
-	return false;
+	for (uint64_t trial = h->trials; trial > after; trial--)
+		if (sw_space_equal(t->book.space, values, sw_tpe_values(h, (int64_t)trial)))
+			return false;
+	return true;
 }
 
 /* The best feasible point of a round that is new, else the best feasible one. False: none. */
@@ -222,9 +220,7 @@ static bool take_best(struct sw_tpe *t, const struct sw_history *h, struct sw_su
 		compose(t, place, at.values, &at.ei);
 		if (!sw_space_feasible(t->book.space, at.values))
 			continue;
-		sw_near_find(&t->near, h, at.values, &at);
-		*is_new = !(at.near_n > 0 && at.near_distance[0] == 0.0) &&
-			  !is_pending(t, h, at.values);
+		*is_new = is_new_point(t, h, at.values);
 		if (*is_new || !found)
 			*out = at;
 		found = true;
@@ -301,9 +297,7 @@ sw_status sw_tpe_suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 	if (sw_tpe_book_read(&t->book, h) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory for what the trials told");
 	const sw_status rc = suggest(t, s, h, made, out, err);
-	if (rc == SW_OK) {
-		sw_near_find(&t->near, h, out->values, out);
+	if (rc == SW_OK)
 		out->known = h->n_obs;
-	}
 	return rc;
 }

@@ -86,7 +86,7 @@ static const struct story stories[] = {
 	  "that is over",
 	  "b get", "RUNNING: 1 RUNNING (no space left for sweepd.db)",
 	  "b call trial.why {'sweep':1,'trial':1}",
-	  "{\"text\":\"runs (attempt 1, step 0); no space left for sweepd.db; drawn at random\",\"state\":\"RUNNING\",\"decisions\":[],\"suggestion\":{\"source\":\"random\",\"method\":\"random\",\"point\":1,\"nearest\":[]},\"queue\":null}",
+	  "{\"text\":\"runs (attempt 1, step 0); no space left for sweepd.db; drawn at random\",\"state\":\"RUNNING\",\"decisions\":[],\"suggestion\":{\"source\":\"random\",\"method\":\"random\",\"point\":1},\"queue\":null}",
 	  "b cancel",
 	  "refused -32004: no space left for sweepd.db; nothing is lost, try again once "
 	  "that is over",

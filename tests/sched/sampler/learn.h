@@ -119,8 +119,6 @@ static inline void learn_same(const struct sw_suggestion *a, const struct sw_sug
 	learn_same_number("mean", a->mean, b->mean);
 	learn_same_number("sd", a->sd, b->sd);
 	learn_same_number("ei", a->ei, b->ei);
-	ck_assert_uint_eq(a->near_n, b->near_n);
-	ck_assert_int_eq(memcmp(a->near, b->near, a->near_n * sizeof *a->near), 0);
 	ck_assert_uint_eq(a->state_n, b->state_n);
 	if (a->state_n > 0)
 		ck_assert_mem_eq(a->state, b->state, a->state_n);

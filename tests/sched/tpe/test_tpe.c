@@ -50,7 +50,6 @@ TEST(tpe_starts_with_sobol_and_says_what_it_knew)
 		ask(&w);
 		ck_assert_str_eq(w.out.source, t <= 8 ? "sobol" : "tpe");
 		ck_assert_uint_eq(w.out.known, t - 1);
-		ck_assert_uint_eq(w.out.near_n, t > 3 ? 3 : t - 1);
 		ck_assert_int_eq(w.out.acquisition, SW_ACQUISITION_NONE);
 		if (t <= 8) {
 			ck_assert_int_eq(sw_sampler_next(sobol, t, v), SW_OK);
