@@ -1,7 +1,6 @@
 /* daemon/main.c — sweepd: the tuning service of one machine. */
 #include "daemon/config.h"
 #include "daemon/daemon.h"
-#include "daemon/neighbours.h"
 #include "daemon/slot/executor.h"
 #include "daemon/statedir.h"
 #include "daemon/verify/replay_main.h"
@@ -151,8 +150,6 @@ int main(int argc, char **argv)
 	    SW_OK) {
 		(void)fprintf(stderr, "sweepd: %s\n", err.msg);
 		rc = EXIT_START;
-	} else {
-		sw_neighbours_look(&daemon);
 	}
 	(void)uv_run(loop, UV_RUN_DEFAULT);
 	sw_daemon_fini(&daemon);

@@ -19,7 +19,7 @@ E2E = {
                " python_programs python_ray python_ray_runs python_readme python_tune",
     "daemon": "budgets crash install limits machine_limits settle states stop system systemd",
     "daemon/api": "fairness journal metrics plot progress result_schemas",
-    "daemon/net": "neighbours rpc socket_safety",
+    "daemon/net": "found rpc socket_safety",
     "daemon/pilot": "pilots pilots_options",
     "daemon/plan": "bad_input beta parallel_spec search search_from space",
     "daemon/slot": "gpu_auto gpu_gangs gpu_lanes gpu_out gpus worker",
