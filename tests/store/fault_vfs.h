@@ -2,9 +2,9 @@
  * tests/store/fault_vfs.h — SQLite's file layer with failures: the default VFS, wrapped.
  *
  * It counts the connections that are open to `vfs_watched` and ever wrote to its log, and those
- * that ever held the lock to checkpoint: SQLite before 3.51.3 can damage a database that has two of
- * them. The lock to write says nothing: a reader that meets half of a new header takes it to look
- * again.
+ * that ever held the lock to checkpoint: SQLite before 3.51.3 can damage a database that has two
+ * of them. The lock to write says nothing: a reader that meets half of a new header takes it to
+ * look again.
  * The calls named in `fault_vfs_ops` ask sw_fault_hit(SW_FAULT_IO), and fail with fault_vfs_code.
  * Threads  Armed and disarmed while the store's threads run, hence the atomics.
  */
