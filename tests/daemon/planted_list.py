@@ -110,6 +110,8 @@ FAULTS = [
     # --- slot ---
     ("a trial of a worker that ended is not given back", "slot/slot.c", "worker_story",
      "s->d->slot.on_lost(s->d, &lost);", "if (!blamed) s->d->slot.on_lost(s->d, &lost);"),
+    ("a worker of another version is taken", "api/handlers_worker.c", "worker_story",
+     "strcmp(sw_call_str(call, \"version\", \"\"), SW_VERSION) != 0", "false"),
     ("a worker has two links at once", "slot/slot.c", "worker_story",
      "if (s->conn != c) sw_slot_disconnect(s);", ""),
     ("a worker that asks again keeps its trial", "slot/slot.c", "worker_story",
