@@ -17,7 +17,6 @@ bool sw_dist_is_continuous(enum sw_dist dist)
 	case SW_DIST_INV_LOG_UNIFORM:
 	case SW_DIST_NORMAL:
 	case SW_DIST_LOG_NORMAL:
-	case SW_DIST_BETA:
 		return true;
 	default:
 		return false;

@@ -23,9 +23,7 @@
 	X(SW_DIST_Q_NORMAL, "q_normal")                                                            \
 	X(SW_DIST_LOG_NORMAL, "log_normal")                                                        \
 	X(SW_DIST_Q_LOG_NORMAL, "q_log_normal")                                                    \
-	X(SW_DIST_INT_LOG_UNIFORM, "int_log_uniform")                                              \
-	X(SW_DIST_BETA, "beta")                                                                    \
-	X(SW_DIST_Q_BETA, "q_beta")
+	X(SW_DIST_INT_LOG_UNIFORM, "int_log_uniform")
 
 #define SW_DIST_ENUM(id, name) id,
 enum sw_dist { SW_DIST_MAP(SW_DIST_ENUM) };

@@ -4,8 +4,7 @@
 const struct sw_spec_dist_field sw_spec_dist_fields[SW_SPEC_DIST_FIELD_N] = {
 	{"value", VALUE}, {"values", VALUES}, {"probabilities", PROBABILITIES},
 	{"min", MIN},     {"max", MAX},       {"q", Q},
-	{"mu", MU},       {"sigma", SIGMA},   {"a", A},
-	{"b", B},
+	{"mu", MU},       {"sigma", SIGMA},
 };
 
 const struct sw_spec_dist_alias sw_spec_dist_aliases[SW_SPEC_DIST_ALIAS_N] = {
@@ -32,8 +31,6 @@ const struct sw_spec_dist sw_spec_dists[SW_SPEC_DIST_N] = {
 	{NULL, SW_DIST_Q_NORMAL, 0, MU | SIGMA | Q, 0},
 	{NULL, SW_DIST_LOG_NORMAL, 0, MU | SIGMA, 0},
 	{NULL, SW_DIST_Q_LOG_NORMAL, 0, MU | SIGMA | Q, 0},
-	{NULL, SW_DIST_BETA, 0, A | B, 0},
-	{NULL, SW_DIST_Q_BETA, 0, A | B | Q, 0},
 	/* Ray's names */
 	{"choice", SW_DIST_CATEGORICAL, VALUES, PROBABILITIES, RAYS},
 	{"grid_search", SW_DIST_CATEGORICAL, VALUES, 0, RAYS},

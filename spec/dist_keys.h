@@ -15,9 +15,7 @@ enum {
 	RANGE = MIN | MAX,
 	Q = 32,
 	MU = 64,
-	SIGMA = 128,
-	A = 256,
-	B = 512
+	SIGMA = 128
 };
 
 struct sw_spec_dist_field {
@@ -45,9 +43,9 @@ struct sw_spec_dist {
 	unsigned flags;
 };
 
-#define SW_SPEC_DIST_FIELD_N 10
+#define SW_SPEC_DIST_FIELD_N 8
 #define SW_SPEC_DIST_ALIAS_N 6
-#define SW_SPEC_DIST_N       31
+#define SW_SPEC_DIST_N       29
 
 extern const struct sw_spec_dist_field sw_spec_dist_fields[SW_SPEC_DIST_FIELD_N];
 extern const struct sw_spec_dist_alias sw_spec_dist_aliases[SW_SPEC_DIST_ALIAS_N];

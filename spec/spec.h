@@ -77,7 +77,6 @@ struct sw_spec_param {
 	double min, max;
 	double q;              /* default 1 */
 	double mu, sigma;      /* default 0, 1 */
-	double a, b;           /* default 1, 1 */
 	const cJSON *values;   /* categorical: the array, each value once */
 	cJSON *merged;         /* that array where the spec's lists a value twice; owned, or NULL */
 	const cJSON *value;    /* constant: any JSON value */

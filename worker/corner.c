@@ -53,17 +53,12 @@ static bool is_walked_by_factors(const struct sw_spec_param *p)
 	}
 }
 
-/* Normal and beta kinds, which have no ends: of a normal six deviations leave out one draw in a
- * thousand million, a beta ends at 0 and 1 and has neither. */
+/* Normal kinds, which have no ends: six deviations leave out one draw in a thousand million. */
 static double endless(const struct sw_spec_param *p, double part)
 {
 	const double v = p->mu + (12 * part - 6) * p->sigma;
 
 	switch (p->dist) {
-	case SW_DIST_Q_BETA:
-	case SW_DIST_BETA:
-		return p->dist == SW_DIST_Q_BETA && p->q > 0 ? round(part / p->q) * p->q
-							     : fmin(fmax(part, 1e-6), 1 - 1e-6);
 	case SW_DIST_LOG_NORMAL:
 	case SW_DIST_Q_LOG_NORMAL:
 		return exp(v);

@@ -53,8 +53,6 @@ static sw_status add_param(struct sw_space *space, const struct sw_spec_param *p
 		.q = p->q,
 		.mu = p->mu,
 		.sigma = p->sigma,
-		.a = p->a,
-		.b = p->b,
 		.n_choices = p->n_values,
 		.weights = p->weights,
 		.numbers = numbers,

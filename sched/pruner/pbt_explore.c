@@ -47,7 +47,6 @@ static double grid(const struct sw_param *p)
 	case SW_DIST_Q_LOG_UNIFORM:
 	case SW_DIST_Q_NORMAL:
 	case SW_DIST_Q_LOG_NORMAL:
-	case SW_DIST_Q_BETA:
 		return p->q;
 	default:
 		return 0.0;

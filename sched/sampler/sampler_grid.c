@@ -33,11 +33,6 @@ static sw_status refuse(size_t i, enum sw_dist dist, struct sw_err *err)
 			err, SW_INVALID, ptr,
 			"grid needs a list of values: a normal distribution has no end, so "
 			"give values, or another method");
-	case SW_DIST_BETA:
-		(void)snprintf(ptr, sizeof ptr, "/%zu/distribution", i);
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "grid needs a list of values: give q_beta, values, or another "
-				 "method for this continuous parameter");
 	default:
 		(void)snprintf(ptr, sizeof ptr, "/%zu/q", i);
 		return sw_err_at(err, SW_INVALID, ptr,

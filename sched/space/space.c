@@ -1,6 +1,5 @@
 #include "sched/space/space.h"
 #include "base/memory.h"
-#include "sched/num/beta.h"
 #include "sched/space/space_internal.h"
 #include <assert.h>
 #include <math.h>
@@ -255,39 +254,6 @@ static sw_status add_normal(struct sw_space_entry *e, struct sw_err *err)
 	return rc;
 }
 
-static sw_status check_shape(double x, const char *ptr, struct sw_err *err)
-{
-	const sw_status rc = check_finite(x, ptr, err);
-
-	if (rc != SW_OK)
-		return rc;
-	if (!(x > 0.0))
-		return sw_err_at(err, SW_INVALID, ptr, "%s must be above 0; %s is %.10g", ptr + 1,
-				 ptr + 1, x);
-	if (x < SW_BETA_LEAST || x > SW_BETA_MOST)
-		return sw_err_at(err, SW_INVALID, ptr, "%s must be from %g to %g; %s is %.10g",
-				 ptr + 1, SW_BETA_LEAST, SW_BETA_MOST, ptr + 1, x);
-	return SW_OK;
-}
-
-static sw_status add_beta(struct sw_space_entry *e, struct sw_err *err)
-{
-	sw_status rc = check_shape(e->p.a, "/a", err);
-
-	if (rc == SW_OK)
-		rc = check_shape(e->p.b, "/b", err);
-	if (rc != SW_OK || e->p.dist == SW_DIST_BETA)
-		return rc;
-	rc = check_q(e, err);
-	if (rc != SW_OK)
-		return rc;
-	if (1.0 / e->p.q > SW_EXACT_MAX / 2)
-		return sw_err_at(err, SW_INVALID, "/q", "q %.10g is too small for these values",
-				 e->p.q);
-	e->k_hi = ceil(1.0 / e->p.q - 0.5) + 0.0; /* every value is below 1: 2.5 rounds to 2 */
-	return set_levels(e);
-}
-
 /* Copies the weights and cumulates them: one allocation, the sums first. */
 static sw_status add_weights(struct sw_space_entry *e, struct sw_err *err)
 {
@@ -349,9 +315,6 @@ static sw_status make_entry(struct sw_space_entry *e, const struct sw_param *p, 
 	case SW_DIST_LOG_NORMAL:
 	case SW_DIST_Q_LOG_NORMAL:
 		return add_normal(e, err);
-	case SW_DIST_BETA:
-	case SW_DIST_Q_BETA:
-		return add_beta(e, err);
 	case SW_DIST_INT_UNIFORM:
 	case SW_DIST_INT_LOG_UNIFORM:
 	case SW_DIST_UNIFORM:

@@ -24,8 +24,6 @@
  *   LOG_NORMAL    exp(mu + sigma * probit(u));     Q_LOG_NORMAL rounds it to a multiple of q
  *   INT_LOG_UNIFORM  floor(exp(ln min + u * (ln(max + 1) - ln min))); min >= 1: an integer is as
  *                 likely as the reals from it to the next one are under LOG_UNIFORM
- *   BETA          the quantile u of the beta distribution of a and b, above 0 and below 1; Q_BETA
- *                 rounds it to a multiple of q: the last is that nearest to 1, which may be above 1
  *
  * Conditions and constraints are added after the parameters, then the space is sealed. A parameter
  * without conditions is always active. A point holds a value for every parameter, active or not;
@@ -54,7 +52,6 @@ struct sw_param {
 	double min, max;  /* the bounded kinds */
 	double q;         /* the Q_ kinds; > 0 */
 	double mu, sigma; /* the normal kinds; sigma > 0 */
-	double a, b;      /* the beta kinds; from SW_BETA_LEAST to SW_BETA_MOST */
 	size_t n_choices; /* CATEGORICAL: at least 1 */
 	const double
 		*weights; /* CATEGORICAL: n_choices of them, or NULL for equal ones; borrowed */

@@ -30,10 +30,6 @@ struct sw_value sw_space_nearest(const struct sw_space *s, size_t i, struct sw_v
 		return x > 0.0 && isfinite(x)
 			       ? v
 			       : sw_space_decode_one(e, x > 0.0 ? SW_BELOW_ONE : 0.0);
-	case SW_DIST_BETA: /* 0 and 1 are never drawn, and are values all the same */
-		return (struct sw_value){.number = !(x >= 0.0) ? DBL_MIN
-						   : x <= 1.0  ? x + 0.0
-							       : SW_BELOW_ONE};
 	case SW_DIST_Q_NORMAL:
 	case SW_DIST_Q_LOG_NORMAL:
 		if (!isfinite(x))
@@ -61,10 +57,7 @@ static sw_status check_number(const struct sw_space_entry *e, double x, double n
 	case SW_DIST_Q_NORMAL:
 	case SW_DIST_LOG_NORMAL:
 	case SW_DIST_Q_LOG_NORMAL:
-	case SW_DIST_Q_BETA:
 		break;
-	case SW_DIST_BETA:
-		return sw_err_set(err, SW_INVALID, "%.10g is not from 0 to 1", x);
 	default:
 		if (x < e->p.min)
 			return sw_err_set(err, SW_INVALID, "%.10g is below min %.10g", x, e->p.min);

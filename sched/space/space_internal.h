@@ -13,7 +13,7 @@
 struct sw_space_entry {
 	struct sw_param p; /* weights, numbers: the entry's own copies */
 	double *cum;       /* CATEGORICAL with weights: cumulated and normalised; the last is 1 */
-	double k_lo, k_hi; /* the indices of a bounded discrete kind; Q_BETA's too */
+	double k_lo, k_hi; /* the indices of a bounded discrete kind */
 	double num, den;   /* q == num / den, both integers if q is a short decimal or a 1/n */
 	double u_lo, u_hi; /* LOG kinds: logarithms of the bounds, in the order u runs */
 	uint64_t levels;   /* 0: not countable */
@@ -79,9 +79,6 @@ static inline bool sw_space_is_continuous(const struct sw_space_entry *e)
 {
 	return sw_dist_is_continuous(e->p.dist);
 }
-
-/* The chance that a beta kind, before it is rounded, falls below x. */
-double sw_space_beta_cdf(const struct sw_space_entry *e, double x);
 
 /* The largest double below 1. */
 #define SW_BELOW_ONE (1.0 - 0x1p-53)

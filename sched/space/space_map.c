@@ -1,6 +1,5 @@
 /* Between unit coordinates and values, each way, for every kind: sched/space/space.h has the
  * formulas. */
-#include "sched/num/beta.h"
 #include "sched/num/normal.h"
 #include "sched/space/space.h"
 #include "sched/space/space_internal.h"
@@ -49,17 +48,6 @@ static double normal_of(const struct sw_space_entry *e, double u)
 	return e->p.mu + e->p.sigma * sw_normal_quantile(u > 0.0 ? u : 0x1p-54);
 }
 
-/* Beta kinds: 0 and 1 themselves are values only where rounding would make them so. */
-static double beta_of(const struct sw_space_entry *e, double u)
-{
-	return clamp(sw_beta_quantile(u, e->p.a, e->p.b), DBL_MIN, SW_BELOW_ONE);
-}
-
-double sw_space_beta_cdf(const struct sw_space_entry *e, double x)
-{
-	return sw_beta_cdf(x, e->p.a, e->p.b);
-}
-
 static double log_uniform_of(const struct sw_space_entry *e, double u)
 {
 	return clamp(exp(e->u_lo + u * (e->u_hi - e->u_lo)), e->p.min, e->p.max);
@@ -95,8 +83,6 @@ static double index_of_unit(const struct sw_space_entry *e, double u)
 		return round(normal_of(e, u) / e->p.q);
 	case SW_DIST_Q_LOG_NORMAL:
 		return round(exp(normal_of(e, u)) / e->p.q);
-	case SW_DIST_Q_BETA:
-		return clamp(round(beta_of(e, u) / e->p.q), e->k_lo, e->k_hi);
 	case SW_DIST_INT_LOG_UNIFORM:
 		return clamp(floor(exp(e->u_lo + u * (e->u_hi - e->u_lo))), e->k_lo, e->k_hi);
 	default: /* INT_UNIFORM, Q_UNIFORM, POW2 */
@@ -123,8 +109,6 @@ struct sw_value sw_space_decode_one(const struct sw_space_entry *e, double u)
 		return (struct sw_value){.number = normal_of(e, u)};
 	case SW_DIST_LOG_NORMAL:
 		return (struct sw_value){.number = exp(normal_of(e, u))};
-	case SW_DIST_BETA:
-		return (struct sw_value){.number = beta_of(e, u)};
 	case SW_DIST_INT_UNIFORM:
 	case SW_DIST_INT_LOG_UNIFORM:
 	case SW_DIST_Q_UNIFORM:
@@ -132,7 +116,6 @@ struct sw_value sw_space_decode_one(const struct sw_space_entry *e, double u)
 	case SW_DIST_POW2:
 	case SW_DIST_Q_NORMAL:
 	case SW_DIST_Q_LOG_NORMAL:
-	case SW_DIST_Q_BETA:
 		break;
 	}
 	return (struct sw_value){.number = sw_space_value_of(e, index_of_unit(e, u))};
@@ -159,7 +142,7 @@ double sw_space_index_of(const struct sw_space_entry *e, struct sw_value v)
 		return clamp(round(v.number), e->k_lo, e->k_hi);
 	case SW_DIST_CONSTANT:
 		return 0.0;
-	default: /* Q_UNIFORM, Q_LOG_UNIFORM, Q_BETA */
+	default: /* Q_UNIFORM, Q_LOG_UNIFORM */
 		return clamp(round(v.number / e->p.q), e->k_lo, e->k_hi);
 	}
 }
@@ -207,10 +190,6 @@ static double middle_of(const struct sw_space_entry *e, double k)
 		lo = unit_of_normal(e, log_or_lowest((k - 0.5) * q));
 		hi = unit_of_normal(e, log_or_lowest((k + 0.5) * q));
 		break;
-	case SW_DIST_Q_BETA:
-		lo = sw_space_beta_cdf(e, (k - 0.5) * q);
-		hi = k < e->k_hi ? sw_space_beta_cdf(e, (k + 0.5) * q) : 1.0;
-		break;
 	case SW_DIST_INT_LOG_UNIFORM:
 		lo = unit_of_log(e, log(k));
 		hi = unit_of_log(e, log(k + 1.0));
@@ -254,8 +233,6 @@ static double coordinate_of(const struct sw_space_entry *e, struct sw_value v)
 		return unit_of_normal(e, x);
 	case SW_DIST_LOG_NORMAL:
 		return unit_of_normal(e, log_or_lowest(x));
-	case SW_DIST_BETA:
-		return sw_space_beta_cdf(e, x);
 	case SW_DIST_CATEGORICAL:
 	case SW_DIST_INT_UNIFORM:
 	case SW_DIST_INT_LOG_UNIFORM:
@@ -264,7 +241,6 @@ static double coordinate_of(const struct sw_space_entry *e, struct sw_value v)
 	case SW_DIST_POW2:
 	case SW_DIST_Q_NORMAL:
 	case SW_DIST_Q_LOG_NORMAL:
-	case SW_DIST_Q_BETA:
 		break;
 	}
 	k = sw_space_index_of(e, v);

@@ -35,9 +35,7 @@ struct sw_space_range sw_space_range_all(const struct sw_space *s, size_t i)
 	}
 	if (e->p.dist == SW_DIST_LOG_NORMAL || e->p.dist == SW_DIST_Q_LOG_NORMAL)
 		return (struct sw_space_range){0.0, INFINITY};
-	if (e->p.dist == SW_DIST_BETA)
-		return (struct sw_space_range){0.0, 1.0};
-	if (!sw_space_bounded(s, i) && e->p.dist != SW_DIST_Q_BETA)
+	if (!sw_space_bounded(s, i))
 		return anything;
 	if (sw_space_is_continuous(e))
 		return (struct sw_space_range){e->p.min, e->p.max};

@@ -193,8 +193,6 @@ static double unit_of(const struct sw_space_entry *e, double number)
 		return sw_normal_cdf((number - e->p.mu) / e->p.sigma);
 	case SW_DIST_Q_LOG_NORMAL:
 		return sw_normal_cdf((ln - e->p.mu) / e->p.sigma);
-	case SW_DIST_Q_BETA:
-		return sw_space_beta_cdf(e, number);
 	default: /* Q_LOG_UNIFORM, INT_LOG_UNIFORM */
 		return fmin(fmax((ln - e->u_lo) / (e->u_hi - e->u_lo), 0.0), 1.0);
 	}

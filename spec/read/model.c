@@ -55,7 +55,7 @@ static sw_status unsuited(const struct sw_spec_param *p, const struct sw_trainer
 }
 
 /* Are all values of a numeric distribution integers that suit an option? With a q those of a normal
- * or a beta are integers too, but they reach below 1. */
+ * are integers too, but they reach below 1. */
 static bool integral(const struct sw_spec_param *p)
 {
 	switch (p->dist) {

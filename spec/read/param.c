@@ -9,11 +9,10 @@
 
 /* Ray's names for arguments come last: only Ray's distributions take them. */
 static const char *const known[] = {
-	"value",      "values", "probabilities", "distribution", "min", "max",
-	"q",          "mu",     "sigma",         "log",          "a",   "b",
-	"when",       "lower",  "upper",         "mean",         "sd",  "categories",
-	"grid_search"};
-enum { N_OURS = 13 };
+	"value", "values",     "probabilities", "distribution", "min",   "max",   "q",
+	"mu",    "sigma",      "log",           "when",         "lower", "upper", "mean",
+	"sd",    "categories", "grid_search"};
+enum { N_OURS = 11 };
 
 static const struct sw_spec_hint hints[] = {
 	{"low", "min", NULL},
@@ -29,8 +28,6 @@ static const struct sw_spec_hint hints[] = {
 	{"categories", "values", NULL},
 	{"mean", "mu", NULL},
 	{"sd", "sigma", NULL},
-	{"alpha", "a", NULL},
-	{"beta", "b", NULL},
 	{"grid", "grid_search", NULL},
 	{"weights", "probabilities", NULL},
 	{"type", "distribution", NULL},
@@ -359,8 +356,6 @@ sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_
 
 	p->q = 1;
 	p->sigma = 1;
-	p->a = 1;
-	p->b = 1;
 	if (!cJSON_IsObject(v))
 		return not_an_object(v, err);
 	/* A distribution that is not known comes first: its own keys are no mistakes. */
@@ -380,8 +375,6 @@ sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_
 	    (rc = read_number(v, "q", &p->q, &p->has_q, err)) != SW_OK ||
 	    (rc = read_number(v, "mu", &p->mu, NULL, err)) != SW_OK ||
 	    (rc = read_number(v, "sigma", &p->sigma, NULL, err)) != SW_OK ||
-	    (rc = read_number(v, "a", &p->a, NULL, err)) != SW_OK ||
-	    (rc = read_number(v, "b", &p->b, NULL, err)) != SW_OK ||
 	    (rc = read_range(p, v, d, warning, err)) != SW_OK ||
 	    (rc = sw_spec_values_read(p, v, key_of(v, "values"), err)) != SW_OK ||
 	    (rc = sw_spec_weights_read(p, v, err)) != SW_OK)

@@ -50,10 +50,6 @@ static const struct {
 	{WHEN("{'c-d':0.5}"), "/parameters/x/when/c-d",
 	 "\"c-d\" is continuous: a condition needs values that can be listed (values, integers, "
 	 "pow2 or a q)"},
-	{SPACE("'a':{'distribution':'beta'},'b':{'value':1,'when':{'a':0.5}}"),
-	 "/parameters/b/when/a",
-	 "\"a\" is continuous: a condition needs values that can be listed (values, integers, "
-	 "pow2 or a q)"},
 	{WHEN("{'opt':[]}"), "/parameters/x/when/opt", "the list is empty: it would never hold"},
 	{WHEN("{'opt':['sgd','adam']}"), "/parameters/x/when/opt/1",
 	 "\"opt\" never is \"adam\"; did you mean \"adamw\"?"},

@@ -13,52 +13,46 @@ static const struct {
 	const char *text, *dist;
 	double min, max, q, mu, sigma;
 	size_t n_values;
-	double a, b; /* 0: the default, 1 */
 } params[] = {
-	{"{'value':[1,{'a':2}]}", "constant", NAN, NAN, 1, 0, 1, 0, 0, 0},
-	{"{'distribution':'constant','value':1}", "constant", NAN, NAN, 1, 0, 1, 0, 0, 0},
-	{"{'values':[1,'a',true,false,null,'1']}", "categorical", NAN, NAN, 1, 0, 1, 6, 0, 0},
-	{"{'distribution':'categorical','values':[1]}", "categorical", NAN, NAN, 1, 0, 1, 1, 0, 0},
-	{"{'distribution':'choice','values':[1,2]}", "categorical", NAN, NAN, 1, 0, 1, 2, 0, 0},
+	{"{'value':[1,{'a':2}]}", "constant", NAN, NAN, 1, 0, 1, 0},
+	{"{'distribution':'constant','value':1}", "constant", NAN, NAN, 1, 0, 1, 0},
+	{"{'values':[1,'a',true,false,null,'1']}", "categorical", NAN, NAN, 1, 0, 1, 6},
+	{"{'distribution':'categorical','values':[1]}", "categorical", NAN, NAN, 1, 0, 1, 1},
+	{"{'distribution':'choice','values':[1,2]}", "categorical", NAN, NAN, 1, 0, 1, 2},
 	{"{'distribution':'categorical_w_probabilities','values':[1,2],'probabilities':[1,3]}",
-	 "categorical", NAN, NAN, 1, 0, 1, 2, 0, 0},
-	{"{'min':1,'max':8}", "int_uniform", 1, 8, 1, 0, 1, 0, 0, 0},
-	{"{'min':1.0,'max':8}", "uniform", 1, 8, 1, 0, 1, 0, 0, 0},
-	{"{'min':0.0,'max':1.0}", "uniform", 0, 1, 1, 0, 1, 0, 0, 0},
-	{"{'min':0,'max':1e1}", "uniform", 0, 10, 1, 0, 1, 0, 0, 0},
-	{"{'min':0,'max':0.5}", "uniform", 0, 0.5, 1, 0, 1, 0, 0, 0},
-	{"{'min':0,'max':8,'q':2}", "q_uniform", 0, 8, 2, 0, 1, 0, 0, 0},
-	{"{'distribution':'int_uniform','min':1.0,'max':8}", "int_uniform", 1, 8, 1, 0, 1, 0, 0, 0},
-	{"{'distribution':'uniform','min':1,'max':8}", "uniform", 1, 8, 1, 0, 1, 0, 0, 0},
-	{"{'distribution':'q_uniform','min':1,'max':8}", "q_uniform", 1, 8, 1, 0, 1, 0, 0, 0},
-	{"{'distribution':'quniform','min':1,'max':8,'q':0.5}", "q_uniform", 1, 8, 0.5, 0, 1, 0, 0,
-	 0},
+	 "categorical", NAN, NAN, 1, 0, 1, 2},
+	{"{'min':1,'max':8}", "int_uniform", 1, 8, 1, 0, 1, 0},
+	{"{'min':1.0,'max':8}", "uniform", 1, 8, 1, 0, 1, 0},
+	{"{'min':0.0,'max':1.0}", "uniform", 0, 1, 1, 0, 1, 0},
+	{"{'min':0,'max':1e1}", "uniform", 0, 10, 1, 0, 1, 0},
+	{"{'min':0,'max':0.5}", "uniform", 0, 0.5, 1, 0, 1, 0},
+	{"{'min':0,'max':8,'q':2}", "q_uniform", 0, 8, 2, 0, 1, 0},
+	{"{'distribution':'int_uniform','min':1.0,'max':8}", "int_uniform", 1, 8, 1, 0, 1, 0},
+	{"{'distribution':'uniform','min':1,'max':8}", "uniform", 1, 8, 1, 0, 1, 0},
+	{"{'distribution':'q_uniform','min':1,'max':8}", "q_uniform", 1, 8, 1, 0, 1, 0},
+	{"{'distribution':'quniform','min':1,'max':8,'q':0.5}", "q_uniform", 1, 8, 0.5, 0, 1, 0},
 	{"{'distribution':'log_uniform_values','min':0.001,'max':1}", "log_uniform_values", 0.001,
-	 1, 1, 0, 1, 0, 0, 0},
+	 1, 1, 0, 1, 0},
 	{"{'distribution':'loguniform','min':0.001,'max':1}", "log_uniform_values", 0.001, 1, 1, 0,
-	 1, 0, 0, 0},
-	{"{'distribution':'log_uniform','min':0,'max':0}", "log_uniform_values", 1, 1, 1, 0, 1, 0,
-	 0, 0},
+	 1, 0},
+	{"{'distribution':'log_uniform','min':0,'max':0}", "log_uniform_values", 1, 1, 1, 0, 1, 0},
 	{"{'distribution':'inv_log_uniform','min':0,'max':0}", "inv_log_uniform_values", 1, 1, 1, 0,
-	 1, 0, 0, 0},
+	 1, 0},
 	{"{'distribution':'inv_log_uniform_values','min':1,'max':2}", "inv_log_uniform_values", 1,
-	 2, 1, 0, 1, 0, 0, 0},
+	 2, 1, 0, 1, 0},
 	{"{'distribution':'q_log_uniform','min':0,'max':0,'q':3}", "q_log_uniform_values", 1, 1, 3,
-	 0, 1, 0, 0, 0},
+	 0, 1, 0},
 	{"{'distribution':'qloguniform','min':1,'max':9,'q':3}", "q_log_uniform_values", 1, 9, 3, 0,
-	 1, 0, 0, 0},
-	{"{'min':0.1,'max':1,'log':true}", "log_uniform_values", 0.1, 1, 1, 0, 1, 0, 0, 0},
-	{"{'min':1,'max':9,'log':true,'q':1}", "q_log_uniform_values", 1, 9, 1, 0, 1, 0, 0, 0},
-	{"{'min':1,'max':9,'log':false}", "int_uniform", 1, 9, 1, 0, 1, 0, 0, 0},
-	{"{'distribution':'pow2','min':4,'max':256}", "pow2", 4, 256, 1, 0, 1, 0, 0, 0},
-	{"{'distribution':'normal'}", "normal", NAN, NAN, 1, 0, 1, 0, 0, 0},
-	{"{'distribution':'randn','mu':3,'sigma':2}", "normal", NAN, NAN, 1, 3, 2, 0, 0, 0},
-	{"{'distribution':'q_normal','mu':3,'q':0.5}", "q_normal", NAN, NAN, 0.5, 3, 1, 0, 0, 0},
-	{"{'distribution':'log_normal','sigma':2}", "log_normal", NAN, NAN, 1, 0, 2, 0, 0, 0},
-	{"{'distribution':'q_log_normal'}", "q_log_normal", NAN, NAN, 1, 0, 1, 0, 0, 0},
-	{"{'distribution':'beta'}", "beta", NAN, NAN, 1, 0, 1, 0, 0, 0},
-	{"{'distribution':'beta','a':2,'b':0.5}", "beta", NAN, NAN, 1, 0, 1, 0, 2, 0.5},
-	{"{'distribution':'q_beta','b':3,'q':0.1}", "q_beta", NAN, NAN, 0.1, 0, 1, 0, 0, 3},
+	 1, 0},
+	{"{'min':0.1,'max':1,'log':true}", "log_uniform_values", 0.1, 1, 1, 0, 1, 0},
+	{"{'min':1,'max':9,'log':true,'q':1}", "q_log_uniform_values", 1, 9, 1, 0, 1, 0},
+	{"{'min':1,'max':9,'log':false}", "int_uniform", 1, 9, 1, 0, 1, 0},
+	{"{'distribution':'pow2','min':4,'max':256}", "pow2", 4, 256, 1, 0, 1, 0},
+	{"{'distribution':'normal'}", "normal", NAN, NAN, 1, 0, 1, 0},
+	{"{'distribution':'randn','mu':3,'sigma':2}", "normal", NAN, NAN, 1, 3, 2, 0},
+	{"{'distribution':'q_normal','mu':3,'q':0.5}", "q_normal", NAN, NAN, 0.5, 3, 1, 0},
+	{"{'distribution':'log_normal','sigma':2}", "log_normal", NAN, NAN, 1, 0, 2, 0},
+	{"{'distribution':'q_log_normal'}", "q_log_normal", NAN, NAN, 1, 0, 1, 0},
 };
 
 TEST_ROWS(spec_parameter_becomes_its_distribution, params)
@@ -80,8 +74,6 @@ TEST_ROWS(spec_parameter_becomes_its_distribution, params)
 	ck_assert_double_eq(p->q, params[_i].q);
 	ck_assert_double_eq(p->mu, params[_i].mu);
 	ck_assert_double_eq(p->sigma, params[_i].sigma);
-	ck_assert_double_eq(p->a, params[_i].a > 0 ? params[_i].a : 1);
-	ck_assert_double_eq(p->b, params[_i].b > 0 ? params[_i].b : 1);
 	ck_assert_uint_eq(p->n_values, params[_i].n_values);
 	ck_assert_int_eq(p->values != NULL, p->dist == SW_DIST_CATEGORICAL);
 	ck_assert_int_eq(p->value != NULL, p->dist == SW_DIST_CONSTANT);

@@ -36,13 +36,6 @@ static const struct {
 	{SPEC("", WINE ",\"model\":[{\"linear\":4}]"),
 	 "{\"ok\":false,\"pointer\":\"/trainer/model/0/linear\",\"message\":\"the last layer is 4 "
 	 "wide, but the data has 3 classes\"}"},
-	/* a beta has the values that a rate may have, unlike a normal */
-	{SPEC(",\"p\":{\"distribution\":\"beta\",\"a\":2,\"b\":5}",
-	      WINE ",\"model\":[{\"dropout\":\"p\"},{\"linear\":3}]"),
-	 "{\"ok\":true,\"features\":13,\"classes\":3,\"rows\":178,\"parameters\":42,"},
-	{SPEC(",\"p\":{\"distribution\":\"q_beta\",\"q\":0.6}",
-	      WINE ",\"model\":[{\"dropout\":\"p\"},{\"linear\":3}]"),
-	 "{\"ok\":false,\"pointer\":\"/trainer/model/0/dropout\",\"message\":\""},
 	/* right for the largest value alone */
 	{SPEC(",\"l1\":{\"values\":[2,3]}", WINE ",\"model\":[{\"linear\":\"l1\"}]"),
 	 "{\"ok\":false,\"pointer\":\"/trainer/model/0/linear\",\"message\":\"the last layer is 2 "

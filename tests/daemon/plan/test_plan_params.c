@@ -56,57 +56,56 @@ static struct sw_space *space_of(const struct sw_spec *spec)
 
 /* Every distribution, under every kind of condition. */
 #define RANGE(dist, min, max) "{'distribution':'" dist "','min':" #min ",'max':" #max
-#define EVERY                                                                                                                                                                                                         \
-	"'const':{'value':[1,{'a':2}]},'cat':{'values':['sgd','a\\\"b',null,true,7,0.1]},"                                                                                                                            \
-	"'weighed':{'values':[1,2,3],'probabilities':[0.1,3,0.5],'when':{'cat':['sgd',7,null]}},"                                                                                                                     \
-	"'int':" RANGE(                                                                                                                                                                                               \
-		"int_uniform", -5,                                                                                                                                                                                    \
-		9007199254740991) "},"                                                                                                                                                                                \
-				  "'intlog':" RANGE(                                                                                                                                                                  \
-					  "int_log_uniform", 1,                                                                                                                                                       \
-					  1000000) ",'when':{'cat':'sgd'}},"                                                                                                                                          \
-						   "'real':" RANGE(                                                                                                                                                   \
-							   "uniform", -1.5,                                                                                                                                           \
-							   2) "},"                                                                                                                                                    \
-							      "'group':{'when':{'weighed':[1,3]},"                                                                                                                    \
-							      "'parameters':{"                                                                                                                                        \
-							      "'log':" RANGE(                                                                                                                                         \
-								      "log_uniform_values", 1e-9,                                                                                                                     \
-								      1) "},"                                                                                                                                         \
-									 "'inv':" RANGE(                                                                                                                              \
-										 "inv_log_"                                                                                                                           \
-										 "uniform_values",                                                                                                                    \
-										 0.5,                                                                                                                                 \
-										 1000) "},"                                                                                                                           \
-										       "'deep':{'"                                                                                                                    \
-										       "parameter"                                                                                                                    \
-										       "s':{'q'"                                                                                                                      \
-										       ":" RANGE(                                                                                                                     \
-											       "q"                                                                                                                    \
-											       "_"                                                                                                                    \
-											       "u"                                                                                                                    \
-											       "n"                                                                                                                    \
-											       "i"                                                                                                                    \
-											       "f"                                                                                                                    \
-											       "o"                                                                                                                    \
-											       "r"                                                                                                                    \
-											       "m",                                                                                                                   \
-											       -1,                                                                                                                    \
-											       1) ",'q':0.1},"                                                                                                        \
-												  "'pow':" RANGE(                                                                                                     \
-													  "pow2",                                                                                                     \
-													  0.125,                                                                                                      \
-													  1024) "},'c':{'value':'fix','when':{'group.deep.q':[0.1,"                                                   \
-														"-0.3,0.7]}}}},'after':{'min':0,'max':3}}},"                                                          \
-														"'qlog':" RANGE(                                                                                      \
-															"q_log_uniform_values",                                                                       \
-															0.001,                                                                                        \
-															1) ",'q':0.001},"                                                                             \
-															   "'norm':{'distribution':'normal','mu':3,'sigma':0.1,'when':{'group.deep.pow':[1,2,4]}},"   \
-															   "'qnorm':{'distribution':'q_normal','mu':-1,'sigma':4,'q':0.1},"                           \
-															   "'lognorm':{'distribution':'log_normal','mu':-2,'sigma':1.5},"                             \
-															   "'beta':{'distribution':'beta','a':0.05,'b':5},'qbeta':{'distribution':'q_beta','q':0.1}," \
-															   "'qlognorm':{'distribution':'q_log_normal','mu':1,'sigma':1,'q':0.5}},"                    \
+#define EVERY                                                                                                                                                                                                       \
+	"'const':{'value':[1,{'a':2}]},'cat':{'values':['sgd','a\\\"b',null,true,7,0.1]},"                                                                                                                          \
+	"'weighed':{'values':[1,2,3],'probabilities':[0.1,3,0.5],'when':{'cat':['sgd',7,null]}},"                                                                                                                   \
+	"'int':" RANGE(                                                                                                                                                                                             \
+		"int_uniform", -5,                                                                                                                                                                                  \
+		9007199254740991) "},"                                                                                                                                                                              \
+				  "'intlog':" RANGE(                                                                                                                                                                \
+					  "int_log_uniform", 1,                                                                                                                                                     \
+					  1000000) ",'when':{'cat':'sgd'}},"                                                                                                                                        \
+						   "'real':" RANGE(                                                                                                                                                 \
+							   "uniform", -1.5,                                                                                                                                         \
+							   2) "},"                                                                                                                                                  \
+							      "'group':{'when':{'weighed':[1,3]},"                                                                                                                  \
+							      "'parameters':{"                                                                                                                                      \
+							      "'log':" RANGE(                                                                                                                                       \
+								      "log_uniform_values", 1e-9,                                                                                                                   \
+								      1) "},"                                                                                                                                       \
+									 "'inv':" RANGE(                                                                                                                            \
+										 "inv_log_"                                                                                                                         \
+										 "uniform_values",                                                                                                                  \
+										 0.5,                                                                                                                               \
+										 1000) "},"                                                                                                                         \
+										       "'deep':{'"                                                                                                                  \
+										       "parameter"                                                                                                                  \
+										       "s':{'q'"                                                                                                                    \
+										       ":" RANGE(                                                                                                                   \
+											       "q"                                                                                                                  \
+											       "_"                                                                                                                  \
+											       "u"                                                                                                                  \
+											       "n"                                                                                                                  \
+											       "i"                                                                                                                  \
+											       "f"                                                                                                                  \
+											       "o"                                                                                                                  \
+											       "r"                                                                                                                  \
+											       "m",                                                                                                                 \
+											       -1,                                                                                                                  \
+											       1) ",'q':0.1},"                                                                                                      \
+												  "'pow':" RANGE(                                                                                                   \
+													  "pow2",                                                                                                   \
+													  0.125,                                                                                                    \
+													  1024) "},'c':{'value':'fix','when':{'group.deep.q':[0.1,"                                                 \
+														"-0.3,0.7]}}}},'after':{'min':0,'max':3}}},"                                                        \
+														"'qlog':" RANGE(                                                                                    \
+															"q_log_uniform_values",                                                                     \
+															0.001,                                                                                      \
+															1) ",'q':0.001},"                                                                           \
+															   "'norm':{'distribution':'normal','mu':3,'sigma':0.1,'when':{'group.deep.pow':[1,2,4]}}," \
+															   "'qnorm':{'distribution':'q_normal','mu':-1,'sigma':4,'q':0.1},"                         \
+															   "'lognorm':{'distribution':'log_normal','mu':-2,'sigma':1.5},"                           \
+															   "'qlognorm':{'distribution':'q_log_normal','mu':1,'sigma':1,'q':0.5}},"                  \
 															   "'constraints':['qlog < 0.9']"
 
 static struct sw_spec *read_every(void)
@@ -263,12 +262,10 @@ static const struct {
 	{"'distribution':'qrandint','lower':0,'upper':8,'q':2", "4", "4"},
 	{"'distribution':'q_normal','mu':0.5", "4", "4"},
 	{"'distribution':'q_normal','q':0.5", "4", "4.0"},
-	{"'distribution':'q_beta','q':0.5", "1", "1.0"},
 	{"'distribution':'pow2','min':1,'max':8", "4", "4"},
 	{"'distribution':'pow2','min':0.5,'max':8", "4", "4.0"},
 	{"'distribution':'normal'", "3", "3.0"},
 	{"'distribution':'log_normal'", "3", "3.0"},
-	{"'distribution':'beta'", "1", "1.0"},
 	/* of a list: as it was given */
 	{"'values':[0.9,1.0]", "1", "1.0"},
 	{"'values':[1,2]", "1.0", "1"},

@@ -28,9 +28,6 @@ static const struct sw_param learn_all[] = {
 	{.dist = SW_DIST_Q_NORMAL, .mu = 0, .sigma = 3, .q = 1},
 	{.dist = SW_DIST_LOG_NORMAL, .mu = 0, .sigma = 1},
 	{.dist = SW_DIST_Q_LOG_NORMAL, .mu = 1, .sigma = 1, .q = 0.5},
-	{.dist = SW_DIST_BETA, .a = 2, .b = 5},
-	{.dist = SW_DIST_BETA, .a = 0.05, .b = 0.1},
-	{.dist = SW_DIST_Q_BETA, .a = 0.5, .b = 3, .q = 0.125},
 };
 
 static inline struct sw_space *learn_space(const struct sw_param *p, size_t n)

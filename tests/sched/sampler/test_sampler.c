@@ -54,9 +54,6 @@ TEST(grid_gives_each_point_once_last_parameter_fastest)
 #define CONTINUOUS                                                                                 \
 	"grid needs a list of values: give q, values, or another method for this continuous "      \
 	"parameter"
-#define NO_LIST                                                                                    \
-	"grid needs a list of values: give q_beta, values, or another method for this "            \
-	"continuous parameter"
 #define ENDLESS                                                                                    \
 	"grid needs a list of values: a normal distribution has no end, so give values, or "       \
 	"another method"
@@ -68,7 +65,6 @@ static const struct {
 } refused[] = {
 	{{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1}, SW_INVALID, "/1/q", CONTINUOUS},
 	{{.dist = SW_DIST_LOG_UNIFORM, .min = 1, .max = 2}, SW_INVALID, "/1/q", CONTINUOUS},
-	{{.dist = SW_DIST_BETA, .a = 2, .b = 5}, SW_INVALID, "/1/distribution", NO_LIST},
 	{{.dist = SW_DIST_NORMAL, .sigma = 1}, SW_INVALID, "/1/distribution", ENDLESS},
 	{{.dist = SW_DIST_Q_NORMAL, .sigma = 1, .q = 1}, SW_INVALID, "/1/distribution", ENDLESS},
 	{{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1e9},

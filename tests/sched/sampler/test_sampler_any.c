@@ -23,7 +23,7 @@ static const double numbers[] = {-3, 0.5, 2, 40, 41};
 /* n parameters of any kind; of countable ones alone for a grid. */
 static void add_params(struct sw_space *s, bool countable, uint64_t *rng)
 {
-	static const size_t counted[] = {0, 1, 2, 3, 5, 9, 10, 11, 18}; /* of learn_all */
+	static const size_t counted[] = {0, 1, 2, 3, 5, 9, 10, 11}; /* of learn_all */
 	const size_t n = 1 + below(rng, countable ? 3 : 6);
 
 	for (size_t i = 0; i < n; i++) {

@@ -44,17 +44,6 @@ static const struct sw_param kinds[] = {
 	{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 0x1p40},
 	{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 0x1p40 - 5000, .max = 0x1p40},
 	{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 7, .max = 7},
-	{.dist = SW_DIST_BETA, .a = 1, .b = 1},
-	{.dist = SW_DIST_BETA, .a = 2, .b = 5},
-	{.dist = SW_DIST_BETA, .a = 0.05, .b = 0.5},
-	{.dist = SW_DIST_BETA, .a = 1e-3, .b = 1e-3},
-	{.dist = SW_DIST_BETA, .a = 1e5, .b = 3},
-	{.dist = SW_DIST_Q_BETA, .a = 0.5, .b = 0.5, .q = 0.1},
-	{.dist = SW_DIST_Q_BETA, .a = 2, .b = 3, .q = 0.4},
-	{.dist = SW_DIST_Q_BETA, .a = 2, .b = 3, .q = 0.6},
-	{.dist = SW_DIST_Q_BETA, .a = 1, .b = 1.5, .q = 1e-4},
-	{.dist = SW_DIST_Q_BETA, .a = 0.05, .b = 0.05, .q = 1},
-	{.dist = SW_DIST_Q_BETA, .a = 2, .b = 2, .q = 5},
 };
 
 static bool is_bounded(enum sw_dist d)
@@ -67,8 +56,7 @@ static bool is_discrete(enum sw_dist d)
 {
 	return d == SW_DIST_CONSTANT || d == SW_DIST_CATEGORICAL || d == SW_DIST_INT_UNIFORM ||
 	       d == SW_DIST_INT_LOG_UNIFORM || d == SW_DIST_POW2 || d == SW_DIST_Q_UNIFORM ||
-	       d == SW_DIST_Q_LOG_UNIFORM || d == SW_DIST_Q_NORMAL || d == SW_DIST_Q_LOG_NORMAL ||
-	       d == SW_DIST_Q_BETA;
+	       d == SW_DIST_Q_LOG_UNIFORM || d == SW_DIST_Q_NORMAL || d == SW_DIST_Q_LOG_NORMAL;
 }
 
 static struct sw_space *make(const struct sw_param *p)
@@ -122,10 +110,6 @@ TEST_ROWS(space_any_point_decodes_inside_and_encodes_back, kinds)
 		ck_assert(!(v.number == 0.0 && signbit(v.number)));
 		if (is_bounded(p->dist))
 			ck_assert(p->min <= v.number && v.number <= p->max);
-		if (p->dist == SW_DIST_BETA)
-			ck_assert(0.0 < v.number && v.number < 1.0);
-		if (p->dist == SW_DIST_Q_BETA)
-			ck_assert(0.0 <= v.number && v.number < 1.0 + 0.5 * p->q);
 		if (p->dist == SW_DIST_CATEGORICAL) {
 			ck_assert_uint_lt(v.choice, p->n_choices);
 			ck_assert(p->weights == NULL || p->weights[v.choice] > 0.0);
@@ -265,8 +249,6 @@ TEST(space_value_outside_goes_to_the_nearest_end)
 		{{.dist = SW_DIST_Q_UNIFORM, .min = 0.5, .max = 2.4, .q = 0.5}, 0.5, 2},
 		{{.dist = SW_DIST_Q_LOG_UNIFORM, .min = 0.7, .max = 2, .q = 0.5}, 1, 2},
 		{{.dist = SW_DIST_POW2, .min = 4, .max = 64}, 4, 64},
-		{{.dist = SW_DIST_BETA, .a = 1, .b = 1}, 0, 1},
-		{{.dist = SW_DIST_Q_BETA, .a = 2, .b = 1, .q = 0.3}, 0, 0.9},
 	};
 	static const double far[] = {1e9, 1e300, INFINITY};
 
@@ -358,12 +340,6 @@ static const struct {
 	{{.dist = SW_DIST_NORMAL, .mu = 5, .sigma = 2}, 9, 0.97724987},
 	{{.dist = SW_DIST_LOG_NORMAL, .mu = 1, .sigma = 1}, 2.718281828459045, 0.5},
 	{{.dist = SW_DIST_Q_NORMAL, .mu = 0, .sigma = 1, .q = 1}, -1, 0.30853754},
-	/* 2x - x^2; x^2 (3 - 2x) */
-	{{.dist = SW_DIST_BETA, .a = 1, .b = 2}, 0.25, 0.4375},
-	{{.dist = SW_DIST_BETA, .a = 2, .b = 2}, 0.75, 0.84375},
-	/* rounds to 0.5 below 0.75, and to 1.2 from 0.9 on */
-	{{.dist = SW_DIST_Q_BETA, .a = 2, .b = 2, .q = 0.5}, 0.5, 0.84375},
-	{{.dist = SW_DIST_Q_BETA, .a = 1, .b = 2, .q = 0.6}, 0.6, 0.99},
 	/* rounds to 0 below 0.5: cdf(ln 0.5) */
 	{{.dist = SW_DIST_Q_LOG_NORMAL, .mu = 0, .sigma = 1, .q = 1}, 0, 0.24410860},
 };

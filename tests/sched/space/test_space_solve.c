@@ -29,13 +29,9 @@ struct few {
 		.dist = SW_DIST_UNIFORM, .min = 0, .max = 1                                        \
 	}
 
-#define BETAS                                                                                      \
-	{                                                                                          \
-		.dist = SW_DIST_BETA, .a = 2, .b = 3                                               \
-	}
 #define QUARTERS                                                                                   \
 	{                                                                                          \
-		.dist = SW_DIST_Q_BETA, .a = 2, .b = 3, .q = 0.25                                  \
+		.dist = SW_DIST_Q_UNIFORM, .min = 0, .max = 1, .q = 0.25                           \
 	}
 
 static const struct few few[] = {
@@ -50,8 +46,6 @@ static const struct few few[] = {
 	{"reals at an end", REALS, 2, 0, {1, 1}, 2, SW_GE, SW_SOLVED},
 	{"reals past an end", REALS, 2, 0, {1, 1}, 2.001, SW_GE, SW_SOLVED_NONE},
 	{"product of reals", REALS, 2, 1, {0}, 0.25, SW_EQ, SW_SOLVED},
-	{"shares", BETAS, 3, 0, {1, 1, 1}, 1, SW_EQ, SW_SOLVED},
-	{"shares past an end", BETAS, 2, 0, {1, 1}, 2.001, SW_GE, SW_SOLVED_NONE},
 	{"quarters", QUARTERS, 2, 0, {1, -1}, 0.75, SW_EQ, SW_SOLVED},
 	{"quarters, none", QUARTERS, 2, 0, {1, -1}, 0.7, SW_EQ, SW_SOLVED_NONE},
 	{"no end", {.dist = SW_DIST_NORMAL, .sigma = 1}, 2, 0, {1, -3}, 0.5, SW_EQ, SW_SOLVED},

@@ -14,7 +14,6 @@ static const struct sw_param small_kinds[] = {
 	{.dist = SW_DIST_POW2, .min = 0.25, .max = 4},
 	{.dist = SW_DIST_POW2, .min = 1, .max = 8},
 	{.dist = SW_DIST_Q_UNIFORM, .min = -1, .max = 1, .q = 0.5},
-	{.dist = SW_DIST_Q_BETA, .a = 2, .b = 3, .q = 0.25},
 	{.dist = SW_DIST_CATEGORICAL, .n_choices = 3, .numbers = small_numbers},
 };
 

@@ -33,11 +33,8 @@ static const struct {
 	{{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 9}, TPE_EVEN},
 	{{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 40}, TPE_UNEVEN},
 	{{.dist = SW_DIST_Q_LOG_UNIFORM, .min = 1, .max = 40, .q = 2}, TPE_UNEVEN},
-	{{.dist = SW_DIST_Q_BETA, .a = 2, .b = 5, .q = 0.1}, TPE_UNEVEN},
-	{{.dist = SW_DIST_Q_BETA, .a = 0.4, .b = 0.3, .q = 0.6}, TPE_UNEVEN},
 	{{.dist = SW_DIST_UNIFORM, .min = 2, .max = 7}, TPE_SMOOTH},
 	{{.dist = SW_DIST_NORMAL, .mu = 1, .sigma = 4}, TPE_SMOOTH},
-	{{.dist = SW_DIST_BETA, .a = 2, .b = 5}, TPE_SMOOTH},
 };
 
 TEST_ROWS(tpe_chances_of_one_axis_have_a_sum_of_one, rows)
