@@ -165,12 +165,14 @@ sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_history *h, u
 		out->source = "init";
 		return SW_OK;
 	}
-	if (s->ops->suggest == NULL) {
-		out->source = s->ops->name;
-		return make_point(s, s->ops, made - s->config.n_init, out->values, err);
-	}
-	assert(h != NULL);
-	return s->ops->suggest(s, h, made - s->config.n_init, out, err);
+	assert(s->ops->suggest == NULL || h != NULL);
+	made -= s->config.n_init;
+	out->source = s->ops->name;
+	const sw_status rc = s->ops->suggest == NULL ? make_point(s, s->ops, made, out->values, err)
+						     : s->ops->suggest(s, h, made, out, err);
+	if (rc == SW_OK && h != NULL && s->points == 0)
+		sw_sampler_take_untried(s, h, made, out);
+	return rc;
 }
 
 sw_status sw_sampler_restore(struct sw_sampler *s, const void *state, size_t n, struct sw_err *err)
@@ -225,12 +227,13 @@ sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t 
 	return sw_err_at(err, SW_INVALID, ptr, "no way was found to meet it beside what is given");
 }
 
-sw_status sw_sampler_next(struct sw_sampler *s, uint64_t made, struct sw_value *values)
+sw_status sw_sampler_next(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
+			  struct sw_value *values)
 {
 	struct sw_suggestion out = {.state = NULL};
 
 	assert(!sw_sampler_learns(s, made));
-	const sw_status rc = sw_sampler_suggest(s, NULL, made, &out, NULL);
+	const sw_status rc = sw_sampler_suggest(s, h, made, &out, NULL);
 	if (rc == SW_OK)
 		memcpy(values, out.values, sw_space_size(s->space) * sizeof *values);
 	return rc;

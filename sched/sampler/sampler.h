@@ -50,7 +50,8 @@ bool sw_sampler_learns(const struct sw_sampler *s, uint64_t made);
 
 /*
  * Suggestion number `made` (from 1: the ones this sampler made, which is the trial's number unless
- * trials were enqueued) for trial h->trials + 1. h may be NULL when !sw_sampler_learns(s, made).
+ * trials were enqueued) for trial h->trials + 1. h may be NULL when !sw_sampler_learns(s, made);
+ * with one, no point of few comes twice before all have come.
  * SW_EXHAUSTED past the grid's last point; later calls agree. SW_NOMEM. On an error the sampler is
  * as before. Cost: random, grid, sobol O(parameters); tpe, bohb bounded at any length of the
  * history, 1 to 2 ms for a few groups of parameters, 8 ms for 64; bayes milliseconds to some tenths
@@ -72,8 +73,8 @@ SW_NODISCARD sw_status sw_sampler_fill(const struct sw_space *space, uint64_t se
 				       const bool *given, struct sw_value *values,
 				       struct sw_err *err);
 
-/* Values of suggestion `made` of a sampler that does not learn there; asserts so. */
-SW_NODISCARD sw_status sw_sampler_next(struct sw_sampler *s, uint64_t made,
-				       struct sw_value *values);
+/* Values of suggestion `made` of a sampler that does not learn there; asserts so. h: as above. */
+SW_NODISCARD sw_status sw_sampler_next(struct sw_sampler *s, const struct sw_history *h,
+				       uint64_t made, struct sw_value *values);
 
 #endif

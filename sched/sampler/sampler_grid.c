@@ -45,19 +45,15 @@ static sw_status refuse(size_t i, enum sw_dist dist, struct sw_err *err)
  * broken, or an inactive parameter has another value than its first. */
 static bool product_point(const struct sw_space *space, uint64_t number, struct sw_value *values)
 {
-	bool active[SW_SPACE_MAX_PARAMS], first[SW_SPACE_MAX_PARAMS];
-	const size_t n = sw_space_size(space);
+	struct sw_value first[SW_SPACE_MAX_PARAMS];
+	bool active[SW_SPACE_MAX_PARAMS];
 
-	for (size_t i = n; i-- > 0;) {
-		const uint64_t levels = sw_space_levels(space, i);
-
-		values[i] = sw_space_level(space, i, number % levels);
-		first[i] = number % levels == 0;
-		number /= levels;
-	}
+	sw_space_point(space, 0, first);
+	sw_space_point(space, number, values);
 	sw_space_active(space, values, active);
-	for (size_t i = 0; i < n; i++)
-		if (!active[i] && !first[i])
+	for (size_t i = 0; i < sw_space_size(space); i++)
+		if (!active[i] &&
+		    (values[i].number != first[i].number || values[i].choice != first[i].choice))
 			return false;
 	return sw_space_feasible(space, values);
 }

@@ -46,6 +46,11 @@ SW_NODISCARD sw_status sw_sampler_make(struct sw_sampler **out, const struct sw_
 SW_SAMPLERS(SW_ROW)
 #undef SW_ROW
 
+/* If a trial of the history had the suggestion's point, and not all were had, another takes its
+ * place. O(trials) until all were, then O(points). */
+void sw_sampler_take_untried(const struct sw_sampler *s, const struct sw_history *h, uint64_t made,
+			     struct sw_suggestion *out);
+
 /* Where a search begins beside categories: x[d], a point of the unit cube, moves into the middle
  * half of each number's range. Each category has few of the first points, so they are spent where
  * good values are likely: people choose ranges wider than what they expect. Without any category x

@@ -196,6 +196,9 @@ SW_NODISCARD sw_status sw_space_probe(const struct sw_space *s, uint64_t seed,
 
 /* The product of the levels, whatever rules say; 0: there is no end, or over SW_SPACE_PROBES. */
 uint64_t sw_space_points(const struct sw_space *s);
+/* Of levels alone: point number `number`, from 0, the last parameter fastest; and its number. */
+void sw_space_point(const struct sw_space *s, uint64_t number, struct sw_value *values);
+uint64_t sw_space_number(const struct sw_space *s, const struct sw_value *values);
 
 /* --- other ranges (sched/space/space_edit.c) --- */
 

@@ -19,6 +19,22 @@ uint64_t sw_space_points(const struct sw_space *s)
 	return points;
 }
 
+void sw_space_point(const struct sw_space *s, uint64_t number, struct sw_value *values)
+{
+	for (size_t i = s->n; i-- > 0; number /= s->v[i].levels)
+		values[i] = sw_space_level(s, i, number % s->v[i].levels);
+}
+
+uint64_t sw_space_number(const struct sw_space *s, const struct sw_value *values)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		number = number * s->v[i].levels +
+			 (uint64_t)(sw_space_index_of(&s->v[i], values[i]) - s->v[i].k_lo);
+	return number;
+}
+
 static void probe_at(const struct sw_space *s, uint64_t seed, bool all, uint64_t k,
 		     struct sw_value *values)
 {
@@ -30,8 +46,7 @@ static void probe_at(const struct sw_space *s, uint64_t seed, bool all, uint64_t
 		sw_space_decode(s, unit, values);
 		return;
 	}
-	for (size_t i = s->n; i-- > 0; k /= s->v[i].levels)
-		values[i] = sw_space_level(s, i, k % s->v[i].levels);
+	sw_space_point(s, k, values);
 }
 
 /* Counts the constraints that the point breaks; false: none. */

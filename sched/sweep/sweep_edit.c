@@ -13,7 +13,7 @@
 struct remade {
 	struct sw_space *space; /* NULL: the ranges stay */
 	struct sw_sampler *sampler;
-	struct sw_history seen; /* of a sampler that learns */
+	struct sw_history seen; /* where a history is kept */
 };
 
 static sw_status check_numbers(const struct sw_sweep *s, const struct sw_edit *e,
@@ -89,7 +89,7 @@ static sw_status remake(struct sw_sweep *s, const struct sw_edit *e, struct rema
 		return rc;
 	sampling.space = out->space;
 	rc = sw_samplers_create(&out->sampler, &sampling, err);
-	if (rc == SW_OK && s->learns)
+	if (rc == SW_OK && s->keeps)
 		rc = sw_sweep_seen_make(s, out->space, &out->seen);
 	/* Room for the ranges is taken now, for once they are there nothing may fail. */
 	if (rc == SW_OK && !sw_array_resize(&s->ranges, s->ranges_n + 1, sizeof *s->ranges))
@@ -99,7 +99,7 @@ static sw_status remake(struct sw_sweep *s, const struct sw_edit *e, struct rema
 
 static void take_ranges(struct sw_sweep *s, const struct remade *r)
 {
-	if (s->learns) {
+	if (s->keeps) {
 		/* The past is kept by value; what its sampler has learnt is of no use any more. */
 		sw_sampler_destroy(s->sampler);
 		s->ranges[s->ranges_n - 1].sampler = NULL;

@@ -25,7 +25,7 @@
 struct sw_sweep_ranges {
 	uint64_t made;              /* suggestions made before it */
 	struct sw_space *space;     /* owned */
-	struct sw_sampler *sampler; /* owned; NULL in the past, of a sampler that learns */
+	struct sw_sampler *sampler; /* owned; NULL in the past, if a history is kept */
 };
 
 struct sw_sweep {
@@ -44,9 +44,9 @@ struct sw_sweep {
 	struct sw_pending pending;         /* v[0] waits after each event, if any does */
 	struct sw_sampler_config sampling; /* what the sampler was made from */
 	struct sw_value *init;             /* sampling.init */
-	bool learns;                       /* the sampler does: a history is kept */
-	struct sw_history history;         /* all of it */
-	bool masked;                       /* ranges were edited: the sampler sees `seen` instead */
+	bool learns, keeps; /* the sampler does; a history is kept, by it or of counted points */
+	struct sw_history history; /* all of it */
+	bool masked;               /* ranges were edited: the sampler sees `seen` instead */
 	struct sw_history seen;
 	double *last; /* [trial_cap][n_metrics]: a trial's last values, oriented; NaN: none yet.
 			 NULL where nobody asks for them */

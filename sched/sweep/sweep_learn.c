@@ -1,7 +1,8 @@
 /*
  * A trial's values come from the sampler, a suggestion made elsewhere or the user; a sampler that
- * learns is told how the trial went. A sweep whose sampler does not learn keeps no history: its
- * values can be made again from the trial's number, but for those that the user enqueued.
+ * learns is told how the trial went. A sweep whose sampler does not learn keeps no history, unless
+ * its points can be counted: its values can be made again from the trial's number, but for those
+ * that the user enqueued.
  */
 #include "base/memory.h"
 #include "sched/sweep/samplers.h"
@@ -99,6 +100,7 @@ sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err)
 		return rc;
 	}
 	s->learns = sw_sampler_learns(s->sampler, UINT64_MAX);
+	s->keeps = s->learns || sw_space_points(s->space) != 0;
 	rc = copy_prior(s);
 	/* The arrays below are indexed even while they are empty. */
 	if (rc == SW_OK)
@@ -125,7 +127,7 @@ sw_status sw_sweep_learn_reserve(struct sw_sweep *s, struct sw_err *err)
 			      s->counts[SW_TRIAL_PAUSED];
 	const size_t most = open + SW_SAMPLER_LEVELS_MAX + 2;
 
-	if (!s->learns)
+	if (!s->keeps)
 		return SW_OK;
 	sw_status rc = sw_history_reserve(&s->history, 1, most);
 	if (rc == SW_OK && s->masked)
@@ -153,7 +155,7 @@ const struct sw_sampler_config *sw_sweep_sampler_config(const struct sw_sweep *s
 
 const struct sw_history *sw_sweep_history(const struct sw_sweep *s)
 {
-	return !s->learns ? NULL : s->masked ? &s->seen : &s->history;
+	return !s->keeps ? NULL : s->masked ? &s->seen : &s->history;
 }
 
 const unsigned char *sw_sweep_sampler_state(const struct sw_sweep *s, size_t *n)
@@ -193,8 +195,7 @@ sw_status sw_sweep_learn_suggest(struct sw_sweep *s, const struct sw_suggestion 
 
 	if (learns && given != NULL)
 		return take_given(s, given, err);
-	const sw_status rc = sw_sampler_suggest(s->sampler, learns ? sw_sweep_history(s) : NULL,
-						made, &fresh, err);
+	const sw_status rc = sw_sampler_suggest(s->sampler, sw_sweep_history(s), made, &fresh, err);
 	/* Without a new one the old one stays: its state is what the sampler goes on from. */
 	if (rc == SW_OK) {
 		sw_suggestion_fini(&s->suggestion);
@@ -209,7 +210,7 @@ void sw_sweep_learn_made(struct sw_sweep *s, const struct sw_value *values)
 {
 	for (size_t k = 0; s->last != NULL && k < metric_n(s); k++)
 		s->last[(s->trial_n - 1) * metric_n(s) + k] = NAN;
-	if (!s->learns)
+	if (!s->keeps)
 		return;
 	const sw_status rc = sw_history_add_trial(&s->history, values);
 	assert(rc == SW_OK); /* reserved by sw_sweep_learn_reserve() */

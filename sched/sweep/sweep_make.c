@@ -238,14 +238,14 @@ sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_va
 
 	if (trial < 1 || trial > s->trial_n)
 		return SW_NOT_FOUND;
-	/* A sampler that learns would make another point today: its points are kept. */
-	if (s->learns) {
+	/* The sampler would make another point today. */
+	if (s->keeps) {
 		memcpy(values, s->history.values + (trial - 1) * n, n * sizeof *values);
 		return SW_OK;
 	}
 	const size_t i = given_before(s, trial, &found);
 	if (!found)
-		return sw_sampler_next(ranges_of(s, trial - i)->sampler, trial - i, values);
+		return sw_sampler_next(ranges_of(s, trial - i)->sampler, NULL, trial - i, values);
 	memcpy(values, s->given.values + i * n, n * sizeof *values);
 	return SW_OK;
 }
@@ -262,7 +262,7 @@ sw_status sw_sweep_next(const struct sw_sweep *s, const struct sw_suggestion *gi
 	if (paused != 0)
 		return sw_sweep_values(s, paused, values);
 	if (!sw_sampler_learns(s->sampler, made))
-		return sw_sampler_next(s->sampler, made, values);
+		return sw_sampler_next(s->sampler, sw_sweep_history(s), made, values);
 	if (given == NULL)
 		return SW_NOT_FOUND;
 	memcpy(values, given->values, sw_space_size(s->space) * sizeof *values);

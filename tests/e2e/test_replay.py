@@ -46,6 +46,30 @@ def test_sweep_with_kills_replays_as_it_is_stored(start, method, pruner):
     assert (pauses > 5) == (pruner == "promote"), pauses
 
 
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "grid"])
+def test_points_of_a_small_space_come_once_each_over_a_restart_and_replay(start, method):
+    daemon = start()
+    client = daemon.client()
+    sweep = client.submit(driven(method=method, run_cap=20, parameters={
+        "k": {"min": 1, "max": 3}, "q": {"values": [0.5, 0.25]}, "b": {"values": [True, False]}}))
+    seen, held = [], []
+    for turn in range(9):
+        if turn == 2:
+            daemon.kill9()
+            client = daemon.start().client()
+        if turn == 3:
+            client.call("trial.enqueue", sweep=sweep, params=next(
+                p for k in (1, 2, 3) for q in (0.5, 0.25) for b in (True, False)
+                if (p := {"k": k, "q": q, "b": b}) not in seen))
+        held += client.ask(sweep, 2)
+        seen += [trial["params"] for trial in held[-2:]]
+        if len(held) > 3:
+            client.tell(sweep, held.pop(0), metrics={"loss": seen[-1]["k"]})
+    assert len({str(sorted(p.items())) for p in seen[:12]}) == 12 and len(seen) == 18, seen
+    status, lines, errors = replay(database(daemon), sweep)
+    assert (status, errors) == (0, "") and lines[0].endswith("all as stored so far (it is RUNNING)"), (lines, errors)
+
+
 @pytest.mark.parametrize("method", ["random", "bayes"])
 def test_population_with_kills_replays_as_it_is_stored(start, method):
     daemon = start()

@@ -35,7 +35,8 @@ TEST(grid_gives_each_point_once_last_parameter_fastest)
 		for (int b = -1; b <= 2; b++)
 			for (int c = 0; c <= 2; c++)
 				for (int d = 2; d <= 4; d += 2) {
-					ck_assert_int_eq(sw_sampler_next(s, ++trial, v), SW_OK);
+					ck_assert_int_eq(sw_sampler_next(s, NULL, ++trial, v),
+							 SW_OK);
 					ck_assert_uint_eq(v[0].choice, a);
 					ck_assert_uint_eq(v[1].choice, 0);
 					ck_assert_double_eq(v[2].number, b);
@@ -43,9 +44,9 @@ TEST(grid_gives_each_point_once_last_parameter_fastest)
 					ck_assert_double_eq(v[4].number, d);
 				}
 	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(sw_sampler_next(s, trial + 1, v), SW_EXHAUSTED);
-	ck_assert_int_eq(sw_sampler_next(s, UINT64_MAX, v), SW_EXHAUSTED);
-	ck_assert_int_eq(sw_sampler_next(s, 1, v), SW_OK);
+		ck_assert_int_eq(sw_sampler_next(s, NULL, trial + 1, v), SW_EXHAUSTED);
+	ck_assert_int_eq(sw_sampler_next(s, NULL, UINT64_MAX, v), SW_EXHAUSTED);
+	ck_assert_int_eq(sw_sampler_next(s, NULL, 1, v), SW_OK);
 	ck_assert_uint_eq(v[0].choice, 0);
 	sw_sampler_destroy(s);
 	sw_space_destroy(space);
@@ -104,7 +105,7 @@ TEST(grid_of_a_billion_points_is_the_largest)
 
 	ck_assert_int_eq(start(&s, SW_SAMPLER_GRID, space, 1, NULL), SW_OK);
 	ck_assert_uint_eq(sw_sampler_points(s), 1000000000);
-	ck_assert_int_eq(sw_sampler_next(s, 1000000000, v), SW_OK);
+	ck_assert_int_eq(sw_sampler_next(s, NULL, 1000000000, v), SW_OK);
 	ck_assert_double_eq(v[0].number, 1e5);
 	ck_assert_double_eq(v[1].number, 1e4);
 	sw_sampler_destroy(s);
@@ -124,15 +125,15 @@ TEST(random_trial_is_the_same_in_any_order)
 	ck_assert_int_eq(start(&other, SW_SAMPLER_RANDOM, space, 8, NULL), SW_OK);
 	ck_assert_uint_eq(sw_sampler_points(a), 0);
 	for (uint64_t t = 1; t <= 50; t++)
-		ck_assert_int_eq(sw_sampler_next(a, t, seen[t - 1]), SW_OK);
+		ck_assert_int_eq(sw_sampler_next(a, NULL, t, seen[t - 1]), SW_OK);
 	for (uint64_t t = 50; t >= 1; t--) {
-		ck_assert_int_eq(sw_sampler_next(b, t, v), SW_OK);
+		ck_assert_int_eq(sw_sampler_next(b, NULL, t, v), SW_OK);
 		for (uint32_t i = 0; i < 2; i++) {
 			ck_assert_double_eq(v[i].number, seen[t - 1][i].number);
 			ck_assert_double_eq(v[i].number, sw_rng_unit(7, SW_RNG_SAMPLE, t, i));
 		}
 		ck_assert_double_ne(v[0].number, v[1].number);
-		ck_assert_int_eq(sw_sampler_next(other, t, v), SW_OK);
+		ck_assert_int_eq(sw_sampler_next(other, NULL, t, v), SW_OK);
 		ck_assert_double_ne(v[0].number, seen[t - 1][0].number);
 	}
 	sw_sampler_destroy(a);

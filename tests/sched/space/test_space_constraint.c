@@ -381,7 +381,7 @@ TEST_LOOP(space_of_ordered_parameters_is_never_at_a_loss, 0, 2)
 	for (uint64_t trial = 1; trial <= 200; trial++) {
 		bool given[MOST] = {false};
 
-		ck_assert_int_eq(sw_sampler_next(sampler, trial, v), SW_OK);
+		ck_assert_int_eq(sw_sampler_next(sampler, NULL, trial, v), SW_OK);
 		ck_assert(sw_space_feasible(s, v));
 		given[n / 2] = true;
 		v[n / 2].number = 0.4;

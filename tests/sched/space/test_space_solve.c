@@ -143,7 +143,7 @@ TEST_ROWS(space_with_few_points_has_a_suggestion_for_every_trial, few)
 			ck_assert_msg(strncmp(e.msg, "no point of the space meets", 27) == 0, "%s",
 				      e.msg);
 		for (uint64_t t = 1; t <= 20 && rc == SW_OK; t++) {
-			ck_assert_int_eq(sw_sampler_next(sampler, t, v), SW_OK);
+			ck_assert_int_eq(sw_sampler_next(sampler, NULL, t, v), SW_OK);
 			ck_assert_msg(space_check(s, v, NULL) == SW_OK, "%s", f->name);
 		}
 		sw_sampler_destroy(sampler);
@@ -290,9 +290,9 @@ TEST(space_with_many_sums_has_different_suggestions)
 	}
 	const struct sw_sampler_config config = {.kind = SW_SAMPLER_RANDOM, .seed = 3, .space = s};
 	ck_assert_int_eq(sw_samplers_create(&sampler, &config, NULL), SW_OK);
-	ck_assert_int_eq(sw_sampler_next(sampler, 1, a), SW_OK);
+	ck_assert_int_eq(sw_sampler_next(sampler, NULL, 1, a), SW_OK);
 	for (uint64_t t = 2; t <= 5; t++) {
-		ck_assert_int_eq(sw_sampler_next(sampler, t, b), SW_OK);
+		ck_assert_int_eq(sw_sampler_next(sampler, NULL, t, b), SW_OK);
 		ck_assert_int_eq(space_check(s, b, NULL), SW_OK);
 		for (size_t i = 0; i < SW_SPACE_MAX_PARAMS; i++)
 			ck_assert(a[i].number != b[i].number);

@@ -52,7 +52,7 @@ TEST(tpe_starts_with_sobol_and_says_what_it_knew)
 		ck_assert_uint_eq(w.out.known, t - 1);
 		ck_assert_int_eq(w.out.acquisition, SW_ACQUISITION_NONE);
 		if (t <= 8) {
-			ck_assert_int_eq(sw_sampler_next(sobol, t, v), SW_OK);
+			ck_assert_int_eq(sw_sampler_next(sobol, NULL, t, v), SW_OK);
 			for (size_t i = 0; i < 3; i++)
 				ck_assert_double_eq(v[i].number, w.out.values[i].number);
 		} else
