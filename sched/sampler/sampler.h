@@ -51,7 +51,7 @@ bool sw_sampler_learns(const struct sw_sampler *s, uint64_t made);
 /*
  * Suggestion number `made` (from 1: the ones this sampler made, which is the trial's number unless
  * trials were enqueued) for trial h->trials + 1. h may be NULL when !sw_sampler_learns(s, made);
- * with one, no point of few comes twice before all have come.
+ * with one, no point of few comes twice before all have come, at O(trials).
  * SW_EXHAUSTED past the grid's last point; later calls agree. SW_NOMEM. On an error the sampler is
  * as before. Cost: random, grid, sobol O(parameters); tpe, bohb bounded at any length of the
  * history, 1 to 2 ms for a few groups of parameters, 8 ms for 64; bayes milliseconds to some tenths
