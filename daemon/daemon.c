@@ -5,7 +5,6 @@
 #include "daemon/die.h"
 #include "daemon/net/conn.h"
 #include "daemon/net/dispatch.h"
-#include "daemon/net/port.h"
 #include "daemon/net/server.h"
 #include "daemon/pilot/pilot.h"
 #include "daemon/slot/gpus.h"
@@ -251,7 +250,6 @@ static void on_tick(uv_timer_t *t)
 	check_state(d);
 	note_clock(d);
 	sw_server_tick(d, now_us);
-	sw_port_tick(d, now_us);
 	const bool stood_still = now_us - d->tick_us > STOOD_STILL_US;
 	d->tick_us = now_us;
 	if (stood_still)

@@ -11,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define REASONS    8 /* why connections were refused, in REASON_US */
-#define REASON_US  ((int64_t)10000000)
+#define REFUSED_US ((int64_t)10000000) /* from one line about those refused to the next */
 #define JOINED_MAX 256 /* handed over and not yet taken by the loop: more are closed */
 
 struct port_key {
@@ -25,12 +24,6 @@ struct port_joined {
 	int fd;
 };
 
-struct port_reason {
-	char why[160];
-	int64_t until_us; /* more of them are counted; 0: free */
-	unsigned long more;
-};
-
 struct sw_port {
 	struct sw_daemon *d;
 	struct sw_tls_listener *listener;
@@ -40,7 +33,9 @@ struct sw_port {
 	size_t key_n;
 	struct port_joined joined[JOINED_MAX];
 	size_t joined_n;
-	struct port_reason reasons[REASONS]; /* the last is also for those beyond */
+	/* the listener's thread's */
+	unsigned long refused;
+	int64_t refused_us; /* the next line about it */
 };
 
 static struct port_key *find_key(struct sw_port *p, const char *identity)
@@ -85,40 +80,18 @@ static void on_joined(void *user, const char *identity, int fd)
 		(void)close(fd); /* it dials again */
 }
 
-/* The place of a reason; else a free one; else the last. */
-static struct port_reason *find_reason(struct sw_port *p, const char *why)
-{
-	struct port_reason *free_one = &p->reasons[REASONS - 1];
-
-	for (size_t i = REASONS; i-- > 0;) {
-		struct port_reason *r = &p->reasons[i];
-
-		if (r->until_us != 0 && strcmp(r->why, why) == 0)
-			return r;
-		if (r->until_us == 0)
-			free_one = r;
-	}
-	return free_one;
-}
-
-/* The first of a reason is logged, then how many followed: anyone who reaches the port can be
- * refused as often as the machine can. Who it was is no part of the reason. */
+/* Anyone who reaches the port can be refused as often as the machine can. */
 static void on_refused(void *user, const char *from, const char *why)
 {
 	struct sw_port *p = user;
-	char reason[sizeof p->reasons[0].why];
+	const int64_t now_us = p->d->clock->mono_us();
 
-	(void)snprintf(reason, sizeof reason, "%.*s", (int)strcspn(why, "("), why);
-	pthread_mutex_lock(&p->lock);
-	struct port_reason *r = find_reason(p, reason);
-	if (r->until_us == 0) {
-		*r = (struct port_reason){.until_us = p->d->clock->mono_us() + REASON_US};
-		memcpy(r->why, reason, sizeof reason);
-		sw_log(SW_LOG_WARN, "port.refused", "from=\"%s\" why=\"%s\"", from, why);
-	} else {
-		r->more++;
-	}
-	pthread_mutex_unlock(&p->lock);
+	p->refused++;
+	if (now_us < p->refused_us)
+		return;
+	p->refused_us = now_us + REFUSED_US;
+	sw_log(SW_LOG_WARN, "port.refused", "from=\"%s\" why=\"%s\" refused=%lu", from, why,
+	       p->refused);
 }
 
 static const struct sw_tls_events events = {
@@ -173,25 +146,6 @@ sw_status sw_port_start(struct sw_daemon *d, const char *host, unsigned port, si
 	p->wake.data = p;
 	d->net.port = p;
 	return sw_tls_listen(&p->listener, host, port, &events, p, err);
-}
-
-void sw_port_tick(struct sw_daemon *d, int64_t now_us)
-{
-	struct sw_port *p = d->net.port;
-
-	if (p == NULL)
-		return;
-	pthread_mutex_lock(&p->lock);
-	for (size_t i = 0; i < REASONS; i++) {
-		struct port_reason *r = &p->reasons[i];
-
-		if (r->until_us == 0 || now_us < r->until_us)
-			continue;
-		if (r->more > 0)
-			sw_log(SW_LOG_WARN, "port.refused", "more=%lu why=\"%s\"", r->more, r->why);
-		r->until_us = 0;
-	}
-	pthread_mutex_unlock(&p->lock);
 }
 
 unsigned sw_port_number(const struct sw_daemon *d)

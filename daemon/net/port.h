@@ -13,7 +13,6 @@
 #include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct sw_daemon;
 
@@ -23,8 +22,6 @@ struct sw_daemon;
  * be called again. */
 SW_NODISCARD sw_status sw_port_start(struct sw_daemon *d, const char *host, unsigned port,
 				     size_t keys, struct sw_err *err);
-/* Logs how many more were refused. */
-void sw_port_tick(struct sw_daemon *d, int64_t now_us);
 unsigned sw_port_number(const struct sw_daemon *d); /* 0: it does not listen */
 /* From now on who knows the key is that identity. False: there is no room, or it has one. */
 bool sw_port_add_key(struct sw_daemon *d, const char *identity,
