@@ -1,6 +1,5 @@
 #include "cli/pass_env.h"
 #include "base/utf8.h"
-#include "proto/frame.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -47,20 +46,4 @@ void sw_pass_env_write(const struct sw_cli *c, struct sw_jw *w, const cJSON *spe
 			sw_cli_say_at(c, "warning: ", "", line);
 	}
 	sw_jw_obj_end(w);
-}
-
-void sw_pass_env_too_big(const struct sw_cli *c)
-{
-	const char *largest = "";
-	size_t bytes = 0;
-
-	for (char **at = environ; *at != NULL; at++) {
-		bytes += strlen(*at) + 1;
-		if (strlen(*at) > strlen(largest))
-			largest = *at;
-	}
-	sw_cli_say(c,
-		   "the spec and the environment (%zu bytes, %zu of them in %.*s) are over %zu "
-		   "bytes together: unset what is large, or leave it out by --clean-env",
-		   bytes, strlen(largest), (int)strcspn(largest, "="), largest, SW_FRAME_MAX);
 }

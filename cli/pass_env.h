@@ -8,7 +8,5 @@
  * daemon's to say (daemon/sweep/passed.h). Nothing if the spec has no program, with --clean-env and
  * for another machine. A warning for each that is left out. */
 void sw_pass_env_write(const struct sw_cli *c, struct sw_jw *w, const cJSON *spec);
-/* Says that with it a submission is over what a line takes, and what the largest variable is. */
-void sw_pass_env_too_big(const struct sw_cli *c);
 
 #endif

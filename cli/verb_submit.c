@@ -75,16 +75,13 @@ static int send_spec(struct sw_cli *c, const char *method, const cJSON *spec, st
 	sw_jw_init_obj(&w, &params);
 	sw_jw_key(&w, "spec");
 	sw_jw_cjson(&w, spec);
-	const bool large = params.failed == SW_TOO_BIG;
 	sw_pass_env_write(c, &w, spec);
 	sw_jw_obj_end(&w);
 	if (params.failed == SW_TOO_BIG) {
-		/* By what was added to it, or by how its numbers are written. */
-		if (large)
-			sw_cli_say(c, "%s: a spec has at most %zu bytes", c->args.word[0],
-				   SW_SPEC_FILE_MAX);
-		else
-			sw_pass_env_too_big(c);
+		sw_cli_say(c,
+			   "%s: a spec has at most %zu bytes, with the environment that goes along "
+			   "(none does with --clean-env)",
+			   c->args.word[0], SW_SPEC_FILE_MAX);
 		sw_buf_fini(&params);
 		return SW_EXIT_REFUSED;
 	}
