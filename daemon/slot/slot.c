@@ -81,13 +81,20 @@ bool sw_slot_has(const struct sw_slot *s, int64_t sweep, int64_t trial, int64_t 
 	return s->sweep == sweep && s->trial == trial && s->attempt == attempt;
 }
 
+static bool has_left(const struct sw_slot *s, int64_t sweep, int64_t trial)
+{
+	if (s->state == SW_SLOT_BUSY)
+		return s->sweep == sweep && (trial == 0 || s->trial == trial);
+	return s->program && (s->last_trial == 0 ||
+			      (s->last_sweep == sweep && (trial == 0 || s->last_trial == trial)));
+}
+
 const struct sw_slot *sw_slot_ending(const struct sw_daemon *d, int64_t sweep, int64_t trial)
 {
 	for (size_t i = 0; i < d->slot.slot_n; i++) {
 		const struct sw_slot *s = &d->slot.slots[i];
 
-		if (s->program && s->state != SW_SLOT_BUSY &&
-		    (s->last_trial == 0 || (s->last_sweep == sweep && s->last_trial == trial)))
+		if (s->state != SW_SLOT_BUSY && has_left(s, sweep, trial))
 			return s;
 	}
 	return NULL;
@@ -95,13 +102,10 @@ const struct sw_slot *sw_slot_ending(const struct sw_daemon *d, int64_t sweep, i
 
 bool sw_slot_holds(const struct sw_daemon *d, int64_t sweep, int64_t trial)
 {
-	for (size_t i = 0; i < d->slot.slot_n; i++) {
-		const struct sw_slot *s = &d->slot.slots[i];
-
-		if (s->state == SW_SLOT_BUSY && s->sweep == sweep && s->trial == trial)
+	for (size_t i = 0; i < d->slot.slot_n; i++)
+		if (has_left(&d->slot.slots[i], sweep, trial))
 			return true;
-	}
-	return sw_slot_ending(d, sweep, trial) != NULL;
+	return false;
 }
 
 void sw_slot_keep_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *job)

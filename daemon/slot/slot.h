@@ -127,7 +127,8 @@ void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t atte
 bool sw_slot_has(const struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt);
 /* Another slot whose worker still ends the program of the trial's attempt before; NULL: none. */
 const struct sw_slot *sw_slot_ending(const struct sw_daemon *d, int64_t sweep, int64_t trial);
-/* Is there one, or one that has the trial? */
+/* Is there one, or one that has the trial? trial 0: any of the sweep's. Then a worker may still
+ * write, or speak, for it. */
 bool sw_slot_holds(const struct sw_daemon *d, int64_t sweep, int64_t trial);
 /* The slot has a trial that must not begin yet: the answer to its worker.next waits, and is taken
  * over with what `job` holds. A trial that ends meanwhile ends the call. */

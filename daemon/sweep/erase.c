@@ -140,23 +140,6 @@ static void run_remove(uv_work_t *work)
 	e->rc = sw_janitor_erase(e->live->d, e->live->sweep, (uint64_t)e->kept, &e->bytes, &e->err);
 }
 
-/* A program that was told to end has time for it, and writes meanwhile. */
-static bool holds(const struct sw_slot *s, int64_t sweep)
-{
-	if (s->state == SW_SLOT_BUSY)
-		return s->sweep == sweep;
-	return s->program && (s->last_trial == 0 || s->last_sweep == sweep);
-}
-
-/* Its trials have ended, but a worker may still be about to stop one, and write. */
-bool sw_erase_has_worker(const struct sw_daemon *d, int64_t sweep)
-{
-	for (size_t i = 0; i < d->slot.slot_n; i++)
-		if (holds(&d->slot.slots[i], sweep))
-			return true;
-	return false;
-}
-
 void sw_erase_tick(struct sw_daemon *d)
 {
 	struct sw_erase **at = &d->sweep.erasing, *e = *at;
@@ -164,7 +147,7 @@ void sw_erase_tick(struct sw_daemon *d)
 	if (e == NULL || e->busy || d->phase != SW_UP)
 		return;
 	while ((e = *at) != NULL &&
-	       (e->again_us > d->clock->mono_us() || sw_erase_has_worker(d, e->live->sweep)))
+	       (e->again_us > d->clock->mono_us() || sw_slot_holds(d, e->live->sweep, 0)))
 		at = &e->next;
 	if (e == NULL)
 		return; /* each of them waits for a worker, or for its next try */

@@ -12,7 +12,6 @@
 #define SW_DAEMON_SWEEP_ERASE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 struct sw_call;
 struct sw_daemon;
@@ -22,8 +21,6 @@ struct sw_running;
  * was freed once nothing is left, or refused: the sweep has not ended, it has no best trial. NULL:
  * the daemon itself wants it; a sweep that cannot be deleted stays. */
 void sw_erase_begin(struct sw_running *live, bool keep_best, struct sw_call *call);
-/* May a worker still write, or speak, for a trial of the sweep? */
-bool sw_erase_has_worker(const struct sw_daemon *d, int64_t sweep);
 /* At start: those that were cut short. */
 void sw_erase_start(struct sw_daemon *d);
 /* Begins with the first that waits, if none is under way. */

@@ -1,23 +1,11 @@
 #include "daemon/sweep/unload.h"
 #include "daemon/daemon.h"
-#include "daemon/sweep/erase.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest.h"
 
-#define AFTER_US ((int64_t)10 * 1000000)
-#define TRIAL_US ((int64_t)10000) /* more for each: they cost time to read again */
-#define MOST_US  ((int64_t)600 * 1000000)
+#define AFTER_US ((int64_t)60 * 1000000) /* when it was needed last */
 #define EVERY_US ((int64_t)5 * 1000000)
-
-/* When it was needed last, it stays for so long. */
-static int64_t stays_us(const struct sw_running *live)
-{
-	const int64_t us = AFTER_US + (int64_t)sw_sweep_trial_n(live->sched) * TRIAL_US;
-
-	if (sw_row_is_gone(live->gone))
-		return 0;
-	return us < MOST_US ? us : MOST_US;
-}
 
 /* Has it ended, and will nobody come back to it? */
 static bool is_quiet(const struct sw_running *live)
@@ -27,7 +15,7 @@ static bool is_quiet(const struct sw_running *live)
 
 	for (size_t i = 0; i < SW_WAIT_REASONS; i++)
 		waits |= live->waits[i].n > 0;
-	return !waits && !sw_erase_has_worker(live->d, live->sweep);
+	return !waits && !sw_slot_holds(live->d, live->sweep, 0);
 }
 
 void sw_unload_tick(struct sw_daemon *d, int64_t now_us)
@@ -43,7 +31,8 @@ void sw_unload_tick(struct sw_daemon *d, int64_t now_us)
 			continue;
 		if (live->ended_ms == 0 || live->needed_us == 0) {
 			live->needed_us = now_us;
-		} else if (now_us - live->needed_us >= stays_us(live) && is_quiet(live)) {
+		} else if ((sw_row_is_gone(live->gone) || now_us - live->needed_us >= AFTER_US) &&
+			   is_quiet(live)) {
 			sw_suggest_free(live);
 			sw_running_unload(live);
 		}
