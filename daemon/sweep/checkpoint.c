@@ -292,26 +292,21 @@ static void keep_best_and_last(struct sw_unneeded *out)
 	const size_t at[] = {sw_checkpoint_best(out->live, false), last_of(k, false),
 			     sw_checkpoint_best(out->live, true), last_of(k, true)};
 	uint64_t stay[4];
-	struct sw_keeping_ended gone[8];
-	size_t n = 0, gone_n = 0;
 
 	for (size_t i = 0; i < 4; i++)
 		stay[i] = at[i] < k->ended_n ? k->ended[at[i]].trial : 0;
-	for (size_t i = 0; i < k->ended_n; i++) {
-		const uint64_t trial = k->ended[i].trial;
+	for (size_t i = 0; i < k->ended_n;) {
+		const struct sw_keeping_ended one = k->ended[i];
 
-		/* One comes and one goes, as a rule; more wait for the next end, which looks
-		 * again. */
-		if (trial == stay[0] || trial == stay[1] || trial == stay[2] || trial == stay[3] ||
-		    gone_n == sizeof gone / sizeof *gone) {
-			k->ended[n++] = k->ended[i];
+		if (one.trial == stay[0] || one.trial == stay[1] || one.trial == stay[2] ||
+		    one.trial == stay[3]) {
+			i++;
 			continue;
 		}
-		gone[gone_n++] = k->ended[i];
+		k->ended_n--; /* before it is released: is_needed() reads the list */
+		memmove(&k->ended[i], &k->ended[i + 1], (k->ended_n - i) * sizeof one);
+		release_ended(out, &one);
 	}
-	k->ended_n = n; /* before they are released: is_needed() reads the list */
-	for (size_t i = 0; i < gone_n; i++)
-		release_ended(out, &gone[i]);
 }
 
 bool sw_checkpoint_goes(const struct sw_running *live, uint64_t trial)
