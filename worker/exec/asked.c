@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DEF_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -16,7 +17,7 @@
 sw_status sw_asked_open(struct sw_asked *a, struct sw_err *err)
 {
 	const struct sw_job *j = a->job;
-	struct sw_err why = SW_ERR_INIT, own = SW_ERR_INIT;
+	struct sw_err why = SW_ERR_INIT;
 	const sw_status rc = sw_folder_open(&a->folder, j, &why);
 
 	/* a trial can be made again from its seed, a copy of another one cannot */
@@ -24,8 +25,9 @@ sw_status sw_asked_open(struct sw_asked *a, struct sw_err *err)
 		return sw_err_set(err, rc, "%s", why.msg);
 	if (rc != SW_OK)
 		sw_session_log(a->session, "%s: the trial starts from scratch", why.msg);
-	if (sw_folder_own(j, &own) != SW_OK)
-		sw_session_log(a->session, "%s", own.msg);
+	/* NULL: the daemon could make no folder for it */
+	if (j->trial_dir && mkdir(j->trial_dir, 0700) != 0 && errno != EEXIST)
+		sw_session_log(a->session, "SWEEPD_TRIAL_DIR cannot be made: %s", strerror(errno));
 	(void)snprintf(a->mark, sizeof a->mark, "SWEEPD_COOKIE=%s", j->cookie);
 	a->params = cJSON_Duplicate(j->params, true);
 	return a->params ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for a program");

@@ -212,14 +212,6 @@ sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *job, struct s
 	return err->code;
 }
 
-sw_status sw_folder_own(const struct sw_job *job, struct sw_err *err)
-{
-	/* NULL: the daemon could make no folder for it */
-	if (!job->trial_dir || mkdir(job->trial_dir, 0700) == 0 || errno == EEXIST)
-		return SW_OK;
-	return fail(err, job->trial_dir, "it cannot be made");
-}
-
 bool sw_folder_is_empty(const struct sw_folder *l)
 {
 	return !*l->path || is_empty(l->path);

@@ -33,9 +33,6 @@ struct sw_folder {
 SW_NODISCARD sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *job,
 				      struct sw_err *err);
 
-/* Makes the trial's own folder. */
-SW_NODISCARD sw_status sw_folder_own(const struct sw_job *job, struct sw_err *err);
-
 /* Is there nothing in the working folder, or none? */
 bool sw_folder_is_empty(const struct sw_folder *l);
 

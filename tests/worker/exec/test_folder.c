@@ -212,24 +212,6 @@ TEST(folder_checkpoint_that_is_gone_is_said)
 	ck_assert(sw_folder_close(&own, false));
 }
 
-TEST(folder_of_the_trials_own_is_there_for_all_attempts)
-{
-	struct sw_err err = SW_ERR_INIT;
-	char path[PATH_MAX];
-
-	ck_assert_int_eq(sw_folder_own(&job, &err), SW_OK);
-	(void)snprintf(path, sizeof path, "%s/7.dir", folder);
-	job.trial_dir = path;
-	for (int i = 0; i < 2; i++) {
-		ck_assert_int_eq(sw_folder_own(&job, &err), SW_OK);
-		ck_assert(is_there("7.dir") && is_there("7.dir/x") == (i > 0));
-		put(path, "x");
-	}
-	job.trial_dir = "/nowhere/7.dir";
-	ck_assert_int_eq(sw_folder_own(&job, &err), SW_IO);
-	ck_assert_str_eq(err.msg, "7.dir: it cannot be made: No such file or directory");
-}
-
 TEST(folder_without_a_place_is_none)
 {
 	struct sw_err err = SW_ERR_INIT;
