@@ -360,12 +360,11 @@ static void find_tree(const struct sw_program *p, enum sw_program_part part,
 static bool was_told(struct sw_told *told, const struct sw_process *of)
 {
 	for (size_t i = 0; i < told->n; i++)
-		if (told->of[i].pid == of->pid && told->of[i].start == of->start)
+		if (told->pid[i] == of->pid)
 			return true;
-	if (told->n == sizeof told->of / sizeof *told->of)
+	if (told->n == sizeof told->pid / sizeof *told->pid)
 		return true;
-	told->of[told->n].pid = of->pid;
-	told->of[told->n++].start = of->start;
+	told->pid[told->n++] = of->pid;
 	return false;
 }
 

@@ -69,10 +69,7 @@ enum sw_program_part {
 /* Who got a SIGTERM: nobody gets two. */
 struct sw_told {
 	size_t n;
-	struct {
-		pid_t pid;
-		uint64_t start;
-	} of[256];
+	pid_t pid[256];
 };
 
 /* Sends a signal (0: none) to that part; told NULL: to all of it. Returns how many there are. Costs
