@@ -25,8 +25,8 @@ bool sw_out_file_open(struct sw_out_file *f, const char *path)
 		fd = sw_part_open(f->part, sizeof f->part, f->path);
 	else
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd >= 0)
-		f->to = fdopen(fd, "wb");
+	if (fd >= 0 && (f->to = fdopen(fd, "wb")) == NULL)
+		(void)close(fd);
 	return f->to != NULL;
 }
 

@@ -77,9 +77,9 @@ static bool make_room(struct sw_lines *l)
 bool sw_lines_next(struct sw_lines *l, char **line, size_t *len)
 {
 	for (;;) {
-		if (l->returned && l->from < l->n) {
-			l->from += l->data[l->from] == '\n';
-			l->returned = false;
+		while (l->returned && l->from < l->n) {
+			l->returned = l->data[l->from] == '\r';
+			l->from += l->returned || l->data[l->from] == '\n';
 		}
 		const char *end = memchr(l->data + l->from, '\n', l->n - l->from);
 		const size_t at = end ? (size_t)(end - l->data) : l->n;
