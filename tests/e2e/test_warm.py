@@ -350,6 +350,7 @@ COLD = {
     "descriptor": ("import socket; kept = socket.socket()", {}, "a package opens socket:"),
     "user": ("import mine", {}, "a package loads mine, which is not installed: "),
     "main": ("import __main__", {}, "heavy keeps __main__ when it is imported"),
+    "main by another name": ("import __main__ as script", {}, "heavy keeps __main__ when it is imported"),
     "killed": ("import os, sys\nif '-c' in sys.orig_argv: os.kill(os.getpid(), 9)", {}, "its launcher was killed"),
     "option": ("", {"command": ["python3", "-B", "program.py"]}, "python has an option: -B"),
     "no option": ("", {"command": ["python3", "program"]}, "its script's name does not end with .py"),

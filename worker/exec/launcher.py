@@ -242,7 +242,7 @@ class Launcher:
         for name, file in files.items():
             if isinstance(file, str) and not installed(file):
                 return f"a package loads {name}, which is not installed: {file}"
-            if getattr(sys.modules[name], "__dict__", {}).get("__main__") is self.main:
+            if any(value is self.main for value in [*getattr(sys.modules[name], "__dict__", {}).values()]):
                 return f"{name} keeps __main__ when it is imported"
         if os.getcwd() != self.cwd:
             return f"a package goes to {os.getcwd()} when it is imported"
