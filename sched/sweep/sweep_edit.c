@@ -76,6 +76,25 @@ static sw_status make_space(const struct sw_sweep *s, const struct sw_edit *e,
 	return SW_OK; /* whether there is a point in it, its sampler asks */
 }
 
+/* The trials so far become a history, if none is kept. SW_NOMEM: none is. O(trials). */
+static sw_status keep_history(struct sw_sweep *s)
+{
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	sw_status rc = SW_OK;
+
+	if (s->keeps)
+		return SW_OK;
+	for (uint64_t trial = 1; rc == SW_OK && trial <= s->trial_n; trial++) {
+		rc = sw_sweep_values(s, trial, values);
+		if (rc == SW_OK)
+			rc = sw_history_add_trial(&s->history, values);
+	}
+	s->keeps = rc == SW_OK;
+	if (!s->keeps)
+		s->history.trials = 0;
+	return rc;
+}
+
 /* The space, the sampler and the history that go with the new ranges. */
 static sw_status remake(struct sw_sweep *s, const struct sw_edit *e, struct remade *out,
 			struct sw_err *err)
@@ -89,6 +108,8 @@ static sw_status remake(struct sw_sweep *s, const struct sw_edit *e, struct rema
 		return rc;
 	sampling.space = out->space;
 	rc = sw_samplers_create(&out->sampler, &sampling, err);
+	if (rc == SW_OK && sw_space_points(out->space) != 0)
+		rc = keep_history(s);
 	if (rc == SW_OK && s->keeps)
 		rc = sw_sweep_seen_make(s, out->space, &out->seen);
 	/* Room for the ranges is taken now, for once they are there nothing may fail. */

@@ -25,7 +25,7 @@
 struct sw_sweep_ranges {
 	uint64_t made;              /* suggestions made before it */
 	struct sw_space *space;     /* owned */
-	struct sw_sampler *sampler; /* owned; NULL in the past, if a history is kept */
+	struct sw_sampler *sampler; /* owned; NULL in the past, if a history was kept */
 };
 
 struct sw_sweep {

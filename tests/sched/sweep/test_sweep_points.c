@@ -157,6 +157,37 @@ TEST_ROWS(points_of_an_edited_range_come_once_each, kinds)
 	sw_sweep_destroy(s);
 }
 
+/* A sampler that does not learn has kept no history until a range leaves few points. */
+TEST_ROWS(points_of_a_range_that_an_edit_makes_small_come_once_each, kinds)
+{
+	static const size_t levels[DIMS] = {4000, 1, 2};
+	struct sw_sweep *s = make_sweep(kinds[_i], levels, NULL, NULL);
+	struct sw_actions actions = {.n = 0};
+	struct sw_value before[4][DIMS], v[DIMS];
+	uint64_t kept = 0;
+
+	for (uint64_t t = 1; t <= 4; t++) {
+		if (t == 2)
+			enqueue(s, 0, 0.1, 1);
+		ask(s, false);
+		ck_assert_int_eq(sw_sweep_values(s, t, before[t - 1]), SW_OK);
+		kept += before[t - 1][0].number <= 1;
+		end(s, t);
+	}
+	ck_assert_str_eq(play(s, &actions, "edit 0 -1 1"), "");
+	for (uint64_t t = 1; t <= 4; t++) {
+		ck_assert_int_eq(sw_sweep_values(s, t, v), SW_OK);
+		ck_assert(sw_space_equal(sw_sweep_space(s), v, before[t - 1]));
+	}
+	for (uint64_t t = 5; t <= 4 + 12 - kept; t++) {
+		ask(s, false);
+		end(s, t);
+	}
+	ask(s, true);
+	sw_actions_fini(&actions);
+	sw_sweep_destroy(s);
+}
+
 /* Where a choice has no chance nothing is counted, and the choice never comes. */
 TEST_ROWS(choice_without_a_chance_never_comes, kinds)
 {
