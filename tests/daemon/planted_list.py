@@ -137,7 +137,7 @@ FAULTS = [
     ("an error of one part of a GPU is told of all", "slot/nvml.c", "nvml",
      "|| e->gpu_instance == p->instance)", "|| true)"),
     ("a trial that was paused begins beside its program", "slot/slot.c", "program_story",
-     "if (s->program && s->state != SW_SLOT_BUSY &&", "if (false &&"),
+     "if (s->state != SW_SLOT_BUSY && has_left(s, sweep, trial))", "if (false)"),
     ("a trial of a GPU that failed is to blame", "slot/supervisor.c", "gpu_story",
      "if (failed != NULL) sw_slot_lose(s, false, lost);", "if (failed != NULL) sw_slot_lose(s, true, lost);"),
     ("a GPU that loses every attempt stays", "slot/losses.c", "losses_story",
