@@ -82,7 +82,7 @@ FAULTS = [
     ("what ended before it was made is old", "sweep/keep.c", "erase_story",
      "made_ms < before_ms &&", ""),
     ("a sweep that has ended stays in memory", "sweep/unload.c", "erase_story",
-     "stays_us(live) && is_quiet(live)", "stays_us(live) && false"),
+     "AFTER_US) && is_quiet(live)", "AFTER_US) && false"),
     ("a sweep leaves memory while somebody holds its trials", "sweep/hold.c", "erase_story",
      "return runs != NULL ? &runs[held->trial - 1] : NULL;", "return &runs[held->trial - 1];"),
     # --- sweep: suggestions ---

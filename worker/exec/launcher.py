@@ -248,8 +248,7 @@ class Launcher:
             return f"a package goes to {os.getcwd()} when it is imported"
         for fd in descriptors() - self.descriptors:
             return f"a package opens {os.readlink('/proc/self/fd/' + fd)} when it is imported"
-        pid = os.fork()  # before a fork OpenBLAS ends its threads; it starts them again when it needs them
-        if pid == 0:
+        if (pid := os.fork()) == 0:  # before a fork OpenBLAS ends its threads; it starts them again when it needs them
             os._exit(0)
         os.waitpid(pid, 0)
         until = time.monotonic() + 1
@@ -304,8 +303,7 @@ class Launcher:
     def fork(self, n):
         """Makes spares. Is this one of them?"""
         pipes = [os.pipe() for _ in range(n)]
-        between = os.fork()
-        if between:
+        if between := os.fork():
             for _, its in pipes:
                 os.close(its)
             self.spares.update(ours for ours, _ in pipes)

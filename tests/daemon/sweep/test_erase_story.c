@@ -77,7 +77,7 @@ static const struct story stories[] = {
 	 {ENDED,
 	  "a submit 'run_cap':1", "sweep 2",
 	  "daemon dies", "",
-	  "alter UPDATE sweep SET ended_ms = 5000 WHERE sweep = 1", "",
+	  "alter UPDATE sweep SET created_ms = 1000, ended_ms = 5000 WHERE sweep = 1", "",
 	  "daemon keeps 30", "",
 	  "daemon starts", "",
 	  "time 5", "",
