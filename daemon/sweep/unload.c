@@ -4,7 +4,7 @@
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest.h"
 
-#define AFTER_US ((int64_t)60 * 1000000) /* when it was needed last */
+#define AFTER_US ((int64_t)10 * 1000000) /* when it was needed last */
 #define EVERY_US ((int64_t)5 * 1000000)
 
 /* Has it ended, and will nobody come back to it? */
