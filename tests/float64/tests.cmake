@@ -5,12 +5,10 @@ file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cpu/*.c
 	${CMAKE_SOURCE_DIR}/worker/comm/*.c
 	${CMAKE_SOURCE_DIR}/worker/model/*.c
 	${CMAKE_SOURCE_DIR}/worker/net/*.c
-	${CMAKE_SOURCE_DIR}/worker/data/data*.c)
+	${CMAKE_SOURCE_DIR}/worker/data/*.c)
 list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/kernels/cpu/isa.c)
 add_library(sw_double STATIC ${sources} float64/isa_all.c
-	${CMAKE_SOURCE_DIR}/kernels/step.c
-	${CMAKE_SOURCE_DIR}/worker/data/npy.c
-	${CMAKE_SOURCE_DIR}/worker/data/shuffle.c)
+	${CMAKE_SOURCE_DIR}/kernels/step.c)
 # -w: warnings are for the build that ships
 target_compile_options(sw_double PRIVATE -O2 -DSW_CPU_ROLLED -w)
 target_compile_definitions(sw_double PRIVATE SW_DATA_DIR="${CMAKE_SOURCE_DIR}/data")

@@ -152,10 +152,12 @@ static const struct {
 	{IMAGE, "i.idx", "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02\x96\x64", 18, NULL,
 	 "has 18 bytes, its header says 20", NULL},
 	{CIFAR, "b.bin", (const char *)cifar_rows, 3074, NULL,
-	 "b.bin has 3074 bytes, a file of cifar10 a multiple of 3073", NULL},
+	 "b.bin: row 1 at byte 3073 has 1 bytes, expected 3073 (1 of labels, 3072 of pixels)",
+	 NULL},
 	{TOKENS, "ids.bin", "\x01\0\x02\0\x01\0", 6, NULL,
-	 "has 3 ids, expected a multiple of the model's 2: the row at byte 4 has 1", NULL},
-	{TOKENS, "ids.bin", "\x01\0\x03\0", 4, NULL, "byte 2 is the id 3, expected 0 to 2", HEAD},
+	 "has 3 ids, expected a multiple of the length 2: the row at byte 4 has 1", NULL},
+	{TOKENS, "ids.bin", "\x01\0\x03\0", 4, NULL,
+	 "byte 2 (row 0) is the id 3, expected an integer from 0 to 2", HEAD},
 	{TOKENS, "ids.bin", "\x01\0\x03", 3, NULL, "the id at byte 2 is cut short", NULL},
 };
 

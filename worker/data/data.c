@@ -224,16 +224,6 @@ out:
 	return rc;
 }
 
-static sw_raw_read_fn *const readers[SW_DATASET_FORMAT_N] = {
-	[SW_DATASET_CSV] = sw_data_table,
-	[SW_DATASET_CIFAR10] = sw_data_cifar,
-	[SW_DATASET_CIFAR100] = sw_data_cifar,
-	[SW_DATASET_IDX] = sw_data_idx,
-	[SW_DATASET_NPY] = sw_data_npy,
-	[SW_DATASET_TOKENS] = sw_data_tokens,
-	[SW_DATASET_SYNTHETIC] = sw_data_synthetic,
-};
-
 sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,
 		       struct sw_data_want want, const struct sw_ops *ops, struct sw_queue *q,
 		       struct sw_err *err)
@@ -247,7 +237,12 @@ sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,
 	raw.value_base = (double)NAN;
 	memset(out, 0, sizeof *out);
 	out->ops = ops;
-	rc = readers[source->set.format](&raw, source, &want, ops != NULL, &why);
+	sw_raw_read_fn *const read = source->set.format == SW_DATASET_CSV ? sw_data_table
+				     : source->set.format == SW_DATASET_SYNTHETIC
+					     ? sw_data_synthetic
+					     : sw_data_arrays;
+
+	rc = read(&raw, source, &want, ops != NULL, &why);
 	if (rc == SW_OK)
 		rc = counts_make(out, &raw, &source->set, want, &why);
 	out->about = raw.about;

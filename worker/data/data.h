@@ -21,7 +21,6 @@
 #include "base/status.h"
 #include "kernels/ops.h"
 #include "spec/dataset.h"
-#include "worker/data/data_csv.h"
 #include "worker/data/shape.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>

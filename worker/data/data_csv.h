@@ -1,13 +1,11 @@
 /*
- * worker/data/data_csv.h — reads a CSV file (RFC 4180: quotes, doubled quotes, CRLF) into numbers
- * and one label column.
+ * worker/data/data_csv.h — reads a CSV file (worker/data/csv.h) into numbers and one label column.
  *
- * UTF-8. Every feature must be a finite decimal number. Empty lines are skipped, a byte order mark
- * too. A label that is named must be one column.
- * Limits   1 GiB, 65,536 columns, 2^31 - 1 rows.
- * Errors   SW_NOT_FOUND, SW_IO, SW_TOO_BIG, SW_NOMEM, SW_INVALID with the line (from 1) and the
- *          column; err->ptr is "/path" or "/label", relative to the data set's object.
- * Cost     O(bytes); the file is held in memory while it is read.
+ * Every feature must be a finite decimal number. A label that is named must be one column.
+ * Limits   1 GiB, 2^31 - 1 rows.
+ * Errors   As there, and with the column; err->ptr is "/path" or "/label", relative to the data
+ *          set's object.
+ * Cost     O(bytes).
  */
 #ifndef SW_WORKER_DATA_DATA_CSV_H
 #define SW_WORKER_DATA_DATA_CSV_H
@@ -25,21 +23,18 @@ struct sw_data_csv {
 	size_t rows, features; /* features: the columns without the label */
 	float *x;              /* float[rows][features], each less its base */
 	double *base;          /* double[features], of every `plane` of them one; NULL: 0 */
-	char **label;          /* [rows], the text of each; into `text` */
-	char **name;           /* [features + 1], the header's, into `text`; NULL: there is none */
-	size_t label_column;   /* of features + 1 */
-	bool named_by_row;     /* the header looks like a row of data */
-	char *text;            /* the file */
+	char **label;          /* [rows], the text of each, which is freed with it */
+	char **name;         /* [features + 1], the header's, into name_text; NULL: there is none */
+	size_t label_column; /* of features + 1 */
+	bool named_by_row;   /* the header looks like a row of data */
+	char *name_text;
 };
 
-/* plane: how many columns have a base in common (worker/data/data_raw.h); 0: none has one. *out is
+/* plane: how many columns have a base in common (worker/data/file.h); 0: none has one. *out is
  * cleared on failure. */
 SW_NODISCARD sw_status sw_data_csv_read(struct sw_data_csv *out, const char *path, bool header,
 					struct sw_data_csv_label label, size_t plane,
 					struct sw_err *err);
 void sw_data_csv_fini(struct sw_data_csv *c);
-
-/* A whole text as a finite decimal number; no hexadecimal, no inf, spaces around it allowed. */
-bool sw_data_csv_number(const char *text, double *out);
 
 #endif

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* *out = rows * n * size, or false when that is over SW_RAW_MAX_BYTES. */
+/* *out = rows * n * size, or false when that is over SW_DATA_MAX_BYTES. */
 static bool bytes_of(size_t rows, size_t n, size_t size, uint64_t *out)
 {
-	if (n != 0 && rows > SW_RAW_MAX_BYTES / n)
+	if (n != 0 && rows > SW_DATA_MAX_BYTES / n)
 		return false;
-	if ((uint64_t)rows * n > SW_RAW_MAX_BYTES / size)
+	if ((uint64_t)rows * n > SW_DATA_MAX_BYTES / size)
 		return false;
 	*out = (uint64_t)rows * n * size;
 	return true;
@@ -52,14 +52,6 @@ sw_status sw_data_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw
 		return sw_err_set(err, SW_NOMEM, "no memory for %zu rows of %zu values", r->rows,
 				  n);
 	return SW_OK;
-}
-
-sw_status sw_data_raw_bases(double **out, size_t n, struct sw_err *err)
-{
-	*out = sw_malloc(n * sizeof **out);
-	for (size_t i = 0; *out && i < n; i++)
-		(*out)[i] = (double)NAN;
-	return *out ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for %zu columns", n);
 }
 
 void sw_data_raw_fini(struct sw_raw *r)

@@ -5,7 +5,7 @@
  * Reading  With keep false all is read and checked that can be wrong, but no rows are kept: only
  *          the counts and the labels.
  * Memory   sw_data_raw_alloc() knows the bytes before the first row is read, and refuses what is
- *          over SW_RAW_MAX_BYTES or more than is free. sw_data_raw_fini() frees, also after a
+ *          over SW_DATA_MAX_BYTES or more than is free. sw_data_raw_fini() frees, also after a
  *          failure.
  * Errors   SW_NOT_FOUND, SW_IO, SW_TOO_BIG, SW_NOMEM, SW_INVALID: one line with the path, what is
  *          wrong, at which byte or row, what was expected and what was found. Pointers start at the
@@ -17,9 +17,7 @@
 
 #include "base/buf.h"
 #include "worker/data/data.h"
-#include <math.h>
-
-#define SW_RAW_MAX_BYTES ((uint64_t)1 << 40)
+#include "worker/data/file.h"
 
 enum sw_raw_kind { SW_RAW_FLOAT, SW_RAW_U8, SW_RAW_TOKEN };
 
@@ -42,17 +40,6 @@ struct sw_raw {
 	size_t most;    /* bytes that rows and labels may take; 0: any */
 	struct sw_data_about about;
 };
-
-/* A number as a float that is kept less the base of its column: time stamps, ids and metres would
- * lose in a float what sets them apart. NAN: the first number becomes the base. NULL: 0. */
-static inline float sw_data_raw_less(double v, double *base)
-{
-	if (base && isnan(*base))
-		*base = v;
-	return (float)(base ? v - *base : v);
-}
-/* *out: n bases that are not known yet. */
-SW_NODISCARD sw_status sw_data_raw_bases(double **out, size_t n, struct sw_err *err);
 
 /* Takes memory for r->rows rows of r->shape and r->kind (keep) and for their labels (classes) or
  * values. */
@@ -77,34 +64,25 @@ SW_NODISCARD sw_status sw_data_about_numbers(struct sw_data_about *about, const 
 					     char **out, struct sw_err *err);
 void sw_data_about_fini(struct sw_data_about *about);
 
-/* One reader for each format. *out is zeroed at first. */
+/* A reader for all formats of a kind. *out is zeroed at first. */
 typedef sw_status sw_raw_read_fn(struct sw_raw *out, const struct sw_data_source *source,
 				 const struct sw_data_want *want, bool keep, struct sw_err *err);
-sw_raw_read_fn sw_data_table, sw_data_cifar, sw_data_idx, sw_data_npy, sw_data_tokens,
-	sw_data_synthetic;
+sw_raw_read_fn sw_data_table, sw_data_arrays, sw_data_synthetic;
 
-/* --- files --- */
+/* --- data_cifar.c: what a folder of CIFAR has beside its batches --- */
 
-/* A file that is read from its beginning to its end. */
-struct sw_data_file {
-	int fd;          /* -1: closed */
-	char show[84];   /* the path for a message; the end of a long one */
-	const char *ptr; /* "/path" */
-	uint64_t size;   /* when it was opened */
-	uint64_t at;     /* the next byte */
-};
+static inline bool sw_data_is_cifar(enum sw_dataset_format format)
+{
+	return format == SW_DATASET_CIFAR10 || format == SW_DATASET_CIFAR100;
+}
 
-/* A regular file, not empty and not compressed. */
-SW_NODISCARD sw_status sw_data_file_open(struct sw_data_file *f, const char *path, const char *ptr,
-					 struct sw_err *err);
-/* Exactly n bytes; what: the noun of a message when they are not there, "the header". */
-SW_NODISCARD sw_status sw_data_file_read(struct sw_data_file *f, void *to, size_t n,
-					 const char *what, struct sw_err *err);
-void sw_data_file_close(struct sw_data_file *f);
-
-/* The end of a long path, "..." in front: a trial's cause has room for the rest of the message.
- * Returns out. */
-const char *sw_data_file_show(const char *path, char out[84]);
+/* first: the first batch. SW_INVALID where the folder has the version for Python in its place. */
+SW_NODISCARD sw_status sw_data_cifar_check(const struct sw_data_source *source, const char *first,
+					   struct sw_err *err);
+/* Reads the names of classes from the file beside the rows. Without that file, or if its lines do
+ * not fit, the classes have their numbers: training does not need the names. */
+SW_NODISCARD sw_status sw_data_cifar_names(struct sw_raw *out, const struct sw_data_source *source,
+					   uint32_t classes, struct sw_err *err);
 
 /* --- data_place.c --- */
 

@@ -3,6 +3,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "proto/json.h"
+#include "worker/data/csv.h"
+#include "worker/data/data_csv.h"
 #include "worker/data/data_raw.h"
 #include <math.h>
 #include <stdio.h>
@@ -114,7 +116,7 @@ static sw_status classes_make(struct sw_raw *out, const struct sw_data_csv *csv,
 	}
 	for (size_t i = 0; i < csv->rows; i++) {
 		refs[i] = (struct ref){.text = csv->label[i], .row = i};
-		if (!sw_data_csv_number(refs[i].text, &refs[i].number))
+		if (!sw_csv_number(refs[i].text, &refs[i].number))
 			order = by_text;
 	}
 	qsort(refs, csv->rows, sizeof *refs, order);
@@ -149,12 +151,12 @@ static sw_status values_make(struct sw_raw *out, const struct sw_data_csv *csv,
 	for (size_t i = 0; i < csv->rows; i++) {
 		double v;
 
-		if (!sw_data_csv_number(csv->label[i], &v) || !isfinite((float)v))
+		if (!sw_csv_number(csv->label[i], &v) || !isfinite((float)v))
 			return sw_err_at(err, SW_INVALID, "/label",
 					 "the loss \"mse\" needs numbers, data row %zu has the "
 					 "label \"%s\"",
 					 i + 1, sw_text_show(csv->label[i], show));
-		out->value[i] = sw_data_raw_less(v, want->standardize ? &out->value_base : NULL);
+		out->value[i] = sw_data_less(v, want->standardize ? &out->value_base : NULL);
 	}
 	return SW_OK;
 }
@@ -169,7 +171,7 @@ sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 	sw_status rc = sw_data_csv_read(&csv, source->path, set->header, label,
 					want->standardize ? (c ? h * w : 1) : 0, err);
 
-	(void)keep; /* the text is read whole to be checked */
+	(void)keep; /* the rows are made to be checked */
 	if (rc != SW_OK)
 		return rc;
 	out->rows = csv.rows;

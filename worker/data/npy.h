@@ -17,7 +17,8 @@
 #define SW_NPY_MAX_DIMS   4
 #define SW_NPY_MAX_HEADER ((size_t)65536)
 
-enum sw_npy_type { SW_NPY_F4, SW_NPY_F8, SW_NPY_U1, SW_NPY_I4, SW_NPY_I8 };
+/* U2, U4: of other files of numbers (worker/data/array.h). */
+enum sw_npy_type { SW_NPY_F4, SW_NPY_F8, SW_NPY_U1, SW_NPY_U2, SW_NPY_U4, SW_NPY_I4, SW_NPY_I8 };
 
 struct sw_npy {
 	enum sw_npy_type type;

@@ -10,7 +10,7 @@
  *          the column that is predicted may be there and is not read. Otherwise columns count by
  *          their order, and a first line that is no row of numbers is a header.
  * Memory   One block of the file.
- * Errors   As those of worker/data/data_raw.h: one line with the file, the place, what was
+ * Errors   As those of worker/data/file.h: one line with the file, the place, what was
  *          expected.
  */
 #ifndef SW_WORKER_DATA_ROWS_H

@@ -1,153 +1,28 @@
-/* worker/data/rows_csv.c — rows of a CSV file to predict on, one after the other: of the file no
- * more than a block is in memory, or a row where that is longer. */
-#include "base/fault.h"
+#include "worker/data/rows_csv.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "proto/nearest.h"
-#include "worker/data/rows_internal.h"
+#include "worker/data/csv.h"
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#define BLOCK    ((size_t)64 * 1024)
-#define ROW_MOST ((size_t)16 << 20) /* bytes of a row */
 
 struct rows_csv {
-	struct sw_data_file file; /* fd 0: stdin, which is not closed */
+	struct sw_csv_reader r;
 	struct sw_rows_want want;
 	size_t features;
-	char *text;             /* what was read */
-	size_t len, cap, at;    /* of it; at: the next row */
-	bool end;               /* of the file */
-	bool first;             /* the row in r.cell is one of data, and not given yet */
-	size_t line;            /* where that row began */
-	struct sw_csv_reader r; /* at: within text */
-	char *name_text;        /* of r.name */
-	int32_t *map;           /* [r.columns]: the column's feature; -1: it is not read */
-	const char **feature;   /* [features], the model's names; NULL: they have none */
+	bool first;           /* the row in r.cell is one of data, and not given yet */
+	int32_t *map;         /* [r.columns]: the column's feature; -1: it is not read */
+	const char **feature; /* [features], the model's names; NULL: they have none */
 };
 
 static sw_status no_memory(const struct rows_csv *c, struct sw_err *err)
 {
-	return sw_err_set(err, SW_NOMEM, "no memory to read %s", c->file.show);
-}
-
-/* --- the next row as cells --- */
-
-/* Reads on into the block. A row that does not fit makes it larger, up to a limit. */
-static sw_status fill(struct rows_csv *c, struct sw_err *err)
-{
-	ssize_t got;
-
-	memmove(c->text, c->text + c->at, c->len - c->at);
-	c->len -= c->at;
-	c->at = 0;
-	if (c->cap - c->len < BLOCK) {
-		char *bigger = c->cap < ROW_MOST ? sw_realloc(c->text, 2 * c->cap) : NULL;
-
-		if (!bigger && c->cap >= ROW_MOST)
-			return sw_err_set(err, SW_TOO_BIG,
-					  "%s: line %zu begins a row of over %zu "
-					  "bytes",
-					  c->file.show, c->r.line, ROW_MOST);
-		if (!bigger)
-			return no_memory(c, err);
-		c->text = bigger;
-		c->cap *= 2;
-	}
-	do {
-		got = sw_fault_hit(SW_FAULT_IO)
-			      ? (errno = EIO, -1)
-			      : read(c->file.fd, c->text + c->len, c->cap - c->len - 1);
-	} while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return sw_err_set(err, SW_IO, "%s: %s", c->file.show, strerror(errno));
-	const char *no_text = sw_data_csv_no_text(c->text + c->len, (size_t)got);
-
-	if (no_text)
-		return sw_err_set(err, SW_INVALID, "%s %s", c->file.show, no_text);
-	c->len += (size_t)got;
-	c->end = got == 0;
-	return SW_OK;
-}
-
-/* Bytes of the row that begins at s[0..n), its newline with them. 0: it is not whole. */
-static size_t row_bytes(const char *s, size_t n, bool end)
-{
-	bool fresh = true, quoted = false;
-
-	for (size_t i = 0; i < n; i++) {
-		if (quoted) {
-			if (s[i] == '"' && i + 1 < n && s[i + 1] == '"')
-				i++;
-			else if (s[i] == '"')
-				quoted = false;
-		} else if (s[i] == '\n') {
-			return i + 1;
-		} else {
-			quoted = fresh && s[i] == '"';
-			fresh = s[i] == ',';
-		}
-	}
-	return end ? n : 0;
-}
-
-/* Into c->r.cell, valid until the next call. c->r.cells 0: there are no more. */
-static sw_status next(struct rows_csv *c, struct sw_err *err)
-{
-	for (;;) {
-		const size_t n = row_bytes(c->text + c->at, c->len - c->at, c->end);
-		char *after = c->text + c->at + n;
-		sw_status rc;
-
-		if (n == 0 && c->end) { /* all rows are given */
-			c->r.cells = 0;
-			return SW_OK;
-		}
-		if (n == 0) {
-			rc = fill(c, err);
-			if (rc != SW_OK)
-				return rc;
-			continue;
-		}
-		const char kept = *after;
-
-		*after = '\0';
-		c->r.at = c->text + c->at;
-		rc = sw_data_csv_next(&c->r, &c->line, err);
-		/* a row that ends with the file has its NUL here */
-		if (after < c->text + c->len)
-			*after = kept;
-		c->at += n;
-		if (rc != SW_OK || c->r.cells > 0)
-			return rc;
-	}
+	return sw_err_set(err, SW_NOMEM, "no memory to read %s", c->r.file.show);
 }
 
 /* --- the header --- */
-
-/* The first row, which lies in the block, becomes the names. */
-static sw_status names_take(struct rows_csv *c, struct sw_err *err)
-{
-	size_t bytes = 0, at = 0;
-
-	for (size_t i = 0; i < c->r.cells; i++)
-		bytes += strlen(c->r.cell[i]) + 1;
-	c->name_text = sw_malloc(bytes);
-	c->r.name = sw_malloc(c->r.cells * sizeof *c->r.name);
-	if (!c->name_text || !c->r.name)
-		return no_memory(c, err);
-	for (size_t i = 0; i < c->r.cells; i++) {
-		const size_t n = strlen(c->r.cell[i]) + 1;
-
-		c->r.name[i] = memcpy(c->name_text + at, c->r.cell[i], n);
-		at += n;
-	}
-	return SW_OK;
-}
 
 static sw_status unknown(const struct rows_csv *c, const char *name, bool *used, struct sw_err *err)
 {
@@ -157,9 +32,9 @@ static sw_status unknown(const struct rows_csv *c, const char *name, bool *used,
 	for (size_t f = 0; f < c->features; f++)
 		if (used[f] && strcmp(c->feature[f], name) == 0)
 			return sw_err_set(err, SW_INVALID, "%s has the column \"%s\" twice",
-					  c->file.show, sw_text_show(name, show));
+					  c->r.file.show, sw_text_show(name, show));
 	return sw_err_set(err, SW_INVALID, "%s: the model knows no column \"%s\"%s%s%s",
-			  c->file.show, sw_text_show(name, show), close ? "; is it \"" : "",
+			  c->r.file.show, sw_text_show(name, show), close ? "; is it \"" : "",
 			  close ? sw_text_show(close, near) : "",
 			  close ? "\"?" : ": its first line must name the columns");
 }
@@ -198,7 +73,7 @@ static sw_status match(struct rows_csv *c, bool *used, struct sw_err *err)
 			return sw_err_set(err, SW_INVALID,
 					  "%s has no column \"%s\", which the model takes: its "
 					  "first line must name the columns",
-					  c->file.show, sw_text_show(c->feature[f], show));
+					  c->r.file.show, sw_text_show(c->feature[f], show));
 	return SW_OK;
 }
 
@@ -215,7 +90,7 @@ static sw_status map_by_name(struct rows_csv *c, struct sw_err *err)
 	for (size_t f = 0; rc == SW_OK && name && f < c->features; f++, name = name->next)
 		c->feature[f] = name->valuestring;
 	if (rc == SW_OK)
-		rc = names_take(c, err);
+		rc = sw_csv_names(&c->r, err);
 	if (rc == SW_OK) {
 		assert(used != NULL);
 		rc = match(c, used, err);
@@ -234,7 +109,7 @@ static sw_status map_by_place(struct rows_csv *c, struct sw_err *err)
 
 	if (columns != c->features && !with)
 		return sw_err_set(err, SW_INVALID, "%s has %zu columns, the model takes %zu%s",
-				  c->file.show, columns, c->features,
+				  c->r.file.show, columns, c->features,
 				  label >= 0 ? ", and one more that it predicts" : "");
 	for (size_t i = 0; i < columns; i++)
 		c->map[i] = with && (int64_t)i == label ? -1 : f++;
@@ -246,25 +121,16 @@ static bool all_numbers(const struct sw_csv_reader *r)
 	double v;
 
 	for (size_t i = 0; i < r->cells; i++)
-		if (!sw_data_csv_number(r->cell[i], &v))
+		if (!sw_csv_number(r->cell[i], &v))
 			return false;
 	return true;
 }
 
-/* Reads the first row and finds out whether it is a header. */
+/* Finds out whether the first row is a header, and which column is which feature. */
 static sw_status begin_file(struct rows_csv *c, struct sw_err *err)
 {
-	sw_status rc = fill(c, err);
+	sw_status rc = SW_OK;
 
-	if (rc == SW_OK && c->len >= 3 && memcmp(c->text, "\xef\xbb\xbf", 3) == 0)
-		c->at = 3; /* a byte order mark */
-	if (rc == SW_OK)
-		rc = next(c, err);
-	if (rc != SW_OK)
-		return rc;
-	if (c->r.cells == 0)
-		return sw_err_set(err, SW_INVALID, "%s is empty", c->file.show);
-	c->r.columns = c->r.cells;
 	c->map = sw_calloc(c->r.columns, sizeof *c->map);
 	if (!c->map)
 		return no_memory(c, err);
@@ -273,7 +139,7 @@ static sw_status begin_file(struct rows_csv *c, struct sw_err *err)
 	/* the rows that it was trained on had no header: these have none either */
 	c->first = c->want.label_column >= 0 || all_numbers(&c->r);
 	if (!c->first)
-		rc = names_take(c, err);
+		rc = sw_csv_names(&c->r, err);
 	return rc == SW_OK ? map_by_place(c, err) : rc;
 }
 
@@ -287,7 +153,7 @@ static sw_status bad_byte(const struct rows_csv *c, size_t column, struct sw_err
 		err, SW_INVALID,
 		"%s: line %zu, column %zu: %s is not a byte from 0 to 255, which the model's "
 		"images are made of",
-		c->file.show, c->line, column, sw_text_show(c->r.cell[column], cell));
+		c->r.file.show, c->r.line, column, sw_text_show(c->r.cell[column], cell));
 }
 
 /* Puts the cells of a row into the places of their features. */
@@ -296,24 +162,20 @@ static sw_status take_row(const struct rows_csv *c, void *x, size_t row, struct 
 	const struct sw_csv_reader *r = &c->r;
 	const bool bytes = c->want.shape.kind == SW_SHAPE_IMAGE && c->want.bytes;
 
-	if (r->cells != r->columns)
-		return sw_err_set(err, SW_INVALID, "%s: line %zu has %zu columns, the %s has %zu",
-				  c->file.show, c->line, r->cells, r->name ? "header" : "first row",
-				  r->columns);
 	for (size_t i = 0; i < r->columns; i++) {
 		const size_t f = (size_t)c->map[i], at = row * c->features + f;
 		double v;
 
 		if (c->map[i] < 0)
 			continue; /* the column that was predicted: any text may stand there */
-		if (!sw_data_csv_number(r->cell[i], &v) || !isfinite((float)v))
-			return sw_data_csv_bad_cell(r, c->line, i, err);
+		if (!sw_csv_number(r->cell[i], &v) || !isfinite((float)v))
+			return sw_csv_bad_cell(r, i, err);
 		if (bytes && !(v >= 0 && v <= 255 && v == floor(v)))
 			return bad_byte(c, i, err);
 		if (bytes)
 			((uint8_t *)x)[at] = (uint8_t)v;
 		else
-			((float *)x)[at] = sw_data_raw_less(
+			((float *)x)[at] = sw_data_less(
 				v, c->want.mean ? &c->want.mean[f / c->want.plane] : NULL);
 	}
 	return SW_OK;
@@ -322,7 +184,7 @@ static sw_status take_row(const struct rows_csv *c, void *x, size_t row, struct 
 sw_status sw_rows_csv_next(struct rows_csv *c, void *x, size_t most, size_t *n, struct sw_err *err)
 {
 	for (*n = 0; *n < most; ++*n) {
-		sw_status rc = c->first ? SW_OK : next(c, err);
+		sw_status rc = c->first ? SW_OK : sw_csv_next(&c->r, err);
 
 		c->first = false;
 		if (rc != SW_OK || c->r.cells == 0)
@@ -338,26 +200,14 @@ sw_status sw_rows_csv_open(struct rows_csv **out, const char *path, const struct
 			   struct sw_err *err)
 {
 	struct rows_csv *c = sw_calloc(1, sizeof *c);
-	sw_status rc = SW_OK;
+	sw_status rc;
 
 	*out = c;
 	if (!c)
 		return sw_err_set(err, SW_NOMEM, "no memory to read the rows");
 	c->want = *want;
 	c->features = sw_shape_count(&want->shape);
-	c->r.line = 1;
-	c->r.path = c->file.show;
-	c->file.fd = -1;
-	if (strcmp(path, "-") == 0) {
-		strcpy(c->file.show, "standard input");
-		c->file.fd = STDIN_FILENO;
-	} else {
-		rc = sw_data_file_open(&c->file, path, "", err);
-	}
-	c->cap = 2 * BLOCK;
-	c->text = sw_malloc(c->cap);
-	if (rc == SW_OK && !c->text)
-		rc = no_memory(c, err);
+	rc = sw_csv_open(&c->r, path, err);
 	return rc == SW_OK ? begin_file(c, err) : rc;
 }
 
@@ -365,12 +215,7 @@ void sw_rows_csv_close(struct rows_csv *c)
 {
 	if (!c)
 		return;
-	if (c->file.fd != STDIN_FILENO)
-		sw_data_file_close(&c->file);
-	free(c->text);
-	free(c->r.cell);
-	free(c->r.name);
-	free(c->name_text);
+	sw_csv_close(&c->r);
 	free(c->map);
 	free(c->feature);
 	free(c);

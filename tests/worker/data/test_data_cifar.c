@@ -226,15 +226,15 @@ static const struct damage broken[] = {
 	{"data_batch_3.bin", CUT, 3 * 3073, 0, "/path",
 	 "@/data_batch_3.bin has 3 rows, expected 4 as in data_batch_1.bin"},
 	{"data_batch_3.bin", SET, 0, 10, "/path",
-	 "@/data_batch_3.bin: byte 0 (row 0) is the label 10, expected 0 to 9"},
+	 "@/data_batch_3.bin: byte 0 (row 0) is the label 10, expected an integer from 0 to 9"},
 	{"data_batch_3.bin", SET, 3 * 3073, 255, "/path",
-	 "@/data_batch_3.bin: byte 9219 (row 3) is the label 255, expected 0 to 9"},
+	 "@/data_batch_3.bin: byte 9219 (row 3) is the label 255, expected an integer from 0 to 9"},
 	{"test_batch.bin", GONE, 0, 0, "/path", "@/test_batch.bin: No such file or directory"},
 	{"test_batch.bin", CUT, 3072, 0, "/path",
 	 "@/test_batch.bin: row 0 at byte 0 has 3072 bytes, expected 3073 (1 of "
 	 "labels, 3072 of pixels)"},
 	{"test_batch.bin", SET, 3073, 77, "/path",
-	 "@/test_batch.bin: byte 3073 (row 1) is the label 77, expected 0 to 9"},
+	 "@/test_batch.bin: byte 3073 (row 1) is the label 77, expected an integer from 0 to 9"},
 };
 
 TEST_ROWS(cifar10_damaged_gets_its_line, broken)
@@ -263,7 +263,8 @@ TEST(cifar_that_is_something_else_gets_its_line)
 	batch[ROW100 + 1] = 100;
 	put("train.bin", batch, PER * ROW100);
 	refused(HUNDRED, as_classes, "/path",
-		"@/train.bin: byte 3075 (row 1) is the label 100, expected 0 to 99");
+		"@/train.bin: byte 3075 (row 1) is the label 100, expected an integer from 0 to "
+		"99");
 	struct sw_data_want want = as_classes;
 
 	want.classes = false;

@@ -139,14 +139,14 @@ TEST(idx_parts_that_do_not_fit_get_their_line)
 	labels[7] = ROW_N - 1;
 	put("t10k-labels-idx1-ubyte", labels, sizeof labels - 1);
 	refused(PAIR, as_classes, "/val_label_path",
-		"@/t10k-labels-idx1-ubyte has 5 labels, expected 6, one for each image");
+		"@/t10k-labels-idx1-ubyte has 5 labels, expected 6, one for each row");
 	set_put();
 	images[11] = W;
 	images[15] = H;
 	put("t10k-images-idx3-ubyte", images, sizeof images);
 	refused(PAIR, as_classes, "/val_path",
-		"@/t10k-images-idx3-ubyte has images of 1 x 2 x 3, those to train on are 1 x 3 x "
-		"2");
+		"@/t10k-images-idx3-ubyte has images of 1 x 2 x 3 bytes, those to train on are "
+		"images of 1 x 3 x 2 bytes");
 	memset(labels + 8, 4, ROW_N);
 	put("train-labels-idx1-ubyte", labels, sizeof labels);
 	refused(FOLDER, as_classes, "/path",

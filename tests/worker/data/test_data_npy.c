@@ -369,7 +369,7 @@ TEST(npy_parts_that_do_not_fit_get_their_line)
 	put("vx.npy", file,
 	    npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 1, 2), }", rows4, 32));
 	refused(TESTED, as_classes, "/val_path",
-		"@/vx.npy has another shape or dtype than the rows to train on");
+		"@/vx.npy has images of 1 x 1 x 2 floats, those to train on are rows of 2 numbers");
 	put("x.npy", file,
 	    npy(1,
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (2147483647, 2147483647, "

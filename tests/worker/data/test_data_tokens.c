@@ -105,7 +105,8 @@ static const struct {
 	 LABELLED "}"},
 	{{"y.bin", CUT, 6, 0, "/label_path", "@/y.bin has 3 labels, expected 4, one for each row"},
 	 LABELLED "}"},
-	{{"x.bin", SET, 9, 1, "/path", "@/x.bin: byte 8 is the id 277, expected 0 to 42"},
+	{{"x.bin", SET, 9, 1, "/path",
+	  "@/x.bin: byte 8 (row 1) is the id 277, expected an integer from 0 to 42"},
 	 LABELLED ",\"vocab\":43}"},
 	{{"x.bin", CUT, 6, 0, "/path", "@/x.bin has 3 ids, a row needs 4"}, TEXT "}"},
 	{{"x.bin", CUT, 22, 0, "/path",
@@ -131,14 +132,15 @@ TEST(ids_and_labels_out_of_range_get_their_line)
 	set_put(4);
 	put("y.bin", y, write_ids(y, big, 4, 4));
 	refused(LABELLED ",\"dtype\":\"uint32\"}", as_classes, "/label_path",
-		"@/y.bin: byte 8 is the label 65536, expected 0 to 65535");
+		"@/y.bin: byte 8 (row 2) is the label 65536, expected an integer from 0 to 65535");
 	put("y.bin", y, write_ids(y, same, 4, 4));
 	refused(LABELLED ",\"dtype\":\"uint32\"}", as_classes, "/label_path",
 		"@/y.bin: all 4 rows have the label 7");
 	x[35] = 255;
 	put("x.bin", x, 48);
 	refused(TEXT ",\"dtype\":\"uint32\"}", as_classes, "/path",
-		"@/x.bin: byte 32 is the id 4278190080, expected 0 to 2147483646");
+		"@/x.bin: byte 32 (row 2) is the id 4278190080, expected an integer from 0 to "
+		"2147483646");
 }
 
 TEST(tokens_without_memory_or_disk_fail_cleanly_at_each_call)

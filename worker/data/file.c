@@ -1,7 +1,7 @@
-/* worker/data/data_file.c — a file that is read from its beginning to its end. */
+#include "worker/data/file.h"
 #include "base/beat.h"
 #include "base/fault.h"
-#include "worker/data/data_raw.h"
+#include "base/memory.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -82,4 +82,12 @@ void sw_data_file_close(struct sw_data_file *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
+}
+
+sw_status sw_data_bases(double **out, size_t n, struct sw_err *err)
+{
+	*out = sw_malloc(n * sizeof **out);
+	for (size_t i = 0; *out && i < n; i++)
+		(*out)[i] = (double)NAN;
+	return *out ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for %zu columns", n);
 }
