@@ -15,7 +15,7 @@ import sys
 # A folder has the files of the rooms in it, too: what concerns the whole daemon stands at the daemon.
 E2E = {
     "cli": "cli complete docs export export_files gpu_check host man sass wandb wandb_programs why",
-    "clients": "clients_trial import python python_callbacks python_install python_odd python_optuna"
+    "clients": "clients_trial import python python_callbacks python_install python_odd"
                " python_programs python_ray python_ray_runs python_readme python_tune",
     "daemon": "budgets crash install limits machine_limits settle states stop system systemd",
     "daemon/api": "fairness journal metrics plot progress result_schemas",

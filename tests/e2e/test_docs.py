@@ -33,6 +33,8 @@ NOT_RUN = [
     *(("docs/cluster.md", f"sweepd {begins}", "needs a cluster; tests/slurm has these sweeps")
       for begins in ("--devices none --executor slurm", "--executor ssh")),
     ("docs/coming-from.md", "python3 -m sweepd.importer", "reads files of other tools; test_import.py has them"),
+    *((page, "import sweepd.optuna as optuna", "needs Optuna; tests/peers/test_optuna.py runs it")
+      for page in ("docs/coming-from.md", "clients/python/README.md")),
 ]
 # Blocks that are files, by their names in the reader's folder.
 FILES = [("docs/coming-from.md", "import argparse", "train.py"),

@@ -11,7 +11,7 @@ import pytest
 from harness import ROOT, environment
 
 
-MODULES = ("sweepd", "sweepd.callbacks", "sweepd.optuna", "sweepd.ray", "sweepd.ray.tune", "sweepd.ray.train",
+MODULES = ("sweepd", "sweepd.callbacks", "sweepd.ray", "sweepd.ray.tune", "sweepd.ray.train",
            "sweepd.ray.tune.integration")
 
 
@@ -39,3 +39,12 @@ def test_what_a_module_exports_is_there_and_says_what_it_is(module, monkeypatch)
     for name in getattr(found, "__all__", ()):
         what = getattr(found, name)
         assert what.__doc__ and what.__doc__.strip(), f"{module}.{name}"
+
+
+def test_optuna_that_is_not_installed_is_one_sentence():
+    code = "import sys; sys.modules['optuna'] = None; import sweepd.optuna"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
+                          env=environment(PYTHONPATH=os.path.join(ROOT, "clients", "python")))
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: sweepd.optuna is Optuna with the daemon's sampler, pruner and storage, and Optuna is not installed: "
+        "pip install optuna")

@@ -1,6 +1,7 @@
 """Optuna on the daemon: its own suites for samplers and storages that are not its own, shipped in its package, and what
 is promised of a study."""
 import os
+import re
 import subprocess
 import sys
 import uuid
@@ -9,8 +10,9 @@ import pytest
 
 optuna = pytest.importorskip("optuna", reason="Optuna cannot be installed here")
 
-from harness import Daemon, environment, wait_until  # noqa: E402
+from harness import ROOT, Daemon, environment, wait_until  # noqa: E402
 from optuna.testing import pytest_samplers, pytest_storages  # noqa: E402
+from test_python_programs import migrated, number_after, run  # noqa: E402
 
 import sweepd  # noqa: E402
 import sweepd.optuna  # noqa: E402
@@ -142,6 +144,155 @@ def test_study_with_branches_layers_and_objects(user):
     assert sweep["spec"]["parameters"]["units_2"]["when"] == {"n": [3]}
     assert sorted(row["value"] for row in rows) == sorted(trial.value for trial in study.trials)
     assert sweepd.optuna.importance.get_param_importances is optuna.importance.get_param_importances
+
+
+def ran(study, objective, n):
+    study.optimize(objective, n_trials=n)
+    return study
+
+
+def test_study_that_goes_on_has_one_sweep(user):
+    study = sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler("tpe", seed=3))
+    for n in (20, 5):
+        ran(study, lambda trial: (trial.suggest_float("x", -10, 10) - 2) ** 2, n)
+    sweep = same_trials(user, study)
+    assert (sweep["sweep"], sweep["run_cap"], sweep["counts"]["COMPLETED"]) == (study.sweep, 25, 25)
+    assert sum(row["name"] == study.study_name for row in user.sweeps()) == 1
+
+
+@pytest.mark.parametrize("pruner, settings, first", [
+    ("median", {"n_startup_trials": 3, "n_warmup_steps": 2}, 2), ("asha", {"grace_period": 1, "reduction_factor": 3}, 1),
+    ("asha", {"grace_period": 1, "reduction_factor": 3, "brackets": 3}, 1), ("threshold", {"upper": 1.2}, 0)])
+def test_pruner_prunes_no_earlier_than_it_may_and_steps_count_from_0(user, pruner, settings, first):
+    def objective(trial):
+        x = trial.suggest_float("x", 0, 2)
+        for step in range(9):
+            trial.report(x, step)
+            if trial.should_prune():
+                raise optuna.TrialPruned()
+        return x
+
+    study = ran(sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler("random", seed=2),
+                                           pruner=sweepd.optuna.Pruner(pruner, **settings)), objective, 25)
+    pruned = study.get_trials(states=[optuna.trial.TrialState.PRUNED])
+    assert pruned and min(trial.last_step for trial in pruned) == first
+    assert same_trials(user, study)["counts"]["PRUNED"] == len(pruned)
+
+
+def test_study_with_branches_goes_on_in_a_wider_sweep_with_its_history(user):
+    def objective(trial):
+        kind = trial.suggest_categorical("classifier", ["svc", "forest", "knn"])
+        if kind == "svc":
+            return trial.suggest_float("c", 1e-3, 1e3, log=True)
+        if kind == "forest":
+            return 2 + trial.suggest_int("depth", 2, 32)
+        return 50 + trial.suggest_int("k", 1, 5)
+
+    study = ran(sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler("tpe", seed=5)), objective, 40)
+    parameters = same_trials(user, study)["spec"]["parameters"]
+    assert parameters["c"]["when"] == {"classifier": ["svc"]} and parameters["depth"]["when"] == {"classifier": ["forest"]}
+    assert 2 <= sum(row["name"] == study.study_name for row in user.sweeps()) <= 4
+    kinds = [trial.params["classifier"] for trial in study.trials[20:]]
+    assert kinds.count("svc") > 10  # it has learnt from what it was told
+
+
+def test_condition_under_a_condition_is_found(user):
+    def objective(trial):
+        if trial.suggest_categorical("kind", ["net", "tree"]) == "tree":
+            return 1
+        return sum(trial.suggest_int(f"units{i}", 4, 8) for i in range(trial.suggest_int("layers", 1, 2)))
+
+    study = ran(sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler("random", seed=5)), objective, 25)
+    whens = {name: body.get("when") for name, body in same_trials(user, study)["spec"]["parameters"].items()}
+    assert whens["layers"] == {"kind": ["net"]} and whens["units1"] == {"layers": [2]}
+
+
+def test_study_whose_ranges_and_layers_change_from_trial_to_trial(user):
+    def objective(trial):
+        high = 16 * (1 + trial.number % 2)
+        units = [trial.suggest_int(f"units l{i}", 4, high) for i in range(trial.suggest_int("n_layers", 1, 3))]
+        assert all(4 <= unit <= high for unit in units)
+        return sum(units)
+
+    study = ran(sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler("tpe", seed=5)), objective, 30)
+    assert len(study.trials) == 30 and study.best_value == sum(study.best_params.values()) - study.best_params["n_layers"]
+    assert sum(row["name"] == study.study_name for row in user.sweeps()) <= 6
+    done = [row for row in mirror(user, study)[1] if row["state"] == "COMPLETED"]
+    assert sorted(row["value"] for row in done) == sorted(trial.value for trial in study.trials)
+
+
+def test_trials_that_fail_teach_nothing_and_the_study_goes_on(user):
+    def objective(trial):
+        x = trial.suggest_float("x", 0, 1)
+        if trial.number == 1:
+            raise ValueError("no")
+        return {2: float("nan"), 3: None, 4: "low"}.get(trial.number, x)
+
+    study = sweepd.optuna.create_study()
+    study.optimize(objective, n_trials=6, catch=(ValueError,))
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "FAIL", "FAIL", "FAIL", "FAIL", "COMPLETE"]
+    assert same_trials(user, study)["counts"]["FAILED"] == 4
+    with pytest.raises(ZeroDivisionError):
+        ran(study, lambda trial: 1 / 0 * trial.suggest_float("x", 0, 1), 3)
+    assert len(study.trials) == 7 and mirror(user, study)[0]["state"] == "COMPLETED"
+
+
+def test_enqueued_trials_are_taken_and_those_outside_are_not_the_sweeps(user):
+    def objective(trial):
+        return trial.suggest_float("x", 0, 1) + trial.suggest_int("n", 0, 3)
+
+    study = sweepd.optuna.create_study()
+    study.enqueue_trial({"x": 0.25, "n": 2})
+    ran(study, objective, 3)
+    study.enqueue_trial({"x": 0.5})
+    study.enqueue_trial({"x": 7.0})
+    with pytest.warns(UserWarning, match="value 7.0 is out of range"):
+        ran(study, objective, 3)
+    assert study.trials[0].params == {"x": 0.25, "n": 2}
+    assert study.trials[3].params["x"] == 0.5 and study.trials[4].params["x"] == 7.0
+    assert not [row for row in mirror(user, study)[1] if row["params"]["x"] > 1 and row["state"] == "COMPLETED"]
+
+
+def test_study_by_ask_and_tell(user):
+    def objective(trial):
+        return trial.suggest_float(trial.suggest_categorical("of", ["x", "y"]), 0, 1)
+
+    study = ran(sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler("tpe", seed=1)), objective, 24)
+    same_trials(user, study)
+    trial = study.ask()
+    assert study.tell(trial, value := objective(trial)).value == value
+    study.tell(study.ask(), state=optuna.trial.TrialState.FAIL)
+    assert [trial.state.name for trial in study.trials[24:]] == ["COMPLETE", "FAIL"]
+
+
+def test_sweep_that_is_cancelled_ends_its_study(user):
+    study = sweepd.optuna.create_study()
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=50,
+                   callbacks=[lambda study, trial: user.cancel(study.sweep) if trial.number == 3 else None])
+    assert len(study.trials) == 5  # the one that met it ran
+
+
+def test_script_of_a_user_with_its_import_line_changed(user, daemon, tmp_path):
+    output = run(migrated("optuna_torch.py", tmp_path), daemon, 30)
+    pruned, complete = number_after("pruned trials:", output), number_after("complete trials:", output)
+    assert number_after("finished trials:", output) == 30 == pruned + complete and pruned > 0
+    sweep = user.sweeps()[0]
+    assert sweep["state"] == "COMPLETED" and sweep["counts"]["PRUNED"] == pruned
+    done = user.trials(sweep["sweep"], state="COMPLETED")
+    assert max(row["value"] for row in done) == number_after("Value:", output) > 0.2
+
+
+@pytest.mark.parametrize("page", ["clients/python/README.md", "docs/coming-from.md"])
+def test_block_of_the_docs_runs(user, tmp_path, page):
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        blocks = re.findall(r"^```python\n(.*?)^```", file.read(), re.M | re.S)
+    block, = (block for block in blocks if block.startswith("import sweepd.optuna as optuna"))
+    (tmp_path / "train.py").write_text("".join(block for block in blocks if block.startswith("import argparse")))
+    (tmp_path / "block.py").write_text(block)
+    done = subprocess.run([sys.executable, "block.py"], cwd=tmp_path, stdout=subprocess.PIPE, check=True, text=True,
+                          env=environment(SWEEPD_SOCKET=user.socket, PYTHONPATH=PACKAGE))
+    assert done.stdout.startswith("{")
+    assert user.sweeps()[0]["state"] == "COMPLETED" and not user.sweeps()[0]["counts"]["FAILED"]
 
 
 @pytest.mark.parametrize("low, high, step", [(0.0, 0.6, 0.1), (0.1, 0.7, 0.2), (0.05, 0.35, 0.05), (-0.3, 0.3, 0.1),

@@ -1,4 +1,4 @@
-"""Optuna's distributions (and those of optuna/_shim.py) in a sweep's spec, and their values on the wire."""
+"""Optuna's distributions in a sweep's spec, and their values on the wire."""
 from typing import Any, Dict, List
 
 from ._wire import find, wire_values

@@ -1,8 +1,7 @@
 """Optuna over sweepd: write `import sweepd.optuna as optuna`.
 
-Where Optuna is installed, every name and submodule is its own; the sampler, the pruner and the storage that a script
-does not name are the daemon's, so that `sweep watch` shows a study while it runs, and processes share it. Where it is
-not, a small module has the names of its tutorial.
+Every name and submodule is Optuna's own (4 or later). The sampler, the pruner and the storage that a script does not
+name are the daemon's, so that `sweep watch` shows a study while it runs, and processes share it.
 """
 import importlib
 import importlib.abc
@@ -11,12 +10,19 @@ import sys
 import types
 from typing import Any, Optional
 
-from .._names import also, stands_for
-
 try:
     import optuna as _base
-except ImportError:
-    _base = None
+except ModuleNotFoundError as error:
+    if error.name != "optuna":
+        raise
+    raise ImportError("sweepd.optuna is Optuna with the daemon's sampler, pruner and storage, and Optuna is not installed: "
+                      "pip install optuna") from None
+if int(_base.__version__.split(".")[0]) < 4:
+    raise ImportError(f"sweepd.optuna needs Optuna 4 or later, and {_base.__version__} is installed: pip install -U optuna")
+from . import _real as _ours  # noqa: E402
+from ._real import *  # noqa: E402,F401,F403
+
+__all__ = sorted({*_base.__all__, *_ours.__all__})
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -41,24 +47,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__spec__ = module.__spec__.loader_state  # the module stays what it is
 
 
-if _base is None:
-    from . import _shim
-    from ._shim import *  # noqa: F401,F403
+sys.meta_path.insert(0, _Finder())
+importlib.import_module(f"{__name__}.study")
 
-    _INSTEAD = "it needs Optuna itself, which is not installed: pip install optuna"
-    __all__ = [*_shim.__all__, *_shim.MODULES]
-    __getattr__ = stands_for(__name__, "optuna", {}, _INSTEAD)
-    for _name, _its in _shim.MODULES.items():
-        also(__name__, _name, _its, _INSTEAD)
-else:
-    if int(_base.__version__.split(".")[0]) < 4:
-        raise ImportError(f"sweepd.optuna needs Optuna 4 or later, and {_base.__version__} is installed: pip install -U optuna")
-    from . import _real as _ours
-    from ._real import *  # noqa: F401,F403
 
-    __all__ = sorted({*_base.__all__, *_ours.__all__})
-    sys.meta_path.insert(0, _Finder())
-    importlib.import_module(f"{__name__}.study")
-
-    def __getattr__(name: str) -> Any:
-        return getattr(_base, name)
+def __getattr__(name: str) -> Any:
+    return getattr(_base, name)

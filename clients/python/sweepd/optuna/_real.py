@@ -1,5 +1,4 @@
-"""The engine where Optuna is installed: a sampler, a pruner and a storage of its own kinds, and what is taken where a
-script names none."""
+"""A sampler, a pruner and a storage of Optuna's kinds, and what is taken where a script names none."""
 import base64
 import contextlib
 import hashlib
