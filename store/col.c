@@ -20,9 +20,9 @@ int64_t sw_col_int(struct sw_cols *c, int i)
 	return sqlite3_value_int64(v);
 }
 
-bool sw_col_bool(struct sw_cols *c, int i)
+int64_t sw_col_int_opt(struct sw_cols *c, int i)
 {
-	return sw_col_int(c, i) != 0;
+	return sqlite3_column_type(c->q, i) == SQLITE_NULL ? 0 : sw_col_int(c, i);
 }
 
 double sw_col_real(struct sw_cols *c, int i)

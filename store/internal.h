@@ -61,6 +61,7 @@ bool sw_file_inodes(const char *path, struct sw_inode at[2]);
 /* Are they still those? */
 bool sw_file_in_place(const char *path, const struct sw_inode at[2]);
 
+extern const char sw_schema_sql[]; /* version 1 */
 /* steps[k] is the SQL from version k to k + 1; each runs in one transaction with its version. */
 SW_NODISCARD sw_status sw_schema_migrate(sqlite3 *conn, const char *path, const char *const *steps,
 					 int64_t n_steps, struct sw_err *err);
@@ -153,6 +154,7 @@ struct sw_tx {
 
 void sw_tx_op(struct sw_tx *tx, enum sw_store_op op); /* begins an operation; its values follow */
 void sw_tx_int(struct sw_tx *tx, int64_t v);
+void sw_tx_int_opt(struct sw_tx *tx, int64_t v); /* 0 is NULL */
 void sw_tx_ints(struct sw_tx *tx, const int64_t *v, size_t n);
 #define SW_TX_INTS(tx, ...) sw_tx_ints(tx, SW_INTS(__VA_ARGS__))
 void sw_tx_real(struct sw_tx *tx, double v); /* not finite: latches SW_INVALID */
@@ -168,7 +170,7 @@ struct sw_op_value {
 	int len;
 };
 
-#define SW_OP_VALUES_MAX 20
+#define SW_OP_VALUES_MAX 24
 
 /* Reads the operation at *at and moves on; false at the end. */
 bool sw_tx_next(const struct sw_tx *tx, size_t *at, enum sw_store_op *op,
@@ -226,7 +228,7 @@ struct sw_cols {
 };
 
 int64_t sw_col_int(struct sw_cols *c, int i);
-bool sw_col_bool(struct sw_cols *c, int i);
+int64_t sw_col_int_opt(struct sw_cols *c, int i); /* 0 when it is NULL */
 double sw_col_real(struct sw_cols *c, int i);
 double sw_col_real_opt(struct sw_cols *c, int i, bool *has);
 const char *sw_col_text(struct sw_cols *c, int i);
@@ -298,16 +300,13 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 	" AND r.step = t.best_step ORDER BY r.attempt DESC LIMIT 1)"
 /* The columns that sw_give_trial() reads; the arguments are expressions over t. */
 #define SW_TRIAL_COLS(step, value, metrics)                                                        \
-	"t.sweep, t.trial, t.state, t.cause, t.params, t.attempt, " step ", " value ", " metrics   \
-	", t.created_ms, t.started_ms, t.ended_ms, t.seconds,"                                     \
-	" t.parent, t.resume_step, t.best_step, t.best_value,"                                     \
-	" CASE t.state WHEN 'RUNNING' THEN coalesce((SELECT r.time_ms FROM report r"               \
+	SW_NAMES_T(SW_TABLE_TRIAL)                                                                 \
+	", " step ", " value ", " metrics                                                          \
+	", CASE t.state WHEN 'RUNNING' THEN coalesce((SELECT r.time_ms FROM report r"              \
 	" WHERE r.sweep = t.sweep AND r.trial = t.trial AND r.attempt = t.attempt"                 \
-	" ORDER BY r.seq DESC LIMIT 1), t.started_ms) ELSE 0 END, t.left_out, t.left_why"
+	" ORDER BY r.seq DESC LIMIT 1), t.started_ms) ELSE 0 END"
 /* The columns that sw_col_report() reads of report r; after them r.metrics, or NULL. */
-#define SW_REPORT_COLS                                                                             \
-	"r.sweep, r.trial, r.attempt, r.seq, r.ev, r.step, r.time_ms, r.value, r.diverged,"        \
-	" r.verdict, r.checkpoint"
+#define SW_REPORT_COLS SW_NAMES_R(SW_TABLE_REPORT)
 void sw_col_report(struct sw_cols *c, struct sw_row_report *row);
 bool sw_give_trial(struct sw_cols *c, void *arg); /* a sw_db_give_fn */
 

@@ -1,5 +1,5 @@
 /* store/read_best.c — the best trials, under each meaning of a trial's value. */
-#include "store/internal.h"
+#include "store/columns.h"
 #include <string.h>
 
 enum scope { SCOPE_LAST, SCOPE_ALL, SCOPE_AVG, SCOPE_LAST_N };

@@ -4,7 +4,7 @@
  * Two ranges, each in order of ev (event by its key, report by report_by_ev, which covers what is
  * read, unless the metrics are read as well), merged as they stream: O(n), nothing held.
  */
-#include "store/internal.h"
+#include "store/columns.h"
 
 struct side {
 	sqlite3_stmt *q;
@@ -27,23 +27,15 @@ static sw_status advance_side(struct sw_db *db, struct side *s, struct sw_err *e
 	return step == SQLITE_DONE ? SW_OK : sw_sql_err(err, db->conn, s->what);
 }
 
-#define EVENT_ROWS                                                                                 \
-	"SELECT sweep, ev, kind, trial, attempt, state, cause, run_cap, time_ms, uid FROM event"
+#define EVENT_ROWS "SELECT " SW_NAMES(SW_TABLE_EVENT) " FROM event"
 
-static void event_of(struct sw_cols *c, struct sw_row_event *row)
+static void event_of(struct sw_cols *c, struct sw_row_event *out)
 {
-	*row = (struct sw_row_event){
-		.sweep = sw_col_int(c, 0),
-		.ev = sw_col_int(c, 1),
-		.kind = sw_col_text(c, 2),
-		.trial = sw_col_int(c, 3),
-		.attempt = sw_col_int(c, 4),
-		.state = sw_col_text_opt(c, 5),
-		.cause = sw_col_text_opt(c, 6),
-		.run_cap = sw_col_int(c, 7),
-		.time_ms = sw_col_int(c, 8),
-		.uid = sw_col_int(c, 9),
-	};
+	struct sw_row_event row;
+	int i = 0;
+
+	SW_GET_ROW(SW_TABLE_EVENT)
+	*out = row;
 }
 
 typedef bool history_cb(const struct sw_row_event *event, const struct sw_row_report *report,

@@ -11,7 +11,7 @@ static bool give_point(struct sw_cols *c, void *arg)
 		.json = sw_col_text_opt(c, 4),
 	};
 
-	row.best_value = sw_col_real_opt(c, 3, &row.has_best);
+	row.best_value = sw_col_real_opt(c, 3, &row.has_best_value);
 	return c->bad == 0 && g->point(&row, g->arg);
 }
 

@@ -1,25 +1,17 @@
 /* store/read_report.c — a trial's reports, the judgements made of them, its log lines. */
-#include "store/internal.h"
+#include "store/columns.h"
 
 #define REPORT_ROWS                                                                                \
 	"SELECT " SW_REPORT_COLS ", r.metrics FROM report r WHERE r.sweep = ?1 AND r.trial = ?2"
 
-void sw_col_report(struct sw_cols *c, struct sw_row_report *row)
+void sw_col_report(struct sw_cols *c, struct sw_row_report *out)
 {
-	*row = (struct sw_row_report){
-		.sweep = sw_col_int(c, 0),
-		.trial = sw_col_int(c, 1),
-		.attempt = sw_col_int(c, 2),
-		.seq = sw_col_int(c, 3),
-		.ev = sw_col_int(c, 4),
-		.step = sw_col_int(c, 5),
-		.time_ms = sw_col_int(c, 6),
-		.diverged = sw_col_bool(c, 8),
-		.verdict = sw_col_text(c, 9),
-		.checkpoint = sw_col_int(c, 10),
-		.metrics = sw_col_text_opt(c, 11),
-	};
-	row->value = sw_col_real_opt(c, 7, &row->has_value);
+	struct sw_row_report row = {.several = false};
+	int i = 0;
+
+	SW_GET_ROW(SW_TABLE_REPORT)
+	SW_GET(TEXT_OPT, metrics)
+	*out = row;
 }
 
 static bool give_report(struct sw_cols *c, void *arg)
@@ -89,27 +81,14 @@ sw_status sw_read_curve(struct sw_db *db, int64_t sweep, int64_t trial, int64_t 
 static bool give_decision(struct sw_cols *c, void *arg)
 {
 	const struct sw_give *g = arg;
-	struct sw_row_decision row = {
-		.sweep = sw_col_int(c, 0),
-		.trial = sw_col_int(c, 1),
-		.attempt = sw_col_int(c, 2),
-		.seq = sw_col_int(c, 3),
-		.verdict = sw_col_text(c, 4),
-		.bracket = sw_col_int(c, 5),
-		.rung = sw_col_int(c, 6),
-		.n = sw_col_int(c, 7),
-		.better = sw_col_int(c, 8),
-		.keep = sw_col_int(c, 9),
-		.value = sw_col_real(c, 11),
-	};
+	struct sw_row_decision row;
+	int i = 0;
 
-	row.cutoff = sw_col_real_opt(c, 10, &row.has_cutoff);
+	SW_GET_ROW(SW_TABLE_DECISION)
 	return c->bad == 0 && g->decision(&row, g->arg);
 }
 
-#define DECISION_ROWS                                                                              \
-	"SELECT sweep, trial, attempt, seq, verdict, bracket, rung, n, better, keep, cutoff,"      \
-	" value FROM decision d WHERE sweep = ?1"
+#define DECISION_ROWS "SELECT " SW_NAMES(SW_TABLE_DECISION) " FROM decision d WHERE sweep = ?1"
 
 sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_decision_cb *cb,
 			    void *arg, struct sw_err *err)
@@ -153,26 +132,22 @@ struct give_log {
 static bool give_log(struct sw_cols *c, void *arg)
 {
 	const struct give_log *g = arg;
-	const struct sw_row_log row = {
-		.sweep = sw_col_int(c, 0),
-		.trial = sw_col_int(c, 1),
-		.attempt = sw_col_int(c, 2),
-		.time_ms = sw_col_int(c, 3),
-		.line = sw_col_text(c, 4),
-	};
-	const int64_t n = sw_col_int(c, 5);
+	struct sw_row_log row;
+	int i = 0;
 
+	SW_GET_ROW(SW_TABLE_LOG)
 	if (c->bad != 0)
 		return false;
-	*g->next = n;
+	*g->next = row.n;
 	return g->cb(&row, g->arg);
 }
 
 sw_status sw_read_log(struct sw_db *db, int64_t sweep, int64_t trial, int64_t after, int64_t limit,
 		      int64_t *next, sw_row_log_cb *cb, void *arg, struct sw_err *err)
 {
-	static const char sql[] = "SELECT sweep, trial, attempt, time_ms, line, n FROM log"
-				  " WHERE sweep = ?1 AND trial = ?2 AND n > ?3 ORDER BY n LIMIT ?4";
+	static const char sql[] = "SELECT " SW_NAMES(
+		SW_TABLE_LOG) " FROM log"
+			      " WHERE sweep = ?1 AND trial = ?2 AND n > ?3 ORDER BY n LIMIT ?4";
 	struct give_log g = {cb, arg, next};
 
 	*next = after;

@@ -1,5 +1,5 @@
 /* store/read_suggestion.c — how trials came about, and what the sampler needs to go on. */
-#include "store/internal.h"
+#include "store/columns.h"
 
 static bool give_suggestion(struct sw_cols *c, void *arg)
 {
@@ -35,19 +35,18 @@ sw_status sw_read_suggestion(struct sw_db *db, int64_t sweep, int64_t trial,
 static bool give_sampler(struct sw_cols *c, void *arg)
 {
 	const struct sw_give *g = arg;
-	const struct sw_row_sampler row = {
-		.sweep = sw_col_int(c, 0),
-		.trial = sw_col_int(c, 1),
-		.state = sw_col_text(c, 2),
-	};
+	struct sw_row_sampler row;
+	int i = 0;
 
+	SW_GET_ROW(SW_TABLE_SAMPLER)
 	return c->bad == 0 && g->sampler(&row, g->arg);
 }
 
 sw_status sw_read_sampler(struct sw_db *db, int64_t sweep, sw_row_sampler_cb *cb, void *arg,
 			  struct sw_err *err)
 {
-	static const char sql[] = "SELECT sweep, trial, state FROM sampler WHERE sweep = ?1";
+	static const char sql[] =
+		"SELECT " SW_NAMES(SW_TABLE_SAMPLER) " FROM sampler WHERE sweep = ?1";
 	struct sw_give g = {.sampler = cb, .arg = arg};
 
 	return sw_db_rows(db, sql, SW_INTS(sweep), "sampler", give_sampler, &g, err);
@@ -56,23 +55,18 @@ sw_status sw_read_sampler(struct sw_db *db, int64_t sweep, sw_row_sampler_cb *cb
 static bool give_prior(struct sw_cols *c, void *arg)
 {
 	const struct sw_give *g = arg;
-	const struct sw_row_prior row = {
-		.sweep = sw_col_int(c, 0),
-		.n = sw_col_int(c, 1),
-		.params = sw_col_text(c, 2),
-		.y = sw_col_text(c, 3),
-		.from_sweep = sw_col_int(c, 4),
-		.from_trial = sw_col_int(c, 5),
-	};
+	struct sw_row_prior row;
+	int i = 0;
 
+	SW_GET_ROW(SW_TABLE_PRIOR)
 	return c->bad == 0 && g->prior(&row, g->arg);
 }
 
 sw_status sw_read_priors(struct sw_db *db, int64_t sweep, sw_row_prior_cb *cb, void *arg,
 			 struct sw_err *err)
 {
-	static const char sql[] = "SELECT sweep, n, params, y, from_sweep, from_trial FROM prior"
-				  " WHERE sweep = ?1 ORDER BY n";
+	static const char sql[] = "SELECT " SW_NAMES(SW_TABLE_PRIOR) " FROM prior"
+								     " WHERE sweep = ?1 ORDER BY n";
 	struct sw_give g = {.prior = cb, .arg = arg};
 
 	return sw_db_rows(db, sql, SW_INTS(sweep), "prior", give_prior, &g, err);

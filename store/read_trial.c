@@ -1,32 +1,20 @@
 /* store/read_trial.c — trials and their attempts. */
-#include "store/internal.h"
+#include "store/columns.h"
 
 bool sw_give_trial(struct sw_cols *c, void *arg)
 {
 	struct sw_give *g = arg;
-	struct sw_row_trial row = {
-		.sweep = sw_col_int(c, 0),
-		.trial = sw_col_int(c, 1),
-		.state = sw_col_text(c, 2),
-		.cause = sw_col_text_opt(c, 3),
-		.params = sw_col_text(c, 4),
-		.attempt = sw_col_int(c, 5),
-		.step = sw_col_int(c, 6),
-		.metrics = sw_col_text_opt(c, 8),
-		.created_ms = sw_col_int(c, 9),
-		.started_ms = sw_col_int(c, 10),
-		.ended_ms = sw_col_int(c, 11),
-		.seconds = sw_col_real(c, 12),
-		.parent = sw_col_int(c, 13),
-		.resume_step = sw_col_int(c, 14),
-		.heard_ms = sw_col_int(c, 17),
-		.left_out = sw_col_int(c, 18),
-		.left_why = sw_col_text_opt(c, 19),
-	};
+	struct sw_row_trial row;
+	int i = 0;
 
-	row.value = sw_col_real_opt(c, 7, &row.has_value);
-	row.best_value = sw_col_real_opt(c, 16, &row.has_best);
-	row.best_step = row.has_best ? sw_col_int(c, 15) : 0;
+	SW_GET_ROW(SW_TABLE_TRIAL)
+	/* as they are asked for: not always those of the last report */
+	SW_GET(INT, step)
+	SW_GET(REAL_OPT, value)
+	SW_GET(TEXT_OPT, metrics)
+	SW_GET(INT, heard_ms)
+	if (!row.has_best_value)
+		row.best_step = 0;
 	g->n++;
 	return c->bad == 0 && g->trial(&row, g->arg);
 }
@@ -69,31 +57,14 @@ sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_t
 static bool give_attempt(struct sw_cols *c, void *arg)
 {
 	const struct sw_give *g = arg;
-	struct sw_row_attempt row = {
-		.sweep = sw_col_int(c, 0),
-		.trial = sw_col_int(c, 1),
-		.attempt = sw_col_int(c, 2),
-		.ev = sw_col_int(c, 3),
-		.slot = sw_col_int(c, 4),
-		.started_ms = sw_col_int(c, 5),
-		.ended_ms = sw_col_int(c, 6),
-		.state = sw_col_text(c, 7),
-		.cause = sw_col_text_opt(c, 8),
-		.resume_step = sw_col_int(c, 9),
-		.gpu = sw_col_bool(c, 10),
-		.share = sw_col_real(c, 11),
-	};
-	bool has;
+	struct sw_row_attempt row;
+	int i = 0;
 
-	row.gpu_bytes = sw_col_real_opt(c, 12, &row.has_usage);
-	row.gpu_util = sw_col_real_opt(c, 13, &has);
-	row.joules = sw_col_real_opt(c, 14, &has);
+	SW_GET_ROW(SW_TABLE_ATTEMPT)
 	return c->bad == 0 && g->attempt(&row, g->arg);
 }
 
-#define ATTEMPT_ROWS                                                                               \
-	"SELECT sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause, resume_step," \
-	" gpu, share, gpu_bytes, gpu_util, joules FROM attempt WHERE sweep = ?1"
+#define ATTEMPT_ROWS "SELECT " SW_NAMES(SW_TABLE_ATTEMPT) " FROM attempt WHERE sweep = ?1"
 
 sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_attempt_cb *cb,
 			   void *arg, struct sw_err *err)

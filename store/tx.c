@@ -75,6 +75,14 @@ void sw_tx_int(struct sw_tx *tx, int64_t v)
 	put_value(tx, SW_VALUE_INT, &v, sizeof v);
 }
 
+void sw_tx_int_opt(struct sw_tx *tx, int64_t v)
+{
+	if (v != 0)
+		sw_tx_int(tx, v);
+	else
+		put_null(tx);
+}
+
 void sw_tx_ints(struct sw_tx *tx, const int64_t *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
 /* store/tx_report.c — reports, the judgements made of them, and log lines. */
-#include "store/internal.h"
+#include "store/columns.h"
 
 /* A new attempt's first report: what the one before it reported past the step that this one went on
  * from counts no more, so the best is sought again. */
@@ -17,16 +17,15 @@
 
 const struct sw_op_def sw_op_report = {
 	"insert report",
-	{"INSERT INTO report (sweep, trial, attempt, seq, ev, step, time_ms, value, diverged,"
-	 " verdict, metrics, checkpoint)"
-	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+	{"INSERT INTO report (" SW_NAMES(SW_TABLE_REPORT) ", metrics) VALUES (" SW_MARKS(
+		 SW_TABLE_REPORT) ", ?12)",
 	 "UPDATE trial SET step = CASE WHEN ?8 IS NOT NULL OR ?9 <> 0 OR value IS NULL THEN ?6"
 	 " ELSE step END, value = CASE WHEN ?9 = 0 THEN coalesce(?8, value) END"
 	 ", resume_step = CASE"
-	 " WHEN ?12 > 0 OR (?12 = 0 AND ?10 = 'pause') THEN ?6 ELSE resume_step END"
+	 " WHEN ?11 > 0 OR (?11 = 0 AND ?10 = 'pause') THEN ?6 ELSE resume_step END"
 	 ", best_step = CASE WHEN " IS_BETTER " THEN ?6 ELSE best_step END"
 	 ", best_value = CASE WHEN " IS_BETTER " THEN ?8 ELSE best_value END"
-	 ", standing = CASE WHEN ?13 <> 0 AND ?8 IS NOT NULL AND ?9 = 0 THEN ?11 ELSE standing END"
+	 ", standing = CASE WHEN ?13 <> 0 AND ?8 IS NOT NULL AND ?9 = 0 THEN ?12 ELSE standing END"
 	 " WHERE sweep = ?1 AND trial = ?2",
 	 BEST_AGAIN},
 	{false, false, true},
@@ -35,31 +34,21 @@ const struct sw_op_def sw_op_report = {
 void sw_tx_report(struct sw_tx *tx, const struct sw_row_report *row)
 {
 	sw_tx_op(tx, SW_OP_REPORT);
-	SW_TX_INTS(tx, row->sweep, row->trial, row->attempt, row->seq, row->ev, row->step,
-		   row->time_ms);
-	sw_tx_real_opt(tx, row->has_value, row->value);
-	sw_tx_int(tx, row->diverged);
-	sw_tx_text(tx, row->verdict);
+	SW_PUT_ROW(SW_TABLE_REPORT)
 	sw_tx_text_opt(tx, row->metrics);
-	sw_tx_int(tx, row->checkpoint);
 	sw_tx_int(tx, row->several);
 }
 
 const struct sw_op_def sw_op_decision = {
 	"insert decision",
-	{"INSERT INTO decision (sweep, trial, attempt, seq, verdict, bracket, rung, n, better,"
-	 " keep, cutoff, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"},
+	{SW_INSERT("decision", SW_TABLE_DECISION)},
 	{false},
 };
 
 void sw_tx_decision(struct sw_tx *tx, const struct sw_row_decision *row)
 {
 	sw_tx_op(tx, SW_OP_DECISION);
-	SW_TX_INTS(tx, row->sweep, row->trial, row->attempt, row->seq);
-	sw_tx_text(tx, row->verdict);
-	SW_TX_INTS(tx, row->bracket, row->rung, row->n, row->better, row->keep);
-	sw_tx_real_opt(tx, row->has_cutoff, row->cutoff);
-	sw_tx_real(tx, row->value);
+	SW_PUT_ROW(SW_TABLE_DECISION)
 }
 
 const struct sw_op_def sw_op_left_out = {
@@ -83,8 +72,9 @@ void sw_tx_left_out(struct sw_tx *tx, int64_t sweep, int64_t trial, int64_t n, c
 /* Lines of a trial are numbered, so the one that falls out is found by its number. */
 const struct sw_op_def sw_op_log = {
 	"insert a log line of trial",
-	{"INSERT INTO log (sweep, trial, n, attempt, time_ms, line)"
-	 " VALUES (?1, ?2, coalesce(" LAST_N ", 0) + 1, ?3, ?4, ?5)",
+	{"INSERT INTO log (" SW_NAMES(SW_TABLE_LOG) ")"
+						    " VALUES (?1, ?2, coalesce(" LAST_N
+						    ", 0) + 1, ?4, ?5, ?6)",
 	 "DELETE FROM log WHERE sweep = ?1 AND trial = ?2 AND n <= " LAST_N
 	 " - " XSTR(SW_LOG_MAX_LINES)},
 	{false, true},
@@ -93,6 +83,5 @@ const struct sw_op_def sw_op_log = {
 void sw_tx_log(struct sw_tx *tx, const struct sw_row_log *row)
 {
 	sw_tx_op(tx, SW_OP_LOG);
-	SW_TX_INTS(tx, row->sweep, row->trial, row->attempt, row->time_ms);
-	sw_tx_text(tx, row->line);
+	SW_PUT_ROW(SW_TABLE_LOG)
 }

@@ -1,26 +1,16 @@
 /* store/tx_trial.c — trials and their attempts. */
-#include "store/internal.h"
+#include "store/columns.h"
 
 const struct sw_op_def sw_op_trial_insert = {
 	"insert trial",
-	{"INSERT INTO trial (sweep, trial, state, cause, params, attempt, step, value, created_ms,"
-	 " started_ms, ended_ms, seconds, parent, resume_step)"
-	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
+	{SW_INSERT("trial", SW_TABLE_TRIAL)},
 	{false},
 };
 
 void sw_tx_trial_insert(struct sw_tx *tx, const struct sw_row_trial *row)
 {
 	sw_tx_op(tx, SW_OP_TRIAL_INSERT);
-	SW_TX_INTS(tx, row->sweep, row->trial);
-	sw_tx_text(tx, row->state);
-	sw_tx_text_opt(tx, row->cause);
-	sw_tx_text(tx, row->params);
-	SW_TX_INTS(tx, row->attempt, row->step);
-	sw_tx_real_opt(tx, row->has_value, row->value);
-	SW_TX_INTS(tx, row->created_ms, row->started_ms, row->ended_ms);
-	sw_tx_real(tx, row->seconds);
-	SW_TX_INTS(tx, row->parent, row->resume_step);
+	SW_PUT_ROW(SW_TABLE_TRIAL)
 }
 
 const struct sw_op_def sw_op_trial_state = {
@@ -45,9 +35,7 @@ void sw_tx_trial_state(struct sw_tx *tx, const struct sw_row_trial *row)
  * trial does not vanish because its worker was lost. */
 const struct sw_op_def sw_op_attempt_start = {
 	"insert attempt",
-	{"INSERT INTO attempt (sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause,"
-	 " resume_step, gpu, share)"
-	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+	{SW_INSERT("attempt", SW_TABLE_ATTEMPT),
 	 /* its row does not name this attempt yet */
 	 "UPDATE trial AS t SET standing = (SELECT r.metrics FROM report r WHERE r.sweep = t.sweep"
 	 " AND r.trial = t.trial AND " SW_UNCUT SW_STANDING_LAST ")"
@@ -58,12 +46,7 @@ const struct sw_op_def sw_op_attempt_start = {
 void sw_tx_attempt_start(struct sw_tx *tx, const struct sw_row_attempt *row)
 {
 	sw_tx_op(tx, SW_OP_ATTEMPT_START);
-	SW_TX_INTS(tx, row->sweep, row->trial, row->attempt, row->ev, row->slot, row->started_ms,
-		   row->ended_ms);
-	sw_tx_text(tx, row->state);
-	sw_tx_text_opt(tx, row->cause);
-	SW_TX_INTS(tx, row->resume_step, row->gpu);
-	sw_tx_real(tx, row->share);
+	SW_PUT_ROW(SW_TABLE_ATTEMPT)
 }
 
 const struct sw_op_def sw_op_attempt_end = {
@@ -80,7 +63,7 @@ void sw_tx_attempt_end(struct sw_tx *tx, const struct sw_row_attempt *row)
 	SW_TX_INTS(tx, row->sweep, row->trial, row->attempt, row->ended_ms);
 	sw_tx_text(tx, row->state);
 	sw_tx_text_opt(tx, row->cause);
-	sw_tx_real_opt(tx, row->has_usage, row->gpu_bytes);
-	sw_tx_real_opt(tx, row->has_usage, row->gpu_util);
-	sw_tx_real_opt(tx, row->has_usage, row->joules);
+	sw_tx_real_opt(tx, row->has_gpu_bytes, row->gpu_bytes);
+	sw_tx_real_opt(tx, row->has_gpu_util, row->gpu_util);
+	sw_tx_real_opt(tx, row->has_joules, row->joules);
 }

@@ -106,7 +106,7 @@ static void write_usage(struct sw_jw *w, const struct sw_row_attempt *row)
 
 	sw_jw_knum_opt(w, "gpu", row->gpu, row->share);
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		sw_jw_knum_opt(w, keys[i], row->has_usage, round(values[i] * 1e3) / 1e3);
+		sw_jw_knum_opt(w, keys[i], row->has_gpu_bytes, round(values[i] * 1e3) / 1e3);
 }
 
 static bool write_attempt(const struct sw_row_attempt *row, void *arg)
@@ -333,7 +333,7 @@ static bool take_step(const struct sw_row_trial *row, void *arg)
 
 	f->step = row->resume_step;
 	if (f->best < 0)
-		f->best = row->has_best ? row->best_step : 0;
+		f->best = row->has_best_value ? row->best_step : 0;
 	return true;
 }
 

@@ -112,7 +112,7 @@ static bool take_point(const struct sw_row_point *row, void *arg)
 	r->trials[i] = (struct sw_plot_trial){
 		.trial = row->trial,
 		.state = state_of(row->state),
-		.value = row->has_best ? row->best_value : NAN,
+		.value = row->has_best_value ? row->best_value : NAN,
 		.step = (double)row->step,
 		.mean = NAN,
 		.sd = NAN,

@@ -39,7 +39,7 @@ void sw_trial_json(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_
 	sw_trial_json_stored(w, "metrics", row->metrics, row->sweep, row->trial);
 	sw_jw_knum_opt(w, "value", row->has_value, row->value);
 	sw_jw_key(w, "best");
-	if (row->has_best) {
+	if (row->has_best_value) {
 		sw_jw_obj(w);
 		sw_jw_kint(w, "step", row->best_step);
 		sw_jw_knum(w, "value", row->best_value);

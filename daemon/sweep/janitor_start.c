@@ -140,7 +140,7 @@ static uint64_t best_left(const struct found *f, const struct found_file *file)
 
 	while (of > f->v && of[-1].trial == file->trial)
 		of--;
-	for (; file->row.has_best && of < f->v + f->n && of->trial == file->trial; of++)
+	for (; file->row.has_best_value && of < f->v + f->n && of->trial == file->trial; of++)
 		if (of->folder && of->step != 0 && of->step <= last && best != wanted &&
 		    (best == 0 || of->step == wanted || of->step < best))
 			best = of->step;
@@ -165,9 +165,9 @@ static void take_found(struct found *f)
 		    file->step > last)
 			continue;
 		const bool several = spec != NULL && spec->n_metrics > 1;
-		const bool doubted = !several && file->row.has_best && !file->row.has_value;
+		const bool doubted = !several && file->row.has_best_value && !file->row.has_value;
 		const bool has_value = several ? file->row.has_value
-					       : file->row.has_best &&
+					       : file->row.has_best_value &&
 							 !(doubted && file->ended_ms != 0);
 		const double value = several ? file->row.value : file->row.best_value;
 		if (has_value)

@@ -186,7 +186,7 @@ static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
 	if (!s->device.gpu || (!its && s->sweep != 0))
 		return;
 	const struct sw_gpu_usage u = its ? sw_gpu_usage_end(s) : s->usage;
-	row->has_usage = u.any;
+	row->has_gpu_bytes = row->has_gpu_util = row->has_joules = u.any;
 	row->gpu_bytes = (double)u.peak;
 	row->gpu_util = u.seconds > 0.0 ? u.util_seconds / u.seconds : 0.0;
 	row->joules = u.millijoules / 1e3;

@@ -188,7 +188,8 @@ def test_altered_event_is_found(stored, tmp_path):
 def test_rows_of_nothing_are_found(stored, tmp_path):
     row, line = altered(stored, tmp_path, "SELECT * FROM trial ORDER BY trial DESC LIMIT 1",
                         """INSERT INTO attempt (sweep, trial, attempt, ev, slot, started_ms,
-        ended_ms, state) VALUES (:sweep, :trial, 99, 1, -1, 1, 2, 'LOST')""")
+        ended_ms, state, resume_step, gpu, share)
+        VALUES (:sweep, :trial, 99, 1, -1, 1, 2, 'LOST', 0, 0, 1.0)""")
     assert line.startswith(f"sweep 1, trial {row['trial']}: its attempt 99 is stored"), line
     row, line = altered(stored, tmp_path, "SELECT * FROM decision LIMIT 1",
                         """INSERT INTO decision SELECT sweep, trial, attempt, 77, rung, verdict,
@@ -196,8 +197,8 @@ def test_rows_of_nothing_are_found(stored, tmp_path):
     assert line.startswith(f"sweep 1, trial {row['trial']}: a decision at rung"), line
     row, line = altered(stored, tmp_path, "SELECT max(trial) + 1 AS trial FROM trial",
                         """INSERT INTO trial (sweep, trial, state, attempt, step, created_ms,
-        started_ms, ended_ms, seconds, params) VALUES (1, :trial, 'CANCELLED', 0, 0, 0, 0, 0, 0.0,
-        '{}')""")
+        started_ms, ended_ms, seconds, params, parent, resume_step, left_out)
+        VALUES (1, :trial, 'CANCELLED', 0, 0, 0, 0, 0, 0.0, '{}', 0, 0, 0)""")
     assert line.startswith(f"sweep 1, trial {row['trial']}: it is stored"), line
 
 

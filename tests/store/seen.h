@@ -66,7 +66,7 @@ static bool on_attempt(const struct sw_row_attempt *r, void *arg)
 	return saw(arg, "%lld/%lld a%lld ev%lld slot%lld %lld %lld %s %s r%lld%s %g %d %g %g %g\n",
 		   I(r->sweep), I(r->trial), I(r->attempt), I(r->ev), I(r->slot), I(r->started_ms),
 		   I(r->ended_ms), r->state, or_null(r->cause), I(r->resume_step),
-		   r->gpu ? " gpu" : "", r->share, r->has_usage, r->gpu_bytes, r->gpu_util,
+		   r->gpu ? " gpu" : "", r->share, r->has_gpu_bytes, r->gpu_bytes, r->gpu_util,
 		   r->joules);
 }
 

@@ -258,8 +258,6 @@ TEST(schema_goes_up_step_by_step_and_whole_steps_only)
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
 }
 
-extern const char sw_schema_sql[];
-
 /* As the first step after version 1 will be. A program without it changes nothing. */
 TEST(file_of_version_1_comes_up_to_a_planted_2_with_its_rows)
 {

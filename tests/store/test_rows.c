@@ -111,8 +111,8 @@ static void fill_trials(struct sw_tx *tx)
 					   .seconds = 1.5,
 					   .cause = "lost"};
 	const struct sw_row_attempt a[] = {
-		{1, 1, 1, 3, 0, 50, 0, "RUNNING", NULL, 0, true, 0.4, false, 0, 0, 0},
-		{1, 1, 2, 9, -1, 60, 0, "RUNNING", NULL, 3, false, 1, false, 0, 0, 0},
+		{1, 1, 1, 3, 0, 50, 0, "RUNNING", NULL, 0, true, 0.4, false, 0, false, 0, false, 0},
+		{1, 1, 2, 9, -1, 60, 0, "RUNNING", NULL, 3, false, 1, false, 0, false, 0, false, 0},
 	};
 	const struct sw_row_attempt end = {.sweep = 1,
 					   .trial = 1,
@@ -120,7 +120,9 @@ static void fill_trials(struct sw_tx *tx)
 					   .ended_ms = 55,
 					   .state = "LOST",
 					   .cause = "signal:9",
-					   .has_usage = true,
+					   .has_gpu_bytes = true,
+					   .has_gpu_util = true,
+					   .has_joules = true,
 					   .gpu_bytes = 1e9,
 					   .gpu_util = 12.5,
 					   .joules = 3.25};
@@ -137,15 +139,15 @@ static void fill_trials(struct sw_tx *tx)
 static void fill_reports(struct sw_tx *tx)
 {
 	const struct sw_row_report r[] = {
-		{1, 1, 1, 1, 4, 1, 51, true, 0.1, false, "{\"a\":1}", "continue", false, false},
-		{1, 1, 1, 2, 5, 2, 52, false, 0, false, NULL, "continue", true, false},
-		{1, 1, 1, 3, 7, 4, 53, false, 0, true, "{\"a\":3}", "stop", false, false},
-		{1, 1, 2, 1, 10, 1, 61, true, 0.3, false, "{\"a\":4}", "pause", false, false},
-		{1, 3, 1, 1, 11, 5, 70, false, 0, false, NULL, "continue", true, false},
+		{1, 1, 1, 1, 4, 1, 51, true, 0.1, false, "continue", 0, "{\"a\":1}", false},
+		{1, 1, 1, 2, 5, 2, 52, false, 0, false, "continue", 1, NULL, false},
+		{1, 1, 1, 3, 7, 4, 53, false, 0, true, "stop", 0, "{\"a\":3}", false},
+		{1, 1, 2, 1, 10, 1, 61, true, 0.3, false, "pause", 0, "{\"a\":4}", false},
+		{1, 3, 1, 1, 11, 5, 70, false, 0, false, "continue", 1, NULL, false},
 	};
 	const struct sw_row_decision d[] = {
-		{1, 1, 1, 3, "stop", 0, 4, 22, 9, 7, true, 0.5, 0.25},
-		{1, 1, 2, 1, "continue", 1, 1, 1, 0, 1, false, 0, 0.3},
+		{1, 1, 1, 3, 4, "stop", 0, 22, 9, 7, true, 0.5, 0.25},
+		{1, 1, 2, 1, 1, "continue", 1, 1, 0, 1, false, 0, 0.3},
 	};
 	const struct sw_row_event e[] = {
 		{1, 3, "ask", 1, 1, NULL, NULL, 0, 50, -1},
