@@ -16,8 +16,8 @@
 #include "daemon/sweep/budget_end.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/erase.h"
+#include "daemon/sweep/files.h"
 #include "daemon/sweep/hold.h"
-#include "daemon/sweep/janitor.h"
 #include "daemon/sweep/keep.h"
 #include "daemon/sweep/place.h"
 #include "daemon/sweep/recover.h"
@@ -266,6 +266,7 @@ static void on_tick(uv_timer_t *t)
 	sw_ask_tick(d, now_us);
 	sw_suggest_tick(d, now_us);
 	sw_erase_tick(d);
+	sw_files_tick(d, now_us);
 	sw_keep_tick(d, now_us);
 	if (d->drain_stop && sw_slot_busy_n(d, 0) == 0)
 		sw_daemon_stop(d);
@@ -438,7 +439,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 		rc = sw_recover_all(d, err);
 	if (rc == SW_OK) {
 		sw_statedir_reserve(d->config.database, true);
-		sw_janitor_start(d);
+		sw_files_start(d);
 	}
 	if (rc == SW_OK)
 		rc = start_beats(d, err);
@@ -478,7 +479,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_gpus_free(d);
 	sw_suggest_free_all(d);
 	sw_running_free_all(d);
-	sw_janitor_free(d);
+	sw_files_free(d);
 	sw_erase_free(d);
 	sw_methods_destroy(d->net.methods);
 	if (d->lock_fd >= 0)

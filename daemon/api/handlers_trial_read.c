@@ -4,6 +4,7 @@
 #include "daemon/api/trial_json.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/checkpoint.h"
+#include "daemon/sweep/files_read.h"
 #include "daemon/sweep/names.h"
 #include "daemon/sweep/output.h"
 #include "daemon/sweep/program_job.h"
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PAGE_SHORT 100 /* rows: more are a long read */
 
@@ -323,7 +325,9 @@ void sw_handle_trial_output(struct sw_call *call)
 struct file_question {
 	struct sw_lookup q;
 	int64_t step; /* that the row says */
-	int64_t best; /* of its best; 0: it has none; -1: that the row says */
+	int64_t best; /* of its best; 0: it has none */
+	bool driven, maximize;
+	bool several; /* its best may be there beside its last */
 	char folder[SW_CHECKPOINT_FOLDER_MAX];
 };
 
@@ -332,9 +336,17 @@ static bool take_step(const struct sw_row_trial *row, void *arg)
 	struct file_question *f = arg;
 
 	f->step = row->resume_step;
-	if (f->best < 0)
-		f->best = row->has_best_value ? row->best_step : 0;
+	f->best = f->driven && row->has_best_value ? row->best_step : 0;
 	return true;
+}
+
+static bool has_step(uint64_t step, void *arg)
+{
+	const struct file_question *f = arg;
+	char path[PATH_MAX + 128];
+
+	sw_checkpoint_path(path, sizeof path, f->folder, (uint64_t)f->q.trial, step);
+	return access(path, F_OK) == 0;
 }
 
 /* The row says which step, the disk whether it is there. */
@@ -343,12 +355,17 @@ static void find_file(struct sw_db *db, struct sw_lookup *q)
 	struct file_question *f = (struct file_question *)q;
 	char path[PATH_MAX + 128];
 	struct stat st;
+	uint64_t best = 0;
 
 	q->rc = sw_read_trial(db, q->sweep, q->trial, take_step, f, &q->err);
+	if (q->rc == SW_OK && f->several)
+		q->rc = sw_files_best(db, q->sweep, q->trial, f->maximize, has_step, f, &best,
+				      &q->err);
 	if (q->rc != SW_OK)
 		return;
-	sw_checkpoint_path(path, sizeof path, f->folder, (uint64_t)q->trial, (uint64_t)f->best);
-	if (f->best != 0 && stat(path, &st) == 0)
+	if (best != 0)
+		f->step = (int64_t)best;
+	else if (f->best != 0 && has_step((uint64_t)f->best, f))
 		f->step = f->best;
 	sw_checkpoint_path(path, sizeof path, f->folder, (uint64_t)q->trial, (uint64_t)f->step);
 	/* It never wrote one, or the spec's rules have removed it since. */
@@ -378,7 +395,12 @@ void sw_handle_trial_checkpoint(struct sw_running *live, struct sw_call *call)
 	/* The path is made on the loop, which owns the sweep; the disk is asked on the store's
 	 * thread. The Python package keeps the trials that it drives in a folder of its own, which
 	 * the daemon only reads. */
-	f->best = live->driven ? -1 : (int64_t)sw_checkpoint_best_of(live, (uint64_t)f->q.trial);
+	f->driven = live->driven;
+	/* Of a sweep that has left memory only what is kept is there. */
+	f->several = !live->driven && (live->spec == NULL ||
+				       (live->spec->command != NULL && live->spec->n_metrics <= 1 &&
+					live->spec->checkpoint.keep != SW_SPEC_KEEP_NONE));
+	f->maximize = live->maximize;
 	if (live->driven)
 		(void)snprintf(f->folder, sizeof f->folder, "%s/tune/%lld", live->d->config.state,
 			       (long long)live->sweep);

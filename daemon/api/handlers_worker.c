@@ -6,7 +6,6 @@
 #include "daemon/pilot/pilot.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/janitor.h"
 #include "daemon/sweep/report.h"
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
@@ -87,12 +86,8 @@ void sw_handle_worker_next(struct sw_call *call)
 {
 	struct sw_slot *s = sw_slot_of(call);
 
-	if (s == NULL)
-		return;
-	sw_slot_next(s, call, sw_call_str(call, "refused", NULL));
-	if (s->writes)
-		sw_janitor_late(s->d, s->last_sweep, (uint64_t)s->last_trial);
-	s->writes = false;
+	if (s != NULL)
+		sw_slot_next(s, call, sw_call_str(call, "refused", NULL));
 }
 
 void sw_handle_worker_report(struct sw_running *live, struct sw_call *call)

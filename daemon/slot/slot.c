@@ -300,7 +300,8 @@ void sw_slot_next(struct sw_slot *s, struct sw_call *call, const char *refused)
 	/* It asks for a new trial, so it has none: one that the daemon still counts as its own
 	 * ended without a word (its START never arrived, or its worker dropped it). */
 	sw_slot_lose(s, false, refused != NULL ? refused : "dropped by its worker");
-	s->program = false; /* before a worker asks it has ended all that its last one was */
+	/* Before a worker asks it has ended all that its last one was. */
+	s->program = s->writes = false;
 	s->state = SW_SLOT_IDLE;
 	s->next = call;
 	s->next_since_us = s->d->clock->mono_us();

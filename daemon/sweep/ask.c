@@ -116,7 +116,7 @@ static void set_resume(struct sw_running *live, const struct sw_slot *s,
 	/* No file of it would be kept. For one of a stop the worker makes the folder. */
 	if (!keeps && !with.checkpoint_stop)
 		return;
-	with.record = live->files.keeping.has_record ? &live->files.keeping.record : NULL;
+	with.record = live->files.record_trial != 0 ? &live->files.record : NULL;
 	with.checkpoint_dir = paths->folder;
 	*job = with;
 }

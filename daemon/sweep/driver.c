@@ -3,37 +3,11 @@
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
-#include "daemon/sweep/checkpoint.h"
-#include "daemon/sweep/janitor.h"
+#include "daemon/sweep/files.h"
 #include "daemon/sweep/marks.h"
 #include "daemon/sweep/names.h"
 #include "daemon/sweep/rows.h"
 #include "daemon/sweep/running.h"
-#include <stdlib.h>
-
-static void on_stored(void *arg)
-{
-	struct sw_unneeded *files = arg;
-
-	sw_janitor_remove(files->live->d, files->v, files->n);
-	if (files->shrink)
-		sw_janitor_shrink(files->live);
-	free(files->v);
-	free(files);
-}
-
-/* Files go once their step is stored: before, a crash would leave a trial that goes on from one of
- * them. */
-static void remove_after(struct sw_change *c, const struct sw_unneeded *files)
-{
-	/* Most steps leave nothing behind. */
-	if (files->n == 0 && !files->shrink)
-		return;
-	/* A copy: the change outlives this step, and its sweep outlives the change. */
-	struct sw_unneeded *copy = sw_daemon_calloc(1, sizeof *copy, "note a checkpoint");
-	*copy = *files;
-	sw_change_after(c, on_stored, copy);
-}
 
 static void add_event(struct sw_change *c, const struct sw_running *live,
 		      const struct sw_event *event)
@@ -56,9 +30,6 @@ static void add_event(struct sw_change *c, const struct sw_running *live,
 sw_status sw_driver_step(struct sw_change *c, struct sw_running *live, const struct sw_event *event,
 			 int32_t slot, struct sw_err *err)
 {
-	/* The step moves what the event's trial goes on from, and the old one may then go. */
-	const struct sw_checkpoint before = sw_checkpoint_of(live, event->trial);
-	struct sw_unneeded files = {.live = live};
 	const sw_status rc = sw_sweep_step(live->sched, event, &c->actions, err);
 
 	if (rc == SW_NOMEM)
@@ -79,9 +50,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_running *live, const str
 	/* A report is its own row, which the caller has: it knows the metrics as they came. */
 	if (event->kind != SW_EVENT_REPORT)
 		add_event(c, live, event);
-	/* After the rows, which have noted whether the sweep has ended. */
-	sw_checkpoint_stepped(&files, event, &before, &c->actions);
-	remove_after(c, &files);
+	sw_files_stepped(c, live, event);
 	/* Last those above, which may look at all that the step has left. */
 	sw_marks_stepped(&live->view.changes, event, &c->actions);
 	live->d->sweep.driver_events->stepped(c, live);

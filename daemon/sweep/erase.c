@@ -7,7 +7,7 @@
 #include "daemon/slot/slot.h"
 #include "daemon/statedir.h"
 #include "daemon/sweep/change.h"
-#include "daemon/sweep/janitor.h"
+#include "daemon/sweep/files.h"
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include "store/read.h"
@@ -137,7 +137,7 @@ static void run_remove(uv_work_t *work)
 	struct sw_erase *e = work->data;
 
 	e->err = (struct sw_err)SW_ERR_INIT;
-	e->rc = sw_janitor_erase(e->live->d, e->live->sweep, (uint64_t)e->kept, &e->bytes, &e->err);
+	e->rc = sw_files_erase(e->live->d, e->live->sweep, (uint64_t)e->kept, &e->bytes, &e->err);
 }
 
 void sw_erase_tick(struct sw_daemon *d)

@@ -116,7 +116,6 @@ static sw_status attach(struct rebuild *b)
 	sw_settings_use(live, &r->settings);
 	r->spec = NULL; /* the sweep's now: sw_replay_fini() must not free them */
 	r->sched = NULL;
-	sw_checkpoint_recovered(live);
 	sw_settle_recovered(live);
 	return sw_suggest_attach(live);
 }

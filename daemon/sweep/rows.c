@@ -124,7 +124,6 @@ static void on_create(struct sw_change *c, struct sw_running *live, const struct
 					 .resume_step = (int64_t)a->resume_step};
 	sw_tx_trial_insert(c->tx, &row);
 	free(text);
-	sw_checkpoint_created(live, a);
 	if (a->suggestion != NULL && sw_sweep_learns(live->sched))
 		add_suggestion(c, live, a);
 }

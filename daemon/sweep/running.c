@@ -49,8 +49,6 @@ void sw_running_unload(struct sw_running *live)
 	live->run_cap_n = 0;
 	live->oldest = 1;
 	sw_marks_fini(&live->view.changes);
-	free(live->files.heirs.v);
-	live->files.heirs = (struct sw_heirs){.n = 0};
 }
 
 static void free_live(struct sw_running *live)
@@ -59,8 +57,6 @@ static void free_live(struct sw_running *live)
 	free(live->name);
 	free(live->metric);
 	free(live->method);
-	free(live->files.keeping.open);
-	free(live->files.keeping.ended);
 	free(live);
 }
 

@@ -11,8 +11,8 @@
 
 #include "base/status.h"
 #include "daemon/sweep/budget.h"
-#include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/edit.h"
+#include "daemon/sweep/files.h"
 #include "daemon/sweep/marks.h"
 #include "daemon/sweep/wait.h"
 #include "sched/sweep/share.h"
@@ -81,11 +81,7 @@ struct sw_running {
 	} claim; /* on slots; daemon/sweep/place.h */
 	struct sw_budget budget;
 	struct sw_settings settings; /* as edits have left them */
-	struct {
-		bool made;                 /* its folder was */
-		struct sw_heirs heirs;     /* open trials that need another's checkpoint */
-		struct sw_keeping keeping; /* files beside those */
-	} files;                           /* daemon/sweep/checkpoint.h */
+	struct sw_files_of files;
 	struct {
 		bool settling; /* in d->sweep.settling */
 		struct sw_running *next;

@@ -2,6 +2,7 @@
 #ifndef SW_DAEMON_SWEEP_STATE_H
 #define SW_DAEMON_SWEEP_STATE_H
 
+#include "daemon/sweep/files.h"
 #include "daemon/sweep/keep.h"
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -22,7 +23,7 @@ struct sw_daemon_sweep {
 	bool slice_busy;               /* a slice of the first is being stored */
 	struct sw_erase *erasing;      /* list; daemon/sweep/erase.c */
 	atomic_bool stopping;          /* what the pool does with files ends early */
-	struct sw_janitor *janitor;    /* daemon/sweep/janitor.c; NULL: nothing to do so far */
+	struct sw_files_work files;    /* daemon/sweep/files.c */
 	struct sw_keep keep;           /* daemon/sweep/keep.c */
 	int64_t unload_us;             /* the next look for sweeps that nobody needs */
 	int64_t keep_us;               /* after so long a wait slots are kept for a trial */

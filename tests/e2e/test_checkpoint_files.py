@@ -95,8 +95,8 @@ def test_start_removes_what_belongs_to_nobody_and_keeps_what_is_needed(start):
             pass
     daemon.start()
     client = daemon.client()
-    assert files(daemon, sweep) == keep
-    assert files(daemon, 77) == {"notes.txt"}, "what is no checkpoint is not the daemon's"
+    wait_until(lambda: files(daemon, sweep) == keep, "the files that are needed")
+    wait_until(lambda: files(daemon, 77) == {"notes.txt"}, "what is no checkpoint, and so not the daemon's")
     client.call("sweep.resume", sweep=sweep)
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     wait_until(lambda: only_needed(daemon, client, sweep), "the last files alone")

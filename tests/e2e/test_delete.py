@@ -244,7 +244,7 @@ def test_best_trial_stays_as_a_record(start):
     status, out, _ = sweep_command(daemon, "rm", str(sweep), "--keep-best")
     assert status == 0 and out.startswith(f"sweep 1 deleted but for trial 1/{trial}: ")
     for _ in range(2):
-        assert list(files(daemon, sweep)) == [os.path.relpath(path, daemon.state)]
+        wait_until(lambda: list(files(daemon, sweep)) == [os.path.relpath(path, daemon.state)], "its checkpoint alone")
         assert client.call("sweep.best", sweep=sweep)["trials"] == [best]
         assert client.call("trial.checkpoint", sweep=sweep, trial=trial)["path"] == path
         listed = client.call("sweep.list")["sweeps"][0]

@@ -25,9 +25,6 @@ static inline void live_empty(struct sw_running *live)
 {
 	sw_sweep_destroy(live->sched);
 	sw_spec_destroy(live->spec);
-	free(live->files.heirs.v);
-	free(live->files.keeping.open);
-	free(live->files.keeping.ended);
 }
 
 #endif

@@ -1,7 +1,8 @@
-/* daemon/sweep/janitor_erase.c — all files of a deleted sweep go. */
+/* daemon/sweep/files_erase.c — all files of a deleted sweep go. */
 #include "base/tree.h"
 #include "daemon/daemon.h"
-#include "daemon/sweep/janitor.h"
+#include "daemon/sweep/checkpoint.h"
+#include "daemon/sweep/files.h"
 #include "daemon/sweep/passed.h"
 #include <dirent.h>
 #include <errno.h>
@@ -29,12 +30,12 @@ static sw_status empty_folder(const struct sw_daemon *d, int fd, const char *pat
 	if (dir == NULL)
 		return sw_err_set(err, SW_IO, "%s: %s", shown, strerror(errno));
 	while (!atomic_load(&d->sweep.stopping) && (e = readdir(dir)) != NULL) {
-		struct sw_checkpoint file = {.trial = 0};
+		uint64_t trial, step;
 		bool whole;
 
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-		    (kept != 0 && sw_janitor_read_name(e->d_name, &file, &whole) && whole &&
-		     file.trial == kept))
+		    (kept != 0 && sw_checkpoint_read_name(e->d_name, &trial, &step, &whole) &&
+		     whole && trial == kept))
 			continue;
 		const int64_t n = (int64_t)sw_tree_bytes(own, e->d_name);
 		if (sw_tree_remove(own, e->d_name))
@@ -48,8 +49,8 @@ static sw_status empty_folder(const struct sw_daemon *d, int fd, const char *pat
 	return rc;
 }
 
-sw_status sw_janitor_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept, int64_t *bytes,
-			   struct sw_err *err)
+sw_status sw_files_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept, int64_t *bytes,
+			 struct sw_err *err)
 {
 	static const char *const folders[] = {SW_CHECKPOINT_FOLDER, "logs", "tune"};
 	char path[PATH_MAX + 64];
@@ -58,7 +59,7 @@ sw_status sw_janitor_erase(const struct sw_daemon *d, int64_t sweep, uint64_t ke
 	/* All of them, whatever one of them says: what can go makes room. */
 	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
 		const int n = snprintf(path, sizeof path, "%s/%s", d->config.state, folders[i]);
-		const int fd = sw_janitor_folder(AT_FDCWD, path);
+		const int fd = sw_checkpoint_open(AT_FDCWD, path);
 
 		if (fd < 0 && errno != ENOENT)
 			rc = sw_err_set(err, SW_IO, "%s: %s", folders[i], strerror(errno));
