@@ -23,7 +23,7 @@ static const struct {
 } choices[] = {
 	{SW_OPT_STATE, "pending running paused completed pruned failed infeasible cancelled"},
 	{SW_OPT_SCOPE, "all last avg last-5-avg"},
-	{SW_OPT_TO, "tensorboard csv json"},
+	{SW_OPT_TO, "csv json"},
 	{SW_OPT_FORMAT, "csv npy idx cifar10 cifar100 tokens"},
 	{SW_OPT_MAX_CONCURRENT | SW_OPT_TIME_BUDGET | SW_OPT_GPU_HOURS | SW_OPT_LEASE, "none"},
 };

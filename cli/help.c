@@ -66,7 +66,6 @@ static const struct {
 	{"show", "sweep show digits --spec"},
 	{"trials", "sweep trials digits --state completed --csv > digits.csv"},
 	{"export", "sweep export digits --to csv --out digits"},
-	{"export", "sweep export digits --to tensorboard --out runs"},
 	{"export", "sweep export digits --to json --out digits.json"},
 	{"watch", "sweep watch digits"},
 	{"best", "sweep best digits -n 3 --scope last"},

@@ -40,12 +40,12 @@ const struct sw_verb sw_verbs[] = {
 	 "then the parameters, the metrics, and times last: with the same seed and one slot all\n"
 	 "columns before the times are the same, byte for byte. --json prints one line per "
 	 "page.\n"},
-	{"export", sw_verb_export, SW_REF_SWEEP, 1, 1, SW_OPT_TO | SW_OPT_OUT | SW_OPT_FOLLOW,
-	 false, "SWEEP --to FORMAT --out FILE", "writes a sweep as files for other programs",
+	{"export", sw_verb_export, SW_REF_SWEEP, 1, 1, SW_OPT_TO | SW_OPT_OUT, false,
+	 "SWEEP --to FORMAT --out FILE", "writes a sweep as files for other programs",
 	 "csv: in the folder FILE trials.csv, as `sweep trials --csv` has it, and curves.csv\n"
-	 "(trial, step, metric, value, time_ms). json: one document. tensorboard: a folder for\n"
-	 "`tensorboard --logdir FILE`, with curves and what the HParams tab needs; with --follow\n"
-	 "while the sweep runs. Files that are there are written anew.\n"},
+	 "(trial, step, metric, value, time_ms). json: one document. Files that are there are\n"
+	 "written anew. TensorBoard's come from `python3 -m sweepd.tensorboard SWEEP --out "
+	 "DIR`.\n"},
 	{"watch", sw_verb_watch, SW_REF_SWEEP, 1, 8, 0, false, "SWEEP ...",
 	 "shows the live table until the sweeps end",
 	 "Keys order its trials by a column, take those in one state, scroll, and show a trial's\n"

@@ -1,10 +1,9 @@
 /* cli/verb_export.c — `export 1 --to csv --out DIR`: a sweep as files for other tools: its
- * trials and their curves as CSV, all of it as one JSON document, or what TensorBoard reads. */
+ * trials and their curves as CSV, or all of it as one JSON document. */
 #include "base/csv.h"
 #include "cli/csv.h"
 #include "cli/out_file.h"
 #include "cli/pages.h"
-#include "cli/tensorboard.h"
 #include "cli/verb.h"
 #include "proto/json.h"
 #include <errno.h>
@@ -204,10 +203,8 @@ static int check_words(const struct sw_cli *c)
 		return sw_cli_usage(c, "export takes no --json; --to json writes a document");
 	if (to == NULL || c->args.out == NULL)
 		return sw_cli_usage(c, "export needs --to FORMAT and --out FILE");
-	if (strcmp(to, "tensorboard") != 0 && strcmp(to, "csv") != 0 && strcmp(to, "json") != 0)
-		return sw_cli_usage(c, "--to is tensorboard, csv or json, not '%s'", to);
-	if ((c->args.given & SW_OPT_FOLLOW) && strcmp(to, "tensorboard") != 0)
-		return sw_cli_usage(c, "export: only --to tensorboard takes --follow");
+	if (strcmp(to, "csv") != 0 && strcmp(to, "json") != 0)
+		return sw_cli_usage(c, "--to is csv or json, not '%s'", to);
 	return SW_EXIT_DONE;
 }
 
@@ -221,11 +218,8 @@ int sw_verb_export(struct sw_cli *c)
 		status = sw_cli_fetch_ref(c, "sweep.get", 0, &r);
 	if (status == SW_EXIT_DONE && strcmp(c->args.to, "csv") == 0)
 		status = export_csv(&e, sw_json_get(r.result, "spec"));
-	else if (status == SW_EXIT_DONE && strcmp(c->args.to, "json") == 0)
-		status = export_json(&e, r.result);
 	else if (status == SW_EXIT_DONE)
-		status = sw_tensorboard_write(c, sw_json_get(r.result, "spec"), &e.trials,
-					      &e.reports);
+		status = export_json(&e, r.result);
 	if (status == SW_EXIT_DONE) {
 		(void)sw_buf_addf(&c->out, "%" PRIu64 " trials, %" PRIu64 " reports in ", e.trials,
 				  e.reports);

@@ -35,6 +35,7 @@ NOT_RUN = [
     ("docs/coming-from.md", "python3 -m sweepd.importer", "reads files of other tools; test_import.py has them"),
     *((page, "import sweepd.optuna as optuna", "needs Optuna; tests/peers/test_optuna.py runs it")
       for page in ("docs/coming-from.md", "clients/python/README.md")),
+    ("docs/plots.md", "python3 -m sweepd.tensorboard", "needs TensorBoard; tests/peers/test_tensorboard.py runs it"),
 ]
 # Blocks that are files, by their names in the reader's folder.
 FILES = [("docs/coming-from.md", "import argparse", "train.py"),

@@ -94,14 +94,13 @@ class Client(ContextManager["Client"]):
                     self.close()
                     raise
 
-    def _pages(self, method: str, of: str, **named: Any) -> List[Row]:
-        rows: List[Row] = []
+    def _pages(self, method: str, of: str, **named: Any) -> Iterator[Row]:
         while True:
             page = self.call(method, **named)
-            rows += page[of]
+            yield from page[of]
             named["after"] = page["next"]
             if page["next"] is None:
-                return rows
+                return
 
     def submit(self, spec: Union[Mapping[str, Any], str]) -> int:
         """Starts the sweep of a spec (docs/spec.md), a dict or the path of a JSON file; gives its number."""
@@ -122,7 +121,7 @@ class Client(ContextManager["Client"]):
 
     def sweeps(self, state: Optional[str] = None) -> List[Row]:
         """All sweeps, the newest first."""
-        return self._pages("sweep.list", "sweeps", state=state and state.upper())
+        return list(self._pages("sweep.list", "sweeps", state=state and state.upper()))
 
     def best(self, sweep: int, scope: Optional[str] = None) -> Optional[Row]:
         """The best trial, or None while none has reported."""
@@ -187,7 +186,7 @@ class Client(ContextManager["Client"]):
 
     def trials(self, sweep: int, state: Optional[str] = None, frame: bool = False) -> Any:
         """All trials as a list of dicts; with `frame` a pandas.DataFrame with a column for each parameter and metric."""
-        rows = _rows(self._pages("trial.list", "trials", sweep=sweep, state=state and state.upper(), limit=1000))
+        rows = _rows(list(self._pages("trial.list", "trials", sweep=sweep, state=state and state.upper(), limit=1000)))
         if not frame:
             return rows
         try:
@@ -200,9 +199,9 @@ class Client(ContextManager["Client"]):
         """One trial with its attempts."""
         return _rows([self.call("trial.get", sweep=sweep, trial=trial)])[0]
 
-    def reports(self, sweep: int, trial: int) -> List[Row]:
-        """All reports of a trial, each with the daemon's decision."""
-        return _rows(self._pages("trial.reports", "reports", sweep=sweep, trial=trial))
+    def reports(self, sweep: int, trial: int, after: Optional[str] = None) -> List[Row]:
+        """All reports of a trial, each with the daemon's decision. `after`: those behind "ATTEMPT.SEQ"."""
+        return _rows(list(self._pages("trial.reports", "reports", sweep=sweep, trial=trial, after=after)))
 
     def curves(self, sweep: int) -> List[Row]:
         """All reports of all trials: {"trial", "step", metrics...} each, which pandas.DataFrame() takes."""
