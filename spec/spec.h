@@ -194,15 +194,12 @@ struct sw_spec {
 	/* One of trainer and command runs the trials. If both are NULL a client does, by ask,
 	 * report and tell. */
 	const cJSON *trainer;
-	/* The first of the trainer's precisions that is not fp32, a word; NULL: there is none. */
-	const char *precision;
-	/* The parameter that says which precision a trial has, if fp32 is among them; else -1. */
-	int precision_param;
-	const cJSON *command; /* of the spec, or usual_command */
-	const char *program;  /* of a command: for ${program}; NULL: none */
-	const cJSON *run;     /* of a command: cwd (always), env, on_oom, and limits */
-	cJSON *usual_command; /* what "program" alone stands for; owned */
-	size_t n_warnings;    /* what is allowed, but likely a mistake */
+	const char *precision; /* the trainer's, a word; NULL: fp32 */
+	const cJSON *command;  /* of the spec, or usual_command */
+	const char *program;   /* of a command: for ${program}; NULL: none */
+	const cJSON *run;      /* of a command: cwd (always), env, on_oom, and limits */
+	cJSON *usual_command;  /* what "program" alone stands for; owned */
+	size_t n_warnings;     /* what is allowed, but likely a mistake */
 	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];
 };
 
@@ -257,8 +254,6 @@ void sw_spec_param_pointer(const struct sw_spec_param *p, char *ptr, size_t cap)
 void sw_spec_cond_pointer(const struct sw_spec *s, const struct sw_spec_cond *c, char *ptr,
 			  size_t cap);
 
-/* Is it one of trainer.precision's words, and not fp32? */
-bool sw_spec_is_precise(const cJSON *v);
 /* "a string", "an object", ...: what v is, for "must be ..., not ...". */
 const char *sw_spec_kind(const cJSON *v);
 /* The same value: numbers by what they are, everything else by kind and content. */

@@ -35,7 +35,7 @@ const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N] = {
 	{REAL("gamma", 0, 1, 0.1), ABOVE, SEARCHED},
 	{REAL("clip_norm", 0, 1e9, 0), SEARCHED},
 	{REAL("label_smoothing", 0, 1, 0), BELOW, SEARCHED},
-	{CHOICE("precision", precisions), SEARCHED},
+	{CHOICE("precision", precisions)},
 	{INT("patience", 0, 1e9, 0), SEARCHED},
 	{CHOICE("loss", losses)},
 	{REAL("val_fraction", 0, 1, 0.2), ABOVE, BELOW},

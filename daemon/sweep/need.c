@@ -2,7 +2,6 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/running.h"
-#include "daemon/sweep/suggest.h"
 #include "proto/json.h"
 #include "spec/spec.h"
 #include <stdio.h>
@@ -16,7 +15,7 @@ struct sw_room_need sw_need_of_spec(const struct sw_spec *spec)
 		.gpus = spec->gpu > 1 ? (unsigned)spec->gpu : 0,
 		.cores = spec->command != NULL ? spec->cpu : 0,
 		.cpu_slots = spec->cpu_slots,
-		.precision = spec->precision != NULL && spec->precision_param < 0,
+		.precision = spec->precision != NULL,
 		.files = spec->command != NULL ||
 			 sw_json_get(sw_json_get(spec->trainer, "dataset"), "path") != NULL,
 	};
@@ -40,38 +39,12 @@ struct sw_room_need sw_need_of_next(const struct sw_running *live)
 	need.data_bytes = live->data_bytes;
 	need.sweep = live->sweep;
 	need.shape = need_shape(live);
-	need.precision = sw_need_precision(live) != NULL;
 	if (live->d->config.pilots.max > 0 && !need.files) { /* only they may not see any */
 		const uint64_t next = sw_sweep_next_trial(live->sched);
 
 		need.files = next != 0 && sw_sweep_from(live->sched, next) != 0;
 	}
 	return need;
-}
-
-const char *sw_need_precision(const struct sw_running *live)
-{
-	const struct sw_spec *spec = live->spec;
-	struct sw_value values[SW_SPACE_MAX_PARAMS];
-	bool active[SW_SPACE_MAX_PARAMS];
-	struct sw_suggestion *ready;
-
-	/* The same for all trials; NULL where any slot will do. */
-	if (spec->precision_param < 0)
-		return spec->precision;
-	const size_t i = (size_t)spec->precision_param;
-	const struct sw_spec_param *p = &spec->params[i];
-
-	/* The next trial is not known yet: any slot may ask, and is looked at again. */
-	if (!sw_suggest_peek(live, &ready) || sw_sweep_next(live->sched, ready, values) != SW_OK)
-		return NULL;
-	sw_space_active(sw_sweep_space(live->sched), values, active);
-	/* Without the parameter the trainer's default counts, which is fp32. */
-	if (!active[i])
-		return NULL;
-	const cJSON *v = p->value != NULL ? p->value
-					  : cJSON_GetArrayItem(p->values, (int)values[i].choice);
-	return sw_spec_is_precise(v) ? v->valuestring : NULL;
 }
 
 sw_status sw_need_gang(const struct sw_daemon *d, const struct sw_spec *spec, struct sw_err *err)
@@ -137,7 +110,7 @@ static size_t count_without_precision(const struct sw_daemon *d, const struct sw
 
 sw_status sw_need_check(const struct sw_daemon *d, const struct sw_spec *spec, struct sw_err *err)
 {
-	char ptr[sizeof err->ptr] = "/trainer/precision", has[96] = "there is no GPU";
+	char has[96] = "there is no GPU";
 	const struct sw_slot *known;
 	size_t all;
 	const size_t n = count_without_precision(d, spec, &all, &known);
@@ -149,14 +122,10 @@ sw_status sw_need_check(const struct sw_daemon *d, const struct sw_spec *spec, s
 	if (known != NULL)
 		(void)snprintf(has, sizeof has, "%s has %.1f", known->device.name,
 			       known->device.capability / 10.0);
-	if (spec->precision_param >= 0)
-		sw_spec_param_pointer(&spec->params[spec->precision_param], ptr, sizeof ptr);
-	return sw_err_at(err, SW_INVALID, ptr,
-			 "no slot computes in %s%s: that takes a GPU of compute capability %.1f, "
-			 "and %s",
-			 spec->precision,
-			 spec->precision_param >= 0 ? ", which is one of its values" : "",
-			 SW_ROOM_PRECISION / 10.0, has);
+	return sw_err_at(err, SW_INVALID, "/trainer/precision",
+			 "no slot computes in %s: that takes a GPU of compute capability %.1f, and "
+			 "%s",
+			 spec->precision, SW_ROOM_PRECISION / 10.0, has);
 }
 
 bool sw_need_warning(const struct sw_daemon *d, const struct sw_spec *spec, char *out, size_t cap)
@@ -169,8 +138,7 @@ bool sw_need_warning(const struct sw_daemon *d, const struct sw_spec *spec, char
 		return false;
 	(void)snprintf(out, cap,
 		       "/trainer/precision: %zu of %zu slots lack %s (a CPU has fp32 alone, a GPU "
-		       "needs compute capability %.1f): its trials%s will go to the others",
-		       n, all, spec->precision, SW_ROOM_PRECISION / 10.0,
-		       spec->precision_param >= 0 ? " that are not in fp32" : "");
+		       "needs compute capability %.1f): its trials will go to the others",
+		       n, all, spec->precision, SW_ROOM_PRECISION / 10.0);
 	return true;
 }

@@ -1,10 +1,6 @@
 /*
  * daemon/sweep/need.h — what a trial takes of a slot, and of those beside it (daemon/slot/room.h).
  *
- * If precision is searched and fp32 is among its values, each trial goes by its own. Trials
- * begin in their order: one that waits for a GPU with its precision holds up those behind it,
- * whatever slot they need.
- *
  * Threads  The loop's.
  */
 #ifndef SW_DAEMON_SWEEP_NEED_H
@@ -21,11 +17,8 @@ struct sw_spec;
 
 /* For each trial of the spec; bytes are not known. */
 struct sw_room_need sw_need_of_spec(const struct sw_spec *spec);
-/* For the loaded sweep's next trial, with its bytes and its own precision. */
+/* For the loaded sweep's next trial, with its bytes. */
 struct sw_room_need sw_need_of_next(const struct sw_running *live);
-/* The precision of that trial's products if it is not fp32, a word. NULL: fp32, or
- * there is no next one, or it is not known before it begins. */
-const char *sw_need_precision(const struct sw_running *live);
 
 /* SW_INVALID at "/resources": each of the spec's trials takes several slots of one machine, and the
  * only slots are pilots, each of which is one alone. */
@@ -40,8 +33,8 @@ SW_NODISCARD sw_status sw_need_executor(const struct sw_daemon *d, const struct 
  * a GPU of compute capability SW_ROOM_PRECISION; one whose capability is not known will do. Slots
  * that would not do in fp32 either count for nothing here. O(slots).
  *
- * SW_INVALID at the trainer's option, or at the parameter: there are slots that would take its
- * trials, and none computes in a precision that it names. */
+ * SW_INVALID at the trainer's option: there are slots that would take its trials, and none computes
+ * in that precision. */
 SW_NODISCARD sw_status sw_need_check(const struct sw_daemon *d, const struct sw_spec *spec,
 				     struct sw_err *err);
 /* True, and one line in out (cut at cap), when some slots get none of the spec's trials. */

@@ -95,7 +95,7 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 	} else if (need.precision) {
 		(void)snprintf(out, cap,
 			       "waits for a slot that computes in %s: none of the %zu does",
-			       sw_need_precision(live), d->slot.slot_n);
+			       live->spec->precision, d->slot.slot_n);
 	} else if (need.cpu_slots > 1) {
 		(void)snprintf(out, cap, "waits for %u CPU slots: this daemon has fewer",
 			       need.cpu_slots);
@@ -309,9 +309,8 @@ static struct sw_running *pick_sweep(struct sw_daemon *d, struct sw_slot *s)
 	return live;
 }
 
-/* Gives the slot a trial. True: look for another sweep's at once. *moved: what is next of the sweep
- * may suit slots that this trial did not. */
-static bool feed_slot(struct sw_daemon *d, struct sw_slot *s, bool *moved)
+/* Gives the slot a trial. True: look for another sweep's at once. */
+static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
 {
 	struct sw_call *call = s->next;
 	struct sw_running *live = pick_sweep(d, s);
@@ -324,7 +323,6 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s, bool *moved)
 	s->next = NULL; /* the hand-out answers it */
 	if (sw_ask_hand_out(live, s, &need, call)) {
 		live->claim.short_us = live->claim.kept_us = 0;
-		*moved = *moved || live->spec->precision_param >= 0;
 		return false;
 	}
 	s->next = call;
@@ -334,7 +332,7 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s, bool *moved)
 }
 
 /* Trials for those of a worker's slots that ask for one. */
-static void feed_worker(struct sw_daemon *d, const struct sw_worker *w, bool *moved)
+static void feed_worker(struct sw_daemon *d, const struct sw_worker *w)
 {
 	const char *why;
 
@@ -344,7 +342,7 @@ static void feed_worker(struct sw_daemon *d, const struct sw_worker *w, bool *mo
 		if (s->holder >= 0 || s->state == SW_SLOT_BUSY || s->next == NULL ||
 		    !sw_slot_may_begin(s, &why))
 			continue;
-		while (s->next != NULL && feed_slot(d, s, moved))
+		while (s->next != NULL && feed_slot(d, s))
 			continue;
 		if (s->next != NULL && s->state != SW_SLOT_BUSY)
 			return; /* nothing for it: nor for the other lanes of its GPU */
@@ -369,11 +367,9 @@ void sw_place_flush(struct sw_daemon *d)
 	if (!d->slot.due)
 		return;
 	give_kept_jobs(d);
-	for (bool moved = !d->draining && sw_keep_full(d) == NULL && d->phase == SW_UP; moved;) {
-		moved = false;
+	if (!d->draining && sw_keep_full(d) == NULL && d->phase == SW_UP)
 		for (size_t i = 0; i < d->slot.worker_n; i++)
-			feed_worker(d, &d->slot.workers[i], &moved);
-	}
+			feed_worker(d, &d->slot.workers[i]);
 	/* Cleared last, because each trial that was handed out has set it again. */
 	d->slot.due = false;
 }

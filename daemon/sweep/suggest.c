@@ -353,9 +353,7 @@ sw_status sw_suggest_attach(struct sw_running *live)
 {
 	const struct sw_sampler_config *config = sw_sweep_sampler_config(live->sched);
 
-	/* If a trial's precision says which slots it may go to, its values are made first. */
-	if (config->kind != SW_SAMPLER_BAYES &&
-	    !(sw_sweep_learns(live->sched) && live->spec->precision_param >= 0))
+	if (config->kind != SW_SAMPLER_BAYES)
 		return SW_OK;
 	struct sw_suggester *s = sw_calloc(1, sizeof *s);
 	if (s == NULL)

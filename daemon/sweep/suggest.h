@@ -1,7 +1,6 @@
 /*
  * daemon/sweep/suggest.h — suggestions made ahead of time, on another thread, for samplers that are
- * costly (bayes). Those that are quick make theirs inside the step, unless which slots a trial may
- * go to depends on its values (daemon/sweep/need.h).
+ * costly (bayes). Those that are quick make theirs inside the step.
  *
  * A suggester keeps a queue of prepared suggestions for the next trials, a chain: each takes those
  * before it as pending. Results that arrive make it stale, and a fresh one is begun at once; the
@@ -27,8 +26,8 @@ struct sw_call;
 struct sw_daemon;
 struct sw_running;
 
-/* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for the caller
- * that adds a sweep, or rebuilds one. SW_NOMEM. */
+/* Gives the sweep a suggester if its sampler needs one: for the caller that adds a sweep, or
+ * rebuilds one. SW_NOMEM. */
 SW_NODISCARD sw_status sw_suggest_attach(struct sw_running *live);
 bool sw_suggest_busy(const struct sw_running *live); /* its job is under way */
 void sw_suggest_free(struct sw_running *live);       /* while it is not */

@@ -300,11 +300,6 @@ bool sw_sweep_has_work(const struct sw_sweep *s);
 uint64_t sw_sweep_could_begin(const struct sw_sweep *s, uint64_t most);
 /* The trial that ASK would hand out now, if it was made before; 0: a new one, or none. */
 uint64_t sw_sweep_next_trial(const struct sw_sweep *s);
-/* The values of the trial that ASK would hand out now with this suggestion (NULL: none):
- * values[space size]. SW_NOT_FOUND: it would hand out none, or its values are made in the step. As
- * sw_sweep_has_work(), and O(parameters). */
-SW_NODISCARD sw_status sw_sweep_next(const struct sw_sweep *s, const struct sw_suggestion *given,
-				     struct sw_value *values);
 /* Why it would not. SW_IDLE_NOT: it would. */
 enum sw_idle {
 	SW_IDLE_NOT,

@@ -249,22 +249,3 @@ sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_va
 	memcpy(values, s->given.values + i * n, n * sizeof *values);
 	return SW_OK;
 }
-
-sw_status sw_sweep_next(const struct sw_sweep *s, const struct sw_suggestion *given,
-			struct sw_value *values)
-{
-	const uint64_t paused = sw_sweep_resumable(s), made = sw_sweep_made(s) + 1;
-
-	if (!sw_sweep_has_work(s))
-		return SW_NOT_FOUND;
-	if (sw_sweep_pending_next(s))
-		return sw_sweep_values(s, s->pending.v[0], values);
-	if (paused != 0)
-		return sw_sweep_values(s, paused, values);
-	if (!sw_sampler_learns(s->sampler, made))
-		return sw_sampler_next(s->sampler, sw_sweep_history(s), made, values);
-	if (given == NULL)
-		return SW_NOT_FOUND;
-	memcpy(values, given->values, sw_space_size(s->space) * sizeof *values);
-	return SW_OK;
-}

@@ -86,7 +86,7 @@ SW_NODISCARD sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *e
 /* Checks "trainer" against the parameters, and that each parameter is used. Errors are relative to
  * the spec ("/trainer/..." or "/parameters/..."). */
 SW_NODISCARD sw_status sw_spec_trainer_check(const struct sw_spec *s, struct sw_err *err);
-/* Sets s->precision and s->precision_param, which is -1, by a trainer that passed. */
+/* Sets s->precision by a trainer that passed. */
 void sw_spec_trainer_precision(struct sw_spec *s);
 /* The model's layers, part of the above; marks used[] the parameters that they name. */
 SW_NODISCARD sw_status sw_spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,

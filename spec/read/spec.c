@@ -239,7 +239,6 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 	s->suggest_wait_ms = 50;
 	s->cpu = 1;
 	s->weight = 1;
-	s->precision_param = -1;
 	s->job_shape = SW_SPEC_SHAPE_USUAL;
 	/* The struct points into a copy of its own, whatever becomes of the caller's tree. */
 	s->tree = cJSON_Duplicate(spec, 1);

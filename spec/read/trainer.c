@@ -177,34 +177,11 @@ sw_status sw_spec_trainer_check(const struct sw_spec *s, struct sw_err *err)
 	return rc == SW_OK && !(s->trainer->type & SW_SPEC_WRONG) ? check_used(s, used, err) : rc;
 }
 
-bool sw_spec_is_precise(const cJSON *v)
-{
-	const struct sw_trainer_option *o = sw_trainer_option_find("precision");
-
-	return cJSON_IsString(v) && strcmp(v->valuestring, o->choices[0]) != 0 &&
-	       is_choice(o, v->valuestring);
-}
-
 void sw_spec_trainer_precision(struct sw_spec *s)
 {
-	const cJSON *v = sw_json_get(s->trainer, "precision");
+	const struct sw_trainer_option *o = sw_trainer_option_find("precision");
+	const cJSON *v = sw_json_get(s->trainer, o->name);
 
-	if (sw_spec_is_precise(v))
+	if (v != NULL && strcmp(v->valuestring, o->choices[0]) != 0)
 		s->precision = v->valuestring;
-	const int i = sw_spec_param_find(s, v != NULL ? v->valuestring : "precision");
-	/* All trials have the same precision. */
-	if (i < 0)
-		return;
-	const struct sw_spec_param *p = &s->params[i];
-	if (sw_spec_is_precise(p->value))
-		s->precision = p->value->valuestring;
-	bool differs = sw_spec_param_conditional(s, (size_t)i); /* without it a trial is in fp32 */
-	cJSON_ArrayForEach (v, p->values) {
-		if (!sw_spec_is_precise(v))
-			differs = true;
-		else if (s->precision == NULL)
-			s->precision = v->valuestring;
-	}
-	if (s->precision != NULL && differs)
-		s->precision_param = i;
 }

@@ -282,6 +282,8 @@ static const struct {
 	 "unknown loss \"nll\": \"cross_entropy\" or \"mse\""},
 	{TRAIN "{" REST ",'val_fraction':'lr'}}", "/trainer/val_fraction",
 	 "\"val_fraction\" is the same for every trial: it cannot be a parameter"},
+	{TRAIN "{" REST ",'precision':'lr'}}", "/trainer/precision",
+	 "\"precision\" is the same for every trial: it cannot be a parameter"},
 	{TRAIN "{" REST ",'val_fraction':1}}", "/trainer/val_fraction",
 	 "\"val_fraction\" must be a number, above 0 and below 1"},
 	{TRAIN "{" REST ",'split_seed':'x'}}", "/trainer/split_seed",
@@ -305,6 +307,10 @@ static const struct {
 	 "'name':'d'},'model':[{'linear':9}]}}",
 	 "/parameters/val_fraction",
 	 "\"val_fraction\" is the same for every trial: give it in \"trainer\""},
+	{"{" METRIC ",'parameters':{'precision':{'values':['fp32','bf16']}},'trainer':{'dataset':{"
+	 "'name':'d'},'model':[{'linear':9}]}}",
+	 "/parameters/precision",
+	 "\"precision\" is the same for every trial: give it in \"trainer\""},
 	{"{" METRIC ",'parameters':{'batch_size':{'values':[8,12.5]}},'trainer':{'dataset':{"
 	 "'name':'d'},'model':[{'linear':9}]}}",
 	 "/parameters/batch_size/values/1",

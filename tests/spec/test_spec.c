@@ -395,33 +395,23 @@ TEST(spec_without_memory_fails_cleanly_at_each_call)
 }
 #endif
 
-#define PRECISE(params, more)                                                                      \
-	"{" METRIC ",'parameters':{'lr':{'min':0.01,'max':0.1}" params                             \
-	"},'trainer':{'dataset':{'name':'digits'},'model':[{'linear':10}]" more "}}"
+#define PRECISE(more)                                                                              \
+	"{" METRIC ",'parameters':{'lr':{'min':0.01,'max':0.1}},'trainer':{'dataset':{"            \
+	"'name':'digits'},'model':[{'linear':10}]" more "}}"
 
 static const struct {
 	const char *text, *precision;
-	int param;
 } precise[] = {
-	{PRECISE("", ""), NULL, -1},
-	{PRECISE("", ",'precision':'fp32'"), NULL, -1},
-	{PRECISE("", ",'precision':'bf16'"), "bf16", -1},
-	{PRECISE(",'precision':{'values':['fp32','tf32']}", ""), "tf32", 1},
-	{PRECISE(",'precision':{'values':['bf16','tf32']}", ""), "bf16", -1},
-	{PRECISE(",'precision':{'value':'bf16'}", ""), "bf16", -1},
-	{PRECISE(",'k':{'values':[1,2]},'precision':{'value':'bf16','when':{'k':1}}",
-		 ",'batch_size':'k'"),
-	 "bf16", 2},
-	{PRECISE(",'of':{'values':['fp32','bf16']}", ",'precision':'of'"), "bf16", 1},
-	{PRECISE(",'of':{'values':['fp32']}", ",'precision':'of'"), NULL, -1},
+	{PRECISE(""), NULL},
+	{PRECISE(",'precision':'fp32'"), NULL},
+	{PRECISE(",'precision':'bf16'"), "bf16"},
 };
 
-TEST_ROWS(spec_precision_is_the_first_beyond_fp32_or_varies, precise)
+TEST_ROWS(spec_precision_is_that_of_the_trainer_unless_fp32, precise)
 {
 	struct sw_spec *s = read_spec(precise[_i].text);
 
 	ck_assert_pstr_eq(s->precision, precise[_i].precision);
-	ck_assert_int_eq(s->precision_param, precise[_i].param);
 	sw_spec_destroy(s);
 }
 

@@ -2,7 +2,7 @@
  * small. */
 #include "tests/daemon/fixture.h"
 
-#define BF16 "'precision':{'values':['bf16','fp32']}"
+#define BF16 "'trainer':{'dataset':{'name':'wine'},'model':[{'linear':3}],'precision':'bf16'}"
 
 /* what happens, and what comes of it */
 /* clang-format off */
@@ -161,44 +161,19 @@ static const struct story stories[] = {
 	  "w0 hello", "welcome",
 	  "a train 'run_cap':9", "sweep 1",
 	  "w0 next", "gets 1/1.1"}},
-	{"each trial goes by its own precision, and a CPU slot waits while one in bf16 is next",
-	 "cpu:1+gpu:0", NULL,
-	 {"a train 'method':'grid','parameters':{'lr':{'values':[0.1,0.2]}," BF16 "}", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w1 hello", "welcome",
-	  "w0 next", "",
-	  "w1 next", "w0 gets 1/2.1; gets 1/1.1",
-	  "w0 tell 2 1 FAILED", "2 FAILED",
-	  "w0 next", "",
-	  "w1 tell 1 1 FAILED", "1 FAILED",
-	  "w1 next", "w0 gets 1/4.1; gets 1/3.1"}},
 	{"without the GPU a sweep says what its next trial waits for", "cpu:1+gpu:0", NULL,
-	 {"a train 'parameters':{'precision':{'value':'bf16','when':{'lr':1}},'lr':{'value':1}}",
-	  "sweep 1",
+	 {"a submit " BF16, "sweep 1",
 	  "daemon restarts cpu:2",
 	  "worker 0 is found; worker 1 is found; worker 1 is killed; worker 1 starts",
 	  "w0 hello", "welcome",
 	  "w0 next", "",
 	  "a get",
 	  "RUNNING (waits for a slot that computes in bf16: none of the 2 does)"}},
-	{"a model's suggestions are made before their slots are chosen", "cpu:1+gpu:0", NULL,
-	 {"a train 'method':'tpe','parameters':{'lr':{'min':0.1,'max':1}," BF16 "}", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w1 hello", "welcome",
-	  "w0 next", "gets 1/1.1",
-	  "w0 tell 1 1 FAILED", "1 FAILED",
-	  "w0 next", "",
-	  "w1 next", "gets 1/2.1",
-	  "rows SELECT trial, params ->> 'precision' FROM trial", "1 fp32; 2 bf16"}},
 	{"a precision that no slot has is refused, by its name", "cpu:2", NULL,
-	 {"a train 'parameters':{'lr':{'min':0.1,'max':1}," BF16 "}",
-	  "refused -32602 /spec/parameters/precision: no slot computes in bf16, which is one of "
-	  "its values: that takes a GPU of compute capability 8.0, and there is no GPU",
-	  "a train 'parameters':{'lr':{'min':0.1,'max':1},'precision':{'value':'tf32'}}",
-	  "refused -32602 /spec/trainer/precision: no slot computes in tf32: that takes a GPU of "
+	 {"a submit " BF16,
+	  "refused -32602 /spec/trainer/precision: no slot computes in bf16: that takes a GPU of "
 	  "compute capability 8.0, and there is no GPU",
-	  "a train 'resources':{'gpu':1},'parameters':{'lr':{'min':0.1,'max':1}," BF16 "}",
-	  "sweep 1"}},
+	  "a submit 'resources':{'gpu':1}," BF16, "sweep 1"}},
 	{"trials of a sweep share its data set on a GPU, after a restart too", "gpu:0:3", NULL,
 	 {"check bytes 11000000000 9000000000", "",
 	  "a train 'run_cap':9", "sweep 1",
