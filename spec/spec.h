@@ -203,12 +203,11 @@ struct sw_spec {
 	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];
 };
 
-/* "refine": a grid around the best of an earlier sweep. Whoever takes a spec resolves it, before it
+/* "refine": the ranges of the best of an earlier sweep. Whoever takes a spec resolves it, before it
  * is read, into "parameters" (daemon/plan/refine.c); in a spec that has both, it is history. */
 struct sw_spec_refine {
-	uint64_t of;     /* the sweep */
-	uint64_t top;    /* default 3: how many of its best trials span the grid */
-	uint64_t points; /* default 5: values of each numeric parameter */
+	uint64_t of;  /* the sweep */
+	uint64_t top; /* default 10: how many of its best trials span the ranges */
 };
 SW_NODISCARD sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *refine,
 					   struct sw_err *err);

@@ -12,8 +12,8 @@ struct reading {
 	cJSON *stored; /* NULL: none */
 	struct earlier earlier[SW_SPEC_MAX_WARM];
 	size_t earlier_n;
-	int64_t refine, uid; /* 0 and -1: none */
-	int64_t again;       /* a trial that failed; 0: none */
+	int64_t uid;   /* -1: none */
+	int64_t again; /* a trial that failed; 0: none */
 	bool found;
 	sw_status rc;
 	struct sw_err *err;
@@ -21,15 +21,12 @@ struct reading {
 
 /* --- what is read --- */
 
-static bool take_spec(const struct sw_row_sweep *row, void *arg)
+static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 {
 	struct reading *r = arg;
-	cJSON *spec = NULL;
 
+	(void)row;
 	r->found = true;
-	r->rc = sw_json_parse(&spec, row->spec, strlen(row->spec), r->err);
-	r->refine = (int64_t)sw_json_number(sw_json_get(spec, "refine"), "of", 0);
-	cJSON_Delete(spec);
 	return false;
 }
 
@@ -67,7 +64,7 @@ static bool take_prior(const struct sw_row_prior *row, void *arg)
 static sw_status read_all(struct reading *r, struct sw_db *db, int64_t sweep, int64_t trial,
 			  int64_t enqueued)
 {
-	sw_status rc = sw_read_sweeps(db, sweep, take_spec, r, r->err);
+	sw_status rc = sw_read_sweeps(db, sweep, take_sweep, r, r->err);
 
 	if (rc == SW_OK && !r->found)
 		return sw_err_set(r->err, SW_NOT_FOUND, "no sweep %lld", (long long)sweep);
@@ -92,7 +89,6 @@ static void write_all(const struct reading *r, struct sw_jw *w)
 	sw_jw_obj(w);
 	sw_jw_key(w, "stored");
 	sw_jw_cjson(w, r->stored);
-	write_number(w, "refine", r->refine, 0);
 	write_number(w, "uid", r->uid, -1);
 	write_number(w, "again", r->again, 0);
 	sw_jw_karr(w, "earlier");

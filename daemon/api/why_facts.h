@@ -15,9 +15,8 @@
 struct sw_db;
 
 /*
- * Writes one object: {"stored": as it was stored, or null, "refine": the sweep that the grid is
- * around, or null, "uid": who enqueued it, or null, "again": the trial that it is again, or null,
- * "earlier": [{"sweep": 1, "results": 40}]}
+ * Writes one object: {"stored": as it was stored, or null, "uid": who enqueued it, or null,
+ * "again": the trial that it is again, or null, "earlier": [{"sweep": 1, "results": 40}]}
  *
  * earlier: results of earlier sweeps that the sampler began with. enqueued: the trial is this one
  * of those that the user enqueued, from 1; 0: it is none of them.

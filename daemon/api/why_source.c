@@ -65,8 +65,6 @@ static void write_json(const struct telling *t, struct sw_buf *out)
 		sw_jw_kint(&w, "point", (int64_t)t->point);
 	if (t->points != 0)
 		sw_jw_kint(&w, "points", (int64_t)t->points);
-	if (is_source(t, "grid") && cJSON_IsNumber(sw_json_get(t->facts, "refine")))
-		sw_jw_kint(&w, "refine", (int64_t)sw_json_number(t->facts, "refine", 0));
 	if (cJSON_IsNumber(sw_json_get(t->facts, "uid")))
 		sw_jw_kint(&w, "uid", (int64_t)sw_json_number(t->facts, "uid", 0));
 	if (t->origin.parent != 0)
@@ -89,8 +87,7 @@ static void write_json(const struct telling *t, struct sw_buf *out)
 static void say_given(const struct telling *t, struct sw_buf *out)
 {
 	const uint64_t point = t->point, points = t->points;
-	const double refine = sw_json_number(t->facts, "refine", 0),
-		     uid = sw_json_number(t->facts, "uid", -1),
+	const double uid = sw_json_number(t->facts, "uid", -1),
 		     again = sw_json_number(t->facts, "again", 0);
 
 	if (is_source(t, "pbt")) {
@@ -108,8 +105,6 @@ static void say_given(const struct telling *t, struct sw_buf *out)
 	} else if (is_source(t, "grid")) {
 		(void)sw_buf_addf(out, "; point %" PRIu64 " of %" PRIu64 " of the grid", point,
 				  points);
-		if (refine > 0)
-			(void)sw_buf_addf(out, " around the best of sweep %.0f", refine);
 	} else if (is_source(t, "sobol")) {
 		(void)sw_buf_addf(out, "; point %" PRIu64 " of a Sobol sequence", point);
 	} else {

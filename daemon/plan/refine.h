@@ -1,13 +1,11 @@
 /*
- * daemon/plan/refine.h — "refine": a grid around the best trials of an earlier sweep, coarse to
- * fine.
+ * daemon/plan/refine.h — "refine": the ranges that the best trials of an earlier sweep span.
  *
- * Each parameter of the earlier sweep becomes a list of values: a category those that its best
- * trials had; anything else `points` values, evenly spaced in the unit cube of the earlier space
- * (the normal kinds, which have no end: by value, or its logarithm), from the lowest to the highest
- * that the best trials had, and half a step beyond; one that was active in none is left out.
+ * The parameters are the earlier sweep's. A number with a min and a max gets the lowest and the
+ * highest that its best trials had, or is that constant; one that a condition names keeps its
+ * values, and so does one that was active in none of them.
  * Metric, trainer, command, program, run, early_terminate, constraints and resources are the
- * earlier sweep's where the spec has none of its own; the method is then "grid".
+ * earlier sweep's where the spec has none of its own.
  */
 #ifndef SW_DAEMON_PLAN_REFINE_H
 #define SW_DAEMON_PLAN_REFINE_H

@@ -126,16 +126,15 @@ sw_status sw_spec_warm_start_read(struct sw_spec *s, const cJSON *v, struct sw_e
 
 sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"of", "top", "points"};
+	static const char *const known[] = {"of", "top"};
 	static const struct sw_spec_hint hints[] = {{"sweep", "of", NULL}, {"n", "top", NULL}};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), hints, SW_SPEC_N(hints)};
 	sw_status rc;
 
-	*out = (struct sw_spec_refine){.top = 3, .points = 5};
+	*out = (struct sw_spec_refine){.top = 10};
 	if (!cJSON_IsObject(v))
 		return sw_err_at(err, SW_INVALID, "/refine",
-				 "\"refine\" must be an object like {\"of\": 12, \"top\": 3, "
-				 "\"points\": 5}");
+				 "\"refine\" must be an object like {\"of\": 12, \"top\": 10}");
 	rc = sw_spec_check_keys(v, &keys, err);
 	if (rc == SW_OK && sw_json_get(v, "of") == NULL)
 		rc = sw_err_at(err, SW_INVALID, "/of", "\"of\" is missing: the sweep to refine");
@@ -143,8 +142,6 @@ sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *v, struct
 		rc = sw_spec_key_u64(v, "of", 1, (uint64_t)SW_JSON_MAX_INT, &out->of, err);
 	if (rc == SW_OK)
 		rc = sw_spec_key_u64(v, "top", 1, 1000, &out->top, err);
-	if (rc == SW_OK)
-		rc = sw_spec_key_u64(v, "points", 1, 1000, &out->points, err);
 	sw_err_prefix(err, "/refine");
 	return rc;
 }

@@ -216,7 +216,7 @@ def test_what_others_took_from_it_goes_on(daemon):
     old = client.submit(searched("tpe", run_cap=12))
     run_out(client, old, loss)
     warm = client.submit(searched("bayes", run_cap=9, warm_start=[old]))
-    fine = client.submit({"name": "fine", "seed": 1, "refine": {"of": old, "points": 2, "top": 3}})
+    fine = client.submit({"name": "fine", "seed": 1, "refine": {"of": old, "top": 3}, "run_cap": 5})
     held = client.ask(warm, 4)
     run_out(client, fine, loss)
     client.call("sweep.delete", sweep=old)

@@ -107,8 +107,10 @@ def test_optuna_study_of_a_search_teaches_another(daemon, client, tmp_path, optu
                           "parameters": client.sweep(1)["spec"]["parameters"], "run_cap": 2})
     client.ask(warm)
     assert client.call("trial.why", sweep=warm, trial=1)["suggestion"]["earlier"] == [{"sweep": 1, "results": 130}]
-    fine = client.submit({"name": "fine", "refine": {"of": 1, "top": 3, "points": 2}})
-    assert client.sweep(fine)["points"] > 1
+    fine = client.submit({"name": "fine", "refine": {"of": 1, "top": 3}})
+    values = [t["params"]["learning_rate"] for t in sorted(client.trials(1), key=lambda t: -t["value"])[:3]]
+    body = client.sweep(fine)["spec"]["parameters"]["learning_rate"]
+    assert (body["min"], body["max"]) == (min(values), max(values))
 
 
 @pytest.mark.parametrize("kind", ["db", "log"])

@@ -72,7 +72,7 @@ def test_sweeps_with_different_options_have_jobs_of_their_own_through_a_kill(bed
     client.call("sweep.cancel", sweep=gpu)
     assert client.wait_sweep(again)["counts"]["COMPLETED"] == 2
     assert len(bed.jobs()) == 3, "the same options in another order: the same pilot"
-    fine = client.submit({"refine": {"of": again, "points": 2}})
+    fine = client.submit({"refine": {"of": again}})
     assert client.sweep(fine)["spec"]["executor"] == {"fake": {"exclusive": True, "partition": "gpu", "time": 3600}}
 
 

@@ -147,7 +147,7 @@ def start_from_another(checked):
     checked.drive(first, loss, 2)
     warm = checked.submit(driven(run_cap=3, method="bayes", warm_start=[first]))
     checked.drive(warm, loss, 2)
-    fine = checked.submit({"refine": {"of": first, "points": 2}})
+    fine = checked.submit({"refine": {"of": first}})
     checked.ask(fine)
     checked.look(fine)
     assert checked.call("sweep.simulate", sweep=first, early_terminate=asha(max_t=2))["trials"] == 6

@@ -33,83 +33,67 @@ def best(client, sweep, n):
 
 # --- refine ---
 
-def test_refine_makes_a_grid_that_spans_the_best(client):
+def test_refine_has_the_ranges_that_the_best_span(client):
     old = earlier(client)
-    top = best(client, old, 3)
-    sweep = client.submit(refined(old, top=3, points=4))
+    top = best(client, old, 4)
+    sweep = client.submit({**refined(old, top=4), "run_cap": 12})
     got = client.sweep(sweep)
-    assert got["method"] == "grid" and got["metric"] == "loss"
-    points = run_out(client, sweep, value)
-    for name in ("x", "lr", "n"):
-        have = [p[name] for p in points]
-        assert min(have) <= min(p[name] for p in top) and max(p[name] for p in top) <= max(have)
-        assert len(set(have)) <= 4
-    assert {p["opt"] for p in points} == {p["opt"] for p in top}
-    assert all(p["c"] == 2 and isinstance(p["n"], int) for p in points)
-    assert min(value(p) for p in points) <= min(value(p) for p in top)
-    assert len({key(p) for p in points}) == len(points)
+    assert (got["method"], got["metric"]) == ("bayes", "loss")
+    span = {name: {"min": min(p[name] for p in top), "max": max(p[name] for p in top)} for name in ("x", "lr", "n")}
+    assert got["spec"]["parameters"] == {
+        "x": {"distribution": "uniform", **span["x"]}, "n": {"distribution": "int_uniform", **span["n"]},
+        "lr": {"distribution": "log_uniform_values", **span["lr"]}, "opt": PARAMS["opt"], "c": {"value": 2}}
+    for p in run_out(client, sweep, value):
+        assert all(span[name]["min"] <= p[name] <= span[name]["max"] for name in span)
 
 
-def test_refine_of_one_point_is_that_point(client):
+def test_refine_of_the_best_alone_is_its_values(client):
     old = earlier(client)
-    sweep = client.submit(refined(old, top=1, points=1))
-    assert run_out(client, sweep, value) == best(client, old, 1)
+    sweep = client.submit({**refined(old, top=1), "run_cap": 3})
+    one, = best(client, old, 1)
+    for p in run_out(client, sweep, value):
+        assert {**p, "opt": one["opt"]} == one
+
+
+KINDS = {"q": {"distribution": "q_uniform", "min": 0, "max": 5, "q": 0.25},
+         "qlog": {"distribution": "q_log_uniform_values", "min": 4, "max": 64, "q": 4},
+         "inverse": {"distribution": "inv_log_uniform_values", "min": 0.1, "max": 2.0},
+         "ints": {"distribution": "int_log_uniform", "min": 1, "max": 100}, "pow2": {"distribution": "pow2", "min": 2, "max": 64},
+         "exponents": {"distribution": "log_uniform", "min": -5, "max": 0}, "step": {"min": 2, "max": 20, "q": 2}}
+
+
+def test_refine_of_each_kind_of_range_is_one(client):
+    old = client.submit(driven(parameters={**KINDS, "endless": {"distribution": "normal", "mu": 1, "sigma": 2}}, run_cap=20))
+    run_out(client, old, lambda p: p["q"])
+    top = best(client, old, 10)
+    sweep = client.submit({**refined(old), "method": "random", "run_cap": 20})
+    assert client.sweep(sweep)["spec"]["parameters"]["endless"]["distribution"] == "normal"
+    for p in run_out(client, sweep, lambda p: 0):
+        for name in KINDS:
+            have = [one[name] for one in top]
+            assert min(have) <= p[name] <= max(have) and isinstance(p[name], type(have[0])), name
 
 
 def test_refine_keeps_conditions_groups_and_constraints(client):
-    old = client.submit(searched("bayes"))
-    run_out(client, old)
-    sweep = client.submit(refined(old, top=4, points=2))
-    points = run_out(client, sweep)
-    assert points
-    for point in points:
-        check_point(point)
-
-
-def test_refine_leaves_out_what_none_of_the_best_had(client):
-    """With the group, the values that a condition names, and the constraints on what is gone."""
-    for opt, layers in (("sgd", 1), ("adamw", 1), ("sgd", 3), ("adamw", 2)):
-        old = client.submit(searched("random", init=[{"opt": opt, "layers": layers}]))
-        t, = client.ask(old)
-        client.tell(old, t, metrics={"loss": 0})
-        points = run_out(client, client.submit(refined(old, top=1, points=2)))
+    for init in ([], [{"opt": "sgd", "layers": 1}], [{"opt": "adamw", "layers": 2}]):
+        old = client.submit(searched("bayes", init=init))
+        run_out(client, old) if not init else [client.tell(old, t, metrics={"loss": 0}) for t in client.ask(old)]
+        points = run_out(client, client.submit({**refined(old, top=4), "run_cap": 12}))
+        assert points
         for point in points:
             check_point(point)
-        assert {(p["opt"], p["layers"]) for p in points} == {(opt, layers)}
 
 
-def test_refine_of_what_has_no_end_stays_near_the_best(client):
-    """A best trial three deviations out is no reason to go to seven."""
-    for kind, low, high in (
-            ({"distribution": "normal", "mu": 10, "sigma": 2}, 8.0, 16.0),
-            ({"distribution": "q_normal", "mu": 10, "sigma": 2, "q": 0.5}, 8.0, 16.0),
-            ({"distribution": "log_normal", "mu": 2, "sigma": 0.5}, math.exp(1.5), math.exp(3.5)),
-            ({"distribution": "q_log_normal", "mu": 2, "sigma": 0.5, "q": 0.25}, 4.5, 33.0)):
-        sigma, logs = kind["sigma"], "log" in kind["distribution"]
-        old = client.submit(driven(parameters={"x": kind}, init=[{"x": low}, {"x": high}]))
-        for t in client.ask(old, 2):
-            client.tell(old, t, metrics={"loss": 0})
-        have = sorted(p["x"] for p in run_out(client, client.submit(refined(old, points=5)), lambda p: 0))
-        scale = math.log if logs else float
-        half, q = 2 * sigma / 5, kind.get("q", 0)
-        assert len(have) == 5, (kind, have)
-        for got, want in ((have[0], scale(low) - half), (have[-1], scale(high) + half)):
-            if logs:
-                want = math.exp(want)
-            assert abs(got - want) <= q / 2 + 1e-9 * want, (kind, have, want)
-
-
-def test_refine_takes_a_method_and_a_cap_of_its_own(client):
-    old = earlier(client)
-    sweep = client.submit({**refined(old), "method": "bayes", "run_cap": 5})
-    assert client.sweep(sweep)["method"] == "bayes"
+def test_refine_takes_a_method_of_its_own(client):
+    sweep = client.submit({**refined(earlier(client)), "method": "tpe", "run_cap": 5, "warm_start": [1]})
+    assert client.sweep(sweep)["method"] == "tpe"
     assert len(run_out(client, sweep, value)) == 5
 
 
 def test_refined_sweep_survives_a_restart(start):
     daemon = start()
     client = daemon.client()
-    sweep = client.submit(refined(earlier(client), points=3))
+    sweep = client.submit({**refined(earlier(client)), "run_cap": 9})
     first = [key(t["params"]) for t in client.ask(sweep, 3)]
     daemon.kill9()
     client = daemon.start().client()
@@ -121,7 +105,7 @@ def test_wrong_refine_is_refused(client):
     earlier(client)
     for refine, code, pointer in (
             ({"of": 9}, NOT_FOUND, "/of"), ({}, INVALID_PARAMS, "/of"), ({"of": 1, "top": 0}, INVALID_PARAMS, "/top"),
-            ({"of": 1, "points": 1.5}, INVALID_PARAMS, "/points"), ({"of": 1, "tops": 1}, INVALID_PARAMS, "/tops"),
+            ({"of": 1, "top": 1.5}, INVALID_PARAMS, "/top"), ({"of": 1, "tops": 1}, INVALID_PARAMS, "/tops"),
             (12, INVALID_PARAMS, "")):
         error = client.refused("sweep.submit", spec={"name": "fine", "refine": refine})
         assert (error.code, error.pointer) == (code, "/spec/refine" + pointer), refine

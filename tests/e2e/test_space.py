@@ -24,4 +24,4 @@ def test_lists_and_objects_are_values(daemon, client):
         assert [t["params"] for t in again.trials(sweep)[:12]] == [t["params"] for t in handed]
         assert again.ask(sweep)[0]["params"]["net"] in lists
         fine = again.submit({"name": "fine", "refine": {"of": sweep, "top": 1}})
-        assert again.sweep(fine)["spec"]["parameters"]["net"]["values"] == [[]]
+        assert again.sweep(fine)["spec"]["parameters"]["net"]["values"] == lists

@@ -48,10 +48,6 @@ def test_trial_of_a_grid_says_which_point_of_how_many(client):
     how = suggestion(client, sweep, 5)
     assert (how["source"], how["point"], how["points"]) == ("grid", 4, 6), how
     assert words(client, sweep, 5).endswith("; point 4 of 6 of the grid")
-    fine = client.submit({"name": "fine", "seed": 1, "refine": {"of": sweep}})
-    client.ask(fine)
-    assert suggestion(client, fine, 1)["refine"] == sweep
-    assert f" of the grid around the best of sweep {sweep}" in words(client, fine, 1)
 
 
 def test_points_of_the_user_say_so_whatever_the_method(daemon, client):

@@ -55,7 +55,7 @@ static const struct {
 	{HEAD ",'init':[{},3]}", "/init/1",
 	 "a point must be an object like {\"lr\": 0.1}, not a number"},
 	{HEAD ",'refine':3}", "/refine",
-	 "\"refine\" must be an object like {\"of\": 12, \"top\": 3, \"points\": 5}"},
+	 "\"refine\" must be an object like {\"of\": 12, \"top\": 10}"},
 	{HEAD ",'refine':{}}", "/refine/of", "\"of\" is missing: the sweep to refine"},
 	{HEAD ",'refine':{'of':1,'n':3}}", "/refine/n", "unknown key \"n\"; did you mean \"top\"?"},
 	{HEAD ",'shuffle':true}", "/shuffle", "only method \"grid\" has an order to shuffle"},
