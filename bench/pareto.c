@@ -151,8 +151,9 @@ static void add_cells(struct plan *plan)
 		for (int k = 0; k < SW_SAMPLER_KIND_N; k++) {
 			const enum sw_sampler_kind kind = (enum sw_sampler_kind)k;
 
-			/* bohb without a pruner is tpe */
-			if (!bench_sampled(plan->options, kind) || kind == SW_SAMPLER_BOHB)
+			/* These learn from one metric. */
+			if (!bench_sampled(plan->options, kind) || kind == SW_SAMPLER_TPE ||
+			    kind == SW_SAMPLER_BOHB)
 				continue;
 			plan->cell[plan->n++] = (struct cell){.p = p, .kind = kind, .n = OTHERS_N};
 			if (kind == SW_SAMPLER_RANDOM)

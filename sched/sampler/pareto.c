@@ -16,7 +16,8 @@ struct row {
 	size_t m, i;
 };
 
-bool sw_pareto_dominates(const double *a, const double *b, size_t m)
+/* a, b: double[m]. */
+static bool dominates(const double *a, const double *b, size_t m)
 {
 	bool better = false;
 
@@ -69,7 +70,7 @@ static bool joins(struct front *f, const struct row *r)
 		return out;
 	}
 	for (size_t i = f->n; i-- > 0;)
-		if (sw_pareto_dominates(f->rows[f->index[i]].y, r->y, r->m))
+		if (dominates(f->rows[f->index[i]].y, r->y, r->m))
 			return false;
 	return true;
 }

@@ -23,9 +23,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* a, b: double[m]. */
-bool sw_pareto_dominates(const double *a, const double *b, size_t m);
-
 /*
  * The rows that no row dominates: their numbers into index[n], by the first metric (then the second
  * and so on, then the number), how many into *n_front. Of equal rows all stay.

@@ -30,7 +30,7 @@ struct sw_sampler_config {
 	enum sw_sampler_kind kind;
 	uint64_t seed;
 	const struct sw_space *space;
-	size_t n_metrics; /* 1..SW_METRICS_MAX; 0 counts as 1 */
+	size_t n_metrics; /* 1..SW_METRICS_MAX, tpe and bohb 1; 0 counts as 1 */
 	bool shuffle;     /* grid: a permutation of the points, by the seed */
 	size_t n_init;    /* the user's points: the first suggestions, whatever the kind */
 	const struct sw_value *init; /* [n_init][space size] */

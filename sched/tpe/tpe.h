@@ -2,17 +2,19 @@
  * sched/tpe/tpe.h — the parts of the samplers tpe and bohb. Internal.
  *
  *   tpe_book.c      the history as pools of good and bad trials, kept up to date entry by entry
- *   tpe_front.c     which trials are good when there are several metrics
  *   tpe_mix.c       a Parzen estimator: a mixture of kernels over the unit cube
  *   tpe_suggest.c   draws from the good mixture, and takes where it most exceeds the bad one
  *   sampler_tpe.c, sampler_bohb.c   the kinds' tables: they differ in their options
+ *
+ * Several metrics are refused: the number of trials that dominate one (Ozaki, Tanigaki, Watanabe,
+ * Onishi, GECCO 2020) led nowhere near a front on bench/pareto, where bayes comes close.
  *
  * Pure     No I/O, clock, thread or global. An answer is a function of (configuration, number,
  *          prefix of the history); all that is kept here is a cache of it.
  * Source   Bergstra, Bardenet, Bengio, Kegl, "Algorithms for hyper-parameter optimization", NeurIPS
  *          24 (2011), section 4. Falkner, Klein, Hutter, "BOHB", ICML (2018), section 3. Watanabe,
  *          "Tree-structured Parzen estimator", arXiv:2304.11127 (2023), for what each part is
- *          worth. Several metrics: Ozaki, Tanigaki, Watanabe, Onishi, GECCO (2020).
+ *          worth.
  * Cost     Reading an entry of the history O(groups); a suggestion O(candidates * kernels *
  *          parameters) with bounded numbers of both, whatever the history's length.
  */
@@ -28,8 +30,7 @@
 #define TPE_KERNELS (TPE_RECENT + TPE_SPREAD + TPE_PENDING)
 #define TPE_NEW     2000 /* a candidate is new if none of so many trials before had it */
 #define TPE_FULL    25   /* of the bad ones told count fully; those before the less, the older */
-#define TPE_FRONT   1000 /* trials that are compared in several metrics */
-/* config.startup at most, with one metric and without rungs: over the functions of bench/search
+/* config.startup at most, without rungs: over the functions of bench/search
  * the median regret of the first quarter is .90 of that with 10, later .96 and .99. */
 #define TPE_STARTUP_ALONE 8
 
@@ -61,19 +62,16 @@ struct sw_tpe_best {
 	double y;       /* lower is better */
 };
 
-struct sw_tpe_front; /* tpe_front.c */
-
 /* The trials in which a group's parameters were active, (with config.rungs) at one rung. */
 struct sw_tpe_pool {
 	uint64_t n;    /* arrivals */
 	uint64_t able; /* feasible ones */
 	size_t n_best;
-	struct sw_tpe_best best[TPE_GOOD];     /* rising; with several metrics, the pruned alone */
+	struct sw_tpe_best best[TPE_GOOD];     /* rising */
 	struct sw_tpe_seen recent[TPE_RECENT]; /* arrival a at a % TPE_RECENT */
 	struct sw_tpe_seen spread[TPE_SPREAD]; /* the arrivals divisible by stride */
 	uint64_t stride;
 	size_t n_spread;
-	struct sw_tpe_front *front; /* NULL with one metric */
 };
 
 /* A trial as the book knows it. Pending ones are a list by number. */
@@ -86,8 +84,7 @@ struct sw_tpe_trial {
 struct sw_tpe_book {
 	const struct sw_space *space;
 	struct sw_tpe_config config;
-	size_t n_metrics, n_params;
-	size_t n_groups;
+	size_t n_params, n_groups;
 	/* A trial waits at its rung and may never end: what it had there ranks it at once, as if it
 	 * had been pruned, until it gets further. It counts as pending, too, so that draws do not
 	 * crowd round the few that lead: on bench/asha both tpe and bohb end worse without that. */
@@ -121,17 +118,6 @@ size_t sw_tpe_good(const struct sw_tpe_pool *p, size_t n, struct sw_tpe_seen *ou
 size_t sw_tpe_bad(const struct sw_tpe_book *b, const struct sw_history *h, size_t group,
 		  const struct sw_tpe_pool *p, const struct sw_tpe_seen *good, size_t n_good,
 		  int64_t *out, double *weight);
-
-/* ---- tpe_front.c ---- */
-
-SW_NODISCARD sw_status sw_tpe_front_create(struct sw_tpe_front **out, size_t n_metrics);
-void sw_tpe_front_destroy(struct sw_tpe_front *f); /* NULL is allowed */
-/* y[n_metrics]. When full, the oldest that another one dominates goes (or the oldest). */
-void sw_tpe_front_add(struct sw_tpe_front *f, struct sw_tpe_seen seen, const double *y);
-/* As sw_tpe_good(): by the number that dominate them; of equals the best in each metric, then along
- * one direction after another (weights of the metrics, each scaled to its range), so that all of
- * the front is there. */
-size_t sw_tpe_front_good(const struct sw_tpe_front *f, size_t n, struct sw_tpe_seen *out);
 
 /* ---- tpe_mix.c ---- */
 

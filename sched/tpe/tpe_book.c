@@ -64,11 +64,6 @@ static struct sw_tpe_pool *pool_get(struct sw_tpe_book *b, size_t group, size_t 
 	if (p == NULL)
 		return NULL;
 	p->stride = 1;
-	if (b->n_metrics > 1 && !b->config.rungs &&
-	    sw_tpe_front_create(&p->front, b->n_metrics) != SW_OK) {
-		free(p);
-		return NULL;
-	}
 	*at = p;
 	return p;
 }
@@ -154,13 +149,9 @@ static void pool_add(struct sw_tpe_pool *p, const struct news *news)
 	}
 	if (news->y == NULL)
 		return;
-	if (p->front != NULL && !news->pruned)
-		sw_tpe_front_add(p->front, seen, news->y);
-	else
-		best_add(p, (struct sw_tpe_best){.seen = seen,
-						 .pruned = news->pruned,
-						 .level = news->rung,
-						 .y = news->y[0]});
+	best_add(p,
+		 (struct sw_tpe_best){
+			 .seen = seen, .pruned = news->pruned, .level = news->rung, .y = *news->y});
 }
 
 /* --- reading --- */
@@ -170,7 +161,6 @@ sw_status sw_tpe_book_init(struct sw_tpe_book *b, const struct sw_sampler *s,
 {
 	*b = (struct sw_tpe_book){.space = s->space,
 				  .config = *config,
-				  .n_metrics = s->config.n_metrics,
 				  .n_params = sw_space_size(s->space),
 				  .pauses = s->config.pauses,
 				  .n_levels = config->rungs ? s->config.n_levels + 1 : 1};
@@ -182,8 +172,6 @@ sw_status sw_tpe_book_init(struct sw_tpe_book *b, const struct sw_sampler *s,
 static void book_clear(struct sw_tpe_book *b)
 {
 	for (size_t i = 0; b->pools != NULL && i < b->n_groups * b->n_levels; i++) {
-		if (b->pools[i] != NULL)
-			sw_tpe_front_destroy(b->pools[i]->front);
 		free(b->pools[i]);
 		b->pools[i] = NULL;
 	}
@@ -239,7 +227,7 @@ static sw_status read_priors(struct sw_tpe_book *b, const struct sw_history *h)
 	for (; rc == SW_OK && b->n_prior < h->n_prior; b->n_prior++) {
 		const struct news news = {.ref = -1 - (int64_t)b->n_prior,
 					  .level = b->n_levels - 1,
-					  .y = h->prior_y + b->n_prior * h->n_metrics};
+					  .y = h->prior_y + b->n_prior};
 
 		rc = add_news(b, h, &news);
 		b->told++;
@@ -286,8 +274,7 @@ static bool news_of(const struct sw_tpe_book *b, const struct sw_history *h, siz
 	const struct sw_obs *obs = &h->obs[i];
 	const struct sw_tpe_trial *t = &b->trial[obs->trial];
 
-	*news = (struct news){
-		.ref = (int64_t)obs->trial, .level = b->n_levels - 1, .y = h->y + i * h->n_metrics};
+	*news = (struct news){.ref = (int64_t)obs->trial, .level = b->n_levels - 1, .y = h->y + i};
 	switch (obs->kind) {
 	case SW_OBS_RUNG:
 		if (b->config.rungs) {
@@ -305,7 +292,7 @@ static bool news_of(const struct sw_tpe_book *b, const struct sw_history *h, siz
 		news->pruned = true;
 		if (t->rung != 0) {
 			news->rung = 1 + h->obs[t->rung - 1].level;
-			news->y = h->y + (t->rung - 1) * h->n_metrics;
+			news->y = h->y + (t->rung - 1);
 		}
 		return !b->config.rungs && !(b->pauses && t->rung != 0);
 	case SW_OBS_INFEASIBLE:
@@ -351,7 +338,7 @@ static bool goes_on(const struct sw_tpe_book *b, const struct sw_history *h)
 
 sw_status sw_tpe_book_read(struct sw_tpe_book *b, const struct sw_history *h)
 {
-	assert(h->n_params == b->n_params && h->n_metrics == b->n_metrics);
+	assert(h->n_params == b->n_params && h->n_metrics == 1);
 	if (!goes_on(b, h))
 		book_clear(b);
 	sw_status rc = read_priors(b, h);
@@ -371,10 +358,8 @@ size_t sw_tpe_good(const struct sw_tpe_pool *p, size_t n, struct sw_tpe_seen *ou
 	size_t found = 0;
 
 	assert(n <= TPE_GOOD);
-	if (p->front != NULL)
-		found = sw_tpe_front_good(p->front, n, out);
-	for (size_t i = 0; i < p->n_best && found < n; i++)
-		out[found++] = p->best[i].seen;
+	for (; found < p->n_best && found < n; found++)
+		out[found] = p->best[found].seen;
 	return found;
 }
 

@@ -25,7 +25,7 @@ static void destroy(struct sw_tpe *t)
 /* One value of each trial, its end, is all that is learned from. */
 static bool is_alone(const struct sw_sampler *s)
 {
-	return s->config.n_metrics == 1 && s->config.n_levels == 0;
+	return s->config.n_levels == 0;
 }
 
 sw_status sw_tpe_start(struct sw_sampler *s, struct sw_err *err)
@@ -36,7 +36,7 @@ sw_status sw_tpe_start(struct sw_sampler *s, struct sw_err *err)
 
 	if (t == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
-	assert(config->good_max <= TPE_GOOD && config->candidates > 0);
+	assert(s->config.n_metrics == 1 && config->good_max <= TPE_GOOD && config->candidates > 0);
 	t->axes = sw_malloc(n * sizeof *t->axes);
 	t->unit = sw_malloc(config->candidates * n * sizeof *t->unit);
 	if (t->axes == NULL || t->unit == NULL || sw_tpe_book_init(&t->book, s, config) != SW_OK ||

@@ -140,6 +140,11 @@ sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 			return rc;
 		}
 	}
+	if (strcmp(s->method, "tpe") == 0 || strcmp(s->method, "bohb") == 0)
+		return sw_err_at(err, SW_INVALID, "/method",
+				 "method \"%s\" learns from one metric, and the sweep has %d: use "
+				 "\"bayes\", or give one \"metric\"",
+				 s->method, n);
 	/* Where there is room for one metric the first stands for all. */
 	s->metric = s->metrics[0].name;
 	s->maximize = s->metrics[0].maximize;

@@ -94,7 +94,7 @@ def test_trial_counts_by_its_last_report_with_the_metrics(client):
         (1, {"loss": 5, "acc": 5}), (2, {"loss": 6, "acc": 6})]
 
 
-@pytest.mark.parametrize("method", ["bayes", "tpe"])
+@pytest.mark.parametrize("method", ["bayes", "sobol"])
 def test_restart_in_mid_sweep_changes_nothing(start, method):
     """A sweep whose daemon is killed goes on like one whose daemon is not."""
     daemons = [start("none"), start("none")]

@@ -82,6 +82,14 @@ static const struct {
 	 "/early_terminate",
 	 "\"early_terminate\" compares trials by one metric, and the sweep has 2: leave it out, or "
 	 "give one \"metric\""},
+	{"{'method':'tpe','metrics':[" A "," B "]" REST_OF, "/method",
+	 "method \"tpe\" learns from one metric, and the sweep has 2: use \"bayes\", or give one "
+	 "\"metric\""},
+	{"{'method':'bohb','metrics':[" A "," B ","
+	 "{'name':'c'}]" REST_OF,
+	 "/method",
+	 "method \"bohb\" learns from one metric, and the sweep has 3: use \"bayes\", or give one "
+	 "\"metric\""},
 	{"{'method':'bayes'" REST_OF, "/metric", MISSING},
 	{"{'name':'a'" REST_OF, "/metric", MISSING},
 	{"{'method':'random','early_terminate':{'type':'asha'}" REST_OF, "/metric", MISSING},

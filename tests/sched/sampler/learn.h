@@ -192,12 +192,12 @@ static inline void learn_check_replay_of(const struct sw_sampler_config *config,
 }
 
 static inline void learn_check_replay(enum sw_sampler_kind kind, const struct sw_space *space,
-				      size_t n_metrics, uint64_t trials)
+				      uint64_t trials)
 {
 	const struct sw_sampler_config config = {.kind = kind,
 						 .seed = 9,
 						 .space = space,
-						 .n_metrics = n_metrics,
+						 .n_metrics = 1,
 						 .n_levels = kind == SW_SAMPLER_BOHB ? 2 : 0};
 
 	learn_check_replay_of(&config, trials);

@@ -67,16 +67,15 @@ TEST(tpe_starts_with_sobol_and_says_what_it_knew)
 TEST(tpe_starts_as_long_as_its_values_need)
 {
 	static const struct {
-		size_t n_metrics, n_levels;
+		size_t n_levels;
 		uint64_t last; /* of the Sobol points */
-	} at[] = {{1, 0, 8}, {2, 0, 10}, {1, 1, 10}};
+	} at[] = {{0, 8}, {1, 10}};
 	struct sw_space *const space = learn_cube(3);
 
 	for (size_t i = 0; i < ROWS(at); i++) {
 		const struct sw_sampler_config config = {.kind = SW_SAMPLER_TPE,
 							 .seed = 3,
 							 .space = space,
-							 .n_metrics = at[i].n_metrics,
 							 .n_levels = at[i].n_levels,
 							 .levels = {1}};
 		struct sw_suggestion out = {.state = NULL};
@@ -84,14 +83,14 @@ TEST(tpe_starts_as_long_as_its_values_need)
 		struct sw_history h;
 
 		ck_assert_int_eq(sw_samplers_create(&s, &config, NULL), SW_OK);
-		sw_history_init(&h, 3, at[i].n_metrics);
+		sw_history_init(&h, 3, 1);
 		for (uint64_t t = 1; t <= 12; t++) {
-			const double y[2] = {(double)t, 1.0};
+			const double y = (double)t;
 
 			learn_suggest(s, &h, &out);
 			ck_assert_str_eq(out.source, t <= at[i].last ? "sobol" : "tpe");
 			learn_add(&h, out.values);
-			learn_tell(&h, t, SW_OBS_FINAL, 0, y);
+			learn_tell(&h, t, SW_OBS_FINAL, 0, &y);
 		}
 		sw_sampler_destroy(s);
 		sw_history_fini(&h);
@@ -143,7 +142,7 @@ TEST(tpe_long_history_gives_the_same_suggestion)
 {
 	struct sw_space *space = learn_cube(2);
 
-	learn_check_replay(SW_SAMPLER_TPE, space, 1, 399);
+	learn_check_replay(SW_SAMPLER_TPE, space, 399);
 	sw_space_destroy(space);
 }
 
@@ -359,40 +358,6 @@ TEST(tpe_branches_learn_apart)
 	ck_assert_int_ge(right, 32); /* of 40; random: 12 */
 	ck_assert_int_gt(late[0] + late[1], 39);
 	world_fini(&w);
-}
-
-TEST(tpe_two_metrics_keep_both_ends_of_the_front)
-{
-	struct sw_space *space = learn_cube(2);
-	const struct sw_sampler_config c = {
-		.kind = SW_SAMPLER_TPE, .seed = 3, .space = space, .n_metrics = 2};
-	struct sw_suggestion out = {.state = NULL};
-	int low = 0, left = 0, right = 0;
-	struct sw_history h;
-	struct sw_sampler *s;
-
-	sw_history_init(&h, 2, 2);
-	ck_assert_int_eq(sw_samplers_create(&s, &c, NULL), SW_OK);
-	for (int t = 0; t < 1100; t++) { /* the front of comparison is full at the end */
-		double y[2], x[2];
-
-		learn_suggest(s, &h, &out);
-		x[0] = out.values[0].number;
-		x[1] = out.values[1].number;
-		y[0] = x[0] + 5.0 * x[1];
-		y[1] = 1.0 - x[0] + 5.0 * x[1];
-		low += t >= 60 && t < 100 && x[1] < 0.2;
-		left += t >= 60 && t < 100 && x[0] < 0.5;
-		right += t >= 60 && t < 100 && x[0] >= 0.5;
-		learn_add(&h, out.values);
-		learn_tell(&h, h.trials, SW_OBS_FINAL, 0, y);
-	}
-	ck_assert_int_ge(low, 28); /* of 40; random: 8 */
-	ck_assert_int_ge(left, 8);
-	ck_assert_int_ge(right, 8);
-	sw_sampler_destroy(s);
-	sw_history_fini(&h);
-	sw_space_destroy(space);
 }
 
 RUN_TESTS(NULL, NULL)
