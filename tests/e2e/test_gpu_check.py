@@ -1,17 +1,15 @@
-"""scripts/gpu-check on a machine without a GPU: in a tree of its own, with stand-ins for nvidia-smi, the toolkit, the
-profiler and PyTorch on the PATH, and for the programs that need a card. The daemon's are the real ones, on the
+"""scripts/gpu-check on a machine without a GPU: in a tree of its own, with stand-ins for nvidia-smi, the toolkit
+and PyTorch on the PATH, and for the programs that need a card. The daemon's are the real ones, on the
 stand-ins of gpus.py. Results go to that tree. FAULTS in the environment names what goes wrong."""
-import importlib.util
 import os
 import shutil
-import signal
 import subprocess
 import sys
 
 import pytest
 
 from gpus import CUDA, FAKES, NEEDS_FAKES, NVML, SMALL
-from harness import BIN, DEADLINE, ROOT, environment, wait_until
+from harness import BIN, ROOT, environment
 
 pytestmark = NEEDS_FAKES
 
@@ -25,7 +23,6 @@ case $3 in
 *=name) echo "NVIDIA H100 80GB HBM3" ;;
 *=compute_cap) echo "${{CAPABILITY:-9.0}}" ;;
 *=uuid) echo {SMALL["uuid"]} ;;
-*=pid) echo "$OTHERS" ;;
 *=driver_version*) echo "580.95.05, 81559 MiB, 700.00 W" ;;
 esac
 """,
@@ -68,26 +65,6 @@ status=0
 case " $FAULTS " in *" crashed "*) ;; *) echo "========= ERROR SUMMARY: $errors errors" ;; esac
 exit $status
 """,
-    # as Nsight Compute writes it: a step by calls, two by a graph, which begins with a kernel of its own
-    "ncu": """#!/bin/sh
-[ "$1 $2 $3" = "--csv --metrics smsp__inst_executed.sum" ] || exit 2
-echo "==PROF== Connected to process 4711 (bench_lanes)"
-case " $FAULTS " in *" counters "*)
-	echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters" \\
-		"on the target device 0."
-	exit 1 ;;
-esac
-while case $1 in -*) true ;; *) false ;; esac; do
-	case $1 in --csv) shift ;; *) shift 2 ;; esac
-done
-"$@" && echo "==PROF== Disconnected from process 4711" || exit
-echo '"ID","Process ID","Kernel Name","Stream","CC","Section Name","Metric Name","Metric Unit","Metric Value"'
-for kernel in conv:900,000 sgd_momentum_kernel:30,000 rows:5,000 'conv:1,600,000' sgd_momentum_kernel:45,000 \\
-	'conv:1,600,000' sgd_momentum_kernel:50,000 conv:1; do
-	printf '"0","4711","%s","7","9.0","Command line profiler metrics","smsp__inst_executed.sum","inst","%s"\\n' \\
-		"${kernel%%:*}" "${kernel#*:}"
-done
-""",
     "torch": """#!/bin/sh
 printf 'lenet-cifar,4,eager,9000\\nlenet-cifar,4,graph,50000\\nlenet-cifar,4,compile,none\\n'
 printf 'lenet-cifar,128,eager,50000\\nmlp,16,eager,80000\\n'
@@ -106,8 +83,7 @@ a = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 faults = os.environ.get("FAULTS", "").split()
 assert os.environ["CUDA_VISIBLE_DEVICES"] == "{SMALL["uuid"]}" and a["--device"] == "gpu:0"
 net, batch, precision = a.get("--net", "lenet-cifar"), int(a["--batch"]) if "--batch" in a else 4, a.get("--precision")
-if "endless" in faults and net == "mlp" or "waits" in faults and batch == 128 and a["--lanes"] == "1,8,32":
-    open(os.environ["TREE"] + "/waits", "w").close()
+if "endless" in faults and net == "mlp":
     time.sleep(1000)
 if "opens" in faults:
     sys.exit("bench_lanes: gpu:0: gpu:0 (NVIDIA H100 80GB HBM3) does not start: an illegal memory access")
@@ -135,25 +111,6 @@ add_test("kernels/cuda_ops" "/bin/false")
 add_test("daemon/gpu_story" "/bin/false")
 """
 
-def verdict():
-    """scripts/lib/gpu_verdict.py, which alone has the predicted figures."""
-    spec = importlib.util.spec_from_file_location("gpu_verdict", os.path.join(ROOT, "scripts/lib/gpu_verdict.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def predicted_and(*measured, planned=3):
-    """The lines of the table."""
-    v = verdict()
-    return ["    lenet-cifar batch 4, predicted for an H100 | measured:"] + [
-        f"    {what}: {v.range_of(least, most)} | {value}"
-        for (what, least, most), value in zip(v.predicted(planned), measured)]
-
-
-STEPS = predicted_and("22,000")[1]
-
-
 def put(path, text):
     path.write_text(text)
     path.chmod(0o755)
@@ -168,7 +125,7 @@ class Tree:
         for name in ("path", "scripts/lib", "bench", "tests", "examples", "built/bin", "built/tests"):
             (at / name).mkdir(parents=True)
         for name in ("scripts/gpu-check", "scripts/lib/deps.sh", "scripts/lib/gpu_examples.py",
-                     "scripts/lib/gpu_findings.py", "scripts/lib/gpu_gangs.py", "scripts/lib/gpu_verdict.py",
+                     "scripts/lib/gpu_findings.py", "scripts/lib/gpu_gangs.py",
                      "bench/train_peer.py", "bench/train_peer_gpu.py", "examples/digits.json"):
             shutil.copy(os.path.join(ROOT, name), at / name)
         for name in ("tests/e2e", "data", "kernels"):
@@ -227,7 +184,7 @@ def after(text, stage):
 MORE = ["2 GPUs: the bits of one, and lost ranks", "4 GPUs: data x pipeline, and lost ranks"]
 ALL = ["build for sm_90", "a net trains on the card", "each kernel beside its CPU twin",
        "NCCL: a communicator of one rank", "lenet-cifar, batch 4, lanes",
-       "lenet-cifar, batch 4, instructions a step", "lenet-cifar, batch 128, lanes",
+       "lenet-cifar, batch 128, lanes",
        "lenet-cifar, batch 128, tf32", "lenet-cifar, batch 128, bf16", "mlp, batch 16, lanes", "PyTorch, the same nets",
        "examples twice: the same bits", "examples in 32 lanes: the bits of one",
        "examples beside the CPU: first epochs alike",
@@ -243,11 +200,6 @@ def test_a_card_that_is_right_passes_every_stage_and_the_results_are_kept(tree):
     lines = done.stdout.splitlines()
     assert lines[:1] == ["NVIDIA H100 80GB HBM3, sm_90, 580.95.05, 81559 MiB, 700.00 W"]
     assert lines[1].startswith("CUDA release 13.0, no git, ")
-    table = predicted_and("22,000", "396,000", "32", "1,650,000", "4")
-    assert "processes compute" not in done.stdout
-    at = lines.index(table[0])
-    assert lines[at:at + len(table)] == table
-    assert "ok  lenet-cifar batch 4: one lane over PyTorch eager: 9.78, at least 5" in lines
     assert lines[-2].startswith("0 failed, 0 skipped, total ")
     name = "bench/results/gpu-NVIDIA-H100-80GB-HBM3"
     assert lines[-1] == f"kept: {name}.csv {name}.txt; whole output: build-gpu/gpu-check/"
@@ -341,13 +293,12 @@ def test_an_unknown_option_shows_the_usage(tree):
 
 def test_what_fails_is_said_and_the_rest_goes_on(tree):
     tree.without_examples()
-    done = tree.run(FAULTS="twin memcheck counters endless")
+    done = tree.run(FAULTS="twin memcheck endless")
     assert done.returncode == 1, done
     words = stages(done.stdout)
     assert {stage for stage, word in words.items() if word == "FAIL"} == {
         "each kernel beside its CPU twin", "mlp, batch 16, lanes", *ALL[-4:]}, done.stdout
-    assert {stage for stage, word in words.items() if word == "skip"} == {
-        "lenet-cifar, batch 4, instructions a step", *MORE}
+    assert {stage for stage, word in words.items() if word == "skip"} == set(MORE)
     assert list(words) == ALL
     text = done.stdout
     assert "relu: 3 is not 4" in text and "of 2 tests 1 have run and passed" in text
@@ -355,31 +306,22 @@ def test_what_fails_is_said_and_the_rest_goes_on(tree):
     assert "memcheck: findings in 1 programs; 0 failed without one" in text
     assert "racecheck: findings in 0 programs; 1 failed without one" in text
     assert "stopped: it may take 300 s" in after(text, "mlp, batch 16, lanes")
-    why = "no permission for the card's counters (ERR_NVGPUCTRPERM): root has it"
-    assert why in after(text, "lenet-cifar, batch 4, instructions a step")
-    assert predicted_and("", "", "", f"not measured: {why}")[4] in text
-    assert "??  mlp batch 16: one lane over PyTorch eager: not measured, at least 1" in text
-    assert f"7 failed (each kernel beside its CPU twin; mlp, batch 16, lanes; {'; '.join(ALL[-4:])}; " \
-           "what must hold), 3 skipped (lenet-cifar, batch 4, instructions a step; " in text
+    assert f"6 failed (each kernel beside its CPU twin; mlp, batch 16, lanes; {'; '.join(ALL[-4:])}), 2 skipped (" in text
     assert done.stdout.splitlines()[-2] in tree.kept()["txt"]
 
 
 def test_tools_that_are_missing_are_skipped_and_named(tree):
     tree.without_examples()
-    for tool in ("ncu", "compute-sanitizer"):
-        without(tree, tool)
-    done = tree.run(SW_TORCH_PYTHON="nowhere", CAPABILITY="7.5", OTHERS="4711\n4712")
+    without(tree, "compute-sanitizer")
+    done = tree.run(SW_TORCH_PYTHON="nowhere", CAPABILITY="7.5")
     assert done.returncode == 0, done
-    assert "note: 2 processes compute on the card already" in done.stdout
     words = stages(done.stdout)
     assert {stage for stage, word in words.items() if word != "ok"} == {
-        "lenet-cifar, batch 4, instructions a step", "PyTorch, the same nets", "lenet-cifar, batch 128, tf32",
+        "PyTorch, the same nets", "lenet-cifar, batch 128, tf32",
         "lenet-cifar, batch 128, bf16", *MORE, *ALL[-4:]} and "FAIL" not in words.values(), done.stdout
-    assert predicted_and("", "", "", "not measured: no ncu")[4] in done.stdout.splitlines()
     assert ": no compute-sanitizer" in after(done.stdout, "compute-sanitizer memcheck")
     assert ": no Python with PyTorch" in after(done.stdout, "PyTorch, the same nets")
     assert ": it takes compute capability 8.0" in after(done.stdout, "lenet-cifar, batch 128, bf16")
-    assert "??  lenet-cifar batch 4: one lane over PyTorch eager: not measured, at least 5" in done.stdout
 
 
 def test_a_test_that_found_no_card_is_no_pass(tree):
@@ -397,8 +339,6 @@ def test_where_no_net_trains_only_what_shows_why_is_run(tree):
         "NCCL: a communicator of one rank": "ok", "lanes, examples, several GPUs": "skip",
         "compute-sanitizer memcheck": "FAIL"}, done.stdout
     assert "does not start: an illegal memory access" in done.stdout
-    table = predicted_and(*["not measured"] * 5, planned=None)
-    assert [line for line in done.stdout.splitlines() if line in table] == table, done.stdout
 
 
 def test_results_that_have_no_room_are_named_where_they_are(tree):
@@ -409,46 +349,5 @@ def test_results_that_have_no_room_are_named_where_they_are(tree):
     assert done.returncode == 1 and "0 failed" in done.stdout, done
     assert done.stderr.splitlines()[-1] == ("gpu-check: bench/results takes no files: the results are "
                                             "build-gpu/gpu-check/results.csv and results.txt")
-    assert STEPS in (tree.logs / "results.txt").read_text()
+    assert "0 failed" in (tree.logs / "results.txt").read_text()
     assert "sweepd,lenet-cifar,4,fp32,32,1584000" in (tree.logs / "results.csv").read_text()
-
-
-def test_what_was_found_is_kept_when_it_is_interrupted(tree):
-    env = tree.env(FAULTS="waits")
-    # A shell cannot trap what its parent ignores, as one in the background does SIGINT.
-    command = ["env", "--default-signal", tree.at / "scripts" / "gpu-check"]
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            wait_until((tree.at / "waits").exists, "the stage that waits")
-            process.send_signal(signal.SIGINT)
-            out = process.communicate(timeout=DEADLINE)[0]
-        finally:
-            process.kill()
-    assert process.returncode == 1 and STEPS in out and "1,650,000" in out, out
-    assert "failed (interrupted; what must hold)" in tree.kept()["txt"]
-    assert "sweepd,lenet-cifar,4,fp32,32,1584000" in tree.kept()["csv"]
-
-
-def test_figures_that_are_not_as_predicted_are_marked(tmp_path):
-    steps = {1: 9000, 8: 90000, 32: 91000}
-    (tmp_path / "lanes.csv").write_text("".join(
-        f"card,lenet-cifar,4,fp32,{n},{4 * rate},0,,{3 * n},{9 * n}\n" for n, rate in steps.items()) +
-        "card,lenet-cifar,4,fp")  # it was cut off
-    done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/lib/gpu_verdict.py"), tmp_path],
-                          capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr == "", done
-    marked = [line.split(": ")[0].strip() for line in done.stdout.splitlines() if "NOT AS PREDICTED" in line]
-    assert marked == ["steps a second of one lane", "steps a second of all lanes",
-                      "lanes from which more add less than a tenth", "MB a lane"], done.stdout
-    assert f"{predicted_and(*'....', 9)[5]}: NOT AS PREDICTED" in done.stdout
-    assert "ok  lenet-cifar batch 4: 32 lanes over one: 10.11, at least 4" in done.stdout
-
-
-def test_the_bench_writes_what_the_verdict_reads(tmp_path):
-    """The real one, on the stand-in for the module: planned bytes grow with the lanes."""
-    subprocess.run([os.path.join(BIN, "bench_lanes"), "--device", "gpu:0", "--batch", "4", "--lanes", "1,2",
-                    "--seconds", "0.3", "--csv", tmp_path / "lanes.csv"],
-                   env=environment(SWEEPD_CUDA_MODULE=CUDA), check=True, stdout=subprocess.DEVNULL)
-    got = verdict().lanes(tmp_path)[("lenet-cifar", 4, "fp32")]
-    assert sorted(got) == [1, 2] and all(rate > 0 for rate, *_ in got.values()), got
-    assert got[2][1] == pytest.approx(2 * got[1][1], abs=0.2) and 1 < got[1][1] < 100, got
