@@ -1,9 +1,9 @@
 /*
  * cli/view.h — what a watcher knows of one sweep: the last header, and a bounded list of trials.
  *
- * Fed with the result of sweep.watch and then with the params of each sweep.update. Trials are
- * merged by number; those that have not ended stay, and of the ended ones the latest. A message
- * with "reset": true is a snapshot: the trials it does not have are forgotten.
+ * Fed with the results of sweep.watch. Trials are merged by number; those that have not ended stay,
+ * and of the ended ones the latest. A message with "reset": true is a snapshot: the trials it does
+ * not have are forgotten.
  * Memory   The struct is the caller's (init/fini); it takes the trees that it is fed with.
  */
 #ifndef SW_CLI_VIEW_H

@@ -1,9 +1,10 @@
 /*
  * cli/watch.c — the loop of a watcher.
  *
- * One connection per sweep. Messages go into the views as they come; what is shown is made from the
- * views, at most ten times a second on a terminal and every five seconds elsewhere. A daemon that
- * goes away is looked for every second, for a minute.
+ * One connection per sweep, on which the daemon is asked again and again for what has changed since
+ * its last answer. Answers go into the views as they come; what is shown is made from the views,
+ * at most ten times a second on a terminal and every five seconds elsewhere. A daemon that goes
+ * away is looked for every second, for a minute.
  */
 #include "cli/watch.h"
 #include "base/clock.h"
@@ -21,6 +22,7 @@
 #define FRAME_US    ((int64_t)100000)
 #define BLOCK_US    (5 * SECOND_US)
 #define RETRY_US    SECOND_US
+#define WAIT        "0.5" /* s: longest wait for a change, and of a curve that is asked for then */
 #define AWAY_MAX_US (60 * SECOND_US)
 #define MAX_SWEEPS  SW_ARGS_MAX
 
@@ -29,7 +31,8 @@ struct watch {
 	size_t n;
 	struct sw_view views[MAX_SWEEPS]; /* in a row of their own: what is drawn */
 	struct sw_client *clients[MAX_SWEEPS];
-	int64_t ids[MAX_SWEEPS]; /* the response that is a snapshot */
+	int64_t ids[MAX_SWEEPS];    /* the response that is awaited; 0: none, it is to be asked */
+	uint64_t since[MAX_SWEEPS]; /* what it knows; 0: nothing */
 	int64_t retry_at[MAX_SWEEPS];
 	bool on_screen, json, left;
 	struct sw_browse browse; /* what keys have chosen */
@@ -39,27 +42,32 @@ struct watch {
 	bool dirty;
 };
 
+static sw_status ask_view(struct watch *w, size_t i, struct sw_err *err)
+{
+	char params[96];
+
+	(void)snprintf(params, sizeof params, "{\"sweep\":%llu,\"since\":%llu,\"wait_s\":" WAIT "}",
+		       (unsigned long long)w->views[i].sweep, (unsigned long long)w->since[i]);
+	return sw_client_send(w->clients[i], "sweep.watch", params, SW_CLIENT_CONNECT_MS,
+			      &w->ids[i], err);
+}
+
 static sw_status start_view(struct watch *w, size_t i, struct sw_err *err)
 {
-	char params[64];
 	sw_status rc = SW_OK;
 
 	w->clients[i] = w->cli->client; /* an ssh less, where it has served before */
 	w->cli->client = NULL;
 	if (w->clients[i] == NULL)
 		rc = sw_cli_connect(w->cli, &w->clients[i], err);
-	(void)snprintf(params, sizeof params, "{\"sweep\":%llu}",
-		       (unsigned long long)w->views[i].sweep);
-	if (rc == SW_OK)
-		rc = sw_client_send(w->clients[i], "sweep.watch", params, SW_CLIENT_CONNECT_MS,
-				    &w->ids[i], err);
-	return rc;
+	return rc == SW_OK ? ask_view(w, i, err) : rc;
 }
 
 static void lose_view(struct watch *w, size_t i, int64_t now)
 {
 	sw_client_close(w->clients[i]);
 	w->clients[i] = NULL;
+	w->ids[i] = 0;
 	if (w->curve.id != 0 && w->asked == i) {
 		w->curve.id = 0;
 		w->curve.more = true;
@@ -80,12 +88,10 @@ static bool is_of_curve(const struct watch *w, size_t i, const struct sw_reply *
 	return r->id > 0 && r->id == w->curve.id && i == w->asked;
 }
 
-/* One message for view i: the snapshot or an update; others are passed over. */
-static sw_status take_update(struct watch *w, size_t i, struct sw_reply *r)
+/* One message for view i: the answer to its question; others are passed over. */
+static sw_status take_answer(struct watch *w, size_t i, struct sw_reply *r)
 {
-	const char *key = NULL;
-	cJSON *message;
-	sw_status rc;
+	struct sw_view *v = &w->views[i];
 
 	if (is_of_curve(w, i, r)) {
 		w->curve.id = 0;
@@ -93,20 +99,22 @@ static sw_status take_update(struct watch *w, size_t i, struct sw_reply *r)
 		return sw_curve_take(&w->curve, r->result,
 				     sw_json_text(w->views[i].head, "metric", ""));
 	}
-	if (sw_view_ended(&w->views[i]))
-		return SW_OK; /* what it knows is the end, whatever came next */
-	if (r->method != NULL && strcmp(r->method, "sweep.update") == 0)
-		key = "params";
-	else if (r->method == NULL && r->id == w->ids[i])
-		key = "result";
-	if (key == NULL)
+	if (r->method != NULL || r->id != w->ids[i])
 		return SW_OK; /* a message that this version does not know */
-	message = cJSON_DetachItemFromObjectCaseSensitive(r->tree, key);
+	const uint64_t next = sw_json_uint(r->result, "next");
+	const bool same = next == w->since[i] && v->lost_at_us == 0 &&
+			  !cJSON_IsTrue(sw_json_get(r->result, "reset"));
+	w->ids[i] = 0;
+	w->since[i] = next;
+	/* Nothing has changed: the wait was over. */
+	if (same)
+		return SW_OK;
+	cJSON *message = cJSON_DetachItemFromObjectCaseSensitive(r->tree, "result");
 	if (w->json)
 		sw_cli_json(w->cli, message);
-	rc = sw_view_merge(&w->views[i], message, sw_clock_mono_us());
+	const sw_status rc = sw_view_merge(v, message, sw_clock_mono_us());
 	w->dirty = true;
-	return rc == SW_PARSE ? SW_OK : rc; /* a malformed update changes nothing */
+	return rc == SW_PARSE ? SW_OK : rc; /* a malformed answer changes nothing */
 }
 
 /* All that has come for view i. SW_INVALID (the daemon refused) and SW_NOMEM end the watch. */
@@ -118,9 +126,9 @@ static sw_status drain_view(struct watch *w, size_t i, struct sw_err *err)
 
 	while (rc == SW_OK) {
 		rc = sw_client_read(w->clients[i], 0, &r, &why);
-		/* What was asked later is refused: the trial is gone, and has no curve. */
-		if (rc == SW_OK || (rc == SW_INVALID && r.id > w->ids[i]))
-			rc = take_update(w, i, &r);
+		/* A curve that is refused: the trial is gone, and has none. */
+		if (rc == SW_OK || (rc == SW_INVALID && is_of_curve(w, i, &r)))
+			rc = take_answer(w, i, &r);
 	}
 	sw_client_reply_fini(&r);
 	if (rc == SW_BUSY)
@@ -222,6 +230,18 @@ static void ask_curve(struct watch *w)
 		lose_view(w, i, sw_clock_mono_us());
 }
 
+/* Asks again about those that have answered. Behind the curve, which would wait for that answer. */
+static void ask_views(struct watch *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		struct sw_err why = SW_ERR_INIT;
+
+		if (w->clients[i] != NULL && w->ids[i] == 0 && !sw_view_ended(&w->views[i]) &&
+		    ask_view(w, i, &why) != SW_OK && w->cli->args.host == NULL)
+			lose_view(w, i, sw_clock_mono_us()); /* else the next look sees it */
+	}
+}
+
 /* Shows what is due; sets *due to when it wants to be called again. */
 static sw_status show_all(struct watch *w, int64_t *due)
 {
@@ -284,6 +304,7 @@ static sw_status follow_views(struct watch *w, struct sw_err *err)
 		if (rc != SW_OK)
 			return rc;
 		ask_curve(w);
+		ask_views(w);
 		if (!w->on_screen && w->cli->out.len > 0 && sw_cli_flush(w->cli) != SW_EXIT_DONE)
 			return sw_err_set(err, SW_INVALID, "nobody reads");
 		wait_for(w, due);

@@ -88,13 +88,12 @@ static void end_validate(struct sw_daemon *d);
 
 static bool on_conn_busy(struct sw_conn *c)
 {
-	return c->slot != NULL || c->n_watches > 0 || sw_hold_any(c);
+	return c->slot != NULL || sw_hold_any(c);
 }
 
 static void on_conn_gone(struct sw_conn *c)
 {
 	sw_hold_drop_conn(c);
-	sw_watch_drop_conn(c->d, c);
 	sw_slot_conn_gone(c);
 	if (c->d->config.validate)
 		end_validate(c->d);
@@ -163,7 +162,7 @@ static void close_everything(struct sw_daemon *d)
 		sw_conn_close(LIST_FIRST(&d->net.conns));
 	close_handle((uv_handle_t *)&d->tick);
 	close_handle((uv_handle_t *)&d->sweep.suggest_timer);
-	close_handle((uv_handle_t *)&d->feed);
+	close_handle((uv_handle_t *)&d->watch);
 	close_handle((uv_handle_t *)&d->flush);
 	close_handle((uv_handle_t *)&d->sigterm);
 	close_handle((uv_handle_t *)&d->sigint);
@@ -313,6 +312,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 	sw_speccheck_stop_all(d);
 	sw_wait_refuse_all(d, SW_WAIT_SUGGESTION, "the daemon is stopping");
 	sw_wait_refuse_all(d, SW_WAIT_TRIAL, "the daemon is stopping");
+	sw_watch_stop(d);
 	sw_ask_end_all(d);
 	sw_erase_stop(d);
 	sw_wait_refuse_all(d, SW_WAIT_END,
@@ -330,7 +330,7 @@ static void init_handles(struct sw_daemon *d)
 	(void)uv_pipe_init(d->loop, &d->net.listener, 0);
 	(void)uv_timer_init(d->loop, &d->tick);
 	(void)uv_timer_init(d->loop, &d->sweep.suggest_timer);
-	(void)uv_timer_init(d->loop, &d->feed);
+	(void)uv_timer_init(d->loop, &d->watch);
 	(void)uv_prepare_init(d->loop, &d->flush);
 	(void)uv_signal_init(d->loop, &d->sigterm);
 	(void)uv_signal_init(d->loop, &d->sigint);
@@ -339,7 +339,7 @@ static void init_handles(struct sw_daemon *d)
 	assert(rc == 0);
 	rc = uv_async_init(d->loop, &d->slot.gpu_wake, on_gpus);
 	assert(rc == 0);
-	d->net.listener.data = d->tick.data = d->feed.data = d->sweep.suggest_timer.data =
+	d->net.listener.data = d->tick.data = d->watch.data = d->sweep.suggest_timer.data =
 		d->flush.data = d;
 	d->sigterm.data = d->sigint.data = d->sighup.data = d->store_wake.data =
 		d->slot.gpu_wake.data = d;

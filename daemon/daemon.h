@@ -43,7 +43,7 @@ struct sw_daemon {
 	uv_async_t store_wake;
 	uv_prepare_t flush; /* sends what the last turn of the loop made ready */
 	uv_timer_t tick;    /* every SW_TICK_MS: all time limits */
-	uv_timer_t feed;    /* watchers' updates; runs only while there are watchers */
+	uv_timer_t watch;   /* answers of sweep.watch; runs only while one waits */
 	uv_signal_t sigterm, sigint, sighup;
 
 	int64_t started_us;

@@ -36,7 +36,7 @@ void sw_gate_worker(struct sw_call *call, sw_handler_fn *then);
 	GATED("sweep.annotate", sw_gate_known, sw_handle_sweep_annotate)                           \
 	GATED("sweep.edit", sw_gate_change, sw_handle_sweep_edit)                                  \
 	GATED("sweep.simulate", sw_gate_known, sw_handle_sweep_simulate)                           \
-	GATED("sweep.watch", sw_gate_loaded, sw_watch_start)                                       \
+	GATED("sweep.watch", sw_gate_loaded, sw_watch_answer)                                      \
 	X("sweep.plot", sweep_plot)                                                                \
 	GATED("trial.list", sw_gate_known, sw_handle_trial_list)                                   \
 	GATED("trial.get", sw_gate_known, sw_handle_trial_get)                                     \

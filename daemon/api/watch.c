@@ -11,65 +11,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHANGED_MAX 512                   /* trials in one update; more are left for the next */
-#define RESET_ROWS  200                   /* trials of such a one */
-#define UPDATE_FULL ((size_t)1024 * 1024) /* of trials: what is left goes into the next update */
-#define UPDATE_MAX  ((size_t)16 * 1024 * 1024)
+#define CHANGED_MAX 512                   /* trials in one answer; more are left for the next */
+#define ANSWER_FULL ((size_t)1024 * 1024) /* of trials: what is left goes into the next answer */
+#define ANSWER_MAX  ((size_t)16 * 1024 * 1024)
 
-struct sw_watcher {
-	struct sw_watcher *next;
-	struct sw_conn *conn;
-	uint64_t from; /* the number of its snapshot: an older update shows less */
-	bool ready;    /* its snapshot was answered: updates may follow */
-	bool behind;   /* it missed an update for want of room: the next one must be a fresh
-		      * snapshot */
-};
-
-/* One read for a snapshot or an update: pieces of JSON that finish() puts together on the loop. */
-struct feed {
+/* One read for an answer: pieces of JSON that finish() puts together on the loop. */
+struct look {
 	struct sw_running *live;
-	uint64_t number;      /* in the order in which they were asked for */
-	struct sw_call *call; /* a snapshot's; NULL: an update for all watchers */
+	struct sw_call *call;
 	int64_t sweep, now_ms, rows, last;
 	bool maximize;
-	uint64_t changed[CHANGED_MAX];
+	bool stuck;    /* the store was, when the read was asked for */
+	bool snapshot; /* what runs and the latest, not what changed */
+	uint64_t next; /* the number up to which it shows all */
+	struct sw_mark changed[CHANGED_MAX];
 	size_t changed_n, read_n; /* of them, those that `trials` has */
 	struct sw_buf head, best,
 		trials; /* head: the header as it was when the read was asked for */
 	struct sw_jw w;
-	bool snapshot; /* what runs and the latest, not what changed */
-	bool ends;     /* the header has a state that ends the sweep */
 	sw_status rc;
 	struct sw_err err;
 };
-
-static void free_feed(struct feed *f)
-{
-	sw_buf_fini(&f->head);
-	sw_buf_fini(&f->best);
-	sw_buf_fini(&f->trials);
-	free(f);
-}
 
 /* --- on the reader's thread --- */
 
 static bool add_best(const struct sw_row_trial *row, void *arg)
 {
-	struct feed *f = arg;
+	struct look *l = arg;
 	struct sw_jw w;
 
-	sw_jw_init(&w, &f->best);
-	sw_trial_json_obj(&w, row, f->now_ms);
+	sw_jw_init(&w, &l->best);
+	sw_trial_json_obj(&w, row, l->now_ms);
 	return true;
 }
 
 static bool add_trial(const struct sw_row_trial *row, void *arg)
 {
-	struct feed *f = arg;
+	struct look *l = arg;
 
-	sw_trial_json_obj(&f->w, row, f->now_ms);
-	f->rows--;
-	return f->rows > 0 && f->trials.len < UPDATE_FULL;
+	sw_trial_json_obj(&l->w, row, l->now_ms);
+	l->rows--;
+	return l->rows > 0 && l->trials.len < ANSWER_FULL;
 }
 
 static bool add_latest(const struct sw_row_trial *row, void *arg)
@@ -78,295 +60,202 @@ static bool add_latest(const struct sw_row_trial *row, void *arg)
 	return strcmp(row->state, "RUNNING") == 0 || add_trial(row, arg);
 }
 
-static void read_feed(struct sw_db *db, void *arg)
+/* What runs, then the latest. */
+static void read_snapshot(struct look *l, struct sw_db *db)
 {
-	struct feed *f = arg;
+	if (l->rc == SW_OK && l->rows > 0)
+		l->rc = sw_read_trials(db, l->sweep, "RUNNING", 0, l->rows, add_trial, l, &l->err);
+	if (l->rc == SW_OK && l->rows > 0 && l->trials.len < ANSWER_FULL)
+		l->rc = sw_read_trials(db, l->sweep, NULL,
+				       l->last > l->rows ? l->last - l->rows : 0, INT64_MAX,
+				       add_latest, l, &l->err);
+}
 
-	f->rc = sw_read_best(db, f->sweep, f->maximize, "all", 1, add_best, f, &f->err);
-	sw_jw_init(&f->w, &f->trials);
-	sw_jw_arr(&f->w);
-	if (f->snapshot) { /* what runs, then the latest */
-		if (f->rc == SW_OK && f->rows > 0)
-			f->rc = sw_read_trials(db, f->sweep, "RUNNING", 0, f->rows, add_trial, f,
-					       &f->err);
-		if (f->rc == SW_OK && f->rows > 0 && f->trials.len < UPDATE_FULL)
-			f->rc = sw_read_trials(db, f->sweep, NULL,
-					       f->last > f->rows ? f->last - f->rows : 0, INT64_MAX,
-					       add_latest, f, &f->err);
-	}
-	f->rows = CHANGED_MAX + 1;
-	while (f->rc == SW_OK && f->read_n < f->changed_n && f->trials.len < UPDATE_FULL) {
-		f->rc = sw_read_trial(db, f->sweep, (int64_t)f->changed[f->read_n++], add_trial, f,
-				      &f->err);
+static void read_look(struct sw_db *db, void *arg)
+{
+	struct look *l = arg;
+
+	l->rc = sw_read_best(db, l->sweep, l->maximize, "all", 1, add_best, l, &l->err);
+	sw_jw_init(&l->w, &l->trials);
+	sw_jw_arr(&l->w);
+	if (l->snapshot)
+		read_snapshot(l, db);
+	l->rows = CHANGED_MAX + 1;
+	while (l->rc == SW_OK && l->read_n < l->changed_n && l->trials.len < ANSWER_FULL) {
+		l->rc = sw_read_trial(db, l->sweep, (int64_t)l->changed[l->read_n++].trial,
+				      add_trial, l, &l->err);
 		/* A trial that is marked and not stored yet comes with its own commit. */
-		if (f->rc == SW_NOT_FOUND)
-			f->rc = SW_OK;
+		if (l->rc == SW_NOT_FOUND)
+			l->rc = SW_OK;
 	}
-	sw_jw_arr_end(&f->w);
+	sw_jw_arr_end(&l->w);
 }
 
 /* --- on the loop --- */
 
 /* The whole, from its pieces. Takes the head. */
-static struct sw_buf write_view(struct feed *f)
+static struct sw_buf write_answer(struct look *l)
 {
-	struct sw_buf out = f->head;
+	struct sw_buf out = l->head;
 	struct sw_jw w;
 
-	sw_buf_init(&f->head, UPDATE_MAX);
+	sw_buf_init(&l->head, ANSWER_MAX);
 	sw_jw_init(&w, &out);
 	w.comma = true;
-	/* A fresh snapshot instead of an update: its reader must forget all that it has. */
-	if (f->snapshot && f->call == NULL)
-		sw_jw_kbool(&w, "reset", true); /* `trials` is all there is to show */
-	sw_jw_kraw(&w, "best", f->best.len > 0 ? f->best.data : NULL);
-	sw_jw_kraw(&w, "trials", f->trials.data);
+	sw_jw_kint(&w, "next", (int64_t)l->next);
+	sw_jw_kbool(&w, "reset", l->snapshot);
+	sw_jw_kraw(&w, "best", l->best.len > 0 ? l->best.data : NULL);
+	sw_jw_kraw(&w, "trials", l->trials.data);
 	sw_jw_obj_end(&w);
-	if (f->trials.failed != SW_OK || f->best.failed != SW_OK)
-		out.failed = f->trials.failed != SW_OK ? f->trials.failed : f->best.failed;
+	if (l->trials.failed != SW_OK || l->best.failed != SW_OK)
+		out.failed = l->trials.failed != SW_OK ? l->trials.failed : l->best.failed;
 	return out;
 }
 
-static bool is_watched(const struct sw_running *live)
+static void free_look(struct look *l)
 {
-	return live->view.watchers != NULL;
+	sw_buf_fini(&l->head);
+	sw_buf_fini(&l->best);
+	sw_buf_fini(&l->trials);
+	free(l);
 }
 
-static void drop_watcher(struct sw_running *live, struct sw_watcher **at)
+static void on_look(void *arg)
 {
-	struct sw_watcher *w = *at;
+	struct look *l = arg;
 
-	*at = w->next;
-	w->conn->n_watches--;
-	free(w);
-	live->view.changes.watched = is_watched(live);
-}
-
-void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
-{
-	for (size_t i = 0; c->n_watches > 0 && i < d->sweep.sweep_n; i++) {
-		struct sw_running *live = d->sweep.sweeps[i];
-
-		for (struct sw_watcher **at = &live->view.watchers; *at != NULL;)
-			if ((*at)->conn == c)
-				drop_watcher(live, at);
-			else
-				at = &(*at)->next;
-	}
-}
-
-static void on_feed(uv_timer_t *t);
-
-/* The watcher of a connection, made if need be. NULL: no memory. */
-static struct sw_watcher *add_watcher(struct sw_running *live, struct sw_conn *c)
-{
-	struct sw_watcher *w;
-
-	for (w = live->view.watchers; w != NULL; w = w->next)
-		if (w->conn == c)
-			return w; /* once is enough */
-	w = sw_calloc(1, sizeof *w);
-	if (w == NULL)
-		return NULL;
-	w->next = live->view.watchers;
-	w->conn = c;
-	live->view.watchers = w;
-	live->view.changes.watched = true;
-	c->n_watches++;
-	if (!uv_is_active((uv_handle_t *)&live->d->feed)) /* a running one is not put off */
-		(void)uv_timer_start(&live->d->feed, on_feed, SW_WATCH_MS, SW_WATCH_MS);
-	return w;
-}
-
-static void on_snapshot(void *arg)
-{
-	struct feed *f = arg;
-	struct sw_running *live = f->live;
-	struct sw_conn *c = f->call->conn;
-
-	for (struct sw_watcher **at = &live->view.watchers; *at != NULL; at = &(*at)->next) {
-		if ((*at)->conn != c)
-			continue;
-		if (f->rc == SW_OK && !f->ends) {
-			(*at)->ready = true;
-			(*at)->from = f->number;
-		} else if (!(*at)->ready) {
-			drop_watcher(live, at); /* nothing more will happen */
-		}
-		break;
-	}
-	/* An end meanwhile must still be told, though nothing more may change. */
-	live->view.changes.any = true;
-	if (f->rc != SW_OK) {
-		sw_call_error(f->call, &f->err);
+	l->live->lookups--;
+	if (l->read_n < l->changed_n)
+		l->next = l->changed[l->read_n - 1].number; /* the rest had no place in this one */
+	/* A read that a full disk let go of shows less than what has changed. */
+	if (!l->stuck && sw_store_stuck(l->live->d->store) != NULL)
+		l->next = 0;
+	if (l->rc != SW_OK) {
+		sw_call_error(l->call, &l->err);
 	} else {
-		struct sw_buf out = write_view(f);
+		struct sw_buf out = write_answer(l);
 
-		sw_call_result(f->call, &out);
+		sw_call_result(l->call, &out);
 	}
-	free_feed(f);
+	free_look(l);
 }
 
-static struct feed *new_feed(struct sw_running *live)
+/* That the store is stuck is told, and then all that it kept back: what was told in between shows
+ * less than what had changed. */
+static void look_at_store(struct sw_running *live)
 {
-	struct feed *f = sw_calloc(1, sizeof *f);
+	const bool stuck = sw_store_stuck(live->d->store) != NULL;
 
-	if (f == NULL)
-		return NULL;
-	f->live = live;
-	f->number = ++live->view.feeds;
-	f->sweep = live->sweep;
-	f->maximize = live->maximize;
-	f->now_ms = live->d->clock->wall_ms();
-	sw_buf_init(&f->head, UPDATE_MAX);
-	sw_buf_init(&f->best, UPDATE_MAX);
-	sw_buf_init(&f->trials, UPDATE_MAX);
-	/* Before the read: what it shows has happened, so the read, which comes after every commit
-	 * before it, shows at least that. */
-	sw_sweep_json_head(&f->head, live, f->now_ms);
-	f->ends = live->ended_ms != 0;
-	return f;
+	if (stuck == live->view.stuck)
+		return;
+	live->view.stuck = stuck;
+	sw_marks_drop(&live->view.changes);
 }
 
-void sw_watch_start(struct sw_running *live, struct sw_call *call)
+static uint64_t since_of(const struct sw_call *call)
 {
-	/* A connection that has closed is told of no more: it would stay a watcher for ever. */
-	struct feed *f = sw_call_gone(call) ? NULL : new_feed(live);
+	return (uint64_t)sw_call_int(call, "since", 0);
+}
 
-	/* The watcher is there from now on, so that what changes while the snapshot is read is
-	 * noted. The updates that it misses until then were read before the snapshot. */
-	if (f != NULL && add_watcher(live, call->conn) != NULL) {
-		f->call = call;
-		f->snapshot = true;
-		f->rows = sw_call_int(call, "rows", 200);
-		f->last = (int64_t)sw_sweep_trial_n(live->sched);
-		if (sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads, read_feed,
-				  on_snapshot, f) == SW_OK)
+static void answer_now(struct sw_running *live, struct sw_call *call)
+{
+	struct look *l = sw_calloc(1, sizeof *l);
+
+	if (l != NULL) {
+		*l = (struct look){.live = live, .call = call, .sweep = live->sweep};
+		l->maximize = live->maximize;
+		l->now_ms = live->d->clock->wall_ms();
+		l->rows = sw_call_int(call, "rows", 200);
+		l->last = (int64_t)sw_sweep_trial_n(live->sched);
+		l->stuck = live->view.stuck;
+		l->snapshot = !sw_marks_since(&live->view.changes, since_of(call), l->changed,
+					      CHANGED_MAX, &l->changed_n, &l->next);
+		sw_buf_init(&l->head, ANSWER_MAX);
+		sw_buf_init(&l->best, ANSWER_MAX);
+		sw_buf_init(&l->trials, ANSWER_MAX);
+		/* Before the read: what it shows has happened, so the read, which comes after every
+		 * commit before it, shows at least that. */
+		sw_sweep_json_head(&l->head, live, l->now_ms);
+		if (sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads, read_look,
+				  on_look, l) == SW_OK) {
+			live->lookups++; /* it stays in memory until then */
 			return;
-	}
-	if (f != NULL) {
-		struct sw_watcher **at = &live->view.watchers;
-
-		while (*at != NULL && ((*at)->conn != call->conn || (*at)->ready))
-			at = &(*at)->next;
-		if (*at != NULL)
-			drop_watcher(live, at);
-		free_feed(f);
+		}
+		free_look(l);
 	}
 	sw_call_refuse(call, SW_BUSY, "", SW_CALL_BUSY);
 }
 
-/* A fresh snapshot goes to everyone, other updates to those that missed none. */
-static void send_update(struct sw_running *live, const struct feed *f, const char *text)
+/* --- those that wait --- */
+
+/* Is there something to tell, or is its time over? While the store is stuck what changes is told
+ * once it is stored. */
+static bool is_due(const struct sw_running *live, const struct sw_wait *w, int64_t now_us)
 {
-	for (struct sw_watcher *w = live->view.watchers, *next; w != NULL; w = next) {
-		next = w->next;
-		/* Its snapshot is not out yet, or shows more than this. One that missed an update
-		 * waits for the next snapshot. */
-		if (!w->ready || f->number < w->from || (w->behind && !f->snapshot))
-			continue;
-		w->behind = sw_conn_is_full(w->conn);
-		if (!w->behind)
-			sw_conn_notify(w->conn, "sweep.update", text);
-	}
+	const struct sw_marks *m = &live->view.changes;
+
+	return now_us >= w->until_us || sw_call_gone(w->call) ||
+	       since_of(w->call) < (live->view.stuck ? m->dropped : m->number);
 }
 
-static void on_update(void *arg)
+/* True: some still wait. */
+static bool serve_waits(struct sw_running *live, int64_t now_us)
 {
-	struct feed *f = arg;
-	struct sw_running *live = f->live;
-	bool sent = false;
+	struct sw_waits *all = &live->waits[SW_WAIT_CHANGE];
+	const int64_t idle_min = all->n > 0 ? sw_hold_idle_min(live) : 0;
 
-	live->view.feeding = false;
-	for (size_t i = f->read_n; i < f->changed_n; i++)
-		sw_marks_note(&live->view.changes, f->changed[i]); /* had no place in this one */
-	if (f->rc == SW_OK) {
-		struct sw_buf out = write_view(f);
-
-		sent = out.failed == SW_OK;
-		if (sent)
-			send_update(live, f, out.data);
-		sw_buf_fini(&out);
+	if (all->n == 0)
+		return false;
+	look_at_store(live);
+	if (idle_min != live->view.idle_min) { /* no event tells of that */
+		live->view.idle_min = idle_min;
+		sw_marks_note(&live->view.changes, 0);
 	}
-	if (!sent)
-		live->view.changes.overflowed =
-			true; /* what it had to tell is told by the next one */
-	/* A watcher that got the update which shows the end has got its last one. */
-	const bool last = sent && f->ends && live->ended_ms != 0 && live->view.changes.n == 0 &&
-			  !live->view.changes.overflowed;
-	for (struct sw_watcher **at = &live->view.watchers; last && *at != NULL;) {
-		if ((*at)->ready && !(*at)->behind)
-			drop_watcher(live, at);
+	for (struct sw_wait **at = &all->head; *at != NULL;) {
+		if (is_due(live, *at, now_us))
+			answer_now(live, sw_wait_take(all, at));
 		else
 			at = &(*at)->next;
 	}
-	free_feed(f);
+	return all->n > 0;
 }
 
-/* Does someone wait for a fresh snapshot that could be sent now? */
-static bool someone_behind(const struct sw_running *live)
-{
-	for (const struct sw_watcher *w = live->view.watchers; w != NULL; w = w->next)
-		if (w->behind && !sw_conn_is_full(w->conn))
-			return true;
-	return false;
-}
-
-static void feed_watchers(struct sw_running *live)
-{
-	struct sw_marks *c = &live->view.changes;
-
-	if (!is_watched(live))
-		return;
-	const bool stuck = sw_store_stuck(live->d->store) != NULL;
-	/* A read now would show less than what has changed: that it is stuck is told once, the rest
-	 * afterwards. */
-	c->overflowed = c->overflowed || stuck;
-	if (stuck && live->view.stuck)
-		return;
-	/* One read at a time: what changes meanwhile is in the next. */
-	if (live->view.feeding)
-		return;
-	const bool fresh = c->overflowed || someone_behind(live);
-	const int64_t idle_min = sw_hold_idle_min(live); /* no event tells them of that */
-	/* Nothing has changed. */
-	if (!fresh && !c->any && c->n == 0 && idle_min == live->view.idle_min)
-		return;
-	struct feed *f = new_feed(live);
-	/* No memory: the marks stay, and the next beat tries again. */
-	if (f == NULL)
-		return;
-	if (fresh) {
-		f->snapshot = true;
-		f->rows = RESET_ROWS;
-		f->last = (int64_t)sw_sweep_trial_n(live->sched);
-	} else {
-		f->changed_n = c->n < CHANGED_MAX ? c->n : CHANGED_MAX;
-		if (f->changed_n > 0)
-			memcpy(f->changed, c->trials, f->changed_n * sizeof *c->trials);
-	}
-	/* The queue is full: the next beat tries again. */
-	if (sw_store_read(live->d->store, SW_READ_LONG, NULL, read_feed, on_update, f) != SW_OK) {
-		free_feed(f);
-		return;
-	}
-	live->view.feeding = true;
-	live->view.stuck = stuck;
-	live->view.idle_min = idle_min;
-	/* Changes from here on are for the next update. */
-	sw_marks_seen(c, f->changed_n, fresh);
-}
-
-static void on_feed(uv_timer_t *t)
+static void on_beat(uv_timer_t *t)
 {
 	struct sw_daemon *d = t->data;
 	bool any = false;
 
-	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
-		any = any || is_watched(d->sweep.sweeps[i]);
-		feed_watchers(d->sweep.sweeps[i]);
-	}
-	/* add_watcher() starts it again. */
+	for (size_t i = 0; i < d->sweep.sweep_n; i++)
+		any = serve_waits(d->sweep.sweeps[i], d->clock->mono_us()) || any;
 	if (!any)
 		(void)uv_timer_stop(t);
+}
+
+void sw_watch_answer(struct sw_running *live, struct sw_call *call)
+{
+	const double wait_s = sw_call_num(call, "wait_s", 0.0);
+	struct sw_wait *w = NULL;
+
+	look_at_store(live);
+	live->view.changes.looks = SW_MARKS_LOOKS;
+	/* Even if something has changed, the call waits for the next beat: one that comes again at
+	 * once gets no more answers than one that takes its time. */
+	if (since_of(call) != 0 && wait_s > 0 && live->d->phase == SW_UP && !sw_call_gone(call))
+		w = sw_wait_add(&live->waits[SW_WAIT_CHANGE], call);
+	if (w == NULL) {
+		answer_now(live, call);
+		return;
+	}
+	w->until_us = call->since_us + (int64_t)(wait_s * 1e6);
+	if (!uv_is_active((uv_handle_t *)&live->d->watch)) /* a running one is not put off */
+		(void)uv_timer_start(&live->d->watch, on_beat, SW_WATCH_MS, SW_WATCH_MS);
+}
+
+void sw_watch_stop(struct sw_daemon *d)
+{
+	for (size_t i = 0; i < d->sweep.sweep_n; i++)
+		for (struct sw_wait *w = d->sweep.sweeps[i]->waits[SW_WAIT_CHANGE].head; w != NULL;
+		     w = w->next)
+			sw_conn_close(w->call->conn);
+	sw_wait_refuse_all(d, SW_WAIT_CHANGE, "the daemon is stopping");
 }

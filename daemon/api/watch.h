@@ -1,23 +1,22 @@
 /*
- * daemon/api/watch.h — sweep.watch: a snapshot, then at most five updates a second of what changed.
+ * daemon/api/watch.h — sweep.watch: what has changed since an earlier answer, else a snapshot.
  *
- * An update reads the trials that were noted as changed (daemon/sweep/marks.h) from the store, so
- * it shows what was committed and costs the same however many reports came in between. A watcher
- * that does not read is cut by the limits of its connection (daemon/net/conn.h) and disturbs nobody
- * else.
+ * An answer reads the trials that were noted as changed (daemon/sweep/marks.h) from the store, so
+ * it shows what was committed. Of who watches nothing is kept here but a call that waits, which is
+ * looked at SW_WATCH_MS apart: however many reports came in between, there are at most five
+ * answers a second.
  */
 #ifndef SW_DAEMON_API_WATCH_H
 #define SW_DAEMON_API_WATCH_H
 
 struct sw_call;
-struct sw_conn;
 struct sw_daemon;
 struct sw_running;
 
 #define SW_WATCH_MS 200
 
-/* Answers the call with a snapshot and adds its connection as a watcher. */
-void sw_watch_start(struct sw_running *live, struct sw_call *call);
-void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c);
+void sw_watch_answer(struct sw_running *live, struct sw_call *call);
+/* Cuts those that wait: they find the next daemon, or say that there is none. */
+void sw_watch_stop(struct sw_daemon *d);
 
 #endif

@@ -102,7 +102,6 @@ struct sw_conn {
 	/* Kept here for rooms above, and nothing to this one. */
 	struct sw_slot *slot;   /* a worker's, once it said hello (daemon/slot/supervisor.c) */
 	struct sw_holds *holds; /* trials that it holds (daemon/sweep/hold.c) */
-	size_t n_watches;       /* sweeps watched (daemon/api/watch.c) */
 	uid_t uid;
 	pid_t pid;
 	char peer[SW_CONN_PEER]; /* the pilot that it is of (daemon/net/port.h); "": the socket's */
@@ -125,9 +124,8 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener);
 void sw_conn_adopt(struct sw_daemon *d, uv_os_sock_t fd, const char *peer);
 void sw_conn_close(struct sw_conn *c);
 
-/* Queues a notification behind the answers that are due before it. params: JSON text, borrowed. */
-void sw_conn_notify(struct sw_conn *c, const char *method, const char *params);
-/* Sends one ahead of every answer: for a worker, whose worker.next may be held. */
+/* Sends a notification ahead of every answer: for a worker, whose worker.next may be held. params:
+ * JSON text, borrowed. */
 void sw_conn_push(struct sw_conn *c, const char *method, const char *params);
 
 /* For call.c: a call of message m was answered (its text is in m->out). */

@@ -206,18 +206,6 @@ void sw_conn_answered(struct sw_conn *c, struct sw_message *m)
 		mark_dirty(c);
 }
 
-void sw_conn_notify(struct sw_conn *c, const char *method, const char *params)
-{
-	struct sw_message *m = c->closing ? NULL : sw_conn_push_message(c);
-
-	/* Closed, or no memory for it: a notification may be lost. */
-	if (m == NULL)
-		return;
-	sw_rpc_write_notification(&m->out, method, params);
-	count_answers(c, m);
-	mark_dirty(c);
-}
-
 void sw_conn_push(struct sw_conn *c, const char *method, const char *params)
 {
 	struct sw_buf b;

@@ -6,47 +6,74 @@
 
 #define LATEST 64 /* of the names, where a trial is looked for before it is named again */
 
-void sw_marks_note(struct sw_marks *c, uint64_t trial)
+static void forget(struct sw_marks *m, size_t i, size_t n)
 {
-	c->any = true;
-	/* The sweep itself; or nobody will read it; or all is told anew anyhow. */
-	if (trial == 0 || !c->watched || c->overflowed)
-		return;
-	for (size_t i = c->n; i > 0 && i + LATEST > c->n; i--)
-		if (c->trials[i - 1] == trial)
-			return; /* a few of the latest are enough to catch a chatty trial */
-	if (c->n == SW_MARKS_MAX ||
-	    !sw_array_reserve(&c->trials, &c->cap, c->n + 1, sizeof *c->trials)) {
-		c->overflowed = true;
-		c->n = 0;
-		return;
-	}
-	c->trials[c->n++] = trial;
+	memmove(&m->v[i], &m->v[i + n], (m->n - i - n) * sizeof *m->v);
+	m->n -= n;
 }
 
-void sw_marks_stepped(struct sw_marks *c, const struct sw_event *event,
+void sw_marks_drop(struct sw_marks *m)
+{
+	m->dropped = ++m->number;
+	m->n = 0;
+}
+
+static void drop_half(struct sw_marks *m)
+{
+	m->dropped = m->v[SW_MARKS_MAX / 2 - 1].number;
+	forget(m, 0, SW_MARKS_MAX / 2);
+	m->looks--;
+}
+
+void sw_marks_note(struct sw_marks *m, uint64_t trial)
+{
+	m->number++;
+	if (trial == 0)
+		return;
+	if (m->n == SW_MARKS_MAX)
+		drop_half(m);
+	/* Nobody will ask for it, or there is no memory. */
+	if (m->looks == 0 || !sw_array_reserve(&m->v, &m->cap, m->n + 1, sizeof *m->v)) {
+		m->dropped = m->number;
+		m->n = 0;
+		return;
+	}
+	for (size_t i = m->n; i > 0 && i + LATEST > m->n; i--)
+		if (m->v[i - 1].trial == trial) {
+			forget(m, i - 1, 1);
+			break; /* a few of the latest are enough to catch a chatty trial */
+		}
+	m->v[m->n++] = (struct sw_mark){.number = m->number, .trial = trial};
+}
+
+void sw_marks_stepped(struct sw_marks *m, const struct sw_event *event,
 		      const struct sw_actions *step)
 {
 	for (size_t i = 0; i < step->n; i++)
-		sw_marks_note(c, step->v[i].kind == SW_ACTION_SWEEP ? 0 : step->v[i].trial);
+		sw_marks_note(m, step->v[i].kind == SW_ACTION_SWEEP ? 0 : step->v[i].trial);
 	if (event->kind == SW_EVENT_REPORT)
-		sw_marks_note(c, event->trial);
+		sw_marks_note(m, event->trial);
 }
 
-void sw_marks_seen(struct sw_marks *c, size_t n, bool all)
+bool sw_marks_since(const struct sw_marks *m, uint64_t since, struct sw_mark *out, size_t most,
+		    size_t *n, uint64_t *next)
 {
-	c->any = false;
-	if (all) {
-		c->overflowed = false;
-		n = c->n;
+	*n = 0;
+	*next = m->number;
+	if (since < m->dropped || since > m->number)
+		return false;
+	for (size_t i = sw_array_place(m->v, m->n, sizeof *m->v, since + 1); i < m->n; i++) {
+		if (*n == most) {
+			*next = out[most - 1].number;
+			break;
+		}
+		out[(*n)++] = m->v[i];
 	}
-	c->n -= n;
-	if (c->n > 0)
-		memmove(c->trials, c->trials + n, c->n * sizeof *c->trials);
+	return true;
 }
 
-void sw_marks_fini(struct sw_marks *c)
+void sw_marks_fini(struct sw_marks *m)
 {
-	free(c->trials);
-	*c = (struct sw_marks){.trials = NULL};
+	free(m->v);
+	*m = (struct sw_marks){.number = m->number, .dropped = m->number};
 }

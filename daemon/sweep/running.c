@@ -77,6 +77,9 @@ static struct sw_running *push_live(struct sw_daemon *d, const char *name, const
 			      sizeof(struct sw_running *)))
 		goto fail;
 	live->d = d;
+	/* Higher than any that an earlier daemon told a watcher. */
+	live->view.changes.number = (uint64_t)d->clock->wall_ms() * 1000;
+	live->view.changes.dropped = live->view.changes.number;
 	live->next_ev = 1;
 	live->oldest = 1;
 	/* Numbers are dense and from 1: a sweep is found by its place, and never leaves it. */

@@ -26,7 +26,6 @@
 struct sw_daemon;
 struct sw_call;
 struct sw_suggester;
-struct sw_watcher;
 
 #define SW_RUN_GPU 60000 /* a whole GPU: what parts are counted in */
 
@@ -91,12 +90,9 @@ struct sw_running {
 	struct sw_waits waits[SW_WAIT_REASONS];
 
 	struct {
-		struct sw_marks changes; /* since the last update to its watchers was read */
-		struct sw_watcher *watchers;
-		bool stuck;       /* the store is, as they know */
+		struct sw_marks changes;
+		bool stuck;       /* the store is, as those who watch know */
 		int64_t idle_min; /* sw_hold_idle_min() as they know it */
-		uint64_t feeds;   /* snapshots and updates asked of the store */
-		bool feeding;     /* a read for an update is under way */
 	} view;                   /* daemon/api/watch.h */
 };
 

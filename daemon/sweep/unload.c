@@ -10,8 +10,7 @@
 /* Has it ended, and will nobody come back to it? */
 static bool is_quiet(const struct sw_running *live)
 {
-	bool waits = live->due || live->end.settling || live->view.watchers != NULL ||
-		     live->view.feeding || live->lookups > 0 || sw_suggest_busy(live);
+	bool waits = live->due || live->end.settling || live->lookups > 0 || sw_suggest_busy(live);
 
 	for (size_t i = 0; i < SW_WAIT_REASONS; i++)
 		waits |= live->waits[i].n > 0;

@@ -19,6 +19,7 @@ struct sw_running;
 enum sw_wait_reason {
 	SW_WAIT_TRIAL,      /* a trial.ask with wait_s that found nothing; daemon/sweep/ask.h */
 	SW_WAIT_SUGGESTION, /* a trial.ask; daemon/sweep/suggest.h */
+	SW_WAIT_CHANGE,     /* a sweep.watch with wait_s; daemon/api/watch.h */
 	SW_WAIT_END,        /* a sweep.cancel; daemon/sweep/settle.h */
 	SW_WAIT_LOAD,       /* any call that needs the state machine; daemon/sweep/recover.h */
 	SW_WAIT_REASONS
@@ -27,8 +28,8 @@ enum sw_wait_reason {
 struct sw_wait {
 	struct sw_wait *next;
 	struct sw_call *call;
-	int64_t since_us;                                            /* when it was added */
-	int64_t until_us;                                            /* of SW_WAIT_TRIAL */
+	int64_t since_us; /* when it was added */
+	int64_t until_us; /* of SW_WAIT_TRIAL, SW_WAIT_CHANGE */
 	void (*then)(struct sw_running *live, struct sw_call *call); /* of SW_WAIT_LOAD */
 };
 

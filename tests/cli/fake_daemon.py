@@ -110,8 +110,12 @@ class Sweep:
                 "ended_ms": self.ended and int(self.ended * 1000), "tags": self.tags, "note": self.note}
 
     def watch(self, since):
-        changed = [self.public(t) for t in self.trials if self.changed[t["trial"]] > since]
-        return dict(self.head(), trials=changed)
+        """What has changed after that version, once something has or the sweep ended, or 0.5 s later."""
+        with self.lock:
+            if since:
+                self.lock.wait_for(lambda: self.version > since or self.state != "RUNNING", 0.5)
+            changed = [self.public(t) for t in self.trials if self.changed[t["trial"]] > since]
+            return dict(self.head(), trials=changed, next=self.version, reset=since == 0)
 
 OUTPUT = ["epoch 1\n", "\u001b[32mgreen\u001b[0m \u00e9\tx\u0007\n", "no end of line"]
 
@@ -171,6 +175,8 @@ class Daemon:
             pars = {n: {"min": 0.0, "max": 1.0} for n in PARAMS}
             pars["l1"] = {"values": [4, 8, 16]}
             return dict(self.sweep(p).head(), spec={"name": "digits", "parameters": pars})
+        if method == "sweep.watch":
+            return self.sweep(p).watch(p.get("since", 0))
         if method == "sweep.best":
             return {"trials": self.sweep(p).best(p.get("n", 1))}
         if method in ("sweep.pause", "sweep.resume", "sweep.cancel"):
@@ -229,37 +235,13 @@ class Daemon:
         raise Refused(-32601, "no method %s" % method)
 
     def serve(self, conn):
-        f, out = conn.makefile("r", encoding="utf-8"), threading.Lock()
-
         def send(message):
-            with out:
-                conn.sendall((json.dumps(message, ensure_ascii=False) + "\n").encode())
+            conn.sendall((json.dumps(message, ensure_ascii=False) + "\n").encode())
 
-        def feed(s, since):
-            while True:
-                with s.lock:
-                    while s.version == since and s.state == "RUNNING":
-                        s.lock.wait()
-                    update, since, last = s.watch(since), s.version, s.state != "RUNNING"
-                try:
-                    send({"jsonrpc": "2.0", "method": "sweep.update", "params": update})
-                except OSError:
-                    return
-                if last:
-                    return
-
-        for line in f:
+        for line in conn.makefile("r", encoding="utf-8"):
             q = json.loads(line)
             p = q.get("params", {})
             try:
-                if q["method"] == "sweep.watch":
-                    s = self.sweep(p)
-                    with s.lock:
-                        result, since = s.watch(0), s.version
-                    send({"jsonrpc": "2.0", "id": q["id"], "result": result})
-                    if s.state == "RUNNING":
-                        threading.Thread(target=feed, args=(s, since), daemon=True).start()
-                    continue
                 result = self.call(q["method"], p)
                 send({"jsonrpc": "2.0", "id": q["id"], "result": result})
             except Refused as e:

@@ -11,7 +11,8 @@
  *             keep T A SEQ STEP VALUE (a report with a checkpoint) |
  *             note T A SEQ STEP (without the metric) | beat T A | tell T A STATE [CAUSE] |
  *             final T A STATE VALUE STEP | enqueue PARAMS | retry T | cancel-trial T | trial T |
- *             rows | get | pause | resume | cancel | extend N | edit KEYS | watch | submit KEYS |
+ *             rows | get | pause | resume | cancel | extend N | edit KEYS | watch |
+ *             follow [WAIT_S] (since the last watch or follow) | submit KEYS |
  *             train KEYS (with a trainer) | devices | stats | drain | call METHOD PARAMS |
  *             closes | deaf | hears | send TEXT (`$`: a line's end) | repeat N VERB...
  *             VERB@2 is about sweep 2. LINE && LINE: both at once. What the speaker gets is shown

@@ -125,7 +125,8 @@ static void hello(struct fixture_peer *p, int slot, const char *words)
 }
 
 /* False: no such word. */
-static bool say_special(struct fixture_peer *p, int slot, const char *verb, const char *words)
+static bool say_special(struct fixture_peer *p, int slot, int sweep, const char *verb,
+			const char *words)
 {
 	char method[40];
 	int used = 0;
@@ -140,6 +141,8 @@ static bool say_special(struct fixture_peer *p, int slot, const char *verb, cons
 		fixture_peer_close(p);
 	else if (strcmp(verb, "deaf") == 0 || strcmp(verb, "hears") == 0)
 		fixture_peer_deaf(p, *verb == 'd');
+	else if (strcmp(verb, "follow") == 0)
+		fixture_peer_follow(p, sweep, *words != '\0' ? words : "60");
 	else if (strcmp(verb, "call") == 0 && sscanf(words, "%39s%n", method, &used) == 1)
 		fixture_peer_ask(p, method, words + used);
 	else
@@ -155,7 +158,7 @@ static void say_one(struct fixture_peer *p, int slot, char *verb, const char *wo
 	if (at != NULL)
 		*at = '\0';
 	words += strspn(words, " ");
-	if (say_special(p, slot, verb, words))
+	if (say_special(p, slot, sweep, verb, words))
 		return;
 	for (size_t i = 0; i < ROWS(verbs); i++) {
 		const char *method = slot >= 0 ? verbs[i].worker : verbs[i].client;

@@ -7,8 +7,8 @@
  *                  program also "runs train.py in /home to /logs/1/2.log", of a trainer's gang
  *                  "on 4 ranks by shm", and of a pipeline "in 2 stages of 8 parts"
  *   sweep.get      "RUNNING: 2 RUNNING, 1 PENDING", its cause in brackets
- *   sweep.watch    "snapshot RUNNING: 1 RUNNING, 2 COMPLETED" (trial by trial); "update ...",
- *                  "reset ..." follow
+ *   sweep.watch    "snapshot RUNNING: 1 RUNNING, 2 COMPLETED" (trial by trial); of what changed
+ *                  "update RUNNING: 1 RUNNING"
  *   an error       "refused -32001 /seq: the line"
  */
 #include "tests/daemon/fixture_peer.h"
@@ -25,6 +25,7 @@
 
 #define LINE_MAX_BYTES ((size_t)4 << 20)
 #define ASKED          600
+#define SWEEPS         4
 
 struct fixture_peer {
 	char name[12];
@@ -36,6 +37,7 @@ struct fixture_peer {
 	size_t out_n;
 	char asked[ASKED][24]; /* methods whose answers are to come; "": shown as it comes */
 	size_t asked_n;
+	long long next[SWEEPS]; /* by sweep: the `next` of its last sweep.watch */
 };
 
 static struct fixture_peer peers[FIXTURE_PEERS];
@@ -204,9 +206,10 @@ static void show_trials(struct fixture_text *t, const cJSON *r)
 	}
 }
 
-static void show_snapshot(struct fixture_text *t, const cJSON *r)
+static void show_watch(struct fixture_text *t, const cJSON *r)
 {
-	fixture_say(t, "snapshot ");
+	fixture_say(t, "%s ",
+		    cJSON_IsTrue(cJSON_GetObjectItem(r, "reset")) ? "snapshot" : "update");
 	show_trials(t, r);
 }
 
@@ -277,7 +280,7 @@ static const struct {
 	{"sweep.resume", show_counts},
 	{"sweep.cancel", show_counts},
 	{"sweep.extend", show_counts},
-	{"sweep.watch", show_snapshot},
+	{"sweep.watch", show_watch},
 	{"worker.log", show_ok},
 	{"worker.bye", show_ok},
 	{"sweep.edit", show_ok},
@@ -300,10 +303,6 @@ static void show_notification(struct fixture_text *t, const cJSON *v)
 	if (strcmp(text_of(v, "method"), "worker.stop") == 0) {
 		fixture_say(t, "is told to stop %lld/", number_of(params, "sweep"));
 		say_trial(t, params);
-	} else if (strcmp(text_of(v, "method"), "sweep.update") == 0) {
-		fixture_say(t, "%s ",
-			    cJSON_GetObjectItem(params, "reset") != NULL ? "reset" : "update");
-		show_trials(t, params);
 	} else {
 		fixture_say(t, "%s ", text_of(v, "method"));
 		show_all(t, params);
@@ -392,6 +391,24 @@ void fixture_peer_ask(struct fixture_peer *p, const char *method, const char *pa
 	fixture_peer_send(p, line, (size_t)n);
 }
 
+void fixture_peer_follow(struct fixture_peer *p, int sweep, const char *wait_s)
+{
+	char params[100];
+
+	ck_assert_int_lt(sweep, SWEEPS);
+	(void)snprintf(params, sizeof params, "{'sweep':%d,'since':%lld,'wait_s':%s}", sweep,
+		       p->next[sweep], wait_s);
+	fixture_peer_ask(p, "sweep.watch", params);
+}
+
+static void note_next(struct fixture_peer *p, const cJSON *result)
+{
+	const long long sweep = number_of(result, "sweep");
+
+	if (cJSON_GetObjectItem(result, "next") != NULL && sweep < SWEEPS)
+		p->next[sweep] = number_of(result, "next");
+}
+
 static void take_line(struct fixture_peer *p, const char *line, bool named)
 {
 	cJSON *v = cJSON_Parse(line);
@@ -402,6 +419,7 @@ static void take_line(struct fixture_peer *p, const char *line, bool named)
 		show_notification(&t, v);
 	} else if (p->asked_n > 0) {
 		show_answer(&t, p->asked[0], v);
+		note_next(p, cJSON_GetObjectItemCaseSensitive(v, "result"));
 		memmove(p->asked, p->asked + 1, --p->asked_n * sizeof p->asked[0]);
 	} else {
 		fixture_say(&t, "%.200s", line);

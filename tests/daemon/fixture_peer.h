@@ -14,6 +14,8 @@ struct fixture_peer; /* opaque */
 struct fixture_peer *fixture_peer_of(const char *name, const char *path);
 /* Sends a request; how its answer is shown follows from the method. */
 void fixture_peer_ask(struct fixture_peer *p, const char *method, const char *params);
+/* Asks for what changed in the sweep since its last answer, for so long. */
+void fixture_peer_follow(struct fixture_peer *p, int sweep, const char *wait_s);
 /* Sends text, with ' for " and $ for the end of a line. An answer is shown as it comes. */
 void fixture_peer_send(struct fixture_peer *p, const char *text, size_t n);
 /* Sends what waits and takes what has come, of all of them: what the speaker (NULL: nobody) gets

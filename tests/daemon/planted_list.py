@@ -217,7 +217,16 @@ FAULTS = [
      "comes_at_once(s->d, takes) ?", "false ?"),
     # --- a full disk ---
     ("a watcher is not told that the disk is full", "api/watch.c", "watch_story",
-     "if (stuck && live->view.stuck)", "if (stuck)"),
+     "if (stuck == live->view.stuck)", "if (true)"),
+    ("a watcher takes what a full disk let go of as all", "api/watch.c", "watch_story",
+     "if (!l->stuck && sw_store_stuck(l->live->d->store) != NULL)", "if (false)"),
+    ("what had no room in an answer is never told", "sweep/marks.c", "watch_story",
+     "*next = out[most - 1].number;", ""),
+    ("a watcher that comes again at once is answered at once", "api/watch.c", "watch_story",
+     "if (since_of(call) != 0 && wait_s > 0 &&", "if (since_of(call) == live->view.changes.number && wait_s > 0 &&"),
+    ("a watch goes on when its time is over", "api/watch.c", "watch_story", "now_us >= w->until_us ||", ""),
+    ("a number that is not known is taken as the present", "sweep/marks.c", "watch_story",
+     "if (since < m->dropped || since > m->number)", "if (false)"),
     ("a sweep says nothing of a disk that is full", "api/sweep_json.c", "commit_story",
      "if (!ended && sw_store_stuck(live->d->store) != NULL)", "if (false)"),
     # --- retry ---

@@ -113,7 +113,7 @@ def parse(line):
 
 
 class Client:
-    """One connection. Replies are matched by id; notifications are kept in `notes`."""
+    """One connection. Replies are matched by id; notifications are passed over."""
 
     def __init__(self, path, timeout=None):
         self.timeout = timeout or DEADLINE
@@ -126,7 +126,6 @@ class Client:
             raise
         self.buffer = b""
         self.next_id = 0
-        self.notes = []
 
     def __enter__(self):
         return self
@@ -169,7 +168,6 @@ class Client:
             if isinstance(reply, list) or "method" not in reply:
                 return reply
             check_answer(reply["method"], reply["params"])
-            self.notes.append(reply)
 
     def call(self, method, **params):
         self.next_id += 1
@@ -190,13 +188,9 @@ class Client:
             return error
         raise AssertionError(f"{method} {params} was not refused: {result}")
 
-    def note(self):
-        """The next notification."""
-        if self.notes:
-            return self.notes.pop(0)
-        note = self.receive()
-        check_answer(note["method"], note["params"])
-        return note
+    def watch(self, view, wait_s=30):
+        """The next answer of sweep.watch after this one."""
+        return self.call("sweep.watch", sweep=view["sweep"], since=view["next"], wait_s=wait_s)
 
     # What many tests do.
 

@@ -33,11 +33,6 @@ class Checked(Client):
         self.checked(method, result)
         return result
 
-    def note(self):
-        note = super().note()
-        self.checked(note["method"], note["params"])
-        return note
-
     def look(self, sweep):
         """All that can be asked about a sweep; its trials."""
         self.call("sweep.best", sweep=sweep, n=3)
@@ -185,10 +180,10 @@ def train(checked):
     assert any(s["trial"] for s in checked.slots())
     checked.look(long)
     with Checked(checked.path) as watcher:
-        watcher.call("sweep.watch", sweep=long)
+        view = watcher.call("sweep.watch", sweep=long)
         checked.call("sweep.cancel", sweep=long)
-        while watcher.note()["params"]["state"] == "RUNNING":
-            pass
+        while view["state"] == "RUNNING":
+            view = watcher.watch(view)
         checked.seen |= watcher.seen
     sweep = checked.submit(trained(epochs=3, early_terminate=asha(max_t=3, variant="promote")))
     assert checked.wait_sweep(sweep)["state"] == "COMPLETED"

@@ -16,6 +16,7 @@ from ._wire import as_step, from_wire, to_wire
 
 Row = Dict[str, Any]
 ENDED = ("COMPLETED", "CANCELLED", "FAILED")
+WATCH_S = 30  # so long one question waits for a change
 # Twice is not the same as once for these: they are not sent again when the connection broke under them.
 ONCE = ("sweep.submit", "trial.enqueue", "trial.retry", "journal.append")
 
@@ -134,17 +135,17 @@ class Client(ContextManager["Client"]):
 
     def watch(self, sweep: int) -> Iterator[Row]:
         """The sweep as it is, then as it changes; ends when the sweep does (docs/protocol.md, sweep.watch)."""
-        patience = _Patience(self)
+        patience, since = _Patience(self), 0
         while True:
             connection = patience.connect()
             try:
-                update = connection.call("sweep.watch", {"sweep": sweep})
                 while True:
-                    patience = _Patience(self)
-                    yield update
+                    update = connection.call("sweep.watch", {"sweep": sweep, "since": since, "wait_s": WATCH_S})
+                    patience, before, since = _Patience(self), since, update.get("next", 0)
+                    if update.get("reset", True) or since != before:
+                        yield update
                     if update.get("state") in ENDED:
                         return
-                    update = connection.note()
             except (OSError, EOFError, SweepdError) as error:
                 if isinstance(error, SweepdError) and error.code != BUSY:
                     raise

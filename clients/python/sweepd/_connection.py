@@ -5,11 +5,11 @@ import socket
 import struct
 import subprocess
 import tempfile
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 from ._errors import SweepdError
 
-LINE_MAX, MOST_NOTES = 32 << 20, 1000  # a daemon's answer has at most 16 MiB, and its updates come after that of sweep.watch
+LINE_MAX = 32 << 20  # a daemon's answer has at most 16 MiB
 
 
 class Connection:
@@ -20,7 +20,6 @@ class Connection:
         self._buffer = b""
         self._id = 0
         self._ssh: Optional["subprocess.Popen[bytes]"] = None
-        self.notes: List[Dict[str, Any]] = []
         try:
             if host:
                 self._dial(host)
@@ -86,26 +85,15 @@ class Connection:
 
     def receive(self, number: int) -> Any:
         """The result of the request with this id."""
-        while True:
-            reply = self._read()
-            if "method" in reply and len(self.notes) < MOST_NOTES:
-                self.notes.append(reply)
-                continue
-            error = reply.get("error")
-            if reply.get("id") == number and isinstance(reply.get("result"), dict):
-                return reply["result"]
-            if reply.get("id") in (number, None) and isinstance(error, dict) and isinstance(error.get("code"), int):
-                data = error["data"] if isinstance(error.get("data"), dict) else {}
-                raise SweepdError(str(error.get("message")), error["code"], data.get("pointer", ""),
-                                  data.get("faults", ()), data.get("more", 0))
-            raise self._odd(reply)
-
-    def note(self) -> Dict[str, Any]:
-        """The params of the next notification."""
-        message = self.notes.pop(0) if self.notes else self._read()
-        if not isinstance(message.get("params"), dict):
-            raise self._odd(message)
-        return message["params"]
+        reply = self._read()
+        error = reply.get("error")
+        if reply.get("id") == number and isinstance(reply.get("result"), dict):
+            return reply["result"]
+        if reply.get("id") in (number, None) and isinstance(error, dict) and isinstance(error.get("code"), int):
+            data = error["data"] if isinstance(error.get("data"), dict) else {}
+            raise SweepdError(str(error.get("message")), error["code"], data.get("pointer", ""),
+                              data.get("faults", ()), data.get("more", 0))
+        raise self._odd(reply)
 
     def _read(self) -> Dict[str, Any]:
         while b"\n" not in self._buffer:
