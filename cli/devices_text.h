@@ -7,7 +7,8 @@
 #include "cli/fmt.h"
 #include <cjson/cJSON.h>
 
-/* Appends the tables, each followed by a line break. Without slots one line says so. */
+/* Appends marked lines (cli/header.h): the tables, a blank line between two. Without slots one line
+ * says so. Tables have room in look->width. */
 void sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw_look *look);
 
 #endif
