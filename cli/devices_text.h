@@ -7,8 +7,7 @@
 #include "cli/fmt.h"
 #include <cjson/cJSON.h>
 
-/* Appends marked lines (cli/header.h): the tables, a blank line between two. Without slots one line
- * says so. Tables have room in look->width. */
+/* Appends the tables, each followed by a line break. Without slots one line says so. */
 void sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw_look *look);
 
 #endif

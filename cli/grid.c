@@ -4,7 +4,6 @@
 #include "cli/fmt.h"
 #include "proto/json.h"
 #include <assert.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,19 +69,11 @@ void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop)
 		g->n_cols++;
 }
 
-static bool is_right(enum sw_form form)
-{
-	return form != SW_FORM_TEXT && form != SW_FORM_TIME;
-}
-
-void sw_grid_columns(struct sw_grid *g, bool utf8, const struct sw_column *columns, size_t n)
+void sw_grid_heads(struct sw_grid *g, bool utf8, const struct sw_grid_head *heads, size_t n)
 {
 	sw_grid_init(g, utf8);
-	for (size_t i = 0; i < n; i++) {
-		sw_grid_col(g, columns[i].name, is_right(columns[i].form), columns[i].drop);
-		if (g->failed == SW_OK)
-			g->cols[i].column = &columns[i];
-	}
+	for (size_t i = 0; i < n; i++)
+		sw_grid_col(g, heads[i].name, heads[i].right, heads[i].drop);
 }
 
 void sw_grid_row(struct sw_grid *g)
@@ -107,6 +98,22 @@ static struct sw_grid_cell *next_cell(struct sw_grid *g)
 		return NULL;
 	assert(g->at < g->n_cols);
 	return &g->cells[(g->n_rows - 1) * g->n_cols + g->at++];
+}
+
+void sw_grid_drop_empty(struct sw_grid *g, size_t col)
+{
+	size_t to = 0;
+
+	for (size_t r = 0; r < g->n_rows; r++)
+		if (g->failed != SW_OK || g->cells[r * g->n_cols + col].text != NULL)
+			return;
+	for (size_t i = 0; i < g->n_rows * g->n_cols; i++)
+		if (i % g->n_cols != col)
+			g->cells[to++] = g->cells[i];
+	free(g->cols[col].name);
+	for (size_t i = col + 1; i < g->n_cols; i++)
+		g->cols[i - 1] = g->cols[i];
+	g->n_cols--;
 }
 
 void sw_grid_reverse(struct sw_grid *g)
@@ -172,6 +179,12 @@ void sw_grid_add_member(struct sw_grid *g, const cJSON *object, const char *key)
 	sw_grid_add_value(g, sw_json_get(object, key), SW_TINT_NONE);
 }
 
+void sw_grid_add_members(struct sw_grid *g, const cJSON *object, const char *const *keys)
+{
+	for (; *keys != NULL; keys++)
+		sw_grid_add_member(g, object, *keys);
+}
+
 void sw_grid_add_state(struct sw_grid *g, const cJSON *object)
 {
 	const char *state = sw_json_text(object, "state", "-");
@@ -179,76 +192,20 @@ void sw_grid_add_state(struct sw_grid *g, const cJSON *object)
 	sw_grid_add(g, state, sw_grid_tint(state));
 }
 
-/* The value at "counts/PRUNED"; NULL: there is none. */
-static const cJSON *value_at(const cJSON *object, const char *at)
+void sw_grid_add_time(struct sw_grid *g, const cJSON *wall_ms)
 {
-	char name[64];
-
-	for (const char *slash; at != NULL && (slash = strchr(at, '/')) != NULL; at = slash + 1) {
-		(void)snprintf(name, sizeof name, "%.*s", (int)(slash - at), at);
-		object = sw_json_get(object, name);
-	}
-	return at != NULL ? sw_json_get(object, at) : NULL;
-}
-
-/* "97%", "3100 / 8192 MiB" where it is known of how much. */
-static void add_amount(struct sw_grid *g, const struct sw_column *c, const cJSON *v,
-		       const cJSON *of)
-{
-	const double unit = c->form == SW_FORM_MIB ? 1048576.0 : 1.0;
-
-	if (!cJSON_IsNumber(v))
-		sw_grid_addf(g, "-");
-	else if (cJSON_IsNumber(of))
-		sw_grid_addf(g, "%.0f / %.0f%s", v->valuedouble / unit, of->valuedouble / unit,
-			     c->unit);
-	else
-		sw_grid_addf(g, "%.0f%s", v->valuedouble / unit, c->unit);
-}
-
-static void add_cell(struct sw_grid *g, const struct sw_column *c, const cJSON *object)
-{
-	const cJSON *v = value_at(object, c->at);
 	char text[32];
 
-	if (c->put != NULL) {
-		c->put(g, object);
-	} else if (c->optional && (v == NULL || cJSON_IsNull(v))) {
-		sw_grid_add(g, NULL, SW_TINT_NONE);
-	} else if (c->form == SW_FORM_TIME) {
-		sw_fmt_time(v, text);
-		sw_grid_addf(g, "%s", text);
-	} else if (c->form == SW_FORM_DURATION) {
-		sw_fmt_duration(cJSON_IsNumber(v) ? v->valuedouble : -1.0, text);
-		sw_grid_addf(g, "%s", text);
-	} else if (c->form == SW_FORM_AMOUNT || c->form == SW_FORM_MIB) {
-		add_amount(g, c, v, value_at(object, c->of));
-	} else {
-		sw_grid_add_value(g, v, SW_TINT_NONE);
-	}
+	sw_fmt_time(wall_ms, text);
+	sw_grid_addf(g, "%s", text);
 }
 
-void sw_grid_add_cells(struct sw_grid *g, const cJSON *object)
+void sw_grid_add_duration(struct sw_grid *g, const cJSON *seconds)
 {
-	while (g->failed == SW_OK && g->at < g->n_cols)
-		add_cell(g, g->cols[g->at].column, object);
-}
+	char text[32];
 
-void sw_grid_add_object(struct sw_grid *g, const cJSON *object)
-{
-	sw_grid_row(g);
-	sw_grid_add_cells(g, object);
-}
-
-static bool is_hidden(const struct sw_grid *g, size_t i)
-{
-	size_t row = 0;
-
-	if (g->cols[i].column == NULL || !g->cols[i].column->optional)
-		return false;
-	while (row < g->n_rows && g->cells[row * g->n_cols + i].text == NULL)
-		row++;
-	return row == g->n_rows;
+	sw_fmt_duration(cJSON_IsNumber(seconds) ? seconds->valuedouble : -1.0, text);
+	sw_grid_addf(g, "%s", text);
 }
 
 /* The widest value of column i, at most `limit`. */
@@ -298,12 +255,10 @@ int sw_grid_fit(const struct sw_grid *g, int width, int *out)
 
 	for (size_t i = 0; i < g->n_cols; i++) {
 		const int name = sw_term_width(g->cols[i].name, g->utf8);
-		const int value = value_width(g, i, width > 0 ? VALUE_MAX : INT_MAX);
+		const int value = value_width(g, i, VALUE_MAX);
 
-		out[i] = is_hidden(g, i) ? 0 : value > name ? value : name;
+		out[i] = value > name ? value : name;
 	}
-	if (width == 0)
-		return total(out, g->n_cols);
 	while (total(out, g->n_cols) > width && drop_one(g, out))
 		;
 	/* Then the others from the right; the first two, which say what a row is, are cut. */

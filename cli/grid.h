@@ -1,7 +1,7 @@
 /*
  * cli/grid.h — a table before it has a shape: named columns, rows of text cells.
  *
- * Filled by the verbs and the live table; drawn by cli/table.h.
+ * Filled by the verbs and the live table; drawn by cli/table.h (libsmartcols) or cli/live.h.
  * Memory   The struct is the caller's (init/fini); texts are copied.
  * Errors   Appends latch in g->failed; a failed grid may be drawn (it lacks cells).
  */
@@ -30,37 +30,10 @@ enum sw_tint {
 /* Of a trial, a sweep, a slot or a card: COMPLETED green, PRUNED yellow, FAILED red. */
 enum sw_tint sw_grid_tint(const char *state);
 
-struct sw_grid;
-
-/* How a column writes a value; "-" stands for one that is missing. */
-enum sw_form {
-	SW_FORM_TEXT,     /* on the left; numbers short (sw_fmt_value()) */
-	SW_FORM_NUMBER,   /* the same on the right */
-	SW_FORM_TIME,     /* ms since 1970: "2026-11-21 10:31:07" */
-	SW_FORM_DURATION, /* seconds: "2m05s" */
-	SW_FORM_AMOUNT,   /* rounded, with the unit behind it; with `of` "3 / 8 GB" */
-	SW_FORM_MIB       /* the same of bytes */
-};
-
-/* A column of rows that are objects: where its value stands, its heading, its unit, and when it
- * goes. */
-struct sw_column {
-	const char *at; /* "best/value": members inside members */
-	const char *name;
-	enum sw_form form;
-	int drop;         /* as in sw_grid_col */
-	bool optional;    /* no column where no row has the value */
-	const char *unit; /* " W" */
-	const char *of;   /* where the whole stands of which it is a part */
-	/* Adds the cell instead: what one value does not say. NULL: the value. */
-	void (*put)(struct sw_grid *g, const cJSON *object);
-};
-
 struct sw_grid_col {
 	char *name;
-	const struct sw_column *column; /* NULL: sw_grid_col() */
-	const char *given;              /* the name as it came, borrowed: not for a terminal */
-	bool right;                     /* numbers */
+	const char *given; /* the name as it came, borrowed: not for a terminal */
+	bool right;        /* numbers */
 	int drop; /* columns with a higher number go first when room is short, those of 0 last */
 };
 
@@ -80,15 +53,16 @@ struct sw_grid {
 
 void sw_grid_init(struct sw_grid *g, bool utf8);
 void sw_grid_fini(struct sw_grid *g);
-/* Inits it, with these columns, which outlive it. */
-void sw_grid_columns(struct sw_grid *g, bool utf8, const struct sw_column *columns, size_t n);
-/* A further one. All columns come before the first row. */
+/* All columns come before the first row. */
 void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop);
+struct sw_grid_head {
+	const char *name;
+	bool right;
+	int drop;
+};
+/* Inits it, with these columns. */
+void sw_grid_heads(struct sw_grid *g, bool utf8, const struct sw_grid_head *heads, size_t n);
 void sw_grid_row(struct sw_grid *g);
-/* A row of an object's members, as the columns of sw_grid_columns() say. */
-void sw_grid_add_object(struct sw_grid *g, const cJSON *object);
-/* The cells that the last row lacks, of one. */
-void sw_grid_add_cells(struct sw_grid *g, const cJSON *object);
 /* The next cell of the last row. text is made harmless and copied; NULL: an empty cell. */
 void sw_grid_add(struct sw_grid *g, const char *text, enum sw_tint tint);
 void sw_grid_addf(struct sw_grid *g, const char *fmt, ...) SW_PRINTF(2, 3); /* plain ASCII */
@@ -96,15 +70,22 @@ void sw_grid_addf(struct sw_grid *g, const char *fmt, ...) SW_PRINTF(2, 3); /* p
 void sw_grid_add_taken(struct sw_grid *g, struct sw_buf *text, enum sw_tint tint);
 /* A JSON value as the next cell (sw_fmt_value(), not exact). */
 void sw_grid_add_value(struct sw_grid *g, const cJSON *v, enum sw_tint tint);
+/* The object's members of these names, up to a NULL, as the next cells. */
+void sw_grid_add_members(struct sw_grid *g, const cJSON *object, const char *const *keys);
+void sw_grid_add_member(struct sw_grid *g, const cJSON *object, const char *key);
 /* Its "state", in that one's colour. */
 void sw_grid_add_state(struct sw_grid *g, const cJSON *object);
-void sw_grid_add_member(struct sw_grid *g, const cJSON *object, const char *key);
+/* "2026-11-21 10:31:07", "2m05s": a time in ms, a number of seconds; "-" of any other value. */
+void sw_grid_add_time(struct sw_grid *g, const cJSON *wall_ms);
+void sw_grid_add_duration(struct sw_grid *g, const cJSON *seconds);
 
+/* Takes away a column in which no row has anything. */
+void sw_grid_drop_empty(struct sw_grid *g, size_t col);
 void sw_grid_reverse(struct sw_grid *g); /* the last row first */
 
 /* Chooses columns for a width: out[i] is the columns of column i, 0 when it is dropped. One blank
  * stands between two columns. Values are cut at 24 columns; a name is whole unless the first two
- * columns do not fit. Width 0: all, in full. Returns the columns that are used. */
+ * columns do not fit. Returns the columns that are used. */
 int sw_grid_fit(const struct sw_grid *g, int width, int *out);
 
 #endif

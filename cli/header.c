@@ -266,20 +266,6 @@ void sw_header_mark_print(struct sw_buf *out, const char *s, const struct sw_loo
 	(void)sw_buf_adds(out, "\n");
 }
 
-void sw_header_mark_print_lines(struct sw_buf *out, const struct sw_buf *marked,
-				const struct sw_look *look)
-{
-	enum sw_tint tint;
-
-	if (marked->failed != SW_OK)
-		out->failed = marked->failed;
-	for (size_t i = 0; i < marked->len; i++)
-		if (!sw_header_mark_read(marked->data[i], &tint))
-			(void)sw_buf_add(out, &marked->data[i], 1);
-		else if (look->color)
-			(void)sw_buf_adds(out, sgr[tint]);
-}
-
 void sw_header_print(struct sw_buf *out, const struct sw_view *v, int line,
 		     const struct sw_look *look, int64_t now_us)
 {

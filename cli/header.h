@@ -26,9 +26,6 @@ void sw_header_mark(struct sw_buf *b, enum sw_tint tint);
 /* Appends marked text and a newline as plain text, or with colours as SGR sequences; cut to
  * look->width columns where there is a limit. */
 void sw_header_mark_print(struct sw_buf *out, const char *marked, const struct sw_look *look);
-/* The same of lines, whatever their width. */
-void sw_header_mark_print_lines(struct sw_buf *out, const struct sw_buf *marked,
-				const struct sw_look *look);
 int sw_header_mark_width(const char *marked, bool utf8); /* columns */
 /* Is this byte a mark? Then *tint is set. */
 bool sw_header_mark_read(char byte, enum sw_tint *tint);

@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "base/term.h"
 #include "cli/header.h"
-#include "cli/table.h"
 #include "cli/trial_grid.h"
 #include "proto/json.h"
 #include <stdio.h>
@@ -39,20 +38,27 @@ void sw_live_more(struct sw_buf *b, const struct sw_view *v, const cJSON *const 
 }
 
 /* One row of the grid (or the names, row < 0) at canvas row y. */
-static sw_status draw_row(struct sw_canvas *c, int y, const struct sw_grid *g, long row,
-			  const int *widths)
+static void draw_row(struct sw_canvas *c, int y, const struct sw_grid *g, long row,
+		     const int *widths)
 {
-	struct sw_buf b;
-	sw_status rc;
+	int x = 0;
 
-	sw_buf_init(&b, (size_t)1 << 20);
-	sw_table_line(&b, g, row, widths);
-	rc = b.failed;
-	if (rc == SW_OK && b.len > 0)
-		(void)sw_canvas_put(c, y, 0, c->width, row < 0 ? SW_TINT_BOLD : SW_TINT_NONE,
-				    g->utf8, b.data);
-	sw_buf_fini(&b);
-	return rc;
+	for (size_t i = 0; i < g->n_cols; i++) {
+		const struct sw_grid_cell *cell = row < 0 ? NULL
+							  : &g->cells[(size_t)row * g->n_cols + i];
+		const char *text = cell == NULL         ? g->cols[i].name
+				   : cell->text != NULL ? cell->text
+							: "";
+		int pad = 0;
+
+		if (widths[i] == 0)
+			continue;
+		if (g->cols[i].right && sw_term_width(text, g->utf8) < widths[i])
+			pad = widths[i] - sw_term_width(text, g->utf8);
+		(void)sw_canvas_put(c, y, x + pad, widths[i] - pad,
+				    cell != NULL ? cell->tint : SW_TINT_BOLD, g->utf8, text);
+		x += widths[i] + 1;
+	}
 }
 
 /* The columns that are shown, as `s` goes through them: from the metric's on, then those before it.
@@ -108,12 +114,13 @@ static sw_status draw_trials(struct sw_canvas *c, int y, const struct table *t, 
 	(void)sw_grid_fit(&g, c->width, widths);
 	if (t->focus)
 		note_columns(t->b, &g, widths, how.metric);
-	rc = draw_row(c, y, &g, -1, widths);
-	for (size_t i = 0; i < t->n && rc == SW_OK; i++) {
-		rc = draw_row(c, y + 1 + (int)i, &g, (long)i, widths);
+	draw_row(c, y, &g, -1, widths);
+	for (size_t i = 0; i < t->n; i++) {
+		draw_row(c, y + 1 + (int)i, &g, (long)i, widths);
 		if (t->focus && t->b->trial != 0 && t->rows[i].trial == t->b->trial)
 			c->marked = y + 1 + (int)i;
 	}
+	rc = SW_OK;
 out:
 	free(widths);
 	sw_grid_fini(&g);

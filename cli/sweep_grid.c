@@ -1,7 +1,20 @@
 #include "cli/sweep_grid.h"
+#include "cli/table.h"
 #include "cli/view.h"
 #include "proto/json.h"
 #include <string.h>
+
+void sw_sweep_grid_init(struct sw_grid *g, bool utf8)
+{
+	static const struct sw_grid_head heads[] = {
+		{"sweep", true, 0},   {"name", false, 0},    {"state", false, 0},
+		{"method", false, 5}, {"done", true, 0},     {"pruned", true, 2},
+		{"metric", false, 1}, {"best", true, 0},     {"trial", true, 1},
+		{"time", true, 4},    {"created", false, 6}, {"tags", false, 5},
+		{"note", false, 8},   {"cause", false, 7}};
+
+	sw_grid_heads(g, utf8, heads, sizeof heads / sizeof heads[0]);
+}
 
 static void add_progress(struct sw_grid *g, const cJSON *sweep)
 {
@@ -30,58 +43,51 @@ static void add_list(struct sw_grid *g, const cJSON *texts, const char *between)
 	sw_buf_fini(&b);
 }
 
-static void add_tags(struct sw_grid *g, const cJSON *sweep)
+/* With several metrics it shows all of them, and how many trials are on the front; there is no
+ * best. */
+static void add_several(struct sw_grid *g, const cJSON *sweep)
 {
-	add_list(g, sw_json_get(sweep, "tags"), " ");
-}
+	const uint64_t n = sw_json_uint(sw_json_get(sweep, "pareto"), "trials");
 
-/* With several metrics all of them, and how many trials are on the front: there is no best. */
-static void add_metric(struct sw_grid *g, const cJSON *sweep)
-{
-	if (cJSON_IsObject(sw_json_get(sweep, "pareto")))
-		add_list(g, sw_json_get(sweep, "metrics"), ", ");
-	else
-		sw_grid_add_member(g, sweep, "metric");
-}
-
-static void add_best(struct sw_grid *g, const cJSON *sweep)
-{
-	const cJSON *pareto = sw_json_get(sweep, "pareto");
-	const uint64_t n = sw_json_uint(pareto, "trials");
-
+	add_list(g, sw_json_get(sweep, "metrics"), ", ");
 	if (n > 0)
 		sw_grid_addf(g, "%llu on the front", (unsigned long long)n);
 	else
-		sw_grid_add_value(g, sw_json_get(sw_json_get(sweep, "best"), "value"),
-				  cJSON_IsObject(pareto) ? SW_TINT_NONE : SW_TINT_BOLD);
-}
-
-static const struct sw_column columns[] = {
-	{"sweep", "sweep", SW_FORM_NUMBER, .drop = 0},
-	{"name", "name", SW_FORM_TEXT, .drop = 0},
-	{NULL, "state", SW_FORM_TEXT, .drop = 0, .put = sw_grid_add_state},
-	{"method", "method", SW_FORM_TEXT, .drop = 5},
-	{NULL, "done", SW_FORM_NUMBER, .drop = 0, .put = add_progress},
-	{"counts/PRUNED", "pruned", SW_FORM_NUMBER, .drop = 2},
-	{NULL, "metric", SW_FORM_TEXT, .drop = 1, .put = add_metric},
-	{NULL, "best", SW_FORM_NUMBER, .drop = 0, .put = add_best},
-	{"best/trial", "trial", SW_FORM_NUMBER, .drop = 1},
-	{"seconds", "time", SW_FORM_DURATION, .drop = 4},
-	{"created_ms", "created", SW_FORM_TIME, .drop = 6},
-	{NULL, "tags", SW_FORM_TEXT, .drop = 5, .put = add_tags, .optional = true},
-	{"note", "note", SW_FORM_TEXT, .drop = 8, .optional = true},
-	{"cause", "cause", SW_FORM_TEXT, .drop = 7}};
-
-void sw_sweep_grid_init(struct sw_grid *g, bool utf8)
-{
-	sw_grid_columns(g, utf8, columns, sizeof columns / sizeof columns[0]);
+		sw_grid_addf(g, "-");
+	sw_grid_addf(g, "-");
 }
 
 void sw_sweep_grid_add(struct sw_grid *g, const cJSON *s)
 {
-	sw_grid_add_object(g, s);
+	const cJSON *best = sw_json_get(s, "best");
+
+	sw_grid_row(g);
+	sw_grid_add_members(g, s, (const char *const[]){"sweep", "name", NULL});
+	sw_grid_add_state(g, s);
+	sw_grid_add_member(g, s, "method");
+	add_progress(g, s);
+	sw_grid_add_member(g, sw_json_get(s, "counts"), "PRUNED");
+	if (cJSON_IsObject(sw_json_get(s, "pareto"))) {
+		add_several(g, s);
+	} else {
+		sw_grid_add_member(g, s, "metric");
+		sw_grid_add_value(g, sw_json_get(best, "value"), SW_TINT_BOLD);
+		sw_grid_add_member(g, best, "trial");
+	}
+	sw_grid_add_duration(g, sw_json_get(s, "seconds"));
+	sw_grid_add_time(g, sw_json_get(s, "created_ms"));
+	add_list(g, sw_json_get(s, "tags"), " ");
+	sw_grid_add(g, sw_json_text(s, "note", NULL), SW_TINT_NONE);
+	sw_grid_add_member(g, s, "cause");
 	/* Of a sweep that has not come to its end it is worth more than some other columns. */
-	if (g->failed == SW_OK && cJSON_IsString(sw_json_get(s, "cause")) &&
+	if (cJSON_IsString(sw_json_get(s, "cause")) &&
 	    strcmp(sw_json_text(s, "state", ""), "COMPLETED") != 0)
 		g->cols[g->n_cols - 1].drop = 3;
+}
+
+void sw_sweep_grid_print(struct sw_cli *c, struct sw_grid *g)
+{
+	sw_grid_drop_empty(g, g->n_cols - 3); /* tags: few have any */
+	sw_grid_drop_empty(g, g->n_cols - 2); /* note */
+	sw_table_print(&c->out, g, &c->look);
 }

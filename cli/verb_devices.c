@@ -2,27 +2,37 @@
 #include "base/clock.h"
 #include "cli/canvas.h"
 #include "cli/devices_text.h"
-#include "cli/header.h"
 #include "cli/screen.h"
 #include "cli/verb.h"
 #include "proto/json.h"
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EVERY_MS 1000 /* on a terminal, and lines of --json */
 #define BLOCK_MS 5000 /* elsewhere */
 
-/* One call; what it says as marked lines, or with --json as JSON in c->out. */
-static int look_once(struct sw_cli *c, struct sw_buf *marked, const struct sw_look *look)
+/* One call; what it says as text in c->out, or with --json as JSON. */
+static int look_once(struct sw_cli *c, const struct sw_look *look)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 	const int status = sw_cli_call_ref(c, "device.list", &r);
 
-	sw_buf_clear(marked);
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
-		sw_devices_text(marked, r.result, look);
+		sw_devices_text(&c->out, r.result, look);
 	sw_client_reply_fini(&r);
 	return status;
+}
+
+/* Marks a state that is not as it should be. */
+static enum sw_tint tint_of(const char *line)
+{
+	if (strstr(line, " DOWN ") != NULL || strstr(line, " OUT ") != NULL)
+		return SW_TINT_RED;
+	if (strstr(line, " HELD ") != NULL || strstr(line, " HOT ") != NULL ||
+	    strstr(line, " other ") != NULL)
+		return SW_TINT_YELLOW;
+	return SW_TINT_NONE;
 }
 
 static int lines_of(const char *text)
@@ -34,8 +44,8 @@ static int lines_of(const char *text)
 	return n;
 }
 
-/* The lines onto the terminal; what has no room there is counted. */
-static sw_status show_devices(const struct sw_cli *c, const struct sw_buf *marked)
+/* The text of c->out, line by line, onto the terminal; what has no room there is counted. */
+static sw_status show_devices(struct sw_cli *c)
 {
 	struct sw_canvas canvas;
 	int width, height;
@@ -45,9 +55,9 @@ static sw_status show_devices(const struct sw_cli *c, const struct sw_buf *marke
 	rc = sw_canvas_init(&canvas, width, height);
 	if (rc != SW_OK)
 		return rc == SW_INVALID ? SW_OK : rc; /* a terminal of no size shows nothing */
-	const int n = lines_of(marked->data);
+	const int n = lines_of(c->out.data);
 	int row = 0;
-	for (char *at = marked->data, *end; at != NULL && *at != '\0'; at = end) {
+	for (char *at = c->out.data, *end; at != NULL && *at != '\0'; at = end) {
 		end = strchr(at, '\n');
 		if (end != NULL)
 			*end++ = '\0';
@@ -59,7 +69,7 @@ static sw_status show_devices(const struct sw_cli *c, const struct sw_buf *marke
 					    more);
 			break;
 		}
-		(void)sw_canvas_put(&canvas, row++, 0, width, SW_TINT_NONE, c->look.utf8, at);
+		(void)sw_canvas_put(&canvas, row++, 0, width, tint_of(at), c->look.utf8, at);
 	}
 	sw_screen_show(&canvas);
 	sw_canvas_fini(&canvas);
@@ -87,32 +97,29 @@ static int watch(struct sw_cli *c)
 {
 	const bool json = (c->args.given & SW_OPT_JSON) != 0;
 	struct sw_look look = c->look;
-	struct sw_buf marked;
 	bool on_screen;
 	int status, height;
 
-	sw_buf_init(&marked, c->out.max);
 	sw_screen_catch_signals();
-	/* what is wrong is said before the terminal is taken over */
-	status = look_once(c, &marked, &look);
+	look.color = look.color && !isatty(STDOUT_FILENO); /* a canvas has colours of its own */
+	status = look_once(c, &look); /* what is wrong is said before the terminal is taken over */
 	on_screen = status == SW_EXIT_DONE && !json && sw_screen_open(c->look.color);
 	while (status == SW_EXIT_DONE) {
 		if (on_screen) {
-			if (marked.failed != SW_OK || show_devices(c, &marked) != SW_OK)
+			if (show_devices(c) != SW_OK)
 				c->out.failed = SW_NOMEM;
+			sw_buf_clear(&c->out);
 			sw_screen_size(&look.width, &height);
 		} else {
-			sw_header_mark_print_lines(&c->out, &marked, &look);
 			status = sw_cli_flush(c);
 		}
 		if (status != SW_EXIT_DONE || !wait_ms(json || on_screen ? EVERY_MS : BLOCK_MS))
 			break;
 		if (!json && !on_screen)
 			(void)sw_buf_adds(&c->out, "\n");
-		status = look_once(c, &marked, &look);
+		status = look_once(c, &look);
 	}
 	sw_screen_close();
-	sw_buf_fini(&marked);
 	return status;
 }
 
@@ -137,22 +144,11 @@ static int cancel_jobs(struct sw_cli *c)
 	return sw_cli_answer(c, "pilot.cancel", &params, print_cancelled);
 }
 
-static int print_devices(struct sw_cli *c)
-{
-	struct sw_buf marked;
-
-	sw_buf_init(&marked, c->out.max);
-	const int status = look_once(c, &marked, &c->look);
-	sw_header_mark_print_lines(&c->out, &marked, &c->look);
-	sw_buf_fini(&marked);
-	return status;
-}
-
 int sw_verb_devices(struct sw_cli *c)
 {
 	if ((c->args.given & SW_OPT_CANCEL) && (c->args.given & SW_OPT_WATCH))
 		return sw_cli_usage(c, "devices: --cancel and --watch exclude each other");
 	if (c->args.given & SW_OPT_CANCEL)
 		return cancel_jobs(c);
-	return c->args.given & SW_OPT_WATCH ? watch(c) : print_devices(c);
+	return c->args.given & SW_OPT_WATCH ? watch(c) : look_once(c, &c->look);
 }

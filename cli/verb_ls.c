@@ -1,6 +1,5 @@
 /* cli/verb_ls.c — the sweeps as a table, the newest last: where the eye is after a long list. */
 #include "cli/sweep_grid.h"
-#include "cli/table.h"
 #include "cli/verb.h"
 #include "proto/json.h"
 
@@ -55,7 +54,7 @@ static void print_list(struct sw_cli *c, struct sw_grid *g, uint64_t older)
 				  (unsigned long long)older,
 				  older == 1 ? "sweep is not shown" : "sweeps are not shown");
 	sw_grid_reverse(g);
-	sw_table_print(&c->out, g, &c->look);
+	sw_sweep_grid_print(c, g);
 }
 
 int sw_verb_ls(struct sw_cli *c)

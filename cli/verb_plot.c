@@ -2,7 +2,6 @@
 #include "base/term.h"
 #include "cli/out_file.h"
 #include "cli/sweep_grid.h"
-#include "cli/table.h"
 #include "cli/verb.h"
 #include <errno.h>
 #include <stdio.h>
@@ -147,7 +146,7 @@ static int print_sweeps(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 	}
 	c->sweep = own;
 	if (status == SW_EXIT_DONE) {
-		sw_table_print(&c->out, &g, &c->look);
+		sw_sweep_grid_print(c, &g);
 		(void)sw_buf_adds(&c->out, "\n");
 	}
 	sw_grid_fini(&g);

@@ -25,20 +25,19 @@ static void header_line(struct sw_cli *c, const struct sw_view *v, int line)
 
 static void print_rungs(struct sw_cli *c, const cJSON *rungs, bool whole)
 {
-	static const struct sw_column columns[] = {
-		{"bracket", "bracket", SW_FORM_NUMBER, .drop = 0},
-		{"step", "rung", SW_FORM_NUMBER, .drop = 0},
-		{"n", "n", SW_FORM_NUMBER, .drop = 0},
-		{"cutoff", "cutoff", SW_FORM_NUMBER, .drop = 0}};
+	static const struct sw_grid_head heads[] = {
+		{"bracket", true, 0}, {"rung", true, 0}, {"n", true, 0}, {"cutoff", true, 0}};
+	static const char *const keys[] = {"bracket", "step", "n", "cutoff", NULL};
 	const cJSON *r;
 	struct sw_grid g;
 
-	sw_grid_columns(&g, c->look.utf8, columns, sizeof columns / sizeof columns[0]);
+	sw_grid_heads(&g, c->look.utf8, heads, sizeof heads / sizeof heads[0]);
 	const int n = cJSON_GetArraySize(rungs);
 	cJSON_ArrayForEach (r, rungs) {
 		if (!whole && g.n_rows == RUNGS_SHOWN)
 			break;
-		sw_grid_add_object(&g, r);
+		sw_grid_row(&g);
+		sw_grid_add_members(&g, r, keys);
 	}
 	sw_table_print(&c->out, &g, &c->look);
 	if (r != NULL)
@@ -216,48 +215,67 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 	sw_view_fini(&v);
 }
 
-static void add_seconds(struct sw_grid *g, const cJSON *attempt)
+/* Did NVML say something of one of them? */
+static bool any_gpu(const cJSON *attempts)
 {
-	const cJSON *from = sw_json_get(attempt, "started_ms"),
-		    *to = sw_json_get(attempt, "ended_ms");
+	const cJSON *a;
 
-	if (cJSON_IsNumber(from) && cJSON_IsNumber(to))
-		sw_grid_addf(g, "%.1f", (to->valuedouble - from->valuedouble) / 1e3);
-	else
-		sw_grid_addf(g, "-");
+	cJSON_ArrayForEach (a, attempts) {
+		if (cJSON_IsNumber(sw_json_get(a, "joules")))
+			return true;
+	}
+	return false;
 }
 
-/* Of a short trial in hundredths. */
-static void add_energy(struct sw_grid *g, const cJSON *attempt)
+/* Most memory, mean utilisation, energy. */
+static void add_usage(struct sw_grid *g, const cJSON *attempt)
 {
-	const double joules = sw_json_number(attempt, "joules", -1);
+	static const struct {
+		const char *key, *unit;
+		double in;
+	} cells[] = {
+		{"gpu_bytes", " MiB", 1048576.0}, {"gpu_util", "%", 1.0}, {"joules", " J", 1.0}};
 
-	if (joules >= 0)
-		sw_grid_addf(g, "%.*f J", joules < 10 ? 2 : 0, joules);
-	else
-		sw_grid_add(g, NULL, SW_TINT_NONE);
+	for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+		const cJSON *v = sw_json_get(attempt, cells[i].key);
+
+		if (cJSON_IsNumber(v))
+			sw_grid_addf(g, "%.*f%s", v->valuedouble < 10 && i == 2 ? 2 : 0,
+				     v->valuedouble / cells[i].in, cells[i].unit);
+		else
+			sw_grid_addf(g, "-");
+	}
 }
 
 static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 {
-	/* Peak, util and energy are NVML's. */
-	static const struct sw_column columns[] = {
-		{"attempt", "attempt", SW_FORM_NUMBER, .drop = 0},
-		{"slot", "slot", SW_FORM_NUMBER, .drop = 0},
-		{NULL, "state", SW_FORM_TEXT, .drop = 0, .put = sw_grid_add_state},
-		{"started_ms", "started", SW_FORM_TIME, .drop = 1},
-		{NULL, "seconds", SW_FORM_NUMBER, .drop = 0, .put = add_seconds},
-		{"resume_step", "from step", SW_FORM_NUMBER, .drop = 2},
-		{"gpu_bytes", "peak", SW_FORM_MIB, .drop = 3, .unit = " MiB", .optional = true},
-		{"gpu_util", "util", SW_FORM_AMOUNT, .drop = 4, .unit = "%", .optional = true},
-		{NULL, "energy", SW_FORM_NUMBER, .drop = 5, .put = add_energy, .optional = true},
-		{"cause", "cause", SW_FORM_TEXT, .drop = 0}};
+	static const struct sw_grid_head heads[] = {
+		{"attempt", true, 0},  {"slot", true, 0},    {"state", false, 0},
+		{"started", false, 1}, {"seconds", true, 0}, {"from step", true, 2},
+		{"peak", true, 3},     {"util", true, 4},    {"energy", true, 5}};
+	const bool gpu = any_gpu(attempts);
 	const cJSON *a;
 	struct sw_grid g;
 
-	sw_grid_columns(&g, c->look.utf8, columns, sizeof columns / sizeof columns[0]);
-	cJSON_ArrayForEach (a, attempts)
-		sw_grid_add_object(&g, a);
+	/* The last three before the cause are of a GPU. */
+	sw_grid_heads(&g, c->look.utf8, heads, gpu ? 9 : 6);
+	sw_grid_col(&g, "cause", false, 0);
+	cJSON_ArrayForEach (a, attempts) {
+		const cJSON *from = sw_json_get(a, "started_ms"), *to = sw_json_get(a, "ended_ms");
+
+		sw_grid_row(&g);
+		sw_grid_add_members(&g, a, (const char *const[]){"attempt", "slot", NULL});
+		sw_grid_add_state(&g, a);
+		sw_grid_add_time(&g, from);
+		if (cJSON_IsNumber(from) && cJSON_IsNumber(to))
+			sw_grid_addf(&g, "%.1f", (to->valuedouble - from->valuedouble) / 1e3);
+		else
+			sw_grid_addf(&g, "-");
+		sw_grid_add_member(&g, a, "resume_step");
+		if (gpu)
+			add_usage(&g, a);
+		sw_grid_add_member(&g, a, "cause");
+	}
 	sw_table_print(&c->out, &g, &c->look);
 }
 
@@ -284,9 +302,7 @@ static int print_reports(void *arg, const cJSON *reports)
 	sw_grid_col(&g, "decision", false, 0);
 	cJSON_ArrayForEach (r, reports) {
 		sw_grid_row(&g);
-		sw_grid_add_member(&g, r, "attempt");
-		sw_grid_add_member(&g, r, "seq");
-		sw_grid_add_member(&g, r, "step");
+		sw_grid_add_members(&g, r, (const char *const[]){"attempt", "seq", "step", NULL});
 		for (size_t i = 0; i < metrics.n; i++)
 			sw_grid_add_member(&g, sw_json_get(r, "metrics"), metrics.name[i]);
 		sw_grid_add_member(&g, r, "decision");

@@ -6,23 +6,18 @@
 /* The decisions as a table: one row a rung. */
 static void print_decisions(struct sw_cli *c, const cJSON *decisions)
 {
-	static const struct sw_column columns[] = {
-		{"attempt", "attempt", SW_FORM_NUMBER, .drop = 1},
-		{"seq", "seq", SW_FORM_NUMBER, .drop = 1},
-		{"decision", "decision", SW_FORM_TEXT, .drop = 0},
-		{"bracket", "bracket", SW_FORM_NUMBER, .drop = 1},
-		{"rung", "rung", SW_FORM_NUMBER, .drop = 0},
-		{"rank", "rank", SW_FORM_NUMBER, .drop = 0},
-		{"n", "n", SW_FORM_NUMBER, .drop = 0},
-		{"keep", "keep", SW_FORM_NUMBER, .drop = 0},
-		{"cutoff", "cutoff", SW_FORM_NUMBER, .drop = 0},
-		{"value", "value", SW_FORM_NUMBER, .drop = 0}};
+	static const char *const cols[] = {"attempt", "seq",  "decision", "bracket", "rung", "rank",
+					   "n",       "keep", "cutoff",   "value",   NULL};
 	const cJSON *d;
 	struct sw_grid g;
 
-	sw_grid_columns(&g, c->look.utf8, columns, sizeof columns / sizeof columns[0]);
-	cJSON_ArrayForEach (d, decisions)
-		sw_grid_add_object(&g, d);
+	sw_grid_init(&g, c->look.utf8);
+	for (size_t i = 0; cols[i] != NULL; i++)
+		sw_grid_col(&g, cols[i], i != 2, i < 2 || i == 3 ? 1 : 0);
+	cJSON_ArrayForEach (d, decisions) {
+		sw_grid_row(&g);
+		sw_grid_add_members(&g, d, cols);
+	}
 	sw_table_print(&c->out, &g, &c->look);
 }
 

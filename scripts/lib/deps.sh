@@ -10,7 +10,7 @@
 # SW_DEPS=skip in the environment leaves the machine alone (the build then says what it misses).
 
 deps_build="gcc libc6-dev cmake ninja-build pkg-config libuv1-dev libsqlite3-dev libcjson-dev
-	libopenblas-dev liblapacke-dev libnlopt-dev libncurses-dev libyaml-dev
+	libopenblas-dev liblapacke-dev libnlopt-dev libsmartcols-dev libncurses-dev libyaml-dev
 	libxxhash-dev libssl-dev python3"
 # One version of the formatter and of the linter: each has its own mind. Both systems carry 14;
 # where apt has it no longer, scripts/check skips the two and counts that.
