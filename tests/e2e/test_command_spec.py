@@ -172,7 +172,7 @@ def test_folders_that_a_crash_left_behind_are_removed_at_the_next_start(start, t
         open(os.path.join(folder, name, "deep", "file"), "w", encoding="utf-8").close()
     os.makedirs(os.path.join(folder, "mine"))
     daemon.start()
-    assert sorted(os.listdir(folder)) == ["1-3.ckpt", "mine"]
+    wait_until(lambda: sorted(os.listdir(folder)) == ["1-3.ckpt", "mine"], "what is kept, and what is not the daemon's")
 
 
 def test_cores_of_a_program_are_cpu_slots(start, tmp_path):
