@@ -6,20 +6,15 @@
 int sw_verb_schema(struct sw_cli *c)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf text;
 	cJSON *tree = NULL;
+	const sw_status rc = sw_json_parse(&tree, sw_spec_schema, sw_spec_schema_len, &err);
 
-	sw_buf_init(&text, 1 << 20);
-	sw_status rc = sw_spec_schema(&text, &err);
-	if (rc == SW_OK)
-		rc = sw_json_parse(&tree, text.data, text.len, &err);
 	if (rc != SW_OK)
 		sw_cli_say(c, "%s", err.msg);
 	else if (c->args.given & SW_OPT_JSON)
-		(void)sw_buf_addf(&c->out, "%s\n", text.data);
+		(void)sw_buf_addf(&c->out, "%s", sw_spec_schema);
 	else
 		sw_fmt_json(&c->out, tree, "", c->look.utf8);
 	cJSON_Delete(tree);
-	sw_buf_fini(&text);
 	return rc == SW_OK ? SW_EXIT_DONE : SW_EXIT_REFUSED;
 }

@@ -182,18 +182,10 @@ static sw_status check_word(const cJSON *word, size_t i, const char *program, st
 
 sw_status sw_command_check(const cJSON *command, const char *program, struct sw_err *err)
 {
-	const int n = cJSON_GetArraySize(command);
 	const cJSON *word;
 	sw_status rc = SW_OK;
 	size_t i = 0;
 
-	if (!cJSON_IsArray(command) || n == 0)
-		return sw_err_at(err, SW_INVALID, "/command",
-				 "\"command\" must be an array like [\"${env}\", \"python3\", "
-				 "\"train.py\", \"${args}\"]; no shell reads it");
-	if (n > SW_COMMAND_MAX_WORDS)
-		return sw_err_at(err, SW_INVALID, "/command", "more than %d words",
-				 SW_COMMAND_MAX_WORDS);
 	cJSON_ArrayForEach (word, command) {
 		if (rc == SW_OK)
 			rc = check_word(word, i++, program, err);

@@ -30,7 +30,6 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 
-#define SW_COMMAND_MAX_WORDS 1000
 #define SW_COMMAND_TRIAL_DIR "${trial_dir}"
 
 struct sw_command_values {
@@ -47,8 +46,9 @@ struct sw_command_values {
  * memory. */
 cJSON *sw_command_default(void);
 
-/* SW_INVALID at "/command" or "/command/2" unless it is an array of strings without a macro that is
- * not known; after the first a number or a boolean is a word, too. program: the spec's, or NULL. */
+/* SW_INVALID at "/command/2" unless the array, which passed the check against schema.json, is one
+ * of strings without a macro that is not known; after the first a number or a boolean is a word,
+ * too. program: the spec's, or NULL. */
 SW_NODISCARD sw_status sw_command_check(const cJSON *command, const char *program,
 					struct sw_err *err);
 

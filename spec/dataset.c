@@ -1,269 +1,93 @@
-/* "trainer.dataset": the keys of each format and which of them go together. */
+/* "trainer.dataset": what its keys mean together; schema.json says which keys each format has. */
 #include "spec/dataset.h"
 #include "proto/json.h"
+#include "spec/forms.h"
 #include "spec/keys.h"
-#include "spec/spec.h"
 #include <math.h>
 #include <string.h>
 
-const char *const sw_dataset_formats[SW_DATASET_FORMAT_N] = {"csv", "cifar10", "cifar100", "idx",
-							     "npy", "tokens",  "synthetic"};
+#define AT(key, member) SW_ROW_AT(struct sw_dataset, key, member)
 
-#define CSV       (1u << SW_DATASET_CSV)
-#define CIFAR10   (1u << SW_DATASET_CIFAR10)
-#define CIFAR100  (1u << SW_DATASET_CIFAR100)
-#define IDX       (1u << SW_DATASET_IDX)
-#define NPY       (1u << SW_DATASET_NPY)
-#define TOKENS    (1u << SW_DATASET_TOKENS)
-#define SYNTHETIC (1u << SW_DATASET_SYNTHETIC)
-#define NAMED     (1u << SW_DATASET_FORMAT_N)
-#define IMAGES    (CSV | NAMED | CIFAR10 | CIFAR100 | IDX | NPY | SYNTHETIC)
-
-const struct sw_dataset_key sw_dataset_keys[SW_DATASET_KEY_N] = {
-	{"name", NAMED},
-	{"format", ~NAMED},
-	{"path", CSV | CIFAR10 | CIFAR100 | IDX | NPY | TOKENS},
-	{"label", CSV},
-	{"header", CSV},
-	{"label_path", IDX | NPY | TOKENS},
-	{"val_path", IDX | NPY | TOKENS},
-	{"val_label_path", IDX | NPY | TOKENS},
-	{"validation", CIFAR10 | CIFAR100 | IDX},
-	{"labels", CIFAR100},
-	{"image", CSV | NAMED | NPY | SYNTHETIC},
-	{"normalize", IMAGES},
-	{"augment", IMAGES},
-	{"features", SYNTHETIC},
-	{"tokens", SYNTHETIC},
-	{"length", TOKENS},
-	{"dtype", TOKENS},
-	{"pad", TOKENS},
-	{"vocab", TOKENS | SYNTHETIC},
-	{"next_token", SYNTHETIC},
-	{"rows", SYNTHETIC},
-	{"classes", SYNTHETIC},
-	{"seed", SYNTHETIC},
-	{"noise", SYNTHETIC},
+static const struct sw_row rows[] = {
+	AT("name", name),
+	AT("path", path),
+	AT("label_path", label_path),
+	AT("val_path", val_path),
+	AT("val_label_path", val_label_path),
+	AT("header", header),
+	AT("validation", test),
+	AT("labels", coarse),
+	AT("features", features),
+	AT("tokens", tokens),
+	AT("length", tokens),
+	AT("dtype", wide),
+	AT("vocab", vocab),
+	AT("next_token", next_token),
+	AT("rows", rows),
+	AT("classes", classes),
+	AT("seed", seed),
 };
 
-/* Checks that every key is known and goes with the format. */
-static sw_status check_keys(const cJSON *dataset, unsigned format, struct sw_err *err)
-{
-	const char *known[SW_DATASET_KEY_N];
-	const struct sw_spec_keys list = {known, SW_DATASET_KEY_N, NULL, 0};
-	const cJSON *v;
-
-	for (size_t i = 0; i < SW_DATASET_KEY_N; i++)
-		known[i] = sw_dataset_keys[i].name;
-	sw_status rc = sw_spec_check_keys(dataset, &list, err);
-	cJSON_ArrayForEach (v, dataset) {
-		size_t i = 0;
-
-		while (rc == SW_OK && strcmp(sw_dataset_keys[i].name, v->string) != 0)
-			i++;
-		if (rc != SW_OK || (sw_dataset_keys[i].formats & format) != 0)
-			continue;
-		if (format == NAMED)
-			rc = sw_spec_at_key(err, v->string,
-					    "\"%s\" does not go with \"name\": give a name, or "
-					    "format, path and label",
-					    v->string);
-		else
-			rc = sw_spec_at_key(err, v->string, "\"%s\" does not go with format \"%s\"",
-					    v->string, sw_json_get(dataset, "format")->valuestring);
-	}
-	return rc;
-}
-
-static sw_status read_format(const cJSON *dataset, unsigned *mask, struct sw_dataset *out,
-			     struct sw_err *err)
-{
-	const cJSON *format = sw_json_get(dataset, "format");
-
-	*mask = NAMED;
-	if (sw_json_get(dataset, "name") != NULL)
-		return SW_OK;
-	if (format == NULL)
-		return sw_spec_at_key(
-			err, "format",
-			"a dataset needs \"name\", or \"format\": \"csv\" with path and "
-			"label");
-	for (unsigned i = 0; cJSON_IsString(format) && i < SW_DATASET_FORMAT_N; i++) {
-		if (strcmp(format->valuestring, sw_dataset_formats[i]) != 0)
-			continue;
-		out->format = (enum sw_dataset_format)i;
-		*mask = 1u << i;
-		return SW_OK;
-	}
-	return sw_spec_at_key(
-		err, "format",
-		"\"format\" must be \"csv\", \"cifar10\", \"cifar100\", \"idx\", \"npy\", "
-		"\"tokens\" or \"synthetic\"");
-}
-
-/* --- values of keys; each leaves the default where the key is missing --- */
-
-static sw_status read_size(const cJSON *dataset, const char *key, uint64_t min, uint64_t max,
-			   size_t *out, struct sw_err *err)
-{
-	uint64_t n = *out;
-	const sw_status rc = sw_spec_key_u64(dataset, key, min, max, &n, err);
-
-	*out = (size_t)n;
-	return rc;
-}
-
-static sw_status read_path(const cJSON *dataset, const char *key, const char **out,
-			   struct sw_err *err)
-{
-	const cJSON *v = sw_json_get(dataset, key);
-
-	if (v == NULL)
-		return SW_OK;
-	if (cJSON_IsString(v) && v->valuestring[0] != '\0' &&
-	    strlen(v->valuestring) < SW_DATASET_MAX_PATH) {
-		*out = v->valuestring;
-		return SW_OK;
-	}
-	return sw_spec_at_key(err, key, "\"%s\" must be a string of 1 to %d bytes", key,
-			      SW_DATASET_MAX_PATH - 1);
-}
-
-/* Reads one of two words. *out: is it the second? */
-static sw_status read_choice(const cJSON *dataset, const char *key, const char *first,
-			     const char *second, bool *out, struct sw_err *err)
-{
-	const cJSON *v = sw_json_get(dataset, key);
-
-	if (v == NULL)
-		return SW_OK;
-	*out = cJSON_IsString(v) && strcmp(v->valuestring, second) == 0;
-	if (*out || (cJSON_IsString(v) && strcmp(v->valuestring, first) == 0))
-		return SW_OK;
-	return sw_spec_at_key(err, key, "\"%s\" must be \"%s\" or \"%s\"", key, first, second);
-}
+/* --- values that are no number, word or string --- */
 
 static sw_status read_image(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
 {
-	const cJSON *v = sw_json_get(dataset, "image");
-	uint64_t n, product = 1;
+	const cJSON *v = sw_json_get(dataset, "image"), *side;
+	uint64_t product = 1;
+	size_t i = 0;
 
-	if (v == NULL)
-		return SW_OK;
-	for (int i = 0; i < 3 && cJSON_IsArray(v) && cJSON_GetArraySize(v) == 3; i++) {
-		if (!sw_json_u64(cJSON_GetArrayItem(v, i), &n) || n < 1 || n > SW_DATASET_MAX_SIDE)
-			break;
-		product *= n; /* at most 2^48 */
-		out->image[i] = (size_t)n;
-		/* Only the last side tells how large a row is. */
-		if (i == 2 && product <= SW_DATASET_MAX_ROW)
-			return SW_OK;
+	cJSON_ArrayForEach (side, v) {
+		out->image[i] = (size_t)side->valuedouble;
+		product *= out->image[i++]; /* at most 2^48 */
 	}
+	if (product <= SW_DATASET_MAX_ROW)
+		return SW_OK;
 	return sw_spec_at_key(
 		err, "image",
 		"\"image\" must be [channels, height, width], three integers from 1 to 65536 "
 		"with a product of at most 2^28");
 }
 
-/* An array of numbers, one for each channel; least: -infinity, or what is above 0. */
-static sw_status read_channels(const cJSON *v, const char *key, double least, double *to, size_t *n,
-			       struct sw_err *err)
+/* The numbers of each channel. */
+static size_t read_channels(const cJSON *v, double *to)
 {
-	const int size = cJSON_IsArray(v) ? cJSON_GetArraySize(v) : 0;
-	bool good = size >= 1 && size <= SW_DATASET_MAX_CHANNELS;
+	const cJSON *one;
+	size_t n = 0;
 
-	for (int i = 0; good && i < size; i++) {
-		const cJSON *one = cJSON_GetArrayItem(v, i);
-
-		good = cJSON_IsNumber(one) && fabs(one->valuedouble) <= 1e6 &&
-		       one->valuedouble >= least;
-		to[i] = one->valuedouble;
-	}
-	*n = (size_t)size;
-	if (good)
-		return SW_OK;
-	return sw_spec_at_key(err, key, "\"%s\" must be a list of 1 to %d numbers%s", key,
-			      SW_DATASET_MAX_CHANNELS, least > 0 ? " above 0" : "");
+	cJSON_ArrayForEach (one, v)
+		to[n++] = one->valuedouble;
+	return n;
 }
 
-static sw_status read_normalize(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
+static sw_status read_normalize(const cJSON *v, struct sw_dataset *out, struct sw_err *err)
 {
-	static const char *const known[] = {"mean", "std"};
-	static const struct sw_spec_keys list = {known, SW_SPEC_N(known), NULL, 0};
-	const cJSON *v = sw_json_get(dataset, "normalize");
-	size_t stds = 0;
+	const size_t stds = read_channels(sw_json_get(v, "std"), out->std);
 
-	if (v == NULL)
-		return SW_OK;
-	if (!cJSON_IsObject(v))
-		return sw_spec_at_key(
-			err, "normalize",
-			"\"normalize\" must be {\"mean\": [...], \"std\": [...]}, a number "
-			"for each channel");
-	sw_status rc = sw_spec_check_keys(v, &list, err);
-	if (rc == SW_OK)
-		rc = read_channels(sw_json_get(v, "mean"), "mean", -INFINITY, out->mean,
-				   &out->norm_n, err);
-	if (rc == SW_OK)
-		rc = read_channels(sw_json_get(v, "std"), "std", 1e-6, out->std, &stds, err);
-	if (rc == SW_OK && stds != out->norm_n)
-		rc = sw_spec_at_key(err, "std", "\"mean\" and \"std\" must have the same length");
-	sw_err_prefix(err, "/normalize");
-	return rc;
-}
-
-static sw_status read_augment(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
-{
-	static const char *const known[] = {"crop", "flip"};
-	static const struct sw_spec_keys list = {known, SW_SPEC_N(known), NULL, 0};
-	const cJSON *v = sw_json_get(dataset, "augment");
-	size_t crop = 0;
-
-	if (v == NULL)
-		return SW_OK;
-	if (!cJSON_IsObject(v))
-		return sw_spec_at_key(
-			err, "augment",
-			"\"augment\" must be {\"crop\": pixels, \"flip\": true or false}");
-	sw_status rc = sw_spec_check_keys(v, &list, err);
-	if (rc == SW_OK)
-		rc = read_size(v, "crop", 0, 1024, &crop, err);
-	if (rc == SW_OK)
-		rc = sw_spec_key_bool(v, "flip", &out->flip, err);
-	out->crop = (unsigned)crop;
-	sw_err_prefix(err, "/augment");
-	return rc;
+	out->norm_n = read_channels(sw_json_get(v, "mean"), out->mean);
+	return stds == out->norm_n ? SW_OK
+				   : sw_err_at(err, SW_INVALID, "/normalize/std",
+					       "\"mean\" and \"std\" must have the same length");
 }
 
 /* --- formats --- */
 
-static sw_status read_name(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
+/* The name becomes part of a path: no '/', no '.'. */
+static sw_status check_name(const char *name, struct sw_err *err)
 {
-	const cJSON *name = sw_json_get(dataset, "name");
 	const char *const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_-";
 
-	/* The name becomes part of a path: no '/', no '.'. */
-	if (!cJSON_IsString(name) || name->valuestring[0] == '\0' ||
-	    strlen(name->valuestring) > SW_SPEC_MAX_NAME ||
-	    strspn(name->valuestring, allowed) != strlen(name->valuestring))
-		return sw_spec_at_key(err, "name",
-				      "\"name\" must be 1 to 64 of the characters a-z A-Z 0-9 _ -");
-	out->name = name->valuestring;
-	return SW_OK;
+	if (name == NULL || strspn(name, allowed) == strlen(name))
+		return SW_OK;
+	return sw_spec_at_key(err, "name",
+			      "\"name\" must be 1 to 64 of the characters a-z A-Z 0-9 _ -");
 }
 
 /* The label's column has a name or, if there is no header, a number: from 0, or -1 for the last. */
-static sw_status read_csv(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
+static sw_status read_label(const cJSON *label, struct sw_dataset *out, struct sw_err *err)
 {
-	const cJSON *label = sw_json_get(dataset, "label");
-	const sw_status rc = sw_spec_key_bool(dataset, "header", &out->header, err);
 	uint64_t column;
 
-	if (rc != SW_OK)
-		return rc;
-	if (label == NULL)
-		return sw_spec_at_key(err, "label", "\"label\" is missing: the column to predict");
 	if (sw_json_u64(label, &column) && column <= INT32_MAX) {
 		out->label_column = (long)column;
 		return SW_OK;
@@ -289,9 +113,6 @@ static sw_status read_csv(const cJSON *dataset, struct sw_dataset *out, struct s
 /* Checks which of the four paths are given together. */
 static sw_status check_paths(const struct sw_dataset *d, struct sw_err *err)
 {
-	if (d->format == SW_DATASET_NPY && d->label_path == NULL)
-		return sw_spec_at_key(err, "label_path",
-				      "\"label_path\" is missing: the .npy file of the labels");
 	if (d->format == SW_DATASET_IDX && d->label_path != NULL && d->test)
 		return sw_spec_at_key(
 			err, "validation",
@@ -311,53 +132,31 @@ static sw_status check_paths(const struct sw_dataset *d, struct sw_err *err)
 	return SW_OK;
 }
 
-static sw_status read_tokens(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
+static sw_status read_pad(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
 {
-	size_t pad = 0;
-	sw_status rc;
+	const cJSON *pad = sw_json_get(dataset, "pad");
 
-	if ((rc = read_choice(dataset, "dtype", "uint16", "uint32", &out->wide, err)) != SW_OK ||
-	    (rc = read_size(dataset, "length", 1, 1 << 20, &out->tokens, err)) != SW_OK)
-		return rc;
-	if (out->tokens == 0)
-		return sw_spec_at_key(err, "length",
-				      "\"length\" is missing: how many tokens a row has");
-	const size_t ids = out->wide ? INT32_MAX : UINT16_MAX;
-	if ((rc = read_size(dataset, "vocab", 2, INT32_MAX, &out->vocab, err)) != SW_OK ||
-	    (rc = read_size(dataset, "pad", 0, ids, &pad, err)) != SW_OK)
-		return rc;
 	out->next_token = out->label_path == NULL;
 	/* Then -1 stands: no row is filled up. */
-	if (sw_json_get(dataset, "pad") == NULL)
+	if (pad == NULL)
 		return SW_OK;
-	out->pad = (int64_t)pad;
+	out->pad = (int64_t)pad->valuedouble;
 	if (out->next_token)
 		return sw_spec_at_key(
 			err, "pad",
 			"\"pad\" goes with \"label_path\": rows for the next token are full");
+	if (!out->wide && out->pad > UINT16_MAX)
+		return sw_spec_at_key(err, "pad", "\"pad\" must be at most %d: ids are uint16",
+				      UINT16_MAX);
 	return SW_OK;
 }
 
-static sw_status read_synthetic(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
+static sw_status read_synthetic(const cJSON *dataset, const struct sw_form *form,
+				struct sw_dataset *out, struct sw_err *err)
 {
 	const cJSON *next = sw_json_get(dataset, "next_token");
-	double part = 0.5;
-	sw_status rc;
+	const double part = sw_json_number(dataset, "noise", sw_form_find(form, "noise")->fallback);
 
-	out->rows = 10000;
-	out->classes = 10;
-	if ((rc = read_size(dataset, "rows", 2, INT32_MAX, &out->rows, err)) != SW_OK ||
-	    (rc = read_size(dataset, "classes", 2, SW_DATASET_MAX_CLASSES, &out->classes, err)) !=
-		    SW_OK ||
-	    (rc = read_size(dataset, "features", 1, SW_DATASET_MAX_ROW, &out->features, err)) !=
-		    SW_OK ||
-	    (rc = read_size(dataset, "tokens", 1, 1 << 20, &out->tokens, err)) != SW_OK ||
-	    (rc = read_size(dataset, "vocab", 2, INT32_MAX, &out->vocab, err)) != SW_OK ||
-	    (rc = sw_spec_key_u64(dataset, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &out->seed,
-				  err)) != SW_OK ||
-	    (rc = sw_spec_key_real(dataset, "noise", 0, false, 1, &part, err)) != SW_OK ||
-	    (rc = sw_spec_key_bool(dataset, "next_token", &out->next_token, err)) != SW_OK)
-		return rc;
 	out->noise = (unsigned)floor(part * 256 + 0.5);
 	if ((out->image[0] != 0) + (out->features != 0) + (out->tokens != 0) != 1)
 		return sw_spec_at_key(
@@ -397,55 +196,56 @@ static sw_status check_image_keys(const struct sw_dataset *d, const cJSON *datas
 	return SW_OK;
 }
 
-static sw_status read_of_format(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
+static sw_status read_of_format(const cJSON *dataset, const struct sw_form *form,
+				struct sw_dataset *out, struct sw_err *err)
 {
 	switch (out->format) {
 	case SW_DATASET_CSV:
-		return read_csv(dataset, out, err);
-	case SW_DATASET_CIFAR100:
-		return read_choice(dataset, "labels", "fine", "coarse", &out->coarse, err);
+		return read_label(sw_json_get(dataset, "label"), out, err);
 	case SW_DATASET_TOKENS:
-		return read_tokens(dataset, out, err);
+		return read_pad(dataset, out, err);
 	case SW_DATASET_SYNTHETIC:
-		return read_synthetic(dataset, out, err);
+		return read_synthetic(dataset, form, out, err);
 	default:
 		return SW_OK;
 	}
 }
 
+/* The members that the format's keys fill. */
+static void fill(struct sw_dataset *out, const struct sw_form *form, const cJSON *dataset)
+{
+	const cJSON *augment = sw_json_get(dataset, "augment");
+
+	for (size_t i = 0; i < SW_SPEC_N(rows); i++)
+		if (sw_form_find(form, rows[i].key) != NULL)
+			sw_form_fill(form, dataset, &rows[i], 1, out);
+	out->crop = (unsigned)sw_json_number(augment, "crop", 0);
+	out->flip = cJSON_IsTrue(sw_json_get(augment, "flip")) != 0;
+	for (unsigned i = 0; i < SW_DATASET_FORMAT_N; i++)
+		if (strcmp(form->name, sw_dataset_formats[i]) == 0)
+			out->format = (enum sw_dataset_format)i;
+}
+
 sw_status sw_dataset_read(struct sw_dataset *out, const cJSON *dataset, struct sw_err *err)
 {
-	unsigned mask;
+	struct sw_err first;
+	struct sw_faults f = {&first, 1, 0};
+	sw_status rc;
 
 	memset(out, 0, sizeof *out);
 	out->pad = -1;
 	out->header = true;
 	if (!cJSON_IsObject(dataset))
 		return sw_err_set(err, SW_INVALID, "\"dataset\" must be an object, not %s",
-				  dataset != NULL ? sw_spec_kind(dataset) : "missing");
-	sw_status rc = read_format(dataset, &mask, out, err);
-	if (rc == SW_OK)
-		rc = check_keys(dataset, mask, err);
-	if (rc == SW_OK && mask == NAMED)
-		rc = read_name(dataset, out, err);
-	if (rc == SW_OK && mask != NAMED && mask != SYNTHETIC)
-		rc = read_path(dataset, "path", &out->path, err);
-	if (rc == SW_OK && mask != NAMED && mask != SYNTHETIC && out->path == NULL)
-		rc = sw_spec_at_key(err, "path",
-				    mask == CSV ? "\"path\" is missing: the CSV file"
-				    : (mask & (CIFAR10 | CIFAR100)) != 0
-					    ? "\"path\" is missing: the folder of the .bin files"
-					    : "\"path\" is missing: where the data is");
-	if (rc != SW_OK ||
-	    (rc = read_path(dataset, "label_path", &out->label_path, err)) != SW_OK ||
-	    (rc = read_path(dataset, "val_path", &out->val_path, err)) != SW_OK ||
-	    (rc = read_path(dataset, "val_label_path", &out->val_label_path, err)) != SW_OK ||
-	    (rc = read_choice(dataset, "validation", "split", "test", &out->test, err)) != SW_OK ||
-	    (rc = check_paths(out, err)) != SW_OK ||
+				  dataset != NULL ? sw_json_kind(dataset) : "missing");
+	const struct sw_form *form = sw_forms_check(&sw_forms_dataset, dataset, "", &f);
+	if (f.n > 0)
+		return sw_spec_first(&f, err);
+	fill(out, form, dataset);
+	if ((rc = check_name(out->name, err)) != SW_OK || (rc = check_paths(out, err)) != SW_OK ||
 	    (rc = read_image(dataset, out, err)) != SW_OK ||
-	    (rc = read_normalize(dataset, out, err)) != SW_OK ||
-	    (rc = read_augment(dataset, out, err)) != SW_OK ||
-	    (mask != NAMED && (rc = read_of_format(dataset, out, err)) != SW_OK))
+	    (rc = read_normalize(sw_json_get(dataset, "normalize"), out, err)) != SW_OK ||
+	    (out->name == NULL && (rc = read_of_format(dataset, form, out, err)) != SW_OK))
 		return rc;
 	return check_image_keys(out, dataset, err);
 }

@@ -33,15 +33,6 @@ enum sw_dataset_format {
 
 extern const char *const sw_dataset_formats[SW_DATASET_FORMAT_N]; /* "csv", "cifar10", ... */
 
-/* A key, and the formats that it goes with: a bit each, and that of SW_DATASET_FORMAT_N for a
- * "name" in a format's place. */
-struct sw_dataset_key {
-	const char *name;
-	unsigned formats;
-};
-#define SW_DATASET_KEY_N ((size_t)24)
-extern const struct sw_dataset_key sw_dataset_keys[SW_DATASET_KEY_N];
-
 struct sw_dataset {
 	enum sw_dataset_format format;
 	const char *name; /* of one that comes with sweepd, a CSV file; NULL: it has a path */

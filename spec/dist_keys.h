@@ -1,5 +1,5 @@
-/* spec/dist_keys.h — what each distribution takes, as a spec says it: one table for the reader of a
- * parameter and for the schema. Internal to spec/. */
+/* spec/dist_keys.h — what each distribution takes, as a spec says it. The build makes the tables
+ * from schema.json. Internal to spec/. */
 #ifndef SW_SPEC_DIST_KEYS_H
 #define SW_SPEC_DIST_KEYS_H
 
@@ -37,7 +37,7 @@ enum {
 
 /* A name that a spec may give, the distribution that it means, and the keys that go with it. */
 struct sw_spec_dist {
-	const char *alias; /* NULL: the distribution's own name */
+	const char *name;
 	enum sw_dist is;
 	unsigned needs, may; /* bits of what is needed, and of what is allowed beside it */
 	unsigned flags;
@@ -50,7 +50,5 @@ struct sw_spec_dist {
 extern const struct sw_spec_dist_field sw_spec_dist_fields[SW_SPEC_DIST_FIELD_N];
 extern const struct sw_spec_dist_alias sw_spec_dist_aliases[SW_SPEC_DIST_ALIAS_N];
 extern const struct sw_spec_dist sw_spec_dists[SW_SPEC_DIST_N];
-
-const char *sw_spec_dist_name(const struct sw_spec_dist *d);
 
 #endif

@@ -3,66 +3,16 @@
 #include "proto/nearest.h"
 #include "spec/keys.h"
 #include "spec/presets.h"
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define N(a) (sizeof(a) / sizeof *(a))
-
-static const char *const activations[] = {"relu", "tanh", "gelu", "silu", "sigmoid", NULL};
-
-/* clang-format off */
-#define INT(n, low, high, f) {.name = (n), .kind = SW_OPTION_INTEGER, .min = (low), \
-			      .max = (high), .fallback = (f), .searched = true}
-#define BOOL(n, f) {.name = (n), .kind = SW_OPTION_BOOLEAN, .fallback = (f), .searched = true}
-#define POOL INT("kernel", 1, 1e4, NAN), INT("stride", 0, 1e4, 0), INT("padding", 0, 1e4, 0)
-
-const struct sw_layer_form sw_layer_forms[] = {
-	{SW_FORM_LINEAR, "linear", {INT("out", 1, 1e6, NAN), BOOL("bias", 1)}, 2, false, true,
-	 "{\"linear\": 64}"},
-	{SW_FORM_CONV2D, "conv2d",
-	 {INT("out", 1, 1e6, NAN), INT("kernel", 1, 1e4, NAN), INT("stride", 1, 1e4, 1),
-	  INT("padding", 0, 1e4, 0), BOOL("bias", 1)}, 5, false, false,
-	 "{\"conv2d\": {\"out\": 6, \"kernel\": 5}}"},
-	{SW_FORM_MAXPOOL2D, "maxpool2d", {POOL}, 3, false, true, "{\"maxpool2d\": 2}"},
-	{SW_FORM_AVGPOOL2D, "avgpool2d", {POOL}, 3, false, true, "{\"avgpool2d\": 2}"},
-	{SW_FORM_DROPOUT, "dropout",
-	 {{.name = "p", .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true,
-	   .fallback = NAN, .searched = true}}, 1, false, true, "{\"dropout\": 0.5}"},
-	{SW_FORM_ATTENTION, "attention", {INT("heads", 1, 1e4, NAN), BOOL("causal", 0)}, 2, false, true,
-	 "{\"attention\": {\"heads\": 4}}"},
-	{SW_FORM_EMBEDDING, "embedding", {INT("dim", 1, 1e6, NAN), INT("vocab", 0, 1e8, 0)}, 2, false,
-	 true, "{\"embedding\": 64}"},
-	{SW_FORM_POSITIONAL, "positional", {INT("max", 0, 1e6, 0)}, 1, true, true, "\"positional\""},
-	{SW_FORM_RESIDUAL, "residual", {{0}}, 0, false, false,
-	 "{\"residual\": [{\"linear\": 64}, \"relu\"]}"},
-	{SW_FORM_RELU, "relu", {{0}}, 0, true, false, "\"relu\""},
-	{SW_FORM_PLAIN, "tanh", {{0}}, 0, true, false, "\"tanh\""},
-	{SW_FORM_PLAIN, "gelu", {{0}}, 0, true, false, "\"gelu\""},
-	{SW_FORM_PLAIN, "sigmoid", {{0}}, 0, true, false, "\"sigmoid\""},
-	{SW_FORM_PLAIN, "silu", {{0}}, 0, true, false, "\"silu\""},
-	{SW_FORM_ACTIVATION, "activation",
-	 {{.name = "kind", .kind = SW_OPTION_CHOICE, .choices = activations, .fallback = NAN,
-	   .searched = true}}, 1, false, true, "{\"activation\": \"relu\"}"},
-	{SW_FORM_BATCHNORM, "batchnorm", {{0}}, 0, true, false, "\"batchnorm\""},
-	{SW_FORM_BATCHNORM, "batchnorm1d", {{0}}, 0, true, false, "\"batchnorm1d\""},
-	{SW_FORM_BATCHNORM, "batchnorm2d", {{0}}, 0, true, false, "\"batchnorm2d\""},
-	{SW_FORM_LAYERNORM, "layernorm", {{0}}, 0, true, false, "\"layernorm\""},
-	{SW_FORM_PLAIN, "flatten", {{0}}, 0, true, false, "\"flatten\""},
-	{SW_FORM_GLOBAL_AVGPOOL, "global_avgpool", {{0}}, 0, true, false, "\"global_avgpool\""},
-	{SW_FORM_PLAIN, "mean_tokens", {{0}}, 0, true, false, "\"mean_tokens\""},
-};
-/* clang-format on */
-
-const size_t sw_layer_forms_n = N(sw_layer_forms);
 
 static const char *const later[] = {"conv1d", "conv3d", "softmax",  "leaky_relu", "lstm",
 				    "gru",    "rnn",    "upsample", "groupnorm",  "softplus"};
 
 static const struct sw_layer_form *form_find(const char *name)
 {
-	for (size_t i = 0; i < N(sw_layer_forms); i++)
+	for (size_t i = 0; i < sw_layer_forms_n; i++)
 		if (strcmp(sw_layer_forms[i].name, name) == 0)
 			return &sw_layer_forms[i];
 	return NULL;
@@ -70,26 +20,28 @@ static const struct sw_layer_form *form_find(const char *name)
 
 const struct sw_layer_form *sw_layer_activation(const char *word)
 {
-	for (size_t i = 0; activations[i] != NULL; i++)
-		if (strcmp(activations[i], word) == 0)
+	const char *const *words = form_find("activation")->key[0].choices;
+
+	for (size_t i = 0; words[i] != NULL; i++)
+		if (strcmp(words[i], word) == 0)
 			return form_find(word);
 	return NULL;
 }
 
 static sw_status unknown_layer(const char *name, const char *ptr, struct sw_err *err)
 {
-	const char *names[N(sw_layer_forms)];
+	const char *names[SW_LAYER_FORMS_MAX];
 	char list[SW_SPEC_KNOWN_HERE];
 
 	/* PyTorch has these, and they are near to no name of ours. */
-	for (size_t i = 0; i < N(later); i++)
+	for (size_t i = 0; i < SW_SPEC_N(later); i++)
 		if (strcmp(later[i], name) == 0)
 			return sw_err_at(err, SW_INVALID, ptr,
 					 "layer \"%s\" is not supported by this version", name);
-	for (size_t i = 0; i < N(sw_layer_forms); i++)
+	for (size_t i = 0; i < sw_layer_forms_n; i++)
 		names[i] = sw_layer_forms[i].name;
-	sw_spec_known_here(names, N(sw_layer_forms), list);
-	return sw_spec_unknown("layer", name, names, N(sw_layer_forms), list, ptr, err);
+	sw_spec_known_here(names, sw_layer_forms_n, list);
+	return sw_spec_unknown("layer", name, names, sw_layer_forms_n, list, ptr, err);
 }
 
 /* The values of {"kind": {...}} or of a preset; ptr: that object's. */
@@ -204,81 +156,87 @@ void sw_layer_pointer(const struct sw_layer_item *item, size_t k, const char *pt
 		sw_json_pointer_add(out, cap, item->form->key[k].name);
 }
 
-struct sw_trainer_option sw_layer_option(const struct sw_layer_item *item, size_t k)
+struct sw_form_key sw_layer_option(const struct sw_layer_item *item, size_t k)
 {
-	struct sw_trainer_option o = item->form->key[k];
+	struct sw_form_key o = item->form->key[k];
 
 	if (is_bare(item, k))
 		o.name = item->form->name;
 	return o;
 }
 
-bool sw_layer_sizes(enum sw_layer_form_id layer, const struct sw_trainer_option *o)
+bool sw_layer_sizes(enum sw_layer_form_id layer, const struct sw_form_key *o)
 {
-	return layer != SW_FORM_DROPOUT && o->kind != SW_OPTION_REAL;
+	return layer != SW_FORM_DROPOUT && o->kind != SW_KEY_REAL;
 }
 
-static sw_status visit_item(const struct sw_layer_item *item, const char *ptr,
-			    const struct sw_layer_visit *visit, struct sw_err *err)
+static void visit_item(const struct sw_layer_item *item, const char *ptr,
+		       const struct sw_layer_visit *visit, struct sw_faults *f)
 {
 	for (size_t k = 0; k < item->form->keys_n; k++) {
-		const struct sw_trainer_option o = sw_layer_option(item, k);
-		char place[sizeof err->ptr];
+		const struct sw_form_key o = sw_layer_option(item, k);
+		struct sw_err err = SW_ERR_INIT;
+		char place[sizeof err.ptr];
 
 		if (item->value[k] == NULL)
 			continue;
 		sw_layer_pointer(item, k, ptr, place, sizeof place);
-		const sw_status rc =
-			visit->value(visit->ctx, &o, item->form->id, item->value[k], place, err);
-		if (rc != SW_OK)
-			return rc;
+		if (visit->value(visit->ctx, &o, item->form->id, item->value[k], place, &err) !=
+		    SW_OK)
+			sw_fault_note(f, err.ptr, "%s", err.msg);
 	}
-	return SW_OK;
 }
 
-static sw_status walk_list(const cJSON *list, const char *ptr, unsigned depth,
-			   const struct sw_layer_visit *visit, bool *trains, struct sw_err *err)
+static void walk_list(const cJSON *list, const char *ptr, unsigned depth,
+		      const struct sw_layer_visit *visit, bool *trains, struct sw_faults *f)
 {
 	const cJSON *v;
 	size_t i = 0;
 
-	if (depth == SW_LAYER_DEPTH)
-		return sw_err_at(err, SW_INVALID, ptr, "lists lie at most %d deep in each other",
-				 SW_LAYER_DEPTH);
+	if (depth == SW_LAYER_DEPTH) {
+		sw_fault_note(f, ptr, "lists lie at most %d deep in each other", SW_LAYER_DEPTH);
+		return;
+	}
 	cJSON_ArrayForEach (v, list) {
-		char here[sizeof err->ptr], place[sizeof err->ptr];
+		struct sw_err err = SW_ERR_INIT;
+		char here[sizeof err.ptr], place[sizeof err.ptr];
 		struct sw_layer_item item;
 
 		(void)snprintf(here, sizeof here, "%s/%zu", ptr, i++);
 		memcpy(place, here, sizeof place);
-		sw_status rc = sw_layer_read(&item, v, place, sizeof place, err);
-		assert(rc != SW_OK || item.form != NULL);
-		if (rc == SW_OK && item.form->id == SW_FORM_RESIDUAL)
-			rc = walk_list(item.list, place, depth + 1, visit, trains, err);
-		else if (rc == SW_OK)
-			rc = visit_item(&item, here, visit, err);
-		if (rc != SW_OK)
-			return rc;
+		if (sw_layer_read(&item, v, place, sizeof place, &err) != SW_OK) {
+			sw_fault_note(f, err.ptr, "%s", err.msg);
+			continue;
+		}
+		if (item.form->id == SW_FORM_RESIDUAL)
+			walk_list(item.list, place, depth + 1, visit, trains, f);
+		else
+			visit_item(&item, here, visit, f);
 		*trains = *trains || item.form->id == SW_FORM_LINEAR ||
 			  item.form->id == SW_FORM_CONV2D || item.form->id == SW_FORM_EMBEDDING;
 	}
-	return SW_OK;
 }
 
-sw_status sw_layers_walk(const cJSON *model, const struct sw_layer_visit *visit, bool *trains,
-			 struct sw_err *err)
+void sw_layers_walk(const cJSON *model, const char *ptr, const struct sw_layer_visit *visit,
+		    bool *trains, struct sw_faults *f)
 {
 	struct sw_layer_item item = {0};
-	char ptr[sizeof err->ptr] = "";
+	struct sw_err err = SW_ERR_INIT;
+	char place[sizeof err.ptr] = "";
 	bool ignored, *any = trains != NULL ? trains : &ignored;
 
 	*any = false;
-	if (cJSON_IsArray(model))
-		return walk_list(model, "", 0, visit, any, err);
+	if (cJSON_IsArray(model)) {
+		walk_list(model, ptr, 0, visit, any, f);
+		return;
+	}
 	/* Every preset has layers with parameters. */
 	*any = true;
-	sw_status rc = sw_preset_find(model, &item.form, err);
-	if (rc == SW_OK)
-		rc = read_keys(&item, model, true, ptr, sizeof ptr, err);
-	return rc == SW_OK ? visit_item(&item, "", visit, err) : rc;
+	if (sw_preset_find(model, &item.form, &err) == SW_OK &&
+	    read_keys(&item, model, true, place, sizeof place, &err) == SW_OK) {
+		visit_item(&item, ptr, visit, f);
+		return;
+	}
+	sw_err_prefix(&err, ptr);
+	sw_fault_note(f, err.ptr, "%s", err.msg);
 }

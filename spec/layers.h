@@ -1,6 +1,6 @@
 /*
- * spec/layers.h — the layers that a model's list may have: one table for the spec check, the
- * worker and docs/spec.md.
+ * spec/layers.h — the layers that a model's list may have, for the spec check and the worker.
+ * The build makes the table from schema.json.
  *
  * A layer is a word ("relu"), an object with one key and one value ({"linear": 64}), or one with
  * options ({"conv2d": {"out": 6, "kernel": 5}}). Where a value stands, a parameter's name may
@@ -16,8 +16,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SW_LAYER_KEYS  6 /* options of one layer at most */
-#define SW_LAYER_DEPTH 8 /* lists inside lists at most */
+#define SW_LAYER_KEYS      6 /* options of one layer at most */
+#define SW_LAYER_DEPTH     8 /* lists inside lists at most */
+#define SW_LAYER_FORMS_MAX 40
 
 enum sw_layer_form_id {
 	SW_FORM_LINEAR,
@@ -44,8 +45,8 @@ struct sw_layer_form {
 	const char *name;
 	/* The first is what {"name": V} gives. fallback NaN: it must be given, but where 0 stands
 	 * for what the data or another option says. */
-	struct sw_trainer_option key[SW_LAYER_KEYS];
-	size_t keys_n;
+	const struct sw_form_key *key;
+	size_t keys_n;       /* SW_LAYER_KEYS at most */
 	bool word;           /* may stand without any option */
 	bool bare;           /* may stand with the first option's value alone */
 	const char *example; /* as its document writes it */
@@ -71,22 +72,21 @@ const struct sw_layer_form *sw_layer_activation(const char *word);
 void sw_layer_pointer(const struct sw_layer_item *item, size_t k, const char *ptr, char *out,
 		      size_t cap);
 /* The option as messages call it: by the layer's name where it is {"linear": V}. */
-struct sw_trainer_option sw_layer_option(const struct sw_layer_item *item, size_t k);
+struct sw_form_key sw_layer_option(const struct sw_layer_item *item, size_t k);
 
 struct sw_layer_visit {
 	void *ctx;
 	/* Every value that is given, a literal or a string; at ptr. */
-	sw_status (*value)(void *ctx, const struct sw_trainer_option *o,
-			   enum sw_layer_form_id layer, const cJSON *v, const char *ptr,
-			   struct sw_err *err);
+	sw_status (*value)(void *ctx, const struct sw_form_key *o, enum sw_layer_form_id layer,
+			   const cJSON *v, const char *ptr, struct sw_err *err);
 };
 
-/* Walks the list, and those inside it, or a preset; model: not NULL. *trains (may be NULL): has it
- * a layer with parameters? */
-SW_NODISCARD sw_status sw_layers_walk(const cJSON *model, const struct sw_layer_visit *visit,
-				      bool *trains, struct sw_err *err);
+/* Walks the list, and those inside it, or a preset, and notes all faults; model: not NULL, at ptr.
+ * *trains (may be NULL): has it a layer with parameters? */
+void sw_layers_walk(const cJSON *model, const char *ptr, const struct sw_layer_visit *visit,
+		    bool *trains, struct sw_faults *f);
 
 /* Does another value make other tensors? (Of all options but dropout's.) */
-bool sw_layer_sizes(enum sw_layer_form_id layer, const struct sw_trainer_option *o);
+bool sw_layer_sizes(enum sw_layer_form_id layer, const struct sw_form_key *o);
 
 #endif

@@ -20,51 +20,23 @@ struct writer {
 	struct sw_jw w;
 };
 
-/* clang-format off */
-#define INT(n, low, high, f) {.name = (n), .kind = SW_OPTION_INTEGER, .min = (low), \
-			      .max = (high), .fallback = (f), .searched = true}
-#define RATE(n, f) {.name = (n), .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true, \
-		    .fallback = (f), .searched = true}
-
-enum { MLP, LENET, RESNET18, RESNET50, TRANSFORMER };
-
-const struct sw_layer_form sw_presets[SW_PRESET_N] = {
-	[MLP] = {SW_FORM_PRESET, "mlp",
-		 {INT("outputs", 1, 1e6, NAN), INT("width", 1, 1e6, 64), INT("depth", 1, 16, 2),
-		  RATE("dropout", 0)}, 4, false, false, "{\"preset\": \"mlp\", \"outputs\": 10}"},
-	[LENET] = {SW_FORM_PRESET, "lenet-cifar",
-		   {INT("outputs", 1, 1e6, 10), INT("l1", 1, 1e6, 120), INT("l2", 1, 1e6, 84)}, 3,
-		   false, false, "{\"preset\": \"lenet-cifar\"}"},
-	[RESNET18] = {SW_FORM_PRESET, "resnet18-cifar",
-		      {INT("outputs", 1, 1e6, 10), INT("width", 1, 1e4, 64)}, 2, false, false,
-		      "{\"preset\": \"resnet18-cifar\"}"},
-	[RESNET50] = {SW_FORM_PRESET, "resnet50",
-		      {INT("outputs", 1, 1e6, 1000), INT("width", 1, 1e4, 64)}, 2, false, false,
-		      "{\"preset\": \"resnet50\"}"},
-	[TRANSFORMER] = {SW_FORM_PRESET, "transformer-encoder",
-			 {INT("outputs", 1, 1e6, NAN), INT("layers", 1, 24, 2), INT("heads", 1, 1e4, 4),
-			  INT("width", 1, 1e5, 128), INT("hidden", 1, 1e6, 512), RATE("dropout", 0.1)}, 6,
-			 false, false, "{\"preset\": \"transformer-encoder\", \"outputs\": 10}"},
-};
-/* clang-format on */
-
 sw_status sw_preset_find(const cJSON *model, const struct sw_layer_form **out, struct sw_err *err)
 {
 	const cJSON *name = sw_json_get(model, "preset");
-	const char *names[SW_PRESET_N], *near;
+	const char *names[SW_PRESETS_MAX], *near;
 
-	for (size_t i = 0; i < SW_PRESET_N; i++)
+	for (size_t i = 0; i < sw_presets_n; i++)
 		names[i] = sw_presets[i].name;
 	if (!cJSON_IsObject(model) || name == NULL)
 		return sw_err_set(err, SW_INVALID,
 				  "\"model\" is a list of layers, or a preset: "
 				  "{\"preset\": \"lenet-cifar\"}");
-	for (size_t i = 0; cJSON_IsString(name) && i < SW_PRESET_N; i++)
+	for (size_t i = 0; cJSON_IsString(name) && i < sw_presets_n; i++)
 		if (strcmp(name->valuestring, names[i]) == 0) {
 			*out = &sw_presets[i];
 			return SW_OK;
 		}
-	near = cJSON_IsString(name) ? sw_nearest(name->valuestring, names, SW_PRESET_N) : NULL;
+	near = cJSON_IsString(name) ? sw_nearest(name->valuestring, names, sw_presets_n) : NULL;
 	if (near != NULL)
 		return sw_err_at(err, SW_INVALID, "/preset",
 				 "no preset is called \"%s\"; did you mean \"%s\"?",
@@ -311,12 +283,15 @@ static void write_transformer(struct writer *p)
 
 static sw_status make_list(struct writer *p, cJSON **owned, const cJSON **list, struct sw_err *err)
 {
-	static void (*const write[SW_PRESET_N])(struct writer *) = {
-		[MLP] = write_mlp,
-		[LENET] = write_lenet,
-		[RESNET18] = write_resnet18,
-		[RESNET50] = write_resnet50,
-		[TRANSFORMER] = write_transformer,
+	static const struct {
+		const char *name;
+		void (*write)(struct writer *);
+	} writers[] = {
+		{"mlp", write_mlp},
+		{"lenet-cifar", write_lenet},
+		{"resnet18-cifar", write_resnet18},
+		{"resnet50", write_resnet50},
+		{"transformer-encoder", write_transformer},
 	};
 	const cJSON *model = p->object;
 	struct sw_buf text;
@@ -333,7 +308,9 @@ static sw_status make_list(struct writer *p, cJSON **owned, const cJSON **list, 
 	sw_buf_init(&text, TEXT_MOST);
 	sw_jw_init(&p->w, &text);
 	sw_jw_arr(&p->w);
-	write[p->form - sw_presets](p);
+	for (size_t i = 0; i < N(writers); i++)
+		if (strcmp(writers[i].name, p->form->name) == 0)
+			writers[i].write(p);
 	sw_jw_arr_end(&p->w);
 	if (text.failed != SW_OK)
 		rc = sw_err_set(err, text.failed, "no memory for the layers of %s", p->form->name);

@@ -21,8 +21,9 @@
 #include "spec/dataset.h"
 #include "spec/layers.h"
 
-#define SW_PRESET_N ((size_t)5)
-extern const struct sw_layer_form sw_presets[SW_PRESET_N];
+#define SW_PRESETS_MAX 16
+extern const struct sw_layer_form sw_presets[]; /* made of schema.json */
+extern const size_t sw_presets_n;
 
 /* The form of {"preset": NAME}: its options, as those of a layer. Says what is wrong with anything
  * that is neither a list nor a preset. */

@@ -12,6 +12,7 @@
 #include "base/dist.h"
 #include "base/pruning.h"
 #include "base/status.h"
+#include "proto/form.h"
 #include "proto/json.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -41,10 +42,6 @@
 #define SW_SPEC_MAX_INIT 1000
 #define SW_SPEC_MAX_WARM 64
 
-/* In the type of a parameter or of "trainer" in a spec's tree: it is known to be wrong. So it is
- * passed over, and what depends on it too, which shows the mistakes beside it. */
-#define SW_SPEC_WRONG (SW_JSON_REAL << 1)
-
 #define SW_SPEC_MAX_WARNINGS 16 /* more are dropped: nobody reads them */
 
 extern const char *const sw_spec_methods[]; /* of base/sampling.h; NULL comes last */
@@ -70,7 +67,7 @@ struct sw_spec_param {
 	const char *key;                   /* its own: "wd" */
 	const struct sw_spec_group *group; /* NULL: stands at the top */
 	const cJSON *when;                 /* its own, or NULL */
-	bool wrong;                        /* SW_SPEC_WRONG: it has a name, and no more */
+	bool wrong;                        /* it has a fault: a name, and no more */
 	enum sw_dist dist;
 	bool has_min, has_max, has_q;
 	bool integers; /* a number that it draws is written as 4; else as 4.0 */
@@ -139,10 +136,11 @@ struct sw_spec_metric {
 };
 
 struct sw_spec {
-	cJSON *tree;        /* the whole spec as it was given; owned */
-	const char *name;   /* default "sweep" */
-	const char *method; /* one of sw_spec_methods */
-	uint64_t seed;      /* below 2^53; has_seed false: the daemon draws one */
+	cJSON *tree;              /* the whole spec as it was given; owned */
+	struct sw_faults *faults; /* while it is read */
+	const char *name;         /* default "sweep" */
+	const char *method;       /* one of sw_spec_methods */
+	uint64_t seed;            /* below 2^53; has_seed false: the daemon draws one */
 	bool has_seed;
 	size_t n_metrics; /* 0: trials are not compared; 1: "metric"; more: "metrics" */
 	struct sw_spec_metric metrics[SW_SPEC_MAX_METRICS];
@@ -207,13 +205,17 @@ struct sw_spec {
  * is read, into "parameters" (daemon/plan/refine.c); in a spec that has both, it is history. */
 struct sw_spec_refine {
 	uint64_t of;  /* the sweep */
-	uint64_t top; /* default 10: how many of its best trials span the ranges */
+	uint64_t top; /* how many of its best trials span the ranges */
 };
 SW_NODISCARD sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *refine,
 					   struct sw_err *err);
 
 /* spec: borrowed; a copy is kept. *out is the caller's on SW_OK. */
 SW_NODISCARD sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *err);
+/* The same, with all faults. *out is what could be read beside them, to look at its parameters and
+ * its command alone; the caller's. SW_NOMEM. */
+SW_NODISCARD sw_status sw_spec_read_all(struct sw_spec **out, const cJSON *spec,
+					struct sw_faults *f);
 /* The same from a text, as the store has it. *out is NULL unless SW_OK. */
 SW_NODISCARD sw_status sw_spec_parse(struct sw_spec **out, const char *text, size_t len,
 				     struct sw_err *err);
@@ -253,8 +255,6 @@ void sw_spec_param_pointer(const struct sw_spec_param *p, char *ptr, size_t cap)
 void sw_spec_cond_pointer(const struct sw_spec *s, const struct sw_spec_cond *c, char *ptr,
 			  size_t cap);
 
-/* "a string", "an object", ...: what v is, for "must be ..., not ...". */
-const char *sw_spec_kind(const cJSON *v);
 /* The same value: numbers by what they are, everything else by kind and content. */
 bool sw_spec_same(const cJSON *a, const cJSON *b);
 /* Which of p->values is the same as v; n_values: none. O(log n). */

@@ -4,12 +4,10 @@
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/change.h"
 #include "daemon/sweep/need.h"
-#include "daemon/sweep/place.h"
 #include "daemon/sweep/submit.h"
 #include "proto/json.h"
 #include "spec/spec.h"
 #include <stdio.h>
-#include <string.h>
 
 /* CPU slots that may take a trial of it. */
 static size_t cpus_of(const struct sw_submit *s)
@@ -19,8 +17,23 @@ static size_t cpus_of(const struct sw_submit *s)
 	size_t cpus = 0;
 
 	for (size_t i = 0; i < d->slot.slot_n; i++)
-		cpus += !d->slot.slots[i].device.gpu && sw_room_suits(&d->slot.slots[i], &need);
+		cpus += !d->slot.slots[i].device.gpu && sw_room_takes(&d->slot.slots[i], &need) > 0;
 	return cpus;
+}
+
+/* Trials go where their precision is: here are slots that get none of them. */
+static void warn_of_precision(struct sw_jw *w, const struct sw_submit *s)
+{
+	struct sw_err err = SW_ERR_INIT;
+	char line[sizeof err.ptr + sizeof err.msg + 2];
+
+	/* A daemon has refused it by now: it is `sweepd validate` that asks. */
+	if (sw_need_check(s->call->d, s->spec, &err) != SW_OK) {
+		(void)snprintf(line, sizeof line, "%s: %s", err.ptr, err.msg);
+		sw_jw_str(w, line);
+	} else if (sw_need_warning(s->call->d, s->spec, line, sizeof line)) {
+		sw_jw_str(w, line);
+	}
 }
 
 /* A grid ends by itself; another search of few points goes on with what it has tried. */
@@ -79,38 +92,32 @@ static void warn_of_gang(struct sw_jw *w, const struct sw_submit *s)
 	sw_jw_str(w, line);
 }
 
-/* No slot is one for its trials, or some lack their precision. */
-static void warn_of_slots(struct sw_jw *w, const struct sw_submit *s)
-{
-	const struct sw_room_need need = sw_need_of_spec(s->spec);
-	const struct sw_daemon *d = s->call->d;
-	char line[480] = "/resources: its trials will wait for ";
-	const size_t n = strlen(line);
-	size_t all = 0, lack = 0;
-
-	if (sw_place_nearest(s->call->d, s->spec, &need, line + n, sizeof line - n) >=
-	    SW_ROOM_NO_PRECISION)
-		sw_jw_str(w, line);
-	for (size_t i = 0; i < d->slot.slot_n; i++) {
-		const enum sw_room_is is = sw_room_for(&d->slot.slots[i], &need).is;
-
-		all += is != SW_ROOM_FEW;
-		lack += is == SW_ROOM_NO_PRECISION;
-	}
-	if (lack == 0 || lack == all)
-		return;
-	(void)snprintf(line, sizeof line,
-		       "/trainer/precision: %zu of %zu slots lack %s (a CPU has fp32 alone, a GPU "
-		       "needs compute capability %.1f): its trials will go to the others",
-		       lack, all, s->spec->precision, SW_ROOM_PRECISION / 10.0);
-	sw_jw_str(w, line);
-}
-
 static void write_warnings(const struct sw_submit *s, struct sw_jw *w)
 {
+	struct sw_room_need need = sw_need_of_spec(s->spec);
+	const struct sw_daemon *d = s->call->d;
+	bool suits = d->slot.slot_n == 0;
+
+	need.precision = false; /* it has a line of its own */
+	for (size_t i = 0; i < d->slot.slot_n; i++)
+		suits = suits || sw_room_takes(&d->slot.slots[i], &need) > 0;
 	sw_jw_karr(w, "warnings");
-	if (!sw_spec_driven(s->spec))
-		warn_of_slots(w, s);
+	if (!sw_spec_driven(s->spec) && d->slot.slot_n == 0)
+		sw_jw_str(w, "this daemon has no slots (--devices none): its trials will wait");
+	else if (!sw_spec_driven(s->spec) && !suits)
+		sw_jw_str(w, need.gpus > 1 ? "there are fewer GPUs than resources.gpu asks for: "
+					     "its trials will wait"
+			     : s->spec->needs_gpu ? "no slot has a GPU, which resources.gpu asks "
+						    "for: its trials will wait"
+			     : need.cpu_slots > 1 ? "there are fewer CPU slots than "
+						    "resources.cpu_slots asks for: its trials will "
+						    "wait"
+			     : need.cores > 1     ? "the CPU slots have fewer cores together than "
+						    "resources.cpu asks for: its trials will wait"
+						  : "every slot has a GPU, and resources.gpu is 0: "
+						    "its trials will wait");
+	if (s->spec->trainer != NULL)
+		warn_of_precision(w, s);
 	if (s->call->d->store == NULL && s->spec->n_warm_start > 0)
 		sw_jw_str(w, "/warm_start: not checked: a daemon has the earlier sweeps");
 	if (s->warm.outside > 0) {

@@ -118,58 +118,55 @@ void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_turn *p, stru
 
 /* --- waits --- */
 
-static void add_slot(const struct sw_slot *s, const char *hinder, struct sw_buf *out)
-{
-	const struct sw_slot *lead = s->holder >= 0 ? &s->d->slot.slots[s->holder] : NULL;
-	const char *why;
-
-	(void)sw_buf_addf(out, ", %s ", s->device.name);
-	if (!sw_slot_may_begin(s, &why))
-		(void)sw_buf_addf(out, "takes none (%s)", why);
-	else if (*hinder != '\0')
-		(void)sw_buf_addf(out, "free (%s)", hinder);
-	else if (lead != NULL)
-		(void)sw_buf_addf(out, "held by %lld/%lld with %s", (long long)lead->sweep,
-				  (long long)lead->trial, lead->device.name);
-	else if (s->state == SW_SLOT_BUSY)
-		(void)sw_buf_addf(out, "held by %lld/%lld", (long long)s->sweep,
-				  (long long)s->trial);
-	else
-		(void)sw_buf_adds(out, s->state == SW_SLOT_DOWN       ? "down"
-				       : s->state == SW_SLOT_STARTING ? "starting"
-								      : "free");
-}
-
 static void add_slots(const struct sw_running *live, struct sw_buf *out)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
 	const struct sw_daemon *d = live->d;
-	struct sw_room cpus = {.units = 1}; /* all at once */
 	size_t suits = 0, idle = 0;
-	struct sw_buf each;
+	unsigned takes = 1, free = 0; /* of CPU slots: all at once */
+	const char *why;
 	char hinder[80];
-
-	sw_buf_init(&each, SLOTS_SHOWN * 512);
 	for (size_t i = 0; i < d->slot.slot_n; i++) {
-		const struct sw_slot *s = &d->slot.slots[i];
-		const struct sw_room r = sw_room_for(s, &need);
-
-		sw_place_hinders(s, &r, live, hinder, sizeof hinder);
-		suits += r.is < SW_ROOM_SHAPE;
-		idle += r.is == SW_ROOM_YES && sw_room_is_free(s) && *hinder == '\0';
-		if (r.is < SW_ROOM_SHAPE && !s->device.gpu)
-			cpus = r;
-		if (i < SLOTS_SHOWN)
-			add_slot(s, hinder, &each);
+		if (sw_room_takes(&d->slot.slots[i], &need) == 0)
+			continue;
+		suits++;
+		if (!d->slot.slots[i].device.gpu) {
+			takes = sw_room_takes(&d->slot.slots[i], &need);
+			free = sw_room_lanes(&d->slot.slots[i]);
+		}
+		idle += sw_room_is_free(&d->slot.slots[i]) &&
+			sw_slot_may_begin(&d->slot.slots[i], &why) &&
+			!sw_place_hinders(&d->slot.slots[i], live, hinder, sizeof hinder);
 	}
-	if (cpus.units > 1)
+	if (takes > 1)
 		(void)sw_buf_addf(out, "waits for %u CPU slots at once: %zu of %zu suit, %u free",
-				  cpus.units, suits, d->slot.slot_n, cpus.free);
+				  takes, suits, d->slot.slot_n, free);
 	else
 		(void)sw_buf_addf(out, "waits for a %sslot: %zu of %zu suit, %zu free",
 				  live->spec->needs_gpu ? "GPU " : "", suits, d->slot.slot_n, idle);
-	(void)sw_buf_adds(out, each.data != NULL ? each.data : "");
-	sw_buf_fini(&each);
+	for (size_t i = 0; i < d->slot.slot_n && i < SLOTS_SHOWN; i++) {
+		const struct sw_slot *s = &d->slot.slots[i];
+
+		const bool ready = sw_slot_may_begin(s, &why);
+
+		(void)sw_buf_addf(out, ", %s ", s->device.name);
+		if (!ready)
+			(void)sw_buf_addf(out, "takes none (%s)", why);
+		else if (sw_place_hinders(s, live, hinder, sizeof hinder))
+			(void)sw_buf_addf(out, "free (%s)", hinder);
+		else if (s->holder >= 0)
+			(void)sw_buf_addf(out, "held by %lld/%lld with %s",
+					  (long long)d->slot.slots[s->holder].sweep,
+					  (long long)d->slot.slots[s->holder].trial,
+					  d->slot.slots[s->holder].device.name);
+		else if (s->state == SW_SLOT_BUSY)
+			(void)sw_buf_addf(out, "held by %lld/%lld", (long long)s->sweep,
+					  (long long)s->trial);
+		else
+			(void)sw_buf_adds(out, s->state == SW_SLOT_DOWN       ? "down"
+					       : s->state == SW_SLOT_STARTING ? "starting"
+									      : "free");
+	}
 	if (d->slot.slot_n > SLOTS_SHOWN)
 		(void)sw_buf_addf(out, ", and %zu more", d->slot.slot_n - SLOTS_SHOWN);
 	const struct sw_job_shape *sh = sw_job_shape_find(live->d, need.shape);
@@ -198,7 +195,7 @@ void sw_why_slots(const struct sw_running *live, int64_t trial, struct sw_buf *o
 		return;
 	}
 	/* A client has it, or one slot is all that it takes. */
-	if (lead == NULL || lead->units <= 1)
+	if (lead == NULL || lead->lanes_used <= 1)
 		return;
 	(void)sw_buf_addf(out, " on %s with", lead->device.name);
 	for (size_t i = 0; i < d->slot.slot_n; i++)

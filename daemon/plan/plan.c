@@ -140,25 +140,32 @@ static sw_status add_rules(struct sw_space *space, const struct sw_spec *spec, s
 static sw_status add_params(struct sw_space *space, const struct sw_spec *spec, struct sw_err *err)
 {
 	for (size_t i = 0; i < spec->n_params; i++) {
-		const struct sw_spec_param *p = &spec->params[i];
-		const sw_status rc = p->wrong ? SW_OK : add_param(space, p, err);
+		const sw_status rc = add_param(space, &spec->params[i], err);
 
 		if (rc != SW_OK) {
-			prefix_param(err, p);
+			prefix_param(err, &spec->params[i]);
 			return rc;
 		}
 	}
 	return SW_OK;
 }
 
-sw_status sw_plan_ranges(const struct sw_spec *spec, struct sw_err *err)
+sw_status sw_plan_ranges(const struct sw_spec *spec, struct sw_faults *f)
 {
 	struct sw_space *space = NULL;
 	sw_status rc = sw_space_create(&space);
 
-	if (rc != SW_OK)
-		return sw_err_set(err, rc, "no memory for the search space");
-	rc = add_params(space, spec, err);
+	for (size_t i = 0; rc == SW_OK && i < spec->n_params; i++) {
+		struct sw_err err = SW_ERR_INIT;
+
+		if (!spec->params[i].wrong)
+			rc = add_param(space, &spec->params[i], &err);
+		if (rc != SW_INVALID)
+			continue;
+		prefix_param(&err, &spec->params[i]);
+		sw_fault_note(f, err.ptr, "%s", err.msg);
+		rc = SW_OK;
+	}
 	sw_space_destroy(space);
 	return rc;
 }

@@ -23,9 +23,9 @@ SW_NODISCARD sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec
 				     uint64_t seed, const struct sw_plan_priors *priors,
 				     struct sw_err *err);
 
-/* Are the ranges of the parameters such that the space takes them? Those that are known to be wrong
- * are passed over. */
-SW_NODISCARD sw_status sw_plan_ranges(const struct sw_spec *spec, struct sw_err *err);
+/* Notes each parameter whose range the space does not take. Those that are known to be wrong are
+ * passed over. SW_NOMEM. */
+SW_NODISCARD sw_status sw_plan_ranges(const struct sw_spec *spec, struct sw_faults *f);
 
 /* The search space alone: sealed. *out is the caller's on SW_OK. */
 SW_NODISCARD sw_status sw_plan_space(struct sw_space **out, const struct sw_spec *spec,

@@ -129,7 +129,7 @@ sw_status sw_plan_value(const struct sw_spec *spec, const struct sw_space *space
 		return read_choice(p, v, out, err);
 	if (!cJSON_IsNumber(v))
 		return sw_err_set(err, SW_INVALID, "\"%s\" is a number, not %s", p->name,
-				  sw_spec_kind(v));
+				  sw_json_kind(v));
 	*out = (struct sw_value){.number = v->valuedouble};
 	if (!isfinite(out->number))
 		return sw_err_set(err, SW_INVALID, "\"%s\" must be a finite number", p->name);
@@ -205,7 +205,7 @@ static sw_status read_member(const struct reader *r, const struct sw_spec_group 
 	if (inner != NULL)
 		return sw_err_set(r->err, SW_INVALID,
 				  "\"%s\" is a group of parameters: an object, not %s", v->string,
-				  sw_spec_kind(v));
+				  sw_json_kind(v));
 	/* Its name may be written out with its dots at any level, too. */
 	const int i = sw_spec_param_find(r->spec, name);
 	if (i < 0)
@@ -313,7 +313,7 @@ sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
 
 	if (!cJSON_IsObject(params))
 		return sw_err_set(err, SW_INVALID, "the parameters must be an object, not %s",
-				  params == NULL ? "missing" : sw_spec_kind(params));
+				  params == NULL ? "missing" : sw_json_kind(params));
 	for (size_t i = 0; i < spec->n_params; i++) {
 		middle[i] = 0.5;
 		given[i] = false;

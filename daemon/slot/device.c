@@ -1,6 +1,7 @@
 #include "daemon/slot/device.h"
 #include "base/memory.h"
 #include "daemon/config.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -323,6 +324,17 @@ bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char 
 bool sw_device_wants_gpus(const char *spec)
 {
 	return strncmp(spec, "auto", 4) == 0 || strstr(spec, "gpu:") != NULL;
+}
+
+unsigned sw_device_lanes(const struct sw_device *device, double gpu)
+{
+	if (!device->gpu)
+		return gpu > 0.0 ? 0 : 1;
+	if (gpu < 0.0)
+		return 0;
+	/* a third of three lanes is one, whatever the last bit of the product says */
+	const double lanes = ceil(gpu * device->lanes - 1e-9);
+	return lanes > 1.0 ? (unsigned)lanes : 1;
 }
 
 static sw_status add_part(struct slot_list *l, const struct sw_nvml_view *view, const char *part,

@@ -37,6 +37,11 @@ struct sw_device {
 SW_NODISCARD sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view,
 				       struct sw_device **out, size_t *n, struct sw_err *err);
 
+/* Lanes that a trial takes there. gpu is what its spec's resources.gpu asks for: a part of a GPU up
+ * to 1; 0: nothing was said, any slot will do; below 0: it said 0, a CPU slot. A part takes that
+ * part of the lanes of one GPU, at least one. 0: such a trial does not go there. */
+unsigned sw_device_lanes(const struct sw_device *device, double gpu);
+
 /* If "auto" leaves out GPUs that NVML shows: true, and one line that says how many and why. */
 bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char *out, size_t cap);
 

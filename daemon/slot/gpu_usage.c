@@ -64,15 +64,15 @@ void sw_gpu_usage_add(struct sw_slot *slots, size_t n, const struct sw_card *car
 	if (card->now.health != SW_NVML_OK || seconds <= 0.0)
 		return;
 	for (size_t i = 0; i < n; i++)
-		lanes += ran_part(&slots[i], last_us, now_us) * slots[i].units;
+		lanes += ran_part(&slots[i], last_us, now_us) * slots[i].lanes_used;
 	for (size_t i = 0; lanes > 0.0 && i < n; i++) {
 		struct sw_gpu_usage *u = &slots[i].usage;
 		const double ran = ran_part(&slots[i], last_us, now_us);
 
 		if (ran <= 0.0)
 			continue;
-		const double share = ran * slots[i].units / lanes;
-		const int64_t bytes = slots[i].units > slots[i].worker->slot_n
+		const double share = ran * slots[i].lanes_used / lanes;
+		const int64_t bytes = slots[i].lanes_used > slots[i].worker->slot_n
 					      ? bytes_on_gpus(&slots[i])
 					      : (int64_t)((double)card->ours * share);
 		u->any = true;
@@ -116,10 +116,10 @@ struct sw_gpu_usage sw_gpu_usage_end(const struct sw_slot *s)
 
 	for (unsigned k = 0; k < w->slot_n; k++)
 		if (w->slots[k].state == SW_SLOT_BUSY)
-			lanes += w->slots[k].units;
+			lanes += w->slots[k].lanes_used;
 	for (size_t i = 0; lanes > 0 && i < d->slot.worker_n; i++)
 		if (sw_room_has(s, &d->slot.workers[i]))
 			add_tail(&u, s, sw_gpus_card(d, d->slot.workers[i].slots),
-				 (double)s->units / lanes);
+				 (double)s->lanes_used / lanes);
 	return u;
 }

@@ -1,10 +1,6 @@
 /*
- * daemon/slot/room.h — is there room for a trial on a slot?
- *
- * A trial takes units of one pool, all at once: lanes of one GPU, CPU slots of this machine, or
- * whole GPUs of this machine. A pilot is a pool of one unit. What kinds of need there are, and the
- * words for each, stands in one table (room.c), and sw_room_for() is the one answer: yes, not now,
- * or never, each with its reason.
+ * daemon/slot/room.h — is there room for a trial on a slot: lanes and bytes of its GPU, or CPU
+ * slots with as many cores as it asks for, or several whole GPUs.
  *
  * A trial that takes more bytes than the GPU has goes to a larger one if there is one; beside
  * others it goes where its bytes are free. Under --gpu-memory each lane has memory of its own.
@@ -22,29 +18,12 @@ struct sw_worker;
 #define SW_ROOM_PRECISION 80 /* the compute capability from which GPUs have TF32 and BF16 */
 #define SW_ROOM_NO_PILOT  UINT64_MAX
 
-enum sw_room_pool {
-	SW_POOL_ANY,   /* a lane of a GPU, or CPU slots that have so many cores together */
-	SW_POOL_CORES, /* CPU slots that have so many cores together */
-	SW_POOL_CPUS,  /* so many CPU slots, with all their cores */
-	SW_POOL_GPU,   /* a part of a GPU up to 1: that part of its lanes, at least one */
-	SW_POOL_GPUS,  /* so many whole GPUs, not parts of divided ones */
-};
-
-/* A row of the table; NULL: no need of that kind comes to it. */
-struct sw_room_kind {
-	bool gpu, cpu;    /* the slots that have its units */
-	bool whole;       /* a unit is all lanes of a GPU, and the pool all GPUs of this machine */
-	const char *unit; /* "it takes 2 ..., 1 free" */
-	const char *one;  /* "waits for a ..." */
-	const char *is;   /* after it: "none of the 3 slots ..." */
-	const char *many; /* "waits for 2 ..." */
-	const char *few;  /* after it: why no slot takes as many */
-};
-
 struct sw_room_need {
-	enum sw_room_pool pool;
-	double units;  /* of that; 0: one slot, whatever it has */
-	int64_t bytes; /* what a trial takes at most; 0: not known, and then units alone count */
+	double gpu;         /* what its spec's resources.gpu asks for: see sw_device_lanes() */
+	unsigned gpus;      /* so many whole GPUs, not parts of divided ones; 0: at most one */
+	unsigned cores;     /* of a CPU; 0: those of one slot, whatever they are */
+	unsigned cpu_slots; /* whole ones; 0: as many as have the cores */
+	int64_t bytes; /* what a trial takes at most; 0: not known, and then lanes alone count */
 	int64_t data_bytes; /* of these its data set's, which trials of one sweep share on a GPU; 0:
 			     * not known, and then each counts it */
 	int64_t sweep;
@@ -55,36 +34,24 @@ struct sw_room_need {
 	bool precision;
 };
 
-/* The nearest first. */
-enum sw_room_is {
+enum sw_room {
 	SW_ROOM_YES,
-	/* not now */
-	SW_ROOM_UNITS, /* too few units of its pool are free */
-	SW_ROOM_BYTES, /* too few bytes are free */
+	SW_ROOM_LARGER, /* it waits for a larger GPU */
+	SW_ROOM_ALONE,  /* after its worker's end trials run alone there, and one does */
+	SW_ROOM_LANES,  /* too few lanes are free */
+	SW_ROOM_BYTES,  /* too few bytes are free */
 	SW_ROOM_SOON, /* too few CPU slots are free, and whichever trial ends next leaves enough: to
 			 * keep some meanwhile helps nobody */
-	SW_ROOM_ALONE,  /* after its worker's end trials run alone there, and one does */
-	SW_ROOM_LARGER, /* it waits for a larger GPU */
-	SW_ROOM_DOWN,   /* too few units are up: to keep these for it would help nobody */
-	SW_ROOM_OFF,    /* the slot takes no trial: it is not up, or its GPU is not well */
-	/* never, as the slots are */
-	SW_ROOM_SHAPE, /* a pilot whose job has other options */
-	SW_ROOM_BLIND, /* a pilot that does not see the files of this machine */
-	SW_ROOM_NO_PRECISION,
-	SW_ROOM_FEW, /* no such slot, or its pool has too few units */
+	SW_ROOM_DOWN, /* too few CPU slots are up: to keep these for it would help nobody */
 };
 
-struct sw_room {
-	enum sw_room_is is;
-	unsigned units;      /* that the trial takes of the slot's pool */
-	unsigned left, free; /* of those there: that are up, or soon will be; free now */
-	bool soon; /* has each trial there as many as this, and is no slot on its way up? */
-	const struct sw_slot *missing; /* one that is not left; NULL: all are */
-};
-
-const struct sw_room_kind *sw_room_kind(const struct sw_room_need *need);
-/* Is the slot up, without a trial, and no unit of another's? */
+/* Is the slot up, without a trial, and no lane of another's? */
 bool sw_room_is_free(const struct sw_slot *s);
+/* The lanes of its GPU that no trial has; 0 beside a trial that is to run alone. The CPU slots that
+ * no trial has. */
+unsigned sw_room_lanes(const struct sw_slot *s);
+/* GPUs that a trial of several may have now: whole ones, without any trial. */
+unsigned sw_room_gpus(const struct sw_daemon *d, const struct sw_room_need *need);
 /* Is this one of the GPUs of the slot's trial: its own, or one whose lanes it holds? */
 bool sw_room_has(const struct sw_slot *s, const struct sw_worker *w);
 /* The GPU of that rank of the slot's trial: 0 is its own, the others come in their order. NULL:
@@ -92,13 +59,15 @@ bool sw_room_has(const struct sw_slot *s, const struct sw_worker *w);
 struct sw_worker *sw_room_gpu(const struct sw_slot *s, unsigned rank);
 /* Will the GPU, if it takes no trial now, soon do so by itself? */
 bool sw_room_comes_back(const struct sw_worker *w);
-/* Units that a trial takes on such a slot; 0: none goes there. */
-unsigned sw_room_units(const struct sw_slot *s, const struct sw_room_need *need);
-/* May the trial begin on the slot? O(lanes of a GPU), of several CPU slots or GPUs O(slots). */
-struct sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *need);
-/* Would it go there, now or once there is room? */
-bool sw_room_suits(const struct sw_slot *s, const struct sw_room_need *need);
-/* The slot's trial, just begun, has what it takes: the slot itself and the next free units. */
+/* Does the slot compute in TF32 and BF16, as far as is known? */
+bool sw_room_has_precision(const struct sw_slot *s);
+/* Lanes, or CPU slots, that a trial takes there; 0: it does not go there. */
+unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need);
+/* Is it the shape of the pilot's job alone that keeps the trial from there? */
+bool sw_room_other_shape(const struct sw_slot *s, const struct sw_room_need *need);
+/* For a trial that suits the slot (sw_room_takes() is not 0) and would begin on it now. */
+enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *need);
+/* The slot's trial, just begun, has what it takes: the slot itself and the next free ones. */
 void sw_room_take(struct sw_slot *s, const struct sw_room_need *need);
 /* The slot's trial is over: the others that it had are free again. */
 void sw_room_leave(struct sw_slot *s);

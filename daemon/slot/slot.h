@@ -87,10 +87,10 @@ struct sw_slot {
 	int64_t last_sweep, last_trial; /* which one; 0: an earlier daemon's, not known */
 	/* that one is over, and its worker, which has not asked since, may still write a file */
 	bool writes;
-	int64_t heard_ms;   /* adopted: when it was last heard of; 0: the worker has said hello */
-	unsigned units;     /* slots that it has, this one among them */
-	int64_t bytes;      /* that it takes at most; 0: not known */
-	int64_t data_bytes; /* of these its data set's; 0: not known */
+	int64_t heard_ms;    /* adopted: when it was last heard of; 0: the worker has said hello */
+	unsigned lanes_used; /* that it has, this slot among them */
+	int64_t bytes;       /* that it takes at most; 0: not known */
+	int64_t data_bytes;  /* of these its data set's; 0: not known */
 	/* Of its trial's step that is under way, as the worker said last; 0: nothing is known. */
 	int64_t done, total;
 	int64_t launcher_bytes; /* of what its Python programs are forked from; 0: there is none */

@@ -239,8 +239,9 @@ static void take_rooms(struct sw_daemon *d)
 		if (s->state != SW_SLOT_BUSY)
 			continue;
 		const struct sw_running *live = d->sweep.sweeps[s->sweep - 1];
-		const struct sw_room_need need = sw_need_of_next(live);
-		if (!sw_room_kind(&need)->whole) {
+		struct sw_room_need need = sw_need_of_next(live);
+		need.precision = false; /* it runs there */
+		if (need.gpus <= 1) {
 			sw_room_take(s, &need);
 			continue;
 		}

@@ -1,25 +1,20 @@
 #include "daemon/sweep/need.h"
 #include "daemon/daemon.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include "spec/spec.h"
+#include <stdio.h>
 #include <string.h>
 
 struct sw_room_need sw_need_of_spec(const struct sw_spec *spec)
 {
-	const bool cpus = spec->cpu_slots > 0;
-
 	/* A trainer's trial uses the cores of its slots, whatever they are. */
 	return (struct sw_room_need){
-		.pool = spec->gpu > 1   ? SW_POOL_GPUS
-			: spec->gpu > 0 ? SW_POOL_GPU
-			: cpus          ? SW_POOL_CPUS
-			: spec->gpu < 0 ? SW_POOL_CORES
-					: SW_POOL_ANY,
-		.units = spec->gpu > 0           ? spec->gpu
-			 : cpus                  ? spec->cpu_slots
-			 : spec->command != NULL ? spec->cpu
-						 : 0,
+		.gpu = spec->gpu,
+		.gpus = spec->gpu > 1 ? (unsigned)spec->gpu : 0,
+		.cores = spec->command != NULL ? spec->cpu : 0,
+		.cpu_slots = spec->cpu_slots,
 		.precision = spec->precision != NULL,
 		.files = spec->command != NULL ||
 			 sw_json_get(sw_json_get(spec->trainer, "dataset"), "path") != NULL,
@@ -52,6 +47,24 @@ struct sw_room_need sw_need_of_next(const struct sw_running *live)
 	return need;
 }
 
+sw_status sw_need_gang(const struct sw_daemon *d, const struct sw_spec *spec, struct sw_err *err)
+{
+	const struct sw_room_need need = sw_need_of_spec(spec);
+
+	/* Without any slot the trials wait, as ever. */
+	if ((need.gpus <= 1 && need.cpu_slots <= 1) || d->config.pilots.max == 0 ||
+	    sw_spec_driven(spec))
+		return SW_OK;
+	for (size_t i = 0; i < d->slot.slot_n; i++)
+		if (!d->slot.slots[i].device.away)
+			return SW_OK;
+	return sw_err_at(err, SW_INVALID, "/resources",
+			 "a trial takes %u %s, which must be of one machine: a pilot is one slot, "
+			 "and this daemon has no others",
+			 need.gpus > 1 ? need.gpus : need.cpu_slots,
+			 need.gpus > 1 ? "GPUs" : "CPU slots");
+}
+
 sw_status sw_need_executor(const struct sw_daemon *d, const struct sw_spec *spec,
 			   struct sw_err *err)
 {
@@ -66,4 +79,66 @@ sw_status sw_need_executor(const struct sw_daemon *d, const struct sw_spec *spec
 			 "this daemon has no executor \"%s\": start it with --executor %s "
 			 "--max-workers N",
 			 spec->executor, spec->executor);
+}
+
+/* --- the slots that a precision rules out --- */
+
+/* Of the slots that would do but for the precision those that lack it; *known: such a GPU. */
+static size_t count_without_precision(const struct sw_daemon *d, const struct sw_spec *spec,
+				      size_t *all, const struct sw_slot **known)
+{
+	struct sw_room_need need = sw_need_of_spec(spec);
+	size_t n = 0;
+
+	need.precision = false;
+	*all = 0;
+	*known = NULL;
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		const struct sw_slot *slot = &d->slot.slots[i];
+
+		if (sw_room_takes(slot, &need) == 0)
+			continue;
+		++*all;
+		if (sw_room_has_precision(slot))
+			continue;
+		n++;
+		if (slot->device.gpu && *known == NULL)
+			*known = slot;
+	}
+	return n;
+}
+
+sw_status sw_need_check(const struct sw_daemon *d, const struct sw_spec *spec, struct sw_err *err)
+{
+	char has[96] = "there is no GPU";
+	const struct sw_slot *known;
+	size_t all;
+	const size_t n = count_without_precision(d, spec, &all, &known);
+
+	/* fp32; or some slot will do; or none would in fp32 either, which has a warning of its
+	 * own. */
+	if (spec->precision == NULL || n < all || all == 0)
+		return SW_OK;
+	if (known != NULL)
+		(void)snprintf(has, sizeof has, "%s has %.1f", known->device.name,
+			       known->device.capability / 10.0);
+	return sw_err_at(err, SW_INVALID, "/trainer/precision",
+			 "no slot computes in %s: that takes a GPU of compute capability %.1f, and "
+			 "%s",
+			 spec->precision, SW_ROOM_PRECISION / 10.0, has);
+}
+
+bool sw_need_warning(const struct sw_daemon *d, const struct sw_spec *spec, char *out, size_t cap)
+{
+	const struct sw_slot *known;
+	size_t all;
+	const size_t n = count_without_precision(d, spec, &all, &known);
+
+	if (spec->precision == NULL || n == 0)
+		return false;
+	(void)snprintf(out, cap,
+		       "/trainer/precision: %zu of %zu slots lack %s (a CPU has fp32 alone, a GPU "
+		       "needs compute capability %.1f): its trials will go to the others",
+		       n, all, spec->precision, SW_ROOM_PRECISION / 10.0);
+	return true;
 }

@@ -14,143 +14,158 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Does the trial take several slots, which are of one machine? */
-static bool is_gang(const struct sw_room_need *need)
+/* If fewer GPUs are left than a trial of several takes, one of those that do not soon come back;
+ * NULL: there are enough. */
+static const struct sw_slot *find_missing(const struct sw_daemon *d,
+					  const struct sw_room_need *need, unsigned *left)
 {
-	return need->units > 1.0 && (need->pool == SW_POOL_CPUS || need->pool == SW_POOL_GPUS);
-}
+	const struct sw_slot *missing = NULL;
 
-/* By the slot that is nearest to taking a trial. */
-static void say_short(const struct sw_spec *spec, const struct sw_room_need *need,
-		      const struct sw_slot *at, const struct sw_room *r, char *out, size_t cap)
-{
-	const struct sw_room_kind *kind = sw_room_kind(need);
-	const struct sw_config *config = &at->d->config;
-	const char *cause = sw_slot_cause(r->is == SW_ROOM_DOWN ? r->missing : at);
+	*left = 0;
+	for (size_t i = 0; i < d->slot.worker_n; i++) {
+		const struct sw_slot *s = d->slot.workers[i].slots;
 
-	if (r->is == SW_ROOM_DOWN)
-		(void)snprintf(out, cap, "%u %s, %u %s left: %s%s%s", r->units, kind->unit, r->left,
-			       r->left == 1 ? "is" : "are",
-			       kind->whole ? r->missing->device.card : r->missing->device.name,
-			       *cause != '\0' ? ": " : " is down", cause);
-	else if (r->is == SW_ROOM_OFF && at->device.away && *cause == '\0')
-		(void)snprintf(out, cap, "a slot: a pilot is about to be asked for");
-	else if (r->is == SW_ROOM_OFF)
-		(void)snprintf(out, cap, "a slot: %s %s%s%s", at->device.name,
-			       at->state == SW_SLOT_DOWN ? "is down" : "takes no trial",
-			       *cause != '\0' ? ": " : "", cause);
-	else if (r->is == SW_ROOM_SHAPE && need->shape == SW_ROOM_NO_PILOT)
-		(void)snprintf(out, cap, "a slot: its \"executor\" is %s, and this daemon has %s",
-			       spec->executor, config->pilots.executor);
-	else if (r->is == SW_ROOM_SHAPE)
-		(void)snprintf(out, cap,
-			       "a slot: the pilots have other options, and serve other sweeps");
-	else if (r->is == SW_ROOM_BLIND)
-		(void)snprintf(out, cap,
-			       "a slot: pilots do not see the files of %.120s, and its trials need "
-			       "files",
-			       config->state);
-	else if (r->is == SW_ROOM_NO_PRECISION)
-		(void)snprintf(out, cap,
-			       "a slot that computes in %s: none of the %zu does, it takes a GPU "
-			       "of compute capability %.1f",
-			       spec->precision, at->d->slot.slot_n, SW_ROOM_PRECISION / 10.0);
-	else if (is_gang(need) && at->device.away)
-		(void)snprintf(out, cap,
-			       "%g %s, which must be of one machine: a pilot is one slot, and this "
-			       "daemon has no others",
-			       need->units, kind->many);
-	else if (need->units > 1.0)
-		(void)snprintf(out, cap, "%g %s: %s", need->units, kind->many, kind->few);
-	else
-		(void)snprintf(out, cap, "a %s: none of the %zu slots %s", kind->one,
-			       at->d->slot.slot_n, kind->is);
-}
-
-enum sw_room_is sw_place_nearest(struct sw_daemon *d, const struct sw_spec *spec,
-				 const struct sw_room_need *need, char *out, size_t cap)
-{
-	const struct sw_job_shape *sh = sw_job_shape_find(d, need->shape);
-	struct sw_room best = {.is = SW_ROOM_FEW};
-	const struct sw_slot *at = NULL;
-	bool pilots = false;
-
-	for (size_t i = 0; i < d->slot.slot_n && (at == NULL || best.is >= SW_ROOM_DOWN); i++) {
-		const struct sw_slot *s = &d->slot.slots[i];
-		const struct sw_room r = sw_room_for(s, need);
-
-		pilots = pilots || (s->device.away && r.is <= SW_ROOM_SHAPE);
-		if (at == NULL || r.is < best.is) {
-			at = s;
-			best = r;
-		}
+		if (sw_room_takes(s, need) == 0)
+			continue;
+		if (sw_room_comes_back(s->worker))
+			++*left;
+		else
+			missing = s;
 	}
-	if (at == NULL)
-		(void)snprintf(out, cap, "a slot: this daemon has none (--devices none)");
-	else if (pilots && sh != NULL && sh->why[0] != '\0')
-		(void)snprintf(out, cap, "a slot: %s", sh->why);
-	else
-		say_short(spec, need, at, &best, out, cap);
-	return best.is;
-}
-
-sw_status sw_place_check(struct sw_daemon *d, const struct sw_spec *spec, struct sw_err *err)
-{
-	const struct sw_room_need need = sw_need_of_spec(spec);
-	char line[320];
-	const enum sw_room_is is = sw_place_nearest(d, spec, &need, line, sizeof line);
-	const bool gang = is == SW_ROOM_FEW && is_gang(&need) && d->config.pilots.max > 0 &&
-			  d->slot.slots->device.away;
-
-	/* `sweepd validate` stands for any daemon. */
-	if (sw_spec_driven(spec) || (!gang && (is != SW_ROOM_NO_PRECISION || d->config.validate)))
-		return SW_OK;
-	return sw_err_at(err, SW_INVALID, gang ? "/resources" : "/trainer/precision",
-			 "its trials would wait for %s", line);
+	return *left < need->gpus ? missing : NULL;
 }
 
 bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
-	const int n = snprintf(out, cap, "waits for ");
+	const struct sw_daemon *d = live->d;
+	const struct sw_slot *bad = NULL, *missing;
+	const struct sw_job_shape *sh = sw_job_shape_find(live->d, need.shape);
+	const char *why;
+	bool away = false, others = false;
+	unsigned left;
 
-	return sw_place_nearest(live->d, live->spec, &need, out + n, cap - (size_t)n) >=
-	       SW_ROOM_DOWN;
+	missing = need.gpus > 1 ? find_missing(d, &need, &left) : NULL;
+	if (missing != NULL) {
+		(void)snprintf(out, cap, "waits for %u GPUs, %u %s left: %s: %s", need.gpus, left,
+			       left == 1 ? "is" : "are", missing->device.card,
+			       sw_slot_cause(missing));
+		return true;
+	}
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		const struct sw_slot *s = &d->slot.slots[i];
+
+		if (sw_room_takes(s, &need) == 0) {
+			others = others || sw_room_other_shape(s, &need);
+			continue;
+		}
+		/* A pilot that is out of sight is no more a slot than one that is asked for. */
+		away = away || s->device.away;
+		if ((s->device.away ? s->conn != NULL : s->state != SW_SLOT_DOWN) &&
+		    sw_slot_may_begin(s, &why))
+			return false;
+		if (bad == NULL || !s->device.away)
+			bad = s;
+	}
+	if ((bad == NULL || bad->device.away) && need.files && sh != NULL && sh->blind) {
+		(void)snprintf(out, cap,
+			       "waits for a slot: pilots do not see the files of %.120s, and its "
+			       "trials need files",
+			       d->config.state);
+	} else if ((away || others) && sh != NULL && sh->why[0] != '\0') {
+		(void)snprintf(out, cap, "waits for a slot: %s", sh->why);
+	} else if (away && bad->device.away && *sw_slot_cause(bad) == '\0') {
+		(void)snprintf(out, cap, "waits for a slot: a pilot is about to be asked for");
+	} else if (bad != NULL) {
+		const char *cause = sw_slot_cause(bad);
+
+		(void)snprintf(out, cap, "waits for a slot: %s %s%s%s", bad->device.name,
+			       bad->state == SW_SLOT_DOWN ? "is down" : "takes no trial",
+			       *cause != '\0' ? ": " : "", cause);
+	} else if (need.shape == SW_ROOM_NO_PILOT && d->config.pilots.max > 0) {
+		(void)snprintf(out, cap,
+			       "waits for a slot: its \"executor\" is %s, and this daemon has %s",
+			       live->spec->executor, d->config.pilots.executor);
+	} else if (others) {
+		(void)snprintf(
+			out, cap,
+			"waits for a slot: the pilots have other options, and serve other sweeps");
+	} else if (d->slot.slot_n == 0) {
+		(void)snprintf(out, cap, "waits for a slot: this daemon has none (--devices none)");
+	} else if (need.precision) {
+		(void)snprintf(out, cap,
+			       "waits for a slot that computes in %s: none of the %zu does",
+			       live->spec->precision, d->slot.slot_n);
+	} else if (need.cpu_slots > 1) {
+		(void)snprintf(out, cap, "waits for %u CPU slots: this daemon has fewer",
+			       need.cpu_slots);
+	} else if (need.gpus > 1) {
+		(void)snprintf(out, cap, "waits for %u GPUs: this daemon has fewer", need.gpus);
+	} else if (need.gpu <= 0.0 && need.cores > 1) {
+		(void)snprintf(out, cap, "waits for %u cores: the CPU slots have fewer together",
+			       need.cores);
+	} else {
+		(void)snprintf(out, cap, "waits for a %s: none of the %zu slots %s",
+			       need.gpu > 0.0 ? "GPU" : "CPU slot", d->slot.slot_n,
+			       need.gpu > 0.0 ? "has one" : "is one");
+	}
+	return true;
 }
 
-void sw_place_hinders(const struct sw_slot *s, const struct sw_room *r,
-		      const struct sw_running *live, char *out, size_t cap)
+bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, char *out, size_t cap)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
 	const int64_t kept_for = s->worker->kept_for;
-	char kept[60] = "";
+	char since[40] = "", kept[60] = "";
 
 	*out = '\0';
+	if (kept_for != 0) {
+		const struct sw_running *o = live->d->sweep.sweeps[kept_for - 1];
+
+		(void)snprintf(since, sizeof since, " for %lld s",
+			       (long long)(live->d->clock->mono_us() - o->claim.kept_us) / 1000000);
+	}
+	if (kept_for == live->sweep)
+		(void)snprintf(kept, sizeof kept, ", kept for it%s", since);
 	/* The trial that holds it is shown instead. */
 	if (!sw_room_is_free(s))
-		return;
-	if (kept_for != 0)
-		(void)snprintf(kept, sizeof kept, " for %lld s",
-			       (long long)(live->d->clock->mono_us() -
-					   live->d->sweep.sweeps[kept_for - 1]->claim.kept_us) /
-				       1000000);
-	if (r->is == SW_ROOM_UNITS || r->is == SW_ROOM_SOON || r->is == SW_ROOM_DOWN)
-		(void)snprintf(out, cap, "it takes %u %s, %u free%s%s%s", r->units,
-			       sw_room_kind(&need)->unit, r->free,
-			       r->is == SW_ROOM_DOWN ? ", and others are down" : "",
-			       kept_for == live->sweep ? ", kept for it" : "",
-			       kept_for == live->sweep ? kept : "");
-	else if (r->is == SW_ROOM_LARGER)
+		return false;
+	if (sw_room_other_shape(s, &need)) {
+		(void)snprintf(out, cap, "its job has other options");
+		return true;
+	}
+	if (need.gpus > 1 && sw_room_for(s, &need) != SW_ROOM_YES) {
+		(void)snprintf(out, cap, "it takes %u GPUs, %u free%s", need.gpus,
+			       sw_room_gpus(live->d, &need), kept);
+		return true;
+	}
+	switch (sw_room_for(s, &need)) {
+	case SW_ROOM_LARGER:
 		(void)snprintf(out, cap, "too small, it waits for a larger one");
-	else if (r->is == SW_ROOM_ALONE)
+		break;
+	case SW_ROOM_ALONE:
 		(void)snprintf(out, cap, "after its worker's end trials run alone there");
-	else if (r->is == SW_ROOM_BYTES)
+		break;
+	case SW_ROOM_LANES:
+	case SW_ROOM_SOON:
+		(void)snprintf(out, cap, "it takes %u %s, %u free%s", sw_room_takes(s, &need),
+			       s->device.gpu ? "lanes" : "CPU slots", sw_room_lanes(s), kept);
+		break;
+	case SW_ROOM_BYTES:
 		(void)snprintf(out, cap, "too few bytes are free for its %lld MiB",
 			       (long long)(live->bytes >> 20));
-	else if (r->is == SW_ROOM_SHAPE)
-		(void)snprintf(out, cap, "its job has other options");
-	else if (r->is == SW_ROOM_YES && kept_for != 0 && kept_for != live->sweep)
-		(void)snprintf(out, cap, "kept for sweep %lld%s", (long long)kept_for, kept);
+		break;
+	case SW_ROOM_DOWN:
+		(void)snprintf(out, cap, "it takes %u CPU slots, and others are down",
+			       sw_room_takes(s, &need));
+		break;
+	case SW_ROOM_YES:
+		if (kept_for != 0 && kept_for != live->sweep)
+			(void)snprintf(out, cap, "kept for sweep %lld%s", (long long)kept_for,
+				       since);
+		break;
+	}
+	return *out != '\0';
 }
 
 /* --- work --- */
@@ -176,7 +191,7 @@ static bool suits(const struct sw_slot *s, const struct sw_running *live)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
 
-	return sw_room_suits(s, &need);
+	return sw_room_takes(s, &need) > 0;
 }
 
 /* Does sweepd itself give out its trials, and is it not over? */
@@ -230,37 +245,46 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 	}
 }
 
-/* Are as many other GPUs as its trial takes being cleared for this sweep? CPU slots are kept all
- * together. */
-static bool is_cleared_elsewhere(const struct sw_running *live, const struct sw_slot *s,
-				 unsigned gpus)
+/* Are as many GPUs as its trial takes, one or several, being cleared for this sweep, others than
+ * the worker's? */
+static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_running *live,
+				 const struct sw_worker *than, unsigned gpus)
 {
-	const struct sw_daemon *d = live->d;
 	unsigned n = 0;
 
-	for (size_t i = 0; s->device.gpu && i < d->slot.worker_n; i++) {
+	for (size_t i = 0; i < d->slot.worker_n; i++) {
 		const struct sw_worker *w = &d->slot.workers[i];
 		const char *why;
 
-		n += w->kept_for == live->sweep && w != s->worker && w->proc != NULL &&
-		     sw_gpus_may_begin(live->d, w->slots, &why);
+		if (w->kept_for == live->sweep && w != than && w->proc != NULL &&
+		    sw_gpus_may_begin(live->d, w->slots, &why))
+			n++;
 	}
-	return n >= gpus;
+	return n >= (gpus > 1 ? gpus : 1);
 }
 
 static enum sw_claim_room room_of_claim(void *who, void *user)
 {
 	const struct sw_running *live = who;
+	const struct sw_slot *s = user;
 	const struct sw_room_need need = sw_need_of_next(live);
-	const struct sw_room r = sw_room_for(user, &need);
 
-	if (r.is == SW_ROOM_YES)
+	switch (sw_room_for(s, &need)) {
+	case SW_ROOM_YES:
 		return SW_CLAIM_FITS;
-	return (r.is == SW_ROOM_UNITS || r.is == SW_ROOM_BYTES) &&
-			       !is_cleared_elsewhere(live, user,
-						     sw_room_kind(&need)->whole ? r.units : 1)
-		       ? SW_CLAIM_SHORT
-		       : SW_CLAIM_OTHER;
+	case SW_ROOM_LANES:
+	case SW_ROOM_BYTES:
+		/* As many GPUs as it takes are cleared for it; CPU slots are all together. */
+		return s->device.gpu && is_cleared_elsewhere(live->d, live, s->worker, need.gpus)
+			       ? SW_CLAIM_OTHER
+			       : SW_CLAIM_SHORT;
+	case SW_ROOM_LARGER:
+	case SW_ROOM_ALONE:
+	case SW_ROOM_SOON:
+	case SW_ROOM_DOWN:
+		break;
+	}
+	return SW_CLAIM_OTHER;
 }
 
 /* The sweep that the slot's next trial is of; NULL: none, or the slot is kept for one. */

@@ -12,8 +12,6 @@
 #ifndef SW_DAEMON_SWEEP_PLACE_H
 #define SW_DAEMON_SWEEP_PLACE_H
 
-#include "base/status.h"
-#include "daemon/slot/room.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +22,6 @@ struct sw_daemon;
 struct sw_running;
 struct sw_slot;
 struct sw_slot_lost;
-struct sw_spec;
 
 /* For d->slot.on_lost. */
 void sw_place_lost(struct sw_daemon *d, const struct sw_slot_lost *lost);
@@ -39,21 +36,11 @@ void sw_place_flush(struct sw_daemon *d);
  * O(sweeps). */
 const struct sw_running *sw_place_next(const struct sw_running *live, size_t *rivals);
 
-/* How near is a trial of the spec to a slot, and what does it wait for? "a slot: gpu:0 is down" in
- * out. SW_ROOM_FEW, too, where there is no slot. O(slots), of a trial of several O(slots^2). */
-enum sw_room_is sw_place_nearest(struct sw_daemon *d, const struct sw_spec *spec,
-				 const struct sw_room_need *need, char *out, size_t cap);
-/* SW_INVALID, with that: no slot of this daemon is one for trials of the spec, and none that it
- * may get will be. TF32 and BF16 take a GPU of compute capability SW_ROOM_PRECISION, where it is
- * known; and several slots must be of one machine, while each pilot is one alone. */
-SW_NODISCARD sw_status sw_place_check(struct sw_daemon *d, const struct sw_spec *spec,
-				      struct sw_err *err);
-/* The same of the sweep's next trial. True, and "waits for ..." in out, when no slot that would do
- * is up. */
+/* True, and one line in out, when no slot that would do for a trial of the sweep is up. */
 bool sw_place_short(const struct sw_running *live, char *out, size_t cap);
-/* A few words in out where the slot is free and still not for the sweep's next trial, for which
- * there is room r; else "". */
-void sw_place_hinders(const struct sw_slot *s, const struct sw_room *r,
-		      const struct sw_running *live, char *out, size_t cap);
+/* True, and a few words in out, when the slot is up and free and still not for the sweep's next
+ * trial: too few lanes or bytes beside what runs there, or a GPU that waits for something else. */
+bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, char *out,
+		      size_t cap);
 
 #endif

@@ -11,7 +11,6 @@
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/claim.h"
 #include "daemon/sweep/names.h"
-#include "daemon/sweep/need.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/suggest_state.h"
 #include "daemon/sweep/suggest_why.h"
@@ -135,10 +134,9 @@ static double share_of(const struct sw_running *live, int32_t slot)
 	if (slot < 0 || !live->d->slot.slots[slot].device.gpu)
 		return 0.0;
 	const struct sw_slot *s = &live->d->slot.slots[slot];
-	const struct sw_room_need need = sw_need_of_spec(live->spec);
-	if (sw_room_kind(&need)->whole)
-		return need.units;
-	return (double)sw_room_units(s, &need) / s->device.lanes;
+	if (live->spec->gpu > 1)
+		return live->spec->gpu;
+	return (double)sw_device_lanes(&s->device, live->spec->gpu) / s->device.lanes;
 }
 
 static void on_start(struct sw_change *c, struct sw_running *live, const struct sw_action *a,
@@ -227,7 +225,7 @@ static void end_attempt(struct sw_change *c, struct sw_running *live, const stru
 	assert(live->claim.share.running > 0);
 	live->claim.share.running--;
 	/* Where its slot is gone it is not known how many it had. */
-	sw_claim_account(&live->claim.share, ms * 1000, s != NULL ? s->units : 0);
+	sw_claim_account(&live->claim.share, ms * 1000, s != NULL ? s->lanes_used : 0);
 	live->budget.gpu_ms += ms * run->gpu / SW_RUN_GPU;
 	/* The slot let go of it first (sw_slot_lose()), and may have another. */
 	if (s == NULL || !sw_slot_has(s, live->sweep, (int64_t)a->trial, a->attempt))

@@ -9,7 +9,6 @@
 #include "daemon/sweep/change.h"
 #include "daemon/sweep/need.h"
 #include "daemon/sweep/passed.h"
-#include "daemon/sweep/place.h"
 #include "daemon/sweep/program_job.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/settle.h"
@@ -148,11 +147,13 @@ static void check_submit(struct sw_submit *s)
 	struct sw_err err = SW_ERR_INIT;
 
 	const bool fits = sw_need_executor(s->call->d, s->spec, &err) == SW_OK &&
-			  sw_place_check(s->call->d, s->spec, &err) == SW_OK;
+			  sw_need_gang(s->call->d, s->spec, &err) == SW_OK;
 
 	if (fits && s->spec->trainer == NULL)
 		on_checked(s, &err, &none);
 	else if (!fits ||
+		 (!s->call->d->config.validate &&
+		  sw_need_check(s->call->d, s->spec, &err) != SW_OK) ||
 		 sw_speccheck_start(s->call->d, s->text.data, on_checked, s, &err) != SW_OK)
 		refuse_submit(s, &err);
 }
@@ -231,6 +232,7 @@ static void run_faults(void *arg)
 {
 	struct sw_submit *s = arg;
 
+	s->faults = (struct sw_faults){s->fault, SW_FAULTS_MAX, 0};
 	sw_faults_find(&s->faults, spec_of(s), sw_json_get(s->call->params, "env"), s->seed);
 }
 

@@ -39,9 +39,10 @@ struct sw_submit {
 	sw_status rc; /* of the stage under way */
 	struct sw_err err;
 	uint64_t seed;
-	char warning[400];       /* of the program; empty: none */
-	bool store;              /* submit; else validate */
-	struct sw_faults faults; /* of one that is refused for its form */
+	char warning[400];                  /* of the program; empty: none */
+	bool store;                         /* submit; else validate */
+	struct sw_err fault[SW_FAULTS_MAX]; /* of one that is refused for its form */
+	struct sw_faults faults;            /* these */
 	bool warmed;
 	sw_submit_answer_cb *answer;
 };

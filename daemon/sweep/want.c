@@ -34,7 +34,7 @@ static bool suits_pilots(const struct sw_slot *pilot, struct sw_room_need need)
 		return false;
 	need.shape = 0;
 	need.files = false;
-	return sw_room_suits(pilot, &need);
+	return sw_room_takes(pilot, &need) > 0;
 }
 
 /* Those that have trials for pilots to give out, in the order in which they would be served. */
@@ -86,7 +86,7 @@ size_t sw_want_slots(struct sw_daemon *d, size_t most, struct sw_job_want out[SW
 	}
 	for (size_t i = 0; i < d->slot.slot_n; i++)
 		for (size_t k = 0; k < n && is_coming(&d->slot.slots[i]); k++)
-			if (out[of[k]].n > 0 && sw_room_suits(&d->slot.slots[i], &need[k])) {
+			if (out[of[k]].n > 0 && sw_room_takes(&d->slot.slots[i], &need[k]) > 0) {
 				out[of[k]].n--;
 				break;
 			}

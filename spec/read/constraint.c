@@ -246,7 +246,7 @@ static sw_status read_name(struct reader *r, struct poly *out)
 	const cJSON *v = sw_spec_param_word(&r->spec->params[i]);
 	if (v != NULL)
 		return fail_at(r, place, "a constraint compares numbers, and \"%s\" can be %s",
-			       name, sw_spec_kind(v));
+			       name, sw_json_kind(v));
 	out->n = 1;
 	out->term[0] = (struct sw_spec_term){.coef = 1, .n_factors = 1, .factor = {(uint16_t)i}};
 	return SW_OK;
@@ -408,34 +408,21 @@ sw_status sw_spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_
 {
 	const cJSON *one;
 
-	if (!cJSON_IsArray(v))
-		return sw_spec_must_be(v, "constraints", "an array like [\"l2 <= l1\"]", err);
-	const size_t n = (size_t)cJSON_GetArraySize(v);
-	if (n > SW_SPEC_MAX_CONSTRAINTS)
-		return sw_err_at(err, SW_INVALID, "/constraints", "more than %d constraints",
-				 SW_SPEC_MAX_CONSTRAINTS);
-	s->constraints = sw_calloc(n + 1, sizeof *s->constraints);
+	s->constraints = sw_calloc((size_t)cJSON_GetArraySize(v) + 1, sizeof *s->constraints);
 	if (s->constraints == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	cJSON_ArrayForEach (one, v) {
+		struct sw_err wrong = SW_ERR_INIT;
 		char ptr[48];
-		sw_status rc;
 
 		(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", s->n_constraints);
 		struct sw_spec_constraint *c = &s->constraints[s->n_constraints++];
-		c->text = cJSON_GetStringValue(one);
-		if (c->text == NULL)
-			rc = sw_err_set(err, SW_INVALID, "a constraint is a string, not %s",
-					sw_spec_kind(one));
-		else if (strlen(c->text) > SW_SPEC_MAX_TEXT)
-			rc = sw_err_set(err, SW_INVALID, "a constraint of over %d bytes",
-					SW_SPEC_MAX_TEXT);
-		else
-			rc = read_constraint(s, c, err);
-		if (rc != SW_OK) {
-			sw_err_prefix(err, ptr);
-			return rc;
-		}
+		c->text = one->valuestring;
+		const sw_status rc = read_constraint(s, c, &wrong);
+		if (rc == SW_NOMEM)
+			return sw_err_set(err, rc, "out of memory");
+		if (rc != SW_OK)
+			sw_fault_note(s->faults, ptr, "%s", wrong.msg);
 	}
 	return SW_OK;
 }

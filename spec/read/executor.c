@@ -2,6 +2,7 @@
  * the daemon was started with (docs/cluster.md). */
 #define XXH_INLINE_ALL
 #include "base/memory.h"
+#include "spec/forms.h"
 #include "spec/read/read.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,9 @@ static sw_status read_value(const cJSON *v, char out[VALUE_MAX + 1], struct sw_e
 	} else if (cJSON_IsTrue(v)) {
 		strcpy(out, "yes");
 	} else if (!cJSON_IsFalse(v)) {
-		return sw_spec_must_be(v, v->string, "a string, a number, true or false", err);
+		return sw_spec_at_key(err, v->string,
+				      "\"%s\" must be a string, a number, true or false, not %s",
+				      v->string, sw_json_kind(v));
 	}
 	if (strcmp(v->string, "time") != 0)
 		return SW_OK;
@@ -139,10 +142,9 @@ sw_status sw_spec_executor_read(struct sw_spec *s, const cJSON *v, struct sw_err
 {
 	char ptr[sizeof err->ptr] = "/executor";
 
-	if (!cJSON_IsObject(v) || v->child == NULL || v->child->next != NULL)
-		return sw_spec_key_wrong("executor", err,
-					 "must be an object of one member, the executor's name: "
-					 "{\"slurm\": {\"partition\": \"gpu\"}}");
+	if (v->child == NULL || v->child->next != NULL)
+		return sw_spec_at_key(err, "executor", "\"executor\" must be %s",
+				      sw_form_find(&sw_form_top, "executor")->must);
 	const cJSON *options = v->child;
 	const size_t n = strspn(options->string, NAME_CHARS);
 	sw_json_pointer_add(ptr, sizeof ptr, options->string);
@@ -154,7 +156,7 @@ sw_status sw_spec_executor_read(struct sw_spec *s, const cJSON *v, struct sw_err
 	if (!cJSON_IsObject(options))
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"%s\" must be an object of options, not %s", options->string,
-				 sw_spec_kind(options));
+				 sw_json_kind(options));
 	s->executor = options->string;
 	const sw_status rc = read_options(s, options, err);
 	sw_err_prefix(err, ptr);

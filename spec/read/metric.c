@@ -1,12 +1,9 @@
 /* "metric", and "metrics" in its place: what the trials of a sweep are compared by. */
 #include "proto/json.h"
+#include "spec/forms.h"
 #include "spec/read/read.h"
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define LIKE "{\"name\": \"val_loss\", \"goal\": \"minimize\"}"
 
 bool sw_spec_metric_spared(const struct sw_spec *s)
 {
@@ -21,132 +18,59 @@ bool sw_spec_metric_spared(const struct sw_spec *s)
 	return spared;
 }
 
-static sw_status read_goal(struct sw_spec_metric *m, const cJSON *goal, struct sw_err *err)
-{
-	if (!cJSON_IsString(goal) || (strcmp(goal->valuestring, "minimize") != 0 &&
-				      strcmp(goal->valuestring, "maximize") != 0))
-		return sw_err_at(err, SW_INVALID, "/goal",
-				 "\"goal\" must be \"minimize\" or \"maximize\"");
-	m->maximize = strcmp(goal->valuestring, "maximize") == 0;
-	return SW_OK;
-}
-
-static sw_status read_reference(struct sw_spec_metric *m, const cJSON *v, struct sw_err *err)
-{
-	if (!cJSON_IsNumber(v) || !isfinite(v->valuedouble))
-		return sw_spec_must_be(v, "reference", "a number", err);
-	m->has_reference = true;
-	m->reference = v->valuedouble;
-	return SW_OK;
-}
-
 /* Only one of several metrics can have a reference, from which their hypervolume is measured. */
-static sw_status read_fields(struct sw_spec_metric *m, const cJSON *v, bool several,
-			     struct sw_err *err)
-{
-	static const char *const known_one[] = {"name", "goal", "target"};
-	static const char *const known_several[] = {"name", "goal", "reference"};
-	static const struct sw_spec_hint metric_hints[] = {
-		{"impute", NULL, NULL}, {"impute_while_running", NULL, NULL},
-		{"mode", "goal", NULL}, {"direction", "goal", NULL},
-		{"type", "goal", NULL}, {"metric", "name", NULL},
-	};
-	const struct sw_spec_keys keys = {several ? known_several : known_one, 3, metric_hints,
-					  SW_SPEC_N(metric_hints)};
-	const cJSON *name = sw_json_get(v, "name"), *goal = sw_json_get(v, "goal");
-	const cJSON *reference = sw_json_get(v, "reference");
+static const struct sw_row rows[] = {
+	SW_ROW_AT(struct sw_spec_metric, "name", name),
+	SW_ROW_AT(struct sw_spec_metric, "goal", maximize),
+	SW_ROW_AT(struct sw_spec_metric, "reference", reference),
+};
 
-	if (several && sw_json_get(v, "target") != NULL)
-		return sw_err_at(err, SW_INVALID, "/target",
-				 "\"target\" ends a sweep of one metric, and this one has "
-				 "several: leave it out");
-	sw_status rc = sw_spec_check_keys(v, &keys, err);
-	if (rc != SW_OK)
-		return rc;
-	if (name == NULL)
-		return sw_err_at(err, SW_INVALID, "/name",
-				 "\"name\" is missing: the metric that trials report");
-	rc = sw_spec_read_label(name, "name", &m->name, err);
-	if (rc == SW_OK && goal != NULL)
-		rc = read_goal(m, goal, err);
-	if (rc == SW_OK && reference != NULL)
-		rc = read_reference(m, reference, err);
-	return rc;
+/* Where there is room for one metric the first stands for all. */
+static void set_first(struct sw_spec *s, size_t n)
+{
+	s->n_metrics = n;
+	s->metric = s->metrics[0].name;
+	s->maximize = s->metrics[0].maximize;
 }
 
 sw_status sw_spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	if (!cJSON_IsObject(v))
-		return sw_spec_must_be(v, "metric", "an object like " LIKE, err);
-	sw_status rc = read_fields(&s->metrics[0], v, false, err);
+	static const struct sw_row target[] = {SW_ROW_AT(struct sw_spec, "target", target)};
+
+	(void)err;
+	sw_form_fill(&sw_form_metric, v, rows, 2, &s->metrics[0]);
+	sw_form_fill(&sw_form_metric, v, target, 1, s);
 	s->has_target = sw_json_get(v, "target") != NULL;
-	if (rc == SW_OK)
-		rc = sw_spec_key_real(v, "target", -DBL_MAX, false, DBL_MAX, &s->target, err);
-	if (rc != SW_OK) {
-		sw_err_prefix(err, "/metric");
-		return rc;
-	}
-	/* Set last: a metric that was refused is none. */
-	s->n_metrics = 1;
-	s->metric = s->metrics[0].name;
-	s->maximize = s->metrics[0].maximize;
+	set_first(s, 1);
 	return SW_OK;
-}
-
-/* The last of those read so far, against the ones before it. */
-static sw_status check_name(const struct sw_spec *s, struct sw_err *err)
-{
-	const char *name = s->metrics[s->n_metrics - 1].name;
-
-	for (size_t i = 0; i + 1 < s->n_metrics; i++)
-		if (strcmp(s->metrics[i].name, name) == 0)
-			return sw_err_at(err, SW_INVALID, "/name", "metric \"%s\" is there twice",
-					 name);
-	return SW_OK;
-}
-
-static sw_status read_item(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	if (!cJSON_IsObject(v))
-		return sw_err_at(err, SW_INVALID, "",
-				 "a metric must be an object like " LIKE ", not %s",
-				 sw_spec_kind(v));
-	const sw_status rc = read_fields(&s->metrics[s->n_metrics++], v, true, err);
-	return rc == SW_OK ? check_name(s, err) : rc;
 }
 
 sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *item;
-	char at[32];
+	size_t n = 0;
 
 	if (sw_json_get(s->tree, "metric") != NULL)
 		return sw_err_at(err, SW_INVALID, "/metrics",
 				 "give \"metric\" or \"metrics\", not both");
-	if (!cJSON_IsArray(v))
-		return sw_spec_must_be(v, "metrics", "an array of objects like " LIKE, err);
-	const int n = cJSON_GetArraySize(v);
-	if (n < 2 || n > SW_SPEC_MAX_METRICS)
-		return sw_err_at(err, SW_INVALID, "/metrics",
-				 "\"metrics\" has %d of them: it takes 2 to %d%s", n,
-				 SW_SPEC_MAX_METRICS,
-				 n == 1 ? " (for one there is \"metric\")" : "");
-	size_t i = 0;
 	cJSON_ArrayForEach (item, v) {
-		const sw_status rc = read_item(s, item, err);
-		(void)snprintf(at, sizeof at, "/metrics/%zu", i++);
-		if (rc != SW_OK) {
-			sw_err_prefix(err, at);
-			return rc;
-		}
+		struct sw_spec_metric *m = &s->metrics[n];
+		char at[32];
+
+		sw_form_fill(&sw_form_one_of_several, item, rows, SW_SPEC_N(rows), m);
+		m->has_reference = sw_json_get(item, "reference") != NULL;
+		(void)snprintf(at, sizeof at, "/metrics/%zu/name", n);
+		for (size_t i = 0; i < n; i++)
+			if (strcmp(s->metrics[i].name, m->name) == 0)
+				return sw_err_at(err, SW_INVALID, at,
+						 "metric \"%s\" is there twice", m->name);
+		n++;
 	}
 	if (strcmp(s->method, "tpe") == 0 || strcmp(s->method, "bohb") == 0)
 		return sw_err_at(err, SW_INVALID, "/method",
-				 "method \"%s\" learns from one metric, and the sweep has %d: use "
+				 "method \"%s\" learns from one metric, and the sweep has %zu: use "
 				 "\"bayes\", or give one \"metric\"",
 				 s->method, n);
-	/* Where there is room for one metric the first stands for all. */
-	s->metric = s->metrics[0].name;
-	s->maximize = s->metrics[0].maximize;
+	set_first(s, n);
 	return SW_OK;
 }

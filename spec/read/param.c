@@ -1,46 +1,12 @@
 /* One parameter of the search space: W&B's forms, and the names that Ray and Optuna give them. */
 #include "proto/json.h"
 #include "spec/dist_keys.h"
+#include "spec/forms.h"
 #include "spec/read/read.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Ray's names for arguments come last: only Ray's distributions take them. */
-static const char *const known[] = {
-	"value", "values",     "probabilities", "distribution", "min",   "max",   "q",
-	"mu",    "sigma",      "log",           "when",         "lower", "upper", "mean",
-	"sd",    "categories", "grid_search"};
-enum { N_OURS = 11 };
-
-static const struct sw_spec_hint hints[] = {
-	{"low", "min", NULL},
-	{"lower", "min", NULL},
-	{"minimum", "min", NULL},
-	{"high", "max", NULL},
-	{"upper", "max", NULL},
-	{"maximum", "max", NULL},
-	{"step", "q", NULL},
-	{"std", "sigma", NULL},
-	{"choices", "values", NULL},
-	{"choice", "values", NULL},
-	{"categories", "values", NULL},
-	{"mean", "mu", NULL},
-	{"sd", "sigma", NULL},
-	{"grid", "grid_search", NULL},
-	{"weights", "probabilities", NULL},
-	{"type", "distribution", NULL},
-	{"dist", "distribution", NULL},
-	{"constant", "value", NULL},
-	{"default", "value", NULL},
-};
-
-static const struct sw_spec_hint refused[] = {
-	{"sample_from", NULL, "use values"},
-	{"int", NULL, "use int_uniform"},
-	{"float", NULL, "use uniform"},
-};
 
 /* The key under which the spec gives it: ours, or Ray's name for it. */
 static const char *key_of(const cJSON *v, const char *key)
@@ -57,23 +23,10 @@ static const cJSON *get_key(const cJSON *v, const char *key)
 	return sw_json_get(v, key_of(v, key));
 }
 
-static sw_status check_aliases(const cJSON *v, struct sw_err *err)
-{
-	for (size_t i = 0; i < SW_SPEC_DIST_ALIAS_N; i++) {
-		const char *used = key_of(v, sw_spec_dist_aliases[i].key),
-			   *ray = sw_spec_dist_aliases[i].ray;
-
-		if (strcmp(used, ray) != 0 && sw_json_get(v, ray) != NULL)
-			return sw_spec_at_key(err, ray, "\"%s\" and \"%s\" mean the same: give one",
-					      used, ray);
-	}
-	return SW_OK;
-}
-
 static const struct sw_spec_dist *dist_by_name(const char *name)
 {
 	for (size_t i = 0; i < SW_SPEC_DIST_N; i++)
-		if (strcmp(sw_spec_dist_name(&sw_spec_dists[i]), name) == 0)
+		if (strcmp(sw_spec_dists[i].name, name) == 0)
 			return &sw_spec_dists[i];
 	return NULL;
 }
@@ -85,25 +38,6 @@ static const struct sw_spec_dist *dist_own(enum sw_dist dist)
 
 	assert(d != NULL);
 	return d;
-}
-
-static sw_status unknown_dist(const char *name, struct sw_err *err)
-{
-	const char *names[SW_SPEC_DIST_N];
-
-	for (size_t i = 0; i < SW_SPEC_N(refused); i++)
-		if (strcmp(refused[i].key, name) == 0)
-			return sw_spec_at_key(
-				err, "distribution",
-				"distribution \"%s\" is not supported by this version: %s", name,
-				refused[i].line);
-	for (size_t i = 0; i < SW_SPEC_DIST_N; i++)
-		names[i] = sw_spec_dist_name(&sw_spec_dists[i]);
-	return sw_spec_unknown(
-		"distribution", name, names, SW_SPEC_DIST_N,
-		": uniform, log_uniform_values, int_uniform, q_uniform, categorical, pow2, normal, "
-		"log_normal and others are known",
-		"/distribution", err);
 }
 
 /* Are both bounds written as integers? One that a double does not hold is, too: it is refused then,
@@ -132,15 +66,11 @@ static sw_status dist_find(const cJSON *v, const struct sw_spec_dist **out, char
 	const cJSON *given = sw_json_get(v, "distribution"), *log = sw_json_get(v, "log");
 	const char *key = "min";
 
-	if (log != NULL && !cJSON_IsBool(log))
-		return sw_spec_must_be(log, "log", "true or false", err);
 	if (given != NULL) {
-		if (!cJSON_IsString(given))
-			return sw_spec_must_be(given, "distribution", "a string", err);
 		if (log != NULL)
 			return sw_spec_at_key(err, "log",
 					      "\"log\" does not go with \"distribution\"");
-		*out = dist_by_name(given->valuestring); /* sw_spec_param_read() has looked */
+		*out = dist_by_name(given->valuestring);
 		(void)snprintf(by, 64, "distribution \"%s\"", given->valuestring);
 		return SW_OK;
 	}
@@ -184,21 +114,14 @@ static sw_status check_fields(const cJSON *v, const struct sw_spec_dist *d, cons
 	return SW_OK;
 }
 
-static sw_status read_number(const cJSON *v, const char *name, double *out, bool *has,
-			     struct sw_err *err)
+/* The default stays where it is not given. */
+static void read_number(const cJSON *v, const char *name, double *out, bool *has)
 {
-	const char *key = key_of(v, name);
-	const cJSON *number = sw_json_get(v, key);
+	const cJSON *number = get_key(v, name);
 
-	/* The default stays; check_fields() has seen that what is needed is there. */
-	if (number == NULL)
-		return SW_OK;
-	if (!cJSON_IsNumber(number))
-		return sw_spec_must_be(number, key, "a number", err);
-	*out = number->valuedouble;
-	if (has != NULL)
-		*has = true;
-	return SW_OK;
+	*has = number != NULL;
+	if (number != NULL)
+		*out = number->valuedouble;
 }
 
 /* Turns exponents into bounds; warns where they look like values already. */
@@ -214,18 +137,18 @@ static sw_status from_exponents(struct sw_spec_param *p, const struct sw_spec_di
 			err, isfinite(p->max) ? "min" : "max",
 			"min and max of %s are exponents of e, and e^%g is not finite; %s "
 			"takes the values themselves",
-			sw_spec_dist_name(d), isfinite(p->max) ? low : high, sw_dist_name(d->is));
+			d->name, isfinite(p->max) ? low : high, sw_dist_name(d->is));
 	if (p->min == 0 || p->max == 0)
 		return sw_spec_at_key(
 			err, p->min == 0 ? "min" : "max",
 			"min and max of %s are exponents of e, and e^%g is 0; %s takes the "
 			"values themselves",
-			sw_spec_dist_name(d), p->min == 0 ? low : high, sw_dist_name(d->is));
+			d->name, p->min == 0 ? low : high, sw_dist_name(d->is));
 	if (low > 0 && low < 1 && high <= 1)
 		(void)!sw_err_set(warning, SW_INVALID,
 				  "min and max of %s are exponents of e: values go from %.6g to "
 				  "%.6g; %s takes the values themselves",
-				  sw_spec_dist_name(d), p->min, p->max, sw_dist_name(d->is));
+				  d->name, p->min, p->max, sw_dist_name(d->is));
 	return SW_OK;
 }
 
@@ -238,7 +161,7 @@ static sw_status check_integer(const cJSON *v, const char *name, double x,
 	if (x == floor(x) && fabs(x) <= SW_JSON_MAX_INT)
 		return SW_OK;
 	return sw_spec_at_key(err, key, "\"%s\" of %s must be an integer below 2^53%s", key,
-			      sw_spec_dist_name(d),
+			      d->name,
 			      sw_json_get(v, "distribution") != NULL
 				      ? ""
 				      : "; for reals write it with a point or an exponent");
@@ -253,7 +176,7 @@ static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v,
 			err, key_of(v, "max"),
 			"%s leaves \"%s\" out: it must be above \"%s\" (int_uniform and "
 			"int_log_uniform include it)",
-			sw_spec_dist_name(d), key_of(v, "max"), key_of(v, "min"));
+			d->name, key_of(v, "max"), key_of(v, "min"));
 	p->max -= 1;
 	return SW_OK;
 }
@@ -290,9 +213,8 @@ static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struc
 	/* The others have no bounds: they are a list, or a shape such as mu and sigma. */
 	if ((d->needs & RANGE) == 0)
 		return SW_OK;
-	if ((rc = read_number(v, "min", &p->min, &p->has_min, err)) != SW_OK ||
-	    (rc = read_number(v, "max", &p->max, &p->has_max, err)) != SW_OK)
-		return rc;
+	read_number(v, "min", &p->min, &p->has_min);
+	read_number(v, "max", &p->max, &p->has_max);
 	if ((d->flags & INTEGERS) != 0 &&
 	    ((rc = check_integer(v, "min", p->min, d, err)) != SW_OK ||
 	     (rc = check_integer(v, "max", p->max, d, err)) != SW_OK ||
@@ -324,27 +246,35 @@ static bool draws_integers(const cJSON *v, const struct sw_spec_dist *d)
 		 (is_whole(get_key(v, "min")) && is_whole(get_key(v, "max")))));
 }
 
-static sw_status not_an_object(const cJSON *v, struct sw_err *err)
-{
-	if (cJSON_IsArray(v))
-		return sw_err_set(err, SW_INVALID,
-				  "a parameter must be an object; for a choice write {\"values\": "
-				  "[...]}");
-	return sw_err_set(err, SW_INVALID,
-			  "a parameter must be an object; for a constant write {\"value\": ...}");
-}
-
 /* "lower" is a word of Ray's distributions; elsewhere it is a mistake for "min". */
-static sw_status check_keys(const cJSON *v, struct sw_err *err)
+static const struct sw_form *form_of(const cJSON *v)
 {
 	const char *name = cJSON_GetStringValue(sw_json_get(v, "distribution"));
 	const struct sw_spec_dist *d = name != NULL ? dist_by_name(name) : NULL;
 	const bool rays = (d != NULL && (d->flags & RAYS) != 0) ||
 			  (name == NULL && sw_json_get(v, "grid_search") != NULL);
-	const struct sw_spec_keys keys = {known, rays ? SW_SPEC_N(known) : N_OURS, hints,
-					  SW_SPEC_N(hints)};
 
-	return sw_spec_check_keys(v, &keys, err);
+	return rays ? &sw_form_rays : &sw_form_parameter;
+}
+
+void sw_spec_param_check(const cJSON *v, const char *ptr, struct sw_faults *f)
+{
+	const cJSON *named = sw_json_get(v, "distribution");
+	const size_t before = f->n;
+	char place[sizeof f->list->ptr];
+
+	if (!cJSON_IsObject(v)) {
+		sw_fault_note(f, ptr, "a parameter must be an object; for a %s",
+			      cJSON_IsArray(v) ? "choice write {\"values\": [...]}"
+					       : "constant write {\"value\": ...}");
+		return;
+	}
+	/* A distribution that is not known comes first: its own keys are no mistakes. */
+	(void)snprintf(place, sizeof place, "%s/distribution", ptr);
+	if (named != NULL)
+		sw_key_check(sw_form_find(&sw_form_parameter, "distribution"), named, place, f);
+	if (f->n == before)
+		sw_form_check(form_of(v), v, ptr, f);
 }
 
 sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *warning,
@@ -352,18 +282,12 @@ sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_
 {
 	const struct sw_spec_dist *d = NULL;
 	char by[64] = "";
+	bool has;
 	sw_status rc;
 
 	p->q = 1;
 	p->sigma = 1;
-	if (!cJSON_IsObject(v))
-		return not_an_object(v, err);
-	/* A distribution that is not known comes first: its own keys are no mistakes. */
-	const cJSON *named = sw_json_get(v, "distribution");
-	if (cJSON_IsString(named) && dist_by_name(named->valuestring) == NULL)
-		return unknown_dist(named->valuestring, err);
-	if ((rc = check_keys(v, err)) != SW_OK || (rc = check_aliases(v, err)) != SW_OK ||
-	    (rc = dist_find(v, &d, by, err)) != SW_OK ||
+	if ((rc = dist_find(v, &d, by, err)) != SW_OK ||
 	    (rc = check_fields(v, d, by, err)) != SW_OK)
 		return rc;
 	assert(d != NULL);
@@ -371,10 +295,10 @@ sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_
 	p->integers = draws_integers(v, d);
 	p->value = sw_json_get(v, "value");
 	/* q comes before the range, which checks that it is an integer where the bounds are. */
+	read_number(v, "q", &p->q, &p->has_q);
+	read_number(v, "mu", &p->mu, &has);
+	read_number(v, "sigma", &p->sigma, &has);
 	if ((rc = sw_spec_check_exact(p->value, "/value", err)) != SW_OK ||
-	    (rc = read_number(v, "q", &p->q, &p->has_q, err)) != SW_OK ||
-	    (rc = read_number(v, "mu", &p->mu, NULL, err)) != SW_OK ||
-	    (rc = read_number(v, "sigma", &p->sigma, NULL, err)) != SW_OK ||
 	    (rc = read_range(p, v, d, warning, err)) != SW_OK ||
 	    (rc = sw_spec_values_read(p, v, key_of(v, "values"), err)) != SW_OK ||
 	    (rc = sw_spec_weights_read(p, v, err)) != SW_OK)

@@ -3,65 +3,27 @@
 #include "spec/read/pruner_type.h"
 #include <stdio.h>
 
-/* clang-format off */
-static const struct sw_spec_pruner_field fields[] = {
-	{.names = {"perturbation_interval"}, .at = PRUNER_AT(pbt.perturbation_interval), .least = 1,
-	 .needs = "the steps between two comparisons with the population"},
-	PRUNER_COUNT("burn_in_period", pbt.burn_in_period, 0),
-	{.names = {"quantile_fraction"}, .kind = FIELD_REAL, .at = PRUNER_AT(pbt.quantile_fraction),
-	 .open = true, .most = 0.5},
-	PRUNER_REAL("resample_probability", pbt.resample_probability, 0, 1),
+static const struct sw_row rows[] = {
+	PRUNER_AT("perturbation_interval", pbt.perturbation_interval),
+	PRUNER_AT("burn_in_period", pbt.burn_in_period),
+	PRUNER_AT("quantile_fraction", pbt.quantile_fraction),
+	PRUNER_AT("resample_probability", pbt.resample_probability),
 };
-/* clang-format on */
-_Static_assert(SW_SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 _Static_assert(SW_SPEC_MAX_PARAMS <= SW_PBT_PARAMS_MAX, "each parameter has its flag");
 
-static const struct sw_spec_hint hints[] = {
-	{"population_size", NULL, "the sweep's \"run_cap\" is the size of the population"},
-	{"population", NULL, "the sweep's \"run_cap\" is the size of the population"},
-	{"max_t", NULL, "a trial ends after the trainer's epochs, or when you say so"},
-	{"hyperparam_bounds", NULL, "the bounds are those of \"parameters\""},
-	{"mutations", "hyperparam_mutations", NULL},
-	{"custom_explore_fn", NULL, "numbers are multiplied by one of perturbation_factors"},
-	{"synch", NULL, "members do not wait for each other: leave it out"},
-	{"log_config", NULL, "every change is kept with the trial: leave it out"},
-	{"require_attrs", NULL, "leave it out"},
-};
-
-static void defaults(struct sw_spec_pruner_reading *r)
-{
-	r->out->pbt = (struct sw_pbt_config){.quantile_fraction = 0.25,
-					     .resample_probability = 0.25,
-					     .factor_n = 2,
-					     .factor = {1.2, 0.8}};
-}
-
-static sw_status read_factors(struct sw_pbt_config *p, const cJSON *v, struct sw_err *err)
+/* v NULL: the default of schema.json, which holds no lists for C. */
+static void read_factors(struct sw_pbt_config *p, const cJSON *v)
 {
 	const cJSON *item;
 
-	/* The defaults stay. */
+	p->factor_n = 2;
+	p->factor[0] = 1.2;
+	p->factor[1] = 0.8;
 	if (v == NULL)
-		return SW_OK;
-	if (!cJSON_IsArray(v))
-		return sw_spec_must_be(v, "perturbation_factors", "an array like [1.2, 0.8]", err);
-	const int n = cJSON_GetArraySize(v);
-	if (n < 1 || n > SW_PBT_FACTORS_MAX)
-		return sw_err_at(err, SW_INVALID, "/perturbation_factors",
-				 "\"perturbation_factors\" has %d of them: it takes 1 to %d", n,
-				 SW_PBT_FACTORS_MAX);
+		return;
 	p->factor_n = 0;
-	cJSON_ArrayForEach (item, v) {
-		const sw_status rc = sw_spec_read_real(item, "perturbation_factors", 0, true, 1e6,
-						       &p->factor[p->factor_n], err);
-		if (rc != SW_OK) {
-			(void)snprintf(err->ptr, sizeof err->ptr, "/perturbation_factors/%zu",
-				       p->factor_n);
-			return rc;
-		}
-		p->factor_n++;
-	}
-	return SW_OK;
+	cJSON_ArrayForEach (item, v)
+		p->factor[p->factor_n++] = item->valuedouble;
 }
 
 /* Why a parameter must stay as it is in a trial that goes on from another's checkpoint; NULL: it
@@ -101,13 +63,7 @@ static sw_status mutate_default(struct sw_spec_pruner_reading *r, const bool *na
 static sw_status mutate_one(struct sw_spec_pruner_reading *r, const cJSON *v, const bool *sizes,
 			    const char *ptr, struct sw_err *err)
 {
-	const char *name = cJSON_GetStringValue(v);
-
-	if (name == NULL)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "\"hyperparam_mutations\" has %s in it: it lists names of "
-				 "parameters",
-				 sw_spec_kind(v));
+	const char *name = v->valuestring;
 	const int i = sw_spec_param_find(r->spec, name);
 	if (i < 0)
 		return sw_spec_no_param(r->spec, "hyperparam_mutations", name, ptr, err);
@@ -132,14 +88,6 @@ static sw_status read_mutations(struct sw_spec_pruner_reading *r, const cJSON *v
 	sw_spec_model_names(r->spec, named, sizes);
 	if (v == NULL)
 		return mutate_default(r, named, sizes, err);
-	if (!cJSON_IsArray(v))
-		return sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
-				 "\"hyperparam_mutations\" must be an array of names of "
-				 "parameters, not %s: what they may become is in \"parameters\"",
-				 sw_spec_kind(v));
-	if (v->child == NULL)
-		return sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
-				 "\"hyperparam_mutations\" is empty: no parameter would change");
 	/* What the list does not name stays as it is. */
 	for (size_t i = 0; i < r->spec->n_params; i++)
 		r->out->pbt.fixed[i] = true;
@@ -161,9 +109,8 @@ static sw_status finish_pbt(struct sw_spec_pruner_reading *r, struct sw_err *err
 					   "size of the population"
 					 : "type \"pbt\" needs a \"run_cap\" of 2 or more: it is "
 					   "the size of the population");
-	sw_status rc = read_factors(&r->out->pbt, sw_json_get(r->v, "perturbation_factors"), err);
-	if (rc == SW_OK)
-		rc = read_mutations(r, sw_json_get(r->v, "hyperparam_mutations"), err);
+	read_factors(&r->out->pbt, sw_json_get(r->v, "perturbation_factors"));
+	const sw_status rc = read_mutations(r, sw_json_get(r->v, "hyperparam_mutations"), err);
 	struct sw_pbt_config *p = &r->out->pbt;
 	p->last_step = sw_spec_epochs(r->spec);
 	/* One more: at the last step there is nothing left to go on with. */
@@ -176,8 +123,6 @@ static sw_status finish_pbt(struct sw_spec_pruner_reading *r, struct sw_err *err
 const struct sw_spec_pruner_type sw_spec_pruner_pbt = {
 	.name = "pbt",
 	.kind = SW_PRUNER_PBT,
-	PRUNER_KEYS(fields, hints),
-	.more = {"perturbation_factors", "hyperparam_mutations"},
-	.defaults = defaults,
+	PRUNER_ROWS(rows),
 	.finish = finish_pbt,
 };

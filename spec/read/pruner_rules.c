@@ -1,38 +1,19 @@
 /* The types hyperband, median, patience and threshold: each reads its own keys. */
 #include "proto/json.h"
 #include "spec/read/pruner_type.h"
-#include <float.h>
 
 /* --- hyperband: W&B's --- */
-
-enum { MIN_ITER, MAX_ITER, S, ETA, STRICT };
 
 #define MOST_BANDS 63
 #define STEP_MAX   ((uint64_t)1 << 53) /* beyond it a step is no number of JSON's any more */
 
-static const struct sw_spec_pruner_field hyperband_fields[] = {
-	[MIN_ITER] = PRUNER_COUNT("min_iter", hyperband.min_iter, 1),
-	[MAX_ITER] = PRUNER_COUNT("max_iter", hyperband.max_iter, 1),
-	[S] = PRUNER_COUNT("s", hyperband.s, 1),
-	[ETA] = PRUNER_REAL("eta", hyperband.eta, 1.1, 1e9),
-	[STRICT] = {.names = {"strict"}, .kind = FIELD_BOOL, .at = PRUNER_AT(hyperband.strict)},
+static const struct sw_row hyperband_rows[] = {
+	PRUNER_AT("min_iter", hyperband.min_iter),
+	PRUNER_AT("max_iter", hyperband.max_iter),
+	PRUNER_AT("s", hyperband.s),
+	PRUNER_AT("eta", hyperband.eta),
+	PRUNER_AT("strict", hyperband.strict),
 };
-_Static_assert(SW_SPEC_N(hyperband_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
-
-static const struct sw_spec_hint hyperband_hints[] = {
-	{"grace_period", "min_iter", NULL},
-	{"min_resource", "min_iter", NULL},
-	{"max_t", "max_iter", NULL},
-	{"max_resource", "max_iter", NULL},
-	{"reduction_factor", "eta", NULL},
-	{"brackets", "s", NULL},
-	{"stop_last_trials", NULL, "leave it out"},
-};
-
-static void hyperband_defaults(struct sw_spec_pruner_reading *r)
-{
-	r->out->hyperband.eta = 3;
-}
 
 /* Leaves out bands below step 1, as W&B does. */
 static sw_status bands_from_max(struct sw_pruner_config *p, struct sw_err *err)
@@ -60,19 +41,20 @@ static sw_status bands_from_max(struct sw_pruner_config *p, struct sw_err *err)
 static sw_status hyperband_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	struct sw_hyperband_config *h = &r->out->hyperband;
+	const bool up = h->min_iter != 0, down = h->max_iter != 0;
 
 	h->last_step = sw_spec_epochs(r->spec);
 	if (h->last_step == 0)
 		h->last_step = STEP_MAX;
-	if (r->given[MAX_ITER] != NULL && r->given[S] != NULL)
+	if (down && h->s != 0)
 		return bands_from_max(r->out, err);
 	h->max_iter = 0;
 	h->s = 0;
 	r->out->first_step = h->min_iter;
 	/* The bands go up from there. */
-	if (r->given[MIN_ITER] != NULL)
+	if (up)
 		return SW_OK;
-	if (r->given[MAX_ITER] == NULL)
+	if (!down)
 		return sw_err_at(err, SW_INVALID, "/min_iter",
 				 "\"min_iter\" is missing: the first band, or \"max_iter\" with "
 				 "\"s\" in its place");
@@ -83,52 +65,34 @@ static sw_status hyperband_finish(struct sw_spec_pruner_reading *r, struct sw_er
 const struct sw_spec_pruner_type sw_spec_pruner_hyperband = {
 	.name = "hyperband",
 	.kind = SW_PRUNER_HYPERBAND,
-	PRUNER_KEYS(hyperband_fields, hyperband_hints),
-	.defaults = hyperband_defaults,
+	PRUNER_ROWS(hyperband_rows),
 	.finish = hyperband_finish,
 };
 
 /* --- median: Ray's, or Optuna's --- */
 
-#define RAYS 2 /* the first fields; the rest are Optuna's */
+#define RAYS 2 /* the first rows; the rest are Optuna's */
 
-static const struct sw_spec_pruner_field median_fields[] = {
-	PRUNER_COUNT("grace_period", median.grace_period, 1),
-	PRUNER_COUNT("min_samples_required", median.min_samples, 1),
-	PRUNER_COUNT("n_startup_trials", median.startup_trials, 0),
-	PRUNER_COUNT("n_warmup_steps", median.warmup_steps, 0),
-	PRUNER_COUNT("interval_steps", median.interval_steps, 1),
-	PRUNER_COUNT("n_min_trials", median.min_trials, 1),
+static const struct sw_row median_rows[] = {
+	PRUNER_AT("grace_period", median.grace_period),
+	PRUNER_AT("min_samples_required", median.min_samples),
+	PRUNER_AT("n_startup_trials", median.startup_trials),
+	PRUNER_AT("n_warmup_steps", median.warmup_steps),
+	PRUNER_AT("interval_steps", median.interval_steps),
+	PRUNER_AT("n_min_trials", median.min_trials),
 };
-_Static_assert(SW_SPEC_N(median_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
-
-static const struct sw_spec_hint median_hints[] = {
-	{"min_samples", "min_samples_required", NULL},
-	{"percentile", NULL, "the rule is the median's"},
-	{"hard_stop", NULL, "a trial below the median is stopped: leave it out"},
-	{"min_time_slice", NULL, "leave it out"},
-};
-
-static void median_defaults(struct sw_spec_pruner_reading *r)
-{
-	r->out->median = (struct sw_median_config){.grace_period = 1,
-						   .min_samples = 3,
-						   .startup_trials = 5,
-						   .interval_steps = 1,
-						   .min_trials = 1};
-}
 
 static sw_status median_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	const char *ray = NULL, *optuna = NULL;
 
-	for (size_t i = 0; i < SW_SPEC_N(median_fields); i++) {
-		if (r->given[i] == NULL)
-			continue;
-		if (i < RAYS)
-			ray = r->given[i];
-		else
-			optuna = r->given[i];
+	for (size_t i = 0; i < SW_SPEC_N(median_rows); i++) {
+		const char *given = sw_spec_pruner_given(r, median_rows[i].key);
+
+		if (given != NULL && i < RAYS)
+			ray = given;
+		else if (given != NULL)
+			optuna = given;
 	}
 	struct sw_median_config *m = &r->out->median;
 	m->running_mean = ray != NULL;
@@ -146,26 +110,15 @@ static sw_status median_finish(struct sw_spec_pruner_reading *r, struct sw_err *
 const struct sw_spec_pruner_type sw_spec_pruner_median = {
 	.name = "median",
 	.kind = SW_PRUNER_MEDIAN,
-	PRUNER_KEYS(median_fields, median_hints),
-	.defaults = median_defaults,
+	PRUNER_ROWS(median_rows),
 	.finish = median_finish,
 };
 
 /* --- patience --- */
 
-/* clang-format off */
-static const struct sw_spec_pruner_field patience_fields[] = {
-	{.names = {"patience"}, .at = PRUNER_AT(patience.patience), .least = 1,
-	 .needs = "how many reports in a row may bring nothing better"},
-	PRUNER_REAL("min_delta", patience.min_delta, 0, DBL_MAX),
-};
-/* clang-format on */
-_Static_assert(SW_SPEC_N(patience_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
-
-static const struct sw_spec_hint patience_hints[] = {
-	{"num_results", "patience", NULL},
-	{"std", "min_delta", NULL},
-	{"wrapped_pruner", NULL, "a sweep has one pruner: leave it out"},
+static const struct sw_row patience_rows[] = {
+	PRUNER_AT("patience", patience.patience),
+	PRUNER_AT("min_delta", patience.min_delta),
 };
 
 static sw_status patience_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
@@ -178,38 +131,25 @@ static sw_status patience_finish(struct sw_spec_pruner_reading *r, struct sw_err
 const struct sw_spec_pruner_type sw_spec_pruner_patience = {
 	.name = "patience",
 	.kind = SW_PRUNER_PATIENCE,
-	PRUNER_KEYS(patience_fields, patience_hints),
+	PRUNER_ROWS(patience_rows),
 	.finish = patience_finish,
 };
 
 /* --- threshold: Optuna's --- */
 
-enum { LOWER, UPPER, WARMUP, INTERVAL };
-
-static const struct sw_spec_pruner_field threshold_fields[] = {
-	[LOWER] = PRUNER_REAL("lower", threshold.lower, -DBL_MAX, DBL_MAX),
-	[UPPER] = PRUNER_REAL("upper", threshold.upper, -DBL_MAX, DBL_MAX),
-	[WARMUP] = PRUNER_COUNT("n_warmup_steps", threshold.warmup_steps, 0),
-	[INTERVAL] = PRUNER_COUNT("interval_steps", threshold.interval_steps, 1),
+static const struct sw_row threshold_rows[] = {
+	PRUNER_AT("lower", threshold.lower),
+	PRUNER_AT("upper", threshold.upper),
+	PRUNER_AT("n_warmup_steps", threshold.warmup_steps),
+	PRUNER_AT("interval_steps", threshold.interval_steps),
 };
-_Static_assert(SW_SPEC_N(threshold_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
-
-static const struct sw_spec_hint threshold_hints[] = {
-	{"min", "lower", NULL},
-	{"max", "upper", NULL},
-};
-
-static void threshold_defaults(struct sw_spec_pruner_reading *r)
-{
-	r->out->threshold.interval_steps = 1;
-}
 
 static sw_status threshold_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	struct sw_threshold_config *t = &r->out->threshold;
 
-	t->has_lower = r->given[LOWER] != NULL;
-	t->has_upper = r->given[UPPER] != NULL;
+	t->has_lower = sw_json_get(r->v, "lower") != NULL;
+	t->has_upper = sw_json_get(r->v, "upper") != NULL;
 	r->out->first_step = t->warmup_steps;
 	if (!t->has_lower && !t->has_upper)
 		return sw_err_at(err, SW_INVALID, "/upper",
@@ -224,7 +164,6 @@ static sw_status threshold_finish(struct sw_spec_pruner_reading *r, struct sw_er
 const struct sw_spec_pruner_type sw_spec_pruner_threshold = {
 	.name = "threshold",
 	.kind = SW_PRUNER_THRESHOLD,
-	PRUNER_KEYS(threshold_fields, threshold_hints),
-	.defaults = threshold_defaults,
+	PRUNER_ROWS(threshold_rows),
 	.finish = threshold_finish,
 };

@@ -14,6 +14,8 @@ sw_status sw_spec_range_check(const struct sw_spec *s, size_t param, double min,
 	struct sw_spec *with =
 		sw_malloc(sizeof *with); /* its warnings make it too large for the stack */
 	struct sw_spec_param *params = sw_malloc(s->n_params * sizeof *params);
+	struct sw_err first;
+	struct sw_faults f = {&first, 1, 0};
 	sw_status rc = SW_NOMEM;
 
 	if (with != NULL && params != NULL) {
@@ -23,7 +25,8 @@ sw_status sw_spec_range_check(const struct sw_spec *s, size_t param, double min,
 		params[param].max = max;
 		*with = *s;
 		with->params = params;
-		rc = sw_spec_trainer_check(with, err);
+		sw_spec_trainer_check(with, &f);
+		rc = sw_spec_first(&f, err);
 	} else {
 		rc = sw_err_set(err, SW_NOMEM, "no memory to check a range");
 	}

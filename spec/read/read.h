@@ -1,6 +1,7 @@
-/* spec/read/read.h — the readers of a spec, by key; spec.c calls them in order. Pointers in errors
- * are relative to what a function was given; its caller puts its own pointer in front
- * (sw_err_prefix). Internal to spec/. */
+/* spec/read/read.h — the rules of a spec across its keys, one reader for each part; spec.c calls
+ * them in order, when the part has passed the check against schema.json. Pointers in errors are
+ * relative to what a function was given; its caller puts its own pointer in front (sw_err_prefix).
+ * Internal to spec/. */
 #ifndef SW_SPEC_READ_READ_H
 #define SW_SPEC_READ_READ_H
 
@@ -8,11 +9,10 @@
 #include "spec/query.h"
 #include "spec/trainer_options.h"
 
-/* The keys at the top of a spec. */
-const struct sw_spec_keys *sw_spec_top_keys(void);
-
-/* Reads one parameter (name, body) into *p. Weights are the caller's to free. A likely mistake goes
- * to *warning. */
+/* Notes what is wrong with the keys of one parameter (name, body) at ptr. */
+void sw_spec_param_check(const cJSON *v, const char *ptr, struct sw_faults *f);
+/* Reads one that passed into *p. Weights are the caller's to free. A likely mistake goes to
+ * *warning. */
 SW_NODISCARD sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v,
 					  struct sw_err *warning, struct sw_err *err);
 
@@ -27,8 +27,8 @@ SW_NODISCARD sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON
 SW_NODISCARD sw_status sw_spec_values_merge(struct sw_spec_param *p, struct sw_err *warning,
 					    struct sw_err *err);
 
-/* "parameters": fills params and groups, then conds. Errors and warnings are relative to the
- * spec. */
+/* "parameters": fills params and groups, then conds. Notes the faults of each parameter. Errors and
+ * warnings are relative to the spec. */
 SW_NODISCARD sw_status sw_spec_parameters_read(struct sw_spec *s, const cJSON *v,
 					       struct sw_err *err);
 /* The conditions of the parameters that have been read. */
@@ -45,21 +45,18 @@ bool sw_spec_metric_spared(const struct sw_spec *s);
 SW_NODISCARD sw_status sw_spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 
-/* The method, and what the search starts from (spec/read/search.c). Errors are relative to the
+/* What the search starts from (spec/read/search.c). Errors are relative to the
  * spec. */
-SW_NODISCARD sw_status sw_spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_warm_start_read(struct sw_spec *s, const cJSON *v,
 					       struct sw_err *err);
-SW_NODISCARD sw_status sw_spec_refine_check(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status sw_spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_shuffle_check(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 
 /* "early_terminate", read after "trainer". Errors are relative to the spec. */
 SW_NODISCARD sw_status sw_spec_early_terminate_read(struct sw_spec *s, const cJSON *v,
 						    struct sw_err *err);
 
 /* When a sweep ends (spec/read/budget.c). Errors are relative to the spec. */
-SW_NODISCARD sw_status sw_spec_run_cap_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 
 /* "resources" and "parallel" (spec/read/resources.c), and whether they suit each other and what
@@ -83,21 +80,19 @@ SW_NODISCARD sw_status sw_spec_program_read(struct sw_spec *s, const cJSON *v, s
 SW_NODISCARD sw_status sw_spec_run_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *err);
 
-/* Checks "trainer" against the parameters, and that each parameter is used. Errors are relative to
- * the spec ("/trainer/..." or "/parameters/..."). */
-SW_NODISCARD sw_status sw_spec_trainer_check(const struct sw_spec *s, struct sw_err *err);
+/* Checks "trainer" against the parameters, and that each parameter is used; notes all faults
+ * ("/trainer/..." or "/parameters/..."). */
+void sw_spec_trainer_check(const struct sw_spec *s, struct sw_faults *f);
 /* Sets s->precision by a trainer that passed. */
 void sw_spec_trainer_precision(struct sw_spec *s);
 /* The model's layers, part of the above; marks used[] the parameters that they name. */
-SW_NODISCARD sw_status sw_spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
-					   struct sw_err *err);
+void sw_spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
+			 struct sw_faults *f);
 /* Marks named[] the parameters that the model's layer list names, and sizes[] those of them that
  * are the size of a layer; the trainer has been checked. Nothing without a trainer. */
 void sw_spec_model_names(const struct sw_spec *s, bool *named, bool *sizes);
 /* SW_INVALID at "/parameters/NAME..." unless every value of p suits the option o. */
 SW_NODISCARD sw_status sw_spec_param_suits(const struct sw_spec_param *p,
-					   const struct sw_trainer_option *o, struct sw_err *err);
-/* Is v a literal that the option takes? why[cap]: "must be ..." either way. */
-bool sw_spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *why, size_t cap);
+					   const struct sw_form_key *o, struct sw_err *err);
 
 #endif

@@ -1,118 +1,55 @@
 /* "resources" and "parallel": the slots that a trial takes, and how they work on it together. */
 #include "proto/json.h"
+#include "spec/forms.h"
 #include "spec/read/read.h"
 #include <math.h>
-#include <string.h>
-
-/* --- "resources": errors are relative to it --- */
-
-static sw_status read_gpu(struct sw_spec *s, const cJSON *gpu, struct sw_err *err)
-{
-	const double n = cJSON_IsNumber(gpu) ? gpu->valuedouble : -1;
-
-	if (!(n >= 0) || n > SW_SPEC_MAX_RANKS || (n > 1 && n != floor(n)))
-		return sw_spec_key_wrong("gpu", err,
-					 "must be a part of a GPU, 0 to 1, or a whole number of "
-					 "GPUs, at most 64");
-	s->needs_gpu = n > 0;
-	s->gpu = s->needs_gpu ? n : -1;
-	return SW_OK;
-}
-
-static sw_status resource_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	static const char *const known[] = {"cpu", "gpu", "cpu_slots"};
-	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
-	const cJSON *gpu = sw_json_get(v, "gpu");
-	uint64_t cpu = s->cpu, slots = 0;
-
-	sw_status rc = sw_spec_check_keys(v, &keys, err);
-	if (rc == SW_OK)
-		rc = sw_spec_key_u64(v, "cpu", 1, 1024, &cpu, err);
-	if (rc == SW_OK)
-		rc = sw_spec_key_u64(v, "cpu_slots", 1, SW_SPEC_MAX_RANKS, &slots, err);
-	s->cpu = (unsigned)cpu;
-	s->cpu_slots = (unsigned)slots;
-	if (rc == SW_OK && slots > 0 && (gpu != NULL || sw_json_get(v, "cpu") != NULL))
-		return sw_spec_key_wrong("cpu_slots", err,
-					 "must be alone: whole CPU slots, with all their cores");
-	/* CPU slots say that the trial takes no GPU. */
-	if (slots > 0)
-		s->gpu = -1;
-	return rc != SW_OK || gpu == NULL ? rc : read_gpu(s, gpu, err);
-}
 
 sw_status sw_spec_resources_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	if (!cJSON_IsObject(v))
-		return sw_spec_must_be(v, "resources", "an object like {\"gpu\": 1, \"cpu\": 2}",
-				       err);
-	const sw_status rc = resource_fields(s, v, err);
-	sw_err_prefix(err, "/resources");
-	return rc;
+	static const struct sw_row rows[] = {
+		SW_ROW_AT(struct sw_spec, "gpu", gpu),
+		SW_ROW_AT(struct sw_spec, "cpu", cpu),
+		SW_ROW_AT(struct sw_spec, "cpu_slots", cpu_slots),
+	};
+	const bool gpu = sw_json_get(v, "gpu") != NULL;
+
+	sw_form_fill(&sw_form_resources, v, rows, SW_SPEC_N(rows), s);
+	if (s->cpu_slots > 0 && (gpu || sw_json_get(v, "cpu") != NULL))
+		return sw_err_at(
+			err, SW_INVALID, "/resources/cpu_slots",
+			"\"cpu_slots\" must be alone: whole CPU slots, with all their cores");
+	if (s->gpu > 1 && s->gpu != floor(s->gpu))
+		return sw_err_at(err, SW_INVALID, "/resources/gpu", "\"gpu\" must be %s",
+				 sw_form_find(&sw_form_resources, "gpu")->must);
+	s->needs_gpu = s->gpu > 0;
+	/* CPU slots say that the trial takes no GPU, as 0 does. */
+	if (!s->needs_gpu && (gpu || s->cpu_slots > 0))
+		s->gpu = -1;
+	return SW_OK;
 }
 
 /* --- "parallel": errors are relative to it --- */
 
-/* The more micro-batches a step has, the less of it each stage waits; with four for each stage, the
- * default, a sixth to a fifth. */
-static sw_status read_microbatches(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+static sw_status check_parallel(const struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	uint64_t n = 4 * (uint64_t)s->stages;
-
 	/* With one stage nothing is to be overlapped. */
-	if (s->stages <= 1)
-		return sw_json_get(v, "microbatches") == NULL
-			       ? SW_OK
-			       : sw_spec_key_wrong("microbatches", err,
-						   "needs a \"pipeline\" of 2 stages or more");
-	const sw_status rc = sw_spec_key_u64(v, "microbatches", 1, 1024, &n, err);
-	s->microbatches = (unsigned)n;
-	return rc;
-}
-
-static sw_status read_sync(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	const sw_status rc = sw_spec_key_bool(v, "sync_batchnorm", &s->sync_batchnorm, err);
-
-	/* Not asked for: each rank has the statistics of its own rows. */
-	if (rc != SW_OK || !s->sync_batchnorm)
-		return rc;
-	if (s->stages > 1)
+	if (s->stages <= 1 && s->microbatches != 0)
+		return sw_spec_key_wrong("microbatches", err,
+					 "needs a \"pipeline\" of 2 stages or more");
+	if (sw_json_get(v, "data") == NULL && sw_json_get(v, "pipeline") == NULL)
+		return sw_err_set(
+			err, SW_INVALID,
+			"\"parallel\" needs \"data\", how many slots share each batch, or "
+			"\"pipeline\", how many share the layers");
+	if (s->sync_batchnorm && s->stages > 1)
 		return sw_spec_key_wrong("sync_batchnorm", err, "is not for a pipeline");
-	return s->data_ranks > 1
-		       ? SW_OK
-		       : sw_spec_key_wrong("sync_batchnorm", err, "needs \"data\" of 2 or more");
-}
-
-static sw_status parallel_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	static const char *const known[] = {"data", "pipeline", "microbatches", "sync_batchnorm"};
-	static const struct sw_spec_hint hints[] = {{"stages", "pipeline", NULL},
-						    {"micro_batch", "microbatches", NULL}};
-	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), hints, SW_SPEC_N(hints)};
-	uint64_t data = 1, stages = 1;
-
-	sw_status rc = sw_spec_check_keys(v, &keys, err);
-	if (rc == SW_OK && sw_json_get(v, "data") == NULL && sw_json_get(v, "pipeline") == NULL)
-		rc = sw_err_set(err, SW_INVALID,
-				"\"parallel\" needs \"data\", how many slots share each batch, or "
-				"\"pipeline\", how many share the layers");
-	if (rc == SW_OK)
-		rc = sw_spec_key_u64(v, "data", 1, SW_SPEC_MAX_RANKS, &data, err);
-	if (rc == SW_OK)
-		rc = sw_spec_key_u64(v, "pipeline", 1, SW_SPEC_MAX_RANKS, &stages, err);
-	s->data_ranks = (unsigned)data;
-	s->stages = (unsigned)stages;
-	if (rc == SW_OK)
-		rc = read_microbatches(s, v, err);
-	if (rc == SW_OK)
-		rc = read_sync(s, v, err);
-	if (rc == SW_OK && sw_spec_ranks(s) > SW_SPEC_MAX_RANKS)
-		rc = sw_spec_at_key(err, "pipeline",
-				    "%u stages of %u data ranks are %u ranks: at most %d",
-				    s->stages, s->data_ranks, sw_spec_ranks(s), SW_SPEC_MAX_RANKS);
-	return rc;
+	if (s->sync_batchnorm && s->data_ranks < 2)
+		return sw_spec_key_wrong("sync_batchnorm", err, "needs \"data\" of 2 or more");
+	if (sw_spec_ranks(s) <= SW_SPEC_MAX_RANKS)
+		return SW_OK;
+	return sw_spec_at_key(err, "pipeline",
+			      "%u stages of %u data ranks are %u ranks: at most %d", s->stages,
+			      s->data_ranks, sw_spec_ranks(s), SW_SPEC_MAX_RANKS);
 }
 
 /* "parallel" is read before the trainer, so that this line comes before one of the trainer's. */
@@ -141,10 +78,20 @@ static sw_status check_micro_batch(const struct sw_spec *s, struct sw_err *err)
 
 sw_status sw_spec_parallel_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	if (!cJSON_IsObject(v))
-		return sw_spec_must_be(v, "parallel", "an object like {\"data\": 2}", err);
-	const sw_status rc = parallel_fields(s, v, err);
+	static const struct sw_row rows[] = {
+		SW_ROW_AT(struct sw_spec, "data", data_ranks),
+		SW_ROW_AT(struct sw_spec, "pipeline", stages),
+		SW_ROW_AT(struct sw_spec, "microbatches", microbatches),
+		SW_ROW_AT(struct sw_spec, "sync_batchnorm", sync_batchnorm),
+	};
+
+	sw_form_fill(&sw_form_parallel, v, rows, SW_SPEC_N(rows), s);
+	const sw_status rc = check_parallel(s, v, err);
 	sw_err_prefix(err, "/parallel");
+	/* The more micro-batches a step has, the less of it each stage waits; with four for each
+	 * stage, the default, a sixth to a fifth. */
+	if (s->stages > 1 && s->microbatches == 0)
+		s->microbatches = 4 * s->stages;
 	return rc == SW_OK ? check_micro_batch(s, err) : rc;
 }
 

@@ -126,89 +126,92 @@ static void warn_grid(struct sw_spec *s, const char *ptr, const cJSON *v)
 			"them");
 }
 
-static sw_status read_one(struct sw_spec *s, const struct sw_spec_group *group, const cJSON *v,
-			  struct sw_err *err)
+static sw_status read_one(struct sw_spec *s, const struct sw_spec_group *group, const cJSON *v)
 {
 	struct sw_spec_param *p = &s->params[s->n_params++];
-	char ptr[sizeof err->ptr] = "";
-	struct sw_err warning = SW_ERR_INIT;
+	char ptr[sizeof s->faults->list->ptr] = "";
+	struct sw_err warning = SW_ERR_INIT, err = SW_ERR_INIT;
+	const size_t before = s->faults->n;
 	sw_status rc;
 
-	p->wrong = (v->type & SW_SPEC_WRONG) != 0;
 	p->key = v->string;
 	p->name = v->string;
 	p->group = group;
-	p->when = p->wrong ? NULL : sw_json_get(v, "when");
-	rc = make_name(s, p, p->wrong ? &warning : err);
-	if (p->wrong)
-		return SW_OK;
-	if (rc == SW_OK)
-		rc = sw_spec_param_read(p, v, &warning, err);
+	p->when = sw_json_get(v, "when");
+	rc = make_name(s, p, &err);
 	sw_spec_param_pointer(p, ptr, sizeof ptr);
-	if (rc != SW_OK) {
-		sw_err_prefix(err, ptr);
-		return rc;
+	if (rc == SW_OK)
+		sw_spec_param_check(v, ptr, s->faults);
+	if (rc == SW_OK && s->faults->n == before)
+		rc = sw_spec_param_read(p, v, &warning, &err);
+	if (rc == SW_INVALID) {
+		sw_err_prefix(&err, ptr);
+		sw_fault_note(s->faults, err.ptr, "%s", err.msg);
 	}
+	/* It is passed over, and what depends on it, too. */
+	p->wrong = s->faults->n > before;
+	if (p->wrong)
+		p->when = NULL;
 	if (warning.code != SW_OK)
 		sw_spec_warn(s, ptr, "%s", warning.msg);
 	warn_grid(s, ptr, v);
-	return SW_OK;
+	return rc == SW_INVALID ? SW_OK : rc;
 }
 
 static sw_status check_group(const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"parameters", "when"};
-	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
 	const cJSON *params = sw_json_get(v, "parameters"), *other;
 
 	if (!name_ok(v->string))
 		return bad_name(err);
-	cJSON_ArrayForEach (other, v) {
-		if (strcmp(other->string, "value") == 0 || strcmp(other->string, "values") == 0 ||
-		    strcmp(other->string, "min") == 0 || strcmp(other->string, "max") == 0 ||
-		    strcmp(other->string, "distribution") == 0)
-			return sw_spec_at_key(
-				err, other->string,
-				"\"%s\" does not go with \"parameters\": this is a group",
-				other->string);
-	}
-	const sw_status rc = sw_spec_check_keys(v, &keys, err);
-	if (rc != SW_OK)
-		return rc;
+	cJSON_ArrayForEach (other, v)
+		if (strcmp(other->string, "parameters") != 0 && strcmp(other->string, "when") != 0)
+			return sw_spec_at_key(err, other->string,
+					      "\"%s\" does not go with \"parameters\": this is a "
+					      "group, which has "
+					      "\"when\" beside it alone",
+					      other->string);
 	if (!cJSON_IsObject(params))
-		return sw_spec_must_be(params, "parameters", "an object of parameters by name",
-				       err);
+		return sw_spec_at_key(
+			err, "parameters",
+			"\"parameters\" must be an object of parameters by name, not %s",
+			sw_json_kind(params));
 	if (params->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" is empty: a group needs at least one");
 	return SW_OK;
 }
 
+static sw_status read_tree(struct sw_spec *s, const struct sw_spec_group *group,
+			   const cJSON *params);
+
+static sw_status read_group(struct sw_spec *s, const struct sw_spec_group *parent, const cJSON *v)
+{
+	struct sw_spec_group *g = &s->groups[s->n_groups++];
+	struct sw_err err = SW_ERR_INIT;
+	char ptr[sizeof err.ptr];
+
+	g->key = v->string;
+	g->parent = parent;
+	g->when = sw_json_get(v, "when");
+	const sw_status rc = check_group(v, &err);
+	if (rc == SW_OK)
+		return read_tree(s, g, sw_json_get(v, "parameters"));
+	sw_spec_group_pointer(g, ptr, sizeof ptr);
+	sw_err_prefix(&err, ptr);
+	sw_fault_note(s->faults, err.ptr, "%s", err.msg);
+	return SW_OK;
+}
+
 /* Goes no deeper than JSON may be nested, which is 32. */
 static sw_status read_tree(struct sw_spec *s, const struct sw_spec_group *group,
-			   const cJSON *params, struct sw_err *err)
+			   const cJSON *params)
 {
-	char ptr[sizeof err->ptr];
 	const cJSON *v;
 	sw_status rc = SW_OK;
 
 	cJSON_ArrayForEach (v, params) {
-		if (!is_group(v)) {
-			rc = read_one(s, group, v, err);
-		} else {
-			struct sw_spec_group *g = &s->groups[s->n_groups++];
-
-			g->key = v->string;
-			g->parent = group;
-			g->when = sw_json_get(v, "when");
-			rc = check_group(v, err);
-			if (rc != SW_OK) {
-				sw_spec_group_pointer(g, ptr, sizeof ptr);
-				sw_err_prefix(err, ptr);
-			} else {
-				rc = read_tree(s, g, sw_json_get(v, "parameters"), err);
-			}
-		}
+		rc = is_group(v) ? read_group(s, group, v) : read_one(s, group, v);
 		if (rc != SW_OK)
 			return rc;
 	}
@@ -219,8 +222,6 @@ sw_status sw_spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_e
 {
 	size_t n_params = 0, n_groups = 0;
 
-	if (!cJSON_IsObject(v))
-		return sw_spec_must_be(v, "parameters", "an object of parameters by name", err);
 	if (v->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" is empty: a sweep needs at least one");
@@ -234,6 +235,9 @@ sw_status sw_spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_e
 	s->groups = sw_calloc(n_groups + 1, sizeof *s->groups);
 	if (s->params == NULL || s->groups == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	const sw_status rc = read_tree(s, NULL, v, err);
-	return rc == SW_OK ? sw_spec_when_read(s, err) : rc;
+	const sw_status rc = read_tree(s, NULL, v);
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "out of memory");
+	/* Parameters of a group with a fault are not known: others may name them. */
+	return s->n_params == n_params ? sw_spec_when_read(s, err) : SW_OK;
 }

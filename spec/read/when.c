@@ -38,7 +38,7 @@ static sw_status check_value(const struct sw_spec_param *p, const cJSON *v, cons
 	if (cJSON_IsNumber(v))
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is a number, never %s", p->name,
-			 sw_spec_kind(v));
+			 sw_json_kind(v));
 }
 
 /* One entry of a "when": name -> value or values. ptr: its place, room for an index behind it. */
@@ -94,7 +94,7 @@ static sw_status check_when(const struct sw_spec *s, const cJSON *when, char *pt
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"when\" must be an object like {\"optimizer\": [\"sgd\"]}, not "
 				 "%s",
-				 sw_spec_kind(when));
+				 sw_json_kind(when));
 	if (when->child == NULL)
 		return sw_err_at(err, SW_INVALID, ptr, "\"when\" is empty");
 	cJSON_ArrayForEach (entry, when) {
@@ -245,33 +245,40 @@ static sw_status count_one(const struct sw_spec_param *p, size_t *entries, size_
 }
 
 /* Checks each "when" once, where it stands, however many parameters it holds for. */
-static sw_status check_all(const struct sw_spec *s, struct sw_err *err)
+static void check_one(const struct sw_spec *s, const cJSON *when, char *ptr, size_t cap)
 {
-	char ptr[sizeof err->ptr];
-	sw_status rc = SW_OK;
+	struct sw_err err = SW_ERR_INIT;
 
-	for (size_t i = 0; rc == SW_OK && i < s->n_params; i++) {
+	if (check_when(s, when, ptr, cap, &err) != SW_OK)
+		sw_fault_note(s->faults, err.ptr, "%s", err.msg);
+}
+
+static void check_all(const struct sw_spec *s)
+{
+	char ptr[sizeof s->faults->list->ptr];
+
+	for (size_t i = 0; i < s->n_params; i++) {
 		sw_spec_param_pointer(&s->params[i], ptr, sizeof ptr);
-		rc = check_when(s, s->params[i].when, ptr, sizeof ptr, err);
+		check_one(s, s->params[i].when, ptr, sizeof ptr);
 	}
-	for (size_t i = 0; rc == SW_OK && i < s->n_groups; i++) {
+	for (size_t i = 0; i < s->n_groups; i++) {
 		sw_spec_group_pointer(&s->groups[i], ptr, sizeof ptr);
-		rc = check_when(s, s->groups[i].when, ptr, sizeof ptr, err);
+		check_one(s, s->groups[i].when, ptr, sizeof ptr);
 	}
-	return rc;
 }
 
 sw_status sw_spec_when_read(struct sw_spec *s, struct sw_err *err)
 {
+	const size_t before = s->faults->n;
 	size_t entries = 0, values = 0;
 	sw_status rc = SW_OK;
 
 	for (size_t i = 0; rc == SW_OK && i < s->n_params; i++)
 		rc = count_one(&s->params[i], &entries, &values, err);
 	if (rc == SW_OK)
-		rc = check_all(s, err);
+		check_all(s);
 	/* Without conditions all parameters are always active. */
-	if (rc != SW_OK || entries == 0)
+	if (rc != SW_OK || entries == 0 || s->faults->n > before)
 		return rc;
 	s->conds = sw_calloc(entries, sizeof *s->conds);
 	if (s->conds == NULL)

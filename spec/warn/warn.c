@@ -4,7 +4,6 @@
 #include "spec/keys.h"
 #include "spec/layers.h"
 #include "spec/trainer_options.h"
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -132,14 +131,12 @@ static void warn_options(struct sw_spec *s)
 }
 
 /* Options have a default for where their parameter is not active; a layer's number has none. */
-static sw_status warn_value(void *ctx, const struct sw_trainer_option *o,
-			    enum sw_layer_form_id layer, const cJSON *v, const char *ptr,
-			    struct sw_err *err)
+static sw_status warn_value(void *ctx, const struct sw_form_key *o, enum sw_layer_form_id layer,
+			    const cJSON *v, const char *ptr, struct sw_err *err)
 {
 	struct sw_spec *s = ctx;
 	const char *name = cJSON_GetStringValue(v);
 	const int at = name != NULL ? sw_spec_param_find(s, name) : -1;
-	char whole[sizeof s->warnings[0].ptr];
 
 	(void)o;
 	(void)layer;
@@ -147,9 +144,8 @@ static sw_status warn_value(void *ctx, const struct sw_trainer_option *o,
 	/* A literal, or a parameter that every trial has. */
 	if (at < 0 || !sw_spec_param_conditional(s, (size_t)at))
 		return SW_OK;
-	(void)snprintf(whole, sizeof whole, "/trainer/model%s", ptr);
 	sw_spec_warn(
-		s, whole,
+		s, ptr,
 		"\"%s\" is conditional (\"when\"): a trial where it is not active has no value "
 		"for this layer, and fails",
 		name);
@@ -159,9 +155,9 @@ static sw_status warn_value(void *ctx, const struct sw_trainer_option *o,
 static void warn_layers(struct sw_spec *s)
 {
 	const struct sw_layer_visit visit = {s, warn_value};
+	struct sw_faults none = {NULL, 0, 0}; /* it was checked */
 
-	const sw_status rc = sw_layers_walk(sw_json_get(s->trainer, "model"), &visit, NULL, NULL);
-	assert(rc == SW_OK); /* it was checked */
+	sw_layers_walk(sw_json_get(s->trainer, "model"), "/trainer/model", &visit, NULL, &none);
 }
 
 /* If the data set names its validation part nothing is split; if it gives constants nothing is
@@ -189,7 +185,7 @@ static void warn_dataset(struct sw_spec *s)
 /* The smallest batch_size of a trial. */
 static double least_batch(const struct sw_spec *s)
 {
-	const struct sw_trainer_option *o = sw_trainer_option_find("batch_size");
+	const struct sw_form_key *o = sw_trainer_option_find("batch_size");
 	const struct sw_spec_param *p = sw_spec_option_param(s, o->name);
 	const cJSON *fixed = sw_spec_fixed_option(s, o->name), *v;
 	double least = o->max;

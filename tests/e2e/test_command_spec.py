@@ -204,7 +204,7 @@ def test_cores_of_a_program_are_cpu_slots(start, tmp_path):
     assert {t["value"] for t in client.trials(both)} == {cores + 1}
     assert all(s["holder"] is None for s in client.slots())
     never = client.call("sweep.submit", spec=own(tmp_path / "other", "", resources={"cpu": 2 * cores + 1}))
-    waits = f"wait for {2 * cores + 1} cores: the CPU slots have fewer together"
-    assert f"/resources: its trials will {waits}" in never["warnings"]
+    assert ("the CPU slots have fewer cores together than resources.cpu asks for: its trials will wait"
+            in never["warnings"])
     cause = wait_until(lambda: client.call("sweep.get", sweep=never["sweep"])["cause"], "why it waits")
-    assert cause == waits.replace("wait", "waits", 1)
+    assert cause == f"waits for {2 * cores + 1} cores: the CPU slots have fewer together"

@@ -185,7 +185,7 @@ def test_more_gpus_than_there_are_are_waited_for_and_said(machine, tmp_path):
     daemon = machine("gpu:0,1+cpu:1", *cards(2))
     client = daemon.client()
     got = client.call("sweep.submit", spec=program(tmp_path, 3))
-    assert "/resources: its trials will wait for 3 GPUs: this daemon has fewer" in got["warnings"], got
+    assert "there are fewer GPUs than resources.gpu asks for: its trials will wait" in got["warnings"], got
     cause = wait_until(lambda: client.sweep(got["sweep"])["cause"], "why it waits")
     assert cause == "waits for 3 GPUs: this daemon has fewer"
 

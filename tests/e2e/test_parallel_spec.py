@@ -53,7 +53,7 @@ def test_validate_says_how_a_pipeline_is_cut(start, tmp_path):
 def test_gang_of_more_slots_than_there_are_waits_and_says_so(start):
     client = start("cpu:2").client()
     got = client.call("sweep.submit", spec=gang(3))
-    assert "/resources: its trials will wait for 3 CPU slots: this daemon has fewer" in got["warnings"], got
+    assert any("fewer CPU slots than resources.cpu_slots asks for" in line for line in got["warnings"]), got
     cause = wait_until(lambda: client.sweep(got["sweep"])["cause"], "why it waits")
     assert cause == "waits for 3 CPU slots: this daemon has fewer"
 

@@ -132,9 +132,6 @@ TEST(command_knows_which_macros_it_has)
 static const struct {
 	const char *command, *ptr, *msg;
 } bad[] = {
-	{"'python train.py'", "/command", ARRAY},
-	{"[]", "/command", ARRAY},
-	{"{}", "/command", ARRAY},
 	{"['']", "/command/0", "the program to run is empty"},
 	{"['a',null]", "/command/1",
 	 "\"command\" must be an array of strings (or numbers, true and false)"},
@@ -181,20 +178,6 @@ TEST_ROWS(command_that_cannot_be_expanded_is_refused, bad)
 	ck_assert_int_eq(sw_command_check(command, NULL, &err), SW_INVALID);
 	ck_assert_str_eq(err.msg, bad[_i].msg);
 	ck_assert_str_eq(err.ptr, bad[_i].ptr);
-	cJSON_Delete(command);
-}
-
-TEST(command_of_too_many_words_is_refused)
-{
-	cJSON *command = cJSON_CreateArray();
-	struct sw_err err = SW_ERR_INIT;
-
-	for (int i = 0; i < SW_COMMAND_MAX_WORDS; i++)
-		cJSON_AddItemToArray(command, cJSON_CreateString("x"));
-	ck_assert_int_eq(sw_command_check(command, NULL, &err), SW_OK);
-	cJSON_AddItemToArray(command, cJSON_CreateString("x"));
-	ck_assert_int_eq(sw_command_check(command, NULL, &err), SW_INVALID);
-	ck_assert_str_eq(err.msg, "more than 1000 words");
 	cJSON_Delete(command);
 }
 

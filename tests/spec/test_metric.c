@@ -58,20 +58,20 @@ static const struct {
 	{"{'method':'random','metrics':" A REST_OF, "/metrics",
 	 "\"metrics\" must be an array of objects like {\"name\": \"val_loss\", \"goal\": "
 	 "\"minimize\"}, not an object"},
-	{LIST(""), "/metrics", "\"metrics\" has 0 of them: it takes 2 to 8"},
-	{LIST(A), "/metrics",
-	 "\"metrics\" has 1 of them: it takes 2 to 8 (for one there is \"metric\")"},
+	{LIST(""), "/metrics",
+	 "\"metrics\" must be an array of objects like {\"name\": \"val_loss\", \"goal\": "
+	 "\"minimize\"}, not an empty one"},
+	{LIST(A), "/metrics", "\"metrics\" has 1 of them: it takes 2 to 8"},
 	{LIST(A "," A "," A "," A "," A "," A "," A "," A "," A), "/metrics",
 	 "\"metrics\" has 9 of them: it takes 2 to 8"},
 	{LIST(A ",'b'"), "/metrics/1",
-	 "a metric must be an object like {\"name\": \"val_loss\", \"goal\": \"minimize\"}, not a "
-	 "string"},
+	 "each of \"metrics\" must be an object like {\"name\": \"val_loss\", \"goal\": "
+	 "\"minimize\"}, not a string"},
 	{LIST(A "," B "," A), "/metrics/2/name", "metric \"a\" is there twice"},
 	{LIST(A ",{'goal':'minimize'}"), "/metrics/1/name",
 	 "\"name\" is missing: the metric that trials report"},
-	{LIST("{'name':''}," A), "/metrics/0/name", "\"name\" is empty"},
 	{LIST(A ",{'name':'b','goal':'up'}"), "/metrics/1/goal",
-	 "\"goal\" must be \"minimize\" or \"maximize\""},
+	 "unknown goal \"up\": it must be \"minimize\" or \"maximize\""},
 	{LIST(A ",{'name':'b','mode':'max'}"), "/metrics/1/mode",
 	 "unknown key \"mode\"; did you mean \"goal\"?"},
 	{LIST(A ",{'name':'b','reference':'1'}"), "/metrics/1/reference",
@@ -94,7 +94,8 @@ static const struct {
 	{"{'name':'a'" REST_OF, "/metric", MISSING},
 	{"{'method':'random','early_terminate':{'type':'asha'}" REST_OF, "/metric", MISSING},
 	{"{'method':'sobol','plateau':{}" REST_OF, "/metric", MISSING},
-	{"{'method':'grid','trainer':{}" REST_OF, "/metric", MISSING},
+	{"{'method':'grid','trainer':{}" REST_OF, "/trainer/dataset",
+	 "\"dataset\" is missing: {\"name\": \"digits\"} or {\"format\": \"csv\", ...}"},
 };
 
 TEST_ROWS(metrics_that_are_wrong_are_refused_at_their_place, bad)

@@ -1,11 +1,231 @@
-/* tests/spec/test_schema.c — the spec as a JSON Schema: the tables and schema.json hold together.
- * What it takes and refuses, tests/e2e/test_spec_schema.py compares with the daemon. */
-#include "base/fault.h"
-#include "base/memory.h"
+/* tests/spec/test_schema.c — each key of schema.json refuses what it says that it refuses: another
+ * kind, a value beyond its ends, a word that is none of its own. The JSON Schema of it holds
+ * together. What that takes and refuses, tests/e2e/test_spec_schema.py compares with the daemon. */
+#include "base/pruning.h"
 #include "proto/json.h"
+#include "spec/dataset.h"
+#include "spec/forms.h"
 #include "spec/schema.h"
+#include "spec/spec.h"
+#include "spec/trainer_options.h"
 #include "tests/run.h"
-#include <stdlib.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How many faults the value has as that key's. */
+static size_t faults_of(const struct sw_form_key *k, cJSON *v)
+{
+	struct sw_err list[8];
+	struct sw_faults f = {list, 8, 0};
+
+	ck_assert_ptr_nonnull(v);
+	sw_key_check(k, v, "/at", &f);
+	for (size_t i = 0; i < f.n && i < f.cap; i++) {
+		ck_assert_int_eq(list[i].code, SW_INVALID);
+		ck_assert_int_eq(strncmp(list[i].ptr, "/at", 3), 0);
+		ck_assert_int_ne(list[i].msg[0], '\0');
+	}
+	cJSON_Delete(v);
+	return f.n;
+}
+
+static void check_kind(const struct sw_form_key *k)
+{
+	static const struct {
+		const char *text;
+		enum sw_key_kind kinds[3];
+	} values[] = {
+		{"null", {SW_KEY_ANY}},
+		{"true", {SW_KEY_BOOLEAN}},
+		{"1e300", {SW_KEY_INTEGER, SW_KEY_REAL}},
+		{"\"zq\"", {SW_KEY_STRING, SW_KEY_CHOICE}},
+		{"[]", {SW_KEY_ARRAY}},
+		{"{}", {SW_KEY_OBJECT}},
+	};
+
+	for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+		bool own = k->searched && values[i].text[0] == '"';
+
+		for (size_t j = 0; j < 3; j++)
+			own = own || values[i].kinds[j] == k->kind;
+		if (!own)
+			ck_assert_msg(faults_of(k, cJSON_Parse(values[i].text)) == 1,
+				      "\"%s\" takes %s", k->name, values[i].text);
+	}
+}
+
+static void check_ends(const struct sw_form_key *k)
+{
+	const double step = k->kind == SW_KEY_INTEGER ? 1 : 1e-6;
+	const double less = k->min - fmax(step, fabs(k->min) * 1e-9),
+		     more = k->max + fmax(step, fabs(k->max) * 1e-9);
+
+	if (k->kind == SW_KEY_INTEGER)
+		ck_assert_uint_eq(faults_of(k, cJSON_CreateNumber(k->min + 0.5)), 1);
+	if (k->min > -DBL_MAX) {
+		ck_assert_uint_eq(faults_of(k, cJSON_CreateNumber(less)), 1);
+		ck_assert_uint_eq(faults_of(k, cJSON_CreateNumber(k->min)), k->min_open);
+	}
+	if (k->max < DBL_MAX) {
+		ck_assert_uint_eq(faults_of(k, cJSON_CreateNumber(more)), 1);
+		ck_assert_uint_eq(faults_of(k, cJSON_CreateNumber(k->max)), k->max_open);
+	}
+	if (!isnan(k->fallback))
+		ck_assert_uint_eq(faults_of(k, cJSON_CreateNumber(k->fallback)), 0);
+}
+
+static void check_words(const struct sw_form_key *k)
+{
+	for (size_t i = 0; k->choices[i] != NULL; i++)
+		ck_assert_uint_eq(faults_of(k, cJSON_CreateString(k->choices[i])), 0);
+	for (size_t i = 0; i < k->hints_n; i++)
+		ck_assert_uint_eq(faults_of(k, cJSON_CreateString(k->hints[i].key)), 1);
+	ck_assert_uint_eq(faults_of(k, cJSON_CreateString("zq")), k->searched ? 0 : 1);
+}
+
+static void check_length(const struct sw_form_key *k)
+{
+	const size_t most = k->max < 1e5 ? (size_t)k->max : 1;
+	char *text = calloc(1, most + 2);
+
+	memset(text, 'a', most + 1);
+	ck_assert_uint_eq(faults_of(k, cJSON_CreateString(text)), k->max < 1e5);
+	text[most] = '\0';
+	ck_assert_uint_eq(faults_of(k, cJSON_CreateString(text)), 0);
+	if (k->min > 0)
+		ck_assert_uint_eq(faults_of(k, cJSON_CreateString("")), 1);
+	if (k->plain)
+		ck_assert_uint_eq(faults_of(k, cJSON_CreateString("a\nb")), 1);
+	free(text);
+}
+
+static void check_number_of_items(const struct sw_form_key *k)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	if (k->min > 0)
+		ck_assert_uint_eq(faults_of(k, cJSON_CreateArray()), 1);
+	for (size_t i = 0; k->max < 1e5 && i <= (size_t)k->max; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNull());
+	if (k->max < 1e5)
+		ck_assert_uint_eq(faults_of(k, list), 1);
+	else
+		cJSON_Delete(list);
+}
+
+static unsigned keys_n;
+
+static void check_form(const struct sw_form *form);
+
+static void check_key(const struct sw_form_key *k)
+{
+	keys_n++;
+	if (k->kind != SW_KEY_ANY)
+		check_kind(k);
+	if (k->kind == SW_KEY_INTEGER || k->kind == SW_KEY_REAL)
+		check_ends(k);
+	if (k->kind == SW_KEY_CHOICE)
+		check_words(k);
+	if (k->kind == SW_KEY_STRING && !k->searched)
+		check_length(k);
+	if (k->kind == SW_KEY_ARRAY)
+		check_number_of_items(k);
+	if (k->item != NULL)
+		check_key(k->item);
+	if (k->form != NULL)
+		check_form(k->form);
+	for (size_t i = 0; k->forms != NULL && i < k->forms->n; i++)
+		check_form(&k->forms->list[i]);
+}
+
+static size_t faults_of_object(const struct sw_form *form, const char *key, char *msg, size_t cap)
+{
+	struct sw_err list[60];
+	struct sw_faults f = {list, 60, 0};
+	cJSON *object = cJSON_CreateObject();
+	size_t n = 0;
+
+	cJSON_AddNullToObject(object, key);
+	sw_form_check(form, object, "", &f);
+	for (size_t i = 0; i < f.n; i++)
+		if (list[i].ptr[0] == '/' && strcmp(list[i].ptr + 1, key) == 0) {
+			(void)snprintf(msg, cap, "%s", list[i].msg);
+			n++;
+		}
+	cJSON_Delete(object);
+	return n;
+}
+
+/* Keys from elsewhere, and none at all, are told of; other names for ours mean ours. */
+static void check_form(const struct sw_form *form)
+{
+	char msg[400];
+
+	for (size_t i = 0; i < form->n; i++) {
+		check_key(&form->keys[i]);
+		if (form->keys[i].means != NULL)
+			ck_assert_ptr_nonnull(sw_form_find(form, form->keys[i].means));
+	}
+	for (size_t i = 0; i < form->hints_n; i++) {
+		const struct sw_hint *h = &form->hints[i];
+
+		if (sw_form_find(form, h->key) != NULL)
+			continue;
+		ck_assert_uint_eq(faults_of_object(form, h->key, msg, sizeof msg), 1);
+		ck_assert_ptr_nonnull(strstr(msg, h->use != NULL ? h->use : h->line));
+		ck_assert(h->use == NULL || sw_form_find(form, h->use) != NULL ||
+			  sw_form_find(&sw_form_rays, h->use) != NULL);
+	}
+	ck_assert_uint_eq(faults_of_object(form, "qqqqqqqqqqqq", msg, sizeof msg), 1);
+	ck_assert_msg(strstr(msg, "; known here: ") != NULL, "%s", msg);
+}
+
+TEST(key_refuses_other_kinds_and_values_beyond_its_ends)
+{
+	check_form(&sw_form_top);
+	check_form(&sw_form_parameter);
+	check_form(&sw_form_rays);
+	ck_assert_uint_gt(keys_n, 200);
+}
+
+TEST(form_names_what_is_missing)
+{
+	struct sw_err list[4];
+	struct sw_faults f = {list, 4, 0};
+	cJSON *none = cJSON_CreateObject();
+
+	sw_form_check(&sw_form_trainer, none, "/trainer", &f);
+	ck_assert_uint_eq(f.n, 2);
+	ck_assert_str_eq(list[0].ptr, "/trainer/dataset");
+	ck_assert_str_eq(list[0].msg,
+			 "\"dataset\" is missing: {\"name\": \"digits\"} or {\"format\": "
+			 "\"csv\", ...}");
+	cJSON_Delete(none);
+}
+
+/* Lists that C has by other means. */
+TEST(words_of_the_schema_are_those_of_the_tables)
+{
+	static const char *const pruners[] = {
+#define SW_ROW(name, KIND) #name,
+		SW_PRUNERS(SW_ROW, SW_NO_ROW)
+#undef SW_ROW
+	};
+	const char *const *methods = sw_form_find(&sw_form_top, "method")->choices;
+	size_t n = 0;
+
+	for (; methods[n] != NULL; n++)
+		ck_assert_pstr_eq(methods[n], sw_spec_methods[n]);
+	ck_assert_ptr_null(sw_spec_methods[n]);
+	ck_assert_uint_eq(sw_forms_pruner.n, sizeof pruners / sizeof pruners[0]);
+	for (size_t i = 0; i < sw_forms_pruner.n; i++)
+		ck_assert_str_eq(sw_forms_pruner.list[i].name, pruners[i]);
+	ck_assert_str_eq(sw_dataset_formats[SW_DATASET_TOKENS], "tokens");
+	ck_assert_str_eq(sw_dataset_formats[SW_DATASET_SYNTHETIC], "synthetic");
+	ck_assert_uint_le(sw_trainer_options.n, SW_TRAINER_OPTION_MAX);
+}
 
 static const char whole[] = "#/definitions/";
 
@@ -25,52 +245,11 @@ static void check_references(const cJSON *v, const cJSON *definitions)
 
 TEST(schema_has_all_that_it_refers_to)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf b;
 	cJSON *tree = NULL;
 
-	sw_buf_init(&b, 1 << 20);
-	ck_assert_msg(sw_spec_schema(&b, &err) == SW_OK, "%s", err.msg);
-	ck_assert_int_eq(sw_json_parse(&tree, b.data, b.len, NULL), SW_OK);
+	ck_assert_int_eq(sw_json_parse(&tree, sw_spec_schema, sw_spec_schema_len, NULL), SW_OK);
 	check_references(tree, sw_json_get(tree, "definitions"));
 	cJSON_Delete(tree);
-	sw_buf_fini(&b);
 }
-
-TEST(schema_without_room_is_refused)
-{
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf b;
-
-	sw_buf_init(&b, 1000);
-	ck_assert_int_eq(sw_spec_schema(&b, &err), SW_TOO_BIG);
-	ck_assert_str_eq(err.msg, "no room for it");
-	sw_buf_fini(&b);
-}
-
-#ifdef SW_FAULTS
-TEST(schema_without_memory_fails_cleanly_at_each_call)
-{
-	cJSON_Hooks hooks = {.malloc_fn = sw_malloc, .free_fn = free};
-	unsigned fired = 1;
-
-	cJSON_InitHooks(&hooks);
-	for (unsigned nth = 1; fired != 0; nth += 1 + nth / 40) {
-		struct sw_err err = SW_ERR_INIT;
-		struct sw_buf b;
-
-		ck_assert_uint_lt(nth, 100000);
-		sw_buf_init(&b, 1 << 20);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc = sw_spec_schema(&b, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
-		ck_assert_int_eq(err.code, rc);
-		sw_buf_fini(&b);
-	}
-	cJSON_InitHooks(NULL);
-}
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -16,13 +16,13 @@ static const char *written(double v, char to[32])
 	return to;
 }
 
-static void default_cell(const struct sw_trainer_option *o, char to[64])
+static void default_cell(const struct sw_form_key *o, char to[64])
 {
 	char a[32], b[32];
 
-	if (o->kind == SW_OPTION_CHOICE)
+	if (o->kind == SW_KEY_CHOICE)
 		(void)snprintf(to, 64, "`\"%s\"`", o->choices[0]);
-	else if (o->kind == SW_OPTION_BOOLEAN)
+	else if (o->kind == SW_KEY_BOOLEAN)
 		(void)snprintf(to, 64, "`%s`", o->fallback != 0 ? "true" : "false");
 	else if (o->other.optimizer != NULL)
 		(void)snprintf(to, 64, "`%s`; with `\"%s\"` `%s`", written(o->fallback, a),
@@ -36,7 +36,7 @@ static void default_cell(const struct sw_trainer_option *o, char to[64])
 		(void)snprintf(to, 64, "`%s`", written(o->fallback, a));
 }
 
-static void range_cell(const struct sw_trainer_option *o, char to[64])
+static void range_cell(const struct sw_form_key *o, char to[64])
 {
 	char a[32], b[32];
 	size_t n = 0;
@@ -45,7 +45,7 @@ static void range_cell(const struct sw_trainer_option *o, char to[64])
 	for (size_t i = 0; o->choices != NULL && o->choices[i] != NULL; i++)
 		n += (size_t)snprintf(to + n, 64 - n, "%s`\"%s\"`", i > 0 ? ", " : "",
 				      o->choices[i]);
-	if (o->choices != NULL || o->kind == SW_OPTION_BOOLEAN)
+	if (o->choices != NULL || o->kind == SW_KEY_BOOLEAN)
 		return;
 	(void)snprintf(to, 64,
 		       o->min_open   ? "above %s, at most %s"
@@ -72,10 +72,13 @@ static void find_row(const char *name, char row[512])
 }
 
 /* _i: the option */
-TEST_LOOP(trainer_option_has_its_default_and_its_range_in_the_page, 0, (int)SW_TRAINER_OPTION_N)
+TEST_LOOP(trainer_option_has_its_default_and_its_range_in_the_page, 0, (int)sw_trainer_options.n)
 {
-	static const char *const type[] = {"number", "integer", "boolean", "string"};
-	const struct sw_trainer_option *o = &sw_trainer_options[_i];
+	static const char *const type[] = {[SW_KEY_REAL] = "number",
+					   [SW_KEY_INTEGER] = "integer",
+					   [SW_KEY_BOOLEAN] = "boolean",
+					   [SW_KEY_CHOICE] = "string"};
+	const struct sw_form_key *o = &sw_trainer_options.keys[_i];
 	char row[512], want[256], fallback[64], range[64];
 
 	find_row(o->name, row);
@@ -90,13 +93,13 @@ TEST_LOOP(trainer_option_has_its_default_and_its_range_in_the_page, 0, (int)SW_T
 	ck_assert_msg(strncmp(row, want, strlen(want)) == 0, "the row is\n%s, not\n%s", row, want);
 }
 
-TEST_LOOP(trainer_option_default_is_a_value_of_its_own, 0, (int)SW_TRAINER_OPTION_N)
+TEST_LOOP(trainer_option_default_is_a_value_of_its_own, 0, (int)sw_trainer_options.n)
 {
-	const struct sw_trainer_option *o = &sw_trainer_options[_i];
+	const struct sw_form_key *o = &sw_trainer_options.keys[_i];
 
 	ck_assert_ptr_eq(sw_trainer_option_find(o->name), o);
-	ck_assert_int_eq(o->kind == SW_OPTION_CHOICE, o->choices != NULL);
-	if (isnan(o->fallback) || o->kind == SW_OPTION_BOOLEAN || o->kind == SW_OPTION_CHOICE)
+	ck_assert_int_eq(o->kind == SW_KEY_CHOICE, o->choices != NULL);
+	if (isnan(o->fallback) || o->kind == SW_KEY_BOOLEAN || o->kind == SW_KEY_CHOICE)
 		return;
 	ck_assert(o->min_open ? o->fallback > o->min : o->fallback >= o->min);
 	ck_assert(o->max_open ? o->fallback < o->max : o->fallback <= o->max);

@@ -47,14 +47,14 @@ static sw_status resolve(const struct parse *p, const cJSON **v, const char *ptr
 	return SW_OK;
 }
 
-static sw_status parse_number(const struct parse *p, const struct sw_trainer_option *o,
-			      const cJSON *v, const char *ptr, double *out)
+static sw_status parse_number(const struct parse *p, const struct sw_form_key *o, const cJSON *v,
+			      const char *ptr, double *out)
 {
 	sw_status rc = resolve(p, &v, ptr);
 
 	if (rc != SW_OK)
 		return rc;
-	if (o->kind == SW_OPTION_BOOLEAN) {
+	if (o->kind == SW_KEY_BOOLEAN) {
 		*out = cJSON_IsTrue(v) || (cJSON_IsNumber(v) && v->valuedouble == 1);
 		if (cJSON_IsBool(v) || (cJSON_IsNumber(v) && (*out != 0 || v->valuedouble == 0)))
 			return SW_OK;
@@ -66,10 +66,10 @@ static sw_status parse_number(const struct parse *p, const struct sw_trainer_opt
 	*out = v->valuedouble;
 	/* in float: 0.99999999 would be 1 there */
 	if (*out >= o->min && (o->max_open ? (double)(float)*out < o->max : *out <= o->max) &&
-	    (o->kind == SW_OPTION_REAL || *out == floor(*out)))
+	    (o->kind == SW_KEY_REAL || *out == floor(*out)))
 		return SW_OK;
 	return sw_err_at(p->err, SW_INVALID, ptr, "%s is %s from %.7g %s %.7g, not %.7g", o->name,
-			 o->kind == SW_OPTION_REAL ? "a number" : "an integer", o->min,
+			 o->kind == SW_KEY_REAL ? "a number" : "an integer", o->min,
 			 o->max_open ? "to below" : "to", o->max, *out);
 }
 
@@ -78,7 +78,7 @@ static sw_status numbers(const struct parse *p, const struct sw_layer_item *item
 			 double out[SW_LAYER_KEYS])
 {
 	for (size_t k = 0; k < item->form->keys_n; k++) {
-		const struct sw_trainer_option o = sw_layer_option(item, k);
+		const struct sw_form_key o = sw_layer_option(item, k);
 		char place[160];
 		sw_status rc;
 

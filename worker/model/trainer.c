@@ -14,7 +14,7 @@ struct resolve {
 	struct sw_err *err;
 };
 
-static bool is_choice(const struct sw_trainer_option *o, const char *word)
+static bool is_choice(const struct sw_form_key *o, const char *word)
 {
 	for (size_t i = 0; o->choices && o->choices[i]; i++)
 		if (strcmp(o->choices[i], word) == 0)
@@ -23,8 +23,7 @@ static bool is_choice(const struct sw_trainer_option *o, const char *word)
 }
 
 /* The value that stands for an option, NULL for none; where: its JSON pointer. */
-static const cJSON *value_of(const struct resolve *r, const struct sw_trainer_option *o,
-			     char where[160])
+static const cJSON *value_of(const struct resolve *r, const struct sw_form_key *o, char where[160])
 {
 	const cJSON *v = o->searched ? sw_json_get(r->params, o->name) : NULL;
 
@@ -48,7 +47,7 @@ static const cJSON *value_of(const struct resolve *r, const struct sw_trainer_op
 	return v;
 }
 
-static bool in_range(const struct sw_trainer_option *o, double v)
+static bool in_range(const struct sw_form_key *o, double v)
 {
 	return isfinite(v) && (o->min_open ? v > o->min : v >= o->min) &&
 	       (o->max_open ? v < o->max : v <= o->max);
@@ -59,7 +58,7 @@ static bool in_range(const struct sw_trainer_option *o, double v)
 static sw_status resolve_number(const struct resolve *r, const char *name, double instead,
 				double *out)
 {
-	const struct sw_trainer_option *o = sw_trainer_option_find(name);
+	const struct sw_form_key *o = sw_trainer_option_find(name);
 	char where[160];
 	const cJSON *v;
 
@@ -69,7 +68,7 @@ static sw_status resolve_number(const struct resolve *r, const char *name, doubl
 	*out = isnan(instead) ? sw_trainer_option_fallback(o, r->optimizer) : instead;
 	if (!v)
 		return SW_OK;
-	if (o->kind == SW_OPTION_BOOLEAN) {
+	if (o->kind == SW_KEY_BOOLEAN) {
 		*out = cJSON_IsTrue(v) || (cJSON_IsNumber(v) && v->valuedouble == 1);
 		if (cJSON_IsBool(v) || (cJSON_IsNumber(v) && (*out != 0 || v->valuedouble == 0)))
 			return SW_OK;
@@ -78,7 +77,7 @@ static sw_status resolve_number(const struct resolve *r, const char *name, doubl
 	if (!cJSON_IsNumber(v))
 		return sw_err_at(r->err, SW_INVALID, where, "%s must be a number", name);
 	*out = v->valuedouble;
-	if (o->kind == SW_OPTION_INTEGER && *out != floor(*out))
+	if (o->kind == SW_KEY_INTEGER && *out != floor(*out))
 		return sw_err_at(r->err, SW_INVALID, where, "%s must be an integer, it is %g", name,
 				 *out);
 	if (!in_range(o, *out))
@@ -91,7 +90,7 @@ static sw_status resolve_number(const struct resolve *r, const char *name, doubl
 /* *out: the number of the option's word among its choices, from 0. Without a value: the first. */
 static sw_status choice(const struct resolve *r, const char *name, size_t *out)
 {
-	const struct sw_trainer_option *o = sw_trainer_option_find(name);
+	const struct sw_form_key *o = sw_trainer_option_find(name);
 	char where[160], show[44], list[80] = "";
 	size_t n = 0;
 	const cJSON *v;

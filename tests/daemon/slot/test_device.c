@@ -213,6 +213,30 @@ TEST(device_auto_gives_at_least_one_slot)
 	free(v);
 }
 
+TEST(device_row_gives_a_trial_lanes_by_its_part)
+{
+	static const struct {
+		bool gpu;
+		unsigned lanes;
+		double part;
+		unsigned takes;
+	} trials[] = {
+		{false, 1, 0.0, 1},    {false, 1, -1.0, 1},  {false, 1, 0.25, 0},
+		{false, 1, 1.0, 0},    {true, 1, 0.0, 1},    {true, 1, -1.0, 0},
+		{true, 1, 0.01, 1},    {true, 1, 1.0, 1},    {true, 4, 0.0, 1},
+		{true, 4, 0.25, 1},    {true, 4, 0.26, 2},   {true, 4, 1.0, 4},
+		{true, 32, 0.25, 8},   {true, 32, 0.001, 1}, {true, 32, 1.0, 32},
+		{true, 3, 1.0 / 3, 1}, {true, 10, 0.3, 3},   {true, 8, 0.5000001, 5},
+	};
+
+	for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
+		const struct sw_device device = {.gpu = trials[i].gpu, .lanes = trials[i].lanes};
+
+		ck_assert_msg(sw_device_lanes(&device, trials[i].part) == trials[i].takes,
+			      "row %zu: %u lanes", i, sw_device_lanes(&device, trials[i].part));
+	}
+}
+
 #ifdef SW_FAULTS
 TEST(device_without_memory_fails_cleanly_at_each_call)
 {

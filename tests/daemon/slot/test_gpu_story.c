@@ -168,12 +168,11 @@ static const struct story stories[] = {
 	  "w0 hello", "welcome",
 	  "w0 next", "",
 	  "a get",
-	  "RUNNING (waits for a slot that computes in bf16: none of the 2 does, it takes a GPU "
-	  "of compute capability 8.0)"}},
+	  "RUNNING (waits for a slot that computes in bf16: none of the 2 does)"}},
 	{"a precision that no slot has is refused, by its name", "cpu:2", NULL,
 	 {"a submit " BF16,
-	  "refused -32602 /spec/trainer/precision: its trials would wait for a slot that "
-	  "computes in bf16: none of the 2 does, it takes a GPU of compute capability 8.0",
+	  "refused -32602 /spec/trainer/precision: no slot computes in bf16: that takes a GPU of "
+	  "compute capability 8.0, and there is no GPU",
 	  "a submit 'resources':{'gpu':1}," BF16, "sweep 1"}},
 	{"trials of a sweep share its data set on a GPU, after a restart too", "gpu:0:3", NULL,
 	 {"check bytes 11000000000 9000000000", "",

@@ -13,7 +13,7 @@
 
 /* gpu:0 of some lanes, and gpu:1 of one, which is free. */
 static struct sw_slot slots[LANES + 1];
-static struct sw_worker workers[LANES + 1];
+static struct sw_worker workers[2];
 static struct sw_gpus gpus;
 static struct sw_daemon d;
 
@@ -50,12 +50,9 @@ static void make_machine(const char *state)
 		};
 }
 
-static enum sw_room_is room_for(double gpu, int64_t bytes)
+static enum sw_room room_for(double gpu, int64_t bytes)
 {
-	const struct sw_room_need need = {
-		.pool = gpu > 0 ? SW_POOL_GPU : SW_POOL_ANY, .units = gpu, .bytes = bytes};
-
-	return sw_room_for(&slots[0], &need).is;
+	return sw_room_for(&slots[0], &(struct sw_room_need){.gpu = gpu, .bytes = bytes});
 }
 
 static const struct {
@@ -67,15 +64,15 @@ static const struct {
 	enum sw_card_state second; /* gpu:1 */
 	int64_t second_total;
 	bool gpu_memory; /* --gpu-memory */
-	enum sw_room_is room;
+	enum sw_room room;
 } asked[] = {
 	{"i", 0, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_YES},
 	/* lanes */
 	{"ibbb", 0, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_YES},
-	{"ibbb", .5, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_UNITS},
+	{"ibbb", .5, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_LANES},
 	{"iibb", .5, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_YES},
-	{"ibih", 1, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_UNITS},
-	{"isbb", .5, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_UNITS},
+	{"ibih", 1, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_LANES},
+	{"isbb", .5, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_LANES},
 	{"iiii", 1, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_YES},
 	/* alone, to find out which of them ended the worker */
 	{"iibi", 0, 0, 2, 0, SW_CARD_OK, 1000, false, SW_ROOM_ALONE},
@@ -128,9 +125,9 @@ TEST_ROWS(room_is_taken_by_a_data_set_once, sharing)
 		slots[1 + k].sweep = sharing[_i].of[k];
 		slots[1 + k].data_bytes = 100;
 	}
-	ck_assert_int_eq(sw_room_for(&slots[0], &need).is, SW_ROOM_YES);
+	ck_assert_int_eq(sw_room_for(&slots[0], &need), SW_ROOM_YES);
 	need.bytes++;
-	ck_assert_int_eq(sw_room_for(&slots[0], &need).is, SW_ROOM_BYTES);
+	ck_assert_int_eq(sw_room_for(&slots[0], &need), SW_ROOM_BYTES);
 }
 
 /* _i: GiB of the GPU. A worker has its context once, however many its lanes; of a large GPU a
@@ -156,54 +153,28 @@ TEST(room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again)
 	ck_assert_int_eq(room_for(0, 1500), SW_ROOM_YES);
 }
 
-static const struct {
-	bool gpu;
-	unsigned lanes;
-	enum sw_room_pool pool;
-	double part;
-	unsigned units;
-} parts[] = {
-	{false, 1, SW_POOL_ANY, 0, 1},    {false, 1, SW_POOL_CORES, 0, 1},
-	{false, 1, SW_POOL_GPU, 0.25, 0}, {false, 1, SW_POOL_GPU, 1.0, 0},
-	{true, 1, SW_POOL_ANY, 0, 1},     {true, 1, SW_POOL_CORES, 0, 0},
-	{true, 1, SW_POOL_GPU, 0.01, 1},  {true, 1, SW_POOL_GPU, 1.0, 1},
-	{true, 4, SW_POOL_ANY, 0, 1},     {true, 4, SW_POOL_GPU, 0.25, 1},
-	{true, 4, SW_POOL_GPU, 0.26, 2},  {true, 4, SW_POOL_GPU, 1.0, 4},
-	{true, 32, SW_POOL_GPU, 0.25, 8}, {true, 32, SW_POOL_GPU, 0.001, 1},
-	{true, 32, SW_POOL_GPU, 1.0, 32}, {true, 3, SW_POOL_GPU, 1.0 / 3, 1},
-	{true, 10, SW_POOL_GPU, 0.3, 3},  {true, 8, SW_POOL_GPU, 0.5000001, 5},
-};
-
-TEST_ROWS(room_of_a_part_of_a_gpu_is_lanes, parts)
-{
-	const struct sw_slot s = {.device = {.gpu = parts[_i].gpu, .lanes = parts[_i].lanes}};
-	const struct sw_room_need need = {.pool = parts[_i].pool, .units = parts[_i].part};
-
-	ck_assert_uint_eq(sw_room_units(&s, &need), parts[_i].units);
-}
-
 /* Two GPUs for one trial, whose slot is the first of gpu:0. */
 static const struct {
 	const char *state; /* of gpu:0 */
 	enum sw_card_state second;
 	bool part, busy; /* gpu:1 */
-	unsigned gpus;
-	enum sw_room_is room;
+	unsigned gpus, takes;
+	enum sw_room room;
 } whole[] = {
-	{"ii", SW_CARD_OK, false, false, 2, SW_ROOM_YES},
-	{"ib", SW_CARD_OK, false, false, 2, SW_ROOM_UNITS},
-	{"ii", SW_CARD_OK, false, true, 2, SW_ROOM_UNITS},
-	{"ii", SW_CARD_HOT, false, false, 2, SW_ROOM_UNITS},
-	{"ii", SW_CARD_FREEING, false, false, 2, SW_ROOM_UNITS},
-	{"ii", SW_CARD_HELD, false, false, 2, SW_ROOM_DOWN},
-	{"ii", SW_CARD_DOWN, false, false, 2, SW_ROOM_DOWN},
-	{"ii", SW_CARD_OK, true, false, 2, SW_ROOM_FEW},
-	{"ii", SW_CARD_OK, false, false, 3, SW_ROOM_FEW},
+	{"ii", SW_CARD_OK, false, false, 2, 2, SW_ROOM_YES},
+	{"ib", SW_CARD_OK, false, false, 2, 2, SW_ROOM_LANES},
+	{"ii", SW_CARD_OK, false, true, 2, 2, SW_ROOM_LANES},
+	{"ii", SW_CARD_HOT, false, false, 2, 2, SW_ROOM_LANES},
+	{"ii", SW_CARD_FREEING, false, false, 2, 2, SW_ROOM_LANES},
+	{"ii", SW_CARD_HELD, false, false, 2, 2, SW_ROOM_DOWN},
+	{"ii", SW_CARD_DOWN, false, false, 2, 2, SW_ROOM_DOWN},
+	{"ii", SW_CARD_OK, true, false, 2, 0, SW_ROOM_DOWN},
+	{"ii", SW_CARD_OK, false, false, 3, 0, SW_ROOM_DOWN},
 };
 
 TEST_ROWS(room_of_several_gpus_is_all_their_lanes_or_none, whole)
 {
-	const struct sw_room_need need = {.pool = SW_POOL_GPUS, .units = whole[_i].gpus};
+	const struct sw_room_need need = {.gpu = whole[_i].gpus, .gpus = whole[_i].gpus};
 	const bool begins = whole[_i].room == SW_ROOM_YES;
 
 	make_machine(whole[_i].state);
@@ -212,12 +183,13 @@ TEST_ROWS(room_of_several_gpus_is_all_their_lanes_or_none, whole)
 		(void)strcpy(slots[2].device.uuid, "MIG-1");
 	if (whole[_i].busy)
 		slots[2].state = SW_SLOT_BUSY;
-	ck_assert_int_eq(sw_room_for(&slots[0], &need).is, whole[_i].room);
+	ck_assert_uint_eq(sw_room_takes(&slots[0], &need), whole[_i].takes);
+	ck_assert_int_eq(sw_room_for(&slots[0], &need), whole[_i].room);
 	if (!begins)
 		return;
 	slots[0].state = SW_SLOT_BUSY;
 	sw_room_take(&slots[0], &need);
-	ck_assert_uint_eq(slots[0].units, 3);
+	ck_assert_uint_eq(slots[0].lanes_used, 3);
 	ck_assert(slots[0].holder < 0 && slots[1].holder == 0 && slots[2].holder == 0);
 	ck_assert(sw_room_has(&slots[0], &workers[0]) && sw_room_has(&slots[0], &workers[1]));
 	sw_room_leave(&slots[0]);
@@ -228,18 +200,17 @@ TEST_ROWS(room_of_several_gpus_is_all_their_lanes_or_none, whole)
 static const struct {
 	bool gpu;
 	int capability;
-	bool does;
-} precise[] = {
-	{true, 90, true}, {true, 80, true}, {true, 75, false}, {true, 0, true}, {false, 0, false}};
+	unsigned takes;
+} precise[] = {{true, 90, 1}, {true, 80, 1}, {true, 75, 0}, {true, 0, 1}, {false, 0, 0}};
 
 TEST_ROWS(room_for_tf32_and_bf16_is_on_gpus_that_may_have_it, precise)
 {
 	make_machine("i");
 	slots[0].device.gpu = precise[_i].gpu;
 	slots[0].device.capability = precise[_i].capability;
-	ck_assert_int_eq(sw_room_for(&slots[0], &(struct sw_room_need){.precision = true}).is,
-			 precise[_i].does ? SW_ROOM_YES : SW_ROOM_NO_PRECISION);
-	ck_assert_int_eq(room_for(0, 1), SW_ROOM_YES);
+	ck_assert_uint_eq(sw_room_takes(&slots[0], &(struct sw_room_need){.precision = true}),
+			  precise[_i].takes);
+	ck_assert_uint_eq(sw_room_takes(&slots[0], &(struct sw_room_need){.bytes = 1}), 1);
 }
 
 TEST(room_on_a_cpu_slot_is_for_every_trial)
@@ -266,10 +237,9 @@ static const struct {
 TEST_ROWS(room_row_is_taken_with_the_next_free_lanes, taken)
 {
 	make_machine(taken[_i].state);
-	sw_room_take(&slots[1], &(struct sw_room_need){
-					.pool = SW_POOL_GPU, .units = taken[_i].gpu, .bytes = 77});
+	sw_room_take(&slots[1], &(struct sw_room_need){.gpu = taken[_i].gpu, .bytes = 77});
 	ck_assert_int_eq(slots[1].bytes, 77);
-	ck_assert_uint_eq(slots[1].units, taken[_i].used);
+	ck_assert_uint_eq(slots[1].lanes_used, taken[_i].used);
 	for (size_t k = 0; k < LANES; k++)
 		ck_assert_msg(slots[k].holder == taken[_i].holder[k], "lane %zu is held by %d", k,
 			      slots[k].holder);
@@ -281,8 +251,7 @@ static void make_cpus(const char *state)
 {
 	make_machine(state);
 	for (unsigned i = 0; i < d.slot.slot_n; i++) {
-		workers[i] = (struct sw_worker){.slots = &slots[i], .slot_n = 1};
-		slots[i].worker = &workers[i];
+		slots[i].worker = &workers[1];
 		slots[i].device = (struct sw_device){.lanes = 1, .index = i, .cores = 2};
 	}
 	slots[d.slot.slot_n - 1].state = SW_SLOT_BUSY;
@@ -291,36 +260,31 @@ static void make_cpus(const char *state)
 static const struct {
 	const char *state;
 	unsigned cores, cpu_slots, takes;
-	enum sw_room_is room;
+	enum sw_room room;
 	int32_t holder[LANES]; /* after the trial of the second slot took what it takes */
 } on_cpus[] = {
 	{"iiii", 0, 0, 1, SW_ROOM_YES, {-1, -1, -1, -1}},
 	{"iiii", 2, 0, 1, SW_ROOM_YES, {-1, -1, -1, -1}},
 	{"iiii", 3, 0, 2, SW_ROOM_YES, {1, -1, -1, -1}},
 	{"iibi", 6, 0, 3, SW_ROOM_YES, {1, -1, -1, 1}},
-	{"iibb", 5, 0, 3, SW_ROOM_UNITS, {1, -1, -1, -1}},
-	{"ibbb", 3, 0, 2, SW_ROOM_UNITS, {1, -1, -1, -1}},
-	{"iiii", 10, 0, 5, SW_ROOM_UNITS, {1, -1, 1, 1}},
-	{"iiii", 11, 0, 6, SW_ROOM_FEW, {-1, -1, -1, -1}},
+	{"iibb", 5, 0, 3, SW_ROOM_LANES, {1, -1, -1, -1}},
+	{"ibbb", 3, 0, 2, SW_ROOM_LANES, {1, -1, -1, -1}},
+	{"iiii", 10, 0, 5, SW_ROOM_LANES, {1, -1, 1, 1}},
+	{"iiii", 11, 0, 0, SW_ROOM_YES, {-1, -1, -1, -1}}, /* never: not asked */
 	{"iiii", 0, 1, 1, SW_ROOM_YES, {-1, -1, -1, -1}},
 	{"iibi", 0, 3, 3, SW_ROOM_YES, {1, -1, -1, 1}},
-	{"iibb", 1, 3, 3, SW_ROOM_UNITS, {1, -1, -1, -1}},
-	{"iiii", 0, 6, 6, SW_ROOM_FEW, {-1, -1, -1, -1}},
+	{"iibb", 1, 3, 3, SW_ROOM_LANES, {1, -1, -1, -1}},
+	{"iiii", 0, 6, 0, SW_ROOM_YES, {-1, -1, -1, -1}},
 };
 
 TEST_ROWS(room_of_several_cores_is_several_cpu_slots, on_cpus)
 {
-	const struct sw_room_need need = {
-		.pool = on_cpus[_i].cpu_slots > 0 ? SW_POOL_CPUS : SW_POOL_CORES,
-		.units = on_cpus[_i].cpu_slots > 0 ? on_cpus[_i].cpu_slots : on_cpus[_i].cores};
-	struct sw_room r;
+	const struct sw_room_need need = {.cores = on_cpus[_i].cores,
+					  .cpu_slots = on_cpus[_i].cpu_slots};
 
 	make_cpus(on_cpus[_i].state);
-	r = sw_room_for(&slots[0], &need);
-	ck_assert_uint_eq(r.units, on_cpus[_i].takes);
-	ck_assert_int_eq(r.is, on_cpus[_i].room);
-	if (r.is == SW_ROOM_FEW)
-		return;
+	ck_assert_uint_eq(sw_room_takes(&slots[0], &need), on_cpus[_i].takes);
+	ck_assert_int_eq(sw_room_for(&slots[0], &need), on_cpus[_i].room);
 	slots[1].state = SW_SLOT_BUSY;
 	sw_room_take(&slots[1], &need);
 	for (size_t k = 0; k < LANES; k++)
@@ -333,13 +297,13 @@ TEST_ROWS(room_of_several_cores_is_several_cpu_slots, on_cpus)
 
 TEST(room_is_not_awaited_on_cpu_slots_that_are_down)
 {
-	const struct sw_room_need all = {.units = 10}, fewer = {.units = 8};
+	const struct sw_room_need all = {.cores = 10}, fewer = {.cores = 8};
 
 	make_cpus("iiii");
-	ck_assert_int_eq(sw_room_for(&slots[0], &all).is, SW_ROOM_UNITS);
+	ck_assert_int_eq(sw_room_for(&slots[0], &all), SW_ROOM_LANES);
 	slots[2].state = SW_SLOT_DOWN;
-	ck_assert_int_eq(sw_room_for(&slots[0], &all).is, SW_ROOM_DOWN);
-	ck_assert_int_eq(sw_room_for(&slots[0], &fewer).is, SW_ROOM_UNITS);
+	ck_assert_int_eq(sw_room_for(&slots[0], &all), SW_ROOM_DOWN);
+	ck_assert_int_eq(sw_room_for(&slots[0], &fewer), SW_ROOM_LANES);
 }
 
 /* Trials that run on the first slots, by how many each has; others are free, or starting (s). */
@@ -347,13 +311,13 @@ static const struct {
 	const char *state;
 	unsigned used[LANES];
 	unsigned wants;
-	enum sw_room_is room;
+	enum sw_room room;
 } ends[] = {
-	{"bhbi", {2, 0, 1}, 3, SW_ROOM_UNITS}, /* 2 and the one that is kept make 3 */
+	{"bhbi", {2, 0, 1}, 3, SW_ROOM_LANES}, /* 2 and the one that is kept make 3 */
 	{"bhhi", {3}, 3, SW_ROOM_SOON},        /* 3 come at once */
 	{"bhhi", {3}, 2, SW_ROOM_SOON},
-	{"bhbi", {2, 0, 1}, 2, SW_ROOM_UNITS}, /* the third may end first */
-	{"bhsi", {2}, 2, SW_ROOM_UNITS},       /* the third is soon there */
+	{"bhbi", {2, 0, 1}, 2, SW_ROOM_LANES}, /* the third may end first */
+	{"bhsi", {2}, 2, SW_ROOM_LANES},       /* the third is soon there */
 };
 
 TEST_ROWS(room_is_not_awaited_where_whichever_trial_ends_leaves_enough, ends)
@@ -361,25 +325,24 @@ TEST_ROWS(room_is_not_awaited_where_whichever_trial_ends_leaves_enough, ends)
 	make_cpus(ends[_i].state);
 	slots[LANES].state = SW_SLOT_DOWN;
 	for (unsigned k = 0; k < LANES; k++) {
-		slots[k].units = ends[_i].used[k];
+		slots[k].lanes_used = ends[_i].used[k];
 		slots[k].holder = ends[_i].state[k] == 'h' ? 0 : -1;
 	}
-	ck_assert_int_eq(sw_room_for(&slots[3], &(struct sw_room_need){.pool = SW_POOL_CPUS,
-								       .units = ends[_i].wants})
-				 .is,
-			 ends[_i].room);
+	ck_assert_int_eq(
+		sw_room_for(&slots[3], &(struct sw_room_need){.cpu_slots = ends[_i].wants}),
+		ends[_i].room);
 }
 
 static const struct {
 	uint64_t wants, has; /* has 0: the slot has no job */
-	bool takes;
+	bool takes, other;
 } shapes[] = {
-	{0, 7, true},
-	{7, 7, true},
-	{8, 7, false},
-	{8, 0, true},
-	{SW_ROOM_NO_PILOT, 7, false},
-	{SW_ROOM_NO_PILOT, 0, false},
+	{0, 7, true, false},
+	{7, 7, true, false},
+	{8, 7, false, true},
+	{8, 0, true, false},
+	{SW_ROOM_NO_PILOT, 7, false, true},
+	{SW_ROOM_NO_PILOT, 0, false, true},
 };
 
 TEST_ROWS(room_on_a_pilot_is_for_the_shape_of_its_job, shapes)
@@ -392,9 +355,10 @@ TEST_ROWS(room_on_a_pilot_is_for_the_shape_of_its_job, shapes)
 	slots[0].worker->shape = shapes[_i].has != 0 ? shapes[_i].has : 7;
 	/* never asked: it only has to be there */
 	slots[0].worker->proc = shapes[_i].has != 0 ? (struct sw_proc *)&gpus : NULL;
-	ck_assert_int_eq(sw_room_suits(&slots[0], &need), shapes[_i].takes);
-	ck_assert_int_eq(sw_room_for(&slots[0], &need).is == SW_ROOM_SHAPE, !shapes[_i].takes);
-	ck_assert_int_eq(sw_room_for(local, &need).is, SW_ROOM_YES);
+	ck_assert_int_eq(sw_room_takes(&slots[0], &need) > 0, shapes[_i].takes);
+	ck_assert_int_eq(sw_room_other_shape(&slots[0], &need), shapes[_i].other);
+	ck_assert_uint_gt(sw_room_takes(local, &need), 0);
+	ck_assert(!sw_room_other_shape(local, &need));
 }
 
 RUN_TESTS(NULL, NULL)

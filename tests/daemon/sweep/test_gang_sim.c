@@ -118,7 +118,7 @@ static void add_sweep(unsigned takes, uint64_t cap, int64_t step_us)
 	*s = (struct sim_sweep){
 		.sched = make_sched(kind, kind == SW_PRUNER_PBT && cap > 20 ? 20 : cap),
 		.share = {.weight = 1},
-		.need = {.pool = SW_POOL_CPUS, .units = takes},
+		.need = {.gpu = -1, .cpu_slots = takes},
 		.takes = takes,
 		.step_us = step_us,
 		.waits_us = -1};
@@ -186,10 +186,10 @@ static enum sw_claim_room room_of(void *who, void *user)
 {
 	const struct sim_sweep *s = who;
 
-	switch (sw_room_for(user, &s->need).is) {
+	switch (sw_room_for(user, &s->need)) {
 	case SW_ROOM_YES:
 		return SW_CLAIM_FITS;
-	case SW_ROOM_UNITS:
+	case SW_ROOM_LANES:
 		return SW_CLAIM_SHORT;
 	default:
 		return SW_CLAIM_OTHER;
@@ -239,7 +239,7 @@ static bool feed(struct sw_slot *slot)
 	for (size_t i = 0; i < w.sweep_n; i++) {
 		struct sim_sweep *s = &w.sweep[i];
 
-		if (sw_sweep_has_work(s->sched) && sw_room_suits(slot, &s->need))
+		if (sw_sweep_has_work(s->sched) && sw_room_takes(slot, &s->need) > 0)
 			claim[n++] = (struct sw_claim){s, s->share, &s->short_us};
 	}
 	struct sim_sweep *s = sw_claim_pick(claim, n, room_of, slot, w.now_us, KEEP_US, &kept);
@@ -327,7 +327,7 @@ static void leave(struct sw_slot *slot)
 	struct sim_slot *run = &w.run[slot->index];
 
 	run->of->share.running--;
-	sw_claim_account(&run->of->share, w.now_us - run->began_us, slot->units);
+	sw_claim_account(&run->of->share, w.now_us - run->began_us, slot->lanes_used);
 	slot->state = SW_SLOT_IDLE;
 	sw_room_leave(slot);
 	run->next_us = INT64_MAX;

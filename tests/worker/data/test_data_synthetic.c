@@ -340,9 +340,9 @@ static const struct {
 	 "\"image\" must be [channels, height, width], three integers from 1 to 65536 with a "
 	 "product of at most 2^28"},
 	{"{\"format\":\"synthetic\",\"features\":4,\"rows\":1}", true, "/rows",
-	 "\"rows\" must be at least 2"},
+	 "\"rows\" must be an integer, at least 2 and at most 2147483647"},
 	{"{\"format\":\"synthetic\",\"features\":4,\"noise\":1.5}", true, "/noise",
-	 "\"noise\" must be at most 1"},
+	 "\"noise\" must be a number, at least 0 and at most 1"},
 	{"{\"format\":\"synthetic\",\"features\":4,\"vocab\":9}", true, "/vocab",
 	 "\"vocab\" and \"next_token\" go with \"tokens\""},
 	{"{\"format\":\"synthetic\",\"features\":4,\"augment\":{\"flip\":true}}", true, "/augment",

@@ -1,0 +1,578 @@
+#include "proto/form.h"
+#include "base/utf8.h"
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAMES_MAX 128 /* keys of a form, words of a choice: for "did you mean" */
+#define LIST_MAX  246
+
+/* --- faults --- */
+
+void sw_fault_note(struct sw_faults *f, const char *ptr, const char *fmt, ...)
+{
+	char line[sizeof f->list->msg];
+	va_list ap;
+
+	/* A list for people is long enough; the others are counted. */
+	if (f->n++ >= f->cap)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	f->list[f->n - 1] = (struct sw_err)SW_ERR_INIT;
+	(void)sw_err_at(&f->list[f->n - 1], SW_INVALID, ptr, "%s", line);
+}
+
+bool sw_fault_near(const struct sw_faults *f, const char *ptr)
+{
+	const size_t whole = strlen(ptr);
+
+	for (size_t i = 0; i < f->n && i < f->cap; i++) {
+		const char *noted = f->list[i].ptr;
+		const size_t n = strlen(noted), both = n < whole ? n : whole;
+
+		if (strncmp(noted, ptr, both) == 0 &&
+		    (n == whole || (n < whole ? ptr : noted)[both] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* --- words --- */
+
+const char *sw_json_kind(const cJSON *v)
+{
+	if (cJSON_IsObject(v))
+		return "an object";
+	if (cJSON_IsArray(v))
+		return "an array";
+	if (cJSON_IsString(v))
+		return "a string";
+	if (cJSON_IsNumber(v))
+		return "a number";
+	return cJSON_IsBool(v) ? "true or false" : "null";
+}
+
+static void want_number(const struct sw_form_key *k, char *out, size_t cap)
+{
+	const char *kind = k->kind == SW_KEY_INTEGER ? "an integer" : "a number";
+	char low[32], high[32];
+	size_t n = (size_t)snprintf(out, cap, "%s", kind);
+
+	sw_json_num_text(k->min, low);
+	sw_json_num_text(k->max, high);
+	if (k->min > -DBL_MAX)
+		n += (size_t)snprintf(out + n, cap - n, ", %s %s",
+				      k->min_open ? "above" : "at least", low);
+	if (k->max < DBL_MAX)
+		(void)snprintf(out + n, cap - n, "%s%s %s", k->min > -DBL_MAX ? " and " : ", ",
+			       k->max_open ? "below" : "at most", high);
+}
+
+static void want_word(const struct sw_form_key *k, char *out, size_t cap)
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; k->choices[i] != NULL && n < cap; i++)
+		n += (size_t)snprintf(out + n, cap - n, "%s\"%s\"",
+				      i == 0                      ? ""
+				      : k->choices[i + 1] == NULL ? " or "
+								  : ", ",
+				      k->choices[i]);
+}
+
+const char *sw_key_want(const struct sw_form_key *k, char *out, size_t cap)
+{
+	static const char *const plain[] = {[SW_KEY_ANY] = "there",
+					    [SW_KEY_OBJECT] = "an object",
+					    [SW_KEY_ARRAY] = "an array",
+					    [SW_KEY_STRING] = "a string",
+					    [SW_KEY_BOOLEAN] = "true or false"};
+
+	if (k->must != NULL)
+		(void)snprintf(out, cap, "%s", k->must);
+	else if (k->kind == SW_KEY_CHOICE)
+		want_word(k, out, cap);
+	else if (k->kind == SW_KEY_INTEGER || k->kind == SW_KEY_REAL)
+		want_number(k, out, cap);
+	else if (k->kind == SW_KEY_STRING && k->max < DBL_MAX)
+		(void)snprintf(out, cap, "a string of %.0f to %.0f bytes", k->min, k->max);
+	else
+		(void)snprintf(out, cap, "%s", plain[k->kind]);
+	if (k->shared)
+		(void)snprintf(out + strlen(out), cap - strlen(out), ", the same for every trial");
+	return out;
+}
+
+static const struct sw_hint *hint_of(const struct sw_hint *hints, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(hints[i].key, word) == 0)
+			return &hints[i];
+	return NULL;
+}
+
+/* --- one value --- */
+
+/* each: v is an item of an array of that name. */
+struct value {
+	const struct sw_form_key *key;
+	const cJSON *v;
+	const char *ptr;
+	bool each;
+	struct sw_faults *f;
+};
+
+static void check_value(const struct value *at);
+
+static void refuse(const struct value *at, const char *instead)
+{
+	char want[320];
+
+	sw_fault_note(at->f, at->ptr, "%s\"%s\" must be %s%s%s", at->each ? "each of " : "",
+		      at->key->name, sw_key_want(at->key, want, sizeof want),
+		      instead != NULL ? ", not " : "", instead != NULL ? instead : "");
+}
+
+static void check_number(const struct value *at)
+{
+	const struct sw_form_key *k = at->key;
+	const double d = at->v->valuedouble;
+
+	if (k->kind == SW_KEY_INTEGER && d != floor(d))
+		refuse(at, "a fraction");
+	else if (!isfinite(d) || (k->min_open ? d <= k->min : d < k->min) ||
+		 (k->max_open ? d >= k->max : d > k->max))
+		refuse(at, NULL);
+}
+
+static const char *nearest_word(const struct sw_form_key *k, const char *word)
+{
+	const struct sw_hint *hint = hint_of(k->hints, k->hints_n, word);
+	size_t n = 0;
+
+	while (k->choices[n] != NULL)
+		n++;
+	return hint != NULL ? hint->use : sw_nearest(word, k->choices, n);
+}
+
+static void check_word(const struct value *at)
+{
+	const struct sw_form_key *k = at->key;
+	const char *word = at->v->valuestring, *near = nearest_word(k, word);
+	const struct sw_hint *hint = hint_of(k->hints, k->hints_n, word);
+	char want[240], did[SW_DID_YOU_MEAN];
+
+	for (size_t i = 0; k->choices[i] != NULL; i++)
+		if (strcmp(k->choices[i], word) == 0)
+			return;
+	if (near != NULL)
+		sw_fault_note(at->f, at->ptr, "unknown %s \"%.64s\"%s", k->name, word,
+			      sw_did_you_mean(near, did));
+	else if (hint != NULL)
+		sw_fault_note(at->f, at->ptr, "unknown %s \"%.64s\": %s", k->name, word,
+			      hint->line);
+	else
+		sw_fault_note(at->f, at->ptr, "unknown %s \"%.64s\": it must be %s", k->name, word,
+			      sw_key_want(k, want, sizeof want));
+}
+
+/* What turns the direction of text, too: a terminal would show another line than the one that is
+ * stored. */
+static bool is_plain(const char *text)
+{
+	while (*text != '\0') {
+		const uint32_t r = sw_utf8_next(&text);
+
+		if (r < 0x20 || r == 0x7f || r == 0x200e || r == 0x200f ||
+		    (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069))
+			return false;
+	}
+	return true;
+}
+
+static void check_string(const struct value *at)
+{
+	const struct sw_form_key *k = at->key;
+	const double n = (double)strlen(at->v->valuestring);
+
+	if (n < k->min || n > k->max)
+		refuse(at, NULL);
+	else if (k->plain && !is_plain(at->v->valuestring))
+		sw_fault_note(at->f, at->ptr,
+			      "\"%s\" has a control or text-direction character in it", k->name);
+}
+
+static void check_array(const struct value *at)
+{
+	const struct sw_form_key *k = at->key;
+	const int n = cJSON_GetArraySize(at->v);
+	const cJSON *item;
+	char place[sizeof at->f->list->ptr];
+	size_t i = 0;
+
+	if (n == 0 && k->min > 0) {
+		refuse(at, "an empty one");
+		return;
+	}
+	if ((n < k->min || n > k->max) && k->min == k->max) {
+		refuse(at, NULL);
+		return;
+	}
+	if (n < k->min || n > k->max) {
+		sw_fault_note(at->f, at->ptr, "\"%s\" has %d of them: it takes %.0f to %.0f",
+			      k->name, n, k->min, k->max);
+		return;
+	}
+	if (k->item == NULL)
+		return;
+	cJSON_ArrayForEach (item, at->v) {
+		const struct value one = {k->item, item, place, true, at->f};
+
+		(void)snprintf(place, sizeof place, "%s/%zu", at->ptr, i++);
+		check_value(&one);
+	}
+}
+
+static void check_value(const struct value *at)
+{
+	static int (*const is_kind[])(const cJSON *) = {
+		[SW_KEY_OBJECT] = cJSON_IsObject, [SW_KEY_ARRAY] = cJSON_IsArray,
+		[SW_KEY_STRING] = cJSON_IsString, [SW_KEY_INTEGER] = cJSON_IsNumber,
+		[SW_KEY_REAL] = cJSON_IsNumber,   [SW_KEY_BOOLEAN] = cJSON_IsBool,
+		[SW_KEY_CHOICE] = cJSON_IsString};
+	static void (*const check[])(const struct value *) = {
+		[SW_KEY_ARRAY] = check_array,    [SW_KEY_STRING] = check_string,
+		[SW_KEY_INTEGER] = check_number, [SW_KEY_REAL] = check_number,
+		[SW_KEY_CHOICE] = check_word,    [SW_KEY_CHOICE + 1] = NULL};
+	const struct sw_form_key *k = at->key;
+
+	/* Whether there is such a parameter only those who know them can say. */
+	if (k->kind == SW_KEY_ANY || (k->searched && cJSON_IsString(at->v)))
+		return;
+	if (!is_kind[k->kind](at->v))
+		refuse(at, sw_json_kind(at->v));
+	else if (k->forms != NULL)
+		(void)sw_forms_check(k->forms, at->v, at->ptr, at->f);
+	else if (k->form != NULL)
+		sw_form_check(k->form, at->v, at->ptr, at->f);
+	else if (check[k->kind] != NULL)
+		check[k->kind](at);
+}
+
+void sw_key_check(const struct sw_form_key *k, const cJSON *v, const char *ptr, struct sw_faults *f)
+{
+	const struct value at = {k, v, ptr, false, f};
+
+	check_value(&at);
+}
+
+/* --- the keys of an object --- */
+
+const struct sw_form_key *sw_form_find(const struct sw_form *form, const char *name)
+{
+	for (size_t i = 0; i < form->n; i++)
+		if (strcmp(form->keys[i].name, name) == 0)
+			return &form->keys[i];
+	return NULL;
+}
+
+/* "; known here: a, b, ...": an error's line is short, so it shows the first ones. Others' names
+ * for ours are none of them. */
+static void known_here(const struct sw_form *form, char list[LIST_MAX])
+{
+	size_t n = (size_t)snprintf(list, LIST_MAX, "; known here: ");
+	bool first = true;
+
+	for (size_t i = 0; i < form->n; i++) {
+		const struct sw_form_key *k = &form->keys[i];
+
+		if (k->inert || k->means != NULL)
+			continue;
+		if (n + strlen(k->name) + sizeof ", , ..." > LIST_MAX) {
+			(void)snprintf(list + n, LIST_MAX - n, ", ...");
+			return;
+		}
+		n += (size_t)snprintf(list + n, LIST_MAX - n, "%s%s", first ? "" : ", ", k->name);
+		first = false;
+	}
+}
+
+const char *sw_form_nearest(const struct sw_form *form, const char *name)
+{
+	const struct sw_hint *hint = hint_of(form->hints, form->hints_n, name);
+	const char *names[NAMES_MAX];
+	size_t n = 0;
+
+	if (hint != NULL)
+		return hint->use;
+	for (size_t i = 0; i < form->n && n < NAMES_MAX; i++)
+		if (!form->keys[i].inert)
+			names[n++] = form->keys[i].name;
+	return sw_nearest(name, names, n);
+}
+
+static void unknown_key(const struct sw_form *form, const char *name, const char *ptr,
+			struct sw_faults *f)
+{
+	const struct sw_hint *hint = hint_of(form->hints, form->hints_n, name);
+	const char *near = sw_form_nearest(form, name);
+	char list[LIST_MAX], did[SW_DID_YOU_MEAN];
+
+	if (near == NULL && hint != NULL) {
+		sw_fault_note(f, ptr, "\"%s\" is not supported by this version: %s", name,
+			      hint->line);
+		return;
+	}
+	known_here(form, list);
+	sw_fault_note(f, ptr, "unknown key \"%.64s\"%s", name,
+		      near != NULL ? sw_did_you_mean(near, did) : list);
+}
+
+/* The key that a name belongs to, be it another name of it. */
+static const struct sw_form_key *own_key(const struct sw_form *form, const struct sw_form_key *k)
+{
+	return k->means != NULL ? sw_form_find(form, k->means) : k;
+}
+
+const cJSON *sw_form_get(const struct sw_form *form, const cJSON *object, const char *name,
+			 const char **given)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, object) {
+		const struct sw_form_key *k = sw_form_find(form, v->string);
+
+		if (k == NULL || strcmp(own_key(form, k)->name, name) != 0)
+			continue;
+		if (given != NULL)
+			*given = k->name;
+		return v;
+	}
+	return NULL;
+}
+
+/* Is there a key that may stand for it? Then it is not missing, too. */
+static bool is_misspelt(const struct sw_form *form, const cJSON *object, const char *name)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, object) {
+		const char *near = sw_form_find(form, v->string) == NULL
+					   ? sw_form_nearest(form, v->string)
+					   : NULL;
+		if (near != NULL && strcmp(near, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* --- one of several forms --- */
+
+static const struct sw_form *form_of(const struct sw_forms *forms, const char *word)
+{
+	for (size_t i = 0; i < forms->n; i++)
+		if (strcmp(forms->list[i].name, word) == 0)
+			return &forms->list[i];
+	return NULL;
+}
+
+/* The form that a misspelt word means, or NULL. */
+static const struct sw_form *meant_form(const struct sw_forms *forms, const cJSON *by)
+{
+	const char *near = cJSON_IsString(by) ? nearest_word(forms->pick, by->valuestring) : NULL;
+
+	return near != NULL ? form_of(forms, near) : NULL;
+}
+
+/* A key that another form has is told of by that form. */
+static bool is_anothers(const struct sw_forms *forms, const struct sw_form *form, const char *name,
+			const char *ptr, struct sw_faults *f)
+{
+	const char *by = forms->by;
+
+	if (hint_of(form->hints, form->hints_n, name) != NULL)
+		return false;
+	for (size_t i = 0; i < forms->n; i++) {
+		if (sw_form_find(&forms->list[i], name) == NULL)
+			continue;
+		if (forms->or_by != NULL && strcmp(form->name, forms->or_by) == 0)
+			sw_fault_note(f, ptr,
+				      "\"%s\" does not go with \"%s\": give \"%s\" in its place",
+				      name, form->name, by);
+		else
+			sw_fault_note(f, ptr, "\"%s\" goes with %s \"%s\", and this is %s \"%s\"",
+				      name, by, forms->list[i].name, by, form->name);
+		return true;
+	}
+	return false;
+}
+
+/* --- the object --- */
+
+struct object {
+	const struct sw_form *form;
+	const struct sw_forms *forms; /* among which it is; or NULL */
+	const cJSON *v;
+	const char *ptr;
+	struct sw_faults *f;
+};
+
+static void check_member(const struct object *o, const cJSON *v)
+{
+	const struct sw_form_key *k = sw_form_find(o->form, v->string);
+	char place[sizeof o->f->list->ptr];
+	const char *given = NULL;
+
+	(void)snprintf(place, sizeof place, "%s", o->ptr);
+	sw_json_pointer_add(place, sizeof place, v->string);
+	if (k == NULL) {
+		if (o->forms == NULL || !is_anothers(o->forms, o->form, v->string, place, o->f))
+			unknown_key(o->form, v->string, place, o->f);
+	} else if (sw_form_get(o->form, o->v, own_key(o->form, k)->name, &given) != v) {
+		sw_fault_note(o->f, place, "\"%s\" and \"%s\" are two names of one thing: give one",
+			      given, k->name);
+	} else {
+		sw_key_check(k, v, place, o->f);
+	}
+}
+
+static void note_missing(const char *ptr, const struct sw_form_key *k, struct sw_faults *f)
+{
+	char place[sizeof f->list->ptr], want[320];
+
+	(void)snprintf(place, sizeof place, "%s", ptr);
+	sw_json_pointer_add(place, sizeof place, k->name);
+	sw_fault_note(f, place, "\"%s\" is missing: %s", k->name,
+		      k->missing != NULL ? k->missing : sw_key_want(k, want, sizeof want));
+}
+
+static void check_object(const struct object *o)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, o->v)
+		check_member(o, v);
+	/* Names first, then what is missing: a misspelt one is told of by its own name. */
+	for (size_t i = 0; i < o->form->n; i++) {
+		const struct sw_form_key *k = &o->form->keys[i];
+
+		if (k->required && sw_form_get(o->form, o->v, k->name, NULL) == NULL &&
+		    !is_misspelt(o->form, o->v, k->name))
+			note_missing(o->ptr, k, o->f);
+	}
+}
+
+void sw_form_check(const struct sw_form *form, const cJSON *object, const char *ptr,
+		   struct sw_faults *f)
+{
+	const struct object o = {form, NULL, object, ptr, f};
+
+	check_object(&o);
+}
+
+const struct sw_form *sw_forms_check(const struct sw_forms *forms, const cJSON *object,
+				     const char *ptr, struct sw_faults *f)
+{
+	const bool other = forms->or_by != NULL && sw_json_get(object, forms->or_by) != NULL;
+	const cJSON *by = sw_json_get(object, forms->by);
+	struct object o = {NULL, forms, object, ptr, f};
+	const struct sw_form *form;
+
+	if (by == NULL && !other) {
+		note_missing(ptr, forms->pick, f);
+		return NULL;
+	}
+	/* With the wrong form each key would look like a mistake. */
+	form = form_of(forms, other ? forms->or_by : sw_json_text(object, forms->by, ""));
+	o.form = form != NULL ? form : meant_form(forms, by);
+	if (o.form != NULL) {
+		check_object(&o);
+		return form;
+	}
+	char place[sizeof f->list->ptr];
+
+	(void)snprintf(place, sizeof place, "%s", ptr);
+	sw_json_pointer_add(place, sizeof place, forms->by);
+	sw_key_check(forms->pick, by, place, f);
+	return NULL;
+}
+
+/* --- the struct --- */
+
+static void fill_integer(void *to, size_t size, uint64_t v)
+{
+	if (size == sizeof(uint64_t))
+		*(uint64_t *)to = v;
+	else
+		*(unsigned *)to = (unsigned)v;
+}
+
+static void fill_word(void *to, size_t size, const struct sw_form_key *k, const cJSON *v)
+{
+	size_t i = isnan(k->fallback) ? 0 : (size_t)k->fallback;
+
+	if (v != NULL)
+		for (i = 0; strcmp(k->choices[i], v->valuestring) != 0;)
+			i++;
+	if (size == sizeof(const char *))
+		*(const char **)to = k->choices[i];
+	else if (size == sizeof(bool))
+		*(bool *)to = i == 1;
+	else
+		*(unsigned *)to = (unsigned)i;
+}
+
+static void fill_one(const struct sw_form_key *k, const cJSON *v, size_t size, void *to)
+{
+	const bool none = v == NULL && isnan(k->fallback);
+
+	switch (k->kind) {
+	case SW_KEY_INTEGER:
+		if (!none)
+			fill_integer(to, size,
+				     (uint64_t)(v != NULL ? v->valuedouble : k->fallback));
+		return;
+	case SW_KEY_REAL:
+		if (!none)
+			*(double *)to = v != NULL ? v->valuedouble : k->fallback;
+		return;
+	case SW_KEY_BOOLEAN:
+		*(bool *)to = v != NULL ? cJSON_IsTrue(v) != 0 : k->fallback > 0;
+		return;
+	case SW_KEY_CHOICE:
+		fill_word(to, size, k, v);
+		return;
+	case SW_KEY_STRING:
+		if (v != NULL)
+			*(const char **)to = v->valuestring;
+		return;
+	default:
+		*(const cJSON **)to = v;
+		return;
+	}
+}
+
+void sw_form_fill(const struct sw_form *form, const cJSON *object, const struct sw_row *rows,
+		  size_t n, void *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct sw_form_key *k = sw_form_find(form, rows[i].key);
+
+		const cJSON *v = sw_form_get(form, object, rows[i].key, NULL);
+		struct sw_faults wrong = {NULL, 0, 0};
+
+		assert(k != NULL);
+		if (v != NULL)
+			sw_key_check(k, v, "", &wrong);
+		fill_one(k, wrong.n == 0 ? v : NULL, rows[i].size, (char *)out + rows[i].at);
+	}
+}
