@@ -25,7 +25,7 @@ enum sw_rng_stream {
 	SW_RNG_PICK = 7,     /* which of too many rows a model sees */
 	SW_RNG_EXPLOIT = 9,  /* pbt: whom a member is replaced by */
 	SW_RNG_EXPLORE = 10, /* pbt: how the copy of a donor is changed */
-	SW_RNG_SOLVE = 11,   /* the search for a point where the walk finds none */
+	SW_RNG_VARY = 11,    /* what stays of the known point where the walk finds none */
 	SW_RNG_REPAIR = 8, /* the walk from a point that breaks constraints to one that does not */
 };
 

@@ -69,40 +69,34 @@ bool sw_sampler_learns(const struct sw_sampler *s, uint64_t made)
 	return s->ops->suggest != NULL && made > s->config.n_init;
 }
 
-/* Parts of the known point, and around them what the constraints leave; at worst all of it. */
+/* Parts of the known point, and beside them what a walk finds; at worst all of it. */
 static void vary_known(const struct sw_sampler *s, uint64_t number, struct sw_value *values)
 {
 	const size_t n = sw_space_size(s->space);
 	bool fixed[SW_SPACE_MAX_PARAMS];
+	double unit[SW_SPACE_MAX_PARAMS];
+	uint32_t draw = 0;
 
-	for (uint32_t k = 0; k < VARIED; k++) {
-		memcpy(values, s->known, n * sizeof *values);
+	for (int k = 0; k < VARIED; k++) {
+		for (size_t i = 0; i < n; i++) {
+			fixed[i] = sw_rng_unit(s->seed, SW_RNG_VARY, number, draw++) < 0.5;
+			unit[i] = sw_rng_unit(s->seed, SW_RNG_VARY, number, draw++);
+		}
+		sw_space_decode(s->space, unit, values);
 		for (size_t i = 0; i < n; i++)
-			fixed[i] = sw_rng_unit(s->seed, SW_RNG_SOLVE, number,
-					       UINT32_MAX - (k * (uint32_t)n + (uint32_t)i)) < 0.5;
-		if (sw_space_solve(s->space, s->seed, number, fixed, SW_SOLVE_ASK / VARIED,
-				   values) == SW_SOLVED)
+			if (fixed[i])
+				values[i] = s->known[i];
+		if (sw_space_repair(s->space, s->seed, number, fixed, values))
 			return;
 	}
 	memcpy(values, s->known, n * sizeof *values);
-}
-
-static bool walk(const struct sw_sampler *s, uint64_t number, struct sw_value *values)
-{
-	return sw_space_repair(s->space, s->seed, number, NULL, values);
-}
-
-static bool search(const struct sw_sampler *s, uint64_t number, struct sw_value *values)
-{
-	return sw_space_solve(s->space, s->seed, number, NULL, SW_SOLVE_ASK, values) == SW_SOLVED;
 }
 
 /* The last draw broke a constraint as all before it did. */
 static sw_status repair(const struct sw_sampler *s, uint64_t number, struct sw_value *values,
 			struct sw_err *err)
 {
-	if (!(s->is_rare ? search(s, number, values) || walk(s, number, values)
-			 : walk(s, number, values) || search(s, number, values))) {
+	if (!sw_space_repair(s->space, s->seed, number, NULL, values)) {
 		if (s->known == NULL) /* they came to the space after the sampler did */
 			return sw_err_at(err, SW_INVALID, "/constraints",
 					 "the constraints leave nothing to try");
@@ -112,7 +106,7 @@ static sw_status repair(const struct sw_sampler *s, uint64_t number, struct sw_v
 	return SW_OK;
 }
 
-/* Draws that are worth it before the search. */
+/* Draws that are worth it before the walk. */
 static uint32_t tries_of(const struct sw_sampler *s)
 {
 	return s->is_rare ? 1 : SW_SAMPLER_TRIES;
@@ -184,13 +178,6 @@ sw_status sw_sampler_restore(struct sw_sampler *s, const void *state, size_t n, 
 	return sw_err_set(err, SW_INVALID, "method %s keeps no state", s->ops->name);
 }
 
-static bool solve_beside(const struct sw_space *space, uint64_t seed, uint64_t number,
-			 const bool *given, const struct sw_value *values, struct sw_value *out)
-{
-	memcpy(out, values, sw_space_size(space) * sizeof *out);
-	return sw_space_solve(space, seed, number, given, SW_SOLVE_ASK, out) == SW_SOLVED;
-}
-
 sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t number,
 			  const bool *given, struct sw_value *values, struct sw_err *err)
 {
@@ -213,8 +200,7 @@ sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t 
 		if (first < n_constraints) {
 			broken[first]++;
 			if (attempt + 1 < SW_SAMPLER_TRIES ||
-			    (!sw_space_repair(space, seed, number, given, drawn) &&
-			     !solve_beside(space, seed, number, given, values, drawn)))
+			    !sw_space_repair(space, seed, number, given, drawn))
 				continue;
 		}
 		sw_space_canonical(space, drawn);

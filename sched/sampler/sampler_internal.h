@@ -33,7 +33,7 @@ struct sw_sampler {
 	uint64_t points;              /* 0: no end */
 	void *self;                   /* the kind's own */
 	/* With constraints, and unless the points are listed: a point that keeps them, which
-	 * sw_space_probe() found. is_rare: not by draws, so that the search comes before them. */
+	 * sw_space_probe() found. is_rare: not by draws, so one is enough before the walk. */
 	bool is_rare;
 	struct sw_value *known; /* [space size]; owned; NULL: there are no constraints */
 };
@@ -58,9 +58,9 @@ void sw_sampler_take_untried(const struct sw_sampler *s, const struct sw_history
 void sw_sampler_inward(const bool *category, size_t d, double *x);
 
 /* A point of the space, uniform in the unit cube, that breaks no constraint: trial t's draws of the
- * stream, up to SW_SAMPLER_TRIES of them, then the last of them repaired (sw_space_repair()), then
- * one that is searched for (sw_space_solve()), in the end the one that is known. For every kind,
- * also as the last resort of those that learn. */
+ * stream, up to SW_SAMPLER_TRIES of them, then the last of them repaired (sw_space_repair()), in
+ * the end parts of the one that is known, or all of it. For every kind, also as the last resort of
+ * those that learn. */
 #define SW_SAMPLER_TRIES 1000u
 SW_NODISCARD sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial,
 				       struct sw_value *values, struct sw_err *err);

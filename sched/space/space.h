@@ -145,7 +145,8 @@ bool sw_space_equal(const struct sw_space *s, const struct sw_value *a, const st
 /* Adds a constraint; it is copied. It applies where each parameter that it names is active. Sums of
  * decimals are compared to within rounding (0.1 + 0.2 <= 0.3 holds); integers, and two values
  * compared as they are, exactly. SW_INVALID: a parameter is not a number, a coefficient is not
- * finite, there is no parameter in it; SW_TOO_BIG, SW_NOMEM. No pointer is set. */
+ * finite, there is no parameter in it, or it is an equality of real numbers, which neither draws
+ * nor walks ever meet; SW_TOO_BIG, SW_NOMEM. No pointer is set. */
 SW_NODISCARD sw_status sw_space_constrain(struct sw_space *s, const struct sw_constraint *c,
 					  struct sw_err *err);
 
@@ -164,21 +165,6 @@ size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value 
 bool sw_space_repair(const struct sw_space *s, uint64_t seed, uint64_t number, const bool *fixed,
 		     struct sw_value *values);
 
-enum sw_solved {
-	SW_SOLVED,
-	SW_SOLVED_NONE,    /* there is no such point: proven */
-	SW_SOLVED_UNKNOWN, /* not within so many steps */
-};
-
-/* The same by a search through all that there is (sched/space/space_solve.c), where the walk does
- * not get there: values[n] are given where fixed, and written on SW_SOLVED alone. A pure function
- * of its arguments. most: steps, some 100 to 300 ns each. Takes 5 KiB of stack for each
- * parameter. */
-SW_NODISCARD enum sw_solved sw_space_solve(const struct sw_space *s, uint64_t seed, uint64_t number,
-					   const bool *fixed, size_t most, struct sw_value *values);
-#define SW_SOLVE_ASK   ((size_t)50000)  /* for one suggestion: some ten milliseconds */
-#define SW_SOLVE_PROBE ((size_t)400000) /* for a space, once */
-
 /* A point that keeps the constraints, and how it was come by. */
 struct sw_probe {
 	bool is_rare; /* no draw was one */
@@ -186,11 +172,10 @@ struct sw_probe {
 };
 
 /* Is there a point to try at all? Looks at every point of a space of up to SW_SPACE_PROBES, else at
- * that many draws by the seed, goes for a walk from the last, and searches. SW_INVALID at
+ * that many draws by the seed, and goes for a walk from the last. SW_INVALID at
  * "/constraints/<index>" of the one broken most often when all break some; the message says whether
  * there is none, or none was found. SW_OK at once without constraints, *found is not set then.
- * found: may be NULL. Cost: milliseconds; in a space with next to no points, and some that are
- * impossible, some tenths of a second. */
+ * found: may be NULL. Cost: milliseconds; in a space with next to no points some tens of them. */
 SW_NODISCARD sw_status sw_space_probe(const struct sw_space *s, uint64_t seed,
 				      struct sw_probe *found, struct sw_err *err);
 

@@ -42,6 +42,15 @@ static sw_status check_sum(const struct sw_space *s, const struct sw_sum *sum, s
 	return SW_OK;
 }
 
+static bool has_reals(const struct sw_space *s, const struct sw_sum *sum)
+{
+	for (size_t i = 0; i < sum->n_terms; i++)
+		for (size_t k = 0; k < sum->terms[i].n_factors; k++)
+			if (sw_space_is_continuous(&s->v[sum->terms[i].factor[k]]))
+				return true;
+	return false;
+}
+
 sw_status sw_space_constrain(struct sw_space *s, const struct sw_constraint *c, struct sw_err *err)
 {
 	const size_t n_left = c->left.n_terms, n = n_left + c->right.n_terms;
@@ -53,6 +62,11 @@ sw_status sw_space_constrain(struct sw_space *s, const struct sw_constraint *c, 
 		return rc;
 	if (n == 0)
 		return sw_err_set(err, SW_INVALID, "a constraint without a parameter");
+	if (c->op == SW_EQ && (has_reals(s, &c->left) || has_reals(s, &c->right)))
+		return sw_err_set(err, SW_INVALID,
+				  "no draw meets an equality of real numbers: leave out one of its "
+				  "parameters, and let the trial compute it as the rest of the "
+				  "others");
 	if (s->n_constraints == SW_SPACE_MAX_CONSTRAINTS)
 		return sw_err_set(err, SW_TOO_BIG, "at most %zu constraints",
 				  SW_SPACE_MAX_CONSTRAINTS);
@@ -136,7 +150,7 @@ static bool is_plain(const struct sw_sum *sum)
 }
 
 static bool holds(const struct sw_space *s, const struct sw_constraint *c,
-		  const struct sw_value *values)
+		  const struct sw_value *values, double *off)
 {
 	const struct side left = side_of(s, &c->left, values);
 	const struct side right = side_of(s, &c->right, values);
@@ -149,6 +163,8 @@ static bool holds(const struct sw_space *s, const struct sw_constraint *c,
 	const double d = left.value - right.value;
 
 	/* A sum that overflows compares with nothing. */
+	if (off != NULL)
+		*off = isfinite(d) && isfinite(size) && size > 0 ? fmin(fabs(d) / size, 1.0) : 1.0;
 	if (!isfinite(d))
 		return false;
 	switch (c->op) {
@@ -178,9 +194,9 @@ static bool applies(const struct sw_constraint *c, const bool *active)
 }
 
 bool sw_space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
-			const struct sw_value *values, const bool *active)
+			const struct sw_value *values, const bool *active, double *off)
 {
-	return applies(c, active) && !holds(s, c, values);
+	return applies(c, active) && !holds(s, c, values, off);
 }
 
 size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value *values)
@@ -191,7 +207,8 @@ size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value 
 	if (s->n_constraints == 0)
 		return 0;
 	sw_space_active(s, values, active);
-	while (i < s->n_constraints && !sw_space_is_broken(s, &s->constraints[i], values, active))
+	while (i < s->n_constraints &&
+	       !sw_space_is_broken(s, &s->constraints[i], values, active, NULL))
 		i++;
 	return i;
 }

@@ -48,9 +48,10 @@ static inline size_t sw_space_terms(const struct sw_constraint *c)
 	return c->left.n_terms + c->right.n_terms;
 }
 
-/* Does the constraint apply, and not hold? active: sw_space_active() of values. */
+/* Does the constraint apply, and not hold? active: sw_space_active() of values. *off (may be NULL):
+ * how far its sides are apart then, over the size of what they are made of, from 0 to 1. */
 bool sw_space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
-			const struct sw_value *values, const bool *active);
+			const struct sw_value *values, const bool *active, double *off);
 
 /* The index, from k_lo to k_hi, of the value nearest to v (a discrete kind). */
 double sw_space_index_of(const struct sw_space_entry *e, struct sw_value v);
@@ -94,19 +95,5 @@ double sw_space_value_of(const struct sw_space_entry *e, double k);
  * bounds and for what comes from outside. Sums of decimals are off by some roundings, and of a step
  * a millionth is less than anyone means: what comes as a float of 32 bits is off by that. */
 double sw_space_slack(const struct sw_space_entry *e, double x);
-
-/* --- the ranges that a constraint leaves (space_narrow.c) --- */
-
-struct sw_space_range {
-	double lo, hi; /* inclusive; infinite where a parameter has no end */
-};
-
-/* All that parameter i can be, as numbers. O(choices). */
-struct sw_space_range sw_space_range_all(const struct sw_space *s, size_t i);
-
-/* Narrows ranges[n] by one constraint, taken as if it applied. False: it cannot hold. *narrowed
- * becomes true if it is worth looking at the other constraints again. O(terms). */
-bool sw_space_narrow(const struct sw_space *s, const struct sw_constraint *c,
-		     struct sw_space_range *ranges, bool *narrowed);
 
 #endif

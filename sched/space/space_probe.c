@@ -1,5 +1,5 @@
-/* Is there anything to try? Looks at all points if they are few, else at draws, then a walk and a
- * search from them. */
+/* Is there anything to try? Looks at all points if they are few, else at draws, then a walk from
+ * the last of them. */
 #include "sched/num/rng.h"
 #include "sched/space/space.h"
 #include "sched/space/space_internal.h"
@@ -56,7 +56,7 @@ static bool count_broken(const struct sw_space *s, const struct sw_value *values
 
 	sw_space_active(s, values, active);
 	for (size_t i = 0; i < s->n_constraints; i++) {
-		const bool breaks = sw_space_is_broken(s, &s->constraints[i], values, active);
+		const bool breaks = sw_space_is_broken(s, &s->constraints[i], values, active, NULL);
 
 		broken[i] += breaks;
 		any = any || breaks;
@@ -64,31 +64,21 @@ static bool count_broken(const struct sw_space *s, const struct sw_value *values
 	return any;
 }
 
-/* Looks on if draws found nothing: the walk starts from the values of the last of them. */
-static enum sw_solved find_point(const struct sw_space *s, uint64_t seed, struct sw_probe *found)
-{
-	found->is_rare = true;
-	if (sw_space_repair(s, seed, 0, NULL, found->values))
-		return SW_SOLVED;
-	return sw_space_solve(s, seed, 0, NULL, SW_SOLVE_PROBE, found->values);
-}
-
-static sw_status no_point(uint64_t n, uint32_t breaks, size_t worst, bool is_all, bool is_proven,
+static sw_status no_point(uint64_t n, uint32_t breaks, size_t worst, bool is_all,
 			  struct sw_err *err)
 {
 	char ptr[48];
 
 	(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", worst);
-	if (is_proven)
+	if (is_all)
 		return sw_err_at(err, SW_INVALID, ptr,
-				 "no point of the space meets the constraints: of %s%llu this one "
-				 "breaks %lu",
-				 is_all ? "all its " : "", (unsigned long long)n,
-				 (unsigned long)breaks);
+				 "no point of the space meets the constraints: of all its %llu "
+				 "this one breaks %lu",
+				 (unsigned long long)n, (unsigned long)breaks);
 	return sw_err_at(err, SW_INVALID, ptr,
-			 "no point was found that meets the constraints, by %llu draws and a "
-			 "search of %zu steps; of the draws this one breaks %lu",
-			 (unsigned long long)n, SW_SOLVE_PROBE, (unsigned long)breaks);
+			 "no point was found that meets the constraints, by %llu draws and a walk "
+			 "from the last of them; of the draws this one breaks %lu",
+			 (unsigned long long)n, (unsigned long)breaks);
 }
 
 sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_probe *found,
@@ -97,7 +87,6 @@ sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_prob
 	struct sw_probe own, *const p = found != NULL ? found : &own;
 	uint32_t broken[SW_SPACE_MAX_CONSTRAINTS] = {0};
 	const uint64_t points = sw_space_points(s), n = points > 0 ? points : SW_SPACE_PROBES;
-	enum sw_solved solved = SW_SOLVED_NONE; /* once all points are seen */
 	size_t worst = 0;
 
 	p->is_rare = false;
@@ -109,12 +98,11 @@ sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_prob
 		if (!count_broken(s, p->values, broken))
 			return SW_OK;
 	}
-	if (points == 0)
-		solved = find_point(s, seed, p);
-	if (solved == SW_SOLVED)
+	p->is_rare = true;
+	if (points == 0 && sw_space_repair(s, seed, 0, NULL, p->values))
 		return SW_OK;
 	for (size_t i = 1; i < s->n_constraints; i++)
 		if (broken[i] > broken[worst])
 			worst = i;
-	return no_point(n, broken[worst], worst, points > 0, solved == SW_SOLVED_NONE, err);
+	return no_point(n, broken[worst], worst, points > 0, err);
 }

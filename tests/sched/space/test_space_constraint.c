@@ -77,7 +77,7 @@ static const struct row rows[] = {
 	{{TERM(1, X)}, 0, SW_LE, NONE, 0.1, 1, 1, 0.1 + DBL_EPSILON, 0, 0, false},
 	/* 0.1 + 0.2 is 0.30000000000000004 */
 	{{TERM(1, X), TERM(1, Y)}, 0, SW_LE, NONE, 0.3, 1, 1, 0.1, 0.2, 0, true},
-	{{TERM(1, X), TERM(1, Y)}, 0, SW_EQ, NONE, 0.3, 1, 1, 0.1, 0.2, 0, true},
+	{{TERM(1, Y), TERM(2, Y)}, 0, SW_EQ, NONE, 0.3, 1, 1, 0, 0.1, 0, true},
 	{{TERM(1, X), TERM(1, Y)}, 0, SW_GT, NONE, 0.3, 1, 1, 0.1, 0.2, 0, false},
 	{{TERM(1, X), TERM(1, Y)}, 0, SW_LE, NONE, 0.3, 1, 1, 0.1001, 0.2, 0, false},
 	{{TERM(1, BATCH, A)}, 0, SW_LE, NONE, 65536, 1024, 1, 0, 0, 2, true},
@@ -218,8 +218,8 @@ TEST(space_probe_names_the_constraint_that_breaks_most)
 	} spaces[] = {
 		{4, "no point of the space meets the constraints: of all its 64 this one breaks "
 		    "64"},
-		{1e6, "no point of the space meets the constraints: of 10000 this one breaks "
-		      "10000"},
+		{1e6, "no point was found that meets the constraints, by 10000 draws and a walk "
+		      "from the last of them; of the draws this one breaks 10000"},
 	};
 
 	for (size_t i = 0; i < ROWS(spaces); i++) {
@@ -390,6 +390,93 @@ TEST_LOOP(space_of_ordered_parameters_is_never_at_a_loss, 0, 2)
 		ck_assert_double_eq(v[n / 2].number, 0.4);
 	}
 	sw_sampler_destroy(sampler);
+	sw_space_destroy(s);
+}
+
+/* One constraint, met by no draw of 10,000: coefficients of a sum, or the product of all. */
+static const struct {
+	struct sw_param param; /* of each */
+	size_t n;
+	double coef[16]; /* the first 0: the product */
+	enum sw_compare op;
+	double right;
+	unsigned least; /* different points of 100 */
+} rare[] = {
+	{{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
+	 16,
+	 {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+	 SW_LE,
+	 1,
+	 100},
+	{{.dist = SW_DIST_LOG_NORMAL, .sigma = 1}, 4, {1, 1, 1, 1}, SW_LT, 0.5, 100},
+	{{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1000}, 4, {0}, SW_LE, 1000, 95},
+	{{.dist = SW_DIST_POW2, .min = 1, .max = 0x1p30}, 3, {0}, SW_GE, 0x1p88, 3},
+	{{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1000}, 2, {1, -1}, SW_EQ, 990, 8},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = -50, .max = 50, .q = 0.1},
+	 3,
+	 {1, 1, 1},
+	 SW_EQ,
+	 149.5,
+	 10},
+};
+
+TEST_ROWS(space_with_few_points_has_a_suggestion_for_every_trial, rare)
+{
+	const size_t n = rare[_i].n;
+	struct sw_term terms[16] = {{.coef = 1, .n_factors = n}};
+	const bool is_product = rare[_i].coef[0] == 0.0;
+	struct sw_space *s = NULL;
+	struct sw_sampler *sampler = NULL;
+	struct sw_value v[101][16];
+	unsigned different = 0;
+
+	ck_assert_int_eq(sw_space_create(&s), SW_OK);
+	for (size_t i = 0; i < n; i++) {
+		ck_assert_int_eq(sw_space_add(s, &rare[_i].param, NULL), SW_OK);
+		if (is_product)
+			terms[0].factor[i] = (uint16_t)i;
+		else
+			terms[i] = (struct sw_term){
+				.coef = rare[_i].coef[i], .n_factors = 1, .factor = {(uint16_t)i}};
+	}
+	const struct sw_constraint c = {.left = {.terms = terms, .n_terms = is_product ? 1 : n},
+					.op = rare[_i].op,
+					.right = {.constant = rare[_i].right}};
+	ck_assert_int_eq(sw_space_constrain(s, &c, NULL), SW_OK);
+	const struct sw_sampler_config config = {.kind = SW_SAMPLER_RANDOM, .seed = 5, .space = s};
+	ck_assert_int_eq(sw_samplers_create(&sampler, &config, NULL), SW_OK);
+	for (uint64_t t = 1; t <= 100; t++) {
+		uint64_t twin = 1;
+
+		memset(v[t], 0, sizeof v[t]);
+		ck_assert_int_eq(sw_sampler_next(sampler, NULL, t, v[t]), SW_OK);
+		ck_assert_int_eq(space_check(s, v[t], NULL), SW_OK);
+		while (!sw_space_equal(s, v[twin], v[t]))
+			twin++;
+		different += twin == t;
+	}
+	ck_assert_uint_ge(different, rare[_i].least);
+	sw_sampler_destroy(sampler);
+	sw_space_destroy(s);
+}
+
+TEST(space_equality_of_reals_is_refused)
+{
+	static const struct sw_term sum[] = {TERM(1, A), TERM(2, X)}, whole = TERM(1, Y, B);
+	const struct sw_constraint c[] = {
+		{.left = {.terms = &whole, .n_terms = 1},
+		 .op = SW_EQ,
+		 .right = {.terms = sum, .n_terms = 2}},
+		{.left = {.terms = &whole, .n_terms = 1}, .op = SW_EQ, .right = {.constant = 3}},
+	};
+	struct sw_space *s = make();
+	struct sw_err e = SW_ERR_INIT;
+
+	ck_assert_int_eq(sw_space_constrain(s, &c[0], &e), SW_INVALID);
+	ck_assert_str_eq(e.msg, "no draw meets an equality of real numbers: leave out one of its "
+				"parameters, and let the trial compute it as the rest of the "
+				"others");
+	ck_assert_int_eq(sw_space_constrain(s, &c[1], NULL), SW_OK);
 	sw_space_destroy(s);
 }
 
