@@ -351,8 +351,9 @@ def _spec(title: str, space: Space, scheduler: TrialScheduler, search: Searcher,
     given = [{space.names[key]: value for key, value in point.items()} for point in search.points or []]
     grids = math.prod(len(values) for values in space.grids.values())
     metrics = [{"name": name, "goal": "minimize" if mode == "min" else "maximize"} for name, mode in goals.items()]
+    method = search.method if search.method != "tpe" or len(metrics) == 1 else "bayes"  # tpe learns from one metric
     spec = {
-        "name": title[:64], "description": MARK, "method": search.method, "init": given + points,
+        "name": title[:64], "description": MARK, "method": method, "init": given + points,
         "parameters": space.parameters or {"config": {"value": None}},
         **({"metric": metrics[0]} if len(metrics) == 1 else {"metrics": metrics}),
         "run_cap": num_samples * grids if num_samples > 0 else None, "seed": search.seed and int(search.seed),
