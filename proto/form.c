@@ -2,115 +2,13 @@
 #include "base/utf8.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
-#include <assert.h>
-#include <float.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #define NAMES_MAX 128 /* keys of a form, words of a choice: for "did you mean" */
 #define LIST_MAX  246
-
-/* --- faults --- */
-
-void sw_fault_note(struct sw_faults *f, const char *ptr, const char *fmt, ...)
-{
-	char line[sizeof f->list->msg];
-	va_list ap;
-
-	/* A list for people is long enough; the others are counted. */
-	if (f->n++ >= f->cap)
-		return;
-	va_start(ap, fmt);
-	(void)vsnprintf(line, sizeof line, fmt, ap);
-	va_end(ap);
-	f->list[f->n - 1] = (struct sw_err)SW_ERR_INIT;
-	(void)sw_err_at(&f->list[f->n - 1], SW_INVALID, ptr, "%s", line);
-}
-
-bool sw_fault_near(const struct sw_faults *f, const char *ptr)
-{
-	const size_t whole = strlen(ptr);
-
-	for (size_t i = 0; i < f->n && i < f->cap; i++) {
-		const char *noted = f->list[i].ptr;
-		const size_t n = strlen(noted), both = n < whole ? n : whole;
-
-		if (strncmp(noted, ptr, both) == 0 &&
-		    (n == whole || (n < whole ? ptr : noted)[both] == '/'))
-			return true;
-	}
-	return false;
-}
-
-/* --- words --- */
-
-const char *sw_json_kind(const cJSON *v)
-{
-	if (cJSON_IsObject(v))
-		return "an object";
-	if (cJSON_IsArray(v))
-		return "an array";
-	if (cJSON_IsString(v))
-		return "a string";
-	if (cJSON_IsNumber(v))
-		return "a number";
-	return cJSON_IsBool(v) ? "true or false" : "null";
-}
-
-static void want_number(const struct sw_form_key *k, char *out, size_t cap)
-{
-	const char *kind = k->kind == SW_KEY_INTEGER ? "an integer" : "a number";
-	char low[32], high[32];
-	size_t n = (size_t)snprintf(out, cap, "%s", kind);
-
-	sw_json_num_text(k->min, low);
-	sw_json_num_text(k->max, high);
-	if (k->min > -DBL_MAX)
-		n += (size_t)snprintf(out + n, cap - n, ", %s %s",
-				      k->min_open ? "above" : "at least", low);
-	if (k->max < DBL_MAX)
-		(void)snprintf(out + n, cap - n, "%s%s %s", k->min > -DBL_MAX ? " and " : ", ",
-			       k->max_open ? "below" : "at most", high);
-}
-
-static void want_word(const struct sw_form_key *k, char *out, size_t cap)
-{
-	size_t n = 0;
-
-	out[0] = '\0';
-	for (size_t i = 0; k->choices[i] != NULL && n < cap; i++)
-		n += (size_t)snprintf(out + n, cap - n, "%s\"%s\"",
-				      i == 0                      ? ""
-				      : k->choices[i + 1] == NULL ? " or "
-								  : ", ",
-				      k->choices[i]);
-}
-
-const char *sw_key_want(const struct sw_form_key *k, char *out, size_t cap)
-{
-	static const char *const plain[] = {[SW_KEY_ANY] = "there",
-					    [SW_KEY_OBJECT] = "an object",
-					    [SW_KEY_ARRAY] = "an array",
-					    [SW_KEY_STRING] = "a string",
-					    [SW_KEY_BOOLEAN] = "true or false"};
-
-	if (k->must != NULL)
-		(void)snprintf(out, cap, "%s", k->must);
-	else if (k->kind == SW_KEY_CHOICE)
-		want_word(k, out, cap);
-	else if (k->kind == SW_KEY_INTEGER || k->kind == SW_KEY_REAL)
-		want_number(k, out, cap);
-	else if (k->kind == SW_KEY_STRING && k->max < DBL_MAX)
-		(void)snprintf(out, cap, "a string of %.0f to %.0f bytes", k->min, k->max);
-	else
-		(void)snprintf(out, cap, "%s", plain[k->kind]);
-	if (k->shared)
-		(void)snprintf(out + strlen(out), cap - strlen(out), ", the same for every trial");
-	return out;
-}
 
 static const struct sw_hint *hint_of(const struct sw_hint *hints, size_t n, const char *word)
 {
@@ -289,7 +187,8 @@ const struct sw_form_key *sw_form_find(const struct sw_form *form, const char *n
  * for ours are none of them. */
 static void known_here(const struct sw_form *form, char list[LIST_MAX])
 {
-	size_t n = (size_t)snprintf(list, LIST_MAX, "; known here: ");
+	size_t n = (size_t)snprintf(list, LIST_MAX,
+				    form->n > 0 ? "; known here: " : "; none is known here");
 	bool first = true;
 
 	for (size_t i = 0; i < form->n; i++) {
@@ -333,8 +232,8 @@ static void unknown_key(const struct sw_form *form, const char *name, const char
 		return;
 	}
 	known_here(form, list);
-	sw_fault_note(f, ptr, "unknown key \"%.64s\"%s", name,
-		      near != NULL ? sw_did_you_mean(near, did) : list);
+	sw_fault_note(f, ptr, "unknown %s \"%.64s\"%s", form->noun != NULL ? form->noun : "key",
+		      name, near != NULL ? sw_did_you_mean(near, did) : list);
 }
 
 /* The key that a name belongs to, be it another name of it. */
@@ -504,75 +403,4 @@ const struct sw_form *sw_forms_check(const struct sw_forms *forms, const cJSON *
 	sw_json_pointer_add(place, sizeof place, forms->by);
 	sw_key_check(forms->pick, by, place, f);
 	return NULL;
-}
-
-/* --- the struct --- */
-
-static void fill_integer(void *to, size_t size, uint64_t v)
-{
-	if (size == sizeof(uint64_t))
-		*(uint64_t *)to = v;
-	else
-		*(unsigned *)to = (unsigned)v;
-}
-
-static void fill_word(void *to, size_t size, const struct sw_form_key *k, const cJSON *v)
-{
-	size_t i = isnan(k->fallback) ? 0 : (size_t)k->fallback;
-
-	if (v != NULL)
-		for (i = 0; strcmp(k->choices[i], v->valuestring) != 0;)
-			i++;
-	if (size == sizeof(const char *))
-		*(const char **)to = k->choices[i];
-	else if (size == sizeof(bool))
-		*(bool *)to = i == 1;
-	else
-		*(unsigned *)to = (unsigned)i;
-}
-
-static void fill_one(const struct sw_form_key *k, const cJSON *v, size_t size, void *to)
-{
-	const bool none = v == NULL && isnan(k->fallback);
-
-	switch (k->kind) {
-	case SW_KEY_INTEGER:
-		if (!none)
-			fill_integer(to, size,
-				     (uint64_t)(v != NULL ? v->valuedouble : k->fallback));
-		return;
-	case SW_KEY_REAL:
-		if (!none)
-			*(double *)to = v != NULL ? v->valuedouble : k->fallback;
-		return;
-	case SW_KEY_BOOLEAN:
-		*(bool *)to = v != NULL ? cJSON_IsTrue(v) != 0 : k->fallback > 0;
-		return;
-	case SW_KEY_CHOICE:
-		fill_word(to, size, k, v);
-		return;
-	case SW_KEY_STRING:
-		if (v != NULL)
-			*(const char **)to = v->valuestring;
-		return;
-	default:
-		*(const cJSON **)to = v;
-		return;
-	}
-}
-
-void sw_form_fill(const struct sw_form *form, const cJSON *object, const struct sw_row *rows,
-		  size_t n, void *out)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct sw_form_key *k = sw_form_find(form, rows[i].key);
-
-		const cJSON *v = sw_form_get(form, object, rows[i].key, NULL);
-		struct sw_faults wrong = {NULL, 0, 0};
-
-		assert(k != NULL);
-		if (v != NULL)
-			sw_key_check(k, v, "", &wrong);
-		fill_one(k, wrong.n == 0 ? v : NULL, rows[i].size, (char *)out + rows[i].at);
-	}
 }

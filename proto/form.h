@@ -63,6 +63,7 @@ struct sw_form_key {
 
 struct sw_form {
 	const char *name; /* among several: the word that picks it */
+	const char *noun; /* what messages call a key; NULL: "key" */
 	const struct sw_form_key *keys;
 	size_t n;
 	const struct sw_hint *hints; /* keys from elsewhere */

@@ -1,10 +1,9 @@
 #include "proto/methods.h"
 #include "base/memory.h"
+#include "proto/form.h"
 #include "proto/json.h"
-#include "proto/nearest.h"
 #include <assert.h>
-#include <math.h>
-#include <stdio.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,31 +11,11 @@
 extern const char sw_methods_json[], sw_openrpc_json[];
 extern const unsigned long sw_methods_json_len, sw_openrpc_json_len;
 
-enum sw_param_type {
-	PARAM_OBJECT,
-	PARAM_ARRAY,
-	PARAM_STRING,
-	PARAM_INTEGER,
-	PARAM_NUMBER,
-	PARAM_BOOLEAN,
-	PARAM_TYPE_N
-};
-
-/* One parameter; strings and trees point into the document. */
-struct sw_method_param {
-	const char *name;
-	enum sw_param_type type;
-	bool required;
-	double min, max;    /* of a number, both ends allowed */
-	double max_bytes;   /* of a string */
-	const cJSON *words; /* of a string: the array of those allowed, or NULL */
-};
-
+/* Names and words point into the document. */
 struct sw_method {
 	const char *name;
-	struct sw_method_param *params;
-	const char **names; /* of the parameters, for suggestions */
-	size_t n_params;
+	struct sw_form form; /* of its parameters */
+	struct sw_form_key *keys;
 };
 
 struct sw_methods {
@@ -45,29 +24,46 @@ struct sw_methods {
 	size_t n;
 };
 
-static const char *const param_type_names[PARAM_TYPE_N] = {
-	[PARAM_OBJECT] = "object",   [PARAM_ARRAY] = "array",   [PARAM_STRING] = "string",
-	[PARAM_INTEGER] = "integer", [PARAM_NUMBER] = "number", [PARAM_BOOLEAN] = "boolean",
-};
-
 /* --- loading: what is wrong here was wrong when it was built --- */
 
-static void load_param(struct sw_method_param *p, const cJSON *v)
+static sw_status load_words(struct sw_form_key *k, const cJSON *list)
 {
-	const char *type = sw_json_text(v, "type", "");
-	size_t t = 0;
+	const char **words = sw_calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *words);
+	const cJSON *word;
+	size_t n = 0;
 
-	p->name = sw_json_text(v, "name", NULL);
-	while (t < PARAM_TYPE_N && strcmp(type, param_type_names[t]) != 0)
-		t++;
-	p->type = (enum sw_param_type)t;
-	p->required = cJSON_IsTrue(sw_json_get(v, "required")) != 0;
-	p->min = sw_json_number(v, "min", p->type == PARAM_INTEGER ? -SW_JSON_MAX_INT : -INFINITY);
-	p->max = sw_json_number(v, "max", p->type == PARAM_INTEGER ? SW_JSON_MAX_INT : INFINITY);
-	p->max_bytes = sw_json_number(v, "max", INFINITY);
-	p->words = sw_json_get(v, "enum");
-	assert(p->name != NULL && t < PARAM_TYPE_N);
-	assert(p->words == NULL || (cJSON_IsArray(p->words) && p->type == PARAM_STRING));
+	k->choices = words;
+	if (words == NULL)
+		return SW_NOMEM;
+	cJSON_ArrayForEach (word, list)
+		words[n++] = word->valuestring;
+	return SW_OK;
+}
+
+static sw_status load_param(struct sw_form_key *k, const cJSON *v)
+{
+	static const char *const kinds[] = {
+		[SW_KEY_OBJECT] = "object", [SW_KEY_ARRAY] = "array",
+		[SW_KEY_STRING] = "string", [SW_KEY_INTEGER] = "integer",
+		[SW_KEY_REAL] = "number",   [SW_KEY_BOOLEAN] = "boolean"};
+	const char *type = sw_json_text(v, "type", "");
+	const cJSON *words = sw_json_get(v, "enum");
+	unsigned kind = SW_KEY_OBJECT;
+
+	k->name = sw_json_text(v, "name", NULL);
+	while (kind <= SW_KEY_BOOLEAN && strcmp(type, kinds[kind]) != 0)
+		kind++;
+	assert(k->name != NULL && kind <= SW_KEY_BOOLEAN);
+	k->kind = (enum sw_key_kind)kind;
+	k->required = cJSON_IsTrue(sw_json_get(v, "required")) != 0;
+	k->min = kind == SW_KEY_INTEGER ? -SW_JSON_MAX_INT : kind == SW_KEY_REAL ? -DBL_MAX : 0;
+	k->min = sw_json_number(v, "min", k->min);
+	k->max = sw_json_number(v, "max", kind == SW_KEY_INTEGER ? SW_JSON_MAX_INT : DBL_MAX);
+	if (words == NULL)
+		return SW_OK;
+	assert(cJSON_IsArray(words) && k->kind == SW_KEY_STRING);
+	k->kind = SW_KEY_CHOICE;
+	return load_words(k, words);
 }
 
 static sw_status load_method(struct sw_method *m, const cJSON *v, struct sw_err *err)
@@ -76,16 +72,13 @@ static sw_status load_method(struct sw_method *m, const cJSON *v, struct sw_err 
 
 	m->name = sw_json_text(v, "name", NULL);
 	assert(m->name != NULL && cJSON_IsArray(params));
-	const size_t n = (size_t)cJSON_GetArraySize(params);
-	m->params = sw_calloc(n + 1, sizeof *m->params);
-	m->names = sw_calloc(n + 1, sizeof *m->names);
-	if (m->params == NULL || m->names == NULL)
+	m->keys = sw_calloc((size_t)cJSON_GetArraySize(params) + 1, sizeof *m->keys);
+	if (m->keys == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	cJSON_ArrayForEach (param, params) {
-		load_param(&m->params[m->n_params], param);
-		m->names[m->n_params] = m->params[m->n_params].name;
-		m->n_params++;
-	}
+	m->form = (struct sw_form){.name = m->name, .noun = "parameter", .keys = m->keys};
+	cJSON_ArrayForEach (param, params)
+		if (load_param(&m->keys[m->form.n++], param) != SW_OK)
+			return sw_err_set(err, SW_NOMEM, "out of memory");
 	return SW_OK;
 }
 
@@ -137,8 +130,9 @@ void sw_methods_destroy(struct sw_methods *m)
 	if (m == NULL)
 		return;
 	for (size_t i = 0; i < m->n; i++) {
-		free(m->all[i].params);
-		free(m->all[i].names);
+		for (size_t k = 0; k < m->all[i].form.n; k++)
+			free((void *)m->all[i].keys[k].choices);
+		free(m->all[i].keys);
 	}
 	free(m->all);
 	cJSON_Delete(m->doc);
@@ -171,90 +165,11 @@ const char *sw_methods_openrpc(size_t *n)
 
 /* --- checking --- */
 
-static sw_status wrong_type(const char *ptr, const struct sw_method_param *p, struct sw_err *err)
-{
-	const char *type = param_type_names[p->type];
-
-	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be %s %s", p->name,
-			 strchr("aeiou", type[0]) != NULL ? "an" : "a", type);
-}
-
-static sw_status check_number(const char *ptr, const struct sw_method_param *p, double v,
-			      struct sw_err *err)
-{
-	const bool low = v < p->min;
-	char end[32];
-
-	if (p->type == PARAM_INTEGER && v != floor(v))
-		return wrong_type(ptr, p, err);
-	if (!low && v <= p->max)
-		return SW_OK;
-	sw_json_num_text(low ? p->min : p->max, end);
-	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be at %s %s", p->name,
-			 low ? "least" : "most", end);
-}
-
-static sw_status check_word(const char *ptr, const struct sw_method_param *p, const char *v,
-			    struct sw_err *err)
-{
-	const cJSON *word;
-	struct sw_buf list;
-
-	cJSON_ArrayForEach (word, p->words) {
-		if (strcmp(word->valuestring, v) == 0)
-			return SW_OK;
-	}
-	sw_buf_init(&list, 200);
-	cJSON_ArrayForEach (word, p->words)
-		(void)sw_buf_addf(&list, "%s%s", list.len > 0 ? ", " : "", word->valuestring);
-	const sw_status rc = sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be one of %s", p->name,
-				       list.data != NULL ? list.data : "its words");
-	sw_buf_fini(&list);
-	return rc;
-}
-
-static sw_status check_value(const struct sw_method_param *p, const cJSON *v, struct sw_err *err)
-{
-	static int (*const is_type[PARAM_TYPE_N])(const cJSON *) = {
-		[PARAM_OBJECT] = cJSON_IsObject, [PARAM_ARRAY] = cJSON_IsArray,
-		[PARAM_STRING] = cJSON_IsString, [PARAM_INTEGER] = cJSON_IsNumber,
-		[PARAM_NUMBER] = cJSON_IsNumber, [PARAM_BOOLEAN] = cJSON_IsBool,
-	};
-	char ptr[sizeof err->ptr] = "";
-
-	sw_json_pointer_add(ptr, sizeof ptr, p->name);
-	if (!is_type[p->type](v))
-		return wrong_type(ptr, p, err);
-	if (p->type == PARAM_INTEGER || p->type == PARAM_NUMBER)
-		return check_number(ptr, p, v->valuedouble, err);
-	/* Objects, arrays and booleans have no range. */
-	if (p->type != PARAM_STRING)
-		return SW_OK;
-	if ((double)strlen(v->valuestring) > p->max_bytes)
-		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is longer than %.0f bytes", p->name,
-				 p->max_bytes);
-	return p->words != NULL ? check_word(ptr, p, v->valuestring, err) : SW_OK;
-}
-
-static sw_status unknown_name(const struct sw_method *method, const char *name, struct sw_err *err)
-{
-	const char *near = sw_nearest(name, method->names, method->n_params);
-	char ptr[sizeof err->ptr] = "";
-
-	sw_json_pointer_add(ptr, sizeof ptr, name);
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "unknown parameter \"%.64s\"; did you mean \"%s\"?", name, near);
-	return sw_err_at(err, SW_INVALID, ptr, "unknown parameter \"%.64s\": %s takes %s", name,
-			 method->name,
-			 method->n_params > 0 ? "no parameter of that name" : "no parameters");
-}
-
 sw_status sw_methods_check(const struct sw_methods *m, size_t i, const cJSON *params,
 			   struct sw_err *err)
 {
-	const struct sw_method *method = &m->all[i];
-	const cJSON *v;
+	struct sw_err first;
+	struct sw_faults f = {&first, 1, 0};
 
 	/* JSON-RPC allows an empty array for no parameters. */
 	if (cJSON_IsArray(params) && params->child != NULL)
@@ -262,24 +177,6 @@ sw_status sw_methods_check(const struct sw_methods *m, size_t i, const cJSON *pa
 				  "parameters go by name: params must be an object");
 	if (params != NULL && !cJSON_IsObject(params) && !cJSON_IsArray(params))
 		return sw_err_set(err, SW_INVALID, "params must be an object");
-	cJSON_ArrayForEach (v, params) {
-		size_t k = 0;
-		while (k < method->n_params && strcmp(method->names[k], v->string) != 0)
-			k++;
-		const sw_status rc = k == method->n_params
-					     ? unknown_name(method, v->string, err)
-					     : check_value(&method->params[k], v, err);
-		if (rc != SW_OK)
-			return rc;
-	}
-	for (size_t k = 0; k < method->n_params; k++) {
-		const struct sw_method_param *p = &method->params[k];
-		char ptr[sizeof err->ptr] = "";
-		/* Names first, then what is missing: a misspelt one is told of by its own name. */
-		if (!p->required || sw_json_get(params, p->name) != NULL)
-			continue;
-		sw_json_pointer_add(ptr, sizeof ptr, p->name);
-		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is missing", p->name);
-	}
-	return SW_OK;
+	sw_form_check(&m->all[i].form, params, "", &f);
+	return f.n == 0 ? SW_OK : sw_err_at(err, first.code, first.ptr, "%s", first.msg);
 }

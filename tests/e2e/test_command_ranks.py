@@ -232,8 +232,8 @@ def test_what_cannot_be_is_refused(client, tmp_path):
             ({"resources": {"cpu": 2}}, '"rank" starts a process on each slot of the trial'),
             ({"resources": {"cpu_slots": 2, "cpu": 2}}, '"cpu_slots" must be alone'),
             ({"resources": {"cpu_slots": 2, "gpu": 1}}, '"cpu_slots" must be alone'),
-            ({"resources": {"cpu_slots": 65}}, '"cpu_slots" must be at most 64'),
-            ({"run": {"cwd": "/", "launch": "ranks"}}, '"launch" must be "once", or "rank"')):
+            ({"resources": {"cpu_slots": 65}}, '"cpu_slots" must be an integer, at least 1 and at most 64'),
+            ({"run": {"cwd": "/", "launch": "ranks"}}, 'did you mean "rank"?')):
         error = client.refused("sweep.submit", spec={**ranks(tmp_path, 2, ""), **change})
         assert line in error.message, (change, error.message)
 

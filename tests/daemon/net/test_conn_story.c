@@ -103,7 +103,7 @@ static const struct story stories[] = {
 	  "a send 0]}}$[{'jsonrpc':'2.0','id':2,'method':'sweep.pause','params':{'sweep':1}}]$", "",
 	  "b get", "RUNNING",
 	  "pool works",
-	  "a {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32602,\"message\":\"unknown parameter \\\"x\\\": sweep.get takes no parameter of that name\",\"data\":{\"pointer\":\"/x\"}},\"id\":1}; a [{\"jsonrpc\":\"2.0\",\"result\":{\"sweep\":1,\"state\":\"PAUSED\"},\"id\":2}]"}},
+	  "a {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32602,\"message\":\"unknown parameter \\\"x\\\"; known here: sweep\",\"data\":{\"pointer\":\"/x\"}},\"id\":1}; a [{\"jsonrpc\":\"2.0\",\"result\":{\"sweep\":1,\"state\":\"PAUSED\"},\"id\":2}]"}},
 	{"a client that is gone before its long line is read leaves nothing behind", NULL, "'run_cap':3",
 	 {"pool holds", "",
 	  "disk holds", "",

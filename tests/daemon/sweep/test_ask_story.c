@@ -61,7 +61,7 @@ static const struct story stories[] = {
 	  "time 2.7", "",
 	  "time 0.6", "b none, busy"}},
 	{"it may not wait for longer than a minute", NULL, "'run_cap':3",
-	 {"a ask 1 60.5", "refused -32602 /wait_s: \"wait_s\" must be at most 60",
+	 {"a ask 1 60.5", "refused -32602 /wait_s: \"wait_s\" must be a number, at least 0 and at most 60",
 	  "a ask 1 60", "1.1"}},
 	{"it is answered as soon as a trial ends", NULL, "'run_cap':2,'max_concurrent':1",
 	 {"a ask", "1.1",

@@ -216,9 +216,9 @@ static const struct story stories[] = {
 	{"a report to a sweep that there is not", NULL, "'run_cap':3",
 	 {"a report@4 1 1 1 1 0.5", "refused -32001 /sweep: no sweep 4; the last one is 1"}},
 	{"what lacks a parameter, or has one of another type, names it", NULL, "'run_cap':3",
-	 {"a report 1 1 1", "refused -32602 /step: \"step\" is missing",
+	 {"a report 1 1 1", "refused -32602 /step: \"step\" is missing: an integer, at least 1 and at most 9007199254740991",
 	  "a call trial.report {'sweep':'1','trial':1,'attempt':1,'seq':1,'step':1,'metrics':{}}",
-	  "refused -32602 /sweep: \"sweep\" must be an integer",
+	  "refused -32602 /sweep: \"sweep\" must be an integer, at least 1 and at most 9007199254740991, not a string",
 	  "a call trial.report {'sweep':1,'trial':1,'attempt':1,'seq':1,'step':1,'metrics':{'loss':{}}}",
 	  "refused -32602 /metrics/loss: metric \"loss\" is not a number (or \"nan\", "
 	  "\"inf\", \"-inf\")",
