@@ -40,7 +40,7 @@ bool sw_spec_param_conditional(const struct sw_spec *s, size_t i)
 
 const char *sw_spec_param_nearest(const struct sw_spec *s, const char *name)
 {
-	const char *names[SW_SPEC_MAX_PARAMS];
+	const char *names[SW_SPACE_MAX_PARAMS];
 	const size_t n = strlen(name);
 
 	for (size_t i = 0; i < s->n_params; i++) {
@@ -70,7 +70,7 @@ const cJSON *sw_spec_param_word(const struct sw_spec_param *p)
 sw_status sw_spec_no_param(const struct sw_spec *s, const char *what, const char *name,
 			   const char *ptr, struct sw_err *err)
 {
-	const char *names[SW_SPEC_MAX_PARAMS];
+	const char *names[SW_SPACE_MAX_PARAMS];
 	char list[120] = "", did[SW_DID_YOU_MEAN];
 	size_t n = 0;
 

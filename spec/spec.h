@@ -9,8 +9,8 @@
 #ifndef SW_SPEC_SPEC_H
 #define SW_SPEC_SPEC_H
 
-#include "base/dist.h"
 #include "base/pruning.h"
+#include "base/space.h"
 #include "base/status.h"
 #include "proto/form.h"
 #include "proto/json.h"
@@ -19,23 +19,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_SPEC_MAX_NAME        64    /* bytes of a sweep's or metric's name */
-#define SW_SPEC_MAX_PARAM_NAME  128   /* bytes of a parameter's, with those of its groups */
-#define SW_SPEC_MAX_RANKS       64    /* slots of one trial */
-#define SW_SPEC_MAX_PARAMS      256   /* parameters of a sweep */
-#define SW_SPEC_MAX_GROUPS      256   /* groups of parameters */
-#define SW_SPEC_MAX_VALUES      10000 /* values of one parameter */
-#define SW_SPEC_MAX_WHEN        20000 /* values that all the conditions list */
-#define SW_SPEC_MAX_CONSTRAINTS 256
-#define SW_SPEC_MAX_TEXT        1000 /* bytes of a constraint */
-#define SW_SPEC_MAX_TERMS       64   /* of one side of a constraint */
-#define SW_SPEC_MAX_FACTORS     4    /* parameters multiplied in one term */
-#define SW_SPEC_MAX_METRICS     8
-#define SW_SPEC_MAX_WEIGHT      1e6
-#define SW_SPEC_MAX_TIME_S      1e9
-#define SW_SPEC_MAX_GPU_HOURS   1e6
-#define SW_SPEC_MAX_EXECUTOR    10   /* bytes of an executor's name */
-#define SW_SPEC_MAX_OPTIONS     4096 /* bytes of its options, with the NUL */
+#define SW_SPEC_MAX_NAME       64    /* bytes of a sweep's or metric's name */
+#define SW_SPEC_MAX_PARAM_NAME 128   /* bytes of a parameter's, with those of its groups */
+#define SW_SPEC_MAX_RANKS      64    /* slots of one trial */
+#define SW_SPEC_MAX_GROUPS     256   /* groups of parameters */
+#define SW_SPEC_MAX_WHEN       20000 /* values that all the conditions list */
+#define SW_SPEC_MAX_TEXT       1000  /* bytes of a constraint */
+#define SW_SPEC_MAX_METRICS    8
+#define SW_SPEC_MAX_WEIGHT     1e6
+#define SW_SPEC_MAX_TIME_S     1e9
+#define SW_SPEC_MAX_GPU_HOURS  1e6
+#define SW_SPEC_MAX_EXECUTOR   10   /* bytes of an executor's name */
+#define SW_SPEC_MAX_OPTIONS    4096 /* bytes of its options, with the NUL */
 
 #define SW_SPEC_SHAPE_USUAL 1 /* of jobs with the daemon's own options */
 
@@ -90,22 +85,9 @@ struct sw_spec_cond {
 	size_t n;
 };
 
-struct sw_spec_term {
-	double coef;
-	size_t n_factors;
-	uint16_t factor[SW_SPEC_MAX_FACTORS]; /* indices of parameters, rising */
-};
-
-struct sw_spec_sum {
-	struct sw_spec_term *terms; /* owned */
-	size_t n_terms;
-	double constant;
-};
-
 struct sw_spec_constraint {
 	const char *text;
-	struct sw_spec_sum left, right;
-	const char *op; /* "<", "<=", ">", ">=", "==" or "!=" */
+	struct sw_constraint rule; /* its terms are owned */
 };
 
 /* The sweep ends when the best `top` completed trials no longer differ. */

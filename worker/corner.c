@@ -107,7 +107,7 @@ static double value(const struct sw_corner *c, size_t i)
 	return v ? v->valuedouble : range_value(p, c->pick[i]);
 }
 
-static double sum(const struct sw_corner *c, const struct sw_spec_sum *s)
+static double sum(const struct sw_corner *c, const struct sw_sum *s)
 {
 	double total = s->constant;
 
@@ -121,24 +121,22 @@ static double sum(const struct sw_corner *c, const struct sw_spec_sum *s)
 	return total;
 }
 
-static bool holds(const struct sw_corner *c, const struct sw_spec_constraint *k)
+static bool holds(const struct sw_corner *c, const struct sw_constraint *k)
 {
 	const double l = sum(c, &k->left), r = sum(c, &k->right);
 	const bool same = fabs(l - r) <= 1e-9 * fmax(fabs(l), fabs(r));
 
-	if (k->op[0] == '=')
-		return same;
-	if (k->op[0] == '!')
-		return !same;
 	if (same)
-		return k->op[1] == '=';
-	return k->op[0] == '<' ? l < r : l > r;
+		return k->op == SW_EQ || k->op == SW_LE || k->op == SW_GE;
+	if (k->op == SW_EQ || k->op == SW_NE)
+		return k->op == SW_NE;
+	return k->op == SW_LT || k->op == SW_LE ? l < r : l > r;
 }
 
 bool sw_corner_holds(const struct sw_corner *c)
 {
 	for (size_t i = 0; i < c->spec->n_constraints; i++)
-		if (!holds(c, &c->spec->constraints[i]))
+		if (!holds(c, &c->spec->constraints[i].rule))
 			return false;
 	return true;
 }

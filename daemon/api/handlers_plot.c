@@ -48,7 +48,7 @@ static void free_question(struct sw_lookup *q)
 static sw_status no_such_param(struct plot_question *y, size_t i)
 {
 	const struct sw_spec *spec = y->rows[0].spec;
-	const char *names[SW_SPEC_MAX_PARAMS];
+	const char *names[SW_SPACE_MAX_PARAMS];
 	char ptr[32];
 
 	for (size_t k = 0; k < spec->n_params; k++)

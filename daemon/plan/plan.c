@@ -92,35 +92,6 @@ static sw_status add_cond(struct sw_space *space, const struct sw_spec *spec,
 	return rc;
 }
 
-static sw_status add_constraint(struct sw_space *space, const struct sw_spec_constraint *c,
-				struct sw_err *err)
-{
-	static const char *const ops[] = {[SW_LT] = "<",  [SW_LE] = "<=", [SW_GT] = ">",
-					  [SW_GE] = ">=", [SW_EQ] = "==", [SW_NE] = "!="};
-	const struct sw_spec_sum *from[2] = {&c->left, &c->right};
-	struct sw_term terms[2][SW_SPEC_MAX_TERMS];
-	struct sw_constraint out = {.op = SW_LT};
-
-	/* The spec was read, so its operator is one of these. */
-	while (strcmp(ops[out.op], c->op) != 0)
-		out.op++;
-	for (size_t side = 0; side < 2; side++) {
-		for (size_t i = 0; i < from[side]->n_terms; i++) {
-			const struct sw_spec_term *t = &from[side]->terms[i];
-
-			terms[side][i] =
-				(struct sw_term){.coef = t->coef, .n_factors = t->n_factors};
-			memcpy(terms[side][i].factor, t->factor, sizeof t->factor);
-		}
-		*(side == 0 ? &out.left : &out.right) =
-			(struct sw_sum){.terms = terms[side],
-					.n_terms = from[side]->n_terms,
-					.constant = from[side]->constant};
-	}
-	return sw_space_constrain(space, &out, err);
-}
-_Static_assert(SW_SPEC_MAX_FACTORS == SW_TERM_MAX_FACTORS, "a term of a spec fits one of a space");
-
 static sw_status add_rules(struct sw_space *space, const struct sw_spec *spec, struct sw_err *err)
 {
 	char ptr[48];
@@ -129,7 +100,7 @@ static sw_status add_rules(struct sw_space *space, const struct sw_spec *spec, s
 	for (size_t i = 0; rc == SW_OK && i < spec->n_conds; i++)
 		rc = add_cond(space, spec, &spec->conds[i], err);
 	for (size_t i = 0; rc == SW_OK && i < spec->n_constraints; i++) {
-		rc = add_constraint(space, &spec->constraints[i], err);
+		rc = sw_space_constrain(space, &spec->constraints[i].rule, err);
 		(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", i);
 		if (rc != SW_OK)
 			sw_err_prefix(err, ptr);

@@ -165,7 +165,7 @@ static const struct sw_spec_group *group_in(const struct sw_spec *s, const struc
 static sw_status unknown_param(const struct sw_spec *s, const struct sw_spec_group *g,
 			       const char *key, struct sw_err *err)
 {
-	const char *names[SW_SPEC_MAX_PARAMS + SW_SPEC_MAX_GROUPS];
+	const char *names[SW_SPACE_MAX_PARAMS + SW_SPEC_MAX_GROUPS];
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_params; i++)
@@ -283,8 +283,8 @@ static void find_off(const struct reader *r, bool *off, const struct sw_spec_con
  * named are the conditions gone through for a reason. */
 static sw_status check_active(const struct reader *r, const cJSON *params, const bool *named)
 {
-	const struct sw_spec_cond *why[SW_SPEC_MAX_PARAMS] = {NULL};
-	bool active[SW_SPACE_MAX_PARAMS], off[SW_SPEC_MAX_PARAMS], excess = false;
+	const struct sw_spec_cond *why[SW_SPACE_MAX_PARAMS] = {NULL};
+	bool active[SW_SPACE_MAX_PARAMS], off[SW_SPACE_MAX_PARAMS], excess = false;
 	struct reader again = *r;
 
 	sw_space_active(r->space, r->values, active);
@@ -308,7 +308,7 @@ sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
 		       struct sw_err *err)
 {
 	const struct reader r = {spec, space, values, given, err, NULL};
-	bool named[SW_SPEC_MAX_PARAMS] = {false};
+	bool named[SW_SPACE_MAX_PARAMS] = {false};
 	double middle[SW_SPACE_MAX_PARAMS];
 
 	if (!cJSON_IsObject(params))

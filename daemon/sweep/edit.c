@@ -53,7 +53,7 @@ void sw_settings_use(struct sw_running *live, const struct sw_settings *s)
 static sw_status no_param(const struct sw_spec *spec, const char *name, const char *ptr,
 			  struct sw_err *err)
 {
-	const char *names[SW_SPEC_MAX_PARAMS];
+	const char *names[SW_SPACE_MAX_PARAMS];
 
 	for (size_t i = 0; i < spec->n_params; i++)
 		names[i] = spec->params[i].name;

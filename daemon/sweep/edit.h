@@ -21,7 +21,7 @@ struct sw_running;
 
 struct sw_edits {
 	struct sw_edit sched; /* its ranges are these */
-	struct sw_range ranges[SW_SPEC_MAX_PARAMS];
+	struct sw_range ranges[SW_SPACE_MAX_PARAMS];
 	bool has_weight, has_time, has_gpu, has_lease;
 	double weight, time_s, gpu_hours, lease_s;
 };

@@ -33,56 +33,17 @@
 #ifndef SW_SCHED_SPACE_SPACE_H
 #define SW_SCHED_SPACE_SPACE_H
 
-#include "base/dist.h"
+#include "base/space.h"
 #include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_SPACE_MAX_PARAMS  ((size_t)256)
-#define SW_SPACE_MAX_CHOICES ((size_t)10000) /* values of one categorical parameter */
-
-#define SW_SPACE_MAX_CONSTRAINTS ((size_t)256)
-#define SW_SPACE_MAX_TERMS       ((size_t)64) /* on one side of a constraint */
-#define SW_TERM_MAX_FACTORS      4
-#define SW_SPACE_PROBES          10000 /* points that sw_space_probe() tries */
-
-struct sw_param {
-	enum sw_dist dist;
-	double min, max;  /* the bounded kinds */
-	double q;         /* the Q_ kinds; > 0 */
-	double mu, sigma; /* the normal kinds; sigma > 0 */
-	size_t n_choices; /* CATEGORICAL: at least 1 */
-	const double
-		*weights; /* CATEGORICAL: n_choices of them, or NULL for equal ones; borrowed */
-	/* What the choices (CONSTANT: the one) are as numbers, where all of them are: constraints
-	 * can then use the parameter. NULL: they are not; borrowed. */
-	const double *numbers;
-};
+#define SW_SPACE_PROBES 10000 /* points that sw_space_probe() tries */
 
 struct sw_value {
 	double number;   /* every kind but CATEGORICAL and CONSTANT; 0 for those */
 	uint32_t choice; /* CATEGORICAL: index; CONSTANT and the others: 0 */
-};
-
-/* coef times the product of 1 to SW_TERM_MAX_FACTORS parameters (indices; one may stand twice). */
-struct sw_term {
-	double coef;
-	size_t n_factors;
-	uint16_t factor[SW_TERM_MAX_FACTORS];
-};
-
-struct sw_sum {
-	const struct sw_term *terms; /* borrowed */
-	size_t n_terms;
-	double constant;
-};
-
-enum sw_compare { SW_LT, SW_LE, SW_GT, SW_GE, SW_EQ, SW_NE };
-
-struct sw_constraint {
-	struct sw_sum left, right;
-	enum sw_compare op;
 };
 
 struct sw_space; /* opaque */

@@ -22,7 +22,7 @@
 #define MAX_PARENTHESES 16
 
 struct poly {
-	struct sw_spec_term term[SW_SPEC_MAX_TERMS];
+	struct sw_term term[SW_SPACE_MAX_TERMS];
 	size_t n;
 	double constant;
 };
@@ -70,13 +70,13 @@ static bool in_name(char c)
 
 /* --- polynomials --- */
 
-static bool same_factors(const struct sw_spec_term *a, const struct sw_spec_term *b)
+static bool same_factors(const struct sw_term *a, const struct sw_term *b)
 {
 	return a->n_factors == b->n_factors &&
 	       memcmp(a->factor, b->factor, a->n_factors * sizeof a->factor[0]) == 0;
 }
 
-static sw_status add_term(struct reader *r, struct poly *p, const struct sw_spec_term *t,
+static sw_status add_term(struct reader *r, struct poly *p, const struct sw_term *t,
 			  const char *place)
 {
 	for (size_t i = 0; i < p->n; i++) {
@@ -89,8 +89,8 @@ static sw_status add_term(struct reader *r, struct poly *p, const struct sw_spec
 			p->term[i] = p->term[--p->n];
 		return SW_OK;
 	}
-	if (p->n == SW_SPEC_MAX_TERMS)
-		return fail_at(r, place, "more than %d terms", SW_SPEC_MAX_TERMS);
+	if (p->n == SW_SPACE_MAX_TERMS)
+		return fail_at(r, place, "more than %zu terms", SW_SPACE_MAX_TERMS);
 	if (t->coef != 0)
 		p->term[p->n++] = *t;
 	return SW_OK;
@@ -102,7 +102,7 @@ static sw_status add_poly(struct reader *r, struct poly *to, const struct poly *
 {
 	to->constant += sign * p->constant;
 	for (size_t i = 0; i < p->n; i++) {
-		struct sw_spec_term t = p->term[i];
+		struct sw_term t = p->term[i];
 
 		t.coef *= sign;
 		const sw_status rc = add_term(r, to, &t, place);
@@ -123,15 +123,14 @@ static void scale_poly(struct poly *p, double by)
 
 /* a times b: the factors of both, merged in rising order, so that equal products are equal
  * bytes. */
-static sw_status multiply_terms(struct reader *r, const struct sw_spec_term *a,
-				const struct sw_spec_term *b, struct sw_spec_term *out,
-				const char *place)
+static sw_status multiply_terms(struct reader *r, const struct sw_term *a, const struct sw_term *b,
+				struct sw_term *out, const char *place)
 {
 	size_t i = 0, k = 0;
 
-	*out = (struct sw_spec_term){.coef = a->coef * b->coef};
-	if (a->n_factors + b->n_factors > SW_SPEC_MAX_FACTORS)
-		return fail_at(r, place, "more than %d parameters multiplied", SW_SPEC_MAX_FACTORS);
+	*out = (struct sw_term){.coef = a->coef * b->coef};
+	if (a->n_factors + b->n_factors > SW_TERM_MAX_FACTORS)
+		return fail_at(r, place, "more than %d parameters multiplied", SW_TERM_MAX_FACTORS);
 	while (i < a->n_factors || k < b->n_factors) {
 		const bool left = k == b->n_factors ||
 				  (i < a->n_factors && a->factor[i] <= b->factor[k]);
@@ -150,7 +149,7 @@ static sw_status multiply_polys(struct reader *r, struct poly *to, const struct 
 	 * copy. */
 	scale_poly(to, p->constant);
 	for (size_t i = 0; i < p->n; i++) {
-		struct sw_spec_term t = p->term[i];
+		struct sw_term t = p->term[i];
 
 		t.coef *= old.constant;
 		sw_status rc = add_term(r, to, &t, place);
@@ -248,7 +247,7 @@ static sw_status read_name(struct reader *r, struct poly *out)
 		return fail_at(r, place, "a constraint compares numbers, and \"%s\" can be %s",
 			       name, sw_json_kind(v));
 	out->n = 1;
-	out->term[0] = (struct sw_spec_term){.coef = 1, .n_factors = 1, .factor = {(uint16_t)i}};
+	out->term[0] = (struct sw_term){.coef = 1, .n_factors = 1, .factor = {(uint16_t)i}};
 	return SW_OK;
 }
 
@@ -337,17 +336,21 @@ static sw_status read_sum(struct reader *r, struct poly *out)
 	return rc;
 }
 
-static sw_status read_op(struct reader *r, const char **out)
+static sw_status read_op(struct reader *r, enum sw_compare *out)
 {
 	/* "<=" before "<": the first that fits is taken. */
-	static const char *const ops[] = {"<=", ">=", "==", "!=", "<", ">"};
+	static const struct {
+		const char *text;
+		enum sw_compare op;
+	} ops[] = {{"<=", SW_LE}, {">=", SW_GE}, {"==", SW_EQ},
+		   {"!=", SW_NE}, {"<", SW_LT},  {">", SW_GT}};
 	const char *place = r->at;
 
 	for (size_t i = 0; i < SW_SPEC_N(ops); i++) {
-		if (strncmp(place, ops[i], strlen(ops[i])) != 0)
+		if (strncmp(place, ops[i].text, strlen(ops[i].text)) != 0)
 			continue;
-		*out = ops[i];
-		r->at += strlen(ops[i]);
+		*out = ops[i].op;
+		r->at += strlen(ops[i].text);
 		if (*r->at != '=' && *r->at != '<' && *r->at != '>')
 			return SW_OK;
 		return fail_at(r, place, "no such comparison: < <= > >= == and != are known");
@@ -368,16 +371,17 @@ static bool all_finite(const struct poly *p)
 	return finite;
 }
 
-static sw_status keep_sum(const struct poly *p, struct sw_spec_sum *out, struct sw_err *err)
+static sw_status keep_sum(const struct poly *p, struct sw_sum *out, struct sw_err *err)
 {
 	out->constant = p->constant;
 	/* A side without parameters is its constant alone. */
 	if (p->n == 0)
 		return SW_OK;
-	out->terms = sw_malloc(p->n * sizeof *out->terms);
-	if (out->terms == NULL)
+	struct sw_term *terms = sw_malloc(p->n * sizeof *terms);
+	if (terms == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	memcpy(out->terms, p->term, p->n * sizeof *out->terms);
+	memcpy(terms, p->term, p->n * sizeof *terms);
+	out->terms = terms;
 	out->n_terms = p->n;
 	return SW_OK;
 }
@@ -389,7 +393,7 @@ static sw_status read_constraint(const struct sw_spec *s, struct sw_spec_constra
 	struct poly left, right;
 	sw_status rc;
 
-	if ((rc = read_sum(&r, &left)) != SW_OK || (rc = read_op(&r, &c->op)) != SW_OK ||
+	if ((rc = read_sum(&r, &left)) != SW_OK || (rc = read_op(&r, &c->rule.op)) != SW_OK ||
 	    (rc = read_sum(&r, &right)) != SW_OK)
 		return rc;
 	if (*r.at == '<' || *r.at == '>' || *r.at == '=' || *r.at == '!')
@@ -400,8 +404,8 @@ static sw_status read_constraint(const struct sw_spec *s, struct sw_spec_constra
 		return sw_err_set(err, SW_INVALID, "the constraint names no parameter");
 	if (!all_finite(&left) || !all_finite(&right))
 		return sw_err_set(err, SW_INVALID, "the numbers are beyond what a number can hold");
-	rc = keep_sum(&left, &c->left, err);
-	return rc == SW_OK ? keep_sum(&right, &c->right, err) : rc;
+	rc = keep_sum(&left, &c->rule.left, err);
+	return rc == SW_OK ? keep_sum(&right, &c->rule.right, err) : rc;
 }
 
 sw_status sw_spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)

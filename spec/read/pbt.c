@@ -9,7 +9,7 @@ static const struct sw_row rows[] = {
 	PRUNER_AT("quantile_fraction", pbt.quantile_fraction),
 	PRUNER_AT("resample_probability", pbt.resample_probability),
 };
-_Static_assert(SW_SPEC_MAX_PARAMS <= SW_PBT_PARAMS_MAX, "each parameter has its flag");
+_Static_assert(SW_SPACE_MAX_PARAMS <= SW_PBT_PARAMS_MAX, "each parameter has its flag");
 
 /* v NULL: the default of schema.json, which holds no lists for C. */
 static void read_factors(struct sw_pbt_config *p, const cJSON *v)
@@ -80,7 +80,7 @@ static sw_status mutate_one(struct sw_spec_pruner_reading *r, const cJSON *v, co
 static sw_status read_mutations(struct sw_spec_pruner_reading *r, const cJSON *v,
 				struct sw_err *err)
 {
-	bool named[SW_SPEC_MAX_PARAMS] = {false}, sizes[SW_SPEC_MAX_PARAMS] = {false};
+	bool named[SW_SPACE_MAX_PARAMS] = {false}, sizes[SW_SPACE_MAX_PARAMS] = {false};
 	const cJSON *item;
 	char ptr[64];
 	size_t n = 0;

@@ -15,8 +15,8 @@ void sw_spec_space_fini(struct sw_spec *s)
 			free((void *)s->params[i].name);
 	}
 	for (size_t i = 0; i < s->n_constraints; i++) {
-		free(s->constraints[i].left.terms);
-		free(s->constraints[i].right.terms);
+		free((void *)s->constraints[i].rule.left.terms);
+		free((void *)s->constraints[i].rule.right.terms);
 	}
 	free(s->params);
 	free(s->groups);
@@ -226,10 +226,10 @@ sw_status sw_spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_e
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" is empty: a sweep needs at least one");
 	count_tree(v, &n_params, &n_groups);
-	if (n_params > SW_SPEC_MAX_PARAMS || n_groups > SW_SPEC_MAX_GROUPS)
+	if (n_params > SW_SPACE_MAX_PARAMS || n_groups > SW_SPEC_MAX_GROUPS)
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" has more than 256 %s",
-				 n_params > SW_SPEC_MAX_PARAMS ? "parameters" : "groups");
+				 n_params > SW_SPACE_MAX_PARAMS ? "parameters" : "groups");
 	/* One more: a group without parameters is seen to be one in read_tree(). */
 	s->params = sw_calloc(n_params + 1, sizeof *s->params);
 	s->groups = sw_calloc(n_groups + 1, sizeof *s->groups);

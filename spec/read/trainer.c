@@ -104,7 +104,7 @@ static sw_status check_used(const struct sw_spec *s, const bool *used, struct sw
 
 void sw_spec_trainer_check(const struct sw_spec *s, struct sw_faults *f)
 {
-	bool used[SW_SPEC_MAX_PARAMS] = {false};
+	bool used[SW_SPACE_MAX_PARAMS] = {false};
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_dataset set;
 

@@ -169,8 +169,8 @@ static sw_status add_groups(struct sw_spec *s, size_t child, const struct sw_spe
  * circle. */
 static sw_status circle(const struct sw_spec *s, const bool *settled, size_t at, struct sw_err *err)
 {
-	size_t seen[SW_SPEC_MAX_PARAMS + 1] = {0}, step = 0, n = 0;
-	size_t path[SW_SPEC_MAX_PARAMS + 1];
+	size_t seen[SW_SPACE_MAX_PARAMS + 1] = {0}, step = 0, n = 0;
+	size_t path[SW_SPACE_MAX_PARAMS + 1];
 	char list[200] = "", ptr[sizeof err->ptr] = "";
 
 	while (seen[at] == 0) {
@@ -191,14 +191,14 @@ static sw_status circle(const struct sw_spec *s, const bool *settled, size_t at,
 
 static sw_status check_circles(const struct sw_spec *s, struct sw_err *err)
 {
-	bool settled[SW_SPEC_MAX_PARAMS], moved = true;
+	bool settled[SW_SPACE_MAX_PARAMS], moved = true;
 
 	for (size_t i = 0; i < s->n_params; i++)
 		settled[i] = false;
 	/* Settles parameters that wait for no other, until none is left or none of the rest can
 	 * be. */
 	while (moved) {
-		bool waits[SW_SPEC_MAX_PARAMS] = {false};
+		bool waits[SW_SPACE_MAX_PARAMS] = {false};
 
 		for (size_t i = 0; i < s->n_conds; i++)
 			if (!settled[s->conds[i].parent])

@@ -165,10 +165,10 @@ TEST(spec_conditions_name_child_parent_and_values)
 /* ---- constraints ---- */
 
 /* The two sides written out again: "2*a*b+1 < b". */
-static void print_sum(struct sw_buf *b, const struct sw_spec *s, const struct sw_spec_sum *sum)
+static void print_sum(struct sw_buf *b, const struct sw_spec *s, const struct sw_sum *sum)
 {
 	for (size_t i = 0; i < sum->n_terms; i++) {
-		const struct sw_spec_term *t = &sum->terms[i];
+		const struct sw_term *t = &sum->terms[i];
 
 		(void)sw_buf_addf(b, "%s%g", i > 0 ? " + " : "", t->coef);
 		for (size_t k = 0; k < t->n_factors; k++)
@@ -206,6 +206,8 @@ static const struct {
 
 TEST_ROWS(spec_constraint_becomes_two_sums, constraints)
 {
+	static const char *const ops[] = {[SW_LT] = "<",  [SW_LE] = "<=", [SW_GT] = ">",
+					  [SW_GE] = ">=", [SW_EQ] = "==", [SW_NE] = "!="};
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_spec *s = NULL;
 	struct sw_buf b;
@@ -225,9 +227,9 @@ TEST_ROWS(spec_constraint_becomes_two_sums, constraints)
 	const struct sw_spec_constraint *c = &s->constraints[1];
 	ck_assert_str_eq(c->text, constraints[_i].text);
 	sw_buf_init(&b, 1000);
-	print_sum(&b, s, &c->left);
-	(void)sw_buf_addf(&b, " %s ", c->op);
-	print_sum(&b, s, &c->right);
+	print_sum(&b, s, &c->rule.left);
+	(void)sw_buf_addf(&b, " %s ", ops[c->rule.op]);
+	print_sum(&b, s, &c->rule.right);
 	ck_assert_str_eq(b.data, constraints[_i].want);
 	sw_buf_fini(&b);
 	sw_spec_destroy(s);

@@ -191,7 +191,7 @@ TEST(spec_over_a_limit_of_its_rules_is_refused)
 
 	sw_buf_init(&b, 1 << 20);
 	(void)sw_buf_adds(&b, "{" METRIC ",'parameters':{" ABC "},'constraints':[");
-	for (int i = 0; i <= SW_SPEC_MAX_CONSTRAINTS; i++)
+	for (size_t i = 0; i <= SW_SPACE_MAX_CONSTRAINTS; i++)
 		(void)sw_buf_adds(&b, i > 0 ? ",'a<b'" : "'a<b'");
 	(void)sw_buf_adds(&b, "]}");
 	ck_assert_int_eq(read_text(b.data, &many), SW_INVALID);
@@ -200,11 +200,11 @@ TEST(spec_over_a_limit_of_its_rules_is_refused)
 	sw_buf_fini(&b);
 	sw_buf_init(&b, 1 << 20);
 	(void)sw_buf_adds(&b, "{" METRIC ",'parameters':{'y':{'value':1}");
-	for (int i = 0; i <= SW_SPEC_MAX_TERMS; i++)
-		(void)sw_buf_addf(&b, ",'x%d':{'value':1}", i);
+	for (size_t i = 0; i <= SW_SPACE_MAX_TERMS; i++)
+		(void)sw_buf_addf(&b, ",'x%zu':{'value':1}", i);
 	(void)sw_buf_adds(&b, "},'constraints':['0");
-	for (int i = 0; i <= SW_SPEC_MAX_TERMS; i++)
-		(void)sw_buf_addf(&b, "+x%d", i);
+	for (size_t i = 0; i <= SW_SPACE_MAX_TERMS; i++)
+		(void)sw_buf_addf(&b, "+x%zu", i);
 	(void)sw_buf_adds(&b, "<1']}");
 	ck_assert_int_eq(read_text(b.data, &terms), SW_INVALID);
 	ck_assert_str_eq(terms.ptr, "/constraints/0");

@@ -360,11 +360,11 @@ TEST(spec_over_a_limit_is_refused)
 {
 	const char *const open = "{" METRIC ",'parameters':{";
 
-	ck_assert_int_eq(read_many(open, "'x", "':{'value':1}", SW_SPEC_MAX_PARAMS), SW_OK);
-	ck_assert_int_eq(read_many(open, "'x", "':{'value':1}", SW_SPEC_MAX_PARAMS + 1),
+	ck_assert_int_eq(read_many(open, "'x", "':{'value':1}", SW_SPACE_MAX_PARAMS), SW_OK);
+	ck_assert_int_eq(read_many(open, "'x", "':{'value':1}", SW_SPACE_MAX_PARAMS + 1),
 			 SW_INVALID);
-	ck_assert_int_eq(read_many(PARAM "{'values':[", "", "", SW_SPEC_MAX_VALUES), SW_OK);
-	ck_assert_int_eq(read_many(PARAM "{'values':[", "", "", SW_SPEC_MAX_VALUES + 1),
+	ck_assert_int_eq(read_many(PARAM "{'values':[", "", "", SW_SPACE_MAX_CHOICES), SW_OK);
+	ck_assert_int_eq(read_many(PARAM "{'values':[", "", "", SW_SPACE_MAX_CHOICES + 1),
 			 SW_INVALID);
 }
 
