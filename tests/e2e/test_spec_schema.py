@@ -1,5 +1,5 @@
 """`sweep schema` against the daemon: what it takes the schema takes, and what it refuses the schema
-refuses, but for rules that a schema cannot say; and docs/spec.md has the schema's defaults."""
+refuses, but for rules that a schema cannot say."""
 import collections
 import copy
 import glob
@@ -260,58 +260,3 @@ def test_each_range_ends_where_the_daemon_has_it(client, name):
                 assert complains, (pointer, value, error)
             tried += 1
     assert tried > 4
-
-
-@pytest.mark.parametrize("name", [name for name in SPOTS if name])
-def test_keys_are_those_that_the_daemon_knows(client, name):
-    """Of a key that is like no other the daemon's line lists all that it knows."""
-    base, at = SPOTS[name]
-    spec = copy.deepcopy(base)
-    place = spec
-    for step in at:
-        place = place[step]
-    place["qqqqqqqqqq"] = 1
-    known = re.search(r"known here: (.*)$", refusal(client, spec))[1].split(", ")
-    keys = schemas.spec_schema()["definitions"][name]["properties"]
-    assert set(known) == {k for k, v in keys.items() if "no effect" not in v.get("description", "")}
-
-
-# --- docs/spec.md ---
-
-def tables():
-    """Section -> key -> the cell of its default."""
-    found, section, columns = collections.defaultdict(dict), "", None
-    with open(os.path.join(ROOT, "docs", "spec.md"), encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("#"):
-                section, columns = line.strip("# \n").split(":")[0], None
-            elif line.startswith("| key"):
-                columns = [cell.strip() for cell in line.strip("|\n").split("|")]
-            elif line.startswith("| `") and columns and "default" in columns:
-                cells = [cell.strip() for cell in line.strip("|\n ").split(" | ")]
-                for key in re.findall(r"`([^`]+)`", cells[0]):
-                    of = re.search(r"`(\w+)`", columns[0])
-                    found[of[1] if of else section][key] = cells[columns.index("default")]
-    return found
-
-
-def test_defaults_are_those_of_the_page():
-    schema, page = schemas.spec_schema(), tables()
-    pruners = {p["properties"]["type"]["const"]: p["properties"]
-               for p in schema["definitions"]["early_terminate"]["anyOf"]}
-    held = {"Keys at the top": schema["properties"],
-            **{name: schema["definitions"][name]["properties"]
-               for name in ("refine", "plateau", "checkpoint", "run", "metric", "parallel")},
-            "metrics": schema["definitions"]["one_of_several"]["properties"], **pruners}
-    compared = 0
-    for section, keys in held.items():
-        for key, cell in page[section].items():
-            literal = re.fullmatch(r"`([^`]+)`", cell)
-            inner = resolved(schema, keys[key])
-            if literal and inner.get("type") != "object":
-                assert inner.get("default") == json.loads(literal[1]), (section, key)
-                compared += 1
-            elif cell in ("none", "required", ""):
-                assert "default" not in inner, (section, key)
-                compared += 1
-    assert compared > 40

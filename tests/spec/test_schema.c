@@ -227,6 +227,14 @@ TEST(words_of_the_schema_are_those_of_the_tables)
 	ck_assert_uint_le(sw_trainer_options.n, SW_TRAINER_OPTION_MAX);
 }
 
+TEST(trainer_option_is_found_by_its_name)
+{
+	for (size_t i = 0; i < sw_trainer_options.n; i++)
+		ck_assert_ptr_eq(sw_trainer_option_find(sw_trainer_options.keys[i].name),
+				 &sw_trainer_options.keys[i]);
+	ck_assert_ptr_null(sw_trainer_option_find("none"));
+}
+
 static const char whole[] = "#/definitions/";
 
 /* Does each reference name a definition? */
