@@ -24,6 +24,7 @@
 	X(SW_DENIED, "not permitted")                                                              \
 	X(SW_FULL, "no space left on the device")                                                  \
 	X(SW_IO, "input/output error")                                                             \
+	X(SW_DAMAGED, "a file is not what it was")                                                 \
 	X(SW_DEVICE_LOST, "device context is unusable")                                            \
 	X(SW_PEER_LOST, "another rank of the trial is lost")                                       \
 	X(SW_UNSUPPORTED, "not supported by this device")                                          \

@@ -47,10 +47,9 @@ static void add_slots(struct sw_buf *b, const struct sw_view *v)
 /* Has the sweep a cause that is no news of its end? */
 static bool is_wrong(const struct sw_view *v)
 {
-	const char *cause = sw_json_text(v->head, "cause", NULL);
-
-	return cause != NULL && strcmp(sw_json_text(v->head, "state", ""), "COMPLETED") != 0 &&
-	       strncmp(cause, "about to end", 12) != 0;
+	return sw_json_text(v->head, "cause", NULL) != NULL &&
+	       strcmp(sw_json_text(v->head, "state", ""), "COMPLETED") != 0 &&
+	       !cJSON_IsTrue(sw_json_get(v->head, "ending"));
 }
 
 static void add_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64_t now_us)

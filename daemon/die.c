@@ -10,7 +10,7 @@ _Noreturn void sw_daemon_die(const char *what, sw_status why)
 	/* The writer's thread marks the store dead before it says so to on_fatal(), and the loop
 	 * may come between: one end, whichever is first. Only what should not happen leaves a
 	 * core. */
-	if (why == SW_IO)
+	if (why == SW_IO || why == SW_DAMAGED)
 		_exit(SW_EXIT_LOST);
 	abort();
 }

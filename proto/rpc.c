@@ -71,6 +71,7 @@ int sw_rpc_code(sw_status status)
 		return SW_RPC_DISK_FULL;
 	case SW_NOMEM:
 	case SW_IO:
+	case SW_DAMAGED:
 	case SW_DEVICE_LOST:
 	case SW_PEER_LOST:
 	case SW_UNSUPPORTED:

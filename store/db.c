@@ -52,8 +52,9 @@ sw_status sw_db_query(struct sw_db *db, const char *sql, const int64_t *ints, si
 
 sw_status sw_db_bad_row(struct sw_err *err, const char *what, int column)
 {
-	return sw_err_set(err, SW_IO, "the database is damaged: column %d of %s is not what it was",
-			  column, what);
+	return sw_err_set(err, SW_DAMAGED,
+			  "the database is damaged: column %d of %s is not what it was", column,
+			  what);
 }
 
 sw_status sw_db_run(struct sw_db *db, sqlite3_stmt *q, const char *what, sw_db_give_fn *give,

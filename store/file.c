@@ -176,7 +176,7 @@ sw_status sw_file_quick_check(sqlite3 *conn, const char *path, struct sw_err *er
 	}
 	const char *said = (const char *)sqlite3_column_text(q, 0);
 	if (said == NULL || strcmp(said, "ok") != 0)
-		rc = sw_err_set(err, SW_IO, "%s is damaged: %s", path,
+		rc = sw_err_set(err, SW_DAMAGED, "%s is damaged: %s", path,
 				said == NULL ? "no answer from its check" : said);
 out:
 	(void)sqlite3_finalize(q); /* repeats the step's code */
@@ -243,12 +243,9 @@ sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err)
 	if (rc == SW_OK && lost)
 		rc = sw_sql_exec(conn, fold, "fold the log into the database", &why);
 	if (rc != SW_OK) {
-		/* One status stands for all that a file can do; the line knows damage. */
-		const bool damaged = strstr(why.msg, "is damaged") != NULL;
-
 		(void)sqlite3_close(conn);
-		return damaged ? sw_err_set(err, rc, "%.200s; " REMEDY, why.msg)
-			       : sw_err_set(err, rc, "%s", why.msg);
+		return rc == SW_DAMAGED ? sw_err_set(err, rc, "%.200s; " REMEDY, why.msg)
+					: sw_err_set(err, rc, "%s", why.msg);
 	}
 	*out = conn;
 	return SW_OK;

@@ -48,9 +48,9 @@ SW_NODISCARD sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const cha
 SW_NODISCARD sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial,
 				     sw_row_trial_cb *cb, void *arg, struct sw_err *err);
 /* What plots are made of: a sweep's trials by number, where asked for with their params, or, of a
- * sweep of several metrics, those of sw_read_standing(); of each suggestion that was stored trial
- * and why; of each attempt on a slot, by trial, slot, times, state and cause. Nothing else of the
- * rows is filled. */
+ * sweep of several metrics, those of sw_read_standing(); of each suggestion of a model of one
+ * metric trial, and the mean and sd that it expected; of each attempt on a slot, by trial, slot,
+ * times, state and cause. Nothing else of the rows is filled. */
 enum sw_points { SW_POINTS_BARE, SW_POINTS_PARAMS, SW_POINTS_METRICS };
 SW_NODISCARD sw_status sw_read_points(struct sw_db *db, int64_t sweep, enum sw_points with,
 				      sw_row_point_cb *cb, void *arg, struct sw_err *err);

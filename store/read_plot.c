@@ -29,10 +29,11 @@ sw_status sw_read_points(struct sw_db *db, int64_t sweep, enum sw_points with, s
 	return sw_db_rows(db, sql[with], SW_INTS(sweep), "trial", give_point, &g, err);
 }
 
-static bool give_why(struct sw_cols *c, void *arg)
+static bool give_expected(struct sw_cols *c, void *arg)
 {
 	const struct sw_give *g = arg;
-	const struct sw_row_suggestion row = {.trial = sw_col_int(c, 0), .why = sw_col_text(c, 1)};
+	const struct sw_row_suggestion row = {
+		.trial = sw_col_int(c, 0), .mean = sw_col_real(c, 1), .sd = sw_col_real(c, 2)};
 
 	return c->bad == 0 && g->suggestion(&row, g->arg);
 }
@@ -41,10 +42,12 @@ sw_status sw_read_suggestions(struct sw_db *db, int64_t sweep, sw_row_suggestion
 			      struct sw_err *err)
 {
 	static const char sql[] =
-		"SELECT trial, why FROM suggestion WHERE sweep = ?1 ORDER BY trial";
+		"SELECT trial, CAST(why ->> 'mean' AS REAL), CAST(why ->> 'sd' AS REAL)"
+		" FROM suggestion WHERE sweep = ?1"
+		" AND why ->> 'acquisition' = 'expected_improvement' ORDER BY trial";
 	struct sw_give g = {.suggestion = cb, .arg = arg};
 
-	return sw_db_rows(db, sql, SW_INTS(sweep), "suggestion", give_why, &g, err);
+	return sw_db_rows(db, sql, SW_INTS(sweep), "suggestion", give_expected, &g, err);
 }
 
 static bool give_run(struct sw_cols *c, void *arg)

@@ -85,6 +85,7 @@ struct sw_row_event {
 struct sw_row_suggestion {
 	SW_TABLE_SUGGESTION(SW_MEMBER, SW_MEMBER)
 	const char *params; /* read: the trial's */
+	double mean, sd;    /* read for a plot: of what was expected */
 };
 
 struct sw_row_sampler {

@@ -50,7 +50,7 @@ sw_status sw_sql_err(struct sw_err *err, sqlite3 *conn, const char *doing)
 	if ((code & 0xff) == SQLITE_NOTADB)
 		return sw_err_set(err, SW_IO, "%s: not a sweepd database", doing);
 	if ((code & 0xff) == SQLITE_CORRUPT)
-		return sw_err_set(err, SW_IO, "%s: the database is damaged (sqlite %d)", doing,
+		return sw_err_set(err, SW_DAMAGED, "%s: the database is damaged (sqlite %d)", doing,
 				  code);
 	return sw_err_set(err, rc, "%s: %s (sqlite %d)", doing, text, code);
 }

@@ -210,8 +210,9 @@ static void on_time(int sig)
 	errno = saved;
 }
 
-static const char *leave(int64_t *us)
+static const char *leave(int64_t *us, bool *told)
 {
+	*told = !time_is_up;
 	*us = time_is_up ? time_leave_us : TERM_US;
 	return time_is_up ? "the job's time is nearly up" : "told to end: SIGTERM";
 }

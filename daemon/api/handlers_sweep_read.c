@@ -65,12 +65,13 @@ static void note_running(struct list_question *l, const struct sw_daemon *d)
 		const struct sw_running *live = d->sweep.sweeps[i - 1];
 		char *text = l->notes[l->notes_n].text, whole[480] = "";
 		const size_t cap = sizeof l->notes[0].text;
+		bool ending;
 
 		/* Of any other the row says it. */
 		if (live->state != SW_SWEEP_RUNNING || live->sched == NULL)
 			continue;
 		(void)snprintf(text, cap, "%.*s", (int)cap - 1,
-			       sw_sweep_json_cause(live, whole, sizeof whole));
+			       sw_sweep_json_cause(live, whole, sizeof whole, &ending));
 		if (*text == '\0')
 			note_silent(live, text, cap);
 		l->notes[l->notes_n].sweep = live->sweep;

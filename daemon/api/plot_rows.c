@@ -3,7 +3,6 @@
 #include "daemon/api/plot_params.h"
 #include "daemon/plan/metrics.h"
 #include "daemon/plan/plan.h"
-#include "daemon/sweep/suggest_why.h"
 #include "plot/kinds.h"
 #include "sched/pruner/pruners.h"
 #include "sched/sampler/pareto.h"
@@ -245,14 +244,14 @@ static void find_front(struct sw_plot_rows *r)
 
 /* --- what was expected --- */
 
-/* What a model of several metrics expects is not one value. */
 static bool take_expected(const struct sw_row_suggestion *row, void *arg)
 {
 	struct sw_plot_rows *r = arg;
 
-	if (is_among(r, row->trial))
-		(void)sw_suggest_why_expected(row->why, &r->trials[r->at].mean,
-					      &r->trials[r->at].sd);
+	if (is_among(r, row->trial)) {
+		r->trials[r->at].mean = row->mean;
+		r->trials[r->at].sd = row->sd;
+	}
 	return true;
 }
 

@@ -89,10 +89,11 @@ void sw_sweep_json_past(const struct sw_running *live, uint64_t step, char *text
 		(unsigned long long)step, (unsigned long long)sw_spec_max_t(live->spec));
 }
 
-const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_t cap)
+const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_t cap, bool *ending)
 {
 	const bool ended = live->ended_ms != 0;
 
+	*ending = false;
 	if (!ended && sw_store_stuck(live->d->store) != NULL)
 		return sw_store_stuck(live->d->store);
 	if (live->state == SW_SWEEP_PAUSED && *sw_sweep_cause(live->sched) != '\0')
@@ -103,6 +104,7 @@ const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_
 	if (!ended && sw_sweep_settling(live->sched)) {
 		const char *why = sw_sweep_end_cause(live->sched);
 
+		*ending = true;
 		(void)snprintf(text, cap, "about to be %s%s%s: %llu trials are still to end",
 			       sw_sweep_state_name(sw_sweep_end_state(live->sched)),
 			       *why != '\0' ? ", " : "", why,
@@ -113,6 +115,7 @@ const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_
 		return sw_keep_full(live->d);
 	/* Target or plateau: trials that run may end by themselves first. */
 	if (!ended && *sw_sweep_end_cause(live->sched) != '\0') {
+		*ending = true;
 		(void)snprintf(text, cap, "about to end: %s", sw_sweep_end_cause(live->sched));
 		return text;
 	}
@@ -141,7 +144,8 @@ const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_
 void sw_sweep_json(struct sw_jw *w, const struct sw_running *live, int64_t now_ms)
 {
 	char text[480];
-	const char *cause = sw_sweep_json_cause(live, text, sizeof text);
+	bool ending;
+	const char *cause = sw_sweep_json_cause(live, text, sizeof text, &ending);
 
 	sw_jw_kint(w, "sweep", live->sweep);
 	sw_jw_kstr(w, "name", live->name);
@@ -151,6 +155,7 @@ void sw_sweep_json(struct sw_jw *w, const struct sw_running *live, int64_t now_m
 	sw_jw_kbool(w, "halted",
 		    live->state == SW_SWEEP_PAUSED && *sw_sweep_cause(live->sched) != '\0' &&
 			    !sw_sweep_settling(live->sched));
+	sw_jw_kbool(w, "ending", ending);
 	sw_jw_kstr(w, "method", live->method);
 	sw_jw_kstr(w, "metric", live->metric);
 	sw_jw_kstr(w, "goal", live->maximize ? "maximize" : "minimize");

@@ -13,8 +13,9 @@ void sw_sweep_json_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_
 void sw_sweep_json_progress(struct sw_jw *w, const struct sw_running *live);
 
 /* Why it ended; of one that goes on what is wrong, or what will end it. "" for nothing. Its state
- * machine is loaded; the text is that one's, or in text[cap]. */
-const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_t cap);
+ * machine is loaded; the text is that one's, or in text[cap]. *ending: it is news of its end. */
+const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_t cap,
+				bool *ending);
 /* What is wrong with a trial whose first report is of such a step (sw_sweep_is_past()). */
 void sw_sweep_json_past(const struct sw_running *live, uint64_t step, char *text, size_t cap);
 

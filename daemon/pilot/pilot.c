@@ -53,17 +53,17 @@ void sw_pilot_hello(struct sw_slot *s, const char *node, bool files)
 	sw_pilot_write_causes(d);
 }
 
-void sw_pilot_bye(struct sw_slot *s, const char *cause)
+void sw_pilot_bye(struct sw_slot *s, const char *cause, const char *end)
 {
 	if (!s->device.away)
 		return;
 	struct sw_pilot *p = sw_pilot_of(s->worker);
 	/* In order it says so once its trial has stopped. Else its job will show how it ended, and
 	 * then it is known whether the trial is to blame. */
-	if (s->state != SW_SLOT_BUSY || strncmp(cause, "told to end", 11) == 0 ||
-	    strncmp(cause, "the job's time", 14) == 0 || p->leaving)
+	if (s->state != SW_SLOT_BUSY || end != NULL || p->leaving)
 		(void)snprintf(p->bye, sizeof p->bye, "%s",
 			       *cause != '\0' ? cause : "it ended by itself");
+	p->bye_told = end != NULL && strcmp(end, "told") == 0;
 	p->bye_us = s->d->clock->mono_us();
 	s->rest_us = INT64_MAX;
 }
@@ -74,9 +74,8 @@ static bool is_unexplained(const struct sw_pilot *p, int64_t now_us)
 {
 	const struct sw_daemon *d = p->w->slots->d;
 
-	return strncmp(p->bye, "told to end", 11) == 0 && !p->leaving && d->phase == SW_UP &&
-	       !sw_pilot_is_over(p->state) && p->missed < MISSED_MOST && p->bye_lists < BYE_LISTS &&
-	       now_us - p->bye_us < BYE_US;
+	return p->bye_told && !p->leaving && d->phase == SW_UP && !sw_pilot_is_over(p->state) &&
+	       p->missed < MISSED_MOST && p->bye_lists < BYE_LISTS && now_us - p->bye_us < BYE_US;
 }
 
 static bool end_if_over(struct sw_pilot *p, int64_t now_us)

@@ -38,8 +38,8 @@ void sw_pilot_free(struct sw_daemon *d);
 /* Its worker is there (sw_slot_hello()), on that node; files: it sees the daemon's. The slot may be
  * one of this machine: nothing happens then. */
 void sw_pilot_hello(struct sw_slot *s, const char *node, bool files);
-/* Its worker ends by itself. */
-void sw_pilot_bye(struct sw_slot *s, const char *cause);
+/* Its worker ends by itself; end: as in worker.bye, NULL: not in order. */
+void sw_pilot_bye(struct sw_slot *s, const char *cause, const char *end);
 
 /* For device.list: "node", "job" and "left_s" of a slot, null on this machine; and "pilots". */
 void sw_pilot_write_slot(const struct sw_slot *s, struct sw_jw *w);

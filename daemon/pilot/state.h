@@ -38,6 +38,7 @@ struct sw_pilot {
 	bool greeted;       /* ever */
 	int64_t began_ms;   /* wall clock, of its first hello; 0: not known */
 	char bye[200];      /* why it ends; "": it did not say so */
+	bool bye_told;      /* it said that somebody ended it */
 	int64_t bye_us;     /* when it said so */
 	unsigned bye_lists; /* good lists since */
 	int64_t idle_us;    /* when it last had a trial, or began */

@@ -64,20 +64,3 @@ void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct s
 	}
 	sw_jw_obj_end(&w);
 }
-
-/* By the order in which they are written above. */
-bool sw_suggest_why_expected(const char *why, double *mean, double *sd)
-{
-	static const char before[] = "\"acquisition\":\"expected_improvement\",\"mean\":";
-	static const char between[] = ",\"sd\":";
-	const char *at = strstr(why, before);
-	const char *end;
-
-	if (at == NULL)
-		return false;
-	*mean = sw_json_num_read(at + strlen(before), &end);
-	if (strncmp(end, between, strlen(between)) != 0)
-		return false;
-	*sd = sw_json_num_read(end + strlen(between), &end);
-	return true;
-}

@@ -12,8 +12,5 @@ struct sw_spec;
 /* Writes one JSON object. seen: observations there are now. */
 void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct sw_spec *spec,
 		    struct sw_buf *out);
-/* The value that a model of one metric expected, as that object has it, and its spread. False: it
- * was no such model. Without a tree: 0.2 us, where one of 100,000 trials takes half a second. */
-bool sw_suggest_why_expected(const char *why, double *mean, double *sd);
 
 #endif

@@ -127,8 +127,8 @@ static const struct {
 	{"table gone", "DROP TABLE report", NULL, SW_IO, "no such table: report"},
 	{"text file", NULL, damage_garbage, SW_IO, "not a sweepd database"},
 	{"cut to nothing", NULL, damage_empty, SW_IO, "is empty: it was cut short; " REMEDY},
-	{"cut in half", NULL, damage_half, SW_IO, "damaged (sqlite 11); " REMEDY},
-	{"pages overwritten", NULL, damage_pages, SW_IO, REMEDY},
+	{"cut in half", NULL, damage_half, SW_DAMAGED, "damaged (sqlite 11); " REMEDY},
+	{"pages overwritten", NULL, damage_pages, SW_DAMAGED, REMEDY},
 	{"a directory", NULL, damage_directory, SW_IO, "not a file"},
 	{"no folder", NULL, damage_no_folder, SW_IO, "No such file"},
 };

@@ -19,15 +19,22 @@
 #define TOLD_US     ((int64_t)2000000)  /* until all processes of a job are told to end */
 #define RANKS_US    ((int64_t)10000000) /* for ranks whose first has ended well */
 
+/* A limit of `run`: "ended: <what> 5 <unit>", and the trial FAILED with the cause. */
+static const struct limit {
+	const char *key, *what, *unit, *cause;
+} silence = {"silence_s", "no report for", "s", "timeout"},
+  timeout = {"timeout_s", "this attempt ran for", "s", "timeout"},
+  processes = {"max_processes", "it had more than", "processes", "max-processes"};
+
 /* A trial of a program, from its job to its finish. */
 struct trial {
 	struct sw_asked asked;
 	struct sw_ranks ranks; /* of this run: a program may be started again */
 	struct sw_reports reports;
-	int64_t started_us;  /* the attempt, not this run of the program */
-	int64_t counted_us;  /* when its processes were counted */
-	const char *overdue; /* the key of `run` that ends it; NULL: none */
-	bool leaves;         /* it was ended because its worker is to end: it goes on later */
+	int64_t started_us;          /* the attempt, not this run of the program */
+	int64_t counted_us;          /* when its processes were counted */
+	const struct limit *overdue; /* of `run`, which ends it; NULL: none */
+	bool leaves; /* it was ended because its worker is to end: it goes on later */
 };
 
 /* --- one run of it --- */
@@ -41,9 +48,7 @@ static bool ended_badly(const struct sw_ranks *r)
 static void end_run(struct trial *t, int64_t patience_us)
 {
 	/* one that forks and forks has no grace */
-	const bool forks = t->overdue && strcmp(t->overdue, "max_processes") == 0;
-
-	sw_pump_end(&t->reports, patience_us, !forks);
+	sw_pump_end(&t->reports, patience_us, t->overdue != &processes);
 }
 
 /* Starts a run of the program: the first of the attempt, or another one. */
@@ -74,27 +79,32 @@ static int64_t patience_us(struct trial *t)
 									    : PATIENCE_US;
 }
 
-/* Microseconds that are left of a key of `run`. */
-static int64_t left_us(struct trial *t, const char *key, int64_t since_us, int64_t now_us)
+static double most_of(const struct trial *t, const struct limit *l)
 {
-	const int64_t most_us = (int64_t)(sw_json_number(t->asked.job->run, key, NO_LIMIT) * 1e6);
+	return sw_json_number(t->asked.job->run, l->key, NO_LIMIT);
+}
+
+/* Microseconds that are left of a limit. */
+static int64_t left_us(struct trial *t, const struct limit *l, int64_t since_us, int64_t now_us)
+{
+	const int64_t most_us = (int64_t)(most_of(t, l) * 1e6);
 	const int64_t left = since_us + most_us - now_us;
 
 	if (left <= 0)
-		t->overdue = key;
+		t->overdue = l;
 	return left;
 }
 
 /* Looks whether the program has more processes than it may. */
 static void count_processes(struct trial *t, int64_t now_us)
 {
-	const double most = sw_json_number(t->asked.job->run, "max_processes", NO_LIMIT);
+	const double most = most_of(t, &processes);
 
 	if (most >= NO_LIMIT || now_us - t->counted_us < COUNT_US)
 		return; /* a look at /proc costs: once a second, and only for a spec that asks */
 	t->counted_us = now_us;
 	if ((double)sw_program_signal(&t->ranks.v[0].program, SW_PROGRAM_ALL, 0, NULL) > most)
-		t->overdue = "max_processes";
+		t->overdue = &processes;
 }
 
 /* Milliseconds until a limit of `run` is over; 0: one is, which `overdue` says. */
@@ -106,8 +116,8 @@ static int left_ms(struct trial *t)
 	/* while it waits for the daemon it cannot report */
 	if (r->due || !sw_reports_may_print(r))
 		r->heard_us = now_us;
-	const int64_t silent_us = left_us(t, "silence_s", r->heard_us, now_us);
-	const int64_t run_us = left_us(t, "timeout_s", t->started_us, now_us);
+	const int64_t silent_us = left_us(t, &silence, r->heard_us, now_us);
+	const int64_t run_us = left_us(t, &timeout, t->started_us, now_us);
 	const int64_t us = run_us < silent_us ? run_us : silent_us;
 
 	count_processes(t, now_us);
@@ -202,17 +212,10 @@ static void finish_badly(struct sw_session *s, const struct sw_ranks *r)
 }
 
 /* Ends the trial of a program that was ended for a limit of `run`. */
-static void finish_overdue(struct sw_session *s, const char *overdue, double limit)
+static void finish_overdue(struct sw_session *s, const struct limit *l, double most)
 {
-	const bool many = strcmp(overdue, "max_processes") == 0;
-	const bool silent = strcmp(overdue, "silence_s") == 0;
-
-	sw_session_log(s, "ended: %s %g %s (run.%s)",
-		       many     ? "it had more than"
-		       : silent ? "no report for"
-				: "this attempt ran for",
-		       limit, many ? "processes" : "s", overdue);
-	sw_session_finish(s, "FAILED", many ? "max-processes" : "timeout");
+	sw_session_log(s, "ended: %s %g %s (run.%s)", l->what, most, l->unit, l->key);
+	sw_session_finish(s, "FAILED", l->cause);
 }
 
 /* Ends the trial of a program that ended well, but reported no metric. */
@@ -231,10 +234,9 @@ static void finish(const struct trial *t)
 {
 	const struct sw_job *j = t->asked.job;
 	struct sw_session *s = t->asked.session;
-	const char *overdue = t->overdue;
 
-	if (overdue)
-		finish_overdue(s, overdue, sw_json_number(j->run, overdue, 0));
+	if (t->overdue)
+		finish_overdue(s, t->overdue, most_of(t, t->overdue));
 	else if (ended_badly(&t->ranks))
 		finish_badly(s, &t->ranks);
 	/* one that goes on has reported before: the daemon knows whether the metric was in it */
@@ -273,7 +275,7 @@ static void conclude(struct trial *t, const struct sw_err *err)
 	/* A worker that is killed before this leaves the next attempt all that this one went on
 	 * from. A trial that has ended is never resumed; what stays of one whose answer was lost
 	 * goes with the sweep's end. */
-	ended = sw_session_told(s) || (open && strcmp(why, "decision stop") == 0);
+	ended = sw_session_told(s);
 	if (ended && t->asked.job->trial_dir)
 		(void)rmdir(t->asked.job->trial_dir); /* most are empty */
 	if (!sw_folder_close(folder, !ended))

@@ -418,6 +418,8 @@ void sw_session_bye(struct sw_session *s, const char *cause, unsigned rank)
 	sw_buf_init(&params, 4096);
 	sw_jw_init_obj(&w, &params);
 	sw_jw_kstr(&w, "cause", cause);
+	if (s->end == SW_SESSION_EXIT && s->leave_why)
+		sw_jw_kstr(&w, "end", s->leave_told ? "told" : "time");
 	sw_jw_kint(&w, "rank", rank);
 	sw_jw_obj_end(&w);
 	if (params.failed == SW_OK && sw_session_request(s, "worker.bye", params.data) != 0)

@@ -46,8 +46,9 @@ struct sw_session_config {
 	int slot;
 	int wake_fd; /* readable: leave, then end; -1 for none */
 	/* A pilot's; NULL: as a local worker. Called once wake_fd is readable: the microseconds
-	 * that its trial has, and why it ends (for people, static). */
-	const char *(*leave)(int64_t *us);
+	 * that its trial has, and why it ends (for people, static); *told: somebody ends it, else
+	 * its time is up. */
+	const char *(*leave)(int64_t *us, bool *told);
 	const char *node;  /* a pilot's host, for hello; NULL: no pilot */
 	bool files;        /* a pilot: it sees the daemon's files */
 	int64_t process;   /* a pilot: which of those that were begun for its job */

@@ -20,6 +20,7 @@ struct sw_session {
 	int64_t leave_us;      /* when it was told to end; 0: it was not */
 	int64_t leave_for_us;  /* how long its trial has then */
 	const char *leave_why; /* a pilot's; NULL: not said */
+	bool leave_told;       /* a pilot's, with it: somebody ends it, else its time is up */
 
 	/* the connection */
 	int fd;            /* -1: none */

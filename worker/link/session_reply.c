@@ -108,6 +108,7 @@ static void on_report(struct sw_session *s, const cJSON *result, const cJSON *er
 		sw_session_quit(s, SW_SESSION_BROKEN,
 				"the daemon answered a report with no decision");
 	} else if (strcmp(decision->valuestring, "continue") != 0) {
+		s->told = strcmp(decision->valuestring, "stop") == 0; /* it has ended the trial */
 		sw_session_drop(s, "decision %s", decision->valuestring);
 	} else if (sw_json_u64(sw_json_get(result, "until"), &until)) {
 		s->job.until = until; /* where it was judged is behind it */

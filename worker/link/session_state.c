@@ -11,7 +11,7 @@ void sw_session_leave(struct sw_session *s)
 	s->leave_us = sw_clock_mono_us();
 	s->leave_for_us = SW_SESSION_LEAVE_US;
 	if (s->config.leave)
-		s->leave_why = s->config.leave(&s->leave_for_us);
+		s->leave_why = s->config.leave(&s->leave_for_us, &s->leave_told);
 }
 
 void sw_session_quit(struct sw_session *s, enum sw_session_end end, const char *fmt, ...)
