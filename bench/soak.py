@@ -6,7 +6,7 @@
 Sweeps of programs of eight kinds (one reports each few steps and keeps a folder that nobody may write, one starts warm
 with a package that writes os.environ), of gangs, of pipelines and of built-in trainers on five CPU slots, clients that
 ask and tell, and a journal, all at once and again and again; ended sweeps are deleted, half of them. Meanwhile daemon,
-workers, programs and ranks are killed (kill -9), stopped (SIGSTOP) and go on, the daemon is ended (SIGTERM) and
+workers and programs are killed (kill -9), stopped (SIGSTOP) and go on, the daemon is ended (SIGTERM) and
 started, and its wall clock is set back by days and forth again under --keep-days, in an order that the seed draws.
 
 What is counted:
@@ -54,7 +54,7 @@ SLOTS, LIVE, CLIENTS, STEPS = 5, 4, 2, 9
 LEFT_S, TERM_S, DRAIN_S = 20, 5, 120
 RSS_MB, FDS, PROCESSES, ZOMBIES = 100, 100, 200, 50  # more is a fault
 # Kills: how often, beside the others; every PAUSE_S on average.
-WEIGHTS = {"daemon": 25, "daemon + workers": 10, "worker": 25, "program": 20, "rank": 6, "stop": 9, "SIGTERM": 5, "clock": 3}
+WEIGHTS = {"daemon": 25, "daemon + workers": 10, "worker": 25, "program": 20, "stop": 9, "SIGTERM": 5, "clock": 3}
 PAUSE_S = 1.2
 PRUNERS = [None, asha(max_t=STEPS), asha(max_t=STEPS, variant="promote"), asha(max_t=STEPS, variant="promote"),
            {"type": "pbt", "perturbation_interval": 3}]
@@ -283,14 +283,14 @@ class Soak:
         return found
 
     def those(self, what):
-        """Processes of one sort that live: daemon, worker, rank (of a gang), program."""
+        """Processes of one sort that live: daemon, worker, program."""
         tree, found = self.tree(), []
-        for pid, (parent, state, name) in tree.items():
+        for pid, (_, state, name) in tree.items():
             sort = "program"
             if name == "sweepd":
                 sort = "daemon"
             elif name == "sweep-worker":
-                sort = "rank" if tree.get(parent, ("", "", ""))[2] == "sweep-worker" else "worker"
+                sort = "worker"
             if sort == what and state not in "ZX":
                 found.append(pid)
         return sorted(found)
@@ -306,7 +306,7 @@ class Soak:
     def kill(self):
         what = self.rng.choices(list(WEIGHTS), WEIGHTS.values())[0]
         if what == "stop":
-            victim = self.rng.choice(["daemon", "worker", "program", "rank"])
+            victim = self.rng.choice(["daemon", "worker", "program"])
             pid = self.strike(victim, signal.SIGSTOP)
             if pid is None:
                 return

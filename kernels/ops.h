@@ -164,9 +164,12 @@ extern const struct sw_ops sw_ops_cpu;
 /* Cores that an entry may use, at least 1; call before work is queued, and before each trial's:
  * whether several are faster at it is measured then. */
 void sw_ops_cpu_threads(unsigned cores);
+/* The same where so many threads call at once, each with as many cores: the ranks of a trial. */
+void sw_ops_cpu_ranks(unsigned cores, unsigned ranks);
 
 /* The module libsweepd-cuda.so exports this under the name SW_OPS_CUDA_OPEN. It makes `device` (its
- * CUDA ordinal) the one that the process uses, and gives the table. Once per process.
+ * CUDA ordinal) the one that the calling thread uses, and gives the table. Threads that open none
+ * use the first that was opened.
  * SW_OPS_NO_DEVICE: none is looked for, and of the table only what counts bytes may be called
  * (*_workspace, *_products, weights_copy). */
 typedef sw_status sw_ops_open_fn(int device, const struct sw_ops **out, struct sw_err *err);

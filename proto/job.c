@@ -67,7 +67,6 @@ static const struct job_field {
 	{"cores", NUMBER_OR_ZERO, OF_PROGRAM, offsetof(struct sw_job, cores)},
 	{"ranks", NUMBER_OR_ZERO, OF_RANKS, offsetof(struct sw_job, ranks)},
 	{"visible", TEXT, OF_RANKS, offsetof(struct sw_job, visible)},
-	{"transport", TEXT, OF_TRAINER_RANKS, offsetof(struct sw_job, transport)},
 	{"stages", NUMBER_OR_ZERO, OF_STAGES, offsetof(struct sw_job, stages)},
 	{"microbatches", NUMBER_OR_ZERO, OF_STAGES, offsetof(struct sw_job, microbatches)},
 	{"sync_batchnorm", FLAG, OF_SYNC, offsetof(struct sw_job, sync_batchnorm)},

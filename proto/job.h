@@ -47,8 +47,6 @@ struct sw_job {
 	 * step; else 0, not written. Rank d * stages + s has stage s of the d-th part of each
 	 * batch. */
 	uint64_t stages, microbatches;
-	const char
-		*transport;  /* of a trainer with ranks: "shm" or "nccl"; else NULL, not written */
 	bool sync_batchnorm; /* of a trainer with ranks; written where it is so */
 	/* A program's; in a trainer's job they are 0 and NULL, and not written. A program always
 	 * has command, run, log and cookie. */

@@ -7,7 +7,6 @@
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit < FIT.json                   (worker/fit.h)
  *   sweep-worker predict MODEL DATA [FORMAT]      (worker/predict.h)
- *   sweep-worker rank                             (worker/rank.h; a worker starts it, nobody else)
  *   sweep-worker pilot < LINES                    (worker/pilot.h; a cluster's job of the daemon's)
  *
  * Name     Errors begin with "sweep-worker: ", or with "sweep: " where argv[0] is sweep.
@@ -24,7 +23,6 @@
 #include "worker/fit.h"
 #include "worker/pilot.h"
 #include "worker/predict.h"
-#include "worker/rank.h"
 #include "worker/serve.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -223,9 +221,6 @@ int main(int argc, char **argv)
 		return check_main(false);
 	if (argc == 3 && strcmp(argv[1], "check") == 0 && strcmp(argv[2], "gpu") == 0)
 		return check_main(true);
-	if (argc == 2 && strcmp(argv[1], "rank") == 0)
-		/* nothing is taken down: the trial's end does not wait for that */
-		_exit(sw_rank_serve());
 	if (argc == 2 && strcmp(argv[1], "pilot") == 0)
 		return signals() == 0 ? end_work(sw_pilot(wake))
 				      : complain("signals cannot be handled");

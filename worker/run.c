@@ -6,9 +6,8 @@
 #include "proto/json.h"
 #include "worker/allowance.h"
 #include "worker/file/checkpoint.h"
-#include "worker/gang.h"
 #include "worker/prepare.h"
-#include "worker/rank.h"
+#include "worker/ranks.h"
 #include "worker/run_log.h"
 #include "worker/train.h"
 #include <inttypes.h>
@@ -28,12 +27,12 @@ struct run {
 	struct sw_session *session;
 	const struct sw_job *job;
 	struct sw_prepared ready;
-	struct sw_gang *gang; /* NULL: it is alone */
-	uint64_t epoch;       /* finished last */
-	bool refused;         /* the machine has none of what its ranks need to start */
-	bool no_memory;       /* for a report */
-	bool crowded;         /* it would have had the memory that it lacked, without others */
-	bool stale;           /* it was at the end of patience when it was lost */
+	struct sw_rank_threads *ranks; /* NULL: it is alone */
+	uint64_t epoch;                /* finished last */
+	bool refused;                  /* the machine has none of what its ranks need to start */
+	bool no_memory;                /* for a report */
+	bool crowded;     /* it would have had the memory that it lacked, without others */
+	bool stale;       /* it was at the end of patience when it was lost */
 	bool again;       /* the checkpoint of resume_step could not be read: it is made again */
 	int64_t kept_us;  /* when the last checkpoint was written; before it, when it began */
 	int64_t file_us;  /* how long that took */
@@ -62,7 +61,7 @@ static void write_metric(struct sw_jw *w, const char *name, double v)
 /* Is the ranks' end known? A failure after it follows from that. */
 static bool are_over(const struct run *r)
 {
-	return r->gang && *sw_comm_why(sw_gang_comm(r->gang));
+	return r->ranks && *sw_comm_why(sw_ranks_comm(r->ranks));
 }
 
 /* The worker is to end: may this epoch end before that? If it takes as long as the one before. */
@@ -90,7 +89,7 @@ static void run_beat(void *ctx)
 {
 	struct run *r = ctx;
 
-	sw_comm_beat(sw_gang_comm(r->gang));
+	sw_comm_beat(sw_ranks_comm(r->ranks));
 	(void)sw_session_go_on(r->session);
 }
 
@@ -358,13 +357,15 @@ static const char *tell_stale(struct run *r, char out[100])
 static sw_status prepare_trial(struct run *r, struct sw_err *err)
 {
 	const struct sw_job *j = r->job;
-	sw_status rc = j->ranks > 1 ? sw_gang_start(&r->gang, r->runner, j, err) : SW_OK;
+	sw_status rc = j->ranks > 1 ? sw_ranks_start(&r->ranks, r->runner, j, err) : SW_OK;
 
-	/* the machine lacks processes or memory just now: the trial is given out again later */
+	/* there is no thread or GPU for a rank now: the trial is given out again later */
 	r->refused = rc == SW_BUSY;
 	if (rc == SW_OK)
 		rc = sw_prepare(&r->ready, r->runner, j, err);
-	return r->gang ? sw_rank_agree(sw_gang_comm(r->gang), rc, &r->ready.impossible, err) : rc;
+	return r->ranks ? sw_ranks_agree(sw_ranks_comm(r->ranks), rc, &r->ready.impossible,
+					 &r->runner->lost_rank, err)
+			: rc;
 }
 
 /* Tells the daemon how the training ended. */
@@ -407,29 +408,27 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	sw_status rc;
 
 	sw_beat_to(run_beat, &r, SW_BEAT_US);
+	if (runner->ops == &sw_ops_cpu)
+		sw_ops_cpu_ranks(runner->cores, job->ranks > 1 ? (unsigned)job->ranks : 1);
 	rc = prepare_trial(&r, &why);
-	hooks.comm = sw_gang_comm(r.gang);
+	hooks.comm = sw_ranks_comm(r.ranks);
 	if (rc == SW_OK) {
 		sw_run_log_start(s, runner->device, job, ready);
 		sw_allowance_make_room(runner, &ready->model, &ready->trainer, ready->data);
-		if (runner->ops == &sw_ops_cpu)
-			sw_ops_cpu_threads(runner->cores);
 		rc = sw_train_run(runner->ops, runner->q, &ready->model, ready->data,
 				  &ready->trainer, job->seed, &hooks, &end, &why);
 	}
 	/* would it fit an empty device? then others have the memory, and its parameters are fine */
 	r.crowded = rc == SW_NOMEM && ready->data && ready->model.ops_n > 0 &&
 		    sw_allowance_would_do(runner, &ready->model, &ready->trainer, ready->data);
-	runner->stuck = r.gang && sw_comm_devices_end(sw_gang_comm(r.gang)) != SW_OK;
-	if (rc == SW_PEER_LOST) {
-		if (r.gang)
-			sw_gang_say_how(r.gang, &why);
+	runner->stuck = r.ranks && sw_comm_devices_end(sw_ranks_comm(r.ranks)) != SW_OK;
+	if (r.ranks && *sw_comm_why(sw_ranks_comm(r.ranks)))
+		runner->lost_rank = sw_comm_blamed(sw_ranks_comm(r.ranks));
+	if (rc == SW_PEER_LOST)
 		sw_session_log(s, "lost: %s", why.msg);
-	}
-	runner->lost_rank = sw_rank_named(why.msg);
 	/* before the daemon is told: it may give the slots of the ranks to another trial at once */
-	sw_gang_end(r.gang, rc == SW_PEER_LOST);
-	r.gang = NULL;
+	runner->stuck = !sw_ranks_end(r.ranks) || runner->stuck;
+	r.ranks = NULL;
 	sw_prepared_release(ready, runner);
 	sw_beat_to(NULL, NULL, 0);
 	if (rc == SW_OK && r.no_memory)
@@ -443,7 +442,8 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 		fail_trial(&r, rc, &why);
 	else
 		end_trial(&r, end);
-	return runner->stuck ? sw_err_set(err, SW_DEVICE_LOST,
-					  "%s: NCCL does not get done with its end", runner->device)
-			     : SW_OK;
+	return runner->stuck
+		       ? sw_err_set(err, SW_DEVICE_LOST,
+				    "%s: a rank does not get done with its end", runner->device)
+		       : SW_OK;
 }

@@ -12,7 +12,6 @@ struct sw_runner {
 	struct sw_queue *q;
 	struct sw_data_cache *cache;
 	const char *device; /* "cpu:0", "gpu:0.3", for logs */
-	const char *opens;  /* as sw_backend_open() takes it, for other ranks of a trial, and: */
 	unsigned cores;     /* that a CPU may use */
 	/* Most bytes of all trials that run at once, a data set that they share among them, of
 	 * which each has an equal part; 0: no cap. */
@@ -20,12 +19,12 @@ struct sw_runner {
 	unsigned lanes;     /* how many these are; 0 is 1 */
 	bool streams;       /* a data set over half of the memory is streamed */
 	unsigned lost_rank; /* after SW_DEVICE_LOST, SW_PEER_LOST: which it was */
-	bool stuck;         /* then: the process must end by _exit */
+	bool stuck;         /* the process must end by _exit */
 };
 
-/* Runs the job and finishes it in the session; with several ranks as rank 0 (worker/gang.h). What
+/* Runs the job and finishes it in the session; with several ranks as rank 0 (worker/ranks.h). What
  * is wrong with the trial is told, and SW_OK here. SW_DEVICE_LOST: the device is unusable, the
- * process must end and the trial is not to blame. SW_PEER_LOST: another rank is lost; the process
+ * process must end and the trial is not to blame. SW_PEER_LOST: NCCL has lost a rank; the process
  * ends, by which the daemon knows that the attempt is. */
 SW_NODISCARD sw_status sw_run_job(struct sw_runner *r, struct sw_session *s,
 				  const struct sw_job *job, struct sw_err *err);

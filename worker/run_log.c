@@ -3,20 +3,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void log_ranks(struct sw_session *s, const struct sw_trainer *t, const char *transport)
+static void log_ranks(struct sw_session *s, const struct sw_trainer *t)
 {
 	char share[64] = "batches go";
 
 	if (t->stages == 1) {
-		sw_session_log(s, "%" PRIu64 " ranks share each batch, over %s", t->ranks,
-			       transport);
+		sw_session_log(s, "%" PRIu64 " ranks share each batch", t->ranks);
 		return;
 	}
 	if (t->ranks > 1)
 		snprintf(share, sizeof share, "%" PRIu64 " pipelines share each batch; it goes",
 			 t->ranks);
-	sw_session_log(s, "%s in %" PRIu64 " micro-batches through %" PRIu64 " stages, over %s",
-		       share, t->microbatches, t->stages, transport);
+	sw_session_log(s, "%s in %" PRIu64 " micro-batches through %" PRIu64 " stages", share,
+		       t->microbatches, t->stages);
 }
 
 void sw_run_log_start(struct sw_session *s, const char *device, const struct sw_job *job,
@@ -36,7 +35,7 @@ void sw_run_log_start(struct sw_session *s, const char *device, const struct sw_
 		sw_session_log(s, "products in %s",
 			       sw_trainer_precision_name(ready->trainer.precision));
 	if (job->ranks > 1)
-		log_ranks(s, &ready->trainer, job->transport);
+		log_ranks(s, &ready->trainer);
 	if (ready->trainer.sync_batchnorm)
 		sw_session_log(s, "batch norms take the rows of all ranks");
 	if (ready->data->streamed)

@@ -72,6 +72,15 @@ static bool next_job(struct lane *l, const struct sw_job **job)
 	return got;
 }
 
+/* Wakes all lanes, so that each ends. */
+static void wake_all(const struct sw_serve *c)
+{
+	/* the byte is never read, so that the pipe stays readable for every lane */
+	const ssize_t n = write(c->wake, "", 1);
+
+	(void)n; /* a full pipe is readable, too */
+}
+
 /* Trials until the session ends. Returns the exit status. */
 static int lane_work(struct lane *l)
 {
@@ -82,10 +91,15 @@ static int lane_work(struct lane *l)
 	sw_status rc = SW_OK;
 
 	while (rc == SW_OK && next_job(l, &job)) {
-		if (job->command)
-			sw_exec_job(&l->site, s, job);
-		else
+		const bool trains = job->command == NULL, visits = trains && job->visible != NULL;
+
+		if (trains)
 			rc = sw_run_job(&l->runner, s, job, &err);
+		else
+			sw_exec_job(&l->site, s, job);
+		/* it has contexts on GPUs that are others' now, and their memory ends with it */
+		if (visits)
+			wake_all(l->all->config);
 	}
 	sw_launchers_close(&l->launchers); /* they do not end with their worker while they import */
 	if (rc != SW_OK)
@@ -98,15 +112,6 @@ static int lane_work(struct lane *l)
 	(void)complain(name, sw_session_why(s));
 	/* a pilot that no daemon came back to has done what it was to do */
 	return l->all->config->link.node && sw_session_ended(s) == SW_SESSION_LOST ? 0 : 1;
-}
-
-/* Wakes all lanes, so that each ends. */
-static void wake_all(const struct sw_serve *c)
-{
-	/* the byte is never read, so that the pipe stays readable for every lane */
-	const ssize_t n = write(c->wake, "", 1);
-
-	(void)n; /* a full pipe is readable, too */
 }
 
 /* The thread of a lane. A lane without a daemon ends the others, too: they have the same one. */
@@ -156,7 +161,6 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 	l->runner = (struct sw_runner){.ops = all->ops,
 				       .cache = all->cache,
 				       .device = l->name,
-				       .opens = c->device,
 				       .cores = c->cores,
 				       .memory = c->memory,
 				       .lanes = c->lanes,

@@ -188,7 +188,7 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 	return rc;
 }
 
-/* Refuses a trainer for another number of ranks, and a transport that cannot reach the device. */
+/* Refuses a trainer for another number of ranks, and sums that cannot reach the device. */
 static sw_status ranks_check(const struct sw_ops *ops, const struct sw_trainer *trainer,
 			     const struct sw_comm *comm, struct sw_err *err)
 {
@@ -199,7 +199,7 @@ static sw_status ranks_check(const struct sw_ops *ops, const struct sw_trainer *
 		return sw_err_set(err, SW_INVALID, "the trainer is not for as many ranks");
 	if (comm && sw_comm_on_devices(comm) != (strcmp(ops->name, "cpu") != 0))
 		return sw_err_set(err, SW_UNSUPPORTED,
-				  "several ranks on %s are not supported with this transport",
+				  "several ranks on %s are not supported with such sums",
 				  ops->name);
 	return SW_OK;
 }

@@ -1,8 +1,34 @@
 #include "daemon/slot/worker_line.h"
 #include "daemon/daemon.h"
+#include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
 #include <stdio.h>
 #include <string.h>
+
+/* Whether trials on several GPUs may have it. */
+static bool is_whole(const struct sw_device *device)
+{
+	return device->gpu && !device->away && device->uuid[0] != '\0' &&
+	       strncmp(device->uuid, "MIG-", 4) != 0;
+}
+
+/* The GPUs that the slot's worker sees. One that is broken may hinder CUDA's start on the others,
+ * so that it is left out. */
+static void write_visible(const struct sw_slot *s, struct sw_worker_line *l)
+{
+	const struct sw_daemon *d = s->d;
+	size_t n = (size_t)snprintf(l->visible, sizeof l->visible, "CUDA_VISIBLE_DEVICES=%s",
+				    s->device.uuid);
+
+	for (size_t i = 0; i < d->slot.worker_n && is_whole(&s->device); i++) {
+		const struct sw_worker *w = &d->slot.workers[i];
+		const char *uuid = w->slots->device.uuid;
+
+		if (w != s->worker && is_whole(&w->slots->device) && sw_room_comes_back(w) &&
+		    n + strlen(uuid) + 1 < sizeof l->visible)
+			n += (size_t)snprintf(l->visible + n, sizeof l->visible - n, ",%s", uuid);
+	}
+}
 
 void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 {
@@ -15,7 +41,7 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 	(void)snprintf(l->cores, sizeof l->cores, "%u", s->device.cores);
 	(void)snprintf(l->memory, sizeof l->memory, "%lld", (long long)most);
 	(void)snprintf(l->lanes, sizeof l->lanes, "%u", s->device.lanes);
-	/* Of a GPU that is known by its UUID the worker sees no other: it is its number 0. */
+	/* A GPU that is known by its UUID is the first that its worker sees. */
 	(void)snprintf(l->device, sizeof l->device, "%s:%u", s->device.gpu ? "gpu" : "cpu",
 		       known ? 0 : s->device.index);
 	char *const always[] = {(char *)config->worker,
@@ -45,8 +71,7 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 	l->argv[n] = NULL;
 	n = 0;
 	if (known) {
-		(void)snprintf(l->visible, sizeof l->visible, "CUDA_VISIBLE_DEVICES=%s",
-			       s->device.uuid);
+		write_visible(s, l);
 		l->env[n++] = l->visible;
 	}
 	/* By itself CUDA numbers the fastest first; --devices counts as the bus does. */

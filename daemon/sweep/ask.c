@@ -140,9 +140,6 @@ static void write_job(struct sw_running *live, const struct sw_slot *s,
 		.ranks = ranks > 1 ? ranks : 0,
 		.stages = live->spec->stages > 1 ? live->spec->stages : 0,
 		.microbatches = live->spec->microbatches,
-		.transport = ranks <= 1            ? NULL
-			     : live->spec->gpu > 1 ? "nccl"
-						   : "shm",
 		.sync_batchnorm = live->spec->sync_batchnorm,
 	};
 	struct job_paths paths;

@@ -16,8 +16,15 @@ struct sw_queue {
 
 void sw_ops_cpu_threads(unsigned cores)
 {
+	sw_ops_cpu_ranks(cores, 1);
+}
+
+void sw_ops_cpu_ranks(unsigned cores, unsigned ranks)
+{
 	sw_cpu_threads_set(cores);
-	openblas_set_num_threads((int)sw_cpu_threads());
+	sw_cpu_callers_set(ranks);
+	/* its threads are the process's: ranks would wait for one another */
+	openblas_set_num_threads(ranks > 1 ? 1 : (int)sw_cpu_threads());
 	sw_cpu_parallel_begin();
 }
 

@@ -94,19 +94,21 @@ struct sw_queue {
 	void *look_ctx;
 };
 
-/* Takes the GPU for this process, which keeps it until it ends; the same one again is SW_OK.
- * SW_CONFLICT: it has another; SW_NOT_FOUND, SW_BUSY, SW_NOMEM, SW_DEVICE_LOST, each with a
- * line. */
+#define SW_CUDA_DEVICES_MAX 64
+
+/* Opens the GPU for this process, if it is not open, and makes it the calling thread's: as long as
+ * it lives, or takes another one. Threads that take none have the first that was opened.
+ * SW_NOT_FOUND, SW_BUSY, SW_NOMEM, SW_DEVICE_LOST, each with a line. */
 sw_status sw_cuda_device_take(int device, struct sw_err *err);
 
-/* The taken device in words; at most cap bytes with the NUL. */
+/* The thread's device in words; at most cap bytes with the NUL. */
 void sw_cuda_describe(char *text, size_t cap);
 
-/* Makes the taken device the calling thread's: CUDA keeps the choice per thread. A thread-local
+/* Makes the thread's device CUDA's current one: CUDA keeps the choice per thread. A thread-local
  * flag makes every call but the first free. */
 sw_status sw_cuda_use(void);
 
-/* Whether the taken device has stream-ordered memory. */
+/* Whether the thread's device has stream-ordered memory. */
 int sw_cuda_pools(void);
 
 /* Whether a kernel may be launched before the one in front of it has ended. */

@@ -1,21 +1,45 @@
-/* kernels/cuda/device.c — takes a GPU for this process, and makes it a thread's. */
+/* kernels/cuda/device.c — opens GPUs for this process, and makes one a thread's. */
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/load.h"
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define NO_DEVICE (-1)
 
-/* Written by sw_cuda_device_take(), once; read by every thread that uses the table. */
-static atomic_int opened = NO_DEVICE;
-static char about[512];
-static int pools, overlaps, major;
+/* Of a device that is open: written before it is. */
+static struct device {
+	atomic_bool open;
+	char about[512];
+	int pools, overlaps, major;
+} devices[SW_CUDA_DEVICES_MAX];
+
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+/* The first that the process has opened, for threads that take none themselves; and the thread's
+ * own. */
+static atomic_int first = NO_DEVICE;
+static _Thread_local int own = NO_DEVICE;
+
+static int number(void)
+{
+	return own != NO_DEVICE ? own : atomic_load_explicit(&first, memory_order_acquire);
+}
+
+/* The thread's; before any is open one of zeros. */
+static const struct device *device_used(void)
+{
+	const int device = number();
+
+	return &devices[device == NO_DEVICE ? 0 : device];
+}
 
 sw_status sw_cuda_use(void)
 {
 	static _Thread_local int used = NO_DEVICE;
-	const int device = atomic_load_explicit(&opened, memory_order_acquire);
+	const int device = number();
 	sw_status rc;
 
 	if (device == NO_DEVICE)
@@ -30,22 +54,22 @@ sw_status sw_cuda_use(void)
 
 int sw_cuda_pools(void)
 {
-	return pools;
+	return device_used()->pools;
 }
 
 int sw_cuda_overlaps(void)
 {
-	return overlaps;
+	return device_used()->overlaps;
 }
 
 int sw_cuda_major(void)
 {
-	return major;
+	return device_used()->major;
 }
 
 void sw_cuda_describe(char *text, size_t cap)
 {
-	snprintf(text, cap, "%s", about);
+	snprintf(text, cap, "%s", device_used()->about);
 }
 
 /* CUDA writes 13.2 as 13020. */
@@ -94,7 +118,8 @@ static sw_status make_context(int device, const struct cudaDeviceProp *p, int *p
 	if (e == cudaSuccess)
 		e = cudaFree(NULL); /* older runtimes make the context at the first real call */
 	if (e == cudaSuccess)
-		e = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device);
+		e = cudaDeviceGetAttribute(&devices[device].pools, cudaDevAttrMemoryPoolsSupported,
+					   device);
 	if (e == cudaSuccess)
 		e = sw_cuda_probe(ptx);
 	if (e == cudaSuccess)
@@ -133,7 +158,7 @@ static sw_status open_device(int device, struct sw_err *err)
 
 	if (rc != SW_OK)
 		return rc;
-	if (device < 0 || device >= n)
+	if (device < 0 || device >= n || device >= SW_CUDA_DEVICES_MAX)
 		return sw_err_set(err, SW_NOT_FOUND, "there is no gpu:%d: this process sees %d %s",
 				  device, n, n == 1 ? "GPU" : "GPUs");
 	e = cudaGetDeviceProperties(&p, device);
@@ -143,9 +168,11 @@ static sw_status open_device(int device, struct sw_err *err)
 	rc = make_context(device, &p, &ptx, err);
 	if (rc != SW_OK)
 		return rc;
-	overlaps = ptx >= OVERLAP_PTX && runtime >= OVERLAP_CUDA && driver >= OVERLAP_CUDA;
-	major = p.major;
-	snprintf(about, sizeof about,
+	struct device *d = &devices[device];
+
+	d->overlaps = ptx >= OVERLAP_PTX && runtime >= OVERLAP_CUDA && driver >= OVERLAP_CUDA;
+	d->major = p.major;
+	snprintf(d->about, sizeof d->about,
 		 "%.100s, %.1f GiB, compute capability %d.%d, CUDA %d.%d, driver for CUDA %d.%d",
 		 p.name, (double)p.totalGlobalMem / (1 << 30), p.major, p.minor, MAJOR(runtime),
 		 MINOR(runtime), MAJOR(driver), MINOR(driver));
@@ -154,23 +181,24 @@ static sw_status open_device(int device, struct sw_err *err)
 
 sw_status sw_cuda_device_take(int device, struct sw_err *err)
 {
-	const int had = atomic_load_explicit(&opened, memory_order_acquire);
+	int none = NO_DEVICE;
 	sw_status rc = SW_OK;
 
-	if (had != NO_DEVICE && had != device)
-		return sw_err_set(err, SW_CONFLICT,
-				  "this process has opened gpu:%d already, and a process has one",
-				  had);
-	if (had == NO_DEVICE) {
+	pthread_mutex_lock(&opening);
+	if (device < 0 || device >= SW_CUDA_DEVICES_MAX || !atomic_load(&devices[device].open)) {
 		/* Streams share the driver's connections, 8 unless it is told otherwise before it
 		 * starts: one lane's work would then stand behind another's. 32 are all it has. */
-		(void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+		if (atomic_load(&first) == NO_DEVICE)
+			(void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 		rc = open_device(device, err);
 	}
-	if (rc != SW_OK) {
+	if (rc == SW_OK) {
+		atomic_store(&devices[device].open, true);
+		own = device;
+		(void)atomic_compare_exchange_strong(&first, &none, device);
+	} else {
 		(void)cudaGetLastError();
-		return rc;
 	}
-	atomic_store_explicit(&opened, device, memory_order_release);
-	return SW_OK;
+	pthread_mutex_unlock(&opening);
+	return rc;
 }

@@ -5,7 +5,7 @@
  *                  2), "1.1 to 20.1", "1.1 3.1 to 21.1" (every second); "none, busy" without one
  *   worker.next    "gets 1/2.1" (sweep 1, trial 2, attempt 1), "@9" as above; "nothing"; of a
  *                  program also "runs train.py in /home to /logs/1/2.log", of a trainer's gang
- *                  "on 4 ranks by shm", and of a pipeline "in 2 stages of 8 parts"
+ *                  "on 4 ranks", and of a pipeline "in 2 stages of 8 parts"
  *   sweep.get      "RUNNING: 2 RUNNING, 1 PENDING", its cause in brackets
  *   sweep.watch    "snapshot RUNNING: 1 RUNNING, 2 COMPLETED" (trial by trial); of what changed
  *                  "update RUNNING: 1 RUNNING"
@@ -112,8 +112,7 @@ static void show_next(struct fixture_text *t, const cJSON *r)
 	say_trial(t, r);
 	const cJSON *command = cJSON_GetObjectItem(r, "command");
 	if (command == NULL && number_of(r, "ranks") != 0)
-		fixture_say(t, " on %lld ranks by %s", number_of(r, "ranks"),
-			    text_of(r, "transport"));
+		fixture_say(t, " on %lld ranks", number_of(r, "ranks"));
 	if (cJSON_GetObjectItem(r, "stages") != NULL)
 		fixture_say(t, " in %lld stages of %lld parts", number_of(r, "stages"),
 			    number_of(r, "microbatches"));

@@ -1,8 +1,8 @@
-"""Trials that several slots share: their specs, their processes, and what they leave behind."""
+"""Trials that several slots share: their specs, their process, and what they leave behind."""
 import glob
 import os
 
-from harness import alive, slow, trained, wait_until
+from harness import slow, trained, wait_until
 
 MICROBATCHES = 3
 FACTS = {"lr": {"value": 0.05}, "width": {"value": 16}, "batch_size": {"value": 15}}
@@ -31,7 +31,7 @@ def long(**more):
 
 
 def lead(client, sweep):
-    """The process of rank 0 of a running trial, or None."""
+    """The process of a running trial's ranks, or None."""
     return next((s["pid"] for s in client.slots() if s["state"] == "BUSY" and s.get("sweep") == sweep), None)
 
 
@@ -48,24 +48,8 @@ def children(pid):
     return sorted(found)
 
 
-def ranks(client, sweep, world):
-    """The processes of all ranks of the sweep's running trial, rank 0 first; or None."""
-    first = lead(client, sweep)
-    others = children(first) if first else []
-    return [first, *others] if len(others) == world - 1 and all(alive(o) and is_rank(o) for o in others) else None
-
-
-def is_rank(pid):
-    """Whether it has begun: one that is stopped before that stops who starts it, who waits for that (vfork)."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return file.read().split(b"\0")[1:2] == [b"rank"]
-    except OSError:
-        return False
-
-
 class Machine:
-    """What trials may leave behind: the workers' children, shared memory, descriptors, ports."""
+    """What trials may leave behind: the workers' children, threads, descriptors."""
 
     def __init__(self, daemon, client):
         self.daemon, self.client = daemon, client
@@ -79,13 +63,9 @@ class Machine:
         pid = self.daemon.process.pid
         workers = [s["pid"] for s in self.client.slots() if s["pid"]]
         return {"children": [children(w) for w in workers],
-                # folders are those of tests beside this one
-                "shared": sum("sweepd" in f.name and "fake" not in f.name and f.is_file()
-                              for f in os.scandir("/dev/shm")),
-                "mapped": sum(maps(w) for w in workers),
+                "threads": [len(os.listdir(f"/proc/{w}/task")) for w in workers],
                 "files": len(os.listdir(f"/proc/{pid}/fd")),
-                "files of workers": [len(os.listdir(f"/proc/{w}/fd")) for w in workers],
-                "ports": [ports(w) for w in workers]}
+                "files of workers": [len(os.listdir(f"/proc/{w}/fd")) for w in workers]}
 
     def check(self):
         """All is as it was, once workers that were lost have been started again."""
@@ -101,20 +81,3 @@ class Machine:
             wait_until(same, "nothing left", 20)
         except AssertionError:
             raise AssertionError(f"{self.before} before, {seen} now") from None
-
-
-def maps(pid):
-    with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
-        return file.read().count("memfd:")
-
-
-def ports(pid):
-    """Sockets of TCP that the process has."""
-    mine = set()
-    for fd in glob.glob(f"/proc/{pid}/fd/*"):
-        try:
-            mine.add(os.readlink(fd))
-        except OSError:
-            pass
-    with open("/proc/net/tcp", encoding="ascii") as file:
-        return sum(f"socket:[{line.split()[9]}]" in mine for line in file.readlines()[1:])

@@ -2,9 +2,8 @@
 import os
 import signal
 
-from gangs import children
-from gpus import NCCL, NEEDS_FAKES, NEEDS_NCCL, cards, gpus, machine, net, wait_card, wait_slots  # noqa: F401
-from harness import alive, sweep_command, wait_until
+from gpus import NEEDS_FAKES, cards, gpus, machine, net, wait_card, wait_slots  # noqa: F401
+from harness import sweep_command, wait_until
 
 pytestmark = NEEDS_FAKES
 
@@ -43,32 +42,4 @@ def test_gpu_whose_worker_ends_again_and_again_is_taken_out_and_its_trial_goes_o
     client.call("trial.cancel", sweep=sweep, trial=client.slots()[0]["trial"])
     wait_until(lambda: client.slots()[0]["trial"] == trial, "the trial on another GPU")
     assert [g["state"] for g in gpus(client)] == ["OK", "OUT", "OK"]
-    client.call("sweep.cancel", sweep=sweep)
-
-
-@NEEDS_NCCL
-def test_gpu_that_loses_its_rank_again_and_again_is_taken_out_until_the_next_start(machine):
-    daemon = machine("gpu:0,1", *cards(2), env=NCCL)
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
-    sweep = client.submit(net(2, 100000, parallel={"data": 2}, run_cap=1))
-    for attempt in (1, 2, 3):
-        wait_until(lambda: any(r["attempt"] == attempt for r in client.reports(sweep, 1)), f"attempt {attempt}")
-        first = running(client, 0)  # else gpu:1 has the first rank, which is its worker
-        pid = children(first["pid"])[0] if first else running(client, 1)["pid"]
-        os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not alive(pid), "its end")
-    wait_card(client, "OUT", 1)
-    wait_until(lambda: client.trials(sweep)[0]["state"] == "PENDING", "the end of the attempt")
-    assert [a["state"] for a in attempts(client, sweep)] == ["LOST", "LOST", "RELEASED"]
-    cause = wait_until(lambda: client.sweep(sweep)["cause"], "why it waits")
-    assert cause.startswith("waits for 2 GPUs, 1 is left: gpu:1: lost 3 attempts in a row") and ADVICE in cause
-    alone = client.submit(net(1, 2))
-    assert client.wait_sweep(alone)["state"] == "COMPLETED"
-    assert daemon.term() == 0
-    daemon.start(**NCCL)
-    client = daemon.client()
-    wait_until(lambda: any(r["attempt"] == 4 for r in client.reports(sweep, 1)), "the gang on both")
-    assert client.trials(sweep)[0]["step"] > 1
-    assert [g["state"] for g in gpus(client)] == ["OK", "OK"]
     client.call("sweep.cancel", sweep=sweep)

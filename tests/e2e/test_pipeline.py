@@ -3,7 +3,7 @@ Of pauses and of donors test_gang.py says both: by rows and by layers."""
 import pytest
 
 from checkpoints import curve, log
-from gangs import FACTS, MICROBATCHES, Machine, alone, long, ranks, shared, small
+from gangs import FACTS, MICROBATCHES, Machine, alone, lead, long, shared, small
 from harness import wait_until
 from test_gang import assert_close, weights
 
@@ -25,7 +25,7 @@ def test_pipeline_trains_as_one_slot_does_in_parts(start, tmp_path, stages):
         assert_close(curve(client, many, trial), curve(client, one, trial))
         assert weights(daemon, many, trial, tmp_path) == weights(daemon, one, trial, tmp_path)
         said = log(client, many, trial)
-        assert f"batches go in {MICROBATCHES} micro-batches through {stages} stages, over shm" in said
+        assert f"batches go in {MICROBATCHES} micro-batches through {stages} stages" in said
         assert any(line.startswith("stages have ") and line.count("%") == stages for line in said), said
         assert all(0 < r["metrics"]["pipeline_bubble"] < 1 for r in client.reports(many, trial))
     machine.check()
@@ -53,7 +53,7 @@ def test_cancelled_pipeline_leaves_nothing(start):
     client = daemon.client()
     machine = Machine(daemon, client)
     sweep = client.submit(shared(long(epochs=100000), stages=2))
-    wait_until(lambda: ranks(client, sweep, 2), "both ranks")
+    wait_until(lambda: lead(client, sweep), "the trial")
     wait_until(lambda: (client.trials(sweep)[0]["step"] or 0) > 1, "an epoch")
     client.call("sweep.cancel", sweep=sweep)
     machine.check()

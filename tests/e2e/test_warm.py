@@ -8,7 +8,6 @@ import textwrap
 import pytest
 
 from checkpoints import log
-from gangs import children, is_rank, lead, long, shared
 from harness import alive, asha, merged, wait_until
 from programs import HEAD, marked, output
 from test_command_crash import check_nothing_was_lost_or_began_twice, kill_worker, lines
@@ -449,17 +448,3 @@ def test_ranks_are_forked_by_one_launcher(start, tmp_path):
     # each slot may have been rank 0's; of one of them it is the second trial at least
     assert [{f"rank 0 True {one}", f"[rank 1] rank 1 True {one}"} in seen for one in launchers(daemon)].count(True) > 0, seen
     assert not left(daemon)
-
-
-def test_a_worker_that_ends_after_a_lost_rank_ends_its_launchers(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    client.wait_sweep(client.submit(warm(tmp_path, "report(loss=1)", run_cap=6)))
-    for pid in launchers(daemon):
-        os.kill(pid, signal.SIGSTOP)  # it does not see that its worker has ended, as one that imports
-    sweep = client.submit(shared(long()))
-    wait_until(lambda: lead(client, sweep) and any(map(is_rank, children(lead(client, sweep)))), "a second rank")
-    ended = [pid for pid in children(lead(client, sweep)) if pid in launchers(daemon)]
-    os.kill(next(filter(is_rank, children(lead(client, sweep)))), signal.SIGKILL)
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    assert ended and not any(map(alive, ended))

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ static sw_status download(struct sw_queue *q, void *dst, const void *src, size_t
 }
 
 /* For as long as the process lives. */
-static bool is_taken(void)
+static bool is_taken(const char *gpu)
 {
 	const char *folder = getenv("SWEEPD_FAKE_CUDA_EXCLUSIVE");
 	char path[4096];
@@ -37,7 +38,7 @@ static bool is_taken(void)
 
 	if (folder == NULL)
 		return false;
-	(void)snprintf(path, sizeof path, "%s/%s", folder, getenv("CUDA_VISIBLE_DEVICES"));
+	(void)snprintf(path, sizeof path, "%s/%s", folder, gpu);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0;
 }
@@ -53,15 +54,26 @@ __attribute__((visibility("default"))) sw_ops_open_fn sw_ops_cuda_open;
 
 sw_status sw_ops_cuda_open(int device, const struct sw_ops **out, struct sw_err *err)
 {
+	const char *gpu = getenv("CUDA_VISIBLE_DEVICES");
+	char name[96] = "every GPU";
+
 	*out = NULL;
-	if (device > 0) /* a worker sees its own GPU alone */
+	for (int i = 0; i < device && gpu != NULL; i++) {
+		gpu = strchr(gpu, ',');
+		gpu += gpu != NULL;
+	}
+	if (device > 0 && gpu == NULL)
 		return sw_err_set(err, SW_NOT_FOUND, "no GPU %d", device);
-	if (is_taken())
+	if (gpu != NULL)
+		(void)snprintf(name, sizeof name, "%.*s", (int)strcspn(gpu, ","), gpu);
+	if (is_taken(name))
 		return sw_err_set(err, SW_BUSY, "gpu:%d is held by another process", device);
+	*out = &table;
+	if (table.name != NULL) /* other ranks use it */
+		return SW_OK;
 	table = sw_ops_cpu;
 	table.name = "cuda";
 	table.describe = describe;
 	table.download = download;
-	*out = &table;
 	return SW_OK;
 }

@@ -64,15 +64,44 @@ TEST_ROWS(open_refused_says_why_in_one_line_and_may_be_tried_again, refusals)
 	(void)opened(1);
 }
 
-TEST(open_of_a_second_device_is_refused)
-{
-	const struct sw_ops *o = opened(1), *other;
-	struct sw_err err = SW_ERR_INIT;
-	char text[32];
+static const struct sw_ops *table;
 
+static void *opener(void *device)
+{
+	void *p;
+
+	ck_assert_int_eq(opened(0)->alloc(&p, 64), SW_OK);
+	*(int *)device = sw_shim_device;
+	opened(0)->free(p);
+	return NULL;
+}
+
+static void *follower(void *device)
+{
+	void *p;
+
+	ck_assert_int_eq(table->alloc(&p, 64), SW_OK);
+	*(int *)device = sw_shim_device;
+	table->free(p);
+	return NULL;
+}
+
+/* A thread has the device that it opened last; one that has opened none has the process's first. */
+TEST(open_of_a_second_device_is_the_threads_own)
+{
+	const struct sw_ops *o = opened(1);
+	pthread_t thread;
+	char text[32];
+	int device;
+
+	table = o;
 	ck_assert_ptr_eq(opened(1), o);
-	ck_assert_int_eq(sw_ops_cuda_open(0, &other, &err), SW_CONFLICT);
-	ck_assert_ptr_nonnull(strstr(err.msg, "gpu:1"));
+	ck_assert_int_eq(pthread_create(&thread, NULL, opener, &device), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(device, 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, follower, &device), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(device, 1);
 	o->describe(text, sizeof text);
 	ck_assert_int_eq(strncmp(text, "Shim, 1.0 GiB, ", 15), 0);
 	ck_assert_uint_eq(strlen(text), sizeof text - 1);

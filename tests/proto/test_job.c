@@ -48,7 +48,7 @@
 	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
 	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
 	"\"checkpoint_dir\":\"/c\",\"trainer\":{\"epochs\":11},\"max_t\":12,\"metric\":\"loss\","  \
-	"\"goal\":\"minimize\",\"ranks\":4,\"visible\":null,\"transport\":\"shm\"" more "}"
+	"\"goal\":\"minimize\",\"ranks\":4,\"visible\":null" more "}"
 
 #define STAGES ",\"stages\":2,\"microbatches\":8"
 
@@ -148,7 +148,6 @@ TEST_LOOP(job_of_several_ranks_is_written_and_read_back, 0, 2)
 	struct sw_job job = full(sw_json_get(tree, "trainer"));
 
 	job.ranks = 4;
-	job.transport = "shm";
 	job.sync_batchnorm = _i;
 	written(&job, text);
 	memset(&job, 0xa5, sizeof job);
@@ -165,7 +164,6 @@ TEST(job_of_a_pipeline_is_written_and_read_back)
 	struct sw_job job = full(sw_json_get(tree, "trainer"));
 
 	job.ranks = 4;
-	job.transport = "shm";
 	job.stages = 2;
 	job.microbatches = 8;
 	written(&job, RANKS(STAGES));
@@ -263,7 +261,6 @@ static const struct bad_key bad[] = {
 	{"metric", "1", "a string"},
 	{"goal", "true", "a string"},
 	{"ranks", "1.5", NUMBER},
-	{"transport", "1", "a string"},
 	{"stages", "-2", NUMBER},
 	{"microbatches", "\"8\"", NUMBER},
 };

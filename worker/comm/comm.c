@@ -1,59 +1,65 @@
 #include "worker/comm/comm.h"
+#include "base/beat.h"
 #include "base/clock.h"
-#include "base/process.h"
+#include "base/memory.h"
 #include "worker/comm/comm_internal.h"
 #include "worker/comm/nccl.h"
 #include <assert.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define AT_WORK 7 /* of the limit of silence, for a rank that computes or waits for a disk */
+/* So often a rank looks for a move before it sleeps: some tens of microseconds. */
+#define LOOKS 1000
 
-static bool is_transport(const char *name)
+/* --- beginning and end --- */
+
+/* Only with a core for each of the ranks a look is worth more than sleep. */
+static bool has_cores(unsigned world)
 {
-	return strcmp(name, "shm") == 0 || strcmp(name, "nccl") == 0;
+	cpu_set_t cores;
+
+	return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) >= (int)world;
 }
 
-static int64_t silent_us(void)
+static void lock_init(struct comm_shared *all)
 {
-	const char *given = getenv("SWEEPD_COMM_SILENT_MS");
-	const long ms = given != NULL ? strtol(given, NULL, 10) : 0;
+	pthread_condattr_t clock;
 
-	return ms > 0 && ms <= SW_COMM_SILENT_US / 1000 ? (int64_t)ms * 1000 : SW_COMM_SILENT_US;
+	(void)pthread_mutex_init(&all->lock, NULL);
+	(void)pthread_condattr_init(&clock);
+	(void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&all->moved, &clock);
+	(void)pthread_condattr_destroy(&clock);
 }
 
-sw_status sw_comm_meet(struct sw_comm_seat *at, const char *transport, unsigned world,
-		       struct sw_err *err)
+sw_status sw_comm_meet(struct sw_comm **out, unsigned world, bool devices, struct sw_err *err)
 {
+	struct comm_shared *all = sw_calloc(1, sizeof *all);
+
 	assert(world >= 1 && world <= SW_COMM_WORLD_MAX);
-	*at = (struct sw_comm_seat){.world = world, .fd = -1};
-	if (!is_transport(transport))
-		return sw_err_set(err, SW_UNSUPPORTED, "no transport is called %s", transport);
-	(void)snprintf(at->transport, sizeof at->transport, "%s", transport);
-	return comm_shm_meet(at, err);
-}
-
-sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_seat *at, struct sw_err *err)
-{
-	struct sw_comm *c = NULL;
-
-	*out = NULL;
-	assert(at->world >= 1 && at->world <= SW_COMM_WORLD_MAX && at->rank < at->world);
-	if (!is_transport(at->transport))
-		return sw_err_set(err, SW_UNSUPPORTED, "no transport is called %s", at->transport);
-	sw_status rc = comm_shm_open(&c, at, silent_us(), err);
-	if (rc != SW_OK)
-		return rc;
-	c->devices = strcmp(at->transport, "nccl") == 0;
-	c->groups = 1;
-	c->beaten_us = c->awake_us = sw_clock_mono_us();
-	rc = sw_comm_barrier(c);
-	if (rc != SW_OK) {
-		(void)sw_err_set(err, rc, "%s", c->why);
-		sw_comm_close(c);
-		return rc;
+	if (all != NULL)
+		all->rank = sw_calloc(world, sizeof *all->rank);
+	if (all == NULL || all->rank == NULL) {
+		free(all);
+		return sw_err_set(err, SW_NOMEM, "no memory for the ranks of a trial");
 	}
-	*out = c;
+	all->world = world;
+	all->devices = devices;
+	all->spins = has_cores(world);
+	all->set = devices ? sw_nccl_set(world) : 0;
+	atomic_init(&all->open, world);
+	lock_init(all);
+	for (unsigned r = 0; r < world; r++) {
+		struct sw_comm *c = out[r] = &all->rank[r];
+
+		c->all = all;
+		c->rank = r;
+		c->groups = 1;
+		atomic_init(&c->beaten_us, sw_clock_mono_us());
+	}
 	return SW_OK;
 }
 
@@ -61,15 +67,40 @@ void sw_comm_close(struct sw_comm *c)
 {
 	if (c == NULL)
 		return;
-	sw_nccl_close(c->nccl); /* whoever closes ends anyway */
-	comm_shm_close(c);
+	struct comm_shared *all = c->all;
+
+	(void)sw_comm_devices_end(c);
+	atomic_store(&c->beaten_us, INT64_MAX); /* its silence means nothing any more */
+	if (atomic_fetch_sub(&all->open, 1) > 1)
+		return; /* the last one frees what they share */
+	sw_nccl_unset(all->set);
+	(void)pthread_cond_destroy(&all->moved);
+	(void)pthread_mutex_destroy(&all->lock);
+	free(all->rank);
+	free(all);
+}
+
+unsigned sw_comm_rank(const struct sw_comm *c)
+{
+	return c->rank;
+}
+
+unsigned sw_comm_world(const struct sw_comm *c)
+{
+	return c->all->world;
+}
+
+void sw_comm_groups(struct sw_comm *c, unsigned groups)
+{
+	assert(groups >= 1 && c->all->world % groups == 0 && c->nccl == NULL);
+	c->groups = groups;
 }
 
 /* --- devices --- */
 
 sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err)
 {
-	if (!c->devices || c->nccl != NULL)
+	if (!c->all->devices || c->nccl != NULL)
 		return SW_OK; /* sums are the host's, or NCCL's already */
 	return sw_nccl_open(&c->nccl, c, err);
 }
@@ -83,7 +114,7 @@ sw_status sw_comm_devices_end(struct sw_comm *c)
 
 bool sw_comm_on_devices(const struct sw_comm *c)
 {
-	return c->devices;
+	return c->all->devices;
 }
 
 void sw_comm_describe(const struct sw_comm *c, char *text, size_t cap)
@@ -94,228 +125,226 @@ void sw_comm_describe(const struct sw_comm *c, char *text, size_t cap)
 		*text = '\0';
 }
 
-sw_status sw_comm_look(void *comm)
-{
-	struct sw_comm *c = comm;
-	unsigned lost = c->world;
-
-	if (c->failed == SW_OK)
-		comm_shm_look(c, &lost);
-	if (c->failed == SW_OK && lost < c->world)
-		(void)comm_lose(c, lost, false);
-	if (c->failed == SW_OK && c->nccl != NULL)
-		sw_nccl_look(c->nccl);
-	return c->failed;
-}
-
-/* --- */
-
-unsigned sw_comm_rank(const struct sw_comm *c)
-{
-	return c->rank;
-}
-
-unsigned sw_comm_world(const struct sw_comm *c)
-{
-	return c->world;
-}
-
-void sw_comm_groups(struct sw_comm *c, unsigned groups)
-{
-	assert(groups >= 1 && c->world % groups == 0 && c->nccl == NULL);
-	assert(c->failed != SW_OK || c->sums_done == c->sums_begun);
-	c->groups = groups;
-}
-
-const char *sw_comm_why(const struct sw_comm *c)
-{
-	return c->why;
-}
+/* --- signs of life --- */
 
 void sw_comm_beat(struct sw_comm *c)
 {
-	const int64_t now_us = sw_clock_mono_us();
-
-	if (c == NULL)
-		return;
-	if (now_us - c->beaten_us > c->silent_us / 4)
-		c->awake_us = now_us;
-	c->beaten_us = now_us;
-	comm_shm_beat(c);
+	if (c != NULL)
+		atomic_store_explicit(&c->beaten_us, sw_clock_mono_us(), memory_order_relaxed);
 }
 
-void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line)
+/* Of a rank that waits. It is quiet while another one hangs, so that the worker is. */
+static void beat_if_all_live(struct sw_comm *c)
 {
+	const int64_t since_us = sw_clock_mono_us() - COMM_LIMIT_US;
+
+	sw_comm_beat(c);
+	for (unsigned r = 0; r < c->all->world; r++)
+		if (atomic_load(&c->all->rank[r].beaten_us) < since_us)
+			return;
+	sw_beat();
+}
+
+sw_status sw_comm_look(void *comm)
+{
+	struct sw_comm *c = comm;
+
+	beat_if_all_live(c);
+	if (comm_failed(c) == SW_OK && c->nccl != NULL)
+		sw_nccl_look(c->nccl);
+	return comm_failed(c);
+}
+
+/* --- errors --- */
+
+sw_status comm_failed(struct sw_comm *c)
+{
+	const sw_status rc = (sw_status)atomic_load(&c->all->failed);
+
+	if (rc == SW_OK)
+		return SW_OK;
+	sw_nccl_abort(c->nccl); /* or its stream waits for a rank that is gone */
+	while (atomic_load(&c->all->inside) > 0)
+		sched_yield();
+	return rc;
+}
+
+sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
+{
+	struct comm_shared *all = c->all;
+
 	assert(why != SW_OK);
-	(void)comm_fail(c, why, line);
+	pthread_mutex_lock(&all->lock);
+	if (atomic_load(&all->failed) == SW_OK) { /* the first error stands */
+		(void)snprintf(all->why, sizeof all->why, "%s", line);
+		all->blamed = c->rank;
+		atomic_store(&all->failed, (int)why);
+	}
+	pthread_mutex_unlock(&all->lock);
+	comm_move_on(c);
+	return comm_failed(c);
 }
 
 void sw_comm_give_up(struct sw_comm *c, sw_status why, const char *msg)
 {
-	char line[sizeof c->why];
+	char line[sizeof c->all->why];
 
 	if (c->rank > 0)
 		(void)snprintf(line, sizeof line, "rank %u: %s", c->rank, msg);
 	else
 		(void)snprintf(line, sizeof line, "%s", msg);
-	sw_comm_abort(c, why, line);
+	(void)comm_fail(c, why, line);
 }
 
-sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
+const char *sw_comm_why(const struct sw_comm *c)
 {
-	if (c->failed == SW_OK) { /* the first error stands */
-		c->failed = why;
-		(void)snprintf(c->why, sizeof c->why, "%s", line);
-		comm_shm_abort(c);      /* first: no rank is to take this one for silent */
-		sw_nccl_abort(c->nccl); /* or streams wait for a rank that is gone */
-	}
-	return c->failed;
+	return atomic_load(&c->all->failed) != SW_OK ? c->all->why : "";
 }
 
-/* One long operation, or a disk that is slow, gives no sign of life, but is no standstill. */
-static bool is_at_work(pid_t tid)
+unsigned sw_comm_blamed(const struct sw_comm *c)
 {
-	struct sw_process p;
-
-	return tid != 0 && sw_process_read(tid, &p) && (p.state == 'R' || p.state == 'D');
+	return atomic_load(&c->all->failed) != SW_OK ? c->all->blamed : 0;
 }
 
-bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t tid)
+sw_status comm_enter(struct sw_comm *c)
 {
-	const int64_t us = now_us - (since_us > c->awake_us ? since_us : c->awake_us);
-
-	if (us < c->silent_us)
-		return false; /* not for long enough */
-	return us >= AT_WORK * c->silent_us || !is_at_work(tid);
-}
-
-sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent)
-{
-	char line[sizeof c->why];
-
-	if (silent)
-		(void)snprintf(line, sizeof line, "rank %u of %u is silent for %g s", rank,
-			       c->world, (double)c->silent_us / 1e6);
-	else
-		(void)snprintf(line, sizeof line, "rank %u of %u has ended", rank, c->world);
-	return comm_fail(c, SW_PEER_LOST, line);
-}
-
-sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk *chunk,
-		      enum comm_kind kind, size_t bytes)
-{
-	static const char *const names[] = {[COMM_SUM] = "a sum",
-					    [COMM_BROADCAST] = "a broadcast",
-					    [COMM_GATHER] = "all_gather",
-					    [COMM_MOVE] = "an exchange"};
-	char line[sizeof c->why];
-
-	if (chunk->kind == (uint32_t)kind && chunk->bytes == bytes)
+	(void)atomic_fetch_add(&c->all->inside, 1);
+	if (atomic_load(&c->all->failed) == SW_OK)
 		return SW_OK;
-	(void)snprintf(line, sizeof line,
-		       "rank %u sends %u bytes of %s where rank %u expects %zu of %s", from,
-		       chunk->bytes,
-		       chunk->kind < sizeof names / sizeof *names ? names[chunk->kind] : "nothing",
-		       c->rank, bytes, names[kind]);
-	return comm_fail(c, SW_INTERNAL, line);
+	comm_leave(c);
+	return comm_failed(c);
 }
 
-void comm_wait(struct sw_comm *c, unsigned *lost)
+void comm_leave(struct sw_comm *c)
 {
-	if (*lost < c->world)
-		(void)comm_lose(c, *lost, false);
-	else
-		comm_shm_idle(c, lost);
+	(void)atomic_fetch_sub(&c->all->inside, 1);
 }
 
-/* Waits for a free cell. */
-static sw_status comm_room(struct sw_comm *c, void **out)
-{
-	unsigned lost = c->world;
+/* --- waits --- */
 
-	while ((*out = comm_shm_room(c)) == NULL && c->failed == SW_OK)
-		comm_wait(c, &lost);
-	return c->failed;
+void comm_move_on(struct sw_comm *c)
+{
+	struct comm_shared *all = c->all;
+
+	(void)atomic_fetch_add(&all->moves, 1);
+	if (atomic_load(&all->asleep) == 0)
+		return;
+	pthread_mutex_lock(&all->lock);
+	pthread_cond_broadcast(&all->moved);
+	pthread_mutex_unlock(&all->lock);
 }
 
-/* Waits for a chunk of that kind and size. */
-static sw_status comm_await(struct sw_comm *c, unsigned from, enum comm_kind kind, size_t bytes,
-			    struct comm_chunk *out)
+/* Until something has moved since `seen`, or for COMM_LOOK_US. */
+static void await_move(struct comm_shared *all, unsigned seen)
 {
-	unsigned lost = c->world;
+	struct timespec until;
 
-	while (c->failed == SW_OK && !comm_shm_peek(c, from, out))
-		comm_wait(c, &lost);
-	return c->failed != SW_OK ? c->failed : comm_expect(c, from, out, kind, bytes);
+	for (unsigned i = 0; all->spins && i < LOOKS; i++) {
+		if (atomic_load_explicit(&all->moves, memory_order_relaxed) != seen)
+			return;
+#if defined(__x86_64__)
+		__builtin_ia32_pause();
+#endif
+	}
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)COMM_LOOK_US * 1000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&all->lock);
+	(void)atomic_fetch_add(&all->asleep, 1);
+	if (atomic_load(&all->moves) == seen)
+		(void)pthread_cond_timedwait(&all->moved, &all->lock, &until);
+	(void)atomic_fetch_sub(&all->asleep, 1);
+	pthread_mutex_unlock(&all->lock);
 }
 
-/* Every rank's bit. */
-static uint64_t comm_all(const struct sw_comm *c)
+sw_status comm_until(struct sw_comm *c, bool (*ready)(const struct sw_comm *c, size_t k), size_t k)
 {
-	return UINT64_MAX >> (SW_COMM_WORLD_MAX - c->world);
+	for (;;) {
+		const unsigned seen = atomic_load(&c->all->moves);
+
+		comm_sums_go_on(c); /* others may wait for them */
+		const sw_status rc = comm_failed(c);
+
+		if (rc != SW_OK || ready(c, k))
+			return rc;
+		await_move(c->all, seen);
+		beat_if_all_live(c);
+	}
 }
 
-static sw_status send_chunk(struct sw_comm *c, enum comm_kind kind, const char *p, size_t n)
+static bool is_over(const struct sw_comm *c, size_t turn)
 {
-	void *to;
-
-	if (comm_room(c, &to) != SW_OK)
-		return c->failed;
-	if (n > 0)
-		memcpy(to, p, n);
-	comm_shm_publish(c, kind, n, comm_all(c));
-	return SW_OK;
+	return atomic_load(&c->all->turn) != (unsigned)turn;
 }
 
-static sw_status take_chunk(struct sw_comm *c, unsigned from, enum comm_kind kind, char *p,
-			    size_t n)
+/* All ranks have come to this call. */
+static sw_status comm_meet(struct sw_comm *c)
 {
-	struct comm_chunk chunk;
+	struct comm_shared *all = c->all;
+	const unsigned turn = atomic_load(&all->turn);
 
-	if (comm_await(c, from, kind, n, &chunk) != SW_OK)
-		return c->failed;
-	if (n > 0)
-		memcpy(p, chunk.data, n);
-	comm_shm_release(c, from);
-	return SW_OK;
+	if (atomic_fetch_add(&all->arrived, 1) + 1 < all->world)
+		return comm_until(c, is_over, turn);
+	/* the last one: before the turn is over nobody arrives for the next */
+	atomic_store(&all->arrived, 0);
+	(void)atomic_fetch_add(&all->turn, 1);
+	comm_move_on(c);
+	return comm_failed(c);
+}
+
+/* --- what all say to each other --- */
+
+sw_status comm_say(struct sw_comm *c, const void *p, size_t bytes)
+{
+	c->said++;
+	c->p = (void *)p;
+	if (bytes > 0 && bytes <= COMM_CELL)
+		memcpy(c->cell[c->said % 2], p, bytes);
+	return comm_meet(c);
+}
+
+void *comm_said(const struct sw_comm *c, unsigned rank, size_t bytes)
+{
+	struct sw_comm *r = &c->all->rank[rank];
+
+	return bytes <= COMM_CELL ? r->cell[c->said % 2] : r->p;
+}
+
+sw_status comm_heard(struct sw_comm *c, size_t bytes)
+{
+	/* a cell is written again only after the next call's meeting */
+	return bytes <= COMM_CELL ? comm_failed(c) : comm_meet(c);
 }
 
 sw_status sw_comm_broadcast(struct sw_comm *c, unsigned from, void *p, size_t bytes)
 {
-	assert(from < c->world && (c->failed != SW_OK || c->sums_done == c->sums_begun));
-	for (size_t at = 0; at < bytes && c->failed == SW_OK && c->world > 1; at += COMM_CHUNK) {
-		const size_t n = bytes - at < COMM_CHUNK ? bytes - at : COMM_CHUNK;
+	sw_status rc;
 
-		if (from == c->rank)
-			(void)send_chunk(c, COMM_BROADCAST, (const char *)p + at, n);
-		else
-			(void)take_chunk(c, from, COMM_BROADCAST, (char *)p + at, n);
+	assert(from < c->all->world);
+	if (c->all->world == 1)
+		return comm_failed(c);
+	rc = comm_say(c, p, from == c->rank || bytes > COMM_CELL ? bytes : 0);
+	if (rc == SW_OK && from != c->rank && bytes > 0 && (rc = comm_enter(c)) == SW_OK) {
+		memcpy(p, comm_said(c, from, bytes), bytes);
+		comm_leave(c);
 	}
-	return c->failed;
+	return rc == SW_OK ? comm_heard(c, bytes) : rc;
 }
 
-/* Of nothing at all it is a barrier. */
 sw_status sw_comm_all_gather(struct sw_comm *c, const void *mine, void *all, size_t bytes)
 {
-	size_t at = 0;
+	sw_status rc = comm_say(c, mine, bytes);
 
-	assert(c->failed != SW_OK || c->sums_done == c->sums_begun);
-	do {
-		const size_t n = bytes - at < COMM_CHUNK ? bytes - at : COMM_CHUNK;
-
-		(void)send_chunk(c, COMM_GATHER, n > 0 ? (const char *)mine + at : NULL, n);
-		for (unsigned r = 0; r < c->world && c->failed == SW_OK; r++)
-			if (r != c->rank)
-				(void)take_chunk(c, r, COMM_GATHER,
-						 n > 0 ? (char *)all + r * bytes + at : NULL, n);
-		at += n;
-	} while (at < bytes && c->failed == SW_OK);
-	if (bytes > 0)
-		memcpy((char *)all + c->rank * bytes, mine, bytes);
-	return c->failed;
+	if (rc == SW_OK && bytes > 0 && (rc = comm_enter(c)) == SW_OK) {
+		for (unsigned r = 0; r < c->all->world; r++)
+			memcpy((char *)all + r * bytes, comm_said(c, r, bytes), bytes);
+		comm_leave(c);
+	}
+	return rc == SW_OK ? comm_heard(c, bytes) : rc;
 }
 
 sw_status sw_comm_barrier(struct sw_comm *c)
 {
-	return sw_comm_all_gather(c, NULL, NULL, 0);
+	return comm_meet(c);
 }

@@ -1,75 +1,59 @@
-/* worker/comm/comm_exchange.c — between two ranks: pieces go both ways at once; beside sums that
- * have begun, only with a rank of another group. */
+/* worker/comm/comm_exchange.c — between two ranks: each takes what the other gives out of its
+ * buffer, and is back when both have. */
 #include "worker/comm/comm_internal.h"
 #include "worker/comm/nccl.h"
 #include <assert.h>
 #include <string.h>
 
-struct move {
-	char *p;
-	size_t bytes; /* that are left */
-};
-
-static size_t next_bytes(const struct move *m)
+/* Has the peer given something that this rank has not taken? */
+static bool has_given(const struct sw_comm *c, size_t peer)
 {
-	return m->bytes < COMM_CHUNK ? m->bytes : COMM_CHUNK;
+	const struct comm_move *m = &c->all->rank[peer].to[c->rank];
+
+	return atomic_load(&m->given) > atomic_load(&m->taken);
 }
 
-/* The next n bytes have gone their way. */
-static void move_on(struct move *m, size_t n)
+/* Has the peer taken all that this rank gave? */
+static bool has_taken(const struct sw_comm *c, size_t peer)
 {
-	m->p += n;
-	m->bytes -= n;
+	const struct comm_move *m = &c->to[peer];
+
+	return atomic_load(&m->taken) == atomic_load(&m->given);
 }
 
-/* A piece of each; false where neither can be moved now. may_send is false while begun sums
- * have chunks to write: these need cells first, for they are older. */
-static bool move_pieces(struct sw_comm *c, unsigned peer, struct move *out, struct move *in,
-			bool may_send)
+static sw_status take(struct sw_comm *c, unsigned peer, float *in, size_t n)
 {
-	struct comm_chunk chunk;
-	bool moved = false;
-	void *to;
+	struct comm_move *m = &c->all->rank[peer].to[c->rank];
+	sw_status rc = comm_until(c, has_given, peer);
 
-	if (may_send && out->bytes > 0 && (to = comm_shm_room(c)) != NULL) {
-		const size_t n = next_bytes(out);
-
-		memcpy(to, out->p, n);
-		comm_shm_publish(c, COMM_MOVE, n, UINT64_C(1) << peer);
-		move_on(out, n);
-		moved = true;
-	}
-	if (in->bytes > 0 && comm_shm_peek(c, peer, &chunk)) {
-		const size_t n = next_bytes(in);
-
-		if (comm_expect(c, peer, &chunk, COMM_MOVE, n) != SW_OK)
-			return true; /* the caller sees that it failed */
-		memcpy(in->p, chunk.data, n);
-		comm_shm_release(c, peer);
-		move_on(in, n);
-		moved = true;
-	}
-	return moved;
+	if (rc == SW_OK)
+		rc = comm_enter(c);
+	if (rc != SW_OK)
+		return rc;
+	assert(m->n == n);
+	memcpy(in, m->p, n * sizeof *in);
+	comm_leave(c);
+	(void)atomic_fetch_add(&m->taken, 1);
+	comm_move_on(c);
+	return SW_OK;
 }
 
 sw_status sw_comm_exchange(struct sw_comm *c, void *stream, unsigned peer, const float *out,
 			   size_t out_n, float *in, size_t in_n)
 {
-	struct move to = {(char *)out, out_n * sizeof *out};
-	struct move from = {(char *)in, in_n * sizeof *in};
-	unsigned lost = c->world;
+	struct comm_move *to = &c->to[peer];
+	sw_status rc = comm_failed(c);
 
-	assert(peer < c->world && peer != c->rank);
+	assert(peer < c->all->world && peer != c->rank);
 	if (c->nccl != NULL)
 		return sw_nccl_exchange(c->nccl, stream, peer, out, out_n, in, in_n);
-	/* within a group chunks of sums and of this would come in any order */
-	assert(c->failed != SW_OK || c->sums_done == c->sums_begun ||
-	       peer % c->groups != c->rank % c->groups);
-	while (c->failed == SW_OK && (to.bytes > 0 || from.bytes > 0)) {
-		const bool may_send = comm_sums_go_on(c);
-
-		if (c->failed == SW_OK && !move_pieces(c, peer, &to, &from, may_send))
-			comm_wait(c, &lost);
+	if (rc == SW_OK && out_n > 0) {
+		to->p = out;
+		to->n = out_n;
+		(void)atomic_fetch_add(&to->given, 1);
+		comm_move_on(c);
 	}
-	return c->failed;
+	if (rc == SW_OK && in_n > 0)
+		rc = take(c, peer, in, in_n);
+	return rc == SW_OK && out_n > 0 ? comm_until(c, has_taken, peer) : rc;
 }

@@ -1,105 +1,93 @@
 /*
- * worker/comm/comm_internal.h — how the calls of comm.h are made: each rank sends each other rank a
- * stream of chunks, which that one reads in order. comm_shm.c moves chunks; comm.c, comm_sum.c and
- * comm_exchange.c say what is in them.
+ * worker/comm/comm_internal.h — how the calls of comm.h are made: each rank says in its struct
+ * where its buffers are, and the others read and write them there.
  *
- * A rank's chunk lies in one of its cells until all ranks that it is for have read it. All calls
- * fit one order (comm.h), and each rank takes its cells in that order. So the oldest call that is
- * not done never waits for a cell that a later one holds: there is no deadlock.
+ * 1. Nobody reads what a rank says before it has counted (a barrier's turn, begun, given), nor
+ *    writes it again before all that read it have counted (the next turn, added, taken).
+ * 2. A rank is inside (comm_enter) while it reads or writes another's buffers. Once the comm has
+ *    failed nobody comes in, and no call returns to any rank before all are out: so a rank that
+ *    returns may free its buffers.
+ * 3. No wake-up is missed: who counts increments `moves`, then looks whether anybody sleeps; who
+ *    waits says that it sleeps, then looks at `moves`. All are sequentially consistent.
  */
 #ifndef SW_WORKER_COMM_COMM_INTERNAL_H
 #define SW_WORKER_COMM_COMM_INTERNAL_H
 
 #include "worker/comm/comm.h"
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 
-/* bytes; two of them and two of the caller's fit an L2 */
-#define COMM_CHUNK        ((size_t)128 * 1024)
-#define COMM_CELLS        64                /* a rank's cells, a chunk each: 8 MiB */
-#define COMM_SUMS         64                /* that are begun and not complete */
-#define COMM_LOOK_US      ((int64_t)100000) /* between two looks at the others, while it waits */
-#define SW_COMM_SILENT_US ((int64_t)8 * 1000000)
+#define COMM_SUMS     64                /* that are begun and not made by all */
+#define COMM_CELL     ((size_t)1024)    /* bytes that are copied, so that one meeting is enough */
+#define COMM_LOOK_US  ((int64_t)100000) /* between two signs of life of a rank that waits */
+#define COMM_LIMIT_US ((int64_t)8 * 1000000) /* of silence; of the end of NCCL */
 
-enum comm_kind { COMM_SUM, COMM_BROADCAST, COMM_GATHER, COMM_MOVE };
-
-struct comm_chunk {
-	uint32_t kind, bytes; /* bytes <= COMM_CHUNK */
-	const void *data;     /* aligned to 64 bytes */
+struct comm_sum {
+	char *p;
+	size_t bytes;
+	unsigned parts;
 };
 
-/* Of ranks first, first + stride, ...: the first `parts` of `n` have a part in it. */
-struct comm_sum {
-	enum sw_comm_type type;
-	unsigned first, stride, n, parts;
-	char *p;
-	size_t bytes, published, done;
+/* What one rank gives to another: one thing at a time. */
+struct comm_move {
+	const float *p;
+	size_t n;
+	atomic_size_t given, taken; /* taken: the other's to count */
+};
+
+struct comm_shared {
+	unsigned world, set; /* set: sw_nccl_set's */
+	atomic_uint open;    /* ranks that have not closed */
+	bool devices, spins; /* spins: there is a core for each rank */
+	atomic_uint moves, arrived, turn, inside;
+	atomic_int failed; /* an sw_status; why and blamed are written before it */
+	char why[256];
+	unsigned blamed;
+	pthread_mutex_t lock; /* of those who sleep, and of those who fail */
+	pthread_cond_t moved;
+	atomic_uint asleep;
+	struct sw_comm *rank; /* [world] */
 };
 
 struct sw_comm {
-	unsigned rank, world;
-	unsigned groups;  /* the next rank of this one's group has a number higher by this */
-	sw_status failed; /* SW_OK until something ended it all */
-	char why[256];
-	int64_t silent_us, beaten_us; /* the limit; when this rank last showed life */
-	/* The others' silence before this does not count: this rank had stopped too, perhaps
-	 * together with them, or did not look. */
-	int64_t awake_us;
-	struct comm_sum sum[COMM_SUMS]; /* [begun % COMM_SUMS], done <= publishing <= begun */
-	size_t sums_done, sums_publishing, sums_begun;
+	struct comm_shared *all;
+	unsigned rank;
+	unsigned groups; /* the next rank of this one's group has a number higher by this */
+	/* What it says to the others: */
+	void *p; /* its part of a call that all make; a small one is a copy: */
+	_Alignas(64) char cell[2][COMM_CELL]; /* [said % 2] */
+	struct comm_sum sum[COMM_SUMS];       /* [begun % COMM_SUMS] */
+	atomic_size_t begun, added;           /* added: sums of which it has made its slice */
+	struct comm_move to[SW_COMM_WORLD_MAX];
+	_Atomic int64_t beaten_us; /* when it last showed life; INT64_MAX: it has closed */
+	/* Its own: */
+	size_t said;          /* calls that all make */
 	struct sw_nccl *nccl; /* sums of devices' memory; NULL: none, or not begun */
-	bool devices;         /* sw_comm_devices is to begin it */
 	bool stuck;           /* its end did not come in time */
-	size_t ahead;         /* own chunks of sums that are published and not yet added to */
 };
 
-/* --- comm_shm.c --- */
-
-sw_status comm_shm_meet(struct sw_comm_seat *at, struct sw_err *err);
-/* Does not wait for the others. */
-sw_status comm_shm_open(struct sw_comm **out, const struct sw_comm_seat *at, int64_t silent_us,
-			struct sw_err *err);
-void comm_shm_close(struct sw_comm *c);
-/* The cell for the next chunk, COMM_CHUNK bytes; NULL: none is free. The same one until it is
- * published. */
-void *comm_shm_room(struct sw_comm *c);
-/* to: bit r for rank r; its own counts for nothing. */
-void comm_shm_publish(struct sw_comm *c, enum comm_kind kind, size_t bytes, uint64_t to);
-/* The next chunk of a peer's stream to this rank, if it is there; valid until it is released. */
-bool comm_shm_peek(struct sw_comm *c, unsigned from, struct comm_chunk *out);
-void comm_shm_release(struct sw_comm *c, unsigned from);
-/* Waits until something may have come, at most COMM_LOOK_US, and looks at the others now and then.
- * *lost: a rank that was found ended, else untouched. One that has closed in order is not: others
- * may wait for what a third gave to both, so it counts as silent. Sets c->failed where nothing can
- * be waited for any more. */
-void comm_shm_idle(struct sw_comm *c, unsigned *lost);
-/* The same without a wait, for a rank that waits for its device. */
-void comm_shm_look(struct sw_comm *c, unsigned *lost);
-void comm_shm_beat(struct sw_comm *c); /* c->beaten_us is now */
-/* c->failed and c->why to all others, unless one was faster. */
-void comm_shm_abort(struct sw_comm *c);
-
-/* --- comm.c, comm_sum.c, comm_add.c --- */
-
-/* Ends it, and tells the others: the first counts. Returns the one that stands. */
+/* The error that has ended it, and then nobody is inside any more. SW_OK: none has. */
+sw_status comm_failed(struct sw_comm *c);
+/* Ends it for all: the first counts. Returns the one that stands. */
 sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line);
-/* The same for a lost rank. */
-sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent);
-/* Has the rank that last showed life at since_us been silent for too long? tid: the thread whose
- * work it is, 0: not known. */
-bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t tid);
-/* Waits for something to come. *lost: c->world at first; then a rank that was found ended, which is
- * the end at the next call: what it published before may be all that is waited for. */
-void comm_wait(struct sw_comm *c, unsigned *lost);
-/* A chunk that is there must be the one that this rank expects. */
-sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk *chunk,
-		      enum comm_kind kind, size_t bytes);
 
-/* Begun sums, as far as they come without a wait: other ranks may need this one's part. True: all
- * of that is published. */
-bool comm_sums_go_on(struct sw_comm *c);
+/* Waits until ready(c, k), which other ranks make so, or until it has failed. */
+sw_status comm_until(struct sw_comm *c, bool (*ready)(const struct sw_comm *c, size_t k), size_t k);
+/* This rank has counted something for which others may wait. */
+void comm_move_on(struct sw_comm *c);
+/* A call that all make with as many bytes: say, use what each said (inside), heard. */
+sw_status comm_say(struct sw_comm *c, const void *p, size_t bytes);
+void *comm_said(const struct sw_comm *c, unsigned rank, size_t bytes);
+sw_status comm_heard(struct sw_comm *c, size_t bytes);
+/* Around each use of others' buffers; an error: it has failed, and they are not to be used. */
+sw_status comm_enter(struct sw_comm *c);
+void comm_leave(struct sw_comm *c);
 
-/* to[n] = from[n] + to[n]; bytes: whole elements, both of at most COMM_CHUNK */
+/* Makes this rank's slices of the begun sums that all have begun. Does not wait. */
+void comm_sums_go_on(struct sw_comm *c);
+
+/* to[n] = from[n] + to[n]; bytes: whole elements. */
 void comm_add(enum sw_comm_type type, void *restrict to, const void *restrict from, size_t bytes);
 
 #endif

@@ -91,7 +91,6 @@ struct sw_nccl {
 	struct calls call;
 	void *comm[COMMS]; /* NULL: none, or aborted */
 	int version;
-	bool set[SETTINGS];   /* by this, not by a user */
 	void *aborted[COMMS]; /* the thread's */
 	pthread_t thread;
 	sem_t go;    /* it waits for this */
@@ -120,23 +119,23 @@ static sw_status status_of(int result)
 static sw_status failed(struct sw_nccl *n, const char *symbol, int result, int which)
 {
 	const char *more = n->comm[which] ? n->call.last_error(n->comm[which]) : NULL;
-	char line[sizeof n->c->why];
+	char line[sizeof n->c->all->why];
 
 	(void)snprintf(line, sizeof line, "%s: %s%s%s", symbol, n->call.words(result),
 		       more && *more ? ": " : "", more ? more : "");
 	sw_comm_give_up(n->c, status_of(result), line);
-	return n->c->failed;
+	return comm_failed(n->c);
 }
 
 /* Until the call that said result is done. Only then may the next one be made. */
 static sw_status await(struct sw_nccl *n, const char *symbol, int result, int which)
 {
 	const struct timespec moment = {.tv_nsec = 100000};
-	const int64_t end_us = sw_clock_mono_us() + 8 * n->c->silent_us;
+	const int64_t end_us = sw_clock_mono_us() + 8 * COMM_LIMIT_US;
 
 	while (result == IN_PROGRESS) {
 		if (sw_comm_look(n->c) != SW_OK)
-			return n->c->failed;
+			return comm_failed(n->c);
 		const int asked = n->call.state(n->comm[which], &result);
 
 		if (asked != SUCCESS)
@@ -147,10 +146,28 @@ static sw_status await(struct sw_nccl *n, const char *symbol, int result, int wh
 			return comm_fail(n->c, SW_PEER_LOST, "NCCL does not get done");
 		(void)nanosleep(&moment, NULL);
 	}
-	return result == SUCCESS ? n->c->failed : failed(n, symbol, result, which);
+	return result == SUCCESS ? comm_failed(n->c) : failed(n, symbol, result, which);
 }
 
 /* --- beginning and end --- */
+
+unsigned sw_nccl_set(unsigned world)
+{
+	unsigned set = 0;
+
+	for (unsigned i = 0; i < SETTINGS; i++)
+		if (world > settings[i].above && getenv(settings[i].name) == NULL &&
+		    setenv(settings[i].name, settings[i].value, 0) == 0)
+			set |= 1u << i;
+	return set;
+}
+
+void sw_nccl_unset(unsigned set)
+{
+	for (unsigned i = 0; i < SETTINGS; i++)
+		if (set & 1u << i)
+			(void)unsetenv(settings[i].name);
+}
 
 static sw_status load_library(struct sw_nccl *n, struct sw_err *err)
 {
@@ -205,12 +222,12 @@ static sw_status too_old(struct sw_nccl *n)
 		       "several GPUs in one trial need NCCL 2.22 or later; " LIBRARY " is of %s",
 		       is);
 	sw_comm_give_up(n->c, SW_UNSUPPORTED, line);
-	return n->c->failed;
+	return comm_failed(n->c);
 }
 
 static sw_status meet(struct sw_nccl *n)
 {
-	const unsigned groups = n->c->groups, world = n->c->world, rank = n->c->rank;
+	const unsigned groups = n->c->groups, world = n->c->all->world, rank = n->c->rank;
 	struct id id = {{0}}, mine = id;
 	const int result = n->call.version(&n->version);
 	sw_status rc;
@@ -269,16 +286,13 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 		free(n);
 		return sw_err_set(err, SW_BUSY, "no thread for the end of NCCL");
 	}
-	for (size_t i = 0; i < SETTINGS; i++) /* before NCCL has a thread, which may read them */
-		n->set[i] = c->world > settings[i].above && getenv(settings[i].name) == NULL &&
-			    setenv(settings[i].name, settings[i].value, 0) == 0;
 	rc = load_library(n, &why);
 	if (rc != SW_OK)
-		sw_comm_abort(c, rc, why.msg); /* the others would wait for this rank */
+		sw_comm_give_up(c, rc, why.msg); /* the others would wait for this rank */
 	else
 		rc = meet(n);
 	if (rc != SW_OK) {
-		(void)sw_err_set(err, rc, "%s", c->why);
+		(void)sw_err_set(err, rc, "%s", sw_comm_why(c));
 		sw_nccl_close(n);
 		return rc;
 	}
@@ -299,7 +313,7 @@ void sw_nccl_abort(struct sw_nccl *n)
 static bool abort_is_done(struct sw_nccl *n)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
-	const int64_t end_us = sw_clock_mono_us() + n->c->silent_us;
+	const int64_t end_us = sw_clock_mono_us() + COMM_LIMIT_US;
 
 	while (pthread_tryjoin_np(n->thread, NULL) != 0) {
 		if (sw_clock_mono_us() > end_us)
@@ -315,7 +329,7 @@ void sw_nccl_close(struct sw_nccl *n)
 {
 	if (n == NULL)
 		return;
-	for (int i = COMMS; i-- > 0 && n->c->failed == SW_OK;) {
+	for (int i = COMMS; i-- > 0 && comm_failed(n->c) == SW_OK;) {
 		void *comm = n->comm[i];
 
 		if (comm == NULL ||
@@ -332,9 +346,6 @@ void sw_nccl_close(struct sw_nccl *n)
 		return;
 	}
 	(void)sem_destroy(&n->go);
-	for (size_t i = 0; i < SETTINGS; i++) /* a program of a later trial gets this environment */
-		if (n->set[i])
-			(void)unsetenv(settings[i].name);
 	free(n);
 }
 
@@ -342,8 +353,8 @@ void sw_nccl_close(struct sw_nccl *n)
 
 static sw_status sum_of(struct sw_nccl *n, void *stream, void *p, size_t count, int type, int which)
 {
-	if (n->c->failed != SW_OK || count == 0 || n->comm[which] == NULL) /* of one rank */
-		return n->c->failed;
+	if (comm_failed(n->c) != SW_OK || count == 0 || n->comm[which] == NULL) /* of one rank */
+		return comm_failed(n->c);
 	return await(n, "ncclAllReduce",
 		     n->call.sum(p, p, count, type, SUM, n->comm[which], stream), which);
 }
@@ -365,8 +376,8 @@ sw_status sw_nccl_exchange(struct sw_nccl *n, void *stream, unsigned peer, const
 	const char *symbol = "ncclGroupStart";
 	int result, ended;
 
-	if (n->c->failed != SW_OK || (out_n == 0 && in_n == 0))
-		return n->c->failed;
+	if (comm_failed(n->c) != SW_OK || (out_n == 0 && in_n == 0))
+		return comm_failed(n->c);
 	result = n->call.group_start();
 	if (result != SUCCESS)
 		return failed(n, symbol, result, ALL);

@@ -4,7 +4,7 @@
 #define OUT(what)                                                                                  \
 	"lost 3 attempts in a row (" what "): it takes no trial until sweepd is started again"
 
-#define BY_BOTH " on 2 ranks by nccl"
+#define BY_BOTH " on 2 ranks"
 #define BOTH    "w0 hello", "welcome", "w1 hello", "welcome"
 /* The trial that GPU 0 has is lost with its worker, which comes again and gets another one. */
 #define AGAIN(next)                                                                                \

@@ -1,11 +1,10 @@
 /*
  * tests/worker/comm/fake_nccl.c — a stand-in for libnccl.so.2: its symbols, for ranks of one
- * machine, which meet in a file that the unique id names. Sums are made in rank order, and a
+ * process, which meet in a file that the unique id names. Sums are made in rank order, and a
  * group's sends and receives together, when the stream comes to them: a stream of the stand-in
- * device (cuda_shim), recorded or not; without that device (a stream NULL) within the call, which
- * then waits for no rank that has ended, as NCCL's waits for none. A send is done when it was
- * received: NCCL keeps to no more. With SWEEPD_FAKE_NCCL_WRONG in the environment the first number
- * of each sum is wrong.
+ * device (cuda_shim), recorded or not; without that device (a stream NULL) within the call. A send
+ * is done when it was received: NCCL keeps to no more. With SWEEPD_FAKE_NCCL_WRONG in the
+ * environment the first number of each sum is wrong.
  *
  * An abort is as NCCL's (src/init.cc, commReclaim, of 2.22 to 2.28): at once the device leaves what
  * it was given. Then the caller, or in a group its end, waits until no graph is left that has
@@ -22,14 +21,12 @@
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/worker/comm/fake_nccl_api.h"
 #include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,7 +38,7 @@
 enum { FLOAT32 = 7, FLOAT64 = 8 };
 
 /* The device's and the test's; not there in a process without them. */
-#pragma weak sw_fake_nccl
+#pragma weak sw_fake_nccl_own
 #pragma weak sw_shim_queue
 #pragma weak sw_shim_on_device
 #pragma weak sw_shim_launch_begin
@@ -50,7 +47,7 @@ enum { FLOAT32 = 7, FLOAT64 = 8 };
 #pragma weak sw_shim_spoiled
 
 struct member {
-	atomic_uint here;            /* the process */
+	atomic_bool here;
 	atomic_ullong posted, taken; /* sums */
 	unsigned long long hash;     /* of all sums up to the one that is posted */
 	char data[BYTES] __attribute__((aligned(8)));
@@ -71,7 +68,8 @@ struct meeting {
 struct comm {
 	struct meeting *at;
 	int rank, world, error;
-	unsigned waits; /* questions that are answered with "in progress" */
+	struct sw_fake_nccl *of; /* its rank's, for the thread that aborts it, too */
+	unsigned waits;          /* questions that are answered with "in progress" */
 	unsigned long long hash;
 	bool finalized, met, recorded;
 	atomic_bool aborted, stuck; /* stuck: on the device, where it waits for another rank */
@@ -81,8 +79,15 @@ struct comm {
 
 static struct comm *comms;
 static char drawn[128];           /* the file of the id that was drawn last */
-static struct sw_fake_nccl alone; /* in a process that has none */
-#define fake (*(&sw_fake_nccl != NULL ? &sw_fake_nccl : &alone))
+static struct sw_fake_nccl alone; /* of a thread that has none */
+#define fake (*fake_of_rank())
+
+static struct sw_fake_nccl *fake_of_rank(void)
+{
+	struct sw_fake_nccl *own = sw_fake_nccl_own ? sw_fake_nccl_own() : NULL;
+
+	return own ? own : &alone;
+}
 
 __attribute__((format(printf, 1, 2), noreturn)) static void refuse(const char *fmt, ...)
 {
@@ -196,7 +201,8 @@ int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
 		refuse("no memory to meet in");
 	if (fd >= 0)
 		close(fd);
-	*c = (struct comm){.at = at, .rank = rank, .world = world, .waits = 2, .next = comms};
+	*c = (struct comm){
+		.at = at, .rank = rank, .world = world, .waits = 2, .of = &fake, .next = comms};
 	memcpy(c->path, id.path, sizeof c->path);
 	comms = c;
 	*out = c;
@@ -205,7 +211,7 @@ int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
 		(void)unlink(c->path);
 		return INTERNAL;
 	}
-	atomic_store(&c->at->member[rank].here, (unsigned)getpid());
+	atomic_store(&c->at->member[rank].here, true);
 	return IN_PROGRESS;
 }
 
@@ -259,19 +265,19 @@ int ncclCommDestroy(struct comm *c)
 	return SUCCESS;
 }
 
-/* Whether the device does work of another communicator that waits for a rank. */
+/* Whether the device does work of another communicator of the rank's that waits for a rank. */
 static bool others_are_stuck(const struct comm *c)
 {
 	for (const struct comm *o = comms; o; o = o->next)
-		if (o != c && o->stuck && !o->aborted)
+		if (o != c && o->of == c->of && o->stuck && !o->aborted)
 			return true;
 	return false;
 }
 
 static void comm_reclaim(struct comm *c)
 {
-	struct timespec moment = {.tv_sec = fake.abort_ms / 1000,
-				  .tv_nsec = fake.abort_ms % 1000 * 1000000L};
+	struct timespec moment = {.tv_sec = c->of->abort_ms / 1000,
+				  .tv_nsec = c->of->abort_ms % 1000 * 1000000L};
 
 	(void)nanosleep(&moment, NULL);
 	moment = (struct timespec){.tv_nsec = 100000};
@@ -279,7 +285,7 @@ static void comm_reclaim(struct comm *c)
 		(void)nanosleep(&moment, NULL);
 	(void)unlink(c->path);
 	(void)unlink(drawn); /* perhaps nobody has come to it */
-	fake.aborts++;
+	c->of->aborts++;
 }
 
 int ncclCommAbort(struct comm *c)
@@ -315,21 +321,6 @@ static void on_device(const char *symbol, const void *p, size_t bytes, cudaStrea
 		refuse("%s of what is no device's memory or stream", symbol);
 }
 
-static bool rank_is_gone(const struct comm *c)
-{
-	bool gone = false;
-
-	for (int r = 0; r < c->world && !gone; r++) {
-		struct pollfd p = {.events = POLLIN};
-
-		p.fd = (int)syscall(SYS_pidfd_open, atomic_load(&c->at->member[r].here), 0);
-		gone = p.fd < 0 || poll(&p, 1, 0) > 0;
-		if (p.fd >= 0)
-			close(p.fd);
-	}
-	return gone;
-}
-
 /* Gives arg to the stream, or runs it now. */
 static int give(struct comm *c, cudaStream_t stream, bool (*run)(void *), const void *arg,
 		size_t bytes)
@@ -349,7 +340,7 @@ static int give(struct comm *c, cudaStream_t stream, bool (*run)(void *), const 
 	c->recorded |= stream && stream->graph;
 	if (stream && sw_shim_queue(stream, run, own) != cudaSuccess)
 		return 1;
-	while (!stream && !run(own) && !rank_is_gone(c))
+	while (!stream && !run(own))
 		nanosleep(&moment, NULL);
 	if (!stream)
 		free(own);
@@ -437,7 +428,7 @@ static bool sum_step(struct sum *s)
 	if (!sum_take(s, k))
 		return false;
 	s->posted = false; /* a recorded one comes again */
-	fake.sums++;
+	s->c->of->sums++;
 	if (sw_shim_look_at) {
 		sw_shim_launch_begin();
 		sw_shim_look_at(s->p, sum_bytes(s), true);
@@ -527,7 +518,7 @@ static bool group_step(struct group *g)
 		if (sw_shim_look_at)
 			sw_shim_look_at(m->p, m->n * sizeof *m->p, !m->send);
 	}
-	fake.moves += g->n;
+	g->c->of->moves += g->n;
 	return true;
 }
 

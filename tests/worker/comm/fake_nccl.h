@@ -1,5 +1,5 @@
-/* tests/worker/comm/fake_nccl.h — what a test tells the stand-in for libnccl.so.2, and asks of it:
- * a variable of the test's, for the product alone opens that library. */
+/* tests/worker/comm/fake_nccl.h — what a test tells the stand-in for libnccl.so.2, and asks of it,
+ * for each rank: a function of the test's, for the product alone opens that library. */
 #ifndef SW_TESTS_WORKER_COMM_FAKE_NCCL_H
 #define SW_TESTS_WORKER_COMM_FAKE_NCCL_H
 
@@ -20,6 +20,7 @@ struct sw_fake_nccl {
 	unsigned sums, moves;        /* that were made; sends and receives */
 };
 
-extern struct sw_fake_nccl sw_fake_nccl;
+/* That of the rank whose thread calls. */
+struct sw_fake_nccl *sw_fake_nccl_own(void);
 
 #endif

@@ -1,32 +1,39 @@
-/* tests/worker/comm/nccl_ranks.h — ranks as processes, each with a stand-in device and the stand-in
- * for NCCL; rank 0 is the test's own. */
+/* tests/worker/comm/nccl_ranks.h — ranks as threads, each with a stand-in device and the stand-in
+ * for NCCL. */
 #ifndef SW_TESTS_WORKER_COMM_NCCL_RANKS_H
 #define SW_TESTS_WORKER_COMM_NCCL_RANKS_H
 
 #include "kernels/ops.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/run.h"
+#include "tests/worker/comm/baton.h"
 #include "tests/worker/comm/fake_nccl.h"
 #include "worker/comm/comm.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <string.h>
 
 enum { N = 3000 };
 
 sw_ops_open_fn sw_ops_cuda_open;
 
-static const struct sw_ops *o;
-static struct sw_queue *q;
-static struct sw_comm *comm;
-static struct sw_err err;
+static _Thread_local const struct sw_ops *o;
+static _Thread_local struct sw_queue *q;
+static _Thread_local struct sw_comm *comm;
+static _Thread_local struct sw_err err;
 
-struct sw_fake_nccl sw_fake_nccl;
+static struct sw_fake_nccl fakes[4];
+
+static _Thread_local struct sw_fake_nccl *fake;
+
+struct sw_fake_nccl *sw_fake_nccl_own(void)
+{
+	return fake;
+}
 
 static inline float *floats(float first)
 {
-	static float live[N];
+	float live[N];
 	void *p;
 
 	for (int i = 0; i < N; i++)
@@ -39,18 +46,29 @@ static inline float *floats(float first)
 /* A rank: what one of the ranks does is the test's. */
 typedef void rank_fn(unsigned rank);
 
-static inline void rank_open(const struct sw_comm_seat *at)
-{
-	sw_status rc;
+struct rank_thread {
+	pthread_t thread;
+	struct sw_comm *comm;
+	rank_fn *run;
+};
 
-	ck_assert_int_eq(sw_ops_cuda_open(0, &o, &err), SW_OK);
+static inline void *rank_live(void *arg)
+{
+	const struct rank_thread *me = arg;
+	const unsigned rank = sw_comm_rank(me->comm);
+
+	comm = me->comm;
+	fake = &fakes[rank];
+	err = (struct sw_err)SW_ERR_INIT;
+	baton_take();
+	sw_beat_to(baton_pass, NULL, 0);
+	ck_assert_msg(sw_ops_cuda_open((int)rank, &o, &err) == SW_OK, "%s", err.msg);
 	ck_assert_int_eq(o->queue_create(&q), SW_OK);
-	rc = sw_comm_open(&comm, at, &err);
-	if (rc == SW_INTERNAL && at->rank > 0)
-		_exit(0); /* rank 0 has failed already, as it was to */
-	ck_assert_msg(rc == SW_OK, "%s", err.msg);
 	ck_assert(sw_comm_on_devices(comm));
 	o->watch(q, sw_comm_look, comm);
+	me->run(rank);
+	baton_give();
+	return NULL;
 }
 
 /* All that was given is done, or has been aborted. */
@@ -67,39 +85,23 @@ static inline void rank_close(void)
 	comm = NULL;
 }
 
-/* Runs `world` ranks, this process is rank 0; the others' ends, as waitpid has them. */
-static inline void ranks_run(unsigned world, rank_fn *run, int ends[])
+/* Runs as many ranks to their ends. */
+static inline void ranks_run(unsigned world, rank_fn *run)
 {
-	struct sw_comm_seat at;
-	pid_t pid[4];
+	struct sw_err why = SW_ERR_INIT;
+	struct rank_thread rank[4];
+	struct sw_comm *of[4];
 
-	ck_assert_msg(sw_comm_meet(&at, "nccl", world, &err) == SW_OK, "%s", err.msg);
-	fflush(NULL);
-	for (unsigned r = 1; r < world; r++) {
-		pid[r] = fork();
-		ck_assert_int_ge(pid[r], 0);
-		if (pid[r] == 0) {
-			at.rank = r;
-			rank_open(&at);
-			run(r);
-			_exit(0);
-		}
+	sw_shim.device_n = 4;
+	memset(fakes, 0, sizeof fakes);
+	ck_assert_msg(sw_comm_meet(of, world, true, &why) == SW_OK, "%s", why.msg);
+	for (unsigned r = 0; r < world; r++) {
+		rank[r].comm = of[r];
+		rank[r].run = run;
+		ck_assert_int_eq(pthread_create(&rank[r].thread, NULL, rank_live, &rank[r]), 0);
 	}
-	rank_open(&at);
-	close(at.fd);
-	run(0);
-	for (unsigned r = 1; r < world; r++)
-		ck_assert_int_eq(waitpid(pid[r], &ends[r], 0), pid[r]);
-}
-
-static inline void ranks_run_well(unsigned world, rank_fn *run)
-{
-	int ends[4];
-
-	ranks_run(world, run, ends);
-	for (unsigned r = 1; r < world; r++)
-		ck_assert_msg(WIFEXITED(ends[r]) && WEXITSTATUS(ends[r]) == 0, "rank %u: %d", r,
-			      ends[r]);
+	for (unsigned r = 0; r < world; r++)
+		ck_assert_int_eq(pthread_join(rank[r].thread, NULL), 0);
 }
 
 static inline void *zeros(void)

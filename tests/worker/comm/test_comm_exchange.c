@@ -4,9 +4,7 @@
 #include "tests/worker/comm/gang.h"
 #include "worker/comm/comm_internal.h"
 
-#define CHUNK_N (COMM_CHUNK / sizeof(float))
-#define CELLS_N (COMM_CELLS * CHUNK_N) /* what one rank's cells hold: 8 MiB */
-#define MOST_N  (CELLS_N + 2 * CHUNK_N + 3)
+#define MOST_N 2500003
 
 /* What rank `from` sends to rank `to`: whole numbers, which a float has exactly. */
 static float piece(unsigned from, unsigned to, unsigned turn, size_t i)
@@ -50,7 +48,7 @@ static sw_status trade(struct sw_comm *c, struct gang_rank *me, unsigned peer, s
 
 /* --- two ranks --- */
 
-static const size_t sizes[] = {0, 1, 1003, CHUNK_N, CHUNK_N + 1, MOST_N};
+static const size_t sizes[] = {0, 1, 1003, 70000, MOST_N};
 
 /* Each pair of sizes, between each pair of ranks. */
 static sw_status pairs(struct sw_comm *c, struct gang_rank *me, void *ctx)
@@ -80,35 +78,10 @@ static sw_status pairs(struct sw_comm *c, struct gang_rank *me, void *ctx)
 
 TEST_LOOP(exchange_of_any_sizes_arrives, 0, ROW_N)
 {
-	gang_run("shm", ROW_WORLD(_i), pairs, NULL);
+	gang_run(ROW_WORLD(_i), pairs, NULL);
 }
 
-/* What is sent waits for nobody while the cells suffice: rank 1 comes when rank 0 is back. */
-static sw_status send_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
-{
-	const int *gate = ctx;
-	char byte = 0;
-	sw_status rc = SW_OK;
-
-	if (sw_comm_rank(c) == 1 && read(gate[0], &byte, 1) != 1)
-		GANG_BAD(me, "nobody opens the gate");
-	for (unsigned turn = 0; turn < 4 && rc == SW_OK; turn++)
-		rc = sw_comm_rank(c) == 0 ? trade(c, me, 1, CELLS_N / 4, 0, turn)
-					  : trade(c, me, 0, 0, CELLS_N / 4, turn);
-	if (sw_comm_rank(c) == 0 && write(gate[1], &byte, 1) != 1)
-		GANG_BAD(me, "the gate stays shut");
-	return rc == SW_OK ? sw_comm_barrier(c) : rc;
-}
-
-TEST(sending_waits_for_nobody_while_slots_suffice)
-{
-	int gate[2];
-
-	ck_assert_int_eq(pipe(gate), 0);
-	gang_run("shm", 2, send_first, gate);
-}
-
-/* Streams keep their order: exchanges, broadcasts, words and sums of all by turns. */
+/* Calls keep their order: exchanges, broadcasts, words and sums of all by turns. */
 static sw_status by_turns(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
 	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
@@ -117,7 +90,7 @@ static sw_status by_turns(struct sw_comm *c, struct gang_rank *me, void *ctx)
 	(void)ctx;
 	for (unsigned turn = 0; turn < 400 && rc == SW_OK; turn++) {
 		const unsigned a = (unsigned)(mix(turn) % world), b = (a + 1) % world;
-		const size_t n = turn % 16 == 0 ? 3 * CHUNK_N + turn : 1 + mix(turn) % 50;
+		const size_t n = turn % 16 == 0 ? 100000 + turn : 1 + mix(turn) % 50;
 		double word = turn, sum = rank;
 		bool on = turn % 3 == 0;
 
@@ -140,7 +113,7 @@ static sw_status by_turns(struct sw_comm *c, struct gang_rank *me, void *ctx)
 
 TEST_LOOP(exchanges_keep_their_place_among_calls_of_all, 0, ROW_N)
 {
-	gang_run("shm", ROW_WORLD(_i), by_turns, NULL);
+	gang_run(ROW_WORLD(_i), by_turns, NULL);
 }
 
 /* --- sums of stages --- */
@@ -179,7 +152,7 @@ static sw_status cross_cuts(struct sw_comm *c, struct gang_rank *me, unsigned st
 	return rc;
 }
 
-#define GRADIENTS 2500003 /* more than the cells hold */
+#define GRADIENTS 2500003
 
 static sw_status stage_sums(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
@@ -224,91 +197,7 @@ TEST_ROWS(sums_of_stages_and_exchanges_go_beside_each_other, shapes)
 {
 	struct shape s = shapes[_i];
 
-	gang_run("shm", s.world, stage_sums, &s);
-}
-
-/* Rank 0 begins a sum that its cells do not hold, and sends what they do not hold either to rank 1,
- * which has yet to hear from rank 2, which waits for the sum: what is sent must leave it cells. */
-static sw_status sum_before_send(struct sw_comm *c, struct gang_rank *me, void *ctx)
-{
-	const struct shape s = {4, 2};
-	const size_t n = 3 * CELLS_N;
-	const unsigned rank = sw_comm_rank(c);
-	float *p = floats(n);
-	sw_status rc = SW_OK;
-
-	(void)ctx;
-	sw_comm_groups(c, 2);
-	for (size_t i = 0; i < n; i++)
-		p[i] = (float)number(rank, 0, i);
-	if (rank % 2 == 0)
-		rc = sw_comm_sum_begin(c, NULL, p, n, 2);
-	if (rc == SW_OK && rank == 0)
-		rc = trade(c, me, 1, MOST_N, 0, 1);
-	if (rc == SW_OK && rank % 2 == 0)
-		rc = sw_comm_sum_end(c);
-	if (rc == SW_OK && rank == 2)
-		rc = trade(c, me, 1, 1, 0, 2);
-	if (rc == SW_OK && rank == 1)
-		rc = trade(c, me, 2, 0, 1, 2);
-	if (rc == SW_OK && rank == 1)
-		rc = trade(c, me, 0, 0, MOST_N, 1);
-	if (rc == SW_OK && rank % 2 == 0)
-		check_stage(me, &s, rank, p, n, 2, 0);
-	free(p);
-	return rc == SW_OK ? sw_comm_barrier(c) : rc;
-}
-
-TEST(what_is_sent_takes_no_slot_that_a_begun_sum_needs)
-{
-	gang_run("shm", 4, sum_before_send, NULL);
-}
-
-/* --- ranks that do not do the same --- */
-
-struct differ {
-	size_t n[2][2]; /* of ranks 0 and 1: out, in */
-};
-
-static const struct differ differ_rows[] = {
-	{{{10, 0}, {0, 12}}}, {{{12, 0}, {0, 10}}}, {{{CHUNK_N + 1, 0}, {0, CHUNK_N}}},
-	{{{0, 0}, {0, 1}}},   {{{5, 5}, {5, 4}}},   {{{MOST_N, MOST_N}, {MOST_N - 1, MOST_N}}},
-};
-
-static sw_status differ(struct sw_comm *c, struct gang_rank *me, void *ctx)
-{
-	const struct differ *d = ctx;
-	const unsigned rank = sw_comm_rank(c);
-	float *p = floats(2 * MOST_N);
-	sw_status rc = SW_OK;
-
-	(void)me;
-	memset(p, 0, 2 * MOST_N * sizeof *p);
-	if (rank < 2)
-		rc = sw_comm_exchange(c, NULL, 1 - rank, p, d->n[rank][0], p + MOST_N,
-				      d->n[rank][1]);
-	free(p);
-	/* Of the first one a rank may have all before another finds what is wrong. */
-	for (int k = 0; k < 2 && rc == SW_OK; k++)
-		rc = sw_comm_barrier(c);
-	return rc;
-}
-
-TEST(sizes_that_differ_end_all_with_a_line)
-{
-	for (unsigned k = 0; k < ROWS(differ_rows); k++) {
-		struct differ d = differ_rows[k];
-		struct gang g;
-
-		gang_start(&g, "shm", 3, differ, &d);
-		gang_wait(&g);
-		for (unsigned r = 0; r < g.world; r++) {
-			gang_check(&g, r, SW_INTERNAL, g.rank[0].why);
-			ck_assert_msg(strstr(g.rank[r].why, " of an exchange") != NULL,
-				      "row %u: %s", k, g.rank[r].why);
-		}
-		gang_fini(&g);
-	}
+	gang_run(s.world, stage_sums, &s);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -7,19 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 TEST(nccl_of_one_rank_begins_or_says_why_not)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_comm_seat at;
 	struct sw_comm *c;
 	char text[200];
 	sw_status rc;
 
-	ck_assert_int_eq(sw_comm_meet(&at, "nccl", 1, &err), SW_OK);
-	ck_assert_int_eq(sw_comm_open(&c, &at, &err), SW_OK);
-	close(at.fd);
+	ck_assert_int_eq(sw_comm_meet(&c, 1, true, &err), SW_OK);
 	rc = sw_comm_devices(c, &err);
 	sw_comm_describe(c, text, sizeof text);
 	printf("%s%s\n", rc == SW_OK ? text : err.msg, rc == SW_OK ? "" : ", as there is no GPU");

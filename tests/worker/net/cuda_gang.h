@@ -1,24 +1,18 @@
-/* tests/worker/net/cuda_gang.h — ranks on devices: each a process with a stand-in device and the
+/* tests/worker/net/cuda_gang.h — ranks on devices: each a thread with a stand-in device and the
  * stand-in for NCCL, and what each of them saw. */
 #ifndef SW_TESTS_WORKER_NET_CUDA_GANG_H
 #define SW_TESTS_WORKER_NET_CUDA_GANG_H
 
-#include "base/beat.h"
+#include "tests/worker/comm/baton.h"
 #include "tests/worker/comm/fake_nccl.h"
 #include "tests/worker/net/cuda_train.h"
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define WORLD_MOST   4
 #define WEIGHTS_MOST 1000
 
-struct sw_fake_nccl sw_fake_nccl;
-
-/* What a rank saw, in memory that all processes share. */
+/* What a rank saw. */
 static struct rank {
 	sw_status rc;
 	char line[320];
@@ -26,28 +20,22 @@ static struct rank {
 	float set[EPOCHS][3][WEIGHTS_MOST];
 	size_t reports, sets;
 	float evaluated[WEIGHTS_MOST]; /* with batch norms: the weights of its last evaluation */
-	unsigned graph_runs, sums, moves;
-	unsigned left; /* of the device, in the end */
-} * ranks;
+	struct sw_fake_nccl fake;
+} ranks[WORLD_MOST];
 
-static struct rank *own; /* of this process */
+static _Thread_local struct rank *own; /* of this thread */
 
-static pid_t pids[WORLD_MOST];
-static size_t kill_at, asked; /* rank 1 is killed when rank 0 is asked so often; 0: never */
+struct sw_fake_nccl *sw_fake_nccl_own(void)
+{
+	return own ? &own->fake : NULL;
+}
 
 /* A device works on while its host waits for another rank: the stand-in's does so at each beat. */
 static inline void device_goes_on(void *ctx)
 {
-	(void)ctx;
 	sw_shim_go_on();
-}
-
-static inline bool rank_go_on(void *ctx)
-{
-	(void)ctx;
-	if (++asked == kill_at)
-		(void)kill(pids[1], SIGKILL);
-	return true;
+	if (baton_mine)
+		baton_pass(ctx);
 }
 
 static inline bool rank_report(void *ctx, const struct sw_epoch *e)
@@ -66,70 +54,77 @@ static inline bool rank_report(void *ctx, const struct sw_epoch *e)
 static inline void rank_train(const struct sw_ops *ops, const struct sw_trainer *t,
 			      struct sw_comm *comm, struct rank *me)
 {
-	const struct sw_train_hooks hooks = {
-		.ctx = me, .comm = comm, .go_on = rank_go_on, .report = rank_report};
+	const struct sw_train_hooks hooks = {.ctx = me, .comm = comm, .report = rank_report};
 	struct sw_err err = SW_ERR_INIT;
 	enum sw_train_end end;
 
 	memset(me, 0, sizeof *me);
 	own = me;
 	ck_assert_uint_le(model.weights_n, WEIGHTS_MOST);
-	sw_shim.graph_runs = 0;
-	sw_fake_nccl.sums = sw_fake_nccl.moves = 0;
-	sw_beat_to(device_goes_on, NULL, 1000);
+	sw_beat_to(device_goes_on, NULL, 200);
 	me->rc = sw_train_run(ops, queue, &model, &data, t, 3, &hooks, &end, &err);
 	sw_beat_to(NULL, NULL, 0);
 	snprintf(me->line, sizeof me->line, "%s", err.msg);
-	me->graph_runs = sw_shim.graph_runs;
-	me->sums = sw_fake_nccl.sums;
-	me->moves = sw_fake_nccl.moves;
 	sw_comm_close(comm);
 }
 
-/* Runs as many ranks; of each the table is what `tables` says, or the CUDA one. */
-static inline void gang_run(unsigned world, struct sw_trainer t, const struct sw_ops *const *tables)
+struct rank_thread {
+	pthread_t thread;
+	struct sw_comm *comm;
+	const struct sw_ops *ops;
+	const struct sw_trainer *trainer;
+};
+
+static inline void *rank_live(void *arg)
 {
-	struct sw_comm_seat at;
+	const struct rank_thread *me = arg;
+	const unsigned rank = sw_comm_rank(me->comm);
 	struct sw_err err = SW_ERR_INIT;
+	const struct sw_ops *table;
 
-	t.ranks = world / (t.stages > 1 ? t.stages : 1);
-	ck_assert_msg(sw_comm_meet(&at, "nccl", world, &err) == SW_OK, "%s", err.msg);
-	fflush(NULL);
-	for (unsigned r = world; r-- > 0;) { /* rank 0 last: it may kill the others */
-		const struct sw_ops *ops = tables && tables[r] ? tables[r] : cuda;
-		struct sw_comm *comm;
-
-		pids[r] = fork();
-		ck_assert_int_ge(pids[r], 0);
-		if (pids[r] > 0)
-			continue;
-		at.rank = r;
-		ck_assert_msg(sw_comm_open(&comm, &at, &err) == SW_OK, "%s", err.msg);
-		rank_train(ops, &t, comm, &ranks[r]);
-		close_on(cuda);
-		ranks[r].left = sw_shim.live;
-		_exit(0);
-	}
-	close(at.fd);
+	baton_take();
+	ck_assert_msg(sw_ops_cuda_open((int)rank, &table, &err) == SW_OK, "%s", err.msg);
+	ck_assert_int_eq(cuda->queue_create(&queue), SW_OK);
+	load_on(cuda, wine);
+	rank_train(me->ops, me->trainer, me->comm, &ranks[rank]);
+	close_on(cuda);
+	baton_give();
+	return NULL;
 }
 
-static inline void gang_ends(unsigned world, int ends[])
+static unsigned graph_runs; /* of all ranks of the last gang */
+
+/* Runs as many ranks to their ends; of each the table is what `tables` says, or the CUDA one. */
+static inline void gang_run(unsigned world, struct sw_trainer t, const struct sw_ops *const *tables)
 {
+	struct sw_err err = SW_ERR_INIT;
+	struct rank_thread rank[WORLD_MOST];
+	struct sw_comm *comm[WORLD_MOST];
+	const unsigned live = sw_shim.live;
+
+	sw_shim.device_n = WORLD_MOST;
+	sw_shim.graph_runs = 0;
+	t.ranks = world / (t.stages > 1 ? t.stages : 1);
+	ck_assert_msg(sw_comm_meet(comm, world, true, &err) == SW_OK, "%s", err.msg);
+	for (unsigned r = 0; r < world; r++) {
+		rank[r].comm = comm[r];
+		rank[r].ops = tables && tables[r] ? tables[r] : cuda;
+		rank[r].trainer = &t;
+		ck_assert_int_eq(pthread_create(&rank[r].thread, NULL, rank_live, &rank[r]), 0);
+	}
 	for (unsigned r = 0; r < world; r++)
-		ck_assert_int_eq(waitpid(pids[r], &ends[r], 0), pids[r]);
+		ck_assert_int_eq(pthread_join(rank[r].thread, NULL), 0);
+	graph_runs = sw_shim.graph_runs;
+	ck_assert_uint_eq(sw_shim.live, live);
 }
 
 /* All ended well, and as `one` did. */
-static inline void gang_is(unsigned world, const int ends[], const struct rank *one)
+static inline void gang_is(unsigned world, const struct rank *one)
 {
 	ck_assert_msg(one->rc == SW_OK, "%s", one->line);
 	ck_assert_uint_eq(one->reports, EPOCHS);
 	for (unsigned r = 0; r < world; r++) {
-		ck_assert_msg(WIFEXITED(ends[r]) && WEXITSTATUS(ends[r]) == 0, "rank %u: %x", r,
-			      ends[r]);
 		ck_assert_msg(ranks[r].rc == SW_OK, "rank %u: %s", r, ranks[r].line);
-		ck_assert_uint_eq(ranks[r].left, 0);
-		ck_assert_uint_eq(ranks[r].graph_runs, ranks[0].graph_runs);
 		ck_assert_uint_eq(ranks[r].reports, r == 0 ? EPOCHS : 0);
 	}
 	for (size_t e = 0; e < EPOCHS; e++) {
@@ -148,7 +143,7 @@ static inline void gang_is(unsigned world, const int ends[], const struct rank *
 /* A table's fork() that waits the first time alone, and a join() that does not wait. */
 static inline sw_status fork_late(struct sw_queue *q, void **stream)
 {
-	static void *known;
+	static _Thread_local void *known;
 	sw_status rc = SW_OK;
 
 	if (!known)
@@ -163,18 +158,26 @@ static inline sw_status join_never(struct sw_queue *q)
 	return SW_OK;
 }
 
-static inline void gang_setup(void)
+static unsigned fail_from; /* the nth product of rank 1 fails */
+
+static inline sw_status failing_forward(struct sw_queue *q, const float *x, const float *w,
+					const float *b, float *y, size_t B, size_t in, size_t out,
+					enum sw_act act, void *kept)
 {
-	setup();
-	ranks = mmap(NULL, WORLD_MOST * sizeof *ranks, PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ck_assert_ptr_ne(ranks, MAP_FAILED);
+	static _Thread_local unsigned calls;
+
+	return ++calls == fail_from ? SW_UNSUPPORTED
+				    : cuda->linear_forward(q, x, w, b, y, B, in, out, act, kept);
 }
 
-static inline void gang_teardown(void)
+/* All ended with rank 1's error. */
+static inline void gang_failed(unsigned world)
 {
-	munmap(ranks, WORLD_MOST * sizeof *ranks);
-	teardown();
+	for (unsigned r = 0; r < world; r++) {
+		ck_assert_int_eq(ranks[r].rc, SW_UNSUPPORTED);
+		ck_assert_msg(strncmp(ranks[r].line, "rank 1: ", r == 1 ? 0 : 8) == 0,
+			      "rank %u: %s", r, ranks[r].line);
+	}
 }
 
 #endif

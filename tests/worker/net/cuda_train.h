@@ -15,8 +15,8 @@
 sw_ops_open_fn sw_ops_cuda_open;
 
 static const struct sw_ops *cuda;
-static struct sw_queue *queue;
-static struct sw_data data;
+static _Thread_local struct sw_queue *queue;
+static _Thread_local struct sw_data data;
 static struct sw_model model;
 
 static const char layers[] = "[{\"linear\": 20}, \"relu\", {\"dropout\": 0.2}, {\"linear\": 12}, "

@@ -1,13 +1,12 @@
-/* tests/worker/net/gang.h — ranks as real processes, each with a training loop of its own over the
- * same data, and what each of them saw. A run with world 1 has no comm. */
+/* tests/worker/net/gang.h — ranks as threads, each with a training loop of its own over the same
+ * data, and what each of them saw. A run with world 1 has no comm. */
 #ifndef SW_TESTS_WORKER_NET_GANG_H
 #define SW_TESTS_WORKER_NET_GANG_H
 
 #include "base/fault.h"
 #include "tests/worker/trial.h"
 #include <math.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
+#include <pthread.h>
 
 #define WORLD_MOST 8
 #define STEPS_MOST 256
@@ -32,7 +31,6 @@ struct rank {
 	uint64_t whole[EPOCHS]; /* a hash of the whole model's weights, state and statistics */
 	size_t micro;
 	unsigned oom_events;
-	unsigned fired; /* of the fault that its spoil() armed */
 	size_t fetched; /* bytes of transfers, where its spoil() counts them */
 };
 
@@ -44,16 +42,17 @@ struct gang {
 	uint64_t from;     /* goes on after this epoch, whose checkpoint is in the folder */
 	bool keeps;        /* writes a checkpoint after each epoch */
 	bool refuses;      /* the first report is answered with no */
-	/* Makes another table of a rank's, after the fork. */
+	/* Makes another table of a rank's, in its thread. */
 	void (*spoil)(struct sw_ops *ops, unsigned rank);
-	struct rank *rank; /* [WORLD_MOST], shared between the processes */
-	pid_t pid[WORLD_MOST];
-	/* in a rank's process: */
-	struct rank *me;
-	size_t asked;
+	struct rank *rank; /* [WORLD_MOST] */
+	struct sw_comm *comm[WORLD_MOST];
 };
 
 static struct gang gang;
+
+/* A rank's own: each run has a new thread for each. */
+static _Thread_local struct rank *me;
+static _Thread_local size_t asked;
 
 static inline uint64_t hash_floats(uint64_t h, const float *x, size_t n)
 {
@@ -66,7 +65,6 @@ static inline uint64_t hash_floats(uint64_t h, const float *x, size_t n)
 
 static inline void note_step(const float *w, const float *a, const float *b, size_t n)
 {
-	struct rank *me = gang.me;
 	uint64_t h = hash_floats(14695981039346656037u, w, n);
 
 	h = hash_floats(hash_floats(h, a, n), b, n);
@@ -99,7 +97,7 @@ static inline sw_status noted_adam(struct sw_queue *q, float *w, const float *g,
 static inline bool gang_go_on(void *ctx)
 {
 	(void)ctx;
-	return !gang.stop_after || gang.asked++ < gang.stop_after;
+	return !gang.stop_after || asked++ < gang.stop_after;
 }
 
 static inline uint64_t hash_whole(const struct sw_net *net)
@@ -125,13 +123,13 @@ static inline bool gang_report(void *ctx, const struct sw_epoch *e)
 	const struct sw_checkpoint_id id = {.sweep = 1, .trial = 2, .epoch = e->epoch};
 
 	(void)ctx;
-	if (gang.me->reports < EPOCHS) {
-		gang.me->e[gang.me->reports] = *e;
-		gang.me->whole[gang.me->reports] = hash_whole(e->net);
+	if (me->reports < EPOCHS) {
+		me->e[me->reports] = *e;
+		me->whole[me->reports] = hash_whole(e->net);
 	}
-	gang.me->reports++;
-	gang.me->micro = e->net->at.micro;
-	gang.me->oom_events = e->net->oom_events;
+	me->reports++;
+	me->micro = e->net->at.micro;
+	me->oom_events = e->net->oom_events;
 	if (gang.keeps && sw_checkpoint_write(e->net, &id, folder, NULL) != SW_OK)
 		return false;
 	return !gang.refuses;
@@ -161,9 +159,9 @@ static inline void rank_train(unsigned rank, struct sw_comm *comm)
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_model m;
 
-	gang.me = &gang.rank[rank];
-	gang.asked = 0;
-	memset(gang.me, 0, sizeof *gang.me);
+	me = &gang.rank[rank];
+	asked = 0;
+	memset(me, 0, sizeof *me);
 	t.ranks = gang.world / (t.stages && gang.world > 1 ? t.stages : 1);
 	if (gang.world == 1)
 		t.stages = 1;
@@ -172,62 +170,38 @@ static inline void rank_train(unsigned rank, struct sw_comm *comm)
 	model_make(&m, gang.layers, t.classes);
 	if (gang.spoil)
 		gang.spoil(&ops, rank);
-	gang.me->rc = sw_train_run(&ops, queue, &m, &data, &t, 3, &hooks, &gang.me->end, &err);
-#ifdef SW_FAULTS
-	gang.me->fired = sw_fault_fired(SW_FAULT_MALLOC);
-	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-#endif
-	snprintf(gang.me->line, sizeof gang.me->line, "%s", err.msg);
-}
-
-static inline void rank_process(struct sw_comm_seat place, unsigned rank)
-{
-	struct rank *me = &gang.rank[rank];
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_comm *comm;
-
-	place.rank = rank;
-	me->rc = sw_comm_open(&comm, &place, &err);
+	me->rc = sw_train_run(&ops, queue, &m, &data, &t, 3, &hooks, &me->end, &err);
 	snprintf(me->line, sizeof me->line, "%s", err.msg);
-	if (me->rc == SW_OK)
-		rank_train(rank, comm);
-	sw_comm_close(comm);
-	exit(0); /* and what was leaked is found */
 }
 
-/* Starts the ranks of a gang, two or more. */
-static inline void gang_start(unsigned world)
+static inline void *rank_thread(void *comm)
 {
-	struct sw_comm_seat place = {.rank = 0};
+	rank_train(sw_comm_rank(comm), comm);
+	sw_comm_close(comm);
+	return NULL;
+}
 
-	gang.world = world;
-	ck_assert_int_eq(sw_comm_meet(&place, "shm", world, NULL), SW_OK);
-	for (unsigned r = 0; r < world; r++) {
-		memset(&gang.rank[r], 0, sizeof gang.rank[r]);
-		gang.pid[r] = fork();
-		ck_assert_int_ge(gang.pid[r], 0);
-		if (gang.pid[r] == 0)
-			rank_process(place, r);
-	}
-	close(place.fd);
+static inline void *rank_alone(void *none)
+{
+	rank_train(0, NULL);
+	return none;
 }
 
 /* Runs the gang to its end: what each rank saw is in gang.rank. */
 static inline void gang_run(unsigned world)
 {
-	int status;
+	pthread_t thread[WORLD_MOST];
 
-	if (world == 1) {
-		gang.world = 1;
-		rank_train(0, NULL);
-		return;
-	}
-	gang_start(world);
-	for (unsigned r = 0; r < world; r++) {
-		ck_assert_int_eq(waitpid(gang.pid[r], &status, 0), gang.pid[r]);
-		ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "rank %u of %u: %x", r,
-			      world, status);
-	}
+	gang.world = world;
+	if (world > 1)
+		ck_assert_int_eq(sw_comm_meet(gang.comm, world, false, NULL), SW_OK);
+	for (unsigned r = 0; r < world; r++)
+		ck_assert_int_eq(pthread_create(&thread[r], NULL,
+						world > 1 ? rank_thread : rank_alone,
+						world > 1 ? gang.comm[r] : NULL),
+				 0);
+	for (unsigned r = 0; r < world; r++)
+		ck_assert_int_eq(pthread_join(thread[r], NULL), 0);
 }
 
 /* dataset: its JSON; device_bytes: of struct sw_data_want. */
@@ -249,15 +223,13 @@ static inline void gang_setup(const char *dataset, bool classes, size_t device_b
 				   &sw_ops_cpu, queue, &err) == SW_OK,
 		      "%s: %s", err.ptr, err.msg);
 	cJSON_Delete(json);
-	gang = (struct gang){.rank = mmap(NULL, WORLD_MOST * sizeof(struct rank),
-					  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-					  0)};
-	ck_assert_ptr_ne(gang.rank, MAP_FAILED);
+	gang = (struct gang){.rank = calloc(WORLD_MOST, sizeof(struct rank))};
+	ck_assert_ptr_nonnull(gang.rank);
 }
 
 static inline void gang_teardown(void)
 {
-	munmap(gang.rank, WORLD_MOST * sizeof(struct rank));
+	free(gang.rank);
 	trial_teardown();
 }
 

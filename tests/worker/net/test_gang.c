@@ -1,5 +1,5 @@
 /* tests/worker/net/test_gang.c — a batch shared by ranks: the bits of one rank that takes it in
- * parts. Each rank is a process. */
+ * parts. */
 #include "tests/run.h"
 #include "tests/worker/net/gang_cases.h"
 
@@ -35,7 +35,7 @@ TEST_LOOP(gang_of_ranks_has_the_bits_of_one_rank_in_parts, 0, 3 * (int)ROWS(case
 static sw_status counted_transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
 				  size_t bytes)
 {
-	gang.me->fetched += bytes;
+	me->fetched += bytes;
 	return sw_ops_cpu.transfer(q, buffer, dst, src, bytes);
 }
 

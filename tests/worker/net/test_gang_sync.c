@@ -61,11 +61,11 @@ static sw_status noted_batchnorm(struct sw_queue *q, const float *x, const doubl
 {
 	const sw_status rc = sw_ops_cpu.batchnorm_train_summed(
 		q, x, sums, gamma, beta, running_mean, running_var, y, mean, rstd, N, B, C, S, n);
-	uint64_t h = hash_floats(gang.me->norms, mean, C);
+	uint64_t h = hash_floats(me->norms, mean, C);
 
 	h = hash_floats(hash_floats(h, rstd, C), running_mean, C);
-	gang.me->norms = hash_floats(h, running_var, C);
-	gang.me->idle += B == 0;
+	me->norms = hash_floats(h, running_var, C);
+	me->idle += B == 0;
 	return rc;
 }
 
@@ -169,7 +169,7 @@ TEST(gang_with_sync_whose_part_does_not_fit_ends)
 static sw_status short_of_memory(struct sw_queue *q, const float *y, const float *dy, float *dx,
 				 size_t n)
 {
-	return gang.me->steps == 2 ? SW_NOMEM : sw_ops_cpu.relu_backward(q, y, dy, dx, n);
+	return me->steps == 2 ? SW_NOMEM : sw_ops_cpu.relu_backward(q, y, dy, dx, n);
 }
 
 static void run_short(struct sw_ops *ops, unsigned rank)

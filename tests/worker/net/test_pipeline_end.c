@@ -2,7 +2,6 @@
  * their checkpoints are those of one rank; memory that is short makes all parts smaller. */
 #include "tests/run.h"
 #include "tests/worker/net/gang.h"
-#include <signal.h>
 
 /* 131 rows of 163 are trained on, and 32 validated. */
 #define EPOCH_STEPS 5
@@ -49,12 +48,12 @@ static void all_ended(enum sw_train_end end, size_t reports, size_t steps)
 /* Before each step, and in the evaluation behind the fifth, after which they end. */
 TEST_LOOP(pipeline_that_is_stopped_ends_before_the_same_step, 0, 2 * (EPOCH_STEPS + 1))
 {
-	const size_t epoch = EPOCH_STEPS + 1, asked = (size_t)_i + 1, left = asked % epoch;
+	const size_t epoch = EPOCH_STEPS + 1, calls_n = (size_t)_i + 1, left = calls_n % epoch;
 
-	gang.stop_after = asked;
+	gang.stop_after = calls_n;
 	gang_run(3);
-	all_ended(SW_TRAIN_DROPPED, asked / epoch,
-		  asked / epoch * EPOCH_STEPS + (left < EPOCH_STEPS ? left : EPOCH_STEPS));
+	all_ended(SW_TRAIN_DROPPED, calls_n / epoch,
+		  calls_n / epoch * EPOCH_STEPS + (left < EPOCH_STEPS ? left : EPOCH_STEPS));
 }
 
 TEST(pipeline_whose_report_is_refused_ends)
@@ -189,19 +188,17 @@ TEST(pipeline_that_has_not_the_memory_of_a_row_ends)
 		ck_assert_int_eq(gang.rank[r].rc, SW_NOMEM);
 }
 
-static unsigned calls, fail_from; /* of a rank's own process: call numbers from 1 */
-static unsigned spoiled;          /* the rank */
-static sw_status fail_with;       /* SW_OK: it is killed */
+static _Thread_local unsigned calls;
+static unsigned fail_from; /* numbers of calls, from 1 */
+static unsigned spoiled;   /* the rank */
+static sw_status fail_with;
 
 static sw_status failing_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
 				 float *y, size_t B, size_t in, size_t out, enum sw_act act,
 				 void *keep)
 {
-	if (++calls == fail_from) {
-		if (fail_with != SW_OK)
-			return fail_with;
-		(void)kill(getpid(), SIGKILL);
-	}
+	if (++calls == fail_from)
+		return fail_with;
 	return sw_ops_cpu.linear_forward(q, x, w, b, y, B, in, out, act, keep);
 }
 
@@ -226,54 +223,16 @@ TEST_LOOP(pipeline_with_a_rank_that_fails_ends_with_its_error, 0, 3)
 	all_failed(SW_NOMEM, "out of memory");
 }
 
-/* _i / 4: the rank; _i % 4: in the first parts of a step, amid it, in an evaluation */
-TEST_LOOP(pipeline_whose_rank_is_killed_ends_on_all_others, 0, 12)
-{
-	static const unsigned from[] = {1, 3, 6, 21};
-	char words[64];
-	int status;
-
-	spoiled = (unsigned)_i / 4;
-	fail_from = from[_i % 4];
-	fail_with = SW_OK;
-	gang.spoil = spoil_forward;
-	gang_start(3);
-	for (unsigned r = 0; r < 3; r++) {
-		ck_assert_int_eq(waitpid(gang.pid[r], &status, 0), gang.pid[r]);
-		ck_assert(r == spoiled ? WIFSIGNALED(status)
-				       : WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	}
-	snprintf(words, sizeof words, "rank %u of 3 has ended", spoiled);
-	for (unsigned r = 0; r < 3; r++) {
-		if (r == spoiled)
-			continue;
-		ck_assert_int_eq(gang.rank[r].rc, SW_PEER_LOST);
-		ck_assert_msg(strstr(gang.rank[r].line, words) != NULL, "rank %u: %s", r,
-			      gang.rank[r].line);
-	}
-}
-
-static unsigned moved; /* sets that went to or from the device, in a rank's own process */
+static _Thread_local unsigned moved; /* sets that went from the device */
 
 static sw_status failing_download(struct sw_queue *q, void *to, const void *from, size_t n)
 {
 	return ++moved == fail_from ? SW_DEVICE_LOST : sw_ops_cpu.download(q, to, from, n);
 }
 
-static sw_status deadly_upload(struct sw_queue *q, void *to, const void *from, size_t n)
-{
-	if (++moved == fail_from)
-		(void)kill(getpid(), SIGKILL);
-	return sw_ops_cpu.upload(q, to, from, n);
-}
-
 static void spoil_moves(struct sw_ops *ops, unsigned rank)
 {
-	if (rank != spoiled)
-		return;
-	if (fail_with == SW_OK)
-		ops->upload = deadly_upload;
-	else
+	if (rank == spoiled)
 		ops->download = failing_download;
 }
 
@@ -291,60 +250,27 @@ TEST_LOOP(pipeline_whose_rank_loses_its_device_says_which, 1, 8)
 	ck_assert_msg(strncmp(gang.rank[0].line, "rank 1: ", 8) == 0, "%s", gang.rank[0].line);
 }
 
-/* More than the slots hold, so that rank 0 is still sending it. _i: the call */
-TEST_LOOP(pipeline_whose_rank_is_killed_while_it_goes_on_from_a_checkpoint_says_so, 1, 5)
-{
-	gang.layers = "[{\"linear\": 1600}, {\"linear\": 1600}, \"relu\", {\"linear\": 7}]";
-	gang.trainer.stages = 2;
-	gang.trainer.epochs = 1;
-	gang.keeps = true;
-	gang_run(2);
-	all_ended(SW_TRAIN_DONE, 1, EPOCH_STEPS);
-	gang.keeps = false;
-	gang.trainer.epochs = 2;
-	gang.from = 1;
-	spoiled = 1;
-	fail_with = SW_OK;
-	fail_from = (unsigned)_i; /* the first are those of its beginning */
-	gang.spoil = spoil_moves;
-	gang_start(2);
-	for (unsigned r = 0; r < 2; r++)
-		ck_assert_int_eq(waitpid(gang.pid[r], NULL, 0), gang.pid[r]);
-	ck_assert_int_eq(gang.rank[0].rc, SW_PEER_LOST);
-	ck_assert_str_eq(gang.rank[0].line, "rank 1 of 2 has ended");
-}
-
 #ifdef SW_FAULTS
-static unsigned fail_nth;
-
-static void spoil_malloc(struct sw_ops *ops, unsigned rank)
+/* Whichever rank it meets. Where a smaller arena makes it good, all go on; else all end. */
+TEST(pipeline_with_a_rank_without_memory_fails_cleanly_at_each_call)
 {
-	(void)ops;
-	if (rank == spoiled)
-		sw_fault_arm(SW_FAULT_MALLOC, fail_nth, false);
-}
-
-/* _i: the rank. Where a smaller arena makes it good, all go on; else all end. */
-TEST_LOOP(pipeline_with_a_rank_without_memory_fails_cleanly_at_each_call, 0, 3)
-{
-	unsigned failed = 0;
+	unsigned failed = 0, fired = 1;
 
 	gang.layers = normed;
 	gang.trainer.epochs = 2;
 	gang.keeps = true;
-	gang.spoil = spoil_malloc;
-	spoiled = (unsigned)_i;
-	for (fail_nth = 1;; fail_nth++) {
-		ck_assert_uint_lt(fail_nth, 200);
+	for (unsigned nth = 1; fired > 0; nth++) {
+		ck_assert_uint_lt(nth, 600);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
 		gang_run(3);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 		for (unsigned r = 0; r < 3; r++)
 			ck_assert_msg(gang.rank[r].rc == gang.rank[0].rc, "rank %u: %s", r,
 				      gang.rank[r].line);
 		ck_assert_msg(gang.rank[0].rc == SW_OK || gang.rank[0].rc == SW_NOMEM, "%s",
 			      gang.rank[0].line);
 		failed += gang.rank[0].rc != SW_OK;
-		if (gang.rank[spoiled].fired == 0)
-			break;
 	}
 	ck_assert_uint_gt(failed, 5);
 	ck_assert_int_eq(gang.rank[0].rc, SW_OK);
