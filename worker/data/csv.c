@@ -26,7 +26,6 @@ static sw_status fill(struct sw_csv_reader *c, struct sw_err *err)
 {
 	ssize_t got;
 
-	sw_beat();
 	memmove(c->text, c->text + c->at, c->len - c->at);
 	c->len -= c->at;
 	c->at = 0;
@@ -178,6 +177,7 @@ sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err)
 {
 	sw_status rc = SW_OK;
 
+	sw_beat();
 	for (c->cells = 0; rc == SW_OK && c->cells == 0;) {
 		char *row = c->text + c->at;
 		const size_t n = row_bytes(row, c->len - c->at, c->end);
