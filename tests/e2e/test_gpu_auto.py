@@ -14,9 +14,10 @@ def test_auto_takes_the_healthy_gpus_that_are_not_hidden(machine):
                      env={"CUDA_VISIBLE_DEVICES": "GPU-cccc,1", "CUDA_DEVICE_ORDER": "FASTEST_FIRST"})
     slots = wait_idle(daemon.client())
     assert [s["device"] for s in slots] == ["gpu:1", "gpu:2"]
-    for slot, uuid in zip(slots, (LARGE["uuid"], "GPU-cccc")):  # the worker sees its own alone
+    mine = [LARGE["uuid"], "GPU-cccc"]
+    for slot, seen in zip(slots, (mine, mine[::-1])):  # the worker sees its own first, and no hidden one
         with open(f"/proc/{slot['pid']}/environ", encoding="utf-8") as file:
-            assert f"CUDA_VISIBLE_DEVICES={uuid}\0CUDA_DEVICE_ORDER=PCI_BUS_ID\0" in file.read()
+            assert f"CUDA_VISIBLE_DEVICES={','.join(seen)}\0CUDA_DEVICE_ORDER=PCI_BUS_ID\0" in file.read()
 
 
 def test_parts_of_a_gpu_are_slots_of_their_own(machine):

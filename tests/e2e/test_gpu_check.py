@@ -217,9 +217,9 @@ def test_a_card_that_is_right_passes_every_stage_and_the_results_are_kept(tree):
     assert ["PyTorch", "mlp", "16", "eager", "1", "80000", "", "", "", ""] in table
     log = (tree.logs / "twice.log").read_text()
     assert "1 examples, 0 did not end well, 0 trials differ" in log, log
-    for name, world in (("gangs2", 2), ("gangs4", 4)):
+    for name in ("gangs2", "gangs4"):
         log = (tree.logs / f"{name}.log").read_text()
-        assert [f"rank {r} of {world} killed" in log for r in range(world)] == [True] * world, log
+        assert "killed: all ended after" in log, log
     assert "racecheck: 0 findings are ours, 4 are in what NVIDIA wrote" in (tree.logs / "racecheck.log").read_text()
 
 

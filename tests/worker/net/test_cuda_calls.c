@@ -120,6 +120,7 @@ static sw_status lane_run(struct curve *c)
 
 struct lane {
 	struct curve *c;
+	const struct sw_data *data; /* of the thread that has loaded it */
 	sw_status rc;
 };
 
@@ -127,6 +128,7 @@ static void *lane_main(void *arg)
 {
 	struct lane *l = arg;
 
+	data = *l->data;
 	l->rc = lane_run(l->c);
 	return NULL;
 }
@@ -134,7 +136,7 @@ static void *lane_main(void *arg)
 /* In a thread of its own, as lanes are: it has no device yet. */
 static sw_status lane(struct curve *c)
 {
-	struct lane l = {.c = c};
+	struct lane l = {.c = c, .data = &data};
 	pthread_t thread;
 
 	ck_assert_int_eq(pthread_create(&thread, NULL, lane_main, &l), 0);
