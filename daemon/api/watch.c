@@ -125,7 +125,7 @@ static void on_look(void *arg)
 	struct look *l = arg;
 
 	l->live->lookups--;
-	if (l->read_n < l->changed_n)
+	if (l->read_n > 0 && l->read_n < l->changed_n)
 		l->next = l->changed[l->read_n - 1].number; /* the rest had no place in this one */
 	/* A read that a full disk let go of shows less than what has changed. */
 	if (!l->stuck && sw_store_stuck(l->live->d->store) != NULL)
@@ -193,9 +193,11 @@ static void answer_now(struct sw_running *live, struct sw_call *call)
 static bool is_due(const struct sw_running *live, const struct sw_wait *w, int64_t now_us)
 {
 	const struct sw_marks *m = &live->view.changes;
+	const uint64_t since = since_of(w->call);
 
-	return now_us >= w->until_us || sw_call_gone(w->call) ||
-	       since_of(w->call) < (live->view.stuck ? m->dropped : m->number);
+	/* a number ahead is another daemon's: a snapshot, at once */
+	return now_us >= w->until_us || sw_call_gone(w->call) || since > m->number ||
+	       since < (live->view.stuck ? m->dropped : m->number);
 }
 
 /* True: some still wait. */

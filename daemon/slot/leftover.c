@@ -52,7 +52,7 @@ static void on_end(uv_work_t *work, int status)
 
 	(void)status; /* never cancelled */
 	for (unsigned k = 0; k < w->slot_n; k++)
-		w->slots[k].program = false;
+		w->slots[k].program = w->slots[k].writes = false;
 	l->done(w);
 	free(l);
 }

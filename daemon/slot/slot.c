@@ -102,9 +102,14 @@ const struct sw_slot *sw_slot_ending(const struct sw_daemon *d, int64_t sweep, i
 
 bool sw_slot_holds(const struct sw_daemon *d, int64_t sweep, int64_t trial)
 {
-	for (size_t i = 0; i < d->slot.slot_n; i++)
-		if (has_left(&d->slot.slots[i], sweep, trial))
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		const struct sw_slot *s = &d->slot.slots[i];
+		const bool last = s->last_sweep == sweep && (trial == 0 || s->last_trial == trial);
+
+		/* a trainer, too, may be on its way from a look for a stop to a write */
+		if (has_left(s, sweep, trial) || (s->state != SW_SLOT_BUSY && s->writes && last))
 			return true;
+	}
 	return false;
 }
 
@@ -122,7 +127,7 @@ static void forget_trial(struct sw_slot *s)
 	sw_slot_next_end(s); /* it never began */
 	s->last_sweep = s->sweep;
 	s->last_trial = s->trial;
-	s->writes = true;
+	s->writes = w->proc != NULL || w->clearing; /* else all of it has ended */
 	s->sweep = s->trial = s->attempt = 0;
 	s->heard_ms = 0;
 	/* One that its worker outlived has shown that it ends no worker. */

@@ -232,6 +232,7 @@ static void on_ended(void *user, const char *cause, const char *said)
 		w->solo = w->suspects;
 	w->clearing = sw_leftover_end(w, on_cleared);
 	for (unsigned k = 0; k < w->slot_n; k++) {
+		w->slots[k].writes = w->slots[k].writes && w->clearing;
 		if (w->slots[k].state == SW_SLOT_BUSY)
 			look_at_gpus(&w->slots[k], pid);
 		end_slot(&w->slots[k], cause, now_us);

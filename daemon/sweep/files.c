@@ -27,6 +27,7 @@ struct sw_files_pass {
 	struct sw_store_client reads;
 	uv_work_t work;
 	bool over;
+	bool last; /* no trial of the sweep begins any more: its folder goes when it is empty */
 };
 
 /* --- the marks --- */
@@ -190,8 +191,10 @@ static void remove_files(uv_work_t *work)
 	(void)closedir(dir);
 	(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/%lld", p->d->config.state,
 		       (long long)p->rows.sweep);
-	/* Fails where something is left in it, as it should. */
-	(void)rmdir(path);
+	/* Fails where something is left in it, as it should. Of a sweep that goes on the next trial
+	 * has been given the folder, and makes its own in it. */
+	if (p->last)
+		(void)rmdir(path);
 }
 
 /* --- a pass --- */
@@ -206,6 +209,9 @@ static void finish_pass(struct sw_files_pass *p)
 		sw_log(SW_LOG_WARN, "checkpoint.files", "sweep=%lld why=\"%s\"",
 		       (long long)p->rows.sweep,
 		       p->rows.err.msg[0] != '\0' ? p->rows.err.msg : sw_status_str(p->rows.rc));
+	/* It passes; of a row that cannot be read the next pass would say the same. */
+	if (live != NULL && (p->rows.rc == SW_NOMEM || p->rows.rc == SW_BUSY))
+		mark_sweep(d, p->rows.sweep);
 	if (live != NULL)
 		live->files.due_us = now_us + (rest > EVERY_US ? rest : EVERY_US);
 	sw_files_fini(&p->rows.files);
@@ -240,7 +246,7 @@ static void on_removed(uv_work_t *work, int status)
 		live->files.record_trial = p->rows.record_trial;
 		live->files.record = p->rows.record;
 	}
-	for (size_t i = 0; i < p->d->slot.slot_n; i++)
+	for (size_t i = 0; live != NULL && i < p->d->slot.slot_n; i++)
 		if (is_over_on(&slots[i], p->rows.sweep))
 			mark_sweep(p->d, p->rows.sweep); /* for what comes of that */
 	finish_pass(p);
@@ -250,8 +256,11 @@ static void on_removed(uv_work_t *work, int status)
 static void hold_files(struct sw_files_pass *p)
 {
 	struct sw_files *f = &p->rows.files;
+	const struct sw_running *live = running_of(p->d, p->rows.sweep);
 
-	for (size_t i = 0; i < p->d->slot.slot_n; i++) {
+	p->last = live == NULL || live->ended_ms != 0;
+	/* Nobody writes for a sweep that is not known. */
+	for (size_t i = 0; live != NULL && i < p->d->slot.slot_n; i++) {
 		const struct sw_slot *s = &p->d->slot.slots[i];
 
 		if (!is_over_on(s, p->rows.sweep))

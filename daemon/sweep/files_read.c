@@ -50,6 +50,9 @@ static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 	struct sw_spec *spec = NULL;
 	cJSON *tree = NULL;
 
+	/* Nothing is left but its number: what is in its folder came late. */
+	if (row->gone == SW_GONE_ALL)
+		return false;
 	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), &r->err);
 	if (r->rc == SW_OK)
 		r->rc = sw_spec_read(&spec, tree, &r->err);

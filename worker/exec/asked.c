@@ -1,5 +1,6 @@
 #include "worker/exec/asked.h"
 #include "base/clock.h"
+#include "base/tree.h"
 #include "proto/frame.h"
 #include "proto/json.h"
 #include "spec/command.h"
@@ -26,7 +27,7 @@ sw_status sw_asked_open(struct sw_asked *a, struct sw_err *err)
 	if (rc != SW_OK)
 		sw_session_log(a->session, "%s: the trial starts from scratch", why.msg);
 	/* NULL: the daemon could make no folder for it */
-	if (j->trial_dir && mkdir(j->trial_dir, 0700) != 0 && errno != EEXIST)
+	if (j->trial_dir && !sw_tree_make(j->trial_dir))
 		sw_session_log(a->session, "SWEEPD_TRIAL_DIR cannot be made: %s", strerror(errno));
 	(void)snprintf(a->mark, sizeof a->mark, "SWEEPD_COOKIE=%s", j->cookie);
 	a->params = cJSON_Duplicate(j->params, true);
