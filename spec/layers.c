@@ -3,6 +3,7 @@
 #include "proto/nearest.h"
 #include "spec/keys.h"
 #include "spec/presets.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -208,6 +209,7 @@ static void walk_list(const cJSON *list, const char *ptr, unsigned depth,
 			sw_fault_note(f, err.ptr, "%s", err.msg);
 			continue;
 		}
+		assert(item.form != NULL); /* it was read */
 		if (item.form->id == SW_FORM_RESIDUAL)
 			walk_list(item.list, place, depth + 1, visit, trains, f);
 		else

@@ -138,8 +138,8 @@ static void rank_work(struct rank *r)
 	/* a rank that is not ready comes here, too: the others would wait for it */
 	rc = sw_ranks_agree(r->comm, rc, &r->ready.impossible, &blamed, &err);
 	if (rc == SW_OK)
-		rc = sw_train_run(r->runner.ops, r->runner.q, &r->ready.model, r->ready.data,
-				  &r->ready.trainer, r->job.seed, &hooks, &end, &err);
+		(void)!sw_train_run(r->runner.ops, r->runner.q, &r->ready.model, r->ready.data,
+				    &r->ready.trainer, r->job.seed, &hooks, &end, &err);
 }
 
 static void *rank_main(void *arg)

@@ -18,7 +18,6 @@ struct pool {
 	pthread_mutex_t busy; /* held by the caller whose parts run */
 	pthread_mutex_t lock; /* of those who sleep */
 	pthread_cond_t go, done;
-	unsigned made; /* helpers, whose slots are 1 .. made */
 	struct helper {
 		struct pool *pool;
 		size_t slot;
@@ -30,6 +29,7 @@ struct pool {
 	_Atomic uint64_t offer;
 	atomic_size_t left; /* parts that are not done */
 	atomic_uint asleep; /* helpers */
+	unsigned made;      /* helpers, whose slots are 1 .. made */
 	/* see way_judge() */
 	int64_t began, since, until, best[2]; /* ns */
 	int calls, turn;

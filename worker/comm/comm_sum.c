@@ -23,6 +23,7 @@ static void make_slice(enum sw_comm_type type, char *const at[], unsigned n, uns
 		       unsigned mine, size_t bytes)
 {
 	const size_t blocks = (bytes + BLOCK - 1) / BLOCK;
+	assert(parts <= n);
 	char sum[BLOCK] __attribute__((aligned(64)));
 
 	for (size_t b = blocks * mine / n; b < blocks * (mine + 1) / n; b++) {
@@ -67,7 +68,7 @@ static sw_status add_one(struct sw_comm *c, size_t k)
 {
 	const struct comm_sum *s = &c->sum[k % COMM_SUMS];
 	const unsigned n = c->all->world / c->groups;
-	char *at[SW_COMM_WORLD_MAX];
+	char *at[SW_COMM_WORLD_MAX] = {NULL};
 	const sw_status rc = comm_enter(c);
 
 	if (rc != SW_OK)
@@ -138,7 +139,7 @@ sw_status sw_comm_sum(struct sw_comm *c, enum sw_comm_type type, void *p, size_t
 {
 	const unsigned world = c->all->world;
 	const size_t bytes = n * size_of(type);
-	char *at[SW_COMM_WORLD_MAX];
+	char *at[SW_COMM_WORLD_MAX] = {NULL};
 	sw_status rc;
 
 	assert(parts >= 1 && parts <= world);

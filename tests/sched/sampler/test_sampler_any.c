@@ -283,7 +283,7 @@ TEST_LOOP(suggestions_are_points_of_any_space_and_can_be_made_again, 0, SW_SAMPL
 	const enum sw_sampler_kind kind = (enum sw_sampler_kind)_i;
 
 	for (uint64_t seed = 1; seed <= SPACES; seed++) {
-		uint64_t rng = seed * 1003 + (uint64_t)_i;
+		uint64_t rng = seed * 1007 + (uint64_t)_i;
 		struct sw_space *const space = any_space(kind == SW_SAMPLER_GRID, &rng);
 		const bool hindered = HINDERED(seed);
 		const bool several = hindered ? seed == 30 : below(&rng, 3) == 0;

@@ -141,7 +141,7 @@ static inline void walk_faults(const char *spec, struct sw_data_want want)
 			struct sw_data data;
 			sw_status status;
 
-			ck_assert_uint_lt(nth, 200);
+			ck_assert_uint_lt(nth, 2000);
 			sw_fault_arm(k, nth, false);
 			status = load(&data, spec, want, &err);
 			fired = sw_fault_fired(k);

@@ -192,9 +192,16 @@ static inline void gang_run(unsigned world)
 {
 	pthread_t thread[WORLD_MOST];
 
+	struct sw_err err = SW_ERR_INIT;
+
 	gang.world = world;
-	if (world > 1)
-		ck_assert_int_eq(sw_comm_meet(gang.comm, world, false, NULL), SW_OK);
+	if (world > 1 && sw_comm_meet(gang.comm, world, false, &err) != SW_OK) {
+		for (unsigned r = 0; r < world; r++) { /* a planted want of memory */
+			gang.rank[r] = (struct rank){.rc = err.code};
+			snprintf(gang.rank[r].line, sizeof gang.rank[r].line, "%s", err.msg);
+		}
+		return;
+	}
 	for (unsigned r = 0; r < world; r++)
 		ck_assert_int_eq(pthread_create(&thread[r], NULL,
 						world > 1 ? rank_thread : rank_alone,
