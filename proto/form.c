@@ -222,9 +222,15 @@ const char *sw_form_nearest(const struct sw_form *form, const char *name)
 static void unknown_key(const struct sw_form *form, const char *name, const char *ptr,
 			struct sw_faults *f)
 {
+	char list[LIST_MAX], did[SW_DID_YOU_MEAN];
+
+	/* a line that nobody would see is not worth the search for a near name */
+	if (f->n >= f->cap) {
+		f->n++;
+		return;
+	}
 	const struct sw_hint *hint = hint_of(form->hints, form->hints_n, name);
 	const char *near = sw_form_nearest(form, name);
-	char list[LIST_MAX], did[SW_DID_YOU_MEAN];
 
 	if (near == NULL && hint != NULL) {
 		sw_fault_note(f, ptr, "\"%s\" is not supported by this version: %s", name,
@@ -365,7 +371,7 @@ static void check_object(const struct object *o)
 		const struct sw_form_key *k = &o->form->keys[i];
 
 		if (k->required && sw_form_get(o->form, o->v, k->name, NULL) == NULL &&
-		    !is_misspelt(o->form, o->v, k->name))
+		    (o->f->n >= o->f->cap || !is_misspelt(o->form, o->v, k->name)))
 			note_missing(o->ptr, k, o->f);
 	}
 }

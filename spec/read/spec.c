@@ -187,7 +187,8 @@ static sw_status read_all(struct sw_spec *s)
 	sw_status rc = SW_OK;
 
 	sw_form_check(&sw_form_top, s->tree, "", s->faults);
-	if (s->faults->n > 0)
+	/* for the readers, which are asked only as long as there is room for what they find */
+	if (s->faults->n > 0 && s->faults->n < s->faults->cap)
 		rc = rename_misspelt(s->tree);
 	sw_form_fill(&sw_form_top, s->tree, rows, SW_SPEC_N(rows), s);
 	for (size_t i = 0; i < SW_SPEC_N(readers); i++)
