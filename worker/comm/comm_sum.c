@@ -23,10 +23,11 @@ static void make_slice(enum sw_comm_type type, char *const at[], unsigned n, uns
 		       unsigned mine, size_t bytes)
 {
 	const size_t blocks = (bytes + BLOCK - 1) / BLOCK;
-	assert(parts <= n);
+	const size_t first = blocks * mine / n, end = blocks * (mine + 1) / n;
 	char sum[BLOCK] __attribute__((aligned(64)));
 
-	for (size_t b = blocks * mine / n; b < blocks * (mine + 1) / n; b++) {
+	assert(parts <= n && mine < n);
+	for (size_t b = first; b < end; b++) {
 		const size_t from = b * BLOCK, left = bytes - from;
 		const size_t some = left < BLOCK ? left : BLOCK;
 
