@@ -1,7 +1,6 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,4 +52,14 @@ const char *sw_text_count(uint64_t n, char out[32])
 	}
 	*to = '\0';
 	return out;
+}
+
+bool sw_text_nth(const char *list, size_t i, char *out, size_t cap)
+{
+	for (; i > 0 && *list; i--) {
+		list += strcspn(list, ",");
+		list += *list == ',';
+	}
+	(void)snprintf(out, cap, "%.*s", (int)strcspn(list, ","), list);
+	return *list != '\0';
 }

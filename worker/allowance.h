@@ -6,7 +6,7 @@
 #define SW_WORKER_ALLOWANCE_H
 
 #include "worker/net/net.h"
-#include "worker/run.h"
+#include "worker/runner.h"
 
 /* Bytes that a data set may have on the device: half of the memory, so that arenas have room beside
  * it. 0: no limit. */

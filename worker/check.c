@@ -1,5 +1,6 @@
 #include "worker/check.h"
 #include "base/memory.h"
+#include "kernels/backend.h"
 #include "proto/json.h"
 #include "spec/spec.h"
 #include "worker/corner.h"
@@ -302,6 +303,15 @@ static void write_facts(struct sw_jw *w, const struct facts *f)
 	}
 	sw_jw_str(w, "samples_per_s");
 	sw_jw_arr_end(w);
+}
+
+const struct sw_ops *sw_check_gpu(void)
+{
+	const struct sw_ops *gpu = NULL;
+
+	if (setenv("CUDA_VISIBLE_DEVICES", "", 1) != 0 || sw_backend_gpu_sizes(&gpu, NULL) != SW_OK)
+		return NULL;
+	return gpu;
 }
 
 void sw_check_spec(const char *spec, size_t len, const struct sw_ops *gpu, struct sw_buf *out)

@@ -17,6 +17,10 @@
 #include "base/status.h"
 #include "kernels/ops.h"
 
+/* A GPU's table that counts bytes and uses no GPU: the process sees none from then on. NULL:
+ * without the module there is nothing to count for, and the worker of a GPU's slot says so. */
+const struct sw_ops *sw_check_gpu(void);
+
 /* gpu: a GPU's table, of which only what counts bytes is called; NULL: none is there. spec: the
  * JSON text of a sweep spec. Appends one JSON object, without a newline: {"ok": true, "features",
  * "classes" (0: regression), "rows", "parameters", "bytes", "metrics", "odd"}, of a pipeline with

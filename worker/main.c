@@ -15,7 +15,6 @@
  *          only a new process can use it): one line; docs/devices.md says who is to blame.
  * Signals  SIGINT is ignored: Ctrl-C in the daemon's terminal reaches the daemon, which decides.
  */
-#include "kernels/backend.h"
 #include "proto/frame.h"
 #include "proto/json.h"
 #include "worker/check.h"
@@ -108,19 +107,12 @@ static bool read_all(struct sw_buf *in)
 /* `sweep-worker check`: a spec on standard input, its facts on standard output. */
 static int check_main(bool on_gpus)
 {
-	const struct sw_ops *gpu = NULL;
 	struct sw_buf in, out;
 	int failed = 1;
 
-	/* Counts bytes and uses no GPU. Without the module there is nothing to count for: the
-	 * worker of a GPU's slot says so. */
-	if (on_gpus && setenv("CUDA_VISIBLE_DEVICES", "", 1) == 0 &&
-	    sw_backend_gpu_sizes(&gpu, NULL) != SW_OK)
-		gpu = NULL;
-
 	sw_buf_init(&out, SW_FRAME_MAX);
 	if (read_all(&in))
-		sw_check_spec(in.data, in.len, gpu, &out);
+		sw_check_spec(in.data, in.len, on_gpus ? sw_check_gpu() : NULL, &out);
 	if (out.len > 0 && sw_buf_adds(&out, "\n") == SW_OK)
 		failed = fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0;
 	sw_buf_fini(&in);

@@ -5,9 +5,10 @@
 #ifndef SW_WORKER_PREPARE_H
 #define SW_WORKER_PREPARE_H
 
+#include "proto/job.h"
 #include "worker/model/model.h"
 #include "worker/model/trainer.h"
-#include "worker/run.h"
+#include "worker/runner.h"
 
 struct sw_prepared {
 	struct sw_trainer trainer;

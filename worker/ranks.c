@@ -2,8 +2,7 @@
 #include "base/beat.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "kernels/backend.h"
-#include "worker/exec/environment.h"
+#include "base/text.h"
 #include "worker/prepare.h"
 #include "worker/train.h"
 #include <pthread.h>
@@ -89,7 +88,7 @@ static bool number_of(const char *gpu, unsigned *out)
 	const char *seen = getenv("CUDA_VISIBLE_DEVICES");
 	char one[96];
 
-	for (*out = 0; seen && sw_environment_nth(seen, *out, one, sizeof one); ++*out)
+	for (*out = 0; seen && sw_text_nth(seen, *out, one, sizeof one); ++*out)
 		if (strcmp(one, gpu) == 0)
 			return true;
 	return sscanf(gpu, "%u", out) == 1 && strspn(gpu, "0123456789") == strlen(gpu);
@@ -101,26 +100,13 @@ static bool name_device(struct rank *r, unsigned rank)
 	unsigned number;
 	char gpu[96];
 
-	if (!sw_environment_nth(r->job.visible, rank, gpu, sizeof gpu) || !number_of(gpu, &number))
+	if (!sw_text_nth(r->job.visible, rank, gpu, sizeof gpu) || !number_of(gpu, &number))
 		return false;
 	snprintf(r->device, sizeof r->device, "gpu:%u", number);
 	r->runner.device = r->device;
-	r->runner.cache = NULL; /* rank 0's is on another device */
+	r->runner.ops = NULL; /* rank 0's are on another device */
+	r->runner.cache = NULL;
 	return true;
-}
-
-/* Its device, and a queue of its own there. */
-static sw_status take_device(struct rank *r, struct sw_err *err)
-{
-	sw_status rc = SW_OK;
-
-	if (r->job.visible)
-		rc = sw_backend_open(r->device, 1, &r->runner.ops, err);
-	if (rc == SW_OK)
-		rc = r->runner.ops->queue_create(&r->runner.q);
-	if (rc == SW_OK && r->runner.cache == NULL)
-		rc = sw_data_cache_create(&r->runner.cache, r->runner.ops);
-	return rc;
 }
 
 /* Prepares, agrees with the others, and trains. Its errors are those of all, and rank 0 tells
@@ -131,7 +117,7 @@ static void rank_work(struct rank *r)
 	struct sw_err err = SW_ERR_INIT;
 	enum sw_train_end end;
 	unsigned blamed;
-	sw_status rc = take_device(r, &err);
+	sw_status rc = sw_runner_open(&r->runner, r->device, &err);
 
 	if (rc == SW_OK)
 		rc = sw_prepare(&r->ready, &r->runner, &r->job, &err);
@@ -145,15 +131,12 @@ static void rank_work(struct rank *r)
 static void *rank_main(void *arg)
 {
 	struct rank *r = arg;
-	struct sw_data_cache *shared = r->runner.cache; /* NULL: it has its own */
+	const struct sw_runner lead = r->runner;
 
 	sw_beat_to(rank_beat, r->comm, SW_BEAT_US);
 	rank_work(r);
 	sw_prepared_release(&r->ready, &r->runner);
-	if (r->runner.cache != shared)
-		sw_data_cache_destroy(r->runner.cache);
-	if (r->runner.q)
-		r->runner.ops->queue_destroy(r->runner.q);
+	sw_runner_close(&r->runner, &lead);
 	sw_beat_to(NULL, NULL, 0);
 	sw_comm_close(r->comm);
 	return NULL;

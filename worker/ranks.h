@@ -12,8 +12,9 @@
 #ifndef SW_WORKER_RANKS_H
 #define SW_WORKER_RANKS_H
 
+#include "proto/job.h"
 #include "worker/comm/comm.h"
-#include "worker/run.h"
+#include "worker/runner.h"
 
 struct sw_rank_threads; /* opaque */
 

@@ -408,8 +408,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	sw_status rc;
 
 	sw_beat_to(run_beat, &r, SW_BEAT_US);
-	if (runner->ops == &sw_ops_cpu)
-		sw_ops_cpu_ranks(runner->cores, job->ranks > 1 ? (unsigned)job->ranks : 1);
+	sw_runner_share(runner, job->ranks > 1 ? (unsigned)job->ranks : 1);
 	rc = prepare_trial(&r, &why);
 	hooks.comm = sw_ranks_comm(r.ranks);
 	if (rc == SW_OK) {

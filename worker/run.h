@@ -3,24 +3,8 @@
 #ifndef SW_WORKER_RUN_H
 #define SW_WORKER_RUN_H
 
-#include "worker/data/data.h"
 #include "worker/link/session.h"
-
-/* A lane's own; ops and cache are shared. */
-struct sw_runner {
-	const struct sw_ops *ops;
-	struct sw_queue *q;
-	struct sw_data_cache *cache;
-	const char *device; /* "cpu:0", "gpu:0.3", for logs */
-	unsigned cores;     /* that a CPU may use */
-	/* Most bytes of all trials that run at once, a data set that they share among them, of
-	 * which each has an equal part; 0: no cap. */
-	size_t memory;
-	unsigned lanes;     /* how many these are; 0 is 1 */
-	bool streams;       /* a data set over half of the memory is streamed */
-	unsigned lost_rank; /* after SW_DEVICE_LOST, SW_PEER_LOST: which it was */
-	bool stuck;         /* the process must end by _exit */
-};
+#include "worker/runner.h"
 
 /* Runs the job and finishes it in the session; with several ranks as rank 0 (worker/ranks.h). What
  * is wrong with the trial is told, and SW_OK here. SW_DEVICE_LOST: the device is unusable, the

@@ -1,7 +1,6 @@
 #include "worker/serve.h"
 #include "base/beat.h"
 #include "base/memory.h"
-#include "kernels/backend.h"
 #include "worker/exec/exec.h"
 #include "worker/exec/launcher.h"
 #include "worker/exec/program.h"
@@ -26,8 +25,6 @@ struct lane {
 
 struct lanes {
 	const struct sw_serve *config;
-	const struct sw_ops *ops;
-	struct sw_data_cache *cache;
 	struct lane *lane; /* [config->lanes] */
 	/* of the threads: */
 	pthread_mutex_t lock;
@@ -147,7 +144,7 @@ static void lane_name(const struct sw_serve *c, unsigned i, char out[40])
 		snprintf(out, 40, "%.*s.%u", (int)(n < 24 ? n : 24), name, i);
 }
 
-/* Makes lane i: its name, its runner with a queue, and its session. */
+/* Makes lane i: its name, its runner, which shares the device of lane 0's, and its session. */
 static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 {
 	const struct sw_serve *c = all->config;
@@ -158,13 +155,12 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 	link.slot += (int)i;
 	l->all = all;
 	lane_name(c, i, l->name);
-	l->runner = (struct sw_runner){.ops = all->ops,
-				       .cache = all->cache,
+	l->runner = (struct sw_runner){.ops = all->lane[0].runner.ops,
+				       .cache = all->lane[0].runner.cache,
 				       .device = l->name,
 				       .cores = c->cores,
 				       .memory = c->memory,
-				       .lanes = c->lanes,
-				       .streams = strcmp(all->ops->name, "cpu") != 0};
+				       .lanes = c->lanes};
 	l->site = (struct sw_site){.socket = link.socket,
 				   .device = c->device,
 				   .name = l->name,
@@ -172,21 +168,15 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 				   .pilot = c->link.node != NULL};
 	sw_launchers_init(&l->launchers);
 	l->site.launchers = &l->launchers;
-	/* a queue of its own, so that the kernels of two lanes overlap */
-	rc = all->ops->queue_create(&l->runner.q);
+	rc = sw_runner_open(&l->runner, c->device, err);
 	return rc == SW_OK ? sw_session_create(&l->session, &link, err) : rc;
 }
 
-/* Opens the device and makes all lanes. */
 static sw_status lanes_make(struct lanes *all, struct sw_err *err)
 {
 	const struct sw_serve *c = all->config;
-	sw_status rc = sw_backend_open(c->device, c->cores, &all->ops, err);
+	sw_status rc = SW_OK;
 
-	if (rc == SW_OK)
-		rc = sw_data_cache_create(&all->cache, all->ops); /* shared by all lanes */
-	if (rc != SW_OK)
-		return rc;
 	all->lane = sw_calloc(c->lanes, sizeof *all->lane);
 	if (!all->lane)
 		return SW_NOMEM;
@@ -199,10 +189,8 @@ static void lanes_free(struct lanes *all)
 {
 	for (unsigned i = 0; all->lane && i < all->config->lanes; i++)
 		sw_session_destroy(all->lane[i].session);
-	sw_data_cache_destroy(all->cache);
 	for (unsigned i = 0; all->lane && i < all->config->lanes; i++)
-		if (all->lane[i].runner.q)
-			all->ops->queue_destroy(all->lane[i].runner.q);
+		sw_runner_close(&all->lane[i].runner, i ? &all->lane[0].runner : NULL);
 	free(all->lane);
 }
 

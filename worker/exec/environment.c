@@ -1,5 +1,6 @@
 #include "worker/exec/environment.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "proto/frame.h"
 #include "proto/json.h"
 #include "spec/command.h"
@@ -122,16 +123,6 @@ static bool add_passed(struct sw_environment *e, const char *path)
 	return true;
 }
 
-bool sw_environment_nth(const char *list, size_t i, char *out, size_t cap)
-{
-	for (; i > 0 && *list; i--) {
-		list += strcspn(list, ",");
-		list += *list == ',';
-	}
-	(void)snprintf(out, cap, "%.*s", (int)strcspn(list, ","), list);
-	return *list != '\0';
-}
-
 /* The card of the slot: by what the worker itself may see, of which the device is a number. */
 static void add_devices(struct sw_environment *e, const char *device)
 {
@@ -145,7 +136,7 @@ static void add_devices(struct sw_environment *e, const char *device)
 		return;
 	}
 	n = strtoul(device + 4, NULL, 10);
-	if (!visible || !sw_environment_nth(visible, n, text, sizeof text))
+	if (!visible || !sw_text_nth(visible, n, text, sizeof text))
 		(void)snprintf(text, sizeof text, "%lu", n);
 	add_variable(e, "CUDA_VISIBLE_DEVICES", text);
 }

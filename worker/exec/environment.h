@@ -47,9 +47,6 @@ void sw_environment_fini(struct sw_environment *e);
 /* In place of what the name had; NULL: nothing. */
 void sw_environment_set(struct sw_environment *e, const char *name, const char *value);
 void sw_environment_set_number(struct sw_environment *e, const char *name, uint64_t value);
-/* Name i of a list with commas between them, as CUDA_VISIBLE_DEVICES has; false: there is none, and
- * out is "". */
-bool sw_environment_nth(const char *list, size_t i, char *out, size_t cap);
 const char *sw_environment_get(const struct sw_environment *e, const char *name); /* or NULL */
 
 #endif
