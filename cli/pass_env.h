@@ -5,8 +5,8 @@
 #include "cli/cli.h"
 
 /* Writes the member "env", all that JSON can say of it; what the program is to have of that is the
- * daemon's to say (daemon/sweep/passed.h). Nothing if the spec has no program, with --clean-env and
- * for another machine. A warning for each that is left out. */
+ * daemon's to say (daemon/sweep/files/passed.h). Nothing if the spec has no program, with
+ * --clean-env and for another machine. A warning for each that is left out. */
 void sw_pass_env_write(const struct sw_cli *c, struct sw_jw *w, const cJSON *spec);
 
 #endif

@@ -4,7 +4,7 @@
 #include "daemon/net/conn.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/change.h"
-#include "daemon/sweep/recover.h"
+#include "daemon/sweep/load/recover.h"
 #include "daemon/sweep/running.h"
 
 void sw_gate_known(struct sw_call *call, sw_handler_fn *then)

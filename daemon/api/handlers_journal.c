@@ -5,7 +5,7 @@
 #include "daemon/daemon.h"
 #include "daemon/statedir.h"
 #include "daemon/sweep/change.h"
-#include "daemon/sweep/keep.h"
+#include "daemon/sweep/files/keep.h"
 #include "proto/json.h"
 #include "store/read.h"
 #include <stdio.h>

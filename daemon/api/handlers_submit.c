@@ -3,8 +3,8 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/change.h"
-#include "daemon/sweep/need.h"
-#include "daemon/sweep/submit.h"
+#include "daemon/sweep/give/need.h"
+#include "daemon/sweep/load/submit.h"
 #include "proto/json.h"
 #include "spec/spec.h"
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/plan/plan.h"
-#include "daemon/sweep/ask.h"
-#include "daemon/sweep/driver.h"
-#include "daemon/sweep/report.h"
+#include "daemon/sweep/give/ask.h"
+#include "daemon/sweep/run/driver.h"
+#include "daemon/sweep/run/report.h"
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
 

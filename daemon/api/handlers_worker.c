@@ -5,8 +5,8 @@
 #include "daemon/net/conn.h"
 #include "daemon/pilot/pilot.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/driver.h"
-#include "daemon/sweep/report.h"
+#include "daemon/sweep/run/driver.h"
+#include "daemon/sweep/run/report.h"
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include <string.h>

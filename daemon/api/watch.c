@@ -5,7 +5,7 @@
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
-#include "daemon/sweep/hold.h"
+#include "daemon/sweep/run/hold.h"
 #include "daemon/sweep/running.h"
 #include "store/read.h"
 #include <stdlib.h>

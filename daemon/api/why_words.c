@@ -2,9 +2,9 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/keep.h"
-#include "daemon/sweep/need.h"
-#include "daemon/sweep/place.h"
+#include "daemon/sweep/files/keep.h"
+#include "daemon/sweep/give/need.h"
+#include "daemon/sweep/give/place.h"
 #include "daemon/sweep/running.h"
 #include <stdio.h>
 

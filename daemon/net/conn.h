@@ -101,7 +101,7 @@ struct sw_conn {
 	struct sw_turns_client jobs[SW_POOL_N]; /* and those of daemon/net/pool.h */
 	/* Kept here for rooms above, and nothing to this one. */
 	struct sw_slot *slot;   /* a worker's, once it said hello (daemon/slot/supervisor.c) */
-	struct sw_holds *holds; /* trials that it holds (daemon/sweep/hold.c) */
+	struct sw_holds *holds; /* trials that it holds (daemon/sweep/run/hold.c) */
 	uid_t uid;
 	pid_t pid;
 	char peer[SW_CONN_PEER]; /* the pilot that it is of (daemon/net/port.h); "": the socket's */

@@ -58,7 +58,7 @@ struct sw_worker {
 	bool blameless;          /* what ended its process is no trial's fault */
 	bool no_files;           /* its node does not see the daemon's files */
 	uint64_t shape;          /* of its job (daemon/slot/job_shape.h), while it has one */
-	/* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/place.h */
+	/* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/give/place.h */
 	int64_t kept_for;
 };
 

@@ -1,6 +1,6 @@
 /*
  * daemon/sweep/budget.h — how long a sweep has run and how long it has held GPUs. Its end when that
- * is as much as was allowed is daemon/sweep/budget_end.h's.
+ * is as much as was allowed is daemon/sweep/run/budget_end.h's.
  *
  * Time runs while the sweep is RUNNING, trials or not, the daemon up or not; not while its user has
  * paused it, nor while it had ended before it was extended. GPU time is that of every attempt on a

@@ -23,7 +23,7 @@ struct sw_change {
 	struct sw_buf reply;
 	struct sw_change_effect *effects,
 		**effects_tail;    /* in the order in which they were added */
-	struct sw_actions actions; /* of the last step (daemon/sweep/driver.h) */
+	struct sw_actions actions; /* of the last step (daemon/sweep/run/driver.h) */
 	uint64_t ev;               /* and the number of its event */
 	int64_t uid;               /* who asked; -1: the daemon itself */
 	int64_t now_ms;

@@ -29,7 +29,7 @@ struct sw_edits {
 /* The settings of a sweep as they stand: those of its spec, then changed by its edits. */
 struct sw_settings {
 	double weight, time_s, gpu_hours; /* budgets: 0: none */
-	double lease_s;                   /* 0: none (daemon/sweep/hold.h) */
+	double lease_s;                   /* 0: none (daemon/sweep/run/hold.h) */
 	uint64_t max_concurrent;          /* 0: no limit */
 	bool has_target;
 	double target;

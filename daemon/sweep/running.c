@@ -122,6 +122,15 @@ void sw_running_level(struct sw_running *live)
 		live->claim.share.used_us = level_us;
 }
 
+void sw_running_account(struct sw_share *share, int64_t us, unsigned slots)
+{
+	const int64_t slot_us = us * (slots > 1 ? (int64_t)slots : 1);
+
+	share->used_us += slot_us;
+	share->ended++;
+	share->ended_us += slot_us;
+}
+
 struct sw_running *sw_running_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
 				  uint64_t seed, int64_t now_ms)
 {

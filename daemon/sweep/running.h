@@ -3,8 +3,8 @@
  * runs where.
  *
  * The state machine of a sweep that has ended is in memory only from when someone needs it
- * (daemon/sweep/recover.h) until nobody does any more (daemon/sweep/unload.h); everything else
- * about it comes from the store.
+ * (daemon/sweep/load/recover.h) until nobody does any more (daemon/sweep/load/unload.h); everything
+ * else about it comes from the store.
  */
 #ifndef SW_DAEMON_SWEEP_RUNNING_H
 #define SW_DAEMON_SWEEP_RUNNING_H
@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "daemon/sweep/budget.h"
 #include "daemon/sweep/edit.h"
-#include "daemon/sweep/files.h"
+#include "daemon/sweep/files/files.h"
 #include "daemon/sweep/marks.h"
 #include "daemon/sweep/wait.h"
 #include "sched/sweep/share.h"
@@ -33,11 +33,11 @@ struct sw_suggester;
 struct sw_run {
 	int64_t started_ms; /* wall clock, of the live attempt; 0: it does not run */
 	int64_t heard_us;   /* monotonic: when the live attempt began, was last spoken of, or lost
-			       its connection (daemon/sweep/hold.h) */
+			       its connection (daemon/sweep/run/hold.h) */
 	float seconds;      /* run time of the attempts that ended */
 	int16_t slot;       /* -1: a client's */
 	uint32_t gpu;       /* its part of the slot's GPU, or its GPUs, of SW_RUN_GPU; 0: none */
-	uint32_t conn;      /* the connection that holds it (daemon/sweep/hold.h); 0: none */
+	uint32_t conn;      /* the connection that holds it (daemon/sweep/run/hold.h); 0: none */
 };
 
 struct sw_running {
@@ -54,7 +54,7 @@ struct sw_running {
 	int64_t data_bytes; /* of these its data set's */
 	int64_t data_sum;   /* of its files; 0: there are none */
 	enum sw_sweep_state state;
-	enum sw_gone gone; /* daemon/sweep/erase.h */
+	enum sw_gone gone; /* daemon/sweep/files/erase.h */
 	int64_t kept;      /* of one that is SW_GONE_BUT_BEST: the trial */
 
 	struct sw_spec *spec;   /* NULL while unloaded */
@@ -77,14 +77,14 @@ struct sw_running {
 		/* Of its next trial, monotonic: since when it is short of slots in its turn, and
 		 * since when slots are kept for it; 0: it is not, none are. */
 		int64_t short_us, kept_us;
-	} claim; /* on slots; daemon/sweep/place.h */
+	} claim; /* on slots; daemon/sweep/give/place.h */
 	struct sw_budget budget;
 	struct sw_settings settings; /* as edits have left them */
 	struct sw_files_of files;
 	struct {
 		bool settling; /* in d->sweep.settling */
 		struct sw_running *next;
-	} end; /* in slices; daemon/sweep/settle.h */
+	} end; /* in slices; daemon/sweep/run/settle.h */
 
 	struct sw_suggester *suggest; /* NULL: its sampler needs none */
 	struct sw_waits waits[SW_WAIT_REASONS];
@@ -116,6 +116,9 @@ void sw_running_unload(struct sw_running *live);
  * newcomer, or one that was paused, ended or held back, gets its share from now on and no backlog.
  * O(sweeps). */
 void sw_running_level(struct sw_running *live);
+
+/* An attempt on so many slots has ended: the time of each counts. */
+void sw_running_account(struct sw_share *share, int64_t us, unsigned slots);
 
 /* At the end of this turn of the loop its budget, its suggestions and its waiting asks are looked
  * at. */

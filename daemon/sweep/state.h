@@ -2,8 +2,8 @@
 #ifndef SW_DAEMON_SWEEP_STATE_H
 #define SW_DAEMON_SWEEP_STATE_H
 
-#include "daemon/sweep/files.h"
-#include "daemon/sweep/keep.h"
+#include "daemon/sweep/files/files.h"
+#include "daemon/sweep/files/keep.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,17 +17,17 @@ struct sw_daemon_sweep {
 
 	const struct sw_driver_events *driver_events;
 	uv_timer_t suggest_timer;      /* suggest_wait_ms of asks; runs only while one waits */
-	struct sw_long_ask *long_asks; /* list; daemon/sweep/ask.c */
+	struct sw_long_ask *long_asks; /* list; daemon/sweep/give/ask.c */
 	bool ask_slice;                /* a slice of those is to begin */
-	struct sw_running *settling;   /* list; daemon/sweep/settle.c */
+	struct sw_running *settling;   /* list; daemon/sweep/run/settle.c */
 	bool slice_busy;               /* a slice of the first is being stored */
-	struct sw_erase *erasing;      /* list; daemon/sweep/erase.c */
+	struct sw_erase *erasing;      /* list; daemon/sweep/files/erase.c */
 	atomic_bool stopping;          /* what the pool does with files ends early */
-	struct sw_files_work files;    /* daemon/sweep/files.c */
-	struct sw_keep keep;           /* daemon/sweep/keep.c */
+	struct sw_files_work files;    /* daemon/sweep/files/files.c */
+	struct sw_keep keep;           /* daemon/sweep/files/keep.c */
 	int64_t unload_us;             /* the next look for sweeps that nobody needs */
 	int64_t keep_us;               /* after so long a wait slots are kept for a trial */
-	int64_t hold_tick_us;          /* of the last tick; daemon/sweep/hold.c */
+	int64_t hold_tick_us;          /* of the last tick; daemon/sweep/run/hold.c */
 	uint64_t n_reports;
 };
 

@@ -17,11 +17,11 @@ struct sw_daemon;
 struct sw_running;
 
 enum sw_wait_reason {
-	SW_WAIT_TRIAL,      /* a trial.ask with wait_s that found nothing; daemon/sweep/ask.h */
-	SW_WAIT_SUGGESTION, /* a trial.ask; daemon/sweep/suggest.h */
-	SW_WAIT_CHANGE,     /* a sweep.watch with wait_s; daemon/api/watch.h */
-	SW_WAIT_END,        /* a sweep.cancel; daemon/sweep/settle.h */
-	SW_WAIT_LOAD,       /* any call that needs the state machine; daemon/sweep/recover.h */
+	SW_WAIT_TRIAL,      /* a trial.ask with wait_s that found nothing; sweep/give/ask.h */
+	SW_WAIT_SUGGESTION, /* a trial.ask; sweep/search/suggest.h */
+	SW_WAIT_CHANGE,     /* a sweep.watch with wait_s; api/watch.h */
+	SW_WAIT_END,        /* a sweep.cancel; sweep/run/settle.h */
+	SW_WAIT_LOAD,       /* any call that needs the state machine; sweep/load/recover.h */
 	SW_WAIT_REASONS
 };
 

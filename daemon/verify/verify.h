@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "base/status.h"
-#include "daemon/sweep/replay.h"
+#include "daemon/sweep/load/replay.h"
 
 /* The trial's row must say this when it ends. */
 struct sw_verify_trial {

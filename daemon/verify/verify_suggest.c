@@ -8,7 +8,7 @@
  * that the suggestion before left, as it was made again here.
  */
 #include "daemon/plan/plan.h"
-#include "daemon/sweep/suggest_why.h"
+#include "daemon/sweep/run/suggest_why.h"
 #include "daemon/verify/verify.h"
 #include "proto/json.h"
 #include "sched/sweep/samplers.h"

@@ -1,5 +1,5 @@
-"""Sweeps that the client drives: ask, report, tell. The rules of each are told by tests/daemon/sweep/test_ask_story.c
-and test_report_story.c."""
+"""Sweeps that the client drives: ask, report, tell. The rules of each are told by
+tests/daemon/sweep/give/test_ask_story.c and tests/daemon/sweep/run/test_report_story.c."""
 import json
 import os
 import sqlite3

@@ -1,5 +1,5 @@
 """What is said of a sweep that ends before its trials are all done, of its budgets, and of who goes first on slots.
-The rules: tests/sched/sweep/test_sweep_end.c and test_share.c, and tests/daemon/sweep/test_settle_story.c."""
+The rules: tests/sched/sweep/test_sweep_end.c and test_share.c, and tests/daemon/sweep/run/test_settle_story.c."""
 import re
 
 from harness import driven, slow, sweep_command, trained, wait_until

@@ -1,5 +1,5 @@
 """Who holds a trial of a sweep that clients drive, for how long, through a daemon's death and a stop of its process.
-The rules of it are told by tests/daemon/sweep/test_ask_story.c."""
+The rules of it are told by tests/daemon/sweep/give/test_ask_story.c."""
 import os
 import signal
 import time

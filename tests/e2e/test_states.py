@@ -1,5 +1,6 @@
 """A grid ends by itself. What pause, resume, cancel and extend do, and what watchers see of it, is told by
-tests/daemon/sweep/test_settle_story.c, test_ask_story.c and tests/daemon/api/test_watch_story.c."""
+tests/daemon/sweep/run/test_settle_story.c, give/test_ask_story.c and
+tests/daemon/api/test_watch_story.c."""
 from harness import driven, merged, sweep_command
 from search_model import run_out
 

@@ -2,7 +2,7 @@
  * of memory on the way, here and in the reading of its curves, is a clean error. */
 #include "base/fault.h"
 #include "daemon/sweep/names.h"
-#include "daemon/sweep/suggest_why.h"
+#include "daemon/sweep/run/suggest_why.h"
 #include "daemon/verify/curves.h"
 #include "daemon/verify/verify.h"
 #include "proto/json.h"

@@ -1,0 +1,56 @@
+#include "daemon/sweep/load/faults.h"
+#include "daemon/plan/plan.h"
+#include "daemon/sweep/give/program_job.h"
+#include "daemon/sweep/run/settle.h"
+#include "proto/json.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the schema and the rules of a spec let pass: as a submission is built. */
+static void check_space(struct sw_faults *f, const struct sw_spec *spec, uint64_t seed)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_sweep *sched = NULL;
+
+	if (sw_plan_ranges(spec, f) != SW_OK || f->n > 0)
+		return;
+	if (sw_plan_build(&sched, spec, seed, NULL, &err) == SW_INVALID)
+		sw_fault_note(f, err.ptr, "%s", err.msg);
+	sw_sweep_destroy(sched);
+}
+
+static void check_program(struct sw_faults *f, const struct sw_spec *spec, const cJSON *env)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	if (spec->command == NULL || sw_fault_near(f, "/command") || sw_fault_near(f, "/program") ||
+	    sw_fault_near(f, "/run/cwd"))
+		return;
+	if (sw_program_job_check(spec, env, &err) != SW_OK)
+		sw_fault_note(f, err.ptr, "%s", err.msg);
+}
+
+/* A worker reads the data of a spec that is good in all else; here is at least whether it can. */
+static void check_data(struct sw_faults *f, const cJSON *spec)
+{
+	static const char at[] = "/trainer/dataset/path";
+	const char *path =
+		sw_json_text(sw_json_get(sw_json_get(spec, "trainer"), "dataset"), "path", "");
+
+	if (*path == '/' && access(path, R_OK) != 0 && !sw_fault_near(f, at))
+		sw_fault_note(f, at, "%s: %s", path, strerror(errno));
+}
+
+void sw_faults_find(struct sw_faults *f, const cJSON *spec, const cJSON *env, uint64_t seed)
+{
+	struct sw_spec *read = NULL;
+
+	f->n = 0;
+	if (sw_spec_read_all(&read, spec, f) == SW_OK) {
+		check_space(f, read, seed);
+		check_program(f, read, env);
+		check_data(f, spec);
+	}
+	sw_spec_destroy(read);
+}
