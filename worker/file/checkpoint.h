@@ -5,7 +5,7 @@
  * The order of rows and the masks of dropout are functions of (seed, epoch, update), so
  * that these three numbers, the weights and the optimizer's tensors are all the state there is.
  *
- * Format   docs/checkpoint.md has it in full: little endian, a header, the layer list, the
+ * Format   checkpoint_format.h has it in full: little endian, a header, the layer list, the
  *          model's label, float32 tensors without gaps, XXH3-128 over all of it. Nothing in it is a
  *          path or is executed.
  * Shapes   It holds no hyperparameter: a trial with another learning rate, batch size, momentum or

@@ -1,5 +1,32 @@
-/* worker/file/checkpoint_format.h — the header of a checkpoint as bytes (docs/checkpoint.md): what
- * checkpoint.c (files) and checkpoint_format.c (meaning) share. */
+/* worker/file/checkpoint_format.h — a checkpoint as bytes: what checkpoint.c (files) and
+ * checkpoint_format.c (meaning) share.
+ *
+ * Numbers are little endian, floats IEEE 754 single precision, tensors row-major without gaps.
+ *
+ *   offset    bytes         what
+ *   0         8             "SWCKPT\r\n"
+ *   8         4, 4          version: 1; L: operations, 1 to 512
+ *   16        8             bytes of the whole file
+ *   24        8, 8, 8       sweep, trial, the last finished epoch
+ *   48        8, 8          optimizer steps made, seed
+ *   64        4             optimizer: 0 sgd, 1 adamw, 2 adam
+ *   68        4             S: sets of its state. sgd: 1 with momentum (the velocity), else 0;
+ *                           adam, adamw: 2 (first and second moments)
+ *   72        8, 8          P: parameters; R: running statistics of batch norms, in floats
+ *   88        8, 8          the lowest validation loss so far, a double; epochs since (patience)
+ *   104       4, 4          T: tensors; C: bytes of the label
+ *   112       8, 8          the best epoch (0: none is known), optimizer steps at its end
+ *   128       8             the metric's value then, a double
+ *   136       24 L          each operation: 4 bytes its number (worker/model/op_list.h), 4 bytes of
+ *                           window, stride, padding and heads, 8 input width, 8 output width
+ *   then      104 T         each tensor: 64 bytes name, padded with 0; 4 rank, 1 to 4; 4: 1 for
+ *                           running statistics, else 0; 4 dimensions of 8 bytes
+ *   then      C             the label: a JSON object of docs/predict.md's metadata strings
+ *   then      4 P (1 + S)   the weights, then each set of optimizer state, in the table's order
+ *   then      4 R           the running statistics, in the table's order
+ *   then      4 (P + R)     weights and running statistics of the best epoch; absent if it is the
+ *                           last epoch, or none is known
+ *   end - 16  16            XXH3-128 (canonical form, seed 0) of all bytes before */
 #ifndef SW_WORKER_FILE_CHECKPOINT_FORMAT_H
 #define SW_WORKER_FILE_CHECKPOINT_FORMAT_H
 

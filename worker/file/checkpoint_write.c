@@ -128,7 +128,7 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 	f->sum = sw_checkpoint_sum_start();
 	if (!f->set || !f->sum)
 		return SW_NOMEM;
-	/* in the order of docs/checkpoint.md; the sum is that of all bytes before it */
+	/* in the order of checkpoint_format.h; the sum is that of all bytes before it */
 	file_put(f, head, sw_checkpoint_encode(head, net, id));
 	put_table(f, m);
 	if (m->label)
