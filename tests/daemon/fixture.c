@@ -274,7 +274,12 @@ static void state_line(const char *word, const char *name)
 	char path[200];
 
 	(void)snprintf(path, sizeof path, "%s/%s", state, name);
-	ck_assert_int_eq(is(word, "link") ? symlink("/nowhere", path) : unlink(path), 0);
+	if (is(word, "has"))
+		fixture_happens(access(path, F_OK) == 0 ? "yes" : "no");
+	else if (is(word, "make"))
+		ck_assert_int_eq(mkdir(path, 0700), 0);
+	else
+		ck_assert_int_eq(is(word, "link") ? symlink("/nowhere", path) : unlink(path), 0);
 }
 
 static void loaded_line(void)

@@ -32,6 +32,7 @@
  *             starts [DEVICES] | restarts [DEVICES] (dies and starts)
  *   files     socket removed | taken (another daemon's lies there);
  *             state link NAME | unlink NAME (a link where a folder of the state directory would be)
+ *             | make NAME (a folder) | has NAME
  *   memory    loaded (the sweeps whose state machine is in memory)
  *   store     rows SELECT ... | alter SQL (the file, while no daemon is there)
  */

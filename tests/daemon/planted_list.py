@@ -84,6 +84,8 @@ FAULTS = [
      "better && b->has((uint64_t)row->step, b->arg)", "better"),
     ("a child that has its own still needs its donor's", "sweep/files/files_read.c", "files_read",
      "&& sw_files_at(&r->files, (uint64_t)row->trial, step) == NULL", ""),
+    ("a pass takes the folder from a sweep that goes on", "sweep/files/files.c", "erase_story",
+     "if (p->last)", "if (true)"),
     ("a deletion that left files says that it is done", "sweep/files/erase.c", "erase_story",
      "if (e->rc != SW_OK) { keep_erase", "if (false) { keep_erase"),
     ("a deletion that left files is not tried again", "sweep/files/erase.c", "erase_story",
