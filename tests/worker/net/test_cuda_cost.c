@@ -1,6 +1,6 @@
 /* tests/worker/net/test_cuda_cost.c — what one training step of lenet-cifar at batch 4 asks of a
  * GPU: nodes of its graph, as the stand-in device counts what the worker gives it; bytes and
- * arithmetic, as the shapes say. docs/performance.md has the table. */
+ * arithmetic, as the shapes say. It prints the table. */
 #include "tests/worker/net/cuda_train.h"
 #include <math.h>
 #include <stdio.h>
