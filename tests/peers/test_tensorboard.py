@@ -149,6 +149,27 @@ def test_lost_attempt_is_not_in_a_curve(daemon, client, tmp_path):
     assert board.rows()[f"{paused}/1"].sessions[0].end_time_secs == client.trials(paused)[0]["ended_ms"] / 1e3
 
 
+def test_attempt_that_begins_again_behind_the_lost_one_takes_its_place(daemon, client, tmp_path):
+    """Its first report is of a step that the first attempt never had; what follows from a checkpoint is one curve."""
+    sweep = client.submit(driven(run_cap=2))
+    for t, checkpoint in zip(client.ask(sweep, 2), (False, True)):
+        for step in (1, 2):
+            client.call("trial.report", sweep=sweep, trial=t["trial"], attempt=1, seq=step, step=step, metrics={"loss": step},
+                        checkpoint=checkpoint and step == 1)
+    follower = command(daemon, sweep, tmp_path, "--follow")
+    wait_until(lambda: Board(tmp_path).points(f"{sweep}/2") == 2, "the first attempts in the event files")
+    client.call("sweep.edit", sweep=sweep, lease_s=0.1)
+    wait_until(lambda: client.sweep(sweep)["counts"]["PENDING"] == 2, "the end of the leases")
+    client.call("sweep.edit", sweep=sweep, lease_s=3600)
+    for t in client.ask(sweep, 2):
+        client.report(sweep, t, 1, 5, loss=5)
+        client.tell(sweep, t)
+    assert end(follower)[0] == 0
+    export(daemon, sweep, tmp_path / "whole")
+    for board in (Board(tmp_path), Board(tmp_path / "whole")):
+        assert [[point[:2] for point in board.curve(f"{sweep}/{n}", "loss")] for n in (1, 2)] == [[(5, 5)], [(1, 1), (5, 5)]]
+
+
 def test_hostile_names_and_values_stay_inert(daemon, client, tmp_path):
     sweep = hostile(client)
     export(daemon, sweep, tmp_path / "tb")

@@ -53,13 +53,18 @@ def _start(time_s: float, step: int) -> Any:
     return Event(wall_time=time_s, step=step, session_log=SessionLog(status=SessionLog.START))
 
 
+def _resume_step(client: Client, sweep: int, trial: int, attempt: int) -> int:
+    """After which step the attempt went on."""
+    return next(int(one["resume_step"]) for one in client.trial(sweep, trial)["attempts"] if one["attempt"] == attempt)
+
+
 class Run:
     """A trial's event file. It has one name for ever, so that a second export takes the place of the first."""
 
     def __init__(self, folder: str) -> None:
         os.makedirs(folder, exist_ok=True)
         self.path = os.path.join(folder, "events.out.tfevents.1.sweepd")
-        self.place, self.step, self.reports, self.ended = "0.0", 0, 0, False
+        self.place, self.attempt, self.reports, self.ended = "0.0", 1, 0, False
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
 
@@ -82,9 +87,10 @@ class Run:
         events: List[Any] = []
         for row in client.reports(sweep, trial["trial"], self.place) if trial["step"] else ():
             at = row["time_ms"] / 1e3
-            if row["step"] <= self.step:  # an attempt that was lost began again
-                events.append(_start(at, row["step"]))
-            self.place, self.step, self.reports = f"{row['attempt']}.{row['seq']}", row["step"], self.reports + 1
+            if row["attempt"] != self.attempt:  # what the one before had reported behind its checkpoint was lost with it
+                self.attempt = row["attempt"]
+                events.append(_start(at, _resume_step(client, sweep, trial["trial"], self.attempt) + 1))
+            self.place, self.reports = f"{row['attempt']}.{row['seq']}", self.reports + 1
             events.append(Event(wall_time=at, step=row["step"], summary=Summary(value=[
                 Summary.Value(tag=_plain(name), simple_value=value) for name, value in row["metrics"].items()])))
         self.ended = trial["state"] in ENDS
