@@ -58,7 +58,15 @@ FAULTS = [
      "|| sw_store_stuck(d->store) != NULL", ""),
     ("a grace begins when the trial was handed out", "sweep/run/hold.c", "ask_story",
      "run->heard_us = now_us;", ";"),
+    ("all leases that end together are ended in one look", "sweep/run/hold.c", "ask_story",
+     "released++ == RELEASE_MAX", "released++ == 100000"),
+    ("an ask for a trial of one's own waits", "api/handlers_trial.c", "ask_story",
+     'sw_call_num(call, "wait_s", 0.0) > 0)', "false)"),
+    ("an ask for a trial of one's own makes one that it does not get", "api/handlers_trial.c", "ask_story",
+     "&& !is_idle(live))", ")"),
     # --- sweep: what goes from the disk and from memory ---
+    ("a sweep that runs is deleted", "sweep/files/erase.c", "erase_story",
+     "if (live->ended_ms == 0) { if (call != NULL)", "if (false) { if (call != NULL)"),
     ("a variable of a login comes along", "sweep/files/passed.c", "passed",
      "if (!is_left_out(v->string))", "if (true)"),
     ("a name that begins like one of a login is left out", "sweep/files/passed.c", "passed",
@@ -235,6 +243,8 @@ FAULTS = [
     ("a trial is run again with other parameters", "api/handlers_trial.c", "ask_story",
      "text.len > 0 ?", "text.len > 9999 ?"),
     # --- net ---
+    ("a journal takes an entry that is no text", "api/handlers_journal.c", "conn_story",
+     "if (!cJSON_IsString(e)) {", "if (false) {"),
     ("an answer overtakes the one before it", "net/conn_out.c", "conn_story",
      "while ((m = STAILQ_FIRST(&c->messages)) != NULL && m->n_open == 0 &&",
      "while ((m = STAILQ_FIRST(&c->messages)) != NULL && ({ if (m->n_open > 0) "

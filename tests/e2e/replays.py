@@ -52,7 +52,9 @@ class Life:
     def step(self):
         what = self.draw.random()
         if what < 0.4 or not self.held:
-            self.held += self.client.ask(self.sweep, self.draw.choice([1, 1, 2, 4]))
+            asked = self.client.ask(self.sweep, self.draw.choice([1, 1, 2, 4]))
+            assert not {t["trial"] for t in asked} & {t["trial"] for t in self.held}, "two have one trial"
+            self.held += asked
         elif what < 0.88:
             self.tell()
         elif what < 0.93:

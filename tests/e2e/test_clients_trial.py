@@ -1,4 +1,5 @@
-"""The clients inside trials that the daemon's own workers run: the Python package and the C header."""
+"""The clients inside trials that the daemon's own workers run: the Python package and the C header. And one without a
+client: examples/ask_tell.py."""
 import json
 import os
 import subprocess
@@ -98,3 +99,15 @@ def test_c_program_whose_worker_is_gone_says_so(compiled, tmp_path):
     done = subprocess.run([compiled], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
                           env=environment(SWEEPD_METRICS_FD="0", SWEEPD_CHECKPOINT_DIR=str(tmp_path)))
     assert done.returncode == 1 and done.stderr == "sweepd: the worker that ran this trial is gone\n"
+
+
+def test_example_client_finds_a_minimum(daemon):
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "examples", "ask_tell.py"),
+                           daemon.socket], capture_output=True, text=True, check=False,
+                          timeout=90, env=environment())
+    assert done.returncode == 0, done.stderr
+    assert "best y" in done.stdout
+    best, = daemon.client().call("sweep.best", sweep=1)["trials"]
+    with open(os.path.join(ROOT, "examples", "ask_tell.json"), encoding="utf-8") as file:
+        assert best["trial"] <= json.load(file)["run_cap"]
+    assert 0.397 < best["value"] < 3

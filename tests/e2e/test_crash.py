@@ -1,14 +1,12 @@
 """What survives: kill -9 of a worker, kill -9 of the daemon, SIGTERM."""
 import os
-import random
 import signal
 import subprocess
 import time
 
 import pytest
 
-from asha_model import Asha
-from harness import BIN, ROOT, alive, asha, driven, environment, fake_os, slow, wait_until
+from harness import BIN, ROOT, alive, asha, environment, fake_os, slow, wait_until
 
 
 def running(client, sweep):
@@ -67,63 +65,6 @@ def test_daemon_killed_in_mid_sweep_loses_no_report_and_readopts_what_runs(start
         assert trial["attempt"] == 1, trial
         seqs = [r["seq"] for r in client.reports(sweep, trial["trial"])]
         assert seqs == list(range(1, len(seqs) + 1))
-
-
-def test_daemon_killed_at_random_keeps_every_acknowledged_report_and_the_rungs(start):
-    """A client that keeps its own list; five kills at random points; the model never disagrees."""
-    rng = random.Random(1)
-    daemon = start("none")
-    client = daemon.client()
-    sweep = client.submit(driven(run_cap=40, early_terminate=asha()))
-    model, mine, live = Asha(), {}, {}
-    for _ in range(5):
-        for _ in range(rng.randrange(10, 60)):
-            if len(live) < 6:
-                for t in client.ask(sweep, 2):
-                    live[t["trial"]] = [t, 0]
-            if not live:
-                break
-            trial = rng.choice(sorted(live))
-            handed, seq = live[trial]
-            value = round(rng.random(), 2)
-            want = model.report(trial, seq + 1, value)
-            assert client.report(sweep, handed, seq + 1, seq + 1, loss=value) == want
-            mine.setdefault(trial, []).append((1, seq + 1, seq + 1, {"loss": value}, want))
-            live[trial][1] += 1
-            if want == "stop":
-                client.tell(sweep, handed)
-                del live[trial]
-        rungs, states = client.sweep(sweep)["rungs"], client.trials(sweep)
-        daemon.kill9()
-        daemon.start()
-        client = daemon.client()
-        assert client.sweep(sweep)["rungs"] == rungs
-        drop = ("seconds",)
-        assert [{k: v for k, v in t.items() if k not in drop} for t in client.trials(sweep)] == [
-            {k: v for k, v in t.items() if k not in drop} for t in states]
-        for trial, reports in mine.items():
-            assert [(r["attempt"], r["seq"], r["step"], r["metrics"], r["decision"])
-                    for r in client.reports(sweep, trial)] == reports
-    assert {r["step"]: r["n"] for r in client.sweep(sweep)["rungs"]} == {
-        step: len(values) for step, values in model.rungs.items()}
-
-
-def test_report_sent_as_the_daemon_dies_is_kept_or_can_be_sent_again(start):
-    """The answer may be lost with the daemon; the repeat settles it, and there is one row."""
-    daemon = start("none")
-    client = daemon.client()
-    sweep = client.submit(driven(run_cap=1))
-    t, = client.ask(sweep)
-    for seq in range(1, 6):
-        client.send({"jsonrpc": "2.0", "id": seq, "method": "trial.report", "params": {
-            "sweep": sweep, "trial": 1, "attempt": 1, "seq": seq, "step": seq,
-            "metrics": {"loss": seq}}})
-        daemon.kill9()
-        daemon.start()
-        client = daemon.client()
-        assert client.report(sweep, t, seq, seq, loss=seq) == "continue"
-        assert [r["seq"] for r in client.reports(sweep, 1)] == list(range(1, seq + 1))
-    assert client.tell(sweep, t) == "COMPLETED"
 
 
 @pytest.mark.once("trains for minutes with sanitizers")

@@ -151,25 +151,6 @@ def test_deleted_sweep_is_unknown_and_its_number_is_not_given_again(start):
     assert numbers(client) == {2} and client.call("daemon.info")["sweeps"] == 1
 
 
-def test_sweep_that_has_not_ended_is_not_deleted_and_without_a_value_no_best_is_kept(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
-    sweep = client.submit(slow(run_cap=2))
-    error = client.refused("sweep.delete", sweep=sweep)
-    assert (error.code, error.message) == (CONFLICT, "sweep 1 is RUNNING: end it first (sweep cancel 1)")
-    client.call("sweep.pause", sweep=sweep)
-    assert "sweep 1 is PAUSED" in client.refused("sweep.delete", sweep=sweep).message
-    wait_until(lambda: any(trial["step"] for trial in client.trials(sweep)), "a trial that trains")
-    client.call("sweep.cancel", sweep=sweep)
-    client.call("sweep.delete", sweep=sweep)  # waits for the worker, which is being told to stop
-    assert not rows(daemon, sweep) and not files(daemon, sweep)
-    sweep = client.submit(driven())
-    client.call("sweep.cancel", sweep=sweep)
-    error = client.refused("sweep.delete", sweep=sweep, keep_best=True)
-    assert (error.code, error.message) == (CONFLICT, "no trial of it has a value: delete it without keep_best")
-    client.call("sweep.delete", sweep=sweep)
-
-
 def test_program_that_is_still_ending_leaves_nothing_behind(start):
     daemon = start("cpu:1")
     client = daemon.client()

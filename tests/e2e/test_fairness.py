@@ -38,15 +38,6 @@ def answers(client, n):
     return [client.receive() for _ in range(n)]
 
 
-def test_get_does_not_wait_for_the_pages_that_another_asked_for(daemon, client):
-    sweep = client.submit(driven(run_cap=1000))
-    client.ask(sweep, 1000)
-    with daemon.client() as hog:
-        flood(daemon, hog, 200, "trial.list", sweep=sweep, limit=1000)
-        client.call("sweep.get", sweep=sweep)
-        assert client.call("daemon.stats")["queued"] > 0
-
-
 def test_get_does_not_wait_for_the_specs_that_another_has_built(daemon, client):
     sweep = client.submit(driven(run_cap=10))
     with daemon.client() as hog:
@@ -92,18 +83,3 @@ def test_call_does_not_wait_until_all_who_knock_are_let_in(daemon, client):
     for one in crowd:
         assert one.call("daemon.info")
         one.close()
-
-
-def test_ask_does_not_wait_for_the_many_that_another_asked_for(daemon, client):
-    many = client.submit(driven(run_cap=100000))
-    sweep = client.submit(driven(run_cap=10))
-    with daemon.client() as hog:
-        flood(daemon, hog, 60, "trial.ask", sweep=many, count=1000)
-        client.ask(sweep)
-        assert client.sweep(many)["counts"]["RUNNING"] < 10000
-        assert sum(len(r["result"]["trials"]) for r in answers(hog, 60)) == 60000
-    left = client.submit(driven(run_cap=100000))
-    with daemon.client() as hog:
-        flood(daemon, hog, 60, "trial.ask", sweep=left, count=1000)
-    assert len(client.call("trial.ask", sweep=left, count=1000)["trials"]) == 1000
-    assert client.sweep(left)["counts"]["RUNNING"] < 10000

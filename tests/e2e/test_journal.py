@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from harness import INVALID_PARAMS, RpcError, driven, wait_until
+from harness import RpcError, wait_until
 
 DISK_FULL = -32004
 
@@ -71,34 +71,3 @@ def appended(client, journal):
         return client.call("journal.append", journal=journal, entries=["new"])
     except RpcError:
         return None
-
-
-def test_journal_refuses_what_is_no_list_of_texts(client):
-    for entries, pointer in (([], "/entries"), (["x"] * 1001, "/entries"), (["x", 1], "/entries/1"), ("x", "/entries"),
-                             (None, "/entries")):
-        error = client.refused("journal.append", journal="a", entries=entries)
-        assert (error.code, error.pointer) == (INVALID_PARAMS, pointer), pointer
-    assert read(client, "a") == []
-
-
-def test_ask_for_a_trial_of_ones_own_gets_it_behind_those_that_waited(client):
-    sweep = client.call("sweep.submit", spec=driven(run_cap=4))["sweep"]
-    client.call("trial.enqueue", sweep=sweep, params={"x": 0.25})
-    handed = client.call("trial.ask", sweep=sweep, params={"x": 0.5})["trials"]
-    assert [(trial["trial"], trial["params"]["x"]) for trial in handed] == [(1, 0.25), (2, 0.5)]
-    handed = client.call("trial.ask", sweep=sweep, count=7, params={"x": 0.75})["trials"]
-    assert [(trial["trial"], trial["params"]["x"]) for trial in handed] == [(3, 0.75)]
-    for params, pointer in (({"x": 99}, "/params/x"), ({"y": 1}, "/params/y"), ([], "/params")):
-        assert client.refused("trial.ask", sweep=sweep, params=params).pointer == pointer
-    assert client.call("trial.ask", sweep=sweep)["trials"][0]["trial"] == 4
-    assert client.refused("trial.ask", sweep=sweep, params={"x": 0.5}, wait_s=1).pointer == "/wait_s"
-
-
-def test_ask_for_a_trial_of_ones_own_makes_none_that_it_does_not_get(client):
-    sweep = client.call("sweep.submit", spec=driven(run_cap=9, max_concurrent=1))["sweep"]
-    client.call("trial.ask", sweep=sweep, params={"x": 0.5})
-    for _ in range(3):
-        assert client.call("trial.ask", sweep=sweep, params={"x": 0.5}) == {"trials": [], "reason": "busy"}
-    client.call("sweep.pause", sweep=sweep)
-    assert client.call("trial.ask", sweep=sweep, params={"x": 0.5}) == {"trials": [], "reason": "paused"}
-    assert [row["trial"] for row in client.trials(sweep)] == [1]

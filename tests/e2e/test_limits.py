@@ -2,7 +2,6 @@
 import json
 import os
 import select
-import shutil
 import signal
 import stat
 import threading
@@ -82,13 +81,6 @@ def test_check_that_complains_at_length_is_heard(start, tmp_path):
     assert "heard" in str(daemon.client().refused("sweep.validate", spec=trained()))
 
 
-def test_removed_state_directory_ends_the_daemon(daemon, client):
-    client.submit(driven())
-    shutil.rmtree(daemon.state)
-    assert daemon.process.wait(30) == 70
-    daemon.process = None
-
-
 def test_sweep_list_comes_in_pages(client):
     for _ in range(7):
         client.submit(driven())
@@ -102,15 +94,6 @@ def test_sweep_list_comes_in_pages(client):
     client.call("sweep.cancel", sweep=2)
     assert [s["sweep"] for s in client.call("sweep.list", state="CANCELLED")["sweeps"]] == [2]
     assert client.call("sweep.list", state="RUNNING", limit=4)["older"] == 2  # 2 is none of them
-
-
-def test_attempt_of_another_number_is_never_taken_for_the_live_one(client):
-    sweep = client.submit(driven())
-    trial = client.ask(sweep)[0]
-    for attempt in (2, 2**32 + 1, 2**53 - 1):
-        client.refused("trial.report", sweep=sweep, trial=trial["trial"], attempt=attempt, seq=1,
-                       step=1, metrics={"loss": 1})
-    assert client.reports(sweep, trial["trial"]) == []
 
 
 # --- memory and time of connections ---
@@ -181,33 +164,3 @@ def test_requests_of_a_client_wait_for_memory(daemon):
     for _ in range(60):
         assert "unknown" in client.receive()["error"]["message"]
     sender.join()
-
-
-# --- turns ---
-
-def test_batch_is_answered_whole_whatever_comes_between(daemon, client):
-    """A batch that takes many turns of the loop, with lines before and behind it."""
-    sweep = client.submit(driven(run_cap=100000))
-    client.send({"jsonrpc": "2.0", "id": "before", "method": "daemon.info"})
-    client.send([{"jsonrpc": "2.0", "id": i, "method": "trial.ask",
-                  "params": {"sweep": sweep, "count": 1000}} for i in range(20)])
-    client.send({"jsonrpc": "2.0", "id": "behind", "method": "sweep.get",
-                 "params": {"sweep": sweep}})
-    other = daemon.client()
-    handed = other.ask(sweep, 10)
-    assert client.receive()["id"] == "before"
-    batch = client.receive()
-    assert sorted(reply["id"] for reply in batch) == list(range(20))
-    trials = [t["trial"] for reply in batch for t in reply["result"]["trials"]]
-    assert len(set(trials)) == len(trials) == 20000
-    assert not set(trials) & {t["trial"] for t in handed}
-    assert client.receive()["id"] == "behind"
-
-
-def test_batch_of_a_client_that_leaves_ends_with_it(daemon):
-    sweep = daemon.client().submit(driven(run_cap=100000))
-    for _ in range(5):
-        with daemon.client() as client:
-            client.send([{"jsonrpc": "2.0", "id": i, "method": "trial.ask",
-                          "params": {"sweep": sweep, "count": 1000}} for i in range(200)])
-    calm(daemon.client())

@@ -94,33 +94,6 @@ def test_trial_counts_by_its_last_report_with_the_metrics(client):
         (1, {"loss": 5, "acc": 5}), (2, {"loss": 6, "acc": 6})]
 
 
-@pytest.mark.parametrize("method", ["bayes", "sobol"])
-def test_restart_in_mid_sweep_changes_nothing(start, method):
-    """A sweep whose daemon is killed goes on like one whose daemon is not."""
-    daemons = [start("none"), start("none")]
-    told, params = [], []
-    for i, daemon in enumerate(daemons):
-        client = daemon.client()
-        sweep = client.submit(several(LOSS, ACC, method=method, run_cap=40, suggest_wait_ms=10000))
-        told.append({})
-        params.append([])
-        for step in range(24):
-            if i == 1 and step in (9, 17):
-                before = check_front(client, sweep, told[i])
-                daemon.kill9()
-                daemon.start()
-                client = daemon.client()
-                assert check_front(client, sweep, told[i]) == before
-            t, = client.ask(sweep)
-            x, k = t["params"]["x"], t["params"]["k"]
-            told[i][t["trial"]] = (x * k, x - k / 10)
-            params[i].append(t["params"])
-            client.tell(sweep, t, metrics={"loss": x * k, "acc": x - k / 10})
-        check_front(client, sweep, told[i])
-    assert params[0] == params[1]
-    assert told[0] == told[1]
-
-
 def test_metric_that_is_not_finite_ends_the_trial_whichever_it_is(client):
     sweep = client.submit(several(LOSS, ACC))
     one, two = client.ask(sweep, 2)

@@ -2,15 +2,9 @@
 results, tests/sched tells; a longer life with kills, test_replay.py."""
 import pytest
 
-from harness import CONFLICT, INVALID_PARAMS, NOT_FOUND, driven, sweep_command
+from harness import INVALID_PARAMS, driven, sweep_command
 from replays import database, replay
-from search_model import METHODS, PATIENT, check_point, key, loss, run_out, searched
-
-
-def one(**more):
-    """One real parameter."""
-    return driven(**{"parameters": {"x": {"min": 0.0, "max": 1.0}}, "suggest_wait_ms": PATIENT,
-                     **more})
+from search_model import METHODS, check_point, key, loss, run_out, searched
 
 
 # --- every method ---
@@ -75,15 +69,6 @@ def test_init_points_come_first_in_their_order(client):
         assert len(points) == 24, method
 
 
-def test_wrong_init_point_is_refused_at_submission(client):
-    for point, pointer, words in (
-            ({"lr": 0.01, "lrr": 1}, "/spec/init/1/lrr", "lr"),
-            ({"arch": {"l1": 16, "l2": 64}, "layers": 2}, "/spec/init/1", "arch.l2 <= arch.l1"),
-            ([], "/spec/init/1", "object")):
-        error = client.refused("sweep.submit", spec=searched("bayes", init=[{}, point]))
-        assert (error.code, error.pointer) == (INVALID_PARAMS, pointer) and words in error.message, point
-
-
 # --- enqueue ---
 
 def test_enqueued_trial_comes_next_and_what_it_does_not_name_is_drawn(client):
@@ -102,39 +87,6 @@ def test_enqueued_trial_comes_next_and_what_it_does_not_name_is_drawn(client):
         assert (second["layers"], second["arch"]) == (2, {"l1": 32, "l2": 16}), method
         for t in handed:
             check_point(t["params"])
-
-
-def test_wrong_enqueue_is_refused_with_one_line(client):
-    sweep = client.submit(searched("bayes"))
-    for params, pointer, words in (
-            ({"arch": {"l3": 1}}, "/params/arch/l3", "\"l1\""),
-            ({"layers": 3, "arch": {"l1": 64}}, "/params", "layers * arch.l1 <= 128")):
-        error = client.refused("trial.enqueue", sweep=sweep, params=params)
-        assert (error.code, error.pointer) == (INVALID_PARAMS, pointer) and words in error.message, params
-    assert client.trials(sweep) == []
-
-
-def test_enqueue_is_refused_when_the_sweep_has_ended_or_its_cap_is_used_up(client):
-    sweep = client.submit(one(run_cap=2))
-    assert client.refused("trial.enqueue", sweep=9, params={}).code == NOT_FOUND
-    client.call("trial.enqueue", sweep=sweep, params={"x": 0.25})
-    client.call("trial.enqueue", sweep=sweep, params={"x": 0.5})
-    error = client.refused("trial.enqueue", sweep=sweep, params={"x": 0.75})
-    assert error.code == CONFLICT and "extend" in error.message
-    assert run_out(client, sweep, lambda p: p["x"]) == [{"x": 0.25}, {"x": 0.5}]
-    error = client.refused("trial.enqueue", sweep=sweep, params={"x": 0.75})
-    assert error.code == CONFLICT and "COMPLETED" in error.message
-    client.call("sweep.extend", sweep=sweep, run_cap=3)
-    client.call("trial.enqueue", sweep=sweep, params={"x": 0.75})
-    assert run_out(client, sweep, lambda p: p["x"]) == [{"x": 0.75}]
-
-
-def test_enqueue_on_a_grid_leaves_every_point_of_it_to_come(client):
-    sweep = client.submit(driven(method="grid", run_cap=None,
-                                 parameters={"a": {"min": 1, "max": 3}}))
-    client.ask(sweep)
-    client.call("trial.enqueue", sweep=sweep, params={"a": 3})
-    assert [t["params"]["a"] for t in client.ask(sweep, 10)] == [3, 2, 3]
 
 
 def test_cli_enqueues_by_name_and_value(daemon, client):

@@ -3,7 +3,6 @@ import json
 import os
 import random
 import sqlite3
-import tempfile
 
 import pytest
 
@@ -63,30 +62,6 @@ def test_numbers_are_those_made_by_hand(daemon):
                        "chosen": {"trial": 3, "value": 0.7}}
 
 
-def test_promotions_are_those_made_by_hand(client):
-    """4 and 5 pause; 4 goes on to 3; 1 pauses, goes on to 0.9 and on to its end; 3 goes on to 2.5."""
-    got = simulate(client, record(client, HAND), {**HALVING, "variant": "promote"}, workers=1)
-    assert (got["resource"], got["stopped"], got["completed"]) == (2 + 1 + 4 + 2, 3, 1)
-    assert got["best"]["survived"] is False and got["chosen"] == {"trial": 3, "value": 0.7}
-
-
-def test_workers_are_as_many_as_the_sweep_had_at_most(client):
-    sweep = record(client, HAND, at_once=3)
-    assert simulate(client, sweep, HALVING)["workers"] == 3
-
-
-def test_same_pruner_and_order_use_what_was_recorded(client):
-    """A sweep that ASHA pruned, one trial after another, re-run under the same ASHA."""
-    draw = random.Random(3)
-    curves = [[draw.random() for _ in range(9)] for _ in range(30)]
-    sweep = record(client, curves, early_terminate=asha(max_t=9))
-    counts = client.sweep(sweep)["counts"]
-    got = simulate(client, sweep, asha(max_t=9), workers=1)
-    assert got["saved"] == 0 and got["short"] == 0
-    assert (got["stopped"], got["completed"]) == (counts["PRUNED"], counts["COMPLETED"])
-    assert got["best"]["survived"] and counts["PRUNED"] > 5
-
-
 PRUNERS = [
     asha(max_t=9), asha(max_t=9, brackets=2), asha(max_t=9, variant="promote"),
     {"type": "hyperband", "min_iter": 1, "eta": 2}, {"type": "hyperband", "max_iter": 9, "s": 2},
@@ -131,27 +106,6 @@ def test_curves_re_run_are_pruned_as_a_sweep_under_that_pruner(daemon):
             assert got["chosen"] == {"trial": best["trial"], "value": best["value"]}, what
 
 
-def test_curves_that_a_pruner_cut_are_counted_as_short(client):
-    draw = random.Random(4)
-    curves = [[draw.random() for _ in range(9)] for _ in range(20)]
-    sweep = record(client, curves, early_terminate=asha(max_t=9))
-    counts = client.sweep(sweep)["counts"]
-    got = simulate(client, sweep, NOBODY, workers=2)
-    assert got["short"] == counts["PRUNED"] + counts["COMPLETED"] == 20  # all ended by ASHA
-    assert got["saved"] == 0 and got["completed"] == 0
-    status, out, _ = sweep_command_with(client, sweep, NOBODY)
-    assert status == 0 and "at most 0.0% saved" in out and "20 short" in out
-
-
-def sweep_command_with(client, sweep, pruner, *more):
-    """`sweep simulate` with the pruner in a file."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(pruner, file)
-        file.flush()
-        return sweep_command(client.socket.getpeername(), "simulate", sweep, "--early-terminate",
-                             file.name, *more)
-
-
 def test_curve_runs_through_lost_and_resumed_attempts(daemon):
     client = daemon.client()
     sweep = client.submit(driven(run_cap=1, lease_s=1, retries=5))
@@ -165,22 +119,6 @@ def test_curve_runs_through_lost_and_resumed_attempts(daemon):
     client.tell(sweep, again[0])
     got = simulate(client, sweep, NOBODY)
     assert (got["recorded"], got["resource"], got["workers"]) == (3, 3, 1)
-
-
-def test_failed_and_diverged_trials_fail_again(client):
-    sweep = client.submit(driven(run_cap=5))
-    a, b, c, d, e = client.ask(sweep, 5)
-    client.report(sweep, a, 1, 1, loss=0.5)
-    client.tell(sweep, a, state="FAILED", cause="exit:1")
-    client.report(sweep, b, 1, 1, loss=0.25)
-    client.report(sweep, b, 2, 2, loss="nan")
-    client.tell(sweep, c, metrics={"loss": 0.75})
-    client.tell(sweep, d, state="FAILED")
-    client.call("trial.cancel", sweep=sweep, trial=e["trial"])
-    got = simulate(client, sweep, NOBODY)
-    assert (got["trials"], got["failed"], got["completed"], got["short"]) == (5, 3, 1, 1)
-    assert got["best"] == {"trial": c["trial"], "value": 0.75, "survived": True}
-    assert (got["recorded"], got["resource"]) == (4, 4)
 
 
 def test_what_cannot_be_said_is_refused_with_one_line(client):

@@ -1,11 +1,10 @@
 """`sweep why`: where each trial came from, and what was expected of it."""
 import math
 import os
-import sqlite3
 
 import pytest
 
-from harness import asha, driven, sweep_command
+from harness import driven, sweep_command
 from replays import database, replay
 from search_model import METHODS, PATIENT, run_out, suggestion
 
@@ -71,27 +70,6 @@ def test_points_of_the_user_say_so_whatever_the_method(daemon, client):
         how = suggestion(client, sweep, trial)
         assert (how["source"], how["uid"]) == ("enqueue", os.getuid()), how
         assert words(client, sweep, trial).endswith(f"; enqueued by hand, by user {os.getuid()}"), how
-
-
-def test_child_of_a_population_names_its_parent(client):
-    sweep = client.submit(plane("random", run_cap=4,
-                                early_terminate={"type": "pbt", "perturbation_interval": 2}))
-    held = {t["trial"]: [t, 0, 0] for t in client.ask(sweep, 4)}
-    child = None
-    while child is None:
-        for run in list(held.values()):
-            run[1:] = run[1] + 1, run[2] + 1
-            said = client.call("trial.report", sweep=sweep, trial=run[0]["trial"], seq=run[2],
-                               attempt=run[0]["attempt"], step=run[1] + run[0]["resume_step"],
-                               checkpoint=True, metrics={"loss": run[0]["trial"]})["decision"]
-            if said != "continue":
-                del held[run[0]["trial"]]
-        for t in client.ask(sweep, 4):
-            held[t["trial"]] = [t, 0, 0]
-        child = next((t for t in client.trials(sweep) if t["parent"]), None)
-    how = suggestion(client, sweep, child["trial"])
-    assert (how["source"], how["parent"]) == ("pbt", child["parent"]), how
-    assert f"a changed copy of trial {child['parent']}" in words(client, sweep, child["trial"])
 
 
 # --- what was expected ---

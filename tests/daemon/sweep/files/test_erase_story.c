@@ -42,6 +42,13 @@ static const struct story stories[] = {
 	  "state unlink logs", "",
 	  "a call sweep.delete {'sweep':2}", "{\"sweep\":2,\"bytes\":0,\"kept\":null}",
 	  "rows SELECT gone FROM sweep", "1; 2"}},
+	{"a sweep that has not ended is not deleted, and without a value no best is kept", NULL, "'run_cap':1",
+	 {"a call sweep.delete {'sweep':1}", "refused -32002 /sweep: sweep 1 is RUNNING: end it first (sweep cancel 1)",
+	  "a pause", "PAUSED",
+	  "a call sweep.delete {'sweep':1}", "refused -32002 /sweep: sweep 1 is PAUSED: end it first (sweep cancel 1)",
+	  "a cancel", "CANCELLED",
+	  "a call sweep.delete {'sweep':1,'keep_best':true}", "refused -32002: no trial of it has a value: delete it without keep_best",
+	  "a call sweep.delete {'sweep':1}", "{\"sweep\":1,\"bytes\":0,\"kept\":null}"}},
 	/* --- what trials leave --- */
 	{"a sweep's folder stays while its sweep goes on, and goes when it has ended", "cpu:1", NULL,
 	 {"a submit 'program':'/dev/null','run':{'cwd':'/home'},'run_cap':2,'checkpoint':{'keep':'none'}", "sweep 1",
