@@ -306,6 +306,11 @@ static bool is_anothers(const struct sw_forms *forms, const struct sw_form *form
 
 	if (hint_of(form->hints, form->hints_n, name) != NULL)
 		return false;
+	if (strcmp(name, by) == 0) {
+		sw_fault_note(f, ptr, "\"%s\" does not go with \"%s\": give one of them", name,
+			      form->name);
+		return true;
+	}
 	for (size_t i = 0; i < forms->n; i++) {
 		if (sw_form_find(&forms->list[i], name) == NULL)
 			continue;
