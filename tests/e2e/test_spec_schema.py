@@ -44,18 +44,13 @@ def validator():
     return schemas.spec_validator()
 
 
-def refused(client, spec):
-    """The daemon's error, or None where it takes the spec."""
+def refusal(client, spec):
+    """The daemon's line, or None where it takes the spec."""
     try:
         client.call("sweep.validate", spec=spec)
     except RpcError as error:
-        return error
+        return error.message
     return None
-
-
-def refusal(client, spec):
-    error = refused(client, spec)
-    return error and error.message
 
 
 def reason(line):
@@ -151,6 +146,13 @@ def test_file_of_wandb_is_taken_as_it_is_stored(daemon, client, path, tmp_path):
     assert schemas.spec_fault(client.sweep(1)["spec"]) is None
 
 
+def resolved(schema, definition):
+    while "$ref" in definition:
+        definition = {**schema["definitions"][definition["$ref"].rpartition("/")[2]],
+                      **{k: v for k, v in definition.items() if k != "$ref"}}
+    return definition
+
+
 def described(schema, value, at=""):
     """The keys of all objects in the schema (not of its rules): (where, is something said?)."""
     if not isinstance(value, dict):
@@ -179,12 +181,3 @@ def test_schema_key_is_for_editors_and_has_no_effect(daemon, client):
     assert status == 0 and json.loads(text) == schemas.spec_schema()
     status, text, _ = sweep_command("/no/such/socket", "schema", "--json")
     assert status == 0 and json.loads(text) == schemas.spec_schema() and text.count("\n") == 1
-
-
-# --- the ends of each range, and each key, as the daemon has them ---
-
-def resolved(schema, definition):
-    while "$ref" in definition:
-        definition = {**schema["definitions"][definition["$ref"].rpartition("/")[2]],
-                      **{k: v for k, v in definition.items() if k != "$ref"}}
-    return definition

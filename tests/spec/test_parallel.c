@@ -63,15 +63,9 @@ TEST_ROWS(parallel_row_has_these_stages, staged)
 static const struct {
 	const char *text, *ptr, *msg;
 } refused[] = {
-	{HEAD ",'parallel':2}", "/parallel",
-	 "\"parallel\" must be an object like {\"data\": 2}, not a number"},
 	{HEAD ",'parallel':{}}", "/parallel",
 	 "\"parallel\" needs \"data\", how many slots share each batch, or \"pipeline\", how many "
 	 "share the layers"},
-	{HEAD ",'parallel':{'data':2,'tensor':2}}", "/parallel/tensor",
-	 "unknown key \"tensor\"; known here: data, pipeline, microbatches, sync_batchnorm"},
-	{HEAD ",'parallel':{'data':2,'stages':2}}", "/parallel/stages",
-	 "unknown key \"stages\"; did you mean \"pipeline\"?"},
 	{HEAD ",'parallel':{'pipeline':13,'data':5}}", "/parallel/pipeline",
 	 "13 stages of 5 data ranks are 65 ranks: at most 64"},
 	{HEAD ",'parallel':{'pipeline':1,'microbatches':4}}", "/parallel/microbatches",
@@ -89,8 +83,6 @@ static const struct {
 	{"{" METRIC ",'parameters':{'micro_batch':{'values':[1,2]}},'trainer':{'dataset':{'name':'"
 	 "digits'},'model':[{'linear':10}]},'parallel':{'pipeline':2},'resources':{'cpu_slots':2}}",
 	 "/parameters/micro_batch", PART},
-	{HEAD ",'parallel':{'data':2,'sync_batchnorm':1}}", "/parallel/sync_batchnorm",
-	 "\"sync_batchnorm\" must be true or false, not a number"},
 	{HEAD ",'parallel':{'data':1,'sync_batchnorm':true}}", "/parallel/sync_batchnorm",
 	 "\"sync_batchnorm\" needs \"data\" of 2 or more"},
 	{HEAD ",'parallel':{'data':2,'pipeline':2,'sync_batchnorm':true}}",

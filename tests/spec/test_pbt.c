@@ -94,23 +94,6 @@ static const struct {
 	 "type \"pbt\" needs the sweep's \"run_cap\": it is the size of the population"},
 	{HEAD ",'run_cap':1,'early_terminate':{'type':'pbt','perturbation_interval':5}}", AT,
 	 "type \"pbt\" needs a \"run_cap\" of 2 or more: it is the size of the population"},
-	{DRIVEN(""), AT "/perturbation_interval",
-	 "\"perturbation_interval\" is missing: the steps between two comparisons with the "
-	 "population"},
-	{DRIVEN(FIVE ",'perturbation_factors':1.2"), AT "/perturbation_factors",
-	 "\"perturbation_factors\" must be an array like [1.2, 0.8], not a number"},
-	{DRIVEN(FIVE ",'perturbation_factors':[]"), AT "/perturbation_factors",
-	 "\"perturbation_factors\" must be an array like [1.2, 0.8], not an empty one"},
-	{DRIVEN(FIVE ",'perturbation_factors':[1,1,1,1,1,1,1,1,1]"), AT "/perturbation_factors",
-	 "\"perturbation_factors\" has 9 of them: it takes 1 to 8"},
-	{DRIVEN(MUT("{'lr':[0.1,0.2]}")), AT "/hyperparam_mutations",
-	 "\"hyperparam_mutations\" must be an array of names of parameters (what they may become "
-	 "is in \"parameters\"), not an object"},
-	{DRIVEN(MUT("[]")), AT "/hyperparam_mutations",
-	 "\"hyperparam_mutations\" must be an array of names of parameters (what they may become "
-	 "is in \"parameters\"), not an empty one"},
-	{DRIVEN(MUT("['lr',3]")), AT "/hyperparam_mutations/1",
-	 "each of \"hyperparam_mutations\" must be the name of a parameter, not a number"},
 	{DRIVEN(MUT("['lr','wd']")), AT "/hyperparam_mutations/1",
 	 "hyperparam_mutations \"wd\": no parameter of that name (there are lr, k, g.wd)"},
 	{DRIVEN(MUT("['g.wx']")), AT "/hyperparam_mutations/0",
@@ -135,9 +118,6 @@ static const struct {
 	 AT "/hyperparam_mutations/1",
 	 "\"epochs\" is how long a trial trains, which is the same for all members"},
 	/* keys of others */
-	{DRIVEN(FIVE ",'population_size':8"), AT "/population_size",
-	 "\"population_size\" is not supported by this version: the sweep's \"run_cap\" is the "
-	 "size of the population"},
 	{DRIVEN(",'perturb_interval':3"), AT "/perturb_interval",
 	 "unknown key \"perturb_interval\"; did you mean \"perturbation_interval\"?"},
 };

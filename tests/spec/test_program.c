@@ -57,10 +57,6 @@ TEST(program_takes_every_key_of_run)
 static const struct {
 	const char *text, *ptr, *msg;
 } bad[] = {
-	{SEARCH ",'program':''}", "/program",
-	 "\"program\" must be the name of a script, such as \"train.py\""},
-	{SEARCH ",'program':['train.py']}", "/program",
-	 "\"program\" must be the name of a script, such as \"train.py\", not an array"},
 	{SEARCH ",'command':['a','${x}']," CWD "}", "/command/1",
 	 "unknown macro ${x}: it is one of ${env}, ${interpreter}, ${program}, ${args}, "
 	 "${args_no_equals}, ${args_no_hyphens}, ${args_no_boolean_flags}, "
@@ -74,8 +70,6 @@ static const struct {
 	 "\"command\" beside \"trainer\": a trial is run by one of them"},
 	{TRAIN "{" REST "},'program':'a'," CWD "}", "/program",
 	 "\"program\" beside \"trainer\": a trial is run by one of them"},
-	{PROGRAM ",'run':'/home/me'}", "/run",
-	 "\"run\" must be an object like {\"cwd\": \"/home/me/project\"}, not a string"},
 	{PROGRAM ",'run':{}}", "/run/cwd",
 	 "\"cwd\" is missing: the absolute path of the folder in which the command is run (`sweep "
 	 "submit` fills in its own)"},
@@ -83,36 +77,18 @@ static const struct {
 	 "\"cwd\" must be an absolute path, or ${trial_dir}"},
 	{PROGRAM ",'run':{'cwd':'${trial_dir}/x'}}", "/run/cwd",
 	 "\"cwd\" must be an absolute path, or ${trial_dir}"},
-	{RUN("'dir':'/'"), "/run/dir",
-	 "unknown key \"dir\"; known here: cwd, env, umask, grace_s, timeout_s, silence_s, "
-	 "max_processes, warm, launch, on_oom"},
-	{RUN("'env':['A']"), "/run/env",
-	 "\"env\" must be an object like {\"OMP_NUM_THREADS\": \"2\"}, not an array"},
 	{RUN("'env':{'A=':'b'}"), "/run/env/A=", "\"A=\" is no variable's name"},
 	{RUN("'env':{'1A':'b'}"), "/run/env/1A", "\"1A\" is no variable's name"},
 	{RUN("'env':{'':'b'}"), "/run/env/", "\"\" is no variable's name"},
 	{RUN("'env':{'A':1}"), "/run/env/A", "a variable's value must be a string, not a number"},
 	{RUN("'env':{'SWEEPD_TRIAL':'1/7'}"), "/run/env/SWEEPD_TRIAL",
 	 "variables named SWEEPD_... are sweepd's"},
-	{RUN("'umask':27"), "/run/umask",
-	 "\"umask\" must be three octal digits as a string, like \"027\" (`sweep submit` fills in "
-	 "its own), not a number"},
 	{RUN("'umask':'27'"), "/run/umask", UMASK},
 	{RUN("'umask':'0027'"), "/run/umask", UMASK},
 	{RUN("'umask':'028'"), "/run/umask", UMASK},
-	{RUN("'env_pass':['A']"), "/run/env_pass",
-	 "unknown key \"env_pass\"; known here: cwd, env, umask, grace_s, timeout_s, silence_s, "
-	 "max_processes, warm, launch, on_oom"},
-	{RUN("'warm':'no'"), "/run/warm", "\"warm\" must be true or false, not a string"},
-	{RUN("'on_oom':'halve'"), "/run/on_oom",
-	 "\"on_oom\" must be an object like {\"halve\": \"batch_size\"}, not a string"},
-	{RUN("'on_oom':{}"), "/run/on_oom/halve",
-	 "\"halve\" is missing: the name of a parameter that is a number"},
 	{RUN("'on_oom':{'halve':'batch'}"), "/run/on_oom/halve", HALVE},
 	{RUN("'on_oom':{'halve':'opt'}"), "/run/on_oom/halve", HALVE},
 	{RUN("'on_oom':{'halve':'g.wd'}"), "/run/on_oom/halve", HALVE},
-	{RUN("'on_oom':{'halve':1}"), "/run/on_oom/halve",
-	 "\"halve\" must be the name of a parameter that is a number, not a number"},
 	{"{'method':'random','metric':{'name':'step'},'parameters':{'lr':{'min':0.0,'max':1.0}},"
 	 "'program':'train.py'," CWD "}",
 	 "/metric/name",

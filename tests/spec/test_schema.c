@@ -1,6 +1,8 @@
 /* tests/spec/test_schema.c — each key of schema.json refuses what it says that it refuses: another
- * kind, a value beyond its ends, a word that is none of its own. The JSON Schema of it holds
- * together. What that takes and refuses, tests/e2e/test_spec_schema.py compares with the daemon. */
+ * kind, a value beyond its ends, a word that is none of its own, a key that it has not, one that
+ * lacks. Each time the line and its place are looked at: one of each form stands word for word in
+ * test_refused.c. The JSON Schema of it holds together. What that takes and refuses,
+ * tests/e2e/test_spec_schema.py compares with the daemon. */
 #include "base/pruning.h"
 #include "proto/json.h"
 #include "spec/dataset.h"
@@ -14,6 +16,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A line on a value of that key: what it must be; or that a word is not known, or a text or an
+ * array is not as it should be. */
+static void check_line(const struct sw_form_key *k, const char *msg)
+{
+	char want[320], must[400], unknown[80], has[80];
+
+	(void)snprintf(must, sizeof must, "\"%s\" must be %s", k->name,
+		       sw_key_want(k, want, sizeof want));
+	(void)snprintf(unknown, sizeof unknown, "unknown %s \"", k->name);
+	(void)snprintf(has, sizeof has, "\"%s\" has ", k->name);
+	ck_assert_msg(strncmp(msg, must, strlen(must)) == 0 ||
+			      strncmp(msg, unknown, strlen(unknown)) == 0 ||
+			      strncmp(msg, has, strlen(has)) == 0,
+		      "%s, and it %s", msg, must);
+}
+
 /* How many faults the value has as that key's. */
 static size_t faults_of(const struct sw_form_key *k, cJSON *v)
 {
@@ -24,11 +42,24 @@ static size_t faults_of(const struct sw_form_key *k, cJSON *v)
 	sw_key_check(k, v, "/at", &f);
 	for (size_t i = 0; i < f.n && i < f.cap; i++) {
 		ck_assert_int_eq(list[i].code, SW_INVALID);
-		ck_assert_int_eq(strncmp(list[i].ptr, "/at", 3), 0);
-		ck_assert_int_ne(list[i].msg[0], '\0');
+		ck_assert_str_eq(list[i].ptr, "/at");
+		check_line(k, list[i].msg);
 	}
 	cJSON_Delete(v);
 	return f.n;
+}
+
+/* The one fault is inside the value of that key: at this place, and its line begins so. */
+static void check_inside(const struct sw_form_key *k, cJSON *v, const char *ptr, const char *line)
+{
+	struct sw_err list[40];
+	struct sw_faults f = {list, 40, 0};
+
+	sw_key_check(k, v, "/at", &f);
+	ck_assert_uint_gt(f.n, 0);
+	ck_assert_str_eq(list[0].ptr, ptr);
+	ck_assert_msg(strncmp(list[0].msg, line, strlen(line)) == 0, "%s", list[0].msg);
+	cJSON_Delete(v);
 }
 
 static void check_kind(const struct sw_form_key *k)
@@ -115,9 +146,68 @@ static void check_number_of_items(const struct sw_form_key *k)
 		cJSON_Delete(list);
 }
 
-static unsigned keys_n;
+static void check_items(const struct sw_form_key *k)
+{
+	cJSON *list = cJSON_CreateArray();
+	char line[400], want[320];
+
+	for (size_t i = 0; i == 0 || i < (size_t)k->min; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNull());
+	(void)snprintf(line, sizeof line, "each of \"%s\" must be %s, not null", k->item->name,
+		       sw_key_want(k->item, want, sizeof want));
+	check_inside(k, list, "/at/0", line);
+}
+
+/* An object of the form that this word picks, with one more key. */
+static cJSON *object_with(const char *by, const char *word, const char *key)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	if (by != NULL)
+		cJSON_AddStringToObject(object, by, word);
+	cJSON_AddNullToObject(object, key);
+	return object;
+}
+
+/* A key that no form has. */
+static void check_neighbour(const struct sw_form_key *k, const char *by, const char *word)
+{
+	check_inside(k, object_with(by, word, "qqqq/"), "/at/qqqq~1",
+		     "unknown key \"qqqq/\"; known here: ");
+}
 
 static void check_form(const struct sw_form *form);
+
+static void check_forms(const struct sw_form_key *k)
+{
+	const struct sw_forms *all = k->forms;
+	char ptr[80], line[400], want[320];
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct sw_form *form = &all->list[i];
+		const bool other = all->or_by != NULL && strcmp(all->or_by, form->name) == 0;
+		const char *by = other ? form->name : all->by;
+
+		check_form(form);
+		check_neighbour(k, by, form->name);
+		for (size_t j = 0; j < form->hints_n; j++) {
+			const char *key = form->hints[j].key;
+
+			(void)snprintf(ptr, sizeof ptr, "/at/%s", key);
+			(void)snprintf(line, sizeof line, "unknown key \"%s\"; did you mean", key);
+			if (form->hints[j].use == NULL)
+				(void)snprintf(line, sizeof line, "\"%s\" is not supported", key);
+			if (sw_form_find(form, key) == NULL)
+				check_inside(k, object_with(by, form->name, key), ptr, line);
+		}
+	}
+	(void)snprintf(ptr, sizeof ptr, "/at/%s", all->by);
+	(void)snprintf(line, sizeof line, "unknown %s \"zq\": it must be %s", all->by,
+		       sw_key_want(all->pick, want, sizeof want));
+	check_inside(k, object_with(all->by, "zq", "qqqq"), ptr, line);
+}
+
+static unsigned keys_n;
 
 static void check_key(const struct sw_form_key *k)
 {
@@ -132,12 +222,16 @@ static void check_key(const struct sw_form_key *k)
 		check_length(k);
 	if (k->kind == SW_KEY_ARRAY)
 		check_number_of_items(k);
-	if (k->item != NULL)
+	if (k->item != NULL) {
 		check_key(k->item);
-	if (k->form != NULL)
+		check_items(k);
+	}
+	if (k->form != NULL) {
 		check_form(k->form);
-	for (size_t i = 0; k->forms != NULL && i < k->forms->n; i++)
-		check_form(&k->forms->list[i]);
+		check_neighbour(k, NULL, NULL);
+	}
+	if (k->forms != NULL)
+		check_forms(k);
 }
 
 static size_t faults_of_object(const struct sw_form *form, const char *key, char *msg, size_t cap)
@@ -158,10 +252,38 @@ static size_t faults_of_object(const struct sw_form *form, const char *key, char
 	return n;
 }
 
+/* That a key is missing is said of those that must be there, and of no other. */
+static void check_missing(const struct sw_form *form)
+{
+	struct sw_err list[40];
+	struct sw_faults f = {list, 40, 0};
+	cJSON *none = cJSON_CreateObject();
+	char line[400], want[320], ptr[80];
+	size_t n = 0;
+
+	sw_form_check(form, none, "/at", &f);
+	for (size_t i = 0; i < form->n; i++) {
+		const struct sw_form_key *k = &form->keys[i];
+
+		if (!k->required)
+			continue;
+		ck_assert_uint_lt(n, f.n);
+		(void)snprintf(line, sizeof line, "\"%s\" is missing: %s", k->name,
+			       k->missing != NULL ? k->missing : sw_key_want(k, want, sizeof want));
+		(void)snprintf(ptr, sizeof ptr, "/at/%s", k->name);
+		ck_assert_str_eq(list[n].msg, line);
+		ck_assert_str_eq(list[n++].ptr, ptr);
+	}
+	ck_assert_uint_eq(f.n, n);
+	cJSON_Delete(none);
+}
+
 /* Keys from elsewhere, and none at all, are told of; other names for ours mean ours. */
 static void check_form(const struct sw_form *form)
 {
 	char msg[400];
+
+	check_missing(form);
 
 	for (size_t i = 0; i < form->n; i++) {
 		check_key(&form->keys[i]);
@@ -190,19 +312,16 @@ TEST(key_refuses_other_kinds_and_values_beyond_its_ends)
 	ck_assert_uint_gt(keys_n, 200);
 }
 
-TEST(form_names_what_is_missing)
+TEST(faults_without_room_are_counted)
 {
-	struct sw_err list[4];
-	struct sw_faults f = {list, 4, 0};
-	cJSON *none = cJSON_CreateObject();
+	struct sw_err first;
+	struct sw_faults f = {&first, 1, 0};
+	cJSON *object = object_with("qqqq", "", "zzzz");
 
-	sw_form_check(&sw_form_trainer, none, "/trainer", &f);
+	sw_form_check(&sw_form_top, object, "", &f);
 	ck_assert_uint_eq(f.n, 2);
-	ck_assert_str_eq(list[0].ptr, "/trainer/dataset");
-	ck_assert_str_eq(list[0].msg,
-			 "\"dataset\" is missing: {\"name\": \"digits\"} or {\"format\": "
-			 "\"csv\", ...}");
-	cJSON_Delete(none);
+	ck_assert_str_eq(first.ptr, "/qqqq");
+	cJSON_Delete(object);
 }
 
 /* Lists that C has by other means. */

@@ -74,8 +74,6 @@ static const struct {
 	 "/parameters/g/when",
 	 "\"when\" must be an object like {\"optimizer\": [\"sgd\"]}, not a number"},
 	/* constraints */
-	{RULED(ABC, "'a < b'"), "/constraints",
-	 "\"constraints\" must be an array like [\"l2 <= l1\"], not a string"},
 	{CONSTRAINT("a <"), "/constraints/1",
 	 "column 4: the text ends where a number or a parameter must stand"},
 	{CONSTRAINT("a = b"), "/constraints/1", "column 3: a single = ; write == , <= or >="},
@@ -129,12 +127,6 @@ static const struct {
 	{PARAM "{'value':1}},'command':['a',9007199254740992],'run':{'cwd':'/'}}", "/command",
 	 LOSES_DIGITS},
 	/* Ray's words */
-	{PARAM "{'min':1,'upper':2}}}", "/parameters/x/upper",
-	 "unknown key \"upper\"; did you mean \"max\"?"},
-	{PARAM "{'distribution':'int_uniform','lower':1,'max':2}}}", "/parameters/x/lower",
-	 "unknown key \"lower\"; did you mean \"min\"?"},
-	{PARAM "{'distribution':'randint','min':1,'lower':1,'upper':2}}}", "/parameters/x/lower",
-	 "\"min\" and \"lower\" are two names of one thing: give one"},
 	{PARAM "{'distribution':'randint','lower':2,'upper':2}}}", "/parameters/x/upper",
 	 "randint leaves \"upper\" out: it must be above \"lower\" (int_uniform and "
 	 "int_log_uniform include it)"},
@@ -142,10 +134,6 @@ static const struct {
 	 "\"q\" of qrandint must be an integer below 2^53"},
 	{PARAM "{'distribution':'randint','lower':2}}}", "/parameters/x/max",
 	 "\"max\" is missing (distribution \"randint\" needs it)"},
-	{PARAM "{'grid_search':7}}}", "/parameters/x/grid_search",
-	 "\"grid_search\" must be an array, not a number"},
-	{PARAM "{'grid_search':[1],'values':[1]}}}", "/parameters/x/values",
-	 "\"grid_search\" and \"values\" are two names of one thing: give one"},
 };
 
 TEST_ROWS(spec_bad_space_is_refused_at_its_place, bad)
