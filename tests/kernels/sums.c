@@ -1,6 +1,38 @@
 #include "tests/kernels/sums.h"
+#include "kernels/philox.h"
+#include <check.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+float *sums_noise(size_t n, unsigned key)
+{
+	float *x = malloc((n + 1) * sizeof *x);
+
+	ck_assert_ptr_nonnull(x);
+	for (size_t i = 0; i < n; i++)
+		x[i] = 4 * sw_philox_unit(sw_philox_block(key, SW_PHILOX_SHUFFLE, 0, 0, i).v[0]) -
+		       2;
+	return x;
+}
+
+struct sum *sums_none(size_t n)
+{
+	struct sum *s = calloc(n + 1, sizeof *s);
+
+	ck_assert_ptr_nonnull(s);
+	return s;
+}
+
+void *sums_work(size_t bytes)
+{
+	void *p = aligned_alloc(SW_OPS_ALIGN, (bytes / SW_OPS_ALIGN + 1) * SW_OPS_ALIGN);
+
+	ck_assert_ptr_nonnull(p);
+	memset(p, 0xff, bytes);
+	return p;
+}
 
 double sum_unit(const struct sum *s)
 {

@@ -43,6 +43,12 @@ double sum_unit(const struct sum *s);
 /* The first of n floats that is further than SUM_C units from its sum, or n; NaN is. */
 size_t sums_wrong(const struct sum *want, const float *got, size_t n);
 
+/* To be freed, and of at least one element: n numbers of U(-2, 2), another set for each key; n sums
+ * of nothing yet; scratch memory as a table wants it, filled with NaN. */
+float *sums_noise(size_t n, unsigned key);
+struct sum *sums_none(size_t n);
+void *sums_work(size_t bytes);
+
 /* --- the sums of entries of kernels/ops.h, by their definition; arguments as there --- */
 
 /* Each adds to what the sums hold. y may be NULL for SW_ACT_NONE; db, dx, b: or NULL. */

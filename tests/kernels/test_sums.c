@@ -1,30 +1,10 @@
 /* tests/kernels/test_sums.c — the bound of sums.h: sums in float keep it, in any order; the CPU
  * table keeps it in shapes whose sums are long; and an error that is not much larger is seen. */
 #include "kernels/ops.h"
-#include "kernels/philox.h"
 #include "tests/kernels/sums.h"
 #include "tests/run.h"
 #include <math.h>
 #include <stdlib.h>
-
-static float *noise(size_t n, unsigned seed)
-{
-	float *x = malloc((n + 1) * sizeof *x);
-
-	ck_assert_ptr_nonnull(x);
-	for (size_t i = 0; i < n; i++)
-		x[i] = 4 * sw_philox_unit(sw_philox_block(seed, SW_PHILOX_SHUFFLE, 0, 0, i).v[0]) -
-		       2;
-	return x;
-}
-
-static struct sum *sums_make(size_t n)
-{
-	struct sum *s = calloc(n + 1, sizeof *s);
-
-	ck_assert_ptr_nonnull(s);
-	return s;
-}
 
 /* The bound holds; and in some elements of the n an error of three units, up or down, is seen. */
 static void near_and_sharp(const struct sum *want, float *got, size_t n)
@@ -46,10 +26,10 @@ static void near_and_sharp(const struct sum *want, float *got, size_t n)
 TEST(linear_of_the_cpu_is_near_its_sums)
 {
 	enum { B = 4099, I = 64, O = 31 };
-	float *x = noise((size_t)B * I, 1), *w = noise((size_t)O * I, 2),
-	      *dy = noise((size_t)B * O, 3);
-	float *dw = noise((size_t)O * I, 4), *db = noise(O, 5);
-	struct sum *want = sums_make((size_t)O * I + O);
+	float *x = sums_noise((size_t)B * I, 1), *w = sums_noise((size_t)O * I, 2),
+	      *dy = sums_noise((size_t)B * O, 3);
+	float *dw = sums_noise((size_t)O * I, 4), *db = sums_noise(O, 5);
+	struct sum *want = sums_none((size_t)O * I + O);
 
 	sums_linear_backward(NULL, want, want + (size_t)O * I, x, w, NULL, dy, B, I, O);
 	ck_assert_int_eq(sw_ops_cpu.linear_backward(NULL, x, w, NULL, dy, NULL, dw, db, B, I, O,
@@ -70,9 +50,9 @@ TEST(conv2d_of_the_cpu_is_near_its_sums)
 	const struct sw_conv c = {64, 32, 16, 16, 64, 3, 3, 1, 1};
 	const size_t in = c.B * c.C * c.H * c.W, out = c.B * c.O * c.H * c.W;
 	const size_t weights = c.O * c.C * c.kh * c.kw;
-	float *x = noise(in, 1), *w = noise(weights, 2), *dy = noise(out, 3),
-	      *dw = noise(weights, 4);
-	struct sum *want = sums_make(weights);
+	float *x = sums_noise(in, 1), *w = sums_noise(weights, 2), *dy = sums_noise(out, 3),
+	      *dw = sums_noise(weights, 4);
+	struct sum *want = sums_none(weights);
 	void *work = aligned_alloc(SW_OPS_ALIGN, sw_ops_cpu.conv2d_workspace(&c));
 
 	sums_conv2d_backward(NULL, want, NULL, x, w, NULL, dy, &c);
@@ -92,9 +72,10 @@ TEST(layernorm_of_the_cpu_is_near_its_sums)
 {
 	enum { R = 4099, D = 768 };
 	const size_t n = (size_t)R * D;
-	float *x = noise(n, 1), *gamma = noise(D, 2), *mean = noise(R, 3), *rstd = noise(R, 4);
-	float *dy = noise(n, 5), *dgamma = noise(D, 6), *dbeta = noise(D, 7);
-	struct sum *want = sums_make((size_t)2 * D);
+	float *x = sums_noise(n, 1), *gamma = sums_noise(D, 2), *mean = sums_noise(R, 3),
+	      *rstd = sums_noise(R, 4);
+	float *dy = sums_noise(n, 5), *dgamma = sums_noise(D, 6), *dbeta = sums_noise(D, 7);
+	struct sum *want = sums_none((size_t)2 * D);
 
 	sums_layernorm_backward(want, want + D, x, mean, rstd, dy, R, D);
 	ck_assert_int_eq(sw_ops_cpu.layernorm_backward(NULL, x, gamma, mean, rstd, dy, dy, dgamma,
@@ -153,13 +134,13 @@ TEST_LOOP(sums_in_any_order_are_near, 0, 3)
 								 lanes};
 	static const size_t lengths[] = {1, 2, 3, 7, 32, 100, 1000, 5000};
 	enum { SUMS = 200, MOST = 5000 };
-	float *x = noise((size_t)SUMS * MOST, 8), got[SUMS];
+	float *x = sums_noise((size_t)SUMS * MOST, 8), got[SUMS];
 
 	for (size_t i = 0; i < (size_t)SUMS * MOST; i++)
 		x[i] += (float)_i;
 	for (size_t l = 0; l < ROWS(lengths); l++)
 		for (size_t o = 0; o < ROWS(orders); o++) {
-			struct sum *want = sums_make(SUMS);
+			struct sum *want = sums_none(SUMS);
 
 			for (size_t s = 0; s < SUMS; s++) {
 				got[s] = orders[o](x + s * MOST, lengths[l]);

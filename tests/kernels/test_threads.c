@@ -1,7 +1,7 @@
 /* tests/kernels/test_threads.c — several threads: each part once, and the bits of one thread. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/threads.h"
-#include "tests/kernels/gradient.h"
+#include "tests/kernels/sums.h"
 #include "tests/run.h"
 #include <pthread.h>
 #include <sched.h>
@@ -71,32 +71,30 @@ static float *conv_all(const struct sw_conv *c, size_t *n)
 {
 	const size_t x_n = c->B * c->C * c->H * c->W, w_n = c->O * c->C * c->kh * c->kw;
 	const size_t y_n = c->B * c->O * sw_conv_out_h(c) * sw_conv_out_w(c);
-	float *x = gradient_noise(x_n, 1), *w = gradient_noise(w_n, 2),
-	      *dy = gradient_noise(y_n, 3);
-	float *out;
+	float *x = sums_noise(x_n, 1), *w = sums_noise(w_n, 2), *dy = sums_noise(y_n, 3);
+	float *out, *work = sums_work(sw_ops_cpu.conv2d_workspace(c));
 
 	*n = y_n + x_n + w_n + c->O;
-	out = gradient_noise(*n, 4);
-	ck_assert_int_eq(sw_ops_cpu.conv2d_forward(NULL, x, w, NULL, out, c, SW_ACT_RELU,
-						   gradient_work(sw_ops_cpu.conv2d_workspace(c))),
+	out = sums_noise(*n, 4);
+	ck_assert_int_eq(sw_ops_cpu.conv2d_forward(NULL, x, w, NULL, out, c, SW_ACT_RELU, work),
 			 SW_OK);
 	ck_assert_int_eq(sw_ops_cpu.conv2d_backward(NULL, x, w, out, dy, out + y_n, out + y_n + x_n,
-						    out + y_n + x_n + w_n, c, SW_ACT_RELU,
-						    gradient_work(sw_ops_cpu.conv2d_workspace(c))),
+						    out + y_n + x_n + w_n, c, SW_ACT_RELU, work),
 			 SW_OK);
 	free(x);
 	free(w);
 	free(dy);
+	free(work);
 	return out;
 }
 
 static float *linear_all(size_t B, size_t I, size_t O, size_t *n)
 {
-	float *x = gradient_noise(B * I, 1), *w = gradient_noise(O * I, 2);
-	float *dy = gradient_noise(B * O, 3), *out;
+	float *x = sums_noise(B * I, 1), *w = sums_noise(O * I, 2);
+	float *dy = sums_noise(B * O, 3), *out;
 
 	*n = B * O + B * I + O * I + O;
-	out = gradient_noise(*n, 4);
+	out = sums_noise(*n, 4);
 	ck_assert_int_eq(sw_ops_cpu.linear_forward(NULL, x, w, dy, out, B, I, O, SW_ACT_RELU, NULL),
 			 SW_OK);
 	ck_assert_int_eq(
