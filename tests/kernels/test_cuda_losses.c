@@ -8,9 +8,7 @@
 #define TOL 2e-6
 
 /* About a warp of columns, a block of 8 rows, and the 3 blocks of the stand-in's grid. */
-static const struct shape {
-	size_t B, C;
-} shapes[] = {
+static const size_t shapes[][2] = {
 	{1, 1},     {1, 2},     {2, 10},  {7, 31}, {8, 32}, {9, 33}, {24, 3},
 	{25, 7},    {29, 67},   {101, 5}, {0, 4},  {3, 0},  {0, 0},
 #ifdef SW_TEST_GPU
@@ -18,51 +16,26 @@ static const struct shape {
 #endif
 };
 
-enum place { APART, IN_PLACE, NO_GRADIENT };
+/* Twice: metrics are added to. dz: apart, in place and not wanted; the latter half is smoothed, and
+ * odd ways read labels by an index. */
+#define DZ    (way % 3 == 2 ? NULL : p[way % 3 ? 0 : 3])
+#define INDEX (way % 2 ? p[4] : NULL)
+#define CROSS_ENTROPY                                                                              \
+	cross_entropy(q, p[0], p[1], INDEX, DZ, p[2], 0.125f, NULL, d[0], d[1],                    \
+		      way / 3 ? 0.1f : 0.0f)
+#define MSE mse(q, p[0], p[1], INDEX, DZ, p[2], 0.3f, d[0], d[1])
+TWIN_CALLS(cross_entropy, CROSS_ENTROPY, CROSS_ENTROPY)
+TWIN_CALLS(mse, MSE, MSE)
 
-struct call {
-	size_t B, C;
-	enum place place;
-	float smooth;
-	int index; /* labels are read by it */
+static const struct twin_op losses[] = {
+	{"cross_entropy", cross_entropy, "BC", 6, "BC~2e-6 iB<C- m1~2e-6 BC?~2e-6 iB<B", NULL},
+	{"mse", mse, "BC", 6, "BC BC m1~1e-12 BC? iB<B", NULL},
 };
 
-/* p: z, label, metrics, dz, index, or without. Twice: metrics are added to. */
-static sw_status cross_entropy(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			       const void *ctx)
+TEST_ROWS(losses_are_as_on_cpu, shapes)
 {
-	const struct call *c = ctx;
-	float *dz = c->place == NO_GRADIENT ? NULL : c->place == IN_PLACE ? p[0] : p[3];
-	sw_status status = SW_OK;
-
-	for (int i = 0; status == SW_OK && i < 2; i++)
-		status = o->cross_entropy(q, p[0], p[1], c->index ? p[4] : NULL, dz, p[2], 0.125f,
-					  NULL, c->B, c->C, c->smooth);
-	return status;
-}
-
-static const struct sw_metrics before = {1.5, 2, 3, 4, 5, 6, 7, 8, 9};
-
-TEST_ROWS(cross_entropy_is_as_on_cpu, shapes)
-{
-	const struct shape *s = &shapes[_i];
-	const size_t n = s->B * s->C;
-	int32_t *label = twin_labels(s->B, s->C ? s->C : 1, 2);
-	const struct twin_buf b[] = {
-		{TWIN_F32, n, twin_noise(n, 1), TOL},
-		{TWIN_I32, s->B, label, 0},
-		{TWIN_METRICS, 1, &before, TOL},
-		{TWIN_F32, n, NULL, TOL},
-		{TWIN_I32, s->B, twin_labels(s->B, s->B ? s->B : 1, 3), 0},
-	};
-
-	for (size_t k = 2; k < s->B; k += 5)
-		label[k] = -1; /* rows that are left out */
-	for (int p = APART; p <= NO_GRADIENT; p++) {
-		const struct call c = {s->B, s->C, (enum place)p, _i % 2 ? 0.1f : 0.0f, p % 2};
-
-		twin_check("cross_entropy", cross_entropy, &c, b, ROWS(b));
-	}
+	for (size_t i = 0; i < ROWS(losses); i++)
+		twin_row(&losses[i], shapes[_i]);
 }
 
 /* The label that a table would call correct if it did not see what is at k. */
@@ -81,6 +54,7 @@ TEST_LOOP(cross_entropy_of_odd_rows_is_as_on_cpu, 0, 5)
 {
 	static const char *const odd[] = {"nan", "inf", "-inf", "1e38", "-1e38"};
 	const size_t C = 35, B = C + 2;
+	static const struct sw_metrics before = {1.5, 2, 3, 4, 5, 6, 7, 8, 9};
 	const float v = (float)strtod(odd[_i], NULL);
 	float *z = twin_noise(B * C, 1);
 	int32_t *label = twin_labels(B, C, 2);
@@ -89,6 +63,7 @@ TEST_LOOP(cross_entropy_of_odd_rows_is_as_on_cpu, 0, 5)
 		{TWIN_I32, B, label, 0},
 		{TWIN_METRICS, 1, &before, TOL},
 		{TWIN_F32, B * C, NULL, TOL},
+		{TWIN_I32, B, twin_labels(B, B, 3), 0},
 	};
 
 	for (size_t k = 0; k < C; k++) {
@@ -98,13 +73,13 @@ TEST_LOOP(cross_entropy_of_odd_rows_is_as_on_cpu, 0, 5)
 		z[(C + 1) * C + k] = 0.5f;
 	}
 	label[C] = label[C + 1] = 0;
-	for (int p = APART; p <= NO_GRADIENT; p++) {
-		const struct call c = {B, C, (enum place)p, 0, 0};
+	for (int way = 0; way < 3; way++) {
+		const struct twin_at at = {{B, C}, way};
 
-		twin_check(odd[_i], cross_entropy, &c, b, ROWS(b));
+		twin_check(odd[_i], cross_entropy, &at, b, ROWS(b));
 	}
 	for (size_t k = 0; k < B; k++) { /* row by row: one NaN must not hide the other rows */
-		const struct call c = {1, C, APART, 0, 0};
+		const struct twin_at at = {{1, C}, 0};
 		const struct twin_buf row[] = {
 			{TWIN_F32, C, z + k * C, TOL},
 			{TWIN_I32, 1, label + k, 0},
@@ -112,38 +87,7 @@ TEST_LOOP(cross_entropy_of_odd_rows_is_as_on_cpu, 0, 5)
 			{TWIN_F32, C, NULL, TOL},
 		};
 
-		twin_check(odd[_i], cross_entropy, &c, row, ROWS(row));
-	}
-}
-
-/* p: y, t, metrics, dy, index */
-static sw_status mse(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
-{
-	const struct call *c = ctx;
-	float *dy = c->place == NO_GRADIENT ? NULL : c->place == IN_PLACE ? p[0] : p[3];
-	sw_status status = SW_OK;
-
-	for (int i = 0; status == SW_OK && i < 2; i++)
-		status = o->mse(q, p[0], p[1], c->index ? p[4] : NULL, dy, p[2], 0.3f, c->B, c->C);
-	return status;
-}
-
-TEST_ROWS(mse_is_as_on_cpu, shapes)
-{
-	const struct shape *s = &shapes[_i];
-	const size_t n = s->B * s->C;
-	const struct twin_buf b[] = {
-		{TWIN_F32, n, twin_noise(n, 1), 0},
-		{TWIN_F32, n, twin_noise(n, 2), 0},
-		{TWIN_METRICS, 1, &before, 1e-12},
-		{TWIN_F32, n, NULL, 0},
-		{TWIN_I32, s->B, twin_labels(s->B, s->B ? s->B : 1, 3), 0},
-	};
-
-	for (int p = APART; p <= NO_GRADIENT; p++) {
-		const struct call c = {s->B, s->C, (enum place)p, 0, p != APART};
-
-		twin_check("mse", mse, &c, b, ROWS(b));
+		twin_check(odd[_i], cross_entropy, &at, row, ROWS(row));
 	}
 }
 

@@ -11,9 +11,7 @@
 
 /* Channels about the 3 blocks of the stand-in's grid; values of a channel about a warp, a block of
  * 256 and the 1024 from which on a block is larger; features (S 1) and images. */
-static const struct shape {
-	size_t B, C, S;
-} shapes[] = {
+static const size_t shapes[][3] = {
 	{1, 1, 1},       {2, 1, 1},  {1, 2, 1},   {3, 5, 1},     {33, 7, 1}, {257, 3, 1},
 	{2, 4, 33},      {5, 3, 49}, {1, 3, 257}, {13, 4, 100},  {4, 7, 64}, {2, 2, 521},
 	{0, 3, 4},       {3, 0, 4},  {3, 4, 0},   {11, 17, 100},
@@ -24,304 +22,124 @@ static const struct shape {
 
 static const struct sw_norm norm = {.eps = 1e-5f, .momentum = 0.1f};
 
-struct call {
-	size_t B, C, S;
-	int in_place;
-};
+/* --- batchnorm; way 1: in place --- */
 
-/* x, gamma, beta, running_mean, running_var, y, mean, rstd */
-static sw_status train(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
+TWIN_CALL(train, batchnorm_train(q, p[0], p[1], p[2], p[3], p[4], p[way ? 0 : 5], p[6], p[7], d[0],
+				 d[1], d[2], norm))
+TWIN_CALL(eval,
+	  batchnorm_eval(q, p[0], p[1], p[2], p[3], p[4], p[way ? 0 : 5], d[0], d[1], d[2], norm))
+TWIN_CALL(backward, batchnorm_backward(q, p[0], p[1], p[2], p[3], p[4], p[way ? 4 : 5], p[6], p[7],
+				       d[0], d[1], d[2]))
+
+/* Over rows that lie apart: here are some of 3 B + 1 rows. */
+TWIN_CALL(shared_sums, batchnorm_sums(q, p[0], p[1], d[0], d[1], d[2]))
+TWIN_CALL(shared_train,
+	  batchnorm_train_summed(q, p[0], p[1], p[2], p[3], p[4], p[5], p[way ? 0 : 6], p[7], p[8],
+				 (3 * d[0] + 1) * d[2], d[0], d[1], d[2], norm))
+TWIN_CALL(shared_gradients,
+	  batchnorm_backward_sums(q, p[0], p[1], p[2], p[3], p[4], p[5], p[6], d[0], d[1], d[2]))
+TWIN_CALL(shared_backward,
+	  batchnorm_backward_summed(q, p[0], p[1], p[2], p[3], p[4], p[5], p[way ? 4 : 6],
+				    (3 * d[0] + 1) * d[2], d[0], d[1], d[2]))
+
+/* Such as (3 B + 1) S gradients may have. */
+static const void *sums_of_gradients(size_t n, unsigned seed, const struct twin_at *at)
 {
-	const struct call *c = ctx;
-
-	return o->batchnorm_train(q, p[0], p[1], p[2], p[3], p[4], p[c->in_place ? 0 : 5], p[6],
-				  p[7], c->B, c->C, c->S, norm);
-}
-
-static sw_status eval(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
-{
-	const struct call *c = ctx;
-
-	return o->batchnorm_eval(q, p[0], p[1], p[2], p[3], p[4], p[c->in_place ? 0 : 5], c->B,
-				 c->C, c->S, norm);
-}
-
-/* Numbers that a variance, or one over its root, may be. */
-static float *positive(size_t n, unsigned seed)
-{
-	float *x = twin_noise(n, seed);
+	double *sums = twin_room(n * sizeof *sums);
+	const float *x = twin_noise(n, seed);
 
 	for (size_t i = 0; i < n; i++)
-		x[i] = 0.25f + fabsf(x[i]);
-	return x;
-}
-
-/* Far from zero: what a sum of squares loses its digits by. */
-static float *far(size_t n, unsigned seed)
-{
-	float *x = twin_noise(n, seed);
-
-	for (size_t i = 0; i < n; i++)
-		x[i] += 100.0f;
-	return x;
-}
-
-TEST_ROWS(batchnorm_forward_is_as_on_cpu, shapes)
-{
-	const struct shape *s = &shapes[_i];
-	const size_t n = s->B * s->C * s->S;
-
-	for (int way = 0; way < 4; way++) {
-		const struct call c = {s->B, s->C, s->S, way % 2};
-		const struct twin_buf b[] = {
-			{TWIN_F32, n, way / 2 ? far(n, 1) : twin_noise(n, 1), 1e-5},
-			{TWIN_F32, s->C, twin_noise(s->C, 2), 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 3), 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 4), TOL},
-			{TWIN_F32, s->C, positive(s->C, 5), TOL},
-			{TWIN_F32, n, NULL, way / 2 ? 1e-5 : TOL},
-			{TWIN_F32, s->C, NULL, TOL},
-			{TWIN_F32, s->C, NULL, TOL},
-		};
-
-		twin_check("batchnorm_train", train, &c, b, ROWS(b));
-		twin_check("batchnorm_eval", eval, &c, b, ROWS(b));
-	}
-}
-
-/* x, gamma, mean, rstd, dy, dx, dgamma, dbeta */
-static sw_status backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			  const void *ctx)
-{
-	const struct call *c = ctx;
-
-	return o->batchnorm_backward(q, p[0], p[1], p[2], p[3], p[4], p[c->in_place ? 4 : 5], p[6],
-				     p[7], c->B, c->C, c->S);
-}
-
-TEST_ROWS(batchnorm_backward_is_as_on_cpu, shapes)
-{
-	const struct shape *s = &shapes[_i];
-	const size_t n = s->B * s->C * s->S;
-
-	for (int way = 0; way < 2; way++) {
-		const struct call c = {s->B, s->C, s->S, way};
-		const struct twin_buf b[] = {
-			{TWIN_F32, n, twin_noise(n, 1), 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 2), 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 3), 0},
-			{TWIN_F32, s->C, positive(s->C, 4), 0},
-			{TWIN_F32, n, twin_noise(n, 5), 2e-6},
-			{TWIN_F32, n, NULL, 2e-6},
-			{TWIN_F32, s->C, NULL, TOL},
-			{TWIN_F32, s->C, NULL, TOL},
-		};
-
-		twin_check("batchnorm_backward", backward, &c, b, ROWS(b));
-	}
-}
-
-/* --- batchnorm over rows that lie apart: here are some of 3 B + 1 rows --- */
-
-/* x, sums */
-static sw_status shared_sums(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			     const void *ctx)
-{
-	const struct call *c = ctx;
-
-	return o->batchnorm_sums(q, p[0], p[1], c->B, c->C, c->S);
-}
-
-/* x, sums, gamma, beta, running_mean, running_var, y, mean, rstd */
-static sw_status shared_train(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			      const void *ctx)
-{
-	const struct call *c = ctx;
-
-	return o->batchnorm_train_summed(q, p[0], p[1], p[2], p[3], p[4], p[5],
-					 p[c->in_place ? 0 : 6], p[7], p[8], (3 * c->B + 1) * c->S,
-					 c->B, c->C, c->S, norm);
-}
-
-/* Such as (3 B + 1) S values may have; of the last channel rounding has made less than nothing. */
-static double *sums_of_all(const struct shape *s, int gradients)
-{
-	double *sums = calloc(2 * s->C + 1, sizeof *sums);
-	const float *x = twin_noise(2 * s->C, 6);
-	const double N = (double)((3 * s->B + 1) * s->S);
-
-	ck_assert_ptr_nonnull(sums);
-	for (size_t c = 0; c < s->C; c++) {
-		sums[2 * c] = (double)x[2 * c] * N;
-		sums[2 * c + 1] = gradients ? (double)x[2 * c + 1] * N
-					    : sums[2 * c] * sums[2 * c] / N +
-						      (fabs((double)x[2 * c + 1]) + 0.01) * N;
-	}
-	if (s->C > 0 && !gradients)
-		sums[2 * s->C - 1] = sums[2 * s->C - 2] * sums[2 * s->C - 2] / fmax(N, 1) - 1e-9;
+		sums[i] = (double)x[i] * (double)((3 * at->d[0] + 1) * at->d[2]);
 	return sums;
 }
 
-TEST_ROWS(batchnorm_of_shared_rows_is_as_on_cpu, shapes)
+/* And values, with their squares; of the last channel rounding has made less than nothing. */
+static const void *sums_of_values(size_t n, unsigned seed, const struct twin_at *at)
 {
-	const struct shape *s = &shapes[_i];
-	const size_t n = s->B * s->C * s->S;
-	double *all = sums_of_all(s, 0);
+	double *sums = twin_room(n * sizeof *sums);
+	const float *x = twin_noise(n, seed);
+	const double N = (double)((3 * at->d[0] + 1) * at->d[2]);
 
-	for (int way = 0; way < 2; way++) {
-		const struct call c = {s->B, s->C, s->S, way};
-		const struct twin_buf sums[] = {
-			{TWIN_F32, n, way ? far(n, 1) : twin_noise(n, 1), 0},
-			{TWIN_F64, 2 * s->C, NULL, 1e-12},
-		};
-		const struct twin_buf b[] = {
-			{TWIN_F32, n, twin_noise(n, 1), 1e-5},
-			{TWIN_F64, 2 * s->C, all, 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 2), 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 3), 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 4), TOL},
-			{TWIN_F32, s->C, positive(s->C, 5), TOL},
-			{TWIN_F32, n, NULL, TOL},
-			{TWIN_F32, s->C, NULL, TOL},
-			{TWIN_F32, s->C, NULL, TOL},
-		};
-
-		twin_check("batchnorm_sums", shared_sums, &c, sums, ROWS(sums));
-		twin_check("batchnorm_train_summed", shared_train, &c, b, ROWS(b));
+	for (size_t i = 0; i < n; i += 2) {
+		sums[i] = (double)x[i] * N;
+		sums[i + 1] = sums[i] * sums[i] / N + (fabs((double)x[i + 1]) + 0.01) * N;
 	}
-	free(all);
+	if (n > 0)
+		sums[n - 1] = sums[n - 2] * sums[n - 2] / fmax(N, 1) - 1e-9;
+	return sums;
 }
 
-/* x, mean, rstd, dy, sums, dgamma, dbeta */
-static sw_status shared_gradients(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-				  const void *ctx)
-{
-	const struct call *c = ctx;
-
-	return o->batchnorm_backward_sums(q, p[0], p[1], p[2], p[3], p[4], p[5], p[6], c->B, c->C,
-					  c->S);
-}
-
-/* x, gamma, mean, rstd, dy, sums, dx */
-static sw_status shared_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-				 const void *ctx)
-{
-	const struct call *c = ctx;
-
-	return o->batchnorm_backward_summed(q, p[0], p[1], p[2], p[3], p[4], p[5],
-					    p[c->in_place ? 4 : 6], (3 * c->B + 1) * c->S, c->B,
-					    c->C, c->S);
-}
-
-TEST_ROWS(batchnorm_backward_of_shared_rows_is_as_on_cpu, shapes)
-{
-	const struct shape *s = &shapes[_i];
-	const size_t n = s->B * s->C * s->S;
-	double *all = sums_of_all(s, 1);
-
-	for (int way = 0; way < 2; way++) {
-		const struct call c = {s->B, s->C, s->S, way};
-		const struct twin_buf sums[] = {
-			{TWIN_F32, n, twin_noise(n, 1), 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 3), 0},
-			{TWIN_F32, s->C, positive(s->C, 4), 0},
-			{TWIN_F32, n, twin_noise(n, 5), 0},
-			{TWIN_F64, 2 * s->C, NULL, 1e-12},
-			{TWIN_F32, s->C, NULL, TOL},
-			{TWIN_F32, s->C, NULL, TOL},
-		};
-		const struct twin_buf b[] = {
-			{TWIN_F32, n, twin_noise(n, 1), 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 2), 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 3), 0},
-			{TWIN_F32, s->C, positive(s->C, 4), 0},
-			{TWIN_F32, n, twin_noise(n, 5), 2e-6},
-			{TWIN_F64, 2 * s->C, all, 0},
-			{TWIN_F32, n, NULL, 2e-6},
-		};
-
-		twin_check("batchnorm_backward_sums", shared_gradients, &c, sums, ROWS(sums));
-		twin_check("batchnorm_backward_summed", shared_backward, &c, b, ROWS(b));
-	}
-	free(all);
-}
-
-/* --- layernorm: B rows of C values --- */
-
-static const struct shape rows[] = {
-	{1, 1, 0},  {1, 2, 0},  {2, 1, 0},   {3, 31, 0},   {25, 32, 0},
-	{7, 33, 0}, {9, 97, 0}, {2, 257, 0}, {1031, 5, 0}, {1100, 2, 0},
-	{0, 3, 0},  {3, 0, 0},  {0, 0, 0},   {4099, 3, 0}, {4099, 768, 0},
+static const struct twin_op norms[] = {
+	{"batchnorm_train", train, "BCS", 2,
+	 "BCS~1e-5 C C C~5e-7 C+~5e-7 BCS?~5e-7 C?~5e-7 C?~5e-7", NULL},
+	{"batchnorm_train of values far from zero", train, "BCS", 2,
+	 "BCS@~1e-5 C C C~5e-7 C+~5e-7 BCS?~1e-5 C?~5e-7 C?~5e-7", NULL},
+	{"batchnorm_eval", eval, "BCS", 2, "BCS~1e-5 C C C C+ BCS?~5e-7", NULL},
+	{"batchnorm_backward", backward, "BCS", 2, "BCS C C C+ BCS~2e-6 BCS?~2e-6 C?~5e-7 C?~5e-7",
+	 NULL},
+	{"batchnorm_sums", shared_sums, "BCS", 1, "BCS d2C?~1e-12", NULL},
+	{"batchnorm_sums of values far from zero", shared_sums, "BCS", 1, "BCS@ d2C?~1e-12", NULL},
+	{"batchnorm_train_summed", shared_train, "BCS", 2,
+	 "BCS~1e-5 d2C! C C C~5e-7 C+~5e-7 BCS?~5e-7 C?~5e-7 C?~5e-7", sums_of_values},
+	{"batchnorm_backward_sums", shared_gradients, "BCS", 1,
+	 "BCS C C+ BCS d2C?~1e-12 C?~5e-7 C?~5e-7", NULL},
+	{"batchnorm_backward_summed", shared_backward, "BCS", 2,
+	 "BCS C C C+ BCS~2e-6 d2C! BCS?~2e-6", sums_of_gradients},
 };
 
-/* x, gamma, beta, y, mean, rstd */
-static sw_status layer(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
+TEST_ROWS(batchnorm_is_as_on_cpu, shapes)
 {
-	const struct call *c = ctx;
-
-	return o->layernorm_forward(q, p[0], p[1], p[2], p[3], p[4], p[5], c->B, c->C, norm);
+	for (size_t i = 0; i < ROWS(norms); i++)
+		twin_row(&norms[i], shapes[_i]);
 }
 
-static sw_status layer_eval(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			    const void *ctx)
-{
-	const struct call *c = ctx;
+/* --- layernorm: R rows of D values --- */
 
-	return o->layernorm_forward(q, p[0], p[1], p[2], p[c->in_place ? 0 : 3], NULL, NULL, c->B,
-				    c->C, norm);
-}
+static const size_t rows[][2] = {
+	{1, 1},    {1, 2},    {2, 1}, {3, 31}, {25, 32}, {7, 33},   {9, 97},     {2, 257},
+	{1031, 5}, {1100, 2}, {0, 3}, {3, 0},  {0, 0},   {4099, 3}, {4099, 768},
+};
+
+TWIN_CALL(layer, layernorm_forward(q, p[0], p[1], p[2], p[3], p[4], p[5], d[0], d[1], norm))
+TWIN_CALL(layer_eval,
+	  layernorm_forward(q, p[0], p[1], p[2], p[way ? 0 : 3], NULL, NULL, d[0], d[1], norm))
+TWIN_CALL(layer_backward, layernorm_backward(q, p[0], p[1], p[2], p[3], p[4], p[way ? 4 : 5], p[6],
+					     p[7], d[0], d[1]))
+
+static const struct twin_op layernorms[] = {
+	{"layernorm_forward", layer, "RD", 1, "RD D D RD?~5e-7 R?~5e-7 R?~5e-7", NULL},
+	{"layernorm_forward of values far from zero", layer, "RD", 1,
+	 "RD@ D D RD?~1e-5 R?~5e-7 R?~5e-7", NULL},
+	{"layernorm_forward in evaluation", layer_eval, "RD", 2, "RD~1e-5 D D RD?~5e-7", NULL},
+	{"layernorm_forward in evaluation, far from zero", layer_eval, "RD", 2,
+	 "RD@~1e-5 D D RD?~1e-5", NULL},
+};
 
 TEST_ROWS(layernorm_forward_is_as_on_cpu, rows)
 {
-	const struct shape *s = &rows[_i];
-	const size_t n = s->B * s->C;
-
-	for (int way = 0; way < 2 && !twin_slow(n); way++) {
-		const struct call c = {s->B, s->C, 0, way};
-		const struct twin_buf b[] = {
-			{TWIN_F32, n, way ? far(n, 1) : twin_noise(n, 1), 1e-5},
-			{TWIN_F32, s->C, twin_noise(s->C, 2), 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 3), 0},
-			{TWIN_F32, n, NULL, way ? 1e-5 : TOL},
-			{TWIN_F32, s->B, NULL, TOL},
-			{TWIN_F32, s->B, NULL, TOL},
-		};
-
-		twin_check("layernorm_forward", layer, &c, b, ROWS(b));
-		twin_check("layernorm_forward, evaluation", layer_eval, &c, b, ROWS(b));
-	}
-}
-
-/* x, gamma, mean, rstd, dy, dx, dgamma, dbeta */
-static sw_status layer_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-				const void *ctx)
-{
-	const struct call *c = ctx;
-
-	return o->layernorm_backward(q, p[0], p[1], p[2], p[3], p[4], p[c->in_place ? 4 : 5], p[6],
-				     p[7], c->B, c->C);
+	for (size_t i = 0; i < ROWS(layernorms) && !twin_slow(rows[_i][0] * rows[_i][1]); i++)
+		twin_row(&layernorms[i], rows[_i]);
 }
 
 TEST_ROWS(layernorm_backward_is_as_on_cpu, rows)
 {
-	const struct shape *s = &rows[_i];
-	const size_t n = s->B * s->C;
-	float *x = twin_noise(n, 1), *mean = twin_noise(s->B, 3), *rstd = positive(s->B, 4);
-	float *dy = twin_noise(n, 5);
+	struct twin_at at = {{rows[_i][0], rows[_i][1]}, 0};
+	const size_t R = at.d[0], D = at.d[1], n = R * D;
+	const float *x = twin_noise(n, 1), *mean = twin_noise(R, 3), *dy = twin_noise(n, 5);
+	const float *rstd = twin_positive(R, 4);
 
-	for (int way = 0; way < 2 && !twin_slow(n); way++) {
-		const struct call c = {s->B, s->C, 0, way};
+	for (; at.way < 2 && !twin_slow(n); at.way++) {
 		const struct twin_buf b[] = {
-			{TWIN_F32, n, x, 0},       {TWIN_F32, s->C, twin_noise(s->C, 2), 0},
-			{TWIN_F32, s->B, mean, 0}, {TWIN_F32, s->B, rstd, 0},
-			{TWIN_F32, n, dy, 2e-6},   {TWIN_F32, n, NULL, 2e-6},
-			{TWIN_F32, s->C, NULL, 0}, {TWIN_F32, s->C, NULL, 0},
+			{TWIN_F32, n, x, 0},     {TWIN_F32, D, twin_noise(D, 2), 0},
+			{TWIN_F32, R, mean, 0},  {TWIN_F32, R, rstd, 0},
+			{TWIN_F32, n, dy, 2e-6}, {TWIN_F32, n, NULL, 2e-6},
+			{TWIN_F32, D, NULL, 0},  {TWIN_F32, D, NULL, 0},
 		};
-		struct sum *dgamma = twin_sums(s->C), *dbeta = twin_sums(s->C);
+		struct sum *dgamma = twin_sums(D), *dbeta = twin_sums(D);
 		const struct sum *const sums[ROWS(b)] = {[6] = dgamma, [7] = dbeta};
 
-		sums_layernorm_backward(dgamma, dbeta, x, mean, rstd, dy, s->B, s->C);
-		twin_check_sums("layernorm_backward", layer_backward, &c, b, ROWS(b), sums);
+		sums_layernorm_backward(dgamma, dbeta, x, mean, rstd, dy, R, D);
+		twin_check_sums("layernorm_backward", layer_backward, &at, b, ROWS(b), sums);
 	}
 }
 
@@ -334,121 +152,82 @@ static const size_t lengths[] = {
 #endif
 };
 
-static sw_status norm2(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
-{
-	return o->norm2(q, p[0], p[1], *(const size_t *)ctx);
-}
+TWIN_CALL(norm2, norm2(q, p[0], p[1], d[0]))
 
 TEST(norm2_of_any_length_is_as_on_cpu)
 {
 	for (size_t i = 0; i < ROWS(lengths); i++) {
 		const size_t n = lengths[i];
+		const struct twin_at at = {{n}, 0};
 		float *x = twin_noise(n, (unsigned)i);
 		/* The CPU has eight sums, whose n / 8 additions each round by 2^-53 at most. */
 		const struct twin_buf b[] = {{TWIN_F32, n, x, 0},
 					     {TWIN_F64, 1, NULL, 1e-14 + (double)n * 0x1p-56}};
 
-		twin_check("norm2", norm2, &n, b, ROWS(b));
+		twin_check("norm2", norm2, &at, b, ROWS(b));
 		if (n == 0)
 			continue;
 		x[n - 1] = (float)strtod("nan", NULL);
-		twin_check("norm2 of a NaN", norm2, &n, b, ROWS(b));
+		twin_check("norm2 of a NaN", norm2, &at, b, ROWS(b));
 	}
 }
 
-static sw_status labels_count(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			      const void *ctx)
+/* Labels of 10 classes, of which way makes none, or each third or second one, such as count. */
+static const void *some_labels(size_t n, unsigned seed, const struct twin_at *at)
 {
-	return o->labels_count(q, p[0], p[1], *(const size_t *)ctx);
+	int32_t *label = twin_labels(n, 10, seed);
+
+	for (size_t k = 0; k < n; k += (size_t)at->way + 1)
+		label[k] = -1;
+	return label;
 }
 
-TEST(labels_count_is_as_on_cpu)
-{
-	for (size_t i = 0; i < ROWS(lengths); i++)
-		for (size_t every = 1; every < 4; every++) { /* 1: no label is left */
-			const size_t n = lengths[i];
-			int32_t *label = twin_labels(n, 10, 1);
-			const struct twin_buf b[] = {{TWIN_I32, n, label, 0},
-						     {TWIN_I32, 1, NULL, 0}};
+TWIN_CALL(labels_count, labels_count(q, p[0], p[1], d[0]))
 
-			for (size_t k = 0; k < n; k += every)
-				label[k] = -1;
-			twin_check("labels_count", labels_count, &n, b, ROWS(b));
-		}
+TEST_ROWS(labels_count_is_as_on_cpu, lengths)
+{
+	twin_row(&(struct twin_op){"labels_count", labels_count, "B", 3, "iB! i1?", some_labels},
+		 &lengths[_i]);
 }
 
 /* z, label, counts; twice: they are added to */
-static sw_status class_counts(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			      const void *ctx)
+TWIN_CALLS(class_counts, class_counts(q, p[0], p[1], p[2], d[0], d[1]),
+	   class_counts(q, p[0], p[1], p[2], d[0], d[1]))
+
+static const size_t classes[][2] = {{1, 1},  {2, 2},  {33, 10}, {29, 31}, {25, 32},
+				    {9, 33}, {7, 67}, {101, 3}, {0, 3},   {3, 0}};
+
+static const void *odd_logits(size_t n, unsigned seed, const struct twin_at *at)
 {
-	const struct call *c = ctx;
-	const sw_status status = o->class_counts(q, p[0], p[1], p[2], c->B, c->C);
+	const size_t C = at->d[1];
+	float *z = twin_noise(n, seed);
 
-	return status != SW_OK ? status : o->class_counts(q, p[0], p[1], p[2], c->B, c->C);
-}
-
-static const struct shape classes[] = {{1, 1, 0},   {2, 2, 0},  {33, 10, 0}, {29, 31, 0},
-				       {25, 32, 0}, {9, 33, 0}, {7, 67, 0},  {101, 3, 0},
-				       {0, 3, 0},   {3, 0, 0}};
-
-TEST_ROWS(class_counts_are_as_on_cpu, classes)
-{
-	const struct call c = {classes[_i].B, classes[_i].C, 0, 0};
-	const size_t n = c.B * c.C;
-	float *z = twin_noise(n, 1);
-	int32_t *label = twin_labels(c.B, c.C ? c.C : 1, 2);
-	const int64_t before[3] = {7, (int64_t)1 << 40, 0};
-	int64_t counts[3 * 67] = {0};
-	const struct twin_buf b[] = {
-		{TWIN_F32, n, z, 0},
-		{TWIN_I32, c.B, label, 0},
-		{TWIN_I64, 3 * c.C, counts, 0},
-	};
-
-	for (size_t i = 0; i < 3 * c.C; i++)
-		counts[i] = before[i % 3];
-	for (size_t i = 0; i < c.B; i++) {
-		if (i % 5 == 2)
-			label[i] = -1;
+	for (size_t i = 0; n > 0 && i < at->d[0]; i++) {
 		if (i % 7 == 3) /* a NaN: no prediction */
-			z[i * c.C + i % c.C] = (float)strtod("nan", NULL);
+			z[i * C + i % C] = (float)strtod("nan", NULL);
 		if (i % 7 == 4) /* equals: the first */
-			for (size_t k = i % c.C; k < c.C; k++)
-				z[i * c.C + k] = 3.0f;
+			for (size_t k = i % C; k < C; k++)
+				z[i * C + k] = 3.0f;
 		if (i % 7 == 5)
-			for (size_t k = 0; k < c.C; k++)
-				z[i * c.C + k] = -(float)strtod("inf", NULL);
+			for (size_t k = 0; k < C; k++)
+				z[i * C + k] = -(float)strtod("inf", NULL);
 	}
-	twin_check("class_counts", class_counts, &c, b, ROWS(b));
+	return z;
 }
 
-/* label, count, z, dz, metrics: the mean over the labels that count */
-static sw_status counted(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			 const void *ctx)
+/* The mean over the labels that count. */
+TWIN_CALLS(counted, labels_count(q, p[0], p[1], d[0]),
+	   cross_entropy(q, p[2], p[0], NULL, p[3], p[4], 1.0f, p[1], d[0], d[1], 0.1f))
+
+static const struct twin_op of_classes[] = {
+	{"class_counts", class_counts, "BC", 1, "BC! iB<C- l3C", odd_logits},
+	{"cross_entropy by the count", counted, "BC", 1, "iB<C- i1? BC BC?~2e-6 m1~2e-6", NULL},
+};
+
+TEST_ROWS(classes_are_counted_as_on_cpu, classes)
 {
-	const struct call *c = ctx;
-	const sw_status status = o->labels_count(q, p[0], p[1], c->B);
-
-	return status != SW_OK ? status
-			       : o->cross_entropy(q, p[2], p[0], NULL, p[3], p[4], 1.0f, p[1], c->B,
-						  c->C, 0.1f);
-}
-
-TEST_ROWS(cross_entropy_divides_its_gradient_by_the_count, classes)
-{
-	static const struct sw_metrics before;
-	const struct call c = {classes[_i].B, classes[_i].C, 0, 0};
-	const size_t n = c.B * c.C;
-	int32_t *label = twin_labels(c.B, c.C ? c.C : 1, 2);
-	const struct twin_buf b[] = {
-		{TWIN_I32, c.B, label, 0},          {TWIN_I32, 1, NULL, 0},
-		{TWIN_F32, n, twin_noise(n, 1), 0}, {TWIN_F32, n, NULL, 2e-6},
-		{TWIN_METRICS, 1, &before, 2e-6},
-	};
-
-	for (size_t i = 0; i < c.B; i += 3)
-		label[i] = -1;
-	twin_check("cross_entropy", counted, &c, b, ROWS(b));
+	for (size_t i = 0; i < ROWS(of_classes); i++)
+		twin_row(&of_classes[i], classes[_i]);
 }
 
 RUN_TWINS()

@@ -2,56 +2,49 @@
  * those of kernels/cpu. */
 #include "tests/kernels/cuda_shim/twin.h"
 #include "tests/run.h"
-#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- embeddings: up to 32 places the bits are the same, then a token's sums are of parts --- */
 
-static const struct table {
-	size_t N, V, D;
-} tables[] = {
-	{1, 1, 1},         {2, 3, 5},     {33, 16, 31},  {31, 17, 32},  {7, 257, 33},
-	{513, 2, 3},       {1031, 70, 5}, {40, 5003, 2}, {257, 300, 7}, {0, 3, 4},
-	{3, 4, 0},         {0, 0, 0},     {1100, 1, 3},  {32, 1, 40},
+static const size_t few[][3] = {{1, 1, 1},   {2, 3, 5}, {31, 17, 32}, {7, 257, 33},
+				{32, 1, 40}, {0, 3, 4}, {3, 4, 0},    {0, 0, 0}};
+static const size_t many[][3] = {
+	{33, 16, 31},      {513, 2, 3}, {1031, 70, 5}, {40, 5003, 2}, {257, 300, 7}, {1100, 1, 3},
 #ifdef SW_TEST_GPU
 	{8209, 30011, 96},
 #endif
 };
 
-struct call {
-	size_t N, V, D;
-};
-
-/* table, token, y, dtable, work; backward over the rows of y */
+/* table, token, y, dtable; backward over the rows of y, in a table's own scratch memory. */
 static sw_status embedding(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 			   const void *ctx)
 {
-	const struct call *c = ctx;
-	const sw_status status = o->embedding_forward(q, p[0], p[1], p[2], c->N, c->V, c->D);
+	const size_t *d = ((const struct twin_at *)ctx)->d;
+	void *work;
+	sw_status rc = o->alloc(&work, o->embedding_workspace(d[0], d[1], d[2]));
 
-	return status != SW_OK ? status
-			       : o->embedding_backward(q, p[1], p[2], p[3], c->N, c->V, c->D, p[4]);
+	if (rc == SW_OK)
+		rc = o->embedding_forward(q, p[0], p[1], p[2], d[0], d[1], d[2]);
+	if (rc == SW_OK)
+		rc = o->embedding_backward(q, p[1], p[2], p[3], d[0], d[1], d[2], work);
+	const sw_status done = o->sync(q);
+
+	o->free(work);
+	return rc != SW_OK ? rc : done;
 }
 
-TEST_ROWS(embedding_is_as_on_cpu, tables)
+TEST_ROWS(embedding_of_few_tokens_has_the_bits_of_the_cpu, few)
 {
-	const struct table *s = &tables[_i];
-	const size_t n = s->V * s->D;
-	const size_t work = twin_cuda()->embedding_workspace(s->N, s->V, s->D);
-	const double tol = s->N <= 32 ? 0.0 : 1e-4;
+	twin_row(&(struct twin_op){"embedding", embedding, "NVD", 1, "VD iN<V ND? VD?", NULL},
+		 few[_i]);
+}
 
-	const struct call c = {s->N, s->V, s->D};
-	const struct twin_buf b[] = {
-		{TWIN_F32, n, twin_noise(n, 1), 0},
-		{TWIN_I32, s->N, twin_labels(s->N, s->V ? s->V : 1, 2), 0},
-		{TWIN_F32, s->N * s->D, NULL, 0},
-		{TWIN_F32, n, NULL, tol},
-		{TWIN_F32, work / sizeof(float), NULL, TWIN_SCRATCH},
-	};
-
-	twin_check("embedding", embedding, &c, b, ROWS(b));
+TEST_ROWS(embedding_of_many_tokens_is_as_on_cpu, many)
+{
+	twin_row(&(struct twin_op){"embedding", embedding, "NVD", 1, "VD iN<V ND? VD?~1e-4", NULL},
+		 many[_i]);
 }
 
 /* An epoch's last batch is smaller than the one that scratch memory was counted for. */
@@ -70,46 +63,10 @@ TEST(fewer_tokens_need_no_more_scratch_memory)
 
 /* --- rows of tokens --- */
 
-static const struct row {
-	size_t B, T, D;
-} rows[] = {
+static const size_t rows[][3] = {
 	{1, 1, 1},   {2, 3, 5},   {5, 7, 33}, {3, 33, 31}, {13, 2, 64},
 	{7, 11, 67}, {257, 2, 1}, {0, 3, 4},  {3, 0, 4},   {3, 4, 0},
 };
-
-struct row_call {
-	size_t B, T, D;
-	int lengths, in_place;
-};
-
-/* x, table, y, dtable: dtable from y's rows; in place or not */
-static sw_status position(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			  const void *ctx)
-{
-	const struct row_call *c = ctx;
-	float *y = p[c->in_place ? 0 : 2];
-	const sw_status status = o->position_forward(q, p[0], p[1], y, c->B, c->T, c->D);
-
-	return status != SW_OK ? status : o->position_backward(q, y, p[3], c->B, c->T, c->D);
-}
-
-TEST_ROWS(position_is_as_on_cpu, rows)
-{
-	const struct row *s = &rows[_i];
-	const size_t n = s->B * s->T * s->D, m = s->T * s->D;
-
-	for (int in_place = 0; in_place < 2; in_place++) {
-		const struct row_call c = {s->B, s->T, s->D, 0, in_place};
-		const struct twin_buf b[] = {
-			{TWIN_F32, n, twin_noise(n, 1), 0},
-			{TWIN_F32, m, twin_noise(m, 2), 0},
-			{TWIN_F32, n, NULL, 0},
-			{TWIN_F32, m, NULL, 0},
-		};
-
-		twin_check("position", position, &c, b, ROWS(b));
-	}
-}
 
 /* Of B rows of at most T tokens: none and all of them, too. */
 static int32_t *lengths(size_t B, size_t T, unsigned seed)
@@ -123,128 +80,111 @@ static int32_t *lengths(size_t B, size_t T, unsigned seed)
 	return x;
 }
 
-/* x, length, y, dx */
-static sw_status token_mean(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			    const void *ctx)
+/* Operand 2: lengths, which odd ways use; operand 1: n / (B T) numbers a token, in an odd way NaN
+ * behind a row's length but for the first `read` of a token. */
+static const void *padded(size_t n, unsigned seed, const struct twin_at *at, size_t read)
 {
-	const struct row_call *c = ctx;
-	const int32_t *length = c->lengths ? p[1] : NULL;
-	const sw_status status = o->token_mean_forward(q, p[0], length, p[2], c->B, c->T, c->D);
+	const size_t B = at->d[0], T = at->d[1], each = B * T > 0 ? n / (B * T) : 0;
+	const int32_t *length = lengths(B, T, 2);
+	float *x;
 
-	return status != SW_OK ? status
-			       : o->token_mean_backward(q, p[2], length, p[3], c->B, c->T, c->D);
+	if (seed == 2)
+		return length;
+	x = twin_noise(n, seed);
+	for (size_t i = 0; at->way % 2 && each && i < n; i++)
+		if (i % each >= read && i / each % T >= (size_t)length[i / each / T])
+			x[i] = (float)strtod("nan", NULL);
+	return x;
 }
 
-TEST_ROWS(token_mean_is_as_on_cpu_and_reads_no_padding, rows)
+static const void *padded_rows(size_t n, unsigned seed, const struct twin_at *at)
 {
-	const struct row *s = &rows[_i];
-	const size_t n = s->B * s->T * s->D;
-	const int32_t *length = lengths(s->B, s->T, 2);
-
-	for (int with = 0; with < 2; with++) {
-		const struct row_call c = {s->B, s->T, s->D, with, 0};
-		float *x = twin_noise(n, 1);
-		const struct twin_buf b[] = {
-			{TWIN_F32, n, x, 0},
-			{TWIN_I32, s->B, length, 0},
-			{TWIN_F32, s->B * s->D, NULL, 0},
-			{TWIN_F32, n, NULL, 0},
-		};
-
-		for (size_t i = 0; with && i < n; i++)
-			if (i / s->D % s->T >= (size_t)length[i / s->D / s->T])
-				x[i] = (float)strtod("nan", NULL);
-		twin_check("token_mean", token_mean, &c, b, ROWS(b));
-	}
+	return padded(n, seed, at, 0);
 }
 
-/* --- attention --- */
+/* Queries are read. */
+static const void *padded_values(size_t n, unsigned seed, const struct twin_at *at)
+{
+	return padded(n, seed, at, at->d[2]);
+}
+
+static const void *some_lengths(size_t n, unsigned seed, const struct twin_at *at)
+{
+	return lengths(n, at->d[1], seed);
+}
+
+/* dtable from y's rows; way 1: in place */
+TWIN_CALLS(position, position_forward(q, p[0], p[1], p[way ? 0 : 2], d[0], d[1], d[2]),
+	   position_backward(q, p[way ? 0 : 2], p[3], d[0], d[1], d[2]))
+TWIN_CALLS(token_mean, token_mean_forward(q, p[0], way ? p[1] : NULL, p[2], d[0], d[1], d[2]),
+	   token_mean_backward(q, p[2], way ? p[1] : NULL, p[3], d[0], d[1], d[2]))
+
+static const struct twin_op of_rows[] = {
+	{"position", position, "BTD", 2, "BTD TD BTD? TD?", NULL},
+	{"token_mean, which reads no padding", token_mean, "BTD", 2, "BTD! iB! BD? BTD?",
+	 padded_rows},
+};
+
+TEST_ROWS(positions_and_means_have_the_bits_of_the_cpu, rows)
+{
+	for (size_t i = 0; i < ROWS(of_rows); i++)
+		twin_row(&of_rows[i], rows[_i]);
+}
+
+/* --- attention of {B, T, D, heads} --- */
 
 /* Heads narrower and wider than a tile of 32, tokens about tiles of 32 and of 64. */
-static const struct sw_attention shapes[] = {
-	{1, 1, 1, 1, 0},     {2, 2, 4, 2, 0},   {3, 5, 6, 3, 0},   {2, 33, 10, 2, 0},
-	{1, 31, 33, 1, 0},   {2, 65, 37, 1, 0}, {1, 67, 80, 2, 0}, {5, 17, 21, 7, 0},
-	{0, 3, 4, 2, 0},     {3, 0, 4, 2, 0},   {3, 4, 0, 2, 0},   {3, 4, 5, 2, 0},
-	{3, 4, 5, 0, 0},
+static const size_t shapes[][4] = {
+	{1, 1, 1, 1},     {2, 2, 4, 2},   {3, 5, 6, 3},   {2, 33, 10, 2}, {1, 31, 33, 1},
+	{2, 65, 37, 1},   {1, 67, 80, 2}, {5, 17, 21, 7}, {0, 3, 4, 2},   {3, 0, 4, 2},
+	{3, 4, 0, 2},     {3, 4, 5, 2},   {3, 4, 5, 0},
 #ifdef SW_TEST_GPU
-	{4, 257, 192, 3, 0},
+	{4, 257, 192, 3},
 #endif
 };
 
-struct attention_call {
-	struct sw_attention a;
-	int lengths;
-};
-
-/* qkv, length, p, y, work */
-static sw_status forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			 const void *ctx)
+/* qkv, length, p, y, and for backward dy and dqkv. way: with lengths, causal */
+static sw_status attend(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+			const struct twin_at *at, bool back)
 {
-	const struct attention_call *c = ctx;
+	const struct sw_attention a = {at->d[0], at->d[1], at->d[2], at->d[3], at->way / 2};
+	void *work;
+	sw_status rc = o->alloc(&work, o->attention_workspace(&a));
 
-	return o->attention_forward(q, p[0], c->lengths ? p[1] : NULL, p[2], p[3], &c->a, p[4]);
+	if (rc == SW_OK)
+		rc = o->attention_forward(q, p[0], at->way % 2 ? p[1] : NULL, p[2], p[3], &a, work);
+	if (rc == SW_OK && back)
+		rc = o->attention_backward(q, p[0], p[2], p[4], p[5], &a, work);
+	const sw_status done = o->sync(q);
+
+	o->free(work);
+	return rc != SW_OK ? rc : done;
 }
 
-/* qkv, length, p (made by forward), y, work, dy, dqkv */
-static sw_status both(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
+static sw_status attention(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+			   const void *ctx)
 {
-	const struct attention_call *c = ctx;
-	const sw_status status = forward(o, q, p, ctx);
-
-	return status != SW_OK ? status
-			       : o->attention_backward(q, p[0], p[2], p[5], p[6], &c->a, p[4]);
+	return attend(o, q, p, ctx, true);
 }
 
-static size_t work_floats(const struct sw_attention *a)
+static sw_status attention_alone(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+				 const void *ctx)
 {
-	const size_t cpu = sw_ops_cpu.attention_workspace(a);
-	const size_t cuda = twin_cuda()->attention_workspace(a);
-
-	return (cpu > cuda ? cpu : cuda) / sizeof(float);
+	return attend(o, q, p, ctx, false);
 }
 
 TEST_ROWS(attention_is_as_on_cpu, shapes)
 {
-	for (int way = 0; way < 4; way++) {
-		struct attention_call c = {shapes[_i], way % 2};
-		const size_t n = c.a.B * c.a.T * c.a.D;
-
-		c.a.causal = way / 2;
-		const struct twin_buf b[] = {
-			{TWIN_F32, 3 * n, twin_noise(3 * n, 1), 0},
-			{TWIN_I32, c.a.B, lengths(c.a.B, c.a.T, 2), 0},
-			{TWIN_F32, c.a.B * c.a.heads * c.a.T * c.a.T, NULL, 2e-6},
-			{TWIN_F32, n, NULL, 2e-6},
-			{TWIN_F32, work_floats(&c.a), NULL, TWIN_SCRATCH},
-			{TWIN_F32, n, twin_noise(n, 3), 0},
-			{TWIN_F32, 3 * n, NULL, 1e-5},
-		};
-
-		twin_check("attention", both, &c, b, ROWS(b));
-	}
+	twin_row(&(struct twin_op){"attention", attention, "BTDH", 4,
+				   "3BTD iB! BHTT?~2e-6 BTD?~2e-6 BTD 3BTD?~1e-5", some_lengths},
+		 shapes[_i]);
 }
 
-TEST_LOOP(attention_forward_reads_no_values_of_padding, 0, 2)
+TEST(attention_forward_reads_no_values_of_padding)
 {
-	struct attention_call c = {{3, 35, 6, 2, _i}, 1};
-	const size_t n = c.a.B * c.a.T * c.a.D;
-	float *qkv = twin_noise(3 * n, 1);
-	const int32_t *length = lengths(c.a.B, c.a.T, 2);
-	const struct twin_buf b[] = {
-		{TWIN_F32, 3 * n, qkv, 0},
-		{TWIN_I32, c.a.B, length, 0},
-		{TWIN_F32, c.a.B * c.a.heads * c.a.T * c.a.T, NULL, 2e-6},
-		{TWIN_F32, n, NULL, 2e-6},
-		{TWIN_F32, work_floats(&c.a), NULL, TWIN_SCRATCH},
-	};
-
-	for (size_t i = 0; i < 3 * n; i++) {
-		const size_t token = i / (3 * c.a.D);
-
-		if (i % (3 * c.a.D) >= c.a.D && token % c.a.T >= (size_t)length[token / c.a.T])
-			qkv[i] = (float)strtod("nan", NULL);
-	}
-	twin_check("attention, NaN behind the rows", forward, &c, b, ROWS(b));
+	twin_row(&(struct twin_op){"attention_forward", attention_alone, "BTDH", 4,
+				   "3BTD! iB! BHTT?~2e-6 BTD?~2e-6", padded_values},
+		 (size_t[]){3, 35, 6, 2});
 }
 
 RUN_TWINS()

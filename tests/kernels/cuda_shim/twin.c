@@ -2,6 +2,7 @@
 #include "kernels/philox.h"
 #include "tests/run.h"
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #ifndef SW_TEST_GPU
@@ -82,9 +83,9 @@ void twin_teardown(void)
 		free(kept[--kept_n]);
 }
 
-static void *keep(size_t bytes)
+void *twin_room(size_t bytes)
 {
-	ck_assert_uint_lt(kept_n, sizeof kept / sizeof *kept);
+	ck_assert_uint_lt(kept_n, ROWS(kept));
 	kept[kept_n] = calloc(1, bytes + 1);
 	ck_assert_ptr_nonnull(kept[kept_n]);
 	return kept[kept_n++];
@@ -97,7 +98,7 @@ static uint32_t word(unsigned seed, size_t i)
 
 float *twin_noise(size_t n, unsigned seed)
 {
-	float *x = keep(n * sizeof *x);
+	float *x = twin_room(n * sizeof *x);
 
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t w = word(seed, i);
@@ -109,7 +110,7 @@ float *twin_noise(size_t n, unsigned seed)
 
 int32_t *twin_labels(size_t n, size_t below, unsigned seed)
 {
-	int32_t *x = keep(n * sizeof *x);
+	int32_t *x = twin_room(n * sizeof *x);
 
 	for (size_t i = 0; i < n; i++)
 		x[i] = (int32_t)(word(seed, i) % below);
@@ -118,7 +119,7 @@ int32_t *twin_labels(size_t n, size_t below, unsigned seed)
 
 struct sum *twin_sums(size_t n)
 {
-	return keep(n * sizeof(struct sum));
+	return twin_room(n * sizeof(struct sum));
 }
 
 static size_t bytes_of(const struct twin_buf *b)
@@ -286,4 +287,128 @@ void twin_check(const char *what, twin_call *call, const void *ctx, const struct
 		size_t n)
 {
 	twin_check_sums(what, call, ctx, b, n, NULL);
+}
+
+/* --- rows --- */
+
+float *twin_positive(size_t n, unsigned seed)
+{
+	float *x = twin_noise(n, seed);
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = 0.25f + fabsf(x[i]);
+	return x;
+}
+
+/* Far from zero: what a sum of squares loses its digits by. */
+static float *far(size_t n, unsigned seed)
+{
+	float *x = twin_noise(n, seed);
+
+	for (size_t i = 0; i < n; i++)
+		x[i] += 100.0f;
+	return x;
+}
+
+/* The product of the sizes that *s begins with; *s is moved behind it. */
+static size_t product(const char **s, const struct twin_op *op, const struct twin_at *at)
+{
+	size_t n = 1;
+
+	for (; (**s >= '0' && **s <= '9') || (**s >= 'A' && **s <= 'Z'); ++*s) {
+		const char *size = strchr(op->sizes, **s);
+
+		ck_assert(size || **s <= '9');
+		n *= size ? at->d[size - op->sizes] : (size_t)(**s - '0');
+	}
+	return n;
+}
+
+static int32_t *integers(size_t n, size_t below, unsigned seed, bool left_out)
+{
+	int32_t *x = twin_labels(n, below ? below : 1, seed);
+
+	for (size_t i = 2; left_out && i < n; i += 3)
+		x[i] = -1;
+	return x;
+}
+
+/* What is added to, and not from zero. */
+static const void *counts(enum twin_kind kind, size_t n)
+{
+	static const struct sw_metrics metrics = {1.5, 2, 3, 4, 5, 6, 7, 8, 9};
+	int64_t *x = twin_room(n * sizeof *x);
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = (int64_t)(i % 3) << 40;
+	return kind == TWIN_METRICS ? (const void *)&metrics : x;
+}
+
+static const void *begin(const struct twin_buf *b, size_t below, char begin, unsigned seed,
+			 const struct twin_op *op, const struct twin_at *at)
+{
+	if (begin == '?')
+		return NULL;
+	if (begin == '!')
+		return op->fill(b->n, seed, at);
+	if (b->kind == TWIN_I32)
+		return integers(b->n, below, seed, begin == '-');
+	if (b->kind != TWIN_F32)
+		return counts(b->kind, b->n);
+	return begin == '+'   ? twin_positive(b->n, seed)
+	       : begin == '@' ? far(b->n, seed)
+			      : twin_noise(b->n, seed);
+}
+
+/* Of the operand at *s, which is moved to the next one. */
+static struct twin_buf operand(const char **s, unsigned seed, const struct twin_op *op,
+			       const struct twin_at *at)
+{
+	static const char kinds[] = "imdl"; /* from TWIN_I32 on */
+	const char *kind = strchr(kinds, **s);
+	struct twin_buf b = {.kind = kind ? (enum twin_kind)(kind - kinds + 1) : TWIN_F32};
+	size_t below = 0;
+	char first = ' ', *end;
+
+	*s += kind != NULL;
+	b.n = product(s, op, at);
+	if (**s == '<') {
+		++*s;
+		below = product(s, op, at);
+	}
+	if (**s && strchr("?+@-!", **s))
+		first = *(*s)++;
+	b.init = begin(&b, below, first, seed, op, at);
+	if (**s == '~') {
+		b.tol = strtod(*s + 1, &end);
+		*s = end;
+	}
+	ck_assert_msg(**s == ' ' || !**s, "%s: %s", op->name, *s);
+	*s += **s == ' ';
+	return b;
+}
+
+void twin_row(const struct twin_op *op, const size_t *shape)
+{
+	const size_t before = kept_n;
+	struct twin_at at = {.way = 0};
+	char what[120];
+
+	memcpy(at.d, shape, strlen(op->sizes) * sizeof *shape);
+	for (; at.way < op->ways; at.way++) {
+		const char *s = op->operands;
+		struct twin_buf b[TWIN_BUFS];
+		size_t n = 0;
+
+		while (*s) {
+			ck_assert_uint_lt(n, TWIN_BUFS);
+			b[n] = operand(&s, (unsigned)n + 1, op, &at);
+			n++;
+		}
+		snprintf(what, sizeof what, "%s, %s %zu %zu %zu %zu, way %d", op->name, op->sizes,
+			 at.d[0], at.d[1], at.d[2], at.d[3], at.way);
+		twin_check(what, op->call, &at, b, n);
+		while (kept_n > before)
+			free(kept[--kept_n]);
+	}
 }
