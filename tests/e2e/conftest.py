@@ -22,6 +22,7 @@ warm_import why worker
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes tens of seconds")
     config.addinivalue_line("markers", "once(why): not run again with sanitizers (SWEEPD_SANITIZED)")
+    config.addinivalue_line("markers", "slots(devices, *options): of the daemon of the fixtures daemon and client")
     for name in SANITIZED:
         assert os.path.exists(os.path.join(os.path.dirname(__file__), f"test_{name}.py")), name
     for program in ("sweepd", "sweep", "sweep-worker"):
@@ -79,9 +80,10 @@ def start(tmp_path):
 
 
 @pytest.fixture
-def daemon(start):
-    """A daemon without slots."""
-    return start("none")
+def daemon(request, start):
+    """A daemon as the test, or its file, is marked: slots("cpu:2", *options); else without slots."""
+    mark = request.node.get_closest_marker("slots")
+    return start(*mark.args) if mark else start("none")
 
 
 @pytest.fixture

@@ -197,6 +197,13 @@ class Client:
     def submit(self, spec):
         return self.call("sweep.submit", spec=spec)["sweep"]
 
+    def run(self, spec, state=None):
+        """Submits a sweep and waits for its end: its number. state: the one that it must have then."""
+        sweep = self.submit(spec)
+        got = self.wait_sweep(sweep)
+        assert state in (None, got["state"]), got
+        return sweep
+
     def sweep(self, sweep):
         return self.call("sweep.get", sweep=sweep)
 
@@ -310,6 +317,11 @@ class Daemon:
         self.process.kill()
         self.process.wait()
         self.process = None
+
+    def again(self, **env):
+        """kill -9, and a client of the next one."""
+        self.kill9()
+        return self.start(**env).client()
 
     def refused(self):
         """Starts it where it must not start: its one line."""

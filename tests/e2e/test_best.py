@@ -53,12 +53,10 @@ def assert_best_is_exported(daemon, client, sweep, val, folder):
     return row
 
 
-def test_best_epoch_is_named_kept_exported_and_fitted(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_best_epoch_is_named_kept_exported_and_fitted(daemon, client, tmp_path):
     spec, val = spec_of(tmp_path)
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     row = assert_best_is_exported(daemon, client, sweep, val, tmp_path)
     assert 1 <= row["step"] < EPOCHS - 1
     for t in client.trials(sweep):
@@ -84,12 +82,10 @@ def test_best_epoch_is_named_kept_exported_and_fitted(start, tmp_path):
                                   {"type": "asha", "variant": "promote", "grace_period": 6, "max_t": EPOCHS,
                                    "reduction_factor": 2},
                                   {"type": "pbt", "perturbation_interval": 8}], ids=lambda s: s["type"])
-def test_best_epoch_is_on_the_disk_whatever_ends_the_trial(start, tmp_path, stop):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_best_epoch_is_on_the_disk_whatever_ends_the_trial(daemon, client, tmp_path, stop):
     spec, val = spec_of(tmp_path, early_terminate=stop, run_cap=8)
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     assert_best_is_exported(daemon, client, sweep, val, tmp_path)
     wait_until(lambda: len(files(daemon, sweep)) <= 2, "the best one's and the last one's files alone")
     replay(daemon, sweep)

@@ -11,6 +11,8 @@ from again import first_again
 from checkpoints import curves, damage, files, log, replay
 from harness import slow, sweep_command, trained, wait_until
 
+pytestmark = pytest.mark.slots("cpu:1")
+
 KILLS = 50
 
 
@@ -35,9 +37,8 @@ def busy(client, sweep):
 
 
 @pytest.mark.once("trains for minutes with sanitizers")
-def test_trials_killed_at_random_moments_end_with_the_weights_of_the_undisturbed_run(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_trials_killed_at_random_moments_end_with_the_weights_of_the_undisturbed_run(daemon, client):
     rng = random.Random(7)
     kills = resumed = seed = 0
     while kills < KILLS:
@@ -68,11 +69,8 @@ def test_trials_killed_at_random_moments_end_with_the_weights_of_the_undisturbed
 
 
 @pytest.mark.parametrize("harm", first_again(["flipped", "cut short"]))
-def test_unusable_last_checkpoint_is_refused_with_a_line_and_the_one_before_it_used(start, harm):
-    daemon = start("cpu:1")
-    client = daemon.client()
-    whole = client.submit(long(3, run_cap=1))
-    client.wait_sweep(whole)
+def test_unusable_last_checkpoint_is_refused_with_a_line_and_the_one_before_it_used(daemon, client, harm):
+    whole = client.run(long(3, run_cap=1))
     sweep = client.submit(long(3, run_cap=1))
     wait_until(lambda: client.call("trial.get", sweep=sweep, trial=1)["step"] >= 4
                if client.trials(sweep) else False, "a few epochs")
@@ -107,13 +105,11 @@ def test_unusable_last_checkpoint_is_refused_with_a_line_and_the_one_before_it_u
 
 
 @pytest.mark.parametrize("every", [3, None])
-def test_checkpoints_are_written_every_so_many_epochs_and_of_the_last(start, every):
+def test_checkpoints_are_written_every_so_many_epochs_and_of_the_last(client, every):
     """Without a number they are by time, and none of these trials takes half a minute. The first trial of
     a sweep writes its best epochs, too."""
-    client = start("cpu:1").client()
-    sweep = client.submit(trained(epochs=7, run_cap=1,
-                                  checkpoint={"every": every} if every else {}))
-    client.wait_sweep(sweep)
+    sweep = client.run(trained(epochs=7, run_cap=1,
+                               checkpoint={"every": every} if every else {}))
     reports = client.reports(sweep, 1)
     losses = [r["metrics"]["val_loss"] for r in reports]
     better = {i + 1 for i, loss in enumerate(losses) if i == 0 or loss < min(losses[:i])}
@@ -121,9 +117,7 @@ def test_checkpoints_are_written_every_so_many_epochs_and_of_the_last(start, eve
     assert steps == ({3, 6, 7} if every else {7}) | better
 
 
-def test_trial_that_ends_by_patience_has_a_checkpoint_of_its_last_epoch(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_trial_that_ends_by_patience_has_a_checkpoint_of_its_last_epoch(daemon, client):
     spec = trained(epochs=50, run_cap=1, layers=[{"linear": 3}],
                    parameters={"lr": {"values": [1e-30]}, "batch_size": {"value": 16}})
     spec["trainer"]["patience"] = 3
@@ -141,15 +135,13 @@ def test_trial_that_ends_by_patience_has_a_checkpoint_of_its_last_epoch(start):
     replay(daemon, sweep)
 
 
-def test_disk_budget_takes_the_worst_trials_first(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(trained(
+@pytest.mark.slots("cpu:2")
+def test_disk_budget_takes_the_worst_trials_first(daemon, client):
+    sweep = client.run(trained(
         epochs=1, run_cap=6, dataset={"name": "digits"}, checkpoint={"keep": "all", "max_mb": 4},
         layers=[{"linear": 512}, "relu", {"linear": 512}, "relu", {"linear": 10}],
         parameters={"lr": {"distribution": "log_uniform_values", "min": 1e-5, "max": 0.1},
                     "batch_size": {"value": 64}}))
-    client.wait_sweep(sweep)
     ranked = sorted(client.trials(sweep), key=lambda t: t["value"])
     one = 80 + 4 * (65 * 512 + 513 * 512 + 513 * 10)
     room = int(4e6 // one)

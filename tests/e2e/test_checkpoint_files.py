@@ -112,6 +112,5 @@ def test_cancelled_sweep_leaves_no_file(start):
 def test_sweep_that_keeps_nothing_and_pauses_nothing_makes_no_folder(start):
     daemon = start("cpu:1")
     client = daemon.client()
-    sweep = client.submit(trained(epochs=3, run_cap=2, checkpoint={"keep": "none"}))
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    sweep = client.run(trained(epochs=3, run_cap=2, checkpoint={"keep": "none"}), "COMPLETED")
     assert not os.path.exists(os.path.join(daemon.state, "checkpoints"))

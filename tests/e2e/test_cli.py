@@ -48,9 +48,7 @@ def test_tags_and_notes_stay_and_change_nothing_of_the_search(daemon, client):
         assert client.refused("sweep.annotate", sweep=1, tags=wrong).pointer == "/tags"
     client.call("sweep.cancel", sweep=1)  # an ended one can be written on, too
     sweep_command(daemon, "tag", 1, "good")
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
+    client = daemon.again()
     for row in (client.sweep(1), client.call("sweep.list")["sweeps"][0]):
         assert (row["tags"], row["note"]) == (["good"], "with the old data")
     out = sweep_command(daemon, "show", 1)[1]
@@ -199,9 +197,8 @@ def in_terminal(daemon, args, keys=(), rows=40, columns=120, **env):
     return os.waitstatus_to_exitcode(status), drawn
 
 
-def test_ctrl_c_leaves_the_sweep_running_and_says_so(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_ctrl_c_leaves_the_sweep_running_and_says_so(daemon, client):
     sweep = client.submit(trained(run_cap=1, epochs=100000, name="ongoing"))
     status, drawn = in_terminal(daemon, ["watch", sweep], [(b"ongoing", b"\x03")])
     assert b"running" in drawn.lower().split(b"ongoing")[-1] or b"still" in drawn.lower()

@@ -68,8 +68,7 @@ def test_python_report_of_a_process_that_a_launcher_started_is_printed(start, tm
     rpc = start("cpu:1").client()
     one = {**spec([sys.executable, "-S", "program.py"], tmp_path), "run_cap": 1}
     del one["early_terminate"]
-    sweep = rpc.submit(one)
-    rpc.wait_sweep(sweep)
+    sweep = rpc.run(one)
     trial = rpc.trials(sweep)[0]
     assert (trial["state"], trial["metrics"]) == ("COMPLETED", {"loss": 2}), trial
     assert (tmp_path / "data").read_text() == "mine"

@@ -6,16 +6,16 @@ import pytest
 from harness import asha, sweep_command, wait_until
 from programs import marked, output, own, wait_file
 
+pytestmark = pytest.mark.slots("cpu:1")
+
 
 def ended(client, spec):
     """Runs a sweep of one trial to its end: (sweep, trial's row)."""
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     return sweep, client.trials(sweep)[0]
 
 
-def test_program_sees_its_parameters_and_its_place(start, tmp_path):
-    client = start("cpu:1").client()
+def test_program_sees_its_parameters_and_its_place(client, tmp_path):
     script = """
         json.dump({"env": dict(os.environ), "argv": sys.argv[1:], "cwd": os.getcwd(),
                    "session": os.getsid(0) == os.getpid(), "fds": sorted(int(n) for n in os.listdir("/proc/self/fd")),
@@ -37,9 +37,7 @@ def test_program_sees_its_parameters_and_its_place(start, tmp_path):
     assert "SWEEPD_RESUME" not in env and "SWEEPD_RESUME_STEP" not in env
 
 
-def test_program_reports_by_the_socket_and_prints(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_program_reports_by_the_socket_and_prints(daemon, client, tmp_path):
     sweep, trial = ended(client, own(tmp_path, """
         for step in range(1, 4):
             print("epoch", step, flush=True)
@@ -59,8 +57,7 @@ def test_program_reports_by_the_socket_and_prints(start, tmp_path):
     assert log.count("is left out") == 1, log
 
 
-def test_program_reports_by_lines_on_stdout(start, tmp_path):
-    client = start("cpu:1").client()
+def test_program_reports_by_lines_on_stdout(client, tmp_path):
     sweep, trial = ended(client, own(tmp_path, """
         print("hello")
         print('{"other": 1}')
@@ -75,8 +72,7 @@ def test_program_reports_by_lines_on_stdout(start, tmp_path):
         (1, {"loss": 3, "acc": 0.5}), (5, {"loss": 2}), (6, {"loss": 1})]
 
 
-def test_program_ends_as_its_exit_says(start, tmp_path):
-    client = start("cpu:1").client()
+def test_program_ends_as_its_exit_says(client, tmp_path):
     for script, state, cause in (
             ("report(loss=1); sys.exit(3)", "FAILED", "exit:3"),
             ("report(loss=1); os.kill(os.getpid(), signal.SIGSEGV)", "FAILED", "signal:11"),
@@ -102,8 +98,7 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)  # its helpers, too: only SIGKILL 
 for _ in range(3): subprocess.Popen(["sleep", "1000"], start_new_session=True)
 while True: time.sleep(1)""", "it had more than 3 processes (run.max_processes)"),
 ])
-def test_program_over_a_limit_is_ended(start, tmp_path, key, script, words):
-    daemon = start("cpu:1")
+def test_program_over_a_limit_is_ended(daemon, tmp_path, key, script, words):
     sweep, trial = ended(daemon.client(), own(tmp_path, script, run={key: 3}))
     cause = "max-processes" if key == "max_processes" else "timeout"
     assert (trial["state"], trial["cause"]) == ("FAILED", cause), trial
@@ -112,8 +107,7 @@ def test_program_over_a_limit_is_ended(start, tmp_path, key, script, words):
     assert not marked(daemon)
 
 
-def test_report_that_is_not_stored_is_a_warning_in_python(start, tmp_path):
-    daemon = start("cpu:1")
+def test_report_that_is_not_stored_is_a_warning_in_python(daemon, tmp_path):
     sweep, trial = ended(daemon.client(), own(tmp_path, """
         import sweepd, warnings
         with warnings.catch_warnings(record=True) as seen:
@@ -132,8 +126,7 @@ def test_report_that_is_not_stored_is_a_warning_in_python(start, tmp_path):
     assert "left out of the socket: line 3: a report has" in sweep_command(daemon, "log", f"{sweep}/1")[1]
 
 
-def test_printed_reports_may_be_decorated(start, tmp_path):
-    client = start("cpu:1").client()
+def test_printed_reports_may_be_decorated(client, tmp_path):
     sweep, trial = ended(client, own(tmp_path, r"""
         for text in ('\033[32m{"loss": 3}\033[0m\n', '10%\r{"loss": 2}\r', '\r100%|##| 2/2 [00:01<00:00]{"loss": 1},\n',
                      'INFO {"loss": 0}\n'):
@@ -145,9 +138,8 @@ def test_printed_reports_may_be_decorated(start, tmp_path):
         assert (trial["state"], trial["cause"]) == ("FAILED", f"no-metric: line 1: {why}")
 
 
-def test_lines_that_are_no_reports_are_counted_with_their_first_reason(start, tmp_path):
+def test_lines_that_are_no_reports_are_counted_with_their_first_reason(daemon, tmp_path):
     """A second fit() of some trainers begins its epochs anew, and epochs are often counted from 0."""
-    daemon = start("cpu:1")
     sweep, _ = ended(daemon.client(), own(tmp_path, """
         for step, loss in ((0, 9), (1, 0.5), (2, 0.4), (1, 0.3), (2, 0.2)):
             print(json.dumps({"step": step, "loss": loss}), flush=True)
@@ -163,9 +155,8 @@ def test_lines_that_are_no_reports_are_counted_with_their_first_reason(start, tm
     assert "left" not in sweep_command(daemon, "trials", str(sweep))[1]
 
 
-def test_program_that_cannot_start_fails_with_one_line(start, tmp_path):
+def test_program_that_cannot_start_fails_with_one_line(client, tmp_path):
     """Where the trial alone says which program it is: another one is looked for at the submission."""
-    client = start("cpu:1").client()
     for tool, why in (("no-such-program-anywhere", "it is in no folder of PATH"), ("/dev/null", "Permission denied")):
         _, trial = ended(client, own(tmp_path, "", command=["${envvar:TOOL}"], run={"env": {"TOOL": tool}}))
         assert (trial["state"], trial["cause"]) == ("FAILED", f"cannot start {tool}: {why}")
@@ -181,9 +172,7 @@ def test_folder_that_goes_away_fails_the_next_trial_with_one_line(start, tmp_pat
         ("COMPLETED", None), ("FAILED", f"run.cwd: {folder}: No such file or directory")]
 
 
-def test_program_without_memory_is_run_again_with_half(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_program_without_memory_is_run_again_with_half(daemon, client, tmp_path):
     sweep, trial = ended(client, own(tmp_path, """
         report(1, loss=1)
         if params["batch"] > 20:
@@ -196,16 +185,14 @@ def test_program_without_memory_is_run_again_with_half(start, tmp_path):
     assert "out of memory: again with batch 35" in log and "again with batch 17" in log
 
 
-def test_stopped_program_is_told_and_ends_within_one_report(start, tmp_path):
-    client = start("cpu:1").client()
+def test_stopped_program_is_told_and_ends_within_one_report(client, tmp_path):
     spec = own(tmp_path, """
         for step in range(1, 28):
             if report(step, loss=params["x"]) != "continue":
                 touch(f"stopped{step}")
                 sys.exit(1)
     """, run_cap=6, early_terminate=asha(), parameters={"x": {"values": [1, 2, 3, 4, 5, 6]}}, method="grid")
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     trials = client.trials(sweep)
     pruned = [t for t in trials if t["state"] == "PRUNED"]
     assert pruned and {t["state"] for t in trials} == {"PRUNED", "COMPLETED"}
@@ -214,9 +201,7 @@ def test_stopped_program_is_told_and_ends_within_one_report(start, tmp_path):
         assert len(client.reports(sweep, t["trial"])) == t["step"]
 
 
-def test_program_that_ignores_sigterm_and_forks_away_is_gone_after_its_grace(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_program_that_ignores_sigterm_and_forks_away_is_gone_after_its_grace(daemon, client, tmp_path):
     spec = own(tmp_path, """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         for name in ("a", "b"):
@@ -244,9 +229,7 @@ def test_program_that_ignores_sigterm_and_forks_away_is_gone_after_its_grace(sta
     assert ended(client, own(tmp_path, "report(loss=1)"))[1]["state"] == "COMPLETED"
 
 
-def test_cancelled_program_gets_sigterm(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_cancelled_program_gets_sigterm(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         def leave(*_):
             touch("left")
@@ -262,9 +245,7 @@ def test_cancelled_program_gets_sigterm(start, tmp_path):
     wait_until(lambda: not marked(daemon), "nothing left of the program")
 
 
-def test_program_is_told_what_of_its_folder_is_not_kept(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_program_is_told_what_of_its_folder_is_not_kept(daemon, client, tmp_path):
     script = """
         save(1)
         report(1, loss=1)

@@ -80,9 +80,7 @@ def test_kills_lose_no_answered_report_restart_nothing_and_leave_nothing(start, 
         wait_until(lambda: len(lines(tmp_path / "answered")) >= moment, f"{moment} answered reports")
         what = random.choice(sorted(kills))
         if what == "daemon":
-            daemon.kill9()
-            daemon.start()
-            client = daemon.client()
+            client = daemon.again()
         elif not wait_until(lambda: client.sweep(sweep)["state"] != "RUNNING" or
                             (kill_worker(client) if what == "worker" else kill_program(daemon)), f"a {what}"):
             continue

@@ -114,8 +114,7 @@ def place(request):
 def test_nothing_is_left_of_a_program_that_hides(place, kind):
     daemon, folder = place
     client = daemon.client()
-    sweep = client.submit(own(folder, SCRIPT + HIDE[kind] + REPORT, run={"grace_s": 0.2}))
-    client.wait_sweep(sweep)
+    sweep = client.run(own(folder, SCRIPT + HIDE[kind] + REPORT, run={"grace_s": 0.2}))
     assert held(folder) == [], "a trial that has ended has nothing left"
     wait_until(lambda: not zombies(worker_of(client)), "a worker that reaps")
 
@@ -135,10 +134,9 @@ def test_nothing_is_left_of_a_program_that_hides(place, kind):
 
 
 @pytest.mark.parametrize("both", [True, False])
-def test_program_whose_trial_has_ended_is_not_forgotten_in_its_grace(start, tmp_path, both):
+@pytest.mark.slots("cpu:1")
+def test_program_whose_trial_has_ended_is_not_forgotten_in_its_grace(daemon, client, tmp_path, both):
     """Its worker is killed with the daemon, or after the next daemon's start."""
-    daemon = start("cpu:1")
-    client = daemon.client()
     sweep = client.submit(own(tmp_path, SCRIPT + STAY))
     wait_file(tmp_path, "begun1")
     client.call("sweep.cancel", sweep=sweep)

@@ -46,9 +46,8 @@ def ranks(folder, n, script, run=None, **more):
                resources={"cpu_slots": n}, **more)
 
 
-def test_ranks_know_each_other_and_have_a_slot_each(start, tmp_path):
-    daemon = start("cpu:4")
-    client = daemon.client()
+@pytest.mark.slots("cpu:4")
+def test_ranks_know_each_other_and_have_a_slot_each(daemon, client, tmp_path):
     sweep = client.submit(ranks(tmp_path, 3, """
 os.mkdir(f"alone{rank}")  # fails if another trial runs at the same time
 print("hello", flush=True)
@@ -103,9 +102,8 @@ def pid_of(folder, rank):
 
 
 @pytest.mark.parametrize("rank", range(3))
-def test_rank_that_is_lost_ends_the_others(start, tmp_path, rank):
-    daemon = start("cpu:3")
-    client = daemon.client()
+@pytest.mark.slots("cpu:3")
+def test_rank_that_is_lost_ends_the_others(daemon, client, tmp_path, rank):
     sweep = client.submit(ranks(tmp_path, 3, WAIT))
     pids = [pid_of(tmp_path, r) for r in range(3)]
     os.kill(pids[rank], signal.SIGKILL)
@@ -115,29 +113,25 @@ def test_rank_that_is_lost_ends_the_others(start, tmp_path, rank):
     wait_until(lambda: not marked(daemon), "nothing left of the ranks")
 
 
-def test_rank_that_fails_is_named_with_its_last_words(start, tmp_path):
-    daemon = start("cpu:3")
-    client = daemon.client()
-    sweep = client.submit(ranks(tmp_path, 3, """
+@pytest.mark.slots("cpu:3")
+def test_rank_that_fails_is_named_with_its_last_words(daemon, client, tmp_path):
+    sweep = client.run(ranks(tmp_path, 3, """
 if rank == 2:
     sys.exit("no such tensor")
 while True:
     signal.pause()
 """))
-    client.wait_sweep(sweep)
     assert client.trials(sweep)[0]["cause"] == "rank 2 exit:1: no such tensor"
     assert "ended with rank 2 exit:1: no such tensor" in sweep_command(daemon, "log", f"{sweep}/1")[1]
 
 
-def test_program_of_which_a_rank_cannot_start_leaves_none(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_program_of_which_a_rank_cannot_start_leaves_none(daemon, client, tmp_path):
     spec = ranks(tmp_path, 2, "report(1, loss=1)")
     spec["command"] = ["./start${envvar:RANK}"]
     (tmp_path / "start0").write_text("#!/bin/sh\nexec sleep 1000\n")
     (tmp_path / "start0").chmod(0o755)
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     trial = client.trials(sweep)[0]
     assert trial["state"] == "FAILED" and "cannot start ./start1" in trial["cause"], trial
     wait_until(lambda: not marked(daemon), "nothing left of the first rank")
@@ -153,22 +147,19 @@ if rank == 0:
 """)
     spec["command"] = ["sh", "start.sh", "${args_json_file}"]
     (tmp_path / "start.sh").write_text(f"touch started$RANK\nexec {sys.executable} -S program.py $1\n")
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     assert client.trials(sweep)[0]["metrics"] == {"loss": 0}, client.trials(sweep)[0]
 
 
 def test_rank_that_is_alone_is_one_of_one(start, tmp_path):
     client = start("cpu:1").client()
-    sweep = client.submit(ranks(tmp_path, 1, "report(1, loss=rank + world)"))
-    client.wait_sweep(sweep)
+    sweep = client.run(ranks(tmp_path, 1, "report(1, loss=rank + world)"))
     assert client.trials(sweep)[0]["metrics"] == {"loss": 1}
 
 
-def test_ranks_of_a_trial_that_is_pruned_end(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(ranks(tmp_path, 2, """
+@pytest.mark.slots("cpu:2")
+def test_ranks_of_a_trial_that_is_pruned_end(daemon, client, tmp_path):
+    sweep = client.run(ranks(tmp_path, 2, """
 step = 0
 while True:
     step += 1
@@ -176,14 +167,12 @@ while True:
     if rank == 0:
         report(step, loss=5)  # and goes on, whatever the answer is
 """, run={"grace_s": 0.1}, early_terminate={"type": "threshold", "upper": 1}))
-    client.wait_sweep(sweep)
     assert client.trials(sweep)[0]["state"] == "PRUNED"
     wait_until(lambda: not marked(daemon), "nothing left of the ranks")
 
 
-def test_other_ranks_may_end_after_the_first(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_other_ranks_may_end_after_the_first(client, tmp_path):
     sweep = client.submit(ranks(tmp_path, 2, """
 if rank == 0:
     report(1, loss=1)
@@ -213,9 +202,7 @@ while step < to:
 """))
     wait_file(tmp_path, "step1.1")
     before = sorted(marked(daemon))
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
+    client = daemon.again()
     (tmp_path / "go1").touch()
     wait_file(tmp_path, "step1.2")
     assert sorted(marked(daemon)) == before and len(before) == 2

@@ -7,6 +7,8 @@ import pytest
 from harness import alive, asha, wait_until
 from programs import marked, own, wait_file
 
+pytestmark = pytest.mark.slots("cpu:1")
+
 # Its loss depends on how many steps it has made in all, so a curve tells whether it went on or began again.
 BY_SOCKET = """
     done = load()
@@ -29,11 +31,9 @@ BOTH = pytest.mark.parametrize("script", [BY_SOCKET, BY_STDOUT], ids=["socket", 
 
 
 @BOTH
-def test_promoted_programs_go_on_from_their_folders(start, tmp_path, script):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(own(tmp_path, script, early_terminate=asha(max_t=9, variant="promote"), **GRID))
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+@pytest.mark.slots("cpu:2")
+def test_promoted_programs_go_on_from_their_folders(daemon, client, tmp_path, script):
+    sweep = client.run(own(tmp_path, script, early_terminate=asha(max_t=9, variant="promote"), **GRID), "COMPLETED")
     trials = client.trials(sweep)
     assert sum(t["state"] == "COMPLETED" and t["step"] == 9 for t in trials) >= 1, trials
     went_on = 0
@@ -55,9 +55,8 @@ def test_programs_whose_first_report_is_past_the_first_rung_go_on_from_their_fol
     """The rungs below it have no value: the pause comes at a later report, and its folder is kept."""
     client = start("cpu:2").client()
     script = script.replace("save(step)", f"save(step)\n        if step % {each}:\n            continue")
-    sweep = client.submit(own(tmp_path, script, run={"env": {"STEPS": "40"}}, early_terminate=asha(
-        variant="promote", grace_period=first, max_t=40), **GRID))
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    sweep = client.run(own(tmp_path, script, run={"env": {"STEPS": "40"}}, early_terminate=asha(
+        variant="promote", grace_period=first, max_t=40), **GRID), "COMPLETED")
     trials = client.trials(sweep)
     assert sum(t["attempt"] > 1 for t in trials) >= 3
     for t in trials:
@@ -85,9 +84,7 @@ def test_population_goes_on_from_its_members_folders(start, tmp_path, script):
         assert all(r["metrics"]["done"] == r["step"] - 1 >= 4 for r in first), first
 
 
-def test_program_of_a_killed_worker_is_ended_and_its_folder_resumed(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_program_of_a_killed_worker_is_ended_and_its_folder_resumed(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         attempt = int(os.environ["SWEEPD_ATTEMPT"])
         done = load()
@@ -118,10 +115,9 @@ def test_program_of_a_killed_worker_is_ended_and_its_folder_resumed(start, tmp_p
 
 
 @pytest.mark.parametrize("reports, state, cause", [(True, "COMPLETED", None), (False, "FAILED", "no-metric")])
-def test_program_that_was_done_when_its_worker_was_killed(start, tmp_path, reports, state, cause):
+def test_program_that_was_done_when_its_worker_was_killed(client, tmp_path, reports, state, cause):
     """What it goes on from is complete: it has nothing to report any more."""
-    client = start("cpu:1").client()
-    sweep = client.submit(own(tmp_path, f"""
+    sweep = client.run(own(tmp_path, f"""
         if load() == 0:
             save(1)
             if {reports}:
@@ -130,14 +126,11 @@ def test_program_that_was_done_when_its_worker_was_killed(start, tmp_path, repor
             while True:
                 signal.pause()
     """))
-    client.wait_sweep(sweep)
     trial = client.trials(sweep)[0]
     assert (trial["state"], trial["cause"], trial["attempt"]) == (state, cause, 2), trial
 
 
-def test_program_outlives_the_daemon_and_is_adopted(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_program_outlives_the_daemon_and_is_adopted(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         for step in range(1, 6):
             if step == 3:
@@ -159,9 +152,7 @@ def test_program_outlives_the_daemon_and_is_adopted(start, tmp_path):
     assert {r["metrics"]["pid"] for r in client.reports(sweep, 1)} == set(programs)
 
 
-def test_daemon_that_ends_ends_its_programs(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_daemon_that_ends_ends_its_programs(daemon, client, tmp_path):
     client.submit(own(tmp_path, """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         touch("up")
@@ -173,9 +164,7 @@ def test_daemon_that_ends_ends_its_programs(start, tmp_path):
     wait_until(lambda: not marked(daemon), "nothing left of the program")
 
 
-def test_checkpoint_that_a_program_asks_for_is_what_it_goes_on_from(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_checkpoint_that_a_program_asks_for_is_what_it_goes_on_from(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         done = load()
         assert done == int(os.environ.get("SWEEPD_RESUME_STEP", 0))
@@ -197,10 +186,8 @@ def test_checkpoint_that_a_program_asks_for_is_what_it_goes_on_from(start, tmp_p
     assert [(r["step"], r["metrics"]["done"]) for r in client.reports(sweep, 1)][-1] == (6, 4)
 
 
-def test_best_checkpoint_of_a_program_is_kept_and_named(start, tmp_path):
+def test_best_checkpoint_of_a_program_is_kept_and_named(daemon, client, tmp_path):
     """Beside the last, also over a restart, and where nothing was kept of its best report."""
-    daemon = start("cpu:1")
-    client = daemon.client()
     sweep = client.submit(own(tmp_path, """
         trial = int(os.environ["SWEEPD_TRIAL"].split("/")[1])
         for step in range(1, 10):
@@ -219,9 +206,7 @@ def test_best_checkpoint_of_a_program_is_kept_and_named(start, tmp_path):
 
     wait_until(lambda: kept() == ["1-3.ckpt", "1-5.ckpt", "1-6.ckpt"], "the best, the one before the last, the last")
     for _ in range(2):
-        daemon.kill9()
-        daemon.start()
-        client = daemon.client()
+        client = daemon.again()
         assert client.call("trial.checkpoint", sweep=sweep, trial=1)["step"] == 3
         (tmp_path / "go").touch()
         client.wait_sweep(sweep)
@@ -231,9 +216,7 @@ def test_best_checkpoint_of_a_program_is_kept_and_named(start, tmp_path):
         assert file.read() == "3"
 
 
-def test_best_that_was_reported_before_a_restart_keeps_its_trials_folder(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_best_that_was_reported_before_a_restart_keeps_its_trials_folder(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         trial = int(os.environ["SWEEPD_TRIAL"].split("/")[1])
         if trial == 1:

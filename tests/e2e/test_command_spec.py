@@ -4,10 +4,14 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from checkpoints import files
 from harness import BIN, DEADLINE, asha, environment, sweep_command, wait_until
 from programs import own, wait_file
 from replays import database, replay
+
+pytestmark = pytest.mark.slots("cpu:1")
 
 TRAIN = """
 import argparse, json, os
@@ -28,9 +32,7 @@ def sweep_in(folder, daemon, *args, **env):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def test_program_runs_in_the_virtual_environment_of_its_submission(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_program_runs_in_the_virtual_environment_of_its_submission(daemon, client, tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "train.py").touch()
     (tmp_path / "bin" / "python").write_text(
@@ -46,9 +48,8 @@ def test_program_runs_in_the_virtual_environment_of_its_submission(start, tmp_pa
     assert f"of {tmp_path}\n" in sweep_command(daemon, "log", "1/1")[1]
 
 
-def test_program_is_submitted_from_its_folder_and_all_verbs_speak_of_it(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_program_is_submitted_from_its_folder_and_all_verbs_speak_of_it(daemon, client, tmp_path):
     (tmp_path / "train.py").write_text(TRAIN)
     (tmp_path / "sweep.json").write_text(json.dumps({
         "name": "mine", "method": "grid", "metric": {"name": "loss"},
@@ -77,9 +78,8 @@ def test_program_is_submitted_from_its_folder_and_all_verbs_speak_of_it(start, t
     assert status == 0, (out, err)
 
 
-def test_pruned_programs_are_explained_simulated_and_replayed(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_pruned_programs_are_explained_simulated_and_replayed(daemon, client, tmp_path):
     spec = own(tmp_path, """
         for step in range(1, 10):
             if report(step, loss=params["x"] + 1 / step) != "continue":
@@ -97,9 +97,7 @@ def test_pruned_programs_are_explained_simulated_and_replayed(start, tmp_path):
     assert replay(database(daemon))[0] == 0
 
 
-def test_log_follows_a_program_until_it_ends(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_log_follows_a_program_until_it_ends(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         print("one", flush=True)
         touch("began")
@@ -131,13 +129,10 @@ KEEPING = """
 """
 
 
-def test_folders_of_the_best_and_the_last_stay(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_folders_of_the_best_and_the_last_stay(daemon, client, tmp_path):
     values = [0.5, 0.1, 0.7, 0.3]
     spec = own(tmp_path, KEEPING, method="grid", parameters={"x": {"values": values}}, run_cap=None)
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     wait_until(lambda: set(files(daemon, sweep)) == {(2, 3), (4, 3)}, "the best's and the last's alone")
     folder = os.path.dirname(files(daemon, sweep)[2, 3])
     wait_until(lambda: sorted(os.listdir(folder)) == ["2-3.ckpt", "4-3.ckpt"], "nothing else")
@@ -150,21 +145,15 @@ def test_folders_of_the_best_and_the_last_stay(start, tmp_path):
     assert (status, out, err) == (1, "", f"sweep: the trial is a program's: copy its folder, {kept['path']}\n")
 
 
-def test_folders_over_max_mb_go_the_worst_first(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_folders_over_max_mb_go_the_worst_first(daemon, client, tmp_path):
     spec = own(tmp_path, KEEPING, method="grid", parameters={"x": {"values": [0.5, 0.1, 0.7, 0.3]}}, run_cap=None,
                checkpoint={"keep": "all", "max_mb": 1})
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     wait_until(lambda: set(files(daemon, sweep)) == {(2, 3), (4, 3)}, "two of 0.4 MB")
 
 
-def test_folders_that_a_crash_left_behind_are_removed_at_the_next_start(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
-    sweep = client.submit(own(tmp_path, KEEPING))
-    client.wait_sweep(sweep)
+def test_folders_that_a_crash_left_behind_are_removed_at_the_next_start(daemon, client, tmp_path):
+    sweep = client.run(own(tmp_path, KEEPING))
     folder = os.path.dirname(files(daemon, sweep)[1, 3])
     daemon.term()
     for name in ("1-2.ckpt", "1.live-1", "1.resume", "9-9.ckpt"):
@@ -190,9 +179,7 @@ def test_cores_of_a_program_are_cpu_slots(start, tmp_path):
     wait_file(tmp_path, f"began-{both}-1")
     slots = client.slots()
     assert [s["holder"] is None for s in slots].count(False) == 1, slots
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
+    client = daemon.again()
     assert [s["holder"] for s in client.slots()] == [s["holder"] for s in slots]
     (tmp_path / "other").mkdir()
     one = client.submit(own(tmp_path / "other", "report(loss=1)"))

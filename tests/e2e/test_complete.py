@@ -83,9 +83,7 @@ STATES = {"pending", "running", "paused", "completed", "pruned", "failed", "infe
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_shell_completes(start, tmp_path, shell):
-    daemon = start("none")
-    client = daemon.client()
+def test_shell_completes(daemon, client, tmp_path, shell):
     sweep = client.submit(SPEC)
     client.ask(sweep, 2)
     (tmp_path / "my spec.yaml").touch()
@@ -105,8 +103,7 @@ def test_shell_completes(start, tmp_path, shell):
     assert {name.replace("\\", "") for name in files} == {"my spec.yaml"}
 
 
-def test_equals_sign_parts_words_in_bash_alone(start, tmp_path):
-    daemon = start("none")
+def test_equals_sign_parts_words_in_bash_alone(daemon, tmp_path):
     assert bash(daemon, "sweep trials 1 --state=pa", tmp_path) == {"paused"}
     words = [os.path.join(BIN, "sweep"), "complete", "trials", "1", "--state=pa"]
     assert subprocess.check_output(words, text=True) == "--state=paused\t\n"

@@ -37,9 +37,8 @@ def test_worker_killed_in_mid_trial_gives_the_trial_attempt_2_and_the_sweep_comp
     assert all(t["attempt"] == 1 for t in others)
 
 
-def test_daemon_killed_in_mid_sweep_loses_no_report_and_readopts_what_runs(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_daemon_killed_in_mid_sweep_loses_no_report_and_readopts_what_runs(daemon, client):
     sweep = client.submit(slow(epochs=120, run_cap=6, early_terminate=asha(
         max_t=120, grace_period=40)))
     wait_until(lambda: [t["step"] in range(2, 30) for t in client.trials(sweep, state="RUNNING")]
@@ -68,9 +67,8 @@ def test_daemon_killed_in_mid_sweep_loses_no_report_and_readopts_what_runs(start
 
 
 @pytest.mark.once("trains for minutes with sanitizers")
-def test_worker_that_died_with_the_daemon_gives_the_trial_another_attempt(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_worker_that_died_with_the_daemon_gives_the_trial_another_attempt(daemon, client):
     sweep = client.submit(slow(epochs=1000, run_cap=1))
     slot = wait_until(lambda: running(client, sweep), "a running trial")
     daemon.kill9()
@@ -120,8 +118,7 @@ def test_second_daemon_on_the_state_directory_is_refused_with_one_line(daemon, t
     assert daemon.client().call("daemon.info")["pid"] == daemon.process.pid
 
 
-def test_socket_left_by_a_dead_daemon_is_taken_over(start):
-    daemon = start("none")
+def test_socket_left_by_a_dead_daemon_is_taken_over(daemon):
     daemon.kill9()
     assert os.path.exists(daemon.socket)
     daemon.start()

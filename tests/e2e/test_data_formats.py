@@ -53,8 +53,7 @@ def test_whole_files_train_and_a_damaged_one_is_refused_or_fails_trials_with_its
         assert name in text and word in text and "\n" not in text, text
     assert "/trainer/dataset/" in trial["cause"], trial
     write(folder, FORMATS[kind][0]())
-    whole = client.submit(spec_of(kind, folder))
-    assert client.wait_sweep(whole)["state"] == "COMPLETED"
+    whole = client.run(spec_of(kind, folder), "COMPLETED")
     assert [t["state"] for t in client.trials(whole)] == ["COMPLETED"] * 2 and len(client.reports(whole, 1)) == 2
     wait_until(lambda: client.slots()[0]["state"] == "IDLE", "a free slot")
     assert client.slots()[0]["pid"] == pid
@@ -76,8 +75,7 @@ def test_what_is_generated_is_learned(start, kind):
                    parameters={"lr": {"value": 0.01}, "batch_size": {"value": 16}})
     spec["trainer"].update(options)
     client = start("cpu:1").client()
-    sweep = client.submit(spec)
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    sweep = client.run(spec, "COMPLETED")
     accuracy = [r["metrics"]["val_accuracy"] for r in client.reports(sweep, 1)]
     assert accuracy[-1] > least, accuracy
 
@@ -90,8 +88,7 @@ def test_same_seed_trains_the_same_curve_on_augmented_images(start, tmp_path):
         spec = spec_of("cifar10", tmp_path / "data")
         spec["trainer"]["dataset"]["augment"] = augment
         client = start("cpu:1").client()
-        sweep = client.submit(spec)
-        client.wait_sweep(sweep)
+        sweep = client.run(spec)
         curves.append([(r["metrics"]["train_loss"], r["metrics"]["val_loss"])
                        for r in client.reports(sweep, 1)])
     assert len(curves[0]) == 2 and curves[0] == curves[1] and curves[0] != curves[2]

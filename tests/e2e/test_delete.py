@@ -128,11 +128,9 @@ def test_sweep_is_deleted_whole_or_not_at_all_whenever_the_daemon_is_killed(daem
     assert replay(daemon.state) == (0, kept, "")
 
 
-def test_deleted_sweep_is_unknown_and_its_number_is_not_given_again(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
-    sweep = client.submit(trained(epochs=2, run_cap=3))
-    client.wait_sweep(sweep)
+@pytest.mark.slots("cpu:1")
+def test_deleted_sweep_is_unknown_and_its_number_is_not_given_again(daemon, client):
+    sweep = client.run(trained(epochs=2, run_cap=3))
     add_files(daemon, sweep)
     assert rows(daemon, sweep) > 10 and len(files(daemon, sweep)) > 3
     status, out, err = sweep_command(daemon, "rm", str(sweep))
@@ -146,14 +144,12 @@ def test_deleted_sweep_is_unknown_and_its_number_is_not_given_again(start):
     assert refused(daemon.state, 1, status=2) == "sweepd: sweep 1 was deleted: its events are gone\n"
     assert client.refused("sweep.find", name="trained").code == NOT_FOUND
     assert client.submit(driven()) == 2
-    daemon.kill9()
-    client = daemon.start().client()
+    client = daemon.again()
     assert numbers(client) == {2} and client.call("daemon.info")["sweeps"] == 1
 
 
-def test_program_that_is_still_ending_leaves_nothing_behind(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_program_that_is_still_ending_leaves_nothing_behind(daemon, client):
     program = ("import os, pathlib, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
                "path = pathlib.Path(os.environ['SWEEPD_CHECKPOINT_DIR'])\n"
                "while True: path.mkdir(parents=True, exist_ok=True); (path / str(os.getpid())).touch(); time.sleep(0.01)")
@@ -166,8 +162,7 @@ def test_program_that_is_still_ending_leaves_nothing_behind(start):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
-def test_full_disk_is_no_bar_to_a_deletion(start, tmp_path):
-    daemon = start("none")
+def test_full_disk_is_no_bar_to_a_deletion(daemon, tmp_path):
     assert daemon.term() == 0
     daemon.state = str(tmp_path / "disk")
     os.mkdir(daemon.state, 0o700)
@@ -203,8 +198,7 @@ def test_what_others_took_from_it_goes_on(daemon):
     client.call("sweep.delete", sweep=old)
     for handed in held:
         client.tell(warm, handed, metrics={"loss": loss(handed["params"])})
-    daemon.kill9()
-    client = daemon.start().client()
+    client = daemon.again()
     run_out(client, warm, loss)
     status, lines, _ = replay(daemon.state)
     assert status == 0 and [line.split(":")[0] for line in lines] == ["sweep 2", "sweep 3"]
@@ -214,11 +208,9 @@ def test_what_others_took_from_it_goes_on(daemon):
                                                     if value is not None}).message == "no sweep 1"
 
 
-def test_best_trial_stays_as_a_record(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
-    sweep = client.submit(trained(epochs=3, run_cap=5, checkpoint={"keep": "all"}))
-    client.wait_sweep(sweep)
+@pytest.mark.slots("cpu:1")
+def test_best_trial_stays_as_a_record(daemon, client):
+    sweep = client.run(trained(epochs=3, run_cap=5, checkpoint={"keep": "all"}))
     add_files(daemon, sweep)
     best = client.call("sweep.best", sweep=sweep)["trials"][0]
     trial, path = best["trial"], client.call("trial.checkpoint", sweep=sweep, trial=best["trial"])["path"]
@@ -234,19 +226,15 @@ def test_best_trial_stays_as_a_record(start):
         assert client.refused("sweep.simulate", sweep=sweep, early_terminate={"type": "asha", "max_t": 3}).code == CONFLICT
         line = client.refused("sweep.extend", sweep=sweep, run_cap=9).message
         assert line.startswith(f"sweep 1 was deleted but for its best trial, {trial}")
-        daemon.kill9()
-        client = daemon.start().client()
+        client = daemon.again()
     assert replay(daemon.state)[1] == [f"sweep 1: deleted but for its best trial, {trial}: its events are gone, nothing "
                                        "to compare"]
-    warm = client.submit(trained(epochs=1, run_cap=1, method="tpe", warm_start=[sweep]))
-    client.wait_sweep(warm)
+    warm = client.run(trained(epochs=1, run_cap=1, method="tpe", warm_start=[sweep]))
     client.call("sweep.delete", sweep=sweep)
     assert not files(daemon, sweep) and numbers(client) == {warm}
 
 
-def test_old_sweeps_are_deleted_and_young_ones_stay(start):
-    daemon = start("none")
-    client = daemon.client()
+def test_old_sweeps_are_deleted_and_young_ones_stay(daemon, client):
     old, young = played(client, 2, 3), played(client, 2, 3)
     goes_on = client.submit(driven())
     add_files(daemon, old)
@@ -265,26 +253,22 @@ def checkpoints(daemon, sweep):
     return {int(name.split("-")[0]) for name in os.listdir(os.path.join(daemon.state, "checkpoints", str(sweep)))}
 
 
-def test_only_so_many_checkpoints_of_the_best_stay(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_only_so_many_checkpoints_of_the_best_stay(daemon, client):
     spec = trained(epochs=2, run_cap=7, checkpoint={"keep": "all"})
-    before = client.submit(spec)
-    client.wait_sweep(before)
+    before = client.run(spec)
     assert len(checkpoints(daemon, before)) == 7
     daemon.term()
     daemon.more = ["--keep-checkpoints", "3"]
     client = daemon.start().client()
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     for number in (before, sweep):
         best = {trial["trial"] for trial in client.call("sweep.best", sweep=number, n=3)["trials"]}
         wait_until(lambda: checkpoints(daemon, number) == best, "the checkpoints of the three best")
 
 
-def test_quota_lets_no_trial_begin_and_loses_no_report(start):
-    daemon = start("cpu:1", "--quota", "1000M")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1", "--quota", "1000M")
+def test_quota_lets_no_trial_begin_and_loses_no_report(daemon, client):
     mine, theirs = client.submit(driven()), client.submit(slow(run_cap=40))
     (held,) = client.ask(mine)
     wait_until(lambda: any(trial["step"] for trial in client.trials(theirs)), "a trial that trains")

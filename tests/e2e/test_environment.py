@@ -11,6 +11,8 @@ from harness import BIN, DEADLINE, environment, sweep_command, wait_until
 from test_python import PACKAGE
 from test_warm import launchers
 
+pytestmark = pytest.mark.slots("cpu:1")
+
 SHOWS = """\
 import json, os, sys
 import fresh
@@ -115,8 +117,7 @@ def test_clean_env_and_the_bare_socket_have_the_daemons_short_list(start, tmp_pa
     assert not os.path.exists(os.path.join(daemon.state, "env"))
 
 
-def test_program_is_looked_for_in_the_path_of_its_submission(start, tmp_path, shell):
-    daemon = start("cpu:1")
+def test_program_is_looked_for_in_the_path_of_its_submission(daemon, tmp_path, shell):
     (tmp_path / "venv" / "bin" / "mine").write_text("#!/bin/sh\necho '{\"loss\": 1}'\n", encoding="utf-8")
     os.chmod(tmp_path / "venv" / "bin" / "mine", 0o755)
     (tmp_path / "sweep.json").write_text(json.dumps({**SPEC, "program": None, "command": ["mine", "${envvar:EMPTY}", "${args}"]})
@@ -129,9 +130,7 @@ def test_program_is_looked_for_in_the_path_of_its_submission(start, tmp_path, sh
     assert daemon.client().wait_sweep(1)["counts"]["COMPLETED"] == 1
 
 
-def test_shells_share_a_launcher_and_each_umask_has_one(start, tmp_path, shell):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_shells_share_a_launcher_and_each_umask_has_one(daemon, client, tmp_path, shell):
     seen_launchers = []
     for sweep, (window, mask) in enumerate((("1", 0o027), ("2", 0o027), ("2", 0o002)), 1):
         done = in_shell(tmp_path, [f"{BIN}/sweep", "submit", "sweep.json"], mask, **shell, SWEEPD_SOCKET=daemon.socket,
@@ -143,9 +142,7 @@ def test_shells_share_a_launcher_and_each_umask_has_one(start, tmp_path, shell):
     assert len(seen_launchers[0]) == 1 and seen_launchers[1] == seen_launchers[0] and len(seen_launchers[2]) == 2
 
 
-def test_odd_environments_are_sent_or_named_in_a_line(start, tmp_path, shell):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_odd_environments_are_sent_or_named_in_a_line(daemon, client, tmp_path, shell):
     run = f"{BIN}/sweep", "submit", "sweep.json"
     done = in_shell(tmp_path, run, **shell, SWEEPD_SOCKET=daemon.socket, LATIN=b"\xe9")
     assert done.returncode == 0 and done.stderr.decode().count("\n") == 1

@@ -210,16 +210,14 @@ def test_fit_learns_from_the_validation_rows(start, tmp_path):
     assert right["fit"] == [0, 1, 2]
 
 
-def test_fit_of_what_cannot_be_fitted_says_why(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_fit_of_what_cannot_be_fitted_says_why(daemon, client, tmp_path):
     out = str(tmp_path / "model.safetensors")
     sweep = client.submit(driven())
     client.ask(sweep)
     status, said, wrong = sweep_command(daemon, "fit", f"{sweep}/1", "--out", out)
     assert (status, said) == (1, "") and "has no trainer" in wrong
-    own = client.submit(trained(epochs=2, run_cap=1))
-    client.wait_sweep(own)
+    own = client.run(trained(epochs=2, run_cap=1))
     assert sweep_command(daemon, "fit", f"{own}/1")[0] == 2
     status, said, wrong = sweep_command(daemon, "fit", f"{own}/1", "--out", "/nowhere/model")
     assert (status, said) == (1, "") and wrong.count("\n") == 1 and "/nowhere/model" in wrong

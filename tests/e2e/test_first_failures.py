@@ -20,9 +20,8 @@ FIRST = 5
     ("report(lost=1)", {}, 'no-metric: printed "lost", no "loss"; did you mean "lost"?'),
     ("raise ValueError(f'no {time.time()}')", {}, "exit:1: ValueError: no "),  # each another one
     ("sys.exit(7)", {}, "exit:7")])
-def test_sweep_whose_first_trials_fail_alike_pauses_with_the_cause(start, tmp_path, script, more, cause):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_sweep_whose_first_trials_fail_alike_pauses_with_the_cause(daemon, client, tmp_path, script, more, cause):
     sweep = client.submit(own(tmp_path, script, run_cap=200, **more))
     for round_n in (1, 2):
         got = client.wait_sweep(sweep, {"PAUSED"})
@@ -33,9 +32,7 @@ def test_sweep_whose_first_trials_fail_alike_pauses_with_the_cause(start, tmp_pa
         assert FIRST * round_n <= got["counts"]["FAILED"] + got["counts"]["RUNNING"] < 100, got
         assert cause in sweep_command(daemon, "ls")[1]
         if round_n == 1:
-            daemon.kill9()
-            daemon.start()
-            client = daemon.client()
+            client = daemon.again()
             assert client.sweep(sweep)["cause"] == got["cause"]
             assert sweep_command(daemon, "resume", sweep)[0] == 0
     client.call("trial.enqueue", sweep=sweep, params={"x": 0.5})
@@ -53,12 +50,10 @@ def test_sweep_that_had_a_value_or_other_causes_goes_on(start, tmp_path):
         assert got["counts"]["FAILED"] == 8, got
 
 
-def test_failed_points_of_a_grid_are_run_again_by_the_mended_program(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(own(tmp_path, "report(loss=1) if os.path.exists('mended') else sys.exit(7)", method="grid",
-                              run_cap=None, parameters={"x": {"values": [1, 2, 3]}}))
-    assert client.wait_sweep(sweep)["state"] == "FAILED"
+@pytest.mark.slots("cpu:2")
+def test_failed_points_of_a_grid_are_run_again_by_the_mended_program(daemon, client, tmp_path):
+    sweep = client.run(own(tmp_path, "report(loss=1) if os.path.exists('mended') else sys.exit(7)", method="grid",
+                           run_cap=None, parameters={"x": {"values": [1, 2, 3]}}), "FAILED")
     daemon.kill9()  # the state machine of an ended sweep is loaded for it
     daemon.start()
     (tmp_path / "mended").touch()
@@ -88,9 +83,8 @@ def test_first_that_run_well_keep_the_sweep_going_while_others_fail(start, tmp_p
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2
 
 
-def test_slot_where_all_fails_while_others_work_rests(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_slot_where_all_fails_while_others_work_rests(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         try:  # the slot of the second trial is the broken one
             if os.environ["SWEEPD_TRIAL"].endswith("/2"):

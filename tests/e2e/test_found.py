@@ -75,14 +75,12 @@ def log_of(daemon):
         return log.read()
 
 
-def test_worker_that_was_started_without_a_socket_finds_the_new_one(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_worker_that_was_started_without_a_socket_finds_the_new_one(daemon, client):
     wait_until(lambda: client.slots()[0]["pid"], "a worker")
     os.remove(daemon.socket)
     os.kill(client.slots()[0]["pid"], signal.SIGKILL)
-    sweep = client.submit(trained(epochs=1, run_cap=1))
-    client.wait_sweep(sweep)
+    sweep = client.run(trained(epochs=1, run_cap=1))
     assert client.sweep(sweep)["counts"]["COMPLETED"] == 1
 
 

@@ -170,9 +170,7 @@ def test_trial_of_several_gpus_goes_on_from_its_folder_after_a_restart(machine, 
     wait_slots(client, *["IDLE"] * 3)
     sweep = client.submit(program(tmp_path, 2))
     pid = seen(tmp_path, sweep)["pid"]
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
+    client = daemon.again()
     seen(tmp_path, sweep, attempt=2)
     wait_until(lambda: not alive(pid), "the end of the first attempt's program")
     first = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]
@@ -194,8 +192,7 @@ def test_trainer_whose_rank_finds_its_gpu_taken_fails(machine, tmp_path):
     """As under EXCLUSIVE_PROCESS: the other GPU's own worker has it, and will not let go."""
     client = machine("gpu:0,1", *cards(2), env={**NCCL, "SWEEPD_FAKE_CUDA_EXCLUSIVE": str(tmp_path)}).client()
     wait_slots(client, "IDLE", "IDLE")
-    sweep = client.submit(net(2, 4, parallel={"data": 2}))
-    client.wait_sweep(sweep)
+    sweep = client.run(net(2, 4, parallel={"data": 2}))
     trial, = client.trials(sweep)
     assert (trial["state"], trial["attempt"]) == ("FAILED", 1), trial
     assert "rank 1: gpu:1 is held by another process" in trial["cause"]

@@ -44,9 +44,7 @@ def test_lanes_outlive_the_daemon(machine):
     slots = wait_slots(client, "IDLE", "IDLE")
     sweep = client.submit(slow(epochs=200, run_cap=2, resources={"gpu": 0.5}))
     all_report(client, sweep, 2)  # one whose start was not sent yet is begun anew
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
+    client = daemon.again()
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert {s["pid"] for s in client.slots()} == {slots[0]["pid"]}
     for trial in (1, 2):

@@ -35,8 +35,7 @@ def there_fixture(installed, monkeypatch):
 
 def test_installed_daemon_finds_its_worker_and_its_data(there, start):
     client = start("cpu:1").client()
-    sweep = client.submit(trained(epochs=2, run_cap=2))
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    sweep = client.run(trained(epochs=2, run_cap=2), "COMPLETED")
     # Whose worker, and whose data: those of the tree.
     assert os.readlink(f"/proc/{client.slots()[0]['pid']}/exe") == str(there / "bin" / "sweep-worker")
     os.rename(there / "share/sweepd/data/wine.csv", there / "share/sweepd/data/kept")
@@ -73,8 +72,7 @@ def test_installed_worker_finds_the_gpu_module(there, tmp_path):
             kept.rename(module)
 
 
-def test_installed_command_makes_its_own_things(there, start, tmp_path):
-    daemon = start("none")
+def test_installed_command_makes_its_own_things(there, daemon, tmp_path):
     assert sweep_command(daemon, "ls")[0] == 0
     assert (there / "share/doc/sweepd/README.md").exists() and (there / "share/doc/sweepd/docs/install.md").exists()
     assert (there / "include/sweepd.h").exists()

@@ -22,9 +22,7 @@ def test_journal_gives_back_what_was_appended_after_a_kill(daemon, client):
     for text in texts:
         assert client.call("journal.append", journal="a", entries=[text]) == {"appended": 1}
     client.call("journal.append", journal="b", entries=["other"] * 1000)
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
+    client = daemon.again()
     assert read(client, "a") == texts and read(client, "a", 3) == texts[3:] and read(client, "a", 5) == []
     assert len(read(client, "b")) == 1000 and read(client, "nobody's") == []
     client.call("journal.append", journal="a", entries=["z"])

@@ -20,8 +20,7 @@ def curves(client, sweep):
 def run(daemon, **more):
     client = daemon.client()
     spec = trained(epochs=4, run_cap=9, resources={"gpu": 0.25}, **more)
-    sweep = client.submit(spec)
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    sweep = client.run(spec, "COMPLETED")
     return client, sweep
 
 

@@ -22,9 +22,8 @@ def test_ask_hands_out_no_more_than_its_answer_can_carry(client):
     assert client.sweep(sweep)["counts"]["RUNNING"] == len(handed)
 
 
-def test_specs_are_checked_a_few_at_a_time(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_specs_are_checked_a_few_at_a_time(daemon, client):
     spec = trained()
     client.send([{"jsonrpc": "2.0", "id": i, "method": "sweep.validate", "params": {"spec": spec}}
                  for i in range(100)])

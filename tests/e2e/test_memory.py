@@ -65,8 +65,7 @@ def test_sweep_under_a_cap_completes_with_the_same_curves_and_infeasible_ones_al
         assert status == 0 and ("oom_events" in shown) == ("micro_batch" in shown) == (batch != 16), shown
 
 
-def test_validate_tells_the_bytes_of_the_largest_trial(start, tmp_path):
-    daemon = start("none")
+def test_validate_tells_the_bytes_of_the_largest_trial(daemon, tmp_path):
     path = tmp_path / "spec.json"
     path.write_text(json.dumps(spec()))
     result = daemon.client().call("sweep.validate", spec=spec())

@@ -36,9 +36,8 @@ def test_gang_that_loses_is_warned_of(start):
     assert client.call("sweep.validate", spec=trained())["gang"] is None
 
 
-def test_validate_says_how_a_pipeline_is_cut(start, tmp_path):
-    daemon = start("cpu:4")
-    client = daemon.client()
+@pytest.mark.slots("cpu:4")
+def test_validate_says_how_a_pipeline_is_cut(daemon, client, tmp_path):
     two, four = (client.call("sweep.validate", spec=spec)["gang"] for spec in (staged(2), staged(2, 2)))
     assert (two["ranks"], four["ranks"]) == (2, 4)
     assert two["stages"] == four["stages"] == 2 and two["bubble"] == pytest.approx(1 / 9)

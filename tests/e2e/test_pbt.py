@@ -7,6 +7,8 @@ from again import first_again
 from checkpoints import curve, curves, damage, harm_files, kill_on_the_way, log, replay, undisturbed
 from harness import example, wait_until
 
+pytestmark = pytest.mark.slots("cpu:2")
+
 MEMBERS, EPOCHS, EVERY = 8, 20, 4
 
 
@@ -67,11 +69,8 @@ def check_ended(client, sweep):
     return trials
 
 
-def test_pbt_with_copies_for_children_continues_the_donors_curves_exactly(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(copies())
-    client.wait_sweep(sweep)
+def test_pbt_with_copies_for_children_continues_the_donors_curves_exactly(daemon, client):
+    sweep = client.run(copies())
     trials = check_ended(client, sweep)
     child = check_copies(client, sweep, copies())
     assert sum(child.values()) >= 1
@@ -81,12 +80,9 @@ def test_pbt_with_copies_for_children_continues_the_donors_curves_exactly(start)
     replay(daemon, sweep)
 
 
-def test_pbt_children_begin_with_what_their_donors_had_learned(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
+def test_pbt_children_begin_with_what_their_donors_had_learned(daemon, client):
     spec = population(quantile_fraction=0.5)
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     trials = {t["trial"]: t for t in check_ended(client, sweep)}
     parents = {n: client.call("trial.get", sweep=sweep, trial=n)["parent"] for n in trials}
     assert any(parents.values())
@@ -122,9 +118,7 @@ def test_pbt_with_workers_and_daemon_killed_continues_every_curve_exactly(start,
 
 
 @pytest.mark.once("as with promote")
-def test_pbt_with_damaged_checkpoints_starts_members_from_scratch_and_fails_children(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
+def test_pbt_with_damaged_checkpoints_starts_members_from_scratch_and_fails_children(daemon, client):
     spec = copies()
     spec["trainer"]["epochs"] = 5 * EPOCHS  # so that it is met while members are paused
     sweep = client.submit(spec)
@@ -150,16 +144,13 @@ def test_pbt_with_damaged_checkpoints_starts_members_from_scratch_and_fails_chil
     replay(daemon, sweep)
 
 
-def test_child_of_a_donor_at_its_own_last_epoch_has_nothing_to_train(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
+def test_child_of_a_donor_at_its_own_last_epoch_has_nothing_to_train(daemon, client):
     spec = example("digits_pbt", run_cap=6, seed=3)
     spec["early_terminate"] |= {"perturbation_interval": 2, "quantile_fraction": 0.5}
     spec["trainer"]["epochs"] = "epochs"
     spec["parameters"]["epochs"] = {"values": [2, 4]}
     spec["parameters"]["lr"]["max"] = 0.1
-    sweep = client.submit(spec)
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    sweep = client.run(spec, "COMPLETED")
     trials = client.trials(sweep)
     assert {t["state"] for t in trials} <= {"COMPLETED", "PRUNED"}, trials
     idle = [t for t in trials if (t["cause"] or "").startswith("nothing to train after step ")]

@@ -58,9 +58,7 @@ def test_pilots_of_a_killed_daemon_are_adopted_and_train_on(bed):
     wait_until(lambda: busy(client, 3), "three trials on pilots")
     pids = {name: bed.pid(name) for name in bed.jobs()}
     before = {t: client.reports(sweep, t) for t in (1, 2, 3)}
-    daemon.kill9()
-    daemon.start(**bed.env)
-    client = daemon.client()
+    client = daemon.again(**bed.env)
     for trial, reports in before.items():
         assert client.reports(sweep, trial)[:len(reports)] == reports
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3

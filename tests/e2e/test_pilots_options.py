@@ -57,8 +57,7 @@ def test_sweeps_with_different_options_have_jobs_of_their_own_through_a_kill(bed
     assert asked(bed, three) == (7200, ["partition=cpu"])
     left = {s["job"].removeprefix("id-"): s["left_s"] for s in client.slots()}
     assert left[two] <= 3600 < left[one] <= 7200
-    daemon.kill9()
-    client = daemon.start(**bed.env).client()
+    client = daemon.again(**bed.env)
     assert jobs_of(client, plain, gpu, other) == [{one}, {two}, {three}]
     assert {s["job"].removeprefix("id-"): s["left_s"] for s in client.slots()}[two] <= 3600
     client.call("sweep.cancel", sweep=plain)

@@ -140,8 +140,7 @@ def test_sweeps_of_other_metrics_are_told_apart(user):  # noqa: F811
 
 def test_timeline_has_the_runs_of_the_trials_that_the_filter_leaves(start, tmp_path):
     client = start("cpu:1").client()
-    sweep = client.submit(own(tmp_path, "report(loss=1)\nsys.exit(os.environ['SWEEPD_TRIAL'].endswith('/2'))", run_cap=3))
-    client.wait_sweep(sweep)
+    sweep = client.run(own(tmp_path, "report(loss=1)\nsys.exit(os.environ['SWEEPD_TRIAL'].endswith('/2'))", run_cap=3))
     failed = {row["trial"] for row in client.trials(sweep, state="FAILED")}
     panel, = client.call("sweep.plot", sweep=sweep, plot="timeline", state="FAILED")["panels"]
     assert failed and {t for s in panel["series"] for t in s["trial"]} == failed

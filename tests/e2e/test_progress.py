@@ -3,8 +3,12 @@ import os
 import pty
 import subprocess
 
+import pytest
+
 from harness import BIN, ROOT, driven, environment, slow, sweep_command, trained, wait_until
 from programs import own
+
+pytestmark = pytest.mark.slots("cpu:1")
 
 def parts(client, trial):
     """(done, total) of the trial's slot; None: nothing is known."""
@@ -19,9 +23,7 @@ def long_epochs(**more):
                    parameters={"width": {"value": 32}, "lr": {"value": 1e-4}, "batch_size": {"value": 1}}, **more)
 
 
-def test_long_epoch_moves_and_has_an_eta_before_it_is_over(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_long_epoch_moves_and_has_an_eta_before_it_is_over(client):
     sweep = client.submit(long_epochs())
     seen = set()
     wait_until(lambda: (p := parts(client, 1)) and seen.add(p) or len(seen) >= 3, "an epoch that moves")
@@ -37,9 +39,7 @@ def test_long_epoch_moves_and_has_an_eta_before_it_is_over(start):
     client.call("sweep.cancel", sweep=sweep)
 
 
-def test_program_says_how_far_it_is(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_program_says_how_far_it_is(client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         import sweepd
         sweepd.report(step=1, loss=1)
@@ -55,9 +55,7 @@ def test_program_says_how_far_it_is(start, tmp_path):
     client.call("sweep.cancel", sweep=sweep)
 
 
-def test_bar_on_stderr_is_read_and_a_report_begins_anew(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_bar_on_stderr_is_read_and_a_report_begins_anew(client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         sys.stderr.write("\\r  7%|7         | 7/100 [00:01<00:14]\\r 42%|####      | 42/100 [00:02<00:02]")
         sys.stderr.flush()
@@ -74,9 +72,8 @@ def test_bar_on_stderr_is_read_and_a_report_begins_anew(start, tmp_path):
     client.call("sweep.cancel", sweep=sweep)
 
 
-def test_no_eta_where_nothing_runs(start):
-    daemon = start("none")
-    client = daemon.client()
+@pytest.mark.slots("none")
+def test_no_eta_where_nothing_runs(client):
     sweep = client.submit(slow(run_cap=4))  # no slot is there for it
     view = client.call("sweep.watch", sweep=sweep)
     assert view["eta_s"] is None and view["progress"] == []
@@ -102,11 +99,8 @@ def on_terminal(daemon, *args):
     return p.returncode, out.decode(), seen.decode()
 
 
-def test_fit_and_predict_show_how_far_they_are(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
-    sweep = client.submit(trained(epochs=2, run_cap=1))
-    client.wait_sweep(sweep)
+def test_fit_and_predict_show_how_far_they_are(daemon, client, tmp_path):
+    sweep = client.run(trained(epochs=2, run_cap=1))
     model = tmp_path / "model"
     status, out, seen = on_terminal(daemon, "fit", sweep, "--epochs", 2, "--out", model)
     assert status == 0 and "trained on" in out and "\repoch 1 of 2, 0%\x1b[K" in seen

@@ -31,12 +31,10 @@ def check_ended(client, sweep, run_cap):
 
 
 @pytest.mark.once("as with kills")
-def test_promote_on_digits_continues_every_curve_exactly(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_promote_on_digits_continues_every_curve_exactly(daemon, client):
     whole = undisturbed(client, promoted(), 27)
-    sweep = client.submit(promoted())
-    client.wait_sweep(sweep)
+    sweep = client.run(promoted())
     trials = check_ended(client, sweep, 27)
     assert_continued(curves(client, sweep), whole)
     for t in trials:

@@ -55,8 +55,7 @@ def test_points_of_a_small_space_come_once_each_over_a_restart_and_replay(start,
     seen, held = [], []
     for turn in range(9):
         if turn == 2:
-            daemon.kill9()
-            client = daemon.start().client()
+            client = daemon.again()
         if turn == 3:
             client.call("trial.enqueue", sweep=sweep, params=next(
                 p for k in (1, 2, 3) for q in (0.5, 0.25) for b in (True, False)
@@ -80,8 +79,7 @@ def test_population_with_kills_replays_as_it_is_stored(start, method):
     while held or client.sweep(sweep)["state"] == "RUNNING":
         turn += 1
         if turn in (5, 20, 41):
-            daemon.kill9()
-            client = daemon.start().client()
+            client = daemon.again()
         held += [[t, t["resume_step"], 0] for t in client.ask(sweep, draw.choice((1, 2)))]
         if not held:
             continue
@@ -107,9 +105,8 @@ WORKED = {"stop": asha(max_t=12, reduction_factor=2),
 
 
 @pytest.mark.parametrize("pruner", WORKED)
-def test_sweep_on_slots_whose_daemon_and_workers_are_killed_replays(start, pruner):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_sweep_on_slots_whose_daemon_and_workers_are_killed_replays(daemon, client, pruner):
     sweep = client.submit(slow(epochs=12, run_cap=8, early_terminate=WORKED[pruner], parameters={
         "width": {"value": 32}, "batch_size": {"value": 8},
         "lr": {"distribution": "log_uniform_values", "min": 1e-4, "max": 0.1}}))
@@ -119,8 +116,7 @@ def test_sweep_on_slots_whose_daemon_and_workers_are_killed_replays(start, prune
                                for t in client.trials(sweep)) >= n, f"{n} reports")
 
     reports(6)
-    daemon.kill9()
-    client = daemon.start().client()
+    client = daemon.again()
     reports(12)
     busy = [slot["pid"] for slot in client.slots() if slot.get("pid")]
     os.kill(busy[0], signal.SIGKILL)

@@ -42,8 +42,7 @@ def test_killed_daemon_goes_on_with_the_points_it_would_have_made(start, method)
             held += client.ask(sweep)
             points.append(key(held[-1]["params"]))
             if turn in kills:
-                daemon.kill9()
-                client = daemon.start().client()
+                client = daemon.again()
             if turn % 4 == 0:
                 for t in held[:-1]:
                     client.tell(sweep, t, metrics={"loss": loss(t["params"])})
@@ -141,8 +140,7 @@ def test_constraint_that_few_points_meet_has_trials_to_the_end(daemon, client):
             seen.append(handed["params"])
             client.tell(sweep, handed, metrics={"loss": sum(seen[-1].values())})
         if trial == 10:
-            daemon.kill9()
-            client = daemon.start().client()
+            client = daemon.again()
     for sweep, (method, constraint, holds) in sweeps.items():
         assert all(holds(p) for p in points[sweep]), (method, constraint, points[sweep])
         assert client.sweep(sweep)["state"] == "COMPLETED", (method, constraint)

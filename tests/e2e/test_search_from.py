@@ -95,8 +95,7 @@ def test_refined_sweep_survives_a_restart(start):
     client = daemon.client()
     sweep = client.submit({**refined(earlier(client)), "run_cap": 9})
     first = [key(t["params"]) for t in client.ask(sweep, 3)]
-    daemon.kill9()
-    client = daemon.start().client()
+    client = daemon.again()
     rest = [key(p) for p in run_out(client, sweep, value)]
     assert not set(first) & set(rest)
 
@@ -146,8 +145,7 @@ def test_warm_start_survives_restarts(start, method):
         points = []
         for turn in range(10):
             if turn in kills:
-                daemon.kill9()
-                client = daemon.start().client()
+                client = daemon.again()
             t, = client.ask(sweep)
             check_point(t["params"])
             points.append(key(t["params"]))

@@ -92,9 +92,8 @@ def test_daemon_in_a_folder_that_others_may_write_in_is_refused(tmp_path, mode):
 
 
 @pytest.mark.parametrize("mode", [0o1777, 0o755, 0o700])
-def test_daemon_in_a_folder_that_others_cannot_meddle_with_starts(start, tmp_path, mode):
+def test_daemon_in_a_folder_that_others_cannot_meddle_with_starts(daemon, tmp_path, mode):
     """The sticky bit is what keeps others' hands off a socket in /tmp itself."""
-    daemon = start("none")
     assert daemon.term() == 0
     os.chmod(daemon.short, mode)
     daemon.start()

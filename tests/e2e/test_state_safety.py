@@ -58,8 +58,7 @@ def test_checkpoints_behind_a_link_are_not_removed(start, tmp_path, which):
     daemon.devices = "cpu:1"
     client = daemon.start().client()
     assert [file.read_bytes() for file in files] == [b"of another program"] * 2
-    sweep = client.submit(trained(epochs=3, run_cap=2, checkpoint={"every": 1}))
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    sweep = client.run(trained(epochs=3, run_cap=2, checkpoint={"every": 1}), "COMPLETED")
     assert "checkpoint.folder" in log(daemon) and f'{link} is a link, or not a folder' in log(daemon)
     assert sorted(foreign.rglob("*.ckpt")) == sorted(files)
 

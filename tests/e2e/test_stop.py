@@ -3,8 +3,12 @@ import os
 import signal
 import subprocess
 
+import pytest
+
 from harness import BIN, ROOT, driven, environment, slow, sweep_command, wait_until
 from programs import own, wait_file
+
+pytestmark = pytest.mark.slots("cpu:1")
 
 # The first epoch is the best one, so that no checkpoint is written for that later.
 LONG = {"epochs": 100000, "metric": {"name": "train_loss", "goal": "maximize"}}
@@ -24,9 +28,8 @@ def attempts(client, sweep, trial):
     return client.call("trial.get", sweep=sweep, trial=trial)["attempts"]
 
 
-def test_eight_trials_lose_nothing_by_a_stop(start):
-    daemon = start("cpu:8")
-    client = daemon.client()
+@pytest.mark.slots("cpu:8")
+def test_eight_trials_lose_nothing_by_a_stop(daemon, client):
     sweep = client.submit(slow(run_cap=8, **LONG))
     running(client, sweep, 8, 3)
     assert daemon.term() == 0 and not os.path.exists(daemon.socket)
@@ -42,9 +45,8 @@ def test_eight_trials_lose_nothing_by_a_stop(start):
     client.call("sweep.cancel", sweep=sweep)
 
 
-def test_worker_that_hangs_is_killed_and_the_others_lose_nothing(start):
-    daemon = start("cpu:3")
-    client = daemon.client()
+@pytest.mark.slots("cpu:3")
+def test_worker_that_hangs_is_killed_and_the_others_lose_nothing(daemon, client):
     sweep = client.submit(slow(run_cap=3, checkpoint={"every": 2}, **LONG))
     running(client, sweep, 3, 4)
     hangs = next(s for s in client.slots() if s["trial"] == 2)
@@ -61,9 +63,7 @@ def test_worker_that_hangs_is_killed_and_the_others_lose_nothing(start):
     client.call("sweep.cancel", sweep=sweep)
 
 
-def test_second_signal_ends_at_once(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_second_signal_ends_at_once(daemon, client):
     sweep = client.submit(slow(run_cap=1, **LONG))
     running(client, sweep, 1, 1)
     os.kill(client.slots()[0]["pid"], signal.SIGSTOP)
@@ -72,9 +72,7 @@ def test_second_signal_ends_at_once(start):
     assert daemon.term() == 0 and "daemon.late" not in daemon.tail()
 
 
-def test_program_saves_and_reports_at_a_stop(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_program_saves_and_reports_at_a_stop(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         def leave(*_):
             save(7)
@@ -113,9 +111,7 @@ def drain(daemon, *options):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
 
 
-def test_drain_waits_for_what_runs_and_is_taken_back(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_drain_waits_for_what_runs_and_is_taken_back(daemon, client, tmp_path):
     sweep, other = client.submit(held(tmp_path)), client.submit(driven(run_cap=2))
     running(client, sweep, 1, 1)
     waits = drain(daemon)
@@ -132,9 +128,8 @@ def test_drain_waits_for_what_runs_and_is_taken_back(start, tmp_path):
     assert client.ask(other)
 
 
-def test_drain_stop_ends_the_daemon_after_the_last_trial(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_drain_stop_ends_the_daemon_after_the_last_trial(daemon, client, tmp_path):
     sweep = client.submit(held(tmp_path))
     running(client, sweep, 2, 1)
     waits = drain(daemon, "--stop")

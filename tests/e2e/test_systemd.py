@@ -59,16 +59,14 @@ def test_watchdog_of_another_process_is_not_fed(start, manager):
     assert listener.recv(100) == b"STOPPING=1"
 
 
-def test_daemon_serves_the_socket_that_it_was_started_with(tmp_path, short, start):
-    daemon = start("none")
+def test_daemon_serves_the_socket_that_it_was_started_with(tmp_path, short, daemon):
     assert daemon.term() == 0
     daemon.devices, given = "cpu:1", os.path.join(short, "given")
     own, daemon.socket = daemon.socket, given
     daemon.before = [sys.executable, "-c", ACTIVATE, given]
     daemon.start()
     client = daemon.client()
-    sweep = client.submit(trained(epochs=2, run_cap=2))
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    sweep = client.run(trained(epochs=2, run_cap=2), "COMPLETED")
     assert not os.path.exists(own)
     client.close()
     assert daemon.term() == 0

@@ -63,8 +63,7 @@ def test_same_seed_on_one_slot_twice_gives_the_same_bytes(start):
 
 def test_reports_of_the_trainer_carry_its_metrics_each_epoch(start):
     client = start("cpu:1").client()
-    sweep = client.submit(trained(epochs=5, run_cap=1))
-    client.wait_sweep(sweep)
+    sweep = client.run(trained(epochs=5, run_cap=1))
     reports = client.reports(sweep, 1)
     assert [(r["seq"], r["step"]) for r in reports] == [(i, i) for i in range(1, 6)]
     for report in reports:
@@ -80,8 +79,7 @@ def test_parameter_names_the_activation_of_a_layer(start):
     acts, fixed = ["relu", "tanh", "gelu", "silu", "sigmoid"], {"lr": {"value": 0.05}, "batch_size": {"value": 16}}
     space = {**fixed, "act": {"values": acts}}
     spec = {**trained(epochs=2, layers=net), "parameters": space, "method": "grid", "run_cap": 5}
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     got = {t["params"]["act"]: t["metrics"]["val_loss"] for t in client.trials(sweep)}
     assert sorted(got) == sorted(acts) and len(set(got.values())) == 5
     spec["parameters"]["act"]["values"] = ["relu", "softsign"]

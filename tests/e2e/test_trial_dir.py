@@ -8,6 +8,8 @@ from harness import asha, sweep_command, wait_until
 from programs import output, own
 from test_warm import package
 
+pytestmark = pytest.mark.slots("cpu:1")
+
 
 def folders(daemon, sweep):
     """{trial: the names in its folder}"""
@@ -31,9 +33,8 @@ report(1, loss=[3, 1, 4, 2][trial - 1])
 
 
 @pytest.mark.parametrize("warm", (True, False))
-def test_trials_have_folders_of_their_own_of_which_the_best_and_the_last_stay(start, tmp_path, warm):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_trials_have_folders_of_their_own_of_which_the_best_and_the_last_stay(daemon, client, tmp_path, warm):
     spec = own(tmp_path, SAVES, run={"cwd": "${trial_dir}", "warm": warm}, run_cap=4, max_concurrent=1,
                command=[sys.executable, f"{tmp_path}/program.py", "${trial_dir}"])
     sweep = client.submit(spec)
@@ -41,9 +42,7 @@ def test_trials_have_folders_of_their_own_of_which_the_best_and_the_last_stay(st
     settled(daemon, sweep, {2: ["best.pt"], 4: ["best.pt"]})
     assert output(daemon, sweep, 2) == os.path.join(daemon.state, "checkpoints", str(sweep), "2.dir") + "\n"
     assert ("starts cold" in sweep_command(daemon, "log", f"{sweep}/2")[1]) is False
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
+    client = daemon.again()
     settled(daemon, sweep, {2: ["best.pt"], 4: ["best.pt"]})
     for keep, want in ("none", {}), ("all", {trial: ["best.pt"] for trial in (1, 2, 3, 4)}):
         other = client.submit({**spec, "checkpoint": {"keep": keep}})
@@ -55,8 +54,7 @@ def test_trials_have_folders_of_their_own_of_which_the_best_and_the_last_stay(st
     settled(daemon, other, {})
 
 
-def test_program_finds_its_script_from_the_trials_folder(start, tmp_path):
-    daemon = start("cpu:1")
+def test_program_finds_its_script_from_the_trials_folder(daemon, tmp_path):
     (tmp_path / "train.py").write_text("import json, os\nopen('a', 'w').close()\nprint(json.dumps({'loss': 1}))\n", encoding="utf-8")
     (tmp_path / "s.yaml").write_text("{program: train.py, method: random, run_cap: 1, metric: {name: loss}, parameters: "
                                      "{x: {min: 0.0, max: 1.0}}, run: {cwd: '${trial_dir}'}}", encoding="utf-8")
@@ -71,23 +69,19 @@ def test_program_finds_its_script_from_the_trials_folder(start, tmp_path):
 @pytest.mark.parametrize("text, why", (
     ("import multiprocessing, os\nclass C:\n    def __eq__(self, other): return True\nat = C()", None),
     ("import os\nat = os.path.abspath('.')", "heavy asks for os.getcwd() when it is imported")))
-def test_a_package_that_asks_for_the_folder_makes_it_cold(start, tmp_path, text, why):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_a_package_that_asks_for_the_folder_makes_it_cold(daemon, client, tmp_path, text, why):
     script = "import heavy, multiprocessing.process as p\nprint(heavy.at == os.getcwd() == p.ORIGINAL_DIR)\nreport(loss=1)"
     spec = own(tmp_path, script, run={**package(tmp_path, text), "cwd": "${trial_dir}"}, run_cap=3,
                command=[sys.executable, f"{tmp_path}/program.py"])
     (tmp_path / "program.py").write_text("import heavy\n" + (tmp_path / "program.py").read_text())
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     for trial in 1, 2, 3:
         log = sweep_command(daemon, "log", f"{sweep}/{trial}")[1]
         assert "True" in log and ("starts cold" in log) == bool(why) and (why or "") in log, log
 
 
-def test_attempts_and_ranks_share_a_folder(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_attempts_and_ranks_share_a_folder(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         rank, attempt = os.environ["RANK"], os.environ["SWEEPD_ATTEMPT"]
         os.chdir(os.environ["SWEEPD_TRIAL_DIR"])
@@ -103,10 +97,8 @@ def test_attempts_and_ranks_share_a_folder(start, tmp_path):
     assert folders(daemon, sweep) == {1: ["0-1", "0-2", "1-1", "1-2"]}
 
 
-def test_children_of_a_population_have_folders_of_their_own(start, tmp_path):
-    daemon = start("cpu:1")  # members take turns, so that each is compared
-    client = daemon.client()
-    sweep = client.submit(own(tmp_path, """
+def test_children_of_a_population_have_folders_of_their_own(daemon, client, tmp_path):
+    sweep = client.run(own(tmp_path, """
         own = os.environ["SWEEPD_TRIAL_DIR"]
         if not resume:
             assert os.listdir(own) == []
@@ -117,16 +109,13 @@ def test_children_of_a_population_have_folders_of_their_own(start, tmp_path):
                 break
     """, run_cap=2, checkpoint={"keep": "all"},
                               early_terminate={"type": "pbt", "perturbation_interval": 2, "quantile_fraction": 0.5}))
-    client.wait_sweep(sweep)
     found = folders(daemon, sweep)
     assert len(found) > 2 and all(names == [str(trial)] for trial, names in found.items()), found
 
 
-def test_program_that_is_told_to_stop_still_has_its_folder(start, tmp_path):
+def test_program_that_is_told_to_stop_still_has_its_folder(daemon, client, tmp_path):
     """Two trials are pruned, worse than the first; each saves once it is told, and its folder goes when it has ended."""
-    daemon = start("cpu:1")
-    client = daemon.client()
-    sweep = client.submit(own(tmp_path, """
+    sweep = client.run(own(tmp_path, """
         trial, step = int(os.environ["SWEEPD_TRIAL"].split("/")[1]), 0
         os.chdir(os.environ["SWEEPD_TRIAL_DIR"])
         open("a", "w").close()
@@ -139,7 +128,6 @@ def test_program_that_is_told_to_stop_still_has_its_folder(start, tmp_path):
         os.rename("a", "b")
         print("saved", decision)
     """, run_cap=3, early_terminate=asha(max_t=4, reduction_factor=2)))
-    client.wait_sweep(sweep)
     settled(daemon, sweep, {1: ["b"]})
     for trial in client.trials(sweep):
         assert "saved" in output(daemon, sweep, trial["trial"]), output(daemon, sweep, trial["trial"])

@@ -103,8 +103,7 @@ def test_all_mistakes_are_named_at_once(tmp_path):
     assert (status, out) == (1, "") and places(lines[1:]) == set(PLACES.replace("\n", " ").split(", "))
 
 
-def test_submit_refuses_with_the_same_list(start, tmp_path):
-    daemon = start("none")
+def test_submit_refuses_with_the_same_list(daemon, tmp_path):
     with_daemon = validate(tmp_path, BAD, name="spec.yaml", socket=daemon.socket)
     done = subprocess.run([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "submit", "spec.yaml"], cwd=tmp_path,
                           check=False, capture_output=True, text=True, timeout=DEADLINE, env=environment())

@@ -43,10 +43,9 @@ def last_line(daemon, trial):
     return next(line.partition("ended with ")[2] for line in reversed(out) if "ended with " in line)
 
 
-def test_files_run_unchanged(start):
+@pytest.mark.slots("cpu:2")
+def test_files_run_unchanged(daemon, client):
     """Each to its end, all beside each other."""
-    daemon = start("cpu:2")
-    client = daemon.client()
     for name in FILES:
         assert sweep(daemon, "submit", name)[0] == 0, name
     for number, name in enumerate(FILES, 1):

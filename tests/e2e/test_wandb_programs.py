@@ -77,9 +77,8 @@ def test_script_that_looks_for_wandb_first_is_heard_in_its_first_trial(start, tm
 
 
 @pytest.mark.parametrize("line", ["import wandb", "import sweepd.wandb as wandb"])
-def test_metric_behind_more_numbers_than_a_report_may_have_is_reported(start, tmp_path, line):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_metric_behind_more_numbers_than_a_report_may_have_is_reported(daemon, client, tmp_path, line):
     spec = "program: train.py\nmethod: random\nrun_cap: 1\nmetric: {name: loss}\nparameters: {x: {min: 0.0, max: 1.0}}\n"
     script = line + "\nwandb.init()\nfor loss in 0.7, 0.5:\n    wandb.log({**{f'grad {i}': i for i in range(300)}, 'loss': loss})\n"
     sweep = submit(daemon, tmp_path, spec + write(tmp_path, script, spec))
@@ -91,9 +90,8 @@ def test_metric_behind_more_numbers_than_a_report_may_have_is_reported(start, tm
 @pytest.mark.parametrize("body", ["with wandb.init() as run:\n    run.summary['loss'] = 0.5\n",
                                   "run = wandb.init()\nrun.summary['loss'] = 0.5\nrun.finish()\n",
                                   "run = wandb.init()\nrun.summary['loss'] = 0.5\n"], ids=["with", "finish", "neither"])
-def test_metric_that_only_the_summary_has_is_reported(start, tmp_path, body):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_metric_that_only_the_summary_has_is_reported(daemon, client, tmp_path, body):
     spec = "program: train.py\nmethod: random\nrun_cap: 1\nmetric: {name: loss}\nparameters: {x: {min: 0.0, max: 1.0}}\n"
     sweep = submit(daemon, tmp_path, spec + write(tmp_path, "import wandb\n" + body, spec))
     client.wait_sweep(sweep)
@@ -107,10 +105,9 @@ def test_script_of_wandb_runs_by_one_import_line(start, tmp_path):
     check_searched(daemon.client(), submit(daemon, tmp_path, SWEEP + write(tmp_path, script, SWEEP)))
 
 
-def test_parameters_are_there_in_yaml_while_the_program_runs(start, tmp_path):
+@pytest.mark.slots("cpu:1")
+def test_parameters_are_there_in_yaml_while_the_program_runs(daemon, client, tmp_path):
     """1e-05 is a string in YAML 1.1: it is written with a point. The user's own path counts more."""
-    daemon = start("cpu:1")
-    client = daemon.client()
     script = "import os\nprint('{\"loss\": 1}', flush=True)\nprint(open(os.environ['WANDB_SWEEP_PARAM_PATH']).read())\n"
     spec = SWEEP.replace("bayes", "random").replace("run_cap: 12", "run_cap: 2")
     spec += "  opt: {parameters: {name: {value: 'a e-1 \"1e5\"'}, big: {value: 1.0e+30}, n: {value: 3}}}\n"
@@ -162,9 +159,8 @@ def passing(tmp_path):
     return spec
 
 
-def test_variables_come_with_the_submission_and_go_when_the_sweep_is_deleted(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_variables_come_with_the_submission_and_go_when_the_sweep_is_deleted(daemon, client, tmp_path):
     sweep = submit(daemon, tmp_path, passing(tmp_path), **KEYS)
     wait_until(lambda: [row for row in client.trials(sweep) if row["step"]], "a report")
     assert json.loads((tmp_path / "seen").read_text(encoding="utf-8")) == SEEN
@@ -221,9 +217,8 @@ parameters: {lr: {values: [0.1, 0.2]}}
 
 
 @pytest.mark.parametrize("line", ["import wandb\n", "import sweepd.wandb as wandb\n"])
-def test_sweep_without_a_metric_keeps_all_numbers(start, tmp_path, line):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_sweep_without_a_metric_keeps_all_numbers(daemon, client, tmp_path, line):
     script = line + ("wandb.init()\nfor i in range(3):\n    wandb.log({'a': i * wandb.config.lr})\n"
                      "    wandb.log({'b': float('nan') if i == 1 else i})\n")
     sweep = submit(daemon, tmp_path, NO_METRIC + write(tmp_path, script, NO_METRIC))
@@ -249,9 +244,8 @@ def test_sweep_without_a_metric_keeps_all_numbers(start, tmp_path, line):
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
 
 
-def test_printed_numbers_are_reports_where_no_metric_is_named(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_printed_numbers_are_reports_where_no_metric_is_named(daemon, client, tmp_path):
     script = "print('{\"a\": 1}')\nprint('{\"text\": \"x\"}')\nprint('no report')\nprint('{\"b\": 2}')\n"
     sweep = submit(daemon, tmp_path, NO_METRIC + write(tmp_path, script, NO_METRIC))
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2

@@ -12,6 +12,8 @@ from harness import alive, asha, merged, wait_until
 from programs import HEAD, marked, output
 from test_command_crash import check_nothing_was_lost_or_began_twice, kill_worker, lines
 
+pytestmark = pytest.mark.slots("cpu:1")
+
 KILLS, SEED = int(os.environ.get("SWEEPD_WARM_KILLS", "12")), 5  # 300 by hand
 TRIALS = 4
 
@@ -252,9 +254,7 @@ def outcome(daemon, client, sweep):
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_a_warm_program_is_what_it_is_cold(start, tmp_path, name):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_a_warm_program_is_what_it_is_cold(daemon, client, tmp_path, name):
     os.mkdir(tmp_path / "package")
     (tmp_path / "package" / "__init__.py").write_text("above = 'above'")
     (tmp_path / "package" / "inner.py").write_text("from . import above")
@@ -280,8 +280,7 @@ def package(tmp_path, text):
 
 
 def outputs(daemon, client, spec):
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     return [output(daemon, sweep, t["trial"]).split() for t in client.trials(sweep)]
 
 
@@ -294,9 +293,7 @@ USES = """
 """
 
 
-def test_the_second_trial_has_what_the_first_one_loaded_but_for_the_users_own(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_the_second_trial_has_what_the_first_one_loaded_but_for_the_users_own(daemon, client, tmp_path):
     run = package(tmp_path, "import os\nloaded = os.readlink('/proc/self')")
     (tmp_path / "mine.py").write_text("import os\nloaded = os.readlink('/proc/self')")
     seen = outputs(daemon, client, warm(tmp_path, USES, run=run))
@@ -334,8 +331,7 @@ def test_the_second_trial_has_what_the_first_one_loaded_but_for_the_users_own(st
     wait_until(lambda: not set(last) & set(marked(daemon)), "no launcher without its worker")
 
 
-def test_what_is_loaded_after_a_change_of_the_environment_is_not_learned(start, tmp_path):
-    daemon = start("cpu:1")
+def test_what_is_loaded_after_a_change_of_the_environment_is_not_learned(daemon, tmp_path):
     run = package(tmp_path, "import os\nloaded = os.environ.get('LEVEL'), os.readlink('/proc/self')")
     (tmp_path / "mine.py").write_text("loaded = ''")
     script = "os.environ['LEVEL'] = str(x)\n" + textwrap.dedent(USES)
@@ -357,9 +353,7 @@ COLD = {
 
 
 @pytest.mark.parametrize("kind", COLD)
-def test_what_cannot_be_forked_starts_cold_and_the_log_says_why(start, tmp_path, kind):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_what_cannot_be_forked_starts_cold_and_the_log_says_why(daemon, client, tmp_path, kind):
     text, more, why = COLD[kind]
     (tmp_path / "mine.py").write_text("")
     run = package(tmp_path, text)
@@ -368,8 +362,7 @@ def test_what_cannot_be_forked_starts_cold_and_the_log_says_why(start, tmp_path,
     with open(tmp_path / "program.py", encoding="utf-8") as file:
         script = file.read()
     (tmp_path / "program.py").write_text("import heavy\n" + script)
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     for trial in client.trials(sweep):
         assert trial["state"] == "COMPLETED"
         assert [line for line in log(client, sweep, trial["trial"]) if line.startswith("starts cold: " + why)]
@@ -416,9 +409,7 @@ def test_kills_of_daemon_worker_launcher_and_program_lose_no_report_and_leave_no
     for moment, what in zip(sorted(random.sample(range(10, 20 * KILLS), KILLS)), plan):
         wait_until(lambda: len(lines(tmp_path / "answered")) >= moment, f"{moment} answered reports")
         if what == "daemon":
-            daemon.kill9()
-            daemon.start()
-            client = daemon.client()
+            client = daemon.again()
         else:
             kill = {"worker": lambda: kill_worker(client), "launcher": lambda: kill_one(launchers(daemon)),
                     "program": lambda: kill_one(left(daemon))}[what]
@@ -432,9 +423,8 @@ def test_kills_of_daemon_worker_launcher_and_program_lose_no_report_and_leave_no
     wait_until(lambda: not left(daemon), "nothing left of the programs")
 
 
-def test_ranks_are_forked_by_one_launcher(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.slots("cpu:2")
+def test_ranks_are_forked_by_one_launcher(daemon, client, tmp_path):
     run = {**package(tmp_path, "import os\nloaded = os.readlink('/proc/self')"), "launch": "rank"}
     script = """
         import heavy

@@ -1,8 +1,12 @@
 """What happens to a trial while the launcher that is to fork it still imports."""
+import pytest
+
 from checkpoints import log
 from harness import merged, wait_until
 from programs import output
 from test_warm import TRIALS, launchers, package, warm
+
+pytestmark = pytest.mark.slots("cpu:1")
 
 
 def import_forever(tmp_path):
@@ -15,9 +19,7 @@ def import_forever(tmp_path):
     return spec, go
 
 
-def test_a_trial_whose_launcher_imports_when_the_daemon_stops_is_started_by_the_next(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_a_trial_whose_launcher_imports_when_the_daemon_stops_is_started_by_the_next(daemon, client, tmp_path):
     spec, go = import_forever(tmp_path)
     sweep = client.submit(spec)
     wait_until(lambda: launchers(daemon), "a launcher")
@@ -31,9 +33,7 @@ def test_a_trial_whose_launcher_imports_when_the_daemon_stops_is_started_by_the_
     assert not any("cold" in line for line in log(client, sweep, 1))
 
 
-def test_a_trial_that_is_cancelled_while_its_launcher_imports_is_never_started(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_a_trial_that_is_cancelled_while_its_launcher_imports_is_never_started(daemon, client, tmp_path):
     spec, go = import_forever(tmp_path)
     sweep = client.submit(spec)
     wait_until(lambda: launchers(daemon), "a launcher")
@@ -47,12 +47,9 @@ def test_a_trial_that_is_cancelled_while_its_launcher_imports_is_never_started(s
     assert not any("cold" in line for t in client.trials(sweep) for line in log(client, sweep, t["trial"]))
 
 
-def test_a_trial_whose_launcher_imports_for_longer_than_it_may_run_is_ended(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_a_trial_whose_launcher_imports_for_longer_than_it_may_run_is_ended(daemon, client, tmp_path):
     spec, _ = import_forever(tmp_path)
-    sweep = client.submit(merged(spec, {"run_cap": 1, "method": "random", "run": {**spec["run"], "timeout_s": 2}}))
-    client.wait_sweep(sweep)
+    sweep = client.run(merged(spec, {"run_cap": 1, "method": "random", "run": {**spec["run"], "timeout_s": 2}}))
     trial, = client.trials(sweep)
     assert (trial["state"], trial["cause"], output(daemon, sweep, 1)) == ("FAILED", "timeout", ""), trial
     assert "ended: this attempt ran for 2 s (run.timeout_s)" in log(client, sweep, 1)

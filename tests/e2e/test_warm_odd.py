@@ -203,8 +203,7 @@ def test_what_the_table_of_the_docs_names_is_all_that_differs(start, tmp_path):
         """
     daemon = start("cpu:1")
     client = daemon.client()
-    sweep = client.submit(merged(odd(tmp_path, files, script, True), {"run_cap": 3}))
-    client.wait_sweep(sweep)
+    sweep = client.run(merged(odd(tmp_path, files, script, True), {"run_cap": 3}))
     first, second, third = (output(daemon, sweep, t).split() for t in (1, 2, 3))
     assert (first[0], first[1], second[0], third[0]) == ("False", "0", "True", "True") and int(second[1]) > 0
     assert second[2:7] == third[2:7] and second[7] != third[7]

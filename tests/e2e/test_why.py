@@ -64,8 +64,7 @@ def test_points_of_the_user_say_so_whatever_the_method(daemon, client):
             assert (how["source"], how["point"], how["points"]) == ("init", i, 2), (method, how)
             assert f"; init point {i} of 2 of the spec" in words(client, sweep, i), method
         assert suggestion(client, sweep, 3)["source"] not in ("init", "enqueue"), method
-    daemon.kill9()
-    client = daemon.start().client()
+    client = daemon.again()
     for sweep, trial in enqueued.items():
         how = suggestion(client, sweep, trial)
         assert (how["source"], how["uid"]) == ("enqueue", os.getuid()), how
@@ -158,8 +157,7 @@ def test_warm_start_counts_the_results_of_the_earlier_sweeps(start, method):
         run_out(client, earlier, bowl)
     sweep = client.submit(plane(method, warm_start=old, run_cap=5))
     client.ask(sweep)
-    daemon.kill9()
-    client = daemon.start().client()
+    client = daemon.again()
     how = suggestion(client, sweep, 1)
     assert how["known"] == 0
     assert how["earlier"] == [{"sweep": old[0], "results": 20}, {"sweep": old[1], "results": 7}]

@@ -62,16 +62,14 @@ def test_worker_that_was_stopped_with_the_daemon_is_let_be(start):
     woke = client.call("daemon.info")["uptime_s"]
     wait_until(lambda: client.call("daemon.info")["uptime_s"] > woke + 1, "the daemon's next ticks")
     os.kill(slot["pid"], signal.SIGCONT)
-    sweep = client.submit(trained(run_cap=1))
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    sweep = client.run(trained(run_cap=1), "COMPLETED")
     assert client.slots()[0]["pid"] == slot["pid"]
 
 
 # --- identity ---
 
-def test_worker_shows_its_id_to_nobody_and_another_cannot_use_it(start):
-    daemon = start("cpu:1")
-    client = daemon.client()
+@pytest.mark.slots("cpu:1")
+def test_worker_shows_its_id_to_nobody_and_another_cannot_use_it(daemon, client):
     slot, = wait_until(lambda: [s for s in client.slots() if s["state"] == "IDLE"], "an idle slot")
     path = os.path.join(daemon.state, "sweepd.db")
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
@@ -109,8 +107,7 @@ def test_data_set_over_the_memory_limit_is_refused_before_it_is_made(start):
     assert any("the data set alone has " in w and "--cpu-memory" in w for w in warnings)
     gpu = start("gpu:0", "--cpu-memory", "64M", SWEEPD_NVML="/nowhere").client()
     assert not any("--cpu-memory" in w for w in gpu.call("sweep.validate", spec=spec)["warnings"])
-    sweep = client.submit(spec)
-    client.wait_sweep(sweep)
+    sweep = client.run(spec)
     row, = client.trials(sweep)
     assert (row["state"], row["cause"]) == ("INFEASIBLE", "oom")
     slot, = client.slots()
