@@ -16,7 +16,7 @@ import sys
 E2E = {
     "cli": "cli complete docs export export_files gpu_check host man sass wandb wandb_programs why",
     "clients": "clients_trial import python python_callbacks python_install python_odd"
-               " python_programs python_ray python_ray_runs python_readme python_tune",
+               " python_programs python_ray python_ray_runs python_tune",
     "daemon": "budgets crash install limits machine_limits stop system systemd",
     "daemon/api": "fairness journal metrics plot progress result_schemas",
     "daemon/net": "found rpc socket_safety",

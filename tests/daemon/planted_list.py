@@ -199,6 +199,10 @@ FAULTS = [
      "return *left < need->gpus ? missing : NULL;", "return NULL;"),
     ("a GPU that is out comes back by a wait", "slot/room.c", "losses_story",
      "return w->losses.out[0] == '\\0' &&", "return"),
+    ("a worker with fewer lanes than there are to be is adopted", "sweep/load/adopt.c", "gpu_story",
+     "} else if (r->lanes[row->slot] != w->slot_n) {", "} else if (false) {"),
+    ("a worker's silence counts while the daemon was stopped itself", "slot/supervisor.c", "worker_story",
+     "return last_us > s->d->awake_us ? last_us : s->d->awake_us;", "return last_us;"),
     # --- gangs ---
     ("a trial begins on fewer slots than it takes", "slot/room.c", "gang_sim",
      "takes <= 1 || takes <= sw_room_lanes(s)", "true"),

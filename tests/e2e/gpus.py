@@ -101,6 +101,13 @@ def wait_idle(client):
     return wait_until(lambda: all(s["state"] == "IDLE" for s in client.slots()) and client.slots(), "idle slots")
 
 
+def idle(daemon):
+    """The daemon and a client of it, once all its slots wait for work."""
+    client = daemon.client()
+    wait_idle(client)
+    return daemon, client
+
+
 @pytest.fixture
 def machine(tmp_path):
     """machine(devices, *cards) gives a running daemon on a fresh rig; all end with the test."""

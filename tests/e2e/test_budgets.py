@@ -2,7 +2,7 @@
 The rules: tests/sched/sweep/test_sweep_end.c and test_share.c, and tests/daemon/sweep/run/test_settle_story.c."""
 import re
 
-from harness import driven, slow, sweep_command, trained, wait_until
+from harness import driven, slow, sweep_command, wait_until
 
 
 def ended(client, sweep):
@@ -20,16 +20,6 @@ def test_cause_of_the_end_is_shown_by_show_ls_and_watch(daemon, client):
     for words in (("show", sweep), ("ls",), ("watch", sweep)):
         status, out, _ = sweep_command(daemon, *words)
         assert status == 0 and cause in out, (words, out)
-
-
-def test_time_budget_stops_trials_on_slots(start):
-    client = start("cpu:1").client()
-    sweep = client.submit(slow(epochs=100000, run_cap=2, time_budget_s=2))
-    got = ended(client, sweep)
-    assert got["cause"] == "time budget of 2 s is spent"
-    wait_until(lambda: client.slots()[0]["state"] == "IDLE", "the slot is free again")
-    after = client.submit(trained(epochs=1, run_cap=1))
-    assert ended(client, after)["counts"]["COMPLETED"] == 1
 
 
 def test_budgets_are_shown_as_used_of_limit(daemon, client):

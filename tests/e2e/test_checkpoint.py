@@ -2,7 +2,6 @@
 import os
 import random
 import signal
-import struct
 import time
 
 import pytest
@@ -133,21 +132,3 @@ def test_trial_that_ends_by_patience_has_a_checkpoint_of_its_last_epoch(daemon, 
     assert f"COMPLETED ({why})" in sweep_command(daemon, "show", "1/1")[1]
     assert f"ended after epoch {len(reports)}: {why}" in sweep_command(daemon, "log", "1/1")[1]
     replay(daemon, sweep)
-
-
-@pytest.mark.slots("cpu:2")
-def test_disk_budget_takes_the_worst_trials_first(daemon, client):
-    sweep = client.run(trained(
-        epochs=1, run_cap=6, dataset={"name": "digits"}, checkpoint={"keep": "all", "max_mb": 4},
-        layers=[{"linear": 512}, "relu", {"linear": 512}, "relu", {"linear": 10}],
-        parameters={"lr": {"distribution": "log_uniform_values", "min": 1e-5, "max": 0.1},
-                    "batch_size": {"value": 64}}))
-    ranked = sorted(client.trials(sweep), key=lambda t: t["value"])
-    one = 80 + 4 * (65 * 512 + 513 * 512 + 513 * 10)
-    room = int(4e6 // one)
-    assert 1 < room < 6 and all(t["state"] == "COMPLETED" for t in ranked)
-    wait_until(lambda: {t for t, _ in files(daemon, sweep)} == {t["trial"] for t in ranked[:room]},
-               "the files of the best ones that fit")
-    for path in files(daemon, sweep).values():
-        with open(path, "rb") as file:
-            assert struct.unpack("<8s", file.read(8)) == (b"SWCKPT\r\n",)

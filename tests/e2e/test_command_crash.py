@@ -1,12 +1,14 @@
-"""200 programs under ASHA while daemon, workers and programs are killed."""
+"""Programs under ASHA, forked by a launcher and started cold, while daemon, workers, launchers and programs are killed."""
 import os
 import random
 import signal
 
-from harness import asha, wait_until
-from programs import marked, own
+import pytest
 
-PROGRAMS, KILLS, SEED = 200, 20, 21
+from harness import asha, wait_until
+from test_warm import launchers, left, warm
+
+KILLS, SEED = int(os.environ.get("SWEEPD_WARM_KILLS", "12")), 5  # 300 by hand
 
 
 def lines(path):
@@ -18,20 +20,11 @@ def lines(path):
         return []
 
 
-def kill_worker(client):
-    pids = [s["pid"] for s in client.slots() if s["state"] == "BUSY" and s.get("pid")]
-    if pids:
-        os.kill(random.choice(sorted(pids)), signal.SIGKILL)
-    return bool(pids)
-
-
-def kill_program(daemon):
-    pids = marked(daemon)
-    if not pids:
-        return False
+def kill_one(pids):
+    """Was there one to kill?"""
     try:
         os.kill(random.choice(sorted(pids)), signal.SIGKILL)
-    except ProcessLookupError:
+    except (IndexError, ProcessLookupError):
         return False
     return True
 
@@ -55,39 +48,49 @@ def check_nothing_was_lost_or_began_twice(client, sweep, folder, kills):
             again += a["state"] == "LOST"
         assert row["state"] in ("COMPLETED", "PRUNED") or (row["state"], row["cause"]) == ("FAILED", "signal:9"), row
     assert again <= kills["worker"]
-    assert sum(row["state"] == "FAILED" for row in trials.values()) <= kills["program"]
+    assert sum(row["state"] == "FAILED" for row in trials.values()) <= kills["program"], ([r for r in trials.values() if r["state"] == "FAILED"], kills)
 
 
-def test_kills_lose_no_answered_report_restart_nothing_and_leave_nothing(start, tmp_path):
+@pytest.mark.slots("cpu:3")
+@pytest.mark.parametrize("is_warm", [True, False])
+def test_kills_lose_no_answered_report_restart_nothing_and_leave_nothing(daemon, client, tmp_path, is_warm):
+    """Each attempt holds its trial's file locked: a second one beside it would say so."""
     random.seed(SEED)
-    daemon = start("cpu:4")
-    client = daemon.client()
-    sweep = client.submit(own(tmp_path, """
-        me = os.environ["SWEEPD_TRIAL"].split("/")[1], os.environ["SWEEPD_ATTEMPT"]
+    programs = 10 * KILLS
+    sweep = client.submit(warm(tmp_path, """
+        import fcntl
+        me = str(x + 1), os.environ["SWEEPD_ATTEMPT"]
         def note(name, *words):  # one write(2) each: whole lines
             fd = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             os.write(fd, (" ".join(map(str, words)) + "\\n").encode())
+            os.close(fd)
+        held = open(f"held-{x}", "w")
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            note("beside", *me)
         note("begun", *me)
         for step in range(1, 10):
-            loss = params["x"] + 1 / step
+            loss = params["y"] + 1 / step
             decision = report(step, loss=loss)
             note("answered", *me, step, repr(loss))
             if decision != "continue":
                 break
-    """, run_cap=PROGRAMS, retries=100, early_terminate=asha(max_t=9)))
-    kills = {"daemon": 0, "worker": 0, "program": 0}
-    for moment in sorted(random.sample(range(10, 400), KILLS)):
+    """, run={"warm": is_warm}, run_cap=programs, retries=100, early_terminate=asha(max_t=9)))
+    kills = dict.fromkeys(("daemon", "worker", "program", *(["launcher"] if is_warm else [])), 0)
+    plan = random.choices(sorted(kills), k=KILLS - len(kills)) + sorted(kills)
+    for moment, what in zip(sorted(random.sample(range(10, 20 * KILLS), KILLS)), plan):
         wait_until(lambda: len(lines(tmp_path / "answered")) >= moment, f"{moment} answered reports")
-        what = random.choice(sorted(kills))
         if what == "daemon":
             client = daemon.again()
-        elif not wait_until(lambda: client.sweep(sweep)["state"] != "RUNNING" or
-                            (kill_worker(client) if what == "worker" else kill_program(daemon)), f"a {what}"):
-            continue
+        else:
+            pids = {"worker": lambda: [s["pid"] for s in client.slots() if s["state"] == "BUSY" and s.get("pid")],
+                    "launcher": lambda: launchers(daemon), "program": lambda: left(daemon)}[what]
+            wait_until(lambda: client.sweep(sweep)["state"] != "RUNNING" or kill_one(pids()), f"a {what}")
         kills[what] += 1
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    assert all(kills.values()), kills
+    assert not lines(tmp_path / "beside")
 
-    assert len(client.trials(sweep)) == PROGRAMS
+    assert len(client.trials(sweep)) == programs
     check_nothing_was_lost_or_began_twice(client, sweep, tmp_path, kills)
-    wait_until(lambda: not marked(daemon), "nothing left of the programs")
+    wait_until(lambda: not left(daemon), "nothing left of the programs")

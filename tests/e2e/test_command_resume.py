@@ -152,18 +152,6 @@ def test_program_outlives_the_daemon_and_is_adopted(daemon, client, tmp_path):
     assert {r["metrics"]["pid"] for r in client.reports(sweep, 1)} == set(programs)
 
 
-def test_daemon_that_ends_ends_its_programs(daemon, client, tmp_path):
-    client.submit(own(tmp_path, """
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        touch("up")
-        while True:
-            signal.pause()
-    """))
-    wait_file(tmp_path, "up")
-    assert daemon.term() == 0
-    wait_until(lambda: not marked(daemon), "nothing left of the program")
-
-
 def test_checkpoint_that_a_program_asks_for_is_what_it_goes_on_from(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         done = load()
@@ -214,24 +202,3 @@ def test_best_checkpoint_of_a_program_is_kept_and_named(daemon, client, tmp_path
     assert client.call("trial.checkpoint", sweep=sweep, trial=2)["step"] == 5
     with open(os.path.join(folder, "1-3.ckpt", "state"), encoding="ascii") as file:
         assert file.read() == "3"
-
-
-def test_best_that_was_reported_before_a_restart_keeps_its_trials_folder(daemon, client, tmp_path):
-    sweep = client.submit(own(tmp_path, """
-        trial = int(os.environ["SWEEPD_TRIAL"].split("/")[1])
-        if trial == 1:
-            report(1, loss=0.1)
-            touch("reported")
-            while not os.path.exists("go"):
-                time.sleep(0.01)
-        save(trial)
-        report(2, loss=5.0 / trial, checkpoint=True)
-    """, run_cap=3))
-    wait_file(tmp_path, "reported")
-    daemon.kill9()
-    daemon.start()
-    (tmp_path / "go").touch()
-    client = daemon.client()
-    client.wait_sweep(sweep)
-    folder = os.path.join(daemon.state, "checkpoints", str(sweep))
-    wait_until(lambda: sorted(os.listdir(folder)) == ["1-2.ckpt", "3-2.ckpt"], "the best one's and the last one's")

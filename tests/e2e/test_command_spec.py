@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from checkpoints import files
-from harness import BIN, DEADLINE, asha, environment, sweep_command, wait_until
+from harness import BIN, DEADLINE, environment, sweep_command, wait_until
 from programs import own, wait_file
 from replays import database, replay
 
@@ -78,25 +78,6 @@ def test_program_is_submitted_from_its_folder_and_all_verbs_speak_of_it(daemon, 
     assert status == 0, (out, err)
 
 
-@pytest.mark.slots("cpu:2")
-def test_pruned_programs_are_explained_simulated_and_replayed(daemon, client, tmp_path):
-    spec = own(tmp_path, """
-        for step in range(1, 10):
-            if report(step, loss=params["x"] + 1 / step) != "continue":
-                break
-    """, run_cap=12, early_terminate=asha(max_t=9))
-    sweep = client.submit(spec)
-    counts = client.wait_sweep(sweep)["counts"]
-    assert counts["PRUNED"] > 0 and counts["PRUNED"] + counts["COMPLETED"] == 12, counts
-    pruned = next(t["trial"] for t in client.trials(sweep) if t["state"] == "PRUNED")
-    assert "rung" in sweep_command(daemon, "why", f"{sweep}/{pruned}")[1]
-    (tmp_path / "median.json").write_text('{"type": "median"}')
-    status, out, err = sweep_command(daemon, "simulate", sweep, "--early-terminate", tmp_path / "median.json")
-    assert status == 0 and out, err
-    daemon.stop()
-    assert replay(database(daemon))[0] == 0
-
-
 def test_log_follows_a_program_until_it_ends(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         print("one", flush=True)
@@ -143,13 +124,6 @@ def test_folders_of_the_best_and_the_last_stay(daemon, client, tmp_path):
     assert (status, out, err) == (0, f"trial {sweep}/2 after step 3: {kept['path']}\n", "")
     status, out, err = sweep_command(daemon, "checkpoint", sweep, "--out", tmp_path / "m")
     assert (status, out, err) == (1, "", f"sweep: the trial is a program's: copy its folder, {kept['path']}\n")
-
-
-def test_folders_over_max_mb_go_the_worst_first(daemon, client, tmp_path):
-    spec = own(tmp_path, KEEPING, method="grid", parameters={"x": {"values": [0.5, 0.1, 0.7, 0.3]}}, run_cap=None,
-               checkpoint={"keep": "all", "max_mb": 1})
-    sweep = client.run(spec)
-    wait_until(lambda: set(files(daemon, sweep)) == {(2, 3), (4, 3)}, "two of 0.4 MB")
 
 
 def test_folders_that_a_crash_left_behind_are_removed_at_the_next_start(daemon, client, tmp_path):

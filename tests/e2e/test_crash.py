@@ -2,39 +2,10 @@
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
 from harness import BIN, ROOT, alive, asha, environment, fake_os, slow, wait_until
-
-
-def running(client, sweep):
-    """A slot in the middle of a trial of the sweep (one report at least), or None."""
-    for slot in client.slots():
-        if slot["state"] == "BUSY" and slot.get("sweep") == sweep:
-            if client.call("trial.get", sweep=sweep, trial=slot["trial"])["step"] >= 1:
-                return slot
-    return None
-
-
-@pytest.mark.once("trains for minutes with sanitizers")
-def test_worker_killed_in_mid_trial_gives_the_trial_attempt_2_and_the_sweep_completes(start):
-    client = start("cpu:2").client()
-    sweep = client.submit(slow(epochs=100, run_cap=4))
-    slot = wait_until(lambda: running(client, sweep), "a running trial")
-    os.kill(slot["pid"], signal.SIGKILL)
-    got = client.wait_sweep(sweep)
-    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 4
-    trial = client.call("trial.get", sweep=sweep, trial=slot["trial"])
-    first, second = trial["attempts"]
-    assert (first["state"], first["cause"]) == ("LOST", "signal:9")
-    assert (second["attempt"], second["state"]) == (2, "COMPLETED")
-    again = [r for r in client.reports(sweep, slot["trial"]) if r["attempt"] == 2]
-    assert [r["seq"] for r in again] == list(range(1, len(again) + 1))
-    assert [r["step"] for r in again] == list(range(second["resume_step"] + 1, 101))
-    others = [t for t in client.trials(sweep) if t["trial"] != slot["trial"]]
-    assert all(t["attempt"] == 1 for t in others)
 
 
 @pytest.mark.slots("cpu:2")
@@ -64,25 +35,6 @@ def test_daemon_killed_in_mid_sweep_loses_no_report_and_readopts_what_runs(daemo
         assert trial["attempt"] == 1, trial
         seqs = [r["seq"] for r in client.reports(sweep, trial["trial"])]
         assert seqs == list(range(1, len(seqs) + 1))
-
-
-@pytest.mark.once("trains for minutes with sanitizers")
-@pytest.mark.slots("cpu:1")
-def test_worker_that_died_with_the_daemon_gives_the_trial_another_attempt(daemon, client):
-    sweep = client.submit(slow(epochs=1000, run_cap=1))
-    slot = wait_until(lambda: running(client, sweep), "a running trial")
-    daemon.kill9()
-    os.kill(slot["pid"], signal.SIGKILL)
-    wait_until(lambda: not alive(slot["pid"]), "a dead worker")
-    dead_ms = time.time() * 1000
-    daemon.start()
-    client = daemon.client()
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    row, = client.trials(sweep)
-    assert (row["attempt"], row["state"]) == (2, "COMPLETED")
-    # Nobody ran it from then on, so no budget pays for it.
-    first = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]
-    assert first["state"] == "LOST" and first["started_ms"] < first["ended_ms"] <= dead_ms
 
 
 def test_worker_that_was_started_but_not_stored_ends_with_its_daemon(start, tmp_path):

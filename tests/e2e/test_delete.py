@@ -234,39 +234,6 @@ def test_best_trial_stays_as_a_record(daemon, client):
     assert not files(daemon, sweep) and numbers(client) == {warm}
 
 
-def test_old_sweeps_are_deleted_and_young_ones_stay(daemon, client):
-    old, young = played(client, 2, 3), played(client, 2, 3)
-    goes_on = client.submit(driven())
-    add_files(daemon, old)
-    daemon.term()
-    with contextlib.closing(sqlite3.connect(database(daemon))) as db, db:  # nobody else has it open
-        days = "created_ms = created_ms - 49 * 3600 * 1000, ended_ms = ended_ms - 49 * 3600 * 1000"
-        db.execute(f"UPDATE sweep SET {days} WHERE sweep = ?", (old,))
-        db.execute("UPDATE sweep SET created_ms = 1000 WHERE sweep = ?", (goes_on,))
-    daemon.more = ["--keep-days", "2"]
-    client = daemon.start().client()
-    wait_until(lambda: numbers(client) == {young, goes_on}, "the end of an old sweep")
-    wait_until(lambda: not rows(daemon, old) and not files(daemon, old), "a deletion")
-
-
-def checkpoints(daemon, sweep):
-    return {int(name.split("-")[0]) for name in os.listdir(os.path.join(daemon.state, "checkpoints", str(sweep)))}
-
-
-@pytest.mark.slots("cpu:2")
-def test_only_so_many_checkpoints_of_the_best_stay(daemon, client):
-    spec = trained(epochs=2, run_cap=7, checkpoint={"keep": "all"})
-    before = client.run(spec)
-    assert len(checkpoints(daemon, before)) == 7
-    daemon.term()
-    daemon.more = ["--keep-checkpoints", "3"]
-    client = daemon.start().client()
-    sweep = client.run(spec)
-    for number in (before, sweep):
-        best = {trial["trial"] for trial in client.call("sweep.best", sweep=number, n=3)["trials"]}
-        wait_until(lambda: checkpoints(daemon, number) == best, "the checkpoints of the three best")
-
-
 @pytest.mark.slots("cpu:1", "--quota", "1000M")
 def test_quota_lets_no_trial_begin_and_loses_no_report(daemon, client):
     mine, theirs = client.submit(driven()), client.submit(slow(run_cap=40))

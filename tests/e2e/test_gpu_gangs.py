@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from gpus import (MIB, NCCL, NEEDS_FAKES, NEEDS_NCCL, SMALL, cards, gpus, machine, net, wait_card,  # noqa: F401
+from gpus import (MIB, NCCL, NEEDS_FAKES, NEEDS_NCCL, SMALL, cards, gpus, idle, machine, net, wait_card,  # noqa: F401
                   wait_slots)
 from harness import alive, sweep_command, wait_until
 from programs import output, own, wait_file
@@ -43,9 +43,7 @@ def whose(client):
 
 
 def test_program_sees_all_its_gpus_and_nobody_else_has_them(machine, tmp_path):
-    daemon = machine("gpu:0,1:2,2", *cards(3))
-    client = daemon.client()
-    wait_slots(client, *["IDLE"] * 4)
+    daemon, client = idle(machine("gpu:0,1:2,2", *cards(3)))
     both = client.submit(program(tmp_path, 2))
     env = seen(tmp_path, both)
     pair = [int(uuid.removeprefix("GPU-")) for uuid in env["CUDA_VISIBLE_DEVICES"].split(",")]
@@ -80,9 +78,7 @@ def test_program_sees_all_its_gpus_and_nobody_else_has_them(machine, tmp_path):
 
 
 def test_ranks_are_as_many_as_the_gpus_and_see_them_all(machine, tmp_path):
-    daemon = machine("gpu:0,1", *cards(2))
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
+    daemon, client = idle(machine("gpu:0,1", *cards(2)))
     spec = program(tmp_path, 2)
     spec["run"]["launch"] = "rank"
     sweep = client.submit(spec)
@@ -99,9 +95,7 @@ def test_gpus_that_are_linked_go_together(machine, tmp_path):
     machines = cards(4)
     for card, island in zip(machines, (1, 2, 1, 2)):
         card["island"] = island
-    daemon = machine("gpu:0,1,2,3", *machines)
-    client = daemon.client()
-    wait_slots(client, *["IDLE"] * 4)
+    daemon, client = idle(machine("gpu:0,1,2,3", *machines))
     sweep = client.submit(program(tmp_path, 2, run_cap=2))
     pairs = [set(seen(tmp_path, sweep, trial=t)["CUDA_VISIBLE_DEVICES"].split(",")) for t in (1, 2)]
     # whose worker asks first is the first of its pair
@@ -110,9 +104,7 @@ def test_gpus_that_are_linked_go_together(machine, tmp_path):
 
 
 def test_one_gpu_that_is_lost_ends_the_trial_on_all_of_them(machine, tmp_path):
-    daemon = machine("gpu:0,1,2", *cards(3))
-    client = daemon.client()
-    wait_slots(client, *["IDLE"] * 3)
+    daemon, client = idle(machine("gpu:0,1,2", *cards(3)))
     sweep = client.submit(program(tmp_path, 2))
     pid = seen(tmp_path, sweep)["pid"]
     daemon.rig.set(1, lost=15)
@@ -126,9 +118,7 @@ def test_one_gpu_that_is_lost_ends_the_trial_on_all_of_them(machine, tmp_path):
 
 
 def test_worker_that_dies_frees_all_gpus_of_its_trial_before_the_next(machine, tmp_path):
-    daemon = machine("gpu:0,1", *cards(2))
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
+    daemon, client = idle(machine("gpu:0,1", *cards(2)))
     sweep = client.submit(program(tmp_path, 2))
     seen(tmp_path, sweep)
     host = whose(client)[0]
@@ -148,26 +138,8 @@ def test_worker_that_dies_frees_all_gpus_of_its_trial_before_the_next(machine, t
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
 
 
-@pytest.mark.parametrize("change", [{"throttle": 0x40}, {"ecc": 3}])
-def test_gpu_that_takes_no_trial_takes_none_of_several_either(machine, tmp_path, change):
-    daemon = machine("gpu:0,1", *cards(2, ecc=0))
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
-    daemon.rig.set(1, **change)
-    wait_until(lambda: gpus(client)[1]["state"] in ("HOT", "DOWN"), "a reading")
-    sweep = client.submit(program(tmp_path, 2))
-    client.call("trial.enqueue", sweep=sweep, params={})
-    why = client.call("trial.why", sweep=sweep, trial=1)["text"]
-    assert "gpu:0 free (it takes 2 GPUs, 1 free" in why and "gpu:1 takes none" in why, why
-    daemon.rig.set(1, **{k: 0 for k in change})
-    seen(tmp_path, sweep)
-    client.call("sweep.cancel", sweep=sweep)
-
-
 def test_trial_of_several_gpus_goes_on_from_its_folder_after_a_restart(machine, tmp_path):
-    daemon = machine("gpu:0,1,2", *cards(3))
-    client = daemon.client()
-    wait_slots(client, *["IDLE"] * 3)
+    daemon, client = idle(machine("gpu:0,1,2", *cards(3)))
     sweep = client.submit(program(tmp_path, 2))
     pid = seen(tmp_path, sweep)["pid"]
     client = daemon.again()
@@ -200,9 +172,7 @@ def test_trainer_whose_rank_finds_its_gpu_taken_fails(machine, tmp_path):
 
 @NEEDS_NCCL
 def test_trainer_on_two_gpus_has_a_rank_on_each_and_the_curve_of_one(machine):
-    daemon = machine("gpu:0,1", *cards(2), env=NCCL)
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
+    daemon, client = idle(machine("gpu:0,1", *cards(2), env=NCCL))
     both, alone = client.submit(net(2, 4, parallel={"data": 2})), client.submit(net(1, 4))
     assert client.wait_sweep(both)["state"] == "COMPLETED", sweep_command(daemon, "log", f"{both}/1")
     assert client.wait_sweep(alone)["state"] == "COMPLETED"

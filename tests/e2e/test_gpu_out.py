@@ -2,7 +2,7 @@
 import os
 import signal
 
-from gpus import NEEDS_FAKES, cards, gpus, machine, net, wait_card, wait_slots  # noqa: F401
+from gpus import NEEDS_FAKES, cards, gpus, idle, machine, net, wait_card  # noqa: F401
 from harness import sweep_command, wait_until
 
 pytestmark = NEEDS_FAKES
@@ -21,9 +21,7 @@ def attempts(client, sweep, trial=1):
 
 
 def test_gpu_whose_worker_ends_again_and_again_is_taken_out_and_its_trial_goes_on_elsewhere(machine):
-    daemon = machine("gpu:0,1,2", *cards(3))
-    client = daemon.client()
-    wait_slots(client, *["IDLE"] * 3)
+    daemon, client = idle(machine("gpu:0,1,2", *cards(3)))
     sweep = client.submit(net(1, 100000, rates=(0.05, 0.04, 0.03)))
     wait_until(lambda: all(running(client, i) for i in range(3)), "a trial on each")
     for _ in range(3):

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from gpus import (LARGE, MIB, NEEDS_FAKES, SMALL, gpus, machine, run_to_end,  # noqa: F401
-                  wait_card, wait_idle, wait_slots)
+from gpus import (LARGE, MIB, NEEDS_FAKES, SMALL, gpus, idle, machine, run_to_end, wait_card, wait_idle,  # noqa: F401
+                  wait_slots)
 from harness import BIN, environment, slow, sweep_command, trained, wait_until
 from test_cli import in_terminal
 
@@ -34,9 +34,7 @@ def test_sweep_runs_on_a_gpu_that_only_its_worker_sees(machine):
 
 
 def test_gpu_of_a_stranger_is_not_given_out_and_it_is_said_by_whom(machine):
-    daemon = machine("gpu:0", SMALL)
-    client = daemon.client()
-    wait_slots(client, "IDLE")
+    daemon, client = idle(machine("gpu:0", SMALL))
     stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
         daemon.rig.processes = [(0, stranger.pid, 3000)]
@@ -65,9 +63,7 @@ def test_gpu_of_a_stranger_is_not_given_out_and_it_is_said_by_whom(machine):
 
 @pytest.mark.parametrize("lost", [15, "xid"])
 def test_gpu_lost_in_mid_trial_is_down_and_its_trial_goes_on_elsewhere_without_blame(machine, lost):
-    daemon = machine("gpu:0,1", SMALL, LARGE)
-    client = daemon.client()
-    wait_slots(client, "IDLE", "IDLE")
+    daemon, client = idle(machine("gpu:0,1", SMALL, LARGE))
     # retries 0: an attempt that was to blame would be the trial's last
     sweep = client.submit(slow(epochs=30, run_cap=1, retries=0, resources={"gpu": 1}))
     busy = wait_until(lambda: [s for s in client.slots() if s["state"] == "BUSY"], "a busy slot")[0]
@@ -156,18 +152,6 @@ def test_nvml_without_the_module_says_what_is_missing(machine):
     wait_until(lambda: (client.slots()[0]["cause"] or "").startswith(says), says)
     assert gpus(client)[0]["state"] in ("OK", "FREEING")
     run_to_end(client, trained(epochs=2, run_cap=2))
-
-
-def test_gpu_that_is_not_there_is_refused_at_the_start(machine):
-    daemon = machine("cpu:1", SMALL, LARGE)
-    daemon.stop()
-    daemon.devices = "gpu:2"
-    daemon.start(wait=False)
-    assert daemon.process.wait(60) != 0
-    daemon.process = None
-    assert "no such GPU, or more than one; this machine has 2: gpu:0 GPU-aaaa" in daemon.tail()
-    daemon.devices = "cpu:1"
-    daemon.start()
 
 
 def test_devices_shows_cards_processes_and_slots(machine):

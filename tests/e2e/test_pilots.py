@@ -51,6 +51,14 @@ def name_of(slot):
     return slot["job"].removeprefix("id-")
 
 
+def one_trial(bed):
+    """A daemon of one pilot, a client of it, a sweep of one long trial that has reported, the pilot's name."""
+    daemon = bed.start(workers=1)
+    client = daemon.client()
+    sweep = client.submit(slow(epochs=400, run_cap=1))
+    return daemon, client, sweep, name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+
+
 def test_pilots_of_a_killed_daemon_are_adopted_and_train_on(bed):
     daemon = bed.start(workers=3)
     client = daemon.client()
@@ -81,9 +89,7 @@ def test_job_that_ends_gives_its_trial_back_with_the_schedulers_cause(bed):
 
 
 def test_list_that_does_not_come_ends_nothing_and_one_that_comes_does(bed):
-    client = bed.start(workers=1).client()
-    sweep = client.submit(slow(epochs=400, run_cap=1))
-    name = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+    _, client, sweep, name = one_trial(bed)
     bed.put("fail.list", "slurm_load_jobs error: Unable to contact slurm controller")
     os.kill(bed.pid(name), signal.SIGKILL)
     wait_until(lambda: "Unable to contact" in (client.call("device.list")["pilots"]["waits"] or ""), "what is wrong, in words")
@@ -149,9 +155,7 @@ def test_daemon_that_ends_in_order_has_pilots_save_and_cancels_what_waits(bed):
 
 
 def test_requeued_job_gives_its_trial_back_and_serves_again(bed):
-    client = bed.start(workers=1).client()
-    sweep = client.submit(slow(epochs=400, run_cap=1))
-    name = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+    _, client, sweep, name = one_trial(bed)
     bed.say(name, "pending - BeginTime")
     os.kill(bed.pid(name), signal.SIGKILL)
     wait_until(lambda: attempts(client, sweep) == [("RELEASED", "fake: requeued")], "a trial that was given back")
@@ -159,10 +163,7 @@ def test_requeued_job_gives_its_trial_back_and_serves_again(bed):
 
 
 def test_daemon_without_the_executor_cancels_the_jobs_of_the_one_before(bed):
-    daemon = bed.start(workers=1)
-    client = daemon.client()
-    sweep = client.submit(slow(epochs=400, run_cap=1))
-    name = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+    daemon, client, sweep, name = one_trial(bed)
     daemon.kill9()
     daemon.more = []
     client = daemon.start(**bed.env).client()
@@ -171,9 +172,7 @@ def test_daemon_without_the_executor_cancels_the_jobs_of_the_one_before(bed):
 
 
 def test_job_that_is_cancelled_by_hand_saves_and_goes_on_elsewhere_with_that_cause(bed):
-    client = bed.start(workers=1).client()
-    sweep = client.submit(slow(epochs=400, run_cap=1))
-    name = name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
+    _, client, sweep, name = one_trial(bed)
     bed.put(f"jobs/{name}.cancelled")
     os.kill(bed.pid(name), signal.SIGTERM)
     wait_until(lambda: attempts(client, sweep) == [("RELEASED", "fake: CANCELLED on n1")], "the end by its cause")
@@ -289,10 +288,7 @@ def test_pilots_connection_has_the_workers_methods_alone(bed, tmp_path):
 
 def test_second_process_of_a_job_is_refused_and_the_first_trains_on(bed, tmp_path):
     """A scheduler that begins a job again, or a submission that came twice."""
-    daemon = bed.start(workers=1)
-    client = daemon.client()
-    sweep = client.submit(slow(epochs=400, run_cap=1))
-    name = name_of(wait_until(lambda: busy(client), "a pilot")[0])
+    daemon, client, sweep, name = one_trial(bed)
     with open(os.path.join(daemon.state, "pilots", name), "rb") as told:
         again = subprocess.run([os.path.join(BIN, "sweep-worker"), "pilot"], stdin=told, check=False, capture_output=True,
                                timeout=DEADLINE, env={**environment(), "TMPDIR": str(tmp_path)})
@@ -302,10 +298,7 @@ def test_second_process_of_a_job_is_refused_and_the_first_trains_on(bed, tmp_pat
 
 def test_pilot_that_outlives_the_daemon_keeps_its_trial(bed):
     """It has not saved within the daemon's last 12 s: the next daemon gives its trial to nobody while its job may run."""
-    daemon = bed.start(workers=1)
-    client = daemon.client()
-    sweep = client.submit(slow(epochs=400, run_cap=1))
-    name = name_of(wait_until(lambda: busy(client), "a pilot")[0])
+    daemon, client, sweep, name = one_trial(bed)
     bed.say(name, "running n1")
     os.kill(bed.pid(name), signal.SIGSTOP)
     assert daemon.term() == 0

@@ -168,30 +168,6 @@ def test_loops_of_three_threads_see_all_rungs_of_promote(user):
         assert steps == list(range(1, len(steps) + 1))
 
 
-def test_loop_goes_on_through_kill9_of_the_daemon(user, daemon):
-    # The lease is what a trial whose ask was not answered waits for.
-    sweep = user.submit(driven(run_cap=12, lease_s=10))
-    acknowledged = {}
-
-    def body(trial):
-        for step in range(1, 5):
-            assert trial.report(step, loss=trial.params["x"]) == "continue"
-            acknowledged.setdefault(trial.number, []).append(step)
-        trial.done()
-
-    thread, seen = in_thread(user, sweep, body)
-    for n in (2, 5, 8):
-        wait_until(lambda n=n: len(seen) >= n, f"trial {n}")
-        daemon.kill9()
-        daemon.start()
-    thread.join()
-    assert user.sweep(sweep)["state"] == "COMPLETED"
-    for number, steps in acknowledged.items():
-        assert [row["step"] for row in user.reports(sweep, number)] == steps
-    # An ask whose answer was lost with the daemon may leave a trial behind; none that began was begun twice.
-    assert len({number for number, _ in seen}) == len(seen)
-
-
 def test_loop_heartbeats_while_a_step_is_long(user, monkeypatch):
     """The lease is shorter than the step: only heartbeats keep the trial."""
     beats = []

@@ -45,24 +45,6 @@ def test_eight_trials_lose_nothing_by_a_stop(daemon, client):
     client.call("sweep.cancel", sweep=sweep)
 
 
-@pytest.mark.slots("cpu:3")
-def test_worker_that_hangs_is_killed_and_the_others_lose_nothing(daemon, client):
-    sweep = client.submit(slow(run_cap=3, checkpoint={"every": 2}, **LONG))
-    running(client, sweep, 3, 4)
-    hangs = next(s for s in client.slots() if s["trial"] == 2)
-    os.kill(hangs["pid"], signal.SIGSTOP)
-    assert daemon.term() == 0 and "daemon.late" in daemon.tail()
-    daemon.start()
-    client = daemon.client()
-    running(client, sweep, 3, 1)
-    for trial in (1, 2, 3):
-        first, second = attempts(client, sweep, trial)
-        last = max(r["step"] for r in client.reports(sweep, trial) if r["attempt"] == 1)
-        assert (first["state"], first["cause"]) == ("RELEASED", "shutdown")
-        assert last - second["resume_step"] in ((0, 1) if trial == 2 else (0,))
-    client.call("sweep.cancel", sweep=sweep)
-
-
 def test_second_signal_ends_at_once(daemon, client):
     sweep = client.submit(slow(run_cap=1, **LONG))
     running(client, sweep, 1, 1)

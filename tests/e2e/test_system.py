@@ -37,35 +37,6 @@ def logged(daemon, *words):
 # --- the clock ---
 
 @NEEDS_FAKE
-@pytest.mark.parametrize("ahead_s", [DAY, -DAY])
-def test_clock_that_is_set_for_a_moment_spends_no_time(rig, machine, ahead_s):
-    """Neither while the daemon is up nor in what the next one reads."""
-    client = rig.client()
-    sweep = client.submit(driven(time_budget_s=3600, lease_s=600))
-    first, = client.ask(sweep)
-    machine.set_clock(ahead_s)
-    inside, ends_inside = client.ask(sweep, 2)
-    client.tell(sweep, ends_inside, metrics={"loss": 1})
-    client.report(sweep, first, 1, 1, loss=1)
-    machine.set_clock(0)
-    client.tell(sweep, first, metrics={"loss": 1})
-    client.tell(sweep, inside, metrics={"loss": 1})
-
-    def is_sane(client):
-        got = client.sweep(sweep)
-        assert got["state"] == "RUNNING" and got["cause"] is None
-        assert 0 <= got["seconds"] < 3600 and 0 <= got["budget"]["time_used_s"] < 3600
-        assert all(0 <= t["seconds"] < 3600 for t in client.trials(sweep))
-        for t in (first, inside, ends_inside):
-            for attempt in client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]:
-                assert 0 <= attempt["ended_ms"] - attempt["started_ms"] < 3600e3
-
-    is_sane(client)
-    rig.kill9()
-    is_sane(rig.start(**machine.env).client())
-
-
-@NEEDS_FAKE
 def test_clock_that_is_set_is_logged(rig, machine):
     machine.set_clock(DAY)
     line, = wait_until(lambda: logged(rig, "daemon.clock"), "a line about the clock")

@@ -1,37 +1,14 @@
 """A worker as the daemon sees it: alive or hung, the one that was started or another; what it may have."""
 import os
-import signal
 import sqlite3
 import stat
-import time
 
 import pytest
 
-from harness import BIN, DENIED, slow, trained, wait_until
-
-
-def running(client, sweep):
-    """The trial that runs, once it has reported."""
-    return wait_until(lambda: next((t for t in client.trials(sweep)
-                                    if t["state"] == "RUNNING" and t["step"] > 0), None),
-                      "a trial that trains")
+from harness import BIN, DENIED, trained, wait_until
 
 
 # --- silence ---
-
-def test_worker_that_hangs_with_its_link_open_is_replaced(start):
-    daemon = start("cpu:1", SWEEPD_SILENT_MS="2000")
-    client = daemon.client()
-    sweep = client.submit(slow(run_cap=1, epochs=40))
-    trial = running(client, sweep)
-    slot, = client.slots()
-    os.kill(slot["pid"], signal.SIGSTOP)
-    wait_until(lambda: client.slots()[0].get("pid") not in (None, slot["pid"]), "another process")
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    attempts = client.call("trial.get", sweep=sweep, trial=trial["trial"])["attempts"]
-    assert [(a["state"], a["cause"]) for a in attempts] == [("LOST", "signal:9"),
-                                                            ("COMPLETED", None)]
-
 
 @pytest.mark.once("with a sanitizer one operation takes longer than this limit")
 def test_worker_whose_epochs_are_long_is_let_be(start):
@@ -47,23 +24,6 @@ def test_worker_whose_epochs_are_long_is_let_be(start):
                       "a trial that has run for eight limits")
     assert slot["attempt"] == 1 and slot["starts"] == 1
     client.call("sweep.cancel", sweep=sweep)
-
-
-def test_worker_that_was_stopped_with_the_daemon_is_let_be(start):
-    """A machine that is frozen for longer than the limit, and of which the daemon wakes up first."""
-    daemon = start("cpu:1", SWEEPD_SILENT_MS="4000")
-    client = daemon.client()
-    slot, = wait_until(lambda: [s for s in client.slots() if s["state"] == "IDLE"], "an idle slot")
-    for pid in (slot["pid"], daemon.process.pid):
-        os.kill(pid, signal.SIGSTOP)
-    stopped = time.monotonic()
-    wait_until(lambda: time.monotonic() - stopped > 5, "the limit to pass")
-    os.kill(daemon.process.pid, signal.SIGCONT)
-    woke = client.call("daemon.info")["uptime_s"]
-    wait_until(lambda: client.call("daemon.info")["uptime_s"] > woke + 1, "the daemon's next ticks")
-    os.kill(slot["pid"], signal.SIGCONT)
-    sweep = client.run(trained(run_cap=1), "COMPLETED")
-    assert client.slots()[0]["pid"] == slot["pid"]
 
 
 # --- identity ---
