@@ -210,39 +210,36 @@ TEST(channels_take_the_constants_that_are_given)
 		as_classes, "/normalize/mean", "\"normalize\" is for 1 channels, the data has 3");
 }
 
-static const struct damage broken[] = {
-	{"data_batch_1.bin", GONE, 0, 0, "/path", "@/data_batch_1.bin: No such file or directory"},
-	{"data_batch_4.bin", GONE, 0, 0, "/path", "@/data_batch_4.bin: No such file or directory"},
-	{"data_batch_2.bin", CUT, 0, 0, "/path", "@/data_batch_2.bin is empty"},
-	{"data_batch_2.bin", CUT, 1, 0, "/path",
-	 "@/data_batch_2.bin: row 0 at byte 0 has 1 bytes, expected 3073 (1 of "
-	 "labels, 3072 of pixels)"},
-	{"data_batch_2.bin", CUT, 4 * 3073 - 1, 0, "/path",
-	 "@/data_batch_2.bin: row 3 at byte 9219 has 3072 bytes, expected 3073 (1 of "
-	 "labels, 3072 of pixels)"},
-	{"data_batch_5.bin", ADD, 1, 0, "/path",
-	 "@/data_batch_5.bin: row 4 at byte 12292 has 1 bytes, expected 3073 (1 of "
-	 "labels, 3072 of pixels)"},
-	{"data_batch_3.bin", CUT, 3 * 3073, 0, "/path",
+static const struct {
+	const char *damage, *says;
+} broken[] = {
+	{"gone data_batch_1.bin", "@/data_batch_1.bin: No such file or directory"},
+	{"gone data_batch_4.bin", "@/data_batch_4.bin: No such file or directory"},
+	{"cut data_batch_2.bin 0", "@/data_batch_2.bin is empty"},
+	{"cut data_batch_2.bin 1", "@/data_batch_2.bin: row 0 at byte 0 has 1 bytes, expected 3073 "
+				   "(1 of labels, 3072 of pixels)"},
+	{"cut data_batch_2.bin 12291", "@/data_batch_2.bin: row 3 at byte 9219 has 3072 bytes, "
+				       "expected 3073 (1 of labels, 3072 of pixels)"},
+	{"add data_batch_5.bin 1", "@/data_batch_5.bin: row 4 at byte 12292 has 1 bytes, expected "
+				   "3073 (1 of labels, 3072 of pixels)"},
+	{"cut data_batch_3.bin 9219",
 	 "@/data_batch_3.bin has 3 rows, expected 4 as in data_batch_1.bin"},
-	{"data_batch_3.bin", SET, 0, 10, "/path",
+	{"set data_batch_3.bin 0 10",
 	 "@/data_batch_3.bin: byte 0 (row 0) is the label 10, expected an integer from 0 to 9"},
-	{"data_batch_3.bin", SET, 3 * 3073, 255, "/path",
+	{"set data_batch_3.bin 9219 255",
 	 "@/data_batch_3.bin: byte 9219 (row 3) is the label 255, expected an integer from 0 to 9"},
-	{"test_batch.bin", GONE, 0, 0, "/path", "@/test_batch.bin: No such file or directory"},
-	{"test_batch.bin", CUT, 3072, 0, "/path",
-	 "@/test_batch.bin: row 0 at byte 0 has 3072 bytes, expected 3073 (1 of "
-	 "labels, 3072 of pixels)"},
-	{"test_batch.bin", SET, 3073, 77, "/path",
+	{"gone test_batch.bin", "@/test_batch.bin: No such file or directory"},
+	{"cut test_batch.bin 3072", "@/test_batch.bin: row 0 at byte 0 has 3072 bytes, expected "
+				    "3073 (1 of labels, 3072 of pixels)"},
+	{"set test_batch.bin 3073 77",
 	 "@/test_batch.bin: byte 3073 (row 1) is the label 77, expected an integer from 0 to 9"},
 };
 
 TEST_ROWS(cifar10_damaged_gets_its_line, broken)
 {
 	ten_put();
-	batch_fill(1, 1);
-	damage_put(&broken[_i], batch, PER * ROW);
-	refused(TESTED, as_classes, broken[_i].ptr, broken[_i].says);
+	files_put(broken[_i].damage);
+	refused(TESTED, as_classes, "/path", broken[_i].says);
 }
 
 TEST(cifar_that_is_something_else_gets_its_line)
