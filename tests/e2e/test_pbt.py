@@ -69,17 +69,6 @@ def check_ended(client, sweep):
     return trials
 
 
-def test_pbt_with_copies_for_children_continues_the_donors_curves_exactly(daemon, client):
-    sweep = client.run(copies())
-    trials = check_ended(client, sweep)
-    child = check_copies(client, sweep, copies())
-    assert sum(child.values()) >= 1
-    for t in trials:
-        said = [line for line in log(client, sweep, t["trial"]) if line.startswith("goes on after")]
-        assert len(said) == t["attempt"] - (not child[t["trial"]]), t
-    replay(daemon, sweep)
-
-
 def test_pbt_children_begin_with_what_their_donors_had_learned(daemon, client):
     spec = population(quantile_fraction=0.5)
     sweep = client.run(spec)

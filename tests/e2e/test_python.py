@@ -155,19 +155,6 @@ def test_loop_goes_on_after_a_pause(user):
     assert len(seen) == 6 and user.sweep(sweep)["state"] == "COMPLETED"
 
 
-def test_loops_of_three_threads_see_all_rungs_of_promote(user):
-    sweep = user.submit(driven(run_cap=18, early_terminate=asha(variant="promote", max_t=9)))
-    loops = [in_thread(user, sweep) for _ in range(3)]
-    for thread, _ in loops:
-        thread.join()
-    got = user.sweep(sweep)
-    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] > 0
-    assert max(attempt for _, seen in loops for _, attempt in seen) > 1
-    for row in user.trials(sweep):
-        steps = [report["step"] for report in user.reports(sweep, row["trial"])]
-        assert steps == list(range(1, len(steps) + 1))
-
-
 def test_loop_heartbeats_while_a_step_is_long(user, monkeypatch):
     """The lease is shorter than the step: only heartbeats keep the trial."""
     beats = []

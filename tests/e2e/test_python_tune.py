@@ -208,17 +208,6 @@ def test_tune_s_population_has_the_reports_that_its_members_made(user):
         assert reports or row["state"] == "PRUNED" and row["cause"].startswith("nothing to train after step"), row
 
 
-def test_tune_of_a_function_without_checkpoints_begins_again_and_is_not_refused(user):
-    def fn(params):
-        for step in range(1, 10):
-            sweepd.report(step, loss=abs(params["x"]) + 1 / step)
-
-    result = sweepd.tune(fn, SPACE, client=user, run_cap=9, n=2, early_terminate=asha(variant="promote", max_t=9))
-    assert {row["state"] for row in result.trials} == {"COMPLETED", "PRUNED"}
-    for rows in result.reports.values():
-        assert [row["step"] for row in rows] == list(range(1, len(rows) + 1))
-
-
 KILLED = """
 import os, time, sweepd
 def fn(params):

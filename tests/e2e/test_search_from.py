@@ -4,7 +4,7 @@ import math
 import pytest
 
 from harness import CONFLICT, INVALID_PARAMS, NOT_FOUND, driven, trained
-from search_model import check_point, key, loss, run_out, searched, suggestion
+from search_model import check_point, run_out, searched, suggestion
 
 PARAMS = {"x": {"min": 0.0, "max": 1.0}, "n": {"min": 1, "max": 9},
           "lr": {"distribution": "log_uniform_values", "min": 1e-4, "max": 1.0},
@@ -90,16 +90,6 @@ def test_refine_takes_a_method_of_its_own(client):
     assert len(run_out(client, sweep, value)) == 5
 
 
-def test_refined_sweep_survives_a_restart(start):
-    daemon = start()
-    client = daemon.client()
-    sweep = client.submit({**refined(earlier(client)), "run_cap": 9})
-    first = [key(t["params"]) for t in client.ask(sweep, 3)]
-    client = daemon.again()
-    rest = [key(p) for p in run_out(client, sweep, value)]
-    assert not set(first) & set(rest)
-
-
 def test_wrong_refine_is_refused(client):
     earlier(client)
     for refine, code, pointer in (
@@ -132,27 +122,6 @@ def test_warm_start_learns_from_earlier_trials_at_once(client, method):
     mean = sum(value(p) for p in points) / len(points)
     rows = client.trials(old)
     assert mean < sum(row["value"] for row in rows) / len(rows), "no better than the first sweep"
-
-
-@pytest.mark.parametrize("method", ["bayes", "tpe"])
-def test_warm_start_survives_restarts(start, method):
-    def life(kills):
-        daemon = start()
-        client = daemon.client()
-        old = client.submit(searched("random"))
-        run_out(client, old)
-        sweep = client.submit(searched(method, warm_start=[old], run_cap=10))
-        points = []
-        for turn in range(10):
-            if turn in kills:
-                client = daemon.again()
-            t, = client.ask(sweep)
-            check_point(t["params"])
-            points.append(key(t["params"]))
-            client.tell(sweep, t, metrics={"loss": loss(t["params"])})
-        return points
-
-    assert life((0, 1, 5)) == life(())
 
 
 def test_warm_start_leaves_out_what_lies_outside_and_says_so(client):

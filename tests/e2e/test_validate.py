@@ -30,13 +30,6 @@ def test_answer_is_the_same_without_a_daemon(start, tmp_path):
         assert alone[2][1:] == there[2], name
 
 
-def test_refusal_is_the_same_without_a_daemon(start, tmp_path):
-    spec = dict(GOOD, parameters={"lr": {"min": 5, "max": 3}})
-    there = validate(tmp_path, spec, socket=start("none").socket)
-    alone = validate(tmp_path, spec)
-    assert there[0] == alone[0] == 1 and alone[2][1:] == there[2] and "min 5 is above max 3" in alone[2][1]
-
-
 def test_what_only_a_daemon_knows_is_named(tmp_path):
     status, _, lines = validate(tmp_path, dict(GOOD, method="tpe", warm_start=[1]))
     assert status == 0 and "a daemon has the earlier sweeps" in lines[1]
