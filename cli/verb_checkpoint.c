@@ -6,6 +6,7 @@
 #include "cli/beside.h"
 #include "cli/client.h"
 #include "cli/verb.h"
+#include "proto/job.h"
 #include "proto/json.h"
 #include "spec/spec.h"
 #include <errno.h>
@@ -126,12 +127,13 @@ int sw_verb_checkpoint(struct sw_cli *c)
 	return status;
 }
 
-/* The input that sweep-worker fit reads (worker/fit.h). */
+/* The job of the trial, once more: to its best epoch, if it has one. */
 static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJSON *trial,
 			   struct sw_buf *out, struct sw_err *err)
 {
 	struct sw_spec *spec = NULL;
 	const sw_status rc = sw_spec_read(&spec, sw_json_get(sweep, "spec"), err);
+	struct sw_buf params;
 	struct sw_jw w;
 
 	if (rc != SW_OK)
@@ -145,25 +147,23 @@ static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJS
 				  " has no trainer: fit it with the program that %s",
 				  c->sweep, driven ? "drove it" : "its trials are");
 	}
-	sw_jw_init_obj(&w, out);
-	sw_jw_key(&w, "trainer");
-	sw_jw_cjson(&w, spec->trainer);
-	sw_jw_key(&w, "params");
-	sw_jw_cjson(&w, sw_json_get(trial, "params"));
-	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
-	sw_jw_kint(&w, "trial", (int64_t)c->trial);
-	const bool given = (c->args.given & SW_OPT_EPOCHS) != 0;
 	/* with several metrics no trial is the best */
-	const double stop = !given && spec->n_metrics <= 1
-				    ? sw_json_number(sw_json_get(trial, "best"), "step", 0)
-				    : 0;
+	const bool stops = (c->args.given & SW_OPT_EPOCHS) == 0 && spec->n_metrics <= 1;
+	const double best = sw_json_number(sw_json_get(trial, "best"), "step", 0);
+	const uint64_t seed = (uint64_t)sw_json_number(sweep, "seed", 0);
+	const struct sw_job job = {.sweep = c->sweep,
+				   .trial = c->trial,
+				   .seed = seed,
+				   .data_seed = seed,
+				   .trainer = spec->trainer,
+				   .max_t = sw_spec_max_t(spec),
+				   .until = stops ? (uint64_t)best : 0};
 
-	sw_jw_kint(&w, "seed", (int64_t)sw_json_number(sweep, "seed", 0));
-	sw_jw_kint(&w, "epochs", given ? (int64_t)c->args.epochs : 0);
-	sw_jw_kint(&w, "stop", (int64_t)stop);
-	sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(spec));
-	sw_jw_kstr(&w, "out", c->args.out);
-	sw_jw_obj_end(&w);
+	sw_buf_init(&params, out->max);
+	sw_jw_init(&w, &params);
+	sw_jw_cjson(&w, sw_json_get(trial, "params"));
+	sw_job_write(out, &job, params.failed == SW_OK ? params.data : "");
+	sw_buf_fini(&params);
 	sw_spec_destroy(spec);
 	return out->failed;
 }
@@ -173,10 +173,13 @@ int sw_verb_fit(struct sw_cli *c)
 	struct sw_reply sweep = SW_REPLY_INIT, trial = SW_REPLY_INIT;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf input;
+	char number[24];
+	const bool given = (c->args.given & SW_OPT_EPOCHS) != 0;
 	int status;
 
 	if (c->args.out == NULL)
 		return sw_cli_usage(c, "fit needs --out FILE");
+	(void)snprintf(number, sizeof number, "%" PRIu64, (uint64_t)c->args.epochs);
 	if (c->args.host != NULL)
 		return say_far(c);
 	sw_buf_init(&input, (size_t)16 * 1024 * 1024);
@@ -191,7 +194,9 @@ int sw_verb_fit(struct sw_cli *c)
 		status = SW_EXIT_REFUSED;
 	}
 	if (status == SW_EXIT_DONE)
-		status = run_worker(c, (const char *const[]){"fit", NULL}, input.data);
+		status = run_worker(
+			c, (const char *const[]){"fit", c->args.out, given ? number : NULL, NULL},
+			input.data);
 	sw_buf_fini(&input);
 	sw_client_reply_fini(&trial);
 	sw_client_reply_fini(&sweep);

@@ -2,28 +2,23 @@
  * worker/fit.h — the final fit: a configuration trained once more, on training and validation rows,
  * and exported (worker/file/export.h).
  *
- * Input    {"trainer": {...}, "params": {...}, "sweep": 1, "trial": 7, "seed": 42, "epochs": 27
- *          (null: the trainer's, at most max_t), "max_t": 27 or null, "stop": 9 (after this
- *          epoch, with the schedule of the trainer's epochs) or null, "out": "model.safetensors"}
+ * Input    A trial's job (proto/job.h) with a trainer. As many epochs as it says, at most max_t;
+ *          `until`: it ends after that epoch, with the schedule of all.
  * Errors   One line; pointers into the spec stand before it.
  */
 #ifndef SW_WORKER_FIT_H
 #define SW_WORKER_FIT_H
 
-#include "base/status.h"
-#include <cjson/cJSON.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "proto/job.h"
 
-/* The trained model's sweep and trial, and the last epoch's loss over all rows. */
 struct sw_fit {
-	uint64_t sweep, trial; /* as the input says */
 	size_t rows, epochs;
-	double train_loss;
+	double train_loss; /* the last epoch's, over all rows */
 };
 
-/* On the CPU, with `cores`. SW_INVALID: the input, or a loss that is no finite number. */
-SW_NODISCARD sw_status sw_fit_run(struct sw_fit *out, const cJSON *input, unsigned cores,
-				  struct sw_err *err);
+/* On the CPU, with `cores`, into the file at path. epochs: instead of the job's; 0: those.
+ * SW_INVALID: the job, or a loss that is no finite number. */
+SW_NODISCARD sw_status sw_fit_run(struct sw_fit *out, const struct sw_job *job, uint64_t epochs,
+				  const char *path, unsigned cores, struct sw_err *err);
 
 #endif

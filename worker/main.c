@@ -5,7 +5,7 @@
  *                [--memory BYTES] < ID                         (worker/serve.h)
  *   sweep-worker check [gpu] < SPEC.json          (worker/check.h; gpu: trials may run on GPUs)
  *   sweep-worker export CHECKPOINT FILE
- *   sweep-worker fit < FIT.json                   (worker/fit.h)
+ *   sweep-worker fit FILE [EPOCHS] < JOB.json      (worker/fit.h)
  *   sweep-worker predict MODEL DATA [FORMAT]      (worker/predict.h)
  *   sweep-worker pilot < LINES                    (worker/pilot.h; a cluster's job of the daemon's)
  *
@@ -76,7 +76,7 @@ static int usage(void)
 	      "[--name NAME] [--lanes N] [--cores N] [--memory BYTES] < ID\n"
 	      "       sweep-worker check [gpu] < SPEC.json\n"
 	      "       sweep-worker export CHECKPOINT FILE [quiet]\n"
-	      "       sweep-worker fit < FIT.json\n"
+	      "       sweep-worker fit FILE [EPOCHS] < JOB.json\n"
 	      "       sweep-worker predict MODEL DATA [FORMAT]\n",
 	      stderr);
 	return 2;
@@ -120,20 +120,27 @@ static int check_main(bool on_gpus)
 	return failed ? complain("the spec cannot be read, or the answer not be written") : 0;
 }
 
-/* `sweep-worker fit`: a configuration trained once more, on all cores. */
-static int fit_main(void)
+/* `sweep-worker fit`: a trial's job on standard input, trained once more, on all cores. epochs
+ * NULL: its own. */
+static int fit_main(const char *to, const char *epochs)
 {
 	struct sw_err err = SW_ERR_INIT;
-	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN),
+		   n = epochs ? option_number(epochs, 1, LONG_MAX) : 0;
 	cJSON *input = NULL;
 	struct sw_buf in;
 	struct sw_fit fit;
+	struct sw_job job;
 	sw_status rc = SW_IO;
 
+	if (n < 0)
+		return usage();
 	if (read_all(&in))
 		rc = sw_json_parse(&input, in.data, in.len, &err);
 	if (rc == SW_OK)
-		rc = sw_fit_run(&fit, input, cores > 1 ? (unsigned)cores : 1, &err);
+		rc = sw_job_read(&job, input, &err);
+	if (rc == SW_OK)
+		rc = sw_fit_run(&fit, &job, (uint64_t)n, to, cores > 1 ? (unsigned)cores : 1, &err);
 	sw_buf_fini(&in);
 	cJSON_Delete(input);
 	if (rc != SW_OK) {
@@ -143,7 +150,7 @@ static int fit_main(void)
 	}
 	printf("trial %" PRIu64 "/%" PRIu64
 	       ": trained on %zu rows for %zu epochs, train_loss %.6g\n",
-	       fit.sweep, fit.trial, fit.rows, fit.epochs, fit.train_loss);
+	       job.sweep, job.trial, fit.rows, fit.epochs, fit.train_loss);
 	return fflush(stdout) == 0 ? 0 : complain("the output cannot be written");
 }
 
@@ -216,8 +223,8 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "pilot") == 0)
 		return signals() == 0 ? end_work(sw_pilot(wake))
 				      : complain("signals cannot be handled");
-	if (argc == 2 && strcmp(argv[1], "fit") == 0)
-		return fit_main();
+	if ((argc == 3 || argc == 4) && strcmp(argv[1], "fit") == 0)
+		return fit_main(argv[2], argv[3]);
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "export") == 0)
 		return export_main(argv[2], argv[3], argc == 5);
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "predict") == 0)

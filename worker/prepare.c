@@ -26,6 +26,7 @@ static sw_status prepare_data(struct sw_prepared *p, const struct sw_runner *r,
 					  .val_fraction = p->trainer.val_fraction,
 					  .split_seed = p->trainer.split_seed,
 					  .standardize = p->trainer.standardize,
+					  .all = p->all,
 					  .device_bytes = sw_allowance_of_data(r),
 					  .most = r->streams ? 0 : r->memory,
 					  .sum = j->data_sum};

@@ -11,6 +11,7 @@
 #include "worker/runner.h"
 
 struct sw_prepared {
+	bool all; /* given: the validation rows are trained on, too (struct sw_data_want) */
 	struct sw_trainer trainer;
 	struct sw_model model;
 	const struct sw_data *data; /* held in the runner's cache; NULL: not yet */
@@ -18,8 +19,8 @@ struct sw_prepared {
 	bool impossible; /* after an error: the trial's parameters make no net, others may */
 };
 
-/* p: all zero. err points at the part of the spec at fault. SW_INVALID; SW_NOT_FOUND, SW_IO: the
- * data set cannot be read; SW_NOMEM; SW_DEVICE_LOST. */
+/* p: zero but for `all`. err points at the part of the spec at fault. SW_INVALID; SW_NOT_FOUND,
+ * SW_IO: the data set cannot be read; SW_NOMEM; SW_DEVICE_LOST. */
 SW_NODISCARD sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r,
 				  const struct sw_job *job, struct sw_err *err);
 

@@ -19,20 +19,25 @@ static void setup(void)
 
 #define DATA "\"dataset\":{\"format\":\"csv\",\"path\":\"@/d.csv\",\"label\":\"c\"}"
 #define NET  "\"model\":[{\"linear\":\"w\"},\"relu\",{\"linear\":2}]"
-#define ID   "\"sweep\":3,\"trial\":4,\"seed\":5"
-#define OUT  "\"out\":\"@/m.safetensors\""
+#define ID   "\"sweep\":3,\"trial\":4,\"attempt\":0,\"seed\":5,\"data_seed\":5"
 
-/* Into the folder's m.safetensors, unless the input says another. */
-static sw_status fit(struct sw_fit *out, const char *input, struct sw_err *err)
+static sw_status fit_into(struct sw_fit *out, const char *input, uint64_t epochs, const char *to,
+			  struct sw_err *err)
 {
-	char text[1024];
+	char text[1024], path[1024];
 	cJSON *json = cJSON_Parse(with_folder(input, text));
-	sw_status status;
+	struct sw_job job;
 
 	ck_assert_msg(json != NULL, "%s", text);
-	status = sw_fit_run(out, json, 1, err);
+	ck_assert_int_eq(sw_job_read(&job, json, err), SW_OK);
+	const sw_status status = sw_fit_run(out, &job, epochs, with_folder(to, path), 1, err);
 	cJSON_Delete(json);
 	return status;
+}
+
+static sw_status fit(struct sw_fit *out, const char *input, struct sw_err *err)
+{
+	return fit_into(out, input, 0, "@/m.safetensors", err);
 }
 
 /* The file's bytes; *n 0: there is none. */
@@ -64,19 +69,20 @@ static size_t files_in_folder(void)
 
 static const struct {
 	const char *trainer, *more;
+	uint64_t given;
 	size_t epochs;
 } lengths[] = {
-	{"", "", 10},
-	{"", ",\"max_t\":null,\"epochs\":null", 10},
-	{",\"epochs\":4", "", 4},
+	{"", "", 0, 10},
+	{",\"epochs\":4", "", 0, 4},
 	/* as a trial: to its epochs, or to max_t if that comes first */
-	{",\"epochs\":4", ",\"max_t\":6,\"epochs\":0", 4},
-	{",\"epochs\":9", ",\"max_t\":6", 6},
-	{",\"epochs\":\"w\"", ",\"max_t\":6", 3},
-	{"", ",\"max_t\":6", 6},
-	{",\"epochs\":4", ",\"max_t\":6,\"epochs\":7", 7},
+	{",\"epochs\":4", ",\"max_t\":6", 0, 4},
+	{",\"epochs\":9", ",\"max_t\":6", 0, 6},
+	{",\"epochs\":\"w\"", ",\"max_t\":6", 0, 3},
+	{"", ",\"max_t\":6", 0, 6},
+	{",\"epochs\":4", ",\"max_t\":6", 7, 7},
+	{",\"epochs\":9", ",\"max_t\":6,\"until\":8", 0, 8},
 	/* there are no rows left to wait for */
-	{",\"epochs\":9,\"patience\":1,\"lr\":1e-9", "", 9},
+	{",\"epochs\":9,\"patience\":1,\"lr\":1e-9", "", 0, 9},
 };
 
 TEST_ROWS(fit_is_of_all_rows_and_as_long_as_it_is_asked, lengths)
@@ -88,9 +94,10 @@ TEST_ROWS(fit_is_of_all_rows_and_as_long_as_it_is_asked, lengths)
 	size_t n, m;
 
 	snprintf(input, sizeof input,
-		 "{\"trainer\":{" DATA "," NET "%s},\"params\":{\"w\":3}," ID "," OUT "%s}",
+		 "{\"trainer\":{" DATA "," NET "%s},\"params\":{\"w\":3}," ID "%s}",
 		 lengths[_i].trainer, lengths[_i].more);
-	ck_assert_msg(fit(&out, input, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(fit_into(&out, input, lengths[_i].given, "@/m.safetensors", &err) == SW_OK,
+		      "%s", err.msg);
 	ck_assert_uint_eq(out.rows, 8);
 	ck_assert_uint_eq(out.epochs, lengths[_i].epochs);
 	ck_assert(isfinite(out.train_loss) && out.train_loss > 0);
@@ -100,7 +107,8 @@ TEST_ROWS(fit_is_of_all_rows_and_as_long_as_it_is_asked, lengths)
 	ck_assert_ptr_nonnull(strstr((char *)bytes + 8, "[\\\"big\\\",\\\"small\\\"]"));
 	/* all rows', 0 to 7 */
 	ck_assert_ptr_nonnull(strstr((char *)bytes + 8, "\"mean\":\"[3.5,8]\""));
-	ck_assert_msg(fit(&out, input, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(fit_into(&out, input, lengths[_i].given, "@/m.safetensors", &err) == SW_OK,
+		      "%s", err.msg);
 	again = file_take(&m);
 	ck_assert_uint_eq(n, m);
 	ck_assert_mem_eq(bytes, again, n);
@@ -118,39 +126,30 @@ TEST(fit_of_numbers_finds_their_line)
 		fit(&out,
 		    "{\"trainer\":{\"dataset\":{\"format\":\"csv\",\"path\":\"@/n.csv\",\"label\":"
 		    "\"y\"},\"model\":[{\"linear\":1}],\"loss\":\"mse\",\"lr\":0.1,"
-		    "\"batch_size\":5,\"epochs\":300},\"params\":{}," ID "," OUT "}",
+		    "\"batch_size\":5,\"epochs\":300},\"params\":{}," ID "}",
 		    &err) == SW_OK,
 		"%s", err.msg);
 	ck_assert_uint_eq(out.rows, 5);
 	ck_assert_double_lt(out.train_loss, 1e-6);
 }
 
+#define NOWHERE "/nowhere/m.safetensors"
+
 static const struct {
-	const char *input, *ptr, *says;
+	const char *input, *out, *ptr, *says;
 } wrong[] = {
-	{"{}", "", "what to fit cannot be read"},
-	{"[]", "", "what to fit cannot be read"},
-	{"{\"trainer\":{" DATA "," NET "},\"params\":{\"w\":3}," ID "}", "",
-	 "what to fit cannot be read"},
-	{"{\"trainer\":{" DATA "," NET
-	 "},\"params\":{\"w\":3},\"sweep\":-1,\"trial\":4,\"seed\":5," OUT "}",
-	 "", "what to fit cannot be read"},
-	{"{\"trainer\":{" DATA "," NET "},\"params\":{\"w\":3}," ID ",\"epochs\":\"x\"," OUT "}",
-	 "", "what to fit cannot be read"},
-	{"{\"trainer\":{" DATA "," NET ",\"lr\":-1},\"params\":{\"w\":3}," ID "," OUT "}",
-	 "/trainer/lr", "lr must be above 0"},
-	{"{\"trainer\":{" DATA "," NET "},\"params\":{}," ID "," OUT "}", "/trainer/model/0/linear",
-	 "there is no parameter \"w\""},
+	{"{\"trainer\":{" DATA "," NET ",\"lr\":-1},\"params\":{\"w\":3}," ID "}",
+	 "@/m.safetensors", "/trainer/lr", "lr must be above 0"},
+	{"{\"trainer\":{" DATA "," NET "},\"params\":{}," ID "}", "@/m.safetensors",
+	 "/trainer/model/0/linear", "there is no parameter \"w\""},
 	{"{\"trainer\":{\"dataset\":{\"format\":\"csv\",\"path\":\"@/"
-	 "none.csv\",\"label\":\"c\"}," NET "},\"params\":{\"w\":3}," ID "," OUT "}",
-	 "/trainer/dataset/path", "No such file or directory"},
-	{"{\"trainer\":{" DATA "," NET ",\"lr\":1e6,\"momentum\":0.9},\"params\":{\"w\":3}," ID
-	 "," OUT "}",
-	 "", "the loss is not a finite number in epoch "},
+	 "none.csv\",\"label\":\"c\"}," NET "},\"params\":{\"w\":3}," ID "}",
+	 "@/m.safetensors", "/trainer/dataset/path", "No such file or directory"},
+	{"{\"trainer\":{" DATA "," NET ",\"lr\":1e6,\"momentum\":0.9},\"params\":{\"w\":3}," ID "}",
+	 "@/m.safetensors", "", "the loss is not a finite number in epoch "},
 	/* before it trains */
-	{"{\"trainer\":{" DATA "," NET ",\"lr\":1e6,\"momentum\":0.9},\"params\":{\"w\":3}," ID
-	 ",\"out\":\"/nowhere/m.safetensors\"}",
-	 "", "cannot write beside /nowhere/m.safetensors: No such file or directory"},
+	{"{\"trainer\":{" DATA "," NET ",\"lr\":1e6,\"momentum\":0.9},\"params\":{\"w\":3}," ID "}",
+	 NOWHERE, "", "cannot write beside " NOWHERE ": No such file or directory"},
 };
 
 TEST_ROWS(fit_that_cannot_be_says_why_and_leaves_no_file, wrong)
@@ -158,11 +157,10 @@ TEST_ROWS(fit_that_cannot_be_says_why_and_leaves_no_file, wrong)
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_fit out;
 
-	ck_assert_int_ne(fit(&out, wrong[_i].input, &err), SW_OK);
+	ck_assert_int_ne(fit_into(&out, wrong[_i].input, 0, wrong[_i].out, &err), SW_OK);
 	ck_assert_msg(strstr(err.msg, wrong[_i].says) != NULL, "\"%s\" has no \"%s\"", err.msg,
 		      wrong[_i].says);
-	if (wrong[_i].ptr)
-		ck_assert_str_eq(err.ptr, wrong[_i].ptr);
+	ck_assert_str_eq(err.ptr, wrong[_i].ptr);
 	ck_assert_uint_eq(files_in_folder(), 1);
 }
 
@@ -183,7 +181,7 @@ TEST_LOOP(fit_that_fails_anywhere_leaves_what_was_there, 0, 2)
 		sw_fault_arm(kind, nth, false);
 		status = fit(&out,
 			     "{\"trainer\":{" DATA "," NET ",\"epochs\":1},\"params\":{\"w\":3}," ID
-			     "," OUT "}",
+			     "}",
 			     &err);
 		fired = sw_fault_fired(kind);
 		sw_fault_arm(kind, 0, false);
