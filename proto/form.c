@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAMES_MAX 128 /* keys of a form, words of a choice: for "did you mean" */
-#define LIST_MAX  246
+#define NAMES_MAX 128 /* keys of a form */
 
 static const struct sw_hint *hint_of(const struct sw_hint *hints, size_t n, const char *word)
 {
@@ -52,26 +51,33 @@ static void check_number(const struct value *at)
 		refuse(at, NULL);
 }
 
+size_t sw_key_word(const struct sw_form_key *k, const char *word)
+{
+	size_t i = 0;
+
+	while (k->choices[i] != NULL && strcmp(k->choices[i], word) != 0)
+		i++;
+	return i;
+}
+
+/* Of one that is not among them. */
 static const char *nearest_word(const struct sw_form_key *k, const char *word)
 {
 	const struct sw_hint *hint = hint_of(k->hints, k->hints_n, word);
-	size_t n = 0;
 
-	while (k->choices[n] != NULL)
-		n++;
-	return hint != NULL ? hint->use : sw_nearest(word, k->choices, n);
+	return hint != NULL ? hint->use : sw_nearest(word, k->choices, sw_key_word(k, word));
 }
 
 static void check_word(const struct value *at)
 {
 	const struct sw_form_key *k = at->key;
-	const char *word = at->v->valuestring, *near = nearest_word(k, word);
-	const struct sw_hint *hint = hint_of(k->hints, k->hints_n, word);
+	const char *word = at->v->valuestring;
 	char want[240], did[SW_DID_YOU_MEAN];
 
-	for (size_t i = 0; k->choices[i] != NULL; i++)
-		if (strcmp(k->choices[i], word) == 0)
-			return;
+	if (k->choices[sw_key_word(k, word)] != NULL)
+		return;
+	const struct sw_hint *hint = hint_of(k->hints, k->hints_n, word);
+	const char *near = nearest_word(k, word);
 	if (near != NULL)
 		sw_fault_note(at->f, at->ptr, "unknown %s \"%.64s\"%s", k->name, word,
 			      sw_did_you_mean(near, did));
@@ -173,6 +179,15 @@ void sw_key_check(const struct sw_form_key *k, const cJSON *v, const char *ptr, 
 	check_value(&at);
 }
 
+void sw_key_check_literal(const struct sw_form_key *k, const cJSON *v, const char *ptr,
+			  struct sw_faults *f)
+{
+	struct sw_form_key literal = *k;
+
+	literal.searched = false;
+	sw_key_check(&literal, v, ptr, f);
+}
+
 /* --- the keys of an object --- */
 
 const struct sw_form_key *sw_form_find(const struct sw_form *form, const char *name)
@@ -183,46 +198,30 @@ const struct sw_form_key *sw_form_find(const struct sw_form *form, const char *n
 	return NULL;
 }
 
-/* "; known here: a, b, ...": an error's line is short, so it shows the first ones. Others' names
- * for ours are none of them. */
-static void known_here(const struct sw_form *form, char list[LIST_MAX])
+/* The names of its keys but another tool's, and with ours alone but others' names for ours. */
+static size_t list_names(const struct sw_form *form, bool ours, const char *names[NAMES_MAX])
 {
-	size_t n = (size_t)snprintf(list, LIST_MAX,
-				    form->n > 0 ? "; known here: " : "; none is known here");
-	bool first = true;
+	size_t n = 0;
 
-	for (size_t i = 0; i < form->n; i++) {
-		const struct sw_form_key *k = &form->keys[i];
-
-		if (k->inert || k->means != NULL)
-			continue;
-		if (n + strlen(k->name) + sizeof ", , ..." > LIST_MAX) {
-			(void)snprintf(list + n, LIST_MAX - n, ", ...");
-			return;
-		}
-		n += (size_t)snprintf(list + n, LIST_MAX - n, "%s%s", first ? "" : ", ", k->name);
-		first = false;
-	}
+	for (size_t i = 0; i < form->n && n < NAMES_MAX; i++)
+		if (!form->keys[i].inert && !(ours && form->keys[i].means != NULL))
+			names[n++] = form->keys[i].name;
+	return n;
 }
 
 const char *sw_form_nearest(const struct sw_form *form, const char *name)
 {
 	const struct sw_hint *hint = hint_of(form->hints, form->hints_n, name);
 	const char *names[NAMES_MAX];
-	size_t n = 0;
 
-	if (hint != NULL)
-		return hint->use;
-	for (size_t i = 0; i < form->n && n < NAMES_MAX; i++)
-		if (!form->keys[i].inert)
-			names[n++] = form->keys[i].name;
-	return sw_nearest(name, names, n);
+	return hint != NULL ? hint->use : sw_nearest(name, names, list_names(form, false, names));
 }
 
 static void unknown_key(const struct sw_form *form, const char *name, const char *ptr,
 			struct sw_faults *f)
 {
-	char list[LIST_MAX], did[SW_DID_YOU_MEAN];
+	const char *names[NAMES_MAX];
+	char list[SW_KNOWN_HERE], did[SW_DID_YOU_MEAN];
 
 	/* a line that nobody would see is not worth the search for a near name */
 	if (f->n >= f->cap) {
@@ -237,7 +236,7 @@ static void unknown_key(const struct sw_form *form, const char *name, const char
 			      hint->line);
 		return;
 	}
-	known_here(form, list);
+	sw_known_here(names, list_names(form, true, names), list);
 	sw_fault_note(f, ptr, "unknown %s \"%.64s\"%s", form->noun != NULL ? form->noun : "key",
 		      name, near != NULL ? sw_did_you_mean(near, did) : list);
 }

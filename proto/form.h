@@ -98,6 +98,11 @@ const struct sw_form *sw_forms_check(const struct sw_forms *forms, const cJSON *
 /* The same of one value. */
 void sw_key_check(const struct sw_form_key *k, const cJSON *v, const char *ptr,
 		  struct sw_faults *f);
+/* The same of a value that names no parameter. */
+void sw_key_check_literal(const struct sw_form_key *k, const cJSON *v, const char *ptr,
+			  struct sw_faults *f);
+/* The word's place among a choice's, or how many these are. */
+size_t sw_key_word(const struct sw_form_key *k, const char *word);
 
 /* The known key nearest to a wrong one, or NULL. */
 const char *sw_form_nearest(const struct sw_form *form, const char *name);
@@ -107,6 +112,9 @@ const struct sw_form_key *sw_form_find(const struct sw_form *form, const char *n
  * NULL): that name. */
 const cJSON *sw_form_get(const struct sw_form *form, const cJSON *object, const char *name,
 			 const char **given);
+/* "; known here: a, b, ...": an error's line is short, so it shows the first ones. */
+#define SW_KNOWN_HERE 246
+void sw_known_here(const char *const *names, size_t n, char list[SW_KNOWN_HERE]);
 /* "an integer, at least 1 and at most 9": what the value must be. Returns out. */
 const char *sw_key_want(const struct sw_form_key *k, char *out, size_t cap);
 /* "a string", "an object", ...: what v is. */

@@ -15,11 +15,10 @@ static void fill_integer(void *to, size_t size, uint64_t v)
 
 static void fill_word(void *to, size_t size, const struct sw_form_key *k, const cJSON *v)
 {
-	size_t i = isnan(k->fallback) ? 0 : (size_t)k->fallback;
+	const size_t i = v != NULL            ? sw_key_word(k, v->valuestring)
+			 : isnan(k->fallback) ? 0
+					      : (size_t)k->fallback;
 
-	if (v != NULL)
-		for (i = 0; strcmp(k->choices[i], v->valuestring) != 0;)
-			i++;
 	if (size == sizeof(const char *))
 		*(const char **)to = k->choices[i];
 	else if (size == sizeof(bool))

@@ -85,6 +85,21 @@ static void want_word(const struct sw_form_key *k, char *out, size_t cap)
 				      k->choices[i]);
 }
 
+void sw_known_here(const char *const *names, size_t names_n, char list[SW_KNOWN_HERE])
+{
+	size_t n = (size_t)snprintf(list, SW_KNOWN_HERE,
+				    names_n > 0 ? "; known here: " : "; none is known here");
+
+	for (size_t i = 0; i < names_n; i++) {
+		if (n + strlen(names[i]) + sizeof ", , ..." > SW_KNOWN_HERE) {
+			(void)snprintf(list + n, SW_KNOWN_HERE - n, ", ...");
+			return;
+		}
+		n += (size_t)snprintf(list + n, SW_KNOWN_HERE - n, "%s%s", i > 0 ? ", " : "",
+				      names[i]);
+	}
+}
+
 const char *sw_key_want(const struct sw_form_key *k, char *out, size_t cap)
 {
 	static const char *const plain[] = {[SW_KEY_ANY] = "there",

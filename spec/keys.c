@@ -1,34 +1,7 @@
 #include "spec/keys.h"
 #include "proto/json.h"
-#include "proto/nearest.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-
-void sw_spec_known_here(const char *const *known, size_t n_known, char list[SW_SPEC_KNOWN_HERE])
-{
-	size_t n = (size_t)snprintf(list, SW_SPEC_KNOWN_HERE, "; known here: ");
-
-	for (size_t i = 0; i < n_known; i++) {
-		/* An error's line is short: it shows the first ones. */
-		if (n + strlen(known[i]) + sizeof ", , ..." > SW_SPEC_KNOWN_HERE) {
-			(void)snprintf(list + n, SW_SPEC_KNOWN_HERE - n, ", ...");
-			return;
-		}
-		n += (size_t)snprintf(list + n, SW_SPEC_KNOWN_HERE - n, "%s%s", i > 0 ? ", " : "",
-				      known[i]);
-	}
-}
-
-sw_status sw_spec_unknown(const char *what, const char *name, const char *const *known, size_t n,
-			  const char *tail, const char *ptr, struct sw_err *err)
-{
-	const char *near = sw_nearest(name, known, n);
-	char did[SW_DID_YOU_MEAN];
-
-	return sw_err_at(err, SW_INVALID, ptr, "unknown %s \"%.64s\"%s", what, name,
-			 near != NULL ? sw_did_you_mean(near, did) : tail);
-}
 
 sw_status sw_spec_at_key(struct sw_err *err, const char *key, const char *fmt, ...)
 {

@@ -10,19 +10,11 @@
 
 #define SW_SPEC_N(array) (sizeof(array) / sizeof(array)[0])
 
-/* "; known here: a, b, ...": a tail for sw_spec_unknown(). */
-#define SW_SPEC_KNOWN_HERE 246
-void sw_spec_known_here(const char *const *known, size_t n_known, char list[SW_SPEC_KNOWN_HERE]);
 /* SW_INVALID at "/key", with a formatted line. */
 SW_NODISCARD sw_status sw_spec_at_key(struct sw_err *err, const char *key, const char *fmt, ...)
 	SW_PRINTF(3, 4);
 /* The line is "KEY" and what is wrong with it. */
 SW_NODISCARD sw_status sw_spec_key_wrong(const char *key, struct sw_err *err, const char *what);
-/* SW_INVALID at ptr: unknown WHAT "NAME", with the nearest of those known, or else with the
- * tail. */
-SW_NODISCARD sw_status sw_spec_unknown(const char *what, const char *name, const char *const *known,
-				       size_t n, const char *tail, const char *ptr,
-				       struct sw_err *err);
 /* The first of the faults as the error, if there is any. */
 SW_NODISCARD sw_status sw_spec_first(const struct sw_faults *f, struct sw_err *err);
 

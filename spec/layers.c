@@ -32,7 +32,7 @@ const struct sw_layer_form *sw_layer_activation(const char *word)
 static sw_status unknown_layer(const char *name, const char *ptr, struct sw_err *err)
 {
 	const char *names[SW_LAYER_FORMS_MAX];
-	char list[SW_SPEC_KNOWN_HERE];
+	char list[SW_KNOWN_HERE], did[SW_DID_YOU_MEAN];
 
 	/* PyTorch has these, and they are near to no name of ours. */
 	for (size_t i = 0; i < SW_SPEC_N(later); i++)
@@ -41,8 +41,10 @@ static sw_status unknown_layer(const char *name, const char *ptr, struct sw_err 
 					 "layer \"%s\" is not supported by this version", name);
 	for (size_t i = 0; i < sw_layer_forms_n; i++)
 		names[i] = sw_layer_forms[i].name;
-	sw_spec_known_here(names, sw_layer_forms_n, list);
-	return sw_spec_unknown("layer", name, names, sw_layer_forms_n, list, ptr, err);
+	const char *near = sw_nearest(name, names, sw_layer_forms_n);
+	sw_known_here(names, sw_layer_forms_n, list);
+	return sw_err_at(err, SW_INVALID, ptr, "unknown layer \"%.64s\"%s", name,
+			 near != NULL ? sw_did_you_mean(near, did) : list);
 }
 
 /* The values of {"kind": {...}} or of a preset; ptr: that object's. */

@@ -2,11 +2,10 @@
 #include "spec/query.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
+#include "spec/trainer_options.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#define DEFAULT_EPOCHS 10 /* the trainer's, where the spec gives none */
 
 bool sw_spec_driven(const struct sw_spec *s)
 {
@@ -150,13 +149,14 @@ const cJSON *sw_spec_fixed_option(const struct sw_spec *s, const char *option)
 
 uint64_t sw_spec_epochs(const struct sw_spec *s)
 {
+	const struct sw_form_key *o = sw_trainer_option_find("epochs");
 	uint64_t n = 0;
 
 	/* Without a trainer it is not known how long a trial is: n is 0. */
-	if (s->trainer == NULL || sw_json_u64(sw_spec_fixed_option(s, "epochs"), &n))
+	if (s->trainer == NULL || sw_json_u64(sw_spec_fixed_option(s, o->name), &n))
 		return n;
 	/* Epochs that are searched differ from trial to trial. */
-	return sw_spec_option_param(s, "epochs") == NULL ? DEFAULT_EPOCHS : 0;
+	return sw_spec_option_param(s, o->name) == NULL ? (uint64_t)o->fallback : 0;
 }
 
 /* --- warnings --- */

@@ -39,8 +39,6 @@
 
 #define SW_SPEC_MAX_WARNINGS 16 /* more are dropped: nobody reads them */
 
-extern const char *const sw_spec_methods[]; /* of base/sampling.h; NULL comes last */
-
 /* {"opt": {"parameters": {...}}}: a group. In the JSON of a trial it is an object again. */
 struct sw_spec_group {
 	const char *key;
@@ -121,7 +119,7 @@ struct sw_spec {
 	cJSON *tree;              /* the whole spec as it was given; owned */
 	struct sw_faults *faults; /* while it is read */
 	const char *name;         /* default "sweep" */
-	const char *method;       /* one of sw_spec_methods */
+	const char *method;       /* of base/sampling.h */
 	uint64_t seed;            /* below 2^53; has_seed false: the daemon draws one */
 	bool has_seed;
 	size_t n_metrics; /* 0: trials are not compared; 1: "metric"; more: "metrics" */

@@ -3,10 +3,7 @@
 
 const struct sw_form_key *sw_trainer_option_find(const char *name)
 {
-	for (size_t i = 0; i < sw_trainer_options.n; i++)
-		if (strcmp(sw_trainer_options.keys[i].name, name) == 0)
-			return &sw_trainer_options.keys[i];
-	return NULL;
+	return sw_form_find(&sw_trainer_options, name);
 }
 
 double sw_trainer_option_fallback(const struct sw_form_key *o, const char *optimizer)

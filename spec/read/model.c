@@ -10,13 +10,11 @@
 /* Is v a literal that the option takes? why[cap]: "must be ..." either way. */
 static bool option_value(const struct sw_form_key *o, const cJSON *v, char *why, size_t cap)
 {
-	struct sw_form_key literal = *o;
 	struct sw_err first;
 	struct sw_faults f = {&first, 1, 0};
 	char want[140];
 
-	literal.searched = false;
-	sw_key_check(&literal, v, "", &f);
+	sw_key_check_literal(o, v, "", &f);
 	(void)snprintf(why, cap, "must be %s", sw_key_want(o, want, sizeof want));
 	return f.n == 0;
 }

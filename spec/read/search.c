@@ -1,19 +1,9 @@
 /* What a search starts from: "init", "warm_start", "refine", "shuffle". */
-#include "base/sampling.h"
 #include "proto/json.h"
 #include "spec/forms.h"
 #include "spec/read/read.h"
 #include <stdio.h>
 #include <string.h>
-
-/* clang-format off */
-const char *const sw_spec_methods[] = {
-#define SW_ROW(name, KIND) #name,
-	SW_SAMPLERS(SW_ROW)
-#undef SW_ROW
-	NULL
-};
-/* clang-format on */
 
 sw_status sw_spec_shuffle_check(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {

@@ -11,14 +11,6 @@
 
 /* --- options --- */
 
-static bool is_choice(const struct sw_form_key *o, const char *word)
-{
-	for (size_t i = 0; o->choices[i] != NULL; i++)
-		if (strcmp(o->choices[i], word) == 0)
-			return true;
-	return false;
-}
-
 /* A string that is none of the option's own words must be the name of a parameter. */
 static sw_status check_reference(const struct sw_spec *s, const struct sw_form_key *o,
 				 const char *name, bool *used, struct sw_err *err)
@@ -59,7 +51,8 @@ static sw_status check_option(const struct sw_spec *s, const struct sw_form_key 
 				 "\"%s\" is in \"parameters\" too: which one counts? Remove one",
 				 o->name);
 	/* schema.json has said what a literal must be. */
-	if (text && o->searched && !(o->kind == SW_KEY_CHOICE && is_choice(o, v->valuestring)))
+	if (text && o->searched &&
+	    !(o->kind == SW_KEY_CHOICE && o->choices[sw_key_word(o, v->valuestring)] != NULL))
 		return check_reference(s, o, v->valuestring, used, err);
 	return SW_OK;
 }

@@ -139,7 +139,7 @@ static const struct {
 	const char *input, *out, *ptr, *says;
 } wrong[] = {
 	{"{\"trainer\":{" DATA "," NET ",\"lr\":-1},\"params\":{\"w\":3}," ID "}",
-	 "@/m.safetensors", "/trainer/lr", "lr must be above 0"},
+	 "@/m.safetensors", "/trainer/lr", "\"lr\" must be a number, above 0"},
 	{"{\"trainer\":{" DATA "," NET "},\"params\":{}," ID "}", "@/m.safetensors",
 	 "/trainer/model/0/linear", "there is no parameter \"w\""},
 	{"{\"trainer\":{\"dataset\":{\"format\":\"csv\",\"path\":\"@/"

@@ -87,7 +87,7 @@ static const struct {
 	{{.drawn = ",\"width\":4", .model = "[{\"linear\":\"width\"}]"},
 	 "INFEASIBLE",
 	 "the last layer is 4 wide, but the data has 3 classes"},
-	{{.lr = -1}, "INFEASIBLE", "/parameters/lr: lr must be above 0"},
+	{{.lr = -1}, "INFEASIBLE", "/parameters/lr: \"lr\" must be a number, above 0"},
 	{{.drawn = ",\"width\":4", .model = "[{\"linear\":4}]"},
 	 "FAILED",
 	 "the last layer is 4 wide, but the data has 3 classes"},

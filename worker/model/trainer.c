@@ -14,14 +14,6 @@ struct resolve {
 	struct sw_err *err;
 };
 
-static bool is_choice(const struct sw_form_key *o, const char *word)
-{
-	for (size_t i = 0; o->choices && o->choices[i]; i++)
-		if (strcmp(o->choices[i], word) == 0)
-			return true;
-	return false;
-}
-
 /* The value that stands for an option, NULL for none; where: its JSON pointer. */
 static const cJSON *value_of(const struct resolve *r, const struct sw_form_key *o, char where[160])
 {
@@ -32,7 +24,8 @@ static const cJSON *value_of(const struct resolve *r, const struct sw_form_key *
 	if (v)
 		return v;
 	v = sw_json_get(r->trainer, o->name);
-	if (cJSON_IsString(v) && o->searched && !is_choice(o, v->valuestring)) {
+	if (cJSON_IsString(v) && o->searched &&
+	    !(o->choices && o->choices[sw_key_word(o, v->valuestring)])) {
 		const cJSON *param = sw_param_value(r->params, v->valuestring);
 
 		if (param) {
@@ -47,10 +40,21 @@ static const cJSON *value_of(const struct resolve *r, const struct sw_form_key *
 	return v;
 }
 
-static bool in_range(const struct sw_form_key *o, double v)
+/* The option and its value, which is NULL or right. */
+static sw_status value_check(const struct resolve *r, const char *name,
+			     const struct sw_form_key **o, const cJSON **v)
 {
-	return isfinite(v) && (o->min_open ? v > o->min : v >= o->min) &&
-	       (o->max_open ? v < o->max : v <= o->max);
+	struct sw_err first;
+	struct sw_faults f = {&first, 1, 0};
+	char where[160];
+
+	*o = sw_trainer_option_find(name);
+	if (!*o)
+		return sw_err_set(r->err, SW_INTERNAL, "no trainer option is called %s", name);
+	*v = value_of(r, *o, where);
+	if (*v)
+		sw_key_check_literal(*o, *v, where, &f);
+	return f.n ? sw_err_at(r->err, SW_INVALID, where, "%s", first.msg) : SW_OK;
 }
 
 /* A number, an integer or a boolean (as 0 or 1). Without a value: `instead`, or its default where
@@ -58,60 +62,28 @@ static bool in_range(const struct sw_form_key *o, double v)
 static sw_status resolve_number(const struct resolve *r, const char *name, double instead,
 				double *out)
 {
-	const struct sw_form_key *o = sw_trainer_option_find(name);
-	char where[160];
+	const struct sw_form_key *o;
 	const cJSON *v;
+	const sw_status rc = value_check(r, name, &o, &v);
 
-	if (!o)
-		return sw_err_set(r->err, SW_INTERNAL, "no trainer option is called %s", name);
-	v = value_of(r, o, where);
-	*out = isnan(instead) ? sw_trainer_option_fallback(o, r->optimizer) : instead;
-	if (!v)
-		return SW_OK;
-	if (o->kind == SW_KEY_BOOLEAN) {
-		*out = cJSON_IsTrue(v) || (cJSON_IsNumber(v) && v->valuedouble == 1);
-		if (cJSON_IsBool(v) || (cJSON_IsNumber(v) && (*out != 0 || v->valuedouble == 0)))
-			return SW_OK;
-		return sw_err_at(r->err, SW_INVALID, where, "%s must be true or false", name);
-	}
-	if (!cJSON_IsNumber(v))
-		return sw_err_at(r->err, SW_INVALID, where, "%s must be a number", name);
-	*out = v->valuedouble;
-	if (o->kind == SW_KEY_INTEGER && *out != floor(*out))
-		return sw_err_at(r->err, SW_INVALID, where, "%s must be an integer, it is %g", name,
-				 *out);
-	if (!in_range(o, *out))
-		return sw_err_at(r->err, SW_INVALID, where, "%s must be %s %g and %s %g, it is %g",
-				 name, o->min_open ? "above" : "at least", o->min,
-				 o->max_open ? "below" : "at most", o->max, *out);
+	if (rc != SW_OK)
+		return rc;
+	if (v)
+		*out = cJSON_IsNumber(v) ? v->valuedouble : cJSON_IsTrue(v);
+	else
+		*out = isnan(instead) ? sw_trainer_option_fallback(o, r->optimizer) : instead;
 	return SW_OK;
 }
 
 /* *out: the number of the option's word among its choices, from 0. Without a value: the first. */
 static sw_status choice(const struct resolve *r, const char *name, size_t *out)
 {
-	const struct sw_form_key *o = sw_trainer_option_find(name);
-	char where[160], show[44], list[80] = "";
-	size_t n = 0;
+	const struct sw_form_key *o;
 	const cJSON *v;
+	const sw_status rc = value_check(r, name, &o, &v);
 
-	if (!o || !o->choices)
-		return sw_err_set(r->err, SW_INTERNAL, "no trainer choice is called %s", name);
-	v = value_of(r, o, where);
-	*out = 0;
-	if (!v)
-		return SW_OK;
-	for (; cJSON_IsString(v) && o->choices[*out]; ++*out)
-		if (strcmp(o->choices[*out], v->valuestring) == 0)
-			return SW_OK;
-	for (size_t i = 0; o->choices[i] && n < sizeof list; i++)
-		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s",
-				      i == 0              ? ""
-				      : o->choices[i + 1] ? ", "
-							  : " or ",
-				      o->choices[i]);
-	return sw_err_at(r->err, SW_INVALID, where, "%s must be %s, not \"%s\"", name, list,
-			 cJSON_IsString(v) ? sw_text_show(v->valuestring, show) : "...");
+	*out = rc == SW_OK && v ? sw_key_word(o, v->valuestring) : 0;
+	return rc;
 }
 
 static sw_status choices(const struct resolve *r, struct sw_trainer *out)

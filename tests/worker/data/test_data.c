@@ -334,20 +334,20 @@ static const struct {
 	{"{\"optimizer\":\"o\"}", "{\"o\":\"adamw\",\"weight_decay\":0}", 0.001, 0, 0, 32, 27, NULL,
 	 NULL},
 	{"{}", "{\"batch_size\":16.5}", 0, 0, 0, 0, 0, "/parameters/batch_size",
-	 "batch_size must be an integer, it is 16.5"},
+	 "\"batch_size\" must be an integer, at least 1 and at most 1000000000, not a fraction"},
 	/* parameters in a group; and such as are not active in this trial: the defaults */
 	{"{\"lr\":\"o.rate\"}", "{\"o\":{\"rate\":0.125}}", 0.125, 0, 0, 32, 27, NULL, NULL},
 	{"{\"lr\":\"rate\",\"nesterov\":\"n\",\"optimizer\":\"o\"}", "{\"b\":1}", 0.01, 0, 0, 32,
 	 27, NULL, NULL},
 	{"{\"lr\":\"rate\"}", "{\"rate\":\"fast\"}", 0, 0, 0, 0, 0, "/parameters/rate",
-	 "lr must be a number"},
+	 "\"lr\" must be a number, above 0 and at most 1000000, not a string"},
 	{"{\"momentum\":1}", "{}", 0, 0, 0, 0, 0, "/trainer/momentum",
-	 "momentum must be at least 0 and below 1, it is 1"},
+	 "\"momentum\" must be a number, at least 0 and below 1"},
 	{"{\"optimizer\":\"o\"}", "{\"o\":\"adagrad\"}", 0, 0, 0, 0, 0, "/parameters/o",
-	 "optimizer must be sgd, adam or adamw, not \"adagrad\""},
+	 "unknown optimizer \"adagrad\": it must be \"sgd\", \"adam\" or \"adamw\""},
 	{"{\"optimizer\":\"adam\"}", "{}", 0.001, 0, 0, 32, 27, NULL, NULL},
 	{"{\"nesterov\":7}", "{}", 0, 0, 0, 0, 0, "/trainer/nesterov",
-	 "nesterov must be true or false"},
+	 "\"nesterov\" must be true or false, not a number"},
 };
 
 TEST_ROWS(trainer_takes_parameter_then_literal_then_default, options)
