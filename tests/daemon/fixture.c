@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/running.h"
+#include "daemon/verify/verify.h"
+#include "store/peek.h"
 #include "tests/daemon/fixture_peer.h"
 #include "tests/daemon/fixture_world.h"
 #include "tests/folder.h"
@@ -18,6 +20,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#define SWEEPS 4 /* of a story, at most */
 
 static struct sw_daemon sweepd;
 static uv_loop_t loop;
@@ -417,9 +421,36 @@ static void begin_story(const struct story *story, int number)
 	}
 }
 
-/* The power goes. What is stored must be what a next daemon can go on from. */
-static void end_story(const struct story *story)
+/* As `sweepd replay` does, but for what a story has altered behind the daemon's back. */
+static void verify_sweeps(const struct story *story, const bool there[SWEEPS])
 {
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_db *db = NULL;
+
+	for (size_t i = 0; i < ROWS(story->line) && story->line[i] != NULL; i += 2)
+		if (strncmp(story->line[i], "alter", 5) == 0)
+			return;
+	ck_assert_msg(sw_peek_open(&db, state, &err) == SW_OK, "%s", err.msg);
+	ck_assert_int_eq(sw_peek_begin(db, &err), SW_OK);
+	for (size_t i = 0; i < SWEEPS; i++) {
+		struct sw_verify v;
+
+		if (!there[i])
+			continue;
+		sw_verify_init(&v, (int64_t)i + 1);
+		const sw_status rc = sw_verify_run(&v, db, &err);
+		ck_assert_msg(rc == SW_OK, "%s: %s", story->name, err.msg);
+		ck_assert_msg(!v.differs, "%s: %s", story->name, v.line.data);
+		sw_verify_fini(&v);
+	}
+	sw_peek_close(db);
+}
+
+/* The power goes. What is stored must be what a next daemon can go on from, and of a story that was
+ * told whole what a replay comes to. */
+static void end_story(const struct story *story, bool whole)
+{
+	bool there[SWEEPS] = {false};
 	struct sw_err err = SW_ERR_INIT;
 
 	if (up)
@@ -428,15 +459,18 @@ static void end_story(const struct story *story)
 	fixture_workers_fail = false;
 	others_close();
 	ck_assert_msg(start_daemon(&err) == SW_OK, "%s: the next start: %s", story->name, err.msg);
+	for (size_t i = 0; i < sweepd.sweep.sweep_n && i < SWEEPS; i++)
+		there[i] = sweepd.sweep.sweeps[i]->gone == SW_GONE_NOT;
 	kill_daemon();
+	if (whole)
+		verify_sweeps(story, there);
 }
 
-START_TEST(story)
+static void tell(const struct story *s, int number)
 {
-	const struct story *s = &told[_i];
 	const bool print = getenv("SW_STORY_PRINT") != NULL;
 
-	begin_story(s, _i);
+	begin_story(s, number);
 	for (size_t i = 0; i < ROWS(s->line) && s->line[i] != NULL; i += 2) {
 		const char *got = play(s->line[i]);
 
@@ -448,7 +482,12 @@ START_TEST(story)
 				      s->line[i], got,
 				      s->line[i + 1] != NULL ? s->line[i + 1] : "(nothing)");
 	}
-	end_story(s);
+	end_story(s, true);
+}
+
+START_TEST(story)
+{
+	tell(&told[_i], _i);
 }
 END_TEST
 
@@ -470,10 +509,22 @@ START_TEST(story_with_a_broken_disk)
 			(void)play(s->line[i]);
 			broke = fixture_disk.commits_left < 0;
 		}
-		end_story(s);
+		end_story(s, false);
 	}
 }
 END_TEST
+
+const char *fixture_tell(const struct story *s)
+{
+	make_folder();
+	tell(s, 0);
+	return state;
+}
+
+void fixture_forget(void)
+{
+	remove_folder();
+}
 
 void fixture_add_stories(TCase *tcase, const struct story *stories, size_t n)
 {

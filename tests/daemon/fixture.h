@@ -49,6 +49,12 @@
 	"'early_terminate':{'type':'asha','variant':'promote','max_t':9,'grace_period':1,"         \
 	"'reduction_factor':3}"
 
+/* How most stories of workers begin: one or two of them, with a trial each. */
+#define HELLO      "w0 hello", "welcome"
+#define BOTH       "w0 hello && w1 hello", "welcome; w1 welcome"
+#define BEGUN      HELLO, "w0 next", "gets 1/1.1"
+#define BOTH_BEGUN BOTH, "w0 next", "gets 1/1.1", "w1 next", "gets 1/2.1"
+
 struct story {
 	const char *name;
 	const char *devices;  /* NULL: no slot */
@@ -65,5 +71,9 @@ struct story {
 		fixture_add_stories(tcase, stories, ROWS(stories));                                \
 	}
 void fixture_add_stories(TCase *tcase, const struct story *stories, size_t n);
+
+/* Tells the story, for a test of what it leaves: the state folder, until it is forgotten. */
+const char *fixture_tell(const struct story *story);
+void fixture_forget(void);
 
 #endif

@@ -26,7 +26,6 @@ sw_test(daemon/sweep/search/test_suggest_queue.c sw_daemon)
 sw_test(daemon/test_statedir.c sw_daemon)
 sw_test(daemon/api/test_plot_params.c sw_daemon)
 sw_test(daemon/api/test_why.c sw_daemon)
-sw_test(daemon/verify/test_verify.c sw_daemon)
 
 # Stories: a whole daemon in the test's process (tests/daemon/fixture.h). What stands in these objects
 # comes before what the libraries have of the same name.
@@ -50,4 +49,5 @@ sw_story(daemon/slot/test_losses_story.c)
 sw_story(daemon/slot/test_worker_story.c)
 sw_story(daemon/net/test_conn_story.c)
 sw_story(daemon/api/test_watch_story.c)
+sw_story(daemon/verify/test_verify.c)
 sw_test(daemon/test_systemd.c sw_daemon)

@@ -5,18 +5,14 @@
 	"lost 3 attempts in a row (" what "): it takes no trial until sweepd is started again"
 
 #define BY_BOTH " on 2 ranks"
-#define BOTH    "w0 hello", "welcome", "w1 hello", "welcome"
 /* The trial that GPU 0 has is lost with its worker, which comes again and gets another one. */
-#define AGAIN(next)                                                                                \
-	"w0 dies signal:9", "", "time 3", "worker 0 starts", "w0 hello", "welcome", "w0 next", next
+#define AGAIN(next) "w0 dies signal:9", "", "time 3", "worker 0 starts", HELLO, "w0 next", next
 /* The second rank of a trial on both GPUs is lost, by which the first ends. */
-#define RANK_LOST "w0 bye 1", "ok", "w0 dies exit:1", ""
-#define RANK_AGAIN(next)                                                                           \
-	RANK_LOST, "time 3", "worker 0 starts", "w0 hello", "welcome", "w0 next", next
+#define RANK_LOST        "w0 bye 1", "ok", "w0 dies exit:1", ""
+#define RANK_AGAIN(next) RANK_LOST, "time 3", "worker 0 starts", HELLO, "w0 next", next
 /* The same, and the end is seen before the words are read. */
-#define WORDS_AND_END "w0 bye 1 && w0 dies exit:1", ""
-#define WORDS_AND_END_AGAIN(next)                                                                  \
-	WORDS_AND_END, "time 3", "worker 0 starts", "w0 hello", "welcome", "w0 next", next
+#define WORDS_AND_END             "w0 bye 1 && w0 dies exit:1", ""
+#define WORDS_AND_END_AGAIN(next) WORDS_AND_END, "time 3", "worker 0 starts", HELLO, "w0 next", next
 #define GPU_LOST                                                                                   \
 	"card 1 lost", "worker 1 is killed; w1 cut", "card 1 fine", "", "time 2",                  \
 		"worker 1 starts", "w1 hello", "welcome"
@@ -41,7 +37,7 @@ static const struct story stories[] = {
 	  "w1 next", "gets 1/2.4",
 	  "w1 tell 2 4 FAILED", "2 FAILED",
 	  "daemon restarts", "worker 1 is found; worker 0 starts",
-	  "w0 hello", "welcome",
+	  HELLO,
 	  "w0 next", "gets 1/3.1"}},
 	{"a trial that the other GPU loses, too, is to blame, and the first takes trials again",
 	 "gpu:0,1", "'run_cap':9",
@@ -56,7 +52,7 @@ static const struct story stories[] = {
 	  "w1 dies signal:9", "",
 	  "a trial 2", "2 FAILED (signal:9)",
 	  "time 3", "worker 0 starts; worker 1 starts",
-	  "w0 hello", "welcome",
+	  HELLO,
 	  "w0 next", "gets 1/3.1"}},
 	{"an attempt that ends on it begins the count anew", "gpu:0,1", "'run_cap':9,'retries':0",
 	 {BOTH,
@@ -88,7 +84,7 @@ static const struct story stories[] = {
 	  RANK_AGAIN("gets 1/1.3" BY_BOTH),
 	  RANK_LOST,
 	  "time 3", "worker 0 starts",
-	  "w0 hello", "welcome",
+	  HELLO,
 	  "w0 next", "",
 	  "a trial 1", "1 PENDING (gpu:1 is taken out: exit:1)",
 	  "a devices", "gpu:0 IDLE (exit:1), gpu:1 IDLE (" OUT("1/1, 1/1, 1/1") ")",

@@ -52,7 +52,7 @@ static const struct story stories[] = {
 	/* --- what trials leave --- */
 	{"a sweep's folder stays while its sweep goes on, and goes when it has ended", "cpu:1", NULL,
 	 {"a submit 'program':'/dev/null','run':{'cwd':'/home'},'run_cap':2,'checkpoint':{'keep':'none'}", "sweep 1",
-	  "w0 hello", "welcome",
+	  HELLO,
 	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
 	  "state make checkpoints/1/1.dir", "",
 	  "w0 tell 1 1 FAILED", "1 FAILED",

@@ -3,23 +3,23 @@
 
 #define PROGRAM "'program':'/dev/null','run':{'cwd':'/home'}"
 #define RUNS    " runs ${env} in /home to /logs/1/"
+/* The first of n trials has begun. */
+#define RUNS_OF(n)                                                                                 \
+	"a submit " PROGRAM ",'run_cap':" #n, "sweep 1", HELLO, "w0 next", "gets 1/1.1" RUNS "1.log"
 
 /* Trial 1 has paused on w0, which still ends its program, and w1 is to go on with it. */
 #define ENDING                                                                                     \
 	"a submit " PROGRAM ",'run_cap':2,'early_terminate':{'type':'asha','variant':'promote',"   \
 	"'max_t':4,'grace_period':1,'reduction_factor':2}",                                        \
-		"sweep 1", "w0 hello && w1 hello", "welcome; w1 welcome", "w0 next",               \
-		"gets 1/1.1 runs ${env} in /home to /logs/1/1.log", "w1 next",                     \
-		"gets 1/2.1 runs ${env} in /home to /logs/1/2.log", "w0 keep 1 1 1 1 0.1",         \
-		"pause", "w1 keep 2 1 1 1 0.5", "pause", "w1 next", ""
+		"sweep 1", BOTH, "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",    \
+		"w1 next", "gets 1/2.1 runs ${env} in /home to /logs/1/2.log",                     \
+		"w0 keep 1 1 1 1 0.1", "pause", "w1 keep 2 1 1 1 0.5", "pause", "w1 next", ""
 
 /* what happens, and what comes of it */
 /* clang-format off */
 static const struct story stories[] = {
 	{"a program is handed out to a slot, and ends as its worker says", "cpu:1", NULL,
-	 {"a submit " PROGRAM ",'run_cap':1", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
+	 {RUNS_OF(1),
 	  "w0 report 1 1 1 1 0.5", "continue",
 	  "a call trial.checkpoint {'sweep':1,'trial':1}",
 	  "refused -32001: trial 1/1 has no checkpoint: it has reported none; a program saves into "
@@ -27,9 +27,7 @@ static const struct story stories[] = {
 	  "w0 tell 1 1 COMPLETED", "1 COMPLETED",
 	  "a get", "COMPLETED: 1 COMPLETED"}},
 	{"a disk that is full pauses the sweep, whatever its trials reported", "cpu:1", NULL,
-	 {"a submit " PROGRAM ",'run_cap':9", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
+	 {RUNS_OF(9),
 	  "w0 report 1 1 1 1 0.5", "continue",
 	  "w0 tell 1 1 COMPLETED", "1 COMPLETED",
 	  "w0 next", "gets 1/2.1 runs ${env} in /home to /logs/1/2.log",
@@ -44,9 +42,7 @@ static const struct story stories[] = {
 	  "a get", "PAUSED: 1 COMPLETED, 2 FAILED (exit:1: RuntimeError: PytorchStreamWriter failed writing file data/0 "
 	  "(no space left; sweep log 1/3 has more, sweep resume 1 goes on, sweep retry runs one again))"}},
 	{"a program may report other metrics first", "cpu:1", NULL,
-	 {"a submit " PROGRAM ",'run_cap':1", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
+	 {RUNS_OF(1),
 	  "w0 note 1 1 1 1", "continue",
 	  "a get", "RUNNING: 1 RUNNING (no report carries the sweep's metric \"loss\": report it by that name, or "
 	  "name in the spec one that is reported: other)",
@@ -54,9 +50,7 @@ static const struct story stories[] = {
 	  "a get", "RUNNING: 1 RUNNING",
 	  "w0 tell 1 1 COMPLETED", "1 COMPLETED"}},
 	{"a program that is silent for two minutes is seen in ls and why", "cpu:1", NULL,
-	 {"a submit " PROGRAM ",'run_cap':1", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
+	 {RUNS_OF(1),
 	  "time 50", "",
 	  "w0 report 1 1 1 1 0.5", "continue",
 	  "time 50", "",
@@ -71,15 +65,11 @@ static const struct story stories[] = {
 	  "a call sweep.list {}",
 	  "{\"sweeps\":[{\"sweep\":1,\"name\":\"sweep\",\"state\":\"RUNNING\",\"cause\":\"trial 1: last report 2 min ago\",\"method\":\"random\",\"metric\":\"loss\",\"goal\":\"minimize\",\"tags\":[],\"note\":null,\"counts\":{\"PENDING\":0,\"RUNNING\":1,\"PAUSED\":0,\"COMPLETED\":0,\"PRUNED\":0,\"FAILED\":0,\"INFEASIBLE\":0,\"CANCELLED\":0},\"run_cap\":1,\"best\":..."}},
 	{"a program that never reports the metric has none", "cpu:1", NULL,
-	 {"a submit " PROGRAM ",'run_cap':1", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
+	 {RUNS_OF(1),
 	  "w0 note 1 1 1 1", "continue",
 	  "w0 tell 1 1 COMPLETED", "1 FAILED"}},
 	{"the trial of a worker that died waits until what it left is ended", "cpu:1", NULL,
-	 {"a submit " PROGRAM ",'run_cap':1", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
+	 {RUNS_OF(1),
 	  "pool holds", "",
 	  "w0 dies signal:9", "",
 	  "a get", "RUNNING: 1 RUNNING",
@@ -87,26 +77,16 @@ static const struct story stories[] = {
 	  "a get", "RUNNING: 1 RUNNING",
 	  "pool works", "worker 0 starts",
 	  "a trial 1", "1 PENDING (signal:9)",
-	  "w0 hello", "welcome",
+	  HELLO,
 	  "w0 next", "gets 1/1.2 runs ${env} in /home to /logs/1/1.log"}},
 	{"a daemon that stops waits for what is left of programs", "cpu:1", NULL,
-	 {"a submit " PROGRAM ",'run_cap':1", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
+	 {RUNS_OF(1),
 	  "workers stubborn", "",
 	  "daemon stops", "worker 0 is stopped; worker 0 is killed; w0 cut; a cut",
 	  "daemon starts", "worker 0 starts"}},
-	{"a worker that is gone at the next start lost its program's trial", "cpu:1", NULL,
-	 {"a submit " PROGRAM ",'run_cap':1", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
-	  "daemon dies", "",
-	  "w0 dies signal:9", "",
-	  "daemon starts", "worker 0 starts",
-	  "a trial 1", "1 PENDING (lost)"}},
 	{"after a wait slots are kept for a trial that takes several", "cpu:2", NULL,
 	 {"a submit " PROGRAM ",'run_cap':9", "sweep 1",
-	  "w0 hello && w1 hello", "welcome; w1 welcome",
+	  BOTH,
 	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
 	  "w1 next", "gets 1/2.1 runs ${env} in /home to /logs/1/2.log",
 	  "a submit " PROGRAM ",'run_cap':2,'resources':{'cpu_slots':2}", "sweep 2",
@@ -124,7 +104,7 @@ static const struct story stories[] = {
 	  "w1 next", ""}},
 	{"a sweep that was paused waits again before slots are kept for it", "cpu:2", NULL,
 	 {"a submit " PROGRAM ",'run_cap':9", "sweep 1",
-	  "w0 hello && w1 hello", "welcome; w1 welcome",
+	  BOTH,
 	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
 	  "w1 next", "gets 1/2.1 runs ${env} in /home to /logs/1/2.log",
 	  "a submit " PROGRAM ",'run_cap':2,'resources':{'cpu_slots':2}", "sweep 2",
@@ -161,7 +141,7 @@ static const struct story stories[] = {
 	  "daemon restarts", "worker 0 is found; worker 1 is found",
 	  "w1 hello", "welcome",
 	  "w1 next", "",
-	  "w0 hello", "welcome",
+	  HELLO,
 	  "w0 next", "w1 gets 1/1.3@1 runs ${env} in /home to /logs/1/1.log"}},
 	{"clients cannot run a program's trials", "cpu:1", NULL,
 	 {"a submit " PROGRAM ",'run_cap':3", "sweep 1",
@@ -170,13 +150,9 @@ static const struct story stories[] = {
 	  "a edit 'lease_s':5",
 	  "refused -32602 /lease_s: a lease is for trials that clients run; this sweep's are run on "
 	  "slots"}},
-	{"a program that needs a GPU waits where there is none", "cpu:1", NULL,
-	 {"a submit " PROGRAM ",'run_cap':1,'resources':{'gpu':1}", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w0 next", ""}},
 	{"a program's checkpoint is what its next attempt goes on from", "cpu:1", NULL,
 	 {"a submit " PROGRAM ",'run_cap':1," PROMOTE, "sweep 1",
-	  "w0 hello", "welcome",
+	  HELLO,
 	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
 	  "w0 keep 1 1 1 1 0.5", "pause",
 	  "w0 next", ""}},
@@ -184,8 +160,7 @@ static const struct story stories[] = {
 	 "cpu:1", NULL,
 	 {"a submit " PROGRAM ",'run_cap':3,'early_terminate':{'type':'asha','variant':'promote','max_t':9,"
 	  "'grace_period':2,'reduction_factor':2}", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w0 next", "gets 1/1.1" RUNS "1.log",
+	  BEGUN RUNS "1.log",
 	  "w0 report 1 1 1 3 0.5", "continue until 4",
 	  "w0 report 1 1 2 5 0.4", "pause",
 	  "w0 next", "gets 1/2.1" RUNS "2.log",
@@ -198,13 +173,13 @@ static const struct story stories[] = {
 	  "w0 report 3 1 2 5 0.4", "pause",
 	  "rows SELECT trial, resume_step FROM trial", "1 0; 2 3; 3 0",
 	  "daemon restarts", "worker 0 is found",
-	  "w0 hello", "welcome",
+	  HELLO,
 	  "w0 next", "gets 1/3.2" RUNS "3.log",
 	  "w0 report 3 2 1 3 0.1", "continue until 8"}},
 	{"who keeps nothing is copied by nobody, and the sweep says so", "cpu:2", NULL,
 	 {"a submit " PROGRAM ",'run_cap':2,'early_terminate':{'type':'pbt','perturbation_interval':2,"
 	  "'quantile_fraction':0.5}", "sweep 1",
-	  "w0 hello && w1 hello", "welcome; w1 welcome",
+	  BOTH,
 	  "w0 next", "gets 1/1.1" RUNS "1.log",
 	  "w1 next", "gets 1/2.1" RUNS "2.log",
 	  "w0 report 1 1 1 1 0.1", "continue until 2",
@@ -221,15 +196,6 @@ static const struct story stories[] = {
 	 {"a submit 'program':'train.py'",
 	  "refused -32602 /spec/run: \"run\" is missing: {\"cwd\": \"/the/folder\"}, in which the "
 	  "command is run (`sweep submit` fills in its own)"}},
-	{"a program lives through the death of the daemon", "cpu:1", NULL,
-	 {"a submit " PROGRAM ",'run_cap':1", "sweep 1",
-	  "w0 hello", "welcome",
-	  "w0 next", "gets 1/1.1 runs ${env} in /home to /logs/1/1.log",
-	  "w0 report 1 1 1 1 0.5", "continue",
-	  "daemon restarts", "worker 0 is found",
-	  "w0 hello 1 1 1", "goes on",
-	  "w0 report 1 1 2 2 0.4", "continue",
-	  "w0 tell 1 1 COMPLETED", "1 COMPLETED"}},
 };
 /* clang-format on */
 

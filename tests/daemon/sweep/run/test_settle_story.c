@@ -103,13 +103,6 @@ static const struct story stories[] = {
 	  "a get", "COMPLETED: 2 COMPLETED (grid exhausted: 2 points tried, run_cap is 50)",
 	  "daemon restarts", "",
 	  "a get", "COMPLETED: 2 COMPLETED (grid exhausted: 2 points tried, run_cap is 50)"}},
-	{"an ended sweep is extended by a daemon that has not loaded it", NULL, "'run_cap':1",
-	 {"a ask", "1.1",
-	  "a final 1 1 COMPLETED 1", "1 COMPLETED",
-	  "daemon restarts", "",
-	  "a get", "COMPLETED: 1 COMPLETED",
-	  "a extend 2", "RUNNING",
-	  "a ask", "2.1"}},
 	{"what is asked of an ended sweep waits while its history is read", NULL, "'run_cap':1",
 	 {"a ask", "1.1",
 	  "a final 1 1 COMPLETED 1", "1 COMPLETED",
@@ -208,14 +201,6 @@ static const struct story stories[] = {
 	  "b ask 9", "2.1 3.1 4.1 5.1",
 	  "time 20", "",
 	  "b get", "RUNNING: 1 PENDING, 4 RUNNING"}},
-	{"a paused sweep stays paused over a restart", NULL, "'run_cap':3",
-	 {"a ask", "1.1",
-	  "a pause", "PAUSED",
-	  "daemon restarts", "",
-	  "a ask", "none, paused",
-	  "a report 1 1 1 1 0.5", "continue",
-	  "a resume", "RUNNING",
-	  "a ask", "2.1"}},
 };
 /* clang-format on */
 
