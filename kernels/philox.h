@@ -19,7 +19,7 @@ enum sw_philox_stream {
 	SW_PHILOX_SHUFFLE = 3,  /* 0, epoch, draw */
 	SW_PHILOX_SPLIT = 4,    /* 0, 0, draw */
 	SW_PHILOX_AUGMENT = 5,  /* 0, epoch, row of the data set */
-	SW_PHILOX_SYNTHETIC = 6 /* what (worker/data/data_synthetic.c), class or row, draw */
+	SW_PHILOX_SYNTHETIC = 6 /* what (trainer/data/data_synthetic.c), class or row, draw */
 };
 
 /* layer below 2^24, step below 2^56, index below 2^40. */

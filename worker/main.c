@@ -3,10 +3,10 @@
  *
  *   sweep-worker --socket PATH --slot N --device cpu:0|gpu:0 [--name NAME] [--lanes N] [--cores N]
  *                [--memory BYTES] < ID                         (worker/serve.h)
- *   sweep-worker check [gpu] < SPEC.json          (worker/check.h; gpu: trials may run on GPUs)
+ *   sweep-worker check [gpu] < SPEC.json          (trainer/check.h; gpu: trials may run on GPUs)
  *   sweep-worker export CHECKPOINT FILE
- *   sweep-worker fit FILE [EPOCHS] < JOB.json      (worker/fit.h)
- *   sweep-worker predict MODEL DATA [FORMAT]      (worker/predict.h)
+ *   sweep-worker fit FILE [EPOCHS] < JOB.json      (trainer/fit.h)
+ *   sweep-worker predict MODEL DATA [FORMAT]      (trainer/predict.h)
  *   sweep-worker pilot < LINES                    (worker/pilot.h; a cluster's job of the daemon's)
  *
  * Name     Errors begin with "sweep-worker: ", or with "sweep: " where argv[0] is sweep.
@@ -17,11 +17,11 @@
  */
 #include "proto/frame.h"
 #include "proto/json.h"
-#include "worker/check.h"
-#include "worker/file/export.h"
-#include "worker/fit.h"
+#include "trainer/check.h"
+#include "trainer/file/export.h"
+#include "trainer/fit.h"
+#include "trainer/predict.h"
 #include "worker/pilot.h"
-#include "worker/predict.h"
 #include "worker/serve.h"
 #include <errno.h>
 #include <fcntl.h>

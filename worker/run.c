@@ -4,12 +4,12 @@
 #include "base/clock.h"
 #include "proto/checkpoint_path.h"
 #include "proto/json.h"
-#include "worker/allowance.h"
-#include "worker/file/checkpoint.h"
-#include "worker/prepare.h"
-#include "worker/ranks.h"
+#include "trainer/allowance.h"
+#include "trainer/file/checkpoint.h"
+#include "trainer/prepare.h"
+#include "trainer/ranks.h"
+#include "trainer/train.h"
 #include "worker/run_log.h"
-#include "worker/train.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 #ifndef SW_WORKER_RUN_H
 #define SW_WORKER_RUN_H
 
+#include "trainer/runner.h"
 #include "worker/link/session.h"
-#include "worker/runner.h"
 
-/* Runs the job and finishes it in the session; with several ranks as rank 0 (worker/ranks.h). What
+/* Runs the job and finishes it in the session; with several ranks as rank 0 (trainer/ranks.h). What
  * is wrong with the trial is told, and SW_OK here. SW_DEVICE_LOST: the device is unusable, the
  * process must end and the trial is not to blame. SW_PEER_LOST: NCCL has lost a rank; the process
  * ends, by which the daemon knows that the attempt is. */

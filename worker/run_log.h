@@ -3,9 +3,9 @@
 #define SW_WORKER_RUN_LOG_H
 
 #include "proto/job.h"
+#include "trainer/net/net.h"
+#include "trainer/prepare.h"
 #include "worker/link/session.h"
-#include "worker/net/net.h"
-#include "worker/prepare.h"
 
 /* Once all is prepared: device, model, rows, ranks. */
 void sw_run_log_start(struct sw_session *s, const char *device, const struct sw_job *job,

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "kernels/philox.h"
 #include "proto/json.h"
-#include "worker/data/shuffle.h"
+#include "trainer/data/shuffle.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
  * bench/lib/train_job.h — what a trial of the worker does, without a worker: a data set, loaded,
- * and the steps of worker/net/net.h on it, for bench/train and bench/lanes.
+ * and the steps of trainer/net/net.h on it, for bench/train and bench/lanes.
  *
  * lenet-cifar  the preset (l1 120, l2 84) on the synthetic images of CIFAR's shape
  * mlp          64-64-32-10 on digits
@@ -9,7 +9,7 @@
 #ifndef SW_BENCH_LIB_TRAIN_JOB_H
 #define SW_BENCH_LIB_TRAIN_JOB_H
 
-#include "worker/net/net.h"
+#include "trainer/net/net.h"
 
 struct train_job {
 	struct sw_model model;

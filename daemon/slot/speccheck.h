@@ -19,7 +19,7 @@ struct sw_speccheck {
 	int64_t parameters; /* weights that are trained */
 	int64_t bytes;      /* that a trial takes, its data set among them */
 	int64_t data_bytes; /* of the data set */
-	int64_t data_sum;   /* of its files (worker/data/data.h); 0: it has none */
+	int64_t data_sum;   /* of its files (trainer/data/data.h); 0: it has none */
 	char odd[200];      /* what may be a mistake in the data set; "": nothing */
 	double flops;       /* operations of a step */
 	/* Of a pipeline, of a step: the heaviest stage's operations, and the micro-batches that

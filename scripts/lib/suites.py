@@ -28,14 +28,15 @@ E2E = {
     "kernels": "cuda_module",
     "spec": "command_spec spec_schema validate",
     "store": "state_safety",
-    "worker": "best memory pbt promote train",
-    "worker/comm": "gang gang_crowd gang_faults gang_sync pipeline",
-    "worker/data": "data_formats",
+    "trainer": "best memory train",
+    "trainer/comm": "gang gang_crowd gang_faults gang_sync pipeline",
+    "trainer/data": "data_formats",
+    "trainer/file": "checkpoint checkpoint_files",
+    "trainer/net": "predict",
+    "worker": "pbt promote",
     "worker/exec": "command command_crash command_lanes command_left command_ranks command_resume environment"
                    " trial_dir warm warm_import warm_odd",
-    "worker/file": "checkpoint checkpoint_files",
     "worker/link": "lanes",
-    "worker/net": "predict",
 }
 # Folders whose longer histories the simulator tells: pruners have no others.
 SIMULATED = ("sim", "sched/pruner", "sched/sweep")

@@ -30,7 +30,7 @@ def damage(folder, kind, name, change):
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_whole_files_train_and_a_damaged_one_is_refused_or_fails_trials_with_its_line(start, tmp_path, kind):
-    """Which damage has which line: tests/worker/data. The worker that finds it lives on."""
+    """Which damage has which line: tests/trainer/data. The worker that finds it lives on."""
     client = start("cpu:1").client()
     folder = tmp_path / "data"
     name, change, word = DAMAGE[kind]

@@ -106,7 +106,7 @@ case " $FAULTS " in *" nccl "*) echo "ncclCommInitRankConfig on rank 0: internal
 
 TESTFILE = """add_test("kernels/gpu_cuda_ops" "{at}/tests/test_kernels_gpu_cuda_ops")
 set_tests_properties("kernels/gpu_cuda_ops" PROPERTIES SKIP_RETURN_CODE "77")
-add_test("worker/gpu_cuda_net" "/bin/true")
+add_test("trainer/gpu_cuda_net" "/bin/true")
 add_test("kernels/cuda_ops" "/bin/false")
 add_test("daemon/gpu_story" "/bin/false")
 """
@@ -136,7 +136,7 @@ class Tree:
             (at / "built" / "bin" / name).symlink_to(os.path.join(BIN, name))
         put(at / "built/bin/bench_lanes", LANES)
         put(at / "built/tests/test_kernels_gpu_cuda_ops", TEST)
-        put(at / "built/tests/test_worker_nccl_real", NCCL)
+        put(at / "built/tests/test_trainer_nccl_real", NCCL)
         (at / "built/CTestTestfile.cmake").write_text(TESTFILE.format(at=at / "built"))
         self.cards(cards)
 

@@ -206,7 +206,7 @@ def wine(start, tmp_path):
 
 
 def test_bad_input_has_one_line_each(start, tmp_path):
-    """Each line that there is: tests/worker/test_predict.c."""
+    """Each line that there is: tests/trainer/test_predict.c."""
     model = wine(start, tmp_path)
     with open(os.path.join(ROOT, "data", "wine.csv"), encoding="utf-8") as file:
         text = file.read()

@@ -5,7 +5,7 @@
 #ifndef SW_TESTS_FLOAT64_NET_CASE_H
 #define SW_TESTS_FLOAT64_NET_CASE_H
 
-#include "worker/net/net.h"
+#include "trainer/net/net.h"
 
 struct net_case {
 	const char *list; /* the layers, as JSON */

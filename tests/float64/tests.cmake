@@ -2,10 +2,10 @@
 # they compute then has the digits that finite differences need. isa_all.c stands for cpu/isa.c,
 # which chooses by the machine: in double every build of the loops is plain C.
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cpu/*.c
-	${CMAKE_SOURCE_DIR}/worker/comm/*.c
-	${CMAKE_SOURCE_DIR}/worker/model/*.c
-	${CMAKE_SOURCE_DIR}/worker/net/*.c
-	${CMAKE_SOURCE_DIR}/worker/data/*.c)
+	${CMAKE_SOURCE_DIR}/trainer/comm/*.c
+	${CMAKE_SOURCE_DIR}/trainer/model/*.c
+	${CMAKE_SOURCE_DIR}/trainer/net/*.c
+	${CMAKE_SOURCE_DIR}/trainer/data/*.c)
 list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/kernels/cpu/isa.c)
 add_library(sw_double STATIC ${sources} float64/isa_all.c
 	${CMAKE_SOURCE_DIR}/kernels/step.c)

@@ -3,8 +3,8 @@
  * checksum are put right, so that what lies behind them is reached; bit 2, the last third is cut
  * off. A net reads it, and it is exported: what is refused has a line and leaves the net as it was,
  * what is taken has an export. */
-#include "worker/file/checkpoint_format.h"
-#include "worker/file/export.h"
+#include "trainer/file/checkpoint_format.h"
+#include "trainer/file/export.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Any bytes as the files of a data set. The first byte says in which format, the next two how many
  * of the rest are the first file; what is left is the second. The check, which keeps no rows, and
  * the load agree; what is refused has a line, what is taken has labels and ids in their range. */
-#include "worker/data/data.h"
+#include "trainer/data/data.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* tests/kernels/test_losses.c — what the losses of the CPU table count, by hand. Their values and
- * gradients: tests/worker/test_fixtures.c beside PyTorch, tests/float64. */
+ * gradients: tests/trainer/test_fixtures.c beside PyTorch, tests/float64. */
 #include "kernels/ops.h"
 #include "tests/run.h"
 #include <math.h>

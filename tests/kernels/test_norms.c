@@ -1,6 +1,6 @@
 /* tests/kernels/test_norms.c — statistics of batch norms of the CPU table, also over rows that
- * ranks share, and values far from zero. Values and gradients: tests/worker/test_fixtures.c beside
- * PyTorch, tests/float64, and tests/worker/net/test_gang_sync.c where ranks share the rows. */
+ * ranks share, and values far from zero. Values and gradients: tests/trainer/test_fixtures.c beside
+ * PyTorch, tests/float64, and tests/trainer/net/test_gang_sync.c where ranks share the rows. */
 #include "kernels/ops.h"
 #include "tests/run.h"
 #include <math.h>

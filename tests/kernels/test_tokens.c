@@ -1,5 +1,5 @@
 /* tests/kernels/test_tokens.c — padding of tokens, and images, of the CPU table by the definition.
- * Values and gradients of tokens: tests/worker/test_fixtures.c beside PyTorch, tests/float64. */
+ * Values and gradients of tokens: tests/trainer/test_fixtures.c beside PyTorch, tests/float64. */
 #include "kernels/ops.h"
 #include "kernels/philox.h"
 #include "tests/run.h"

@@ -3,7 +3,7 @@
 #include "base/beat.h"
 #include "tests/run.h"
 #include "tests/worker/trial.h"
-#include "worker/data/shuffle.h"
+#include "trainer/data/shuffle.h"
 #include <pthread.h>
 #include <semaphore.h>
 

@@ -1,8 +1,8 @@
 /* tests/worker/test_lanes.c — trials in several threads at once, on shared data sets: the curves of
  * trials alone. Under the thread sanitizer: what they share is locked. */
 #include "tests/run.h"
-#include "tests/worker/cache_get.h"
-#include "worker/train.h"
+#include "tests/trainer/cache_get.h"
+#include "trainer/train.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>

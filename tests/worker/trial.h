@@ -3,9 +3,9 @@
 #ifndef SW_TESTS_WORKER_TRIAL_H
 #define SW_TESTS_WORKER_TRIAL_H
 
-#include "tests/worker/adam.h"
-#include "worker/file/checkpoint.h"
-#include "worker/train.h"
+#include "tests/trainer/adam.h"
+#include "trainer/file/checkpoint.h"
+#include "trainer/train.h"
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>

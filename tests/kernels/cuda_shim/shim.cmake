@@ -59,7 +59,7 @@ foreach(noun cuda_ops cuda_linear cuda_losses cuda_images cuda_conv cuda_norm cu
 		set_tests_properties(kernels/gpu_${noun} PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77)
 	endif()
 endforeach()
-# Their kernels' accesses are watched without sanitizers; worker/cuda_net and its like run the same ones.
+# Their kernels' accesses are watched without sanitizers; trainer/cuda_net and its like run the same ones.
 set_tests_properties(kernels/cuda_linear kernels/cuda_conv PROPERTIES LABELS once)
 sw_test(kernels/test_cuda_open.c sw_cuda_shim)
 sw_test(kernels/test_cuda_load.c sw_cuda_shim)

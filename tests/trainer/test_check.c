@@ -1,0 +1,327 @@
+/* tests/trainer/test_check.c — what `sweep-worker check` says of whole specs. */
+#include "base/fault.h"
+#include "kernels/ops.h"
+#include "proto/json.h"
+#include "tests/run.h"
+#include "trainer/check.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SPEC(params, trainer)                                                                      \
+	"{\"name\":\"t\",\"method\":\"random\",\"metric\":{\"name\":\"val_loss\"},\"parameters\":" \
+	"{"                                                                                        \
+	"\"lr\":{\"min\":0.1,\"max\":0.2}" params "},\"run_cap\":4,\"trainer\":{" trainer "}}"
+#define BOUND(constraint, params, trainer)                                                         \
+	"{\"constraints\":[\"" constraint                                                          \
+	"\"],\"method\":\"random\",\"metric\":{\"name\":\"val_loss\"},"                            \
+	"\"parameters\":{\"lr\":{\"min\":0.1,\"max\":0.2}" params                                  \
+	"},\"run_cap\":4,\"trainer\":{" trainer "}}"
+#define STAGED(n, params, trainer)                                                                 \
+	"{\"method\":\"random\",\"metric\":{\"name\":\"val_loss\"},\"parameters\":{"               \
+	"\"lr\":{\"value\":0.1}" params "},\"run_cap\":4,\"resources\":{\"cpu_slots\":" #n         \
+	"},\"parallel\":{\"pipeline\":" #n "},\"trainer\":{" trainer "}}"
+#define WINE "\"dataset\":{\"name\":\"wine\"}"
+
+static const struct {
+	const char *spec, *says;
+} specs[] = {
+	{SPEC(",\"l1\":{\"values\":[4,16,8]}",
+	      WINE ",\"model\":[{\"linear\":\"l1\"},\"relu\",{\"linear\":3}]"),
+	 "{\"ok\":true,\"features\":13,\"classes\":3,\"rows\":178,\"parameters\":275,\"bytes\":"},
+	{SPEC("",
+	      "\"dataset\":{\"name\":\"diabetes\"},\"loss\":\"mse\",\"model\":[{\"linear\":1}]"),
+	 "{\"ok\":true,\"features\":10,\"classes\":0,\"rows\":442,\"parameters\":11,\"bytes\":"},
+	{SPEC("", WINE ",\"model\":[{\"linear\":4}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/model/0/linear\",\"message\":\"the last layer is 4 "
+	 "wide, but the data has 3 classes\"}"},
+	/* right for the largest value alone */
+	{SPEC(",\"l1\":{\"values\":[2,3]}", WINE ",\"model\":[{\"linear\":\"l1\"}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/model/0/linear\",\"message\":\"the last layer is 2 "
+	 "wide, but the data has 3 classes\"}"},
+	{SPEC("", "\"dataset\":{\"format\":\"csv\",\"path\":\"/nowhere/x.csv\",\"label\":\"y\"},"
+		  "\"model\":[{\"linear\":4}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/path\",\"message\":\"/nowhere/x.csv: No "
+	 "such "
+	 "file or directory\"}"},
+	{SPEC("", "\"dataset\":{\"format\":\"csv\",\"path\":\"data/wine.csv\",\"label\":\"clas\"},"
+		  "\"model\":[{\"linear\":3}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/label\",\"message\":\"data/wine.csv has no "
+	 "column \\\"clas\\\": did you mean \\\"class\\\"?\"}"},
+	{SPEC("", "\"dataset\":{\"format\":\"synthetic\",\"image\":[3,32,32],\"rows\":500},"
+		  "\"model\":{\"preset\":\"lenet-cifar\"}"),
+	 "{\"ok\":true,\"features\":3072,\"classes\":10,\"rows\":500,\"parameters\":62006,"
+	 "\"bytes\":"},
+	{SPEC("", "\"dataset\":{\"name\":\"digits\",\"image\":[1,8,8]},\"model\":[{\"conv2d\":"
+		  "{\"out\":4,\"kernel\":3,\"stride\":1,\"padding\":1}},\"flatten\",{\"linear\":"
+		  "10}]"),
+	 "{\"ok\":true,\"features\":64,\"classes\":10,\"rows\":1797,\"parameters\":2610,"},
+	{SPEC("", "\"dataset\":{\"name\":\"digits\",\"image\":[1,8,8]},\"model\":{\"preset\":"
+		  "\"mlp\",\"outputs\":10,\"depth\":1,\"width\":32}"),
+	 "{\"ok\":true,\"features\":64,\"classes\":10,\"rows\":1797,\"parameters\":2410,"},
+	{SPEC("", "\"dataset\":{\"name\":\"digits\",\"image\":[3,8,8]},\"model\":[{\"linear\":"
+		  "10}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/image\",\"message\":\""},
+	{SPEC("", "\"dataset\":{\"format\":\"cifar10\",\"path\":\"/nowhere\"},\"model\":"
+		  "{\"preset\":\"lenet-cifar\"}"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/path\",\"message\":\"/nowhere/"
+	 "data_batch_1.bin: No such file or directory\"}"},
+	{SPEC("", "\"dataset\":{\"format\":\"synthetic\",\"tokens\":8,\"vocab\":20},\"model\":"
+		  "[{\"embedding\":{\"vocab\":19,\"dim\":4}},\"mean_tokens\",{\"linear\":10}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/model/0"},
+	{"{", "{\"ok\":false,\"pointer\":\"\",\"message\":"},
+	{"[]", "{\"ok\":false,\"pointer\":\"\",\"message\":"},
+};
+
+TEST_ROWS(check_answers_one_object, specs)
+{
+	struct sw_buf out;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(specs[_i].spec, strlen(specs[_i].spec), NULL, &out);
+	ck_assert_int_eq(out.failed, SW_OK);
+	ck_assert_msg(strncmp(out.data, specs[_i].says, strlen(specs[_i].says)) == 0,
+		      "%s\nis not\n%s", out.data, specs[_i].says);
+	ck_assert_int_eq(out.data[out.len - 1], '}');
+	if (strstr(specs[_i].says, "true"))
+		ck_assert_int_eq(strstr(out.data, "val_accuracy") != NULL,
+				 strstr(specs[_i].says, "\"classes\":0") == NULL);
+	sw_buf_fini(&out);
+}
+
+#define IMAGES "\"dataset\":{\"format\":\"synthetic\",\"image\":[1,8,8],\"rows\":50,\"classes\":4}"
+static double bytes_of(const char *spec)
+{
+	struct sw_buf out;
+	const char *at;
+	double bytes;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(spec, strlen(spec), NULL, &out);
+	ck_assert_int_eq(out.failed, SW_OK);
+	at = strstr(out.data, "\"bytes\":");
+	ck_assert_msg(at != NULL, "%s\n%s", spec, out.data);
+	bytes = atof(at + 8);
+	sw_buf_fini(&out);
+	return bytes;
+}
+
+#define THREE WINE ",\"model\":[{\"linear\":\"l1\"},\"relu\",{\"linear\":3}]"
+#define DEEP                                                                                       \
+	"\"dataset\":{\"name\":\"digits\"},\"model\":{\"preset\":\"mlp\",\"outputs\":10,"          \
+	"\"depth\":\"d\",\"width\":512},\"optimizer\":\"adam\""
+#define NO_CUT                                                                                     \
+	"{\"ok\":false,\"pointer\":\"/parallel/pipeline\",\"message\":\"the model cannot be cut "  \
+	"into "
+
+/* What is in the answer. */
+static const struct {
+	const char *spec, *says;
+} staged[] = {
+	/* 13 to 16, no gradient for the rows, times 32 rows; 16 floats of each row cross */
+	{STAGED(2, ",\"l1\":{\"values\":[4,16,8]}", THREE),
+	 "\"stage_flops\":26624,\"parts\":8,\"cut_bytes\":2048,"},
+	{STAGED(2, ",\"l1\":{\"value\":4},\"batch_size\":{\"value\":8}", THREE),
+	 "\"stage_flops\":1664,\"parts\":8,\"cut_bytes\":128,"},
+	/* no more than rows */
+	{STAGED(2, ",\"l1\":{\"value\":4},\"batch_size\":{\"value\":3}", THREE), "\"parts\":3,"},
+	{STAGED(3, ",\"l1\":{\"value\":4}", THREE), NO_CUT "3 stages"},
+	{STAGED(2, "", WINE ",\"model\":[{\"linear\":3}]"), NO_CUT "2 stages"},
+	/* one corner is enough */
+	{STAGED(4, ",\"d\":{\"values\":[1,3]}", DEEP), NO_CUT "4 stages"},
+	{STAGED(4, ",\"d\":{\"values\":[4,3]}", DEEP), "{\"ok\":true,"},
+};
+
+TEST_ROWS(check_of_a_pipeline_says_what_its_stages_have, staged)
+{
+	struct sw_buf out;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(staged[_i].spec, strlen(staged[_i].spec), NULL, &out);
+	ck_assert_msg(strstr(out.data, staged[_i].says) != NULL, "%s\nhas not\n%s", out.data,
+		      staged[_i].says);
+	sw_buf_fini(&out);
+}
+
+/* Each stage has its own weights, gradients and rows: that of the largest counts. */
+TEST(check_of_a_pipeline_takes_less_memory_than_one_slot)
+{
+	const double one = bytes_of(STAGED(1, ",\"d\":{\"value\":8}", DEEP));
+	const double two = bytes_of(STAGED(2, ",\"d\":{\"value\":8}", DEEP));
+	const double four = bytes_of(STAGED(4, ",\"d\":{\"value\":8}", DEEP));
+
+	ck_assert_double_lt(two, .8 * one);
+	ck_assert_double_lt(four, .7 * two);
+	ck_assert_double_gt(four, .1 * one);
+}
+
+/* Two spaces whose largest trials are one: that of the right. */
+static const struct {
+	const char *space, *largest;
+} spaces[] = {
+	{SPEC(",\"optimizer\":{\"values\":[\"sgd\",\"adam\"]}", WINE ",\"model\":[{\"linear\":3}]"),
+	 SPEC(",\"optimizer\":{\"value\":\"adam\"}", WINE ",\"model\":[{\"linear\":3}]")},
+	{SPEC(",\"s\":{\"values\":[1,2]}",
+	      IMAGES ",\"model\":[{\"conv2d\":{\"out\":4,\"kernel\":3,\"stride\":\"s\"}},"
+		     "\"flatten\",{\"linear\":4}]"),
+	 SPEC("",
+	      IMAGES ",\"model\":[{\"conv2d\":{\"out\":4,\"kernel\":3}},\"flatten\",{\"linear\":"
+		     "4}]")},
+	{SPEC(",\"b\":{\"values\":[false,true]}",
+	      WINE ",\"model\":[{\"linear\":{\"out\":64,\"bias\":\"b\"}},{\"linear\":3}]"),
+	 SPEC("", WINE ",\"model\":[{\"linear\":64},{\"linear\":3}]")},
+};
+
+TEST_ROWS(check_finds_the_trial_that_takes_most_memory, spaces)
+{
+	ck_assert_double_eq(bytes_of(spaces[_i].space), bytes_of(spaces[_i].largest));
+}
+
+#define TWO_KERNELS                                                                                \
+	IMAGES ",\"model\":[{\"conv2d\":{\"out\":2,\"kernel\":\"k\"}},{\"conv2d\":{\"out\":2,"     \
+	       "\"kernel\":\"j\"}},\"flatten\",{\"linear\":4}]"
+#define KERNELS ",\"k\":{\"values\":[3,7]},\"j\":{\"values\":[1,6]}"
+#define WIDE    IMAGES ",\"model\":[\"flatten\",{\"linear\":\"a\"},{\"linear\":\"b\"},{\"linear\":4}]"
+#define WIDTHS                                                                                     \
+	",\"a\":{\"distribution\":\"pow2\",\"min\":16,\"max\":65536},\"b\":{\"distribution\":"     \
+	"\"pow2\","                                                                                \
+	"\"min\":16,\"max\":65536}"
+
+/* What the constraints leave out is no reason to refuse, and is no trial's memory. */
+TEST(check_looks_at_what_the_constraints_leave)
+{
+	static const char *const refused = SPEC(KERNELS, TWO_KERNELS);
+	struct sw_buf out;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(refused, strlen(refused), NULL, &out);
+	ck_assert_ptr_nonnull(strstr(out.data, "\"ok\":false"));
+	sw_buf_fini(&out);
+	ck_assert_double_gt(bytes_of(BOUND("k + j <= 9", KERNELS, TWO_KERNELS)), 0);
+	/* 64 a + a b weights at most, with a gradient each; 2^32 without the constraint */
+	ck_assert_double_lt(bytes_of(BOUND("a * b <= 65536", WIDTHS, WIDE)), 5e7);
+	ck_assert_double_gt(bytes_of(BOUND("a * b <= 65536", WIDTHS, WIDE)), 2e6);
+}
+
+#define STRIDES                                                                                    \
+	"\"dataset\":{\"format\":\"synthetic\",\"image\":[1,32,32],\"rows\":50,\"classes\":4},"    \
+	"\"model\":[{\"conv2d\":{\"out\":\"a\",\"kernel\":3,\"stride\":\"s\"}},{\"conv2d\":"       \
+	"{\"out\":\"b\",\"kernel\":3,\"stride\":\"t\"}},\"flatten\",{\"linear\":4}]"
+#define ONE_NET(a, s, t)                                                                           \
+	SPEC(",\"a\":{\"value\":" #a "},\"b\":{\"value\":" #a "},\"s\":{\"value\":" #s             \
+	     "},\"t\":{\"value\":" #t "}",                                                         \
+	     STRIDES)
+
+/* The constraint parts the corners: no step of one parameter leads from four channels to five. From
+ * the largest corner each step but the last leads to a point below the best one of four. */
+TEST(check_climbs_from_the_largest_corner_through_points_below_the_other_climb)
+{
+	static const char *const nets = BOUND("a == b",
+					      ",\"a\":{\"values\":[4,5]},\"b\":{\"values\":[4,5]},"
+					      "\"s\":{\"values\":[1,4]},\"t\":{\"values\":[1,4]}",
+					      STRIDES);
+	const double four = bytes_of(ONE_NET(4, 1, 1)), five = bytes_of(ONE_NET(5, 1, 1));
+
+	ck_assert_double_lt(bytes_of(ONE_NET(5, 4, 4)), four);
+	ck_assert_double_lt(bytes_of(ONE_NET(5, 1, 4)), four);
+	ck_assert_double_lt(bytes_of(ONE_NET(5, 4, 1)), four);
+	ck_assert_double_gt(five, four);
+	ck_assert_double_eq(bytes_of(nets), five);
+}
+
+/* The largest kernels, 7 and 7, are left out; of 3 and 7 beside them the second is larger than what
+ * it slides over. The smallest, 3 and 1, fit. */
+TEST(check_refuses_what_fits_at_the_smallest_values_but_not_near_the_largest)
+{
+	static const char *const spec = BOUND(
+		"k + j <= 13", ",\"k\":{\"values\":[3,7]},\"j\":{\"values\":[1,7]}", TWO_KERNELS);
+	struct sw_buf out;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(spec, strlen(spec), NULL, &out);
+	ck_assert_msg(strstr(out.data, "\"pointer\":\"/trainer/model/1/conv2d\"") != NULL, "%s",
+		      out.data);
+	sw_buf_fini(&out);
+}
+
+#ifdef SW_FAULTS
+TEST(check_without_memory_answers_all_the_same)
+{
+	static const char *const spec = BOUND("k + j <= 9", KERNELS, TWO_KERNELS);
+
+	for (unsigned nth = 1;; nth++) {
+		struct sw_buf out;
+
+		ck_assert_uint_lt(nth, 100000);
+		sw_buf_init(&out, 65536);
+		ck_assert_int_eq(sw_buf_adds(&out, " "), SW_OK); /* has its memory */
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_check_spec(spec, strlen(spec), NULL, &out);
+		const bool fired = sw_fault_fired(SW_FAULT_MALLOC) > 0;
+
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		if (out.failed == SW_OK)
+			ck_assert_msg(strncmp(out.data, " {\"ok\":", 7) == 0, "%s", out.data);
+		sw_buf_fini(&out);
+		if (!fired)
+			break;
+	}
+}
+#endif
+
+/* Each core has scratch memory of its own in a convolution: a slot may have them all. */
+TEST(check_counts_the_memory_of_as_many_cores_as_there_are)
+{
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	const struct sw_conv conv = {32, 3, 32, 32, 6, 5, 5, 1, 0};
+	struct sw_buf out;
+
+	sw_ops_cpu_threads((unsigned)cores);
+	const size_t most = sw_ops_cpu.conv2d_workspace(&conv);
+
+	sw_ops_cpu_threads(1);
+	ck_assert(cores == 1 || sw_ops_cpu.conv2d_workspace(&conv) < most);
+	sw_buf_init(&out, 65536);
+	sw_check_spec(specs[0].spec, strlen(specs[0].spec), NULL, &out);
+	ck_assert_uint_eq(sw_ops_cpu.conv2d_workspace(&conv), most);
+	sw_buf_fini(&out);
+}
+
+static size_t library_products(enum sw_precision p, size_t B, size_t in, size_t out)
+{
+	(void)p;
+	(void)B;
+	(void)in;
+	(void)out;
+	return (size_t)32 << 20;
+}
+
+static double bytes_on(const struct sw_ops *gpu)
+{
+	struct sw_buf out;
+	cJSON *json;
+	double bytes;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(specs[0].spec, strlen(specs[0].spec), gpu, &out);
+	json = cJSON_Parse(out.data);
+	bytes = cJSON_GetNumberValue(cJSON_GetObjectItem(json, "bytes"));
+	cJSON_Delete(json);
+	sw_buf_fini(&out);
+	return bytes;
+}
+
+/* Where trials may run on a GPU, what a library needs there counts: memory that it is lent, and its
+ * own. */
+TEST(check_counts_the_memory_of_products_on_a_gpu)
+{
+	struct sw_ops gpu = sw_ops_cpu;
+
+	gpu.products_open_bytes = (size_t)1 << 24;
+	ck_assert_double_eq(bytes_on(&gpu), bytes_on(NULL));
+	gpu.linear_products = library_products;
+	ck_assert_double_eq(bytes_on(&gpu), bytes_on(NULL) + 0x1p25 + 0x1p24);
+}
+
+RUN_TESTS(NULL, NULL)
