@@ -446,9 +446,9 @@ static void verify_sweeps(const struct story *story, const bool there[SWEEPS])
 	sw_peek_close(db);
 }
 
-/* The power goes. What is stored must be what a next daemon can go on from, and of a story that was
- * told whole what a replay comes to. */
-static void end_story(const struct story *story, bool whole)
+/* The power goes. What is stored must be what a next daemon can go on from, and what a replay comes
+ * to. */
+static void end_story(const struct story *story)
 {
 	bool there[SWEEPS] = {false};
 	struct sw_err err = SW_ERR_INIT;
@@ -462,8 +462,7 @@ static void end_story(const struct story *story, bool whole)
 	for (size_t i = 0; i < sweepd.sweep.sweep_n && i < SWEEPS; i++)
 		there[i] = sweepd.sweep.sweeps[i]->gone == SW_GONE_NOT;
 	kill_daemon();
-	if (whole)
-		verify_sweeps(story, there);
+	verify_sweeps(story, there);
 }
 
 static void tell(const struct story *s, int number)
@@ -482,7 +481,7 @@ static void tell(const struct story *s, int number)
 				      s->line[i], got,
 				      s->line[i + 1] != NULL ? s->line[i + 1] : "(nothing)");
 	}
-	end_story(s, true);
+	end_story(s);
 }
 
 START_TEST(story)
@@ -509,7 +508,7 @@ START_TEST(story_with_a_broken_disk)
 			(void)play(s->line[i]);
 			broke = fixture_disk.commits_left < 0;
 		}
-		end_story(s, false);
+		end_story(s);
 	}
 }
 END_TEST

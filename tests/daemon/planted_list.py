@@ -36,6 +36,8 @@ FAULTS = [
     ("a trial that paused without a checkpoint counts as having one", "sweep/run/report.c", "program_story",
      "e.stateless = !e.checkpoint", "e.stateless = false"),
     ("a start forgets who kept nothing", "sweep/load/replay.c", "program_story", ".stateless = row->checkpoint < 0,", ""),
+    ("a run cap that changes takes away why the sweep paused", "sweep/run/driver.c", "program_story",
+     "*cause != '\\0' ? cause : NULL, live->ended_ms", "NULL, live->ended_ms + 0 * *cause"),
     ("a worker is not told where it is judged next", "sweep/run/report.c", "program_story",
      "next->decision == SW_DECISION_CONTINUE", "false"),
     ("a program that reports is still silent", "sweep/run/report.c", "program_story",

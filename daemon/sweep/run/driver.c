@@ -42,8 +42,10 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_running *live, const str
 	/* Compared, not known from the event: a population's child raises the cap, too. */
 	if (live->run_cap != (int64_t)sw_sweep_asked_cap(live->sched)) {
 		live->run_cap = (int64_t)sw_sweep_asked_cap(live->sched);
-		sw_tx_sweep_state(c->tx, live->sweep, sw_sweep_state_name(live->state), NULL, 0,
-				  live->run_cap);
+		const char *cause = sw_sweep_cause(live->sched); /* a paused sweep's stays */
+
+		sw_tx_sweep_state(c->tx, live->sweep, sw_sweep_state_name(live->state),
+				  *cause != '\0' ? cause : NULL, live->ended_ms, live->run_cap);
 	}
 	for (size_t i = 0; i < c->actions.n; i++)
 		sw_rows_action(c, live, event, slot, &c->actions.v[i]);

@@ -40,7 +40,8 @@ static const struct story stories[] = {
 	  "a resume", "RUNNING; w0 gets 1/3.1 runs ${env} in /home to /logs/1/3.log",
 	  "w0 tell 3 1 FAILED exit:1: RuntimeError: PytorchStreamWriter failed writing file data/0", "3 FAILED",
 	  "a get", "PAUSED: 1 COMPLETED, 2 FAILED (exit:1: RuntimeError: PytorchStreamWriter failed writing file data/0 "
-	  "(no space left; sweep log 1/3 has more, sweep resume 1 goes on, sweep retry runs one again))"}},
+	  "(no space left; sweep log 1/3 has more, sweep resume 1 goes on, sweep retry runs one again))",
+	  "a retry 3", "4 PENDING"}},
 	{"a program may report other metrics first", "cpu:1", NULL,
 	 {RUNS_OF(1),
 	  "w0 note 1 1 1 1", "continue",
