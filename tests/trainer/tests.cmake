@@ -1,7 +1,5 @@
 sw_test(trainer/data/test_csv.c sw_trainer)
 sw_test(trainer/comm/test_comm.c sw_trainer Threads::Threads)
-sw_test(trainer/comm/test_comm_exchange.c sw_trainer Threads::Threads)
-sw_test(trainer/comm/test_comm_end.c sw_trainer Threads::Threads)
 sw_test(trainer/model/test_model.c sw_trainer)
 sw_test(trainer/test_train.c sw_trainer m)
 sw_test(trainer/data/test_data.c sw_trainer m)

@@ -1,312 +1,445 @@
 /* tests/trainer/comm/test_comm.c — what ranks do together has the bits of the same done alone, each
- * a thread. */
-#include "tests/trainer/comm/draws.h"
+ * a thread; a rank that gives up ends all others with its reason; one that hangs is heard of no
+ * more. A whole pipeline: tests/trainer/net. */
+#include "base/beat.h"
 #include "tests/trainer/comm/gang.h"
 #include "trainer/comm/comm_internal.h"
+#include <poll.h>
 #include <sched.h>
 
-/* A row: a world. */
-#define CASES         GANG_MAX
-#define CASE_WORLD(i) (1 + (unsigned)(i))
-
-static void element(enum sw_comm_type type, void *p, unsigned rank, unsigned turn, size_t i)
+static uint64_t mix(uint64_t x)
 {
-	if (type == SW_COMM_F32)
-		((float *)p)[i] = (float)number(rank, turn, i);
-	else if (type == SW_COMM_F64)
-		((double *)p)[i] = number(rank, turn, i);
-	else
-		((int64_t *)p)[i] = (int64_t)draw(rank, turn, i);
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
 }
 
-/* The plain sum, at p[0]. */
-static void plain(enum sw_comm_type type, void *p, unsigned parts, unsigned turn, size_t i)
-{
-	if (type == SW_COMM_F32) {
-		float sum = (float)number(0, turn, i);
-		for (unsigned r = 1; r < parts; r++)
-			sum += (float)number(r, turn, i);
-		memcpy(p, &sum, sizeof sum);
-	} else if (type == SW_COMM_F64) {
-		double sum = number(0, turn, i);
-		for (unsigned r = 1; r < parts; r++)
-			sum += number(r, turn, i);
-		memcpy(p, &sum, sizeof sum);
-	} else {
-		uint64_t sum = 0;
-		for (unsigned r = 0; r < parts; r++)
-			sum += draw(r, turn, i);
-		memcpy(p, &sum, sizeof sum);
-	}
-}
+/* --- numbers that each rank can make for any other one --- */
 
 static size_t size_of(enum sw_comm_type type)
 {
 	return type == SW_COMM_F32 ? sizeof(float) : sizeof(double);
 }
 
-/* As the numbers of one turn: what every rank would get. */
-static bool is_sum(struct gang_rank *me, enum sw_comm_type type, const char *p, size_t n,
-		   unsigned parts, unsigned turn)
+/* The i-th of a rank in a turn: of very different sizes, so that another order of adding has other
+ * bits. */
+static uint64_t draw(unsigned rank, unsigned turn, size_t i)
 {
-	for (size_t i = 0; i < n; i++) {
-		uint64_t want = 0;
-
-		plain(type, &want, parts, turn, i);
-		if (memcmp(p + i * size_of(type), &want, size_of(type)) == 0)
-			continue;
-		GANG_BAD(me, "turn %u, type %d, %u parts: element %zu of %zu is another", turn,
-			 (int)type, parts, i, n);
-		return false;
-	}
-	return true;
+	return mix(mix(((uint64_t)turn << 32) + rank + 1) + i);
 }
 
-/* --- sums --- */
+static double number(unsigned rank, unsigned turn, size_t i)
+{
+	const uint64_t x = draw(rank, turn, i);
 
-static const size_t sizes[] = {
-	0,
-	1,
-	3,
-	255,
-	1000,
-	COMM_CELL / 8 - 1,
-	COMM_CELL / 8,
-	COMM_CELL / 4,
-	COMM_CELL / 4 + 1,
-	62006,
-	300001,
+	return ((double)(x >> 11) / 9007199254740992.0 - 0.5) * (double)(1u << (x & 15));
+}
+
+/* The plain sum of so many ranks, each by `step` higher than the one before. One: its own. */
+struct ranks {
+	unsigned first, step, n;
 };
 
-static sw_status sums(struct sw_comm *c, struct gang_rank *me, void *ctx)
+static uint64_t plain(enum sw_comm_type type, struct ranks of, unsigned turn, size_t i)
 {
-	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
-	char *all = malloc(300001 * sizeof(double) + 64);
-	sw_status rc = SW_OK;
+	float f = 0;
+	double d = 0;
+	uint64_t bits = 0;
 
-	(void)ctx;
-	for (unsigned turn = 0; turn < 3 * ROWS(sizes) && rc == SW_OK; turn++) {
-		const enum sw_comm_type type = (enum sw_comm_type)(turn % 3);
-		const size_t n = sizes[turn / 3];
-		const unsigned parts = 1 + (unsigned)(mix(turn) % world);
-		char *p = all + size_of(type) * (turn % 4); /* aligned to an element, no more */
+	for (unsigned k = 0; k < of.n; k++) {
+		const unsigned r = of.first + k * of.step;
 
-		for (size_t i = 0; i < n; i++)
-			element(type, p, rank, turn, i);
-		rc = sw_comm_sum(c, type, p, n, parts);
-		if (rc == SW_OK && !is_sum(me, type, p, n, parts, turn))
-			break;
+		if (type == SW_COMM_I64)
+			bits += draw(r, turn, i);
+		else if (type == SW_COMM_F64)
+			d = k > 0 ? d + number(r, turn, i) : number(r, turn, i);
+		else
+			f = k > 0 ? f + (float)number(r, turn, i) : (float)number(r, turn, i);
 	}
-	free(all);
+	if (type == SW_COMM_F64)
+		memcpy(&bits, &d, sizeof d);
+	if (type == SW_COMM_F32)
+		memcpy(&bits, &f, sizeof f);
+	return bits;
+}
+
+static void fill(enum sw_comm_type type, char *p, size_t n, unsigned rank, unsigned turn)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t bits = plain(type, (struct ranks){.first = rank, .n = 1}, turn, i);
+
+		memcpy(p + i * size_of(type), &bits, size_of(type));
+	}
+}
+
+static void check(struct gang_rank *me, const char *what, enum sw_comm_type type, const char *p,
+		  size_t n, struct ranks of, unsigned turn)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t want = plain(type, of, turn, i);
+
+		if (memcmp(p + i * size_of(type), &want, size_of(type)) == 0)
+			continue;
+		GANG_BAD(me, "turn %u, %s, type %d, %u ranks: element %zu of %zu is another", turn,
+			 what, (int)type, of.n, i, n);
+		return;
+	}
+}
+
+/* --- a call of each kind, of n elements --- */
+
+struct call {
+	struct sw_comm *c;
+	struct gang_rank *me;
+	unsigned rank, world, groups, turn;
+	enum sw_comm_type type;
+	size_t n;
+};
+
+/* Room for a row of each rank, at an element's alignment and no more. Freed at once when the call
+ * is back: whoever still uses it crashes. */
+static char *room_new(const struct call *k, size_t rows)
+{
+	char *p = malloc((rows * k->n + 8) * sizeof(double));
+
+	ck_assert_ptr_nonnull(p);
+	return p + k->turn % 4 * size_of(k->type);
+}
+
+static void room_free(const struct call *k, char *room)
+{
+	free(room - k->turn % 4 * size_of(k->type));
+}
+
+static sw_status call_sum(const struct call *k)
+{
+	const struct ranks of = {0, 1, 1 + (unsigned)(mix(k->turn) % k->world)};
+	char *p = room_new(k, 1);
+	sw_status rc;
+
+	fill(k->type, p, k->n, k->rank, k->turn);
+	rc = k->type == SW_COMM_F64 ? sw_comm_sum_now(k->c, NULL, (double *)(void *)p, k->n, of.n)
+				    : sw_comm_sum(k->c, k->type, p, k->n, of.n);
+	if (rc == SW_OK)
+		check(k->me, "a sum", k->type, p, k->n, of, k->turn);
+	room_free(k, p);
 	return rc;
 }
 
-TEST_LOOP(sum_of_any_size_has_bits_of_rank_order, 0, CASES)
+static sw_status call_broadcast(const struct call *k)
 {
-	gang_run(CASE_WORLD(_i), sums, NULL);
-}
+	const unsigned from = (unsigned)(mix(k->turn) % k->world);
+	char *p = room_new(k, 1);
+	sw_status rc;
 
-/* Small and large ones by turns; who is late changes. */
-static sw_status many(struct sw_comm *c, struct gang_rank *me, void *ctx)
-{
-	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
-	static _Thread_local float p[70000];
-	sw_status rc = SW_OK;
-
-	(void)ctx;
-	for (unsigned turn = 0; turn < 600 && rc == SW_OK; turn++) {
-		const size_t n = turn % 8 == 0 ? 70000 - turn : 1 + mix(turn) % 40;
-		const unsigned parts = 1 + (unsigned)(mix(turn + 7) % world);
-
-		if (mix(turn) % world == rank)
-			sched_yield();
-		for (size_t i = 0; i < n; i++)
-			element(SW_COMM_F32, p, rank, turn, i);
-		rc = sw_comm_sum(c, SW_COMM_F32, p, n, parts);
-		if (rc == SW_OK && !is_sum(me, SW_COMM_F32, (char *)p, n, parts, turn))
-			break;
-	}
+	fill(k->type, p, k->n, k->rank, k->turn);
+	rc = sw_comm_broadcast(k->c, from, p, k->n * size_of(k->type));
+	if (rc == SW_OK)
+		check(k->me, "a broadcast", k->type, p, k->n, (struct ranks){from, 1, 1}, k->turn);
+	room_free(k, p);
 	return rc;
 }
 
-TEST_LOOP(sums_in_a_row_use_cells_again, 0, CASES)
+static sw_status call_all_gather(const struct call *k)
 {
-	gang_run(CASE_WORLD(_i), many, NULL);
-}
+	const size_t bytes = k->n * size_of(k->type);
+	char *mine = room_new(k, 1), *all = room_new(k, k->world);
+	sw_status rc;
 
-/* --- begun sums --- */
-
-/* A sum of doubles between begun ones: right when the call is back, as are these in the end. */
-static sw_status buckets_and_now(struct sw_comm *c, struct gang_rank *me, void *ctx)
-{
-	enum { N = 60000, EACH = 20000, DOUBLES = 500 };
-	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
-	static _Thread_local float p[N];
-	double now[DOUBLES];
-	sw_status rc = SW_OK;
-
-	(void)ctx;
-	for (unsigned turn = 0; turn < 40 && rc == SW_OK && *me->bad == '\0'; turn++) {
-		const unsigned parts = 1 + (unsigned)(mix(turn) % world);
-
-		for (size_t i = 0; i < N; i++)
-			element(SW_COMM_F32, p, rank, turn, i);
-		for (size_t at = 0; at < N && rc == SW_OK; at += EACH) {
-			for (size_t i = 0; i < DOUBLES; i++)
-				element(SW_COMM_F64, now, rank, turn + 1000, i);
-			rc = sw_comm_sum_begin(c, NULL, p + at, EACH, parts);
-			if (rc == SW_OK)
-				rc = sw_comm_sum_now(c, NULL, now, DOUBLES, parts);
-			if (rc == SW_OK &&
-			    !is_sum(me, SW_COMM_F64, (char *)now, DOUBLES, parts, turn + 1000))
-				return rc;
-		}
-		if (rc == SW_OK)
-			rc = sw_comm_sum_end(c);
-		if (rc == SW_OK)
-			(void)is_sum(me, SW_COMM_F32, (char *)p, N, parts, turn);
-	}
+	fill(k->type, mine, k->n, k->rank, k->turn);
+	rc = sw_comm_all_gather(k->c, mine, all, bytes);
+	for (unsigned r = 0; rc == SW_OK && r < k->world; r++)
+		check(k->me, "a row", k->type, all + r * bytes, k->n, (struct ranks){r, 1, 1},
+		      k->turn);
+	room_free(k, mine);
+	room_free(k, all);
 	return rc;
 }
 
-TEST_LOOP(sum_between_begun_ones_is_there_at_once, 0, CASES)
+/* Nobody leaves a barrier before all have come to it. */
+static sw_status call_barrier(const struct call *k)
 {
-	gang_run(CASE_WORLD(_i), buckets_and_now, NULL);
+	const struct gang_rank *all = k->me - k->rank;
+	sw_status rc;
+
+	atomic_store(&k->me->done, k->turn);
+	rc = sw_comm_barrier(k->c);
+	for (unsigned r = 0; r < k->world && rc == SW_OK; r++)
+		if (atomic_load(&all[r].done) < k->turn)
+			GANG_BAD(k->me, "rank %u was not at barrier %u", r, k->turn);
+	return rc;
 }
 
-/* More sums than are remembered, of ranks that are late by turns. */
-static sw_status many_begun(struct sw_comm *c, struct gang_rank *me, void *ctx)
+/* n floats go up, and half as many down, or none; not one more is written. */
+static sw_status trade(const struct call *k, unsigned peer)
 {
-	enum { N = 5 * COMM_SUMS, EACH = 3000 };
-	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
-	float *p = malloc((size_t)N * EACH * sizeof *p);
+	const size_t sizes[] = {k->n, k->turn % 3 == 0 ? 0 : k->n / 2};
+	const size_t out_n = sizes[k->rank > peer], in_n = sizes[k->rank < peer];
+	float *out = malloc((k->n + 1) * sizeof *out), *in = malloc((k->n + 1) * sizeof *in);
+	sw_status rc;
+
+	ck_assert(out != NULL && in != NULL);
+	fill(SW_COMM_F32, (char *)out, out_n, k->rank, k->turn);
+	in[in_n] = -1;
+	rc = sw_comm_exchange(k->c, NULL, peer, out_n > 0 ? out : NULL, out_n, in_n > 0 ? in : NULL,
+			      in_n);
+	if (rc == SW_OK)
+		check(k->me, "an exchange", SW_COMM_F32, (char *)in, in_n,
+		      (struct ranks){peer, 1, 1}, k->turn);
+	if (in[in_n] != -1)
+		GANG_BAD(k->me, "turn %u: a float more than %zu was written", k->turn, in_n);
+	free(out);
+	free(in);
+	return rc;
+}
+
+/* Each two neighbours, one pair after the other, and the first with the last. */
+static sw_status call_exchange(const struct call *k)
+{
+	const unsigned last = k->world - 1;
 	sw_status rc = SW_OK;
 
-	(void)ctx;
-	for (size_t i = 0; i < (size_t)N * EACH; i++)
-		element(SW_COMM_F32, p, rank, 0, i);
-	for (unsigned k = 0; k < N && rc == SW_OK; k++) {
-		if (mix(k / 40) % world == rank)
-			sched_yield();
-		rc = sw_comm_sum_begin(c, NULL, p + (size_t)k * EACH, EACH, world);
+	if (k->rank > 0)
+		rc = trade(k, k->rank - 1);
+	if (rc == SW_OK && k->rank < last)
+		rc = trade(k, k->rank + 1);
+	if (rc == SW_OK && last > 1 && (k->rank == 0 || k->rank == last))
+		rc = trade(k, last - k->rank);
+	return rc;
+}
+
+/* What may be between begun sums: a sum of all, which is right when it is back, or, in a pipeline,
+ * its cuts. */
+static sw_status between(const struct call *k, unsigned nth)
+{
+	struct call inner = *k;
+	const unsigned stage = k->rank % k->groups;
+	sw_status rc = SW_OK;
+
+	inner.turn += 1000 + nth;
+	inner.n = nth == 1 || nth == 3 ? k->n : 9;
+	inner.type = SW_COMM_F64;
+	if (nth % 4 == 1)
+		return call_sum(&inner);
+	if (nth % 4 == 3 && stage > 0)
+		rc = trade(&inner, k->rank - 1);
+	if (rc == SW_OK && nth % 4 == 3 && stage + 1 < k->groups)
+		rc = trade(&inner, k->rank + 1);
+	return rc;
+}
+
+/* Sums of the group, the last part first: few large ones, or more than are remembered. */
+static sw_status call_begun_sums(const struct call *k)
+{
+	const unsigned stage = k->rank % k->groups, group = k->world / k->groups;
+	const struct ranks of = {stage, k->groups, 1 + (unsigned)(mix(k->turn) % group)};
+	const size_t most = k->turn % 2 ? k->n / 3 + 1 : k->n / (4 * COMM_SUMS) + 1;
+	float *p = malloc((k->n + 1) * sizeof *p);
+	sw_status rc = SW_OK;
+
+	ck_assert_ptr_nonnull(p);
+	fill(SW_COMM_F32, (char *)p, k->n, k->rank, k->turn);
+	for (size_t end = k->n, n, nth = 1; end > 0 && rc == SW_OK; end -= n, nth++) {
+		n = 1 + mix(k->turn + 100 * nth) % most;
+		n = n < end ? n : end;
+		rc = sw_comm_sum_begin(k->c, NULL, p + end - n, n, of.n);
+		if (rc == SW_OK && k->turn % 2) /* without, a rank may be far ahead */
+			rc = between(k, (unsigned)nth);
 	}
 	if (rc == SW_OK)
-		rc = sw_comm_sum_end(c);
+		rc = sw_comm_sum_end(k->c);
 	if (rc == SW_OK)
-		(void)is_sum(me, SW_COMM_F32, (char *)p, (size_t)N * EACH, world, 0);
+		check(k->me, "begun sums", SW_COMM_F32, (char *)p, k->n, of, k->turn);
 	free(p);
 	return rc;
 }
 
-TEST_LOOP(begun_sums_may_be_more_than_are_remembered, 0, CASES)
+static sw_status (*const calls[])(const struct call *k) = {
+	call_sum, call_broadcast, call_all_gather, call_barrier, call_exchange, call_begun_sums,
+};
+
+/* --- all by turns --- */
+
+static const size_t sizes[] = {
+	0,     1,      3, 255, COMM_CELL / 8 - 1, COMM_CELL / 8, COMM_CELL / 4, COMM_CELL / 4 + 1,
+	62006, 150001,
+};
+
+struct shape {
+	unsigned world, groups;
+};
+
+static struct call call_of(struct sw_comm *c, struct gang_rank *me, unsigned groups)
 {
-	gang_run(CASE_WORLD(_i), many_begun, NULL);
+	return (struct call){.c = c,
+			     .me = me,
+			     .rank = sw_comm_rank(c),
+			     .world = sw_comm_world(c),
+			     .groups = groups};
 }
 
-/* --- the rest --- */
-
-static bool holds(const unsigned char *p, size_t n, unsigned rank, unsigned turn)
+/* Each kind of each size, three times, of each type; who is late changes. */
+static sw_status by_turns(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
-	for (size_t i = 0; i < n; i++)
-		if (p[i] != (unsigned char)draw(rank, turn, i))
-			return false;
-	return true;
+	struct call k = call_of(c, me, ((const struct shape *)ctx)->groups);
+	sw_status rc = SW_OK;
+
+	sw_comm_groups(c, k.groups);
+	for (; k.turn < 3 * ROWS(calls) * ROWS(sizes) && rc == SW_OK && !*me->bad; k.turn++) {
+		k.n = sizes[k.turn / ROWS(calls) % ROWS(sizes)];
+		k.type = (enum sw_comm_type)(k.turn / (ROWS(calls) * ROWS(sizes)));
+		if (mix(k.turn) % k.world == k.rank)
+			sched_yield();
+		rc = calls[k.turn % ROWS(calls)](&k);
+	}
+	return rc;
 }
 
-static sw_status copies(struct sw_comm *c, struct gang_rank *me, void *ctx)
+static const struct shape shapes[] = {{1, 1}, {2, 1}, {2, 2}, {3, 1},
+				      {3, 3}, {4, 1}, {4, 2}, {4, 4}};
+
+TEST_ROWS(calls_of_all_kinds_and_sizes_have_bits_of_rank_order, shapes)
 {
-	static const size_t n_of[] = {0, 1, 1000, COMM_CELL, COMM_CELL + 1, 3000000};
-	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
-	unsigned char *mine = malloc(3000000), *all = malloc((size_t)3000000 * world);
+	struct shape s = shapes[_i];
+
+	gang_run(s.world, by_turns, &s);
+}
+
+/* Small and large ones in a row: cells are used again. */
+static sw_status many(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	struct call k = call_of(c, me, 1);
 	sw_status rc = SW_OK;
 
 	(void)ctx;
-	for (unsigned turn = 0; turn < ROWS(n_of) * world && rc == SW_OK; turn++) {
-		const size_t n = n_of[turn / world];
-		const unsigned from = turn % world;
-
-		for (size_t i = 0; i < n; i++)
-			mine[i] = (unsigned char)draw(rank, turn, i);
-		rc = sw_comm_all_gather(c, mine, all, n);
-		for (unsigned r = 0; r < world && rc == SW_OK; r++)
-			if (!holds(all + r * n, n, r, turn))
-				GANG_BAD(me, "all_gather of %zu: row %u is another", n, r);
-		if (rc == SW_OK)
-			rc = sw_comm_broadcast(c, from, mine, n);
-		if (rc == SW_OK && !holds(mine, n, from, turn))
-			GANG_BAD(me, "broadcast of %zu from %u is another", n, from);
-		if (rc == SW_OK)
-			rc = sw_comm_barrier(c);
+	for (; k.turn < 600 && rc == SW_OK && !*me->bad; k.turn++) {
+		k.n = k.turn % 8 == 0 ? 30000 - k.turn : 1 + mix(k.turn) % 40;
+		rc = call_sum(&k);
 	}
-	free(mine);
-	free(all);
 	return rc;
 }
 
-TEST_LOOP(broadcast_and_all_gather_give_all_the_same, 0, CASES)
+TEST_LOOP(sums_in_a_row_use_cells_again, 1, GANG_MAX + 1)
 {
-	gang_run(CASE_WORLD(_i), copies, NULL);
+	gang_run((unsigned)_i, many, NULL);
 }
 
-/* Nobody leaves a barrier before all have come to it. */
-static sw_status barriers(struct sw_comm *c, struct gang_rank *me, void *ctx)
+/* --- a rank gives up --- */
+
+/* A world of 2 to 4, and who is at fault. */
+static const struct fault {
+	unsigned world, rank;
+} faults[] = {{2, 0}, {2, 1}, {3, 0}, {3, 1}, {3, 2}, {4, 0}, {4, 1}, {4, 2}, {4, 3}};
+
+struct giving_up {
+	unsigned rank, place, turn;
+};
+
+static sw_status give_up(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
-	struct gang_rank *all = me - sw_comm_rank(c);
+	const struct giving_up *up = ctx;
+	struct call k = call_of(c, me, 1);
+	bool on = true;
 	sw_status rc = SW_OK;
 
+	k.n = 600;
+	for (; k.turn < 5000 && rc == SW_OK; k.turn++) {
+		if (k.turn == up->turn && k.rank == up->rank) {
+			sw_comm_give_up(c, SW_NOMEM, "no memory for the rows");
+			sw_comm_give_up(c, SW_IO, "a later one does not count");
+		}
+		rc = calls[up->place](&k);
+	}
+	if (sw_comm_blamed(c) != up->rank)
+		GANG_BAD(me, "rank %u is blamed", sw_comm_blamed(c));
+	if (rc == sw_comm_barrier(c) && rc == sw_comm_broadcast(c, 0, &on, sizeof on))
+		return rc;
+	GANG_BAD(me, "another error than before");
+	return SW_INTERNAL;
+}
+
+/* Large ones, which a free gives back to the system: a rank that still read them may crash, and a
+ * memory checker says so. */
+static sw_status freed_at_once(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	enum { N = 100000 };
+	const struct giving_up *up = ctx;
+	sw_status rc = SW_OK;
+
+	(void)me;
+	for (unsigned turn = 0; rc == SW_OK; turn++) {
+		float *p = calloc(N, sizeof *p);
+
+		if (turn == up->turn && sw_comm_rank(c) == up->rank)
+			sw_comm_give_up(c, SW_NOMEM, "no memory for the rows");
+		for (size_t at = 0; at < N && rc == SW_OK; at += N / 4)
+			rc = sw_comm_sum_begin(c, NULL, p + at, N / 4, sw_comm_world(c));
+		if (rc == SW_OK)
+			rc = sw_comm_sum_end(c);
+		free(p);
+	}
+	return rc;
+}
+
+TEST_ROWS(rank_that_gives_up_tells_all_why_and_they_may_free_what_they_have, faults)
+{
+	const struct fault f = faults[_i];
+	char line[64] = "no memory for the rows";
+
+	if (f.rank > 0)
+		(void)snprintf(line, sizeof line, "rank %u: no memory for the rows", f.rank);
+	for (unsigned i = 0; i < 5 * ROWS(calls); i++) {
+		struct giving_up up = {f.rank, i % ROWS(calls), i / ROWS(calls)};
+
+		gang_ends(f.world, give_up, &up, SW_NOMEM, line);
+		gang_ends(f.world, freed_at_once, &(struct giving_up){f.rank, 0, i}, SW_NOMEM,
+			  line);
+	}
+}
+
+/* --- signs of life --- */
+
+static atomic_uint heard;
+
+static void hear(void *ctx)
+{
 	(void)ctx;
-	for (unsigned turn = 1; turn <= 300 && rc == SW_OK; turn++) {
-		atomic_store(&me->done, turn);
-		rc = sw_comm_barrier(c);
-		for (unsigned r = 0; r < sw_comm_world(c) && rc == SW_OK; r++)
-			if (atomic_load(&all[r].done) < turn)
-				GANG_BAD(me, "rank %u was not at barrier %u", r, turn);
-	}
-	return rc;
+	(void)atomic_fetch_add(&heard, 1);
 }
 
-TEST_LOOP(barrier_is_left_when_all_have_come, 0, CASES)
+/* Rank 0 waits for rank 1, which hangs, or works on: it is quiet then, or not. */
+static sw_status hang(struct sw_comm *c, struct gang_rank *me, void *ctx)
 {
-	gang_run(CASE_WORLD(_i), barriers, NULL);
-}
+	const bool hangs = *(const bool *)ctx;
 
-/* Steps in launches, until rank 0 says stop; all have made the same number then. */
-static sw_status steps(struct sw_comm *c, struct gang_rank *me, void *ctx)
-{
-	const unsigned stop = *(const unsigned *)ctx;
-	float g[100] = {0};
-	int64_t made = 0;
-	int64_t all[GANG_MAX];
-	sw_status rc;
+	if (sw_comm_rank(c) == 0) {
+		sw_beat_to(hear, NULL, 0);
+		const sw_status rc = sw_comm_barrier(c);
 
-	for (;;) {
-		bool on = made < stop; /* what the others think does not count */
-
-		if (sw_comm_rank(c) != 0)
-			on = !on;
-		rc = sw_comm_broadcast(c, 0, &on, sizeof on);
-		if (rc != SW_OK || !on)
-			break;
-		rc = sw_comm_sum(c, SW_COMM_F32, g, 100, sw_comm_world(c));
-		if (rc != SW_OK)
-			break;
-		made++;
+		sw_beat_to(NULL, NULL, 0);
+		return rc;
 	}
-	if (rc == SW_OK)
-		rc = sw_comm_all_gather(c, &made, all, sizeof made);
-	for (unsigned r = 0; r < sw_comm_world(c) && rc == SW_OK; r++)
-		if (all[r] != (int64_t)stop)
-			GANG_BAD(me, "rank %u made %ld steps of %u", r, (long)all[r], stop);
-	return rc;
-}
-
-TEST_LOOP(all_stop_at_rank_0s_word, 0, CASES)
-{
-	for (unsigned k = 0; k < 3; k++) {
-		unsigned stop = (unsigned)(mix((unsigned)_i * 3 + k) % 200);
-
-		gang_run(CASE_WORLD(_i), steps, &stop);
+	for (int i = 0; i < 100; i++) {
+		if (!hangs)
+			sw_comm_beat(c);
+		if (i == 90)
+			atomic_store(&heard, 0);
+		(void)poll(NULL, 0, 100);
 	}
+	if (hangs != (atomic_load(&heard) == 0))
+		GANG_BAD(me, "%u signs of life", atomic_load(&heard));
+	return sw_comm_barrier(c);
 }
 
-RUN_TESTS(NULL, NULL)
+/* _i: it hangs */
+TEST_LOOP(rank_that_waits_for_one_that_hangs_is_quiet, 0, 2)
+{
+	bool hangs = _i;
+
+	gang_run(2, hang, &hangs);
+}
+
+SUITE(tcase)
+{
+	tcase_set_timeout(tcase, 60);
+}

@@ -1,5 +1,5 @@
 /* tests/trainer/net/test_gang_sync.c — batch norms over the rows of all ranks: the curve and the
- * weights of one rank with the whole batch, but for rounding. Each rank is a process. */
+ * weights of one rank with the whole batch, but for rounding. Each rank is a thread. */
 #include "tests/run.h"
 #include "tests/trainer/net/gang.h"
 

@@ -1,4 +1,4 @@
-/* tests/trainer/net/test_pipeline.c — a model in stages, each a process with some of its layers:
+/* tests/trainer/net/test_pipeline.c — a model in stages, each a thread with some of its layers:
  * the bits of one rank that takes its batches in the same parts. */
 #include "tests/run.h"
 #include "tests/trainer/net/gang_cases.h"
