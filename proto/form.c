@@ -292,7 +292,8 @@ static const struct sw_form *form_of(const struct sw_forms *forms, const char *w
 /* The form that a misspelt word means, or NULL. */
 static const struct sw_form *meant_form(const struct sw_forms *forms, const cJSON *by)
 {
-	const char *near = cJSON_IsString(by) ? nearest_word(forms->pick, by->valuestring) : NULL;
+	const char *word = cJSON_GetStringValue(by);
+	const char *near = word != NULL ? nearest_word(forms->pick, word) : NULL;
 
 	return near != NULL ? form_of(forms, near) : NULL;
 }

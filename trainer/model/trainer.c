@@ -48,6 +48,7 @@ static sw_status value_check(const struct resolve *r, const char *name,
 	struct sw_faults f = {&first, 1, 0};
 	char where[160];
 
+	*v = NULL;
 	*o = sw_trainer_option_find(name);
 	if (!*o)
 		return sw_err_set(r->err, SW_INTERNAL, "no trainer option is called %s", name);
