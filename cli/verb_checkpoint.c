@@ -162,7 +162,10 @@ static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJS
 	sw_buf_init(&params, out->max);
 	sw_jw_init(&w, &params);
 	sw_jw_cjson(&w, sw_json_get(trial, "params"));
-	sw_job_write(out, &job, params.failed == SW_OK ? params.data : "");
+	if (params.failed == SW_OK)
+		sw_job_write(out, &job, params.data);
+	else
+		out->failed = params.failed;
 	sw_buf_fini(&params);
 	sw_spec_destroy(spec);
 	return out->failed;

@@ -65,6 +65,7 @@ static const char *nearest_word(const struct sw_form_key *k, const char *word)
 {
 	const struct sw_hint *hint = hint_of(k->hints, k->hints_n, word);
 
+	/* The word is no choice, so the place that is none is how many there are. */
 	return hint != NULL ? hint->use : sw_nearest(word, k->choices, sw_key_word(k, word));
 }
 

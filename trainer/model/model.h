@@ -88,8 +88,7 @@ struct sw_model {
 	uint16_t loss_grad;  /* the buffer of the last value's gradient, which the loss writes */
 	uint16_t input_grad; /* of value 0's, where that is received; else SW_NO_BUFFER */
 	char summary[128];   /* "64-128-relu-10" */
-	const char
-		*label; /* what goes with its weights (trainer/file/label.h), or NULL; borrowed */
+	const char *label;   /* of its weights (trainer/file/label.h), or NULL; borrowed */
 };
 
 SW_NODISCARD sw_status sw_model_compile(struct sw_model *out, const cJSON *model,
