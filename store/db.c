@@ -17,6 +17,11 @@ void sw_db_close(struct sw_db *db)
 	*db = (struct sw_db){.conn = NULL};
 }
 
+bool sw_read_behind(const struct sw_db *db)
+{
+	return db->behind;
+}
+
 void sw_db_reset(struct sw_db *db)
 {
 	for (size_t i = 0; i < db->n_queries; i++)

@@ -213,6 +213,7 @@ void sw_writer_log_cut(struct sw_writer *w); /* the log begins anew, with nothin
 struct sw_db {
 	sqlite3 *conn;
 	struct sw_err broken; /* why no query can run: the store failed, or BEGIN did */
+	bool behind;          /* see sw_read_behind() */
 	struct {
 		const char *sql; /* a query is known by where its text lies */
 		sqlite3_stmt *stmt;

@@ -31,6 +31,9 @@ typedef bool sw_row_slot_cb(const struct sw_row_slot *row, void *arg);
 typedef bool sw_row_entry_cb(int64_t n, const char *entry, void *arg);
 typedef bool sw_row_count_cb(const char *state, int64_t n, void *arg);
 
+/* True: commits were stuck when this read began, so it may lack writes that were enqueued before it. */
+bool sw_read_behind(const struct sw_db *db);
+
 /* By number. sweep 0: all. */
 SW_NODISCARD sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb,
 				      void *arg, struct sw_err *err);

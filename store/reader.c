@@ -4,15 +4,27 @@
 #include "store/internal.h"
 #include <assert.h>
 
-/* died: why the store is dead, code SW_OK when it is not; each query then says so. */
+/* What a read has to know of the store, as it was under the lock when the read's turn came. */
+struct state {
+	struct sw_err died; /* code SW_OK: it lives; else each query says so */
+	bool behind;
+};
+
+/* Under the lock. */
+static struct state state_of(const struct sw_store *s, uint64_t after)
+{
+	return (struct state){.died = s->died, .behind = s->n_committed < after};
+}
+
 static void run_read(struct sw_reader *r, void (*work)(struct sw_db *db, void *arg), void *arg,
-		     const struct sw_err *died)
+		     const struct state *state)
 {
 	struct sw_db *db = &r->db;
 
 	(void)pthread_mutex_lock(&r->lock);
-	db->broken = *died;
-	if (died->code == SW_OK) {
+	db->broken = state->died;
+	db->behind = state->behind;
+	if (state->died.code == SW_OK) {
 		const sw_status rc = sw_sql_exec(db->conn, "BEGIN", "begin a read", &db->broken);
 
 		assert(rc == db->broken.code); /* a failure now stands there for every query */
@@ -46,7 +58,7 @@ void sw_readers_wake(struct sw_store *s)
 			(void)pthread_cond_broadcast(&s->readers[k].wake);
 }
 
-static struct sw_store_job *next_read(struct sw_reader *r, struct sw_err *died)
+static struct sw_store_job *next_read(struct sw_reader *r, struct state *state)
 {
 	struct sw_store *s = r->store;
 	struct sw_store_job *job = NULL;
@@ -55,7 +67,7 @@ static struct sw_store_job *next_read(struct sw_reader *r, struct sw_err *died)
 	while (!s->closing &&
 	       (job = (struct sw_store_job *)sw_turns_take(&r->turns, may_run, s)) == NULL)
 		(void)pthread_cond_wait(&r->wake, &s->lock);
-	*died = s->died;
+	*state = state_of(s, job != NULL ? job->after : 0);
 	(void)pthread_mutex_unlock(&s->lock);
 	return job;
 }
@@ -64,12 +76,12 @@ void *sw_reader_main(void *reader)
 {
 	struct sw_reader *r = reader;
 	struct sw_store *s = r->store;
-	struct sw_err died = SW_ERR_INIT;
+	struct state state;
 
-	for (struct sw_store_job *job; (job = next_read(r, &died)) != NULL;) {
+	for (struct sw_store_job *job; (job = next_read(r, &state)) != NULL;) {
 		const int64_t from_us = sw_clock_mono_us();
 
-		run_read(r, job->work, job->arg, &died);
+		run_read(r, job->work, job->arg, &state);
 		(void)pthread_mutex_lock(&s->lock);
 		/* Before the job is done: after that its client may go. */
 		sw_turns_charge(&r->turns, job->turn.client, sw_clock_mono_us() - from_us);
@@ -84,7 +96,7 @@ void *sw_reader_main(void *reader)
 
 void sw_store_read_now(struct sw_store *s, void (*work)(struct sw_db *db, void *arg), void *arg)
 {
-	struct sw_err died;
+	struct state state;
 
 	(void)pthread_mutex_lock(&s->lock);
 	const uint64_t after = s->n_enqueued;
@@ -92,7 +104,7 @@ void sw_store_read_now(struct sw_store *s, void (*work)(struct sw_db *db, void *
 	while (!may_read(s, after))
 		(void)pthread_cond_wait(&s->readers[SW_READ_SHORT].wake, &s->lock);
 	s->waiting--;
-	died = s->died;
+	state = state_of(s, after);
 	(void)pthread_mutex_unlock(&s->lock);
-	run_read(&s->readers[SW_READ_SHORT], work, arg, &died);
+	run_read(&s->readers[SW_READ_SHORT], work, arg, &state);
 }

@@ -22,6 +22,7 @@ struct look {
 	int64_t sweep, now_ms, rows, last;
 	bool maximize;
 	bool stuck;    /* the store was, when the read was asked for */
+	bool behind;   /* it was when the read began: that may lack what has changed */
 	bool snapshot; /* what runs and the latest, not what changed */
 	uint64_t next; /* the number up to which it shows all */
 	struct sw_mark changed[CHANGED_MAX];
@@ -75,6 +76,7 @@ static void read_look(struct sw_db *db, void *arg)
 {
 	struct look *l = arg;
 
+	l->behind = sw_read_behind(db);
 	l->rc = sw_read_best(db, l->sweep, l->maximize, "all", 1, add_best, l, &l->err);
 	sw_jw_init(&l->w, &l->trials);
 	sw_jw_arr(&l->w);
@@ -127,8 +129,8 @@ static void on_look(void *arg)
 	l->live->lookups--;
 	if (l->read_n > 0 && l->read_n < l->changed_n)
 		l->next = l->changed[l->read_n - 1].number; /* the rest had no place in this one */
-	/* A read that a full disk let go of shows less than what has changed. */
-	if (!l->stuck && sw_store_stuck(l->live->d->store) != NULL)
+	/* Who knew that the store was stuck when asking gets all once it is not (look_at_store()). */
+	if (l->behind && !l->stuck)
 		l->next = 0;
 	if (l->rc != SW_OK) {
 		sw_call_error(l->call, &l->err);

@@ -183,7 +183,7 @@ static void clock_line(const char *what, const char *words)
 
 static void disk_line(const char *word)
 {
-	static const char *const states[] = {"works", "holds", "full", "breaks"};
+	static const char *const states[] = {"works", "holds", "full", "breaks", "blinks"};
 
 	fixture_disk.behind = is(word, "behind");
 	fixture_disk.removed = is(word, "removed");

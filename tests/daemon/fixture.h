@@ -22,7 +22,7 @@
  *             All of slot 0, but `as`; hello's id is that which the daemon gave it.
  *   time      time S | jump S (no timer runs meanwhile) |
  *             slow US (each look at the clock takes it) | clock set S
- *   disk      disk holds | full | breaks | behind | removed | works
+ *   disk      disk holds | full | blinks | breaks | behind | removed | works
  *   pool      pool holds | works | one (does one job and holds on)
  *   checks    check holds | works | refuses WHY | bytes N [N of the data set]
  *   GPUs      card N fine | lost | ecc | hot | held | leaks | small | silent (of two)

@@ -17,12 +17,14 @@ static struct sw_store_jobs reads;
 /* --- reads --- */
 
 /* A read sees one state of the file, as on a reader's thread. */
-static void run_read(struct sw_store *s, void (*work)(struct sw_db *db, void *arg), void *arg)
+static void run_read(struct sw_store *s, uint64_t after, void (*work)(struct sw_db *db, void *arg),
+		     void *arg)
 {
 	struct sw_db *db = &s->readers[0].db;
 	struct sw_err err = SW_ERR_INIT;
 
 	db->broken = s->died;
+	db->behind = s->n_committed < after;
 	if (sw_sql_exec(db->conn, "BEGIN", "begin a read", &err) != SW_OK)
 		ck_abort_msg("%s", err.msg);
 	work(db, arg);
@@ -51,7 +53,7 @@ void sw_store_read_now(struct sw_store *s, void (*work)(struct sw_db *db, void *
 {
 	while (s->writes.head != NULL)
 		(void)fixture_store_turn();
-	run_read(s, work, arg);
+	run_read(s, s->n_enqueued, work, arg);
 }
 
 /* --- writes --- */
@@ -142,7 +144,8 @@ static void erase_one(struct sw_store *s)
 bool fixture_store_turn(void)
 {
 	struct sw_store *s = fixture_disk.store;
-	const bool stuck = fixture_disk.state == FIXTURE_DISK_FULL;
+	const bool blinks = fixture_disk.state == FIXTURE_DISK_BLINKS;
+	const bool stuck = blinks || fixture_disk.state == FIXTURE_DISK_FULL;
 	struct sw_store_job *job;
 	bool any = false;
 
@@ -160,11 +163,13 @@ bool fixture_store_turn(void)
 	}
 	while ((job = reads.head) != NULL && (stuck || s->n_committed >= job->after)) {
 		(void)sw_jobs_take(&reads);
-		run_read(s, job->work, job->arg);
+		run_read(s, job->after, job->work, job->arg);
 		(void)atomic_fetch_sub(&s->queued, 1);
 		sw_jobs_add(&s->done, job);
 		any = true;
 	}
+	if (blinks)
+		fixture_disk.state = FIXTURE_DISK_WORKS;
 	if (any)
 		s->hooks.wake(s->hooks.user);
 	return any;

@@ -59,7 +59,8 @@ enum fixture_disk_state {
 	FIXTURE_DISK_WORKS,
 	FIXTURE_DISK_HOLDS, /* commits and what waits for them take for ever */
 	FIXTURE_DISK_FULL,
-	FIXTURE_DISK_BROKEN /* the next commit fails for good */
+	FIXTURE_DISK_BROKEN, /* the next commit fails for good */
+	FIXTURE_DISK_BLINKS  /* full until reads were let go, and for no longer */
 };
 
 extern struct fixture_disk {

@@ -152,10 +152,16 @@ TEST(full_at_each_write_commits_in_the_end)
 	fixture_fini(&f);
 }
 
+static void see_behind(struct sw_db *db, void *behind)
+{
+	*(bool *)behind = sw_read_behind(db);
+}
+
 TEST(stuck_store_acknowledges_nothing_until_there_is_space)
 {
 	struct fixture f;
 	unsigned done = 0;
+	bool behind = false;
 
 	fixture_begin(&f);
 	fault_vfs_arm(FAULT_WRITE, SQLITE_FULL, 1, true);
@@ -165,8 +171,12 @@ TEST(stuck_store_acknowledges_nothing_until_there_is_space)
 	sw_store_poll(f.store);
 	ck_assert_uint_eq(done, 0);
 	ck_assert_uint_eq(sw_store_queued(f.store), 9);
+	sw_store_read_now(f.store, see_behind, &behind);
+	ck_assert(behind);
 	ck_assert_uint_gt(fault_vfs_disarm(), 0);
 	fixture_wait(&f, &done, 9);
+	sw_store_read_now(f.store, see_behind, &behind);
+	ck_assert(!behind);
 	ck_assert_int_eq(reports_in(&f), 9);
 	fixture_fini(&f);
 }
