@@ -31,7 +31,7 @@ typedef bool sw_row_slot_cb(const struct sw_row_slot *row, void *arg);
 typedef bool sw_row_entry_cb(int64_t n, const char *entry, void *arg);
 typedef bool sw_row_count_cb(const char *state, int64_t n, void *arg);
 
-/* True: commits were stuck when this read began, so it may lack writes that were enqueued before it. */
+/* True: commits were stuck when this read began, and it may lack writes from before it. */
 bool sw_read_behind(const struct sw_db *db);
 
 /* By number. sweep 0: all. */

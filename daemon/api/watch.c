@@ -129,7 +129,7 @@ static void on_look(void *arg)
 	l->live->lookups--;
 	if (l->read_n > 0 && l->read_n < l->changed_n)
 		l->next = l->changed[l->read_n - 1].number; /* the rest had no place in this one */
-	/* Who knew that the store was stuck when asking gets all once it is not (look_at_store()). */
+	/* Where the store was known to be stuck, look_at_store() has all shown once it is not. */
 	if (l->behind && !l->stuck)
 		l->next = 0;
 	if (l->rc != SW_OK) {
