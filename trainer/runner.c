@@ -10,7 +10,8 @@ sw_status sw_runner_open(struct sw_runner *r, const char *device, struct sw_err 
 	if (rc != SW_OK)
 		return rc;
 	r->streams = r->ops != &sw_ops_cpu;
-	rc = r->ops->queue_create(&r->q);
+	if (!r->q)
+		rc = r->ops->queue_create(&r->q);
 	if (rc == SW_OK && !r->cache)
 		rc = sw_data_cache_create(&r->cache, r->ops);
 	return rc;

@@ -10,8 +10,8 @@
  *   sweep-worker pilot < LINES                    (worker/pilot.h; a cluster's job of the daemon's)
  *
  * Name     Errors begin with "sweep-worker: ", or with "sweep: " where argv[0] is sweep.
- * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, no daemon any more, or
- *          no device; one line on stderr. 2: usage. 3: the device is lost (an error after which
+ * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, or no daemon any more;
+ *          one line on stderr. 2: usage. 3: the device is lost (an error after which
  *          only a new process can use it): one line; docs/devices.md says who is to blame.
  * Signals  SIGINT is ignored: Ctrl-C in the daemon's terminal reaches the daemon, which decides.
  */

@@ -30,7 +30,8 @@ struct lanes {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	unsigned running;
-	int code; /* the first exit status that is not 0 */
+	int code;                 /* the first exit status that is not 0 */
+	struct sw_runner *opened; /* by the first trial of the trainer; NULL: the device is not */
 };
 
 static int complain(const char *name, const char *line)
@@ -78,6 +79,39 @@ static void wake_all(const struct sw_serve *c)
 	(void)n; /* a full pipe is readable, too */
 }
 
+/* Opens the device at the lane's first trial of the trainer; the lanes share its table and cache.
+ * Before that a program has the device for itself: a context would cost it half a GiB, and needs
+ * what it may not: the CUDA module, a driver as new, a compute mode that lets two in. */
+static sw_status lane_open(struct lane *l, struct sw_err *err)
+{
+	struct lanes *all = l->all;
+	sw_status rc;
+
+	pthread_mutex_lock(&all->lock);
+	if (all->opened) {
+		l->runner.ops = all->opened->ops;
+		l->runner.cache = all->opened->cache;
+	}
+	rc = sw_runner_open(&l->runner, all->config->device, err);
+	if (rc == SW_OK && !all->opened)
+		all->opened = &l->runner;
+	pthread_mutex_unlock(&all->lock);
+	return rc;
+}
+
+/* A trial of the trainer. Where the device does not open, another slot's may. */
+static sw_status lane_train(struct lane *l, const struct sw_job *job, struct sw_err *err)
+{
+	const sw_status rc = lane_open(l, err);
+
+	if (rc == SW_OK)
+		return sw_run_job(&l->runner, l->session, job, err);
+	if (rc == SW_DEVICE_LOST)
+		return rc;
+	sw_session_refuse(l->session, *err->msg ? err->msg : sw_status_str(rc));
+	return SW_OK;
+}
+
 /* Trials until the session ends. Returns the exit status. */
 static int lane_work(struct lane *l)
 {
@@ -91,7 +125,7 @@ static int lane_work(struct lane *l)
 		const bool trains = job->command == NULL, visits = trains && job->visible != NULL;
 
 		if (trains)
-			rc = sw_run_job(&l->runner, s, job, &err);
+			rc = lane_train(l, job, &err);
 		else
 			sw_exec_job(&l->site, s, job);
 		/* it has contexts on GPUs that are others' now, and their memory ends with it */
@@ -144,23 +178,18 @@ static void lane_name(const struct sw_serve *c, unsigned i, char out[40])
 		snprintf(out, 40, "%.*s.%u", (int)(n < 24 ? n : 24), name, i);
 }
 
-/* Makes lane i: its name, its runner, which shares the device of lane 0's, and its session. */
+/* Makes lane i: its name, its runner, which opens nothing yet, and its session. */
 static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 {
 	const struct sw_serve *c = all->config;
 	struct sw_session_config link = c->link;
 	struct lane *l = &all->lane[i];
-	sw_status rc;
 
 	link.slot += (int)i;
 	l->all = all;
 	lane_name(c, i, l->name);
-	l->runner = (struct sw_runner){.ops = all->lane[0].runner.ops,
-				       .cache = all->lane[0].runner.cache,
-				       .device = l->name,
-				       .cores = c->cores,
-				       .memory = c->memory,
-				       .lanes = c->lanes};
+	l->runner = (struct sw_runner){
+		.device = l->name, .cores = c->cores, .memory = c->memory, .lanes = c->lanes};
 	l->site = (struct sw_site){.socket = link.socket,
 				   .device = c->device,
 				   .name = l->name,
@@ -168,8 +197,7 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 				   .pilot = c->link.node != NULL};
 	sw_launchers_init(&l->launchers);
 	l->site.launchers = &l->launchers;
-	rc = sw_runner_open(&l->runner, c->device, err);
-	return rc == SW_OK ? sw_session_create(&l->session, &link, err) : rc;
+	return sw_session_create(&l->session, &link, err);
 }
 
 static sw_status lanes_make(struct lanes *all, struct sw_err *err)
@@ -190,7 +218,10 @@ static void lanes_free(struct lanes *all)
 	for (unsigned i = 0; all->lane && i < all->config->lanes; i++)
 		sw_session_destroy(all->lane[i].session);
 	for (unsigned i = 0; all->lane && i < all->config->lanes; i++)
-		sw_runner_close(&all->lane[i].runner, i ? &all->lane[0].runner : NULL);
+		if (&all->lane[i].runner != all->opened)
+			sw_runner_close(&all->lane[i].runner, all->opened);
+	if (all->opened)
+		sw_runner_close(all->opened, NULL);
 	free(all->lane);
 }
 

@@ -1,6 +1,6 @@
 /*
- * worker/serve.h — the worker at work: its device opened, a thread and a connection for each lane,
- * trials until the daemon or a signal ends them.
+ * worker/serve.h — the worker at work: a thread and a connection for each lane, trials until the
+ * daemon or a signal ends them. The first trial of the trainer opens the device.
  *
  * Lanes    Lane i is the daemon's slot `slot + i`: its own session, queue and arenas. What they
  *          share is the table, whose queues know nothing of each other, and the data sets. On a CPU

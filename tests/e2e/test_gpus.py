@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from gpus import (LARGE, MIB, NEEDS_FAKES, SMALL, gpus, idle, machine, run_to_end, wait_card, wait_idle,  # noqa: F401
-                  wait_slots)
+from gpus import (LARGE, MIB, NEEDS_FAKES, SMALL, gpus, idle, machine, net, run_to_end, wait_card,  # noqa: F401
+                  wait_idle, wait_slots)
 from harness import BIN, environment, slow, sweep_command, trained, wait_until
 from test_cli import in_terminal
 
@@ -133,24 +133,20 @@ def test_no_driver_is_one_line_and_cpu_slots_go_on(machine, tmp_path):
     assert json.loads(sweep_command(daemon, "devices", "--json")[1])["nvml"] == why
 
 
-def test_module_without_a_driver_is_one_clear_line(machine, tmp_path):
-    """Where the module was built, it is the real one that says it; else that there is none."""
-    daemon = machine("gpu:0+cpu:1", env={"SWEEPD_NVML": str(tmp_path / "none"),
-                                         "SWEEPD_CUDA_MODULE": ""})
+@pytest.mark.parametrize("module, says", [
+    ("", ("no GPU backend here", "no NVIDIA driver on this machine", "does not load")),  # as it was built here
+    ("/nonexistent/cuda.so", ("SWEEPD_CUDA_MODULE: /nonexistent/cuda.so",))])
+def test_without_the_module_programs_have_the_gpu_and_the_trainer_says_why_not(machine, tmp_path, module, says):
+    daemon = machine("gpu:0+cpu:1", SMALL, env={"SWEEPD_CUDA_MODULE": module})
     client = daemon.client()
+    run_to_end(client, {"method": "grid", "metric": {"name": "x"}, "parameters": {"a": {"values": [1]}},
+                        "resources": {"gpu": 1}, "run": {"cwd": str(tmp_path)},
+                        "command": ["echo", '{"type": "done", "x": 1}']})
+    waits = client.submit(net(1, 1))
     cause = wait_until(lambda: client.slots()[0]["cause"], "a cause")
-    assert cause.startswith("exit:1: sweep-worker: ") and "\n" not in cause, cause
-    assert any(words in cause for words in ("no GPU backend here", "no NVIDIA driver on this machine",
-                                            "does not load")), cause
-    run_to_end(client, trained(epochs=2, run_cap=2))
-
-
-def test_nvml_without_the_module_says_what_is_missing(machine):
-    daemon = machine("gpu:0+cpu:1", SMALL, env={"SWEEPD_CUDA_MODULE": "/nonexistent/cuda.so"})
-    client = daemon.client()
-    says = "exit:1: sweep-worker: SWEEPD_CUDA_MODULE: /nonexistent/cuda.so"
-    wait_until(lambda: (client.slots()[0]["cause"] or "").startswith(says), says)
-    assert gpus(client)[0]["state"] in ("OK", "FREEING")
+    assert "\n" not in cause and any(words in cause for words in says), cause
+    assert client.slots()[0]["starts"] == 1
+    assert cause in sweep_command(daemon, "why", f"{waits}/1")[1]
     run_to_end(client, trained(epochs=2, run_cap=2))
 
 
