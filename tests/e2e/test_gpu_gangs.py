@@ -161,11 +161,13 @@ def test_more_gpus_than_there_are_are_waited_for_and_said(machine, tmp_path):
 
 
 def test_trainer_whose_rank_finds_its_gpu_taken_fails(machine, tmp_path):
-    """As under EXCLUSIVE_PROCESS: the other GPU's own worker has it, and will not let go."""
+    """As under EXCLUSIVE_PROCESS: the other GPU's worker has trained there, and will not let go."""
     client = machine("gpu:0,1", *cards(2), env={**NCCL, "SWEEPD_FAKE_CUDA_EXCLUSIVE": str(tmp_path)}).client()
     wait_slots(client, "IDLE", "IDLE")
-    sweep = client.run(net(2, 4, parallel={"data": 2}))
-    trial, = client.trials(sweep)
+    first = client.run(net(2, 4, parallel={"data": 2}))  # nobody has opened a GPU yet
+    assert client.sweep(first)["state"] == "COMPLETED"
+    client.run(net(1, 4, rates=(0.05, 0.06)))
+    trial, = client.trials(client.run(net(2, 4, parallel={"data": 2})))
     assert (trial["state"], trial["attempt"]) == ("FAILED", 1), trial
     assert "rank 1: gpu:1 is held by another process" in trial["cause"]
 
