@@ -60,6 +60,7 @@ static void add_panel(const struct normals *x, double from, double to, struct su
 	for (int i = 0; i < 2 * HALF; i++) {
 		const int n = i < HALF ? i : i - HALF;
 		const double t = middle + (i < HALF ? node[n] : -node[n]) * half;
+		/* The shift is the value at `best`, the largest of all: no part overflows. */
 		const double part = weight[n] * half * exp(ln_product(x, t, slope) - s->shift);
 
 		s->all += part;
@@ -82,6 +83,8 @@ double sw_log_ei_max(size_t m, const double *mean, const double *sd, double best
 	for (size_t k = 0; k < m; k++) {
 		fall += slope[k] / sd[k];
 		if (best > mean[k] - sd[k])
+			/* Each factor is at most 1, so where one is nothing the product is as
+			 * well. */
 			low = fmax(low, mean[k] - SPREAD * sd[k]);
 		top = fmax(top, mean[k]);
 		wide = fmax(wide, sd[k]);
@@ -91,6 +94,8 @@ double sw_log_ei_max(size_t m, const double *mean, const double *sd, double best
 	double from = best - DROP / fmax(fall, 1e-300);
 
 	from = fmax(from, low);
+	/* Twelve nodes a panel are exact only where the integrand is smooth: it bends around the
+	 * largest mean, and is flat far above it. */
 	const double cut[] = {top, top + SPREAD / 2 * wide, best};
 
 	for (int i = 0; i < 3; i++) {

@@ -169,17 +169,17 @@ SW_NODISCARD sw_status sw_bayes_accidents_init(struct sw_bayes_accidents *a,
 					       const struct sw_bayes_cube *cube);
 void sw_bayes_accidents_fini(struct sw_bayes_accidents *a);
 void sw_bayes_accidents_drop(struct sw_bayes_accidents *a); /* the cache */
-/* Which of the trials that FAILED did so by accident, by what the history has. *changed: one is
- * that was none, or no more, since the last call: what was made of the rows known then is void. A
- * function of (cube, history): who starts anew judges as who went on. O(r^3 + f r^2), r <= 200, of
- * f failures, where one or a tenth of the observations came; else O(observations). SW_INVALID: no
- * factor could be had. */
+/* Decides which of the trials that FAILED were accidents, by what the history has. *changed: some
+ * verdict differs from the last call, so what was made of the rows known then is void. A function
+ * of (cube, history): a sampler that starts afresh judges as one that went on. O(r^3 + f r^2), r <=
+ * 200, of f failures, where one or a tenth of the observations came; else O(observations).
+ * SW_INVALID: no factor could be had. */
 SW_NODISCARD sw_status sw_bayes_accidents_judge(struct sw_bayes_accidents *a,
 						const struct sw_bayes_cube *cube,
 						const struct sw_history *h, bool *changed);
 bool sw_bayes_accidents_has(const struct sw_bayes_accidents *a, uint64_t trial); /* 0: never */
-/* The rows of b but those: *known is b itself where there are none, else good until the next call.
- * O(n d). */
+/* Leaves those rows out of b: *known is b itself if there were no accidents, else good until the
+ * next call. O(n d). */
 SW_NODISCARD sw_status sw_bayes_accidents_known(struct sw_bayes_accidents *a,
 						struct sw_bayes_data *b,
 						struct sw_bayes_data **known);

@@ -159,6 +159,8 @@ static size_t choose(struct sw_bayes_accidents *a, const struct sw_history *h, s
 	assert(n_bad > 0);
 	size_t room = n_bad * ROWS_MOST / (n_bad + n_well);
 
+	/* Of either label enough to be seen, though the rarer one then counts more than its
+	 * share. */
 	room = room < EACH_LEAST ? EACH_LEAST : room;
 	room = room > ROWS_MOST - EACH_LEAST ? ROWS_MOST - EACH_LEAST : room;
 	if (n_well < ROWS_MOST - room)
@@ -197,6 +199,8 @@ static sw_status ask_about(struct sw_bayes_accidents *a, struct labels *l, size_
 			l->next++;
 		if (l->next < l->bad && a->subject[l->next] == n_prior + l->trial[i] - 1)
 			mean = without_itself(mean, l->var[i], l->z_bad, l->sn);
+		/* Less likely than not, given all the others: nothing about the point explains the
+		 * failure. */
 		a->is[l->trial[i] - 1] = mean < l->z_half;
 		a->n += mean < l->z_half;
 	}

@@ -22,6 +22,7 @@ static bool add_level(struct sw_bayes_search *s, const double *x, size_t k, doub
 
 	memcpy(row, x, d * sizeof *row);
 	row[k] = to;
+	/* A step shorter than a level snaps back to where it began: that is no neighbour. */
 	if (sw_bayes_cube_snap(s->cube, row) && memcmp(row, x, d * sizeof *row) != 0)
 		++*n;
 	return true;
@@ -54,6 +55,8 @@ static bool add_steps(struct sw_bayes_search *s, const double *x, size_t k, size
 		for (int side = -1; side <= 1; side += 2) {
 			const double to = x[k] + side * stride;
 
+			/* One level beyond the box is allowed, or a region narrower than a level
+			 * would hold no step. */
 			if (to < s->lo[k] - one || to > s->hi[k] + one || to < 0 || to > 1)
 				continue;
 			if (!add_level(s, x, k, to, n))

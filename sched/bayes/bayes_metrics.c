@@ -36,6 +36,8 @@ sw_status sw_bayes_data_weigh(struct sw_bayes_data *b, struct sw_scalar *scalar,
 	assert(b->n_metrics > 1 && b->n_good > 0);
 	for (size_t k = 0; k < s.m; k++)
 		unit[k] = sw_bayes_rng_unit(rng);
+	/* ParEGO: new weights each time lead the samples along the whole front, not to one point of
+	 * it. */
 	sw_scalar_weights(&s, unit);
 	const sw_status rc = fit_scale(b, &s);
 

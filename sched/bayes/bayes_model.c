@@ -142,6 +142,8 @@ static sw_status fit_gp(struct sw_bayes_model *m, size_t n, double *theta, bool 
 	sw_gp_theta_default(m->gp, other);
 	if (first) {
 		memcpy(theta, other, theta_n * sizeof *theta);
+		/* The recipe's second start: the default, moved by N(0, 1) on the lengths and N(0,
+		 * .5) on the rest. */
 		for (size_t k = 0; k < theta_n - (m->warped ? d : 0); k++)
 			other[k] += (k < d ? 1.0 : 0.5) * sw_bayes_rng_normal(rng);
 	}
@@ -150,6 +152,7 @@ static sw_status fit_gp(struct sw_bayes_model *m, size_t n, double *theta, bool 
 	if (rc != SW_OK || !(first || all))
 		return rc;
 	rc = sw_gp_fit(m->gp, m->x, m->z, n, other, &plain, &f_other);
+	/* Warps that no longer win WARP_GAIN over a fit without them are given up. */
 	if (rc == SW_OK && f_other < f + (warped ? WARP_GAIN : 0)) {
 		memcpy(theta, other, theta_n * sizeof *theta);
 		f = f_other;
@@ -231,6 +234,7 @@ static void find_best(struct sw_bayes_model *m)
 	for (size_t i = 0; i < n; i++) {
 		double mean = m->z[low[i]], var;
 
+		/* A believed row's z is the mean there already. */
 		if (low[i] < m->told)
 			sw_gp_predict(m->gp, m->x + low[i] * m->cube->d, &mean, &var, NULL, NULL);
 		m->best = fmin(m->best, mean);
@@ -250,6 +254,7 @@ static sw_status believe(struct sw_bayes_model *m, const struct sw_bayes_data *b
 
 	if (rc != SW_OK)
 		return rc;
+	/* Rows hang on those before them: the first that differs makes all later ones new. */
 	while (kept < m->n_pending && kept < n && m->pending[kept] == trial[kept] &&
 	       memcmp(m->x + (m->told + kept) * d, b->pending + (skip + kept) * d,
 		      d * sizeof *m->x) == 0)
@@ -293,6 +298,8 @@ static sw_status condition(struct sw_bayes_model *m, const struct sw_bayes_data 
 		rc = sw_gp_append(m->gp, m->x + i * d);
 	if (rc != SW_OK)
 		return rc;
+	/* append() took the believed mean for the value of each: the told ones replace it at
+	 * once. */
 	if (m->told > m->pick.n)
 		sw_gp_targets(m->gp, m->z);
 	for (size_t k = 0; k < d; k++)
@@ -326,12 +333,15 @@ sw_status sw_bayes_model_prepare(struct sw_bayes_model *m, const struct sw_bayes
 	if (rc == SW_OK)
 		rc = load_rows(m, b, base);
 	if (rc == SW_OK && due)
+		/* The pick's beginning is a good sample of all its rows, so a fit to the first
+		 * ROWS_FULL is one to them. */
 		rc = fit_gp(m, m->pick.n < ROWS_FULL ? m->pick.n : ROWS_FULL, theta, fitted == 0,
 			    all_starts_are_due(b->n, fitted, d), rng);
 	if (rc == SW_OK)
 		rc = condition(m, b, base, theta);
 	if (rc != SW_OK)
 		return rc;
+	/* Only once the process stands on it. */
 	memory->fitted[m->id] = base;
 	return believe(m, b);
 }
@@ -357,9 +367,9 @@ sw_status sw_bayes_model_of_level(struct sw_bayes_model *m, const struct sw_baye
 		rc = believe(m, b);
 	if (rc != SW_OK)
 		return rc;
-	/* Small gains here are none where another level is better. Far from its goal, a process
-	 * looks where it knows least. A view of a few alike may put the goal anywhere, so it has a
-	 * bound. */
+	/* A small gain here is worth nothing while another level is better, so the goal is the best
+	 * of all. Far from its goal a process looks where it knows least, and the view of a few
+	 * equal values may put the goal anywhere: it has a bound. */
 	const double goal = sw_outcome_forward(&m->o, b->y[b->best]);
 
 	m->best = fmax(m->best - GOAL_MOST, fmin(m->best, goal));

@@ -70,6 +70,8 @@ static double distance2(const struct sw_bayes_data *b, size_t i, size_t k, const
 	for (size_t j = 0; j < d; j++) {
 		double step = b->x[i * d + j] - b->x[k * d + j];
 
+		/* Two choices are alike or not: their places in the cube say nothing of how far
+		 * apart they are. */
 		if (b->cube->category[j])
 			step = step != 0;
 		sum += step * step / (w[j] * w[j]);
@@ -107,6 +109,8 @@ sw_status sw_bayes_pick_mixed(struct sw_bayes_pick *p, const struct sw_bayes_dat
 	if (rc != SW_OK)
 		return rc;
 	p->n = 0;
+	/* In the order of coming, so that a row that is told later is appended to the same
+	 * factor. */
 	if (rows <= whole) {
 		for (; p->n < rows; p->n++)
 			p->row[p->n] = (uint32_t)p->n;
@@ -133,6 +137,7 @@ sw_status sw_bayes_pick_mixed(struct sw_bayes_pick *p, const struct sw_bayes_dat
 			      : turn == 1 ? near[next[1]].row
 					  : spread(next[2], rows);
 			next[turn]++;
+			/* Each list still holds a free row: `most` is at most `rows`. */
 		} while (p->taken[row]);
 		p->taken[row] = true;
 		p->row[p->n++] = row;

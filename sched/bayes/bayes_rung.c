@@ -67,6 +67,7 @@ static void put_value(struct sw_bayes_rung_values *r, size_t subject, size_t lev
 sw_status sw_bayes_rung_absorb(struct sw_bayes_rung_values *r, const struct sw_history *h)
 {
 	assert(h->n_metrics == 1 && r->n_levels > 0);
+	/* This does not go on from what was read: all of it is read again. */
 	if (h->n_obs < r->n_obs || h->n_prior != r->n_prior) {
 		r->n = r->n_obs = r->n_valued = 0;
 		memset(r->count, 0, sizeof r->count);
@@ -91,6 +92,7 @@ sw_status sw_bayes_rung_absorb(struct sw_bayes_rung_values *r, const struct sw_h
 		else if (sw_bayes_is_bad(o->kind))
 			r->bad[subject] = true;
 	}
+	/* G10, step 2: the highest rung with three values; those above say too little yet. */
 	r->top = r->n_levels - 1;
 	while (r->top > 0 && r->count[r->top] < TOP_VALUES)
 		r->top--;
@@ -238,5 +240,7 @@ double sw_bayes_rung_tau(const struct sw_bayes_rung_values *r, size_t level)
 {
 	const double first = log((double)r->levels[0]), top = log((double)r->levels[r->top]);
 
+	/* Below the top there is a rung under it, so levels[top] > levels[0] and the quotient has a
+	 * value. */
 	return level >= r->top ? 1 : (log((double)r->levels[level]) - first) / (top - first);
 }

@@ -86,6 +86,7 @@ static bool load_rows(struct sw_bayes_rungs *r, const struct sw_history *h)
 	for (size_t i = 0; i < p->n; i++)
 		r->row_z[i] = p->row[i].bad ? (worst - mean) / sd + BAD_BEYOND
 					    : (p->row[i].z - mean) / sd;
+	/* The model's z back to the metric's units: both standardisations become one. */
 	r->model.o = r->values.o;
 	r->model.o.mean += r->model.o.sd * mean;
 	r->model.o.sd *= sd;
@@ -116,6 +117,8 @@ static sw_status fit_rungs(struct sw_bayes_rungs *r, double *theta, uint64_t fit
 	}
 	sw_status rc = sw_gp_fit(gp, r->row_x, r->row_z, r->pick.n, theta, &options, &f);
 
+	/* G10, step 6: every fourth fit also starts afresh, so that a poor optimum is not handed on
+	 * for ever. */
 	if (rc != SW_OK || fits % FRESH_EVERY != 0)
 		return rc;
 	rc = sw_gp_fit(gp, r->row_x, r->row_z, r->pick.n, other, &options, &f_other);
@@ -152,6 +155,7 @@ static void add_points(struct sw_bayes_rungs *r, const struct sw_history *h)
 	for (size_t i = 0; n > BAYES_RUNG_SEEN && i < p->n; i++) {
 		size_t before = 0;
 
+		/* A subject has a row for each of its rungs, but is one point at the top. */
 		while (p->row[before].subject != p->row[i].subject)
 			before++;
 		if (before == i && counts(r, p->row[i].subject))
@@ -165,6 +169,8 @@ static sw_status rate_points(struct sw_bayes_rungs *r)
 		sw_gp_predict_batch(r->model.gp, r->model.x, r->n_told, r->mean, r->var);
 
 	if (rc == SW_OK)
+		/* Candidates gather around the least z of these, which is the mean at the top, not
+		 * what was told at some rung. */
 		memcpy(r->model.z, r->mean, r->n_told * sizeof *r->mean);
 	return rc;
 }
@@ -272,6 +278,7 @@ sw_status sw_bayes_rungs_step(struct sw_bayes_rungs *r, const struct sw_bayes_da
 	r->valid = true;
 	r->made_of = h->n_obs;
 	for (size_t k = 0; k < d; k++) {
+		/* The last coordinate is the resource: suggestions are judged at its top. */
 		r->search.lo[k] = k + 1 < d ? 0 : 1;
 		r->search.hi[k] = 1;
 	}

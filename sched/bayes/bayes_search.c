@@ -109,6 +109,7 @@ static void near_candidates(struct sw_bayes_search *s, const struct sw_bayes_mod
 		for (; ticket >= n - from; from++)
 			ticket -= n - from;
 		memcpy(x, m->x + elite[from] * d, d * sizeof *x);
+		/* The recipe's step 7: 10^U(-3, -.5), fine and coarse steps alike. */
 		const double scale = pow(10, -3 + 2.5 * sw_bayes_rng_unit(rng));
 		const size_t always = i % 2 == 0 ? d : sw_bayes_rng_below(rng, d);
 
@@ -230,6 +231,7 @@ static bool last_resort(const struct sw_bayes_search *s, const struct sw_bayes_m
 
 		if ((s->cube->plain && b->n_pending < CROWD) || !isfinite(s->value[at]))
 			break;
+		/* Each is looked at once: the next turn finds the one after it. */
 		s->value[at] = INFINITY;
 		memcpy(x, s->x + at * d, d * sizeof *x);
 		if (!is_taken(b, x))
@@ -308,6 +310,8 @@ sw_status sw_bayes_search_run(struct sw_bayes_search *s, const struct sw_bayes_m
 		memcpy(out->x, s->end + order[i] * d, d * sizeof *out->x);
 		found = !is_taken(b, out->x);
 	}
+	/* All the ends are known points where the model is sure of its best, or where a space is
+	 * nearly used up. */
 	if (!found && !last_resort(s, m, b, rng, out->x))
 		return SW_NOT_FOUND;
 	sw_gp_predict(m->gp, out->x, &out->mean, &out->var, NULL, NULL);

@@ -76,6 +76,8 @@ sw_status sw_bayes_several_create(struct sw_bayes_several **out, const struct sw
 		sw_bayes_several_destroy(s);
 		return rc;
 	}
+	/* The search works on one model: the first stands for all, and its ratings ask the
+	 * others. */
 	s->model[0].several = s;
 	*out = s;
 	return SW_OK;
@@ -155,6 +157,7 @@ static void set_best(struct sw_bayes_several *s, const struct sw_bayes_data *b)
 		const size_t row = i < first->pick.n ? first->pick.row[i]
 						     : first->base + i - first->pick.n;
 
+		/* Bad rows and pending ones are no place to start from. */
 		s->elite[i] = DBL_MAX;
 		if (i < first->told) {
 			if (!b->bad[row])

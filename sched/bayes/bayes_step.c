@@ -1,8 +1,8 @@
 /* One suggestion by a model: a rotation of five models, each with its own view of the outcomes and
- * its own assumptions, because none is right for every function; once nothing gets better any more,
- * every second one inside a trust region around the best (Eriksson et al. 2019), and every fourth
- * one for a level of a category that has had few trials, and each that would gain as good as
- * nothing for one that has had less than its share (bayes_turn.c). */
+ * its own assumptions, because none is right for every function. Once results stop improving, every
+ * second one is inside a trust region around the best (Eriksson et al. 2019), every fourth one is
+ * for a level of a category that has had few trials, and each that would gain next to nothing is
+ * for one that has had less than its share (bayes_turn.c). */
 #include "sched/bayes/bayes.h"
 #include <assert.h>
 #include <math.h>
@@ -68,9 +68,9 @@ static bool has_turn(const struct sw_bayes_step *s, const struct sw_bayes_memory
 	return !s->several && m->stall >= STALL_LONG && (m->steps + 1) % TURN_EVERY == TURN_AT;
 }
 
-/* Is as good as nothing to be had any more: a plateau, as where a level makes the other parameters
- * idle? Either bound alone would take refinement for one: that of a loss near 0, or that of a log
- * likelihood of a million. A best of 0 is on none. */
+/* True on a plateau: the expected gain is negligible beside both the best value and the spread, as
+ * where a level makes the other parameters idle. Either bound alone would take refinement for one:
+ * that of a loss near 0, or that of a log likelihood of a million. With a best of 0 it is false. */
 static bool is_plateau(const struct sw_bayes_step *s, const struct sw_bayes_data *b,
 		       const struct sw_bayes_memory *m, const struct sw_bayes_found *f)
 {
@@ -128,6 +128,7 @@ sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
 		if (rc == SW_OK || rc == SW_NOMEM)
 			return rc;
 	}
+	/* Last, since only a local point that is really suggested may size the region. */
 	if (kind.local)
 		sw_bayes_memory_add_local(memory, trial);
 	return SW_OK;

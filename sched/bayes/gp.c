@@ -16,6 +16,8 @@ sw_status sw_gp_block_renew(struct sw_gp_block *b, size_t n)
 	if (b->mem == NULL)
 		return SW_NOMEM;
 	char *at = b->mem;
+	/* Rows begin on a line of the cache, so that the widest vectors load no two lines for
+	 * one. */
 	at += (LINE - (uintptr_t)at % LINE) % LINE;
 	b->at = (double *)(void *)at;
 	return SW_OK;
@@ -122,6 +124,8 @@ static void set_bounds(struct sw_gp *gp)
 		gp->lo[i] = log(0.005);
 		gp->hi[i] = log(100);
 	}
+	/* The recipe's bounds (step 4), in the order of theta: lengths, sf, sn, sa, additive
+	 * lengths, warps. */
 	gp->lo[d] = log(0.01);
 	gp->hi[d] = log(1e4);
 	gp->lo[d + 1] = log(1e-8);

@@ -53,6 +53,7 @@ static sw_status load_rows(struct sw_gp *gp, size_t n)
 
 	if (n == 0)
 		return SW_INVALID;
+	/* What does not fit is computed twice: once for the values, once for the gradient. */
 	while (rows < n && kept + sw_gp_kept_n(gp, rows) <= gp->kept_most)
 		kept += sw_gp_kept_n(gp, rows++);
 	gp->kept_n = rows;

@@ -23,6 +23,8 @@ static void name_vectors(struct sw_gp *gp)
 static void weigh(struct sw_gp *gp)
 {
 	(void)sw_gp_weights(&gp->post, gp->post.n, gp->z, gp->alpha, gp->u, &gp->c);
+	/* Rows up to here have weights that rest on all of them; truncate() must weigh again
+	 * below. */
 	gp->solved = gp->post.n;
 }
 
@@ -53,6 +55,8 @@ sw_status sw_gp_set(struct sw_gp *gp, const double *X, const double *z, size_t n
 			if (isfinite(gp->c) && isfinite(cblas_dasum((int)n, gp->alpha, 1)))
 				return SW_OK;
 		}
+		/* The recipe's step 4: tenfold jitter, eight times at most, as equal points leave
+		 * no other way. */
 		gp->hyper.jitter *= 10;
 	} while (left-- > 0);
 	p->n = gp->solved = 0;
@@ -78,6 +82,7 @@ static sw_status grow_post(struct sw_gp *gp)
 	for (size_t i = 0; i < p->n; i++)
 		memcpy(grown.K + i * grown.ld, p->K + i * p->ld, (i + 1) * sizeof *p->K);
 	memcpy(vectors.at, gp->z, p->n * sizeof *gp->z);
+	/* z and alpha alone outlive a call; the other vectors are scratch. */
 	memcpy(vectors.at + grown.ld, gp->alpha, p->n * sizeof *gp->alpha);
 	grown.n = p->n;
 	sw_gp_block_free(&p->block);
@@ -188,6 +193,7 @@ sw_status sw_gp_predict_batch(struct sw_gp *gp, const double *Xs, size_t m, doub
 	struct sw_gp_block block = {.mem = NULL};
 
 	assert(n > 0);
+	/* The process's own vectors hold one point, and a batch needs BATCH of them. */
 	if (sw_gp_block_renew(&block, BATCH * p->ld) != SW_OK)
 		return SW_NOMEM;
 	for (size_t from = 0; from < m; from += BATCH) {

@@ -14,6 +14,7 @@ static double bend(const struct sw_outcome *o, double y)
 {
 	if (!(o->stretch > 0) || y <= o->knee)
 		return y;
+	/* Halves, as the difference of two large values may overflow. */
 	const double half = y / 2 - o->knee / 2, ratio = half / (o->stretch / 2);
 	const double ln = ratio < HUGE_RATIO ? log1p(ratio) : log(half) - log(o->stretch / 2);
 
@@ -140,6 +141,8 @@ void sw_outcome_fit(struct sw_outcome *o, enum sw_outcome_view view, const doubl
 		return;
 	const double median = y[(n - 1) / 2] / 2 + y[n / 2] / 2, gap = median - y[0];
 
+	/* Without a gap half of the values are the best one, and nothing says what is far from
+	 * it. */
 	if (gap > 0 && gap < DBL_MAX / KNEE / 4) {
 		o->knee = median + KNEE * gap;
 		o->stretch = KNEE * gap;
@@ -156,6 +159,8 @@ void sw_outcome_fit(struct sw_outcome *o, enum sw_outcome_view view, const doubl
 	if (view == SW_OUTCOME_YJ)
 		o->power = power_choose(o, y, n);
 	if (view == SW_OUTCOME_LOG1) {
+		/* The tenth of the best sets the scale of the logarithm: the view looks closely
+		 * where they differ. */
 		const size_t low = n / 10 > 1 ? n / 10 : 1;
 		const double near = y[low] / o->scale - y[0] / o->scale;
 		const double half = median / o->scale - y[0] / o->scale;

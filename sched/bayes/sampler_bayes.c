@@ -291,6 +291,7 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 		drop_models(b);
 		return sw_err_set(err, rc, "no memory for a suggestion");
 	}
+	/* Only now is the suggestion made; its bytes and this memory are the same. */
 	sw_bayes_memory_copy(&b->memory, &b->next);
 	return SW_OK;
 }

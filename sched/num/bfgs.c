@@ -53,12 +53,15 @@ static bool direction(struct bfgs *b)
 	double slope = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		/* Against a bound and pushed further: projecting a step along it would only shorten
+		 * the others. */
 		const bool frozen = (b->x[i] <= b->lo[i] && b->g[i] > 0) ||
 				    (b->x[i] >= b->hi[i] && b->g[i] < 0);
 
 		b->y[i] = frozen ? 0 : b->g[i];
 	}
 	for (size_t i = 0; i < n; i++) {
+		/* The product mixes coordinates, so it must not move one that was frozen above. */
 		b->p[i] = b->y[i] != 0 ? -dot(n, b->H + i * n, b->y) : 0;
 		slope += b->p[i] * b->g[i];
 	}
@@ -71,6 +74,8 @@ static double first_length(const struct bfgs *b)
 
 	for (size_t i = 0; i < b->n; i++)
 		most = fmax(most, fabs(b->p[i]));
+	/* The identity says nothing of the function's scale, so the first step has a length of its
+	 * own. Later 1 is the step of Newton. */
 	return b->scaled ? fmin(1, b->opt->max_step / most) : b->opt->first_step / most;
 }
 
@@ -92,6 +97,8 @@ static bool search(struct bfgs *b)
 			return false;
 		b->f_next = b->fn(b->x_next, b->g_next, b->arg);
 		b->evals++;
+		/* The slope is that of the projected step, so the rule holds where bounds cut it
+		 * short. A NaN fails it too, and the step shrinks. */
 		if (b->f_next <= b->f + ARMIJO * slope)
 			return true;
 		/* The parabola through f, its slope and f_next; far from it, a fixed share. */
@@ -115,6 +122,8 @@ static void update(struct bfgs *b)
 		ss += s[i] * s[i];
 		yy += b->y[i] * b->y[i];
 	}
+	/* Without positive curvature along the step, H would stop being positive definite: it stays
+	 * as it was. */
 	if (!(sy > 1e-10 * sqrt(ss * yy)))
 		return;
 	if (!b->scaled)
@@ -123,6 +132,8 @@ static void update(struct bfgs *b)
 	b->scaled = true;
 	for (size_t i = 0; i < n; i++)
 		b->Hy[i] = dot(n, b->H + i * n, b->y);
+	/* The BFGS formula for the inverse, multiplied out: H stays symmetric but for rounding, and
+	 * no matrix is needed besides. */
 	const double c = (1 + dot(n, b->y, b->Hy) / sy) / sy;
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
@@ -142,6 +153,8 @@ static void iterate(struct bfgs *b)
 			continue;
 		}
 		update(b);
+		/* One small fall may be a short step on the way round a bend. Two in a row end
+		 * it. */
 		small = b->f - b->f_next < b->opt->ftol * (1 + fabs(b->f_next)) ? small + 1 : 0;
 		memcpy(b->x, b->x_next, b->n * sizeof *b->x);
 		memcpy(b->g, b->g_next, b->n * sizeof *b->g);

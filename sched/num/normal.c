@@ -51,6 +51,8 @@ double sw_normal_quantile(double u)
 	assert(u > 0.0 && u < 1.0);
 	if (fabs(q) <= 0.425)
 		return q * at(&centre, 0.180625 - q * q);
+	/* The tails are one function of the distance to the nearer end. 1 - u is exact for u above
+	 * one half, so the far tail loses no digits. */
 	const double r = sqrt(-log(q < 0.0 ? u : 1.0 - u));
 	const double z = r <= 5.0 ? at(&tail, r - 1.6) : at(&far_tail, r - 5.0);
 	return q < 0.0 ? -z : z;
@@ -58,5 +60,6 @@ double sw_normal_quantile(double u)
 
 double sw_normal_cdf(double z)
 {
+	/* erfc() keeps its digits far below zero, where 1 + erf() would cancel to 0. */
 	return 0.5 * erfc(-z * 0.70710678118654752440);
 }

@@ -14,11 +14,14 @@ uint64_t sw_rng_u64(uint64_t seed, enum sw_rng_stream stream, uint64_t trial, ui
 
 double sw_rng_unit(uint64_t seed, enum sw_rng_stream stream, uint64_t trial, uint32_t draw)
 {
+	/* 53 bits are all that a double in [0, 1) holds evenly; a 54th would round some draws up to
+	 * 1. */
 	return (double)(sw_rng_u64(seed, stream, trial, draw) >> 11) * 0x1p-53;
 }
 
 size_t sw_rng_below(double u, size_t n)
 {
+	/* The product may round up to n where u is the largest number below 1. */
 	const size_t i = (size_t)(u * (double)n);
 
 	return i < n ? i : n - 1;

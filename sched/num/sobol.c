@@ -11,6 +11,8 @@ static void directions(size_t dim, unsigned n, uint32_t v[DIGITS])
 {
 	assert(dim < SW_SOBOL_DIMS);
 	if (dim == 0) {
+		/* The first dimension has no polynomial: its points are the van der Corput
+		 * sequence. */
 		for (unsigned k = 0; k < n; k++)
 			v[k] = UINT32_C(1) << (DIGITS - 1 - k);
 		return;
@@ -89,6 +91,8 @@ void sw_sobol_points(uint64_t seed, uint64_t first, size_t n, size_t d, double *
 	if (n == 0)
 		return;
 	const uint64_t last = first + n - 1;
+	/* Directions are made only for bits that some number has. Past 2^32 the numbers begin anew,
+	 * with all bits. */
 	const unsigned bits = first >> 32 == last >> 32 ? bits_of((uint32_t)last) : DIGITS;
 	for (size_t dim = 0; dim < d; dim++) {
 		uint32_t v[DIGITS] = {0};
@@ -98,9 +102,13 @@ void sw_sobol_points(uint64_t seed, uint64_t first, size_t n, size_t d, double *
 		for (size_t i = 0; i < n; i++) {
 			const uint64_t number = first + i;
 
+			/* The sequence has 2^32 points. The next 2^32 are the same ones under
+			 * another key, so that they do not repeat. */
 			if (i == 0 || (uint32_t)number == 0)
 				key = sw_rng_u64(seed, SW_RNG_SOBOL, number >> 32, (uint32_t)dim);
 			const uint32_t x = scramble(digits_of(v, (uint32_t)number), (uint32_t)key);
+			/* 32 digits would leave gaps between doubles, and 0 itself would come:
+			 * random digits fill up to 53. */
 			const uint32_t rest = mix(x ^ (uint32_t)(key >> 32)) >> 11;
 
 			out[i * d + dim] = (double)((uint64_t)x << 21 | rest) * 0x1p-53;

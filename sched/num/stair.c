@@ -31,17 +31,22 @@ void sw_stair_add(struct sw_stair *s, double a, double b)
 	double right = a, below = at < s->n ? s->step[at].b : 0;
 	size_t first = at;
 
+	/* The next wider step already covers it, and all steps beyond are lower. */
 	if (at < s->n && s->step[at].b >= b)
 		return;
 	/* A step as wide and lower goes as well. */
 	const size_t end = at < s->n && s->step[at].a == a ? at + 1 : at;
 
+	/* Narrower steps that are no higher vanish below the new one. Each goes once, so adding is
+	 * O(1) on average but for the move. */
 	while (first > 0 && s->step[first - 1].b <= b) {
 		first--;
 		s->area += (right - s->step[first].a) * (b - below);
 		right = s->step[first].a;
 		below = s->step[first].b;
 	}
+	/* The last piece reaches from the narrowest step that went to the first that stays
+	 * higher. */
 	s->area += (right - (first > 0 ? s->step[first - 1].a : 0)) * (b - below);
 	memmove(s->step + first + 1, s->step + end, (s->n - end) * sizeof *s->step);
 	s->step[first] = (struct sw_stair_step){a, b};

@@ -67,6 +67,8 @@ static void judge(const struct sw_asha_config *c, struct sw_ostree *rung,
 	out->keep = places(c, out->n);
 	if (out->n < c->min_results) /* too few to stop anybody */
 		return;
+	/* A report moves the place by one at most, so the leaf is mostly the one of the last
+	 * call. */
 	out->cutoff = sw_ostree_kth_near(rung, out->keep - 1);
 	if (out->better >= out->keep)
 		out->verdict = SW_VERDICT_STOP;

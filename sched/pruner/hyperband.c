@@ -27,6 +27,8 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	const sw_status rc = sw_rungs_record(&p->rungs, trial, t, step, value, &hit);
 	if (rc != SW_OK)
 		return rc;
+	/* The highest band with a value stays the one compared at, also for reports between two
+	 * bands. */
 	if (hit.any)
 		t->has = (uint8_t)(hit.k + 1);
 	if (c->strict)
@@ -82,6 +84,7 @@ static size_t ladder_of_fraction(const struct sw_hyperband_config *c, double mos
 
 	step[n++] = c->min_iter;
 	for (double at = (double)c->min_iter * c->eta; n < SW_RUNGS_MAX && at <= most; at *= c->eta)
+		/* A factor near 1 rounds down to the same step more than once. */
 		if ((uint64_t)at > step[n - 1]) {
 			step[n] = (uint64_t)at;
 			n++;
@@ -119,6 +122,7 @@ static sw_status make_bands(const struct sw_hyperband_config *c, uint64_t step[S
 					 " has only %zu bands of at least 1",
 					 c->s, c->max_iter, *n);
 	}
+	/* Made from the top down, while a ladder rises. */
 	for (size_t i = 0; i < *n / 2; i++) {
 		const uint64_t high = step[i];
 

@@ -110,6 +110,7 @@ static sw_status reserve_step(struct median *m, uint64_t step, struct at_step **
 		struct sw_ostree tree;
 
 		sw_ostree_init(&tree);
+		/* Made apart from the table: a slot is taken only once its tree has room. */
 		if (sw_ostree_reserve(&tree) != SW_OK)
 			return SW_NOMEM;
 		*at = (struct at_step){step, tree};
@@ -227,12 +228,14 @@ static sw_status report_value(struct sw_pruner *p, uint64_t trial, struct sw_pru
 	const uint64_t before = t->step;
 
 	(void)last;
+	/* All room comes before the trial's state: a report that fails may be made again. */
 	if (reserve_step(m, step, &at) != SW_OK || open_series(m, t, &s) != SW_OK)
 		return SW_NOMEM;
 	assert(at != NULL && s != NULL);
 	s->v[s->n++] = (struct point){step, value};
 	t->step = step;
 	take_best(t, value);
+	/* Its own value is not marked yet, so it is not among those that it is held against. */
 	judge_completed(m, at, before, t, out);
 	sw_ostree_insert(&at->tree, value, (uint32_t)trial, false);
 	return SW_OK;
@@ -255,6 +258,8 @@ static void ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 			sw_ostree_remove(tree, s->v[i].value, (uint32_t)trial);
 	}
 	free(s->v);
+	/* Slots are used again, so their number follows the trials that run at once, not all
+	 * trials. */
 	*s = (struct series){.next = m->series_free};
 	m->series_free = t->n;
 	t->n = 0;

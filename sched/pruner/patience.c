@@ -25,6 +25,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 		t->n = 0;
 		return SW_OK;
 	}
+	/* Any patience fits below the cap, so the count may stop there. */
 	if (t->n < UINT32_MAX)
 		t->n++;
 	if (t->n < c->patience) /* it may still improve */

@@ -55,6 +55,7 @@ static uint64_t until(const struct sw_pruner *p, const struct sw_prune_trial *t)
 
 	if (due < c->burn_in_period)
 		due = c->burn_in_period;
+	/* Nobody is judged at the last step, so no attempt needs to end there for it. */
 	return c->last_step != 0 && due >= c->last_step ? 0 : due;
 }
 
@@ -69,6 +70,7 @@ static uint64_t quantile(const struct pbt *b)
 /* One of the first q that have a checkpoint; 0: none has. */
 static uint64_t draw_donor(const struct pbt *b, uint64_t trial, uint64_t q)
 {
+	/* A trial is exploited once at most: it ends by that, and one draw a trial is enough. */
 	const uint64_t u = sw_rng_u64(b->base.seed, SW_RNG_EXPLOIT, trial, 0) >> 32;
 	const uint64_t n = sw_ostree_marked_among(&b->score, q);
 	uint32_t donor = 0;
@@ -116,6 +118,8 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	}
 	if (due == 0 || step < due) /* not yet compared */
 		return SW_OK;
+	/* Room in both, since which of them takes an entry is known only after the score has
+	 * changed. */
 	if (sw_ostree_reserve(&b->score) != SW_OK || sw_ostree_reserve(&b->queue) != SW_OK)
 		return SW_NOMEM;
 	set_score(b, trial, t, value);
@@ -130,6 +134,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 		out->cutoff = sw_ostree_kth(&b->score, n - q - 1, NULL);
 	if (last) /* it ends by itself */
 		return SW_OK;
+	/* No donor with a checkpoint means no copy, and then the member had better go on itself. */
 	if (out->better >= out->keep)
 		out->donor = draw_donor(b, trial, q);
 	if (out->donor != 0) {

@@ -101,6 +101,8 @@ static void explore(const struct explorer *e, const struct sw_value *donor, stru
 		else
 			values[i] = change(e, i, donor[i]);
 	}
+	/* A changed parent may switch others off: two children that differ only there are one
+	 * point. */
 	sw_space_canonical(e->space, values);
 }
 
@@ -122,5 +124,6 @@ void sw_pbt_explore(const struct sw_pbt_config *c, const struct sw_space *space,
 		sw_space_canonical(space, values);
 		return;
 	}
+	/* The donor's own point holds, so the child trains on as an unchanged copy. */
 	memcpy(values, from, e.n * sizeof from[0]);
 }

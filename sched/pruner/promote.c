@@ -40,6 +40,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 		return SW_OK;
 	out->verdict = SW_VERDICT_PAUSE;
 	t->paused = (uint8_t)(hit.k + 1);
+	/* The tree is searched by (value, trial) when it is resumed, so its value there is kept. */
 	t->best = hit.value;
 	sw_ostree_mark(rung, hit.value, (uint32_t)trial, true);
 	return SW_OK;
@@ -64,6 +65,7 @@ static const struct sw_ostree *rung_in_turn(const struct sw_rungs *r, size_t i)
 
 static uint64_t may_go(const struct sw_pruner *p, const struct sw_ostree *rung)
 {
+	/* Most rungs have nobody waiting, and next() asks them all at each free lane. */
 	if (rung->marked == 0)
 		return 0;
 	return sw_ostree_marked_among(rung, places(p, rung));

@@ -26,6 +26,7 @@ sw_status sw_pruner_new(struct sw_pruner **out, const struct sw_pruner_ops *ops,
 
 bool sw_pruner_in_interval(uint64_t step, uint64_t before, uint64_t warmup, uint64_t interval)
 {
+	/* The subtraction is where this interval began: the trial's last report lies before it. */
 	return step >= warmup && (before == 0 || before < step - (step - warmup) % interval);
 }
 

@@ -70,6 +70,8 @@ static double swept(struct volume *v, double *rows, size_t n)
 
 		sw_stair_add(&stair, r[1], r[2]);
 		spend(v, stair.n / 16); /* steps that moved go many at a time */
+		/* The outline of the rows so far holds down to where the next row begins; after the
+		 * last, to the reference. */
 		sum += stair.area * (r[0] - (i > 0 ? r[-3] : 0));
 	}
 	return sum;
@@ -130,6 +132,8 @@ static double volume_of(struct volume *v, size_t n, size_t m)
 	double *const rows = v->level[m];
 	double sum = 0;
 
+	/* The rows of a level all begin at the reference, so of one metric the longest covers the
+	 * others. */
 	if (m == 1) {
 		for (size_t i = 0; i < n; i++)
 			sum = fmax(sum, rows[i]);
@@ -141,6 +145,8 @@ static double volume_of(struct volume *v, size_t n, size_t m)
 		return swept(v, rows, n);
 	spend(v, n * log2_of(n));
 	qsort(rows, n, m * sizeof *rows, sw_order_doubles);
+	/* The next level's rows live in one block that each k overwrites: the recursion has
+	 * returned by then. */
 	for (size_t k = 0; k < n && !v->over; k++) {
 		double box = 1;
 
@@ -192,6 +198,7 @@ sw_status sw_hypervolume(const double *y, size_t n, size_t m, const double *refe
 			r[k] = reference[k] - y[i * m + k];
 			inside = inside && r[k] > 0;
 		}
+		/* A row that is no better than the reference in some metric spans no box. */
 		if (!inside)
 			continue;
 		if (m > 3) {
@@ -202,7 +209,10 @@ sw_status sw_hypervolume(const double *y, size_t n, size_t m, const double *refe
 		}
 	}
 	*out = volume_of(&v, kept, m);
+	/* The level of all metrics begins the block of all levels. */
 	free(v.level[m]);
 	free(v.stair);
+	/* Work grows steeply with the metrics and rows. A bound that counts steps, not time, stops
+	 * at the same place on each machine. */
 	return v.over || !isfinite(*out) ? SW_TOO_BIG : SW_OK;
 }

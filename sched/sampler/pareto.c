@@ -36,6 +36,8 @@ static int by_metrics(const void *va, const void *vb)
 	for (size_t k = 0; k < a->m; k++)
 		if (a->y[k] != b->y[k])
 			return a->y[k] < b->y[k] ? -1 : 1;
+	/* qsort() is not stable: without the place, equal rows would come in another order on
+	 * another libc. */
 	return (a->i > b->i) - (a->i < b->i);
 }
 
@@ -103,6 +105,7 @@ sw_status sw_pareto_front(const double *y, size_t n, size_t m, size_t *index, si
 		if (in)
 			index[f.n++] = i;
 	}
+	/* Places in the sorted rows become places in y only now: joins() compared by the former. */
 	for (size_t i = 0; i < f.n; i++)
 		index[i] = rows[index[i]].i;
 	free(rows);
@@ -124,6 +127,8 @@ void sw_pareto_reference(const double *y, size_t n, size_t m, double *reference)
 		/* Each term by itself: hi - lo may overflow. */
 		double beyond = MARGIN * hi - MARGIN * lo;
 
+		/* All values are equal: a share of their size keeps the boxes from having no volume
+		 * at all. */
 		if (!(beyond > 0))
 			beyond = hi != 0 ? MARGIN * fabs(hi) : 1;
 		reference[k] = fmin(hi + beyond, DBL_MAX);

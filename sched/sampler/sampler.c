@@ -39,6 +39,8 @@ sw_status sw_sampler_make(struct sw_sampler **out, const struct sw_sampler_ops *
 		.ops = ops, .config = *config, .space = config->space, .seed = config->seed};
 	if (s->config.n_metrics == 0)
 		s->config.n_metrics = 1;
+	/* start() sets `points` where a list of points can be had, and that decides what comes
+	 * next. */
 	sw_status rc = s->ops->start != NULL ? s->ops->start(s, err) : SW_OK;
 	if (rc == SW_OK && s->points == 0) /* a list of points has seen its own */
 		rc = find_known(s, err);
@@ -53,6 +55,7 @@ sw_status sw_sampler_make(struct sw_sampler **out, const struct sw_sampler_ops *
 void sw_sampler_destroy(struct sw_sampler *s)
 {
 	if (s != NULL && s->ops->stop != NULL)
+		/* Also after a start() that failed half-way: stop() takes what is NULL. */
 		s->ops->stop(s);
 	if (s != NULL)
 		free(s->known);
@@ -79,6 +82,8 @@ static void vary_known(const struct sw_sampler *s, uint64_t number, struct sw_va
 
 	for (int k = 0; k < VARIED; k++) {
 		for (size_t i = 0; i < n; i++) {
+			/* Half of the known point stays, on average: near enough to hold, far
+			 * enough to be another one. */
 			fixed[i] = sw_rng_unit(s->seed, SW_RNG_VARY, number, draw++) < 0.5;
 			unit[i] = sw_rng_unit(s->seed, SW_RNG_VARY, number, draw++);
 		}
@@ -131,6 +136,7 @@ static sw_status make_point(const struct sw_sampler *s, const struct sw_sampler_
 		return sw_err_set(err, SW_EXHAUSTED, "the sampler has no more points");
 	for (uint32_t attempt = 0; attempt < tries_of(s); attempt++) {
 		kind->point(s, made, attempt, values);
+		/* A list of points holds only those that keep the constraints. */
 		if (s->points != 0 || sw_space_feasible(s->space, values)) {
 			sw_space_canonical(s->space, values);
 			return SW_OK;
@@ -154,16 +160,20 @@ sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_history *h, u
 	sw_suggestion_fini(out);
 	memset(out, 0, sizeof *out);
 	if (made <= s->config.n_init) {
+		/* The user's own points come first, in their order. No draw is spent on them. */
 		memcpy(out->values, s->config.init + (made - 1) * n, n * sizeof *out->values);
 		sw_space_canonical(s->space, out->values);
 		out->source = "init";
 		return SW_OK;
 	}
 	assert(s->ops->suggest == NULL || h != NULL);
+	/* From here on the sampler counts its own points, so that a list of first points shifts
+	 * none of its draws. */
 	made -= s->config.n_init;
 	out->source = s->ops->name;
 	const sw_status rc = s->ops->suggest == NULL ? make_point(s, s->ops, made, out->values, err)
 						     : s->ops->suggest(s, h, made, out, err);
+	/* A grid comes to each of its points once by itself. */
 	if (rc == SW_OK && h != NULL && s->points == 0)
 		sw_sampler_take_untried(s, h, made, out);
 	return rc;
@@ -199,6 +209,8 @@ sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t 
 		const size_t first = sw_space_constraint_find(space, drawn);
 		if (first < n_constraints) {
 			broken[first]++;
+			/* Only the last draw is repaired: a draw that simply holds keeps the
+			 * distribution, a repaired one does not. */
 			if (attempt + 1 < SW_SAMPLER_TRIES ||
 			    !sw_space_repair(space, seed, number, given, drawn))
 				continue;
@@ -207,6 +219,8 @@ sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t 
 		memcpy(values, drawn, n * sizeof *values);
 		return SW_OK;
 	}
+	/* The constraint that most draws broke first is the likeliest to contradict what is
+	 * given. */
 	for (size_t i = 1; i < n_constraints; i++)
 		worst = broken[i] > broken[worst] ? i : worst;
 	(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", worst);

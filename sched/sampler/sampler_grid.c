@@ -72,6 +72,8 @@ static sw_status list_points(struct sw_sampler *s, struct sw_err *err)
 	uint32_t *list = sw_malloc(product * sizeof *list);
 	if (list == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the grid");
+	/* The list takes the product's room, 4 MB at most, rather than be counted first: a grid is
+	 * made once. */
 	s->points = 0;
 	for (uint64_t i = 0; i < product; i++)
 		if (product_point(s->space, i, values))
@@ -98,6 +100,7 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t levels = sw_space_levels(s->space, i);
 
+		/* Dividing the bound cannot overflow, as the product could. */
 		if (levels > MAX_POINTS / s->points)
 			return too_big(err);
 		s->points *= levels;
@@ -121,6 +124,7 @@ static void point(const struct sw_sampler *s, uint64_t made, uint32_t attempt,
 	(void)attempt;
 	if (s->config.shuffle)
 		i = sw_permute(s->seed, s->points, i);
+	/* The listed numbers held at the start, and without a list each number does. */
 	(void)product_point(s->space, list != NULL ? list[i] : i, values);
 }
 

@@ -31,6 +31,8 @@ static double range_of(const double *sorted, size_t n, double nadir)
 	const double all = sorted[n - 1] / 2 - ideal;
 	const double most = fmin(FAR * usual, DBL_MAX);
 
+	/* One row far out on the front would shrink all others to a point: the median says how far
+	 * is usual. */
 	if (front > 0 && (front <= most || !(usual > 0)))
 		return front;
 	if (usual > 0)
@@ -70,10 +72,14 @@ double sw_scalar_value(const struct sw_scalar *s, const double *y)
 	double most = -INFINITY, sum = 0;
 
 	for (size_t k = 0; k < s->m; k++) {
+		/* The augmented Chebyshev distance: the largest term reaches also the front's
+		 * hollow parts, where no weighted sum has its least. */
 		const double z = s->weight[k] * ((y[k] / 2 - s->ideal[k] / 2) / s->range[k]);
 
 		most = fmax(most, z);
 		sum += z;
 	}
+	/* The small share of the sum tells apart two rows of the same largest term, of which one
+	 * dominates. */
 	return fmin(fmax(most + SUM_SHARE * sum, -DBL_MAX), DBL_MAX);
 }

@@ -47,15 +47,18 @@ void sw_sampler_take_untried(const struct sw_sampler *s, const struct sw_history
 
 	if (points == 0)
 		return;
+	/* The space counts its points only up to SW_SPACE_PROBES, so the array holds them all. */
 	bool tried[SW_SPACE_PROBES] = {false};
 	uint64_t number = sw_space_number(s->space, out->values);
 
 	if (mark_tried(s->space, h, points, tried) || !tried[number])
 		return;
+	/* Draw 0 is the one that a random sampler made itself: it would come to the same point. */
 	for (uint32_t draw = 1; draw <= DRAWS && tried[number]; draw++) {
 		sw_sampler_random_ops.point(s, made, draw, out->values);
 		number = sw_space_number(s->space, out->values);
 	}
+	/* Not all are tried, so the walk round the numbers ends. */
 	while (tried[number])
 		number = (number + 1) % points;
 	sw_space_point(s->space, number, out->values);

@@ -96,6 +96,8 @@ sw_status sw_history_observe(struct sw_history *h, struct sw_obs obs, const doub
 	double *to = h->y + h->n_obs * h->n_metrics;
 	for (size_t i = 0; i < h->n_metrics; i++) {
 		assert(i >= n || isfinite(y[i]));
+		/* Rows of y have one length, so that row i is found by a product. NaN shows at once
+		 * where a reader takes a value that none was told of. */
 		to[i] = i < n ? y[i] : (double)NAN;
 	}
 	h->obs[h->n_obs++] = obs;
@@ -106,6 +108,8 @@ sw_status sw_history_add_prior(struct sw_history *h, const struct sw_value *valu
 {
 	const sw_status rc = reserve_prior(h, h->n_prior + 1);
 
+	/* Samplers read priors once, before the first observation: a later one would not be
+	 * seen. */
 	assert(h->n_obs == 0);
 	if (rc != SW_OK)
 		return rc;
@@ -163,6 +167,8 @@ sw_status sw_history_follow(struct sw_history *to, const struct sw_history *from
 	assert(kept <= to->trials && kept <= from->trials && to->n_obs <= from->n_obs);
 	if (to->n_prior != from->n_prior)
 		return sw_history_copy(to, from, from->n_obs);
+	/* The trials before were copied and never change. Those beyond are somebody's guesses, and
+	 * are written over. */
 	to->trials = kept;
 	return take_rest(to, from, kept, to->n_obs, from->n_obs);
 }

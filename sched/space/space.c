@@ -75,6 +75,8 @@ static sw_status set_levels(struct sw_space_entry *e)
 {
 	const double n = e->k_hi - e->k_lo + 1.0;
 
+	/* Levels beyond 2^53 cannot be told apart by a unit number: 0 says that nobody can count
+	 * them. */
 	e->levels = n <= SW_EXACT_MAX ? (uint64_t)n : 0;
 	return SW_OK;
 }
@@ -175,6 +177,7 @@ static sw_status add_multiples(struct sw_space_entry *e, struct sw_err *err)
 
 	if (rc != SW_OK)
 		return rc;
+	/* Half of what is exact leaves room for the difference of two multiples. */
 	if (fmax(fabs(e->p.min), fabs(e->p.max)) / e->p.q > SW_EXACT_MAX / 2)
 		return sw_err_at(err, SW_INVALID, "/q", "q %.10g is too small for these bounds",
 				 e->p.q);
@@ -194,6 +197,8 @@ static sw_status add_log(struct sw_space_entry *e, struct sw_err *err)
 	if (!(e->p.min > 0.0))
 		return sw_err_at(err, SW_INVALID, "/min",
 				 "a log distribution needs min > 0; min is %.10g", e->p.min);
+	/* The inverse kind is uniform in -log x: rising u means falling x, so the ends change
+	 * places. */
 	e->u_lo = e->p.dist == SW_DIST_INV_LOG_UNIFORM ? -log(e->p.max) : log(e->p.min);
 	e->u_hi = e->p.dist == SW_DIST_INV_LOG_UNIFORM ? -log(e->p.min) : log(e->p.max);
 	return e->p.dist == SW_DIST_Q_LOG_UNIFORM ? add_multiples(e, err) : SW_OK;
@@ -237,6 +242,8 @@ static sw_status add_normal(struct sw_space_entry *e, struct sw_err *err)
 		return sw_err_at(err, SW_INVALID, "/sigma", "sigma must be above 0; sigma is %.10g",
 				 p->sigma);
 	double reach = fabs(p->mu) + NORMAL_REACH * p->sigma;
+	/* Checked once here, so that no draw ever has to be: decoding yields finite numbers from
+	 * any u. */
 	if (is_log ? reach > EXP_REACH : !isfinite(reach))
 		return sw_err_at(err, SW_INVALID, "/sigma",
 				 "mu %.10g and sigma %.10g reach beyond what a number can hold",
@@ -301,6 +308,8 @@ static sw_status add_choices(struct sw_space_entry *e, struct sw_err *err)
 static sw_status make_entry(struct sw_space_entry *e, const struct sw_param *p, struct sw_err *err)
 {
 	*e = (struct sw_space_entry){.p = *p, .num = 1.0, .den = 1.0};
+	/* Pointers of the caller's are not kept: weights and numbers are copied below, or are not
+	 * looked at. */
 	if (p->dist != SW_DIST_CATEGORICAL)
 		e->p.weights = NULL;
 	e->p.numbers = NULL;

@@ -33,6 +33,8 @@ struct sw_value sw_space_nearest(const struct sw_space *s, size_t i, struct sw_v
 	case SW_DIST_Q_NORMAL:
 	case SW_DIST_Q_LOG_NORMAL:
 		if (!isfinite(x))
+			/* A normal kind has no bound to move to: the farthest value that a draw
+			 * reaches stands for it. */
 			return sw_space_decode_one(e, x > 0.0 ? SW_BELOW_ONE : 0.0);
 		if (e->p.dist == SW_DIST_Q_LOG_NORMAL && x < 0.0)
 			return (struct sw_value){.number = 0.0};
@@ -50,6 +52,8 @@ static sw_status check_number(const struct sw_space_entry *e, double x, double n
 {
 	if (!isfinite(x))
 		return sw_err_set(err, SW_INVALID, "the value must be a finite number");
+	/* JSON and people round: 0.30000000000000004 is taken for the multiple of 0.1 that it
+	 * stands for. */
 	if (fabs(x - nearest) <= sw_space_slack(e, x))
 		return SW_OK;
 	switch (e->p.dist) {

@@ -62,6 +62,7 @@ sw_status sw_space_constrain(struct sw_space *s, const struct sw_constraint *c, 
 		return rc;
 	if (n == 0)
 		return sw_err_set(err, SW_INVALID, "a constraint without a parameter");
+	/* Of measure zero: neither draws nor the walk would ever come to such a point. */
 	if (c->op == SW_EQ && (has_reals(s, &c->left) || has_reals(s, &c->right)))
 		return sw_err_set(err, SW_INVALID,
 				  "no draw meets an equality of real numbers: leave out one of its "
@@ -70,6 +71,7 @@ sw_status sw_space_constrain(struct sw_space *s, const struct sw_constraint *c, 
 	if (s->n_constraints == SW_SPACE_MAX_CONSTRAINTS)
 		return sw_err_set(err, SW_TOO_BIG, "at most %zu constraints",
 				  SW_SPACE_MAX_CONSTRAINTS);
+	/* Both sides in one block, that left.terms owns: one free() and one walk serve both. */
 	struct sw_term *terms = sw_calloc(n, sizeof *terms);
 	if (terms == NULL || !sw_array_reserve(&s->constraints, &s->cap_constraints,
 					       s->n_constraints + 1, sizeof *s->constraints)) {
@@ -134,6 +136,8 @@ static struct side side_of(const struct sw_space *s, const struct sw_sum *sum,
 		for (size_t k = 0; k < t->n_factors; k++) {
 			const double factor = number_of(&s->v[t->factor[k]], values[t->factor[k]]);
 
+			/* Asked of each factor, since 0.5 * 4 is an integer that may have been
+			 * rounded on the way. */
 			side.integer = side.integer && factor == floor(factor);
 			x *= factor;
 		}
@@ -188,6 +192,8 @@ static bool applies(const struct sw_constraint *c, const bool *active)
 {
 	for (size_t i = 0; i < sw_space_terms(c); i++)
 		for (size_t k = 0; k < c->left.terms[i].n_factors; k++)
+			/* A parameter that is off has no value to compare. right.terms follow
+			 * left.terms in one block, so one loop sees both sides. */
 			if (!active[c->left.terms[i].factor[k]])
 				return false;
 	return true;

@@ -83,6 +83,7 @@ sw_status sw_space_ranged(struct sw_space **out, const struct sw_space *s, const
 	rc = copy_params(to, s, min, max, err);
 	if (rc == SW_OK && copy_conditions(to, s) != SW_OK)
 		rc = sw_err_set(err, SW_NOMEM, "no memory for the search space");
+	/* Added, not copied as they lie there: the new space is to own terms of its own. */
 	for (size_t i = 0; rc == SW_OK && i < s->n_constraints; i++)
 		rc = sw_space_constrain(to, &s->constraints[i], err);
 	if (rc == SW_OK)
@@ -101,6 +102,8 @@ bool sw_space_holds(const struct sw_space *s, const struct sw_value *values)
 
 	sw_space_active(s, values, active);
 	for (size_t i = 0; i < s->n; i++)
+		/* An inactive value is never used, so a range that has moved away from it is no
+		 * matter. */
 		if (active[i] && sw_space_check_value(s, i, values[i], NULL) != SW_OK)
 			return false;
 	return true;

@@ -24,12 +24,14 @@ double sw_space_slack(const struct sw_space_entry *e, double x)
 
 	if (sw_space_is_continuous(e) || e->p.dist == SW_DIST_POW2) /* q is no step of powers */
 		return rounding;
+	/* Under half a step, or a number between two levels would be near enough to both. */
 	return fmin(fmax(rounding, 1e-6 * e->p.q), 0.25 * e->p.q);
 }
 
 double sw_space_value_of(const struct sw_space_entry *e, double k)
 {
 	if (e->p.dist == SW_DIST_POW2)
+		/* exp2() may be a digit off; ldexp() writes the exponent. */
 		return ldexp(1.0, (int)k);
 	/* + 0.0 turns -0 into 0. Once the product is no longer exact, k * q has the one rounding,
 	 * and cannot overflow before the value itself does. */
@@ -50,6 +52,7 @@ static double normal_of(const struct sw_space_entry *e, double u)
 
 static double log_uniform_of(const struct sw_space_entry *e, double u)
 {
+	/* exp(log(max)) is often the double beside max, and so outside the range. */
 	return clamp(exp(e->u_lo + u * (e->u_hi - e->u_lo)), e->p.min, e->p.max);
 }
 
@@ -84,6 +87,8 @@ static double index_of_unit(const struct sw_space_entry *e, double u)
 	case SW_DIST_Q_LOG_NORMAL:
 		return round(exp(normal_of(e, u)) / e->p.q);
 	case SW_DIST_INT_LOG_UNIFORM:
+		/* u_hi belongs to max + 1, so that the last integer has an interval like the
+		 * others. */
 		return clamp(floor(exp(e->u_lo + u * (e->u_hi - e->u_lo))), e->k_lo, e->k_hi);
 	default: /* INT_UNIFORM, Q_UNIFORM, POW2 */
 		return clamp(e->k_lo + floor(u * (e->k_hi - e->k_lo + 1.0)), e->k_lo, e->k_hi);
@@ -149,6 +154,7 @@ double sw_space_index_of(const struct sw_space_entry *e, struct sw_value v)
 
 static double unit_of_log(const struct sw_space_entry *e, double x)
 {
+	/* A range of one value has no width to divide by; any coordinate stands for it. */
 	return e->u_hi > e->u_lo ? (x - e->u_lo) / (e->u_hi - e->u_lo) : 0.5;
 }
 
@@ -197,6 +203,8 @@ static double middle_of(const struct sw_space_entry *e, double k)
 	default:
 		return (k - e->k_lo + 0.5) / (e->k_hi - e->k_lo + 1.0);
 	}
+	/* The middle is farthest from both neighbours, so rounding on the way back cannot reach
+	 * them. */
 	return lo + 0.5 * (hi - lo);
 }
 

@@ -90,6 +90,7 @@ sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_prob
 	size_t worst = 0;
 
 	p->is_rare = false;
+	/* Each point is one then, so nobody has to look; found->values is not set. */
 	if (s->n_constraints == 0)
 		return SW_OK;
 	/* If all points can be looked at, finding none is a proof. */
@@ -98,9 +99,11 @@ sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_prob
 		if (!count_broken(s, p->values, broken))
 			return SW_OK;
 	}
+	/* Every draw failed: samplers that read this go to the walk after one. */
 	p->is_rare = true;
 	if (points == 0 && sw_space_repair(s, seed, 0, NULL, p->values))
 		return SW_OK;
+	/* The one that most points break is the best guess at what is too strict. */
 	for (size_t i = 1; i < s->n_constraints; i++)
 		if (broken[i] > broken[worst])
 			worst = i;

@@ -115,6 +115,7 @@ static bool step(struct walk *w, struct sw_value *values)
 
 	if (p == w->space->n)
 		return false;
+	/* Only these can change with p, so the candidates are compared on them alone. */
 	const size_t n = touched_by(w, p, touched);
 	const struct harm before = find_broken(w, values, touched, n, NULL);
 	const struct sw_value old = values[p];
@@ -130,6 +131,8 @@ static bool step(struct walk *w, struct sw_value *values)
 		}
 	}
 	const bool is_worse = is_less(before, least);
+	/* The draw comes last, and only where it decides: the numbers of later draws hang on it,
+	 * and a replay walks the same way. */
 	const bool is_taken = !is_worse || (least.n == before.n && draw(w) < NOISE);
 	values[p] = is_taken ? best : old;
 	w->n_broken = find_broken(w, values, w->all, w->space->n_constraints, w->broken).n;
@@ -149,6 +152,8 @@ bool sw_space_repair(const struct sw_space *s, uint64_t seed, uint64_t number, c
 			if (fixed == NULL || !fixed[i])
 				values[i] = sw_space_decode_one(&s->v[i], draw(&w));
 		w.n_broken = find_broken(&w, values, w.all, s->n_constraints, w.broken).n;
+		/* Each start may spend what those before it left, so a hopeless first point does
+		 * not take all. */
 		while (w.n_broken > 0 && w.looks < LOOKS / STARTS * (size_t)(start + 1))
 			if (!step(&w, values))
 				return false;

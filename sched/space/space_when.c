@@ -31,6 +31,8 @@ static sw_status check_cond(const struct sw_space *s, size_t child, size_t paren
 	if (n == 0)
 		return sw_err_at(err, SW_INVALID, "/when", "no value is allowed");
 	for (size_t i = 0; i < s->n_conds; i++)
+		/* Of two lists for one parent both would have to hold: that is a slip, not a
+		 * wish. */
 		if (s->conds[i].child == child && s->conds[i].parent == parent)
 			return sw_err_at(err, SW_INVALID, "/when",
 					 "the same parameter is given twice");
@@ -73,6 +75,7 @@ static int by_depth(const void *pa, const void *pb)
 		return a->depth < b->depth ? -1 : 1;
 	if (a->child != b->child)
 		return a->child < b->child ? -1 : 1;
+	/* No two conditions share child and parent, so the order is the same on each machine. */
 	return (a->parent > b->parent) - (a->parent < b->parent);
 }
 
@@ -97,6 +100,8 @@ sw_status sw_space_seal(struct sw_space *s, struct sw_err *err)
 			break;
 	}
 	if (moved != 0) {
+		/* Something still moved after n rounds, and whatever moves then lies on a circle or
+		 * behind one. */
 		(void)snprintf(ptr, sizeof ptr, "/%zu/when", s->conds[moved - 1].child);
 		return sw_err_at(err, SW_INVALID, ptr, "the conditions run in a circle");
 	}

@@ -10,6 +10,8 @@ static double weight_of(const struct sw_share *s)
 
 static double served(const struct sw_share *s)
 {
+	/* Running trials count with what they are likely to use, or one sweep would take every free
+	 * slot before its first trial ends. */
 	const double mean = s->ended > 0 ? (double)s->ended_us / (double)s->ended : FIRST_GUESS_US;
 
 	return ((double)s->used_us + (double)s->running * mean) / weight_of(s);

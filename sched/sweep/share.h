@@ -30,7 +30,7 @@ bool sw_share_before(const struct sw_share *a, const struct sw_share *b);
 /* The account that a newcomer of this weight starts with, given the n sweeps already active. */
 int64_t sw_share_join(const struct sw_share *v, size_t n, double weight);
 
-/* Another weight: the account is in slot time over the weight, and it stays as much served. */
+/* Sets the weight and rescales the account, so that the sweep keeps its place. */
 void sw_share_reweigh(struct sw_share *s, double weight);
 
 #endif

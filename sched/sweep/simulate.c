@@ -84,6 +84,8 @@ static sw_status step(struct simulate *r, const struct sw_event *e)
 	for (size_t i = 0; i < r->actions.n; i++) {
 		const struct sw_action *a = &r->actions.v[i];
 
+		/* A step may end other trials than the event's: the paused ones that the end of the
+		 * sweep leaves. */
 		if (a->kind != SW_ACTION_END)
 			continue;
 		r->run[a->trial - 1].stopped = a->end == SW_TRIAL_PRUNED;
@@ -105,6 +107,7 @@ static sw_status finish(struct simulate *r, uint64_t trial)
 	if (end == SW_SIMULATE_FAILED)
 		e.end = SW_TRIAL_FAILED;
 	else if (end != SW_SIMULATE_COMPLETED)
+		/* A curve that was cut, or never ran, has no end of its own to tell. */
 		e.kind = SW_EVENT_CANCEL_TRIAL;
 	r->out->cut_short += end == SW_SIMULATE_CUT;
 	r->idle++;
@@ -169,6 +172,7 @@ static sw_status report(struct simulate *r, uint64_t trial)
 
 	if (rc != SW_OK)
 		return rc;
+	/* The pause or end that this report leads to comes after its steps were run. */
 	r->out->resource += p->step - run->step;
 	run->step = p->step;
 	if (p->has_value && sw_sweep_believes(r->sweep, p->value)) {
@@ -184,6 +188,8 @@ static sw_status report(struct simulate *r, uint64_t trial)
 static sw_status run_all(struct simulate *r)
 {
 	for (;;) {
+		/* Lanes are filled before time moves on: whatever is free at this moment asks
+		 * now. */
 		while (r->idle > 0 && sw_sweep_has_work(r->sweep)) {
 			const sw_status rc = hand_out(r);
 
@@ -263,6 +269,7 @@ static sw_status create_sweep(struct simulate *r)
 	if (rc == SW_OK)
 		rc = sw_sweep_create(&r->sweep, &config, space, r->err);
 	if (rc != SW_OK)
+		/* The sweep takes the space on SW_OK alone. */
 		sw_space_destroy(space);
 	return rc;
 }

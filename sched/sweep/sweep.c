@@ -46,6 +46,7 @@ static sw_status make_arrays(struct sw_sweep *s)
 
 static sw_status make_parts(struct sw_sweep *s, struct sw_space *space, struct sw_err *err)
 {
+	/* Sealed first: all that follows asks the space which parameters are active. */
 	sw_status rc = sw_space_seal(space, err);
 
 	if (rc == SW_OK)
@@ -55,6 +56,7 @@ static sw_status make_parts(struct sw_sweep *s, struct sw_space *space, struct s
 	s->space = space; /* borrowed until the end is known */
 	if (make_arrays(s) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sweep");
+	/* Before the sampler, whose levels are the rungs of the pruner. */
 	rc = sw_pruners_create(&s->pruner, &s->config.pruner, s->config.seed, err);
 	if (rc != SW_OK) {
 		sw_err_prefix(err, "/early_terminate");
@@ -87,6 +89,8 @@ sw_status sw_sweep_create(struct sw_sweep **out, const struct sw_sweep_config *c
 	/* From here on the space is the sweep's. */
 	s->ranges[0].space = space;
 	s->user_cap = config->run_cap;
+	/* The pruner of a population must know how many are unmade before anybody asks it for the
+	 * next. */
 	sw_sweep_tell_waiting(s);
 	*out = s;
 	return SW_OK;
@@ -140,6 +144,8 @@ const char *sw_sweep_cause(const struct sw_sweep *s)
 uint64_t sw_sweep_fails(const struct sw_sweep *s, const char **cause, const char **kind)
 {
 	*kind = s->full ? "no space left" : "5 trials FAILED alike";
+	/* A value from any trial shows that the program can work, but not that the disk has
+	 * room. */
 	*cause = s->first_failure;
 	return (s->full || s->best_trial == 0) && s->judged_from != UINT64_MAX &&
 			       s->alike == SW_SWEEP_FIRST
@@ -199,6 +205,8 @@ bool sw_sweep_late(const struct sw_sweep *s, uint64_t trial, uint32_t attempt,
 	const uint64_t max_t = s->config.pruner.asha.max_t; /* 0 of any other pruner */
 	const struct sw_trial *t = sw_sweep_trial(s, trial);
 
+	/* The trial went on without an earlier attempt, and what it decided since concerns the new
+	 * one. */
 	if (t == NULL || t->attempt != attempt)
 		return false;
 	*out = t->state == SW_TRIAL_PAUSED ? SW_DECISION_PAUSE : SW_DECISION_STOP;

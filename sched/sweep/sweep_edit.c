@@ -19,6 +19,7 @@ struct remade {
 static sw_status check_numbers(const struct sw_sweep *s, const struct sw_edit *e,
 			       struct sw_err *err)
 {
+	/* Children of a population come on top of the cap. */
 	const uint64_t made = s->trial_n - s->given.children;
 
 	if (e->has_run_cap && e->run_cap == 0)
@@ -121,7 +122,8 @@ static sw_status remake(struct sw_sweep *s, const struct sw_edit *e, struct rema
 static void take_ranges(struct sw_sweep *s, const struct remade *r)
 {
 	if (s->keeps) {
-		/* The past is kept by value; what its sampler has learnt is of no use any more. */
+		/* The past is kept by value, and the new sampler reads it afresh: the old one is
+		 * not needed. */
 		sw_sampler_destroy(s->sampler);
 		s->ranges[s->ranges_n - 1].sampler = NULL;
 		sw_history_fini(&s->seen);
@@ -129,6 +131,8 @@ static void take_ranges(struct sw_sweep *s, const struct remade *r)
 		s->masked = true;
 	}
 	sw_suggestion_fini(&s->suggestion); /* its state, above all */
+	/* Without a history the old sampler stays with its ranges: it alone can make the values of
+	 * its trials again. */
 	s->ranges[s->ranges_n++] = (struct sw_sweep_ranges){
 		.made = sw_sweep_made(s), .space = r->space, .sampler = r->sampler};
 	s->space = r->space;

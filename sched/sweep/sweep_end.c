@@ -129,6 +129,7 @@ static void note_completed(struct sw_sweep *s, double value)
 	s->plateau.in_a_row = is_flat(s, value) ? s->plateau.in_a_row + 1 : 0;
 	const uint64_t at = top_place(s, value);
 	if (at < p->top) {
+		/* The worst of a full list gives way. */
 		const uint64_t kept = s->plateau.n < p->top ? s->plateau.n : p->top - 1;
 
 		memmove(s->plateau.top + at + 1, s->plateau.top + at,
@@ -151,6 +152,7 @@ void sw_sweep_reopen(struct sw_sweep *s, struct sw_actions *out)
 	s->kill.on = false;
 	/* The next end looks at all trials again. */
 	s->settle_at = 1;
+	/* Or the first completion after this would end the sweep again. */
 	s->plateau.in_a_row = 0;
 	sw_sweep_enter(s, SW_SWEEP_RUNNING, NULL, out);
 }
@@ -277,6 +279,8 @@ static bool end_slice(struct sw_sweep *s, struct sw_actions *out)
 	/* The place is kept from slice to slice, so the whole end is one pass over the trials. */
 	for (; left(s) > 0; s->settle_at++) {
 		assert(s->settle_at <= s->trial_n);
+		/* Few of a million trials may be open. What a slice looks at is bounded, as what it
+		 * ends is. */
 		if (ended == most || looked++ == most * LOOKS)
 			return true;
 		ended += end_one(s, s->settle_at, out);
@@ -292,6 +296,7 @@ static bool may_enter(enum sw_sweep_state from, enum sw_sweep_state to)
 		return to != SW_SWEEP_RUNNING;
 	case SW_SWEEP_PAUSED:
 		return to != SW_SWEEP_PAUSED;
+	/* By EXTEND, or by a retry of a trial that failed. */
 	case SW_SWEEP_COMPLETED:
 	case SW_SWEEP_FAILED:
 		return to == SW_SWEEP_RUNNING;
@@ -390,6 +395,7 @@ sw_status sw_sweep_end_all(struct sw_sweep *s, enum sw_sweep_state to, const cha
 	const sw_status rc = reserve_slice(s, out, err);
 	if (rc != SW_OK)
 		return rc;
+	/* An end that a target began is overruled: what runs ends now as well. */
 	s->ending = true;
 	sw_cause_set(s->end_cause, cause, "");
 	/* All of it stands before the first slice, whose trials carry the cause. */

@@ -64,7 +64,7 @@ struct sw_sweep {
 		double *top; /* [config.plateau.top], rising, oriented */
 		uint64_t n, in_a_row;
 	} plateau;
-	bool ending; /* nothing is made or resumed any more, for end_cause */
+	bool ending; /* nothing is made or resumed from here on; end_cause says why */
 	char end_cause[SW_CAUSE_MAX];
 	bool settling;      /* a slice of the end has left some: SETTLE goes on */
 	uint64_t settle_at; /* the end has taken the trials before this one */

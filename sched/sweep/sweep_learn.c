@@ -18,6 +18,7 @@ static double turn(const struct sw_sweep *s, size_t metric, double value)
 	const bool maximize = metric == 0 ? s->config.maximize
 					  : s->config.maximize_more[metric - 1];
 
+	/* A negated NaN has other bytes, and the same events must give the same bytes. */
 	return maximize && !isnan(value) ? -value : value;
 }
 
@@ -99,7 +100,10 @@ sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err)
 			sw_err_prefix(err, "/parameters");
 		return rc;
 	}
+	/* Any number past the user's own points tells, since those are never learned from a
+	 * history. */
 	s->learns = sw_sampler_learns(s->sampler, UINT64_MAX);
+	/* Where points can be counted, the sampler asks which of them the trials have had. */
 	s->keeps = s->learns || sw_space_points(s->space) != 0;
 	rc = copy_prior(s);
 	/* The arrays below are indexed even while they are empty. */

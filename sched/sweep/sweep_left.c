@@ -20,6 +20,7 @@ uint64_t sw_sweep_base_cap(const struct sw_sweep *s)
 	const uint64_t points = sw_sweep_points(s);
 	const uint64_t end = points != 0 ? points + s->given.n - s->given.children : 0;
 
+	/* One of the two is 0, and the sum is the other. */
 	if (s->user_cap == 0 || end == 0)
 		return s->user_cap + end;
 	return s->user_cap < end ? s->user_cap : end;
@@ -69,6 +70,8 @@ static bool is_overtaken(const struct sw_sweep *s)
 	if (sw_pruner_kind(s->pruner) != SW_PRUNER_PBT)
 		return false;
 	if (paused == 0)
+		/* Members that are not made yet begin at step 0, so only a child from there may go
+		 * before them. */
 		return its > 0 && sw_sweep_can_create(s);
 	const uint64_t ours = s->trial[paused - 1].step;
 
@@ -108,6 +111,7 @@ uint64_t sw_sweep_could_begin(const struct sw_sweep *s, uint64_t most)
 
 	if (!sw_sweep_has_work(s))
 		return 0;
+	/* Fewer run than may, or there would be no work: the difference is above 0. */
 	if (at_once != 0 && most > at_once - running)
 		most = at_once - running;
 	uint64_t n = s->counts[SW_TRIAL_PENDING] + sw_pruner_next_n(s->pruner, most);

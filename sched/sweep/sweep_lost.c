@@ -32,6 +32,7 @@ static sw_status find_for_retry(struct sw_sweep *s, const struct sw_event *ev,
 
 	if (rc == SW_OK)
 		rc = sw_actions_reserve(actions, 1 + sw_sweep_settle_room(s, false), err);
+	/* Room for either outcome is taken before the loss is counted. */
 	if (rc == SW_OK && sw_pending_reserve(&s->pending) != SW_OK)
 		rc = sw_err_set(err, SW_NOMEM, "no memory for a waiting trial");
 	return rc;

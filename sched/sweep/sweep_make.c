@@ -16,6 +16,7 @@ static sw_status reserve_trial(struct sw_sweep *s, struct sw_err *err)
 		return SW_OK;
 	const uint64_t more = s->trial_cap < MANY ? s->trial_cap : s->trial_cap / 8;
 	const uint64_t cap = s->trial_cap == 0 ? 16 : s->trial_cap + more;
+	/* If the second array fails, the first is larger than trial_cap says, which is harmless. */
 	if (!sw_array_resize(&s->trial, cap, sizeof *s->trial) ||
 	    sw_sweep_learn_grow(s, cap) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory for another trial");
@@ -44,6 +45,7 @@ static struct sw_action *add_trial(struct sw_sweep *s, const struct sw_value *va
 sw_status sw_sweep_create_trial(struct sw_sweep *s, const struct sw_suggestion *suggestion,
 				struct sw_actions *out, struct sw_err *err)
 {
+	/* Room comes first: a suggestion moves the sampler's state on, and must not be lost. */
 	sw_status rc = reserve_trial(s, err);
 
 	if (rc == SW_OK)
@@ -123,6 +125,7 @@ static void begin_retry(struct sw_sweep *s, struct sw_actions *out)
 
 	if (sw_sweep_ended(s) && (cap == 0 || made < cap))
 		s->user_cap = made;
+	/* The retry is one trial more than was asked for. */
 	s->user_cap += s->user_cap != 0;
 	sw_sweep_judge_anew(s);
 	if (sw_sweep_ended(s))
@@ -146,6 +149,7 @@ sw_status sw_sweep_on_enqueue(struct sw_sweep *s, const struct sw_event *ev, str
 		return sw_err_set(err, SW_CONFLICT,
 				  "all %" PRIu64 " trials of the run cap are made: extend it first",
 				  s->user_cap);
+	/* CREATE, and SWEEP where a retry opens the sweep again. */
 	rc = sw_actions_reserve(out, 2, err);
 	if (rc == SW_OK)
 		rc = sw_sweep_given_reserve(s, err);

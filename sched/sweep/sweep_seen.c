@@ -50,6 +50,7 @@ sw_status sw_sweep_seen_make(const struct sw_sweep *s, const struct sw_space *sp
 	sw_history_init(to, from->n_params, from->n_metrics);
 	sw_status rc = add_priors(from, space, to);
 	if (rc == SW_OK)
+		/* Each trial may add one NONE to what was observed. */
 		rc = sw_history_reserve(to, from->trials, from->trials + from->n_obs);
 	if (rc != SW_OK)
 		return rc;

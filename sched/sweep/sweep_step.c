@@ -26,6 +26,7 @@ static sw_status on_resume(struct sw_sweep *s, const struct sw_event *ev, struct
 		return sw_err_set(err, SW_CONFLICT, "the sweep is not paused");
 	const sw_status rc = sw_actions_reserve(out, 1, err);
 	if (rc == SW_OK) {
+		/* Whoever resumes has seen the failures, so they are counted from here on. */
 		sw_sweep_judge_anew(s);
 		sw_sweep_enter(s, SW_SWEEP_RUNNING, NULL, out);
 	}

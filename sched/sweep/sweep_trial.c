@@ -39,6 +39,7 @@ static void start(struct sw_sweep *s, uint64_t trial, struct sw_actions *out)
 	sw_sweep_move(s, t, SW_TRIAL_RUNNING);
 	t->attempt++;
 	t->seq = 0;
+	/* Steps go on from the checkpoint: a report at or below it would be heard twice. */
 	t->step = t->resume_step;
 	t->diverged = false;
 	sw_pruner_begin(s->pruner, trial, &t->prune, t->resume_step);
@@ -139,6 +140,8 @@ static void judge_last(struct sw_sweep *s, uint64_t trial, struct sw_trial *t,
 {
 	if (j->verdict != SW_VERDICT_PAUSE)
 		return;
+	/* The pruner has put it among the paused ones already: it leaves them before the verdict
+	 * changes. */
 	sw_pruner_resumed(s->pruner, trial, &t->prune);
 	const bool stays = j->better == 0 || j->better < j->keep ||
 			   sw_pruner_kind(s->pruner) != SW_PRUNER_PROMOTE;
@@ -160,6 +163,7 @@ static sw_status judge(struct sw_sweep *s, struct sw_trial *t, const struct sw_e
 		return SW_OK;
 	}
 	const double value = sw_sweep_turn(s, ev->value);
+	/* Set before the pruner looks: a member without a checkpoint is no donor. */
 	t->prune.bare = ev->stateless && t->resume_step == 0;
 	const sw_status rc =
 		sw_pruner_report(s->pruner, ev->trial, &t->prune, ev->step, value, ev->final, out);
@@ -294,8 +298,10 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 		s->past_step = ev->step;
 	}
 	sw_sweep_learn_report(s, ev, &before, t);
+	/* Before the verdict is obeyed: a target that is reached now means that no copy is made. */
 	if (ev->has_value && !infinite && sw_sweep_believes(s, ev->value))
 		sw_sweep_note_value(s, ev->trial, sw_sweep_turn(s, ev->value));
+	/* The answer is the first action, and what becomes of the trial follows it. */
 	struct sw_action *action = sw_actions_add(out, SW_ACTION_DECIDE);
 	action->trial = ev->trial;
 	action->attempt = ev->attempt;
@@ -349,6 +355,7 @@ sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct
 		return rc;
 	assert(t != NULL);
 	const bool named = ev->cause != NULL && ev->cause[0] != '\0';
+	/* Asked first: an untrained child has no value either, and would read as "no-metric". */
 	if (ev->end == SW_TRIAL_COMPLETED && !t->has_value && t->inherited && t->seq == 0)
 		end_untrained(s, ev->trial, out);
 	else if (ev->end == SW_TRIAL_COMPLETED && !t->has_value && !s->config.unmeasured)
@@ -380,6 +387,7 @@ sw_status sw_sweep_on_cancel_trial(struct sw_sweep *s, const struct sw_event *ev
 		stop->trial = ev->trial;
 		stop->attempt = t->attempt;
 	}
+	/* One that waits stays in the heap: sw_sweep_step() drops it when it comes to the top. */
 	sw_sweep_end(s, ev->trial, SW_TRIAL_CANCELLED, "cancelled", out);
 	sw_sweep_settle(s, out);
 	return SW_OK;

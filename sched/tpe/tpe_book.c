@@ -18,6 +18,8 @@ static bool same_conds(const struct sw_space *s, size_t p, size_t q)
 	for (size_t n = 0;; n++) {
 		const struct sw_space_cond *a = sw_space_cond(s, p, n), *b = sw_space_cond(s, q, n);
 
+		/* Conditions of a parameter come in the order of their parents, so the n-th of both
+		 * can be compared. */
 		if (a == NULL || b == NULL)
 			return a == b;
 		if (!same_cond(a, b))
@@ -78,6 +80,8 @@ static void spread_add(struct sw_tpe_pool *p, struct sw_tpe_seen seen)
 
 		p->stride *= 2;
 		for (size_t i = 0; i < TPE_SPREAD; i++)
+			/* What stays are still even steps of arrivals from 0 on, as if the stride
+			 * had been this from the start. */
 			if (p->spread[i].arrival % p->stride == 0)
 				p->spread[kept++] = p->spread[i];
 		p->n_spread = kept;
@@ -108,6 +112,7 @@ static void best_add(struct sw_tpe_pool *p, struct sw_tpe_best best)
 		at--;
 	} else
 		p->n_best++;
+	/* Equals stay behind those that came first, so a replay keeps the same ones. */
 	for (; at > 0 && better(&best, &p->best[at - 1]); at--)
 		p->best[at] = p->best[at - 1];
 	p->best[at] = best;
@@ -205,10 +210,13 @@ static sw_status add_news(struct sw_tpe_book *b, const struct sw_history *h,
 	for (size_t i = 0; i < b->n_params; i++) {
 		const size_t g = b->group[i];
 
+		/* All parameters of a group are active together, so the first that is met speaks
+		 * for it. */
 		if (!active[i] || done[g])
 			continue;
 		done[g] = true;
 		for (size_t level = 0; level < b->n_levels; level++) {
+			/* What failed is bad at each rung, whichever it had reached. */
 			if (news->y != NULL && level != news->level)
 				continue;
 			struct sw_tpe_pool *p = pool_get(b, g, level);
@@ -225,6 +233,8 @@ static sw_status read_priors(struct sw_tpe_book *b, const struct sw_history *h)
 	sw_status rc = SW_OK;
 
 	for (; rc == SW_OK && b->n_prior < h->n_prior; b->n_prior++) {
+		/* Priors ran to their ends elsewhere: they count at the top. Their refs are
+		 * negative, so that a trial's number is its own. */
 		const struct news news = {.ref = -1 - (int64_t)b->n_prior,
 					  .level = b->n_levels - 1,
 					  .y = h->prior_y + b->n_prior};
@@ -277,6 +287,8 @@ static bool news_of(const struct sw_tpe_book *b, const struct sw_history *h, siz
 	*news = (struct news){.ref = (int64_t)obs->trial, .level = b->n_levels - 1, .y = h->y + i};
 	switch (obs->kind) {
 	case SW_OBS_RUNG:
+		/* bohb keeps a pool for each rung; the top one is fed by ends alone, hence the
+		 * bound. */
 		if (b->config.rungs) {
 			news->level = obs->level;
 			return obs->level + 1 < b->n_levels;
@@ -284,6 +296,8 @@ static bool news_of(const struct sw_tpe_book *b, const struct sw_history *h, siz
 		news->pruned = true;
 		news->rung = 1 + obs->level;
 		news->again = t->rung != 0;
+		/* Where trials pause, many never end: their last rung must speak for them. Where
+		 * they are stopped, the end follows at once and says it better. */
 		return b->pauses;
 	case SW_OBS_FINAL:
 		news->again = !b->config.rungs && b->pauses && t->rung != 0;
@@ -318,6 +332,7 @@ static sw_status read_log(struct sw_tpe_book *b, const struct sw_history *h)
 			b->told += !news.again;
 		}
 		if (obs->kind == SW_OBS_RUNG)
+			/* After news_of(), which asks for the rung before this one. */
 			b->trial[obs->trial].rung = b->n_obs + 1;
 		else
 			end_trial(b, obs->trial);
@@ -331,6 +346,8 @@ static bool goes_on(const struct sw_tpe_book *b, const struct sw_history *h)
 {
 	if (h->n_obs < b->n_obs || h->n_prior != b->n_prior)
 		return false;
+	/* A cheap test, not a proof: it catches a sweep that was read again from an earlier
+	 * point. */
 	const struct sw_obs *last = b->n_obs > 0 ? &h->obs[b->n_obs - 1] : &b->last;
 	return last->trial == b->last.trial && last->kind == b->last.kind &&
 	       last->level == b->last.level;
@@ -375,6 +392,8 @@ size_t sw_tpe_bad(const struct sw_tpe_book *b, const struct sw_history *h, size_
 		  const struct sw_tpe_pool *p, const struct sw_tpe_seen *good, size_t n_good,
 		  int64_t *out, double *weight)
 {
+	/* The ring holds the latest; what arrived before is told by the spread ones, so no trial
+	 * counts twice. */
 	const uint64_t old = p->n > TPE_RECENT ? p->n - TPE_RECENT : 0;
 	bool active[SW_SPACE_MAX_PARAMS];
 	size_t n = 0, member = 0;
@@ -392,6 +411,8 @@ size_t sw_tpe_bad(const struct sw_tpe_book *b, const struct sw_history *h, size_
 		const int64_t ref = p->recent[a % TPE_RECENT].ref;
 
 		if (!is_among(good, n_good, ref)) {
+			/* Optuna's ramp: the latest 25 count in full, the ones before fade with
+			 * their age. */
 			weight[n] = a + TPE_FULL >= p->n ? 1.0 : (double)(a + 1) / (double)p->n;
 			out[n++] = ref;
 		}

@@ -29,6 +29,8 @@ size_t sw_tpe_axes(const struct sw_tpe_book *b, size_t group, struct sw_tpe_axis
 		const enum sw_dist dist = sw_space_param(b->space, i)->dist;
 		const uint64_t levels = sw_space_levels(b->space, i);
 
+		/* One level multiplies both densities by the same number: it cancels in their
+		 * ratio. */
 		if (b->group[i] != group || levels == 1)
 			continue;
 		struct sw_tpe_axis *a = &axes[d++];
@@ -39,6 +41,8 @@ size_t sw_tpe_axes(const struct sw_tpe_book *b, size_t group, struct sw_tpe_axis
 			a->kind = TPE_SMOOTH;
 		else if (dist == SW_DIST_INT_UNIFORM || dist == SW_DIST_Q_UNIFORM ||
 			 dist == SW_DIST_POW2)
+			/* Where levels are finer than any kernel, the density in the middle stands
+			 * for the integral. */
 			a->kind = levels == 0 || levels > TPE_EVEN_MAX ? TPE_SMOOTH : TPE_EVEN;
 	}
 	return d;
@@ -111,6 +115,8 @@ static void set_axis(struct sw_tpe_mix *m, const struct sw_tpe_config *config, s
 	const double *mu = m->mu + k * m->cap, levels = m->axes[k].levels;
 
 	if (m->axes[k].kind == TPE_CATEGORY) {
+		/* Few trials say little of a category: the prior holds until they outnumber the
+		 * levels. */
 		m->smooth[k] = levels / (levels + (double)m->n + 1.0);
 		return;
 	}
@@ -120,6 +126,8 @@ static void set_axis(struct sw_tpe_mix *m, const struct sw_tpe_config *config, s
 		m->base[i] -= log(mass_in_cube(mu[i], sigma));
 	if (m->axes[k].kind == TPE_UNEVEN)
 		find_twins(mu, m->n, m->twin + k * m->cap);
+	/* On even levels a chance depends on the distance alone: one row of logarithms serves all
+	 * kernels. */
 	if (m->axes[k].kind == TPE_EVEN)
 		for (size_t i = 0; i < (size_t)levels; i++)
 			m->table[k * TPE_EVEN_MAX + i] =
@@ -134,6 +142,7 @@ void sw_tpe_mix_set(struct sw_tpe_mix *m, const struct sw_tpe_config *config, co
 
 	assert(m->n <= m->cap);
 	for (size_t i = 0; i <= m->n; i++) {
+		/* Component n is the prior, which always weighs as one trial. */
 		const double w = i < m->n && weight != NULL ? weight[i] : 1.0;
 
 		total += w;
@@ -172,6 +181,7 @@ void sw_tpe_mix_draw(const struct sw_tpe_mix *m, struct sw_tpe_rng *r, double *u
 		double *x = &unit[m->axes[k].param];
 
 		*x = sw_tpe_rng(r);
+		/* The draw itself is the prior's: uniform in the cube. */
 		if (i == m->n)
 			continue;
 		if (m->axes[k].kind != TPE_CATEGORY)
@@ -207,6 +217,7 @@ static double level_at(const struct sw_space_entry *e, double x, double *lo, dou
 	const double q = whole ? 1.0 : e->p.q;
 	const bool bounded = whole || e->p.dist == SW_DIST_Q_LOG_UNIFORM;
 
+	/* The first and last level take what is cut off beyond the bounds, as decoding does. */
 	*lo = bounded && at - q < e->p.min ? 0.0 : unit_of(e, whole ? at : at - 0.5 * q);
 	*hi = bounded && at + q > e->p.max ? 1.0 : unit_of(e, whole ? at + 1.0 : at + 0.5 * q);
 	return fmax(*hi - *lo, NOTHING);
@@ -247,6 +258,7 @@ static void add_uneven(struct sw_tpe_mix *m, size_t k, double x, const struct sw
 	}
 	for (size_t i = 0; i < m->n; i++) {
 		if (twin[i] != i)
+			/* twin[i] <= i, so its chance is there already. */
 			m->chance[i] = m->chance[twin[i]];
 		else if (hi < mu[i] - FAR_OFF * sigma || lo > mu[i] + FAR_OFF * sigma)
 			m->chance[i] = LN_NOTHING;
@@ -265,6 +277,8 @@ static void add_category(struct sw_tpe_mix *m, const double *mu, double smooth, 
 	const double hit = log(1.0 - smooth + smooth * prior), miss = log(smooth * prior);
 
 	for (size_t i = 0; i < m->n; i++)
+		/* Both are middles of a choice's interval, made by one function, so equality is
+		 * exact. */
 		m->sum[i] += mu[i] == x ? hit : miss;
 	m->sum[m->n] += log(prior);
 }

@@ -46,6 +46,7 @@ sw_status sw_tpe_start(struct sw_sampler *s, struct sw_err *err)
 	t->pick = sw_malloc(config->candidates * n * sizeof *t->pick);
 	if (t->pick == NULL)
 		goto fail;
+	/* Where every trial runs to its end, a start of ten takes too much of a short search. */
 	if (is_alone(s) && t->book.config.startup > TPE_STARTUP_ALONE)
 		t->book.config.startup = TPE_STARTUP_ALONE;
 	s->self = t;
@@ -68,6 +69,7 @@ static const struct sw_tpe_pool *model_pool(const struct sw_tpe *t, size_t group
 	for (size_t level = t->book.n_levels; level-- > 0;) {
 		const struct sw_tpe_pool *p = sw_tpe_book_pool(&t->book, group, level);
 
+		/* BOHB wants d + 1 points for a density (its N_min); one more leaves a bad one. */
 		if (p != NULL && p->able >= (t->book.config.startup_d ? d + 2 : 1))
 			return p;
 	}
@@ -130,6 +132,7 @@ static void draw_all(struct sw_tpe *t, const struct sw_history *h, struct sw_tpe
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 
 	for (size_t i = 0; i < config->candidates * n; i++)
+		/* Axes of one level are never drawn, and all groups' parameters share this row. */
 		t->unit[i] = 0.5;
 	for (size_t g = 0; g < t->book.n_groups; g++) {
 		set_mixes(t, h, g, false);
@@ -137,6 +140,8 @@ static void draw_all(struct sw_tpe *t, const struct sw_history *h, struct sw_tpe
 			sw_tpe_mix_draw(&t->good, rng, t->unit + c * n);
 	}
 	for (unsigned c = 0; c < config->candidates; c++) {
+		/* There and back: kernels stand at the middles of levels, so a candidate is scored
+		 * where its value stands. */
 		sw_space_decode(t->book.space, t->unit + c * n, values);
 		sw_space_encode(t->book.space, values, t->unit + c * n);
 	}
@@ -160,6 +165,7 @@ static void score_all(struct sw_tpe *t, const struct sw_history *h)
 	for (size_t g = 0; g < t->book.n_groups; g++) {
 		struct sw_tpe_scored *pick = t->pick + g * candidates;
 
+		/* The mixtures are set again, since all groups share the one pair of them. */
 		set_mixes(t, h, g, true);
 		for (unsigned c = 0; c < candidates; c++) {
 			const double *unit = t->unit + c * t->book.n_params;
@@ -181,6 +187,8 @@ static void compose(const struct sw_tpe *t, unsigned place, struct sw_value *val
 	bool active[SW_SPACE_MAX_PARAMS], counted[SW_SPACE_MAX_PARAMS] = {false};
 
 	for (size_t i = 0; i < n; i++)
+		/* Groups are independent in the model, so each gives its best, also if those are of
+		 * different candidates. */
 		unit[i] = t->unit[t->pick[t->book.group[i] * candidates + place].candidate * n + i];
 	sw_space_decode(t->book.space, unit, values);
 	sw_space_canonical(t->book.space, values);
@@ -188,6 +196,7 @@ static void compose(const struct sw_tpe *t, unsigned place, struct sw_value *val
 	for (size_t i = 0; i < n; i++) {
 		const size_t g = t->book.group[i];
 
+		/* A group that is off at this point adds nothing to what the point promises. */
 		if (active[i] && !counted[g])
 			ln_ratio += t->pick[g * candidates + place].score;
 		counted[g] = counted[g] || active[i];
@@ -199,6 +208,7 @@ static void compose(const struct sw_tpe *t, unsigned place, struct sw_value *val
 static bool is_new_point(const struct sw_tpe *t, const struct sw_history *h,
 			 const struct sw_value *values)
 {
+	/* A bound, so that a candidate costs no more as the sweep grows. */
 	const uint64_t after = h->trials > TPE_NEW ? h->trials - TPE_NEW : 0;
 
 	for (uint64_t trial = h->trials; trial > after; trial--)
@@ -270,6 +280,7 @@ static sw_status suggest(struct sw_tpe *t, const struct sw_sampler *s, const str
 			 uint64_t made, struct sw_suggestion *out, struct sw_err *err)
 {
 	struct sw_tpe_rng rng = {.seed = s->seed, .trial = made};
+	/* The first draw of each suggestion, whatever follows: later ones keep their numbers. */
 	const bool random = sw_tpe_rng(&rng) < t->book.config.random_share;
 	bool found = false, is_new = false;
 
@@ -280,6 +291,7 @@ static sw_status suggest(struct sw_tpe *t, const struct sw_sampler *s, const str
 
 		draw_all(t, h, &rng);
 		score_all(t, h);
+		/* Until a new point comes, the best of the first round stands. */
 		if (take_best(t, h, &at, &is_new) && (is_new || !found)) {
 			*out = at;
 			found = true;
