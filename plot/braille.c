@@ -20,6 +20,8 @@ static struct sw_sheet *sheet_of(struct sw_pen *pen)
 
 static double wide_rune(uint32_t rune)
 {
+	/* wcwidth() says -1 of what the locale cannot print; the sheet leaves that out, so it takes
+	 * no room. */
 	return rune < 0x80 ? 1 : fmax(wcwidth((wchar_t)rune), 0);
 }
 
@@ -110,6 +112,8 @@ static void braille_dot(struct sw_pen *pen, const struct sw_area *a, const struc
 
 	put(pen, a, x, y, is_sign(pen, s->role) ? sign_of(pen, s->role) : 0, look);
 	if (!is_sign(pen, s->role) && s->role != SW_PLOT_PRUNED)
+		/* The second dot stays in the same character, where it does not colour a
+		 * neighbour. */
 		put(pen, a, x, y % 4 == 3 ? y - 1 : y + 1, 0, look);
 }
 
@@ -142,6 +146,8 @@ static void braille_path(struct sw_pen *pen, const struct sw_area *a,
 	for (size_t i = 0; i < n; i++) {
 		const int at[2] = {x_dot(a, m[i].x), y_dot(a, m[i].y)},
 			  corner[2] = {at[0], s->shape == SW_PLOT_STEPS ? last[1] : at[1]};
+		/* Steps go across first and then up, since a value holds until the next one comes.
+		 * On a line the corner is the end itself. */
 		draw_segment(pen, a, s->role, last, corner, look);
 		draw_segment(pen, a, s->role, corner, at, look);
 		/* Lines of several sweeps have their number on them. */
@@ -157,6 +163,7 @@ static void draw_cell(struct sw_pen *pen, const struct sw_area *a, const struct 
 {
 	static const uint32_t shades[2][5] = {{' ', '.', ':', '*', '#'},
 					      {' ', 0x2591, 0x2592, 0x2593, 0x2588}};
+	/* Without colours the shade is all that tells good from bad. */
 	const bool by_color = sheet_of(pen)->color || isnan(m->v);
 	const int shade = by_color ? 4 : (int)(fmin(fmax(m->v, 0), 1) * 4.99);
 
@@ -204,6 +211,8 @@ static void braille_text(struct sw_pen *pen, enum sw_pen_text kind, enum sw_pen_
 					    : align == SW_RIGHT ? shown
 								: shown / 2);
 
+	/* What would run past the page moves left, as a cut text says less than one that stands
+	 * aside. */
 	if (column + shown > (int)pen->width)
 		column = (int)pen->width - shown;
 	sw_sheet_text(sheet_of(pen), (int)floor(y + .625), column > 0 ? column : 0, shown,
@@ -299,6 +308,8 @@ void sw_plot_braille(const struct sw_plot *p, int columns, int lines, bool color
 	b.pen.rune_width = utf8 ? wide_rune : ascii_rune;
 	if (p->failed == SW_OK)
 		(void)sw_plot_draw(p, &b.pen);
+	/* The height of texts and legends is known only once they stood somewhere: the first pass
+	 * measures. */
 	if (lines > 0 && b.pen.rows > 0 && b.sheet.height > 0) {
 		/* Again, with what was left over or was too much. */
 		b.pen.more = floor((double)(lines - b.sheet.height) / (double)b.pen.rows);

@@ -27,7 +27,7 @@ SW_PLOT_BUILDER(timeline);
 SW_PLOT_BUILDER(expected);
 SW_PLOT_BUILDER(saved);
 
-/* Zeroed memory for n elements, for the time of a build: the caller's to free. NULL: there is none,
+/* Zeroed memory for n elements, for the time of a build: the caller's to free. NULL: out of memory,
  * which latches. */
 void *sw_plot_scratch(struct sw_plot *p, size_t n, size_t size);
 
@@ -37,14 +37,14 @@ void *sw_plot_scratch(struct sw_plot *p, size_t n, size_t size);
 typedef bool sw_plot_mark_of(const struct sw_plot_data *d, size_t i, const void *arg,
 			     struct sw_plot_mark *m);
 
-/* Which of those that have a mark are drawn where only `most` may be, as indices into d->trials:
+/* Chooses which trials that have a mark are drawn if only `most` may be, as indices into d->trials:
  * the `top` best in that order, then an even spread of the others by number. top < most; out[most].
  * Returns how many; *all: how many have one. A failed trial counts as worse than all others. */
 size_t sw_plot_pick(const struct sw_plot_data *d, sw_plot_mark_of *mark_of, const void *arg,
 		    size_t top, size_t most, size_t *out, size_t *all);
 
-/* Which of n rows are drawn where only `most` may be: index i of the k-th, evenly spread, the first
- * and the last among them; all where there are no more. k < most. */
+/* Returns the index of the k-th row drawn of n if only `most` may be: evenly spread, the first and
+ * the last among them, or all that there are. k < most. */
 static inline size_t sw_plot_spread(size_t k, size_t most, size_t n)
 {
 	return most >= n ? k : most > 1 ? k * (n - 1) / (most - 1) : 0;
@@ -61,8 +61,8 @@ struct sw_plot_look {
 #define SW_PLOT_LOOKS 4
 extern const struct sw_plot_look sw_plot_looks[SW_PLOT_LOOKS];
 
-/* sw_plot_pick() of `most`, the best SW_PLOT_TOP among them, with a note where some are left out,
- * "Of 99 `nouns` ...", or where there are none: "No trial has `what` yet.". */
+/* sw_plot_pick() of `most`, the best SW_PLOT_TOP among them, with a note if some are left out, "Of
+ * 99 `nouns` ...", or if no trial has a mark: "No trial has `what` yet.". */
 size_t sw_plot_take(struct sw_plot *p, const struct sw_plot_data *d, sw_plot_mark_of *mark_of,
 		    const void *arg, size_t most, const char *nouns, const char *what, size_t *out);
 /* Whether it has reported a value at some step; m stays as it is. */
@@ -119,9 +119,9 @@ struct sw_plot_span {
 };
 /* Of span[n].param in all trials that compare. One look at each trial. */
 void sw_plot_spans(const struct sw_plot_data *d, struct sw_plot_span *span, size_t n);
-/* Where v lies in it, 0 to 1; NaN: it is none of its values. */
+/* Maps v to 0..1 within the span; NaN if the axis has no place for it. */
 double sw_plot_unit(const struct sw_plot_span *s, double v);
-/* What lies there. */
+/* The other way. */
 double sw_plot_unit_value(const struct sw_plot_span *s, double unit);
 /* The last panel's axis, a parameter's, gets its names. */
 void sw_plot_param_names(struct sw_plot *p, enum sw_plot_side side,

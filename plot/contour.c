@@ -43,6 +43,8 @@ static size_t cell_of(const struct map *map, size_t side, double v)
 static void add_trials(struct map *map, const struct sw_plot_data *d,
 		       const struct sw_plot_rank *ranked, size_t n, double *rank_of)
 {
+	/* By trial, so that the pass below can run over the trials and still know each one's
+	 * rank. */
 	for (size_t k = 0; k < n; k++)
 		rank_of[ranked[k].i] = ranked[k].rank;
 	/* In their order, which is that in memory. */
@@ -62,6 +64,7 @@ static double distance(const struct map *map, size_t side, size_t a, size_t b)
 	const double apart = fabs((double)a - (double)b);
 
 	if (map->span[side].scale == SW_PLOT_CATEGORY)
+		/* Two is beyond R, so no category colours another. */
 		return a == b ? 0 : 2;
 	return apart / (double)map->cells[side];
 }
@@ -114,6 +117,7 @@ static void map_trials(struct sw_plot *p, const struct sw_plot_data *d, struct m
 {
 	const size_t cells = map->cells[0] * map->cells[1];
 
+	/* The map and its trials share the plot's 4,000 marks. */
 	if (cells > CELLS_MAX || cells == 0) {
 		sw_plot_note(p, "There are too many categories for a map.");
 		return;
@@ -167,6 +171,7 @@ SW_PLOT_BUILDER(contour)
 		const struct sw_plot_span *s = &map.span[side];
 		sw_plot_param_names(p, side, param);
 		map.cells[side] = s->scale == SW_PLOT_CATEGORY ? param->n_names : GRID;
+		/* By the trials that compare: a failed one far out must not shrink the map. */
 		if (s->scale != SW_PLOT_CATEGORY && s->low < s->high)
 			sw_plot_room(p, side, s->low, s->high);
 	}

@@ -8,6 +8,7 @@ static void add_number(struct sw_buf *out, double v)
 	char text[32];
 
 	(void)sw_buf_adds(out, ",");
+	/* An empty field is what all readers take for a missing number. */
 	if (!isfinite(v))
 		return;
 	sw_json_num_text(v, text);

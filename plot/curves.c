@@ -51,6 +51,7 @@ static void draw_thinned(struct sw_plot *p, const struct curve *c, size_t most)
 		const size_t end = 1 + (k + 2) * (c->n - 2) / (most - 2);
 		double x, y, largest = -1;
 		size_t next = from;
+		/* Behind the last bucket stands the last point alone. */
 		mean_of(r, to, k + 3 < most ? end : c->n, &x, &y);
 		for (size_t i = from; i < to; i++) {
 			const double area = fabs((r[at].step - x) * (r[i].value - r[at].value) -
@@ -76,6 +77,8 @@ static size_t points_each(const struct curve *c, size_t n, size_t room)
 		for (size_t i = 0; i < n; i++)
 			total += 1 + (c[i].n < most ? c[i].n : most);
 		if (total > room)
+			/* At least what is over, shared by all: a few rounds, as short curves give
+			 * up less than their share. */
 			most -= 1 + (total - room - 1) / n;
 	}
 	return most;
@@ -91,6 +94,7 @@ static void draw_curves(struct sw_plot *p, const struct curve *c, size_t n, size
 		if (c[i].n == 0 || (!all && c[i].trial->state != look->state))
 			continue;
 		if (begun)
+			/* A NaN breaks the line, so that 80 curves need no series each. */
 			sw_plot_at(p, NAN, NAN, NAN, c[i].trial->trial);
 		else
 			sw_plot_series(p, look->name, SW_PLOT_LINE, look->role);
@@ -149,6 +153,7 @@ SW_PLOT_BUILDER(curves)
 	}
 	const size_t most = points_each(c, n_curves, SW_PLOT_MARKS - rungs - 1);
 	draw_rungs(p, d, rungs);
+	/* The best come after these, and so lie on top. */
 	for (size_t l = 0; l < SW_PLOT_LOOKS; l++)
 		draw_curves(p, c + top, n_curves - top, most, &sw_plot_looks[l], false);
 	(void)snprintf(text, sizeof text, top == 1 ? "the best" : "the best %zu", top);

@@ -17,7 +17,7 @@ static bool is_inside(const struct sw_area *a, double x, double y)
 
 /* --- marks --- */
 
-/* The part of a bar inside the area. False: there is none. */
+/* The part of a bar inside the area. False: all of it lies outside. */
 static bool clip_box(const struct sw_area *a, const struct sw_plot_mark *m, double box[4])
 {
 	struct sw_area edges = *a; /* of bars, which have a width of their own */
@@ -25,6 +25,7 @@ static bool clip_box(const struct sw_area *a, const struct sw_plot_mark *m, doub
 	edges.dot_width = edges.dot_height = 0;
 	const double x[2] = {sw_area_x(&edges, m->x), sw_area_x(&edges, m->x2)},
 		     y[2] = {sw_area_y(&edges, m->y), sw_area_y(&edges, m->y2)};
+	/* One NaN among them makes the sum one: such a bar has no place on a log axis. */
 	if (isnan(x[0] + x[1] + y[0] + y[1]))
 		return false;
 	box[0] = fmax(fmin(x[0], x[1]), 0);
@@ -38,6 +39,7 @@ static void draw_lines(struct sw_pen *pen, const struct sw_area *a, const struct
 {
 	const struct sw_plot_mark *m = a->p->marks + s->mark;
 
+	/* A mark without a place breaks the line, and is the one that n + 1 steps over. */
 	for (size_t i = 0, n; i < s->n; i += n + 1) {
 		for (n = 0; i + n < s->n && has_place(a, &m[i + n]); n++)
 			;
@@ -89,6 +91,7 @@ static void put_label(struct sw_pen *pen, const struct sw_area *a, struct labels
 		      enum sw_pen_text kind, double x, double y, const char *text)
 {
 	const double beside = pen->line / 4 < 1 ? 1 : pen->line / 4;
+	/* Names are as long as users like; half of the area is left to the marks. */
 	const double width = fmin(sw_plot_width(text, pen->rune_width), a->width / 2);
 
 	x = fmax(fmin(x + beside, a->width - width), 0);
@@ -143,6 +146,8 @@ static void draw_marks(struct sw_pen *pen, const struct sw_area *a)
 	}
 	if (pen->area != NULL)
 		pen->area(pen, NULL);
+	/* Texts come last, outside the clipped area: a mark drawn later would cover them, and its
+	 * edge would cut them. */
 	for (size_t i = a->panel->series; i < end; i++) {
 		const struct sw_plot_series *s = &a->p->series[i];
 		for (size_t k = s->mark; k < s->mark + s->n; k++)
@@ -214,6 +219,8 @@ static void draw_panel(struct sw_pen *pen, struct sw_area *a, double left, doubl
 
 	if (a->panel->y.scale == SW_PLOT_CATEGORY)
 		down.gap = pen->line;
+	/* y first: the width of its numbers says where the area begins, and that how many ticks fit
+	 * on x. */
 	sw_plot_ticks(a->p, a->panel, SW_PLOT_Y, a->height, &down, &y);
 	for (size_t i = 0; i < y.n; i++)
 		widest = fmax(widest, sw_plot_width(y.text[i], pen->rune_width));
@@ -240,6 +247,7 @@ static double draw_row(struct sw_pen *pen, const struct sw_plot *p, size_t first
 	for (size_t i = first; i < first + n; i++) {
 		const struct sw_plot_panel *panel = &p->panels[i];
 		head = fmax(head, head_of(pen, panel));
+		/* One height for the row, so that its axes stand on one line. */
 		height = fmax(height, height_of(pen, panel, width));
 		foot = fmax(foot, panel->x.label[0] != '\0' ? 2 : 1);
 	}
@@ -319,6 +327,8 @@ static size_t line_of(const char *text, double width, double (*rune_width)(uint3
 
 	for (const char *at = s; (r = sw_term_rune(&s)) != 0; at = s) {
 		used += rune_width(r);
+		/* At least one character a line, or a narrow page would never come to the end of
+		 * the note. */
 		if (used > width && at > text)
 			return (size_t)((end != NULL ? end : at) - text);
 		if (r == ' ')

@@ -10,6 +10,8 @@ static double *gather(struct sw_plot *p, const struct sw_plot_data *d, size_t *n
 	double *const v = sw_plot_scratch(p, *n, sizeof *v);
 
 	for (size_t k = 0; v != NULL && k < *n; k++)
+		/* The best is ranked first; the share of those below a value counts upwards in any
+		 * case. */
 		v[k] = r[d->maximize ? *n - 1 - k : k].value;
 	free(r);
 	return v;
@@ -44,6 +46,7 @@ SW_PLOT_BUILDER(edf)
 			return;
 		sw_plot_sweep_name(&d[s], name);
 		if (n_values > 0) {
+			/* One mark less, which is the step up from 0. */
 			draw(p, v, n_values, name, s, SW_PLOT_MARKS / n - 1);
 			outside += sw_plot_reach(v, n_values, &from, &to);
 			low = fmin(low, from);

@@ -48,6 +48,7 @@ static void scale(struct sw_plot *p, const struct sw_plot_data *d, const size_t 
 	}
 	sw_plot_sort(v, 2 * n);
 	const size_t outside = sw_plot_reach(v, 2 * n, &low, &high);
+	/* Set before the fit, which would find a range for each axis. */
 	sw_plot_room(p, SW_PLOT_X, low, high);
 	sw_plot_room(p, SW_PLOT_Y, low, high);
 	if (outside > 0)

@@ -14,8 +14,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What the marks of the panel have on that side, as the scale has it: at most two values a mark.
- * Returns how many. */
+/* Collects the marks' coordinates on one axis, in scale units: at most two a mark. Returns how
+ * many. */
 static size_t gather(const struct sw_plot *p, const struct sw_plot_panel *panel,
 		     enum sw_plot_side side, enum sw_plot_scale scale, double *out)
 {
@@ -45,6 +45,7 @@ size_t sw_plot_reach(const double *v, size_t n, double *low, double *high)
 {
 	size_t from = 0, to = n;
 
+	/* Where half of the values are equal, the reach is 0 and nothing is far out. */
 	const double q1 = v[n / 4], q3 = v[n - 1 - n / 4], reach = 3 * (q3 - q1);
 	while (reach > 0 && v[from] < q1 - reach)
 		from++;
@@ -67,16 +68,20 @@ static void set_range(struct sw_plot_axis *a, double low, double high)
 	double room = (high - low) / 20;
 
 	if (!(room > 0))
+		/* All marks have one value: it gets a range of its own size around it. */
 		room = low != 0 ? fabs(low) / 20 : 1;
 	a->min = low - room;
 	a->max = high + room;
 	if (a->scale == SW_PLOT_LOG) {
+		/* Logarithms come back as numbers, within what a double and the quotient of two can
+		 * hold. */
 		a->min = fmin(fmax(exp(a->min), DBL_MIN), limit / 2);
 		a->max = fmin(fmax(exp(a->max), 2 * a->min), limit);
 		return;
 	}
 	a->min = fmin(fmax(a->min, -limit), limit);
 	a->max = fmin(fmax(a->max, -limit), limit);
+	/* Beside a huge number the room may vanish in its last digit. */
 	if (!(a->min < a->max)) {
 		room = fmax(1, fabs(a->min) / 20);
 		a->min -= room;
@@ -99,6 +104,7 @@ static void fit_axis(struct sw_plot *p, enum sw_plot_side side, bool drop, doubl
 	double low = 0, high = 1;
 	size_t outside = 0;
 
+	/* A builder gave it a range, which stays. */
 	if (a == NULL || a->min < a->max)
 		return;
 	if (a->scale == SW_PLOT_CATEGORY) {

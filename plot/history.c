@@ -29,7 +29,7 @@ static void draw_trials(struct sw_plot *p, const struct sw_plot_data *d)
 			     d->n, step);
 }
 
-/* Whether trial i is better than *best, which it then is. */
+/* True if trial i is better than *best, and then makes it the best. */
 static bool improves(const struct sw_plot_data *d, size_t i, double *best)
 {
 	const struct sw_plot_trial *t = &d->trials[i];
@@ -50,6 +50,8 @@ static void draw_best(struct sw_plot *p, const struct sw_plot_data *d, const cha
 
 	for (size_t i = 0; i < d->n; i++)
 		changes += improves(d, i, &best);
+	/* Counted first, so that the marks spread over the whole history and do not end where room
+	 * does. */
 	const size_t step = 1 + changes / (room - 1);
 	best = NAN;
 	sw_plot_series(p, name, SW_PLOT_STEPS, role);
@@ -57,6 +59,8 @@ static void draw_best(struct sw_plot *p, const struct sw_plot_data *d, const cha
 		if (improves(d, i, &best) && k++ % step == 0)
 			sw_plot_at(p, (double)d->trials[i].trial, best, NAN, d->trials[i].trial);
 	if (changes > 0)
+		/* The step runs on to the last trial: how long nothing better came is what people
+		 * look for. */
 		sw_plot_at(p, (double)d->trials[d->n - 1].trial, best, NAN, 0);
 }
 

@@ -73,6 +73,7 @@ static void write_series(const struct sw_plot *p, const struct sw_plot_series *s
 	if (s->role < SW_PLOT_FIRST)
 		sw_jw_kstr(w, "role", roles[s->role]);
 	else
+		/* A word where it means something, a number where it only tells things apart. */
 		sw_jw_kint(w, "role", s->role - SW_PLOT_FIRST);
 	for (size_t column = 0; column < COLUMNS_N; column++)
 		write_column(p->marks + s->mark, s->n, column, w);

@@ -38,7 +38,7 @@ extern const size_t sw_plot_kinds_n;
  * the others by number. d needs nothing but its trials. out[SW_PLOT_CURVES]. Returns how many. */
 size_t sw_plot_chosen(const struct sw_plot_data *d, size_t *out);
 
-/* NULL when there is none of this name. */
+/* NULL: no plot has this name. */
 const struct sw_plot_kind *sw_plot_kind_find(const char *name);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PARAMS_MAX 12 /* where none are named */
+#define PARAMS_MAX 12 /* if none are named */
 #define LINES_MAX  300
 #define NAMES_MAX  12 /* of a category's names written at its axis */
 
@@ -104,6 +104,8 @@ SW_PLOT_BUILDER(parallel)
 	sw_plot_spans(d, a.span, a.n);
 	sw_plot_name(p, SW_PLOT_X, d->metric);
 	find_value_span(p, d, &a, ranked, n_ranked);
+	/* A line takes a mark for each axis, the value's and the break; the rest leaves room for
+	 * names and rules. */
 	const size_t room = SW_PLOT_MARKS / (a.n + 2) - NAMES_MAX - 1;
 	if (n_ranked > 0)
 		draw_lines(p, d, &a, ranked, n_ranked, room < LINES_MAX ? room : LINES_MAX);

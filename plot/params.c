@@ -24,6 +24,7 @@ struct sw_plot_rank *sw_plot_ranked(struct sw_plot *p, const struct sw_plot_data
 	if (r != NULL)
 		qsort(r, *n, sizeof *r, by_value);
 	for (size_t k = 0; k < *n; k++) {
+		/* The sign was for the sort alone. */
 		r[k].value *= sign;
 		r[k].rank = k > 0 && r[k].value == r[k - 1].value ? r[k - 1].rank
 			    : *n > 1                              ? 1 - (double)k / (double)(*n - 1)
@@ -55,6 +56,8 @@ void sw_plot_spans(const struct sw_plot_data *d, struct sw_plot_span *span, size
 	}
 	for (struct sw_plot_span *s = span; s < span + n; s++) {
 		if (s->scale == SW_PLOT_CATEGORY) {
+			/* A category fills its cell from half before to half behind it, as on an
+			 * axis. */
 			s->low = -.5;
 			s->high = (double)d->params[s->param].n_names - .5;
 		} else if (s->scale == SW_PLOT_LOG && s->low <= s->high) {
@@ -70,7 +73,7 @@ double sw_plot_unit(const struct sw_plot_span *s, double v)
 		return NAN;
 	if (!(s->low < s->high))
 		return .5;
-	/* Halves, as a difference of doubles may be none. */
+	/* Halves, as the difference of two doubles may overflow. */
 	return ((s->scale == SW_PLOT_LOG ? log(v) : v) / 2 - s->low / 2) /
 	       (s->high / 2 - s->low / 2);
 }

@@ -49,6 +49,7 @@ static void draw_front(struct sw_plot *p, const struct sw_plot_data *d, const si
 	for (size_t k = 0; k < n; k++) {
 		m[n_marks] = (struct sw_plot_mark){
 			NAN, NAN, NAN, NAN, NAN, d->trials[pick[k]].trial, NULL};
+		/* One without both values is written over by the next. */
 		n_marks += dot(d, pick[k], pair, &m[n_marks]);
 	}
 	qsort(m, n_marks, sizeof *m, by_x);
@@ -68,6 +69,8 @@ static void draw_pair(struct sw_plot *p, const struct sw_plot_data *d, size_t x,
 	size_t pick[SW_PLOT_MARKS / 2], all;
 
 	sw_plot_panel(p, d->metric_names[x], SW_PLOT_LINEAR, d->metric_names[y], SW_PLOT_LINEAR);
+	/* Half for those that others beat, a quarter for the front, and as much again for its
+	 * line. */
 	size_t n = sw_plot_pick(d, belongs, &pair, 0, room / 2, pick, &all);
 	sw_plot_dots(p, d, pick, n, dot, &pair);
 	if (n < all && x == 0 && y == 1)

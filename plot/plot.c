@@ -25,6 +25,7 @@ static char *copy(struct sw_plot *p, const char *text)
 
 void *sw_plot_scratch(struct sw_plot *p, size_t n, size_t size)
 {
+	/* calloc(0) may give NULL, which here means that memory ran out. */
 	void *s = sw_calloc(n > 0 ? n : 1, size);
 
 	if (s == NULL)
@@ -98,6 +99,8 @@ void sw_plot_panel(struct sw_plot *p, const char *x, enum sw_plot_scale x_scale,
 
 struct sw_plot_axis *sw_plot_last_axis(struct sw_plot *p, enum sw_plot_side side)
 {
+	/* A panel that found no memory is not there, but then `failed` is set and nothing looks for
+	 * it. */
 	assert(p->failed != SW_OK || p->n_panels > 0);
 	if (p->failed != SW_OK)
 		return NULL;
@@ -181,6 +184,7 @@ void sw_plot_note(struct sw_plot *p, const char *fmt, ...)
 	(void)vsnprintf(line, sizeof line, fmt, args);
 	va_end(args);
 	char **note = grow(p, (void *)&p->notes, &p->n_notes, &p->cap_notes, sizeof *p->notes, 32);
+	/* No NULL stays among the notes, since writers take each for a text. */
 	if (note != NULL && (*note = copy(p, line)) == NULL)
 		p->n_notes--;
 }

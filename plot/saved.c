@@ -29,6 +29,7 @@ static double whole_trial(struct sw_plot *p, const struct sw_plot_data *d)
 
 static double without_pruning(const struct sw_plot_trial *t, double whole)
 {
+	/* One that completed early ended by itself, and would have without a pruner as well. */
 	return t->state == SW_PLOT_STATE_PRUNED ? fmax(t->step, whole) : t->step;
 }
 

@@ -16,6 +16,8 @@ static struct sw_glyph *glyph_at(struct sw_sheet *s, int row, int column)
 {
 	const size_t width = (size_t)s->width;
 
+	/* Rows are added as they are needed, but a place computed from a wild number must not take
+	 * all memory. */
 	if (row < 0 || row >= 4000 || column < 0 || column >= s->width || s->failed != SW_OK)
 		return NULL;
 	if (row >= s->height) {
@@ -94,6 +96,8 @@ static void write_row(const struct sw_sheet *s, const struct sw_glyph *row, stru
 		const uint32_t rune = rune_of(s, &row[i]);
 		if (rune == SECOND_HALF)
 			continue;
+		/* A blank shows no colour: leaving it out keeps a row from changing twice for
+		 * nothing. */
 		if (s->color && row[i].look != look && rune != ' ') {
 			look = row[i].look;
 			if (look == SW_LOOK_NONE)

@@ -2,7 +2,7 @@
 #include "plot/build.h"
 #include <math.h>
 
-#define PANELS_MAX 12 /* where none are named */
+#define PANELS_MAX 12 /* if none are named */
 #define TRIALS_MAX 500
 
 static bool has_value(const struct sw_plot_data *d, size_t i, const void *arg,
@@ -31,6 +31,7 @@ SW_PLOT_BUILDER(slice)
 	double v[TRIALS_MAX], low = 0, high = 1;
 	size_t outside = 0;
 
+	/* One choice for all panels, so that a trial can be followed from one to the next. */
 	const size_t trials = sw_plot_take(p, d, has_value, NULL,
 					   room < TRIALS_MAX ? room : TRIALS_MAX, "trials",
 					   "a value", pick);
@@ -46,6 +47,7 @@ SW_PLOT_BUILDER(slice)
 		const struct sw_plot_param *param = &d->params[shown[k]];
 		sw_plot_panel(p, param->name, param->scale, d->metric, SW_PLOT_LINEAR);
 		sw_plot_param_names(p, SW_PLOT_X, param);
+		/* The same y in each panel: they stand side by side to be compared. */
 		sw_plot_room(p, SW_PLOT_Y, low, high);
 		sw_plot_dots(p, d, pick, trials, dot, &shown[k]);
 		sw_plot_best_dot(p, d, pick, trials, dot, &shown[k]);

@@ -94,6 +94,7 @@ static void add_escaped(struct sw_buf *b, uint32_t r)
 /* Appends text, harmless and escaped, for an element; what is wider than max ends with "…". */
 static void add_cut(struct sw_buf *b, const char *text, double max)
 {
+	/* The mark's own width is taken off first, or it would stand beyond max. */
 	const bool cut = sw_plot_width(text, rune_width) > max;
 	double used = cut ? rune_width(0x2026) : 0;
 	uint32_t r;
@@ -162,6 +163,8 @@ static void end_mark(struct sw_buf *b, const struct sw_area *a, const struct sw_
 	char x[SW_PLOT_VALUE], y[SW_PLOT_VALUE];
 
 	if (!isnan(m->v))
+		/* A class and not a colour: the reader's light or dark is known only where it is
+		 * shown. */
 		(void)sw_buf_addf(b, " class=\"v%d\"", (int)(fmin(fmax(m->v, 0), 1) * 9 + .5));
 	if (m->trial == 0 && m->text == NULL) {
 		(void)sw_buf_addf(b, "/>\n");
@@ -226,6 +229,8 @@ static void svg_path(struct sw_pen *pen, const struct sw_area *a, const struct s
 			     y = fmin(fmax(sw_area_y(a, m[i].y), -1e4), 1e4);
 		if (i > 0 && steps)
 			(void)sw_buf_addf(b, "H%.1f", x);
+		/* Numbers have one digit behind the point: a smaller rise would be written as
+		 * none. */
 		if (i == 0 || !steps || fabs(y - last) >= .05)
 			(void)sw_buf_addf(b, "%c%.1f %.1f", i > 0 ? 'L' : 'M', x, y);
 		last = y;

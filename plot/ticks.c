@@ -82,6 +82,7 @@ double sw_plot_width(const char *text, double (*rune_width)(uint32_t rune))
 	double width = 0;
 	uint32_t r;
 
+	/* Wider than any page: a name of a megabyte is not read to its end. */
 	while (width < 2000 && (r = sw_term_rune(&text)) != 0)
 		width += rune_width(r);
 	return width;
@@ -95,6 +96,7 @@ static void add_tick(const struct sw_plot_axis *a, double at, const char *text,
 {
 	const double place = sw_plot_place(a, at);
 
+	/* Multiples of a step are a rounding off: the one at the very end still counts. */
 	if (out->n == SW_PLOT_TICKS_MOST || !(place > -1e-9 && place < 1 + 1e-9))
 		return;
 	out->at[out->n] = at;
@@ -133,6 +135,8 @@ static void step_ticks(const struct sw_plot_axis *a, double step, struct sw_plot
 
 	for (int i = 0; i < SW_PLOT_TICKS_MOST && (first + i) * step <= a->max; i++) {
 		const double at = (first + i) * step + 0.0; /* no -0 */
+		/* At midnight the day stands in place of 00:00, so that a range of days says
+		 * which. */
 		const bool midnight = fmod(at, DAY_MS) == 0;
 		if (a->scale == SW_PLOT_TIME)
 			time_text(at, midnight ? 5 : 11, midnight || step >= 60e3 ? 5 : 8,
@@ -236,6 +240,7 @@ void sw_plot_ticks(const struct sw_plot *p, const struct sw_plot_panel *panel,
 	const bool whole = is_whole(p, panel, side);
 	size_t most = a->scale == SW_PLOT_CATEGORY ? SW_PLOT_TICKS_MOST : 10;
 
+	/* Fewer and fewer until they fit; a width depends on the texts, and those on the step. */
 	do {
 		make_ticks(a, most, whole, out);
 	} while (!have_room(a, out, length, room) && --most > 1);

@@ -72,6 +72,7 @@ static size_t way_of_most(const struct bar *b)
 	size_t most = 0;
 
 	for (size_t way = 0; way < WAYS_N; way++) {
+		/* Failures are what one looks for, and a majority of good runs would hide them. */
 		if (way == FAILED && 4 * b->of[way] >= b->runs)
 			return way;
 		if (b->of[way] > b->of[most])
@@ -144,6 +145,7 @@ static void say_gaps(struct sw_plot *p, const struct sw_plot_data *d, double fir
 	for (size_t i = 0; i < d->n_runs; i++) {
 		const struct sw_plot_run *r = &d->runs[i];
 		const bool ends = i + 1 == d->n_runs || d->runs[i + 1].slot != r->slot;
+		/* Runs of one slot may overlap where clocks went back: no time counts twice. */
 		const double to = fmax(at, end_of(d, r)), gap = r->started_ms - at;
 		const double rest = ends ? last - to : 0;
 		if (fmax(gap, rest) > longest) {
@@ -180,6 +182,7 @@ SW_PLOT_BUILDER(timeline)
 		first = fmin(first, d->runs[i].started_ms);
 		last = fmax(last, end_of(d, &d->runs[i]));
 	}
+	/* Doubling ends: at the latest one bar a slot is left, of 200 at most. */
 	while ((bars = count_bars(d, width)) > SW_PLOT_MARKS)
 		width = width > 0 ? 2 * width
 				  : fmax(1, (last - first) * (double)slots / SW_PLOT_MARKS);

@@ -52,6 +52,7 @@ size_t sw_plot_pick(const struct sw_plot_data *d, sw_plot_mark_of *mark_of, cons
 	room = others < most - n_best ? others : most - n_best;
 	n = n_best;
 	for (size_t i = 0; i < d->n && n < n_best + room; i++) {
+		/* Not behind the last of the best: it is one of them, and stands in out already. */
 		if (!mark_of(d, i, arg, &m) || (n_best > 0 && !before(d, out[n_best - 1], i)))
 			continue;
 		if (seen++ == sw_plot_spread(n - n_best, room, others))
@@ -101,6 +102,7 @@ size_t sw_plot_take(struct sw_plot *p, const struct sw_plot_data *d, sw_plot_mar
 void sw_plot_dots(struct sw_plot *p, const struct sw_plot_data *d, const size_t *pick, size_t n,
 		  sw_plot_mark_of *mark_of, const void *arg)
 {
+	/* In this order completed ones lie on top of pruned ones, which are many. */
 	for (size_t look = 0; look < SW_PLOT_LOOKS; look++) {
 		const struct sw_plot_look *l = &sw_plot_looks[look];
 		bool begun = false;

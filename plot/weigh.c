@@ -62,6 +62,8 @@ static void smooth(double *count, size_t cells, double n, double width)
 
 	if (width <= 0) {
 		for (size_t i = 0; i < cells; i++)
+			/* One trial's weight over all cells keeps each density above 0, where the
+			 * divergence divides by it. */
 			count[i] = (count[i] + 1 / (double)cells) / (n + 1);
 		return;
 	}
@@ -110,6 +112,8 @@ static double weigh_one(struct grid *g, bool category, double top, double all)
 	if (g->n_all < 2 || g->n_top < 1)
 		return 0;
 	const double width = category ? 0 : kernel_width(g->top, g->cells, g->n_top);
+	/* The best trials' width for both (see above); it is read from counts that smooth() writes
+	 * over. */
 	smooth(g->all, g->cells, g->n_all, width);
 	smooth(g->top, g->cells, g->n_top, width);
 	for (size_t i = 0; i < g->cells; i++) {
