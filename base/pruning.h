@@ -16,9 +16,9 @@
 #define SW_PBT_FACTORS_MAX 8
 #define SW_PBT_PARAMS_MAX  256 /* parameters of a sweep */
 
-/* TYPE(name, KIND): "type" is the name. sched/pruner makes an asha by sw_asha_make(), the spec
- * reads it by sw_spec_pruner_asha, and so on. A VARIANT is made likewise, and read by the type
- * before it. A new one goes last (docs/develop.md). */
+/* TYPE(name, KIND): "type" is the name. sched/pruner makes an asha by sw_asha_make(), and the keys
+ * of "asha" in spec/schema.json fill the members of their names in .asha. A VARIANT is made
+ * likewise, and read by the type before it. A new one goes last (docs/develop.md). */
 #define SW_PRUNERS(TYPE, VARIANT)                                                                  \
 	TYPE(asha, ASHA)                                                                           \
 	VARIANT(promote, PROMOTE)                                                                  \
@@ -65,10 +65,10 @@ static inline uint64_t sw_hyperband_down(uint64_t at, double eta)
 }
 
 struct sw_median_config {
-	bool running_mean;                  /* Ray's rule and keys; else Optuna's */
-	uint64_t grace_period, min_samples; /* Ray's */
-	uint64_t startup_trials, warmup_steps, interval_steps,
-		min_trials; /* Optuna's; the last two >= 1 */
+	bool running_mean;                           /* Ray's rule and keys; else Optuna's */
+	uint64_t grace_period, min_samples_required; /* Ray's */
+	uint64_t n_startup_trials, n_warmup_steps, interval_steps,
+		n_min_trials; /* Optuna's; the last two >= 1 */
 };
 
 struct sw_patience_config {
@@ -77,9 +77,9 @@ struct sw_patience_config {
 };
 
 struct sw_threshold_config {
-	bool has_lower, has_upper;             /* at least one */
-	double lower, upper;                   /* lower < upper where both are given */
-	uint64_t warmup_steps, interval_steps; /* interval_steps >= 1 */
+	bool has_lower, has_upper;               /* at least one */
+	double lower, upper;                     /* lower < upper where both are given */
+	uint64_t n_warmup_steps, interval_steps; /* interval_steps >= 1 */
 };
 
 struct sw_pbt_config {

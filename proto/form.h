@@ -53,6 +53,7 @@ struct sw_form_key {
 		const char *optimizer; /* NULL: the default is the same with each */
 		double fallback;       /* with this one */
 	} other;
+	size_t at, size;                /* the member of a struct that it fills; size 0: none */
 	const char *means;              /* another name of that key; NULL: a key of its own */
 	const char *must;               /* what it must be, where its kind says too little */
 	const char *missing;            /* of one that is required: what it is */
@@ -60,6 +61,9 @@ struct sw_form_key {
 	const struct sw_forms *forms;   /* of an object: one of several forms, or NULL */
 	const struct sw_form_key *item; /* of an array: what each of its items is, or NULL */
 };
+
+#define SW_KEY_FILLS(type, member)                                                                 \
+	.at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
 
 struct sw_form {
 	const char *name; /* among several: the word that picks it */
@@ -120,21 +124,9 @@ const char *sw_key_want(const struct sw_form_key *k, char *out, size_t cap);
 /* "a string", "an object", ...: what v is. */
 const char *sw_json_kind(const cJSON *v);
 
-/* A member of a struct, and the key that fills it. */
-struct sw_row {
-	const char *key;
-	size_t at, size;
-};
-#define SW_ROW_AT(type, key_, member)                                                              \
-	{                                                                                          \
-		.key = (key_), .at = offsetof(type, member),                                       \
-		.size = sizeof(((type *)NULL)->member)                                             \
-	}
-
-/* Fills the members from an object, or with the keys' defaults, which stand for what is wrong, too.
- * An integer makes any unsigned member; a choice an enum, of two words a bool, or the word itself;
- * a key of several kinds, an object or an array a const cJSON *. What has no default stays. */
-void sw_form_fill(const struct sw_form *form, const cJSON *object, const struct sw_row *rows,
-		  size_t n, void *out);
+/* Fills the keys' members of *out from an object, or with their defaults, which stand for what is
+ * wrong, too. An integer makes any unsigned member; a choice an enum, of two words a bool, or the
+ * word itself. What has no default stays. */
+void sw_form_fill(const struct sw_form *form, const cJSON *object, void *out);
 
 #endif

@@ -1,6 +1,5 @@
 /* The members of a struct, from an object. */
 #include "proto/form.h"
-#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -52,23 +51,21 @@ static void fill_one(const struct sw_form_key *k, const cJSON *v, size_t size, v
 			*(const char **)to = v->valuestring;
 		return;
 	default:
-		*(const cJSON **)to = v;
 		return;
 	}
 }
 
-void sw_form_fill(const struct sw_form *form, const cJSON *object, const struct sw_row *rows,
-		  size_t n, void *out)
+void sw_form_fill(const struct sw_form *form, const cJSON *object, void *out)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct sw_form_key *k = sw_form_find(form, rows[i].key);
-
-		const cJSON *v = sw_form_get(form, object, rows[i].key, NULL);
+	for (size_t i = 0; i < form->n; i++) {
+		const struct sw_form_key *k = &form->keys[i];
+		const cJSON *v = sw_form_get(form, object, k->name, NULL);
 		struct sw_faults wrong = {NULL, 0, 0};
 
-		assert(k != NULL);
+		if (k->size == 0)
+			continue;
 		if (v != NULL)
 			sw_key_check(k, v, "", &wrong);
-		fill_one(k, wrong.n == 0 ? v : NULL, rows[i].size, (char *)out + rows[i].at);
+		fill_one(k, wrong.n == 0 ? v : NULL, k->size, (char *)out + k->at);
 	}
 }

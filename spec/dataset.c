@@ -6,28 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#define AT(key, member) SW_ROW_AT(struct sw_dataset, key, member)
-
-static const struct sw_row rows[] = {
-	AT("name", name),
-	AT("path", path),
-	AT("label_path", label_path),
-	AT("val_path", val_path),
-	AT("val_label_path", val_label_path),
-	AT("header", header),
-	AT("validation", test),
-	AT("labels", coarse),
-	AT("features", features),
-	AT("tokens", tokens),
-	AT("length", tokens),
-	AT("dtype", wide),
-	AT("vocab", vocab),
-	AT("next_token", next_token),
-	AT("rows", rows),
-	AT("classes", classes),
-	AT("seed", seed),
-};
-
 /* --- values that are no number, word or string --- */
 
 static sw_status read_image(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
@@ -216,9 +194,7 @@ static void fill(struct sw_dataset *out, const struct sw_form *form, const cJSON
 {
 	const cJSON *augment = sw_json_get(dataset, "augment");
 
-	for (size_t i = 0; i < SW_SPEC_N(rows); i++)
-		if (sw_form_find(form, rows[i].key) != NULL)
-			sw_form_fill(form, dataset, &rows[i], 1, out);
+	sw_form_fill(form, dataset, out);
 	out->crop = (unsigned)sw_json_number(augment, "crop", 0);
 	out->flip = cJSON_IsTrue(sw_json_get(augment, "flip")) != 0;
 	for (unsigned i = 0; i < SW_DATASET_FORMAT_N; i++)

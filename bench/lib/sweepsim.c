@@ -52,7 +52,7 @@ static struct sw_pruner_config pruner_of(enum sw_pruner_kind kind)
 			 .brackets = 1,
 			 .min_results = 3},
 		.hyperband = {.min_iter = rungs[0], .eta = 3},
-		.median = {.startup_trials = 5, .interval_steps = 1, .min_trials = 1}};
+		.median = {.n_startup_trials = 5, .interval_steps = 1, .n_min_trials = 1}};
 }
 
 static void open_sim(struct sim *s)

@@ -5,10 +5,10 @@
  * Ray      From grace_period on, each report records the running mean of the trial's values
  *          since then at its step. The trial is stopped if its best so far is above the median
  *          of what the other trials have recorded at this very step, when they are at least
- *          min_samples.
+ *          min_samples_required.
  * Optuna   The median is that of the values of COMPLETED trials at this very step: at least
- *          startup_trials completed, at least min_trials of them with a value there, from
- *          warmup_steps on, at the first report of each interval (sw_pruner_in_interval()).
+ *          n_startup_trials completed, at least n_min_trials of them with a value there, from
+ *          n_warmup_steps on, at the first report of each interval (sw_pruner_in_interval()).
  * Both     The median of an even number is the mean of the two in the middle.
  * Cost     O(log trials) a report; Optuna's also once more for each of them when the trial ends.
  * Memory   A tree for each step that anyone reported: 12 to 24 bytes a report, some 200 bytes a
@@ -171,7 +171,7 @@ static sw_status report_mean(struct sw_pruner *p, uint64_t trial, struct sw_prun
 	if (!counts) /* still in the grace period */
 		return SW_OK;
 	assert(at != NULL);
-	if (at->tree.n > 0 && at->tree.n >= p->config.median.min_samples)
+	if (at->tree.n > 0 && at->tree.n >= p->config.median.min_samples_required)
 		judge(step, at->tree.n, sw_ostree_less(&at->tree, t->best), t->best,
 		      middle(&at->tree, at->tree.n, sw_ostree_kth), out);
 	t->n += t->n < UINT32_MAX;
@@ -212,8 +212,8 @@ static void judge_completed(const struct median *m, const struct at_step *at, ui
 	const struct sw_median_config *c = &m->base.config.median;
 	const struct sw_ostree *tree = &at->tree;
 
-	if (m->completed < c->startup_trials || tree->marked < c->min_trials ||
-	    !sw_pruner_in_interval(at->step, before, c->warmup_steps, c->interval_steps))
+	if (m->completed < c->n_startup_trials || tree->marked < c->n_min_trials ||
+	    !sw_pruner_in_interval(at->step, before, c->n_warmup_steps, c->interval_steps))
 		return;
 	judge(at->step, tree->marked, sw_ostree_marked_rank(tree, t->best, 0), t->best,
 	      middle(tree, tree->marked, sw_ostree_marked_kth), out);
@@ -313,10 +313,10 @@ static const struct sw_pruner_ops optuna_ops = {
 
 static sw_status check(const struct sw_median_config *c, struct sw_err *err)
 {
-	if (c->running_mean && c->min_samples < 1)
+	if (c->running_mean && c->min_samples_required < 1)
 		return sw_err_at(err, SW_INVALID, "/min_samples_required",
 				 "min_samples_required must be at least 1");
-	if (!c->running_mean && c->min_trials < 1)
+	if (!c->running_mean && c->n_min_trials < 1)
 		return sw_err_at(err, SW_INVALID, "/n_min_trials",
 				 "n_min_trials must be at least 1");
 	if (!c->running_mean && c->interval_steps < 1)

@@ -1,5 +1,5 @@
 /*
- * threshold: stops a trial whose value is outside [lower, upper], from warmup_steps on, at the
+ * threshold: stops a trial whose value is outside [lower, upper], from n_warmup_steps on, at the
  * first report of each interval (sw_pruner_in_interval()).
  *
  * Cost     O(1), no memory beyond the trial's state.
@@ -19,7 +19,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	(void)trial;
 	(void)last;
 	t->step = step;
-	if (!sw_pruner_in_interval(step, before, c->warmup_steps, c->interval_steps))
+	if (!sw_pruner_in_interval(step, before, c->n_warmup_steps, c->interval_steps))
 		return SW_OK;
 	const bool low = c->has_lower && value < c->lower, high = c->has_upper && value > c->upper;
 	if (low || high)

@@ -4,17 +4,11 @@
 
 sw_status sw_spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const struct sw_row rows[] = {
-		SW_ROW_AT(struct sw_spec_plateau, "top", top),
-		SW_ROW_AT(struct sw_spec_plateau, "std", std),
-		SW_ROW_AT(struct sw_spec_plateau, "patience", patience),
-	};
-
 	if (s->n_metrics > 1)
 		return sw_err_at(err, SW_INVALID, "/plateau",
 				 "\"plateau\" looks at one metric, and the sweep has %zu: leave it "
 				 "out, or give one \"metric\"",
 				 s->n_metrics);
-	sw_form_fill(&sw_form_plateau, v, rows, SW_SPEC_N(rows), &s->plateau);
+	sw_form_fill(&sw_form_plateau, v, &s->plateau);
 	return SW_OK;
 }

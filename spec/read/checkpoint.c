@@ -5,14 +5,9 @@
 
 sw_status sw_spec_checkpoint_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const struct sw_row rows[] = {
-		SW_ROW_AT(struct sw_spec_checkpoint, "every", every),
-		SW_ROW_AT(struct sw_spec_checkpoint, "keep", keep),
-		SW_ROW_AT(struct sw_spec_checkpoint, "max_mb", max_mb),
-	};
 	const bool every = sw_json_get(v, "every") != NULL, most = sw_json_get(v, "max_mb") != NULL;
 
-	sw_form_fill(&sw_form_checkpoint, v, rows, SW_SPEC_N(rows), &s->checkpoint);
+	sw_form_fill(&sw_form_checkpoint, v, &s->checkpoint);
 	if (sw_spec_driven(s))
 		return sw_err_at(
 			err, SW_INVALID, "/checkpoint",

@@ -106,10 +106,8 @@ static sw_status check_on_oom(const struct sw_spec *s, const cJSON *v, struct sw
 
 sw_status sw_spec_run_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const struct sw_row rows[] = {SW_ROW_AT(struct sw_spec, "launch", launch_ranks)};
-
 	s->run = v;
-	sw_form_fill(&sw_form_run, v, rows, SW_SPEC_N(rows), s);
+	s->launch_ranks = strcmp(sw_json_text(v, "launch", ""), "rank") == 0;
 	sw_status rc = check_cwd(sw_json_text(v, "cwd", NULL), err);
 	if (rc == SW_OK)
 		rc = check_env(sw_json_get(v, "env"), err);

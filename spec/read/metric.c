@@ -18,13 +18,6 @@ bool sw_spec_metric_spared(const struct sw_spec *s)
 	return spared;
 }
 
-/* Only one of several metrics can have a reference, from which their hypervolume is measured. */
-static const struct sw_row rows[] = {
-	SW_ROW_AT(struct sw_spec_metric, "name", name),
-	SW_ROW_AT(struct sw_spec_metric, "goal", maximize),
-	SW_ROW_AT(struct sw_spec_metric, "reference", reference),
-};
-
 /* Where there is room for one metric the first stands for all. */
 static void set_first(struct sw_spec *s, size_t n)
 {
@@ -35,12 +28,10 @@ static void set_first(struct sw_spec *s, size_t n)
 
 sw_status sw_spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const struct sw_row target[] = {SW_ROW_AT(struct sw_spec, "target", target)};
-
 	(void)err;
-	sw_form_fill(&sw_form_metric, v, rows, 2, &s->metrics[0]);
-	sw_form_fill(&sw_form_metric, v, target, 1, s);
+	sw_form_fill(&sw_form_metric, v, &s->metrics[0]);
 	s->has_target = sw_json_get(v, "target") != NULL;
+	s->target = sw_json_number(v, "target", 0);
 	set_first(s, 1);
 	return SW_OK;
 }
@@ -57,7 +48,7 @@ sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 		struct sw_spec_metric *m = &s->metrics[n];
 		char at[32];
 
-		sw_form_fill(&sw_form_one_of_several, item, rows, SW_SPEC_N(rows), m);
+		sw_form_fill(&sw_form_one_of_several, item, m);
 		m->has_reference = sw_json_get(item, "reference") != NULL;
 		(void)snprintf(at, sizeof at, "/metrics/%zu/name", n);
 		for (size_t i = 0; i < n; i++)

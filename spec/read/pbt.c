@@ -1,14 +1,8 @@
 /* Type "pbt": population based training, with Ray's keys. */
 #include "proto/json.h"
-#include "spec/read/pruner_type.h"
+#include "spec/read/read.h"
 #include <stdio.h>
 
-static const struct sw_row rows[] = {
-	PRUNER_AT("perturbation_interval", pbt.perturbation_interval),
-	PRUNER_AT("burn_in_period", pbt.burn_in_period),
-	PRUNER_AT("quantile_fraction", pbt.quantile_fraction),
-	PRUNER_AT("resample_probability", pbt.resample_probability),
-};
 _Static_assert(SW_SPACE_MAX_PARAMS <= SW_PBT_PARAMS_MAX, "each parameter has its flag");
 
 /* v NULL: the default of schema.json, which holds no lists for C. */
@@ -100,7 +94,7 @@ static sw_status read_mutations(struct sw_spec_pruner_reading *r, const cJSON *v
 	return SW_OK;
 }
 
-static sw_status finish_pbt(struct sw_spec_pruner_reading *r, struct sw_err *err)
+sw_status sw_spec_pbt_rules(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	if (r->spec->run_cap < 2)
 		return sw_err_at(err, SW_INVALID, "",
@@ -119,10 +113,3 @@ static sw_status finish_pbt(struct sw_spec_pruner_reading *r, struct sw_err *err
 					  : p->burn_in_period);
 	return rc;
 }
-
-const struct sw_spec_pruner_type sw_spec_pruner_pbt = {
-	.name = "pbt",
-	.kind = SW_PRUNER_PBT,
-	PRUNER_ROWS(rows),
-	.finish = finish_pbt,
-};

@@ -55,6 +55,15 @@ SW_NODISCARD sw_status sw_spec_shuffle_check(struct sw_spec *s, const cJSON *v, 
 /* "early_terminate", read after "trainer". Errors are relative to the spec. */
 SW_NODISCARD sw_status sw_spec_early_terminate_read(struct sw_spec *s, const cJSON *v,
 						    struct sw_err *err);
+/* As far as it has been read: its keys have filled *out. */
+struct sw_spec_pruner_reading {
+	struct sw_pruner_config *out;
+	const struct sw_spec *spec;
+	const struct sw_form *form; /* the type's */
+	const cJSON *v;
+};
+/* What the keys of "pbt" mean together, and with the space (spec/read/pbt.c). */
+SW_NODISCARD sw_status sw_spec_pbt_rules(struct sw_spec_pruner_reading *r, struct sw_err *err);
 
 /* When a sweep ends (spec/read/budget.c). Errors are relative to the spec. */
 SW_NODISCARD sw_status sw_spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);

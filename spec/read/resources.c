@@ -6,14 +6,9 @@
 
 sw_status sw_spec_resources_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const struct sw_row rows[] = {
-		SW_ROW_AT(struct sw_spec, "gpu", gpu),
-		SW_ROW_AT(struct sw_spec, "cpu", cpu),
-		SW_ROW_AT(struct sw_spec, "cpu_slots", cpu_slots),
-	};
 	const bool gpu = sw_json_get(v, "gpu") != NULL;
 
-	sw_form_fill(&sw_form_resources, v, rows, SW_SPEC_N(rows), s);
+	sw_form_fill(&sw_form_resources, v, s);
 	if (s->cpu_slots > 0 && (gpu || sw_json_get(v, "cpu") != NULL))
 		return sw_err_at(
 			err, SW_INVALID, "/resources/cpu_slots",
@@ -78,14 +73,7 @@ static sw_status check_micro_batch(const struct sw_spec *s, struct sw_err *err)
 
 sw_status sw_spec_parallel_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const struct sw_row rows[] = {
-		SW_ROW_AT(struct sw_spec, "data", data_ranks),
-		SW_ROW_AT(struct sw_spec, "pipeline", stages),
-		SW_ROW_AT(struct sw_spec, "microbatches", microbatches),
-		SW_ROW_AT(struct sw_spec, "sync_batchnorm", sync_batchnorm),
-	};
-
-	sw_form_fill(&sw_form_parallel, v, rows, SW_SPEC_N(rows), s);
+	sw_form_fill(&sw_form_parallel, v, s);
 	const sw_status rc = check_parallel(s, v, err);
 	sw_err_prefix(err, "/parallel");
 	/* The more micro-batches a step has, the less of it each stage waits; with four for each

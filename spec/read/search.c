@@ -48,16 +48,12 @@ sw_status sw_spec_warm_start_read(struct sw_spec *s, const cJSON *v, struct sw_e
 
 sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *v, struct sw_err *err)
 {
-	static const struct sw_row rows[] = {
-		SW_ROW_AT(struct sw_spec_refine, "of", of),
-		SW_ROW_AT(struct sw_spec_refine, "top", top),
-	};
 	struct sw_err first;
 	struct sw_faults f = {&first, 1, 0};
 
 	*out = (struct sw_spec_refine){0};
 	sw_key_check(sw_form_find(&sw_form_top, "refine"), v, "/refine", &f);
 	if (f.n == 0)
-		sw_form_fill(&sw_form_refine, v, rows, SW_SPEC_N(rows), out);
+		sw_form_fill(&sw_form_refine, v, out);
 	return sw_spec_first(&f, err);
 }

@@ -128,21 +128,6 @@ static const struct reader {
 	 check_command},
 };
 
-static const struct sw_row rows[] = {
-	SW_ROW_AT(struct sw_spec, "name", name),
-	SW_ROW_AT(struct sw_spec, "method", method),
-	SW_ROW_AT(struct sw_spec, "seed", seed),
-	SW_ROW_AT(struct sw_spec, "shuffle", shuffle),
-	SW_ROW_AT(struct sw_spec, "suggest_wait_ms", suggest_wait_ms),
-	SW_ROW_AT(struct sw_spec, "run_cap", run_cap),
-	SW_ROW_AT(struct sw_spec, "max_concurrent", max_concurrent),
-	SW_ROW_AT(struct sw_spec, "time_budget_s", time_budget_s),
-	SW_ROW_AT(struct sw_spec, "gpu_hours", gpu_hours),
-	SW_ROW_AT(struct sw_spec, "weight", weight),
-	SW_ROW_AT(struct sw_spec, "retries", retries),
-	SW_ROW_AT(struct sw_spec, "lease_s", lease_s),
-};
-
 static sw_status run_reader(struct sw_spec *s, const struct reader *r)
 {
 	const cJSON *v = sw_json_get(s->tree, r->key);
@@ -190,7 +175,7 @@ static sw_status read_all(struct sw_spec *s)
 	/* for the readers, which are asked only as long as there is room for what they find */
 	if (s->faults->n > 0 && s->faults->n < s->faults->cap)
 		rc = rename_misspelt(s->tree);
-	sw_form_fill(&sw_form_top, s->tree, rows, SW_SPEC_N(rows), s);
+	sw_form_fill(&sw_form_top, s->tree, s);
 	for (size_t i = 0; i < SW_SPEC_N(readers); i++)
 		if (rc == SW_OK && s->faults->n < s->faults->cap)
 			rc = run_reader(s, &readers[i]);

@@ -29,7 +29,7 @@ static void check_pruner(const struct sw_spec *s)
 						   : p->hyperband.s > 0 && p->hyperband.s < 64);
 		break;
 	case SW_PRUNER_MEDIAN:
-		holds = p->median.interval_steps >= 1 && p->median.min_trials >= 1;
+		holds = p->median.interval_steps >= 1 && p->median.n_min_trials >= 1;
 		break;
 	case SW_PRUNER_PATIENCE:
 		holds = p->patience.patience >= 1 && p->patience.min_delta >= 0;

@@ -129,10 +129,11 @@ enum sw_verdict sim_median_report(struct sim_oracle *o, const struct sw_event *e
 	t->valued = ev->step;
 	take_best(t, y);
 	const double m = median(o, at, !c->running_mean, t->best, &n, &better);
-	bool judged = n > 0 && n >= c->min_samples && ev->step >= c->grace_period;
+	bool judged = n > 0 && n >= c->min_samples_required && ev->step >= c->grace_period;
 	if (!c->running_mean)
-		judged = n >= c->min_trials && o->counts[SW_TRIAL_COMPLETED] >= c->startup_trials &&
-			 first_in_interval(ev->step, before, c->warmup_steps, c->interval_steps);
+		judged = n >= c->n_min_trials &&
+			 o->counts[SW_TRIAL_COMPLETED] >= c->n_startup_trials &&
+			 first_in_interval(ev->step, before, c->n_warmup_steps, c->interval_steps);
 	check(o, ev, j,
 	      &(struct sw_judgement){.rung = judged ? ev->step : 0,
 				     .n = n + 1,
@@ -188,7 +189,7 @@ enum sw_verdict sim_threshold_report(struct sim_oracle *o, const struct sw_event
 	if (ev->step > before) {
 		t->valued = ev->step;
 		stop = (low || high) &&
-		       first_in_interval(ev->step, before, c->warmup_steps, c->interval_steps);
+		       first_in_interval(ev->step, before, c->n_warmup_steps, c->interval_steps);
 	}
 	check(o, ev, j,
 	      &(struct sw_judgement){.rung = stop ? ev->step : 0,

@@ -56,18 +56,18 @@ static void make_rules(struct sim_plan *p, uint64_t *rng)
 	}
 	c->median.running_mean = sim_below(rng, 2) == 0;
 	c->median.grace_period = sim_below(rng, 5);
-	c->median.min_samples = 1 + sim_below(rng, 4);
-	c->median.startup_trials = sim_below(rng, 6);
-	c->median.warmup_steps = sim_below(rng, 4);
+	c->median.min_samples_required = 1 + sim_below(rng, 4);
+	c->median.n_startup_trials = sim_below(rng, 6);
+	c->median.n_warmup_steps = sim_below(rng, 4);
 	c->median.interval_steps = 1 + sim_below(rng, 3);
-	c->median.min_trials = 1 + sim_below(rng, 3);
+	c->median.n_min_trials = 1 + sim_below(rng, 3);
 	c->patience.patience = 1 + sim_below(rng, 5);
 	c->patience.min_delta = sim_below(rng, 2) == 0 ? 0 : 0.05 * sim_unit(rng);
 	c->threshold.has_upper = true;
 	c->threshold.upper = 0.5 + sim_unit(rng);
 	c->threshold.has_lower = sim_below(rng, 2) == 0;
 	c->threshold.lower = 0.2 * sim_unit(rng);
-	c->threshold.warmup_steps = sim_below(rng, 4);
+	c->threshold.n_warmup_steps = sim_below(rng, 4);
 	c->threshold.interval_steps = 1 + sim_below(rng, 3);
 }
 

@@ -35,10 +35,10 @@ static void show(const struct sw_pruner_config *p, char *out, size_t cap)
 	case SW_PRUNER_MEDIAN:
 		n = m->running_mean
 			    ? snprintf(out, cap, "ray grace%llu samples%llu", ULL(m->grace_period),
-				       ULL(m->min_samples))
+				       ULL(m->min_samples_required))
 			    : snprintf(out, cap, "optuna startup%llu warmup%llu every%llu min%llu",
-				       ULL(m->startup_trials), ULL(m->warmup_steps),
-				       ULL(m->interval_steps), ULL(m->min_trials));
+				       ULL(m->n_startup_trials), ULL(m->n_warmup_steps),
+				       ULL(m->interval_steps), ULL(m->n_min_trials));
 		break;
 	case SW_PRUNER_PATIENCE:
 		n = snprintf(out, cap, "patience %llu %g", ULL(p->patience.patience),
@@ -46,7 +46,7 @@ static void show(const struct sw_pruner_config *p, char *out, size_t cap)
 		break;
 	case SW_PRUNER_THRESHOLD:
 		n = snprintf(out, cap, "threshold %d:%g %d:%g warmup%llu every%llu", t->has_lower,
-			     t->lower, t->has_upper, t->upper, ULL(t->warmup_steps),
+			     t->lower, t->has_upper, t->upper, ULL(t->n_warmup_steps),
 			     ULL(t->interval_steps));
 		break;
 	case SW_PRUNER_PBT:

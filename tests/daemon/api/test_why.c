@@ -142,7 +142,7 @@ TEST(threshold_turns_round_where_higher_is_better)
 	ck_assert(c.threshold.has_upper && c.threshold.has_lower);
 	ck_assert_double_eq(c.threshold.lower, -3);
 	ck_assert_double_eq(c.threshold.upper, -1);
-	ck_assert_uint_eq(c.threshold.warmup_steps, 6);
+	ck_assert_uint_eq(c.threshold.n_warmup_steps, 6);
 	sw_spec_destroy(spec);
 	plan("{\"type\":\"threshold\",\"lower\":1}", true, &c, &spec);
 	ck_assert(c.threshold.has_upper && !c.threshold.has_lower);

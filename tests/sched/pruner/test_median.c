@@ -14,7 +14,7 @@
 
 TEST(median_of_optuna_forgets_who_was_pruned)
 {
-	const struct sw_pruner_config c = OPTUNA(.interval_steps = 1, .min_trials = 1);
+	const struct sw_pruner_config c = OPTUNA(.interval_steps = 1, .n_min_trials = 1);
 	struct sw_pruner *p = make_pruner(&c, 1);
 	struct sw_prune_trial t[3];
 	size_t first = 0;
@@ -44,7 +44,7 @@ TEST(median_of_optuna_forgets_who_was_pruned)
 
 TEST(median_of_two_huge_values_is_between_them)
 {
-	const struct sw_pruner_config c = RAY(.min_samples = 2);
+	const struct sw_pruner_config c = RAY(.min_samples_required = 2);
 	struct sw_pruner *p = make_pruner(&c, 1);
 	struct sw_prune_trial t[3];
 
@@ -62,9 +62,10 @@ TEST(median_of_two_huge_values_is_between_them)
 }
 
 static const struct refused refused[] = {
-	{RAY(.min_samples = 0), "/min_samples_required", "min_samples_required must be at least 1"},
+	{RAY(.min_samples_required = 0), "/min_samples_required",
+	 "min_samples_required must be at least 1"},
 	{OPTUNA(.interval_steps = 1), "/n_min_trials", "n_min_trials must be at least 1"},
-	{OPTUNA(.min_trials = 1), "/interval_steps", "interval_steps must be at least 1"},
+	{OPTUNA(.n_min_trials = 1), "/interval_steps", "interval_steps must be at least 1"},
 };
 
 TEST_ROWS(median_bad_config_is_refused, refused)

@@ -5,10 +5,11 @@
 #include "tests/sched/sweep/story.h"
 
 #define THRESHOLD                                                                                  \
-	.pruner = {                                                                                \
-		.kind = SW_PRUNER_THRESHOLD,                                                       \
-		.threshold = {                                                                     \
-			.has_lower = true, .lower = 0.2, .warmup_steps = 2, .interval_steps = 1}}
+	.pruner = {.kind = SW_PRUNER_THRESHOLD,                                                    \
+		   .threshold = {.has_lower = true,                                                \
+				 .lower = 0.2,                                                     \
+				 .n_warmup_steps = 2,                                              \
+				 .interval_steps = 1}}
 #define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
 
 /* an event and its outcome a line */
