@@ -83,6 +83,7 @@ static bool word_number(const char *s, const char *end, uint64_t *out)
 {
 	const uint64_t v = strtoull(s, NULL, 10); /* ULLONG_MAX of more digits than it has */
 
+	/* strtoull() alone would take a sign and blanks. Beyond 2^53 JSON's numbers lose digits. */
 	if (s + strspn(s, "0123456789") != end || v < 1 || v > MAX_NUMBER)
 		return false;
 	*out = v;
@@ -115,6 +116,7 @@ static sw_status take_value(struct sw_args *out, const struct sw_option *o, cons
 	case SW_KIND_FLAG:
 		break;
 	case SW_KIND_TEXT:
+		/* The row alone knows the field's type; memcpy() is right whichever it is. */
 		memcpy(field, &value, sizeof value);
 		break;
 	case SW_KIND_LIST:
@@ -144,7 +146,8 @@ static sw_status take_word(struct sw_args *out, const char *word, struct sw_err 
 	return SW_OK;
 }
 
-/* What getopt_long found at `word` and does not know: a letter, a name, or a beginning of two. */
+/* Says what is wrong with an option that getopt_long does not know: a letter, a name, or the
+ * beginning of two names. */
 static sw_status say_unknown(const char *word, int letter, struct sw_err *err)
 {
 	const char *names[N_OPTIONS], *near, *first = NULL;
@@ -216,6 +219,7 @@ sw_status sw_args_read(struct sw_args *out, int argc, char *const *argv, struct 
 	optind = 0; /* glibc: begin anew */
 	opterr = 0;
 	while (rc == SW_OK && (code = getopt_long(argc, argv, letters, names, NULL)) != -1) {
+		/* getopt says ':' and '?' instead of the option, and which one it was in optopt. */
 		const struct sw_option *o = option_of(code == ':' || code == '?' ? optopt : code);
 
 		if (code == 1)

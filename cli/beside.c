@@ -13,6 +13,7 @@ void sw_beside_path(const char *name, const char *given, char out[SW_BESIDE_MAX]
 {
 	const char *value = getenv(given);
 	char self[PATH_MAX];
+	/* Not argv[0], which says nothing of the folder where the PATH found this program. */
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 
 	if (value != NULL && *value != '\0') {
@@ -49,6 +50,7 @@ int sw_beside_validate(int *fd)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
 		return errno;
 	const int rc = sw_beside_spawn(path, argv, pair[1], &pid);
+	/* The child's copy must be the last one, or its end would not be seen here. */
 	(void)close(pair[1]);
 	if (rc != 0)
 		(void)close(pair[0]);

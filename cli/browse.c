@@ -83,6 +83,8 @@ bool sw_browse_key(struct sw_browse *b, enum sw_key key, const struct sw_view *v
 		b->help = false; /* any key: who does not know the keys presses some */
 		return true;
 	}
+	/* Before a curve looks at the key: Up and Down go to another trial's curve without leaving
+	 * it. */
 	move_cursor(b, rows_to_go(b, key));
 	if (key == SW_KEY_HELP)
 		b->help = true;
@@ -130,6 +132,7 @@ static struct ordered value_of(const struct sw_trial_grid *how, const cJSON *tri
 								  : v->valuedouble};
 	if (!cJSON_IsString(v))
 		return (struct ordered){.kind = KIND_NOTHING};
+	/* States sort as they are shown, not by the alphabet. */
 	for (size_t i = 0; strcmp(column, "state") == 0 && i < SW_STATE_N; i++)
 		if (strcmp(v->valuestring, sw_states[i]) == 0)
 			return (struct ordered){.number = (double)i};
@@ -141,6 +144,7 @@ static int by_value(const void *pa, const void *pb)
 	const struct ordered *a = pa, *b = pb;
 	int by = 0;
 
+	/* In both directions: what has no value is last, also in a falling order. */
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
 	if (a->kind == KIND_NUMBER)
@@ -168,6 +172,7 @@ sw_status sw_browse_rows(const struct sw_browse *b, const struct sw_view *v,
 	struct ordered *order = sw_calloc(v->n + 1, sizeof *order);
 
 	*n = 0;
+	/* One more than there are, since calloc(0) may be NULL. */
 	*rows = sw_calloc(v->n + 1, sizeof **rows);
 	if (order == NULL || *rows == NULL) {
 		free(order);

@@ -1,6 +1,6 @@
 /*
  * cli/browse.h — what keys have chosen of the live tables: an order, a state, the trial under the
- * cursor, its curve, help. Pure; a zeroed struct is a watcher before the first key.
+ * cursor, its curve, help. Pure; zeroed: the initial state.
  *
  * A key changes the struct alone. Where the cursor goes is settled when the table is next drawn,
  * since rows come and go in between; it stays on its trial, wherever that goes.
@@ -28,7 +28,7 @@ struct sw_browse {
 	long move;      /* rows to go */
 };
 
-/* What a key does to the tables of n views. False: the user leaves. */
+/* Applies a key to the tables of n views. False: the user leaves. */
 bool sw_browse_key(struct sw_browse *b, enum sw_key key, const struct sw_view *views, size_t n);
 
 /* Is the highest of the chosen column first? The metric begins with its best, all else with its

@@ -57,6 +57,7 @@ int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint t
 		rune = sw_term_next(&s, utf8, &w);
 		if (w == 0)
 			continue; /* combining marks have no cell of their own here */
+		/* The last column is the mark's, and a wide character must not reach into it. */
 		if (cut && col + w > end - 1) {
 			set_cell(c, row, col++, utf8 ? 0x2026 : '~', tint);
 			break;

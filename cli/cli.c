@@ -27,6 +27,7 @@ static void find_look(struct sw_look *look)
 	look->color = tty && (no_color == NULL || no_color[0] == '\0') && term != NULL &&
 		      strcmp(term, "dumb") != 0;
 	look->width = look->height = 0;
+	/* A file has no width: rows are whole there, however wide the terminal of the reader is. */
 	if (!tty)
 		return;
 	const bool told = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
@@ -39,6 +40,7 @@ sw_status sw_cli_init(struct sw_cli *c, const struct sw_args *args, struct sw_er
 	const char *path = args->socket != NULL ? args->socket : getenv("SWEEPD_SOCKET");
 
 	*c = (struct sw_cli){.args = *args, .reply_ms = SW_CLIENT_REPLY_MS};
+	/* Before anything can fail: sw_cli_fini() frees both, whatever came of the rest. */
 	sw_buf_init(&c->source.text, SW_CLIENT_MAX_LINE);
 	sw_buf_init(&c->out, (size_t)1 << 28);
 	find_look(&c->look);
@@ -80,6 +82,7 @@ void sw_cli_say(const struct sw_cli *c, const char *fmt, ...)
 	(void)vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
 	sw_buf_init(&b, 8192);
+	/* The line may hold a name or a message from elsewhere, which a terminal would obey. */
 	sw_term_add(&b, line, c->look.utf8, 0);
 	sw_screen_close(); /* what is said on a live screen would go with it */
 	(void)fprintf(stderr, "sweep: %s\n", b.data != NULL ? b.data : "out of memory");
@@ -134,6 +137,7 @@ int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err
 
 	if (rc == SW_OK)
 		return SW_EXIT_DONE;
+	/* It runs though its socket is gone, so "start one" would be wrong advice. */
 	if (rc == SW_NOT_FOUND && c->args.host == NULL &&
 	    sw_socket_path_told(told, sizeof told, &pid) == SW_OK && pid != 0 &&
 	    (!c->socket_given || strcmp(told, c->socket) == 0))
@@ -166,6 +170,7 @@ sw_status sw_cli_connect(struct sw_cli *c, struct sw_client **out, struct sw_err
 		memcpy(c->socket, told, sizeof told);
 		return SW_OK;
 	}
+	/* The first failure is about the place that the user expects; the second was only a try. */
 	return sw_err_at(err, rc, first.ptr, "%s", first.msg);
 }
 
@@ -332,6 +337,7 @@ int sw_cli_sweeps(struct sw_cli *c, uint64_t sweeps[SW_ARGS_MAX], size_t *n)
 		if (trial != 0)
 			return sw_cli_usage(c, "%s: expected a sweep such as 1, not '%s'",
 					    c->args.verb, c->args.word[i]);
+		/* The one just read stands at *n, so the search ends there at the latest. */
 		while (sweeps[first] != sweeps[*n])
 			first++;
 		*n += first == *n; /* `rm 2 2` means one */

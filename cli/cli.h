@@ -85,8 +85,7 @@ void sw_cli_say_at(const struct sw_cli *c, const char *head, const char *ptr, co
 /* The exit status for a failed call, after its line ("sweep: place: message") has been written. */
 int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err);
 
-/* Appends the JSON of a result and a newline: the daemon's bytes, since it writes its numbers and
- * texts by the same code; on a terminal escaped where it would obey them. */
+/* Prints the daemon's JSON verbatim and a newline; on a terminal control characters are escaped. */
 void sw_cli_json(struct sw_cli *c, const cJSON *result);
 /* Moves rows of CSV to `out`: a file or a pipe gets every byte (RFC 4180 quotes what must be); a
  * terminal would obey some of them, so there all but line ends and tabs is made harmless. */

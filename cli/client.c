@@ -37,6 +37,8 @@ static sw_status await(int fd, short events, int64_t deadline, struct sw_err *er
 		int64_t left = -1;
 
 		if (deadline >= 0) {
+			/* Rounded up, or the last millisecond would be spent in a loop of empty
+			 * polls. */
 			left = (deadline - sw_clock_mono_us() + 999) / 1000;
 			if (left < 0)
 				left = 0;
@@ -57,8 +59,8 @@ static int64_t deadline_of(int timeout_ms)
 	return timeout_ms < 0 ? -1 : sw_clock_mono_us() + (int64_t)timeout_ms * 1000;
 }
 
-/* Whose is the socket, or the first folder above it that lets us see? Another user's daemon is no
- * daemon that does not run. */
+/* Says whose the socket is, or the first folder above it that we may see: a daemon of another user
+ * does run, so "no daemon" would be wrong. */
 static sw_status say_denied(const char *path, int e, struct sw_err *err)
 {
 	char part[sizeof((struct sockaddr_un *)0)->sun_path];
@@ -152,6 +154,7 @@ static sw_status say_gone(struct sw_client *c, const char *what, const char *why
 
 	if (ssh == 0)
 		return sw_err_set(err, SW_IO, "the daemon %s%s", what, why);
+	/* It is waited for here, and sw_client_close() must not wait for it again. */
 	c->ssh = 0;
 	return sw_host_lost(c->host, sw_host_end(ssh), c->up, err);
 }
@@ -172,6 +175,7 @@ sw_status sw_client_dial(struct sw_client **out, const char *host, bool quiet, s
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	c->host = host;
 	c->ssh = ssh;
+	/* A first call tells a link that works from one whose shell only printed something. */
 	rc = sw_client_call(c, "daemon.info", NULL, SW_CLIENT_DIAL_MS, &r, &why);
 	c->up = rc == SW_OK;
 	if (rc == SW_PARSE || rc == SW_TOO_BIG)
@@ -213,6 +217,8 @@ static sw_status send_all(struct sw_client *c, const char *bytes, size_t n, int6
 			  struct sw_err *err)
 {
 	while (n > 0) {
+		/* A daemon that went away is an error to tell, not a SIGPIPE that ends the program
+		 * unsaid. */
 		const ssize_t k = send(c->fd, bytes, n, MSG_NOSIGNAL);
 
 		if (k >= 0) {
@@ -238,6 +244,7 @@ sw_status sw_client_send(struct sw_client *c, const char *method, const char *pa
 	struct sw_buf b;
 	sw_status rc;
 
+	/* From 1, as 0 means that no answer is awaited. */
 	*id = ++c->next_id;
 	sw_buf_init(&b, SW_CLIENT_MAX_LINE);
 	sw_rpc_write_request(&b, *id, method, params);
@@ -250,7 +257,7 @@ sw_status sw_client_send(struct sw_client *c, const char *method, const char *pa
 	return rc;
 }
 
-/* Takes one whole line out of `in` as a string of its own; *line NULL when there is none. */
+/* Takes one whole line out of `in` as a string of its own; *line NULL: no line is whole yet. */
 static sw_status take_line(struct sw_client *c, char **line, size_t *len, struct sw_err *err)
 {
 	const char *nl = NULL;
@@ -346,6 +353,8 @@ sw_status sw_client_read(struct sw_client *c, int timeout_ms, struct sw_reply *r
 			return rc;
 		if (r->line != NULL)
 			return understand(r, len, err);
+		/* Reads before it waits: with a timeout of 0 it takes what is there and never
+		 * sleeps. */
 		rc = fill(c, err);
 		if (rc == SW_BUSY)
 			rc = await(c->fd, POLLIN, deadline, err);
@@ -365,6 +374,8 @@ sw_status sw_client_call(struct sw_client *c, const char *method, const char *pa
 
 	while (rc == SW_OK) {
 		rc = sw_client_read(c, timeout_ms, r, err);
+		/* A refusal without an id is of a request that could not be read: it can only be
+		 * this one. */
 		if (rc == SW_INVALID || (rc == SW_OK && r->id == id))
 			break;
 	}

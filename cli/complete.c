@@ -16,7 +16,7 @@
 #define CALL_MS 500 /* of one question to it */
 #define FILES   ":files\n"
 
-/* What option values may be; of the other options a value is a number or a text. */
+/* The words that an option's value may be; the other options take a number or a text. */
 static const struct {
 	enum sw_opt bit;
 	const char *words;
@@ -235,6 +235,8 @@ static void complete(struct line *l, char *const *words, size_t n)
 	for (size_t i = 0; i + 1 < n; i++) {
 		const struct sw_option *o = option_of(words[i]);
 
+		/* --socket and --host count on the way: sweeps are asked of the daemon that the
+		 * line means. */
 		if (open != NULL && open->bit == SW_OPT_SOCKET &&
 		    strlen(words[i]) < sizeof l->c->socket)
 			l->c->socket_given =
@@ -283,6 +285,7 @@ int sw_complete_main(int argc, char *const *argv)
 	struct sw_cli c;
 	struct line l = {.c = &c};
 
+	/* A shell waits for this program at each Tab, so it ends in time whatever hangs. */
 	(void)signal(SIGALRM, on_limit);
 	(void)alarm(LIMIT_S);
 	if (argc > 1 && sw_cli_init(&c, &none, NULL) == SW_OK) {

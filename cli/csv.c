@@ -27,6 +27,7 @@ static void add_name(struct sw_csv *csv, cJSON *names, const char *name)
 		csv->failed = SW_NOMEM;
 		return;
 	}
+	/* By exchanging texts, so that no item has to move. */
 	for (; names == csv->metrics && at != names->child; at = at->prev) {
 		char *text = at->valuestring;
 
@@ -77,6 +78,8 @@ void sw_csv_learn(struct sw_csv *csv, const cJSON *trial)
 	const cJSON *v;
 
 	cJSON_ArrayForEach (v, sw_json_get(trial, "params")) {
+		/* A group's members have columns of their own already; an object that is a value
+		 * gets one. */
 		if (!cJSON_IsObject(v) || !sw_fmt_is_named(csv->params, v->string))
 			add_name(csv, csv->params, v->string);
 	}
@@ -119,7 +122,7 @@ void sw_csv_end(struct sw_buf *out)
 		out->data[out->len - 1] = '\n';
 }
 
-/* What a column has of a trial; of NULL its name. */
+/* Adds a trial's value in a column, or for NULL the column's name. */
 static void add_cell(struct sw_buf *out, const cJSON *trial, const char *name, const cJSON *v)
 {
 	if (trial != NULL) {

@@ -41,6 +41,8 @@ bool sw_curve_ask(struct sw_curve *c, const struct sw_view *v, char params[160])
 {
 	const struct sw_view_row *row = row_of(c, v);
 
+	/* One question at a time, and none while nothing has changed: a curve costs an idle daemon
+	 * nothing. */
 	if (c->id != 0 || (!c->more && (row == NULL || row->change == c->change)))
 		return false;
 	if (row != NULL)
@@ -61,6 +63,7 @@ static sw_status add_report(struct sw_curve *c, double step, double value)
 	if (c->seen++ % c->every != 0)
 		return SW_OK;
 	if (c->n == SW_CURVE_MAX) {
+		/* Memory is bounded, and the curve stays even over its whole length. */
 		for (size_t i = 0; i < c->n / 2; i++)
 			c->points[i] = c->points[2 * i];
 		c->n /= 2;
@@ -89,6 +92,7 @@ sw_status sw_curve_take(struct sw_curve *c, const cJSON *result, const char *met
 		if (rc == SW_OK && cJSON_IsNumber(value) && isfinite(step))
 			rc = add_report(c, step, value->valuedouble);
 	}
+	/* A page of nothing that promises another would be asked for without end. */
 	c->more = cJSON_GetArraySize(reports) > 0 && cJSON_IsString(sw_json_get(result, "next"));
 	return rc;
 }
@@ -119,6 +123,7 @@ static void build_plot(struct sw_plot *p, const struct sw_curve *c, const struct
 		const double step = sw_json_number(rung, "step", NAN);
 
 		(void)snprintf(text, sizeof text, "%g", step);
+		/* The reports and the dot at the end need their room. */
 		if (p->n_marks < SW_PLOT_MARKS - SW_CURVE_MAX - 1)
 			sw_plot_text(p, step, NAN, text);
 	}

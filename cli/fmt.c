@@ -21,6 +21,7 @@ void sw_fmt_duration(double s, char out[32])
 		(void)snprintf(out, 32, "-");
 		return;
 	}
+	/* 59.95 rounds to 60.0s, which is a minute. */
 	if (s < 59.95) {
 		(void)snprintf(out, 32, "%.1fs", s);
 		return;
@@ -66,6 +67,7 @@ void sw_fmt_value(struct sw_buf *b, const cJSON *v, bool exact, bool utf8)
 	if (v == NULL || cJSON_IsNull(v)) {
 		(void)sw_buf_adds(b, exact ? "" : "-");
 	} else if (cJSON_IsNumber(v)) {
+		/* 1.0 is shown as 1.0: to the trial's program it is not the integer 1. */
 		if ((v->type & SW_JSON_REAL) != 0)
 			sw_json_real_text(v->valuedouble, num);
 		else
@@ -183,6 +185,7 @@ void sw_fmt_json(struct sw_buf *b, const cJSON *v, const char *indent, bool utf8
 void sw_fmt_bar(struct sw_buf *b, double ratio, int columns, bool utf8)
 {
 	const double r = ratio > 0.0 ? (ratio < 1.0 ? ratio : 1.0) : 0.0; /* NaN: empty */
+	/* A full bar must not lose its last eighth to rounding. */
 	const int eighths = (int)(r * columns * 8.0 + 1e-9);
 
 	for (int i = 0; i < columns; i++) {

@@ -51,6 +51,7 @@ void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop)
 {
 	struct sw_buf b;
 
+	/* Cells lie row by row: another column would move them all. */
 	assert(g->n_rows == 0);
 	if (g->failed != SW_OK)
 		return; /* the caller asks once, at the end */
@@ -240,6 +241,7 @@ static bool drop_one(const struct sw_grid *g, int *widths)
 	int rank = 0;
 
 	for (size_t i = 0; i < g->n_cols; i++)
+		/* Of equals the one on the right goes, which is read last. */
 		if (widths[i] > 0 && g->cols[i].drop > 0 && g->cols[i].drop >= rank) {
 			rank = g->cols[i].drop;
 			worst = i;

@@ -260,6 +260,7 @@ void sw_header_mark_print(struct sw_buf *out, const char *s, const struct sw_loo
 		sw_term_add_rune(out, rune);
 		used += w;
 	}
+	/* A line that was cut within a colour must not colour what follows. */
 	if (look->color && tint != SW_TINT_NONE)
 		(void)sw_buf_adds(out, sgr[SW_TINT_NONE]);
 	(void)sw_buf_adds(out, "\n");

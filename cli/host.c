@@ -49,11 +49,14 @@ static _Noreturn void run_ssh(const char *host, bool quiet, int fd, pid_t parent
 			argv[n++] = i == HOST ? host : words[i];
 	(void)signal(SIGINT, SIG_IGN);
 	(void)sigemptyset(&none);
+	/* A live table blocks signals while it draws, and a mask is inherited across exec. */
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* If the parent died before prctl(), no signal will come: then it must not start at all. */
 	if (getppid() == parent && dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0)
 		(void)execvp(argv[0], (char *const *)argv);
 	(void)fprintf(stderr, "sweep: cannot run ssh: %s\n", strerror(errno));
+	/* ssh's own status for "no connection", which sw_host_lost() explains. */
 	_exit(255);
 }
 
@@ -79,6 +82,7 @@ int sw_host_end(pid_t ssh)
 {
 	int status = 0;
 
+	/* By looking, since a wait with a limit would need SIGCHLD or a thread. */
 	for (int ms = 0; ms < END_MS; ms += 5) {
 		if (waitpid(ssh, &status, WNOHANG) != 0)
 			return status;
@@ -93,6 +97,7 @@ sw_status sw_host_lost(const char *host, int status, bool up, struct sw_err *err
 {
 	const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 
+	/* `sweep dial` ends well when the daemon has closed, since this side has not. */
 	if (code == 0)
 		return sw_err_set(err, SW_IO, "%s: the daemon there closed the connection", host);
 	if (up)

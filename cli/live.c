@@ -20,6 +20,7 @@ void sw_live_more(struct sw_buf *b, const struct sw_view *v, const cJSON *const 
 		for (size_t i = 0; i < n; i++)
 			if (left[s] > 0 &&
 			    strcmp(sw_json_text(shown[i], "state", ""), sw_states[s]) == 0)
+				/* Counts may be older than the rows, so they stop at 0. */
 				left[s]--;
 		total += left[s];
 	}
@@ -86,7 +87,7 @@ static void note_columns(struct sw_browse *b, const struct sw_grid *g, const int
 	}
 }
 
-/* What is drawn of one view. */
+/* One view as it is drawn. */
 struct table {
 	const struct sw_view *v;
 	struct sw_browse *b;
@@ -139,7 +140,7 @@ static void add_rest(struct sw_buf *out, const struct table *t, bool utf8)
 				  sw_browse_falling(t->b, t->v) ? ", falling  " : ", rising  ");
 	}
 	if (state != NULL)
-		(void)sw_buf_addf(out, "%s %s  ", t->n > 0 ? "only" : "none here is", state);
+		(void)sw_buf_addf(out, "%s %s  ", t->n > 0 ? "only" : "no trial is", state);
 	sw_live_more(out, t->v, t->trials, t->n);
 }
 
@@ -155,6 +156,7 @@ static sw_status draw_table(struct sw_canvas *c, int y, int end, struct table *t
 
 	if (rc != SW_OK)
 		return rc;
+	/* Only the table with the cursor scrolls; the others show their first trials. */
 	if (t->focus) {
 		sw_browse_settle(t->b, rows, n, room);
 		first = t->b->top < n ? t->b->top : n;

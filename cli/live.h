@@ -14,7 +14,7 @@ SW_NODISCARD sw_status sw_live_draw(struct sw_canvas *c, const struct sw_view *v
 				    struct sw_browse *b, bool utf8, int64_t now_us);
 
 /* "... 23 more trials not shown (3 PENDING, 20 PRUNED)": those of v's counts that are not among the
- * n shown ones. Nothing is written when there are none. */
+ * n shown ones. If all are shown, it writes nothing. */
 void sw_live_more(struct sw_buf *b, const struct sw_view *v, const cJSON *const *shown, size_t n);
 
 /* "? keys" at the right end of the canvas's last row, where nothing stands there. */

@@ -24,6 +24,7 @@ bool sw_out_file_open(struct sw_out_file *f, const char *path)
 	if (strncmp(path, "/dev/", 5) != 0 && (!there || S_ISREG(st.st_mode)))
 		fd = sw_part_open(f->part, sizeof f->part, f->path);
 	else
+		/* A pipe or a device has no file to put in its place. */
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd >= 0 && (f->to = fdopen(fd, "wb")) == NULL)
 		(void)close(fd);
@@ -38,6 +39,7 @@ bool sw_out_file_close(struct sw_out_file *f, bool keep)
 	if (f->part[0] == '\0')
 		return good;
 	good = good && (!keep || rename(f->part, f->path) == 0);
+	/* remove() may set another one, and the caller wants that of what failed first. */
 	const int why = errno;
 	if (!good || !keep)
 		(void)remove(f->part);

@@ -50,6 +50,7 @@ void sw_pager_start(void)
 	if (pager != 0 || isatty(STDOUT_FILENO) != 1 || term == NULL || strcmp(term, "dumb") == 0 ||
 	    *command == '\0' || strcmp(command, "cat") == 0 || pipe2(ends, O_CLOEXEC) != 0)
 		return;
+	/* 0: what the user has set stays. */
 	(void)setenv("LESS", "FRX", 0);
 	if (posix_spawn_file_actions_init(&files) == 0) {
 		if (posix_spawn_file_actions_adddup2(&files, ends[0], STDIN_FILENO) != 0 ||
@@ -62,6 +63,7 @@ void sw_pager_start(void)
 		(void)signal(SIGINT, on_signal);
 		(void)signal(SIGPIPE, on_signal);
 	}
+	/* Our own copies go: the pager sees the end of its input only when no writer is left. */
 	(void)close(ends[0]);
 	(void)close(ends[1]);
 }

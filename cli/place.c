@@ -4,7 +4,7 @@
 #include <string.h>
 #include <yaml.h>
 
-/* The next token of the pointer at *ptr, unescaped, cut at cap. False: there is none. */
+/* The next token of the pointer at *ptr, unescaped, cut at cap. False: it has ended. */
 static bool next_token(const char **ptr, char *out, size_t cap)
 {
 	const char *at = *ptr;
@@ -14,6 +14,7 @@ static bool next_token(const char **ptr, char *out, size_t cap)
 		return false;
 	for (at++; *at != '/' && *at != '\0'; at++) {
 		const bool escaped = at[0] == '~' && at[1] != '\0';
+		/* RFC 6901: ~0 is ~ and ~1 is /. */
 		const char c = !escaped ? *at : *++at == '0' ? '~' : '/';
 
 		if (n + 1 < cap)
@@ -24,7 +25,7 @@ static bool next_token(const char **ptr, char *out, size_t cap)
 	return true;
 }
 
-/* The member's value, and in *key the node whose line is its own; NULL: there is none. */
+/* The member's value, and in *key the node whose line is its own; NULL: no such member. */
 static yaml_node_t *find_member(yaml_document_t *doc, const yaml_node_t *node, const char *token,
 				const yaml_node_t **key)
 {
@@ -93,6 +94,7 @@ static void write_dotted(const char *ptr, char *out, size_t cap)
 
 void sw_place_write(const struct sw_place_source *source, const char *ptr, char *out, size_t cap)
 {
+	/* The first token is the request's own member, which the user did not write. */
 	if (source->form == SW_PLACE_WORDS && *ptr == '/')
 		ptr += 1 + strcspn(ptr + 1, "/");
 	if (source->form == SW_PLACE_JSON)

@@ -114,6 +114,8 @@ void sw_screen_show(const struct sw_canvas *c)
 			const struct sw_cell *cell =
 				&c->cells[(size_t)y * (size_t)c->width + (size_t)x];
 
+			/* erase() has left blanks; a wide character covers the cell after it by
+			 * itself. */
 			if (cell->rune == 0 || (cell->rune == ' ' && y != c->marked))
 				continue;
 			if (move(y, x) != ERR)
@@ -164,6 +166,8 @@ void sw_screen_catch_signals(void)
 		(void)sigaction(end[i], &act, NULL);
 	}
 	(void)sigaddset(&block, SIGWINCH); /* ncurses has its own handler for it */
+	/* Blocked but in ppoll(), which opens the mask and sleeps in one step: none comes in
+	 * between. */
 	(void)sigprocmask(SIG_BLOCK, &block, &waiting);
 	for (size_t i = 0; i < sizeof end / sizeof end[0]; i++)
 		(void)sigdelset(&waiting, end[i]);

@@ -94,8 +94,11 @@ sw_status sw_spec_file_read(cJSON **out, const char *path, bool far, struct sw_p
 	*out = NULL;
 	if (fd < 0)
 		return sw_err_set(err, SW_IO, "%s: %s", path, strerror(errno));
+	/* Room for one read past the limit: reads ask for 16 KiB, and the last may end just within
+	 * it. */
 	sw_buf_init(&text, SW_SPEC_FILE_MAX + 16384);
 	rc = slurp(&text, name, fd, err);
+	/* Before parsing: the text is needed most where it turns out to be wrong. */
 	if (rc == SW_OK && source != NULL) {
 		source->form = is_yaml(path, &text) ? SW_PLACE_YAML : SW_PLACE_JSON;
 		rc = sw_buf_add(&source->text, text.data, text.len);

@@ -19,6 +19,7 @@ static bool resolve(const char *path, char out[PATH_SIZE])
 	if (path[0] == '\0' || path[0] == '/' || access(path, F_OK) != 0 ||
 	    getcwd(here, sizeof here) == NULL || here[0] != '/')
 		return false;
+	/* "./data.csv" and "data.csv" are one file, so they become one path. */
 	while (path[0] == '.' && path[1] == '/')
 		for (path += 2; path[0] == '/';)
 			path++;
@@ -38,7 +39,7 @@ static sw_status make_absolute(const cJSON *dataset, const char *key)
 
 /* --- where its program runs --- */
 
-/* The object under key, made if there is none; NULL: no memory, or there is something else. */
+/* The object under key, made if it is missing; NULL: no memory, or the key holds something else. */
 static cJSON *need_object(cJSON *parent, const char *key)
 {
 	cJSON *v = cJSON_GetObjectItemCaseSensitive(parent, key);
@@ -71,6 +72,7 @@ static sw_status fill_cwd(cJSON *run, struct sw_err *err)
 /* The files of its trials have the modes that its own would have here. */
 static sw_status fill_umask(cJSON *run)
 {
+	/* umask() can only be read by setting it. */
 	const mode_t mask = umask(077);
 	char text[8];
 

@@ -29,7 +29,7 @@ static void add_progress(struct sw_grid *g, const cJSON *sweep)
 		sw_grid_addf(g, "%llu", (unsigned long long)done);
 }
 
-/* The texts of an array as one cell; an empty one where there is none. */
+/* The texts of an array as one cell, which is empty if there are no texts. */
 static void add_list(struct sw_grid *g, const cJSON *texts, const char *between)
 {
 	struct sw_buf b;

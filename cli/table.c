@@ -61,6 +61,7 @@ static sw_status add_row(struct libscols_table *tb, const struct sw_grid *g, siz
 
 		if (widths[i] == 0)
 			continue;
+		/* Columns that were dropped do not exist there, so cells are counted apart. */
 		cell = scols_line_get_cell(ln, to++);
 		if (cell_put(cell, c->text, look->width > 0 ? widths[i] : 0, look->utf8) != SW_OK)
 			return SW_NOMEM;

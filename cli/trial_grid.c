@@ -112,6 +112,8 @@ static void find_columns(struct columns *c, const struct sw_trial_grid *how,
 			sw_trial_grid_name(&c->metrics, own->valuestring);
 	}
 	c->own = c->metrics.n;
+	/* Trials bring their metrics in any order, and a column must not move from frame to
+	 * frame. */
 	sw_trial_grid_names_sort(&all);
 	for (size_t i = 0; i < all.n; i++)
 		if (how->metric == NULL || strcmp(all.name[i], how->metric) != 0)
@@ -157,6 +159,8 @@ const cJSON *sw_trial_grid_value(const struct sw_trial_grid *how, const cJSON *t
 
 	if (strcmp(column, "trial") == 0 || strcmp(column, "state") == 0)
 		return sw_json_get(trial, column);
+	/* Parameters before metrics, as the columns stand: of two with one name the first is
+	 * meant. */
 	v = sw_param_value(sw_json_get(trial, "params"), column);
 	if (v == NULL && how->metric != NULL && strcmp(column, how->metric) == 0)
 		return value_of(trial, column);
@@ -211,6 +215,7 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 	char text[64];
 
 	if (how->rows != NULL && how->rows[at].rank == 0)
+		/* A running trial's clock goes on between two messages. */
 		seconds += (double)(how->now_us - how->rows[at].at_us) / 1e6;
 	sw_grid_row(g);
 	sw_grid_addf(g, "%llu/%llu", (unsigned long long)how->sweep, (unsigned long long)number);

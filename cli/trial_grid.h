@@ -39,7 +39,8 @@ struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, int64_t now_us);
 void sw_trial_grid_fill(struct sw_grid *g, const struct sw_trial_grid *how,
 			const cJSON *const *trials, size_t n);
 
-/* What a trial has in the column of this name, of two such columns in the first; NULL: nothing. */
+/* The trial's value in the column of this name, of two such columns in the first; NULL: it has no
+ * value there. */
 const cJSON *sw_trial_grid_value(const struct sw_trial_grid *how, const cJSON *trial,
 				 const char *column);
 

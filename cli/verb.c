@@ -258,6 +258,8 @@ static int dispatch(struct sw_cli *c)
 	if (v == NULL)
 		return no_such_verb(c, c->args.verb);
 	int status = sw_verb_check(c, v);
+	/* Set before names are looked up, since it decides what a name with several sweeps
+	 * means. */
 	c->sure = v->run == sw_verb_rm || v->run == sw_verb_cancel;
 	c->paged = v->paged && !(c->args.given & (SW_OPT_JSON | SW_OPT_CSV | SW_OPT_FOLLOW));
 	if (status == SW_EXIT_DONE && v->ref != SW_REF_NONE && c->sweep == 0)
@@ -279,6 +281,8 @@ int sw_verb_main(int argc, char *const *argv)
 	} else {
 		status = dispatch(&c);
 		const int written = sw_cli_flush(&c);
+		/* A verb that failed has said why; a full disk must not hide behind one that did
+		 * not. */
 		if (status == SW_EXIT_DONE)
 			status = written;
 	}

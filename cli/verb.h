@@ -67,7 +67,7 @@ struct sw_verb {
 extern const struct sw_verb sw_verbs[];
 extern const size_t sw_verbs_n;
 
-/* "stop" is cancel. NULL when there is none of this name. */
+/* "stop" is cancel. NULL: no verb has this name. */
 const struct sw_verb *sw_verb_find(const char *name);
 /* Checks words, options and the reference; fills c->sweep and c->trial (a sweep that is named is 0
  * still). An exit status. */

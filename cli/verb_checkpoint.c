@@ -159,6 +159,7 @@ static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJS
 				   .max_t = sw_spec_max_t(spec),
 				   .until = stops ? (uint64_t)best : 0};
 
+	/* sw_job_write() takes the parameters as text, as the daemon has them stored. */
 	sw_buf_init(&params, out->max);
 	sw_jw_init(&w, &params);
 	sw_jw_cjson(&w, sw_json_get(trial, "params"));

@@ -61,6 +61,8 @@ static sw_status show_devices(struct sw_cli *c)
 		end = strchr(at, '\n');
 		if (end != NULL)
 			*end++ = '\0';
+		/* The last row says what is missing, rather than show one line more and keep
+		 * silent. */
 		if (row == height - 1 && n > height) {
 			char more[48];
 

@@ -33,6 +33,7 @@ static int wait_idle(struct sw_cli *c, bool stop)
 	sw_status rc = SW_OK;
 	bool on = true;
 
+	/* Whether it drains is asked each time: another user may have taken it back. */
 	while (rc == SW_OK && on && (stop || running > 0)) {
 		rc = sw_client_call(c->client, "daemon.info", NULL, SW_CLIENT_REPLY_MS, &r, &err);
 		if (rc != SW_OK)

@@ -39,6 +39,7 @@ static int add_setting(struct sw_cli *c, struct sw_jw *w, const char *key, const
 /* "lr=1e-4..1e-2" as a member of the object "ranges". */
 static int add_range(struct sw_cli *c, struct sw_jw *w, const char *text)
 {
+	/* The last one: a parameter's name may hold "=", a range cannot. */
 	const char *eq = strrchr(text, '='), *dots = eq != NULL ? strstr(eq, "..") : NULL;
 	char name[256];
 	double min, max;

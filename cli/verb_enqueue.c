@@ -17,6 +17,7 @@ static bool add_word(cJSON *object, const char *word)
 		return false;
 	memcpy(name, word, (size_t)(eq - word));
 	name[eq - word] = '\0';
+	/* A word that is no JSON is taken as it stands, so that names of choices need no quotes. */
 	if (sw_json_parse(&value, eq + 1, strlen(eq + 1), &err) != SW_OK)
 		value = cJSON_CreateString(eq + 1);
 	if (value == NULL || sw_json_get(object, name) != NULL ||

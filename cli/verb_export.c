@@ -72,6 +72,7 @@ static int each_report(struct exporter *e, const cJSON *trial,
 
 	e->trial = sw_json_uint(trial, "trial");
 	e->trials++;
+	/* A trial that never reported costs no call. */
 	if (sw_json_number(trial, "step", 0) > 0)
 		status = sw_pages_reports(e->c, e->trial, &at, on_page, e);
 	return status;
@@ -120,6 +121,8 @@ static int export_csv(struct exporter *e, const cJSON *spec)
 	int status = open_output(e, "/curves.csv");
 	if (status == SW_EXIT_DONE) {
 		(void)sw_buf_adds(&c->out, "trial,attempt,step,metric,value,time_ms\n");
+		/* curves.csv first: its walk also finds the columns that trials.csv must know
+		 * before its first row. */
 		status = close_output(e, sw_pages_trials(c, on_trial_csv, e));
 	}
 	if (status == SW_EXIT_DONE)

@@ -62,7 +62,7 @@ static int read_lines(struct log *l, bool *more)
 	return status == SW_EXIT_DONE ? sw_cli_flush(l->c) : status;
 }
 
-/* Bytes of the terminal's command at text, which is not shown; 0: it is none. */
+/* Length of the terminal command at text, which is not shown; 0: no command begins here. */
 static size_t escape_len(const char *text)
 {
 	size_t n = 2;
@@ -136,6 +136,7 @@ static int read_output(struct log *l, bool *more)
 		sw_cli_json(l->c, r.result);
 	*more = cJSON_IsTrue(sw_json_get(r.result, "more")) && next != NULL &&
 		strcmp(next, l->place) != 0;
+	/* It goes back into JSON as it is, so nothing but what a place is made of is taken. */
 	if (next != NULL && strspn(next, "0123456789.") == strlen(next) &&
 	    strlen(next) < sizeof l->place)
 		(void)snprintf(l->place, sizeof l->place, "%s", next);

@@ -53,6 +53,7 @@ static void print_list(struct sw_cli *c, struct sw_grid *g, uint64_t older)
 		(void)sw_buf_addf(&c->out, "%llu older %s; `sweep ls --all` shows all\n",
 				  (unsigned long long)older,
 				  older == 1 ? "sweep is not shown" : "sweeps are not shown");
+	/* They come newest first, so that the newest are had even if not all are asked for. */
 	sw_grid_reverse(g);
 	sw_sweep_grid_print(c, g);
 }

@@ -144,6 +144,7 @@ static int print_sweeps(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 			sw_sweep_grid_add(&g, r.result);
 		sw_client_reply_fini(&r);
 	}
+	/* The plot that follows is of the first sweep, with the others beside it. */
 	c->sweep = own;
 	if (status == SW_EXIT_DONE) {
 		sw_sweep_grid_print(c, &g);

@@ -188,6 +188,7 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 	char when[32];
 
 	sw_view_init(&v, c->sweep);
+	/* The view takes what it is given, and the reply must not free it again. */
 	v.head = cJSON_DetachItemFromObjectCaseSensitive(r->tree, "result");
 	sw_fmt_time(sw_json_get(v.head, "created_ms"), when);
 	header_line(c, &v, 0);

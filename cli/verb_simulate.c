@@ -30,7 +30,7 @@ static void add_trial(struct sw_cli *c, const cJSON *metric, const cJSON *t)
 	const uint64_t trial = sw_json_uint(t, "trial");
 
 	if (trial == 0) {
-		(void)sw_buf_adds(&c->out, "none has a value");
+		(void)sw_buf_adds(&c->out, "no trial has a value");
 		return;
 	}
 	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64, c->sweep, trial);

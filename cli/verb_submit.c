@@ -20,6 +20,8 @@ static void print_warnings(const struct sw_cli *c, const cJSON *result)
 		const char *line = cJSON_GetStringValue(w), *end;
 		char ptr[256] = "";
 
+		/* "/parameters/lr: ...": the pointer is said as the user wrote it, as in an
+		 * error. */
 		if (line != NULL && *line == '/' && (end = strstr(line, ": ")) != NULL) {
 			(void)snprintf(ptr, sizeof ptr, "%.*s", (int)(end - line), line);
 			line = end + 2;

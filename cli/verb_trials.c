@@ -86,6 +86,7 @@ static int print_table(struct sw_cli *c, const struct sw_reply *sweep)
 		return SW_EXIT_REFUSED;
 	}
 
+	/* Pages stay until the table is made: its rows borrow from them. */
 	while (status == SW_EXIT_DONE && n_pages < TABLE_PAGES && (n_pages == 0 || next != 0)) {
 		const cJSON *t;
 

@@ -103,6 +103,7 @@ sw_status sw_view_merge(struct sw_view *v, cJSON *message, int64_t now_us)
 		cJSON_Delete(message);
 		return SW_PARSE;
 	}
+	/* A snapshot stands by itself: nothing says whether the rows from before it still hold. */
 	if (cJSON_IsTrue(sw_json_get(message, "reset")))
 		drop_rows(v);
 	v->changes++;
@@ -119,6 +120,7 @@ sw_status sw_view_merge(struct sw_view *v, cJSON *message, int64_t now_us)
 	cJSON_Delete(trials);
 	if (v->n > 0)
 		qsort(v->rows, v->n, sizeof v->rows[0], by_rank);
+	/* After the sort, so that those go that changed longest ago. */
 	while (v->n > SW_VIEW_MAX)
 		cJSON_Delete(v->rows[--v->n].json);
 	return rc;

@@ -68,6 +68,7 @@ static void lose_view(struct watch *w, size_t i, int64_t now)
 	sw_client_close(w->clients[i]);
 	w->clients[i] = NULL;
 	w->ids[i] = 0;
+	/* Its answer went with the connection, and is asked for again on the next one. */
 	if (w->curve.id != 0 && w->asked == i) {
 		w->curve.id = 0;
 		w->curve.more = true;
@@ -184,6 +185,7 @@ static sw_status show_screen(struct watch *w, int64_t now)
 	if (rc == SW_OK)
 		rc = sw_live_draw(&canvas, w->views, w->n, &w->browse, w->cli->look.utf8, now);
 	if (rc == SW_OK && w->browse.curve && w->browse.trial != 0) {
+		/* After the table was drawn, which has settled the cursor. */
 		sw_curve_of(&w->curve, w->views[w->browse.view].sweep, w->browse.trial);
 		for (int row = 0; row < height; row++)
 			sw_canvas_blank(&canvas, row);
@@ -414,7 +416,7 @@ static int conclude(struct watch *w, sw_status rc, const struct sw_err *err)
 	for (size_t i = 0; status == SW_EXIT_DONE && i < w->n; i++)
 		if (sw_view_all_failed(&w->views[i])) {
 			(void)sw_cli_flush(w->cli);
-			sw_cli_say(w->cli, "sweep %llu: no trial came to its end well",
+			sw_cli_say(w->cli, "sweep %llu: every trial failed",
 				   (unsigned long long)w->views[i].sweep);
 			status = SW_EXIT_REFUSED;
 		} else if (sw_view_halted(&w->views[i]) ||
@@ -449,6 +451,7 @@ int sw_watch_run(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 		rc = follow_views(&w, &err);
 		sw_screen_close();
 	}
+	/* The screen is closed: from here on lines stay on the terminal. */
 	sw_curve_fini(&w.curve);
 	status = conclude(&w, rc, &err);
 	for (size_t i = 0; i < n; i++) {

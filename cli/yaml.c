@@ -103,6 +103,7 @@ static sw_status count(struct reader *r, const cJSON *v, size_t depth, yaml_mark
 static sw_status copy_of(struct reader *r, const cJSON *v, size_t depth, yaml_mark_t at,
 			 cJSON **out)
 {
+	/* Counted before it is copied: nine aliases of nine aliases are a billion values. */
 	const sw_status rc = count(r, v, depth, at);
 
 	*out = rc == SW_OK ? cJSON_Duplicate(v, 1) : NULL;
@@ -287,6 +288,8 @@ static sw_status read_value(struct reader *r, const yaml_event_t *key, size_t de
 		cJSON_Delete(v);
 		return no_memory(r);
 	}
+	/* In the reader's own array, which frees it at the end whether or not the document is
+	 * good. */
 	cJSON_AddItemToArray(r->merged, v);
 	if (*from != NULL)
 		return fail(r, key->start_mark, "the key \"<<\" appears twice");
@@ -343,6 +346,7 @@ static sw_status read_parent(struct reader *r, const yaml_event_t *e, size_t dep
 	sw_status rc = make_parent(r, e, depth, out);
 	if (rc == SW_OK)
 		rc = list ? read_list(r, depth + 1, *out) : read_map(r, depth + 1, *out);
+	/* Once it is whole: an alias inside would be a value that holds itself. */
 	return rc == SW_OK ? remember(r, anchor, *out, e->start_mark) : rc;
 }
 

@@ -116,6 +116,7 @@ static enum kind number_kind(const char *word, double *value, struct sw_err *err
 
 	if (!strip(&n, word))
 		return IS_STRING;
+	/* Before reals: 010 is octal to PyYAML, and "1e3" has no base. */
 	const int base = integer_base(n.text);
 	enum kind kind = base != 0 ? IS_INT : (is_real(n.text) ? IS_FLOAT : IS_STRING);
 	if (kind == IS_STRING && is_base_60(n.text)) {
@@ -169,6 +170,7 @@ sw_status sw_yaml_scalar_read(cJSON **out, const char *word, const char *tag, st
 		kind = plain_kind(word, &truth, &value, err);
 	if (kind == IS_REFUSED)
 		return err != NULL ? err->code : SW_PARSE;
+	/* !!float 1 is 1.0, the one type that a tag may widen. */
 	if (tag != NULL && strcmp(tag, "float") == 0 && kind == IS_INT)
 		kind = IS_FLOAT;
 	if (tag != NULL && strcmp(tag, kind_tag(kind)) != 0)

@@ -148,7 +148,7 @@ a.add_argument("--other", type=bool)
 
 @pytest.mark.parametrize("script, line", [
     ("sys.exit(7)", "sweep 1 failed: exit:7"),
-    ("print('out of memory', file=sys.stderr); sys.exit(7)", "sweep 1: no trial came to its end well")])
+    ("print('out of memory', file=sys.stderr); sys.exit(7)", "sweep 1: every trial failed")])
 def test_watch_of_a_sweep_of_which_every_trial_failed_ends_with_1(start, tmp_path, script, line):
     daemon = start("cpu:1")
     path = tmp_path / "spec.json"
