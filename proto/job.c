@@ -22,16 +22,7 @@ enum job_kind {
 static const struct job_field {
 	const char *key;
 	enum job_kind kind;
-	enum {
-		ALWAYS,
-		OF_PROGRAM,
-		NEEDED_OF_PROGRAM,
-		OF_RANKS,
-		OF_TRAINER_RANKS,
-		OF_STAGES,
-		OF_SYNC,
-		OF_PILOT
-	} when;
+	enum { ALWAYS, OF_PROGRAM, NEEDED_OF_PROGRAM, OF_RANKS, OF_STAGES, OF_SYNC, OF_PILOT } when;
 	size_t offset;
 } job_fields[] = {
 	{"sweep", NUMBER, ALWAYS, offsetof(struct sw_job, sweep)},
@@ -126,8 +117,6 @@ static bool is_written(const struct job_field *f, const struct sw_job *job)
 		return program;
 	case OF_RANKS:
 		return program || ranks;
-	case OF_TRAINER_RANKS:
-		return !program && ranks;
 	case OF_STAGES:
 		return !program && job->stages > 1;
 	case OF_SYNC:

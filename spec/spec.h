@@ -160,6 +160,7 @@ struct sw_spec {
 	unsigned stages;       /* parallel.pipeline, of each of them; 0: no "parallel" */
 	unsigned microbatches; /* parallel.microbatches: of a pipeline of several stages; else 0 */
 	bool sync_batchnorm;   /* parallel.sync_batchnorm: statistics of all ranks' rows */
+	bool visible_uuid;     /* run.visible "uuid" */
 	bool launch_ranks;     /* run.launch "rank": a process for each of them, or for each GPU */
 	struct sw_spec_checkpoint checkpoint;
 	const char *executor; /* the name in "executor"; NULL: not given */

@@ -108,6 +108,7 @@ sw_status sw_spec_run_read(struct sw_spec *s, const cJSON *v, struct sw_err *err
 {
 	s->run = v;
 	s->launch_ranks = strcmp(sw_json_text(v, "launch", ""), "rank") == 0;
+	s->visible_uuid = strcmp(sw_json_text(v, "visible", ""), "uuid") == 0;
 	sw_status rc = check_cwd(sw_json_text(v, "cwd", NULL), err);
 	if (rc == SW_OK)
 		rc = check_env(sw_json_get(v, "env"), err);

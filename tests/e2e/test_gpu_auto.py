@@ -20,7 +20,7 @@ def test_auto_takes_the_healthy_gpus_that_are_not_hidden(machine):
             assert f"CUDA_VISIBLE_DEVICES={','.join(seen)}\0CUDA_DEVICE_ORDER=PCI_BUS_ID\0" in file.read()
 
 
-def test_parts_of_a_gpu_are_slots_of_their_own(machine):
+def test_parts_of_a_gpu_are_slots_of_their_own(machine, tmp_path):
     parts = [f"part card=0 uuid=MIG-{n} name=Part_{n} total={total} used=1" for n, total in enumerate((1000, 3000))]
     daemon = machine("cpu:1", SMALL)
     daemon.stop()
@@ -35,6 +35,9 @@ def test_parts_of_a_gpu_are_slots_of_their_own(machine):
     assert [(c["gpu"], c["part"], c["uuid"], c["memory_total"] // MIB) for c in gpus(client)] == [
         (0, 0, "MIG-0", 1000), (0, 1, "MIG-1", 3000)]
     run_to_end(client, trained(epochs=2, run_cap=4, resources={"gpu": 1}))
+    says = """case $CUDA_VISIBLE_DEVICES in MIG-[01]) echo '{"type": "done", "x": 1}'; esac"""
+    run_to_end(client, {"method": "grid", "metric": {"name": "x"}, "parameters": {"a": {"values": [1]}},
+                        "resources": {"gpu": 1}, "run": {"cwd": str(tmp_path)}, "command": ["sh", "-c", says]})
     text = sweep_command(daemon, "devices")[1]
     assert "0m1 Part 1" in text and "gpu:0m1" in text, text
     daemon.rig.lines = []  # as at the end: what is not there any more is not waited for

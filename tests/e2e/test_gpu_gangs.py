@@ -46,7 +46,7 @@ def test_program_sees_all_its_gpus_and_nobody_else_has_them(machine, tmp_path):
     daemon, client = idle(machine("gpu:0,1:2,2", *cards(3)))
     both = client.submit(program(tmp_path, 2))
     env = seen(tmp_path, both)
-    pair = [int(uuid.removeprefix("GPU-")) for uuid in env["CUDA_VISIBLE_DEVICES"].split(",")]
+    pair = [int(number) for number in env["CUDA_VISIBLE_DEVICES"].split(",")]
     assert env["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID" and len(set(pair)) == 2
     held = whose(client)
     lead, = set(held) - {None}  # the GPU of the worker that asks first is the first
@@ -63,7 +63,7 @@ def test_program_sees_all_its_gpus_and_nobody_else_has_them(machine, tmp_path):
     (tmp_path / "one").mkdir()
     one = client.submit(program(tmp_path / "one", 1))
     left, = {0, 1, 2} - set(pair)
-    assert seen(tmp_path / "one", one)["CUDA_VISIBLE_DEVICES"] == f"GPU-{left}"
+    assert seen(tmp_path / "one", one)["CUDA_VISIBLE_DEVICES"] == str(left)
     (tmp_path / "one" / "go").touch()
     client.wait_sweep(one)
     (tmp_path / "go").touch()
@@ -77,6 +77,20 @@ def test_program_sees_all_its_gpus_and_nobody_else_has_them(machine, tmp_path):
     assert whose(client) == [None] * 4
 
 
+@pytest.mark.parametrize("card, run, wants", [
+    ({}, {}, "0"), ({}, {"visible": "uuid"}, "GPU-0"), ({"lost": 15}, {}, "GPU-0")])
+def test_program_sees_a_number_where_cuda_counts_as_nvml_does(machine, tmp_path, card, run, wants):
+    one, other = cards(2)
+    client = machine("gpu:0", one, {**other, **card}).client()
+    spec = program(tmp_path, 1)
+    spec["run"].update(run)
+    sweep = client.submit(spec)
+    env = seen(tmp_path, sweep)
+    assert (env["CUDA_VISIBLE_DEVICES"], env["CUDA_DEVICE_ORDER"]) == (wants, "PCI_BUS_ID")
+    (tmp_path / "go").touch()
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+
+
 def test_ranks_are_as_many_as_the_gpus_and_see_them_all(machine, tmp_path):
     daemon, client = idle(machine("gpu:0,1", *cards(2)))
     spec = program(tmp_path, 2)
@@ -84,7 +98,7 @@ def test_ranks_are_as_many_as_the_gpus_and_see_them_all(machine, tmp_path):
     sweep = client.submit(spec)
     got = [seen(tmp_path, sweep, rank=r) for r in range(2)]
     pair = got[0]["CUDA_VISIBLE_DEVICES"]  # that whose worker asks first is the first
-    assert sorted(pair.split(",")) == ["GPU-0", "GPU-1"]
+    assert sorted(pair.split(",")) == ["0", "1"]
     assert [(g["LOCAL_RANK"], g["WORLD_SIZE"], g["CUDA_VISIBLE_DEVICES"]) for g in got] == [
         (str(r), "2", pair) for r in range(2)]
     (tmp_path / "go").touch()
@@ -99,7 +113,7 @@ def test_gpus_that_are_linked_go_together(machine, tmp_path):
     sweep = client.submit(program(tmp_path, 2, run_cap=2))
     pairs = [set(seen(tmp_path, sweep, trial=t)["CUDA_VISIBLE_DEVICES"].split(",")) for t in (1, 2)]
     # whose worker asks first is the first of its pair
-    assert sorted(map(sorted, pairs)) == [["GPU-0", "GPU-2"], ["GPU-1", "GPU-3"]], pairs
+    assert sorted(map(sorted, pairs)) == [["0", "2"], ["1", "3"]], pairs
     client.call("sweep.cancel", sweep=sweep)
 
 

@@ -183,9 +183,10 @@ void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 	 * the run to a sweep that W&B's server does not know, which refuses it. */
 	sw_environment_yaml(job, yaml);
 	add_variable(e, "WANDB_SWEEP_PARAM_PATH", yaml);
-	if (job->visible)
+	if (job->visible) {
 		add_variable(e, "CUDA_VISIBLE_DEVICES", job->visible);
-	else
+		add_variable(e, "CUDA_DEVICE_ORDER", "PCI_BUS_ID"); /* its numbers are of that */
+	} else
 		add_devices(e, site->device);
 	/* As a shell that has gone there has it. */
 	add_variable(e, "PWD", sw_environment_cwd(job));

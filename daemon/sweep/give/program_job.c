@@ -1,6 +1,7 @@
 #include "daemon/sweep/give/program_job.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/slot/gpus.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/running.h"
@@ -42,9 +43,24 @@ static void make_folders(const struct sw_running *live)
 	sw_log(SW_LOG_ERROR, "program.log", "path=\"%s\" why=\"%s\"", path, strerror(errno));
 }
 
-/* The GPUs of the slot's trial, as CUDA_VISIBLE_DEVICES has them, its own first. */
-static const char *write_visible(const struct sw_slot *s, char *out, size_t cap)
+/* Are CUDA's numbers (in the order of the bus) NVML's? CUDA leaves out a GPU that is lost, and
+ * counts a divided one by its parts: then those behind it have others. */
+static bool are_numbered(const struct sw_daemon *d)
 {
+	const struct sw_nvml_view *view = sw_gpus_view(d);
+
+	for (size_t i = 0; view != NULL && i < view->n; i++)
+		if (view->card[i].divided || view->card[i].health != SW_NVML_OK)
+			return false;
+	return true;
+}
+
+/* The GPUs of the slot's trial, as CUDA_VISIBLE_DEVICES has them, its own first. Many programs read
+ * numbers there and end at a UUID; a worker finds its ranks by UUIDs. */
+static const char *write_visible(const struct sw_slot *s, const struct sw_spec *spec, char *out,
+				 size_t cap)
+{
+	const bool numbers = spec->command != NULL && !spec->visible_uuid && are_numbered(s->d);
 	const struct sw_worker *w;
 	size_t n = 0;
 
@@ -52,7 +68,7 @@ static const char *write_visible(const struct sw_slot *s, char *out, size_t cap)
 	for (unsigned rank = 0; (w = sw_room_gpu(s, rank)) != NULL; rank++) {
 		const struct sw_device *device = &w->slots->device;
 
-		if (device->uuid[0] != '\0')
+		if (device->uuid[0] != '\0' && !numbers)
 			n += (size_t)snprintf(out + n, cap - n, "%s%s", n > 0 ? "," : "",
 					      device->uuid);
 		else
@@ -68,8 +84,8 @@ void sw_program_job_fill(struct sw_running *live, const struct sw_slot *s,
 	const struct sw_spec *spec = live->spec;
 	char folder[SW_CHECKPOINT_FOLDER_MAX];
 
-	if (spec->gpu > 1)
-		job->visible = write_visible(s, room->visible, sizeof room->visible);
+	if (spec->gpu > 1 || (spec->command != NULL && s->device.gpu && !s->device.away))
+		job->visible = write_visible(s, spec, room->visible, sizeof room->visible);
 	/* A trainer prints nothing that is kept. */
 	if (spec->command == NULL)
 		return;
