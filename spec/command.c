@@ -84,6 +84,7 @@ static bool find_macro(const char *text, struct found *f)
 		return false;
 	const char *name = f->start + 2;
 	const size_t n = (size_t)(close - name), colon = strcspn(name, ":}");
+	/* Before the macro is judged: a caller goes on behind this "}" whatever is between. */
 	f->end = close + 1;
 	f->name_n = n;
 	f->macro = macro_of(name, colon);
@@ -92,6 +93,8 @@ static bool find_macro(const char *text, struct found *f)
 	if ((f->macro == ENVVAR) != (colon < n) || n - colon > MAX_NAME)
 		f->macro = MACRO_N;
 	if (f->macro == ENVVAR && n - colon > 1)
+		/* The name itself is kept: getenv() and its like need the NUL that the word has
+		 * not. */
 		(void)snprintf(f->variable, sizeof f->variable, "%.*s", (int)(n - colon - 1),
 			       name + colon + 1);
 	if (f->macro == ENVVAR && f->variable[0] == '\0')
@@ -162,6 +165,8 @@ static sw_status check_word(const cJSON *word, size_t i, const char *program, st
 	sw_status rc = SW_OK;
 
 	(void)snprintf(ptr, sizeof ptr, "/command/%zu", i);
+	/* A YAML file gives [python, train.py, --epochs, 10] with a number in it, and W&B's agent
+	 * runs that. */
 	if (!cJSON_IsString(word) && (i == 0 || !(cJSON_IsNumber(word) || cJSON_IsBool(word))))
 		return sw_err_at(err, SW_INVALID, ptr,
 				 i == 0 ? "the program to run must be a string"
@@ -219,6 +224,7 @@ static void add_value(struct sw_buf *b, const cJSON *v)
 	} else if (cJSON_IsNull(v)) {
 		(void)sw_buf_adds(b, "None");
 	} else {
+		/* A number gets the digits that it has in the trial's JSON: both say the same. */
 		sw_jw_init(&w, b);
 		sw_jw_cjson(&w, v);
 	}
@@ -235,6 +241,8 @@ static void add_parameter(struct words *w, enum macro macro, const cJSON *v)
 		return;
 	(void)sw_buf_adds(&w->text, prefixes[macro] != NULL ? prefixes[macro] : "--");
 	(void)sw_buf_adds(&w->text, v->string);
+	/* The name and the value become two words here, also where the value is empty text:
+	 * argparse counts words, not bytes. */
 	if (macro == NO_EQUALS)
 		end_word(w);
 	else if (!flag)
@@ -302,6 +310,7 @@ static sw_status expand_word(struct words *w, const cJSON *given,
 		(void)sw_buf_add(&w->text, word, (size_t)(f.start - word));
 		rc = add_macro(&w->text, &f, values, err);
 	}
+	/* What follows the last macro, which is the whole word where there was none. */
 	(void)sw_buf_adds(&w->text, word);
 	end_word(w);
 	return rc;
@@ -316,6 +325,8 @@ static char **as_list(const struct words *w)
 	if (list == NULL)
 		return NULL;
 	at = (char *)(list + w->n + 1);
+	/* A word has no NUL inside, since JSON text here has no \u0000: each ends where the next
+	 * begins. */
 	memcpy(at, w->text.data, w->text.len);
 	for (size_t i = 0; i < w->n; i++, at += strlen(at) + 1)
 		list[i] = at;
@@ -337,6 +348,8 @@ sw_status sw_command_expand(char ***out, const cJSON *command,
 			rc = expand_word(&w, word, values, err);
 	}
 	if (rc == SW_OK)
+		/* Asked once: after its first failure the buffer takes no more, and says which it
+		 * was. */
 		rc = w.text.failed;
 	if (rc == SW_OK && (*out = as_list(&w)) == NULL)
 		rc = SW_NOMEM;

@@ -5,7 +5,7 @@
 #include <cjson/cJSON.h>
 
 /* The value of a parameter in the JSON of a trial, by its whole name: "opt.wd" is found under that
- * key, or under "wd" in the object "opt". NULL when there is none. */
+ * key, or under "wd" in the object "opt". NULL: it is not there. */
 const cJSON *sw_param_value(const cJSON *params, const char *name);
 
 #endif

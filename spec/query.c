@@ -75,6 +75,8 @@ sw_status sw_spec_no_param(const struct sw_spec *s, const char *what, const char
 
 	for (size_t i = 0; i < s->n_params; i++) {
 		names[i] = s->params[i].name;
+		/* Eight bytes: ", " before the name, ", ..." if the next does not fit, and the
+		 * NUL. */
 		if (n + strlen(names[i]) + 8 < sizeof list)
 			n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i > 0 ? ", " : "",
 					      names[i]);

@@ -60,7 +60,7 @@ struct sw_spec_param {
 	const char *key;                   /* its own: "wd" */
 	const struct sw_spec_group *group; /* NULL: stands at the top */
 	const cJSON *when;                 /* its own, or NULL */
-	bool wrong;                        /* it has a fault: a name, and no more */
+	bool wrong;                        /* it has a fault: only its name is known */
 	enum sw_dist dist;
 	bool has_min, has_max, has_q;
 	bool integers; /* a number that it draws is written as 4; else as 4.0 */
@@ -124,7 +124,7 @@ struct sw_spec {
 	bool has_seed;
 	size_t n_metrics; /* 0: trials are not compared; 1: "metric"; more: "metrics" */
 	struct sw_spec_metric metrics[SW_SPEC_MAX_METRICS];
-	const char *metric; /* the first; NULL: there is none */
+	const char *metric; /* the first's name; NULL: it has none */
 	bool maximize;      /* of the first */
 	/* In the order of the spec, those of a group together; at least one. */
 	struct sw_spec_param *params;
@@ -216,7 +216,7 @@ static inline unsigned sw_spec_ranks(const struct sw_spec *s)
 {
 	return s->data_ranks * s->stages;
 }
-/* The step at which a trial ends by the pruner's rungs, max_t; 0: there are none. */
+/* The step at which a trial ends by the pruner's rungs, max_t; 0: it has no rungs. */
 uint64_t sw_spec_max_t(const struct sw_spec *s);
 
 /* Would the parameter, which has min and max, still suit the trainer with these? SW_INVALID says
@@ -232,7 +232,7 @@ bool sw_spec_param_conditional(const struct sw_spec *s, size_t i);
 
 /* The JSON pointer of a parameter in the spec: "/parameters/opt/parameters/wd". */
 void sw_spec_param_pointer(const struct sw_spec_param *p, char *ptr, size_t cap);
-/* That of what a condition says: ".../when/NAME". */
+/* The JSON pointer of a condition: ".../when/NAME". */
 void sw_spec_cond_pointer(const struct sw_spec *s, const struct sw_spec_cond *c, char *ptr,
 			  size_t cap);
 

@@ -15,6 +15,8 @@ sw_status sw_spec_program_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 	/* "command", which is read next, names the program by ${program}. */
 	if (sw_json_get(s->tree, "command") != NULL)
 		return SW_OK;
+	/* usual_command is what the spec owns and frees; command may point into its tree
+	 * instead. */
 	s->command = s->usual_command = sw_command_default();
 	return s->command != NULL ? SW_OK : sw_err_set(err, SW_NOMEM, "out of memory");
 }
@@ -34,6 +36,7 @@ static sw_status check_cwd(const char *cwd, struct sw_err *err)
 	if (cwd == NULL)
 		return sw_err_at(err, SW_INVALID, "/cwd", "\"cwd\" is missing: %s",
 				 sw_form_find(&sw_form_run, "cwd")->missing);
+	/* A relative path would mean another folder on each worker's host. */
 	if (*cwd == '/' || strcmp(cwd, SW_COMMAND_TRIAL_DIR) == 0)
 		return SW_OK;
 	return sw_spec_at_key(err, "cwd", "\"cwd\" must be %s",
@@ -97,6 +100,8 @@ static sw_status check_on_oom(const struct sw_spec *s, const cJSON *v, struct sw
 	const char *halve = sw_json_text(v, "halve", "");
 	const int i = sw_spec_param_find(s, halve);
 
+	/* A grouped parameter is not taken: the worker halves a number at the top of the trial's
+	 * JSON. */
 	if (!cJSON_IsObject(v) ||
 	    (i >= 0 && s->params[i].group == NULL && sw_spec_param_word(&s->params[i]) == NULL))
 		return SW_OK;

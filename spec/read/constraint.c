@@ -91,6 +91,7 @@ static sw_status add_term(struct reader *r, struct poly *p, const struct sw_term
 	}
 	if (p->n == SW_SPACE_MAX_TERMS)
 		return fail_at(r, place, "more than %zu terms", SW_SPACE_MAX_TERMS);
+	/* "0 * a" names a parameter and asks nothing of it: it must not count as one below. */
 	if (t->coef != 0)
 		p->term[p->n++] = *t;
 	return SW_OK;
@@ -143,6 +144,7 @@ static sw_status multiply_terms(struct reader *r, const struct sw_term *a, const
 static sw_status multiply_polys(struct reader *r, struct poly *to, const struct poly *p,
 				const char *place)
 {
+	/* Each product below adds to *to, which is a factor of the next. */
 	const struct poly old = *to;
 
 	/* First the product with p's constant, in place; then with each of its terms, by the
@@ -179,6 +181,8 @@ static const char *number_end(const char *p)
 	}
 	if (p == digits)
 		return NULL;
+	/* An "e" without digits is no exponent: with what is before it, as in "2e", it is a
+	 * name. */
 	if (*p == 'e' || *p == 'E') {
 		const char *e = p + 1 + (p[1] == '+' || p[1] == '-');
 		if (is_digit(*e))
@@ -199,6 +203,7 @@ static sw_status read_number(struct reader *r, const char *end, struct poly *out
 	out->constant = strtod(text, NULL);
 	if (!isfinite(out->constant))
 		return fail_at(r, r->at, "%s is beyond what a number can hold", text);
+	/* The same rule as for the numbers of a spec's JSON (sw_spec_check_exact). */
 	if (fabs(out->constant) > SW_JSON_MAX_INT && strpbrk(text, ".eE") == NULL)
 		return fail_at(r, r->at, "%s is 2^53 or more, and would lose digits: write a real",
 			       text);
@@ -223,6 +228,7 @@ static sw_status read_name(struct reader *r, struct poly *out)
 	char name[SW_SPEC_MAX_PARAM_NAME + 1];
 
 	if (*start == '`') {
+		/* For names that would be read as numbers, such as `1e3`. */
 		end = strchr(++start, '`');
 		if (end == NULL)
 			return fail_at(r, place, "a ` without another one");
@@ -257,6 +263,7 @@ static sw_status read_inside(struct reader *r, struct poly *out)
 {
 	const char *place = r->at++;
 
+	/* Each level has its polynomials on the stack, and the text may have 1,000 bytes of "(". */
 	if (r->depth == MAX_PARENTHESES)
 		return fail_at(r, place, "more than %d parentheses open", MAX_PARENTHESES);
 	r->depth++;
@@ -278,6 +285,7 @@ static sw_status read_factor(struct reader *r, struct poly *out)
 
 	out->n = 0;
 	out->constant = 0;
+	/* A loop, not a call for each sign, so that signs need no limit on their depth. */
 	for (skip_space(r); *r->at == '-' || *r->at == '+'; skip_space(r))
 		sign = *r->at++ == '-' ? -sign : sign;
 	const char *end = is_digit(*r->at) || *r->at == '.' ? number_end(r->at) : NULL;
@@ -309,6 +317,8 @@ static sw_status read_product(struct reader *r, struct poly *out)
 			break;
 		if (*place == '*')
 			rc = multiply_polys(r, out, &next, place);
+		/* A polynomial stays one only over a constant; a / b <= c is written a <= b * c by
+		 * who knows b's sign. */
 		else if (next.n > 0)
 			rc = fail_at(r, place, "only a number can be divided by");
 		else if (next.constant == 0)
@@ -402,6 +412,7 @@ static sw_status read_constraint(const struct sw_spec *s, struct sw_spec_constra
 		return fail_at(&r, r.at, "the constraint should end here, or go on with + - * /");
 	if (left.n == 0 && right.n == 0)
 		return sw_err_set(err, SW_INVALID, "the constraint names no parameter");
+	/* Each number was finite when it was read; products and sums of them may not be. */
 	if (!all_finite(&left) || !all_finite(&right))
 		return sw_err_set(err, SW_INVALID, "the numbers are beyond what a number can hold");
 	rc = keep_sum(&left, &c->rule.left, err);
@@ -412,6 +423,7 @@ sw_status sw_spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_
 {
 	const cJSON *one;
 
+	/* One more, since an empty array is allowed and NULL means that memory is out. */
 	s->constraints = sw_calloc((size_t)cJSON_GetArraySize(v) + 1, sizeof *s->constraints);
 	if (s->constraints == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
@@ -426,6 +438,8 @@ sw_status sw_spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_
 		if (rc == SW_NOMEM)
 			return sw_err_set(err, rc, "out of memory");
 		if (rc != SW_OK)
+			/* The others are read all the same, so that one answer has the faults of
+			 * all. */
 			sw_fault_note(s->faults, ptr, "%s", wrong.msg);
 	}
 	return SW_OK;

@@ -22,6 +22,7 @@ bool sw_spec_job_time(const char *text, unsigned *out)
 	unsigned h, m, s;
 	char more, *end;
 
+	/* The "%c" must find nothing: it is how sscanf() tells "1:00:00" from "1:00:00x". */
 	if (sscanf(text, "%5u:%2u:%2u%c", &h, &m, &s, &more) == 3 && m < 60 && s < 60) {
 		*out = (h * 60 + m) * 60 + s;
 	} else {
@@ -75,6 +76,8 @@ static sw_status read_value(const cJSON *v, char out[VALUE_MAX + 1], struct sw_e
 		const size_t n = strlen(v->valuestring);
 
 		for (size_t i = 0; i < n; i++)
+			/* The executor reads its options a line each: a newline here would be
+			 * another option. */
 			if ((unsigned char)v->valuestring[i] < 0x20 || v->valuestring[i] == 0x7f)
 				return sw_spec_key_wrong(v->string, err,
 							 "has a control character in it");
@@ -94,6 +97,7 @@ static sw_status read_value(const cJSON *v, char out[VALUE_MAX + 1], struct sw_e
 	if (cJSON_IsBool(v) || !sw_spec_job_time(out, &time_s))
 		return sw_spec_key_wrong("time", err,
 					 "must be \"H:MM:SS\" or seconds, from a minute to a year");
+	/* Seconds for both forms, so that "1:00:00" and 3600 are the same shape of job. */
 	(void)snprintf(out, VALUE_MAX + 1, "%u", time_s);
 	return SW_OK;
 }
@@ -127,6 +131,7 @@ static sw_status read_options(struct sw_spec *s, const cJSON *all, struct sw_err
 			return err->code;
 		len += (size_t)snprintf(text + len, sizeof text - len, "%s=%s\n", sorted[i]->string,
 					value);
+		/* Asked after each: the next line would be written behind the end. */
 		if (len >= sizeof text)
 			return sw_err_set(err, SW_INVALID,
 					  "the options are longer than 4 KiB together");
@@ -134,6 +139,7 @@ static sw_status read_options(struct sw_spec *s, const cJSON *all, struct sw_err
 	s->job_options = sw_strdup(text);
 	if (s->job_options == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
+	/* 62 bits, so that what is added cannot wrap. */
 	s->job_shape = (XXH64(text, len, 0) >> 2) + SW_SPEC_SHAPE_USUAL + 1;
 	return SW_OK;
 }

@@ -49,6 +49,7 @@ sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 		char at[32];
 
 		sw_form_fill(&sw_form_one_of_several, item, m);
+		/* Every number can be a reference point, so a flag says whether one was given. */
 		m->has_reference = sw_json_get(item, "reference") != NULL;
 		(void)snprintf(at, sizeof at, "/metrics/%zu/name", n);
 		for (size_t i = 0; i < n; i++)
@@ -57,6 +58,8 @@ sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 						 "metric \"%s\" is there twice", m->name);
 		n++;
 	}
+	/* Both split the trials into good and bad by one order, which several metrics do not
+	 * give. */
 	if (strcmp(s->method, "tpe") == 0 || strcmp(s->method, "bohb") == 0)
 		return sw_err_at(err, SW_INVALID, "/method",
 				 "method \"%s\" learns from one metric, and the sweep has %zu: use "

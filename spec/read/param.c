@@ -74,6 +74,8 @@ static sw_status dist_find(const cJSON *v, const struct sw_spec_dist **out, char
 		(void)snprintf(by, 64, "distribution \"%s\"", given->valuestring);
 		return SW_OK;
 	}
+	/* The first key that settles it wins; check_fields() then refuses what does not go with
+	 * that. */
 	if (sw_json_get(v, "value") != NULL) {
 		key = "value";
 		*out = dist_own(SW_DIST_CONSTANT);
@@ -138,6 +140,7 @@ static sw_status from_exponents(struct sw_spec_param *p, const struct sw_spec_di
 			"min and max of %s are exponents of e, and e^%g is not finite; %s "
 			"takes the values themselves",
 			d->name, isfinite(p->max) ? low : high, sw_dist_name(d->is));
+	/* e^-800 is 0 in a double, and the space takes the logarithm of its bounds. */
 	if (p->min == 0 || p->max == 0)
 		return sw_spec_at_key(
 			err, p->min == 0 ? "min" : "max",
@@ -177,6 +180,7 @@ static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v,
 			"%s leaves \"%s\" out: it must be above \"%s\" (int_uniform and "
 			"int_log_uniform include it)",
 			d->name, key_of(v, "max"), key_of(v, "min"));
+	/* Exact: check_integer() has passed it. */
 	p->max -= 1;
 	return SW_OK;
 }
@@ -197,6 +201,7 @@ static void warn_of_integers(const struct sw_spec_param *p, const cJSON *v,
 /* Optuna counts steps from the lower bound, W&B and this from 0. */
 static void warn_of_steps(const struct sw_spec_param *p, struct sw_err *warning)
 {
+	/* 2.1 / 0.3 is 7.000000000000001 in a double: a millionth of a step is no distance. */
 	const double first = p->q * ceil(p->min / p->q - 1e-6);
 
 	if (p->q > 0 && first - p->min > 1e-6 * p->q)
@@ -298,6 +303,7 @@ sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_
 	read_number(v, "q", &p->q, &p->has_q);
 	read_number(v, "mu", &p->mu, &has);
 	read_number(v, "sigma", &p->sigma, &has);
+	/* Weights come after values, whose number they must have. */
 	if ((rc = sw_spec_check_exact(p->value, "/value", err)) != SW_OK ||
 	    (rc = read_range(p, v, d, warning, err)) != SW_OK ||
 	    (rc = sw_spec_values_read(p, v, key_of(v, "values"), err)) != SW_OK ||

@@ -17,6 +17,7 @@ static void read_factors(struct sw_pbt_config *p, const cJSON *v)
 		return;
 	p->factor_n = 0;
 	cJSON_ArrayForEach (item, v)
+		/* schema.json allows as many as there is room for, SW_PBT_FACTORS_MAX. */
 		p->factor[p->factor_n++] = item->valuedouble;
 }
 

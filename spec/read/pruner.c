@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MOST_BANDS 63
-#define STEP_MAX   ((uint64_t)1 << 53) /* beyond it a step is no number of JSON's any more */
+#define STEP_MAX   ((uint64_t)1 << 53) /* a larger step would lose digits in JSON */
 
 /* The name that a key goes by in the spec; NULL: it is not given. */
 static const char *given_as(const struct sw_spec_pruner_reading *r, const char *key)
@@ -29,6 +29,8 @@ static sw_status asha_rules(struct sw_spec_pruner_reading *r, struct sw_err *err
 	if (last == NULL && sw_json_u64(sw_json_get(r->spec->trainer, "epochs"), &epochs) &&
 	    epochs > 0)
 		a->max_t = epochs;
+	/* A kind of its own for the scheduler, since it pauses trials where "stop" ends them; in a
+	 * spec it is the same type. */
 	if (strcmp(sw_json_text(r->v, "variant", ""), "promote") == 0)
 		r->out->kind = SW_PRUNER_PROMOTE;
 	if (r->out->kind == SW_PRUNER_PROMOTE && a->min_results != 0)
@@ -52,6 +54,8 @@ static sw_status bands_from_max(struct sw_pruner_config *p, struct sw_err *err)
 	struct sw_hyperband_config *h = &p->hyperband;
 	uint64_t band = h->max_iter, n = 0;
 
+	/* An eta close to 1 has far more bands than a trial can pass: 63 are what eta 2 makes of 64
+	 * bits. */
 	while (n < h->s && n < MOST_BANDS && sw_hyperband_down(band, h->eta) >= 1) {
 		band = sw_hyperband_down(band, h->eta);
 		n++;
@@ -61,7 +65,9 @@ static sw_status bands_from_max(struct sw_pruner_config *p, struct sw_err *err)
 				 "\"max_iter\" is %llu: divided by eta %g it is below 1, and no "
 				 "band is left",
 				 (unsigned long long)h->max_iter, h->eta);
+	/* The number of bands that there are, so the pruner divides as often as was done here. */
 	h->s = n;
+	/* 0 tells the pruner which of the two forms this is: bands from the top down. */
 	h->min_iter = 0;
 	p->first_step = band;
 	return SW_OK;
@@ -74,6 +80,8 @@ static sw_status hyperband_rules(struct sw_spec_pruner_reading *r, struct sw_err
 	struct sw_hyperband_config *h = &r->out->hyperband;
 	const bool up = h->min_iter != 0, down = h->max_iter != 0;
 
+	/* Bands go up until a trial's last step, which nobody knows of a program, or where the
+	 * epochs are searched. */
 	h->last_step = sw_spec_epochs(r->spec);
 	if (h->last_step == 0)
 		h->last_step = STEP_MAX;
@@ -115,6 +123,7 @@ static sw_status median_rules(struct sw_spec_pruner_reading *r, struct sw_err *e
 			optuna = given;
 	}
 	struct sw_median_config *m = &r->out->median;
+	/* Without any key the rule is Optuna's. */
 	m->running_mean = ray != NULL;
 	r->out->first_step = m->running_mean ? m->grace_period : m->n_warmup_steps;
 	/* The keys are of one rule. */
@@ -132,6 +141,8 @@ static sw_status median_rules(struct sw_spec_pruner_reading *r, struct sw_err *e
 static sw_status patience_rules(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	(void)err;
+	/* The first report is the best so far; only then do reports without progress begin to
+	 * count. */
 	r->out->first_step = r->out->patience.patience + 1;
 	return SW_OK;
 }
@@ -185,6 +196,7 @@ sw_status sw_spec_pruner_read(struct sw_pruner_config *out, const struct sw_spec
 	struct sw_err first;
 	struct sw_faults f = {&first, 1, 0};
 
+	/* The fill leaves a member as it is where its key has no default. */
 	*out = (struct sw_pruner_config){.kind = SW_PRUNER_NONE};
 	if (s->n_metrics > 1)
 		return sw_err_at(err, SW_INVALID, "",
@@ -192,6 +204,7 @@ sw_status sw_spec_pruner_read(struct sw_pruner_config *out, const struct sw_spec
 				 "has %zu: leave it out, or give one \"metric\"",
 				 s->n_metrics);
 	sw_key_check(sw_form_find(&sw_form_top, "early_terminate"), early_terminate, "", &f);
+	/* Its parts are checked only if it is an object at all, as the forms below expect. */
 	if (f.n > 0)
 		return sw_spec_first(&f, err);
 	r.form = sw_forms_check(&sw_forms_pruner, early_terminate, "", &f);

@@ -13,9 +13,13 @@ sw_status sw_spec_resources_read(struct sw_spec *s, const cJSON *v, struct sw_er
 		return sw_err_at(
 			err, SW_INVALID, "/resources/cpu_slots",
 			"\"cpu_slots\" must be alone: whole CPU slots, with all their cores");
+	/* A part of a GPU is shared with others; half of a second one would tie two of them to a
+	 * trial. */
 	if (s->gpu > 1 && s->gpu != floor(s->gpu))
 		return sw_err_at(err, SW_INVALID, "/resources/gpu", "\"gpu\" must be %s",
 				 sw_form_find(&sw_form_resources, "gpu")->must);
+	/* Before 0 becomes -1: a 0 that was written keeps the trial off GPUs, nothing written lets
+	 * it take any slot. */
 	s->needs_gpu = s->gpu > 0;
 	/* CPU slots say that the trial takes no GPU, as 0 does. */
 	if (!s->needs_gpu && (gpu || s->cpu_slots > 0))

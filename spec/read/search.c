@@ -41,6 +41,7 @@ sw_status sw_spec_warm_start_read(struct sw_spec *s, const cJSON *v, struct sw_e
 			if (s->warm_start[i] == sweep)
 				return sw_err_at(err, SW_INVALID, ptr, "sweep %llu is named twice",
 						 (unsigned long long)sweep);
+		/* schema.json allows 64 of them, SW_SPEC_MAX_WARM. */
 		s->warm_start[s->n_warm_start++] = sweep;
 	}
 	return SW_OK;

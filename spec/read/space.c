@@ -11,6 +11,7 @@ void sw_spec_space_fini(struct sw_spec *s)
 		free((void *)s->params[i].weights);
 		free(s->params[i].sorted);
 		cJSON_Delete(s->params[i].merged);
+		/* A name outside groups is the key itself, which the spec's tree owns. */
 		if (s->params[i].name != s->params[i].key)
 			free((void *)s->params[i].name);
 	}
@@ -155,6 +156,8 @@ static sw_status read_one(struct sw_spec *s, const struct sw_spec_group *group, 
 	if (warning.code != SW_OK)
 		sw_spec_warn(s, ptr, "%s", warning.msg);
 	warn_grid(s, ptr, v);
+	/* A fault is in the list by now: the parameters after this one are read too, and told of at
+	 * once. */
 	return rc == SW_INVALID ? SW_OK : rc;
 }
 
@@ -231,6 +234,8 @@ sw_status sw_spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_e
 				 "\"parameters\" has more than 256 %s",
 				 n_params > SW_SPACE_MAX_PARAMS ? "parameters" : "groups");
 	/* One more: a group without parameters is seen to be one in read_tree(). */
+	/* Whole from the start and never moved: parameters point to their groups, and groups to
+	 * each other. */
 	s->params = sw_calloc(n_params + 1, sizeof *s->params);
 	s->groups = sw_calloc(n_groups + 1, sizeof *s->groups);
 	if (s->params == NULL || s->groups == NULL)

@@ -70,6 +70,8 @@ static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *
 	(void)err;
 	s->trainer = v;
 	sw_spec_trainer_check(s, s->faults);
+	/* The schema's check has noted its faults before, some of them inside: a trainer with one
+	 * has no precision to read. */
 	if (s->faults->n == before && !has_fault(s, "trainer"))
 		sw_spec_trainer_precision(s);
 	return SW_OK;
@@ -142,6 +144,7 @@ static sw_status run_reader(struct sw_spec *s, const struct reader *r)
 	const sw_status rc = r->read(s, v, &err);
 	if (rc != SW_INVALID)
 		return rc;
+	/* One mistake, one line: the schema may have found it at the same place. */
 	if (!sw_fault_near(s->faults, err.ptr))
 		sw_fault_note(s->faults, err.ptr, "%s", err.msg);
 	return SW_OK;
@@ -175,6 +178,8 @@ static sw_status read_all(struct sw_spec *s)
 	/* for the readers, which are asked only as long as there is room for what they find */
 	if (s->faults->n > 0 && s->faults->n < s->faults->cap)
 		rc = rename_misspelt(s->tree);
+	/* Before the readers, which look at each other's members; a wrong value leaves its default
+	 * there. */
 	sw_form_fill(&sw_form_top, s->tree, s);
 	for (size_t i = 0; i < SW_SPEC_N(readers); i++)
 		if (rc == SW_OK && s->faults->n < s->faults->cap)
@@ -198,8 +203,11 @@ sw_status sw_spec_read_all(struct sw_spec **out, const cJSON *spec, struct sw_fa
 		sw_fault_note(f, "", "a sweep spec must be an object, not %s", sw_json_kind(spec));
 		return SW_OK;
 	}
+	/* A copy: names and values point into it, keys may be renamed in it, and the caller keeps
+	 * its own. */
 	s->tree = cJSON_Duplicate(spec, 1);
 	const sw_status rc = s->tree != NULL ? read_all(s) : SW_NOMEM;
+	/* The list is the caller's, and may end before the spec does. */
 	s->faults = NULL;
 	return rc;
 }

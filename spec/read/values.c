@@ -30,6 +30,7 @@ static int list_compare(const cJSON *a, const cJSON *b)
 /* Kind first, then the value itself. */
 static int value_compare(const cJSON *a, const cJSON *b)
 {
+	/* Bits above the low byte are marks of the parser: 1 and 1.0 are one value. */
 	const int ka = a->type & 0xff, kb = b->type & 0xff;
 
 	if (ka != kb)
@@ -49,6 +50,7 @@ static int by_value(const void *pa, const void *pb)
 	const struct sw_spec_value *a = pa, *b = pb;
 	const int d = value_compare(a->v, b->v);
 
+	/* qsort() keeps no order among equals, and find_firsts() needs the spec's. */
 	return d != 0 ? d : (a->i > b->i) - (a->i < b->i);
 }
 
@@ -140,6 +142,8 @@ sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON *v, struct s
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	cJSON_ArrayForEach (one, list)
 		sum += weights[i++] = one->valuedouble;
+	/* The numbers need no sum of 1, but all 0 would leave nothing to draw, and an endless sum
+	 * nothing to divide by. */
 	if (!(sum > 0) || !isfinite(sum))
 		return sw_err_at(err, SW_INVALID, "/probabilities",
 				 "the probabilities must have a sum above 0");
@@ -147,7 +151,7 @@ sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON *v, struct s
 }
 
 /* of: for each value the place of the first that equals it, which is its own if it is that one.
- * The result is the place of the first that is not; n_values: there is none. */
+ * The result is the place of the first that is not; n_values: no value repeats. */
 static size_t find_firsts(const struct sw_spec_param *p, size_t *of)
 {
 	size_t repeat = p->n_values;
@@ -201,6 +205,8 @@ sw_status sw_spec_values_merge(struct sw_spec_param *p, struct sw_err *warning, 
 		free((void *)p->weights);
 		p->weights = weights;
 		weights = NULL;
+		/* Its entries point to the values that were given; sort_values() sets it anew, to
+		 * NULL if that fails. */
 		free(p->sorted);
 		rc = sort_values(p, err);
 	}

@@ -56,6 +56,7 @@ static sw_status check_entry(const struct sw_spec *s, const cJSON *entry, char *
 				 entry->string,
 				 sw_did_you_mean(sw_spec_param_nearest(s, entry->string), did));
 	const struct sw_spec_param *p = &s->params[parent];
+	/* Its own fault has been told, and its values may not be read. */
 	if (p->wrong)
 		return SW_OK;
 	if (sw_dist_is_continuous(p->dist))
@@ -70,6 +71,8 @@ static sw_status check_entry(const struct sw_spec *s, const cJSON *entry, char *
 	const size_t n = strlen(ptr);
 	cJSON_ArrayForEach (v, entry) {
 		(void)snprintf(at, sizeof at, "%zu", i++);
+		/* Back to the entry's own pointer, behind which the index of the value before
+		 * stood. */
 		ptr[n] = '\0';
 		sw_json_pointer_add(ptr, cap, at);
 		rc = check_value(p, v, ptr, err);
@@ -124,6 +127,7 @@ static sw_status add_cond(struct sw_spec *s, const struct sw_spec_cond *c, struc
 	if (c->child == c->parent)
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" cannot depend on itself",
 				 s->params[c->child].name);
+	/* The conditions of one child are added in a row, so they are the last ones. */
 	for (size_t i = s->n_conds; i-- > 0 && s->conds[i].child == c->child;)
 		if (s->conds[i].parent == c->parent)
 			return sw_err_at(err, SW_INVALID, ptr,
@@ -173,6 +177,8 @@ static sw_status circle(const struct sw_spec *s, const bool *settled, size_t at,
 	size_t path[SW_SPACE_MAX_PARAMS + 1];
 	char list[200] = "", ptr[sizeof err->ptr] = "";
 
+	/* It ends: no parameter is seen twice, and one that is not settled always has a parent that
+	 * is not. */
 	while (seen[at] == 0) {
 		path[step] = at;
 		seen[at] = ++step;
@@ -195,8 +201,8 @@ static sw_status check_circles(const struct sw_spec *s, struct sw_err *err)
 
 	for (size_t i = 0; i < s->n_params; i++)
 		settled[i] = false;
-	/* Settles parameters that wait for no other, until none is left or none of the rest can
-	 * be. */
+	/* Settles parameters that wait for no other, until a round settles nothing: then all are,
+	 * or the rest wait for each other. */
 	while (moved) {
 		bool waits[SW_SPACE_MAX_PARAMS] = {false};
 
@@ -206,6 +212,8 @@ static sw_status check_circles(const struct sw_spec *s, struct sw_err *err)
 		moved = false;
 		for (size_t i = 0; i < s->n_params; i++) {
 			moved = moved || (!settled[i] && !waits[i]);
+			/* Nobody becomes unsettled by this: once all parents are settled they stay
+			 * so. */
 			settled[i] = !waits[i];
 		}
 	}
@@ -275,6 +283,8 @@ sw_status sw_spec_when_read(struct sw_spec *s, struct sw_err *err)
 
 	for (size_t i = 0; rc == SW_OK && i < s->n_params; i++)
 		rc = count_one(&s->params[i], &entries, &values, err);
+	/* The counts come first: a condition of a group counts for each parameter inside, and a
+	 * list that is too long is refused before its values are looked up. */
 	if (rc == SW_OK)
 		check_all(s);
 	/* Without conditions all parameters are always active. */

@@ -49,6 +49,7 @@ static bool has_word_of(const char *name, const char *const *list, size_t n)
 		if (p > word && is_word_of(word, (size_t)(p - word), list, n))
 			return true;
 		word = hump ? p : p + 1;
+		/* Inside a token: only a character that is no letter and no digit ends one. */
 		if (hump)
 			continue;
 		if (p > token && is_word_of(token, (size_t)(p - token), list, n))

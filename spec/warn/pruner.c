@@ -8,11 +8,13 @@ static uint64_t rungs_below_top(const struct sw_asha_config *a)
 	uint64_t n = 0;
 
 	for (uint64_t step = a->grace_period; step < a->max_t; n++) {
+		/* Asked by a division: the product could be beyond 64 bits. */
 		if (step > a->max_t / a->reduction_factor)
 			step = a->max_t;
 		else
 			step *= a->reduction_factor;
 	}
+	/* Bracket k begins k rungs higher, so the last has that many fewer to pass. */
 	return n >= a->brackets ? n - (a->brackets - 1) : 0;
 }
 
@@ -63,8 +65,10 @@ static void warn_bands(struct sw_spec *s)
 			     "\"min_iter\" has no effect: max_iter and s say where the "
 			     "bands are");
 	if (sw_json_u64(sw_json_get(v, "s"), &n) && n > h->s)
-		sw_spec_warn(s, at, "\"s\" is %llu, but a band below step 1 is none: %llu are left",
-			     (unsigned long long)n, (unsigned long long)h->s);
+		sw_spec_warn(
+			s, at,
+			"\"s\" is %llu, but bands below step 1 are left out, which leaves %llu",
+			(unsigned long long)n, (unsigned long long)h->s);
 }
 
 static void warn_epochs(struct sw_spec *s)

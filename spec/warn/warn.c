@@ -115,6 +115,8 @@ static void warn_options(struct sw_spec *s)
 		    *optimizer = sw_spec_fixed_option(s, "optimizer"),
 		    *schedule = sw_spec_fixed_option(s, "schedule");
 
+	/* An optimizer that is searched is no fixed word: each option then has an effect in some
+	 * trials, and there is nothing to warn of. */
 	if (is_word(optimizer, "adamw") || is_word(optimizer, "adam"))
 		no_effect(s, sgd_only, SW_SPEC_N(sgd_only), "the optimizer is ",
 			  optimizer->valuestring);
@@ -209,6 +211,8 @@ static void warn_pipeline(struct sw_spec *s)
 	/* No rank waits for another stage. */
 	if (s->stages <= 1)
 		return;
+	/* A stage waits (K - 1) of every (M + K - 1) turns, for K stages and M micro-batches: the
+	 * "bubble" of GPipe (Huang et al. 2019, section 2.3). */
 	const double idle = s->stages - 1, rows = least_batch(s),
 		     share = ceil(rows / s->data_ranks);
 	if (parts < s->stages)
@@ -217,6 +221,7 @@ static void warn_pipeline(struct sw_spec *s)
 			     "with %u (the default) %.0f%%",
 			     parts, parts == 1 ? "" : "es", s->stages, 100 * idle / (parts + idle),
 			     usual, 100 * idle / (usual + idle));
+	/* Rows are dealt to the data ranks first, and each rank's share is then cut. */
 	if (share < parts)
 		sw_spec_warn(s, at,
 			     "a data rank has %.0f rows of a batch of %.0f, fewer than %u "

@@ -228,7 +228,7 @@ static const struct {
 	{TRAINED(9, "'type':'hyperband','min_iter':9,'max_iter':81,'s':2"),
 	 {AT, "\"min_iter\" has no effect: max_iter and s say where the bands are"}},
 	{TRAINED(9, "'type':'hyperband','max_iter':8,'s':2"),
-	 {AT, "\"s\" is 2, but a band below step 1 is none: 1 are left"}},
+	 {AT, "\"s\" is 2, but bands below step 1 are left out, which leaves 1"}},
 	{TRAINED(4, "'type':'median','grace_period':5"), NEVER(4, 5)},
 	{TRAINED(4, "'type':'median','n_warmup_steps':5"), NEVER(4, 5)},
 	{TRAINED(5, "'type':'median','n_warmup_steps':5"), NONE},
