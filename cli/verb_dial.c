@@ -1,5 +1,6 @@
-/* cli/verb_dial.c — `dial`: what `sweep --host` runs there. Two lanes, of a buffer each: one from
- * stdin to the daemon, one from the daemon to stdout. Who reads nothing stops the other side. */
+/* cli/verb_dial.c — `dial`: `sweep --host` runs it on the daemon's machine. Bytes go both ways,
+ * each way with a buffer: stdin to the daemon, the daemon to stdout. A side that reads nothing
+ * stops the other. */
 #include "cli/verb.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-struct lane {
+struct direction {
 	int from, to;
 	bool ready; /* `from` can be read; stdin would block else */
 	bool over;  /* it has no more */
@@ -21,7 +22,7 @@ static bool passes(ssize_t n)
 }
 
 /* False: `to` takes no more. */
-static bool move_bytes(struct lane *l)
+static bool move_bytes(struct direction *l)
 {
 	ssize_t n;
 
@@ -44,7 +45,7 @@ static bool move_bytes(struct lane *l)
 }
 
 /* Sleeps until one of them can move. False: stdout is gone. */
-static bool await_lanes(struct lane *in, struct lane *out)
+static bool await_either(struct direction *in, struct direction *out)
 {
 	struct pollfd fds[] = {
 		{.fd = in->len == 0 && !in->over ? in->from : -1, .events = POLLIN},
@@ -64,7 +65,7 @@ static bool await_lanes(struct lane *in, struct lane *out)
 
 int sw_verb_dial(struct sw_cli *c)
 {
-	static struct lane in, out; /* one call a process, and large */
+	static struct direction in, out; /* one call a process, and large */
 	struct sw_err err = SW_ERR_INIT;
 	const int status = sw_cli_failed(c, sw_cli_connect(c, &c->client, &err), &err);
 
@@ -77,7 +78,7 @@ int sw_verb_dial(struct sw_cli *c)
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (!isatty(STDOUT_FILENO)) /* a terminal would stay so after this */
 		(void)fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
-	while (!out.over && await_lanes(&in, &out)) {
+	while (!out.over && await_either(&in, &out)) {
 		if (!move_bytes(&in)) { /* it has closed: what it said before is still to come */
 			in.over = true;
 			in.len = 0;

@@ -219,10 +219,10 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 			rc = read_bytes("gpu-memory", optarg, &c->gpu_memory, err);
 			break;
 		case 'D':
-			rc = read_count("keep-days", optarg, &c->keep_days, err);
+			rc = read_count("keep-days", optarg, &c->retain_days, err);
 			break;
 		case 'C':
-			rc = read_count("keep-checkpoints", optarg, &c->keep_checkpoints, err);
+			rc = read_count("keep-checkpoints", optarg, &c->retain_checkpoints, err);
 			break;
 		case 'q':
 			rc = read_bytes("quota", optarg, &c->quota, err);

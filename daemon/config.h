@@ -22,8 +22,8 @@ struct sw_config {
 	int64_t cpu_memory;    /* bytes a trial on a CPU slot may have; 0: no cap */
 	int64_t gpu_memory;    /* bytes that the trials on one GPU may have together; 0: no cap */
 	int64_t quota;         /* most bytes of the state directory; 0: none */
-	int64_t keep_days;     /* ended sweeps are deleted after so many; 0: never */
-	int64_t keep_checkpoints; /* most of a sweep's trials that ended; 0: as the spec says */
+	int64_t retain_days;   /* ended sweeps are deleted after so many; 0: never */
+	int64_t retain_checkpoints; /* most of a sweep's trials that ended; 0: as the spec says */
 	struct sw_pilot_options pilots; /* of --executor */
 	enum sw_log_level log_level;
 	bool help, version;

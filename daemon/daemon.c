@@ -13,7 +13,7 @@
 #include "daemon/statedir.h"
 #include "daemon/sweep/files/erase.h"
 #include "daemon/sweep/files/files.h"
-#include "daemon/sweep/files/keep.h"
+#include "daemon/sweep/files/quota.h"
 #include "daemon/sweep/give/ask.h"
 #include "daemon/sweep/give/place.h"
 #include "daemon/sweep/give/want.h"
@@ -121,7 +121,7 @@ static const struct sw_driver_events driver_events = {.stepped = on_stepped,
 
 /* --- the loop's own beats --- */
 
-static void look_at_due(struct sw_daemon *d)
+static void serve_due(struct sw_daemon *d)
 {
 	struct sw_running *live = d->sweep.due, *next;
 
@@ -129,7 +129,7 @@ static void look_at_due(struct sw_daemon *d)
 	for (; live != NULL; live = next) {
 		next = live->next_due;
 		live->due = false;
-		sw_budget_end_look(live);
+		sw_budget_end_check(live);
 		sw_suggest_go_on(live);
 		sw_ask_serve(live);
 	}
@@ -143,7 +143,7 @@ static void on_flush(uv_prepare_t *p)
 	sw_conn_flush_all(p->data); /* answers first */
 	sw_server_turn(p->data);
 	sw_place_flush(p->data);
-	look_at_due(p->data);
+	serve_due(p->data);
 	sw_conn_flush_all(p->data);
 }
 
@@ -266,7 +266,7 @@ static void on_tick(uv_timer_t *t)
 	sw_suggest_tick(d, now_us);
 	sw_erase_tick(d);
 	sw_files_tick(d, now_us);
-	sw_keep_tick(d, now_us);
+	sw_quota_tick(d, now_us);
 	if (d->drain_stop && sw_slot_busy_n(d, 0) == 0)
 		sw_daemon_stop(d);
 }
@@ -420,7 +420,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 			 .pilots = &sw_executor_pilot,
 			 .on_lost = sw_place_lost},
 		.pilot = {.wanted = sw_want_slots},
-		.sweep = {.driver_events = &driver_events, .keep_us = sw_place_keep_us()}};
+		.sweep = {.driver_events = &driver_events, .reserve_us = sw_place_reserve_us()}};
 	d->started_us = d->clock->mono_us();
 	d->tick_us = d->sweep.hold_tick_us = d->started_us;
 	TAILQ_INIT(&d->net.later);

@@ -35,10 +35,10 @@ static const char *const tables[] = {
 static sw_status erase_rows(sqlite3 *conn, const struct sw_erasure *e, size_t at, int64_t *left,
 			    struct sw_err *err)
 {
-	/* The kept trial lies between two ranges, and is never looked at. */
+	/* The spared trial lies between two ranges, and is never looked at. */
 	const bool above = at >= TABLES_N;
-	const int64_t values[] = {e->sweep, above ? e->kept + 1 : 0,
-				  above || e->kept == 0 ? INT64_MAX : e->kept - 1, *left};
+	const int64_t values[] = {e->sweep, above ? e->spared + 1 : 0,
+				  above || e->spared == 0 ? INT64_MAX : e->spared - 1, *left};
 	sqlite3_stmt *q = NULL;
 	sw_status rc = SW_OK;
 	bool good = sqlite3_prepare_v2(conn, tables[at % TABLES_N], -1, &q, NULL) == SQLITE_OK;
@@ -55,7 +55,7 @@ static sw_status erase_rows(sqlite3 *conn, const struct sw_erasure *e, size_t at
 
 sw_status sw_erase_slice(struct sw_writer *w, struct sw_erasure *e, struct sw_err *err)
 {
-	const size_t end = e->kept != 0 ? 2 * TABLES_N : TABLES_N;
+	const size_t end = e->spared != 0 ? 2 * TABLES_N : TABLES_N;
 	int64_t left = SLICE_ROWS, before = 0, after = 0, page = 0;
 	size_t at = e->at;
 	sw_status rc = sw_sql_exec(w->conn, "BEGIN IMMEDIATE", "delete a sweep", err);

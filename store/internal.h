@@ -132,7 +132,7 @@ struct sw_store_job {
 /* A deleted sweep whose rows are to go; its job's done tells erased. */
 struct sw_erasure {
 	struct sw_store_job job; /* first: what is freed is the erasure */
-	int64_t sweep, kept;
+	int64_t sweep, spared;
 	sw_store_erased_cb *erased;
 	void *arg;
 	size_t at; /* the table that is emptied */

@@ -253,8 +253,8 @@ static void on_erased(void *arg)
 	e->erased(e->arg, e->freed);
 }
 
-sw_status sw_store_erase(struct sw_store *s, int64_t sweep, int64_t kept, sw_store_erased_cb *done,
-			 void *arg)
+sw_status sw_store_erase(struct sw_store *s, int64_t sweep, int64_t spared,
+			 sw_store_erased_cb *done, void *arg)
 {
 	struct sw_erasure *e = sw_calloc(1, sizeof *e);
 
@@ -262,7 +262,7 @@ sw_status sw_store_erase(struct sw_store *s, int64_t sweep, int64_t kept, sw_sto
 		return SW_NOMEM;
 	*e = (struct sw_erasure){.job = {.done = on_erased, .arg = e},
 				 .sweep = sweep,
-				 .kept = kept,
+				 .spared = spared,
 				 .erased = done,
 				 .arg = arg};
 	(void)pthread_mutex_lock(&s->lock);

@@ -95,7 +95,7 @@ void sw_tx_sweep_state(struct sw_tx *tx, int64_t sweep, const char *state, const
 		       int64_t ended_ms, int64_t run_cap); /* ended_ms 0: not ended */
 /* Marks what is left of it (enum sw_gone, not SW_GONE_NOT); cause NULL: as it was. Of one that is
  * SW_GONE_ALL the row keeps its numbers alone. */
-void sw_tx_sweep_gone(struct sw_tx *tx, int64_t sweep, enum sw_gone gone, int64_t kept,
+void sw_tx_sweep_gone(struct sw_tx *tx, int64_t sweep, enum sw_gone gone, int64_t spared,
 		      const char *cause);
 void sw_tx_sweep_annotate(struct sw_tx *tx, int64_t sweep, const char *tags,
 			  const char *note); /* NULL: as it was; "": none */
@@ -127,13 +127,13 @@ SW_NODISCARD sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_
 				       void *arg);
 
 /*
- * Removes the rows of a sweep, all but its own and those of the trial `kept` (0: none), in short
+ * Removes the rows of a sweep, all but its own and those of the trial `spared` (0: none), in short
  * transactions: when no change came for 10 ms, or 20 a second where they never stop. done runs on
  * the owner's thread when nothing is left; bytes: of the file, that are free for it. What a close
  * or a crash cuts short is begun again by another call; done then never runs. SW_NOMEM, SW_IO.
  */
 typedef void sw_store_erased_cb(void *arg, int64_t bytes);
-SW_NODISCARD sw_status sw_store_erase(struct sw_store *s, int64_t sweep, int64_t kept,
+SW_NODISCARD sw_status sw_store_erase(struct sw_store *s, int64_t sweep, int64_t spared,
 				      sw_store_erased_cb *done, void *arg);
 
 /* --- reads --- */

@@ -38,11 +38,11 @@ const struct sw_op_def sw_op_sweep_gone = {
 };
 _Static_assert(SW_GONE_ALL == 2, "as in the statement above");
 
-void sw_tx_sweep_gone(struct sw_tx *tx, int64_t sweep, enum sw_gone gone, int64_t kept,
+void sw_tx_sweep_gone(struct sw_tx *tx, int64_t sweep, enum sw_gone gone, int64_t spared,
 		      const char *cause)
 {
 	sw_tx_op(tx, SW_OP_SWEEP_GONE);
-	SW_TX_INTS(tx, sweep, gone, kept);
+	SW_TX_INTS(tx, sweep, gone, spared);
 	sw_tx_text_opt(tx, cause);
 }
 

@@ -5,7 +5,7 @@
 #include "daemon/daemon.h"
 #include "daemon/statedir.h"
 #include "daemon/sweep/change.h"
-#include "daemon/sweep/files/keep.h"
+#include "daemon/sweep/files/quota.h"
 #include "proto/json.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -40,12 +40,12 @@ void sw_handle_journal_append(struct sw_call *call)
 	}
 	if (!sw_change_allowed(call))
 		return;
-	if (sw_keep_full(call->d) != NULL) {
+	if (sw_quota_full(call->d) != NULL) {
 		sw_call_refuse(call, SW_FULL, "", "%s, as does journal.delete",
-			       sw_keep_full(call->d));
+			       sw_quota_full(call->d));
 		return;
 	}
-	sw_keep_add(call->d, bytes);
+	sw_quota_add(call->d, bytes);
 	struct sw_change *c = sw_change_begin(call->d, call);
 	cJSON_ArrayForEach (e, entries)
 		sw_tx_journal(c->tx, sw_call_str(call, "journal", ""), e->valuestring);

@@ -1,7 +1,7 @@
 #include "daemon/api/sweep_json.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/files/keep.h"
+#include "daemon/sweep/files/quota.h"
 #include "daemon/sweep/give/place.h"
 #include "daemon/sweep/run/hold.h"
 #include "daemon/sweep/running.h"
@@ -111,8 +111,8 @@ const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_
 			       (unsigned long long)sw_sweep_unsettled(live->sched));
 		return text;
 	}
-	if (!ended && sw_keep_full(live->d) != NULL)
-		return sw_keep_full(live->d);
+	if (!ended && sw_quota_full(live->d) != NULL)
+		return sw_quota_full(live->d);
 	/* Target or plateau: trials that run may end by themselves first. */
 	if (!ended && *sw_sweep_end_cause(live->sched) != '\0') {
 		*ending = true;

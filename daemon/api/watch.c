@@ -16,7 +16,7 @@
 #define ANSWER_MAX  ((size_t)16 * 1024 * 1024)
 
 /* One read for an answer: pieces of JSON that finish() puts together on the loop. */
-struct look {
+struct update {
 	struct sw_running *live;
 	struct sw_call *call;
 	int64_t sweep, now_ms, rows, last;
@@ -38,7 +38,7 @@ struct look {
 
 static bool add_best(const struct sw_row_trial *row, void *arg)
 {
-	struct look *l = arg;
+	struct update *l = arg;
 	struct sw_jw w;
 
 	sw_jw_init(&w, &l->best);
@@ -48,7 +48,7 @@ static bool add_best(const struct sw_row_trial *row, void *arg)
 
 static bool add_trial(const struct sw_row_trial *row, void *arg)
 {
-	struct look *l = arg;
+	struct update *l = arg;
 
 	sw_trial_json_obj(&l->w, row, l->now_ms);
 	l->rows--;
@@ -62,7 +62,7 @@ static bool add_latest(const struct sw_row_trial *row, void *arg)
 }
 
 /* What runs, then the latest. */
-static void read_snapshot(struct look *l, struct sw_db *db)
+static void read_snapshot(struct update *l, struct sw_db *db)
 {
 	if (l->rc == SW_OK && l->rows > 0)
 		l->rc = sw_read_trials(db, l->sweep, "RUNNING", 0, l->rows, add_trial, l, &l->err);
@@ -72,9 +72,9 @@ static void read_snapshot(struct look *l, struct sw_db *db)
 				       add_latest, l, &l->err);
 }
 
-static void read_look(struct sw_db *db, void *arg)
+static void read_update(struct sw_db *db, void *arg)
 {
-	struct look *l = arg;
+	struct update *l = arg;
 
 	l->behind = sw_read_behind(db);
 	l->rc = sw_read_best(db, l->sweep, l->maximize, "all", 1, add_best, l, &l->err);
@@ -96,7 +96,7 @@ static void read_look(struct sw_db *db, void *arg)
 /* --- on the loop --- */
 
 /* The whole, from its pieces. Takes the head. */
-static struct sw_buf write_answer(struct look *l)
+static struct sw_buf write_answer(struct update *l)
 {
 	struct sw_buf out = l->head;
 	struct sw_jw w;
@@ -114,7 +114,7 @@ static struct sw_buf write_answer(struct look *l)
 	return out;
 }
 
-static void free_look(struct look *l)
+static void free_update(struct update *l)
 {
 	sw_buf_fini(&l->head);
 	sw_buf_fini(&l->best);
@@ -122,14 +122,14 @@ static void free_look(struct look *l)
 	free(l);
 }
 
-static void on_look(void *arg)
+static void on_update(void *arg)
 {
-	struct look *l = arg;
+	struct update *l = arg;
 
 	l->live->lookups--;
 	if (l->read_n > 0 && l->read_n < l->changed_n)
 		l->next = l->changed[l->read_n - 1].number; /* the rest had no place in this one */
-	/* Where the store was known to be stuck, look_at_store() has all shown once it is not. */
+	/* Where the store was known to be stuck, note_stuck() has all shown once it is not. */
 	if (l->behind && !l->stuck)
 		l->next = 0;
 	if (l->rc != SW_OK) {
@@ -139,12 +139,12 @@ static void on_look(void *arg)
 
 		sw_call_result(l->call, &out);
 	}
-	free_look(l);
+	free_update(l);
 }
 
 /* That the store is stuck is told, and then all that it kept back: what was told in between shows
  * less than what had changed. */
-static void look_at_store(struct sw_running *live)
+static void note_stuck(struct sw_running *live)
 {
 	const bool stuck = sw_store_stuck(live->d->store) != NULL;
 
@@ -161,10 +161,10 @@ static uint64_t since_of(const struct sw_call *call)
 
 static void answer_now(struct sw_running *live, struct sw_call *call)
 {
-	struct look *l = sw_calloc(1, sizeof *l);
+	struct update *l = sw_calloc(1, sizeof *l);
 
 	if (l != NULL) {
-		*l = (struct look){.live = live, .call = call, .sweep = live->sweep};
+		*l = (struct update){.live = live, .call = call, .sweep = live->sweep};
 		l->maximize = live->maximize;
 		l->now_ms = live->d->clock->wall_ms();
 		l->rows = sw_call_int(call, "rows", 200);
@@ -178,12 +178,12 @@ static void answer_now(struct sw_running *live, struct sw_call *call)
 		/* Before the read: what it shows has happened, so the read, which comes after every
 		 * commit before it, shows at least that. */
 		sw_sweep_json_head(&l->head, live, l->now_ms);
-		if (sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads, read_look,
-				  on_look, l) == SW_OK) {
+		if (sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads, read_update,
+				  on_update, l) == SW_OK) {
 			live->lookups++; /* it stays in memory until then */
 			return;
 		}
-		free_look(l);
+		free_update(l);
 	}
 	sw_call_refuse(call, SW_BUSY, "", SW_CALL_BUSY);
 }
@@ -210,7 +210,7 @@ static bool serve_waits(struct sw_running *live, int64_t now_us)
 
 	if (all->n == 0)
 		return false;
-	look_at_store(live);
+	note_stuck(live);
 	if (idle_min != live->view.idle_min) { /* no event tells of that */
 		live->view.idle_min = idle_min;
 		sw_marks_note(&live->view.changes, 0);
@@ -240,7 +240,7 @@ void sw_watch_answer(struct sw_running *live, struct sw_call *call)
 	const double wait_s = sw_call_num(call, "wait_s", 0.0);
 	struct sw_wait *w = NULL;
 
-	look_at_store(live);
+	note_stuck(live);
 	live->view.changes.looks = SW_MARKS_LOOKS;
 	/* Even if something has changed, the call waits for the next beat: one that comes again at
 	 * once gets no more answers than one that takes its time. */

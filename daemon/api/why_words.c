@@ -2,7 +2,7 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/files/keep.h"
+#include "daemon/sweep/files/quota.h"
 #include "daemon/sweep/give/need.h"
 #include "daemon/sweep/give/place.h"
 #include "daemon/sweep/running.h"
@@ -244,8 +244,8 @@ void sw_why_waiting(const struct sw_running *live, struct sw_buf *out)
 		(void)sw_buf_adds(out, "waits for a client's trial.ask");
 		return;
 	}
-	if (sw_keep_full(live->d) != NULL) {
-		(void)sw_buf_addf(out, "waits: %s", sw_keep_full(live->d));
+	if (sw_quota_full(live->d) != NULL) {
+		(void)sw_buf_addf(out, "waits: %s", sw_quota_full(live->d));
 		return;
 	}
 	if (live->d->draining) {

@@ -92,7 +92,7 @@ static void on_submitted(void *user, const struct sw_errand_end *run)
 	}
 	if (!run->ok)
 		sw_pilot_count_failed(d, d->pilot.submits, why);
-	d->pilot.look = true;
+	d->pilot.list_due = true;
 }
 
 /* The oldest batch all of whose jobs are told. */
@@ -237,7 +237,7 @@ static void on_listed(void *user, const struct sw_errand_end *run)
 
 static bool list_is_due(struct sw_daemon *d, int64_t now_us)
 {
-	bool any = d->pilot.look;
+	bool any = d->pilot.list_due;
 
 	for (struct sw_pilot *p = NULL; !any && (p = sw_pilot_next(d, p)) != NULL;)
 		any = p->submitted;
@@ -249,7 +249,7 @@ static void list(struct sw_daemon *d, int64_t now_us)
 	static const char *const none[] = {NULL};
 
 	d->pilot.listed_us = now_us;
-	d->pilot.look = false;
+	d->pilot.list_due = false;
 	d->pilot.n_lists++;
 	sw_pilot_run(d, d->pilot.program, SW_PILOT_LIST, none, SW_PILOT_ALL, 0, on_listed);
 }
@@ -266,7 +266,7 @@ static void on_cancelled(void *user, const struct sw_errand_end *run)
 	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
 		if (p->cancelled == SW_PILOT_ASKED)
 			p->cancelled = run->ok ? SW_PILOT_DONE_SO : SW_PILOT_NOT;
-	d->pilot.look = true;
+	d->pilot.list_due = true;
 }
 
 static void on_strays_cancelled(void *user, const struct sw_errand_end *run)
@@ -277,7 +277,7 @@ static void on_strays_cancelled(void *user, const struct sw_errand_end *run)
 	 * folder are named again, and must be asked for again. */
 	if (!run->ok)
 		sw_log(SW_LOG_WARN, "executor.fails", "verb=cancel why=\"%s\"", run->why);
-	d->pilot.look = d->pilot.n > 0;
+	d->pilot.list_due = d->pilot.n > 0;
 }
 
 /* Those of one executor and one state folder together. False: none is due. */

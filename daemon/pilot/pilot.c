@@ -156,7 +156,7 @@ static void end_if_idle(struct sw_pilot *p, int64_t now_us)
 		end_idle(p);
 }
 
-static void look_at(struct sw_pilot *p, int64_t now_us)
+static void tend(struct sw_pilot *p, int64_t now_us)
 {
 	if (end_if_over(p, now_us))
 		return;
@@ -312,7 +312,7 @@ static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 void sw_pilot_tick(struct sw_daemon *d, int64_t now_us)
 {
 	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
-		look_at(p, now_us);
+		tend(p, now_us);
 	if (d->pilot.n > 0)
 		ask_for_more(d, now_us);
 	sw_pilot_orders(d, now_us);
@@ -379,7 +379,7 @@ sw_status sw_pilot_open(struct sw_daemon *d, struct sw_err *err)
 	if (sw_pilot_files_open(d, err) != SW_OK || listen_for_pilots(d, err) != SW_OK)
 		return err->code;
 	d->pilot.listed_us = d->clock->mono_us() - d->pilot.list_us;
-	d->pilot.look = true; /* for jobs that an earlier daemon left */
+	d->pilot.list_due = true; /* for jobs that an earlier daemon left */
 	sw_pilot_check(d);
 	return SW_OK;
 }
@@ -438,7 +438,7 @@ void sw_pilot_write(struct sw_daemon *d, struct sw_jw *w)
 	sw_others_write(&d->pilot, w);
 	sw_jw_obj_end(w);
 	if (d->clock->mono_us() - d->pilot.listed_us >= d->pilot.list_us)
-		d->pilot.look = true;
+		d->pilot.list_due = true;
 }
 
 /* --- pilot.cancel --- */

@@ -72,7 +72,7 @@ struct sw_daemon_pilot {
 	unsigned placed; /* jobs of the last one that are to be */
 	unsigned port;   /* of the last start; 0: none */
 	struct sw_errand *run[SW_PILOT_VERBS]; /* those under way; NULL: none */
-	bool look;                             /* one list is due, whatever is known to be there */
+	bool list_due;                         /* one list is due, whatever is known to be there */
 	int64_t listed_us;                     /* when the last list began */
 	int64_t list_us;                       /* at least so long between two */
 	int64_t dark_us;   /* a job that runs and is not connected for so long is cancelled */

@@ -113,7 +113,7 @@ bool sw_slot_holds(const struct sw_daemon *d, int64_t sweep, int64_t trial)
 	return false;
 }
 
-void sw_slot_keep_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *job)
+void sw_slot_defer_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *job)
 {
 	s->next = call;
 	s->job = *job;

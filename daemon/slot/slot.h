@@ -58,8 +58,8 @@ struct sw_worker {
 	bool blameless;          /* what ended its process is no trial's fault */
 	bool no_files;           /* its node does not see the daemon's files */
 	uint64_t shape;          /* of its job (daemon/slot/job_shape.h), while it has one */
-	/* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/give/place.h */
-	int64_t kept_for;
+	/* the sweep that its lanes are reserved for; 0: none. Set by daemon/sweep/give/place.h */
+	int64_t reserved_for;
 };
 
 struct sw_slot {
@@ -73,7 +73,7 @@ struct sw_slot {
 	struct sw_conn *conn; /* NULL: not connected */
 	struct sw_call *next; /* a held worker.next */
 	int64_t next_since_us;
-	struct sw_buf job; /* BUSY, and `next` is held still: its answer (sw_slot_keep_job()) */
+	struct sw_buf job; /* BUSY, and `next` is held still: its answer (sw_slot_defer_job()) */
 	int64_t rest_us;   /* it takes no trial before this moment; 0: it does */
 	unsigned refusals; /* starts of a program in a row that the machine refused there */
 	unsigned failures; /* trials in a row that FAILED there without a report */
@@ -132,7 +132,7 @@ const struct sw_slot *sw_slot_ending(const struct sw_daemon *d, int64_t sweep, i
 bool sw_slot_holds(const struct sw_daemon *d, int64_t sweep, int64_t trial);
 /* The slot has a trial that must not begin yet: the answer to its worker.next waits, and is taken
  * over with what `job` holds. A trial that ends meanwhile ends the call. */
-void sw_slot_keep_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *job);
+void sw_slot_defer_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *job);
 /* The slot's trial is over (told, or decided): the slot is free for the next. */
 void sw_slot_done(struct sw_slot *s);
 /* After it: the trial FAILED and had reported nothing. From the SW_SLOT_FAILURES-th in a row on,

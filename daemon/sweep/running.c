@@ -34,7 +34,7 @@ bool sw_running_refuse_record(const struct sw_running *live, struct sw_call *cal
 	sw_call_refuse(call, SW_CONFLICT, "/sweep",
 		       "sweep %lld was deleted but for its best trial, %lld: `sweep best` and "
 		       "`sweep checkpoint` show that one",
-		       (long long)live->sweep, (long long)live->kept);
+		       (long long)live->sweep, (long long)live->spared);
 	return true;
 }
 
@@ -176,7 +176,7 @@ struct sw_running *sw_running_restore(struct sw_daemon *d, const struct sw_row_s
 	live->created_ms = row->created_ms;
 	live->ended_ms = row->ended_ms;
 	live->gone = row->gone;
-	live->kept = row->kept;
+	live->spared = row->kept;
 	/* A damaged row is no reason to refuse all other sweeps: this one does not run. */
 	if (sw_sweep_state_find(row->state, &live->state) != SW_OK)
 		live->state = SW_SWEEP_FAILED;

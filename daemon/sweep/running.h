@@ -55,7 +55,7 @@ struct sw_running {
 	int64_t data_sum;   /* of its files; 0: there are none */
 	enum sw_sweep_state state;
 	enum sw_gone gone; /* daemon/sweep/files/erase.h */
-	int64_t kept;      /* of one that is SW_GONE_BUT_BEST: the trial */
+	int64_t spared;    /* of one that is SW_GONE_BUT_BEST: the trial */
 
 	struct sw_spec *spec;   /* NULL while unloaded */
 	struct sw_sweep *sched; /* NULL while unloaded */
@@ -75,8 +75,8 @@ struct sw_running {
 	struct {
 		struct sw_share share; /* running: trials on slots now */
 		/* Of its next trial, monotonic: since when it is short of slots in its turn, and
-		 * since when slots are kept for it; 0: it is not, none are. */
-		int64_t short_us, kept_us;
+		 * since when slots are reserved for it; 0: it is not, none are. */
+		int64_t short_us, reserved_us;
 	} claim; /* on slots; daemon/sweep/give/place.h */
 	struct sw_budget budget;
 	struct sw_settings settings; /* as edits have left them */

@@ -3,7 +3,7 @@
 #define SW_DAEMON_SWEEP_STATE_H
 
 #include "daemon/sweep/files/files.h"
-#include "daemon/sweep/files/keep.h"
+#include "daemon/sweep/files/quota.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,9 +24,9 @@ struct sw_daemon_sweep {
 	struct sw_erase *erasing;      /* list; daemon/sweep/files/erase.c */
 	atomic_bool stopping;          /* what the pool does with files ends early */
 	struct sw_files_work files;    /* daemon/sweep/files/files.c */
-	struct sw_keep keep;           /* daemon/sweep/files/keep.c */
+	struct sw_quota quota;         /* daemon/sweep/files/quota.c */
 	int64_t unload_us;             /* the next look for sweeps that nobody needs */
-	int64_t keep_us;               /* after so long a wait slots are kept for a trial */
+	int64_t reserve_us;            /* after so long a wait slots are reserved for a trial */
 	int64_t hold_tick_us;          /* of the last tick; daemon/sweep/run/hold.c */
 	uint64_t n_reports;
 };

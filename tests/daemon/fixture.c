@@ -28,7 +28,7 @@ static uv_loop_t loop;
 static bool up;         /* the daemon is there */
 static char folder[40]; /* of all stories */
 static char state[64], devices[64];
-static int keep_days, others = -1; /* another daemon's socket */
+static int retain_days, others = -1; /* another daemon's socket */
 static jmp_buf at_exit_of_daemon;
 
 /* --- the loop --- */
@@ -67,7 +67,7 @@ static void let_time_pass(int64_t us)
 
 static sw_status start_daemon(struct sw_err *err)
 {
-	struct sw_config config = {.log_level = SW_LOG_ERROR, .keep_days = keep_days};
+	struct sw_config config = {.log_level = SW_LOG_ERROR, .retain_days = retain_days};
 
 	(void)snprintf(config.state, sizeof config.state, "%s", state);
 	(void)snprintf(config.socket, sizeof config.socket, "%s/s", state);
@@ -242,7 +242,7 @@ static void start_again(const char *on)
 static void daemon_line(const char *word, const char *rest)
 {
 	if (is(word, "keeps"))
-		keep_days = atoi(rest);
+		retain_days = atoi(rest);
 	if (is(word, "stopping"))
 		sw_daemon_stop(&sweepd);
 	if (is(word, "stops"))
@@ -399,7 +399,7 @@ static void begin_story(const struct story *story, int number)
 	(void)snprintf(state, sizeof state, "%s/%d", folder, number);
 	fixture_time = (struct fixture_time){.now_us = 1000000000};
 	fixture_worker_pid = getpid();
-	keep_days = 0;
+	retain_days = 0;
 	fixture_cards_init();
 	fixture_disk = (struct fixture_disk){.commits_left = -1};
 	fixture_pool_holds = fixture_workers_stubborn = fixture_workers_fail = false;

@@ -113,8 +113,8 @@ static void on_erased(void *arg)
 	e->erased(e->arg, e->freed);
 }
 
-sw_status sw_store_erase(struct sw_store *s, int64_t sweep, int64_t kept, sw_store_erased_cb *done,
-			 void *arg)
+sw_status sw_store_erase(struct sw_store *s, int64_t sweep, int64_t spared,
+			 sw_store_erased_cb *done, void *arg)
 {
 	struct sw_erasure *e = sw_calloc(1, sizeof *e);
 
@@ -122,7 +122,7 @@ sw_status sw_store_erase(struct sw_store *s, int64_t sweep, int64_t kept, sw_sto
 		return SW_NOMEM;
 	e->job = (struct sw_store_job){.done = on_erased, .arg = e};
 	e->sweep = sweep;
-	e->kept = kept;
+	e->spared = spared;
 	e->erased = done;
 	e->arg = arg;
 	sw_jobs_add(&s->erasures, &e->job);

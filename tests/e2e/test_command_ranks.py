@@ -236,7 +236,7 @@ report(1, loss=1)
 def test_what_a_trial_of_several_slots_waits_for_and_what_is_kept_for_it_is_said(start, tmp_path):
     for name in ("many", "wide"):
         (tmp_path / name).mkdir()
-    daemon = start("cpu:3", SWEEPD_KEEP_MS="0")
+    daemon = start("cpu:3", SWEEPD_RESERVE_MS="0")
     client = daemon.client()
     many = client.submit(own(tmp_path / "many", HOLD, run_cap=9))
     for trial in (1, 2, 3):

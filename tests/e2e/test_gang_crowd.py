@@ -36,7 +36,7 @@ def longest_wait(created_ms, trials, at_once):
 
 
 def test_gangs_of_4_among_100_singles_neither_starve_nor_are_starved(start, tmp_path, record_property):
-    client = (daemon := start(f"cpu:{SLOTS}", SWEEPD_KEEP_MS="100")).client()
+    client = (daemon := start(f"cpu:{SLOTS}", SWEEPD_RESERVE_MS="100")).client()
     machine = Machine(daemon, client)
     singles = client.submit(naps(tmp_path / "singles", SINGLES))
     wait_until(lambda: all(s["state"] == "BUSY" for s in client.slots()), "singles on all slots")

@@ -46,7 +46,7 @@ def why_of_the_next(client, sweep):
 
 
 def test_why_says_what_a_free_lane_lacks(machine):
-    daemon, client = idle(machine("gpu:0:4+cpu:1", SMALL, env={"SWEEPD_KEEP_MS": "0"}))
+    daemon, client = idle(machine("gpu:0:4+cpu:1", SMALL, env={"SWEEPD_RESERVE_MS": "0"}))
     one = slow(epochs=1000, run_cap=3, resources={"gpu": 0.25})
     many = client.submit(one)
     wait_until(lambda: len(running(client)) == 3, "three trials")

@@ -26,7 +26,7 @@ struct sw_erase {
 	struct sw_call *call; /* NULL: nobody waits */
 	uv_work_t work;
 	bool busy;        /* its files or its rows are being removed */
-	int64_t kept;     /* the trial that stays; 0: none */
+	int64_t spared;   /* the trial that stays; 0: none */
 	int64_t bytes;    /* freed */
 	int64_t again_us; /* files are left: tried again then; 0: none are known to be */
 	sw_status rc;     /* of the read of the best trial, then of the removal of files */
@@ -56,7 +56,7 @@ static void on_gone(void *arg)
 	struct sw_daemon *d = e->live->d;
 
 	sw_log(SW_LOG_INFO, "sweep.deleted", "sweep=%lld kept=%lld bytes=%lld",
-	       (long long)e->live->sweep, (long long)e->kept, (long long)e->bytes);
+	       (long long)e->live->sweep, (long long)e->spared, (long long)e->bytes);
 	assert(d->sweep.erasing == e);
 	d->sweep.erasing = e->next;
 	free(e);
@@ -72,16 +72,17 @@ static void on_erased(void *arg, int64_t bytes)
 	char cause[80];
 	struct sw_jw w;
 
-	live->gone = e->kept != 0 ? SW_GONE_BUT_BEST : SW_GONE_ALL;
+	live->gone = e->spared != 0 ? SW_GONE_BUT_BEST : SW_GONE_ALL;
 	(void)snprintf(cause, sizeof cause, "deleted but for its best trial, %lld",
-		       (long long)e->kept);
-	sw_tx_sweep_gone(c->tx, live->sweep, live->gone, live->kept, e->kept != 0 ? cause : NULL);
+		       (long long)e->spared);
+	sw_tx_sweep_gone(c->tx, live->sweep, live->gone, live->spared,
+			 e->spared != 0 ? cause : NULL);
 	e->bytes += bytes;
 	e->call = NULL; /* the change answers it */
 	sw_jw_init_obj(&w, &c->reply);
 	sw_jw_kint(&w, "sweep", live->sweep);
 	sw_jw_kint(&w, "bytes", e->bytes);
-	sw_jw_kint_opt(&w, "kept", e->kept != 0, e->kept);
+	sw_jw_kint_opt(&w, "kept", e->spared != 0, e->spared);
 	sw_jw_obj_end(&w);
 	sw_change_after(c, on_gone, e);
 	sw_change_commit(c);
@@ -89,7 +90,7 @@ static void on_erased(void *arg, int64_t bytes)
 
 /* Files are left. Whoever deletes a sweep counts on it that none is, so the mark stays, and it is
  * tried again: after a while, and at the next start. */
-static void keep_erase(struct sw_erase *e)
+static void retry_later(struct sw_erase *e)
 {
 	struct sw_daemon *d = e->live->d;
 	struct sw_erase **end = &d->sweep.erasing;
@@ -124,10 +125,11 @@ static void on_removed(uv_work_t *work, int status)
 	if (live->d->phase != SW_UP)
 		return;
 	if (e->rc != SW_OK) {
-		keep_erase(e);
+		retry_later(e);
 		return;
 	}
-	const sw_status rc = sw_store_erase(live->d->store, live->sweep, live->kept, on_erased, e);
+	const sw_status rc =
+		sw_store_erase(live->d->store, live->sweep, live->spared, on_erased, e);
 	if (rc != SW_OK)
 		sw_daemon_die("delete a sweep", rc);
 }
@@ -137,7 +139,7 @@ static void run_remove(uv_work_t *work)
 	struct sw_erase *e = work->data;
 
 	e->err = (struct sw_err)SW_ERR_INIT;
-	e->rc = sw_files_erase(e->live->d, e->live->sweep, (uint64_t)e->kept, &e->bytes, &e->err);
+	e->rc = sw_files_erase(e->live->d, e->live->sweep, (uint64_t)e->spared, &e->bytes, &e->err);
 }
 
 void sw_erase_tick(struct sw_daemon *d)
@@ -201,10 +203,10 @@ static void mark_sweep(struct sw_erase *e)
 	sw_statedir_reserve(live->d->config.database, false);
 	struct sw_change *c = sw_change_begin(live->d, NULL);
 	live->gone = SW_GONE_SOON; /* at once: nobody may wake it any more */
-	live->kept = e->kept;
+	live->spared = e->spared;
 	sw_log(SW_LOG_INFO, "sweep.delete", "sweep=%lld uid=%lld", (long long)live->sweep,
 	       e->call != NULL ? (long long)e->call->conn->uid : -1LL);
-	sw_tx_sweep_gone(c->tx, live->sweep, live->gone, live->kept, NULL);
+	sw_tx_sweep_gone(c->tx, live->sweep, live->gone, live->spared, NULL);
 	join_others(e);
 	sw_change_after(c, on_marked, e);
 	sw_change_commit(c);
@@ -214,7 +216,7 @@ static bool take_best(const struct sw_row_trial *row, void *arg)
 {
 	struct sw_erase *e = arg;
 
-	e->kept = row->trial;
+	e->spared = row->trial;
 	return false;
 }
 
@@ -231,7 +233,7 @@ static void on_best(void *arg)
 {
 	struct sw_erase *e = arg;
 
-	if (e->rc == SW_OK && e->kept != 0) {
+	if (e->rc == SW_OK && e->spared != 0) {
 		mark_sweep(e);
 		return;
 	}
@@ -272,7 +274,7 @@ void sw_erase_start(struct sw_daemon *d)
 		if (live->gone != SW_GONE_SOON)
 			continue;
 		struct sw_erase *e = new_erase(live);
-		e->kept = live->kept;
+		e->spared = live->spared;
 		join_others(e);
 		on_marked(e);
 	}

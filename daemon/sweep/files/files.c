@@ -325,7 +325,7 @@ static void begin_pass(struct sw_daemon *d, int64_t sweep, int64_t now_us)
 				    .d = d,
 				    .began_us = now_us,
 				    .reads = reads};
-	p->rows.files.most = (uint64_t)d->config.keep_checkpoints;
+	p->rows.files.most = (uint64_t)d->config.retain_checkpoints;
 	p->work.data = p;
 	w->busy = true;
 	if (live != NULL)

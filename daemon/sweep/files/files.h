@@ -59,10 +59,10 @@ void sw_files_start(struct sw_daemon *d);
 void sw_files_tick(struct sw_daemon *d, int64_t now_us);
 void sw_files_free(struct sw_daemon *d); /* after the loop has ended */
 
-/* Any thread. Removes all files of a sweep, but the checkpoints of the trial `kept` (0: none), and
- * adds to *bytes what went. SW_IO: something is left; err names the first, and why. It ends early
- * when the daemon stops. */
-SW_NODISCARD sw_status sw_files_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept,
+/* Any thread. Removes all files of a sweep, but the checkpoints of the trial `spared` (0: none),
+ * and adds to *bytes what went. SW_IO: something is left; err names the first, and why. It ends
+ * early when the daemon stops. */
+SW_NODISCARD sw_status sw_files_erase(const struct sw_daemon *d, int64_t sweep, uint64_t spared,
 				      int64_t *bytes, struct sw_err *err);
 
 #endif

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Removes what is in the sweep's folder at `path` in `fd` and is not the kept trial's; adds its
+/* Removes what is in the sweep's folder at `path` in `fd` and is not the spared trial's; adds its
  * bytes. A link, or a file, is a name like any other. */
-static sw_status empty_folder(const struct sw_daemon *d, int fd, const char *path, uint64_t kept,
+static sw_status empty_folder(const struct sw_daemon *d, int fd, const char *path, uint64_t spared,
 			      int64_t *bytes, struct sw_err *err)
 {
 	const char *sweep = strrchr(path, '/') + 1, *shown = path + strlen(d->config.state) + 1;
@@ -34,8 +34,8 @@ static sw_status empty_folder(const struct sw_daemon *d, int fd, const char *pat
 		bool whole;
 
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-		    (kept != 0 && sw_checkpoint_read_name(e->d_name, &trial, &step, &whole) &&
-		     whole && trial == kept))
+		    (spared != 0 && sw_checkpoint_read_name(e->d_name, &trial, &step, &whole) &&
+		     whole && trial == spared))
 			continue;
 		const int64_t n = (int64_t)sw_tree_bytes(own, e->d_name);
 		if (sw_tree_remove(own, e->d_name))
@@ -49,7 +49,7 @@ static sw_status empty_folder(const struct sw_daemon *d, int fd, const char *pat
 	return rc;
 }
 
-sw_status sw_files_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept, int64_t *bytes,
+sw_status sw_files_erase(const struct sw_daemon *d, int64_t sweep, uint64_t spared, int64_t *bytes,
 			 struct sw_err *err)
 {
 	static const char *const folders[] = {SW_CHECKPOINT_FOLDER, "logs", "tune"};
@@ -66,7 +66,7 @@ sw_status sw_files_erase(const struct sw_daemon *d, int64_t sweep, uint64_t kept
 		if (fd < 0)
 			continue;
 		(void)snprintf(path + n, sizeof path - (size_t)n, "/%lld", (long long)sweep);
-		const sw_status one = empty_folder(d, fd, path, kept, bytes, err);
+		const sw_status one = empty_folder(d, fd, path, spared, bytes, err);
 		rc = rc == SW_OK ? one : rc;
 		(void)close(fd);
 	}

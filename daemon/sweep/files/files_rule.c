@@ -142,7 +142,7 @@ static const struct sw_files_trial *last_of(const struct sw_files *f, bool whole
 
 /* Of the trials that have ended only the best and the last that was COMPLETED stay, and if those
  * have no checkpoint, the best and the last that have one. */
-static void keep_best_and_last(const struct sw_files *f)
+static void retain_best_and_last(const struct sw_files *f)
 {
 	const struct sw_files_trial *stay[] = {best_of(f, false), last_of(f, false),
 					       best_of(f, true), last_of(f, true)};
@@ -162,7 +162,7 @@ void sw_files_judge(struct sw_files *f)
 			judge_open(f, &f->trials[i]);
 	}
 	if (f->spec.keep == SW_SPEC_KEEP_BEST_AND_LAST)
-		keep_best_and_last(f);
+		retain_best_and_last(f);
 	for (size_t i = 0; i < f->n; i++)
 		f->v[i].stays |= f->v[i].heir;
 	for (size_t i = 0; i < f->trial_n; i++)

@@ -8,7 +8,7 @@
 #include "daemon/plan/plan.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/files/keep.h"
+#include "daemon/sweep/files/quota.h"
 #include "daemon/sweep/give/program_job.h"
 #include "daemon/sweep/run/driver.h"
 #include "daemon/sweep/run/hold.h"
@@ -151,8 +151,8 @@ static void write_job(struct sw_running *live, const struct sw_slot *s,
 }
 
 /* The attempt before paused, and its program still has its grace on another slot: two of one trial
- * must not run at once. The job is given by sw_ask_give_kept(). */
-static void keep_job(struct sw_change *c, struct sw_slot *s, const struct sw_slot *before)
+ * must not run at once. The job is given by sw_ask_give_deferred(). */
+static void defer_job(struct sw_change *c, struct sw_slot *s, const struct sw_slot *before)
 {
 	char line[120];
 	const struct sw_row_log row = {.sweep = s->sweep,
@@ -164,11 +164,11 @@ static void keep_job(struct sw_change *c, struct sw_slot *s, const struct sw_slo
 	(void)snprintf(line, sizeof line, "begins on %s once the attempt before has ended on %s",
 		       s->device.name, before->device.name);
 	sw_tx_log(c->tx, &row);
-	sw_slot_keep_job(s, c->call, &c->reply);
+	sw_slot_defer_job(s, c->call, &c->reply);
 	c->call = NULL;
 }
 
-void sw_ask_give_kept(struct sw_slot *s)
+void sw_ask_give_deferred(struct sw_slot *s)
 {
 	/* An empty change: its answer comes behind the hand-out, which may not be stored yet. */
 	struct sw_change *c = sw_change_begin(s->d, s->next);
@@ -214,7 +214,7 @@ bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw
 					       ? sw_slot_ending(live->d, s->sweep, s->trial)
 					       : NULL;
 	if (before != NULL)
-		keep_job(c, s, before);
+		defer_job(c, s, before);
 	sw_change_commit(c);
 	return true;
 }
@@ -280,7 +280,7 @@ static const char *why_none(const struct sw_running *live)
 
 	const enum sw_idle idle = sw_sweep_idle(live->sched);
 
-	if (idle == SW_IDLE_NOT && sw_keep_full(live->d) != NULL)
+	if (idle == SW_IDLE_NOT && sw_quota_full(live->d) != NULL)
 		return "quota";
 	return words[idle]; /* of SW_IDLE_NOT: for a suggestion */
 }
@@ -345,7 +345,7 @@ static void hand_out(struct sw_long_ask *a)
 						       : live->d->clock->mono_us() + ASK_TURN_US;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_change *c = sw_change_begin(live->d, a->call);
-	bool more = !live->d->draining && sw_keep_full(live->d) == NULL &&
+	bool more = !live->d->draining && sw_quota_full(live->d) == NULL &&
 		    live->d->phase == SW_UP && !sw_call_gone(a->call);
 	bool late = false;
 

@@ -21,8 +21,8 @@ struct sw_room_need;
 bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw_room_need *need,
 		     struct sw_call *call);
 
-/* Gives the slot the job that was kept for it (sw_slot_keep_job()). */
-void sw_ask_give_kept(struct sw_slot *s);
+/* Gives the slot the job that was deferred (sw_slot_defer_job()). */
+void sw_ask_give_deferred(struct sw_slot *s);
 
 /* Answers trial.ask: at once, or when there is a suggestion, or a trial, for it. */
 void sw_ask_answer(struct sw_running *live, struct sw_call *call);

@@ -11,9 +11,9 @@ size_t sw_claim_least(const struct sw_claim *v, size_t n)
 }
 
 void *sw_claim_pick(struct sw_claim *v, size_t n, sw_claim_room_cb *room, void *user,
-		    int64_t now_us, int64_t keep_us, void **kept)
+		    int64_t now_us, int64_t reserve_us, void **reserver)
 {
-	*kept = NULL;
+	*reserver = NULL;
 	for (; n > 0; n--) {
 		const size_t best = sw_claim_least(v, n);
 		struct sw_claim *t = &v[best];
@@ -23,8 +23,8 @@ void *sw_claim_pick(struct sw_claim *v, size_t n, sw_claim_room_cb *room, void *
 			return t->who;
 		if (has == SW_CLAIM_SHORT && *t->short_us == 0)
 			*t->short_us = now_us;
-		if (has == SW_CLAIM_SHORT && now_us - *t->short_us >= keep_us) {
-			*kept = t->who;
+		if (has == SW_CLAIM_SHORT && now_us - *t->short_us >= reserve_us) {
+			*reserver = t->who;
 			return NULL;
 		}
 		/* In their order, which decides between those that are level. */

@@ -1,13 +1,13 @@
 /*
- * daemon/sweep/give/claim.h — which of several sweeps a free slot goes to, or is kept for.
+ * daemon/sweep/give/claim.h — which of several sweeps a free slot goes to, or is reserved for.
  *
  * A trial may need several slots at once (a gang), all or none: it never holds some while it waits
  * for the others, so gangs cannot wait for each other. It is its sweep's turn when that was served
- * least (sched/sweep/share.h). If the slots are too few then, others get them for keep_us more;
- * from then on those that are free are kept until there are enough. The wait makes the slots go
- * idle for gangs at most once in keep_us; that they are kept at all gives a large gang its share
- * beside small trials; that each slot of a trial counts (sw_running_account()) gives small trials
- * theirs.
+ * least (sched/sweep/share.h). If the slots are too few then, others get them for reserve_us more;
+ * from then on those that are free are reserved until there are enough. The wait makes the slots go
+ * idle for gangs at most once in reserve_us; that they are reserved at all gives a large gang its
+ * share beside small trials; that each slot of a trial counts (sw_running_account()) gives small
+ * trials theirs.
  *
  * Pure     A function of its arguments.
  */
@@ -21,8 +21,8 @@
 
 enum sw_claim_room {
 	SW_CLAIM_FITS,
-	SW_CLAIM_SHORT, /* too few are free: to keep this one helps */
-	SW_CLAIM_OTHER, /* not now, and to keep this one does not help */
+	SW_CLAIM_SHORT, /* too few are free: to reserve this one helps */
+	SW_CLAIM_OTHER, /* not now, and to reserve this one does not help */
 };
 
 /* A sweep that has a trial which suits the slot. */
@@ -40,9 +40,9 @@ size_t sw_claim_least(const struct sw_claim *v, size_t n);
 /* Asked only of a sweep whose turn it is. */
 typedef enum sw_claim_room sw_claim_room_cb(void *who, void *user);
 
-/* The claim that gets the slot, as its `who`; NULL: none. *kept: the one for which it is kept
+/* The claim that gets the slot, as its `who`; NULL: none. *reserver: the one it is reserved for
  * then, or NULL. v is used up. O(n^2) at worst, O(n) if the first fits. */
 void *sw_claim_pick(struct sw_claim *v, size_t n, sw_claim_room_cb *room, void *user,
-		    int64_t now_us, int64_t keep_us, void **kept);
+		    int64_t now_us, int64_t reserve_us, void **reserver);
 
 #endif

@@ -3,7 +3,7 @@
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/files/keep.h"
+#include "daemon/sweep/files/quota.h"
 #include "daemon/sweep/give/ask.h"
 #include "daemon/sweep/give/claim.h"
 #include "daemon/sweep/give/need.h"
@@ -115,18 +115,19 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, char *out, size_t cap)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
-	const int64_t kept_for = s->worker->kept_for;
-	char since[40] = "", kept[60] = "";
+	const int64_t reserved_for = s->worker->reserved_for;
+	char since[40] = "", reserved[60] = "";
 
 	*out = '\0';
-	if (kept_for != 0) {
-		const struct sw_running *o = live->d->sweep.sweeps[kept_for - 1];
+	if (reserved_for != 0) {
+		const struct sw_running *o = live->d->sweep.sweeps[reserved_for - 1];
 
 		(void)snprintf(since, sizeof since, " for %lld s",
-			       (long long)(live->d->clock->mono_us() - o->claim.kept_us) / 1000000);
+			       (long long)(live->d->clock->mono_us() - o->claim.reserved_us) /
+				       1000000);
 	}
-	if (kept_for == live->sweep)
-		(void)snprintf(kept, sizeof kept, ", kept for it%s", since);
+	if (reserved_for == live->sweep)
+		(void)snprintf(reserved, sizeof reserved, ", kept for it%s", since);
 	/* The trial that holds it is shown instead. */
 	if (!sw_room_is_free(s))
 		return false;
@@ -136,7 +137,7 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 	}
 	if (need.gpus > 1 && sw_room_for(s, &need) != SW_ROOM_YES) {
 		(void)snprintf(out, cap, "it takes %u GPUs, %u free%s", need.gpus,
-			       sw_room_gpus(live->d, &need), kept);
+			       sw_room_gpus(live->d, &need), reserved);
 		return true;
 	}
 	switch (sw_room_for(s, &need)) {
@@ -149,7 +150,7 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 	case SW_ROOM_LANES:
 	case SW_ROOM_SOON:
 		(void)snprintf(out, cap, "it takes %u %s, %u free%s", sw_room_takes(s, &need),
-			       s->device.gpu ? "lanes" : "CPU slots", sw_room_lanes(s), kept);
+			       s->device.gpu ? "lanes" : "CPU slots", sw_room_lanes(s), reserved);
 		break;
 	case SW_ROOM_BYTES:
 		(void)snprintf(out, cap, "too few bytes are free for its %lld MiB",
@@ -160,8 +161,8 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 			       sw_room_takes(s, &need));
 		break;
 	case SW_ROOM_YES:
-		if (kept_for != 0 && kept_for != live->sweep)
-			(void)snprintf(out, cap, "kept for sweep %lld%s", (long long)kept_for,
+		if (reserved_for != 0 && reserved_for != live->sweep)
+			(void)snprintf(out, cap, "kept for sweep %lld%s", (long long)reserved_for,
 				       since);
 		break;
 	}
@@ -170,14 +171,14 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 
 /* --- work --- */
 
-int64_t sw_place_keep_us(void)
+int64_t sw_place_reserve_us(void)
 {
-	const char *given = getenv("SWEEPD_KEEP_MS");
+	const char *given = getenv("SWEEPD_RESERVE_MS");
 	char *end;
 	const long long ms = given != NULL ? strtoll(given, &end, 10) : -1;
 
-	return ms >= 0 && *end == '\0' && ms * 1000 <= SW_PLACE_KEEP_US ? ms * 1000
-									: SW_PLACE_KEEP_US;
+	return ms >= 0 && *end == '\0' && ms * 1000 <= SW_PLACE_RESERVE_US ? ms * 1000
+									   : SW_PLACE_RESERVE_US;
 }
 
 #define PICKS 64
@@ -230,7 +231,7 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 		if (!is_open(live))
 			continue;
 		if (!sw_sweep_has_work(live->sched)) { /* paused, for one: its wait is over */
-			live->claim.short_us = live->claim.kept_us = 0;
+			live->claim.short_us = live->claim.reserved_us = 0;
 			continue;
 		}
 		/* Again once it is ready: which trial is next may be known only then. */
@@ -256,7 +257,7 @@ static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_runn
 		const struct sw_worker *w = &d->slot.workers[i];
 		const char *why;
 
-		if (w->kept_for == live->sweep && w != than && w->proc != NULL &&
+		if (w->reserved_for == live->sweep && w != than && w->proc != NULL &&
 		    sw_gpus_may_begin(live->d, w->slots, &why))
 			n++;
 	}
@@ -287,24 +288,26 @@ static enum sw_claim_room room_of_claim(void *who, void *user)
 	return SW_CLAIM_OTHER;
 }
 
-/* The sweep that the slot's next trial is of; NULL: none, or the slot is kept for one. */
+/* The sweep that the slot's next trial is of; NULL: none, or the slot is reserved for one. */
 static struct sw_running *pick_sweep(struct sw_daemon *d, struct sw_slot *s)
 {
 	const int64_t now_us = d->clock->mono_us();
 	struct sw_running *live;
 	struct picks p;
-	void *kept;
+	void *reserver;
 
 	gather_picks(d, s, &p);
-	/* Decided anew each time: the sweep that it was kept for may have ended, or be served. */
-	s->worker->kept_for = 0;
-	live = sw_claim_pick(p.claim, p.n, room_of_claim, s, now_us, d->sweep.keep_us, &kept);
-	if (kept != NULL) {
-		struct sw_running *for_it = kept;
+	/* Decided anew each time: the sweep that it was reserved for may have ended, or be
+	 * served. */
+	s->worker->reserved_for = 0;
+	live = sw_claim_pick(p.claim, p.n, room_of_claim, s, now_us, d->sweep.reserve_us,
+			     &reserver);
+	if (reserver != NULL) {
+		struct sw_running *for_it = reserver;
 
-		s->worker->kept_for = for_it->sweep;
-		if (for_it->claim.kept_us == 0)
-			for_it->claim.kept_us = now_us;
+		s->worker->reserved_for = for_it->sweep;
+		if (for_it->claim.reserved_us == 0)
+			for_it->claim.reserved_us = now_us;
 	}
 	return live;
 }
@@ -315,14 +318,14 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
 	struct sw_call *call = s->next;
 	struct sw_running *live = pick_sweep(d, s);
 
-	/* No sweep has work for it, or it is kept for one. */
+	/* No sweep has work for it, or it is reserved for one. */
 	if (live == NULL)
 		return false;
 	/* This trial's, which is the next one no more once it is out. */
 	const struct sw_room_need need = sw_need_of_next(live);
 	s->next = NULL; /* the hand-out answers it */
 	if (sw_ask_hand_out(live, s, &need, call)) {
-		live->claim.short_us = live->claim.kept_us = 0;
+		live->claim.short_us = live->claim.reserved_us = 0;
 		return false;
 	}
 	s->next = call;
@@ -350,14 +353,14 @@ static void feed_worker(struct sw_daemon *d, const struct sw_worker *w)
 }
 
 /* Trials that waited for the end of their attempt before may begin. */
-static void give_kept_jobs(struct sw_daemon *d)
+static void give_deferred_jobs(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->slot.slot_n; i++) {
 		struct sw_slot *s = &d->slot.slots[i];
 
 		if (s->state == SW_SLOT_BUSY && s->next != NULL &&
 		    sw_slot_ending(d, s->sweep, s->trial) == NULL)
-			sw_ask_give_kept(s);
+			sw_ask_give_deferred(s);
 	}
 }
 
@@ -366,8 +369,8 @@ void sw_place_flush(struct sw_daemon *d)
 	/* Nothing has changed for slots in this turn. */
 	if (!d->slot.due)
 		return;
-	give_kept_jobs(d);
-	if (!d->draining && sw_keep_full(d) == NULL && d->phase == SW_UP)
+	give_deferred_jobs(d);
+	if (!d->draining && sw_quota_full(d) == NULL && d->phase == SW_UP)
 		for (size_t i = 0; i < d->slot.worker_n; i++)
 			feed_worker(d, &d->slot.workers[i]);
 	/* Cleared last, because each trial that was handed out has set it again. */

@@ -6,9 +6,9 @@
  * for it. What a trial takes of a GPU's lanes and bytes (daemon/slot/room.h) follows from its
  * spec's resources, and from what its sweep's check said of the largest configuration. If the sweep
  * whose turn it is needs several lanes or CPU slots, or bytes, and too few are free, and they still
- * are after SW_PLACE_KEEP_US, slots are kept for it (daemon/sweep/give/claim.h): no other sweep
- * gets a CPU slot, or a lane of the one GPU that is cleared for it, until the trial has what it
- * takes.
+ * are after SW_PLACE_RESERVE_US, slots are reserved for it (daemon/sweep/give/claim.h): no other
+ * sweep gets a CPU slot, or a lane of the one GPU that is cleared for it, until the trial has what
+ * it takes.
  */
 #ifndef SW_DAEMON_SWEEP_GIVE_PLACE_H
 #define SW_DAEMON_SWEEP_GIVE_PLACE_H
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_PLACE_KEEP_US ((int64_t)5 * 1000000)
+#define SW_PLACE_RESERVE_US ((int64_t)5 * 1000000)
 
 struct sw_daemon;
 struct sw_running;
@@ -27,9 +27,9 @@ struct sw_slot_lost;
 /* For d->slot.on_lost. */
 void sw_place_lost(struct sw_daemon *d, const struct sw_slot_lost *lost);
 
-/* For d->sweep.keep_us: SW_PLACE_KEEP_US, or what SWEEPD_KEEP_MS in the environment says, for
+/* For d->sweep.reserve_us: SW_PLACE_RESERVE_US, or SWEEPD_RESERVE_MS of the environment, for
  * tests. */
-int64_t sw_place_keep_us(void);
+int64_t sw_place_reserve_us(void);
 /* If d->slot.due: gives free slots the work there is. */
 void sw_place_flush(struct sw_daemon *d);
 

@@ -2,7 +2,7 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/files/keep.h"
+#include "daemon/sweep/files/quota.h"
 #include "daemon/sweep/give/need.h"
 #include "daemon/sweep/running.h"
 
@@ -66,7 +66,7 @@ size_t sw_want_slots(struct sw_daemon *d, size_t most, struct sw_job_want out[SW
 	struct sw_room_need need[SWEEPS_MOST];
 	size_t of[SWEEPS_MOST], shapes = 0;
 
-	if (pilot == NULL || sw_keep_full(d) != NULL)
+	if (pilot == NULL || sw_quota_full(d) != NULL)
 		return 0;
 	const size_t n = gather_sweeps(d, pilot, sweeps);
 	for (size_t k = 0; k < n; k++) {

@@ -45,7 +45,7 @@ static void pause_alike(struct sw_running *live, uint64_t trial, const char *why
 }
 
 /* In a change of its own. Failures come first: they say what to mend. */
-void sw_budget_end_look(struct sw_running *live)
+void sw_budget_end_check(struct sw_running *live)
 {
 	const struct sw_settings *s = &live->settings;
 	const int64_t now_ms = live->d->clock->wall_ms();
@@ -78,5 +78,5 @@ void sw_budget_end_look(struct sw_running *live)
 void sw_budget_end_tick(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->sweep.sweep_n; i++)
-		sw_budget_end_look(d->sweep.sweeps[i]);
+		sw_budget_end_check(d->sweep.sweeps[i]);
 }

@@ -10,7 +10,7 @@
 struct sw_daemon;
 struct sw_running;
 
-void sw_budget_end_look(struct sw_running *live);
+void sw_budget_end_check(struct sw_running *live);
 void sw_budget_end_tick(struct sw_daemon *d);
 
 #endif

@@ -24,12 +24,12 @@
 #include "tests/run.h"
 #include <stdio.h>
 
-#define SEEDS   1000
-#define A_CASE  50 /* seeds in one test */
-#define SLOTS   8
-#define SWEEPS  5
-#define KEEP_US ((int64_t)5 * 1000000)
-#define STEPS   4
+#define SEEDS      1000
+#define A_CASE     50 /* seeds in one test */
+#define SLOTS      8
+#define SWEEPS     5
+#define RESERVE_US ((int64_t)5 * 1000000)
+#define STEPS      4
 
 static uint64_t rng;
 
@@ -47,10 +47,10 @@ struct sim_sweep {
 	struct sw_share share;
 	struct sw_room_need need;
 	unsigned takes;
-	int64_t step_us;           /* of its trials, about */
-	int64_t short_us, kept_us; /* as in struct sw_running */
-	int64_t waits_us;          /* since when it has work that would fit, and began none; -1 */
-	bool disturbed;            /* a trial or a slot was lost while slots were kept for it */
+	int64_t step_us;               /* of its trials, about */
+	int64_t short_us, reserved_us; /* as in struct sw_running */
+	int64_t waits_us; /* since when it has work that would fit, and began none; -1 */
+	bool disturbed;   /* a trial or a slot was lost while slots were kept for it */
 };
 
 /* The trial of a slot that leads, and what becomes of the slot. */
@@ -75,7 +75,7 @@ static struct {
 	uint64_t begun;
 } w;
 
-static int64_t most_wait_us, most_kept_us;
+static int64_t most_wait_us, most_reserved_us;
 static uint64_t begun_n;
 
 /* --- sweeps --- */
@@ -177,8 +177,8 @@ static void make_world(uint64_t seed)
 		w.run[k] = (struct sim_slot){.next_us = INT64_MAX, .up_us = INT64_MAX};
 	}
 	/* Before it is its turn each other sweep may have been served as much; in its turn it
-	 * waits for keep_us and for the longest trial that runs. */
-	w.bound_us = 2 * (int64_t)w.sweep_n * (KEEP_US + w.longest_us);
+	 * waits for reserve_us and for the longest trial that runs. */
+	w.bound_us = 2 * (int64_t)w.sweep_n * (RESERVE_US + w.longest_us);
 }
 
 /* --- the daemon's part, as daemon/sweep/give/place.c has it --- */
@@ -221,9 +221,9 @@ static void begin(struct sim_sweep *s, struct sw_slot *slot)
 	s->share.running++;
 	if (s->waits_us >= 0 && w.now_us - s->waits_us > most_wait_us)
 		most_wait_us = w.now_us - s->waits_us;
-	if (s->kept_us != 0 && !s->disturbed && w.now_us - s->kept_us > most_kept_us)
-		most_kept_us = w.now_us - s->kept_us;
-	s->short_us = s->kept_us = 0;
+	if (s->reserved_us != 0 && !s->disturbed && w.now_us - s->reserved_us > most_reserved_us)
+		most_reserved_us = w.now_us - s->reserved_us;
+	s->short_us = s->reserved_us = 0;
 	s->disturbed = false;
 	s->waits_us = -1;
 	begun_n++;
@@ -243,15 +243,15 @@ static bool feed(struct sw_slot *slot)
 		if (sw_sweep_has_work(s->sched) && sw_room_takes(slot, &s->need) > 0)
 			claim[n++] = (struct sw_claim){s, s->share, &s->short_us};
 	}
-	struct sim_sweep *s = sw_claim_pick(claim, n, room_of, slot, w.now_us, KEEP_US, &kept);
-	slot->worker->kept_for = 0;
+	struct sim_sweep *s = sw_claim_pick(claim, n, room_of, slot, w.now_us, RESERVE_US, &kept);
+	slot->worker->reserved_for = 0;
 	if (kept != NULL) {
 		struct sim_sweep *k = kept;
 
-		slot->worker->kept_for = 1 + (k - w.sweep);
-		ck_assert_msg(w.now_us - k->short_us >= KEEP_US, "slots are kept too soon");
-		if (k->kept_us == 0)
-			k->kept_us = w.now_us;
+		slot->worker->reserved_for = 1 + (k - w.sweep);
+		ck_assert_msg(w.now_us - k->short_us >= RESERVE_US, "slots are kept too soon");
+		if (k->reserved_us == 0)
+			k->reserved_us = w.now_us;
 	}
 	if (s == NULL)
 		return false;
@@ -296,7 +296,7 @@ static void check_progress(void)
 	bool kept = false;
 
 	for (size_t k = 0; k < w.d.slot.slot_n; k++)
-		kept = kept || (sw_room_is_free(&w.slot[k]) && w.worker[k].kept_for != 0);
+		kept = kept || (sw_room_is_free(&w.slot[k]) && w.worker[k].reserved_for != 0);
 	for (size_t i = 0; i < w.sweep_n; i++) {
 		struct sim_sweep *s = &w.sweep[i];
 		const bool work = sw_sweep_has_work(s->sched);
@@ -313,10 +313,11 @@ static void check_progress(void)
 		ck_assert_msg(s->waits_us < 0 || w.now_us - s->waits_us <= w.bound_us,
 			      "sweep %zu has waited for %.1f s for %u of %zu slots", i + 1,
 			      (double)(w.now_us - s->waits_us) / 1e6, s->takes, w.d.slot.slot_n);
-		ck_assert_msg(s->kept_us == 0 || s->disturbed ||
-				      w.now_us - s->kept_us <= (int64_t)w.sweep_n * w.longest_us,
+		ck_assert_msg(s->reserved_us == 0 || s->disturbed ||
+				      w.now_us - s->reserved_us <=
+					      (int64_t)w.sweep_n * w.longest_us,
 			      "slots are kept for sweep %zu for %.1f s", i + 1,
-			      (double)(w.now_us - s->kept_us) / 1e6);
+			      (double)(w.now_us - s->reserved_us) / 1e6);
 	}
 }
 
@@ -397,7 +398,7 @@ static void lose_slot(struct sw_slot *slot)
 	slot->state = SW_SLOT_DOWN;
 	w.run[slot->index].up_us = w.now_us + 1 + (int64_t)draw(30000000);
 	for (size_t i = 0; i < w.sweep_n; i++)
-		w.sweep[i].disturbed = w.sweep[i].kept_us != 0;
+		w.sweep[i].disturbed = w.sweep[i].reserved_us != 0;
 }
 
 /* The slot at which something happens next; NULL: nothing does any more. */
@@ -459,7 +460,7 @@ TEST_LOOP(gang_seed_runs_to_its_end, 0, SEEDS / A_CASE)
 		run_world(seed);
 	printf("seeds %d..%d: %llu attempts, longest wait %.1f s, slots kept for %.1f s at most\n",
 	       _i * A_CASE, (_i + 1) * A_CASE - 1, (unsigned long long)begun_n,
-	       (double)most_wait_us / 1e6, (double)most_kept_us / 1e6);
+	       (double)most_wait_us / 1e6, (double)most_reserved_us / 1e6);
 }
 
 RUN_TESTS(NULL, NULL)

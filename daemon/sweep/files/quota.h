@@ -1,5 +1,5 @@
 /*
- * daemon/sweep/files/keep.h — how much stays: --keep-days deletes old sweeps, --quota bounds the
+ * daemon/sweep/files/quota.h — how much stays: --keep-days deletes old sweeps, --quota bounds the
  * state directory.
  *
  * The directory is walked on libuv's pool: at the start, every 10 s, and never for more than a
@@ -7,8 +7,8 @@
  * whose entries count as they come. Then no trial begins and no journal grows; trials that run go
  * on, and all they report is kept.
  */
-#ifndef SW_DAEMON_SWEEP_FILES_KEEP_H
-#define SW_DAEMON_SWEEP_FILES_KEEP_H
+#ifndef SW_DAEMON_SWEEP_FILES_QUOTA_H
+#define SW_DAEMON_SWEEP_FILES_QUOTA_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 
 struct sw_daemon;
 
-struct sw_keep {
+struct sw_quota {
 	uv_work_t work;
 	bool busy, whole;    /* the directory is walked; the last walk saw all of it */
 	uint64_t bytes;      /* of the walk */
@@ -29,10 +29,10 @@ struct sw_keep {
 	char line[160];      /* why no trial begins; "" if one may */
 };
 
-void sw_keep_tick(struct sw_daemon *d, int64_t now_us);
+void sw_quota_tick(struct sw_daemon *d, int64_t now_us);
 /* So many bytes go into a journal. */
-void sw_keep_add(struct sw_daemon *d, uint64_t bytes);
+void sw_quota_add(struct sw_daemon *d, uint64_t bytes);
 /* NULL, or a line that says why no trial begins. */
-const char *sw_keep_full(const struct sw_daemon *d);
+const char *sw_quota_full(const struct sw_daemon *d);
 
 #endif

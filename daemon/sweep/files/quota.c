@@ -1,4 +1,4 @@
-#include "daemon/sweep/files/keep.h"
+#include "daemon/sweep/files/quota.h"
 #include "base/log.h"
 #include "base/tree.h"
 #include "daemon/daemon.h"
@@ -16,9 +16,9 @@
 #define NEVER_SET_MS  ((int64_t)1000000000000) /* 2001 */
 #define NEAR_PERCENT  90
 
-const char *sw_keep_full(const struct sw_daemon *d)
+const char *sw_quota_full(const struct sw_daemon *d)
 {
-	return d->sweep.keep.line[0] != '\0' ? d->sweep.keep.line : NULL;
+	return d->sweep.quota.line[0] != '\0' ? d->sweep.quota.line : NULL;
 }
 
 static bool add_file(int at, const char *name, bool folder, void *arg)
@@ -28,7 +28,7 @@ static bool add_file(int at, const char *name, bool folder, void *arg)
 
 	/* A folder has no bytes that count, and a file may be gone by now. */
 	if (!folder && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		d->sweep.keep.bytes += (uint64_t)st.st_size;
+		d->sweep.quota.bytes += (uint64_t)st.st_size;
 	return !atomic_load(&d->sweep.stopping); /* a stop does not wait for a large folder */
 }
 
@@ -36,7 +36,7 @@ static bool add_file(int at, const char *name, bool folder, void *arg)
 static void run_walk(uv_work_t *work)
 {
 	struct sw_daemon *d = work->data;
-	struct sw_keep *k = &d->sweep.keep;
+	struct sw_quota *k = &d->sweep.quota;
 
 	k->bytes = 0;
 	k->whole = sw_tree_walk(AT_FDCWD, d->config.state, add_file, d);
@@ -53,7 +53,7 @@ static void begin_again(struct sw_daemon *d)
 
 static void take_bytes(struct sw_daemon *d)
 {
-	struct sw_keep *k = &d->sweep.keep;
+	struct sw_quota *k = &d->sweep.quota;
 	const double used = (double)k->used, quota = (double)d->config.quota;
 	const bool was_full = k->line[0] != '\0', full = used >= quota;
 	const bool near = used >= quota * NEAR_PERCENT / 100;
@@ -80,7 +80,7 @@ static void take_bytes(struct sw_daemon *d)
 static void on_walked(uv_work_t *work, int status)
 {
 	struct sw_daemon *d = work->data;
-	struct sw_keep *k = &d->sweep.keep;
+	struct sw_quota *k = &d->sweep.quota;
 	const int64_t now_us = d->clock->mono_us(), rest = (now_us - k->began_us) * WALK_SHARE;
 
 	(void)status; /* never cancelled */
@@ -93,12 +93,12 @@ static void on_walked(uv_work_t *work, int status)
 	take_bytes(d);
 }
 
-void sw_keep_add(struct sw_daemon *d, uint64_t bytes)
+void sw_quota_add(struct sw_daemon *d, uint64_t bytes)
 {
 	if (d->config.quota == 0)
 		return;
-	d->sweep.keep.used += bytes;
-	d->sweep.keep.added += bytes;
+	d->sweep.quota.used += bytes;
+	d->sweep.quota.added += bytes;
 	take_bytes(d);
 }
 
@@ -129,7 +129,7 @@ static void delete_old(struct sw_daemon *d)
 	/* It may have been set back since the start: then fewer are old. */
 	const int64_t set_ms = d->clock->set_ms();
 	const int64_t before_ms =
-		d->clock->wall_ms() + (set_ms < 0 ? set_ms : 0) - d->config.keep_days * DAY_MS;
+		d->clock->wall_ms() + (set_ms < 0 ? set_ms : 0) - d->config.retain_days * DAY_MS;
 	int64_t made_ms = 0; /* of the sweeps so far, by number, the latest */
 
 	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
@@ -144,14 +144,14 @@ static void delete_old(struct sw_daemon *d)
 	}
 }
 
-void sw_keep_tick(struct sw_daemon *d, int64_t now_us)
+void sw_quota_tick(struct sw_daemon *d, int64_t now_us)
 {
-	struct sw_keep *k = &d->sweep.keep;
+	struct sw_quota *k = &d->sweep.quota;
 
-	if (d->config.keep_days > 0 && k->days_due_us == 0)
+	if (d->config.retain_days > 0 && k->days_due_us == 0)
 		k->days_due_us = first_look(d, now_us);
 	/* A disk that is stuck takes no marks. */
-	if (d->config.keep_days > 0 && now_us >= k->days_due_us &&
+	if (d->config.retain_days > 0 && now_us >= k->days_due_us &&
 	    sw_store_stuck(d->store) == NULL) {
 		k->days_due_us = now_us + AGES_EVERY_US;
 		delete_old(d);
