@@ -107,6 +107,8 @@ static sw_status default_worker(struct sw_config *c, struct sw_err *err)
 
 	if (given != NULL && *given != '\0')
 		return put_text(c->worker, sizeof c->worker, given, "SWEEPD_WORKER", err);
+	/* Beside the running binary, not on PATH: worker and daemon are parts of one build, and
+	 * worker.hello refuses any other. */
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	if (n < 0)
 		return sw_err_set(err, SW_IO, "cannot find the program's own folder (/proc?)");
@@ -122,6 +124,8 @@ static sw_status fill_defaults(struct sw_config *c, struct sw_err *err)
 
 	if (rc == SW_OK) /* what is wrong with it is said now, as a matter of usage */
 		rc = sw_device_check(c->devices, err);
+	/* `sweepd validate` stores nothing and listens nowhere, so a login without HOME may run
+	 * it. */
 	if (rc == SW_OK && *c->state == '\0' && !c->validate)
 		rc = default_state(c, err);
 	if (rc != SW_OK || *c->socket != '\0' || c->validate)
@@ -197,6 +201,8 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 	argv += c->validate;
 	if (c->validate) /* what it says is for its client, not for a log */
 		c->log_level = SW_LOG_ERROR;
+	/* The ":" in front of the short options has getopt tell a missing value from an unknown
+	 * option; its own messages would bypass err. */
 	opterr = 0;
 	while (rc == SW_OK && (o = getopt_long(argc, argv, ":", options, NULL)) != -1) {
 		switch (o) {
@@ -260,6 +266,7 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 	}
 	if (rc == SW_OK)
 		rc = fill_pilots(c, workers, file, err);
+	/* Options first: a mistake in one of them is likelier what the user has to mend. */
 	if (rc == SW_OK && optind < argc)
 		rc = sw_err_set(err, SW_INVALID, "unexpected argument %s", argv[optind]);
 	if (rc == SW_OK && !c->help && !c->version)

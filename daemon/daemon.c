@@ -185,6 +185,7 @@ static void end_validate(struct sw_daemon *d)
 
 static void tick_stopping(struct sw_daemon *d, int64_t now_us)
 {
+	/* Workers first: their last reports, and the checkpoints in them, are changes to store. */
 	const bool late = now_us > d->stop_deadline_us;
 
 	sw_pilot_tick(d, now_us);
@@ -249,6 +250,7 @@ static void on_tick(uv_timer_t *t)
 	check_state(d);
 	note_clock(d);
 	sw_server_tick(d, now_us);
+	/* Silence proves nothing while the daemon stood still: what refutes it is not read yet. */
 	const bool stood_still = now_us - d->tick_us > STOOD_STILL_US;
 	d->tick_us = now_us;
 	if (stood_still)
@@ -304,6 +306,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 		return;
 	sw_log(SW_LOG_INFO, "daemon.stop", "running=%zu most_s=%d again=\"ends it at once\"",
 	       sw_slot_busy_n(d, 0), (int)(STOP_SOFT_US / 1000000));
+	/* First: what is told to stop below may call back, and begins nothing more then. */
 	d->phase = SW_STOPPING;
 	sw_systemd_tell(&d->config.systemd, "STOPPING=1");
 	d->stop_deadline_us = d->clock->mono_us() + STOP_SOFT_US;
@@ -400,6 +403,10 @@ static sw_status open_state(struct sw_daemon *d, struct sw_err *err)
 	return sw_statedir_open(c->database, sizeof c->database, true, &d->database_fd, err);
 }
 
+/* The order: the lock before the database, which may have one writer; all sweeps before the beats,
+ * by which the loop acts alone; the socket before its path is told; old workers adopted before any
+ * is started, or a slot would have two. What was opened before a failure the caller's loop
+ * closes. */
 sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_clock *clock,
 			  const struct sw_executor *executor, const struct sw_config *config,
 			  struct sw_err *err)
@@ -472,6 +479,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 
 void sw_daemon_fini(struct sw_daemon *d)
 {
+	/* First: it joins the store's threads, whose callbacks point into everything below. */
 	sw_store_close(d->store);
 	d->store = NULL;
 	sw_supervisor_free(d);

@@ -38,6 +38,7 @@ void blas_memory_free(void *buffer);
 
 static void take_buffers(void)
 {
+	/* All are held before the first is given back, or each call would get the same one. */
 	void *buffer[BLAS_BUFFERS];
 
 	for (int i = 0; i < BLAS_BUFFERS; i++)
@@ -120,6 +121,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "replay") == 0)
 		return sw_replay_main(argc - 1, argv + 1, stdout, stderr);
 	(void)setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth(): plots as text */
+	/* A peer that closes while it is written to is an error of that write alone. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN); /* until the loop takes it; workers get the default back */
 	if (sw_config_parse(&config, argc, argv, &err) != SW_OK) {
@@ -130,6 +132,7 @@ int main(int argc, char **argv)
 		(void)printf("%s", config.help ? sw_config_usage : "sweepd " SW_VERSION "\n");
 		return EXIT_SUCCESS;
 	}
+	/* Before anything opens a file: what systemd passed is descriptor 3, by number. */
 	if (sw_systemd_take(&config.systemd, config.socket, sizeof config.socket, &err) != SW_OK ||
 	    open_log(&config, &err) != SW_OK) {
 		(void)fprintf(stderr, "sweepd: %s\n", err.msg);
@@ -149,6 +152,8 @@ int main(int argc, char **argv)
 	if (sw_daemon_start(&daemon, loop, &sw_clock_system, &sw_executor_local, &config, &err) !=
 	    SW_OK) {
 		(void)fprintf(stderr, "sweepd: %s\n", err.msg);
+		/* The loop runs all the same: close_everything() has closed the handles, and their
+		 * callbacks free what they own. */
 		rc = EXIT_START;
 	}
 	(void)uv_run(loop, UV_RUN_DEFAULT);

@@ -87,6 +87,8 @@ static const char *set_option(struct sw_pilot_options *o, const char *key, const
 		return read_text(value, o->address, sizeof o->address)
 			       ? NULL
 			       : "it is the name or number that nodes dial";
+	/* A key that is not known here is the executor's own (a partition, an account): what it
+	 * means, and whether it is right, its program says. */
 	return (size_t)snprintf(o->other + len, sizeof o->other - len, "%s=%s\n", key, value) <
 			       sizeof o->other - len
 		       ? NULL
@@ -106,6 +108,8 @@ static sw_status take_line(struct sw_pilot_options *o, char *line, const char *f
 {
 	char *value = strchr(line, '='), *key;
 
+	/* trim() cuts the blanks at the end in place, so the second call finds a line that is
+	 * trimmed already. */
 	if (*trim(line) == '\0' || *trim(line) == '#')
 		return SW_OK;
 	if (value == NULL)
@@ -156,6 +160,8 @@ sw_status sw_pilot_options_read(struct sw_pilot_options *o, const char *file, st
 	} else {
 		const size_t n = fread(text, 1, FILE_MAX + 1, f);
 
+		/* One byte more than is allowed was asked for: only so a file of exactly FILE_MAX
+		 * is told from a longer one. */
 		text[n <= FILE_MAX ? n : 0] = '\0';
 		if (n > FILE_MAX || ferror(f) != 0 || memchr(text, '\0', n) != NULL)
 			rc = sw_err_set(err, SW_INVALID,
@@ -185,6 +191,8 @@ void sw_pilot_options_over(const struct sw_pilot_options *o, const char *lines, 
 	size_t len = 0;
 	const char *line, *next;
 
+	/* The daemon's lines that the sweep does not replace come first, then the sweep's: each key
+	 * stands once, so an executor may take the first or the last. */
 	*out = '\0';
 	*time_s = o->time_s;
 	for (line = o->other; *line != '\0'; line = next) {

@@ -56,6 +56,7 @@ sw_status sw_statedir_check(const char *folder, bool sticky, const char *what, c
 				  strerror(errno));
 	if (!S_ISDIR(st.st_mode))
 		return sw_err_set(err, SW_INVALID, "%s %s is not a folder", what, folder);
+	/* Root may do anything anyhow, so what is root's is as safe as one's own. */
 	if (!is_trusted(link.st_uid) || !is_trusted(st.st_uid))
 		return sw_err_set(err, SW_DENIED,
 				  "%s %s belongs to another user (uid %lu), who could take over "
@@ -100,6 +101,8 @@ static sw_status take_lock(const char *dir, int *lock_fd, struct sw_err *err)
 	char path[PATH_MAX + 8], pid[32] = "";
 
 	(void)snprintf(path, sizeof path, "%s/lock", dir);
+	/* flock() and not fcntl(): a lock of fcntl's goes when any descriptor of the file is
+	 * closed. */
 	const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return sw_err_set(err, errno == ENOSPC ? SW_FULL : SW_IO, "cannot open %s: %s",
@@ -117,6 +120,8 @@ static sw_status take_lock(const char *dir, int *lock_fd, struct sw_err *err)
 				  "another sweepd (pid %s) uses the state directory %s",
 				  n > 0 ? pid : "?", dir);
 	}
+	/* The file is never removed: a daemon that locked a removed file, and one that made it
+	 * anew, would both hold "the" lock. */
 	const int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
 	/* The pid is there for people; the lock holds without it, so a full disk is no reason to
 	 * stop. */
@@ -132,6 +137,8 @@ sw_status sw_statedir_open(char *path, size_t cap, bool database, int *lock_fd, 
 	sw_status rc;
 
 	(void)snprintf(inside, sizeof inside, "%s/", path);
+	/* Made before realpath(), which needs it to exist; the path with no links in it is what all
+	 * other files are named by. */
 	rc = sw_statedir_parents(inside, err);
 	if (rc == SW_OK && realpath(path, real) == NULL)
 		rc = sw_err_set(err, SW_IO, "cannot use the state directory %s: %s", path,
@@ -160,6 +167,8 @@ void sw_statedir_tell(int lock_fd, const char *socket)
 	const int n = snprintf(text, sizeof text, "%ld\n%s%s%s\n", (long)getpid(), folder,
 			       folder[0] != '\0' ? "/" : "", socket);
 	if (n > 0 && (size_t)n < sizeof text)
+		/* In place and longer than the pid alone that it replaces, so no reader finds an
+		 * old end behind it. Where it fails clients need --socket, as without the file. */
 		(void)!pwrite(lock_fd, text, (size_t)n, 0);
 }
 
@@ -185,6 +194,8 @@ void sw_statedir_reserve(const char *dir, bool take)
 	const int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
+	/* Blocks that are really there: a file with a hole would give none back when the disk is
+	 * full. */
 	if (posix_fallocate(fd, 0, SW_STATEDIR_RESERVE) != 0)
 		(void)unlink(path);
 	(void)close(fd);

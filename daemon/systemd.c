@@ -31,6 +31,7 @@ static void take_notify(struct sw_systemd *s)
 		return;
 	s->notify.sun_family = AF_UNIX;
 	memcpy(s->notify.sun_path, name, strlen(name));
+	/* An abstract name begins with a NUL and has no other end than its length. */
 	if (*name == '@') /* Linux's names without a file */
 		s->notify.sun_path[0] = '\0';
 	s->notify_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
@@ -59,6 +60,8 @@ static sw_status take_socket(struct sw_systemd *s, char *path, size_t cap, struc
 				  "LISTEN_FDS: %s is gone, so nobody finds the socket: restart its "
 				  "unit (sweepd.socket)",
 				  a.sun_path);
+	/* systemd passes it without that flag, for it has to survive an exec; no worker may listen
+	 * on it. */
 	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	(void)snprintf(path, cap, "%s", a.sun_path);
 	s->listen_fd = fd;
@@ -75,6 +78,8 @@ sw_status sw_systemd_take(struct sw_systemd *s, char *path, size_t cap, struct s
 	*s = (struct sw_systemd){.watchdog_us = own_number("WATCHDOG_USEC", "WATCHDOG_PID", false)};
 	take_notify(s);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		/* A worker or a program that inherited them would take descriptor 3, or the
+		 * watchdog, for its own. */
 		(void)unsetenv(names[i]);
 	if (fds > 1)
 		rc = sw_err_set(err, SW_INVALID, "LISTEN_FDS is %lld: sweepd has one socket",
@@ -92,6 +97,8 @@ void sw_systemd_tell(const struct sw_systemd *s, const char *state)
 
 	if (fd < 0)
 		return;
+	/* Nothing follows from a failure: without READY or WATCHDOG systemd acts by its own
+	 * rules. */
 	(void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&s->notify,
 		      s->notify_len);
 	(void)close(fd);

@@ -20,6 +20,8 @@ struct sw_call *sw_call_create(struct sw_conn *c, struct sw_message *m, const cJ
 				 .id = id,
 				 .params = params,
 				 .since_us = c->d->clock->mono_us()};
+	/* Both counts: the message leaves the queue when its own is 0, and the connection's memory
+	 * may go when its own is. The call points into both until finish_call(). */
 	m->n_open++;
 	c->n_open++;
 	return call;
@@ -30,6 +32,7 @@ static void finish_call(struct sw_call *call)
 	struct sw_conn *c = call->conn;
 	struct sw_message *m = call->message;
 
+	/* Before sw_conn_answered(), which may free the connection, and the message with it. */
 	free(call);
 	sw_conn_answered(c, m);
 }
@@ -87,6 +90,7 @@ void sw_call_errors(struct sw_call *call, int code, const struct sw_err *list, s
 {
 	struct sw_buf *out = open_answer(call);
 
+	/* Counted even where nobody gets the answer: the figure is of requests that failed. */
 	call->d->net.n_errors++;
 	if (out != NULL)
 		sw_rpc_write_errors(out, call->id, code, list, n, more);

@@ -57,9 +57,13 @@ void sw_conn_close(struct sw_conn *c)
 	/* Its end may be found twice: by a read, and by a write that fails. */
 	if (c->closing)
 		return;
+	/* From here on every path back into this connection (a call's answer, a write's callback, a
+	 * turn in the queue) finds it closing and lets go; none of them may find it on a list. */
 	c->closing = true;
 	LIST_REMOVE(c, link);
 	d->net.conn_n--;
+	/* sw_conn_flush_all() walks a list that it has taken off d->net.dirty, and skips those that
+	 * close; only one that is still on the daemon's own list has to leave it. */
 	for (struct sw_conn **p = &d->net.dirty; c->dirty && *p != NULL; p = &(*p)->next_dirty)
 		if (*p == c) {
 			*p = c->next_dirty;
@@ -75,6 +79,8 @@ void sw_conn_close(struct sw_conn *c)
 	sw_conn_charge(c);
 	/* Last: it is off all lists, so those above cannot meet it there while they let go. */
 	d->net.events->gone(c);
+	/* libuv calls on_written() with UV_ECANCELED for every write under way before on_closed(),
+	 * so their texts are freed by their own callback. */
 	uv_close((uv_handle_t *)&c->pipe, on_closed);
 }
 
@@ -95,6 +101,8 @@ static void start_requests(struct sw_conn *c, struct sw_message *m)
 
 static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status framing)
 {
+	/* In the queue before it is read: even an answer that says its line is no JSON has its
+	 * place behind the answers of earlier lines. */
 	struct sw_message *m = sw_conn_push_message(c);
 
 	if (m == NULL) {
@@ -111,6 +119,8 @@ static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status
 
 		(void)sw_err_set(&err, SW_TOO_BIG, "the line is longer than %zu bytes",
 				 SW_FRAME_MAX);
+		/* The frame has thrown the line away and goes on behind it, so the connection
+		 * stays: a client that sends one too long keeps its other requests. */
 		sw_rpc_write_error(&m->out, NULL, SW_RPC_LIMIT, &err);
 		c->d->net.n_errors++;
 	} else {
@@ -136,7 +146,9 @@ static bool take_next(struct sw_conn *c)
 	char *line;
 	size_t len;
 
-	/* Answers come first: on_written() and sw_conn_flush_all() come back here. */
+	/* Answers come first: on_written() and sw_conn_flush_all() come back here. A batch that has
+	 * begun comes first and alone: a line behind it would otherwise be started before the
+	 * batch's last requests, and two writes of one client would change places. */
 	if (must_wait(c))
 		return false;
 	if (c->batch != NULL) {
@@ -190,6 +202,8 @@ void sw_conn_read_lines(struct sw_conn *c)
 		sw_conn_free_when_done(c);
 		return;
 	}
+	/* The bytes that wait are in the frame already, so libuv will never report them: either the
+	 * queue of turns comes back for them, or an answer that makes room does. */
 	const bool waits = c->batch != NULL || sw_frame_pending(&c->frame);
 	const bool full = must_wait(c);
 	if (full || !sw_frame_unfinished(&c->frame))
@@ -284,6 +298,8 @@ static bool admit(struct sw_conn *c)
 	if (uv_fileno((uv_handle_t *)&c->pipe, &fd) != 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
 		return false;
+	/* As the kernel noted them when the peer connected; worker.hello compares the pid with that
+	 * of the process which was started. */
 	c->uid = peer.uid;
 	c->pid = peer.pid;
 	/* Root may speak to every daemon: it could read its memory anyhow. */
@@ -319,6 +335,8 @@ static struct sw_conn *create_conn(struct sw_daemon *d)
 		free(c); /* libuv knows nothing of c yet: the only direct free */
 		return NULL;
 	}
+	/* From uv_pipe_init() on only uv_close() may end it: the handle is on the loop's list, and
+	 * begin() closes whatever could not be served. */
 	c->pipe.data = c;
 	STAILQ_INIT(&c->messages);
 	LIST_INSERT_HEAD(&d->net.conns, c, link);
@@ -341,7 +359,8 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
 	struct sw_conn *c = create_conn(d);
 
 	/* libuv is deaf to the listener until this one is accepted: the next turn comes back for
-	 * it. */
+	 * it. Without memory libuv holds the accepted descriptor, and sw_server_turn() tries
+	 * again. */
 	d->net.accept_owed = c == NULL;
 	if (c != NULL)
 		begin(c, uv_accept(listener, (uv_stream_t *)&c->pipe));

@@ -29,10 +29,14 @@ void sw_conn_shed(struct sw_daemon *d)
 		struct sw_conn *c, *next;
 		size_t most = 0;
 
+		/* Not the greediest alone: a crowd of equals is cut in one pass, and not by a
+		 * search for each. */
 		LIST_FOREACH (c, &d->net.conns, link)
 			most = c->bytes > most ? c->bytes : most;
 		for (c = LIST_FIRST(&d->net.conns); c != NULL && d->net.bytes > SW_CONN_MAX_HELD;
 		     c = next) {
+			/* sw_conn_close() takes c off this list. It closes no other one: `gone` of
+			 * the rooms above ends holds and slots, never connections. */
 			next = LIST_NEXT(c, link);
 			/* Half as much as the greediest is little: those are cut only if the others
 			 * were not enough. */
@@ -50,7 +54,9 @@ static const char *overdue(struct sw_conn *c, int64_t now_us)
 {
 	const size_t backlog = sw_conn_backlog(c);
 
-	/* So little unread is no sign of a slow reader. */
+	/* So little unread is no sign of a slow reader. Measured by bytes that the peer has taken,
+	 * not by its silence: one that reads a large answer in small pieces is slow, yet it
+	 * moves. */
 	if (backlog < SW_CONN_MAX_BACKLOG / 4) {
 		c->slow_us = 0;
 	} else if (c->slow_us == 0 || c->sent - backlog > c->slow_taken) {

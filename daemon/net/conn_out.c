@@ -80,6 +80,8 @@ static void on_written(uv_write_t *req, int status)
 
 	free(w->text);
 	free(w);
+	/* The bytes were the connection's only copy of these answers, so nothing can be sent in
+	 * their place: the peer has to ask again on another connection. */
 	if (status < 0) {
 		sw_conn_close(c); /* after sw_conn_close() this is UV_ECANCELED: no-op */
 		return;
@@ -104,6 +106,8 @@ static void send_bytes(struct sw_conn *c, struct sw_buf *b)
 	text = sw_buf_take(b, &len);
 	if (text == NULL || (w = sw_malloc(sizeof *w)) == NULL)
 		goto fail;
+	/* libuv keeps a pointer into it until on_written(), also when the connection closes
+	 * before. */
 	w->text = text;
 	c->sent += len;
 	const uv_buf_t out = uv_buf_init(text, (unsigned)len);
@@ -125,6 +129,8 @@ static void add_answers(struct sw_buf *out, struct sw_message *m)
 	if (m->out.len > 0)
 		(void)sw_buf_adds(&m->out, "\n");
 	if (out->len == 0 && out->failed == SW_OK) {
+		/* The empty buffer goes into the message, so that free_message() finds something
+		 * valid to free. */
 		const struct sw_buf none = *out;
 
 		*out = m->out;
@@ -148,6 +154,8 @@ static void flush(struct sw_conn *c)
 	while ((m = STAILQ_FIRST(&c->messages)) != NULL && m->n_open == 0 && !sw_conn_is_slow(c) &&
 	       (out.len == 0 || out.len + m->out.len < SW_CONN_MAX_BACKLOG)) {
 		add_answers(&out, m);
+		/* Its tree goes with it. No call points into that any more: n_open is 0, and each
+		 * call counts. */
 		STAILQ_REMOVE_HEAD(&c->messages, next);
 		c->n_messages--;
 		c->asked -= m->asked;
@@ -168,6 +176,7 @@ void sw_conn_flush_all(struct sw_daemon *d)
 {
 	struct sw_conn *c, *next;
 
+	/* First, so that no answer is written to one that is about to be cut for its memory. */
 	sw_conn_shed(d);
 	c = d->net.dirty;
 	d->net.dirty = NULL; /* what becomes dirty from here on is for the next turn */
@@ -178,6 +187,8 @@ void sw_conn_flush_all(struct sw_daemon *d)
 		if (c->closing)
 			continue;
 		flush(c);
+		/* Only now: reading was stopped because answers were in the way, and these have
+		 * just left. */
 		if (!c->closing && c->stopped && sw_conn_can_read(c))
 			sw_conn_read_lines(c);
 	}

@@ -28,6 +28,8 @@ static const struct sw_handler *find_handler(const struct sw_daemon *d, const ch
 
 sw_status sw_dispatch_verify(const struct sw_daemon *d, struct sw_err *err)
 {
+	/* Both ways, at the start: a method without a handler, or the reverse, is a mistake of the
+	 * build, and is found by every run of it and not by the first client that calls it. */
 	assert(d->net.handler_n <= HANDLER_MAX);
 	for (size_t i = 0; i < sw_methods_size(d->net.methods); i++)
 		if (find_handler(d, sw_methods_name(d->net.methods, i)) == NULL)
@@ -88,6 +90,8 @@ void sw_dispatch_request(struct sw_conn *c, struct sw_message *m)
 		envelope_error(c, m, req.id, SW_RPC_INVALID_REQUEST, &err);
 		return;
 	}
+	/* params stay in the message's tree: they live until the last call of the message is
+	 * answered. */
 	call = sw_call_create(c, m, req.id, req.params);
 	/* Without memory for an answer the order of answers would break. */
 	if (call == NULL) {
@@ -125,6 +129,8 @@ static void find_requests(struct sw_conn *c, struct sw_message *m, sw_status rc,
 	if (n == 0)
 		(void)sw_err_set(err, SW_INVALID, "an empty batch");
 	else if (n > BATCH_MAX)
+		/* Each request costs a call and an answer before the first of them can leave, so
+		 * their number bounds what one line of 1 MiB can make of memory. */
 		(void)sw_err_set(err, SW_TOO_BIG, "a batch of %d requests; at most %d are allowed",
 				 n, BATCH_MAX);
 	if (err->code != SW_OK) {
@@ -151,7 +157,8 @@ static void run_read_line(void *arg)
 {
 	struct long_line *l = arg;
 
-	/* Nobody waits for it any more. */
+	/* Nobody waits for it any more. `closing` alone of the connection may be read here (it is
+	 * atomic): a peer that has gone should not cost the pool the reading of its megabyte. */
 	if (!l->job.c->closing)
 		l->rc = sw_json_parse(&l->m->tree, l->text, l->len, &l->err);
 }
@@ -166,6 +173,8 @@ static void on_line_read(void *arg, bool stopping)
 	l->m->unread = false;
 	if (!c->closing) {
 		find_requests(c, l->m, l->rc, &l->err);
+		/* Not at once: this runs between two turns, and others wait in the queue since
+		 * before. */
 		sw_conn_go_on_later(c);
 	}
 	sw_conn_answered(c, l->m);
@@ -181,6 +190,8 @@ static void read_long_line(struct sw_conn *c, struct sw_message *m, const char *
 		return;
 	}
 	*l = (struct long_line){.m = m, .rc = SW_BUSY, .err = SW_ERR_INIT, .len = len};
+	/* The frame's buffer is used again as soon as the loop goes on, and the pool reads
+	 * meanwhile. */
 	memcpy(l->text, line, len);
 	/* Held open, so that neither the message nor the connection is freed under the thread. */
 	m->unread = true;

@@ -27,6 +27,8 @@ static void on_after_work(uv_work_t *work, int status)
 	struct sw_daemon *d = job->c->d;
 
 	(void)status; /* never cancelled */
+	/* By what it took, measured: what a spec or a re-run costs cannot be told before. The time
+	 * that the job waited for a thread is not its client's. */
 	sw_turns_charge(&job->pool->turns, job->turn.client, d->clock->mono_us() - job->from_us);
 	job->pool->running--;
 	/* First, because done may free the job and close its connection. */
@@ -42,11 +44,15 @@ static void start_next(struct sw_daemon *d, struct sw_pool *pool)
 	       (job = (struct sw_pool_job *)sw_turns_take(&pool->turns, NULL, NULL)) != NULL) {
 		/* A stop waits for what runs, and starts nothing more. */
 		if (d->phase != SW_UP) {
+			/* The call that belongs to it is open, and its connection is freed only
+			 * when it is answered. */
 			job->done(job->arg, true);
 			continue;
 		}
 		pool->running++;
 		if (uv_queue_work(d->loop, &job->work, on_work, on_after_work) != 0)
+			/* uv_queue_work() fails only without a function to run; a job that is lost
+			 * leaves its client waiting for ever. */
 			sw_daemon_die("compute for a request", SW_INTERNAL);
 	}
 }

@@ -53,7 +53,8 @@ static bool on_key(void *user, const char *identity, unsigned char key[SW_PORT_K
 	struct sw_port *p = user;
 
 	pthread_mutex_lock(&p->lock);
-	/* "" is what a free place has. */
+	/* "" is what a free place has. Copied out under the lock: sw_port_drop_key() wipes the
+	 * place, and OpenSSL uses the key for the rest of the handshake. */
 	const struct port_key *k = *identity != '\0' ? find_key(p, identity) : NULL;
 	if (k != NULL)
 		memcpy(key, k->key, sizeof k->key);
@@ -66,6 +67,8 @@ static void on_joined(void *user, const char *identity, int fd)
 	struct sw_port *p = user;
 
 	pthread_mutex_lock(&p->lock);
+	/* The table bounds what a flood of handshakes can leave here while the loop is busy; each
+	 * place holds a descriptor. */
 	const bool room = p->joined_n < JOINED_MAX;
 	if (room) {
 		struct port_joined *j = &p->joined[p->joined_n++];
@@ -111,6 +114,8 @@ static void on_wake(uv_async_t *a)
 	pthread_mutex_lock(&p->lock);
 	n = p->joined_n;
 	p->joined_n = 0;
+	/* A copy, so that the lock is not held while connections are made: the listener's thread
+	 * would stand still with all handshakes behind it. */
 	memcpy(j, p->joined, n * sizeof j[0]);
 	for (size_t i = 0; i < n; i++) /* its key may have gone meanwhile */
 		if (find_key(p, j[i].identity) == NULL) {
@@ -165,6 +170,8 @@ bool sw_port_add_key(struct sw_daemon *d, const char *identity,
 	if (p == NULL)
 		return false;
 	pthread_mutex_lock(&p->lock);
+	/* An identity is a job's name, which is never given twice (daemon/pilot): a second key for
+	 * one would let an old job speak for a new one. */
 	k = find_key(p, identity) == NULL ? find_key(p, "") : NULL;
 	if (k != NULL) {
 		(void)snprintf(k->identity, sizeof k->identity, "%s", identity);
@@ -201,6 +208,7 @@ void sw_port_stop(struct sw_daemon *d)
 		sw_tls_listener_close(p->listener); /* ends its thread: nobody else is left */
 	p->listener = NULL;
 	for (size_t i = 0; i < p->joined_n; i++)
+		/* The lock is not needed: the thread that shared the table has ended. */
 		(void)close(p->joined[i].fd);
 	p->joined_n = 0;
 	uv_close((uv_handle_t *)&p->wake, NULL);

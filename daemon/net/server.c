@@ -28,6 +28,8 @@ static size_t conn_limit(void)
 	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
 		return 256;
 	if (r.rlim_cur < most && r.rlim_cur < r.rlim_max) {
+		/* Only the soft limit, which a process may raise to its hard one without any
+		 * privilege. */
 		r.rlim_cur = r.rlim_max < most ? r.rlim_max : most;
 		(void)setrlimit(RLIMIT_NOFILE, &r);
 		(void)getrlimit(RLIMIT_NOFILE, &r);
@@ -48,6 +50,7 @@ static bool answered(const char *path)
 	/* Without a descriptor to ask by, bind() says what is wrong. */
 	if (fd < 0)
 		return false;
+	/* The path fits: proto/socket_path.h and the reader of --socket bound it to sun_path. */
 	memcpy(a.sun_path, path, strlen(path) + 1);
 	yes = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0 || errno == EAGAIN;
 	(void)close(fd);
@@ -97,6 +100,7 @@ static sw_status clear_path(const char *path, struct sw_err *err)
 	/* Nothing is there to clear, or it cannot be seen: bind() says why then. */
 	if (lstat(path, &st) != 0)
 		return SW_OK;
+	/* Anything but a socket is someone's file, named by mistake: it is never removed. */
 	if (!S_ISSOCK(st.st_mode))
 		return sw_err_set(err, SW_CONFLICT, "%s is there and is not a socket", path);
 	if (answered(path))
@@ -147,7 +151,11 @@ static sw_status listen_at(struct sw_daemon *d, int fd, struct sw_err *err)
 	if (uv != 0)
 		(void)close(fd);
 	else
+		/* The kernel cuts the backlog to net.core.somaxconn; what is asked for beyond costs
+		 * nothing. */
 		uv = uv_listen((uv_stream_t *)&d->net.listener, 1024, on_connection);
+	/* Device and inode, because a path says nothing: another daemon may have removed the file
+	 * and bound its own there. */
 	if (uv == 0 && lstat(d->config.socket, &st) == 0) {
 		d->net.socket_dev = st.st_dev;
 		d->net.socket_ino = st.st_ino;
@@ -166,6 +174,8 @@ sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err)
 
 	if (rc != SW_OK)
 		return rc;
+	/* Before the first accept: a connection over the number of descriptors would take one that
+	 * the store needs for its log. */
 	d->net.conn_max = conn_limit();
 	d->net.bound = !given;
 	return listen_at(d, fd, err);
@@ -202,6 +212,9 @@ void sw_server_tick(struct sw_daemon *d, int64_t now_us)
 		sw_log(SW_LOG_WARN, "server.socket",
 		       "socket=\"%s\" why=\"its file was removed: made again\"", d->config.socket);
 		d->net.socket_why[0] = '\0';
+		/* A libuv handle listens on one descriptor for its whole life: the new one needs
+		 * the handle back first. Connections that exist stay, they have handles of their
+		 * own. */
 		uv_close((uv_handle_t *)&d->net.listener, on_listener_closed);
 	} else if (strcmp(d->net.socket_why, err.msg) != 0) {
 		(void)snprintf(d->net.socket_why, sizeof d->net.socket_why, "%s", err.msg);
@@ -214,7 +227,9 @@ void sw_server_stop(struct sw_daemon *d)
 {
 	if (uv_is_closing((uv_handle_t *)&d->net.listener))
 		return;
-	/* Another daemon may have its own there by now. */
+	/* Another daemon may have its own there by now. A socket that systemd bound stays: it hands
+	 * the same one to the next start, and clients that connect meanwhile wait in its
+	 * backlog. */
 	if (d->net.bound && is_in_place(d))
 		(void)unlink(d->config.socket);
 	uv_close((uv_handle_t *)&d->net.listener, NULL);

@@ -25,6 +25,8 @@ int64_t sw_budget_gpu_ms(const struct sw_running *live, int64_t now_ms)
 {
 	int64_t ms = live->budget.gpu_ms;
 
+	/* Attempts that ended are in gpu_ms; those that run have only their start, so their part is
+	 * counted anew each time it is asked for. */
 	for (size_t i = 0; i < live->d->slot.slot_n; i++) {
 		const struct sw_slot *s = &live->d->slot.slots[i];
 

@@ -16,6 +16,8 @@ struct sw_change *sw_change_begin(struct sw_daemon *d, struct sw_call *call)
 {
 	struct sw_change *c = sw_calloc(1, sizeof *c);
 
+	/* No memory is no answer here: the caller is about to move the state machine, which has no
+	 * way back. */
 	if (c == NULL || sw_tx_create(&c->tx) != SW_OK)
 		sw_daemon_die("begin a change", SW_NOMEM);
 	c->d = d;
@@ -52,6 +54,8 @@ static void free_change(struct sw_change *c)
 
 void sw_change_drop(struct sw_change *c)
 {
+	/* Only where no step was taken: the rows of a step that was taken and thrown away would
+	 * leave the store behind the state machine for ever. */
 	sw_tx_destroy(c->tx); /* a commit takes it instead */
 	free_change(c);
 }
@@ -61,7 +65,8 @@ static void on_committed(void *arg)
 	struct sw_change *c = arg;
 
 	/* The answer first: what runs next may take steps, and hold the loop for a slice of a
-	 * sweep. */
+	 * sweep. The call's connection may have closed meanwhile; then the text is dropped, and the
+	 * change counts. */
 	if (c->call != NULL)
 		sw_call_result(c->call, &c->reply);
 	for (const struct sw_change_effect *e = c->effects; e != NULL; e = e->next)

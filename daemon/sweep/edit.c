@@ -22,6 +22,8 @@ void sw_settings_init(struct sw_settings *s, const struct sw_spec *spec)
 
 void sw_settings_edit(struct sw_settings *s, const struct sw_edits *e)
 {
+	/* A member that the edit does not name stays: an edit says what changes, not what the
+	 * settings are. */
 	if (e->has_weight)
 		s->weight = e->weight;
 	if (e->has_time)
@@ -68,6 +70,8 @@ static sw_status no_param(const struct sw_spec *spec, const char *name, const ch
 static sw_status read_range(struct sw_range *out, const struct sw_spec *spec, const cJSON *range,
 			    struct sw_err *err)
 {
+	/* By name, as it was typed; what is stored and replayed is the name, too, for places of
+	 * parameters follow from the spec. */
 	const int i = sw_spec_param_find(spec, range->string);
 	const cJSON *v;
 	char ptr[sizeof err->ptr] = "/ranges";
@@ -181,6 +185,8 @@ static void write_ranges(struct sw_jw *w, const struct sw_edits *e, const struct
 		const struct sw_spec_param *p = &live->spec->params[r->param];
 
 		sw_jw_kobj(w, p->name);
+		/* As the parameter prints its numbers (an integer without a point), so that `sweep
+		 * show` and the spec agree to the letter. */
 		sw_jw_key(w, "min");
 		sw_plan_number(w, p, old ? was->min : r->min);
 		sw_jw_key(w, "max");

@@ -14,14 +14,20 @@ static void forget(struct sw_marks *m, size_t i, size_t n)
 
 void sw_marks_drop(struct sw_marks *m)
 {
+	/* A number of its own: a watcher that has seen everything until now is behind by this, and
+	 * gets a snapshot. */
 	m->dropped = ++m->number;
 	m->n = 0;
 }
 
 static void drop_half(struct sw_marks *m)
 {
+	/* Half at a time, so that the move of the rest costs O(1) a mark. A watcher that is further
+	 * behind than the oldest mark gets a snapshot instead. */
 	m->dropped = m->v[SW_MARKS_MAX / 2 - 1].number;
 	forget(m, 0, SW_MARKS_MAX / 2);
+	/* Marks are made only while somebody has looked lately: SW_MARKS_LOOKS times this is how
+	 * long a sweep that nobody watches goes on paying for them. */
 	m->looks--;
 }
 
@@ -60,9 +66,12 @@ bool sw_marks_since(const struct sw_marks *m, uint64_t since, struct sw_mark *ou
 {
 	*n = 0;
 	*next = m->number;
+	/* Above the number: it was given by another daemon, whose clock was ahead. */
 	if (since < m->dropped || since > m->number)
 		return false;
 	for (size_t i = sw_array_place(m->v, m->n, sizeof *m->v, since + 1); i < m->n; i++) {
+		/* The answer ends at the last that fits, so the watcher's next call begins there
+		 * and misses none. */
 		if (*n == most) {
 			*next = out[most - 1].number;
 			break;

@@ -14,6 +14,8 @@ struct sw_running *sw_running_of(struct sw_call *call)
 	if (sweep >= 1 && (uint64_t)sweep <= d->sweep.sweep_n) {
 		struct sw_running *live = d->sweep.sweeps[sweep - 1];
 
+		/* A sweep that is being deleted is hidden from the first mark on, though its files
+		 * and rows still go. */
 		if (!sw_row_is_gone(live->gone))
 			return live;
 		sw_call_refuse(call, SW_NOT_FOUND, "/sweep", "sweep %lld was deleted",
@@ -48,6 +50,8 @@ void sw_running_unload(struct sw_running *live)
 	live->runs = NULL;
 	live->run_cap_n = 0;
 	live->oldest = 1;
+	/* The number stays, so that one who watched before it was unloaded is still known to be
+	 * behind or not. */
 	sw_marks_fini(&live->view.changes);
 }
 
@@ -67,6 +71,8 @@ static struct sw_running *push_live(struct sw_daemon *d, const char *name, const
 
 	if (live == NULL)
 		return NULL;
+	/* Copies, because the spec goes when the sweep is unloaded, and lists of sweeps show these
+	 * for all. */
 	live->name = sw_strdup(name);
 	live->metric = metric != NULL ? sw_strdup(metric) : NULL;
 	live->metric_seen = metric == NULL; /* there is none that reports could lack */
@@ -103,6 +109,8 @@ static int64_t least_account(const struct sw_running *live, bool waiting)
 		if (o == live || o->driven || o->sched == NULL || o->state != SW_SWEEP_RUNNING ||
 		    (waiting && !sw_sweep_has_work(o->sched)))
 			continue;
+		/* The other's account as this one's weight has it: only so are the two in one
+		 * unit. */
 		const int64_t us = sw_share_join(&o->claim.share, 1, live->claim.share.weight);
 		if (least_us < 0 || us < least_us)
 			least_us = us;
@@ -221,6 +229,7 @@ sw_status sw_running_runs(struct sw_running *live, uint64_t n)
 		return SW_NOMEM;
 	/* A run of zeros is that of a trial that does not run. */
 	if (live->run_cap_n > had)
+		/* The array may have moved: nobody keeps a pointer to a run over a step. */
 		memset(live->runs + had, 0, (live->run_cap_n - had) * sizeof *live->runs);
 	return SW_OK;
 }

@@ -13,6 +13,7 @@ struct sw_wait *sw_wait_add(struct sw_waits *waits, struct sw_call *call)
 		return NULL;
 	w->call = call;
 	w->since_us = call->d->clock->mono_us();
+	/* A zeroed struct is an empty list: its tail is set with the first. */
 	if (waits->head == NULL)
 		waits->tail = &waits->head;
 	*waits->tail = w;
@@ -29,6 +30,7 @@ struct sw_call *sw_wait_take(struct sw_waits *waits, struct sw_wait **at)
 		return NULL;
 	struct sw_call *call = w->call;
 	*at = w->next;
+	/* The last one goes: the next to come has to be hung where this one hung. */
 	if (waits->tail == &w->next)
 		waits->tail = at;
 	waits->n--;

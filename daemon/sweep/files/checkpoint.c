@@ -24,6 +24,8 @@ sw_status sw_checkpoint_make_folder(const struct sw_running *live, struct sw_err
 	sw_checkpoint_folder(live, path);
 	char *const last = strrchr(path, '/');
 	for (int depth = 0; depth < 2; depth++) {
+		/* At most two levels, and each checked on its own: `mkdir -p` would follow a link
+		 * at the upper one. */
 		*last = depth == 0 ? '\0' : '/';
 		if (mkdir(path, 0700) != 0 && errno != EEXIST)
 			return sw_err_set(err, SW_IO, "cannot make the folder %s: %s", path,
@@ -47,6 +49,8 @@ bool sw_checkpoint_read_name(const char *name, uint64_t *trial, uint64_t *step, 
 		if (sscanf(name, "%19llu.%15s", &t, rest) != 2 ||
 		    (strcmp(rest, "resume") != 0 && strncmp(rest, "live-", 5) != 0))
 			return false;
+		/* A program's folder that is being saved, or goes away, has no step: behind the
+		 * whole ones it is judged as the newest of its trial. */
 		s = UINT64_MAX; /* after all that are whole */
 	}
 	*trial = t;
@@ -57,6 +61,8 @@ bool sw_checkpoint_read_name(const char *name, uint64_t *trial, uint64_t *step, 
 int sw_checkpoint_open(int at, const char *path)
 {
 	const char *name = at == AT_FDCWD ? path : strrchr(path, '/') + 1;
+	/* One component at a time from an open folder, so no part of the path can become a link
+	 * between check and use. */
 	const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	const int code = errno;
@@ -65,6 +71,7 @@ int sw_checkpoint_open(int at, const char *path)
 		sw_log(SW_LOG_WARN, "checkpoint.folder",
 		       "path=\"%s\" why=\"%s: nothing is removed\"", path,
 		       code == ENOTDIR ? "it is a link, or not a folder" : strerror(code));
+	/* sw_log() may have changed it, and sw_files_erase() asks for ENOENT. */
 	errno = code;
 	return fd;
 }

@@ -57,9 +57,11 @@ static void on_gone(void *arg)
 
 	sw_log(SW_LOG_INFO, "sweep.deleted", "sweep=%lld kept=%lld bytes=%lld",
 	       (long long)e->live->sweep, (long long)e->spared, (long long)e->bytes);
+	/* The one under way stands first (sw_erase_tick()), and others are only added behind it. */
 	assert(d->sweep.erasing == e);
 	d->sweep.erasing = e->next;
 	free(e);
+	/* Taken again: the next deletion on a full disk needs it as this one may have. */
 	sw_statedir_reserve(d->config.database, true);
 	sw_erase_tick(d);
 }
@@ -72,12 +74,16 @@ static void on_erased(void *arg, int64_t bytes)
 	char cause[80];
 	struct sw_jw w;
 
+	/* Only now that files and rows are gone: a crash before this commit finds SW_GONE_SOON and
+	 * deletes what is left. */
 	live->gone = e->spared != 0 ? SW_GONE_BUT_BEST : SW_GONE_ALL;
 	(void)snprintf(cause, sizeof cause, "deleted but for its best trial, %lld",
 		       (long long)e->spared);
 	sw_tx_sweep_gone(c->tx, live->sweep, live->gone, live->spared,
 			 e->spared != 0 ? cause : NULL);
 	e->bytes += bytes;
+	/* Stays in the list until on_gone(): a stop in between finds it without a call, and has
+	 * nothing to refuse. */
 	e->call = NULL; /* the change answers it */
 	sw_jw_init_obj(&w, &c->reply);
 	sw_jw_kint(&w, "sweep", live->sweep);
@@ -128,6 +134,8 @@ static void on_removed(uv_work_t *work, int status)
 		retry_later(e);
 		return;
 	}
+	/* Rows after files: the rows say which sweep the files were of, and are what a start finds
+	 * them by. */
 	const sw_status rc =
 		sw_store_erase(live->d->store, live->sweep, live->spared, on_erased, e);
 	if (rc != SW_OK)
@@ -139,6 +147,8 @@ static void run_remove(uv_work_t *work)
 	struct sw_erase *e = work->data;
 
 	e->err = (struct sw_err)SW_ERR_INIT;
+	/* e is the pool's until on_removed(): the loop touches its `call` alone, which this does
+	 * not. */
 	e->rc = sw_files_erase(e->live->d, e->live->sweep, (uint64_t)e->spared, &e->bytes, &e->err);
 }
 
@@ -153,6 +163,8 @@ void sw_erase_tick(struct sw_daemon *d)
 		at = &e->next;
 	if (e == NULL)
 		return; /* each of them waits for a worker, or for its next try */
+	/* To the front: what is under way is always the first, so nothing else has to say which it
+	 * is. */
 	*at = e->next;
 	e->next = d->sweep.erasing;
 	d->sweep.erasing = e;
@@ -168,6 +180,8 @@ static void join_others(struct sw_erase *e)
 {
 	struct sw_erase **at = &e->live->d->sweep.erasing;
 
+	/* Its mark is on the way to the disk. Were its files removed first, a crash would leave a
+	 * sweep that is there and has lost them. */
 	e->again_us = INT64_MAX;
 	while (*at != NULL)
 		at = &(*at)->next;
@@ -200,7 +214,9 @@ static void mark_sweep(struct sw_erase *e)
 		free(e);
 		return;
 	}
+	/* On a full disk SQLite needs room to write the mark: the reserve is what gives it one. */
 	sw_statedir_reserve(live->d->config.database, false);
+	/* Without the call: it is answered when all is gone, by the change of on_erased(). */
 	struct sw_change *c = sw_change_begin(live->d, NULL);
 	live->gone = SW_GONE_SOON; /* at once: nobody may wake it any more */
 	live->spared = e->spared;
@@ -276,12 +292,15 @@ void sw_erase_start(struct sw_daemon *d)
 		struct sw_erase *e = new_erase(live);
 		e->spared = live->spared;
 		join_others(e);
+		/* The mark is in the store since an earlier run; there is nothing to wait for. */
 		on_marked(e);
 	}
 }
 
 void sw_erase_stop(struct sw_daemon *d)
 {
+	/* The pool's threads ask it between two files: a stop waits for one file, not for a
+	 * folder. */
 	atomic_store(&d->sweep.stopping, true);
 	for (struct sw_erase *e = d->sweep.erasing; e != NULL; e = e->next)
 		refuse_erase(e, SW_BUSY,

@@ -55,6 +55,8 @@ static void on_stored(void *arg)
 {
 	struct sw_running *live = arg;
 
+	/* Counted, not a flag: several steps may be on their way to the disk at once, and the rows
+	 * are whole when none is. */
 	live->files.storing--;
 	mark_sweep(live->d, live->sweep);
 	sw_files_tick(live->d, live->d->clock->mono_us());
@@ -96,6 +98,8 @@ void sw_files_stepped(struct sw_change *c, struct sw_running *live, const struct
 	}
 	if (!changed)
 		return;
+	/* After the commit: a pass that read the rows before it would judge by the state before
+	 * this step, and delete what this step has just called for. */
 	live->files.storing++;
 	sw_change_after(c, on_stored, live);
 }
@@ -112,6 +116,8 @@ void sw_files_start(struct sw_daemon *d)
 		char *end;
 		const long long sweep = strtoll(e->d_name, &end, 10);
 
+		/* Folders, not sweeps: one whose sweep is gone from the store is cleared, too
+		 * (running_of() gives NULL for it). */
 		if (sweep >= 1 && *end == '\0')
 			mark_sweep(d, sweep);
 	}
@@ -130,6 +136,8 @@ static void add_file(struct sw_files_pass *p, int folder, const char *name)
 	    !sw_checkpoint_read_name(name, &file.trial, &file.step, &file.whole) ||
 	    fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return;
+	/* A list that lacks a file is still safe, since what is not listed is not deleted; but a
+	 * trial's best would be chosen among the wrong ones. */
 	if (!sw_array_reserve(&f->v, &f->cap, f->n + 1, sizeof *f->v)) {
 		p->rows.rc = SW_NOMEM;
 		return;
@@ -162,7 +170,9 @@ static void remove_file(int folder, const struct sw_file *file)
 {
 	struct stat st;
 
-	/* A worker has written another of that name since, or it is gone. */
+	/* A worker has written another of that name since, or it is gone. By inode: the name says
+	 * trial and step, and an attempt that was repeated from an earlier checkpoint writes the
+	 * same step again. */
 	if (fstatat(folder, file->name, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_ino != file->inode)
 		return;
 	if (!sw_tree_remove(folder, file->name) && errno != ENOENT)
@@ -183,9 +193,13 @@ static void remove_files(uv_work_t *work)
 	sw_files_judge(f);
 	for (size_t i = 0; f->spec.max_mb != 0 && i < f->n; i++)
 		if (f->v[i].stays && f->v[i].whole)
+			/* Only of those that stay, and only where a limit is: a program's
+			 * checkpoint may be a folder of thousands of files. */
 			f->v[i].bytes = sw_tree_bytes(dirfd(dir), f->v[i].name);
 	p->rows.rc = sw_files_shrink(f, &p->over, &bytes);
 	for (size_t i = 0; p->rows.rc == SW_OK && i < f->n; i++)
+		/* What a stop leaves here the next start finds: it marks every sweep that has a
+		 * folder. */
 		if (!f->v[i].stays && !atomic_load(&p->d->sweep.stopping))
 			remove_file(dirfd(dir), &f->v[i]);
 	(void)closedir(dir);
@@ -213,6 +227,8 @@ static void finish_pass(struct sw_files_pass *p)
 	if (live != NULL && (p->rows.rc == SW_NOMEM || p->rows.rc == SW_BUSY))
 		mark_sweep(d, p->rows.sweep);
 	if (live != NULL)
+		/* At most a twentieth of the time goes into looking, however large the folder
+		 * is. */
 		live->files.due_us = now_us + (rest > EVERY_US ? rest : EVERY_US);
 	sw_files_fini(&p->rows.files);
 	d->sweep.files.busy = false;
@@ -222,6 +238,8 @@ static void finish_pass(struct sw_files_pass *p)
 /* Does a worker still write, or end, what a trial of the sweep leaves? */
 static bool is_over_on(const struct sw_slot *s, int64_t sweep)
 {
+	/* A worker that has told its trial's end may still be writing that trial's last file, or
+	 * removing a program's folder, until it asks for the next. */
 	return s->state != SW_SLOT_BUSY &&
 	       ((s->program && s->last_trial == 0) || (s->writes && s->last_sweep == sweep));
 }
@@ -240,7 +258,8 @@ static void on_removed(uv_work_t *work, int status)
 		       (long long)p->rows.sweep);
 	if (live != NULL)
 		live->files.over = p->over;
-	/* What the rows say of the best is as late as they are. */
+	/* What the rows say of the best is as late as they are. A step since then may have brought
+	 * a better one, which take_record() has noted already. */
 	if (live != NULL && p->rows.rc == SW_OK && !live->files.marked &&
 	    live->files.storing == 0) {
 		live->files.record_trial = p->rows.record_trial;
@@ -258,6 +277,8 @@ static void hold_files(struct sw_files_pass *p)
 	struct sw_files *f = &p->rows.files;
 	const struct sw_running *live = running_of(p->d, p->rows.sweep);
 
+	/* On the loop, and after the rows were read: a worker that has asked for its next trial
+	 * since then is not held any more, and its row says the rest. */
 	p->last = live == NULL || live->ended_ms != 0;
 	/* Nobody writes for a sweep that is not known. */
 	for (size_t i = 0; live != NULL && i < p->d->slot.slot_n; i++) {
@@ -281,6 +302,7 @@ static void on_read(void *arg)
 	struct sw_files_pass *p = arg;
 
 	if (p->rows.rc != SW_OK || p->d->phase != SW_UP)
+		/* A stop: what was found is forgotten, for the start does it again. */
 		finish_pass(p);
 	else if (sw_files_read_more(&p->rows))
 		read_more(p);
@@ -306,6 +328,7 @@ static void on_listed(uv_work_t *work, int status)
 	struct sw_files_pass *p = work->data;
 
 	(void)status; /* never cancelled */
+	/* An empty folder costs no read of rows. */
 	if (p->rows.rc != SW_OK || p->rows.files.n == 0 || p->d->phase != SW_UP)
 		finish_pass(p);
 	else
@@ -320,6 +343,8 @@ static void begin_pass(struct sw_daemon *d, int64_t sweep, int64_t now_us)
 	if (w->pass == NULL)
 		w->pass = sw_daemon_calloc(1, sizeof *w->pass, "remove checkpoints");
 	struct sw_files_pass *p = w->pass;
+	/* The account of the store's reads goes over from pass to pass, or each would start level
+	 * with the clients and go before them. */
 	const struct sw_store_client reads = p->reads;
 	*p = (struct sw_files_pass){.rows = {.sweep = sweep, .err = SW_ERR_INIT},
 				    .d = d,
@@ -329,6 +354,8 @@ static void begin_pass(struct sw_daemon *d, int64_t sweep, int64_t now_us)
 	p->work.data = p;
 	w->busy = true;
 	if (live != NULL)
+		/* Cleared as it begins: a step that is stored during the pass marks the sweep
+		 * again. */
 		live->files.marked = false;
 	if (uv_queue_work(d->loop, &p->work, list_files, on_listed) != 0)
 		sw_daemon_die("remove checkpoints", SW_INTERNAL);
@@ -347,6 +374,8 @@ void sw_files_tick(struct sw_daemon *d, int64_t now_us)
 		if (live != NULL && live->files.due_us > now_us)
 			continue;
 		w->n--;
+		/* In the order of their marks, past those that rest: one huge folder does not hold
+		 * up the others. */
 		memmove(&w->marked[i], &w->marked[i + 1], (w->n - i) * sizeof *w->marked);
 		begin_pass(d, sweep, now_us);
 		return;

@@ -18,6 +18,8 @@ static sw_status empty_folder(const struct sw_daemon *d, int fd, const char *pat
 			      int64_t *bytes, struct sw_err *err)
 {
 	const char *sweep = strrchr(path, '/') + 1, *shown = path + strlen(d->config.state) + 1;
+	/* A program may have left its folder without write permission, which would keep all that is
+	 * in it. */
 	sw_tree_open_up(fd, sweep);
 	const int own = openat(fd, sweep, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = own < 0 ? NULL : fdopendir(own);
@@ -37,6 +39,7 @@ static sw_status empty_folder(const struct sw_daemon *d, int fd, const char *pat
 		    (spared != 0 && sw_checkpoint_read_name(e->d_name, &trial, &step, &whole) &&
 		     whole && trial == spared))
 			continue;
+		/* Before it goes; what cannot be removed does not count as freed. */
 		const int64_t n = (int64_t)sw_tree_bytes(own, e->d_name);
 		if (sw_tree_remove(own, e->d_name))
 			*bytes += n;
@@ -70,6 +73,8 @@ sw_status sw_files_erase(const struct sw_daemon *d, int64_t sweep, uint64_t spar
 		rc = rc == SW_OK ? one : rc;
 		(void)close(fd);
 	}
+	/* The submitter's environment may hold secrets: it goes with the sweep, also where its
+	 * files did not. */
 	sw_passed_remove(d, sweep);
 	return rc;
 }

@@ -23,6 +23,7 @@ static bool take_report(const struct sw_row_report *row, void *arg)
 	const bool better = !b->any ||
 			    (b->maximize ? row->value > b->value : row->value < b->value);
 
+	/* Only steps whose file is listed: the best report may be of a step that has none. */
 	if (!row->diverged && better && b->has((uint64_t)row->step, b->arg)) {
 		b->any = true;
 		b->value = row->value;
@@ -53,6 +54,8 @@ static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 	/* Nothing is left but its number: what is in its folder came late. */
 	if (row->gone == SW_GONE_ALL)
 		return false;
+	/* The stored spec, not the one in memory: a pass also goes over sweeps that are unloaded,
+	 * and this thread may not touch those that are not. */
 	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), &r->err);
 	if (r->rc == SW_OK)
 		r->rc = sw_spec_read(&spec, tree, &r->err);
@@ -81,6 +84,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 		r->rc = sw_err_set(&r->err, SW_IO, "trial %lld has no state", (long long)t->trial);
 		return false;
 	}
+	/* A file whose trial has no row is a leftover of a step that was never stored, and goes. */
 	t->known = true;
 	t->ended_ms = row->ended_ms;
 	t->last = (uint64_t)row->resume_step;
@@ -100,6 +104,8 @@ static sw_status read_trial(struct sw_files_read *r, struct sw_db *db)
 {
 	struct sw_files_trial *t = &r->files.trials[r->at];
 	struct sw_err err = SW_ERR_INIT;
+	/* One read by key each; a folder with thousands of trials is gone through SLICE at a time,
+	 * between which clients read. */
 	sw_status rc = sw_read_trial(db, r->sweep, (int64_t)t->trial, take_trial, r, &err);
 
 	if (rc == SW_NOT_FOUND || r->rc != SW_OK)
@@ -120,6 +126,8 @@ static bool take_child(const struct sw_row_trial *row, void *arg)
 	const uint64_t step = (uint64_t)row->resume_step;
 	struct sw_file *from = sw_files_at(&r->files, (uint64_t)row->parent, step);
 
+	/* As long as the child has no checkpoint of its own, its donor's file is the only copy of
+	 * what it goes on from. */
 	if (from != NULL && step != 0 && sw_files_at(&r->files, (uint64_t)row->trial, step) == NULL)
 		from->heir = true;
 	return true;
@@ -157,6 +165,7 @@ void sw_files_read_rows(struct sw_db *db, void *arg)
 
 		r->rc = r->rc != SW_OK ? r->rc : rc;
 	}
+	/* r->at counts on over the slices, so the next call begins where this one ended. */
 	for (size_t end = r->at + n; r->rc == SW_OK && r->known && r->at < end; r->at++)
 		r->rc = read_trial(r, db);
 	if (r->rc == SW_OK && r->known && r->at == r->files.trial_n)

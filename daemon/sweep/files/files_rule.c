@@ -22,6 +22,8 @@ bool sw_files_group(struct sw_files *f)
 	if (f->n > 0)
 		qsort(f->v, f->n, sizeof *f->v, by_name);
 	for (size_t i = 0; i < f->n; i++) {
+		/* Sorted by trial, so trials come out in order, and sw_files_find() may search by
+		 * halves. */
 		if (i == 0 || f->v[i].trial != f->v[i - 1].trial)
 			f->trials[f->trial_n++] =
 				(struct sw_files_trial){.trial = f->v[i].trial, .at = i};
@@ -59,7 +61,8 @@ struct sw_file *sw_files_at(const struct sw_files *f, uint64_t trial, uint64_t s
 static void judge_open(const struct sw_files *f, const struct sw_files_trial *t)
 {
 	/* A worker may have written more than it could report; a program's folders stay until its
-	 * next attempt begins. */
+	 * next attempt begins. Such a file is newer than the row: it is what the trial goes on from
+	 * if its report arrives. */
 	const bool ahead = t->state == SW_TRIAL_RUNNING || f->program;
 	struct sw_file *v = &f->v[t->at];
 	uint64_t before = 0;
@@ -71,6 +74,8 @@ static void judge_open(const struct sw_files *f, const struct sw_files_trial *t)
 	for (size_t i = 0; i < t->n; i++) {
 		const uint64_t step = v[i].step;
 
+		/* Step 0 is the folder that the program works in. Of a trainer there is no such
+		 * name. */
 		v[i].stays = step == 0
 				     ? f->program
 				     : (ahead && step >= t->last) ||
@@ -88,6 +93,7 @@ static void judge_ended(const struct sw_files *f, const struct sw_files_trial *t
 	for (size_t i = 0; i < t->n; i++) {
 		struct sw_file *v = &f->v[t->at + i];
 
+		/* A file that is not whole when its trial has ended will never be. */
 		v->stays = !none && v->whole &&
 			   (v->step == 0 ? f->program : v->step == t->last || v->step == t->best);
 	}
@@ -162,6 +168,8 @@ void sw_files_judge(struct sw_files *f)
 			judge_open(f, &f->trials[i]);
 	}
 	if (f->spec.keep == SW_SPEC_KEEP_BEST_AND_LAST)
+		/* Before the heirs and the held ones: those stay whatever the spec says, but do not
+		 * count as its best or last. */
 		retain_best_and_last(f);
 	for (size_t i = 0; i < f->n; i++)
 		f->v[i].stays |= f->v[i].heir;
@@ -198,6 +206,8 @@ static size_t gather(const struct sw_files *f, struct offer *v)
 
 	for (const struct sw_files_trial *t = f->trials; t < f->trials + f->trial_n; t++)
 		for (size_t i = 0; has_ended(t) && !t->held && t != best && i < t->n; i++)
+			/* Files of open trials are never offered: a limit on room must not cost a
+			 * trial its progress. */
 			if (f->v[t->at + i].stays && !f->v[t->at + i].heir)
 				v[n++] = (struct offer){&f->v[t->at + i], t, f->maximize};
 	if (n > 0)
@@ -228,6 +238,8 @@ sw_status sw_files_shrink(struct sw_files *f, bool *over, uint64_t *bytes)
 	const size_t n = gather(f, v);
 	for (size_t i = 0; i < n && (*bytes > room || (f->most != 0 && ended > f->most)); i++) {
 		v[i].file->stays = false;
+		/* Unsigned and safe: a file that is not whole has 0 bytes here and was not
+		 * added. */
 		*bytes -= v[i].file->bytes;
 		ended -= v[i].file->step != 0;
 	}

@@ -20,6 +20,8 @@ static sw_status open_file(const char *path, struct output_file *f, struct sw_er
 {
 	struct stat st;
 
+	/* The folder is the program's, who may have put anything there: a fifo would block the
+	 * reader's thread, a link would show a file of someone else's choice. */
 	f->fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	/* Nothing was written yet, or there is no older part. */
 	if (f->fd < 0 && errno == ENOENT)
@@ -74,6 +76,8 @@ static size_t add_text(struct sw_buf *text, const char *data, size_t n)
 	while (i < n) {
 		const size_t step = data[i] == '\0' ? 0 : sw_utf8_step(data + i, n - i);
 
+		/* i > 0: a piece that is nothing but a beginning is passed on as it is, or a reader
+		 * at a broken end would never get past it. */
 		if (step == 0 && i > 0 && is_begun(data + i, n - i))
 			break;
 		(void)sw_buf_add(text, step > 0 ? data + i : "\xef\xbf\xbd", step > 0 ? step : 3);
@@ -109,11 +113,15 @@ sw_status sw_output_read(const char *path, const struct sw_output_place *at, siz
 
 	*page = (struct sw_output_page){.next = *at};
 	for (size_t i = 0; i < 2; i++)
+		/* By inode: the newer file becomes the older one by a rename, and a reader in the
+		 * middle of it stays in it. */
 		if (both[i].fd >= 0 && both[i].inode == at->file && at->offset <= both[i].size)
 			k = i;
 	/* The file that the reader was in is gone, or was never there. */
 	if (k == 2) {
 		k = both[0].fd >= 0 ? 0 : 1;
+		/* The output was rotated twice between two reads, so a whole file lies between the
+		 * places. */
 		page->lost = at->file != 0 && both[k].fd >= 0;
 		page->next = (struct sw_output_place){.file = both[k].inode};
 	}

@@ -58,9 +58,11 @@ sw_status sw_passed_write(const struct sw_daemon *d, int64_t sweep, const cJSON 
 	struct sw_buf b;
 	struct sw_jw w;
 
+	/* Before the new one is written: O_EXCL then refuses a link that somebody has put there. */
 	sw_passed_remove(d, sweep);
 	if (env == NULL)
 		return SW_OK; /* the daemon's short list counts */
+	/* The worker reads no more of it than this (worker/exec/environment.c). */
 	sw_buf_init(&b, SW_FRAME_MAX);
 	sw_jw_init_obj(&w, &b);
 	cJSON_ArrayForEach (v, env) {
@@ -71,6 +73,8 @@ sw_status sw_passed_write(const struct sw_daemon *d, int64_t sweep, const cJSON 
 							   : "the value of %.64s must be a string",
 					 v->string);
 		}
+		/* Left out here, not when a trial starts: what is not on the disk cannot be read
+		 * there. */
 		if (!is_left_out(v->string))
 			sw_jw_kstr(&w, v->string, v->valuestring);
 	}
@@ -83,6 +87,8 @@ sw_status sw_passed_write(const struct sw_daemon *d, int64_t sweep, const cJSON 
 		return sw_err_at(err, SW_NOMEM, "/env", "no memory for the variables");
 	}
 	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	/* Not synced: after a power cut it may be short, and the worker says so of each trial
+	 * (worker/exec/environment.c). */
 	const ssize_t n = fd >= 0 ? write(fd, b.data, b.len) : -1;
 	const bool good = n == (ssize_t)b.len;
 	if (n >= 0 && !good)

@@ -38,6 +38,7 @@ static void run_walk(uv_work_t *work)
 	struct sw_daemon *d = work->data;
 	struct sw_quota *k = &d->sweep.quota;
 
+	/* The pool's alone while `busy`: the loop reads used and added, which only it writes. */
 	k->bytes = 0;
 	k->whole = sw_tree_walk(AT_FDCWD, d->config.state, add_file, d);
 }
@@ -54,6 +55,7 @@ static void begin_again(struct sw_daemon *d)
 static void take_bytes(struct sw_daemon *d)
 {
 	struct sw_quota *k = &d->sweep.quota;
+	/* In double: a quota near 2^63 times NEAR_PERCENT would overflow. */
 	const double used = (double)k->used, quota = (double)d->config.quota;
 	const bool was_full = k->line[0] != '\0', full = used >= quota;
 	const bool near = used >= quota * NEAR_PERCENT / 100;
@@ -73,6 +75,8 @@ static void take_bytes(struct sw_daemon *d)
 		return;
 	sw_log(full ? SW_LOG_WARN : SW_LOG_INFO, "state.quota", "why=\"%s%s\"", of,
 	       full ? ": no trial begins; those that run go on" : ": trials begin again");
+	/* A full quota needs no act: whoever is about to begin a trial asks sw_quota_full()
+	 * first. */
 	if (!full)
 		begin_again(d);
 }
@@ -85,10 +89,14 @@ static void on_walked(uv_work_t *work, int status)
 
 	(void)status; /* never cancelled */
 	k->busy = false;
+	/* A walk of millions of files reads as many inodes: a twentieth of the time is what it may
+	 * cost the disk. */
 	k->due_us = now_us + (rest > WALK_EVERY_US ? rest : WALK_EVERY_US);
 	/* A folder that went while it was walked ends the walk: the next one says more. */
 	if (!k->whole)
 		return;
+	/* A journal's entries since the walk began may be counted twice, once as bytes of the file:
+	 * too much by a little, until the next walk. */
 	k->used = k->bytes + k->added;
 	take_bytes(d);
 }
@@ -114,6 +122,7 @@ static int64_t first_look(const struct sw_daemon *d, int64_t now_us)
 		last_ms = live->created_ms > last_ms ? live->created_ms : last_ms;
 		last_ms = live->ended_ms > last_ms ? live->ended_ms : last_ms;
 	}
+	/* What is stored is the only other clock that a machine without a battery has. */
 	const int64_t ahead_ms = d->clock->wall_ms() - last_ms;
 	if (last_ms == 0 || ahead_ms <= DAY_MS)
 		return now_us;
@@ -140,6 +149,8 @@ static void delete_old(struct sw_daemon *d)
 		made_ms = live->created_ms > made_ms ? live->created_ms : made_ms;
 		if (live->ended_ms >= NEVER_SET_MS && live->ended_ms < before_ms &&
 		    made_ms < before_ms && live->gone == SW_GONE_NOT)
+			/* Only marks: one deletion is under way at a time, and those that wait are
+			 * one a sweep at most. */
 			sw_erase_begin(live, false, NULL);
 	}
 }

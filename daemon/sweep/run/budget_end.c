@@ -26,6 +26,7 @@ static void pause_alike(struct sw_running *live, uint64_t trial, const char *why
 				   "resume %lld goes on, sweep retry runs one again)",
 				   kind, (long long)live->sweep, (unsigned long long)trial,
 				   (long long)live->sweep);
+	/* The hint is never cut: it names the commands that the user needs next. */
 	const size_t room = sizeof cause - (size_t)after, len = strlen(why);
 	const char *tail = why + len;
 	size_t head = len;
@@ -52,7 +53,8 @@ void sw_budget_end_check(struct sw_running *live)
 	char cause[SW_CAUSE_MAX] = "";
 	const char *why, *kind;
 
-	/* It has ended, or its end is under way. */
+	/* It has ended, or its end is under way. An unloaded sweep has ended, and one that settles
+	 * has its end already: a second event would be refused by the state machine. */
 	if (live->ended_ms != 0 || live->sched == NULL || sw_sweep_settling(live->sched))
 		return;
 	const uint64_t trial = fails_alike(live, &why, &kind);
@@ -62,6 +64,8 @@ void sw_budget_end_check(struct sw_running *live)
 	/* A stuck disk would lose the end: the budget is looked at again after it. */
 	if (sw_store_stuck(live->d->store) != NULL || live->d->phase != SW_UP)
 		return;
+	/* PAUSE, not STOP: what fails alike is mended by the user, and the trials so far are worth
+	 * keeping. */
 	if (trial != 0)
 		pause_alike(live, trial, why, kind);
 	else if (s->time_s > 0 &&

@@ -32,12 +32,15 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_running *live, const str
 {
 	const sw_status rc = sw_sweep_step(live->sched, event, &c->actions, err);
 
+	/* The step may have moved a part of the state, so no refusal can be honest; the restart
+	 * rebuilds it from the store. */
 	if (rc == SW_NOMEM)
 		sw_daemon_die("take an event", rc);
 	if (rc != SW_OK)
 		return rc;
 	/* From here on nothing may fail: the state machine has moved, and what is not stored with
-	 * it would be decided otherwise by a replay. */
+	 * it would be decided otherwise by a replay. Given only to events that were taken, so that
+	 * a replay finds them without a gap. */
 	c->ev = live->next_ev++;
 	/* Compared, not known from the event: a population's child raises the cap, too. */
 	if (live->run_cap != (int64_t)sw_sweep_asked_cap(live->sched)) {
@@ -47,6 +50,8 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_running *live, const str
 		sw_tx_sweep_state(c->tx, live->sweep, sw_sweep_state_name(live->state),
 				  *cause != '\0' ? cause : NULL, live->ended_ms, live->run_cap);
 	}
+	/* In the actions' order: a trial's CREATE comes before its START, whose row refers to
+	 * it. */
 	for (size_t i = 0; i < c->actions.n; i++)
 		sw_rows_action(c, live, event, slot, &c->actions.v[i]);
 	/* A report is its own row, which the caller has: it knows the metrics as they came. */
@@ -55,6 +60,8 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_running *live, const str
 	sw_files_stepped(c, live, event);
 	/* Last those above, which may look at all that the step has left. */
 	sw_marks_stepped(&live->view.changes, event, &c->actions);
+	/* It may add effects behind those of the rows: a worker hears of its stop before a next
+	 * slice of the end begins. */
 	live->d->sweep.driver_events->stepped(c, live);
 	return SW_OK;
 }
@@ -67,6 +74,7 @@ struct sw_change *sw_driver_change(struct sw_running *live, struct sw_call *call
 
 	if (sw_driver_step(c, live, event, -1, &err) == SW_OK)
 		return c;
+	/* A refused step has moved nothing and left no row: the change may go without a trace. */
 	sw_change_drop(c);
 	sw_call_error(call, &err);
 	return NULL;
@@ -85,8 +93,12 @@ void sw_driver_attempt_over(struct sw_running *live, enum sw_event_kind kind, ui
 		return;
 	/* A change of its own: no call stands behind the end of a process or of a lease. */
 	struct sw_change *c = sw_change_begin(live->d, NULL);
+	/* Only where no daemon looked: the attempt's time ends where it was last heard of, or a
+	 * night without a daemon would be billed to the budget. */
 	c->over_ms = over_ms;
 	if (sw_driver_step(c, live, &event, -1, &err) != SW_OK) {
+		/* sw_trial_runs() has just said that the attempt runs, so this is a fault of the
+		 * daemon and not of a peer; the trial stays as it is, and the log says so. */
 		sw_log(SW_LOG_ERROR, "driver.refused", "trial=%lld/%llu event=%s why=\"%s\"",
 		       (long long)live->sweep, (unsigned long long)trial, sw_names_event(kind),
 		       err.msg);

@@ -42,6 +42,8 @@ static void compact_holds(struct sw_conn *c)
 	for (size_t i = 0; i < all->n; i++) {
 		const struct sw_run *run = run_of(c->d, &all->v[i]);
 
+		/* By serial and not by address: a later connection may lie where this one lay, and
+		 * would inherit its trials. */
 		if (run != NULL && run->conn == c->serial)
 			all->v[n++] = all->v[i];
 	}
@@ -56,7 +58,8 @@ static void add_held(struct sw_conn *c, struct held held)
 
 	if (all->n == all->cap) {
 		compact_holds(c);
-		/* Grown while it is half full, or it would soon be gone through again. */
+		/* Grown while it is half full, or it would soon be gone through again. So a
+		 * compaction frees half of the list or the list grows: O(1) a trial over time. */
 		if ((all->n > all->cap / 2 || all->cap == 0) &&
 		    !sw_array_reserve(&all->v, &all->cap, all->cap + 1, sizeof *all->v))
 			sw_daemon_die("note who holds a trial", SW_NOMEM);
@@ -71,6 +74,8 @@ void sw_hold_take(struct sw_conn *c, struct sw_running *live, uint64_t trial)
 	/* A slot's trial is its worker's; and what has ended is held by nobody. */
 	if (!live->driven || sw_sweep_trial(live->sched, trial)->state != SW_TRIAL_RUNNING)
 		return;
+	/* Before the connection is looked at: the lease begins anew also for a client that
+	 * closed. */
 	run->heard_us = live->d->clock->mono_us();
 	if (c->closing) { /* it asked, and was gone before it could be answered */
 		run->conn = 0;
@@ -93,6 +98,8 @@ void sw_hold_drop_conn(struct sw_conn *c)
 
 	if (all == NULL)
 		return;
+	/* What is left after it is still held by this connection: run_of() is not NULL for any of
+	 * them. */
 	compact_holds(c);
 	for (size_t i = 0; i < all->n; i++) {
 		const struct sw_running *live = c->d->sweep.sweeps[all->v[i].sweep - 1];
@@ -141,6 +148,8 @@ static void release_overdue(struct sw_running *live, int64_t now_us)
 		const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
 		const struct sw_run *run = &live->runs[trial - 1];
 
+		/* The run of ended trials at the front is skipped by every later scan; on_start()
+		 * moves the mark back if an older one is resumed. */
 		if (first && sw_trial_ended((enum sw_trial_state)t->state)) {
 			live->oldest = trial + 1;
 			continue;
@@ -163,6 +172,7 @@ static void release_overdue(struct sw_running *live, int64_t now_us)
 /* Moves all deadlines by the time in which nothing could be heard: no grace and no lease ran. */
 static void shift_deadlines(struct sw_running *live, int64_t us)
 {
+	/* All by the same amount: who was silent longest before still is. */
 	live->hold_us += us;
 	live->asked_us += us;
 	for (uint64_t trial = live->oldest; trial <= sw_sweep_trial_n(live->sched); trial++)
@@ -172,7 +182,8 @@ static void shift_deadlines(struct sw_running *live, int64_t us)
 void sw_hold_tick(struct sw_daemon *d, int64_t now_us)
 {
 	const int64_t since_us = now_us - d->sweep.hold_tick_us;
-	/* The process was stopped, or the machine; or nothing can be stored. */
+	/* The process was stopped, or the machine; or nothing can be stored. While nothing can be
+	 * stored a client's report is refused: its silence is not its fault. */
 	const bool deaf = since_us > DEAF_US || sw_store_stuck(d->store) != NULL ||
 			  !sw_store_has_room(d->store);
 

@@ -31,6 +31,8 @@ struct repeat {
 static bool take_verdict(const struct sw_row_report *row, void *arg)
 {
 	struct repeat *r = arg;
+	/* A tell's metrics are stored as a report, which nobody may ask for as one: its seq was
+	 * never the client's. */
 	const char *verdict = sw_names_is_final(row->verdict) ? "continue" : row->verdict;
 
 	(void)snprintf(r->verdict, sizeof r->verdict, "%s", verdict);
@@ -63,6 +65,8 @@ static void on_repeat(void *arg)
 	struct repeat *r = arg;
 	struct sw_buf out;
 
+	/* Never stored, of an attempt that is over: it is late, not a repeat, and its client must
+	 * stop. */
 	if (r->rc == SW_NOT_FOUND && r->attempt < (int64_t)r->last) {
 		r->err = (struct sw_err)SW_ERR_INIT;
 		(void)sw_err_at(&r->err, SW_CONFLICT, "/attempt",
@@ -94,6 +98,8 @@ static void answer_repeat(struct sw_running *live, struct sw_call *call, const s
 				     .attempt = e->attempt,
 				     .seq = (int64_t)e->seq,
 				     .last = last};
+		/* Reads come after the commits that were queued before them, so a report that is on
+		 * its way to the disk is found. */
 		if (sw_store_read(live->d->store, SW_READ_SHORT, &call->conn->reads, read_repeat,
 				  on_repeat, r) == SW_OK)
 			return;
@@ -115,6 +121,7 @@ static void note_metric(struct sw_running *live, const cJSON *metrics)
 	struct sw_err err = SW_ERR_INIT;
 
 	sw_metrics_explain(live->metric, metrics, &err);
+	/* Not stored: after a restart the next report says it again. */
 	(void)snprintf(live->note, sizeof live->note, "%.239s", err.msg);
 	sw_marks_note(&live->view.changes, 0);
 }
@@ -160,6 +167,8 @@ static bool all_finite(const struct sw_running *live, const struct sw_event *e)
 static void add_report_row(struct sw_change *c, const struct sw_running *live,
 			   const struct sw_event *e, const char *metrics, const char *verdict)
 {
+	/* SQLite stores NaN as NULL; the flag `diverged` tells a divergence from a report without
+	 * the metric. */
 	const bool finite = e->has_value && all_finite(live, e);
 	const struct sw_row_report row = {
 		.sweep = live->sweep,
@@ -213,11 +222,17 @@ static sw_status step_report(struct sw_change *c, struct sw_running *live, const
 		return rc;
 	const struct sw_action *a = sw_actions_find(&c->actions, SW_ACTION_DECIDE);
 	assert(a != NULL); /* every REPORT that is taken is answered */
+	/* From the action, before the caller takes another step, which would replace the
+	 * actions. */
 	*decision = sw_names_decision(a->decision);
+	/* Behind the step, for the row has the event's number and the verdict, which the step
+	 * gives. */
 	add_report_row(c, live, e, metrics, sw_names_verdict(e, a->decision));
 	if (c->call != NULL)
 		sw_hold_take(c->call->conn, live, e->trial);
 	if (!live->driven)
+		/* No connection holds a worker's trial; sweep.get says how long it has been
+		 * silent. */
 		live->runs[e->trial - 1].heard_us = live->d->clock->mono_us();
 	live->d->sweep.n_reports++;
 	if (e->has_value)
@@ -267,6 +282,8 @@ static void refuse_report(struct sw_running *live, struct sw_call *call, const s
 	    sw_trial_runs(sw_sweep_trial(live->sched, e->trial), e->attempt)) {
 		struct sw_change *c = sw_change_begin(live->d, NULL);
 
+		/* Counted only while the attempt runs: an old client that repeats itself must not
+		 * write for ever. */
 		sw_tx_left_out(c->tx, live->sweep, (int64_t)e->trial, 1, err->msg);
 		sw_change_commit(c);
 		sw_marks_note(&live->view.changes, e->trial);
@@ -289,7 +306,8 @@ void sw_report_answer(struct sw_running *live, struct sw_call *call)
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf text;
 
-	/* A worker keeps what there is before it reports; a client may once it is told to pause. */
+	/* A worker keeps what there is before it reports; a client may once it is told to pause. It
+	 * is stored with the report, so that the replay pauses or copies the same trials. */
 	e.stateless = !e.checkpoint &&
 		      (!live->driven || cJSON_IsTrue(sw_json_get(call->params, "stateless")));
 	if (t != NULL && (e.attempt < t->attempt || (e.attempt == t->attempt && e.seq <= t->seq))) {
@@ -299,6 +317,7 @@ void sw_report_answer(struct sw_running *live, struct sw_call *call)
 		answer_repeat(live, call, &e, t->attempt);
 		return;
 	}
+	/* Before the metrics are read: what a trial that is over reports need not even be valid. */
 	if (answer_late(live, call, e.trial, e.attempt))
 		return;
 	sw_buf_init(&text, SW_FRAME_MAX);
@@ -381,6 +400,8 @@ static sw_status tell_metrics(struct sw_change *c, struct sw_running *live, stru
 		.kind = SW_EVENT_REPORT,
 		.trial = tell->trial,
 		.attempt = tell->attempt,
+		/* A tell has no number of its own; the next one cannot collide, as the attempt ends
+		 * with this step. */
 		.seq = t->seq + 1,
 		.step = (uint64_t)sw_call_int(call, "step", (int64_t)t->step + 1),
 		.final = true,
@@ -438,6 +459,8 @@ void sw_report_tell(struct sw_running *live, struct sw_call *call)
 
 	if (rc == SW_OK && sw_trial_runs(t, e.attempt)) {
 		count_left_out(c, live, call);
+		/* First, since the end that follows chooses the trial's value from its last
+		 * report. */
 		rc = tell_metrics(c, live, call, t, &e, &err);
 	}
 	if (rc == SW_OK && sw_trial_runs(t, e.attempt))
@@ -447,6 +470,8 @@ void sw_report_tell(struct sw_running *live, struct sw_call *call)
 	if (rc == SW_OK &&
 	    (t == NULL || t->attempt != e.attempt ||
 	     (t->state != SW_TRIAL_PAUSED && !sw_trial_ended((enum sw_trial_state)t->state))))
+		/* A second step in one change: its actions replace those of the report, whose rows
+		 * are in the change already. */
 		rc = sw_driver_step(c, live, &e, -1, &err);
 	if (rc == SW_OK) {
 		sw_report_state(&c->reply, live, e.trial);

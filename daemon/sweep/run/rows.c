@@ -71,6 +71,7 @@ static char *take_text(struct sw_buf *b)
 {
 	char *text = sw_buf_take(b, NULL);
 
+	/* The step is taken, so there is no way back. */
 	if (text == NULL)
 		sw_daemon_die("record a trial", SW_NOMEM);
 	return text;
@@ -85,6 +86,7 @@ static void add_suggestion(struct sw_change *c, const struct sw_running *live,
 	struct sw_buf why, state;
 
 	sw_buf_init(&why, WHY_MAX);
+	/* The history as it is now: `unseen` is what has come since the suggestion was computed. */
 	sw_suggest_why(s, sw_sweep_history(live->sched)->n_obs, live->spec, &why);
 	char *text = take_text(&why);
 	const struct sw_row_suggestion row = {.sweep = live->sweep,
@@ -93,7 +95,9 @@ static void add_suggestion(struct sw_change *c, const struct sw_running *live,
 					      .why = text};
 	sw_tx_suggestion(c->tx, &row);
 	free(text);
-	/* A sampler without a state of its own follows from the history. */
+	/* A sampler without a state of its own follows from the history. Stored anew with each
+	 * suggestion, and in a row a sweep that replaces the one before: 16 MiB at most, of which
+	 * the last alone is needed. */
 	if (s->state_n == 0)
 		return;
 	sw_buf_init(&state, STATE_MAX);
@@ -109,6 +113,7 @@ static void on_create(struct sw_change *c, struct sw_running *live, const struct
 {
 	struct sw_buf params;
 
+	/* Trials are created by number, one after the other, so the room grows by doubling. */
 	if (sw_running_runs(live, a->trial) != SW_OK)
 		sw_daemon_die("record a trial", SW_NOMEM);
 	sw_buf_init(&params, SW_REPLY_MAX);
@@ -123,6 +128,7 @@ static void on_create(struct sw_change *c, struct sw_running *live, const struct
 					 .resume_step = (int64_t)a->resume_step};
 	sw_tx_trial_insert(c->tx, &row);
 	free(text);
+	/* The others draw by (seed, trial) alone: a replay draws again, and compares. */
 	if (a->suggestion != NULL && sw_sweep_learns(live->sched))
 		add_suggestion(c, live, a);
 }
@@ -142,6 +148,8 @@ static void on_start(struct sw_change *c, struct sw_running *live, const struct 
 		     int32_t slot)
 {
 	struct sw_run *run = &live->runs[a->trial - 1];
+	/* Noted at the start: a restart with fewer lanes must not change what the attempt is
+	 * billed. */
 	const double share = share_of(live, slot);
 	const struct sw_row_attempt attempt = {.sweep = live->sweep,
 					       .trial = (int64_t)a->trial,
@@ -214,6 +222,8 @@ static void end_attempt(struct sw_change *c, struct sw_running *live, const stru
 	if (s != NULL)
 		add_usage(&row, s);
 	sw_tx_attempt_end(c->tx, &row);
+	/* Wall clock against wall clock of a restart: it may have gone back, and no attempt took
+	 * less than nothing. */
 	const int64_t ms = ended_ms > run->started_ms ? ended_ms - run->started_ms : 0;
 	run->seconds += (float)ms / 1000.0f;
 	run->started_ms = 0;
@@ -225,11 +235,15 @@ static void end_attempt(struct sw_change *c, struct sw_running *live, const stru
 	live->claim.share.running--;
 	/* Where its slot is gone it is not known how many it had. */
 	sw_running_account(&live->claim.share, ms * 1000, s != NULL ? s->lanes_used : 0);
+	/* By the same figure as sw_budget_gpu_ms() showed it while it ran: the sum does not jump at
+	 * its end. */
 	live->budget.gpu_ms += ms * run->gpu / SW_RUN_GPU;
 	/* The slot let go of it first (sw_slot_lose()), and may have another. */
 	if (s == NULL || !sw_slot_has(s, live->sweep, (int64_t)a->trial, a->attempt))
 		return;
 	sw_slot_done(s);
+	/* A failure after a step has shown that the slot can train: only those before the first
+	 * count against it. */
 	if (strcmp(state, "FAILED") != 0 || sw_sweep_trial(live->sched, a->trial)->step > 0)
 		s->failures = 0;
 	else
@@ -243,6 +257,8 @@ static void on_over(struct sw_change *c, struct sw_running *live, const struct s
 	const bool open = !sw_trial_ended(state);
 	const char *name = sw_trial_state_name(state);
 
+	/* The attempt's row says LOST or RELEASED, the trial's PENDING: the same end in the words
+	 * of each. */
 	end_attempt(c, live, a, retry ? (counts ? "LOST" : "RELEASED") : name);
 	const struct sw_row_trial row = {.sweep = live->sweep,
 					 .trial = (int64_t)a->trial,
@@ -264,6 +280,7 @@ static void on_sweep(struct sw_change *c, struct sw_running *live, const struct 
 
 	live->state = a->sweep;
 	live->ended_ms = ended ? c->now_ms : 0;
+	/* The time budget runs while the sweep does: a pause stops its clock. */
 	sw_budget_state(&live->budget, live->state == SW_SWEEP_RUNNING, c->now_ms);
 	if (live->state == SW_SWEEP_RUNNING) { /* it was paused or had ended: it gets no backlog */
 		sw_running_level(live);
@@ -281,7 +298,8 @@ static void on_decide(struct sw_change *c, const struct sw_running *live,
 {
 	const struct sw_judgement *j = &a->judgement;
 
-	/* No rung has judged it. */
+	/* No rung has judged it. Most reports lie between rungs: a row for each would double what a
+	 * report costs. */
 	if (j->rung == 0)
 		return;
 	const struct sw_row_decision row = {.sweep = live->sweep,

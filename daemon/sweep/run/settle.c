@@ -17,6 +17,8 @@ void sw_settle_recovered(struct sw_running *live)
 	 * takes. */
 	while (*at != NULL)
 		at = &(*at)->end.next;
+	/* A list and not a flag a sweep: cancelling a thousand of them takes a slice of one at a
+	 * time. */
 	*at = live;
 	live->end.settling = true;
 }
@@ -39,6 +41,8 @@ void sw_settle_wait(struct sw_running *live, struct sw_call *call)
 {
 	assert(live->waits[SW_WAIT_END].n == 0);
 	if (sw_wait_add(&live->waits[SW_WAIT_END], call) == NULL)
+		/* The step that ends the sweep is in the change already: its caller cannot be
+		 * refused any more. */
 		sw_daemon_die("end a sweep", SW_NOMEM);
 }
 
@@ -75,6 +79,8 @@ void sw_settle_go(struct sw_daemon *d)
 			sw_running_write_state(live, false, &c->reply);
 		sw_marks_note(&live->view.changes, 0); /* its state, which no trial's mark tells */
 	}
+	/* After the answer, so that a client hears of the end of its sweep before the next one's
+	 * slice begins. */
 	sw_change_after(c, on_slice, d);
 	sw_change_commit(c);
 }

@@ -37,6 +37,8 @@ sw_status sw_suggest_state_read(const char *text, unsigned char **state, size_t 
 	for (size_t i = 0; i < len / 2; i++) {
 		const int high = nibble(text[2 * i]), low = nibble(text[2 * i + 1]);
 
+		/* The text comes from the database, which may be damaged: the replay refuses the
+		 * sweep, and nothing is guessed. */
 		if (high < 0 || low < 0) {
 			free(bytes);
 			return SW_INVALID;

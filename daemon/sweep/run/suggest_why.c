@@ -50,6 +50,7 @@ void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct s
 	sw_jw_init_obj(&w, out);
 	sw_jw_kstr(&w, "source", s->source);
 	sw_jw_kint(&w, "known", (int64_t)s->known);
+	/* Suggestions are made ahead: seen >= known, for a history only grows. */
 	sw_jw_kint(&w, "unseen", (int64_t)(seen - s->known));
 	if (s->acquisition != SW_ACQUISITION_NONE) {
 		sw_jw_kstr(&w, "acquisition", names[s->acquisition]);
