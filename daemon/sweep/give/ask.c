@@ -93,6 +93,8 @@ static void set_resume(struct sw_running *live, const struct sw_slot *s,
 
 	job->resume_step = start->resume_step;
 	job->parent = sw_sweep_parent(live->sched, start->trial);
+	/* Two jobs until it is known whether there is a folder: without one the worker is asked for
+	 * no checkpoint. */
 	struct sw_job with = *job; /* the job of an attempt that keeps files */
 	with.until = start->until;
 	set_wanted(live, &with);
@@ -108,6 +110,8 @@ static void set_resume(struct sw_running *live, const struct sw_slot *s,
 		       (long long)live->sweep, err.msg);
 		return;
 	}
+	/* `from` is another trial's number for a population's child, and its own for one that is
+	 * resumed. */
 	if (start->from != 0) {
 		sw_checkpoint_path(paths->checkpoint, sizeof paths->checkpoint, paths->folder,
 				   start->from, start->resume_step);
@@ -116,6 +120,8 @@ static void set_resume(struct sw_running *live, const struct sw_slot *s,
 	/* No file of it would be kept. For one of a stop the worker makes the folder. */
 	if (!keeps && !with.checkpoint_stop)
 		return;
+	/* As it is at this moment: a record that falls while the trial runs costs one checkpoint
+	 * too many, never one too few. */
 	with.record = live->files.record_trial != 0 ? &live->files.record : NULL;
 	with.checkpoint_dir = paths->folder;
 	*job = with;
@@ -129,7 +135,8 @@ static void write_job(struct sw_running *live, const struct sw_slot *s,
 		.sweep = (uint64_t)live->sweep,
 		.trial = start->trial,
 		.attempt = start->attempt,
-		/* 53 bits: all that a double keeps */
+		/* 53 bits: all that a double keeps By trial and not by attempt: one that is
+		 * repeated begins with the same weights. */
 		.seed = sw_rng_u64(live->seed, SW_RNG_TRIAL, start->trial, 0) >> 11,
 		.data_seed = live->seed,
 		.data_sum = s->device.away ? (uint64_t)live->data_sum : 0,
@@ -191,6 +198,8 @@ bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw
 	/* The model is at work: the slot waits for it. */
 	if (!sw_suggest_peek(live, &ready))
 		return false;
+	/* Borrowed: the step stores what it needs of it, and on_stepped() takes it off the
+	 * queue. */
 	event.suggestion = ready;
 	struct sw_change *c = sw_change_begin(live->d, call);
 	c->uid = -1; /* the daemon itself chose the trial, not the worker's user */
@@ -201,6 +210,8 @@ bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw
 		return false;
 	}
 	const struct sw_action *start = start_of(&c->actions);
+	/* Before the commit: no other sweep may be given the slot meanwhile. The worker has no word
+	 * of it until then. */
 	sw_slot_begin(s, live->sweep, (int64_t)start->trial, start->attempt,
 		      live->spec->command != NULL);
 	sw_room_take(s, need); /* before the job is written: it names the GPUs */
@@ -210,6 +221,7 @@ bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw
 		sw_daemon_die("hand out a trial", params.failed);
 	write_job(live, s, start, params.data, &c->reply);
 	sw_buf_fini(&params);
+	/* Of a first attempt there is none before it. */
 	const struct sw_slot *before = s->program && start->attempt > 1
 					       ? sw_slot_ending(live->d, s->sweep, s->trial)
 					       : NULL;
@@ -240,6 +252,7 @@ static void go_on_after(struct sw_change *c)
 	/* One is due already, and it takes all that wait. */
 	if (c->d->sweep.ask_slice)
 		return;
+	/* The flag is of the daemon, not of the sweep: it is the loop that is held. */
 	c->d->sweep.ask_slice = true;
 	sw_change_after(c, next_slice, c->d);
 }
@@ -263,6 +276,8 @@ static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions)
 	sw_jw_kint(&a->w, "trial", (int64_t)start->trial);
 	sw_jw_kint(&a->w, "attempt", start->attempt);
 	sw_jw_key(&a->w, "params");
+	/* write_params() writes a whole value behind the key, through the buffer and past the
+	 * writer's state. */
 	a->w.comma = false;
 	write_params(a->live, start->trial, actions, &a->reply);
 	a->w.comma = true;
@@ -270,6 +285,7 @@ static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions)
 	const uint64_t parent = sw_sweep_parent(a->live->sched, start->trial);
 	sw_jw_kint_opt(&a->w, "parent", parent != 0, (int64_t)parent);
 	sw_jw_obj_end(&a->w);
+	/* The caller counts this one off, so the ask ends with it. */
 	if (start->trial == a->last)
 		a->left = 1;
 }
@@ -294,6 +310,7 @@ static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 		sw_jw_kstr(&a->w, "reason", why_none(a->live));
 	sw_jw_obj_end(&a->w);
 	sw_buf_fini(&c->reply);
+	/* The text goes from ask to change; the change frees it, or sends it behind its commit. */
 	c->reply = a->reply;
 	free(a);
 	if (c->d->phase == SW_UP && (many || c->d->sweep.long_asks != NULL))
@@ -309,6 +326,7 @@ static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *e
 
 	if (!sw_suggest_peek(a->live, &ready))
 		return false;
+	/* Several in one change are safe: each step takes its own off the front. */
 	event.suggestion = ready;
 	if (sw_driver_step(c, a->live, &event, -1, err) != SW_OK)
 		return false;
@@ -328,6 +346,7 @@ static bool keep_asking(struct sw_running *live, struct sw_call *call)
 	    live->d->phase != SW_UP || all->n == SW_ASKS_MAX ||
 	    live->d->clock->mono_us() >= until_us)
 		return false;
+	/* SW_ASKS_MAX bounds the list, which is gone through at each tick. */
 	struct sw_wait *w = sw_wait_add(all, call);
 	if (w == NULL)
 		return false;
@@ -357,12 +376,15 @@ static void hand_out(struct sw_long_ask *a)
 		late = live->d->clock->mono_us() >= until_us;
 	}
 	if (more && late && a->left > 0) {
+		/* What this slice has handed out is stored, and held by the connection: if that
+		 * closes before the answer, the trials are released like any other. */
 		c->call = NULL; /* answered with the last slice */
 		go_on_later(a);
 		go_on_after(c);
 		sw_change_commit(c);
 		return;
 	}
+	/* Nothing was handed out, so the change is empty and may go. */
 	if (a->given == 0 && err.code != SW_INVALID && keep_asking(live, a->call)) {
 		sw_change_drop(c);
 		sw_buf_fini(&a->reply);
@@ -378,6 +400,7 @@ static void next_slice(void *arg)
 {
 	struct sw_daemon *d = arg;
 
+	/* Before the loop, since hand_out() sets it again where it has more to do. */
 	d->sweep.ask_slice = false;
 	while (d->sweep.long_asks != NULL && !d->sweep.ask_slice) {
 		struct sw_long_ask *a = d->sweep.long_asks;
@@ -393,6 +416,8 @@ void sw_ask_end_all(struct sw_daemon *d)
 		struct sw_long_ask *a = d->sweep.long_asks;
 
 		d->sweep.long_asks = a->next;
+		/* The trials of earlier slices are stored: their client has to hear of them, or
+		 * they would wait for their grace to end. */
 		finish_ask(a, sw_change_begin(d, a->call));
 	}
 }
@@ -439,6 +464,7 @@ void sw_ask_serve(struct sw_running *live)
 	struct sw_waits *all = &live->waits[SW_WAIT_TRIAL];
 
 	for (size_t n = all->n; n > 0 && all->n > 0; n--) {
+		/* Of a sweep that has ended each is answered, with "done". */
 		if (live->ended_ms == 0 && !sw_sweep_has_work(live->sched))
 			return;
 		sw_ask_answer(live, sw_wait_take(all, &all->head));

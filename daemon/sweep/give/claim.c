@@ -21,9 +21,13 @@ void *sw_claim_pick(struct sw_claim *v, size_t n, sw_claim_room_cb *room, void *
 
 		if (has == SW_CLAIM_FITS)
 			return t->who;
+		/* Noted once and kept over calls: the wait is of the sweep's next trial, whichever
+		 * slot is looked at. */
 		if (has == SW_CLAIM_SHORT && *t->short_us == 0)
 			*t->short_us = now_us;
 		if (has == SW_CLAIM_SHORT && now_us - *t->short_us >= reserve_us) {
+			/* Nobody behind it is looked at: a small trial let in now is what the wait
+			 * has already allowed for. */
 			*reserver = t->who;
 			return NULL;
 		}

@@ -42,6 +42,8 @@ struct sw_room_need sw_need_of_next(const struct sw_running *live)
 	if (live->d->config.pilots.max > 0 && !need.files) { /* only they may not see any */
 		const uint64_t next = sw_sweep_next_trial(live->sched);
 
+		/* A trial that goes on from a checkpoint needs the daemon's files even if its spec
+		 * names none. */
 		need.files = next != 0 && sw_sweep_from(live->sched, next) != 0;
 	}
 	return need;
@@ -51,7 +53,8 @@ sw_status sw_need_gang(const struct sw_daemon *d, const struct sw_spec *spec, st
 {
 	const struct sw_room_need need = sw_need_of_spec(spec);
 
-	/* Without any slot the trials wait, as ever. */
+	/* Without any slot the trials wait, as ever. Refused at submission, since no slot that may
+	 * come later could serve it; a GPU that is down for now is another matter. */
 	if ((need.gpus <= 1 && need.cpu_slots <= 1) || d->config.pilots.max == 0 ||
 	    sw_spec_driven(spec))
 		return SW_OK;
@@ -90,6 +93,7 @@ static size_t count_without_precision(const struct sw_daemon *d, const struct sw
 	struct sw_room_need need = sw_need_of_spec(spec);
 	size_t n = 0;
 
+	/* So that slots are counted as fp32 would have them, then those of them that lack it. */
 	need.precision = false;
 	*all = 0;
 	*known = NULL;

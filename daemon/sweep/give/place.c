@@ -120,6 +120,8 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 
 	*out = '\0';
 	if (reserved_for != 0) {
+		/* It is in memory: numbers are given once, and structs of sweeps stay until the
+		 * end. */
 		const struct sw_running *o = live->d->sweep.sweeps[reserved_for - 1];
 
 		(void)snprintf(since, sizeof since, " for %lld s",
@@ -257,6 +259,8 @@ static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_runn
 		const struct sw_worker *w = &d->slot.workers[i];
 		const char *why;
 
+		/* Only GPUs that live and may take a trial: one that went down holds no place for
+		 * anybody. */
 		if (w->reserved_for == live->sweep && w != than && w->proc != NULL &&
 		    sw_gpus_may_begin(live->d, w->slots, &why))
 			n++;
@@ -296,6 +300,8 @@ static struct sw_running *pick_sweep(struct sw_daemon *d, struct sw_slot *s)
 	struct picks p;
 	void *reserver;
 
+	/* By value of their accounts: sw_claim_pick() moves the array, and sets short_us through a
+	 * pointer into the sweep. */
 	gather_picks(d, s, &p);
 	/* Decided anew each time: the sweep that it was reserved for may have ended, or be
 	 * served. */
@@ -328,6 +334,7 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
 		live->claim.short_us = live->claim.reserved_us = 0;
 		return false;
 	}
+	/* None was handed out, and the call is open: it waits on. */
 	s->next = call;
 	/* If it says that it has work and gave none, it waits for a suggestion: it would be picked
 	 * again, and again give none. */
@@ -345,6 +352,8 @@ static void feed_worker(struct sw_daemon *d, const struct sw_worker *w)
 		if (s->holder >= 0 || s->state == SW_SLOT_BUSY || s->next == NULL ||
 		    !sw_slot_may_begin(s, &why))
 			continue;
+		/* It ends: feed_slot() is true only where the sweep that it picked has no work any
+		 * longer. */
 		while (s->next != NULL && feed_slot(d, s))
 			continue;
 		if (s->next != NULL && s->state != SW_SLOT_BUSY)
@@ -360,6 +369,7 @@ static void give_deferred_jobs(struct sw_daemon *d)
 
 		if (s->state == SW_SLOT_BUSY && s->next != NULL &&
 		    sw_slot_ending(d, s->sweep, s->trial) == NULL)
+			/* Before new trials: these have their slots already. */
 			sw_ask_give_deferred(s);
 	}
 }

@@ -95,6 +95,8 @@ void sw_program_job_fill(struct sw_running *live, const struct sw_slot *s,
 	sw_slot_cookie(s->d, s->index, room->cookie);
 	sw_checkpoint_folder(live, folder);
 	sw_checkpoint_path(room->trial_dir, sizeof room->trial_dir, folder, job->trial, 0);
+	/* Without it the trial runs all the same, without a folder of its own; set_resume() has
+	 * logged why. */
 	if (sw_checkpoint_make_folder(live, NULL) == SW_OK)
 		job->trial_dir = room->trial_dir;
 	job->command = spec->command;
@@ -103,6 +105,8 @@ void sw_program_job_fill(struct sw_running *live, const struct sw_slot *s,
 	job->log = room->log;
 	job->env_file = room->env_file;
 	job->cookie = room->cookie;
+	/* A CPU slot may be several cores wide: a program gets all of them, for nobody else
+	 * does. */
 	job->cores = s->device.gpu || spec->cpu > s->device.cores ? spec->cpu : s->device.cores;
 	if (spec->launch_ranks)
 		job->ranks = spec->gpu > 1 ? (uint64_t)spec->gpu : spec->cpu_slots;
@@ -116,6 +120,8 @@ static bool has_file(const char *folder, size_t n, const char *name, int may)
 	struct stat st;
 
 	(void)snprintf(path, sizeof path, "%.*s/%s", *name == '/' ? 0 : (int)n, folder, name);
+	/* access() first, for its errno is what the user reads; a folder passes it, and gets
+	 * EISDIR. */
 	if (access(path, may) != 0 || stat(path, &st) != 0)
 		return false;
 	errno = EISDIR;
@@ -144,6 +150,7 @@ sw_status sw_program_job_check(const struct sw_spec *spec, const cJSON *env, str
 	const bool own = strcmp(cwd, SW_COMMAND_TRIAL_DIR) == 0;
 	struct stat st;
 
+	/* stat() sets it unless the path is there and is a file: then this is what is said. */
 	errno = ENOTDIR;
 	if (!own && (stat(cwd, &st) != 0 || !S_ISDIR(st.st_mode)))
 		return sw_err_at(err, SW_INVALID, "/run/cwd", "%.200s: %s", cwd, strerror(errno));
@@ -177,6 +184,7 @@ bool sw_program_job_warning(const struct sw_spec *spec, char *out, size_t cap)
 		return false;
 	(void)snprintf(path, sizeof path, "%s/%s", *name == '/' ? "" : cwd, name);
 	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	/* Of a longer script the beginning is read: the warning is only a hint. */
 	const ssize_t n = fd >= 0 ? read(fd, script, sizeof script - 1) : 0;
 	if (fd >= 0)
 		(void)close(fd);

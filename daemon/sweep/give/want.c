@@ -32,6 +32,8 @@ static bool suits_pilots(const struct sw_slot *pilot, struct sw_room_need need)
 {
 	if (need.shape == SW_ROOM_NO_PILOT)
 		return false;
+	/* Both may be had by asking for another pilot; what no pilot has (several GPUs of one
+	 * machine) stays. */
 	need.shape = 0;
 	need.files = false;
 	return sw_room_takes(pilot, &need) > 0;
@@ -50,6 +52,8 @@ static size_t gather_sweeps(const struct sw_daemon *d, const struct sw_slot *pil
 		if (live->driven || live->ended_ms != 0 || live->sched == NULL ||
 		    !sw_sweep_has_work(live->sched) || !suits_pilots(pilot, sw_need_of_next(live)))
 			continue;
+		/* Sorted as they come: of levels the lower number is first, as in
+		 * sw_place_next(). */
 		for (; at > 0 && sw_share_before(&live->claim.share, &out[at - 1]->claim.share);
 		     at--)
 			out[at] = out[at - 1];
@@ -74,6 +78,7 @@ size_t sw_want_slots(struct sw_daemon *d, size_t most, struct sw_job_want out[SW
 		const struct sw_job_shape *sh = sw_job_shape_find(d, need[k].shape);
 		for (of[k] = 0; of[k] < shapes && out[of[k]].id != need[k].shape;)
 			of[k]++;
+		/* At most SW_JOB_SHAPES, since at most so many sweeps are looked at. */
 		if (of[k] == shapes)
 			out[shapes++] = (struct sw_job_want){
 				.id = need[k].shape, .options = sweeps[k]->spec->job_options};
@@ -85,6 +90,8 @@ size_t sw_want_slots(struct sw_daemon *d, size_t most, struct sw_job_want out[SW
 			(size_t)sw_sweep_could_begin(sweeps[k]->sched, most + d->slot.slot_n);
 	}
 	for (size_t i = 0; i < d->slot.slot_n; i++)
+		/* A slot that is coming is counted against the first sweep that it suits, the one
+		 * that will be served first: so no job is asked for twice. */
 		for (size_t k = 0; k < n && is_coming(&d->slot.slots[i]); k++)
 			if (out[of[k]].n > 0 && sw_room_takes(&d->slot.slots[i], &need[k]) > 0) {
 				out[of[k]].n--;

@@ -41,6 +41,8 @@ static struct sw_running *find_running_on(struct sw_daemon *d, int32_t slot, uin
 		/* It has ended, or its trials run at clients. */
 		if (live->sched == NULL || live->driven)
 			continue;
+		/* O(trials) a slot, and only once: at the start there is no index by slot, and none
+		 * is worth keeping. */
 		for (uint64_t t = 1; t <= sw_sweep_trial_n(live->sched); t++)
 			if (live->runs[t - 1].started_ms != 0 && live->runs[t - 1].slot == slot) {
 				*trial = t;
@@ -76,6 +78,7 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	if (row->slot < 0 || (uint64_t)row->slot >= d->slot.slot_n)
 		return true;
 	s = &d->slot.slots[row->slot];
+	/* By name and place: the same number with another GPU behind it is another slot. */
 	if (strcmp(row->device, s->device.name) != 0 || strlen(row->worker) >= sizeof s->worker->id)
 		return true;
 	struct sw_worker *w = s->worker;
@@ -94,6 +97,8 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	/* Until it asks for a trial, it may still end the program of one that has ended. */
 	s->program = true;
 	struct sw_running *live = find_running_on(d, s->index, &trial);
+	/* The state machine says what should run there; what really runs the worker says in its
+	 * hello. */
 	if (live != NULL)
 		sw_slot_begin(s, live->sweep, (int64_t)trial,
 			      sw_sweep_trial(live->sched, trial)->attempt,
@@ -147,8 +152,10 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 static void clear_gone(struct slot_rows *r)
 {
 	if (r->gone_n > 0) {
+		/* One transaction for all: a crash in between finds each row again, or none. */
 		struct sw_change *c = sw_change_begin(r->d, NULL);
 
+		/* Before the rows go: by them alone a later start would find these programs. */
 		sw_leftover_end_now(r->d, r->gone, r->gone_n);
 		for (size_t i = 0; i < r->gone_n; i++)
 			sw_tx_slot_delete(c->tx, r->gone[i]);
@@ -197,6 +204,7 @@ static int64_t stored_heard_ms(const struct sw_running *live, uint64_t trial)
 {
 	struct heard q = {.live = live, .trial = trial, .ms = live->runs[trial - 1].started_ms};
 
+	/* On the loop's thread, which no client waits for yet. */
 	sw_store_read_now(live->d->store, read_heard_row, &q);
 	return q.ms;
 }
@@ -220,6 +228,8 @@ static void release_orphans(struct sw_daemon *d)
 			if (run->started_ms == 0)
 				continue;
 			if (s != NULL && s->sweep == live->sweep && s->trial == (int64_t)t)
+				/* If its worker never says hello, its time ends here and not where
+				 * that is found out. */
 				s->heard_ms = stored_heard_ms(live, t);
 			else
 				end_attempt(live, SW_EVENT_LOST, t, "lost",
@@ -241,6 +251,8 @@ static void take_rooms(struct sw_daemon *d)
 		const struct sw_running *live = d->sweep.sweeps[s->sweep - 1];
 		struct sw_room_need need = sw_need_of_next(live);
 		need.precision = false; /* it runs there */
+		/* A slot's row has no list of its other lanes, but a lane is as good as its
+		 * neighbour: any free ones will do. Of whole GPUs each is used by name. */
 		if (need.gpus <= 1) {
 			sw_room_take(s, &need);
 			continue;
@@ -259,6 +271,8 @@ sw_status sw_adopt_workers(struct sw_daemon *d, struct sw_err *err)
 
 	if (r.lanes == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
+	/* Three passes over the same rows: how many lanes each process has must be known before its
+	 * first row is judged, and who was adopted before the rest is ended. */
 	for (size_t i = 0; r.rc == SW_OK && i < sizeof passes / sizeof passes[0]; i++) {
 		r.cb = passes[i];
 		r.worker[0] = '\0';

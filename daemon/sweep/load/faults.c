@@ -13,6 +13,7 @@ static void check_space(struct sw_faults *f, const struct sw_spec *spec, uint64_
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_sweep *sched = NULL;
 
+	/* Not built if a mistake is known: it would be found again in other words. */
 	if (sw_plan_ranges(spec, f) != SW_OK || f->n > 0)
 		return;
 	if (sw_plan_build(&sched, spec, seed, NULL, &err) == SW_INVALID)

@@ -64,6 +64,8 @@ static void read_runs(struct rebuild *b, struct sw_db *db)
 		r->rc = sw_read_trials(db, r->sweep, states[i], 0, INT64_MAX, take_run, b, &r->err);
 	for (uint64_t trial = 1; r->rc == SW_OK && trial <= n; trial++)
 		if (sw_sweep_trial(r->sched, trial)->state == SW_TRIAL_RUNNING)
+			/* One read a trial that runs, of which there are as many as slots: the rows
+			 * of all attempts may be a million. */
 			r->rc = sw_read_attempts(db, r->sweep, (int64_t)trial, take_attempt,
 						 &b->runs[trial - 1], &r->err);
 	if (r->rc == SW_OK)
@@ -75,6 +77,7 @@ static void run_rebuild(struct sw_db *db, void *arg)
 {
 	struct rebuild *b = arg;
 
+	/* Both in one read, hence in one snapshot of the database: rows and events agree. */
 	sw_replay_run(&b->replay, db);
 	if (b->replay.rc == SW_OK)
 		read_runs(b, db);
@@ -100,6 +103,7 @@ static sw_status attach(struct rebuild *b)
 	/* Room came first: from here on all is moved. */
 	if (n > 0)
 		memcpy(live->runs, b->runs, n * sizeof *live->runs);
+	/* Not before: a load that fails leaves the sweep unloaded, as it was. */
 	live->spec = r->spec;
 	live->sched = r->sched;
 	live->next_ev = r->next_ev;
@@ -109,6 +113,8 @@ static sw_status attach(struct rebuild *b)
 	for (uint64_t i = 0; i < n; i++)
 		if (live->runs[i].started_ms != 0 && live->runs[i].slot >= 0)
 			live->claim.share.running++;
+	/* used_us stays as it is, 0 after a start: all sweeps begin level, and what was used before
+	 * is no debt. */
 	live->claim.share.ended = (uint64_t)b->use.attempts;
 	live->claim.share.ended_us = b->use.ms * 1000;
 	live->budget = r->budget;
@@ -116,6 +122,7 @@ static sw_status attach(struct rebuild *b)
 	sw_settings_use(live, &r->settings);
 	r->spec = NULL; /* the sweep's now: sw_replay_fini() must not free them */
 	r->sched = NULL;
+	/* Its end had begun: sw_settle_go() goes on with the next slice once the daemon is up. */
 	sw_settle_recovered(live);
 	return sw_suggest_attach(live);
 }
@@ -140,6 +147,8 @@ static void on_loaded(void *arg)
 	/* Taken first: what they go on with may need the sweep again. */
 	struct sw_waits waits = live->waits[SW_WAIT_LOAD];
 	struct sw_replay *r = &b->replay;
+	/* attach() finds the sweep still unloaded: only one load of it is under way, and nothing
+	 * else loads one. */
 	const sw_status rc = r->rc == SW_OK ? attach(b) : r->rc;
 
 	live->waits[SW_WAIT_LOAD] = (struct sw_waits){.n = 0};
@@ -199,6 +208,8 @@ void sw_recover_need(struct sw_call *call,
 		rc = first ? start_load(live, call) : SW_OK;
 		if (rc == SW_OK)
 			return;
+		/* It is the only one: had another been waiting, no load would have been begun for
+		 * this. */
 		(void)sw_wait_take(waits, &waits->head);
 	}
 	if (rc == SW_BUSY)
@@ -219,6 +230,8 @@ static bool restore_row(const struct sw_row_sweep *row, void *arg)
 {
 	struct restore *r = arg;
 
+	/* Numbers are places in the array: with a gap every later sweep would be found under
+	 * another's number. */
 	if (row->sweep != (int64_t)r->d->sweep.sweep_n + 1 || row->name == NULL ||
 	    row->method == NULL || row->state == NULL)
 		r->rc = SW_IO; /* the file is damaged */
@@ -244,6 +257,8 @@ static sw_status recover(struct sw_running *live, struct sw_err *err)
 
 	if (b == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
+	/* A start refuses to go on without one that has not ended: its workers may be training for
+	 * it. */
 	sw_store_read_now(live->d->store, run_rebuild, b);
 	rc = b->replay.rc == SW_OK ? attach(b) : b->replay.rc;
 	if (rc != SW_OK)

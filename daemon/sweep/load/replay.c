@@ -73,6 +73,8 @@ static void find_made(struct sw_replay *r, struct sw_event *e)
 	/* Its values follow from the seed, or it makes no trial. */
 	if (e->kind != SW_EVENT_ASK || !sw_sweep_wants_suggestion(r->sched))
 		return;
+	/* `sweepd replay` makes it again, to compare; the daemon trusts what it stored, since a
+	 * model of another build may differ in its last bits. */
 	if (r->watch != NULL && r->watch->suggest != NULL)
 		r->watch->suggest(r, e);
 	else
@@ -105,6 +107,8 @@ static void step_replay(struct sw_replay *r, const struct sw_event *e,
 	if (r->rc != SW_OK)
 		return;
 	r->rc = sw_sweep_step(r->sched, e, &r->actions, &r->err);
+	/* For the watch: an event that was taken once and is refused now is a difference, not a
+	 * failure to read. */
 	r->refused = r->rc != SW_OK && r->rc != SW_NOMEM;
 	if (r->rc == SW_NOMEM)
 		(void)sw_err_set(&r->err, r->rc, "out of memory");
@@ -113,6 +117,8 @@ static void step_replay(struct sw_replay *r, const struct sw_event *e,
 	/* The daemon goes on counting from there. */
 	r->next_ev = r->at_ev + 1;
 	r->metric_seen = r->metric_seen || (report != NULL && e->has_value);
+	/* By the times of the rows, as it was live: the budget's stretches come out as they
+	 * were. */
 	sw_budget_state(&r->budget, sw_sweep_state(r->sched) == SW_SWEEP_RUNNING,
 			event != NULL ? event->time_ms : report->time_ms);
 	if (r->watch != NULL && r->watch->stepped != NULL)
@@ -141,6 +147,8 @@ static void take_report(struct sw_replay *r, const struct sw_row_report *row)
 		.step = (uint64_t)row->step,
 		/* A value that was not finite has no number in the store, only this mark. */
 		.has_value = row->has_value || row->diverged,
+		/* Any value that is not finite ends the trial in the same way, so which of them it
+		 * was does not matter. */
 		.value = row->has_value ? row->value : (double)NAN,
 		.final = sw_names_is_final(row->verdict),
 		.result = sw_names_is_result(row->verdict),
@@ -187,6 +195,8 @@ static void take_event(struct sw_replay *r, const struct sw_row_event *row)
 		find_made(r, &e);
 	if (r->rc == SW_OK && e.kind == SW_EVENT_EDIT) {
 		read_edit(r, row, &edits);
+		/* On this frame, as long as the step below: the state machine copies what it
+		 * keeps. */
 		e.edit = &edits.sched;
 	}
 	/* The settings follow the step, as they did when it was live. */
@@ -232,6 +242,8 @@ static void read_priors(struct sw_replay *r)
 	/* It learns from no earlier sweep. */
 	if (r->spec->n_warm_start == 0)
 		return;
+	/* Before the state machine, which takes the priors at its birth: they are points of this
+	 * space. */
 	r->rc = sw_plan_space(&r->space, r->spec, &r->err);
 	if (r->rc != SW_OK)
 		return;

@@ -34,6 +34,7 @@ static void free_submit(struct sw_submit *s)
 /* Errors inside the spec are pointed at from the parameters of the call: "/spec/parameters/...". */
 static void refuse_submit(struct sw_submit *s, struct sw_err *err)
 {
+	/* The reader knows only the spec; the client sent it as a member of its parameters. */
 	sw_err_prefix(err, "/spec");
 	sw_call_error(s->call, err);
 	free_submit(s);
@@ -95,6 +96,8 @@ static void accept_submit(struct sw_submit *s)
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_jw w;
 
+	/* Before the change, which cannot be refused any longer: a sweep must not begin without the
+	 * environment that it was submitted with. Nothing else takes a number in between. */
 	if (sw_passed_write(d, (int64_t)d->sweep.sweep_n + 1, env, &err) != SW_OK) {
 		sw_call_error(s->call, &err); /* of the call, not of the spec */
 		free_submit(s);
@@ -111,6 +114,7 @@ static void accept_submit(struct sw_submit *s)
 	live->bytes = s->facts.bytes;
 	live->data_bytes = s->facts.data_bytes;
 	live->data_sum = s->facts.data_sum;
+	/* Taken by the running sweep. */
 	s->spec = NULL;
 	s->sched = NULL;
 	store_sweep(c, live, s->text.data);
@@ -119,6 +123,8 @@ static void accept_submit(struct sw_submit *s)
 	sw_log(SW_LOG_INFO, "sweep.submit", "sweep=%lld name=\"%s\" method=%s uid=%lld",
 	       (long long)live->sweep, live->name, live->method, (long long)c->uid);
 	sw_change_commit(c);
+	/* At the end of this turn: a slot may be given its first trial before the submission is on
+	 * the disk, and both are stored in their order. */
 	d->slot.due = true;
 }
 
@@ -189,6 +195,8 @@ static void run_build(void *arg)
 	struct sw_submit *s = arg;
 
 	if (!s->store && sw_call_gone(s->call)) {
+		/* A submission is carried out even if its client has gone: it asked for a sweep,
+		 * not for an answer. A check has only its answer. */
 		s->rc = sw_err_set(&s->err, SW_CONFLICT, "nobody waits for it");
 		return;
 	}
@@ -232,6 +240,8 @@ static void run_faults(void *arg)
 {
 	struct sw_submit *s = arg;
 
+	/* From the beginning again and by the slow way; most submissions are good and never come
+	 * here. */
 	s->faults = (struct sw_faults){s->fault, SW_FAULTS_MAX, 0};
 	sw_faults_find(&s->faults, spec_of(s), sw_json_get(s->call->params, "env"), s->seed);
 }
@@ -241,6 +251,7 @@ static void on_faults(void *arg, bool stopping)
 	struct sw_submit *s = arg;
 	struct sw_faults *f = &s->faults;
 
+	/* The first mistake, as the quick reader worded it, is what is told alone. */
 	if (stopping || f->n <= 1) {
 		refuse_submit(s, &s->err);
 		return;
@@ -274,6 +285,7 @@ static bool is_large(const cJSON *v, size_t *left)
 {
 	for (; v != NULL && *left > 0; v = v->next) {
 		--*left;
+		/* As deep as the JSON is, which its reader bounds. */
 		if (v->child != NULL && is_large(v->child, left))
 			return true;
 	}
@@ -294,6 +306,7 @@ static void read_spec(struct sw_submit *s, const cJSON *spec)
 
 	if (!large)
 		s->rc = sw_spec_read(&s->spec, spec_of(s), &s->err);
+	/* Small ones on the loop, since the way over the pool costs more than they do. */
 	if (large || (s->rc == SW_OK && is_long(s->spec))) {
 		sw_pool_start(&s->job, SW_POOL_LONG, s->call->conn, run_build, on_built, s);
 		return;

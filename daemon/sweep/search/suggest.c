@@ -55,6 +55,8 @@ static void check_epoch(struct sw_suggester *s)
 	if (s->epoch == epoch)
 		return;
 	s->epoch = epoch;
+	/* on_job() then throws away what comes of the job, and begin_chain() frees both before the
+	 * next. */
 	s->is_void = true;
 	s->chain = false;
 	sw_suggest_queue_drop(&s->queue);
@@ -81,6 +83,8 @@ static void run_job(uv_work_t *work)
 {
 	struct sw_suggester *s = work->data;
 
+	/* Everything it touches is the job's own while `busy` is set; the sweep's history goes on
+	 * growing on the loop. */
 	s->rc = sw_sampler_suggest(s->sampler, &s->history, s->made, s->out, &s->err);
 	/* The next suggestion of the chain then counts this one as pending. */
 	if (s->rc == SW_OK)
@@ -99,6 +103,7 @@ static void on_job(uv_work_t *work, int status)
 	struct sw_suggestion *out = s->out;
 
 	(void)status; /* never cancelled */
+	/* First: each way out of here may plan the next job. */
 	s->busy = false;
 	s->out = NULL;
 	/* A daemon that stops has refused the asks that waited for it. */
@@ -107,11 +112,14 @@ static void on_job(uv_work_t *work, int status)
 		return;
 	}
 	if (s->rc == SW_NOMEM)
+		/* A sampler without memory would leave its sweep waiting without a word. */
 		sw_daemon_die("make a suggestion", SW_NOMEM);
 	if (s->is_void) { /* it was made for a space that an edit has replaced */
 		sw_suggest_queue_free(out);
 	} else if (s->rc != SW_OK) {
 		sw_suggest_queue_free(out);
+		/* No point can be found: the same as for a sampler that suggests inside the
+		 * step. */
 		sw_driver_fail(s->live, s->err.msg);
 	} else if (s->fresh_start && job_trial(s) == next_trial(s)) {
 		/* Only now are the stale ones dropped: an ask that could not wait may take them
@@ -134,6 +142,8 @@ static void on_job(uv_work_t *work, int status)
 /* Does the copy of the history end with the queue's trials, so that the chain can go on? */
 static bool can_extend(const struct sw_suggester *s)
 {
+	/* The copy has to end exactly with the queue's last: a suggestion that does not count those
+	 * before it as pending would repeat them. */
 	return s->chain && s->history.trials + 1 == next_trial(s) + s->queue.n &&
 	       s->queue.n < QUEUE_MAX;
 }
@@ -146,7 +156,11 @@ static sw_status follow(struct sw_suggester *s)
 	const struct sw_history *now = sw_sweep_history(sweep_of(s));
 	sw_status rc = sw_history_follow(&s->history, now, s->real);
 
+	/* What is above this in the copy is guessed: sw_history_follow() drops it and takes what
+	 * really came. */
 	s->real = now->trials;
+	/* They are the sweep's own trials to come, with values that are known: only their results
+	 * are pending. */
 	for (uint64_t left = init_left(s); rc == SW_OK && left > 0; left--)
 		rc = sw_history_add_trial(&s->history,
 					  config->init + (config->n_init - left) * now->n_params);
@@ -191,6 +205,7 @@ static void begin_chain(struct sw_suggester *s)
 	if (rc != SW_OK)
 		sw_daemon_die("make a suggestion", rc);
 	s->chain = false;
+	/* EXTEND_MAX counts from the last time that the model was made of all that was known. */
 	s->drawn = 0;
 }
 
@@ -198,6 +213,8 @@ static void start_job(struct sw_suggester *s, bool fresh_start)
 {
 	if (fresh_start)
 		begin_chain(s);
+	/* The number fixes the random numbers of the suggestion, so a replay with the same history
+	 * makes the same one. */
 	s->made = next_made(s) + (fresh_start ? 0 : s->queue.n);
 	s->fresh_start = fresh_start;
 	s->err = (struct sw_err)SW_ERR_INIT;
@@ -225,11 +242,13 @@ void sw_suggest_plan(struct sw_suggester *s)
 {
 	size_t wanted = queue_room(s);
 
-	/* One job at a time: on_job() comes back here. A daemon that hands out no more needs
-	 * none. */
+	/* One job at a time: on_job() comes back here. A daemon that hands out no more needs none.
+	 * One a sweep, because the pool has four threads and the model itself is one thread's
+	 * work. */
 	if (s->busy || s->live->d->phase != SW_UP || s->live->d->draining)
 		return;
 	if (s->live->ended_ms != 0) {
+		/* Not while its job runs, which is why this stands behind `busy`. */
 		let_go(s);
 		return;
 	}
@@ -242,6 +261,8 @@ void sw_suggest_plan(struct sw_suggester *s)
 	if (wanted == 0)
 		return;
 	if (is_fresh(s)) {
+		/* Fresh and too few: the chain goes on where it ends. If a trial has broken it, a
+		 * new one begins. */
 		if (s->queue.n < wanted && !sw_suggest_rests(s))
 			start_job(s, !can_extend(s));
 		return;
@@ -280,6 +301,8 @@ void sw_suggest_serve(struct sw_suggester *s)
 		    !enough(s, sw_suggest_count(w->call), w->since_us) &&
 		    now_us - w->since_us < SW_SUGGEST_MAX_US)
 			return;
+		/* It is off the list before it is answered: the hand-out comes back here through
+		 * on_stepped(). */
 		s->live->d->sweep.driver_events->ready(s->live, sw_wait_take(asks, &asks->head));
 	}
 }
@@ -320,6 +343,8 @@ bool sw_suggest_peek(const struct sw_running *live, struct sw_suggestion **out)
 		return true;
 	if (s->queue.n == 0)
 		return false;
+	/* trim_queue() has followed every step, so the front is the next trial's or the queue is
+	 * empty. */
 	assert(s->queue.first == next_trial(s));
 	*out = s->queue.v[0];
 	return true;
@@ -333,6 +358,7 @@ void sw_suggest_changed(struct sw_running *live)
 		return;
 	const size_t had = s->queue.n;
 	trim_queue(s);
+	/* For sw_suggest_rests(): the client that took it may be about to come again. */
 	if (s->queue.n < had)
 		s->handed_us = live->d->clock->mono_us();
 	/* Planned at the end of the turn, so that many steps in one turn start one job. */
@@ -378,6 +404,8 @@ void sw_suggest_free(struct sw_running *live)
 
 	if (s == NULL)
 		return;
+	/* After the loop's end libuv has run all its jobs; before it sw_unload_tick() asks
+	 * sw_suggest_busy(). */
 	assert(!s->busy && sw_suggest_asks(s)->n == 0);
 	let_go(s);
 	free(s);

@@ -31,6 +31,8 @@ sw_status sw_suggest_queue_push(struct sw_suggest_queue *q, struct sw_suggestion
 	if (!sw_array_reserve(&q->v, &q->cap, q->n + 1, sizeof(struct sw_suggestion *)))
 		return SW_NOMEM;
 	if (q->n == 0) {
+		/* Kept with the queue, as trial and as suggestion: by both it is found out later
+		 * who was handed out and whether another trial came between. */
 		q->first = trial;
 		q->first_made = made;
 	}
@@ -49,6 +51,7 @@ bool sw_suggest_queue_trim(struct sw_suggest_queue *q, uint64_t trial, uint64_t 
 		sw_suggest_queue_drop(q);
 		return false;
 	}
+	/* The sweep can only have taken suggestions that it was given from here. */
 	assert(gone <= q->n);
 	for (size_t i = 0; i < gone; i++)
 		sw_suggest_queue_free(q->v[i]);

@@ -48,6 +48,8 @@ static int64_t rest_until(const struct sw_suggester *s)
 static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
 {
 	const int64_t wait = wait_limit_us(s);
+	/* Only what lies ahead: a waiter that is late already is served by whatever makes a
+	 * suggestion for it. */
 	int64_t next = s->since_us != 0 && s->since_us + wait > now_us ? s->since_us + wait
 								       : INT64_MAX;
 
@@ -94,6 +96,8 @@ static void on_deadline(uv_timer_t *timer)
 		next = at_us < next ? at_us : next;
 	}
 	if (next != INT64_MAX)
+		/* One more than needed: a timer of whole milliseconds that fired early would find
+		 * nobody late, and fire again at once. */
 		arm(d, (uint64_t)(next - now_us) / 1000 + 1);
 }
 
@@ -120,6 +124,7 @@ void sw_suggest_wait(struct sw_running *live, struct sw_call *call)
 	struct sw_suggester *s = live->suggest;
 	struct sw_waits *asks = sw_suggest_asks(s);
 
+	/* Each holds a message of its connection, so the list bounds memory as well as time. */
 	if (asks->n == SW_SUGGEST_MAX_ASK || sw_wait_add(asks, call) == NULL) {
 		sw_call_refuse(call, SW_BUSY, "", "%zu asks wait for suggestions; try again",
 			       asks->n);
