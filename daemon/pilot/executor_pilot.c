@@ -55,6 +55,8 @@ static void on_told(struct sw_daemon *d, const char *name, const struct sw_err *
 {
 	struct sw_pilot *p = sw_pilot_find(d, name);
 
+	/* Found by its name, not by address: the pool wrote its file while the place of the job may
+	 * have been given to the next. */
 	if (p == NULL) /* it was ended meanwhile */
 		sw_pilot_files_remove(d, name);
 	else if (err->code == SW_OK)
@@ -71,6 +73,8 @@ static void pilot_tell(struct sw_proc *proc, const char *worker)
 	struct sw_err err = SW_ERR_INIT;
 	unsigned char key[SW_PORT_KEY];
 
+	/* The key goes to the port at once and to the job by its file: whichever comes first, no
+	 * pilot can dial before the file is there. */
 	if (sw_pilot_files_tell(p, worker, key, on_told, &err) == SW_OK &&
 	    !sw_port_add_key(d, p->name, key))
 		(void)sw_err_set(&err, SW_TOO_BIG, "it has no place at the port");
@@ -112,7 +116,8 @@ static sw_status pilot_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 		w->peer[0] = '\0';
 		return sw_err_set(err, SW_NOT_FOUND, "its key is gone");
 	}
-	/* Whether it was submitted before the daemon was killed the next lists say. */
+	/* Whether it was submitted before the daemon was killed the next lists say. Its job serves
+	 * that shape, whether or not a sweep wants it now. */
 	(void)sw_job_shape_open(d, w->shape);
 	p->told = p->submitted = true;
 	p->submitted_us = d->clock->mono_us();
@@ -142,6 +147,8 @@ static void pilot_stop(struct sw_proc *proc, bool hard)
 	struct sw_pilot *p = (struct sw_pilot *)proc;
 	struct sw_worker *w = p->w;
 
+	/* Only marked: orders go out with the tick, many jobs in one call of the executor's
+	 * program. */
 	p->cancel = p->leaving = true;
 	if (!hard || w->slots->d->phase == SW_UP)
 		return;

@@ -103,6 +103,7 @@ static void on_task(uv_work_t *work, int status)
 	struct task *t = work->data;
 
 	(void)status; /* never cancelled */
+	/* It may hold a key. */
 	OPENSSL_cleanse(t->text, sizeof t->text);
 	if (t->told != NULL)
 		t->told(t->d, t->name, &t->err);
@@ -136,6 +137,8 @@ sw_status sw_pilot_files_save(const struct sw_daemon *d, struct sw_err *err)
 	(void)snprintf(text, sizeof text, "prefix %s\nport %u\n", d->pilot.prefix, d->pilot.port);
 	if (write_file(from.s, O_CREAT | O_TRUNC, text, err) != SW_OK)
 		return err->code;
+	/* Replaced as a whole: a half-written prefix would make every job of this folder a
+	 * stranger's. */
 	return rename(from.s, to.s) == 0
 		       ? SW_OK
 		       : sw_err_set(err, SW_IO, "cannot write %s: %s", to.s, strerror(errno));
@@ -152,7 +155,9 @@ sw_status sw_pilot_files_open(struct sw_daemon *d, struct sw_err *err)
 		return sw_err_set(err, SW_IO, "cannot create %s: %s", folder.s, strerror(errno));
 	if (draw(raw, sizeof raw, err) != SW_OK || draw(&first, sizeof first, err) != SW_OK)
 		return err->code;
-	/* Names must never come again: each start counts on from a number of its own. */
+	/* Names must never come again: each start counts on from a number of its own. A random
+	 * start for each daemon instead of a stored counter: names of jobs whose row was never
+	 * stored must not come again either. */
 	d->pilot.next = first;
 	if (!read_end(names.s, text, sizeof text) ||
 	    sscanf(text, "prefix %31s\nport %u", d->pilot.prefix, &d->pilot.port) != 2) {
@@ -211,6 +216,8 @@ sw_status sw_pilot_files_tell(const struct sw_pilot *p, const char *worker, unsi
 		free(t);
 		return sw_err_set(err, SW_INVALID, "the state's path is too long");
 	}
+	/* A file of that name would be another job's: names are not given twice, so something is
+	 * wrong. */
 	t->flags = O_CREAT | O_EXCL;
 	t->told = told;
 	do_later(t);

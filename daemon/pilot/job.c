@@ -60,7 +60,8 @@ void sw_pilot_count_failed(struct sw_daemon *d, uint64_t shape, const char *why)
 	if (sh == NULL)
 		return;
 	(void)snprintf(sh->last, sizeof sh->last, "%s", why);
-	/* One of a batch that began the pause adds nothing to it. */
+	/* One of a batch that began the pause adds nothing to it. By shape: an account that is
+	 * wrong in one sweep's options does not stop the jobs of the others. */
 	if (++sh->failed < FAILED_MOST || now_us < sh->pause_us)
 		return;
 	int64_t us = d->pilot.first_us << (sh->pauses < PAUSE_DOUBLE ? sh->pauses : PAUSE_DOUBLE);
@@ -85,6 +86,8 @@ void sw_pilot_end(struct sw_pilot *p, bool blamed, const char *cause)
 		sw_pilot_files_said(p, said, sizeof said);
 	sw_log(began ? SW_LOG_INFO : SW_LOG_WARN, "pilot.end", "name=%s id=\"%s\" cause=\"%s\"",
 	       p->name, p->id, cause);
+	/* Before the slot is free again: a pilot that still runs must not speak for whoever has it
+	 * next. */
 	sw_port_drop_key(d, p->name);
 	sw_pilot_files_remove(d, p->name);
 	w->blameless = !blamed;

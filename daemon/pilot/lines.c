@@ -67,6 +67,8 @@ bool sw_pilot_line_next(const char **text, struct sw_pilot_line *out)
 		    !take_word(&at, end, out->name, sizeof out->name) ||
 		    !take_word(&at, end, state, sizeof state) || !find_state(state, &out->state) ||
 		    !take_word(&at, end, out->node, sizeof out->node))
+			/* A line that is not of this form is skipped: schedulers print headings and
+			 * warnings among them. */
 			continue;
 		if (strcmp(out->node, "-") == 0)
 			out->node[0] = '\0';

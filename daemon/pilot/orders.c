@@ -50,6 +50,7 @@ static void keep_id(struct sw_pilot *p, const char *id)
 		return;
 	(void)snprintf(p->id, sizeof p->id, "%s", id);
 	sw_pilot_handle(p, handle, sizeof handle);
+	/* So that a later daemon can cancel it by its id, though no list has named it yet. */
 	sw_worker_row_put(p->w, handle, NULL);
 }
 
@@ -78,6 +79,8 @@ static void on_submitted(void *user, const struct sw_errand_end *run)
 	if (sh != NULL)
 		sh->refused = !run->ok;
 	for (unsigned place = 0; (p = find_under_way(d, place)) != NULL; place++) {
+		/* Also where it failed: the scheduler may have taken the job and lost the answer,
+		 * and to submit again could make two. */
 		p->submitted = true;
 		p->submitted_us = now_us;
 		p->refused = !run->ok;
@@ -110,6 +113,7 @@ static void submit(struct sw_daemon *d)
 		if (p->batch != batch)
 			continue;
 		whole = whole && p->told && !p->leaving;
+		/* A batch is of one shape: its options are one environment of one call. */
 		d->pilot.submits = p->w->shape;
 		n++;
 	}
@@ -140,6 +144,8 @@ static struct sw_stray *add_stray(struct sw_daemon *d, const char *executor, con
 	(void)snprintf(s->executor, sizeof s->executor, "%s", executor);
 	(void)snprintf(s->name, sizeof s->name, "%s", name);
 	(void)snprintf(s->id, sizeof s->id, "%s", id);
+	/* As many as the executor's lists name; what they no longer name is dropped
+	 * (drop_strays()). */
 	s->next = d->pilot.strays;
 	d->pilot.strays = s;
 	return s;
@@ -226,6 +232,8 @@ static void on_listed(void *user, const struct sw_errand_end *run)
 	if (!run->ok)
 		return;
 	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;) {
+		/* Only lists that were begun after its submission: an older one could not know it.
+		 * take_line() sets it back for each that is named. */
 		p->missed += p->submitted && p->submitted_us < d->pilot.listed_us;
 		p->bye_lists += p->bye[0] != '\0' && p->bye_us < d->pilot.listed_us;
 	}
@@ -327,6 +335,8 @@ static void cancel(struct sw_daemon *d)
 	for (struct sw_pilot *p = NULL; n < SW_PILOT_BATCH && (p = sw_pilot_next(d, p)) != NULL;) {
 		if (!p->cancel || p->cancelled != SW_PILOT_NOT || p->id[0] == '\0')
 			continue;
+		/* Not asked for again while this is under way; if it fails, on_cancelled() sets it
+		 * back. */
 		p->cancelled = SW_PILOT_ASKED;
 		args[n++] = p->id;
 	}
@@ -358,6 +368,7 @@ void sw_pilot_check(struct sw_daemon *d)
 
 void sw_pilot_orders(struct sw_daemon *d, int64_t now_us)
 {
+	/* One run of each verb at a time: a scheduler that hangs is not asked again beside that. */
 	if (d->pilot.run[SW_PILOT_SUBMIT] == NULL && d->phase == SW_UP)
 		submit(d);
 	if (d->pilot.run[SW_PILOT_LIST] == NULL && list_is_due(d, now_us))

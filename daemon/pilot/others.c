@@ -36,6 +36,8 @@ void sw_others_read(struct sw_daemon_pilot *all, const char *text)
 			all->others = sw_calloc(OTHERS_MAX, sizeof line);
 		if (all->others == NULL)
 			return; /* they are looked at again with the next list */
+		/* For people to see, and to cancel by hand: they are never cancelled by themselves,
+		 * since another daemon may live. */
 		all->others[all->n_others++] = line;
 	}
 	if (all->n_others > 0)

@@ -46,6 +46,8 @@ void sw_pilot_hello(struct sw_slot *s, const char *node, bool files)
 	s->worker->no_files = !files;
 	struct sw_job_shape *sh = sw_job_shape_find(d, s->worker->shape);
 	if (sh != NULL) {
+		/* One that came up shows that the options are right: failures before it were of
+		 * nodes or of luck. */
 		sh->failed = sh->pauses = 0;
 		sh->pause_us = 0;
 		sh->blind = !files;
@@ -83,6 +85,7 @@ static bool end_if_over(struct sw_pilot *p, int64_t now_us)
 	const char *executor = p->w->slots->d->config.pilots.executor;
 	char cause[320];
 
+	/* What the pilot itself said goes before all lists; they only add why. */
 	if (p->bye[0] != '\0' && is_unexplained(p, now_us))
 		return false;
 	if (p->bye[0] != '\0') {
@@ -95,6 +98,7 @@ static bool end_if_over(struct sw_pilot *p, int64_t now_us)
 		sw_pilot_end(p, false, cause);
 		return true;
 	}
+	/* A worker that speaks lives, whatever a list says. */
 	if (sw_pilot_is_connected(p))
 		return false;
 	if (sw_pilot_is_over(p->state)) {
@@ -161,6 +165,8 @@ static void tend(struct sw_pilot *p, int64_t now_us)
 	if (end_if_over(p, now_us))
 		return;
 	if (sw_pilot_is_connected(p) || p->state != SW_PILOT_RUNNING)
+		/* Darkness begins only once the cluster says that it runs: in the queue nobody
+		 * dials. */
 		p->dark_us = now_us;
 	if (now_us - p->dark_us > p->w->slots->d->pilot.dark_us && !p->cancel) {
 		sw_log(SW_LOG_WARN, "pilot.dark", "name=%s why=\"it runs and is not connected\"",
@@ -250,6 +256,8 @@ static void note_want(struct sw_daemon *d, const struct sw_job_want *want, int64
 
 	if (sh == NULL) /* its turn comes */
 		return;
+	/* Noted at each look and not as a flag: end_unwanted() measures how long nobody has wanted
+	 * it. */
 	sh->wanted_us = now_us;
 	if (sh->options != NULL || want->options == NULL)
 		return;
@@ -275,6 +283,7 @@ static void ask_for(struct sw_daemon *d, const struct sw_job_want *want, size_t 
 	d->pilot.next++;
 	d->pilot.placed = 0;
 	for (size_t i = 0; i < d->pilot.n && d->pilot.placed < n; i++) {
+		/* Its slot has a job, of whatever state. */
 		if (d->pilot.jobs[i].w->proc != NULL)
 			continue;
 		d->pilot.jobs[i].w->shape = want->id;
@@ -289,6 +298,7 @@ static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 
 	if (d->phase != SW_UP || now_us - d->pilot.asked_us < ASK_US)
 		return;
+	/* Once a second: each look goes over all sweeps. */
 	d->pilot.asked_us = now_us;
 	for (size_t i = 0; i < d->pilot.n; i++)
 		most += d->pilot.jobs[i].w->proc == NULL;
@@ -298,6 +308,8 @@ static void ask_for_more(struct sw_daemon *d, int64_t now_us)
 		note_want(d, &want[i], now_us);
 	for (size_t i = 0; i < SW_JOB_SHAPES; i++)
 		end_unwanted(d, &d->slot.shapes[i], now_us);
+	/* From the last to the first, so that `first` ends as the shape that would be served
+	 * first. */
 	for (size_t i = n; i-- > 0;)
 		if (may_ask(d, &want[i], now_us)) {
 			first = &want[i];
@@ -315,6 +327,7 @@ void sw_pilot_tick(struct sw_daemon *d, int64_t now_us)
 		tend(p, now_us);
 	if (d->pilot.n > 0)
 		ask_for_more(d, now_us);
+	/* After the wants: what was just asked for is submitted in the same tick. */
 	sw_pilot_orders(d, now_us);
 	if (d->pilot.n > 0)
 		sw_pilot_write_causes(d);
@@ -350,6 +363,7 @@ static sw_status listen_for_pilots(struct sw_daemon *d, struct sw_err *err)
 	if (rc != SW_OK && o->port == 0 && port != 0) {
 		sw_log(SW_LOG_WARN, "port.moved", "why=\"%s\"", first.msg);
 		first = (struct sw_err)SW_ERR_INIT;
+		/* Pilots of before dial the old port in vain: their jobs are cancelled as dark. */
 		rc = sw_port_start(d, o->listen, 0, o->max, &first);
 	}
 	if (rc != SW_OK)
@@ -378,6 +392,7 @@ sw_status sw_pilot_open(struct sw_daemon *d, struct sw_err *err)
 			d->pilot.jobs[d->pilot.n++].w = &d->slot.workers[i];
 	if (sw_pilot_files_open(d, err) != SW_OK || listen_for_pilots(d, err) != SW_OK)
 		return err->code;
+	/* A list at once: jobs that an earlier daemon left cost their owner by the minute. */
 	d->pilot.listed_us = d->clock->mono_us() - d->pilot.list_us;
 	d->pilot.list_due = true; /* for jobs that an earlier daemon left */
 	sw_pilot_check(d);

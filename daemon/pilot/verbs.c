@@ -33,6 +33,8 @@ bool sw_pilot_find_program(const char *name, char *out, size_t cap)
 			(void)snprintf(out, cap, "%s", path);
 			return true;
 		}
+		/* Kept for the message where none has it: the user reads where it was looked
+		 * for. */
 		(void)snprintf(folders + len, sizeof folders - len, "%s%s", len > 0 ? ", " : "",
 			       folder);
 	}
@@ -64,6 +66,7 @@ static void on_done(void *user, const struct sw_errand_end *result)
 {
 	struct run r = *(struct run *)user;
 
+	/* Before `done`, which may run the same verb again. */
 	free(user);
 	r.d->pilot.run[r.verb] = NULL;
 	r.done(r.d, result);
@@ -80,6 +83,7 @@ static char **make_env(char *const more[], size_t n)
 		all++;
 	env = sw_daemon_calloc(all + n + 1, sizeof *env, "run an executor");
 	for (size_t i = 0; i < all; i++)
+		/* A daemon that is itself started by an executor's job would pass that job's on. */
 		if (strncmp(environ[i], "SWEEPD_JOB_", 11) != 0)
 			env[kept++] = environ[i];
 	memcpy(env + kept, more, n * sizeof *more);

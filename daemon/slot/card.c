@@ -56,7 +56,8 @@ static void sum_memory(const struct sw_card *c, const struct sw_card_ours *ours,
 		const struct sw_nvml_proc *p = &now->proc[i];
 		const int64_t bytes = p->bytes > 0 ? p->bytes : 0;
 
-		/* The rest is the driver's, or of a process that NVML does not show. */
+		/* The rest is the driver's, or of a process that NVML does not show. NVML's sum and
+		 * its list are not of one moment, so this may go below 0 for a reading. */
 		s->rest -= bytes;
 		if (sw_card_is_ours(p, ours)) {
 			s->ours += bytes;
@@ -66,6 +67,8 @@ static void sum_memory(const struct sw_card *c, const struct sw_card_ours *ours,
 			s->strangers += bytes;
 			s->strangers_n++;
 			unsaid = unsaid || p->bytes < 0;
+			/* One that does not say how much it has counts as less than any that
+			 * does. */
 			if (s->worst == NULL || p->bytes > s->worst->bytes)
 				s->worst = p;
 		}
@@ -104,6 +107,7 @@ static enum sw_card_state judge_freeing(struct sw_card *c, const struct sums *s,
 		c->dead = 0;
 		return SW_CARD_OK;
 	}
+	/* Against what was there while no worker ran: the driver's own part is no worker's. */
 	const int64_t more = s->rest > c->rest ? s->rest - c->rest : 0;
 	if (now_us - c->freeing_us < free_us) {
 		(void)snprintf(c->why, sizeof c->why, "the memory of its last worker is not back");
@@ -138,6 +142,8 @@ static enum sw_card_state judge_reading(struct sw_card *c, const struct sums *s,
 	c->why[0] = '\0';
 	/* First what is worst. A GPU that cannot be read has no other values to judge. */
 	if (now->health != SW_NVML_OK) {
+		/* A lost GPU that answers again was reset, by hand or by the driver; the XID of
+		 * before is answered by that. */
 		c->xid = 0; /* from now on its readings say whether it was reset */
 		(void)snprintf(c->why, sizeof c->why, "%s: NVML says: %s",
 			       now->health == SW_NVML_LOST ? "lost" : "cannot be read", now->why);
@@ -152,6 +158,8 @@ static enum sw_card_state judge_reading(struct sw_card *c, const struct sums *s,
 		c->ecc = now->ecc;
 	/* The count begins anew when the driver is loaded. */
 	if (c->ecc_first < 0 || c->ecc < c->ecc_first)
+		/* Errors of before the daemon's start are no news: whoever started it has seen that
+		 * the GPU works. */
 		c->ecc_first = c->ecc;
 	if (c->ecc > c->ecc_first) {
 		(void)snprintf(c->why, sizeof c->why, "%lld uncorrected ECC errors since the start",
@@ -190,6 +198,8 @@ bool sw_card_take(struct sw_card *c, const struct sw_nvml_card *reading,
 	for (size_t i = 0; i < c->now.xid_n; i++)
 		if (sw_xid_is_loss(c->now.xid[i]))
 			c->xid = c->now.xid[i];
+	/* Before the judgement, which asks for its sums, and for every state: a trial is charged by
+	 * c->ours even while the GPU is hot. */
 	sum_memory(c, ours, &s);
 	c->ours = s.ours;
 	if (ours->hidden && ours->here > 0 && c->now.proc_n == 0 && s.rest > c->rest)

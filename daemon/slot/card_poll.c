@@ -50,6 +50,8 @@ static void keep_xids(struct sw_nvml_view *old, struct sw_nvml_view *new)
 
 		for (size_t k = 0; k < to->xid_n; k++)
 			sw_nvml_keep_xid(from, to->xid[k]);
+		/* In the order in which they came: sw_card_take() goes by the last that is a
+		 * loss. */
 		memcpy(to->xid, from->xid, sizeof to->xid);
 		to->xid_n = from->xid_n;
 	}
@@ -82,12 +84,16 @@ static void *run_poll(void *arg)
 	while (rc == SW_OK && !p->stop) {
 		const int64_t begun_us = p->clock->mono_us();
 
+		/* A call into a driver that hangs may never return: with the lock the loop would
+		 * hang with it. */
 		(void)pthread_mutex_unlock(&p->lock);
 		sw_nvml_read(p->nvml, &p->reading);
 		(void)pthread_mutex_lock(&p->lock);
 		if (p->fresh)
 			keep_xids(&p->view, &p->reading);
 		p->view = p->reading;
+		/* The beginning, not the end: a reading says nothing of what happened while it was
+		 * taken. */
 		p->begun_us = begun_us;
 		tell_owner(p);
 		if (!rest_until_next(p))
@@ -127,6 +133,7 @@ sw_status sw_card_poll_start(struct sw_card_poll **out, const struct sw_clock *c
 	p->user = user;
 	(void)pthread_mutex_init(&p->lock, NULL);
 	(void)pthread_condattr_init(&attr);
+	/* Waits go by the clock that moment_in() reads; the wall clock may be set. */
 	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&p->change, &attr);
 	(void)pthread_condattr_destroy(&attr);
@@ -171,6 +178,7 @@ sw_status sw_card_poll_take(struct sw_card_poll *p, int64_t limit_ms, struct sw_
 		continue;
 	if (p->fresh) {
 		rc = p->rc;
+		/* One taker: the loop. What it has taken it keeps until the next. */
 		p->fresh = false;
 		*out = p->view;
 		*begun_us = p->begun_us;

@@ -33,6 +33,8 @@ static unsigned count_cores(void)
 static sw_status add_cpus(struct slot_list *l, unsigned n, struct sw_err *err)
 {
 	const unsigned all = count_cores();
+	/* The cores of the machine are shared out evenly; more slots than cores share them as the
+	 * kernel sees fit. */
 	struct sw_device d = {.cores = all / n == 0 ? 1 : all / n, .lanes = 1};
 	sw_status rc = SW_OK;
 
@@ -52,6 +54,7 @@ static long read_number(const char **p)
 		return -1;
 	const long v = strtol(*p, &stop, 10);
 	*p = stop;
+	/* strtol() gives LONG_MAX where it overflows, which this catches, too. */
 	return v > 1000000 ? -1 : v;
 }
 

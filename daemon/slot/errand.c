@@ -62,6 +62,8 @@ static void on_closed(uv_handle_t *h)
 {
 	struct sw_errand *p = h->data;
 
+	/* The last of its handles: only now nothing of libuv's points into it. The owner is told
+	 * here as well, so that it may start the next at once. */
 	if (--p->n_open > 0)
 		return;
 	tell(p);
@@ -94,6 +96,8 @@ static void cut_short(struct sw_errand *p, const char *why)
 		return;
 	p->cut = why;
 	if (p->runs)
+		/* Safe while it runs: libuv reaps it in on_exit_(), and until then its number is
+		 * not given again. */
 		(void)kill(-p->process.pid, SIGKILL); /* it leads a group of its own */
 	close_when_over(p);
 }
@@ -102,6 +106,8 @@ static void on_limit(uv_timer_t *t)
 {
 	struct sw_errand *p = t->data;
 
+	/* After its end this timer waits for its output alone, which a child of it may hold open:
+	 * then what was read is all. */
 	p->late = p->runs;
 	if (p->runs)
 		cut_short(p, "took more than 60 s");
@@ -133,6 +139,7 @@ static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
 	struct program_stream *s = stream_of(p, h);
 
 	(void)hint;
+	/* Read into the text itself; one byte more is there for the NUL (base/buf.h). */
 	if (sw_buf_reserve(&s->text, 4096) == SW_OK)
 		*buf = uv_buf_init(s->text.data + s->text.len, 4096);
 	else if (s == &p->stream[WHY])
@@ -168,6 +175,7 @@ static struct sw_errand *create_errand(uv_loop_t *loop, uv_stdio_container_t std
 
 	if (p == NULL)
 		return NULL;
+	/* Each is closed in any case: uv_spawn() initialises its handle even where it fails. */
 	p->n_open = 2 + STREAMS;
 	/* These are documented never to fail for a timer and a unix pipe. */
 	(void)uv_timer_init(loop, &p->limit);

@@ -92,8 +92,12 @@ static void end_proc(struct sw_proc *p, const char *cause)
 	/* Before `ended`, which may start the next worker: that one writes to the same file. */
 	read_last_line(p, said, sizeof said);
 	p->ended = NULL;
-	/* The worker led its own process group: what it left behind ends with it. */
+	/* The worker led its own process group: what it left behind ends with it. libuv has reaped
+	 * the child by now, but the number of a group is not given again while one of its processes
+	 * lives. */
 	(void)kill(-p->pid, SIGKILL);
+	/* Before `ended`, which may start the next worker for the same slot: p is libuv's from here
+	 * on. */
 	uv_close((uv_handle_t *)&p->h, on_closed);
 	if (ended != NULL)
 		ended(p->user, cause, said);
@@ -237,6 +241,7 @@ static sw_status local_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 		free(p);
 		return sw_err_set(err, SW_NOMEM, "cannot watch process %ld", pid);
 	}
+	/* A pidfd becomes readable when its process ends, whoever is its parent. */
 	p->pidfd = fd;
 	p->input = -1;
 	p->pid = (pid_t)pid;
@@ -263,6 +268,7 @@ static void local_stop(struct sw_proc *p, bool hard)
 
 static void local_forget(struct sw_proc *p)
 {
+	/* Its process runs on; nobody is told of its end. */
 	p->ended = NULL;
 	uv_close((uv_handle_t *)&p->h, on_closed);
 }

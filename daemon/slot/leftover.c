@@ -26,6 +26,8 @@ void sw_leftover_end_now(const struct sw_daemon *d, const int32_t *slot, size_t 
 		(void)snprintf(text[i], sizeof text[i], "SWEEPD_COOKIE=%s", cookie);
 		entry[i] = text[i];
 	}
+	/* By a variable of their environment, which no fork loses: sessions and groups a program
+	 * may change. */
 	const size_t killed = sw_process_end_marked(entry, n);
 	if (killed > 0)
 		sw_log(SW_LOG_WARN, "program.left", "slot=%d slots=%zu killed=%zu", slot[0], n,
@@ -51,6 +53,8 @@ static void on_end(uv_work_t *work, int status)
 	struct sw_worker *w = l->worker;
 
 	(void)status; /* never cancelled */
+	/* Only now may the slots be given trials again: what was left could have written into the
+	 * next trial's folder. */
 	for (unsigned k = 0; k < w->slot_n; k++)
 		w->slots[k].program = w->slots[k].writes = false;
 	l->done(w);

@@ -68,6 +68,8 @@ static bool add_loss(struct sw_worker *w, const struct sw_losses_of *of)
 	struct sw_losses *l = &w->losses;
 
 	if (l->n == SW_LOSSES_OUT)
+		/* Full, and not taken out, since others lost as many: the oldest goes, so that the
+		 * last SW_LOSSES_OUT count. */
 		memmove(l->of, l->of + 1, --l->n * sizeof l->of[0]);
 	l->of[l->n++] = *of;
 	/* Too few in a row, out already, or the others lose as many: then it is no fault of this

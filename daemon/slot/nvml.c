@@ -33,11 +33,14 @@ static sw_status load_library(struct sw_nvml *m, const char *path, struct sw_err
 {
 	void *at[SYMBOLS];
 
+	/* At run time, so that one binary serves machines without a driver. */
 	m->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (m->library == NULL)
 		return sw_err_set(err, SW_NOT_FOUND, "no NVIDIA driver: %s", dlerror());
 	for (size_t i = 0; i < SYMBOLS; i++) {
 		at[i] = dlsym(m->library, symbols[i]);
+		/* The rest came with later drivers; HAS_ANSWERED() takes a missing one as no
+		 * answer. */
 		if (at[i] == NULL && i < NVML_REQUIRED)
 			return sw_err_set(err, SW_NOT_FOUND, "%s has no %s", path, symbols[i]);
 	}
@@ -111,6 +114,8 @@ static void look_up_proc(struct sw_nvml_proc *p)
 
 		if (!sw_process_read(at.parent, &at))
 			return;
+		/* A program may begin sessions of its own below its worker's: each that is above it
+		 * is noted. */
 		if (at.session != last)
 			p->above[n++] = at.session;
 	}
@@ -243,6 +248,7 @@ static void read_card(struct sw_nvml *m, unsigned index, struct sw_nvml_card *c)
 	/* Without a handle nothing else can be asked. */
 	if (has_failed(m, c, m->call.handle(index, &device)))
 		return;
+	/* Handles are asked for anew each time: after a reset an old one is of nothing. */
 	m->gpus[index] = device;
 	if (m->call.uuid(device, c->uuid, sizeof c->uuid) != NVML_SUCCESS)
 		c->uuid[0] = '\0';
@@ -268,6 +274,8 @@ static void keep_part(struct sw_nvml *m, const char *uuid, unsigned gpu, unsigne
 {
 	size_t i = 0;
 
+	/* A part keeps the place that it was given first, for slots know it by that; its UUID stays
+	 * while it exists. */
 	while (i < m->part_n && strcmp(m->parts[i].uuid, uuid) != 0)
 		i++;
 	/* More parts than there is room for: they take no trials. */
@@ -346,6 +354,7 @@ static void read_parts(struct sw_nvml *m, struct sw_nvml_view *out)
 
 static void watch_events(struct sw_nvml *m, size_t n)
 {
+	/* Once, whether it works or not: a driver without events would be asked at each reading. */
 	m->watched = true;
 	if (m->call.events == NULL || m->call.watch == NULL || m->call.wait == NULL ||
 	    m->call.events(&m->events) != NVML_SUCCESS) {
@@ -362,6 +371,8 @@ void sw_nvml_keep_xid(struct sw_nvml_card *c, unsigned xid)
 	size_t k = 0;
 
 	if (c->xid_n == SW_NVML_XIDS) {
+		/* The oldest that is no loss goes first: one that takes the GPU out must not be
+		 * pushed away by a program's faults. */
 		while (k < SW_NVML_XIDS - 1 && sw_xid_is_loss(c->xid[k]))
 			k++;
 		memmove(c->xid + k, c->xid + k + 1, (SW_NVML_XIDS - 1 - k) * sizeof c->xid[0]);
@@ -438,6 +449,8 @@ void sw_nvml_read(struct sw_nvml *m, struct sw_nvml_view *out)
 		watch_events(m, n < SW_NVML_CARDS ? n : SW_NVML_CARDS);
 	if (m->events == NULL)
 		return;
+	/* Bounded, and without a wait: a program that faults in a loop must not hold this
+	 * thread. */
 	for (int k = 0; k < EVENTS_AT_ONCE && m->call.wait(m->events, &e, 0) == NVML_SUCCESS; k++)
 		if (e.type == EVENT_XID)
 			take_event(m, &e, out);

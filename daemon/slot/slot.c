@@ -46,6 +46,8 @@ void sw_slot_cookie(const struct sw_daemon *d, int32_t slot, char out[64])
 {
 	struct stat lock = {.st_dev = 0};
 
+	/* Device and inode of the lock name the state folder: two daemons of one machine must not
+	 * end one another's programs. */
 	(void)fstat(d->lock_fd, &lock); /* the state directory's, for as long as it is there */
 	(void)snprintf(out, 64, "%llx-%llx-%d", (unsigned long long)lock.st_dev,
 		       (unsigned long long)lock.st_ino, slot);
@@ -73,6 +75,7 @@ void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t atte
 	s->done = s->total = 0;
 	s->program = program;
 	s->busy_since_us = s->d->clock->mono_us();
+	/* Anew for each attempt, as the row that it goes into. */
 	s->usage = (struct sw_gpu_usage){.any = false};
 }
 
@@ -85,6 +88,7 @@ static bool has_left(const struct sw_slot *s, int64_t sweep, int64_t trial)
 {
 	if (s->state == SW_SLOT_BUSY)
 		return s->sweep == sweep && (trial == 0 || s->trial == trial);
+	/* 0: an adopted worker's, which may be ending the program of any trial. */
 	return s->program && (s->last_trial == 0 ||
 			      (s->last_sweep == sweep && (trial == 0 || s->last_trial == trial)));
 }
@@ -117,6 +121,7 @@ void sw_slot_defer_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *j
 {
 	s->next = call;
 	s->job = *job;
+	/* Taken out of the change, whose end frees its reply. */
 	*job = (struct sw_buf){.max = job->max};
 }
 
@@ -165,6 +170,7 @@ void sw_slot_done(struct sw_slot *s)
 	/* Its worker has ended meanwhile, and the trial was let go of then. */
 	if (s->state != SW_SLOT_BUSY)
 		return;
+	/* Before the trial is let go of: which GPUs it had is known by its slot. */
 	sw_losses_none(s);
 	s->worker->useful = true;
 	s->refusals = 0;
@@ -229,6 +235,7 @@ void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_
 		return; /* a worker without a link is told when it says hello */
 	(void)snprintf(params, sizeof params, "{\"sweep\":%lld,\"trial\":%lld,\"attempt\":%lld}",
 		       (long long)sweep, (long long)trial, (long long)attempt);
+	/* With the attempt: by the time it arrives the worker may have the next trial. */
 	sw_conn_push(d->slot.slots[slot].conn, "worker.stop", params);
 }
 
@@ -270,6 +277,8 @@ void sw_slot_next_end(struct sw_slot *s)
 	/* Its worker does not wait. */
 	if (s->next == NULL)
 		return;
+	/* An empty answer: the worker asks again. A call that is never answered would keep its
+	 * connection's memory. */
 	(void)sw_call_reply(s->next);
 	sw_call_reply_end(s->next);
 	sw_buf_fini(&s->job);
@@ -301,6 +310,8 @@ void sw_slot_next(struct sw_slot *s, struct sw_call *call, const char *refused)
 {
 	sw_slot_next_end(s);
 	if (refused != NULL)
+		/* A worker that refuses (no memory, no device) would be given the next trial at
+		 * once, and refuse that. */
 		rest_slot(s, s->refusals++, refused);
 	/* It asks for a new trial, so it has none: one that the daemon still counts as its own
 	 * ended without a word (its START never arrived, or its worker dropped it). */

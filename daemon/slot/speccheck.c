@@ -88,6 +88,7 @@ static void unlink_check(struct sw_check *c)
 {
 	struct sw_daemon *d = c->d;
 
+	/* There are SW_SPECCHECK_AT_ONCE at most. */
 	for (struct sw_check **p = &d->slot.checks; *p != NULL; p = &(*p)->next)
 		if (*p == c) {
 			*p = c->next;
@@ -127,6 +128,8 @@ static void run_check(struct sw_check *c)
 	char *env[SW_WORKER_ENV_MAX + 1];
 	struct sw_err err = SW_ERR_INIT;
 
+	/* The worker's environment and program: a check in any other would say little of its
+	 * trials. */
 	sw_worker_env_fill(env, none);
 	c->run = sw_errand_start(d->loop, argv, env, c->spec, on_ended, c);
 	if (c->run == NULL) {
@@ -191,6 +194,7 @@ void sw_speccheck_stop_all(struct sw_daemon *d)
 	}
 	for (c = d->slot.checks; c != NULL; c = c->next) {
 		answer_check(c, &err);
+		/* Its end comes to on_ended(), which finds it answered and frees it. */
 		sw_errand_kill(c->run);
 	}
 }

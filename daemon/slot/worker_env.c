@@ -63,6 +63,7 @@ void sw_worker_env_fill(char *env[SW_WORKER_ENV_MAX + 1], char *const more[])
 {
 	size_t n = 0;
 
+	/* First, so that none of them is cut by a crowded environment. */
 	for (; more[n] != NULL && n < SW_WORKER_ENV_MAX; n++)
 		env[n] = more[n];
 	for (char **e = environ; *e != NULL && n < SW_WORKER_ENV_MAX; e++)

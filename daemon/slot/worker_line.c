@@ -53,6 +53,7 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 				l->device,
 				"--cores",
 				l->cores};
+	/* No id among them: arguments can be read by every user of the machine (/proc). */
 	memcpy(l->argv, always, sizeof always);
 	n = sizeof always / sizeof always[0];
 	if (known) { /* in its messages it has the number that users know */

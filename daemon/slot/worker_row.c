@@ -31,6 +31,8 @@ void sw_worker_row_put(struct sw_worker *w, const char *handle, void (*done)(voi
 						.worker = w->id,
 						.handle = handle};
 
+		/* One row a lane, in one transaction: a start counts them to see whether the
+		 * process still fits its slots. */
 		sw_tx_slot_put(tx, &row);
 	}
 	commit_rows(w->slots->d, tx, done, w);
