@@ -58,6 +58,8 @@ static const struct job_field {
 	{"cores", NUMBER_OR_ZERO, OF_PROGRAM, offsetof(struct sw_job, cores)},
 	{"ranks", NUMBER_OR_ZERO, OF_RANKS, offsetof(struct sw_job, ranks)},
 	{"visible", TEXT, OF_RANKS, offsetof(struct sw_job, visible)},
+	{"gpu_percent", NUMBER_OR_ZERO, OF_PROGRAM, offsetof(struct sw_job, gpu_percent)},
+	{"gpu_mib", NUMBER_OR_ZERO, OF_PROGRAM, offsetof(struct sw_job, gpu_mib)},
 	{"stages", NUMBER_OR_ZERO, OF_STAGES, offsetof(struct sw_job, stages)},
 	{"microbatches", NUMBER_OR_ZERO, OF_STAGES, offsetof(struct sw_job, microbatches)},
 	{"sync_batchnorm", FLAG, OF_SYNC, offsetof(struct sw_job, sync_batchnorm)},

@@ -58,10 +58,12 @@ struct sw_job {
 	const char *env_file;  /* absolute path: more variables, if it is there; NULL: none */
 	const char *trial_dir; /* absolute path: its own folder, which it makes; NULL: none */
 	uint64_t cores;        /* that it, or each rank, may use; 0: all of its worker's */
-	/* CUDA_VISIBLE_DEVICES of all its GPUs, if they are several: rank 0's comes first. Else
-	 * NULL. */
+	/* CUDA_VISIBLE_DEVICES of a program, or of a trainer's ranks: rank 0's comes first. NULL:
+	 * what the worker sees. */
 	const char *visible;
-	const cJSON *params; /* an object, names to values; sw_job_write() has them as text */
+	uint64_t gpu_percent; /* of its GPU, that a program has to itself; 0: all, or none */
+	uint64_t gpu_mib;     /* so much of its memory; 0: nobody knows */
+	const cJSON *params;  /* an object, names to values; sw_job_write() has them as text */
 };
 
 /* Appends the job as a JSON object; params is the text of one. A failure latches in b. */

@@ -39,7 +39,7 @@
 	"\"goal\":\"minimize\",\"command\":" COMMAND ",\"program\":\"train.py\",\"run\":" RUN      \
 	",\"log\":\"/s/logs/1/2.log\",\"cookie\":\"1f-2-0\",\"env_file\":\"/s/env/"                \
 	"1\",\"trial_dir\":\"/c/2.dir\",\"cores\":13,\"ranks\":3,"                                 \
-	"\"visible\":\"GPU-1,GPU-2\"}"
+	"\"visible\":\"GPU-1,GPU-2\",\"gpu_percent\":25,\"gpu_mib\":2048}"
 
 /* A trainer's, with ranks; and with stages, where a row has them. */
 #define RANKS(more)                                                                                \
@@ -132,6 +132,8 @@ TEST(job_of_a_program_is_written_and_read_back)
 	job.cores = 13;
 	job.ranks = 3;
 	job.visible = "GPU-1,GPU-2";
+	job.gpu_percent = 25;
+	job.gpu_mib = 2048;
 	written(&job, PROGRAM);
 	memset(&job, 0xa5, sizeof job);
 	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);

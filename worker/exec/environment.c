@@ -141,6 +141,25 @@ static void add_devices(struct sw_environment *e, const char *device)
 	add_variable(e, "CUDA_VISIBLE_DEVICES", text);
 }
 
+/* A program with a part of a GPU is told so in the variables of JAX, TensorFlow and MPS: the first
+ * two take most of a GPU's memory otherwise, and MPS, where it runs, holds all to their part. A
+ * tenth of the part is for what these do not count, such as CUDA's context. */
+static void add_share(struct sw_environment *e, const struct sw_job *job)
+{
+	const unsigned percent = (unsigned)job->gpu_percent;
+	char text[40];
+
+	if (percent == 0)
+		return;
+	(void)snprintf(text, sizeof text, "%.3f", 0.009 * percent);
+	add_variable(e, "XLA_PYTHON_CLIENT_MEM_FRACTION", text);
+	add_variable(e, "TF_FORCE_GPU_ALLOW_GROWTH", "true");
+	add_number(e, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", percent);
+	(void)snprintf(text, sizeof text, "0=%" PRIu64 "M", job->gpu_mib);
+	if (job->gpu_mib > 0)
+		add_variable(e, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", text);
+}
+
 /* Adds what the worker itself has: PATH, HOME, and whatever the administrator set. */
 static void add_workers(struct sw_environment *e)
 {
@@ -195,6 +214,7 @@ void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 	if (!add_passed(e, job->env_file) || site->pilot)
 		add_workers(e);
 	add_number(e, "OMP_NUM_THREADS", job->cores ? job->cores : site->cores);
+	add_share(e, job);
 }
 
 void sw_environment_fini(struct sw_environment *e)

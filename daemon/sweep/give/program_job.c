@@ -78,6 +78,22 @@ static const char *write_visible(const struct sw_slot *s, const struct sw_spec *
 	return out;
 }
 
+/* The part of a GPU that a program has: its lanes of all. */
+static void fill_share(const struct sw_slot *s, struct sw_job *job)
+{
+	const struct sw_card *card = sw_gpus_card(s->d, s);
+	const struct sw_worker *w = s->worker;
+	unsigned n = 1;
+
+	for (unsigned k = 0; k < w->slot_n; k++)
+		n += w->slots[k].holder == s->index;
+	if (!s->device.gpu || n >= w->slot_n)
+		return;
+	job->gpu_percent = 100 * n / w->slot_n;
+	if (card != NULL && card->now.total > 0)
+		job->gpu_mib = (uint64_t)(card->now.total >> 20) * n / w->slot_n;
+}
+
 void sw_program_job_fill(struct sw_running *live, const struct sw_slot *s,
 			 struct sw_program_job *room, struct sw_job *job)
 {
@@ -89,6 +105,7 @@ void sw_program_job_fill(struct sw_running *live, const struct sw_slot *s,
 	/* A trainer prints nothing that is kept. */
 	if (spec->command == NULL)
 		return;
+	fill_share(s, job);
 	make_folders(live);
 	sw_program_job_log(live->d, live->sweep, job->trial, room->log);
 	sw_passed_path(live->d, live->sweep, room->env_file);

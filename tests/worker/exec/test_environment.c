@@ -180,6 +180,28 @@ TEST(environment_that_a_power_cut_damaged_is_not_taken)
 	ck_assert(e.unread);
 }
 
+TEST(part_of_a_gpu_is_told_unless_the_user_has_said_otherwise)
+{
+	job.gpu_percent = 25;
+	job.gpu_mib = 2048;
+	setenv("XLA_PYTHON_CLIENT_MEM_FRACTION", ".5", 1);
+	make();
+	want("XLA_PYTHON_CLIENT_MEM_FRACTION", ".5");
+	want("TF_FORCE_GPU_ALLOW_GROWTH", "true");
+	want("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "25");
+	want("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=2048M");
+	unsetenv("XLA_PYTHON_CLIENT_MEM_FRACTION");
+	job.gpu_mib = 0;
+	sw_environment_fini(&e);
+	make();
+	want("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.225");
+	want("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", NULL);
+	job.gpu_percent = 0;
+	sw_environment_fini(&e);
+	make();
+	want("TF_FORCE_GPU_ALLOW_GROWTH", NULL);
+}
+
 static const struct {
 	const char *device, *worker, *program; /* CUDA_VISIBLE_DEVICES */
 } cards[] = {
